@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The lease clock. The only file that asks the kernel for the time. */
+#include "base/clock.h"
+
+#include <limits.h>
+
+#ifdef CLOCK_BOOTTIME
+const clockid_t lease_clock = CLOCK_BOOTTIME;
+#else
+const clockid_t lease_clock = CLOCK_MONOTONIC;
+#endif
+
+struct instant now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(lease_clock, &ts);
+	return (struct instant){(int64_t)ts.tv_sec * 1000 +
+				ts.tv_nsec / 1000000};
+}
+
+struct instant after(struct instant t, int64_t ms)
+{
+	if (t.ms == INT64_MAX || ms > INT64_MAX - t.ms)
+		return NEVER;
+	return (struct instant){t.ms + ms};
+}
+
+struct instant sooner(struct instant a, struct instant b)
+{
+	return a.ms < b.ms ? a : b;
+}
+
+bool before(struct instant a, struct instant b)
+{
+	return a.ms < b.ms;
+}
+
+int64_t between(struct instant b, struct instant a)
+{
+	return a.ms - b.ms;
+}
+
+int poll_ms(struct instant t, struct instant at)
+{
+	if (t.ms == INT64_MAX)
+		return -1;
+	if (t.ms <= at.ms)
+		return 0;
+	return t.ms - at.ms > INT_MAX ? INT_MAX : (int)(t.ms - at.ms);
+}
+
+int64_t wall_seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec;
+}

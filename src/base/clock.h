@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Instants and deadlines on the lease clock.
+ *
+ * The lease clock is CLOCK_BOOTTIME: it runs on while a machine is suspended,
+ * as the server's does, and no administrator can set it. A deadline is a point
+ * in time that is handed down unchanged; only poll_ms() subtracts.
+ */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* Milliseconds since the machine started, rounded down. */
+struct instant {
+	int64_t ms;
+};
+
+/* Sorts after every real instant: "no deadline". */
+#define NEVER ((struct instant){INT64_MAX})
+
+extern const clockid_t lease_clock;
+
+struct instant now(void);
+struct instant after(struct instant t, int64_t ms); /* saturates at NEVER */
+struct instant sooner(struct instant a, struct instant b);
+bool before(struct instant a, struct instant b);
+
+/* a - b in ms. */
+int64_t between(struct instant b, struct instant a);
+
+/* The time out for poll(2) that ends at t, seen from `at`: -1 for NEVER, else
+ * 0..INT_MAX. */
+int poll_ms(struct instant t, struct instant at);
+
+/* Wall clock, for people only: no decision reads it. Seconds since 1970. */
+int64_t wall_seconds(void);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A failure is a value: a kind, which decides the exit status, and one line of
+ * text. It is filled once, where the cause is known, and printed once, by
+ * main(). It owns nothing and never needs freeing.
+ */
+#ifndef BASE_FAIL_H
+#define BASE_FAIL_H
+
+enum fail_kind {
+	FAIL_NONE,
+	FAIL_USAGE,	  /* the command line is wrong */
+	FAIL_CONFIG,	  /* a file, a variable or a key's contents is wrong */
+	FAIL_UNAVAILABLE, /* no server, or not enough of them, answers */
+	FAIL_REFUSED,	  /* password, ACL, certificate */
+	FAIL_INTERNAL	  /* the machine refused us a fork, a timer, memory */
+};
+
+struct fail {
+	enum fail_kind kind;
+	char text[400];
+};
+
+/* Both return -1, so that a caller can `return fail(...)`. fail_sys() adds
+ * ": " and the text of errno. */
+int fail(struct fail *f, enum fail_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+int fail_sys(struct fail *f, enum fail_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

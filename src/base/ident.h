@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Who we are: the token of an acquisition, this host. */
+#ifndef BASE_IDENT_H
+#define BASE_IDENT_H
+
+#define TOKEN_SIZE 37 /* a UUID as text, with its NUL */
+#define HOST_SIZE 65
+
+/* A new random token (libuuid). One per acquisition, never used again. */
+void token_generate(char token[TOKEN_SIZE]);
+
+/* This machine's name, or "?" when it has none. */
+void host_name(char host[HOST_SIZE]);
+
+#endif

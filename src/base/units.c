@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Durations, numbers and foreign bytes as text. */
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DURATION_MAX_MS ((int64_t)10000 * 86400000)
+
+static const struct unit {
+	const char *name;
+	int64_t ms;
+} units[] = {
+	/* "ms" before "m": the first match counts */
+	{"ms", 1},	{"s", 1000},	 {"m", 60000},
+	{"h", 3600000}, {"d", 86400000},
+};
+
+static const struct unit *unit_at(const char *text)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strncmp(text, units[i].name, strlen(units[i].name)) == 0)
+			return &units[i];
+	return NULL;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* One "12.5m"; moves *at behind it. A number without a unit means seconds and
+ * must be the whole text. */
+static int64_t parse_part(const char **at, bool only)
+{
+	double value = 0, scale = 1;
+	const struct unit *u;
+	const char *p = *at;
+
+	if (!is_digit(*p))
+		return -1;
+	for (; is_digit(*p); p++)
+		value = value * 10 + (*p - '0');
+	if (*p == '.') {
+		if (!is_digit(*++p))
+			return -1;
+		for (; is_digit(*p); p++)
+			value += (*p - '0') * (scale /= 10);
+	}
+	u = *p == '\0' && only ? &units[1] : unit_at(p);
+	if (!u)
+		return -1;
+	if (*p != '\0')
+		p += strlen(u->name);
+	*at = p;
+	value *= (double)u->ms;
+	if (value > (double)DURATION_MAX_MS)
+		return -1;
+	return value > 0 && value < 1 ? 1 : (int64_t)(value + 1e-6);
+}
+
+int64_t parse_duration(const char *text)
+{
+	const char *p = text;
+	int64_t total = 0;
+
+	do {
+		int64_t part = parse_part(&p, p == text);
+
+		if (part < 0 || total + part > DURATION_MAX_MS)
+			return -1;
+		total += part;
+	} while (*p != '\0');
+	return total;
+}
+
+int64_t parse_number(const char *text, int64_t lo, int64_t hi)
+{
+	int64_t value = 0;
+
+	if (*text == '\0')
+		return -1;
+	for (; *text != '\0'; text++) {
+		if (!is_digit(*text) || value > (hi - (*text - '0')) / 10)
+			return -1;
+		value = value * 10 + (*text - '0');
+	}
+	return value < lo ? -1 : value;
+}
+
+const char *format_duration(int64_t ms, char *buf, size_t size)
+{
+	int64_t s = ms / 1000;
+
+	if (ms < 1000)
+		(void)snprintf(buf, size, "%" PRId64 "ms", ms);
+	else if (ms < 60000)
+		(void)snprintf(buf, size, "%" PRId64 ".%" PRId64 "s", s,
+			       ms % 1000 / 100);
+	else if (s < 3600)
+		(void)snprintf(buf, size, "%" PRId64 "m%02" PRId64 "s", s / 60,
+			       s % 60);
+	else if (s < 86400)
+		(void)snprintf(buf, size, "%" PRId64 "h%02" PRId64 "m",
+			       s / 3600, s / 60 % 60);
+	else
+		(void)snprintf(buf, size, "%" PRId64 "d%02" PRId64 "h",
+			       s / 86400, s / 3600 % 24);
+	return buf;
+}
+
+size_t utf8_length(const char *bytes, size_t left)
+{
+	static const struct {
+		unsigned char mask, lead;
+		uint32_t least;
+	} forms[] = {{0x80, 0, 0},
+		     {0xe0, 0xc0, 0xa0},
+		     {0xf0, 0xe0, 0x800},
+		     {0xf8, 0xf0, 0x10000}};
+	const unsigned char *p = (const unsigned char *)bytes;
+
+	for (size_t n = 1; n <= 4 && n <= left; n++) {
+		uint32_t code = p[0] & (unsigned char)~forms[n - 1].mask;
+
+		if ((p[0] & forms[n - 1].mask) != forms[n - 1].lead)
+			continue;
+		for (size_t i = 1; i < n; i++) {
+			if ((p[i] & 0xc0) != 0x80)
+				return 0;
+			code = code << 6 | (p[i] & 0x3fU);
+		}
+		if (code < forms[n - 1].least || code > 0x10ffff ||
+		    (code >= 0xd800 && code < 0xe000) ||
+		    (code >= 0x2028 && code <= 0x202e) ||
+		    (code >= 0x2066 && code <= 0x2069))
+			return 0;
+		return n;
+	}
+	return 0;
+}
+
+const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size)
+{
+	const unsigned char *p = (const unsigned char *)bytes;
+	size_t used = 0;
+
+	for (size_t i = 0; i < n;) {
+		size_t len = p[i] < 0x20 || p[i] == 0x7f || p[i] == '\\'
+				     ? 0
+				     : utf8_length(bytes + i, n - i);
+		size_t need = len ? len : 4;
+
+		/* room for this, for "..." should more follow, for the NUL */
+		if (used + need + (i + (len ? len : 1) < n ? 3 : 0) >= size) {
+			(void)snprintf(buf + used, size - used, "...");
+			return buf;
+		}
+		if (len)
+			memcpy(buf + used, p + i, len);
+		else
+			(void)snprintf(buf + used, 5, "\\x%02x", p[i]);
+		used += need;
+		i += len ? len : 1;
+	}
+	buf[used] = '\0';
+	return buf;
+}

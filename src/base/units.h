@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Durations and numbers as people write them, and back.
+ *
+ * A duration is digits with an optional fraction and a unit (ms s m h d), or
+ * several of these together ("1h30m"); a bare number means seconds, as for
+ * flock, timeout and sleep. Nothing else is accepted: no sign, no exponent, no
+ * hexadecimal, no blank.
+ */
+#ifndef BASE_UNITS_H
+#define BASE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Milliseconds, or -1 when the text is no duration or exceeds 10,000 days. A
+ * positive duration below 1 ms counts as 1 ms. */
+int64_t parse_duration(const char *text);
+
+/* A decimal number within lo..hi, or -1 (lo >= 0). */
+int64_t parse_number(const char *text, int64_t lo, int64_t hi);
+
+/* "29.4s", "1h30m": for people. Returns buf. */
+const char *format_duration(int64_t ms, char *buf, size_t size);
+
+/* Length of the well-formed UTF-8 sequence at p (1 for ASCII), or 0. Sequences
+ * that steer terminals (C1 controls, bidirectional overrides, line separators)
+ * do not count as well-formed. */
+size_t utf8_length(const char *bytes, size_t left);
+
+/* Copies n bytes as printable text, with \xHH for what a terminal must not
+ * see, cut with "..." when it does not fit. UTF-8 is kept. Returns buf. */
+const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* The holder record. */
+#include "cli/describe.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The environment first: it costs nothing, and the name is for people. */
+static void user_name(char *buf, size_t size)
+{
+	const char *name = getenv("LOGNAME");
+	const struct passwd *pw;
+
+	if (!name)
+		name = getenv("USER");
+	if (!name) {
+		pw = getpwuid(getuid());
+		name = pw ? pw->pw_name : "?";
+	}
+	(void)snprintf(buf, size, "%s", name);
+}
+
+/* GitLab, Jenkins, Buildkite and CircleCI name the job's page; GitHub gives
+ * its parts. */
+static void ci_link(char *buf, size_t size)
+{
+	static const char *const names[] = {"CI_JOB_URL", "BUILD_URL",
+					    "BUILDKITE_BUILD_URL",
+					    "CIRCLE_BUILD_URL"};
+	const char *server = getenv("GITHUB_SERVER_URL");
+	const char *repository = getenv("GITHUB_REPOSITORY");
+	const char *run = getenv("GITHUB_RUN_ID");
+
+	buf[0] = '\0';
+	if (server && repository && run)
+		(void)snprintf(buf, size, "%s/%s/actions/runs/%s", server,
+			       repository, run);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (buf[0] == '\0' && getenv(names[i]))
+			(void)snprintf(buf, size, "%s", getenv(names[i]));
+}
+
+void describe(struct description *d, const struct opts *o, const char *command)
+{
+	const char *slash = strrchr(command, '/');
+
+	memset(d, 0, sizeof(*d));
+	if (o->no_describe)
+		return;
+	host_name(d->host);
+	(void)snprintf(d->pid, sizeof(d->pid), "%ld", (long)getpid());
+	user_name(d->user, sizeof(d->user));
+	(void)snprintf(d->command, sizeof(d->command), "%s",
+		       slash ? slash + 1 : command);
+	ci_link(d->ci_url, sizeof(d->ci_url));
+	d->holder = (struct holder){{
+		[ABOUT_HOST] = d->host,
+		[ABOUT_PID] = d->pid,
+		[ABOUT_USER] = d->user,
+		[ABOUT_COMMAND] = d->command,
+		[ABOUT_REASON] = o->reason,
+		[ABOUT_CI] = d->ci_url,
+	}};
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON. */
+#include "cli/json.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/units.h"
+
+static void quoted(FILE *f, const char *bytes, size_t n, bool *exact)
+{
+	*exact = true;
+	(void)fputc('"', f);
+	for (size_t i = 0; i < n;) {
+		unsigned char c = (unsigned char)bytes[i];
+		size_t len = utf8_length(bytes + i, n - i);
+
+		if (c == '"' || c == '\\')
+			(void)fprintf(f, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			(void)fprintf(f, "\\u%04x", c);
+		else if (len > 0)
+			(void)fwrite(bytes + i, 1, len, f);
+		else
+			*exact = fputs("\\ufffd", f) == EOF;
+		i += len > 0 ? len : 1;
+	}
+	(void)fputc('"', f);
+}
+
+static void name_of(FILE *f, const char *name, const char *more)
+{
+	(void)fprintf(f, "%c\"%s%s\":", ftell(f) == 0 ? '{' : ',', name, more);
+}
+
+static void base64(FILE *f, const char *bytes, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *p = (const unsigned char *)bytes;
+
+	(void)fputc('"', f);
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t v = (uint32_t)p[i] << 16;
+
+		v |= i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0;
+		v |= i + 2 < n ? p[i + 2] : 0;
+		(void)fputc(digits[v >> 18], f);
+		(void)fputc(digits[v >> 12 & 63], f);
+		(void)fputc(i + 1 < n ? digits[v >> 6 & 63] : '=', f);
+		(void)fputc(i + 2 < n ? digits[v & 63] : '=', f);
+	}
+	(void)fputc('"', f);
+}
+
+void json_bytes(FILE *f, const char *name, const char *bytes, size_t n)
+{
+	bool exact;
+
+	name_of(f, name, "");
+	quoted(f, bytes, n, &exact);
+	if (exact)
+		return;
+	name_of(f, name, "_b64");
+	base64(f, bytes, n);
+}
+
+void json_text(FILE *f, const char *name, const char *text)
+{
+	bool exact;
+
+	name_of(f, name, "");
+	quoted(f, text, strlen(text), &exact);
+}
+
+void json_number(FILE *f, const char *name, int64_t value)
+{
+	name_of(f, name, "");
+	(void)fprintf(f, "%" PRId64, value);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Find what is asked for, run it, exit. */
+#include <errno.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "config.h"
+#include "net/resp.h"
+#include "run/tree.h"
+
+static int flushed(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return STATUS_OK;
+	log_error("standard output: cannot write");
+	return STATUS_INTERNAL;
+}
+
+static int help(void)
+{
+	opts_help(stdout);
+	return flushed();
+}
+
+static int version(void)
+{
+	char running[64];
+
+	resp_running(running, sizeof(running));
+	(void)printf("redlock %s\n", PACKAGE_VERSION);
+	(void)printf("hiredis: built with %s, running %s\n", resp_built_with(),
+		     running);
+	(void)printf("libc: built with %d.%d, running %s\n", __GLIBC__,
+		     __GLIBC_MINOR__, gnu_get_libc_version());
+	(void)printf("TLS: no\n");
+	(void)printf("guard process: yes (descendants %s)\n",
+		     tree_visible() ? "found through /proc"
+				    : "NOT visible: no /proc, or no "
+				      "CONFIG_PROC_CHILDREN");
+	(void)printf("kernel deadman: yes\n");
+	return flushed();
+}
+
+/* A socket must not land on descriptor 0, 1 or 2. What was closed stays closed
+ * for the command: the stand-ins vanish at exec. */
+static void fill_standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	struct opts o;
+	struct fail why;
+
+	fill_standard_fds();
+	if (opts_parse(&o, argc, argv, &why) < 0) {
+		log_error("%s", why.text);
+		return why.kind == FAIL_USAGE ? STATUS_USAGE : STATUS_INTERNAL;
+	}
+	log_init(o.loudness < 0	  ? LOG_SAY_ERROR
+		 : o.loudness > 0 ? LOG_SAY_DETAIL
+				  : LOG_SAY_NOTICE);
+	switch (o.verb) {
+	case VERB_RUN:
+		return cmd_run(&o);
+	case VERB_HELP:
+		return help();
+	case VERB_VERSION:
+		return version();
+	}
+	return STATUS_INTERNAL;
+}

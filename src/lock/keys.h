@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The names of a lock's companion keys: redlock:{TAG}:<part>:KEY, all in the
+ * lock's own Cluster slot.
+ *
+ * TAG is the key's hash tag if it has one, else the key. A key with a "}" but
+ * no hash tag can be neither; it gets the shortest tag of lower-case letters
+ * that falls in its slot, the first in alphabetical order. Never change that
+ * rule: two versions must agree on the names.
+ */
+#ifndef LOCK_KEYS_H
+#define LOCK_KEYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KEY_MAX 65536
+
+enum key_part { PART_FENCE, PART_HOLDER, PART_COUNT };
+
+struct keys {
+	const char *lock; /* the user's key; borrowed */
+	size_t lock_len;
+	char *part[PART_COUNT]; /* owned, one allocation */
+	size_t part_len[PART_COUNT];
+};
+
+/* 0, or -1 when memory is short. */
+int keys_init(struct keys *k, const char *key, size_t len);
+void keys_close(struct keys *k);
+
+/* The Cluster slot of a key, 0..16383 (CRC16/XMODEM of its hash tag). */
+uint16_t key_slot(const char *key, size_t len);
+
+#endif

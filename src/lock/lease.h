@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lease: what decides. A state machine without I/O, for N nodes.
+ *
+ * Events go in (an answer, a failure, "release"), questions come out of
+ * lease_next(); lease_wake() says when to call that again. It opens no socket,
+ * reads no clock and allocates nothing: the caller passes the time, so the
+ * same bytes run in redlock and in the simulator (tests/sim).
+ *
+ * The caller sends each question on channel `chan` (0 or 1: two connections)
+ * of node `node`, keeps it, and hands it back with the answer, or with
+ * lease_failed() when the connection broke or the server refused. Questions on
+ * one channel are answered in order; answers may come arbitrarily late.
+ *
+ * How the fence is made, and why validity counts from `sent`: protocol F (see
+ * README, "How it works"). Every question is idempotent by token.
+ */
+#ifndef LOCK_LEASE_H
+#define LOCK_LEASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+
+#define NODES_MAX 9
+#define CHANNELS 2
+
+enum verb { VERB_NONE, VERB_ACQUIRE, VERB_CONFIRM, VERB_RELEASE };
+
+struct ask {
+	enum verb verb;
+	int node, chan;
+	bool fresh;	     /* give the channel's old connection up first */
+	uint64_t seq;	     /* to know it again */
+	struct instant sent; /* read before the send: the stamp */
+	int64_t fence;	     /* confirm, release: raise the counter to this */
+	int64_t seen;	     /* acquire: memory; confirm: heal test; 0: none */
+};
+
+enum said {
+	SAID_GRANTED,
+	SAID_BUSY,
+	SAID_LOSS,
+	SAID_YES,
+	SAID_HEALED,
+	SAID_NO
+};
+
+struct answer {
+	enum said said;
+	int64_t counter;       /* as stored now; 0: unknown */
+	int64_t pttl_ms;       /* busy, yes: lease left; -1: no expiry */
+	int64_t holder_ttl_ms; /* busy: the holder's T; 0: unknown */
+};
+
+struct lease_conf {
+	int nodes;
+	int64_t ttl_ms;
+	int64_t node_timeout_ms; /* to connect and answer while acquiring */
+	int64_t wait_ms;	 /* 0: one try; INT64_MAX: for ever */
+	uint64_t seed;		 /* of the jitter */
+};
+
+enum lease_state {
+	LEASE_ASKING,	 /* acquire is under way */
+	LEASE_CLAIMING,	 /* granted; raising the counters to one fence */
+	LEASE_WAITING,	 /* until the next round */
+	LEASE_HELD,	 /* see lease_stamp() for how long */
+	LEASE_LOST,	 /* "not mine": kill, then lease_release() */
+	LEASE_RELEASING, /* at most RELEASE_MS */
+	LEASE_OVER	 /* see lease.end */
+};
+
+enum lease_end {
+	END_NONE,
+	END_RELEASED,	 /* lease_release() was called; see lease.freed */
+	END_BUSY,	 /* somebody held it for as long as we would wait */
+	END_UNAVAILABLE, /* too few nodes answered */
+	END_REFUSED	 /* a node refused for good: see lease.refusal */
+};
+
+struct lease_chan {
+	struct ask ask; /* outstanding; VERB_NONE: nothing is */
+	bool release;	/* an acquire on it may still run: release behind it */
+};
+
+enum vote { VOTE_OPEN, VOTE_YES, VOTE_NO, VOTE_DOWN };
+
+struct lease_node {
+	struct lease_chan chan[CHANNELS];
+	int good;	      /* the channel that answered last */
+	enum verb want;	      /* to be asked until answered */
+	struct instant next;  /* when */
+	struct instant stamp; /* of the last credited request; if mine */
+	bool mine;	      /* the last answer under our token was yes */
+	bool unsure;	      /* an acquire was sent whose fate is unknown */
+	enum vote vote;
+	int64_t counter; /* mine: last seen; else: largest ever seen */
+	struct instant embargo; /* data were lost: take nothing before */
+	struct instant quick;	/* its clock stepped: renew often until */
+	int64_t srtt_ms;
+	int64_t pttl_ms, holder_ttl_ms;
+	bool answered; /* ever */
+};
+
+struct lease {
+	struct lease_conf conf;
+	enum lease_state state;
+	enum lease_end end;
+	enum fail_kind refusal;
+	int64_t fence;
+	int healed;	 /* vanished and set again, so often */
+	int stepped;	 /* server clock jumps seen */
+	bool freed;	 /* q nodes confirmed the release */
+	struct instant began, round_by, next_round, give_up, release_by;
+	int64_t backoff_ms;
+	uint64_t seq, random;
+	struct lease_node node[NODES_MAX];
+};
+
+/* Begins at once: the first lease_next() asks. */
+void lease_init(struct lease *l, const struct lease_conf *conf,
+		struct instant at);
+
+/* For whoever outlived a holder: a lease under whose token anything may have
+ * been granted, to be given back. */
+void lease_inherit(struct lease *l, const struct lease_conf *conf,
+		   struct instant at);
+
+/* The next question to send now, with its stamp set to `at`; false: none.
+ * Call until false, after every event and at lease_wake(). */
+bool lease_next(struct lease *l, struct instant at, struct ask *out);
+struct instant lease_wake(const struct lease *l);
+
+void lease_answer(struct lease *l, const struct ask *asked,
+		  const struct answer *a, struct instant at);
+
+/* No answer will come. FAIL_UNAVAILABLE: broken, or to be retried; any other
+ * kind: refused for good (once held, that is retried all the same: a password
+ * may be put right within the lease). `ran`: it may have run, or may yet. */
+void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
+		  bool ran, struct instant at);
+
+/* Give up waiting, or give the lock back. The command's tree must be dead. */
+void lease_release(struct lease *l, struct instant at);
+
+/* Held: renew now, not at T/6 (the command may start only before s + T/3). */
+void lease_hurry(struct lease *l, struct instant at);
+
+/* Held: s, the q-th newest credited stamp; what timing.h counts from. */
+struct instant lease_stamp(const struct lease *l);
+
+int lease_quorum(int nodes);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scripts (src/lua): a question becomes a request, a reply an answer.
+ *
+ * They travel with EVAL, not EVALSHA: under 2 kB, a few times a minute, and no
+ * NOSCRIPT to handle.
+ */
+#ifndef LOCK_SCRIPT_H
+#define LOCK_SCRIPT_H
+
+#include <stdbool.h>
+
+#include "base/fail.h"
+#include "base/words.h"
+#include "lock/keys.h"
+#include "lock/lease.h"
+
+/* What others may see of a holder. Any field may be "". Borrowed strings. */
+enum about { ABOUT_HOST, ABOUT_PID, ABOUT_USER, ABOUT_COMMAND, ABOUT_REASON,
+	     ABOUT_CI, ABOUT_COUNT };
+
+struct holder {
+	const char *about[ABOUT_COUNT];
+};
+
+/* Numbers as text, so that a request may borrow them. */
+struct script_scratch {
+	char number[4][24];
+	char nkeys[4];
+};
+
+/* The request lives as long as its arguments. */
+void script_request(const struct ask *ask, const struct lease_conf *conf,
+		    const struct keys *keys, const char *token,
+		    const struct holder *who, struct script_scratch *scratch,
+		    struct words *out);
+
+/* Who has the lock, as told by a busy answer: text safe for a terminal. */
+struct sight {
+	bool seen;    /* anything was told at all */
+	bool foreign; /* no holder record: another program's lock */
+	char type[16]; /* not a string but this; else "" */
+	char token[140];
+	char about[ABOUT_COUNT][128];
+	int64_t since; /* seconds since 1970, server time; 0: unknown */
+	int64_t pttl_ms; /* -1: no expiry */
+};
+
+/* 0: `out` (and, when somebody has the lock, `sight`) is filled. -1: `why`
+ * is, without the node's name. */
+int script_answer(const struct words *reply, struct answer *out,
+		  struct sight *sight, struct fail *why);
+
+/* What an error reply means. Goes by the prefix: texts differ by version. */
+enum fail_kind script_error(const char *text);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The timing rule. */
+#include "lock/timing.h"
+
+struct instant timing_renew(struct instant s, int64_t ttl)
+{
+	return after(s, ttl / 6);
+}
+
+struct instant timing_start(struct instant s, int64_t ttl)
+{
+	return after(s, ttl / 3);
+}
+
+struct instant timing_kill(struct instant s, int64_t ttl)
+{
+	return after(s, ttl * 80 / 100);
+}
+
+struct instant timing_dead(struct instant s, int64_t ttl)
+{
+	return after(s, ttl * 82 / 100);
+}
+
+struct instant timing_end(struct instant s, int64_t ttl)
+{
+	return after(s, ttl * 846 / 1000);
+}
+
+struct instant timing_term(struct instant s, int64_t ttl, int64_t grace_ms)
+{
+	return after(s, ttl * 80 / 100 - grace_ms);
+}
+
+int64_t timing_grace(int64_t ttl)
+{
+	return ttl * 15 / 100;
+}
+
+int64_t timing_retry(int64_t ttl)
+{
+	int64_t ms = ttl / 30;
+
+	return ms < 20 ? 20 : ms > 1000 ? 1000 : ms;
+}
+
+int64_t timing_hedge(int64_t srtt_ms)
+{
+	return 4 * srtt_ms < 50 ? 50 : 4 * srtt_ms;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When a lease of length T, credited to stamp s, is renewed, given up and
+ * enforced. Pure arithmetic; all in ms.
+ *
+ * s is read before the send of the request whose success is credited: the
+ * server starts its T later than that, never earlier. Counting from the reply
+ * lets two commands run even when killing at T/2 (found by model checking).
+ *
+ * Where the numbers come from: chrony slews a clock by at most 83,333 ppm, so
+ * two clocks drift at most 1.182 : 1 and the server may end the lease at
+ * 0.846 T of ours. KILL at 0.80 T leaves 0.046 T for a tree to die (measured:
+ * 2 ms). Renewing at T/6 leaves 0.65 T - 0.17 T = 0.48 T of outage before the
+ * first TERM.
+ */
+#ifndef LOCK_TIMING_H
+#define LOCK_TIMING_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+
+#define TTL_MIN_MS 200
+#define TTL_MAX_MS ((int64_t)86400000)
+
+struct instant timing_renew(struct instant s, int64_t ttl); /* s + T/6 */
+struct instant timing_start(struct instant s, int64_t ttl); /* s + T/3 */
+struct instant timing_kill(struct instant s, int64_t ttl);  /* s + 0.80 T */
+struct instant timing_dead(struct instant s, int64_t ttl);  /* s + 0.82 T */
+struct instant timing_end(struct instant s, int64_t ttl);   /* s + T/1.182 */
+
+/* TERM comes this much before KILL: the grace, at most T/2. */
+struct instant timing_term(struct instant s, int64_t ttl, int64_t grace_ms);
+int64_t timing_grace(int64_t ttl); /* 0.15 T */
+
+int64_t timing_retry(int64_t ttl); /* between tries after an error */
+int64_t timing_hedge(int64_t srtt_ms); /* before asking on another connection */
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Addresses; names by a helper thread. */
+#include "net/address.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Shared by the asker and the thread; the last of them frees it. */
+struct lookup {
+	atomic_int users;
+	char host[256], port[6];
+	int pipe[2];
+	int error; /* of getaddrinfo */
+	struct address found;
+};
+
+bool address_fixed(struct address *a, const struct endpoint *ep)
+{
+	in_port_t port = htons((uint16_t)atoi(ep->port));
+	struct address made = {.n = 1};
+	struct sockaddr_un *un = (struct sockaddr_un *)&made.at[0];
+	struct sockaddr_in *in = (struct sockaddr_in *)&made.at[0];
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&made.at[0];
+
+	if (ep->kind != ENDPOINT_TCP) {
+		un->sun_family = AF_UNIX;
+		memcpy(un->sun_path, ep->path, sizeof(un->sun_path));
+		made.len[0] = sizeof(*un);
+	} else if (inet_pton(AF_INET, ep->host, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+		in->sin_port = port;
+		made.len[0] = sizeof(*in);
+	} else if (inet_pton(AF_INET6, ep->host, &in6->sin6_addr) == 1) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = port;
+		made.len[0] = sizeof(*in6);
+	} else {
+		return false;
+	}
+	*a = made;
+	return true;
+}
+
+static void lookup_leave(struct lookup *l, int end)
+{
+	close(l->pipe[end]);
+	if (atomic_fetch_sub(&l->users, 1) == 1)
+		free(l);
+}
+
+static void *lookup_main(void *arg)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+	struct addrinfo *list = NULL;
+	struct lookup *l = arg;
+
+	l->error = getaddrinfo(l->host, l->port, &hints, &list);
+	for (struct addrinfo *ai = list; ai && l->found.n < ADDRESSES_MAX;
+	     ai = ai->ai_next) {
+		memcpy(&l->found.at[l->found.n], ai->ai_addr, ai->ai_addrlen);
+		l->found.len[l->found.n++] = ai->ai_addrlen;
+	}
+	if (list)
+		freeaddrinfo(list);
+	(void)!write(l->pipe[1], "", 1);
+	lookup_leave(l, 1);
+	return NULL;
+}
+
+struct lookup *lookup_start(const struct endpoint *ep)
+{
+	struct lookup *l = calloc(1, sizeof(*l));
+	sigset_t all, old;
+	pthread_t thread;
+	int rc;
+
+	if (!l)
+		return NULL;
+	if (pipe2(l->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
+		free(l);
+		return NULL;
+	}
+	atomic_init(&l->users, 2);
+	(void)snprintf(l->host, sizeof(l->host), "%s", ep->host);
+	(void)snprintf(l->port, sizeof(l->port), "%s", ep->port);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&thread, NULL, lookup_main, l);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc != 0) {
+		close(l->pipe[0]);
+		close(l->pipe[1]);
+		free(l);
+		return NULL;
+	}
+	pthread_detach(thread);
+	return l;
+}
+
+int lookup_fd(const struct lookup *l)
+{
+	return l->pipe[0];
+}
+
+int lookup_take(struct lookup *l, struct address *a, struct fail *why)
+{
+	int rc = 0;
+
+	if (l->found.n > 0)
+		*a = l->found;
+	else
+		rc = fail(why, FAIL_UNAVAILABLE, "%s",
+			  l->error ? gai_strerror(l->error) : "no address");
+	lookup_leave(l, 0);
+	return rc;
+}
+
+void lookup_abandon(struct lookup *l)
+{
+	if (l)
+		lookup_leave(l, 0);
+}

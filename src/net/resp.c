@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* All of hiredis that we use. */
+#include "net/resp.h"
+
+#include <dlfcn.h>
+#include <hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+
+struct resp {
+	redisReader *reader;
+	redisReply *last; /* what the words of resp_next() point into */
+	char number[WORDS_MAX][24];
+	size_t waiting; /* bytes fed since the last whole reply */
+};
+
+struct resp *resp_open(void)
+{
+	struct resp *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->reader = redisReaderCreate();
+	if (!r->reader) {
+		free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void resp_close(struct resp *r)
+{
+	if (!r)
+		return;
+	if (r->last)
+		freeReplyObject(r->last);
+	redisReaderFree(r->reader);
+	free(r);
+}
+
+int resp_feed(struct resp *r, const char *bytes, size_t n)
+{
+	r->waiting += n;
+	if (r->waiting > REPLY_MAX)
+		return -1;
+	return redisReaderFeed(r->reader, bytes, n) == REDIS_OK ? 0 : -1;
+}
+
+static void add_word(struct resp *r, struct words *out, const redisReply *p)
+{
+	char *number = r->number[out->n];
+
+	switch (p->type) {
+	case REDIS_REPLY_STRING:
+	case REDIS_REPLY_STATUS:
+	case REDIS_REPLY_ERROR:
+		words_add(out, p->str, (size_t)p->len);
+		break;
+	case REDIS_REPLY_INTEGER:
+		(void)snprintf(number, 24, "%lld", p->integer);
+		words_add_text(out, number);
+		break;
+	default:
+		words_add_text(out, "");
+	}
+}
+
+enum resp_got resp_next(struct resp *r, struct words *out)
+{
+	void *reply = NULL;
+
+	*out = (struct words){0};
+	if (r->last)
+		freeReplyObject(r->last);
+	r->last = NULL;
+	if (redisReaderGetReply(r->reader, &reply) != REDIS_OK)
+		return RESP_BROKEN;
+	if (!reply)
+		return RESP_NOTHING;
+	r->waiting = 0;
+	r->last = reply;
+	if (r->last->type != REDIS_REPLY_ARRAY)
+		add_word(r, out, r->last);
+	else
+		for (size_t i = 0; i < r->last->elements && i < WORDS_MAX; i++)
+			add_word(r, out, r->last->element[i]);
+	return r->last->type == REDIS_REPLY_ERROR ? RESP_ERROR : RESP_REPLY;
+}
+
+long resp_format(const struct words *w, char **bytes)
+{
+	/* hiredis 0.14 returns int, 1.x long long */
+	long long n = redisFormatCommandArgv(bytes, w->n, (const char **)w->at,
+					     w->len);
+
+	return n < 0 ? -1 : (long)n;
+}
+
+void resp_free(char *bytes)
+{
+	redisFreeCommand(bytes);
+}
+
+const char *resp_built_with(void)
+{
+	return STRING(HIREDIS_MAJOR) "." STRING(HIREDIS_MINOR) "." STRING(
+		HIREDIS_PATCH);
+}
+
+void resp_running(char *buf, size_t size)
+{
+	char real[4096];
+	const char *name;
+	Dl_info info;
+	void *symbol;
+
+	/* a function pointer is no object pointer in ISO C */
+	*(redisReader * (**)(void)) & symbol = redisReaderCreate;
+	if (!dladdr(symbol, &info) || !realpath(info.dli_fname, real)) {
+		(void)snprintf(buf, size, "unknown");
+		return;
+	}
+	name = strrchr(real, '/');
+	(void)snprintf(buf, size, "%s", name ? name + 1 : real);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * RESP2 bytes: the one file that knows hiredis, and of it only the formatter
+ * and the reader, which are the same from 0.14 to 1.4. Sockets, time-outs and
+ * the clock are ours: hiredis starts its time-out again after every signal and
+ * leaks its socket into an exec'ed child.
+ */
+#ifndef NET_RESP_H
+#define NET_RESP_H
+
+#include <stddef.h>
+
+#include "base/words.h"
+
+#define REPLY_MAX ((size_t)64 * 1024) /* bytes of replies not yet taken */
+
+struct resp; /* a reader */
+
+struct resp *resp_open(void); /* NULL: no memory */
+void resp_close(struct resp *r);
+
+/* -1: no memory, or more than REPLY_MAX without a whole reply. After any -1
+ * the reader is dead and the connection must be closed. */
+int resp_feed(struct resp *r, const char *bytes, size_t n);
+
+enum resp_got { RESP_NOTHING, RESP_REPLY, RESP_ERROR, RESP_BROKEN };
+
+/* The next whole reply, flattened: an array one level deep becomes its items,
+ * anything else one word; nil is an empty word. An error's text is the one
+ * word. The words live until the next call. */
+enum resp_got resp_next(struct resp *r, struct words *out);
+
+/* A request as bytes: *bytes is malloc'ed by hiredis, free it with
+ * resp_free(). Returns its length, or -1 when memory is short. */
+long resp_format(const struct words *w, char **bytes);
+void resp_free(char *bytes);
+
+/* "0.14.1": what we were built with. */
+const char *resp_built_with(void);
+/* The file name of the library in use, as far as the loader tells. */
+void resp_running(char *buf, size_t size);
+
+#endif

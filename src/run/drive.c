@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the lease and the connections. */
+#include "run/drive.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "run/local.h"
+
+int drive_init(struct drive *d, const struct endpoint *eps, int n,
+	       const char *key, size_t key_len, const struct holder *who,
+	       struct fail *why)
+{
+	memset(d, 0, sizeof(*d));
+	if (keys_init(&d->keys, key, key_len) < 0)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	(void)format_bytes(key, key_len, d->shown_key, sizeof(d->shown_key));
+	token_generate(d->token);
+	d->who = *who;
+	for (int i = 0; i < n; i++) {
+		d->peer[i].ep = &eps[i];
+		for (int c = 0; c < CHANNELS; c++)
+			conn_init(&d->conn[i][c], &d->peer[i]);
+	}
+	return 0;
+}
+
+void drive_close(struct drive *d)
+{
+	for (int i = 0; i < NODES_MAX; i++)
+		for (int c = 0; c < CHANNELS && d->peer[i].ep; c++)
+			conn_close(&d->conn[i][c]);
+	keys_close(&d->keys);
+}
+
+int drive_sockets(const struct drive *d, int fds[DRIVE_FDS_MAX])
+{
+	int n = 0;
+
+	for (int i = 0; i < d->lease.conf.nodes; i++)
+		for (int c = 0; c < CHANNELS; c++)
+			if (conn_fd(&d->conn[i][c]) >= 0)
+				fds[n++] = conn_fd(&d->conn[i][c]);
+	return n;
+}
+
+/* Held: the first failure and the recovery are worth a line each. */
+static void tell_trouble(struct drive *d)
+{
+	if (d->lease.state != LEASE_HELD || d->troubled) {
+		log_detail("%s: %s", d->shown_key, d->why.text);
+		return;
+	}
+	d->troubled = true;
+	log_notice("%s: cannot renew: %s; trying on", d->shown_key,
+		   d->why.text);
+}
+
+static void tell_renewal(struct drive *d)
+{
+	const struct lease *l = &d->lease;
+
+	if (d->troubled && l->state == LEASE_HELD)
+		log_notice("%s: renewed again", d->shown_key);
+	d->troubled = false;
+	if (l->healed != d->healed)
+		log_notice("%s: the lock had vanished and was set again: "
+			   "deleted by hand, evicted (see maxmemory-policy), "
+			   "flushed, or lost in a restart; nobody else had it",
+			   d->shown_key);
+	if (l->stepped != d->stepped)
+		log_notice("%s: the lease was shorter than asked: the "
+			   "server's clock was set forward; renewing four "
+			   "times as often for an hour",
+			   d->shown_key);
+	d->healed = l->healed;
+	d->stepped = l->stepped;
+}
+
+static void failed(struct drive *d, const struct ask *asked,
+		   enum fail_kind kind, bool ran, const char *text)
+{
+	const struct endpoint *ep = d->peer[asked->node].ep;
+
+	/* a fault told by the connection names the node already */
+	if (strncmp(text, ep->name, strlen(ep->name)) == 0)
+		(void)fail(&d->why, kind, "%s", text);
+	else
+		(void)fail(&d->why, kind, "%s: %s", ep->name, text);
+	tell_trouble(d);
+	lease_failed(&d->lease, asked, kind, ran, now());
+}
+
+static void answered(struct drive *d, const struct ask *asked,
+		     const struct words *reply)
+{
+	struct answer answer;
+	struct fail why;
+
+	if (script_answer(reply, &answer, &d->sight, &why) < 0) {
+		failed(d, asked, why.kind, true, why.text);
+		return;
+	}
+	log_detail("%s: %s: %.*s after %lld ms", d->shown_key,
+		   d->peer[asked->node].ep->name, (int)reply->len[0],
+		   reply->at[0],
+		   (long long)between(asked->sent, now()));
+	lease_answer(&d->lease, asked, &answer, now());
+	tell_renewal(d);
+}
+
+static void refused(struct drive *d, struct conn *c, const struct ask *asked,
+		    const struct words *reply)
+{
+	enum fail_kind kind;
+	char text[200];
+
+	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
+	kind = script_error(text);
+	failed(d, asked, kind, kind == FAIL_REFUSED, text);
+	/* a demoted master: the name may lead to another by now */
+	if (strncmp(text, "READONLY", 8) == 0 && c->asked == c->taken) {
+		conn_close(c);
+		c->peer->try = c->peer->address.n;
+	}
+}
+
+static void take(struct drive *d, int node, int chan)
+{
+	struct conn *c = &d->conn[node][chan];
+	unsigned int number;
+	struct words reply;
+	bool ran;
+
+	for (;;) {
+		enum conn_got got = conn_next(c, &number, &reply, &ran);
+		const struct ask asked = d->asks[node][chan][number];
+
+		switch (got) {
+		case CONN_NOTHING:
+			return;
+		case CONN_REPLY:
+			answered(d, &asked, &reply);
+			break;
+		case CONN_ERROR:
+			refused(d, c, &asked, &reply);
+			break;
+		case CONN_BROKEN:
+			failed(d, &asked,
+			       c->refused ? script_error(c->why.text)
+					  : c->why.kind,
+			       ran, c->why.text);
+			break;
+		}
+	}
+}
+
+static void send_one(struct drive *d, const struct ask *ask)
+{
+	struct conn *c = &d->conn[ask->node][ask->chan];
+	const struct endpoint *ep = d->peer[ask->node].ep;
+	struct script_scratch scratch;
+	struct words request;
+	struct fail why;
+	int number;
+
+	script_request(ask, &d->lease.conf, &d->keys, d->token, &d->who,
+		       &scratch, &request);
+	if (ask->fresh)
+		conn_close(c); /* and what it still owes */
+	number = conn_ask(c, &request);
+	if (number < 0 && ep->kind == ENDPOINT_LOCAL && c->asked == 1 &&
+	    c->taken == 0) {
+		/* nobody serves the socket: start the private server */
+		if (local_start(ep->path, ep->idle_ms, &why) == 0) {
+			conn_close(c);
+			number = conn_ask(c, &request);
+		} else {
+			c->why = why;
+		}
+	}
+	if (c->asked > c->taken)
+		d->asks[ask->node][ask->chan][(c->asked - 1) % OWED_MAX] = *ask;
+	else
+		failed(d, ask, c->why.kind, false, c->why.text);
+	if (number < 0)
+		take(d, ask->node, ask->chan);
+}
+
+void drive_send(struct drive *d)
+{
+	struct ask ask;
+
+	while (lease_next(&d->lease, now(), &ask))
+		send_one(d, &ask);
+}
+
+void drive_poll(struct drive *d, struct pollfd *extra, int n_extra,
+		struct instant limit)
+{
+	struct pollfd fds[EXTRA_MAX + DRIVE_FDS_MAX];
+	int n = n_extra;
+	struct instant until;
+
+	drive_send(d);
+	if (n_extra > 0)
+		memcpy(fds, extra, sizeof(*extra) * (size_t)n_extra);
+	for (int i = 0; i < d->lease.conf.nodes; i++)
+		for (int c = 0; c < CHANNELS; c++)
+			fds[n++] = (struct pollfd){
+				.fd = conn_fd(&d->conn[i][c]),
+				.events = conn_events(&d->conn[i][c])};
+	until = sooner(limit, lease_wake(&d->lease));
+	if (poll(fds, (nfds_t)n, poll_ms(until, now())) <= 0)
+		for (int i = 0; i < n; i++)
+			fds[i].revents = 0;
+	for (int i = 0; i < n_extra; i++)
+		extra[i].revents = fds[i].revents;
+	for (int i = n_extra; i < n; i++) {
+		int node = (i - n_extra) / CHANNELS;
+		int chan = (i - n_extra) % CHANNELS;
+
+		conn_step(&d->conn[node][chan], fds[i].revents);
+		take(d, node, chan);
+	}
+	drive_send(d);
+}
+
+void drive_inherit(struct drive *d)
+{
+	const struct lease_conf conf = d->lease.conf;
+
+	/* the old connections were the parent's */
+	for (int i = 0; i < conf.nodes; i++)
+		for (int c = 0; c < CHANNELS; c++)
+			conn_init(&d->conn[i][c], &d->peer[i]);
+	lease_inherit(&d->lease, &conf, now());
+	while (d->lease.state != LEASE_OVER)
+		drive_poll(d, NULL, 0, NEVER);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Joins the lease (which decides) to the connections (which talk): sends what
+ * the lease asks, brings it what the nodes answer. Belongs to one thread at a
+ * time: the main one until the command runs, then the watchdog.
+ */
+#ifndef RUN_DRIVE_H
+#define RUN_DRIVE_H
+
+#include <poll.h>
+
+#include "base/ident.h"
+#include "lock/keys.h"
+#include "lock/lease.h"
+#include "lock/script.h"
+#include "net/conn.h"
+
+#define DRIVE_FDS_MAX (NODES_MAX * CHANNELS)
+#define EXTRA_MAX 4
+
+struct drive {
+	struct lease lease;
+	struct keys keys;
+	char shown_key[128]; /* the key, safe for a terminal */
+	char token[TOKEN_SIZE];
+	struct holder who;
+	struct peer peer[NODES_MAX];
+	struct conn conn[NODES_MAX][CHANNELS];
+	struct ask asks[NODES_MAX][CHANNELS][OWED_MAX];
+	struct sight sight; /* who had the lock, when last we looked */
+	struct fail why;    /* the latest failure */
+	bool troubled;	    /* held, and a failure was said */
+	int healed, stepped;
+};
+
+/* Copies nothing: endpoints, key and who must live as long as *d. Call
+ * lease_init() before the first drive_poll(). */
+int drive_init(struct drive *d, const struct endpoint *eps, int n,
+	       const char *key, size_t key_len, const struct holder *who,
+	       struct fail *why);
+void drive_close(struct drive *d);
+
+/* Sends what is due. */
+void drive_send(struct drive *d);
+
+/* One poll(2): until an extra descriptor is ready (see its revents), a node
+ * has something to say, the lease wants to be woken, or `limit`. Sends before
+ * and after. */
+void drive_poll(struct drive *d, struct pollfd *extra, int n_extra,
+		struct instant limit);
+
+/* In a forked process whose parent died: gives back what it may have held. Takes
+ * at most about a second. */
+void drive_inherit(struct drive *d);
+
+/* The descriptors that a forked process must not keep; returns how many. */
+int drive_sockets(const struct drive *d, int fds[DRIVE_FDS_MAX]);
+
+#endif

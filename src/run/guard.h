@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guard: a process of ours between redlock and the command. It holds the
+ * command's start until the go, passes its end on, and when redlock dies, or
+ * lets go of it, kills the command and every descendant until none is left.
+ *
+ *   redlock --- life ---> guard     a go message; end of file: kill all
+ *   redlock <-- report -- guard     one message, then the guard ends
+ *
+ * It is the command's parent and, like redlock, a child subreaper; it blocks
+ * every signal, lives in a process group of its own (so that kill -9 of a job's
+ * group leaves it), and a kernel timer sends it SIGCONT all the time, so a
+ * stopped guard wakes. Without the guard, a killed redlock would leave the
+ * command's own children running.
+ */
+#ifndef RUN_GUARD_H
+#define RUN_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "run/signals.h"
+
+struct guard {
+	pid_t pid;  /* 0: none */
+	int life;   /* ours to write and to close */
+	int report; /* ours to read */
+};
+
+#define GUARD_NONE ((struct guard){0, -1, -1})
+
+struct order {
+	char *const *argv; /* of the command */
+	char **envp;	   /* its environment; the last entry is for the fence */
+	char *fence;	   /* "REDLOCK_FENCE=", with room for 20 digits */
+	const struct signals *signals;
+	const int *shut; /* descriptors the guard must not keep */
+	int n_shut;
+	int64_t wake_ms; /* how often a stopped guard is woken */
+	const char *name; /* of the lock, for messages */
+	/* Run by the guard when redlock died and the tree is dead. */
+	void (*last_will)(void *);
+	void *estate;
+};
+
+enum guard_news {
+	GUARD_ENDED,	   /* value: wait status of the command */
+	GUARD_CANNOT_EXEC, /* value: errno */
+	GUARD_TOO_LATE,	   /* the go was found after start_by: nothing ran */
+	GUARD_LOST	   /* end of file: the guard itself was killed */
+};
+
+struct report {
+	int news;  /* enum guard_news */
+	int value;
+	int left; /* the command left processes behind */
+};
+
+/* Forks. The command does not run before guard_go(). */
+int guard_start(struct guard *g, const struct order *o, struct fail *why);
+
+/* Starts the command with this fence, unless it is start_by already (guard or
+ * machine were stalled). Fence 0: without REDLOCK_FENCE. */
+void guard_go(struct guard *g, int64_t fence, struct instant start_by);
+
+/* Kill everything: the report follows when nothing is left. */
+void guard_let_go(struct guard *g);
+
+/* When g->report is readable. */
+void guard_take(struct guard *g, struct report *out);
+
+/* Reaps the guard's process. */
+void guard_close(struct guard *g);
+
+#endif

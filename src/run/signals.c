@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* The self-pipe. */
+#include "run/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const int caught[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+			     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+static int wake_fd = -1; /* a handler can have no argument */
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	/* terminals and the kernel say SI_KERNEL; kill(2) says SI_USER */
+	struct arrival a = {(unsigned char)sig, info->si_code > 0};
+	int saved = errno;
+
+	(void)context;
+	(void)!write(wake_fd, &a, sizeof(a)); /* full is awake */
+	errno = saved;
+}
+
+static void on_nothing(int sig)
+{
+	(void)sig;
+}
+
+int signals_open(struct signals *s, struct fail *why)
+{
+	struct sigaction act = {.sa_sigaction = on_signal,
+				.sa_flags = SA_SIGINFO | SA_RESTART};
+	struct sigaction old;
+	sigset_t none;
+	int fds[2];
+
+	sigemptyset(&none);
+	sigfillset(&act.sa_mask);
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
+	wake_fd = fds[1];
+	s->fd = fds[0];
+	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
+		if (sigaction(caught[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN)
+			(void)sigaction(caught[i], &act, NULL);
+	}
+	/* caught, not ignored: a handler vanishes at exec */
+	act = (struct sigaction){.sa_handler = on_nothing};
+	(void)sigaction(SIGPIPE, NULL, &old);
+	if (old.sa_handler != SIG_IGN)
+		(void)sigaction(SIGPIPE, &act, NULL);
+	act.sa_handler = SIG_DFL;
+	(void)sigaction(SIGCHLD, NULL, &old);
+	s->chld_ignored = old.sa_handler == SIG_IGN;
+	(void)sigaction(SIGCHLD, &act, NULL);
+	(void)sigprocmask(SIG_SETMASK, &none, &s->before);
+	return 0;
+}
+
+bool signals_next(const struct signals *s, struct arrival *out)
+{
+	return read(s->fd, out, sizeof(*out)) == (ssize_t)sizeof(*out);
+}
+
+void signals_restore(const struct signals *s)
+{
+	struct sigaction act = {.sa_handler = SIG_DFL}, old;
+
+	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
+		(void)sigaction(caught[i], NULL, &old);
+		if (old.sa_handler != SIG_IGN)
+			(void)sigaction(caught[i], &act, NULL);
+	}
+	if (s->chld_ignored) {
+		act.sa_handler = SIG_IGN;
+		(void)sigaction(SIGCHLD, &act, NULL);
+	}
+	(void)sigprocmask(SIG_SETMASK, &s->before, NULL);
+}
+
+void signals_die(int sig)
+{
+	const struct rlimit none = {0, 0};
+	struct sigaction act = {.sa_handler = SIG_DFL}, old;
+	sigset_t only;
+
+	(void)sigaction(sig, NULL, &old);
+	if (old.sa_handler == SIG_IGN)
+		return;
+	(void)setrlimit(RLIMIT_CORE, &none);
+	(void)sigaction(sig, &act, NULL);
+	sigemptyset(&only);
+	sigaddset(&only, sig);
+	(void)sigprocmask(SIG_UNBLOCK, &only, NULL);
+	(void)raise(sig);
+}

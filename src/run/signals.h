@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signals as bytes in a pipe. What redlock was told to ignore stays ignored,
+ * here and in the command; SIGCHLD alone is reset here (or waitpid() cannot
+ * work) and given back to the command.
+ */
+#ifndef RUN_SIGNALS_H
+#define RUN_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/fail.h"
+
+struct signals {
+	int fd;		     /* readable when a signal has come */
+	sigset_t before;     /* the mask we were started with */
+	bool chld_ignored;   /* SIGCHLD was SIG_IGN when we started */
+};
+
+struct arrival {
+	unsigned char sig;
+	bool from_terminal; /* the kernel sent it, to the whole group */
+};
+
+int signals_open(struct signals *s, struct fail *why);
+
+/* The next arrival; false: none. Never waits. */
+bool signals_next(const struct signals *s, struct arrival *out);
+
+/* Between fork and exec: everything as redlock itself was started with.
+ * Async-signal-safe. */
+void signals_restore(const struct signals *s);
+
+/* Ends this process by `sig`, as a shell expects of a program that was
+ * interrupted; no core is dumped in our name. Returns if sig is ignored. */
+void signals_die(int sig);
+
+#endif

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/* The loop. Read supervise.h, guard.h and watchdog.h first. */
+#include "run/supervise.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "lock/timing.h"
+#include "run/deadman.h"
+#include "run/tree.h"
+#include "run/watchdog.h"
+
+#define TELL_MS 100	  /* shorter waits are nobody's business */
+#define TELL_GRANT_MS 1000
+#define INT_TWICE_MS 2000 /* a second Ctrl-C within this kills */
+#define RESUME_MS 5	  /* between looks for a renewal after a stop */
+#define JOIN_MS 1500	  /* the release itself gives up after 1 s */
+
+struct supervisor {
+	struct drive *drive;
+	const struct supervise_conf *conf;
+	const struct signals *signals;
+	struct ending *end;
+	struct guard guard;
+	struct deadman deadman;
+	struct watchdog dog;
+	struct instant began, claimed, interrupted;
+	bool asked_to_end; /* by us: TERM was sent because of the lease */
+	bool killed;	   /* the guard was let go */
+	bool done;
+};
+
+const char *describe_holder(const struct sight *s, char *buf, size_t size)
+{
+	char held[32] = "", left[32];
+	size_t used;
+
+	if (!s->seen) {
+		(void)snprintf(buf, size, "an unknown holder");
+		return buf;
+	}
+	if (!s->foreign && s->about[ABOUT_HOST][0] == '\0')
+		(void)snprintf(buf, size, "a holder that does not say who it is");
+	else if (s->type[0] != '\0')
+		(void)snprintf(buf, size, "another program (its lock is a %s)",
+			       s->type);
+	else if (s->foreign)
+		(void)snprintf(buf, size, "another program (token %s)",
+			       s->token);
+	else
+		(void)snprintf(buf, size, "%s (pid %s, user %s%s%s%s%s)",
+			       s->about[ABOUT_HOST], s->about[ABOUT_PID],
+			       s->about[ABOUT_USER],
+			       s->about[ABOUT_COMMAND][0] ? ", " : "",
+			       s->about[ABOUT_COMMAND],
+			       s->about[ABOUT_REASON][0] ? ": " : "",
+			       s->about[ABOUT_REASON]);
+	used = strlen(buf);
+	if (s->since > 0 && wall_seconds() >= s->since)
+		(void)format_duration((wall_seconds() - s->since) * 1000, held,
+				      sizeof(held));
+	if (s->pttl_ms < 0)
+		(void)snprintf(left, sizeof(left), "without expiry");
+	else
+		(void)format_duration(s->pttl_ms, left, sizeof(left));
+	(void)snprintf(buf + used, size - used, "%s%s, %s%s",
+		       held[0] ? ", held for " : "", held,
+		       s->pttl_ms < 0 ? "" : "lease left ", left);
+	return buf;
+}
+
+/* ---- acquiring ---- */
+
+static void tell_waiting(struct supervisor *s, bool *told)
+{
+	char who[640];
+
+	if (*told || s->drive->lease.state != LEASE_WAITING ||
+	    before(now(), after(s->began, TELL_MS)))
+		return;
+	*told = true;
+	if (s->drive->sight.seen)
+		log_notice("%s: waiting for %s", s->drive->shown_key,
+			   describe_holder(&s->drive->sight, who, sizeof(who)));
+	else
+		log_notice("%s: waiting: %s", s->drive->shown_key,
+			   s->drive->why.text);
+}
+
+/* While nothing runs, a signal that would end a program ends the waiting. */
+static void signals_while_waiting(struct supervisor *s)
+{
+	struct arrival a;
+
+	while (signals_next(s->signals, &a)) {
+		if (a.sig == SIGTSTP) {
+			(void)raise(SIGSTOP);
+			continue;
+		}
+		if (a.sig == SIGCONT || a.sig == SIGUSR1 || a.sig == SIGUSR2)
+			continue;
+		s->end->sig = a.sig;
+		lease_release(&s->drive->lease, now());
+	}
+}
+
+static bool may_start(const struct lease *l)
+{
+	return l->state == LEASE_HELD &&
+	       before(now(), timing_start(lease_stamp(l), l->conf.ttl_ms));
+}
+
+/* Until the lease may be started on, or is over. */
+static void acquire(struct supervisor *s)
+{
+	struct lease *l = &s->drive->lease;
+	bool told = false;
+
+	while (!may_start(l) && l->state != LEASE_OVER) {
+		struct pollfd fds[] = {
+			{.fd = s->signals->fd, .events = POLLIN},
+			{.fd = s->guard.report, .events = POLLIN},
+		};
+
+		if (l->state == LEASE_HELD)
+			lease_hurry(l, now());
+		if (l->state == LEASE_LOST)
+			lease_release(l, now());
+		drive_poll(s->drive, fds, 2,
+			   told ? NEVER : after(s->began, TELL_MS));
+		if (fds[0].revents)
+			signals_while_waiting(s);
+		if (fds[1].revents && s->end->why.kind == FAIL_NONE) {
+			(void)fail(&s->end->why, FAIL_INTERNAL,
+				   "%s: the guard process was killed",
+				   s->drive->shown_key);
+			lease_release(l, now());
+		}
+		tell_waiting(s, &told);
+	}
+	s->claimed = now();
+	s->end->waited_ms = between(s->began, s->claimed);
+	if (told && l->state == LEASE_HELD &&
+	    s->end->waited_ms >= TELL_GRANT_MS) {
+		char took[32];
+
+		log_notice("%s: got it after %s", s->drive->shown_key,
+			   format_duration(s->end->waited_ms, took,
+					   sizeof(took)));
+	}
+}
+
+static void not_acquired(struct supervisor *s)
+{
+	const struct lease *l = &s->drive->lease;
+	struct ending *end = s->end;
+
+	if (end->why.kind != FAIL_NONE)
+		end->outcome = OUTCOME_FAILED;
+	else if (end->sig != 0)
+		end->outcome = OUTCOME_GAVE_UP;
+	else if (l->end == END_UNAVAILABLE)
+		end->outcome = OUTCOME_UNAVAILABLE;
+	else if (l->end == END_REFUSED)
+		end->outcome = OUTCOME_REFUSED;
+	else
+		end->outcome = OUTCOME_BUSY;
+	if (end->why.kind == FAIL_NONE)
+		end->why = s->drive->why;
+}
+
+/* ---- while the command runs ---- */
+
+static void kill_tree(struct supervisor *s)
+{
+	s->killed = true;
+	guard_let_go(&s->guard);
+}
+
+static void lose(struct supervisor *s, const char *reason)
+{
+	if (s->killed)
+		return;
+	s->end->outcome = OUTCOME_LOST;
+	log_error("%s: lease lost: %s; killing the command",
+		  s->drive->shown_key, reason);
+	kill_tree(s);
+}
+
+/* The alarm went off: has the lease really been without renewal so long? */
+static void look_at_lease(struct supervisor *s)
+{
+	int64_t ttl = s->drive->lease.conf.ttl_ms;
+	struct instant stamp = watchdog_stamp(&s->dog), at = now();
+	struct instant kill = timing_kill(stamp, ttl);
+	struct instant term = timing_term(stamp, ttl, s->conf->grace_ms);
+	char age[32], text[96];
+	uint64_t times;
+
+	(void)!read(s->deadman.alarm, &times, sizeof(times));
+	(void)format_duration(between(stamp, at), age, sizeof(age));
+	if (!before(at, kill)) {
+		(void)snprintf(text, sizeof(text), "not renewed for %s", age);
+		lose(s, text);
+		return;
+	}
+	if (before(at, term)) {
+		alarm_set(&s->deadman, term);
+		return;
+	}
+	if (!s->asked_to_end) {
+		s->asked_to_end = true;
+		log_error("%s: not renewed for %s; asking the command to end "
+			  "(SIGTERM), it is killed when %s is full",
+			  s->drive->shown_key, age,
+			  format_duration(ttl * 80 / 100, text, sizeof(text)));
+		(void)tree_signal(s->guard.pid, SIGTERM);
+		(void)tree_signal(s->guard.pid, SIGCONT);
+	}
+	alarm_set(&s->deadman, kill);
+}
+
+/* From the terminal the whole group stops, without our doing. Stopped alone,
+ * we stop the command first, and it goes on (with the SIGCONT that woke us)
+ * only when an overdue renewal has succeeded. The deadman bounds all this. */
+static void stop_with_command(struct supervisor *s, bool from_terminal)
+{
+	int64_t ttl = s->drive->lease.conf.ttl_ms;
+	struct instant stamp = watchdog_stamp(&s->dog);
+
+	if (!from_terminal)
+		(void)tree_signal(s->guard.pid, SIGTSTP);
+	(void)raise(SIGSTOP);
+	while (!from_terminal && s->dog.running &&
+	       watchdog_stamp(&s->dog).ms == stamp.ms &&
+	       !before(now(), timing_renew(stamp, ttl)) &&
+	       before(now(), timing_kill(stamp, ttl)))
+		(void)poll(NULL, 0, RESUME_MS);
+}
+
+static void forward(struct supervisor *s, const struct arrival *a)
+{
+	struct instant at = now();
+
+	if (a->sig == SIGTSTP) {
+		stop_with_command(s, a->from_terminal);
+		return;
+	}
+	/* the terminal's own reached the command as well: it is in our group */
+	if (!a->from_terminal)
+		(void)tree_signal(s->guard.pid, a->sig);
+	if (a->sig == SIGCONT)
+		return;
+	s->end->sig = a->sig;
+	if (a->sig != SIGINT)
+		return;
+	if (before(at, after(s->interrupted, INT_TWICE_MS))) {
+		log_notice("%s: interrupted twice; killing the command",
+			   s->drive->shown_key);
+		kill_tree(s);
+	}
+	s->interrupted = at;
+}
+
+static void take_report(struct supervisor *s)
+{
+	struct ending *end = s->end;
+	struct report r;
+
+	guard_take(&s->guard, &r);
+	s->done = true;
+	end->status = r.value;
+	switch ((enum guard_news)r.news) {
+	case GUARD_ENDED:
+		if (end->outcome != OUTCOME_LOST && s->asked_to_end)
+			end->outcome = OUTCOME_LOST;
+		if (r.left)
+			log_notice("%s: the command left processes running; "
+				   "the lock does not cover them",
+				   s->drive->shown_key);
+		break;
+	case GUARD_CANNOT_EXEC:
+		end->outcome = OUTCOME_CANNOT_EXEC;
+		break;
+	case GUARD_TOO_LATE:
+		end->outcome = OUTCOME_LOST;
+		log_error("%s: lease lost before the command could start: "
+			  "this machine stood still",
+			  s->drive->shown_key);
+		break;
+	case GUARD_LOST:
+		/* its orphans are ours now */
+		tree_kill(0, &end->status);
+		end->outcome = OUTCOME_FAILED;
+		(void)fail(&end->why, FAIL_INTERNAL,
+			   "%s: the guard process was killed; the command was "
+			   "ended with it",
+			   s->drive->shown_key);
+		break;
+	}
+}
+
+static void watch(struct supervisor *s)
+{
+	while (!s->done) {
+		struct pollfd fds[] = {
+			{.fd = s->guard.report, .events = POLLIN},
+			{.fd = s->signals->fd, .events = POLLIN},
+			{.fd = s->deadman.alarm, .events = POLLIN},
+			{.fd = s->dog.running ? s->dog.news[0] : -1,
+			 .events = POLLIN},
+		};
+		struct arrival a;
+
+		if (s->killed)
+			fds[2].fd = fds[3].fd = -1;
+		if (poll(fds, 4, -1) <= 0)
+			continue;
+		if (fds[0].revents) {
+			take_report(s);
+			continue;
+		}
+		while (fds[1].revents && signals_next(s->signals, &a))
+			forward(s, &a);
+		if (fds[3].revents)
+			lose(s, "the server says that it is no longer ours");
+		if (fds[2].revents)
+			look_at_lease(s);
+	}
+}
+
+/* The writers and readers of the command's pipes are its own affair: while we
+ * hold copies, `redlock -- sh -c 'exec >&-; ...' | cat` would not end. */
+static void let_go_of_pipes(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	(void)dup3(null, STDIN_FILENO, O_CLOEXEC);
+	(void)dup3(null, STDOUT_FILENO, O_CLOEXEC);
+	close(null);
+}
+
+static void give_back(struct supervisor *s)
+{
+	struct lease *l = &s->drive->lease;
+	char left[32];
+
+	deadman_set(&s->deadman, NEVER); /* nothing is left to be killed */
+	if (s->dog.running)
+		watchdog_release(&s->dog);
+	else
+		lease_release(l, now());
+	guard_close(&s->guard);
+	if (s->dog.running && !watchdog_join(&s->dog, after(now(), JOIN_MS)))
+		return;
+	while (l->state != LEASE_OVER)
+		drive_poll(s->drive, NULL, 0, NEVER);
+	if (s->end->outcome != OUTCOME_LOST && !l->freed &&
+	    s->end->fence > 0)
+		log_error("%s: the release was not confirmed; the lock ends "
+			  "by itself within %s",
+			  s->drive->shown_key,
+			  format_duration(l->conf.ttl_ms, left, sizeof(left)));
+}
+
+static void run_command(struct supervisor *s)
+{
+	const struct lease *l = &s->drive->lease;
+	struct instant stamp = NEVER;
+
+	s->end->outcome = OUTCOME_RAN;
+	if (!s->end->without_lock) {
+		int64_t ttl = l->conf.ttl_ms;
+
+		s->end->fence = l->fence;
+		stamp = lease_stamp(l);
+		deadman_set(&s->deadman, timing_dead(stamp, ttl));
+		alarm_set(&s->deadman,
+			  timing_term(stamp, ttl, s->conf->grace_ms));
+		if (watchdog_start(&s->dog, s->drive, &s->deadman,
+				   s->conf->grace_ms, &s->end->why) < 0) {
+			s->end->outcome = OUTCOME_FAILED;
+			return;
+		}
+	}
+	guard_go(&s->guard, s->end->fence,
+		 timing_kill(stamp, l->conf.ttl_ms));
+	let_go_of_pipes();
+	watch(s);
+	s->end->held_ms = between(s->claimed, now());
+}
+
+void supervise(struct drive *d, const struct supervise_conf *conf,
+	       struct order *order, const struct signals *signals,
+	       struct ending *end)
+{
+	struct supervisor s = {.drive = d,
+			       .conf = conf,
+			       .signals = signals,
+			       .end = end,
+			       .guard = GUARD_NONE,
+			       .deadman = DEADMAN_NONE,
+			       .began = now(),
+			       .interrupted = {INT64_MIN / 2}};
+	int shut[DRIVE_FDS_MAX + 1];
+
+	*end = (struct ending){.outcome = OUTCOME_FAILED};
+	tree_adopt();
+	drive_send(d);
+	/* while the first reply is awaited */
+	order->shut = shut;
+	order->n_shut = drive_sockets(d, shut);
+	shut[order->n_shut++] = signals->fd;
+	if (guard_start(&s.guard, order, &end->why) == 0 &&
+	    deadman_make(&s.deadman, &end->why) == 0) {
+		acquire(&s);
+		if (d->lease.state != LEASE_HELD)
+			not_acquired(&s);
+		end->without_lock = conf->run_anyway &&
+				    end->outcome == OUTCOME_UNAVAILABLE;
+		if (d->lease.state == LEASE_HELD || end->without_lock)
+			run_command(&s);
+	}
+	give_back(&s);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From "ask for the lock" to "the tree is dead and the lock given back": joins
+ * the drive, the guard, the watchdog and the signals.
+ */
+#ifndef RUN_SUPERVISE_H
+#define RUN_SUPERVISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "run/drive.h"
+#include "run/guard.h"
+#include "run/signals.h"
+
+struct supervise_conf {
+	int64_t grace_ms;	 /* TERM to KILL on loss */
+	bool run_anyway;	 /* no server: run without a lock */
+};
+
+enum outcome {
+	OUTCOME_RAN,	     /* status: wait status of the command */
+	OUTCOME_BUSY,	     /* somebody held it for as long as we waited */
+	OUTCOME_UNAVAILABLE, /* why is filled, and names the node */
+	OUTCOME_REFUSED,     /* likewise; why.kind decides */
+	OUTCOME_GAVE_UP,     /* a signal ended the waiting */
+	OUTCOME_LOST,	     /* the lease ended before the command */
+	OUTCOME_CANNOT_EXEC, /* status: errno */
+	OUTCOME_FAILED	     /* why is filled */
+};
+
+struct ending {
+	enum outcome outcome;
+	int status;
+	int sig; /* the last signal sent to us; 0: none */
+	bool without_lock;
+	int64_t fence, waited_ms, held_ms;
+	struct fail why;
+};
+
+/* The lease in d is initialised and not yet asked for. Says on stderr what a
+ * person waiting must know; the ending is the caller's to report. */
+void supervise(struct drive *d, const struct supervise_conf *conf,
+	       struct order *order, const struct signals *signals,
+	       struct ending *end);
+
+/* "host (pid 12, user joe, backup.sh), held for 3m, ...": who was seen. */
+const char *describe_holder(const struct sight *s, char *buf, size_t size);
+
+#endif

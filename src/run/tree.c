@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Descendants. Runs in the guard: no allocation, no stdio but snprintf. */
+#include "run/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#define DEPTH_MAX 200	  /* deeper ones follow when their parents are dead */
+#define AGAIN_NS 10000000 /* another look, should a SIGCHLD be missed */
+
+void tree_adopt(void)
+{
+#ifdef PR_SET_CHILD_SUBREAPER
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+#endif
+}
+
+static int signal_below(pid_t pid, int sig, int depth);
+
+/* The list is read in one go where it fits: while it is read in pieces,
+ * children that end can make it skip others. The caller looks again anyway. */
+static int signal_listed(int fd, int sig, int depth)
+{
+	char text[4096];
+	int count = 0;
+	pid_t pid = 0;
+	ssize_t n;
+
+	while ((n = read(fd, text, sizeof(text))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (text[i] >= '0' && text[i] <= '9') {
+				pid = pid * 10 + (text[i] - '0');
+				continue;
+			}
+			if (pid > 0) {
+				/* the signal first: fork() fails from then */
+				if (kill(pid, sig) == 0)
+					count++;
+				count += signal_below(pid, sig, depth + 1);
+			}
+			pid = 0;
+		}
+	}
+	return count;
+}
+
+static int signal_below(pid_t pid, int sig, int depth)
+{
+	char path[64];
+	struct dirent *e;
+	int count = 0;
+	DIR *tasks;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = depth < DEPTH_MAX ? opendir(path) : NULL;
+	if (!tasks)
+		return 0;
+	while ((e = readdir(tasks))) {
+		int fd;
+
+		if (e->d_name[0] == '.')
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children",
+			       (int)pid, e->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		count += signal_listed(fd, sig, depth);
+		close(fd);
+	}
+	closedir(tasks);
+	return count;
+}
+
+int tree_signal(pid_t root, int sig)
+{
+	return signal_below(root, sig, 0);
+}
+
+void tree_kill(pid_t leader, int *status)
+{
+	const struct timespec again = {0, AGAIN_NS};
+	sigset_t chld;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &chld, NULL);
+	for (;;) {
+		int st;
+		pid_t pid;
+
+		if (leader > 0)
+			(void)kill(leader, SIGKILL);
+		(void)tree_signal(getpid(), SIGKILL);
+		while ((pid = waitpid(-1, &st, WNOHANG)) > 0) {
+			if (pid != leader)
+				continue;
+			*status = st;
+			leader = 0;
+		}
+		if (pid < 0 && errno == ECHILD)
+			return;
+		(void)sigtimedwait(&chld, NULL, &again);
+	}
+}
+
+bool tree_visible(void)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+		       (int)getpid());
+	return access(path, R_OK) == 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The descendants of this process, however they forked, setsid() or changed
+ * their group: found through /proc/PID/task/TID/children. A child subreaper
+ * (guard and tool are) inherits every orphan, so nobody drops out.
+ */
+#ifndef RUN_TREE_H
+#define RUN_TREE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Makes this process inherit the orphans below it. */
+void tree_adopt(void);
+
+/* Signals every descendant of `root` but not root. Returns how many. */
+int tree_signal(pid_t root, int sig);
+
+/* Kills the descendants of this process until none is left, and reaps them;
+ * *status is that of `leader` if it is seen. Blocks SIGCHLD in this thread, which
+ * must not be set to be ignored. Never returns while one lives. */
+void tree_kill(pid_t leader, int *status);
+
+/* True where the kernel tells children (CONFIG_PROC_CHILDREN). */
+bool tree_visible(void);
+
+#endif

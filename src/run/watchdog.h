@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread that renews. From watchdog_start() to the end of its news it owns
+ * the drive; the main thread reads only the stamp, which it never trusts for
+ * longer than timing.h says: the thread may be stuck, safety must not depend
+ * on it.
+ */
+#ifndef RUN_WATCHDOG_H
+#define RUN_WATCHDOG_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "run/deadman.h"
+#include "run/drive.h"
+
+struct watchdog {
+	struct drive *drive;
+	struct deadman *deadman;
+	int64_t grace_ms;
+	pthread_t thread;
+	bool running;
+	int stop[2];
+	int news[2];	     /* a byte when the lease is lost; end of file */
+	_Atomic int64_t stamp_ms; /* s: see timing.h */
+};
+
+/* The lease must be held and deadman and alarm be set. -1: no thread to be had. */
+int watchdog_start(struct watchdog *w, struct drive *d, struct deadman *dead,
+		   int64_t grace_ms, struct fail *why);
+
+struct instant watchdog_stamp(struct watchdog *w);
+
+/* The tree is dead: give the lease back. The end of w->news[0] follows. */
+void watchdog_release(struct watchdog *w);
+
+/* Takes the drive back; false: the thread is stuck past the deadline, and
+ * must be left alone. */
+bool watchdog_join(struct watchdog *w, struct instant deadline);
+
+#endif
