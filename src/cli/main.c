@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Find what is asked for, run it, exit. */
-#include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -49,13 +48,9 @@ static int version(void)
  * for the command: the stand-ins vanish at exec. */
 static void fill_standard_fds(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd <= 2);
-	if (fd > 2)
-		close(fd);
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
 int main(int argc, char **argv)

@@ -7,6 +7,11 @@ struct instant timing_renew(struct instant s, int64_t ttl)
 	return after(s, ttl / 6);
 }
 
+struct instant timing_hand_over(struct instant s, int64_t ttl)
+{
+	return after(s, ttl * 15 / 100);
+}
+
 struct instant timing_start(struct instant s, int64_t ttl)
 {
 	return after(s, ttl / 3);

@@ -24,6 +24,8 @@
 #define TTL_MAX_MS ((int64_t)86400000)
 
 struct instant timing_renew(struct instant s, int64_t ttl); /* s + T/6 */
+/* s + 0.15 T: somebody must be ready to renew */
+struct instant timing_hand_over(struct instant s, int64_t ttl);
 struct instant timing_start(struct instant s, int64_t ttl); /* s + T/3 */
 struct instant timing_kill(struct instant s, int64_t ttl);  /* s + 0.80 T */
 struct instant timing_dead(struct instant s, int64_t ttl);  /* s + 0.82 T */

@@ -127,5 +127,10 @@ void resp_running(char *buf, size_t size)
 		return;
 	}
 	name = strrchr(real, '/');
+	/* linked into the program itself */
+	if (name && !strstr(name, "hiredis")) {
+		(void)snprintf(buf, size, "%s, linked in", resp_built_with());
+		return;
+	}
 	(void)snprintf(buf, size, "%s", name ? name + 1 : real);
 }

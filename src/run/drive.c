@@ -14,7 +14,6 @@ int drive_init(struct drive *d, const struct endpoint *eps, int n,
 	       const char *key, size_t key_len, const struct holder *who,
 	       struct fail *why)
 {
-	memset(d, 0, sizeof(*d));
 	if (keys_init(&d->keys, key, key_len) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	(void)format_bytes(key, key_len, d->shown_key, sizeof(d->shown_key));

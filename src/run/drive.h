@@ -33,7 +33,8 @@ struct drive {
 	int healed, stepped;
 };
 
-/* Copies nothing: endpoints, key and who must live as long as *d. Call
+/* *d must be all zero (clearing it here would touch pages that one node never
+ * needs). Copies nothing: endpoints, key and who must live as long as *d. Call
  * lease_init() before the first drive_poll(). */
 int drive_init(struct drive *d, const struct endpoint *eps, int n,
 	       const char *key, size_t key_len, const struct holder *who,

@@ -30,7 +30,7 @@ struct supervisor {
 	struct guard guard;
 	struct deadman deadman;
 	struct watchdog dog;
-	struct instant began, claimed, interrupted;
+	struct instant began, claimed, interrupted, hand_over;
 	bool asked_to_end; /* by us: TERM was sent because of the lease */
 	bool killed;	   /* the guard was let go */
 	bool done;
@@ -306,21 +306,45 @@ static void take_report(struct supervisor *s)
 	}
 }
 
+/* When the first renewal is near, the watchdog takes over: a command that ends
+ * before costs no thread. Should no thread be had, this loop renews. */
+static void hand_over(struct supervisor *s)
+{
+	struct fail why;
+
+	s->hand_over = NEVER;
+	if (watchdog_start(&s->dog, &why) < 0)
+		log_detail("%s: %s; renewing without it", s->drive->shown_key,
+			   why.text);
+}
+
+static void renew_here(struct supervisor *s, struct pollfd *fds, int n)
+{
+	drive_poll(s->drive, fds, n, s->hand_over);
+	watchdog_publish(&s->dog);
+	if (s->drive->lease.state == LEASE_LOST)
+		lose(s, "the server says that it is no longer ours");
+	if (!before(now(), s->hand_over))
+		hand_over(s);
+}
+
 static void watch(struct supervisor *s)
 {
 	while (!s->done) {
 		struct pollfd fds[] = {
 			{.fd = s->guard.report, .events = POLLIN},
 			{.fd = s->signals->fd, .events = POLLIN},
-			{.fd = s->deadman.alarm, .events = POLLIN},
-			{.fd = s->dog.running ? s->dog.news[0] : -1,
+			{.fd = s->killed ? -1 : s->deadman.alarm,
+			 .events = POLLIN},
+			{.fd = s->killed || !s->dog.running ? -1
+							    : s->dog.news[0],
 			 .events = POLLIN},
 		};
 		struct arrival a;
 
-		if (s->killed)
-			fds[2].fd = fds[3].fd = -1;
-		if (poll(fds, 4, -1) <= 0)
+		if (!s->dog.running && !s->end->without_lock)
+			renew_here(s, fds, 3);
+		else if (poll(fds, 4, -1) <= 0)
 			continue;
 		if (fds[0].revents) {
 			take_report(s);
@@ -378,18 +402,12 @@ static void run_command(struct supervisor *s)
 
 	s->end->outcome = OUTCOME_RAN;
 	if (!s->end->without_lock) {
-		int64_t ttl = l->conf.ttl_ms;
-
 		s->end->fence = l->fence;
 		stamp = lease_stamp(l);
-		deadman_set(&s->deadman, timing_dead(stamp, ttl));
-		alarm_set(&s->deadman,
-			  timing_term(stamp, ttl, s->conf->grace_ms));
-		if (watchdog_start(&s->dog, s->drive, &s->deadman,
-				   s->conf->grace_ms, &s->end->why) < 0) {
-			s->end->outcome = OUTCOME_FAILED;
-			return;
-		}
+		s->hand_over = timing_hand_over(stamp, l->conf.ttl_ms);
+		watchdog_init(&s->dog, s->drive, &s->deadman,
+			      s->conf->grace_ms);
+		watchdog_publish(&s->dog);
 	}
 	guard_go(&s->guard, s->end->fence,
 		 timing_kill(stamp, l->conf.ttl_ms));

@@ -2,6 +2,7 @@
 /* The watchdog thread. */
 #include "run/watchdog.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -13,8 +14,18 @@
 /* Deep enough for the resolver's and the starter's buffers. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
+void watchdog_init(struct watchdog *w, struct drive *d, struct deadman *dead,
+		   int64_t grace_ms)
+{
+	w->drive = d;
+	w->deadman = dead;
+	w->grace_ms = grace_ms;
+	w->running = false;
+	atomic_init(&w->stamp_ms, INT64_MIN);
+}
+
 /* The deadman first: what is published may be relied upon. */
-static void publish(struct watchdog *w)
+void watchdog_publish(struct watchdog *w)
 {
 	const struct lease *l = &w->drive->lease;
 	struct instant s;
@@ -38,7 +49,7 @@ static void *watchdog_main(void *arg)
 
 	while (l->state != LEASE_OVER) {
 		drive_poll(w->drive, &stop, 1, NEVER);
-		publish(w);
+		watchdog_publish(w);
 		if (l->state == LEASE_LOST && !told) {
 			told = true;
 			(void)!write(w->news[1], "", 1);
@@ -53,18 +64,12 @@ static void *watchdog_main(void *arg)
 	return NULL;
 }
 
-int watchdog_start(struct watchdog *w, struct drive *d, struct deadman *dead,
-		   int64_t grace_ms, struct fail *why)
+int watchdog_start(struct watchdog *w, struct fail *why)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
 	int rc;
 
-	w->drive = d;
-	w->deadman = dead;
-	w->grace_ms = grace_ms;
-	w->running = false;
-	atomic_init(&w->stamp_ms, lease_stamp(&d->lease).ms);
 	if (pipe2(w->stop, O_CLOEXEC) < 0)
 		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
 	if (pipe2(w->news, O_CLOEXEC) < 0) {
@@ -80,10 +85,14 @@ int watchdog_start(struct watchdog *w, struct drive *d, struct deadman *dead,
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	w->running = rc == 0;
-	if (rc != 0)
-		return fail(why, FAIL_INTERNAL,
-			    "cannot start the watchdog thread");
-	return 0;
+	if (rc == 0)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		close(w->stop[i]);
+		close(w->news[i]);
+	}
+	errno = rc;
+	return fail_sys(why, FAIL_INTERNAL, "cannot start the watchdog thread");
 }
 
 struct instant watchdog_stamp(struct watchdog *w)

@@ -28,9 +28,16 @@ struct watchdog {
 	_Atomic int64_t stamp_ms; /* s: see timing.h */
 };
 
-/* The lease must be held and deadman and alarm be set. -1: no thread to be had. */
-int watchdog_start(struct watchdog *w, struct drive *d, struct deadman *dead,
-		   int64_t grace_ms, struct fail *why);
+/* Of a lease that is held. From here on watchdog_publish() sets deadman, alarm
+ * and stamp by it: call it before the command starts. */
+void watchdog_init(struct watchdog *w, struct drive *d, struct deadman *dead,
+		   int64_t grace_ms);
+
+/* Follows the lease; by whoever owns the drive. */
+void watchdog_publish(struct watchdog *w);
+
+/* -1: no thread to be had; the drive stays the caller's. */
+int watchdog_start(struct watchdog *w, struct fail *why);
 
 struct instant watchdog_stamp(struct watchdog *w);
 

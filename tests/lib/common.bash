@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+# What every .bats file begins with: `load lib/common`.
+#
+# Each test gets a directory ($T), real redis-servers on unix sockets in it, an
+# environment mark by which stray processes are found, and the witness, which
+# knows by flock(2) and not by any clock whether two commands ran at once. Every
+# test ends with four asserts: no witness error, fences increased (the witness
+# checks), no process of ours left, no lock left on any server.
+
+bats_require_minimum_version 1.5.0
+
+top=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+REDLOCK=${REDLOCK:-$top/redlock}
+TEST_BIN=${TEST_BIN:-$top/tests/lib}
+export PATH="$TEST_BIN:$PATH"
+
+setup() {
+	T=$(mktemp -d "${TMPDIR:-/tmp}/rl.XXXXXX")
+	export T
+	export REDLOCK_TEST_ID=$T
+	unset REDLOCK_URL REDISCLI_AUTH XDG_RUNTIME_DIR
+	nodes=
+	node_start a
+	url=unix://$T/a.sock
+}
+
+teardown() {
+	local failed=0 n
+
+	# helpers of a failed test first, so that the asserts see redlock's own
+	kill_helpers
+	[ ! -s "$T/errors" ] || { cat "$T/errors" >&2; failed=1; }
+	wait_until no_process_left || { list_processes >&2; failed=1; }
+	for n in $nodes; do
+		wait_until no_lock_left "$n" || {
+			echo "a lock is left on node $n:" >&2
+			cli "$n" keys '*' >&2
+			failed=1
+		}
+	done
+	for n in $nodes; do node_kill "$n"; done
+	rm -rf "$T"
+	return $failed
+}
+
+# ---- redlock ----
+
+# As a user types it, but with the test's server.
+redlock() { "$REDLOCK" -u "$url" "$@"; }
+
+# ---- servers ----
+
+node_start() { # NAME [redis-server option...]
+	local n=$1
+	shift
+	case " $nodes " in *" $n "*) ;; *) nodes="$nodes $n" ;; esac
+	# not marked as ours; bats waits for whoever holds its descriptor 3
+	env -u REDLOCK_TEST_ID redis-server --port 0 \
+		--unixsocket "$T/$n.sock" --save '' --appendonly no \
+		--dir "$T" --daemonize yes --logfile "$T/$n.log" \
+		--pidfile "$T/$n.pid" "$@" >/dev/null 3>&-
+	wait_until node_answers "$n"
+}
+node_answers() { [ "$(cli "$1" ping 2>/dev/null)" = PONG ]; }
+node_pid() { cat "$T/$1.pid"; }
+node_freeze() { kill -STOP "$(node_pid "$1")"; }
+node_thaw() { kill -CONT "$(node_pid "$1")"; }
+node_kill() {
+	local pid
+	pid=$(node_pid "$1" 2>/dev/null) || return 0
+	kill -KILL "$pid" 2>/dev/null || return 0
+	wait_until gone "$pid"
+	rm -f "$T/$1.sock" "$T/$1.pid"
+}
+node_restart() { # NAME [option...]: comes back empty
+	node_kill "$1"
+	node_start "$@"
+}
+cli() { # NAME COMMAND...
+	local n=$1
+	shift
+	redis-cli -s "$T/$n.sock" "$@"
+}
+held() { [ "$(cli a exists "$1")" = 1 ]; }
+free() { [ "$(cli a exists "$1")" = 0 ]; }
+
+# ---- waiting for a condition, never for luck ----
+
+wait_until() { # COMMAND...: up to 10 s
+	local i
+	for ((i = 0; i < 1000; i++)); do
+		"$@" && return
+		sleep 0.01
+	done
+	echo "waited 10 s for: $*" >&2
+	return 1
+}
+gone() { ! kill -0 "$1" 2>/dev/null; }
+exists() { [ -e "$1" ]; }
+contains() { grep -q -- "$2" "$1"; } # FILE TEXT
+now_ms() { local t=${EPOCHREALTIME/[.,]/}; echo $((t / 1000)); }
+
+# ---- the four asserts ----
+
+# Processes that carry this test's mark, but not this shell and its children.
+list_processes() {
+	local p
+	for p in /proc/[0-9]*; do
+		[ "${p#/proc/}" != "$BASHPID" ] || continue
+		grep -qz "^REDLOCK_TEST_ID=$T\$" "$p/environ" 2>/dev/null ||
+			continue
+		case "$(cat "$p/comm" 2>/dev/null)" in
+		redlock | lockguard | witness | sleep | sh) ;;
+		*) continue ;;
+		esac
+		echo "${p#/proc/} $(tr '\0' ' ' <"$p/cmdline")"
+	done
+}
+no_process_left() { [ -z "$(list_processes)" ]; }
+# A fence counter outlives its lock by design; nothing else does.
+no_lock_left() {
+	[ -z "$(cli "$1" --raw keys '*' 2>/dev/null |
+		grep -v '^redlock:{.*}:fence:')" ]
+}
+
+# ---- helpers of the test ----
+
+# Background processes to be killed with the test: helper COMMAND...
+helpers=
+helper() {
+	"$@" 3>&- &
+	helpers="$helpers $!"
+}
+kill_helpers() {
+	local pid
+	for pid in $helpers; do kill -KILL "$pid" 2>/dev/null; done
+	for pid in $helpers; do wait "$pid" 2>/dev/null; done
+	helpers=
+	return 0
+}
+
+# How often the command under test (witness "$T", see witness.c) has run.
+holds() { cat "$T/counter" 2>/dev/null || echo 0; }
