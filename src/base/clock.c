@@ -21,7 +21,7 @@ struct instant now(void)
 
 struct instant after(struct instant t, int64_t ms)
 {
-	if (t.ms == INT64_MAX || ms > INT64_MAX - t.ms)
+	if (t.ms == INT64_MAX || (t.ms > 0 && ms > INT64_MAX - t.ms))
 		return NEVER;
 	return (struct instant){t.ms + ms};
 }

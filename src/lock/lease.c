@@ -43,7 +43,11 @@ static void want(struct lease_node *n, enum verb verb, struct instant at)
 }
 
 /* Every connection on which an acquire is unanswered gets a release behind it:
- * a frozen server runs both when it wakes. */
+ * a frozen server runs both when it wakes. A renewal is drained instead, or its
+ * connection given up: run late, after a loss of data, it heals, and a release
+ * behind it would free the healed lock under the eyes of waiters, whose memory
+ * then takes the new counter for an ordinary hand-over. Left alone the healed
+ * lock stays for T, which outlives any unaware holder. */
 static void want_release(struct lease_node *n, struct instant at)
 {
 	bool owed = n->mine || n->unsure;
@@ -51,9 +55,11 @@ static void want_release(struct lease_node *n, struct instant at)
 	for (int c = 0; c < CHANNELS; c++) {
 		struct lease_chan *ch = &n->chan[c];
 
-		ch->release = ch->ask.verb == VERB_ACQUIRE;
+		if (ch->ask.verb != VERB_ACQUIRE)
+			continue;
+		ch->release = true;
 		ch->ask.verb = VERB_NONE;
-		owed |= ch->release;
+		owed = true;
 	}
 	want(n, owed ? VERB_RELEASE : VERB_NONE, at);
 }
@@ -208,6 +214,23 @@ static void credit(struct lease_node *n, const struct ask *asked)
 	n->mine = true;
 }
 
+/* A waiter's memory: a counter that is behind what it saw proves that data were
+ * lost, and then an unaware holder may have renewed until this answer. */
+static void remember(struct lease *l, struct lease_node *n,
+		     const struct answer *a, struct instant at)
+{
+	int64_t ttl = l->conf.ttl_ms;
+
+	if (a->counter < n->counter) {
+		if (n->holder_ttl_ms > ttl)
+			ttl = n->holder_ttl_ms;
+		n->embargo = after(at, ttl);
+	}
+	n->counter = a->counter;
+	if (a->said == SAID_BUSY && a->holder_ttl_ms > 0)
+		n->holder_ttl_ms = a->holder_ttl_ms;
+}
+
 static void acquire_answer(struct lease *l, struct lease_node *n,
 			   const struct ask *asked, const struct answer *a,
 			   struct instant at)
@@ -225,24 +248,19 @@ static void acquire_answer(struct lease *l, struct lease_node *n,
 			return;
 		n->counter = a->counter;
 		n->vote = VOTE_YES;
+		/* a question from before the loss was seen: keep what it
+		 * took, for nobody else may have it, but do not start yet */
+		if (before(at, n->embargo)) {
+			n->vote = VOTE_NO;
+			n->pttl_ms = -1;
+		}
 	} else {
 		if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
 			return;
 		n->mine = false;
 		n->vote = VOTE_NO;
 		n->pttl_ms = a->said == SAID_BUSY ? a->pttl_ms : -1;
-		if (a->said == SAID_BUSY && a->holder_ttl_ms > 0)
-			n->holder_ttl_ms = a->holder_ttl_ms;
-		if (a->counter > n->counter)
-			n->counter = a->counter;
-		if (a->said == SAID_LOSS && n->embargo.ms == LONG_AGO.ms) {
-			int64_t ttl = l->conf.ttl_ms;
-
-			/* an unaware holder may have renewed until now */
-			if (n->holder_ttl_ms > ttl)
-				ttl = n->holder_ttl_ms;
-			n->embargo = after(at, ttl);
-		}
+		remember(l, n, a, at);
 	}
 	n->want = VERB_NONE;
 	round_check(l, at);
@@ -384,6 +402,11 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 
 /* ---- questions ---- */
 
+static struct instant later(struct instant a, struct instant b)
+{
+	return before(a, b) ? b : a;
+}
+
 /* Which channel the wanted question goes out on, and when. An unanswered one
  * is repeated on the other connection after a while, and when both are silent
  * the older one is given up for a new one. */
@@ -410,30 +433,27 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 		return n->next;
 	if (a->ask.verb == VERB_NONE || b->ask.verb == VERB_NONE) {
 		*chan = a->ask.verb == VERB_NONE ? n->good : !n->good;
-		return after(n->chan[!*chan].ask.sent, patience);
+		return later(n->next,
+			     after(n->chan[!*chan].ask.sent, patience));
 	}
 	*chan = before(b->ask.sent, a->ask.sent) ? !n->good : n->good;
 	*fresh = true;
 	/* an acquire on a connection given up may run late and stay until T;
 	 * only one that is surely dead is worth that */
 	patience *= n->want == VERB_ACQUIRE ? 5 : 2;
-	return after(n->chan[*chan].ask.sent,
-		     patience > timing_retry(l->conf.ttl_ms)
-			     ? patience
-			     : timing_retry(l->conf.ttl_ms));
+	if (patience < timing_retry(l->conf.ttl_ms))
+		patience = timing_retry(l->conf.ttl_ms);
+	return later(n->next, after(n->chan[*chan].ask.sent, patience));
 }
 
-static int64_t seen_for(struct lease *l, struct lease_node *n,
+static int64_t seen_for(const struct lease *l, const struct lease_node *n,
 			struct instant at)
 {
-	if (n->want == VERB_CONFIRM)
-		return l->state == LEASE_HELD && n->mine ? n->counter : 0;
-	if (n->want != VERB_ACQUIRE || n->embargo.ms == LONG_AGO.ms)
-		return n->want == VERB_ACQUIRE ? n->counter : 0;
-	if (before(at, n->embargo))
-		return SEEN_TOO_MUCH;
-	n->embargo = LONG_AGO;
-	return n->counter = 0;
+	if (n->want == VERB_ACQUIRE)
+		return before(at, n->embargo) ? SEEN_TOO_MUCH : n->counter;
+	if (n->want == VERB_CONFIRM && l->state == LEASE_HELD && n->mine)
+		return n->counter;
+	return 0;
 }
 
 static void tick(struct lease *l, struct instant at)
@@ -456,8 +476,8 @@ static void tick(struct lease *l, struct instant at)
 
 		done += n->want == VERB_NONE;
 		unsent += n->want != VERB_NONE &&
-			  n->chan[0].ask.verb == VERB_NONE &&
-			  n->chan[1].ask.verb == VERB_NONE;
+			  n->chan[0].ask.verb != VERB_RELEASE &&
+			  n->chan[1].ask.verb != VERB_RELEASE;
 	}
 	l->freed = done >= lease_quorum(l->conf.nodes);
 	if ((l->freed && unsent == 0) || !before(at, l->release_by))
@@ -515,14 +535,16 @@ struct instant lease_wake(const struct lease *l)
 void lease_init(struct lease *l, const struct lease_conf *conf,
 		struct instant at)
 {
+	const struct lease_conf kept = *conf; /* it may be l's own */
+
 	assert(conf->nodes >= 1 && conf->nodes <= NODES_MAX);
 	memset(l, 0, sizeof(*l));
-	l->conf = *conf;
+	l->conf = kept;
 	l->began = at;
-	l->give_up = after(at, conf->wait_ms);
+	l->give_up = after(at, kept.wait_ms);
 	l->backoff_ms = BACKOFF_LEAST_MS;
-	l->random = conf->seed | 1;
-	for (int i = 0; i < conf->nodes; i++) {
+	l->random = kept.seed | 1;
+	for (int i = 0; i < kept.nodes; i++) {
 		l->node[i].embargo = LONG_AGO;
 		l->node[i].quick = LONG_AGO;
 	}
@@ -570,7 +592,7 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf,
 		   struct instant at)
 {
 	lease_init(l, conf, at);
-	for (int i = 0; i < conf->nodes; i++)
+	for (int i = 0; i < l->conf.nodes; i++)
 		l->node[i].unsure = true;
 	lease_release(l, at);
 }

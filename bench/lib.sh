@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+# What the bench scripts have in common: a directory, servers of their own on a
+# free port and on sockets, and cleaning up. POSIX sh; to be sourced.
+
+here=$(cd "$(dirname "$0")" && pwd)
+redlock=${1:-./redlock}
+case $redlock in */*) ;; *) redlock=$(command -v "$redlock" || :) ;; esac
+[ -x "$redlock" ] || {
+	echo "usage: $0 [path of redlock] [rounds]" >&2
+	exit 64
+}
+redlock=$(cd "$(dirname "$redlock")" && pwd)/$(basename "$redlock")
+W=$(mktemp -d "${TMPDIR:-/tmp}/redlock-bench.XXXXXX")
+sock=$W/redis.sock
+etcd_port=
+mine= # processes of ours
+
+clean_up() {
+	# shellcheck disable=SC2086 # a list
+	[ -z "$mine" ] || kill -KILL $mine 2>/dev/null
+	wait 2>/dev/null
+	rm -rf "$W"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+have() { command -v "$1" >/dev/null 2>&1; }
+has() { [ -e "$1" ]; }
+
+wait_until() { # COMMAND...: up to 10 s
+	tries=0
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries + 1))
+		[ $tries -lt 1000 ] || {
+			echo "$0: waited 10 s for: $*" >&2
+			exit 1
+		}
+		sleep 0.01
+	done
+}
+
+# A port that nobody listens on: the server itself is asked whether it got it.
+random_port() {
+	echo $((20000 + $(od -An -N2 -tu2 /dev/urandom) % 20000))
+}
+
+start_redis() {
+	have redis-server || {
+		echo "$0: needs redis-server and redis-cli" >&2
+		exit 69
+	}
+	for _ in 1 2 3 4 5; do
+		port=$(random_port)
+		redis-server --port "$port" --bind 127.0.0.1 --save '' \
+			--appendonly no --unixsocket "$sock" --dir "$W" \
+			--logfile "$W/redis.log" &
+		redis=$!
+		mine="$mine $redis"
+		until redis-cli -s "$sock" ping >/dev/null 2>&1; do
+			kill -0 $redis 2>/dev/null || continue 2
+			sleep 0.01
+		done
+		return
+	done
+	echo "$0: redis-server does not start" >&2
+	exit 69
+}
+
+# False where etcd is not installed or does not start.
+start_etcd() {
+	have etcd && have etcdctl || return 1
+	etcd_port=$(random_port)
+	etcd --data-dir "$W/etcd" --log-level error \
+		--listen-client-urls "http://127.0.0.1:$etcd_port" \
+		--advertise-client-urls "http://127.0.0.1:$etcd_port" \
+		--listen-peer-urls "http://127.0.0.1:$((etcd_port + 1))" \
+		>"$W/etcd.log" 2>&1 &
+	mine="$mine $!"
+	ETCDCTL_API=3
+	ETCDCTL_ENDPOINTS=http://127.0.0.1:$etcd_port
+	export ETCDCTL_API ETCDCTL_ENDPOINTS
+	tries=0
+	until etcdctl endpoint health >/dev/null 2>&1; do
+		tries=$((tries + 1))
+		[ $tries -lt 50 ] || return 1
+		sleep 0.1
+	done
+}
+
+compile() { # NAME: bench/NAME.c to $W/NAME
+	${CC:-cc} -std=gnu11 -O2 -o "$W/$1" "$here/$1.c"
+}
+
+# The machine the figures belong to.
+machine() {
+	echo "$(uname -srm), $(grep -c ^processor /proc/cpuinfo) CPUs," \
+		"load $(cut -d' ' -f1 /proc/loadavg), $("$redlock" --version |
+			head -n 1), $(redis-server --version | cut -d' ' -f1-3)"
+}
+
+# Numbers on stdin: "median 1.2  most 3.4  of 20"
+summary() {
+	sort -n | awk '{ v[NR] = $1 } END {
+		if (NR == 0) { print "nothing measured"; exit }
+		printf "median %.2f  least %.2f  most %.2f  of %d\n",
+			v[int((NR + 1) / 2)], v[1], v[NR], NR }'
+}

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What a lock around `true` costs, side by side, interleaved in one run.
+#
+#   bench/run.sh [PATH-OF-REDLOCK] [RUNS]
+#
+# Contenders: flock(1) on a file (the first, which all ratios refer to); redlock
+# on a unix socket and on loopback TCP; the bare minimum in C (bench/bare.c);
+# a shell script around redis-cli; etcdctl lock, if etcd is installed.
+set -eu
+. "$(dirname "$0")/lib.sh"
+runs=${2:-300}
+
+have flock || { echo "$0: needs flock (util-linux)" >&2; exit 69; }
+start_redis
+compile race
+compile bare
+
+cat >"$W/script" <<'SCRIPT'
+#!/bin/sh
+# as found in many a crontab: no renewal, no fence, nothing kills the command
+token=$$.$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
+until [ "$(redis-cli -s "$1" set script "$token" nx px 30000)" = OK ]; do
+	sleep 0.1
+done
+shift_sock=$1
+shift
+"$@"
+status=$?
+redis-cli -s "$shift_sock" eval "if redis.call('get', KEYS[1]) == ARGV[1] then
+	return redis.call('del', KEYS[1]) end" 1 script "$token" >/dev/null
+exit $status
+SCRIPT
+chmod +x "$W/script"
+
+machine
+echo "$runs runs of each, interleaved; ratios to the first"
+echo
+"$W/race" "$runs" \
+	"flock $W/file true" \
+	"$redlock -u unix://$sock -k x -- true" \
+	"$redlock -u redis://127.0.0.1:$port -k x -- true" \
+	"$W/bare $sock y true" \
+	"$W/bare $port y true" | sed "s,$W/,,g"
+echo
+# far slower, so in a shorter run: they would leave the caches cold for all
+few=$((runs / 10 + 1))
+set -- "flock $W/file true" \
+	"$redlock -u redis://127.0.0.1:$port -k x -- true" \
+	"$W/script $sock true"
+if start_etcd; then
+	set -- "$@" "etcdctl lock z true"
+else
+	echo "etcdctl lock: skipped (needs etcd and etcdctl: Debian's" \
+		"etcd-server and etcd-client)"
+fi
+"$W/race" "$few" "$@" | sed "s,$W/,,g"

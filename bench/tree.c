@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the decision that a command must die to the death of its whole tree.
+ *
+ *   tree ROUNDS kill|lose SOCKET REDLOCK
+ *
+ * Each round runs, under redlock, ten processes, each in a session of its own
+ * and deaf to every signal that can be ignored, which together hold the write
+ * end of one pipe: its end of file is the death of the last. kill: from kill -9
+ * of redlock. lose: the lock is overwritten on the server; from the renewal's
+ * "not yours" (its line on stderr). Prints one number of ms per round.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROCESSES 10
+
+static double ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* The command: writes one byte per process to descriptor 9, which all keep. */
+static int be_tree(void)
+{
+	for (int sig = 1; sig < 32; sig++)
+		(void)signal(sig, SIG_IGN);
+	for (int i = 1; i < PROCESSES; i++)
+		if (fork() == 0) {
+			(void)setsid();
+			break;
+		}
+	(void)!write(9, "", 1);
+	for (;;)
+		pause();
+}
+
+static int overwrite(const char *path)
+{
+	static const char question[] = "SET job stolen PX 1000\r\n";
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char reply[64];
+
+	(void)snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
+	if (connect(fd, (struct sockaddr *)&un, sizeof(un)) < 0 ||
+	    write(fd, question, sizeof(question) - 1) < 0 ||
+	    read(fd, reply, sizeof(reply)) <= 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+static pid_t start(char **argv, int alive, int said)
+{
+	char url[256];
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	(void)dup2(alive, 9);
+	(void)dup2(said, STDERR_FILENO);
+	(void)snprintf(url, sizeof(url), "unix://%s", argv[3]);
+	execl(argv[4], argv[4], "-u", url, "-k", "job", "-t", "1s", "--",
+	      argv[0], (char *)NULL);
+	_exit(127);
+}
+
+static double round_of(char **argv)
+{
+	int alive[2], said[2];
+	char line[512];
+	double begin;
+	pid_t pid;
+
+	if (pipe2(alive, O_CLOEXEC) < 0 || pipe2(said, O_CLOEXEC) < 0)
+		return -1;
+	pid = start(argv, alive[1], said[1]);
+	close(alive[1]);
+	close(said[1]);
+	for (int i = 0; i < PROCESSES; i++)
+		if (read(alive[0], line, 1) != 1)
+			return -1;
+	if (strcmp(argv[2], "kill") == 0) {
+		begin = ms();
+		(void)kill(pid, SIGKILL);
+	} else {
+		if (overwrite(argv[3]) < 0 ||
+		    read(said[0], line, sizeof(line)) <= 0)
+			return -1;
+		begin = ms();
+	}
+	/* redlock and guard have descriptor 9 too, and end after the tree; so
+	 * this counts their last steps as well */
+	while (read(alive[0], line, sizeof(line)) > 0)
+		;
+	begin = ms() - begin;
+	(void)waitpid(pid, NULL, 0);
+	close(alive[0]);
+	close(said[0]);
+	return begin;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 1)
+		return be_tree();
+	if (argc != 5)
+		return 64;
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		double took = round_of(argv);
+
+		if (took < 0) {
+			(void)fprintf(stderr, "tree: round %d failed\n", i);
+			return 1;
+		}
+		(void)printf("%.3f\n", took);
+	}
+	return 0;
+}

@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# check-layers.sh [TOP]: the folders under src are layers, cli -> run -> {lock,
+# net} -> base. A file may include its own folder and those to the right; lock
+# and net do not know each other. Some things have one home only: the clock,
+# standard error, hiredis, the environment. One line per offence, status 1.
+set -eu
+cd "${1:-.}"
+
+# shellcheck disable=SC2016 # the dollars are awk's
+find src -name '*.[ch]' | LC_ALL=C sort | xargs awk '
+	function offence(text) {
+		print FILENAME ":" FNR ": " text
+		bad = 1
+	}
+	# The line without comments; `inside` survives from line to line.
+	function code(s, out, at) {
+		out = ""
+		for (;;) {
+			if (inside) {
+				at = index(s, "*/")
+				if (!at)
+					return out
+				s = substr(s, at + 2)
+				inside = 0
+			}
+			at = index(s, "/*")
+			if (!at)
+				return out s
+			out = out substr(s, 1, at - 1) " "
+			s = substr(s, at + 2)
+			inside = 1
+		}
+	}
+	function calls(s, names) {
+		return s ~ ("(^|[^A-Za-z0-9_])(" names ")[ \t]*\\(")
+	}
+	BEGIN {
+		rank["base"] = 1
+		rank["lock"] = rank["net"] = 2
+		rank["run"] = 3
+		rank["cli"] = 4
+	}
+	FNR == 1 {
+		inside = 0
+		split(FILENAME, part, "/")
+		from = part[2]
+		if (!(from in rank))
+			offence("folder \"" from "\" is no layer")
+	}
+	{
+		line = code($0)
+	}
+	line ~ /^[ \t]*#[ \t]*include[ \t]*"/ {
+		split(line, quoted, "\"")
+		name = quoted[2]
+		to = name
+		sub(/\/.*/, "", to)
+		if (name == "config.h")
+			next
+		if (name !~ /\//)
+			offence("\"" name "\": name the folder")
+		else if (!(to in rank))
+			offence("\"" name "\": \"" to "\" is no layer")
+		else if (to != from && rank[to] >= rank[from])
+			offence(from " may not include " to " (" name ")")
+		next
+	}
+	line ~ /#[ \t]*include[ \t]*<.*hiredis/ && FILENAME != "src/net/resp.c" {
+		offence("hiredis belongs to src/net/resp.c")
+	}
+	{
+		gsub(/\\./, "", line)
+		gsub(/"[^"]*"/, "\"\"", line)
+	}
+	calls(line, "clock_gettime|gettimeofday|time|timespec_get") &&
+	    FILENAME != "src/base/clock.c" {
+		offence("only src/base/clock.c asks for the time")
+	}
+	(line ~ /(^|[^A-Za-z0-9_])(stderr|STDERR_FILENO)([^A-Za-z0-9_]|$)/ ||
+	    calls(line, "perror|psignal|err|errx|warn|warnx") ||
+	    line ~ /(^|[^A-Za-z0-9_])(write|dprintf)[ \t]*\([ \t]*2[ \t]*,/) &&
+	    FILENAME != "src/base/log.c" {
+		offence("only src/base/log.c writes to standard error")
+	}
+	(calls(line, "getenv|secure_getenv") ||
+	    line ~ /(^|[^A-Za-z0-9_])environ([^A-Za-z0-9_]|$)/) &&
+	    from != "cli" {
+		offence("only src/cli reads the environment")
+	}
+	calls(line, "sleep|usleep") {
+		offence("nobody sleeps: wait for something, up to a deadline")
+	}
+	END { exit bad }
+' || exit 1 # not the 123 of xargs

@@ -1,0 +1,812 @@
+#!/usr/bin/env bats
+# What may happen to redlock, its guard and its command on the client's side.
+
+load lib/common
+
+# A test that failed may have left its server frozen.
+eval "$(declare -f teardown | sed '1s/.*/asserts()/')"
+teardown() {
+	local n
+	[ -z "${frozen_group:-}" ] || thaw_group
+	for n in $nodes; do node_thaw "$n" || true; done
+	asserts
+}
+
+# redlock ARGUMENTS in the background as $tool, stderr in $T/err.
+start() {
+	launch --default all "$REDLOCK" -u "$url" "$@" 2>"$T/err" 3>&- &
+	tool=$!
+	helpers="$helpers $tool"
+}
+
+finish() { # its exit status is then $status
+	status=0
+	wait "$tool" || status=$?
+}
+
+started() { # ARGUMENTS of redlock: until the witness runs, its pid in $cmd
+	start "$@"
+	wait_until contains "$T/w" '^[0-9]'
+	cmd=$(cat "$T/w")
+}
+
+guard() { ps -o ppid= -p "$cmd" | tr -d ' '; }
+tree_is_dead() { [ ! -e "$T/witness" ] || flock -n "$T/witness" true; }
+lock_is_free() { [ "$(cli a exists job)" = 0 ]; }
+# a zombie is gone, too: whoever should reap it may be slow
+ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
+state_is() { grep -q "^State:.$2" "/proc/$1/status"; } # PID LETTERS
+pending_kill() { # SIGKILL has been sent to this process, and waits
+	[ $((0x$(sed -n 's/^ShdPnd:.//p' "/proc/$1/status") & 0x100)) != 0 ]
+}
+private_kb() { # PID...
+	for p; do cat "/proc/$p/smaps_rollup"; done |
+		awk '/^Private/ { n += $2 } END { print n }'
+}
+no_message() { [ ! -s "$T/err" ]; }
+
+need_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
+preloading() {
+	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
+	[ -e "$TEST_BIN/$1" ] || skip "no $1"
+}
+inject() { # NAME:K:ERRNO COMMAND...
+	local what=$1
+	shift
+	LD_PRELOAD=$TEST_BIN/inject.so INJECT=$what INJECT_MARK=$T/hit "$@"
+}
+
+# ---- promises ----
+
+@test "P1 while a lock is held, nobody else runs, whoever is killed" {
+	for i in {1..6}; do
+		"$REDLOCK" -q -u "$url" -k job -t 500ms -w 8s -- \
+			witness "$T" --hold 20 --spawn 3>&- &
+		tools[i]=$!
+	done
+	for i in 2 4; do
+		kill -KILL "${tools[i]}"
+	done
+	wait "${tools[1]}" "${tools[3]}" "${tools[5]}" "${tools[6]}"
+	[ "$(holds)" -ge 4 ]
+}
+
+@test "P3 no signal to redlock leaves a process of the command behind" {
+	for sig in ABRT ALRM BUS FPE ILL IO KILL PROF SEGV SYS TRAP VTALRM XCPU; do
+		started -k job -t 20s -- \
+			witness "$T" --started w --hold 9000 --spawn --stubborn
+		kill -"$sig" "$tool"
+		wait_until tree_is_dead
+		wait_until lock_is_free
+		finish
+		[ "$status" -gt 128 ]
+		rm "$T/w"
+	done
+}
+
+@test "P3 no process of the command outlives the lease" {
+	started -k job -t 1s -- \
+		witness "$T" --started w --hold 9000 --spawn --stubborn
+	node_freeze a
+	finish
+	tree_is_dead
+	[ "$(cli a exists job)" = 0 ] & # asked now, answered after the thaw
+	node_thaw a
+	[ "$status" = 125 ]
+}
+
+@test "P7 a command that ends well after its lease was lost is no success" {
+	start -k job -t 600ms -- sh -c "trap 'exit 0' TERM; touch $T/w
+		while :; do sleep 0.01; done"
+	wait_until exists "$T/w"
+	node_freeze a
+	finish
+	node_thaw a
+	[ "$status" = 125 ]
+	contains "$T/err" "not renewed for"
+}
+
+@test "P8 the command has the state that it would have without redlock" {
+	give() { # NAME COMMAND...
+		local name=$1
+		shift
+		(cd / && umask 027 && nice -n 3 launch --default all \
+			--block 12 --block 14 --ignore 1 --ignore 13 \
+			--ignore 17 --ignore 18 --ignore 20 --ignore 21 \
+			--limit core=4096 "$@" launch --show "$T/$name" \
+			<"$T/a.log" >"$T/out" 2>"$T/err" 7<"$T/a.log")
+	}
+	give without
+	give with "$REDLOCK" -u "$url" -k job --
+	diff -u "$T/without" "$T/with"
+	[ ! -s "$T/out" ]
+}
+
+@test "P8 closed standard descriptors stay closed for the command" {
+	launch --close 0 --close 1 --close 2 "$REDLOCK" -u "$url" -k job -- \
+		launch --show "$T/shown"
+	run -1 grep -E '^fd [012]:' "$T/shown"
+}
+
+@test "P8 arguments and environment reach the command as they are" {
+	run -0 env -i PATH="$PATH" ODD=$'a\nb' "=x=y" "$REDLOCK" -u "$url" -k job \
+		-- env -0
+	printf '%s\n' "$output" | tr '\0' '\n' >"$T/env"
+	contains "$T/env" '^ODD=a$'
+	run -0 redlock -k job -- printf '<%s>' "" "a b" -k --help $'\n' 'ü*'
+	[ "$output" = $'<><a b><-k><--help><\n><ü*>' ]
+}
+
+# ---- C1: SIGKILL of redlock ----
+
+@test "C1 SIGKILL of redlock kills the whole tree and gives the lock back" {
+	started -k job -t 20s -- \
+		witness "$T" --started w --hold 9000 --spawn --stubborn
+	kill -KILL "$tool"
+	wait_until tree_is_dead
+	wait_until lock_is_free
+	finish
+	contains "$T/err" "was killed"
+}
+
+@test "C1 SIGKILL of redlock's whole process group leaves nothing of the command" {
+	launch --session "$REDLOCK" -u "$url" -k job -t 20s -- \
+		witness "$T" --started w --hold 9000 --spawn --stubborn 3>&- &
+	tool=$!
+	wait_until contains "$T/w" '^[0-9]'
+	kill -KILL -- -"$tool"
+	wait_until tree_is_dead
+	wait_until lock_is_free
+}
+
+@test "C1 SIGKILL of redlock while it waits leaves the holder alone" {
+	started -k job -- witness "$T" --started w --hold 500
+	first=$tool
+	start -k job -- witness "$T"
+	wait_until contains "$T/err" "waiting for"
+	kill -KILL "$tool"
+	tool=$first
+	finish
+	[ "$status" = 0 ]
+	[ "$(holds)" = 1 ]
+}
+
+@test "C1 C30 C31 SIGKILL at 60 random instants of redlock's life" {
+	for i in {1..60}; do
+		"$REDLOCK" -q -u "$url" -k job -t 400ms -- \
+			witness "$T" --hold 3 --spawn 3>&- &
+		tool=$!
+		# the life of one takes about 10 ms
+		sleep "0.0$((RANDOM % 20 + 100))"
+		sleep "0.00$((RANDOM % 10))"
+		kill -KILL "$tool" 2>/dev/null || true
+		wait "$tool" 2>/dev/null || true
+	done
+	# the lock passes on: the last one counts, whoever was killed before
+	redlock -q -k job -t 400ms -w 5s -- witness "$T" --hold 1
+}
+
+@test "C30 killed while it asks, redlock leaves no lock behind" {
+	for i in {1..10}; do
+		node_freeze a
+		start -k job -t 20s -- witness "$T"
+		wait_until pgrep -P "$tool"
+		kill -KILL "$tool"
+		finish
+		node_thaw a
+		wait_until lock_is_free
+		wait_until no_process_left
+		lock_is_free
+	done
+	[ "$(holds)" = 0 ]
+}
+
+@test "C30 killed before the command is born, redlock leaves none running" {
+	preloading inject.so
+	for gap in vfork:1:0 execvpe:1:0; do
+		inject "$gap" "$REDLOCK" -u "$url" -k job -t 20s -- \
+			witness "$T" --hold 9000 --spawn 3>&- &
+		tool=$!
+		wait_until exists "$T/hit"
+		kill -KILL "$tool"
+		rm "$T/hit"
+		wait_until lock_is_free
+		wait_until no_process_left
+	done
+}
+
+@test "C31 a guard killed between the command's birth and its exec takes it along" {
+	preloading inject.so
+	# the command's process asks for its parent once it has its death signal
+	for gap in getppid:1:0 execvpe:1:0; do
+		inject "$gap" "$REDLOCK" -u "$url" -k job -t 20s -- \
+			witness "$T" --hold 9000 2>"$T/err" 3>&- &
+		tool=$!
+		wait_until exists "$T/hit"
+		kill -KILL "$(pgrep -P "$tool")"
+		rm "$T/hit"
+		finish
+		[ "$status" = 70 ]
+		lock_is_free
+		[ "$(holds)" = 0 ]
+	done
+}
+
+# ---- C4, C5, C24: stopped ----
+
+@test "C4 a redlock that stays stopped is killed, and the tree with it, in time" {
+	started -k job -t 500ms -- \
+		witness "$T" --started w --hold 9000 --spawn --stubborn
+	kill -STOP "$tool"
+	while held job; do # for as long as nobody else may run
+		! tree_is_dead || break
+	done
+	tree_is_dead
+	finish
+	[ "$status" = 137 ]
+	contains "$T/err" "stopped until its lease ran out"
+}
+
+@test "C4 redlock, guard and command stopped at once are dead in time" {
+	started -k job -t 500ms -- witness "$T" --started w --hold 9000 --spawn
+	kill -STOP "$tool" "$(guard)" "$cmd"
+	while held job; do
+		! tree_is_dead || break
+	done
+	tree_is_dead
+	finish
+}
+
+@test "C5 a stopped command keeps its lock" {
+	started -k job -t 300ms -- witness "$T" --started w --hold 100
+	kill -STOP "$cmd"
+	run -75 redlock -k job -w 700ms -- witness "$T"
+	kill -CONT "$cmd"
+	finish
+	[ "$status" = 0 ]
+	[ "$(holds)" = 1 ]
+}
+
+@test "C24 a redlock stopped by a debugger is killed in time" {
+	started -k job -t 600ms -- witness "$T" --started w --hold 9000 --spawn
+	helper launch --trace "$tool" >"$T/trace" 2>"$T/trace.err"
+	wait_until test -s "$T/trace" -o -s "$T/trace.err"
+	[ -s "$T/trace" ] || { kill "$tool"; skip "no ptrace here"; }
+	while held job; do
+		! tree_is_dead || break
+	done
+	tree_is_dead
+}
+
+# ---- C7, C18: clocks ----
+
+clocks() { # BOOT REAL, in ms
+	echo "$1 $2" >"$T/clock.new"
+	mv "$T/clock.new" "$T/clock"
+}
+
+@test "C7 after a suspension longer than the lease the tree is dead at once" {
+	preloading clockshim.so
+	clocks 0 0
+	CLOCKSHIM=$T/clock LD_PRELOAD=$TEST_BIN/clockshim.so \
+		start -k job -t 60s -- \
+		witness "$T" --started w --hold 9000 --spawn --stubborn
+	wait_until contains "$T/w" '^[0-9]'
+	before=$(now_ms)
+	clocks 61000 61000
+	wait_until tree_is_dead
+	[ $(($(now_ms) - before)) -lt 1000 ]
+	finish
+	[ "$status" = 137 ] || [ "$status" = 125 ]
+	wait_until lock_is_free
+}
+
+@test "C7 a suspension shorter than half the lease changes nothing" {
+	preloading clockshim.so
+	clocks 0 0
+	CLOCKSHIM=$T/clock LD_PRELOAD=$TEST_BIN/clockshim.so \
+		start -k job -t 2s -- witness "$T" --started w --hold 600
+	wait_until contains "$T/w" '^[0-9]'
+	clocks 500 500
+	finish
+	[ "$status" = 0 ]
+	no_message
+	[ "$(holds)" = 1 ]
+}
+
+@test "C18 setting the date forward or back by days has no effect" {
+	preloading clockshim.so
+	clocks 0 0
+	CLOCKSHIM=$T/clock LD_PRELOAD=$TEST_BIN/clockshim.so \
+		start -k job -t 500ms -- witness "$T" --started w --hold 600
+	wait_until contains "$T/w" '^[0-9]'
+	clocks 0 90000000
+	cli a set other x px 300
+	wait_until test "$(cli a exists other)" = 1
+	clocks 0 -90000000
+	finish
+	[ "$status" = 0 ]
+	no_message
+	[ "$(holds)" = 1 ]
+	cli a del other
+}
+
+# ---- C9, C20, C21: short of memory or time ----
+
+@test "C9 a command that is killed gives 137, and the lock is given back" {
+	run -137 redlock -k job -- sh -c 'kill -KILL $$'
+	lock_is_free
+}
+
+@test "C9 a command that the kernel kills for memory gives 137" {
+	need_root
+	group=/sys/fs/cgroup/memory/redlock.$$
+	mkdir "$group" 2>/dev/null || skip "no memory cgroup of version 1"
+	echo 20M >"$group/memory.limit_in_bytes"
+	run -137 redlock -k job -- sh -c "echo \$\$ >$group/cgroup.procs
+		exec tail /dev/zero"
+	wait_until rmdir "$group"
+	lock_is_free
+}
+
+@test "C20 starved of processor time, redlock renews or ends the command" {
+	for i in {1..8}; do
+		helper timeout 4 sh -c 'while :; do :; done'
+	done
+	run nice -n 10 "$REDLOCK" -q -u "$url" -k job -t 500ms -- \
+		witness "$T" --hold 700 --spawn
+	# done, or lost and all dead: see the asserts at the end
+	[ "$status" = 0 ] || [ "$status" = 125 ] || [ "$status" = 137 ]
+	tree_is_dead
+}
+
+@test "C21 redlock and guard together have less than 1 MB of private memory" {
+	[ -z "${SANITIZED:-}" ] || skip "a sanitizer needs more"
+	started -k job -t 300ms -- witness "$T" --started w --hold 500
+	wait_until test -d "/proc/$tool/task" -a \
+		"$(ls "/proc/$tool/task" | wc -l)" -ge 1
+	[ "$(private_kb "$tool" "$(guard)")" -lt 1024 ]
+	finish
+}
+
+# ---- C10, C11, C12, C22, C23, C36: the system says no ----
+
+@test "C10 a fork that fails is said, and nothing stays locked" {
+	preloading inject.so
+	run -70 inject fork:1:11 "$REDLOCK" -u "$url" -k job -- witness "$T"
+	[[ $output == *"cannot fork"* ]]
+	lock_is_free
+	run -126 inject vfork:1:11 "$REDLOCK" -u "$url" -k job -- witness "$T"
+	[[ $output == *"temporarily unavailable"* ]]
+	lock_is_free
+	[ "$(holds)" = 0 ]
+}
+
+@test "C10 without a thread to be had, redlock renews all the same" {
+	preloading inject.so
+	run -0 inject pthread_create:1+:11 "$REDLOCK" -u "$url" -k job -t 300ms \
+		-- witness "$T" --hold 700
+	[ "$(holds)" = 1 ]
+	[ -e "$T/hit" ]
+}
+
+@test "C11 a command that cannot be executed gives 126 or 127 as env does" {
+	echo 'no interpreter' >"$T/plain"
+	printf '#!/no/such/interpreter\n' >"$T/script"
+	chmod +x "$T/script"
+	mkdir "$T/dir"
+	for name in plain script dir missing a.log/file; do
+		run env "$T/$name"
+		expected=$status
+		run redlock -k job -- "$T/$name"
+		[ "$status" = "$expected" ]
+		[ "${#lines[@]}" = 1 ]
+		[[ $output == *"cannot execute"*"$T/$name"* ]]
+		lock_is_free
+	done
+	run -127 redlock -k job -- no-such-command-anywhere
+}
+
+@test "C11 too long an environment gives 126" {
+	preloading inject.so
+	run -126 inject execvpe:1:7 "$REDLOCK" -u "$url" -k job -- true
+	[[ $output == *"too long"* ]]
+	lock_is_free
+}
+
+@test "C12 with few descriptors redlock holds, reconnects and gives back" {
+	launch --limit nofile=16 "$REDLOCK" -q -u "$url" -k job -t 600ms -- \
+		witness "$T" --started w --hold 900 3>&- &
+	tool=$!
+	wait_until contains "$T/w" '^[0-9]'
+	cli a client kill type normal skipme yes
+	finish
+	[ "$status" = 0 ]
+	[ "$(holds)" = 1 ]
+}
+
+@test "C12 no descriptor for a new connection for a while is ridden out" {
+	preloading inject.so
+	inject socket:2:24 start -k job -t 600ms -- \
+		witness "$T" --started w --hold 700
+	wait_until contains "$T/w" '^[0-9]'
+	cli a client kill type normal skipme yes
+	finish
+	[ "$status" = 0 ]
+	[ -e "$T/hit" ]
+}
+
+sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
+	local k before
+	for ((k = 1; k < 200; k++)); do
+		rm -f "$T/hit"
+		before=$(holds)
+		run inject "$1:$k:$2" timeout 8 "$REDLOCK" -u "$url" -k job \
+			-t 300ms -w 200ms -- witness "$T" --hold 1
+		[ -e "$T/hit" ] || break
+		# the command's own status, or one of ours
+		case $status in
+		0) [ "$(holds)" = $((before + 1)) ] ;;
+		64 | 69 | 70 | 126) [ "$(holds)" = "$before" ] ;;
+		*) echo "$1 $k: status $status: $output" >&2; return 1 ;;
+		esac
+		wait_until lock_is_free
+	done
+	[ "$k" -gt 1 ]
+	echo "$1: $((k - 1)) calls" >&2
+}
+
+@test "C22 whichever allocation fails: no crash, no lock left, no lie" {
+	preloading inject.so
+	sweep malloc 12
+}
+
+@test "C22 whichever pipe, timer, socket or send fails: the same" {
+	preloading inject.so
+	sweep pipe2 24
+	sweep timer_create 11
+	sweep timerfd_create 24
+	sweep socket 24
+	sweep send 104
+}
+
+@test "C23 without room for the deadman's signal redlock refuses to run" {
+	run -70 launch --limit sigpending=0 "$REDLOCK" -u "$url" -k job -- \
+		witness "$T"
+	[[ $output == *deadman*"ulimit -i"* ]]
+	[ "$(holds)" = 0 ]
+	lock_is_free
+}
+
+@test "C36 without getrandom(2) tokens still differ" {
+	preloading inject.so
+	for i in 1 2 3; do
+		inject getrandom:1+:38 "$REDLOCK" -u "$url" -k job -- \
+			sh -c 'echo $REDLOCK_TOKEN' >>"$T/tokens"
+	done
+	[ "$(sort -u "$T/tokens" | wc -l)" = 3 ]
+}
+
+# ---- C13, C15, C16, C17, C27, C28, C34: the command resists ----
+
+@test "C13 where pids are used again soon, no stranger is killed" {
+	need_root
+	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	unshare -fp --mount-proc sh -c 'echo 301 >/proc/sys/kernel/pid_max' \
+		2>/dev/null || skip "pid_max is not per namespace"
+	[ "$(cat /proc/sys/kernel/pid_max)" -gt 301 ] ||
+		skip "pid_max is not per namespace"
+	cat >"$T/churn" <<-END
+	echo 400 >/proc/sys/kernel/pid_max
+	for i in 1 2 3 4 5; do
+		sh -c 'while :; do true & wait; done' & noise=\$!
+		sleep 60 & stranger=\$!
+		for k in 1 2 3 4 5 6; do
+			$REDLOCK -q -u $url -k job -t 20s -- \\
+				sh -c 'while :; do (true) & wait; done' &
+			tool=\$!
+			sleep 0.03
+			kill -KILL \$tool
+			wait \$tool
+		done
+		kill -KILL \$noise
+		kill \$stranger || exit 1
+	done 2>/dev/null
+	END
+	unshare -fp --mount-proc sh "$T/churn" 3>&-
+	wait_until lock_is_free
+}
+
+@test "C15 a process left running is told and left alone, and the lock passes on" {
+	run -0 redlock -k job -- sh -c "sleep 5 >/dev/null 2>&1 3>&- &
+		echo \$! >$T/left"
+	[[ $output == *"left processes running"* ]]
+	lock_is_free
+	kill "$(cat "$T/left")"
+}
+
+@test "C15 C27 on loss, double-forked and setsid processes are killed, too" {
+	start -k job -t 600ms -- sh -c "
+		setsid sh -c 'sleep 60 & echo \$! >$T/one; exec sleep 61' &
+		(setsid sleep 62 & echo \$! >$T/two)
+		trap '' TERM HUP INT; touch $T/w; while :; do sleep 0.1; done"
+	wait_until exists "$T/w"
+	wait_until contains "$T/one" '[0-9]'
+	node_freeze a
+	finish
+	ended "$(cat "$T/one")"
+	ended "$(cat "$T/two")"
+	node_thaw a
+	[ "$status" = 125 ]
+}
+
+@test "C16 a command that ignores TERM is killed before the lease ends" {
+	started -k job -t 1s -- witness "$T" --started w --hold 9000 --stubborn
+	node_freeze a
+	finish
+	node_thaw a
+	[ "$status" = 125 ]
+	contains "$T/err" SIGTERM
+	contains "$T/err" "killing the command"
+}
+
+@test "C16 -K sets the time between TERM and KILL" {
+	for grace in 0 400ms; do
+		rm -f "$T/term" "$T/w"
+		start -k job -t 1s -K "$grace" -- sh -c "
+			trap 'date +%s%3N >$T/term' TERM; touch $T/w
+			while :; do sleep 0.01; done"
+		wait_until exists "$T/w"
+		node_freeze a
+		finish
+		end=$(now_ms)
+		node_thaw a
+		[ "$status" = 125 ]
+	done
+	[ $((end - $(cat "$T/term"))) -ge 350 ]
+}
+
+thaw_group() {
+	echo THAWED >"$frozen_group/freezer.state"
+	wait_until rmdir "$frozen_group" 2>/dev/null
+	frozen_group=
+}
+
+freeze_command() { # $cmd: no signal ends it now
+	group=/sys/fs/cgroup/freezer/redlock.$$
+	mkdir "$group" 2>/dev/null || {
+		kill -KILL "$tool"
+		skip "no freezer cgroup of version 1"
+	}
+	frozen_group=$group
+	echo "$cmd" >"$group/cgroup.procs"
+	echo FROZEN >"$group/freezer.state"
+	wait_until contains "$group/freezer.state" FROZEN
+}
+
+@test "C17 a command that cannot die keeps its lock while redlock lives" {
+	need_root
+	started -k job -t 400ms -- witness "$T" --started w --hold 9000
+	freeze_command
+	kill -INT "$tool"
+	kill -INT "$tool"
+	wait_until pending_kill "$cmd"
+	run -75 redlock -k job -w 600ms -- witness "$T"
+	thaw_group
+	finish
+	[ "$status" = 137 ]
+	lock_is_free
+}
+
+@test "C17 redlock killed, its lock is not given back before the command is dead" {
+	need_root
+	started -k job -t 20s -- witness "$T" --started w --hold 9000
+	freeze_command
+	kill -KILL "$tool"
+	wait_until pending_kill "$cmd"
+	held job
+	thaw_group
+	wait_until lock_is_free
+	finish
+}
+
+@test "C28 a command of another user that cannot be killed is not overlooked" {
+	need_root
+	id nobody >/dev/null 2>&1 || skip "no user nobody"
+	chmod 711 "$T"
+	chmod 777 "$T/a.sock"
+	cp "$(command -v sleep)" "$T/sleep"
+	chmod 4755 "$T/sleep"
+	setpriv --reuid nobody --clear-groups "$T/sleep" 0 2>/dev/null ||
+		skip "cannot become nobody here"
+	cp "$REDLOCK" "$T/redlock"
+	setpriv --reuid nobody --clear-groups "$T/redlock" -u "$url" -k job \
+		-t 20s -- "$T/sleep" 3 3>&- &
+	tool=$!
+	wait_until pgrep -f "^$T/sleep"
+	kill -KILL "$tool"
+	wait_until ended "$tool"
+	for i in {1..20}; do held job; done
+	pgrep -f "^$T/sleep"
+	kill -KILL "$(pgrep -f "^$T/sleep")"
+	wait_until lock_is_free
+}
+
+@test "C34 a command that forks without end is killed to the last process" {
+	ulimit -u 4000 2>/dev/null || true
+	cat >"$T/bomb" <<-'END'
+	# each makes two more and ends; a counter keeps the machine alive
+	[ "$1" -gt 0 ] || exec sleep 60
+	sh "$0" $(($1 - 1)) & sh "$0" $(($1 - 1)) &
+	while :; do (sleep 0.2) & wait $!; done
+	END
+	start -k job -t 20s -- sh "$T/bomb" 4
+	wait_until pgrep -f "sleep 60"
+	kill -KILL "$tool"
+	finish
+	wait_until no_process_left
+	wait_until lock_is_free
+}
+
+# ---- C25, C26, C32, C35, C37, C38 ----
+
+@test "C25 with SIGCHLD ignored and everything blocked, redlock still works" {
+	launch --ignore 17 --block all --umask 077 --subreaper --close 0 \
+		"$REDLOCK" -u "$url" -k job -t 300ms -- \
+		witness "$T" --hold 500
+	[ "$(holds)" = 1 ]
+	run -9 launch --ignore 17 --block all "$REDLOCK" -u "$url" -k job -- \
+		sh -c 'exit 9'
+}
+
+@test "C25 TERM reaches the command although it was blocked at the start" {
+	launch --default all --block 15 "$REDLOCK" -u "$url" -k job -- \
+		launch --default all sh -c "trap 'exit 5' INT; touch $T/w
+		while :; do sleep 0.01; done" 3>&- &
+	tool=$!
+	wait_until exists "$T/w"
+	kill -TERM "$tool" # for the command, which blocks it as it was told
+	kill -INT "$tool"
+	finish
+	[ "$status" = 5 ]
+}
+
+@test "C26 the command inherits no descriptor of redlock" {
+	launch --show "$T/without" 3>&-
+	"$REDLOCK" -u "$url" -k job -t 300ms -- sh -c "sleep 0.2
+		launch --show $T/with" 3>&-
+	diff <(grep ^fd "$T/without") <(grep ^fd "$T/with")
+}
+
+@test "C29 a command that ends as its lease ends is either done or lost" {
+	node_start b
+	for ms in 225 230 235 238 240 242 245 250; do
+		"$REDLOCK" -u "unix://$T/b.sock" -k "job$ms" -t 300ms -K 0 -- \
+			sh -c "touch $T/w$ms; sleep 0.$ms; echo done >$T/$ms" \
+			2>"$T/err$ms" 3>&- &
+		tools[ms]=$!
+	done
+	for ms in 225 230 235 238 240 242 245 250; do
+		wait_until exists "$T/w$ms"
+	done
+	node_freeze b
+	for ms in 225 230 235 238 240 242 245 250; do
+		status=0
+		wait "${tools[ms]}" || status=$?
+		case $status in
+		0) [ -s "$T/$ms" ]; ! contains "$T/err$ms" "lease lost" ;;
+		125) contains "$T/err$ms" "not renewed for" ;;
+		137) contains "$T/err$ms" "its lease ran out" ;;
+		*) false ;;
+		esac
+	done
+	node_thaw b
+}
+
+@test "C32 as PID 1 of a container, redlock passes TERM on and reaps" {
+	need_root
+	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	unshare -fp --mount-proc "$REDLOCK" -u "$url" -k job -- \
+		witness "$T" --started w --hold 9000 3>&- &
+	outer=$!
+	wait_until contains "$T/w" '^[0-9]'
+	kill -TERM "$(pgrep -P "$outer")"
+	status=0
+	wait "$outer" || status=$?
+	[ "$status" = 143 ]
+	lock_is_free
+}
+
+@test "C32 as PID 1, a stopped redlock does not let its command outlive the lease" {
+	need_root
+	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	unshare -fp --kill-child --mount-proc "$REDLOCK" -u "$url" -k job \
+		-t 600ms -- witness "$T" --started w --hold 3000 --spawn 3>&- &
+	outer=$!
+	helpers="$helpers $outer"
+	wait_until contains "$T/w" '^[0-9]'
+	kill -STOP "$(pgrep -P "$outer")"
+	while held job; do
+		! tree_is_dead || break
+	done
+	tree_is_dead
+}
+
+@test "C35 a killed guard takes the command with it, and redlock says so" {
+	started -k job -t 20s -- \
+		witness "$T" --started w --hold 9000 --spawn --stubborn
+	kill -KILL "$(guard)"
+	finish
+	[ "$status" = 70 ]
+	contains "$T/err" "guard process was killed"
+	tree_is_dead
+	lock_is_free
+}
+
+@test "C35 a guard killed while redlock waits ends the waiting" {
+	cli a set job other px 60000
+	start -k job -- witness "$T"
+	wait_until contains "$T/err" "waiting for"
+	kill -KILL "$(pgrep -P "$tool")"
+	finish
+	[ "$status" = 70 ]
+	[ "$(cli a get job)" = other ]
+	cli a del job
+}
+
+@test "C35 a stopped guard wakes, and kills when redlock is killed" {
+	started -k job -t 20s -- \
+		witness "$T" --started w --hold 9000 --spawn --stubborn
+	g=$(guard)
+	kill -STOP "$g"
+	kill -KILL "$tool"
+	wait_until tree_is_dead
+	wait_until lock_is_free
+	finish
+}
+
+@test "C35 a guard stopped for good while the command ends does not block redlock" {
+	started -k job -t 1s -- witness "$T" --started w --hold 300
+	kill -STOP "$(guard)"
+	finish
+	[ "$status" = 0 ]
+}
+
+@test "C37 a command is ended at the deadline by KILL, without a core" {
+	cd "$T"
+	ulimit -c unlimited
+	started -k job -t 600ms -- witness "$T" --started w --hold 9000 --stubborn
+	node_freeze a
+	finish
+	node_thaw a
+	[ "$status" = 125 ]
+	run ! compgen -G "$T/core*"
+}
+
+@test "C37 redlock dies of the command's QUIT without a core of its own" {
+	mkdir "$T/cwd"
+	ulimit -c unlimited
+	cd "$T/cwd"
+	launch --default all --tell "$T/how" "$REDLOCK" -u "$url" -k job -- \
+		launch --limit core=0 witness "$T" --started w --hold 9000 3>&- &
+	teller=$!
+	wait_until contains "$T/w" '^[0-9]'
+	kill -QUIT "$(head -n 1 "$T/how")"
+	wait "$teller"
+	[ "$(sed -n 2p "$T/how")" = "signal 3" ]
+	run ! compgen -G "$T/cwd/*"
+}
+
+@test "C38 with its binary removed, a holder renews, loses nothing, gives back" {
+	cp "$REDLOCK" "$T/redlock"
+	"$T/redlock" -u "$url" -k job -t 300ms -- \
+		witness "$T" --started w --hold 700 2>"$T/err" 3>&- &
+	tool=$!
+	wait_until contains "$T/w" '^[0-9]'
+	rm "$T/redlock"
+	cli a client kill type normal skipme yes
+	finish
+	[ "$status" = 0 ]
+	[ "$(holds)" = 1 ]
+	lock_is_free
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes chosen calls of the C library fail: cc -shared -fPIC, LD_PRELOAD.
+ *
+ *   INJECT=NAME:K:ERRNO   the K-th call of NAME fails with ERRNO; K+: all from
+ *                         the K-th on; ERRNO 0: it is held up instead, until
+ *                         INJECT_MARK is removed (5 s at most)
+ *   INJECT_MARK=FILE      is made when a call was hit
+ *   INJECT_IN=NAME        only in programs of this name (default: redlock)
+ *
+ * A fork goes on counting where its parent was.
+ */
+#include <dlfcn.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char *program_invocation_short_name;
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+
+static char wanted[32];
+static const char *mark;
+static long from, count;
+static int onward, error_wanted, here;
+
+static void hold_up(void)
+{
+	const struct timespec step = {0, 1000000};
+
+	for (int i = 0; i < 5000 && mark && access(mark, F_OK) == 0; i++)
+		(void)nanosleep(&step, NULL);
+}
+
+/* Is this call to fail? Sets errno then. May run in a vfork'ed child. */
+static int hit(const char *name)
+{
+	static int (*real_open)(const char *, int, ...);
+	int saved = errno;
+
+	if (!here || strcmp(name, wanted) != 0)
+		return 0;
+	count++;
+	if (count != from && !(onward && count > from))
+		return 0;
+	here = 0; /* what follows is ours */
+	if (!real_open)
+		real_open = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT,
+								   "open");
+	if (mark)
+		close(real_open(mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+	if (error_wanted == 0)
+		hold_up();
+	here = 1;
+	errno = error_wanted ? error_wanted : saved;
+	return error_wanted != 0;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *spec = getenv("INJECT"), *in = getenv("INJECT_IN");
+	char plus = 0;
+
+	if (!spec || strcmp(program_invocation_short_name,
+			    in ? in : "redlock") != 0)
+		return;
+	if (sscanf(spec, "%31[^:]:%ld+:%d", wanted, &from, &error_wanted) == 3)
+		plus = '+';
+	else if (sscanf(spec, "%31[^:]:%ld:%d", wanted, &from,
+			&error_wanted) != 3)
+		abort();
+	onward = plus == '+';
+	mark = getenv("INJECT_MARK");
+	here = 1;
+}
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+/* ret NAME(params): fails with `bad`, else calls the real one with args */
+#define WRAP(ret, name, params, args, bad)                                     \
+	ret name params                                                        \
+	{                                                                      \
+		if (hit(#name))                                                \
+			return bad;                                            \
+		return REAL(name) args;                                        \
+	}
+
+WRAP(pid_t, fork, (void), (), -1)
+WRAP(pid_t, getppid, (void), (), -1)
+WRAP(int, pipe2, (int fds[2], int flags), (fds, flags), -1)
+WRAP(int, timer_create, (clockid_t c, struct sigevent *e, timer_t *t),
+     (c, e, t), -1)
+WRAP(int, timerfd_create, (clockid_t c, int flags), (c, flags), -1)
+WRAP(int, socket, (int d, int t, int p), (d, t, p), -1)
+WRAP(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n),
+     -1)
+WRAP(ssize_t, send, (int fd, const void *b, size_t n, int f), (fd, b, n, f),
+     -1)
+WRAP(ssize_t, recv, (int fd, void *b, size_t n, int f), (fd, b, n, f), -1)
+WRAP(ssize_t, write, (int fd, const void *b, size_t n), (fd, b, n), -1)
+WRAP(ssize_t, getrandom, (void *b, size_t n, unsigned int f), (b, n, f), -1)
+WRAP(DIR *, opendir, (const char *name), (name), NULL)
+WRAP(int, setpgid, (pid_t pid, pid_t group), (pid, group), -1)
+WRAP(int, execvpe, (const char *f, char *const argv[], char *const envp[]),
+     (f, argv, envp), -1)
+
+/* malloc, calloc and realloc count as one; dlsym() itself may need them */
+void *malloc(size_t n)
+{
+	return hit("malloc") ? NULL : __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return hit("malloc") ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+	return hit("malloc") ? NULL : __libc_realloc(p, n);
+}
+
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *),
+		   void *arg)
+{
+	if (hit("pthread_create"))
+		return errno;
+	return REAL(pthread_create)(t, a, f, arg);
+}
+
+int open(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list ap;
+
+	va_start(ap, flags);
+	if (flags & (O_CREAT | O_TMPFILE))
+		mode = va_arg(ap, mode_t);
+	va_end(ap);
+	return hit("open") ? -1 : REAL(open)(path, flags, mode);
+}
+
+/* The child of a vfork must not return from the frame that called it, so the
+ * real one is entered by a jump; GCC would not make one of a returns_twice
+ * call, hence the pointer with another name. */
+__attribute__((optimize("O2"))) pid_t vfork(void)
+{
+	pid_t (*enter)(void);
+
+	if (hit("vfork"))
+		return -1;
+	enter = (pid_t(*)(void))dlsym(RTLD_NEXT, "vfork");
+	return enter();
+}

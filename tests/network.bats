@@ -1,0 +1,670 @@
+#!/usr/bin/env bats
+# What the network between redlock and one server can do: faults N1 to N16,
+# and programs that use the same key without being redlock.
+#
+# Mostly by the proxy of lib/proxy.c. Where the kernel itself has to drop, reset
+# or run out, redlock and the proxy live in a network (and mount) namespace of
+# their own, which goes with its last process.
+
+load lib/common
+
+eval "common_$(declare -f teardown)"
+teardown() {
+	local n
+
+	# a frozen server would not answer the asserts
+	for n in $nodes; do node_thaw "$n" 2>/dev/null || true; done
+	common_teardown
+}
+
+# ---- the kit of this file ----
+
+# The proxy at $T/px.sock, or at an address in the namespace.
+proxy_start() { # [ADDRESS:PORT]
+	px pass
+	helper ${within:+"${within[@]}"} proxy "${1:-$T/px.sock}" "$T/a.sock" \
+		"$T/px" >"$T/px.log"
+	url=unix://$T/px.sock
+	if [ "$1" ]; then url=redis://$1; fi
+	wait_until proxy_answers
+}
+proxy_answers() { ${within:+"${within[@]}"} redis-cli -u "$url" ping >/dev/null 2>&1 || [ -e "$T/px.sock" ]; }
+px() { echo "$*" >"$T/px.new" && mv "$T/px.new" "$T/px"; }
+did() { grep -c -- "$1" "$T/px.log" || true; } # WHAT: how often
+
+# In the background, until the command has started: hold MS [OPTION...]
+hold() {
+	start_hold "$@"
+	wait_until exists "$T/started"
+	worker=$(cat "$T/started")
+}
+start_hold() {
+	local ms=$1
+
+	shift
+	rm -f "$T/started"
+	helper ${within:+"${within[@]}"} "$REDLOCK" -u "$url" -k job -t 1s "$@" \
+		-- witness "$T" --hold "$ms" --spawn --started "$T/started" \
+		2>"$T/err"
+	holder=$!
+}
+ends_with() { # STATUS: how the holder ended
+	local got=0
+
+	wait "$holder" || got=$?
+	[ "$got" = "$1" ] || {
+		echo "the holder ended with $got, not with $1:" >&2
+		cat "$T/err" >&2
+		return 1
+	}
+}
+lacks() { ! grep -q -- "$2" "$1"; } # FILE TEXT
+at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
+below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
+counter() { cli a get 'redlock:{job}:fence:job'; }
+evals() {
+	cli a info commandstats |
+		sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p'
+}
+asked() { [ "$(evals)" -ge "$1" ]; } # so many scripts have run
+
+# Waits until the command is dead: at 0.80 T from a renewal that was at most
+# T/6 before `began`, while the server still keeps the lock. killed_by_deadline T
+killed_by_deadline() {
+	local took left
+
+	wait_until gone "$worker"
+	left=$(cli a pttl job)
+	took=$(($(now_ms) - began))
+	ends_with 125
+	at_least "$took" "$(($1 * 45 / 100))"
+	below "$took" "$(($1 * 85 / 100))"
+	# the margin of the timing rule, less what this test itself takes
+	at_least "$left" "$(($1 * 10 / 100))"
+}
+
+# A namespace with a loopback of its own: `within COMMAND...` runs there.
+private_net() {
+	[ "$(id -u)" = 0 ] || skip 'needs root for a network namespace'
+	unshare -n -m true 2>/dev/null || skip 'may not make a network namespace'
+	helper unshare -n -m sleep 600
+	space=$!
+	within=(nsenter -t "$space" -n -m)
+	wait_until separate
+	"${within[@]}" ip link set lo up || skip 'no ip(8)'
+}
+separate() { [ "$(readlink "/proc/$space/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]; }
+within=
+
+# What the kernel does with packets to the server: on_port VERDICT...; pass_all
+on_port() {
+	"${within[@]}" nft -f - 2>/dev/null <<-END || skip 'no nft here'
+		table inet t {
+			chain in {
+				type filter hook input priority 0;
+				tcp dport 6379 $*
+			}
+		}
+	END
+}
+pass_all() { "${within[@]}" nft flush ruleset; }
+
+# Names: hosts_say LINE..., all else is asked of a resolver that never answers.
+private_names() {
+	private_net
+	[ -f /etc/resolv.conf ] && [ -f /etc/hosts ] || skip 'no /etc/hosts'
+	echo 'nameserver 127.0.0.53' >"$T/resolv.conf"
+	hosts_say '127.0.0.1 localhost'
+	"${within[@]}" mount --bind "$T/resolv.conf" /etc/resolv.conf
+	"${within[@]}" mount --bind "$T/hosts" /etc/hosts
+	"${within[@]}" nft -f - 2>/dev/null <<-END || skip 'no nft here'
+		table inet dns {
+			chain in {
+				type filter hook input priority 0;
+				udp dport 53 drop
+			}
+		}
+	END
+}
+hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
+
+# ---- no connection ----
+
+@test "N1 nobody listens: retried, then status 69 when the wait is over" {
+	url=unix://$T/nobody.sock
+	began=$(now_ms)
+	run -69 redlock -k job -w 300ms -- witness "$T"
+	at_least "$(($(now_ms) - began))" 300
+	below "$(($(now_ms) - began))" 1500
+	began=$(now_ms)
+	run -69 redlock -k job -n -- witness "$T"
+	below "$(($(now_ms) - began))" 300
+	[ "$(holds)" = 0 ]
+}
+
+@test "N1 a server that comes up while we retry is used" {
+	proxy_start
+	px refuse
+	start_hold 10
+	wait_until contains "$T/err" refused
+	px pass
+	ends_with 0
+	[ "$(holds)" = 1 ]
+}
+
+@test "N1 connection refused in mid hold for 0.4 T disturbs nothing" {
+	proxy_start
+	hold 900
+	px refuse
+	wait_until contains "$T/err" 'cannot renew'
+	sleep 0.3
+	px pass
+	wait_until contains "$T/err" 'renewed again'
+	ends_with 0
+	lacks "$T/err" SIGTERM
+}
+
+@test "N2 a black hole: our own time-out ends the connect, not the kernel's" {
+	private_net
+	on_port drop
+	url=redis://127.0.0.1
+	began=$(now_ms)
+	run -69 "${within[@]}" "$REDLOCK" -u "$url" -k job -n \
+		--node-timeout 300ms -- witness "$T"
+	below "$(($(now_ms) - began))" 1800
+	[ "${#lines[@]}" = 1 ]
+	[[ $output != *'redlock: job: ' ]] # a reason is named
+}
+
+@test "N2 a black hole that opens while we retry is left by a new connection" {
+	private_net
+	proxy_start 127.0.0.1:6379
+	on_port drop
+	start_hold 10 --node-timeout 200ms
+	sleep 0.3
+	pass_all
+	ends_with 0
+	[ "$(holds)" = 1 ]
+}
+
+@test "N3 partitioned in mid hold: the tree is dead while the server still keeps the lock" {
+	private_net
+	proxy_start 127.0.0.1:6379
+	hold 9000
+	began=$(now_ms)
+	on_port drop
+	killed_by_deadline 1000
+	contains "$T/err" 'SIGTERM'
+}
+
+@test "N3 a partition shorter than 0.48 T disturbs nothing" {
+	private_net
+	proxy_start 127.0.0.1:6379
+	hold 1200
+	on_port drop
+	sleep 0.4
+	pass_all
+	ends_with 0
+	lacks "$T/err" SIGTERM
+}
+
+@test "N4 requests arrive and replies do not: renewals are not credited, killed by the deadline" {
+	proxy_start
+	hold 9000 -t 800ms
+	began=$(now_ms)
+	before=$(evals)
+	px drop-replies
+	killed_by_deadline 800
+	asked "$((before + 2))"
+	at_least "$(did 'dropped a reply')" 2
+	px pass
+}
+
+@test "N4 only requests lost: the same" {
+	proxy_start
+	hold 9000 -t 800ms
+	began=$(now_ms)
+	px drop-requests
+	killed_by_deadline 800
+	px pass
+}
+
+@test "N5 reset by the peer while connecting and in mid hold: reconnect and ask again" {
+	private_net
+	proxy_start 127.0.0.1:6379
+	on_port reject with tcp reset
+	start_hold 900
+	wait_until contains "$T/err" 'refused'
+	pass_all
+	wait_until exists "$T/started"
+	on_port reject with tcp reset
+	wait_until contains "$T/err" 'cannot renew'
+	sleep 0.2
+	pass_all
+	wait_until contains "$T/err" 'renewed again'
+	ends_with 0
+}
+
+@test "N5 every connection is closed again and again: nothing is lost" {
+	local i
+
+	proxy_start
+	hold 1000
+	for i in 1 2 3 4 5; do
+		px reset
+		sleep 0.1
+		px "pass $i"
+		sleep 0.1
+	done
+	at_least "$(did reset)" 1
+	ends_with 0
+}
+
+@test "N6 half-open, as behind a NAT that forgot us: a second connection carries the renewal" {
+	proxy_start
+	hold 900
+	px old silent
+	sleep 0.5
+	cli a pttl job
+	ends_with 0
+	at_least "$(did accept)" 2
+	lacks "$T/err" SIGTERM
+}
+
+@test "N6 every connection goes half-open after a while, again and again" {
+	local i
+
+	proxy_start
+	hold 1400
+	for i in 1 2 3 4 5; do
+		px "old silent $i"
+		sleep 0.2
+	done
+	ends_with 0
+	at_least "$(did accept)" 4
+	lacks "$T/err" SIGTERM
+}
+
+@test "N7 granted, but the reply is late: the client that gave up takes it back" {
+	proxy_start
+	px hold
+	run -69 redlock -k job -n -t 60s --node-timeout 150ms -- witness "$T"
+	wait_until free job
+	px pass
+	[ "$(holds)" = 0 ]
+	wait_until free job
+}
+
+@test "N7 a late reply to the first of two acquires: one lock, one fence, one run" {
+	proxy_start
+	px hold
+	start_hold 50 -t 3s --node-timeout 150ms
+	wait_until held job
+	first=$(counter)
+	wait_until asked 2
+	px pass
+	ends_with 0
+	[ "$(cat "$T/fence")" = "$first" ]
+	[ "$(holds)" = 1 ]
+	# the one grant, and the release
+	[ "$(counter)" = "$((first + 1))" ]
+}
+
+@test "N7 replies held for 2 T while acquiring: nothing is run on the old lease" {
+	proxy_start
+	px hold
+	start_hold 50 -t 400ms
+	wait_until held job
+	wait_until free job # it ran out
+	px pass
+	ends_with 0
+	[ "$(holds)" = 1 ]
+}
+
+@test "N8 cut after the acquire was done and before its reply: asked again, same fence" {
+	proxy_start
+	px cut 0
+	start_hold 50 -t 3s
+	wait_until held job
+	first=$(counter)
+	wait_until contains "$T/px.log" cut
+	px pass
+	ends_with 0
+	[ "$(cat "$T/fence")" = "$first" ]
+	[ "$(counter)" = "$((first + 1))" ]
+}
+
+@test "N8 cut within the reply, after each of its first 34 bytes" {
+	local k first
+
+	proxy_start
+	for k in 1 4 5 10 14 19 24 34; do
+		px cut "$k"
+		start_hold 0 -t 3s
+		wait_until held job
+		first=$(counter)
+		wait_until contains "$T/px.log" cut
+		px pass
+		ends_with 0
+		[ "$(cat "$T/fence")" = "$first" ]
+		: >"$T/px.log"
+	done
+	[ "$(holds)" = 8 ]
+}
+
+@test "N8 cut before the reply to a renewal, and to the release" {
+	proxy_start
+	hold 700
+	px cut 0
+	wait_until contains "$T/err" 'cannot renew'
+	px pass
+	wait_until contains "$T/err" 'renewed again'
+	# and from now on to the end
+	px cut 0
+	ends_with 0
+	free job
+	px pass
+}
+
+@test "N9 every request runs twice: one grant, one release, no other holder is touched" {
+	local i
+
+	proxy_start
+	px duplicate 0
+	for i in 1 2 3 4; do
+		redlock -q -k job -t 2s -- witness "$T" --hold 20 &
+	done
+	wait
+	[ "$(holds)" = 4 ]
+	at_least "$(did duplicate)" 8
+}
+
+@test "N9 a late copy of a release does not free the next holder's lock" {
+	proxy_start
+	px duplicate 300
+	redlock -q -k job -t 2s -- true
+	px pass
+	hold 600
+	token=$(cli a get job)
+	before=$(evals)
+	# the copies of acquire and release have come
+	wait_until asked "$((before + 2))"
+	[ "$(cli a get job)" = "$token" ]
+	ends_with 0
+}
+
+@test "N9 a late copy of a renewal does not bring a released lock back" {
+	proxy_start
+	px duplicate 500
+	hold 450
+	before=$(cat "$T/fence")
+	wait_until contains "$T/px.log" duplicate
+	px "duplicate 500 2"
+	ends_with 0
+	free job
+	n=$(evals)
+	wait_until asked "$((n + 1))"
+	# the renewals' copies have come, and the lock stays away
+	sleep 0.3
+	free job
+	[ "$(redlock -q -k job -- sh -c 'echo $REDLOCK_FENCE')" -gt "$before" ]
+}
+
+@test "N10 an old acquire that runs after our release blocks the key for T at most" {
+	proxy_start
+	px duplicate 250
+	redlock -q -k job -t 600ms -- true
+	px pass
+	free job
+	wait_until held job # the copy came
+	at_least 600 "$(cli a pttl job)"
+	run -75 redlock -n -k job -- witness "$T"
+	redlock -q -k job -w 2s -- witness "$T"
+	[ "$(holds)" = 1 ]
+}
+
+@test "N10 the first connection is slow and the second is used: the late acquire is taken back" {
+	proxy_start
+	px delay 400
+	start_hold 200 -t 30s --node-timeout 100ms
+	wait_until contains "$T/px.log" accept
+	px old delay 400
+	ends_with 0
+	[ "$(holds)" = 1 ]
+	sleep 0.5
+	wait_until free job
+}
+
+@test "N11 byte by byte in both directions" {
+	proxy_start
+	px dribble
+	hold 400 -t 2s
+	run -75 redlock -n -k job --node-timeout 3s -- witness "$T"
+	ends_with 0
+	[ "$(holds)" = 1 ]
+}
+
+@test "N11 several replies in one piece" {
+	proxy_start
+	cli a acl setuser app on '>pw' '~*' '&*' +@all
+	px delay 0 50
+	REDISCLI_AUTH=pw run -0 redlock --user app -u "$url?db=3" -k job -- \
+		redis-cli -s "$T/a.sock" -n 3 exists job
+	[ "${lines[-1]}" = 1 ]
+	cli a -n 3 flushdb
+}
+
+# ---- names ----
+
+@test "N12 a resolver that never answers, at the start: one try ends with the node time-out" {
+	private_names
+	url=redis://server.rl.test
+	began=$(now_ms)
+	run -69 "${within[@]}" "$REDLOCK" -u "$url" -k job -n \
+		--node-timeout 300ms -- witness "$T"
+	below "$(($(now_ms) - began))" 1800
+	[[ $output != *'redlock: job: ' ]] # a reason is named
+}
+
+@test "N12 an unknown name: retried until the wait is over, then status 69" {
+	private_names
+	on_udp_refuse
+	url=redis://server.rl.test
+	began=$(now_ms)
+	run -69 "${within[@]}" "$REDLOCK" -u "$url" -k job -w 300ms -- witness "$T"
+	below "$(($(now_ms) - began))" 2000
+	[ "$(holds)" = 0 ]
+}
+# no resolver at all: answered at once by ICMP
+on_udp_refuse() { "${within[@]}" nft flush ruleset; }
+
+@test "N12 the resolver falls silent in mid hold: the last good address serves the reconnect" {
+	private_names
+	hosts_say '127.0.0.1 server.rl.test'
+	proxy_start 127.0.0.1:6379
+	url=redis://server.rl.test
+	hold 900
+	hosts_say '127.0.0.1 localhost'
+	px reset
+	wait_until contains "$T/err" 'cannot renew'
+	px pass
+	wait_until contains "$T/err" 'renewed again'
+	ends_with 0
+	lacks "$T/err" SIGTERM
+}
+
+@test "N12 a silent resolver does not delay the kill" {
+	private_names
+	hosts_say '127.0.0.1 server.rl.test'
+	proxy_start 127.0.0.1:6379
+	url=redis://server.rl.test
+	hold 9000
+	hosts_say '127.0.0.1 localhost'
+	began=$(now_ms)
+	px refuse
+	killed_by_deadline 1000
+}
+
+@test "N13 the name moves to another address: looked up again when the old one refuses" {
+	private_names
+	hosts_say '127.0.0.2 server.rl.test'
+	proxy_start 127.0.0.2:6379
+	cp "$T/px" "$T/px.2"
+	helper "${within[@]}" proxy 127.0.0.3:6379 "$T/a.sock" "$T/px.2" \
+		>"$T/px.2.log"
+	url=redis://server.rl.test
+	hold 1200 -t 1500ms
+	hosts_say '127.0.0.3 server.rl.test'
+	px refuse
+	wait_until contains "$T/px.2.log" accept
+	ends_with 0
+	lacks "$T/err" SIGTERM
+}
+
+@test "N13 the name moves while the old address turns READONLY: looked up again" {
+	private_names
+	node_start b
+	hosts_say '127.0.0.2 server.rl.test'
+	proxy_start 127.0.0.2:6379
+	cp "$T/px" "$T/px.2"
+	helper "${within[@]}" proxy 127.0.0.3:6379 "$T/b.sock" "$T/px.2" \
+		>"$T/px.2.log"
+	url=redis://server.rl.test
+	hold 1200 -t 1500ms
+	hosts_say '127.0.0.3 server.rl.test'
+	cli a replicaof 127.0.0.1 1
+	wait_until contains "$T/px.2.log" accept
+	# nothing was granted there, so the lock is set there
+	wait_until contains "$T/err" 'had vanished'
+	ends_with 0
+	cli a replicaof no one
+	cli a flushall
+}
+
+# ---- slow and tight ----
+
+@test "N14 AUTH and SELECT travel with the first question: one round trip" {
+	proxy_start
+	cli a acl setuser app on '>pw' '~*' '&*' +@all
+	px delay 0 200
+	began=$(now_ms)
+	REDISCLI_AUTH=pw redlock --user app -u "$url?db=3" -k job -- \
+		sh -c 'date +%s%3N' >"$T/when"
+	below "$(($(cat "$T/when") - began))" 380
+	cli a -n 3 flushdb
+}
+
+@test "N14 a slow AUTH is within the node time-out like all else" {
+	proxy_start
+	cli a acl setuser app on '>pw' '~*' '&*' +@all
+	px silent
+	began=$(now_ms)
+	REDISCLI_AUTH=pw run -69 redlock --user app -k job -n \
+		--node-timeout 200ms -- witness "$T"
+	below "$(($(now_ms) - began))" 1700
+	px pass
+}
+
+@test "N15 connections cut when idle: renewals keep the holder's open" {
+	proxy_start
+	px idle 400
+	hold 900
+	ends_with 0
+	[ "$(did accept)" = 1 ]
+	[ "$(cat "$T/err")" = "" ]
+}
+
+@test "N15 connections cut between renewals: opened again, nothing is lost" {
+	proxy_start
+	hold 1100
+	px idle 60
+	ends_with 0
+	at_least "$(did idle)" 2
+	lacks "$T/err" SIGTERM
+}
+
+@test "N16 no local port left: retried, and used when there is one again" {
+	private_net
+	proxy_start 127.0.0.1:6379
+	"${within[@]}" sh -c \
+		'echo 40000 40001 >/proc/sys/net/ipv4/ip_local_port_range' ||
+		skip 'may not set the port range'
+	for i in 1 2; do
+		helper "${within[@]}" redis-cli -h 127.0.0.1 subscribe x \
+			>"$T/sub.$i"
+		wait_until contains "$T/sub.$i" subscribe
+	done
+	run -69 "${within[@]}" "$REDLOCK" -u "$url" -k job -w 200ms -- witness "$T"
+	[[ $output = *'Cannot assign requested address'* ]]
+	start_hold 10
+	wait_until contains "$T/err" 'Cannot assign'
+	"${within[@]}" sh -c \
+		'echo 41000 42000 >/proc/sys/net/ipv4/ip_local_port_range'
+	ends_with 0
+	[ "$(holds)" = 1 ]
+}
+
+# ---- programs that are not redlock ----
+
+@test "foreign: a plain key with any bytes as token is waited for, shown escaped, never touched" {
+	printf 'a\nb\033[31m\377' | cli a -x set job px 700
+	run -75 redlock -k job -n -- witness "$T"
+	[[ $output = *'another program'* && $output != *$'\033'* ]]
+	[ "${#lines[@]}" = 1 ]
+	redlock -q -k job -- witness "$T"
+	[ "$(holds)" = 1 ]
+}
+
+@test "foreign: an empty token, and one of 100 kB, are holders as well" {
+	cli a set job '' px 400
+	run -75 redlock -k job -n -- witness "$T"
+	head -c 100000 /dev/zero | tr '\0' x | cli a -x set job px 400
+	run -75 redlock -k job -n -- witness "$T"
+	redlock -q -k job -- witness "$T"
+	[ "$(holds)" = 1 ]
+}
+
+@test "foreign: SET NX of another program finds our lock taken, and free after the release" {
+	hold 300
+	[ "$(cli a set job theirs nx px 1000)" = "" ]
+	ends_with 0
+	[ "$(cli a set job theirs nx px 300)" = OK ]
+	run -75 redlock -k job -n -- witness "$T"
+	[ "$(cli a get job)" = theirs ]
+	redlock -q -k job -- witness "$T"
+}
+
+@test "foreign: a plain release of another program frees its lock for us" {
+	cli a set job theirs px 60000
+	start_hold 10
+	wait_until contains "$T/err" 'another program'
+	cli a eval "if redis.call('get', KEYS[1]) == ARGV[1] then
+		return redis.call('del', KEYS[1]) end" 1 job theirs
+	ends_with 0
+	[ "$(holds)" = 1 ]
+}
+
+@test "foreign: a lock that is a hash or a zset with expiry is waited for, never deleted" {
+	cli a hset job uuid:1 1
+	cli a pexpire job 500
+	run -75 redlock -k job -n -- witness "$T"
+	[[ $output = *'its lock is a hash'* ]]
+	[ "$(cli a type job)" = hash ]
+	redlock -q -k job -- witness "$T"
+	cli a zadd job 1 token
+	cli a pexpire job 300
+	run -75 redlock -k job -n -- witness "$T"
+	[[ $output = *'its lock is a zset'* ]]
+	redlock -q -k job -- witness "$T"
+	[ "$(holds)" = 2 ]
+}
+
+@test "foreign: the record of a holder that is gone does not describe the next" {
+	hold 100
+	ends_with 0
+	cli a hset 'redlock:{job}:holder:job' token old host elsewhere >/dev/null
+	cli a set job theirs px 400
+	run -75 redlock -k job -n -- witness "$T"
+	[[ $output = *'another program'* && $output != *elsewhere* ]]
+	redlock -q -k job -- witness "$T"
+}

@@ -1,0 +1,990 @@
+#!/usr/bin/env bats
+# What a server can do to a lease: promises P2 and P6, faults S1 to S29.
+#
+# Node a is the kit's; the server under fire is mostly b, with settings of its
+# own. The command is the witness: it is ended by any SIGTERM, so status 0 means
+# that nothing disturbed it.
+
+load lib/common
+
+eval "common_$(declare -f teardown)"
+teardown() {
+	local n
+
+	# a frozen server would not answer the asserts
+	for n in $nodes; do node_thaw "$n" 2>/dev/null || true; done
+	common_teardown
+}
+
+# ---- holders and waiters ----
+
+# In the background, until the command has started: hold MS [OPTION...]
+hold() {
+	local ms=$1
+
+	shift
+	rm -f "$T/started"
+	helper "$REDLOCK" -u "$url" -k job -t 1s "$@" -- \
+		witness "$T" --hold "$ms" --spawn --started "$T/started" \
+		2>"$T/err"
+	holder=$!
+	wait_until exists "$T/started"
+	worker=$(cat "$T/started")
+}
+
+ends_with() { # STATUS: how the holder ended
+	local got=0
+
+	wait "$holder" || got=$?
+	[ "$got" = "$1" ] || {
+		echo "the holder ended with $got, not with $1:" >&2
+		cat "$T/err" >&2
+		return 1
+	}
+}
+
+# In the background, until it has seen that the lock is held: waiter N MS [OPTION...]
+waiter() {
+	local n=$1 ms=$2
+
+	shift 2
+	helper "$REDLOCK" -u "$url" -k job -t 1s "$@" -- \
+		witness "$T" --hold "$ms" 2>"$T/err.$n"
+	waiters="$waiters $!"
+	wait_until contains "$T/err.$n" "waiting"
+}
+waiters=
+all_waiters_ran() { # each with status 0
+	local pid
+
+	for pid in $waiters; do wait "$pid"; done
+}
+
+lacks() { ! grep -q -- "$2" "$1"; } # FILE TEXT
+at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
+below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
+set_on() { [ "$(cli "$1" exists "$2")" = 1 ]; } # NODE KEY
+unset_on() { [ "$(cli "$1" exists "$2")" = 0 ]; }
+node_b() { # [redis-server option...]
+	node_start b "$@"
+	url=unix://$T/b.sock
+}
+counter() { cli "$1" get 'redlock:{job}:fence:job'; }
+
+# The proxy of lib/proxy.c at $T/px.sock, before node $1.
+proxy_start() {
+	px pass
+	helper proxy "$T/px.sock" "$T/$1.sock" "$T/px" >"$T/px.log"
+	wait_until exists "$T/px.sock"
+	url=unix://$T/px.sock
+}
+px() { echo "$*" >"$T/px.new" && mv "$T/px.new" "$T/px"; }
+
+# ---- promises ----
+
+fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
+
+@test "P2 fences grow over a flush, a lost counter, an empty restart and a rolled-back one" {
+	local last=0 fence i
+
+	node_b --dbfilename old.rdb
+	for i in plain plain counter flush save plain restart rollback plain; do
+		case $i in
+		counter) cli b del 'redlock:{job}:fence:job' ;;
+		flush) cli b flushall ;;
+		save) cli b save && mv "$T/old.rdb" "$T/kept.rdb" ;;
+		restart) node_restart b ;;
+		rollback) node_restart b --dbfilename kept.rdb ;;
+		esac >/dev/null
+		fence=$(fence_now)
+		echo "$i: $fence"
+		[ "$fence" -gt "$last" ]
+		last=$fence
+	done
+}
+
+@test "P2 a fence is an exact number of microseconds and the environment has it alone" {
+	fence=$(fence_now)
+	[ "$fence" = "$(($(counter a) - 1))" ] # a release moves it
+	at_least "$fence" "$((EPOCHSECONDS * 1000000 - 60000000))"
+	below "$fence" 9007199254740992
+}
+
+@test "P6 an outage of 0.45 T disturbs nothing, whenever it begins" {
+	local i
+
+	node_b
+	hold 3200
+	for i in 0.05 0.1 0.15; do
+		sleep "$i"
+		node_freeze b
+		sleep 0.45
+		node_thaw b
+		wait_until set_on b job
+		# the renewal that waited is through
+		sleep 0.2
+	done
+	ends_with 0
+	lacks "$T/err" SIGTERM
+}
+
+@test "P6 a server that is away for 0.4 T, refusing, disturbs nothing" {
+	node_b --appendonly yes --appendfsync always
+	hold 900
+	node_kill b
+	sleep 0.4
+	node_start b --appendonly yes --appendfsync always
+	wait_until contains "$T/err" 'renewed again'
+	ends_with 0
+	lacks "$T/err" SIGTERM
+}
+
+# ---- crashes ----
+
+@test "S1 after an empty restart the holder heals its lock at once, under the same token" {
+	node_b
+	hold 600 -t 3s
+	token=$(cli b get job)
+	fence=$(counter b)
+	node_restart b
+	began=$(now_ms)
+	wait_until set_on b job
+	# not at the next renewal, which is up to 500 ms away
+	below "$(($(now_ms) - began))" 300
+	[ "$(cli b get job)" = "$token" ]
+	at_least "$(counter b)" "$fence"
+	wait_until contains "$T/err" 'had vanished'
+	ends_with 0
+}
+
+@test "S1 a waiter that knew the holder takes no lock that an empty restart has freed" {
+	node_b
+	direct=$url
+	proxy_start b
+	hold 900
+	url=$direct
+	waiter 1 10
+	px refuse
+	node_restart b
+	sleep 0.4
+	unset_on b job
+	px pass
+	ends_with 0
+	all_waiters_ran
+	[ "$(holds)" = 2 ]
+}
+
+@test "S1 a second empty restart, just before the waiter may take the lock, is seen as well" {
+	node_b
+	direct=$url
+	proxy_start b
+	hold 1700 -t 1500ms
+	url=$direct
+	waiter 1 10 -t 500ms
+	px refuse
+	node_restart b
+	wait_until contains "$T/px.log" refuse
+	sleep 0.2 # two looks of the waiter: it has seen the loss
+	px pass
+	wait_until set_on b job
+	sleep 0.9
+	px refuse
+	node_restart b
+	sleep 0.5
+	px pass
+	ends_with 0
+	all_waiters_ran
+	[ "$(holds)" = 2 ]
+}
+
+@test "S1 kill -9 and an empty restart again and again under 8 contenders: never two" {
+	local i
+
+	node_b
+	hold 1600
+	for i in 1 2 3 4 5 6 7; do waiter "$i" 20 -t 400ms & done
+	wait_until seven_wait
+	for i in 1 2 3; do
+		wait_until set_on b job
+		sleep 0.15 # every contender has looked once more
+		node_restart b
+	done
+	ends_with 0
+	wait_until seven_ran
+}
+seven_wait() { [ "$(cat "$T"/err.? 2>/dev/null | grep -c waiting)" = 7 ]; }
+seven_ran() { [ "$(holds)" = 8 ]; }
+
+@test "S2 a crash that loses the grant from the AOF is healed, and no waiter profits" {
+	node_b --appendonly yes --appendfsync everysec
+	hold 600
+	waiter 1 10
+	node_kill b
+	for f in "$T"/appendonlydir/*.incr.aof; do : >"$f"; done
+	node_start b --appendonly yes --appendfsync everysec
+	unset_on b nothing
+	wait_until contains "$T/err" 'had vanished'
+	ends_with 0
+	all_waiters_ran
+	[ "$(holds)" = 2 ]
+}
+
+@test "S3 a clean restart with its data disturbs nothing and heals nothing" {
+	node_b --appendonly yes --appendfsync always
+	hold 700
+	pid=$(node_pid b)
+	cli b shutdown || true
+	wait_until gone "$pid"
+	node_start b --appendonly yes --appendfsync always
+	ends_with 0
+	lacks "$T/err" vanished
+}
+
+@test "S4 a promoted replica that missed the grant: killed at the first answer, status 125" {
+	node_b --dbfilename replica.rdb
+	fence_now
+	# what the replica has: all but the grant that follows
+	cli b save
+	ln -s "$T/b.sock" "$T/master.sock"
+	url=unix://$T/master.sock
+	hold 9000 -t 3s
+	lost=$(cat "$T/fence")
+	node_start c --dbfilename replica.rdb
+	ln -sfn "$T/c.sock" "$T/master.sock"
+	node_kill b
+	began=$(now_ms)
+	wait_until gone "$worker"
+	below "$(($(now_ms) - began))" 500
+	ends_with 125
+	contains "$T/err" 'no longer ours'
+	[ "$(fence_now)" -gt "$lost" ]
+}
+
+# ---- slow servers ----
+
+@test "S5 a reply that took a tenth of T starts the command; validity counts from the send" {
+	proxy_start a
+	px delay 0 100
+	run -0 redlock -k job -t 1s -- sh -c "redis-cli -s $T/a.sock pttl job"
+	at_least "$output" 700
+}
+
+@test "S5 a grant that comes when T/3 is over is renewed before the command starts" {
+	proxy_start a
+	px delay 0 500
+	helper "$REDLOCK" -u "$url" -k job -t 1s -- \
+		witness "$T" --started "$T/started" 2>"$T/err"
+	holder=$!
+	wait_until set_on a job
+	px pass
+	ends_with 0
+	# acquire, the renewal that made it young enough, release
+	at_least "$(cli a info commandstats |
+		sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p')" 3
+}
+
+@test "S5 replies later than T/3 for ever: nothing is run, the wait ends in time, all is given back" {
+	proxy_start a
+	px delay 0 250
+	run timeout 4 "$REDLOCK" -u "$url" -k job -t 500ms -w 600ms -- witness "$T"
+	[[ $status = 69 || $status = 75 ]]
+	[ "$(holds)" = 0 ]
+}
+
+@test "S5 replies later than the node time-out: unavailable, and the late grant is given back" {
+	proxy_start a
+	px delay 0 400
+	run -69 redlock -n -k job -t 60s --node-timeout 150ms -- witness "$T"
+	wait_until unset_on a job
+	[ "$(holds)" = 0 ]
+}
+
+@test "S6 a server frozen for 0.3 T disturbs nothing" {
+	node_b
+	hold 700
+	node_freeze b
+	sleep 0.3
+	node_thaw b
+	ends_with 0
+	lacks "$T/err" SIGTERM
+}
+
+@test "S6 a server frozen for good: TERM at 0.65 T, the tree is dead before 0.85 T, status 125" {
+	node_b
+	helper "$REDLOCK" -u "$url" -k job -t 1s -- sh -c \
+		"trap 'date +%s%3N >$T/term' TERM; echo \$\$ >$T/pid
+		while :; do sleep 0.02; done" 2>"$T/err"
+	holder=$!
+	wait_until exists "$T/pid"
+	worker=$(cat "$T/pid")
+	began=$(now_ms)
+	node_freeze b
+	wait_until gone "$worker"
+	took=$(($(now_ms) - began))
+	term=$(($(cat "$T/term") - began))
+	ends_with 125
+	# the last renewal was up to T/6 before
+	at_least "$term" 450
+	below "$term" 700
+	at_least "$took" 600
+	below "$took" 850
+	contains "$T/err" SIGTERM
+}
+
+@test "S6 a late renewal, run when the server thaws, brings no lock back to life" {
+	node_b
+	hold 9000 -t 500ms
+	node_freeze b
+	ends_with 125
+	sleep 0.3
+	node_thaw b
+	wait_until unset_on b job
+	# and stays away for longer than a retry
+	sleep 0.3
+	unset_on b job
+	redlock -n -k job -t 500ms -- true
+}
+
+@test "S6 an acquire given up on a frozen server is taken back when it thaws" {
+	node_b
+	node_freeze b
+	run -69 redlock -n -k job -t 60s --node-timeout 150ms -- witness "$T"
+	node_thaw b
+	wait_until unset_on b job
+	[ "$(holds)" = 0 ]
+	# the server did run it
+	wait_until set_on b 'redlock:{job}:fence:job'
+}
+
+# ---- memory ----
+
+# Fills node b until the given condition: fill_until COMMAND...
+fill_until() {
+	local i
+
+	for ((i = 0; i < 400; i++)); do
+		"$@" && return
+		cli b eval "for i = 1, 20 do
+			redis.pcall('set', 'fill:' .. ARGV[1] .. ':' .. i,
+			    string.rep('x', 1024)) end" 0 "$i" >/dev/null || true
+	done
+	return 1
+}
+full() { case "$(cli b set probe 1 2>&1)" in *OOM*) ;; *) return 1 ;; esac; }
+unfill() {
+	cli b eval "for _, k in ipairs(redis.call('keys', 'fill:*')) do
+		redis.call('del', k) end redis.call('del', 'probe')" 0 >/dev/null
+}
+
+@test "S7 a lock evicted for memory is set again and said" {
+	node_b --maxmemory 3mb --maxmemory-policy volatile-ttl
+	hold 1200 -t 3s
+	fill_until unset_on b job
+	unfill
+	wait_until set_on b job
+	wait_until contains "$T/err" 'evicted'
+	ends_with 0
+}
+
+@test "S8 a full server refuses a new lock as unavailable, and says OOM" {
+	node_b --maxmemory 3mb --maxmemory-policy noeviction
+	fill_until full
+	run -69 redlock -k job -w 200ms -- witness "$T"
+	[[ $output = *OOM* ]]
+	unfill
+	redlock -n -k job -- true
+}
+
+@test "S8 a full server lets a lease be renewed and released" {
+	node_b --maxmemory 3mb --maxmemory-policy noeviction
+	hold 800 -t 500ms
+	fill_until full
+	ends_with 0
+	[ "$(cat "$T/err")" = "" ]
+	unset_on b job
+	unfill
+}
+
+# ---- error replies ----
+
+# Mid hold, the server answers every renewal with the error for 0.3 s; the
+# command does not notice, the user does. errs_for_a_while TEXT ON OFF
+errs_for_a_while() {
+	hold 800
+	eval "$2" >/dev/null
+	wait_until contains "$T/err" "$1"
+	sleep 0.1
+	eval "$3" >/dev/null
+	wait_until contains "$T/err" 'renewed again'
+	ends_with 0
+}
+
+@test "S9 a demoted master's READONLY is no answer about ownership" {
+	errs_for_a_while READONLY 'cli a replicaof 127.0.0.1 1' \
+		'cli a replicaof no one'
+}
+
+@test "S9 a replica's READONLY while acquiring is waited for" {
+	cli a replicaof 127.0.0.1 1
+	run -69 redlock -k job -w 200ms -- witness "$T"
+	[[ $output = *READONLY* ]]
+	helper "$REDLOCK" -u "$url" -k job -- witness "$T" 2>"$T/err"
+	holder=$!
+	wait_until contains "$T/err" READONLY
+	cli a replicaof no one
+	ends_with 0
+}
+
+# Node b, known to be loading, with the keys it had.
+load_slowly() {
+	cli b eval "for i = 1, 500 do redis.call('set', 'k' .. i, i) end" 0
+	cli b save
+	node_kill b
+	env -u REDLOCK_TEST_ID redis-server --port 0 \
+		--unixsocket "$T/b.sock" --save '' --dir "$T" \
+		--dbfilename b.rdb --daemonize yes --pidfile "$T/b.pid" \
+		--key-load-delay 800 --loglevel warning \
+		--loading-process-events-interval-bytes 1024 >/dev/null 3>&-
+	wait_until loading
+}
+loading() { case "$(cli b get k1 2>&1)" in LOADING*) ;; *) return 1 ;; esac; }
+unload() {
+	wait_until node_answers b
+	cli b eval "for i = 1, 500 do redis.call('del', 'k' .. i) end" 0
+}
+
+@test "S10 a server that is loading is waited for while acquiring" {
+	node_b --dbfilename b.rdb
+	load_slowly
+	run -69 redlock -n -k job -- witness "$T"
+	[[ $output = *LOADING* ]]
+	redlock -k job -- witness "$T"
+	unload
+}
+
+@test "S10 a server that crashes and loads for 0.4 T disturbs no holder" {
+	node_b --dbfilename b.rdb
+	hold 1100 -t 1500ms
+	load_slowly
+	wait_until contains "$T/err" LOADING
+	wait_until contains "$T/err" 'renewed again'
+	ends_with 0
+	unload
+}
+
+@test "S11 a server that is busy with a script is waited for, and the script is left alone" {
+	cli a config set busy-reply-threshold 20
+	hold 800
+	cli a eval 'while true do end' 0 >"$T/script" 2>&1 3>&- &
+	wait_until contains "$T/err" BUSY
+	[ ! -s "$T/script" ] # nobody but us ends it
+	cli a script kill
+	wait_until contains "$T/err" 'renewed again'
+	ends_with 0
+	contains "$T/script" 'killed by user'
+}
+
+# ---- passwords and rights ----
+
+# A user of node a, so that the kit's redis-cli needs no password.
+secure() {
+	cli a acl setuser app on '>old' '~*' '&*' +@all
+	echo old >"$T/password"
+	chmod 600 "$T/password"
+}
+
+@test "S12 a wrong password, or none, is refused at once: status 77 and no retry" {
+	secure
+	echo wrong >"$T/password"
+	began=$(now_ms)
+	run -77 redlock -k job --user app --password-file "$T/password" -- witness "$T"
+	[[ $output = *WRONGPASS* ]]
+	cli a acl setuser default resetpass '>secret' on
+	export REDISCLI_AUTH=
+	run -77 redlock -k job -- witness "$T"
+	[[ $output = *NOAUTH* ]]
+	below "$(($(now_ms) - began))" 1000
+	[ "$(holds)" = 0 ]
+	redis-cli -s "$T/a.sock" -a secret --no-auth-warning \
+		acl setuser default nopass on
+}
+
+@test "S12 missing rights are refused at once: status 77, whether EVAL or a command in the script" {
+	secure
+	cli a acl setuser app -eval
+	run -77 redlock -k job --user app --password-file "$T/password" -- witness "$T"
+	cli a acl setuser app +eval -pexpire -set
+	run -77 redlock -k job --user app --password-file "$T/password" -- witness "$T"
+	cli a acl setuser app +@all resetkeys '~other*'
+	run -77 redlock -k job --user app --password-file "$T/password" -- witness "$T"
+	[ "$(holds)" = 0 ]
+}
+
+@test "S12 a password rotated in mid hold is read again from its file" {
+	secure
+	hold 800 --user app --password-file "$T/password"
+	cli a acl setuser app resetpass '>new'
+	cli a client kill user app
+	wait_until contains "$T/err" WRONGPASS
+	(umask 077 && echo new >"$T/password.new")
+	mv "$T/password.new" "$T/password"
+	wait_until contains "$T/err" 'renewed again'
+	ends_with 0
+}
+
+@test "S12 a right withdrawn in mid hold and given back in time ends nothing" {
+	secure
+	hold 800 --user app --password-file "$T/password"
+	cli a acl setuser app -eval
+	wait_until contains "$T/err" NOPERM
+	cli a acl setuser app +eval
+	wait_until contains "$T/err" 'renewed again'
+	ends_with 0
+}
+
+@test "S12 a password withdrawn for good ends the command by the deadline, not before" {
+	secure
+	hold 9000 -t 600ms --user app --password-file "$T/password"
+	began=$(now_ms)
+	cli a acl setuser app resetpass
+	cli a client kill user app
+	wait_until gone "$worker"
+	took=$(($(now_ms) - began))
+	ends_with 125
+	at_least "$took" 250
+	below "$took" 550
+}
+
+# ---- more refusals ----
+
+@test "S13 NOREPLICAS is retried" {
+	errs_for_a_while NOREPLICAS 'cli a config set min-replicas-to-write 1' \
+		'cli a config set min-replicas-to-write 0'
+}
+
+@test "S13 MASTERDOWN is retried" {
+	cli a config set replica-serve-stale-data no
+	errs_for_a_while MASTERDOWN 'cli a replicaof 127.0.0.1 1' \
+		'cli a replicaof no one'
+}
+
+@test "S13 MISCONF, a server that cannot save, is retried" {
+	mkdir "$T/gone"
+	node_b --save '3600 1' --dir "$T/gone" --stop-writes-on-bgsave-error yes
+	rmdir "$T/gone"
+	errs_for_a_while MISCONF 'cli b bgsave' \
+		'cli b config set stop-writes-on-bgsave-error no'
+	cli b config set save ''
+}
+
+@test "S13 while acquiring such an error is waited out, and named when the wait is over" {
+	cli a config set min-replicas-to-write 1
+	run -69 redlock -k job -w 200ms -- witness "$T"
+	[[ $output = *NOREPLICAS* ]]
+	[ "$(holds)" = 0 ]
+	helper "$REDLOCK" -u "$url" -k job -- witness "$T" 2>"$T/err"
+	holder=$!
+	wait_until contains "$T/err" NOREPLICAS
+	cli a config set min-replicas-to-write 0
+	ends_with 0
+}
+
+# ---- the server's clock ----
+
+# Node b, whose wall clock step MS moves.
+clock_b() {
+	local shim=$TEST_BIN/wallclock.so
+
+	[ -e "$shim" ] || {
+		shim=$T/wallclock.so
+		${CC:-cc} -D_GNU_SOURCE -O1 -shared -fPIC -o "$shim" \
+			"$BATS_TEST_DIRNAME/lib/wallclock.c" ||
+			skip 'no compiler for the clock shim'
+	}
+	wallclock "$T/clock" 0
+	LD_PRELOAD=$shim WALLCLOCK=$T/clock node_start b
+	url=unix://$T/b.sock
+	# AddressSanitizer and the like may keep the shim out
+	step 5000
+	at_least "$(cli b time | head -1)" "$((EPOCHSECONDS + 4))"
+	step 0
+}
+step() { wallclock "$T/clock" "$1"; }
+
+@test "S14 a server clock set forward past the lease: the lock is set again within one renewal" {
+	clock_b
+	hold 900
+	step 3600000
+	unset_on b job
+	wait_until set_on b job
+	wait_until contains "$T/err" 'had vanished'
+	ends_with 0
+}
+
+@test "S14 a server clock set forward a little is noticed by the short lease, and said" {
+	clock_b
+	hold 700
+	step 300
+	wait_until contains "$T/err" 'clock was set forward'
+	# four times as often from now on: T/24
+	before=$(evals b)
+	sleep 0.25
+	at_least "$(($(evals b) - before))" 4
+	ends_with 0
+}
+evals() {
+	cli "$1" info commandstats |
+		sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p'
+}
+
+@test "S14 a second holder after a clock step: larger fence, and the first is killed at the first answer" {
+	clock_b
+	direct=$url
+	proxy_start b
+	helper "$REDLOCK" -u "$url" -k job -t 1500ms -- \
+		sh -c "echo \$REDLOCK_FENCE >$T/first; exec sleep 9" 2>"$T/err"
+	holder=$!
+	wait_until exists "$T/first"
+	px silent
+	step 3600000
+	url=$direct
+	helper "$REDLOCK" -u "$url" -k job -t 5s -- sh -c \
+		"echo \$REDLOCK_FENCE >$T/second; while [ ! -e $T/end ]; do
+		sleep 0.02; done" 2>"$T/err.2"
+	second=$!
+	wait_until exists "$T/second"
+	px pass
+	began=$(now_ms)
+	ends_with 125
+	below "$(($(now_ms) - began))" 300
+	contains "$T/err" 'no longer ours'
+	[ "$(cat "$T/second")" -gt "$(cat "$T/first")" ]
+	set_on b job
+	touch "$T/end"
+	wait "$second"
+}
+
+@test "S15 a server clock set back: the next renewal pins the lease again, the release frees it" {
+	clock_b
+	hold 600
+	step -7200000
+	at_least "$(cli b pttl job)" 7000000
+	wait_until pinned
+	ends_with 0
+	unset_on b job
+	[ "$(fence_now)" -gt "$(cat "$T/fence")" ]
+}
+pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
+
+# ---- what others do to the key ----
+
+@test "S16 FLUSHALL in mid hold is healed, under the same token" {
+	hold 600
+	token=$(cli a get job)
+	cli a flushall
+	wait_until set_on a job
+	[ "$(cli a get job)" = "$token" ]
+	wait_until contains "$T/err" 'had vanished'
+	ends_with 0
+}
+
+@test "S16 FLUSHDB and SWAPDB in mid hold are healed" {
+	hold 700
+	cli a flushdb
+	wait_until set_on a job
+	cli a swapdb 0 1
+	wait_until set_on a job
+	ends_with 0
+	cli a -n 1 flushdb
+}
+
+@test "S16 FLUSHALL at every hold under 5 contenders: never two" {
+	local i last=0
+
+	hold 400 -t 400ms
+	for i in 1 2 3 4; do waiter "$i" 250 -t 400ms & done
+	wait_until four_wait
+	for i in 1 2 3; do
+		wait_until new_holder "$last"
+		last=$(cat "$T/fence")
+		# every waiter has looked since
+		seen=$(evals a)
+		wait_until looked "$((seen + 12))"
+		cli a flushall
+	done
+	ends_with 0
+	wait_until five_ran
+}
+four_wait() { [ "$(cat "$T"/err.? 2>/dev/null | grep -c waiting)" = 4 ]; }
+new_holder() { [ "$(cat "$T/fence")" != "$1" ] && set_on a job; }
+looked() { [ "$(evals a)" -ge "$1" ] || unset_on a job; }
+five_ran() { [ "$(holds)" = 5 ]; }
+
+@test "S17 a lock deleted by hand is set again: a plain DEL breaks no lock" {
+	hold 600
+	cli a del job
+	wait_until set_on a job
+	wait_until contains "$T/err" 'deleted by hand'
+	ends_with 0
+}
+
+@test "S17 a lock deleted together with a moved counter is lost: the holder is killed" {
+	hold 9000
+	cli a incr 'redlock:{job}:fence:job'
+	cli a del job
+	began=$(now_ms)
+	wait_until gone "$worker"
+	below "$(($(now_ms) - began))" 400
+	ends_with 125
+	unset_on a job
+}
+
+@test "S18 a lock overwritten is lost at the next answer, and the other's is never touched" {
+	hold 9000
+	cli a set job other
+	began=$(now_ms)
+	wait_until gone "$worker"
+	below "$(($(now_ms) - began))" 400
+	ends_with 125
+	contains "$T/err" 'no longer ours'
+	[ "$(cli a get job)" = other ]
+	[ "$(cli a pttl job)" = -1 ]
+	cli a del job
+	[ "$(fence_now)" -gt "$(cat "$T/fence")" ]
+}
+
+@test "S19 a key of another type without expiry is no lock: status 78, nothing touched" {
+	cli a rpush job x
+	run -78 redlock -k job -- witness "$T"
+	[[ $output = *'holds a list'* ]]
+	cli a del job
+	cli a hset job f v
+	run -78 redlock -k job -n -- witness "$T"
+	[[ $output = *'holds a hash'* ]]
+	[ "$(cli a hget job f)" = v ]
+	cli a del job
+	[ "$(holds)" = 0 ]
+}
+
+@test "S19 a key of another type in mid hold means lost" {
+	hold 9000
+	cli a multi >/dev/null
+	cli a eval "redis.call('del', 'job') redis.call('rpush', 'job', 'x')" 0
+	began=$(now_ms)
+	wait_until gone "$worker"
+	below "$(($(now_ms) - began))" 400
+	ends_with 125
+	[ "$(cli a type job)" = list ]
+	cli a del job
+}
+
+@test "S20 a lock without expiry is waited for, never stolen, and said" {
+	cli a set job foreign
+	run -75 redlock -k job -w 300ms -- witness "$T"
+	[[ $output = *'without expiry'* && $output = *foreign* ]]
+	[ "$(cli a get job)" = foreign ]
+	waiter 1 1
+	contains "$T/err.1" 'without expiry'
+	[ "$(cli a pttl job)" = -1 ]
+	cli a del job
+	all_waiters_ran
+	[ "$(holds)" = 1 ]
+}
+
+@test "S21 SCRIPT FLUSH in a loop disturbs nothing" {
+	hold 600 -t 400ms
+	while kill -0 "$holder" 2>/dev/null; do
+		cli a script flush >/dev/null
+	done
+	ends_with 0
+	[ "$(cat "$T/err")" = "" ]
+}
+
+@test "S22 a server without EVAL: status 78 and a clear line, at once" {
+	node_b --rename-command EVAL ''
+	run -78 redlock -k job -- witness "$T"
+	[[ $output = *EVAL* ]]
+	[ "${#lines[@]}" = 1 ]
+}
+
+# ---- connections ----
+
+@test "S24 a server with all its client places taken is waited for" {
+	node_b --maxclients 3
+	for i in 1 2 3; do
+		helper redis-cli -s "$T/b.sock" subscribe x >"$T/sub.$i"
+		last=$!
+		wait_until contains "$T/sub.$i" subscribe
+	done
+	run -69 redlock -k job -w 200ms -- witness "$T"
+	[[ $output = *'max number of clients'* ]]
+	helper "$REDLOCK" -u "$url" -k job -- witness "$T" 2>"$T/err"
+	holder=$!
+	wait_until contains "$T/err" 'max number of clients'
+	kill "$last"
+	ends_with 0
+	[ "$(holds)" = 1 ]
+	kill_helpers || true
+	wait_until node_answers b
+}
+
+@test "S24 a holder keeps its connection, so a full house does not hurt it" {
+	node_b --maxclients 3
+	hold 900 -t 500ms
+	for i in 1 2; do
+		helper redis-cli -s "$T/b.sock" subscribe x >"$T/sub.$i"
+		wait_until contains "$T/sub.$i" subscribe
+	done
+	wait "$holder" # not ends_with: its redis-cli would find no place
+	[ "$(cat "$T/err")" = "" ]
+	kill_helpers || true
+	wait_until node_answers b
+}
+
+@test "S25 clients killed all the time: holders and waiters reconnect, nothing is lost" {
+	local i
+
+	hold 500
+	for i in 1 2 3; do waiter "$i" 100 & done
+	wait_until three_wait
+	while [ "$(holds)" -lt 4 ]; do
+		cli a client kill type normal skipme yes >/dev/null
+		sleep 0.05
+	done
+	ends_with 0
+	lacks "$T/err" lost
+}
+three_wait() { [ "$(cat "$T"/err.? 2>/dev/null | grep -c waiting)" = 3 ]; }
+
+@test "S25 a killed connection is noticed and replaced at once, not at the next renewal" {
+	hold 500 -t 6s
+	cli a client kill type normal skipme yes
+	began=$(now_ms)
+	wait_until connected
+	below "$(($(now_ms) - began))" 400
+	ends_with 0
+}
+# our redis-cli and the holder
+connected() { [ "$(cli a client list | wc -l)" -ge 2 ]; }
+
+@test "S26 CLIENT PAUSE WRITE for 0.4 T disturbs nothing" {
+	hold 800
+	cli a client pause 400 WRITE
+	ends_with 0
+	lacks "$T/err" SIGTERM
+}
+
+@test "S26 CLIENT PAUSE ALL past the deadline: killed in time, and nothing is left when it ends" {
+	node_b
+	hold 9000 -t 500ms
+	began=$(now_ms)
+	cli b client pause 1000 ALL
+	wait_until gone "$worker"
+	below "$(($(now_ms) - began))" 430
+	ends_with 125
+	wait_until unset_on b job
+}
+
+# ---- servers that are none ----
+
+# Servers of each kind at once, for giving up takes a second: rubbish BYTES...
+# (as for printf); what redlock said of number N is in $T/said.N.
+rubbish() {
+	local i=0 bytes pids=
+
+	for bytes; do
+		i=$((i + 1))
+		# shellcheck disable=SC2059
+		printf "$bytes" >"$T/rubbish.$i"
+		echo "answer $T/rubbish.$i" >"$T/px.$i"
+		helper proxy "$T/$i.sock" "$T/a.sock" "$T/px.$i" >"$T/log.$i"
+		wait_until exists "$T/$i.sock"
+		{
+			rc=0
+			"$REDLOCK" -u "unix://$T/$i.sock" -k job -w 200ms \
+				-- witness "$T" 2>"$T/said.$i" || rc=$?
+			echo "status $rc" >>"$T/said.$i"
+		} 3>&- &
+		pids="$pids $!"
+	done
+	wait $pids
+	i=0
+	for bytes; do
+		i=$((i + 1))
+		echo "$bytes: $(cat "$T/said.$i")"
+		contains "$T/log.$i" answer
+		contains "$T/said.$i" "status 69"
+		[ "$(wc -l <"$T/said.$i")" = 2 ]
+	done
+	[ "$(holds)" = 0 ]
+}
+
+@test "S27 an HTTP server, a TLS port and other garbage: unavailable, said in one line" {
+	rubbish 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n' \
+		'\025\003\001\000\002\002\n' '\000\000\000\000' '$-7\r\n' \
+		'*2\r\n+granted\r\n+12x\r\n' '*2\r\n+granted\r\n:-5\r\n' \
+		'*1\r\n+granted\r\n' '+granted\r\n' '*0\r\n' '*-1\r\n' \
+		'$-1\r\n' ':1\r\n'
+	contains "$T/said.1" 'not a Redis server'
+	contains "$T/said.2" 'not a Redis server'
+	contains "$T/said.7" 'not an answer of our script'
+}
+
+@test "S27 half a reply, a reply without end, and a deep one: bounded in time and memory" {
+	rubbish '*2\r\n+gran' '$1000000000\r\nx' '*2000000000\r\n' \
+		'*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n' \
+		"\$200000\\r\\n$(head -c 100000 /dev/zero | tr '\0' x)"
+	contains "$T/said.5" 'too long'
+}
+
+@test "S27 garbage in mid hold is a failure like any other, and rides out" {
+	proxy_start a
+	hold 800
+	echo 'HTTP/1.1 502 Bad Gateway' >"$T/rubbish"
+	px answer "$T/rubbish"
+	wait_until contains "$T/err" 'not a Redis server'
+	px pass
+	wait_until contains "$T/err" 'renewed again'
+	ends_with 0
+}
+
+@test "S28 a server that stalls for 0.4 T, and one that rewrites its AOF, disturb nothing" {
+	node_b --enable-debug-command yes --appendonly yes
+	cli b debug populate 20000 fill 100
+	hold 1200
+	cli b debug sleep 0.4
+	cli b bgrewriteaof
+	cli b debug sleep 0.2
+	ends_with 0
+	lacks "$T/err" SIGTERM
+	cli b eval "for _, k in ipairs(redis.call('keys', 'fill:*')) do
+		redis.call('del', k) end" 0
+}
+
+# ---- the counter ----
+
+@test "S29 a counter that is no counter: status 78, nothing granted, nothing overwritten" {
+	local bad
+
+	for bad in abc -1 1.5 1e3 '' ' 1' 9007199254740993 99999999999999999999; do
+		cli a set 'redlock:{job}:fence:job' "$bad"
+		run -78 redlock -k job -- witness "$T"
+		[[ $output = *counter* ]]
+		[ "$(counter a)" = "$bad" ]
+		unset_on a job
+	done
+	cli a del 'redlock:{job}:fence:job'
+	cli a rpush 'redlock:{job}:fence:job' x
+	run -78 redlock -k job -- witness "$T"
+	[ "$(cli a type 'redlock:{job}:fence:job')" = list ]
+	cli a del 'redlock:{job}:fence:job'
+	[ "$(holds)" = 0 ]
+}
+
+@test "S29 a counter spoilt in mid hold ends nothing, and the release still frees" {
+	hold 600 -t 500ms
+	cli a set 'redlock:{job}:fence:job' abc
+	ends_with 0
+	unset_on a job
+	run -78 redlock -k job -- true
+}

@@ -1,0 +1,395 @@
+#!/usr/bin/env bats
+# Signals and the terminal: the command lives as if redlock were not there.
+
+load lib/common
+
+# A test that failed may have left its server frozen.
+eval "$(declare -f teardown | sed '1s/.*/asserts()/')"
+teardown() {
+	local n
+	for n in $nodes; do node_thaw "$n" || true; done
+	asserts
+}
+
+# redlock ARGUMENTS in the background as $tool, with every signal at its
+# default (a shell makes its background jobs ignore two), stderr in $T/err.
+start() {
+	launch --default all "$REDLOCK" -u "$url" "$@" 2>"$T/err" 3>&- &
+	tool=$!
+	helpers="$helpers $tool"
+}
+
+finish() { # its exit status is then $status
+	status=0
+	wait "$tool" || status=$?
+}
+
+# The same under a witness of its end: $T/how says "exit N" or "signal N".
+start_told() {
+	rm -f "$T/how"
+	launch --default all --tell "$T/how" "$REDLOCK" -u "$url" "$@" \
+		2>"$T/err" 3>&- &
+	helpers="$helpers $!"
+	wait_until contains "$T/how" '^[0-9]'
+	read -r tool <"$T/how"
+}
+
+how() { # waits for the end, and says it
+	wait_until contains "$T/how" '[el]'
+	sed -n 2p "$T/how"
+}
+
+lock_is_free() { [ "$(cli a exists job)" = 0 ]; }
+has_guard() { pgrep -P "$tool" >/dev/null; }
+stopped() { grep -q '^State:.*T' "/proc/$1/status"; }
+lines() { wc -l <"$1"; }
+
+# An interactive shell on a terminal, and in it $RL as redlock.
+shell_on_tty() { # STEP...
+	RL="$REDLOCK -u $url" PS1='%' TERM=dumb \
+		pty "send:stty -echo; set -b\n" "wait:%" "$@" "send:\nexit\n" \
+		-- bash --norc --noprofile --noediting -i
+}
+
+with_injection() { # NAME:K:ERRNO, for the redlocks started from here on
+	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
+	export LD_PRELOAD=$TEST_BIN/inject.so INJECT=$1 INJECT_MARK=$T/hit
+	[ -e "$LD_PRELOAD" ] || skip "no inject.so"
+}
+no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
+
+# ---- C2: signals sent to redlock ----
+
+@test "C2 TERM, HUP, INT and QUIT reach the command, and redlock dies of the same" {
+	ulimit -c 0
+	for sig in 15 1 2 3; do
+		start_told -k job -- witness "$T" --started w --hold 9000
+		wait_until exists "$T/w"
+		kill -"$sig" "$tool"
+		[ "$(how)" = "signal $sig" ]
+		free job
+		rm "$T/w"
+	done
+}
+
+@test "C2 a signal that the command handles leaves the exit status to the command" {
+	start_told -k job -- sh -c "trap 'exit 7' TERM; touch $T/w
+		while :; do sleep 0.01; done"
+	wait_until exists "$T/w"
+	kill -TERM "$tool"
+	[ "$(how)" = "exit 7" ]
+	free job
+}
+
+@test "C2 a command that ends by a signal of its own gives 128 and its number" {
+	start_told -k job -- sh -c 'kill -SEGV $$'
+	[ "$(how)" = "exit 139" ]
+}
+
+@test "C2 USR1 is passed on to every process of the tree and ends nothing" {
+	start -k job -- sh -c "trap 'echo a >>$T/usr' USR1
+		sh -c 'trap \"echo b >>$T/usr\" USR1; touch $T/w
+			while [ ! -e $T/go ]; do sleep 0.01; done' &
+		trap 'echo a >>$T/usr' USR1
+		while [ ! -e $T/go ]; do sleep 0.01 & wait \$!; done; wait"
+	wait_until exists "$T/w"
+	kill -USR1 "$tool"
+	wait_until contains "$T/usr" a
+	wait_until contains "$T/usr" b
+	touch "$T/go"
+	finish
+	[ "$status" = 0 ]
+}
+
+@test "C2 TERM while waiting ends the waiting and leaves nothing behind" {
+	cli a set job other px 60000
+	start_told -k job -- witness "$T"
+	wait_until contains "$T/err" "waiting for"
+	kill -TERM "$tool"
+	[ "$(how)" = "signal 15" ]
+	contains "$T/err" "gave up waiting"
+	[ "$(cli a get job)" = other ]
+	[ "$(holds)" = 0 ]
+	cli a del job
+}
+
+@test "C2 TERM while the server is silent leaves no lock when it answers again" {
+	node_freeze a
+	start_told -k job -- witness "$T"
+	wait_until has_guard
+	kill -TERM "$tool"
+	[ "$(how)" = "signal 15" ]
+	node_thaw a
+	wait_until lock_is_free
+	[ "$(holds)" = 0 ]
+}
+
+@test "C2 TERM during the release changes neither the status nor the release" {
+	start_told -k job -- kill -STOP "$(node_pid a)"
+	wait_until stopped "$(node_pid a)"
+	kill -TERM "$tool"
+	ended_by=$(how)
+	node_thaw a
+	[ "$ended_by" = "exit 0" ]
+	wait_until lock_is_free
+}
+
+@test "C2 what redlock was told to ignore stays ignored, here and in the command" {
+	launch --default all --ignore 1 "$REDLOCK" -u "$url" -k job -- \
+		sh -c "touch $T/w
+		while [ ! -e $T/go ]; do sleep 0.01; done; echo on >$T/end" \
+		3>&- &
+	tool=$!
+	wait_until exists "$T/w"
+	kill -HUP "$tool"
+	kill -HUP -- "$(pgrep -P "$(pgrep -P "$tool")")"
+	touch "$T/go"
+	finish
+	[ "$status" = 0 ]
+	contains "$T/end" on
+}
+
+@test "C2 TERM to a redlock whose command is stopped is acted on when it continues" {
+	start_told -k job -- witness "$T" --started w --hold 9000
+	wait_until exists "$T/w"
+	kill -STOP "$(cat "$T/w")"
+	wait_until stopped "$(cat "$T/w")"
+	kill -TERM "$tool"
+	held job
+	kill -CONT "$tool"
+	[ "$(how)" = "signal 15" ]
+}
+
+@test "C30 TERM between the go and the command's birth is not lost" {
+	with_injection vfork:1:0
+	start_told -k job -- sh -c "sleep 1; touch $T/survived"
+	no_injection
+	wait_until exists "$T/hit"
+	kill -TERM "$tool"
+	sleep 0.05 # redlock is to deal with it before the command is born
+	rm "$T/hit"
+	[ "$(how)" = "signal 15" ]
+	[ ! -e "$T/survived" ]
+}
+
+@test "C30 TERM between the command's fork and its exec ends the command" {
+	with_injection execvpe:1:0
+	start_told -k job -- sh -c "sleep 1; touch $T/survived"
+	no_injection
+	wait_until exists "$T/hit"
+	kill -TERM "$tool"
+	rm "$T/hit"
+	[ "$(how)" = "signal 15" ]
+	[ ! -e "$T/survived" ]
+}
+
+@test "C30 TERM while redlock forks its guard ends it" {
+	with_injection fork:1:0
+	start_told -k job -- witness "$T"
+	no_injection
+	wait_until exists "$T/hit"
+	kill -TERM "$tool"
+	rm "$T/hit"
+	[ "$(how)" = "signal 15" ]
+	[ "$(holds)" = 0 ]
+	wait_until lock_is_free
+}
+
+# ---- C3: Ctrl-C ----
+
+@test "C3 a second Ctrl-C kills a command that ignores the first" {
+	run -137 pty "file:$T/w" "send:^C" "send:^C" -- "$REDLOCK" -u "$url" \
+		-k job -- witness "$T" --started w --hold 9000 --spawn --stubborn
+	[[ $output == *"interrupted twice"* ]]
+	free job
+}
+
+@test "C3 one INT leaves a command alone that ignores it" {
+	start -k job -- witness "$T" --started w --hold 300 --stubborn
+	wait_until exists "$T/w"
+	kill -INT "$tool"
+	finish
+	[ "$status" = 0 ]
+	[ "$(holds)" = 1 ]
+}
+
+@test "C3 Ctrl-C ends redlock by SIGINT, so that a shell script stops, too" {
+	run -130 pty "file:$T/w" "send:^C" -- bash --norc -c "$REDLOCK -u $url \
+		-k job -- witness $T --started w --hold 9000; touch $T/went_on"
+	[ ! -e "$T/went_on" ]
+	free job
+}
+
+@test "C14 one Ctrl-C reaches the command exactly once" {
+	run -0 pty "file:$T/w" "send:^C" "file:$T/int" \
+		"run:kill -USR1 \$(cat $T/tool)" -- sh -c "echo \$\$ >$T/tool
+		exec $REDLOCK -u $url -k job -- sh -c '
+			trap \"echo x >>$T/int\" INT; trap \"touch $T/go\" USR1
+			touch $T/w
+			while [ ! -e $T/go ]; do sleep 0.01; done; exit 0'"
+	[ "$(lines "$T/int")" = 1 ]
+}
+
+# ---- C14: stdin and the terminal ----
+
+@test "C14 the command reads the standard input" {
+	run -0 redlock -k job -- cat <<<"from outside"
+	[ "$output" = "from outside" ]
+}
+
+@test "C14 the command reads the terminal" {
+	run -0 pty "file:$T/w" "send:hello\n" -- "$REDLOCK" -u "$url" -k job -- \
+		sh -c "touch $T/w; read x; echo got:\$x"
+	[[ $output == *got:hello* ]]
+}
+
+@test "C14 the command is in the terminal's foreground group, and redlock with it" {
+	run -0 pty -- "$REDLOCK" -u "$url" -k job -- \
+		sh -c 'ps -o tpgid=,pgid= -p $$'
+	read -r foreground group <<<"${output//$'\r'/}"
+	[ "$foreground" = "$group" ]
+}
+
+@test "C14 a new window size reaches the command" {
+	run -0 pty "file:$T/w" "size:33x99" "wait:33 99" -- "$REDLOCK" -u "$url" \
+		-k job -- sh -c "trap 'stty size; exit 0' WINCH; touch $T/w
+			while :; do sleep 0.01; done"
+}
+
+@test "C14 in a pipeline the other programs have the terminal" {
+	run -0 shell_on_tty \
+		"send:\$RL -k job -- printf '%s\n' pi''ped | sh -c 'cat; read y </dev/tty; echo got:\$y'\n" \
+		"wait:piped" "send:hello\n" "wait:got:hello"
+}
+
+@test "C14 the reader of a pipeline sees the end when the command closes it" {
+	set -o pipefail
+	# not the function: its subshell would keep the pipe open
+	"$REDLOCK" -u "$url" -k job -- sh -c "echo text; exec >&-; i=0
+		while [ ! -e $T/go ]; do
+			sleep 0.01; i=\$((i + 1)); [ \$i -lt 300 ] || exit 9
+		done" | { cat >"$T/out"; touch "$T/go"; }
+	contains "$T/out" text
+}
+
+@test "C14 a background job that reads the terminal stops, and fg lets it go on" {
+	run -0 shell_on_tty \
+		"send:\$RL -k job -t 20s -- sh -c 'read x; echo got:\$x' &\n" \
+		"wait:Stopped" "send:fg\nhello\n" "wait:got:hello"
+}
+
+@test "C14 an interactive shell as the command has job control" {
+	run -0 pty "wait:%" "send:sleep 9\n" "run:sleep 0.1" "send:^Z" \
+		"wait:Stopped" "send:kill -9 %1\nexit\nexit\n" -- \
+		env PS1=% "$REDLOCK" -u "$url" -k job -- \
+		bash --norc --noprofile --noediting -i
+	[[ $output != *"no job control"* ]]
+}
+
+@test "C14 when the terminal hangs up, the command ends and the lock is given back" {
+	run -129 pty "file:$T/w" hangup -- "$REDLOCK" -u "$url" -k job -- \
+		witness "$T" --started w --hold 9000
+	wait_until lock_is_free
+}
+
+# ---- C6: stopping the job ----
+
+wait_for_go() {
+	echo "sh -c 'echo \$\$ >$T/w; while [ ! -e $T/go ]; do sleep 0.01; done; echo fin''ished'"
+}
+
+@test "C6 after Ctrl-Z, fg within the lease lets the command go on" {
+	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go)\n" \
+		"file:$T/w" "send:^Z" "wait:Stopped" \
+		"run:grep -q '^State:.*T' /proc/\$(cat $T/w)/status" \
+		"run:redis-cli -s $T/a.sock exists job | grep -q 1" \
+		"run:touch $T/go" "send:fg\n" "wait:finished"
+}
+
+@test "C6 after Ctrl-Z and the end of the lease, the job is dead, and says why" {
+	run -0 shell_on_tty "send:\$RL -k job -t 300ms -- $(wait_for_go)\n" \
+		"file:$T/w" "send:^Z" "wait:Stopped" \
+		"wait:stopped until its lease ran out" \
+		"send:fg; echo status:\$?\n" "wait:status:"
+	[[ $output != *finished* ]]
+	free job
+}
+
+@test "C6 TSTP sent to redlock alone stops the command; CONT lets both go on" {
+	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go) &\n" \
+		"file:$T/w" "send:kill -TSTP \$!\n" "wait:Stopped" \
+		"run:grep -q '^State:.*T' /proc/\$(cat $T/w)/status" \
+		"run:touch $T/go" "send:kill -CONT \$!\n" "wait:finished"
+}
+
+@test "C6 TSTP sent to the whole job, and fg, lets the command go on" {
+	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go) &\n" \
+		"file:$T/w" "send:kill -TSTP %1\n" "wait:Stopped" \
+		"run:touch $T/go" "send:fg\n" "wait:finished"
+}
+
+@test "C6 a command on a terminal that stops itself stops the job" {
+	run -0 shell_on_tty \
+		"send:\$RL -k job -t 20s -- sh -c 'echo \$\$ >$T/w; kill -STOP \$\$; echo fin''ished'\n" \
+		"file:$T/w" "wait:Stopped" "send:fg\n" "wait:finished"
+}
+
+@test "C6 a redlock stopped and continued within the lease goes on renewing" {
+	start -k job -t 1s -- witness "$T" --started w --hold 1500
+	wait_until exists "$T/w"
+	kill -STOP "$tool"
+	wait_until stopped "$tool"
+	kill -CONT "$tool"
+	finish
+	[ "$status" = 0 ]
+	[ "$(holds)" = 1 ]
+}
+
+# ---- C19: nobody reads what redlock says ----
+
+@test "C19 without a standard error everything works" {
+	run -0 redlock -v -k job -t 300ms -- witness "$T" --hold 600 2>&-
+	[ "$(holds)" = 1 ]
+}
+
+@test "C19 a full pipe as standard error holds up neither renewals nor the end" {
+	mkfifo "$T/pipe"
+	exec 8<>"$T/pipe"
+	# fill it to the brim
+	timeout 0.2 dd if=/dev/zero of="$T/pipe" bs=4096 count=100 \
+		oflag=nonblock 2>/dev/null || true
+	start=$(now_ms)
+	"$REDLOCK" -u "$url" -v -k job -t 300ms -- \
+		witness "$T" --hold 600 2>&8 8>&-
+	[ $(($(now_ms) - start)) -lt 3000 ]
+	exec 8>&-
+	[ "$(holds)" = 1 ]
+}
+
+@test "C19 a standard error whose reader has gone does not end redlock" {
+	mkfifo "$T/pipe"
+	exec 8<>"$T/pipe" 9>"$T/pipe"
+	exec 8>&-
+	"$REDLOCK" -u "$url" -v -k job -t 300ms -- \
+		witness "$T" --hold 400 2>&9 9>&-
+	exec 9>&-
+	[ "$(holds)" = 1 ]
+}
+
+@test "C19 lease loss is enforced although nobody reads standard error" {
+	mkfifo "$T/pipe"
+	exec 8<>"$T/pipe"
+	timeout 0.2 dd if=/dev/zero of="$T/pipe" bs=4096 count=100 \
+		oflag=nonblock 2>/dev/null || true
+	"$REDLOCK" -u "$url" -v -k job -t 1s -- \
+		witness "$T" --hold 9000 --started w --spawn --stubborn \
+		2>&8 8>&- 3>&- &
+	tool=$!
+	wait_until exists "$T/w"
+	node_freeze a
+	finish
+	[ "$status" = 125 ]
+	node_thaw a
+	exec 8>&-
+	flock -n "$T/witness" true
+}

@@ -1,0 +1,899 @@
+#!/usr/bin/env bats
+# What may be typed, what is said about it, and what the command gets: every bad
+# input is one line and the right status and leaves nothing behind; every exit
+# status is produced once; the command runs as it would without redlock.
+
+load lib/common
+
+# A refusal, whole: refuses STATUS TEXT ARGUMENT...  The command must not run,
+# and not even a fence counter may appear on the server.
+refuses() {
+	local want=$1 text=$2 got=0
+	shift 2
+	"$REDLOCK" "$@" >"$T/out" 2>"$T/err" </dev/null || got=$?
+	one_line "$text" && [ "$got" = "$want" ] && [ ! -s "$T/out" ] &&
+		[ ! -e "$T/ran" ] && [ "$(cli a dbsize)" = 0 ] && return
+	printf 'wanted %s with "%s", got %s for:' "$want" "$text" "$got" >&2
+	printf ' %q' "${@:1:20}" >&2
+	printf '\n' >&2
+	cat "$T/out" "$T/err" >&2
+	cli a keys '*' >&2
+	return 1
+}
+one_line() { # TEXT: stderr is one printable line that contains it
+	[ "$(wc -l <"$T/err")" = 1 ] && grep -q '^redlock: ' "$T/err" &&
+		grep -qF -- "$1" "$T/err" &&
+		! LC_ALL=C grep -q '[[:cntrl:]]' "$T/err"
+}
+
+# What each refused run would do, had it been accepted.
+marker() { cmd=(touch "$T/ran"); }
+
+# Somebody holds job until the test ends.
+hold() { # [redlock option...]
+	helper "$REDLOCK" -u "$url" -k job "$@" -- sleep 60
+	wait_until held job
+}
+
+# One JSON line: result OUTCOME STATUS [FENCE-PATTERN]
+result() {
+	local fence='"fence":[0-9]{10,16},'
+	[ "${3-yes}" = yes ] || fence=
+	[ "$(wc -l <"$T/result")" = 1 ] && grep -Eqx "\{\"schema\":\
+\"redlock\.result/1\",\"outcome\":\"$1\",\"exit\":$2,\"key\":\"job\",$fence\
+\"token\":\"[0-9a-f-]{36}\",\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
+\"held_ms\":[0-9]+\}" "$T/result" && return
+	echo "wanted $1 $2, got:" >&2
+	cat "$T/result" >&2
+	return 1
+}
+
+# ---- options ----
+
+@test "U3 an unknown or abbreviated option is refused by name" {
+	marker
+	for o in --frobnicate --frob=1 --noo -Z -nZ -@ -1; do
+		refuses 64 "unknown option" -u "$url" -k job "$o" -- "${cmd[@]}"
+	done
+	for o in --no-wai --verb --qui --ver --no-desc --he; do
+		refuses 64 "'$o'" -u "$url" -k job "$o" -- "${cmd[@]}"
+	done
+	for o in --ke=job --wai=1 --tt=1 --conf=3 --pass=x --reas=x; do
+		refuses 64 "'${o%%=*}'" -u "$url" -k job "$o" -- "${cmd[@]}"
+	done
+	refuses 64 '-Z' -u "$url" -nqZ -k job -- "${cmd[@]}"
+}
+
+@test "U3 an option without its value, or with one too many, is refused" {
+	marker
+	for o in -k -t -w -E -c -K -u --key --ttl --wait --conflict-exit-code \
+		--command --kill-after --url --user --password-file \
+		--node-timeout --on-unavailable --reason --result-file; do
+		refuses 64 "'$o' needs a value" -u "$url" -k job "$o"
+	done
+	for o in no-wait quiet verbose help version no-describe; do
+		refuses 64 "'--$o' takes no value" -u "$url" -k job \
+			"--$o=yes" -- "${cmd[@]}"
+	done
+}
+
+@test "U3 a key, a command, one verb: what is missing is named" {
+	marker
+	refuses 64 'no key'
+	refuses 64 'no key' -u "$url" -- "${cmd[@]}"
+	refuses 64 'no command' -u "$url" -k job
+	refuses 64 'no command' -u "$url" -k job --
+	refuses 64 'no command' -u "$url" -k job -- ''
+	refuses 64 "'backup'" backup -k job -- "${cmd[@]}"
+	refuses 64 "''" ''
+	refuses 64 "-c and a command ('touch')" -u "$url" -k job -c true -- \
+		"${cmd[@]}"
+	refuses 64 'several keys' -u "$url" -k job -k other -- "${cmd[@]}"
+	refuses 64 'several servers' -u "$url" -u "$url" -k job -- "${cmd[@]}"
+}
+
+@test "U3 durations have one grammar, for -t, -w, -K and --node-timeout" {
+	marker
+	for v in '' ' ' -1s -1 1e3 99999d inf nan 0x10 '30 s' ' 30' '30s ' 30S \
+		1h30 s ms 1.s .5 1..5 5x 30ss 1,5 +5 '٣' 1h-30m \
+		99999999999999999999999; do
+		for o in --ttl --wait --kill-after --node-timeout; do
+			refuses 64 "not a duration" -u "$url" -k job \
+				"$o=$v" -- "${cmd[@]}"
+		done
+	done
+}
+
+@test "U3 a number without a unit means seconds; units add up" {
+	for v in 1.5 1500ms 1s500ms 1.5s; do
+		run -0 redlock -k job -t "$v" -- redis-cli -s "$T/a.sock" \
+			pttl job
+		[ "$output" -le 1500 ]
+		[ "$output" -gt 1200 ]
+	done
+	for v in 1h30m 0.0625d 90m 5400; do
+		run -0 redlock -k job -t "$v" -- redis-cli -s "$T/a.sock" \
+			pttl job
+		[ "$output" -le 5400000 ]
+		[ "$output" -gt 5399000 ]
+	done
+}
+
+@test "U1 a lease under 200 ms is refused" {
+	marker
+	for v in 0 0s 0ms 1ms 199ms 0.199; do
+		refuses 64 200ms -u "$url" -k job -t "$v" -- "${cmd[@]}"
+	done
+	redlock -k job -t 200ms -- true
+}
+
+@test "U2 a lease over 24 h needs --allow-long-ttl" {
+	marker
+	for v in 99d 25h 86400001ms 9999d; do
+		refuses 64 24h -u "$url" -k job -t "$v" -- "${cmd[@]}"
+	done
+	redlock -k job -t 24h -- true
+	run -0 redlock -k job -t 25h --allow-long-ttl -- \
+		redis-cli -s "$T/a.sock" pttl job
+	[ "$output" -gt 86400000 ]
+}
+
+@test "U10 -K above half of the lease is refused" {
+	marker
+	refuses 64 -K -u "$url" -k job -t 10s -K 5001ms -- "${cmd[@]}"
+	refuses 64 -K -u "$url" -k job -K 1d -- "${cmd[@]}"
+	redlock -k job -t 10s -K 5s -- true
+	redlock -k job -K 0 -- true
+}
+
+@test "U3 a status outside 0..255 is refused, not taken modulo 256" {
+	marker
+	for v in 600 256 -1 '' x 1.5 0x10 ' 5' '5 ' +5 99999999999999999999; do
+		refuses 64 "-E" -u "$url" -k job --conflict-exit-code="$v" -- \
+			"${cmd[@]}"
+	done
+}
+
+@test "U3 other values out of range are refused" {
+	marker
+	refuses 64 "--on-unavailable 'maybe'" -u "$url" -k job \
+		--on-unavailable maybe -- "${cmd[@]}"
+	refuses 64 --on-unavailable -u "$url" -k job --on-unavailable= -- \
+		"${cmd[@]}"
+	refuses 64 --node-timeout -u "$url" -k job --node-timeout 0 -- \
+		"${cmd[@]}"
+	refuses 64 --user -u "$url" -k job --user '' -- "${cmd[@]}"
+	refuses 64 --user -u "$url" -k job \
+		--user "$(printf '%300s' | tr ' ' u)" -- "${cmd[@]}"
+}
+
+@test "U6 what is shown of a bad value is one line without control bytes" {
+	local bad=$'x\ny\e[31m\r'
+	marker
+	for o in --ttl --wait --kill-after --node-timeout \
+		--conflict-exit-code --on-unavailable "--x$bad"; do
+		refuses 64 "" -u "$url" -k job "$o=$bad" -- "${cmd[@]}"
+	done
+	refuses 64 "" "$bad"
+	refuses 64 "" -u "$url" -k job -c true "$bad"
+	refuses 64 "" -u "$bad" -k job -- "${cmd[@]}"
+	refuses 78 "" -u "$url" -k job --password-file "$T/$bad" -- "${cmd[@]}"
+	refuses 78 "" -u "$url" -k job --result-file "$T/no/$bad" -- "${cmd[@]}"
+}
+
+# ---- keys ----
+
+@test "U4 an empty key is refused" {
+	marker
+	refuses 64 'key is empty' -u "$url" -k '' -- "${cmd[@]}"
+	refuses 64 'key is empty' -u "$url" --key= -- "${cmd[@]}"
+}
+
+@test "U5 a key of 64 KiB works, a longer one is refused" {
+	local k
+	k=$(printf '%65536s' | tr ' ' k)
+	marker
+	# the kernel itself refuses an argument of 128 KiB and more
+	refuses 64 '65537 bytes' -u "$url" -k "${k}k" -- "${cmd[@]}"
+	refuses 64 '131000 bytes' -u "$url" -k "$k${k:0:65464}" -- "${cmd[@]}"
+	run -0 redlock -k "$k" -- redis-cli -s "$T/a.sock" dbsize
+	[ "$output" = 3 ]
+	run -0 redlock -k "$k" -- sh -c 'printf %s "$REDLOCK_KEY" | wc -c'
+	[ "$output" -eq 65536 ]
+}
+
+@test "U6 a key may hold any bytes, is used as it is and shown escaped" {
+	for k in $'a\nb' $'a\r\nb' ' ' $'\t' $'\e[31mred\e[0m' 'schlüssel' \
+		$'\xff\xfe' $'\xc3' '*?[a]' "it's" 'say "x"' '\' '$(id)' '%s%n' \
+		$'\xe2\x80\xae' -- -k '{"a":1}'; do
+		redlock "--key=$k" -- sh -c '
+			printf %s "$REDLOCK_KEY" >"$0/key"
+			redis-cli -s "$0/a.sock" exists "$1"' "$T" "$k" \
+			>"$T/out" 2>"$T/err"
+		[ "$(cat "$T/out")" = 1 ]
+		[ ! -s "$T/err" ]
+		printf %s "$k" | cmp - "$T/key"
+		cli a set "$k" other px 10000 >/dev/null
+		run -75 --separate-stderr redlock -n "--key=$k" -- touch "$T/ran"
+		printf '%s\n' "$stderr" >"$T/err"
+		one_line 'not acquired'
+		[ ! -e "$T/ran" ]
+		cli a flushall >/dev/null
+	done
+}
+
+@test "U7 braces in a key neither mix two locks nor refuse one" {
+	local keys=('{}' 'a}b' '{a}{b}' '{' '}' '{a' '}{a}' '{}a' '{{a}}')
+	for k in "${keys[@]}"; do
+		helper "$REDLOCK" -u "$url" -k "$k" -- sleep 60
+		wait_until held "$k"
+	done
+	for k in "${keys[@]}"; do
+		run -75 redlock -n -k "$k" -- true
+	done
+	[ "$(cli a --raw keys 'redlock:*:holder:*' | wc -l)" = "${#keys[@]}" ]
+}
+
+@test "U12 -n, and -w 0, is one try that leaves nothing behind" {
+	hold
+	cli a config resetstat >/dev/null
+	run -75 redlock -q -n -k job -- touch "$T/ran"
+	run -75 redlock -q -w 0 -k job -- touch "$T/ran"
+	[ ! -e "$T/ran" ]
+	cli a info commandstats | grep -q '^cmdstat_eval:calls=2,'
+	[ "$(cli a dbsize)" = 3 ]
+}
+
+# ---- the server ----
+
+@test "U3 every mistyped URL is refused: 64 from -u, 78 from REDLOCK_URL" {
+	local bad=("" localhost 127.0.0.1 127.0.0.1:6379 :6379 redis redis: \
+		redis:/h redis//h redis:// redis://:6379 REDIS://h reddis://h \
+		redis://h:0 redis://h:65536 redis://h: redis://h:x redis://h:1:2 \
+		redis://h:-1 'redis://h:6379 ' redis://[::1 'redis://[::1]x' \
+		'redis://[]' redis://::1 redis://h/x redis://h/-1 redis://h/1/2 \
+		redis://h/1.5 redis://h/99999999999 'redis://h/1?db=2' \
+		'redis://h/0?db=2' 'redis://h?db=1&db=2' 'redis://h?db=' \
+		'redis://h?x=1' 'redis://h?' 'redis://a b' $'redis://a\nb' \
+		unix: unix:x unix://x unix:// unix:///%zz unix:///%2 unix:///%00 \
+		"unix://$(printf '%108s' | tr ' ' /)" 'unix:///s?db=x' \
+		'unix:///s?idle=1s' /var/run/redis.sock local local: \
+		local:x 'local:?idle=x' 'local:?idle=-1s' 'local:?db=1' \
+		local:// http://h https://h rediss://h valkeys://h \
+		redis-sentinel://h/m redis-cluster://h redis://h%zz \
+		redis://u:p@s@h redis://:a/b@h redis://:a?b@h redis://:%zz@h)
+	marker
+	export XDG_RUNTIME_DIR=/proc/nothing # should local: be tried after all
+	for u in "${bad[@]}"; do
+		case $u in
+		local: | 'redis://h?') continue ;; # well-formed
+		esac
+		refuses 64 "'" -n -u "$u" -k job -- "${cmd[@]}"
+		[ -n "$u" ] || continue # an empty variable is as none
+		REDLOCK_URL=$u refuses 78 "REDLOCK_URL" -n -k job -- "${cmd[@]}"
+	done
+}
+
+@test "U3 well-formed URLs of every kind reach the server" {
+	local port=$((20000 + RANDOM % 10000))
+	node_start tcp --port "$port" --bind 127.0.0.1 ::1
+	cli tcp config set requirepass 'p@ss/w?d%' >/dev/null
+	local pw=p%40ss%2Fw%3Fd%25
+	for u in "redis://:$pw@127.0.0.1:$port" "redis://$pw@localhost:$port/" \
+		"valkey://default:$pw@127.0.0.1:$port/0" \
+		"unix://$T/a.sock" "unix://$T/%61.sock?db=0" "unix://$T/a.sock?"
+	do
+		REDLOCK_URL=$u run -0 --separate-stderr "$REDLOCK" -n -k job -- \
+			sh -c 'echo "$REDLOCK_URL"'
+		[ "$output" = "$u" ]
+		[ -z "$stderr" ]
+	done
+	REDISCLI_AUTH='p@ss/w?d%' run -0 "$REDLOCK" -u "redis://127.0.0.1:$port/7" \
+		-n -k job -- redis-cli -p "$port" -n 7 exists job
+	[ "${lines[-1]}" = 1 ]
+	REDISCLI_AUTH='p@ss/w?d%' cli tcp config set requirepass '' >/dev/null
+}
+
+@test "U3 a server that was not asked for is said, and -u comes first" {
+	# an empty variable is as none; whether a server is at 6379 is not ours
+	run env REDLOCK_URL= "$REDLOCK" -n -k "usage.bats $T" -- true
+	[[ ${lines[0]} = *"no -u and no REDLOCK_URL"*"redis://127.0.0.1:6379"* ]]
+	REDLOCK_URL=redis://127.0.0.1:1 run -0 redlock -n -k job -- \
+		sh -c 'echo "$REDLOCK_URL"'
+	[ "$output" = "$url" ]
+}
+
+# ---- passwords ----
+
+@test "U8 a password file that cannot serve is refused before anything else" {
+	marker
+	local f=$T/pw
+	refuses 78 "$f" -u "$url" -k job --password-file "$f" -- "${cmd[@]}"
+	mkdir "$f"
+	refuses 78 "$f" -u "$url" -k job --password-file "$f" -- "${cmd[@]}"
+	rmdir "$f"
+	(umask 077; : >"$f")
+	refuses 78 "$f" -u "$url" -k job --password-file "$f" -- "${cmd[@]}"
+	echo secret-in-file >"$f"
+	for mode in 640 604 620 602 610 601 644 666 777; do
+		chmod $mode "$f"
+		refuses 78 "chmod 600" -u "$url" -k job --password-file "$f" -- \
+			"${cmd[@]}"
+		! grep -q secret-in-file "$T/err"
+	done
+}
+
+@test "U8 a password file that this user may not read is refused" {
+	[ "$(id -u)" = 0 ] && skip "root may read every file"
+	marker
+	(umask 777; : >"$T/pw")
+	refuses 78 "$T/pw" -u "$url" -k job --password-file "$T/pw" -- \
+		"${cmd[@]}"
+}
+
+@test "U8 a user without any password is refused" {
+	marker
+	refuses 78 "'joe'" -u "$url" -k job --user joe -- "${cmd[@]}"
+}
+
+@test "U8 --user and --password-file serve an ACL of just what is needed" {
+	local most=(+eval +get +set +del +pexpire +pttl +hset +hgetall +time
+		+type +auth)
+	marker
+	(umask 077; printf 'pw of joe\n' >"$T/pw")
+	cli a acl setuser joe on '>pw of joe' '~job' '~redlock:{job}:*' \
+		"${most[@]}" >/dev/null
+	redlock -k job --user joe --password-file "$T/pw" -n -- true
+	cli a flushall >/dev/null
+	cli a acl setuser joe -pexpire -set >/dev/null
+	refuses 77 "$T/a.sock" -u "$url" -n -k job --user joe \
+		--password-file "$T/pw" -- "${cmd[@]}"
+	cli a acl setuser joe +pexpire +set -eval >/dev/null
+	refuses 77 "$T/a.sock" -u "$url" -n -k job --user joe \
+		--password-file "$T/pw" -- "${cmd[@]}"
+	! grep -q 'pw of joe' "$T/err"
+}
+
+@test "U8 a refused password takes no lock as the server's default user" {
+	marker
+	(umask 077; printf 'wrong\n' >"$T/pw")
+	cli a acl setuser joe on '>right' '~*' +@all >/dev/null
+	refuses 77 "$T/a.sock" -u "$url" -n -k job --user joe \
+		--password-file "$T/pw" -- "${cmd[@]}"
+}
+
+@test "U8 REDISCLI_AUTH serves, reaches the command, and yields to the URL" {
+	marker
+	cli a acl setuser joe on '>joes' '~*' +@all >/dev/null
+	cli a config set requirepass 'from env' >/dev/null
+	export REDISCLI_AUTH='from env'
+	run -0 redlock -n -k job -- sh -c 'echo "$REDISCLI_AUTH"'
+	[ "$output" = 'from env' ]
+	local port=$((20000 + RANDOM % 10000))
+	node_start tcp --port "$port" 2>/dev/null
+	cli tcp config set requirepass 'from url' >/dev/null
+	run -0 "$REDLOCK" -u "redis://from%20url@127.0.0.1:$port" -n -k job -- \
+		true
+	REDISCLI_AUTH='from url' cli tcp config set requirepass '' >/dev/null
+	REDISCLI_AUTH=joes run -0 redlock --user joe -n -k job -- true
+	cli a flushall >/dev/null
+	REDISCLI_AUTH=wrong run -77 redlock -n -k job -- "${cmd[@]}"
+	(unset REDISCLI_AUTH && ! redlock -n -k job -- "${cmd[@]}")
+	[ ! -e "$T/ran" ]
+	[ "$(cli a dbsize)" = 0 ]
+	cli a config set requirepass '' >/dev/null
+}
+
+@test "U8 a password in -u is overwritten in argv, for guard and tool" {
+	local pid port=$((20000 + RANDOM % 10000))
+	node_start tcp --port "$port"
+	for form in "-u" "-u=" "--url="; do
+		local args=("${form/-u=/-u}redis://default:hunter2@127.0.0.1:$port")
+		[ "$form" != -u ] ||
+			args=(-u "redis://default:hunter2@127.0.0.1:$port")
+		"$REDLOCK" -v "${args[@]}" -k job -t 300ms -- \
+			sh -c 'grep -laF hunter2 /proc/[0-9]*/cmdline' \
+			>"$T/out" 2>"$T/err" || :
+		# the searching grep itself is told the word
+		for f in $(cat "$T/out"); do
+			! tr '\0' ' ' <"$f" 2>/dev/null | grep hunter2 |
+				grep -v grep
+		done
+		! grep -q hunter2 "$T/err"
+		[ -s "$T/err" ]
+	done
+}
+
+@test "U8 no message, refusal or -v line shows a password" {
+	local port=$((20000 + RANDOM % 10000))
+	for u in "redis://joe:hunter2@127.0.0.1:$port" \
+		"redis://:hunter2@127.0.0.1:x" "redis://:hun/ter2@h" \
+		"redis://:hunter2@h?x=1" "redis://:hunter2@[::1" \
+		"rediss://:hunter2@h" "joe:hunter2@h" "http://:hunter2@h" \
+		"redis://:a@hunter2@h" "redis:/joe:hunter2@h"; do
+		run ! --separate-stderr "$REDLOCK" -v -n -u "$u" -k job -- true
+		[ -n "$stderr" ]
+		[[ $stderr$output != *hunter2* && $stderr != *ter2* ]]
+		REDLOCK_URL=$u run ! --separate-stderr "$REDLOCK" -v -n -k job -- \
+			true
+		[[ $stderr$output != *hunter2* && $stderr != *ter2* ]]
+	done
+	cli a config set requirepass hunter3 >/dev/null
+	REDISCLI_AUTH=hunter2 run -77 --separate-stderr redlock -v -n -k job -- \
+		true
+	[[ $stderr != *hunter2* ]]
+	REDISCLI_AUTH=hunter3 cli a config set requirepass '' >/dev/null
+}
+
+# ---- every exit status, once by name; see src/cli/command.h ----
+
+@test "P7 each status of command.h has a test of its name here" {
+	local n
+	for n in $(sed -n 's/^\tSTATUS_[A-Z_]* = \([0-9]*\).*/\1/p' \
+		"$top/src/cli/command.h"); do
+		grep -q "^@test \"P7 status $n " "$BATS_TEST_FILENAME"
+	done
+	[ -n "$n" ]
+}
+
+@test "P7 status 0 when the command succeeded" {
+	run -0 --separate-stderr redlock --result-file "$T/result" -k job -- true
+	[ -z "$output$stderr" ]
+	result ran 0
+}
+
+@test "P7 status 64 when the command line is wrong" {
+	refuses 64 --frob -u "$url" -k job --frob -- touch "$T/ran"
+}
+
+@test "P7 status 69 when no server answers, with the ways to name one" {
+	marker
+	refuses 69 "$T/none.sock" -n -u "unix://$T/none.sock" -k job \
+		--result-file "$T/result" -- "${cmd[@]}"
+	result unavailable 69 no
+	refuses 69 127.0.0.1:1 -w 100ms -u redis://127.0.0.1:1 -k job -- \
+		"${cmd[@]}"
+	refuses 69 name.invalid -n -u redis://name.invalid -k job -- \
+		"${cmd[@]}"
+}
+
+@test "P7 status 69 when the server is silent names it and its time-out" {
+	local got=0
+	node_freeze a
+	redlock -n --node-timeout 100ms -k job -- touch "$T/ran" \
+		2>"$T/err" || got=$?
+	node_thaw a # before anything can fail: the kit asks it at the end
+	[ "$got" = 69 ]
+	one_line "$T/a.sock"
+	[ ! -e "$T/ran" ]
+	wait_until free job
+}
+
+@test "P7 status 70 when the machine refuses what the lease needs" {
+	marker
+	(ulimit -i 0 && redlock -k job -- "${cmd[@]}") 2>"$T/err" || status=$?
+	[ "$status" = 70 ]
+	one_line deadman
+	[ ! -e "$T/ran" ]
+	free job
+	"$REDLOCK" --version >/dev/full 2>"$T/err" || status=$?
+	[ "$status" = 70 ]
+	one_line 'standard output'
+	"$REDLOCK" --help >/dev/full 2>"$T/err" || status=$?
+	[ "$status" = 70 ]
+	one_line 'standard output'
+}
+
+@test "P7 status 75 when the lock is held, at once and after waiting" {
+	hold
+	run -75 --separate-stderr redlock -n -k job --result-file "$T/result" \
+		-- touch "$T/ran"
+	[ "${#stderr_lines[@]}" = 1 ]
+	[[ $stderr = *"job: not acquired"*"held by $(hostname)"*sleep* ]]
+	result busy 75 no
+	run -75 --separate-stderr redlock -w 50ms -k job \
+		--result-file "$T/result" -- touch "$T/ran"
+	[[ $stderr = *"job: not acquired in time"* ]]
+	result timeout 75 no
+	[ -z "$output" ]
+	[ ! -e "$T/ran" ]
+}
+
+@test "P7 status 75 becomes what -E says, 0 included" {
+	hold
+	for n in 0 1 42 255; do
+		run -"$n" redlock -q -n -E "$n" -k job \
+			--result-file "$T/result" -- touch "$T/ran"
+		result busy "$n" no
+	done
+	[ ! -e "$T/ran" ]
+}
+
+@test "P7 status 77 when the server refuses the password" {
+	marker
+	cli a config set requirepass right >/dev/null
+	REDISCLI_AUTH=wrong run -77 --separate-stderr redlock -k job \
+		--result-file "$T/result" -- "${cmd[@]}"
+	[ "${#stderr_lines[@]}" = 1 ]
+	[[ $stderr = *"$T/a.sock: WRONGPASS"* ]]
+	result unavailable 77 no
+	[ ! -e "$T/ran" ]
+	REDISCLI_AUTH=right cli a config set requirepass '' >/dev/null
+}
+
+@test "P7 status 77 at once when a password is needed and none was given" {
+	local got=0
+	cli a config set requirepass right >/dev/null
+	redlock -k job -- touch "$T/ran" >"$T/out" 2>"$T/err" || got=$?
+	REDISCLI_AUTH=right cli a config set requirepass '' >/dev/null
+	[ "$got" = 77 ]
+	one_line "$T/a.sock"
+	[ ! -e "$T/ran" ]
+}
+
+@test "P7 status 78 when a file or variable is wrong" {
+	marker
+	REDLOCK_URL=nonsense refuses 78 REDLOCK_URL -k job -- "${cmd[@]}"
+	refuses 78 "$T/no/file" -u "$url" -k job --result-file "$T/no/file" \
+		-- "${cmd[@]}"
+	refuses 78 "$T" -u "$url" -k job --result-file "$T" -- "${cmd[@]}"
+}
+
+@test "U3 a database that does not exist touches no other database" {
+	marker
+	refuses 78 'DB index' -n -u "$url?db=999" -k job -- "${cmd[@]}"
+}
+
+@test "P7 status 125 when the lease is lost while the command runs" {
+	helper "$REDLOCK" -u "$url" -k job -t 300ms --result-file "$T/result" \
+		-- sh -c 'trap "" TERM; sleep 60; true' 2>"$T/err"
+	local pid=$!
+	wait_until held job
+	cli a set job stolen px 5000 >/dev/null
+	wait "$pid" || status=$?
+	[ "$status" = 125 ]
+	one_line 'job: lease lost'
+	result lost 125
+	cli a del job >/dev/null
+}
+
+@test "P7 status 126 when the command cannot be executed, 127 not found" {
+	: # the two tests below have the details; this one compares with env(1)
+	printf '#!/no/such/interpreter\n' >"$T/bad"
+	printf 'text\n' >"$T/plain"
+	chmod 755 "$T/bad"
+	for c in "$T/bad" "$T/plain" "$T" "$T/none" "$T/plain/x" none.such; do
+		local want=0 got=0
+		env -- "$c" 2>/dev/null || want=$?
+		[ "$c" != "$T/plain/x" ] || want=127 # not found, either way
+		redlock -k job -- "$c" 2>/dev/null || got=$?
+		[ "$got" = "$want" ]
+	done
+}
+
+@test "P7 status 127 C11 a command that does not exist is named, lock free" {
+	run -127 --separate-stderr redlock -k job --result-file "$T/result" -- \
+		"$T/none" arg
+	[ "${#stderr_lines[@]}" = 1 ]
+	[[ $stderr = *"'$T/none'"*"No such file"* ]]
+	result failed 127
+	free job
+	run -127 --separate-stderr redlock -k job -- none.such.command
+	[[ $stderr = *"'none.such.command'"* ]]
+	run -127 --separate-stderr redlock -k job -- $'no\nsuch\e[31m'
+	[ "${#stderr_lines[@]}" = 1 ]
+	free job
+}
+
+@test "C11 a command that may not be executed is 126, lock free" {
+	: >"$T/plain"
+	for c in "$T/plain" "$T"; do
+		run -126 --separate-stderr redlock -k job \
+			--result-file "$T/result" -- "$c"
+		[ "${#stderr_lines[@]}" = 1 ]
+		[[ $stderr = *"'$c'"*"Permission denied"* ]]
+		[ -z "$output" ]
+		result failed 126
+		free job
+	done
+}
+
+@test "C11 a script without an interpreter line runs as env(1) runs it" {
+	echo 'echo "ran $1"' >"$T/script"
+	chmod 755 "$T/script"
+	run -0 redlock -k job -- "$T/script" it
+	[ "$output" = "ran it" ]
+}
+
+@test "P7 the command's own status, 0 to 255, passes through" {
+	local n got
+	for n in {0..255}; do
+		got=0
+		redlock -k job -- sh -c "exit $n" || got=$?
+		[ "$got" = "$n" ]
+	done
+	run -3 redlock -k job --result-file "$T/result" -- sh -c 'exit 3'
+	result failed 3
+}
+
+@test "P7 a command ended by signal n gives 128+n" {
+	local n got
+	ulimit -c 0
+	for n in {1..16} {24..27} 29 30 31 34 64; do
+		got=0
+		redlock -k job --result-file "$T/result" -- \
+			sh -c "kill -$n \$\$" 2>"$T/err" || got=$?
+		[ "$got" = $((128 + n)) ]
+		[ ! -s "$T/err" ]
+		result failed $((128 + n))
+	done
+}
+
+@test "P7 a signal while waiting is said and ends redlock by that signal" {
+	hold
+	for sig in TERM HUP; do
+		"$REDLOCK" -u "$url" -k job --result-file "$T/result" -- \
+			touch "$T/ran" 2>"$T/err" &
+		local pid=$! got=0
+		wait_until contains "$T/err" waiting
+		kill -$sig $pid
+		wait $pid || got=$?
+		[ "$got" = $((128 + $(kill -l $sig))) ]
+		grep -q 'job: gave up waiting' "$T/err"
+		result timeout "$got" no
+	done
+	[ ! -e "$T/ran" ]
+}
+
+# ---- --on-unavailable, --result-file ----
+
+@test "P7 --on-unavailable run runs without a lock, and says so" {
+	local dead=unix://$T/none.sock
+	REDLOCK_FENCE=7 run -5 --separate-stderr "$REDLOCK" -n -u "$dead" \
+		--on-unavailable run -k job --result-file "$T/result" -- \
+		sh -c 'echo "fence ${REDLOCK_FENCE-unset}"; exit 5'
+	[ "$output" = 'fence unset' ]
+	result failed 5 no
+	[ "${#stderr_lines[@]}" = 1 ]
+	[[ $stderr = *job*"$T/none.sock"*"without"* ]]
+}
+
+@test "P7 --on-unavailable run does not run past a holder or a refusal" {
+	hold
+	run -75 redlock -n --on-unavailable run -k job -- touch "$T/ran"
+	cli a config set requirepass right >/dev/null
+	REDISCLI_AUTH=wrong run -77 redlock -n --on-unavailable run -k other \
+		-- touch "$T/ran"
+	REDISCLI_AUTH=right cli a config set requirepass '' >/dev/null
+	[ ! -e "$T/ran" ]
+}
+
+@test "P7 the result file is replaced whole, and left alone until the end" {
+	printf '%5000s\n' old >"$T/result"
+	redlock -k job --result-file "$T/result" -- \
+		sh -c 'wc -c <"$0" >"$0.then"' "$T/result"
+	[ "$(cat "$T/result.then")" -eq 5001 ]
+	result ran 0
+}
+
+@test "P7 the result file keeps odd keys exactly" {
+	local k=$'q"\\\n\t\x7f ü\xff'
+	redlock -k "$k" --result-file "$T/result" -- true
+	[ "$(wc -l <"$T/result")" = 1 ]
+	grep -qF '"key":"q\"\\\u000a\u0009\u007f ü\ufffd",' "$T/result"
+	sed 's/.*"key_b64":"\([^"]*\)".*/\1/' "$T/result" | base64 -d >"$T/key"
+	printf %s "$k" | cmp - "$T/key"
+	cli a flushall >/dev/null
+}
+
+@test "P7 waited_ms and held_ms are what they say" {
+	helper "$REDLOCK" -u "$url" -k job -- sleep 0.3
+	wait_until held job
+	redlock -q -k job --result-file "$T/result" -- sleep 0.2
+	local line waited held_ms
+	line=$(cat "$T/result")
+	waited=${line##*waited_ms\":} held_ms=${line##*held_ms\":}
+	waited=${waited%%,*} held_ms=${held_ms%\}}
+	[ "$waited" -ge 100 ] && [ "$waited" -lt 2000 ]
+	[ "$held_ms" -ge 200 ] && [ "$held_ms" -lt 2000 ]
+}
+
+# ---- what the command gets ----
+
+@test "P8 the environment is the caller's, with our five words in place" {
+	export REDLOCK_KEY=old REDLOCK_TOKEN=old REDLOCK_FENCE=1
+	export ODD=$'a\nb=c' EMPTY= REDLOCK_KEYS=mine
+	local ours='^(REDLOCK_(KEY|TOKEN|FENCE|URL)|_)='
+	env -0 | grep -zvE "$ours" | sort -z >"$T/before"
+	redlock -k job -- env -0 >"$T/all"
+	grep -zvE "$ours" "$T/all" | sort -z | cmp - "$T/before"
+	redlock -k job -- sh -c 'env -0 >"$0/all"
+		redis-cli -s "$0/a.sock" --raw get job >"$0/token"
+		redis-cli -s "$0/a.sock" --raw get "redlock:{job}:fence:job" \
+			>"$0/count"' "$T"
+	grep -zqx 'REDLOCK_KEY=job' "$T/all"
+	grep -zqx "REDLOCK_URL=$url" "$T/all"
+	grep -zqx "REDLOCK_TOKEN=$(cat "$T/token")" "$T/all"
+	grep -zqx "REDLOCK_FENCE=$(cat "$T/count")" "$T/all"
+	[ "$(grep -zc '^REDLOCK_\(KEY\|TOKEN\|FENCE\|URL\)=' "$T/all")" = 4 ]
+}
+
+@test "P8 an empty environment is no trouble" {
+	run -0 env -i "$REDLOCK" -u "$url" -k job -- /usr/bin/env
+	[ "${#lines[@]}" = 4 ]
+	for l in "${lines[@]}"; do [[ $l = REDLOCK_* ]]; done
+	run -0 env -i "$REDLOCK" -u "$url" -k job -- true
+	run -0 env -i "$REDLOCK" -u "$url" -k job -c 'echo $0'
+	[ "$output" = /bin/sh ]
+}
+
+@test "P8 arguments arrive byte for byte, options of the command too" {
+	local odd=(-k -n --help -- '' ' ' $'a\nb' '*' $'\xff' '$HOME' '\' "'")
+	redlock -k job -- printf '%s\0' "${odd[@]}" >"$T/with"
+	printf '%s\0' "${odd[@]}" | cmp - "$T/with"
+	# without "--" our options end at the first word
+	redlock -k job printf '%s\0' "${odd[@]}" | cmp - "$T/with"
+}
+
+@test "P8 -c runs \$SHELL -c, or /bin/sh when that is no path" {
+	printf '#!/bin/sh\nprintf "<%%s>" "$@"' >"$T/shell"
+	chmod 755 "$T/shell"
+	SHELL=$T/shell run -0 redlock -k job -c $'a  "b"\nc'
+	[ "$output" = $'<-c><a  "b"\nc>' ]
+	SHELL=nonsense run -0 redlock -k job -c 'echo $((6 * 7))'
+	[ "$output" = 42 ]
+	SHELL='' run -9 redlock -k job -c 'exit 9'
+}
+
+@test "P8 standard input reaches the command, all of it" {
+	head -c 300000 /dev/urandom >"$T/in"
+	redlock -k job -- cat <"$T/in" | cmp - "$T/in"
+	cat "$T/in" | redlock -k job -- cat | cmp - "$T/in"
+	# none of it is taken by redlock when the command reads none
+	{ redlock -k job -- true; cat; } <"$T/in" | cmp - "$T/in"
+}
+
+@test "P8 umask, directory, limits and nice value are the caller's" {
+	mkdir "$T/dir"
+	for mask in 000 027 077 0777; do
+		(cd "$T/dir" && umask $mask && ulimit -n 77 &&
+			redlock -k job -- sh -c 'umask; pwd; ulimit -n
+				ulimit -c; nice' >"$T/with" 2>&1 || :
+		cd "$T/dir" && umask $mask && ulimit -n 77 &&
+			sh -c 'umask; pwd; ulimit -n
+				ulimit -c; nice' >"$T/without" 2>&1)
+		[ -s "$T/with" ]
+		cmp "$T/with" "$T/without"
+	done
+}
+
+# What a process sees of its descriptors, but for its own view of them.
+descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
+
+@test "P8 C26 the command has the descriptors it would have without redlock" {
+	local script='ls -l /proc/self/fd | sed "1d;/\/proc\//d;s/.*:.. //"'
+	exec 7<"$BATS_TEST_FILENAME" 8>>"$T/eight"
+	: >"$T/list"
+	sh -c "$script" </dev/null >>"$T/list" 2>>"$T/eight"
+	cp "$T/list" "$T/without"
+	: >"$T/list"
+	redlock -k job -- sh -c "$script" </dev/null >>"$T/list" 2>>"$T/eight"
+	cp "$T/list" "$T/with"
+	exec 7<&- 8>&-
+	# the sed's and the ls's pipe is a new one each time
+	sed -i 's/pipe:.*/pipe/' "$T/with" "$T/without"
+	grep -q '7 -> .*usage.bats' "$T/with"
+	cmp "$T/with" "$T/without"
+}
+
+@test "P8 C26 closed standard descriptors stay closed for the command" {
+	for c in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+		eval "redlock -k job -- sh -c 'ls /proc/\$\$/fd >\"\$0\"' \
+			'$T/with' $c"
+		eval "sh -c 'ls /proc/\$\$/fd >\"\$0\"' '$T/without' $c"
+		cmp "$T/with" "$T/without"
+	done
+}
+
+@test "P8 redlock never writes to standard output in the run form" {
+	hold
+	run -75 --separate-stderr redlock -v -w 250ms -k job -- echo no
+	[ -z "$output" ]
+	[[ $stderr = *waiting* ]]
+	run -0 --separate-stderr redlock -v -k other -t 200ms -- \
+		sh -c 'echo only this; sleep 0.3'
+	[ "$output" = 'only this' ]
+}
+
+@test "P8 an unread or closed standard error does not hold redlock up" {
+	run -0 redlock -v -k job -- true 2>&-
+	mkfifo "$T/pipe"
+	exec 7<>"$T/pipe"
+	# full: the next write to it would wait
+	dd if=/dev/zero of="$T/pipe" bs=4096 oflag=nonblock 2>/dev/null || :
+	"$REDLOCK" -v -u "$url" -k job -t 300ms -- sleep 0.4 2>&7
+	exec 7<&-
+}
+
+# ---- what is said ----
+
+@test "P7 nothing is said when all is well; -q and -v change what is said" {
+	run -0 --separate-stderr redlock -k job -t 200ms -- sleep 0.3
+	[ -z "$stderr" ]
+	run -0 --separate-stderr redlock -v -k job -t 200ms -- sleep 0.3
+	[ "${#stderr_lines[@]}" -ge 3 ] # granted, renewed, released
+	for l in "${stderr_lines[@]}"; do [[ $l = 'redlock: '* ]]; done
+	hold
+	run -75 --separate-stderr redlock -k job -w 250ms -- true
+	[ "${#stderr_lines[@]}" = 2 ]
+	[[ ${stderr_lines[0]} = *"job: waiting for"* ]]
+	run -75 --separate-stderr redlock -q -k job -w 250ms -- true
+	[ "${#stderr_lines[@]}" = 1 ]
+	[[ $stderr = *"not acquired in time"* ]]
+}
+
+@test "P7 a waiter is told who holds the lock and why, but no arguments" {
+	LOGNAME=fred helper "$REDLOCK" -u "$url" -k job \
+		--reason $'nightly\n\e[31mbackup' -- sleep 61.5
+	local pid=$!
+	wait_until held job
+	run -75 --separate-stderr redlock -k job -w 150ms -- true
+	local want="waiting for $(hostname) (pid $pid, user fred, sleep: \
+nightly\\x0a\\x1b[31mbackup), held for "
+	[[ ${stderr_lines[0]} = *"$want"*", lease left "*s ]]
+	[[ $stderr != *61.5* ]]
+	[ "${#stderr_lines[@]}" = 2 ]
+}
+
+@test "P7 --no-describe tells nobody anything" {
+	LOGNAME=fred CI_JOB_URL=http://ci/1 helper "$REDLOCK" -u "$url" -k job \
+		--no-describe --reason secret -- sleep 61.5
+	wait_until held job
+	run -75 --separate-stderr redlock -k job -n -- true
+	[[ $stderr = *"does not say who it is"* ]]
+	[[ $stderr != *$(hostname)* && $stderr != *fred* && $stderr != *secret* ]]
+	run -0 cli a --raw hgetall 'redlock:{job}:holder:job'
+	[[ $output != *fred* && $output != *secret* && $output != *sleep* ]]
+	[[ $output != *http* && $output != *$(hostname)* ]]
+}
+
+@test "P7 the holder record has host, pid, user, command, reason and CI link" {
+	LOGNAME=fred CI_JOB_URL=http://ci/1 helper "$REDLOCK" -u "$url" -k job \
+		--reason why -- "$(command -v sleep)" 61.5
+	local pid=$!
+	wait_until held job
+	run -0 cli a --raw hmget 'redlock:{job}:holder:job' host pid user \
+		command reason ci_url
+	[ "$output" = "$(printf '%s\n' "$(hostname)" $pid fred sleep why \
+		http://ci/1)" ]
+}
+
+# ---- help ----
+
+@test "P7 --help and -h tell every option on standard output" {
+	run -0 --separate-stderr "$REDLOCK" --help
+	[ -z "$stderr" ]
+	local help=$output
+	run -0 "$REDLOCK" -h
+	[ "$output" = "$help" ]
+	run -0 "$REDLOCK" -k job -n --help -- true
+	[ "$output" = "$help" ]
+	for o in $(sed -n 's/^\t{.*"\([a-z-]*\)",\t.*/\1/p' \
+		"$top/src/cli/opts.c"); do
+		grep -q -- "--$o" <<<"$help"
+	done
+	[ -n "$o" ]
+	! grep -qE '.{101}' <<<"$help"
+}
+
+@test "P7 --version and -V tell versions and guards on standard output" {
+	run -0 --separate-stderr "$REDLOCK" --version
+	[ -z "$stderr" ]
+	[[ ${lines[0]} =~ ^redlock\ [0-9]+\.[0-9]+ ]]
+	[[ $output = *"hiredis: built with "*", running "* ]]
+	[[ $output = *"guard process: yes"* ]]
+	[[ $output = *"kernel deadman: yes"* ]]
+	local version=$output
+	run -0 "$REDLOCK" -V
+	[ "$output" = "$version" ]
+}
