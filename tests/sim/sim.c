@@ -33,6 +33,7 @@
 #define EVENTS_MAX 4096
 #define LOSSES_MAX 8
 #define FLIGHT_MAX 64
+#define TOKENS_MAX 64
 #define EPOCH_US ((int64_t)1700000000 * 1000000) /* servers' wall clock at 0 */
 
 enum event_kind {
@@ -46,6 +47,7 @@ enum event_kind {
 	EV_NODE_UP,
 	EV_NODE_FLUSH,
 	EV_NODE_STEP,
+	EV_NODE_EVICT, /* the lock key alone vanishes */
 	EV_DEADMAN, /* a stopped redlock meets its kernel timer */
 	EV_KILL,    /* SIGKILL of the client's redlock */
 	EV_STOP,
@@ -81,6 +83,7 @@ struct client {
 	bool running;	/* the command, or what is left of it */
 	bool dying;
 	bool ended;	/* the command ended by itself */
+	bool robbed;	/* its key vanished, and it does not know yet */
 	int64_t dead_us; /* deadman: dead at, unless moved on */
 	bool knew[LOSSES_MAX]; /* a counter, when data were lost */
 	int64_t wake_us, granted_us; /* last; -1: not yet */
@@ -102,6 +105,7 @@ struct world {
 	int n_nodes, n_clients, n_events, next_conn, losses, overlaps;
 	bool exposed[LOSSES_MAX];
 	int64_t loss_us[LOSSES_MAX], last_fence, last_grant, T;
+	int64_t granted_token, grant_us, released_us[TOKENS_MAX]; /* one node */
 	bool forward_step, backward_step, gentle, tell, failed;
 	enum twin twin;
 	int64_t tokens, serial;
@@ -178,7 +182,8 @@ static void post(int64_t us, enum event_kind kind, int who, int slot,
 	int i = w.n_events++;
 	int life = kind == EV_NODE_DOWN || kind == EV_NODE_UP ||
 				   kind == EV_NODE_FLUSH ||
-				   kind == EV_NODE_STEP || kind == EV_ARRIVE
+				   kind == EV_NODE_STEP ||
+				   kind == EV_NODE_EVICT || kind == EV_ARRIVE
 			   ? 0
 			   : w.client[who].life;
 
@@ -238,11 +243,12 @@ static int64_t wall_of(const struct server *s)
 
 /* Data were lost after `old` was granted, and a client that had seen no counter
  * before the loss was granted since: the one exposure of a single node without
- * persistence. And a server clock that jumps ahead ends leases early: only the
- * fence is promised then. */
+ * persistence. A lock key that vanishes alone (by hand, evicted) overlaps until
+ * its holder hears of it. And a server clock that jumps ahead ends leases early:
+ * only the fence is promised then. */
 static bool may_overlap(const struct client *old)
 {
-	if (w.forward_step)
+	if (w.forward_step || old->robbed)
 		return true;
 	for (int i = 0; i < w.losses; i++)
 		if (old->granted_us < w.loss_us[i] && w.exposed[i])
@@ -267,6 +273,43 @@ static void granted(struct client *c, const struct ask *ask, int64_t counter)
 		violated("granted %" PRId64 " after %" PRId64, counter,
 			 w.last_grant);
 	w.last_grant = counter;
+}
+
+/* What healing must never do: set a lock again that was released, or that
+ * somebody else was granted in the meantime. Only a loss of data in between can
+ * hide that, and then it counts as a newcomer's overlap. */
+static void healed(struct client *c, const struct flight *f)
+{
+	int64_t loss_us = w.losses > 0 ? w.loss_us[w.losses - 1] : -1;
+	int64_t released = w.released_us[f->token];
+	bool other = w.granted_token != f->token;
+
+	if (w.n_nodes > 1)
+		return;
+	if ((released && released > loss_us) || (other && w.grant_us > loss_us))
+		violated("client %d: heals a lock that is no longer its own",
+			 f->client);
+	else if (released || other)
+		for (int i = 0; i < w.losses; i++)
+			w.exposed[i] = true;
+	if (c->token == f->token)
+		c->robbed = false;
+}
+
+static void node_has_run(const struct flight *f, bool mine)
+{
+	struct client *c = &w.client[f->client];
+
+	if (f->answer.said == SAID_GRANTED && !mine) {
+		if (c->token == f->token)
+			granted(c, &f->ask, f->answer.counter);
+		w.granted_token = f->token;
+		w.grant_us = w.us;
+	}
+	if (f->ask.verb == VERB_RELEASE && mine)
+		w.released_us[f->token] = w.us;
+	if (f->answer.said == SAID_HEALED)
+		healed(c, f);
 }
 
 static void command_starts(int who)
@@ -399,12 +442,11 @@ static void arrive(int node, int slot, int64_t serial)
 	mine = node_locked(&s->node, wall_of(s)) && s->node.token == f->token;
 	f->answer = node_run(&s->node, &f->ask, f->token, f->ttl,
 			     w.n_nodes == 1, wall_of(s));
-	if (f->answer.said == SAID_GRANTED && c->token == f->token && !mine)
-		granted(c, &f->ask, f->answer.counter);
 	tell("node %d runs verb %d of client %d (token %" PRId64 "): said %d, "
 	     "counter %" PRId64,
 	     node, f->ask.verb, f->client, f->token, f->answer.said,
 	     f->answer.counter);
+	node_has_run(f, mine);
 	if (f->dead || f->life != c->life)
 		return;
 	at = w.us + delay();
@@ -449,7 +491,9 @@ static void begin(int who)
 	c->life++;
 	c->alive = true;
 	c->stopped = c->guard_will = c->running = c->ended = c->dying = false;
+	c->robbed = false;
 	c->token = ++w.tokens;
+	assert(c->token < TOKENS_MAX);
 	c->granted_us = -1;
 	memset(c->knew, 0, sizeof(c->knew));
 	c->wake_us = INT64_MAX;
@@ -637,6 +681,18 @@ static void lose_data(int node)
 	w.loss_us[w.losses++] = w.us;
 }
 
+static void evict(int node)
+{
+	struct server *s = &w.server[node];
+
+	if (!node_locked(&s->node, wall_of(s)))
+		return;
+	tell("node %d: the lock key vanishes", node);
+	for (int i = 0; i < w.n_clients; i++)
+		w.client[i].robbed |= w.client[i].token == s->node.token;
+	s->node.token = 0;
+}
+
 static void node_event(const struct event *e)
 {
 	struct server *s = &w.server[e->who];
@@ -667,6 +723,9 @@ static void node_event(const struct event *e)
 	case EV_NODE_STEP:
 		step_clock(e->who);
 		break;
+	case EV_NODE_EVICT:
+		evict(e->who);
+		break;
 	default:
 		assert(!"no event of a node");
 	}
@@ -693,6 +752,10 @@ static void plan_faults(void)
 			     (int)chance(w.n_nodes), 0, 0);
 	if (one_in(8))
 		post(chance(span), EV_NODE_STEP, (int)chance(w.n_nodes), 0, 0);
+	if (one_in(4))
+		for (int i = (int)chance(3); i >= 0; i--)
+			post(chance(span), EV_NODE_EVICT,
+			     (int)chance(w.n_nodes), 0, 0);
 	for (int i = (int)chance(3); i > 0; i--)
 		post(chance(span), EV_KILL, (int)chance(w.n_clients), 0, 0);
 	for (int i = (int)chance(3); i > 0; i--)
@@ -753,6 +816,7 @@ static void handle(const struct event *e)
 	case EV_NODE_UP:
 	case EV_NODE_FLUSH:
 	case EV_NODE_STEP:
+	case EV_NODE_EVICT:
 		node_event(e);
 		break;
 	}
