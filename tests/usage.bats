@@ -358,8 +358,10 @@ result() {
 	marker
 	(umask 077; printf 'wrong\n' >"$T/pw")
 	cli a acl setuser joe on '>right' '~*' +@all >/dev/null
-	refuses 77 "$T/a.sock" -u "$url" -n -k job --user joe \
-		--password-file "$T/pw" -- "${cmd[@]}"
+	run -77 redlock -n -k job --user joe --password-file "$T/pw" -- \
+		"${cmd[@]}"
+	[ ! -e "$T/ran" ]
+	free job
 }
 
 @test "U8 REDISCLI_AUTH serves, reaches the command, and yields to the URL" {
@@ -655,7 +657,7 @@ result() {
 	[ "$output" = 'fence unset' ]
 	result failed 5 no
 	[ "${#stderr_lines[@]}" = 1 ]
-	[[ $stderr = *job*"$T/none.sock"*"without"* ]]
+	[[ $stderr = *job*"$T/none.sock"*"running WITHOUT the lock" ]]
 }
 
 @test "P7 --on-unavailable run does not run past a holder or a refusal" {

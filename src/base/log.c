@@ -6,7 +6,10 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/units.h"
 
 static enum log_level wanted = LOG_SAY_NOTICE;
 
@@ -20,21 +23,19 @@ say(enum log_level level, const char *fmt, va_list ap)
 {
 	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
 	/* below PIPE_BUF: POLLOUT on a pipe then means that it all fits */
-	char line[1024] = "redlock: ";
-	const size_t head = sizeof("redlock: ") - 1;
+	char text[1000], line[1024] = "redlock: ";
 	int saved = errno;
-	int n;
+	size_t n;
 
 	if (level > wanted)
 		return;
-	n = vsnprintf(line + head, sizeof(line) - head - 1, fmt, ap);
-	if (n < 0)
-		return;
-	if ((size_t)n > sizeof(line) - head - 2)
-		n = (int)(sizeof(line) - head - 2);
-	line[head + (size_t)n] = '\n';
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	n = strlen(line);
+	(void)format_bytes(text, strlen(text), line + n, sizeof(line) - n - 1);
+	n = strlen(line);
+	line[n++] = '\n';
 	if (poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT)
-		(void)!write(STDERR_FILENO, line, head + (size_t)n + 1);
+		(void)!write(STDERR_FILENO, line, n);
 	errno = saved;
 }
 

@@ -3,7 +3,8 @@
  * The one writer of diagnostics: "redlock: " + one line, in one write(2) to
  * standard error, so that lines of several processes do not mix.
  *
- * It never waits: a pipe that nobody reads or a stopped terminal loses the
+ * What a terminal must not see (control bytes in a path, a key, a server's
+ * words) is escaped. It never waits: a pipe that nobody reads or a stopped terminal loses the
  * line. Renewals and kills do not depend on somebody reading our messages.
  */
 #ifndef BASE_LOG_H

@@ -148,7 +148,7 @@ const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size)
 	size_t used = 0;
 
 	for (size_t i = 0; i < n;) {
-		size_t len = p[i] < 0x20 || p[i] == 0x7f || p[i] == '\\'
+		size_t len = p[i] < 0x20 || p[i] == 0x7f
 				     ? 0
 				     : utf8_length(bytes + i, n - i);
 		size_t need = len ? len : 4;

@@ -29,7 +29,8 @@ const char *format_duration(int64_t ms, char *buf, size_t size);
 size_t utf8_length(const char *bytes, size_t left);
 
 /* Copies n bytes as printable text, with \xHH for what a terminal must not
- * see, cut with "..." when it does not fit. UTF-8 is kept. Returns buf. */
+ * see, cut with "..." when it does not fit. UTF-8 is kept, and so is a
+ * backslash: printable text comes out as it went in. Returns buf. */
 const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size);
 
 #endif

@@ -341,9 +341,6 @@ static void run(struct job *j)
 			      .envp = j->envp,
 			      .fence = j->fence,
 			      .signals = &j->signals,
-			      .wake_ms = j->o->ttl_ms / 50 < 500
-						 ? j->o->ttl_ms / 50
-						 : 500,
 			      .name = j->drive.shown_key,
 			      .last_will = inherit,
 			      .estate = &j->drive};

@@ -23,7 +23,7 @@ static void quoted(FILE *f, const char *bytes, size_t n, bool *exact)
 		else if (len > 0)
 			(void)fwrite(bytes + i, 1, len, f);
 		else
-			*exact = fputs("\\ufffd", f) == EOF;
+			*exact = false, (void)fputs("\\ufffd", f);
 		i += len > 0 ? len : 1;
 	}
 	(void)fputc('"', f);

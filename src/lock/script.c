@@ -37,8 +37,8 @@ static void add_number(struct words *w, int64_t value, char *buf)
 
 void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    const struct keys *keys, const char *token,
-		    const struct holder *who, struct script_scratch *scratch,
-		    struct words *out)
+		    const struct holder *who, int db,
+		    struct script_scratch *scratch, struct words *out)
 {
 	*out = (struct words){0};
 	words_add_text(out, "EVAL");
@@ -52,20 +52,22 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 	words_add_text(out, token);
 	if (ask->verb == VERB_RELEASE) {
 		add_number(out, ask->fence, scratch->number[0]);
-		return;
-	}
-	add_number(out, conf->ttl_ms, scratch->number[0]);
-	if (ask->verb == VERB_ACQUIRE) {
-		add_number(out, ask->seen, scratch->number[1]);
-		words_add_text(out, conf->nodes == 1 ? "1" : "0");
 	} else {
-		add_number(out, ask->fence, scratch->number[1]);
-		add_number(out, ask->seen, scratch->number[2]);
+		add_number(out, conf->ttl_ms, scratch->number[0]);
+		add_number(out,
+			   ask->verb == VERB_ACQUIRE ? ask->seen : ask->fence,
+			   scratch->number[1]);
+		if (ask->verb == VERB_ACQUIRE)
+			words_add_text(out, conf->nodes == 1 ? "1" : "0");
+		else
+			add_number(out, ask->seen, scratch->number[2]);
+		for (int i = 0; i < ABOUT_COUNT; i++) {
+			words_add_text(out, about_names[i]);
+			words_add_text(out, who->about[i] ? who->about[i] : "");
+		}
 	}
-	for (int i = 0; i < ABOUT_COUNT; i++) {
-		words_add_text(out, about_names[i]);
-		words_add_text(out, who->about[i] ? who->about[i] : "");
-	}
+	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
+	words_add_text(out, scratch->db);
 }
 
 static bool word_is(const struct words *w, int i, const char *text)
@@ -178,35 +180,42 @@ int script_answer(const struct words *reply, struct answer *out,
 	return fail(why, FAIL_UNAVAILABLE, "not an answer of our script");
 }
 
-enum fail_kind script_error(const char *text)
+enum fail_kind script_error(const char *text, const char **advice)
 {
+	static const char give[] = "; the server wants a password: see "
+				   "--password-file and REDISCLI_AUTH";
 	static const struct {
 		const char *prefix;
 		enum fail_kind kind;
+		const char *advice;
 	} classes[] = {
-		{"NOAUTH", FAIL_REFUSED},
-		{"WRONGPASS", FAIL_REFUSED},
-		{"NOPERM", FAIL_REFUSED},
-		{"ERR The user executing the script", FAIL_REFUSED},
-		{"ERR invalid password", FAIL_REFUSED},
-		{"ERR AUTH", FAIL_REFUSED},
-		{"ERR Client sent AUTH", FAIL_REFUSED},
-		{"ERR unknown command", FAIL_CONFIG},
-		{"ERR DB index", FAIL_CONFIG},
-		{"ERR SELECT is not allowed", FAIL_CONFIG},
-		{"ERR invalid DB index", FAIL_CONFIG},
-		{"ERR This instance has cluster support disabled", FAIL_CONFIG},
-		{"CROSSSLOT", FAIL_CONFIG},
-		{"WRONGTYPE", FAIL_CONFIG},
+		{"NOAUTH", FAIL_REFUSED, give},
+		/* Redis 7 reads nothing long from a stranger */
+		{"ERR Protocol error: unauthenticated", FAIL_REFUSED, give},
+		{"WRONGPASS", FAIL_REFUSED, ""},
+		{"NOPERM", FAIL_REFUSED, ""},
+		{"ERR The user executing the script", FAIL_REFUSED, ""},
+		{"ERR invalid password", FAIL_REFUSED, ""},
+		{"ERR AUTH", FAIL_REFUSED, ""},
+		{"ERR Client sent AUTH", FAIL_REFUSED, ""},
+		{"ERR unknown command", FAIL_CONFIG, ""},
+		{"ERR DB index", FAIL_CONFIG, ""},
+		{"ERR SELECT is not allowed", FAIL_CONFIG, ""},
+		{"ERR invalid DB index", FAIL_CONFIG, ""},
+		{"CROSSSLOT", FAIL_CONFIG, ""},
+		{"WRONGTYPE", FAIL_CONFIG, ""},
 		/* all else is worth another try: LOADING BUSY READONLY OOM
 		 * MASTERDOWN MISCONF NOREPLICAS CLUSTERDOWN TRYAGAIN MOVED,
 		 * "ERR max number of clients reached" */
 	};
 
+	*advice = "";
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (strncmp(text, classes[i].prefix,
-			    strlen(classes[i].prefix)) == 0)
+			    strlen(classes[i].prefix)) == 0) {
+			*advice = classes[i].advice;
 			return classes[i].kind;
+		}
 	/* Redis 6 wraps the text of an error inside a script */
 	if (strncmp(text, "ERR Error running script", 24) == 0 &&
 	    strstr(text, "The user executing the script"))

@@ -25,15 +25,16 @@ struct holder {
 
 /* Numbers as text, so that a request may borrow them. */
 struct script_scratch {
-	char number[4][24];
+	char number[3][24];
+	char db[12];
 	char nkeys[4];
 };
 
 /* The request lives as long as its arguments. */
 void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    const struct keys *keys, const char *token,
-		    const struct holder *who, struct script_scratch *scratch,
-		    struct words *out);
+		    const struct holder *who, int db,
+		    struct script_scratch *scratch, struct words *out);
 
 /* Who has the lock, as told by a busy answer: text safe for a terminal. */
 struct sight {
@@ -51,7 +52,8 @@ struct sight {
 int script_answer(const struct words *reply, struct answer *out,
 		  struct sight *sight, struct fail *why);
 
-/* What an error reply means. Goes by the prefix: texts differ by version. */
-enum fail_kind script_error(const char *text);
+/* What an error reply means. Goes by the prefix: texts differ by version.
+ * *advice is what to add to the text, or "". */
+enum fail_kind script_error(const char *text, const char **advice);
 
 #endif

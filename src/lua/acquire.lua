@@ -56,6 +56,6 @@ redis.call('set', lock, token, 'px', ttl)
 redis.call('set', fence, text(c), 'px', 2592000000)
 redis.call('del', holder)
 redis.call('hset', holder, 'token', token, 'ttl', ttl,
-    'since', text(math.floor(at / 1000)), unpack(ARGV, 5))
+    'since', text(math.floor(at / 1000)), unpack(ARGV, 5, #ARGV - 1))
 redis.call('pexpire', holder, ttl)
 return {'granted', text(c)}

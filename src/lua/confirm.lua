@@ -28,7 +28,7 @@ else
 end
 if redis.call('pexpire', holder, ttl) == 0 then
 	redis.pcall('hset', holder, 'token', token, 'ttl', ttl,
-	    'since', text(math.floor(time() / 1000)), unpack(ARGV, 5))
+	    'since', text(math.floor(time() / 1000)), unpack(ARGV, 5, #ARGV - 1))
 	redis.pcall('pexpire', holder, ttl)
 end
 if not bad and (not c or c < m) then

@@ -1,5 +1,10 @@
 -- What every script begins with: the names, and the counter the fences come
 -- from. A counter that is no number below 2^53 is `bad` and is never touched.
+-- The last argument is the database: the script travels right behind a SELECT,
+-- and must not touch another one when that was refused.
+if ARGV[#ARGV] ~= '0' then
+	redis.call('select', ARGV[#ARGV])
+end
 local lock, fence, holder = KEYS[1], KEYS[2], KEYS[3]
 local token = ARGV[1]
 local raw = redis.pcall('get', fence)

@@ -111,8 +111,10 @@ static int parse_host(struct endpoint *ep, const char *text, size_t n,
 	}
 	if (host_end == host)
 		return bad_url(why, url, "no host");
-	if ((size_t)(host_end - host) >= sizeof(ep->host) ||
-	    memchr(host, '%', (size_t)(host_end - host)))
+	for (const char *p = host; p < host_end; p++)
+		if (*p == '%' || *p == 0x7f || (*p >= 0 && *p <= ' '))
+			return bad_url(why, url, "the host is not valid");
+	if ((size_t)(host_end - host) >= sizeof(ep->host))
 		return bad_url(why, url, "the host is not valid");
 	memcpy(ep->host, host, (size_t)(host_end - host));
 	(void)snprintf(ep->port, sizeof(ep->port), "6379");
@@ -149,7 +151,7 @@ static int parse_db(struct endpoint *ep, const char *text, size_t n,
 static int parse_options(struct endpoint *ep, const char *text, const char *url,
 			 struct fail *why)
 {
-	int db = ep->db;
+	int db = ep->db; /* of the path; -1: none */
 
 	while (text && *text) {
 		size_t n = strcspn(text, "&");
@@ -159,9 +161,10 @@ static int parse_options(struct endpoint *ep, const char *text, const char *url,
 		    ep->kind != ENDPOINT_LOCAL) {
 			if (parse_db(ep, text + 3, n - 3, url, why) < 0)
 				return -1;
-			if (db != 0 && ep->db != db)
+			if (db >= 0 && ep->db != db)
 				return bad_url(why, url,
 					       "two different databases");
+			db = ep->db;
 		} else if (n > 5 && strncmp(text, "idle=", 5) == 0 &&
 			   n - 5 < sizeof(value) &&
 			   ep->kind == ENDPOINT_LOCAL) {
@@ -181,6 +184,8 @@ static int parse_options(struct endpoint *ep, const char *text, const char *url,
 		text += n;
 		text += *text == '&';
 	}
+	if (ep->db < 0)
+		ep->db = 0;
 	return 0;
 }
 
@@ -269,6 +274,7 @@ static const struct scheme {
 int endpoint_parse(struct endpoint *ep, const char *url, struct fail *why)
 {
 	memset(ep, 0, sizeof(*ep));
+	ep->db = -1;
 	if (*url == '\0')
 		return bad_url(why, url, "an empty URL");
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {

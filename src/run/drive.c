@@ -3,6 +3,7 @@
 #include "run/drive.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -115,11 +116,13 @@ static void refused(struct drive *d, struct conn *c, const struct ask *asked,
 		    const struct words *reply)
 {
 	enum fail_kind kind;
-	char text[200];
+	const char *advice;
+	char text[200], line[300];
 
 	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
-	kind = script_error(text);
-	failed(d, asked, kind, kind == FAIL_REFUSED, text);
+	kind = script_error(text, &advice);
+	(void)snprintf(line, sizeof(line), "%s%s", text, advice);
+	failed(d, asked, kind, kind == FAIL_REFUSED, line);
 	/* a demoted master: the name may lead to another by now */
 	if (strncmp(text, "READONLY", 8) == 0 && c->asked == c->taken) {
 		conn_close(c);
@@ -130,6 +133,7 @@ static void refused(struct drive *d, struct conn *c, const struct ask *asked,
 static void take(struct drive *d, int node, int chan)
 {
 	struct conn *c = &d->conn[node][chan];
+	const char *advice;
 	unsigned int number;
 	struct words reply;
 	bool ran;
@@ -149,8 +153,9 @@ static void take(struct drive *d, int node, int chan)
 			break;
 		case CONN_BROKEN:
 			failed(d, &asked,
-			       c->refused ? script_error(c->why.text)
-					  : c->why.kind,
+			       c->refused
+				       ? script_error(c->why.text, &advice)
+				       : c->why.kind,
 			       ran, c->why.text);
 			break;
 		}
@@ -167,7 +172,7 @@ static void send_one(struct drive *d, const struct ask *ask)
 	int number;
 
 	script_request(ask, &d->lease.conf, &d->keys, d->token, &d->who,
-		       &scratch, &request);
+		       ep->db, &scratch, &request);
 	if (ask->fresh)
 		conn_close(c); /* and what it still owes */
 	number = conn_ask(c, &request);
@@ -226,6 +231,18 @@ void drive_poll(struct drive *d, struct pollfd *extra, int n_extra,
 		take(d, node, chan);
 	}
 	drive_send(d);
+}
+
+const struct fail *drive_why(struct drive *d)
+{
+	char limit[32];
+
+	if (d->why.kind == FAIL_NONE)
+		(void)fail(&d->why, FAIL_UNAVAILABLE, "%s: no answer within %s",
+			   d->peer[0].ep->name,
+			   format_duration(d->lease.conf.node_timeout_ms,
+					   limit, sizeof(limit)));
+	return &d->why;
 }
 
 void drive_inherit(struct drive *d)

@@ -54,6 +54,9 @@ void drive_poll(struct drive *d, struct pollfd *extra, int n_extra,
  * at most about a second. */
 void drive_inherit(struct drive *d);
 
+/* Why there is no answer: the latest failure, or that nobody said anything. */
+const struct fail *drive_why(struct drive *d);
+
 /* The descriptors that a forked process must not keep; returns how many. */
 int drive_sockets(const struct drive *d, int fds[DRIVE_FDS_MAX]);
 

@@ -15,27 +15,29 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "config.h"
 #include "run/tree.h"
 
-struct go {
+#define WAKE_NS 50000000
+
+/* What redlock says to the guard. Its death is another thing than "end it":
+ * then nobody else gives the lock back. */
+struct message {
+	bool end; /* kill everything, or never mind */
 	int64_t fence;
 	struct instant start_by;
 };
 
-static void on_child(int sig)
+static void on_signal(int sig)
 {
-	(void)sig; /* its coming ends ppoll() */
+	(void)sig; /* its coming ends ppoll(), or a stop */
 }
 
 /* In the command's process, between fork and exec. */
 static void become_command(const struct order *o, pid_t guard)
 {
-#ifdef PR_SET_PDEATHSIG
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != guard)
 		_exit(127);
-#endif
 	signals_restore(o->signals);
 	(void)execvpe(o->argv[0], o->argv, o->envp);
 }
@@ -46,13 +48,8 @@ static pid_t start_command(const struct order *o, int *error)
 {
 	volatile int exec_error = 0;
 	pid_t guard = getpid();
-	pid_t pid;
+	pid_t pid = vfork();
 
-#if 1
-	pid = vfork();
-#else
-	pid = fork();
-#endif
 	if (pid == 0) {
 		become_command(o, guard);
 		exec_error = errno;
@@ -62,24 +59,21 @@ static pid_t start_command(const struct order *o, int *error)
 	return pid;
 }
 
-/* A stopped guard could not kill: the kernel wakes it again and again. A
- * SIGCONT to a running process that does not catch it costs no wake-up. */
-static void stay_awake(int64_t every_ms)
+/* From here on nobody else would wake a guard that is stopped: the kernel does,
+ * again and again. The signal must be caught: since Linux 6.13 a timer whose
+ * signal is ignored goes off once and rests. */
+static void stay_awake(void)
 {
-#if 1
+	struct sigaction act = {.sa_handler = on_signal,
+				.sa_flags = SA_RESTART};
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
 				 .sigev_signo = SIGCONT};
-	struct itimerspec at;
+	const struct itimerspec at = {{0, WAKE_NS}, {0, WAKE_NS}};
 	timer_t timer;
 
-	at.it_value.tv_sec = at.it_interval.tv_sec = (time_t)(every_ms / 1000);
-	at.it_value.tv_nsec = at.it_interval.tv_nsec =
-		(long)(every_ms % 1000) * 1000000;
+	(void)sigaction(SIGCONT, &act, NULL);
 	if (timer_create(lease_clock, &event, &timer) == 0)
 		(void)timer_settime(timer, 0, &at, NULL);
-#else
-	(void)every_ms;
-#endif
 }
 
 static void prepare(const struct order *o)
@@ -88,51 +82,75 @@ static void prepare(const struct order *o)
 	sigset_t most;
 
 	(void)sigaction(SIGCONT, &act, NULL);
-	act.sa_handler = on_child;
+	act.sa_handler = on_signal;
 	(void)sigaction(SIGCHLD, &act, NULL);
 	sigfillset(&most);
 	sigdelset(&most, SIGCONT);
 	(void)sigprocmask(SIG_SETMASK, &most, NULL);
-	(void)setpgid(0, 0);
 	tree_adopt();
-#ifdef PR_SET_PDEATHSIG
 	(void)prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 	/* not by our own name: pkill -9 redlock must not take both */
 	(void)prctl(PR_SET_NAME, "lockguard", 0, 0, 0);
-#endif
 	for (int i = 0; i < o->n_shut; i++)
 		close(o->shut[i]);
 }
 
-static void send_report(int fd, int news, int value, int left)
+/* The lines between the two, seen from the guard. */
+struct wire {
+	int life, report;
+};
+
+/* False: redlock died. */
+static bool hear(const struct wire *w, struct message *m)
+{
+	ssize_t n;
+
+	while ((n = read(w->life, m, sizeof(*m))) < 0 && errno == EINTR)
+		;
+	return n == (ssize_t)sizeof(*m);
+}
+
+static bool redlock_died(const struct wire *w)
+{
+	struct pollfd fds = {.fd = w->life};
+
+	return poll(&fds, 1, 0) == 1 && fds.revents & POLLHUP;
+}
+
+/* A report that nobody will read means that we inherit. */
+static void tell(const struct order *o, const struct wire *w, int news,
+		 int value, int left)
 {
 	struct report r = {news, value, left};
 
-	(void)!write(fd, &r, sizeof(r));
+	if (write(w->report, &r, sizeof(r)) < 0)
+		o->last_will(o->estate);
 }
 
 /* Redlock is gone, or wants the tree dead. */
-static void end_tree(const struct order *o, pid_t tool, pid_t command,
-		     int report)
+static void end_tree(const struct order *o, const struct wire *w, pid_t tool,
+		     pid_t command)
 {
 	int status = SIGKILL; /* as waitpid() tells "killed" */
+	struct message m;
+	bool told = hear(w, &m);
 
+	stay_awake();
 	tree_kill(command, &status);
-	send_report(report, GUARD_ENDED, status, 0);
-	if (getppid() == tool)
+	if (told && !redlock_died(w)) {
+		tell(o, w, GUARD_ENDED, status, 0);
 		return;
-	if (command > 0)
-		log_error("%s: redlock (pid %d) was killed, or was stopped "
-			  "until its lease ran out; its command was ended "
-			  "with it",
-			  o->name, (int)tool);
+	}
+	log_error("%s: redlock (pid %d) was killed, or was stopped until its "
+		  "lease ran out; its command was ended with it",
+		  o->name, (int)tool);
 	o->last_will(o->estate);
 }
 
-static void watch(const struct order *o, pid_t tool, pid_t command, int life,
-		  int report)
+static void watch(const struct order *o, const struct wire *w, pid_t tool,
+		  pid_t command)
 {
-	struct pollfd fds = {.fd = life, .events = POLLIN};
+	struct pollfd fds = {.fd = w->life, .events = POLLIN};
 	sigset_t waiting;
 	int status = 0;
 	pid_t pid;
@@ -152,52 +170,52 @@ static void watch(const struct order *o, pid_t tool, pid_t command, int life,
 			break;
 		}
 		if (ended) {
-			send_report(report, GUARD_ENDED, status, pid == 0);
+			tell(o, w, GUARD_ENDED, status, pid == 0);
 			return;
 		}
 		if (ppoll(&fds, 1, NULL, &waiting) > 0) {
-			end_tree(o, tool, command, report);
+			end_tree(o, w, tool, command);
 			return;
 		}
 	}
 }
 
-static void guard_main(const struct order *o, pid_t tool, int life, int report)
+static void guard_main(const struct order *o, const struct wire *w, pid_t tool)
 {
-	struct go go;
-	ssize_t n;
+	struct message m;
 	pid_t command;
 	int error = 0;
 
 	prepare(o);
-	while ((n = read(life, &go, sizeof(go))) < 0 && errno == EINTR)
-		;
-	if (n != (ssize_t)sizeof(go)) {
-		if (getppid() != tool)
-			o->last_will(o->estate);
+	if (!hear(w, &m)) {
+		o->last_will(o->estate);
 		return;
 	}
-	if (!before(now(), go.start_by)) {
-		send_report(report, GUARD_TOO_LATE, 0, 0);
+	if (m.end)
+		return;
+	if (!before(now(), m.start_by)) {
+		tell(o, w, GUARD_TOO_LATE, 0, 0);
 		return;
 	}
-	if (go.fence > 0)
+	if (m.fence > 0)
 		(void)snprintf(o->fence + strlen(o->fence), 21, "%" PRId64,
-			       go.fence);
+			       m.fence);
 	else
 		for (char **e = o->envp; *e; e++)
 			if (*e == o->fence)
 				*e = NULL;
 	command = start_command(o, &error);
+	/* only now: the command was born into redlock's group, where a Ctrl-C
+	 * reaches it from its first instant on */
+	(void)setpgid(0, 0);
 	/* the readers and writers of the command's pipes are its own affair */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	if (command < 0 || error != 0) {
-		send_report(report, GUARD_CANNOT_EXEC, error, 0);
+		tell(o, w, GUARD_CANNOT_EXEC, error, 0);
 		return;
 	}
-	stay_awake(o->wake_ms);
-	watch(o, tool, command, life, report);
+	watch(o, w, tool, command);
 }
 
 int guard_start(struct guard *g, const struct order *o, struct fail *why)
@@ -219,7 +237,7 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 	if (g->pid == 0) {
 		close(life[1]);
 		close(report[0]);
-		guard_main(o, tool, life[0], report[1]);
+		guard_main(o, &(struct wire){life[0], report[1]}, tool);
 		_exit(0);
 	}
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -237,19 +255,26 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 
 void guard_go(struct guard *g, int64_t fence, struct instant start_by)
 {
-	const struct go go = {fence, start_by};
+	const struct message go = {false, fence, start_by};
 
 	(void)!write(g->life, &go, sizeof(go));
-	(void)kill(g->pid, SIGCONT); /* should somebody have stopped it */
+	guard_wake(g->pid);
+}
+
+void guard_wake(pid_t guard)
+{
+	if (guard > 0)
+		(void)kill(guard, SIGCONT);
 }
 
 void guard_let_go(struct guard *g)
 {
-	if (g->life >= 0)
-		close(g->life);
-	g->life = -1;
-	if (g->pid > 0)
-		(void)kill(g->pid, SIGCONT);
+	const struct message end = {.end = true};
+
+	if (g->pid <= 0)
+		return;
+	(void)!write(g->life, &end, sizeof(end));
+	guard_wake(g->pid);
 }
 
 void guard_take(struct guard *g, struct report *out)
@@ -265,6 +290,8 @@ void guard_take(struct guard *g, struct report *out)
 void guard_close(struct guard *g)
 {
 	guard_let_go(g);
+	if (g->life >= 0)
+		close(g->life);
 	if (g->report >= 0)
 		close(g->report);
 	if (g->pid > 0)

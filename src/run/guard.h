@@ -4,14 +4,15 @@
  * command's start until the go, passes its end on, and when redlock dies, or
  * lets go of it, kills the command and every descendant until none is left.
  *
- *   redlock --- life ---> guard     a go message; end of file: kill all
+ *   redlock --- life ---> guard     "go", "end it"; end of file: redlock died
  *   redlock <-- report -- guard     one message, then the guard ends
  *
  * It is the command's parent and, like redlock, a child subreaper; it blocks
- * every signal, lives in a process group of its own (so that kill -9 of a job's
- * group leaves it), and a kernel timer sends it SIGCONT all the time, so a
- * stopped guard wakes. Without the guard, a killed redlock would leave the
- * command's own children running.
+ * every signal and, once the command runs, lives in a process group of its own,
+ * so that kill -9 of a job's group leaves it (the command is in redlock's). One that is stopped
+ * is woken: with every renewal, by redlock's death, and by a timer of its own
+ * while it kills. Without the guard, a killed redlock would leave the command's
+ * own children running.
  */
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H
@@ -39,7 +40,6 @@ struct order {
 	const struct signals *signals;
 	const int *shut; /* descriptors the guard must not keep */
 	int n_shut;
-	int64_t wake_ms; /* how often a stopped guard is woken */
 	const char *name; /* of the lock, for messages */
 	/* Run by the guard when redlock died and the tree is dead. */
 	void (*last_will)(void *);
@@ -65,6 +65,9 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why);
 /* Starts the command with this fence, unless it is start_by already (guard or
  * machine were stalled). Fence 0: without REDLOCK_FENCE. */
 void guard_go(struct guard *g, int64_t fence, struct instant start_by);
+
+/* Should somebody have stopped it, it goes on. */
+void guard_wake(pid_t guard);
 
 /* Kill everything: the report follows when nothing is left. */
 void guard_let_go(struct guard *g);

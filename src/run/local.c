@@ -249,9 +249,7 @@ static void keeper_main(const char *path, int64_t idle_ms)
 	int status = 0;
 	pid_t server;
 
-#ifdef PR_SET_NAME
 	(void)prctl(PR_SET_NAME, "lockserver", 0, 0, 0);
-#endif
 	server = fork();
 	if (server == 0)
 		exec_server(path);

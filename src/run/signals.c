@@ -15,8 +15,10 @@ static int wake_fd = -1; /* a handler can have no argument */
 
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
-	/* terminals and the kernel say SI_KERNEL; kill(2) says SI_USER */
-	struct arrival a = {(unsigned char)sig, info->si_code > 0};
+	/* terminals say SI_KERNEL, kill(2) SI_USER; of a hang-up the kernel
+	 * tells the session's leader alone */
+	struct arrival a = {(unsigned char)sig,
+			    info->si_code > 0 && sig != SIGHUP};
 	int saved = errno;
 
 	(void)context;
@@ -57,6 +59,8 @@ int signals_open(struct signals *s, struct fail *why)
 	(void)sigaction(SIGCHLD, NULL, &old);
 	s->chld_ignored = old.sa_handler == SIG_IGN;
 	(void)sigaction(SIGCHLD, &act, NULL);
+	(void)sigaction(SIGCONT, NULL, &old);
+	s->cont_ignored = old.sa_handler == SIG_IGN;
 	(void)sigprocmask(SIG_SETMASK, &none, &s->before);
 	return 0;
 }
@@ -75,10 +79,11 @@ void signals_restore(const struct signals *s)
 		if (old.sa_handler != SIG_IGN)
 			(void)sigaction(caught[i], &act, NULL);
 	}
-	if (s->chld_ignored) {
-		act.sa_handler = SIG_IGN;
+	act.sa_handler = SIG_IGN;
+	if (s->chld_ignored)
 		(void)sigaction(SIGCHLD, &act, NULL);
-	}
+	if (s->cont_ignored) /* the guard had to be woken by it */
+		(void)sigaction(SIGCONT, &act, NULL);
 	(void)sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
 

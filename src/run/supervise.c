@@ -19,6 +19,7 @@
 #define TELL_MS 100	  /* shorter waits are nobody's business */
 #define TELL_GRANT_MS 1000
 #define INT_TWICE_MS 2000 /* a second Ctrl-C within this kills */
+#define BIRTH_MS 2	  /* between looks for a command that was not born */
 #define RESUME_MS 5	  /* between looks for a renewal after a stop */
 #define JOIN_MS 1500	  /* the release itself gives up after 1 s */
 
@@ -31,6 +32,7 @@ struct supervisor {
 	struct deadman deadman;
 	struct watchdog dog;
 	struct instant began, claimed, interrupted, hand_over;
+	int unborn;	   /* a signal for a command that is not born yet */
 	bool asked_to_end; /* by us: TERM was sent because of the lease */
 	bool killed;	   /* the guard was let go */
 	bool done;
@@ -90,7 +92,7 @@ static void tell_waiting(struct supervisor *s, bool *told)
 			   describe_holder(&s->drive->sight, who, sizeof(who)));
 	else
 		log_notice("%s: waiting: %s", s->drive->shown_key,
-			   s->drive->why.text);
+			   drive_why(s->drive)->text);
 }
 
 /* While nothing runs, a signal that would end a program ends the waiting. */
@@ -171,8 +173,9 @@ static void not_acquired(struct supervisor *s)
 		end->outcome = OUTCOME_REFUSED;
 	else
 		end->outcome = OUTCOME_BUSY;
-	if (end->why.kind == FAIL_NONE)
-		end->why = s->drive->why;
+	if (end->outcome == OUTCOME_UNAVAILABLE ||
+	    end->outcome == OUTCOME_REFUSED)
+		end->why = *drive_why(s->drive);
 }
 
 /* ---- while the command runs ---- */
@@ -244,17 +247,25 @@ static void stop_with_command(struct supervisor *s, bool from_terminal)
 		(void)poll(NULL, 0, RESUME_MS);
 }
 
+/* Before the command's birth there is nobody to take a signal: it waits. */
+static void pass_on(struct supervisor *s, int sig)
+{
+	s->unborn = tree_signal(s->guard.pid, sig) == 0 ? sig : 0;
+}
+
 static void forward(struct supervisor *s, const struct arrival *a)
 {
 	struct instant at = now();
 
+	log_detail("%s: signal %d", s->drive->shown_key, a->sig);
 	if (a->sig == SIGTSTP) {
 		stop_with_command(s, a->from_terminal);
 		return;
 	}
-	/* the terminal's own reached the command as well: it is in our group */
-	if (!a->from_terminal)
-		(void)tree_signal(s->guard.pid, a->sig);
+	/* the terminal's own reached the command as well: it is in our group,
+	 * if it is born */
+	if (!a->from_terminal || tree_signal(s->guard.pid, 0) == 0)
+		pass_on(s, a->sig);
 	if (a->sig == SIGCONT)
 		return;
 	s->end->sig = a->sig;
@@ -320,7 +331,9 @@ static void hand_over(struct supervisor *s)
 
 static void renew_here(struct supervisor *s, struct pollfd *fds, int n)
 {
-	drive_poll(s->drive, fds, n, s->hand_over);
+	drive_poll(s->drive, fds, n,
+		   s->unborn ? sooner(s->hand_over, after(now(), BIRTH_MS))
+			     : s->hand_over);
 	watchdog_publish(&s->dog);
 	if (s->drive->lease.state == LEASE_LOST)
 		lose(s, "the server says that it is no longer ours");
@@ -344,8 +357,10 @@ static void watch(struct supervisor *s)
 
 		if (!s->dog.running && !s->end->without_lock)
 			renew_here(s, fds, 3);
-		else if (poll(fds, 4, -1) <= 0)
+		else if (poll(fds, 4, s->unborn ? BIRTH_MS : -1) < 0)
 			continue;
+		if (s->unborn)
+			pass_on(s, s->unborn);
 		if (fds[0].revents) {
 			take_report(s);
 			continue;
@@ -406,7 +421,7 @@ static void run_command(struct supervisor *s)
 		stamp = lease_stamp(l);
 		s->hand_over = timing_hand_over(stamp, l->conf.ttl_ms);
 		watchdog_init(&s->dog, s->drive, &s->deadman,
-			      s->conf->grace_ms);
+			      s->conf->grace_ms, s->guard.pid);
 		watchdog_publish(&s->dog);
 	}
 	guard_go(&s->guard, s->end->fence,
@@ -444,6 +459,9 @@ void supervise(struct drive *d, const struct supervise_conf *conf,
 			not_acquired(&s);
 		end->without_lock = conf->run_anyway &&
 				    end->outcome == OUTCOME_UNAVAILABLE;
+		if (end->without_lock)
+			log_error("%s: %s; running WITHOUT the lock",
+				  d->shown_key, end->why.text);
 		if (d->lease.state == LEASE_HELD || end->without_lock)
 			run_command(&s);
 	}

@@ -13,16 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "config.h"
-
 #define DEPTH_MAX 200	  /* deeper ones follow when their parents are dead */
 #define AGAIN_NS 10000000 /* another look, should a SIGCHLD be missed */
 
 void tree_adopt(void)
 {
-#ifdef PR_SET_CHILD_SUBREAPER
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-#endif
 }
 
 static int signal_below(pid_t pid, int sig, int depth);

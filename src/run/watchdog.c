@@ -15,11 +15,12 @@
 #define STACK_BYTES ((size_t)256 * 1024)
 
 void watchdog_init(struct watchdog *w, struct drive *d, struct deadman *dead,
-		   int64_t grace_ms)
+		   int64_t grace_ms, pid_t guard)
 {
 	w->drive = d;
 	w->deadman = dead;
 	w->grace_ms = grace_ms;
+	w->guard = guard;
 	w->running = false;
 	atomic_init(&w->stamp_ms, INT64_MIN);
 }
@@ -38,6 +39,7 @@ void watchdog_publish(struct watchdog *w)
 	deadman_set(w->deadman, timing_dead(s, l->conf.ttl_ms));
 	atomic_store(&w->stamp_ms, s.ms);
 	alarm_set(w->deadman, timing_term(s, l->conf.ttl_ms, w->grace_ms));
+	guard_wake(w->guard);
 }
 
 static void *watchdog_main(void *arg)

@@ -16,11 +16,13 @@
 #include "base/fail.h"
 #include "run/deadman.h"
 #include "run/drive.h"
+#include "run/guard.h"
 
 struct watchdog {
 	struct drive *drive;
 	struct deadman *deadman;
 	int64_t grace_ms;
+	pid_t guard; /* is woken, should it be stopped, with each renewal */
 	pthread_t thread;
 	bool running;
 	int stop[2];
@@ -31,7 +33,7 @@ struct watchdog {
 /* Of a lease that is held. From here on watchdog_publish() sets deadman, alarm
  * and stamp by it: call it before the command starts. */
 void watchdog_init(struct watchdog *w, struct drive *d, struct deadman *dead,
-		   int64_t grace_ms);
+		   int64_t grace_ms, pid_t guard);
 
 /* Follows the lease; by whoever owns the drive. */
 void watchdog_publish(struct watchdog *w);
