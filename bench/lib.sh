@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh
 # What the bench scripts have in common: a directory, servers of their own on a
 # free port and on sockets, and cleaning up. POSIX sh; to be sourced.
 

@@ -17,6 +17,7 @@ private_kb() { # PID...: together
 }
 # Children of PID whose name is NAME
 child() { # PID NAME
+	# shellcheck disable=SC2013 # words
 	for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
 		! grep -qx "$2" "/proc/$p/comm" || echo "$p"
 	done
@@ -72,7 +73,7 @@ mine="$mine $waiter"
 wait_until child $waiter lockguard
 sleep 0.5
 line "redlock and guard together" \
-	"$(private_kb $waiter $(child $waiter lockguard))"
+	"$(private_kb "$waiter" "$(child "$waiter" lockguard)")"
 if have flock; then
 	flock "$W/file" true &
 	mine="$mine $!"

@@ -37,7 +37,11 @@ lock_is_free() { [ "$(cli a exists job)" = 0 ]; }
 ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
 state_is() { grep -q "^State:.$2" "/proc/$1/status"; } # PID LETTERS
 pending_kill() { # SIGKILL has been sent to this process, and waits
-	[ $((0x$(sed -n 's/^ShdPnd:.//p' "/proc/$1/status") & 0x100)) != 0 ]
+	local mask
+	for mask in $(sed -n 's/^\(Sig\|Shd\)Pnd:.//p' "/proc/$1/status"); do
+		[ $((0x$mask & 0x100)) = 0 ] || return 0
+	done
+	return 1
 }
 private_kb() { # PID...
 	for p; do cat "/proc/$p/smaps_rollup"; done |
@@ -54,6 +58,14 @@ inject() { # NAME:K:ERRNO COMMAND...
 	local what=$1
 	shift
 	LD_PRELOAD=$TEST_BIN/inject.so INJECT=$what INJECT_MARK=$T/hit "$@"
+}
+inject_behind() { # the same in the background; $tool is the command's own pid
+	(
+		export LD_PRELOAD=$TEST_BIN/inject.so INJECT=$1 INJECT_MARK=$T/hit
+		shift
+		exec "$@"
+	) 2>"$T/err" 3>&- &
+	tool=$!
 }
 
 # ---- promises ----
@@ -203,9 +215,8 @@ inject() { # NAME:K:ERRNO COMMAND...
 @test "C30 killed before the command is born, redlock leaves none running" {
 	preloading inject.so
 	for gap in vfork:1:0 execvpe:1:0; do
-		inject "$gap" "$REDLOCK" -u "$url" -k job -t 20s -- \
-			witness "$T" --hold 9000 --spawn 3>&- &
-		tool=$!
+		inject_behind "$gap" "$REDLOCK" -u "$url" -k job -t 20s -- \
+			witness "$T" --hold 9000 --spawn
 		wait_until exists "$T/hit"
 		kill -KILL "$tool"
 		rm "$T/hit"
@@ -217,10 +228,9 @@ inject() { # NAME:K:ERRNO COMMAND...
 @test "C31 a guard killed between the command's birth and its exec takes it along" {
 	preloading inject.so
 	# the command's process asks for its parent once it has its death signal
-	for gap in getppid:1:0 execvpe:1:0; do
-		inject "$gap" "$REDLOCK" -u "$url" -k job -t 20s -- \
-			witness "$T" --hold 9000 2>"$T/err" 3>&- &
-		tool=$!
+	for gap in getppid:2:0 execvpe:1:0; do
+		inject_behind "$gap" "$REDLOCK" -u "$url" -k job -t 20s -- \
+			witness "$T" --hold 9000
 		wait_until exists "$T/hit"
 		kill -KILL "$(pgrep -P "$tool")"
 		rm "$T/hit"
@@ -350,7 +360,7 @@ clocks() { # BOOT REAL, in ms
 
 @test "C20 starved of processor time, redlock renews or ends the command" {
 	for i in {1..8}; do
-		helper timeout 4 sh -c 'while :; do :; done'
+		helper sh -c 'ulimit -t 3; while :; do :; done'
 	done
 	run nice -n 10 "$REDLOCK" -q -u "$url" -k job -t 500ms -- \
 		witness "$T" --hold 700 --spawn
@@ -390,13 +400,12 @@ clocks() { # BOOT REAL, in ms
 }
 
 @test "C11 a command that cannot be executed gives 126 or 127 as env does" {
-	echo 'no interpreter' >"$T/plain"
 	printf '#!/no/such/interpreter\n' >"$T/script"
 	chmod +x "$T/script"
 	mkdir "$T/dir"
-	for name in plain script dir missing a.log/file; do
-		run env "$T/$name"
-		expected=$status
+	for name in script dir missing a.log/file; do
+		expected=0
+		env "$T/$name" 2>/dev/null || expected=$?
 		run redlock -k job -- "$T/$name"
 		[ "$status" = "$expected" ]
 		[ "${#lines[@]}" = 1 ]
@@ -585,9 +594,10 @@ freeze_command() { # $cmd: no signal ends it now
 
 @test "C17 a command that cannot die keeps its lock while redlock lives" {
 	need_root
-	started -k job -t 400ms -- witness "$T" --started w --hold 9000
+	started -v -k job -t 400ms -- witness "$T" --started w --hold 9000
 	freeze_command
 	kill -INT "$tool"
+	wait_until contains "$T/err" 'signal 2'
 	kill -INT "$tool"
 	wait_until pending_kill "$cmd"
 	run -75 redlock -k job -w 600ms -- witness "$T"
@@ -614,13 +624,14 @@ freeze_command() { # $cmd: no signal ends it now
 	id nobody >/dev/null 2>&1 || skip "no user nobody"
 	chmod 711 "$T"
 	chmod 777 "$T/a.sock"
+	cp "$(command -v setpriv)" "$T/become"
+	chmod 4755 "$T/become"
+	setpriv --reuid nobody --clear-groups "$T/become" --reuid root true \
+		2>/dev/null || skip "cannot become nobody, and root again, here"
 	cp "$(command -v sleep)" "$T/sleep"
-	chmod 4755 "$T/sleep"
-	setpriv --reuid nobody --clear-groups "$T/sleep" 0 2>/dev/null ||
-		skip "cannot become nobody here"
 	cp "$REDLOCK" "$T/redlock"
 	setpriv --reuid nobody --clear-groups "$T/redlock" -u "$url" -k job \
-		-t 20s -- "$T/sleep" 3 3>&- &
+		-t 20s -- "$T/become" --reuid root "$T/sleep" 9 3>&- &
 	tool=$!
 	wait_until pgrep -f "^$T/sleep"
 	kill -KILL "$tool"
@@ -660,7 +671,7 @@ freeze_command() { # $cmd: no signal ends it now
 
 @test "C25 TERM reaches the command although it was blocked at the start" {
 	launch --default all --block 15 "$REDLOCK" -u "$url" -k job -- \
-		launch --default all sh -c "trap 'exit 5' INT; touch $T/w
+		bash -c "trap 'exit 5' INT; touch $T/w # dash unblocks
 		while :; do sleep 0.01; done" 3>&- &
 	tool=$!
 	wait_until exists "$T/w"

@@ -38,14 +38,13 @@ keepers() {
 	return 0
 }
 by_cmdline() { # COMM PATTERN
-	local p comm
-	for p in /proc/[0-9]*; do
-		read -r comm 2>/dev/null <"$p/comm" || continue
-		[ "$comm" = "$1" ] && # the rest costs processes
-			grep -qaz -- "$2" "$p/cmdline" 2>/dev/null &&
+	local p
+	for p in $(grep -lx -- "$1" /proc/[0-9]*/comm 2>/dev/null); do
+		p=${p%/comm}
+		grep -qaz -- "$2" "$p/cmdline" 2>/dev/null &&
 			! grep -q '^State:.Z' "$p/status" 2>/dev/null &&
 			echo "${p#/proc/}"
-	done 2>/dev/null
+	done
 	return 0
 }
 kill_private() {
@@ -242,7 +241,7 @@ locally() {
 	wait_until serves
 	wait_until command_of "$pid"
 	guard=$(by_cmdline lockguard "^$REDLOCK\$" | while read -r p; do
-		grep -q "^PPid:.$pid\$" "/proc/$p/status" && echo "$p"; done)
+		grep -q "^PPid:.$pid\$" "/proc/$p/status" && echo "$p"; done || :)
 	[ -n "$guard" ]
 	private set other token px 5000 >/dev/null
 	kill -KILL "$guard"

@@ -75,8 +75,9 @@ static int use_password(struct job *j, struct fail *why)
 	if (j->o->user)
 		(void)snprintf(ep->user, sizeof(ep->user), "%s", j->o->user);
 	ep->password_file = j->o->password_file;
+	/* the private server has none: that password is for another one */
 	if (!ep->has_password && !ep->password_file && variable &&
-	    variable[0] != '\0') {
+	    variable[0] != '\0' && ep->kind != ENDPOINT_LOCAL) {
 		if (strlen(variable) >= PASSWORD_MAX)
 			return fail(why, FAIL_CONFIG,
 				    "REDISCLI_AUTH: longer than %d bytes",
@@ -188,9 +189,8 @@ static int status_of(const struct job *j)
 	case OUTCOME_LOST:
 		return STATUS_LOST;
 	case OUTCOME_CANNOT_EXEC:
-		return e->status == ENOENT || e->status == ENOTDIR
-			       ? STATUS_NOT_FOUND
-			       : STATUS_CANNOT_EXEC;
+		return e->status == ENOENT ? STATUS_NOT_FOUND
+					   : STATUS_CANNOT_EXEC;
 	case OUTCOME_UNAVAILABLE:
 	case OUTCOME_REFUSED:
 	case OUTCOME_FAILED:
@@ -341,6 +341,7 @@ static void run(struct job *j)
 			      .envp = j->envp,
 			      .fence = j->fence,
 			      .signals = &j->signals,
+			      .group = getpgrp(),
 			      .name = j->drive.shown_key,
 			      .last_will = inherit,
 			      .estate = &j->drive};

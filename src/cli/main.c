@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "config.h"
 #include "net/resp.h"
+#include "run/init.h"
 #include "run/tree.h"
 
 static int flushed(void)
@@ -68,6 +69,7 @@ int main(int argc, char **argv)
 				  : LOG_SAY_NOTICE);
 	switch (o.verb) {
 	case VERB_RUN:
+		init_split();
 		return cmd_run(&o);
 	case VERB_HELP:
 		return help();

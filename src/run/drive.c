@@ -176,8 +176,8 @@ static void send_one(struct drive *d, const struct ask *ask)
 	if (ask->fresh)
 		conn_close(c); /* and what it still owes */
 	number = conn_ask(c, &request);
-	if (number < 0 && ep->kind == ENDPOINT_LOCAL && c->asked == 1 &&
-	    c->taken == 0) {
+	if (number < 0 && ep->kind == ENDPOINT_LOCAL &&
+	    c->asked - c->taken == 1) {
 		/* nobody serves the socket: start the private server */
 		if (local_start(ep->path, ep->idle_ms, &why) == 0) {
 			conn_close(c);

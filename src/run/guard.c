@@ -38,6 +38,7 @@ static void become_command(const struct order *o, pid_t guard)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != guard)
 		_exit(127);
+	(void)setpgid(0, o->group);
 	signals_restore(o->signals);
 	(void)execvpe(o->argv[0], o->argv, o->envp);
 }
@@ -87,7 +88,8 @@ static void prepare(const struct order *o)
 	sigfillset(&most);
 	sigdelset(&most, SIGCONT);
 	(void)sigprocmask(SIG_SETMASK, &most, NULL);
-	tree_adopt();
+	(void)setpgid(0, 0);
+	tree_adopt(true);
 	(void)prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 	/* not by our own name: pkill -9 redlock must not take both */
 	(void)prctl(PR_SET_NAME, "lockguard", 0, 0, 0);
@@ -110,21 +112,22 @@ static bool hear(const struct wire *w, struct message *m)
 	return n == (ssize_t)sizeof(*m);
 }
 
-static bool redlock_died(const struct wire *w)
-{
-	struct pollfd fds = {.fd = w->life};
-
-	return poll(&fds, 1, 0) == 1 && fds.revents & POLLHUP;
-}
-
-/* A report that nobody will read means that we inherit. */
+/* And wait until redlock has taken it. A kill -9 of the whole group may reach
+ * redlock after the command: then what the command left must die, and the lock
+ * be given back, by us. */
 static void tell(const struct order *o, const struct wire *w, int news,
 		 int value, int left)
 {
-	struct report r = {news, value, left};
+	const struct report r = {news, value, left};
+	struct message m;
+	int status;
 
-	if (write(w->report, &r, sizeof(r)) < 0)
-		o->last_will(o->estate);
+	(void)!write(w->report, &r, sizeof(r));
+	if (hear(w, &m))
+		return;
+	stay_awake();
+	tree_kill(0, &status);
+	o->last_will(o->estate);
 }
 
 /* Redlock is gone, or wants the tree dead. */
@@ -137,7 +140,7 @@ static void end_tree(const struct order *o, const struct wire *w, pid_t tool,
 
 	stay_awake();
 	tree_kill(command, &status);
-	if (told && !redlock_died(w)) {
+	if (told) {
 		tell(o, w, GUARD_ENDED, status, 0);
 		return;
 	}
@@ -205,9 +208,6 @@ static void guard_main(const struct order *o, const struct wire *w, pid_t tool)
 			if (*e == o->fence)
 				*e = NULL;
 	command = start_command(o, &error);
-	/* only now: the command was born into redlock's group, where a Ctrl-C
-	 * reaches it from its first instant on */
-	(void)setpgid(0, 0);
 	/* the readers and writers of the command's pipes are its own affair */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);

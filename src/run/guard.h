@@ -5,11 +5,11 @@
  * lets go of it, kills the command and every descendant until none is left.
  *
  *   redlock --- life ---> guard     "go", "end it"; end of file: redlock died
- *   redlock <-- report -- guard     one message, then the guard ends
+ *   redlock <-- report -- guard     one message; the guard ends when told so
  *
  * It is the command's parent and, like redlock, a child subreaper; it blocks
- * every signal and, once the command runs, lives in a process group of its own,
- * so that kill -9 of a job's group leaves it (the command is in redlock's). One that is stopped
+ * every signal and lives in a process group of its own, so that kill -9 of a
+ * job's group leaves it (the command is in redlock's group). One that is stopped
  * is woken: with every renewal, by redlock's death, and by a timer of its own
  * while it kills. Without the guard, a killed redlock would leave the command's
  * own children running.
@@ -38,6 +38,7 @@ struct order {
 	char **envp;	   /* its environment; the last entry is for the fence */
 	char *fence;	   /* "REDLOCK_FENCE=", with room for 20 digits */
 	const struct signals *signals;
+	pid_t group;	 /* the command's process group: redlock's own */
 	const int *shut; /* descriptors the guard must not keep */
 	int n_shut;
 	const char *name; /* of the lock, for messages */

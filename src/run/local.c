@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "config.h"
+#include "run/tree.h"
 
 #define START_MS 5000 /* the server answers within 12..33 ms as a rule */
 #define STEP_MS 2
@@ -278,7 +279,8 @@ static void keeper_main(const char *path, int64_t idle_ms)
 
 /* ---- in the caller ---- */
 
-/* Forks twice, so that the keeper is nobody's child. */
+/* Forks twice, and disowns, so that the keeper is nobody's child: it must not
+ * die with our tree. */
 static int start_keeper(const char *path, int64_t idle_ms, int lock,
 			struct fail *why)
 {
@@ -288,6 +290,7 @@ static int start_keeper(const char *path, int64_t idle_ms, int lock,
 
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
+	tree_adopt(false);
 	pid = fork();
 	if (pid == 0) {
 		if (fork() != 0)
@@ -303,6 +306,7 @@ static int start_keeper(const char *path, int64_t idle_ms, int lock,
 			;
 	}
 	close(ready[0]);
+	tree_adopt(true);
 	if (pid < 0)
 		return fail_sys(why, FAIL_INTERNAL, "cannot fork");
 	if (result == NO_PROGRAM)

@@ -393,10 +393,12 @@ static void give_back(struct supervisor *s)
 	char left[32];
 
 	deadman_set(&s->deadman, NEVER); /* nothing is left to be killed */
-	if (s->dog.running)
+	if (s->dog.running) {
 		watchdog_release(&s->dog);
-	else
+	} else {
 		lease_release(l, now());
+		drive_send(s->drive); /* while the guard ends */
+	}
 	guard_close(&s->guard);
 	if (s->dog.running && !watchdog_join(&s->dog, after(now(), JOIN_MS)))
 		return;
@@ -446,7 +448,7 @@ void supervise(struct drive *d, const struct supervise_conf *conf,
 	int shut[DRIVE_FDS_MAX + 1];
 
 	*end = (struct ending){.outcome = OUTCOME_FAILED};
-	tree_adopt();
+	tree_adopt(true);
 	drive_send(d);
 	/* while the first reply is awaited */
 	order->shut = shut;

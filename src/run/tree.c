@@ -16,9 +16,9 @@
 #define DEPTH_MAX 200	  /* deeper ones follow when their parents are dead */
 #define AGAIN_NS 10000000 /* another look, should a SIGCHLD be missed */
 
-void tree_adopt(void)
+void tree_adopt(bool yes)
 {
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	(void)prctl(PR_SET_CHILD_SUBREAPER, yes, 0, 0, 0);
 }
 
 static int signal_below(pid_t pid, int sig, int depth);

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Makes this process inherit the orphans below it. */
-void tree_adopt(void);
+/* Whether this process inherits the orphans below it. */
+void tree_adopt(bool yes);
 
 /* Signals every descendant of `root` but not root. Returns how many. */
 int tree_signal(pid_t root, int sig);

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The simulator is worth as much as its node is like a real one: the same
+ * random questions go to tests/sim/node.c and, as scripts, to a server, and
+ * both must answer the same.
+ *
+ *   differ [--twin N] SOCKET [STEPS [SEED]]
+ *
+ * The server on SOCKET must be empty, and is so again afterwards: it is flushed
+ * on the way. With --twin the simulated node has a rule left out (see node.h),
+ * and the test passes when that is noticed.
+ *
+ * A counter may be born from the server's clock in the middle of a script. The
+ * server is asked for its TIME between any two steps, so the node runs each
+ * question twice: at the time before and at the time after. Its counter grows
+ * with the time, so the server's must lie between the two; from there on the
+ * node goes on with the server's. Leases last for minutes: none ends by itself.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/words.h"
+#include "lock/keys.h"
+#include "lock/lease.h"
+#include "lock/script.h"
+#include "net/resp.h"
+#include "node.h"
+
+#define TOKENS 4
+#define FOREIGN (TOKENS + 1) /* as a token: not one of ours */
+#define KEY "differ"
+#define STEPS 20000
+#define ENOUGH_STEPS 1000 /* in so many every answer comes up */
+#define PTTL_SLACK_MS 1000
+#define SAID_COUNT (SAID_NO + 1)
+
+static const char *const verbs[] = {
+	[VERB_ACQUIRE] = "acquire",
+	[VERB_CONFIRM] = "confirm",
+	[VERB_RELEASE] = "release",
+};
+
+static const char *const saids[SAID_COUNT] = {
+	[SAID_GRANTED] = "granted", [SAID_BUSY] = "busy",
+	[SAID_LOSS] = "loss",       [SAID_YES] = "yes",
+	[SAID_HEALED] = "healed",   [SAID_NO] = "no",
+};
+
+static const char *const twins[TWIN_COUNT] = {
+	[TWIN_RELEASE_ANY] = "release without compare",
+	[TWIN_HEAL_ANY] = "heal without the counter test",
+	[TWIN_RELEASE_STILL] = "release without moving the counter",
+};
+
+struct trial {
+	int fd;
+	struct resp *reader;
+	struct keys keys;
+	struct node node;
+	int64_t us;     /* the server's TIME after the last step */
+	int64_t record; /* whom the server's holder record is about */
+	int64_t ttl[TOKENS + 1], told[TOKENS + 1];
+	uint64_t random, step;
+	uint64_t seen[SAID_COUNT];
+};
+
+struct question {
+	struct ask ask;
+	int64_t token;
+	bool alone;
+};
+
+static void __attribute__((noreturn, format(printf, 1, 2)))
+bail(const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("Bail out! ");
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+	exit(2);
+}
+
+static int64_t chance(struct trial *t, int64_t range)
+{
+	t->random ^= t->random >> 12;
+	t->random ^= t->random << 25;
+	t->random ^= t->random >> 27;
+	return (int64_t)((t->random * 0x2545f4914f6cdd1dULL >> 20) %
+			 (uint64_t)range);
+}
+
+/* ---- the server ---- */
+
+static void dial(struct trial *t, const char *path)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+
+	if (strlen(path) >= sizeof(sa.sun_path))
+		bail("%s: the path is too long for a socket", path);
+	memcpy(sa.sun_path, path, strlen(path) + 1);
+	t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (t->fd < 0 || connect(t->fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
+		bail("%s: %s", path, strerror(errno));
+	t->reader = resp_open();
+	if (!t->reader)
+		bail("no memory");
+}
+
+/* The words of the reply live until the next call. */
+static void call(struct trial *t, const struct words *w, struct words *reply)
+{
+	enum resp_got got;
+	char buf[4096], *bytes;
+	long len = resp_format(w, &bytes);
+
+	if (len < 0)
+		bail("no memory");
+	for (long sent = 0; sent < len;) {
+		ssize_t n = send(t->fd, bytes + sent, (size_t)(len - sent),
+				 MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EINTR)
+			bail("send: %s", strerror(errno));
+		sent += n > 0 ? n : 0;
+	}
+	resp_free(bytes);
+	while ((got = resp_next(t->reader, reply)) == RESP_NOTHING) {
+		ssize_t n = read(t->fd, buf, sizeof(buf));
+
+		if (n == 0 || (n < 0 && errno != EINTR))
+			bail("the server hung up");
+		if (n > 0 && resp_feed(t->reader, buf, (size_t)n) < 0)
+			bail("no memory");
+	}
+	if (got != RESP_REPLY)
+		bail("step %" PRIu64 ": the server says: %.*s", t->step,
+		     reply->n > 0 ? (int)reply->len[0] : 0,
+		     reply->n > 0 ? reply->at[0] : "");
+}
+
+/* A command, word by word, then NULL; the first number of its reply. */
+static int64_t __attribute__((sentinel)) plain(struct trial *t, ...)
+{
+	struct words w = {0}, reply;
+	const char *word;
+	va_list ap;
+
+	va_start(ap, t);
+	while ((word = va_arg(ap, const char *)) != NULL)
+		words_add_text(&w, word);
+	va_end(ap);
+	call(t, &w, &reply);
+	return reply.n > 0 ? strtoll(reply.at[0], NULL, 10) : 0;
+}
+
+static int64_t server_us(struct trial *t)
+{
+	struct words w = {0}, reply;
+
+	words_add_text(&w, "TIME");
+	call(t, &w, &reply);
+	if (reply.n != 2)
+		bail("the server has no TIME");
+	return strtoll(reply.at[0], NULL, 10) * 1000000 +
+	       strtoll(reply.at[1], NULL, 10);
+}
+
+/* ---- what is done by hand, to both ---- */
+
+static const char *fence_key(const struct trial *t, char buf[80])
+{
+	(void)snprintf(buf, 80, "%.*s", (int)t->keys.part_len[PART_FENCE],
+		       t->keys.part[PART_FENCE]);
+	return buf;
+}
+
+static void overwrite(struct trial *t)
+{
+	int64_t ttl = 60000 + chance(t, 600000);
+	char ms[24];
+
+	(void)snprintf(ms, sizeof(ms), "%" PRId64, ttl);
+	(void)plain(t, "SET", KEY, "somebody else", "PX", ms, NULL);
+	t->node.token = FOREIGN;
+	t->node.expires_ms = t->us / 1000 + ttl;
+	t->node.holder_ttl = 0;
+}
+
+/* As a server that comes back with yesterday's data. */
+static void roll_back(struct trial *t)
+{
+	int64_t counter = 1 + chance(t, t->us);
+	char number[24], name[80];
+
+	(void)snprintf(number, sizeof(number), "%" PRId64, counter);
+	(void)plain(t, "SET", fence_key(t, name), number, NULL);
+	t->node.counter = counter;
+}
+
+/* Returns what was done, or NULL: nothing. */
+static const char *meddle(struct trial *t)
+{
+	int64_t dice = chance(t, 100);
+	char name[80];
+
+	if (dice < 5) {
+		(void)plain(t, "DEL", KEY, NULL);
+		t->node.token = 0;
+		return "the lock is deleted";
+	}
+	if (dice < 8) {
+		(void)plain(t, "DEL", fence_key(t, name), NULL);
+		t->node.counter = -1;
+		return "the counter is deleted";
+	}
+	if (dice < 10) {
+		(void)plain(t, "FLUSHALL", NULL);
+		node_flush(&t->node);
+		t->record = 0;
+		return "all is flushed";
+	}
+	if (dice < 13) {
+		overwrite(t);
+		return "the lock is overwritten";
+	}
+	if (dice < 15) {
+		roll_back(t);
+		return "the counter is rolled back";
+	}
+	if (dice < 19 && t->node.token != 0) {
+		/* as if most of the lease were over: who renews is seen to */
+		(void)plain(t, "PEXPIRE", KEY, "30000", NULL);
+		t->node.expires_ms = t->us / 1000 + 30000;
+		return "the lease is shortened";
+	}
+	return NULL;
+}
+
+/* ---- questions ---- */
+
+/* Numbers worth asking with: none, right, just wrong, far off, remembered. */
+static int64_t number_for(struct trial *t, int64_t token)
+{
+	int64_t c = t->node.counter;
+
+	switch (chance(t, 8)) {
+	case 0:
+	case 1:
+		return 0;
+	case 2:
+	case 3:
+		return c > 0 ? c : 0;
+	case 4:
+		return c > 1 ? c - 1 : 1;
+	case 5:
+		return c > 0 ? c + 1 : 1;
+	case 6:
+		return (c > 0 ? c : t->us) + chance(t, 1000000);
+	default:
+		return t->told[token];
+	}
+}
+
+static struct question invent(struct trial *t)
+{
+	struct question q = {.token = 1 + chance(t, TOKENS),
+			     .alone = chance(t, 2)};
+
+	/* whoever has it knows it: else most questions are in vain */
+	if (t->node.token >= 1 && t->node.token <= TOKENS && chance(t, 3) == 0)
+		q.token = t->node.token;
+	q.ask.verb = (enum verb)(VERB_ACQUIRE + chance(t, 3));
+	q.ask.seen = number_for(t, q.token);
+	q.ask.fence = number_for(t, q.token);
+	return q;
+}
+
+static bool ask_server(struct trial *t, const struct question *q,
+		       struct answer *a)
+{
+	static const struct holder nobody = {{"host", "1", "user", "sh"}};
+	struct lease_conf conf = {.nodes = q->alone ? 1 : 3,
+				  .ttl_ms = t->ttl[q->token]};
+	struct script_scratch scratch;
+	struct words w, reply;
+	struct sight sight;
+	struct fail why;
+	char token[24];
+
+	(void)snprintf(token, sizeof(token), "token-%" PRId64, q->token);
+	script_request(&q->ask, &conf, &t->keys, token, &nobody, 0, &scratch,
+		       &w);
+	call(t, &w, &reply);
+	if (script_answer(&reply, a, &sight, &why) == 0)
+		return true;
+	printf("# not an answer: %s\n", why.text);
+	return false;
+}
+
+static struct answer ask_node(struct trial *t, const struct question *q,
+			      int64_t us)
+{
+	return node_run(&t->node, &q->ask, q->token, t->ttl[q->token], q->alone,
+			us);
+}
+
+/* ---- the comparison ---- */
+
+/* A lock that was healed may have another's record left beside it: then its
+ * holder's T is unknown, and which of the two the server says is its own
+ * affair. */
+static bool same_holder(const struct trial *t, const struct answer *real,
+			const struct answer *node)
+{
+	if (real->holder_ttl_ms == node->holder_ttl_ms)
+		return true;
+	return t->record != t->node.token && real->holder_ttl_ms == 0;
+}
+
+static const char *difference(const struct trial *t, const struct question *q,
+			      const struct answer *real,
+			      const struct answer *early,
+			      const struct answer *late)
+{
+	int64_t pttl = early->pttl_ms - real->pttl_ms;
+
+	if (real->said != early->said || real->said != late->said)
+		return "they say different things";
+	if (real->counter < early->counter || real->counter > late->counter)
+		return "the counters differ";
+	if (real->said != SAID_BUSY &&
+	    (real->said != SAID_YES || q->ask.verb != VERB_CONFIRM))
+		return NULL;
+	if (pttl > PTTL_SLACK_MS || pttl < -PTTL_SLACK_MS)
+		return "the leases left differ";
+	if (real->said == SAID_BUSY && !same_holder(t, real, early))
+		return "the holders' lengths of lease differ";
+	return NULL;
+}
+
+static void tell(const char *who, const struct answer *a)
+{
+	printf("#   %s: %s, counter %" PRId64 ", left %" PRId64
+	       " ms, the holder's T %" PRId64 "\n",
+	       who, saids[a->said], a->counter, a->pttl_ms, a->holder_ttl_ms);
+}
+
+static void follow(struct trial *t, const struct question *q,
+		   const struct answer *real, bool had)
+{
+	if (t->node.counter >= 0)
+		t->node.counter = real->counter;
+	if (real->said == SAID_GRANTED && !had)
+		t->record = q->token;
+	if (real->said == SAID_HEALED && t->record == 0)
+		t->record = q->token;
+	if (q->ask.verb == VERB_RELEASE && real->said == SAID_YES)
+		t->record = 0;
+	if (real->said != SAID_NO)
+		t->told[q->token] = real->counter;
+	t->seen[real->said]++;
+}
+
+/* False: they differ, and it is told how. */
+static bool step(struct trial *t)
+{
+	const char *by_hand = meddle(t), *what = "the server's answer is odd";
+	struct answer real = {0}, early, late;
+	int64_t from = by_hand ? server_us(t) : t->us;
+	struct question q = invent(t);
+	struct node before = t->node;
+	bool had = t->node.token == q.token;
+
+	if (ask_server(t, &q, &real)) {
+		t->us = server_us(t);
+		early = ask_node(t, &q, from);
+		t->node = before;
+		late = ask_node(t, &q, t->us);
+		what = difference(t, &q, &real, &early, &late);
+		if (!what) {
+			follow(t, &q, &real, had);
+			return true;
+		}
+		tell("server", &real);
+		tell("node", &early);
+		if (late.counter != early.counter)
+			tell("or", &late);
+	}
+	printf("# step %" PRIu64 ": %s\n# %s%s%s of token %" PRId64
+	       ", T %" PRId64 ", fence %" PRId64 ", seen %" PRId64 "%s\n"
+	       "# before: token %" PRId64 ", counter %" PRId64 "\n",
+	       t->step, what, by_hand ? by_hand : "", by_hand ? "; then " : "",
+	       verbs[q.ask.verb], q.token, t->ttl[q.token], q.ask.fence,
+	       q.ask.seen, q.alone ? ", one node" : ", of several nodes",
+	       before.token, before.counter);
+	return false;
+}
+
+/* A test in which some answer never comes up has not tested it. */
+static bool all_came_up(const struct trial *t)
+{
+	bool all = true;
+
+	printf("#");
+	for (int i = 0; i < SAID_COUNT; i++) {
+		printf(" %s %" PRIu64, saids[i], t->seen[i]);
+		all = all && t->seen[i] > 0;
+	}
+	printf("\n");
+	return all || t->step < ENOUGH_STEPS;
+}
+
+static void start(struct trial *t, const char *path, uint64_t seed,
+		  enum twin twin)
+{
+	*t = (struct trial){.random = seed * 0x9e3779b97f4a7c15ULL + 1};
+	if (t->random == 0)
+		t->random = 1;
+	if (keys_init(&t->keys, KEY, strlen(KEY)) < 0)
+		bail("no memory");
+	dial(t, path);
+	if (plain(t, "DBSIZE", NULL) != 0)
+		bail("%s: the server is not empty, and would be flushed", path);
+	node_flush(&t->node);
+	t->node.twin = twin;
+	for (int i = 1; i <= TOKENS; i++)
+		t->ttl[i] = 60000 + chance(t, 600000);
+	t->us = server_us(t);
+}
+
+static void finish(struct trial *t)
+{
+	(void)plain(t, "FLUSHALL", NULL);
+	resp_close(t->reader);
+	(void)close(t->fd);
+	keys_close(&t->keys);
+}
+
+static int verdict(bool good, uint64_t steps, uint64_t seed, enum twin twin)
+{
+	if (twin != TWIN_NONE)
+		printf("%s 1 - the twin \"%s\" is caught",
+		       good ? "ok" : "not ok", twins[twin]);
+	else
+		printf("%s 1 - the simulated node answers as the server does",
+		       good ? "ok" : "not ok");
+	printf(" (%" PRIu64 " steps, seed %" PRIu64 ")\n1..1\n", steps, seed);
+	return good ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t steps = STEPS,
+		 seed = (uint64_t)time(NULL) << 16 ^ (uint64_t)getpid();
+	enum twin twin = TWIN_NONE;
+	struct trial t;
+	bool same = true, good;
+	int i = 1;
+
+	if (argc > 2 && strcmp(argv[1], "--twin") == 0) {
+		int n = atoi(argv[2]);
+
+		if (n < 0 || n >= TWIN_COUNT || !twins[n])
+			bail("twin %s is none of a node's", argv[2]);
+		twin = (enum twin)n;
+		i += 2;
+	}
+	if (i >= argc || argc > i + 3)
+		bail("usage: differ [--twin N] SOCKET [STEPS [SEED]]");
+	if (i + 1 < argc)
+		steps = strtoull(argv[i + 1], NULL, 10);
+	if (i + 2 < argc)
+		seed = strtoull(argv[i + 2], NULL, 10);
+	start(&t, argv[i], seed, twin);
+	while (same && t.step < steps) {
+		t.step++;
+		same = step(&t);
+	}
+	good = twin == TWIN_NONE ? same && all_came_up(&t) : !same;
+	finish(&t);
+	return verdict(good, t.step, seed, twin);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Slots, and the names of companion keys. */
+#include "lock/keys.h"
+
+#include <stdlib.h>
+
+#include "tap.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define TEXT(s) s, sizeof(s) - 1
+
+/* What CLUSTER KEYSLOT says. */
+static const struct {
+	const char *key;
+	size_t len;
+	uint16_t slot;
+} slots[] = {
+	{TEXT(""), 0},
+	{TEXT("foo"), 12182},
+	{TEXT("bar"), 5061},
+	{TEXT("hello"), 866},
+	{TEXT("somekey"), 11058},
+	{TEXT("foo{hash_tag}"), 2515},
+	{TEXT("hash_tag"), 2515},
+	{TEXT("123456789"), 12739}, /* CRC16/XMODEM: 0x31c3 */
+	{TEXT("user1000"), 3443},
+	{TEXT("{user1000}.following"), 3443},
+	{TEXT("{user1000}.followers"), 3443},
+};
+
+static void test_slots(void)
+{
+	for (size_t i = 0; i < COUNT(slots); i++)
+		is_int(key_slot(slots[i].key, slots[i].len), slots[i].slot,
+		       "'%s' is in slot %d", slots[i].key, slots[i].slot);
+}
+
+/* Which bytes are hashed: a key, and those bytes as a key of their own. */
+static const struct {
+	const char *key, *same;
+	const char *why;
+} tags[] = {
+	{"foo{bar}{zap}", "bar", "only the first tag counts"},
+	{"{bar}", "bar", "a key may be all tag"},
+	{"foo{{bar}}zap", "{bar", "a tag may begin with a brace"},
+	{"a}{b}", "b", "a brace shut before the first is opened is no tag"},
+	{"x{ y}", " y", "a tag may have blanks"},
+};
+
+static void test_tags(void)
+{
+	for (size_t i = 0; i < COUNT(tags); i++)
+		is_int(key_slot(tags[i].key, strlen(tags[i].key)),
+		       key_slot(tags[i].same, strlen(tags[i].same)), "'%s': %s",
+		       tags[i].key, tags[i].why);
+	ok(key_slot("foo{}{bar}", 10) != key_slot("bar", 3),
+	   "an empty tag hides those behind it");
+	is_int(key_slot("{}", 2), 15257, "an empty tag is hashed itself");
+	is_int(key_slot("foo{}{bar}", 10), 8363,
+	       "a key with an empty tag is hashed whole");
+}
+
+/* The documented names: other versions, and people, rely on them. */
+static const struct {
+	const char *key;
+	size_t len;
+	const char *part[PART_COUNT];
+} names[] = {
+	{TEXT("job"), {"redlock:{job}:fence:job", "redlock:{job}:holder:job"}},
+	{TEXT("{a}b"), {"redlock:{a}:fence:{a}b", "redlock:{a}:holder:{a}b"}},
+	{TEXT("a{b}c{d}"),
+	 {"redlock:{b}:fence:a{b}c{d}", "redlock:{b}:holder:a{b}c{d}"}},
+	{TEXT("a{b"), {"redlock:{a{b}:fence:a{b", "redlock:{a{b}:holder:a{b"}},
+	{TEXT("{"), {"redlock:{{}:fence:{", "redlock:{{}:holder:{"}},
+	{TEXT("a b\n"),
+	 {"redlock:{a b\n}:fence:a b\n", "redlock:{a b\n}:holder:a b\n"}},
+	{TEXT("redlock:{x}:fence:x"),
+	 {"redlock:{x}:fence:redlock:{x}:fence:x",
+	  "redlock:{x}:holder:redlock:{x}:fence:x"}},
+};
+
+static void test_names(void)
+{
+	for (size_t i = 0; i < COUNT(names); i++) {
+		struct keys k;
+
+		if (keys_init(&k, names[i].key, names[i].len) < 0)
+			exit(99);
+		for (int p = 0; p < PART_COUNT; p++) {
+			char *text = strndup(k.part[p], k.part_len[p]);
+
+			is_text(text, names[i].part[p],
+				"a companion of '%s' is '%s'", names[i].key,
+				names[i].part[p]);
+			free(text);
+		}
+		ok(k.lock == names[i].key && k.lock_len == names[i].len,
+		   "the lock of '%s' is the key itself", names[i].key);
+		keys_close(&k);
+	}
+}
+
+/* Every string of 0..3 letters over this alphabet, and a few longer ones. */
+#define ALPHABET "{}ab"
+#define STRINGS (1 + 4 + 16 + 64)
+
+static int every_string(char all[STRINGS][4])
+{
+	int n = 0;
+
+	for (int len = 0; len <= 3; len++)
+		for (int code = 0; code < 1 << (2 * len); code++, n++)
+			for (int i = 0; i < 4; i++)
+				all[n][i] =
+					i < len ? ALPHABET[code >> (2 * i) & 3]
+						: '\0';
+	return n;
+}
+
+/* The tag by its rule, as slowly as can be: all words of n letters in the
+ * order of a dictionary, then those of n + 1. */
+static void first_tag(uint16_t slot, char *tag)
+{
+	for (int len = 1, words = 26; len < 5; len++, words *= 26)
+		for (int w = 0; w < words; w++) {
+			for (int i = len, rest = w; i-- > 0; rest /= 26)
+				tag[i] = (char)('a' + rest % 26);
+			tag[len] = '\0';
+			if (key_slot(tag, (size_t)len) == slot)
+				return;
+		}
+	tag[0] = '\0';
+}
+
+static bool has_tag(const char *key)
+{
+	const char *open = strchr(key, '{');
+	const char *shut = open ? strchr(open, '}') : NULL;
+
+	return shut && shut != open + 1;
+}
+
+static void check_string(const struct keys *k, const char *key)
+{
+	char want[64], tag[8];
+	uint16_t slot = key_slot(key, strlen(key));
+	bool same = true;
+
+	for (int p = 0; p < PART_COUNT; p++)
+		same = same && key_slot(k->part[p], k->part_len[p]) == slot;
+	ok(same, "the companions of '%s' are in its slot", key);
+	if (has_tag(key) || !strchr(key, '}'))
+		return;
+	first_tag(slot, tag);
+	(void)snprintf(want, sizeof(want), "redlock:{%.8s}:fence:%.3s", tag,
+		       key);
+	ok(k->part_len[PART_FENCE] == strlen(want) &&
+		   memcmp(k->part[PART_FENCE], want, strlen(want)) == 0,
+	   "'%s' has no tag; it gets the first one of its slot, '%s'", key,
+	   tag);
+}
+
+/* Two keys with one companion would share their fences and holders. */
+static void test_no_two_alike(const struct keys *k, int n)
+{
+	int alike = 0;
+
+	for (int i = 0; i < n * PART_COUNT; i++)
+		for (int j = 0; j < i; j++) {
+			const struct keys *a = &k[i / PART_COUNT];
+			const struct keys *b = &k[j / PART_COUNT];
+			int p = i % PART_COUNT, q = j % PART_COUNT;
+
+			if (a->part_len[p] == b->part_len[q] &&
+			    memcmp(a->part[p], b->part[q], a->part_len[p]) == 0)
+				alike++;
+		}
+	is_int(alike, 0, "no two companions of %d keys are alike", n);
+}
+
+static void test_every_string(void)
+{
+	static char all[STRINGS][4];
+	static struct keys k[STRINGS];
+	int n = every_string(all);
+
+	is_int(n, STRINGS, "all strings of up to 3 letters over %s are here",
+	       ALPHABET);
+	for (int i = 0; i < n; i++) {
+		if (keys_init(&k[i], all[i], strlen(all[i])) < 0)
+			exit(99);
+		/* the empty string is no key; it must only not crash */
+		if (all[i][0] != '\0')
+			check_string(&k[i], all[i]);
+	}
+	test_no_two_alike(k + 1, n - 1);
+	for (int i = 0; i < n; i++)
+		keys_close(&k[i]);
+}
+
+static void test_bytes(void)
+{
+	static char big[KEY_MAX];
+	struct keys k;
+
+	memset(big, 'x', sizeof(big));
+	memcpy(big, "}\0\xff{", 4);
+	if (keys_init(&k, big, sizeof(big)) < 0)
+		exit(99);
+	ok(key_slot(k.part[PART_HOLDER], k.part_len[PART_HOLDER]) ==
+		   key_slot(big, sizeof(big)),
+	   "the longest key, of any bytes, has companions in its slot");
+	ok(memcmp(k.part[PART_HOLDER] + k.part_len[PART_HOLDER] - sizeof(big),
+		  big, sizeof(big)) == 0,
+	   "a companion ends with all bytes of the key");
+	keys_close(&k);
+	ok(!k.part[0], "keys are gone when closed");
+	keys_close(&k);
+}
+
+int main(void)
+{
+	test_slots();
+	test_tags();
+	test_names();
+	test_every_string();
+	test_bytes();
+	return done();
+}

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line. */
+#include "cli/opts.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+
+#include "tap.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define ARGS_MAX 12
+#define HOURS ((int64_t)3600000)
+
+/* argv as main() gets it: writable, NULL at its end. */
+struct line {
+	char *argv[ARGS_MAX + 2];
+	int argc;
+	struct opts o;
+	struct fail why;
+};
+
+/* getopt(3) keeps its place in a word between calls; an empty line ends it.
+ * It keeps the "+" too: the first line of all is parsed as main() would. */
+static void rewind_getopt(void)
+{
+	static bool used;
+	char name[] = "redlock";
+	char *argv[] = {name, NULL};
+
+	if (!used) {
+		used = true;
+		return;
+	}
+	optind = 0;
+	(void)getopt(1, argv, "+");
+	optopt = '?';
+}
+
+static int parse(struct line *l, const char *const args[ARGS_MAX])
+{
+	memset(l, 0, sizeof(*l));
+	l->argv[l->argc++] = strdup("redlock");
+	for (int i = 0; i < ARGS_MAX && args[i]; i++)
+		l->argv[l->argc++] = strdup(args[i]);
+	rewind_getopt();
+	return opts_parse(&l->o, l->argc, l->argv, &l->why);
+}
+
+static void forget(struct line *l)
+{
+	char *url;
+
+	for (int i = 0; i < l->argc; i++)
+		free(l->argv[i]);
+	/* a copy, made because argv is overwritten */
+	memcpy(&url, &l->o.url, sizeof(url));
+	free(url);
+}
+
+static const char *joined(const char *const args[ARGS_MAX])
+{
+	static char text[300];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < ARGS_MAX && args[i]; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "%s%.40s", i ? " " : "",
+					 *args[i] ? args[i] : "''");
+	return text;
+}
+
+/* Must be the first test of this program. */
+static void test_order(void)
+{
+	struct line l;
+
+	is_int(parse(&l, (const char *[ARGS_MAX]){"-k", "job", "ls", "-n",
+						  "--nosuch"}),
+	       0, "options end at the first word that is none");
+	ok(l.o.wait_ms == INT64_MAX && l.o.command == l.argv + 3,
+	   "what follows is the command's, and in its order");
+	forget(&l);
+}
+
+static void test_defaults(void)
+{
+	struct line l;
+
+	is_int(parse(&l, (const char *[ARGS_MAX]){"-k", "job", "true"}), 0,
+	       "a key and a command are enough");
+	is_int(l.o.verb, VERB_RUN, "the default is to run the command");
+	is_text(l.o.key, "job", "the key is as given");
+	is_int(l.o.ttl_ms, 30000, "the lease is 30 s by default");
+	is_int(l.o.wait_ms, INT64_MAX, "redlock waits for ever by default");
+	is_int(l.o.grace_ms, 4500, "-K is 0.15 of -t by default");
+	is_int(l.o.conflict_status, 75, "-E is 75 by default");
+	is_int(l.o.node_timeout_ms, 1000, "a node has 1 s by default");
+	is_int(l.o.loudness, 0, "redlock is neither quiet nor verbose");
+	ok(!l.o.url && !l.o.user && !l.o.password_file && !l.o.reason &&
+		   !l.o.result_file && !l.o.shell_command,
+	   "no text is set that was not given");
+	ok(!l.o.no_describe && !l.o.run_anyway && !l.o.allow_long_ttl,
+	   "no switch is on that was not given");
+	is_text(l.o.command[0], "true", "the command is what follows");
+	ok(!l.o.command[1], "the command ends with NULL");
+	ok(l.o.command == l.argv + 3, "the command's words are argv's own");
+	forget(&l);
+}
+
+/* What an option sets: a number, a switch or a text of struct opts. */
+enum kind { I64, INT, BOOL, TEXT };
+
+static const struct option_row {
+	const char *args[ARGS_MAX]; /* then come "-k job true" */
+	enum kind kind;
+	size_t at;
+	int64_t number;
+	const char *text;
+} each[] = {
+#define N(k, f, n, ...)                                                        \
+	{                                                                      \
+		{__VA_ARGS__}, k, offsetof(struct opts, f), n, NULL            \
+	}
+#define T(f, t, ...)                                                           \
+	{                                                                      \
+		{__VA_ARGS__}, TEXT, offsetof(struct opts, f), 0, t            \
+	}
+	N(I64, ttl_ms, 1500, "-t", "1.5s"),
+	N(I64, ttl_ms, 1500, "-t1.5s"),
+	N(I64, ttl_ms, 60000, "--ttl", "60"),
+	N(I64, ttl_ms, 60000, "--ttl=1m"),
+	N(I64, ttl_ms, 200, "-t", "200ms"),
+	N(I64, ttl_ms, 24 * HOURS, "-t", "24h"),
+	N(I64, ttl_ms, 5000, "-t", "1h", "-t", "5"),
+	N(I64, ttl_ms, 48 * HOURS, "--allow-long-ttl", "-t", "2d"),
+	N(I64, ttl_ms, 48 * HOURS, "-t", "2d", "--allow-long-ttl"),
+	N(BOOL, allow_long_ttl, 1, "--allow-long-ttl"),
+	N(I64, grace_ms, 225, "-t", "1.5s"),
+	N(I64, grace_ms, 30, "-t", "200ms"),
+	N(I64, grace_ms, 2000, "-K", "2s"),
+	N(I64, grace_ms, 2000, "--kill-after", "2s"),
+	N(I64, grace_ms, 2000, "--kill-after=2s"),
+	N(I64, grace_ms, 0, "-K", "0"),
+	N(I64, grace_ms, 15000, "-K", "15s"),
+	N(I64, grace_ms, 5000, "-K", "5s", "-t", "10s"),
+	N(I64, wait_ms, 10000, "-w", "10"),
+	N(I64, wait_ms, 10000, "--wait", "10s"),
+	N(I64, wait_ms, 10000, "--wait=10s"),
+	N(I64, wait_ms, 0, "-w", "0"),
+	N(I64, wait_ms, 0, "-n"),
+	N(I64, wait_ms, 0, "--no-wait"),
+	N(I64, wait_ms, 0, "-w", "9", "-n"),
+	N(I64, wait_ms, 9000, "-n", "-w", "9"),
+	N(INT, conflict_status, 0, "-E", "0"),
+	N(INT, conflict_status, 255, "-E255"),
+	N(INT, conflict_status, 3, "--conflict-exit-code", "3"),
+	N(INT, conflict_status, 3, "--conflict-exit-code=3"),
+	N(I64, node_timeout_ms, 250, "--node-timeout", "250ms"),
+	N(I64, node_timeout_ms, 250, "--node-timeout=250ms"),
+	N(BOOL, run_anyway, 1, "--on-unavailable", "run"),
+	N(BOOL, run_anyway, 0, "--on-unavailable=fail"),
+	N(BOOL, run_anyway, 0, "--on-unavailable=run", "--on-unavailable=fail"),
+	N(BOOL, no_describe, 1, "--no-describe"),
+	N(INT, loudness, -1, "-q"),
+	N(INT, loudness, -1, "--quiet"),
+	N(INT, loudness, 1, "-v"),
+	N(INT, loudness, 1, "--verbose"),
+	N(INT, loudness, 1, "-q", "-v"),
+	N(INT, loudness, -1, "-vq"),
+	N(I64, wait_ms, 0, "-nq"),
+	N(INT, conflict_status, 7, "-nqE7"),
+	N(INT, conflict_status, 7, "-nqE", "7"),
+	T(url, "redis://a:1", "-u", "redis://a:1"),
+	T(url, "redis://a:1", "-uredis://a:1"),
+	T(url, "local:", "--url", "local:"),
+	T(url, "redis://:pw@a", "--url=redis://:pw@a"),
+	T(url, "", "-u", ""),
+	T(user, "me", "--user", "me"),
+	T(user, "me", "--user=me"),
+	T(password_file, "/p w", "--password-file", "/p w"),
+	T(password_file, "p", "--password-file=p"),
+	T(reason, "a=b", "--reason", "a=b"),
+	T(reason, "a=b", "--reason=a=b"),
+	T(reason, "", "--reason="),
+	T(reason, "-q", "--reason", "-q"),
+	T(result_file, "/f", "--result-file", "/f"),
+	T(result_file, "f", "--result-file=f"),
+	T(key, "job", "-k", "job"),
+	T(key, "job", "--key=job"),
+	T(key, "job", "--key", "job"),
+	T(key, "job", "-kjob"),
+};
+
+static void check_row(const struct option_row *row, const struct line *l)
+{
+	const char *field = (const char *)&l->o + row->at;
+	const char *text;
+	int64_t wide;
+	bool on;
+	int n;
+
+	switch (row->kind) {
+	case I64:
+		memcpy(&wide, field, sizeof(wide));
+		is_int(wide, row->number, "%s is read", joined(row->args));
+		break;
+	case INT:
+		memcpy(&n, field, sizeof(n));
+		is_int(n, row->number, "%s is read", joined(row->args));
+		break;
+	case BOOL:
+		memcpy(&on, field, sizeof(on));
+		is_int(on, row->number, "%s is read", joined(row->args));
+		break;
+	case TEXT:
+		memcpy(&text, field, sizeof(text));
+		is_text(text, row->text, "%s is read", joined(row->args));
+		break;
+	}
+}
+
+static void test_each(void)
+{
+	for (size_t i = 0; i < COUNT(each); i++) {
+		const char *args[ARGS_MAX] = {0};
+		struct line l;
+		int n = 0;
+
+		for (; each[i].args[n]; n++)
+			args[n] = each[i].args[n];
+		args[n++] = "-k";
+		args[n++] = "job";
+		args[n] = "true";
+		if (is_int(parse(&l, args), 0, "%s is accepted", joined(args)))
+			check_row(&each[i], &l);
+		else
+			printf("# %s\n", l.why.text);
+		forget(&l);
+	}
+}
+
+/* The last text is part of the message: it must name what is wrong. */
+static const struct {
+	const char *args[ARGS_MAX];
+	const char *says;
+} refused[] = {
+	{{NULL}, "no key and no command"},
+	{{"true"}, "unknown verb 'true'"},
+	{{"run", "-k", "job", "true"}, "unknown verb 'run'"},
+	{{""}, "unknown verb ''"},
+	{{"--"}, "no key"},
+	{{"-"}, "no key"},
+	{{"--", "true"}, "no key"},
+	{{"-n", "true"}, "no key"},
+	{{"-k", "job"}, "no command"},
+	{{"-k", "job", "--"}, "no command"},
+	{{"-k", "job", ""}, "no command"},
+	{{"-k", "job", "--", ""}, "no command"},
+	{{"-k"}, "'-k' needs a value"},
+	{{"--key"}, "'--key' needs a value"},
+	{{"-k", "job", "-nt"}, "'-t' needs a value"},
+	{{"-k", "job", "--ttl"}, "'--ttl' needs a value"},
+	{{"-k", "job", "--reason"}, "'--reason' needs a value"},
+	{{"-k", "", "true"}, "the key is empty"},
+	{{"--key=", "true"}, "the key is empty"},
+	{{"-k", "a", "-k", "b", "true"}, "several keys"},
+	{{"-k", "a", "-k", "", "true"}, "-k"},
+	{{"-x", "-k", "job", "true"}, "unknown option '-x'"},
+	{{"-k", "job", "-Z", "true"}, "unknown option '-Z'"},
+	{{"-k", "job", "-qZ", "true"}, "unknown option '-Z'"},
+	{{"-k", "job", "-\033", "true"}, "unknown option '-\\x1b'"},
+	{{"-k", "job", "--nosuch", "true"}, "unknown option '--nosuch'"},
+	{{"-k", "job", "--nosuch=1", "true"}, "unknown option '--nosuch'"},
+	{{"--ke", "job", "true"}, "unknown option '--ke'"},
+	{{"--k", "job", "true"}, "unknown option '--k'"},
+	{{"-k", "job", "--tt", "5", "true"}, "unknown option '--tt'"},
+	{{"-k", "job", "--tt=5", "true"}, "unknown option '--tt'"},
+	{{"-k", "job", "--no", "true"}, "unknown option '--no'"},
+	{{"-k", "job", "--verbos", "true"}, "unknown option '--verbos'"},
+	{{"-k", "job", "--ttlx", "5", "true"}, "unknown option '--ttlx'"},
+	{{"-k", "job", "-ttl", "5", "true"}, "-t 'tl'"},
+	{{"-k", "job", "--no-wait=1", "true"}, "'--no-wait' takes no value"},
+	{{"-k", "job", "--help=x", "true"}, "'--help' takes no value"},
+	{{"-k", "job", "-t", "soon", "true"}, "-t 'soon'"},
+	{{"-k", "job", "-t", "", "true"}, "-t ''"},
+	{{"-k", "job", "-t", "-5", "true"}, "-t '-5'"},
+	{{"-k", "job", "-t", "1e3", "true"}, "not a duration"},
+	{{"-k", "job", "-t", "0", "true"}, "at least 200ms"},
+	{{"-k", "job", "-t", "199ms", "true"}, "at least 200ms"},
+	{{"--allow-long-ttl", "-k", "job", "-t", "0.1", "x"}, "at least 200"},
+	{{"-k", "job", "-t", "24h1ms", "true"}, "--allow-long-ttl"},
+	{{"-k", "job", "-t", "10001d", "--allow-long-ttl", "x"}, "-t '10001d"},
+	{{"-k", "job", "-w", "inf", "true"}, "-w 'inf'"},
+	{{"-k", "job", "-K", "1 s", "true"}, "-K '1 s'"},
+	{{"-k", "job", "-K", "15001ms", "true"}, "at most half"},
+	{{"-k", "job", "-K", "2s", "-t", "3s", "true"}, "(1500ms)"},
+	{{"-k", "job", "-E", "256", "true"}, "-E '256'"},
+	{{"-k", "job", "-E", "-1", "true"}, "-E '-1'"},
+	{{"-k", "job", "-E", "", "true"}, "-E ''"},
+	{{"-k", "job", "-E", "0x4b", "true"}, "-E '0x4b'"},
+	{{"-k", "job", "--node-timeout", "0", "true"}, "--node-timeout"},
+	{{"-k", "job", "--node-timeout=x", "true"}, "--node-timeout 'x'"},
+	{{"-k", "job", "--on-unavailable", "wait", "x"}, "neither fail nor"},
+	{{"-k", "job", "--on-unavailable=", "x"}, "neither fail nor run"},
+	{{"-k", "job", "--user", "", "true"}, "--user"},
+	{{"-k", "job", "-u", "local:", "-u", "local:", "x"}, "several serv"},
+	{{"-k", "job", "-c", "true", "false"}, "('false') exclude"},
+	{{"-h", "--nosuch"}, "unknown option '--nosuch'"},
+};
+
+static void test_refused(void)
+{
+	for (size_t i = 0; i < COUNT(refused); i++) {
+		struct line l;
+		bool good = parse(&l, refused[i].args) == -1;
+
+		good = good && l.why.kind == FAIL_USAGE;
+		if (!ok(good && strstr(l.why.text, refused[i].says),
+			"[%s] is refused: %s", joined(refused[i].args),
+			refused[i].says))
+			printf("# said: %s\n", l.why.text);
+		forget(&l);
+	}
+}
+
+/* The command's words are its own, even those that look like ours. */
+static const struct {
+	const char *args[ARGS_MAX];
+	const char *command[ARGS_MAX];
+} commands[] = {
+	{{"-k", "job", "ls", "-k", "x"}, {"ls", "-k", "x"}},
+	{{"-k", "job", "ls", "-t", "bad", "-Z"}, {"ls", "-t", "bad", "-Z"}},
+	{{"-k", "job", "ls", "--", "-n"}, {"ls", "--", "-n"}},
+	{{"-k", "job", "--", "ls", "--key=b"}, {"ls", "--key=b"}},
+	{{"-k", "job", "--", "-ls", "--"}, {"-ls", "--"}},
+	{{"-k", "job", "--", "--", "ls"}, {"--", "ls"}},
+	{{"-k", "job", "-", "-n"}, {"-", "-n"}},
+	{{"-k", "job", "ls", "", "a"}, {"ls", "", "a"}},
+	{{"-k", "--", "ls", "-q"}, {"ls", "-q"}},
+	{{"-k", "job", "-k", "job", "ls"}, {"ls"}},
+	{{"-k", "job", "ls", "-u", "redis://:pw@h"},
+	 {"ls", "-u", "redis://:pw@h"}},
+};
+
+static void test_commands(void)
+{
+	for (size_t i = 0; i < COUNT(commands); i++) {
+		struct line l;
+		bool same = parse(&l, commands[i].args) == 0;
+
+		for (int n = 0; same && n < ARGS_MAX; n++) {
+			const char *want = commands[i].command[n];
+			const char *got = l.o.command[n];
+
+			same = got && want ? strcmp(got, want) == 0
+					   : got == want;
+			if (!want)
+				break;
+		}
+		ok(same && l.o.wait_ms == INT64_MAX && l.o.loudness == 0 &&
+			   !l.o.url,
+		   "[%s] leaves the command's words alone",
+		   joined(commands[i].args));
+		forget(&l);
+	}
+}
+
+static void test_shell_command(void)
+{
+	static const char *const forms[][ARGS_MAX] = {
+		{"-k", "job", "-c", "ls -l"},
+		{"-k", "job", "--command", "ls -l"},
+		{"-c", "ls -l", "-k", "job", "--"},
+		{"--command=ls -l", "-kjob"},
+	};
+
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		struct line l;
+
+		is_int(parse(&l, forms[i]), 0, "[%s] is accepted",
+		       joined(forms[i]));
+		is_text(l.o.shell_command, "ls -l", "-c is kept as one text");
+		ok(!l.o.command, "with -c there is no list of words");
+		forget(&l);
+	}
+}
+
+static void test_verbs(void)
+{
+	static const struct {
+		const char *args[ARGS_MAX];
+		enum opts_verb verb;
+	} forms[] = {
+		{{"-h"}, VERB_HELP},
+		{{"--help"}, VERB_HELP},
+		{{"-V"}, VERB_VERSION},
+		{{"--version"}, VERB_VERSION},
+		{{"-k", "job", "-h"}, VERB_HELP},
+		{{"-t", "1ms", "--help", "ls"}, VERB_HELP},
+		{{"-k", "job", "ls", "-h"}, VERB_RUN},
+		{{"-k", "job", "--", "--version"}, VERB_RUN},
+	};
+
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		struct line l;
+
+		is_int(parse(&l, forms[i].args), 0, "[%s] is accepted",
+		       joined(forms[i].args));
+		is_int(l.o.verb, forms[i].verb, "[%s] asks for what it says",
+		       joined(forms[i].args));
+		forget(&l);
+	}
+}
+
+/* ps(1) shows argv. */
+static void test_secrets(void)
+{
+	static const struct {
+		const char *args[ARGS_MAX];
+		int word;
+		const char *left;
+	} forms[] = {
+		{{"-u", "redis://me:pw@h:1/2"}, 2, "redis://*****@h:1/2"},
+		{{"-uredis://:pw@h"}, 1, "-uredis://***@h"},
+		{{"--url", "redis://pw@h"}, 2, "redis://**@h"},
+		{{"--url=redis://:p@w@h"}, 1, "--url=redis://****@h"},
+		{{"-u", "redis://h/0"}, 2, "redis://h/0"},
+		{{"-u", "me:pw@h"}, 2, "*****@h"},
+	};
+
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		const char *args[ARGS_MAX] = {0};
+		struct line l;
+		int n = 0;
+
+		for (; forms[i].args[n]; n++)
+			args[n] = forms[i].args[n];
+		args[n++] = "-kjob";
+		args[n] = "ls";
+		is_int(parse(&l, args), 0, "[%s] is accepted", joined(args));
+		is_text(l.argv[forms[i].word], forms[i].left,
+			"[%s] is hidden from ps", joined(args));
+		ok(l.o.url && strstr(args[forms[i].word - 1], l.o.url),
+		   "[%s] is kept for redlock itself", joined(args));
+		forget(&l);
+	}
+}
+
+/* A text of n bytes in front of what is given. */
+static int parse_long(struct line *l, const char *option, size_t n)
+{
+	char *text = malloc(n + 1);
+	int rc;
+
+	memset(text, 'x', n);
+	text[n] = '\0';
+	rc = parse(l, (const char *[ARGS_MAX]){option, text, "-k", text, "ls"});
+	if (rc == 0)
+		ok(l->o.key && strlen(l->o.key) == n,
+		   "a key of %zu bytes is kept whole", n);
+	free(text);
+	return rc;
+}
+
+static void test_lengths(void)
+{
+	static const struct {
+		const char *option;
+		size_t n;
+		int rc;
+	} forms[] = {
+		{"-k", 1, 0},
+		{"-k", 65536, 0},
+		{"-k", 65537, -1},
+		{"--user", 255, 0},
+		{"--user", 256, -1},
+		{"-t", 60000, -1},
+		{"-E", 60000, -1},
+		{"--on-unavailable", 60000, -1},
+		{"--result-file", 60000, 0},
+	};
+
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		struct line l;
+
+		is_int(parse_long(&l, forms[i].option, forms[i].n), forms[i].rc,
+		       "a value of %zu bytes for %s is %s", forms[i].n,
+		       forms[i].option, forms[i].rc ? "refused" : "accepted");
+		forget(&l);
+	}
+}
+
+static void test_help(void)
+{
+	static const char *const shown[] = {
+		"--key KEY",        "-t, --ttl DUR",
+		"--allow-long-ttl", "-w, --wait DUR",
+		"-n, --no-wait",    "--conflict-exit-code N",
+		"-c, --command",    "-K, --kill-after",
+		"-u, --url URL",    "--user",
+		"--password-file",  "--node-timeout",
+		"--on-unavailable", "--reason",
+		"--no-describe",    "--result-file",
+		"-q, --quiet",      "-v, --verbose",
+		"-h, --help",       "-V, --version",
+	};
+	char *text = NULL;
+	size_t n = 0, wide = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	if (!f)
+		exit(99);
+	opts_help(f);
+	(void)fclose(f);
+	for (size_t i = 0; i < COUNT(shown); i++)
+		ok(strstr(text, shown[i]), "--help tells of %s", shown[i]);
+	for (const char *p = strtok(text, "\n"); p; p = strtok(NULL, "\n"))
+		if (strlen(p) > wide)
+			wide = strlen(p);
+	printf("# the widest line of --help: %zu columns\n", wide);
+	free(text);
+}
+
+int main(void)
+{
+	test_order();
+	test_defaults();
+	test_each();
+	test_refused();
+	test_commands();
+	test_shell_command();
+	test_verbs();
+	test_secrets();
+	test_lengths();
+	test_help();
+	return done();
+}

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions as requests, replies as answers, errors as what to do. */
+#include "lock/script.h"
+
+#include <stdlib.h>
+
+#include "tap.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define TOKEN "0b9e6c8a-6f1e-4c57-9a3b-1d2c3e4f5a6b"
+#define FORM_MAX 12
+
+static const struct holder who = {{[ABOUT_HOST] = "web1",
+				   [ABOUT_PID] = "42",
+				   [ABOUT_USER] = "me",
+				   [ABOUT_COMMAND] = "backup.sh",
+				   [ABOUT_REASON] = "",
+				   [ABOUT_CI] = NULL}};
+
+/* What must stand behind the three keys. */
+static const struct {
+	enum verb verb;
+	int nodes, db;
+	int64_t fence, seen;
+	const char *args[20];
+} requests[] = {
+/* clang-format off */
+#define ABOUT "host", "web1", "pid", "42", "user", "me", \
+	      "command", "backup.sh", "reason", "", "ci_url", ""
+	/* clang-format on */
+	{VERB_ACQUIRE, 1, 0, 7, 8, {TOKEN, "1500", "8", "1", ABOUT, "0"}},
+	{VERB_ACQUIRE, 3, 5, 7, 0, {TOKEN, "1500", "0", "0", ABOUT, "5"}},
+	{VERB_CONFIRM, 1, 0, 7, 8, {TOKEN, "1500", "7", "8", ABOUT, "0"}},
+	{VERB_CONFIRM,
+	 5,
+	 1000000,
+	 9007199254740993,
+	 0,
+	 {TOKEN, "1500", "9007199254740993", "0", ABOUT, "1000000"}},
+	{VERB_RELEASE, 1, 0, 7, 8, {TOKEN, "7", "0"}},
+	{VERB_RELEASE, 3, 9, INT64_MAX, 8, {TOKEN, "9223372036854775807", "9"}},
+	{VERB_RELEASE, 3, 9, 0, 0, {TOKEN, "0", "9"}},
+};
+
+static void check_words(const struct words *w, const char *const want[20],
+			int verb)
+{
+	int n = 0, wrong = -1;
+
+	while (n < 20 && want[n])
+		n++;
+	if (!is_int(w->n, 6 + n, "a request of verb %d has %d words", verb,
+		    6 + n))
+		return;
+	for (int i = 0; i < n; i++)
+		if (w->len[6 + i] != strlen(want[i]) ||
+		    memcmp(w->at[6 + i], want[i], w->len[6 + i]) != 0)
+			wrong = i;
+	is_int(wrong, -1, "verb %d: the arguments are what the script reads",
+	       verb);
+}
+
+static void test_request(size_t i)
+{
+	struct ask ask = {.verb = requests[i].verb,
+			  .fence = requests[i].fence,
+			  .seen = requests[i].seen};
+	struct lease_conf conf = {.nodes = requests[i].nodes, .ttl_ms = 1500};
+	struct script_scratch scratch;
+	struct words w;
+	struct keys k;
+
+	if (keys_init(&k, "a\0b", 3) < 0)
+		exit(99);
+	memset(&w, 0x55, sizeof(w));
+	memset(&scratch, 0x55, sizeof(scratch));
+	script_request(&ask, &conf, &k, TOKEN, &who, requests[i].db, &scratch,
+		       &w);
+	check_words(&w, requests[i].args, (int)ask.verb);
+	ok(w.len[0] == 4 && memcmp(w.at[0], "EVAL", 4) == 0,
+	   "a request is an EVAL");
+	ok(w.len[2] == 1 && w.at[2][0] == '3', "it has three keys");
+	ok(w.at[3] == k.lock && w.len[3] == 3, "the first is the lock, whole");
+	ok(w.at[4] == k.part[PART_FENCE] && w.len[4] == k.part_len[PART_FENCE],
+	   "the second is the fence");
+	ok(w.at[5] == k.part[PART_HOLDER] &&
+		   w.len[5] == k.part_len[PART_HOLDER],
+	   "the third is the holder record");
+	keys_close(&k);
+}
+
+/* Each verb has its script, with the common beginning and no NUL. */
+static void test_scripts(void)
+{
+	static const char *const marks[] = {
+		[VERB_ACQUIRE] = "'granted'",
+		[VERB_CONFIRM] = "'healed'",
+		[VERB_RELEASE] = "redis.call('del', lock, holder)",
+	};
+
+	for (int v = VERB_ACQUIRE; v <= VERB_RELEASE; v++) {
+		struct ask ask = {.verb = (enum verb)v};
+		struct lease_conf conf = {.nodes = 1, .ttl_ms = 1500};
+		struct script_scratch scratch;
+		struct words w;
+		struct keys k;
+
+		if (keys_init(&k, "job", 3) < 0)
+			exit(99);
+		script_request(&ask, &conf, &k, TOKEN, &who, 0, &scratch, &w);
+		is_int((int64_t)w.len[1], (int64_t)strlen(w.at[1]),
+		       "verb %d: the script is sent whole", v);
+		ok(strstr(w.at[1], marks[v]), "verb %d: it is its own script",
+		   v);
+		ok(strstr(w.at[1], "local lock, fence, holder = KEYS[1]"),
+		   "verb %d: it names its keys", v);
+		ok(strstr(w.at[1], "redis.call('select', ARGV[#ARGV])"),
+		   "verb %d: it selects the last word", v);
+		ok(w.len[1] < 4096, "verb %d: it is no long text", v);
+		keys_close(&k);
+	}
+}
+
+/* ---- answers ---- */
+
+/* A reply with its words, and the answer it is. */
+static const struct form {
+	const char *words[FORM_MAX];
+	int least; /* words without which it is none */
+	struct answer want;
+} forms[] = {
+	{{"granted", "7"}, 2, {SAID_GRANTED, 7, -1, 0}},
+	{{"granted", "0"}, 2, {SAID_GRANTED, 0, -1, 0}},
+	{{"granted", "9007199254740993"},
+	 2,
+	 {SAID_GRANTED, 9007199254740993, -1, 0}},
+	{{"busy", "7", "1500", "value"}, 4, {SAID_BUSY, 7, 1500, 0}},
+	{{"busy", "0", "-1", ""}, 4, {SAID_BUSY, 0, -1, 0}},
+	{{"busy", "7", "90", TOKEN, "ttl", "3000", "token", TOKEN},
+	 4,
+	 {SAID_BUSY, 7, 90, 3000}},
+	{{"busy", "7", "90", TOKEN, "ttl", "3000", "token", "other"},
+	 4,
+	 {SAID_BUSY, 7, 90, 0}},
+	{{"busy", "7", "90", TOKEN, "token", TOKEN, "ttl"},
+	 4,
+	 {SAID_BUSY, 7, 90, 0}},
+	{{"busy", "7", "90", TOKEN, "token", TOKEN, "ttl", "-3"},
+	 4,
+	 {SAID_BUSY, 7, 90, 0}},
+	{{"busy", "7", "90", TOKEN, "token", TOKEN, "ttl", "x"},
+	 4,
+	 {SAID_BUSY, 7, 90, 0}},
+	{{"type", "7", "90", "list"}, 4, {SAID_BUSY, 7, 90, 0}},
+	{{"type", "7", "0", "hash"}, 4, {SAID_BUSY, 7, 0, 0}},
+	{{"loss", "7"}, 2, {SAID_LOSS, 7, -1, 0}},
+	{{"yes", "7", "1200"}, 2, {SAID_YES, 7, 1200, 0}},
+	{{"yes", "7", "-1"}, 2, {SAID_YES, 7, -1, 0}},
+	{{"yes", "7"}, 2, {SAID_YES, 7, -1, 0}},
+	{{"healed", "7", "0"}, 2, {SAID_HEALED, 7, 0, 0}},
+	{{"no", "7", "0"}, 2, {SAID_NO, 7, 0, 0}},
+	{{"no", "0"}, 2, {SAID_NO, 0, -1, 0}},
+};
+
+static int count(const char *const texts[FORM_MAX])
+{
+	int n = 0;
+
+	while (n < FORM_MAX && texts[n])
+		n++;
+	return n;
+}
+
+/* What stands behind the last word is none of the reply. */
+static void end_words(struct words *w)
+{
+	if (w->n < WORDS_MAX) {
+		w->at[w->n] = "behind";
+		w->len[w->n] = 6;
+	}
+}
+
+static struct words words_of(const char *const texts[FORM_MAX], int n)
+{
+	struct words w = {0};
+
+	for (int i = 0; i < n; i++)
+		words_add_text(&w, texts[i]);
+	end_words(&w);
+	return w;
+}
+
+static const char *joined(const char *const texts[FORM_MAX])
+{
+	static char text[400];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < count(texts); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "%s%.60s", i ? " " : "",
+					 *texts[i] ? texts[i] : "''");
+	return text;
+}
+
+static bool same_answer(const struct answer *a, const struct answer *b)
+{
+	return a->said == b->said && a->counter == b->counter &&
+	       a->pttl_ms == b->pttl_ms && a->holder_ttl_ms == b->holder_ttl_ms;
+}
+
+static void test_answers(void)
+{
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		const struct form *f = &forms[i];
+		struct words w = words_of(f->words, count(f->words));
+		struct sight sight = {.pttl_ms = 99};
+		struct fail why = {0};
+		struct answer a;
+		int rc;
+
+		memset(&a, 0x55, sizeof(a));
+		rc = script_answer(&w, &a, &sight, &why);
+		if (!ok(rc == 0 && same_answer(&a, &f->want),
+			"[%s] is an answer", joined(f->words)))
+			printf("# rc %d said %d counter %" PRId64
+			       " pttl %" PRId64 " holder %" PRId64 "\n",
+			       rc, a.said, a.counter, a.pttl_ms,
+			       a.holder_ttl_ms);
+		is_int(sight.seen, a.said == SAID_BUSY,
+		       "[%s] shows whether there is a holder",
+		       joined(f->words));
+	}
+}
+
+/* Cut behind every word, and in every word: an answer may become another one
+ * ("10" becomes "1"), but never from fewer words than it needs. */
+static void test_prefixes(void)
+{
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		const struct form *f = &forms[i];
+		int wrong = -1;
+
+		for (int n = 0; n < f->least; n++) {
+			struct words w = words_of(f->words, n);
+			struct fail why = {0};
+			struct sight sight;
+			struct answer a;
+
+			if (script_answer(&w, &a, &sight, &why) != -1 ||
+			    why.kind != FAIL_UNAVAILABLE)
+				wrong = n;
+		}
+		for (size_t n = 0; n < strlen(f->words[0]); n++) {
+			struct words w = words_of(f->words, count(f->words));
+			struct fail why = {0};
+			struct sight sight;
+			struct answer a;
+
+			w.len[0] = n;
+			if (script_answer(&w, &a, &sight, &why) != -1 ||
+			    why.kind != FAIL_UNAVAILABLE)
+				wrong = (int)n;
+		}
+		is_int(wrong, -1, "no short form of [%s] is an answer",
+		       joined(f->words));
+	}
+}
+
+static const struct {
+	const char *words[FORM_MAX];
+	enum fail_kind kind;
+	const char *says;
+} bad[] = {
+	{{NULL}, FAIL_UNAVAILABLE, "not an answer"},
+	{{""}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"OK"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"1"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"Granted", "7"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"grantedx", "7"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{" granted", "7"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"7", "granted"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", ""}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "x"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "7x"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "7 "}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "-1"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "-"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "1e3"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "1.5"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "0x10"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "nan"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "000000000000000000000001"},
+	 FAIL_UNAVAILABLE,
+	 "not an answer"},
+	{{"busy", "x", "5", "v"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"busy", "-2", "5", "v"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"yes", "", "5"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"fence"}, FAIL_CONFIG, "fence counter is no number"},
+	{{"fence", "7"}, FAIL_CONFIG, "fence counter is no number"},
+	{{"type", "7", "-1", "list"}, FAIL_CONFIG, "holds a list without"},
+	{{"type", "7", "", "zset"}, FAIL_CONFIG, "holds a zset without"},
+	{{"type", "7", "-1", "\033[2J"}, FAIL_CONFIG, "a \\x1b[2J without"},
+};
+
+static void test_bad_answers(void)
+{
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		struct words w = words_of(bad[i].words, count(bad[i].words));
+		struct fail why = {0};
+		struct sight sight;
+		struct answer a;
+
+		ok(script_answer(&w, &a, &sight, &why) == -1 &&
+			   why.kind == bad[i].kind &&
+			   strstr(why.text, bad[i].says),
+		   "[%s] is refused: %s", joined(bad[i].words), bad[i].says);
+	}
+}
+
+/* Reproducible noise; the sanitizer looks for a byte too far. */
+static uint32_t noise(void)
+{
+	static uint32_t x = 2463534242;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	return x;
+}
+
+static void test_garbage(void)
+{
+	static const char *const heads[] = {"granted", "busy", "type",   "loss",
+					    "yes",     "no",   "healed", "x"};
+	int odd = 0;
+
+	for (int round = 0; round < 20000; round++) {
+		size_t len = noise() % 40;
+		char *bytes = malloc(len + 1);
+		struct words w = {0};
+		struct sight sight;
+		struct fail why = {0};
+		struct answer a;
+
+		bytes = realloc(bytes, len ? len : 1);
+		for (size_t i = 0; i < len; i++)
+			bytes[i] = noise() % 3 ? (char)('0' + noise() % 10)
+					       : (char)noise();
+		words_add_text(&w, heads[noise() % COUNT(heads)]);
+		for (uint32_t n = noise() % WORDS_MAX; n > 0; n--) {
+			size_t from = len ? noise() % len : 0;
+
+			words_add(&w, bytes + from, noise() % (len - from + 1));
+		}
+		if (script_answer(&w, &a, &sight, &why) == 0
+			    ? a.counter < 0 || a.holder_ttl_ms < 0
+			    : why.text[0] == '\0')
+			odd++;
+		free(bytes);
+	}
+	is_int(odd, 0, "noise is an answer with a counter, or an error");
+}
+
+/* As many words as a reply can have. */
+static void test_most_words(void)
+{
+	struct words w = {0};
+	struct sight sight;
+	struct fail why;
+	struct answer a;
+
+	words_add_text(&w, "busy");
+	words_add_text(&w, "7");
+	words_add_text(&w, "90");
+	while (w.n < WORDS_MAX)
+		words_add_text(&w, "token");
+	is_int(script_answer(&w, &a, &sight, &why), 0,
+	       "a reply may have as many words as the list");
+	ok(!sight.foreign, "the value 'token' is found in its record");
+	w.at[0] = "granted";
+	w.len[0] = 7;
+	is_int(script_answer(&w, &a, &sight, &why), 0,
+	       "words behind those we know are no error");
+	is_int(a.counter, 7, "the counter is read all the same");
+}
+
+/* ---- who has it ---- */
+
+static struct sight sight_of(const char *const texts[FORM_MAX * 2])
+{
+	struct words w = {0};
+	struct sight s;
+	struct fail why;
+	struct answer a;
+
+	for (int i = 0; i < FORM_MAX * 2 && texts[i]; i++)
+		words_add_text(&w, texts[i]);
+	end_words(&w);
+	memset(&s, 0x55, sizeof(s));
+	if (script_answer(&w, &a, &s, &why) < 0)
+		ok(false, "a busy answer is understood");
+	return s;
+}
+
+static void test_sight(void)
+{
+	static const char *const about[ABOUT_COUNT] = {
+		[ABOUT_HOST] = "web1",      [ABOUT_PID] = "42",
+		[ABOUT_USER] = "me",        [ABOUT_COMMAND] = "backup.sh",
+		[ABOUT_REASON] = "nightly", [ABOUT_CI] = "https://ci/1",
+	};
+	struct sight s = sight_of((const char *[FORM_MAX * 2]){
+		"busy",   "7",           "1500",      TOKEN,    "token",
+		TOKEN,    "ttl",         "3000",      "since",  "1700000000999",
+		"host",   "web1",        "pid",       "42",     "user",
+		"me",     "command",     "backup.sh", "reason", "nightly",
+		"ci_url", "https://ci/1"});
+
+	ok(s.seen && !s.foreign, "a holder with a record is one of ours");
+	is_text(s.token, TOKEN, "its token is told");
+	is_text(s.type, "", "a lock has no odd type");
+	is_int(s.since, 1700000000, "its start is told in seconds");
+	is_int(s.pttl_ms, 1500, "its lease left is told");
+	for (int i = 0; i < ABOUT_COUNT; i++)
+		is_text(s.about[i], about[i], "the record says '%s'", about[i]);
+}
+
+static void test_foreign(void)
+{
+	struct sight s = sight_of(
+		(const char *[FORM_MAX * 2]){"busy", "7", "-1", "v\033[2J"});
+
+	ok(s.seen && s.foreign, "a value without a record is foreign");
+	is_text(s.token, "v\\x1b[2J", "its value is made printable");
+	is_int(s.pttl_ms, -1, "no expiry is told");
+	is_text(s.about[ABOUT_HOST], "", "nothing is known of its host");
+	is_int(s.since, 0, "nothing is known of its start");
+	s = sight_of((const char *[FORM_MAX * 2]){"busy", "7", "5", TOKEN,
+						  "token", "older", "since",
+						  "1700000000999"});
+	ok(s.foreign, "the record of another token does not count");
+	is_int(s.since, 0, "nor does its time");
+	s = sight_of((const char *[FORM_MAX * 2]){"busy", "7", "5", TOKEN,
+						  "token", TOKEN, "since", "-5",
+						  "host"});
+	is_int(s.since, 0, "an odd time is no time");
+	is_text(s.about[ABOUT_HOST], "", "a field without its value is none");
+	s = sight_of((const char *[FORM_MAX * 2]){"type", "7", "5", "zset"});
+	ok(s.seen && s.foreign, "another type is foreign");
+	is_text(s.type, "zset", "the type is told");
+}
+
+/* A value is any bytes; ours to show, at most so many. */
+static void test_long_texts(void)
+{
+	static char big[5000];
+	struct words w = {0};
+	struct sight s;
+	struct fail why;
+	struct answer a;
+
+	memset(big, '\xff', sizeof(big));
+	words_add_text(&w, "busy");
+	words_add_text(&w, "7");
+	words_add_text(&w, "5");
+	words_add(&w, big, sizeof(big));
+	words_add_text(&w, "token");
+	words_add(&w, big, sizeof(big));
+	words_add_text(&w, "host");
+	words_add(&w, big, sizeof(big));
+	is_int(script_answer(&w, &a, &s, &why), 0,
+	       "long binary texts are no error");
+	ok(!s.foreign, "tokens are compared as bytes, not as shown");
+	ok(strlen(s.token) > 120 && strlen(s.token) < sizeof(s.token) &&
+		   strcmp(s.token + strlen(s.token) - 3, "...") == 0,
+	   "a long token is cut");
+	ok(strlen(s.about[ABOUT_HOST]) > 100 &&
+		   strncmp(s.about[ABOUT_HOST], "\\xff\\xff", 8) == 0,
+	   "a long text is cut and printable");
+}
+
+/* ---- errors ---- */
+
+static const struct {
+	const char *text;
+	enum fail_kind kind;
+	bool advice;
+} errors[] = {
+	{"NOAUTH Authentication required.", FAIL_REFUSED, true},
+	{"NOAUTH HELLO must be called with the client already authenticated",
+	 FAIL_REFUSED, true},
+	{"ERR Protocol error: unauthenticated bulk length", FAIL_REFUSED, true},
+	{"ERR Protocol error: unauthenticated multibulk length", FAIL_REFUSED,
+	 true},
+	{"WRONGPASS invalid username-password pair or user is disabled.",
+	 FAIL_REFUSED, false},
+	{"NOPERM this user has no permissions to run the 'eval' command",
+	 FAIL_REFUSED, false},
+	{"ERR The user executing the script can't run this command",
+	 FAIL_REFUSED, false},
+	{"ERR Error running script (call to f_12ab): @user_script:5: The user "
+	 "executing the script can't run this command or subcommand",
+	 FAIL_REFUSED, false},
+	{"ERR Error running script (call to f_12ab): @user_script:5: oops",
+	 FAIL_UNAVAILABLE, false},
+	{"ERR invalid password", FAIL_REFUSED, false},
+	{"ERR AUTH <password> called without any password configured for the "
+	 "default user.",
+	 FAIL_REFUSED, false},
+	{"ERR Client sent AUTH, but no password is set", FAIL_REFUSED, false},
+	{"ERR unknown command 'EVAL', with args beginning with: ", FAIL_CONFIG,
+	 false},
+	{"ERR unknown command `EVAL`", FAIL_CONFIG, false},
+	{"ERR DB index is out of range", FAIL_CONFIG, false},
+	{"ERR invalid DB index", FAIL_CONFIG, false},
+	{"ERR SELECT is not allowed in cluster mode", FAIL_CONFIG, false},
+	{"CROSSSLOT Keys in request don't hash to the same slot", FAIL_CONFIG,
+	 false},
+	{"WRONGTYPE Operation against a key holding the wrong kind of value",
+	 FAIL_CONFIG, false},
+	{"LOADING Redis is loading the dataset in memory", FAIL_UNAVAILABLE,
+	 false},
+	{"BUSY Redis is busy running a script.", FAIL_UNAVAILABLE, false},
+	{"READONLY You can't write against a read only replica.",
+	 FAIL_UNAVAILABLE, false},
+	{"OOM command not allowed when used memory > 'maxmemory'.",
+	 FAIL_UNAVAILABLE, false},
+	{"MASTERDOWN Link with MASTER is down", FAIL_UNAVAILABLE, false},
+	{"MISCONF Redis is configured to save RDB snapshots", FAIL_UNAVAILABLE,
+	 false},
+	{"NOREPLICAS Not enough good replicas to write.", FAIL_UNAVAILABLE,
+	 false},
+	{"CLUSTERDOWN The cluster is down", FAIL_UNAVAILABLE, false},
+	{"TRYAGAIN Multiple keys request during rehashing of slot",
+	 FAIL_UNAVAILABLE, false},
+	{"MOVED 866 127.0.0.1:7001", FAIL_UNAVAILABLE, false},
+	{"ERR max number of clients reached", FAIL_UNAVAILABLE, false},
+	{"ERR", FAIL_UNAVAILABLE, false},
+	{"", FAIL_UNAVAILABLE, false},
+	{"noauth", FAIL_UNAVAILABLE, false},
+	{"the user said NOAUTH", FAIL_UNAVAILABLE, false},
+};
+
+static void test_errors(void)
+{
+	static const char *const kinds[] = {
+		[FAIL_CONFIG] = "configuration",
+		[FAIL_UNAVAILABLE] = "worth another try",
+		[FAIL_REFUSED] = "a refusal",
+	};
+
+	for (size_t i = 0; i < COUNT(errors); i++) {
+		const char *advice = NULL;
+
+		is_int(script_error(errors[i].text, &advice), errors[i].kind,
+		       "'%s' is %s", errors[i].text, kinds[errors[i].kind]);
+		ok(advice && (advice[0] != '\0') == errors[i].advice,
+		   "'%s' has %s advice", errors[i].text,
+		   errors[i].advice ? "some" : "no");
+	}
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < COUNT(requests); i++)
+		test_request(i);
+	test_scripts();
+	test_answers();
+	test_prefixes();
+	test_bad_answers();
+	test_garbage();
+	test_most_words();
+	test_sight();
+	test_foreign();
+	test_long_texts();
+	test_errors();
+	return done();
+}
