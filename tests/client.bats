@@ -520,6 +520,10 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 		kill -KILL \$noise
 		kill \$stranger || exit 1
 	done 2>/dev/null
+	# the guards end with this shell, process 1
+	until [ "\$(redis-cli -s $T/a.sock exists job)" = 0 ]; do
+		sleep 0.01
+	done
 	END
 	unshare -fp --mount-proc sh "$T/churn" 3>&-
 	wait_until lock_is_free
@@ -601,6 +605,7 @@ freeze_command() { # $cmd: no signal ends it now
 	kill -INT "$tool"
 	wait_until pending_kill "$cmd"
 	run -75 redlock -k job -w 600ms -- witness "$T"
+	wait_until contains "$T/err" "does not die"
 	thaw_group
 	finish
 	[ "$status" = 137 ]

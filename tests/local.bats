@@ -240,8 +240,7 @@ locally() {
 	pid=$!
 	wait_until serves
 	wait_until command_of "$pid"
-	guard=$(by_cmdline lockguard "^$REDLOCK\$" | while read -r p; do
-		grep -q "^PPid:.$pid\$" "/proc/$p/status" && echo "$p"; done || :)
+	guard=$(pgrep -P "$(pgrep -P "$pid")") # $pid is this shell's child
 	[ -n "$guard" ]
 	private set other token px 5000 >/dev/null
 	kill -KILL "$guard"

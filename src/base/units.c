@@ -83,7 +83,8 @@ int64_t parse_number(const char *text, int64_t lo, int64_t hi)
 	if (*text == '\0')
 		return -1;
 	for (; *text != '\0'; text++) {
-		if (!is_digit(*text) || value > (hi - (*text - '0')) / 10)
+		if (!is_digit(*text) || *text - '0' > hi ||
+		    value > (hi - (*text - '0')) / 10)
 			return -1;
 		value = value * 10 + (*text - '0');
 	}
@@ -145,7 +146,7 @@ size_t utf8_length(const char *bytes, size_t left)
 const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size)
 {
 	const unsigned char *p = (const unsigned char *)bytes;
-	size_t used = 0;
+	size_t used = 0, kept = 0; /* kept: what leaves room for "..." */
 
 	for (size_t i = 0; i < n;) {
 		size_t len = p[i] < 0x20 || p[i] == 0x7f
@@ -153,9 +154,8 @@ const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size)
 				     : utf8_length(bytes + i, n - i);
 		size_t need = len ? len : 4;
 
-		/* room for this, for "..." should more follow, for the NUL */
-		if (used + need + (i + (len ? len : 1) < n ? 3 : 0) >= size) {
-			(void)snprintf(buf + used, size - used, "...");
+		if (used + need >= size) {
+			(void)snprintf(buf + kept, size - kept, "...");
 			return buf;
 		}
 		if (len)
@@ -163,6 +163,8 @@ const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size)
 		else
 			(void)snprintf(buf + used, 5, "\\x%02x", p[i]);
 		used += need;
+		if (used + 3 < size)
+			kept = used;
 		i += len ? len : 1;
 	}
 	buf[used] = '\0';

@@ -11,6 +11,7 @@
 #define BACKOFF_LEAST_MS 10 /* between rounds that nobody answered */
 #define BACKOFF_MOST_MS 500
 #define UNREACHED_MS 5000 /* then nobody ever answered: give up */
+#define LAST_LOOK_MS 50
 #define RELEASE_MS 1000
 #define QUICK_MS 3600000 /* renew often for so long after a clock step */
 
@@ -75,10 +76,23 @@ static int votes(const struct lease *l, enum vote vote)
 
 /* ---- rounds of acquiring ---- */
 
+/* When a lock that is not to be had is given up. */
+static struct instant limit_of(const struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].answered)
+			return l->give_up;
+	return sooner(l->give_up, after(l->began, UNREACHED_MS));
+}
+
 static void round_begin(struct lease *l, struct instant at)
 {
 	l->state = LEASE_ASKING;
 	l->round_by = after(at, l->conf.node_timeout_ms);
+	/* the first one has its time, also for -n; the last look is a short one */
+	if (before(l->began, at))
+		l->round_by = sooner(l->round_by,
+				     after(limit_of(l), LAST_LOOK_MS));
 	for (int i = 0; i < l->conf.nodes; i++) {
 		l->node[i].vote = VOTE_OPEN;
 		want(&l->node[i], VERB_ACQUIRE, at);
@@ -89,14 +103,6 @@ static void finish(struct lease *l, enum lease_end end, struct instant at)
 {
 	lease_release(l, at);
 	l->end = end;
-}
-
-static bool ever_answered(const struct lease *l)
-{
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].answered)
-			return true;
-	return false;
 }
 
 /* How long until another look: the lease's end, or soon if it is longer. */
@@ -117,10 +123,8 @@ static int64_t poll_delay(struct lease *l)
 static void round_fail(struct lease *l, struct instant at)
 {
 	bool busy = votes(l, VOTE_NO) > 0;
-	struct instant limit = l->give_up;
+	struct instant limit = limit_of(l);
 
-	if (!ever_answered(l))
-		limit = sooner(limit, after(l->began, UNREACHED_MS));
 	if (!before(at, limit)) {
 		finish(l, busy ? END_BUSY : END_UNAVAILABLE, at);
 		return;
@@ -207,11 +211,19 @@ static void round_check(struct lease *l, struct instant at)
 
 /* ---- answers ---- */
 
-static void credit(struct lease_node *n, const struct ask *asked)
+static void credit(struct lease *l, struct lease_node *n,
+		   const struct ask *asked, const struct answer *a)
 {
 	if (!n->mine || before(n->stamp, asked->sent))
 		n->stamp = asked->sent;
 	n->mine = true;
+	if (a->counter > 0)
+		n->counter = a->counter;
+	/* The same token may have been granted again after a loss of data, and
+	 * others in between: what counts is the grant that stands. On several
+	 * nodes the fence was agreed upon, and stays. */
+	if (l->conf.nodes == 1 && a->counter > l->fence)
+		l->fence = a->counter;
 }
 
 /* A waiter's memory: a counter that is behind what it saw proves that data were
@@ -243,10 +255,9 @@ static void acquire_answer(struct lease *l, struct lease_node *n,
 		}
 		if (l->state == LEASE_LOST || l->state == LEASE_OVER)
 			return;
-		credit(n, asked);
+		credit(l, n, asked, a);
 		if (l->state != LEASE_ASKING)
 			return;
-		n->counter = a->counter;
 		n->vote = VOTE_YES;
 		/* a question from before the loss was seen: keep what it
 		 * took, for nobody else may have it, but do not start yet */
@@ -304,10 +315,9 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 
 	if (l->state == LEASE_CLAIMING) {
 		if (mine)
-			credit(n, asked);
+			credit(l, n, asked, a);
 		else
 			n->mine = false;
-		n->counter = a->counter;
 		n->vote = mine && a->counter >= l->fence ? VOTE_YES : VOTE_NO;
 		n->want = VERB_NONE;
 		round_check(l, at);
@@ -316,19 +326,16 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	if (l->state != LEASE_HELD)
 		return;
 	if (!mine) {
+		n->next = timing_renew(at, l->conf.ttl_ms);
 		if (n->mine)
 			lose(l, n);
-		else
-			n->next = timing_renew(at, l->conf.ttl_ms);
 		return;
 	}
 	if (a->said == SAID_HEALED)
 		l->healed++;
 	else if (n->mine)
 		watch_clock(l, n, a, at);
-	credit(n, asked);
-	if (a->counter > 0)
-		n->counter = a->counter;
+	credit(l, n, asked, a);
 	part = between(n->stamp, timing_renew(n->stamp, l->conf.ttl_ms));
 	if (before(at, n->quick))
 		part /= 4;
@@ -407,6 +414,18 @@ static struct instant later(struct instant a, struct instant b)
 	return before(a, b) ? b : a;
 }
 
+/* How long an unanswered question keeps its connection. An acquire on one that
+ * is given up may run late and stay until T: only one that is surely dead is
+ * worth that. */
+static int64_t given_up(const struct lease *l, enum verb verb, int64_t patience)
+{
+	int64_t least = timing_retry(l->conf.ttl_ms);
+
+	if (verb == VERB_ACQUIRE)
+		return 5 * l->conf.node_timeout_ms;
+	return 2 * patience < least ? least : 2 * patience;
+}
+
 /* Which channel the wanted question goes out on, and when. An unanswered one
  * is repeated on the other connection after a while, and when both are silent
  * the older one is given up for a new one. */
@@ -415,6 +434,8 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 {
 	const struct lease_chan *a = &n->chan[n->good], *b = &n->chan[!n->good];
 	int64_t patience = timing_hedge(n->srtt_ms);
+	const struct ask *old;
+	struct instant newer;
 
 	*fresh = false;
 	*chan = n->good;
@@ -438,12 +459,11 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 	}
 	*chan = before(b->ask.sent, a->ask.sent) ? !n->good : n->good;
 	*fresh = true;
-	/* an acquire on a connection given up may run late and stay until T;
-	 * only one that is surely dead is worth that */
-	patience *= n->want == VERB_ACQUIRE ? 5 : 2;
-	if (patience < timing_retry(l->conf.ttl_ms))
-		patience = timing_retry(l->conf.ttl_ms);
-	return later(n->next, after(n->chan[*chan].ask.sent, patience));
+	newer = n->chan[!*chan].ask.sent;
+	old = &n->chan[*chan].ask;
+	return later(n->next,
+		     later(after(newer, patience),
+			   after(old->sent, given_up(l, old->verb, patience))));
 }
 
 static int64_t seen_for(const struct lease *l, const struct lease_node *n,
@@ -565,6 +585,8 @@ void lease_release(struct lease *l, struct instant at)
 
 void lease_hurry(struct lease *l, struct instant at)
 {
+	if (l->state != LEASE_HELD)
+		return;
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].want == VERB_CONFIRM)
 			l->node[i].next = sooner(l->node[i].next, at);

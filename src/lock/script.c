@@ -80,15 +80,14 @@ static bool word_is(const struct words *w, int i, const char *text)
 static int64_t word_number(const struct words *w, int i)
 {
 	char text[24];
-	char *end;
-	int64_t value;
 
-	if (i >= w->n || w->len[i] == 0 || w->len[i] >= sizeof(text))
+	if (i >= w->n || w->len[i] >= sizeof(text))
 		return -1;
 	memcpy(text, w->at[i], w->len[i]);
 	text[w->len[i]] = '\0';
-	value = strtoll(text, &end, 10);
-	return *end == '\0' ? value : -1;
+	if (strlen(text) != w->len[i])
+		return -1;
+	return parse_number(text, 0, INT64_MAX / 2);
 }
 
 static void word_text(const struct words *w, int i, char *buf, size_t size)
@@ -193,6 +192,7 @@ enum fail_kind script_error(const char *text, const char **advice)
 		/* Redis 7 reads nothing long from a stranger */
 		{"ERR Protocol error: unauthenticated", FAIL_REFUSED, give},
 		{"WRONGPASS", FAIL_REFUSED, ""},
+		{"DENIED", FAIL_REFUSED, ""}, /* protected mode */
 		{"NOPERM", FAIL_REFUSED, ""},
 		{"ERR The user executing the script", FAIL_REFUSED, ""},
 		{"ERR invalid password", FAIL_REFUSED, ""},

@@ -22,6 +22,7 @@ if v == token then
 	redis.call('pexpire', lock, ttl)
 elseif not v and not bad and seen > 0 and (not c or c == seen) then
 	redis.call('set', lock, token, 'px', ttl)
+	redis.call('del', holder) -- another's may have stayed behind
 	state = 'healed'
 else
 	return {'no', text(c), 0}

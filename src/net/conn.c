@@ -146,6 +146,12 @@ static int flush(struct conn *c)
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK ||
 			      errno == EINTR || errno == ENOTCONN))
 			return 0;
+		if (n < 0 && errno == EPIPE) {
+			/* closed already: it may have said why */
+			c->state = CONN_OPEN;
+			c->sent = c->used;
+			return 0;
+		}
 		if (n < 0 && c->state == CONN_CONNECTING)
 			return give_address_up(c);
 		if (n < 0)

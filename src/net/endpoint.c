@@ -300,7 +300,13 @@ static int read_secret(const char *path, char out[PASSWORD_MAX],
 
 	if (fd < 0)
 		return fail_sys(why, FAIL_CONFIG, "password file '%s'", path);
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & 077) {
+	/* read at every connect, so no pipe */
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return fail(why, FAIL_CONFIG,
+			    "password file '%s' is not a regular file", path);
+	}
+	if (st.st_mode & 077) {
 		close(fd);
 		return fail(why, FAIL_CONFIG,
 			    "password file '%s' is open to others: chmod 600 "
@@ -314,6 +320,10 @@ static int read_secret(const char *path, char out[PASSWORD_MAX],
 	if (n < 0)
 		return -1;
 	out[n] = '\0';
+	if (n == PASSWORD_MAX - 1 && !strpbrk(out, "\r\n"))
+		return fail(why, FAIL_CONFIG,
+			    "password file '%s': longer than %d bytes", path,
+			    PASSWORD_MAX - 2);
 	out[strcspn(out, "\r\n")] = '\0';
 	if (out[0] == '\0')
 		return fail(why, FAIL_CONFIG, "password file '%s' is empty",

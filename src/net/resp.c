@@ -13,12 +13,27 @@
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
+#if HIREDIS_MAJOR >= 1
+typedef size_t array_size;
+#else
+typedef int array_size;
+#endif
+
 struct resp {
 	redisReader *reader;
+	redisReplyObjectFunctions *theirs, ours;
 	redisReply *last; /* what the words of resp_next() point into */
 	char number[WORDS_MAX][24];
 	size_t waiting; /* bytes fed since the last whole reply */
 };
+
+/* "*2147483647" would have hiredis allocate, and free one by one, for seconds */
+static void *make_array(const redisReadTask *task, array_size n)
+{
+	const struct resp *r = task->privdata;
+
+	return n > WORDS_MAX ? NULL : r->theirs->createArray(task, n);
+}
 
 struct resp *resp_open(void)
 {
@@ -31,6 +46,11 @@ struct resp *resp_open(void)
 		free(r);
 		return NULL;
 	}
+	r->theirs = r->reader->fn;
+	r->ours = *r->theirs;
+	r->ours.createArray = make_array;
+	r->reader->fn = &r->ours;
+	r->reader->privdata = r;
 	return r;
 }
 

@@ -169,24 +169,27 @@ static void send_one(struct drive *d, const struct ask *ask)
 	struct script_scratch scratch;
 	struct words request;
 	struct fail why;
+	unsigned int before;
 	int number;
 
 	script_request(ask, &d->lease.conf, &d->keys, d->token, &d->who,
 		       ep->db, &scratch, &request);
 	if (ask->fresh)
 		conn_close(c); /* and what it still owes */
+	before = c->asked;
 	number = conn_ask(c, &request);
 	if (number < 0 && ep->kind == ENDPOINT_LOCAL &&
 	    c->asked - c->taken == 1) {
 		/* nobody serves the socket: start the private server */
 		if (local_start(ep->path, ep->idle_ms, &why) == 0) {
 			conn_close(c);
+			before = c->asked;
 			number = conn_ask(c, &request);
 		} else {
 			c->why = why;
 		}
 	}
-	if (c->asked > c->taken)
+	if (c->asked != before)
 		d->asks[ask->node][ask->chan][(c->asked - 1) % OWED_MAX] = *ask;
 	else
 		failed(d, ask, c->why.kind, false, c->why.text);
@@ -226,9 +229,14 @@ void drive_poll(struct drive *d, struct pollfd *extra, int n_extra,
 	for (int i = n_extra; i < n; i++) {
 		int node = (i - n_extra) / CHANNELS;
 		int chan = (i - n_extra) % CHANNELS;
+		struct conn *c = &d->conn[node][chan];
+		bool idle = fds[i].revents && c->asked == c->taken;
 
-		conn_step(&d->conn[node][chan], fds[i].revents);
+		conn_step(c, fds[i].revents);
 		take(d, node, chan);
+		/* cut while nobody asked: look at once what else happened */
+		if (idle && c->state == CONN_CLOSED)
+			lease_hurry(&d->lease, now());
 	}
 	drive_send(d);
 }

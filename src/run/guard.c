@@ -19,10 +19,10 @@
 
 #define WAKE_NS 50000000
 
-/* What redlock says to the guard. Its death is another thing than "end it":
- * then nobody else gives the lock back. */
+/* What redlock says to the guard. Its death is another thing than "kill": then
+ * nobody else gives the lock back. */
 struct message {
-	bool end; /* kill everything, or never mind */
+	enum { MESSAGE_GO, MESSAGE_KILL, MESSAGE_DONE } what;
 	int64_t fence;
 	struct instant start_by;
 };
@@ -112,22 +112,31 @@ static bool hear(const struct wire *w, struct message *m)
 	return n == (ssize_t)sizeof(*m);
 }
 
-/* And wait until redlock has taken it. A kill -9 of the whole group may reach
- * redlock after the command: then what the command left must die, and the lock
- * be given back, by us. */
+/* And wait until redlock has taken it. It may want what the command left to be
+ * killed, and be told when that is done; and a kill -9 of the whole group may
+ * reach it after the command: then we kill, and give the lock back. */
 static void tell(const struct order *o, const struct wire *w, int news,
 		 int value, int left)
 {
-	const struct report r = {news, value, left};
+	struct report r = {news, value, left};
 	struct message m;
 	int status;
 
-	(void)!write(w->report, &r, sizeof(r));
-	if (hear(w, &m))
+	for (;;) {
+		bool heard;
+
+		(void)!write(w->report, &r, sizeof(r));
+		heard = hear(w, &m);
+		if (heard && m.what == MESSAGE_DONE)
+			return;
+		stay_awake();
+		tree_kill(0, &status);
+		r.left = 0;
+		if (heard)
+			continue;
+		o->last_will(o->estate);
 		return;
-	stay_awake();
-	tree_kill(0, &status);
-	o->last_will(o->estate);
+	}
 }
 
 /* Redlock is gone, or wants the tree dead. */
@@ -194,7 +203,7 @@ static void guard_main(const struct order *o, const struct wire *w, pid_t tool)
 		o->last_will(o->estate);
 		return;
 	}
-	if (m.end)
+	if (m.what != MESSAGE_GO)
 		return;
 	if (!before(now(), m.start_by)) {
 		tell(o, w, GUARD_TOO_LATE, 0, 0);
@@ -255,7 +264,7 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 
 void guard_go(struct guard *g, int64_t fence, struct instant start_by)
 {
-	const struct message go = {false, fence, start_by};
+	const struct message go = {MESSAGE_GO, fence, start_by};
 
 	(void)!write(g->life, &go, sizeof(go));
 	guard_wake(g->pid);
@@ -267,14 +276,19 @@ void guard_wake(pid_t guard)
 		(void)kill(guard, SIGCONT);
 }
 
-void guard_let_go(struct guard *g)
+static void say(const struct guard *g, int what)
 {
-	const struct message end = {.end = true};
+	const struct message m = {.what = what};
 
 	if (g->pid <= 0)
 		return;
-	(void)!write(g->life, &end, sizeof(end));
+	(void)!write(g->life, &m, sizeof(m));
 	guard_wake(g->pid);
+}
+
+void guard_kill(struct guard *g)
+{
+	say(g, MESSAGE_KILL);
 }
 
 void guard_take(struct guard *g, struct report *out)
@@ -289,7 +303,7 @@ void guard_take(struct guard *g, struct report *out)
 
 void guard_close(struct guard *g)
 {
-	guard_let_go(g);
+	say(g, MESSAGE_DONE);
 	if (g->life >= 0)
 		close(g->life);
 	if (g->report >= 0)

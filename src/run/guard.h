@@ -4,8 +4,8 @@
  * command's start until the go, passes its end on, and when redlock dies, or
  * lets go of it, kills the command and every descendant until none is left.
  *
- *   redlock --- life ---> guard     "go", "end it"; end of file: redlock died
- *   redlock <-- report -- guard     one message; the guard ends when told so
+ *   redlock --- life ---> guard     "go", "kill", "done"; end of file: it died
+ *   redlock <-- report -- guard     how the command ended, and what is left
  *
  * It is the command's parent and, like redlock, a child subreaper; it blocks
  * every signal and lives in a process group of its own, so that kill -9 of a
@@ -70,8 +70,9 @@ void guard_go(struct guard *g, int64_t fence, struct instant start_by);
 /* Should somebody have stopped it, it goes on. */
 void guard_wake(pid_t guard);
 
-/* Kill everything: the report follows when nothing is left. */
-void guard_let_go(struct guard *g);
+/* Kill everything: a report follows when nothing is left, even if there was
+ * one already. */
+void guard_kill(struct guard *g);
 
 /* When g->report is readable. */
 void guard_take(struct guard *g, struct report *out);

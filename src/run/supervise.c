@@ -17,9 +17,12 @@
 #include "run/watchdog.h"
 
 #define TELL_MS 100	  /* shorter waits are nobody's business */
+#define TELL_SILENCE_MS 1000 /* nor is a server that comes back at once */
 #define TELL_GRANT_MS 1000
+#define RTTS_PER_LEASE 20
 #define INT_TWICE_MS 2000 /* a second Ctrl-C within this kills */
 #define BIRTH_MS 2	  /* between looks for a command that was not born */
+#define UNDEAD_MS 1000
 #define RESUME_MS 5	  /* between looks for a renewal after a stop */
 #define JOIN_MS 1500	  /* the release itself gives up after 1 s */
 
@@ -32,9 +35,11 @@ struct supervisor {
 	struct deadman deadman;
 	struct watchdog dog;
 	struct instant began, claimed, interrupted, hand_over;
+	struct instant undead; /* when to say that the tree does not die */
 	int unborn;	   /* a signal for a command that is not born yet */
 	bool asked_to_end; /* by us: TERM was sent because of the lease */
-	bool killed;	   /* the guard was let go */
+	bool killed;	   /* the guard was told to */
+	bool ended;	   /* the command was; its status is known */
 	bool done;
 };
 
@@ -84,7 +89,9 @@ static void tell_waiting(struct supervisor *s, bool *told)
 	char who[640];
 
 	if (*told || s->drive->lease.state != LEASE_WAITING ||
-	    before(now(), after(s->began, TELL_MS)))
+	    before(now(), after(s->began, s->drive->sight.seen
+						  ? TELL_MS
+						  : TELL_SILENCE_MS)))
 		return;
 	*told = true;
 	if (s->drive->sight.seen)
@@ -118,6 +125,31 @@ static bool may_start(const struct lease *l)
 	       before(now(), timing_start(lease_stamp(l), l->conf.ttl_ms));
 }
 
+/* To wake up for: a moment when something may have to be said. */
+static struct instant next_tell(const struct supervisor *s)
+{
+	struct instant at = now();
+
+	if (before(at, after(s->began, TELL_MS)))
+		return after(s->began, TELL_MS);
+	if (before(at, after(s->began, TELL_SILENCE_MS)))
+		return after(s->began, TELL_SILENCE_MS);
+	return NEVER;
+}
+
+/* Granted, but each answer is too old to start on. */
+static void too_slow(struct supervisor *s)
+{
+	struct lease *l = &s->drive->lease;
+	char ttl[32];
+
+	(void)fail(&s->end->why, FAIL_UNAVAILABLE,
+		   "%s: the server answers too slowly for a lease of %s",
+		   s->drive->shown_key,
+		   format_duration(l->conf.ttl_ms, ttl, sizeof(ttl)));
+	lease_release(l, now());
+}
+
 /* Until the lease may be started on, or is over. */
 static void acquire(struct supervisor *s)
 {
@@ -130,12 +162,13 @@ static void acquire(struct supervisor *s)
 			{.fd = s->guard.report, .events = POLLIN},
 		};
 
-		if (l->state == LEASE_HELD)
+		if (l->state == LEASE_HELD && before(now(), l->give_up))
 			lease_hurry(l, now());
+		else if (l->state == LEASE_HELD)
+			too_slow(s);
 		if (l->state == LEASE_LOST)
 			lease_release(l, now());
-		drive_poll(s->drive, fds, 2,
-			   told ? NEVER : after(s->began, TELL_MS));
+		drive_poll(s->drive, fds, 2, next_tell(s));
 		if (fds[0].revents)
 			signals_while_waiting(s);
 		if (fds[1].revents && s->end->why.kind == FAIL_NONE) {
@@ -183,7 +216,17 @@ static void not_acquired(struct supervisor *s)
 static void kill_tree(struct supervisor *s)
 {
 	s->killed = true;
-	guard_let_go(&s->guard);
+	s->undead = after(now(), UNDEAD_MS);
+	guard_kill(&s->guard);
+}
+
+/* Another user's process, or one that hangs in the kernel. */
+static void tell_undead(struct supervisor *s)
+{
+	s->undead = NEVER;
+	log_error("%s: the command was killed and does not die (see ps -ejH, "
+		  "children of %d); the lock is not given back before",
+		  s->drive->shown_key, (int)s->guard.pid);
 }
 
 static void lose(struct supervisor *s, const char *reason)
@@ -285,13 +328,17 @@ static void take_report(struct supervisor *s)
 	struct report r;
 
 	guard_take(&s->guard, &r);
-	s->done = true;
-	end->status = r.value;
+	if (!s->ended)
+		end->status = r.value;
+	s->ended = true;
+	s->done = !r.left || !(s->asked_to_end || s->killed);
 	switch ((enum guard_news)r.news) {
 	case GUARD_ENDED:
-		if (end->outcome != OUTCOME_LOST && s->asked_to_end)
+		if (s->asked_to_end)
 			end->outcome = OUTCOME_LOST;
-		if (r.left)
+		if (!s->done && !s->killed)
+			kill_tree(s);
+		else if (s->done && r.left)
 			log_notice("%s: the command left processes running; "
 				   "the lock does not cover them",
 				   s->drive->shown_key);
@@ -308,6 +355,7 @@ static void take_report(struct supervisor *s)
 	case GUARD_LOST:
 		/* its orphans are ours now */
 		tree_kill(0, &end->status);
+		s->done = true;
 		end->outcome = OUTCOME_FAILED;
 		(void)fail(&end->why, FAIL_INTERNAL,
 			   "%s: the guard process was killed; the command was "
@@ -329,11 +377,10 @@ static void hand_over(struct supervisor *s)
 			   why.text);
 }
 
-static void renew_here(struct supervisor *s, struct pollfd *fds, int n)
+static void renew_here(struct supervisor *s, struct pollfd *fds, int n,
+		       struct instant limit)
 {
-	drive_poll(s->drive, fds, n,
-		   s->unborn ? sooner(s->hand_over, after(now(), BIRTH_MS))
-			     : s->hand_over);
+	drive_poll(s->drive, fds, n, sooner(s->hand_over, limit));
 	watchdog_publish(&s->dog);
 	if (s->drive->lease.state == LEASE_LOST)
 		lose(s, "the server says that it is no longer ours");
@@ -353,12 +400,16 @@ static void watch(struct supervisor *s)
 							    : s->dog.news[0],
 			 .events = POLLIN},
 		};
+		struct instant limit = s->unborn ? after(now(), BIRTH_MS)
+						 : s->undead;
 		struct arrival a;
 
 		if (!s->dog.running && !s->end->without_lock)
-			renew_here(s, fds, 3);
-		else if (poll(fds, 4, s->unborn ? BIRTH_MS : -1) < 0)
+			renew_here(s, fds, 3, limit);
+		else if (poll(fds, 4, poll_ms(limit, now())) < 0)
 			continue;
+		if (!before(now(), s->undead))
+			tell_undead(s);
 		if (s->unborn)
 			pass_on(s, s->unborn);
 		if (fds[0].revents) {
@@ -412,6 +463,26 @@ static void give_back(struct supervisor *s)
 			  format_duration(l->conf.ttl_ms, left, sizeof(left)));
 }
 
+/* A lease of a few round trips is lost at the first hiccup. */
+static void warn_if_short(const struct supervisor *s)
+{
+	const struct lease *l = &s->drive->lease;
+	int64_t least = 0;
+	char ttl[32], rtt[32], enough[32];
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].srtt_ms * RTTS_PER_LEASE > least)
+			least = l->node[i].srtt_ms * RTTS_PER_LEASE;
+	if (l->conf.ttl_ms >= least)
+		return;
+	log_notice("%s: a lease of %s is short for a server that takes %s to "
+		   "answer; -t %s would be enough",
+		   s->drive->shown_key,
+		   format_duration(l->conf.ttl_ms, ttl, sizeof(ttl)),
+		   format_duration(least / RTTS_PER_LEASE, rtt, sizeof(rtt)),
+		   format_duration(least, enough, sizeof(enough)));
+}
+
 static void run_command(struct supervisor *s)
 {
 	const struct lease *l = &s->drive->lease;
@@ -425,6 +496,7 @@ static void run_command(struct supervisor *s)
 		watchdog_init(&s->dog, s->drive, &s->deadman,
 			      s->conf->grace_ms, s->guard.pid);
 		watchdog_publish(&s->dog);
+		warn_if_short(s);
 	}
 	guard_go(&s->guard, s->end->fence,
 		 timing_kill(stamp, l->conf.ttl_ms));
@@ -444,6 +516,7 @@ void supervise(struct drive *d, const struct supervise_conf *conf,
 			       .guard = GUARD_NONE,
 			       .deadman = DEADMAN_NONE,
 			       .began = now(),
+			       .undead = NEVER,
 			       .interrupted = {INT64_MIN / 2}};
 	int shut[DRIVE_FDS_MAX + 1];
 

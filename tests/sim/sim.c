@@ -275,6 +275,12 @@ static void granted(struct client *c, const struct ask *ask, int64_t counter)
 	w.last_grant = counter;
 }
 
+static void expose(void)
+{
+	for (int i = 0; i < w.losses; i++)
+		w.exposed[i] = true;
+}
+
 /* What healing must never do: set a lock again that was released, or that
  * somebody else was granted in the meantime. Only a loss of data in between can
  * hide that, and then it counts as a newcomer's overlap. */
@@ -290,8 +296,7 @@ static void healed(struct client *c, const struct flight *f)
 		violated("client %d: heals a lock that is no longer its own",
 			 f->client);
 	else if (released || other)
-		for (int i = 0; i < w.losses; i++)
-			w.exposed[i] = true;
+		expose();
 	if (c->token == f->token)
 		c->robbed = false;
 }
@@ -303,6 +308,8 @@ static void node_has_run(const struct flight *f, bool mine)
 	if (f->answer.said == SAID_GRANTED && !mine) {
 		if (c->token == f->token)
 			granted(c, &f->ask, f->answer.counter);
+		else /* an earlier run's, come late: it knew nothing */
+			expose();
 		w.granted_token = f->token;
 		w.grant_us = w.us;
 	}

@@ -146,6 +146,9 @@ static const struct {
 	{"20", 10, 20, 20},
 	{"21", 10, 20, -1},
 	{"9", 0, 9, 9},
+	{"5", 0, 0, -1},
+	{"6", 0, 5, -1},
+	{"9", 0, 8, -1},
 	{"10", 0, 9, -1},
 	{"", 0, 255, -1},
 	{"-1", 0, 255, -1},
@@ -288,10 +291,9 @@ static void test_utf8(void)
 {
 	for (size_t i = 0; i < COUNT(sequences); i++) {
 		size_t n = sequences[i].n;
-		char *copy = malloc(n + 1);
-
 		/* the exact length, for the sanitizer to see a byte too far */
-		copy = realloc(copy, n ? n : 1);
+		char *copy = malloc(n ? n : 1);
+
 		memcpy(copy, sequences[i].bytes, n);
 		is_int((int64_t)utf8_length(copy, n),
 		       (int64_t)sequences[i].want, "%s %s", sequences[i].what,
@@ -435,8 +437,8 @@ static void test_cut(void)
 		}
 		is_int((int64_t)wrong, 0, "%s is cut well at every size",
 		       printable[i].shown);
-		ok(whole_from <= strlen(printable[i].shown) + 3,
-		   "%s is not cut where it and the dots fit",
+		ok(whole_from <= strlen(printable[i].shown) + 1,
+		   "%s is not cut where it fits",
 		   printable[i].shown);
 	}
 }
