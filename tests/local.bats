@@ -178,7 +178,8 @@ locally() {
 	# the keeper, quiet, holds nothing but /dev/null
 	[ "$(ls "/proc/$k/fd" | wc -l)" = 3 ]
 	set -- $(sed -n 's/^SigIgn:.//p' "/proc/$k/status")
-	[ $((0x$1)) = 0 ]
+	# but for 32 and 33, which belong to the C library
+	[ $((0x$1 & ~0x180000000)) = 0 ]
 	# a directory that goes away is nobody's concern
 	rmdir "$T/dir"
 	locally -k job -- true

@@ -372,14 +372,15 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N9 every request runs twice: one grant, one release, no other holder is touched" {
-	local i
+	local i pids=
 
 	proxy_start
 	px duplicate 0
 	for i in 1 2 3 4; do
-		redlock -q -k job -t 2s -- witness "$T" --hold 20 &
+		redlock -q -k job -t 2s -- witness "$T" --hold 20 3>&- &
+		pids="$pids $!"
 	done
-	wait
+	wait $pids
 	[ "$(holds)" = 4 ]
 	at_least "$(did duplicate)" 8
 }

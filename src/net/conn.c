@@ -146,8 +146,8 @@ static int flush(struct conn *c)
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK ||
 			      errno == EINTR || errno == ENOTCONN))
 			return 0;
-		if (n < 0 && errno == EPIPE) {
-			/* closed already: it may have said why */
+		if (n < 0 && errno == EPIPE && c->state == CONN_CONNECTING) {
+			/* turned away at the door: it may have said why */
 			c->state = CONN_OPEN;
 			c->sent = c->used;
 			return 0;

@@ -30,7 +30,11 @@ teardown() {
 	# helpers of a failed test first, so that the asserts see redlock's own
 	kill_helpers
 	[ ! -s "$T/errors" ] || { cat "$T/errors" >&2; failed=1; }
-	wait_until no_process_left || { list_processes >&2; failed=1; }
+	wait_until no_process_left || {
+		list_processes >&2
+		list_processes | while read -r n _; do kill -KILL "$n"; done
+		failed=1
+	}
 	for n in $nodes; do
 		wait_until no_lock_left "$n" || {
 			echo "a lock is left on node $n:" >&2
