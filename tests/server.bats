@@ -855,7 +855,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 		sleep 0.05
 	done
 	ends_with 0
-	lacks "$T/err" lost
+	lacks "$T/err" "lease lost"
 }
 three_wait() { [ "$(cat "$T"/err.? 2>/dev/null | grep -c waiting)" = 3 ]; }
 
