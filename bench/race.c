@@ -99,14 +99,13 @@ int main(int argc, char **argv)
 	for (int k = 0; k < n; k++) {
 		qsort(c[k].wall, (size_t)runs, sizeof(double), ascending);
 		qsort(c[k].cpu, (size_t)runs, sizeof(double), ascending);
-		(void)printf("%8.3f %8.3f %8.3f %8.3f %6.3f %6.3f  %s",
-			     c[k].wall[runs / 2] * 1e3,
-			     c[k].wall[runs / 10] * 1e3,
-			     c[k].wall[runs * 9 / 10] * 1e3,
-			     c[k].cpu[runs / 2] * 1e3,
-			     c[k].wall[runs / 2] / c[0].wall[runs / 2],
-			     c[k].cpu[runs / 2] / c[0].cpu[runs / 2],
-			     c[k].text);
+		(void)printf(
+			"%8.3f %8.3f %8.3f %8.3f %6.3f %6.3f  %s",
+			c[k].wall[runs / 2] * 1e3, c[k].wall[runs / 10] * 1e3,
+			c[k].wall[runs * 9 / 10] * 1e3,
+			c[k].cpu[runs / 2] * 1e3,
+			c[k].wall[runs / 2] / c[0].wall[runs / 2],
+			c[k].cpu[runs / 2] / c[0].cpu[runs / 2], c[k].text);
 		(void)printf(c[k].failed ? "  (%d FAILED)\n" : "\n",
 			     c[k].failed);
 	}

@@ -9,11 +9,11 @@
 
 enum fail_kind {
 	FAIL_NONE,
-	FAIL_USAGE,	  /* the command line is wrong */
-	FAIL_CONFIG,	  /* a file, a variable or a key's contents is wrong */
+	FAIL_USAGE,       /* the command line is wrong */
+	FAIL_CONFIG,      /* a file, a variable or a key's contents is wrong */
 	FAIL_UNAVAILABLE, /* no server, or not enough of them, answers */
-	FAIL_REFUSED,	  /* password, ACL, certificate */
-	FAIL_INTERNAL	  /* the machine refused us a fork, a timer, memory */
+	FAIL_REFUSED,     /* password, ACL, certificate */
+	FAIL_INTERNAL     /* the machine refused us a fork, a timer, memory */
 };
 
 struct fail {

@@ -4,16 +4,17 @@
  * standard error, so that lines of several processes do not mix.
  *
  * What a terminal must not see (control bytes in a path, a key, a server's
- * words) is escaped. It never waits: a pipe that nobody reads or a stopped terminal loses the
- * line. Renewals and kills do not depend on somebody reading our messages.
+ * words) is escaped. It never waits: a pipe that nobody reads or a stopped
+ * terminal loses the line. Renewals and kills do not depend on somebody reading
+ * our messages.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
 enum log_level {
-	LOG_SAY_ERROR,	/* always */
+	LOG_SAY_ERROR,  /* always */
 	LOG_SAY_NOTICE, /* unless -q */
-	LOG_SAY_DETAIL	/* with -v */
+	LOG_SAY_DETAIL  /* with -v */
 };
 
 /* Once, before the first thread. */

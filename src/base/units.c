@@ -14,8 +14,7 @@ static const struct unit {
 	int64_t ms;
 } units[] = {
 	/* "ms" before "m": the first match counts */
-	{"ms", 1},	{"s", 1000},	 {"m", 60000},
-	{"h", 3600000}, {"d", 86400000},
+	{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000},
 };
 
 static const struct unit *unit_at(const char *text)

@@ -9,15 +9,15 @@
 
 enum exit_status {
 	STATUS_OK = 0,
-	STATUS_USAGE = 64,	  /* the command line is wrong */
+	STATUS_USAGE = 64,        /* the command line is wrong */
 	STATUS_UNAVAILABLE = 69,  /* servers unreachable */
-	STATUS_INTERNAL = 70,	  /* this machine refused a fork or a timer */
-	STATUS_BUSY = 75,	  /* not acquired (-E) */
-	STATUS_REFUSED = 77,	  /* password or ACL refused */
-	STATUS_CONFIG = 78,	  /* configuration, file or key unusable */
-	STATUS_LOST = 125,	  /* the lease was lost while the command ran */
+	STATUS_INTERNAL = 70,     /* this machine refused a fork or a timer */
+	STATUS_BUSY = 75,         /* not acquired (-E) */
+	STATUS_REFUSED = 77,      /* password or ACL refused */
+	STATUS_CONFIG = 78,       /* configuration, file or key unusable */
+	STATUS_LOST = 125,        /* the lease was lost while the command ran */
 	STATUS_CANNOT_EXEC = 126, /* the command cannot be executed */
-	STATUS_NOT_FOUND = 127	  /* the command was not found */
+	STATUS_NOT_FOUND = 127    /* the command was not found */
 };
 
 #include "cli/opts.h"

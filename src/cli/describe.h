@@ -14,7 +14,6 @@ struct description {
 
 /* Host, pid, user, the command's name but never its arguments, the reason, and
  * the CI job's link; all empty with --no-describe. */
-void describe(struct description *d, const struct opts *o,
-	      const char *command);
+void describe(struct description *d, const struct opts *o, const char *command);
 
 #endif

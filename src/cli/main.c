@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 		log_error("%s", why.text);
 		return why.kind == FAIL_USAGE ? STATUS_USAGE : STATUS_INTERNAL;
 	}
-	log_init(o.loudness < 0	  ? LOG_SAY_ERROR
+	log_init(o.loudness < 0   ? LOG_SAY_ERROR
 		 : o.loudness > 0 ? LOG_SAY_DETAIL
 				  : LOG_SAY_NOTICE);
 	switch (o.verb) {

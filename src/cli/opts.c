@@ -357,8 +357,7 @@ static int check_times(const struct opts *o, struct fail *why)
 			    "24h; renewal makes a short lease last as long "
 			    "as the command (or give --allow-long-ttl)");
 	if (o->grace_ms > o->ttl_ms / 2)
-		return fail(why, FAIL_USAGE,
-			    "-K: at most half of -t (%lldms)",
+		return fail(why, FAIL_USAGE, "-K: at most half of -t (%lldms)",
 			    (long long)o->ttl_ms / 2);
 	return 0;
 }

@@ -7,7 +7,7 @@
 
 #include "lock/timing.h"
 
-#define POLL_MS 100	    /* between looks at a held lock */
+#define POLL_MS 100         /* between looks at a held lock */
 #define BACKOFF_LEAST_MS 10 /* between rounds that nobody answered */
 #define BACKOFF_MOST_MS 500
 #define UNREACHED_MS 5000 /* then nobody ever answered: give up */
@@ -31,10 +31,10 @@ static int64_t jitter(struct lease *l, int64_t range)
 	l->random ^= l->random >> 12;
 	l->random ^= l->random << 25;
 	l->random ^= l->random >> 27;
-	return range <= 0 ? 0
-			  : (int64_t)((l->random * 0x2545f4914f6cdd1dULL >>
-				       33) %
-				      (uint64_t)range);
+	return range <= 0
+		       ? 0
+		       : (int64_t)((l->random * 0x2545f4914f6cdd1dULL >> 33) %
+				   (uint64_t)range);
 }
 
 static void want(struct lease_node *n, enum verb verb, struct instant at)
@@ -89,10 +89,11 @@ static void round_begin(struct lease *l, struct instant at)
 {
 	l->state = LEASE_ASKING;
 	l->round_by = after(at, l->conf.node_timeout_ms);
-	/* the first one has its time, also for -n; the last look is a short one */
+	/* the first one has its time, also for -n; the last look is a short one
+	 */
 	if (before(l->began, at))
-		l->round_by = sooner(l->round_by,
-				     after(limit_of(l), LAST_LOOK_MS));
+		l->round_by =
+			sooner(l->round_by, after(limit_of(l), LAST_LOOK_MS));
 	for (int i = 0; i < l->conf.nodes; i++) {
 		l->node[i].vote = VOTE_OPEN;
 		want(&l->node[i], VERB_ACQUIRE, at);
@@ -133,8 +134,8 @@ static void round_fail(struct lease *l, struct instant at)
 		l->backoff_ms = BACKOFF_LEAST_MS;
 		l->next_round = after(at, poll_delay(l));
 	} else {
-		l->next_round = after(at, l->backoff_ms / 2 +
-						  jitter(l, l->backoff_ms));
+		l->next_round =
+			after(at, l->backoff_ms / 2 + jitter(l, l->backoff_ms));
 		l->backoff_ms = l->backoff_ms * 2 < BACKOFF_MOST_MS
 					? l->backoff_ms * 2
 					: BACKOFF_MOST_MS;
@@ -594,7 +595,7 @@ void lease_hurry(struct lease *l, struct instant at)
 
 struct instant lease_stamp(const struct lease *l)
 {
-	struct instant newest[NODES_MAX];
+	struct instant newest[NODES_MAX] = {{0}};
 	int q = lease_quorum(l->conf.nodes), n = 0;
 
 	for (int i = 0; i < l->conf.nodes; i++) {

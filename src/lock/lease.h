@@ -32,11 +32,11 @@ enum verb { VERB_NONE, VERB_ACQUIRE, VERB_CONFIRM, VERB_RELEASE };
 struct ask {
 	enum verb verb;
 	int node, chan;
-	bool fresh;	     /* give the channel's old connection up first */
-	uint64_t seq;	     /* to know it again */
+	bool fresh;          /* give the channel's old connection up first */
+	uint64_t seq;        /* to know it again */
 	struct instant sent; /* read before the send: the stamp */
-	int64_t fence;	     /* confirm, release: raise the counter to this */
-	int64_t seen;	     /* acquire: memory; confirm: heal test; 0: none */
+	int64_t fence;       /* confirm, release: raise the counter to this */
+	int64_t seen;        /* acquire: memory; confirm: heal test; 0: none */
 };
 
 enum said {
@@ -59,47 +59,47 @@ struct lease_conf {
 	int nodes;
 	int64_t ttl_ms;
 	int64_t node_timeout_ms; /* to connect and answer while acquiring */
-	int64_t wait_ms;	 /* 0: one try; INT64_MAX: for ever */
-	uint64_t seed;		 /* of the jitter */
+	int64_t wait_ms;         /* 0: one try; INT64_MAX: for ever */
+	uint64_t seed;           /* of the jitter */
 };
 
 enum lease_state {
-	LEASE_ASKING,	 /* acquire is under way */
-	LEASE_CLAIMING,	 /* granted; raising the counters to one fence */
-	LEASE_WAITING,	 /* until the next round */
-	LEASE_HELD,	 /* see lease_stamp() for how long */
-	LEASE_LOST,	 /* "not mine": kill, then lease_release() */
+	LEASE_ASKING,    /* acquire is under way */
+	LEASE_CLAIMING,  /* granted; raising the counters to one fence */
+	LEASE_WAITING,   /* until the next round */
+	LEASE_HELD,      /* see lease_stamp() for how long */
+	LEASE_LOST,      /* "not mine": kill, then lease_release() */
 	LEASE_RELEASING, /* at most RELEASE_MS */
-	LEASE_OVER	 /* see lease.end */
+	LEASE_OVER       /* see lease.end */
 };
 
 enum lease_end {
 	END_NONE,
-	END_RELEASED,	 /* lease_release() was called; see lease.freed */
-	END_BUSY,	 /* somebody held it for as long as we would wait */
+	END_RELEASED,    /* lease_release() was called; see lease.freed */
+	END_BUSY,        /* somebody held it for as long as we would wait */
 	END_UNAVAILABLE, /* too few nodes answered */
-	END_REFUSED	 /* a node refused for good: see lease.refusal */
+	END_REFUSED      /* a node refused for good: see lease.refusal */
 };
 
 struct lease_chan {
 	struct ask ask; /* outstanding; VERB_NONE: nothing is */
-	bool release;	/* an acquire on it may still run: release behind it */
+	bool release;   /* an acquire on it may still run: release behind it */
 };
 
 enum vote { VOTE_OPEN, VOTE_YES, VOTE_NO, VOTE_DOWN };
 
 struct lease_node {
 	struct lease_chan chan[CHANNELS];
-	int good;	      /* the channel that answered last */
-	enum verb want;	      /* to be asked until answered */
+	int good;             /* the channel that answered last */
+	enum verb want;       /* to be asked until answered */
 	struct instant next;  /* when */
 	struct instant stamp; /* of the last credited request; if mine */
-	bool mine;	      /* the last answer under our token was yes */
-	bool unsure;	      /* an acquire was sent whose fate is unknown */
+	bool mine;            /* the last answer under our token was yes */
+	bool unsure;          /* an acquire was sent whose fate is unknown */
 	enum vote vote;
-	int64_t counter; /* mine: last seen; else: largest ever seen */
+	int64_t counter;        /* mine: last seen; else: largest ever seen */
 	struct instant embargo; /* data were lost: take nothing before */
-	struct instant quick;	/* its clock stepped: renew often until */
+	struct instant quick;   /* its clock stepped: renew often until */
 	int64_t srtt_ms;
 	int64_t pttl_ms, holder_ttl_ms;
 	bool answered; /* ever */
@@ -111,9 +111,9 @@ struct lease {
 	enum lease_end end;
 	enum fail_kind refusal;
 	int64_t fence;
-	int healed;	 /* vanished and set again, so often */
-	int stepped;	 /* server clock jumps seen */
-	bool freed;	 /* q nodes confirmed the release */
+	int healed;  /* vanished and set again, so often */
+	int stepped; /* server clock jumps seen */
+	bool freed;  /* q nodes confirmed the release */
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
 	uint64_t seq, random;

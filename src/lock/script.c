@@ -12,8 +12,8 @@
 #include "lock/lua.inc"
 
 static const char *const about_names[ABOUT_COUNT] = {
-	[ABOUT_HOST] = "host",	     [ABOUT_PID] = "pid",
-	[ABOUT_USER] = "user",	     [ABOUT_COMMAND] = "command",
+	[ABOUT_HOST] = "host",     [ABOUT_PID] = "pid",
+	[ABOUT_USER] = "user",     [ABOUT_COMMAND] = "command",
 	[ABOUT_REASON] = "reason", [ABOUT_CI] = "ci_url",
 };
 
@@ -154,8 +154,8 @@ int script_answer(const struct words *reply, struct answer *out,
 		int words;
 	} forms[] = {
 		{"granted", SAID_GRANTED, 2}, {"busy", SAID_BUSY, 4},
-		{"type", SAID_BUSY, 4},	      {"loss", SAID_LOSS, 2},
-		{"yes", SAID_YES, 2},	      {"healed", SAID_HEALED, 2},
+		{"type", SAID_BUSY, 4},       {"loss", SAID_LOSS, 2},
+		{"yes", SAID_YES, 2},         {"healed", SAID_HEALED, 2},
 		{"no", SAID_NO, 2},
 	};
 

@@ -16,8 +16,15 @@
 #include "lock/lease.h"
 
 /* What others may see of a holder. Any field may be "". Borrowed strings. */
-enum about { ABOUT_HOST, ABOUT_PID, ABOUT_USER, ABOUT_COMMAND, ABOUT_REASON,
-	     ABOUT_CI, ABOUT_COUNT };
+enum about {
+	ABOUT_HOST,
+	ABOUT_PID,
+	ABOUT_USER,
+	ABOUT_COMMAND,
+	ABOUT_REASON,
+	ABOUT_CI,
+	ABOUT_COUNT
+};
 
 struct holder {
 	const char *about[ABOUT_COUNT];
@@ -38,12 +45,12 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 
 /* Who has the lock, as told by a busy answer: text safe for a terminal. */
 struct sight {
-	bool seen;    /* anything was told at all */
-	bool foreign; /* no holder record: another program's lock */
+	bool seen;     /* anything was told at all */
+	bool foreign;  /* no holder record: another program's lock */
 	char type[16]; /* not a string but this; else "" */
 	char token[140];
 	char about[ABOUT_COUNT][128];
-	int64_t since; /* seconds since 1970, server time; 0: unknown */
+	int64_t since;   /* seconds since 1970, server time; 0: unknown */
 	int64_t pttl_ms; /* -1: no expiry */
 };
 

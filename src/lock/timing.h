@@ -35,7 +35,7 @@ struct instant timing_end(struct instant s, int64_t ttl);   /* s + T/1.182 */
 struct instant timing_term(struct instant s, int64_t ttl, int64_t grace_ms);
 int64_t timing_grace(int64_t ttl); /* 0.15 T */
 
-int64_t timing_retry(int64_t ttl); /* between tries after an error */
+int64_t timing_retry(int64_t ttl);     /* between tries after an error */
 int64_t timing_hedge(int64_t srtt_ms); /* before asking on another connection */
 
 #endif

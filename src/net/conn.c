@@ -327,9 +327,9 @@ static void greeting_failed(struct conn *c, const struct words *reply)
 {
 	char text[200];
 
-	(void)fail(&c->why, FAIL_UNAVAILABLE, "%s",
-		   format_bytes(reply->at[0], reply->len[0], text,
-				sizeof(text)));
+	(void)fail(
+		&c->why, FAIL_UNAVAILABLE, "%s",
+		format_bytes(reply->at[0], reply->len[0], text, sizeof(text)));
 	c->refused = true;
 	(void)broken(c);
 }

@@ -39,7 +39,7 @@ struct conn {
 	struct resp *reader;
 	char *out; /* bytes still to send, from `sent` to `used` */
 	size_t used, sent, room;
-	int greetings;		   /* replies owed to AUTH and SELECT */
+	int greetings;             /* replies owed to AUTH and SELECT */
 	size_t starts[OWED_MAX];   /* where in `out` each question begins */
 	unsigned int asked, taken; /* question numbers */
 	bool refused; /* broken by an error reply to AUTH or SELECT: its text is

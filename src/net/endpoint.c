@@ -105,7 +105,8 @@ static int parse_host(struct endpoint *ep, const char *text, size_t n,
 	} else {
 		port = memchr(text, ':', n);
 		host_end = port = port ? port : end;
-		if (port < end && memchr(port + 1, ':', (size_t)(end - port) - 1))
+		if (port < end &&
+		    memchr(port + 1, ':', (size_t)(end - port) - 1))
 			return bad_url(why, url,
 				       "an IPv6 address goes in brackets");
 	}
@@ -200,9 +201,10 @@ static int parse_tcp(struct endpoint *ep, const char *text, const char *url,
 	ep->kind = ENDPOINT_TCP;
 	if (strchr(path, '@') ||
 	    (at && memchr(at + 1, '@', n - (size_t)(at + 1 - text))))
-		return bad_url(why, url,
-			       "a password with '@', '/' or '?' must be written "
-			       "with %40, %2F, %3F, or use --password-file");
+		return bad_url(
+			why, url,
+			"a password with '@', '/' or '?' must be written "
+			"with %40, %2F, %3F, or use --password-file");
 	if (at) {
 		if (parse_credentials(ep, text, (size_t)(at - text), url, why) <
 		    0)

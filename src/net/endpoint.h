@@ -34,7 +34,7 @@ struct endpoint {
 	bool has_password;
 	int db;
 	int64_t idle_ms; /* local: stop the server after so long */
-	char name[400];	 /* for messages; never has the password */
+	char name[400];  /* for messages; never has the password */
 };
 
 /* `password_file` and `user` stay as they are: the caller sets them after. */

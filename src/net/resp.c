@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <hiredis.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,8 @@ struct resp {
 	size_t waiting; /* bytes fed since the last whole reply */
 };
 
-/* "*2147483647" would have hiredis allocate, and free one by one, for seconds */
+/* "*2147483647" would have hiredis allocate, and free one by one, for seconds
+ */
 static void *make_array(const redisReadTask *task, array_size n)
 {
 	const struct resp *r = task->privdata;
@@ -138,11 +140,9 @@ void resp_running(char *buf, size_t size)
 	char real[4096];
 	const char *name;
 	Dl_info info;
-	void *symbol;
 
-	/* a function pointer is no object pointer in ISO C */
-	*(redisReader * (**)(void)) & symbol = redisReaderCreate;
-	if (!dladdr(symbol, &info) || !realpath(info.dli_fname, real)) {
+	if (!dladdr((void *)(uintptr_t)redisReaderCreate, &info) ||
+	    !realpath(info.dli_fname, real)) {
 		(void)snprintf(buf, size, "unknown");
 		return;
 	}

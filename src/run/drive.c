@@ -106,8 +106,7 @@ static void answered(struct drive *d, const struct ask *asked,
 	}
 	log_detail("%s: %s: %.*s after %lld ms", d->shown_key,
 		   d->peer[asked->node].ep->name, (int)reply->len[0],
-		   reply->at[0],
-		   (long long)between(asked->sent, now()));
+		   reply->at[0], (long long)between(asked->sent, now()));
 	lease_answer(&d->lease, asked, &answer, now());
 	tell_renewal(d);
 }
@@ -153,9 +152,8 @@ static void take(struct drive *d, int node, int chan)
 			break;
 		case CONN_BROKEN:
 			failed(d, &asked,
-			       c->refused
-				       ? script_error(c->why.text, &advice)
-				       : c->why.kind,
+			       c->refused ? script_error(c->why.text, &advice)
+					  : c->why.kind,
 			       ran, c->why.text);
 			break;
 		}
@@ -166,14 +164,14 @@ static void send_one(struct drive *d, const struct ask *ask)
 {
 	struct conn *c = &d->conn[ask->node][ask->chan];
 	const struct endpoint *ep = d->peer[ask->node].ep;
-	struct script_scratch scratch;
+	struct script_scratch scratch = {0};
 	struct words request;
 	struct fail why;
 	unsigned int before;
 	int number;
 
-	script_request(ask, &d->lease.conf, &d->keys, d->token, &d->who,
-		       ep->db, &scratch, &request);
+	script_request(ask, &d->lease.conf, &d->keys, d->token, &d->who, ep->db,
+		       &scratch, &request);
 	if (ask->fresh)
 		conn_close(c); /* and what it still owes */
 	before = c->asked;
@@ -248,8 +246,8 @@ const struct fail *drive_why(struct drive *d)
 	if (d->why.kind == FAIL_NONE)
 		(void)fail(&d->why, FAIL_UNAVAILABLE, "%s: no answer within %s",
 			   d->peer[0].ep->name,
-			   format_duration(d->lease.conf.node_timeout_ms,
-					   limit, sizeof(limit)));
+			   format_duration(d->lease.conf.node_timeout_ms, limit,
+					   sizeof(limit)));
 	return &d->why;
 }
 

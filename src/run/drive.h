@@ -29,7 +29,7 @@ struct drive {
 	struct ask asks[NODES_MAX][CHANNELS][OWED_MAX];
 	struct sight sight; /* who had the lock, when last we looked */
 	struct fail why;    /* the latest failure */
-	bool troubled;	    /* held, and a failure was said */
+	bool troubled;      /* held, and a failure was said */
 	int healed, stepped;
 };
 
@@ -50,8 +50,8 @@ void drive_send(struct drive *d);
 void drive_poll(struct drive *d, struct pollfd *extra, int n_extra,
 		struct instant limit);
 
-/* In a forked process whose parent died: gives back what it may have held. Takes
- * at most about a second. */
+/* In a forked process whose parent died: gives back what it may have held.
+ * Takes at most about a second. */
 void drive_inherit(struct drive *d);
 
 /* Why there is no answer: the latest failure, or that nobody said anything. */

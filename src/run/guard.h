@@ -9,10 +9,10 @@
  *
  * It is the command's parent and, like redlock, a child subreaper; it blocks
  * every signal and lives in a process group of its own, so that kill -9 of a
- * job's group leaves it (the command is in redlock's group). One that is stopped
- * is woken: with every renewal, by redlock's death, and by a timer of its own
- * while it kills. Without the guard, a killed redlock would leave the command's
- * own children running.
+ * job's group leaves it (the command is in redlock's group). One that is
+ * stopped is woken: with every renewal, by redlock's death, and by a timer of
+ * its own while it kills. Without the guard, a killed redlock would leave the
+ * command's own children running.
  */
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H
@@ -35,10 +35,10 @@ struct guard {
 
 struct order {
 	char *const *argv; /* of the command */
-	char **envp;	   /* its environment; the last entry is for the fence */
-	char *fence;	   /* "REDLOCK_FENCE=", with room for 20 digits */
+	char **envp; /* its environment; the last entry is for the fence */
+	char *fence; /* "REDLOCK_FENCE=", with room for 20 digits */
 	const struct signals *signals;
-	pid_t group;	 /* the command's process group: redlock's own */
+	pid_t group;     /* the command's process group: redlock's own */
 	const int *shut; /* descriptors the guard must not keep */
 	int n_shut;
 	const char *name; /* of the lock, for messages */
@@ -48,14 +48,14 @@ struct order {
 };
 
 enum guard_news {
-	GUARD_ENDED,	   /* value: wait status of the command */
+	GUARD_ENDED,       /* value: wait status of the command */
 	GUARD_CANNOT_EXEC, /* value: errno */
-	GUARD_TOO_LATE,	   /* the go was found after start_by: nothing ran */
-	GUARD_LOST	   /* end of file: the guard itself was killed */
+	GUARD_TOO_LATE,    /* the go was found after start_by: nothing ran */
+	GUARD_LOST         /* end of file: the guard itself was killed */
 };
 
 struct report {
-	int news;  /* enum guard_news */
+	int news; /* enum guard_news */
 	int value;
 	int left; /* the command left processes behind */
 };

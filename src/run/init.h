@@ -9,7 +9,8 @@
 #define RUN_INIT_H
 
 /* Returns in the process that is to be redlock: at once, unless this is process
- * 1. The init exits with its child's status, or 128+n; the rest ends with it. */
+ * 1. The init exits with its child's status, or 128+n; the rest ends with it.
+ */
 void init_split(void);
 
 #endif

@@ -53,8 +53,7 @@ int local_path(const char *runtime_dir, char *path, size_t size,
 				dir);
 	if (lstat(dir, &st) < 0)
 		return fail_sys(why, FAIL_CONFIG, "local: '%s'", dir);
-	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() ||
-	    st.st_mode & 077)
+	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || st.st_mode & 077)
 		return fail(why, FAIL_CONFIG,
 			    "local: '%s' must be a directory that only you "
 			    "own and can enter (chmod 700)",
@@ -327,8 +326,8 @@ int local_start(const char *path, int64_t idle_ms, struct fail *why)
 	int rc;
 
 	if (lock < 0)
-		return fail_sys(why, FAIL_CONFIG, "local: cannot open '%s.lock'",
-				path);
+		return fail_sys(why, FAIL_CONFIG,
+				"local: cannot open '%s.lock'", path);
 	while ((rc = flock(lock, LOCK_EX)) < 0 && errno == EINTR)
 		;
 	if (rc < 0)

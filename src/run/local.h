@@ -5,10 +5,11 @@
  * enter: $XDG_RUNTIME_DIR/redlock, else /tmp/redlock-UID.
  *
  * Started on demand by whoever finds nobody serving the socket, exactly one
- * however many come at once: redis.sock.lock is flock()ed from before the second
- * look until the server answers. A keeper process is the server's parent; when
- * no client is connected and no lock is held for `idle`, it renames the socket
- * away, looks again, and stops the server, all under the same flock.
+ * however many come at once: redis.sock.lock is flock()ed from before the
+ * second look until the server answers. A keeper process is the server's
+ * parent; when no client is connected and no lock is held for `idle`, it
+ * renames the socket away, looks again, and stops the server, all under the
+ * same flock.
  */
 #ifndef RUN_LOCAL_H
 #define RUN_LOCAL_H

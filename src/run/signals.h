@@ -13,10 +13,10 @@
 #include "base/fail.h"
 
 struct signals {
-	int fd;		     /* readable when a signal has come */
-	sigset_t before;     /* the mask we were started with */
-	bool chld_ignored;   /* SIGCHLD was SIG_IGN when we started */
-	bool cont_ignored;   /* SIGCONT likewise */
+	int fd;            /* readable when a signal has come */
+	sigset_t before;   /* the mask we were started with */
+	bool chld_ignored; /* SIGCHLD was SIG_IGN when we started */
+	bool cont_ignored; /* SIGCONT likewise */
 };
 
 struct arrival {

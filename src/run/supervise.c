@@ -16,15 +16,15 @@
 #include "run/tree.h"
 #include "run/watchdog.h"
 
-#define TELL_MS 100	  /* shorter waits are nobody's business */
+#define TELL_MS 100          /* shorter waits are nobody's business */
 #define TELL_SILENCE_MS 1000 /* nor is a server that comes back at once */
 #define TELL_GRANT_MS 1000
 #define RTTS_PER_LEASE 20
 #define INT_TWICE_MS 2000 /* a second Ctrl-C within this kills */
-#define BIRTH_MS 2	  /* between looks for a command that was not born */
+#define BIRTH_MS 2        /* between looks for a command that was not born */
 #define UNDEAD_MS 1000
-#define RESUME_MS 5	  /* between looks for a renewal after a stop */
-#define JOIN_MS 1500	  /* the release itself gives up after 1 s */
+#define RESUME_MS 5  /* between looks for a renewal after a stop */
+#define JOIN_MS 1500 /* the release itself gives up after 1 s */
 
 struct supervisor {
 	struct drive *drive;
@@ -36,10 +36,10 @@ struct supervisor {
 	struct watchdog dog;
 	struct instant began, claimed, interrupted, hand_over;
 	struct instant undead; /* when to say that the tree does not die */
-	int unborn;	   /* a signal for a command that is not born yet */
-	bool asked_to_end; /* by us: TERM was sent because of the lease */
-	bool killed;	   /* the guard was told to */
-	bool ended;	   /* the command was; its status is known */
+	int unborn;            /* a signal for a command that is not born yet */
+	bool asked_to_end;     /* by us: TERM was sent because of the lease */
+	bool killed;           /* the guard was told to */
+	bool ended;            /* the command was; its status is known */
 	bool done;
 };
 
@@ -53,7 +53,8 @@ const char *describe_holder(const struct sight *s, char *buf, size_t size)
 		return buf;
 	}
 	if (!s->foreign && s->about[ABOUT_HOST][0] == '\0')
-		(void)snprintf(buf, size, "a holder that does not say who it is");
+		(void)snprintf(buf, size,
+			       "a holder that does not say who it is");
 	else if (s->type[0] != '\0')
 		(void)snprintf(buf, size, "another program (its lock is a %s)",
 			       s->type);
@@ -89,9 +90,9 @@ static void tell_waiting(struct supervisor *s, bool *told)
 	char who[640];
 
 	if (*told || s->drive->lease.state != LEASE_WAITING ||
-	    before(now(), after(s->began, s->drive->sight.seen
-						  ? TELL_MS
-						  : TELL_SILENCE_MS)))
+	    before(now(),
+		   after(s->began,
+			 s->drive->sight.seen ? TELL_MS : TELL_SILENCE_MS)))
 		return;
 	*told = true;
 	if (s->drive->sight.seen)
@@ -185,9 +186,9 @@ static void acquire(struct supervisor *s)
 	    s->end->waited_ms >= TELL_GRANT_MS) {
 		char took[32];
 
-		log_notice("%s: got it after %s", s->drive->shown_key,
-			   format_duration(s->end->waited_ms, took,
-					   sizeof(took)));
+		log_notice(
+			"%s: got it after %s", s->drive->shown_key,
+			format_duration(s->end->waited_ms, took, sizeof(took)));
 	}
 }
 
@@ -400,8 +401,8 @@ static void watch(struct supervisor *s)
 							    : s->dog.news[0],
 			 .events = POLLIN},
 		};
-		struct instant limit = s->unborn ? after(now(), BIRTH_MS)
-						 : s->undead;
+		struct instant limit =
+			s->unborn ? after(now(), BIRTH_MS) : s->undead;
 		struct arrival a;
 
 		if (!s->dog.running && !s->end->without_lock)
@@ -455,8 +456,7 @@ static void give_back(struct supervisor *s)
 		return;
 	while (l->state != LEASE_OVER)
 		drive_poll(s->drive, NULL, 0, NEVER);
-	if (s->end->outcome != OUTCOME_LOST && !l->freed &&
-	    s->end->fence > 0)
+	if (s->end->outcome != OUTCOME_LOST && !l->freed && s->end->fence > 0)
 		log_error("%s: the release was not confirmed; the lock ends "
 			  "by itself within %s",
 			  s->drive->shown_key,
@@ -493,13 +493,12 @@ static void run_command(struct supervisor *s)
 		s->end->fence = l->fence;
 		stamp = lease_stamp(l);
 		s->hand_over = timing_hand_over(stamp, l->conf.ttl_ms);
-		watchdog_init(&s->dog, s->drive, &s->deadman,
-			      s->conf->grace_ms, s->guard.pid);
+		watchdog_init(&s->dog, s->drive, &s->deadman, s->conf->grace_ms,
+			      s->guard.pid);
 		watchdog_publish(&s->dog);
 		warn_if_short(s);
 	}
-	guard_go(&s->guard, s->end->fence,
-		 timing_kill(stamp, l->conf.ttl_ms));
+	guard_go(&s->guard, s->end->fence, timing_kill(stamp, l->conf.ttl_ms));
 	let_go_of_pipes();
 	watch(s);
 	s->end->held_ms = between(s->claimed, now());
@@ -532,8 +531,8 @@ void supervise(struct drive *d, const struct supervise_conf *conf,
 		acquire(&s);
 		if (d->lease.state != LEASE_HELD)
 			not_acquired(&s);
-		end->without_lock = conf->run_anyway &&
-				    end->outcome == OUTCOME_UNAVAILABLE;
+		end->without_lock =
+			conf->run_anyway && end->outcome == OUTCOME_UNAVAILABLE;
 		if (end->without_lock)
 			log_error("%s: %s; running WITHOUT the lock",
 				  d->shown_key, end->why.text);

@@ -15,19 +15,19 @@
 #include "run/signals.h"
 
 struct supervise_conf {
-	int64_t grace_ms;	 /* TERM to KILL on loss */
-	bool run_anyway;	 /* no server: run without a lock */
+	int64_t grace_ms; /* TERM to KILL on loss */
+	bool run_anyway;  /* no server: run without a lock */
 };
 
 enum outcome {
-	OUTCOME_RAN,	     /* status: wait status of the command */
-	OUTCOME_BUSY,	     /* somebody held it for as long as we waited */
+	OUTCOME_RAN,         /* status: wait status of the command */
+	OUTCOME_BUSY,        /* somebody held it for as long as we waited */
 	OUTCOME_UNAVAILABLE, /* why is filled, and names the node */
 	OUTCOME_REFUSED,     /* likewise; why.kind decides */
 	OUTCOME_GAVE_UP,     /* a signal ended the waiting */
-	OUTCOME_LOST,	     /* the lease ended before the command */
+	OUTCOME_LOST,        /* the lease ended before the command */
 	OUTCOME_CANNOT_EXEC, /* status: errno */
-	OUTCOME_FAILED	     /* why is filled */
+	OUTCOME_FAILED       /* why is filled */
 };
 
 struct ending {

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 200	  /* deeper ones follow when their parents are dead */
+#define DEPTH_MAX 200     /* deeper ones follow when their parents are dead */
 #define AGAIN_NS 10000000 /* another look, should a SIGCHLD be missed */
 
 void tree_adopt(bool yes)
@@ -66,8 +66,9 @@ static int signal_below(pid_t pid, int sig, int depth)
 
 		if (e->d_name[0] == '.')
 			continue;
-		(void)snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children",
-			       (int)pid, e->d_name);
+		(void)snprintf(path, sizeof(path),
+			       "/proc/%d/task/%.20s/children", (int)pid,
+			       e->d_name);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			continue;

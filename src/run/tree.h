@@ -17,8 +17,8 @@ void tree_adopt(bool yes);
 int tree_signal(pid_t root, int sig);
 
 /* Kills the descendants of this process until none is left, and reaps them;
- * *status is that of `leader` if it is seen. Blocks SIGCHLD in this thread, which
- * must not be set to be ignored. Never returns while one lives. */
+ * *status is that of `leader` if it is seen. Blocks SIGCHLD in this thread,
+ * which must not be set to be ignored. Never returns while one lives. */
 void tree_kill(pid_t leader, int *status);
 
 /* True where the kernel tells children (CONFIG_PROC_CHILDREN). */

@@ -26,7 +26,7 @@ struct watchdog {
 	pthread_t thread;
 	bool running;
 	int stop[2];
-	int news[2];	     /* a byte when the lease is lost; end of file */
+	int news[2]; /* a byte when the lease is lost; end of file */
 	_Atomic int64_t stamp_ms; /* s: see timing.h */
 };
 

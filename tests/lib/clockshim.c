@@ -172,10 +172,10 @@ __attribute__((constructor)) static void begin(void)
 	pthread_t thread;
 	sigset_t all, old;
 
-	real_gettime = (__typeof__(real_gettime))dlsym(RTLD_NEXT,
-						       "clock_gettime");
-	real_settime = (__typeof__(real_settime))dlsym(RTLD_NEXT,
-						       "timer_settime");
+	real_gettime =
+		(__typeof__(real_gettime))dlsym(RTLD_NEXT, "clock_gettime");
+	real_settime =
+		(__typeof__(real_settime))dlsym(RTLD_NEXT, "timer_settime");
 	real_fd_settime = (__typeof__(real_fd_settime))dlsym(RTLD_NEXT,
 							     "timerfd_settime");
 	if (strcmp(program_invocation_short_name, in ? in : "redlock") != 0)

@@ -71,13 +71,13 @@ __attribute__((constructor)) static void begin(void)
 	const char *spec = getenv("INJECT"), *in = getenv("INJECT_IN");
 	char plus = 0;
 
-	if (!spec || strcmp(program_invocation_short_name,
-			    in ? in : "redlock") != 0)
+	if (!spec ||
+	    strcmp(program_invocation_short_name, in ? in : "redlock") != 0)
 		return;
 	if (sscanf(spec, "%31[^:]:%ld+:%d", wanted, &from, &error_wanted) == 3)
 		plus = '+';
-	else if (sscanf(spec, "%31[^:]:%ld:%d", wanted, &from,
-			&error_wanted) != 3)
+	else if (sscanf(spec, "%31[^:]:%ld:%d", wanted, &from, &error_wanted) !=
+		 3)
 		abort();
 	onward = plus == '+';
 	mark = getenv("INJECT_MARK");
@@ -104,8 +104,7 @@ WRAP(int, timerfd_create, (clockid_t c, int flags), (c, flags), -1)
 WRAP(int, socket, (int d, int t, int p), (d, t, p), -1)
 WRAP(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n),
      -1)
-WRAP(ssize_t, send, (int fd, const void *b, size_t n, int f), (fd, b, n, f),
-     -1)
+WRAP(ssize_t, send, (int fd, const void *b, size_t n, int f), (fd, b, n, f), -1)
 WRAP(ssize_t, recv, (int fd, void *b, size_t n, int f), (fd, b, n, f), -1)
 WRAP(ssize_t, write, (int fd, const void *b, size_t n), (fd, b, n), -1)
 WRAP(ssize_t, getrandom, (void *b, size_t n, unsigned int f), (b, n, f), -1)

@@ -31,7 +31,7 @@ static const struct {
 	const char *name;
 	int which;
 } limits[] = {
-	{"core", RLIMIT_CORE},	 {"nofile", RLIMIT_NOFILE},
+	{"core", RLIMIT_CORE},   {"nofile", RLIMIT_NOFILE},
 	{"nproc", RLIMIT_NPROC}, {"sigpending", RLIMIT_SIGPENDING},
 	{"stack", RLIMIT_STACK},
 };

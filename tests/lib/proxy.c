@@ -58,11 +58,11 @@ struct chunk {
 };
 
 struct link {
-	int fd[ENDS];		  /* -1: none */
+	int fd[ENDS];            /* -1: none */
 	struct chunk *out[ENDS]; /* on its way to this end */
-	bool ended[ENDS];	  /* said end of file */
-	unsigned int born;	  /* the mode's number then */
-	unsigned int counted;	  /* the mode whose bytes `passed` counts */
+	bool ended[ENDS];        /* said end of file */
+	unsigned int born;       /* the mode's number then */
+	unsigned int counted;    /* the mode whose bytes `passed` counts */
 	size_t passed;
 	int64_t active;
 };
@@ -128,8 +128,8 @@ static int open_socket(const char *where, bool listens)
 
 	fd = socket(sa->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (tcp && colon) {
-		(void)snprintf(host, sizeof(host), "%.*s",
-			       (int)(colon - where), where);
+		(void)snprintf(host, sizeof(host), "%.*s", (int)(colon - where),
+			       where);
 		in.sin_port = htons((uint16_t)atoi(colon + 1));
 		(void)inet_pton(AF_INET, host, &in.sin_addr);
 		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one,

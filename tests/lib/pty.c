@@ -45,8 +45,8 @@ static long long now_ms(void)
 
 static void give_up(const char *step)
 {
-	(void)fprintf(stderr, "pty: in vain for %d s: %s\n",
-		      PATIENCE_MS / 1000, step);
+	(void)fprintf(stderr, "pty: in vain for %d s: %s\n", PATIENCE_MS / 1000,
+		      step);
 	if (master >= 0)
 		close(master); /* SIGHUP for who is left */
 	(void)kill(child, SIGKILL);

@@ -41,8 +41,8 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 
 	if (syscall(SYS_clock_gettime, clock, t) != 0)
 		return -1;
-	if (!offset || (clock != CLOCK_REALTIME &&
-			clock != CLOCK_REALTIME_COARSE))
+	if (!offset ||
+	    (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE))
 		return 0;
 	us = t->tv_nsec / 1000 + atomic_load(offset);
 	t->tv_sec += us / 1000000;

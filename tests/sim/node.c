@@ -46,8 +46,8 @@ static struct answer acquire(struct node *n, const struct ask *ask,
 	if (n->counter < 0)
 		n->counter = us;
 	else
-		n->counter = alone ? larger(n->counter + 1, us)
-				   : n->counter + 1;
+		n->counter =
+			alone ? larger(n->counter + 1, us) : n->counter + 1;
 	set(n, token, ttl, us);
 	return (struct answer){SAID_GRANTED, n->counter, 0, 0};
 }
@@ -69,8 +69,8 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	}
 	set(n, token, ttl, us);
 	if (n->counter < ask->fence)
-		n->counter = larger(n->counter < 0 ? us : n->counter,
-				    ask->fence);
+		n->counter =
+			larger(n->counter < 0 ? us : n->counter, ask->fence);
 	a.counter = n->counter;
 	return a;
 }

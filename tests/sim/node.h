@@ -16,10 +16,10 @@
 
 enum twin {
 	TWIN_NONE,
-	TWIN_STAMP_AT_REPLY,	/* validity counted from the reply */
-	TWIN_RELEASE_ANY,	/* release without compare */
-	TWIN_HEAL_ANY,		/* heal without the counter test */
-	TWIN_RELEASE_STILL,	/* release leaves the counter as it is */
+	TWIN_STAMP_AT_REPLY, /* validity counted from the reply */
+	TWIN_RELEASE_ANY,    /* release without compare */
+	TWIN_HEAL_ANY,       /* heal without the counter test */
+	TWIN_RELEASE_STILL,  /* release leaves the counter as it is */
 	TWIN_COUNT
 };
 

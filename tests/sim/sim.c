@@ -34,13 +34,14 @@
 #define LOSSES_MAX 8
 #define FLIGHT_MAX 64
 #define TOKENS_MAX 64
-#define EPOCH_US ((int64_t)1700000000 * 1000000) /* servers' wall clock at 0 */
+#define EPOCH_US ((int64_t)1700000000 * 1000000) /* servers' wall clock at 0   \
+						  */
 
 enum event_kind {
-	EV_WAKE,       /* client: timers */
-	EV_ARRIVE,     /* a question reaches a node */
-	EV_ANSWER,     /* its answer reaches the client */
-	EV_BREAK,      /* a connection breaks */
+	EV_WAKE,   /* client: timers */
+	EV_ARRIVE, /* a question reaches a node */
+	EV_ANSWER, /* its answer reaches the client */
+	EV_BREAK,  /* a connection breaks */
 	EV_COMMAND_END,
 	EV_COMMAND_DEAD, /* killed, and now really gone */
 	EV_NODE_DOWN,
@@ -48,8 +49,8 @@ enum event_kind {
 	EV_NODE_FLUSH,
 	EV_NODE_STEP,
 	EV_NODE_EVICT, /* the lock key alone vanishes */
-	EV_DEADMAN, /* a stopped redlock meets its kernel timer */
-	EV_KILL,    /* SIGKILL of the client's redlock */
+	EV_DEADMAN,    /* a stopped redlock meets its kernel timer */
+	EV_KILL,       /* SIGKILL of the client's redlock */
 	EV_STOP,
 	EV_CONT,
 	EV_NEXT /* the client wants the lock again */
@@ -67,8 +68,8 @@ struct event {
 /* A question under way. */
 struct flight {
 	bool used, dead; /* dead: nobody takes the answer */
-	bool arrived;	 /* no more than the answer can come of it */
-	int64_t serial;	 /* slots are used again */
+	bool arrived;    /* no more than the answer can come of it */
+	int64_t serial;  /* slots are used again */
 	struct ask ask;
 	struct answer answer;
 	int64_t token, ttl;
@@ -78,13 +79,13 @@ struct flight {
 struct client {
 	struct lease lease;
 	int64_t token, ttl, rate_ppm, offset_ms;
-	int life;	/* redlock processes so far */
+	int life;                        /* redlock processes so far */
 	bool alive, stopped, guard_will; /* guard_will: it gives back */
-	bool running;	/* the command, or what is left of it */
+	bool running; /* the command, or what is left of it */
 	bool dying;
-	bool ended;	/* the command ended by itself */
-	bool robbed;	/* its key vanished, and it does not know yet */
-	int64_t dead_us; /* deadman: dead at, unless moved on */
+	bool ended;            /* the command ended by itself */
+	bool robbed;           /* its key vanished, and it does not know yet */
+	int64_t dead_us;       /* deadman: dead at, unless moved on */
 	bool knew[LOSSES_MAX]; /* a counter, when data were lost */
 	int64_t wake_us, granted_us; /* last; -1: not yet */
 	int todo, conns[NODES_MAX][CHANNELS];
@@ -188,8 +189,8 @@ static void post(int64_t us, enum event_kind kind, int who, int slot,
 			   : w.client[who].life;
 
 	assert(w.n_events < EVENTS_MAX);
-	w.heap[i] = (struct event){us < w.us ? w.us : us, ++w.order, kind, who,
-				   life, slot, value};
+	w.heap[i] = (struct event){
+		us < w.us ? w.us : us, ++w.order, kind, who, life, slot, value};
 	while (i > 0 && sooner_event(&w.heap[i], &w.heap[(i - 1) / 2])) {
 		swap_events(i, (i - 1) / 2);
 		i = (i - 1) / 2;
@@ -244,8 +245,8 @@ static int64_t wall_of(const struct server *s)
 /* Data were lost after `old` was granted, and a client that had seen no counter
  * before the loss was granted since: the one exposure of a single node without
  * persistence. A lock key that vanishes alone (by hand, evicted) overlaps until
- * its holder hears of it. And a server clock that jumps ahead ends leases early:
- * only the fence is promised then. */
+ * its holder hears of it. And a server clock that jumps ahead ends leases
+ * early: only the fence is promised then. */
 static bool may_overlap(const struct client *old)
 {
 	if (w.forward_step || old->robbed)
@@ -546,8 +547,7 @@ static void look(int who)
 			lease_hurry(l, at);
 	}
 	if (c->running && !c->dying &&
-	    (l->state == LEASE_LOST ||
-	     !before(at, timing_kill(s, c->ttl)))) {
+	    (l->state == LEASE_LOST || !before(at, timing_kill(s, c->ttl)))) {
 		tell("client %d loses its lease", who);
 		if (w.gentle)
 			violated("client %d: lost in an outage below 0.48 T",
@@ -787,9 +787,9 @@ static void handle(const struct event *e)
 		answer(e->who, e->slot, e->value);
 		break;
 	case EV_BREAK:
-		if (stale || w.client[e->who].conns[e->slot / CHANNELS]
-						   [e->slot % CHANNELS] !=
-				     e->value)
+		if (stale ||
+		    w.client[e->who].conns[e->slot / CHANNELS]
+					  [e->slot % CHANNELS] != e->value)
 			break;
 		connection_lost(e->who, e->slot / CHANNELS, e->slot % CHANNELS,
 				true);
@@ -917,8 +917,8 @@ static int many(uint64_t from, uint64_t runs, int nodes)
 	}
 	printf("%s 1 - %" PRIu64 " schedules on %d node%s from seed %" PRIu64
 	       ": %" PRIu64 " violations\n",
-	       failed ? "not ok" : "ok", runs, nodes, nodes > 1 ? "s" : "", from,
-	       failed);
+	       failed ? "not ok" : "ok", runs, nodes, nodes > 1 ? "s" : "",
+	       from, failed);
 	printf("# outside the promise (clock set ahead, data lost unseen): %d "
 	       "overlaps\n1..1\n",
 	       overlaps);
@@ -935,9 +935,8 @@ static int twins(uint64_t runs)
 		while (i <= runs && run(i, 1, (enum twin)t, false))
 			i++;
 		missed += i > runs;
-		printf("%s %d - the twin \"%s\" is caught", i > runs ? "not ok"
-								     : "ok",
-		       t, twin_names[t]);
+		printf("%s %d - the twin \"%s\" is caught",
+		       i > runs ? "not ok" : "ok", t, twin_names[t]);
 		printf(i > runs ? "\n" : " (seed %" PRIu64 ")\n", i);
 	}
 	printf("1..%d\n", TWIN_COUNT - 1);

@@ -463,7 +463,8 @@ static void test_heal(void)
 	is_int(l.state, LEASE_HELD, "a vanished lock that was set again holds");
 	is_int(l.healed, 1, "that is counted");
 	is_int(stamp(), 5000, "and credited");
-	is_int(l.fence, 177, "one node: the fence is that of the grant that stands");
+	is_int(l.fence, 177,
+	       "one node: the fence is that of the grant that stands");
 	next(5001);
 	is_int(q[0].seen, 177, "the next heal goes by the newest counter");
 }

@@ -438,8 +438,7 @@ static void test_cut(void)
 		is_int((int64_t)wrong, 0, "%s is cut well at every size",
 		       printable[i].shown);
 		ok(whole_from <= strlen(printable[i].shown) + 1,
-		   "%s is not cut where it fits",
-		   printable[i].shown);
+		   "%s is not cut where it fits", printable[i].shown);
 	}
 }
 
