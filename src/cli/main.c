@@ -56,7 +56,7 @@ static void fill_standard_fds(void)
 
 int main(int argc, char **argv)
 {
-	struct opts o;
+	static struct opts o; /* what it owns lives as long as we do */
 	struct fail why;
 
 	fill_standard_fds();
