@@ -560,6 +560,7 @@ result() {
 }
 
 @test "P7 status 126 when the command cannot be executed, 127 not found" {
+	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
 	: # the two tests below have the details; this one compares with env(1)
 	printf '#!/no/such/interpreter\n' >"$T/bad"
 	printf 'text\n' >"$T/plain"
@@ -573,6 +574,7 @@ result() {
 }
 
 @test "P7 status 127 C11 a command that does not exist is named, lock free" {
+	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
 	run -127 --separate-stderr redlock -k job --result-file "$T/result" -- \
 		"$T/none" arg
 	[ "${#stderr_lines[@]}" = 1 ]
@@ -587,6 +589,7 @@ result() {
 }
 
 @test "C11 a command that may not be executed is 126, lock free" {
+	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
 	: >"$T/plain"
 	for c in "$T/plain" "$T"; do
 		run -126 --separate-stderr redlock -k job \

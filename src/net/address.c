@@ -115,7 +115,9 @@ int lookup_fd(const struct lookup *l)
 int lookup_take(struct lookup *l, struct address *a, struct fail *why)
 {
 	int rc = 0;
+	char byte;
 
+	(void)!read(l->pipe[0], &byte, 1); /* what it wrote is ours now */
 	if (l->found.n > 0)
 		*a = l->found;
 	else
