@@ -100,6 +100,7 @@ static void prepare(const struct order *o)
 /* The lines between the two, seen from the guard. */
 struct wire {
 	int life, report;
+	pid_t tool;
 };
 
 /* False: redlock died. */
@@ -112,55 +113,53 @@ static bool hear(const struct wire *w, struct message *m)
 	return n == (ssize_t)sizeof(*m);
 }
 
-/* And wait until redlock has taken it. It may want what the command left to be
- * killed, and be told when that is done; and a kill -9 of the whole group may
- * reach it after the command: then we kill, and give the lock back. */
+/* What redlock says next; true when that was the last word. It may want what
+ * the command left to be killed, and be told when that is done. A kill -9 of
+ * the whole group may reach redlock after the command: then, too, we kill, and
+ * give the lock back. */
+static bool obey(const struct order *o, const struct wire *w, pid_t command,
+		 struct report *r)
+{
+	struct message m;
+	bool heard = hear(w, &m);
+
+	if (heard && m.what == MESSAGE_DONE)
+		return true;
+	stay_awake();
+	tree_kill(command, &r->value);
+	r->left = 0;
+	if (heard) {
+		(void)!write(w->report, r, sizeof(*r));
+		return false;
+	}
+	log_error("%s: redlock (pid %d) was killed, or was stopped until its "
+		  "lease ran out; no process of its command is left",
+		  o->name, (int)w->tool);
+	o->last_will(o->estate);
+	return true;
+}
+
 static void tell(const struct order *o, const struct wire *w, int news,
 		 int value, int left)
 {
 	struct report r = {news, value, left};
-	struct message m;
-	int status;
 
-	for (;;) {
-		bool heard;
-
-		(void)!write(w->report, &r, sizeof(r));
-		heard = hear(w, &m);
-		if (heard && m.what == MESSAGE_DONE)
-			return;
-		stay_awake();
-		tree_kill(0, &status);
-		r.left = 0;
-		if (heard)
-			continue;
-		o->last_will(o->estate);
-		return;
-	}
+	(void)!write(w->report, &r, sizeof(r));
+	while (!obey(o, w, 0, &r))
+		;
 }
 
 /* Redlock is gone, or wants the tree dead. */
-static void end_tree(const struct order *o, const struct wire *w, pid_t tool,
-		     pid_t command)
+static void end_tree(const struct order *o, const struct wire *w, pid_t command)
 {
-	int status = SIGKILL; /* as waitpid() tells "killed" */
-	struct message m;
-	bool told = hear(w, &m);
+	/* as waitpid() tells "killed" */
+	struct report r = {GUARD_ENDED, SIGKILL, 0};
 
-	stay_awake();
-	tree_kill(command, &status);
-	if (told) {
-		tell(o, w, GUARD_ENDED, status, 0);
-		return;
-	}
-	log_error("%s: redlock (pid %d) was killed, or was stopped until its "
-		  "lease ran out; its command was ended with it",
-		  o->name, (int)tool);
-	o->last_will(o->estate);
+	while (!obey(o, w, command, &r))
+		command = 0;
 }
 
-static void watch(const struct order *o, const struct wire *w, pid_t tool,
-		  pid_t command)
+static void watch(const struct order *o, const struct wire *w, pid_t command)
 {
 	struct pollfd fds = {.fd = w->life, .events = POLLIN};
 	sigset_t waiting;
@@ -186,13 +185,13 @@ static void watch(const struct order *o, const struct wire *w, pid_t tool,
 			return;
 		}
 		if (ppoll(&fds, 1, NULL, &waiting) > 0) {
-			end_tree(o, w, tool, command);
+			end_tree(o, w, command);
 			return;
 		}
 	}
 }
 
-static void guard_main(const struct order *o, const struct wire *w, pid_t tool)
+static void guard_main(const struct order *o, const struct wire *w)
 {
 	struct message m;
 	pid_t command;
@@ -224,7 +223,7 @@ static void guard_main(const struct order *o, const struct wire *w, pid_t tool)
 		tell(o, w, GUARD_CANNOT_EXEC, error, 0);
 		return;
 	}
-	watch(o, w, tool, command);
+	watch(o, w, command);
 }
 
 int guard_start(struct guard *g, const struct order *o, struct fail *why)
@@ -246,7 +245,7 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 	if (g->pid == 0) {
 		close(life[1]);
 		close(report[0]);
-		guard_main(o, &(struct wire){life[0], report[1]}, tool);
+		guard_main(o, &(struct wire){life[0], report[1], tool});
 		_exit(0);
 	}
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
