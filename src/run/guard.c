@@ -21,8 +21,9 @@
 
 /* What redlock says to the guard. Its death is another thing than "kill": then
  * nobody else gives the lock back. */
+enum { MESSAGE_GO, MESSAGE_KILL, MESSAGE_DONE };
 struct message {
-	enum { MESSAGE_GO, MESSAGE_KILL, MESSAGE_DONE } what;
+	int64_t what; /* wide, so that no padding goes over the wire */
 	int64_t fence;
 	struct instant start_by;
 };
