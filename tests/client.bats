@@ -3,25 +3,11 @@
 
 load lib/common
 
-# A test that failed may have left its server frozen.
-eval "$(declare -f teardown | sed '1s/.*/asserts()/')"
+# A frozen command would stay for ever.
+eval "common_$(declare -f teardown)"
 teardown() {
-	local n
 	[ -z "${frozen_group:-}" ] || thaw_group
-	for n in $nodes; do node_thaw "$n" || true; done
-	asserts
-}
-
-# redlock ARGUMENTS in the background as $tool, stderr in $T/err.
-start() {
-	launch --default all "$REDLOCK" -u "$url" "$@" 2>"$T/err" 3>&- &
-	tool=$!
-	helpers="$helpers $tool"
-}
-
-finish() { # its exit status is then $status
-	status=0
-	wait "$tool" || status=$?
+	common_teardown
 }
 
 started() { # ARGUMENTS of redlock: until the witness runs, its pid in $cmd
@@ -32,7 +18,6 @@ started() { # ARGUMENTS of redlock: until the witness runs, its pid in $cmd
 
 guard() { ps -o ppid= -p "$cmd" | tr -d ' '; }
 tree_is_dead() { [ ! -e "$T/witness" ] || flock -n "$T/witness" true; }
-lock_is_free() { [ "$(cli a exists job)" = 0 ]; }
 # a zombie is gone, too: whoever should reap it may be slow
 ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
 state_is() { grep -q "^State:.$2" "/proc/$1/status"; } # PID LETTERS

@@ -8,15 +8,6 @@
 
 load lib/common
 
-eval "common_$(declare -f teardown)"
-teardown() {
-	local n
-
-	# a frozen server would not answer the asserts
-	for n in $nodes; do node_thaw "$n" 2>/dev/null || true; done
-	common_teardown
-}
-
 # ---- the kit of this file ----
 
 # The proxy at $T/px.sock, or at an address in the namespace.

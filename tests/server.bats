@@ -7,15 +7,6 @@
 
 load lib/common
 
-eval "common_$(declare -f teardown)"
-teardown() {
-	local n
-
-	# a frozen server would not answer the asserts
-	for n in $nodes; do node_thaw "$n" 2>/dev/null || true; done
-	common_teardown
-}
-
 # ---- holders and waiters ----
 
 # In the background, until the command has started: hold MS [OPTION...]

@@ -3,28 +3,7 @@
 
 load lib/common
 
-# A test that failed may have left its server frozen.
-eval "$(declare -f teardown | sed '1s/.*/asserts()/')"
-teardown() {
-	local n
-	for n in $nodes; do node_thaw "$n" || true; done
-	asserts
-}
-
-# redlock ARGUMENTS in the background as $tool, with every signal at its
-# default (a shell makes its background jobs ignore two), stderr in $T/err.
-start() {
-	launch --default all "$REDLOCK" -u "$url" "$@" 2>"$T/err" 3>&- &
-	tool=$!
-	helpers="$helpers $tool"
-}
-
-finish() { # its exit status is then $status
-	status=0
-	wait "$tool" || status=$?
-}
-
-# The same under a witness of its end: $T/how says "exit N" or "signal N".
+# start(), under a witness of its end: $T/how says "exit N" or "signal N".
 start_told() {
 	rm -f "$T/how"
 	launch --default all --tell "$T/how" "$REDLOCK" -u "$url" "$@" \
@@ -39,7 +18,6 @@ how() { # waits for the end, and says it
 	sed -n 2p "$T/how"
 }
 
-lock_is_free() { [ "$(cli a exists job)" = 0 ]; }
 has_guard() { pgrep -P "$tool" >/dev/null; }
 stopped() { grep -q '^State:.*T' "/proc/$1/status"; }
 lines() { wc -l <"$1"; }

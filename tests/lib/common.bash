@@ -27,6 +27,8 @@ setup() {
 teardown() {
 	local failed=0 n
 
+	# a frozen server would not answer the asserts
+	for n in $nodes; do node_thaw "$n" 2>/dev/null || true; done
 	# helpers of a failed test first, so that the asserts see redlock's own
 	kill_helpers
 	[ ! -s "$T/errors" ] || { cat "$T/errors" >&2; failed=1; }
@@ -51,6 +53,19 @@ teardown() {
 
 # As a user types it, but with the test's server.
 redlock() { "$REDLOCK" -u "$url" "$@"; }
+
+# redlock ARGUMENTS in the background as $tool, with every signal at its default
+# (a shell makes its background jobs ignore two), stderr in $T/err.
+start() {
+	launch --default all "$REDLOCK" -u "$url" "$@" 2>"$T/err" 3>&- &
+	tool=$!
+	helpers="$helpers $tool"
+}
+finish() { # its exit status is then $status
+	status=0
+	wait "$tool" || status=$?
+}
+lock_is_free() { free job; }
 
 # ---- servers ----
 
