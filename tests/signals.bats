@@ -279,7 +279,7 @@ wait_for_go() {
 @test "C6 after Ctrl-Z, fg within the lease lets the command go on" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go)\n" \
 		"file:$T/w" "send:^Z" "wait:Stopped" \
-		"run:grep -q '^State:.*T' /proc/\$(cat $T/w)/status" \
+		"run:until grep -q ^State:.T /proc/\$(cat $T/w)/status; do sleep 0.01; done" \
 		"run:redis-cli -s $T/a.sock exists job | grep -q 1" \
 		"run:touch $T/go" "send:fg\n" "wait:finished"
 }
@@ -296,7 +296,7 @@ wait_for_go() {
 @test "C6 TSTP sent to redlock alone stops the command; CONT lets both go on" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go) &\n" \
 		"file:$T/w" "send:kill -TSTP \$!\n" "wait:Stopped" \
-		"run:grep -q '^State:.*T' /proc/\$(cat $T/w)/status" \
+		"run:until grep -q ^State:.T /proc/\$(cat $T/w)/status; do sleep 0.01; done" \
 		"run:touch $T/go" "send:kill -CONT \$!\n" "wait:finished"
 }
 
