@@ -90,7 +90,7 @@ start_etcd() {
 }
 
 compile() { # NAME: bench/NAME.c to $W/NAME
-	${CC:-cc} -std=gnu11 -O2 -o "$W/$1" "$here/$1.c"
+	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -o "$W/$1" "$here/$1.c"
 }
 
 # The machine the figures belong to.

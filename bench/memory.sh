@@ -56,7 +56,7 @@ if have flock; then
 	line "flock" "$(private_kb $flock_pid)"
 fi
 if start_etcd; then
-	etcdctl lock z sh -c "touch '$W/held'; exec sleep 600" &
+	etcdctl lock z -- sh -c "touch '$W/held'; exec sleep 600" &
 	mine="$mine $!"
 	etcd_pid=$!
 	wait_until has "$W/held"

@@ -156,6 +156,14 @@ inject_behind() { # the same in the background; $tool is the command's own pid
 	wait_until lock_is_free
 }
 
+@test "C1 pkill -9 -f of redlock's command line spares the guard" {
+	started -k job -t 20s -- \
+		witness "$T" --started w --hold 9000 --spawn --stubborn
+	pkill -KILL -f "^$REDLOCK -u $url -k job"
+	wait_until tree_is_dead
+	wait_until lock_is_free
+}
+
 @test "C1 SIGKILL of redlock while it waits leaves the holder alone" {
 	started -k job -- witness "$T" --started w --hold 500
 	first=$tool

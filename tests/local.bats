@@ -235,6 +235,14 @@ locally() {
 	[ "$(private exists job)" = 0 ]
 }
 
+@test "local: a server whose socket was removed does not stay for ever" {
+	XDG_RUNTIME_DIR=$T/run "$REDLOCK" -u 'local:?idle=200ms' -k job -- true
+	s=$(servers)
+	[ -n "$s" ]
+	rm -r "$dir"
+	wait_until nobody_serves
+}
+
 @test "local: a killed guard does not take the server with it" {
 	local pid guard
 	locally -q -k job -t 2s -- sleep 60 &

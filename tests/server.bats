@@ -292,6 +292,45 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 	[ "$(holds)" = 0 ]
 }
 
+@test "S5 a grant that is stale, and lost when it is seen, is asked for anew" {
+	cli a set job other px 60000
+	helper "$REDLOCK" -u "$url" -k job -t 1s --node-timeout 10s -- \
+		witness "$T" 2>"$T/err"
+	holder=$!
+	wait_until contains "$T/err" 'waiting for'
+	cli a del job # the next look is a grant, unless it is frozen in time
+	cli a set job other px 300
+	node_freeze a
+	sleep 0.2 # a poll or two
+	kill -STOP "$holder"
+	node_thaw a
+	wait_until free job # the other's lock, and the stale grant, have expired
+	cli a set job third px 300
+	kill -CONT "$holder"
+	ends_with 0
+	[ "$(holds)" = 1 ]
+}
+
+@test "P7 a waiter says that the server went, and that it came back" {
+	node_b
+	cli b set job other px 60000
+	helper "$REDLOCK" -u "$url" -k job -t 1s -- witness "$T" 2>"$T/err"
+	holder=$!
+	wait_until contains "$T/err" 'waiting for'
+	node_kill b
+	wait_until contains "$T/err" 'waiting: .*b.sock'
+	node_restart b
+	ends_with 0
+}
+
+@test "P7 a holder says that a frozen server does not answer, and how it ended" {
+	hold 9000 -t 900ms
+	node_freeze a
+	wait_until contains "$T/err" 'cannot renew: .*a.sock: no answer for'
+	ends_with 125
+	contains "$T/err" 'lease lost'
+}
+
 @test "S6 a server frozen for 0.3 T disturbs nothing" {
 	node_b
 	hold 700

@@ -569,7 +569,7 @@ result() {
 		local want=0 got=0
 		env -- "$c" 2>/dev/null || want=$?
 		redlock -k job -- "$c" 2>/dev/null || got=$?
-		[ "$got" = "$want" ]
+		[ "$got" = "$want" ] || { echo "$c: $got, env: $want" >&2; false; }
 	done
 }
 

@@ -10,6 +10,7 @@
 #include "config.h"
 #include "net/resp.h"
 #include "run/init.h"
+#include "run/title.h"
 #include "run/tree.h"
 
 static int flushed(void)
@@ -60,6 +61,7 @@ int main(int argc, char **argv)
 	struct fail why;
 
 	fill_standard_fds();
+	title_init(argc, argv);
 	if (opts_parse(&o, argc, argv, &why) < 0) {
 		log_error("%s", why.text);
 		return why.kind == FAIL_USAGE ? STATUS_USAGE : STATUS_INTERNAL;

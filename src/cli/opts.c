@@ -47,8 +47,9 @@ static int take_key(struct opts *o, char *value, struct fail *why)
 				  : "-k: the key has %zu bytes; at most %d "
 				    "are allowed",
 			    n, KEY_MAX);
-	o->key = value;
-	return 0;
+	/* a copy: the guard renames itself, over its arguments */
+	o->key = strdup(value);
+	return o->key ? 0 : fail(why, FAIL_INTERNAL, "out of memory");
 }
 
 static int take_ttl(struct opts *o, char *value, struct fail *why)
@@ -131,9 +132,8 @@ static int take_user(struct opts *o, char *value, struct fail *why)
 
 static int take_password_file(struct opts *o, char *value, struct fail *why)
 {
-	(void)why;
-	o->password_file = value;
-	return 0;
+	o->password_file = strdup(value); /* likewise */
+	return o->password_file ? 0 : fail(why, FAIL_INTERNAL, "out of memory");
 }
 
 static int take_node_timeout(struct opts *o, char *value, struct fail *why)

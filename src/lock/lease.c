@@ -584,6 +584,18 @@ void lease_release(struct lease *l, struct instant at)
 	tick(l, at);
 }
 
+bool lease_answered(const struct lease *l)
+{
+	return votes(l, VOTE_NO) + votes(l, VOTE_YES) > 0;
+}
+
+void lease_again(struct lease *l, struct instant at)
+{
+	assert(l->state == LEASE_LOST);
+	l->state = LEASE_WAITING;
+	l->next_round = at;
+}
+
 void lease_hurry(struct lease *l, struct instant at)
 {
 	if (l->state != LEASE_HELD)

@@ -146,8 +146,14 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 /* Give up waiting, or give the lock back. The command's tree must be dead. */
 void lease_release(struct lease *l, struct instant at);
 
+/* Lost before anything was started on it: back into the waiting. */
+void lease_again(struct lease *l, struct instant at);
+
 /* Held: renew now, not at T/6 (the command may start only before s + T/3). */
 void lease_hurry(struct lease *l, struct instant at);
+
+/* Waiting: somebody answered in the last round. */
+bool lease_answered(const struct lease *l);
 
 /* Held: s, the q-th newest credited stamp; what timing.h counts from. */
 struct instant lease_stamp(const struct lease *l);

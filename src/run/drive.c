@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "lock/timing.h"
 #include "run/local.h"
 
 int drive_init(struct drive *d, const struct endpoint *eps, int n,
@@ -19,6 +20,7 @@ int drive_init(struct drive *d, const struct endpoint *eps, int n,
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	(void)format_bytes(key, key_len, d->shown_key, sizeof(d->shown_key));
 	token_generate(d->token);
+	d->asked = NEVER;
 	d->who = *who;
 	for (int i = 0; i < n; i++) {
 		d->peer[i].ep = &eps[i];
@@ -80,6 +82,23 @@ static void tell_renewal(struct drive *d)
 	d->stepped = l->stepped;
 }
 
+/* A question that is never answered fails nowhere. */
+static void notice_silence(struct drive *d)
+{
+	const struct lease *l = &d->lease;
+	struct instant at = now(), stamp = lease_stamp(l);
+	char age[32];
+
+	if (l->state != LEASE_HELD || d->troubled || d->asked.ms == NEVER.ms ||
+	    before(at, timing_start(stamp, l->conf.ttl_ms)) ||
+	    before(at, timing_renew(d->asked, l->conf.ttl_ms)))
+		return;
+	(void)fail(&d->why, FAIL_UNAVAILABLE, "%s: no answer for %s",
+		   d->peer[0].ep->name,
+		   format_duration(between(stamp, at), age, sizeof(age)));
+	tell_trouble(d);
+}
+
 static void failed(struct drive *d, const struct ask *asked,
 		   enum fail_kind kind, bool ran, const char *text)
 {
@@ -107,6 +126,9 @@ static void answered(struct drive *d, const struct ask *asked,
 	log_detail("%s: %s: %.*s after %lld ms", d->shown_key,
 		   d->peer[asked->node].ep->name, (int)reply->len[0],
 		   reply->at[0], (long long)between(asked->sent, now()));
+	d->asked = NEVER;
+	if (d->lease.state != LEASE_RELEASING)
+		d->why.kind = FAIL_NONE;
 	lease_answer(&d->lease, asked, &answer, now());
 	tell_renewal(d);
 }
@@ -172,11 +194,13 @@ static void send_one(struct drive *d, const struct ask *ask)
 
 	script_request(ask, &d->lease.conf, &d->keys, d->token, &d->who, ep->db,
 		       &scratch, &request);
+	if (ask->verb == VERB_CONFIRM)
+		d->asked = sooner(d->asked, ask->sent);
 	if (ask->fresh)
 		conn_close(c); /* and what it still owes */
 	before = c->asked;
 	number = conn_ask(c, &request);
-	if (number < 0 && ep->kind == ENDPOINT_LOCAL &&
+	if (number < 0 && ep->kind == ENDPOINT_LOCAL && !d->heir &&
 	    c->asked - c->taken == 1) {
 		/* nobody serves the socket: start the private server */
 		if (local_start(ep->path, ep->idle_ms, &why) == 0) {
@@ -236,6 +260,7 @@ void drive_poll(struct drive *d, struct pollfd *extra, int n_extra,
 		if (idle && c->state == CONN_CLOSED)
 			lease_hurry(&d->lease, now());
 	}
+	notice_silence(d);
 	drive_send(d);
 }
 
@@ -259,6 +284,7 @@ void drive_inherit(struct drive *d)
 	for (int i = 0; i < conf.nodes; i++)
 		for (int c = 0; c < CHANNELS; c++)
 			conn_init(&d->conn[i][c], &d->peer[i]);
+	d->heir = true;
 	lease_inherit(&d->lease, &conf, now());
 	while (d->lease.state != LEASE_OVER)
 		drive_poll(d, NULL, 0, NEVER);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "run/title.h"
 #include "run/tree.h"
 
 #define WAKE_NS 50000000
@@ -217,6 +218,7 @@ static void guard_main(const struct order *o, const struct wire *w)
 			if (*e == o->fence)
 				*e = NULL;
 	command = start_command(o, &error);
+	title_set("lockguard", o->name);
 	/* the readers and writers of the command's pipes are its own affair */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "config.h"
+#include "run/title.h"
 #include "run/tree.h"
 
 #define START_MS 5000 /* the server answers within 12..33 ms as a rule */
@@ -223,15 +224,23 @@ static void keep(const char *path, int64_t idle_ms, pid_t server)
 	int64_t quiet = 0, step = idle_ms / 2 > 0 ? idle_ms / 2 : 1;
 	const struct timespec pause = {(time_t)(step / 1000),
 				       (long)(step % 1000) * 1000000};
+	struct stat ours = {0}, there;
 	sigset_t chld;
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &chld, NULL);
+	(void)stat(path, &ours);
 	while (waitpid(server, NULL, WNOHANG) == 0) {
 		int fd;
 
 		(void)sigtimedwait(&chld, NULL, &pause);
+		/* removed, or another server's by now: nobody can come */
+		if (stat(path, &there) < 0 || there.st_ino != ours.st_ino ||
+		    there.st_dev != ours.st_dev) {
+			(void)kill(server, SIGTERM);
+			continue;
+		}
 		fd = socket_at(path);
 		quiet = fd >= 0 && is_idle(fd) ? quiet + step : 0;
 		if (fd >= 0)
@@ -250,6 +259,7 @@ static void keeper_main(const char *path, int64_t idle_ms)
 	pid_t server;
 
 	(void)prctl(PR_SET_NAME, "lockserver", 0, 0, 0);
+	title_set("lockserver", path);
 	server = fork();
 	if (server == 0)
 		exec_server(path);
@@ -322,17 +332,22 @@ static int start_keeper(const char *path, int64_t idle_ms, int lock,
 
 int local_start(const char *path, int64_t idle_ms, struct fail *why)
 {
+	const struct timespec step = {0, STEP_MS * 1000000};
+	struct instant deadline = after(now(), START_MS);
 	int lock = start_lock(path);
 	int rc;
 
 	if (lock < 0)
 		return fail_sys(why, FAIL_CONFIG,
 				"local: cannot open '%s.lock'", path);
-	while ((rc = flock(lock, LOCK_EX)) < 0 && errno == EINTR)
-		;
+	/* another redlock may be starting it, or be stopped while it does */
+	while ((rc = flock(lock, LOCK_EX | LOCK_NB)) < 0 &&
+	       (errno == EINTR || errno == EWOULDBLOCK) &&
+	       before(now(), deadline))
+		(void)nanosleep(&step, NULL);
 	if (rc < 0)
-		(void)fail_sys(why, FAIL_CONFIG, "local: cannot lock '%s.lock'",
-			       path);
+		(void)fail_sys(why, FAIL_UNAVAILABLE,
+			       "local: cannot lock '%s.lock'", path);
 	else if (!answers(path))
 		rc = start_keeper(path, idle_ms, lock, why);
 	close(lock);

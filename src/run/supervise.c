@@ -26,6 +26,8 @@
 #define RESUME_MS 5  /* between looks for a renewal after a stop */
 #define JOIN_MS 1500 /* the release itself gives up after 1 s */
 
+enum told { TOLD_NOTHING, TOLD_HOLDER, TOLD_SILENCE };
+
 struct supervisor {
 	struct drive *drive;
 	const struct supervise_conf *conf;
@@ -35,6 +37,7 @@ struct supervisor {
 	struct deadman deadman;
 	struct watchdog dog;
 	struct instant began, claimed, interrupted, hand_over;
+	struct instant silent; /* waiting: the server is, since */
 	struct instant undead; /* when to say that the tree does not die */
 	int unborn;            /* a signal for a command that is not born yet */
 	bool asked_to_end;     /* by us: TERM was sent because of the lease */
@@ -85,22 +88,32 @@ const char *describe_holder(const struct sight *s, char *buf, size_t size)
 
 /* ---- acquiring ---- */
 
-static void tell_waiting(struct supervisor *s, bool *told)
+static void tell_waiting(struct supervisor *s, enum told *told)
 {
+	const struct lease *l = &s->drive->lease;
+	struct instant at = now();
 	char who[640];
 
-	if (*told || s->drive->lease.state != LEASE_WAITING ||
-	    before(now(),
-		   after(s->began,
-			 s->drive->sight.seen ? TELL_MS : TELL_SILENCE_MS)))
+	if (l->state != LEASE_WAITING)
 		return;
-	*told = true;
-	if (s->drive->sight.seen)
-		log_notice("%s: waiting for %s", s->drive->shown_key,
+	if (lease_answered(l))
+		s->silent = NEVER;
+	else if (s->silent.ms == NEVER.ms)
+		s->silent = *told == TOLD_NOTHING ? s->began : at;
+	if (s->silent.ms == NEVER.ms && *told != TOLD_HOLDER &&
+	    s->drive->sight.seen && !before(at, after(s->began, TELL_MS))) {
+		log_notice("%s: %swaiting for %s", s->drive->shown_key,
+			   *told == TOLD_SILENCE ? "the server answers again; "
+						 : "",
 			   describe_holder(&s->drive->sight, who, sizeof(who)));
-	else
+		*told = TOLD_HOLDER;
+	}
+	if (s->silent.ms != NEVER.ms && *told != TOLD_SILENCE &&
+	    !before(at, after(s->silent, TELL_SILENCE_MS))) {
 		log_notice("%s: waiting: %s", s->drive->shown_key,
 			   drive_why(s->drive)->text);
+		*told = TOLD_SILENCE;
+	}
 }
 
 /* While nothing runs, a signal that would end a program ends the waiting. */
@@ -155,7 +168,7 @@ static void too_slow(struct supervisor *s)
 static void acquire(struct supervisor *s)
 {
 	struct lease *l = &s->drive->lease;
-	bool told = false;
+	enum told told = TOLD_NOTHING;
 
 	while (!may_start(l) && l->state != LEASE_OVER) {
 		struct pollfd fds[] = {
@@ -168,7 +181,9 @@ static void acquire(struct supervisor *s)
 		else if (l->state == LEASE_HELD)
 			too_slow(s);
 		if (l->state == LEASE_LOST)
-			lease_release(l, now());
+			lease_again(l, now());
+		if (l->state == LEASE_OVER)
+			break;
 		drive_poll(s->drive, fds, 2, next_tell(s));
 		if (fds[0].revents)
 			signals_while_waiting(s);
@@ -182,7 +197,7 @@ static void acquire(struct supervisor *s)
 	}
 	s->claimed = now();
 	s->end->waited_ms = between(s->began, s->claimed);
-	if (told && l->state == LEASE_HELD &&
+	if (told != TOLD_NOTHING && l->state == LEASE_HELD &&
 	    s->end->waited_ms >= TELL_GRANT_MS) {
 		char took[32];
 
@@ -335,8 +350,12 @@ static void take_report(struct supervisor *s)
 	s->done = !r.left || !(s->asked_to_end || s->killed);
 	switch ((enum guard_news)r.news) {
 	case GUARD_ENDED:
-		if (s->asked_to_end)
+		if (s->asked_to_end && end->outcome != OUTCOME_LOST) {
 			end->outcome = OUTCOME_LOST;
+			log_error("%s: lease lost: the command was asked to "
+				  "end, and has ended",
+				  s->drive->shown_key);
+		}
 		if (!s->done && !s->killed)
 			kill_tree(s);
 		else if (s->done && r.left)
@@ -442,6 +461,7 @@ static void let_go_of_pipes(void)
 static void give_back(struct supervisor *s)
 {
 	struct lease *l = &s->drive->lease;
+	bool stuck = false;
 	char left[32];
 
 	deadman_set(&s->deadman, NEVER); /* nothing is left to be killed */
@@ -452,11 +472,12 @@ static void give_back(struct supervisor *s)
 		drive_send(s->drive); /* while the guard ends */
 	}
 	guard_close(&s->guard);
-	if (s->dog.running && !watchdog_join(&s->dog, after(now(), JOIN_MS)))
-		return;
-	while (l->state != LEASE_OVER)
+	if (s->dog.running)
+		stuck = !watchdog_join(&s->dog, after(now(), JOIN_MS));
+	while (!stuck && l->state != LEASE_OVER)
 		drive_poll(s->drive, NULL, 0, NEVER);
-	if (s->end->outcome != OUTCOME_LOST && !l->freed && s->end->fence > 0)
+	if (s->end->outcome != OUTCOME_LOST && s->end->fence > 0 &&
+	    (stuck || !l->freed))
 		log_error("%s: the release was not confirmed; the lock ends "
 			  "by itself within %s",
 			  s->drive->shown_key,
@@ -508,16 +529,20 @@ void supervise(struct drive *d, const struct supervise_conf *conf,
 	       struct order *order, const struct signals *signals,
 	       struct ending *end)
 {
-	struct supervisor s = {.drive = d,
-			       .conf = conf,
-			       .signals = signals,
-			       .end = end,
-			       .guard = GUARD_NONE,
-			       .deadman = DEADMAN_NONE,
-			       .began = now(),
-			       .undead = NEVER,
-			       .interrupted = {INT64_MIN / 2}};
+	/* static: a watchdog that is stuck outlives this function */
+	static struct supervisor s;
 	int shut[DRIVE_FDS_MAX + 1];
+
+	s = (struct supervisor){.drive = d,
+				.conf = conf,
+				.signals = signals,
+				.end = end,
+				.guard = GUARD_NONE,
+				.deadman = DEADMAN_NONE,
+				.began = now(),
+				.silent = NEVER,
+				.undead = NEVER,
+				.interrupted = {INT64_MIN / 2}};
 
 	*end = (struct ending){.outcome = OUTCOME_FAILED};
 	tree_adopt(true);

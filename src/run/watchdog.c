@@ -58,6 +58,7 @@ static void *watchdog_main(void *arg)
 		}
 		if (stop.revents) {
 			lease_release(l, now());
+			deadman_set(w->deadman, NEVER); /* all are dead */
 			stop.fd = -1;
 			stop.revents = 0;
 		}

@@ -555,7 +555,9 @@ static void look(int who)
 		kill_command(who);
 	}
 	/* lost before the command could start: try anew */
-	if (l->state == LEASE_LOST && !c->running)
+	if (l->state == LEASE_LOST && !c->running && !c->ended)
+		lease_again(l, at);
+	else if (l->state == LEASE_LOST && !c->running)
 		lease_release(l, at);
 }
 
