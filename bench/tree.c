@@ -73,7 +73,7 @@ static pid_t start(char **argv, int alive, int said)
 	(void)dup2(alive, 9);
 	(void)dup2(said, STDERR_FILENO);
 	(void)snprintf(url, sizeof(url), "unix://%s", argv[3]);
-	execl(argv[4], argv[4], "-u", url, "-k", "job", "-t", "1s", "--",
+	execl(argv[4], argv[4], "-q", "-u", url, "-k", "job", "-t", "1s", "--",
 	      argv[0], (char *)NULL);
 	_exit(127);
 }
