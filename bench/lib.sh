@@ -17,8 +17,10 @@ etcd_port=
 mine= # processes of ours
 
 clean_up() {
-	# shellcheck disable=SC2086 # a list
-	[ -z "$mine" ] || kill -KILL $mine 2>/dev/null
+	# and what they run: a killed etcdctl or flock leaves it behind
+	theirs=$(for p in $mine; do pgrep -P "$p"; done)
+	# shellcheck disable=SC2086 # lists
+	[ -z "$mine" ] || kill -KILL $mine $theirs 2>/dev/null
 	wait 2>/dev/null
 	rm -rf "$W"
 }
