@@ -34,8 +34,8 @@
 #define LOSSES_MAX 8
 #define FLIGHT_MAX 64
 #define TOKENS_MAX 64
-#define EPOCH_US ((int64_t)1700000000 * 1000000) /* servers' wall clock at 0   \
-						  */
+/* servers' wall clock at 0 */
+#define EPOCH_US ((int64_t)1700000000 * 1000000)
 
 enum event_kind {
 	EV_WAKE,   /* client: timers */
