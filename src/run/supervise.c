@@ -410,6 +410,8 @@ static void renew_here(struct supervisor *s, struct pollfd *fds, int n,
 
 static void watch(struct supervisor *s)
 {
+	struct arrival late;
+
 	while (!s->done) {
 		struct pollfd fds[] = {
 			{.fd = s->guard.report, .events = POLLIN},
@@ -443,6 +445,10 @@ static void watch(struct supervisor *s)
 		if (fds[2].revents)
 			look_at_lease(s);
 	}
+	/* a Ctrl-C may have ended the command before we looked */
+	while (signals_next(s->signals, &late))
+		if (late.sig != SIGTSTP && late.sig != SIGCONT)
+			s->end->sig = late.sig;
 }
 
 /* The writers and readers of the command's pipes are its own affair: while we
