@@ -64,6 +64,7 @@ int main(int argc, char **argv)
 	title_init(argc, argv);
 	if (opts_parse(&o, argc, argv, &why) < 0) {
 		log_error("%s", why.text);
+		opts_close(&o);
 		return why.kind == FAIL_USAGE ? STATUS_USAGE : STATUS_INTERNAL;
 	}
 	log_init(o.loudness < 0   ? LOG_SAY_ERROR

@@ -34,6 +34,14 @@ static int take_duration(int64_t *to, const char *name, const char *value,
 	return 0;
 }
 
+/* A copy: the guard renames itself, over its arguments. */
+static int keep(char **to, const char *value, struct fail *why)
+{
+	free(*to);
+	*to = strdup(value);
+	return *to ? 0 : fail(why, FAIL_INTERNAL, "out of memory");
+}
+
 static int take_key(struct opts *o, char *value, struct fail *why)
 {
 	size_t n = strlen(value);
@@ -47,9 +55,7 @@ static int take_key(struct opts *o, char *value, struct fail *why)
 				  : "-k: the key has %zu bytes; at most %d "
 				    "are allowed",
 			    n, KEY_MAX);
-	/* a copy: the guard renames itself, over its arguments */
-	o->key = strdup(value);
-	return o->key ? 0 : fail(why, FAIL_INTERNAL, "out of memory");
+	return keep(&o->key, value, why);
 }
 
 static int take_ttl(struct opts *o, char *value, struct fail *why)
@@ -114,9 +120,8 @@ static int take_url(struct opts *o, char *value, struct fail *why)
 	if (o->url)
 		return fail(why, FAIL_USAGE,
 			    "-u: several servers are not part of this version");
-	o->url = strdup(value);
-	if (!o->url)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+	if (keep(&o->url, value, why) < 0)
+		return -1;
 	overwrite_secret(value);
 	return 0;
 }
@@ -132,8 +137,7 @@ static int take_user(struct opts *o, char *value, struct fail *why)
 
 static int take_password_file(struct opts *o, char *value, struct fail *why)
 {
-	o->password_file = strdup(value); /* likewise */
-	return o->password_file ? 0 : fail(why, FAIL_INTERNAL, "out of memory");
+	return keep(&o->password_file, value, why);
 }
 
 static int take_node_timeout(struct opts *o, char *value, struct fail *why)
@@ -405,4 +409,11 @@ int opts_parse(struct opts *o, int argc, char **argv, struct fail *why)
 	if (check_command(o, argc, argv, why) < 0)
 		return -1;
 	return check_times(o, why);
+}
+
+void opts_close(struct opts *o)
+{
+	free(o->key);
+	free(o->url);
+	free(o->password_file);
 }

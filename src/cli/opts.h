@@ -14,15 +14,17 @@
 
 enum opts_verb { VERB_RUN, VERB_HELP, VERB_VERSION };
 
-/* Filled once, then const. Strings point into argv or environ. */
+/* Filled once, then const. key, url and password_file are copies; the other
+ * strings point into argv. */
 struct opts {
 	enum opts_verb verb;
-	const char *key;
+	char *key;
 	int64_t ttl_ms, wait_ms, grace_ms; /* wait: INT64_MAX: for ever */
 	bool allow_long_ttl;
 	int conflict_status;
-	const char *url; /* NULL: not asked for anywhere */
-	const char *user, *password_file;
+	char *url; /* NULL: not asked for anywhere */
+	char *password_file;
+	const char *user;
 	int64_t node_timeout_ms;
 	const char *reason, *result_file;
 	bool no_describe, run_anyway;
@@ -31,9 +33,11 @@ struct opts {
 	char **command; /* NULL-terminated; NULL with -c */
 };
 
-/* argv is not const: a URL in it that holds a password is kept elsewhere and
- * overwritten, so that ps(1) does not show it. */
+/* argv is not const: a URL in it that holds a password is overwritten, so that
+ * ps(1) does not show it; and the guard writes its own title over all of it.
+ * Close *o also after a failure. */
 int opts_parse(struct opts *o, int argc, char **argv, struct fail *why);
+void opts_close(struct opts *o);
 
 void opts_help(FILE *out);
 

@@ -48,13 +48,9 @@ static int parse(struct line *l, const char *const args[ARGS_MAX])
 
 static void forget(struct line *l)
 {
-	char *url;
-
 	for (int i = 0; i < l->argc; i++)
 		free(l->argv[i]);
-	/* a copy, made because argv is overwritten */
-	memcpy(&url, &l->o.url, sizeof(url));
-	free(url);
+	opts_close(&l->o);
 }
 
 static const char *joined(const char *const args[ARGS_MAX])
