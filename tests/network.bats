@@ -23,32 +23,6 @@ proxy_answers() { ${within:+"${within[@]}"} redis-cli -u "$url" ping >/dev/null 
 px() { echo "$*" >"$T/px.new" && mv "$T/px.new" "$T/px"; }
 did() { grep -c -- "$1" "$T/px.log" || true; } # WHAT: how often
 
-# In the background, until the command has started: hold MS [OPTION...]
-hold() {
-	start_hold "$@"
-	wait_until exists "$T/started"
-	worker=$(cat "$T/started")
-}
-start_hold() {
-	local ms=$1
-
-	shift
-	rm -f "$T/started"
-	helper ${within:+"${within[@]}"} "$REDLOCK" -u "$url" -k job -t 1s "$@" \
-		-- witness "$T" --hold "$ms" --spawn --started "$T/started" \
-		2>"$T/err"
-	holder=$!
-}
-ends_with() { # STATUS: how the holder ended
-	local got=0
-
-	wait "$holder" || got=$?
-	[ "$got" = "$1" ] || {
-		echo "the holder ended with $got, not with $1:" >&2
-		cat "$T/err" >&2
-		return 1
-	}
-}
 lacks() { ! grep -q -- "$2" "$1"; } # FILE TEXT
 at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
 below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }

@@ -9,31 +9,6 @@ load lib/common
 
 # ---- holders and waiters ----
 
-# In the background, until the command has started: hold MS [OPTION...]
-hold() {
-	local ms=$1
-
-	shift
-	rm -f "$T/started"
-	helper "$REDLOCK" -u "$url" -k job -t 1s "$@" -- \
-		witness "$T" --hold "$ms" --spawn --started "$T/started" \
-		2>"$T/err"
-	holder=$!
-	wait_until exists "$T/started"
-	worker=$(cat "$T/started")
-}
-
-ends_with() { # STATUS: how the holder ended
-	local got=0
-
-	wait "$holder" || got=$?
-	[ "$got" = "$1" ] || {
-		echo "the holder ended with $got, not with $1:" >&2
-		cat "$T/err" >&2
-		return 1
-	}
-}
-
 # In the background, until it has seen that the lock is held: waiter N MS [OPTION...]
 waiter() {
 	local n=$1 ms=$2

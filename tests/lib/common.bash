@@ -67,6 +67,34 @@ finish() { # its exit status is then $status
 }
 lock_is_free() { free job; }
 
+# hold MS [OPTION...]: redlock in the background as $holder, in the namespace
+# `within` if there is one, until its command, the witness, runs as $worker.
+hold() {
+	start_hold "$@"
+	wait_until exists "$T/started"
+	worker=$(cat "$T/started")
+}
+start_hold() {
+	local ms=$1
+
+	shift
+	rm -f "$T/started"
+	helper ${within:+"${within[@]}"} "$REDLOCK" -u "$url" -k job -t 1s "$@" \
+		-- witness "$T" --hold "$ms" --spawn --started "$T/started" \
+		2>"$T/err"
+	holder=$!
+}
+ends_with() { # STATUS: how the holder ended
+	local got=0
+
+	wait "$holder" || got=$?
+	[ "$got" = "$1" ] || {
+		echo "the holder ended with $got, not with $1:" >&2
+		cat "$T/err" >&2
+		return 1
+	}
+}
+
 # ---- servers ----
 
 node_start() { # NAME [redis-server option...]
