@@ -168,7 +168,7 @@ inject_behind() { # the same in the background; $tool is the command's own pid
 	started -k job -- witness "$T" --started w --hold 500
 	first=$tool
 	start -k job -- witness "$T"
-	wait_until contains "$T/err" "waiting for"
+	wait_until contains "$T/err" "waiting: held by"
 	kill -KILL "$tool"
 	tool=$first
 	finish
@@ -756,7 +756,7 @@ freeze_command() { # $cmd: no signal ends it now
 @test "C35 a guard killed while redlock waits ends the waiting" {
 	cli a set job other px 60000
 	start -k job -- witness "$T"
-	wait_until contains "$T/err" "waiting for"
+	wait_until contains "$T/err" "waiting: held by"
 	kill -KILL "$(pgrep -P "$tool")"
 	finish
 	[ "$status" = 70 ]

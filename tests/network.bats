@@ -634,7 +634,8 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 @test "foreign: the record of a holder that is gone does not describe the next" {
 	hold 100
 	ends_with 0
-	cli a hset 'redlock:{job}:holder:job' token old host elsewhere >/dev/null
+	cli a set 'redlock:{job}:holder:job' \
+		$'token old\nhost elsewhere\n' >/dev/null
 	cli a set job theirs px 400
 	run -75 redlock -k job -n -- witness "$T"
 	[[ $output = *'another program'* && $output != *elsewhere* ]]

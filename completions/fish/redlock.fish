@@ -10,7 +10,8 @@ function __redlock_command
     set -l words (commandline -opc)
     set -l valued --key --ttl --wait --conflict-exit-code --command \
         --kill-after --url --user --password-file --node-timeout \
-        --on-unavailable --reason --result-file
+        --on-unavailable --reason --result-file --max-waiters --color \
+        --log-format
     set -l text 0
     set -l i 2
     while test $i -le (count $words)
@@ -71,6 +72,8 @@ complete -c redlock -n __redlock_in_options -s t -l ttl -x -a '10s 30s 1m 5m' -d
 complete -c redlock -n __redlock_in_options -l allow-long-ttl -d 'Let -t exceed 24h'
 complete -c redlock -n __redlock_in_options -s w -l wait -x -d 'Give up after a time'
 complete -c redlock -n __redlock_in_options -s n -l no-wait -d 'Give up at once if it is held'
+complete -c redlock -n __redlock_in_options -l max-waiters -x -d 'Give up if so many wait already'
+complete -c redlock -n __redlock_in_options -l supersede -d 'Older waiters with this option give up'
 complete -c redlock -n __redlock_in_options -s E -l conflict-exit-code -x -d 'Status when not acquired'
 complete -c redlock -n __redlock_in_options -s c -l command -x -d 'Run a text with $SHELL -c'
 complete -c redlock -n __redlock_in_options -s K -l kill-after -x -d 'Time between TERM and KILL on loss'
@@ -82,6 +85,8 @@ complete -c redlock -n __redlock_in_options -l on-unavailable -x -a 'fail run' -
 complete -c redlock -n __redlock_in_options -l reason -x -d 'Shown to others while the lock is held'
 complete -c redlock -n __redlock_in_options -l no-describe -d 'Do not tell others who holds the lock'
 complete -c redlock -n __redlock_in_options -l result-file -r -F -d 'Write the outcome to a file as one JSON line'
+complete -c redlock -n __redlock_in_options -l color -x -a 'auto always never' -d 'Color of messages'
+complete -c redlock -n __redlock_in_options -l log-format -x -a 'text json' -d 'Form of messages'
 complete -c redlock -n __redlock_in_options -s q -l quiet -d 'Errors only'
 complete -c redlock -n __redlock_in_options -s v -l verbose -d 'Say more'
 complete -c redlock -n __redlock_in_options -s h -l help -d 'Show help'

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 #ifdef CLOCK_BOOTTIME
 const clockid_t lease_clock = CLOCK_BOOTTIME;
@@ -31,6 +32,11 @@ struct instant sooner(struct instant a, struct instant b)
 	return a.ms < b.ms ? a : b;
 }
 
+struct instant later(struct instant a, struct instant b)
+{
+	return before(a, b) ? b : a;
+}
+
 bool before(struct instant a, struct instant b)
 {
 	return a.ms < b.ms;
@@ -56,4 +62,17 @@ int64_t wall_seconds(void)
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	return ts.tv_sec;
+}
+
+const char *wall_text(char *buf, size_t size)
+{
+	struct timespec ts;
+	struct tm tm;
+	char day[24];
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	(void)gmtime_r(&ts.tv_sec, &tm);
+	(void)strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(buf, size, "%s.%03dZ", day, (int)(ts.tv_nsec / 1000000));
+	return buf;
 }

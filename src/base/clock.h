@@ -10,6 +10,7 @@
 #define BASE_CLOCK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -26,6 +27,7 @@ extern const clockid_t lease_clock;
 struct instant now(void);
 struct instant after(struct instant t, int64_t ms); /* saturates at NEVER */
 struct instant sooner(struct instant a, struct instant b);
+struct instant later(struct instant a, struct instant b);
 bool before(struct instant a, struct instant b);
 
 /* a - b in ms. */
@@ -37,5 +39,7 @@ int poll_ms(struct instant t, struct instant at);
 
 /* Wall clock, for people only: no decision reads it. Seconds since 1970. */
 int64_t wall_seconds(void);
+/* RFC 3339, UTC, with milliseconds. */
+const char *wall_text(char *buf, size_t size);
 
 #endif

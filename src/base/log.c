@@ -7,61 +7,218 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/json.h"
 #include "base/units.h"
 
-static enum log_level wanted = LOG_SAY_NOTICE;
+#define TEXT_MAX 1000
+#define LINE_MAX                                                               \
+	4000 /* below PIPE_BUF: POLLOUT then means that it all fits            \
+	      */
+/* From the start of the line to the end of the screen: a narrowed terminal may
+ * have wrapped what we drew, and the cursor was left where the line begins. */
+#define WIPE "\r\033[J"
 
-void log_init(enum log_level most)
+static struct log_conf conf = {.most = LOG_SAY_NOTICE};
+static const char *key;
+static char live[512];
+
+void log_init(const struct log_conf *wanted)
 {
-	wanted = most;
+	bool terminal = isatty(STDERR_FILENO);
+
+	conf = *wanted;
+	conf.live = conf.live && terminal;
+	conf.color = conf.color || (conf.color_auto && terminal);
 }
 
-static void __attribute__((format(printf, 2, 0)))
-say(enum log_level level, const char *fmt, va_list ap)
+void log_key(const char *shown)
+{
+	key = shown;
+}
+
+bool log_is_json(void)
+{
+	return conf.json;
+}
+
+bool log_is_live(void)
+{
+	return conf.live && conf.most >= LOG_SAY_NOTICE;
+}
+
+static void put(const char *bytes, size_t n)
 {
 	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
-	/* below PIPE_BUF: POLLOUT on a pipe then means that it all fits */
-	char text[1000], line[1024] = "redlock: ";
-	int saved = errno;
-	size_t n;
 
-	if (level > wanted)
-		return;
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	n = strlen(line);
-	(void)format_bytes(text, strlen(text), line + n, sizeof(line) - n - 1);
-	n = strlen(line);
-	line[n++] = '\n';
 	if (poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT)
-		(void)!write(STDERR_FILENO, line, n);
+		(void)!write(STDERR_FILENO, bytes, n);
+}
+
+/* ---- the live line ---- */
+
+static bool in_foreground(void)
+{
+	pid_t group = tcgetpgrp(STDERR_FILENO);
+
+	return group < 0 || group == getpgrp();
+}
+
+/* As many bytes as surely fit on the terminal: what is not ASCII may be two
+ * columns wide. */
+static size_t fit(const char *text)
+{
+	struct winsize size = {0};
+	size_t columns = 79, used = 0, n = 0;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+		columns = size.ws_col - 1U;
+	while (text[n] != '\0') {
+		size_t len = utf8_length(text + n, strlen(text + n));
+		size_t wide = len > 1 ? 2 : 1;
+
+		if (used + wide > columns)
+			break;
+		used += wide;
+		n += len ? len : 1;
+	}
+	return n;
+}
+
+static size_t draw(char *to, size_t size)
+{
+	int n;
+
+	if (live[0] == '\0' || !in_foreground())
+		return 0;
+	n = snprintf(to, size, WIPE "%s%.*s%s\r", conf.color ? "\033[2m" : "",
+		     (int)fit(live), live, conf.color ? "\033[0m" : "");
+	return n > 0 && (size_t)n < size ? (size_t)n : 0;
+}
+
+void log_live(const char *text)
+{
+	char bytes[sizeof(live) + 32];
+	int saved = errno;
+	bool drawn = live[0] != '\0';
+
+	if (!log_is_live())
+		return;
+	if (text[0] == '\0')
+		live[0] = '\0';
+	else
+		(void)snprintf(live, sizeof(live), "redlock: %s%s%s",
+			       key ? key : "", key ? ": " : "", text);
+	if (live[0] != '\0')
+		put(bytes, draw(bytes, sizeof(bytes)));
+	else if (drawn && in_foreground())
+		put(WIPE, sizeof(WIPE) - 1);
 	errno = saved;
 }
 
-void log_error(const char *fmt, ...)
+/* ---- lines ---- */
+
+static size_t as_text(enum log_level level, const char *text, char *line)
+{
+	bool color = conf.color && level == LOG_SAY_ERROR;
+	size_t n;
+
+	n = (size_t)snprintf(line, LINE_MAX / 2, "%s%sredlock:%s %s%s",
+			     live[0] ? WIPE : "", color ? "\033[1;31m" : "",
+			     color ? "\033[0m" : "", key ? key : "",
+			     key ? ": " : "");
+	(void)format_bytes(text, strlen(text), line + n, TEXT_MAX);
+	n = strlen(line);
+	line[n++] = '\n';
+	if (live[0] != '\0')
+		n += draw(line + n, LINE_MAX - n);
+	return n;
+}
+
+static size_t as_json(enum log_level level, const char *event, const char *more,
+		      const char *text, char *line)
+{
+	static const char *const levels[] = {"error", "notice", "detail"};
+	struct json j = {.f = fmemopen(line, LINE_MAX, "w")};
+	char when[32];
+	long n;
+
+	if (!j.f)
+		return 0;
+	json_text(&j, "schema", "redlock.event/1");
+	json_text(&j, "time", wall_text(when, sizeof(when)));
+	json_text(&j, "level", levels[level]);
+	json_text(&j, "event", event);
+	if (key)
+		json_text(&j, "key", key);
+	json_text(&j, "message", text);
+	(void)fputs(more, j.f);
+	json_close(&j);
+	(void)fputc('\n', j.f);
+	n = fflush(j.f) == 0 ? ftell(j.f) : -1;
+	(void)fclose(j.f);
+	return n > 0 && n < LINE_MAX ? (size_t)n : 0;
+}
+
+static void __attribute__((format(printf, 4, 0)))
+say(enum log_level level, const char *event, const char *more, const char *fmt,
+    va_list ap)
+{
+	char text[TEXT_MAX], line[LINE_MAX];
+	int saved = errno;
+	size_t n;
+
+	if (level > conf.most)
+		return;
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	if (!conf.json) {
+		n = as_text(level, text, line);
+	} else {
+		n = as_json(level, event, more, text, line);
+		if (n == 0) { /* too long */
+			text[200] = '\0';
+			n = as_json(level, event, "", text, line);
+		}
+	}
+	put(line, n);
+	errno = saved;
+}
+
+void log_error(const char *event, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(LOG_SAY_ERROR, fmt, ap);
+	say(LOG_SAY_ERROR, event, "", fmt, ap);
 	va_end(ap);
 }
 
-void log_notice(const char *fmt, ...)
+void log_notice(const char *event, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(LOG_SAY_NOTICE, fmt, ap);
+	say(LOG_SAY_NOTICE, event, "", fmt, ap);
 	va_end(ap);
 }
 
-void log_detail(const char *fmt, ...)
+void log_detail(const char *event, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(LOG_SAY_DETAIL, fmt, ap);
+	say(LOG_SAY_DETAIL, event, "", fmt, ap);
+	va_end(ap);
+}
+
+void log_event(const char *event, const char *more, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(LOG_SAY_NOTICE, event, more, fmt, ap);
 	va_end(ap);
 }

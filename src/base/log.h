@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one writer of diagnostics: "redlock: " + one line, in one write(2) to
- * standard error, so that lines of several processes do not mix.
+ * The one writer of diagnostics: "redlock: KEY: " + one line, or one JSON
+ * object, in one write(2) to standard error, so that lines of several processes
+ * do not mix.
  *
  * What a terminal must not see (control bytes in a path, a key, a server's
  * words) is escaped. It never waits: a pipe that nobody reads or a stopped
@@ -11,17 +12,45 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdbool.h>
+
 enum log_level {
 	LOG_SAY_ERROR,  /* always */
 	LOG_SAY_NOTICE, /* unless -q */
 	LOG_SAY_DETAIL  /* with -v */
 };
 
-/* Once, before the first thread. */
-void log_init(enum log_level most);
+struct log_conf {
+	enum log_level most;
+	bool json;       /* schema redlock.event/1 */
+	bool color;      /* ANSI, always */
+	bool color_auto; /* on a terminal */
+	bool live;       /* a line that changes, on a terminal */
+};
 
-void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_detail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Once, before the first thread. */
+void log_init(const struct log_conf *conf);
+
+/* The lock that all further lines are about; borrowed, NULL: none. */
+void log_key(const char *shown);
+
+/* `event` is one word, the same in every version: JSON readers go by it. */
+void log_error(const char *event, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void log_notice(const char *event, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void log_detail(const char *event, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A notice whose JSON has more members: `more` is `,"name":value...` */
+void log_event(const char *event, const char *more, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+bool log_is_json(void);
+
+/* The line at the bottom of a terminal, drawn again below whatever else is
+ * said; "" takes it away. By one thread alone. Nothing happens where there is
+ * no such terminal, or we are not in its foreground. */
+bool log_is_live(void);
+void log_live(const char *text);
 
 #endif

@@ -8,13 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/describe.h"
-#include "cli/json.h"
 #include "run/local.h"
 #include "run/supervise.h"
+#include "run/waiting.h"
 
 extern char **environ;
 
@@ -56,7 +57,8 @@ static int use_url(struct job *j, struct fail *why)
 	if (rc < 0)
 		return rc;
 	if (!j->o->url && !variable)
-		log_notice("no -u and no REDLOCK_URL: using %s; a server on "
+		log_notice("default-url",
+			   "no -u and no REDLOCK_URL: using %s; a server on "
 			   "each machine is a lock on each machine",
 			   DEFAULT_URL);
 	if (j->endpoint.kind != ENDPOINT_LOCAL)
@@ -183,6 +185,8 @@ static int status_of(const struct job *j)
 		return WIFSIGNALED(e->status) ? 128 + WTERMSIG(e->status)
 					      : WEXITSTATUS(e->status);
 	case OUTCOME_BUSY:
+	case OUTCOME_FULL:
+	case OUTCOME_SUPERSEDED:
 		return j->o->conflict_status;
 	case OUTCOME_GAVE_UP:
 		return 128 + e->sig;
@@ -202,30 +206,41 @@ static int status_of(const struct job *j)
 static void say_ending(const struct job *j)
 {
 	const struct ending *e = &j->end;
-	const char *key = j->drive.shown_key;
-	char text[640];
+	char text[860];
 
 	switch (e->outcome) {
 	case OUTCOME_RAN:
 	case OUTCOME_LOST: /* said when it happened */
 		break;
 	case OUTCOME_BUSY:
-		log_error("%s: not acquired%s: held by %s", key,
+		log_error("not-acquired", "not acquired%s: held by %s",
 			  j->o->wait_ms ? " in time" : "",
-			  describe_holder(&j->drive.sight, text, sizeof(text)));
+			  describe_holder(&j->drive.sight, 0, text,
+					  sizeof(text)));
+		break;
+	case OUTCOME_FULL:
+		log_error("not-acquired",
+			  "not acquired: %lld are waiting already "
+			  "(--max-waiters)",
+			  (long long)j->o->max_waiters);
+		break;
+	case OUTCOME_SUPERSEDED:
+		log_error("superseded", "not acquired: superseded by %s",
+			  describe_name(&j->drive.sight, text, sizeof(text)));
 		break;
 	case OUTCOME_GAVE_UP:
-		log_notice("%s: gave up waiting (signal %d); nothing was run",
-			   key, e->sig);
+		log_notice("gave-up",
+			   "gave up waiting (signal %d); nothing was run",
+			   e->sig);
 		break;
 	case OUTCOME_CANNOT_EXEC:
-		log_error("cannot execute '%s': %s",
+		log_error("cannot-execute", "cannot execute '%s': %s",
 			  format_bytes(j->argv[0], strlen(j->argv[0]), text,
 				       sizeof(text)),
 			  strerror(e->status));
 		break;
 	case OUTCOME_UNAVAILABLE:
-		log_error("%s: %s%s", key, e->why.text,
+		log_error("unavailable", "%s%s", e->why.text,
 			  j->url != j->o->url && !getenv("REDLOCK_URL")
 				  ? "; name a server with -u or REDLOCK_URL, "
 				    "or use -u local: for locks on this "
@@ -234,7 +249,7 @@ static void say_ending(const struct job *j)
 		break;
 	case OUTCOME_REFUSED:
 	case OUTCOME_FAILED:
-		log_error("%s", e->why.text);
+		log_error("failed", "%s", e->why.text);
 		break;
 	}
 }
@@ -244,6 +259,10 @@ static const char *outcome_name(const struct job *j, int status)
 	switch (j->end.outcome) {
 	case OUTCOME_RAN:
 		return status == 0 ? "ran" : "failed";
+	case OUTCOME_FULL:
+		return "busy";
+	case OUTCOME_SUPERSEDED:
+		return "superseded";
 	case OUTCOME_BUSY:
 	case OUTCOME_GAVE_UP:
 		return j->o->wait_ms == 0 ? "busy" : "timeout";
@@ -276,30 +295,31 @@ static void write_result(const struct job *j, int status)
 {
 	char *line = NULL;
 	size_t n = 0;
-	FILE *f;
+	struct json out = {0};
 
 	if (j->result_fd < 0)
 		return;
-	f = open_memstream(&line, &n);
-	if (!f)
+	out.f = open_memstream(&line, &n);
+	if (!out.f)
 		return;
-	json_text(f, "schema", "redlock.result/1");
-	json_text(f, "outcome", outcome_name(j, status));
-	json_number(f, "exit", status);
-	json_bytes(f, "key", j->o->key, strlen(j->o->key));
+	json_text(&out, "schema", "redlock.result/1");
+	json_text(&out, "outcome", outcome_name(j, status));
+	json_number(&out, "exit", status);
+	json_bytes(&out, "key", j->o->key, strlen(j->o->key));
 	if (j->end.fence > 0)
-		json_number(f, "fence", j->end.fence);
-	json_text(f, "token", j->drive.token);
-	json_text(f, "scope",
+		json_number(&out, "fence", j->end.fence);
+	json_text(&out, "token", j->drive.token);
+	json_text(&out, "scope",
 		  j->endpoint.kind == ENDPOINT_LOCAL ? "host" : "shared");
-	json_number(f, "waited_ms", j->end.waited_ms);
-	json_number(f, "held_ms", j->end.held_ms);
-	(void)fputs("}\n", f);
-	if (fclose(f) == 0) {
+	json_number(&out, "waited_ms", j->end.waited_ms);
+	json_number(&out, "held_ms", j->end.held_ms);
+	json_close(&out);
+	(void)fputc('\n', out.f);
+	if (fclose(out.f) == 0) {
 		(void)!ftruncate(j->result_fd, 0);
 		if (write(j->result_fd, line, n) != (ssize_t)n)
-			log_error("--result-file '%s': %s", j->o->result_file,
-				  strerror(errno));
+			log_error("result-file", "--result-file '%s': %s",
+				  j->o->result_file, strerror(errno));
 	}
 	free(line);
 	close(j->result_fd);
@@ -310,27 +330,27 @@ static void write_result(const struct job *j, int status)
 static int prepare(struct job *j, struct fail *why)
 {
 	const struct opts *o = j->o;
-	struct lease_conf conf = {.nodes = 1,
-				  .ttl_ms = o->ttl_ms,
-				  .node_timeout_ms = o->node_timeout_ms,
-				  .wait_ms = o->wait_ms};
+	const struct lease_conf conf = {.nodes = 1,
+					.ttl_ms = o->ttl_ms,
+					.node_timeout_ms = o->node_timeout_ms,
+					.wait_ms = o->wait_ms,
+					.max_waiters = o->max_waiters,
+					.supersede = o->supersede};
 
 	use_command(j);
 	describe(&j->who, o, j->argv[0]);
 	if (use_url(j, why) < 0 || use_password(j, why) < 0 ||
 	    open_result(j, why) < 0 || signals_open(&j->signals, why) < 0 ||
-	    drive_init(&j->drive, &j->endpoint, 1, o->key, strlen(o->key),
-		       &j->who.holder, why) < 0 ||
+	    drive_init(&j->drive, &j->endpoint, o->key, strlen(o->key),
+		       &j->who.holder, &conf, why) < 0 ||
 	    use_environment(j, why) < 0)
 		return -1;
-	memcpy(&conf.seed, j->drive.token, sizeof(conf.seed));
-	lease_init(&j->drive.lease, &conf, now());
 	return 0;
 }
 
-static void inherit(void *arg)
+static void inherit(void *arg, bool ran)
 {
-	drive_inherit(arg);
+	drive_inherit(arg, ran);
 }
 
 static void run(struct job *j)
@@ -372,9 +392,10 @@ int cmd_run(const struct opts *o)
 
 	j.o = o;
 	if (prepare(&j, &why) < 0) {
-		log_error("%s", why.text);
+		log_error("failed", "%s", why.text);
 		return status_of_kind(why.kind);
 	}
+	log_key(j.drive.shown_key);
 	run(&j);
 	status = status_of(&j);
 	say_ending(&j);

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -17,7 +19,7 @@ static int flushed(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return STATUS_OK;
-	log_error("standard output: cannot write");
+	log_error("stdout", "standard output: cannot write");
 	return STATUS_INTERNAL;
 }
 
@@ -55,6 +57,26 @@ static void fill_standard_fds(void)
 			(void)open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
+/* NO_COLOR: see no-color.org. */
+static void use_messages(const struct opts *o)
+{
+	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+	bool able = !o->log_json && term && term[0] != '\0' &&
+		    strcmp(term, "dumb") != 0;
+	const struct log_conf conf = {
+		.most = o->loudness < 0   ? LOG_SAY_ERROR
+			: o->loudness > 0 ? LOG_SAY_DETAIL
+					  : LOG_SAY_NOTICE,
+		.json = o->log_json,
+		.live = able,
+		.color = o->color == COLOR_ALWAYS,
+		.color_auto = able && o->color == COLOR_AUTO &&
+			      !(no_color && no_color[0] != '\0'),
+	};
+
+	log_init(&conf);
+}
+
 int main(int argc, char **argv)
 {
 	static struct opts o; /* what it owns lives as long as we do */
@@ -63,13 +85,11 @@ int main(int argc, char **argv)
 	fill_standard_fds();
 	title_init(argc, argv);
 	if (opts_parse(&o, argc, argv, &why) < 0) {
-		log_error("%s", why.text);
+		log_error("usage", "%s", why.text);
 		opts_close(&o);
 		return why.kind == FAIL_USAGE ? STATUS_USAGE : STATUS_INTERNAL;
 	}
-	log_init(o.loudness < 0   ? LOG_SAY_ERROR
-		 : o.loudness > 0 ? LOG_SAY_DETAIL
-				  : LOG_SAY_NOTICE);
+	use_messages(&o);
 	switch (o.verb) {
 	case VERB_RUN:
 		init_split();

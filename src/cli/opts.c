@@ -84,6 +84,25 @@ static int take_no_wait(struct opts *o, char *value, struct fail *why)
 	return 0;
 }
 
+static int take_max_waiters(struct opts *o, char *value, struct fail *why)
+{
+	o->max_waiters = parse_number(value, 0, 1000000);
+	if (o->max_waiters < 0)
+		return fail(why, FAIL_USAGE,
+			    "--max-waiters '%.60s': not a number within "
+			    "0..1000000",
+			    value);
+	return 0;
+}
+
+static int take_supersede(struct opts *o, char *value, struct fail *why)
+{
+	(void)value;
+	(void)why;
+	o->supersede = true;
+	return 0;
+}
+
 static int take_status(struct opts *o, char *value, struct fail *why)
 {
 	o->conflict_status = (int)parse_number(value, 0, 255);
@@ -198,6 +217,31 @@ static int take_verbose(struct opts *o, char *value, struct fail *why)
 	return 0;
 }
 
+static int take_color(struct opts *o, char *value, struct fail *why)
+{
+	static const char *const words[] = {[COLOR_AUTO] = "auto",
+					    [COLOR_ALWAYS] = "always",
+					    [COLOR_NEVER] = "never"};
+
+	for (int i = COLOR_AUTO; i <= COLOR_NEVER; i++)
+		if (strcmp(value, words[i]) == 0) {
+			o->color = (enum color)i;
+			return 0;
+		}
+	return fail(why, FAIL_USAGE,
+		    "--color '%.60s': neither auto, always nor never", value);
+}
+
+static int take_log_format(struct opts *o, char *value, struct fail *why)
+{
+	o->log_json = strcmp(value, "json") == 0;
+	if (!o->log_json && strcmp(value, "text") != 0)
+		return fail(why, FAIL_USAGE,
+			    "--log-format '%.60s': neither text nor json",
+			    value);
+	return 0;
+}
+
 static int take_help(struct opts *o, char *value, struct fail *why)
 {
 	(void)value;
@@ -221,6 +265,8 @@ static const struct row rows[] = {
 	{ 0,  "allow-long-ttl",	NULL,	take_long_ttl,	"let -t exceed 24h"},
 	{'w', "wait",		"DUR",	take_wait,	"give up after DUR (wait for ever)"},
 	{'n', "no-wait",	NULL,	take_no_wait,	"give up at once if it is held"},
+	{ 0,  "max-waiters",	"N",	take_max_waiters, "give up if N wait already"},
+	{ 0,  "supersede",	NULL,	take_supersede,	"older waiters with this option give up"},
 	{'E', "conflict-exit-code", "N", take_status,	"status when not acquired (75)"},
 	{'c', "command",	"TEXT",	take_command,	"run TEXT with $SHELL -c"},
 	{'K', "kill-after",	"DUR",	take_grace,	"TERM to KILL on loss (0.15 of -t)"},
@@ -234,6 +280,8 @@ static const struct row rows[] = {
 	{ 0,  "result-file",	"FILE",	take_result_file, "write the outcome to FILE as one JSON line"},
 	{'q', "quiet",		NULL,	take_quiet,	"errors only"},
 	{'v', "verbose",	NULL,	take_verbose,	"say more"},
+	{ 0,  "color",		"WHEN",	take_color,	"auto, always or never (auto)"},
+	{ 0,  "log-format",	"FORM",	take_log_format, "messages as text or json (text)"},
 	{'h', "help",		NULL,	take_help,	"show this"},
 	{'V', "version",	NULL,	take_version,	"show versions and platform guards"},
 };
@@ -390,6 +438,7 @@ int opts_parse(struct opts *o, int argc, char **argv, struct fail *why)
 	*o = (struct opts){.ttl_ms = 30000,
 			   .wait_ms = INT64_MAX,
 			   .grace_ms = -1,
+			   .max_waiters = -1,
 			   .conflict_status = STATUS_BUSY,
 			   .node_timeout_ms = 1000};
 	if (argc < 2)

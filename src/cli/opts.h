@@ -14,13 +14,16 @@
 
 enum opts_verb { VERB_RUN, VERB_HELP, VERB_VERSION };
 
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
 /* Filled once, then const. key, url and password_file are copies; the other
  * strings point into argv. */
 struct opts {
 	enum opts_verb verb;
 	char *key;
 	int64_t ttl_ms, wait_ms, grace_ms; /* wait: INT64_MAX: for ever */
-	bool allow_long_ttl;
+	bool allow_long_ttl, supersede;
+	int64_t max_waiters; /* -1: any */
 	int conflict_status;
 	char *url; /* NULL: not asked for anywhere */
 	char *password_file;
@@ -29,6 +32,8 @@ struct opts {
 	const char *reason, *result_file;
 	bool no_describe, run_anyway;
 	int loudness; /* -1: -q, 0, 1: -v */
+	bool log_json;
+	enum color color;
 	const char *shell_command;
 	char **command; /* NULL-terminated; NULL with -c */
 };

@@ -11,6 +11,7 @@
 static const char *const part_names[PART_COUNT] = {
 	[PART_FENCE] = "fence",
 	[PART_HOLDER] = "holder",
+	[PART_GRANT] = "grant:",
 };
 
 static uint16_t crc16(const char *p, size_t n)
@@ -69,7 +70,13 @@ static size_t tag_for_slot(uint16_t slot, char tag[TAG_LETTERS])
 	return n;
 }
 
-int keys_init(struct keys *k, const char *key, size_t len)
+static char *add(char *to, const char *bytes, size_t n)
+{
+	memcpy(to, bytes, n);
+	return to + n;
+}
+
+int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 {
 	static const char head[] = "redlock:{";
 	const char *tag = key;
@@ -84,26 +91,23 @@ int keys_init(struct keys *k, const char *key, size_t len)
 	*k = (struct keys){.lock = key, .lock_len = len};
 	for (int i = 0; i < PART_COUNT; i++) {
 		k->part_len[i] = sizeof(head) - 1 + tag_len + 2 +
-				 strlen(part_names[i]) + 1 + len;
+				 strlen(part_names[i]) + 1 + len +
+				 (i == PART_GRANT ? strlen(token) : 0);
 		total += k->part_len[i];
 	}
 	p = malloc(total);
 	if (!p)
 		return -1;
 	for (int i = 0; i < PART_COUNT; i++) {
-		size_t name = strlen(part_names[i]);
-
 		k->part[i] = p;
-		memcpy(p, head, sizeof(head) - 1);
-		p += sizeof(head) - 1;
-		memcpy(p, tag, tag_len);
-		p += tag_len;
-		memcpy(p, "}:", 2);
-		memcpy(p + 2, part_names[i], name);
-		p += 2 + name;
+		p = add(p, head, sizeof(head) - 1);
+		p = add(p, tag, tag_len);
+		p = add(p, "}:", 2);
+		p = add(p, part_names[i], strlen(part_names[i]));
+		if (i == PART_GRANT)
+			p = add(p, token, strlen(token));
 		*p++ = ':';
-		memcpy(p, key, len);
-		p += len;
+		p = add(p, key, len);
 	}
 	return 0;
 }

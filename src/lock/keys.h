@@ -16,7 +16,9 @@
 
 #define KEY_MAX 65536
 
-enum key_part { PART_FENCE, PART_HOLDER, PART_COUNT };
+/* Those that a client names itself; the scripts derive the rest from the
+ * holder's (src/lua/queue.lua). */
+enum key_part { PART_FENCE, PART_HOLDER, PART_GRANT, PART_COUNT };
 
 struct keys {
 	const char *lock; /* the user's key; borrowed */
@@ -25,8 +27,9 @@ struct keys {
 	size_t part_len[PART_COUNT];
 };
 
-/* 0, or -1 when memory is short. */
-int keys_init(struct keys *k, const char *key, size_t len);
+/* The token is part of the name of its grant list. 0, or -1 when memory is
+ * short. */
+int keys_init(struct keys *k, const char *key, size_t len, const char *token);
 void keys_close(struct keys *k);
 
 /* The Cluster slot of a key, 0..16383 (CRC16/XMODEM of its hash tag). */

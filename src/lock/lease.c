@@ -5,28 +5,23 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lock/rounds.h"
 #include "lock/timing.h"
 
-#define POLL_MS 100         /* between looks at a held lock */
-#define BACKOFF_LEAST_MS 10 /* between rounds that nobody answered */
-#define BACKOFF_MOST_MS 500
-#define UNREACHED_MS 5000 /* then nobody ever answered: give up */
-#define LAST_LOOK_MS 50
 #define RELEASE_MS 1000
+#define RELEASE_AGAIN_MS 10
 #define QUICK_MS 3600000 /* renew often for so long after a clock step */
 
 /* As a memory it exceeds every counter, so a free lock is not taken. */
 #define SEEN_TOO_MUCH 9007199254740000
-
-#define LONG_AGO ((struct instant){INT64_MIN / 2})
 
 int lease_quorum(int nodes)
 {
 	return nodes / 2 + 1;
 }
 
-/* xorshift64*: jitter needs no better. Returns 0..range-1. */
-static int64_t jitter(struct lease *l, int64_t range)
+/* xorshift64*: jitter needs no better. */
+int64_t lease_jitter(struct lease *l, int64_t range)
 {
 	l->random ^= l->random >> 12;
 	l->random ^= l->random << 25;
@@ -37,10 +32,20 @@ static int64_t jitter(struct lease *l, int64_t range)
 				   (uint64_t)range);
 }
 
-static void want(struct lease_node *n, enum verb verb, struct instant at)
+void lease_want(struct lease_node *n, enum verb verb, struct instant at)
 {
 	n->want = verb;
 	n->next = at;
+}
+
+void lease_deaf(struct lease_node *n)
+{
+	for (int c = 0; c < CHANNELS; c++) {
+		if (n->chan[c].ask.verb != VERB_LISTEN)
+			continue;
+		n->chan[c].ask.verb = VERB_NONE;
+		n->chan[c].blocked = true;
+	}
 }
 
 /* Every connection on which an acquire is unanswered gets a release behind it:
@@ -49,171 +54,34 @@ static void want(struct lease_node *n, enum verb verb, struct instant at)
  * behind it would free the healed lock under the eyes of waiters, whose memory
  * then takes the new counter for an ordinary hand-over. Left alone the healed
  * lock stays for T, which outlives any unaware holder. */
-static void want_release(struct lease_node *n, struct instant at)
+void lease_want_release(struct lease_node *n, struct instant at)
 {
-	bool owed = n->mine || n->unsure;
+	bool owed = n->mine || n->unsure || n->queued;
 
+	lease_deaf(n);
 	for (int c = 0; c < CHANNELS; c++) {
 		struct lease_chan *ch = &n->chan[c];
 
 		if (ch->ask.verb != VERB_ACQUIRE)
 			continue;
+		n->queued |= ch->ask.ticket >= 0;
 		ch->release = true;
 		ch->ask.verb = VERB_NONE;
 		owed = true;
 	}
-	want(n, owed ? VERB_RELEASE : VERB_NONE, at);
+	lease_want(n, owed ? VERB_RELEASE : VERB_NONE, at);
 }
 
-static int votes(const struct lease *l, enum vote vote)
-{
-	int sum = 0;
-
-	for (int i = 0; i < l->conf.nodes; i++)
-		sum += l->node[i].vote == vote;
-	return sum;
-}
-
-/* ---- rounds of acquiring ---- */
-
-/* When a lock that is not to be had is given up. */
-static struct instant limit_of(const struct lease *l)
-{
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].answered)
-			return l->give_up;
-	return sooner(l->give_up, after(l->began, UNREACHED_MS));
-}
-
-static void round_begin(struct lease *l, struct instant at)
-{
-	l->state = LEASE_ASKING;
-	l->round_by = after(at, l->conf.node_timeout_ms);
-	/* the first one has its time, also for -n; the last look is a short one
-	 */
-	if (before(l->began, at))
-		l->round_by =
-			sooner(l->round_by, after(limit_of(l), LAST_LOOK_MS));
-	for (int i = 0; i < l->conf.nodes; i++) {
-		l->node[i].vote = VOTE_OPEN;
-		want(&l->node[i], VERB_ACQUIRE, at);
-	}
-}
-
-static void finish(struct lease *l, enum lease_end end, struct instant at)
+void lease_finish(struct lease *l, enum lease_end end, struct instant at)
 {
 	lease_release(l, at);
 	l->end = end;
 }
 
-/* How long until another look: the lease's end, or soon if it is longer. */
-static int64_t poll_delay(struct lease *l)
-{
-	int64_t ms = POLL_MS - jitter(l, POLL_MS / 5);
-
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
-		if (n->vote == VOTE_NO && n->pttl_ms >= 0 &&
-		    n->pttl_ms + 5 < ms)
-			ms = n->pttl_ms + 5;
-	}
-	return ms;
-}
-
-static void round_fail(struct lease *l, struct instant at)
-{
-	bool busy = votes(l, VOTE_NO) > 0;
-	struct instant limit = limit_of(l);
-
-	if (!before(at, limit)) {
-		finish(l, busy ? END_BUSY : END_UNAVAILABLE, at);
-		return;
-	}
-	if (busy) {
-		l->backoff_ms = BACKOFF_LEAST_MS;
-		l->next_round = after(at, poll_delay(l));
-	} else {
-		l->next_round =
-			after(at, l->backoff_ms / 2 + jitter(l, l->backoff_ms));
-		l->backoff_ms = l->backoff_ms * 2 < BACKOFF_MOST_MS
-					? l->backoff_ms * 2
-					: BACKOFF_MOST_MS;
-	}
-	l->next_round = sooner(l->next_round, limit);
-	l->state = LEASE_WAITING;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		/* alone, a node's unknown grant is simply asked for again */
-		if (l->conf.nodes > 1)
-			want_release(&l->node[i], at);
-		else
-			l->node[i].want = VERB_NONE;
-	}
-}
-
-static void held(struct lease *l)
-{
-	l->state = LEASE_HELD;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-
-		want(n, VERB_CONFIRM,
-		     timing_renew(n->mine ? n->stamp : l->began,
-				  l->conf.ttl_ms));
-	}
-}
-
-/* A quorum granted. One value from q nodes is a fence at once; else the
- * largest becomes one when q nodes have stored it under our token. */
-static void claim(struct lease *l, struct instant at)
-{
-	int q = lease_quorum(l->conf.nodes);
-	int64_t most = 0;
-
-	for (int i = 0; i < l->conf.nodes; i++) {
-		int same = 0;
-
-		if (l->node[i].vote != VOTE_YES)
-			continue;
-		for (int j = 0; j < l->conf.nodes; j++)
-			same += l->node[j].vote == VOTE_YES &&
-				l->node[j].counter == l->node[i].counter;
-		if (same >= q) {
-			l->fence = l->node[i].counter;
-			held(l);
-			return;
-		}
-		if (l->node[i].counter > most)
-			most = l->node[i].counter;
-	}
-	l->fence = most;
-	l->state = LEASE_CLAIMING;
-	l->round_by = after(at, l->conf.node_timeout_ms);
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-
-		want(n, n->vote == VOTE_YES ? VERB_CONFIRM : VERB_NONE, at);
-		n->vote = n->vote == VOTE_YES ? VOTE_OPEN : VOTE_DOWN;
-	}
-}
-
-static void round_check(struct lease *l, struct instant at)
-{
-	int q = lease_quorum(l->conf.nodes);
-	int yes = votes(l, VOTE_YES);
-
-	if (yes >= q && l->state == LEASE_ASKING)
-		claim(l, at);
-	else if (yes >= q)
-		held(l);
-	else if (yes + votes(l, VOTE_OPEN) < q)
-		round_fail(l, at);
-}
-
 /* ---- answers ---- */
 
-static void credit(struct lease *l, struct lease_node *n,
-		   const struct ask *asked, const struct answer *a)
+void lease_credit(struct lease *l, struct lease_node *n,
+		  const struct ask *asked, const struct answer *a)
 {
 	if (!n->mine || before(n->stamp, asked->sent))
 		n->stamp = asked->sent;
@@ -225,57 +93,6 @@ static void credit(struct lease *l, struct lease_node *n,
 	 * nodes the fence was agreed upon, and stays. */
 	if (l->conf.nodes == 1 && a->counter > l->fence)
 		l->fence = a->counter;
-}
-
-/* A waiter's memory: a counter that is behind what it saw proves that data were
- * lost, and then an unaware holder may have renewed until this answer. */
-static void remember(struct lease *l, struct lease_node *n,
-		     const struct answer *a, struct instant at)
-{
-	int64_t ttl = l->conf.ttl_ms;
-
-	if (a->counter < n->counter) {
-		if (n->holder_ttl_ms > ttl)
-			ttl = n->holder_ttl_ms;
-		n->embargo = after(at, ttl);
-	}
-	n->counter = a->counter;
-	if (a->said == SAID_BUSY && a->holder_ttl_ms > 0)
-		n->holder_ttl_ms = a->holder_ttl_ms;
-}
-
-static void acquire_answer(struct lease *l, struct lease_node *n,
-			   const struct ask *asked, const struct answer *a,
-			   struct instant at)
-{
-	if (a->said == SAID_GRANTED) {
-		if (l->state == LEASE_RELEASING) {
-			/* it may have run after our release */
-			want(n, VERB_RELEASE, at);
-			return;
-		}
-		if (l->state == LEASE_LOST || l->state == LEASE_OVER)
-			return;
-		credit(l, n, asked, a);
-		if (l->state != LEASE_ASKING)
-			return;
-		n->vote = VOTE_YES;
-		/* a question from before the loss was seen: keep what it
-		 * took, for nobody else may have it, but do not start yet */
-		if (before(at, n->embargo)) {
-			n->vote = VOTE_NO;
-			n->pttl_ms = -1;
-		}
-	} else {
-		if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
-			return;
-		n->mine = false;
-		n->vote = VOTE_NO;
-		n->pttl_ms = a->said == SAID_BUSY ? a->pttl_ms : -1;
-		remember(l, n, a, at);
-	}
-	n->want = VERB_NONE;
-	round_check(l, at);
 }
 
 /* A lease that ends sooner than we asked for: the server's clock was set
@@ -315,13 +132,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	int64_t part;
 
 	if (l->state == LEASE_CLAIMING) {
-		if (mine)
-			credit(l, n, asked, a);
-		else
-			n->mine = false;
-		n->vote = mine && a->counter >= l->fence ? VOTE_YES : VOTE_NO;
-		n->want = VERB_NONE;
-		round_check(l, at);
+		rounds_claimed(l, n, asked, a, at);
 		return;
 	}
 	if (l->state != LEASE_HELD)
@@ -336,11 +147,11 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 		l->healed++;
 	else if (n->mine)
 		watch_clock(l, n, a, at);
-	credit(l, n, asked, a);
+	lease_credit(l, n, asked, a);
 	part = between(n->stamp, timing_renew(n->stamp, l->conf.ttl_ms));
 	if (before(at, n->quick))
 		part /= 4;
-	n->next = after(n->stamp, part - jitter(l, part / 10));
+	n->next = after(n->stamp, part - lease_jitter(l, part / 10));
 }
 
 static void release_answer(struct lease_node *n)
@@ -349,6 +160,7 @@ static void release_answer(struct lease_node *n)
 		n->want = VERB_NONE;
 	n->mine = false;
 	n->unsure = false;
+	n->queued = false;
 }
 
 void lease_answer(struct lease *l, const struct ask *asked,
@@ -360,12 +172,16 @@ void lease_answer(struct lease *l, const struct ask *asked,
 
 	if (ch->ask.seq == asked->seq)
 		ch->ask.verb = VERB_NONE;
-	n->srtt_ms = n->answered ? (7 * n->srtt_ms + rtt) / 8 : rtt;
+	if (asked->verb != VERB_LISTEN)
+		n->srtt_ms = n->answered ? (7 * n->srtt_ms + rtt) / 8 : rtt;
 	n->answered = true;
 	n->good = asked->chan;
 	switch (asked->verb) {
 	case VERB_ACQUIRE:
-		acquire_answer(l, n, asked, a, at);
+		rounds_answer(l, n, asked, a, at);
+		break;
+	case VERB_LISTEN:
+		rounds_heard(l, a->said == SAID_WOKEN, at);
 		break;
 	case VERB_CONFIRM:
 		confirm_answer(l, n, asked, a, at);
@@ -384,36 +200,26 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 	struct lease_node *n = &l->node[asked->node];
 	struct lease_chan *ch = &n->chan[asked->chan];
 
-	n->unsure |= ran && asked->verb == VERB_ACQUIRE;
+	if (ran && asked->verb == VERB_ACQUIRE) {
+		n->unsure = true;
+		n->queued |= asked->ticket >= 0;
+	}
 	if (ch->ask.seq != asked->seq)
 		return;
 	ch->ask.verb = VERB_NONE;
 	n->next = after(at, timing_retry(l->conf.ttl_ms));
 	if (l->state == LEASE_RELEASING) {
-		n->next = after(at, BACKOFF_LEAST_MS);
+		n->next = after(at, RELEASE_AGAIN_MS);
 		if (kind != FAIL_UNAVAILABLE)
 			n->want = VERB_NONE;
 	}
-	if (l->state != LEASE_ASKING && l->state != LEASE_CLAIMING)
-		return;
-	if (kind != FAIL_UNAVAILABLE) {
-		l->refusal = kind;
-		finish(l, END_REFUSED, at);
-		return;
-	}
-	if (n->vote == VOTE_OPEN) {
-		n->vote = VOTE_DOWN;
-		n->want = VERB_NONE;
-		round_check(l, at);
-	}
+	if (asked->verb == VERB_LISTEN
+		    ? l->state == LEASE_WAITING
+		    : l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)
+		rounds_failed(l, n, kind, at);
 }
 
 /* ---- questions ---- */
-
-static struct instant later(struct instant a, struct instant b)
-{
-	return before(a, b) ? b : a;
-}
 
 /* How long an unanswered question keeps its connection. An acquire on one that
  * is given up may run late and stay until T: only one that is surely dead is
@@ -447,7 +253,7 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 			*chan = i;
 			return LONG_AGO;
 		}
-	if (n->want == VERB_ACQUIRE)
+	if (n->want == VERB_ACQUIRE || n->want == VERB_LISTEN)
 		patience = l->conf.node_timeout_ms;
 	else if (patience > l->conf.ttl_ms / 6)
 		patience = l->conf.ttl_ms / 6;
@@ -477,19 +283,28 @@ static int64_t seen_for(const struct lease *l, const struct lease_node *n,
 	return 0;
 }
 
+/* What a question has to say about the line. */
+static void put_in_line(const struct lease *l, struct lease_node *n,
+			struct instant at, struct ask *out)
+{
+	out->ticket = -1;
+	if (out->verb == VERB_ACQUIRE && rounds_queue(l))
+		out->ticket = n->ticket;
+	if (out->verb == VERB_LISTEN) {
+		out->listen_ms = between(at, l->next_round);
+		if (out->listen_ms < 1)
+			out->listen_ms = 1;
+		n->want = VERB_NONE; /* asked once */
+	}
+	out->queued = out->verb == VERB_RELEASE && n->queued;
+	out->held = out->verb == VERB_RELEASE && l->held;
+}
+
 static void tick(struct lease *l, struct instant at)
 {
 	int done = 0, unsent = 0;
 
-	if (l->state == LEASE_WAITING && !before(at, l->next_round))
-		round_begin(l, at);
-	if ((l->state == LEASE_ASKING || l->state == LEASE_CLAIMING) &&
-	    !before(at, l->round_by)) {
-		for (int i = 0; i < l->conf.nodes; i++)
-			if (l->node[i].vote == VOTE_OPEN)
-				l->node[i].vote = VOTE_DOWN;
-		round_check(l, at);
-	}
+	rounds_tick(l, at);
 	if (l->state != LEASE_RELEASING)
 		return;
 	for (int i = 0; i < l->conf.nodes; i++) {
@@ -518,12 +333,14 @@ bool lease_next(struct lease *l, struct instant at, struct ask *out)
 		*out = (struct ask){.verb = n->want,
 				    .node = i,
 				    .chan = chan,
-				    .fresh = fresh,
+				    .fresh = fresh || n->chan[chan].blocked,
 				    .seq = ++l->seq,
 				    .sent = at,
 				    .fence = l->fence,
 				    .seen = seen_for(l, n, at)};
+		put_in_line(l, n, at, out);
 		n->chan[chan].release = false;
+		n->chan[chan].blocked = false;
 		n->chan[chan].ask = *out;
 		return true;
 	}
@@ -532,14 +349,10 @@ bool lease_next(struct lease *l, struct instant at, struct ask *out)
 
 struct instant lease_wake(const struct lease *l)
 {
-	struct instant t = NEVER;
+	struct instant t = rounds_wake(l);
 
 	if (l->state == LEASE_OVER)
 		return NEVER;
-	if (l->state == LEASE_WAITING)
-		t = l->next_round;
-	if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)
-		t = l->round_by;
 	if (l->state == LEASE_RELEASING)
 		t = l->release_by;
 	for (int i = 0; i < l->conf.nodes; i++) {
@@ -563,13 +376,12 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	l->conf = kept;
 	l->began = at;
 	l->give_up = after(at, kept.wait_ms);
-	l->backoff_ms = BACKOFF_LEAST_MS;
 	l->random = kept.seed | 1;
 	for (int i = 0; i < kept.nodes; i++) {
 		l->node[i].embargo = LONG_AGO;
 		l->node[i].quick = LONG_AGO;
 	}
-	round_begin(l, at);
+	rounds_begin(l, at);
 }
 
 void lease_release(struct lease *l, struct instant at)
@@ -580,13 +392,8 @@ void lease_release(struct lease *l, struct instant at)
 	l->end = END_RELEASED;
 	l->release_by = after(at, RELEASE_MS);
 	for (int i = 0; i < l->conf.nodes; i++)
-		want_release(&l->node[i], at);
+		lease_want_release(&l->node[i], at);
 	tick(l, at);
-}
-
-bool lease_answered(const struct lease *l)
-{
-	return votes(l, VOTE_NO) + votes(l, VOTE_YES) > 0;
 }
 
 void lease_again(struct lease *l, struct instant at)
@@ -623,11 +430,14 @@ struct instant lease_stamp(const struct lease *l)
 	return n >= q ? newest[q - 1] : LONG_AGO;
 }
 
-void lease_inherit(struct lease *l, const struct lease_conf *conf,
+void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
 		   struct instant at)
 {
 	lease_init(l, conf, at);
-	for (int i = 0; i < l->conf.nodes; i++)
+	l->held = held;
+	for (int i = 0; i < l->conf.nodes; i++) {
 		l->node[i].unsure = true;
+		l->node[i].queued = rounds_queue(l);
+	}
 	lease_release(l, at);
 }

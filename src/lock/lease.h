@@ -27,7 +27,13 @@
 #define NODES_MAX 9
 #define CHANNELS 2
 
-enum verb { VERB_NONE, VERB_ACQUIRE, VERB_CONFIRM, VERB_RELEASE };
+enum verb {
+	VERB_NONE,
+	VERB_ACQUIRE, /* or a place in line */
+	VERB_LISTEN,  /* until woken: blocks its connection */
+	VERB_CONFIRM,
+	VERB_RELEASE
+};
 
 struct ask {
 	enum verb verb;
@@ -37,12 +43,20 @@ struct ask {
 	struct instant sent; /* read before the send: the stamp */
 	int64_t fence;       /* confirm, release: raise the counter to this */
 	int64_t seen;        /* acquire: memory; confirm: heal test; 0: none */
+	int64_t ticket;    /* acquire: 0: none yet; -1: do not stand in line */
+	int64_t listen_ms; /* listen: for so long */
+	bool queued;       /* release: leave the line, too */
+	bool held;         /* release: it may have been started on */
 };
 
 enum said {
 	SAID_GRANTED,
 	SAID_BUSY,
 	SAID_LOSS,
+	SAID_FULL,       /* too many wait already */
+	SAID_SUPERSEDED, /* a newer one has our place */
+	SAID_WOKEN,
+	SAID_QUIET, /* nobody woke us */
 	SAID_YES,
 	SAID_HEALED,
 	SAID_NO
@@ -53,6 +67,10 @@ struct answer {
 	int64_t counter;       /* as stored now; 0: unknown */
 	int64_t pttl_ms;       /* busy, yes: lease left; -1: no expiry */
 	int64_t holder_ttl_ms; /* busy: the holder's T; 0: unknown */
+	int64_t ticket;        /* busy, loss: ours; 0: none */
+	int place;             /* so many wait before us; -1: not in line */
+	bool foreign;          /* busy: another program's, it wakes nobody */
+	bool lost; /* what we saw has been missing since: data were lost */
 };
 
 struct lease_conf {
@@ -60,6 +78,8 @@ struct lease_conf {
 	int64_t ttl_ms;
 	int64_t node_timeout_ms; /* to connect and answer while acquiring */
 	int64_t wait_ms;         /* 0: one try; INT64_MAX: for ever */
+	int64_t max_waiters;     /* do not join so many; -1: any */
+	bool supersede;          /* older waiters with this mark give up */
 	uint64_t seed;           /* of the jitter */
 };
 
@@ -77,6 +97,8 @@ enum lease_end {
 	END_NONE,
 	END_RELEASED,    /* lease_release() was called; see lease.freed */
 	END_BUSY,        /* somebody held it for as long as we would wait */
+	END_FULL,        /* max_waiters waited already */
+	END_SUPERSEDED,  /* by a newer waiter */
 	END_UNAVAILABLE, /* too few nodes answered */
 	END_REFUSED      /* a node refused for good: see lease.refusal */
 };
@@ -84,6 +106,7 @@ enum lease_end {
 struct lease_chan {
 	struct ask ask; /* outstanding; VERB_NONE: nothing is */
 	bool release;   /* an acquire on it may still run: release behind it */
+	bool blocked;   /* we stopped listening, it may not have: ask afresh */
 };
 
 enum vote { VOTE_OPEN, VOTE_YES, VOTE_NO, VOTE_DOWN };
@@ -96,13 +119,16 @@ struct lease_node {
 	struct instant stamp; /* of the last credited request; if mine */
 	bool mine;            /* the last answer under our token was yes */
 	bool unsure;          /* an acquire was sent whose fate is unknown */
+	bool queued;          /* our token may be in line */
 	enum vote vote;
 	int64_t counter;        /* mine: last seen; else: largest ever seen */
 	struct instant embargo; /* data were lost: take nothing before */
 	struct instant quick;   /* its clock stepped: renew often until */
 	int64_t srtt_ms;
-	int64_t pttl_ms, holder_ttl_ms;
-	bool answered; /* ever */
+	int64_t ticket; /* ours, for as long as we wait */
+	int64_t holder_ttl_ms;
+	struct answer busy; /* the last one */
+	bool answered;      /* ever */
 };
 
 struct lease {
@@ -113,6 +139,7 @@ struct lease {
 	int64_t fence;
 	int healed;  /* vanished and set again, so often */
 	int stepped; /* server clock jumps seen */
+	bool held;   /* has been, since lease_init() */
 	bool freed;  /* q nodes confirmed the release */
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
@@ -125,8 +152,8 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 		struct instant at);
 
 /* For whoever outlived a holder: a lease under whose token anything may have
- * been granted, to be given back. */
-void lease_inherit(struct lease *l, const struct lease_conf *conf,
+ * been granted, to be given back. `held`: a command may have run on it. */
+void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
 		   struct instant at);
 
 /* The next question to send now, with its stamp set to `at`; false: none.
@@ -154,6 +181,10 @@ void lease_hurry(struct lease *l, struct instant at);
 
 /* Waiting: somebody answered in the last round. */
 bool lease_answered(const struct lease *l);
+/* Somebody answered, ever. */
+bool lease_reached(const struct lease *l);
+/* Waiting: so many are before us; -1: unknown, or no line. */
+int lease_place(const struct lease *l);
 
 /* Held: s, the q-th newest credited stamp; what timing.h counts from. */
 struct instant lease_stamp(const struct lease *l);

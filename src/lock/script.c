@@ -17,17 +17,46 @@ static const char *const about_names[ABOUT_COUNT] = {
 	[ABOUT_REASON] = "reason", [ABOUT_CI] = "ci_url",
 };
 
+const char *script_about_name(enum about field)
+{
+	return about_names[field];
+}
+
+#define SCRIPT(text)                                                           \
+	{                                                                      \
+		text, sizeof(text) - 1                                         \
+	}
 static const struct {
 	const char *lua;
 	size_t len;
 } scripts[] = {
-	[VERB_ACQUIRE] = {LUA_COUNTER LUA_ACQUIRE,
-			  sizeof(LUA_COUNTER LUA_ACQUIRE) - 1},
-	[VERB_CONFIRM] = {LUA_COUNTER LUA_CONFIRM,
-			  sizeof(LUA_COUNTER LUA_CONFIRM) - 1},
-	[VERB_RELEASE] = {LUA_COUNTER LUA_RELEASE,
-			  sizeof(LUA_COUNTER LUA_RELEASE) - 1},
+	[VERB_ACQUIRE] = SCRIPT(LUA_PRELUDE LUA_QUEUE LUA_ACQUIRE),
+	[VERB_CONFIRM] = SCRIPT(LUA_PRELUDE LUA_CONFIRM),
+	[VERB_RELEASE] = SCRIPT(LUA_PRELUDE LUA_QUEUE LUA_RELEASE),
 };
+
+/* A line per field: whatever would end it is blanked. */
+void script_standing(const struct lease_conf *conf, const struct holder *who,
+		     char text[STANDING_SIZE])
+{
+	size_t used =
+		(size_t)snprintf(text, STANDING_SIZE, "%" PRId64 " %s\n",
+				 conf->ttl_ms, conf->supersede ? "s" : "-");
+
+	for (int i = 0; i < ABOUT_COUNT; i++) {
+		const char *value = who->about[i];
+		char *from = text + used;
+
+		if (!value || value[0] == '\0')
+			continue;
+		used += (size_t)snprintf(from, STANDING_SIZE - used,
+					 "%s %.*s\n", about_names[i],
+					 ABOUT_MAX - 1, value);
+		for (char *p = from; p < text + used - 1; p++)
+			if (*p == '\n')
+				*p = ' ';
+	}
+}
 
 static void add_number(struct words *w, int64_t value, char *buf)
 {
@@ -35,37 +64,63 @@ static void add_number(struct words *w, int64_t value, char *buf)
 	words_add_text(w, buf);
 }
 
+/* Not a script: a script cannot wait. */
+static void listen_request(const struct ask *ask, const struct keys *keys,
+			   struct script_scratch *scratch, struct words *out)
+{
+	words_add_text(out, "BLPOP");
+	words_add(out, keys->part[PART_GRANT], keys->part_len[PART_GRANT]);
+	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]),
+		       "%" PRId64 ".%03d", ask->listen_ms / 1000,
+		       (int)(ask->listen_ms % 1000));
+	words_add_text(out, scratch->number[0]);
+}
+
+static void add_arguments(const struct ask *ask, const struct lease_conf *conf,
+			  const char *standing, struct script_scratch *scratch,
+			  struct words *out)
+{
+	const char *alone = conf->nodes == 1 ? "1" : "0";
+
+	if (ask->verb == VERB_RELEASE) {
+		add_number(out, ask->fence, scratch->number[0]);
+		words_add_text(out, alone);
+		words_add_text(out, ask->queued ? standing : "");
+		words_add_text(out, ask->held ? "1" : "0");
+		return;
+	}
+	add_number(out, conf->ttl_ms, scratch->number[0]);
+	if (ask->verb == VERB_CONFIRM) {
+		add_number(out, ask->fence, scratch->number[1]);
+		add_number(out, ask->seen, scratch->number[2]);
+		words_add_text(out, strchr(standing, '\n') + 1);
+		return;
+	}
+	add_number(out, ask->seen, scratch->number[1]);
+	words_add_text(out, alone);
+	add_number(out, ask->ticket, scratch->number[2]);
+	add_number(out, conf->max_waiters, scratch->number[3]);
+	words_add_text(out, standing);
+}
+
 void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    const struct keys *keys, const char *token,
-		    const struct holder *who, int db,
+		    const char *standing, int db,
 		    struct script_scratch *scratch, struct words *out)
 {
 	*out = (struct words){0};
+	if (ask->verb == VERB_LISTEN) {
+		listen_request(ask, keys, scratch, out);
+		return;
+	}
 	words_add_text(out, "EVAL");
 	words_add(out, scripts[ask->verb].lua, scripts[ask->verb].len);
-	(void)snprintf(scratch->nkeys, sizeof(scratch->nkeys), "%d",
-		       1 + PART_COUNT);
-	words_add_text(out, scratch->nkeys);
+	words_add_text(out, "3");
 	words_add(out, keys->lock, keys->lock_len);
-	for (int i = 0; i < PART_COUNT; i++)
-		words_add(out, keys->part[i], keys->part_len[i]);
+	words_add(out, keys->part[PART_FENCE], keys->part_len[PART_FENCE]);
+	words_add(out, keys->part[PART_HOLDER], keys->part_len[PART_HOLDER]);
 	words_add_text(out, token);
-	if (ask->verb == VERB_RELEASE) {
-		add_number(out, ask->fence, scratch->number[0]);
-	} else {
-		add_number(out, conf->ttl_ms, scratch->number[0]);
-		add_number(out,
-			   ask->verb == VERB_ACQUIRE ? ask->seen : ask->fence,
-			   scratch->number[1]);
-		if (ask->verb == VERB_ACQUIRE)
-			words_add_text(out, conf->nodes == 1 ? "1" : "0");
-		else
-			add_number(out, ask->seen, scratch->number[2]);
-		for (int i = 0; i < ABOUT_COUNT; i++) {
-			words_add_text(out, about_names[i]);
-			words_add_text(out, who->about[i] ? who->about[i] : "");
-		}
-	}
+	add_arguments(ask, conf, standing, scratch, out);
 	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
 	words_add_text(out, scratch->db);
 }
@@ -95,47 +150,76 @@ static void word_text(const struct words *w, int i, char *buf, size_t size)
 	(void)format_bytes(w->at[i], w->len[i], buf, size);
 }
 
-/* busy COUNTER PTTL VALUE [field value]...: the record counts only when its
- * token is the lock's value. */
-static void read_holder(const struct words *w, struct answer *out,
-			struct sight *s)
+/* A line "NAME VALUE" of a record; returns what follows it. */
+static const char *read_line(const char *line, const char *end,
+			     struct words *out)
 {
-	int64_t ttl = 0, since = 0;
+	const char *stop = memchr(line, '\n', (size_t)(end - line));
+	const char *blank;
 
-	word_text(w, 3, s->token, sizeof(s->token));
-	s->foreign = true;
-	for (int i = 4; i + 1 < w->n; i += 2) {
-		if (word_is(w, i, "token") && w->len[i + 1] == w->len[3] &&
-		    memcmp(w->at[i + 1], w->at[3], w->len[3]) == 0)
-			s->foreign = false;
-		if (word_is(w, i, "ttl"))
-			ttl = word_number(w, i + 1);
-		if (word_is(w, i, "since"))
-			since = word_number(w, i + 1);
-		for (int k = 0; k < ABOUT_COUNT; k++)
-			if (word_is(w, i, about_names[k]))
-				word_text(w, i + 1, s->about[k],
-					  sizeof(s->about[k]));
+	*out = (struct words){0};
+	if (!stop)
+		return end;
+	blank = memchr(line, ' ', (size_t)(stop - line));
+	if (blank) {
+		words_add(out, line, (size_t)(blank - line));
+		words_add(out, blank + 1, (size_t)(stop - blank - 1));
 	}
-	if (s->foreign)
-		return;
-	s->since = since > 0 ? since / 1000 : 0;
-	out->holder_ttl_ms = ttl > 0 ? ttl : 0;
+	return stop + 1;
 }
 
-static int read_sight(const struct words *w, struct answer *out,
-		      struct sight *s, struct fail *why)
+/* The record counts only when its token is the lock's value. */
+static bool read_record(const struct words *w, int at, struct words *value,
+			struct answer *out, struct sight *s)
 {
-	bool other_type = word_is(w, 0, "type");
+	const char *p = at < w->n ? w->at[at] : "";
+	const char *end = at < w->n ? p + w->len[at] : p;
+	int64_t since = 0, ttl = 0;
+	bool ours = false;
 
-	memset(s, 0, sizeof(*s));
-	s->seen = true;
-	s->pttl_ms = out->pttl_ms = word_number(w, 2);
-	if (!other_type) {
-		read_holder(w, out, s);
-		return 0;
+	while (p < end) {
+		struct words line;
+
+		p = read_line(p, end, &line);
+		if (word_is(&line, 0, "token"))
+			ours = line.len[1] == value->len[0] &&
+			       memcmp(line.at[1], value->at[0], line.len[1]) ==
+				       0;
+		if (word_is(&line, 0, "ttl"))
+			ttl = word_number(&line, 1);
+		if (word_is(&line, 0, "since"))
+			since = word_number(&line, 1);
+		for (int k = 0; k < ABOUT_COUNT; k++)
+			if (word_is(&line, 0, about_names[k]))
+				word_text(&line, 1, s->about[k], ABOUT_MAX);
 	}
-	s->foreign = true;
+	if (!ours)
+		return false;
+	s->since = since > 0 ? since / 1000 : 0;
+	out->holder_ttl_ms = ttl > 0 ? ttl : 0;
+	return true;
+}
+
+static void read_busy(const struct words *w, struct answer *out,
+		      struct sight *s)
+{
+	struct words value = {0};
+	struct sight seen = {.seen = true, .pttl_ms = out->pttl_ms};
+
+	words_add(&value, w->at[3], w->len[3]);
+	word_text(w, 3, seen.token, sizeof(seen.token));
+	seen.foreign = out->foreign = !read_record(w, 4, &value, out, &seen);
+	if (seen.foreign)
+		memset(seen.about, 0, sizeof(seen.about));
+	*s = seen;
+}
+
+static int read_type(const struct words *w, struct answer *out, struct sight *s,
+		     struct fail *why)
+{
+	*s = (struct sight){
+		.seen = true, .foreign = true, .pttl_ms = out->pttl_ms};
+	out->foreign = true;
 	word_text(w, 3, s->type, sizeof(s->type));
 	if (s->pttl_ms < 0)
 		return fail(why, FAIL_CONFIG,
@@ -145,7 +229,40 @@ static int read_sight(const struct words *w, struct answer *out,
 	return 0;
 }
 
-int script_answer(const struct words *reply, struct answer *out,
+/* What follows the counter differs from form to form. */
+static int read_rest(const struct words *w, struct answer *out, struct sight *s,
+		     struct fail *why)
+{
+	struct words nobody = {0};
+
+	if (out->said == SAID_BUSY || out->said == SAID_LOSS) {
+		out->place = (int)word_number(w, 5);
+		out->ticket = word_number(w, 6);
+		out->lost = word_is(w, 7, "1");
+	}
+	if (word_is(w, 0, "type"))
+		return read_type(w, out, s, why);
+	if (out->said == SAID_GRANTED)
+		out->lost = word_is(w, 2, "1");
+	if (out->said == SAID_BUSY)
+		read_busy(w, out, s);
+	if (out->said == SAID_SUPERSEDED) {
+		*s = (struct sight){.seen = true};
+		words_add_text(&nobody, "");
+		(void)read_record(w, 4, &nobody, out, s);
+	}
+	return 0;
+}
+
+static int listen_answer(const struct words *reply, struct answer *out)
+{
+	/* the list's name and the word, or nil */
+	*out = (struct answer){.said = reply->n == 2 ? SAID_WOKEN : SAID_QUIET,
+			       .place = -1};
+	return 0;
+}
+
+int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 		  struct sight *sight, struct fail *why)
 {
 	static const struct {
@@ -153,12 +270,19 @@ int script_answer(const struct words *reply, struct answer *out,
 		enum said said;
 		int words;
 	} forms[] = {
-		{"granted", SAID_GRANTED, 2}, {"busy", SAID_BUSY, 4},
-		{"type", SAID_BUSY, 4},       {"loss", SAID_LOSS, 2},
-		{"yes", SAID_YES, 2},         {"healed", SAID_HEALED, 2},
+		{"granted", SAID_GRANTED, 2},
+		{"busy", SAID_BUSY, 8},
+		{"type", SAID_BUSY, 8},
+		{"loss", SAID_LOSS, 8},
+		{"full", SAID_FULL, 3},
+		{"superseded", SAID_SUPERSEDED, 5},
+		{"yes", SAID_YES, 2},
+		{"healed", SAID_HEALED, 2},
 		{"no", SAID_NO, 2},
 	};
 
+	if (verb == VERB_LISTEN)
+		return listen_answer(reply, out);
 	if (word_is(reply, 0, "fence"))
 		return fail(why, FAIL_CONFIG,
 			    "the lock's fence counter is no number; "
@@ -169,12 +293,11 @@ int script_answer(const struct words *reply, struct answer *out,
 			continue;
 		*out = (struct answer){.said = forms[i].said,
 				       .counter = word_number(reply, 1),
-				       .pttl_ms = word_number(reply, 2)};
+				       .pttl_ms = word_number(reply, 2),
+				       .place = -1};
 		if (out->counter < 0)
 			break;
-		if (out->said == SAID_BUSY)
-			return read_sight(reply, out, sight, why);
-		return 0;
+		return read_rest(reply, out, sight, why);
 	}
 	return fail(why, FAIL_UNAVAILABLE, "not an answer of our script");
 }

@@ -15,7 +15,8 @@
 #include "lock/keys.h"
 #include "lock/lease.h"
 
-/* What others may see of a holder. Any field may be "". Borrowed strings. */
+/* What others may see of a holder or waiter. Any field may be "". Borrowed
+ * strings. */
 enum about {
 	ABOUT_HOST,
 	ABOUT_PID,
@@ -30,33 +31,42 @@ struct holder {
 	const char *about[ABOUT_COUNT];
 };
 
+const char *script_about_name(enum about field); /* "host", "pid", ... */
+
+/* How a client stands in line: "TTL FLAGS\nhost ...\npid ...\n": one text per
+ * client, never changed, for the scripts find it again by its bytes. */
+#define ABOUT_MAX 128 /* bytes of a field, with its terminator */
+#define STANDING_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 32)
+void script_standing(const struct lease_conf *conf, const struct holder *who,
+		     char text[STANDING_SIZE]);
+
 /* Numbers as text, so that a request may borrow them. */
 struct script_scratch {
-	char number[3][24];
+	char number[4][24];
 	char db[12];
-	char nkeys[4];
 };
 
 /* The request lives as long as its arguments. */
 void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    const struct keys *keys, const char *token,
-		    const struct holder *who, int db,
+		    const char *standing, int db,
 		    struct script_scratch *scratch, struct words *out);
 
-/* Who has the lock, as told by a busy answer: text safe for a terminal. */
+/* Who has the lock, as told by a busy answer, or who has our place in line:
+ * text safe for a terminal. */
 struct sight {
 	bool seen;     /* anything was told at all */
 	bool foreign;  /* no holder record: another program's lock */
 	char type[16]; /* not a string but this; else "" */
 	char token[140];
-	char about[ABOUT_COUNT][128];
+	char about[ABOUT_COUNT][ABOUT_MAX];
 	int64_t since;   /* seconds since 1970, server time; 0: unknown */
 	int64_t pttl_ms; /* -1: no expiry */
 };
 
 /* 0: `out` (and, when somebody has the lock, `sight`) is filled. -1: `why`
  * is, without the node's name. */
-int script_answer(const struct words *reply, struct answer *out,
+int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 		  struct sight *sight, struct fail *why);
 
 /* What an error reply means. Goes by the prefix: texts differ by version.

@@ -1,61 +1,124 @@
--- Take the lock for ARGV[1], or say who has it. Asked again by the same token
--- it refreshes the lease and answers the same, so a lost reply costs nothing.
+-- Take the lock for ARGV[1], or a place in line, and say who has it. Asked
+-- again by the same token it refreshes the lease, or the place, and answers the
+-- same, so a lost reply costs nothing. It is how a waiter claims a grant, too.
 --
 -- KEYS  lock, fence, holder
 -- ARGV  1 token  2 lease ms  3 the largest counter this client saw, or 0
---       4 "1" on one node: a grant is then at least TIME, because a counter
---         rolled back by a restart would hand out a fence twice; on several
---         nodes it is the counter + 1, so that their answers agree
---       5.. holder record as field, value, ...
+--       4 "1" on one node: see grant()
+--       5 ticket; 0: none yet; -1: do not get into line
+--       6 do not get into a line of so many; -1: into any
+--       7 how we stand in line: "TTL FLAGS\n" and what others may see of us;
+--         FLAGS "-", or "s": take the place of older waiters with this flag
 -- Returns
---   granted COUNTER
---   busy COUNTER PTTL VALUE [holder field, value, ...]   PTTL -1: no expiry
---   loss COUNTER      free, but the counter is behind what this client saw:
---                     the server lost data, and a holder may be unaware
---   type COUNTER PTTL TYPE     the key holds no string
---   fence             the counter is no number: nothing can be granted
-local ttl, saw = ARGV[2], tonumber(ARGV[3])
-local v = redis.pcall('get', lock)
+--   granted COUNTER LOST       LOST 1: the counter that this client saw has been
+--       missing since: see grant()
+--   busy COUNTER PTTL VALUE RECORD PLACE TICKET LOST
+--       PTTL -1: no expiry; RECORD "": none, the lock is another program's;
+--       PLACE: waiters before us, -1: we are not in line
+--   type COUNTER PTTL TYPE "" PLACE TICKET 0     the key holds no string
+--   loss COUNTER 0 "" "" PLACE TICKET 0    free, but the counter is behind what
+--       this client saw: the server lost data, and a holder may be unaware
+--   full COUNTER WAITERS
+--   superseded COUNTER 0 "" RECORD        by whom
+--   fence                      the counter is no number: nothing can be granted
+local ttl, saw, alone = ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
+local ticket, most = tonumber(ARGV[5]), tonumber(ARGV[6])
+local flags, about = string.match(ARGV[7], '^%d+ (%S+)\n(.*)$')
+local marked = flags == 's'
+local function told()
+	local lost = record_lost()
+	return lost and saw > 0 and saw < lost and 1 or 0
+end
 if v == token then
 	redis.call('pexpire', lock, ttl)
-	redis.call('pexpire', holder, ttl)
 	if not raw then
 		c = time()
 		fence_set(c)
 	end
-	return {'granted', text(c)}
-end
-if type(v) == 'table' then
-	return {'type', text(c), redis.call('pttl', lock),
-	    redis.call('type', lock).ok}
-end
-if v then
-	local answer = {'busy', text(c), redis.call('pttl', lock),
-	    string.sub(v, 1, 128)}
-	local who = redis.pcall('hgetall', holder)
-	for i = 1, math.min(#who, 24) do
-		answer[i + 4] = string.sub(who[i], 1, 256)
-	end
-	return answer
-end
-if bad then
-	return {'fence'}
-end
-if saw > 0 and (not c or c < saw) then
-	return {'loss', text(c)}
+	return {'granted', text(c), told()}
 end
 local at = time()
-if not c then
-	c = at
-elseif ARGV[4] == '1' then
-	c = math.max(c + 1, at)
-else
-	c = c + 1
+local newest, latest = part('newest'), nil
+if marked then
+	latest = redis.call('get', newest) or '0\n'
+	if ticket > 0 and tonumber(string.match(latest, '^%d+')) > ticket then
+		return {'superseded', text(c), 0, '',
+		    string.match(latest, '\n(.*)$')}
+	end
 end
-redis.call('set', lock, token, 'px', ttl)
-redis.call('set', fence, text(c), 'px', 2592000000)
-redis.call('del', holder)
-redis.call('hset', holder, 'token', token, 'ttl', ttl,
-    'since', text(math.floor(at / 1000)), unpack(ARGV, 5, #ARGV - 1))
-redis.call('pexpire', holder, ttl)
-return {'granted', text(c)}
+local lost = saw > 0 and (not c or c < saw)
+local kind
+if not v then
+	if bad then
+		return {'fence'}
+	end
+	-- whoever is first in line, be it the caller or not
+	local before = record_lost()
+	if not lost and not (redis.call('exists', queue) == 1
+	    and hand_over(at, alone, before or not c))
+	    and not grant(token, ttl, ttl, about, at, alone, before) then
+		kind = redis.call('type', lock).ok
+		if kind == 'none' then -- memory is full
+			redis.call('set', lock, token, 'nx', 'px', ttl)
+		end
+	end
+	if v == token then
+		redis.call('pexpire', lock, ttl)
+		return {'granted', text(c), told()}
+	end
+end
+local member = token .. ' ' .. ARGV[7]
+local place = -1
+if ticket == 0 and most >= 0 and not redis.call('zscore', queue, member) then
+	local n = living(at)
+	if n >= most then
+		return {'full', text(c), n}
+	end
+end
+if ticket >= 0 then
+	local new = ticket == 0
+	if new then
+		ticket = at
+		if c and c > at then -- the clock was set back: stay behind
+			local last = redis.call('zrevrange', queue, 0, 0, 'withscores')
+			ticket = math.max(at, tonumber(last[2] or 0) + 1)
+		end
+	end
+	-- refused when memory is full: then we wait outside, and ask again
+	local added = redis.pcall('zadd', queue, 'nx', ticket, member)
+	if type(added) == 'number' then
+		if new and added == 0 then
+			ticket = tonumber(redis.call('zscore', queue, member))
+		end
+		place = redis.call('zrank', queue, member)
+		if at - ticket > heartbeat then
+			redis.call('zadd', alive, at, token)
+			redis.call('pexpire', alive, kept_ms)
+		end
+		if not new or place == 0 then
+			redis.call('pexpire', queue, kept_ms)
+		end
+	end
+end
+if marked and place >= 0
+    and tonumber(string.match(latest, '^%d+')) < ticket then
+	redis.call('set', newest, text(ticket) .. '\n' .. about, 'px', 86400000)
+	for _, other in ipairs(redis.call('zrange', queue, 0, -1)) do
+		local who = string.match(other, '^(%S+) %d+ s\n')
+		if who and other ~= member then
+			redis.call('zrem', queue, other)
+			redis.call('zrem', alive, who)
+			wake(who, 'superseded', 2000)
+			place = place - 1
+		end
+	end
+end
+if place < 0 then
+	ticket = math.max(ticket, 0)
+end
+if not v and not kind then
+	return {'loss', text(c), 0, '', '', place, text(ticket), 0}
+end
+return {kind and 'type' or 'busy', text(c), redis.call('pttl', lock),
+    kind or string.sub(v, 1, 128), string.sub(record or '', 1, 2048), place,
+    text(ticket), kind and 0 or told()}

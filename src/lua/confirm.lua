@@ -7,7 +7,7 @@
 -- ARGV  1 token  2 lease ms  3 fence m, or 0
 --       4 the counter last seen under this token; 0 forbids healing (before
 --         the claim there is nothing to heal)
---       5.. holder record as field, value, ...
+--       5 what others may see of us
 -- Returns
 --   yes COUNTER PTTL      PTTL as it was before the renewal
 --   healed COUNTER 0
@@ -15,22 +15,20 @@
 -- A claim counts only if COUNTER >= m: the raise is refused when memory is
 -- full, while PEXPIRE is not.
 local ttl, m, seen = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local v = redis.pcall('get', lock)
 local state, pttl = 'yes', 0
 if v == token then
 	pttl = redis.call('pttl', lock)
 	redis.call('pexpire', lock, ttl)
-elseif not v and not bad and seen > 0 and (not c or c == seen) then
-	redis.call('set', lock, token, 'px', ttl)
-	redis.call('del', holder) -- another's may have stayed behind
+elseif not v and not bad and seen > 0 and (not c or c == seen)
+    and redis.call('set', lock, token, 'nx', 'px', ttl) then
 	state = 'healed'
 else
 	return {'no', text(c), 0}
 end
-if redis.call('pexpire', holder, ttl) == 0 then
-	redis.pcall('hset', holder, 'token', token, 'ttl', ttl,
-	    'since', text(math.floor(time() / 1000)), unpack(ARGV, 5, #ARGV - 1))
-	redis.pcall('pexpire', holder, ttl)
+local mine = 'token ' .. token .. '\n'
+if string.sub(record or '', 1, #mine) ~= mine
+    or redis.call('pexpire', holder, ttl) == 0 then
+	record_set(token, ttl, ARGV[5], time())
 end
 if not bad and (not c or c < m) then
 	local raised = math.max(c or time(), m)

@@ -1,19 +1,33 @@
--- Give the lock of ARGV[1] back, if it still has it, and move the counter: a
--- renewal that comes late must not find the counter it saw, and heal.
+-- Give up what ARGV[1] has: its place in line, and the lock, which then goes to
+-- the first in line. The counter moves: a renewal that comes late must not find
+-- the counter it saw, and heal.
 --
 -- KEYS  lock, fence, holder
--- ARGV  1 token  2 fence m, or 0
+-- ARGV  1 token  2 fence m, or 0  3 "1" on one node
+--       4 how it stands in line, as "TTL FLAGS\nABOUT"; "": it does not
+--       5 "1": it has held the lock: see grant()
 -- Returns
 --   yes COUNTER    released
 --   no COUNTER     it was not ours (any more): nothing changed
--- DEL comes first: when memory is full a script may write more only after it
--- has written something.
-if redis.pcall('get', lock) ~= token then
+-- When memory is full a script may write more only after it has written
+-- something: taking the head from the line, or DEL, comes first.
+if ARGV[4] ~= '' then
+	redis.call('zrem', queue, token .. ' ' .. ARGV[4])
+	redis.call('zrem', alive, token)
+	redis.call('del', part('grant:' .. token))
+end
+if v ~= token then
 	return {'no', text(c)}
 end
-redis.call('del', lock, holder)
-if not bad then
-	c = math.max(c or time(), tonumber(ARGV[2])) + 1
+if bad then
+	redis.call('del', lock, holder)
+	return {'yes', '0'}
+end
+local at = time()
+c = math.max(c or at, tonumber(ARGV[2]))
+if not hand_over(at, ARGV[3] == '1', ARGV[5] ~= '1' and record_lost()) then
+	redis.call('del', lock, holder)
+	c = c + 1
 	fence_set(c)
 end
 return {'yes', text(c)}

@@ -12,21 +12,25 @@
 #include "lock/timing.h"
 #include "run/local.h"
 
-int drive_init(struct drive *d, const struct endpoint *eps, int n,
-	       const char *key, size_t key_len, const struct holder *who,
-	       struct fail *why)
+int drive_init(struct drive *d, const struct endpoint *eps, const char *key,
+	       size_t key_len, const struct holder *who,
+	       const struct lease_conf *conf, struct fail *why)
 {
-	if (keys_init(&d->keys, key, key_len) < 0)
+	struct lease_conf seeded = *conf;
+
+	token_generate(d->token);
+	if (keys_init(&d->keys, key, key_len, d->token) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	(void)format_bytes(key, key_len, d->shown_key, sizeof(d->shown_key));
-	token_generate(d->token);
+	script_standing(conf, who, d->standing);
 	d->asked = NEVER;
-	d->who = *who;
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < conf->nodes; i++) {
 		d->peer[i].ep = &eps[i];
 		for (int c = 0; c < CHANNELS; c++)
 			conn_init(&d->conn[i][c], &d->peer[i]);
 	}
+	memcpy(&seeded.seed, d->token, sizeof(seeded.seed));
+	lease_init(&d->lease, &seeded, now());
 	return 0;
 }
 
@@ -53,12 +57,11 @@ int drive_sockets(const struct drive *d, int fds[DRIVE_FDS_MAX])
 static void tell_trouble(struct drive *d)
 {
 	if (d->lease.state != LEASE_HELD || d->troubled) {
-		log_detail("%s: %s", d->shown_key, d->why.text);
+		log_detail("trouble", "%s", d->why.text);
 		return;
 	}
 	d->troubled = true;
-	log_notice("%s: cannot renew: %s; trying on", d->shown_key,
-		   d->why.text);
+	log_notice("not-renewed", "cannot renew: %s; trying on", d->why.text);
 }
 
 static void tell_renewal(struct drive *d)
@@ -66,18 +69,18 @@ static void tell_renewal(struct drive *d)
 	const struct lease *l = &d->lease;
 
 	if (d->troubled && l->state == LEASE_HELD)
-		log_notice("%s: renewed again", d->shown_key);
+		log_notice("renewed", "renewed again");
 	d->troubled = false;
 	if (l->healed != d->healed)
-		log_notice("%s: the lock had vanished and was set again: "
-			   "deleted by hand, evicted (see maxmemory-policy), "
-			   "flushed, or lost in a restart; nobody else had it",
-			   d->shown_key);
+		log_notice("healed",
+			   "the lock had vanished and was set again: deleted "
+			   "by hand, evicted (see maxmemory-policy), flushed, "
+			   "or lost in a restart; no other redlock had it");
 	if (l->stepped != d->stepped)
-		log_notice("%s: the lease was shorter than asked: the "
-			   "server's clock was set forward; renewing four "
-			   "times as often for an hour",
-			   d->shown_key);
+		log_notice("clock-step",
+			   "the lease was shorter than asked: the server's "
+			   "clock was set forward; renewing four times as "
+			   "often for an hour");
 	d->healed = l->healed;
 	d->stepped = l->stepped;
 }
@@ -119,14 +122,19 @@ static void answered(struct drive *d, const struct ask *asked,
 	struct answer answer;
 	struct fail why;
 
-	if (script_answer(reply, &answer, &d->sight, &why) < 0) {
+	if (script_answer(asked->verb, reply, &answer, &d->sight, &why) < 0) {
 		failed(d, asked, why.kind, true, why.text);
 		return;
 	}
-	log_detail("%s: %s: %.*s after %lld ms", d->shown_key,
-		   d->peer[asked->node].ep->name, (int)reply->len[0],
-		   reply->at[0], (long long)between(asked->sent, now()));
-	d->asked = NEVER;
+	log_detail("answer", "%s: %.*s after %lld ms",
+		   d->peer[asked->node].ep->name,
+		   asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],
+		   asked->verb == VERB_LISTEN ? "listen" : reply->at[0],
+		   (long long)between(asked->sent, now()));
+	if (answer.said == SAID_BUSY)
+		d->sight_at = now();
+	if (asked->verb != VERB_LISTEN)
+		d->asked = NEVER;
 	if (d->lease.state != LEASE_RELEASING)
 		d->why.kind = FAIL_NONE;
 	lease_answer(&d->lease, asked, &answer, now());
@@ -192,8 +200,8 @@ static void send_one(struct drive *d, const struct ask *ask)
 	unsigned int before;
 	int number;
 
-	script_request(ask, &d->lease.conf, &d->keys, d->token, &d->who, ep->db,
-		       &scratch, &request);
+	script_request(ask, &d->lease.conf, &d->keys, d->token, d->standing,
+		       ep->db, &scratch, &request);
 	if (ask->verb == VERB_CONFIRM)
 		d->asked = sooner(d->asked, ask->sent);
 	if (ask->fresh)
@@ -276,7 +284,7 @@ const struct fail *drive_why(struct drive *d)
 	return &d->why;
 }
 
-void drive_inherit(struct drive *d)
+void drive_inherit(struct drive *d, bool ran)
 {
 	const struct lease_conf conf = d->lease.conf;
 
@@ -285,7 +293,7 @@ void drive_inherit(struct drive *d)
 		for (int c = 0; c < CHANNELS; c++)
 			conn_init(&d->conn[i][c], &d->peer[i]);
 	d->heir = true;
-	lease_inherit(&d->lease, &conf, now());
+	lease_inherit(&d->lease, &conf, ran, now());
 	while (d->lease.state != LEASE_OVER)
 		drive_poll(d, NULL, 0, NEVER);
 }

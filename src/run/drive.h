@@ -23,25 +23,26 @@ struct drive {
 	struct keys keys;
 	char shown_key[128]; /* the key, safe for a terminal */
 	char token[TOKEN_SIZE];
-	struct holder who;
+	char standing[STANDING_SIZE]; /* what others may see of us */
 	struct peer peer[NODES_MAX];
 	struct conn conn[NODES_MAX][CHANNELS];
 	struct ask asks[NODES_MAX][CHANNELS][OWED_MAX];
 	struct sight sight; /* who had the lock, when last we looked */
-	struct fail why;    /* the latest failure */
-	bool troubled;      /* held, and a failure was said */
-	bool heir;          /* starts no private server only to release */
+	struct instant sight_at;
+	struct fail why; /* the latest failure */
+	bool troubled;   /* held, and a failure was said */
+	bool heir;       /* starts no private server only to release */
 	struct instant
 		asked; /* held: a renewal is unanswered since; or NEVER */
 	int healed, stepped;
 };
 
-/* *d must be all zero (clearing it here would touch pages that one node never
- * needs). Copies nothing: endpoints, key and who must live as long as *d. Call
- * lease_init() before the first drive_poll(). */
-int drive_init(struct drive *d, const struct endpoint *eps, int n,
-	       const char *key, size_t key_len, const struct holder *who,
-	       struct fail *why);
+/* Nothing is asked yet. The seed in conf is made here. *d must be all zero
+ * (clearing it here would touch pages that one node never needs). Endpoints and
+ * key are borrowed, and must live as long as *d. */
+int drive_init(struct drive *d, const struct endpoint *eps, const char *key,
+	       size_t key_len, const struct holder *who,
+	       const struct lease_conf *conf, struct fail *why);
 void drive_close(struct drive *d);
 
 /* Sends what is due. */
@@ -53,9 +54,9 @@ void drive_send(struct drive *d);
 void drive_poll(struct drive *d, struct pollfd *extra, int n_extra,
 		struct instant limit);
 
-/* In a forked process whose parent died: gives back what it may have held.
- * Takes at most about a second. */
-void drive_inherit(struct drive *d);
+/* In a forked process whose parent died: gives back what it may have held, and
+ * run its command on. Takes at most about a second. */
+void drive_inherit(struct drive *d, bool ran);
 
 /* Why there is no answer: the latest failure, or that nobody said anything. */
 const struct fail *drive_why(struct drive *d);

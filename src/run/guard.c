@@ -134,10 +134,11 @@ static bool obey(const struct order *o, const struct wire *w, pid_t command,
 		(void)!write(w->report, r, sizeof(*r));
 		return false;
 	}
-	log_error("%s: redlock (pid %d) was killed, or was stopped until its "
+	log_error("killed",
+		  "redlock (pid %d) was killed, or was stopped until its "
 		  "lease ran out; no process of its command is left",
-		  o->name, (int)w->tool);
-	o->last_will(o->estate);
+		  (int)w->tool);
+	o->last_will(o->estate, true);
 	return true;
 }
 
@@ -201,7 +202,7 @@ static void guard_main(const struct order *o, const struct wire *w)
 
 	prepare(o);
 	if (!hear(w, &m)) {
-		o->last_will(o->estate);
+		o->last_will(o->estate, false);
 		return;
 	}
 	if (m.what != MESSAGE_GO)

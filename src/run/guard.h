@@ -42,8 +42,9 @@ struct order {
 	const int *shut; /* descriptors the guard must not keep */
 	int n_shut;
 	const char *name; /* of the lock, for messages */
-	/* Run by the guard when redlock died and the tree is dead. */
-	void (*last_will)(void *);
+	/* Run by the guard when redlock died and the tree is dead, if there
+	 * ever was one. */
+	void (*last_will)(void *, bool ran);
 	void *estate;
 };
 

@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const int caught[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
-			     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+static const int caught[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+			     SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
 
 static int wake_fd = -1; /* a handler can have no argument */
 
@@ -68,6 +68,11 @@ int signals_open(struct signals *s, struct fail *why)
 bool signals_next(const struct signals *s, struct arrival *out)
 {
 	return read(s->fd, out, sizeof(*out)) == (ssize_t)sizeof(*out);
+}
+
+bool signal_ends(int sig)
+{
+	return sig != SIGTSTP && sig != SIGCONT && sig != SIGWINCH;
 }
 
 void signals_restore(const struct signals *s)

@@ -29,6 +29,10 @@ int signals_open(struct signals *s, struct fail *why);
 /* The next arrival; false: none. Never waits. */
 bool signals_next(const struct signals *s, struct arrival *out);
 
+/* It would end a program, unless it is caught: not one of job control, nor of
+ * the window's size. */
+bool signal_ends(int sig);
+
 /* Between fork and exec: everything as redlock itself was started with.
  * Async-signal-safe. */
 void signals_restore(const struct signals *s);

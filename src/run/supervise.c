@@ -14,19 +14,15 @@
 #include "lock/timing.h"
 #include "run/deadman.h"
 #include "run/tree.h"
+#include "run/waiting.h"
 #include "run/watchdog.h"
 
-#define TELL_MS 100          /* shorter waits are nobody's business */
-#define TELL_SILENCE_MS 1000 /* nor is a server that comes back at once */
-#define TELL_GRANT_MS 1000
 #define RTTS_PER_LEASE 20
 #define INT_TWICE_MS 2000 /* a second Ctrl-C within this kills */
 #define BIRTH_MS 2        /* between looks for a command that was not born */
 #define UNDEAD_MS 1000
 #define RESUME_MS 5  /* between looks for a renewal after a stop */
 #define JOIN_MS 1500 /* the release itself gives up after 1 s */
-
-enum told { TOLD_NOTHING, TOLD_HOLDER, TOLD_SILENCE };
 
 struct supervisor {
 	struct drive *drive;
@@ -37,7 +33,7 @@ struct supervisor {
 	struct deadman deadman;
 	struct watchdog dog;
 	struct instant began, claimed, interrupted, hand_over;
-	struct instant silent; /* waiting: the server is, since */
+	struct waiting waiting;
 	struct instant undead; /* when to say that the tree does not die */
 	int unborn;            /* a signal for a command that is not born yet */
 	bool asked_to_end;     /* by us: TERM was sent because of the lease */
@@ -46,75 +42,7 @@ struct supervisor {
 	bool done;
 };
 
-const char *describe_holder(const struct sight *s, char *buf, size_t size)
-{
-	char held[32] = "", left[32];
-	size_t used;
-
-	if (!s->seen) {
-		(void)snprintf(buf, size, "an unknown holder");
-		return buf;
-	}
-	if (!s->foreign && s->about[ABOUT_HOST][0] == '\0')
-		(void)snprintf(buf, size,
-			       "a holder that does not say who it is");
-	else if (s->type[0] != '\0')
-		(void)snprintf(buf, size, "another program (its lock is a %s)",
-			       s->type);
-	else if (s->foreign)
-		(void)snprintf(buf, size, "another program (token %s)",
-			       s->token);
-	else
-		(void)snprintf(buf, size, "%s (pid %s, user %s%s%s%s%s)",
-			       s->about[ABOUT_HOST], s->about[ABOUT_PID],
-			       s->about[ABOUT_USER],
-			       s->about[ABOUT_COMMAND][0] ? ", " : "",
-			       s->about[ABOUT_COMMAND],
-			       s->about[ABOUT_REASON][0] ? ": " : "",
-			       s->about[ABOUT_REASON]);
-	used = strlen(buf);
-	if (s->since > 0 && wall_seconds() >= s->since)
-		(void)format_duration((wall_seconds() - s->since) * 1000, held,
-				      sizeof(held));
-	if (s->pttl_ms < 0)
-		(void)snprintf(left, sizeof(left), "without expiry");
-	else
-		(void)format_duration(s->pttl_ms, left, sizeof(left));
-	(void)snprintf(buf + used, size - used, "%s%s, %s%s",
-		       held[0] ? ", held for " : "", held,
-		       s->pttl_ms < 0 ? "" : "lease left ", left);
-	return buf;
-}
-
 /* ---- acquiring ---- */
-
-static void tell_waiting(struct supervisor *s, enum told *told)
-{
-	const struct lease *l = &s->drive->lease;
-	struct instant at = now();
-	char who[640];
-
-	if (l->state != LEASE_WAITING)
-		return;
-	if (lease_answered(l))
-		s->silent = NEVER;
-	else if (s->silent.ms == NEVER.ms)
-		s->silent = *told == TOLD_NOTHING ? s->began : at;
-	if (s->silent.ms == NEVER.ms && *told != TOLD_HOLDER &&
-	    s->drive->sight.seen && !before(at, after(s->began, TELL_MS))) {
-		log_notice("%s: %swaiting for %s", s->drive->shown_key,
-			   *told == TOLD_SILENCE ? "the server answers again; "
-						 : "",
-			   describe_holder(&s->drive->sight, who, sizeof(who)));
-		*told = TOLD_HOLDER;
-	}
-	if (s->silent.ms != NEVER.ms && *told != TOLD_SILENCE &&
-	    !before(at, after(s->silent, TELL_SILENCE_MS))) {
-		log_notice("%s: waiting: %s", s->drive->shown_key,
-			   drive_why(s->drive)->text);
-		*told = TOLD_SILENCE;
-	}
-}
 
 /* While nothing runs, a signal that would end a program ends the waiting. */
 static void signals_while_waiting(struct supervisor *s)
@@ -123,10 +51,11 @@ static void signals_while_waiting(struct supervisor *s)
 
 	while (signals_next(s->signals, &a)) {
 		if (a.sig == SIGTSTP) {
+			waiting_hide();
 			(void)raise(SIGSTOP);
-			continue;
 		}
-		if (a.sig == SIGCONT || a.sig == SIGUSR1 || a.sig == SIGUSR2)
+		waiting_redraw(&s->waiting);
+		if (!signal_ends(a.sig) || a.sig == SIGUSR1 || a.sig == SIGUSR2)
 			continue;
 		s->end->sig = a.sig;
 		lease_release(&s->drive->lease, now());
@@ -139,18 +68,6 @@ static bool may_start(const struct lease *l)
 	       before(now(), timing_start(lease_stamp(l), l->conf.ttl_ms));
 }
 
-/* To wake up for: a moment when something may have to be said. */
-static struct instant next_tell(const struct supervisor *s)
-{
-	struct instant at = now();
-
-	if (before(at, after(s->began, TELL_MS)))
-		return after(s->began, TELL_MS);
-	if (before(at, after(s->began, TELL_SILENCE_MS)))
-		return after(s->began, TELL_SILENCE_MS);
-	return NEVER;
-}
-
 /* Granted, but each answer is too old to start on. */
 static void too_slow(struct supervisor *s)
 {
@@ -158,8 +75,7 @@ static void too_slow(struct supervisor *s)
 	char ttl[32];
 
 	(void)fail(&s->end->why, FAIL_UNAVAILABLE,
-		   "%s: the server answers too slowly for a lease of %s",
-		   s->drive->shown_key,
+		   "the server answers too slowly for a lease of %s",
 		   format_duration(l->conf.ttl_ms, ttl, sizeof(ttl)));
 	lease_release(l, now());
 }
@@ -168,8 +84,8 @@ static void too_slow(struct supervisor *s)
 static void acquire(struct supervisor *s)
 {
 	struct lease *l = &s->drive->lease;
-	enum told told = TOLD_NOTHING;
 
+	waiting_init(&s->waiting, s->drive, s->began);
 	while (!may_start(l) && l->state != LEASE_OVER) {
 		struct pollfd fds[] = {
 			{.fd = s->signals->fd, .events = POLLIN},
@@ -184,27 +100,20 @@ static void acquire(struct supervisor *s)
 			lease_again(l, now());
 		if (l->state == LEASE_OVER)
 			break;
-		drive_poll(s->drive, fds, 2, next_tell(s));
+		drive_poll(s->drive, fds, 2, waiting_next(&s->waiting));
 		if (fds[0].revents)
 			signals_while_waiting(s);
 		if (fds[1].revents && s->end->why.kind == FAIL_NONE) {
 			(void)fail(&s->end->why, FAIL_INTERNAL,
-				   "%s: the guard process was killed",
-				   s->drive->shown_key);
+				   "the guard process was killed");
 			lease_release(l, now());
 		}
-		tell_waiting(s, &told);
+		if (!may_start(l) && l->state != LEASE_OVER)
+			waiting_tell(&s->waiting);
 	}
 	s->claimed = now();
 	s->end->waited_ms = between(s->began, s->claimed);
-	if (told != TOLD_NOTHING && l->state == LEASE_HELD &&
-	    s->end->waited_ms >= TELL_GRANT_MS) {
-		char took[32];
-
-		log_notice(
-			"%s: got it after %s", s->drive->shown_key,
-			format_duration(s->end->waited_ms, took, sizeof(took)));
-	}
+	waiting_end(&s->waiting, s->end->waited_ms, l->state == LEASE_HELD);
 }
 
 static void not_acquired(struct supervisor *s)
@@ -216,6 +125,10 @@ static void not_acquired(struct supervisor *s)
 		end->outcome = OUTCOME_FAILED;
 	else if (end->sig != 0)
 		end->outcome = OUTCOME_GAVE_UP;
+	else if (l->end == END_FULL)
+		end->outcome = OUTCOME_FULL;
+	else if (l->end == END_SUPERSEDED)
+		end->outcome = OUTCOME_SUPERSEDED;
 	else if (l->end == END_UNAVAILABLE)
 		end->outcome = OUTCOME_UNAVAILABLE;
 	else if (l->end == END_REFUSED)
@@ -240,9 +153,10 @@ static void kill_tree(struct supervisor *s)
 static void tell_undead(struct supervisor *s)
 {
 	s->undead = NEVER;
-	log_error("%s: the command was killed and does not die (see ps -ejH, "
+	log_error("undead",
+		  "the command was killed and does not die (see ps -ejH, "
 		  "children of %d); the lock is not given back before",
-		  s->drive->shown_key, (int)s->guard.pid);
+		  (int)s->guard.pid);
 }
 
 static void lose(struct supervisor *s, const char *reason)
@@ -250,8 +164,7 @@ static void lose(struct supervisor *s, const char *reason)
 	if (s->killed)
 		return;
 	s->end->outcome = OUTCOME_LOST;
-	log_error("%s: lease lost: %s; killing the command",
-		  s->drive->shown_key, reason);
+	log_error("lost", "lease lost: %s; killing the command", reason);
 	kill_tree(s);
 }
 
@@ -278,9 +191,10 @@ static void look_at_lease(struct supervisor *s)
 	}
 	if (!s->asked_to_end) {
 		s->asked_to_end = true;
-		log_error("%s: not renewed for %s; asking the command to end "
+		log_error("ending",
+			  "not renewed for %s; asking the command to end "
 			  "(SIGTERM), it is killed when %s is full",
-			  s->drive->shown_key, age,
+			  age,
 			  format_duration(ttl * 80 / 100, text, sizeof(text)));
 		(void)tree_signal(s->guard.pid, SIGTERM);
 		(void)tree_signal(s->guard.pid, SIGCONT);
@@ -316,7 +230,7 @@ static void forward(struct supervisor *s, const struct arrival *a)
 {
 	struct instant at = now();
 
-	log_detail("%s: signal %d", s->drive->shown_key, a->sig);
+	log_detail("signal", "signal %d", a->sig);
 	if (a->sig == SIGTSTP) {
 		stop_with_command(s, a->from_terminal);
 		return;
@@ -325,14 +239,14 @@ static void forward(struct supervisor *s, const struct arrival *a)
 	 * if it is born */
 	if (!a->from_terminal || tree_signal(s->guard.pid, 0) == 0)
 		pass_on(s, a->sig);
-	if (a->sig == SIGCONT)
+	if (!signal_ends(a->sig))
 		return;
 	s->end->sig = a->sig;
 	if (a->sig != SIGINT)
 		return;
 	if (before(at, after(s->interrupted, INT_TWICE_MS))) {
-		log_notice("%s: interrupted twice; killing the command",
-			   s->drive->shown_key);
+		log_notice("interrupted",
+			   "interrupted twice; killing the command");
 		kill_tree(s);
 	}
 	s->interrupted = at;
@@ -352,25 +266,25 @@ static void take_report(struct supervisor *s)
 	case GUARD_ENDED:
 		if (s->asked_to_end && end->outcome != OUTCOME_LOST) {
 			end->outcome = OUTCOME_LOST;
-			log_error("%s: lease lost: the command was asked to "
-				  "end, and has ended",
-				  s->drive->shown_key);
+			log_error("lost",
+				  "lease lost: the command was asked to end, "
+				  "and has ended");
 		}
 		if (!s->done && !s->killed)
 			kill_tree(s);
 		else if (s->done && r.left)
-			log_notice("%s: the command left processes running; "
-				   "the lock does not cover them",
-				   s->drive->shown_key);
+			log_notice("orphans",
+				   "the command left processes running; the "
+				   "lock does not cover them");
 		break;
 	case GUARD_CANNOT_EXEC:
 		end->outcome = OUTCOME_CANNOT_EXEC;
 		break;
 	case GUARD_TOO_LATE:
 		end->outcome = OUTCOME_LOST;
-		log_error("%s: lease lost before the command could start: "
-			  "this machine stood still",
-			  s->drive->shown_key);
+		log_error("lost",
+			  "lease lost before the command could start: this "
+			  "machine stood still");
 		break;
 	case GUARD_LOST:
 		/* its orphans are ours now */
@@ -378,9 +292,8 @@ static void take_report(struct supervisor *s)
 		s->done = true;
 		end->outcome = OUTCOME_FAILED;
 		(void)fail(&end->why, FAIL_INTERNAL,
-			   "%s: the guard process was killed; the command was "
-			   "ended with it",
-			   s->drive->shown_key);
+			   "the guard process was killed; the command was "
+			   "ended with it");
 		break;
 	}
 }
@@ -393,8 +306,7 @@ static void hand_over(struct supervisor *s)
 
 	s->hand_over = NEVER;
 	if (watchdog_start(&s->dog, &why) < 0)
-		log_detail("%s: %s; renewing without it", s->drive->shown_key,
-			   why.text);
+		log_detail("no-thread", "%s; renewing without it", why.text);
 }
 
 static void renew_here(struct supervisor *s, struct pollfd *fds, int n,
@@ -447,7 +359,7 @@ static void watch(struct supervisor *s)
 	}
 	/* a Ctrl-C may have ended the command before we looked */
 	while (signals_next(s->signals, &late))
-		if (late.sig != SIGTSTP && late.sig != SIGCONT)
+		if (signal_ends(late.sig))
 			s->end->sig = late.sig;
 }
 
@@ -484,9 +396,9 @@ static void give_back(struct supervisor *s)
 		drive_poll(s->drive, NULL, 0, NEVER);
 	if (s->end->outcome != OUTCOME_LOST && s->end->fence > 0 &&
 	    (stuck || !l->freed))
-		log_error("%s: the release was not confirmed; the lock ends "
-			  "by itself within %s",
-			  s->drive->shown_key,
+		log_error("not-released",
+			  "the release was not confirmed; the lock ends by "
+			  "itself within %s",
 			  format_duration(l->conf.ttl_ms, left, sizeof(left)));
 }
 
@@ -502,9 +414,9 @@ static void warn_if_short(const struct supervisor *s)
 			least = l->node[i].srtt_ms * RTTS_PER_LEASE;
 	if (l->conf.ttl_ms >= least)
 		return;
-	log_notice("%s: a lease of %s is short for a server that takes %s to "
+	log_notice("short-lease",
+		   "a lease of %s is short for a server that takes %s to "
 		   "answer; -t %s would be enough",
-		   s->drive->shown_key,
 		   format_duration(l->conf.ttl_ms, ttl, sizeof(ttl)),
 		   format_duration(least / RTTS_PER_LEASE, rtt, sizeof(rtt)),
 		   format_duration(least, enough, sizeof(enough)));
@@ -546,7 +458,6 @@ void supervise(struct drive *d, const struct supervise_conf *conf,
 				.guard = GUARD_NONE,
 				.deadman = DEADMAN_NONE,
 				.began = now(),
-				.silent = NEVER,
 				.undead = NEVER,
 				.interrupted = {INT64_MIN / 2}};
 
@@ -562,11 +473,14 @@ void supervise(struct drive *d, const struct supervise_conf *conf,
 		acquire(&s);
 		if (d->lease.state != LEASE_HELD)
 			not_acquired(&s);
-		end->without_lock =
-			conf->run_anyway && end->outcome == OUTCOME_UNAVAILABLE;
+		/* who has answered once has said that it is held */
+		end->without_lock = conf->run_anyway &&
+				    end->outcome == OUTCOME_UNAVAILABLE &&
+				    !lease_reached(&d->lease);
 		if (end->without_lock)
-			log_error("%s: %s; running WITHOUT the lock",
-				  d->shown_key, end->why.text);
+			log_error("without-lock",
+				  "%s; running WITHOUT the lock",
+				  end->why.text);
 		if (d->lease.state == LEASE_HELD || end->without_lock)
 			run_command(&s);
 	}

@@ -22,6 +22,8 @@ struct supervise_conf {
 enum outcome {
 	OUTCOME_RAN,         /* status: wait status of the command */
 	OUTCOME_BUSY,        /* somebody held it for as long as we waited */
+	OUTCOME_FULL,        /* too many waited already */
+	OUTCOME_SUPERSEDED,  /* by a newer waiter: see the drive's sight */
 	OUTCOME_UNAVAILABLE, /* why is filled, and names the node */
 	OUTCOME_REFUSED,     /* likewise; why.kind decides */
 	OUTCOME_GAVE_UP,     /* a signal ended the waiting */
@@ -44,8 +46,5 @@ struct ending {
 void supervise(struct drive *d, const struct supervise_conf *conf,
 	       struct order *order, const struct signals *signals,
 	       struct ending *end);
-
-/* "host (pid 12, user joe, backup.sh), held for 3m, ...": who was seen. */
-const char *describe_holder(const struct sight *s, char *buf, size_t size);
 
 #endif

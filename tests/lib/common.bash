@@ -170,10 +170,11 @@ list_processes() {
 	done
 }
 no_process_left() { [ -z "$(list_processes)" ]; }
-# A fence counter outlives its lock by design; nothing else does.
+# A fence counter outlives its lock by design, and so does the latest ticket of
+# --supersede; nothing else does.
 no_lock_left() {
 	[ -z "$(cli "$1" --raw keys '*' 2>/dev/null |
-		grep -v '^redlock:{.*}:fence:')" ]
+		grep -v '^redlock:{.*}:\(fence\|newest\):')" ]
 }
 
 # ---- helpers of the test ----

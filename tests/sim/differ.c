@@ -35,7 +35,8 @@
 #include "net/resp.h"
 #include "node.h"
 
-#define TOKENS 4
+#define TOKENS 6
+#define MARKED 4             /* tokens from here on have --supersede */
 #define FOREIGN (TOKENS + 1) /* as a token: not one of ours */
 #define KEY "differ"
 #define STEPS 20000
@@ -45,38 +46,49 @@
 
 static const char *const verbs[] = {
 	[VERB_ACQUIRE] = "acquire",
+	[VERB_LISTEN] = "listen",
 	[VERB_CONFIRM] = "confirm",
 	[VERB_RELEASE] = "release",
 };
 
 static const char *const saids[SAID_COUNT] = {
-	[SAID_GRANTED] = "granted", [SAID_BUSY] = "busy",
-	[SAID_LOSS] = "loss",       [SAID_YES] = "yes",
-	[SAID_HEALED] = "healed",   [SAID_NO] = "no",
+	[SAID_GRANTED] = "granted",
+	[SAID_BUSY] = "busy",
+	[SAID_LOSS] = "loss",
+	[SAID_FULL] = "full",
+	[SAID_SUPERSEDED] = "superseded",
+	[SAID_WOKEN] = "woken",
+	[SAID_QUIET] = "quiet",
+	[SAID_YES] = "yes",
+	[SAID_HEALED] = "healed",
+	[SAID_NO] = "no",
 };
 
 static const char *const twins[TWIN_COUNT] = {
 	[TWIN_RELEASE_ANY] = "release without compare",
 	[TWIN_HEAL_ANY] = "heal without the counter test",
 	[TWIN_RELEASE_STILL] = "release without moving the counter",
+	[TWIN_CANCEL_KEEPS] = "who leaves the line keeps a grant",
+	[TWIN_DEL_AFTER] = "the release deletes what it handed over",
+	[TWIN_LOSS_UNTOLD] = "a grant does not tell of a lost counter",
 };
 
 struct trial {
 	int fd;
 	struct resp *reader;
-	struct keys keys;
+	struct keys keys[TOKENS + 1];
+	char token[TOKENS + 1][24], standing[TOKENS + 1][STANDING_SIZE];
 	struct node node;
-	int64_t us;     /* the server's TIME after the last step */
-	int64_t record; /* whom the server's holder record is about */
-	int64_t ttl[TOKENS + 1], told[TOKENS + 1];
+	int64_t us; /* the server's TIME after the last step */
+	int64_t ttl[TOKENS + 1], told[TOKENS + 1], ticket[TOKENS + 1];
 	uint64_t random, step;
-	uint64_t seen[SAID_COUNT];
+	uint64_t seen[SAID_COUNT], lost;
 };
 
 struct question {
 	struct ask ask;
 	int64_t token;
-	bool alone;
+	struct lease_conf conf;
 };
 
 static void __attribute__((noreturn, format(printf, 1, 2)))
@@ -181,8 +193,8 @@ static int64_t server_us(struct trial *t)
 
 static const char *fence_key(const struct trial *t, char buf[80])
 {
-	(void)snprintf(buf, 80, "%.*s", (int)t->keys.part_len[PART_FENCE],
-		       t->keys.part[PART_FENCE]);
+	(void)snprintf(buf, 80, "%.*s", (int)t->keys[1].part_len[PART_FENCE],
+		       t->keys[1].part[PART_FENCE]);
 	return buf;
 }
 
@@ -209,6 +221,24 @@ static void roll_back(struct trial *t)
 	t->node.counter = counter;
 }
 
+/* As if the first in line had come long ago: has it been heard of since? */
+static const char *age(struct trial *t)
+{
+	struct waiter *w = &t->node.line[0];
+	char member[STANDING_SIZE + 24], score[24];
+
+	if (t->node.waiters == 0)
+		return NULL;
+	w->ticket -= 20000000;
+	t->ticket[w->token] = w->ticket;
+	(void)snprintf(member, sizeof(member), "%s %s", t->token[w->token],
+		       t->standing[w->token]);
+	(void)snprintf(score, sizeof(score), "%" PRId64, w->ticket);
+	(void)plain(t, "ZADD", "redlock:{" KEY "}:queue:" KEY, "XX", score,
+		    member, NULL);
+	return "the first in line is aged";
+}
+
 /* Returns what was done, or NULL: nothing. */
 static const char *meddle(struct trial *t)
 {
@@ -228,7 +258,6 @@ static const char *meddle(struct trial *t)
 	if (dice < 10) {
 		(void)plain(t, "FLUSHALL", NULL);
 		node_flush(&t->node);
-		t->record = 0;
 		return "all is flushed";
 	}
 	if (dice < 13) {
@@ -239,7 +268,9 @@ static const char *meddle(struct trial *t)
 		roll_back(t);
 		return "the counter is rolled back";
 	}
-	if (dice < 19 && t->node.token != 0) {
+	if (dice < 17)
+		return age(t);
+	if (dice < 21 && t->node.token != 0) {
 		/* as if most of the lease were over: who renews is seen to */
 		(void)plain(t, "PEXPIRE", KEY, "30000", NULL);
 		t->node.expires_ms = t->us / 1000 + 30000;
@@ -275,35 +306,59 @@ static int64_t number_for(struct trial *t, int64_t token)
 
 static struct question invent(struct trial *t)
 {
-	struct question q = {.token = 1 + chance(t, TOKENS),
-			     .alone = chance(t, 2)};
+	static const enum verb verb_of[] = {VERB_ACQUIRE, VERB_ACQUIRE,
+					    VERB_ACQUIRE, VERB_CONFIRM,
+					    VERB_RELEASE, VERB_LISTEN};
+	struct question q = {.token = 1 + chance(t, TOKENS)};
 
 	/* whoever has it knows it: else most questions are in vain */
 	if (t->node.token >= 1 && t->node.token <= TOKENS && chance(t, 3) == 0)
 		q.token = t->node.token;
-	q.ask.verb = (enum verb)(VERB_ACQUIRE + chance(t, 3));
+	q.conf = (struct lease_conf){.nodes = chance(t, 2) ? 1 : 3,
+				     .ttl_ms = t->ttl[q.token],
+				     .max_waiters = chance(t, 4) - 1,
+				     .supersede = q.token >= MARKED};
+	q.ask.verb = verb_of[chance(t, 6)];
 	q.ask.seen = number_for(t, q.token);
 	q.ask.fence = number_for(t, q.token);
+	q.ask.ticket = chance(t, 4) == 0   ? -1
+		       : chance(t, 4) == 0 ? 0
+					   : t->ticket[q.token];
+	q.ask.queued = chance(t, 2);
+	q.ask.held = chance(t, 2);
+	q.ask.listen_ms = 60000;
 	return q;
+}
+
+/* A real server would wait: it is asked only when there is a word. */
+static bool nothing_to_hear(struct trial *t, const struct question *q)
+{
+	char name[120];
+
+	(void)snprintf(name, sizeof(name), "%.*s",
+		       (int)t->keys[q->token].part_len[PART_GRANT],
+		       t->keys[q->token].part[PART_GRANT]);
+	return q->ask.verb == VERB_LISTEN &&
+	       plain(t, "EXISTS", name, NULL) == 0;
 }
 
 static bool ask_server(struct trial *t, const struct question *q,
 		       struct answer *a)
 {
-	static const struct holder nobody = {{"host", "1", "user", "sh"}};
-	struct lease_conf conf = {.nodes = q->alone ? 1 : 3,
-				  .ttl_ms = t->ttl[q->token]};
 	struct script_scratch scratch;
 	struct words w, reply;
 	struct sight sight;
 	struct fail why;
-	char token[24];
 
-	(void)snprintf(token, sizeof(token), "token-%" PRId64, q->token);
-	script_request(&q->ask, &conf, &t->keys, token, &nobody, 0, &scratch,
+	if (nothing_to_hear(t, q)) {
+		*a = (struct answer){.said = SAID_QUIET, .place = -1};
+		return true;
+	}
+	script_request(&q->ask, &q->conf, &t->keys[q->token],
+		       t->token[q->token], t->standing[q->token], 0, &scratch,
 		       &w);
 	call(t, &w, &reply);
-	if (script_answer(&reply, a, &sight, &why) == 0)
+	if (script_answer(q->ask.verb, &reply, a, &sight, &why) == 0)
 		return true;
 	printf("# not an answer: %s\n", why.text);
 	return false;
@@ -312,24 +367,12 @@ static bool ask_server(struct trial *t, const struct question *q,
 static struct answer ask_node(struct trial *t, const struct question *q,
 			      int64_t us)
 {
-	return node_run(&t->node, &q->ask, q->token, t->ttl[q->token], q->alone,
-			us);
+	return node_run(&t->node, &q->ask, q->token, &q->conf, us);
 }
 
 /* ---- the comparison ---- */
 
-/* A lock that was healed may have another's record left beside it: then its
- * holder's T is unknown, and which of the two the server says is its own
- * affair. */
-static bool same_holder(const struct trial *t, const struct answer *real,
-			const struct answer *node)
-{
-	if (real->holder_ttl_ms == node->holder_ttl_ms)
-		return true;
-	return t->record != t->node.token && real->holder_ttl_ms == 0;
-}
-
-static const char *difference(const struct trial *t, const struct question *q,
+static const char *difference(const struct question *q,
 			      const struct answer *real,
 			      const struct answer *early,
 			      const struct answer *late)
@@ -340,12 +383,22 @@ static const char *difference(const struct trial *t, const struct question *q,
 		return "they say different things";
 	if (real->counter < early->counter || real->counter > late->counter)
 		return "the counters differ";
+	if (real->ticket < early->ticket || real->ticket > late->ticket)
+		return "the tickets differ";
+	if (real->place != early->place)
+		return "the places in line differ";
+	if (real->lost != early->lost)
+		return "one tells of a loss";
+	if (real->said == SAID_FULL && real->pttl_ms != early->pttl_ms)
+		return "the numbers of waiters differ";
 	if (real->said != SAID_BUSY &&
 	    (real->said != SAID_YES || q->ask.verb != VERB_CONFIRM))
 		return NULL;
 	if (pttl > PTTL_SLACK_MS || pttl < -PTTL_SLACK_MS)
 		return "the leases left differ";
-	if (real->said == SAID_BUSY && !same_holder(t, real, early))
+	if (real->foreign != early->foreign)
+		return "one calls the holder foreign";
+	if (real->holder_ttl_ms != early->holder_ttl_ms)
 		return "the holders' lengths of lease differ";
 	return NULL;
 }
@@ -353,24 +406,39 @@ static const char *difference(const struct trial *t, const struct question *q,
 static void tell(const char *who, const struct answer *a)
 {
 	printf("#   %s: %s, counter %" PRId64 ", left %" PRId64
-	       " ms, the holder's T %" PRId64 "\n",
-	       who, saids[a->said], a->counter, a->pttl_ms, a->holder_ttl_ms);
+	       " ms, the holder's T %" PRId64 ", ticket %" PRId64
+	       ", place %d%s%s\n",
+	       who, saids[a->said], a->counter, a->pttl_ms, a->holder_ttl_ms,
+	       a->ticket, a->place, a->foreign ? ", foreign" : "",
+	       a->lost ? ", lost" : "");
 }
 
 static void follow(struct trial *t, const struct question *q,
-		   const struct answer *real, bool had)
+		   const struct answer *real, int64_t had)
 {
-	if (t->node.counter >= 0)
+	int place = node_place(&t->node, q->token);
+
+	if (t->node.lost == t->node.counter && q->ask.verb != VERB_LISTEN)
+		t->node.lost = real->counter;
+	if (t->node.counter >= 0 && q->ask.verb != VERB_LISTEN)
 		t->node.counter = real->counter;
-	if (real->said == SAID_GRANTED && !had)
-		t->record = q->token;
-	if (real->said == SAID_HEALED && t->record == 0)
-		t->record = q->token;
-	if (q->ask.verb == VERB_RELEASE && real->said == SAID_YES)
-		t->record = 0;
-	if (real->said != SAID_NO)
+	if (real->ticket > 0) {
+		t->ticket[q->token] = real->ticket;
+		if (place >= 0 && t->node.newest == t->node.line[place].ticket)
+			t->node.newest = real->ticket;
+		if (place >= 0)
+			t->node.line[place].ticket = real->ticket;
+	}
+	/* no lease ends by itself: neither does that of who was handed one */
+	if (t->node.token != had && t->node.token != q->token) {
+		(void)plain(t, "PEXPIRE", KEY, "600000", NULL);
+		if (t->node.token != 0)
+			t->node.expires_ms = t->us / 1000 + 600000;
+	}
+	if (real->said != SAID_NO && q->ask.verb != VERB_LISTEN)
 		t->told[q->token] = real->counter;
 	t->seen[real->said]++;
+	t->lost += real->lost;
 }
 
 /* False: they differ, and it is told how. */
@@ -381,14 +449,14 @@ static bool step(struct trial *t)
 	int64_t from = by_hand ? server_us(t) : t->us;
 	struct question q = invent(t);
 	struct node before = t->node;
-	bool had = t->node.token == q.token;
+	int64_t had = t->node.token;
 
 	if (ask_server(t, &q, &real)) {
 		t->us = server_us(t);
 		early = ask_node(t, &q, from);
 		t->node = before;
 		late = ask_node(t, &q, t->us);
-		what = difference(t, &q, &real, &early, &late);
+		what = difference(&q, &real, &early, &late);
 		if (!what) {
 			follow(t, &q, &real, had);
 			return true;
@@ -399,12 +467,14 @@ static bool step(struct trial *t)
 			tell("or", &late);
 	}
 	printf("# step %" PRIu64 ": %s\n# %s%s%s of token %" PRId64
-	       ", T %" PRId64 ", fence %" PRId64 ", seen %" PRId64 "%s\n"
-	       "# before: token %" PRId64 ", counter %" PRId64 "\n",
+	       ", T %" PRId64 ", fence %" PRId64 ", seen %" PRId64
+	       ", ticket %" PRId64 ", most %" PRId64 "%s\n"
+	       "# before: token %" PRId64 ", counter %" PRId64 ", %d waiters\n",
 	       t->step, what, by_hand ? by_hand : "", by_hand ? "; then " : "",
 	       verbs[q.ask.verb], q.token, t->ttl[q.token], q.ask.fence,
-	       q.ask.seen, q.alone ? ", one node" : ", of several nodes",
-	       before.token, before.counter);
+	       q.ask.seen, q.ask.ticket, q.conf.max_waiters,
+	       q.conf.nodes == 1 ? ", one node" : ", of several nodes",
+	       before.token, before.counter, before.waiters);
 	return false;
 }
 
@@ -418,8 +488,22 @@ static bool all_came_up(const struct trial *t)
 		printf(" %s %" PRIu64, saids[i], t->seen[i]);
 		all = all && t->seen[i] > 0;
 	}
-	printf("\n");
+	printf(" (lost %" PRIu64 ")\n", t->lost);
+	all = all && t->lost > 0;
 	return all || t->step < ENOUGH_STEPS;
+}
+
+static void introduce(struct trial *t, int i)
+{
+	static const struct holder nobody = {{"host", "1", "user", "sh"}};
+	struct lease_conf conf = {.ttl_ms = 60000 + chance(t, 600000),
+				  .supersede = i >= MARKED};
+
+	t->ttl[i] = conf.ttl_ms;
+	(void)snprintf(t->token[i], sizeof(t->token[i]), "token-%d", i);
+	script_standing(&conf, &nobody, t->standing[i]);
+	if (keys_init(&t->keys[i], KEY, strlen(KEY), t->token[i]) < 0)
+		bail("no memory");
 }
 
 static void start(struct trial *t, const char *path, uint64_t seed,
@@ -428,15 +512,13 @@ static void start(struct trial *t, const char *path, uint64_t seed,
 	*t = (struct trial){.random = seed * 0x9e3779b97f4a7c15ULL + 1};
 	if (t->random == 0)
 		t->random = 1;
-	if (keys_init(&t->keys, KEY, strlen(KEY)) < 0)
-		bail("no memory");
 	dial(t, path);
 	if (plain(t, "DBSIZE", NULL) != 0)
 		bail("%s: the server is not empty, and would be flushed", path);
 	node_flush(&t->node);
 	t->node.twin = twin;
 	for (int i = 1; i <= TOKENS; i++)
-		t->ttl[i] = 60000 + chance(t, 600000);
+		introduce(t, i);
 	t->us = server_us(t);
 }
 
@@ -445,7 +527,8 @@ static void finish(struct trial *t)
 	(void)plain(t, "FLUSHALL", NULL);
 	resp_close(t->reader);
 	(void)close(t->fd);
-	keys_close(&t->keys);
+	for (int i = 1; i <= TOKENS; i++)
+		keys_close(&t->keys[i]);
 }
 
 static int verdict(bool good, uint64_t steps, uint64_t seed, enum twin twin)

@@ -2,10 +2,21 @@
 /* The scripts, simulated. */
 #include "node.h"
 
+#include <assert.h>
+#include <string.h>
+
+#define HEARTBEAT_US ((int64_t)5000000)
+#define LOST_NOW (-1)
+
 void node_flush(struct node *n)
 {
-	n->token = 0;
+	enum twin twin = n->twin;
+	bool full = n->full;
+
+	memset(n, 0, sizeof(*n));
 	n->counter = -1;
+	n->twin = twin;
+	n->full = full;
 }
 
 /* Redis deletes when now > when, in ms of its own clock. */
@@ -21,41 +32,248 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static void set(struct node *n, int64_t token, int64_t ttl, int64_t us)
+static void set(struct node *n, int64_t token, int64_t ms, int64_t us)
 {
 	n->token = token;
-	n->expires_ms = us / 1000 + ttl;
-	n->holder_ttl = ttl;
+	n->expires_ms = us / 1000 + ms;
 }
 
-static struct answer acquire(struct node *n, const struct ask *ask,
-			     int64_t token, int64_t ttl, bool alone, int64_t us)
+/* ---- the line ---- */
+
+int node_place(const struct node *n, int64_t token)
 {
-	if (node_locked(n, us) && n->token == token) {
-		set(n, token, ttl, us);
-		if (n->counter < 0)
-			n->counter = us;
-		return (struct answer){SAID_GRANTED, n->counter, 0, 0};
+	for (int i = 0; i < n->waiters; i++)
+		if (n->line[i].token == token)
+			return i;
+	return -1;
+}
+
+static void leave(struct node *n, int i)
+{
+	n->waiters--;
+	memmove(&n->line[i], &n->line[i + 1],
+		sizeof(n->line[0]) * (size_t)(n->waiters - i));
+}
+
+static bool stand(struct node *n, const struct waiter *w)
+{
+	int i = n->waiters;
+
+	if (n->full)
+		return false;
+	assert(n->waiters < LINE_MAX);
+	for (; i > 0 && n->line[i - 1].ticket > w->ticket; i--)
+		n->line[i] = n->line[i - 1];
+	n->line[i] = *w;
+	n->waiters++;
+	return true;
+}
+
+static bool gone(const struct waiter *w, int64_t us)
+{
+	return us - w->ticket > 3 * HEARTBEAT_US &&
+	       us - w->sign > 3 * HEARTBEAT_US;
+}
+
+static void wake(struct node *n, int64_t token, int64_t ms, int64_t us)
+{
+	struct word *free = NULL;
+
+	for (int i = 0; i < WORDS_KEPT; i++) {
+		struct word *w = &n->words[i];
+
+		if (us / 1000 > w->expires_ms)
+			w->token = 0;
+		if (w->token == token) /* one list, one end */
+			w->expires_ms = us / 1000 + ms;
+		if (w->token == 0)
+			free = w;
 	}
-	if (n->token != 0)
-		return (struct answer){SAID_BUSY, larger(n->counter, 0),
-				       n->expires_ms - us / 1000,
-				       n->holder_ttl};
-	if (ask->seen > 0 && n->counter < ask->seen)
-		return (struct answer){SAID_LOSS, larger(n->counter, 0), 0, 0};
+	assert(free);
+	*free = (struct word){token, us / 1000 + ms};
+}
+
+bool node_heard(struct node *n, int64_t token, int64_t us)
+{
+	for (int i = 0; i < WORDS_KEPT; i++) {
+		struct word *w = &n->words[i];
+
+		if (w->token != token || us / 1000 > w->expires_ms)
+			continue;
+		w->token = 0;
+		return true;
+	}
+	return false;
+}
+
+static void grant(struct node *n, int64_t token, int64_t ttl, int64_t ms,
+		  bool alone, int64_t lost, int64_t us)
+{
 	if (n->counter < 0)
 		n->counter = us;
 	else
 		n->counter =
 			alone ? larger(n->counter + 1, us) : n->counter + 1;
-	set(n, token, ttl, us);
-	return (struct answer){SAID_GRANTED, n->counter, 0, 0};
+	n->lost = lost == LOST_NOW ? n->counter : lost;
+	set(n, token, ms, us);
+	n->record = token;
+	n->holder_ttl = ttl;
 }
+
+static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
+		      int64_t us)
+{
+	while (n->waiters > 0) {
+		struct waiter head = n->line[0];
+		int64_t ms = head.ttl / 2 < 2000 ? head.ttl / 2 : 2000;
+
+		leave(n, 0);
+		if (gone(&head, us))
+			continue;
+		if (n->twin == TWIN_GRANT_FOREVER)
+			ms = INT64_MAX / 4;
+		grant(n, head.token, head.ttl, ms, alone, lost, us);
+		if (head.token != self)
+			wake(n, head.token, ms, us);
+		return true;
+	}
+	return false;
+}
+
+/* ---- acquire ---- */
+
+/* The record says that a counter was missing, and this client saw it before. */
+static bool told(const struct node *n, const struct ask *ask)
+{
+	return ask->seen > 0 && n->record != 0 && ask->seen < n->lost &&
+	       n->twin != TWIN_LOSS_UNTOLD;
+}
+
+static int living(struct node *n, int64_t us)
+{
+	for (int i = n->waiters - 1; i >= 0; i--)
+		if (gone(&n->line[i], us))
+			leave(n, i);
+	return n->waiters;
+}
+
+static void supersede(struct node *n, int64_t token, int64_t ticket, int64_t us)
+{
+	if (n->newest >= ticket)
+		return;
+	n->newest = ticket;
+	for (int i = n->waiters - 1; i >= 0; i--) {
+		int64_t other = n->line[i].token;
+
+		if (!n->line[i].marked || other == token)
+			continue;
+		leave(n, i);
+		wake(n, other, 2000, us);
+	}
+}
+
+/* The place is then node_place()'s. */
+static int64_t join(struct node *n, const struct ask *ask, int64_t token,
+		    const struct lease_conf *conf, int64_t us)
+{
+	struct waiter w = {.token = token,
+			   .ticket = ask->ticket,
+			   .ttl = conf->ttl_ms,
+			   .marked = conf->supersede};
+	int at = node_place(n, token);
+
+	if (ask->ticket == 0) {
+		w.ticket = us;
+		if (n->counter > us && n->waiters > 0)
+			w.ticket =
+				larger(us, n->line[n->waiters - 1].ticket + 1);
+	}
+	if (at < 0) {
+		if (!stand(n, &w))
+			return w.ticket;
+		at = node_place(n, token);
+	} else if (ask->ticket == 0) {
+		w.ticket = n->line[at].ticket;
+	}
+	/* the ticket is sign enough for a heartbeat */
+	if (us - w.ticket > HEARTBEAT_US)
+		n->line[at].sign = us;
+	if (conf->supersede)
+		supersede(n, token, w.ticket, us);
+	return w.ticket;
+}
+
+/* Not ours: a place in line, and who has it. */
+static struct answer wait_for(struct node *n, const struct ask *ask,
+			      int64_t token, const struct lease_conf *conf,
+			      int64_t us)
+{
+	struct answer a = {.said = n->token ? SAID_BUSY : SAID_LOSS,
+			   .counter = larger(n->counter, 0),
+			   .place = -1};
+
+	if (ask->ticket == 0 && conf->max_waiters >= 0 &&
+	    node_place(n, token) < 0 && living(n, us) >= conf->max_waiters) {
+		a.said = SAID_FULL;
+		a.pttl_ms = n->waiters;
+		return a;
+	}
+	if (ask->ticket >= 0) {
+		a.ticket = join(n, ask, token, conf, us);
+		a.place = node_place(n, token);
+	}
+	if (a.said == SAID_LOSS)
+		return a;
+	a.pttl_ms = n->expires_ms - us / 1000;
+	a.foreign = n->record != n->token;
+	a.lost = told(n, ask);
+	a.holder_ttl_ms = a.foreign ? 0 : n->holder_ttl;
+	return a;
+}
+
+static struct answer acquire(struct node *n, const struct ask *ask,
+			     int64_t token, const struct lease_conf *conf,
+			     int64_t us)
+{
+	bool alone = conf->nodes == 1;
+	struct answer granted = {.said = SAID_GRANTED, .place = -1};
+
+	if (node_locked(n, us) && n->token == token) {
+		set(n, token, conf->ttl_ms, us);
+		if (n->counter < 0)
+			n->counter = us;
+		granted.counter = n->counter;
+		granted.lost = told(n, ask);
+		return granted;
+	}
+	if (conf->supersede && ask->ticket > 0 && n->newest > ask->ticket)
+		return (struct answer){.said = SAID_SUPERSEDED,
+				       .counter = larger(n->counter, 0),
+				       .place = -1};
+	if (n->token == 0 && !(ask->seen > 0 && n->counter < ask->seen)) {
+		int64_t before = n->record != 0 ? n->lost : 0;
+		int64_t lost =
+			before == 0 && n->counter < 0 ? LOST_NOW : before;
+
+		if (!hand_over(n, token, alone, lost, us))
+			grant(n, token, conf->ttl_ms, conf->ttl_ms, alone,
+			      before, us);
+		if (n->token == token) {
+			set(n, token, conf->ttl_ms, us);
+			granted.counter = n->counter;
+			granted.lost = told(n, ask);
+			return granted;
+		}
+	}
+	return wait_for(n, ask, token, conf, us);
+}
+
+/* ---- the rest ---- */
 
 static struct answer confirm(struct node *n, const struct ask *ask,
 			     int64_t token, int64_t ttl, int64_t us)
 {
-	struct answer a = {.said = SAID_YES};
+	struct answer a = {.said = SAID_YES, .place = -1};
 	bool locked = node_locked(n, us);
 
 	if (locked && n->token == token) {
@@ -65,9 +283,15 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 		    n->twin == TWIN_HEAL_ANY)) {
 		a.said = SAID_HEALED;
 	} else {
-		return (struct answer){SAID_NO, larger(n->counter, 0), 0, 0};
+		return (struct answer){.said = SAID_NO,
+				       .counter = larger(n->counter, 0),
+				       .place = -1};
 	}
 	set(n, token, ttl, us);
+	if (n->record != token)
+		n->lost = 0;
+	n->record = token;
+	n->holder_ttl = ttl;
 	if (n->counter < ask->fence)
 		n->counter =
 			larger(n->counter < 0 ? us : n->counter, ask->fence);
@@ -76,25 +300,50 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 }
 
 static struct answer release(struct node *n, const struct ask *ask,
-			     int64_t token, int64_t us)
+			     int64_t token, bool alone, int64_t us)
 {
-	if ((!node_locked(n, us) || n->token != token) &&
-	    n->twin != TWIN_RELEASE_ANY)
-		return (struct answer){SAID_NO, larger(n->counter, 0), 0, 0};
-	n->token = 0;
-	if (n->counter < 0)
-		n->counter = us;
+	int at = node_place(n, token);
+
+	if (ask->queued) {
+		if (at >= 0)
+			leave(n, at);
+		while (node_heard(n, token, us))
+			;
+	}
+	if (((!node_locked(n, us) || n->token != token) &&
+	     n->twin != TWIN_RELEASE_ANY) ||
+	    (ask->queued && n->twin == TWIN_CANCEL_KEEPS))
+		return (struct answer){.said = SAID_NO,
+				       .counter = larger(n->counter, 0),
+				       .place = -1};
 	if (n->twin != TWIN_RELEASE_STILL)
-		n->counter = larger(n->counter, ask->fence) + 1;
-	return (struct answer){SAID_YES, n->counter, 0, 0};
+		n->counter =
+			larger(n->counter < 0 ? us : n->counter, ask->fence);
+	if (!hand_over(n, token, alone,
+		       ask->held || n->record == 0 ? 0 : n->lost, us)) {
+		n->token = 0;
+		n->record = 0;
+		if (n->counter < 0)
+			n->counter = us;
+		else if (n->twin != TWIN_RELEASE_STILL)
+			n->counter++;
+	}
+	if (n->twin == TWIN_DEL_AFTER)
+		n->token = 0;
+	return (struct answer){
+		.said = SAID_YES, .counter = n->counter, .place = -1};
 }
 
 struct answer node_run(struct node *n, const struct ask *ask, int64_t token,
-		       int64_t ttl_ms, bool alone, int64_t us)
+		       const struct lease_conf *conf, int64_t us)
 {
 	if (ask->verb == VERB_ACQUIRE)
-		return acquire(n, ask, token, ttl_ms, alone, us);
+		return acquire(n, ask, token, conf, us);
 	if (ask->verb == VERB_CONFIRM)
-		return confirm(n, ask, token, ttl_ms, us);
-	return release(n, ask, token, us);
+		return confirm(n, ask, token, conf->ttl_ms, us);
+	if (ask->verb == VERB_RELEASE)
+		return release(n, ask, token, conf->nodes == 1, us);
+	return (struct answer){.said = node_heard(n, token, us) ? SAID_WOKEN
+								: SAID_QUIET,
+			       .place = -1};
 }

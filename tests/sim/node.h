@@ -14,30 +14,64 @@
 
 #include "lock/lease.h"
 
+#define LINE_MAX 16
+#define WORDS_KEPT 64
+
 enum twin {
 	TWIN_NONE,
 	TWIN_STAMP_AT_REPLY, /* validity counted from the reply */
+	TWIN_NO_POLL,        /* a waiter listens, and asks no more */
 	TWIN_RELEASE_ANY,    /* release without compare */
 	TWIN_HEAL_ANY,       /* heal without the counter test */
 	TWIN_RELEASE_STILL,  /* release leaves the counter as it is */
+	TWIN_GRANT_FOREVER,  /* the lock is handed over without expiry */
+	TWIN_CANCEL_KEEPS,   /* who leaves the line keeps a grant */
+	TWIN_DEL_AFTER,      /* the release deletes what it handed over */
+	TWIN_LOSS_UNTOLD,    /* a grant does not tell of a lost counter */
 	TWIN_COUNT
+};
+
+struct waiter {
+	int64_t token, ticket, ttl, sign; /* last sign of life, us */
+	bool marked;                      /* --supersede */
+};
+
+/* A word in a grant list. */
+struct word {
+	int64_t token; /* 0: none */
+	int64_t expires_ms;
 };
 
 struct node {
 	int64_t token; /* 0: no lock */
 	int64_t expires_ms;
 	int64_t counter; /* -1: missing */
-	int64_t holder_ttl;
+	/* the holder record; 0: none of the lock's */
+	int64_t record, holder_ttl;
+	int64_t lost;   /* what a missing counter was born as; 0: none was */
+	int64_t newest; /* ticket of the newest marked waiter */
+	int waiters;
+	struct waiter line[LINE_MAX]; /* by ticket */
+	struct word words[WORDS_KEPT];
+	bool full; /* memory: nothing more is stored */
 	enum twin twin;
 };
 
+/* All data are gone. */
 void node_flush(struct node *n);
 
-/* Runs a question at server time `us` (microseconds since 1970). */
+/* Runs a question at server time `us` (microseconds since 1970). Listening is
+ * answered with QUIET where a real node would block. */
 struct answer node_run(struct node *n, const struct ask *ask, int64_t token,
-		       int64_t ttl_ms, bool alone, int64_t us);
+		       const struct lease_conf *conf, int64_t us);
 
 /* The lock is there at `us`. */
 bool node_locked(struct node *n, int64_t us);
+
+/* Takes a word for this token, if there is one. */
+bool node_heard(struct node *n, int64_t token, int64_t us);
+
+/* Where a token stands, or -1. */
+int node_place(const struct node *n, int64_t token);
 
 #endif

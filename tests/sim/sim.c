@@ -12,7 +12,9 @@
  *   - no two commands run at once (P1);
  *   - fences grow from start to start (P2);
  *   - an outage shorter than 0.48 T ends no command (P6);
- *   - everybody who waits gets the lock in the end, and no lock stays.
+ *   - everybody who waits gets the lock in the end, and no lock stays;
+ *   - where nothing fails, those who stand in line start in the order in which
+ *     they came (P5), and who has left is in no place.
  * The first two hold under the assumptions of P1 and P2 alone, so a schedule
  * with server clock steps or data loss checks what is still promised then:
  * see may_overlap() and fences_promised().
@@ -29,31 +31,35 @@
 #include "lock/timing.h"
 #include "node.h"
 
-#define CLIENTS_MAX 4
+#define CLIENTS_MAX 6
 #define EVENTS_MAX 4096
 #define LOSSES_MAX 8
 #define FLIGHT_MAX 64
-#define TOKENS_MAX 64
+#define TOKENS_MAX 128
 /* servers' wall clock at 0 */
 #define EPOCH_US ((int64_t)1700000000 * 1000000)
 
 enum event_kind {
-	EV_WAKE,   /* client: timers */
-	EV_ARRIVE, /* a question reaches a node */
-	EV_ANSWER, /* its answer reaches the client */
-	EV_BREAK,  /* a connection breaks */
+	EV_WAKE,     /* client: timers */
+	EV_ARRIVE,   /* a question reaches a node */
+	EV_ANSWER,   /* its answer reaches the client */
+	EV_BREAK,    /* a connection breaks */
+	EV_LISTENED, /* a node has kept a listener for as long as it wanted */
 	EV_COMMAND_END,
 	EV_COMMAND_DEAD, /* killed, and now really gone */
 	EV_NODE_DOWN,
 	EV_NODE_UP,
 	EV_NODE_FLUSH,
 	EV_NODE_STEP,
-	EV_NODE_EVICT, /* the lock key alone vanishes */
+	EV_NODE_EVICT, /* the lock key alone vanishes, or the counter as well */
+	EV_NODE_FULL,  /* of memory, or no longer */
 	EV_DEADMAN,    /* a stopped redlock meets its kernel timer */
 	EV_KILL,       /* SIGKILL of the client's redlock */
 	EV_STOP,
 	EV_CONT,
-	EV_NEXT /* the client wants the lock again */
+	EV_CRASH,  /* of the client's whole machine */
+	EV_CANCEL, /* a signal while waiting */
+	EV_NEXT    /* the client wants the lock again */
 };
 
 struct event {
@@ -69,10 +75,12 @@ struct event {
 struct flight {
 	bool used, dead; /* dead: nobody takes the answer */
 	bool arrived;    /* no more than the answer can come of it */
+	bool blocked;    /* listens */
 	int64_t serial;  /* slots are used again */
 	struct ask ask;
 	struct answer answer;
-	int64_t token, ttl;
+	int64_t token;
+	struct lease_conf conf;
 	int client, life, conn;
 };
 
@@ -88,6 +96,8 @@ struct client {
 	int64_t dead_us;       /* deadman: dead at, unless moved on */
 	bool knew[LOSSES_MAX]; /* a counter, when data were lost */
 	int64_t wake_us, granted_us; /* last; -1: not yet */
+	int64_t granted_fence;
+	int64_t joined_us; /* stands in line since; -1: it does not */
 	int todo, conns[NODES_MAX][CHANNELS];
 	int64_t front[NODES_MAX][CHANNELS]; /* FIFO of each connection */
 	int64_t back[NODES_MAX][CHANNELS];
@@ -107,7 +117,8 @@ struct world {
 	bool exposed[LOSSES_MAX];
 	int64_t loss_us[LOSSES_MAX], last_fence, last_grant, T;
 	int64_t granted_token, grant_us, released_us[TOKENS_MAX]; /* one node */
-	bool forward_step, backward_step, gentle, tell, failed;
+	/* gentle: no faults but one short outage; calm: not even that */
+	bool forward_step, backward_step, gentle, calm, tell, failed;
 	enum twin twin;
 	int64_t tokens, serial;
 	struct server server[NODES_MAX];
@@ -181,12 +192,13 @@ static void post(int64_t us, enum event_kind kind, int who, int slot,
 		 int64_t value)
 {
 	int i = w.n_events++;
-	int life = kind == EV_NODE_DOWN || kind == EV_NODE_UP ||
-				   kind == EV_NODE_FLUSH ||
-				   kind == EV_NODE_STEP ||
-				   kind == EV_NODE_EVICT || kind == EV_ARRIVE
-			   ? 0
-			   : w.client[who].life;
+	int life =
+		kind == EV_NODE_DOWN || kind == EV_NODE_UP ||
+				kind == EV_NODE_FLUSH || kind == EV_NODE_STEP ||
+				kind == EV_NODE_EVICT || kind == EV_NODE_FULL ||
+				kind == EV_ARRIVE || kind == EV_LISTENED
+			? 0
+			: w.client[who].life;
 
 	assert(w.n_events < EVENTS_MAX);
 	w.heap[i] = (struct event){
@@ -262,14 +274,14 @@ static bool fences_promised(void)
 	return !(w.backward_step && w.losses > 0);
 }
 
-/* A grant: who knew no counter at a loss, or asked
- * before it knew one, is the newcomer that may overlap; and on one node grants
- * are in order of fences. */
-static void granted(struct client *c, const struct ask *ask, int64_t counter)
+/* A grant: who knew no counter at a loss is the newcomer that may overlap; and
+ * on one node grants are in order of fences. */
+static void granted(struct client *c, bool newcomer, int64_t counter)
 {
 	c->granted_us = w.us;
+	c->granted_fence = counter;
 	for (int i = 0; i < w.losses; i++)
-		w.exposed[i] |= !c->knew[i] || ask->seen == 0;
+		w.exposed[i] |= !c->knew[i] || newcomer;
 	if (w.n_nodes == 1 && counter <= w.last_grant && fences_promised())
 		violated("granted %" PRId64 " after %" PRId64, counter,
 			 w.last_grant);
@@ -302,22 +314,37 @@ static void healed(struct client *c, const struct flight *f)
 		c->robbed = false;
 }
 
-static void node_has_run(const struct flight *f, bool mine)
+/* By asking, or handed over. */
+static void node_has_granted(const struct flight *f, const struct node *n)
+{
+	struct client *to = NULL;
+
+	for (int i = 0; i < w.n_clients; i++)
+		if (w.client[i].token == n->token)
+			to = &w.client[i];
+	w.granted_token = n->token;
+	w.grant_us = w.us;
+	if (!to) /* an earlier run's, come late: it knew nothing */
+		expose();
+	else
+		granted(to, n->token == f->token && f->ask.seen == 0,
+			n->counter);
+}
+
+static void node_has_run(const struct flight *f, const struct node *n,
+			 int64_t had)
 {
 	struct client *c = &w.client[f->client];
 
-	if (f->answer.said == SAID_GRANTED && !mine) {
-		if (c->token == f->token)
-			granted(c, &f->ask, f->answer.counter);
-		else /* an earlier run's, come late: it knew nothing */
-			expose();
-		w.granted_token = f->token;
-		w.grant_us = w.us;
-	}
-	if (f->ask.verb == VERB_RELEASE && mine)
-		w.released_us[f->token] = w.us;
 	if (f->answer.said == SAID_HEALED)
 		healed(c, f);
+	else if (n->token != 0 && n->token != had)
+		node_has_granted(f, n);
+	if (f->ask.verb == VERB_RELEASE && had == f->token)
+		w.released_us[f->token] = w.us;
+	if (f->ask.verb == VERB_ACQUIRE && c->token == f->token &&
+	    f->life == c->life && c->joined_us < 0 && f->answer.place >= 0)
+		c->joined_us = w.us;
 }
 
 static void command_starts(int who)
@@ -333,11 +360,24 @@ static void command_starts(int who)
 					 "runs",
 					 who, i);
 		}
+	/* on one node: it does not know yet that it was granted again, after a
+	 * loss of data; the fence in its hand says so */
 	if (c->lease.fence <= w.last_fence && fences_promised() &&
-	    !may_overlap(c))
+	    !may_overlap(c) &&
+	    (w.n_nodes > 1 || c->lease.fence == c->granted_fence))
 		violated("client %d: fence %" PRId64 " after %" PRId64, who,
 			 c->lease.fence, w.last_fence);
+	for (int i = 0; i < w.n_clients && w.calm; i++) {
+		const struct client *o = &w.client[i];
+
+		if (o->alive && !o->lease.conf.supersede && o->joined_us >= 0 &&
+		    c->joined_us >= 0 && o->joined_us < c->joined_us &&
+		    (o->lease.state == LEASE_WAITING ||
+		     o->lease.state == LEASE_ASKING))
+			violated("client %d starts before client %d", who, i);
+	}
 	w.last_fence = c->lease.fence;
+	c->joined_us = -1;
 	c->running = true;
 	c->ended = c->dying = false;
 	tell("client %d starts, fence %" PRId64, who, c->lease.fence);
@@ -379,7 +419,10 @@ static void send_ask(int who, const struct ask *ask)
 {
 	struct client *c = &w.client[who];
 	int64_t *front = &c->front[ask->node][ask->chan];
-	int copies = w.us < w.quiet_us && !w.gentle && one_in(100) ? 2 : 1;
+	int copies = w.us < w.quiet_us && !w.gentle && one_in(100) &&
+				     ask->verb != VERB_LISTEN
+			     ? 2
+			     : 1;
 
 	if (ask->fresh || c->conns[ask->node][ask->chan] == 0) {
 		for (int i = 0; i < FLIGHT_MAX * CLIENTS_MAX; i++)
@@ -387,6 +430,13 @@ static void send_ask(int who, const struct ask *ask)
 				w.flight[i].dead = true;
 		c->conns[ask->node][ask->chan] = ++w.next_conn;
 		*front = c->back[ask->node][ask->chan] = w.us;
+	}
+	for (int i = 0; i < FLIGHT_MAX * CLIENTS_MAX; i++) {
+		const struct flight *f = &w.flight[i];
+
+		if (f->used && !f->dead && f->ask.verb == VERB_LISTEN &&
+		    f->conn == c->conns[ask->node][ask->chan])
+			violated("client %d asks where it listens", who);
 	}
 	for (int i = 0; i < copies; i++) {
 		int slot = new_flight();
@@ -398,7 +448,7 @@ static void send_ask(int who, const struct ask *ask)
 			.dead = i > 0, /* nobody waits for a copy's answer */
 			.ask = *ask,
 			.token = c->token,
-			.ttl = c->ttl,
+			.conf = c->lease.conf,
 			.client = who,
 			.life = c->life,
 			.conn = c->conns[ask->node][ask->chan]};
@@ -427,34 +477,14 @@ static void connection_lost(int who, int node, int chan, bool ran)
 
 static void pump(int who);
 
-static void arrive(int node, int slot, int64_t serial)
+/* What a node has to say goes back on the same connection. */
+static void reply(int slot)
 {
 	struct flight *f = &w.flight[slot];
-	struct server *s = &w.server[node];
 	struct client *c = &w.client[f->client];
-	bool mine;
 	int64_t at, *back = &c->back[f->ask.node][f->ask.chan];
 
-	if (s->frozen && w.us < s->thaw_us) {
-		post(s->thaw_us, EV_ARRIVE, node, slot, serial);
-		return;
-	}
-	f->arrived = true;
-	if (s->down || (w.us < w.quiet_us && !w.gentle && one_in(150))) {
-		/* refused, or cut before it arrived */
-		if (!f->dead && f->life == c->life)
-			post(w.us + delay(), EV_BREAK, f->client,
-			     f->ask.node * CHANNELS + f->ask.chan, f->conn);
-		return;
-	}
-	mine = node_locked(&s->node, wall_of(s)) && s->node.token == f->token;
-	f->answer = node_run(&s->node, &f->ask, f->token, f->ttl,
-			     w.n_nodes == 1, wall_of(s));
-	tell("node %d runs verb %d of client %d (token %" PRId64 "): said %d, "
-	     "counter %" PRId64,
-	     node, f->ask.verb, f->client, f->token, f->answer.said,
-	     f->answer.counter);
-	node_has_run(f, mine);
+	f->blocked = false;
 	if (f->dead || f->life != c->life)
 		return;
 	at = w.us + delay();
@@ -463,7 +493,97 @@ static void arrive(int node, int slot, int64_t serial)
 		post(at, EV_BREAK, f->client,
 		     f->ask.node * CHANNELS + f->ask.chan, f->conn);
 	else
-		post(at, EV_ANSWER, f->client, slot, serial);
+		post(at, EV_ANSWER, f->client, slot, f->serial);
+}
+
+/* A word was put into a grant list: whoever listens takes it. A connection that
+ * the client gave up may swallow it, should the server not know yet. */
+static void wake_listeners(int node)
+{
+	struct server *s = &w.server[node];
+
+	for (int i = 0; i < FLIGHT_MAX * CLIENTS_MAX; i++) {
+		struct flight *f = &w.flight[i];
+
+		if (!f->used || !f->blocked || f->ask.node != node)
+			continue;
+		if ((f->dead || f->life != w.client[f->client].life) &&
+		    (w.gentle || !one_in(4))) {
+			f->blocked = false;
+			continue;
+		}
+		if (!node_heard(&s->node, f->token, wall_of(s)))
+			continue;
+		f->answer = (struct answer){.said = SAID_WOKEN, .place = -1};
+		reply(i);
+	}
+}
+
+static void listened(int node, int slot, int64_t serial)
+{
+	struct flight *f = &w.flight[slot];
+	struct server *s = &w.server[node];
+
+	if (f->serial != serial || !f->blocked)
+		return;
+	if (s->frozen && w.us < s->thaw_us)
+		post(s->thaw_us, EV_LISTENED, node, slot, serial);
+	else if (w.twin != TWIN_NO_POLL)
+		reply(slot);
+}
+
+/* A full node cannot set a lock, unless it has taken something away first. */
+static bool refuses(struct server *s, const struct flight *f)
+{
+	return s->node.full && f->ask.verb == VERB_ACQUIRE &&
+	       !node_locked(&s->node, wall_of(s)) && s->node.waiters == 0;
+}
+
+static void break_off(const struct flight *f)
+{
+	if (!f->dead && f->life == w.client[f->client].life)
+		post(w.us + delay(), EV_BREAK, f->client,
+		     f->ask.node * CHANNELS + f->ask.chan, f->conn);
+}
+
+static void arrive(int node, int slot, int64_t serial)
+{
+	struct flight *f = &w.flight[slot];
+	struct server *s = &w.server[node];
+	int64_t had;
+
+	if (s->frozen && w.us < s->thaw_us) {
+		post(s->thaw_us, EV_ARRIVE, node, slot, serial);
+		return;
+	}
+	f->arrived = true;
+	if (s->down || (w.us < w.quiet_us && !w.gentle && one_in(150)) ||
+	    refuses(s, f)) {
+		/* refused, or cut before it arrived */
+		break_off(f);
+		return;
+	}
+	/* a server forgets what it has not begun for who hung up */
+	if (f->ask.verb == VERB_LISTEN &&
+	    (f->dead || f->life != w.client[f->client].life))
+		return;
+	had = node_locked(&s->node, wall_of(s)) ? s->node.token : 0;
+	f->answer = node_run(&s->node, &f->ask, f->token, &f->conf, wall_of(s));
+	tell("node %d runs verb %d of client %d (token %" PRId64 "): said %d, "
+	     "counter %" PRId64 " (knew %" PRId64
+	     "), place %d, lock of %" PRId64 "%s",
+	     node, f->ask.verb, f->client, f->token, f->answer.said,
+	     f->answer.counter, f->ask.seen, f->answer.place, s->node.token,
+	     f->answer.lost ? ", told of a loss" : "");
+	node_has_run(f, &s->node, had);
+	if (f->answer.said == SAID_QUIET) {
+		f->blocked = true;
+		post(w.us + f->ask.listen_ms * 1000 + chance(100000),
+		     EV_LISTENED, node, slot, serial);
+		return;
+	}
+	reply(slot);
+	wake_listeners(node);
 }
 
 static void answer(int who, int slot, int64_t serial)
@@ -494,15 +614,21 @@ static void begin(int who)
 				  .ttl_ms = c->ttl,
 				  .node_timeout_ms = w.T / 4,
 				  .wait_ms = INT64_MAX,
+				  .max_waiters = one_in(20) ? chance(3) : -1,
+				  .supersede = one_in(20),
 				  .seed = (uint64_t)chance(INT64_MAX)};
 
 	c->life++;
+	if (one_in(6))
+		conf.wait_ms = one_in(4) ? 0 : chance(w.T * 4);
+	else if (one_in(10))
+		post(w.us + chance(w.T * 4000), EV_CANCEL, who, 0, 0);
 	c->alive = true;
 	c->stopped = c->guard_will = c->running = c->ended = c->dying = false;
 	c->robbed = false;
 	c->token = ++w.tokens;
 	assert(c->token < TOKENS_MAX);
-	c->granted_us = -1;
+	c->granted_us = c->joined_us = -1;
 	memset(c->knew, 0, sizeof(c->knew));
 	c->wake_us = INT64_MAX;
 	memset(c->conns, 0, sizeof(c->conns));
@@ -519,6 +645,10 @@ static void finished(int who)
 	c->alive = false;
 	c->life++;
 	tell("client %d is done", who);
+	if (w.calm && c->lease.freed && w.n_nodes == 1 &&
+	    (w.server[0].node.token == c->token ||
+	     node_place(&w.server[0].node, c->token) >= 0))
+		violated("client %d has left, its token has not", who);
 	if (--c->todo > 0)
 		post(w.us + chance(w.T * 500), EV_NEXT, who, 0, 0);
 }
@@ -589,6 +719,9 @@ static void pump(int who)
 	}
 	if (next.ms == NEVER.ms)
 		return;
+	if (w.twin == TWIN_NO_POLL && c->lease.state == LEASE_WAITING &&
+	    c->lease.conf.wait_ms == INT64_MAX)
+		return;
 	us = when(c, next);
 	if (us <= w.us)
 		us = w.us + 1000;
@@ -611,7 +744,7 @@ static void command_gone(int who)
 		lease_release(&c->lease, clock_of(c));
 	/* redlock was killed: the guard gives back what may be held */
 	if (!c->alive && c->guard_will)
-		lease_inherit(&c->lease, &c->lease.conf, clock_of(c));
+		lease_inherit(&c->lease, &c->lease.conf, true, clock_of(c));
 	pump(who);
 }
 
@@ -632,7 +765,33 @@ static void kill_client(int who, const char *why)
 		kill_command(who);
 		return;
 	}
-	lease_inherit(&c->lease, &c->lease.conf, clock_of(c));
+	lease_inherit(&c->lease, &c->lease.conf, c->ended, clock_of(c));
+	pump(who);
+}
+
+/* The machine: nobody is left to give anything back. */
+static void crash_client(int who)
+{
+	struct client *c = &w.client[who];
+
+	if (!c->alive)
+		return;
+	tell("client %d: its machine is dead", who);
+	c->stopped = c->guard_will = c->running = c->dying = false;
+	memset(c->conns, 0, sizeof(c->conns));
+	c->lease.freed = false;
+	finished(who);
+}
+
+static void cancel(int who)
+{
+	struct client *c = &w.client[who];
+
+	if (!c->alive || c->stopped || c->running ||
+	    c->lease.state == LEASE_HELD)
+		return;
+	tell("client %d gives up", who);
+	lease_release(&c->lease, clock_of(c));
 	pump(who);
 }
 
@@ -646,7 +805,8 @@ static void stop_client(int who)
 	c->stopped = true;
 	if (c->running)
 		post(c->dead_us, EV_DEADMAN, who, 0, 0);
-	post(w.us + chance(w.T * 1500), EV_CONT, who, 0, 0);
+	post(w.us + chance(w.T * (one_in(4) ? 10000 : 1500)), EV_CONT, who, 0,
+	     0);
 }
 
 static void continue_client(int who)
@@ -677,29 +837,74 @@ static void step_clock(int node)
 	w.server[node].step_us += us;
 }
 
+/* A waiter knows of a holder by the counter it saw. How long to wait for it,
+ * when the data are gone, it knows if its own lease, or that of the holder it
+ * saw last, is no shorter. */
+static void note_loss(int node)
+{
+	int64_t longest = 0;
+
+	if (w.losses == LOSSES_MAX)
+		return;
+	for (int i = 0; i < w.n_clients; i++)
+		if (w.client[i].lease.state == LEASE_HELD &&
+		    w.client[i].ttl > longest)
+			longest = w.client[i].ttl;
+	for (int i = 0; i < w.n_clients; i++) {
+		struct client *c = &w.client[i];
+		const struct lease_node *n = &c->lease.node[node];
+
+		c->knew[w.losses] =
+			c->alive && n->counter > 0 &&
+			(c->ttl >= longest || n->holder_ttl_ms >= longest);
+	}
+	w.loss_us[w.losses++] = w.us;
+}
+
 static void lose_data(int node)
 {
 	tell("node %d loses everything", node);
 	node_flush(&w.server[node].node);
-	if (w.losses == LOSSES_MAX)
-		return;
-	for (int i = 0; i < w.n_clients; i++)
-		w.client[i].knew[w.losses] =
-			w.client[i].alive &&
-			w.client[i].lease.node[node].counter > 0;
-	w.loss_us[w.losses++] = w.us;
+	note_loss(node);
 }
 
-static void evict(int node)
+static void evict(int node, bool counter)
 {
 	struct server *s = &w.server[node];
 
 	if (!node_locked(&s->node, wall_of(s)))
 		return;
-	tell("node %d: the lock key vanishes", node);
-	for (int i = 0; i < w.n_clients; i++)
-		w.client[i].robbed |= w.client[i].token == s->node.token;
+	tell("node %d: the lock key vanishes%s", node,
+	     counter ? ", and the counter" : "");
 	s->node.token = 0;
+	if (counter) {
+		s->node.counter = -1;
+		note_loss(node);
+		return;
+	}
+	for (int i = 0; i < w.n_clients; i++)
+		w.client[i].robbed |= w.client[i].token == s->node.record;
+}
+
+static void go_down(const struct event *e)
+{
+	struct server *s = &w.server[e->who];
+
+	s->frozen = e->slot;
+	s->down = !e->slot;
+	if (s->thaw_us < w.us + e->value)
+		s->thaw_us = w.us + e->value;
+	tell("node %d is %s for %.3f ms", e->who, e->slot ? "frozen" : "down",
+	     (double)e->value / 1000.0);
+	post(s->thaw_us, EV_NODE_UP, e->who, 0, 0);
+	for (int i = 0; i < FLIGHT_MAX * CLIENTS_MAX && s->down; i++) {
+		struct flight *f = &w.flight[i];
+
+		if (!f->used || !f->blocked || f->ask.node != e->who)
+			continue;
+		f->blocked = false;
+		break_off(f);
+	}
 }
 
 static void node_event(const struct event *e)
@@ -708,13 +913,7 @@ static void node_event(const struct event *e)
 
 	switch (e->kind) {
 	case EV_NODE_DOWN:
-		s->frozen = e->slot;
-		s->down = !e->slot;
-		if (s->thaw_us < w.us + e->value)
-			s->thaw_us = w.us + e->value;
-		tell("node %d is %s for %.3f ms", e->who,
-		     e->slot ? "frozen" : "down", (double)e->value / 1000.0);
-		post(s->thaw_us, EV_NODE_UP, e->who, 0, 0);
+		go_down(e);
 		break;
 	case EV_NODE_UP:
 		if (w.us < s->thaw_us)
@@ -733,7 +932,12 @@ static void node_event(const struct event *e)
 		step_clock(e->who);
 		break;
 	case EV_NODE_EVICT:
-		evict(e->who);
+		evict(e->who, e->slot);
+		break;
+	case EV_NODE_FULL:
+		s->node.full = e->slot;
+		tell("node %d is %s", e->who,
+		     e->slot ? "full" : "no longer full");
 		break;
 	default:
 		assert(!"no event of a node");
@@ -746,7 +950,10 @@ static void plan_faults(void)
 
 	w.quiet_us = span;
 	/* one outage below 0.48 T and nothing else: nobody may notice */
-	w.gentle = one_in(5);
+	w.gentle = one_in(4);
+	w.calm = w.gentle && one_in(2);
+	if (w.calm)
+		return;
 	if (w.gentle) {
 		post(w.T * 1000 + chance(w.T * 3000), EV_NODE_DOWN, 0,
 		     one_in(2), w.T * (300 + chance(150)));
@@ -764,11 +971,19 @@ static void plan_faults(void)
 	if (one_in(4))
 		for (int i = (int)chance(3); i >= 0; i--)
 			post(chance(span), EV_NODE_EVICT,
-			     (int)chance(w.n_nodes), 0, 0);
+			     (int)chance(w.n_nodes), one_in(3), 0);
+	if (one_in(8)) {
+		int64_t from = chance(span), node = chance(w.n_nodes);
+
+		post(from, EV_NODE_FULL, (int)node, 1, 0);
+		post(from + chance(w.T * 4000), EV_NODE_FULL, (int)node, 0, 0);
+	}
 	for (int i = (int)chance(3); i > 0; i--)
 		post(chance(span), EV_KILL, (int)chance(w.n_clients), 0, 0);
 	for (int i = (int)chance(3); i > 0; i--)
 		post(chance(span), EV_STOP, (int)chance(w.n_clients), 0, 0);
+	if (one_in(3))
+		post(chance(span), EV_CRASH, (int)chance(w.n_clients), 0, 0);
 }
 
 /* ---- one schedule ---- */
@@ -818,6 +1033,16 @@ static void handle(const struct event *e)
 	case EV_CONT:
 		continue_client(e->who);
 		break;
+	case EV_CRASH:
+		crash_client(e->who);
+		break;
+	case EV_CANCEL:
+		if (!stale)
+			cancel(e->who);
+		break;
+	case EV_LISTENED:
+		listened(e->who, e->slot, e->value);
+		break;
 	case EV_NEXT:
 		begin(e->who);
 		break;
@@ -826,6 +1051,7 @@ static void handle(const struct event *e)
 	case EV_NODE_FLUSH:
 	case EV_NODE_STEP:
 	case EV_NODE_EVICT:
+	case EV_NODE_FULL:
 		node_event(e);
 		break;
 	}
@@ -906,6 +1132,11 @@ static const char *const twin_names[TWIN_COUNT] = {
 	[TWIN_RELEASE_ANY] = "release without compare",
 	[TWIN_HEAL_ANY] = "heal without the counter test",
 	[TWIN_RELEASE_STILL] = "release without moving the counter",
+	[TWIN_NO_POLL] = "no poll",
+	[TWIN_GRANT_FOREVER] = "a lock handed over without expiry",
+	[TWIN_CANCEL_KEEPS] = "who leaves the line keeps a grant",
+	[TWIN_DEL_AFTER] = "the release deletes what it handed over",
+	[TWIN_LOSS_UNTOLD] = "a grant does not tell of a lost counter",
 };
 
 static int many(uint64_t from, uint64_t runs, int nodes)

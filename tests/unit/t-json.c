@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON: quoting, and bytes that are not text. */
-#include "cli/json.h"
+#include "base/json.h"
 
 #include <stdlib.h>
 
@@ -10,21 +10,21 @@
 #define TEXT(s) s, sizeof(s) - 1
 
 struct out {
-	FILE *f;
+	struct json j;
 	char *text;
 	size_t n;
 };
 
 static void open_out(struct out *o)
 {
-	o->f = open_memstream(&o->text, &o->n);
-	if (!o->f)
+	o->j = (struct json){.f = open_memstream(&o->text, &o->n)};
+	if (!o->j.f)
 		exit(99);
 }
 
 static void check_out(struct out *o, const char *want, const char *what)
 {
-	(void)fclose(o->f);
+	(void)fclose(o->j.f);
 	is_text(o->text, want, "%s", what);
 	is_int((int64_t)o->n, (int64_t)strlen(want), "%s, without a byte more",
 	       what);
@@ -84,7 +84,7 @@ static void test_bytes(void)
 
 		memcpy(copy, strings[i].bytes, strings[i].n);
 		open_out(&o);
-		json_bytes(o.f, "k", copy, strings[i].n);
+		json_bytes(&o.j, "k", copy, strings[i].n);
 		check_out(&o, strings[i].want, strings[i].what);
 		free(copy);
 	}
@@ -95,7 +95,7 @@ static void test_text(void)
 	struct out o;
 
 	open_out(&o);
-	json_text(o.f, "reason", "a\xff\"b");
+	json_text(&o.j, "reason", "a\xff\"b");
 	check_out(&o, "{\"reason\":\"a\\ufffd\\\"b\"",
 		  "text that is not UTF-8 gets no _b64");
 }
@@ -105,9 +105,9 @@ static void test_numbers(void)
 	struct out o;
 
 	open_out(&o);
-	json_number(o.f, "zero", 0);
-	json_number(o.f, "most", INT64_MAX);
-	json_number(o.f, "least", INT64_MIN);
+	json_number(&o.j, "zero", 0);
+	json_number(&o.j, "most", INT64_MAX);
+	json_number(&o.j, "least", INT64_MIN);
 	check_out(&o,
 		  "{\"zero\":0,\"most\":9223372036854775807,"
 		  "\"least\":-9223372036854775808",
@@ -119,10 +119,10 @@ static void test_commas(void)
 	struct out o;
 
 	open_out(&o);
-	json_bytes(o.f, "key", TEXT("\xff"));
-	json_text(o.f, "a", "");
-	json_number(o.f, "n", -1);
-	json_bytes(o.f, "b", TEXT("x"));
+	json_bytes(&o.j, "key", TEXT("\xff"));
+	json_text(&o.j, "a", "");
+	json_number(&o.j, "n", -1);
+	json_bytes(&o.j, "b", TEXT("x"));
 	check_out(&o,
 		  "{\"key\":\"\\ufffd\",\"key_b64\":\"/w==\",\"a\":\"\","
 		  "\"n\":-1,\"b\":\"x\"",
@@ -152,8 +152,8 @@ static void test_base64(void)
 		const char *p;
 
 		open_out(&o);
-		json_bytes(o.f, "k", all, (size_t)n);
-		(void)fclose(o.f);
+		json_bytes(&o.j, "k", all, (size_t)n);
+		(void)fclose(o.j.f);
 		p = strstr(o.text, "\"k_b64\":\"");
 		if (!p || strlen(p + 9) != (size_t)(n + 2) / 3 * 4 + 1)
 			wrong = n;

@@ -66,17 +66,28 @@ static const struct {
 	size_t len;
 	const char *part[PART_COUNT];
 } names[] = {
-	{TEXT("job"), {"redlock:{job}:fence:job", "redlock:{job}:holder:job"}},
-	{TEXT("{a}b"), {"redlock:{a}:fence:{a}b", "redlock:{a}:holder:{a}b"}},
+	{TEXT("job"),
+	 {"redlock:{job}:fence:job", "redlock:{job}:holder:job",
+	  "redlock:{job}:grant:T:job"}},
+	{TEXT("{a}b"),
+	 {"redlock:{a}:fence:{a}b", "redlock:{a}:holder:{a}b",
+	  "redlock:{a}:grant:T:{a}b"}},
 	{TEXT("a{b}c{d}"),
-	 {"redlock:{b}:fence:a{b}c{d}", "redlock:{b}:holder:a{b}c{d}"}},
-	{TEXT("a{b"), {"redlock:{a{b}:fence:a{b", "redlock:{a{b}:holder:a{b"}},
-	{TEXT("{"), {"redlock:{{}:fence:{", "redlock:{{}:holder:{"}},
+	 {"redlock:{b}:fence:a{b}c{d}", "redlock:{b}:holder:a{b}c{d}",
+	  "redlock:{b}:grant:T:a{b}c{d}"}},
+	{TEXT("a{b"),
+	 {"redlock:{a{b}:fence:a{b", "redlock:{a{b}:holder:a{b",
+	  "redlock:{a{b}:grant:T:a{b"}},
+	{TEXT("{"),
+	 {"redlock:{{}:fence:{", "redlock:{{}:holder:{",
+	  "redlock:{{}:grant:T:{"}},
 	{TEXT("a b\n"),
-	 {"redlock:{a b\n}:fence:a b\n", "redlock:{a b\n}:holder:a b\n"}},
+	 {"redlock:{a b\n}:fence:a b\n", "redlock:{a b\n}:holder:a b\n",
+	  "redlock:{a b\n}:grant:T:a b\n"}},
 	{TEXT("redlock:{x}:fence:x"),
 	 {"redlock:{x}:fence:redlock:{x}:fence:x",
-	  "redlock:{x}:holder:redlock:{x}:fence:x"}},
+	  "redlock:{x}:holder:redlock:{x}:fence:x",
+	  "redlock:{x}:grant:T:redlock:{x}:fence:x"}},
 };
 
 static void test_names(void)
@@ -84,7 +95,7 @@ static void test_names(void)
 	for (size_t i = 0; i < COUNT(names); i++) {
 		struct keys k;
 
-		if (keys_init(&k, names[i].key, names[i].len) < 0)
+		if (keys_init(&k, names[i].key, names[i].len, "T") < 0)
 			exit(99);
 		for (int p = 0; p < PART_COUNT; p++) {
 			char *text = strndup(k.part[p], k.part_len[p]);
@@ -187,7 +198,7 @@ static void test_every_string(void)
 	is_int(n, STRINGS, "all strings of up to 3 letters over %s are here",
 	       ALPHABET);
 	for (int i = 0; i < n; i++) {
-		if (keys_init(&k[i], all[i], strlen(all[i])) < 0)
+		if (keys_init(&k[i], all[i], strlen(all[i]), "T") < 0)
 			exit(99);
 		/* the empty string is no key; it must only not crash */
 		if (all[i][0] != '\0')
@@ -205,7 +216,7 @@ static void test_bytes(void)
 
 	memset(big, 'x', sizeof(big));
 	memcpy(big, "}\0\xff{", 4);
-	if (keys_init(&k, big, sizeof(big)) < 0)
+	if (keys_init(&k, big, sizeof(big), "T") < 0)
 		exit(99);
 	ok(key_slot(k.part[PART_HOLDER], k.part_len[PART_HOLDER]) ==
 		   key_slot(big, sizeof(big)),

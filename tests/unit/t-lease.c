@@ -20,6 +20,7 @@
 static struct lease l;
 static struct ask q[64]; /* what the last asks() was given */
 static int n_q;
+static struct ask listening; /* who waits alone listens, too */
 
 /* ---- the world ---- */
 
@@ -43,8 +44,12 @@ static void begin(int nodes, int64_t ttl, int64_t wait)
 static int asks(int64_t t)
 {
 	n_q = 0;
+	listening.verb = VERB_NONE;
 	while (n_q < 64 && lease_next(&l, ms(t), &q[n_q]))
-		n_q++;
+		if (q[n_q].verb == VERB_LISTEN)
+			listening = q[n_q];
+		else
+			n_q++;
 	return n_q;
 }
 
@@ -67,6 +72,9 @@ static void reply(const struct ask *a, enum said said, int64_t counter,
 		  int64_t t)
 {
 	struct answer answer = {.said = said, .counter = counter};
+
+	if (a->ticket < 0)
+		answer.place = -1;
 
 	if (said == SAID_BUSY)
 		answer.pttl_ms = T;
@@ -389,8 +397,12 @@ static void test_wait(void)
 	ok(l.state == LEASE_WAITING, "without -w there is no end, in an hour");
 	reply(&q[0], SAID_BUSY, 100, 3600000);
 	lease_release(&l, ms(3600001));
-	is_int(asks(3600001), 0, "a waiter that is told to stop");
-	is_int(l.state, LEASE_OVER, "has nothing to give back");
+	is_int(asks(3600001), 1, "a waiter that is told to stop");
+	ok(q[0].verb == VERB_RELEASE && q[0].queued && !q[0].held,
+	   "leaves the line");
+	reply(&q[0], SAID_NO, 100, 3600002);
+	is_int(asks(3600002), 0, "no more than that");
+	is_int(l.state, LEASE_OVER, "is over");
 	is_int(l.end, END_RELEASED, "and ends by request");
 }
 
@@ -418,6 +430,202 @@ static void test_unreachable(void)
 	reply(&q[0], SAID_BUSY, 100, 1);
 	is_int(end_of(-1), 20000, "who has been answered once waits for -w");
 	is_int(l.end, END_UNAVAILABLE, "and says who is away now");
+}
+
+/* ---- in line ---- */
+
+static void busy(int place, int64_t pttl, bool foreign, int64_t t)
+{
+	const struct answer answer = {.said = SAID_BUSY,
+				      .counter = 100,
+				      .pttl_ms = pttl,
+				      .ticket = 77,
+				      .place = place,
+				      .foreign = foreign};
+
+	lease_answer(&l, &q[0], &answer, ms(t));
+}
+
+static void heard(enum said said, int64_t t)
+{
+	const struct answer answer = {.said = said, .place = -1};
+
+	lease_answer(&l, &listening, &answer, ms(t));
+}
+
+static void test_listening(void)
+{
+	static const struct {
+		int64_t pttl, from, to;
+		int place;
+		bool foreign;
+		const char *what;
+	} rows[] = {
+		{T, 5000, 5000, 0, false, "a heartbeat"},
+		{T, 5000, 5000, 500, false, "a heartbeat, however far behind"},
+		{800, 805, 805, 0, false, "the first in line, to the end"},
+		{800, 905, 905, 2, false, "the third, a little longer"},
+		{-1, 5000, 5000, 0, false, "a lock without end, a heartbeat"},
+		{T, 600, 750, 2, true, "the third behind it, longer"},
+		{90, 195, 195, 2, true, "a foreign lock, to its end"},
+		{T, 5000, 5000, 99, true, "far behind it, a heartbeat"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(1, T, FOREVER);
+		asks(0);
+		is_int(q[0].ticket, 0, "the first question has no ticket");
+		busy(rows[i].place, rows[i].pttl, rows[i].foreign, 1);
+		is_int(asks(1), 0, "who waits asks nothing,");
+		ok(listening.verb == VERB_LISTEN &&
+			   listening.listen_ms >= rows[i].from &&
+			   listening.listen_ms <= rows[i].to,
+		   "but listens: %s", rows[i].what);
+	}
+	for (int64_t left = T; left > 0; left -= T - 90) {
+		int64_t t;
+
+		begin(1, T, FOREVER);
+		asks(0);
+		busy(0, left, true, 1);
+		is_int(asks(1), 0, "the first behind a foreign lock");
+		is_int(listening.verb, VERB_NONE, "has nothing to hear");
+		t = next(1);
+		ok(left == T ? t >= 231 && t <= 251 : t == 96,
+		   "and looks for itself, %s",
+		   left == T ? "four times a second" : "at its end");
+	}
+	begin(1, T, FOREVER);
+	asks(0);
+	busy(0, 10, false, 1);
+	is_int(asks(1), 0, "so near the end");
+	is_int(listening.verb, VERB_NONE, "listening is not worth it");
+}
+
+static void test_woken(void)
+{
+	begin(1, T, FOREVER);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+	heard(SAID_WOKEN, 300);
+	is_int(asks(300), 1, "who is woken asks at once");
+	ok(q[0].verb == VERB_ACQUIRE && q[0].ticket == 77 && !q[0].fresh,
+	   "with its ticket, where it listened");
+	reply(&q[0], SAID_GRANTED, 101, 301);
+	is_int(l.state, LEASE_HELD, "a grant is claimed by asking");
+	is_int(stamp(), 300, "and counts from then, not from the word");
+	lease_release(&l, ms(400));
+	is_int(asks(400), 1, "what was held is given back");
+	ok(!q[0].queued && q[0].held, "and is in no line any more");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+	heard(SAID_WOKEN, 300);
+	asks(300);
+	busy(0, T, false, 301);
+	is_int(l.state, LEASE_WAITING,
+	       "a word that comes too late is no grant");
+	asks(301);
+	is_int(listening.verb, VERB_LISTEN, "it listens on");
+	heard(SAID_QUIET, 302);
+	is_int(asks(302), 0, "a server that will not wait is not asked faster");
+	is_int(next(302), 5301, "than once a heartbeat");
+}
+
+static void test_deaf(void)
+{
+	begin(1, T, FOREVER);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+	is_int(next(1), 5251, "a listener that is not answered");
+	ok(q[0].verb == VERB_ACQUIRE && q[0].fresh && q[0].ticket == 77,
+	   "asks on a new connection, with its ticket");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+	broke(&listening, true, 50);
+	ok(next(50) <= 150, "who is cut off comes back soon");
+	is_int(q[0].ticket, 77, "with its ticket");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+	lease_release(&l, ms(60));
+	is_int(asks(60), 1, "who gives up");
+	ok(q[0].verb == VERB_RELEASE && q[0].fresh && q[0].queued,
+	   "leaves the line, and not where it listens");
+
+	begin(1, T, 3000);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+	is_int(next(1), 3000, "at the end of -w the lock is looked at once");
+	busy(0, T, false, 3001);
+	is_int(l.end, END_BUSY, "and given up");
+	is_int(asks(3001), 1, "not without");
+	ok(q[0].verb == VERB_RELEASE && q[0].queued, "leaving the line");
+}
+
+static void test_turned_away(void)
+{
+	begin(1, T, FOREVER);
+	asks(0);
+	reply(&q[0], SAID_FULL, 100, 1);
+	is_int(asks(1), 0, "a line that is full is not joined");
+	is_int(l.end, END_FULL, "and that is said");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+	heard(SAID_WOKEN, 2);
+	asks(2);
+	reply(&q[0], SAID_SUPERSEDED, 100, 3);
+	is_int(asks(3), 0,
+	       "a newer one has our place: nothing is left of ours");
+	is_int(l.end, END_SUPERSEDED, "and that is said");
+
+	begin(1, T, 0);
+	asks(0);
+	is_int(q[0].ticket, -1, "-n does not stand in line");
+	begin(3, T, FOREVER);
+	asks(0);
+	is_int(q[0].ticket, -1, "nor do several nodes know one");
+}
+
+/* Handed over after the counter was lost: somebody may be unaware. */
+static void test_told_of_loss(void)
+{
+	struct answer granted = {.said = SAID_GRANTED,
+				 .counter = 200,
+				 .place = -1,
+				 .lost = true};
+	int64_t t;
+
+	begin(1, 3000, FOREVER);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+	heard(SAID_WOKEN, 100);
+	asks(100);
+	lease_answer(&l, &q[0], &granted, ms(101));
+	is_int(l.state, LEASE_WAITING,
+	       "a grant after a loss is not started on");
+	granted.lost = false; /* it is told once */
+	for (t = next(101); t < 3000; t = next(t)) {
+		ok(q[0].verb == VERB_ACQUIRE, "it is kept, at %" PRId64, t);
+		lease_answer(&l, &q[0], &granted, ms(t));
+	}
+	ok(t <= 3351, "for the length of a lease");
+	lease_answer(&l, &q[0], &granted, ms(t + 1));
+	is_int(l.state, LEASE_HELD, "then it counts");
 }
 
 /* ---- losing ---- */
@@ -557,7 +765,8 @@ static void test_embargo(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int64_t ms_after = embargo(rows[i].own, rows[i].holders);
 
-		ok(ms_after >= rows[i].from && ms_after <= rows[i].from + 100,
+		/* who listens gives the server a quarter of a second more */
+		ok(ms_after >= rows[i].from && ms_after <= rows[i].from + 300,
 		   "data lost: own T %" PRId64 ", the holder's %" PRId64
 		   ": nothing is taken for %" PRId64 " ms",
 		   rows[i].own, rows[i].holders, rows[i].from);
@@ -717,7 +926,7 @@ static void test_inherit(void)
 		int right = 0;
 
 		hold(nodes, T, 1);
-		lease_inherit(&l, &l.conf, ms(50));
+		lease_inherit(&l, &l.conf, true, ms(50));
 		is_int(asks(50), nodes, "inherited: %d releases at once",
 		       nodes);
 		for (int i = 0; i < nodes; i++)
@@ -951,6 +1160,11 @@ int main(void)
 	test_one_try();
 	test_wait();
 	test_unreachable();
+	test_listening();
+	test_woken();
+	test_deaf();
+	test_turned_away();
+	test_told_of_loss();
 	test_lost();
 	test_heal();
 	test_refused();

@@ -17,29 +17,56 @@ static const struct holder who = {{[ABOUT_HOST] = "web1",
 				   [ABOUT_REASON] = "",
 				   [ABOUT_CI] = NULL}};
 
+#define ABOUT "host web1\npid 42\nuser me\ncommand backup.sh\n"
+
 /* What must stand behind the three keys. */
 static const struct {
 	enum verb verb;
 	int nodes, db;
-	int64_t fence, seen;
+	struct ask ask;
 	const char *args[20];
 } requests[] = {
-/* clang-format off */
-#define ABOUT "host", "web1", "pid", "42", "user", "me", \
-	      "command", "backup.sh", "reason", "", "ci_url", ""
-	/* clang-format on */
-	{VERB_ACQUIRE, 1, 0, 7, 8, {TOKEN, "1500", "8", "1", ABOUT, "0"}},
-	{VERB_ACQUIRE, 3, 5, 7, 0, {TOKEN, "1500", "0", "0", ABOUT, "5"}},
-	{VERB_CONFIRM, 1, 0, 7, 8, {TOKEN, "1500", "7", "8", ABOUT, "0"}},
+	{VERB_ACQUIRE,
+	 1,
+	 0,
+	 {.fence = 7, .seen = 8},
+	 {TOKEN, "1500", "8", "1", "0", "-1", "1500 -\n" ABOUT, "0"}},
+	{VERB_ACQUIRE,
+	 3,
+	 5,
+	 {.fence = 7, .ticket = -1},
+	 {TOKEN, "1500", "0", "0", "-1", "-1", "1500 -\n" ABOUT, "5"}},
+	{VERB_ACQUIRE,
+	 1,
+	 0,
+	 {.ticket = 1700000000123456},
+	 {TOKEN, "1500", "0", "1", "1700000000123456", "-1", "1500 -\n" ABOUT,
+	  "0"}},
+	{VERB_CONFIRM,
+	 1,
+	 0,
+	 {.fence = 7, .seen = 8},
+	 {TOKEN, "1500", "7", "8", ABOUT, "0"}},
 	{VERB_CONFIRM,
 	 5,
 	 1000000,
-	 9007199254740993,
-	 0,
+	 {.fence = 9007199254740993},
 	 {TOKEN, "1500", "9007199254740993", "0", ABOUT, "1000000"}},
-	{VERB_RELEASE, 1, 0, 7, 8, {TOKEN, "7", "0"}},
-	{VERB_RELEASE, 3, 9, INT64_MAX, 8, {TOKEN, "9223372036854775807", "9"}},
-	{VERB_RELEASE, 3, 9, 0, 0, {TOKEN, "0", "9"}},
+	{VERB_RELEASE,
+	 1,
+	 0,
+	 {.fence = 7, .seen = 8, .held = true},
+	 {TOKEN, "7", "1", "", "1", "0"}},
+	{VERB_RELEASE,
+	 3,
+	 9,
+	 {.fence = INT64_MAX},
+	 {TOKEN, "9223372036854775807", "0", "", "0", "9"}},
+	{VERB_RELEASE,
+	 1,
+	 9,
+	 {.queued = true},
+	 {TOKEN, "0", "1", "1500 -\n" ABOUT, "0", "9"}},
 };
 
 static void check_words(const struct words *w, const char *const want[20],
@@ -62,20 +89,22 @@ static void check_words(const struct words *w, const char *const want[20],
 
 static void test_request(size_t i)
 {
-	struct ask ask = {.verb = requests[i].verb,
-			  .fence = requests[i].fence,
-			  .seen = requests[i].seen};
-	struct lease_conf conf = {.nodes = requests[i].nodes, .ttl_ms = 1500};
+	struct ask ask = requests[i].ask;
+	struct lease_conf conf = {
+		.nodes = requests[i].nodes, .ttl_ms = 1500, .max_waiters = -1};
 	struct script_scratch scratch;
+	char standing[STANDING_SIZE];
 	struct words w;
 	struct keys k;
 
-	if (keys_init(&k, "a\0b", 3) < 0)
+	ask.verb = requests[i].verb;
+	if (keys_init(&k, "a\0b", 3, TOKEN) < 0)
 		exit(99);
+	script_standing(&conf, &who, standing);
 	memset(&w, 0x55, sizeof(w));
 	memset(&scratch, 0x55, sizeof(scratch));
-	script_request(&ask, &conf, &k, TOKEN, &who, requests[i].db, &scratch,
-		       &w);
+	script_request(&ask, &conf, &k, TOKEN, standing, requests[i].db,
+		       &scratch, &w);
 	check_words(&w, requests[i].args, (int)ask.verb);
 	ok(w.len[0] == 4 && memcmp(w.at[0], "EVAL", 4) == 0,
 	   "a request is an EVAL");
@@ -99,15 +128,18 @@ static void test_scripts(void)
 	};
 
 	for (int v = VERB_ACQUIRE; v <= VERB_RELEASE; v++) {
+		if (v == VERB_LISTEN)
+			continue;
 		struct ask ask = {.verb = (enum verb)v};
 		struct lease_conf conf = {.nodes = 1, .ttl_ms = 1500};
 		struct script_scratch scratch;
 		struct words w;
 		struct keys k;
 
-		if (keys_init(&k, "job", 3) < 0)
+		if (keys_init(&k, "job", 3, TOKEN) < 0)
 			exit(99);
-		script_request(&ask, &conf, &k, TOKEN, &who, 0, &scratch, &w);
+		script_request(&ask, &conf, &k, TOKEN, "1500 -\n", 0, &scratch,
+			       &w);
 		is_int((int64_t)w.len[1], (int64_t)strlen(w.at[1]),
 		       "verb %d: the script is sent whole", v);
 		ok(strstr(w.at[1], marks[v]), "verb %d: it is its own script",
@@ -116,12 +148,71 @@ static void test_scripts(void)
 		   "verb %d: it names its keys", v);
 		ok(strstr(w.at[1], "redis.call('select', ARGV[#ARGV])"),
 		   "verb %d: it selects the last word", v);
-		ok(w.len[1] < 4096, "verb %d: it is no long text", v);
+		ok(w.len[1] < 8192, "verb %d: it is no long text", v);
 		keys_close(&k);
 	}
 }
 
+/* A time-out in seconds, never 0, which would be for ever. */
+static void test_listen(void)
+{
+	static const struct {
+		int64_t ms;
+		const char *text;
+	} times[] = {{1, "0.001"}, {5000, "5.000"}, {1234, "1.234"}};
+
+	for (size_t i = 0; i < COUNT(times); i++) {
+		struct ask ask = {.verb = VERB_LISTEN,
+				  .listen_ms = times[i].ms};
+		struct lease_conf conf = {.nodes = 1};
+		struct script_scratch scratch;
+		struct words w;
+		struct keys k;
+
+		if (keys_init(&k, "job", 3, TOKEN) < 0)
+			exit(99);
+		script_request(&ask, &conf, &k, TOKEN, "1500 -\n", 3, &scratch,
+			       &w);
+		is_int(w.n, 3, "to listen takes three words");
+		is_text(w.at[0], "BLPOP", "it is a BLPOP");
+		ok(w.at[1] == k.part[PART_GRANT], "of one's own grant list");
+		is_text(w.at[2], times[i].text, "for so many seconds");
+		keys_close(&k);
+	}
+}
+
+/* Two lines of one text must stay two lines. */
+static void test_standing(void)
+{
+	static const struct holder odd = {
+		{[ABOUT_HOST] = "a\nuser x", [ABOUT_REASON] = "\xff\n\n"}};
+	struct lease_conf conf = {.ttl_ms = 90, .supersede = true};
+	static char big[5000];
+	struct holder all;
+	char text[STANDING_SIZE];
+
+	script_standing(&conf, &odd, text);
+	is_text(text, "90 s\nhost a user x\nreason \xff  \n",
+		"what would end a line is blanked");
+	memset(big, 'x', sizeof(big) - 1);
+	for (int i = 0; i < ABOUT_COUNT; i++)
+		all.about[i] = big;
+	script_standing(&conf, &all, text);
+	ok(strlen(text) < STANDING_SIZE && text[strlen(text) - 1] == '\n',
+	   "long fields are cut, and the lines stay whole");
+}
+
 /* ---- answers ---- */
+
+#define BUSY(said, pttl, ttl, ticket, place, foreign)                          \
+	{                                                                      \
+		said, 7, pttl, ttl, ticket, place, foreign, false              \
+	}
+#define PLAIN(said, counter, pttl)                                             \
+	{                                                                      \
+		said, counter, pttl, 0, 0, -1, false, false                    \
+	}
+#define LAST "0", "1700000000123456", "0"
 
 /* A reply with its words, and the answer it is. */
 static const struct form {
@@ -129,37 +220,52 @@ static const struct form {
 	int least; /* words without which it is none */
 	struct answer want;
 } forms[] = {
-	{{"granted", "7"}, 2, {SAID_GRANTED, 7, -1, 0}},
-	{{"granted", "0"}, 2, {SAID_GRANTED, 0, -1, 0}},
+	{{"granted", "7"}, 2, PLAIN(SAID_GRANTED, 7, -1)},
+	{{"granted", "0", "0"}, 2, PLAIN(SAID_GRANTED, 0, 0)},
+	{{"granted", "9", "1"}, 2, {SAID_GRANTED, 9, 1, 0, 0, -1, false, true}},
 	{{"granted", "9007199254740993"},
 	 2,
-	 {SAID_GRANTED, 9007199254740993, -1, 0}},
-	{{"busy", "7", "1500", "value"}, 4, {SAID_BUSY, 7, 1500, 0}},
-	{{"busy", "0", "-1", ""}, 4, {SAID_BUSY, 0, -1, 0}},
-	{{"busy", "7", "90", TOKEN, "ttl", "3000", "token", TOKEN},
-	 4,
-	 {SAID_BUSY, 7, 90, 3000}},
-	{{"busy", "7", "90", TOKEN, "ttl", "3000", "token", "other"},
-	 4,
-	 {SAID_BUSY, 7, 90, 0}},
-	{{"busy", "7", "90", TOKEN, "token", TOKEN, "ttl"},
-	 4,
-	 {SAID_BUSY, 7, 90, 0}},
-	{{"busy", "7", "90", TOKEN, "token", TOKEN, "ttl", "-3"},
-	 4,
-	 {SAID_BUSY, 7, 90, 0}},
-	{{"busy", "7", "90", TOKEN, "token", TOKEN, "ttl", "x"},
-	 4,
-	 {SAID_BUSY, 7, 90, 0}},
-	{{"type", "7", "90", "list"}, 4, {SAID_BUSY, 7, 90, 0}},
-	{{"type", "7", "0", "hash"}, 4, {SAID_BUSY, 7, 0, 0}},
-	{{"loss", "7"}, 2, {SAID_LOSS, 7, -1, 0}},
-	{{"yes", "7", "1200"}, 2, {SAID_YES, 7, 1200, 0}},
-	{{"yes", "7", "-1"}, 2, {SAID_YES, 7, -1, 0}},
-	{{"yes", "7"}, 2, {SAID_YES, 7, -1, 0}},
-	{{"healed", "7", "0"}, 2, {SAID_HEALED, 7, 0, 0}},
-	{{"no", "7", "0"}, 2, {SAID_NO, 7, 0, 0}},
-	{{"no", "0"}, 2, {SAID_NO, 0, -1, 0}},
+	 PLAIN(SAID_GRANTED, 9007199254740993, -1)},
+	{{"busy", "7", "1500", "value", "", "-1", "0", "0"},
+	 8,
+	 BUSY(SAID_BUSY, 1500, 0, 0, -1, true)},
+	{{"busy", "7", "-1", "", "", LAST},
+	 8,
+	 BUSY(SAID_BUSY, -1, 0, 1700000000123456, 0, true)},
+	{{"busy", "7", "90", TOKEN, "ttl 3000\ntoken " TOKEN "\n", LAST},
+	 8,
+	 BUSY(SAID_BUSY, 90, 3000, 1700000000123456, 0, false)},
+	{{"busy", "7", "90", TOKEN, "ttl 3000\ntoken other\n", "12", "5", "0"},
+	 8,
+	 BUSY(SAID_BUSY, 90, 0, 5, 12, true)},
+	{{"busy", "7", "90", TOKEN, "token " TOKEN "\nttl", LAST},
+	 8,
+	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 0, false)},
+	{{"busy", "7", "90", TOKEN, "token " TOKEN "\nttl -3\n", LAST},
+	 8,
+	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 0, false)},
+	{{"busy", "7", "90", TOKEN, "token " TOKEN "\nttl x\n", LAST},
+	 8,
+	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 0, false)},
+	{{"type", "7", "90", "list", "", LAST},
+	 8,
+	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 0, true)},
+	{{"type", "7", "0", "hash", "", "-1", "0", "0"},
+	 8,
+	 BUSY(SAID_BUSY, 0, 0, 0, -1, true)},
+	{{"loss", "7", "0", "", "", "3", "5", "0"},
+	 8,
+	 BUSY(SAID_LOSS, 0, 0, 5, 3, false)},
+	{{"full", "7", "3"}, 3, PLAIN(SAID_FULL, 7, 3)},
+	{{"superseded", "7", "0", "", "host b\n"},
+	 5,
+	 PLAIN(SAID_SUPERSEDED, 7, 0)},
+	{{"yes", "7", "1200"}, 2, PLAIN(SAID_YES, 7, 1200)},
+	{{"yes", "7", "-1"}, 2, PLAIN(SAID_YES, 7, -1)},
+	{{"yes", "7"}, 2, PLAIN(SAID_YES, 7, -1)},
+	{{"healed", "7", "0"}, 2, PLAIN(SAID_HEALED, 7, 0)},
+	{{"no", "7", "0"}, 2, PLAIN(SAID_NO, 7, 0)},
+	{{"no", "0"}, 2, PLAIN(SAID_NO, 0, -1)},
 };
 
 static int count(const char *const texts[FORM_MAX])
@@ -206,7 +312,10 @@ static const char *joined(const char *const texts[FORM_MAX])
 static bool same_answer(const struct answer *a, const struct answer *b)
 {
 	return a->said == b->said && a->counter == b->counter &&
-	       a->pttl_ms == b->pttl_ms && a->holder_ttl_ms == b->holder_ttl_ms;
+	       a->pttl_ms == b->pttl_ms &&
+	       a->holder_ttl_ms == b->holder_ttl_ms && a->ticket == b->ticket &&
+	       a->place == b->place && a->foreign == b->foreign &&
+	       a->lost == b->lost;
 }
 
 static void test_answers(void)
@@ -220,14 +329,15 @@ static void test_answers(void)
 		int rc;
 
 		memset(&a, 0x55, sizeof(a));
-		rc = script_answer(&w, &a, &sight, &why);
+		rc = script_answer(VERB_ACQUIRE, &w, &a, &sight, &why);
 		if (!ok(rc == 0 && same_answer(&a, &f->want),
 			"[%s] is an answer", joined(f->words)))
 			printf("# rc %d said %d counter %" PRId64
 			       " pttl %" PRId64 " holder %" PRId64 "\n",
 			       rc, a.said, a.counter, a.pttl_ms,
 			       a.holder_ttl_ms);
-		is_int(sight.seen, a.said == SAID_BUSY,
+		is_int(sight.seen,
+		       a.said == SAID_BUSY || a.said == SAID_SUPERSEDED,
 		       "[%s] shows whether there is a holder",
 		       joined(f->words));
 	}
@@ -247,7 +357,8 @@ static void test_prefixes(void)
 			struct sight sight;
 			struct answer a;
 
-			if (script_answer(&w, &a, &sight, &why) != -1 ||
+			if (script_answer(VERB_ACQUIRE, &w, &a, &sight, &why) !=
+				    -1 ||
 			    why.kind != FAIL_UNAVAILABLE)
 				wrong = n;
 		}
@@ -258,7 +369,8 @@ static void test_prefixes(void)
 			struct answer a;
 
 			w.len[0] = n;
-			if (script_answer(&w, &a, &sight, &why) != -1 ||
+			if (script_answer(VERB_ACQUIRE, &w, &a, &sight, &why) !=
+				    -1 ||
 			    why.kind != FAIL_UNAVAILABLE)
 				wrong = (int)n;
 		}
@@ -293,14 +405,20 @@ static const struct {
 	{{"granted", "000000000000000000000001"},
 	 FAIL_UNAVAILABLE,
 	 "not an answer"},
-	{{"busy", "x", "5", "v"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"busy", "-2", "5", "v"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"busy", "x", "5", "v", "", LAST}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"busy", "-2", "5", "v", "", LAST}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"yes", "", "5"}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"fence"}, FAIL_CONFIG, "fence counter is no number"},
 	{{"fence", "7"}, FAIL_CONFIG, "fence counter is no number"},
-	{{"type", "7", "-1", "list"}, FAIL_CONFIG, "holds a list without"},
-	{{"type", "7", "", "zset"}, FAIL_CONFIG, "holds a zset without"},
-	{{"type", "7", "-1", "\033[2J"}, FAIL_CONFIG, "a \\x1b[2J without"},
+	{{"type", "7", "-1", "list", "", LAST},
+	 FAIL_CONFIG,
+	 "holds a list without"},
+	{{"type", "7", "", "zset", "", LAST},
+	 FAIL_CONFIG,
+	 "holds a zset without"},
+	{{"type", "7", "-1", "\033[2J", "", LAST},
+	 FAIL_CONFIG,
+	 "a \\x1b[2J without"},
 };
 
 static void test_bad_answers(void)
@@ -311,7 +429,7 @@ static void test_bad_answers(void)
 		struct sight sight;
 		struct answer a;
 
-		ok(script_answer(&w, &a, &sight, &why) == -1 &&
+		ok(script_answer(VERB_ACQUIRE, &w, &a, &sight, &why) == -1 &&
 			   why.kind == bad[i].kind &&
 			   strstr(why.text, bad[i].says),
 		   "[%s] is refused: %s", joined(bad[i].words), bad[i].says);
@@ -352,7 +470,7 @@ static void test_garbage(void)
 
 			words_add(&w, bytes + from, noise() % (len - from + 1));
 		}
-		if (script_answer(&w, &a, &sight, &why) == 0
+		if (script_answer(VERB_ACQUIRE, &w, &a, &sight, &why) == 0
 			    ? a.counter < 0 || a.holder_ttl_ms < 0
 			    : why.text[0] == '\0')
 			odd++;
@@ -370,34 +488,38 @@ static void test_most_words(void)
 	struct answer a;
 
 	words_add_text(&w, "busy");
-	words_add_text(&w, "7");
-	words_add_text(&w, "90");
 	while (w.n < WORDS_MAX)
-		words_add_text(&w, "token");
-	is_int(script_answer(&w, &a, &sight, &why), 0,
+		words_add_text(&w, "7");
+	is_int(script_answer(VERB_ACQUIRE, &w, &a, &sight, &why), 0,
 	       "a reply may have as many words as the list");
-	ok(!sight.foreign, "the value 'token' is found in its record");
 	w.at[0] = "granted";
 	w.len[0] = 7;
-	is_int(script_answer(&w, &a, &sight, &why), 0,
+	is_int(script_answer(VERB_ACQUIRE, &w, &a, &sight, &why), 0,
 	       "words behind those we know are no error");
 	is_int(a.counter, 7, "the counter is read all the same");
 }
 
 /* ---- who has it ---- */
 
-static struct sight sight_of(const char *const texts[FORM_MAX * 2])
+static struct sight sight_of(const char *word, const char *pttl,
+			     const char *value, const char *record)
 {
 	struct words w = {0};
 	struct sight s;
 	struct fail why;
 	struct answer a;
 
-	for (int i = 0; i < FORM_MAX * 2 && texts[i]; i++)
-		words_add_text(&w, texts[i]);
+	words_add_text(&w, word);
+	words_add_text(&w, "7");
+	words_add_text(&w, pttl);
+	words_add_text(&w, value);
+	words_add_text(&w, record);
+	words_add_text(&w, "0");
+	words_add_text(&w, "1700000000123456");
+	words_add_text(&w, "0");
 	end_words(&w);
 	memset(&s, 0x55, sizeof(s));
-	if (script_answer(&w, &a, &s, &why) < 0)
+	if (script_answer(VERB_ACQUIRE, &w, &a, &s, &why) < 0)
 		ok(false, "a busy answer is understood");
 	return s;
 }
@@ -409,13 +531,15 @@ static void test_sight(void)
 		[ABOUT_USER] = "me",        [ABOUT_COMMAND] = "backup.sh",
 		[ABOUT_REASON] = "nightly", [ABOUT_CI] = "https://ci/1",
 	};
-	struct sight s = sight_of((const char *[FORM_MAX * 2]){
-		"busy",   "7",           "1500",      TOKEN,    "token",
-		TOKEN,    "ttl",         "3000",      "since",  "1700000000999",
-		"host",   "web1",        "pid",       "42",     "user",
-		"me",     "command",     "backup.sh", "reason", "nightly",
-		"ci_url", "https://ci/1"});
+	static const char rest[] =
+		"since 1700000000999\nlost 1\nhost web1\npid 42\nuser me\n"
+		"command backup.sh\nreason nightly\nci_url https://ci/1\n";
+	char record[400];
+	struct sight s;
 
+	(void)snprintf(record, sizeof(record), "token %s\nttl 3000\n%s", TOKEN,
+		       rest);
+	s = sight_of("busy", "1500", TOKEN, record);
 	ok(s.seen && !s.foreign, "a holder with a record is one of ours");
 	is_text(s.token, TOKEN, "its token is told");
 	is_text(s.type, "", "a lock has no odd type");
@@ -423,29 +547,29 @@ static void test_sight(void)
 	is_int(s.pttl_ms, 1500, "its lease left is told");
 	for (int i = 0; i < ABOUT_COUNT; i++)
 		is_text(s.about[i], about[i], "the record says '%s'", about[i]);
+	s = sight_of("superseded", "0", "", rest);
+	ok(s.seen, "who superseded us is told");
+	is_text(s.about[ABOUT_CI], "https://ci/1", "so is its CI job");
 }
 
 static void test_foreign(void)
 {
-	struct sight s = sight_of(
-		(const char *[FORM_MAX * 2]){"busy", "7", "-1", "v\033[2J"});
+	struct sight s = sight_of("busy", "-1", "v\033[2J", "");
 
 	ok(s.seen && s.foreign, "a value without a record is foreign");
 	is_text(s.token, "v\\x1b[2J", "its value is made printable");
 	is_int(s.pttl_ms, -1, "no expiry is told");
 	is_text(s.about[ABOUT_HOST], "", "nothing is known of its host");
 	is_int(s.since, 0, "nothing is known of its start");
-	s = sight_of((const char *[FORM_MAX * 2]){"busy", "7", "5", TOKEN,
-						  "token", "older", "since",
-						  "1700000000999"});
+	s = sight_of("busy", "5", TOKEN,
+		     "token older\nsince 1700000000999\nhost web1\n");
 	ok(s.foreign, "the record of another token does not count");
 	is_int(s.since, 0, "nor does its time");
-	s = sight_of((const char *[FORM_MAX * 2]){"busy", "7", "5", TOKEN,
-						  "token", TOKEN, "since", "-5",
-						  "host"});
+	is_text(s.about[ABOUT_HOST], "", "nor does its host");
+	s = sight_of("busy", "5", TOKEN, "token " TOKEN "\nsince -5\nhost");
 	is_int(s.since, 0, "an odd time is no time");
 	is_text(s.about[ABOUT_HOST], "", "a field without its value is none");
-	s = sight_of((const char *[FORM_MAX * 2]){"type", "7", "5", "zset"});
+	s = sight_of("type", "5", "zset", "");
 	ok(s.seen && s.foreign, "another type is foreign");
 	is_text(s.type, "zset", "the type is told");
 }
@@ -453,22 +577,25 @@ static void test_foreign(void)
 /* A value is any bytes; ours to show, at most so many. */
 static void test_long_texts(void)
 {
-	static char big[5000];
+	static char big[5000], record[2 * sizeof(big)];
 	struct words w = {0};
 	struct sight s;
 	struct fail why;
 	struct answer a;
+	int n;
 
-	memset(big, '\xff', sizeof(big));
+	memset(big, '\xff', sizeof(big) - 1);
+	n = snprintf(record, sizeof(record), "token %.2000s\nhost %.2000s\n",
+		     big, big);
 	words_add_text(&w, "busy");
 	words_add_text(&w, "7");
 	words_add_text(&w, "5");
-	words_add(&w, big, sizeof(big));
-	words_add_text(&w, "token");
-	words_add(&w, big, sizeof(big));
-	words_add_text(&w, "host");
-	words_add(&w, big, sizeof(big));
-	is_int(script_answer(&w, &a, &s, &why), 0,
+	words_add(&w, big, 2000);
+	words_add(&w, record, (size_t)n);
+	words_add_text(&w, "0");
+	words_add_text(&w, "5");
+	words_add_text(&w, "0");
+	is_int(script_answer(VERB_ACQUIRE, &w, &a, &s, &why), 0,
 	       "long binary texts are no error");
 	ok(!s.foreign, "tokens are compared as bytes, not as shown");
 	ok(strlen(s.token) > 120 && strlen(s.token) < sizeof(s.token) &&
@@ -477,6 +604,25 @@ static void test_long_texts(void)
 	ok(strlen(s.about[ABOUT_HOST]) > 100 &&
 		   strncmp(s.about[ABOUT_HOST], "\\xff\\xff", 8) == 0,
 	   "a long text is cut and printable");
+}
+
+/* Listening is no script: whatever comes is a word for us, or none. */
+static void test_listened(void)
+{
+	struct words woken = {0}, nil = {0};
+	struct sight s;
+	struct fail why;
+	struct answer a;
+
+	words_add_text(&woken, "redlock:{job}:grant:T:job");
+	words_add_text(&woken, "1700000000123456");
+	words_add_text(&nil, "");
+	ok(script_answer(VERB_LISTEN, &woken, &a, &s, &why) == 0 &&
+		   a.said == SAID_WOKEN,
+	   "a word in the list wakes");
+	ok(script_answer(VERB_LISTEN, &nil, &a, &s, &why) == 0 &&
+		   a.said == SAID_QUIET,
+	   "nil does not");
 }
 
 /* ---- errors ---- */
@@ -565,6 +711,8 @@ int main(void)
 	for (size_t i = 0; i < COUNT(requests); i++)
 		test_request(i);
 	test_scripts();
+	test_listen();
+	test_standing();
 	test_answers();
 	test_prefixes();
 	test_bad_answers();
@@ -573,6 +721,7 @@ int main(void)
 	test_sight();
 	test_foreign();
 	test_long_texts();
+	test_listened();
 	test_errors();
 	return done();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON. */
-#include "cli/json.h"
+#include "base/json.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -29,9 +29,10 @@ static void quoted(FILE *f, const char *bytes, size_t n, bool *exact)
 	(void)fputc('"', f);
 }
 
-static void name_of(FILE *f, const char *name, const char *more)
+static void name_of(struct json *j, const char *name, const char *more)
 {
-	(void)fprintf(f, "%c\"%s%s\":", ftell(f) == 0 ? '{' : ',', name, more);
+	(void)fprintf(j->f, "%c\"%s%s\":", j->inside ? ',' : '{', name, more);
+	j->inside = true;
 }
 
 static void base64(FILE *f, const char *bytes, size_t n)
@@ -54,28 +55,40 @@ static void base64(FILE *f, const char *bytes, size_t n)
 	(void)fputc('"', f);
 }
 
-void json_bytes(FILE *f, const char *name, const char *bytes, size_t n)
+void json_bytes(struct json *j, const char *name, const char *bytes, size_t n)
 {
 	bool exact;
 
-	name_of(f, name, "");
-	quoted(f, bytes, n, &exact);
+	name_of(j, name, "");
+	quoted(j->f, bytes, n, &exact);
 	if (exact)
 		return;
-	name_of(f, name, "_b64");
-	base64(f, bytes, n);
+	name_of(j, name, "_b64");
+	base64(j->f, bytes, n);
 }
 
-void json_text(FILE *f, const char *name, const char *text)
+void json_text(struct json *j, const char *name, const char *text)
 {
 	bool exact;
 
-	name_of(f, name, "");
-	quoted(f, text, strlen(text), &exact);
+	name_of(j, name, "");
+	quoted(j->f, text, strlen(text), &exact);
 }
 
-void json_number(FILE *f, const char *name, int64_t value)
+void json_number(struct json *j, const char *name, int64_t value)
 {
-	name_of(f, name, "");
-	(void)fprintf(f, "%" PRId64, value);
+	name_of(j, name, "");
+	(void)fprintf(j->f, "%" PRId64, value);
+}
+
+void json_open(struct json *j, const char *name)
+{
+	name_of(j, name, "");
+	j->inside = false;
+}
+
+void json_close(struct json *j)
+{
+	(void)fputs(j->inside ? "}" : "{}", j->f);
+	j->inside = true;
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* A small JSON writer, member by member. */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *f;
+	bool inside; /* a member stands before */
+};
+
+/* Each writes `"name":value`, with "{" or "," before it. Bytes that are not
+ * UTF-8 become U+FFFD, and *_bytes then adds "name_b64" with the exact bytes.
+ */
+void json_text(struct json *j, const char *name, const char *text);
+void json_bytes(struct json *j, const char *name, const char *bytes, size_t n);
+void json_number(struct json *j, const char *name, int64_t value);
+
+/* The members of `name`'s object follow, until it is closed. */
+void json_open(struct json *j, const char *name);
+/* Ends the innermost object. */
+void json_close(struct json *j);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting in line: how long until a waiter asks again. Pure arithmetic; ms.
+ *
+ * A waiter listens on its grant list (BLPOP) and is woken when the lock is
+ * handed to it. Nothing may rest on that: whoever held the lock may have died,
+ * the word may be lost, the line may be gone. So each waiter asks again at the
+ * end of the lease it was told of, the first in line first, and at least once
+ * per heartbeat, which is its sign of life. (src/lua/queue.lua has the same
+ * heartbeat, and skips whoever was silent for three.)
+ */
+#ifndef LOCK_QUEUE_H
+#define LOCK_QUEUE_H
+
+#include <stdint.h>
+
+#include "lock/lease.h"
+
+#define HEARTBEAT_MS 5000
+#define OUTSIDE_MS 250 /* between looks at what wakes nobody */
+
+/* After a busy answer. A lock of another program, or one that we cannot stand
+ * in line for, is looked at every OUTSIDE_MS less the jitter, by those behind
+ * less often. */
+int64_t queue_delay(const struct answer *busy, int64_t jitter_ms);
+
+#endif

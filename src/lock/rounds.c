@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* Acquiring. Read lease.h first. */
+#include "lock/rounds.h"
+
+#include "lock/queue.h"
+#include "lock/timing.h"
+
+#define POLL_MS 100         /* several nodes: between looks at a held lock */
+#define BACKOFF_LEAST_MS 10 /* between rounds that nobody answered */
+#define BACKOFF_MOST_MS 500
+#define UNREACHED_MS 5000 /* then nobody ever answered: give up */
+#define LAST_LOOK_MS 50
+#define LISTEN_LEAST_MS 20 /* not worth a question */
+/* A server ends BLPOP up to 100 ms late (its timer runs ten times a second). */
+#define LISTEN_LATE_MS 250
+#define BROKEN_MS 100 /* who listens comes back within, not all at once */
+
+bool rounds_queue(const struct lease *l)
+{
+	return l->conf.nodes == 1 && l->conf.wait_ms > 0;
+}
+
+static int votes(const struct lease *l, enum vote vote)
+{
+	int sum = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		sum += l->node[i].vote == vote;
+	return sum;
+}
+
+bool lease_answered(const struct lease *l)
+{
+	return votes(l, VOTE_NO) + votes(l, VOTE_YES) > 0;
+}
+
+bool lease_reached(const struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].answered)
+			return true;
+	return false;
+}
+
+int lease_place(const struct lease *l)
+{
+	return rounds_queue(l) && l->node[0].vote == VOTE_NO
+		       ? l->node[0].busy.place
+		       : -1;
+}
+
+/* When a lock that is not to be had is given up. */
+static struct instant limit_of(const struct lease *l)
+{
+	return lease_reached(l)
+		       ? l->give_up
+		       : sooner(l->give_up, after(l->began, UNREACHED_MS));
+}
+
+void rounds_begin(struct lease *l, struct instant at)
+{
+	l->state = LEASE_ASKING;
+	l->round_by = after(at, l->conf.node_timeout_ms);
+	if (l->backoff_ms == 0)
+		l->backoff_ms = BACKOFF_LEAST_MS;
+	/* the first one has its time, also for -n; the last look is a short one
+	 */
+	if (before(l->began, at))
+		l->round_by = sooner(l->round_by, after(later(limit_of(l), at),
+							LAST_LOOK_MS));
+	for (int i = 0; i < l->conf.nodes; i++) {
+		lease_deaf(&l->node[i]);
+		l->node[i].vote = VOTE_OPEN;
+		lease_want(&l->node[i], VERB_ACQUIRE, at);
+	}
+}
+
+/* How long until another look. */
+static int64_t pause_of(struct lease *l, struct instant at)
+{
+	int64_t less = lease_jitter(l, POLL_MS / 5);
+	int64_t ms = rounds_queue(l) ? HEARTBEAT_MS : POLL_MS - less;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+		int64_t look =
+			n->vote == VOTE_NO ? queue_delay(&n->busy, less) : ms;
+
+		if (before(at, n->embargo) && between(at, n->embargo) < look)
+			look = between(at, n->embargo);
+		if (look < ms)
+			ms = look;
+	}
+	return ms;
+}
+
+/* The first in line behind another program's lock is woken by nobody, and looks
+ * at it by its own clock. */
+static bool worth_listening(const struct lease *l, struct instant at)
+{
+	int place = lease_place(l);
+
+	return place >= 0 && !(place == 0 && l->node[0].busy.foreign) &&
+	       between(at, l->next_round) >= LISTEN_LEAST_MS;
+}
+
+static void round_fail(struct lease *l, struct instant at)
+{
+	bool busy = votes(l, VOTE_NO) > 0;
+	struct instant limit = limit_of(l);
+
+	if (!before(at, limit)) {
+		lease_finish(l, busy ? END_BUSY : END_UNAVAILABLE, at);
+		return;
+	}
+	if (busy) {
+		l->backoff_ms = BACKOFF_LEAST_MS;
+		l->next_round = after(at, pause_of(l, at));
+	} else {
+		l->next_round = after(
+			at, l->backoff_ms / 2 + lease_jitter(l, l->backoff_ms));
+		l->backoff_ms = l->backoff_ms * 2 < BACKOFF_MOST_MS
+					? l->backoff_ms * 2
+					: BACKOFF_MOST_MS;
+	}
+	l->next_round = sooner(l->next_round, limit);
+	l->state = LEASE_WAITING;
+	for (int i = 0; i < l->conf.nodes; i++) {
+		/* alone, a node's unknown grant is simply asked for again */
+		if (l->conf.nodes > 1)
+			lease_want_release(&l->node[i], at);
+		else if (worth_listening(l, at))
+			lease_want(&l->node[i], VERB_LISTEN, at);
+		else
+			l->node[i].want = VERB_NONE;
+	}
+}
+
+static void held(struct lease *l)
+{
+	l->state = LEASE_HELD;
+	l->held = true;
+	for (int i = 0; i < l->conf.nodes; i++) {
+		struct lease_node *n = &l->node[i];
+
+		lease_want(n, VERB_CONFIRM,
+			   timing_renew(n->mine ? n->stamp : l->began,
+					l->conf.ttl_ms));
+	}
+}
+
+/* A quorum granted. One value from q nodes is a fence at once; else the
+ * largest becomes one when q nodes have stored it under our token. */
+static void claim(struct lease *l, struct instant at)
+{
+	int q = lease_quorum(l->conf.nodes);
+	int64_t most = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		int same = 0;
+
+		if (l->node[i].vote != VOTE_YES)
+			continue;
+		for (int j = 0; j < l->conf.nodes; j++)
+			same += l->node[j].vote == VOTE_YES &&
+				l->node[j].counter == l->node[i].counter;
+		if (same >= q) {
+			l->fence = l->node[i].counter;
+			held(l);
+			return;
+		}
+		if (l->node[i].counter > most)
+			most = l->node[i].counter;
+	}
+	l->fence = most;
+	l->state = LEASE_CLAIMING;
+	l->round_by = after(at, l->conf.node_timeout_ms);
+	for (int i = 0; i < l->conf.nodes; i++) {
+		struct lease_node *n = &l->node[i];
+
+		lease_want(n, n->vote == VOTE_YES ? VERB_CONFIRM : VERB_NONE,
+			   at);
+		n->vote = n->vote == VOTE_YES ? VOTE_OPEN : VOTE_DOWN;
+	}
+}
+
+static void round_check(struct lease *l, struct instant at)
+{
+	int q = lease_quorum(l->conf.nodes);
+	int yes = votes(l, VOTE_YES);
+
+	if (yes >= q && l->state == LEASE_ASKING)
+		claim(l, at);
+	else if (yes >= q)
+		held(l);
+	else if (yes + votes(l, VOTE_OPEN) < q)
+		round_fail(l, at);
+}
+
+/* ---- answers ---- */
+
+/* Data were lost: an unaware holder may have renewed until this answer. */
+static void wait_out(struct lease *l, struct lease_node *n, struct instant at)
+{
+	int64_t ttl = l->conf.ttl_ms;
+
+	if (n->holder_ttl_ms > ttl)
+		ttl = n->holder_ttl_ms;
+	n->embargo = after(at, ttl);
+}
+
+/* A waiter's memory: a counter that is behind what it saw proves a loss. */
+static void remember(struct lease *l, struct lease_node *n,
+		     const struct answer *a, struct instant at)
+{
+	if (a->counter < n->counter || a->lost)
+		wait_out(l, n, at);
+	n->counter = a->counter;
+	/* a foreign holder has at most what is left */
+	if (a->said == SAID_BUSY &&
+	    (a->foreign ? a->pttl_ms : a->holder_ttl_ms) > 0)
+		n->holder_ttl_ms = a->foreign ? a->pttl_ms : a->holder_ttl_ms;
+	if (a->ticket > 0)
+		n->ticket = a->ticket;
+	n->queued |= a->place >= 0;
+	n->busy = *a;
+	if (a->said != SAID_BUSY)
+		n->busy.pttl_ms = -1;
+}
+
+static void granted(struct lease *l, struct lease_node *n,
+		    const struct ask *asked, const struct answer *a,
+		    struct instant at)
+{
+	int64_t ttl = l->conf.ttl_ms;
+
+	if (l->state == LEASE_RELEASING) {
+		/* it may have run after our release */
+		lease_want(n, VERB_RELEASE, at);
+		return;
+	}
+	if (l->state == LEASE_LOST || l->state == LEASE_OVER)
+		return;
+	if (a->lost)
+		wait_out(l, n, at);
+	lease_credit(l, n, asked, a);
+	n->queued = false;
+	if (l->state != LEASE_ASKING)
+		return;
+	n->vote = VOTE_YES;
+	n->want = VERB_NONE;
+	/* too soon after a loss: keep what it gave, for nobody else may have
+	 * it, but do not start yet */
+	if (before(at, n->embargo)) {
+		n->vote = VOTE_NO;
+		n->busy = (struct answer){.said = SAID_BUSY,
+					  .pttl_ms = ttl / 6,
+					  .ticket = n->ticket};
+	}
+	round_check(l, at);
+}
+
+void rounds_answer(struct lease *l, struct lease_node *n,
+		   const struct ask *asked, const struct answer *a,
+		   struct instant at)
+{
+	if (a->said == SAID_GRANTED) {
+		granted(l, n, asked, a, at);
+		return;
+	}
+	if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
+		return;
+	n->mine = false;
+	n->want = VERB_NONE;
+	n->vote = VOTE_NO;
+	if (a->said == SAID_FULL || a->said == SAID_SUPERSEDED) {
+		n->queued = false;
+		lease_finish(l,
+			     a->said == SAID_FULL ? END_FULL : END_SUPERSEDED,
+			     at);
+		return;
+	}
+	remember(l, n, a, at);
+	round_check(l, at);
+}
+
+void rounds_claimed(struct lease *l, struct lease_node *n,
+		    const struct ask *asked, const struct answer *a,
+		    struct instant at)
+{
+	bool mine = a->said != SAID_NO;
+
+	if (mine)
+		lease_credit(l, n, asked, a);
+	else
+		n->mine = false;
+	n->vote = mine && a->counter >= l->fence ? VOTE_YES : VOTE_NO;
+	n->busy = (struct answer){.pttl_ms = -1, .place = -1};
+	n->want = VERB_NONE;
+	round_check(l, at);
+}
+
+void rounds_heard(struct lease *l, bool woken, struct instant at)
+{
+	if (l->state == LEASE_WAITING && (woken || !before(at, l->next_round)))
+		rounds_begin(l, at);
+}
+
+void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
+		   struct instant at)
+{
+	if (kind != FAIL_UNAVAILABLE) {
+		l->refusal = kind;
+		lease_finish(l, END_REFUSED, at);
+		return;
+	}
+	if (l->state == LEASE_WAITING)
+		l->next_round = sooner(l->next_round,
+				       after(at, lease_jitter(l, BROKEN_MS)));
+	else if (n->vote == VOTE_OPEN) {
+		n->vote = VOTE_DOWN;
+		n->want = VERB_NONE;
+		round_check(l, at);
+	}
+}
+
+/* ---- time ---- */
+
+static bool listens(const struct lease *l)
+{
+	for (int c = 0; c < CHANNELS; c++)
+		if (l->node[0].chan[c].ask.verb == VERB_LISTEN)
+			return true;
+	return false;
+}
+
+/* The server ends the listening; we do, should it not. */
+static struct instant pause_end(const struct lease *l)
+{
+	struct instant late = after(l->next_round, LISTEN_LATE_MS);
+
+	return listens(l) ? sooner(late, later(l->next_round, limit_of(l)))
+			  : l->next_round;
+}
+
+void rounds_tick(struct lease *l, struct instant at)
+{
+	if (l->state == LEASE_WAITING && !before(at, pause_end(l)))
+		rounds_begin(l, at);
+	if ((l->state != LEASE_ASKING && l->state != LEASE_CLAIMING) ||
+	    before(at, l->round_by))
+		return;
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].vote == VOTE_OPEN)
+			l->node[i].vote = VOTE_DOWN;
+	round_check(l, at);
+}
+
+struct instant rounds_wake(const struct lease *l)
+{
+	if (l->state == LEASE_WAITING)
+		return pause_end(l);
+	if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)
+		return l->round_by;
+	return NEVER;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Acquiring, a part of the lease: round after round, until a quorum has granted
+ * and agreed on a fence, or the time is over. On one node the pause between two
+ * rounds is spent in line, listening for a hand-over.
+ *
+ * Only lease.c calls this; the helpers at the end are lease.c's, for rounds.c.
+ */
+#ifndef LOCK_ROUNDS_H
+#define LOCK_ROUNDS_H
+
+#include "lock/lease.h"
+
+void rounds_begin(struct lease *l, struct instant at);
+void rounds_answer(struct lease *l, struct lease_node *n,
+		   const struct ask *asked, const struct answer *a,
+		   struct instant at);
+void rounds_claimed(struct lease *l, struct lease_node *n,
+		    const struct ask *asked, const struct answer *a,
+		    struct instant at);
+/* Listening ended. */
+void rounds_heard(struct lease *l, bool woken, struct instant at);
+void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
+		   struct instant at);
+void rounds_tick(struct lease *l, struct instant at);
+struct instant rounds_wake(const struct lease *l);
+
+/* A place in line may be had: on one node, by who is ready to wait. */
+bool rounds_queue(const struct lease *l);
+
+#define LONG_AGO ((struct instant){INT64_MIN / 2})
+
+int64_t lease_jitter(struct lease *l, int64_t range); /* 0..range-1 */
+void lease_want(struct lease_node *n, enum verb verb, struct instant at);
+void lease_want_release(struct lease_node *n, struct instant at);
+void lease_deaf(struct lease_node *n); /* listens no more */
+void lease_credit(struct lease *l, struct lease_node *n,
+		  const struct ask *asked, const struct answer *a);
+void lease_finish(struct lease *l, enum lease_end end, struct instant at);
+
+#endif

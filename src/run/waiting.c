@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* What a person sees of the waiting. */
+#include "run/waiting.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/units.h"
+
+#define TELL_MS 100          /* shorter waits are nobody's business */
+#define TELL_SILENCE_MS 1000 /* nor is a server that comes back at once */
+#define TELL_GRANT_MS 1000
+#define DRAW_MS 1000
+
+static const char *name_of(const struct sight *s)
+{
+	if (!s->seen)
+		return "an unknown holder";
+	if (s->foreign)
+		return "another program";
+	if (s->about[ABOUT_HOST][0] == '\0')
+		return "a holder that does not say who it is";
+	return s->about[ABOUT_HOST];
+}
+
+/* What else is known of it, or "". */
+static const char *details_of(const struct sight *s, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (s->type[0] != '\0')
+		(void)snprintf(buf, size, "its lock is a %s", s->type);
+	else if (s->foreign)
+		(void)snprintf(buf, size, "token %s", s->token);
+	else if (s->about[ABOUT_HOST][0] != '\0')
+		(void)snprintf(buf, size, "pid %s, user %s%s%s%s%s",
+			       s->about[ABOUT_PID], s->about[ABOUT_USER],
+			       s->about[ABOUT_COMMAND][0] ? ", " : "",
+			       s->about[ABOUT_COMMAND],
+			       s->about[ABOUT_REASON][0] ? ": " : "",
+			       s->about[ABOUT_REASON]);
+	return buf;
+}
+
+/* " for 3m, lease left 20s" */
+static const char *times_of(const struct sight *s, int64_t ago, char *buf,
+			    size_t size)
+{
+	char held[32] = "", left[32] = "without expiry";
+	int64_t age = wall_seconds() - s->since, ms = s->pttl_ms - ago;
+
+	buf[0] = '\0';
+	if (!s->seen)
+		return buf;
+	if (s->since > 0 && age >= 0)
+		(void)format_duration(age * 1000, held, sizeof(held));
+	if (s->pttl_ms >= 0)
+		(void)format_duration(ms > 0 ? ms : 0, left, sizeof(left));
+	(void)snprintf(buf, size, "%s%s, %s%s", held[0] ? " for " : "", held,
+		       s->pttl_ms < 0 ? "" : "lease left ", left);
+	return buf;
+}
+
+const char *describe_name(const struct sight *s, char *buf, size_t size)
+{
+	char more[640];
+
+	(void)details_of(s, more, sizeof(more));
+	(void)snprintf(buf, size, "%s%s%s%s", name_of(s),
+		       more[0] == '\0' ? ""
+		       : s->foreign    ? ", "
+				       : " (",
+		       more, more[0] == '\0' || s->foreign ? "" : ")");
+	return buf;
+}
+
+const char *describe_holder(const struct sight *s, int64_t ago, char *buf,
+			    size_t size)
+{
+	char name[760], times[96];
+
+	(void)snprintf(buf, size, "%s%s", describe_name(s, name, sizeof(name)),
+		       times_of(s, ago, times, sizeof(times)));
+	return buf;
+}
+
+void waiting_init(struct waiting *w, struct drive *d, struct instant at)
+{
+	*w = (struct waiting){.drive = d,
+			      .began = at,
+			      .silent = NEVER,
+			      .drawn = {INT64_MIN / 2}};
+}
+
+static bool is_live(const struct waiting *w)
+{
+	const struct lease *l = &w->drive->lease;
+
+	return log_is_live() &&
+	       (l->state == LEASE_WAITING || l->state == LEASE_ASKING);
+}
+
+/* ---- for programs ---- */
+
+/* The caller's to free; NULL: no memory. */
+static char *members(const struct waiting *w)
+{
+	const struct sight *s = &w->drive->sight;
+	int place = lease_place(&w->drive->lease);
+	char *text = NULL;
+	size_t n = 0;
+	struct json j = {open_memstream(&text, &n), true};
+
+	if (!j.f)
+		return NULL;
+	if (place >= 0)
+		json_number(&j, "place", place + 1);
+	json_open(&j, "holder");
+	for (int i = 0; i < ABOUT_COUNT; i++)
+		if (s->about[i][0] != '\0')
+			json_text(&j, script_about_name((enum about)i),
+				  s->about[i]);
+	json_close(&j);
+	json_text(&j, "token", s->token);
+	if (s->since > 0)
+		json_number(&j, "since", s->since);
+	json_number(&j, "ttl_left_ms", s->pttl_ms);
+	(void)fclose(j.f);
+	return text;
+}
+
+/* ---- telling ---- */
+
+static int64_t sight_age(const struct waiting *w)
+{
+	return between(w->drive->sight_at, now());
+}
+
+static void tell_holder(struct waiting *w)
+{
+	char who[860], in_line[32] = "";
+	char *more = log_is_json() ? members(w) : NULL;
+	int place = lease_place(&w->drive->lease);
+
+	if (place >= 0)
+		(void)snprintf(in_line, sizeof(in_line), "; place %d in line",
+			       place + 1);
+	log_event("waiting", more ? more : "", "%swaiting: held by %s%s",
+		  w->told == TOLD_SILENCE ? "the server answers again; " : "",
+		  describe_holder(&w->drive->sight, sight_age(w), who,
+				  sizeof(who)),
+		  in_line);
+	free(more);
+	w->told = TOLD_HOLDER;
+}
+
+static void tell_silence(struct waiting *w)
+{
+	log_notice("silence", "waiting: %s", drive_why(w->drive)->text);
+	w->told = TOLD_SILENCE;
+}
+
+/* What matters most comes first: a terminal of 80 columns cuts the rest. */
+static void draw(struct waiting *w)
+{
+	const struct sight *s = &w->drive->sight;
+	char text[1000], took[32], more[640], times[96], in_line[32] = "";
+	struct instant at = now();
+	int place = lease_place(&w->drive->lease);
+
+	(void)format_duration(between(w->began, at) / 1000 * 1000, took,
+			      sizeof(took));
+	if (place >= 0)
+		(void)snprintf(in_line, sizeof(in_line), "place %d, ",
+			       place + 1);
+	if (w->silent.ms != NEVER.ms)
+		(void)snprintf(text, sizeof(text), "waiting, %s: %s", took,
+			       drive_why(w->drive)->text);
+	else if (s->seen)
+		(void)snprintf(text, sizeof(text), "%s%s: held by %s%s (%s)",
+			       in_line, took, name_of(s),
+			       times_of(s, sight_age(w), times, sizeof(times)),
+			       details_of(s, more, sizeof(more)));
+	else
+		return;
+	log_live(text);
+	w->drawn = at;
+	w->told = TOLD_HOLDER;
+}
+
+static void notice_silence(struct waiting *w, struct instant at)
+{
+	if (w->drive->lease.state != LEASE_WAITING)
+		return;
+	if (lease_answered(&w->drive->lease))
+		w->silent = NEVER;
+	else if (w->silent.ms == NEVER.ms)
+		w->silent = w->told == TOLD_NOTHING ? w->began : at;
+}
+
+void waiting_tell(struct waiting *w)
+{
+	struct instant at = now();
+
+	notice_silence(w, at);
+	if (is_live(w)) {
+		if (!before(at, after(w->began, TELL_MS)) &&
+		    !before(at, after(w->drawn, DRAW_MS)))
+			draw(w);
+		return;
+	}
+	if (w->drive->lease.state != LEASE_WAITING)
+		return;
+	if (w->silent.ms == NEVER.ms && w->told != TOLD_HOLDER &&
+	    w->drive->sight.seen && !before(at, after(w->began, TELL_MS)))
+		tell_holder(w);
+	if (w->silent.ms != NEVER.ms && w->told != TOLD_SILENCE &&
+	    !before(at, after(w->silent, TELL_SILENCE_MS)))
+		tell_silence(w);
+}
+
+struct instant waiting_next(const struct waiting *w)
+{
+	struct instant at = now();
+
+	if (before(at, after(w->began, TELL_MS)))
+		return after(w->began, TELL_MS);
+	if (is_live(w))
+		return after(w->drawn, DRAW_MS);
+	if (before(at, after(w->began, TELL_SILENCE_MS)))
+		return after(w->began, TELL_SILENCE_MS);
+	return NEVER;
+}
+
+void waiting_redraw(struct waiting *w)
+{
+	w->drawn = (struct instant){INT64_MIN / 2};
+}
+
+void waiting_hide(void)
+{
+	log_live("");
+}
+
+void waiting_end(const struct waiting *w, int64_t waited_ms, bool ours)
+{
+	char took[32], more[96];
+
+	waiting_hide();
+	if (!ours || log_is_live() ||
+	    (!log_is_json() &&
+	     (w->told == TOLD_NOTHING || waited_ms < TELL_GRANT_MS)))
+		return;
+	(void)snprintf(more, sizeof(more), ",\"waited_ms\":%lld,\"fence\":%lld",
+		       (long long)waited_ms, (long long)w->drive->lease.fence);
+	log_event("acquired", more, "got it after %s",
+		  format_duration(waited_ms, took, sizeof(took)));
+}

@@ -1,0 +1,575 @@
+#!/usr/bin/env bats
+# Waiting in line (P4, P5): order, hand-over, leaving, what may go wrong on the
+# way, and what a person sees of it.
+
+load lib/common
+
+queue='redlock:{job}:queue:job'
+in_line() { [ "$(cli a zcard "$queue")" = "$1" ]; }
+at_most_in_line() { [ "$(cli a zcard "$queue")" -le "$1" ]; }
+
+# Waiter number N in the background, until it stands in line: behind those who
+# came before, in place $waiting. Its command notes N and is the witness.
+# line N [OPTION...]; ${pid[N]} is redlock's.
+declare -A pid
+waiting=0
+line() {
+	local n=$1
+
+	shift
+	waiting=$((waiting + 1))
+	launch --default all "$REDLOCK" -u "$url" -k job -t 2s "$@" -- \
+		sh -c "echo $n >>$T/order; exec witness $T --hold ${each:-5}" \
+		2>"$T/err.$n" 3>&- &
+	pid[$n]=$!
+	helpers="$helpers $!"
+	wait_until in_line $waiting
+}
+all_ran() { # N...: each with status 0, and in this order
+	local n
+
+	for n; do wait "${pid[$n]}" || { cat "$T/err.$n" >&2; return 1; }; done
+	[ "$(tr '\n' ' ' <"$T/order")" = "$* " ] || { cat "$T/order" >&2; return 1; }
+}
+ended_with() { # N STATUS
+	local got=0
+
+	wait "${pid[$1]}" || got=$?
+	[ "$got" = "$2" ] || { echo "$1 ended with $got" >&2; return 1; }
+}
+guard_of() { pgrep -P "$1" | head -n 1; }
+stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+# redlock and its guard, as when a machine dies; what they ran, too.
+crash() { # PID
+	local guard
+	guard=$(guard_of "$1")
+	kill -STOP "$1" # neither may act on the other's death
+	wait_until stopped "$1"
+	kill -KILL $guard
+	kill -KILL "$1"
+	wait_until gone "$1"
+}
+# A holder, as $holder, whose command $worker runs until let_go.
+keep() { # [OPTION...]
+	start_keep "$@"
+	wait_until exists "$T/started"
+	worker=$(cat "$T/started")
+}
+start_keep() {
+	rm -f "$T/started"
+	helper "$REDLOCK" -u "$url" -k job -t 2s "$@" -- \
+		witness "$T" --hold 60000 --started "$T/started" 2>"$T/err"
+	holder=$!
+}
+let_go() {
+	kill -TERM "$worker" 2>/dev/null || true # or it is gone already
+	ends_with 143
+}
+head_token() { cli a --raw zrange "$queue" 0 0 | head -n 1 | cut -d' ' -f1; }
+lock_is() { [ "$(cli a get job)" = "$1" ]; }
+ran() { [ "$(holds)" -ge "$1" ]; }
+
+# ---- order and hand-over ----
+
+@test "P5 waiters run in the order in which they came" {
+	keep
+	for i in {1..12}; do line "$i"; done
+	let_go
+	all_ran {1..12}
+	[ "$(holds)" = 12 ]
+}
+
+@test "P5 a newcomer does not get in between, however often it tries" {
+	keep
+	for i in 1 2 3; do line "$i"; done
+	each=40
+	kill -TERM "$worker"
+	while ! ran 3; do
+		redlock -q -k job -n -- sh -c "echo new >>$T/order" || true
+	done
+	[ "$(head -n 3 "$T/order" | tr '\n' ' ')" = '1 2 3 ' ]
+}
+
+# Counted by the server, not by a clock: what one hand-over costs.
+cost() { # WAITERS
+	local i sent
+
+	rm -f "$T/order" "$T/fence"
+	waiting=0
+	keep -t 30s
+	for ((i = 1; i <= $1; i++)); do line "$i" -t 30s; done
+	cli a config resetstat >/dev/null
+	let_go
+	for ((i = 1; i <= $1; i++)); do wait "${pid[$i]}"; done
+	sent=$(cli a info commandstats | tr -d '\r' |
+		sed -n 's/^cmdstat_\(eval\|blpop\):calls=\([0-9]*\),.*/\2/p' |
+		awk '{ n += $1 } END { print n }')
+	echo $((sent - 1)) # the last release hands over to nobody
+}
+
+@test "P5 a hand-over costs two questions, with 2 waiters and with 16" {
+	[ "$(cost 2)" = 4 ]
+	[ "$(cost 16)" = 32 ]
+}
+
+@test "P4 nobody polls meanwhile: a waiter asks once per heartbeat" {
+	keep -t 30s
+	line 1 -t 30s
+	cli a config resetstat >/dev/null
+	sleep 1.5 # nothing may happen meanwhile: there is no condition
+	[ -z "$(cli a info commandstats | grep -i 'eval\|blpop')" ]
+	let_go
+	all_ran 1
+}
+
+@test "P4 a holder's machine dies: the first in line has it when the lease ends" {
+	keep -t 600ms
+	line 1
+	line 2
+	cli a pexpire job 600 >/dev/null
+	local t0=$EPOCHREALTIME left
+	crash "$holder"
+	kill -KILL "$worker" 2>/dev/null || true
+	all_ran 1 2
+	# not before, and without waiting for a heartbeat
+	left=$(awk "BEGIN { print ($EPOCHREALTIME - $t0) * 1000 }")
+	awk "BEGIN { exit !($left > 500 && $left < 4000) }"
+}
+
+@test "I7 a connection that breaks keeps its ticket" {
+	keep
+	for i in 1 2 3; do line "$i"; done
+	for i in {1..5}; do
+		cli a client kill type normal >/dev/null || true
+		sleep 0.05
+	done
+	wait_until in_line 3
+	let_go
+	all_ran 1 2 3
+}
+
+@test "S1 a server that restarts empty gets the tickets back" {
+	node_start b
+	url=unix://$T/b.sock
+	in_line() { [ "$(cli b zcard "$queue")" = "$1" ]; }
+	keep -t 3s
+	for i in 1 2 3 4; do line "$i"; done
+	node_restart b
+	wait_until in_line 4
+	let_go
+	all_ran 1 2 3 4
+	[ "$(holds)" = 4 ]
+}
+
+@test "S16 a line that is flushed is made again, in the old order" {
+	keep
+	for i in 1 2 3; do line "$i"; done
+	cli a flushall >/dev/null
+	# as if each had been cut off: nobody waits for its heartbeat
+	cli a client kill type normal >/dev/null || true
+	wait_until in_line 3
+	let_go
+	all_ran 1 2 3
+}
+
+@test "S8 memory is full: the lock is handed over all the same, and waiters wait" {
+	node_start b
+	url=unix://$T/b.sock
+	in_line() { [ "$(cli b zcard "$queue")" = "$1" ]; }
+	keep
+	line 1
+	cli b config set maxmemory 1mb >/dev/null
+	cli b config set maxmemory-policy noeviction >/dev/null
+	launch --default all "$REDLOCK" -u "$url" -k job -t 2s -- \
+		sh -c "echo 2 >>$T/order; exec witness $T" 2>"$T/err.2" 3>&- &
+	pid[2]=$!
+	wait_until contains "$T/err.2" 'waiting: held by'
+	let_go
+	wait "${pid[1]}"
+	cli b config set maxmemory 0 >/dev/null
+	all_ran 1 2
+}
+
+# ---- who is not there any more ----
+
+@test "P5 a waiter that is killed leaves the line at once" {
+	keep
+	line 1
+	line 2
+	kill -KILL "${pid[1]}"
+	wait_until in_line 1
+	let_go
+	wait "${pid[2]}"
+	[ "$(cat "$T/order")" = 2 ]
+}
+
+@test "P4 a waiter whose machine died is skipped when it was silent for long" {
+	local token score
+	keep
+	line 1
+	line 2
+	token=$(head_token)
+	crash "${pid[1]}"
+	# as if it had come a minute ago
+	cli a eval "local h = redis.call('zrange', KEYS[1], 0, 0)[1]
+		redis.call('zincrby', KEYS[1], -60000000, h)" 1 "$queue"
+	cli a config resetstat >/dev/null
+	let_go
+	wait "${pid[2]}"
+	[ "$(cat "$T/order")" = 2 ]
+	# nothing was ever handed to it
+	[ "$(cli a exists "redlock:{job}:grant:$token:job")" = 0 ]
+}
+
+@test "P4 a waiter that died with the grant delays the next one by two seconds at most" {
+	keep
+	line 1 -t 30s
+	line 2 -t 30s
+	crash "${pid[1]}"
+	local t0=$EPOCHREALTIME
+	let_go
+	wait "${pid[2]}"
+	[ "$(cat "$T/order")" = 2 ]
+	awk "BEGIN { exit !($EPOCHREALTIME - $t0 < 4) }"
+}
+
+@test "I6 a waiter that is stopped and continued does not start on a stale grant" {
+	each=1500
+	keep
+	line 1 -t 1s
+	line 2
+	kill -STOP "${pid[1]}"
+	local token
+	token=$(head_token)
+	let_go
+	wait_until contains "$T/order" 2 # its grant has ended, the next one runs
+	[ "$(cli a get job)" != "$token" ]
+	kill -CONT "${pid[1]}"
+	all_ran 2 1
+	[ "$(holds)" = 2 ]
+}
+
+# ---- leaving ----
+
+@test "a signal while waiting leaves at once and leaves nothing in the queue" {
+	keep
+	for sig in TERM INT HUP QUIT; do
+		waiting=0
+		line 1
+		kill -$sig "${pid[1]}"
+		ended_with 1 $((128 + $(kill -l $sig)))
+		in_line 0
+	done
+	[ "$(cli a --raw keys 'redlock:*' | sort | tr '\n' ' ')" = \
+		'redlock:{job}:fence:job redlock:{job}:holder:job ' ]
+	kill -KILL "$holder"
+	[ ! -e "$T/order" ]
+}
+
+@test "U12 -w that runs out leaves nothing in the queue" {
+	keep
+	line 1 -w 300ms
+	ended_with 1 75
+	grep -q 'not acquired in time: held by' "$T/err.1"
+	in_line 0
+	kill -KILL "$holder"
+}
+
+@test "U12 -n and -w 0 never stand in line" {
+	keep
+	cli a config resetstat >/dev/null
+	run -75 redlock -k job -n -- true
+	run -75 redlock -k job -w 0 -- true
+	[ -z "$(cli a info commandstats | grep -i 'zadd\|blpop')" ]
+	let_go
+}
+
+@test "U12 -n on a free lock helps the one who is first in line" {
+	local token
+	keep -t 10s
+	line 1
+	token=$(head_token)
+	kill -STOP "${pid[1]}"
+	crash "$holder"
+	kill -KILL "$worker" 2>/dev/null || true
+	cli a del job >/dev/null
+	run -75 redlock -k job -n -- true
+	lock_is "$token"
+	kill -CONT "${pid[1]}"
+	all_ran 1
+}
+
+@test "I5 a grant that comes while giving up is passed on at once" {
+	keep
+	line 1 -t 20s
+	line 2 -t 20s
+	local token t0
+	token=$(head_token)
+	kill -STOP "${pid[1]}"
+	let_go
+	wait_until lock_is "$token"
+	t0=$EPOCHREALTIME
+	kill -TERM "${pid[1]}"
+	kill -CONT "${pid[1]}"
+	ended_with 1 143
+	wait "${pid[2]}"
+	# not only when the grant ends, after two seconds
+	awk "BEGIN { exit !($EPOCHREALTIME - $t0 < 1.5) }"
+	[ "$(cat "$T/order")" = 2 ]
+}
+
+# ---- options ----
+
+@test "--max-waiters does not join a line that is long enough" {
+	keep
+	run -75 redlock -k job --max-waiters 0 -- true
+	[[ $output = *'job: not acquired: 0 are waiting already (--max-waiters)' ]]
+	line 1 --max-waiters 1
+	run -9 redlock -k job --max-waiters 1 -E 9 -- true
+	line 2 --max-waiters 2
+	let_go
+	all_ran 1 2
+	redlock -k job --max-waiters 0 -- true # a free lock needs no line
+}
+
+@test "--max-waiters does not count who is dead" {
+	keep
+	line 1
+	crash "${pid[1]}"
+	cli a eval "local h = redis.call('zrange', KEYS[1], 0, 0)[1]
+		redis.call('zincrby', KEYS[1], -60000000, h)" 1 "$queue"
+	waiting=0
+	line 2 --max-waiters 1
+	let_go
+	wait "${pid[2]}"
+}
+
+@test "--supersede takes the place of those who wait with the same option" {
+	keep
+	line 1
+	line 2 --supersede --reason 'build 2'
+	waiting=1
+	line 3 --supersede --reason 'build 3'
+	ended_with 2 75
+	grep -q 'not acquired: superseded by .*build 3' "$T/err.2"
+	waiting=1
+	line 4 --supersede --result-file "$T/result" --reason 'build 4'
+	ended_with 3 75
+	in_line 2
+	let_go
+	all_ran 1 4
+	grep -q '"outcome":"ran"' "$T/result"
+}
+
+@test "--supersede: who holds the lock is not disturbed, and -E and the outcome tell" {
+	keep --supersede
+	line 1 --supersede -E 0 --result-file "$T/result"
+	waiting=0
+	line 2 --supersede
+	ended_with 1 0
+	grep -q '"outcome":"superseded","exit":0' "$T/result"
+	let_go
+	all_ran 2
+}
+
+@test "--supersede: a run that was cut off does not come back into line" {
+	keep
+	line 1 --supersede
+	kill -STOP "${pid[1]}"
+	waiting=0
+	line 2 --supersede
+	# the word for it is lost
+	cli a --raw keys 'redlock:*:grant:*' | while read -r k; do
+		cli a del "$k" >/dev/null
+	done
+	cli a client kill type normal >/dev/null || true
+	kill -CONT "${pid[1]}"
+	ended_with 1 75
+	let_go
+	all_ran 2
+}
+
+@test "--max-waiters wants a number, --color and --log-format one of their words" {
+	run -64 redlock -k job --max-waiters x -- true
+	[[ $output = *"--max-waiters 'x': not a number"* ]]
+	run -64 redlock -k job --max-waiters=-1 -- true
+	run -64 redlock -k job --color sometimes -- true
+	[[ $output = *"--color 'sometimes': neither auto, always nor never" ]]
+	run -64 redlock -k job --log-format xml -- true
+	[[ $output = *"--log-format 'xml': neither text nor json" ]]
+}
+
+# ---- other programs ----
+
+@test "foreign: a lock without expiry is waited for, and said so" {
+	cli a set job theirs >/dev/null
+	line 1
+	wait_until contains "$T/err.1" \
+		'held by another program, token theirs, without expiry'
+	run -75 redlock -k job -w 400ms -- true
+	cli a del job >/dev/null
+	all_ran 1
+}
+
+@test "foreign: who stands in line behind another program's lock is served in order" {
+	cli a set job theirs px 60000 >/dev/null
+	for i in 1 2 3 4; do line "$i"; done
+	cli a del job >/dev/null
+	all_ran 1 2 3 4
+}
+
+# ---- what a person sees ----
+
+@test "P7 in a log: one line when the waiting begins, one when it ends" {
+	keep
+	line 1
+	line 2
+	sleep 1.1 # a wait that is worth a line
+	let_go
+	all_ran 1 2
+	[ "$(wc -l <"$T/err.1")" = 2 ]
+	grep -q '^redlock: job: waiting: held by .*; place 1 in line$' "$T/err.1"
+	grep -q '^redlock: job: got it after [12][.0-9]*s$' "$T/err.1"
+	grep -q '; place 2 in line$' "$T/err.2"
+}
+
+@test "P7 a short wait is not mentioned" {
+	hold 20
+	run -0 --separate-stderr redlock -k job -- true
+	[ -z "$stderr" ]
+	ends_with 0
+}
+
+@test "P7 --log-format json: one object a line, with events for programs" {
+	keep --reason 'a "b"'
+	line 1 --log-format json
+	wait_until contains "$T/err.1" waiting
+	let_go
+	all_ran 1
+	[ "$(wc -l <"$T/err.1")" = 2 ]
+	/usr/bin/python3 - "$T/err.1" <<'END'
+import json, re, sys
+waiting, acquired = [json.loads(line) for line in open(sys.argv[1])]
+for event in waiting, acquired:
+    assert event["schema"] == "redlock.event/1" and event["key"] == "job"
+    assert event["level"] == "notice"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", event["time"])
+assert waiting["event"] == "waiting" and waiting["place"] == 1
+assert waiting["holder"]["reason"] == 'a "b"' and waiting["ttl_left_ms"] > 0
+assert len(waiting["token"]) == 36 and waiting["since"] > 1.7e9
+assert acquired["event"] == "acquired" and acquired["waited_ms"] > 0
+assert acquired["fence"] > 1.7e15
+END
+}
+
+@test "P7 --log-format json: errors are objects, too" {
+	cli a set job $'x\e"\\' px 60000 >/dev/null
+	run -75 --separate-stderr redlock -k job -n --log-format json -- true
+	/usr/bin/python3 -c 'import json, sys
+e = json.loads(sys.argv[1])
+assert e["event"] == "not-acquired" and e["level"] == "error", e' "$stderr"
+	cli a del job >/dev/null
+}
+
+# A terminal of 24x80 with redlock waiting on it; what it shows.
+on_terminal() { # STEP... -- ARGUMENT...
+	local steps=()
+
+	while [ "$1" != -- ]; do steps+=("$1"); shift; done
+	shift
+	TERM=xterm NO_COLOR=${NO_COLOR-1} run pty "${steps[@]}" -- \
+		"$REDLOCK" -u "$url" -k job "$@"
+}
+wipe=$'\r\e[J'
+
+@test "P7 on a terminal a live line shows holder, age, lease left and place" {
+	keep --reason why
+	on_terminal size:24x200 "wait:lease left" "wait:, 1.0s: held" \
+		"run:kill $worker" -- -- echo done
+	[ "$status" = 0 ]
+	let_go
+	local held="held by $(hostname) for [0-9.]*s, lease left [0-9.]*s \
+(pid $holder, user [a-z0-9]*, witness: why)"
+	grep -q "${wipe}redlock: job: place 1, 1.0s: $held"$'\r' <<<"$output"
+	# in the end it goes away, and no line remains
+	[[ $output = *"$wipe"done* ]]
+	[[ $output != *$'\n'*held* ]]
+}
+
+@test "P7 Ctrl-C takes the live line away" {
+	keep
+	on_terminal "wait:lease left" "send:^C" -- -- echo done
+	[ "$status" = 130 ]
+	[[ $output = *"$wipe"'redlock: job: gave up waiting (signal 2); nothing was run'* ]]
+	in_line 0
+	kill -KILL "$holder"
+}
+
+@test "P7 the live line fits a terminal that is made narrower" {
+	keep
+	on_terminal size:24x200 "wait:lease left" size:24x30 \
+		"wait:${wipe}redlock: job: place" "run:kill $worker" \
+		-- -- echo done
+	[ "$status" = 0 ]
+	let_go
+	local last=${output%"$wipe"*}
+	last=${last##*"$wipe"}
+	[ "${#last}" -le 30 ] # 29 columns and the return
+	[[ $last = 'redlock: job: place 1'* ]]
+}
+
+@test "P7 what is said beside the live line does not mix with it" {
+	keep
+	on_terminal "wait:lease left" "run:redis-cli -s $T/a.sock client kill \
+		type normal >/dev/null || true" "wait:busy" "run:kill $worker" \
+		-- -v -- echo done
+	[ "$status" = 0 ]
+	let_go
+	# every line of ours begins at the start of a wiped line or after a newline
+	! tr '\r' '\n' <<<"$output" | sed 's/\x1b\[J//' |
+		grep -v '^$\|^redlock: \|^done$'
+}
+
+@test "P7 color on a terminal only, and not with NO_COLOR; --color always without one" {
+	keep
+	NO_COLOR='' on_terminal "wait:lease left" "run:kill $worker" \
+		-- -- echo done
+	[[ $output = *$'\e[2mredlock: job: place 1'*$'\e[0m\r'* ]]
+	let_go
+	keep
+	run -75 --separate-stderr redlock -k job -n -- true
+	[[ $stderr != *$'\e'* ]]
+	run -75 --separate-stderr redlock -k job -n --color always -- true
+	[[ $stderr = $'\e[1;31mredlock:\e[0m job: not acquired'* ]]
+	NO_COLOR=1 on_terminal -- -n -- true
+	[[ $output != *$'\e[1;31m'* ]]
+	on_terminal -- -n --color always -- true
+	[[ $output = *$'\e[1;31m'* ]]
+	let_go
+}
+
+@test "P7 TERM=dumb, a background job and -q show no live line" {
+	keep
+	TERM=dumb run -0 pty "wait:waiting: held by" "run:kill $worker" -- "$REDLOCK" -u "$url" \
+		-k job -- echo done
+	[[ $output != *$'\e'* ]]
+	let_go
+	keep
+	on_terminal "run:sleep 0.3" "run:kill $worker" -- -q -- echo done
+	[ "$output" = $'done\r' ]
+	let_go
+}
+
+@test "P8 C19 a stuck standard error delays neither the grant nor the command" {
+	mkfifo "$T/pipe"
+	exec 8<>"$T/pipe"
+	head -c 65536 /dev/zero >&8
+	keep
+	"$REDLOCK" -u "$url" -k job -v -- sh -c "echo ran >$T/order" 2>&8 &
+	wait_until in_line 1
+	kill "$worker"
+	wait $!
+	[ "$(cat "$T/order")" = ran ]
+	exec 8>&-
+	let_go
+}
