@@ -275,6 +275,33 @@ cost() { # WAITERS
 	kill -KILL "$holder"
 }
 
+@test "U12 a waiter that was held up past -w looks once more, and runs nothing" {
+	keep
+	for what in fail run; do
+		waiting=0
+		line 1 -w 400ms --on-unavailable $what
+		kill -STOP "${pid[1]}"
+		sleep 0.5 # its time passes
+		kill -CONT "${pid[1]}"
+		ended_with 1 75
+	done
+	[ ! -e "$T/order" ]
+	let_go
+}
+
+@test "P7 --on-unavailable run does not run past a holder when the server goes away" {
+	node_start b
+	url=unix://$T/b.sock
+	in_line() { [ "$(cli b zcard "$queue")" = "$1" ]; }
+	keep -t 20s
+	line 1 -w 1s --on-unavailable run
+	node_freeze b
+	ended_with 1 69
+	node_thaw b
+	[ ! -e "$T/order" ]
+	let_go
+}
+
 @test "U12 -n and -w 0 never stand in line" {
 	keep
 	cli a config resetstat >/dev/null

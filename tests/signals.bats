@@ -276,10 +276,15 @@ wait_for_go() {
 	echo "sh -c 'echo \$\$ >$T/w; while [ ! -e $T/go ]; do sleep 0.01; done; echo fin''ished'"
 }
 
+# D: the shell has just forked by vfork(2), and its child is what was stopped.
+until_stopped() {
+	echo "until grep -q ^State:.[TD] /proc/\$(cat $T/w)/status; do sleep 0.01; done"
+}
+
 @test "C6 after Ctrl-Z, fg within the lease lets the command go on" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go)\n" \
 		"file:$T/w" "send:^Z" "wait:Stopped" \
-		"run:until grep -q ^State:.T /proc/\$(cat $T/w)/status; do sleep 0.01; done" \
+		"run:$(until_stopped)" \
 		"run:redis-cli -s $T/a.sock exists job | grep -q 1" \
 		"run:touch $T/go" "send:fg\n" "wait:finished"
 }
@@ -296,7 +301,7 @@ wait_for_go() {
 @test "C6 TSTP sent to redlock alone stops the command; CONT lets both go on" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go) &\n" \
 		"file:$T/w" "send:kill -TSTP \$!\n" "wait:Stopped" \
-		"run:until grep -q ^State:.T /proc/\$(cat $T/w)/status; do sleep 0.01; done" \
+		"run:$(until_stopped)" \
 		"run:touch $T/go" "send:kill -CONT \$!\n" "wait:finished"
 }
 
