@@ -296,7 +296,7 @@ cost() { # WAITERS
 	keep -t 20s
 	line 1 -w 1s --on-unavailable run
 	node_freeze b
-	ended_with 1 69
+	ended_with 1 75 # it was held when last it was seen
 	node_thaw b
 	[ ! -e "$T/order" ]
 	let_go

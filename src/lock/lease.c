@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lock/queue.h"
 #include "lock/rounds.h"
 #include "lock/timing.h"
 
@@ -181,7 +182,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		rounds_answer(l, n, asked, a, at);
 		break;
 	case VERB_LISTEN:
-		rounds_heard(l, a->said == SAID_WOKEN, at);
+		rounds_heard(l, asked, a->said == SAID_WOKEN, at);
 		break;
 	case VERB_CONFIRM:
 		confirm_answer(l, n, asked, a, at);
@@ -233,9 +234,18 @@ static int64_t given_up(const struct lease *l, enum verb verb, int64_t patience)
 	return 2 * patience < least ? least : 2 * patience;
 }
 
+/* On a channel that has nothing else to do; false: none has. */
+static bool idle_chan(const struct lease_node *n, int *chan)
+{
+	if (n->chan[n->good].ask.verb != VERB_NONE)
+		*chan = !n->good;
+	return n->chan[*chan].ask.verb == VERB_NONE;
+}
+
 /* Which channel the wanted question goes out on, and when. An unanswered one
  * is repeated on the other connection after a while, and when both are silent
- * the older one is given up for a new one. */
+ * the older one is given up for a new one. One on which we listen is silent by
+ * its nature, and is left alone. */
 static struct instant due(const struct lease *l, const struct lease_node *n,
 			  int *chan, bool *fresh)
 {
@@ -253,7 +263,9 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 			*chan = i;
 			return LONG_AGO;
 		}
-	if (n->want == VERB_ACQUIRE || n->want == VERB_LISTEN)
+	if (n->want == VERB_LISTEN)
+		return idle_chan(n, chan) ? n->next : NEVER;
+	if (n->want == VERB_ACQUIRE)
 		patience = l->conf.node_timeout_ms;
 	else if (patience > l->conf.ttl_ms / 6)
 		patience = l->conf.ttl_ms / 6;
@@ -261,10 +273,14 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 		return n->next;
 	if (a->ask.verb == VERB_NONE || b->ask.verb == VERB_NONE) {
 		*chan = a->ask.verb == VERB_NONE ? n->good : !n->good;
+		if (n->chan[!*chan].ask.verb == VERB_LISTEN)
+			return n->next;
 		return later(n->next,
 			     after(n->chan[!*chan].ask.sent, patience));
 	}
 	*chan = before(b->ask.sent, a->ask.sent) ? !n->good : n->good;
+	if (n->chan[*chan].ask.verb == VERB_LISTEN)
+		*chan = !*chan;
 	*fresh = true;
 	newer = n->chan[!*chan].ask.sent;
 	old = &n->chan[*chan].ask;
@@ -285,15 +301,13 @@ static int64_t seen_for(const struct lease *l, const struct lease_node *n,
 
 /* What a question has to say about the line. */
 static void put_in_line(const struct lease *l, struct lease_node *n,
-			struct instant at, struct ask *out)
+			struct ask *out)
 {
 	out->ticket = -1;
 	if (out->verb == VERB_ACQUIRE && rounds_queue(l))
 		out->ticket = n->ticket;
 	if (out->verb == VERB_LISTEN) {
-		out->listen_ms = between(at, l->next_round);
-		if (out->listen_ms < 1)
-			out->listen_ms = 1;
+		out->listen_ms = LISTEN_MS;
 		n->want = VERB_NONE; /* asked once */
 	}
 	out->queued = out->verb == VERB_RELEASE && n->queued;
@@ -338,7 +352,7 @@ bool lease_next(struct lease *l, struct instant at, struct ask *out)
 				    .sent = at,
 				    .fence = l->fence,
 				    .seen = seen_for(l, n, at)};
-		put_in_line(l, n, at, out);
+		put_in_line(l, n, out);
 		n->chan[chan].release = false;
 		n->chan[chan].blocked = false;
 		n->chan[chan].ask = *out;

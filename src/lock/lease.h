@@ -143,6 +143,9 @@ struct lease {
 	bool freed;  /* q nodes confirmed the release */
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
+	bool woken;     /* asking: a word came meanwhile */
+	bool was_busy;  /* said the last round that somebody answered */
+	bool last_look; /* this round has less time than a node may take */
 	uint64_t seq, random;
 	struct lease_node node[NODES_MAX];
 };

@@ -7,8 +7,9 @@
 
 int64_t queue_delay(const struct answer *busy, int64_t jitter_ms)
 {
+	static const int64_t pauses[] = {HEARTBEAT_MS, 1900, 3500};
 	int64_t place = busy->place > 0 ? busy->place : 0;
-	int64_t ms = HEARTBEAT_MS, end;
+	int64_t ms = pauses[place < 2 ? place : 2], end;
 
 	if (busy->foreign || busy->place < 0)
 		ms = (OUTSIDE_MS - jitter_ms) * (place + 1);

@@ -8,12 +8,9 @@
 #define POLL_MS 100         /* several nodes: between looks at a held lock */
 #define BACKOFF_LEAST_MS 10 /* between rounds that nobody answered */
 #define BACKOFF_MOST_MS 500
-#define UNREACHED_MS 5000 /* then nobody ever answered: give up */
-#define LAST_LOOK_MS 50
+#define UNREACHED_MS 5000  /* then nobody ever answered: give up */
 #define LISTEN_LEAST_MS 20 /* not worth a question */
-/* A server ends BLPOP up to 100 ms late (its timer runs ten times a second). */
-#define LISTEN_LATE_MS 250
-#define BROKEN_MS 100 /* who listens comes back within, not all at once */
+#define BROKEN_MS 100      /* who listens comes back within, not all at once */
 
 bool rounds_queue(const struct lease *l)
 {
@@ -59,20 +56,27 @@ static struct instant limit_of(const struct lease *l)
 
 void rounds_begin(struct lease *l, struct instant at)
 {
+	int64_t look = 0;
+
 	l->state = LEASE_ASKING;
 	l->round_by = after(at, l->conf.node_timeout_ms);
+	l->woken = false;
 	if (l->backoff_ms == 0)
 		l->backoff_ms = BACKOFF_LEAST_MS;
+	for (int i = 0; i < l->conf.nodes; i++) {
+		struct lease_node *n = &l->node[i];
+
+		n->vote = VOTE_OPEN;
+		lease_want(n, VERB_ACQUIRE, at);
+		if (timing_hedge(n->srtt_ms) > look)
+			look = timing_hedge(n->srtt_ms);
+	}
 	/* the first one has its time, also for -n; the last look is a short one
 	 */
 	if (before(l->began, at))
-		l->round_by = sooner(l->round_by, after(later(limit_of(l), at),
-							LAST_LOOK_MS));
-	for (int i = 0; i < l->conf.nodes; i++) {
-		lease_deaf(&l->node[i]);
-		l->node[i].vote = VOTE_OPEN;
-		lease_want(&l->node[i], VERB_ACQUIRE, at);
-	}
+		l->round_by = sooner(l->round_by,
+				     after(later(limit_of(l), at), look));
+	l->last_look = before(l->round_by, after(at, l->conf.node_timeout_ms));
 }
 
 /* How long until another look. */
@@ -94,14 +98,39 @@ static int64_t pause_of(struct lease *l, struct instant at)
 	return ms;
 }
 
-/* The first in line behind another program's lock is woken by nobody, and looks
- * at it by its own clock. */
-static bool worth_listening(const struct lease *l, struct instant at)
+/* A word should have come long ago, or be asked for again. */
+static bool listens(struct lease_node *n, struct instant at)
 {
+	for (int c = 0; c < CHANNELS; c++) {
+		const struct ask *a = &n->chan[c].ask;
+
+		if (a->verb == VERB_LISTEN &&
+		    before(at, after(a->sent, LISTEN_MS + HEARTBEAT_MS)))
+			return true;
+	}
+	lease_deaf(n);
+	return false;
+}
+
+/* Until the next round, a lone node is listened to. (The first in line behind
+ * another program's lock is woken by nobody.) */
+static void listen(struct lease *l, struct instant at)
+{
+	struct lease_node *n = &l->node[0];
 	int place = lease_place(l);
 
-	return place >= 0 && !(place == 0 && l->node[0].busy.foreign) &&
-	       between(at, l->next_round) >= LISTEN_LEAST_MS;
+	if (place >= 0 && !(place == 0 && n->busy.foreign) &&
+	    between(at, l->next_round) >= LISTEN_LEAST_MS && !listens(n, at))
+		lease_want(n, VERB_LISTEN, at);
+	else
+		n->want = VERB_NONE;
+}
+
+static void give_up(struct lease *l, bool busy, struct instant at)
+{
+	/* too short a look proves nothing */
+	busy |= l->last_look && l->was_busy;
+	lease_finish(l, busy ? END_BUSY : END_UNAVAILABLE, at);
 }
 
 static void round_fail(struct lease *l, struct instant at)
@@ -110,30 +139,29 @@ static void round_fail(struct lease *l, struct instant at)
 	struct instant limit = limit_of(l);
 
 	if (!before(at, limit)) {
-		lease_finish(l, busy ? END_BUSY : END_UNAVAILABLE, at);
+		give_up(l, busy, at);
 		return;
 	}
+	l->was_busy = busy;
 	if (busy) {
 		l->backoff_ms = BACKOFF_LEAST_MS;
-		l->next_round = after(at, pause_of(l, at));
+		l->next_round = l->woken ? at : after(at, pause_of(l, at));
 	} else {
 		l->next_round = after(
 			at, l->backoff_ms / 2 + lease_jitter(l, l->backoff_ms));
 		l->backoff_ms = l->backoff_ms * 2 < BACKOFF_MOST_MS
 					? l->backoff_ms * 2
 					: BACKOFF_MOST_MS;
+		/* a server that does not answer is not heard either */
+		lease_deaf(&l->node[0]);
 	}
 	l->next_round = sooner(l->next_round, limit);
 	l->state = LEASE_WAITING;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		/* alone, a node's unknown grant is simply asked for again */
-		if (l->conf.nodes > 1)
-			lease_want_release(&l->node[i], at);
-		else if (worth_listening(l, at))
-			lease_want(&l->node[i], VERB_LISTEN, at);
-		else
-			l->node[i].want = VERB_NONE;
-	}
+	/* alone, a node's unknown grant is simply asked for again */
+	for (int i = 0; i < l->conf.nodes && l->conf.nodes > 1; i++)
+		lease_want_release(&l->node[i], at);
+	if (l->conf.nodes == 1)
+		listen(l, at);
 }
 
 static void held(struct lease *l)
@@ -143,6 +171,7 @@ static void held(struct lease *l)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
 
+		lease_deaf(n);
 		lease_want(n, VERB_CONFIRM,
 			   timing_renew(n->mine ? n->stamp : l->began,
 					l->conf.ttl_ms));
@@ -220,9 +249,6 @@ static void remember(struct lease *l, struct lease_node *n,
 	if (a->said == SAID_BUSY &&
 	    (a->foreign ? a->pttl_ms : a->holder_ttl_ms) > 0)
 		n->holder_ttl_ms = a->foreign ? a->pttl_ms : a->holder_ttl_ms;
-	if (a->ticket > 0)
-		n->ticket = a->ticket;
-	n->queued |= a->place >= 0;
 	n->busy = *a;
 	if (a->said != SAID_BUSY)
 		n->busy.pttl_ms = -1;
@@ -241,10 +267,13 @@ static void granted(struct lease *l, struct lease_node *n,
 	}
 	if (l->state == LEASE_LOST || l->state == LEASE_OVER)
 		return;
-	if (a->lost)
+	if (a->lost || a->counter < n->counter)
 		wait_out(l, n, at);
 	lease_credit(l, n, asked, a);
 	n->queued = false;
+	/* late: ask again, to know since when it is ours */
+	if (l->state == LEASE_WAITING && l->conf.nodes == 1)
+		rounds_begin(l, at);
 	if (l->state != LEASE_ASKING)
 		return;
 	n->vote = VOTE_YES;
@@ -268,6 +297,10 @@ void rounds_answer(struct lease *l, struct lease_node *n,
 		granted(l, n, asked, a, at);
 		return;
 	}
+	/* also when the answer comes late: we are in line, and must leave it */
+	n->queued |= a->place >= 0;
+	if (a->ticket > 0)
+		n->ticket = a->ticket;
 	if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
 		return;
 	n->mine = false;
@@ -300,10 +333,16 @@ void rounds_claimed(struct lease *l, struct lease_node *n,
 	round_check(l, at);
 }
 
-void rounds_heard(struct lease *l, bool woken, struct instant at)
+void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
+		  struct instant at)
 {
-	if (l->state == LEASE_WAITING && (woken || !before(at, l->next_round)))
+	l->woken = woken;
+	if (l->state == LEASE_WAITING && woken)
 		rounds_begin(l, at);
+	/* a server that will not wait is not asked to before the next round */
+	else if (l->state == LEASE_WAITING &&
+		 between(asked->sent, at) >= LISTEN_MS / 2)
+		listen(l, at);
 }
 
 void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
@@ -326,26 +365,9 @@ void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 
 /* ---- time ---- */
 
-static bool listens(const struct lease *l)
-{
-	for (int c = 0; c < CHANNELS; c++)
-		if (l->node[0].chan[c].ask.verb == VERB_LISTEN)
-			return true;
-	return false;
-}
-
-/* The server ends the listening; we do, should it not. */
-static struct instant pause_end(const struct lease *l)
-{
-	struct instant late = after(l->next_round, LISTEN_LATE_MS);
-
-	return listens(l) ? sooner(late, later(l->next_round, limit_of(l)))
-			  : l->next_round;
-}
-
 void rounds_tick(struct lease *l, struct instant at)
 {
-	if (l->state == LEASE_WAITING && !before(at, pause_end(l)))
+	if (l->state == LEASE_WAITING && !before(at, l->next_round))
 		rounds_begin(l, at);
 	if ((l->state != LEASE_ASKING && l->state != LEASE_CLAIMING) ||
 	    before(at, l->round_by))
@@ -359,7 +381,7 @@ void rounds_tick(struct lease *l, struct instant at)
 struct instant rounds_wake(const struct lease *l)
 {
 	if (l->state == LEASE_WAITING)
-		return pause_end(l);
+		return l->next_round;
 	if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)
 		return l->round_by;
 	return NEVER;

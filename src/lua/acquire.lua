@@ -29,6 +29,36 @@ local function told()
 	local lost = record_lost()
 	return lost and saw > 0 and saw < lost and 1 or 0
 end
+-- In line, with the ticket that we have; which place that is.
+local member = token .. ' ' .. ARGV[7]
+local function stand(at, new)
+	local function add()
+		if new then
+			return redis.pcall('zadd', queue, 'nx', ticket, member)
+		end
+		return redis.pcall('zadd', queue, ticket, member)
+	end
+	local added = add()
+	if type(added) == 'table' then -- memory is full: see release.lua
+		redis.call('pexpire', queue, kept_ms)
+		added = add()
+	end
+	local place = redis.call('zrank', queue, member) or -1
+	if place < 0 then
+		return place
+	end
+	if new and added == 0 then
+		ticket = tonumber(redis.call('zscore', queue, member))
+	end
+	if at - ticket > heartbeat then
+		redis.call('zadd', alive, at, token)
+		redis.call('pexpire', alive, kept_ms)
+	end
+	if not new or place == 0 then
+		redis.call('pexpire', queue, kept_ms)
+	end
+	return place
+end
 if v == token then
 	redis.call('pexpire', lock, ttl)
 	if not raw then
@@ -52,10 +82,14 @@ if not v then
 	if bad then
 		return {'fence'}
 	end
-	-- whoever is first in line, be it the caller or not
+	-- whoever is first in line, be it the caller or not; who was skipped
+	-- has its place still
+	if ticket > 0 and not lost then
+		stand(at)
+	end
 	local before = record_lost()
 	if not lost and not (redis.call('exists', queue) == 1
-	    and hand_over(at, alone, before or not c))
+	    and hand_over(at, alone, not c or before))
 	    and not grant(token, ttl, ttl, about, at, alone, before) then
 		kind = redis.call('type', lock).ok
 		if kind == 'none' then -- memory is full
@@ -67,7 +101,6 @@ if not v then
 		return {'granted', text(c), told()}
 	end
 end
-local member = token .. ' ' .. ARGV[7]
 local place = -1
 if ticket == 0 and most >= 0 and not redis.call('zscore', queue, member) then
 	local n = living(at)
@@ -75,30 +108,16 @@ if ticket == 0 and most >= 0 and not redis.call('zscore', queue, member) then
 		return {'full', text(c), n}
 	end
 end
-if ticket >= 0 then
-	local new = ticket == 0
-	if new then
-		ticket = at
-		if c and c > at then -- the clock was set back: stay behind
-			local last = redis.call('zrevrange', queue, 0, 0, 'withscores')
-			ticket = math.max(at, tonumber(last[2] or 0) + 1)
-		end
+local new = ticket == 0
+if new then
+	ticket = at
+	if c and c > at then -- the clock was set back: stay behind
+		local last = redis.call('zrevrange', queue, 0, 0, 'withscores')
+		ticket = math.max(at, tonumber(last[2] or 0) + 1)
 	end
-	-- refused when memory is full: then we wait outside, and ask again
-	local added = redis.pcall('zadd', queue, 'nx', ticket, member)
-	if type(added) == 'number' then
-		if new and added == 0 then
-			ticket = tonumber(redis.call('zscore', queue, member))
-		end
-		place = redis.call('zrank', queue, member)
-		if at - ticket > heartbeat then
-			redis.call('zadd', alive, at, token)
-			redis.call('pexpire', alive, kept_ms)
-		end
-		if not new or place == 0 then
-			redis.call('pexpire', queue, kept_ms)
-		end
-	end
+end
+if ticket > 0 then
+	place = stand(at, new)
 end
 if marked and place >= 0
     and tonumber(string.match(latest, '^%d+')) < ticket then

@@ -55,18 +55,15 @@ static void leave(struct node *n, int i)
 		sizeof(n->line[0]) * (size_t)(n->waiters - i));
 }
 
-static bool stand(struct node *n, const struct waiter *w)
+static void stand(struct node *n, const struct waiter *w)
 {
 	int i = n->waiters;
 
-	if (n->full)
-		return false;
 	assert(n->waiters < LINE_MAX);
 	for (; i > 0 && n->line[i - 1].ticket > w->ticket; i--)
 		n->line[i] = n->line[i - 1];
 	n->line[i] = *w;
 	n->waiters++;
-	return true;
 }
 
 static bool gone(const struct waiter *w, int64_t us)
@@ -188,18 +185,17 @@ static int64_t join(struct node *n, const struct ask *ask, int64_t token,
 			w.ticket =
 				larger(us, n->line[n->waiters - 1].ticket + 1);
 	}
-	if (at < 0) {
-		if (!stand(n, &w))
-			return w.ticket;
-		at = node_place(n, token);
-	} else if (ask->ticket == 0) {
+	if (at >= 0 && ask->ticket == 0)
 		w.ticket = n->line[at].ticket;
+	if (at >= 0) {
+		w.sign = n->line[at].sign;
+		leave(n, at);
 	}
+	stand(n, &w);
+	at = node_place(n, token);
 	/* the ticket is sign enough for a heartbeat */
 	if (us - w.ticket > HEARTBEAT_US)
 		n->line[at].sign = us;
-	if (conf->supersede)
-		supersede(n, token, w.ticket, us);
 	return w.ticket;
 }
 
@@ -220,6 +216,8 @@ static struct answer wait_for(struct node *n, const struct ask *ask,
 	}
 	if (ask->ticket >= 0) {
 		a.ticket = join(n, ask, token, conf, us);
+		if (conf->supersede)
+			supersede(n, token, a.ticket, us);
 		a.place = node_place(n, token);
 	}
 	if (a.said == SAID_LOSS)
@@ -252,9 +250,11 @@ static struct answer acquire(struct node *n, const struct ask *ask,
 				       .place = -1};
 	if (n->token == 0 && !(ask->seen > 0 && n->counter < ask->seen)) {
 		int64_t before = n->record != 0 ? n->lost : 0;
-		int64_t lost =
-			before == 0 && n->counter < 0 ? LOST_NOW : before;
+		int64_t lost = n->counter < 0 ? LOST_NOW : before;
 
+		/* who was skipped has its place still */
+		if (ask->ticket > 0)
+			(void)join(n, ask, token, conf, us);
 		if (!hand_over(n, token, alone, lost, us))
 			grant(n, token, conf->ttl_ms, conf->ttl_ms, alone,
 			      before, us);

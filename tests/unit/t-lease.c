@@ -461,39 +461,36 @@ static void test_listening(void)
 		bool foreign;
 		const char *what;
 	} rows[] = {
-		{T, 5000, 5000, 0, false, "a heartbeat"},
-		{T, 5000, 5000, 500, false, "a heartbeat, however far behind"},
-		{800, 805, 805, 0, false, "the first in line, to the end"},
-		{800, 905, 905, 2, false, "the third, a little longer"},
-		{-1, 5000, 5000, 0, false, "a lock without end, a heartbeat"},
-		{T, 600, 750, 2, true, "the third behind it, longer"},
-		{90, 195, 195, 2, true, "a foreign lock, to its end"},
-		{T, 5000, 5000, 99, true, "far behind it, a heartbeat"},
+		{T, 5000, 5000, 0, false, "the first, once a heartbeat"},
+		{T, 1900, 1900, 1, false, "the second, within a grant"},
+		{T, 3500, 3500, 500, false, "however far behind"},
+		{800, 805, 805, 0, false, "the first in line, at the end"},
+		{800, 905, 905, 2, false, "the third, a little later"},
+		{-1, 5000, 5000, 0, false, "a lock without end"},
+		{T, 230, 250, 0, true, "a foreign lock, often"},
+		{90, 95, 95, 0, true, "a foreign lock, at its end"},
+		{T, 690, 750, 2, true, "the third behind it"},
+		{90, 195, 195, 2, true, "the third at its end"},
+		{T, 5000, 5000, 99, true, "far behind it"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool deaf = rows[i].place == 0 && rows[i].foreign;
+		int64_t t;
+
 		begin(1, T, FOREVER);
 		asks(0);
 		is_int(q[0].ticket, 0, "the first question has no ticket");
 		busy(rows[i].place, rows[i].pttl, rows[i].foreign, 1);
 		is_int(asks(1), 0, "who waits asks nothing,");
-		ok(listening.verb == VERB_LISTEN &&
-			   listening.listen_ms >= rows[i].from &&
-			   listening.listen_ms <= rows[i].to,
-		   "but listens: %s", rows[i].what);
-	}
-	for (int64_t left = T; left > 0; left -= T - 90) {
-		int64_t t;
-
-		begin(1, T, FOREVER);
-		asks(0);
-		busy(0, left, true, 1);
-		is_int(asks(1), 0, "the first behind a foreign lock");
-		is_int(listening.verb, VERB_NONE, "has nothing to hear");
-		t = next(1);
-		ok(left == T ? t >= 231 && t <= 251 : t == 96,
-		   "and looks for itself, %s",
-		   left == T ? "four times a second" : "at its end");
+		ok(deaf ? listening.verb == VERB_NONE
+			: listening.verb == VERB_LISTEN &&
+				   listening.listen_ms == 30000,
+		   deaf ? "and nobody would wake it" : "but listens");
+		t = next(1) - 1;
+		ok(t >= rows[i].from && t <= rows[i].to &&
+			   q[0].verb == VERB_ACQUIRE && !q[0].fresh,
+		   "and asks again: %s", rows[i].what);
 	}
 	begin(1, T, FOREVER);
 	asks(0);
@@ -504,6 +501,8 @@ static void test_listening(void)
 
 static void test_woken(void)
 {
+	struct ask first;
+
 	begin(1, T, FOREVER);
 	asks(0);
 	busy(0, T, false, 1);
@@ -533,17 +532,57 @@ static void test_woken(void)
 	heard(SAID_QUIET, 302);
 	is_int(asks(302), 0, "a server that will not wait is not asked faster");
 	is_int(next(302), 5301, "than once a heartbeat");
-}
 
-static void test_deaf(void)
-{
 	begin(1, T, FOREVER);
 	asks(0);
 	busy(0, T, false, 1);
 	asks(1);
-	is_int(next(1), 5251, "a listener that is not answered");
-	ok(q[0].verb == VERB_ACQUIRE && q[0].fresh && q[0].ticket == 77,
-	   "asks on a new connection, with its ticket");
+	first = listening;
+	is_int(next(1), 5001, "while it asks once more");
+	listening = first;
+	heard(SAID_WOKEN, 5002);
+	is_int(asks(5002), 0, "a word may come");
+	busy(0, T, false, 5003);
+	is_int(asks(5003), 1, "and is not forgotten");
+	is_int(q[0].verb, VERB_ACQUIRE, "the answer was older than the word");
+}
+
+static void test_deaf(void)
+{
+	struct ask first;
+
+	begin(1, T, FOREVER);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+	first = listening;
+	is_int(next(1), 5001, "who listens asks");
+	ok(q[0].verb == VERB_ACQUIRE && q[0].chan != first.chan &&
+		   !q[0].fresh && q[0].ticket == 77,
+	   "beside that, with its ticket");
+	for (int64_t t = 5002; t < 40000; t = next(t)) {
+		busy(0, T, false, t);
+		asks(t);
+		if (listening.verb == VERB_LISTEN) {
+			ok(t > 35000 && (listening.fresh ||
+					 listening.chan != first.chan),
+			   "whom nobody answers listens anew, at %" PRId64, t);
+			break;
+		}
+	}
+	is_int(listening.verb, VERB_LISTEN, "in the end");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+	heard(SAID_QUIET, 30000);
+	is_int(asks(30000), 1, "a server that has waited for long enough");
+	ok(listening.verb == VERB_NONE, "is asked first");
+	busy(0, T, false, 30001);
+	asks(30001);
+	ok(listening.verb == VERB_LISTEN && !listening.fresh,
+	   "and listened to again");
 
 	begin(1, T, FOREVER);
 	asks(0);
@@ -571,6 +610,26 @@ static void test_deaf(void)
 	is_int(l.end, END_BUSY, "and given up");
 	is_int(asks(3001), 1, "not without");
 	ok(q[0].verb == VERB_RELEASE && q[0].queued, "leaving the line");
+
+	begin(1, T, 3000);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+	is_int(next(1), 3000, "a look that is not answered");
+	next(3000);
+	is_int(l.end, END_BUSY, "in the little time it has, proves nothing");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	is_int(next(0) > 0, 1, "no answer, for now");
+	is_int(l.state, LEASE_ASKING, "it is asked for again");
+	lease_answer(&l, &q[0],
+		     &(struct answer){.said = SAID_BUSY, .ticket = 5},
+		     ms(9000));
+	lease_release(&l, ms(9001));
+	asks(9001);
+	ok(n_q > 0 && q[n_q - 1].verb == VERB_RELEASE && q[n_q - 1].queued,
+	   "an answer that comes late has put us in line: we leave it");
 }
 
 static void test_turned_away(void)
