@@ -18,9 +18,9 @@ mine= # processes of ours
 
 clean_up() {
 	# and what they run: a killed etcdctl or flock leaves it behind
-	theirs=$(for p in $mine; do pgrep -P "$p"; done)
+	theirs=$(for p in $mine; do pgrep -P "$p" || :; done)
 	# shellcheck disable=SC2086 # lists
-	[ -z "$mine" ] || kill -KILL $mine $theirs 2>/dev/null
+	[ -z "$mine" ] || kill -KILL $mine $theirs 2>/dev/null || :
 	wait 2>/dev/null
 	rm -rf "$W"
 }
@@ -40,6 +40,17 @@ wait_until() { # COMMAND...: up to 10 s
 			exit 1
 		}
 		sleep 0.01
+	done
+}
+
+soon() { # COMMAND...: likewise, without a pause
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		[ $tries -lt 200000 ] || {
+			echo "$0: waited in vain for: $*" >&2
+			exit 1
+		}
 	done
 }
 
@@ -89,6 +100,30 @@ start_etcd() {
 		[ $tries -lt 50 ] || return 1
 		sleep 0.1
 	done
+}
+
+private_kb() { # PID...: together
+	for pid; do cat "/proc/$pid/smaps_rollup"; done |
+		awk '/^Private_(Clean|Dirty):/ { sum += $2 } END { print sum }'
+}
+
+# Children of PID whose name is NAME
+child() { # PID NAME
+	# shellcheck disable=SC2013 # words
+	for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+		! grep -qx "$2" "/proc/$p/comm" || echo "$p"
+	done
+}
+
+switches() { # PID...: context switches of all threads
+	for pid; do cat "/proc/$pid/task/"*/status; done |
+		awk '/ctxt_switches:/ { sum += $2 } END { print sum }'
+}
+
+calls() { # REGEX: of commands: so often the server ran them
+	redis-cli -s "$sock" info commandstats |
+		sed -nE "s/^cmdstat_($1):calls=([0-9]*),.*/\\2/p" |
+		awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 compile() { # NAME: bench/NAME.c to $W/NAME

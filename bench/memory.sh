@@ -11,25 +11,6 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 seconds=${2:-6}
 
-private_kb() { # PID...: together
-	for pid; do cat "/proc/$pid/smaps_rollup"; done |
-		awk '/^Private_(Clean|Dirty):/ { sum += $2 } END { print sum }'
-}
-# Children of PID whose name is NAME
-child() { # PID NAME
-	# shellcheck disable=SC2013 # words
-	for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
-		! grep -qx "$2" "/proc/$p/comm" || echo "$p"
-	done
-}
-switches() { # PID...: of all threads
-	for pid; do cat "/proc/$pid/task/"*/status; done |
-		awk '/ctxt_switches:/ { sum += $2 } END { print sum }'
-}
-calls() { # of EVAL, on the server
-	redis-cli -s "$sock" info commandstats |
-		sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p'
-}
 holds() { [ "$(redis-cli -s "$sock" exists "$1")" = 1 ]; }
 line() { printf '%-46s %6s kB\n' "$1" "$2"; }
 
@@ -38,7 +19,7 @@ machine
 echo
 echo "private memory while holding"
 redis_url=unix://$sock
-"$redlock" -u "$redis_url" -k job -t 1s -- sleep 600 &
+"$redlock" -q -u "$redis_url" -k job -t 1s -- sleep 600 &
 tool=$!
 mine="$mine $tool"
 wait_until holds job
@@ -93,10 +74,12 @@ kill -KILL $waiter
 echo
 echo "wake-ups while holding, -t 1s, for $seconds s"
 sleep 0.3
-before=$(switches $tool "$guard") calls=$(calls)
+before=$(switches $tool "$guard") calls=$(calls "eval|evalsha")
 sleep "$seconds"
 after=$(switches $tool "$guard")
-calls=$(($(calls) - calls))
+calls=$(($(calls "eval|evalsha") - calls))
 echo "$((after - before)) context switches of redlock and guard," \
 	"$calls renewals: $(echo "$((after - before)) $calls" |
 		awk '{ printf "%.2f", $1 / $2 }') per renewal"
+kill $tool # or its guard would complain
+wait $tool 2>/dev/null || :

@@ -189,6 +189,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		break;
 	case VERB_RELEASE:
 		release_answer(n);
+		l->passed_on |= a->said == SAID_YES && a->pttl_ms > 0;
 		break;
 	case VERB_NONE:
 		assert(!"an answer to no question");

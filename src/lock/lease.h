@@ -137,10 +137,11 @@ struct lease {
 	enum lease_end end;
 	enum fail_kind refusal;
 	int64_t fence;
-	int healed;  /* vanished and set again, so often */
-	int stepped; /* server clock jumps seen */
-	bool held;   /* has been, since lease_init() */
-	bool freed;  /* q nodes confirmed the release */
+	int healed;     /* vanished and set again, so often */
+	int stepped;    /* server clock jumps seen */
+	bool held;      /* has been, since lease_init() */
+	bool freed;     /* q nodes confirmed the release */
+	bool passed_on; /* and a waiter has the lock now */
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
 	bool woken;     /* asking: a word came meanwhile */

@@ -79,7 +79,9 @@ void rounds_begin(struct lease *l, struct instant at)
 	l->last_look = before(l->round_by, after(at, l->conf.node_timeout_ms));
 }
 
-/* How long until another look. */
+/* How long until another look. Where data were lost, often: the holder may heal
+ * its lock, and they may be lost again, and only who saw the lock in between
+ * knows that it has to wait anew. */
 static int64_t pause_of(struct lease *l, struct instant at)
 {
 	int64_t less = lease_jitter(l, POLL_MS / 5);
@@ -89,9 +91,12 @@ static int64_t pause_of(struct lease *l, struct instant at)
 		const struct lease_node *n = &l->node[i];
 		int64_t look =
 			n->vote == VOTE_NO ? queue_delay(&n->busy, less) : ms;
+		int64_t rest = between(at, n->embargo);
 
-		if (before(at, n->embargo) && between(at, n->embargo) < look)
-			look = between(at, n->embargo);
+		if (rest > 0 && look > POLL_MS - less)
+			look = POLL_MS - less;
+		if (rest > 0 && look > rest)
+			look = rest;
 		if (look < ms)
 			ms = look;
 	}

@@ -81,7 +81,7 @@ local function hand_over(at, alone, lost)
 			if who ~= token then
 				wake(who, text(c), px)
 			end
-			return true
+			return px
 		end
 	end
 end

@@ -7,7 +7,7 @@
 --       4 how it stands in line, as "TTL FLAGS\nABOUT"; "": it does not
 --       5 "1": it has held the lock: see grant()
 -- Returns
---   yes COUNTER    released
+--   yes COUNTER MS    released; handed over for so long, 0: to nobody
 --   no COUNTER     it was not ours (any more): nothing changed
 -- When memory is full a script may write more only after it has written
 -- something: taking the head from the line, or DEL, comes first.
@@ -25,9 +25,10 @@ if bad then
 end
 local at = time()
 c = math.max(c or at, tonumber(ARGV[2]))
-if not hand_over(at, ARGV[3] == '1', ARGV[5] ~= '1' and record_lost()) then
+local px = hand_over(at, ARGV[3] == '1', ARGV[5] ~= '1' and record_lost())
+if not px then
 	redis.call('del', lock, holder)
 	c = c + 1
 	fence_set(c)
 end
-return {'yes', text(c)}
+return {'yes', text(c), px or 0}

@@ -303,6 +303,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 			     int64_t token, bool alone, int64_t us)
 {
 	int at = node_place(n, token);
+	bool passed;
 
 	if (ask->queued) {
 		if (at >= 0)
@@ -319,8 +320,9 @@ static struct answer release(struct node *n, const struct ask *ask,
 	if (n->twin != TWIN_RELEASE_STILL)
 		n->counter =
 			larger(n->counter < 0 ? us : n->counter, ask->fence);
-	if (!hand_over(n, token, alone,
-		       ask->held || n->record == 0 ? 0 : n->lost, us)) {
+	passed = hand_over(n, token, alone,
+			   ask->held || n->record == 0 ? 0 : n->lost, us);
+	if (!passed) {
 		n->token = 0;
 		n->record = 0;
 		if (n->counter < 0)
@@ -330,8 +332,11 @@ static struct answer release(struct node *n, const struct ask *ask,
 	}
 	if (n->twin == TWIN_DEL_AFTER)
 		n->token = 0;
-	return (struct answer){
-		.said = SAID_YES, .counter = n->counter, .place = -1};
+	return (struct answer){.said = SAID_YES,
+			       .counter = n->counter,
+			       .pttl_ms =
+				       passed ? n->expires_ms - us / 1000 : 0,
+			       .place = -1};
 }
 
 struct answer node_run(struct node *n, const struct ask *ask, int64_t token,

@@ -678,7 +678,7 @@ static void test_told_of_loss(void)
 	is_int(l.state, LEASE_WAITING,
 	       "a grant after a loss is not started on");
 	granted.lost = false; /* it is told once */
-	for (t = next(101); t < 3000; t = next(t)) {
+	for (t = next(101); t < 3101; t = next(t)) {
 		ok(q[0].verb == VERB_ACQUIRE, "it is kept, at %" PRId64, t);
 		lease_answer(&l, &q[0], &granted, ms(t));
 	}

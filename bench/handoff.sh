@@ -1,0 +1,237 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# How a lock goes from one waiter to the next: the gap between the end of one
+# command and the start of the next, the order, and the server's share.
+#
+#   bench/handoff.sh [PATH-OF-REDLOCK] [HAND-OFFS]
+#   WAITERS="2 8" CONTENDERS="flock redlock" bench/handoff.sh
+#
+# One command (bench/stamp.c) holds the lock; N others come one by one, each in
+# line, or connected, before the next; then the first ends, and the rest follow.
+# Per N so many hand-offs are timed, in rounds in which the contenders take
+# turns. The first round is watched with MONITOR, so flock and redlock, which it
+# would slow down, have it for warming up.
+set -eu
+. "$(dirname "$0")/lib.sh"
+handoffs=${2:-512}
+WAITERS=${WAITERS:-2 8 32 128 512}
+CONTENDERS=${CONTENDERS:-flock redlock etcdctl redis-py node-redlock}
+HOLD=${HOLD:-1000} # microseconds that a command takes
+# The others are slow, to start as well: so many waiters at most, and few rounds
+FEW=${FEW:-32}
+ONE_IN=${ONE_IN:-32}
+
+cat >"$W/lock.py" <<'SCRIPT'
+import subprocess, sys, redis
+with redis.Redis(unix_socket_path=sys.argv[1]).lock("job", timeout=30):
+    subprocess.call(sys.argv[2:])
+SCRIPT
+cat >"$W/lock.mjs" <<'SCRIPT'
+import { spawn } from "node:child_process";
+import Redis from "ioredis";
+import Redlock from "redlock";
+const [socket, command, ...args] = process.argv.slice(2);
+const redis = new Redis(socket);
+const redlock = new Redlock([redis], { retryCount: -1 });
+await redlock.using(["job"], 30000, () => new Promise(
+  (ended) => spawn(command, args).on("close", ended)));
+redis.disconnect();
+SCRIPT
+python=/usr/bin/python3
+
+prepare() { # CONTENDER: false where it is not to be had
+	case $1 in
+	flock) have flock ;;
+	redlock) ;;
+	etcdctl) start_etcd ;;
+	redis-py) "$python" -c 'import redis' 2>/dev/null ;;
+	node-redlock)
+		have node && have npm && npm install --prefix "$W" --silent \
+			--no-audit --no-fund redlock@5.0.0-beta.2 \
+			ioredis@5.4.1 >/dev/null 2>&1
+		;;
+	*) false ;;
+	esac
+}
+
+run() { # CONTENDER COMMAND...: under the lock, in the background
+	contender=$1
+	shift
+	case $contender in
+	flock) set -- flock "$W/file" "$@" ;;
+	redlock) set -- "$redlock" -q -u "unix://$sock" -k job -- "$@" ;;
+	etcdctl) set -- etcdctl lock job "$@" ;;
+	redis-py) set -- "$python" "$W/lock.py" "$sock" "$@" ;;
+	node-redlock) set -- node "$W/lock.mjs" "$sock" "$@" ;;
+	esac
+	"$@" >/dev/null 3>&- 4<&- 5>&- &
+	mine="$mine $!"
+	pids="$pids $!"
+}
+
+ask() { # COMMAND...: whose reply is a line; by one redis-cli, hence quickly
+	echo "$*" >&3
+	read -r answer <&4
+}
+
+in_line() { # CONTENDER N: that many wait
+	case $1 in
+	flock) answer=$(grep -c -- "-> FLOCK .*:$inode " /proc/locks) || : ;;
+	redlock) ask zcard "redlock:{job}:queue:job" ;;
+	etcdctl)
+		answer=$(etcdctl get job/ --prefix --keys-only | grep -c .)
+		answer=$((answer - 1))
+		;;
+	*) # are connected; so are the holder, ask() and this one
+		answer=$(redis-cli -s "$sock" client list |
+			grep -vc cmd=monitor)
+		answer=$((answer - 3))
+		;;
+	esac
+	[ "$answer" -ge "$2" ]
+}
+
+blocked() { redis-cli -s "$sock" info clients | grep -q "^blocked.*:$1\b"; }
+
+# Appends the stamps, and the server's CPU time in us per hand-off. The first
+# and the last command wait for the end of a FIFO; opening it waits for them.
+chain() { # CONTENDER N
+	pids=
+	run "$1" "$W/stamp" "$W/lines" 0 "$W/first"
+	exec 5>"$W/first"
+	for i in $(seq $(($2 - 1))); do
+		run "$1" "$W/stamp" "$W/lines" "$i" "$HOLD"
+		soon in_line "$1" "$i"
+	done
+	run "$1" "$W/stamp" "$W/lines" "$2" "$W/last"
+	soon in_line "$1" "$2"
+	[ "$1" != redlock ] || soon blocked "$2"
+	ask echo begin
+	read -r before _ <"/proc/$redis/schedstat"
+	exec 5>&-
+	exec 5>"$W/last"
+	read -r now _ <"/proc/$redis/schedstat"
+	ask echo end
+	exec 5>&-
+	# shellcheck disable=SC2086 # a list
+	wait $pids
+	mine=$servers
+	echo $(((now - before) / 1000 / $2)) >>"$W/$1.cpu"
+	{
+		echo begin
+		cat "$W/lines"
+	} >>"$W/$1.stamps"
+	rm "$W/lines"
+}
+
+said() { grep -q "$1" "$W/monitor"; }
+
+# To CONTENDER.commands: all per hand-off, and those that clients sent.
+watched() { # CONTENDER N
+	redis-cli -s "$sock" monitor >"$W/monitor" &
+	monitor=$!
+	wait_until said OK
+	chain "$1" "$2"
+	wait_until said '"end"'
+	kill $monitor
+	awk -v n="$2" '/"begin"$/ { on = 1; next }
+		/"end"$/ { printf "%9.1f %6.1f\n", all / n, sent / n; exit }
+		on { all++; sent += !/^[^"]* lua\]/ }' \
+		"$W/monitor" >"$W/$1.commands"
+	case $1 in flock | redlock) rm "$W/$1.stamps" "$W/$1.cpu" ;; esac
+}
+
+gaps() { # CONTENDER: in us, sorted
+	awk '/begin/ { end = 0; next }
+		end { printf "%.1f\n", ($2 - end) / 1e3 }
+		{ end = $3 }' "$W/$1.stamps" | sort -n
+}
+
+# Who ran before one who came earlier.
+inversions() { # CONTENDER
+	awk 'function count() {
+			for (least = ran[n]; n > 0; n--)
+				if (ran[n] > least) sum++
+				else least = ran[n]
+		}
+		/begin/ { count(); next }
+		{ ran[++n] = $1 }
+		END { count(); print sum + 0 }' "$W/$1.stamps"
+}
+
+part() { # PERCENT: of the sorted numbers
+	awk -v p="$1" '{ v[NR] = $1 } END { print v[int(NR * p / 100 + 0.999)] }'
+}
+
+ratio() { awk -v a="$1" -v b="${2:-0}" \
+	'BEGIN { printf(b > 0 ? "%.2f" : "-", b > 0 ? a / b : 0) }'; }
+
+report() { # CONTENDER N
+	gaps "$1" >"$W/gaps"
+	median=$(part 50 <"$W/gaps")
+	[ "$1" != flock ] || flock_median=$median
+	[ -e "$W/$1.median" ] || echo "$median" >"$W/$1.median"
+	commands='        -      -' cpu=-
+	case $1 in
+	flock | etcdctl) ;;
+	*)
+		commands=$(cat "$W/$1.commands")
+		cpu=$(sort -n "$W/$1.cpu" | part 50)
+		;;
+	esac
+	printf '%4d %-12s %9.0f %9.0f %7s %7s %10d %s %7s %8d\n' "$2" "$1" \
+		"$median" "$(part 90 <"$W/gaps")" \
+		"$(ratio "$median" "$flock_median")" \
+		"$(ratio "$median" "$(cat "$W/$1.median")")" \
+		"$(inversions "$1")" "$commands" "$cpu" \
+		"$(wc -l <"$W/gaps")"
+	! grep -q '^-' "$W/gaps" || echo "     $1: TWO RAN AT ONCE"
+}
+
+start_redis
+compile stamp
+: >"$W/file"
+inode=$(stat -c %i "$W/file")
+mkfifo "$W/first" "$W/last" "$W/asked" "$W/answered"
+redis-cli -s "$sock" <"$W/asked" >"$W/answered" &
+mine="$mine $!"
+exec 3>"$W/asked" 4<"$W/answered"
+contenders='' skipped=''
+for c in $CONTENDERS; do
+	if prepare "$c"; then contenders="$contenders $c"; else
+		skipped="$skipped $c"
+	fi
+done
+servers=$mine
+
+machine
+[ -z "$skipped" ] || echo "not installed:$skipped"
+echo "$handoffs hand-offs per N at least; all but flock and redlock: $FEW" \
+	"waiters at most, one round in $ONE_IN"
+echo
+printf '%4s %-12s %9s %9s %7s %7s %10s %9s %6s %7s %8s\n' \
+	N "" "median us" "90 %" :flock :first inversions commands sent \
+	"cpu us" hand-offs
+for n in $WAITERS; do
+	flock_median=
+	rounds=$(((handoffs + n - 1) / n))
+	rm -f "$W"/*.stamps "$W"/*.cpu
+	for round in $(seq 0 $rounds); do
+		for c in $contenders; do
+			case $c in
+			flock | redlock) ;;
+			*)
+				[ "$n" -le "$FEW" ] || continue
+				[ $((round % ONE_IN)) = 0 ] || continue
+				;;
+			esac
+			if [ "$round" = 0 ]; then watched "$c" "$n"; else
+				chain "$c" "$n"
+			fi
+		done
+	done
+	for c in $contenders; do
+		[ ! -e "$W/$c.stamps" ] || report "$c" "$n"
+	done
+	echo
+done
