@@ -48,7 +48,7 @@ prepare() { # CONTENDER: false where it is not to be had
 	node-redlock)
 		have node && have npm && npm install --prefix "$W" --silent \
 			--no-audit --no-fund redlock@5.0.0-beta.2 \
-			ioredis@5.4.1 >/dev/null 2>&1
+			ioredis@5.11.1 >/dev/null 2>&1
 		;;
 	*) false ;;
 	esac

@@ -339,12 +339,26 @@ result() {
 @test "U8 --user and --password-file serve an ACL of just what is needed" {
 	local most=(+eval +get +mget +set +del +exists +pexpire +pttl +time
 		+type +auth +blpop +rpush +zadd +zrem +zrank +zscore +zrange
-		+zrevrange +zpopmin)
+		+zrevrange +zpopmin +lindex)
 	marker
 	(umask 077; printf 'pw of joe\n' >"$T/pw")
 	cli a acl setuser joe on '>pw of joe' '~job' '~redlock:{job}:*' \
 		"${most[@]}" >/dev/null
 	redlock -k job --user joe --password-file "$T/pw" -n -- true
+	# in line behind a holder, with every option that asks the server more
+	start -k job --user joe --password-file "$T/pw" -- sleep 61.5
+	wait_until held job
+	for i in 1 2; do
+		helper "$REDLOCK" -u "$url" -k job --user joe --password-file \
+			"$T/pw" --supersede --max-waiters 5 -w 10s -- true \
+			2>"$T/err.$i"
+		local waiter=$!
+		wait_until contains "$T/err.$i" waiting
+	done
+	grep -q superseded "$T/err.1" || wait_until contains "$T/err.1" superseded
+	kill -TERM "$tool"
+	wait "$waiter"
+	finish
 	cli a flushall >/dev/null
 	cli a acl setuser joe -pexpire -set >/dev/null
 	refuses 77 "$T/a.sock" -u "$url" -n -k job --user joe \

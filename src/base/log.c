@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "base/units.h"
 
 #define TEXT_MAX 1000
-#define LINE_MAX                                                               \
+#define LINE_SIZE                                                              \
 	4000 /* below PIPE_BUF: POLLOUT then means that it all fits            \
 	      */
 /* From the start of the line to the end of the screen: a narrowed terminal may
@@ -23,7 +24,8 @@
 #define WIPE "\r\033[J"
 
 static struct log_conf conf = {.most = LOG_SAY_NOTICE};
-static const char *key;
+static const char *key, *key_bytes;
+static size_t key_len;
 static char live[512];
 
 void log_init(const struct log_conf *wanted)
@@ -35,30 +37,17 @@ void log_init(const struct log_conf *wanted)
 	conf.color = conf.color || (conf.color_auto && terminal);
 }
 
-void log_key(const char *shown)
+void log_key(const char *shown, const char *bytes, size_t n)
 {
 	key = shown;
+	key_bytes = bytes;
+	key_len = n;
 }
 
 bool log_is_json(void)
 {
 	return conf.json;
 }
-
-bool log_is_live(void)
-{
-	return conf.live && conf.most >= LOG_SAY_NOTICE;
-}
-
-static void put(const char *bytes, size_t n)
-{
-	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
-
-	if (poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT)
-		(void)!write(STDERR_FILENO, bytes, n);
-}
-
-/* ---- the live line ---- */
 
 static bool in_foreground(void)
 {
@@ -67,6 +56,28 @@ static bool in_foreground(void)
 	return group < 0 || group == getpgrp();
 }
 
+bool log_is_live(void)
+{
+	return conf.live && conf.most >= LOG_SAY_NOTICE && in_foreground();
+}
+
+static void put(const char *bytes, size_t n)
+{
+	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	sigset_t ttou, old;
+
+	/* `stty tostop`: a message must not stop who has a lock to renew */
+	sigemptyset(&ttou);
+	sigaddset(&ttou, SIGTTOU);
+	(void)pthread_sigmask(SIG_BLOCK, &ttou, &old);
+	if (poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT)
+		(void)!write(STDERR_FILENO, bytes, n);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* ---- the live line ---- */
+
 /* As many bytes as surely fit on the terminal: what is not ASCII may be two
  * columns wide. */
 static size_t fit(const char *text)
@@ -74,7 +85,7 @@ static size_t fit(const char *text)
 	struct winsize size = {0};
 	size_t columns = 79, used = 0, n = 0;
 
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		columns = size.ws_col - 1U;
 	while (text[n] != '\0') {
 		size_t len = utf8_length(text + n, strlen(text + n));
@@ -101,17 +112,19 @@ static size_t draw(char *to, size_t size)
 
 void log_live(const char *text)
 {
-	char bytes[sizeof(live) + 32];
+	char bytes[sizeof(live) + 32], line[sizeof(live)];
 	int saved = errno;
 	bool drawn = live[0] != '\0';
 
-	if (!log_is_live())
+	if (!conf.live || conf.most < LOG_SAY_NOTICE)
 		return;
 	if (text[0] == '\0')
 		live[0] = '\0';
-	else
-		(void)snprintf(live, sizeof(live), "redlock: %s%s%s",
+	else {
+		(void)snprintf(line, sizeof(line), "redlock: %s%s%s",
 			       key ? key : "", key ? ": " : "", text);
+		(void)format_bytes(line, strlen(line), live, sizeof(live));
+	}
 	if (live[0] != '\0')
 		put(bytes, draw(bytes, sizeof(bytes)));
 	else if (drawn && in_foreground())
@@ -126,15 +139,15 @@ static size_t as_text(enum log_level level, const char *text, char *line)
 	bool color = conf.color && level == LOG_SAY_ERROR;
 	size_t n;
 
-	n = (size_t)snprintf(line, LINE_MAX / 2, "%s%sredlock:%s %s%s",
-			     live[0] ? WIPE : "", color ? "\033[1;31m" : "",
-			     color ? "\033[0m" : "", key ? key : "",
-			     key ? ": " : "");
+	n = (size_t)snprintf(line, LINE_SIZE / 2, "%s%sredlock:%s %s%s",
+			     live[0] && in_foreground() ? WIPE : "",
+			     color ? "\033[1;31m" : "", color ? "\033[0m" : "",
+			     key ? key : "", key ? ": " : "");
 	(void)format_bytes(text, strlen(text), line + n, TEXT_MAX);
 	n = strlen(line);
 	line[n++] = '\n';
 	if (live[0] != '\0')
-		n += draw(line + n, LINE_MAX - n);
+		n += draw(line + n, LINE_SIZE - n);
 	return n;
 }
 
@@ -142,7 +155,7 @@ static size_t as_json(enum log_level level, const char *event, const char *more,
 		      const char *text, char *line)
 {
 	static const char *const levels[] = {"error", "notice", "detail"};
-	struct json j = {.f = fmemopen(line, LINE_MAX, "w")};
+	struct json j = {.f = fmemopen(line, LINE_SIZE, "w")};
 	char when[32];
 	long n;
 
@@ -153,21 +166,21 @@ static size_t as_json(enum log_level level, const char *event, const char *more,
 	json_text(&j, "level", levels[level]);
 	json_text(&j, "event", event);
 	if (key)
-		json_text(&j, "key", key);
+		json_bytes(&j, "key", key_bytes, key_len);
 	json_text(&j, "message", text);
 	(void)fputs(more, j.f);
 	json_close(&j);
 	(void)fputc('\n', j.f);
 	n = fflush(j.f) == 0 ? ftell(j.f) : -1;
 	(void)fclose(j.f);
-	return n > 0 && n < LINE_MAX ? (size_t)n : 0;
+	return n > 0 && n < LINE_SIZE ? (size_t)n : 0;
 }
 
 static void __attribute__((format(printf, 4, 0)))
 say(enum log_level level, const char *event, const char *more, const char *fmt,
     va_list ap)
 {
-	char text[TEXT_MAX], line[LINE_MAX];
+	char text[TEXT_MAX], line[LINE_SIZE];
 	int saved = errno;
 	size_t n;
 

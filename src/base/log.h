@@ -13,6 +13,7 @@
 #define BASE_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum log_level {
 	LOG_SAY_ERROR,  /* always */
@@ -31,8 +32,9 @@ struct log_conf {
 /* Once, before the first thread. */
 void log_init(const struct log_conf *conf);
 
-/* The lock that all further lines are about; borrowed, NULL: none. */
-void log_key(const char *shown);
+/* The lock that all further lines are about, safe for a terminal, and its bytes
+ * for JSON; borrowed. */
+void log_key(const char *shown, const char *bytes, size_t n);
 
 /* `event` is one word, the same in every version: JSON readers go by it. */
 void log_error(const char *event, const char *fmt, ...)
@@ -49,7 +51,7 @@ bool log_is_json(void);
 
 /* The line at the bottom of a terminal, drawn again below whatever else is
  * said; "" takes it away. By one thread alone. Nothing happens where there is
- * no such terminal, or we are not in its foreground. */
+ * no such terminal, or we are not in its foreground: then it is not live. */
 bool log_is_live(void);
 void log_live(const char *text);
 

@@ -220,8 +220,8 @@ static void say_ending(const struct job *j)
 		break;
 	case OUTCOME_FULL:
 		log_error("not-acquired",
-			  "not acquired: %lld are waiting already "
-			  "(--max-waiters)",
+			  "not acquired: the line is full (--max-waiters "
+			  "%lld)",
 			  (long long)j->o->max_waiters);
 		break;
 	case OUTCOME_SUPERSEDED:
@@ -395,7 +395,7 @@ int cmd_run(const struct opts *o)
 		log_error("failed", "%s", why.text);
 		return status_of_kind(why.kind);
 	}
-	log_key(j.drive.shown_key);
+	log_key(j.drive.shown_key, o->key, strlen(o->key));
 	run(&j);
 	status = status_of(&j);
 	say_ending(&j);

@@ -171,8 +171,10 @@ void lease_answer(struct lease *l, const struct ask *asked,
 	struct lease_chan *ch = &n->chan[asked->chan];
 	int64_t rtt = between(asked->sent, at);
 
-	if (ch->ask.seq == asked->seq)
+	if (ch->ask.seq == asked->seq) {
 		ch->ask.verb = VERB_NONE;
+		ch->blocked = false;
+	}
 	if (asked->verb != VERB_LISTEN)
 		n->srtt_ms = n->answered ? (7 * n->srtt_ms + rtt) / 8 : rtt;
 	n->answered = true;
@@ -208,17 +210,25 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 	}
 	if (ch->ask.seq != asked->seq)
 		return;
+	/* we had stopped to listen */
+	if (asked->verb == VERB_LISTEN && ch->ask.verb == VERB_NONE)
+		return;
 	ch->ask.verb = VERB_NONE;
 	n->next = after(at, timing_retry(l->conf.ttl_ms));
 	if (l->state == LEASE_RELEASING) {
 		n->next = after(at, RELEASE_AGAIN_MS);
-		if (kind != FAIL_UNAVAILABLE)
+		if (kind != FAIL_UNAVAILABLE) {
 			n->want = VERB_NONE;
+			n->kept = true;
+		}
 	}
-	if (asked->verb == VERB_LISTEN
-		    ? l->state == LEASE_WAITING
-		    : l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)
+	if (asked->verb == VERB_LISTEN) {
+		if (l->state == LEASE_WAITING)
+			rounds_unheard(l, asked,
+				       kind == FAIL_UNAVAILABLE && ran, at);
+	} else if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING) {
 		rounds_failed(l, n, kind, at);
+	}
 }
 
 /* ---- questions ---- */
@@ -300,9 +310,9 @@ static int64_t seen_for(const struct lease *l, const struct lease_node *n,
 	return 0;
 }
 
-/* What a question has to say about the line. */
-static void put_in_line(const struct lease *l, struct lease_node *n,
-			struct ask *out)
+/* What a question says beside its verb. */
+static void fill_in(const struct lease *l, struct lease_node *n,
+		    struct ask *out)
 {
 	out->ticket = -1;
 	if (out->verb == VERB_ACQUIRE && rounds_queue(l))
@@ -317,7 +327,7 @@ static void put_in_line(const struct lease *l, struct lease_node *n,
 
 static void tick(struct lease *l, struct instant at)
 {
-	int done = 0, unsent = 0;
+	int over = 0, done = 0, unsent = 0;
 
 	rounds_tick(l, at);
 	if (l->state != LEASE_RELEASING)
@@ -325,13 +335,15 @@ static void tick(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
 
-		done += n->want == VERB_NONE;
+		over += n->want == VERB_NONE;
+		done += n->want == VERB_NONE && !n->kept;
 		unsent += n->want != VERB_NONE &&
 			  n->chan[0].ask.verb != VERB_RELEASE &&
 			  n->chan[1].ask.verb != VERB_RELEASE;
 	}
 	l->freed = done >= lease_quorum(l->conf.nodes);
-	if ((l->freed && unsent == 0) || !before(at, l->release_by))
+	if ((l->freed && unsent == 0) || over == l->conf.nodes ||
+	    !before(at, l->release_by))
 		l->state = LEASE_OVER;
 }
 
@@ -353,7 +365,7 @@ bool lease_next(struct lease *l, struct instant at, struct ask *out)
 				    .sent = at,
 				    .fence = l->fence,
 				    .seen = seen_for(l, n, at)};
-		put_in_line(l, n, out);
+		fill_in(l, n, out);
 		n->chan[chan].release = false;
 		n->chan[chan].blocked = false;
 		n->chan[chan].ask = *out;
@@ -392,6 +404,7 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	l->began = at;
 	l->give_up = after(at, kept.wait_ms);
 	l->random = kept.seed | 1;
+	l->deaf_until = LONG_AGO;
 	for (int i = 0; i < kept.nodes; i++) {
 		l->node[i].embargo = LONG_AGO;
 		l->node[i].quick = LONG_AGO;

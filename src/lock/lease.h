@@ -12,8 +12,13 @@
  * lease_failed() when the connection broke or the server refused. Questions on
  * one channel are answered in order; answers may come arbitrarily late.
  *
- * How the fence is made, and why validity counts from `sent`: protocol F (see
- * README, "How it works"). Every question is idempotent by token.
+ * One value from a quorum is the fence; else the largest becomes it, once a
+ * quorum has stored it under our token. Why validity counts from `sent`: see
+ * timing.h. Every question is idempotent by token.
+ *
+ * With N > 1 it is not proven yet, and not offered: a token lasts for all
+ * rounds, so a release of one that comes late can hit the next (sim --nodes 3
+ * finds that).
  */
 #ifndef LOCK_LEASE_H
 #define LOCK_LEASE_H
@@ -120,6 +125,7 @@ struct lease_node {
 	bool mine;            /* the last answer under our token was yes */
 	bool unsure;          /* an acquire was sent whose fate is unknown */
 	bool queued;          /* our token may be in line */
+	bool kept;            /* it refused the release */
 	enum vote vote;
 	int64_t counter;        /* mine: last seen; else: largest ever seen */
 	struct instant embargo; /* data were lost: take nothing before */
@@ -144,7 +150,9 @@ struct lease {
 	bool passed_on; /* and a waiter has the lock now */
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
-	bool woken;     /* asking: a word came meanwhile */
+	bool woken;  /* asking: a word came meanwhile */
+	int cut_off; /* while listening, so often, each time at once */
+	struct instant deaf_until; /* the server does not let us listen */
 	bool was_busy;  /* said the last round that somebody answered */
 	bool last_look; /* this round has less time than a node may take */
 	uint64_t seq, random;

@@ -10,7 +10,7 @@
  * (src/lua/queue.lua has the same heartbeat, and skips whoever was silent for
  * three.)
  *
- * A grant is good for 2 s (GRANT_MS there). Whoever is second asks within that
+ * A grant is good for 2 s (grant_ms there). Whoever is second asks within that
  * time: should the first die of a grant, nobody tells the second. The others
  * are behind a moving line and may be second by now; 3.5 s keeps the mean at a
  * third of a question per second and waiter.

@@ -10,7 +10,8 @@
 #define BACKOFF_MOST_MS 500
 #define UNREACHED_MS 5000  /* then nobody ever answered: give up */
 #define LISTEN_LEAST_MS 20 /* not worth a question */
-#define BROKEN_MS 100      /* who listens comes back within, not all at once */
+#define CUT_OFF_MOST 2
+#define BROKEN_MS 100 /* who listens comes back within, not all at once */
 
 bool rounds_queue(const struct lease *l)
 {
@@ -89,9 +90,11 @@ static int64_t pause_of(struct lease *l, struct instant at)
 
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
-		int64_t look =
-			n->vote == VOTE_NO ? queue_delay(&n->busy, less) : ms;
-		int64_t rest = between(at, n->embargo);
+		struct answer busy = n->busy;
+		int64_t look, rest = between(at, n->embargo);
+
+		busy.foreign |= before(at, l->deaf_until);
+		look = n->vote == VOTE_NO ? queue_delay(&busy, less) : ms;
 
 		if (rest > 0 && look > POLL_MS - less)
 			look = POLL_MS - less;
@@ -124,7 +127,8 @@ static void listen(struct lease *l, struct instant at)
 	struct lease_node *n = &l->node[0];
 	int place = lease_place(l);
 
-	if (place >= 0 && !(place == 0 && n->busy.foreign) &&
+	if (place >= 0 && !before(at, l->deaf_until) &&
+	    !(place == 0 && n->busy.foreign) &&
 	    between(at, l->next_round) >= LISTEN_LEAST_MS && !listens(n, at))
 		lease_want(n, VERB_LISTEN, at);
 	else
@@ -276,7 +280,7 @@ static void granted(struct lease *l, struct lease_node *n,
 		wait_out(l, n, at);
 	lease_credit(l, n, asked, a);
 	n->queued = false;
-	/* late: ask again, to know since when it is ours */
+	/* late, and ours all the same: it counts from its own question */
 	if (l->state == LEASE_WAITING && l->conf.nodes == 1)
 		rounds_begin(l, at);
 	if (l->state != LEASE_ASKING)
@@ -287,9 +291,8 @@ static void granted(struct lease *l, struct lease_node *n,
 	 * it, but do not start yet */
 	if (before(at, n->embargo)) {
 		n->vote = VOTE_NO;
-		n->busy = (struct answer){.said = SAID_BUSY,
-					  .pttl_ms = ttl / 6,
-					  .ticket = n->ticket};
+		n->busy = (struct answer){
+			.said = SAID_BUSY, .pttl_ms = ttl / 6, .place = -1};
 	}
 	round_check(l, at);
 }
@@ -304,7 +307,7 @@ void rounds_answer(struct lease *l, struct lease_node *n,
 	}
 	/* also when the answer comes late: we are in line, and must leave it */
 	n->queued |= a->place >= 0;
-	if (a->ticket > 0)
+	if (a->ticket > n->ticket)
 		n->ticket = a->ticket;
 	if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
 		return;
@@ -341,13 +344,29 @@ void rounds_claimed(struct lease *l, struct lease_node *n,
 void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
 		  struct instant at)
 {
-	l->woken = woken;
+	l->woken |= woken;
 	if (l->state == LEASE_WAITING && woken)
 		rounds_begin(l, at);
 	/* a server that will not wait is not asked to before the next round */
 	else if (l->state == LEASE_WAITING &&
 		 between(asked->sent, at) >= LISTEN_MS / 2)
 		listen(l, at);
+}
+
+/* Cut off: back at once, but not all at once. Refused, or cut off as soon as it
+ * began (a proxy that knows no BLPOP): then we look, as outsiders do. */
+void rounds_unheard(struct lease *l, const struct ask *asked, bool cut_off,
+		    struct instant at)
+{
+	int64_t jitter = lease_jitter(l, BROKEN_MS);
+
+	if (between(asked->sent, at) >= OUTSIDE_MS)
+		l->cut_off = 0;
+	if (!cut_off || ++l->cut_off > CUT_OFF_MOST) {
+		l->deaf_until = after(at, LISTEN_MS);
+		jitter = OUTSIDE_MS - jitter;
+	}
+	l->next_round = sooner(l->next_round, after(at, jitter));
 }
 
 void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
@@ -358,10 +377,7 @@ void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 		lease_finish(l, END_REFUSED, at);
 		return;
 	}
-	if (l->state == LEASE_WAITING)
-		l->next_round = sooner(l->next_round,
-				       after(at, lease_jitter(l, BROKEN_MS)));
-	else if (n->vote == VOTE_OPEN) {
+	if (n->vote == VOTE_OPEN) {
 		n->vote = VOTE_DOWN;
 		n->want = VERB_NONE;
 		round_check(l, at);

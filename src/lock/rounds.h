@@ -21,6 +21,8 @@ void rounds_claimed(struct lease *l, struct lease_node *n,
 /* Listening ended. */
 void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
 		  struct instant at);
+void rounds_unheard(struct lease *l, const struct ask *asked, bool cut_off,
+		    struct instant at);
 void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 		   struct instant at);
 void rounds_tick(struct lease *l, struct instant at);

@@ -70,10 +70,8 @@ static void listen_request(const struct ask *ask, const struct keys *keys,
 {
 	words_add_text(out, "BLPOP");
 	words_add(out, keys->part[PART_GRANT], keys->part_len[PART_GRANT]);
-	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]),
-		       "%" PRId64 ".%03d", ask->listen_ms / 1000,
-		       (int)(ask->listen_ms % 1000));
-	words_add_text(out, scratch->number[0]);
+	/* whole seconds: Redis 5 and some proxies know no others */
+	add_number(out, (ask->listen_ms + 999) / 1000, scratch->number[0]);
 }
 
 static void add_arguments(const struct ask *ask, const struct lease_conf *conf,

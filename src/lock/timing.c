@@ -27,11 +27,6 @@ struct instant timing_dead(struct instant s, int64_t ttl)
 	return after(s, ttl * 82 / 100);
 }
 
-struct instant timing_end(struct instant s, int64_t ttl)
-{
-	return after(s, ttl * 846 / 1000);
-}
-
 struct instant timing_term(struct instant s, int64_t ttl, int64_t grace_ms)
 {
 	return after(s, ttl * 80 / 100 - grace_ms);

@@ -29,7 +29,6 @@ struct instant timing_hand_over(struct instant s, int64_t ttl);
 struct instant timing_start(struct instant s, int64_t ttl); /* s + T/3 */
 struct instant timing_kill(struct instant s, int64_t ttl);  /* s + 0.80 T */
 struct instant timing_dead(struct instant s, int64_t ttl);  /* s + 0.82 T */
-struct instant timing_end(struct instant s, int64_t ttl);   /* s + T/1.182 */
 
 /* TERM comes this much before KILL: the grace, at most T/2. */
 struct instant timing_term(struct instant s, int64_t ttl, int64_t grace_ms);

@@ -14,6 +14,9 @@ local v, raw, record = have[1], have[2], have[3]
 -- fails
 if not raw then
 	raw = redis.pcall('get', fence)
+	if raw and not string.find(raw.err, 'WRONGTYPE') then
+		redis.call('get', fence)
+	end
 end
 local c = type(raw) == 'string' and #raw <= 16
     and string.match(raw, '^%d+$') and tonumber(raw) or nil

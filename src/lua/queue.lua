@@ -8,7 +8,7 @@
 --       that a waiter that died leaves nothing
 -- A waiter asks again once per heartbeat, and gets into line with the ticket it
 -- has, should it have been skipped or the data be lost.
-local heartbeat, kept_ms = 5000000, 60000
+local heartbeat, kept_ms, grant_ms = 5000000, 60000, 2000
 local base = string.sub(holder, 1, #holder - #lock - 7)
 local function part(name) return base .. name .. ':' .. lock end
 local queue, alive = part('queue'), part('alive')
@@ -73,7 +73,7 @@ local function hand_over(at, alone, lost)
 			redis.call('zrem', alive, who)
 		end
 		if not dead then
-			local px = math.min(2000, math.floor(ttl / 2))
+			local px = math.min(grant_ms, math.floor(ttl / 2))
 			if not grant(who, ttl, px, about, at, alone, lost) then
 				redis.call('zadd', queue, head[2], head[1])
 				return false

@@ -25,10 +25,12 @@ if bad then
 end
 local at = time()
 c = math.max(c or at, tonumber(ARGV[2]))
-local px = hand_over(at, ARGV[3] == '1', ARGV[5] ~= '1' and record_lost())
-if not px then
+-- a line that is out of order must not keep the lock
+local done, px = pcall(hand_over, at, ARGV[3] == '1',
+    ARGV[5] ~= '1' and record_lost())
+if not (done and px) and v == token then
 	redis.call('del', lock, holder)
 	c = c + 1
 	fence_set(c)
 end
-return {'yes', text(c), px or 0}
+return {'yes', text(c), done and px or 0}

@@ -112,7 +112,15 @@ static void failed(struct drive *d, const struct ask *asked,
 		(void)fail(&d->why, kind, "%s", text);
 	else
 		(void)fail(&d->why, kind, "%s: %s", ep->name, text);
-	tell_trouble(d);
+	if (asked->verb != VERB_LISTEN)
+		tell_trouble(d);
+	else if (kind != FAIL_UNAVAILABLE && !d->told_deaf) {
+		d->told_deaf = true;
+		log_notice("deaf",
+			   "the server does not let us listen (BLPOP): %s; "
+			   "looking four times a second instead",
+			   d->why.text);
+	}
 	lease_failed(&d->lease, asked, kind, ran, now());
 }
 
@@ -133,6 +141,8 @@ static void answered(struct drive *d, const struct ask *asked,
 		   (long long)between(asked->sent, now()));
 	if (answer.said == SAID_BUSY)
 		d->sight_at = now();
+	if (answer.said == SAID_LOSS)
+		d->sight = (struct sight){.lost = true};
 	if (asked->verb != VERB_LISTEN)
 		d->asked = NEVER;
 	if (d->lease.state != LEASE_RELEASING)

@@ -30,8 +30,9 @@ struct drive {
 	struct sight sight; /* who had the lock, when last we looked */
 	struct instant sight_at;
 	struct fail why; /* the latest failure */
-	bool troubled;   /* held, and a failure was said */
-	bool heir;       /* starts no private server only to release */
+	bool told_deaf;
+	bool troubled; /* held, and a failure was said */
+	bool heir;     /* starts no private server only to release */
 	struct instant
 		asked; /* held: a renewal is unanswered since; or NEVER */
 	int healed, stepped;

@@ -117,25 +117,34 @@ static void acquire(struct supervisor *s)
 	waiting_end(&s->waiting, s->end->waited_ms, l->state == LEASE_HELD);
 }
 
+static enum outcome outcome_of(const struct supervisor *s)
+{
+	if (s->end->why.kind != FAIL_NONE)
+		return OUTCOME_FAILED;
+	if (s->end->sig != 0)
+		return OUTCOME_GAVE_UP;
+	switch (s->drive->lease.end) {
+	case END_FULL:
+		return OUTCOME_FULL;
+	case END_SUPERSEDED:
+		return OUTCOME_SUPERSEDED;
+	case END_UNAVAILABLE:
+		return OUTCOME_UNAVAILABLE;
+	case END_REFUSED:
+		return OUTCOME_REFUSED;
+	case END_NONE:
+	case END_RELEASED:
+	case END_BUSY:
+		break;
+	}
+	return OUTCOME_BUSY;
+}
+
 static void not_acquired(struct supervisor *s)
 {
-	const struct lease *l = &s->drive->lease;
 	struct ending *end = s->end;
 
-	if (end->why.kind != FAIL_NONE)
-		end->outcome = OUTCOME_FAILED;
-	else if (end->sig != 0)
-		end->outcome = OUTCOME_GAVE_UP;
-	else if (l->end == END_FULL)
-		end->outcome = OUTCOME_FULL;
-	else if (l->end == END_SUPERSEDED)
-		end->outcome = OUTCOME_SUPERSEDED;
-	else if (l->end == END_UNAVAILABLE)
-		end->outcome = OUTCOME_UNAVAILABLE;
-	else if (l->end == END_REFUSED)
-		end->outcome = OUTCOME_REFUSED;
-	else
-		end->outcome = OUTCOME_BUSY;
+	end->outcome = outcome_of(s);
 	if (end->outcome == OUTCOME_UNAVAILABLE ||
 	    end->outcome == OUTCOME_REFUSED)
 		end->why = *drive_why(s->drive);
@@ -232,6 +241,8 @@ static void forward(struct supervisor *s, const struct arrival *a)
 	struct instant at = now();
 
 	log_detail("signal", "signal %d", a->sig);
+	if (a->sig == SIGWINCH) /* the terminal tells the command, too */
+		return;
 	if (a->sig == SIGTSTP) {
 		stop_with_command(s, a->from_terminal);
 		return;
@@ -403,8 +414,11 @@ static void give_back(struct supervisor *s)
 	if (s->end->outcome != OUTCOME_LOST && s->end->fence > 0 &&
 	    (stuck || !l->freed))
 		log_error("not-released",
-			  "the release was not confirmed; the lock ends by "
-			  "itself within %s",
+			  "the release was not confirmed%s%s; the lock ends "
+			  "by itself within %s",
+			  s->drive->why.kind != FAIL_NONE ? ": " : "",
+			  s->drive->why.kind != FAIL_NONE ? s->drive->why.text
+							  : "",
 			  format_duration(l->conf.ttl_ms, left, sizeof(left)));
 }
 

@@ -15,8 +15,20 @@
 #define TELL_GRANT_MS 1000
 #define DRAW_MS 1000
 
+/* No more precise than it is known. */
+static const char *whole(int64_t ms, char *buf, size_t size)
+{
+	if (ms >= 60000)
+		return format_duration(ms / 1000 * 1000, buf, size);
+	(void)snprintf(buf, size, "%ds", (int)(ms / 1000));
+	return buf;
+}
+
 static const char *name_of(const struct sight *s)
 {
+	if (s->lost)
+		return "nobody any more, but the server lost data: whoever had "
+		       "it may not know yet";
 	if (!s->seen)
 		return "an unknown holder";
 	if (s->foreign)
@@ -55,7 +67,7 @@ static const char *times_of(const struct sight *s, int64_t ago, char *buf,
 	if (!s->seen)
 		return buf;
 	if (s->since > 0 && age >= 0)
-		(void)format_duration(age * 1000, held, sizeof(held));
+		(void)whole(age * 1000, held, sizeof(held));
 	if (s->pttl_ms >= 0)
 		(void)format_duration(ms > 0 ? ms : 0, left, sizeof(left));
 	(void)snprintf(buf, size, "%s%s, %s%s", held[0] ? " for " : "", held,
@@ -102,6 +114,11 @@ static bool is_live(const struct waiting *w)
 	       (l->state == LEASE_WAITING || l->state == LEASE_ASKING);
 }
 
+static int64_t sight_age(const struct waiting *w)
+{
+	return between(w->drive->sight_at, now());
+}
+
 /* ---- for programs ---- */
 
 /* The caller's to free; NULL: no memory. */
@@ -109,6 +126,7 @@ static char *members(const struct waiting *w)
 {
 	const struct sight *s = &w->drive->sight;
 	int place = lease_place(&w->drive->lease);
+	int64_t left;
 	char *text = NULL;
 	size_t n = 0;
 	struct json j = {open_memstream(&text, &n), true};
@@ -126,17 +144,16 @@ static char *members(const struct waiting *w)
 	json_text(&j, "token", s->token);
 	if (s->since > 0)
 		json_number(&j, "since", s->since);
-	json_number(&j, "ttl_left_ms", s->pttl_ms);
+	left = s->pttl_ms - sight_age(w);
+	json_number(&j, "ttl_left_ms",
+		    s->pttl_ms < 0 ? -1
+		    : left > 0     ? left
+				   : 0);
 	(void)fclose(j.f);
 	return text;
 }
 
 /* ---- telling ---- */
-
-static int64_t sight_age(const struct waiting *w)
-{
-	return between(w->drive->sight_at, now());
-}
 
 static void tell_holder(struct waiting *w)
 {
@@ -170,23 +187,24 @@ static void draw(struct waiting *w)
 	struct instant at = now();
 	int place = lease_place(&w->drive->lease);
 
-	(void)format_duration(between(w->began, at) / 1000 * 1000, took,
-			      sizeof(took));
+	w->drawn = at;
+	(void)whole(between(w->began, at), took, sizeof(took));
 	if (place >= 0)
 		(void)snprintf(in_line, sizeof(in_line), "place %d, ",
 			       place + 1);
 	if (w->silent.ms != NEVER.ms)
 		(void)snprintf(text, sizeof(text), "waiting, %s: %s", took,
 			       drive_why(w->drive)->text);
-	else if (s->seen)
-		(void)snprintf(text, sizeof(text), "%s%s: held by %s%s (%s)",
+	else if (s->seen || s->lost)
+		(void)snprintf(text, sizeof(text), "%s%s: held by %s%s%s%s%s",
 			       in_line, took, name_of(s),
 			       times_of(s, sight_age(w), times, sizeof(times)),
-			       details_of(s, more, sizeof(more)));
+			       details_of(s, more, sizeof(more))[0] ? " (" : "",
+			       more, more[0] ? ")" : "");
 	else
-		return;
+		(void)snprintf(text, sizeof(text), "%s: no answer yet from %s",
+			       took, w->drive->peer[0].ep->name);
 	log_live(text);
-	w->drawn = at;
 	w->told = TOLD_HOLDER;
 }
 
@@ -214,7 +232,8 @@ void waiting_tell(struct waiting *w)
 	if (w->drive->lease.state != LEASE_WAITING)
 		return;
 	if (w->silent.ms == NEVER.ms && w->told != TOLD_HOLDER &&
-	    w->drive->sight.seen && !before(at, after(w->began, TELL_MS)))
+	    (w->drive->sight.seen || w->drive->sight.lost) &&
+	    !before(at, after(w->began, TELL_MS)))
 		tell_holder(w);
 	if (w->silent.ms != NEVER.ms && w->told != TOLD_SILENCE &&
 	    !before(at, after(w->silent, TELL_SILENCE_MS)))

@@ -117,6 +117,27 @@ static void resize(const char *text)
 	(void)ioctl(master, TIOCSWINSZ, &size);
 }
 
+static int run_outside(const char *command, long long deadline)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	if (pid == 0) {
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
+		if (now_ms() < deadline) {
+			(void)poll(NULL, 0, 2);
+			continue;
+		}
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, &status, 0);
+		return -1;
+	}
+	return status;
+}
+
 static void play(const char *step)
 {
 	long long deadline = now_ms() + PATIENCE_MS;
@@ -128,7 +149,7 @@ static void play(const char *step)
 	} else if (strncmp(step, "size:", 5) == 0) {
 		resize(arg);
 	} else if (strncmp(step, "run:", 4) == 0) {
-		if (system(arg) != 0)
+		if (run_outside(arg, deadline) != 0)
 			give_up(step);
 	} else if (strcmp(step, "hangup") == 0) {
 		close(master);

@@ -72,7 +72,8 @@ static bool gone(const struct waiter *w, int64_t us)
 	       us - w->sign > 3 * HEARTBEAT_US;
 }
 
-static void wake(struct node *n, int64_t token, int64_t ms, int64_t us)
+static void wake(struct node *n, int64_t token, bool superseded, int64_t ms,
+		 int64_t us)
 {
 	struct word *free = NULL;
 
@@ -87,20 +88,31 @@ static void wake(struct node *n, int64_t token, int64_t ms, int64_t us)
 			free = w;
 	}
 	assert(free);
-	*free = (struct word){token, us / 1000 + ms};
+	*free = (struct word){token, us / 1000 + ms, superseded, ++n->said};
+}
+
+/* The first in the list. */
+static struct word *word_of(struct node *n, int64_t token, int64_t us)
+{
+	struct word *first = NULL;
+
+	for (int i = 0; i < WORDS_KEPT; i++) {
+		struct word *w = &n->words[i];
+
+		if (w->token == token && us / 1000 <= w->expires_ms &&
+		    (!first || w->order < first->order))
+			first = w;
+	}
+	return first;
 }
 
 bool node_heard(struct node *n, int64_t token, int64_t us)
 {
-	for (int i = 0; i < WORDS_KEPT; i++) {
-		struct word *w = &n->words[i];
+	struct word *w = word_of(n, token, us);
 
-		if (w->token != token || us / 1000 > w->expires_ms)
-			continue;
+	if (w)
 		w->token = 0;
-		return true;
-	}
-	return false;
+	return w;
 }
 
 static void grant(struct node *n, int64_t token, int64_t ttl, int64_t ms,
@@ -131,7 +143,7 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 			ms = INT64_MAX / 4;
 		grant(n, head.token, head.ttl, ms, alone, lost, us);
 		if (head.token != self)
-			wake(n, head.token, ms, us);
+			wake(n, head.token, false, ms, us);
 		return true;
 	}
 	return false;
@@ -144,6 +156,15 @@ static bool told(const struct node *n, const struct ask *ask)
 {
 	return ask->seen > 0 && n->record != 0 && ask->seen < n->lost &&
 	       n->twin != TWIN_LOSS_UNTOLD;
+}
+
+static bool superseded(struct node *n, const struct ask *ask, int64_t token,
+		       int64_t us)
+{
+	const struct word *w = word_of(n, token, us);
+
+	return ask->ticket > 0 ? n->newest > ask->ticket
+			       : ask->ticket == 0 && w && w->superseded;
 }
 
 static int living(struct node *n, int64_t us)
@@ -159,13 +180,13 @@ static void supersede(struct node *n, int64_t token, int64_t ticket, int64_t us)
 	if (n->newest >= ticket)
 		return;
 	n->newest = ticket;
-	for (int i = n->waiters - 1; i >= 0; i--) {
+	for (int i = node_place(n, token) - 1; i >= 0; i--) {
 		int64_t other = n->line[i].token;
 
 		if (!n->line[i].marked || other == token)
 			continue;
 		leave(n, i);
-		wake(n, other, 2000, us);
+		wake(n, other, true, 6000, us);
 	}
 }
 
@@ -184,6 +205,8 @@ static int64_t join(struct node *n, const struct ask *ask, int64_t token,
 		if (n->counter > us && n->waiters > 0)
 			w.ticket =
 				larger(us, n->line[n->waiters - 1].ticket + 1);
+		if (conf->supersede)
+			w.ticket = larger(w.ticket, n->newest + 1);
 	}
 	if (at >= 0 && ask->ticket == 0)
 		w.ticket = n->line[at].ticket;
@@ -244,7 +267,7 @@ static struct answer acquire(struct node *n, const struct ask *ask,
 		granted.lost = told(n, ask);
 		return granted;
 	}
-	if (conf->supersede && ask->ticket > 0 && n->newest > ask->ticket)
+	if (conf->supersede && superseded(n, ask, token, us))
 		return (struct answer){.said = SAID_SUPERSEDED,
 				       .counter = larger(n->counter, 0),
 				       .place = -1};

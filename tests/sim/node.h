@@ -40,6 +40,8 @@ struct waiter {
 struct word {
 	int64_t token; /* 0: none */
 	int64_t expires_ms;
+	bool superseded;
+	int64_t order;
 };
 
 struct node {
@@ -53,6 +55,7 @@ struct node {
 	int waiters;
 	struct waiter line[LINE_MAX]; /* by ticket */
 	struct word words[WORDS_KEPT];
+	int64_t said;
 	bool full; /* memory: nothing more is stored */
 	enum twin twin;
 };

@@ -939,7 +939,20 @@ static void node_event(const struct event *e)
 		tell("node %d is %s", e->who,
 		     e->slot ? "full" : "no longer full");
 		break;
-	default:
+	case EV_WAKE:
+	case EV_ARRIVE:
+	case EV_ANSWER:
+	case EV_BREAK:
+	case EV_LISTENED:
+	case EV_COMMAND_END:
+	case EV_COMMAND_DEAD:
+	case EV_DEADMAN:
+	case EV_KILL:
+	case EV_STOP:
+	case EV_CONT:
+	case EV_CRASH:
+	case EV_CANCEL:
+	case EV_NEXT:
 		assert(!"no event of a node");
 	}
 }

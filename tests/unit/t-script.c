@@ -159,7 +159,7 @@ static void test_listen(void)
 	static const struct {
 		int64_t ms;
 		const char *text;
-	} times[] = {{1, "0.001"}, {5000, "5.000"}, {1234, "1.234"}};
+	} times[] = {{1, "1"}, {30000, "30"}, {1234, "2"}};
 
 	for (size_t i = 0; i < COUNT(times); i++) {
 		struct ask ask = {.verb = VERB_LISTEN,
