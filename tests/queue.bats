@@ -589,7 +589,7 @@ wipe=$'\r\e[J'
 		"run:kill $worker" -- -- echo done
 	[ "$status" = 0 ]
 	let_go
-	local held="held by $(hostname) for [0-9]*s, lease left [0-9.]*s \
+	local held="held by $(hostname) for [0-9]*s, lease left [0-9.]*m*s \
 (pid $holder, user [a-z0-9]*, witness: why)"
 	grep -q "${wipe}redlock: job: place 1, 1s: $held"$'\r' <<<"$output"
 	# in the end it goes away, and no line remains
