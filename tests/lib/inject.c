@@ -152,7 +152,10 @@ int open(const char *path, int flags, ...)
 /* The child of a vfork must not return from the frame that called it, so the
  * real one is entered by a jump; GCC would not make one of a returns_twice
  * call, hence the pointer with another name. */
-__attribute__((optimize("O2"))) pid_t vfork(void)
+#ifndef __clang__
+__attribute__((optimize("O2")))
+#endif
+pid_t vfork(void)
 {
 	pid_t (*enter)(void);
 

@@ -28,7 +28,7 @@
 
 static const char *dir;
 
-static void complain(const char *fmt, ...)
+static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
