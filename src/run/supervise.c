@@ -21,7 +21,8 @@
 #define INT_TWICE_MS 2000 /* a second Ctrl-C within this kills */
 #define BIRTH_MS 2        /* between looks for a command that was not born */
 #define UNDEAD_MS 1000
-#define RESUME_MS 5  /* between looks for a renewal after a stop */
+#define RESUME_MS 5 /* between looks for a renewal after a stop */
+#define LONG_MS 1000
 #define LINGER_MS 1  /* out of the next one's way */
 #define JOIN_MS 1500 /* the release itself gives up after 1 s */
 
@@ -401,6 +402,9 @@ static void give_back(struct supervisor *s)
 		lease_release(l, now());
 		drive_send(s->drive);
 	}
+	/* who neither waited nor held for long has no waiters, most likely */
+	if (l->node[0].ticket == 0 && s->end->held_ms < LONG_MS)
+		guard_close(&s->guard);
 	if (s->dog.running)
 		stuck = !watchdog_join(&s->dog, after(now(), JOIN_MS));
 	while (!stuck && l->state != LEASE_OVER)
