@@ -440,20 +440,30 @@ cost() { # WAITERS
 	wait "${pid[2]}"
 }
 
-@test "--supersede: a first question that comes twice does not take its place back" {
-	keep
-	line 1 --supersede
-	local token=$(head_token)
-	waiting=0
-	line 2 --supersede
+@test "--supersede: a first question that is asked twice does not take its place back" {
+	node_start b
+	url=unix://$T/b.sock
+	in_line() { [ "$(cli b zcard "$queue")" = "$1" ]; }
+	keep -t 20s
+	node_freeze b
+	local n
+	for n in 1 2; do
+		# the older one asks again on a second connection, behind the newer
+		launch --default all "$REDLOCK" -u "$url" -k job -t 2s \
+			--supersede --node-timeout $([ $n = 1 ] && echo 500ms || echo 9s) \
+			-- sh -c "echo $n >>$T/order" 2>"$T/err.$n" 3>&- &
+		pid[$n]=$!
+		helpers="$helpers $!"
+		sleep 0.2
+	done
+	sleep 0.5
+	node_thaw b
 	ended_with 1 75
-	# the copy, with the ticket that it had: none
-	cli a rpush "redlock:{job}:grant:$token:job" superseded >/dev/null
-	cli a pexpire "redlock:{job}:grant:$token:job" 5000 >/dev/null
-	in_line 1
-	[ "$(head_token)" != "$token" ]
+	grep -q 'superseded by' "$T/err.1"
+	wait_until in_line 1
 	let_go
 	wait "${pid[2]}"
+	[ "$(cat "$T/order")" = 2 ]
 }
 
 @test "a server without BLPOP: waiters look, say so once, and are served in order" {
