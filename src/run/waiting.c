@@ -189,6 +189,7 @@ static void draw(struct waiting *w)
 
 	w->drawn = at;
 	(void)whole(between(w->began, at), took, sizeof(took));
+	(void)details_of(s, more, sizeof(more));
 	if (place >= 0)
 		(void)snprintf(in_line, sizeof(in_line), "place %d, ",
 			       place + 1);
@@ -199,8 +200,7 @@ static void draw(struct waiting *w)
 		(void)snprintf(text, sizeof(text), "%s%s: held by %s%s%s%s%s",
 			       in_line, took, name_of(s),
 			       times_of(s, sight_age(w), times, sizeof(times)),
-			       details_of(s, more, sizeof(more))[0] ? " (" : "",
-			       more, more[0] ? ")" : "");
+			       more[0] ? " (" : "", more, more[0] ? ")" : "");
 	else
 		(void)snprintf(text, sizeof(text), "%s: no answer yet from %s",
 			       took, w->drive->peer[0].ep->name);
