@@ -5,7 +5,13 @@
 load lib/common
 
 queue='redlock:{job}:queue:job'
-in_line() { [ "$(cli a zcard "$queue")" = "$1" ]; }
+node=a # where the lock under test is
+in_line() { [ "$(cli $node zcard "$queue")" = "$1" ]; }
+use_b() { # [redis-server option...]: a server that may be ill-treated
+	node_start b "$@"
+	node=b
+	url=unix://$T/b.sock
+}
 
 # Waiter number N in the background, until it stands in line: behind those who
 # came before, in place $waiting. Its command notes N and is the witness.
@@ -152,9 +158,7 @@ cost() { # WAITERS
 }
 
 @test "S1 a server that restarts empty gets the tickets back" {
-	node_start b
-	url=unix://$T/b.sock
-	in_line() { [ "$(cli b zcard "$queue")" = "$1" ]; }
+	use_b
 	keep -t 3s
 	for i in 1 2 3 4; do line "$i"; done
 	node_restart b
@@ -176,9 +180,7 @@ cost() { # WAITERS
 }
 
 @test "S8 memory is full: the lock is handed over all the same, and waiters wait" {
-	node_start b
-	url=unix://$T/b.sock
-	in_line() { [ "$(cli b zcard "$queue")" = "$1" ]; }
+	use_b
 	keep
 	line 1
 	cli b config set maxmemory 1mb >/dev/null
@@ -293,9 +295,7 @@ cost() { # WAITERS
 }
 
 @test "P7 --on-unavailable run does not run past a holder when the server goes away" {
-	node_start b
-	url=unix://$T/b.sock
-	in_line() { [ "$(cli b zcard "$queue")" = "$1" ]; }
+	use_b
 	keep -t 20s
 	line 1 -w 1s --on-unavailable run
 	node_freeze b
@@ -421,9 +421,7 @@ cost() { # WAITERS
 
 @test "--supersede: the server's clock set back makes nobody give up for a run of the past" {
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
-	node_start b
-	url=unix://$T/b.sock
-	in_line() { [ "$(cli b zcard "$queue")" = "$1" ]; }
+	use_b
 	keep
 	line 1 --supersede
 	let_go
@@ -441,9 +439,7 @@ cost() { # WAITERS
 }
 
 @test "--supersede: a first question that is asked twice does not take its place back" {
-	node_start b
-	url=unix://$T/b.sock
-	in_line() { [ "$(cli b zcard "$queue")" = "$1" ]; }
+	use_b
 	keep -t 20s
 	node_freeze b
 	local n
@@ -467,9 +463,7 @@ cost() { # WAITERS
 }
 
 @test "a server without BLPOP: waiters look, say so once, and are served in order" {
-	node_start b --rename-command BLPOP ''
-	url=unix://$T/b.sock
-	in_line() { [ "$(cli b zcard "$queue")" = "$1" ]; }
+	use_b --rename-command BLPOP ''
 	keep
 	line 1
 	line 2

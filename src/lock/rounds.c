@@ -95,7 +95,6 @@ static int64_t pause_of(struct lease *l, struct instant at)
 
 		busy.foreign |= before(at, l->deaf_until);
 		look = n->vote == VOTE_NO ? queue_delay(&busy, less) : ms;
-
 		if (rest > 0 && look > POLL_MS - less)
 			look = POLL_MS - less;
 		if (rest > 0 && look > rest)

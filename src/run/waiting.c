@@ -56,22 +56,30 @@ static const char *details_of(const struct sight *s, char *buf, size_t size)
 	return buf;
 }
 
+/* Of the lease, as long after it was seen; -1: it has no expiry. */
+static int64_t left_of(const struct sight *s, int64_t ago)
+{
+	if (s->pttl_ms < 0)
+		return -1;
+	return s->pttl_ms > ago ? s->pttl_ms - ago : 0;
+}
+
 /* " for 3m, lease left 20s" */
 static const char *times_of(const struct sight *s, int64_t ago, char *buf,
 			    size_t size)
 {
 	char held[32] = "", left[32] = "without expiry";
-	int64_t age = wall_seconds() - s->since, ms = s->pttl_ms - ago;
+	int64_t age = wall_seconds() - s->since, ms = left_of(s, ago);
 
 	buf[0] = '\0';
 	if (!s->seen)
 		return buf;
 	if (s->since > 0 && age >= 0)
 		(void)whole(age * 1000, held, sizeof(held));
-	if (s->pttl_ms >= 0)
-		(void)format_duration(ms > 0 ? ms : 0, left, sizeof(left));
+	if (ms >= 0)
+		(void)format_duration(ms, left, sizeof(left));
 	(void)snprintf(buf, size, "%s%s, %s%s", held[0] ? " for " : "", held,
-		       s->pttl_ms < 0 ? "" : "lease left ", left);
+		       ms < 0 ? "" : "lease left ", left);
 	return buf;
 }
 
@@ -126,7 +134,6 @@ static char *members(const struct waiting *w)
 {
 	const struct sight *s = &w->drive->sight;
 	int place = lease_place(&w->drive->lease);
-	int64_t left;
 	char *text = NULL;
 	size_t n = 0;
 	struct json j = {open_memstream(&text, &n), true};
@@ -144,11 +151,7 @@ static char *members(const struct waiting *w)
 	json_text(&j, "token", s->token);
 	if (s->since > 0)
 		json_number(&j, "since", s->since);
-	left = s->pttl_ms - sight_age(w);
-	json_number(&j, "ttl_left_ms",
-		    s->pttl_ms < 0 ? -1
-		    : left > 0     ? left
-				   : 0);
+	json_number(&j, "ttl_left_ms", left_of(s, sight_age(w)));
 	(void)fclose(j.f);
 	return text;
 }

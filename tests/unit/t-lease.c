@@ -453,6 +453,15 @@ static void heard(enum said said, int64_t t)
 	lease_answer(&l, &listening, &answer, ms(t));
 }
 
+/* First in line since 1, and listening. */
+static void stand_in_line(int64_t wait)
+{
+	begin(1, T, wait);
+	asks(0);
+	busy(0, T, false, 1);
+	asks(1);
+}
+
 static void test_listening(void)
 {
 	static const struct {
@@ -503,10 +512,7 @@ static void test_woken(void)
 {
 	struct ask first;
 
-	begin(1, T, FOREVER);
-	asks(0);
-	busy(0, T, false, 1);
-	asks(1);
+	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 300);
 	is_int(asks(300), 1, "who is woken asks at once");
 	ok(q[0].verb == VERB_ACQUIRE && q[0].ticket == 77 && !q[0].fresh,
@@ -518,10 +524,7 @@ static void test_woken(void)
 	is_int(asks(400), 1, "what was held is given back");
 	ok(!q[0].queued && q[0].held, "and is in no line any more");
 
-	begin(1, T, FOREVER);
-	asks(0);
-	busy(0, T, false, 1);
-	asks(1);
+	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 300);
 	asks(300);
 	busy(0, T, false, 301);
@@ -533,10 +536,7 @@ static void test_woken(void)
 	is_int(asks(302), 0, "a server that will not wait is not asked faster");
 	is_int(next(302), 5301, "than once a heartbeat");
 
-	begin(1, T, FOREVER);
-	asks(0);
-	busy(0, T, false, 1);
-	asks(1);
+	stand_in_line(FOREVER);
 	first = listening;
 	is_int(next(1), 5001, "while it asks once more");
 	listening = first;
@@ -551,10 +551,7 @@ static void test_deaf(void)
 {
 	struct ask first;
 
-	begin(1, T, FOREVER);
-	asks(0);
-	busy(0, T, false, 1);
-	asks(1);
+	stand_in_line(FOREVER);
 	first = listening;
 	is_int(next(1), 5001, "who listens asks");
 	ok(q[0].verb == VERB_ACQUIRE && q[0].chan != first.chan &&
@@ -572,10 +569,7 @@ static void test_deaf(void)
 	}
 	is_int(listening.verb, VERB_LISTEN, "in the end");
 
-	begin(1, T, FOREVER);
-	asks(0);
-	busy(0, T, false, 1);
-	asks(1);
+	stand_in_line(FOREVER);
 	heard(SAID_QUIET, 30000);
 	is_int(asks(30000), 1, "a server that has waited for long enough");
 	ok(listening.verb == VERB_NONE, "is asked first");
@@ -584,37 +578,25 @@ static void test_deaf(void)
 	ok(listening.verb == VERB_LISTEN && !listening.fresh,
 	   "and listened to again");
 
-	begin(1, T, FOREVER);
-	asks(0);
-	busy(0, T, false, 1);
-	asks(1);
+	stand_in_line(FOREVER);
 	broke(&listening, true, 50);
 	ok(next(50) <= 150, "who is cut off comes back soon");
 	is_int(q[0].ticket, 77, "with its ticket");
 
-	begin(1, T, FOREVER);
-	asks(0);
-	busy(0, T, false, 1);
-	asks(1);
+	stand_in_line(FOREVER);
 	lease_release(&l, ms(60));
 	is_int(asks(60), 1, "who gives up");
 	ok(q[0].verb == VERB_RELEASE && q[0].fresh && q[0].queued,
 	   "leaves the line, and not where it listens");
 
-	begin(1, T, 3000);
-	asks(0);
-	busy(0, T, false, 1);
-	asks(1);
+	stand_in_line(3000);
 	is_int(next(1), 3000, "at the end of -w the lock is looked at once");
 	busy(0, T, false, 3001);
 	is_int(l.end, END_BUSY, "and given up");
 	is_int(asks(3001), 1, "not without");
 	ok(q[0].verb == VERB_RELEASE && q[0].queued, "leaving the line");
 
-	begin(1, T, 3000);
-	asks(0);
-	busy(0, T, false, 1);
-	asks(1);
+	stand_in_line(3000);
 	is_int(next(1), 3000, "a look that is not answered");
 	next(3000);
 	is_int(l.end, END_BUSY, "in the little time it has, proves nothing");
@@ -640,10 +622,7 @@ static void test_turned_away(void)
 	is_int(asks(1), 0, "a line that is full is not joined");
 	is_int(l.end, END_FULL, "and that is said");
 
-	begin(1, T, FOREVER);
-	asks(0);
-	busy(0, T, false, 1);
-	asks(1);
+	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 2);
 	asks(2);
 	reply(&q[0], SAID_SUPERSEDED, 100, 3);
