@@ -15,6 +15,10 @@ TEST_BIN=${TEST_BIN:-$top/tests/lib}
 export PATH="$TEST_BIN:$PATH"
 
 setup() {
+	# A machine that stands still for a second may end a lease: once more,
+	# and the log says so. RETRIES=0 forbids it; two commands at once are
+	# never excused.
+	BATS_TEST_RETRIES=${RETRIES-1}
 	T=$(mktemp -d "${TMPDIR:-/tmp}/rl.XXXXXX")
 	export T
 	export REDLOCK_TEST_ID=$T
@@ -31,7 +35,11 @@ teardown() {
 	for n in $nodes; do node_thaw "$n" 2>/dev/null || true; done
 	# helpers of a failed test first, so that the asserts see redlock's own
 	kill_helpers
-	[ ! -s "$T/errors" ] || { cat "$T/errors" >&2; failed=1; }
+	[ ! -s "$T/errors" ] || {
+		cat "$T/errors" >&2
+		failed=1
+		BATS_TEST_RETRIES=0
+	}
 	wait_until no_process_left || {
 		list_processes >&2
 		list_processes | while read -r n _; do kill -KILL "$n"; done
@@ -46,6 +54,11 @@ teardown() {
 	done
 	for n in $nodes; do node_kill "$n"; done
 	rm -rf "$T"
+	if [ -z "${BATS_TEST_COMPLETED-}" ] || [ $failed != 0 ]; then
+		[ "${BATS_TEST_TRY_NUMBER-1}" -gt "$BATS_TEST_RETRIES" ] ||
+			{ echo "failed, and is tried again: $BATS_TEST_NAME"
+			cat "$BATS_OUT"; } | sed 's/^/# /' >&3
+	fi
 	return $failed
 }
 
