@@ -9,7 +9,9 @@ case $redlock in */*) ;; *) redlock=$(command -v "$redlock") ;; esac
 redlock=$(cd "$(dirname "$redlock")" && pwd)/$(basename "$redlock")
 dir=$(mktemp -d)
 export XDG_RUNTIME_DIR="$dir" REDLOCK_URL='local:?idle=1s'
-trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$dir"' EXIT
+# (in dash, $(jobs -p) is empty)
+trap 'jobs -p >"$dir/jobs"; xargs kill <"$dir/jobs" 2>/dev/null; wait
+	rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 
 step() { printf '\n\033[1m%s\033[0m\n' "$*"; }

@@ -4,6 +4,7 @@
 load lib/common
 sim=$TEST_BIN/../sim/sim
 differ=$TEST_BIN/../sim/differ
+kinds=$TEST_BIN/../sim/kinds
 runs=${SANITIZED:+10000} # those builds are ten times slower
 runs=${runs:-100000}
 
@@ -24,5 +25,30 @@ runs=${runs:-100000}
 
 @test "the simulated node and the scripts in a real server agree" {
 	run -0 "$differ" "$T/a.sock" 20000
+	cli a flushall >/dev/null
+}
+
+# ---- slots, readers, runs inside runs: tests/sim/kinds.c ----
+
+schedules=${SANITIZED:+250}
+schedules=${schedules:-2500}
+
+need_kinds() {
+	[ -x "$kinds" ] || skip "built without Lua 5.1 (liblua5.1-0-dev)"
+}
+
+@test "2,500 simulated schedules of all kinds of lock break no promise" {
+	need_kinds
+	run -0 "$kinds" --runs "$schedules"
+}
+
+@test "each broken twin of the scripts is caught by the simulator" {
+	need_kinds
+	run -0 "$kinds" --twins 3000
+}
+
+@test "the small Redis of the simulator and a real server agree" {
+	need_kinds
+	run -0 "$kinds" --differ "$T/a.sock" 5000
 	cli a flushall >/dev/null
 }

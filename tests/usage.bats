@@ -88,7 +88,7 @@ result() {
 	refuses 64 "''" ''
 	refuses 64 "-c and a command ('touch')" -u "$url" -k job -c true -- \
 		"${cmd[@]}"
-	refuses 64 'several keys' -u "$url" -k job -k other -- "${cmd[@]}"
+	refuses 64 '-s and -N' -u "$url" -k job -s -N 2 -- "${cmd[@]}"
 	refuses 64 'several servers' -u "$url" -u "$url" -k job -- "${cmd[@]}"
 }
 
@@ -561,6 +561,13 @@ result() {
 	refuses 78 'DB index' -n -u "$url?db=999" -k job -- "${cmd[@]}"
 }
 
+@test "P7 status 124 when --max-hold ends the command" {
+	run redlock -k job --max-hold 50ms --result-file "$T/result" -- sleep 60
+	[ "$status" = 124 ]
+	[[ $output = *'(--max-hold)'* ]]
+	result max-hold 124
+}
+
 @test "P7 status 125 when the lease is lost while the command runs" {
 	helper "$REDLOCK" -u "$url" -k job -t 300ms --result-file "$T/result" \
 		-- sh -c 'trap "" TERM; sleep 60; true' 2>"$T/err"
@@ -719,10 +726,10 @@ result() {
 
 # ---- what the command gets ----
 
-@test "P8 the environment is the caller's, with our five words in place" {
+@test "P8 the environment is the caller's, with our words in place" {
 	export REDLOCK_KEY=old REDLOCK_TOKEN=old REDLOCK_FENCE=1
 	export ODD=$'a\nb=c' EMPTY= REDLOCK_KEYS=mine
-	local ours='^(REDLOCK_(KEY|TOKEN|FENCE|URL)|_)='
+	local ours='^(REDLOCK_(KEY|TOKEN|FENCE|FENCES|SLOT|HELD|URL)|_)='
 	env -0 | grep -zvE "$ours" | sort -z >"$T/before"
 	redlock -k job -- env -0 >"$T/all"
 	grep -zvE "$ours" "$T/all" | sort -z | cmp - "$T/before"
@@ -734,12 +741,14 @@ result() {
 	grep -zqx "REDLOCK_URL=$url" "$T/all"
 	grep -zqx "REDLOCK_TOKEN=$(cat "$T/token")" "$T/all"
 	grep -zqx "REDLOCK_FENCE=$(cat "$T/count")" "$T/all"
-	[ "$(grep -zc '^REDLOCK_\(KEY\|TOKEN\|FENCE\|URL\)=' "$T/all")" = 4 ]
+	grep -zqx "REDLOCK_FENCES=$(cat "$T/count")" "$T/all"
+	grep -zqx 'REDLOCK_SLOT=0' "$T/all"
+	[ "$(grep -zEc "$ours" "$T/all")" = 8 ] # with _
 }
 
 @test "P8 an empty environment is no trouble" {
 	run -0 env -i "$REDLOCK" -u "$url" -k job -- /usr/bin/env
-	[ "${#lines[@]}" = 4 ]
+	[ "${#lines[@]}" = 7 ]
 	for l in "${lines[@]}"; do [[ $l = REDLOCK_* ]]; done
 	run -0 env -i "$REDLOCK" -u "$url" -k job -- true
 	run -0 env -i "$REDLOCK" -u "$url" -k job -c 'echo $0'

@@ -11,7 +11,8 @@ function __redlock_command
     set -l valued --key --ttl --wait --conflict-exit-code --command \
         --kill-after --url --user --password-file --node-timeout \
         --on-unavailable --reason --result-file --max-waiters --color \
-        --log-format
+        --log-format --slots --max-hold --max-renewals --min-hold --once-per \
+        --orphans
     set -l text 0
     set -l i 2
     while test $i -le (count $words)
@@ -33,7 +34,7 @@ function __redlock_command
                 set i (math $i + 1)
             case '-?*'
                 # -nk KEY and -kKEY: the first letter with a value ends it
-                string match -qr -- '^-[^ktwEcKu]*[ktwEcKu]$' $w
+                string match -qr -- '^-[^ktwNEcKu]*[ktwNEcKu]$' $w
                 and set i (math $i + 1)
                 set i (math $i + 1)
             case '*'
@@ -72,11 +73,19 @@ complete -c redlock -n __redlock_in_options -s t -l ttl -x -a '10s 30s 1m 5m' -d
 complete -c redlock -n __redlock_in_options -l allow-long-ttl -d 'Let -t exceed 24h'
 complete -c redlock -n __redlock_in_options -s w -l wait -x -d 'Give up after a time'
 complete -c redlock -n __redlock_in_options -s n -l no-wait -d 'Give up at once if it is held'
+complete -c redlock -n __redlock_in_options -s s -l shared -d 'As one of the readers'
+complete -c redlock -n __redlock_in_options -s x -l exclusive -d 'Alone'
+complete -c redlock -n __redlock_in_options -s N -l slots -x -d 'As one of N at a time'
 complete -c redlock -n __redlock_in_options -l max-waiters -x -d 'Give up if so many wait already'
 complete -c redlock -n __redlock_in_options -l supersede -d 'Older waiters with this option give up'
 complete -c redlock -n __redlock_in_options -s E -l conflict-exit-code -x -d 'Status when not acquired'
 complete -c redlock -n __redlock_in_options -s c -l command -x -d 'Run a text with $SHELL -c'
-complete -c redlock -n __redlock_in_options -s K -l kill-after -x -d 'Time between TERM and KILL on loss'
+complete -c redlock -n __redlock_in_options -l max-hold -x -d 'End the command after a time'
+complete -c redlock -n __redlock_in_options -l max-renewals -x -d 'Likewise, when renewed so often'
+complete -c redlock -n __redlock_in_options -l min-hold -x -d 'Keep the lock for a time at least'
+complete -c redlock -n __redlock_in_options -l once-per -x -d 'Not within a time of a success'
+complete -c redlock -n __redlock_in_options -s K -l kill-after -x -d 'Time between TERM and KILL'
+complete -c redlock -n __redlock_in_options -l orphans -x -a 'wait leave kill' -d 'What the command leaves running'
 complete -c redlock -n __redlock_in_options -s u -l url -x -a 'redis:// valkey:// unix:/// local:' -d 'The server'
 complete -c redlock -n __redlock_in_options -l user -x -d 'ACL user'
 complete -c redlock -n __redlock_in_options -l password-file -r -F -d 'Read the password from a file'

@@ -76,3 +76,14 @@ const char *wall_text(char *buf, size_t size)
 	(void)snprintf(buf, size, "%s.%03dZ", day, (int)(ts.tv_nsec / 1000000));
 	return buf;
 }
+
+const char *wall_date(int64_t seconds, char *buf, size_t size)
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+
+	if (!localtime_r(&t, &tm) ||
+	    strftime(buf, size, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+		buf[0] = '\0';
+	return buf;
+}

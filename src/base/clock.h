@@ -41,5 +41,7 @@ int poll_ms(struct instant t, struct instant at);
 int64_t wall_seconds(void);
 /* RFC 3339, UTC, with milliseconds. */
 const char *wall_text(char *buf, size_t size);
+/* A time of day as people here have it: "2026-11-21 03:00:12". */
+const char *wall_date(int64_t seconds, char *buf, size_t size);
 
 #endif

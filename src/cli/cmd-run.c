@@ -2,6 +2,7 @@
 /* The run form: settings in, exit status out. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/describe.h"
+#include "cli/held.h"
 #include "run/local.h"
 #include "run/supervise.h"
 #include "run/waiting.h"
@@ -26,13 +28,15 @@ struct job {
 	const char *url;
 	struct endpoint endpoint;
 	struct description who;
-	struct drive drive;
+	struct drive drive[LOCKS_MAX]; /* in the order of the keys */
+	int at[LOCKS_MAX]; /* where in that order a key of opts is */
+	struct locks locks;
 	struct signals signals;
 	char *shell_argv[4];
 	char *const *argv;
 	char **envp;
-	char *own[4]; /* the variables that we add, malloc'ed */
-	char fence[48];
+	char *held; /* "REDLOCK_HELD=...", to be filled in */
+	char token[64], fence[48], slot[32], fences[24 * LOCKS_MAX];
 	int result_fd;
 	struct ending end;
 };
@@ -123,35 +127,88 @@ static char *variable(const char *name, const char *value)
 	return text;
 }
 
-/* The user's environment with our variables in place of older ones; the fence
- * comes last, for it is not known yet. */
+static const struct lease_outer *outer_of(const struct drive *d)
+{
+	return &d->lease.conf.outer;
+}
+
+/* In the guard, which must not allocate: what is known only now. What our
+ * parents hold of other keys is still theirs. */
+static void fill_in(void *arg, const struct grants *given)
+{
+	struct job *j = arg;
+	const char *outer = getenv("REDLOCK_HELD");
+	const struct granted *g = &given->lock[j->at[0]];
+	char *end = j->fences + strlen(j->fences), *held = j->held;
+
+	held += strlen(held);
+	for (int i = 0; i < given->n; i++) {
+		const struct granted *its = &given->lock[j->at[i]];
+		struct drive *d = &j->drive[j->at[i]];
+
+		memcpy(d->token, its->token, TOKEN_SIZE);
+		end += snprintf(end, 24, "%s%" PRId64, i ? " " : "",
+				its->fence);
+		held += held_word(its, outer_of(d), d->key, d->key_len, held);
+		if (i + 1 < given->n || outer)
+			*held++ = ' ';
+	}
+	(void)strcpy(held, outer ? outer : "");
+	if (given->n > 0) {
+		(void)snprintf(j->token, sizeof(j->token), "REDLOCK_TOKEN=%s",
+			       held_token(g, outer_of(&j->drive[j->at[0]])));
+		(void)snprintf(j->fence, sizeof(j->fence),
+			       "REDLOCK_FENCE=%" PRId64, g->fence);
+		(void)snprintf(j->slot, sizeof(j->slot), "REDLOCK_SLOT=%d",
+			       g->slot);
+		return;
+	}
+	/* no lock: what stands from there on says nothing */
+	for (char **e = j->envp; *e; e++)
+		if (*e == j->token)
+			*e = NULL;
+}
+
+/* The user's environment with our variables in place of older ones; those that
+ * are not known yet come last. */
 static int use_environment(struct job *j, struct fail *why)
 {
-	static const char *const ours[] = {"REDLOCK_KEY=", "REDLOCK_TOKEN=",
-					   "REDLOCK_URL=", "REDLOCK_FENCE="};
-	size_t n = 0, used = 0;
+	static const char *const ours[] = {
+		"REDLOCK_KEY=",   "REDLOCK_URL=",  "REDLOCK_TOKEN=",
+		"REDLOCK_FENCE=", "REDLOCK_SLOT=", "REDLOCK_FENCES=",
+		"REDLOCK_HELD="};
+	enum { OURS = sizeof(ours) / sizeof(ours[0]) };
+	const char *outer = getenv("REDLOCK_HELD");
+	size_t n = 0, used = 0, size;
 
 	while (environ[n])
 		n++;
-	j->envp = malloc((n + 5) * sizeof(*j->envp));
-	j->own[0] = variable("REDLOCK_KEY", j->o->key);
-	j->own[1] = variable("REDLOCK_TOKEN", j->drive.token);
-	j->own[2] = variable("REDLOCK_URL", j->url);
-	if (!j->envp || !j->own[0] || !j->own[1] || !j->own[2])
+	size = sizeof("REDLOCK_HELD=") + HELD_WORD_MAX * LOCKS_MAX +
+	       (outer ? strlen(outer) : 0);
+	j->envp = malloc((n + OURS + 1) * sizeof(*j->envp));
+	j->held = malloc(size);
+	if (!j->envp || !j->held)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (size_t i = 0; i < n; i++) {
 		bool old = false;
 
-		for (size_t k = 0; k < sizeof(ours) / sizeof(ours[0]); k++)
+		for (size_t k = 0; k < OURS; k++)
 			old |= strncmp(environ[i], ours[k], strlen(ours[k])) ==
 			       0;
 		if (!old)
 			j->envp[used++] = environ[i];
 	}
-	for (size_t k = 0; k < 3; k++)
-		j->envp[used++] = j->own[k];
-	(void)snprintf(j->fence, sizeof(j->fence), "REDLOCK_FENCE=");
+	j->envp[used++] = variable("REDLOCK_KEY", j->o->key[0]);
+	j->envp[used++] = variable("REDLOCK_URL", j->url);
+	if (!j->envp[used - 1] || !j->envp[used - 2])
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	(void)strcpy(j->fences, "REDLOCK_FENCES=");
+	(void)strcpy(j->held, "REDLOCK_HELD=");
+	j->envp[used++] = j->token;
 	j->envp[used++] = j->fence;
+	j->envp[used++] = j->slot;
+	j->envp[used++] = j->fences;
+	j->envp[used++] = j->held;
 	j->envp[used] = NULL;
 	return 0;
 }
@@ -190,6 +247,12 @@ static int status_of(const struct job *j)
 		return j->o->conflict_status;
 	case OUTCOME_GAVE_UP:
 		return 128 + e->sig;
+	case OUTCOME_ALREADY:
+		return STATUS_OK;
+	case OUTCOME_INSIDE:
+		return STATUS_USAGE;
+	case OUTCOME_MAX_HOLD:
+		return STATUS_MAX_HOLD;
 	case OUTCOME_LOST:
 		return STATUS_LOST;
 	case OUTCOME_CANNOT_EXEC:
@@ -203,6 +266,28 @@ static int status_of(const struct job *j)
 	return status_of_kind(e->why.kind);
 }
 
+/* The lock that is the reason of the end. */
+static const struct drive *seen(const struct job *j)
+{
+	return &j->drive[j->locks.lead];
+}
+
+static void say_already_ran(const struct job *j)
+{
+	const struct sight *s = &seen(j)->sight;
+	char when[40], left[32];
+
+	log_notice("already-ran",
+		   "already ran on %s at %s; not again for %s (--once-per)",
+		   s->about[ABOUT_HOST][0]
+			   ? s->about[ABOUT_HOST]
+			   : "a host that does not say its name",
+		   wall_date(s->since, when, sizeof(when)),
+		   format_duration(s->pttl_ms > 1000 ? s->pttl_ms / 1000 * 1000
+						     : s->pttl_ms,
+				   left, sizeof(left)));
+}
+
 static void say_ending(const struct job *j)
 {
 	const struct ending *e = &j->end;
@@ -211,11 +296,24 @@ static void say_ending(const struct job *j)
 	switch (e->outcome) {
 	case OUTCOME_RAN:
 	case OUTCOME_LOST: /* said when it happened */
+	case OUTCOME_MAX_HOLD:
+		break;
+	case OUTCOME_ALREADY:
+		say_already_ran(j);
+		break;
+	case OUTCOME_INSIDE:
+		log_error("inside",
+			  "the command that runs this holds the lock "
+			  "as a reader (-s): waiting to be its only holder "
+			  "would never end");
 		break;
 	case OUTCOME_BUSY:
-		log_error("not-acquired", "not acquired%s: held by %s",
+		log_error("not-acquired", "not acquired%s: %s%s%sheld by %s",
 			  j->o->wait_ms ? " in time" : "",
-			  describe_holder(&j->drive.sight, 0, text,
+			  j->o->keys > 1 ? seen(j)->shown_key : "",
+			  j->o->keys > 1 ? " is " : "",
+			  j->o->slots > 1 ? "every slot is taken, one " : "",
+			  describe_holder(&seen(j)->sight, 0, text,
 					  sizeof(text)));
 		break;
 	case OUTCOME_FULL:
@@ -226,7 +324,7 @@ static void say_ending(const struct job *j)
 		break;
 	case OUTCOME_SUPERSEDED:
 		log_error("superseded", "not acquired: superseded by %s",
-			  describe_name(&j->drive.sight, text, sizeof(text)));
+			  describe_name(&seen(j)->sight, text, sizeof(text)));
 		break;
 	case OUTCOME_GAVE_UP:
 		log_notice("gave-up",
@@ -266,8 +364,13 @@ static const char *outcome_name(const struct job *j, int status)
 	case OUTCOME_BUSY:
 	case OUTCOME_GAVE_UP:
 		return j->o->wait_ms == 0 ? "busy" : "timeout";
+	case OUTCOME_ALREADY:
+		return "already-ran";
+	case OUTCOME_MAX_HOLD:
+		return "max-hold";
 	case OUTCOME_LOST:
 		return "lost";
+	case OUTCOME_INSIDE:
 	case OUTCOME_CANNOT_EXEC:
 	case OUTCOME_FAILED:
 		return "failed";
@@ -296,6 +399,7 @@ static void write_result(const struct job *j, int status)
 	char *line = NULL;
 	size_t n = 0;
 	struct json out = {0};
+	const struct grants *given = &j->end.given;
 
 	if (j->result_fd < 0)
 		return;
@@ -305,10 +409,16 @@ static void write_result(const struct job *j, int status)
 	json_text(&out, "schema", "redlock.result/1");
 	json_text(&out, "outcome", outcome_name(j, status));
 	json_number(&out, "exit", status);
-	json_bytes(&out, "key", j->o->key, strlen(j->o->key));
-	if (j->end.fence > 0)
-		json_number(&out, "fence", j->end.fence);
-	json_text(&out, "token", j->drive.token);
+	json_bytes(&out, "key", j->o->key[0], strlen(j->o->key[0]));
+	if (given->n > 0) {
+		json_number(&out, "fence", given->lock[j->at[0]].fence);
+		if (j->o->slots > 1)
+			json_number(&out, "slot", given->lock[j->at[0]].slot);
+	}
+	json_text(&out, "token",
+		  given->n > 0 ? held_token(&given->lock[j->at[0]],
+					    outer_of(&j->drive[j->at[0]]))
+			       : j->drive[j->at[0]].token);
 	json_text(&out, "scope",
 		  j->endpoint.kind == ENDPOINT_LOCAL ? "host" : "shared");
 	json_number(&out, "waited_ms", j->end.waited_ms);
@@ -327,46 +437,88 @@ static void write_result(const struct job *j, int status)
 
 /* ---- the job ---- */
 
-static int prepare(struct job *j, struct fail *why)
+/* The drives, in the order of the keys' bytes: everybody's order. */
+static int use_locks(struct job *j, struct fail *why)
 {
 	const struct opts *o = j->o;
-	const struct lease_conf conf = {.nodes = 1,
-					.ttl_ms = o->ttl_ms,
-					.node_timeout_ms = o->node_timeout_ms,
-					.wait_ms = o->wait_ms,
-					.max_waiters = o->max_waiters,
-					.supersede = o->supersede};
+	struct lease_conf conf = {.nodes = 1,
+				  .ttl_ms = o->ttl_ms,
+				  .node_timeout_ms = o->node_timeout_ms,
+				  .wait_ms = o->wait_ms,
+				  .max_waiters = o->max_waiters,
+				  .supersede = o->supersede,
+				  .shared = o->shared,
+				  .slots = o->slots,
+				  .max_leases = o->max_renewals + 1,
+				  .min_hold_ms = o->min_hold_ms,
+				  .once_ms = o->once_ms};
 
+	for (int i = 0; i < o->keys; i++) {
+		const char *key = o->key[i];
+
+		for (int k = 0; k < o->keys; k++)
+			j->at[i] += strcmp(o->key[k], key) < 0;
+		held_find(getenv("REDLOCK_HELD"), key, strlen(key),
+			  &conf.outer);
+		if (drive_init(&j->drive[j->at[i]], &j->endpoint, key,
+			       strlen(key), &j->who.holder, &conf, why) < 0)
+			return -1;
+	}
+	locks_init(&j->locks, j->drive, o->keys, j->at[0]);
+	return 0;
+}
+
+static int prepare(struct job *j, struct fail *why)
+{
 	use_command(j);
-	describe(&j->who, o, j->argv[0]);
+	describe(&j->who, j->o, j->argv[0]);
 	if (use_url(j, why) < 0 || use_password(j, why) < 0 ||
 	    open_result(j, why) < 0 || signals_open(&j->signals, why) < 0 ||
-	    drive_init(&j->drive, &j->endpoint, o->key, strlen(o->key),
-		       &j->who.holder, &conf, why) < 0 ||
-	    use_environment(j, why) < 0)
+	    use_locks(j, why) < 0 || use_environment(j, why) < 0)
 		return -1;
 	return 0;
 }
 
 static void inherit(void *arg, bool ran)
 {
-	drive_inherit(arg, ran);
+	struct job *j = arg;
+
+	locks_inherit(&j->locks, ran);
 }
 
 static void run(struct job *j)
 {
-	const struct supervise_conf conf = {.grace_ms = j->o->grace_ms,
-					    .run_anyway = j->o->run_anyway};
+	const struct opts *o = j->o;
+	int64_t grace =
+		o->grace_ms < o->ttl_ms / 2 ? o->grace_ms : o->ttl_ms / 2;
+	const struct supervise_conf conf = {.grace_ms = grace,
+					    .kill_after_ms = o->grace_ms,
+					    .max_hold_ms = o->max_hold_ms,
+					    .orphans = o->orphans,
+					    .run_anyway = o->run_anyway};
 	struct order order = {.argv = j->argv,
 			      .envp = j->envp,
-			      .fence = j->fence,
 			      .signals = &j->signals,
 			      .group = getpgrp(),
-			      .name = j->drive.shown_key,
+			      .name = j->drive[j->at[0]].shown_key,
+			      .given = fill_in,
 			      .last_will = inherit,
-			      .estate = &j->drive};
+			      .estate = j};
 
-	supervise(&j->drive, &conf, &order, &j->signals, &j->end);
+	supervise(&j->locks, &conf, &order, &j->signals, &j->end);
+}
+
+/* In messages, all of them. */
+static void name_keys(const struct job *j)
+{
+	static char shown[256]; /* borrowed by the log */
+	size_t used = 0;
+
+	for (int i = 0; i < j->o->keys && used < sizeof(shown) - 1; i++)
+		used += (size_t)snprintf(shown + used, sizeof(shown) - used,
+					 "%s%.127s", i ? ", " : "",
+					 j->drive[j->at[i]].shown_key);
+	log_key(shown, j->o->key[0], strlen(j->o->key[0]));
 }
 
 /* A shell that sees its child die of SIGINT knows that the user interrupted
@@ -386,7 +538,7 @@ static void die_as_told(const struct job *j)
 
 int cmd_run(const struct opts *o)
 {
-	static struct job j;
+	static struct job j; /* most of it is never touched */
 	struct fail why;
 	int status;
 
@@ -395,7 +547,7 @@ int cmd_run(const struct opts *o)
 		log_error("failed", "%s", why.text);
 		return status_of_kind(why.kind);
 	}
-	log_key(j.drive.shown_key, o->key, strlen(o->key));
+	name_keys(&j);
 	run(&j);
 	status = status_of(&j);
 	say_ending(&j);

@@ -15,6 +15,7 @@ enum exit_status {
 	STATUS_BUSY = 75,         /* not acquired (-E) */
 	STATUS_REFUSED = 77,      /* password or ACL refused */
 	STATUS_CONFIG = 78,       /* configuration, file or key unusable */
+	STATUS_MAX_HOLD = 124,    /* --max-hold or --max-renewals ended it */
 	STATUS_LOST = 125,        /* the lease was lost while the command ran */
 	STATUS_CANNOT_EXEC = 126, /* the command cannot be executed */
 	STATUS_NOT_FOUND = 127    /* the command was not found */

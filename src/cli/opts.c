@@ -46,16 +46,19 @@ static int take_key(struct opts *o, char *value, struct fail *why)
 {
 	size_t n = strlen(value);
 
-	if (o->key && strcmp(o->key, value) != 0)
-		return fail(why, FAIL_USAGE,
-			    "-k: several keys are not part of this version");
 	if (n < 1 || n > KEY_MAX)
 		return fail(why, FAIL_USAGE,
 			    n < 1 ? "-k: the key is empty"
 				  : "-k: the key has %zu bytes; at most %d "
 				    "are allowed",
 			    n, KEY_MAX);
-	return keep(&o->key, value, why);
+	for (int i = 0; i < o->keys; i++)
+		if (strcmp(o->key[i], value) == 0)
+			return 0;
+	if (o->keys == LOCKS_MAX)
+		return fail(why, FAIL_USAGE, "-k: more than %d keys",
+			    LOCKS_MAX);
+	return keep(&o->key[o->keys++], value, why);
 }
 
 static int take_ttl(struct opts *o, char *value, struct fail *why)
@@ -101,6 +104,83 @@ static int take_supersede(struct opts *o, char *value, struct fail *why)
 	(void)why;
 	o->supersede = true;
 	return 0;
+}
+
+static int take_shared(struct opts *o, char *value, struct fail *why)
+{
+	(void)value;
+	(void)why;
+	o->shared = true;
+	return 0;
+}
+
+static int take_exclusive(struct opts *o, char *value, struct fail *why)
+{
+	(void)value;
+	(void)why;
+	o->shared = false;
+	return 0;
+}
+
+static int take_slots(struct opts *o, char *value, struct fail *why)
+{
+	o->slots = (int)parse_number(value, 1, SLOTS_MAX);
+	if (o->slots < 1)
+		return fail(why, FAIL_USAGE,
+			    "-N '%.60s': not a number within 1..%d", value,
+			    SLOTS_MAX);
+	return 0;
+}
+
+/* A bound that is no time at all is a mistake. */
+static int take_bound(int64_t *to, const char *name, const char *value,
+		      struct fail *why)
+{
+	if (take_duration(to, name, value, why) < 0)
+		return -1;
+	if (*to == 0)
+		return fail(why, FAIL_USAGE, "%s: 0 is no time", name);
+	return 0;
+}
+
+static int take_max_hold(struct opts *o, char *value, struct fail *why)
+{
+	return take_bound(&o->max_hold_ms, "--max-hold", value, why);
+}
+
+static int take_max_renewals(struct opts *o, char *value, struct fail *why)
+{
+	o->max_renewals = parse_number(value, 0, INT32_MAX);
+	if (o->max_renewals < 0)
+		return fail(why, FAIL_USAGE,
+			    "--max-renewals '%.60s': not a number from 0 on",
+			    value);
+	return 0;
+}
+
+static int take_min_hold(struct opts *o, char *value, struct fail *why)
+{
+	return take_duration(&o->min_hold_ms, "--min-hold", value, why);
+}
+
+static int take_once_per(struct opts *o, char *value, struct fail *why)
+{
+	return take_bound(&o->once_ms, "--once-per", value, why);
+}
+
+static int take_orphans(struct opts *o, char *value, struct fail *why)
+{
+	static const char *const words[] = {[ORPHANS_LEAVE] = "leave",
+					    [ORPHANS_WAIT] = "wait",
+					    [ORPHANS_KILL] = "kill"};
+
+	for (int i = ORPHANS_LEAVE; i <= ORPHANS_KILL; i++)
+		if (strcmp(value, words[i]) == 0) {
+			o->orphans = (enum orphans)i;
+			return 0;
+		}
+	return fail(why, FAIL_USAGE,
+		    "--orphans '%.60s': neither wait, leave nor kill", value);
 }
 
 static int take_status(struct opts *o, char *value, struct fail *why)
@@ -161,12 +241,7 @@ static int take_password_file(struct opts *o, char *value, struct fail *why)
 
 static int take_node_timeout(struct opts *o, char *value, struct fail *why)
 {
-	if (take_duration(&o->node_timeout_ms, "--node-timeout", value, why) <
-	    0)
-		return -1;
-	if (o->node_timeout_ms == 0)
-		return fail(why, FAIL_USAGE, "--node-timeout: 0 is no time");
-	return 0;
+	return take_bound(&o->node_timeout_ms, "--node-timeout", value, why);
 }
 
 static int take_on_unavailable(struct opts *o, char *value, struct fail *why)
@@ -260,16 +335,24 @@ static int take_version(struct opts *o, char *value, struct fail *why)
 
 /* clang-format off */
 static const struct row rows[] = {
-	{'k', "key",		"KEY",	take_key,	"the Redis key that is the lock"},
+	{'k', "key",		"KEY",	take_key,	"the Redis key that is the lock (several: all)"},
 	{'t', "ttl",		"DUR",	take_ttl,	"lease length, 200ms..24h (30s)"},
 	{ 0,  "allow-long-ttl",	NULL,	take_long_ttl,	"let -t exceed 24h"},
 	{'w', "wait",		"DUR",	take_wait,	"give up after DUR (wait for ever)"},
 	{'n', "no-wait",	NULL,	take_no_wait,	"give up at once if it is held"},
+	{'s', "shared",		NULL,	take_shared,	"as one of the readers"},
+	{'x', "exclusive",	NULL,	take_exclusive,	"alone (the default)"},
+	{'N', "slots",		"N",	take_slots,	"as one of N at a time"},
 	{ 0,  "max-waiters",	"N",	take_max_waiters, "give up if N wait already"},
 	{ 0,  "supersede",	NULL,	take_supersede,	"older waiters with this option give up"},
 	{'E', "conflict-exit-code", "N", take_status,	"status when not acquired (75)"},
 	{'c', "command",	"TEXT",	take_command,	"run TEXT with $SHELL -c"},
-	{'K', "kill-after",	"DUR",	take_grace,	"TERM to KILL on loss (0.15 of -t)"},
+	{ 0,  "max-hold",	"DUR",	take_max_hold,	"end the command after DUR, status 124"},
+	{ 0,  "max-renewals",	"N",	take_max_renewals, "likewise, when renewed N times"},
+	{ 0,  "min-hold",	"DUR",	take_min_hold,	"keep the lock for DUR at least"},
+	{ 0,  "once-per",	"DUR",	take_once_per,	"not within DUR of a success (status 0)"},
+	{'K', "kill-after",	"DUR",	take_grace,	"TERM to KILL (0.15 of -t)"},
+	{ 0,  "orphans",	"wait|leave|kill", take_orphans, "what the command leaves running (leave)"},
 	{'u', "url",		"URL",	take_url,	"the server: redis://, unix:// or local:"},
 	{ 0,  "user",		"NAME",	take_user,	"ACL user"},
 	{ 0,  "password-file",	"FILE",	take_password_file, "read the password from FILE"},
@@ -408,9 +491,17 @@ static int check_times(const struct opts *o, struct fail *why)
 			    "-t: a crash would block the key for more than "
 			    "24h; renewal makes a short lease last as long "
 			    "as the command (or give --allow-long-ttl)");
-	if (o->grace_ms > o->ttl_ms / 2)
+	/* on loss there is no more time than that */
+	if (o->grace_ms > o->ttl_ms / 2 && o->max_hold_ms == 0)
 		return fail(why, FAIL_USAGE, "-K: at most half of -t (%lldms)",
 			    (long long)o->ttl_ms / 2);
+	if (o->min_hold_ms > TTL_MAX_MS && !o->allow_long_ttl)
+		return fail(why, FAIL_USAGE,
+			    "--min-hold: longer than 24h; give "
+			    "--allow-long-ttl if that is meant");
+	if (o->max_hold_ms > 0 && o->min_hold_ms > o->max_hold_ms)
+		return fail(why, FAIL_USAGE,
+			    "--min-hold is longer than --max-hold");
 	return 0;
 }
 
@@ -418,10 +509,14 @@ static int check_command(struct opts *o, int argc, char **argv,
 			 struct fail *why)
 {
 	o->command = optind < argc ? argv + optind : NULL;
-	if (!o->key)
+	if (o->keys == 0)
 		return fail(why, FAIL_USAGE,
 			    "no key: redlock -k KEY -- COMMAND; see redlock "
 			    "--help");
+	if (o->shared && o->slots > 1)
+		return fail(why, FAIL_USAGE,
+			    "-s and -N exclude each other: readers are not "
+			    "counted");
 	if (o->shell_command && o->command)
 		return fail(why, FAIL_USAGE,
 			    "-c and a command ('%.60s') exclude each other",
@@ -439,6 +534,8 @@ int opts_parse(struct opts *o, int argc, char **argv, struct fail *why)
 			   .wait_ms = INT64_MAX,
 			   .grace_ms = -1,
 			   .max_waiters = -1,
+			   .max_renewals = -1,
+			   .slots = 1,
 			   .conflict_status = STATUS_BUSY,
 			   .node_timeout_ms = 1000};
 	if (argc < 2)
@@ -462,7 +559,8 @@ int opts_parse(struct opts *o, int argc, char **argv, struct fail *why)
 
 void opts_close(struct opts *o)
 {
-	free(o->key);
+	for (int i = 0; i < o->keys; i++)
+		free(o->key[i]);
 	free(o->url);
 	free(o->password_file);
 }

@@ -11,18 +11,25 @@
 #include <stdio.h>
 
 #include "base/fail.h"
+#include "run/supervise.h"
 
 enum opts_verb { VERB_RUN, VERB_HELP, VERB_VERSION };
 
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 /* Filled once, then const. key, url and password_file are copies; the other
- * strings point into argv. */
+ * strings point into argv. Keys are in the order of the command line, each
+ * once. */
 struct opts {
 	enum opts_verb verb;
-	char *key;
+	char *key[LOCKS_MAX];
+	int keys;
 	int64_t ttl_ms, wait_ms, grace_ms; /* wait: INT64_MAX: for ever */
-	bool allow_long_ttl, supersede;
+	bool allow_long_ttl, supersede, shared;
+	int slots;
+	int64_t max_hold_ms, min_hold_ms, once_ms; /* 0: none */
+	int64_t max_renewals;                      /* -1: any */
+	enum orphans orphans;
 	int64_t max_waiters; /* -1: any */
 	int conflict_status;
 	char *url; /* NULL: not asked for anywhere */

@@ -3,6 +3,7 @@
 #include "lock/keys.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,11 +77,22 @@ static char *add(char *to, const char *bytes, size_t n)
 	return to + n;
 }
 
+/* redlock:{TAG}:NAME:KEY, from the prefix on */
+static char *add_name(const struct keys *k, char *to, const char *name,
+		      const char *more)
+{
+	to = add(to, name, strlen(name));
+	to = add(to, more, strlen(more));
+	*to++ = ':';
+	return add(to, k->lock, k->lock_len);
+}
+
 int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 {
 	static const char head[] = "redlock:{";
+	static const char longest[] = "slot-holder:999";
 	const char *tag = key;
-	size_t tag_len = len, total = 0;
+	size_t tag_len = len, name = sizeof(longest) + strlen(token);
 	char made[TAG_LETTERS];
 	char *p;
 
@@ -88,28 +100,47 @@ int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 		tag = made;
 		tag_len = tag_for_slot(key_slot(key, len), made);
 	}
-	*k = (struct keys){.lock = key, .lock_len = len};
-	for (int i = 0; i < PART_COUNT; i++) {
-		k->part_len[i] = sizeof(head) - 1 + tag_len + 2 +
-				 strlen(part_names[i]) + 1 + len +
-				 (i == PART_GRANT ? strlen(token) : 0);
-		total += k->part_len[i];
-	}
-	p = malloc(total);
+	*k = (struct keys){.lock = key,
+			   .lock_len = len,
+			   .prefix = sizeof(head) - 1 + tag_len + 2};
+	p = malloc((PART_COUNT + 2) * (k->prefix + name + 1 + len));
 	if (!p)
 		return -1;
-	for (int i = 0; i < PART_COUNT; i++) {
-		k->part[i] = p;
+	for (int i = 0; i < PART_COUNT + 2; i++) {
+		char *from = p;
+
 		p = add(p, head, sizeof(head) - 1);
 		p = add(p, tag, tag_len);
 		p = add(p, "}:", 2);
-		p = add(p, part_names[i], strlen(part_names[i]));
-		if (i == PART_GRANT)
-			p = add(p, token, strlen(token));
-		*p++ = ':';
-		p = add(p, key, len);
+		if (i == PART_COUNT) {
+			k->slot_lock = from;
+			p += name + 1 + len;
+		} else if (i > PART_COUNT) {
+			k->slot_holder = from;
+		} else {
+			k->part[i] = from;
+			p = add_name(k, p, part_names[i],
+				     i == PART_GRANT ? token : "");
+			k->part_len[i] = (size_t)(p - from);
+		}
 	}
 	return 0;
+}
+
+void keys_slot(struct keys *k, int slot)
+{
+	char number[12];
+
+	if (k->slot == slot)
+		return;
+	k->slot = slot;
+	(void)snprintf(number, sizeof(number), "%d", slot);
+	k->slot_lock_len = (size_t)(add_name(k, k->slot_lock + k->prefix,
+					     "slot:", number) -
+				    k->slot_lock);
+	k->slot_holder_len = (size_t)(add_name(k, k->slot_holder + k->prefix,
+					       "slot-holder:", number) -
+				      k->slot_holder);
 }
 
 void keys_close(struct keys *k)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define KEY_MAX 65536
+#define SLOTS_MAX 1000
 
 /* Those that a client names itself; the scripts derive the rest from the
  * holder's (src/lua/queue.lua). */
@@ -25,12 +26,20 @@ struct keys {
 	size_t lock_len;
 	char *part[PART_COUNT]; /* owned, one allocation */
 	size_t part_len[PART_COUNT];
+	size_t prefix; /* length of "redlock:{TAG}:" */
+	/* --slots: lock and record of a slot other than 0 */
+	int slot;
+	char *slot_lock, *slot_holder;
+	size_t slot_lock_len, slot_holder_len;
 };
 
 /* The token is part of the name of its grant list. 0, or -1 when memory is
  * short. */
 int keys_init(struct keys *k, const char *key, size_t len, const char *token);
 void keys_close(struct keys *k);
+
+/* Names the keys of this slot, 1..SLOTS_MAX-1. Allocates nothing. */
+void keys_slot(struct keys *k, int slot);
 
 /* The Cluster slot of a key, 0..16383 (CRC16/XMODEM of its hash tag). */
 uint16_t key_slot(const char *key, size_t len);

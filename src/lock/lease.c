@@ -13,9 +13,6 @@
 #define RELEASE_AGAIN_MS 10
 #define QUICK_MS 3600000 /* renew often for so long after a clock step */
 
-/* As a memory it exceeds every counter, so a free lock is not taken. */
-#define SEEN_TOO_MUCH 9007199254740000
-
 int lease_quorum(int nodes)
 {
 	return nodes / 2 + 1;
@@ -91,8 +88,10 @@ void lease_credit(struct lease *l, struct lease_node *n,
 		n->counter = a->counter;
 	/* The same token may have been granted again after a loss of data, and
 	 * others in between: what counts is the grant that stands. On several
-	 * nodes the fence was agreed upon, and stays. */
-	if (l->conf.nodes == 1 && a->counter > l->fence)
+	 * nodes the fence was agreed upon, and stays. A renewal does not tell
+	 * it: where several hold, the counter is somebody else's by then. */
+	if (l->conf.nodes == 1 && a->counter > l->fence && !l->joined &&
+	    asked->verb == VERB_ACQUIRE)
 		l->fence = a->counter;
 }
 
@@ -149,6 +148,12 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	else if (n->mine)
 		watch_clock(l, n, a, at);
 	lease_credit(l, n, asked, a);
+	n->joined = a->joined;
+	l->renewed++;
+	if (lease_spent(l)) {
+		n->want = VERB_NONE;
+		return;
+	}
 	part = between(n->stamp, timing_renew(n->stamp, l->conf.ttl_ms));
 	if (before(at, n->quick))
 		part /= 4;
@@ -300,21 +305,34 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 			   after(old->sent, given_up(l, old->verb, patience))));
 }
 
-static int64_t seen_for(const struct lease *l, const struct lease_node *n,
-			struct instant at)
+static int64_t seen_for(const struct lease *l, const struct lease_node *n)
 {
-	if (n->want == VERB_ACQUIRE)
-		return before(at, n->embargo) ? SEEN_TOO_MUCH : n->counter;
-	if (n->want == VERB_CONFIRM && l->state == LEASE_HELD && n->mine)
-		return n->counter;
-	return 0;
+	bool heals =
+		n->want == VERB_CONFIRM && l->state == LEASE_HELD && n->mine;
+
+	return n->want == VERB_ACQUIRE || heals ? n->counter : 0;
 }
 
 /* What a question says beside its verb. */
 static void fill_in(const struct lease *l, struct lease_node *n,
 		    struct ask *out)
 {
+	bool ends = out->verb == VERB_RELEASE;
+
 	out->ticket = -1;
+	out->embargo =
+		out->verb == VERB_ACQUIRE && before(out->sent, n->embargo);
+	out->slot = n->slot;
+	out->group = n->group;
+	out->joined = n->joined;
+	out->joins = l->joining || l->joined;
+	if (out->joins && !l->joined)
+		out->slot = l->conf.outer.slot;
+	if (ends && l->held) {
+		out->held_ms = between(l->held_from, out->sent);
+		out->least_ms = l->how & LEASE_RAN ? l->conf.min_hold_ms : 0;
+		out->once_ms = l->how & LEASE_DONE ? l->conf.once_ms : 0;
+	}
 	if (out->verb == VERB_ACQUIRE && rounds_queue(l))
 		out->ticket = n->ticket;
 	if (out->verb == VERB_LISTEN) {
@@ -364,7 +382,7 @@ bool lease_next(struct lease *l, struct instant at, struct ask *out)
 				    .seq = ++l->seq,
 				    .sent = at,
 				    .fence = l->fence,
-				    .seen = seen_for(l, n, at)};
+				    .seen = seen_for(l, n)};
 		fill_in(l, n, out);
 		n->chan[chan].release = false;
 		n->chan[chan].blocked = false;
@@ -414,10 +432,16 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 
 void lease_release(struct lease *l, struct instant at)
 {
+	lease_end(l, 0, at);
+}
+
+void lease_end(struct lease *l, unsigned int how, struct instant at)
+{
 	if (l->state == LEASE_RELEASING || l->state == LEASE_OVER)
 		return;
 	l->state = LEASE_RELEASING;
 	l->end = END_RELEASED;
+	l->how = how;
 	l->release_by = after(at, RELEASE_MS);
 	for (int i = 0; i < l->conf.nodes; i++)
 		lease_want_release(&l->node[i], at);
@@ -428,6 +452,7 @@ void lease_again(struct lease *l, struct instant at)
 {
 	assert(l->state == LEASE_LOST);
 	l->state = LEASE_WAITING;
+	l->joined = false;
 	l->next_round = at;
 }
 
@@ -438,6 +463,11 @@ void lease_hurry(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].want == VERB_CONFIRM)
 			l->node[i].next = sooner(l->node[i].next, at);
+}
+
+bool lease_spent(const struct lease *l)
+{
+	return l->conf.max_leases > 0 && l->renewed + 1 >= l->conf.max_leases;
 }
 
 struct instant lease_stamp(const struct lease *l)
@@ -467,5 +497,6 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
 		l->node[i].unsure = true;
 		l->node[i].queued = rounds_queue(l);
 	}
-	lease_release(l, at);
+	l->held_from = at;
+	lease_end(l, held ? LEASE_RAN : 0, at);
 }

@@ -40,6 +40,10 @@ enum verb {
 	VERB_RELEASE
 };
 
+/* How a hold ended: bits. */
+#define LEASE_RAN 1  /* something was run: --min-hold */
+#define LEASE_DONE 2 /* and did what it should: --once-per */
+
 struct ask {
 	enum verb verb;
 	int node, chan;
@@ -48,10 +52,19 @@ struct ask {
 	struct instant sent; /* read before the send: the stamp */
 	int64_t fence;       /* confirm, release: raise the counter to this */
 	int64_t seen;        /* acquire: memory; confirm: heal test; 0: none */
+	bool embargo;        /* acquire: take nothing yet, data were lost */
 	int64_t ticket;    /* acquire: 0: none yet; -1: do not stand in line */
 	int64_t listen_ms; /* listen: for so long */
+	bool joins;        /* acquire: join the outer one's hold; release: we
+			      may have */
+	int slot;          /* confirm, release: where it is ours */
+	int64_t group;     /* confirm: whom we read with; 0: we do not */
+	bool joined;       /* confirm: somebody has joined us */
 	bool queued;       /* release: leave the line, too */
 	bool held;         /* release: it may have been started on */
+	int64_t least_ms;  /* release: keep it so long since the grant */
+	int64_t held_ms;   /* release: so long it has been */
+	int64_t once_ms;   /* release: nobody else within */
 };
 
 enum said {
@@ -60,6 +73,8 @@ enum said {
 	SAID_LOSS,
 	SAID_FULL,       /* too many wait already */
 	SAID_SUPERSEDED, /* a newer one has our place */
+	SAID_DONE,       /* what we would do was done: --once-per */
+	SAID_INSIDE,     /* the outer one reads, and we want to write */
 	SAID_WOKEN,
 	SAID_QUIET, /* nobody woke us */
 	SAID_YES,
@@ -74,8 +89,18 @@ struct answer {
 	int64_t holder_ttl_ms; /* busy: the holder's T; 0: unknown */
 	int64_t ticket;        /* busy, loss: ours; 0: none */
 	int place;             /* so many wait before us; -1: not in line */
+	int slot;              /* granted: which */
+	int64_t group;         /* granted: see the ask */
+	bool joined;           /* yes, healed: likewise */
 	bool foreign;          /* busy: another program's, it wakes nobody */
 	bool lost; /* what we saw has been missing since: data were lost */
+};
+
+/* The hold that our own parent has, as it says: see join.lua. */
+struct lease_outer {
+	char token[40]; /* "": there is none */
+	int slot;
+	int64_t group, fence;
 };
 
 struct lease_conf {
@@ -85,7 +110,12 @@ struct lease_conf {
 	int64_t wait_ms;         /* 0: one try; INT64_MAX: for ever */
 	int64_t max_waiters;     /* do not join so many; -1: any */
 	bool supersede;          /* older waiters with this mark give up */
-	uint64_t seed;           /* of the jitter */
+	bool shared;             /* as one of the readers */
+	int slots;               /* one of so many; 0 is 1 */
+	int64_t max_leases;      /* renewed so often less one; 0: any */
+	int64_t min_hold_ms, once_ms;
+	struct lease_outer outer;
+	uint64_t seed; /* of the jitter */
 };
 
 enum lease_state {
@@ -104,6 +134,8 @@ enum lease_end {
 	END_BUSY,        /* somebody held it for as long as we would wait */
 	END_FULL,        /* max_waiters waited already */
 	END_SUPERSEDED,  /* by a newer waiter */
+	END_DONE,        /* somebody did it within --once-per */
+	END_INSIDE,      /* SAID_INSIDE */
 	END_UNAVAILABLE, /* too few nodes answered */
 	END_REFUSED      /* a node refused for good: see lease.refusal */
 };
@@ -122,10 +154,13 @@ struct lease_node {
 	enum verb want;       /* to be asked until answered */
 	struct instant next;  /* when */
 	struct instant stamp; /* of the last credited request; if mine */
-	bool mine;            /* the last answer under our token was yes */
-	bool unsure;          /* an acquire was sent whose fate is unknown */
-	bool queued;          /* our token may be in line */
-	bool kept;            /* it refused the release */
+	int slot;             /* which is mine */
+	int64_t group;
+	bool joined; /* by somebody: see the ask */
+	bool mine;   /* the last answer under our token was yes */
+	bool unsure; /* an acquire was sent whose fate is unknown */
+	bool queued; /* our token may be in line */
+	bool kept;   /* it refused the release */
 	enum vote vote;
 	int64_t counter;        /* mine: last seen; else: largest ever seen */
 	struct instant embargo; /* data were lost: take nothing before */
@@ -143,9 +178,14 @@ struct lease {
 	enum lease_end end;
 	enum fail_kind refusal;
 	int64_t fence;
-	int healed;     /* vanished and set again, so often */
-	int stepped;    /* server clock jumps seen */
-	bool held;      /* has been, since lease_init() */
+	int healed;       /* vanished and set again, so often */
+	int stepped;      /* server clock jumps seen */
+	bool held;        /* has been, since lease_init() */
+	bool joining;     /* the outer one is not known to be gone */
+	bool joined;      /* the hold is that of the outer one */
+	int64_t renewed;  /* so often */
+	unsigned int how; /* LEASE_RAN, LEASE_DONE */
+	struct instant held_from;
 	bool freed;     /* q nodes confirmed the release */
 	bool passed_on; /* and a waiter has the lock now */
 	struct instant began, round_by, next_round, give_up, release_by;
@@ -184,6 +224,8 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 
 /* Give up waiting, or give the lock back. The command's tree must be dead. */
 void lease_release(struct lease *l, struct instant at);
+/* Likewise, after something was run on it: LEASE_RAN, LEASE_DONE. */
+void lease_end(struct lease *l, unsigned int how, struct instant at);
 
 /* Lost before anything was started on it: back into the waiting. */
 void lease_again(struct lease *l, struct instant at);
@@ -197,6 +239,9 @@ bool lease_answered(const struct lease *l);
 bool lease_reached(const struct lease *l);
 /* Waiting: so many are before us; -1: unknown, or no line. */
 int lease_place(const struct lease *l);
+
+/* Held: it is not renewed any more (max_leases). */
+bool lease_spent(const struct lease *l);
 
 /* Held: s, the q-th newest credited stamp; what timing.h counts from. */
 struct instant lease_stamp(const struct lease *l);

@@ -62,6 +62,8 @@ void rounds_begin(struct lease *l, struct instant at)
 	l->state = LEASE_ASKING;
 	l->round_by = after(at, l->conf.node_timeout_ms);
 	l->woken = false;
+	/* what was not so may be so again: its hold was lost, and healed */
+	l->joining = l->conf.outer.token[0] != '\0' && !l->joined;
 	if (l->backoff_ms == 0)
 		l->backoff_ms = BACKOFF_LEAST_MS;
 	for (int i = 0; i < l->conf.nodes; i++) {
@@ -183,7 +185,10 @@ static void held(struct lease *l)
 		lease_want(n, VERB_CONFIRM,
 			   timing_renew(n->mine ? n->stamp : l->began,
 					l->conf.ttl_ms));
+		if (lease_spent(l))
+			n->want = VERB_NONE;
 	}
+	l->held_from = lease_stamp(l);
 }
 
 /* A quorum granted. One value from q nodes is a fence at once; else the
@@ -202,7 +207,8 @@ static void claim(struct lease *l, struct instant at)
 			same += l->node[j].vote == VOTE_YES &&
 				l->node[j].counter == l->node[i].counter;
 		if (same >= q) {
-			l->fence = l->node[i].counter;
+			if (!l->joined)
+				l->fence = l->node[i].counter;
 			held(l);
 			return;
 		}
@@ -277,11 +283,23 @@ static void granted(struct lease *l, struct lease_node *n,
 		return;
 	if (a->lost || a->counter < n->counter)
 		wait_out(l, n, at);
+	/* the other question of this round, come late */
+	if (l->state == LEASE_HELD && asked->joins != l->joined)
+		return;
+	l->joining = l->joined = asked->joins;
+	if (l->joined)
+		l->fence = l->conf.outer.fence;
+	/* an earlier grant, come late, is not the one that stands */
+	if (!n->mine || !before(asked->sent, n->stamp)) {
+		n->slot = a->slot;
+		n->group = a->group;
+	}
 	lease_credit(l, n, asked, a);
 	n->queued = false;
 	/* late, and ours all the same: it counts from its own question */
 	if (l->state == LEASE_WAITING && l->conf.nodes == 1)
 		rounds_begin(l, at);
+	l->joining = l->joined;
 	if (l->state != LEASE_ASKING)
 		return;
 	n->vote = VOTE_YES;
@@ -296,12 +314,30 @@ static void granted(struct lease *l, struct lease_node *n,
 	round_check(l, at);
 }
 
+/* An answer after which there is nothing to wait for. */
+static const enum lease_end ending_of[SAID_NO + 1] = {
+	[SAID_FULL] = END_FULL,
+	[SAID_SUPERSEDED] = END_SUPERSEDED,
+	[SAID_DONE] = END_DONE,
+	[SAID_INSIDE] = END_INSIDE,
+};
+
 void rounds_answer(struct lease *l, struct lease_node *n,
 		   const struct ask *asked, const struct answer *a,
 		   struct instant at)
 {
+	enum lease_end end = ending_of[a->said];
+
 	if (a->said == SAID_GRANTED) {
 		granted(l, n, asked, a, at);
+		return;
+	}
+	/* whoever started us does not hold it, or not any more */
+	if (asked->joins && a->said == SAID_NO) {
+		if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
+			return;
+		lease_want(n, VERB_ACQUIRE, at);
+		l->joining = l->joined = false;
 		return;
 	}
 	/* also when the answer comes late: we are in line, and must leave it */
@@ -313,11 +349,11 @@ void rounds_answer(struct lease *l, struct lease_node *n,
 	n->mine = false;
 	n->want = VERB_NONE;
 	n->vote = VOTE_NO;
-	if (a->said == SAID_FULL || a->said == SAID_SUPERSEDED) {
-		n->queued = false;
-		lease_finish(l,
-			     a->said == SAID_FULL ? END_FULL : END_SUPERSEDED,
-			     at);
+	if (end != END_NONE) {
+		/* a lock handed over meanwhile is to be passed on */
+		n->queued &= end == END_DONE;
+		n->unsure |= n->queued;
+		lease_finish(l, end, at);
 		return;
 	}
 	remember(l, n, a, at);

@@ -26,22 +26,33 @@ const char *script_about_name(enum about field)
 	{                                                                      \
 		text, sizeof(text) - 1                                         \
 	}
-static const struct {
+#define NOT_OURS "not an answer of our script"
+
+#define COMMON LUA_PRELUDE LUA_SHARE
+static const struct script {
 	const char *lua;
 	size_t len;
-} scripts[] = {
-	[VERB_ACQUIRE] = SCRIPT(LUA_PRELUDE LUA_QUEUE LUA_ACQUIRE),
-	[VERB_CONFIRM] = SCRIPT(LUA_PRELUDE LUA_CONFIRM),
-	[VERB_RELEASE] = SCRIPT(LUA_PRELUDE LUA_QUEUE LUA_RELEASE),
-};
+} scripts[] =
+	{
+		[VERB_ACQUIRE] = SCRIPT(COMMON LUA_QUEUE LUA_ACQUIRE),
+		[VERB_CONFIRM] = SCRIPT(COMMON LUA_CONFIRM),
+		[VERB_RELEASE] = SCRIPT(COMMON LUA_QUEUE LUA_RELEASE),
+},
+  join = SCRIPT(COMMON LUA_JOIN);
+
+static int slots_of(const struct lease_conf *conf)
+{
+	return conf->slots > 0 ? conf->slots : 1;
+}
 
 /* A line per field: whatever would end it is blanked. */
 void script_standing(const struct lease_conf *conf, const struct holder *who,
 		     char text[STANDING_SIZE])
 {
-	size_t used =
-		(size_t)snprintf(text, STANDING_SIZE, "%" PRId64 " %s\n",
-				 conf->ttl_ms, conf->supersede ? "s" : "-");
+	static const char *const flags[] = {"-", "s", "r", "sr"};
+	size_t used = (size_t)snprintf(
+		text, STANDING_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
+		slots_of(conf), flags[conf->supersede + 2 * conf->shared]);
 
 	for (int i = 0; i < ABOUT_COUNT; i++) {
 		const char *value = who->about[i];
@@ -74,51 +85,110 @@ static void listen_request(const struct ask *ask, const struct keys *keys,
 	add_number(out, (ask->listen_ms + 999) / 1000, scratch->number[0]);
 }
 
-static void add_arguments(const struct ask *ask, const struct lease_conf *conf,
-			  const char *standing, struct script_scratch *scratch,
-			  struct words *out)
+static void add_flag(struct words *w, bool value)
 {
-	const char *alone = conf->nodes == 1 ? "1" : "0";
+	words_add_text(w, value ? "1" : "0");
+}
 
-	if (ask->verb == VERB_RELEASE) {
-		add_number(out, ask->fence, scratch->number[0]);
-		words_add_text(out, alone);
-		words_add_text(out, ask->queued ? standing : "");
-		words_add_text(out, ask->held ? "1" : "0");
-		return;
+static void add_acquire(const struct ask *ask, const struct lease_conf *conf,
+			const char *standing, struct script_scratch *scratch,
+			struct words *out)
+{
+	add_number(out, ask->seen, scratch->number[0]);
+	add_flag(out, conf->nodes == 1);
+	add_number(out, ask->ticket, scratch->number[1]);
+	add_number(out, conf->max_waiters, scratch->number[2]);
+	words_add_text(out, standing);
+	add_flag(out, conf->once_ms > 0);
+	add_flag(out, ask->embargo);
+}
+
+static void add_join(const struct lease_conf *conf, const char *standing,
+		     struct script_scratch *scratch, struct words *out)
+{
+	add_number(out, conf->ttl_ms, scratch->number[0]);
+	words_add_text(out, standing);
+	words_add_text(out, conf->outer.token);
+	add_number(out, conf->outer.group, scratch->number[1]);
+}
+
+static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
+			const char *token, const char *standing,
+			struct script_scratch *scratch, struct words *out)
+{
+	const char *value = ask->joins ? conf->outer.token : token;
+
+	if (ask->group > 0) {
+		(void)snprintf(scratch->value, sizeof(scratch->value),
+			       "shared:%" PRId64, ask->group);
+		value = scratch->value;
 	}
 	add_number(out, conf->ttl_ms, scratch->number[0]);
-	if (ask->verb == VERB_CONFIRM) {
-		add_number(out, ask->fence, scratch->number[1]);
-		add_number(out, ask->seen, scratch->number[2]);
-		words_add_text(out, strchr(standing, '\n') + 1);
-		return;
-	}
-	add_number(out, ask->seen, scratch->number[1]);
-	words_add_text(out, alone);
-	add_number(out, ask->ticket, scratch->number[2]);
-	add_number(out, conf->max_waiters, scratch->number[3]);
+	add_number(out, ask->fence, scratch->number[1]);
+	add_number(out, ask->seen, scratch->number[2]);
 	words_add_text(out, standing);
+	words_add_text(out, value);
+	add_flag(out, ask->group > 0 || ask->joins || slots_of(conf) > 1);
+	add_flag(out, ask->joined);
+}
+
+static void add_release(const struct ask *ask, const struct lease_conf *conf,
+			const char *standing, struct script_scratch *scratch,
+			struct words *out)
+{
+	add_number(out, ask->fence, scratch->number[0]);
+	add_flag(out, conf->nodes == 1);
+	words_add_text(out, standing);
+	add_flag(out, ask->queued);
+	add_flag(out, ask->held);
+	words_add_text(out, ask->joins ? conf->outer.token : "");
+	add_number(out, ask->least_ms, scratch->number[1]);
+	add_number(out, ask->held_ms, scratch->number[2]);
+	add_number(out, ask->once_ms, scratch->number[3]);
+}
+
+static void add_keys(struct keys *keys, int slot, struct words *out)
+{
+	words_add_text(out, "3");
+	if (slot > 0) {
+		keys_slot(keys, slot);
+		words_add(out, keys->slot_lock, keys->slot_lock_len);
+	} else {
+		words_add(out, keys->lock, keys->lock_len);
+	}
+	words_add(out, keys->part[PART_FENCE], keys->part_len[PART_FENCE]);
+	if (slot > 0)
+		words_add(out, keys->slot_holder, keys->slot_holder_len);
+	else
+		words_add(out, keys->part[PART_HOLDER],
+			  keys->part_len[PART_HOLDER]);
 }
 
 void script_request(const struct ask *ask, const struct lease_conf *conf,
-		    const struct keys *keys, const char *token,
-		    const char *standing, int db,
-		    struct script_scratch *scratch, struct words *out)
+		    struct keys *keys, const char *token, const char *standing,
+		    int db, struct script_scratch *scratch, struct words *out)
 {
+	bool joins = ask->verb == VERB_ACQUIRE && ask->joins;
+	const struct script *script = joins ? &join : &scripts[ask->verb];
+
 	*out = (struct words){0};
 	if (ask->verb == VERB_LISTEN) {
 		listen_request(ask, keys, scratch, out);
 		return;
 	}
 	words_add_text(out, "EVAL");
-	words_add(out, scripts[ask->verb].lua, scripts[ask->verb].len);
-	words_add_text(out, "3");
-	words_add(out, keys->lock, keys->lock_len);
-	words_add(out, keys->part[PART_FENCE], keys->part_len[PART_FENCE]);
-	words_add(out, keys->part[PART_HOLDER], keys->part_len[PART_HOLDER]);
+	words_add(out, script->lua, script->len);
+	add_keys(keys, ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot,
+		 out);
 	words_add_text(out, token);
-	add_arguments(ask, conf, standing, scratch, out);
+	if (joins)
+		add_join(conf, standing, scratch, out);
+	else if (ask->verb == VERB_ACQUIRE)
+		add_acquire(ask, conf, standing, scratch, out);
+	else if (ask->verb == VERB_CONFIRM)
+		add_confirm(ask, conf, token, standing, scratch, out);
+	else
+		add_release(ask, conf, standing, scratch, out);
 	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
 	words_add_text(out, scratch->db);
 }
@@ -187,6 +257,8 @@ static bool read_record(const struct words *w, int at, struct words *value,
 			ttl = word_number(&line, 1);
 		if (word_is(&line, 0, "since"))
 			since = word_number(&line, 1);
+		if (word_is(&line, 0, "readers"))
+			s->readers = (int)word_number(&line, 1);
 		for (int k = 0; k < ABOUT_COUNT; k++)
 			if (word_is(&line, 0, about_names[k]))
 				word_text(&line, 1, s->about[k], ABOUT_MAX);
@@ -240,12 +312,19 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 	}
 	if (word_is(w, 0, "type"))
 		return read_type(w, out, s, why);
-	if (out->said == SAID_GRANTED)
+	if (out->said == SAID_GRANTED) {
 		out->lost = word_is(w, 2, "1");
+		out->slot = (int)word_number(w, 3);
+		out->group = word_number(w, 4);
+		if (out->slot < 0 || out->slot >= SLOTS_MAX || out->group < 0)
+			return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+	}
 	if (out->said == SAID_BUSY)
 		read_busy(w, out, s);
-	if (out->said == SAID_SUPERSEDED) {
-		*s = (struct sight){.seen = true};
+	if (out->said == SAID_YES || out->said == SAID_HEALED)
+		out->joined = word_is(w, 3, "1");
+	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE) {
+		*s = (struct sight){.seen = true, .pttl_ms = out->pttl_ms};
 		words_add_text(&nobody, "");
 		(void)read_record(w, 4, &nobody, out, s);
 	}
@@ -268,12 +347,15 @@ int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 		enum said said;
 		int words;
 	} forms[] = {
-		{"granted", SAID_GRANTED, 2},
+		{"granted", SAID_GRANTED, 5},
+		{"joined", SAID_GRANTED, 5},
+		{"inside", SAID_INSIDE, 2},
 		{"busy", SAID_BUSY, 8},
 		{"type", SAID_BUSY, 8},
 		{"loss", SAID_LOSS, 8},
 		{"full", SAID_FULL, 3},
 		{"superseded", SAID_SUPERSEDED, 5},
+		{"done", SAID_DONE, 5},
 		{"yes", SAID_YES, 2},
 		{"healed", SAID_HEALED, 2},
 		{"no", SAID_NO, 2},
@@ -297,7 +379,7 @@ int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 			break;
 		return read_rest(reply, out, sight, why);
 	}
-	return fail(why, FAIL_UNAVAILABLE, "not an answer of our script");
+	return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
 }
 
 enum fail_kind script_error(const char *text, const char **advice)

@@ -33,8 +33,9 @@ struct holder {
 
 const char *script_about_name(enum about field); /* "host", "pid", ... */
 
-/* How a client stands in line: "TTL FLAGS\nhost ...\npid ...\n": one text per
- * client, never changed, for the scripts find it again by its bytes. */
+/* How a client stands in line: "TTL SLOTS FLAGS\nhost ...\npid ...\n" (flags:
+ * see standing() in src/lua/share.lua): one text per client, never changed, for
+ * the scripts find it again by its bytes. */
 #define ABOUT_MAX 128 /* bytes of a field, with its terminator */
 #define STANDING_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 32)
 void script_standing(const struct lease_conf *conf, const struct holder *who,
@@ -42,15 +43,15 @@ void script_standing(const struct lease_conf *conf, const struct holder *who,
 
 /* Numbers as text, so that a request may borrow them. */
 struct script_scratch {
-	char number[4][24];
+	char number[5][24];
+	char value[40]; /* what the lock holds */
 	char db[12];
 };
 
 /* The request lives as long as its arguments. */
 void script_request(const struct ask *ask, const struct lease_conf *conf,
-		    const struct keys *keys, const char *token,
-		    const char *standing, int db,
-		    struct script_scratch *scratch, struct words *out);
+		    struct keys *keys, const char *token, const char *standing,
+		    int db, struct script_scratch *scratch, struct words *out);
 
 /* Who has the lock, as told by a busy answer, or who has our place in line:
  * text safe for a terminal. */
@@ -61,6 +62,7 @@ struct sight {
 	char type[16]; /* not a string but this; else "" */
 	char token[140];
 	char about[ABOUT_COUNT][ABOUT_MAX];
+	int readers;     /* so many, of whom this is one; 0: it does not read */
 	int64_t since;   /* seconds since 1970, server time; 0: unknown */
 	int64_t pttl_ms; /* -1: no expiry */
 };

@@ -2,35 +2,52 @@
 -- again by the same token it refreshes the lease, or the place, and answers the
 -- same, so a lost reply costs nothing. It is how a waiter claims a grant, too.
 --
--- KEYS  lock, fence, holder
--- ARGV  1 token  2 lease ms  3 the largest counter this client saw, or 0
---       4 "1" on one node: see grant()
---       5 ticket; 0: none yet; -1: do not get into line
---       6 do not get into a line of so many; -1: into any
---       7 how we stand in line: "TTL FLAGS\n" and what others may see of us;
---         FLAGS "-", or "s": take the place of older waiters with this flag
+-- KEYS  lock, fence, holder, of slot 0
+-- ARGV  1 token  2 the largest counter this client saw, or 0
+--       3 "1" on one node: see grant()
+--       4 ticket; 0: none yet; -1: do not get into line
+--       5 do not get into a line of so many; -1: into any
+--       6 how we stand in line: see standing()
+--       7 "1": not if the work was done: --once-per
+--       8 "1": data were lost, and a holder may be unaware: take nothing yet
 -- Returns
---   granted COUNTER LOST       LOST 1: the counter that this client saw has been
---       missing since: see grant()
+--   granted COUNTER LOST SLOT GROUP   LOST 1: the counter that this client saw
+--       has been missing since: see grant(). GROUP: the G of "shared:G", or 0.
+--       Where there are readers or slots, COUNTER is a new one each time
 --   busy COUNTER PTTL VALUE RECORD PLACE TICKET LOST
 --       PTTL -1: no expiry; RECORD "": none, the lock is another program's;
---       PLACE: waiters before us, -1: we are not in line
+--       PLACE: waiters before us, -1: we are not in line. Of several slots, the
+--       one that is free first
 --   type COUNTER PTTL TYPE "" PLACE TICKET 0     the key holds no string
---   loss COUNTER 0 "" "" PLACE TICKET 0    free, but the counter is behind what
---       this client saw: the server lost data, and a holder may be unaware
+--   loss COUNTER 0 "" "" PLACE TICKET LOST    free, but the counter is behind
+--       what this client saw: data were lost, and a holder may be unaware
 --   full COUNTER WAITERS
 --   superseded COUNTER 0 "" RECORD        by whom
+--   done COUNTER MS "" RECORD             by whom; for so long it is not to run
 --   fence                      the counter is no number: nothing can be granted
-local ttl, saw, alone = ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
-local ticket, most = tonumber(ARGV[5]), tonumber(ARGV[6])
-local flags, about = string.match(ARGV[7], '^%d+ (%S+)\n(.*)$')
-local marked = flags == 's'
+local saw, alone = tonumber(ARGV[2]), ARGV[3] == '1'
+local ticket, most = tonumber(ARGV[4]), tonumber(ARGV[5])
+local ttl, slots, reads, about, marked = standing(ARGV[6])
+local member = token .. ' ' .. ARGV[6]
+local several = reads or slots > 1
+-- A missing counter was born again, and this client saw the one before.
+local function reborn()
+	local born = saw > 0 and (several or not v)
+	    and redis.call('hget', part('moves'), 'born')
+	return born and saw < tonumber(born)
+end
 local function told()
-	local lost = record_lost()
-	return lost and saw > 0 and saw < lost and 1 or 0
+	local lost = number_in(record, 'lost')
+	return (lost and saw > 0 and saw < lost or reborn()) and 1 or 0
+end
+if ARGV[7] == '1' then
+	local once = part('once')
+	local by = redis.call('get', once)
+	if by then
+		return {'done', text(c), redis.call('pttl', once), '', by}
+	end
 end
 -- In line, with the ticket that we have; which place that is.
-local member = token .. ' ' .. ARGV[7]
 local function stand(at, new)
 	local function add()
 		if new then
@@ -64,15 +81,50 @@ local function stand(at, new)
 	end
 	return place
 end
-if v == token then
-	redis.call('pexpire', lock, ttl)
-	if not raw then
-		c = time()
-		fence_set(c)
+-- Which slot is ours already.
+local function mine()
+	if reads then
+		return shared(v) and redis.call('zscore', sharers_of(v), member)
+		    and 0
 	end
-	return {'granted', text(c), told()}
+	if slots == 1 then
+		return v == token and 0
+	end
+	local names = {}
+	for n = 0, slots - 1 do
+		names[n + 1] = slot_key('', n)
+	end
+	for n, value in ipairs(redis.call('mget', unpack(names))) do
+		if value == token then
+			return n - 1
+		end
+	end
 end
-local at = time()
+local function ours(n, at)
+	if reads then
+		share(v, member, at, ttl)
+		keep(n, v, at, 0)
+	else
+		redis.call('pexpire', slot_key('', n), ttl)
+	end
+	-- where others hold as well, the counter may be one of theirs by now
+	local before = c
+	if not granted and (not raw or not bad
+	    and (several or redis.call('exists', part('moves')) == 1)) then
+		c = next_fence(at or time(), alone)
+		fence_set(c)
+		if several or not before then
+			moved(n, before)
+		end
+	end
+	return {'granted', text(c), told(), n,
+	    reads and string.sub(v, 8) or '0'}
+end
+local n = mine()
+if n then
+	return ours(n, several and time())
+end
+local at, _ = time()
 local newest, latest = part('newest'), nil
 if marked then
 	latest = redis.call('get', newest) or '0\n'
@@ -86,9 +138,11 @@ if marked then
 	end
 	latest = by
 end
-local lost = saw > 0 and (not c or c < saw)
+local free = room(slots, reads)
+local lost = ARGV[8] == '1'
+    or saw > 0 and (not c or c < saw or free and reborn())
 local kind
-if not v then
+if free then
 	if bad then
 		return {'fence'}
 	end
@@ -97,18 +151,20 @@ if not v then
 	if ticket > 0 and not lost then
 		stand(at)
 	end
-	local before = record_lost()
-	if not lost and not (redis.call('exists', queue) == 1
-	    and hand_over(at, alone, not c or before))
-	    and not grant(token, ttl, ttl, about, at, alone, before) then
+	local before, waits, failed = number_in(record, 'lost'), nil, nil
+	if not lost and redis.call('exists', queue) == 1 then
+		_, waits, failed = serve(at, alone, not c or before)
+		free = not granted and not waits and room(slots, reads)
+	end
+	if not lost and (failed or free and not granted
+	    and not grant(free, token, ARGV[6], ttl, at, alone, before)) then
 		kind = redis.call('type', lock).ok
 		if kind == 'none' then -- memory is full
 			redis.call('set', lock, token, 'nx', 'px', ttl)
 		end
 	end
-	if v == token then
-		redis.call('pexpire', lock, ttl)
-		return {'granted', text(c), told()}
+	if granted then
+		return ours(granted, at)
 	end
 end
 local place = -1
@@ -133,8 +189,8 @@ end
 if marked and place >= 0 and latest < ticket then
 	redis.call('set', newest, text(ticket) .. '\n' .. about, 'px', 86400000)
 	for _, other in ipairs(redis.call('zrange', queue, 0, place)) do
-		local who = string.match(other, '^(%S+) %d+ s\n')
-		if who and other ~= member then
+		local who, words = string.match(other, '^(%S+) (.*)$')
+		if select(5, standing(words)) and other ~= member then
 			redis.call('zrem', queue, other)
 			redis.call('zrem', alive, who)
 			wake(who, 'superseded', 3 * grant_ms)
@@ -145,9 +201,28 @@ end
 if place < 0 then
 	ticket = math.max(ticket, 0)
 end
-if not v and not kind then
-	return {'loss', text(c), 0, '', '', place, text(ticket), 0}
+if free and lost then
+	return {'loss', text(c), 0, '', '', place, text(ticket),
+	    reborn() and 1 or 0}
 end
-return {kind and 'type' or 'busy', text(c), redis.call('pttl', lock),
-    kind or string.sub(v, 1, 128), string.sub(record or '', 1, 2048), place,
+-- who has it: of several slots, whoever is to be gone first
+local left
+if slots == 1 then
+	left = redis.call('pttl', lock)
+else
+	for n = 0, slots - 1 do
+		local ms = redis.call('pttl', slot_key('', n))
+		if ms >= -1 and (not left or left < 0 or ms >= 0 and ms < left) then
+			left, slot = ms, n
+		end
+	end
+	v, record = redis.call('get', slot_key('', slot)),
+	    redis.call('get', slot_key('holder', slot))
+end
+if shared(v) then
+	record = string.gsub(record or '', '^(.-\nsince %d+\n).*$', '%1')
+	    .. readers_now()
+end
+return {kind and 'type' or 'busy', text(c), left or -1,
+    kind or string.sub(v or '', 1, 128), string.sub(record or '', 1, 2048), place,
     text(ticket), kind and 0 or told()}

@@ -3,37 +3,64 @@
 -- was granted, released or forced since this client's last answer, or when the
 -- counter went with it.
 --
--- KEYS  lock, fence, holder
+-- KEYS  lock, fence, holder, of our slot
 -- ARGV  1 token  2 lease ms  3 fence m, or 0
 --       4 the counter last seen under this token; 0 forbids healing (before
 --         the claim there is nothing to heal)
---       5 what others may see of us
+--       5 how we stand in line: see standing() in share.lua
+--       6 what the lock holds while it is ours: the token, that of the holder
+--         we joined, or "shared:G"
+--       7 "1": others may share it, and one of those slots: see moved()
+--       8 "1": somebody had joined us, as we were told
 -- Returns
---   yes COUNTER PTTL      PTTL as it was before the renewal
---   healed COUNTER 0
+--   yes COUNTER PTTL JOINED     PTTL of ours as it was before the renewal;
+--       JOINED 1: somebody has joined us
+--   healed COUNTER 0 JOINED
 --   no COUNTER 0          held by somebody else, or gone
 -- A claim counts only if COUNTER >= m: the raise is refused when memory is
 -- full, while PEXPIRE is not.
-local ttl, m, seen = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local ttl, m, seen = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local value, several = ARGV[6], ARGV[7] == '1'
+local shares = value ~= token
+local member = token .. ' ' .. ARGV[5]
 local state, pttl = 'yes', 0
-if v == token then
-	pttl = redis.call('pttl', lock)
-	redis.call('pexpire', lock, ttl)
-elseif not v and not bad and seen > 0 and (not c or c == seen)
-    and redis.call('set', lock, token, 'nx', 'px', ttl) then
+local at = time()
+if v == value then
+	local ends = shares and redis.call('zscore', sharers_of(value), member)
+	pttl = ends and ends - math.floor(at / 1000) or redis.call('pttl', lock)
+elseif not v and not bad and seen > 0
+    and (not c or c == seen or untouched(seen))
+    and redis.call('set', lock, value, 'nx', 'px', ttl) then
 	state = 'healed'
 else
 	return {'no', text(c), 0}
 end
-local mine = 'token ' .. token .. '\n'
-if string.sub(record or '', 1, #mine) ~= mine
-    or redis.call('pexpire', holder, ttl) == 0 then
-	record_set(token, ttl, ARGV[5], time())
+local theirs = shares or redis.call('exists', sharers_of(value)) == 1
+if shares then
+	share(value, member, at, ttl, true)
+end
+if state == 'healed' and ARGV[8] == '1' and not shares then
+	share(value, '?', at, ttl)
+	theirs = true
+end
+if theirs then
+	keep(slot, value, at, not shares and ttl or shared(value) and 0
+	    or redis.call('pttl', lock))
+else
+	redis.call('pexpire', lock, ttl)
+end
+local ours = 'token ' .. value .. '\n'
+if string.sub(record or '', 1, #ours) ~= ours
+    or not theirs and redis.call('pexpire', holder, ttl) == 0 then
+	record_set(slot, value, ttl, select(4, standing(ARGV[5])), at)
 end
 if not bad and (not c or c < m) then
-	local raised = math.max(c or time(), m)
+	local before, raised = c, math.max(c or time(), m)
 	if fence_set(raised).ok then
 		c = raised
+		if several or not before then
+			moved(state == 'healed' and slot, before)
+		end
 	end
 end
-return {state, text(c), pttl}
+return {state, text(c), pttl, theirs and 1 or 0}

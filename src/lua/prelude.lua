@@ -1,13 +1,34 @@
 -- What every script begins with: what is stored, the counter that the fences
--- come from, and how the lock is granted. A counter that is no number below
--- 2^53 is `bad` and is never touched. The last argument is the database: the
--- script travels right behind a SELECT, and must not touch another one when
--- that was refused.
+-- come from, and who shares a lock. A counter that is no number below 2^53 is
+-- `bad` and is never touched. The last argument is the database: the script
+-- travels right behind a SELECT, and must not touch another one when that was
+-- refused.
+--
+-- KEYS are those of one slot. Slot 0 is the user's key itself, and all there is
+-- without --slots:
+--   KEY, or redlock:{TAG}:slot:N:KEY                 string: whose it is: the
+--       holder's token, or "shared:G" while readers hold; G is the counter as
+--       the first of them came
+--   redlock:{TAG}:fence:KEY                          the counter, for all slots
+--   redlock:{TAG}:holder:KEY, ...:slot-holder:N:KEY  the record: who it is
+--   redlock:{TAG}:sharers:VALUE:KEY                  who else holds what the
+--       lock says; see share.lua
+--   redlock:{TAG}:moves:KEY                          hash; see moved()
 if ARGV[#ARGV] ~= '0' then
 	redis.call('select', ARGV[#ARGV])
 end
 local lock, fence, holder = KEYS[1], KEYS[2], KEYS[3]
 local token = ARGV[1]
+local base, key = string.match(fence, '^(redlock:{[^}]*}:)fence:(.*)$')
+local slot = 0
+if lock ~= key then
+	slot = tonumber(string.match(lock, '^slot:(%d+):', #base + 1))
+end
+local function part(name) return base .. name .. ':' .. key end
+local function slot_key(name, n)
+	return n == 0 and (name == '' and key or part(name))
+	    or part('slot' .. (name == '' and '' or '-' .. name) .. ':' .. n)
+end
 local have = redis.call('mget', lock, fence, holder)
 local v, raw, record = have[1], have[2], have[3]
 -- MGET calls a key of another type missing; that of the lock shows when SET NX
@@ -25,6 +46,7 @@ if c and c > 9007199254740000 then
 end
 local bad = raw and not c
 local function text(n) return string.format('%.0f', n or 0) end
+local month_ms = 2592000000
 -- A missing counter is born from the clock in microseconds: it is then ahead
 -- of every fence a lost one ever gave out.
 local function time()
@@ -32,16 +54,55 @@ local function time()
 	return t[1] * 1000000 + t[2]
 end
 local function fence_set(n)
-	return redis.pcall('set', fence, text(n), 'px', 2592000000)
+	return redis.pcall('set', fence, text(n), 'px', month_ms)
 end
--- Who holds, for others to see: it counts only while its token is the lock's.
 -- "lost": see grant() in queue.lua; that must outlive any lease.
-local function record_set(who, ttl, about, at, lost)
-	record = 'token ' .. who .. '\nttl ' .. ttl .. '\nsince '
-	    .. text(math.floor(at / 1000)) .. '\n'
+local function record_of(who, ttl, about, since, lost)
+	return 'token ' .. who .. '\nttl ' .. ttl .. '\nsince '
+	    .. text(math.floor(since / 1000)) .. '\n'
 	    .. (lost and 'lost ' .. text(lost) .. '\n' or '') .. about
-	return redis.pcall('set', holder, record, 'px', lost and 86400000 or ttl)
 end
-local function record_lost()
-	return tonumber(string.match(record or '', '\nlost (%d+)\n'))
+-- It counts only while its token is what the lock holds.
+local function record_set(n, who, ttl, about, at, lost)
+	local words = record_of(who, ttl, about, at, lost)
+	if n == slot then
+		record = words
+	end
+	return redis.pcall('set', slot_key('holder', n), words, 'px',
+	    lost and 86400000 or ttl)
+end
+local function number_in(words, name)
+	return tonumber(string.match(words or '', '\n' .. name .. ' (%d+)\n'))
+end
+-- Where several hold at a time, the counter moves without a lock having changed
+-- hands, and a holder whose lock vanished must know whether its own did. Who
+-- uses slots or shares says so in a hash:
+--   last  the counter as it then was     N  the same, of the last move of slot N
+--   from  the hash knows all moves since   born  what a lost counter was born as
+-- A move of slot 0 by those who know nothing of slots is seen by `last`.
+local function moved(n, before)
+	local moves = part('moves')
+	local last = redis.call('hget', moves, 'last')
+	local now = text(c)
+	if not last then
+		redis.pcall('hset', moves, 'from', text(before), 'last', now)
+	elseif last ~= text(before) then
+		redis.pcall('hset', moves, 'last', now, '0', text(before or c))
+	else
+		redis.pcall('hset', moves, 'last', now)
+	end
+	if n then
+		redis.pcall('hset', moves, n, now)
+	end
+	if not before then
+		redis.pcall('hset', moves, 'born', now)
+	end
+	redis.call('pexpire', moves, month_ms)
+end
+-- Nobody was granted this slot, and nobody gave it back, since the counter was
+-- `seen`.
+local function untouched(seen)
+	local m = redis.call('hmget', part('moves'), 'last', 'from', slot)
+	return m[1] and tonumber(m[2]) <= seen and tonumber(m[3] or 0) <= seen
+	    and (slot > 0 or m[1] == text(c))
 end

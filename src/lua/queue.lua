@@ -1,7 +1,7 @@
--- The line of waiters, in the order of their tickets:
+-- The line of waiters, in the order of their tickets, one for all slots:
 --   redlock:{TAG}:queue:KEY        sorted set, ticket -> member. A ticket is
 --       the server's TIME in microseconds at which the waiter came; a member
---       is "TOKEN TTL FLAGS\n" and what others may see of the waiter
+--       is "TOKEN TTL SLOTS FLAGS\n" and what others may see of the waiter
 --   redlock:{TAG}:alive:KEY        sorted set, last sign of life -> token, of
 --       whoever has waited for more than a heartbeat
 --   redlock:{TAG}:grant:TOKEN:KEY  list: what wakes the waiter. It expires, so
@@ -9,33 +9,85 @@
 -- A waiter asks again once per heartbeat, and gets into line with the ticket it
 -- has, should it have been skipped or the data be lost.
 local heartbeat, kept_ms, grant_ms = 5000000, 60000, 2000
-local base = string.sub(holder, 1, #holder - #lock - 7)
-local function part(name) return base .. name .. ':' .. lock end
 local queue, alive = part('queue'), part('alive')
+local granted -- the slot that the caller was given
+local leaving -- what the caller's slot holds, which it gives back
 local function wake(who, word, ms)
 	local list = part('grant:' .. who)
 	redis.call('rpush', list, word)
 	redis.call('pexpire', list, ms)
 end
--- The lock becomes `who`'s for `px` ms. False: it is of another type, or memory
--- is full. The counter moves with every grant; on one node it becomes TIME at
--- least, because a counter rolled back by a restart would hand out a fence
--- twice; on several it grows by 1, so that their answers agree.
+-- A slot that such a client may have now, or nil. Where data were lost a moment
+-- ago (`fresh`), an empty slot is none: its holder may not have renewed yet.
+local function room(slots, reads, fresh)
+	local values = {v}
+	if slots > 1 or slot > 0 then
+		local names = {}
+		for n = 0, slots - 1 do
+			names[n + 1] = slot_key('', n)
+		end
+		values = redis.call('mget', unpack(names))
+	end
+	for n = 1, slots do
+		local value = values[n]
+		if not value and not fresh or value and value == leaving
+		    or reads and shared(value) then
+			return n - 1
+		end
+	end
+end
+-- The counter moves with every grant; on one node it becomes TIME at least,
+-- because a counter rolled back by a restart would hand out a fence twice; on
+-- several it grows by 1, so that their answers agree.
+local function next_fence(at, alone)
+	local next = c and c + 1 or at
+	return alone and next < at and at or next
+end
+-- Slot n becomes `who`'s for `px` ms. False: it is of another type, or memory is
+-- full.
 --   The counter may be missing though somebody waits: then whoever remembers a
 -- smaller one remembers a holder that may be unaware, and must be told. What the
 -- counter was born as stands in the record as `lost`, until somebody has held.
-local function grant(who, ttl, px, about, at, alone, lost)
-	local set = redis.pcall('set', lock, who, v and 'xx' or 'nx', 'px', px)
-	if not set or set.err then
-		return false
+local function grant(n, who, stands, px, at, alone, lost)
+	local name, before = slot_key('', n), c
+	local ttl, slots, reads, about = standing(stands)
+	local next = next_fence(at, alone)
+	local value = n == slot and v
+	    or n ~= slot and reads and redis.call('get', name)
+	local joins = reads and shared(value)
+	local becomes = reads and 'shared:' .. text(next) or who
+	if not joins then
+		local set = redis.pcall('set', name, becomes,
+		    n == slot and v and 'xx' or 'nx', 'px', px)
+		if not set or set.err then
+			return false
+		end
+		value = becomes
 	end
-	c = c and c + 1 or at
-	if alone and c < at then
-		c = at
+	c = next
+	if n == slot then
+		v, leaving = value, nil
 	end
-	v = who
+	if who == token then
+		granted = n
+	end
 	fence_set(c)
-	record_set(who, ttl, about, at, lost == true and c or lost)
+	if reads then
+		share(value, who .. ' ' .. stands, at, px)
+	end
+	local words = joins and (n == slot and record
+	    or redis.call('get', slot_key('holder', n)))
+	if ttl > (words and number_in(words, 'ttl') or 0) then
+		record_set(n, value, ttl, about,
+		    words and number_in(words, 'since') * 1000 or at,
+		    lost == true and c or lost)
+	end
+	if reads then
+		keep(n, value, at, 0)
+	end
+	if reads or slots > 1 then
+		moved(not joins and n, before)
+	end
 	return true
 end
 -- No sign of life for three heartbeats. The ticket is the first sign.
@@ -57,31 +109,42 @@ local function living(at)
 	end
 	return n
 end
--- The first in line that lives gets the lock, for as long as it may take to
--- claim it. Called while the lock is free or the caller's own.
-local function hand_over(at, alone, lost)
+-- Whoever is first in line, and lives, gets what it may have, for as long as it
+-- may take to claim it; then the next, until one finds no room: nobody gets
+-- past it. `born`: see moved(), where the caller uses slots. Returns for how
+-- long, or nil; whether somebody waits still; whether that is because the grant
+-- failed.
+local function serve(at, alone, lost, born)
+	local given
 	while true do
-		local head = redis.call('zpopmin', queue)
-		if not head[1] then
-			return false
-		end
-		local who, ttl, about =
-		    string.match(head[1], '^(%S+) (%d+) %S+\n(.*)$')
-		local ticket = tonumber(head[2])
-		local dead = gone(who, ticket, at)
-		if at - ticket > heartbeat then -- it may have given a sign
-			redis.call('zrem', alive, who)
-		end
-		if not dead then
-			local px = math.min(grant_ms, math.floor(ttl / 2))
-			if not grant(who, ttl, px, about, at, alone, lost) then
-				redis.call('zadd', queue, head[2], head[1])
-				return false
+		local line = redis.call('zrange', queue, 0, 1, 'withscores')
+		for i = 1, #line, 2 do
+			local who, words = string.match(line[i], '^(%S+) (.*)$')
+			local ticket = tonumber(line[i + 1])
+			local ttl, slots, reads = standing(words)
+			local n = room(slots, reads, born and at - born < ttl * 1000)
+			if not n then
+				return given, true
 			end
-			if who ~= token then
-				wake(who, text(c), px)
+			local dead = gone(who, ticket, at)
+			redis.call('zrem', queue, line[i])
+			if at - ticket > heartbeat then -- it may have given a sign
+				redis.call('zrem', alive, who)
 			end
-			return px
+			if not dead then
+				local px = math.min(grant_ms, math.floor(ttl / 2))
+				if not grant(n, who, words, px, at, alone, lost) then
+					redis.call('zadd', queue, line[i + 1], line[i])
+					return given, true, true
+				end
+				if who ~= token then
+					wake(who, text(c), px)
+				end
+				given = px
+			end
+		end
+		if #line < 4 then
+			return given, false
 		end
 	end
 end

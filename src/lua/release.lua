@@ -2,35 +2,115 @@
 -- the first in line. The counter moves: a renewal that comes late must not find
 -- the counter it saw, and heal.
 --
--- KEYS  lock, fence, holder
+-- KEYS  lock, fence, holder, of our slot, if we know it, else of slot 0
 -- ARGV  1 token  2 fence m, or 0  3 "1" on one node
---       4 how it stands in line, as "TTL FLAGS\nABOUT"; "": it does not
---       5 "1": it has held the lock: see grant()
+--       4 how we stand in line: see standing()
+--       5 "1": we may be in it
+--       6 "1": we have held the lock: see grant()
+--       7 the token of the holder whom we joined, or ""
+--       8 keep the lock for so many ms since it was granted, or 0: --min-hold
+--       9 we held it for so many, as our clock has it
+--       10 for so many nobody else is to do the same, or 0: --once-per
 -- Returns
 --   yes COUNTER MS    released; handed over for so long, 0: to nobody
 --   no COUNTER     it was not ours (any more): nothing changed
 -- When memory is full a script may write more only after it has written
 -- something: taking the head from the line, or DEL, comes first.
-if ARGV[4] ~= '' then
-	redis.call('zrem', queue, token .. ' ' .. ARGV[4])
+local ttl, slots, reads, about = standing(ARGV[4])
+local member = token .. ' ' .. ARGV[4]
+local alone, joined = ARGV[3] == '1', ARGV[7]
+local least, once = tonumber(ARGV[8]), tonumber(ARGV[10])
+if ARGV[5] == '1' then
+	redis.call('zrem', queue, member)
 	redis.call('zrem', alive, token)
 	redis.call('del', part('grant:' .. token))
 end
-if v ~= token then
+-- an answer that never came does not say which slot it is, or that it is not
+-- the outer one's
+for n = 0, (slots > 1 or slot > 0) and v ~= token and slots - 1 or -1 do
+	if redis.call('get', slot_key('', n)) == token then
+		slot, lock, holder = n, slot_key('', n), slot_key('holder', n)
+		v, record = token, redis.call('get', holder)
+		break
+	end
+end
+local at = time()
+local shares = (reads and shared(v) or joined ~= '' and v == joined)
+    and redis.call('zrem', sharers_of(v), member) == 1
+if v ~= token and not shares then
 	return {'no', text(c)}
+end
+if once > 0 then
+	redis.pcall('set', part('once'), record_of('', ttl, about, at), 'px', once)
+end
+-- the record tells when the lock was granted, but not when it was joined
+local since = not shares and number_in(record, 'since')
+local rest = math.ceil(least - (since and at / 1000 - since or tonumber(ARGV[9])))
+local sharers = sharers_of(v)
+-- others have it still, or we ourselves for as long as we said
+if shares or redis.call('exists', sharers) == 1 then
+	redis.call('zrem', sharers, '') -- a first write: see above
+	if least > 0 and rest > 0 then
+		redis.call('zadd', sharers, math.floor(at / 1000) + rest,
+		    'rest ' .. member)
+	end
+	if not shares then
+		redis.call('zadd', sharers, 0, 'left')
+	end
+	local outer = shares and not shared(v)
+	    and not redis.call('zscore', sharers, 'left')
+	if outer or sharers_end(v, at) then
+		if shared(v) then
+			local before = c
+			c = c and c + 1 or at
+			fence_set(c)
+			moved(nil, before)
+		end
+		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
+		return {'yes', text(c), 0}
+	end
+	redis.call('del', lock, sharers)
+	v = false
+elseif least > 0 and rest > 0 then
+	-- under another name, for a renewal that comes late would prolong it
+	redis.call('pexpire', lock, rest)
+	local before, name = c, token .. ' rest'
+	if redis.pcall('set', lock, name, 'xx', 'px', rest).ok then
+		record_set(slot, name, rest, about, since and since * 1000 or at)
+	end
+	c = math.max(c or at, tonumber(ARGV[2])) + 1
+	fence_set(c)
+	if slots > 1 then
+		moved(slot, before)
+	end
+	-- they know of a lease that is longer
+	local first = redis.call('zrange', queue, 0, 0)[1]
+	if first then
+		wake(string.match(first, '^%S+'), 'look', grant_ms)
+	end
+	return {'yes', text(c), 0}
 end
 if bad then
 	redis.call('del', lock, holder)
 	return {'yes', '0'}
 end
-local at = time()
+local several = reads or slots > 1 or shares
+local before = c
 c = math.max(c or at, tonumber(ARGV[2]))
+if not before or several and before < c then
+	moved(slot, before)
+end
+leaving = v
 -- a line that is out of order must not keep the lock
-local done, px = pcall(hand_over, at, ARGV[3] == '1',
-    ARGV[5] ~= '1' and record_lost())
-if not (done and px) and v == token then
+local born = several and redis.call('hget', part('moves'), 'born')
+local done, px = pcall(serve, at, alone,
+    ARGV[6] ~= '1' and number_in(record, 'lost'), born and tonumber(born))
+if not v or leaving then
 	redis.call('del', lock, holder)
 	c = c + 1
 	fence_set(c)
+	if several then
+		moved(slot, c - 1)
+	end
 end
 return {'yes', text(c), done and px or 0}

@@ -18,6 +18,8 @@ int drive_init(struct drive *d, const struct endpoint *eps, const char *key,
 {
 	struct lease_conf seeded = *conf;
 
+	d->key = key;
+	d->key_len = key_len;
 	token_generate(d->token);
 	if (keys_init(&d->keys, key, key_len, d->token) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
@@ -40,6 +42,27 @@ void drive_close(struct drive *d)
 		for (int c = 0; c < CHANNELS && d->peer[i].ep; c++)
 			conn_close(&d->conn[i][c]);
 	keys_close(&d->keys);
+}
+
+int drive_again(struct drive *d, int64_t wait_ms)
+{
+	struct lease_conf conf = d->lease.conf;
+
+	token_generate(d->token);
+	keys_close(&d->keys);
+	if (keys_init(&d->keys, d->key, d->key_len, d->token) < 0)
+		return -1;
+	/* what is still owed there would answer another question */
+	for (int i = 0; i < conf.nodes; i++)
+		for (int c = 0; c < CHANNELS; c++)
+			if (d->conn[i][c].asked != d->conn[i][c].taken)
+				conn_close(&d->conn[i][c]);
+	memcpy(&conf.seed, d->token, sizeof(conf.seed));
+	conf.wait_ms = wait_ms;
+	d->asked = NEVER;
+	d->why.kind = FAIL_NONE;
+	lease_init(&d->lease, &conf, now());
+	return 0;
 }
 
 int drive_sockets(const struct drive *d, int fds[DRIVE_FDS_MAX])
@@ -245,30 +268,22 @@ void drive_send(struct drive *d)
 		send_one(d, &ask);
 }
 
-void drive_poll(struct drive *d, struct pollfd *extra, int n_extra,
-		struct instant limit)
+int drive_watch(const struct drive *d, struct pollfd fds[DRIVE_FDS_MAX])
 {
-	struct pollfd fds[EXTRA_MAX + DRIVE_FDS_MAX];
-	int n = n_extra;
-	struct instant until;
+	int n = 0;
 
-	drive_send(d);
-	if (n_extra > 0)
-		memcpy(fds, extra, sizeof(*extra) * (size_t)n_extra);
 	for (int i = 0; i < d->lease.conf.nodes; i++)
 		for (int c = 0; c < CHANNELS; c++)
 			fds[n++] = (struct pollfd){
 				.fd = conn_fd(&d->conn[i][c]),
 				.events = conn_events(&d->conn[i][c])};
-	until = sooner(limit, lease_wake(&d->lease));
-	if (poll(fds, (nfds_t)n, poll_ms(until, now())) <= 0)
-		for (int i = 0; i < n; i++)
-			fds[i].revents = 0;
-	for (int i = 0; i < n_extra; i++)
-		extra[i].revents = fds[i].revents;
-	for (int i = n_extra; i < n; i++) {
-		int node = (i - n_extra) / CHANNELS;
-		int chan = (i - n_extra) % CHANNELS;
+	return n;
+}
+
+void drive_serve(struct drive *d, const struct pollfd fds[DRIVE_FDS_MAX])
+{
+	for (int i = 0; i < d->lease.conf.nodes * CHANNELS; i++) {
+		int node = i / CHANNELS, chan = i % CHANNELS;
 		struct conn *c = &d->conn[node][chan];
 		bool idle = fds[i].revents && c->asked == c->taken;
 
@@ -304,6 +319,4 @@ void drive_inherit(struct drive *d, bool ran)
 			conn_init(&d->conn[i][c], &d->peer[i]);
 	d->heir = true;
 	lease_inherit(&d->lease, &conf, ran, now());
-	while (d->lease.state != LEASE_OVER)
-		drive_poll(d, NULL, 0, NEVER);
 }

@@ -16,11 +16,12 @@
 #include "net/conn.h"
 
 #define DRIVE_FDS_MAX (NODES_MAX * CHANNELS)
-#define EXTRA_MAX 4
 
 struct drive {
 	struct lease lease;
 	struct keys keys;
+	const char *key; /* borrowed */
+	size_t key_len;
 	char shown_key[128]; /* the key, safe for a terminal */
 	char token[TOKEN_SIZE];
 	char standing[STANDING_SIZE]; /* what others may see of us */
@@ -46,17 +47,19 @@ int drive_init(struct drive *d, const struct endpoint *eps, const char *key,
 	       const struct lease_conf *conf, struct fail *why);
 void drive_close(struct drive *d);
 
+/* The lease is over: anew, under another token, for so long. -1: no memory. */
+int drive_again(struct drive *d, int64_t wait_ms);
+
 /* Sends what is due. */
 void drive_send(struct drive *d);
 
-/* One poll(2): until an extra descriptor is ready (see its revents), a node
- * has something to say, the lease wants to be woken, or `limit`. Sends before
- * and after. */
-void drive_poll(struct drive *d, struct pollfd *extra, int n_extra,
-		struct instant limit);
+/* For poll(2): drive_watch() fills in what to wait for and returns how many
+ * that are, drive_serve() takes what came of them. */
+int drive_watch(const struct drive *d, struct pollfd fds[DRIVE_FDS_MAX]);
+void drive_serve(struct drive *d, const struct pollfd fds[DRIVE_FDS_MAX]);
 
-/* In a forked process whose parent died: gives back what it may have held, and
- * run its command on. Takes at most about a second. */
+/* In a forked process whose parent died: what it may have held is to be given
+ * back, and its command may have run on. */
 void drive_inherit(struct drive *d, bool ran);
 
 /* Why there is no answer: the latest failure, or that nobody said anything. */

@@ -5,9 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -25,8 +24,13 @@
 enum { MESSAGE_GO, MESSAGE_KILL, MESSAGE_DONE };
 struct message {
 	int64_t what; /* wide, so that no padding goes over the wire */
-	int64_t fence;
 	struct instant start_by;
+};
+/* The go alone is followed by what was granted. Both fit in a pipe's atomic
+ * write. */
+struct go {
+	struct message m;
+	struct grants given;
 };
 
 static void on_signal(int sig)
@@ -106,13 +110,18 @@ struct wire {
 };
 
 /* False: redlock died. */
-static bool hear(const struct wire *w, struct message *m)
+static bool read_all(const struct wire *w, void *to, size_t size)
 {
 	ssize_t n;
 
-	while ((n = read(w->life, m, sizeof(*m))) < 0 && errno == EINTR)
+	while ((n = read(w->life, to, size)) < 0 && errno == EINTR)
 		;
-	return n == (ssize_t)sizeof(*m);
+	return n == (ssize_t)size;
+}
+
+static bool hear(const struct wire *w, struct message *m)
+{
+	return read_all(w, m, sizeof(*m));
 }
 
 /* What redlock says next; true when that was the last word. It may want what
@@ -162,30 +171,41 @@ static void end_tree(const struct order *o, const struct wire *w, pid_t command)
 		command = 0;
 }
 
+/* Whoever has ended is reaped. True: others live on. */
+static bool reap(pid_t command, bool *ended, int *status)
+{
+	pid_t pid;
+	int its;
+
+	while ((pid = waitpid(-1, &its, WNOHANG)) > 0)
+		if (pid == command) {
+			*ended = true;
+			*status = its;
+		}
+	return pid == 0;
+}
+
 static void watch(const struct order *o, const struct wire *w, pid_t command)
 {
 	struct pollfd fds = {.fd = w->life, .events = POLLIN};
+	bool ended = false, told = false;
 	sigset_t waiting;
 	int status = 0;
-	pid_t pid;
 
 	(void)sigprocmask(SIG_SETMASK, NULL, &waiting);
 	sigdelset(&waiting, SIGCHLD);
 	for (;;) {
-		bool ended = false;
+		bool left = reap(command, &ended, &status);
 
-		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-			if (pid != command)
-				continue;
-			ended = true;
-			/* 0: others live on; -1: nobody is left */
-			while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-				;
-			break;
-		}
-		if (ended) {
-			tell(o, w, GUARD_ENDED, status, pid == 0);
+		if (ended && !(left && o->wait)) {
+			tell(o, w, GUARD_ENDED, status, left);
 			return;
+		}
+		if (ended && !told) {
+			struct report r = {GUARD_ENDED, status, true};
+
+			told = true;
+			(void)!write(w->report, &r, sizeof(r));
 		}
 		if (ppoll(&fds, 1, NULL, &waiting) > 0) {
 			end_tree(o, w, command);
@@ -197,6 +217,7 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 static void guard_main(const struct order *o, const struct wire *w)
 {
 	struct message m;
+	struct grants given;
 	pid_t command;
 	int error = 0;
 
@@ -205,19 +226,13 @@ static void guard_main(const struct order *o, const struct wire *w)
 		o->last_will(o->estate, false);
 		return;
 	}
-	if (m.what != MESSAGE_GO)
+	if (m.what != MESSAGE_GO || !read_all(w, &given, sizeof(given)))
 		return;
+	o->given(o->estate, &given);
 	if (!before(now(), m.start_by)) {
 		tell(o, w, GUARD_TOO_LATE, 0, 0);
 		return;
 	}
-	if (m.fence > 0)
-		(void)snprintf(o->fence + strlen(o->fence), 21, "%" PRId64,
-			       m.fence);
-	else
-		for (char **e = o->envp; *e; e++)
-			if (*e == o->fence)
-				*e = NULL;
 	command = start_command(o, &error);
 	title_set("lockguard", o->name);
 	/* the readers and writers of the command's pipes are its own affair */
@@ -265,9 +280,17 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 	return -1;
 }
 
-void guard_go(struct guard *g, int64_t fence, struct instant start_by)
+void guard_go(struct guard *g, const struct grants *given,
+	      struct instant start_by)
 {
-	const struct message go = {MESSAGE_GO, fence, start_by};
+	struct go go;
+
+	memset(&go, 0, sizeof(go)); /* the padding, too */
+	go.m = (struct message){MESSAGE_GO, start_by};
+	go.given.n = given->n;
+	memcpy(go.given.lock, given->lock,
+	       sizeof(given->lock[0]) * (size_t)given->n);
+	_Static_assert(sizeof(go) <= PIPE_BUF, "written at one go");
 
 	(void)!write(g->life, &go, sizeof(go));
 	guard_wake(g->pid);

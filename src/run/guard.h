@@ -23,6 +23,8 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/ident.h"
+#include "run/locks.h"
 #include "run/signals.h"
 
 struct guard {
@@ -33,23 +35,37 @@ struct guard {
 
 #define GUARD_NONE ((struct guard){0, -1, -1})
 
+/* What was granted, lock by lock, in the order of the drives. */
+struct grants {
+	int n; /* 0: it runs without a lock */
+	struct granted {
+		char token[TOKEN_SIZE];
+		bool joined; /* the hold is that of the outer one */
+		int slot;
+		int64_t group, fence;
+	} lock[LOCKS_MAX];
+};
+
 struct order {
 	char *const *argv; /* of the command */
-	char **envp; /* its environment; the last entry is for the fence */
-	char *fence; /* "REDLOCK_FENCE=", with room for 20 digits */
+	char **envp;       /* its environment */
+	bool wait;         /* report anew when all that it left is gone */
 	const struct signals *signals;
 	pid_t group;     /* the command's process group: redlock's own */
 	const int *shut; /* descriptors the guard must not keep */
 	int n_shut;
 	const char *name; /* of the lock, for messages */
-	/* Run by the guard when redlock died and the tree is dead, if there
-	 * ever was one. */
+	/* Run by the guard: before the command starts, to complete envp; it
+	 * must not allocate. */
+	void (*given)(void *, const struct grants *);
+	/* When redlock died and the tree is dead, if there ever was one. */
 	void (*last_will)(void *, bool ran);
 	void *estate;
 };
 
 enum guard_news {
-	GUARD_ENDED,       /* value: wait status of the command */
+	GUARD_ENDED,       /* value: wait status of the command; `left` may be
+			      followed by a report that they are gone */
 	GUARD_CANNOT_EXEC, /* value: errno */
 	GUARD_TOO_LATE,    /* the go was found after start_by: nothing ran */
 	GUARD_LOST         /* end of file: the guard itself was killed */
@@ -64,9 +80,10 @@ struct report {
 /* Forks. The command does not run before guard_go(). */
 int guard_start(struct guard *g, const struct order *o, struct fail *why);
 
-/* Starts the command with this fence, unless it is start_by already (guard or
- * machine were stalled). Fence 0: without REDLOCK_FENCE. */
-void guard_go(struct guard *g, int64_t fence, struct instant start_by);
+/* Starts the command, unless it is start_by already (guard or machine were
+ * stalled). */
+void guard_go(struct guard *g, const struct grants *given,
+	      struct instant start_by);
 
 /* Should somebody have stopped it, it goes on. */
 void guard_wake(pid_t guard);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From "ask for the lock" to "the tree is dead and the lock given back": joins
- * the drive, the guard, the watchdog and the signals.
+ * the locks, the guard, the watchdog and the signals.
  */
 #ifndef RUN_SUPERVISE_H
 #define RUN_SUPERVISE_H
@@ -10,13 +10,19 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "run/drive.h"
 #include "run/guard.h"
+#include "run/locks.h"
 #include "run/signals.h"
 
+/* What the command leaves running when it ends by itself. */
+enum orphans { ORPHANS_LEAVE, ORPHANS_WAIT, ORPHANS_KILL };
+
 struct supervise_conf {
-	int64_t grace_ms; /* TERM to KILL on loss */
-	bool run_anyway;  /* no server: run without a lock */
+	int64_t grace_ms;      /* TERM to KILL on loss */
+	int64_t kill_after_ms; /* likewise at the end of max_hold_ms */
+	int64_t max_hold_ms;   /* 0: none */
+	enum orphans orphans;
+	bool run_anyway; /* no server: run without a lock */
 };
 
 enum outcome {
@@ -24,10 +30,13 @@ enum outcome {
 	OUTCOME_BUSY,        /* somebody held it for as long as we waited */
 	OUTCOME_FULL,        /* too many waited already */
 	OUTCOME_SUPERSEDED,  /* by a newer waiter: see the drive's sight */
+	OUTCOME_ALREADY,     /* it was done: --once-per; by whom: likewise */
+	OUTCOME_INSIDE,      /* our own parent reads what we would write */
 	OUTCOME_UNAVAILABLE, /* why is filled, and names the node */
 	OUTCOME_REFUSED,     /* likewise; why.kind decides */
 	OUTCOME_GAVE_UP,     /* a signal ended the waiting */
 	OUTCOME_LOST,        /* the lease ended before the command */
+	OUTCOME_MAX_HOLD,    /* the command was ended: --max-hold */
 	OUTCOME_CANNOT_EXEC, /* status: errno */
 	OUTCOME_FAILED       /* why is filled */
 };
@@ -37,13 +46,14 @@ struct ending {
 	int status;
 	int sig; /* the last signal sent to us; 0: none */
 	bool without_lock;
-	int64_t fence, waited_ms, held_ms;
+	struct grants given;
+	int64_t waited_ms, held_ms;
 	struct fail why;
 };
 
-/* The lease in d is initialised and not yet asked for. Says on stderr what a
+/* The leases are initialised and not yet asked for. Says on stderr what a
  * person waiting must know; the ending is the caller's to report. */
-void supervise(struct drive *d, const struct supervise_conf *conf,
+void supervise(struct locks *l, const struct supervise_conf *conf,
 	       struct order *order, const struct signals *signals,
 	       struct ending *end);
 

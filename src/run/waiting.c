@@ -83,16 +83,29 @@ static const char *times_of(const struct sight *s, int64_t ago, char *buf,
 	return buf;
 }
 
+/* " and 2 other readers" */
+static const char *others_of(const struct sight *s, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (s->readers == 1)
+		(void)snprintf(buf, size, ", reading,");
+	else if (s->readers > 1)
+		(void)snprintf(buf, size, " and %d other reader%s",
+			       s->readers - 1, s->readers > 2 ? "s" : "");
+	return buf;
+}
+
 const char *describe_name(const struct sight *s, char *buf, size_t size)
 {
-	char more[640];
+	char more[640], others[40];
 
 	(void)details_of(s, more, sizeof(more));
-	(void)snprintf(buf, size, "%s%s%s%s", name_of(s),
+	(void)snprintf(buf, size, "%s%s%s%s%s", name_of(s),
 		       more[0] == '\0' ? ""
 		       : s->foreign    ? ", "
 				       : " (",
-		       more, more[0] == '\0' || s->foreign ? "" : ")");
+		       more, more[0] == '\0' || s->foreign ? "" : ")",
+		       others_of(s, others, sizeof(others)));
 	return buf;
 }
 
@@ -106,9 +119,20 @@ const char *describe_holder(const struct sight *s, int64_t ago, char *buf,
 	return buf;
 }
 
-void waiting_init(struct waiting *w, struct drive *d, struct instant at)
+/* Of several locks, the one that is waited for. */
+static struct drive *drive_of(const struct waiting *w)
 {
-	*w = (struct waiting){.drive = d,
+	return &w->locks->drive[w->locks->lead];
+}
+
+static const struct lease *lease_of(const struct waiting *w)
+{
+	return &drive_of(w)->lease;
+}
+
+void waiting_init(struct waiting *w, const struct locks *l, struct instant at)
+{
+	*w = (struct waiting){.locks = l,
 			      .began = at,
 			      .silent = NEVER,
 			      .drawn = {INT64_MIN / 2}};
@@ -116,7 +140,7 @@ void waiting_init(struct waiting *w, struct drive *d, struct instant at)
 
 static bool is_live(const struct waiting *w)
 {
-	const struct lease *l = &w->drive->lease;
+	const struct lease *l = lease_of(w);
 
 	return log_is_live() &&
 	       (l->state == LEASE_WAITING || l->state == LEASE_ASKING);
@@ -124,7 +148,7 @@ static bool is_live(const struct waiting *w)
 
 static int64_t sight_age(const struct waiting *w)
 {
-	return between(w->drive->sight_at, now());
+	return between(drive_of(w)->sight_at, now());
 }
 
 /* ---- for programs ---- */
@@ -132,8 +156,8 @@ static int64_t sight_age(const struct waiting *w)
 /* The caller's to free; NULL: no memory. */
 static char *members(const struct waiting *w)
 {
-	const struct sight *s = &w->drive->sight;
-	int place = lease_place(&w->drive->lease);
+	const struct sight *s = &drive_of(w)->sight;
+	int place = lease_place(lease_of(w));
 	char *text = NULL;
 	size_t n = 0;
 	struct json j = {open_memstream(&text, &n), true};
@@ -162,14 +186,18 @@ static void tell_holder(struct waiting *w)
 {
 	char who[860], in_line[32] = "";
 	char *more = log_is_json() ? members(w) : NULL;
-	int place = lease_place(&w->drive->lease);
+	int place = lease_place(lease_of(w));
 
 	if (place >= 0)
 		(void)snprintf(in_line, sizeof(in_line), "; place %d in line",
 			       place + 1);
-	log_event("waiting", more ? more : "", "%swaiting: held by %s%s",
+	log_event("waiting", more ? more : "", "%swaiting%s%s: %sheld by %s%s",
 		  w->told == TOLD_SILENCE ? "the server answers again; " : "",
-		  describe_holder(&w->drive->sight, sight_age(w), who,
+		  w->locks->n > 1 ? " for " : "",
+		  w->locks->n > 1 ? drive_of(w)->shown_key : "",
+		  lease_of(w)->conf.slots > 1 ? "every slot is taken, one "
+					      : "",
+		  describe_holder(&drive_of(w)->sight, sight_age(w), who,
 				  sizeof(who)),
 		  in_line);
 	free(more);
@@ -178,44 +206,47 @@ static void tell_holder(struct waiting *w)
 
 static void tell_silence(struct waiting *w)
 {
-	log_notice("silence", "waiting: %s", drive_why(w->drive)->text);
+	log_notice("silence", "waiting: %s", drive_why(drive_of(w))->text);
 	w->told = TOLD_SILENCE;
 }
 
 /* What matters most comes first: a terminal of 80 columns cuts the rest. */
 static void draw(struct waiting *w)
 {
-	const struct sight *s = &w->drive->sight;
-	char text[1000], took[32], more[640], times[96], in_line[32] = "";
+	const struct sight *s = &drive_of(w)->sight;
+	char text[1000], took[32], more[640], times[96], in_line[80] = "";
+	char others[40];
 	struct instant at = now();
-	int place = lease_place(&w->drive->lease);
+	int place = lease_place(lease_of(w));
 
 	w->drawn = at;
 	(void)whole(between(w->began, at), took, sizeof(took));
 	(void)details_of(s, more, sizeof(more));
 	if (place >= 0)
-		(void)snprintf(in_line, sizeof(in_line), "place %d, ",
-			       place + 1);
+		(void)snprintf(in_line, sizeof(in_line), "place %d%s%.40s, ",
+			       place + 1, w->locks->n > 1 ? " for " : "",
+			       w->locks->n > 1 ? drive_of(w)->shown_key : "");
 	if (w->silent.ms != NEVER.ms)
 		(void)snprintf(text, sizeof(text), "waiting, %s: %s", took,
-			       drive_why(w->drive)->text);
+			       drive_why(drive_of(w))->text);
 	else if (s->seen || s->lost)
-		(void)snprintf(text, sizeof(text), "%s%s: held by %s%s%s%s%s",
+		(void)snprintf(text, sizeof(text), "%s%s: held by %s%s%s%s%s%s",
 			       in_line, took, name_of(s),
+			       others_of(s, others, sizeof(others)),
 			       times_of(s, sight_age(w), times, sizeof(times)),
 			       more[0] ? " (" : "", more, more[0] ? ")" : "");
 	else
 		(void)snprintf(text, sizeof(text), "%s: no answer yet from %s",
-			       took, w->drive->peer[0].ep->name);
+			       took, drive_of(w)->peer[0].ep->name);
 	log_live(text);
 	w->told = TOLD_HOLDER;
 }
 
 static void notice_silence(struct waiting *w, struct instant at)
 {
-	if (w->drive->lease.state != LEASE_WAITING)
+	if (lease_of(w)->state != LEASE_WAITING)
 		return;
-	if (lease_answered(&w->drive->lease))
+	if (lease_answered(lease_of(w)))
 		w->silent = NEVER;
 	else if (w->silent.ms == NEVER.ms)
 		w->silent = w->told == TOLD_NOTHING ? w->began : at;
@@ -232,10 +263,10 @@ void waiting_tell(struct waiting *w)
 			draw(w);
 		return;
 	}
-	if (w->drive->lease.state != LEASE_WAITING)
+	if (lease_of(w)->state != LEASE_WAITING)
 		return;
 	if (w->silent.ms == NEVER.ms && w->told != TOLD_HOLDER &&
-	    (w->drive->sight.seen || w->drive->sight.lost) &&
+	    (drive_of(w)->sight.seen || drive_of(w)->sight.lost) &&
 	    !before(at, after(w->began, TELL_MS)))
 		tell_holder(w);
 	if (w->silent.ms != NEVER.ms && w->told != TOLD_SILENCE &&
@@ -276,7 +307,7 @@ void waiting_end(const struct waiting *w, int64_t waited_ms, bool ours)
 	     (w->told == TOLD_NOTHING || waited_ms < TELL_GRANT_MS)))
 		return;
 	(void)snprintf(more, sizeof(more), ",\"waited_ms\":%lld,\"fence\":%lld",
-		       (long long)waited_ms, (long long)w->drive->lease.fence);
+		       (long long)waited_ms, (long long)lease_of(w)->fence);
 	log_event("acquired", more, "got it after %s",
 		  format_duration(waited_ms, took, sizeof(took)));
 }

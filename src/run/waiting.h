@@ -7,19 +7,19 @@
 #ifndef RUN_WAITING_H
 #define RUN_WAITING_H
 
-#include "run/drive.h"
+#include "run/locks.h"
 
 enum told { TOLD_NOTHING, TOLD_HOLDER, TOLD_SILENCE };
 
 struct waiting {
-	struct drive *drive;
+	const struct locks *locks;
 	struct instant began;
 	struct instant silent; /* the server is, since; or NEVER */
 	struct instant drawn;  /* the live line, last */
 	enum told told;
 };
 
-void waiting_init(struct waiting *w, struct drive *d, struct instant at);
+void waiting_init(struct waiting *w, const struct locks *l, struct instant at);
 
 /* After each event. */
 void waiting_tell(struct waiting *w);

@@ -14,50 +14,53 @@
 /* Deep enough for the resolver's and the starter's buffers. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
-void watchdog_init(struct watchdog *w, struct drive *d, struct deadman *dead,
+void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 		   int64_t grace_ms, pid_t guard)
 {
-	w->drive = d;
+	w->locks = l;
 	w->deadman = dead;
 	w->grace_ms = grace_ms;
 	w->guard = guard;
 	w->running = false;
 	atomic_init(&w->stamp_ms, INT64_MIN);
+	atomic_init(&w->spent, false);
 }
 
 /* The deadman first: what is published may be relied upon. */
 void watchdog_publish(struct watchdog *w)
 {
-	const struct lease *l = &w->drive->lease;
+	int64_t ttl = w->locks->drive->lease.conf.ttl_ms;
 	struct instant s;
 
-	if (l->state != LEASE_HELD)
+	if (!locks_held(w->locks))
 		return;
-	s = lease_stamp(l);
+	s = locks_stamp(w->locks);
 	if (s.ms <= atomic_load(&w->stamp_ms))
 		return;
-	deadman_set(w->deadman, timing_dead(s, l->conf.ttl_ms));
+	atomic_store(&w->spent, locks_spent(w->locks));
+	deadman_set(w->deadman, timing_dead(s, ttl));
 	atomic_store(&w->stamp_ms, s.ms);
-	alarm_set(w->deadman, timing_term(s, l->conf.ttl_ms, w->grace_ms));
+	alarm_set(w->deadman, timing_term(s, ttl, w->grace_ms));
 	guard_wake(w->guard);
 }
 
 static void *watchdog_main(void *arg)
 {
 	struct watchdog *w = arg;
-	struct lease *l = &w->drive->lease;
 	struct pollfd stop = {.fd = w->stop[0], .events = POLLIN};
+	unsigned char how = 0;
 	bool told = false;
 
-	while (l->state != LEASE_OVER) {
-		drive_poll(w->drive, &stop, 1, NEVER);
+	while (!locks_over(w->locks)) {
+		locks_poll(w->locks, &stop, 1, NEVER);
 		watchdog_publish(w);
-		if (l->state == LEASE_LOST && !told) {
+		if (locks_lost(w->locks) && !told) {
 			told = true;
 			(void)!write(w->news[1], "", 1);
 		}
 		if (stop.revents) {
-			lease_release(l, now());
+			(void)!read(stop.fd, &how, 1);
+			locks_release(w->locks, how);
 			deadman_set(w->deadman, NEVER); /* all are dead */
 			stop.fd = -1;
 			stop.revents = 0;
@@ -103,9 +106,16 @@ struct instant watchdog_stamp(struct watchdog *w)
 	return (struct instant){atomic_load(&w->stamp_ms)};
 }
 
-void watchdog_release(struct watchdog *w)
+bool watchdog_spent(struct watchdog *w)
 {
-	(void)!write(w->stop[1], "", 1);
+	return atomic_load(&w->spent);
+}
+
+void watchdog_release(struct watchdog *w, unsigned int how)
+{
+	const unsigned char byte = (unsigned char)how;
+
+	(void)!write(w->stop[1], &byte, 1);
 }
 
 bool watchdog_join(struct watchdog *w, struct instant deadline)

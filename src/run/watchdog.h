@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The thread that renews. From watchdog_start() to the end of its news it owns
- * the drive; the main thread reads only the stamp, which it never trusts for
+ * the locks; the main thread reads only the stamp, which it never trusts for
  * longer than timing.h says: the thread may be stuck, safety must not depend
  * on it.
  */
@@ -15,11 +15,11 @@
 
 #include "base/fail.h"
 #include "run/deadman.h"
-#include "run/drive.h"
 #include "run/guard.h"
+#include "run/locks.h"
 
 struct watchdog {
-	struct drive *drive;
+	struct locks *locks;
 	struct deadman *deadman;
 	int64_t grace_ms;
 	pid_t guard; /* is woken, should it be stopped, with each renewal */
@@ -28,25 +28,29 @@ struct watchdog {
 	int stop[2];
 	int news[2]; /* a byte when the lease is lost; end of file */
 	_Atomic int64_t stamp_ms; /* s: see timing.h */
+	_Atomic bool spent;       /* see locks_spent() */
 };
 
 /* Of a lease that is held. From here on watchdog_publish() sets deadman, alarm
  * and stamp by it: call it before the command starts. */
-void watchdog_init(struct watchdog *w, struct drive *d, struct deadman *dead,
+void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 		   int64_t grace_ms, pid_t guard);
 
-/* Follows the lease; by whoever owns the drive. */
+/* Follows the lease; by whoever owns the locks. */
 void watchdog_publish(struct watchdog *w);
 
-/* -1: no thread to be had; the drive stays the caller's. */
+/* -1: no thread to be had; the locks stay the caller's. */
 int watchdog_start(struct watchdog *w, struct fail *why);
 
 struct instant watchdog_stamp(struct watchdog *w);
 
-/* The tree is dead: give the lease back. The end of w->news[0] follows. */
-void watchdog_release(struct watchdog *w);
+bool watchdog_spent(struct watchdog *w);
 
-/* Takes the drive back; false: the thread is stuck past the deadline, and
+/* The tree is dead: give all back (see lease_end()). The end of w->news[0]
+ * follows. */
+void watchdog_release(struct watchdog *w, unsigned int how);
+
+/* Takes the locks back; false: the thread is stuck past the deadline, and
  * must be left alone. */
 bool watchdog_join(struct watchdog *w, struct instant deadline);
 

@@ -413,15 +413,26 @@ static void tell(const char *who, const struct answer *a)
 	       a->lost ? ", lost" : "");
 }
 
+static void adjust(const struct trial *t, int64_t *number, int64_t counter)
+{
+	/* a release moves what it bore by one */
+	if (*number == t->node.counter || *number == t->node.counter - 1)
+		*number += counter - t->node.counter;
+}
+
 static void follow(struct trial *t, const struct question *q,
 		   const struct answer *real, int64_t had)
 {
 	int place = node_place(&t->node, q->token);
 
-	if (t->node.lost == t->node.counter && q->ask.verb != VERB_LISTEN)
-		t->node.lost = real->counter;
-	if (t->node.counter >= 0 && q->ask.verb != VERB_LISTEN)
+	/* born at another microsecond */
+	if (t->node.counter >= 0 && q->ask.verb != VERB_LISTEN) {
+		adjust(t, &t->node.lost, real->counter);
+		adjust(t, &t->node.moves.last, real->counter);
+		adjust(t, &t->node.moves.slot, real->counter);
+		adjust(t, &t->node.moves.born, real->counter);
 		t->node.counter = real->counter;
+	}
 	if (real->ticket > 0) {
 		t->ticket[q->token] = real->ticket;
 		if (place >= 0 && t->node.newest == t->node.line[place].ticket)
@@ -485,6 +496,8 @@ static bool all_came_up(const struct trial *t)
 
 	printf("#");
 	for (int i = 0; i < SAID_COUNT; i++) {
+		if (!saids[i]) /* not of plain locks */
+			continue;
 		printf(" %s %" PRIu64, saids[i], t->seen[i]);
 		all = all && t->seen[i] > 0;
 	}

@@ -27,6 +27,29 @@ bool node_locked(struct node *n, int64_t us)
 	return n->token != 0;
 }
 
+/* The counter has moved; of our slot, or of nobody's. */
+static void moved(struct node *n, bool ours, int64_t before)
+{
+	int64_t was = before < 0 ? 0 : before;
+
+	if (!n->moves.there)
+		n->moves.from = was;
+	else if (n->moves.last != was)
+		n->moves.slot = before < 0 ? n->counter : before;
+	n->moves.there = true;
+	n->moves.last = n->counter;
+	if (ours)
+		n->moves.slot = n->counter;
+	if (before < 0)
+		n->moves.born = n->counter;
+}
+
+static bool untouched(const struct node *n, int64_t seen)
+{
+	return n->moves.there && n->moves.from <= seen &&
+	       n->moves.slot <= seen && n->moves.last == n->counter;
+}
+
 static int64_t larger(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -158,6 +181,11 @@ static bool told(const struct node *n, const struct ask *ask)
 	       n->twin != TWIN_LOSS_UNTOLD;
 }
 
+static bool reborn(const struct node *n, const struct ask *ask)
+{
+	return ask->seen > 0 && ask->seen < n->moves.born;
+}
+
 static bool superseded(struct node *n, const struct ask *ask, int64_t token,
 		       int64_t us)
 {
@@ -243,8 +271,10 @@ static struct answer wait_for(struct node *n, const struct ask *ask,
 			supersede(n, token, a.ticket, us);
 		a.place = node_place(n, token);
 	}
-	if (a.said == SAID_LOSS)
+	if (a.said == SAID_LOSS) {
+		a.lost = reborn(n, ask);
 		return a;
+	}
 	a.pttl_ms = n->expires_ms - us / 1000;
 	a.foreign = n->record != n->token;
 	a.lost = told(n, ask);
@@ -260,9 +290,16 @@ static struct answer acquire(struct node *n, const struct ask *ask,
 	struct answer granted = {.said = SAID_GRANTED, .place = -1};
 
 	if (node_locked(n, us) && n->token == token) {
+		int64_t before = n->counter;
+
 		set(n, token, conf->ttl_ms, us);
-		if (n->counter < 0)
+		if (before < 0)
 			n->counter = us;
+		else if (n->moves.there)
+			n->counter =
+				alone ? larger(before + 1, us) : before + 1;
+		if (before < 0)
+			moved(n, true, before);
 		granted.counter = n->counter;
 		granted.lost = told(n, ask);
 		return granted;
@@ -271,7 +308,8 @@ static struct answer acquire(struct node *n, const struct ask *ask,
 		return (struct answer){.said = SAID_SUPERSEDED,
 				       .counter = larger(n->counter, 0),
 				       .place = -1};
-	if (n->token == 0 && !(ask->seen > 0 && n->counter < ask->seen)) {
+	if (n->token == 0 && !ask->embargo && !reborn(n, ask) &&
+	    !(ask->seen > 0 && n->counter < ask->seen)) {
 		int64_t before = n->record != 0 ? n->lost : 0;
 		int64_t lost = n->counter < 0 ? LOST_NOW : before;
 
@@ -298,12 +336,13 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 {
 	struct answer a = {.said = SAID_YES, .place = -1};
 	bool locked = node_locked(n, us);
+	int64_t before = n->counter;
 
 	if (locked && n->token == token) {
 		a.pttl_ms = n->expires_ms - us / 1000;
 	} else if (!locked && ask->seen > 0 &&
 		   (n->counter < 0 || n->counter == ask->seen ||
-		    n->twin == TWIN_HEAL_ANY)) {
+		    untouched(n, ask->seen) || n->twin == TWIN_HEAL_ANY)) {
 		a.said = SAID_HEALED;
 	} else {
 		return (struct answer){.said = SAID_NO,
@@ -315,9 +354,10 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 		n->lost = 0;
 	n->record = token;
 	n->holder_ttl = ttl;
-	if (n->counter < ask->fence)
-		n->counter =
-			larger(n->counter < 0 ? us : n->counter, ask->fence);
+	if (before < 0 || before < ask->fence)
+		n->counter = larger(before < 0 ? us : before, ask->fence);
+	if (before < 0)
+		moved(n, a.said == SAID_HEALED, before);
 	a.counter = n->counter;
 	return a;
 }
@@ -326,6 +366,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 			     int64_t token, bool alone, int64_t us)
 {
 	int at = node_place(n, token);
+	int64_t before = n->counter;
 	bool passed;
 
 	if (ask->queued) {
@@ -341,8 +382,9 @@ static struct answer release(struct node *n, const struct ask *ask,
 				       .counter = larger(n->counter, 0),
 				       .place = -1};
 	if (n->twin != TWIN_RELEASE_STILL)
-		n->counter =
-			larger(n->counter < 0 ? us : n->counter, ask->fence);
+		n->counter = larger(before < 0 ? us : before, ask->fence);
+	if (before < 0)
+		moved(n, true, before);
 	passed = hand_over(n, token, alone,
 			   ask->held || n->record == 0 ? 0 : n->lost, us);
 	if (!passed) {

@@ -52,6 +52,11 @@ struct node {
 	int64_t record, holder_ttl;
 	int64_t lost;   /* what a missing counter was born as; 0: none was */
 	int64_t newest; /* ticket of the newest marked waiter */
+	/* what the counter did where there are slots, or was lost: moved() */
+	struct {
+		bool there;
+		int64_t last, from, slot, born;
+	} moves;
 	int waiters;
 	struct waiter line[LINE_MAX]; /* by ticket */
 	struct word words[WORDS_KEPT];

@@ -8,7 +8,7 @@
 #include "tap.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define ARGS_MAX 12
+#define ARGS_MAX 20
 #define HOURS ((int64_t)3600000)
 
 /* argv as main() gets it: writable, NULL at its end. */
@@ -86,7 +86,7 @@ static void test_defaults(void)
 	is_int(parse(&l, (const char *[ARGS_MAX]){"-k", "job", "true"}), 0,
 	       "a key and a command are enough");
 	is_int(l.o.verb, VERB_RUN, "the default is to run the command");
-	is_text(l.o.key, "job", "the key is as given");
+	is_text(l.o.key[0], "job", "the key is as given");
 	is_int(l.o.ttl_ms, 30000, "the lease is 30 s by default");
 	is_int(l.o.wait_ms, INT64_MAX, "redlock waits for ever by default");
 	is_int(l.o.grace_ms, 4500, "-K is 0.15 of -t by default");
@@ -122,6 +122,25 @@ static const struct option_row {
 	{                                                                      \
 		{__VA_ARGS__}, TEXT, offsetof(struct opts, f), 0, t            \
 	}
+	N(BOOL, shared, 1, "-s"),
+	N(BOOL, shared, 1, "--exclusive", "--shared"),
+	N(BOOL, shared, 0, "-s", "-x"),
+	N(INT, slots, 1000, "-N", "1000"),
+	N(INT, slots, 3, "--slots=3"),
+	N(I64, max_hold_ms, 90000, "--max-hold", "1m30s"),
+	N(I64, max_renewals, 0, "--max-renewals", "0"),
+	N(I64, max_renewals, 7, "--max-renewals", "7"),
+	N(I64, min_hold_ms, 60000, "--min-hold", "60"),
+	N(I64, min_hold_ms, 0, "--min-hold", "0"),
+	N(I64, min_hold_ms, 48 * HOURS, "--min-hold", "2d", "--allow-long-ttl"),
+	N(I64, once_ms, 24 * HOURS, "--once-per", "1d"),
+	N(INT, orphans, ORPHANS_WAIT, "--orphans", "wait"),
+	N(INT, orphans, ORPHANS_KILL, "--orphans=kill"),
+	N(INT, orphans, ORPHANS_LEAVE, "--orphans", "kill", "--orphans",
+	  "leave"),
+	N(I64, grace_ms, 60000, "-K", "1m", "--max-hold", "1h"),
+	N(INT, keys, 1, "-k", "job"),
+	N(INT, keys, 3, "-k", "b", "-k", "a", "-k", "b"),
 	N(I64, ttl_ms, 1500, "-t", "1.5s"),
 	N(I64, ttl_ms, 1500, "-t1.5s"),
 	N(I64, ttl_ms, 60000, "--ttl", "60"),
@@ -260,9 +279,24 @@ static const struct {
 	{{"-k", "job", "--reason"}, "'--reason' needs a value"},
 	{{"-k", "", "true"}, "the key is empty"},
 	{{"--key=", "true"}, "the key is empty"},
-	{{"-k", "a", "-k", "b", "true"}, "several keys"},
+	{{"-ka", "-kb", "-kc", "-kd", "-ke", "-kf", "-kg", "-kh", "-ki", "-kj",
+	  "-kk", "-kl", "-km", "-kn", "-ko", "-kp", "-kq", "true"},
+	 "more than 16 keys"},
+	{{"-N", "0", "-k", "job", "true"}, "-N '0': not a number within"},
+	{{"-N", "1001", "-k", "job", "true"}, "not a number within 1..1000"},
+	{{"--slots", "two", "-k", "job", "true"}, "-N 'two'"},
+	{{"-s", "-N", "2", "-k", "job", "true"}, "-s and -N exclude"},
+	{{"--max-hold", "0", "-k", "job", "true"}, "0 is no time"},
+	{{"--max-hold", "x", "-k", "job", "true"}, "--max-hold 'x'"},
+	{{"--max-renewals", "-1", "-k", "job", "true"}, "--max-renewals '-1'"},
+	{{"--max-renewals", "1.5", "-k", "job", "true"}, "--max-renewals"},
+	{{"--min-hold", "2d", "-k", "job", "true"}, "longer than 24h"},
+	{{"--min-hold", "2s", "--max-hold", "1s", "-k", "job", "true"},
+	 "--min-hold is longer than --max-hold"},
+	{{"--once-per", "0", "-k", "job", "true"}, "--once-per: 0 is no time"},
+	{{"--orphans", "eat", "-k", "job", "true"}, "neither wait, leave nor"},
 	{{"-k", "a", "-k", "", "true"}, "-k"},
-	{{"-x", "-k", "job", "true"}, "unknown option '-x'"},
+	{{"-y", "-k", "job", "true"}, "unknown option '-y'"},
 	{{"-k", "job", "-Z", "true"}, "unknown option '-Z'"},
 	{{"-k", "job", "-qZ", "true"}, "unknown option '-Z'"},
 	{{"-k", "job", "-\033", "true"}, "unknown option '-\\x1b'"},
@@ -453,7 +487,7 @@ static int parse_long(struct line *l, const char *option, size_t n)
 	text[n] = '\0';
 	rc = parse(l, (const char *[ARGS_MAX]){option, text, "-k", text, "ls"});
 	if (rc == 0)
-		ok(l->o.key && strlen(l->o.key) == n,
+		ok(l->o.key[0] && strlen(l->o.key[0]) == n,
 		   "a key of %zu bytes is kept whole", n);
 	free(text);
 	return rc;

@@ -19,54 +19,75 @@ static const struct holder who = {{[ABOUT_HOST] = "web1",
 
 #define ABOUT "host web1\npid 42\nuser me\ncommand backup.sh\n"
 
+#define OUTER "3f1c2d4e-0000-4111-8222-333344445555"
+#define STANDS "1500 1 -\n" ABOUT
+
 /* What must stand behind the three keys. */
-static const struct {
+static const struct request {
 	enum verb verb;
-	int nodes, db;
+	int db;
+	struct lease_conf conf;
 	struct ask ask;
 	const char *args[20];
 } requests[] = {
 	{VERB_ACQUIRE,
-	 1,
 	 0,
+	 {.nodes = 1},
 	 {.fence = 7, .seen = 8},
-	 {TOKEN, "1500", "8", "1", "0", "-1", "1500 -\n" ABOUT, "0"}},
+	 {TOKEN, "8", "1", "0", "-1", STANDS, "0", "0", "0"}},
 	{VERB_ACQUIRE,
-	 3,
 	 5,
-	 {.fence = 7, .ticket = -1},
-	 {TOKEN, "1500", "0", "0", "-1", "-1", "1500 -\n" ABOUT, "5"}},
+	 {.nodes = 3, .once_ms = 1},
+	 {.fence = 7, .ticket = -1, .embargo = true},
+	 {TOKEN, "0", "0", "-1", "-1", STANDS, "1", "1", "5"}},
 	{VERB_ACQUIRE,
-	 1,
 	 0,
-	 {.ticket = 1700000000123456},
-	 {TOKEN, "1500", "0", "1", "1700000000123456", "-1", "1500 -\n" ABOUT,
-	  "0"}},
+	 {.nodes = 1, .shared = true, .slots = 1},
+	 {.ticket = 1700000000123456, .slot = 3},
+	 {TOKEN, "0", "1", "1700000000123456", "-1", "1500 1 r\n" ABOUT, "0",
+	  "0", "0"}},
+	{VERB_ACQUIRE,
+	 0,
+	 {.nodes = 1, .slots = 3, .supersede = true},
+	 {.ticket = 1},
+	 {TOKEN, "0", "1", "1", "-1", "1500 3 s\n" ABOUT, "0", "0", "0"}},
+	{VERB_ACQUIRE,
+	 2,
+	 {.nodes = 1, .outer = {OUTER, 0, 17, 7}},
+	 {.joins = true},
+	 {TOKEN, "1500", STANDS, OUTER, "17", "2"}},
 	{VERB_CONFIRM,
-	 1,
 	 0,
+	 {.nodes = 1},
 	 {.fence = 7, .seen = 8},
-	 {TOKEN, "1500", "7", "8", ABOUT, "0"}},
+	 {TOKEN, "1500", "7", "8", STANDS, TOKEN, "0", "0", "0"}},
 	{VERB_CONFIRM,
-	 5,
 	 1000000,
-	 {.fence = 9007199254740993},
-	 {TOKEN, "1500", "9007199254740993", "0", ABOUT, "1000000"}},
-	{VERB_RELEASE,
-	 1,
+	 {.nodes = 5, .shared = true},
+	 {.fence = 9007199254740993, .group = 42},
+	 {TOKEN, "1500", "9007199254740993", "0", "1500 1 r\n" ABOUT,
+	  "shared:42", "1", "0", "1000000"}},
+	{VERB_CONFIRM,
 	 0,
+	 {.nodes = 1, .outer = {OUTER, 0, 0, 7}},
+	 {.joins = true, .joined = true, .fence = 7},
+	 {TOKEN, "1500", "7", "0", STANDS, OUTER, "1", "1", "0"}},
+	{VERB_RELEASE,
+	 0,
+	 {.nodes = 1},
 	 {.fence = 7, .seen = 8, .held = true},
-	 {TOKEN, "7", "1", "", "1", "0"}},
+	 {TOKEN, "7", "1", STANDS, "0", "1", "", "0", "0", "0", "0"}},
 	{VERB_RELEASE,
-	 3,
 	 9,
-	 {.fence = INT64_MAX},
-	 {TOKEN, "9223372036854775807", "0", "", "0", "9"}},
+	 {.nodes = 3},
+	 {.fence = INT64_MAX, .least_ms = 5, .held_ms = 4, .once_ms = 3},
+	 {TOKEN, "9223372036854775807", "0", STANDS, "0", "0", "", "5", "4",
+	  "3", "9"}},
 	{VERB_RELEASE,
-	 1,
 	 9,
-	 {.queued = true},
-	 {TOKEN, "0", "1", "1500 -\n" ABOUT, "0", "9"}},
+	 {.nodes = 1, .outer = {OUTER, 0, 0, 7}},
+	 {.queued = true, .joins = true},
+	 {TOKEN, "0", "1", STANDS, "1", "0", OUTER, "0", "0", "0", "9"}},
 };
 
 static void check_words(const struct words *w, const char *const want[20],
@@ -90,13 +111,14 @@ static void check_words(const struct words *w, const char *const want[20],
 static void test_request(size_t i)
 {
 	struct ask ask = requests[i].ask;
-	struct lease_conf conf = {
-		.nodes = requests[i].nodes, .ttl_ms = 1500, .max_waiters = -1};
+	struct lease_conf conf = requests[i].conf;
 	struct script_scratch scratch;
 	char standing[STANDING_SIZE];
 	struct words w;
 	struct keys k;
 
+	conf.ttl_ms = 1500;
+	conf.max_waiters = -1;
 	ask.verb = requests[i].verb;
 	if (keys_init(&k, "a\0b", 3, TOKEN) < 0)
 		exit(99);
@@ -124,7 +146,7 @@ static void test_scripts(void)
 	static const char *const marks[] = {
 		[VERB_ACQUIRE] = "'granted'",
 		[VERB_CONFIRM] = "'healed'",
-		[VERB_RELEASE] = "redis.call('del', lock, holder)",
+		[VERB_RELEASE] = "pcall(serve, at, alone,",
 	};
 
 	for (int v = VERB_ACQUIRE; v <= VERB_RELEASE; v++) {
@@ -138,8 +160,8 @@ static void test_scripts(void)
 
 		if (keys_init(&k, "job", 3, TOKEN) < 0)
 			exit(99);
-		script_request(&ask, &conf, &k, TOKEN, "1500 -\n", 0, &scratch,
-			       &w);
+		script_request(&ask, &conf, &k, TOKEN, "1500 1 -\n", 0,
+			       &scratch, &w);
 		is_int((int64_t)w.len[1], (int64_t)strlen(w.at[1]),
 		       "verb %d: the script is sent whole", v);
 		ok(strstr(w.at[1], marks[v]), "verb %d: it is its own script",
@@ -148,7 +170,7 @@ static void test_scripts(void)
 		   "verb %d: it names its keys", v);
 		ok(strstr(w.at[1], "redis.call('select', ARGV[#ARGV])"),
 		   "verb %d: it selects the last word", v);
-		ok(w.len[1] < 8192, "verb %d: it is no long text", v);
+		ok(w.len[1] < 16384, "verb %d: it is no long text", v);
 		keys_close(&k);
 	}
 }
@@ -171,8 +193,8 @@ static void test_listen(void)
 
 		if (keys_init(&k, "job", 3, TOKEN) < 0)
 			exit(99);
-		script_request(&ask, &conf, &k, TOKEN, "1500 -\n", 3, &scratch,
-			       &w);
+		script_request(&ask, &conf, &k, TOKEN, "1500 1 -\n", 3,
+			       &scratch, &w);
 		is_int(w.n, 3, "to listen takes three words");
 		is_text(w.at[0], "BLPOP", "it is a BLPOP");
 		ok(w.at[1] == k.part[PART_GRANT], "of one's own grant list");
@@ -192,7 +214,7 @@ static void test_standing(void)
 	char text[STANDING_SIZE];
 
 	script_standing(&conf, &odd, text);
-	is_text(text, "90 s\nhost a user x\nreason \xff  \n",
+	is_text(text, "90 1 s\nhost a user x\nreason \xff  \n",
 		"what would end a line is blanked");
 	memset(big, 'x', sizeof(big) - 1);
 	for (int i = 0; i < ABOUT_COUNT; i++)
@@ -204,13 +226,15 @@ static void test_standing(void)
 
 /* ---- answers ---- */
 
-#define BUSY(said, pttl, ttl, ticket, place, foreign)                          \
+#define BUSY(what, pttl, ttl, at, before, other)                               \
 	{                                                                      \
-		said, 7, pttl, ttl, ticket, place, foreign, false              \
+		.said = what, .counter = 7, .pttl_ms = pttl,                   \
+		.holder_ttl_ms = ttl, .ticket = at, .place = before,           \
+		.foreign = other                                               \
 	}
-#define PLAIN(said, counter, pttl)                                             \
+#define PLAIN(what, value, pttl)                                               \
 	{                                                                      \
-		said, counter, pttl, 0, 0, -1, false, false                    \
+		.said = what, .counter = value, .pttl_ms = pttl, .place = -1   \
 	}
 #define LAST "0", "1700000000123456", "0"
 
@@ -220,12 +244,28 @@ static const struct form {
 	int least; /* words without which it is none */
 	struct answer want;
 } forms[] = {
-	{{"granted", "7"}, 2, PLAIN(SAID_GRANTED, 7, -1)},
-	{{"granted", "0", "0"}, 2, PLAIN(SAID_GRANTED, 0, 0)},
-	{{"granted", "9", "1"}, 2, {SAID_GRANTED, 9, 1, 0, 0, -1, false, true}},
-	{{"granted", "9007199254740993"},
-	 2,
-	 PLAIN(SAID_GRANTED, 9007199254740993, -1)},
+	{{"granted", "7", "0", "0", "0"}, 5, PLAIN(SAID_GRANTED, 7, 0)},
+	{{"granted", "0", "0", "12", "0"},
+	 5,
+	 {.said = SAID_GRANTED, .place = -1, .slot = 12}},
+	{{"granted", "9", "1", "0", "8"},
+	 5,
+	 {.said = SAID_GRANTED,
+	  .counter = 9,
+	  .pttl_ms = 1,
+	  .place = -1,
+	  .lost = true,
+	  .group = 8}},
+	{{"granted", "9007199254740993", "0", "0", "0"},
+	 5,
+	 PLAIN(SAID_GRANTED, 9007199254740993, 0)},
+	{{"joined", "7", "0", "2", "0"},
+	 5,
+	 {.said = SAID_GRANTED, .counter = 7, .place = -1, .slot = 2}},
+	{{"inside", "7"}, 2, PLAIN(SAID_INSIDE, 7, -1)},
+	{{"done", "7", "900", "", "token \nsince 5\nhost b\n"},
+	 5,
+	 PLAIN(SAID_DONE, 7, 900)},
 	{{"busy", "7", "1500", "value", "", "-1", "0", "0"},
 	 8,
 	 BUSY(SAID_BUSY, 1500, 0, 0, -1, true)},
@@ -263,6 +303,13 @@ static const struct form {
 	{{"yes", "7", "1200"}, 2, PLAIN(SAID_YES, 7, 1200)},
 	{{"yes", "7", "-1"}, 2, PLAIN(SAID_YES, 7, -1)},
 	{{"yes", "7"}, 2, PLAIN(SAID_YES, 7, -1)},
+	{{"yes", "7", "1200", "1"},
+	 2,
+	 {.said = SAID_YES,
+	  .counter = 7,
+	  .pttl_ms = 1200,
+	  .place = -1,
+	  .joined = true}},
 	{{"healed", "7", "0"}, 2, PLAIN(SAID_HEALED, 7, 0)},
 	{{"no", "7", "0"}, 2, PLAIN(SAID_NO, 7, 0)},
 	{{"no", "0"}, 2, PLAIN(SAID_NO, 0, -1)},
@@ -315,7 +362,8 @@ static bool same_answer(const struct answer *a, const struct answer *b)
 	       a->pttl_ms == b->pttl_ms &&
 	       a->holder_ttl_ms == b->holder_ttl_ms && a->ticket == b->ticket &&
 	       a->place == b->place && a->foreign == b->foreign &&
-	       a->lost == b->lost;
+	       a->lost == b->lost && a->slot == b->slot &&
+	       a->group == b->group && a->joined == b->joined;
 }
 
 static void test_answers(void)
@@ -337,7 +385,8 @@ static void test_answers(void)
 			       rc, a.said, a.counter, a.pttl_ms,
 			       a.holder_ttl_ms);
 		is_int(sight.seen,
-		       a.said == SAID_BUSY || a.said == SAID_SUPERSEDED,
+		       a.said == SAID_BUSY || a.said == SAID_SUPERSEDED ||
+			       a.said == SAID_DONE,
 		       "[%s] shows whether there is a holder",
 		       joined(f->words));
 	}
@@ -388,25 +437,28 @@ static const struct {
 	{{""}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"OK"}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"1"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"Granted", "7"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"Granted", "7", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"grantedx", "7"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{" granted", "7"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{" granted", "7", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"7", "granted"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"granted", ""}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"granted", "x"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"granted", "7x"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"granted", "7 "}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"granted", "-1"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"granted", "-"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"granted", "1e3"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"granted", "1.5"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"granted", "0x10"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"granted", "nan"}, FAIL_UNAVAILABLE, "not an answer"},
-	{{"granted", "000000000000000000000001"},
+	{{"granted", "", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "x", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "7x", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "7 ", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "-1", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "-", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "1e3", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "1.5", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "0x10", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "nan", "0", "0", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "000000000000000000000001", "0", "0", "0"},
 	 FAIL_UNAVAILABLE,
 	 "not an answer"},
 	{{"busy", "x", "5", "v", "", LAST}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"busy", "-2", "5", "v", "", LAST}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "7", "0", "x", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "7", "0", "1000", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "7", "0", "0", "-1"}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"yes", "", "5"}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"fence"}, FAIL_CONFIG, "fence counter is no number"},
 	{{"fence", "7"}, FAIL_CONFIG, "fence counter is no number"},

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * REDLOCK_HELD: what the redlocks above us hold, so that one that is started by
+ * a command under the lock joins the hold and does not wait for itself. Words,
+ * each TOKEN:FENCE:SLOT:GROUP:HASH, the innermost first; HASH is that of the
+ * key (FNV-1a, 64 bits), which may be too long for an environment.
+ *
+ * It is a hint and proves nothing: the server is asked whether the lock holds
+ * that token, on that server, now (src/lua/join.lua).
+ */
+#ifndef CLI_HELD_H
+#define CLI_HELD_H
+
+#include <stddef.h>
+
+#include "run/guard.h"
+
+#define HELD_WORD_MAX 128
+
+/* The entry of this key, if there is one; else *out is empty. */
+void held_find(const char *words, const char *key, size_t key_len,
+	       struct lease_outer *out);
+
+/* Under which token a lock is held: one's own, or, when an exclusive hold was
+ * joined, that of the outer one. */
+const char *held_token(const struct granted *g,
+		       const struct lease_outer *outer);
+
+/* Writes the word of a lock that was granted. Returns its length. */
+size_t held_word(const struct granted *g, const struct lease_outer *outer,
+		 const char *key, size_t key_len, char word[HELD_WORD_MAX]);
+
+#endif

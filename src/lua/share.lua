@@ -1,0 +1,55 @@
+-- Those who hold a lock together: readers, or those whom the holder's command
+-- started, and who joined it. Each has a lease of its own: a live one never
+-- renews that of a dead one.
+--   redlock:{TAG}:sharers:VALUE:KEY  sorted set, by the server time in ms at
+--       which the lease of each ends. A member is "TOKEN TTL SLOTS FLAGS\nABOUT",
+--       as in the line of waiters; also
+--       left        the holder that the others joined has ended (its time is 0)
+--       ?           whoever else it may have been: data were lost
+--       rest ...    a member that has ended, but holds for a while: --min-hold
+-- "TTL SLOTS FLAGS\nABOUT": how a client stands in line. Flags: "-" none,
+-- "s" --supersede, "r" --shared.
+local function standing(words)
+	local ttl, slots, flags, about =
+	    string.match(words, '^(%d+) (%d+) (%S+)\n(.*)$')
+	return tonumber(ttl), tonumber(slots), string.find(flags, 'r') and true,
+	    about, string.find(flags, 's') and true
+end
+local function shared(value)
+	return string.sub(value or '', 1, 7) == 'shared:'
+end
+local function sharers_of(value) return part('sharers:' .. value) end
+-- When the last of them ends; nil: none is left.
+local function sharers_end(value, at)
+	local sharers = sharers_of(value)
+	redis.call('zremrangebyscore', sharers, '(0', math.floor(at / 1000))
+	local last = redis.call('zrevrange', sharers, 0, 0, 'withscores')
+	return last[2] and last[2] ~= '0' and tonumber(last[2]) or nil
+end
+-- The lock lives as long as the last of them, but no shorter than `least` ms.
+local function keep(n, value, at, least)
+	local last = sharers_end(value, at)
+	local ms = math.max(least, last and last - math.floor(at / 1000) or 0)
+	redis.call('pexpire', slot_key('', n), ms)
+	redis.call('pexpire', sharers_of(value), ms)
+	-- the record of a loss must not end sooner than it was meant to
+	if redis.call('pttl', slot_key('holder', n)) < ms then
+		redis.call('pexpire', slot_key('holder', n), ms)
+	end
+end
+-- Join, or renew. Who is `known` to be in there and is not was forgotten, and so
+-- may others have been: each of them is heard of within the ttl.
+local function share(value, member, at, ttl, known)
+	local ends = math.floor(at / 1000) + ttl
+	redis.call('pexpire', sharers_of(value), ttl) -- memory may be full
+	if redis.call('zadd', sharers_of(value), ends, member) == 1 and known then
+		redis.call('zadd', sharers_of(value), ends, '?')
+	end
+end
+-- The end of a record: how many readers there are, and who is to be gone last.
+local function readers_now()
+	local sharers = sharers_of(v)
+	local last = redis.call('zrevrange', sharers, 0, 0)[1] or ''
+	return 'readers ' .. redis.call('zcard', sharers) .. '\n'
+	    .. (string.match(last, '\n(.*)$') or '')
+end

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* All or none. Read locks.h first. */
+#include "run/locks.h"
+
+#include <string.h>
+
+static struct lease *lease_of(const struct locks *l, int i)
+{
+	return &l->drive[i].lease;
+}
+
+static bool all_in(const struct locks *l, enum lease_state state)
+{
+	for (int i = 0; i < l->n; i++)
+		if (lease_of(l, i)->state != state)
+			return false;
+	return true;
+}
+
+bool locks_held(const struct locks *l)
+{
+	return all_in(l, LEASE_HELD);
+}
+
+bool locks_over(const struct locks *l)
+{
+	return all_in(l, LEASE_OVER) && (l->n == 1 || l->ends);
+}
+
+enum lease_end locks_end(const struct locks *l)
+{
+	return l->n == 1 ? lease_of(l, 0)->end : l->end;
+}
+
+bool locks_lost(const struct locks *l)
+{
+	for (int i = 0; i < l->n; i++)
+		if (lease_of(l, i)->state == LEASE_LOST)
+			return true;
+	return false;
+}
+
+bool locks_spent(const struct locks *l)
+{
+	for (int i = 0; i < l->n; i++)
+		if (lease_spent(lease_of(l, i)))
+			return true;
+	return false;
+}
+
+bool locks_freed(const struct locks *l)
+{
+	for (int i = 0; i < l->n; i++)
+		if (!lease_of(l, i)->freed)
+			return false;
+	return true;
+}
+
+bool locks_passed_on(const struct locks *l)
+{
+	for (int i = 0; i < l->n; i++)
+		if (lease_of(l, i)->passed_on)
+			return true;
+	return false;
+}
+
+struct instant locks_stamp(const struct locks *l)
+{
+	struct instant oldest = lease_stamp(lease_of(l, 0));
+
+	for (int i = 1; i < l->n; i++)
+		oldest = sooner(oldest, lease_stamp(lease_of(l, i)));
+	return oldest;
+}
+
+void locks_init(struct locks *l, struct drive *drives, int n, int first)
+{
+	const struct lease *any = &drives[0].lease;
+
+	*l = (struct locks){.drive = drives,
+			    .n = n,
+			    .first = first,
+			    .give_up = any->give_up};
+	l->asked[0] = true;
+	/* the lead waits; the others are only tried */
+	for (int i = 1; i < n; i++) {
+		struct lease_conf conf = drives[i].lease.conf;
+
+		conf.wait_ms = 0;
+		lease_init(&drives[i].lease, &conf, any->began);
+		l->asked[i] = true;
+	}
+}
+
+/* ---- several ---- */
+
+static void give_back(struct locks *l, int but)
+{
+	for (int i = 0; i < l->n; i++)
+		if (i != but)
+			lease_release(lease_of(l, i), now());
+}
+
+static void start(struct locks *l, int i, bool waits)
+{
+	int64_t left = between(now(), l->give_up);
+
+	if (!waits || left < 0)
+		left = 0;
+	l->asked[i] = true;
+	/* what is for ever stays so */
+	if (waits && l->give_up.ms >= NEVER.ms)
+		left = INT64_MAX;
+	if (drive_again(&l->drive[i], left) == 0)
+		return;
+	(void)fail(&l->drive[i].why, FAIL_INTERNAL, "out of memory");
+	l->lead = i;
+	l->end = END_REFUSED;
+	l->ends = true;
+	give_back(l, -1);
+}
+
+/* All are given back for one that is not to be had, or was lost again. If it
+ * was only tried, it is waited for from now on. */
+static void back_off(struct locks *l, int lead)
+{
+	const struct lease *its = lease_of(l, lead);
+	bool in_time = before(now(), l->give_up);
+
+	l->end = its->state == LEASE_LOST ? END_BUSY : its->end;
+	if (l->end == END_UNAVAILABLE)
+		l->ends |= lead == l->lead || !in_time;
+	else
+		l->ends |= l->end != END_BUSY || !in_time;
+	l->lead = lead;
+	l->backing = true;
+	l->patient = !l->ends && ++l->overtaken >= PATIENCE;
+	give_back(l, -1);
+}
+
+static void try_anew(struct locks *l)
+{
+	l->backing = false;
+	memset(l->asked, 0, sizeof(l->asked));
+	if (l->patient)
+		l->lead = 0;
+	start(l, l->lead, true);
+}
+
+/* The lead is ours: on to the others. */
+static void go_on(struct locks *l)
+{
+	if (l->patient && l->lead + 1 < l->n) {
+		start(l, ++l->lead, true);
+		return;
+	}
+	for (int i = 0; i < l->n; i++)
+		if (lease_of(l, i)->state == LEASE_OVER)
+			start(l, i, false);
+}
+
+/* Whoever ended without being held is why all end, or begin anew. The lead
+ * comes last: it may be waited for still. */
+static int refused(const struct locks *l)
+{
+	for (int k = 1; k <= l->n; k++) {
+		int i = (l->lead + k) % l->n;
+		const struct lease *x = lease_of(l, i);
+
+		if (x->state == LEASE_LOST ||
+		    (l->asked[i] && x->end != END_NONE &&
+		     x->end != END_RELEASED))
+			return i;
+	}
+	return -1;
+}
+
+static void tick(struct locks *l)
+{
+	const struct lease *lead = lease_of(l, l->lead);
+	int culprit;
+
+	if (l->n == 1 || l->in_use || l->ends || locks_held(l))
+		return;
+	if (l->backing) {
+		if (all_in(l, LEASE_OVER))
+			try_anew(l);
+		return;
+	}
+	/* in its line: nothing else is kept, unless in order */
+	if (lead->state == LEASE_WAITING && !l->patient && lease_answered(lead))
+		give_back(l, l->lead);
+	else if ((culprit = refused(l)) >= 0)
+		back_off(l, culprit);
+	else if (lead->state == LEASE_HELD)
+		go_on(l);
+}
+
+/* ---- both ---- */
+
+void locks_send(struct locks *l)
+{
+	tick(l);
+	for (int i = 0; i < l->n; i++)
+		drive_send(&l->drive[i]);
+}
+
+void locks_poll(struct locks *l, struct pollfd *extra, int n_extra,
+		struct instant limit)
+{
+	struct pollfd fds[EXTRA_MAX + LOCKS_MAX * DRIVE_FDS_MAX];
+	int n = n_extra;
+
+	locks_send(l);
+	if (n_extra > 0)
+		memcpy(fds, extra, sizeof(*extra) * (size_t)n_extra);
+	for (int i = 0; i < l->n; i++) {
+		n += drive_watch(&l->drive[i], fds + n);
+		limit = sooner(limit, lease_wake(lease_of(l, i)));
+	}
+	if (poll(fds, (nfds_t)n, poll_ms(limit, now())) <= 0)
+		for (int i = 0; i < n; i++)
+			fds[i].revents = 0;
+	for (int i = 0; i < n_extra; i++)
+		extra[i].revents = fds[i].revents;
+	for (int i = 0, at = n_extra; i < l->n; i++) {
+		const struct pollfd *its = fds + at;
+
+		at += l->drive[i].lease.conf.nodes * CHANNELS;
+		drive_serve(&l->drive[i], its);
+	}
+	locks_send(l);
+}
+
+void locks_hurry(struct locks *l)
+{
+	for (int i = 0; i < l->n; i++)
+		lease_hurry(lease_of(l, i), now());
+}
+
+void locks_use(struct locks *l)
+{
+	l->in_use = true;
+}
+
+void locks_again(struct locks *l)
+{
+	if (l->n == 1)
+		lease_again(lease_of(l, 0), now());
+}
+
+void locks_release(struct locks *l, unsigned int how)
+{
+	l->ends = true;
+	if (l->end == END_NONE)
+		l->end = END_RELEASED;
+	for (int i = 0; i < l->n; i++)
+		lease_end(lease_of(l, i), how, now());
+}
+
+void locks_inherit(struct locks *l, bool ran)
+{
+	l->ends = true;
+	for (int i = 0; i < l->n; i++)
+		drive_inherit(&l->drive[i], ran);
+	while (!locks_over(l))
+		locks_poll(l, NULL, 0, NEVER);
+}

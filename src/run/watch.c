@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* While the command runs. Read watch.h, guard.h and watchdog.h first. */
+#include "run/watch.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "lock/timing.h"
+#include "run/tree.h"
+
+#define INT_TWICE_MS 2000 /* a second Ctrl-C within this kills */
+#define BIRTH_MS 2        /* between looks for a command that was not born */
+#define UNDEAD_MS 1000
+#define RESUME_MS 5 /* between looks for a renewal after a stop */
+
+static void kill_tree(struct watch *w)
+{
+	w->killed = true;
+	w->undead = after(now(), UNDEAD_MS);
+	guard_kill(w->guard);
+}
+
+/* Another user's process, or one that hangs in the kernel. */
+static void tell_undead(struct watch *w)
+{
+	w->undead = NEVER;
+	log_error("undead",
+		  "the command was killed and does not die (see ps -ejH, "
+		  "children of %d); the lock is not given back before",
+		  (int)w->guard->pid);
+}
+
+static void lose(struct watch *w, const char *reason)
+{
+	if (w->killed)
+		return;
+	w->end->outcome = OUTCOME_LOST;
+	log_error("lost", "lease lost: %s; killing the command", reason);
+	kill_tree(w);
+}
+
+/* TERM, and SIGCONT for who is stopped. */
+static void ask_to_end(struct watch *w)
+{
+	w->asked_to_end = true;
+	(void)tree_signal(w->guard->pid, SIGTERM);
+	(void)tree_signal(w->guard->pid, SIGCONT);
+}
+
+/* --max-hold, --max-renewals: TERM first, then KILL. */
+static void end_hold(struct watch *w, const char *reason, struct instant kill)
+{
+	char left[32];
+
+	if (w->killed || w->end->outcome == OUTCOME_LOST)
+		return;
+	if (w->end->outcome == OUTCOME_MAX_HOLD) {
+		kill_tree(w);
+		return;
+	}
+	w->end->outcome = OUTCOME_MAX_HOLD;
+	log_error("max-hold",
+		  "%s; asking the command to end (SIGTERM), it is killed in "
+		  "%s",
+		  reason,
+		  format_duration(between(now(), kill), left, sizeof(left)));
+	ask_to_end(w);
+}
+
+static void look_at_limit(struct watch *w)
+{
+	char held[32], text[64];
+
+	if (before(now(), w->limit))
+		return;
+	w->limit = w->end->outcome == OUTCOME_MAX_HOLD
+			   ? NEVER
+			   : after(now(), w->conf->kill_after_ms);
+	(void)snprintf(
+		text, sizeof(text), "held for %s (--max-hold)",
+		format_duration(w->conf->max_hold_ms, held, sizeof(held)));
+	end_hold(w, text, w->limit);
+}
+
+/* The alarm went off: has the lease really been without renewal so long? */
+static void look_at_lease(struct watch *w)
+{
+	int64_t ttl = w->locks->drive->lease.conf.ttl_ms;
+	struct instant stamp = watchdog_stamp(w->dog), at = now();
+	struct instant kill = timing_kill(stamp, ttl);
+	struct instant term = timing_term(stamp, ttl, w->conf->grace_ms);
+	char age[32], text[96];
+	uint64_t times;
+
+	(void)!read(w->deadman->alarm, &times, sizeof(times));
+	(void)format_duration(between(stamp, at), age, sizeof(age));
+	/* it was not to be renewed any more */
+	if (watchdog_spent(w->dog) && !before(at, term)) {
+		end_hold(w, "renewed as often as --max-renewals allows", kill);
+		alarm_set(w->deadman, kill);
+		return;
+	}
+	if (!before(at, kill)) {
+		(void)snprintf(text, sizeof(text), "not renewed for %s", age);
+		lose(w, text);
+		return;
+	}
+	if (before(at, term)) {
+		alarm_set(w->deadman, term);
+		return;
+	}
+	if (!w->asked_to_end) {
+		log_error("ending",
+			  "not renewed for %s; asking the command to end "
+			  "(SIGTERM), it is killed when %s is full",
+			  age,
+			  format_duration(ttl * 80 / 100, text, sizeof(text)));
+		ask_to_end(w);
+	}
+	alarm_set(w->deadman, kill);
+}
+
+/* From the terminal the whole group stops, without our doing. Stopped alone,
+ * we stop the command first, and it goes on (with the SIGCONT that woke us)
+ * only when an overdue renewal has succeeded. The deadman bounds all this. */
+static void stop_with_command(struct watch *w, bool from_terminal)
+{
+	int64_t ttl = w->locks->drive->lease.conf.ttl_ms;
+	struct instant stamp = watchdog_stamp(w->dog);
+
+	if (!from_terminal)
+		(void)tree_signal(w->guard->pid, SIGTSTP);
+	(void)raise(SIGSTOP);
+	while (!from_terminal && w->dog->running &&
+	       watchdog_stamp(w->dog).ms == stamp.ms &&
+	       !before(now(), timing_renew(stamp, ttl)) &&
+	       before(now(), timing_kill(stamp, ttl)))
+		(void)poll(NULL, 0, RESUME_MS);
+}
+
+/* Before the command's birth there is nobody to take a signal: it waits. */
+static void pass_on(struct watch *w, int sig)
+{
+	w->unborn = tree_signal(w->guard->pid, sig) == 0 ? sig : 0;
+}
+
+static void forward(struct watch *w, const struct arrival *a)
+{
+	struct instant at = now();
+
+	log_detail("signal", "signal %d", a->sig);
+	if (a->sig == SIGWINCH) /* the terminal tells the command, too */
+		return;
+	if (a->sig == SIGTSTP) {
+		stop_with_command(w, a->from_terminal);
+		return;
+	}
+	/* the terminal's own reached the command as well: it is in our group,
+	 * if it is born */
+	if (!a->from_terminal || tree_signal(w->guard->pid, 0) == 0)
+		pass_on(w, a->sig);
+	if (!signal_ends(a->sig))
+		return;
+	w->end->sig = a->sig;
+	if (a->sig != SIGINT)
+		return;
+	if (before(at, after(w->interrupted, INT_TWICE_MS))) {
+		log_notice("interrupted",
+			   "interrupted twice; killing the command");
+		kill_tree(w);
+	}
+	w->interrupted = at;
+}
+
+/* What the command left behind, when it ended by itself. */
+static void see_to_orphans(struct watch *w)
+{
+	switch (w->conf->orphans) {
+	case ORPHANS_LEAVE:
+		log_notice("orphans",
+			   "the command left processes running; the lock does "
+			   "not cover them");
+		w->done = true;
+		break;
+	case ORPHANS_WAIT:
+		log_detail("orphans", "the command left processes running; "
+				      "waiting for their end");
+		break;
+	case ORPHANS_KILL:
+		log_detail("orphans", "killing what the command left running");
+		kill_tree(w);
+		break;
+	}
+}
+
+static void command_ended(struct watch *w, bool left)
+{
+	struct ending *end = w->end;
+
+	if (w->asked_to_end && end->outcome == OUTCOME_RAN) {
+		end->outcome = OUTCOME_LOST;
+		log_error("lost", "lease lost: the command was asked to end, "
+				  "and has ended");
+	}
+	if (!left)
+		w->done = true;
+	else if (!w->asked_to_end && !w->killed)
+		see_to_orphans(w);
+	else if (!w->killed)
+		kill_tree(w);
+}
+
+static void take_report(struct watch *w)
+{
+	struct ending *end = w->end;
+	struct report r;
+
+	guard_take(w->guard, &r);
+	if (!w->ended)
+		end->status = r.value;
+	w->ended = true;
+	switch ((enum guard_news)r.news) {
+	case GUARD_ENDED:
+		command_ended(w, r.left);
+		return;
+	case GUARD_CANNOT_EXEC:
+		end->outcome = OUTCOME_CANNOT_EXEC;
+		break;
+	case GUARD_TOO_LATE:
+		end->outcome = OUTCOME_LOST;
+		log_error("lost",
+			  "lease lost before the command could start: this "
+			  "machine stood still");
+		break;
+	case GUARD_LOST:
+		/* its orphans are ours now */
+		tree_kill(0, &end->status);
+		end->outcome = OUTCOME_FAILED;
+		(void)fail(&end->why, FAIL_INTERNAL,
+			   "the guard process was killed; the command was "
+			   "ended with it");
+		break;
+	}
+	w->done = true;
+}
+
+/* When the first renewal is near, the watchdog takes over: a command that ends
+ * before costs no thread. Should no thread be had, this loop renews. */
+static void hand_over(struct watch *w)
+{
+	struct fail why;
+
+	w->hand_over = NEVER;
+	if (watchdog_start(w->dog, &why) < 0)
+		log_detail("no-thread", "%s; renewing without it", why.text);
+}
+
+static void renew_here(struct watch *w, struct pollfd *fds, int n,
+		       struct instant limit)
+{
+	locks_poll(w->locks, fds, n, sooner(w->hand_over, limit));
+	watchdog_publish(w->dog);
+	if (locks_lost(w->locks))
+		lose(w, "the server says that it is no longer ours");
+	if (!before(now(), w->hand_over))
+		hand_over(w);
+}
+
+void watch_run(struct watch *w)
+{
+	struct arrival late;
+
+	while (!w->done) {
+		struct pollfd fds[] = {
+			{.fd = w->guard->report, .events = POLLIN},
+			{.fd = w->signals->fd, .events = POLLIN},
+			{.fd = w->killed ? -1 : w->deadman->alarm,
+			 .events = POLLIN},
+			{.fd = w->killed || !w->dog->running ? -1
+							     : w->dog->news[0],
+			 .events = POLLIN},
+		};
+		struct instant limit =
+			sooner(w->limit,
+			       w->unborn ? after(now(), BIRTH_MS) : w->undead);
+		struct arrival a;
+
+		if (!w->dog->running && !w->end->without_lock)
+			renew_here(w, fds, 3, limit);
+		else if (poll(fds, 4, poll_ms(limit, now())) < 0)
+			continue;
+		if (!before(now(), w->undead))
+			tell_undead(w);
+		look_at_limit(w);
+		if (w->unborn)
+			pass_on(w, w->unborn);
+		if (fds[0].revents) {
+			take_report(w);
+			continue;
+		}
+		while (fds[1].revents && signals_next(w->signals, &a))
+			forward(w, &a);
+		if (fds[3].revents)
+			lose(w, "the server says that it is no longer ours");
+		if (fds[2].revents)
+			look_at_lease(w);
+	}
+	/* a Ctrl-C may have ended the command before we looked */
+	while (signals_next(w->signals, &late))
+		if (signal_ends(late.sig))
+			w->end->sig = late.sig;
+}

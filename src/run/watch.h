@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * While the command runs: signals go through, the lease is kept or the command
+ * ended, and its end is taken from the guard.
+ */
+#ifndef RUN_WATCH_H
+#define RUN_WATCH_H
+
+#include "run/deadman.h"
+#include "run/guard.h"
+#include "run/locks.h"
+#include "run/signals.h"
+#include "run/supervise.h"
+#include "run/watchdog.h"
+
+struct watch {
+	struct locks *locks;
+	const struct supervise_conf *conf;
+	const struct signals *signals;
+	struct ending *end;
+	struct guard *guard;
+	struct deadman *deadman;
+	struct watchdog *dog;
+	struct instant hand_over; /* to the watchdog thread */
+	struct instant interrupted;
+	struct instant limit;  /* the next step of --max-hold */
+	struct instant undead; /* when to say that the tree does not die */
+	int unborn;            /* a signal for a command that is not born yet */
+	bool asked_to_end;     /* by us: TERM was sent */
+	bool killed;           /* the guard was told to */
+	bool ended;            /* the command was; its status is known */
+	bool done;
+};
+
+/* The watchdog is initialised and published. Until the command, and whatever
+ * of its processes the lock is to cover, has ended. */
+void watch_run(struct watch *w);
+
+#endif

@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# The examples do what they say: without a lock it goes wrong, each wrong lock
+# breaks, and redlock holds where they break. They test our tests, too: a witness
+# that never saw two commands at once would prove nothing.
+
+load lib/common
+eval "common_$(declare -f setup)"
+eval "common_$(declare -f teardown)"
+
+setup() {
+	common_setup
+	export REDLOCK REDLOCK_URL=$url
+	export TMPDIR=$T/tmp
+	mkdir "$TMPDIR"
+	# long enough for a slow build not to lose it
+	[ -z "${SANITIZED:-}" ] || export LEASE=3000
+}
+
+# Nothing of the examples may be left: no process, whatever its name, no file.
+teardown() {
+	local failed=0
+
+	wait_until nothing_runs || {
+		marked >&2
+		failed=1
+	}
+	[ -z "$(ls -A "$TMPDIR")" ] || {
+		ls -lA "$TMPDIR" >&2
+		failed=1
+	}
+	common_teardown || failed=1
+	return $failed
+}
+marked() {
+	local p
+
+	for p in $(grep -lzx "REDLOCK_TEST_ID=$T" /proc/[0-9]*/environ \
+		2>/dev/null); do
+		p=${p%/environ}
+		case "$(cat "$p/comm" 2>/dev/null)" in
+		'' | grep) ;; # this one
+		*) echo "${p#/proc/} $(tr '\0' ' ' <"$p/cmdline")" ;;
+		esac
+	done
+}
+nothing_runs() { [ -z "$(marked)" ]; }
+
+examples=$top/examples
+# not stderr: bash, where that is sh, tells there of each that is killed
+sale() { timeout 60 "$examples/flash-sale/sale.sh" "$@" 3>&-; }
+harness() { timeout 60 "$examples/wrong-locks/harness.sh" "$@" 3>&-; }
+buyers=${SANITIZED:+40} # those builds are ten times slower
+buyers=${buyers:-200}
+
+row() { # WITHOUT|WITH: buyers, stock, sold, left, oversold
+	sed -n "s/^$1 *redlock *//p" <<<"$output" | tr -s ' '
+}
+breaks() { # LOCK SCENARIO HOW
+	run --separate-stderr harness "$1"
+	echo "$output"
+	[ "$status" = 1 ]
+	[ "$(tr -s ' ' <<<"$output")" = "$1 $2 BROKEN: $3" ]
+}
+holds_in() { # LOCK SCENARIO
+	run --separate-stderr harness "$1" "$2"
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ "$(tr -s ' ' <<<"$output")" = "$1 $2 kept"* ]]
+}
+
+@test "flash sale with redlock: what was there is sold, and not one more" {
+	BUYERS=$buyers run -0 sale with
+	echo "$output"
+	[ "$(row with)" = "$buyers 20 20 0 0" ]
+}
+
+# Nobody writes before one more than there are to sell has looked.
+@test "flash sale without a lock: more is sold than there was" {
+	mkdir "$T/looked"
+	cat >"$T/pay" <<-'SH'
+		#!/bin/sh
+		: >"$T/looked/$$"
+		until set -- "$T/looked/"*; [ $# -gt 20 ]; do sleep 0.01; done
+	SH
+	chmod 755 "$T/pay"
+	PAY=$T/pay BUYERS=60 run -0 sale without
+	echo "$output"
+	read -r all stock sold left over <<<"$(row without)"
+	[ "$all $stock" = '60 20' ]
+	[ "$over" -ge 1 ]
+	[ "$over" = $((sold - stock)) ]
+}
+
+@test "flash sale by itself: both, on a server of its own that is gone then" {
+	unset REDLOCK_URL
+	BUYERS=30 run -0 sale
+	echo "$output"
+	[ "$(row with)" = '30 20 20 0 0' ]
+	[ "$(row without | cut -d' ' -f1,2)" = '30 20' ]
+}
+
+@test "SETNX, then EXPIRE: a holder that dies in between blocks for ever" {
+	breaks setnx-expire crash 'A is dead, and its lock has no end'
+}
+@test "a constant value: who comes late deletes another one's lock" {
+	breaks constant-value slow \
+		"B and C ran at once, after A deleted B's lock"
+}
+@test "GET, compare, DEL: the lease ends in between, another one's lock goes" {
+	breaks get-compare-del stopped \
+		"B and C ran at once, after A deleted B's lock"
+}
+@test "a time of day as the value: clocks an hour apart both hold" {
+	breaks getset-timestamp clocks \
+		"A and B ran at once, B's clock being ahead"
+}
+@test "a lease that is not renewed: the command outlives it" {
+	breaks fixed-lease long "A and B ran at once, A's lease being over"
+}
+
+@test "redlock holds where a holder is killed" {
+	holds_in redlock crash
+}
+@test "redlock holds where a holder stands still past its lease" {
+	holds_in redlock slow
+}
+@test "redlock holds where a holder stands still before it gives back" {
+	holds_in redlock stopped
+}
+@test "redlock holds where clocks are an hour apart" {
+	holds_in redlock clocks
+}
+@test "redlock holds where the time of day that it is given is an hour ahead" {
+	local shim=$TEST_BIN/wallclock.so
+
+	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
+	[ -e "$shim" ] || skip "no wallclock.so"
+	wallclock "$T/clock" 3600000
+	export AHEAD="env LD_PRELOAD=$shim WALLCLOCK=$T/clock"
+	[ $(($($AHEAD date +%s) - $(date +%s))) -ge 3599 ]
+	holds_in redlock clocks
+}
+@test "redlock holds where a command takes longer than its lease" {
+	holds_in redlock long
+}
+
+# No lock is said to be broken where it is not.
+@test "a wrong lock holds where nothing is against it" {
+	holds_in setnx-expire clocks
+	holds_in get-compare-del slow
+}

@@ -1,0 +1,884 @@
+#!/usr/bin/env bats
+# Kinds of locks: nested, several keys, slots, readers and writers; and the
+# rules of time and of what a command leaves behind.
+
+load lib/common
+
+# What two commands may do together, flock(2) says: alone RUNS, together RUNS.
+# Each notes its name; both end when the file is gone.
+stays=$'while [ -e "$T/stay.$1" ]; do sleep 0.01; done'
+alone='flock -n -x "$T/rw" -c "$0" || echo "$1 is not alone" >>"$T/errors"'
+together='flock -n -s "$T/rw" -c "$0" || echo "$1 is with a writer" >>"$T/errors"'
+declare -gA pid # bats reads this file in a function
+waiting=0
+queue='redlock:{job}:queue:job'
+in_line() { [ "$(cli a zcard "$queue")" = "$1" ]; }
+begun() { [ -e "$T/on.$1" ]; }
+
+# Client NAME in the background, until let_go NAME: reader, writer, or as the
+# options say; ${pid[NAME]} is redlock's.
+client() { # NAME HOW [OPTION...]
+	local n=$1 how=$2
+
+	shift 2
+	: >"$T/stay.$n"
+	launch --default all "$REDLOCK" -u "$url" -k job -t 2s "$@" -- sh -c "
+		echo $n >>'$T/order'; echo \"\$REDLOCK_SLOT \$REDLOCK_FENCE\" \
+			>'$T/on.$n.new'; mv '$T/on.$n.new' '$T/on.$n'
+		$how" "while [ -e '$T/stay.$n' ]; do sleep 0.01; done" "$n" \
+		2>"$T/err.$n" 3>&- &
+	pid[$n]=$!
+	helpers="$helpers $!"
+}
+reader() { client "$1" "$together" -s "${@:2}"; }
+writer() { client "$1" "$alone" "${@:2}"; }
+running() { # CLIENT...: they have it now
+	local n
+	for n; do
+		wait_until begun "$n" || { cat "$T/err.$n" >&2; return 1; }
+	done
+}
+lines_up() { # KIND NAME [OPTION...]: behind whoever waits already
+	waiting=$((waiting + 1))
+	"$@"
+	wait_until in_line $waiting
+}
+let_go() { rm -f "$T/stay.$1"; }
+ended() { # NAME [STATUS]
+	local got=0
+	wait "${pid[$1]}" || got=$?
+	[ "$got" = "${2:-0}" ] || {
+		echo "$1 ended with $got" >&2
+		cat "$T/err.$1" >&2
+		return 1
+	}
+}
+not_yet() { ! begun "$1"; }
+order() { [ "$(tr '\n' ' ' <"$T/order")" = "$* " ] || { cat "$T/order" >&2; return 1; }; }
+slot_of() { cut -d' ' -f1 "$T/on.$1"; }
+fence_of() { cut -d' ' -f2 "$T/on.$1"; }
+guard_of() { pgrep -P "$1" | head -n 1; }
+stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+# Redlock and its guard at once, as when a machine dies; then its command.
+crash() { # NAME
+	local guard tree
+	guard=$(guard_of "${pid[$1]}")
+	tree=$(pgrep -P "$guard")
+	kill -STOP "${pid[$1]}"
+	wait_until stopped "${pid[$1]}"
+	kill -KILL "$guard"
+	kill -KILL "${pid[$1]}"
+	wait_until gone "${pid[$1]}"
+	let_go "$1"
+	kill -KILL $tree 2>/dev/null || true
+}
+gone_quiet() { ! pgrep -f "$T/stay.$1" >/dev/null; }
+busy() { redlock -q -k job -n "$@" -- true && return 1 || [ $? = 75 ]; }
+lock() { cli a get job; }
+
+# ---- nesting ----
+
+inner() { echo "'$REDLOCK' -u '$url' -k job"; }
+
+@test "nesting: who is started by the holder joins, with its token, fence and slot" {
+	redlock -k job -- sh -c "env | grep ^REDLOCK_ | sort >'$T/outer'
+		$(inner) -n -- sh -c 'env | grep ^REDLOCK_ | sort >\"$T/inner\"'"
+	for v in TOKEN FENCE SLOT KEY FENCES; do
+		[ "$(grep "^REDLOCK_$v=" "$T/outer")" = \
+			"$(grep "^REDLOCK_$v=" "$T/inner")" ]
+	done
+	lock_is_free
+}
+
+@test "nesting: three deep, and the lock is given back once, by the outermost" {
+	redlock -k job -- sh -c "redis-cli -s '$T/a.sock' get job >'$T/one'
+		$(inner) -- sh -c \"$(inner) -- true; $(inner) -- true\"
+		redis-cli -s '$T/a.sock' get job >'$T/two'"
+	[ -s "$T/one" ]
+	cmp "$T/one" "$T/two"
+	lock_is_free
+}
+
+@test "nesting: the inner one outlives the outer one, and is protected; last one out releases" {
+	: >"$T/stay.in"
+	redlock -q -k job -t 600ms -- sh -c "$(inner) -t 600ms -- \
+		sh -c 'echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do
+		sleep 0.01; done' & while [ ! -e '$T/on.in' ]; do sleep 0.01; done"
+	# longer than the outer one's lease
+	for i in {1..10}; do busy; sleep 0.1; done
+	let_go in
+	wait_until lock_is_free
+	redlock -k job -n -- true
+}
+
+@test "nesting: whoever waits comes after the last inner one" {
+	: >"$T/stay.in"
+	redlock -q -k job -t 2s -- sh -c "$(inner) -t 2s -- \
+		flock -n -x '$T/rw' sh -c 'echo on >\"$T/on.in\"; while [ -e \
+		\"$T/stay.in\" ]; do sleep 0.01; done' &
+		while [ ! -e '$T/on.in' ]; do sleep 0.01; done"
+	lines_up writer after
+	let_go in
+	running after
+	let_go after
+	ended after
+}
+
+@test "nesting: a short inner lease does not shorten the outer one's, nor the other way" {
+	redlock -k job -t 20s -- sh -c "$(inner) -t 300ms -- sleep 0.5
+		redis-cli -s '$T/a.sock' pttl job >'$T/left'"
+	[ "$(cat "$T/left")" -gt 10000 ]
+	: >"$T/stay.in"
+	redlock -q -k job -t 300ms -- sh -c "$(inner) -t 20s -- sh -c '
+		echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.01
+		done' & sleep 0.5"
+	[ "$(cli a pttl job)" -gt 10000 ]
+	let_go in
+	wait_until lock_is_free
+}
+
+@test "nesting: another key, and the same key on another server, are not held" {
+	node_start b
+	redlock -k job -- sh -c "echo \$REDLOCK_TOKEN >'$T/outer'
+		'$REDLOCK' -u '$url' -k other -- sh -c 'echo \$REDLOCK_TOKEN' >'$T/other'
+		'$REDLOCK' -u 'unix://$T/b.sock' -k job -- sh -c 'echo \$REDLOCK_TOKEN;
+			redis-cli -s $T/b.sock get job' >'$T/b'"
+	[ "$(cat "$T/outer" "$T/other" "$T/b" | sort -u | wc -l)" = 3 ]
+	[ "$(sort -u "$T/b" | wc -l)" = 1 ]
+}
+
+@test "nesting: inside another key, both holds are known further in" {
+	redlock -k job -- sh -c "'$REDLOCK' -u '$url' -k other -- \
+		$(inner) -n -- '$REDLOCK' -u '$url' -k other -n -- true"
+	lock_is_free
+}
+
+@test "nesting: a forged or stale REDLOCK_HELD is not believed" {
+	redlock -k job -- sh -c "echo \"\$REDLOCK_HELD\" >'$T/held'"
+	writer w
+	running w
+	local stale=$(cat "$T/held") hash=${T##*.}
+	hash=${stale##*:}
+	for held in "$stale" "${stale/??/00}" "x" ":::::" "$stale $stale" \
+		"a:b:c:d:$hash" "$(uuidgen):1:0:0:$hash" \
+		"$(uuidgen):1:0:17:$hash" "$(uuidgen):1:999:0:$hash"; do
+		REDLOCK_HELD=$held busy
+	done
+	let_go w
+	ended w
+	REDLOCK_HELD=$stale redlock -k job -n -- true
+}
+
+@test "nesting: a lost reply to the join, and to the leave, counts once" {
+	echo pass >"$T/px"
+	helper proxy "$T/px.sock" "$T/a.sock" "$T/px" >"$T/px.log"
+	wait_until exists "$T/px.sock"
+	redlock -k job -- sh -c "
+		echo cut 0 >'$T/px'
+		'$REDLOCK' -q -u 'unix://$T/px.sock' -k job -w 5s -- sh -c '
+			redis-cli -s $T/a.sock --raw zrange \
+			redlock:{job}:sharers:\$REDLOCK_TOKEN:job 0 -1 |
+			grep -c \"^[0-9a-f-]* \" >$T/count; echo cut 0 >$T/px
+			echo ran >>$T/ran' &
+		while ! grep -q cut '$T/px.log'; do sleep 0.01; done
+		echo pass >'$T/px'; while [ ! -e '$T/ran' ]; do sleep 0.01; done
+		sleep 0.05; echo pass >'$T/px'; wait"
+	[ "$(cat "$T/count")" = 1 ]
+	[ "$(wc -l <"$T/ran")" = 1 ]
+	wait_until lock_is_free
+}
+
+@test "nesting: lost with the outer one: both commands are killed" {
+	: >"$T/stay.in"
+	helper "$REDLOCK" -u "$url" -k job -t 1s -- sh -c "
+		$(inner) -t 1s -- sh -c 'echo on >\"$T/on.in\"; while [ -e \
+		\"$T/stay.in\" ]; do sleep 0.01; done'" 2>"$T/err"
+	local outer=$! status=0
+	wait_until begun in
+	cli a set job thief px 3000 >/dev/null
+	wait "$outer" || status=$?
+	[ "$status" = 125 ]
+	wait_until gone_quiet in
+	cli a del job >/dev/null
+}
+
+@test "nesting: healed by whoever asks first, and still the last one out releases" {
+	: >"$T/stay.in"
+	redlock -k job -t 1s -- sh -c "$(inner) -t 1s -- sh -c 'echo on \
+		>\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.01; done' &
+		while [ ! -e '$T/on.in' ]; do sleep 0.01; done
+		redis-cli -s '$T/a.sock' flushall
+		while ! redis-cli -s '$T/a.sock' exists job | grep -q 1; do
+		sleep 0.01; done" >/dev/null 2>&1
+	busy
+	busy
+	let_go in
+	wait_until lock_is_free
+}
+
+@test "nesting: a reader inside a reader does not wait for a waiting writer; a writer is refused" {
+	client out "while [ -e '$T/stay.out' ]; do sleep 0.01; done
+		$(inner) -s -n -- sh -c 'echo r >>\"$T/order\"'" -s
+	running out
+	lines_up writer w
+	let_go out
+	ended out
+	running w
+	let_go w
+	ended w
+	order out r w
+	run redlock -s -k job -- sh -c "$(inner) -w 5s -- touch '$T/ran'"
+	[ "$status" = 64 ]
+	[[ $output = *'as a reader'* ]]
+	[ ! -e "$T/ran" ]
+	# a reader inside a writer is in its hold
+	redlock -k job -- sh -c "$(inner) -s -n -- true"
+}
+
+@test "nesting: inside a slot it is the same slot" {
+	client a "$alone" -N 2
+	running a
+	redlock -k job -N 2 -- sh -c "echo \$REDLOCK_SLOT >'$T/out'
+		$(inner) -N 2 -n -- sh -c 'echo \$REDLOCK_SLOT >\"$T/in\"'
+		$(inner) -n -- sh -c 'echo \$REDLOCK_SLOT >>\"$T/in\"'"
+	[ "$(cat "$T/out" "$T/in" | sort -u)" = 1 ]
+	let_go a
+	ended a
+}
+
+# ---- several keys ----
+
+@test "several keys: all are held, one fence each, in the order given" {
+	redlock -k b -k a -k b -- sh -c "echo \$REDLOCK_KEY \$REDLOCK_FENCE \
+		\$REDLOCK_FENCES >'$T/env'; redis-cli -s '$T/a.sock' mget a b \
+		>'$T/tokens'"
+	read -r key fence one two rest <"$T/env"
+	[ "$key" = b ]
+	[ "$fence" = "$one" ]
+	[ "$one" = "$(($(cli a get 'redlock:{b}:fence:b') - 1))" ]
+	[ "$two" = "$(($(cli a get 'redlock:{a}:fence:a') - 1))" ]
+	[ "$rest" = '' ]
+	[ "$(sort -u "$T/tokens" | grep -c .)" = 2 ]
+	free a
+	free b
+}
+
+@test "several keys: none is had while another is missing, and none is kept while waiting" {
+	client h "$alone"
+	running h
+	run -75 redlock -k a -k job -n -- true
+	[[ $output = *'job is held by'* ]]
+	free a
+	start -k a -k job -k z -- sh -c "echo ran >>'$T/order'"
+	wait_until in_line 1
+	wait_until free a
+	redlock -k a -n -- true
+	redlock -k z -n -- true
+	wait_until contains "$T/err" 'waiting for job'
+	let_go h
+	ended h
+	finish
+	[ "$status" = 0 ]
+	order h ran
+}
+
+@test "several keys: one wait for all of them" {
+	client h "$alone"
+	running h
+	local t0=$(now_ms)
+	run -75 redlock -k a -k job -w 500ms -- true
+	[ $(($(now_ms) - t0)) -ge 450 ]
+	[[ $output = *'not acquired in time: job is held'* ]]
+	free a
+	let_go h
+	ended h
+}
+
+@test "several keys: opposite orders do not wait for each other" {
+	local i p=
+	for i in 1 2 3 4; do
+		local keys='-k a -k b -k c'
+		[ $((i % 2)) = 0 ] || keys='-k c -k b -k a'
+		helper sh -c "for i in 1 2 3 4 5; do '$REDLOCK' -q -u '$url' \
+			$keys -w 30s -- witness '$T' --hold 2 || exit; done"
+		p="$p $!"
+	done
+	for i in $p; do wait "$i"; done
+	[ "$(holds)" = 20 ]
+}
+
+@test "several keys: where the lines never end, it still gets its turn" {
+	local k p=
+	: >"$T/stay.more"
+	for k in a a b b; do
+		helper sh -c "while [ -e '$T/stay.more' ]; do '$REDLOCK' -q -u \
+			'$url' -k $k -- sleep 0.02; done"
+		p="$p $!"
+	done
+	redlock -q -k a -k b -w 20s -- witness "$T"
+	let_go more
+	for k in $p; do wait "$k"; done
+	[ "$(holds)" = 1 ]
+}
+
+@test "several keys: loss of one is loss of all" {
+	start -k a -k b -t 1s -- sh -c "echo on >'$T/on.x'; sleep 30"
+	wait_until begun x
+	cli a set b thief px 3000 >/dev/null
+	finish
+	[ "$status" = 125 ]
+	free a
+	[ "$(cli a get b)" = thief ]
+	cli a del b >/dev/null
+}
+
+@test "several keys: all are renewed, and healed" {
+	start -k a -k b -t 600ms -- sh -c "echo on >'$T/on.x'; sleep 1.5"
+	wait_until begun x
+	cli a flushall >/dev/null
+	wait_until held a
+	wait_until held b
+	finish
+	[ "$status" = 0 ]
+	[ "$(grep -c 'set again' "$T/err")" = 2 ]
+}
+
+@test "several keys: kill -9 gives all of them back" {
+	start -k a -k b -- sh -c "echo on >'$T/on.x'; sleep 30"
+	wait_until begun x
+	kill -KILL "$tool"
+	wait_until free a
+	wait_until free b
+}
+
+# ---- slots ----
+
+@test "slots: N at a time and no more, each in a slot of its own, with rising fences" {
+	local n
+	for n in a b c; do client $n "$stays" -N 3; done
+	running a b c
+	[ "$(for n in a b c; do slot_of $n; done | sort | tr -d '\n')" = 012 ]
+	[ "$(for n in a b c; do fence_of $n; done | sort -u | wc -l)" = 3 ]
+	busy -N 3
+	lines_up client d "$stays" -N 3
+	[ -s "$T/err.d" ] || wait_until contains "$T/err.d" 'every slot is taken'
+	let_go b
+	running d
+	[ "$(slot_of d)" = "$(slot_of b)" ]
+	[ "$(fence_of d)" -gt "$(fence_of a)" ]
+	[ "$(fence_of d)" -gt "$(fence_of c)" ]
+	for n in a c d; do let_go $n; done
+	for n in a b c d; do ended $n; done
+}
+
+@test "slots: many contenders, each slot exclusive by the witness" {
+	local i p=
+	for i in {1..12}; do
+		helper sh -c "for i in 1 2 3 4; do '$REDLOCK' -q -u '$url' -k job \
+			-N 3 -- sh -c 'mkdir -p $T/s\$REDLOCK_SLOT
+			exec witness $T/s\$REDLOCK_SLOT --hold 3' || exit; done"
+		p="$p $!"
+	done
+	for i in $p; do wait "$i"; done
+	cat "$T"/s?/errors 2>/dev/null >"$T/errors" || true
+	[ $(($(cat "$T"/s?/counter | tr '\n' '+')0)) = 48 ]
+	[ ! -e "$T/s3" ]
+}
+
+@test "slots: one line for all of them, in order" {
+	local n
+	client a "$stays" -N 2
+	client b "$stays" -N 2
+	running a b
+	: >"$T/order"
+	for n in 1 2 3 4; do lines_up client $n "$stays" -N 2; done
+	let_go a
+	running 1
+	let_go 1
+	running 2
+	let_go b
+	running 3
+	let_go 2
+	running 4
+	order 1 2 3 4
+	let_go 3
+	let_go 4
+	for n in a b 1 2 3 4; do ended $n; done
+}
+
+@test "slots: another program is in slot 0, and finds it taken" {
+	[ "$(cli a set job other nx px 60000)" = OK ]
+	client a "$stays" -N 3
+	client b "$stays" -N 3
+	running a b
+	[ "$(for n in a b; do slot_of $n; done | sort | tr -d '\n')" = 12 ]
+	busy -N 3
+	cli a del job >/dev/null
+	client c "$stays" -N 3
+	running c
+	[ "$(slot_of c)" = 0 ]
+	[ "$(cli a set job other nx px 60000)" = '' ]
+	for n in a b c; do let_go $n; done
+	for n in a b c; do ended $n; done
+}
+
+@test "slots: different N on one key: each takes one of its own first N" {
+	client a "$stays"
+	running a
+	client b "$stays" -N 2
+	running b
+	[ "$(slot_of b)" = 1 ]
+	busy
+	busy -N 2
+	redlock -k job -N 3 -n -- sh -c '[ "$REDLOCK_SLOT" = 2 ]'
+	let_go a
+	ended a
+	redlock -k job -n -- sh -c '[ "$REDLOCK_SLOT" = 0 ]'
+	let_go b
+	ended b
+}
+
+@test "slots: FLUSHALL under three holders: all heal, nobody is killed" {
+	local n
+	for n in a b c; do client $n "$stays" -N 3; done
+	running a b c
+	cli a flushall >/dev/null
+	for n in '' redlock:{job}:slot:1: redlock:{job}:slot:2:; do
+		wait_until held "${n}job"
+	done
+	busy -N 3
+	for n in a b c; do let_go $n; done
+	for n in a b c; do ended $n; contains "$T/err.$n" 'set again'; done
+}
+
+@test "slots: one slot overwritten is one holder's loss" {
+	client a "$stays" -N 2
+	running a
+	client b "$stays" -N 2
+	running b
+	cli a set 'redlock:{job}:slot:1:job' thief px 3000 >/dev/null
+	ended b 125
+	let_go a
+	ended a
+	cli a del 'redlock:{job}:slot:1:job' >/dev/null
+}
+
+@test "slots: a killed holder's slot is given back, a dead machine's ends" {
+	client a "$stays" -N 2
+	client b "$stays" -N 2
+	running a b
+	lines_up client c "$stays" -N 2
+	kill -KILL "${pid[a]}"
+	running c
+	waiting=0
+	lines_up client d "$stays" -N 2
+	crash b
+	running d
+	let_go c
+	let_go d
+	ended c
+	ended d
+}
+
+# ---- readers and writers ----
+
+@test "readers hold together, a writer waits for all of them, and they for it" {
+	reader r1
+	reader r2
+	running r1 r2
+	busy
+	redlock -s -k job -n -- true
+	lines_up writer w
+	not_yet w
+	busy -s
+	lines_up reader r3
+	lines_up reader r4
+	let_go r1
+	ended r1
+	not_yet w
+	let_go r2
+	running w
+	not_yet r3
+	let_go w
+	running r3 r4
+	let_go r3
+	let_go r4
+	for n in r2 w r3 r4; do ended $n; done
+	[ "$(for n in r1 r2 w r3 r4; do fence_of $n; done | sort -un | wc -l)" = 5 ]
+	[ "$(fence_of w)" -gt "$(fence_of r1)" ]
+	[ "$(fence_of w)" -gt "$(fence_of r2)" ]
+	[ "$(fence_of r3)" -gt "$(fence_of w)" ]
+}
+
+@test "readers and writers: first come, first served; leading readers start together" {
+	writer w0
+	running w0
+	: >"$T/order"
+	lines_up reader r1
+	lines_up reader r2
+	lines_up writer w1
+	lines_up reader r3
+	let_go w0
+	running r1 r2
+	not_yet w1
+	not_yet r3
+	let_go r1
+	let_go r2
+	running w1
+	not_yet r3
+	let_go w1
+	running r3
+	let_go r3
+	for n in w0 r1 r2 w1 r3; do ended $n; done
+	[ "$(sed 's/r[12]/r/' "$T/order" | tr '\n' ' ')" = 'r r w1 r3 ' ]
+}
+
+@test "readers and writers: a stream of readers does not keep a writer out, nor the other way" {
+	local i p=
+	: >"$T/stay.more"
+	for i in 1 2 3; do
+		helper sh -c "while [ -e '$T/stay.more' ]; do '$REDLOCK' -q -u \
+			'$url' -s -k job -- flock -n -s '$T/rw' sleep 0.02 ||
+			echo not together >>'$T/errors'; done"
+		p="$p $!"
+	done
+	for i in 1 2 3 4 5; do
+		redlock -q -k job -w 20s -- flock -n -x "$T/rw" true
+	done
+	for i in 1 2 3; do
+		helper sh -c "while [ -e '$T/stay.more' ]; do '$REDLOCK' -q -u \
+			'$url' -k job -- flock -n -x '$T/rw' sleep 0.01 ||
+			echo not alone >>'$T/errors'; done"
+		p="$p $!"
+	done
+	for i in 1 2 3 4 5; do
+		redlock -q -s -k job -w 20s -- flock -n -s "$T/rw" true
+	done
+	let_go more
+	for i in $p; do wait "$i"; done
+}
+
+@test "readers: another program finds the key taken while they hold" {
+	reader r1
+	reader r2
+	running r1 r2
+	[ "$(cli a set job other nx px 60000)" = '' ]
+	let_go r1
+	ended r1
+	[ "$(cli a set job other nx px 60000)" = '' ]
+	let_go r2
+	ended r2
+	[ "$(cli a set job other nx px 60000)" = OK ]
+	busy -s
+	cli a del job >/dev/null
+}
+
+@test "readers: a live one does not keep a dead one's lease alive" {
+	reader dead
+	running dead
+	reader live
+	running live
+	lines_up writer w
+	crash dead
+	# for longer than the dead one's lease
+	for i in {1..25}; do held job; sleep 0.1; done
+	[ "$(cli a zcard "redlock:{job}:sharers:$(lock):job")" -le 2 ]
+	let_go live
+	local t0=$(now_ms)
+	running w
+	[ $(($(now_ms) - t0)) -lt 1500 ]
+	let_go w
+	ended live
+	ended w
+}
+
+@test "readers: the writer waits out the lease of a dead one, though the live ones have left" {
+	reader dead -t 3s
+	running dead
+	reader live
+	running live
+	lines_up writer w
+	crash dead
+	let_go live
+	ended live
+	held job
+	[ "$(cli a pttl job)" -le 3000 ]
+	running w
+	let_go w
+	ended w
+}
+
+@test "readers: FLUSHALL under three of them: all heal, a writer stays out, nobody is killed" {
+	local n
+	for n in r1 r2 r3; do reader $n; done
+	running r1 r2 r3
+	lines_up writer w
+	cli a flushall >/dev/null
+	wait_until held job
+	for n in r1 r2; do let_go $n; ended $n; done
+	not_yet w
+	let_go r3
+	ended r3
+	running w
+	let_go w
+	ended w
+}
+
+@test "readers: the key deleted by hand is set again, though others came and went" {
+	reader r1
+	running r1
+	reader r2
+	running r2
+	cli a del job >/dev/null
+	wait_until held job
+	let_go r2
+	ended r2
+	let_go r1
+	ended r1
+}
+
+@test "readers: the key overwritten is every reader's loss" {
+	reader r1
+	reader r2
+	running r1 r2
+	cli a set job thief px 3000 >/dev/null
+	ended r1 125
+	ended r2 125
+	[ "$(lock)" = thief ]
+	cli a del job >/dev/null
+}
+
+@test "readers: what is waited for is said, with how many they are" {
+	reader r1
+	reader r2
+	running r1 r2
+	run -75 redlock -k job -n -- true
+	[[ $output = *"held by $(hostname) (pid "*') and 1 other reader for '* ]]
+	let_go r1
+	let_go r2
+	ended r1
+	ended r2
+}
+
+@test "readers: a signal while waiting leaves the line" {
+	writer w
+	running w
+	lines_up reader r
+	kill -TERM "${pid[r]}"
+	ended r 143
+	[ "$(cli a zcard "$queue")" = 0 ]
+	let_go w
+	ended w
+}
+
+@test "readers: memory full in the middle of it: renewals and releases go on" {
+	node_start m --maxmemory 3mb --maxmemory-policy noeviction
+	url=unix://$T/m.sock
+	: >"$T/stay.r"
+	helper "$REDLOCK" -u "$url" -s -k job -t 1s -- sh -c "echo on >'$T/on.r'
+		while [ -e '$T/stay.r' ]; do sleep 0.01; done"
+	local r=$! i=0
+	wait_until begun r
+	while [ "$(cli m set "fill$i" "$(printf '%20000s' x)" 2>&1)" = OK ]; do
+		i=$((i + 1))
+	done
+	sleep 1.5 # longer than the lease: only renewals keep it
+	[ "$(cli m exists job)" = 1 ]
+	let_go r
+	wait "$r"
+	[ "$(cli m exists job)" = 0 ]
+	cli m flushall >/dev/null
+}
+
+# ---- time ----
+
+@test "--max-hold: TERM, then KILL after -K, status 124, and the lock is free when all are dead" {
+	start -k job --max-hold 300ms -K 200ms --result-file "$T/result" -- \
+		witness "$T" --hold 60000 --spawn --stubborn --started "$T/started"
+	wait_until exists "$T/started"
+	local t0=$(now_ms)
+	redlock -q -k job -w 20s -- witness "$T" # the oracle
+	finish
+	[ "$status" = 124 ]
+	[ $(($(now_ms) - t0)) -ge 400 ]
+	contains "$T/err" 'held for 300ms (--max-hold)'
+	contains "$T/result" '"outcome":"max-hold","exit":124'
+	[ "$(holds)" -ge 1 ]
+}
+
+@test "--max-hold: 124 also when the command then ends well, or is stopped" {
+	run redlock -q -k job --max-hold 200ms -- \
+		sh -c 'trap "exit 0" TERM; while :; do sleep 0.01; done'
+	[ "$status" = 124 ]
+	run redlock -q -k job --max-hold 200ms -- sh -c 'kill -STOP $$'
+	[ "$status" = 124 ]
+	run redlock -q -k job --max-hold 10s -- sh -c 'exit 3'
+	[ "$status" = 3 ]
+	lock_is_free
+}
+
+@test "--max-hold: the command has all of -K to clean up, the lease is renewed meanwhile" {
+	run redlock -q -k job -t 600ms --max-hold 200ms -K 10s -- \
+		sh -c "trap 'sleep 1; touch $T/clean; exit' TERM
+			while :; do sleep 0.01; done"
+	[ "$status" = 124 ]
+	[ -e "$T/clean" ]
+}
+
+@test "--max-renewals: ends as the lease does, with status 124" {
+	local t0=$(now_ms)
+	run redlock -k job -t 600ms --max-renewals 2 -- sleep 30
+	[ "$status" = 124 ]
+	[[ $output = *'--max-renewals'* ]]
+	# two renewals at T/6 each, then TERM at 0.65 T
+	[ $(($(now_ms) - t0)) -ge 500 ]
+	[ $(($(now_ms) - t0)) -lt 1500 ]
+	t0=$(now_ms)
+	run redlock -q -k job -t 600ms --max-renewals 0 -- \
+		sh -c 'trap "" TERM; sleep 30'
+	[ "$status" = 124 ]
+	[ $(($(now_ms) - t0)) -lt 900 ]
+	redlock -k job -t 600ms --max-renewals 0 -- true
+	lock_is_free
+}
+
+@test "--min-hold: redlock ends at once, with the command's status, and the key at the right moment" {
+	local t0=$(now_ms) left
+	run redlock -k job -t 60s --min-hold 1500ms -- sh -c 'exit 3'
+	[ "$status" = 3 ]
+	[ $(($(now_ms) - t0)) -lt 1000 ]
+	left=$(cli a pttl job)
+	[ "$left" -gt 500 ]
+	[ "$left" -le 1500 ]
+	run -75 redlock -k job -n -- true
+	[[ $output = *"held by $(hostname)"*'lease left 1'*s* || \
+		$output = *"held by $(hostname)"*'lease left '*ms* ]]
+	redlock -q -k job -- true
+	[ $(($(now_ms) - t0)) -ge 1500 ]
+	[ $(($(now_ms) - t0)) -lt 2500 ]
+}
+
+@test "--min-hold: longer than the lease, too, and no longer than asked for" {
+	redlock -k job -t 300ms --min-hold 1200ms -- true
+	sleep 0.7
+	held job
+	wait_until lock_is_free
+	redlock -k job -t 300ms --min-hold 400ms -- sleep 0.5
+	lock_is_free
+}
+
+@test "--min-hold: who waits in line gets it then, not at its next look" {
+	start -k job -t 60s --min-hold 800ms -- sh -c "echo on >'$T/on.h'
+		while [ -e '$T/stay.h' ]; do sleep 0.01; done"
+	: >"$T/stay.h"
+	wait_until begun h
+	lines_up writer w
+	let_go h
+	finish
+	[ "$status" = 0 ]
+	local t0=$(now_ms)
+	running w
+	[ $(($(now_ms) - t0)) -lt 1500 ]
+	let_go w
+	ended w
+}
+
+@test "--min-hold: goes by the server's clock, whatever the client's says" {
+	TZ=UTC+12 redlock -k job --min-hold 1s -- true
+	[ "$(cli a pttl job)" -gt 300 ]
+	wait_until lock_is_free
+}
+
+@test "--min-hold: of readers, slots and nested ones" {
+	redlock -s -k job --min-hold 700ms -- true
+	redlock -s -k job -n -- true
+	busy
+	wait_until lock_is_free
+	redlock -k job -N 2 --min-hold 700ms -- true
+	redlock -k job -N 2 -n -- sh -c '[ "$REDLOCK_SLOT" = 1 ]'
+	busy
+	wait_until lock_is_free
+	redlock -k job -t 2s -- sh -c "$(inner) -t 2s --min-hold 700ms -- true"
+	busy
+	wait_until lock_is_free
+}
+
+@test "--once-per: after a success nobody runs it within the time, on any machine" {
+	redlock -k job --once-per 1500ms -- sh -c "echo 1 >>'$T/runs'"
+	run -0 redlock -k job --once-per 1500ms --result-file "$T/result" -- \
+		sh -c "echo 2 >>'$T/runs'"
+	[[ $output = *"already ran on $(hostname) at 20"* ]]
+	contains "$T/result" '"outcome":"already-ran","exit":0'
+	redlock -k job -- sh -c "echo plain >>'$T/runs'"
+	[ "$(cat "$T/runs" | tr '\n' ' ')" = '1 plain ' ]
+	wait_until eval '[ "$(cli a exists "redlock:{job}:once:job")" = 0 ]'
+	redlock -k job --once-per 1500ms -- sh -c "echo 3 >>'$T/runs'"
+	contains "$T/runs" 3
+}
+
+@test "--once-per: a failure, a kill and a loss leave no mark" {
+	run redlock -q -k job --once-per 60s -- false
+	run redlock -q -k job --once-per 60s -- sh -c 'kill -9 $$'
+	run -127 redlock -q -k job --once-per 60s -- /no/such
+	run redlock -q -k job --once-per 60s --max-hold 50ms -- sleep 5
+	[ "$(cli a exists 'redlock:{job}:once:job')" = 0 ]
+	redlock -k job --once-per 60s -- touch "$T/ran"
+	[ -e "$T/ran" ]
+}
+
+@test "--once-per: those who waited meanwhile do not run it either, and pass the lock on" {
+	client first "$alone" --once-per 60s
+	running first
+	lines_up client second "$alone" --once-per 60s
+	lines_up client third "$alone" --once-per 60s
+	lines_up writer plain
+	let_go first
+	running plain
+	ended second
+	ended third
+	let_go plain
+	ended plain
+	order first plain
+	contains "$T/err.second" 'already ran'
+}
+
+# ---- what a command leaves behind ----
+
+@test "--orphans wait: the lock is held until the last process has ended" {
+	start -k job -t 600ms --orphans wait -- sh -c "setsid sh -c 'while [ -e \
+		\"$T/stay.o\" ]; do sleep 0.01; done' & echo on >'$T/on.o'; exit 7"
+	: >"$T/stay.o"
+	wait_until begun o
+	for i in {1..10}; do busy; sleep 0.1; done
+	let_go o
+	finish
+	[ "$status" = 7 ]
+	lock_is_free
+}
+
+@test "--orphans wait: lost, or held too long, they are killed" {
+	start -k job -t 1s --orphans wait -- sh -c "(echo on >'$T/on.o'; sleep 60) & :"
+	wait_until begun o
+	cli a set job thief px 2000 >/dev/null
+	finish
+	[ "$status" = 125 ]
+	cli a del job >/dev/null
+	start -k job --orphans wait --max-hold 300ms -- sh -c '(trap "" TERM
+		sleep 60) & :'
+	finish
+	[ "$status" = 124 ]
+}
+
+@test "--orphans kill: they are dead before the lock is free" {
+	redlock -k job --orphans kill -- sh -c "setsid sh -c 'trap \"\" TERM HUP
+		exec flock -x \"$T/rw\" sleep 60' & while flock -n \"$T/rw\" true; do
+		sleep 0.01; done"
+	redlock -k job -n -- flock -n "$T/rw" true
+}
+
+@test "--orphans leave: they are left, and that is said" {
+	run redlock -k job -- sh -c 'sleep 0.3 & :'
+	[ "$status" = 0 ]
+	[[ $output = *'left processes running; the lock does not cover them'* ]]
+	lock_is_free
+}

@@ -1,0 +1,1154 @@
+/* SPDX-License-Identifier: MIT */
+/* A small Redis. Read redis.h first. */
+#include "redis.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define ARGS_MAX 64
+#define ITEMS_MAX 256
+#define CHUNKS_MAX 16
+#define EDITS_MAX 8
+
+struct bytes {
+	const char *at; /* NULL: nil */
+	size_t len;
+};
+
+/* An element of a list, a member of a sorted set, a field of a hash. */
+struct element {
+	char *text, *value;
+	size_t len, value_len;
+	double score;
+};
+
+enum type { TYPE_STRING, TYPE_LIST, TYPE_ZSET, TYPE_HASH };
+
+struct key {
+	char *name, *text;
+	size_t name_len, len;
+	enum type type;
+	int64_t ends_ms; /* -1: never */
+	struct element *element;
+	int n, room;
+};
+
+enum kind { REPLY_NUMBER, REPLY_TEXT, REPLY_STATUS, REPLY_ERROR, REPLY_ARRAY };
+
+struct reply {
+	enum kind kind;
+	int64_t number;
+	struct bytes text;
+	int n;
+	struct bytes item[ITEMS_MAX];
+	char scratch[ITEMS_MAX * 32];
+	size_t used;
+};
+
+struct chunk {
+	char *text;
+	size_t len;
+	int ref;
+};
+
+struct redis {
+	lua_State *lua;
+	struct key *key;
+	int n, room;
+	int64_t us;
+	bool full, wrote;
+	const struct redis_edit *edits;
+	struct chunk chunk[CHUNKS_MAX];
+	int chunks;
+	struct reply reply;
+	char error[512], number[WORDS_MAX][24];
+};
+
+struct args {
+	int n;
+	struct bytes at[ARGS_MAX];
+};
+
+static void *must(void *p)
+{
+	if (!p)
+		abort();
+	return p;
+}
+
+static char *copy_of(struct bytes b)
+{
+	char *copy = must(malloc(b.len + 1));
+
+	memcpy(copy, b.at, b.len);
+	copy[b.len] = '\0';
+	return copy;
+}
+
+static struct bytes bytes_of(const char *text)
+{
+	return (struct bytes){text, strlen(text)};
+}
+
+static bool same(struct bytes a, const char *b, size_t len)
+{
+	return a.len == len && memcmp(a.at, b, len) == 0;
+}
+
+/* ---- the keys ---- */
+
+static void free_element(struct element *e)
+{
+	free(e->text);
+	free(e->value);
+}
+
+static void clear(struct key *k)
+{
+	free(k->text);
+	for (int i = 0; i < k->n; i++)
+		free_element(&k->element[i]);
+	free(k->element);
+	k->text = NULL;
+	k->element = NULL;
+	k->n = k->room = 0;
+}
+
+static void drop(struct redis *r, struct key *k)
+{
+	clear(k);
+	free(k->name);
+	*k = r->key[--r->n];
+}
+
+static struct key *find(struct redis *r, struct bytes name)
+{
+	for (int i = 0; i < r->n; i++) {
+		struct key *k = &r->key[i];
+
+		if (!same(name, k->name, k->name_len))
+			continue;
+		if (k->ends_ms < 0 || r->us / 1000 <= k->ends_ms)
+			return k;
+		drop(r, k);
+		return NULL;
+	}
+	return NULL;
+}
+
+static struct key *make(struct redis *r, struct bytes name, enum type type)
+{
+	struct key *k;
+
+	if (r->n == r->room) {
+		r->room = r->room ? 2 * r->room : 32;
+		r->key = must(
+			realloc(r->key, (size_t)r->room * sizeof(*r->key)));
+	}
+	k = &r->key[r->n++];
+	*k = (struct key){.name = copy_of(name),
+			  .name_len = name.len,
+			  .type = type,
+			  .ends_ms = -1};
+	return k;
+}
+
+static int element_at(const struct key *k, struct bytes text)
+{
+	for (int i = 0; k && i < k->n; i++)
+		if (same(text, k->element[i].text, k->element[i].len))
+			return i;
+	return -1;
+}
+
+static struct element *insert(struct key *k, int at)
+{
+	if (k->n == k->room) {
+		k->room = k->room ? 2 * k->room : 8;
+		k->element = must(realloc(
+			k->element, (size_t)k->room * sizeof(*k->element)));
+	}
+	memmove(&k->element[at + 1], &k->element[at],
+		(size_t)(k->n - at) * sizeof(*k->element));
+	k->n++;
+	k->element[at] = (struct element){0};
+	return &k->element[at];
+}
+
+static void take_out(struct key *k, int at)
+{
+	free_element(&k->element[at]);
+	k->n--;
+	memmove(&k->element[at], &k->element[at + 1],
+		(size_t)(k->n - at) * sizeof(*k->element));
+}
+
+/* ---- replies ---- */
+
+static void say_number(struct redis *r, int64_t number)
+{
+	r->reply.kind = REPLY_NUMBER;
+	r->reply.number = number;
+}
+
+static void say_text(struct redis *r, struct bytes text)
+{
+	r->reply.kind = REPLY_TEXT;
+	r->reply.text = text;
+}
+
+static void say_status(struct redis *r, const char *text)
+{
+	r->reply.kind = REPLY_STATUS;
+	r->reply.text = bytes_of(text);
+}
+
+static void say_error(struct redis *r, const char *text)
+{
+	r->reply.kind = REPLY_ERROR;
+	r->reply.text = bytes_of(text);
+}
+
+static void add_item(struct redis *r, struct bytes item)
+{
+	assert(r->reply.n < ITEMS_MAX);
+	r->reply.kind = REPLY_ARRAY;
+	r->reply.item[r->reply.n++] = item;
+}
+
+static struct bytes print(struct redis *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static struct bytes print(struct redis *r, const char *fmt, ...)
+{
+	char *at = r->reply.scratch + r->reply.used;
+	va_list ap;
+	int len;
+
+	assert(r->reply.used + 32 <= sizeof(r->reply.scratch));
+	va_start(ap, fmt);
+	len = vsnprintf(at, 32, fmt, ap);
+	va_end(ap);
+	r->reply.used += 32;
+	return (struct bytes){at, (size_t)len};
+}
+
+static void say_nil(struct redis *r)
+{
+	say_text(r, (struct bytes){0});
+}
+
+/* ---- arguments ---- */
+
+static bool whole(struct redis *r, struct bytes b, int64_t *out)
+{
+	char text[24], again[24];
+
+	if (b.len < sizeof(text)) {
+		memcpy(text, b.at, b.len);
+		text[b.len] = '\0';
+		*out = strtoll(text, NULL, 10);
+		(void)snprintf(again, sizeof(again), "%" PRId64, *out);
+		if (strcmp(text, again) == 0)
+			return true;
+	}
+	say_error(r, "ERR value is not an integer or out of range");
+	return false;
+}
+
+static bool real(struct redis *r, struct bytes b, double *out)
+{
+	char *end, text[64];
+
+	if (b.len > 0 && b.len < sizeof(text)) {
+		memcpy(text, b.at, b.len);
+		text[b.len] = '\0';
+		*out = strtod(text, &end);
+		if (*end == '\0' && !isnan(*out))
+			return true;
+	}
+	say_error(r, "ERR value is not a valid float");
+	return false;
+}
+
+static bool is(struct bytes b, const char *word)
+{
+	return b.len == strlen(word) && strncasecmp(b.at, word, b.len) == 0;
+}
+
+static const char wrong_type[] =
+	"WRONGTYPE Operation against a key holding the wrong kind of value";
+
+/* *k: NULL when there is none. False: it is of another type. */
+static bool typed(struct redis *r, struct bytes name, enum type type,
+		  struct key **k)
+{
+	*k = find(r, name);
+	if (!*k || (*k)->type == type)
+		return true;
+	say_error(r, wrong_type);
+	return false;
+}
+
+/* ---- commands: strings and keys ---- */
+
+static void do_get(struct redis *r, const struct args *a)
+{
+	struct key *k;
+
+	if (!typed(r, a->at[1], TYPE_STRING, &k))
+		return;
+	if (k)
+		say_text(r, (struct bytes){k->text, k->len});
+	else
+		say_nil(r);
+}
+
+static void do_mget(struct redis *r, const struct args *a)
+{
+	for (int i = 1; i < a->n; i++) {
+		struct key *k = find(r, a->at[i]);
+
+		if (k && k->type == TYPE_STRING)
+			add_item(r, (struct bytes){k->text, k->len});
+		else
+			add_item(r, (struct bytes){0});
+	}
+}
+
+static void do_set(struct redis *r, const struct args *a)
+{
+	bool nx = false, xx = false;
+	int64_t px = 0;
+	struct key *k;
+
+	for (int i = 3; i < a->n; i++) {
+		nx |= is(a->at[i], "nx");
+		xx |= is(a->at[i], "xx");
+		if (is(a->at[i], "px") && i + 1 < a->n) {
+			if (!whole(r, a->at[++i], &px))
+				return;
+			if (px <= 0) {
+				say_error(r, "ERR invalid expire time in "
+					     "'set' command");
+				return;
+			}
+		} else if (!is(a->at[i], "nx") && !is(a->at[i], "xx")) {
+			say_error(r, "ERR syntax error");
+			return;
+		}
+	}
+	k = find(r, a->at[1]);
+	if ((nx && k) || (xx && !k)) {
+		say_nil(r);
+		return;
+	}
+	if (k)
+		clear(k);
+	else
+		k = make(r, a->at[1], TYPE_STRING);
+	k->type = TYPE_STRING;
+	k->text = copy_of(a->at[2]);
+	k->len = a->at[2].len;
+	k->ends_ms = px > 0 ? r->us / 1000 + px : -1;
+	say_status(r, "OK");
+}
+
+static void do_del(struct redis *r, const struct args *a)
+{
+	int gone = 0;
+
+	for (int i = 1; i < a->n; i++) {
+		struct key *k = find(r, a->at[i]);
+
+		if (k)
+			drop(r, k);
+		gone += k != NULL;
+	}
+	say_number(r, gone);
+}
+
+static void do_exists(struct redis *r, const struct args *a)
+{
+	int there = 0;
+
+	for (int i = 1; i < a->n; i++)
+		there += find(r, a->at[i]) != NULL;
+	say_number(r, there);
+}
+
+static void do_type(struct redis *r, const struct args *a)
+{
+	static const char *const names[] = {"string", "list", "zset", "hash"};
+	struct key *k = find(r, a->at[1]);
+
+	say_status(r, k ? names[k->type] : "none");
+}
+
+static void do_pexpire(struct redis *r, const struct args *a)
+{
+	struct key *k;
+	int64_t ms;
+
+	if (!whole(r, a->at[2], &ms))
+		return;
+	k = find(r, a->at[1]);
+	if (k && ms <= 0)
+		drop(r, k);
+	else if (k)
+		k->ends_ms = r->us / 1000 + ms;
+	say_number(r, k != NULL);
+}
+
+static void do_pttl(struct redis *r, const struct args *a)
+{
+	struct key *k = find(r, a->at[1]);
+
+	say_number(r, !k               ? -2
+		      : k->ends_ms < 0 ? -1
+				       : k->ends_ms - r->us / 1000);
+}
+
+static void do_time(struct redis *r, const struct args *a)
+{
+	(void)a;
+	add_item(r, print(r, "%" PRId64, r->us / 1000000));
+	add_item(r, print(r, "%" PRId64, r->us % 1000000));
+}
+
+static void do_select(struct redis *r, const struct args *a)
+{
+	(void)a;
+	say_status(r, "OK");
+}
+
+static void do_flushall(struct redis *r, const struct args *a)
+{
+	(void)a;
+	redis_flush(r);
+	say_status(r, "OK");
+}
+
+/* ---- sorted sets ---- */
+
+static void place(struct key *k, struct bytes member, double score)
+{
+	struct element *e;
+	int at = 0;
+
+	for (; at < k->n; at++) {
+		size_t len = k->element[at].len;
+		int order = memcmp(member.at, k->element[at].text,
+				   member.len < len ? member.len : len);
+
+		if (score < k->element[at].score)
+			break;
+		if (score == k->element[at].score &&
+		    (order < 0 || (order == 0 && member.len < len)))
+			break;
+	}
+	e = insert(k, at);
+	e->text = copy_of(member);
+	e->len = member.len;
+	e->score = score;
+}
+
+/* One member at a time. */
+static void do_zadd(struct redis *r, const struct args *a)
+{
+	bool nx = is(a->at[2], "nx"), xx = is(a->at[2], "xx");
+	int from = nx || xx ? 3 : 2, at;
+	struct bytes member = a->at[from + 1];
+	struct key *k;
+	double score;
+
+	if (a->n != from + 2) {
+		say_error(r, "ERR syntax error");
+		return;
+	}
+	if (!real(r, a->at[from], &score) || !typed(r, a->at[1], TYPE_ZSET, &k))
+		return;
+	at = element_at(k, member);
+	say_number(r, at < 0 && !xx);
+	if ((nx && at >= 0) || (xx && at < 0))
+		return;
+	if (!k)
+		k = make(r, a->at[1], TYPE_ZSET);
+	if (at >= 0)
+		take_out(k, at);
+	place(k, member, score);
+}
+
+static void do_zrem(struct redis *r, const struct args *a)
+{
+	int gone = 0;
+	struct key *k;
+
+	if (!typed(r, a->at[1], TYPE_ZSET, &k))
+		return;
+	for (int i = 2; k && i < a->n; i++) {
+		int at = element_at(k, a->at[i]);
+
+		if (at >= 0)
+			take_out(k, at);
+		gone += at >= 0;
+	}
+	if (k && k->n == 0)
+		drop(r, k);
+	say_number(r, gone);
+}
+
+static void do_zscore(struct redis *r, const struct args *a)
+{
+	struct key *k;
+	int at;
+
+	if (!typed(r, a->at[1], TYPE_ZSET, &k))
+		return;
+	at = element_at(k, a->at[2]);
+	if (at < 0)
+		say_nil(r);
+	else
+		say_text(r, print(r, "%.17g", k->element[at].score));
+}
+
+static void do_zrank(struct redis *r, const struct args *a)
+{
+	struct key *k;
+	int at;
+
+	if (!typed(r, a->at[1], TYPE_ZSET, &k))
+		return;
+	at = element_at(k, a->at[2]);
+	if (at < 0)
+		say_nil(r);
+	else
+		say_number(r, at);
+}
+
+static void do_zcard(struct redis *r, const struct args *a)
+{
+	struct key *k;
+
+	if (typed(r, a->at[1], TYPE_ZSET, &k))
+		say_number(r, k ? k->n : 0);
+}
+
+static void range(struct redis *r, const struct args *a, bool back)
+{
+	bool scores = a->n > 4 && is(a->at[4], "withscores");
+	int64_t from, to;
+	struct key *k;
+
+	if (!whole(r, a->at[2], &from) || !whole(r, a->at[3], &to) ||
+	    !typed(r, a->at[1], TYPE_ZSET, &k))
+		return;
+	r->reply.kind = REPLY_ARRAY;
+	if (!k)
+		return;
+	from = from < 0 && from + k->n >= 0 ? from + k->n : from < 0 ? 0 : from;
+	to = to < 0 ? to + k->n : to >= k->n ? k->n - 1 : to;
+	for (int64_t i = from; i <= to; i++) {
+		const struct element *e = &k->element[back ? k->n - 1 - i : i];
+
+		add_item(r, (struct bytes){e->text, e->len});
+		if (scores)
+			add_item(r, print(r, "%.17g", e->score));
+	}
+}
+
+static void do_zrange(struct redis *r, const struct args *a)
+{
+	range(r, a, false);
+}
+
+static void do_zrevrange(struct redis *r, const struct args *a)
+{
+	range(r, a, true);
+}
+
+static bool bound(struct redis *r, struct bytes b, double *score, bool *open)
+{
+	*open = b.len > 0 && b.at[0] == '(';
+	return real(r, (struct bytes){b.at + *open, b.len - *open}, score);
+}
+
+static void do_zremrangebyscore(struct redis *r, const struct args *a)
+{
+	bool after, before;
+	double least, most;
+	struct key *k;
+	int gone = 0;
+
+	if (!bound(r, a->at[2], &least, &after) ||
+	    !bound(r, a->at[3], &most, &before) ||
+	    !typed(r, a->at[1], TYPE_ZSET, &k))
+		return;
+	for (int i = k ? k->n - 1 : -1; i >= 0; i--) {
+		double s = k->element[i].score;
+
+		if ((after ? s <= least : s < least) ||
+		    (before ? s >= most : s > most))
+			continue;
+		take_out(k, i);
+		gone++;
+	}
+	if (k && k->n == 0)
+		drop(r, k);
+	say_number(r, gone);
+}
+
+/* ---- lists and hashes ---- */
+
+static void do_rpush(struct redis *r, const struct args *a)
+{
+	struct key *k;
+
+	if (!typed(r, a->at[1], TYPE_LIST, &k))
+		return;
+	if (!k)
+		k = make(r, a->at[1], TYPE_LIST);
+	for (int i = 2; i < a->n; i++) {
+		struct element *e = insert(k, k->n);
+
+		e->text = copy_of(a->at[i]);
+		e->len = a->at[i].len;
+	}
+	say_number(r, k->n);
+}
+
+static void do_lindex(struct redis *r, const struct args *a)
+{
+	struct key *k;
+	int64_t i;
+
+	if (!whole(r, a->at[2], &i) || !typed(r, a->at[1], TYPE_LIST, &k))
+		return;
+	if (k && i < 0)
+		i += k->n;
+	if (k && i >= 0 && i < k->n)
+		say_text(r,
+			 (struct bytes){k->element[i].text, k->element[i].len});
+	else
+		say_nil(r);
+}
+
+static struct bytes field(const struct key *k, struct bytes name)
+{
+	int at = element_at(k, name);
+
+	return at < 0 ? (struct bytes){0}
+		      : (struct bytes){k->element[at].value,
+				       k->element[at].value_len};
+}
+
+static void do_hget(struct redis *r, const struct args *a)
+{
+	struct key *k;
+
+	if (typed(r, a->at[1], TYPE_HASH, &k))
+		say_text(r, field(k, a->at[2]));
+}
+
+static void do_hmget(struct redis *r, const struct args *a)
+{
+	struct key *k;
+
+	if (!typed(r, a->at[1], TYPE_HASH, &k))
+		return;
+	for (int i = 2; i < a->n; i++)
+		add_item(r, field(k, a->at[i]));
+}
+
+static void do_hset(struct redis *r, const struct args *a)
+{
+	struct key *k;
+	int new = 0;
+
+	if (!typed(r, a->at[1], TYPE_HASH, &k))
+		return;
+	if (!k)
+		k = make(r, a->at[1], TYPE_HASH);
+	for (int i = 2; i + 1 < a->n; i += 2) {
+		int at = element_at(k, a->at[i]);
+		struct element *e = at < 0 ? insert(k, k->n) : &k->element[at];
+
+		if (at < 0) {
+			e->text = copy_of(a->at[i]);
+			e->len = a->at[i].len;
+			new ++;
+		}
+		free(e->value);
+		e->value = copy_of(a->at[i + 1]);
+		e->value_len = a->at[i + 1].len;
+	}
+	say_number(r, new);
+}
+
+/* ---- the table of commands ---- */
+
+#define READS 0
+#define WRITES 1
+#define STORES 3 /* refused when memory is full */
+
+static const struct command {
+	const char *name;
+	void (*run)(struct redis *r, const struct args *a);
+	int words; /* at least */
+	int flags;
+} commands[] = {
+	{"get", do_get, 2, READS},
+	{"mget", do_mget, 2, READS},
+	{"set", do_set, 3, STORES},
+	{"del", do_del, 2, WRITES},
+	{"exists", do_exists, 2, READS},
+	{"type", do_type, 2, READS},
+	{"pexpire", do_pexpire, 3, WRITES},
+	{"pttl", do_pttl, 2, READS},
+	{"time", do_time, 1, READS},
+	{"select", do_select, 2, READS},
+	{"zadd", do_zadd, 4, STORES},
+	{"zrem", do_zrem, 3, WRITES},
+	{"zscore", do_zscore, 3, READS},
+	{"zrank", do_zrank, 3, READS},
+	{"zcard", do_zcard, 2, READS},
+	{"zrange", do_zrange, 4, READS},
+	{"zrevrange", do_zrevrange, 4, READS},
+	{"zremrangebyscore", do_zremrangebyscore, 4, WRITES},
+	{"rpush", do_rpush, 3, STORES},
+	{"lindex", do_lindex, 3, READS},
+	{"hget", do_hget, 3, READS},
+	{"hmget", do_hmget, 3, READS},
+	{"hset", do_hset, 4, STORES},
+	{"flushall", do_flushall, 1, WRITES},
+};
+
+static void run_command(struct redis *r, const struct args *a)
+{
+	const struct command *c = NULL;
+
+	r->reply.n = 0;
+	r->reply.used = 0;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && !c;
+	     i++)
+		if (is(a->at[0], commands[i].name))
+			c = &commands[i];
+	if (!c) {
+		say_error(r, "ERR unknown command");
+		return;
+	}
+	if (a->n < c->words) {
+		say_error(r, "ERR wrong number of arguments");
+		return;
+	}
+	if (r->full && !r->wrote && c->flags == STORES) {
+		say_error(r, "OOM command not allowed when used memory > "
+			     "'maxmemory'.");
+		return;
+	}
+	r->wrote |= c->flags != READS;
+	c->run(r, a);
+}
+
+/* ---- Lua ---- */
+
+static void push_bytes(lua_State *l, struct bytes b)
+{
+	if (b.at)
+		lua_pushlstring(l, b.at, b.len);
+	else
+		lua_pushboolean(l, 0);
+}
+
+static void push_field(lua_State *l, const char *name, struct bytes value)
+{
+	lua_newtable(l);
+	lua_pushstring(l, name);
+	push_bytes(l, value);
+	lua_rawset(l, -3);
+}
+
+static void push_reply(lua_State *l, const struct reply *p)
+{
+	switch (p->kind) {
+	case REPLY_NUMBER:
+		lua_pushnumber(l, (lua_Number)p->number);
+		break;
+	case REPLY_TEXT:
+		push_bytes(l, p->text);
+		break;
+	case REPLY_STATUS:
+		push_field(l, "ok", p->text);
+		break;
+	case REPLY_ERROR:
+		push_field(l, "err", p->text);
+		break;
+	case REPLY_ARRAY:
+		lua_createtable(l, p->n, 0);
+		for (int i = 0; i < p->n; i++) {
+			push_bytes(l, p->item[i]);
+			lua_rawseti(l, -2, i + 1);
+		}
+		break;
+	}
+}
+
+/* Numbers are passed on with 17 digits, not with Lua's 14. */
+static int call(lua_State *l)
+{
+	struct redis *r = lua_touserdata(l, lua_upvalueindex(1));
+	bool protected = lua_toboolean(l, lua_upvalueindex(2));
+	char number[ARGS_MAX][32];
+	struct args a = {.n = lua_gettop(l)};
+
+	if (a.n < 1 || a.n > ARGS_MAX)
+		return luaL_error(l, "so many arguments: %d", a.n);
+	for (int i = 0; i < a.n; i++) {
+		if (lua_type(l, i + 1) == LUA_TNUMBER) {
+			(void)snprintf(number[i], sizeof(number[i]), "%.17g",
+				       lua_tonumber(l, i + 1));
+			a.at[i] = bytes_of(number[i]);
+		} else if (lua_type(l, i + 1) == LUA_TSTRING) {
+			a.at[i].at = lua_tolstring(l, i + 1, &a.at[i].len);
+		} else {
+			return luaL_error(l,
+					  "argument %d is no string or "
+					  "number",
+					  i + 1);
+		}
+	}
+	run_command(r, &a);
+	push_reply(l, &r->reply);
+	return r->reply.kind == REPLY_ERROR && !protected ? lua_error(l) : 1;
+}
+
+static void push_call(struct redis *r, const char *name, bool protected)
+{
+	lua_pushstring(r->lua, name);
+	lua_pushlightuserdata(r->lua, r);
+	lua_pushboolean(r->lua, protected);
+	lua_pushcclosure(r->lua, call, 2);
+	lua_rawset(r->lua, -3);
+}
+
+static int no_global(lua_State *l)
+{
+	return luaL_error(l, "no such global: %s", lua_tostring(l, 2));
+}
+
+struct redis *redis_open(void)
+{
+	static const struct {
+		const char *name;
+		lua_CFunction open;
+	} libraries[] = {{"", luaopen_base},
+			 {LUA_TABLIBNAME, luaopen_table},
+			 {LUA_STRLIBNAME, luaopen_string},
+			 {LUA_MATHLIBNAME, luaopen_math}};
+	struct redis *r = calloc(1, sizeof(*r));
+
+	if (!r || !(r->lua = luaL_newstate())) {
+		free(r);
+		return NULL;
+	}
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		lua_pushcfunction(r->lua, libraries[i].open);
+		lua_pushstring(r->lua, libraries[i].name);
+		lua_call(r->lua, 1, 0);
+	}
+	lua_newtable(r->lua);
+	push_call(r, "call", false);
+	push_call(r, "pcall", true);
+	lua_setglobal(r->lua, "redis");
+	lua_newtable(r->lua);
+	lua_pushcfunction(r->lua, no_global);
+	lua_setfield(r->lua, -2, "__index");
+	lua_pushcfunction(r->lua, no_global);
+	lua_setfield(r->lua, -2, "__newindex");
+	lua_setmetatable(r->lua, LUA_GLOBALSINDEX);
+	return r;
+}
+
+static void forget_chunks(struct redis *r)
+{
+	for (int i = 0; i < r->chunks; i++) {
+		luaL_unref(r->lua, LUA_REGISTRYINDEX, r->chunk[i].ref);
+		free(r->chunk[i].text);
+	}
+	r->chunks = 0;
+}
+
+void redis_close(struct redis *r)
+{
+	if (!r)
+		return;
+	redis_flush(r);
+	free(r->key);
+	forget_chunks(r);
+	lua_close(r->lua);
+	free(r);
+}
+
+/* ---- EVAL ---- */
+
+void redis_edit(struct redis *r, const struct redis_edit *edits)
+{
+	forget_chunks(r);
+	r->edits = edits;
+}
+
+static char *replaced(char *text, const struct redis_edit *e, int *found)
+{
+	size_t from = strlen(e->from), to = strlen(e->to);
+	char *at = strstr(text, e->from), *out;
+
+	for (char *p = at; p; p = strstr(p + 1, e->from))
+		(*found)++;
+	if (!at)
+		return text;
+	out = must(malloc(strlen(text) - from + to + 1));
+	memcpy(out, text, (size_t)(at - text));
+	memcpy(out + (at - text), e->to, to);
+	memcpy(out + (at - text) + to, at + from, strlen(at + from) + 1);
+	free(text);
+	return out;
+}
+
+char *redis_edited(const struct redis_edit *edits, const char *text, size_t len,
+		   size_t *out_len, int *found)
+{
+	char *out = copy_of((struct bytes){text, len});
+
+	for (int i = 0; edits && edits[i].from; i++)
+		out = replaced(out, &edits[i], &found[i]);
+	*out_len = strlen(out);
+	return out;
+}
+
+/* Puts the script on the stack, or the text of an error. */
+static bool push_chunk(struct redis *r, struct bytes text)
+{
+	struct chunk *c = &r->chunk[r->chunks];
+	int found[EDITS_MAX] = {0};
+	size_t len;
+	char *edited;
+	int failed;
+
+	for (int i = 0; i < r->chunks; i++)
+		if (same(text, r->chunk[i].text, r->chunk[i].len)) {
+			lua_rawgeti(r->lua, LUA_REGISTRYINDEX, r->chunk[i].ref);
+			return true;
+		}
+	assert(r->chunks < CHUNKS_MAX);
+	edited = redis_edited(r->edits, text.at, text.len, &len, found);
+	failed = luaL_loadbuffer(r->lua, edited, len, "@user_script");
+	free(edited);
+	if (failed)
+		return false;
+	lua_pushvalue(r->lua, -1);
+	c->ref = luaL_ref(r->lua, LUA_REGISTRYINDEX);
+	c->text = copy_of(text);
+	c->len = text.len;
+	r->chunks++;
+	return true;
+}
+
+static void set_list(struct redis *r, const char *name,
+		     const struct words *words, int from, int to)
+{
+	lua_createtable(r->lua, to - from, 0);
+	for (int i = from; i < to; i++) {
+		lua_pushlstring(r->lua, words->at[i], words->len[i]);
+		lua_rawseti(r->lua, -2, i - from + 1);
+	}
+	lua_pushstring(r->lua, name);
+	lua_insert(r->lua, -2);
+	lua_rawset(r->lua, LUA_GLOBALSINDEX);
+}
+
+/* What is on the stack, as a word of the reply. False: it ends the array. */
+static bool add_word(struct redis *r, struct words *out)
+{
+	char *number = r->number[out->n];
+	lua_State *l = r->lua;
+	size_t len;
+	const char *text;
+
+	switch (lua_type(l, -1)) {
+	case LUA_TNIL:
+		return false;
+	case LUA_TNUMBER:
+		(void)snprintf(number, sizeof(r->number[0]), "%" PRId64,
+			       (int64_t)lua_tonumber(l, -1));
+		words_add_text(out, number);
+		return true;
+	case LUA_TSTRING:
+		text = lua_tolstring(l, -1, &len);
+		words_add(out, text, len);
+		return true;
+	case LUA_TBOOLEAN:
+		words_add_text(out, lua_toboolean(l, -1) ? "1" : "");
+		return true;
+	default:
+		words_add_text(out, "");
+		return true;
+	}
+}
+
+/* An error is a text of Lua's, or a table of ours. */
+static bool failed(struct redis *r, struct words *out)
+{
+	const char *text;
+
+	if (lua_istable(r->lua, -1))
+		lua_getfield(r->lua, -1, "err");
+	text = lua_tostring(r->lua, -1);
+	(void)snprintf(r->error, sizeof(r->error), "%s%s",
+		       text && strncmp(text, "user_script", 11) == 0 ? "ERR "
+								     : "",
+		       text ? text : "ERR no text");
+	words_add_text(out, r->error);
+	return false;
+}
+
+/* The strings of the reply stay on the stack: alive until the next EVAL. */
+static bool eval(struct redis *r, const struct words *w, struct words *out)
+{
+	lua_State *l = r->lua;
+	int keys = (int)strtol(w->at[2], NULL, 10);
+
+	lua_settop(l, 0);
+	set_list(r, "KEYS", w, 3, 3 + keys);
+	set_list(r, "ARGV", w, 3 + keys, w->n);
+	r->wrote = false;
+	if (!push_chunk(r, (struct bytes){w->at[1], w->len[1]}) ||
+	    lua_pcall(l, 0, 1, 0) != 0)
+		return failed(r, out);
+	if (!lua_istable(l, -1)) {
+		(void)add_word(r, out);
+		return true;
+	}
+	lua_getfield(l, 1, "err");
+	if (lua_isstring(l, -1)) {
+		lua_settop(l, 1);
+		return failed(r, out);
+	}
+	lua_settop(l, 1);
+	for (int i = 1; out->n < WORDS_MAX; i++) {
+		lua_rawgeti(l, 1, i);
+		if (!add_word(r, out))
+			break;
+	}
+	return true;
+}
+
+static void flatten(struct redis *r, struct words *out)
+{
+	const struct reply *p = &r->reply;
+
+	if (p->kind == REPLY_NUMBER) {
+		(void)snprintf(r->number[0], sizeof(r->number[0]), "%" PRId64,
+			       p->number);
+		words_add_text(out, r->number[0]);
+	} else if (p->kind != REPLY_ARRAY) {
+		words_add(out, p->text.at ? p->text.at : "", p->text.len);
+	}
+	for (int i = 0; p->kind == REPLY_ARRAY && i < p->n && i < WORDS_MAX;
+	     i++)
+		words_add(out, p->item[i].at ? p->item[i].at : "",
+			  p->item[i].len);
+}
+
+bool redis_run(struct redis *r, const struct words *request,
+	       struct words *reply)
+{
+	struct args a = {.n = request->n};
+
+	*reply = (struct words){0};
+	if (request->n > 3 && strcasecmp(request->at[0], "eval") == 0)
+		return eval(r, request, reply);
+	for (int i = 0; i < a.n; i++)
+		a.at[i] = (struct bytes){request->at[i], request->len[i]};
+	r->wrote = false;
+	run_command(r, &a);
+	flatten(r, reply);
+	return r->reply.kind != REPLY_ERROR;
+}
+
+/* ---- by hand ---- */
+
+void redis_clock(struct redis *r, int64_t us)
+{
+	r->us = us;
+}
+
+void redis_full(struct redis *r, bool full)
+{
+	r->full = full;
+}
+
+void redis_flush(struct redis *r)
+{
+	while (r->n > 0)
+		drop(r, &r->key[r->n - 1]);
+}
+
+void redis_del(struct redis *r, const char *key)
+{
+	struct key *k = find(r, bytes_of(key));
+
+	if (k)
+		drop(r, k);
+}
+
+const char *redis_get(struct redis *r, const char *key)
+{
+	struct key *k = find(r, bytes_of(key));
+
+	return k && k->type == TYPE_STRING ? k->text : NULL;
+}
+
+int64_t redis_ends(struct redis *r, const char *key)
+{
+	struct key *k = find(r, bytes_of(key));
+
+	return k ? k->ends_ms : 0;
+}
+
+const char *redis_member(struct redis *r, const char *key, int i, double *score)
+{
+	struct key *k = find(r, bytes_of(key));
+
+	if (!k || k->type != TYPE_ZSET || i >= k->n)
+		return NULL;
+	*score = k->element[i].score;
+	return k->element[i].text;
+}
+
+bool redis_take(struct redis *r, const char *key)
+{
+	struct key *k = find(r, bytes_of(key));
+
+	if (!k || k->type != TYPE_LIST)
+		return false;
+	take_out(k, 0);
+	if (k->n == 0)
+		drop(r, k);
+	return true;
+}
+
+const char *redis_key(struct redis *r, int i)
+{
+	for (int k = r->n - 1; k >= 0; k--)
+		(void)find(r,
+			   (struct bytes){r->key[k].name, r->key[k].name_len});
+	return i < r->n ? r->key[i].name : NULL;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * As much of Redis 7 as the scripts of src/lua use, in memory: the real texts
+ * run in an embedded Lua 5.1. That it answers as a server does is checked by
+ * `kinds --differ`.
+ *
+ * What a script may not do there, it may not do here: write a global, read one
+ * that is none. A command that is unknown here is an error.
+ */
+#ifndef SIM_REDIS_H
+#define SIM_REDIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/words.h"
+
+struct redis;
+
+/* NULL: no memory. */
+struct redis *redis_open(void);
+void redis_close(struct redis *r);
+
+/* Microseconds since 1970; a key is gone once its last millisecond is over. */
+void redis_clock(struct redis *r, int64_t us);
+
+/* Of memory: refuses what Redis marks "denyoom", unless the script has written
+ * something. */
+void redis_full(struct redis *r, bool full);
+
+/* Any command, EVAL among them. The words live until the next call. False: an
+ * error, in the first word. */
+bool redis_run(struct redis *r, const struct words *request,
+	       struct words *reply);
+
+/* A change to every script that has the text `from`. A list of them ends with
+ * a NULL; it is borrowed. */
+struct redis_edit {
+	const char *from, *to;
+};
+void redis_edit(struct redis *r, const struct redis_edit *edits);
+
+/* The text with the edits made, to be freed. Adds to found[i] how often edit i
+ * was. */
+char *redis_edited(const struct redis_edit *edits, const char *text, size_t len,
+		   size_t *out_len, int *found);
+
+/* ---- what a test looks at, and does by hand ---- */
+
+void redis_flush(struct redis *r);
+void redis_del(struct redis *r, const char *key);
+/* NULL: missing, or not a string. */
+const char *redis_get(struct redis *r, const char *key);
+/* In ms since 1970; -1: never; 0: there is no such key. */
+int64_t redis_ends(struct redis *r, const char *key);
+/* The i-th member; NULL: there are not so many. */
+const char *redis_member(struct redis *r, const char *key, int i,
+			 double *score);
+/* Takes the first of a list. */
+bool redis_take(struct redis *r, const char *key);
+/* The i-th key; NULL: there are not so many. */
+const char *redis_key(struct redis *r, int i);
+
+#endif
