@@ -97,7 +97,7 @@ we_wait_for() {
 	# a look every 250 ms, less jitter
 	began=$(now_ms)
 	no_calls
-	wait_until called eval 4
+	wait_until called 'eval|evalsha' 4
 	took=$(($(now_ms) - began))
 	at_least "$took" 690
 	below "$took" 3000
@@ -129,7 +129,7 @@ they_wait_for_us() {
 	[[ $output = *': busy' ]]
 	no_calls
 	they_wait 60000
-	wait_until called 'set|evalsha' 3
+	wait_until called 'set|evalsha' 10
 	[ ! -e "$T/theirs" ]
 	[ "$(cli a get "$key")" = "$token" ]
 	we_release

@@ -63,7 +63,7 @@ stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 crash() { # NAME
 	local guard tree
 	guard=$(guard_of "${pid[$1]}")
-	tree=$(pgrep -P "$guard")
+	tree=$(pgrep -P "$guard" || true) # who waits has none yet
 	kill -STOP "${pid[$1]}"
 	wait_until stopped "${pid[$1]}"
 	kill -KILL "$guard"
@@ -157,11 +157,12 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	redlock -k job -- sh -c "echo \"\$REDLOCK_HELD\" >'$T/held'"
 	writer w
 	running w
-	local stale=$(cat "$T/held") hash=${T##*.}
-	hash=${stale##*:}
+	local stale=$(cat "$T/held") hashes
+	hashes=$(echo "$stale" | cut -d: -f 5,6)
 	for held in "$stale" "${stale/??/00}" "x" ":::::" "$stale $stale" \
-		"a:b:c:d:$hash" "$(uuidgen):1:0:0:$hash" \
-		"$(uuidgen):1:0:17:$hash" "$(uuidgen):1:999:0:$hash"; do
+		"a:b:c:d:$hashes" "$(uuidgen):1:0:0:$hashes" \
+		"$(uuidgen):1:0:17:$hashes" "$(uuidgen):1:999:0:$hashes" \
+		"$(printf '%100000s' '' | tr ' ' x)"; do
 		REDLOCK_HELD=$held busy
 	done
 	let_go w
@@ -185,6 +186,23 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 		sleep 0.05; echo pass >'$T/px'; wait"
 	[ "$(cat "$T/count")" = 1 ]
 	[ "$(wc -l <"$T/ran")" = 1 ]
+	wait_until lock_is_free
+}
+
+@test "nesting: all of it ended by force, the lock is free at once" {
+	run redlock -k job -t 60s --max-hold 300ms -K 200ms -- sh -c "trap '' TERM
+		$(inner) -t 60s -- sh -c 'trap \"\" TERM; sleep 60'"
+	[ "$status" = 124 ]
+	lock_is_free
+	run redlock -k job -t 60s --orphans kill -- sh -c "$(inner) -t 60s -- \
+		sh -c 'echo on >\"$T/on.i\"; sleep 60' &
+		while [ ! -e '$T/on.i' ]; do sleep 0.01; done"
+	lock_is_free
+	rm "$T/on.i"
+	start -k job -t 60s -- sh -c "$(inner) -t 60s -- \
+		sh -c 'echo on >\"$T/on.i\"; sleep 60'"
+	wait_until begun i
+	kill -KILL "$tool"
 	wait_until lock_is_free
 }
 
@@ -233,6 +251,26 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	[ ! -e "$T/ran" ]
 	# a reader inside a writer is in its hold
 	redlock -k job -- sh -c "$(inner) -s -n -- true"
+}
+
+@test "nesting: the key has vanished and the outer one does not know yet: joined all the same" {
+	redlock -k job -t 30s -- sh -c "redis-cli -s '$T/a.sock' del job
+		$(inner) -n -- sh -c 'echo ran >\"$T/ran.1\"'
+		redis-cli -s '$T/a.sock' flushall
+		$(inner) -n -- sh -c 'echo ran >\"$T/ran.2\"'" >/dev/null
+	[ -e "$T/ran.1" ]
+	[ -e "$T/ran.2" ]
+	redlock -s -k job -t 30s -- sh -c "redis-cli -s '$T/a.sock' flushall
+		$(inner) -s -n -- touch '$T/ran.3'" >/dev/null
+	[ -e "$T/ran.3" ]
+	cli a flushall >/dev/null
+}
+
+@test "nesting: past a run without a lock" {
+	redlock -k job -- "$REDLOCK" -q -u "unix://$T/nobody" -n \
+		--on-unavailable run -k other -- "$REDLOCK" -u "$url" -k job -n \
+		-- touch "$T/ran"
+	[ -e "$T/ran" ]
 }
 
 @test "nesting: inside a slot it is the same slot" {
@@ -285,9 +323,12 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 @test "several keys: one wait for all of them" {
 	client h "$alone"
 	running h
+	helper "$REDLOCK" -u "$url" -k a -t 2s -- sleep 0.4
+	wait_until held a
 	local t0=$(now_ms)
-	run -75 redlock -k a -k job -w 500ms -- true
-	[ $(($(now_ms) - t0)) -ge 450 ]
+	run -75 redlock -k a -k job -w 800ms -- true
+	[ $(($(now_ms) - t0)) -ge 750 ]
+	[ $(($(now_ms) - t0)) -lt 1150 ] # not 800 ms for each
 	[[ $output = *'not acquired in time: job is held'* ]]
 	free a
 	let_go h
@@ -341,6 +382,21 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	finish
 	[ "$status" = 0 ]
 	[ "$(grep -c 'set again' "$T/err")" = 2 ]
+}
+
+@test "several keys: killed while waiting, after other attempts, it leaves the line" {
+	client h "$alone"
+	running h
+	helper "$REDLOCK" -q -u "$url" -k a -t 2s -- sh -c "while [ -e '$T/stay.h' ]
+		do sleep 0.01; done"
+	wait_until held a
+	start -k a -k job -t 2s -- true
+	wait_until eval '[ "$(cli a zcard "redlock:{a}:queue:a")" = 1 ]'
+	cli a del a >/dev/null # it is its own again, or the waiter's
+	kill -KILL "$tool"
+	wait_until eval '[ "$(cli a exists "redlock:{a}:queue:a" "$queue")" = 0 ]'
+	let_go h
+	ended h
 }
 
 @test "several keys: kill -9 gives all of them back" {
@@ -558,6 +614,19 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	for i in $p; do wait "$i"; done
 }
 
+@test "readers: a dead writer at the head of the line keeps nobody out for long" {
+	reader r
+	running r
+	lines_up writer w
+	crash w
+	# as if it had come a minute ago
+	cli a eval "local h = redis.call('zrange', KEYS[1], 0, 0)[1]
+		redis.call('zincrby', KEYS[1], -60000000, h)" 1 "$queue" >/dev/null
+	redlock -s -k job -n -- true
+	let_go r
+	ended r
+}
+
 @test "readers: another program finds the key taken while they hold" {
 	reader r1
 	reader r2
@@ -582,7 +651,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	crash dead
 	# for longer than the dead one's lease
 	for i in {1..25}; do held job; sleep 0.1; done
-	[ "$(cli a zcard "redlock:{job}:sharers:$(lock):job")" -le 2 ]
+	[ "$(cli a zcard "redlock:{job}:sharers:$(lock):job")" = 1 ]
 	let_go live
 	local t0=$(now_ms)
 	running w
@@ -742,6 +811,18 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	lock_is_free
 }
 
+@test "--max-renewals: a first answer too old to start on is renewed before it counts" {
+	node_start f
+	node_freeze f
+	helper "$REDLOCK" -u "unix://$T/f.sock" -t 3s --node-timeout 10s \
+		--max-renewals 0 -k job -- touch "$T/ran"
+	local tool=$!
+	sleep 1.2 # a third of the lease
+	node_thaw f
+	wait "$tool"
+	[ -e "$T/ran" ]
+}
+
 @test "--min-hold: redlock ends at once, with the command's status, and the key at the right moment" {
 	local t0=$(now_ms) left
 	run redlock -k job -t 60s --min-hold 1500ms -- sh -c 'exit 3'
@@ -826,6 +907,25 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	[ -e "$T/ran" ]
 }
 
+@test "--once-per: done is done, though the lock has vanished, or memory is full" {
+	redlock -k job --once-per 60s -- redis-cli -s "$T/a.sock" flushall >/dev/null
+	run redlock -k job --once-per 60s -- touch "$T/ran.1"
+	redlock -k other --once-per 60s -- redis-cli -s "$T/a.sock" config set \
+		maxmemory 1mb >/dev/null
+	cli a config set maxmemory 0 >/dev/null
+	run redlock -k other --once-per 60s -- touch "$T/ran.2"
+	[ ! -e "$T/ran.1" ]
+	[ ! -e "$T/ran.2" ]
+}
+
+@test "--once-per: inside a run that holds the lock, too" {
+	for i in 1 2; do
+		redlock -q -k job -- sh -c "$(inner) -q --once-per 60s -- sh -c \
+			'echo ran >>\"$T/runs\"'"
+	done
+	[ "$(grep -c ran "$T/runs")" = 1 ]
+}
+
 @test "--once-per: those who waited meanwhile do not run it either, and pass the lock on" {
 	client first "$alone" --once-per 60s
 	running first
@@ -863,7 +963,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	finish
 	[ "$status" = 125 ]
 	cli a del job >/dev/null
-	start -k job --orphans wait --max-hold 300ms -- sh -c '(trap "" TERM
+	start -k job --orphans wait --max-hold 300ms -K 100ms -- sh -c '(trap "" TERM
 		sleep 60) & :'
 	finish
 	[ "$status" = 124 ]

@@ -13,6 +13,7 @@ load lib/common
 # The proxy at $T/px.sock, or at an address in the namespace.
 proxy_start() { # [ADDRESS:PORT]
 	px pass
+	warm a
 	helper ${within:+"${within[@]}"} proxy "${1:-$T/px.sock}" "$T/a.sock" \
 		"$T/px" >"$T/px.log"
 	url=unix://$T/px.sock
@@ -27,11 +28,7 @@ lacks() { ! grep -q -- "$2" "$1"; } # FILE TEXT
 at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
 below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
 counter() { cli a get 'redlock:{job}:fence:job'; }
-evals() {
-	cli a info commandstats |
-		sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p'
-}
-asked() { [ "$(evals)" -ge "$1" ]; } # so many scripts have run
+asked() { [ "$(scripts_run a)" -ge "$1" ]; } # so many scripts have run
 
 # Waits until the command is dead: at 0.80 T from a renewal that was at most
 # T/6 before `began`, while the server still keeps the lock. killed_by_deadline T
@@ -182,7 +179,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	proxy_start
 	hold 9000 -t 800ms
 	began=$(now_ms)
-	before=$(evals)
+	before=$(scripts_run a)
 	px drop-replies
 	killed_by_deadline 800
 	asked "$((before + 2))"
@@ -357,7 +354,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	px pass
 	hold 600
 	token=$(cli a get job)
-	before=$(evals)
+	before=$(scripts_run a)
 	# the copies of acquire and release have come
 	wait_until asked "$((before + 2))"
 	[ "$(cli a get job)" = "$token" ]
@@ -372,7 +369,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	wait_until contains "$T/px.log" duplicate
 	ends_with 0
 	free job
-	n=$(evals)
+	n=$(scripts_run a)
 	# the renewals' copies come, and the lock stays away
 	wait_until asked "$((n + 1))"
 	free job

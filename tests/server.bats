@@ -40,6 +40,7 @@ counter() { cli "$1" get 'redlock:{job}:fence:job'; }
 # The proxy of lib/proxy.c at $T/px.sock, before node $1.
 proxy_start() {
 	px pass
+	warm "$1"
 	helper proxy "$T/px.sock" "$T/$1.sock" "$T/px" >"$T/px.log"
 	wait_until exists "$T/px.sock"
 	url=unix://$T/px.sock
@@ -247,8 +248,7 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 	px pass
 	ends_with 0
 	# acquire, the renewal that made it young enough, release
-	at_least "$(cli a info commandstats |
-		sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p')" 3
+	at_least "$(scripts_run a)" 3
 }
 
 @test "S5 replies later than T/3 for ever: nothing is run, the wait ends in time, all is given back" {
@@ -354,6 +354,7 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 
 @test "S6 an acquire given up on a frozen server is taken back when it thaws" {
 	node_b
+	warm b
 	node_freeze b
 	run -69 redlock -n -k job -t 60s --node-timeout 150ms -- witness "$T"
 	node_thaw b
@@ -519,9 +520,9 @@ secure() {
 
 @test "S12 missing rights are refused at once: status 77, whether EVAL or a command in the script" {
 	secure
-	cli a acl setuser app -eval
+	cli a acl setuser app -eval -evalsha
 	run -77 redlock -k job --user app --password-file "$T/password" -- witness "$T"
-	cli a acl setuser app +eval -pexpire -set
+	cli a acl setuser app +eval +evalsha -pexpire -set
 	run -77 redlock -k job --user app --password-file "$T/password" -- witness "$T"
 	cli a acl setuser app +@all resetkeys '~other*'
 	run -77 redlock -k job --user app --password-file "$T/password" -- witness "$T"
@@ -543,9 +544,9 @@ secure() {
 @test "S12 a right withdrawn in mid hold and given back in time ends nothing" {
 	secure
 	hold 800 --user app --password-file "$T/password"
-	cli a acl setuser app -eval
+	cli a acl setuser app -eval -evalsha
 	wait_until contains "$T/err" NOPERM
-	cli a acl setuser app +eval
+	cli a acl setuser app +eval +evalsha
 	wait_until contains "$T/err" 'renewed again'
 	ends_with 0
 }
@@ -635,14 +636,10 @@ step() { wallclock "$T/clock" "$1"; }
 	step 300
 	wait_until contains "$T/err" 'clock was set forward'
 	# four times as often from now on: T/24
-	before=$(evals b)
+	before=$(scripts_run b)
 	sleep 0.25
-	at_least "$(($(evals b) - before))" 4
+	at_least "$(($(scripts_run b) - before))" 4
 	ends_with 0
-}
-evals() {
-	cli "$1" info commandstats |
-		sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p'
 }
 
 @test "S14 a second holder after a clock step: larger fence, and the first is killed at the first answer" {
@@ -716,7 +713,7 @@ pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
 		wait_until new_holder "$last"
 		last=$(cat "$T/fence")
 		# every waiter has looked since
-		seen=$(evals a)
+		seen=$(scripts_run a)
 		wait_until looked "$((seen + 12))"
 		cli a flushall
 	done
@@ -725,7 +722,7 @@ pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
 }
 four_wait() { [ "$(cat "$T"/err.? 2>/dev/null | grep -c waiting)" = 4 ]; }
 new_holder() { [ "$(cat "$T/fence")" != "$1" ] && set_on a job; }
-looked() { [ "$(evals a)" -ge "$1" ] || unset_on a job; }
+looked() { [ "$(scripts_run a)" -ge "$1" ] || unset_on a job; }
 five_ran() { [ "$(holds)" = 5 ]; }
 
 @test "S17 a lock deleted by hand is set again: a plain DEL breaks no lock" {

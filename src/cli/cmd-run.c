@@ -132,6 +132,15 @@ static const struct lease_outer *outer_of(const struct drive *d)
 	return &d->lease.conf.outer;
 }
 
+/* In the guard, which gives back in our stead. */
+static void take_tokens(void *arg, const struct grants *given)
+{
+	struct job *j = arg;
+
+	for (int i = 0; i < given->n; i++)
+		memcpy(j->drive[i].token, given->lock[i].token, TOKEN_SIZE);
+}
+
 /* In the guard, which must not allocate: what is known only now. What our
  * parents hold of other keys is still theirs. */
 static void fill_in(void *arg, const struct grants *given)
@@ -144,16 +153,17 @@ static void fill_in(void *arg, const struct grants *given)
 	held += strlen(held);
 	for (int i = 0; i < given->n; i++) {
 		const struct granted *its = &given->lock[j->at[i]];
-		struct drive *d = &j->drive[j->at[i]];
+		const struct drive *d = &j->drive[j->at[i]];
 
-		memcpy(d->token, its->token, TOKEN_SIZE);
 		end += snprintf(end, 24, "%s%" PRId64, i ? " " : "",
 				its->fence);
-		held += held_word(its, outer_of(d), d->key, d->key_len, held);
+		held += held_word(its, outer_of(d), d->key, j->url, held);
 		if (i + 1 < given->n || outer)
 			*held++ = ' ';
 	}
-	(void)strcpy(held, outer ? outer : "");
+	if (outer)
+		held = stpcpy(held, outer);
+	*held = '\0';
 	if (given->n > 0) {
 		(void)snprintf(j->token, sizeof(j->token), "REDLOCK_TOKEN=%s",
 			       held_token(g, outer_of(&j->drive[j->at[0]])));
@@ -202,13 +212,13 @@ static int use_environment(struct job *j, struct fail *why)
 	j->envp[used++] = variable("REDLOCK_URL", j->url);
 	if (!j->envp[used - 1] || !j->envp[used - 2])
 		return fail(why, FAIL_INTERNAL, "out of memory");
-	(void)strcpy(j->fences, "REDLOCK_FENCES=");
-	(void)strcpy(j->held, "REDLOCK_HELD=");
+	(void)snprintf(j->fences, sizeof(j->fences), "REDLOCK_FENCES=");
+	(void)snprintf(j->held, size, "REDLOCK_HELD=");
+	j->envp[used++] = j->held;
 	j->envp[used++] = j->token;
 	j->envp[used++] = j->fence;
 	j->envp[used++] = j->slot;
 	j->envp[used++] = j->fences;
-	j->envp[used++] = j->held;
 	j->envp[used] = NULL;
 	return 0;
 }
@@ -458,8 +468,7 @@ static int use_locks(struct job *j, struct fail *why)
 
 		for (int k = 0; k < o->keys; k++)
 			j->at[i] += strcmp(o->key[k], key) < 0;
-		held_find(getenv("REDLOCK_HELD"), key, strlen(key),
-			  &conf.outer);
+		held_find(getenv("REDLOCK_HELD"), key, j->url, &conf.outer);
 		if (drive_init(&j->drive[j->at[i]], &j->endpoint, key,
 			       strlen(key), &j->who.holder, &conf, why) < 0)
 			return -1;
@@ -501,6 +510,7 @@ static void run(struct job *j)
 			      .signals = &j->signals,
 			      .group = getpgrp(),
 			      .name = j->drive[j->at[0]].shown_key,
+			      .noted = take_tokens,
 			      .given = fill_in,
 			      .last_will = inherit,
 			      .estate = j};

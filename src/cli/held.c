@@ -8,12 +8,12 @@
 
 #include "base/units.h"
 
-static uint64_t hash(const char *key, size_t len)
+static uint64_t hash(const char *text)
 {
 	uint64_t h = 0xcbf29ce484222325ULL;
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)key[i]) * 0x100000001b3ULL;
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3ULL;
 	return h;
 }
 
@@ -23,57 +23,71 @@ const char *held_token(const struct granted *g, const struct lease_outer *outer)
 }
 
 size_t held_word(const struct granted *g, const struct lease_outer *outer,
-		 const char *key, size_t key_len, char word[HELD_WORD_MAX])
+		 const char *key, const char *url, char word[HELD_WORD_MAX])
 {
 	return (size_t)snprintf(word, HELD_WORD_MAX,
-				"%s:%" PRId64 ":%d:%" PRId64 ":%016" PRIx64,
+				"%s:%" PRId64 ":%d:%" PRId64 ":%016" PRIx64
+				":%016" PRIx64,
 				held_token(g, outer), g->fence, g->slot,
-				g->group, hash(key, key_len));
+				g->group, hash(key), hash(url));
 }
 
+enum { WORD_TOKEN, WORD_FENCE, WORD_SLOT, WORD_GROUP, WORD_KEY, WORD_URL };
+#define WORD_FIELDS (WORD_URL + 1)
+#define HASH_LEN 16
+
 /* What is not of our making is none. */
-static int read_word(const char *word, size_t n, struct lease_outer *out,
-		     char key_hash[17])
+static int read_word(char *text, char *field[WORD_FIELDS],
+		     struct lease_outer *out)
 {
-	char text[HELD_WORD_MAX], *field[5], *p = text;
 	int64_t slot;
 
-	if (n >= sizeof(text))
-		return -1;
-	memcpy(text, word, n);
-	text[n] = '\0';
-	for (int i = 0; i < 5; i++) {
-		field[i] = strsep(&p, ":");
+	for (int i = 0; i < WORD_FIELDS; i++) {
+		field[i] = strsep(&text, ":");
 		if (!field[i])
 			return -1;
 	}
-	if (p || strlen(field[0]) != TOKEN_SIZE - 1 || strlen(field[4]) != 16)
+	if (text || strlen(field[WORD_TOKEN]) != TOKEN_SIZE - 1)
 		return -1;
 	*out = (struct lease_outer){
-		.fence = parse_number(field[1], 0, INT64_MAX / 2),
-		.group = parse_number(field[3], 0, INT64_MAX / 2)};
-	slot = parse_number(field[2], 0, SLOTS_MAX - 1);
+		.fence = parse_number(field[WORD_FENCE], 0, INT64_MAX / 2),
+		.group = parse_number(field[WORD_GROUP], 0, INT64_MAX / 2)};
+	slot = parse_number(field[WORD_SLOT], 0, SLOTS_MAX - 1);
 	if (out->fence < 0 || out->group < 0 || slot < 0)
 		return -1;
 	out->slot = (int)slot;
-	memcpy(out->token, field[0], TOKEN_SIZE);
-	memcpy(key_hash, field[4], 17);
+	memcpy(out->token, field[WORD_TOKEN], TOKEN_SIZE);
 	return 0;
 }
 
-void held_find(const char *words, const char *key, size_t key_len,
+static bool is_hash_of(const char *field, const char *text)
+{
+	char its[HASH_LEN + 1];
+
+	(void)snprintf(its, sizeof(its), "%016" PRIx64, hash(text));
+	return strcmp(field, its) == 0;
+}
+
+/* The first word of this key, and of this server if one is. */
+void held_find(const char *words, const char *key, const char *url,
 	       struct lease_outer *out)
 {
-	char want[17], has[17];
-
-	(void)snprintf(want, sizeof(want), "%016" PRIx64, hash(key, key_len));
-	for (; words && *words; words += strspn(words, " ")) {
+	*out = (struct lease_outer){0};
+	for (; words && *words && !out->here; words += strspn(words, " ")) {
 		size_t n = strcspn(words, " ");
+		char text[HELD_WORD_MAX], *field[WORD_FIELDS];
+		struct lease_outer its;
 
-		if (read_word(words, n, out, has) == 0 &&
-		    strcmp(want, has) == 0)
-			return;
+		if (n < sizeof(text)) {
+			memcpy(text, words, n);
+			text[n] = '\0';
+			if (read_word(text, field, &its) == 0 &&
+			    is_hash_of(field[WORD_KEY], key)) {
+				its.here = is_hash_of(field[WORD_URL], url);
+				if (its.here || out->token[0] == '\0')
+					*out = its;
+			}
+		}
 		words += n;
 	}
-	*out = (struct lease_outer){0};
 }

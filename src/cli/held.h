@@ -2,8 +2,8 @@
 /*
  * REDLOCK_HELD: what the redlocks above us hold, so that one that is started by
  * a command under the lock joins the hold and does not wait for itself. Words,
- * each TOKEN:FENCE:SLOT:GROUP:HASH, the innermost first; HASH is that of the
- * key (FNV-1a, 64 bits), which may be too long for an environment.
+ * each TOKEN:FENCE:SLOT:GROUP:KEY:URL, the innermost first; KEY and URL are
+ * hashes (FNV-1a, 64 bits), for a key may be too long for an environment.
  *
  * It is a hint and proves nothing: the server is asked whether the lock holds
  * that token, on that server, now (src/lua/join.lua).
@@ -17,8 +17,9 @@
 
 #define HELD_WORD_MAX 128
 
-/* The entry of this key, if there is one; else *out is empty. */
-void held_find(const char *words, const char *key, size_t key_len,
+/* The word of this key, on this server rather than on another; if there is
+ * none, *out is empty. */
+void held_find(const char *words, const char *key, const char *url,
 	       struct lease_outer *out);
 
 /* Under which token a lock is held: one's own, or, when an exclusive hold was
@@ -28,6 +29,6 @@ const char *held_token(const struct granted *g,
 
 /* Writes the word of a lock that was granted. Returns its length. */
 size_t held_word(const struct granted *g, const struct lease_outer *outer,
-		 const char *key, size_t key_len, char word[HELD_WORD_MAX]);
+		 const char *key, const char *url, char word[HELD_WORD_MAX]);
 
 #endif

@@ -18,7 +18,7 @@
 #define SLOTS_MAX 1000
 
 /* Those that a client names itself; the scripts derive the rest from the
- * holder's (src/lua/queue.lua). */
+ * fence's (src/lua/prelude.lua). */
 enum key_part { PART_FENCE, PART_HOLDER, PART_GRANT, PART_COUNT };
 
 struct keys {

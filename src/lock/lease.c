@@ -467,7 +467,17 @@ void lease_hurry(struct lease *l, struct instant at)
 
 bool lease_spent(const struct lease *l)
 {
-	return l->conf.max_leases > 0 && l->renewed + 1 >= l->conf.max_leases;
+	return l->in_use && l->conf.max_leases > 0 &&
+	       l->renewed + 1 >= l->conf.max_leases;
+}
+
+void lease_use(struct lease *l)
+{
+	l->in_use = true;
+	l->renewed = 0;
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (lease_spent(l) && l->state == LEASE_HELD)
+			l->node[i].want = VERB_NONE;
 }
 
 struct instant lease_stamp(const struct lease *l)

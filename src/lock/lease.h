@@ -101,6 +101,7 @@ struct lease_outer {
 	char token[40]; /* "": there is none */
 	int slot;
 	int64_t group, fence;
+	bool here; /* on the server that we name, by the same name */
 };
 
 struct lease_conf {
@@ -114,6 +115,7 @@ struct lease_conf {
 	int slots;               /* one of so many; 0 is 1 */
 	int64_t max_leases;      /* renewed so often less one; 0: any */
 	int64_t min_hold_ms, once_ms;
+	bool reached; /* a node has answered before: see lease_reached() */
 	struct lease_outer outer;
 	uint64_t seed; /* of the jitter */
 };
@@ -183,7 +185,8 @@ struct lease {
 	bool held;        /* has been, since lease_init() */
 	bool joining;     /* the outer one is not known to be gone */
 	bool joined;      /* the hold is that of the outer one */
-	int64_t renewed;  /* so often */
+	bool in_use;      /* something runs on it */
+	int64_t renewed;  /* so often since then */
 	unsigned int how; /* LEASE_RAN, LEASE_DONE */
 	struct instant held_from;
 	bool freed;     /* q nodes confirmed the release */
@@ -240,7 +243,9 @@ bool lease_reached(const struct lease *l);
 /* Waiting: so many are before us; -1: unknown, or no line. */
 int lease_place(const struct lease *l);
 
-/* Held: it is not renewed any more (max_leases). */
+/* Held: something is started on it. From now on renewals are counted. */
+void lease_use(struct lease *l);
+/* In use: it is not renewed any more (max_leases). */
 bool lease_spent(const struct lease *l);
 
 /* Held: s, the q-th newest credited stamp; what timing.h counts from. */

@@ -34,6 +34,8 @@ bool lease_answered(const struct lease *l)
 
 bool lease_reached(const struct lease *l)
 {
+	if (l->conf.reached)
+		return true;
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].answered)
 			return true;
@@ -185,8 +187,6 @@ static void held(struct lease *l)
 		lease_want(n, VERB_CONFIRM,
 			   timing_renew(n->mine ? n->stamp : l->began,
 					l->conf.ttl_ms));
-		if (lease_spent(l))
-			n->want = VERB_NONE;
 	}
 	l->held_from = lease_stamp(l);
 }

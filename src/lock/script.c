@@ -22,23 +22,24 @@ const char *script_about_name(enum about field)
 	return about_names[field];
 }
 
-#define SCRIPT(text)                                                           \
-	{                                                                      \
-		text, sizeof(text) - 1                                         \
-	}
 #define NOT_OURS "not an answer of our script"
 
-#define COMMON LUA_PRELUDE LUA_SHARE
+#define SCRIPT(name)                                                           \
+	{                                                                      \
+		LUA_##name, sizeof(LUA_##name) - 1, SHA_##name                 \
+	}
+#define SHA_LEN 40
 static const struct script {
 	const char *lua;
 	size_t len;
+	const char *sha; /* by which the server knows it */
 } scripts[] =
 	{
-		[VERB_ACQUIRE] = SCRIPT(COMMON LUA_QUEUE LUA_ACQUIRE),
-		[VERB_CONFIRM] = SCRIPT(COMMON LUA_CONFIRM),
-		[VERB_RELEASE] = SCRIPT(COMMON LUA_QUEUE LUA_RELEASE),
+		[VERB_ACQUIRE] = SCRIPT(ACQUIRE),
+		[VERB_CONFIRM] = SCRIPT(CONFIRM),
+		[VERB_RELEASE] = SCRIPT(RELEASE),
 },
-  join = SCRIPT(COMMON LUA_JOIN);
+  join = SCRIPT(JOIN);
 
 static int slots_of(const struct lease_conf *conf)
 {
@@ -110,6 +111,9 @@ static void add_join(const struct lease_conf *conf, const char *standing,
 	words_add_text(out, standing);
 	words_add_text(out, conf->outer.token);
 	add_number(out, conf->outer.group, scratch->number[1]);
+	add_number(out, conf->outer.fence, scratch->number[2]);
+	add_flag(out, conf->outer.here);
+	add_flag(out, conf->once_ms > 0);
 }
 
 static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
@@ -164,12 +168,28 @@ static void add_keys(struct keys *keys, int slot, struct words *out)
 			  keys->part_len[PART_HOLDER]);
 }
 
+static const struct script *script_of(const struct ask *ask)
+{
+	return ask->verb == VERB_ACQUIRE && ask->joins ? &join
+						       : &scripts[ask->verb];
+}
+
+void script_by_hash(const struct ask *ask, struct words *request)
+{
+	if (ask->verb == VERB_LISTEN)
+		return;
+	request->at[0] = "EVALSHA";
+	request->len[0] = 7;
+	request->at[1] = script_of(ask)->sha;
+	request->len[1] = SHA_LEN;
+}
+
 void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    struct keys *keys, const char *token, const char *standing,
 		    int db, struct script_scratch *scratch, struct words *out)
 {
 	bool joins = ask->verb == VERB_ACQUIRE && ask->joins;
-	const struct script *script = joins ? &join : &scripts[ask->verb];
+	const struct script *script = script_of(ask);
 
 	*out = (struct words){0};
 	if (ask->verb == VERB_LISTEN) {
@@ -380,6 +400,11 @@ int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 		return read_rest(reply, out, sight, why);
 	}
 	return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+}
+
+bool script_missing(const char *text)
+{
+	return strncmp(text, "NOSCRIPT", 8) == 0 || strcasestr(text, "evalsha");
 }
 
 enum fail_kind script_error(const char *text, const char **advice)

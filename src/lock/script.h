@@ -2,8 +2,9 @@
 /*
  * The scripts (src/lua): a question becomes a request, a reply an answer.
  *
- * They travel with EVAL, not EVALSHA: 2 to 6 kB, a few times a minute, and no
- * NOSCRIPT to handle. (EVALSHA makes a hand-over 4 % shorter.)
+ * They have 5 to 13 kB, and are called by their hash (EVALSHA: a hand-over is a
+ * tenth shorter). A server that does not know one gets it whole (EVAL), and
+ * knows it from then on.
  */
 #ifndef LOCK_SCRIPT_H
 #define LOCK_SCRIPT_H
@@ -52,6 +53,13 @@ struct script_scratch {
 void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    struct keys *keys, const char *token, const char *standing,
 		    int db, struct script_scratch *scratch, struct words *out);
+
+/* Calls the script by its hash instead. */
+void script_by_hash(const struct ask *ask, struct words *request);
+
+/* The server says that it does not know the script, or nothing of EVALSHA:
+ * nothing was run, send it whole. */
+bool script_missing(const char *error);
 
 /* Who has the lock, as told by a busy answer, or who has our place in line:
  * text safe for a terminal. */

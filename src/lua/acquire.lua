@@ -100,11 +100,11 @@ local function mine()
 		end
 	end
 end
-local function ours(n, at)
+local function ours(n, at, fresh)
 	if reads then
 		share(v, member, at, ttl)
 		keep(n, v, at, 0)
-	else
+	elseif not fresh then
 		redis.call('pexpire', slot_key('', n), ttl)
 	end
 	-- where others hold as well, the counter may be one of theirs by now
@@ -156,6 +156,7 @@ if free then
 		_, waits, failed = serve(at, alone, not c or before)
 		free = not granted and not waits and room(slots, reads)
 	end
+	local served = granted
 	if not lost and (failed or free and not granted
 	    and not grant(free, token, ARGV[6], ttl, at, alone, before)) then
 		kind = redis.call('type', lock).ok
@@ -164,7 +165,7 @@ if free then
 		end
 	end
 	if granted then
-		return ours(granted, at)
+		return ours(granted, at, not served)
 	end
 end
 local place = -1

@@ -4,34 +4,49 @@
 -- KEYS  lock, fence, holder, of the slot that is held
 -- ARGV  1 token  2 lease ms  3 how we stand in line: see standing()
 --       4 the token of the holder  5 the G of "shared:G" while it reads, or "0"
+--       6 its fence  7 "1": this is the server that it has it on
+--       8 "1": not if the work was done: --once-per
 -- Returns
 --   joined COUNTER LOST SLOT GROUP
 --   inside COUNTER     it reads, and we want to write: that would never end
+--   done COUNTER MS "" RECORD     see acquire.lua
 --   no COUNTER         it does not hold the lock
 local ttl = tonumber(ARGV[2])
 local member = token .. ' ' .. ARGV[3]
-local outer, group = ARGV[4], ARGV[5]
+local outer, group, m = ARGV[4], ARGV[5], tonumber(ARGV[6])
 local at = time()
-if group == '0' then
-	if v ~= outer then
-		return {'no', text(c)}
+local value = group == '0' and outer or 'shared:' .. group
+local there = group == '0'
+-- it has vanished, and the holder has not renewed yet: as it would, see
+-- confirm.lua
+if not v and not bad
+    and (not c and ARGV[7] == '1' or c and (c == m or untouched(m)))
+    and redis.call('set', lock, value, 'nx', 'px', ttl) then
+	v, there = value, true
+	if group ~= '0' then
+		share(v, '?', at, ttl) -- the holder, among others
+		keep(slot, v, at, 0)
 	end
-	share(v, member, at, ttl)
-	keep(slot, v, at, redis.call('pttl', lock))
-	return {'joined', text(c), 0, slot, '0'}
 end
-local there = false
-sharers_end('shared:' .. group, at)
-for _, other in ipairs(v == 'shared:' .. group
-    and redis.call('zrange', sharers_of(v), 0, -1) or {}) do
-	there = there or string.sub(other, 1, #outer + 1) == outer .. ' '
+if v ~= value then
+	return {'no', text(c)}
+end
+if not there then
+	sharers_end(v, at)
+	for _, other in ipairs(redis.call('zrange', sharers_of(v), 0, -1)) do
+		there = there or string.sub(other, 1, #outer + 1) == outer .. ' '
+	end
 end
 if not there then
 	return {'no', text(c)}
 end
-if not select(3, standing(ARGV[3])) then
+if group ~= '0' and not select(3, standing(ARGV[3])) then
 	return {'inside', text(c)}
 end
+local by = ARGV[8] == '1' and redis.call('get', part('once'))
+if by then
+	return {'done', text(c), redis.call('pttl', part('once')), '', by}
+end
 share(v, member, at, ttl)
-keep(slot, v, at, 0)
+keep(slot, v, at, group == '0' and redis.call('pttl', lock) or 0)
 return {'joined', text(c), 0, slot, group}

@@ -54,7 +54,7 @@ local function time()
 	return t[1] * 1000000 + t[2]
 end
 local function fence_set(n)
-	return redis.pcall('set', fence, text(n), 'px', month_ms)
+	return bad and {} or redis.pcall('set', fence, text(n), 'px', month_ms)
 end
 -- "lost": see grant() in queue.lua; that must outlive any lease.
 local function record_of(who, ttl, about, since, lost)

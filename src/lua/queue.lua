@@ -79,7 +79,7 @@ local function grant(n, who, stands, px, at, alone, lost)
 	    or redis.call('get', slot_key('holder', n)))
 	if ttl > (words and number_in(words, 'ttl') or 0) then
 		record_set(n, value, ttl, about,
-		    words and number_in(words, 'since') * 1000 or at,
+		    (number_in(words, 'since') or at / 1000) * 1000,
 		    lost == true and c or lost)
 	end
 	if reads then
@@ -123,20 +123,21 @@ local function serve(at, alone, lost, born)
 			local ticket = tonumber(line[i + 1])
 			local ttl, slots, reads = standing(words)
 			local n = room(slots, reads, born and at - born < ttl * 1000)
-			if not n then
+			local dead = gone(who, ticket, at)
+			if not n and (given or not dead) then
 				return given, true
 			end
-			local dead = gone(who, ticket, at)
 			redis.call('zrem', queue, line[i])
+			local px = not dead
+			    and math.min(grant_ms, math.floor(ttl / 2))
+			if px and not grant(n, who, words, px, at, alone, lost) then
+				redis.call('zadd', queue, line[i + 1], line[i])
+				return given, true, true
+			end
 			if at - ticket > heartbeat then -- it may have given a sign
 				redis.call('zrem', alive, who)
 			end
-			if not dead then
-				local px = math.min(grant_ms, math.floor(ttl / 2))
-				if not grant(n, who, words, px, at, alone, lost) then
-					redis.call('zadd', queue, line[i + 1], line[i])
-					return given, true, true
-				end
+			if px then
 				if who ~= token then
 					wake(who, text(c), px)
 				end

@@ -35,22 +35,32 @@ for n = 0, (slots > 1 or slot > 0) and v ~= token and slots - 1 or -1 do
 	end
 end
 local at = time()
+-- it was done, whoever has the lock by now
+if once > 0 then
+	redis.call('zrem', queue, '') -- a first write: see above
+	redis.pcall('set', part('once'), record_of('', ttl, about, at), 'px', once)
+end
 local shares = (reads and shared(v) or joined ~= '' and v == joined)
     and redis.call('zrem', sharers_of(v), member) == 1
 if v ~= token and not shares then
 	return {'no', text(c)}
 end
-if once > 0 then
-	redis.pcall('set', part('once'), record_of('', ttl, about, at), 'px', once)
-end
 -- the record tells when the lock was granted, but not when it was joined
 local since = not shares and number_in(record, 'since')
-local rest = math.ceil(least - (since and at / 1000 - since or tonumber(ARGV[9])))
+local rest = least > 0 and math.ceil(least
+    - (since and at / 1000 - since or tonumber(ARGV[9]))) or 0
 local sharers = sharers_of(v)
+-- Whoever is first in line knows of a lease that is longer.
+local function look()
+	local first = rest > 0 and redis.call('zrange', queue, 0, 0)[1]
+	if first then
+		wake(string.match(first, '^%S+'), 'look', grant_ms)
+	end
+end
 -- others have it still, or we ourselves for as long as we said
 if shares or redis.call('exists', sharers) == 1 then
 	redis.call('zrem', sharers, '') -- a first write: see above
-	if least > 0 and rest > 0 then
+	if rest > 0 then
 		redis.call('zadd', sharers, math.floor(at / 1000) + rest,
 		    'rest ' .. member)
 	end
@@ -67,11 +77,12 @@ if shares or redis.call('exists', sharers) == 1 then
 			moved(nil, before)
 		end
 		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
+		look()
 		return {'yes', text(c), 0}
 	end
 	redis.call('del', lock, sharers)
 	v = false
-elseif least > 0 and rest > 0 then
+elseif rest > 0 then
 	-- under another name, for a renewal that comes late would prolong it
 	redis.call('pexpire', lock, rest)
 	local before, name = c, token .. ' rest'
@@ -83,11 +94,7 @@ elseif least > 0 and rest > 0 then
 	if slots > 1 then
 		moved(slot, before)
 	end
-	-- they know of a lease that is longer
-	local first = redis.call('zrange', queue, 0, 0)[1]
-	if first then
-		wake(string.match(first, '^%S+'), 'look', grant_ms)
-	end
+	look()
 	return {'yes', text(c), 0}
 end
 if bad then

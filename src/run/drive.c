@@ -59,8 +59,11 @@ int drive_again(struct drive *d, int64_t wait_ms)
 				conn_close(&d->conn[i][c]);
 	memcpy(&conf.seed, d->token, sizeof(conf.seed));
 	conf.wait_ms = wait_ms;
+	conf.reached = lease_reached(&d->lease);
 	d->asked = NEVER;
 	d->why.kind = FAIL_NONE;
+	d->troubled = false;
+	d->healed = d->stepped = 0;
 	lease_init(&d->lease, &conf, now());
 	return 0;
 }
@@ -174,6 +177,20 @@ static void answered(struct drive *d, const struct ask *asked,
 	tell_renewal(d);
 }
 
+static void send_one(struct drive *d, const struct ask *ask);
+
+/* Again, whole, unless something else was asked behind it: a release is not to
+ * be overtaken. */
+static void send_whole(struct drive *d, const struct ask *asked)
+{
+	struct ask again = *asked;
+
+	d->whole = true;
+	again.fresh = false;
+	if (d->lease.node[asked->node].chan[asked->chan].ask.seq == asked->seq)
+		send_one(d, &again);
+}
+
 static void refused(struct drive *d, struct conn *c, const struct ask *asked,
 		    const struct words *reply)
 {
@@ -182,6 +199,10 @@ static void refused(struct drive *d, struct conn *c, const struct ask *asked,
 	char text[200], line[300];
 
 	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
+	if (script_missing(text)) {
+		send_whole(d, asked);
+		return;
+	}
 	kind = script_error(text, &advice);
 	(void)snprintf(line, sizeof(line), "%s%s", text, advice);
 	failed(d, asked, kind, kind == FAIL_REFUSED, line);
@@ -235,6 +256,8 @@ static void send_one(struct drive *d, const struct ask *ask)
 
 	script_request(ask, &d->lease.conf, &d->keys, d->token, d->standing,
 		       ep->db, &scratch, &request);
+	if (!d->whole)
+		script_by_hash(ask, &request);
 	if (ask->verb == VERB_CONFIRM)
 		d->asked = sooner(d->asked, ask->sent);
 	if (ask->fresh)

@@ -31,6 +31,7 @@ struct drive {
 	struct sight sight; /* who had the lock, when last we looked */
 	struct instant sight_at;
 	struct fail why; /* the latest failure */
+	bool whole; /* the server does not know our scripts by their hash */
 	bool told_deaf;
 	bool troubled; /* held, and a failure was said */
 	bool heir;     /* starts no private server only to release */

@@ -21,14 +21,14 @@
 
 /* What redlock says to the guard. Its death is another thing than "kill": then
  * nobody else gives the lock back. */
-enum { MESSAGE_GO, MESSAGE_KILL, MESSAGE_DONE };
+enum { MESSAGE_NOTE, MESSAGE_GO, MESSAGE_KILL, MESSAGE_DONE };
 struct message {
 	int64_t what; /* wide, so that no padding goes over the wire */
 	struct instant start_by;
 };
-/* The go alone is followed by what was granted. Both fit in a pipe's atomic
- * write. */
-struct go {
+/* A note and the go are followed by what is held, or asked for. All fits in a
+ * pipe's atomic write. */
+struct long_message {
 	struct message m;
 	struct grants given;
 };
@@ -208,7 +208,8 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 			(void)!write(w->report, &r, sizeof(r));
 		}
 		if (ppoll(&fds, 1, NULL, &waiting) > 0) {
-			end_tree(o, w, command);
+			/* its number may be another's by now */
+			end_tree(o, w, ended ? 0 : command);
 			return;
 		}
 	}
@@ -222,12 +223,15 @@ static void guard_main(const struct order *o, const struct wire *w)
 	int error = 0;
 
 	prepare(o);
-	if (!hear(w, &m)) {
-		o->last_will(o->estate, false);
-		return;
-	}
-	if (m.what != MESSAGE_GO || !read_all(w, &given, sizeof(given)))
-		return;
+	do {
+		if (!hear(w, &m)) {
+			o->last_will(o->estate, false);
+			return;
+		}
+		if (m.what > MESSAGE_GO || !read_all(w, &given, sizeof(given)))
+			return;
+		o->noted(o->estate, &given);
+	} while (m.what != MESSAGE_GO);
 	o->given(o->estate, &given);
 	if (!before(now(), m.start_by)) {
 		tell(o, w, GUARD_TOO_LATE, 0, 0);
@@ -280,19 +284,29 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 	return -1;
 }
 
+static void say_long(const struct guard *g, int what,
+		     const struct grants *given, struct instant start_by)
+{
+	struct long_message m;
+
+	memset(&m, 0, sizeof(m)); /* the padding, too */
+	m.m = (struct message){what, start_by};
+	m.given.n = given->n;
+	memcpy(m.given.lock, given->lock,
+	       sizeof(given->lock[0]) * (size_t)given->n);
+	_Static_assert(sizeof(m) <= PIPE_BUF, "written at one go");
+	(void)!write(g->life, &m, sizeof(m));
+}
+
+void guard_note(struct guard *g, const struct grants *asked)
+{
+	say_long(g, MESSAGE_NOTE, asked, NEVER);
+}
+
 void guard_go(struct guard *g, const struct grants *given,
 	      struct instant start_by)
 {
-	struct go go;
-
-	memset(&go, 0, sizeof(go)); /* the padding, too */
-	go.m = (struct message){MESSAGE_GO, start_by};
-	go.given.n = given->n;
-	memcpy(go.given.lock, given->lock,
-	       sizeof(given->lock[0]) * (size_t)given->n);
-	_Static_assert(sizeof(go) <= PIPE_BUF, "written at one go");
-
-	(void)!write(g->life, &go, sizeof(go));
+	say_long(g, MESSAGE_GO, given, start_by);
 	guard_wake(g->pid);
 }
 

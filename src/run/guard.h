@@ -55,8 +55,9 @@ struct order {
 	const int *shut; /* descriptors the guard must not keep */
 	int n_shut;
 	const char *name; /* of the lock, for messages */
-	/* Run by the guard: before the command starts, to complete envp; it
-	 * must not allocate. */
+	/* Run by the guard, and must not allocate: to know the tokens by which
+	 * to give back; before the command starts, to complete envp. */
+	void (*noted)(void *, const struct grants *);
 	void (*given)(void *, const struct grants *);
 	/* When redlock died and the tree is dead, if there ever was one. */
 	void (*last_will)(void *, bool ran);
@@ -79,6 +80,12 @@ struct report {
 
 /* Forks. The command does not run before guard_go(). */
 int guard_start(struct guard *g, const struct order *o, struct fail *why);
+
+/* Under which tokens is asked for the locks from now on. */
+void guard_note(struct guard *g, const struct grants *asked);
+
+/* Under which tokens is asked for the locks from now on. */
+void guard_note(struct guard *g, const struct grants *asked);
 
 /* Starts the command, unless it is start_by already (guard or machine were
  * stalled). */

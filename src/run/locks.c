@@ -108,6 +108,7 @@ static void start(struct locks *l, int i, bool waits)
 	if (!waits || left < 0)
 		left = 0;
 	l->asked[i] = true;
+	l->attempts++;
 	/* what is for ever stays so */
 	if (waits && l->give_up.ms >= NEVER.ms)
 		left = INT64_MAX;
@@ -145,6 +146,14 @@ static void try_anew(struct locks *l)
 	if (l->patient)
 		l->lead = 0;
 	start(l, l->lead, true);
+}
+
+/* In its line: what the others said, or gave, is past. */
+static void wait_for_lead(struct locks *l)
+{
+	memset(l->asked, 0, sizeof(l->asked));
+	l->asked[l->lead] = true;
+	give_back(l, l->lead);
 }
 
 /* The lead is ours: on to the others. */
@@ -189,7 +198,7 @@ static void tick(struct locks *l)
 	}
 	/* in its line: nothing else is kept, unless in order */
 	if (lead->state == LEASE_WAITING && !l->patient && lease_answered(lead))
-		give_back(l, l->lead);
+		wait_for_lead(l);
 	else if ((culprit = refused(l)) >= 0)
 		back_off(l, culprit);
 	else if (lead->state == LEASE_HELD)
@@ -241,6 +250,8 @@ void locks_hurry(struct locks *l)
 void locks_use(struct locks *l)
 {
 	l->in_use = true;
+	for (int i = 0; i < l->n; i++)
+		lease_use(lease_of(l, i));
 }
 
 void locks_again(struct locks *l)

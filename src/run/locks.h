@@ -29,6 +29,7 @@ struct locks {
 	int first;             /* the one that the user named first */
 	int lead;              /* waited for, or the reason of the end */
 	bool asked[LOCKS_MAX]; /* in this attempt */
+	int attempts;          /* each under new tokens */
 	int overtaken;
 	bool patient; /* in order, and kept */
 	bool backing; /* all are given back; then the lead is waited for */

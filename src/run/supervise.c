@@ -33,6 +33,7 @@ struct supervisor {
 	struct watch watch;
 	struct instant began, claimed;
 	struct waiting waiting;
+	int noted; /* attempts that the guard knows of */
 };
 
 /* ---- acquiring ---- */
@@ -80,6 +81,32 @@ static void too_slow(struct supervisor *s)
 	locks_release(s->locks, 0);
 }
 
+static void list_grants(const struct locks *l, struct grants *g)
+{
+	for (g->n = 0; g->n < l->n; g->n++) {
+		const struct drive *d = &l->drive[g->n];
+		struct granted *to = &g->lock[g->n];
+
+		memcpy(to->token, d->token, TOKEN_SIZE);
+		to->joined = d->lease.joined;
+		to->slot = d->lease.node[0].slot;
+		to->group = d->lease.node[0].group;
+		to->fence = d->lease.fence;
+	}
+}
+
+/* The guard knows by which tokens to give back. */
+static void note_attempt(struct supervisor *s)
+{
+	struct grants asked = {0};
+
+	if (s->noted == s->locks->attempts)
+		return;
+	s->noted = s->locks->attempts;
+	list_grants(s->locks, &asked);
+	guard_note(&s->guard, &asked);
+}
+
 /* Until the locks may be started on, or are over. */
 static void acquire(struct supervisor *s)
 {
@@ -101,6 +128,7 @@ static void acquire(struct supervisor *s)
 		if (locks_over(l))
 			break;
 		locks_poll(l, fds, 2, waiting_next(&s->waiting));
+		note_attempt(s);
 		if (fds[0].revents)
 			signals_while_waiting(s);
 		if (fds[1].revents && s->end->why.kind == FAIL_NONE) {
@@ -194,7 +222,7 @@ static void tell_kept(const struct supervisor *s)
 static void give_back(struct supervisor *s)
 {
 	unsigned int how = how_it_ended(s->end);
-	bool stuck = false;
+	bool stuck = false, brief = was_short(s);
 
 	deadman_set(&s->deadman, NEVER); /* nothing is left to be killed */
 	if (s->dog.running) {
@@ -203,7 +231,7 @@ static void give_back(struct supervisor *s)
 		locks_release(s->locks, how);
 		locks_send(s->locks);
 	}
-	if (was_short(s))
+	if (brief)
 		guard_close(&s->guard);
 	if (s->dog.running)
 		stuck = !watchdog_join(&s->dog, after(now(), JOIN_MS));
@@ -240,23 +268,6 @@ static void warn_if_short(const struct supervisor *s)
 		   format_duration(least, enough, sizeof(enough)));
 }
 
-static void note_grants(struct supervisor *s)
-{
-	struct grants *g = &s->end->given;
-
-	for (g->n = 0; g->n < s->locks->n; g->n++) {
-		const struct drive *d = &s->locks->drive[g->n];
-		const struct lease *l = &d->lease;
-		struct granted *to = &g->lock[g->n];
-
-		memcpy(to->token, d->token, TOKEN_SIZE);
-		to->joined = l->joined;
-		to->slot = l->node[0].slot;
-		to->group = l->node[0].group;
-		to->fence = l->fence;
-	}
-}
-
 static void run_command(struct supervisor *s)
 {
 	int64_t ttl = any_lease(s)->conf.ttl_ms;
@@ -276,7 +287,7 @@ static void run_command(struct supervisor *s)
 				  .undead = NEVER};
 	locks_use(s->locks);
 	if (!s->end->without_lock) {
-		note_grants(s);
+		list_grants(s->locks, &s->end->given);
 		stamp = locks_stamp(s->locks);
 		s->watch.hand_over = timing_hand_over(stamp, ttl);
 		watchdog_init(&s->dog, s->locks, &s->deadman, s->conf->grace_ms,

@@ -8,24 +8,54 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define DEPTH_MAX 200     /* deeper ones follow when their parents are dead */
 #define AGAIN_NS 10000000 /* another look, should a SIGCHLD be missed */
+#define GUARDS_MS 800     /* for the guards of nested runs to give back */
+
+struct sweep {
+	int sig;
+	bool spare; /* the guards of nested runs */
+};
 
 void tree_adopt(bool yes)
 {
 	(void)prctl(PR_SET_CHILD_SUBREAPER, yes, 0, 0, 0);
 }
 
-static int signal_below(pid_t pid, int sig, int depth);
+static int signal_below(pid_t pid, const struct sweep *s, int depth);
+
+/* By its name, and by running what we run. */
+static bool is_guard(pid_t pid)
+{
+	char path[64], name[16] = "";
+	struct stat its, ours;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, name, sizeof(name) - 1);
+	close(fd);
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return n > 0 && strcmp(name, "lockguard\n") == 0 &&
+	       stat(path, &its) == 0 && stat("/proc/self/exe", &ours) == 0 &&
+	       its.st_ino == ours.st_ino && its.st_dev == ours.st_dev;
+}
 
 /* The list is read in one go where it fits: while it is read in pieces,
  * children that end can make it skip others. The caller looks again anyway. */
-static int signal_listed(int fd, int sig, int depth)
+static int signal_listed(int fd, const struct sweep *s, int depth)
 {
 	char text[4096];
 	int count = 0;
@@ -40,9 +70,10 @@ static int signal_listed(int fd, int sig, int depth)
 			}
 			if (pid > 0) {
 				/* the signal first: fork() fails from then */
-				if (kill(pid, sig) == 0)
+				if (!(s->spare && is_guard(pid)) &&
+				    kill(pid, s->sig) == 0)
 					count++;
-				count += signal_below(pid, sig, depth + 1);
+				count += signal_below(pid, s, depth + 1);
 			}
 			pid = 0;
 		}
@@ -50,7 +81,7 @@ static int signal_listed(int fd, int sig, int depth)
 	return count;
 }
 
-static int signal_below(pid_t pid, int sig, int depth)
+static int signal_below(pid_t pid, const struct sweep *s, int depth)
 {
 	char path[64];
 	struct dirent *e;
@@ -72,7 +103,7 @@ static int signal_below(pid_t pid, int sig, int depth)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		count += signal_listed(fd, sig, depth);
+		count += signal_listed(fd, s, depth);
 		close(fd);
 	}
 	closedir(tasks);
@@ -81,12 +112,13 @@ static int signal_below(pid_t pid, int sig, int depth)
 
 int tree_signal(pid_t root, int sig)
 {
-	return signal_below(root, sig, 0);
+	return signal_below(root, &(struct sweep){.sig = sig}, 0);
 }
 
 void tree_kill(pid_t leader, int *status)
 {
 	const struct timespec again = {0, AGAIN_NS};
+	struct instant guards = after(now(), GUARDS_MS);
 	sigset_t chld;
 
 	sigemptyset(&chld);
@@ -98,7 +130,9 @@ void tree_kill(pid_t leader, int *status)
 
 		if (leader > 0)
 			(void)kill(leader, SIGKILL);
-		(void)tree_signal(getpid(), SIGKILL);
+		(void)signal_below(
+			getpid(),
+			&(struct sweep){SIGKILL, before(now(), guards)}, 0);
 		while ((pid = waitpid(-1, &st, WNOHANG)) > 0) {
 			if (pid != leader)
 				continue;

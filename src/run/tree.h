@@ -18,7 +18,9 @@ int tree_signal(pid_t root, int sig);
 
 /* Kills the descendants of this process until none is left, and reaps them;
  * *status is that of `leader` if it is seen. Blocks SIGCHLD in this thread,
- * which must not be set to be ignored. Never returns while one lives. */
+ * which must not be set to be ignored. Never returns while one lives.
+ *   The guards of nested runs come last, after 0.8 s: each kills its own tree,
+ * and then gives back what is otherwise held until the lease ends. */
 void tree_kill(pid_t leader, int *status);
 
 /* True where the kernel tells children (CONFIG_PROC_CHILDREN). */

@@ -56,7 +56,9 @@ static void end_hold(struct watch *w, const char *reason, struct instant kill)
 {
 	char left[32];
 
-	if (w->killed || w->end->outcome == OUTCOME_LOST)
+	/* it is ending already, and why was said */
+	if (w->killed || w->end->outcome == OUTCOME_LOST ||
+	    (w->asked_to_end && w->end->outcome == OUTCOME_RAN))
 		return;
 	if (w->end->outcome == OUTCOME_MAX_HOLD) {
 		kill_tree(w);
@@ -135,7 +137,7 @@ static void stop_with_command(struct watch *w, bool from_terminal)
 	if (!from_terminal)
 		(void)tree_signal(w->guard->pid, SIGTSTP);
 	(void)raise(SIGSTOP);
-	while (!from_terminal && w->dog->running &&
+	while (!from_terminal && w->dog->running && !watchdog_spent(w->dog) &&
 	       watchdog_stamp(w->dog).ms == stamp.ms &&
 	       !before(now(), timing_renew(stamp, ttl)) &&
 	       before(now(), timing_kill(stamp, ttl)))

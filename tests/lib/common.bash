@@ -141,6 +141,20 @@ cli() { # NAME COMMAND...
 	shift
 	redis-cli -s "$T/$n.sock" "$@"
 }
+# A server that has run all our scripts before, as most have: where a test counts
+# what goes over the wire. NAME
+warm() {
+	"$REDLOCK" -q -u "unix://$T/$1.sock" -k warm -t 200ms -- sleep 0.1
+	cli "$1" del 'redlock:{warm}:fence:warm' >/dev/null
+	cli "$1" config resetstat >/dev/null
+}
+# How many scripts a server has run: whole, or by a hash that it knows.
+scripts_run() { # NAME
+	cli "$1" info commandstats | tr -d '\r' | awk -F '[=,]' '
+		/^cmdstat_eval:/ { n += $2 }
+		/^cmdstat_evalsha:/ { n += $2 - $NF }
+		END { print n + 0 }'
+}
 held() { [ "$(cli a exists "$1")" = 1 ]; }
 free() { [ "$(cli a exists "$1")" = 0 ]; }
 

@@ -16,14 +16,11 @@
  * with the time, so the server's must lie between the two; from there on the
  * node goes on with the server's. Leases last for minutes: none ends by itself.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,8 +29,8 @@
 #include "lock/keys.h"
 #include "lock/lease.h"
 #include "lock/script.h"
-#include "net/resp.h"
 #include "node.h"
+#include "server.h"
 
 #define TOKENS 6
 #define MARKED 4             /* tokens from here on have --supersede */
@@ -42,26 +39,12 @@
 #define STEPS 20000
 #define ENOUGH_STEPS 1000 /* in so many every answer comes up */
 #define PTTL_SLACK_MS 1000
-#define SAID_COUNT (SAID_NO + 1)
 
 static const char *const verbs[] = {
 	[VERB_ACQUIRE] = "acquire",
 	[VERB_LISTEN] = "listen",
 	[VERB_CONFIRM] = "confirm",
 	[VERB_RELEASE] = "release",
-};
-
-static const char *const saids[SAID_COUNT] = {
-	[SAID_GRANTED] = "granted",
-	[SAID_BUSY] = "busy",
-	[SAID_LOSS] = "loss",
-	[SAID_FULL] = "full",
-	[SAID_SUPERSEDED] = "superseded",
-	[SAID_WOKEN] = "woken",
-	[SAID_QUIET] = "quiet",
-	[SAID_YES] = "yes",
-	[SAID_HEALED] = "healed",
-	[SAID_NO] = "no",
 };
 
 static const char *const twins[TWIN_COUNT] = {
@@ -74,8 +57,6 @@ static const char *const twins[TWIN_COUNT] = {
 };
 
 struct trial {
-	int fd;
-	struct resp *reader;
 	struct keys keys[TOKENS + 1];
 	char token[TOKENS + 1][24], standing[TOKENS + 1][STANDING_SIZE];
 	struct node node;
@@ -91,19 +72,6 @@ struct question {
 	struct lease_conf conf;
 };
 
-static void __attribute__((noreturn, format(printf, 1, 2)))
-bail(const char *fmt, ...)
-{
-	va_list ap;
-
-	printf("Bail out! ");
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	printf("\n");
-	exit(2);
-}
-
 static int64_t chance(struct trial *t, int64_t range)
 {
 	t->random ^= t->random >> 12;
@@ -115,48 +83,11 @@ static int64_t chance(struct trial *t, int64_t range)
 
 /* ---- the server ---- */
 
-static void dial(struct trial *t, const char *path)
-{
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-
-	if (strlen(path) >= sizeof(sa.sun_path))
-		bail("%s: the path is too long for a socket", path);
-	memcpy(sa.sun_path, path, strlen(path) + 1);
-	t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (t->fd < 0 || connect(t->fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
-		bail("%s: %s", path, strerror(errno));
-	t->reader = resp_open();
-	if (!t->reader)
-		bail("no memory");
-}
-
 /* The words of the reply live until the next call. */
-static void call(struct trial *t, const struct words *w, struct words *reply)
+static void call(const struct trial *t, const struct words *request,
+		 struct words *reply)
 {
-	enum resp_got got;
-	char buf[4096], *bytes;
-	long len = resp_format(w, &bytes);
-
-	if (len < 0)
-		bail("no memory");
-	for (long sent = 0; sent < len;) {
-		ssize_t n = send(t->fd, bytes + sent, (size_t)(len - sent),
-				 MSG_NOSIGNAL);
-
-		if (n < 0 && errno != EINTR)
-			bail("send: %s", strerror(errno));
-		sent += n > 0 ? n : 0;
-	}
-	resp_free(bytes);
-	while ((got = resp_next(t->reader, reply)) == RESP_NOTHING) {
-		ssize_t n = read(t->fd, buf, sizeof(buf));
-
-		if (n == 0 || (n < 0 && errno != EINTR))
-			bail("the server hung up");
-		if (n > 0 && resp_feed(t->reader, buf, (size_t)n) < 0)
-			bail("no memory");
-	}
-	if (got != RESP_REPLY)
+	if (!server_ask(request, reply))
 		bail("step %" PRIu64 ": the server says: %.*s", t->step,
 		     reply->n > 0 ? (int)reply->len[0] : 0,
 		     reply->n > 0 ? reply->at[0] : "");
@@ -175,18 +106,6 @@ static int64_t __attribute__((sentinel)) plain(struct trial *t, ...)
 	va_end(ap);
 	call(t, &w, &reply);
 	return reply.n > 0 ? strtoll(reply.at[0], NULL, 10) : 0;
-}
-
-static int64_t server_us(struct trial *t)
-{
-	struct words w = {0}, reply;
-
-	words_add_text(&w, "TIME");
-	call(t, &w, &reply);
-	if (reply.n != 2)
-		bail("the server has no TIME");
-	return strtoll(reply.at[0], NULL, 10) * 1000000 +
-	       strtoll(reply.at[1], NULL, 10);
 }
 
 /* ---- what is done by hand, to both ---- */
@@ -408,9 +327,9 @@ static void tell(const char *who, const struct answer *a)
 	printf("#   %s: %s, counter %" PRId64 ", left %" PRId64
 	       " ms, the holder's T %" PRId64 ", ticket %" PRId64
 	       ", place %d%s%s\n",
-	       who, saids[a->said], a->counter, a->pttl_ms, a->holder_ttl_ms,
-	       a->ticket, a->place, a->foreign ? ", foreign" : "",
-	       a->lost ? ", lost" : "");
+	       who, said_names[a->said], a->counter, a->pttl_ms,
+	       a->holder_ttl_ms, a->ticket, a->place,
+	       a->foreign ? ", foreign" : "", a->lost ? ", lost" : "");
 }
 
 static void adjust(const struct trial *t, int64_t *number, int64_t counter)
@@ -457,13 +376,13 @@ static bool step(struct trial *t)
 {
 	const char *by_hand = meddle(t), *what = "the server's answer is odd";
 	struct answer real = {0}, early, late;
-	int64_t from = by_hand ? server_us(t) : t->us;
+	int64_t from = by_hand ? server_us() : t->us;
 	struct question q = invent(t);
 	struct node before = t->node;
 	int64_t had = t->node.token;
 
 	if (ask_server(t, &q, &real)) {
-		t->us = server_us(t);
+		t->us = server_us();
 		early = ask_node(t, &q, from);
 		t->node = before;
 		late = ask_node(t, &q, t->us);
@@ -489,21 +408,13 @@ static bool step(struct trial *t)
 	return false;
 }
 
-/* A test in which some answer never comes up has not tested it. */
 static bool all_came_up(const struct trial *t)
 {
-	bool all = true;
+	/* what plain locks are not told */
+	bool all = all_said(t->seen, 1U << SAID_DONE | 1U << SAID_INSIDE);
 
-	printf("#");
-	for (int i = 0; i < SAID_COUNT; i++) {
-		if (!saids[i]) /* not of plain locks */
-			continue;
-		printf(" %s %" PRIu64, saids[i], t->seen[i]);
-		all = all && t->seen[i] > 0;
-	}
 	printf(" (lost %" PRIu64 ")\n", t->lost);
-	all = all && t->lost > 0;
-	return all || t->step < ENOUGH_STEPS;
+	return (all && t->lost > 0) || t->step < ENOUGH_STEPS;
 }
 
 static void introduce(struct trial *t, int i)
@@ -525,21 +436,18 @@ static void start(struct trial *t, const char *path, uint64_t seed,
 	*t = (struct trial){.random = seed * 0x9e3779b97f4a7c15ULL + 1};
 	if (t->random == 0)
 		t->random = 1;
-	dial(t, path);
-	if (plain(t, "DBSIZE", NULL) != 0)
-		bail("%s: the server is not empty, and would be flushed", path);
+	server_dial(path);
 	node_flush(&t->node);
 	t->node.twin = twin;
 	for (int i = 1; i <= TOKENS; i++)
 		introduce(t, i);
-	t->us = server_us(t);
+	t->us = server_us();
 }
 
 static void finish(struct trial *t)
 {
 	(void)plain(t, "FLUSHALL", NULL);
-	resp_close(t->reader);
-	(void)close(t->fd);
+	server_hang_up();
 	for (int i = 1; i <= TOKENS; i++)
 		keys_close(&t->keys[i]);
 }

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# embed-lua.sh DIR: the scripts of DIR as C, each whole, with the name by which
+# EVALSHA calls it: LUA_ACQUIRE and SHA_ACQUIRE, ...  Blank lines, lines that are
+# all comment and indents stay behind: they are free in the source and would
+# cost bytes on the wire.
+set -eu
+dir=$1
+
+script() { # NAME PART...
+	name=$1
+	shift
+	for part; do cat "$dir/$part.lua"; done |
+		sed -e 's/^[ 	]*//' -e '/^$/d' -e '/^--/d' >"$tmp"
+	echo "#define SHA_$name \"$(sha1sum <"$tmp" | cut -c1-40)\""
+	printf '#define LUA_%s' "$name"
+	awk '{
+		gsub(/\\/, "&&")
+		gsub(/"/, "\\\"")
+		printf(" \\\n\t\"%s\\n\"", $0)
+	}
+	END { print "" }' "$tmp"
+}
+
+tmp=$(mktemp)
+trap 'rm -f "$tmp"' EXIT
+script ACQUIRE prelude share queue acquire
+script JOIN prelude share join
+script CONFIRM prelude share confirm
+script RELEASE prelude share queue release

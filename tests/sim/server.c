@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* A real server, to compare with. Read server.h first. */
+#include "server.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "net/resp.h"
+
+static int fd;
+static struct resp *reader;
+
+void bail(const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("Bail out! ");
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+	exit(2);
+}
+
+void server_dial(const char *path)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	struct words request = {0}, reply;
+
+	if (strlen(path) >= sizeof(sa.sun_path))
+		bail("%s: the path is too long for a socket", path);
+	memcpy(sa.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
+		bail("%s: %s", path, strerror(errno));
+	reader = resp_open();
+	if (!reader)
+		bail("no memory");
+	words_add_text(&request, "DBSIZE");
+	if (!server_ask(&request, &reply) || reply.at[0][0] != '0')
+		bail("%s: the server is not empty, and would be flushed", path);
+}
+
+void server_hang_up(void)
+{
+	resp_close(reader);
+	(void)close(fd);
+}
+
+bool server_ask(const struct words *request, struct words *reply)
+{
+	enum resp_got got;
+	char buf[4096], *bytes;
+	long len = resp_format(request, &bytes);
+
+	if (len < 0)
+		bail("no memory");
+	for (long sent = 0; sent < len;) {
+		ssize_t n = send(fd, bytes + sent, (size_t)(len - sent),
+				 MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EINTR)
+			bail("send: %s", strerror(errno));
+		sent += n > 0 ? n : 0;
+	}
+	resp_free(bytes);
+	while ((got = resp_next(reader, reply)) == RESP_NOTHING) {
+		ssize_t n = read(fd, buf, sizeof(buf));
+
+		if (n == 0 || (n < 0 && errno != EINTR))
+			bail("the server hung up");
+		if (n > 0 && resp_feed(reader, buf, (size_t)n) < 0)
+			bail("no memory");
+	}
+	return got == RESP_REPLY;
+}
+
+int64_t server_us(void)
+{
+	struct words request = {0}, reply;
+
+	words_add_text(&request, "TIME");
+	if (!server_ask(&request, &reply) || reply.n != 2)
+		bail("the server has no TIME");
+	return strtoll(reply.at[0], NULL, 10) * 1000000 +
+	       strtoll(reply.at[1], NULL, 10);
+}
+
+const char *const said_names[SAID_COUNT] = {
+	[SAID_GRANTED] = "granted",
+	[SAID_BUSY] = "busy",
+	[SAID_LOSS] = "loss",
+	[SAID_FULL] = "full",
+	[SAID_SUPERSEDED] = "superseded",
+	[SAID_DONE] = "done",
+	[SAID_INSIDE] = "inside",
+	[SAID_WOKEN] = "woken",
+	[SAID_QUIET] = "quiet",
+	[SAID_YES] = "yes",
+	[SAID_HEALED] = "healed",
+	[SAID_NO] = "no",
+};
+
+bool all_said(const uint64_t seen[SAID_COUNT], unsigned int never)
+{
+	bool all = true;
+
+	printf("#");
+	for (int i = 0; i < SAID_COUNT; i++) {
+		if (never & 1U << i)
+			continue;
+		printf(" %s %" PRIu64, said_names[i], seen[i]);
+		all = all && seen[i] > 0;
+	}
+	return all;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the simulators have in common: time, chance, the network, and clients
+ * that run redlock's own lease (src/lock) and are killed, stopped and
+ * continued. What a server answers, what is promised and what fails when is
+ * left to sim.c and kinds.c.
+ *
+ * All is in `w`, of which there is one. Times are microseconds since the
+ * schedule's begin (.._us), those of the protocol milliseconds (.._ms, T, ttl);
+ * clients and servers are known by their index. A schedule is run so:
+ *
+ *	world_begin(seed, twin, aloud);
+ *	... name the servers, set their clocks, plan what fails ...
+ *	world_people();
+ *	while (world_step())
+ *		;
+ *	... w.failed: a promise was broken, and it has been told ...
+ *
+ * Every draw of chance() counts: one more, and a seed is another schedule.
+ */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock/lease.h"
+
+#define TOP_MAX 6 /* clients that come by themselves */
+#define CLIENTS_MAX 10
+#define EVENTS_MAX 4096
+#define LOSSES_MAX 8
+#define FLIGHTS_MAX 512
+/* servers' wall clock at 0 */
+#define EPOCH_US ((int64_t)1700000000 * 1000000)
+
+enum event_kind {
+	EV_WAKE,   /* client: timers */
+	EV_ANSWER, /* an answer reaches the client */
+	EV_BREAK,  /* a connection breaks */
+	EV_NEST,   /* the command starts a redlock of its own */
+	EV_COMMAND_END,
+	EV_COMMAND_DEAD,      /* killed, and now really gone */
+	EV_DEADMAN,           /* a stopped redlock meets its kernel timer */
+	EV_CANCEL,            /* a signal while waiting */
+	EV_NEXT,              /* the client wants the lock again */
+	EV_OF_LIFE = EV_NEXT, /* so far, events of one life of a client */
+	EV_KILL,              /* SIGKILL of the client's redlock */
+	EV_STOP,
+	EV_CONT,
+	EV_CRASH,    /* of the client's whole machine */
+	EV_ARRIVE,   /* a question reaches a server */
+	EV_LISTENED, /* it has kept a listener for as long as it wanted */
+	EV_DOWN,     /* or frozen, if `slot`; for `value` us */
+	EV_UP,
+	EV_FLUSH,
+	EV_STEP,  /* the server's clock */
+	EV_EVICT, /* a key vanishes */
+	EV_FULL   /* of memory, if `slot`; or no longer */
+};
+
+struct event {
+	int64_t us;
+	uint64_t order; /* among equals: first in, first out */
+	enum event_kind kind;
+	int who, life; /* client or server; a later life ignores older events */
+	int slot;
+	int64_t value;
+};
+
+/* A question under way. */
+struct flight {
+	bool used, dead; /* dead: nobody takes the answer */
+	bool arrived;    /* no more than the answer can come of it */
+	bool blocked;    /* listens */
+	bool refused;    /* the answer is an error */
+	int64_t serial;  /* flights are used again */
+	struct ask ask;
+	struct answer answer;
+	struct lease_conf conf;
+	int token, client, life, conn;
+};
+
+struct client {
+	struct lease lease;
+	int token; /* of this life, or the last; 0: it had none yet */
+	int64_t ttl, rate_ppm, offset_ms;
+	int life;                        /* redlock processes so far */
+	bool alive, stopped, guard_will; /* guard_will: it gives back */
+	bool running; /* the command, or what is left of it */
+	bool dying;
+	bool ended;            /* the command ended by itself */
+	bool robbed;           /* its key vanished, and it does not know yet */
+	int64_t dead_us;       /* deadman: dead at, unless moved on */
+	bool knew[LOSSES_MAX]; /* a counter, when data were lost */
+	int64_t wake_us;
+	int todo, conns[NODES_MAX][CHANNELS];
+	int64_t front[NODES_MAX][CHANNELS]; /* FIFO of each connection */
+	int64_t back[NODES_MAX][CHANNELS];
+};
+
+struct server {
+	char name[12]; /* as it is told */
+	bool down;     /* refuses */
+	bool frozen;   /* accepts, does not answer */
+	int64_t thaw_us, rate_ppm, step_us;
+};
+
+struct world {
+	uint64_t random, seed, order;
+	int64_t us, quiet_us; /* no more faults from then on */
+	int n_clients;        /* that come by themselves */
+	int n_events, n_flights, next_conn, tokens, losses, overlaps;
+	bool exposed[LOSSES_MAX];
+	int64_t loss_us[LOSSES_MAX], T, serial;
+	/* gentle: no faults but one short outage; calm: not even that;
+	 * steady: whatever else, the network does not fail */
+	bool gentle, calm, steady;
+	bool forward_step, backward_step, tell, failed;
+	int twin; /* 0: none */
+	/* twins in clients: answered is counted as sent; who waits for ever
+	 * listens, and asks no more */
+	bool late_stamp, no_poll;
+	struct server server[NODES_MAX];
+	struct client client[CLIENTS_MAX];
+	struct event heap[EVENTS_MAX];
+	struct flight flight[FLIGHTS_MAX];
+};
+
+extern struct world w;
+
+/* ---- what a simulator has to have ---- */
+
+/* One schedule. False: a promise was broken. */
+bool sim_run(uint64_t seed, int twin, bool aloud);
+/* What is told of `--runs`: "N schedules ..." */
+const char *sim_scope(void);
+/* The name of a twin, counted from 1; NULL: there are not so many. */
+const char *sim_twin(int twin);
+
+/* A question has reached a server that is neither down nor frozen: it is to be
+ * run, and then reply(), listen() or break_off(). */
+void sim_arrived(int node, int slot);
+/* A word for the token that listens with f; true: there was one, taken. */
+bool sim_take_word(const struct flight *f);
+/* f may be used again: nothing more can come of it. */
+bool sim_spent(const struct flight *f);
+
+void sim_start(int who); /* the command may start, and does */
+void sim_lost(int who);  /* the lease is, while the command runs */
+void sim_over(int who);  /* LEASE_OVER */
+
+/* What the world does not do by itself: EV_NEST, EV_COMMAND_END,
+ * EV_COMMAND_DEAD, EV_NEXT, EV_CRASH, EV_FLUSH (of a server that is not
+ * frozen), EV_STEP, EV_EVICT, EV_FULL. */
+void sim_event(const struct event *e);
+
+/* ---- one schedule ---- */
+
+/* All is forgotten; T, and how many come, are drawn. */
+void world_begin(uint64_t seed, int twin, bool aloud);
+/* Clients are given clocks and something to do. */
+void world_people(void);
+/* One event. False: there is none left, or a promise was broken. */
+bool world_step(void);
+
+/* `who`, `slot` and `value` are as the kind wants them; us in the past is
+ * now. */
+void post(int64_t us, enum event_kind kind, int who, int slot, int64_t value);
+
+/* One outage below 0.48 T, of server 0; none where all is calm. */
+void plan_outage(void);
+/* Kills and stops of the first n clients, and a crash of one of those that come
+ * by themselves. */
+void plan_deaths(int64_t span_us, int n);
+
+/* ---- chance, and what is told ---- */
+
+/* From 0 to range - 1; 0 where the range is empty. */
+int64_t chance(int64_t range);
+bool one_in(int64_t n);
+/* Of a clock. Two of them differ by at most 1.174 : 1. */
+int64_t any_rate_ppm(void);
+
+/* A line, if the schedule is told. */
+void __attribute__((format(printf, 1, 2))) tell(const char *fmt, ...);
+/* A promise is broken: the schedule has failed, and ends. */
+void __attribute__((format(printf, 1, 2))) violated(const char *fmt, ...);
+
+/* ---- clocks ---- */
+
+struct instant clock_of(const struct client *c);
+/* Of a server: since 1970. */
+int64_t wall_us(int node);
+/* Steps it, to either side. Returns by how many ms. */
+double step_clock(int node);
+
+/* ---- losses of data ---- */
+
+/* Whatever the server knew is gone: notes which clients had seen a counter. */
+void note_loss(int node);
+/* Whoever was granted the lock before a loss may be overlapped from now on. */
+void expose(void);
+/* No clock was set back over a loss. */
+bool fences_promised(void);
+
+/* ---- the network ---- */
+
+/* It may fail now. */
+bool rough(void);
+/* Nobody waits for the answer. */
+bool nobodys(const struct flight *f);
+/* f->answer (or f->refused) goes back on its connection. */
+void reply(int slot);
+/* f blocks until a word comes, or it has listened for long enough. */
+void listen_on(int slot);
+/* The connection breaks. */
+void break_off(const struct flight *f);
+/* Words were put into grant lists: whoever listens takes one. `lossy`: a
+ * connection that the client gave up may swallow it, should the server not know
+ * yet. */
+void wake_listeners(int node, bool lossy);
+
+/* ---- clients ---- */
+
+/* A new life, with nothing but the token left to be given: completes conf
+ * (wait_ms), and begins the lease with it. pump() then sets it going. */
+void new_life(int who, struct lease_conf *conf);
+/* Whatever the lease has to ask or to do now; after every change to it. */
+void pump(int who);
+/* The decision to kill; the tree takes up to 2 % of T to die. */
+void kill_command(int who);
+/* It ran, and no process of it is left: redlock gives back, or its guard. */
+void command_gone(int who);
+
+/* ---- the command line ---- */
+
+/* SEED, --runs, --from, --twin, --twins and, if nodes is given, --nodes.
+ * Returns the exit status. */
+int world_main(int argc, char **argv, int *nodes);
+
+#endif
