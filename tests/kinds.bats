@@ -266,6 +266,13 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	cli a flushall >/dev/null
 }
 
+@test "nesting: by way of the same key on another server" {
+	node_start b
+	redlock -k job -- "$REDLOCK" -u "unix://$T/b.sock" -k job -- \
+		"$REDLOCK" -u "$url" -k job -n -- touch "$T/ran"
+	[ -e "$T/ran" ]
+}
+
 @test "nesting: past a run without a lock" {
 	redlock -k job -- "$REDLOCK" -q -u "unix://$T/nobody" -n \
 		--on-unavailable run -k other -- "$REDLOCK" -u "$url" -k job -n \
@@ -857,6 +864,19 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	let_go h
 	finish
 	[ "$status" = 0 ]
+	local t0=$(now_ms)
+	running w
+	[ $(($(now_ms) - t0)) -lt 1500 ]
+	let_go w
+	ended w
+}
+
+@test "--min-hold: who waits for a reader gets it then, too" {
+	reader r -t 60s --min-hold 800ms
+	running r
+	lines_up writer w
+	let_go r
+	ended r
 	local t0=$(now_ms)
 	running w
 	[ $(($(now_ms) - t0)) -lt 1500 ]

@@ -805,6 +805,23 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	[ "$(cat "$T/err")" = "" ]
 }
 
+@test "S21 a script is sent whole once, and called by its hash from then on" {
+	node_b
+	local i
+
+	for i in 1 2 3; do redlock -k job -- witness "$T"; done
+	[ "$(scripts_run b)" = 6 ]
+	cli b info commandstats | grep -q '^cmdstat_eval:calls=2,'
+	[ "$(holds)" = 3 ]
+}
+
+@test "S22 a server without EVALSHA gets the scripts whole" {
+	node_b --rename-command EVALSHA ''
+	hold 500 -t 400ms
+	ends_with 0
+	[ "$(cat "$T/err")" = "" ]
+}
+
 @test "S22 a server without EVAL: status 78 and a clear line, at once" {
 	node_b --rename-command EVAL ''
 	run -78 redlock -k job -- witness "$T"
