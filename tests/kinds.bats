@@ -801,6 +801,18 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	[ -e "$T/clean" ]
 }
 
+@test "--max-hold: what the command leaves when it ends at once has all of -K, too" {
+	run redlock -q -k job --max-hold 1s -K 10s -- sh -c "
+		sh -c 'trap \"sleep 0.5; touch $T/clean; exit\" TERM
+		while :; do sleep 0.01; done' & wait"
+	[ "$status" = 124 ]
+	[ -e "$T/clean" ]
+	lock_is_free
+	run redlock -q -k job --max-hold 200ms -K 10s -- sh -c "$(inner) -q -- sleep 60"
+	[ "$status" = 124 ]
+	lock_is_free
+}
+
 @test "--max-renewals: ends as the lease does, with status 124" {
 	local t0=$(now_ms)
 	run redlock -k job -t 600ms --max-renewals 2 -- sleep 30

@@ -314,8 +314,8 @@ static void say_ending(const struct job *j)
 	case OUTCOME_INSIDE:
 		log_error("inside",
 			  "the command that runs this holds the lock "
-			  "as a reader (-s): waiting to be its only holder "
-			  "would never end");
+			  "as a reader (-s), and would wait for us while we "
+			  "wait for it");
 		break;
 	case OUTCOME_BUSY:
 		log_error("not-acquired", "not acquired%s: %s%s%sheld by %s",

@@ -197,7 +197,7 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 	for (;;) {
 		bool left = reap(command, &ended, &status);
 
-		if (ended && !(left && o->wait)) {
+		if (ended && !left) {
 			tell(o, w, GUARD_ENDED, status, left);
 			return;
 		}

@@ -49,7 +49,6 @@ struct grants {
 struct order {
 	char *const *argv; /* of the command */
 	char **envp;       /* its environment */
-	bool wait;         /* report anew when all that it left is gone */
 	const struct signals *signals;
 	pid_t group;     /* the command's process group: redlock's own */
 	const int *shut; /* descriptors the guard must not keep */

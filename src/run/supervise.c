@@ -191,7 +191,8 @@ static void let_go_of_pipes(void)
 /* What the release is told: see lease_end(). */
 static unsigned int how_it_ended(const struct ending *end)
 {
-	if (end->outcome == OUTCOME_MAX_HOLD)
+	if (end->outcome == OUTCOME_MAX_HOLD ||
+	    (end->outcome == OUTCOME_FAILED && end->given.n > 0))
 		return LEASE_RAN;
 	if (end->outcome != OUTCOME_RAN)
 		return 0;
@@ -205,18 +206,24 @@ static bool was_short(const struct supervisor *s)
 	       s->end->held_ms < LONG_MS;
 }
 
-static void tell_kept(const struct supervisor *s)
+static void tell_kept(const struct supervisor *s, unsigned int how)
 {
 	const struct fail *why = &s->locks->drive[s->locks->lead].why;
+	const struct lease_conf *conf = &any_lease(s)->conf;
+	int64_t most = conf->ttl_ms;
 	char left[32];
 
-	log_error(
-		"not-released",
-		"the release was not confirmed%s%s; the lock ends by itself "
-		"within %s",
-		why->kind != FAIL_NONE ? ": " : "",
-		why->kind != FAIL_NONE ? why->text : "",
-		format_duration(any_lease(s)->conf.ttl_ms, left, sizeof(left)));
+	if (how & LEASE_RAN && conf->min_hold_ms > most)
+		most = conf->min_hold_ms;
+	log_error("not-released",
+		  "the release was not confirmed%s%s; the lock ends by itself "
+		  "within %s%s",
+		  why->kind != FAIL_NONE ? ": " : "",
+		  why->kind != FAIL_NONE ? why->text : "",
+		  format_duration(most, left, sizeof(left)),
+		  how & LEASE_DONE && conf->once_ms > 0
+			  ? ", and the mark of --once-per may be missing"
+			  : "");
 }
 
 static void give_back(struct supervisor *s)
@@ -245,7 +252,7 @@ static void give_back(struct supervisor *s)
 	guard_close(&s->guard);
 	if (s->end->outcome != OUTCOME_LOST && s->end->given.n > 0 &&
 	    (stuck || !locks_freed(s->locks)))
-		tell_kept(s);
+		tell_kept(s, how);
 }
 
 /* A lease of a few round trips is lost at the first hiccup. */
@@ -328,7 +335,6 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 		order->n_shut +=
 			drive_sockets(&l->drive[i], shut + order->n_shut);
 	shut[order->n_shut++] = signals->fd;
-	order->wait = conf->orphans == ORPHANS_WAIT;
 	if (guard_start(&s.guard, order, &end->why) == 0 &&
 	    deadman_make(&s.deadman, &end->why) == 0) {
 		acquire(&s);

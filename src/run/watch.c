@@ -79,7 +79,7 @@ static void look_at_limit(struct watch *w)
 
 	if (before(now(), w->limit))
 		return;
-	w->limit = w->end->outcome == OUTCOME_MAX_HOLD
+	w->limit = w->killed || w->end->outcome == OUTCOME_MAX_HOLD
 			   ? NEVER
 			   : after(now(), w->conf->kill_after_ms);
 	(void)snprintf(
@@ -212,7 +212,8 @@ static void command_ended(struct watch *w, bool left)
 		w->done = true;
 	else if (!w->asked_to_end && !w->killed)
 		see_to_orphans(w);
-	else if (!w->killed)
+	/* those that it left have the rest of -K as well */
+	else if (!w->killed && end->outcome != OUTCOME_MAX_HOLD)
 		kill_tree(w);
 }
 
