@@ -71,10 +71,11 @@ local function grant(n, who, stands, px, at, alone, lost)
 	if who == token then
 		granted = n
 	end
-	fence_set(c)
+	-- who joins writes here first: see release.lua on full memory
 	if reads then
 		share(value, who .. ' ' .. stands, at, px)
 	end
+	fence_set(c)
 	local words = joins and (n == slot and record
 	    or redis.call('get', slot_key('holder', n)))
 	if ttl > (words and number_in(words, 'ttl') or 0) then
