@@ -282,6 +282,18 @@ static const struct drive *seen(const struct job *j)
 	return &j->drive[j->locks.lead];
 }
 
+static void say_busy(const struct job *j)
+{
+	bool several = j->o->keys > 1;
+	char text[860];
+
+	log_error("not-acquired", "not acquired%s: %s%s%sheld by %s",
+		  j->o->wait_ms ? " in time" : "",
+		  several ? seen(j)->shown_key : "", several ? " is " : "",
+		  j->o->slots > 1 ? "every slot is taken, one " : "",
+		  describe_holder(&seen(j)->sight, 0, text, sizeof(text)));
+}
+
 static void say_already_ran(const struct job *j)
 {
 	const struct sight *s = &seen(j)->sight;
@@ -318,13 +330,7 @@ static void say_ending(const struct job *j)
 			  "wait for it");
 		break;
 	case OUTCOME_BUSY:
-		log_error("not-acquired", "not acquired%s: %s%s%sheld by %s",
-			  j->o->wait_ms ? " in time" : "",
-			  j->o->keys > 1 ? seen(j)->shown_key : "",
-			  j->o->keys > 1 ? " is " : "",
-			  j->o->slots > 1 ? "every slot is taken, one " : "",
-			  describe_holder(&seen(j)->sight, 0, text,
-					  sizeof(text)));
+		say_busy(j);
 		break;
 	case OUTCOME_FULL:
 		log_error("not-acquired",
