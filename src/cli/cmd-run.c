@@ -300,7 +300,8 @@ static void say_already_ran(const struct job *j)
 	char when[40], left[32];
 
 	log_notice("already-ran",
-		   "already ran on %s at %s; not again for %s (--once-per)",
+		   "%salready ran on %s at %s; not again for %s (--once-per)",
+		   seen(j)->whose,
 		   s->about[ABOUT_HOST][0]
 			   ? s->about[ABOUT_HOST]
 			   : "a host that does not say its name",
@@ -334,12 +335,13 @@ static void say_ending(const struct job *j)
 		break;
 	case OUTCOME_FULL:
 		log_error("not-acquired",
-			  "not acquired: the line is full (--max-waiters "
+			  "not acquired: %sthe line is full (--max-waiters "
 			  "%lld)",
-			  (long long)j->o->max_waiters);
+			  seen(j)->whose, (long long)j->o->max_waiters);
 		break;
 	case OUTCOME_SUPERSEDED:
-		log_error("superseded", "not acquired: superseded by %s",
+		log_error("superseded", "not acquired: %ssuperseded by %s",
+			  seen(j)->whose,
 			  describe_name(&seen(j)->sight, text, sizeof(text)));
 		break;
 	case OUTCOME_GAVE_UP:

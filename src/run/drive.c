@@ -87,7 +87,8 @@ static void tell_trouble(struct drive *d)
 		return;
 	}
 	d->troubled = true;
-	log_notice("not-renewed", "cannot renew: %s; trying on", d->why.text);
+	log_notice("not-renewed", "%scannot renew: %s; trying on", d->whose,
+		   d->why.text);
 }
 
 static void tell_renewal(struct drive *d)
@@ -95,13 +96,14 @@ static void tell_renewal(struct drive *d)
 	const struct lease *l = &d->lease;
 
 	if (d->troubled && l->state == LEASE_HELD)
-		log_notice("renewed", "renewed again");
+		log_notice("renewed", "%srenewed again", d->whose);
 	d->troubled = false;
 	if (l->healed != d->healed)
 		log_notice("healed",
-			   "the lock had vanished and was set again: deleted "
+			   "%sthe lock had vanished and was set again: deleted "
 			   "by hand, evicted (see maxmemory-policy), flushed, "
-			   "or lost in a restart; no other redlock had it");
+			   "or lost in a restart; no other redlock had it",
+			   d->whose);
 	if (l->stepped != d->stepped)
 		log_notice("clock-step",
 			   "the lease was shorter than asked: the server's "
@@ -137,7 +139,7 @@ static void failed(struct drive *d, const struct ask *asked,
 	if (strncmp(text, ep->name, strlen(ep->name)) == 0)
 		(void)fail(&d->why, kind, "%s", text);
 	else
-		(void)fail(&d->why, kind, "%s: %s", ep->name, text);
+		(void)fail(&d->why, kind, "%s: %s%s", ep->name, d->whose, text);
 	if (asked->verb != VERB_LISTEN)
 		tell_trouble(d);
 	else if (kind != FAIL_UNAVAILABLE && !d->told_deaf) {

@@ -23,6 +23,8 @@ struct drive {
 	const char *key; /* borrowed */
 	size_t key_len;
 	char shown_key[128]; /* the key, safe for a terminal */
+	char whose[132]; /* of several locks: "KEY: ", before what is said of it
+			  */
 	char token[TOKEN_SIZE];
 	char standing[STANDING_SIZE]; /* what others may see of us */
 	struct peer peer[NODES_MAX];

@@ -2,6 +2,7 @@
 /* All or none. Read locks.h first. */
 #include "run/locks.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct lease *lease_of(const struct locks *l, int i)
@@ -82,6 +83,9 @@ void locks_init(struct locks *l, struct drive *drives, int n, int first)
 			    .first = first,
 			    .give_up = any->give_up};
 	l->asked[0] = true;
+	for (int i = 0; i < n && n > 1; i++)
+		(void)snprintf(drives[i].whose, sizeof(drives[i].whose),
+			       "%s: ", drives[i].shown_key);
 	/* the lead waits; the others are only tried */
 	for (int i = 1; i < n; i++) {
 		struct lease_conf conf = drives[i].lease.conf;
