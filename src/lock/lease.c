@@ -505,7 +505,8 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
 	l->held = held;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		l->node[i].unsure = true;
-		l->node[i].queued = rounds_queue(l);
+		/* whatever it has asked since we knew of it */
+		l->node[i].queued = l->conf.nodes == 1;
 	}
 	l->held_from = at;
 	lease_end(l, held ? LEASE_RAN : 0, at);
