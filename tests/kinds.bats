@@ -57,8 +57,6 @@ not_yet() { ! begun "$1"; }
 order() { [ "$(tr '\n' ' ' <"$T/order")" = "$* " ] || { cat "$T/order" >&2; return 1; }; }
 slot_of() { cut -d' ' -f1 "$T/on.$1"; }
 fence_of() { cut -d' ' -f2 "$T/on.$1"; }
-guard_of() { pgrep -P "$1" | head -n 1; }
-stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 # Redlock and its guard at once, as when a machine dies; then its command.
 crash() { # NAME
 	local guard tree

@@ -42,8 +42,6 @@ ended_with() { # N STATUS
 	wait "${pid[$1]}" || got=$?
 	[ "$got" = "$2" ] || { echo "$1 ended with $got" >&2; return 1; }
 }
-guard_of() { pgrep -P "$1" | head -n 1; }
-stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 # redlock and its guard, as when a machine dies; what they ran, too.
 crash() { # PID
 	local guard

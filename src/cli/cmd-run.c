@@ -481,7 +481,7 @@ static int use_locks(struct job *j, struct fail *why)
 			       strlen(key), &j->who.holder, &conf, why) < 0)
 			return -1;
 	}
-	locks_init(&j->locks, j->drive, o->keys, j->at[0]);
+	locks_init(&j->locks, j->drive, o->keys);
 	return 0;
 }
 

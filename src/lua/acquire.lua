@@ -40,12 +40,9 @@ local function told()
 	local lost = number_in(record, 'lost')
 	return (lost and saw > 0 and saw < lost or reborn()) and 1 or 0
 end
-if ARGV[7] == '1' then
-	local once = part('once')
-	local by = redis.call('get', once)
-	if by then
-		return {'done', text(c), redis.call('pttl', once), '', by}
-	end
+local done = ARGV[7] == '1' and done_by()
+if done then
+	return done
 end
 -- In line, with the ticket that we have; which place that is.
 local function stand(at, new)
@@ -90,11 +87,7 @@ local function mine()
 	if slots == 1 then
 		return v == token and 0
 	end
-	local names = {}
-	for n = 0, slots - 1 do
-		names[n + 1] = slot_key('', n)
-	end
-	for n, value in ipairs(redis.call('mget', unpack(names))) do
+	for n, value in ipairs(values_of(slots)) do
 		if value == token then
 			return n - 1
 		end
@@ -124,7 +117,7 @@ local n = mine()
 if n then
 	return ours(n, several and time())
 end
-local at, _ = time()
+local at = time()
 local newest, latest = part('newest'), nil
 if marked then
 	latest = redis.call('get', newest) or '0\n'
@@ -151,7 +144,7 @@ if free then
 	if ticket > 0 and not lost then
 		stand(at)
 	end
-	local before, waits, failed = number_in(record, 'lost'), nil, nil
+	local before, waits, failed, _ = number_in(record, 'lost')
 	if not lost and redis.call('exists', queue) == 1 then
 		_, waits, failed = serve(at, alone, not c or before)
 		free = not granted and not waits and room(slots, reads)

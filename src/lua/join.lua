@@ -43,9 +43,9 @@ end
 if group ~= '0' and not select(3, standing(ARGV[3])) then
 	return {'inside', text(c)}
 end
-local by = ARGV[8] == '1' and redis.call('get', part('once'))
-if by then
-	return {'done', text(c), redis.call('pttl', part('once')), '', by}
+local done = ARGV[8] == '1' and done_by()
+if done then
+	return done
 end
 share(v, member, at, ttl)
 keep(slot, v, at, group == '0' and redis.call('pttl', lock) or 0)

@@ -17,16 +17,20 @@ local function wake(who, word, ms)
 	redis.call('rpush', list, word)
 	redis.call('pexpire', list, ms)
 end
+-- Whose the first so many slots are.
+local function values_of(slots)
+	local names = {}
+	for n = 0, slots - 1 do
+		names[n + 1] = slot_key('', n)
+	end
+	return redis.call('mget', unpack(names))
+end
 -- A slot that such a client may have now, or nil. Where data were lost a moment
 -- ago (`fresh`), an empty slot is none: its holder may not have renewed yet.
 local function room(slots, reads, fresh)
 	local values = {v}
 	if slots > 1 or slot > 0 then
-		local names = {}
-		for n = 0, slots - 1 do
-			names[n + 1] = slot_key('', n)
-		end
-		values = redis.call('mget', unpack(names))
+		values = values_of(slots)
 	end
 	for n = 1, slots do
 		local value = values[n]

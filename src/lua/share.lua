@@ -53,3 +53,8 @@ local function readers_now()
 	return 'readers ' .. redis.call('zcard', sharers) .. '\n'
 	    .. (string.match(last, '\n(.*)$') or '')
 end
+-- --once-per: the answer when somebody did it already, or nil.
+local function done_by()
+	local by = redis.call('get', part('once'))
+	return by and {'done', text(c), redis.call('pttl', part('once')), '', by}
+end

@@ -74,14 +74,11 @@ struct instant locks_stamp(const struct locks *l)
 	return oldest;
 }
 
-void locks_init(struct locks *l, struct drive *drives, int n, int first)
+void locks_init(struct locks *l, struct drive *drives, int n)
 {
 	const struct lease *any = &drives[0].lease;
 
-	*l = (struct locks){.drive = drives,
-			    .n = n,
-			    .first = first,
-			    .give_up = any->give_up};
+	*l = (struct locks){.drive = drives, .n = n, .give_up = any->give_up};
 	l->asked[0] = true;
 	for (int i = 0; i < n && n > 1; i++)
 		(void)snprintf(drives[i].whose, sizeof(drives[i].whose),

@@ -26,7 +26,6 @@
 struct locks {
 	struct drive *drive; /* in the order of the keys */
 	int n;
-	int first;             /* the one that the user named first */
 	int lead;              /* waited for, or the reason of the end */
 	bool asked[LOCKS_MAX]; /* in this attempt */
 	int attempts;          /* each under new tokens */
@@ -40,7 +39,7 @@ struct locks {
 };
 
 /* The drives are initialised, with the time that all of it may take. */
-void locks_init(struct locks *l, struct drive *drives, int n, int first);
+void locks_init(struct locks *l, struct drive *drives, int n);
 
 /* One poll(2): until an extra descriptor is ready (see its revents), a node
  * has something to say, a lease wants to be woken, or `limit`. Sends before

@@ -175,6 +175,8 @@ gone() {
 	state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null)
 	[ -z "$state" ] || [ "${state:0:1}" = Z ]
 }
+stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+guard_of() { pgrep -P "$1" | head -n 1; }
 exists() { [ -e "$1" ]; }
 contains() { grep -q -- "$2" "$1"; } # FILE TEXT
 now_ms() { local t=${EPOCHREALTIME/[.,]/}; echo $((t / 1000)); }
