@@ -79,26 +79,29 @@ static int use_password(struct job *j, struct fail *why)
 	bool has;
 
 	if (j->o->user)
-		(void)snprintf(ep->user, sizeof(ep->user), "%s", j->o->user);
-	ep->password_file = j->o->password_file;
+		(void)snprintf(ep->secret.user, sizeof(ep->secret.user), "%s",
+			       j->o->user);
+	if (j->o->password_file)
+		(void)snprintf(ep->secret.file, sizeof(ep->secret.file), "%s",
+			       j->o->password_file);
 	/* the private server has none: that password is for another one */
-	if (!ep->has_password && !ep->password_file && variable &&
-	    variable[0] != '\0' && ep->kind != ENDPOINT_LOCAL) {
+	if (!ep->secret.has_password && ep->secret.file[0] == '\0' &&
+	    variable && variable[0] != '\0' && ep->kind != ENDPOINT_LOCAL) {
 		if (strlen(variable) >= PASSWORD_MAX)
 			return fail(why, FAIL_CONFIG,
 				    "REDISCLI_AUTH: longer than %d bytes",
 				    PASSWORD_MAX - 1);
-		memcpy(ep->password, variable, strlen(variable) + 1);
-		ep->has_password = true;
+		memcpy(ep->secret.password, variable, strlen(variable) + 1);
+		ep->secret.has_password = true;
 	}
 	/* a file that cannot be read is best said before anything else */
-	if (ep->password_file)
-		return endpoint_password(ep, secret, &has, why);
-	if (ep->user[0] != '\0' && !ep->has_password)
+	if (ep->secret.file[0] != '\0')
+		return secret_password(&ep->secret, secret, &has, why);
+	if (ep->secret.user[0] != '\0' && !ep->secret.has_password)
 		return fail(why, FAIL_CONFIG,
 			    "user '%s' without a password: give "
 			    "--password-file or REDISCLI_AUTH",
-			    ep->user);
+			    ep->secret.user);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ struct lookup {
 
 bool address_fixed(struct address *a, const struct endpoint *ep)
 {
-	in_port_t port = htons((uint16_t)atoi(ep->port));
+	in_port_t port = htons((uint16_t)atoi(ep->at[0].port));
 	struct address made = {.n = 1};
 	struct sockaddr_un *un = (struct sockaddr_un *)&made.at[0];
 	struct sockaddr_in *in = (struct sockaddr_in *)&made.at[0];
@@ -36,11 +36,11 @@ bool address_fixed(struct address *a, const struct endpoint *ep)
 		un->sun_family = AF_UNIX;
 		memcpy(un->sun_path, ep->path, sizeof(un->sun_path));
 		made.len[0] = sizeof(*un);
-	} else if (inet_pton(AF_INET, ep->host, &in->sin_addr) == 1) {
+	} else if (inet_pton(AF_INET, ep->at[0].host, &in->sin_addr) == 1) {
 		in->sin_family = AF_INET;
 		in->sin_port = port;
 		made.len[0] = sizeof(*in);
-	} else if (inet_pton(AF_INET6, ep->host, &in6->sin6_addr) == 1) {
+	} else if (inet_pton(AF_INET6, ep->at[0].host, &in6->sin6_addr) == 1) {
 		in6->sin6_family = AF_INET6;
 		in6->sin6_port = port;
 		made.len[0] = sizeof(*in6);
@@ -91,8 +91,8 @@ struct lookup *lookup_start(const struct endpoint *ep)
 		return NULL;
 	}
 	atomic_init(&l->users, 2);
-	(void)snprintf(l->host, sizeof(l->host), "%s", ep->host);
-	(void)snprintf(l->port, sizeof(l->port), "%s", ep->port);
+	(void)snprintf(l->host, sizeof(l->host), "%s", ep->at[0].host);
+	(void)snprintf(l->port, sizeof(l->port), "%s", ep->at[0].port);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&thread, NULL, lookup_main, l);

@@ -97,14 +97,14 @@ static int greet(struct conn *c)
 	struct words w = {0};
 	bool has;
 
-	if (endpoint_password(ep, password, &has, &c->why) < 0) {
+	if (secret_password(&ep->secret, password, &has, &c->why) < 0) {
 		c->refused = true;
 		return broken(c);
 	}
 	if (has) {
 		words_add_text(&w, "AUTH");
-		if (ep->user[0] != '\0')
-			words_add_text(&w, ep->user);
+		if (ep->secret.user[0] != '\0')
+			words_add_text(&w, ep->secret.user);
 		words_add_text(&w, password);
 		if (queue(c, &w) < 0)
 			return -1;

@@ -15,7 +15,7 @@
 
 /* The URL for a message, its password masked. Everything between the scheme
  * and the last "@" goes: a misread URL must not show half a password. */
-static const char *masked(const char *url, char buf[160])
+const char *endpoint_masked(const char *url, char buf[160])
 {
 	const char *scheme = strstr(url, "://");
 	const char *at = strrchr(url, '@');
@@ -36,7 +36,8 @@ static int bad_url(struct fail *why, const char *url, const char *what)
 {
 	char shown[160];
 
-	return fail(why, FAIL_USAGE, "'%s': %s", masked(url, shown), what);
+	return fail(why, FAIL_USAGE, "'%s': %s", endpoint_masked(url, shown),
+		    what);
 }
 
 static int hex(char c)
@@ -77,14 +78,14 @@ static int parse_credentials(struct endpoint *ep, const char *text, size_t n,
 	const char *colon = memchr(text, ':', n);
 	const char *secret = colon ? colon + 1 : text;
 
-	if (colon && decode(text, (size_t)(colon - text), ep->user,
-			    sizeof(ep->user)) < 0)
+	if (colon && decode(text, (size_t)(colon - text), ep->secret.user,
+			    sizeof(ep->secret.user)) < 0)
 		return bad_url(why, url, "the user is not valid");
-	if (decode(secret, n - (size_t)(secret - text), ep->password,
-		   sizeof(ep->password)) < 0)
+	if (decode(secret, n - (size_t)(secret - text), ep->secret.password,
+		   sizeof(ep->secret.password)) < 0)
 		return bad_url(why, url,
 			       "the password is not valid (write % as %25)");
-	ep->has_password = ep->password[0] != '\0';
+	ep->secret.has_password = ep->secret.password[0] != '\0';
 	return 0;
 }
 
@@ -115,18 +116,18 @@ static int parse_host(struct endpoint *ep, const char *text, size_t n,
 	for (const char *p = host; p < host_end; p++)
 		if (*p == '%' || *p == 0x7f || (*p >= 0 && *p <= ' '))
 			return bad_url(why, url, "the host is not valid");
-	if ((size_t)(host_end - host) >= sizeof(ep->host))
+	if ((size_t)(host_end - host) >= sizeof(ep->at[0].host))
 		return bad_url(why, url, "the host is not valid");
-	memcpy(ep->host, host, (size_t)(host_end - host));
-	(void)snprintf(ep->port, sizeof(ep->port), "6379");
+	memcpy(ep->at[0].host, host, (size_t)(host_end - host));
+	(void)snprintf(ep->at[0].port, sizeof(ep->at[0].port), "6379");
 	if (port == end)
 		return 0;
 	port++;
-	if (end - port < 1 || (size_t)(end - port) >= sizeof(ep->port))
+	if (end - port < 1 || (size_t)(end - port) >= sizeof(ep->at[0].port))
 		return bad_url(why, url, "the port is not within 1..65535");
-	memcpy(ep->port, port, (size_t)(end - port));
-	ep->port[end - port] = '\0';
-	if (parse_number(ep->port, 1, 65535) < 0)
+	memcpy(ep->at[0].port, port, (size_t)(end - port));
+	ep->at[0].port[end - port] = '\0';
+	if (parse_number(ep->at[0].port, 1, 65535) < 0)
 		return bad_url(why, url, "the port is not within 1..65535");
 	return 0;
 }
@@ -199,6 +200,7 @@ static int parse_tcp(struct endpoint *ep, const char *text, const char *url,
 	const char *query = strchr(path, '?');
 
 	ep->kind = ENDPOINT_TCP;
+	ep->places = 1;
 	if (strchr(path, '@') ||
 	    (at && memchr(at + 1, '@', n - (size_t)(at + 1 - text))))
 		return bad_url(
@@ -220,8 +222,8 @@ static int parse_tcp(struct endpoint *ep, const char *text, const char *url,
 		     why) < 0)
 		return -1;
 	(void)snprintf(ep->name, sizeof(ep->name),
-		       strchr(ep->host, ':') ? "[%s]:%s" : "%s:%s", ep->host,
-		       ep->port);
+		       strchr(ep->at[0].host, ':') ? "[%s]:%s" : "%s:%s",
+		       ep->at[0].host, ep->at[0].port);
 	return parse_options(ep, query ? query + 1 : NULL, url, why);
 }
 
@@ -293,6 +295,11 @@ int endpoint_parse(struct endpoint *ep, const char *url, struct fail *why)
 		       "unix:///path or local:");
 }
 
+void endpoint_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX])
+{
+	(void)snprintf(url, ENDPOINT_URL_MAX, "%s", ep->name);
+}
+
 static int read_secret(const char *path, char out[PASSWORD_MAX],
 		       struct fail *why)
 {
@@ -333,12 +340,12 @@ static int read_secret(const char *path, char out[PASSWORD_MAX],
 	return 0;
 }
 
-int endpoint_password(const struct endpoint *ep, char out[PASSWORD_MAX],
-		      bool *has, struct fail *why)
+int secret_password(const struct secret *s, char out[PASSWORD_MAX], bool *has,
+		    struct fail *why)
 {
-	*has = ep->password_file || ep->has_password;
-	if (ep->password_file)
-		return read_secret(ep->password_file, out, why);
-	memcpy(out, ep->password, PASSWORD_MAX);
+	*has = s->file[0] != '\0' || s->has_password;
+	if (s->file[0] != '\0')
+		return read_secret(s->file, out, why);
+	memcpy(out, s->password, PASSWORD_MAX);
 	return 0;
 }

@@ -69,9 +69,11 @@ static void rig_open(struct rig *r, const char *options)
 
 static void use_password(struct rig *r, const char *user, const char *password)
 {
-	(void)snprintf(r->ep.user, sizeof(r->ep.user), "%s", user);
-	(void)snprintf(r->ep.password, sizeof(r->ep.password), "%s", password);
-	r->ep.has_password = true;
+	(void)snprintf(r->ep.secret.user, sizeof(r->ep.secret.user), "%s",
+		       user);
+	(void)snprintf(r->ep.secret.password, sizeof(r->ep.secret.password),
+		       "%s", password);
+	r->ep.secret.has_password = true;
 }
 
 static void server_hang_up(struct rig *r)
@@ -566,7 +568,7 @@ static void test_password_file(void)
 
 	rig_open(&r, "");
 	(void)snprintf(path, sizeof(path), "%s/secret", r.dir);
-	r.ep.password_file = path;
+	(void)snprintf(r.ep.secret.file, sizeof(r.ep.secret.file), "%s", path);
 	is_int(ask(&r), -1, "without its password file nothing is asked");
 	is_text(hear(&r), "", "so nothing is owed");
 	ok(r.c.refused && r.c.why.kind == FAIL_CONFIG && why_says(&r, path),

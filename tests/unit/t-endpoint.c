@@ -83,16 +83,17 @@ static void test_good(void)
 			continue;
 		}
 		is_int(ep.kind, g->kind, "%s: its kind", g->url);
-		is_text(ep.host, g->host, "%s: its host", g->url);
-		is_text(ep.port, g->port, "%s: its port", g->url);
+		is_text(ep.at[0].host, g->host, "%s: its host", g->url);
+		is_text(ep.at[0].port, g->port, "%s: its port", g->url);
 		is_text(ep.path, g->path, "%s: its path", g->url);
-		is_text(ep.user, g->user, "%s: its user", g->url);
-		is_text(ep.password, g->password, "%s: its password", g->url);
-		is_int(ep.has_password, g->password[0] != '\0',
+		is_text(ep.secret.user, g->user, "%s: its user", g->url);
+		is_text(ep.secret.password, g->password, "%s: its password",
+			g->url);
+		is_int(ep.secret.has_password, g->password[0] != '\0',
 		       "%s: whether it has a password", g->url);
 		is_int(ep.db, g->db, "%s: its database", g->url);
 		is_text(ep.name, g->name, "%s: its name", g->url);
-		ok(!ep.password_file, "%s: no password file", g->url);
+		ok(ep.secret.file[0] == '\0', "%s: no password file", g->url);
 	}
 }
 
@@ -345,7 +346,7 @@ static void test_url_password(void)
 		bool has = !forms[i].has;
 
 		(void)endpoint_parse(&ep, forms[i].url, &why);
-		is_int(endpoint_password(&ep, password, &has, &why), 0,
+		is_int(secret_password(&ep.secret, password, &has, &why), 0,
 		       "%s: its password can be had", forms[i].url);
 		is_text(password, forms[i].password, "%s: it is '%s'",
 			forms[i].url, forms[i].password);
@@ -380,8 +381,9 @@ static void test_file_contents(const char *path)
 
 		write_file(path, forms[i].bytes, strlen(forms[i].bytes), 0600);
 		(void)endpoint_parse(&ep, "redis://url@h", &why);
-		ep.password_file = path;
-		rc = endpoint_password(&ep, password, &has, &why);
+		(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s",
+			       path);
+		rc = secret_password(&ep.secret, password, &has, &why);
 		is_int(rc, forms[i].password ? 0 : -1,
 		       "a password file of '%s' is %s", forms[i].bytes,
 		       forms[i].password ? "read" : "refused");
@@ -405,14 +407,14 @@ static void test_file_modes(const char *path)
 	bool has;
 
 	(void)endpoint_parse(&ep, "redis://h", &why);
-	ep.password_file = path;
+	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
 	for (int mode = 0400; mode < 01000; mode++) {
 		int want = mode & 077 ? -1 : 0;
 
 		if (!(mode & 0400))
 			continue;
 		write_file(path, "secret\n", 7, mode);
-		if (endpoint_password(&ep, password, &has, &why) != want)
+		if (secret_password(&ep.secret, password, &has, &why) != want)
 			wrong = mode;
 		if (want < 0 &&
 		    (why.kind != FAIL_CONFIG || !strstr(why.text, "chmod 600")))
@@ -429,22 +431,22 @@ static void test_file_afresh(const char *path)
 	bool has;
 
 	(void)endpoint_parse(&ep, "redis://h", &why);
-	ep.password_file = path;
+	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
 	write_file(path, "one\n", 4, 0600);
-	(void)endpoint_password(&ep, password, &has, &why);
+	(void)secret_password(&ep.secret, password, &has, &why);
 	is_text(password, "one", "the password is read from the file");
 	write_file(path, "two\n", 4, 0600);
-	(void)endpoint_password(&ep, password, &has, &why);
+	(void)secret_password(&ep.secret, password, &has, &why);
 	is_text(password, "two", "it is read again each time");
 	ok(has, "a file means that there is a password");
 	(void)unlink(path);
-	is_int(endpoint_password(&ep, password, &has, &why), -1,
+	is_int(secret_password(&ep.secret, password, &has, &why), -1,
 	       "a file that went away is an error");
 	is_int(why.kind, FAIL_CONFIG, "a missing file is configuration");
 	ok(strstr(why.text, path) && strstr(why.text, "No such file"),
 	   "a missing file is named, and what is wrong with it");
-	ep.password_file = "/";
-	is_int(endpoint_password(&ep, password, &has, &why), -1,
+	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "/");
+	is_int(secret_password(&ep.secret, password, &has, &why), -1,
 	       "a directory is no password file");
 }
 
@@ -459,8 +461,8 @@ static void test_file_length(const char *path)
 	bytes[PASSWORD_MAX - 2] = '\n';
 	write_file(path, bytes, PASSWORD_MAX - 1, 0600);
 	(void)endpoint_parse(&ep, "redis://h", &why);
-	ep.password_file = path;
-	is_int(endpoint_password(&ep, password, &has, &why), 0,
+	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
+	is_int(secret_password(&ep.secret, password, &has, &why), 0,
 	       "a long password is read");
 	is_int((int64_t)strlen(password), PASSWORD_MAX - 2,
 	       "a long password is read whole");
