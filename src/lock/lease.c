@@ -180,7 +180,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		ch->ask.verb = VERB_NONE;
 		ch->blocked = false;
 	}
-	if (asked->verb != VERB_LISTEN)
+	if (asked->verb != VERB_LISTEN && asked->verb != VERB_REPLICATE)
 		n->srtt_ms = n->answered ? (7 * n->srtt_ms + rtt) / 8 : rtt;
 	n->answered = true;
 	n->good = asked->chan;
@@ -193,6 +193,9 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		break;
 	case VERB_CONFIRM:
 		confirm_answer(l, n, asked, a, at);
+		break;
+	case VERB_REPLICATE:
+		rounds_replicated(l, n, a, at);
 		break;
 	case VERB_RELEASE:
 		release_answer(n);
@@ -281,6 +284,9 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 		}
 	if (n->want == VERB_LISTEN)
 		return idle_chan(n, chan) ? n->next : NEVER;
+	/* of any other connection it would ask something else */
+	if (n->want == VERB_REPLICATE)
+		return a->ask.verb == VERB_NONE ? n->next : NEVER;
 	if (n->want == VERB_ACQUIRE)
 		patience = l->conf.node_timeout_ms;
 	else if (patience > l->conf.ttl_ms / 6)
@@ -339,6 +345,8 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 		out->listen_ms = LISTEN_MS;
 		n->want = VERB_NONE; /* asked once */
 	}
+	if (out->verb == VERB_REPLICATE)
+		out->listen_ms = l->conf.node_timeout_ms;
 	out->queued = out->verb == VERB_RELEASE && n->queued;
 	out->held = out->verb == VERB_RELEASE && l->held;
 }

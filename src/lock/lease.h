@@ -37,6 +37,8 @@ enum verb {
 	VERB_ACQUIRE, /* or a place in line */
 	VERB_LISTEN,  /* until woken: blocks its connection */
 	VERB_CONFIRM,
+	VERB_REPLICATE, /* wait until so many replicas have what was granted;
+			   goes behind it, on its connection */
 	VERB_RELEASE
 };
 
@@ -54,7 +56,7 @@ struct ask {
 	int64_t seen;        /* acquire: memory; confirm: heal test; 0: none */
 	bool embargo;        /* acquire: take nothing yet, data were lost */
 	int64_t ticket;    /* acquire: 0: none yet; -1: do not stand in line */
-	int64_t listen_ms; /* listen: for so long */
+	int64_t listen_ms; /* listen, replicate: for so long */
 	bool joins;        /* acquire: join the outer one's hold; release: we
 			      may have */
 	int slot;          /* confirm, release: where it is ours */
@@ -84,7 +86,8 @@ enum said {
 
 struct answer {
 	enum said said;
-	int64_t counter;       /* as stored now; 0: unknown */
+	int64_t counter;       /* as stored now; 0: unknown. Replicate: how many
+				  replicas have it */
 	int64_t pttl_ms;       /* busy, yes: lease left; -1: no expiry */
 	int64_t holder_ttl_ms; /* busy: the holder's T; 0: unknown */
 	int64_t ticket;        /* busy, loss: ours; 0: none */
@@ -113,6 +116,7 @@ struct lease_conf {
 	bool supersede;          /* older waiters with this mark give up */
 	bool shared;             /* as one of the readers */
 	int slots;               /* one of so many; 0 is 1 */
+	int replicas;            /* hold only what so many have, too */
 	int64_t max_leases;      /* renewed so often less one; 0: any */
 	int64_t min_hold_ms, once_ms;
 	bool reached; /* a node has answered before: see lease_reached() */
@@ -122,7 +126,8 @@ struct lease_conf {
 
 enum lease_state {
 	LEASE_ASKING,    /* acquire is under way */
-	LEASE_CLAIMING,  /* granted; raising the counters to one fence */
+	LEASE_CLAIMING,  /* granted; raising the counters to one fence, or
+			    waiting for replicas */
 	LEASE_WAITING,   /* until the next round */
 	LEASE_HELD,      /* see lease_stamp() for how long */
 	LEASE_LOST,      /* "not mine": kill, then lease_release() */
@@ -193,8 +198,9 @@ struct lease {
 	bool passed_on; /* and a waiter has the lock now */
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
-	bool woken;  /* asking: a word came meanwhile */
-	int cut_off; /* while listening, so often, each time at once */
+	bool replicating; /* claiming: all that is left to do */
+	bool woken;       /* asking: a word came meanwhile */
+	int cut_off;      /* while listening, so often, each time at once */
 	struct instant deaf_until; /* the server does not let us listen */
 	bool was_busy;  /* said the last round that somebody answered */
 	bool last_look; /* this round has less time than a node may take */

@@ -62,6 +62,7 @@ void rounds_begin(struct lease *l, struct instant at)
 	int64_t look = 0;
 
 	l->state = LEASE_ASKING;
+	l->replicating = false;
 	l->round_by = after(at, l->conf.node_timeout_ms);
 	l->woken = false;
 	/* what was not so may be so again: its hold was lost, and healed */
@@ -191,6 +192,25 @@ static void held(struct lease *l)
 	l->held_from = lease_stamp(l);
 }
 
+/* With one fence. Replicas are asked for once that is settled. */
+static void agreed(struct lease *l, struct instant at)
+{
+	if (l->conf.replicas == 0 || l->replicating) {
+		held(l);
+		return;
+	}
+	l->replicating = true;
+	l->state = LEASE_CLAIMING;
+	/* the server answers at the end of its own time-out */
+	l->round_by = after(at, 2 * l->conf.node_timeout_ms);
+	for (int i = 0; i < l->conf.nodes; i++) {
+		struct lease_node *n = &l->node[i];
+
+		n->vote = n->mine ? VOTE_OPEN : VOTE_DOWN;
+		lease_want(n, n->mine ? VERB_REPLICATE : VERB_NONE, at);
+	}
+}
+
 /* A quorum granted. One value from q nodes is a fence at once; else the
  * largest becomes one when q nodes have stored it under our token. */
 static void claim(struct lease *l, struct instant at)
@@ -209,7 +229,7 @@ static void claim(struct lease *l, struct instant at)
 		if (same >= q) {
 			if (!l->joined)
 				l->fence = l->node[i].counter;
-			held(l);
+			agreed(l, at);
 			return;
 		}
 		if (l->node[i].counter > most)
@@ -235,7 +255,7 @@ static void round_check(struct lease *l, struct instant at)
 	if (yes >= q && l->state == LEASE_ASKING)
 		claim(l, at);
 	else if (yes >= q)
-		held(l);
+		agreed(l, at);
 	else if (yes + votes(l, VOTE_OPEN) < q)
 		round_fail(l, at);
 }
@@ -373,6 +393,22 @@ void rounds_claimed(struct lease *l, struct lease_node *n,
 	n->vote = mine && a->counter >= l->fence ? VOTE_YES : VOTE_NO;
 	n->busy = (struct answer){.pttl_ms = -1, .place = -1};
 	n->want = VERB_NONE;
+	round_check(l, at);
+}
+
+/* Too few of them are no matter of time. */
+void rounds_replicated(struct lease *l, struct lease_node *n,
+		       const struct answer *a, struct instant at)
+{
+	if (l->state != LEASE_CLAIMING || !l->replicating)
+		return;
+	n->want = VERB_NONE;
+	if (a->counter < l->conf.replicas) {
+		l->refusal = FAIL_UNAVAILABLE;
+		lease_finish(l, END_REFUSED, at);
+		return;
+	}
+	n->vote = VOTE_YES;
 	round_check(l, at);
 }
 

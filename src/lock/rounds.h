@@ -18,6 +18,8 @@ void rounds_answer(struct lease *l, struct lease_node *n,
 void rounds_claimed(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a,
 		    struct instant at);
+void rounds_replicated(struct lease *l, struct lease_node *n,
+		       const struct answer *a, struct instant at);
 /* Listening ended. */
 void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
 		  struct instant at);

@@ -86,6 +86,15 @@ static void listen_request(const struct ask *ask, const struct keys *keys,
 	add_number(out, (ask->listen_ms + 999) / 1000, scratch->number[0]);
 }
 
+static void replicate_request(const struct ask *ask,
+			      const struct lease_conf *conf,
+			      struct script_scratch *scratch, struct words *out)
+{
+	words_add_text(out, "WAIT");
+	add_number(out, conf->replicas, scratch->number[0]);
+	add_number(out, ask->listen_ms, scratch->number[1]);
+}
+
 static void add_flag(struct words *w, bool value)
 {
 	words_add_text(w, value ? "1" : "0");
@@ -176,7 +185,7 @@ static const struct script *script_of(const struct ask *ask)
 
 void script_by_hash(const struct ask *ask, struct words *request)
 {
-	if (ask->verb == VERB_LISTEN)
+	if (ask->verb == VERB_LISTEN || ask->verb == VERB_REPLICATE)
 		return;
 	request->at[0] = "EVALSHA";
 	request->len[0] = 7;
@@ -194,6 +203,10 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 	*out = (struct words){0};
 	if (ask->verb == VERB_LISTEN) {
 		listen_request(ask, keys, scratch, out);
+		return;
+	}
+	if (ask->verb == VERB_REPLICATE) {
+		replicate_request(ask, conf, scratch, out);
 		return;
 	}
 	words_add_text(out, "EVAL");
@@ -383,6 +396,13 @@ int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 
 	if (verb == VERB_LISTEN)
 		return listen_answer(reply, out);
+	if (verb == VERB_REPLICATE) {
+		*out = (struct answer){.said = SAID_YES,
+				       .counter = word_number(reply, 0)};
+		return out->counter >= 0
+			       ? 0
+			       : fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+	}
 	if (word_is(reply, 0, "fence"))
 		return fail(why, FAIL_CONFIG,
 			    "the lock's fence counter is no number; "
@@ -411,6 +431,9 @@ enum fail_kind script_error(const char *text, const char **advice)
 {
 	static const char give[] = "; the server wants a password: see "
 				   "--password-file and REDISCLI_AUTH";
+	static const char cluster[] =
+		"; the server belongs to a Cluster: write "
+		"redis-cluster:// and not redis://";
 	static const struct {
 		const char *prefix;
 		enum fail_kind kind;
@@ -431,9 +454,12 @@ enum fail_kind script_error(const char *text, const char **advice)
 		{"ERR SELECT is not allowed", FAIL_CONFIG, ""},
 		{"ERR invalid DB index", FAIL_CONFIG, ""},
 		{"CROSSSLOT", FAIL_CONFIG, ""},
+		/* (where the URL says that it is one, these are followed) */
+		{"MOVED", FAIL_CONFIG, cluster},
+		{"ASK ", FAIL_CONFIG, cluster},
 		{"WRONGTYPE", FAIL_CONFIG, ""},
 		/* all else is worth another try: LOADING BUSY READONLY OOM
-		 * MASTERDOWN MISCONF NOREPLICAS CLUSTERDOWN TRYAGAIN MOVED,
+		 * MASTERDOWN MISCONF NOREPLICAS CLUSTERDOWN TRYAGAIN,
 		 * "ERR max number of clients reached" */
 	};
 

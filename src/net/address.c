@@ -18,29 +18,30 @@
 /* Shared by the asker and the thread; the last of them frees it. */
 struct lookup {
 	atomic_int users;
-	char host[256], port[6];
+	struct place at;
 	int pipe[2];
 	int error; /* of getaddrinfo */
 	struct address found;
 };
 
-bool address_fixed(struct address *a, const struct endpoint *ep)
+bool address_fixed(struct address *a, const struct endpoint *ep,
+		   const struct place *at)
 {
-	in_port_t port = htons((uint16_t)atoi(ep->at[0].port));
+	in_port_t port = htons((uint16_t)atoi(at->port));
 	struct address made = {.n = 1};
 	struct sockaddr_un *un = (struct sockaddr_un *)&made.at[0];
 	struct sockaddr_in *in = (struct sockaddr_in *)&made.at[0];
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&made.at[0];
 
-	if (ep->kind != ENDPOINT_TCP) {
+	if (ep->kind == ENDPOINT_UNIX || ep->kind == ENDPOINT_LOCAL) {
 		un->sun_family = AF_UNIX;
 		memcpy(un->sun_path, ep->path, sizeof(un->sun_path));
 		made.len[0] = sizeof(*un);
-	} else if (inet_pton(AF_INET, ep->at[0].host, &in->sin_addr) == 1) {
+	} else if (inet_pton(AF_INET, at->host, &in->sin_addr) == 1) {
 		in->sin_family = AF_INET;
 		in->sin_port = port;
 		made.len[0] = sizeof(*in);
-	} else if (inet_pton(AF_INET6, ep->at[0].host, &in6->sin6_addr) == 1) {
+	} else if (inet_pton(AF_INET6, at->host, &in6->sin6_addr) == 1) {
 		in6->sin6_family = AF_INET6;
 		in6->sin6_port = port;
 		made.len[0] = sizeof(*in6);
@@ -49,6 +50,20 @@ bool address_fixed(struct address *a, const struct endpoint *ep)
 	}
 	*a = made;
 	return true;
+}
+
+bool address_is_local(const struct sockaddr_storage *at)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)at;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)at;
+
+	if (at->ss_family == AF_INET)
+		return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+	if (at->ss_family != AF_INET6)
+		return true;
+	return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr) ||
+	       (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) &&
+		in6->sin6_addr.s6_addr[12] == 127);
 }
 
 static void lookup_leave(struct lookup *l, int end)
@@ -64,7 +79,7 @@ static void *lookup_main(void *arg)
 	struct addrinfo *list = NULL;
 	struct lookup *l = arg;
 
-	l->error = getaddrinfo(l->host, l->port, &hints, &list);
+	l->error = getaddrinfo(l->at.host, l->at.port, &hints, &list);
 	for (struct addrinfo *ai = list; ai && l->found.n < ADDRESSES_MAX;
 	     ai = ai->ai_next) {
 		memcpy(&l->found.at[l->found.n], ai->ai_addr, ai->ai_addrlen);
@@ -77,7 +92,7 @@ static void *lookup_main(void *arg)
 	return NULL;
 }
 
-struct lookup *lookup_start(const struct endpoint *ep)
+struct lookup *lookup_start(const struct place *at)
 {
 	struct lookup *l = calloc(1, sizeof(*l));
 	sigset_t all, old;
@@ -91,8 +106,7 @@ struct lookup *lookup_start(const struct endpoint *ep)
 		return NULL;
 	}
 	atomic_init(&l->users, 2);
-	(void)snprintf(l->host, sizeof(l->host), "%s", ep->at[0].host);
-	(void)snprintf(l->port, sizeof(l->port), "%s", ep->at[0].port);
+	l->at = *at;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&thread, NULL, lookup_main, l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From an endpoint to socket addresses, without ever waiting.
+ * From a place to socket addresses, without ever waiting.
  *
  * Sockets and numeric addresses are known at once. A name is looked up by a
  * helper thread, because getaddrinfo(3) blocks for 10 s on a silent resolver
@@ -26,12 +26,17 @@ struct address {
 
 struct lookup; /* a name being looked up */
 
-/* Fills *a when no lookup is needed. false: *a is as it was; look it up. */
-bool address_fixed(struct address *a, const struct endpoint *ep);
+/* Fills *a when no lookup is needed. false: *a is as it was; look it up. The
+ * place is of no account for a socket of this machine. */
+bool address_fixed(struct address *a, const struct endpoint *ep,
+		   const struct place *at);
+
+/* This machine alone can reach it. */
+bool address_is_local(const struct sockaddr_storage *at);
 
 /* NULL when no thread can be had. Poll lookup_fd() for POLLIN, then take the
  * result once; lookup_take() or lookup_abandon() ends it. */
-struct lookup *lookup_start(const struct endpoint *ep);
+struct lookup *lookup_start(const struct place *at);
 int lookup_fd(const struct lookup *l);
 int lookup_take(struct lookup *l, struct address *a, struct fail *why);
 void lookup_abandon(struct lookup *l);

@@ -4,30 +4,30 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/units.h"
+
+/* In the order in which they are sent. */
+enum greeting { GREET_AUTH = 1, GREET_SELECT = 2, GREET_ROLE = 4 };
 
 void conn_init(struct conn *c, struct peer *peer)
 {
 	memset(c, 0, sizeof(*c));
 	c->peer = peer;
-	c->fd = -1;
+	c->stream = STREAM_NONE;
 }
 
 static void drop(struct conn *c)
 {
-	if (c->fd >= 0)
-		close(c->fd);
+	stream_close(&c->stream);
+	scout_close(c->scout);
 	lookup_abandon(c->lookup);
 	resp_close(c->reader);
-	c->fd = -1;
+	c->scout = NULL;
 	c->lookup = NULL;
 	c->reader = NULL;
 	c->greetings = 0;
@@ -39,6 +39,10 @@ void conn_close(struct conn *c)
 	/* given up while connecting: this address may be a black hole */
 	if (c->state == CONN_CONNECTING)
 		c->peer->try++;
+	/* silent: in a Cluster, others may know of a new primary */
+	else if (c->state == CONN_OPEN && c->asked != c->taken &&
+		 c->peer->ep->kind == ENDPOINT_CLUSTER)
+		peer_doubt(c->peer);
 	drop(c);
 	free(c->out);
 	conn_init(c, c->peer);
@@ -51,18 +55,28 @@ static int broken(struct conn *c)
 	return -1;
 }
 
-static int broken_by(struct conn *c, const char *what)
+static int broken_by(struct conn *c, enum fail_kind kind, const char *what)
 {
-	(void)fail(&c->why, FAIL_UNAVAILABLE, "%s: %s", c->peer->ep->name,
-		   what);
+	(void)fail(&c->why, kind, "%s: %s", c->peer->name, what);
 	return broken(c);
 }
 
+/* errno says why, unless TLS does. */
 static int broken_sys(struct conn *c, const char *what)
 {
-	(void)fail_sys(&c->why, FAIL_UNAVAILABLE, "%s: %s", c->peer->ep->name,
+	struct fail why;
+
+	if (stream_refused(&c->stream, &why))
+		return broken_by(c, why.kind, why.text);
+	(void)fail_sys(&c->why, FAIL_UNAVAILABLE, "%s: %s", c->peer->name,
 		       what);
 	return broken(c);
+}
+
+void conn_leave(struct conn *c, const char *what)
+{
+	if (c->state != CONN_CLOSED)
+		(void)broken_by(c, FAIL_UNAVAILABLE, what);
 }
 
 static int queue(struct conn *c, const struct words *w)
@@ -71,14 +85,14 @@ static int queue(struct conn *c, const struct words *w)
 	long n = resp_format(w, &bytes);
 
 	if (n < 0)
-		return broken_by(c, "out of memory");
+		return broken_by(c, FAIL_INTERNAL, "out of memory");
 	if (c->used + (size_t)n > c->room) {
 		size_t room = (c->used + (size_t)n) * 2;
 		char *more = realloc(c->out, room);
 
 		if (!more) {
 			resp_free(bytes);
-			return broken_by(c, "out of memory");
+			return broken_by(c, FAIL_INTERNAL, "out of memory");
 		}
 		c->out = more;
 		c->room = room;
@@ -89,36 +103,52 @@ static int queue(struct conn *c, const struct words *w)
 	return 0;
 }
 
-/* AUTH and SELECT travel ahead of the first question, in the same send. */
+static int greet_with(struct conn *c, enum greeting what, const struct words *w)
+{
+	if (queue(c, w) < 0)
+		return -1;
+	c->greetings |= what;
+	return 0;
+}
+
+static int greet_auth(struct conn *c)
+{
+	const struct secret *secret = &c->peer->ep->secret;
+	char password[PASSWORD_MAX];
+	struct words w = {0};
+	struct fail why;
+	bool has;
+
+	/* it may be about to be replaced: worth another try */
+	if (secret_password(secret, password, &has, &why) < 0)
+		return broken_by(c, FAIL_UNAVAILABLE, why.text);
+	if (!has)
+		return 0;
+	words_add_text(&w, "AUTH");
+	if (secret->user[0] != '\0')
+		words_add_text(&w, secret->user);
+	words_add_text(&w, password);
+	return greet_with(c, GREET_AUTH, &w);
+}
+
+/* They travel ahead of the first question, in the same send. */
 static int greet(struct conn *c)
 {
 	const struct endpoint *ep = c->peer->ep;
-	char password[PASSWORD_MAX], db[12];
 	struct words w = {0};
-	bool has;
+	char db[12];
 
-	if (secret_password(&ep->secret, password, &has, &c->why) < 0) {
-		c->refused = true;
-		return broken(c);
-	}
-	if (has) {
-		words_add_text(&w, "AUTH");
-		if (ep->secret.user[0] != '\0')
-			words_add_text(&w, ep->secret.user);
-		words_add_text(&w, password);
-		if (queue(c, &w) < 0)
-			return -1;
-		c->greetings++;
-	}
-	if (ep->db != 0) {
-		(void)snprintf(db, sizeof(db), "%d", ep->db);
-		w = (struct words){0};
-		words_add_text(&w, "SELECT");
-		words_add_text(&w, db);
-		if (queue(c, &w) < 0)
-			return -1;
-		c->greetings++;
-	}
+	if (greet_auth(c) < 0)
+		return -1;
+	(void)snprintf(db, sizeof(db), "%d", ep->db);
+	words_add_text(&w, "SELECT");
+	words_add_text(&w, db);
+	if (ep->db != 0 && greet_with(c, GREET_SELECT, &w) < 0)
+		return -1;
+	w = (struct words){0};
+	words_add_text(&w, "ROLE");
+	if (ep->kind == ENDPOINT_SENTINEL && greet_with(c, GREET_ROLE, &w) < 0)
+		return -1;
 	return 0;
 }
 
@@ -126,12 +156,8 @@ static int connect_next(struct conn *c);
 
 static int give_address_up(struct conn *c)
 {
-	int saved = errno;
-
-	close(c->fd);
-	c->fd = -1;
+	stream_close(&c->stream);
 	c->peer->try++;
-	errno = saved;
 	return connect_next(c);
 }
 
@@ -139,8 +165,8 @@ static int give_address_up(struct conn *c)
 static int flush(struct conn *c)
 {
 	while (c->sent < c->used) {
-		ssize_t n = send(c->fd, c->out + c->sent, c->used - c->sent,
-				 MSG_NOSIGNAL);
+		ssize_t n = stream_send(&c->stream, c->out + c->sent,
+					c->used - c->sent);
 
 		/* ENOTCONN: still connecting, as poll(2) will tell */
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK ||
@@ -152,7 +178,7 @@ static int flush(struct conn *c)
 			c->sent = c->used;
 			return 0;
 		}
-		if (n < 0 && c->state == CONN_CONNECTING)
+		if (n < 0 && c->state == CONN_CONNECTING && errno != EPROTO)
 			return give_address_up(c);
 		if (n < 0)
 			return broken_sys(c, "connection lost");
@@ -162,39 +188,34 @@ static int flush(struct conn *c)
 	return 0;
 }
 
-static int open_socket(struct conn *c)
+static int refuse_local(struct conn *c)
 {
-	const struct address *a = &c->peer->address;
-	int family = a->at[c->peer->try].ss_family;
-	int one = 1;
-
-	c->fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (c->fd < 0)
-		return -1;
-	if (family != AF_UNIX)
-		(void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one,
-				 sizeof(one));
-	c->state = CONN_CONNECTING;
-	if (connect(c->fd, (const struct sockaddr *)&a->at[c->peer->try],
-		    a->len[c->peer->try]) < 0 &&
-	    errno != EINPROGRESS)
-		return -1;
-	return 0;
+	return broken_by(c, FAIL_CONFIG,
+			 "an address of this machine alone, and --shared-scope "
+			 "forbids that");
 }
 
 /* From the address that worked last, one after the other. */
 static int connect_next(struct conn *c)
 {
-	int saved = errno;
+	struct peer *p = c->peer;
 
-	if (c->peer->try < c->peer->address.n) {
-		if (open_socket(c) == 0)
-			return flush(c);
-		if (c->fd >= 0)
-			return give_address_up(c);
-		saved = errno;
+	for (; p->try < p->address.n; p->try++) {
+		const struct sockaddr_storage *to = &p->address.at[p->try];
+
+		if (p->ep->shared_scope && address_is_local(to))
+			return refuse_local(c);
+		c->state = CONN_CONNECTING;
+		if (stream_open(&c->stream, (const struct sockaddr *)to,
+				p->address.len[p->try]) < 0) {
+			stream_close(&c->stream);
+			continue;
+		}
+		if (p->ep->tls && stream_secure(&c->stream, &p->ep->tls_conf,
+						p->place.host, &c->why) < 0)
+			return broken(c);
+		return flush(c);
 	}
-	errno = saved;
 	return broken_sys(c, "cannot connect");
 }
 
@@ -209,36 +230,62 @@ static int resolved(struct conn *c)
 	if (rc == 0)
 		c->peer->address = fresh;
 	else if (c->peer->address.n == 0)
-		return broken_by(c, why.text);
-	c->state = CONN_CONNECTING;
+		return broken_by(c, FAIL_UNAVAILABLE, why.text);
 	return connect_next(c);
 }
 
-/* Begins a connection; nothing is sent before the first question is queued.
- * A name is looked up the first time, and when every address has failed. */
-static int conn_open(struct conn *c)
+/* A name is looked up the first time, and when every address has failed. */
+static int find(struct conn *c)
 {
-	struct peer *p = c->peer;
-	bool all_failed = p->try >= p->address.n;
-
-	c->used = c->sent = 0;
-	c->refused = false;
-	c->reader = resp_open();
-	if (!c->reader)
-		return broken_by(c, "out of memory");
-	if (greet(c) < 0)
-		return -1;
-	c->state = CONN_CONNECTING;
-	if (!all_failed)
+	if (peer_known(c->peer)) {
+		c->state = CONN_CONNECTING;
 		return 0;
-	p->try = 0;
-	if (address_fixed(&p->address, p->ep))
-		return 0;
-	c->lookup = lookup_start(p->ep);
+	}
+	c->lookup = lookup_start(&c->peer->place);
 	if (!c->lookup)
 		return broken_sys(c, "cannot look the name up");
 	c->state = CONN_RESOLVING;
 	return 0;
+}
+
+static int seek(struct conn *c)
+{
+	struct place found;
+	struct fail why;
+
+	switch (scout_step(c->scout, &found, &why)) {
+	case SCOUT_SEEKING:
+		return 0;
+	case SCOUT_LOST:
+		return broken_by(c, why.kind, why.text);
+	case SCOUT_FOUND:
+		break;
+	}
+	scout_close(c->scout);
+	c->scout = NULL;
+	peer_move(c->peer, &found);
+	c->moves = c->peer->moves;
+	return find(c);
+}
+
+/* Begins a connection; nothing is sent before the first question is queued. */
+static int conn_open(struct conn *c)
+{
+	c->used = c->sent = 0;
+	c->refused = c->heard = c->speaks_tls = false;
+	c->moves = c->peer->moves;
+	c->reader = resp_open();
+	if (!c->reader)
+		return broken_by(c, FAIL_INTERNAL, "out of memory");
+	if (greet(c) < 0)
+		return -1;
+	if (c->peer->ep->kind != ENDPOINT_SENTINEL)
+		return find(c);
+	c->scout = scout_start(c->peer->ep, &c->why);
+	if (!c->scout)
+		return broken(c);
+	c->state = CONN_SEEKING;
+	return seek(c);
 }
 
 int conn_ask(struct conn *c, const struct words *question)
@@ -246,7 +293,8 @@ int conn_ask(struct conn *c, const struct words *question)
 	bool opened = c->state == CONN_CLOSED;
 
 	if (c->asked - c->taken >= OWED_MAX)
-		return broken_by(c, "too many questions unanswered");
+		return broken_by(c, FAIL_UNAVAILABLE,
+				 "too many questions unanswered");
 	/* what the old connection owed must be taken before a new one opens */
 	assert(!opened || c->asked == c->taken);
 	if (opened && conn_open(c) < 0)
@@ -257,7 +305,7 @@ int conn_ask(struct conn *c, const struct words *question)
 	if (opened && c->state == CONN_CONNECTING) {
 		if (connect_next(c) < 0)
 			return -1;
-	} else if (c->state != CONN_RESOLVING && flush(c) < 0) {
+	} else if (c->state >= CONN_CONNECTING && flush(c) < 0) {
 		return -1;
 	}
 	return (int)((c->asked - 1) % OWED_MAX);
@@ -265,59 +313,122 @@ int conn_ask(struct conn *c, const struct words *question)
 
 int conn_fd(const struct conn *c)
 {
-	return c->state == CONN_RESOLVING ? lookup_fd(c->lookup) : c->fd;
+	if (c->state == CONN_SEEKING)
+		return scout_fd(c->scout);
+	return c->state == CONN_RESOLVING ? lookup_fd(c->lookup) : c->stream.fd;
+}
+
+int conn_sockets(const struct conn *c, int fds[CONN_FDS_MAX])
+{
+	if (c->state == CONN_SEEKING)
+		return scout_sockets(c->scout, fds);
+	fds[0] = conn_fd(c);
+	return fds[0] >= 0;
 }
 
 short conn_events(const struct conn *c)
 {
-	if (c->state == CONN_RESOLVING)
+	if (c->state == CONN_RESOLVING || c->state == CONN_SEEKING)
 		return POLLIN;
 	if (c->state == CONN_CONNECTING)
 		return POLLOUT;
-	return c->sent < c->used ? POLLIN | POLLOUT : POLLIN;
+	return stream_events(&c->stream, c->sent < c->used);
+}
+
+const char *conn_awaits(const struct conn *c)
+{
+	switch (c->state) {
+	case CONN_SEEKING:
+		return "no answer from the Sentinels";
+	case CONN_RESOLVING:
+		return "no answer from the resolver";
+	case CONN_CONNECTING:
+		return "no connection";
+	case CONN_CLOSED:
+	case CONN_OPEN:
+		break;
+	}
+	return stream_shaking(&c->stream)
+		       ? "no answer to the TLS handshake (if the port has no "
+			 "TLS, write redis:// and not rediss://)"
+		       : "no answer";
 }
 
 static int connected(struct conn *c)
 {
-	socklen_t len = sizeof(int);
-	int error = 0;
+	if (stream_connected(&c->stream) < 0)
+		return give_address_up(c);
+	c->state = CONN_OPEN;
+	return flush(c);
+}
 
-	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 &&
-	    error == 0) {
-		c->state = CONN_OPEN;
-		return flush(c);
-	}
-	errno = error;
-	return give_address_up(c);
+/* "It closed" is what a TLS port does with those that come without. */
+static int closed(struct conn *c)
+{
+	const struct endpoint *ep = c->peer->ep;
+
+	return broken_by(
+		c, FAIL_UNAVAILABLE,
+		!c->heard && !ep->tls && ep->kind != ENDPOINT_UNIX &&
+				ep->kind != ENDPOINT_LOCAL
+			? "the server closed the connection without a word (if "
+			  "the port wants TLS, write rediss:// and not "
+			  "redis://)"
+			: "the server closed the connection");
 }
 
 static int receive(struct conn *c)
 {
-	char bytes[4096];
-	ssize_t n = recv(c->fd, bytes, sizeof(bytes), 0);
+	do {
+		char bytes[4096];
+		ssize_t n = stream_recv(&c->stream, bytes, sizeof(bytes));
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	if (n < 0)
-		return broken_sys(c, "connection lost");
-	if (n == 0)
-		return broken_by(c, "the server closed the connection");
-	if (resp_feed(c->reader, bytes, (size_t)n) < 0)
-		return broken_by(c, "too long a reply");
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return 0;
+		if (n < 0)
+			return broken_sys(c, "connection lost");
+		if (n == 0)
+			return closed(c);
+		/* 0x15: an alert, 0x16: a handshake */
+		c->speaks_tls |= !c->heard && bytes[0] >> 1 == 0x15 >> 1;
+		c->heard = true;
+		if (resp_feed(c->reader, bytes, (size_t)n) < 0)
+			return broken_by(c, FAIL_UNAVAILABLE,
+					 "too long a reply");
+	} while (c->stream.tls); /* poll(2) does not see what it has read */
 	return 0;
 }
 
 void conn_step(struct conn *c, short revents)
 {
-	if (revents == 0 || c->state == CONN_CLOSED)
+	if (c->state == CONN_CLOSED)
 		return;
-	if (c->state == CONN_RESOLVING)
+	/* an answer of the server it was before means nothing now */
+	if (c->moves != c->peer->moves && c->state != CONN_SEEKING) {
+		conn_leave(c, "another server has taken over");
+		return;
+	}
+	if (revents == 0)
+		return;
+	switch (c->state) {
+	case CONN_CLOSED:
+		return;
+	case CONN_SEEKING:
+		if (seek(c) == 0 && c->state == CONN_CONNECTING)
+			(void)connect_next(c);
+		return;
+	case CONN_RESOLVING:
 		(void)resolved(c);
-	else if (c->state == CONN_CONNECTING)
-		(void)connected(c);
-	else if (revents & POLLOUT && flush(c) < 0)
 		return;
-	if (c->state == CONN_OPEN && revents & (POLLIN | POLLHUP | POLLERR))
+	case CONN_CONNECTING:
+		(void)connected(c);
+		break;
+	case CONN_OPEN:
+		if (c->sent < c->used && flush(c) < 0)
+			return;
+	}
+	if (c->state == CONN_OPEN &&
+	    (c->stream.tls || revents & (POLLIN | POLLHUP | POLLERR)))
 		(void)receive(c);
 }
 
@@ -334,6 +445,21 @@ static void greeting_failed(struct conn *c, const struct words *reply)
 	(void)broken(c);
 }
 
+static void greeted(struct conn *c, bool well, const struct words *reply)
+{
+	unsigned int first = c->greetings & -c->greetings;
+
+	c->greetings &= ~first;
+	if (!well && first != GREET_ROLE)
+		greeting_failed(c, reply);
+	/* who may not ask for it (an ACL) has the word of the Sentinels */
+	else if (well && first == GREET_ROLE &&
+		 !(reply->len[0] == 6 &&
+		   memcmp(reply->at[0], "master", 6) == 0))
+		(void)broken_by(c, FAIL_UNAVAILABLE,
+				"it is not the master, as its Sentinels think");
+}
+
 enum conn_got conn_next(struct conn *c, unsigned int *number,
 			struct words *reply, bool *ran)
 {
@@ -342,11 +468,13 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 	while (c->state == CONN_OPEN) {
 		got = resp_next(c->reader, reply);
 		if (got == RESP_BROKEN)
-			(void)broken_by(c, "not a Redis server (no RESP)");
-		else if (got == RESP_ERROR && c->greetings > 0)
-			greeting_failed(c, reply);
-		else if (got == RESP_REPLY && c->greetings > 0)
-			c->greetings--;
+			(void)broken_by(
+				c, FAIL_UNAVAILABLE,
+				c->speaks_tls ? "the server speaks TLS: write "
+						"rediss:// and not redis://"
+					      : "not a Redis server (no RESP)");
+		else if (got != RESP_NOTHING && c->greetings != 0)
+			greeted(c, got == RESP_REPLY, reply);
 		else
 			break;
 	}
@@ -361,7 +489,7 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 	if (c->state != CONN_OPEN || got == RESP_NOTHING)
 		return CONN_NOTHING;
 	if (c->asked == c->taken) {
-		(void)broken_by(c, "a reply to no question");
+		(void)broken_by(c, FAIL_UNAVAILABLE, "a reply to no question");
 		return CONN_NOTHING;
 	}
 	c->taken++;

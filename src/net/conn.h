@@ -3,10 +3,12 @@
  * One conversation with one node, a step at a time; nothing here waits.
  *
  * A question opens the connection if need be and leaves with AUTH and SELECT
- * in one send. Replies come in the order of the questions, so a connection
- * counts the replies it owes: nobody may be waiting for them any more, but an
- * acquire that a frozen server runs when it wakes still has its release behind
- * it.
+ * in one send. Where Sentinels are to say which server it is, they are asked
+ * first, for each connection anew, and the server must say itself (ROLE, in the
+ * same send) that it is the master. Replies come in the order of the questions,
+ * so a connection counts the replies it owes: nobody may be waiting for them
+ * any more, but an acquire that a frozen server runs when it wakes still has
+ * its release behind it.
  */
 #ifndef NET_CONN_H
 #define NET_CONN_H
@@ -16,30 +18,34 @@
 
 #include "base/fail.h"
 #include "base/words.h"
-#include "net/address.h"
-#include "net/endpoint.h"
+#include "net/peer.h"
 #include "net/resp.h"
+#include "net/sentinel.h"
+#include "net/stream.h"
 
 #define OWED_MAX 16
 
-/* A node as seen from its connections, which share what is known. */
-struct peer {
-	const struct endpoint *ep;
-	struct address address;
-	int try; /* the address in use */
+enum conn_state {
+	CONN_CLOSED,
+	CONN_SEEKING, /* the Sentinels are asked */
+	CONN_RESOLVING,
+	CONN_CONNECTING,
+	CONN_OPEN
 };
-
-enum conn_state { CONN_CLOSED, CONN_RESOLVING, CONN_CONNECTING, CONN_OPEN };
 
 struct conn {
 	struct peer *peer;
 	enum conn_state state;
-	int fd;
+	struct stream stream;
+	unsigned int moves; /* of the peer, as it opened */
+	struct scout *scout;
 	struct lookup *lookup;
 	struct resp *reader;
 	char *out; /* bytes still to send, from `sent` to `used` */
 	size_t used, sent, room;
-	int greetings;             /* replies owed to AUTH and SELECT */
+	unsigned int greetings;    /* replies owed: bits of enum greeting */
+	bool heard;                /* anything, ever */
+	bool speaks_tls;           /* and that was a TLS record */
 	size_t starts[OWED_MAX];   /* where in `out` each question begins */
 	unsigned int asked, taken; /* question numbers */
 	bool refused; /* broken by an error reply to AUTH or SELECT: its text is
@@ -58,6 +64,16 @@ int conn_ask(struct conn *c, const struct words *question);
 int conn_fd(const struct conn *c);
 short conn_events(const struct conn *c);
 void conn_step(struct conn *c, short revents);
+
+/* Every descriptor it has; returns how many. */
+#define CONN_FDS_MAX SCOUT_FDS_MAX
+int conn_sockets(const struct conn *c, int fds[CONN_FDS_MAX]);
+
+/* The peer is elsewhere by now: what it owes is reported as broken. */
+void conn_leave(struct conn *c, const char *what);
+
+/* What it waits for, for a message: "a TLS handshake", "the Sentinels", ... */
+const char *conn_awaits(const struct conn *c);
 
 enum conn_got {
 	CONN_NOTHING,

@@ -83,6 +83,7 @@ struct endpoint {
 	struct secret sentinel; /* the same for the Sentinels */
 	bool sentinel_tls;      /* as they speak it */
 	struct tls_conf tls_conf;
+	bool shared_scope; /* --shared-scope: nothing of this machine alone */
 	int db;
 	int64_t timeout_ms; /* to connect and answer; 0: not given */
 	int64_t idle_ms;    /* local: stop the server after so long */

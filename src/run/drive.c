@@ -12,6 +12,15 @@
 #include "lock/timing.h"
 #include "run/local.h"
 
+#define HOPS_MAX 5
+
+static void start_conns(struct drive *d, int node)
+{
+	for (int c = 0; c < CHANNELS; c++)
+		conn_init(&d->conn[node][c], &d->peer[node]);
+	conn_init(&d->conn[node][ASIDE], &d->aside[node]);
+}
+
 int drive_init(struct drive *d, const struct endpoint *eps, const char *key,
 	       size_t key_len, const struct holder *who,
 	       const struct lease_conf *conf, struct fail *why)
@@ -27,9 +36,8 @@ int drive_init(struct drive *d, const struct endpoint *eps, const char *key,
 	script_standing(conf, who, d->standing);
 	d->asked = NEVER;
 	for (int i = 0; i < conf->nodes; i++) {
-		d->peer[i].ep = &eps[i];
-		for (int c = 0; c < CHANNELS; c++)
-			conn_init(&d->conn[i][c], &d->peer[i]);
+		peer_init(&d->peer[i], &eps[i]);
+		start_conns(d, i);
 	}
 	memcpy(&seeded.seed, d->token, sizeof(seeded.seed));
 	lease_init(&d->lease, &seeded, now());
@@ -39,7 +47,7 @@ int drive_init(struct drive *d, const struct endpoint *eps, const char *key,
 void drive_close(struct drive *d)
 {
 	for (int i = 0; i < NODES_MAX; i++)
-		for (int c = 0; c < CHANNELS && d->peer[i].ep; c++)
+		for (int c = 0; c < CONNS && d->peer[i].ep; c++)
 			conn_close(&d->conn[i][c]);
 	keys_close(&d->keys);
 }
@@ -54,7 +62,7 @@ int drive_again(struct drive *d, int64_t wait_ms)
 		return -1;
 	/* what is still owed there would answer another question */
 	for (int i = 0; i < conf.nodes; i++)
-		for (int c = 0; c < CHANNELS; c++)
+		for (int c = 0; c < CONNS; c++)
 			if (d->conn[i][c].asked != d->conn[i][c].taken)
 				conn_close(&d->conn[i][c]);
 	memcpy(&conf.seed, d->token, sizeof(conf.seed));
@@ -68,14 +76,13 @@ int drive_again(struct drive *d, int64_t wait_ms)
 	return 0;
 }
 
-int drive_sockets(const struct drive *d, int fds[DRIVE_FDS_MAX])
+int drive_sockets(const struct drive *d, int fds[DRIVE_SOCKETS_MAX])
 {
 	int n = 0;
 
 	for (int i = 0; i < d->lease.conf.nodes; i++)
-		for (int c = 0; c < CHANNELS; c++)
-			if (conn_fd(&d->conn[i][c]) >= 0)
-				fds[n++] = conn_fd(&d->conn[i][c]);
+		for (int c = 0; c < CONNS; c++)
+			n += conn_sockets(&d->conn[i][c], fds + n);
 	return n;
 }
 
@@ -125,21 +132,18 @@ static void notice_silence(struct drive *d)
 	    before(at, timing_renew(d->asked, l->conf.ttl_ms)))
 		return;
 	(void)fail(&d->why, FAIL_UNAVAILABLE, "%s: no answer for %s",
-		   d->peer[0].ep->name,
+		   d->peer[0].name,
 		   format_duration(between(stamp, at), age, sizeof(age)));
 	tell_trouble(d);
 }
 
+/* `who`: named before the text; NULL: it says so itself. */
 static void failed(struct drive *d, const struct ask *asked,
-		   enum fail_kind kind, bool ran, const char *text)
+		   enum fail_kind kind, bool ran, const char *who,
+		   const char *text)
 {
-	const struct endpoint *ep = d->peer[asked->node].ep;
-
-	/* a fault told by the connection names the node already */
-	if (strncmp(text, ep->name, strlen(ep->name)) == 0)
-		(void)fail(&d->why, kind, "%s", text);
-	else
-		(void)fail(&d->why, kind, "%s: %s%s", ep->name, d->whose, text);
+	(void)fail(&d->why, kind, "%s%s%s%s", who ? who : "", who ? ": " : "",
+		   who ? d->whose : "", text);
 	if (asked->verb != VERB_LISTEN)
 		tell_trouble(d);
 	else if (kind != FAIL_UNAVAILABLE && !d->told_deaf) {
@@ -159,11 +163,12 @@ static void answered(struct drive *d, const struct ask *asked,
 	struct fail why;
 
 	if (script_answer(asked->verb, reply, &answer, &d->sight, &why) < 0) {
-		failed(d, asked, why.kind, true, why.text);
+		failed(d, asked, why.kind, true, d->peer[asked->node].name,
+		       why.text);
 		return;
 	}
 	log_detail("answer", "%s: %.*s after %lld ms",
-		   d->peer[asked->node].ep->name,
+		   d->peer[asked->node].name,
 		   asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],
 		   asked->verb == VERB_LISTEN ? "listen" : reply->at[0],
 		   (long long)between(asked->sent, now()));
@@ -175,81 +180,27 @@ static void answered(struct drive *d, const struct ask *asked,
 		d->asked = NEVER;
 	if (d->lease.state != LEASE_RELEASING)
 		d->why.kind = FAIL_NONE;
+	if (asked->verb == VERB_REPLICATE &&
+	    answer.counter < d->lease.conf.replicas)
+		(void)fail(&d->why, FAIL_UNAVAILABLE,
+			   "%s: %lld of %d replicas have the lock (see "
+			   "--wait-replicas)",
+			   d->peer[asked->node].name, (long long)answer.counter,
+			   d->lease.conf.replicas);
 	lease_answer(&d->lease, asked, &answer, now());
 	tell_renewal(d);
 }
 
-static void send_one(struct drive *d, const struct ask *ask);
+/* ---- questions ---- */
 
-/* Again, whole, unless something else was asked behind it: a release is not to
- * be overtaken. */
-static void send_whole(struct drive *d, const struct ask *asked)
+static void take(struct drive *d, int node, int chan);
+
+/* Sends it on connection `chan` of its node. */
+static void send_on(struct drive *d, int chan, const struct pending *p)
 {
-	struct ask again = *asked;
-
-	d->whole = true;
-	again.fresh = false;
-	if (d->lease.node[asked->node].chan[asked->chan].ask.seq == asked->seq)
-		send_one(d, &again);
-}
-
-static void refused(struct drive *d, struct conn *c, const struct ask *asked,
-		    const struct words *reply)
-{
-	enum fail_kind kind;
-	const char *advice;
-	char text[200], line[300];
-
-	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
-	if (script_missing(text)) {
-		send_whole(d, asked);
-		return;
-	}
-	kind = script_error(text, &advice);
-	(void)snprintf(line, sizeof(line), "%s%s", text, advice);
-	failed(d, asked, kind, kind == FAIL_REFUSED, line);
-	/* a demoted master: the name may lead to another by now */
-	if (strncmp(text, "READONLY", 8) == 0 && c->asked == c->taken) {
-		conn_close(c);
-		c->peer->try = c->peer->address.n;
-	}
-}
-
-static void take(struct drive *d, int node, int chan)
-{
-	struct conn *c = &d->conn[node][chan];
-	const char *advice;
-	unsigned int number;
-	struct words reply;
-	bool ran;
-
-	for (;;) {
-		enum conn_got got = conn_next(c, &number, &reply, &ran);
-		const struct ask asked = d->asks[node][chan][number];
-
-		switch (got) {
-		case CONN_NOTHING:
-			return;
-		case CONN_REPLY:
-			answered(d, &asked, &reply);
-			break;
-		case CONN_ERROR:
-			refused(d, c, &asked, &reply);
-			break;
-		case CONN_BROKEN:
-			failed(d, &asked,
-			       c->refused ? script_error(c->why.text, &advice)
-					  : c->why.kind,
-			       ran, c->why.text);
-			break;
-		}
-	}
-}
-
-static void send_one(struct drive *d, const struct ask *ask)
-{
-	struct conn *c = &d->conn[ask->node][ask->chan];
-	const struct endpoint *ep = d->peer[ask->node].ep;
+	const struct ask *ask = &p->ask;
+	struct conn *c = &d->conn[ask->node][chan];
+	const struct endpoint *ep = c->peer->ep;
 	struct script_scratch scratch = {0};
 	struct words request;
 	struct fail why;
@@ -260,10 +211,6 @@ static void send_one(struct drive *d, const struct ask *ask)
 		       ep->db, &scratch, &request);
 	if (!d->whole)
 		script_by_hash(ask, &request);
-	if (ask->verb == VERB_CONFIRM)
-		d->asked = sooner(d->asked, ask->sent);
-	if (ask->fresh)
-		conn_close(c); /* and what it still owes */
 	before = c->asked;
 	number = conn_ask(c, &request);
 	if (number < 0 && ep->kind == ENDPOINT_LOCAL && !d->heir &&
@@ -278,11 +225,165 @@ static void send_one(struct drive *d, const struct ask *ask)
 		}
 	}
 	if (c->asked != before)
-		d->asks[ask->node][ask->chan][(c->asked - 1) % OWED_MAX] = *ask;
+		d->pending[ask->node][chan][(c->asked - 1) % OWED_MAX] = *p;
 	else
-		failed(d, ask, c->why.kind, false, c->why.text);
+		failed(d, ask, c->why.kind, false, NULL, c->why.text);
 	if (number < 0)
-		take(d, ask->node, ask->chan);
+		take(d, ask->node, chan);
+}
+
+static void send_one(struct drive *d, const struct ask *ask)
+{
+	struct conn *c = &d->conn[ask->node][ask->chan];
+	struct pending p = {.ask = *ask};
+
+	if (ask->verb == VERB_CONFIRM)
+		d->asked = sooner(d->asked, ask->sent);
+	if (ask->fresh)
+		conn_close(c); /* and what it still owes */
+	/* it counts what was written on its own connection */
+	if (ask->verb == VERB_REPLICATE && c->state == CONN_CLOSED)
+		failed(d, ask, FAIL_UNAVAILABLE, false, c->peer->name,
+		       "the server closed the connection");
+	else
+		send_on(d, ask->chan, &p);
+}
+
+/* Nothing was asked behind it: a release is not to be overtaken. */
+static bool is_last(const struct drive *d, const struct ask *asked)
+{
+	return d->lease.node[asked->node].chan[asked->chan].ask.seq ==
+	       asked->seq;
+}
+
+/* To the node that it names, with ASKING before it, and to that one only as
+ * long as its answer is awaited. */
+static bool send_aside(struct drive *d, const struct pending *p,
+		       const struct place *to)
+{
+	const struct ask *ask = &p->ask;
+	struct peer *peer = &d->aside[ask->node];
+	struct conn *c = &d->conn[ask->node][ASIDE];
+	struct words asking = {0};
+
+	if (c->asked != c->taken) {
+		const struct pending *old =
+			&d->pending[ask->node][ASIDE]
+				   [(c->asked - 1) % OWED_MAX];
+
+		if (is_last(d, &old->ask))
+			return false;
+		conn_close(c);
+	}
+	if (!peer->ep)
+		peer_init(peer, d->peer[ask->node].ep);
+	peer_move(peer, to);
+	if (c->moves != peer->moves)
+		conn_close(c);
+	words_add_text(&asking, "ASKING");
+	if (conn_ask(c, &asking) < 0) {
+		conn_close(c);
+		return false;
+	}
+	d->pending[ask->node][ASIDE][(c->asked - 1) % OWED_MAX] =
+		(struct pending){.ask.verb = VERB_NONE};
+	send_on(d, ASIDE, p);
+	return true;
+}
+
+/* A node of a Cluster sends us elsewhere. */
+static void follow(struct drive *d, int chan, const struct pending *p, bool ask,
+		   const struct place *to, const char *text)
+{
+	const struct ask *asked = &p->ask;
+	struct peer *peer = &d->peer[asked->node];
+	struct pending again = {.ask = *asked, .hops = p->hops + 1};
+	bool listens = asked->verb == VERB_LISTEN;
+
+	again.ask.fresh = false;
+	if (!ask) {
+		peer_move(peer, to);
+		/* what else it owes, it does not have either */
+		conn_leave(&d->conn[asked->node][chan], text);
+	}
+	if (again.hops > HOPS_MAX || !is_last(d, asked) || (ask && listens) ||
+	    (ask && !send_aside(d, &again, to)))
+		failed(d, asked, FAIL_UNAVAILABLE, false, peer->name, text);
+	else if (!ask)
+		d->moved[asked->node][asked->chan] = again;
+}
+
+/* ---- answers ---- */
+
+static void refused(struct drive *d, int chan, const struct pending *p,
+		    const struct words *reply)
+{
+	const struct ask *asked = &p->ask;
+	struct conn *c = &d->conn[asked->node][chan];
+	struct pending again = *p;
+	enum fail_kind kind;
+	const char *advice;
+	char text[200], line[300];
+	struct place to;
+	bool ask;
+
+	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
+	if (script_missing(text)) {
+		d->whole = true;
+		again.ask.fresh = false;
+		if (is_last(d, asked))
+			send_on(d, chan, &again);
+		return;
+	}
+	if (c->peer->ep->kind == ENDPOINT_CLUSTER &&
+	    peer_redirected(c->peer, text, &ask, &to)) {
+		follow(d, chan, p, ask, &to, text);
+		return;
+	}
+	kind = script_error(text, &advice);
+	(void)snprintf(line, sizeof(line), "%s%s", text, advice);
+	failed(d, asked, kind, kind == FAIL_REFUSED, c->peer->name, line);
+	/* a demoted master: the name may lead to another by now */
+	if (strncmp(text, "READONLY", 8) == 0) {
+		conn_leave(c, text);
+		peer_doubt(c->peer);
+	}
+}
+
+static void take(struct drive *d, int node, int chan)
+{
+	struct conn *c = &d->conn[node][chan];
+	const char *advice;
+	unsigned int number;
+	struct words reply;
+	bool ran;
+
+	for (;;) {
+		enum conn_got got = conn_next(c, &number, &reply, &ran);
+		const struct pending p = d->pending[node][chan][number];
+
+		if (got == CONN_NOTHING)
+			break;
+		if (p.ask.verb == VERB_NONE)
+			continue;
+		if (got == CONN_REPLY)
+			answered(d, &p.ask, &reply);
+		else if (got == CONN_ERROR)
+			refused(d, chan, &p, &reply);
+		else if (c->refused)
+			failed(d, &p.ask, script_error(c->why.text, &advice),
+			       ran, c->peer->name, c->why.text);
+		else
+			failed(d, &p.ask, c->why.kind, ran, NULL, c->why.text);
+	}
+	for (int i = 0; i < CHANNELS; i++) {
+		struct pending p = d->moved[node][i];
+
+		if (p.ask.verb == VERB_NONE)
+			continue;
+		d->moved[node][i].ask.verb = VERB_NONE;
+		send_on(d, i, &p);
+	}
 }
 
 void drive_send(struct drive *d)
@@ -298,7 +399,7 @@ int drive_watch(const struct drive *d, struct pollfd fds[DRIVE_FDS_MAX])
 	int n = 0;
 
 	for (int i = 0; i < d->lease.conf.nodes; i++)
-		for (int c = 0; c < CHANNELS; c++)
+		for (int c = 0; c < CONNS; c++)
 			fds[n++] = (struct pollfd){
 				.fd = conn_fd(&d->conn[i][c]),
 				.events = conn_events(&d->conn[i][c])};
@@ -307,8 +408,8 @@ int drive_watch(const struct drive *d, struct pollfd fds[DRIVE_FDS_MAX])
 
 void drive_serve(struct drive *d, const struct pollfd fds[DRIVE_FDS_MAX])
 {
-	for (int i = 0; i < d->lease.conf.nodes * CHANNELS; i++) {
-		int node = i / CHANNELS, chan = i % CHANNELS;
+	for (int i = 0; i < d->lease.conf.nodes * CONNS; i++) {
+		int node = i / CONNS, chan = i % CONNS;
 		struct conn *c = &d->conn[node][chan];
 		bool idle = fds[i].revents && c->asked == c->taken;
 
@@ -324,11 +425,12 @@ void drive_serve(struct drive *d, const struct pollfd fds[DRIVE_FDS_MAX])
 
 const struct fail *drive_why(struct drive *d)
 {
+	const struct lease_node *n = &d->lease.node[0];
 	char limit[32];
 
 	if (d->why.kind == FAIL_NONE)
-		(void)fail(&d->why, FAIL_UNAVAILABLE, "%s: no answer within %s",
-			   d->peer[0].ep->name,
+		(void)fail(&d->why, FAIL_UNAVAILABLE, "%s: %s within %s",
+			   d->peer[0].name, conn_awaits(&d->conn[0][n->good]),
 			   format_duration(d->lease.conf.node_timeout_ms, limit,
 					   sizeof(limit)));
 	return &d->why;
@@ -340,8 +442,7 @@ void drive_inherit(struct drive *d, bool ran)
 
 	/* the old connections were the parent's */
 	for (int i = 0; i < conf.nodes; i++)
-		for (int c = 0; c < CHANNELS; c++)
-			conn_init(&d->conn[i][c], &d->peer[i]);
+		start_conns(d, i);
 	d->heir = true;
 	lease_inherit(&d->lease, &conf, ran, now());
 }

@@ -15,7 +15,18 @@
 #include "lock/script.h"
 #include "net/conn.h"
 
-#define DRIVE_FDS_MAX (NODES_MAX * CHANNELS)
+/* Beside the channels, one that asks a node of a Cluster whatever another one
+ * does not have any more while a slot moves (ASK). */
+#define CONNS (CHANNELS + 1)
+#define ASIDE CHANNELS
+#define DRIVE_FDS_MAX (NODES_MAX * CONNS)
+#define DRIVE_SOCKETS_MAX (DRIVE_FDS_MAX * CONN_FDS_MAX)
+
+/* A question on its way. */
+struct pending {
+	struct ask ask; /* VERB_NONE: nobody wants the answer */
+	int hops;       /* so often sent on by a Cluster */
+};
 
 struct drive {
 	struct lease lease;
@@ -27,9 +38,10 @@ struct drive {
 			  */
 	char token[TOKEN_SIZE];
 	char standing[STANDING_SIZE]; /* what others may see of us */
-	struct peer peer[NODES_MAX];
-	struct conn conn[NODES_MAX][CHANNELS];
-	struct ask asks[NODES_MAX][CHANNELS][OWED_MAX];
+	struct peer peer[NODES_MAX], aside[NODES_MAX];
+	struct conn conn[NODES_MAX][CONNS];
+	struct pending pending[NODES_MAX][CONNS][OWED_MAX];
+	struct pending moved[NODES_MAX][CHANNELS]; /* to be asked elsewhere */
 	struct sight sight; /* who had the lock, when last we looked */
 	struct instant sight_at;
 	struct fail why; /* the latest failure */
@@ -69,6 +81,6 @@ void drive_inherit(struct drive *d, bool ran);
 const struct fail *drive_why(struct drive *d);
 
 /* The descriptors that a forked process must not keep; returns how many. */
-int drive_sockets(const struct drive *d, int fds[DRIVE_FDS_MAX]);
+int drive_sockets(const struct drive *d, int fds[DRIVE_SOCKETS_MAX]);
 
 #endif

@@ -316,7 +316,7 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 {
 	/* static: a watchdog that is stuck outlives this function */
 	static struct supervisor s;
-	int shut[LOCKS_MAX * DRIVE_FDS_MAX + 1];
+	int shut[LOCKS_MAX * DRIVE_SOCKETS_MAX + 1];
 
 	s = (struct supervisor){.locks = l,
 				.conf = conf,

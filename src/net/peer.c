@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a node is now. */
+#include "net/peer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+
+/* A server that others led us to is told by its own address, too. */
+static void show(struct peer *p)
+{
+	bool v6 = strchr(p->place.host, ':') != NULL;
+	const char *group =
+		p->ep->kind == ENDPOINT_SENTINEL ? p->ep->group : "";
+
+	p->name = p->shown;
+	(void)snprintf(p->shown, sizeof(p->shown), "%s%s%s%s%s:%s", group,
+		       group[0] ? " at " : "", v6 ? "[" : "", p->place.host,
+		       v6 ? "]" : "", p->place.port);
+}
+
+void peer_init(struct peer *p, const struct endpoint *ep)
+{
+	p->ep = ep;
+	p->name = ep->name;
+	if (ep->kind == ENDPOINT_TCP || ep->kind == ENDPOINT_CLUSTER)
+		p->place = ep->at[0];
+	if (ep->kind == ENDPOINT_CLUSTER) {
+		p->next = 1;
+		show(p);
+	}
+}
+
+static void go_to(struct peer *p, const struct place *to)
+{
+	p->place = *to;
+	p->address.n = 0;
+	p->try = 0;
+	show(p);
+}
+
+void peer_move(struct peer *p, const struct place *to)
+{
+	if (strcmp(to->host, p->place.host) == 0 &&
+	    strcmp(to->port, p->place.port) == 0)
+		return;
+	go_to(p, to);
+	p->moves++;
+}
+
+void peer_doubt(struct peer *p)
+{
+	p->try = p->address.n;
+}
+
+bool peer_known(struct peer *p)
+{
+	if (p->try < p->address.n)
+		return true;
+	if (p->ep->kind == ENDPOINT_CLUSTER && p->address.n > 0)
+		go_to(p, &p->ep->at[p->next++ % p->ep->places]);
+	p->try = 0;
+	return address_fixed(&p->address, p->ep, &p->place);
+}
+
+bool peer_redirected(const struct peer *p, const char *error, bool *ask,
+		     struct place *to)
+{
+	char host[sizeof(to->host)] = "", port[sizeof(to->port)] = "";
+	const char *at, *colon;
+	int slot, used = 0;
+
+	*ask = strncmp(error, "ASK ", 4) == 0;
+	if (!*ask && strncmp(error, "MOVED ", 6) != 0)
+		return false;
+	if (sscanf(error, "%*s %d %n", &slot, &used) != 1 || used == 0)
+		return false;
+	at = error + used;
+	colon = strrchr(at, ':');
+	if (!colon || (size_t)(colon - at) >= sizeof(host) ||
+	    strlen(colon + 1) >= sizeof(port) ||
+	    parse_number(colon + 1, 1, 65535) < 0)
+		return false;
+	memcpy(host, at, (size_t)(colon - at));
+	memcpy(port, colon + 1, strlen(colon + 1));
+	*to = (struct place){0};
+	memcpy(to->host, host[0] ? host : p->place.host, sizeof(to->host));
+	memcpy(to->port, port, sizeof(to->port));
+	return strcmp(to->host, "?") != 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the master of a group is now: its Sentinels are asked, all at once, and
+ * the first that knows is believed. A step at a time; nothing here waits.
+ */
+#ifndef NET_SENTINEL_H
+#define NET_SENTINEL_H
+
+#include "net/endpoint.h"
+
+struct scout;
+
+/* NULL: *why says why. The group is borrowed for as long. */
+struct scout *scout_start(const struct endpoint *group, struct fail *why);
+void scout_close(struct scout *s); /* NULL does no harm */
+
+/* For poll(2): POLLIN. Then, and once right after the start, scout_step(). */
+int scout_fd(const struct scout *s);
+
+enum scout_got {
+	SCOUT_SEEKING,
+	SCOUT_FOUND, /* *found is where */
+	SCOUT_LOST   /* nobody answers (FAIL_UNAVAILABLE), all that do refuse us
+			(FAIL_REFUSED), or do not know the group (FAIL_CONFIG) */
+};
+enum scout_got scout_step(struct scout *s, struct place *found,
+			  struct fail *why);
+
+/* Every descriptor it has; returns how many. */
+#define SCOUT_FDS_MAX (PLACES_MAX + 1)
+int scout_sockets(const struct scout *s, int fds[SCOUT_FDS_MAX]);
+
+#endif

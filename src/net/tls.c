@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: MIT */
+/* OpenSSL, loaded when it is needed. */
+#include "net/tls.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+/* What is called, each through a pointer of its own type: the library is not
+ * linked. Functions only; what OpenSSL has as macros is SSL_ctrl(). */
+#define FUNCTIONS(F)                                                           \
+	F(BIO_clear_flags)                                                     \
+	F(BIO_get_data)                                                        \
+	F(BIO_meth_new)                                                        \
+	F(BIO_meth_set_ctrl)                                                   \
+	F(BIO_meth_set_read)                                                   \
+	F(BIO_meth_set_write)                                                  \
+	F(BIO_new)                                                             \
+	F(BIO_set_data)                                                        \
+	F(BIO_set_flags)                                                       \
+	F(BIO_set_init)                                                        \
+	F(ERR_clear_error)                                                     \
+	F(ERR_peek_last_error)                                                 \
+	F(ERR_reason_error_string)                                             \
+	F(OpenSSL_version)                                                     \
+	F(SSL_CTX_check_private_key)                                           \
+	F(SSL_CTX_ctrl)                                                        \
+	F(SSL_CTX_free)                                                        \
+	F(SSL_CTX_load_verify_locations)                                       \
+	F(SSL_CTX_new)                                                         \
+	F(SSL_CTX_set_default_passwd_cb)                                       \
+	F(SSL_CTX_set_verify)                                                  \
+	F(SSL_CTX_use_PrivateKey_file)                                         \
+	F(SSL_CTX_use_certificate_chain_file)                                  \
+	F(SSL_ctrl)                                                            \
+	F(SSL_free)                                                            \
+	F(SSL_get0_param)                                                      \
+	F(SSL_get_error)                                                       \
+	F(SSL_get_verify_result)                                               \
+	F(SSL_in_init)                                                         \
+	F(SSL_new)                                                             \
+	F(SSL_read)                                                            \
+	F(SSL_set_bio)                                                         \
+	F(SSL_set_connect_state)                                               \
+	F(SSL_write)                                                           \
+	F(TLS_client_method)                                                   \
+	F(X509_VERIFY_PARAM_set1_host)                                         \
+	F(X509_VERIFY_PARAM_set1_ip_asc)                                       \
+	F(X509_VERIFY_PARAM_set_hostflags)                                     \
+	F(X509_get_default_cert_dir)                                           \
+	F(X509_get_default_cert_file)                                          \
+	F(X509_verify_cert_error_string)
+
+static struct {
+	void *loaded;
+	BIO_METHOD *socket; /* how its bytes travel */
+#define POINTER(name) __typeof__(&(name)) name;
+	FUNCTIONS(POINTER)
+} ssl;
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+#ifdef OPENSSL_SHLIB_VERSION
+#define LIBRARY "libssl.so." STRING(OPENSSL_SHLIB_VERSION)
+#else
+#define LIBRARY "libssl.so." SHLIB_VERSION_NUMBER
+#endif
+
+/* The files of a conf, as they were when they were read. */
+#define FILES 4
+struct trust {
+	struct trust *next;
+	struct tls_conf conf;
+	struct stat read[FILES];
+	SSL_CTX *ctx;
+};
+static struct trust *trusted;
+
+struct tls {
+	SSL *ssl;
+	int fd;
+	int error; /* the socket's errno, when it failed */
+	bool send_waits_in, recv_waits_out;
+	char name[256];
+	struct fail why; /* what TLS had against it */
+};
+
+/* ---- bytes, through send(2) and recv(2) ---- */
+
+static int later_or_broken(BIO *b, struct tls *t, ssize_t n, int flag)
+{
+	ssl.BIO_clear_flags(b, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
+	if (n >= 0)
+		return (int)n;
+	if (errno == EAGAIN || errno == EINTR || errno == ENOTCONN)
+		ssl.BIO_set_flags(b, flag | BIO_FLAGS_SHOULD_RETRY);
+	else
+		t->error = errno;
+	return -1;
+}
+
+static int bytes_out(BIO *b, const char *bytes, int n)
+{
+	struct tls *t = ssl.BIO_get_data(b);
+
+	return later_or_broken(b, t,
+			       send(t->fd, bytes, (size_t)n, MSG_NOSIGNAL),
+			       BIO_FLAGS_WRITE);
+}
+
+static int bytes_in(BIO *b, char *bytes, int n)
+{
+	struct tls *t = ssl.BIO_get_data(b);
+
+	return later_or_broken(b, t, recv(t->fd, bytes, (size_t)n, 0),
+			       BIO_FLAGS_READ);
+}
+
+static long control(BIO *b, int command, long number, void *pointer)
+{
+	(void)b;
+	(void)number;
+	(void)pointer;
+	return command == BIO_CTRL_FLUSH;
+}
+
+/* ---- the library ---- */
+
+static int load(struct fail *why)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} wanted[] = {
+#define ENTRY(name) {#name, offsetof(__typeof__(ssl), name)},
+		FUNCTIONS(ENTRY)};
+	void *library;
+
+	if (ssl.loaded)
+		return 0;
+	library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+	if (!library)
+		return fail(why, FAIL_CONFIG, "TLS: cannot load OpenSSL: %s",
+			    dlerror());
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		void *found = dlsym(library, wanted[i].name);
+
+		if (!found)
+			return fail(why, FAIL_CONFIG, "TLS: %s has no %s",
+				    LIBRARY, wanted[i].name);
+		memcpy((char *)&ssl + wanted[i].at, &found, sizeof(found));
+	}
+	ssl.socket = ssl.BIO_meth_new(BIO_TYPE_SOURCE_SINK, "redlock");
+	if (!ssl.socket)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	ssl.BIO_meth_set_write(ssl.socket, bytes_out);
+	ssl.BIO_meth_set_read(ssl.socket, bytes_in);
+	ssl.BIO_meth_set_ctrl(ssl.socket, control);
+	ssl.loaded = library;
+	return 0;
+}
+
+void tls_version(char *buf, size_t size)
+{
+	struct fail why;
+
+	if (load(&why) < 0)
+		(void)snprintf(buf, size, "no: %s", why.text);
+	else
+		(void)snprintf(buf, size, "%s, loaded when needed",
+			       ssl.OpenSSL_version(OPENSSL_VERSION));
+}
+
+/* ---- whom we trust ---- */
+
+static int bad_file(struct fail *why, const char *option, const char *path)
+{
+	unsigned long e = ssl.ERR_peek_last_error();
+	const char *text = ssl.ERR_reason_error_string(e);
+
+	if (ERR_GET_LIB(e) == ERR_LIB_SYS)
+		text = strerror(ERR_GET_REASON(e));
+	else if (errno != 0)
+		text = strerror(errno);
+	return fail(why, FAIL_CONFIG, "%s '%s': %s", option, path,
+		    text ? text : "not usable");
+}
+
+/* One file "HASH.N" is enough: somebody keeps it. */
+static bool is_hashed(const char *directory)
+{
+	DIR *d = opendir(directory);
+	const struct dirent *e;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d)))
+		found = strspn(e->d_name, "0123456789abcdef") == 8 &&
+			e->d_name[8] == '.' &&
+			isdigit((unsigned char)e->d_name[9]);
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static int load_authorities(SSL_CTX *ctx, const struct tls_conf *conf,
+			    struct fail *why)
+{
+	const char *file = conf->cacert[0] ? conf->cacert : NULL;
+	const char *directory = conf->cacertdir[0] ? conf->cacertdir : NULL;
+
+	if (conf->verify == TLS_NONE)
+		return 0;
+	if (directory && !is_hashed(directory))
+		return fail(why, FAIL_CONFIG,
+			    "--cacertdir '%s': no certificates named by their "
+			    "hash in it (see openssl-rehash(1))",
+			    directory);
+	errno = 0;
+	if (file && !ssl.SSL_CTX_load_verify_locations(ctx, file, NULL))
+		return bad_file(why, "--cacert", file);
+	if (!file && !directory) {
+		directory = ssl.X509_get_default_cert_dir();
+		/* without either, every certificate will be refused */
+		if (!is_hashed(directory)) {
+			(void)ssl.SSL_CTX_load_verify_locations(
+				ctx, ssl.X509_get_default_cert_file(), NULL);
+			directory = NULL;
+		}
+	}
+	if (directory &&
+	    !ssl.SSL_CTX_load_verify_locations(ctx, NULL, directory))
+		return bad_file(why, "--cacertdir", directory);
+	return 0;
+}
+
+static int load_ours(SSL_CTX *ctx, const struct tls_conf *conf,
+		     struct fail *why)
+{
+	if (conf->cert[0] == '\0')
+		return 0;
+	errno = 0;
+	if (ssl.SSL_CTX_use_certificate_chain_file(ctx, conf->cert) != 1)
+		return bad_file(why, "--cert", conf->cert);
+	errno = 0;
+	if (ssl.SSL_CTX_use_PrivateKey_file(ctx, conf->key, SSL_FILETYPE_PEM) !=
+		    1 ||
+	    ssl.SSL_CTX_check_private_key(ctx) != 1)
+		return bad_file(why, "--key-file", conf->key);
+	return 0;
+}
+
+/* Nobody is there to type a pass phrase; OpenSSL would ask the terminal. */
+static int no_phrase(char *buf, int size, int writes, void *arg)
+{
+	(void)buf;
+	(void)size;
+	(void)writes;
+	(void)arg;
+	return -1;
+}
+
+static SSL_CTX *context(const struct tls_conf *conf, struct fail *why)
+{
+	SSL_CTX *ctx;
+
+	ssl.ERR_clear_error();
+	ctx = ssl.SSL_CTX_new(ssl.TLS_client_method());
+	if (!ctx) {
+		(void)fail(why, FAIL_INTERNAL, "TLS: out of memory");
+		return NULL;
+	}
+	(void)ssl.SSL_CTX_ctrl(ctx, SSL_CTRL_SET_MIN_PROTO_VERSION,
+			       TLS1_2_VERSION, NULL);
+	(void)ssl.SSL_CTX_ctrl(ctx, SSL_CTRL_MODE,
+			       SSL_MODE_ENABLE_PARTIAL_WRITE |
+				       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+				       SSL_MODE_RELEASE_BUFFERS,
+			       NULL);
+	ssl.SSL_CTX_set_default_passwd_cb(ctx, no_phrase);
+	ssl.SSL_CTX_set_verify(ctx,
+			       conf->verify == TLS_NONE ? SSL_VERIFY_NONE
+							: SSL_VERIFY_PEER,
+			       NULL);
+	if (load_authorities(ctx, conf, why) == 0 &&
+	    load_ours(ctx, conf, why) == 0)
+		return ctx;
+	ssl.SSL_CTX_free(ctx);
+	return NULL;
+}
+
+static void look_at(const struct tls_conf *conf, struct stat files[FILES])
+{
+	const char *const paths[FILES] = {conf->cacert, conf->cacertdir,
+					  conf->cert, conf->key};
+
+	memset(files, 0, FILES * sizeof(files[0]));
+	for (int i = 0; i < FILES; i++)
+		if (paths[i][0] != '\0')
+			(void)stat(paths[i], &files[i]);
+}
+
+static bool same_files(const struct stat a[FILES], const struct stat b[FILES])
+{
+	for (int i = 0; i < FILES; i++)
+		if (a[i].st_ino != b[i].st_ino ||
+		    a[i].st_mtim.tv_sec != b[i].st_mtim.tv_sec ||
+		    a[i].st_mtim.tv_nsec != b[i].st_mtim.tv_nsec)
+			return false;
+	return true;
+}
+
+/* Certificates that were renewed in mid hold are read anew; while they cannot
+ * be, the old ones serve. */
+static SSL_CTX *trust(const struct tls_conf *conf, struct fail *why)
+{
+	struct tls_conf wanted = *conf;
+	struct stat files[FILES];
+	struct trust *t = trusted;
+	SSL_CTX *fresh;
+
+	memset(wanted.sni, 0, sizeof(wanted.sni));
+	while (t && memcmp(&t->conf, &wanted, sizeof(wanted)) != 0)
+		t = t->next;
+	look_at(conf, files);
+	if (t && same_files(t->read, files))
+		return t->ctx;
+	fresh = context(conf, why);
+	if (!fresh)
+		return t ? t->ctx : NULL;
+	if (t) {
+		ssl.SSL_CTX_free(t->ctx);
+	} else {
+		t = calloc(1, sizeof(*t));
+		if (!t) {
+			(void)fail(why, FAIL_INTERNAL, "out of memory");
+			ssl.SSL_CTX_free(fresh);
+			return NULL;
+		}
+		t->next = trusted;
+		trusted = t;
+	}
+	memcpy(&t->conf, &wanted, sizeof(wanted));
+	memcpy(t->read, files, sizeof(files));
+	t->ctx = fresh;
+	return fresh;
+}
+
+/* ---- a conversation ---- */
+
+static bool expect_name(const struct tls *t, enum tls_verify verify)
+{
+	X509_VERIFY_PARAM *param = ssl.SSL_get0_param(t->ssl);
+	struct in6_addr any;
+	bool is_address = inet_pton(AF_INET, t->name, &any) == 1 ||
+			  inet_pton(AF_INET6, t->name, &any) == 1;
+
+	if (!is_address &&
+	    !ssl.SSL_ctrl(t->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME,
+			  TLSEXT_NAMETYPE_host_name, (void *)t->name))
+		return false;
+	if (verify != TLS_FULL)
+		return true;
+	if (is_address)
+		return ssl.X509_VERIFY_PARAM_set1_ip_asc(param, t->name);
+	ssl.X509_VERIFY_PARAM_set_hostflags(
+		param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	return ssl.X509_VERIFY_PARAM_set1_host(param, t->name, 0);
+}
+
+struct tls *tls_open(const struct tls_conf *conf, const char *name, int fd,
+		     struct fail *why)
+{
+	struct tls *t;
+	SSL_CTX *ctx;
+	BIO *bio;
+
+	if (load(why) < 0)
+		return NULL;
+	ctx = trust(conf, why);
+	if (!ctx)
+		return NULL;
+	t = calloc(1, sizeof(*t));
+	if (t)
+		t->ssl = ssl.SSL_new(ctx);
+	bio = t && t->ssl ? ssl.BIO_new(ssl.socket) : NULL;
+	if (!bio) {
+		(void)fail(why, FAIL_INTERNAL, "TLS: out of memory");
+		tls_close(t);
+		return NULL;
+	}
+	t->fd = fd;
+	(void)snprintf(t->name, sizeof(t->name), "%s",
+		       conf->sni[0] ? conf->sni : name);
+	ssl.BIO_set_data(bio, t);
+	ssl.BIO_set_init(bio, 1);
+	ssl.SSL_set_bio(t->ssl, bio, bio);
+	ssl.SSL_set_connect_state(t->ssl);
+	if (!expect_name(t, conf->verify)) {
+		(void)fail(why, FAIL_CONFIG, "TLS: not a name: '%s'", t->name);
+		tls_close(t);
+		return NULL;
+	}
+	return t;
+}
+
+void tls_close(struct tls *t)
+{
+	if (t && t->ssl)
+		ssl.SSL_free(t->ssl);
+	free(t);
+}
+
+static const char *advice_on(long verdict)
+{
+	switch (verdict) {
+	case X509_V_ERR_HOSTNAME_MISMATCH:
+	case X509_V_ERR_IP_ADDRESS_MISMATCH:
+		return "; another name can be expected with --sni";
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+		return "; whoever signed it is not known here: give that "
+		       "certificate with --cacert";
+	case X509_V_ERR_CERT_NOT_YET_VALID:
+		return "; is this machine's clock right?";
+	default:
+		return "";
+	}
+}
+
+/* What the other side, or its certificate, has done wrong. */
+static void blame(struct tls *t)
+{
+	long verdict = ssl.SSL_get_verify_result(t->ssl);
+	unsigned long e = ssl.ERR_peek_last_error();
+	const char *text = ssl.ERR_reason_error_string(e);
+	int reason = ERR_GET_REASON(e);
+
+	if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
+		(void)fail(&t->why, FAIL_REFUSED,
+			   "the certificate does not hold for '%s': %s%s",
+			   t->name, ssl.X509_verify_cert_error_string(verdict),
+			   advice_on(verdict));
+	else if (reason == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED ||
+		 (reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE))
+		(void)fail(
+			&t->why, FAIL_REFUSED,
+			"the server refused the TLS handshake; it may want a "
+			"client certificate (--cert, --key-file)");
+	else if (reason > SSL_AD_REASON_OFFSET)
+		(void)fail(&t->why, FAIL_REFUSED,
+			   "the server refused the TLS handshake: %s",
+			   text ? text : "no reason given");
+	else if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+		(void)fail(&t->why, FAIL_UNAVAILABLE,
+			   "the server closed the connection");
+	else
+		(void)fail(&t->why, FAIL_UNAVAILABLE,
+			   "the server does not speak TLS (%s); if it is the "
+			   "right port, write redis:// and not rediss://",
+			   text ? text : "no reason given");
+}
+
+/* -1 with errno, for what SSL_read() or SSL_write() returned. */
+static ssize_t result(struct tls *t, int n, bool *waits, int natural)
+{
+	int error;
+
+	*waits = false;
+	if (n > 0)
+		return n;
+	error = ssl.SSL_get_error(t->ssl, n);
+	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
+		*waits = error != natural;
+		errno = EAGAIN;
+		return -1;
+	}
+	if (error == SSL_ERROR_ZERO_RETURN)
+		return 0;
+	if (error == SSL_ERROR_SSL) {
+		blame(t);
+		t->error = EPROTO;
+	}
+	/* the socket's end, which 1.1.1 calls no error */
+	if (t->error == 0)
+		return 0;
+	errno = t->error;
+	return -1;
+}
+
+ssize_t tls_send(struct tls *t, const char *bytes, size_t n)
+{
+	ssize_t sent;
+
+	ssl.ERR_clear_error();
+	t->error = 0;
+	sent = result(t, ssl.SSL_write(t->ssl, bytes, (int)n),
+		      &t->send_waits_in, SSL_ERROR_WANT_WRITE);
+	if (sent != 0)
+		return sent;
+	errno = EPIPE;
+	return -1;
+}
+
+ssize_t tls_recv(struct tls *t, char *bytes, size_t n)
+{
+	ssl.ERR_clear_error();
+	t->error = 0;
+	return result(t, ssl.SSL_read(t->ssl, bytes, (int)n),
+		      &t->recv_waits_out, SSL_ERROR_WANT_READ);
+}
+
+short tls_events(const struct tls *t, bool sends)
+{
+	bool out = (sends && !t->send_waits_in) || t->recv_waits_out;
+
+	return out ? POLLIN | POLLOUT : POLLIN;
+}
+
+bool tls_shaking(const struct tls *t)
+{
+	return ssl.SSL_in_init(t->ssl);
+}
+
+bool tls_refused(const struct tls *t, struct fail *why)
+{
+	if (t->why.kind == FAIL_NONE)
+		return false;
+	*why = t->why;
+	return true;
+}
