@@ -10,295 +10,332 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "net/options.h"
+#include "net/place.h"
+#include "net/scheme.h"
+#include "net/url.h"
 
-#define IDLE_DEFAULT_MS 60000
+/* ---- the parts of a URL ---- */
 
-/* The URL for a message, its password masked. Everything between the scheme
- * and the last "@" goes: a misread URL must not show half a password. */
-const char *endpoint_masked(const char *url, char buf[160])
+static int take_places(struct endpoint *ep, struct span hosts,
+		       const char *usual_port, struct fail *why)
 {
-	const char *scheme = strstr(url, "://");
-	const char *at = strrchr(url, '@');
+	bool more = true;
 
-	scheme = scheme ? scheme + 3 : url;
-	if (at && at >= scheme)
-		(void)snprintf(buf, 160, "%.*s***%s", (int)(scheme - url), url,
-			       at);
-	else
-		(void)snprintf(buf, 160, "%s", url);
-	for (char *p = buf; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	return buf;
-}
+	while (more) {
+		struct span item;
+		struct place p;
+		int i = 0;
 
-static int bad_url(struct fail *why, const char *url, const char *what)
-{
-	char shown[160];
-
-	return fail(why, FAIL_USAGE, "'%s': %s", endpoint_masked(url, shown),
-		    what);
-}
-
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* -1: a broken %XX, a NUL, or too long. */
-static int decode(const char *from, size_t n, char *to, size_t size)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		int c = (unsigned char)from[i];
-
-		if (c == '%') {
-			if (i + 2 >= n || hex(from[i + 1]) < 0 ||
-			    hex(from[i + 2]) < 0)
-				return -1;
-			c = hex(from[i + 1]) * 16 + hex(from[i + 2]);
-			i += 2;
-		}
-		if (c == 0 || used + 1 >= size)
+		more = memchr(hosts.at, ',', hosts.n);
+		item = span_cut(&hosts, ',');
+		if (item.n == 0 && (more || ep->places > 0))
+			return fail(why, FAIL_USAGE,
+				    "an empty host in the list");
+		if (place_parse(&p, item, usual_port, why) < 0)
 			return -1;
-		to[used++] = (char)c;
+		while (i < ep->places && memcmp(&ep->at[i], &p, sizeof(p)) != 0)
+			i++;
+		if (i < ep->places)
+			continue; /* named twice */
+		if (ep->places == PLACES_MAX)
+			return fail(why, FAIL_USAGE, "more than %d hosts",
+				    PLACES_MAX);
+		ep->at[ep->places++] = p;
 	}
-	to[used] = '\0';
 	return 0;
 }
 
-static int parse_credentials(struct endpoint *ep, const char *text, size_t n,
-			     const char *url, struct fail *why)
+static int take_tcp(struct endpoint *ep, struct span hosts, struct span path,
+		    struct fail *why)
 {
-	const char *colon = memchr(text, ':', n);
-	const char *secret = colon ? colon + 1 : text;
-
-	if (colon && decode(text, (size_t)(colon - text), ep->secret.user,
-			    sizeof(ep->secret.user)) < 0)
-		return bad_url(why, url, "the user is not valid");
-	if (decode(secret, n - (size_t)(secret - text), ep->secret.password,
-		   sizeof(ep->secret.password)) < 0)
-		return bad_url(why, url,
-			       "the password is not valid (write % as %25)");
-	ep->secret.has_password = ep->secret.password[0] != '\0';
-	return 0;
+	if (memchr(hosts.at, ',', hosts.n))
+		return fail(why, FAIL_USAGE,
+			    "one host only (lists: redis-sentinel://, "
+			    "redis-cluster://)");
+	if (take_places(ep, hosts, "6379", why) < 0)
+		return -1;
+	(void)span_cut(&path, '/');
+	return path.n > 0 ? options_take_db(ep, path, why) : 0;
 }
 
-static int parse_host(struct endpoint *ep, const char *text, size_t n,
-		      const char *url, struct fail *why)
-{
-	const char *host = text, *end = text + n;
-	const char *host_end, *port;
-
-	if (n > 0 && *text == '[') {
-		host++;
-		host_end = memchr(text, ']', n);
-		if (!host_end)
-			return bad_url(why, url, "'[' without ']'");
-		port = host_end + 1;
-		if (port < end && *port != ':')
-			return bad_url(why, url, "text behind ']'");
-	} else {
-		port = memchr(text, ':', n);
-		host_end = port = port ? port : end;
-		if (port < end &&
-		    memchr(port + 1, ':', (size_t)(end - port) - 1))
-			return bad_url(why, url,
-				       "an IPv6 address goes in brackets");
-	}
-	if (host_end == host)
-		return bad_url(why, url, "no host");
-	for (const char *p = host; p < host_end; p++)
-		if (*p == '%' || *p == 0x7f || (*p >= 0 && *p <= ' '))
-			return bad_url(why, url, "the host is not valid");
-	if ((size_t)(host_end - host) >= sizeof(ep->at[0].host))
-		return bad_url(why, url, "the host is not valid");
-	memcpy(ep->at[0].host, host, (size_t)(host_end - host));
-	(void)snprintf(ep->at[0].port, sizeof(ep->at[0].port), "6379");
-	if (port == end)
-		return 0;
-	port++;
-	if (end - port < 1 || (size_t)(end - port) >= sizeof(ep->at[0].port))
-		return bad_url(why, url, "the port is not within 1..65535");
-	memcpy(ep->at[0].port, port, (size_t)(end - port));
-	ep->at[0].port[end - port] = '\0';
-	if (parse_number(ep->at[0].port, 1, 65535) < 0)
-		return bad_url(why, url, "the port is not within 1..65535");
-	return 0;
-}
-
-static int parse_db(struct endpoint *ep, const char *text, size_t n,
-		    const char *url, struct fail *why)
-{
-	char digits[12];
-
-	if (n == 0)
-		return 0;
-	if (n >= sizeof(digits))
-		return bad_url(why, url, "the database is not a number");
-	memcpy(digits, text, n);
-	digits[n] = '\0';
-	if (parse_number(digits, 0, 1000000) < 0)
-		return bad_url(why, url, "the database is not a number");
-	ep->db = (int)parse_number(digits, 0, 1000000);
-	return 0;
-}
-
-/* Behind the "?": name=value, separated by "&". */
-static int parse_options(struct endpoint *ep, const char *text, const char *url,
-			 struct fail *why)
-{
-	int db = ep->db; /* of the path; -1: none */
-
-	while (text && *text) {
-		size_t n = strcspn(text, "&");
-		char value[32] = "";
-
-		if (n > 3 && strncmp(text, "db=", 3) == 0 &&
-		    ep->kind != ENDPOINT_LOCAL) {
-			if (parse_db(ep, text + 3, n - 3, url, why) < 0)
-				return -1;
-			if (db >= 0 && ep->db != db)
-				return bad_url(why, url,
-					       "two different databases");
-			db = ep->db;
-		} else if (n > 5 && strncmp(text, "idle=", 5) == 0 &&
-			   n - 5 < sizeof(value) &&
-			   ep->kind == ENDPOINT_LOCAL) {
-			memcpy(value, text + 5, n - 5);
-			ep->idle_ms = parse_duration(value);
-			if (ep->idle_ms < 0)
-				return bad_url(why, url,
-					       "idle is not a duration");
-		} else {
-			return bad_url(why, url,
-				       ep->kind == ENDPOINT_LOCAL
-					       ? "unknown option behind '?' "
-						 "(known: idle=DURATION)"
-					       : "unknown option behind '?' "
-						 "(known: db=NUMBER)");
-		}
-		text += n;
-		text += *text == '&';
-	}
-	if (ep->db < 0)
-		ep->db = 0;
-	return 0;
-}
-
-static int parse_tcp(struct endpoint *ep, const char *text, const char *url,
+static int take_unix(struct endpoint *ep, struct span hosts, struct span path,
 		     struct fail *why)
 {
-	size_t n = strcspn(text, "/?");
-	const char *path = text + n;
-	const char *at = memchr(text, '@', n);
-	const char *query = strchr(path, '?');
-
-	ep->kind = ENDPOINT_TCP;
-	ep->places = 1;
-	if (strchr(path, '@') ||
-	    (at && memchr(at + 1, '@', n - (size_t)(at + 1 - text))))
-		return bad_url(
-			why, url,
-			"a password with '@', '/' or '?' must be written "
-			"with %40, %2F, %3F, or use --password-file");
-	if (at) {
-		if (parse_credentials(ep, text, (size_t)(at - text), url, why) <
-		    0)
-			return -1;
-		n -= (size_t)(at + 1 - text);
-		text = at + 1;
-	}
-	if (parse_host(ep, text, n, url, why) < 0)
-		return -1;
-	if (*path == '/' &&
-	    parse_db(ep, path + 1,
-		     query ? (size_t)(query - path) - 1 : strlen(path + 1), url,
-		     why) < 0)
-		return -1;
-	(void)snprintf(ep->name, sizeof(ep->name),
-		       strchr(ep->at[0].host, ':') ? "[%s]:%s" : "%s:%s",
-		       ep->at[0].host, ep->at[0].port);
-	return parse_options(ep, query ? query + 1 : NULL, url, why);
+	if (hosts.n > 0 || path.n == 0)
+		return fail(why, FAIL_USAGE,
+			    "a socket is written unix:///full/path");
+	return url_decode(path, ep->path, sizeof(ep->path), "the path", why);
 }
 
-static int parse_unix(struct endpoint *ep, const char *text, const char *url,
+static int take_local(struct endpoint *ep, struct span hosts, struct span path,
 		      struct fail *why)
 {
-	size_t n = strcspn(text, "?");
-
-	ep->kind = ENDPOINT_UNIX;
-	if (*text != '/')
-		return bad_url(why, url,
-			       "a socket is written unix:///full/path");
-	if (decode(text, n, ep->path, sizeof(ep->path)) < 0)
-		return bad_url(why, url,
-			       "the path is not valid, or longer than 107");
-	(void)snprintf(ep->name, sizeof(ep->name), "%s", ep->path);
-	return parse_options(ep, text[n] == '?' ? text + n + 1 : NULL, url,
-			     why);
+	(void)ep;
+	if (hosts.n > 0 || path.n > 0)
+		return fail(why, FAIL_USAGE, "nothing goes behind 'local:'");
+	return 0;
 }
 
-static int parse_local(struct endpoint *ep, const char *text, const char *url,
-		       struct fail *why)
+static int take_sentinel(struct endpoint *ep, struct span hosts,
+			 struct span path, struct fail *why)
 {
-	ep->kind = ENDPOINT_LOCAL;
-	ep->idle_ms = IDLE_DEFAULT_MS;
-	(void)snprintf(ep->name, sizeof(ep->name), "local:");
-	if (*text != '\0' && *text != '?')
-		return bad_url(why, url, "nothing goes behind 'local:'");
-	return parse_options(ep, *text == '?' ? text + 1 : NULL, url, why);
+	struct span name;
+
+	if (take_places(ep, hosts, "26379", why) < 0)
+		return -1;
+	(void)span_cut(&path, '/');
+	name = span_cut(&path, '/');
+	if (name.n == 0)
+		return fail(why, FAIL_USAGE,
+			    "which master? write /NAME behind the Sentinels");
+	if (url_decode(name, ep->group, sizeof(ep->group), "the master's NAME",
+		       why) < 0)
+		return -1;
+	return path.n > 0 ? options_take_db(ep, path, why) : 0;
 }
 
-static const struct scheme {
-	const char *head;
-	int (*parse)(struct endpoint *, const char *, const char *,
-		     struct fail *);
-	const char *refusal;
-} schemes[] = {
-	{"redis://", parse_tcp, NULL},
-	{"valkey://", parse_tcp, NULL},
-	{"unix://", parse_unix, NULL},
-	{"local:", parse_local, NULL},
-	{"rediss://", NULL, "TLS is not part of this version"},
-	{"valkeys://", NULL, "TLS is not part of this version"},
-	{"redis-sentinel://", NULL, "Sentinel is not part of this version"},
-	{"redis-cluster://", NULL, "Cluster is not part of this version"},
-	{"http://", NULL,
-	 "that is a REST address; redlock needs redis:// (TCP)"},
-	{"https://", NULL,
-	 "that is a REST address; redlock needs redis:// (TCP)"},
+static int take_cluster(struct endpoint *ep, struct span hosts,
+			struct span path, struct fail *why)
+{
+	if (take_places(ep, hosts, "6379", why) < 0)
+		return -1;
+	(void)span_cut(&path, '/');
+	return path.n > 0 ? options_take_db(ep, path, why) : 0;
+}
+
+static int (*const takers[])(struct endpoint *, struct span hosts,
+			     struct span path, struct fail *) = {
+	[ENDPOINT_TCP] = take_tcp,         [ENDPOINT_UNIX] = take_unix,
+	[ENDPOINT_LOCAL] = take_local,     [ENDPOINT_SENTINEL] = take_sentinel,
+	[ENDPOINT_CLUSTER] = take_cluster,
 };
+
+static int take_login(struct endpoint *ep, struct span login, struct fail *why)
+{
+	struct secret *s = &ep->secret;
+
+	if (memchr(login.at, ':', login.n) &&
+	    url_decode(span_cut(&login, ':'), s->user, sizeof(s->user),
+		       "the user", why) < 0)
+		return -1;
+	if (url_decode(login, s->password, sizeof(s->password), "the password",
+		       why) < 0)
+		return -1;
+	s->has_password = s->password[0] != '\0';
+	return 0;
+}
+
+static const char *span_last(struct span s, char c)
+{
+	return s.n > 0 ? memrchr(s.at, c, s.n) : NULL;
+}
+
+/* [login@]hosts[/path]. An "@" that stands where none may stand is taken for a
+ * part of a password, and then nothing here is where it seems to be. */
+static int take_parts(struct endpoint *ep, struct span text, struct span query,
+		      struct fail *why)
+{
+	struct span path = text, hosts = span_cut(&path, '/');
+	const char *at = span_last(hosts, '@');
+
+	path.at = hosts.at + hosts.n; /* with its slash */
+	path.n = text.n - hosts.n;
+	/* unix:///a@b: with nothing in front of it, a path is a path */
+	if (memchr(query.at, '@', query.n) ||
+	    (at && memchr(hosts.at, '@', (size_t)(at - hosts.at))) ||
+	    (memchr(path.at, '@', path.n) &&
+	     !(ep->kind == ENDPOINT_UNIX && hosts.n == 0)))
+		return fail(why, FAIL_USAGE,
+			    "a password with '@', '/' or '?' must be written "
+			    "with %%40, %%2F, %%3F, or use --password-file");
+	if (at && ep->kind != ENDPOINT_LOCAL) {
+		struct span login = {hosts.at, (size_t)(at - hosts.at)};
+
+		if (take_login(ep, login, why) < 0)
+			return -1;
+		hosts.at = at + 1;
+		hosts.n -= login.n + 1;
+	}
+	if (memchr(hosts.at, '#', hosts.n) || memchr(path.at, '#', path.n) ||
+	    memchr(query.at, '#', query.n))
+		return fail(why, FAIL_USAGE, "a '#' is written %%23");
+	return takers[ep->kind](ep, hosts, path, why);
+}
+
+/* ---- what can only be said of the whole ---- */
+
+/* The hosts, as many as there is room for; the first always fits. */
+static void name_places(struct endpoint *ep, const char *before)
+{
+	const size_t room = sizeof(ep->name) - sizeof(", and 15 more");
+	size_t used = strlen(ep->name);
+
+	for (int i = 0; i < ep->places; i++) {
+		char text[PLACE_TEXT_MAX];
+
+		(void)place_text(&ep->at[i], text);
+		if (used + strlen(before) + strlen(text) > room) {
+			(void)snprintf(ep->name + used, sizeof(ep->name) - used,
+				       ", and %d more", ep->places - i);
+			return;
+		}
+		used += (size_t)snprintf(ep->name + used,
+					 sizeof(ep->name) - used, "%s%s",
+					 before, text);
+		before = ", ";
+	}
+}
+
+static void name_endpoint(struct endpoint *ep)
+{
+	char group[80];
+
+	switch (ep->kind) {
+	case ENDPOINT_TCP:
+		name_places(ep, "");
+		break;
+	case ENDPOINT_UNIX:
+		(void)format_bytes(ep->path, strlen(ep->path), ep->name,
+				   sizeof(ep->name));
+		break;
+	case ENDPOINT_LOCAL:
+		(void)snprintf(ep->name, sizeof(ep->name), "local:");
+		break;
+	case ENDPOINT_SENTINEL:
+		(void)snprintf(ep->name, sizeof(ep->name),
+			       "%s of the Sentinel%s",
+			       format_bytes(ep->group, strlen(ep->group), group,
+					    sizeof(group)),
+			       ep->places > 1 ? "s" : "");
+		name_places(ep, " ");
+		break;
+	case ENDPOINT_CLUSTER:
+		(void)snprintf(ep->name, sizeof(ep->name), "the Cluster at");
+		name_places(ep, " ");
+		break;
+	}
+}
+
+static int finish(struct endpoint *ep, struct fail *why)
+{
+	if (ep->secret.has_password && ep->secret.file[0] != '\0')
+		return fail(why, FAIL_USAGE,
+			    "both a password and a password-file");
+	if (ep->kind == ENDPOINT_CLUSTER && ep->db > 0)
+		return fail(why, FAIL_USAGE, "a Cluster has only database 0");
+	if (ep->db < 0)
+		ep->db = 0;
+	name_endpoint(ep);
+	return 0;
+}
+
+/* ---- reading and writing ---- */
+
+static int parse(struct endpoint *ep, const char *url, struct fail *why)
+{
+	const struct scheme *s;
+	struct span text, query;
+
+	s = scheme_take(&url, why);
+	if (!s)
+		return -1;
+	ep->kind = s->kind;
+	ep->tls = s->tls;
+	options_init(ep);
+	query = (struct span){url, strlen(url)};
+	text = span_cut(&query, '?');
+	if (take_parts(ep, text, query, why) < 0 ||
+	    options_parse(ep, query, why) < 0)
+		return -1;
+	return finish(ep, why);
+}
 
 int endpoint_parse(struct endpoint *ep, const char *url, struct fail *why)
 {
-	memset(ep, 0, sizeof(*ep));
-	ep->db = -1;
-	if (*url == '\0')
-		return bad_url(why, url, "an empty URL");
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-		const struct scheme *s = &schemes[i];
+	char text[sizeof(why->text)], shown[160];
 
-		if (strncmp(url, s->head, strlen(s->head)) != 0)
-			continue;
-		if (s->refusal)
-			return bad_url(why, url, s->refusal);
-		return s->parse(ep, url + strlen(s->head), url, why);
-	}
-	return bad_url(why, url,
-		       "not a URL of ours: write redis://host:port, "
-		       "unix:///path or local:");
+	memset(ep, 0, sizeof(*ep));
+	if (parse(ep, url, why) == 0)
+		return 0;
+	memcpy(text, why->text, sizeof(text));
+	return fail(why, FAIL_USAGE, "'%s': %.230s",
+		    endpoint_masked(url, shown), text);
+}
+
+static void put_login(const struct secret *s, struct url_out *out)
+{
+	bool password = s->has_password && s->file[0] == '\0';
+
+	if (s->user[0] == '\0' && !password)
+		return;
+	url_encode(out, s->user, false);
+	url_put(out, ":");
+	if (password)
+		url_encode(out, s->password, false);
+	url_put(out, "@");
 }
 
 void endpoint_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX])
 {
-	(void)snprintf(url, ENDPOINT_URL_MAX, "%s", ep->name);
+	struct url_out out = {url, ENDPOINT_URL_MAX, 0};
+	const struct scheme *s = scheme_of(ep->kind, ep->tls);
+	char text[PLACE_TEXT_MAX];
+
+	url_put(&out, s->name);
+	url_put(&out, s->colon);
+	if (ep->kind != ENDPOINT_LOCAL)
+		put_login(&ep->secret, &out);
+	for (int i = 0; i < ep->places; i++) {
+		url_put(&out, i > 0 ? "," : "");
+		url_put(&out, place_text(&ep->at[i], text));
+	}
+	if (ep->kind == ENDPOINT_UNIX)
+		url_encode(&out, ep->path, true);
+	if (ep->kind == ENDPOINT_SENTINEL) {
+		url_put(&out, "/");
+		url_encode(&out, ep->group, false);
+	}
+	if (ep->db != 0 && ep->places > 0) {
+		(void)snprintf(text, sizeof(text), "/%d", ep->db);
+		url_put(&out, text);
+	}
+	options_put(ep, &out);
 }
+
+/* How long the "scheme://" at the start is; 0: none. */
+static size_t scheme_length(const char *text)
+{
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz"
+				"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
+
+	return n > 0 && strncmp(text + n, "://", 3) == 0 ? n + 3 : 0;
+}
+
+/* Everything between the scheme and the last "@" goes: a misread URL must not
+ * show half a password. */
+const char *endpoint_masked(const char *url, char buf[160])
+{
+	size_t n = scheme_length(url), used = 0, shown;
+	const char *at = strrchr(url, '@');
+
+	(void)format_bytes(url, n, buf, 160);
+	used = strlen(buf);
+	url += n;
+	if (at) {
+		(void)snprintf(buf + used, 160 - used, "***");
+		used = strlen(buf);
+		url = at;
+	}
+	shown = options_shown(url);
+	(void)format_bytes(url, shown, buf + used, 160 - used);
+	used = strlen(buf);
+	if (url[shown] != '\0')
+		(void)snprintf(buf + used, 160 - used, "***");
+	return buf;
+}
+
+/* ---- passwords ---- */
 
 static int read_secret(const char *path, char out[PASSWORD_MAX],
 		       struct fail *why)

@@ -8,9 +8,10 @@
  *   redis-cluster://[[user][:password]@]host[:port][,host[:port]...][/0]
  *   local:[?idle=DURATION]      a private server on this machine (run/local.h)
  *
- * rediss://, valkeys://, rediss-sentinel:// and rediss-cluster:// are the same
- * with TLS. The port is 6379, of a Sentinel 26379. Behind a "?", separated by
- * "&", come options:
+ * rediss://, rediss-sentinel:// and rediss-cluster:// are the same with TLS;
+ * each has a twin that begins with valkey, and the port is 6379, of a Sentinel
+ * 26379. A host named twice in a list counts once. Behind a "?", separated by
+ * "&", come options, each at most once:
  *
  *   db=N  timeout=DURATION  password-file=PATH
  *   cacert=PATH cacertdir=PATH cert=PATH key=PATH sni=NAME
@@ -19,8 +20,10 @@
  *   sentinel-tls=yes|no                                 with Sentinel only
  *
  * User, password, path, NAME and the options' values may be percent-encoded.
- * "word@host" is a password. What cannot be read without guessing is refused:
- * other URL parsers connect to host "ss" when a password holds "@" or "/".
+ * "word@host" is a password. Schemes and options are in lower case, hosts in
+ * any. What cannot be read without guessing is refused: other URL parsers
+ * connect to host "ss" when a password holds "@" or "/", and to 127.0.0.1 when
+ * told "127.1". Every refusal says what to write.
  */
 #ifndef NET_ENDPOINT_H
 #define NET_ENDPOINT_H
@@ -34,7 +37,7 @@
 #define PASSWORD_MAX 2048
 #define FILE_NAME_MAX 512 /* of a path in a URL, with its terminator */
 #define PLACES_MAX 16
-#define ENDPOINT_URL_MAX 16384 /* of endpoint_url() */
+#define ENDPOINT_URL_MAX 24576 /* of endpoint_url(); all fields full: 21300 */
 
 enum endpoint_kind {
 	ENDPOINT_TCP,
@@ -97,8 +100,9 @@ int endpoint_parse(struct endpoint *ep, const char *url, struct fail *why);
  * password, unless that stands in a file. Parsed, it gives *ep. */
 void endpoint_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX]);
 
-/* The URL as it was typed, for a message: "***" in place of the password. Also
- * of a text that is no URL. */
+/* What was typed, for a message, also if it is no URL: "***" in place of what is
+ * or may be a password, that is of all between the scheme and the last "@", and
+ * of all behind "password=" or an unknown option's name. */
 const char *endpoint_masked(const char *url, char buf[160]);
 
 /* The password to use now: the file's first line, read afresh (a rotated

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Hosts and ports. */
+#include "net/place.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+
+static bool all_of(const char *text, const char *set)
+{
+	return text[strspn(text, set)] == '\0';
+}
+
+/* "1.2.3.4." and "127.1" are addresses to some and names to others. */
+static bool ends_in_number(const char *host)
+{
+	char label[256];
+	size_t n = strlen(host);
+	const char *dot;
+
+	(void)snprintf(label, sizeof(label), "%s", host);
+	if (n > 0 && label[n - 1] == '.')
+		label[n - 1] = '\0';
+	dot = strrchr(label, '.');
+	dot = dot ? dot + 1 : label;
+	return all_of(dot, "0123456789") ||
+	       (strncmp(dot, "0x", 2) == 0 &&
+		all_of(dot + 2, "0123456789abcdef"));
+}
+
+/* In one form for all ways to write it: lower case. */
+static int take_name(struct place *p, struct span text, struct fail *why)
+{
+	struct in_addr in;
+
+	if (text.n == 0)
+		return fail(why, FAIL_USAGE, "no host");
+	if (text.n >= sizeof(p->host))
+		return fail(why, FAIL_USAGE,
+			    "the host is longer than %zu bytes",
+			    sizeof(p->host) - 1);
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.at[i];
+
+		p->host[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+	}
+	if (!all_of(p->host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") ||
+	    p->host[0] == '.' || strstr(p->host, ".."))
+		return fail(why, FAIL_USAGE, "the host is not valid");
+	if (ends_in_number(p->host) && inet_pton(AF_INET, p->host, &in) != 1)
+		return fail(why, FAIL_USAGE,
+			    "the host is neither an address nor a name");
+	return 0;
+}
+
+static int take_ipv6(struct place *p, struct span text, struct fail *why)
+{
+	char copy[INET6_ADDRSTRLEN];
+	struct in6_addr in6;
+
+	(void)snprintf(copy, sizeof(copy), "%.*s", (int)text.n, text.at);
+	if (text.n >= sizeof(copy) || inet_pton(AF_INET6, copy, &in6) != 1)
+		return fail(why, FAIL_USAGE,
+			    "no IPv6 address within the brackets");
+	(void)inet_ntop(AF_INET6, &in6, p->host, sizeof(p->host));
+	return 0;
+}
+
+int place_parse(struct place *p, struct span text, const char *usual_port,
+		struct fail *why)
+{
+	bool brackets = text.n > 0 && text.at[0] == '[';
+	struct span host;
+	char digits[6];
+	bool port;
+
+	memset(p, 0, sizeof(*p));
+	if (brackets) {
+		if (!memchr(text.at, ']', text.n))
+			return fail(why, FAIL_USAGE, "'[' without ']'");
+		host = span_cut(&text, ']');
+		host.at++;
+		host.n--;
+		if (text.n > 0 && text.at[0] != ':')
+			return fail(why, FAIL_USAGE, "text behind ']'");
+		port = text.n > 0;
+		(void)span_cut(&text, ':');
+	} else {
+		port = memchr(text.at, ':', text.n);
+		host = span_cut(&text, ':');
+		if (memchr(text.at, ':', text.n))
+			return fail(why, FAIL_USAGE,
+				    "more than one ':' (an IPv6 address goes "
+				    "in brackets)");
+	}
+	if ((brackets ? take_ipv6 : take_name)(p, host, why) < 0)
+		return -1;
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)text.n, text.at);
+	if (port &&
+	    (text.n >= sizeof(digits) || parse_number(digits, 1, 65535) < 0))
+		return fail(why, FAIL_USAGE, "the port is not within 1..65535");
+	(void)snprintf(p->port, sizeof(p->port), "%d",
+		       (int)parse_number(port ? digits : usual_port, 1, 65535));
+	return 0;
+}
+
+const char *place_text(const struct place *p, char buf[PLACE_TEXT_MAX])
+{
+	(void)snprintf(buf, PLACE_TEXT_MAX,
+		       strchr(p->host, ':') ? "[%s]:%s" : "%s:%s", p->host,
+		       p->port);
+	return buf;
+}
