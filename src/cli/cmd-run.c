@@ -43,30 +43,6 @@ struct job {
 
 /* ---- where the server is ---- */
 
-/* What a URL may say and a connection cannot do. */
-static int check_spoken(const struct job *j, struct fail *why)
-{
-	const struct endpoint *ep = &j->endpoint;
-	const struct {
-		bool asked;
-		const char *what;
-	} unspoken[] = {
-		{ep->tls, "TLS"},
-		{ep->kind == ENDPOINT_SENTINEL, "Sentinel"},
-		{ep->kind == ENDPOINT_CLUSTER, "Cluster"},
-		{ep->timeout_ms != 0, "timeout="},
-	};
-	char shown[160];
-
-	for (size_t i = 0; i < sizeof(unspoken) / sizeof(unspoken[0]); i++)
-		if (unspoken[i].asked)
-			return fail(why, FAIL_USAGE,
-				    "'%s': %s is not part of this version",
-				    endpoint_masked(j->url, shown),
-				    unspoken[i].what);
-	return 0;
-}
-
 static int use_url(struct job *j, struct fail *why)
 {
 	const char *variable = getenv("REDLOCK_URL");
@@ -76,8 +52,6 @@ static int use_url(struct job *j, struct fail *why)
 		variable = NULL;
 	j->url = j->o->url ? j->o->url : variable ? variable : DEFAULT_URL;
 	rc = endpoint_parse(&j->endpoint, j->url, why);
-	if (rc == 0)
-		rc = check_spoken(j, why);
 	if (rc < 0 && !j->o->url) {
 		char text[sizeof(why->text)];
 

@@ -211,10 +211,9 @@ static int connect_next(struct conn *c)
 			stream_close(&c->stream);
 			continue;
 		}
-		if (p->ep->tls && stream_secure(&c->stream, &p->ep->tls_conf,
-						p->place.host, &c->why) < 0)
-			return broken(c);
-		return flush(c);
+		/* (OpenSSL is loaded only when somebody is there: by then the
+		 * guard is forked, and has no part in it) */
+		return p->ep->tls ? 0 : flush(c);
 	}
 	return broken_sys(c, "cannot connect");
 }
@@ -305,7 +304,9 @@ int conn_ask(struct conn *c, const struct words *question)
 	if (opened && c->state == CONN_CONNECTING) {
 		if (connect_next(c) < 0)
 			return -1;
-	} else if (c->state >= CONN_CONNECTING && flush(c) < 0) {
+	} else if ((c->state == CONN_OPEN ||
+		    (c->state == CONN_CONNECTING && !c->peer->ep->tls)) &&
+		   flush(c) < 0) {
 		return -1;
 	}
 	return (int)((c->asked - 1) % OWED_MAX);
@@ -359,6 +360,10 @@ static int connected(struct conn *c)
 	if (stream_connected(&c->stream) < 0)
 		return give_address_up(c);
 	c->state = CONN_OPEN;
+	if (c->peer->ep->tls &&
+	    stream_secure(&c->stream, &c->peer->ep->tls_conf,
+			  c->peer->place.host, &c->why) < 0)
+		return broken(c);
 	return flush(c);
 }
 
@@ -385,10 +390,10 @@ static int receive(struct conn *c)
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return 0;
+		if (n == 0 || (n < 0 && errno == ECONNRESET && !c->heard))
+			return closed(c);
 		if (n < 0)
 			return broken_sys(c, "connection lost");
-		if (n == 0)
-			return closed(c);
 		/* 0x15: an alert, 0x16: a handshake */
 		c->speaks_tls |= !c->heard && bytes[0] >> 1 == 0x15 >> 1;
 		c->heard = true;

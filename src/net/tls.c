@@ -33,6 +33,7 @@
 	F(ERR_clear_error)                                                     \
 	F(ERR_peek_last_error)                                                 \
 	F(ERR_reason_error_string)                                             \
+	F(OPENSSL_init_ssl)                                                    \
 	F(OpenSSL_version)                                                     \
 	F(SSL_CTX_check_private_key)                                           \
 	F(SSL_CTX_ctrl)                                                        \
@@ -161,6 +162,8 @@ static int load(struct fail *why)
 				    LIBRARY, wanted[i].name);
 		memcpy((char *)&ssl + wanted[i].at, &found, sizeof(found));
 	}
+	/* what is left is the kernel's to clean up */
+	(void)ssl.OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
 	ssl.socket = ssl.BIO_meth_new(BIO_TYPE_SOURCE_SINK, "redlock");
 	if (!ssl.socket)
 		return fail(why, FAIL_INTERNAL, "out of memory");
