@@ -57,11 +57,14 @@ bool address_is_local(const struct sockaddr_storage *at)
 	const struct sockaddr_in *in = (const struct sockaddr_in *)at;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)at;
 
+	/* (0.0.0.0 and :: lead to the same) */
 	if (at->ss_family == AF_INET)
-		return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+		return ntohl(in->sin_addr.s_addr) >> 24 == 127 ||
+		       in->sin_addr.s_addr == INADDR_ANY;
 	if (at->ss_family != AF_INET6)
 		return true;
 	return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr) ||
+	       IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr) ||
 	       (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) &&
 		in6->sin6_addr.s6_addr[12] == 127);
 }

@@ -410,7 +410,7 @@ void conn_step(struct conn *c, short revents)
 		return;
 	/* an answer of the server it was before means nothing now */
 	if (c->moves != c->peer->moves && c->state != CONN_SEEKING) {
-		conn_leave(c, "another server has taken over");
+		conn_leave(c, "has taken over from another server");
 		return;
 	}
 	if (revents == 0)

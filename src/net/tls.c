@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenSSL, loaded when it is needed. */
+/* TLS by OpenSSL. */
 #include "net/tls.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,66 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/* What is called, each through a pointer of its own type: the library is not
- * linked. Functions only; what OpenSSL has as macros is SSL_ctrl(). */
-#define FUNCTIONS(F)                                                           \
-	F(BIO_clear_flags)                                                     \
-	F(BIO_get_data)                                                        \
-	F(BIO_meth_new)                                                        \
-	F(BIO_meth_set_ctrl)                                                   \
-	F(BIO_meth_set_read)                                                   \
-	F(BIO_meth_set_write)                                                  \
-	F(BIO_new)                                                             \
-	F(BIO_set_data)                                                        \
-	F(BIO_set_flags)                                                       \
-	F(BIO_set_init)                                                        \
-	F(ERR_clear_error)                                                     \
-	F(ERR_peek_last_error)                                                 \
-	F(ERR_reason_error_string)                                             \
-	F(OPENSSL_init_ssl)                                                    \
-	F(OpenSSL_version)                                                     \
-	F(SSL_CTX_check_private_key)                                           \
-	F(SSL_CTX_ctrl)                                                        \
-	F(SSL_CTX_free)                                                        \
-	F(SSL_CTX_load_verify_locations)                                       \
-	F(SSL_CTX_new)                                                         \
-	F(SSL_CTX_set_default_passwd_cb)                                       \
-	F(SSL_CTX_set_verify)                                                  \
-	F(SSL_CTX_use_PrivateKey_file)                                         \
-	F(SSL_CTX_use_certificate_chain_file)                                  \
-	F(SSL_ctrl)                                                            \
-	F(SSL_free)                                                            \
-	F(SSL_get0_param)                                                      \
-	F(SSL_get_error)                                                       \
-	F(SSL_get_verify_result)                                               \
-	F(SSL_in_init)                                                         \
-	F(SSL_new)                                                             \
-	F(SSL_read)                                                            \
-	F(SSL_set_bio)                                                         \
-	F(SSL_set_connect_state)                                               \
-	F(SSL_write)                                                           \
-	F(TLS_client_method)                                                   \
-	F(X509_VERIFY_PARAM_set1_host)                                         \
-	F(X509_VERIFY_PARAM_set1_ip_asc)                                       \
-	F(X509_VERIFY_PARAM_set_hostflags)                                     \
-	F(X509_get_default_cert_dir)                                           \
-	F(X509_get_default_cert_file)                                          \
-	F(X509_verify_cert_error_string)
-
-static struct {
-	void *loaded;
-	BIO_METHOD *socket; /* how its bytes travel */
-#define POINTER(name) __typeof__(&(name)) name;
-	FUNCTIONS(POINTER)
-} ssl;
-
-#define STRING_(x) #x
-#define STRING(x) STRING_(x)
-#ifdef OPENSSL_SHLIB_VERSION
-#define LIBRARY "libssl.so." STRING(OPENSSL_SHLIB_VERSION)
-#else
-#define LIBRARY "libssl.so." SHLIB_VERSION_NUMBER
-#endif
+#include "net/openssl.h"
 
 /* The files of a conf, as they were when they were read. */
 #define FILES 4
@@ -87,6 +24,7 @@ struct trust {
 	SSL_CTX *ctx;
 };
 static struct trust *trusted;
+static BIO_METHOD *our_socket; /* how its bytes travel */
 
 struct tls {
 	SSL *ssl;
@@ -136,41 +74,18 @@ static long control(BIO *b, int command, long number, void *pointer)
 	return command == BIO_CTRL_FLUSH;
 }
 
-/* ---- the library ---- */
-
 static int load(struct fail *why)
 {
-	static const struct {
-		const char *name;
-		size_t at;
-	} wanted[] = {
-#define ENTRY(name) {#name, offsetof(__typeof__(ssl), name)},
-		FUNCTIONS(ENTRY)};
-	void *library;
-
-	if (ssl.loaded)
+	if (our_socket)
 		return 0;
-	library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
-	if (!library)
-		return fail(why, FAIL_CONFIG, "TLS: cannot load OpenSSL: %s",
-			    dlerror());
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		void *found = dlsym(library, wanted[i].name);
-
-		if (!found)
-			return fail(why, FAIL_CONFIG, "TLS: %s has no %s",
-				    LIBRARY, wanted[i].name);
-		memcpy((char *)&ssl + wanted[i].at, &found, sizeof(found));
-	}
-	/* what is left is the kernel's to clean up */
-	(void)ssl.OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
-	ssl.socket = ssl.BIO_meth_new(BIO_TYPE_SOURCE_SINK, "redlock");
-	if (!ssl.socket)
+	if (openssl_load(why) < 0)
+		return -1;
+	our_socket = ssl.BIO_meth_new(BIO_TYPE_SOURCE_SINK, "redlock");
+	if (!our_socket)
 		return fail(why, FAIL_INTERNAL, "out of memory");
-	ssl.BIO_meth_set_write(ssl.socket, bytes_out);
-	ssl.BIO_meth_set_read(ssl.socket, bytes_in);
-	ssl.BIO_meth_set_ctrl(ssl.socket, control);
-	ssl.loaded = library;
+	ssl.BIO_meth_set_write(our_socket, bytes_out);
+	ssl.BIO_meth_set_read(our_socket, bytes_in);
+	ssl.BIO_meth_set_ctrl(our_socket, control);
 	return 0;
 }
 
@@ -178,7 +93,7 @@ void tls_version(char *buf, size_t size)
 {
 	struct fail why;
 
-	if (load(&why) < 0)
+	if (openssl_load(&why) < 0)
 		(void)snprintf(buf, size, "no: %s", why.text);
 	else
 		(void)snprintf(buf, size, "%s, loaded when needed",
@@ -396,7 +311,7 @@ struct tls *tls_open(const struct tls_conf *conf, const char *name, int fd,
 	t = calloc(1, sizeof(*t));
 	if (t)
 		t->ssl = ssl.SSL_new(ctx);
-	bio = t && t->ssl ? ssl.BIO_new(ssl.socket) : NULL;
+	bio = t && t->ssl ? ssl.BIO_new(our_socket) : NULL;
 	if (!bio) {
 		(void)fail(why, FAIL_INTERNAL, "TLS: out of memory");
 		tls_close(t);

@@ -1183,6 +1183,56 @@ static void test_frozen(void)
 	}
 }
 
+/* ---- replicas ---- */
+
+static void begin_with_replicas(int replicas)
+{
+	begin(1, T, FOREVER);
+	l.conf.replicas = replicas;
+	asks(0);
+	reply(&q[0], SAID_GRANTED, 100, 5);
+}
+
+static void test_replicas(void)
+{
+	begin_with_replicas(2);
+	is_int(asks(5), 1, "after the grant there is one more question");
+	is_int(q[0].verb, VERB_REPLICATE, "how many replicas have it");
+	is_int(q[0].listen_ms, NODE_TIMEOUT, "the server is to wait so long");
+	is_int(q[0].chan, 0, "on the connection that granted it");
+	is_int(l.state, LEASE_CLAIMING, "until then it is not held");
+	is_int(asks(900), 0, "and is not asked on another connection");
+	reply(&q[0], SAID_YES, 2, 950);
+	is_int(l.state, LEASE_HELD, "two of two: held");
+	is_int(stamp(), 0, "from before the grant was asked for");
+	is_int(l.fence, 100, "under its fence");
+
+	begin_with_replicas(2);
+	asks(5);
+	reply(&q[0], SAID_YES, 1, 1005);
+	is_int(l.end, END_REFUSED, "one of two: given back, and over");
+	is_int(l.refusal, FAIL_UNAVAILABLE, "for want of servers");
+	asks(1005);
+	is_int(count(VERB_RELEASE, 0, -1), 1, "the lock is released");
+
+	begin_with_replicas(1);
+	asks(5);
+	broke(&q[0], true, 50);
+	is_int(l.state, LEASE_WAITING, "a broken connection: another round");
+	is_int(next(50) >= 0 && q[0].verb == VERB_ACQUIRE, 1,
+	       "which asks for the lock again");
+	reply(&q[0], SAID_GRANTED, 100, 400);
+	asks(400);
+	is_int(q[0].verb, VERB_REPLICATE, "and then for the replicas");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	reply(&q[0], SAID_GRANTED, 100, 5);
+	asks(5);
+	is_int(count(VERB_REPLICATE, 0, -1), 0,
+	       "without the option nobody is asked");
+}
+
 int main(void)
 {
 	(void)alarm(20); /* a broken machine may ask for ever */
@@ -1220,5 +1270,6 @@ int main(void)
 	test_qth();
 	test_hasty();
 	test_frozen();
+	test_replicas();
 	return done();
 }

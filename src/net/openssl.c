@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Loads the library whose headers this was built with. */
+#include "net/openssl.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+#ifdef OPENSSL_SHLIB_VERSION
+#define LIBRARY "libssl.so." STRING(OPENSSL_SHLIB_VERSION)
+#else
+#define LIBRARY "libssl.so." SHLIB_VERSION_NUMBER
+#endif
+
+struct openssl ssl;
+
+int openssl_load(struct fail *why)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} wanted[] = {
+#define ENTRY(name) {#name, offsetof(struct openssl, name)},
+		OPENSSL_FUNCTIONS(ENTRY)};
+	void *library;
+
+	if (ssl.loaded)
+		return 0;
+	library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+	if (!library)
+		return fail(why, FAIL_CONFIG,
+			    "TLS: cannot load OpenSSL: %s (Debian: apt-get "
+			    "install libssl3)",
+			    dlerror());
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		void *found = dlsym(library, wanted[i].name);
+
+		if (!found)
+			return fail(why, FAIL_CONFIG, "TLS: %s has no %s",
+				    LIBRARY, wanted[i].name);
+		memcpy((char *)&ssl + wanted[i].at, &found, sizeof(found));
+	}
+	/* what is left is the kernel's to clean up */
+	(void)ssl.OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
+	ssl.loaded = library;
+	return 0;
+}

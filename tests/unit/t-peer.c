@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a node is, and where it is sent on to. */
+#include "net/peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tap.h"
+
+static struct endpoint ep;
+
+static void peer_of(struct peer *p, const char *url)
+{
+	struct fail why;
+
+	memset(p, 0, sizeof(*p));
+	if (endpoint_parse(&ep, url, &why) < 0)
+		exit(99);
+	peer_init(p, &ep);
+}
+
+static bool is_at(const struct peer *p, const char *host, const char *port)
+{
+	return strcmp(p->place.host, host) == 0 &&
+	       strcmp(p->place.port, port) == 0;
+}
+
+static void test_redirections(void)
+{
+	static const struct {
+		const char *error;
+		bool is, ask;
+		const char *host, *port;
+	} cases[] = {
+		{"MOVED 3999 10.0.0.7:6381", true, false, "10.0.0.7", "6381"},
+		{"ASK 3999 10.0.0.7:6381", true, true, "10.0.0.7", "6381"},
+		{"MOVED 0 node-7.example:1", true, false, "node-7.example",
+		 "1"},
+		{"MOVED 1 :6381", true, false, "10.0.0.1", "6381"},
+		{"MOVED 866 fe80::1:6381", true, false, "fe80::1", "6381"},
+		{"MOVED 1 ::1:65535", true, false, "::1", "65535"},
+		{"MOVED 1 ?:6381", false, false, "", ""},
+		{"MOVED 1 10.0.0.7", false, false, "", ""},
+		{"MOVED 1 10.0.0.7:", false, false, "", ""},
+		{"MOVED 1 10.0.0.7:0", false, false, "", ""},
+		{"MOVED 1 10.0.0.7:65536", false, false, "", ""},
+		{"MOVED 1 10.0.0.7:99999999999", false, false, "", ""},
+		{"MOVED x 10.0.0.7:1", false, false, "", ""},
+		{"MOVED 1", false, false, "", ""},
+		{"MOVED ", false, false, "", ""},
+		{"MOVED", false, false, "", ""},
+		{"ASK ", false, false, "", ""},
+		{"TRYAGAIN Multiple keys request during rehashing of slot",
+		 false, false, "", ""},
+		{"MOVEDX 1 a:1", false, false, "", ""},
+		{"ERR MOVED 1 a:1", false, false, "", ""},
+	};
+	char long_one[400] = "MOVED 1 ";
+	struct place to;
+	struct peer p;
+	bool ask;
+
+	peer_of(&p, "redis-cluster://10.0.0.1,10.0.0.2:7000");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *error = cases[i].error;
+
+		is_int(peer_redirected(&p, error, &ask, &to), cases[i].is,
+		       "'%s' is one, or not", error);
+		if (!cases[i].is)
+			continue;
+		is_int(ask, cases[i].ask, "'%s': for good, or once", error);
+		is_text(to.host, cases[i].host, "'%s': the host", error);
+		is_text(to.port, cases[i].port, "'%s': the port", error);
+	}
+	memset(long_one + 8, 'h', 300);
+	memcpy(long_one + 308, ":6379", 6);
+	ok(!peer_redirected(&p, long_one, &ask, &to),
+	   "a host of 300 bytes is none");
+}
+
+static void test_moves(void)
+{
+	const struct place there = {"10.0.0.7", "6381"};
+	struct peer p;
+
+	peer_of(&p, "redis-cluster://10.0.0.1,10.0.0.2:7000");
+	ok(is_at(&p, "10.0.0.1", "6379"), "the first node is asked first");
+	is_text(p.name, "10.0.0.1:6379", "and named in messages");
+	ok(peer_known(&p), "its address needs no lookup");
+	peer_move(&p, &there);
+	is_int(p.moves, 1, "another server is a move");
+	is_text(p.name, "10.0.0.7:6381", "and is named from then on");
+	ok(peer_known(&p), "its address is known as well");
+	peer_move(&p, &there);
+	is_int(p.moves, 1, "the same one again is none");
+	is_int(p.try, 0, "and its address stays in use");
+	peer_doubt(&p);
+	ok(peer_known(&p) && is_at(&p, "10.0.0.2", "7000"),
+	   "silent: the next node is asked");
+	is_int(p.moves, 1, "which may know no better: no move");
+	peer_doubt(&p);
+	ok(peer_known(&p) && is_at(&p, "10.0.0.1", "6379"),
+	   "and then the first one again");
+}
+
+static void test_kinds(void)
+{
+	const struct place there = {"fe80::7", "6381"};
+	struct peer p;
+
+	peer_of(&p, "redis://10.0.0.1:7000");
+	is_text(p.name, "10.0.0.1:7000", "a plain server has its name");
+	ok(peer_known(&p), "a numeric address is known");
+	peer_doubt(&p);
+	ok(peer_known(&p) && is_at(&p, "10.0.0.1", "7000"),
+	   "a plain server is where it is, even when in doubt");
+	peer_of(&p, "redis://cache.example");
+	ok(!peer_known(&p), "a name is to be looked up");
+	peer_of(&p, "redis-sentinel://10.0.0.1,10.0.0.2/web");
+	is_text(p.place.host, "", "a group is nowhere yet");
+	peer_move(&p, &there);
+	is_text(p.name, "web at [fe80::7]:6381", "its master is told by both");
+	peer_of(&p, "unix:///tmp/x.sock");
+	ok(peer_known(&p), "a socket is known");
+}
+
+static void test_local(void)
+{
+	static const struct {
+		const char *host;
+		bool local;
+	} cases[] = {
+		{"127.0.0.1", true},
+		{"127.255.1.9", true},
+		{"128.0.0.1", false},
+		{"10.0.0.1", false},
+		{"::1", true},
+		{"::2", false},
+		{"::", true},
+		{"::ffff:127.0.0.1", true},
+		{"::ffff:10.0.0.1", false},
+		{"fe80::1", false},
+		{"0.0.0.0", true},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct place at = {"", "6379"};
+		struct endpoint tcp = {.kind = ENDPOINT_TCP};
+		struct address a = {.n = 0};
+
+		(void)snprintf(at.host, sizeof(at.host), "%s", cases[i].host);
+		ok(address_fixed(&a, &tcp, &at), "%s is an address", at.host);
+		is_int(address_is_local(&a.at[0]), cases[i].local,
+		       "%s: of this machine alone, or not", at.host);
+	}
+}
+
+int main(void)
+{
+	test_redirections();
+	test_moves();
+	test_kinds();
+	test_local();
+	return done();
+}
