@@ -40,10 +40,6 @@ local function told()
 	local lost = number_in(record, 'lost')
 	return (lost and saw > 0 and saw < lost or reborn()) and 1 or 0
 end
-local done = ARGV[7] == '1' and done_by()
-if done then
-	return done
-end
 -- In line, with the ticket that we have; which place that is.
 local function stand(at, new)
 	local function add()
@@ -80,6 +76,9 @@ local function stand(at, new)
 end
 -- Which slot is ours already.
 local function mine()
+	if shared(v) then
+		here(sharers_of(v))
+	end
 	if reads then
 		return shared(v) and redis.call('zscore', sharers_of(v), member)
 		    and 0
@@ -94,16 +93,19 @@ local function mine()
 	end
 end
 local function ours(n, at, fresh)
+	if several then
+		here(part('moves'))
+	end
 	if reads then
 		share(v, member, at, ttl)
 		keep(n, v, at, 0)
 	elseif not fresh then
 		redis.call('pexpire', slot_key('', n), ttl)
 	end
-	-- where others hold as well, the counter may be one of theirs by now
+	-- where others hold as well, or may, the counter may be one of theirs by now
 	local before = c
 	if not granted and (not raw or not bad
-	    and (several or redis.call('exists', part('moves')) == 1)) then
+	    and (several or moving or redis.call('exists', part('moves')) == 1)) then
 		c = next_fence(at or time(), alone)
 		fence_set(c)
 		if several or not before then
@@ -113,9 +115,42 @@ local function ours(n, at, fresh)
 	return {'granted', text(c), told(), n,
 	    reads and string.sub(v, 8) or '0'}
 end
+-- Who has it: of several slots, whoever is to be gone first.
+local function busy(place, kind)
+	local left
+	if slots == 1 then
+		left = redis.call('pttl', lock)
+	else
+		for n = 0, slots - 1 do
+			local ms = redis.call('pttl', slot_key('', n))
+			if ms >= -1 and (not left or left < 0
+			    or ms >= 0 and ms < left) then
+				left, slot = ms, n
+			end
+		end
+		v, record = redis.call('get', slot_key('', slot)),
+		    redis.call('get', slot_key('holder', slot))
+	end
+	if shared(v) then
+		record = string.gsub(record or '', '^(.-\nsince %d+\n).*$', '%1')
+		    .. readers_now()
+	end
+	return {kind and 'type' or 'busy', text(c), left or -1,
+	    kind or string.sub(v or '', 1, 128), string.sub(record or '', 1, 2048),
+	    place, text(math.max(ticket, 0)), (kind or moving) and 0 or told()}
+end
 local n = mine()
+local done = (n or not moving) and ARGV[7] == '1' and done_by()
+if done then
+	return done
+end
 if n then
 	return ours(n, several and time())
+end
+-- On the move nobody gets into line, or past it: the line may be elsewhere. Who
+-- has a place keeps the ticket, and asks again soon.
+if moving then
+	return busy(-1)
 end
 local at = time()
 local newest, latest = part('newest'), nil
@@ -192,31 +227,8 @@ if marked and place >= 0 and latest < ticket then
 		end
 	end
 end
-if place < 0 then
-	ticket = math.max(ticket, 0)
-end
 if free and lost then
-	return {'loss', text(c), 0, '', '', place, text(ticket),
+	return {'loss', text(c), 0, '', '', place, text(math.max(ticket, 0)),
 	    reborn() and 1 or 0}
 end
--- who has it: of several slots, whoever is to be gone first
-local left
-if slots == 1 then
-	left = redis.call('pttl', lock)
-else
-	for n = 0, slots - 1 do
-		local ms = redis.call('pttl', slot_key('', n))
-		if ms >= -1 and (not left or left < 0 or ms >= 0 and ms < left) then
-			left, slot = ms, n
-		end
-	end
-	v, record = redis.call('get', slot_key('', slot)),
-	    redis.call('get', slot_key('holder', slot))
-end
-if shared(v) then
-	record = string.gsub(record or '', '^(.-\nsince %d+\n).*$', '%1')
-	    .. readers_now()
-end
-return {kind and 'type' or 'busy', text(c), left or -1,
-    kind or string.sub(v or '', 1, 128), string.sub(record or '', 1, 2048), place,
-    text(ticket), kind and 0 or told()}
+return busy(place, kind)

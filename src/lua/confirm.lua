@@ -25,17 +25,25 @@ local shares = value ~= token
 local member = token .. ' ' .. ARGV[5]
 local state, pttl = 'yes', 0
 local at = time()
+local raises = not bad and (not c or c < m)
 if v == value then
+	-- what somebody else shares is not renewed blindly; what is one's own is
+	if shares then
+		here(sharers_of(value))
+	end
+	if raises and several then
+		here(part('moves'))
+	end
 	local ends = shares and redis.call('zscore', sharers_of(value), member)
 	pttl = ends and ends - math.floor(at / 1000) or redis.call('pttl', lock)
 elseif not v and not bad and seen > 0
     and (not c or c == seen or untouched(seen))
     and redis.call('set', lock, value, 'nx', 'px', ttl) then
-	state = 'healed'
+	state, v = 'healed', value
 else
 	return {'no', text(c), 0}
 end
-local theirs = shares or redis.call('exists', sharers_of(value)) == 1
+local theirs = shares or may_be_joined()
 if shares then
 	share(value, member, at, ttl, true)
 end
@@ -43,18 +51,23 @@ if state == 'healed' and ARGV[8] == '1' and not shares then
 	share(value, '?', at, ttl)
 	theirs = true
 end
-if theirs then
+local away = moving and theirs
+    and type(redis.pcall('exists', lock, sharers_of(value))) == 'table'
+if away then -- theirs may be longer
+	ttl = math.max(ttl, pttl)
+end
+if theirs and not away then
 	keep(slot, value, at, not shares and ttl or shared(value) and 0
 	    or redis.call('pttl', lock))
 else
 	redis.call('pexpire', lock, ttl)
 end
-local ours = 'token ' .. value .. '\n'
-if string.sub(record or '', 1, #ours) ~= ours
-    or not theirs and redis.call('pexpire', holder, ttl) == 0 then
-	record_set(slot, value, ttl, select(4, standing(ARGV[5])), at)
+if not record_is_of(value)
+    or (away or not theirs) and redis.call('pexpire', holder, ttl) == 0 then
+	record_set(slot, value, ttl, select(4, standing(ARGV[5]))
+	    .. (theirs and joined_line or ''), at)
 end
-if not bad and (not c or c < m) then
+if raises then
 	local before, raised = c, math.max(c or time(), m)
 	if fence_set(raised).ok then
 		c = raised

@@ -31,6 +31,7 @@ end
 if v ~= value then
 	return {'no', text(c)}
 end
+here(sharers_of(v))
 if not there then
 	sharers_end(v, at)
 	for _, other in ipairs(redis.call('zrange', sharers_of(v), 0, -1)) do
@@ -48,5 +49,9 @@ if done then
 	return done
 end
 share(v, member, at, ttl)
+if group == '0' and record_is_of(v) and not number_in(record, 'joined') then
+	redis.call('set', holder, record .. joined_line,
+	    'px', math.max(1, redis.call('pttl', holder)))
+end
 keep(slot, v, at, group == '0' and redis.call('pttl', lock) or 0)
 return {'joined', text(c), 0, slot, group}

@@ -29,7 +29,29 @@ local function slot_key(name, n)
 	return n == 0 and (name == '' and key or part(name))
 	    or part('slot' .. (name == '' and '' or '-' .. name) .. ':' .. n)
 end
-local have = redis.call('mget', lock, fence, holder)
+-- A slot of a Cluster may be on the move, for minutes if that was broken off.
+-- Each of its keys is on one of two nodes then, and neither knows what the other
+-- has. A script is let run where all KEYS are: the lock is held. Of a key that is
+-- not here, though it may be there, a command fails on the old node; on the new
+-- one it finds nothing, or makes a second key of that name, which the move will
+-- run into. A command on several keys fails on both. No key is called "none":
+-- MGET tells whether the slot is on the move.
+--   What a script will need beside KEYS must then be here(), before the first
+-- write; what it may do without, it may try().
+local have = redis.pcall('mget', lock, fence, holder, part('none'))
+local moving = have.err
+if moving then
+	have = redis.call('mget', lock, fence, holder)
+	if not (have[1] and have[2] and have[3]) then
+		return {err = moving}
+	end
+end
+local try = moving and redis.pcall or redis.call
+local function here(...)
+	if moving then
+		redis.call('exists', lock, ...)
+	end
+end
 local v, raw, record = have[1], have[2], have[3]
 -- MGET calls a key of another type missing; that of the lock shows when SET NX
 -- fails
@@ -70,6 +92,9 @@ local function record_set(n, who, ttl, about, at, lost)
 	end
 	return redis.pcall('set', slot_key('holder', n), words, 'px',
 	    lost and 86400000 or ttl)
+end
+local function record_is_of(value)
+	return string.find(record or '', 'token ' .. value .. '\n', 1, true) == 1
 end
 local function number_in(words, name)
 	return tonumber(string.match(words or '', '\n' .. name .. ' (%d+)\n'))

@@ -14,8 +14,10 @@ local granted -- the slot that the caller was given
 local leaving -- what the caller's slot holds, which it gives back
 local function wake(who, word, ms)
 	local list = part('grant:' .. who)
-	redis.call('rpush', list, word)
-	redis.call('pexpire', list, ms)
+	if not moving then -- it will ask
+		redis.call('rpush', list, word)
+		redis.call('pexpire', list, ms)
+	end
 end
 -- Whose the first so many slots are.
 local function values_of(slots)
@@ -95,9 +97,10 @@ local function grant(n, who, stands, px, at, alone, lost)
 	end
 	return true
 end
--- No sign of life for three heartbeats. The ticket is the first sign.
+-- No sign of life for three heartbeats. The ticket is the first sign. On the
+-- move, nobody gives any.
 local function gone(who, ticket, at)
-	return at - ticket > 3 * heartbeat and at
+	return not moving and at - ticket > 3 * heartbeat and at
 	    - tonumber(redis.call('zscore', alive, who) or 0) > 3 * heartbeat
 end
 -- How many wait and live; the others leave the line.
@@ -119,6 +122,9 @@ end
 -- past it. `born`: see moved(), where the caller uses slots. Returns for how
 -- long, or nil; whether somebody waits still; whether that is because the grant
 -- failed.
+--   On the move it may fail at any key that is not here, and whatever was done by
+-- then stands: a grant of a plain lock, all of which is in KEYS. Any other could
+-- end half-way, with the counter unmoved, or be of a slot that is held there.
 local function serve(at, alone, lost, born)
 	local given
 	while true do
@@ -127,6 +133,9 @@ local function serve(at, alone, lost, born)
 			local who, words = string.match(line[i], '^(%S+) (.*)$')
 			local ticket = tonumber(line[i + 1])
 			local ttl, slots, reads = standing(words)
+			if moving and (reads or slots > 1 or slot > 0) then
+				return given, true
+			end
 			local n = room(slots, reads, born and at - born < ttl * 1000)
 			local dead = gone(who, ticket, at)
 			if not n and (given or not dead) then
@@ -140,7 +149,7 @@ local function serve(at, alone, lost, born)
 				return given, true, true
 			end
 			if at - ticket > heartbeat then -- it may have given a sign
-				redis.call('zrem', alive, who)
+				try('zrem', alive, who)
 			end
 			if px then
 				if who ~= token then

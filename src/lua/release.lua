@@ -20,28 +20,48 @@ local ttl, slots, reads, about = standing(ARGV[4])
 local member = token .. ' ' .. ARGV[4]
 local alone, joined = ARGV[3] == '1', ARGV[7]
 local least, once = tonumber(ARGV[8]), tonumber(ARGV[10])
-if ARGV[5] == '1' then
-	redis.call('zrem', queue, member)
-	redis.call('zrem', alive, token)
-	redis.call('del', part('grant:' .. token))
-end
 -- an answer that never came does not say which slot it is, or that it is not
 -- the outer one's
-for n = 0, (slots > 1 or slot > 0) and v ~= token and slots - 1 or -1 do
-	if redis.call('get', slot_key('', n)) == token then
-		slot, lock, holder = n, slot_key('', n), slot_key('holder', n)
-		v, record = token, redis.call('get', holder)
-		break
+if (slots > 1 or slot > 0) and v ~= token then
+	for n, value in ipairs(values_of(slots)) do
+		if value == token then
+			slot, lock, holder = n - 1, slot_key('', n - 1),
+			    slot_key('holder', n - 1)
+			v, record = token, redis.call('get', holder)
+			break
+		end
 	end
 end
 local at = time()
+local sharers = sharers_of(v or '')
+-- On the move, a plain lock is freed whatever else is here. Who has joined it, or
+-- reads, is not forgotten; and a counter that moves is noted where it must be.
+local theirs = v == token and may_be_joined()
+local shares = reads and shared(v) or joined ~= '' and v == joined
+if theirs or shares then
+	here(sharers)
+	shares = shares and redis.call('zscore', sharers, member)
+end
+-- we joined, and others have it still, or we ourselves for as long as we said
+local outer = shares and not shared(v)
+    and not redis.call('zscore', sharers, 'left')
+if shares and not outer or v == token and slots > 1 then
+	here(part('moves'))
+end
 -- it was done, whoever has the lock by now
 if once > 0 then
-	redis.call('zrem', queue, '') -- a first write: see above
-	redis.pcall('set', part('once'), record_of('', ttl, about, at), 'px', once)
+	try('zrem', queue, '') -- a first write: see above
+	local noted = redis.pcall('set', part('once'),
+	    record_of('', ttl, about, at), 'px', once)
+	if moving and noted.err then
+		return noted
+	end
 end
-local shares = (reads and shared(v) or joined ~= '' and v == joined)
-    and redis.call('zrem', sharers_of(v), member) == 1
+if ARGV[5] == '1' then
+	try('zrem', queue, member)
+	try('zrem', alive, token)
+	try('del', part('grant:' .. token))
+end
 if v ~= token and not shares then
 	return {'no', text(c)}
 end
@@ -49,26 +69,24 @@ end
 local since = not shares and number_in(record, 'since')
 local rest = least > 0 and math.ceil(least
     - (since and at / 1000 - since or tonumber(ARGV[9]))) or 0
-local sharers = sharers_of(v)
 -- Whoever is first in line knows of a lease that is longer.
 local function look()
-	local first = rest > 0 and redis.call('zrange', queue, 0, 0)[1]
+	local first = rest > 0 and try('zrange', queue, 0, 0)[1]
 	if first then
 		wake(string.match(first, '^%S+'), 'look', grant_ms)
 	end
 end
--- others have it still, or we ourselves for as long as we said
-if shares or redis.call('exists', sharers) == 1 then
+if shares or theirs then
 	redis.call('zrem', sharers, '') -- a first write: see above
 	if rest > 0 then
 		redis.call('zadd', sharers, math.floor(at / 1000) + rest,
 		    'rest ' .. member)
 	end
-	if not shares then
+	if shares then -- the last: on the move, what is empty cannot be filled
+		redis.call('zrem', sharers, member)
+	else
 		redis.call('zadd', sharers, 0, 'left')
 	end
-	local outer = shares and not shared(v)
-	    and not redis.call('zscore', sharers, 'left')
 	if outer or sharers_end(v, at) then
 		if shared(v) then
 			local before = c
@@ -80,7 +98,8 @@ if shares or redis.call('exists', sharers) == 1 then
 		look()
 		return {'yes', text(c), 0}
 	end
-	redis.call('del', lock, sharers)
+	redis.call('del', lock)
+	try('del', sharers)
 	v = false
 elseif rest > 0 then
 	-- under another name, for a renewal that comes late would prolong it
@@ -113,7 +132,7 @@ local born = several and redis.call('hget', part('moves'), 'born')
 local done, px = pcall(serve, at, alone,
     ARGV[6] ~= '1' and number_in(record, 'lost'), born and tonumber(born))
 if not v or leaving then
-	redis.call('del', lock, holder)
+	redis.call('del', leaving and lock or holder, holder)
 	c = c + 1
 	fence_set(c)
 	if several then

@@ -7,6 +7,8 @@
 --       left        the holder that the others joined has ended (its time is 0)
 --       ?           whoever else it may have been: data were lost
 --       rest ...    a member that has ended, but holds for a while: --min-hold
+-- Whom others have joined has a "joined 1" in its record: on the move, that set
+-- may be on the other node, or nowhere.
 -- "TTL SLOTS FLAGS\nABOUT": how a client stands in line. Flags: "-" none,
 -- "s" --supersede, "r" --shared.
 local function standing(words)
@@ -21,17 +23,26 @@ end
 local function sharers_of(value) return part('sharers:' .. value) end
 -- When the last of them ends; nil: none is left.
 local function sharers_end(value, at)
-	local sharers = sharers_of(value)
-	redis.call('zremrangebyscore', sharers, '(0', math.floor(at / 1000))
-	local last = redis.call('zrevrange', sharers, 0, 0, 'withscores')
-	return last[2] and last[2] ~= '0' and tonumber(last[2]) or nil
+	local sharers, now = sharers_of(value), math.floor(at / 1000)
+	-- it was here; on the move it may be nowhere once we took the last away
+	local ends = tonumber(try('zrevrange', sharers, 0, 0, 'withscores')[2] or 0)
+	try('zremrangebyscore', sharers, '(0', now)
+	return ends > now and ends or nil
+end
+local joined_line = 'joined 1\n'
+-- Whether anybody may have joined whoever holds the lock.
+local function may_be_joined()
+	if moving then
+		return not record_is_of(v) or number_in(record, 'joined') == 1
+	end
+	return redis.call('exists', sharers_of(v)) == 1
 end
 -- The lock lives as long as the last of them, but no shorter than `least` ms.
 local function keep(n, value, at, least)
 	local last = sharers_end(value, at)
 	local ms = math.max(least, last and last - math.floor(at / 1000) or 0)
 	redis.call('pexpire', slot_key('', n), ms)
-	redis.call('pexpire', sharers_of(value), ms)
+	try('pexpire', sharers_of(value), ms)
 	-- the record of a loss must not end sooner than it was meant to
 	if redis.call('pttl', slot_key('holder', n)) < ms then
 		redis.call('pexpire', slot_key('holder', n), ms)
@@ -55,6 +66,7 @@ local function readers_now()
 end
 -- --once-per: the answer when somebody did it already, or nil.
 local function done_by()
+	here(part('once'))
 	local by = redis.call('get', part('once'))
 	return by and {'done', text(c), redis.call('pttl', part('once')), '', by}
 end

@@ -24,6 +24,8 @@
  *     line before;
  *   - an outage shorter than 0.48 T ends no command, nor does FLUSHALL, where
  *     all are readers, or all have the same slots, and no newcomer is quicker;
+ *   - while the keys move from one node of a Cluster to another, a lock whose
+ * keys are together is not lost, and no key is made that the other node has;
  *   - no slot stays free while somebody waits for it, everybody who waits gets
  *     it in the end, and nothing stays behind.
  * A twin is a change to the text of the scripts.
@@ -93,8 +95,9 @@ struct plot {
 	int slots;
 	bool nests, rests;
 	bool flushes; /* nothing fails but by FLUSHALL */
+	bool carried; /* nothing fails; the slot moves, all keys at once */
 	bool neat;    /* nothing but kills: what is given back is gone */
-	bool evicted, full;
+	bool evicted, full, moving;
 	bool newcomer; /* since the last loss one has had the free handed out */
 	int64_t ended_fence, idle_us;
 	struct slot slot[SLOTS_MOST];
@@ -231,7 +234,8 @@ static void granted(const struct flight *f, int token)
 	struct token *t = &tokens[token];
 	struct client *c = &w.client[t->client];
 	struct slot *s = &plot.slot[t->slot];
-	bool joins = token == f->token && f->ask.joins;
+	/* who joins a lock that vanished sets it again, for all in it */
+	bool joins = f->ask.joins && (token == f->token || t->joined > 0);
 	bool newcomer = token == f->token && f->ask.seen == 0;
 
 	plot.newcomer |=
@@ -523,7 +527,14 @@ static void tell_run(const struct flight *f, const struct words *words)
 	printf("]\n");
 }
 
-/* The scripts that can fail do so for want of memory. */
+/* For want of memory, or of keys. */
+static bool may_fail(const char *error)
+{
+	return (plot.full && begins(error, "OOM")) ||
+	       (plot.moving &&
+		(begins(error, "TRYAGAIN") || strstr(error, "non local key")));
+}
+
 static void run_script(struct flight *f)
 {
 	struct token *t = &tokens[f->token];
@@ -542,13 +553,15 @@ static void run_script(struct flight *f)
 		       &scratch, &request);
 	f->refused = !redis_run(redis, &request, &words);
 	f->answer.place = -1;
-	if (f->refused && !(plot.full && begins(words.at[0], "OOM")))
+	if (f->refused && !may_fail(words.at[0]))
 		violated("%s: the script fails: %s", t->text, words.at[0]);
 	else if (!f->refused && script_answer(f->ask.verb, &words, &f->answer,
 					      &sight, &why) < 0)
 		violated("%s: no answer: %s", t->text, why.text);
 	node_has_run(f, held, had);
 	tell_run(f, &words);
+	if (redis_twice(redis))
+		violated("%s: both nodes have %s", t->text, redis_twice(redis));
 }
 
 void sim_arrived(int node, int slot)
@@ -731,6 +744,8 @@ void sim_lost(int who)
 	struct client *c = &w.client[who];
 
 	tell("client %d loses its lease", who);
+	if (plot.carried && !may_overlap(c))
+		violated("client %d: lost while the slot moved", who);
 	if (w.gentle)
 		violated("client %d: lost in an outage below 0.48 T", who);
 	else if (plot.flushes && !plot.newcomer && !may_overlap(c) &&
@@ -893,6 +908,40 @@ static void be_full(bool full)
 	tell("the server is %s", full ? "full" : "no longer full");
 }
 
+enum move { MOVE_END, MOVE_BEGIN, MOVE_SOME, MOVE_ALL };
+
+/* Of the keys that are there by then: what is made later, is made where the
+ * script runs. */
+static void move(enum move what)
+{
+	static const char *const words[] = {"has moved", "is on the move",
+					    "moves by some of its keys",
+					    "moves with all of its keys"};
+
+	tell("the slot %s", words[what]);
+	if (what <= MOVE_BEGIN) {
+		plot.moving = what == MOVE_BEGIN;
+		redis_move(redis, plot.moving);
+		return;
+	}
+	for (int i = 0; plot.moving && redis_key(redis, i); i++)
+		if (what == MOVE_ALL || one_in(2))
+			redis_carry(redis, i);
+}
+
+/* It may stop on the way, for long. */
+static void plan_moves(int64_t span)
+{
+	int64_t at = chance(span), ends = at + chance(w.T * 4000);
+
+	post(at, EV_MOVE, 0, MOVE_BEGIN, 0);
+	for (int i = (int)chance(4); i > 0 && !plot.carried; i--)
+		post(at + chance(ends - at), EV_MOVE, 0, MOVE_SOME, 0);
+	if (plot.carried)
+		post(at + chance(ends - at), EV_MOVE, 0, MOVE_ALL, 0);
+	post(ends, EV_MOVE, 0, MOVE_END, 0);
+}
+
 static void plan_flushes(int64_t span)
 {
 	plot.flushes = w.steady = true;
@@ -914,6 +963,8 @@ static void plan_server_faults(int64_t span)
 	if (one_in(4))
 		for (int i = (int)chance(3); i >= 0; i--)
 			post(chance(span), EV_EVICT, 0, (int)chance(12), 0);
+	if (one_in(4))
+		plan_moves(span);
 	if (one_in(8)) {
 		post(from, EV_FULL, 0, 1, 0);
 		post(from + chance(w.T * 4000), EV_FULL, 0, 0, 0);
@@ -934,6 +985,11 @@ static void plan_faults(void)
 	}
 	if (plot.mix <= MIX_SLOTS && one_in(2)) {
 		plan_flushes(w.T * 6000);
+		return;
+	}
+	if (one_in(8)) {
+		plot.carried = w.steady = true;
+		plan_moves(w.T * 6000);
 		return;
 	}
 	plot.neat = w.steady = one_in(5);
@@ -973,6 +1029,9 @@ void sim_event(const struct event *e)
 		break;
 	case EV_FULL:
 		be_full(e->slot);
+		break;
+	case EV_MOVE:
+		move((enum move)e->slot);
 		break;
 	default:
 		assert(!"no event of any kind");
@@ -1033,6 +1092,7 @@ static void setup_server(void)
 {
 	redis_flush(redis);
 	redis_full(redis, false);
+	redis_move(redis, false);
 	(void)snprintf(w.server[0].name, sizeof(w.server[0].name),
 		       "the server");
 	w.server[0].rate_ppm = any_rate_ppm();
@@ -1063,10 +1123,11 @@ static void setup(uint64_t seed, int twin, bool aloud)
 		kin[i] = (struct kin){.machine = i, .parent = -1};
 	world_people();
 	if (aloud)
-		printf("mix %d, %d slots, T %" PRId64 "%s%s%s\n", (int)plot.mix,
-		       plot.slots, w.T, w.calm ? ", calm" : "",
+		printf("mix %d, %d slots, T %" PRId64 "%s%s%s%s\n",
+		       (int)plot.mix, plot.slots, w.T, w.calm ? ", calm" : "",
 		       w.gentle ? ", gentle" : "",
-		       plot.flushes ? ", flushes" : "");
+		       plot.flushes ? ", flushes" : "",
+		       plot.carried ? ", carried" : "");
 }
 
 /* ---- twins ---- */
@@ -1119,8 +1180,7 @@ static const struct twin {
 	 {{"redis.call('zadd', sharers_of(value), ends, '?')\n",
 	   "redis.call('exists', lock)\n"}}},
 	{"the outer one's release deletes what an inner one holds",
-	 {{"if shares or redis.call('exists', sharers) == 1 then",
-	   "if shares then"}}},
+	 {{"if shares or theirs then", "if shares then"}}},
 	{"an inner one's leave releases what the outer one holds",
 	 {{"shares and not shared(v)", "false and not shared(v)"}}},
 	{"an inner one's renewal does not prolong the lock",
@@ -1132,6 +1192,20 @@ static const struct twin {
 	{"--min-hold is forgotten",
 	 {{"local least, once = tonumber(ARGV[8]), tonumber(ARGV[10])",
 	   "local least, once = 0, tonumber(ARGV[10])"}}},
+	{"on the move, a script does with what is there",
+	 {{"if moving then\nredis.call('exists', lock, ...)",
+	   "if false then\nredis.call('exists', lock, ...)"}}},
+	{"on the move, nobody knows that an inner one has joined",
+	 {{"redis.call('set', holder, record .. joined_line,",
+	   "redis.call('set', holder, record,"}}},
+	{"on the move, a lock is renewed only if all is there",
+	 {{"return not record_is_of(v) or number_in(record, 'joined') == 1\n",
+	   "return redis.call('exists', sharers_of(v)) == 1\n"}}},
+	{"on the move, whoever is first is granted any kind of lock",
+	 {{"if moving and (reads or slots > 1 or slot > 0) then",
+	   "if moving and false then"}}},
+	{"on the move, who gets the lock is woken by a list made anew",
+	 {{"if not moving then -- it will ask", "if true then"}}},
 	{"asked again, the counter is told as it is",
 	 {{"c = next_fence(at or time(), alone)\n",
 	   "c = raw and c or next_fence(at or time(), alone)\n"}}},

@@ -19,6 +19,9 @@
 #define CHUNKS_MAX 16
 #define EDITS_MAX 8
 
+/* Nodes, while the slot is on the move. */
+enum { ANY = -1, OLD, NEW };
+
 struct bytes {
 	const char *at; /* NULL: nil */
 	size_t len;
@@ -38,6 +41,7 @@ struct key {
 	size_t name_len, len;
 	enum type type;
 	int64_t ends_ms; /* -1: never */
+	int node;        /* while the slot is on the move */
 	struct element *element;
 	int n, room;
 };
@@ -65,7 +69,9 @@ struct redis {
 	struct key *key;
 	int n, room;
 	int64_t us;
-	bool full, wrote;
+	bool full, wrote, moving;
+	int node; /* where the script runs, of two; else ANY */
+	char *twice;
 	const struct redis_edit *edits;
 	struct chunk chunk[CHUNKS_MAX];
 	int chunks;
@@ -130,14 +136,20 @@ static void drop(struct redis *r, struct key *k)
 	*k = r->key[--r->n];
 }
 
+static bool over(const struct redis *r, const struct key *k)
+{
+	return k->ends_ms >= 0 && r->us / 1000 > k->ends_ms;
+}
+
 static struct key *find(struct redis *r, struct bytes name)
 {
 	for (int i = 0; i < r->n; i++) {
 		struct key *k = &r->key[i];
 
-		if (!same(name, k->name, k->name_len))
+		if (!same(name, k->name, k->name_len) ||
+		    (r->node != ANY && k->node != r->node))
 			continue;
-		if (k->ends_ms < 0 || r->us / 1000 <= k->ends_ms)
+		if (!over(r, k))
 			return k;
 		drop(r, k);
 		return NULL;
@@ -154,10 +166,15 @@ static struct key *make(struct redis *r, struct bytes name, enum type type)
 		r->key = must(
 			realloc(r->key, (size_t)r->room * sizeof(*r->key)));
 	}
+	for (int i = 0; i < r->n; i++)
+		if (!r->twice && !over(r, &r->key[i]) &&
+		    same(name, r->key[i].name, r->key[i].name_len))
+			r->twice = copy_of(name);
 	k = &r->key[r->n++];
 	*k = (struct key){.name = copy_of(name),
 			  .name_len = name.len,
 			  .type = type,
+			  .node = r->node,
 			  .ends_ms = -1};
 	return k;
 }
@@ -697,39 +714,55 @@ static void do_hset(struct redis *r, const struct args *a)
 
 #define READS 0
 #define WRITES 1
-#define STORES 3 /* refused when memory is full */
+#define STORES 3               /* refused when memory is full */
+enum which { NONE, ONE, ALL }; /* of the words are keys */
 
 static const struct command {
 	const char *name;
 	void (*run)(struct redis *r, const struct args *a);
 	int words; /* at least */
 	int flags;
+	enum which keys;
 } commands[] = {
-	{"get", do_get, 2, READS},
-	{"mget", do_mget, 2, READS},
-	{"set", do_set, 3, STORES},
-	{"del", do_del, 2, WRITES},
-	{"exists", do_exists, 2, READS},
-	{"type", do_type, 2, READS},
-	{"pexpire", do_pexpire, 3, WRITES},
-	{"pttl", do_pttl, 2, READS},
-	{"time", do_time, 1, READS},
-	{"select", do_select, 2, READS},
-	{"zadd", do_zadd, 4, STORES},
-	{"zrem", do_zrem, 3, WRITES},
-	{"zscore", do_zscore, 3, READS},
-	{"zrank", do_zrank, 3, READS},
-	{"zcard", do_zcard, 2, READS},
-	{"zrange", do_zrange, 4, READS},
-	{"zrevrange", do_zrevrange, 4, READS},
-	{"zremrangebyscore", do_zremrangebyscore, 4, WRITES},
-	{"rpush", do_rpush, 3, STORES},
-	{"lindex", do_lindex, 3, READS},
-	{"hget", do_hget, 3, READS},
-	{"hmget", do_hmget, 3, READS},
-	{"hset", do_hset, 4, STORES},
-	{"flushall", do_flushall, 1, WRITES},
+	{"get", do_get, 2, READS, ONE},
+	{"mget", do_mget, 2, READS, ALL},
+	{"set", do_set, 3, STORES, ONE},
+	{"del", do_del, 2, WRITES, ALL},
+	{"exists", do_exists, 2, READS, ALL},
+	{"type", do_type, 2, READS, ONE},
+	{"pexpire", do_pexpire, 3, WRITES, ONE},
+	{"pttl", do_pttl, 2, READS, ONE},
+	{"time", do_time, 1, READS, NONE},
+	{"select", do_select, 2, READS, NONE},
+	{"zadd", do_zadd, 4, STORES, ONE},
+	{"zrem", do_zrem, 3, WRITES, ONE},
+	{"zscore", do_zscore, 3, READS, ONE},
+	{"zrank", do_zrank, 3, READS, ONE},
+	{"zcard", do_zcard, 2, READS, ONE},
+	{"zrange", do_zrange, 4, READS, ONE},
+	{"zrevrange", do_zrevrange, 4, READS, ONE},
+	{"zremrangebyscore", do_zremrangebyscore, 4, WRITES, ONE},
+	{"rpush", do_rpush, 3, STORES, ONE},
+	{"lindex", do_lindex, 3, READS, ONE},
+	{"hget", do_hget, 3, READS, ONE},
+	{"hmget", do_hmget, 3, READS, ONE},
+	{"hset", do_hset, 4, STORES, ONE},
+	{"flushall", do_flushall, 1, WRITES, NONE},
 };
+
+/* A slot on the move: the old node does nothing without all keys, the new one
+ * nothing with some. */
+static bool at_hand(struct redis *r, const struct args *a, enum which keys)
+{
+	int last = keys == ALL ? a->n - 1 : keys == ONE ? 1 : 0;
+	bool several = false, all = true;
+
+	for (int i = 1; i <= last; i++) {
+		several |= !same(a->at[i], a->at[1].at, a->at[1].len);
+		all = all && find(r, a->at[i]);
+	}
+	return r->node == ANY || all || (r->node == NEW && !several);
+}
 
 static void run_command(struct redis *r, const struct args *a)
 {
@@ -747,6 +780,11 @@ static void run_command(struct redis *r, const struct args *a)
 	}
 	if (a->n < c->words) {
 		say_error(r, "ERR wrong number of arguments");
+		return;
+	}
+	if (!at_hand(r, a, c->keys)) {
+		say_error(r, "ERR Script attempted to access a non local key "
+			     "in a cluster node");
 		return;
 	}
 	if (r->full && !r->wrote && c->flags == STORES) {
@@ -864,6 +902,7 @@ struct redis *redis_open(void)
 		lua_pushstring(r->lua, libraries[i].name);
 		lua_call(r->lua, 1, 0);
 	}
+	r->node = ANY;
 	lua_newtable(r->lua);
 	push_call(r, "call", false);
 	push_call(r, "pcall", true);
@@ -893,6 +932,7 @@ void redis_close(struct redis *r)
 	redis_flush(r);
 	free(r->key);
 	forget_chunks(r);
+	free(r->twice);
 	lua_close(r->lua);
 	free(r);
 }
@@ -1019,11 +1059,32 @@ static bool failed(struct redis *r, struct words *out)
 	return false;
 }
 
+/* Which node has all these keys; false: neither. */
+static bool route(struct redis *r, const struct words *w, int keys)
+{
+	for (r->node = OLD; r->node <= NEW; r->node++) {
+		int there = 0;
+
+		for (int i = 3; i < 3 + keys; i++)
+			there += find(r, (struct bytes){w->at[i], w->len[i]}) !=
+				 NULL;
+		if (there == keys)
+			return true;
+	}
+	return false;
+}
+
 /* The strings of the reply stay on the stack: alive until the next EVAL. */
 static bool eval(struct redis *r, const struct words *w, struct words *out)
 {
 	lua_State *l = r->lua;
 	int keys = (int)strtol(w->at[2], NULL, 10);
+
+	if (r->moving && !route(r, w, keys)) {
+		words_add_text(out, "TRYAGAIN Multiple keys request during "
+				    "rehashing of slot");
+		return false;
+	}
 
 	lua_settop(l, 0);
 	set_list(r, "KEYS", w, 3, 3 + keys);
@@ -1073,8 +1134,12 @@ bool redis_run(struct redis *r, const struct words *request,
 	struct args a = {.n = request->n};
 
 	*reply = (struct words){0};
-	if (request->n > 3 && strcasecmp(request->at[0], "eval") == 0)
-		return eval(r, request, reply);
+	if (request->n > 3 && strcasecmp(request->at[0], "eval") == 0) {
+		bool ran = eval(r, request, reply);
+
+		r->node = ANY;
+		return ran;
+	}
 	for (int i = 0; i < a.n; i++)
 		a.at[i] = (struct bytes){request->at[i], request->len[i]};
 	r->wrote = false;
@@ -1093,6 +1158,26 @@ void redis_clock(struct redis *r, int64_t us)
 void redis_full(struct redis *r, bool full)
 {
 	r->full = full;
+}
+
+void redis_move(struct redis *r, bool moving)
+{
+	r->moving = moving;
+	for (int i = 0; i < r->n; i++)
+		r->key[i].node = OLD;
+	free(r->twice);
+	r->twice = NULL;
+}
+
+void redis_carry(struct redis *r, int i)
+{
+	if (i < r->n)
+		r->key[i].node = NEW;
+}
+
+const char *redis_twice(const struct redis *r)
+{
+	return r->twice;
 }
 
 void redis_flush(struct redis *r)

@@ -29,6 +29,17 @@ void redis_clock(struct redis *r, int64_t us);
  * something. */
 void redis_full(struct redis *r, bool full);
 
+/* The slot of all keys is on the move, or no longer: then each key is on one of
+ * two nodes, the old one as yet. A script runs on the one that has all its KEYS
+ * ("ASK"), else nowhere ("TRYAGAIN"); what it says beyond that fails there, or
+ * finds nothing, as in a Cluster. */
+void redis_move(struct redis *r, bool moving);
+/* The i-th key goes to the new node. */
+void redis_carry(struct redis *r, int i);
+/* A key that a script made there, though the old node has it: the move would
+ * stop at it. NULL: there is none. */
+const char *redis_twice(const struct redis *r);
+
 /* Any command, EVAL among them. The words live until the next call. False: an
  * error, in the first word. */
 bool redis_run(struct redis *r, const struct words *request,
