@@ -89,6 +89,7 @@ struct endpoint {
 	int db;
 	int64_t timeout_ms; /* to connect and answer; 0: not given */
 	int64_t idle_ms;    /* local: stop the server after so long */
+	bool shared_scope;  /* refuse an address of this machine */
 	char name[400];     /* for messages; never has the password */
 };
 
