@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The run form: settings in, exit status out. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,24 +8,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/held.h"
-#include "run/local.h"
+#include "cli/optrows.h"
+#include "cli/result.h"
+#include "cli/server.h"
 #include "run/supervise.h"
 #include "run/waiting.h"
 
 extern char **environ;
 
-#define DEFAULT_URL "redis://127.0.0.1:6379"
-
 struct job {
 	const struct opts *o;
-	const char *url;
-	struct endpoint endpoint;
+	struct server server;
 	struct description who;
 	struct drive drive[LOCKS_MAX]; /* in the order of the keys */
 	int at[LOCKS_MAX]; /* where in that order a key of opts is */
@@ -40,70 +37,6 @@ struct job {
 	int result_fd;
 	struct ending end;
 };
-
-/* ---- where the server is ---- */
-
-static int use_url(struct job *j, struct fail *why)
-{
-	const char *variable = getenv("REDLOCK_URL");
-	int rc;
-
-	if (variable && variable[0] == '\0')
-		variable = NULL;
-	j->url = j->o->url ? j->o->url : variable ? variable : DEFAULT_URL;
-	rc = endpoint_parse(&j->endpoint, j->url, why);
-	if (rc < 0 && !j->o->url) {
-		char text[sizeof(why->text)];
-
-		memcpy(text, why->text, sizeof(text));
-		return fail(why, FAIL_CONFIG, "REDLOCK_URL: %.300s", text);
-	}
-	if (rc < 0)
-		return rc;
-	if (!j->o->url && !variable)
-		log_notice("default-url",
-			   "no -u and no REDLOCK_URL: using %s; a server on "
-			   "each machine is a lock on each machine",
-			   DEFAULT_URL);
-	if (j->endpoint.kind != ENDPOINT_LOCAL)
-		return 0;
-	return local_path(getenv("XDG_RUNTIME_DIR"), j->endpoint.path,
-			  sizeof(j->endpoint.path), why);
-}
-
-static int use_password(struct job *j, struct fail *why)
-{
-	struct endpoint *ep = &j->endpoint;
-	const char *variable = getenv("REDISCLI_AUTH");
-	char secret[PASSWORD_MAX];
-	bool has;
-
-	if (j->o->user)
-		(void)snprintf(ep->secret.user, sizeof(ep->secret.user), "%s",
-			       j->o->user);
-	if (j->o->password_file)
-		(void)snprintf(ep->secret.file, sizeof(ep->secret.file), "%s",
-			       j->o->password_file);
-	/* the private server has none: that password is for another one */
-	if (!ep->secret.has_password && ep->secret.file[0] == '\0' &&
-	    variable && variable[0] != '\0' && ep->kind != ENDPOINT_LOCAL) {
-		if (strlen(variable) >= PASSWORD_MAX)
-			return fail(why, FAIL_CONFIG,
-				    "REDISCLI_AUTH: longer than %d bytes",
-				    PASSWORD_MAX - 1);
-		memcpy(ep->secret.password, variable, strlen(variable) + 1);
-		ep->secret.has_password = true;
-	}
-	/* a file that cannot be read is best said before anything else */
-	if (ep->secret.file[0] != '\0')
-		return secret_password(&ep->secret, secret, &has, why);
-	if (ep->secret.user[0] != '\0' && !ep->secret.has_password)
-		return fail(why, FAIL_CONFIG,
-			    "user '%s' without a password: give "
-			    "--password-file or REDISCLI_AUTH",
-			    ep->secret.user);
-	return 0;
-}
 
 /* ---- what the command gets ---- */
 
@@ -160,7 +93,8 @@ static void fill_in(void *arg, const struct grants *given)
 
 		end += snprintf(end, 24, "%s%" PRId64, i ? " " : "",
 				its->fence);
-		held += held_word(its, outer_of(d), d->key, j->url, held);
+		held += held_word(its, outer_of(d), d->key, j->server.url,
+				  held);
 		if (i + 1 < given->n || outer)
 			*held++ = ' ';
 	}
@@ -212,7 +146,7 @@ static int use_environment(struct job *j, struct fail *why)
 			j->envp[used++] = environ[i];
 	}
 	j->envp[used++] = variable("REDLOCK_KEY", j->o->key[0]);
-	j->envp[used++] = variable("REDLOCK_URL", j->url);
+	j->envp[used++] = variable("REDLOCK_URL", j->server.url);
 	if (!j->envp[used - 1] || !j->envp[used - 2])
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	(void)snprintf(j->fences, sizeof(j->fences), "REDLOCK_FENCES=");
@@ -228,7 +162,7 @@ static int use_environment(struct job *j, struct fail *why)
 
 /* ---- how it ended ---- */
 
-static int status_of_kind(enum fail_kind kind)
+int status_of_kind(enum fail_kind kind)
 {
 	switch (kind) {
 	case FAIL_NONE:
@@ -360,7 +294,7 @@ static void say_ending(const struct job *j)
 		break;
 	case OUTCOME_UNAVAILABLE:
 		log_error("unavailable", "%s%s", e->why.text,
-			  j->url != j->o->url && !getenv("REDLOCK_URL")
+			  !j->server.asked_for
 				  ? "; name a server with -u or REDLOCK_URL, "
 				    "or use -u local: for locks on this "
 				    "machine alone"
@@ -402,58 +336,24 @@ static const char *outcome_name(const struct job *j, int status)
 	return "failed";
 }
 
-static int open_result(struct job *j, struct fail *why)
-{
-	j->result_fd = -1;
-	if (!j->o->result_file)
-		return 0;
-	j->result_fd = open(j->o->result_file,
-			    O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-	if (j->result_fd < 0)
-		return fail_sys(why, FAIL_CONFIG, "--result-file '%s'",
-				j->o->result_file);
-	return 0;
-}
-
 static void write_result(const struct job *j, int status)
 {
-	char *line = NULL;
-	size_t n = 0;
-	struct json out = {0};
 	const struct grants *given = &j->end.given;
+	int at = j->at[0];
+	const struct granted *g = given->n > 0 ? &given->lock[at] : NULL;
+	const struct result r = {
+		.outcome = outcome_name(j, status),
+		.status = status,
+		.key = j->o->key[0],
+		.fence = g ? g->fence : -1,
+		.slot = g && j->o->slots > 1 ? g->slot : -1,
+		.token = g ? held_token(g, outer_of(&j->drive[at]))
+			   : j->drive[at].token,
+		.host_only = j->server.endpoint.kind == ENDPOINT_LOCAL,
+		.waited_ms = j->end.waited_ms,
+		.held_ms = j->end.held_ms};
 
-	if (j->result_fd < 0)
-		return;
-	out.f = open_memstream(&line, &n);
-	if (!out.f)
-		return;
-	json_text(&out, "schema", "redlock.result/1");
-	json_text(&out, "outcome", outcome_name(j, status));
-	json_number(&out, "exit", status);
-	json_bytes(&out, "key", j->o->key[0], strlen(j->o->key[0]));
-	if (given->n > 0) {
-		json_number(&out, "fence", given->lock[j->at[0]].fence);
-		if (j->o->slots > 1)
-			json_number(&out, "slot", given->lock[j->at[0]].slot);
-	}
-	json_text(&out, "token",
-		  given->n > 0 ? held_token(&given->lock[j->at[0]],
-					    outer_of(&j->drive[j->at[0]]))
-			       : j->drive[j->at[0]].token);
-	json_text(&out, "scope",
-		  j->endpoint.kind == ENDPOINT_LOCAL ? "host" : "shared");
-	json_number(&out, "waited_ms", j->end.waited_ms);
-	json_number(&out, "held_ms", j->end.held_ms);
-	json_close(&out);
-	(void)fputc('\n', out.f);
-	if (fclose(out.f) == 0) {
-		(void)!ftruncate(j->result_fd, 0);
-		if (write(j->result_fd, line, n) != (ssize_t)n)
-			log_error("result-file", "--result-file '%s': %s",
-				  j->o->result_file, strerror(errno));
-	}
-	free(line);
-	close(j->result_fd);
+	result_write(j->result_fd, j->o->result_file, &r);
 }
 
 /* ---- the job ---- */
@@ -462,25 +362,29 @@ static void write_result(const struct job *j, int status)
 static int use_locks(struct job *j, struct fail *why)
 {
 	const struct opts *o = j->o;
-	struct lease_conf conf = {.nodes = 1,
-				  .ttl_ms = o->ttl_ms,
-				  .node_timeout_ms = o->node_timeout_ms,
-				  .wait_ms = o->wait_ms,
-				  .max_waiters = o->max_waiters,
-				  .supersede = o->supersede,
-				  .shared = o->shared,
-				  .slots = o->slots,
-				  .max_leases = o->max_renewals + 1,
-				  .min_hold_ms = o->min_hold_ms,
-				  .once_ms = o->once_ms};
+	int64_t timeout_ms = j->server.endpoint.timeout_ms;
+	struct lease_conf conf = {
+		.nodes = 1,
+		.ttl_ms = o->ttl_ms,
+		.node_timeout_ms = timeout_ms ? timeout_ms : NODE_TIMEOUT_MS,
+		.wait_ms = o->wait_ms,
+		.max_waiters = o->max_waiters,
+		.supersede = o->supersede,
+		.shared = o->shared,
+		.slots = o->slots,
+		.replicas = o->wait_replicas,
+		.max_leases = (int64_t)o->max_renewals + 1,
+		.min_hold_ms = o->min_hold_ms,
+		.once_ms = o->once_ms};
 
 	for (int i = 0; i < o->keys; i++) {
 		const char *key = o->key[i];
 
 		for (int k = 0; k < o->keys; k++)
 			j->at[i] += strcmp(o->key[k], key) < 0;
-		held_find(getenv("REDLOCK_HELD"), key, j->url, &conf.outer);
-		if (drive_init(&j->drive[j->at[i]], &j->endpoint, key,
+		held_find(getenv("REDLOCK_HELD"), key, j->server.url,
+			  &conf.outer);
+		if (drive_init(&j->drive[j->at[i]], &j->server.endpoint, key,
 			       strlen(key), &j->who.holder, &conf, why) < 0)
 			return -1;
 	}
@@ -492,9 +396,10 @@ static int prepare(struct job *j, struct fail *why)
 {
 	use_command(j);
 	describe(&j->who, j->o, j->argv[0]);
-	if (use_url(j, why) < 0 || use_password(j, why) < 0 ||
-	    open_result(j, why) < 0 || signals_open(&j->signals, why) < 0 ||
-	    use_locks(j, why) < 0 || use_environment(j, why) < 0)
+	if (server_find(&j->server, j->o, why) < 0 ||
+	    result_open(&j->result_fd, j->o->result_file, why) < 0 ||
+	    signals_open(&j->signals, why) < 0 || use_locks(j, why) < 0 ||
+	    use_environment(j, why) < 0)
 		return -1;
 	return 0;
 }

@@ -27,4 +27,6 @@ enum exit_status {
  * when redlock must end by a signal. */
 int cmd_run(const struct opts *o);
 
+int status_of_kind(enum fail_kind kind);
+
 #endif

@@ -8,7 +8,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "cli/command.h"
+#include "cli/optrows.h"
+#include "cli/server.h"
+#include "cli/settings.h"
 #include "config.h"
 #include "net/resp.h"
 #include "run/init.h"
@@ -29,7 +33,21 @@ static int help(void)
 	return flushed();
 }
 
-static int version(void)
+/* `broken`: what is wrong with the settings, or NULL. */
+static void show_settings(const struct opts *o, const struct fail *broken)
+{
+	char text[sizeof(broken->text)];
+
+	if (!o->url)
+		(void)printf("url = " DEFAULT_URL "  (default)\n");
+	opt_show(o, stdout);
+	if (broken)
+		(void)printf("broken: %s\n",
+			     format_bytes(broken->text, strlen(broken->text),
+					  text, sizeof(text)));
+}
+
+static void show_versions(void)
 {
 	char running[64];
 
@@ -45,6 +63,13 @@ static int version(void)
 				    : "NOT visible: no /proc, or no "
 				      "CONFIG_PROC_CHILDREN");
 	(void)printf("kernel deadman: yes\n");
+}
+
+static int version(const struct opts *o, const struct fail *broken)
+{
+	show_versions();
+	if (o->loudness > 0)
+		show_settings(o, broken);
 	return flushed();
 }
 
@@ -80,24 +105,31 @@ static void use_messages(const struct opts *o)
 int main(int argc, char **argv)
 {
 	static struct opts o; /* what it owns lives as long as we do */
-	struct fail why;
+	struct fail why, wrong;
+	bool broken;
 
 	fill_standard_fds();
 	title_init(argc, argv);
+	opts_init(&o);
+	broken = settings_load(&o, &wrong) < 0;
 	if (opts_parse(&o, argc, argv, &why) < 0) {
 		log_error("usage", "%s", why.text);
 		opts_close(&o);
-		return why.kind == FAIL_USAGE ? STATUS_USAGE : STATUS_INTERNAL;
+		return status_of_kind(why.kind);
 	}
 	use_messages(&o);
 	switch (o.verb) {
 	case VERB_RUN:
-		init_split();
-		return cmd_run(&o);
+		if (!broken) {
+			init_split();
+			return cmd_run(&o);
+		}
+		log_error("failed", "%s", wrong.text);
+		return status_of_kind(wrong.kind);
 	case VERB_HELP:
 		return help();
 	case VERB_VERSION:
-		return version();
+		return version(&o, broken ? &wrong : NULL);
 	}
 	return STATUS_INTERNAL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The option table: getopt's strings, --help and the check of the manual and
- * the completions all come from it.
+ * The settings of one call. They come from several sources, the later in the
+ * place of the earlier, option by option: the files (settings.h), then the
+ * command line, which is read here. What an option is stands in optrows.h.
  */
 #ifndef CLI_OPTS_H
 #define CLI_OPTS_H
@@ -11,15 +12,32 @@
 #include <stdio.h>
 
 #include "base/fail.h"
+#include "net/endpoint.h"
 #include "run/supervise.h"
 
 enum opts_verb { VERB_RUN, VERB_HELP, VERB_VERSION };
 
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
-/* Filled once, then const. key, url and password_file are copies; the other
- * strings point into argv. Keys are in the order of the command line, each
- * once. */
+enum source {
+	FROM_NOWHERE, /* the default */
+	FROM_SYSTEM,
+	FROM_USER,
+	FROM_ENV, /* REDLOCK_URL */
+	FROM_TYPED
+};
+#define SOURCES (FROM_TYPED + 1)
+#define OPTIONS_MAX 64
+
+struct given {
+	enum source source;
+	int line;
+	const char *value; /* as it was written */
+};
+
+/* Filled once, then const. key and url are copies; the other strings point
+ * into argv, which the guard overwrites, or into `file`. Keys are in the order
+ * of the command line, each once. */
 struct opts {
 	enum opts_verb verb;
 	char *key[LOCKS_MAX];
@@ -28,14 +46,17 @@ struct opts {
 	bool allow_long_ttl, supersede, shared;
 	int slots;
 	int64_t max_hold_ms, min_hold_ms, once_ms; /* 0: none */
-	int64_t max_renewals;                      /* -1: any */
+	int max_renewals;                          /* -1: any */
 	enum orphans orphans;
-	int64_t max_waiters; /* -1: any */
+	int max_waiters; /* -1: any */
 	int conflict_status;
 	char *url; /* NULL: not asked for anywhere */
-	char *password_file;
-	const char *user;
-	int64_t node_timeout_ms;
+	const char *user, *password_file;
+	bool askpass, shared_scope;
+	const char *cacert, *cacertdir, *cert, *key_file, *sni;
+	enum tls_verify tls_verify;
+	int64_t node_timeout_ms; /* 0: not given */
+	int wait_replicas;
 	const char *reason, *result_file;
 	bool no_describe, run_anyway;
 	int loudness; /* -1: -q, 0, 1: -v */
@@ -43,13 +64,21 @@ struct opts {
 	enum color color;
 	const char *shell_command;
 	char **command; /* NULL-terminated; NULL with -c */
+
+	struct given given[OPTIONS_MAX]; /* of each row of the table */
+	struct {
+		char *path, *text;
+	} file[SOURCES];
 };
 
-/* argv is not const: a URL in it that holds a password is overwritten, so that
- * ps(1) does not show it; and the guard writes its own title over all of it.
- * Close *o also after a failure. */
-int opts_parse(struct opts *o, int argc, char **argv, struct fail *why);
+/* The defaults. Close *o in the end, whatever failed. */
+void opts_init(struct opts *o);
 void opts_close(struct opts *o);
+
+/* Reads the command line, the last source, and checks the whole. argv is not
+ * const: a URL in it that holds a password is overwritten, so that ps(1) does
+ * not show it; and the guard writes its own title over all of it. */
+int opts_parse(struct opts *o, int argc, char **argv, struct fail *why);
 
 void opts_help(FILE *out);
 

@@ -22,7 +22,8 @@ setup() {
 	T=$(mktemp -d "${TMPDIR:-/tmp}/rl.XXXXXX")
 	export T
 	export REDLOCK_TEST_ID=$T
-	unset REDLOCK_URL REDISCLI_AUTH XDG_RUNTIME_DIR
+	unset REDLOCK_URL REDISCLI_AUTH XDG_RUNTIME_DIR SSL_CERT_FILE SSL_CERT_DIR
+	export XDG_CONFIG_HOME=$T/settings # nobody's, unless a test makes it
 	nodes=
 	node_start a
 	url=unix://$T/a.sock

@@ -43,6 +43,7 @@ static int parse(struct line *l, const char *const args[ARGS_MAX])
 	for (int i = 0; i < ARGS_MAX && args[i]; i++)
 		l->argv[l->argc++] = strdup(args[i]);
 	rewind_getopt();
+	opts_init(&l->o);
 	return opts_parse(&l->o, l->argc, l->argv, &l->why);
 }
 
@@ -91,7 +92,7 @@ static void test_defaults(void)
 	is_int(l.o.wait_ms, INT64_MAX, "redlock waits for ever by default");
 	is_int(l.o.grace_ms, 4500, "-K is 0.15 of -t by default");
 	is_int(l.o.conflict_status, 75, "-E is 75 by default");
-	is_int(l.o.node_timeout_ms, 1000, "a node has 1 s by default");
+	is_int(l.o.node_timeout_ms, 0, "how long a node has is not said");
 	is_int(l.o.loudness, 0, "redlock is neither quiet nor verbose");
 	ok(!l.o.url && !l.o.user && !l.o.password_file && !l.o.reason &&
 		   !l.o.result_file && !l.o.shell_command,
@@ -128,8 +129,8 @@ static const struct option_row {
 	N(INT, slots, 1000, "-N", "1000"),
 	N(INT, slots, 3, "--slots=3"),
 	N(I64, max_hold_ms, 90000, "--max-hold", "1m30s"),
-	N(I64, max_renewals, 0, "--max-renewals", "0"),
-	N(I64, max_renewals, 7, "--max-renewals", "7"),
+	N(INT, max_renewals, 0, "--max-renewals", "0"),
+	N(INT, max_renewals, 7, "--max-renewals", "7"),
 	N(I64, min_hold_ms, 60000, "--min-hold", "60"),
 	N(I64, min_hold_ms, 0, "--min-hold", "0"),
 	N(I64, min_hold_ms, 48 * HOURS, "--min-hold", "2d", "--allow-long-ttl"),
@@ -177,6 +178,15 @@ static const struct option_row {
 	N(BOOL, run_anyway, 0, "--on-unavailable=fail"),
 	N(BOOL, run_anyway, 0, "--on-unavailable=run", "--on-unavailable=fail"),
 	N(BOOL, no_describe, 1, "--no-describe"),
+	N(BOOL, askpass, 1, "--askpass"),
+	N(BOOL, shared_scope, 1, "--shared-scope"),
+	N(INT, tls_verify, TLS_CA, "--tls-verify", "ca"),
+	N(INT, tls_verify, TLS_FULL, "--tls-verify=none", "--tls-verify=full"),
+	N(INT, wait_replicas, 0, "--wait-replicas", "0"),
+	N(INT, wait_replicas, 100, "--wait-replicas=100"),
+	N(INT, color, COLOR_NEVER, "--color", "never"),
+	N(BOOL, log_json, 1, "--log-format", "json"),
+	N(BOOL, log_json, 0, "--log-format=json", "--log-format=text"),
 	N(INT, loudness, -1, "-q"),
 	N(INT, loudness, -1, "--quiet"),
 	N(INT, loudness, 1, "-v"),
@@ -195,6 +205,11 @@ static const struct option_row {
 	T(user, "me", "--user=me"),
 	T(password_file, "/p w", "--password-file", "/p w"),
 	T(password_file, "p", "--password-file=p"),
+	T(cacert, "ca.pem", "--cacert", "ca.pem"),
+	T(cacertdir, "/etc/ssl/certs", "--cacertdir=/etc/ssl/certs"),
+	T(cert, "me.pem", "--cert", "me.pem"),
+	T(key_file, "me.key", "--key-file", "me.key"),
+	T(sni, "redis.example", "--sni", "redis.example"),
 	T(reason, "a=b", "--reason", "a=b"),
 	T(reason, "a=b", "--reason=a=b"),
 	T(reason, "", "--reason="),
@@ -294,7 +309,7 @@ static const struct {
 	{{"--min-hold", "2s", "--max-hold", "1s", "-k", "job", "true"},
 	 "--min-hold is longer than --max-hold"},
 	{{"--once-per", "0", "-k", "job", "true"}, "--once-per: 0 is no time"},
-	{{"--orphans", "eat", "-k", "job", "true"}, "neither wait, leave nor"},
+	{{"--orphans", "eat", "-k", "job", "true"}, "not one of leave|wait|kill"},
 	{{"-k", "a", "-k", "", "true"}, "-k"},
 	{{"-y", "-k", "job", "true"}, "unknown option '-y'"},
 	{{"-k", "job", "-Z", "true"}, "unknown option '-Z'"},
@@ -331,12 +346,23 @@ static const struct {
 	{{"-k", "job", "-E", "0x4b", "true"}, "-E '0x4b'"},
 	{{"-k", "job", "--node-timeout", "0", "true"}, "--node-timeout"},
 	{{"-k", "job", "--node-timeout=x", "true"}, "--node-timeout 'x'"},
-	{{"-k", "job", "--on-unavailable", "wait", "x"}, "neither fail nor"},
-	{{"-k", "job", "--on-unavailable=", "x"}, "neither fail nor run"},
+	{{"-k", "job", "--on-unavailable", "wait", "x"}, "not one of fail|run"},
+	{{"-k", "job", "--on-unavailable=", "x"}, "not one of fail|run"},
 	{{"-k", "job", "--user", "", "true"}, "--user"},
 	{{"-k", "job", "-u", "local:", "-u", "local:", "x"}, "several serv"},
 	{{"-k", "job", "-c", "true", "false"}, "('false') exclude"},
 	{{"-h", "--nosuch"}, "unknown option '--nosuch'"},
+	{{"--no-wiat", "-k", "job", "true"}, "did you mean '--no-wait'?"},
+	{{"--no_wait", "-k", "job", "true"}, "did you mean '--no-wait'?"},
+	{{"--cacertdri=/x", "-k", "job", "x"}, "did you mean '--cacertdir'?"},
+	{{"--wait-replicas", "101", "-k", "job", "x"}, "within 0..100"},
+	{{"--wait-replicas=-1", "-k", "job", "x"}, "--wait-replicas '-1'"},
+	{{"--tls-verify", "yes", "-k", "job", "x"}, "of full|ca|none"},
+	{{"--cacert", "", "-k", "job", "x"}, "--cacert: an empty value"},
+	{{"--sni=", "-k", "job", "x"}, "--sni: an empty value"},
+	{{"redis://:hunter@h", "-k", "job", "x"}, "verb 'redis://***@h'"},
+	{{"-t", "redis://:hunter@h", "-k", "job", "x"}, "-t 'redis://***@h'"},
+	{{"-k", "job", "-c", "x", "redis://:pw@h"}, "('redis://***@h')"},
 };
 
 static void test_refused(void)
@@ -509,6 +535,10 @@ static void test_lengths(void)
 		{"-E", 60000, -1},
 		{"--on-unavailable", 60000, -1},
 		{"--result-file", 60000, 0},
+		{"--cacert", 511, 0},
+		{"--cacert", 512, -1},
+		{"--sni", 255, 0},
+		{"--sni", 256, -1},
 	};
 
 	for (size_t i = 0; i < COUNT(forms); i++) {
@@ -534,6 +564,8 @@ static void test_help(void)
 		"--no-describe",    "--result-file",
 		"-q, --quiet",      "-v, --verbose",
 		"-h, --help",       "-V, --version",
+		"--askpass",        "--tls-verify full|ca|none",
+		"--shared-scope",   "--wait-replicas N",
 	};
 	char *text = NULL;
 	size_t n = 0, wide = 0;

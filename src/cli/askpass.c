@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* A password from the terminal. */
+#include "cli/askpass.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/units.h"
+
+/* While echo is off, these are held back but for the moments of waiting.
+ * SIGCONT: whoever stopped us outright set the terminal anew. */
+static const int held_back[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
+				SIGALRM, SIGTSTP, SIGCONT};
+#define SIGNALS (sizeof(held_back) / sizeof(held_back[0]))
+
+struct asking {
+	int fd;
+	struct termios before;
+	struct sigaction old[SIGNALS];
+	sigset_t mask; /* as it was */
+	char prompt[800];
+};
+
+static volatile sig_atomic_t came;
+
+static void on_signal(int sig)
+{
+	came = sig;
+}
+
+static void hold_signals(struct asking *a)
+{
+	struct sigaction act = {.sa_handler = on_signal};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < SIGNALS; i++)
+		sigaddset(&set, held_back[i]);
+	(void)sigprocmask(SIG_BLOCK, &set, &a->mask);
+	for (size_t i = 0; i < SIGNALS; i++) {
+		(void)sigaction(held_back[i], &act, &a->old[i]);
+		/* what we were told to ignore stays ignored */
+		if (a->old[i].sa_handler == SIG_IGN)
+			(void)sigaction(held_back[i], &a->old[i], NULL);
+	}
+}
+
+/* A signal that is still held back has its usual effect now. */
+static void release_signals(const struct asking *a)
+{
+	for (size_t i = 0; i < SIGNALS; i++)
+		(void)sigaction(held_back[i], &a->old[i], NULL);
+	(void)sigprocmask(SIG_SETMASK, &a->mask, NULL);
+}
+
+static void say(const struct asking *a, const char *text)
+{
+	(void)!write(a->fd, text, strlen(text));
+}
+
+static int echo_off(struct asking *a)
+{
+	struct termios quiet = a->before;
+
+	quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
+	quiet.c_lflag |= ICANON | ISIG;
+	if (tcsetattr(a->fd, TCSAFLUSH, &quiet) < 0)
+		return -1;
+	say(a, a->prompt);
+	return 0;
+}
+
+/* In the background it belongs to somebody else, who has set it. */
+static void echo_on(const struct asking *a)
+{
+	if (tcgetpgrp(a->fd) != getpgrp())
+		return;
+	(void)tcsetattr(a->fd, TCSAFLUSH, &a->before);
+	say(a, "\n");
+}
+
+/* A line; or -1, and `came` has the signal if it was one. Does not block in
+ * read(): a line that was there may be thrown away by Ctrl-C. */
+static ssize_t read_line(const struct asking *a, char *line, size_t size)
+{
+	struct pollfd p = {.fd = a->fd, .events = POLLIN};
+	ssize_t n;
+
+	do {
+		/* as long as a person takes, so without a limit */
+		if (ppoll(&p, 1, NULL, &a->mask) < 0)
+			return -1;
+		n = read(a->fd, line, size);
+	} while (n < 0 && errno == EAGAIN);
+	return n;
+}
+
+/* Once more when a stop is over. */
+static ssize_t ask(struct asking *a, char *line, size_t size)
+{
+	for (;;) {
+		ssize_t n = -1;
+		int error;
+
+		/* changes nothing, but in the background it stops us until we
+		 * are in front, and signals still have their effect */
+		if (tcgetattr(a->fd, &a->before) < 0 ||
+		    tcsetattr(a->fd, TCSANOW, &a->before) < 0)
+			return -1;
+		came = 0;
+		hold_signals(a);
+		if (echo_off(a) == 0)
+			n = read_line(a, line, size);
+		error = errno;
+		echo_on(a);
+		release_signals(a);
+		errno = error;
+		if (n >= 0 || (came == 0 && error != EINTR))
+			return n;
+		if (came != 0 && came != SIGCONT)
+			(void)raise(came);
+	}
+}
+
+static int use_line(char *line, ssize_t n, char password[PASSWORD_MAX],
+		    struct fail *why)
+{
+	if (n < 0)
+		return fail_sys(why, FAIL_CONFIG, "--askpass: the terminal");
+	line[n] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	if (line[0] == '\0')
+		return fail(why, FAIL_CONFIG,
+			    "--askpass: no password was typed");
+	if (strlen(line) >= PASSWORD_MAX)
+		return fail(why, FAIL_CONFIG, "--askpass: longer than %d bytes",
+			    PASSWORD_MAX - 1);
+	memcpy(password, line, strlen(line) + 1);
+	return 0;
+}
+
+int askpass(const char *user, const char *server, char password[PASSWORD_MAX],
+	    struct fail *why)
+{
+	struct asking a;
+	char line[4097], who[300], where[420];
+	ssize_t n;
+	int rc;
+
+	a.fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	if (a.fd < 0)
+		return fail(why, FAIL_CONFIG,
+			    "--askpass: no terminal to ask on; give "
+			    "--password-file or REDISCLI_AUTH");
+	user = *user ? user : "default";
+	(void)snprintf(
+		a.prompt, sizeof(a.prompt), "Password for %s at %s: ",
+		format_bytes(user, strlen(user), who, sizeof(who)),
+		format_bytes(server, strlen(server), where, sizeof(where)));
+	n = ask(&a, line, sizeof(line) - 1);
+	rc = use_line(line, n, password, why);
+	explicit_bzero(line, sizeof(line));
+	close(a.fd);
+	return rc;
+}

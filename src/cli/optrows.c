@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* The option table. To add one: a row, a line in the manual and in each
+ * completion, a test; `make lint` finds what was forgotten. */
+#include "cli/optrows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/near.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "lock/keys.h"
+
+#define AT(field)                                                              \
+	offsetof(struct opts, field), sizeof(((struct opts *)0)->field)
+#define FILE_MAX (FILE_NAME_MAX - 1)
+
+/* clang-format off */
+const struct opt_row opt_rows[] = {
+	{'k', "key",	"KEY",	KEY, true,	AT(keys), 1, KEY_MAX,		"the Redis key that is the lock (several: all)"},
+	{'t', "ttl",	"DUR",	DURATION, false, AT(ttl_ms), 0, 0,		"lease length, 200ms..24h (30s)"},
+	{ 0,  "allow-long-ttl",	NULL, SWITCH, false, AT(allow_long_ttl), true, 0, "let -t exceed 24h"},
+	{'w', "wait",	"DUR",	DURATION, false, AT(wait_ms), 0, 0,		"give up after DUR (wait for ever)"},
+	{'n', "no-wait", NULL,	SWITCH, false,	AT(wait_ms), 0, 0,		"give up at once if it is held"},
+	{'s', "shared",	NULL,	SWITCH, false,	AT(shared), true, 0,		"as one of the readers"},
+	{'x', "exclusive", NULL, SWITCH, false,	AT(shared), false, 0,		"alone (the default)"},
+	{'N', "slots",	"N",	NUMBER, false,	AT(slots), 1, SLOTS_MAX,	"as one of N at a time"},
+	{ 0,  "max-waiters", "N", NUMBER, false, AT(max_waiters), 0, 1000000,	"give up if N wait already"},
+	{ 0,  "supersede", NULL, SWITCH, false,	AT(supersede), true, 0,		"older waiters with this option give up"},
+	{'E', "conflict-exit-code", "N", NUMBER, false, AT(conflict_status), 0, 255, "status when not acquired (75)"},
+	{'c', "command", "TEXT", TEXT, true,	AT(shell_command), 0, 0,	"run TEXT with $SHELL -c"},
+	{ 0,  "max-hold", "DUR", DURATION, false, AT(max_hold_ms), 1, 0,	"end the command after DUR, status 124"},
+	{ 0,  "max-renewals", "N", NUMBER, false, AT(max_renewals), 0, INT32_MAX, "likewise, when renewed N times"},
+	{ 0,  "min-hold", "DUR", DURATION, false, AT(min_hold_ms), 0, 0,	"keep the lock for DUR at least"},
+	{ 0,  "once-per", "DUR", DURATION, false, AT(once_ms), 1, 0,		"not within DUR of a success (status 0)"},
+	{'K', "kill-after", "DUR", DURATION, false, AT(grace_ms), 0, 0,		"TERM to KILL (0.15 of -t)"},
+	{ 0,  "orphans", "leave|wait|kill", WORD, false, AT(orphans), 0, 0,	"what the command leaves running (leave)"},
+	{'u', "url",	"URL",	URL, false,	AT(url), 0, 0,			"the server: redis://, rediss:// or local:"},
+	{ 0,  "user",	"NAME",	TEXT, false,	AT(user), 1, 255,		"ACL user"},
+	{ 0,  "password-file", "FILE", PATH, false, AT(password_file), 1, FILE_MAX, "read the password from FILE"},
+	{ 0,  "askpass", NULL,	SWITCH, false,	AT(askpass), true, 0,		"ask for the password on the terminal"},
+	{ 0,  "cacert",	"FILE",	PATH, false,	AT(cacert), 1, FILE_MAX,	"TLS: whom to trust"},
+	{ 0,  "cacertdir", "DIR", PATH, false,	AT(cacertdir), 1, FILE_MAX,	"likewise, a directory with hashed names"},
+	{ 0,  "cert",	"FILE",	PATH, false,	AT(cert), 1, FILE_MAX,		"TLS: our certificate"},
+	{ 0,  "key-file", "FILE", PATH, false,	AT(key_file), 1, FILE_MAX,	"TLS: its private key"},
+	{ 0,  "sni",	"NAME",	TEXT, false,	AT(sni), 1, 255,		"TLS: the name to ask for and verify"},
+	{ 0,  "tls-verify", "full|ca|none", WORD, false, AT(tls_verify), 0, 0,	"TLS: what to verify (full)"},
+	{ 0,  "node-timeout", "DUR", DURATION, false, AT(node_timeout_ms), 1, 0, "to connect and answer at start (1s)"},
+	{ 0,  "shared-scope", NULL, SWITCH, false, AT(shared_scope), true, 0,	"refuse a server of this machine alone"},
+	{ 0,  "wait-replicas", "N", NUMBER, false, AT(wait_replicas), 0, 100,	"have N replicas know of the lock first (0)"},
+	{ 0,  "on-unavailable", "fail|run", WORD, false, AT(run_anyway), 0, 0,	"when no server answers at start (fail)"},
+	{ 0,  "reason",	"TEXT",	TEXT, false,	AT(reason), 0, 0,		"shown to others while the lock is held"},
+	{ 0,  "no-describe", NULL, SWITCH, false, AT(no_describe), true, 0,	"do not tell others who holds the lock"},
+	{ 0,  "result-file", "FILE", PATH, false, AT(result_file), 1, 0,	"write the outcome to FILE as one JSON line"},
+	{'q', "quiet",	NULL,	SWITCH, false,	AT(loudness), -1, 0,		"errors only"},
+	{'v', "verbose", NULL,	SWITCH, false,	AT(loudness), 1, 0,		"say more"},
+	{ 0,  "color",	"auto|always|never", WORD, false, AT(color), 0, 0,	"color in messages (auto)"},
+	{ 0,  "log-format", "text|json", WORD, false, AT(log_json), 0, 0,	"form of the messages (text)"},
+	{'h', "help",	NULL,	SWITCH, true,	AT(verb), VERB_HELP, 0,		"show this"},
+	{'V', "version", NULL,	SWITCH, true,	AT(verb), VERB_VERSION, 0,	"show versions; with -v all settings"},
+};
+/* clang-format on */
+const int opt_rows_n = sizeof(opt_rows) / sizeof(opt_rows[0]);
+_Static_assert(sizeof(opt_rows) / sizeof(opt_rows[0]) <= OPTIONS_MAX,
+	       "OPTIONS_MAX is too small");
+
+static const struct opts defaults = {.ttl_ms = 30000,
+				     .wait_ms = INT64_MAX,
+				     .grace_ms = -1,
+				     .max_waiters = -1,
+				     .max_renewals = -1,
+				     .slots = 1,
+				     .conflict_status = STATUS_BUSY};
+
+void opts_init(struct opts *o)
+{
+	*o = defaults;
+}
+
+const struct opt_row *opt_named(const char *name, size_t n)
+{
+	for (int i = 0; i < opt_rows_n; i++)
+		if (strlen(opt_rows[i].name) == n &&
+		    memcmp(opt_rows[i].name, name, n) == 0)
+			return &opt_rows[i];
+	return NULL;
+}
+
+const char *opt_nearest(const char *name, size_t n)
+{
+	const char *names[OPTIONS_MAX];
+
+	for (int i = 0; i < opt_rows_n; i++)
+		names[i] = opt_rows[i].name;
+	return nearest(name, n, names, opt_rows_n);
+}
+
+/* ---- a value ---- */
+
+/* One place of a value on its way into the options. */
+struct taking {
+	struct opts *o;
+	const struct opt_row *r;
+	enum source source;
+	const char *label; /* how the option is called there */
+	struct fail *why;
+};
+
+static int bad_value(const struct taking *t, const char *value,
+		     const char *what)
+{
+	char shown[160];
+
+	return fail(t->why, FAIL_USAGE, "%s '%.60s': %s", t->label,
+		    endpoint_masked(value, shown), what);
+}
+
+/* bool, int and enum, or int64_t */
+static void store(struct opts *o, const struct opt_row *r, int64_t n)
+{
+	char *at = (char *)o + r->at;
+
+	if (r->size == sizeof(bool))
+		*(bool *)at = n != 0;
+	else if (r->size == sizeof(int))
+		*(int *)at = (int)n;
+	else
+		*(int64_t *)at = n;
+}
+
+static bool is_stored(const struct opts *o, const struct opt_row *r, int64_t n)
+{
+	const char *at = (const char *)o + r->at;
+
+	if (r->size == sizeof(bool))
+		return *(const bool *)at == (n != 0);
+	if (r->size == sizeof(int))
+		return *(const int *)at == (int)n;
+	return *(const int64_t *)at == n;
+}
+
+static int take_duration(const struct taking *t, char *value)
+{
+	int64_t ms = parse_duration(value);
+
+	if (ms < 0)
+		return bad_value(t, value,
+				 "not a duration (write 250ms, 30s, 5m, 1h30m; "
+				 "a bare number means seconds)");
+	if (ms < t->r->lo)
+		return fail(t->why, FAIL_USAGE, "%s: 0 is no time", t->label);
+	store(t->o, t->r, ms);
+	return 0;
+}
+
+static int take_number(const struct taking *t, char *value)
+{
+	int64_t n = parse_number(value, t->r->lo, t->r->hi);
+	char what[80];
+
+	if (n < 0) {
+		(void)snprintf(what, sizeof(what),
+			       "not a number within %lld..%lld",
+			       (long long)t->r->lo, (long long)t->r->hi);
+		return bad_value(t, value, what);
+	}
+	store(t->o, t->r, n);
+	return 0;
+}
+
+/* "no" takes back what an earlier source said with the same option. */
+static int take_switch(const struct taking *t, char *value)
+{
+	struct opts *o = t->o;
+
+	if (!value || strcmp(value, "yes") == 0)
+		store(o, t->r, t->r->lo);
+	else if (strcmp(value, "no") != 0)
+		return bad_value(t, value, "neither yes nor no");
+	else if (is_stored(o, t->r, t->r->lo))
+		memcpy((char *)o + t->r->at, (const char *)&defaults + t->r->at,
+		       t->r->size);
+	return 0;
+}
+
+static int take_word(const struct taking *t, char *value)
+{
+	const char *words = t->r->value;
+	char what[80];
+
+	for (int i = 0;; i++) {
+		size_t n = strcspn(words, "|");
+
+		if (strlen(value) == n && memcmp(words, value, n) == 0) {
+			store(t->o, t->r, i);
+			return 0;
+		}
+		if (words[n] == '\0')
+			break;
+		words += n + 1;
+	}
+	(void)snprintf(what, sizeof(what), "not one of %s", t->r->value);
+	return bad_value(t, value, what);
+}
+
+static int take_text(const struct taking *t, char *value)
+{
+	int64_t n = (int64_t)strlen(value);
+	const char *text = value;
+
+	if (n < t->r->lo || (t->r->hi > 0 && n > t->r->hi))
+		return fail(t->why, FAIL_USAGE,
+			    n == 0 ? "%s: an empty value"
+				   : "%s: longer than %lld bytes",
+			    t->label, (long long)t->r->hi);
+	memcpy((char *)t->o + t->r->at, &text, sizeof(text));
+	return 0;
+}
+
+/* A file is for every directory that redlock is started in. */
+static int take_path(const struct taking *t, char *value)
+{
+	if (t->source != FROM_TYPED && value[0] != '/' && value[0] != '\0')
+		return bad_value(t, value, "write the full path");
+	return take_text(t, value);
+}
+
+/* A copy: the guard renames itself, over its arguments. */
+static int keep(char **to, const char *value, struct fail *why)
+{
+	free(*to);
+	*to = strdup(value);
+	return *to ? 0 : fail(why, FAIL_INTERNAL, "out of memory");
+}
+
+static int take_key(const struct taking *t, char *value)
+{
+	struct opts *o = t->o;
+	size_t n = strlen(value);
+
+	if (n < 1 || n > KEY_MAX)
+		return fail(t->why, FAIL_USAGE,
+			    n < 1 ? "-k: the key is empty"
+				  : "-k: the key has %zu bytes; at most %d "
+				    "are allowed",
+			    n, KEY_MAX);
+	for (int i = 0; i < o->keys; i++)
+		if (strcmp(o->key[i], value) == 0)
+			return 0;
+	if (o->keys == LOCKS_MAX)
+		return fail(t->why, FAIL_USAGE, "-k: more than %d keys",
+			    LOCKS_MAX);
+	return keep(&o->key[o->keys++], value, t->why);
+}
+
+/* ps(1) must not show a password. */
+static void overwrite_secret(char *url)
+{
+	char *from = strstr(url, "://");
+	char *at = strrchr(url, '@');
+
+	for (char *p = from ? from + 3 : url; at && p < at; p++)
+		*p = '*';
+}
+
+static int take_url(const struct taking *t, char *value)
+{
+	const struct given *before = opt_given(t->o, &t->o->url);
+
+	if (before && before->source == t->source) {
+		overwrite_secret(value);
+		return fail(t->why, FAIL_USAGE,
+			    "%s: several servers are not part of this version",
+			    t->label);
+	}
+	if (keep(&t->o->url, value, t->why) < 0)
+		return -1;
+	if (t->source == FROM_TYPED)
+		overwrite_secret(value);
+	return 0;
+}
+
+/* ---- an option ---- */
+
+int opt_take(struct opts *o, const struct opt_row *r, char *value,
+	     enum source source, int line, struct fail *why)
+{
+	static int (*const take[])(const struct taking *, char *) = {
+		[DURATION] = take_duration, [NUMBER] = take_number,
+		[SWITCH] = take_switch,     [WORD] = take_word,
+		[TEXT] = take_text,         [PATH] = take_path,
+		[KEY] = take_key,           [URL] = take_url};
+	const struct given now = {source, line, value ? value : "yes"};
+	char label[40];
+	struct taking t = {o, r, source, label, why};
+
+	if (source != FROM_TYPED)
+		(void)snprintf(label, sizeof(label), "%s", r->name);
+	else if (r->letter)
+		(void)snprintf(label, sizeof(label), "-%c", r->letter);
+	else
+		(void)snprintf(label, sizeof(label), "--%s", r->name);
+	if (take[r->shape](&t, value) < 0)
+		return opt_blame(o, &now, why);
+	/* -n takes the place of -w; "no-wait = no" does not */
+	for (int i = 0; i < opt_rows_n; i++)
+		if (opt_rows[i].at == r->at && strcmp(now.value, "no") != 0)
+			o->given[i] = (struct given){0};
+	o->given[r - opt_rows] = now;
+	return 0;
+}
+
+const struct given *opt_given(const struct opts *o, const void *field)
+{
+	size_t at = (size_t)((const char *)field - (const char *)o);
+
+	for (int i = 0; i < opt_rows_n; i++)
+		if (opt_rows[i].at == at && o->given[i].source != FROM_NOWHERE)
+			return &o->given[i];
+	return NULL;
+}
+
+bool opt_typed(const struct opts *o, const void *field)
+{
+	const struct given *g = opt_given(o, field);
+
+	return g && g->source == FROM_TYPED;
+}
+
+const char *opt_where(const struct opts *o, const struct given *g,
+		      char buf[200])
+{
+	const char *path = o->file[g->source].path;
+
+	if (path)
+		(void)snprintf(buf, 200, "%.180s:%d", path, g->line);
+	else
+		(void)snprintf(buf, 200, "%s",
+			       g->source == FROM_ENV ? "REDLOCK_URL"
+						     : "command line");
+	return buf;
+}
+
+int opt_blame(const struct opts *o, const struct given *g, struct fail *why)
+{
+	char text[sizeof(why->text)], buf[200];
+
+	if (why->kind != FAIL_USAGE || (g && g->source == FROM_TYPED))
+		return -1;
+	memcpy(text, why->text, sizeof(text));
+	return fail(why, FAIL_CONFIG, "%s%s%.300s",
+		    g ? opt_where(o, g, buf) : "", g ? ": " : "", text);
+}
+
+void opt_show(const struct opts *o, FILE *out)
+{
+	for (int i = 0; i < opt_rows_n; i++) {
+		const struct given *g = &o->given[i];
+		const struct opt_row *r = &opt_rows[i];
+		const char *value = g->value;
+		char masked[160], shown[400], buf[200];
+
+		if (g->source == FROM_NOWHERE ||
+		    r->at == offsetof(struct opts, verb))
+			continue;
+		if (r->shape == URL)
+			value = endpoint_masked(o->url, masked);
+		(void)fprintf(out, "%s = %s  (%s)\n", r->name,
+			      format_bytes(value, strlen(value), shown,
+					   sizeof(shown)),
+			      opt_where(o, g, buf));
+	}
+}

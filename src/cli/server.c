@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* The URL and what the other options add to it. */
+#include "cli/server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/askpass.h"
+#include "cli/optrows.h"
+#include "run/local.h"
+
+/* A text that an option and a URL both may say. */
+struct both {
+	size_t option; /* in struct opts; a const char * */
+	size_t field;  /* in struct endpoint; an array of char */
+	size_t size;
+};
+#define BOTH(option, field)                                                    \
+	{                                                                      \
+		offsetof(struct opts, option),                                 \
+			offsetof(struct endpoint, field),                      \
+			sizeof(((struct endpoint *)0)->field)                  \
+	}
+
+/* What belongs together is taken from one place: a CA that was named must not
+ * be joined by all those of a directory. */
+static const struct both tls_texts[][2] = {
+	{BOTH(cacert, tls_conf.cacert), BOTH(cacertdir, tls_conf.cacertdir)},
+	{BOTH(cert, tls_conf.cert), BOTH(key_file, tls_conf.key)},
+	{BOTH(sni, tls_conf.sni), BOTH(sni, tls_conf.sni)},
+};
+#define GROUPS (sizeof(tls_texts) / sizeof(tls_texts[0]))
+
+static bool has_tls(const struct endpoint *ep)
+{
+	return ep->tls || (ep->kind == ENDPOINT_SENTINEL && ep->sentinel_tls);
+}
+
+static void set_text(struct endpoint *ep, const struct both *b,
+		     const char *text)
+{
+	(void)snprintf((char *)ep + b->field, b->size, "%s", text);
+}
+
+static enum source source_of(const struct opts *o, const void *field)
+{
+	const struct given *g = opt_given(o, field);
+
+	return g ? g->source : FROM_NOWHERE;
+}
+
+/* Of an option that the URL says as well, or does not. */
+static bool counts(const struct opts *o, const void *field, bool url_says)
+{
+	enum source s = source_of(o, field);
+
+	return s == FROM_TYPED || (s != FROM_NOWHERE && !url_says);
+}
+
+/* ---- TLS ---- */
+
+static void merge_group(struct endpoint *ep, const struct opts *o,
+			const struct both group[2])
+{
+	const char *field[2], *option[2];
+	enum source from[2], top;
+
+	for (int i = 0; i < 2; i++) {
+		const char *at = (const char *)o + group[i].option;
+
+		memcpy(&option[i], at, sizeof(option[i]));
+		from[i] = source_of(o, at);
+		field[i] = (const char *)ep + group[i].field;
+	}
+	top = from[0] > from[1] ? from[0] : from[1];
+	if (top == FROM_NOWHERE ||
+	    (top != FROM_TYPED && (*field[0] || *field[1])))
+		return;
+	for (int i = 0; i < 2; i++)
+		set_text(ep, &group[i], from[i] == top ? option[i] : "");
+}
+
+static void merge_trust(struct tls_conf *t)
+{
+	const char *file = getenv("SSL_CERT_FILE");
+	const char *dir = getenv("SSL_CERT_DIR");
+
+	if (t->cacert[0] || t->cacertdir[0])
+		return;
+	(void)snprintf(t->cacert, sizeof(t->cacert), "%s", file ? file : "");
+	(void)snprintf(t->cacertdir, sizeof(t->cacertdir), "%s",
+		       dir ? dir : "");
+}
+
+/* What a file says of TLS is for all servers; what is typed is for this one. */
+static int refuse_tls(const struct endpoint *ep, const struct opts *o,
+		      struct fail *why)
+{
+	const struct {
+		const void *field;
+		const char *name;
+	} each[] = {{&o->cacert, "--cacert"}, {&o->cacertdir, "--cacertdir"},
+		    {&o->cert, "--cert"},     {&o->key_file, "--key-file"},
+		    {&o->sni, "--sni"},       {&o->tls_verify, "--tls-verify"}};
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		if (opt_typed(o, each[i].field))
+			return fail(why, FAIL_USAGE,
+				    "%s: %.150s is asked without TLS; with it "
+				    "a URL begins with rediss://",
+				    each[i].name, ep->name);
+	return 0;
+}
+
+static int merge_tls(struct endpoint *ep, const struct opts *o,
+		     struct fail *why)
+{
+	struct tls_conf *t = &ep->tls_conf;
+
+	if (!has_tls(ep))
+		return refuse_tls(ep, o, why);
+	for (size_t i = 0; i < GROUPS; i++)
+		merge_group(ep, o, tls_texts[i]);
+	if (counts(o, &o->tls_verify, o->url && strstr(o->url, "tls-verify=")))
+		t->verify = o->tls_verify;
+	merge_trust(t);
+	if (!t->cert[0] == !t->key[0])
+		return 0;
+	(void)fail(why, FAIL_USAGE,
+		   "a certificate and its private key go together (--cert, "
+		   "--key-file)");
+	return opt_blame(o, opt_given(o, t->cert[0] ? &o->cert : &o->key_file),
+			 why);
+}
+
+/* ---- by what we are known ---- */
+
+static bool says_who(const struct secret *s)
+{
+	return s->user[0] || s->has_password || s->file[0];
+}
+
+static int use_variable(struct secret *s, struct fail *why)
+{
+	const char *variable = getenv("REDISCLI_AUTH");
+
+	if (s->has_password || s->file[0] || !variable || variable[0] == '\0')
+		return 0;
+	if (strlen(variable) >= PASSWORD_MAX)
+		return fail(why, FAIL_CONFIG,
+			    "REDISCLI_AUTH: longer than %d bytes",
+			    PASSWORD_MAX - 1);
+	memcpy(s->password, variable, strlen(variable) + 1);
+	s->has_password = true;
+	return 0;
+}
+
+/* --askpass or --password-file, whichever comes from a later source. */
+static int use_secret(struct endpoint *ep, const struct opts *o, bool url_says,
+		      struct fail *why)
+{
+	struct secret *s = &ep->secret;
+	enum source ask = o->askpass ? source_of(o, &o->askpass) : FROM_NOWHERE;
+	enum source file = source_of(o, &o->password_file);
+
+	if (ask != FROM_NOWHERE && ask == file) {
+		(void)fail(why, FAIL_USAGE,
+			   "--askpass and --password-file exclude each other");
+		return opt_blame(o, opt_given(o, &o->askpass), why);
+	}
+	if (ask > file && counts(o, &o->askpass, url_says)) {
+		s->file[0] = '\0';
+		s->has_password = true;
+		return askpass(s->user, ep->name, s->password, why);
+	}
+	if (counts(o, &o->password_file, url_says)) {
+		s->has_password = false;
+		s->password[0] = '\0';
+		(void)snprintf(s->file, sizeof(s->file), "%s",
+			       o->password_file);
+	}
+	return use_variable(s, why);
+}
+
+static int merge_secret(struct endpoint *ep, const struct opts *o,
+			struct fail *why)
+{
+	struct secret *s = &ep->secret;
+	bool url_says = says_who(s);
+
+	if (ep->kind == ENDPOINT_LOCAL) {
+		/* it has no users; what a file says is for other servers */
+		if (opt_typed(o, &o->user) || opt_typed(o, &o->password_file) ||
+		    (o->askpass && opt_typed(o, &o->askpass)))
+			return fail(why, FAIL_USAGE,
+				    "local: is for its owner alone and knows "
+				    "neither users nor passwords");
+		return 0;
+	}
+	if (counts(o, &o->user, url_says))
+		(void)snprintf(s->user, sizeof(s->user), "%s", o->user);
+	return use_secret(ep, o, url_says, why);
+}
+
+/* A file that cannot be read is best said before anything else. */
+static int check_secret(const struct secret *s, struct fail *why)
+{
+	char password[PASSWORD_MAX];
+	bool has;
+
+	if (s->file[0])
+		return secret_password(s, password, &has, why);
+	if (s->user[0] && !s->has_password)
+		return fail(why, FAIL_CONFIG,
+			    "user '%s' without a password: give "
+			    "--password-file, --askpass or REDISCLI_AUTH",
+			    s->user);
+	return 0;
+}
+
+/* ---- paths ---- */
+
+/* For nested runs, wherever they are. Not resolved: a secret that is rotated is
+ * often behind a symbolic link. */
+static int make_full(char path[FILE_NAME_MAX], struct fail *why)
+{
+	char given[FILE_NAME_MAX], here[FILE_NAME_MAX];
+
+	if (path[0] == '\0' || path[0] == '/')
+		return 0;
+	memcpy(given, path, sizeof(given));
+	if (!getcwd(here, sizeof(here)) ||
+	    strlen(here) + strlen(given) + 2 > FILE_NAME_MAX)
+		return fail(why, FAIL_CONFIG,
+			    "'%.200s': the full name of this file is unknown "
+			    "or too long",
+			    given);
+	(void)snprintf(path, FILE_NAME_MAX, "%.250s/%.250s", here, given);
+	return 0;
+}
+
+static int make_all_full(struct endpoint *ep, struct fail *why)
+{
+	struct tls_conf *t = &ep->tls_conf;
+	char *each[] = {t->cacert, t->cacertdir,    t->cert,
+			t->key,    ep->secret.file, ep->sentinel.file};
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		if (make_full(each[i], why) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- --shared-scope ---- */
+
+/* Names are resolved later, and looked at again by the connection. */
+static bool is_this_machine(const char *host)
+{
+	size_t n = strcspn(host, "%");
+	struct in_addr v4;
+	struct in6_addr v6;
+	char text[64];
+
+	if (strcasecmp(host, "localhost") == 0 ||
+	    strcasecmp(host, "localhost.") == 0)
+		return true;
+	if (inet_aton(host, &v4))
+		return v4.s_addr == 0 || ntohl(v4.s_addr) >> 24 == 127;
+	if (n >= sizeof(text))
+		return false;
+	memcpy(text, host, n);
+	text[n] = '\0';
+	if (inet_pton(AF_INET6, text, &v6) != 1)
+		return false;
+	return IN6_IS_ADDR_LOOPBACK(&v6) || IN6_IS_ADDR_UNSPECIFIED(&v6) ||
+	       (IN6_IS_ADDR_V4MAPPED(&v6) &&
+		(v6.s6_addr[12] == 127 || v6.s6_addr[12] == 0));
+}
+
+static int check_scope(struct endpoint *ep, const struct opts *o,
+		       struct fail *why)
+{
+	bool here = ep->kind == ENDPOINT_LOCAL || ep->kind == ENDPOINT_UNIX;
+
+	ep->shared_scope = o->shared_scope;
+	for (int i = 0; i < ep->places; i++)
+		here |= is_this_machine(ep->at[i].host);
+	if (!here || !o->shared_scope)
+		return 0;
+	(void)fail(
+		why, FAIL_USAGE,
+		"'%.150s' excludes on this machine alone, and --shared-scope "
+		"wants a server that other machines use",
+		ep->name);
+	return opt_blame(o, opt_given(o, &o->url), why);
+}
+
+/* ---- all ---- */
+
+/* endpoint_url() leaves out what is usual, and in a nested run a file might say
+ * otherwise. */
+static void say_verify(struct server *s)
+{
+	size_t n = strlen(s->url);
+
+	if (has_tls(&s->endpoint) && s->endpoint.tls_conf.verify == TLS_FULL)
+		(void)snprintf(s->url + n, sizeof(s->url) - n,
+			       "%ctls-verify=full",
+			       strchr(s->url, '?') ? '&' : '?');
+}
+
+static int merge(struct endpoint *ep, const struct opts *o, struct fail *why)
+{
+	if (check_scope(ep, o, why) < 0 || merge_tls(ep, o, why) < 0)
+		return -1;
+	if (counts(o, &o->node_timeout_ms, ep->timeout_ms > 0))
+		ep->timeout_ms = o->node_timeout_ms;
+	if (merge_secret(ep, o, why) < 0 || make_all_full(ep, why) < 0)
+		return -1;
+	return check_secret(&ep->secret, why);
+}
+
+int server_find(struct server *s, const struct opts *o, struct fail *why)
+{
+	struct endpoint *ep = &s->endpoint;
+
+	s->asked_for = o->url != NULL;
+	if (endpoint_parse(ep, o->url ? o->url : DEFAULT_URL, why) < 0)
+		return opt_blame(o, opt_given(o, &o->url), why);
+	if (merge(ep, o, why) < 0)
+		return -1;
+	if (!s->asked_for)
+		log_notice("default-url",
+			   "no -u and no REDLOCK_URL: using %s; a server on "
+			   "each machine is a lock on each machine",
+			   DEFAULT_URL);
+	endpoint_url(ep, s->url);
+	say_verify(s);
+	if (ep->kind != ENDPOINT_LOCAL)
+		return 0;
+	return local_path(getenv("XDG_RUNTIME_DIR"), ep->path, sizeof(ep->path),
+			  why);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* The files. */
+#include "cli/settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cli/optrows.h"
+
+#define SYSTEM_FILE "/etc/redlock/config"
+
+/* One of the files, while it is read. */
+struct reading {
+	struct opts *o;
+	enum source source;
+	const char *path;
+	struct stat st;
+	int line;
+	struct fail *why;
+};
+
+static int refuse(const struct reading *r, const char *what)
+{
+	return fail(r->why, FAIL_CONFIG, "'%.150s' %s", r->path, what);
+}
+
+static int refuse_mode(const struct reading *r, const char *mode,
+		       const char *what)
+{
+	return fail(r->why, FAIL_CONFIG, "'%.150s' %s: chmod %s '%.150s'",
+		    r->path, what, mode, r->path);
+}
+
+/* ---- a line ---- */
+
+static int bad_name(const struct reading *r, const char *name, size_t n)
+{
+	const char *near = opt_nearest(name, n);
+	char shown[80];
+
+	(void)format_bytes(name, n, shown, sizeof(shown));
+	if (near)
+		return fail(r->why, FAIL_USAGE,
+			    "unknown option '%s': did you mean '%s'?", shown,
+			    near);
+	return fail(r->why, FAIL_USAGE, "unknown option '%s'", shown);
+}
+
+static bool holds_password(const char *url)
+{
+	struct endpoint ep;
+	struct fail unused;
+
+	if (endpoint_parse(&ep, url, &unused) == 0)
+		return ep.secret.has_password;
+	return strchr(url, '@') != NULL;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static size_t trimmed(const char *text, size_t n)
+{
+	while (n > 0 && is_blank(text[n - 1]))
+		n--;
+	return n;
+}
+
+static int take_line(const struct reading *r, char *line)
+{
+	const struct opt_row *row;
+	size_t n;
+	char *value;
+
+	while (is_blank(*line))
+		line++;
+	if (*line == '\0' || *line == '#')
+		return 0;
+	value = strchr(line, '=');
+	n = trimmed(line, strcspn(line, "="));
+	if (!value || n == 0)
+		return fail(r->why, FAIL_USAGE, "not a line 'name = value'");
+	do
+		value++;
+	while (is_blank(*value));
+	value[trimmed(value, strlen(value))] = '\0';
+	row = opt_named(line, n);
+	if (!row)
+		return bad_name(r, line, n);
+	if (row->typed)
+		return fail(r->why, FAIL_USAGE,
+			    "'%s' is for the command line only", row->name);
+	if (row->shape == URL && (r->st.st_mode & 077) && holds_password(value))
+		return refuse_mode(r, "600",
+				   "holds a password and is open to others");
+	return opt_take(r->o, row, value, r->source, r->line, r->why);
+}
+
+static int take_lines(struct reading *r, char *text, size_t n)
+{
+	char *end = text + n, *next;
+
+	if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		text += 3; /* the mark that some editors begin UTF-8 with */
+	for (; text < end; text = next) {
+		const struct given here = {r->source, ++r->line, NULL};
+		char *stop = memchr(text, '\n', (size_t)(end - text));
+
+		next = stop ? stop + 1 : end;
+		stop = stop ? stop : end;
+		*stop = '\0';
+		if (strlen(text) < (size_t)(stop - text))
+			(void)fail(r->why, FAIL_USAGE,
+				   "a NUL byte: this is not a text file");
+		else if (take_line(r, text) == 0)
+			continue;
+		return opt_blame(r->o, &here, r->why);
+	}
+	return 0;
+}
+
+/* ---- a file ---- */
+
+static int check_file(const struct reading *r)
+{
+	if (!S_ISREG(r->st.st_mode))
+		return refuse(r, "is not a regular file");
+	if (r->st.st_uid != 0 && r->st.st_uid != geteuid())
+		return refuse(r, "belongs to another user, who may change it: "
+				 "chown it");
+	if (r->st.st_mode & 022)
+		return refuse_mode(r, "go-w", "may be written to by others");
+	return 0;
+}
+
+static int read_lines(struct reading *r, int fd)
+{
+	char *text = malloc(CONFIG_FILE_MAX + 1);
+	size_t n = 0;
+	ssize_t got = 1;
+
+	r->o->file[r->source].text = text;
+	r->o->file[r->source].path = strdup(r->path);
+	if (!text || !r->o->file[r->source].path)
+		return fail(r->why, FAIL_INTERNAL, "out of memory");
+	while (got > 0 && n < CONFIG_FILE_MAX + 1) {
+		got = read(fd, text + n, CONFIG_FILE_MAX + 1 - n);
+		if (got < 0)
+			return fail_sys(r->why, FAIL_CONFIG, "'%.150s'",
+					r->path);
+		n += (size_t)got;
+	}
+	if (n > CONFIG_FILE_MAX)
+		return refuse(r, "is larger than 64 KiB");
+	return take_lines(r, text, n);
+}
+
+/* A home that we may not enter is not ours (sudo -u): nothing is there for us.
+ * Anything else that cannot be read was meant to be. */
+static bool is_absent(const struct reading *r, int error)
+{
+	struct stat st;
+
+	if (error == EACCES && r->source == FROM_USER)
+		return stat(r->path, &st) < 0 && errno == EACCES;
+	return error == ENOENT || error == ENOTDIR;
+}
+
+static int read_file(struct opts *o, enum source source, const char *path,
+		     struct fail *why)
+{
+	struct reading r = {.o = o, .source = source, .path = path, .why = why};
+	/* a pipe must not hold us up */
+	int rc, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0 && is_absent(&r, errno))
+		return 0;
+	if (fd < 0 || fstat(fd, &r.st) < 0) {
+		rc = fail_sys(why, FAIL_CONFIG, "'%.150s'", path);
+	} else {
+		rc = check_file(&r);
+		if (rc == 0)
+			rc = read_lines(&r, fd);
+	}
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* ---- all ---- */
+
+/* A path that is not a full one counts as none: so says the XDG standard. */
+static int read_user_file(struct opts *o, struct fail *why)
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	char path[1024];
+	int n = 0;
+
+	if (xdg && xdg[0] == '/')
+		n = snprintf(path, sizeof(path), "%s/redlock/config", xdg);
+	else if (home && home[0] == '/')
+		n = snprintf(path, sizeof(path), "%s/.config/redlock/config",
+			     home);
+	if (n == 0)
+		return 0;
+	if (n >= (int)sizeof(path))
+		return fail(why, FAIL_CONFIG, "%s: too long",
+			    xdg && xdg[0] == '/' ? "XDG_CONFIG_HOME" : "HOME");
+	return read_file(o, FROM_USER, path, why);
+}
+
+static int read_variable(struct opts *o, struct fail *why)
+{
+	char *url = getenv("REDLOCK_URL");
+
+	if (!url || url[0] == '\0')
+		return 0;
+	return opt_take(o, opt_named("url", 3), url, FROM_ENV, 0, why);
+}
+
+int settings_load(struct opts *o, struct fail *why)
+{
+	struct fail each[3];
+	const int rc[3] = {read_file(o, FROM_SYSTEM, SYSTEM_FILE, &each[0]),
+			   read_user_file(o, &each[1]),
+			   read_variable(o, &each[2])};
+
+	for (int i = 0; i < 3; i++)
+		if (rc[i] < 0) {
+			*why = each[i];
+			return -1;
+		}
+	return 0;
+}

@@ -1,0 +1,586 @@
+#!/usr/bin/env bats
+# Where settings come from besides the command line: the two files, REDLOCK_URL,
+# the terminal (--askpass); what is wrong with a file, and what is shown of it.
+# What the options do to a URL has a test of its own, tests/unit/t-server.c.
+
+load lib/common
+
+# file [MODE] <TEXT: the user's file
+file() {
+	mine=$XDG_CONFIG_HOME/redlock/config
+	mkdir -p "${mine%/*}"
+	rm -rf "$mine"
+	cat >"$mine"
+	chmod "${1:-600}" "$mine"
+}
+
+# with_system TEXT COMMAND...: with an /etc/redlock/config that says so. In a
+# namespace, /etc is made anew of links to what is in it.
+with_system() {
+	local text=$1
+	shift
+	local as=-rm
+	[ "$(id -u)" != 0 ] || as=-m
+	TEXT=$text unshare $as sh -c '
+		mkdir -p "$T/etc" && mount --bind /etc "$T/etc" &&
+		mount -t tmpfs none /etc || exit 99
+		for f in "$T"/etc/* "$T"/etc/.[!.]*; do
+			[ ! -e "$f" ] || ln -s "$f" /etc/
+		done
+		rm -f /etc/redlock
+		mkdir /etc/redlock
+		printf "%s\n" "$TEXT" >/etc/redlock/config
+		"$@"
+		got=$?
+		umount /etc && umount "$T/etc"
+		exit $got' sh "$@"
+}
+needs_system() {
+	with_system '' true 2>/dev/null ||
+		skip "this machine lets nobody mount a file system of their own"
+}
+
+# says STATUS TEXT COMMAND...: one line, with that text, and nothing is done
+says() {
+	local want=$1 text=$2 got=0
+	shift 2
+	"$@" >"$T/out" 2>"$T/err" </dev/null || got=$?
+	[ "$got" = "$want" ] && [ "$(wc -l <"$T/err")" = 1 ] &&
+		grep -qF -- "$text" "$T/err" && [ ! -e "$T/ran" ] &&
+		! LC_ALL=C grep -q '[[:cntrl:]]' "$T/err" && return
+	printf 'wanted %s with "%s", got %s:\n' "$want" "$text" "$got" >&2
+	cat "$T/out" "$T/err" >&2
+	return 1
+}
+bad_file() { # TEXT: the file as it is now is refused so
+	says 78 "$1" "$REDLOCK" -u "$url" -k job -- touch "$T/ran"
+}
+
+pttl() { # what -t was: seconds of the lease left, rounded up
+	echo $((($("$REDLOCK" "$@" -k job -- redis-cli -s "$T/a.sock" pttl job) + 999) / 1000))
+}
+
+# ---- what a file may say ----
+
+@test "a file sets what options would, by the same names" {
+	file <<-END
+		# comment = yes
+		  # and another
+
+		url=$url
+		 ttl =	5m${_:+ }
+		conflict-exit-code = 42
+		quiet = yes
+		no-describe = no
+	END
+	[ "$(pttl)" = 300 ]
+	helper "$REDLOCK" -k job -- sleep 60
+	wait_until held job
+	run -42 --separate-stderr "$REDLOCK" -n -k job -- true
+	run -42 --separate-stderr "$REDLOCK" -k job -w 200ms -- true
+	[ "${#stderr_lines[@]}" = 1 ] # quiet: nothing of the waiting
+}
+
+@test "a value is taken as it is: no quotes, no comments, blanks inside" {
+	file <<-END
+		url = $url
+		reason =  "a" = 'b' # c${_:+  }
+	END
+	"$REDLOCK" -k job -- sh -c '
+		redis-cli -s "$T/a.sock" --raw get "redlock:{job}:holder:job" >"$T/who"'
+	grep -qxF "reason \"a\" = 'b' # c" "$T/who"
+}
+
+@test "line ends of DOS, a mark of UTF-8, no newline at the end: all accepted" {
+	file < <(printf '\xef\xbb\xbf# x\r\nurl = %s \r\n\r\nttl = 7m\r\nconflict-exit-code = 42' \
+		"$url")
+	[ "$(pttl)" = 420 ]
+	run -0 "$REDLOCK" --version -v
+	[[ $output = *"conflict-exit-code = 42  ($mine:5)"* ]]
+	file < <(printf 'ttl = 8m\r')
+	[ "$(pttl -u "$url")" = 480 ]
+	file < <(:)
+	[ "$(pttl -u "$url")" = 30 ]
+}
+
+@test "every option but four can stand in a file" {
+	local name value n=0
+	for name in $("$REDLOCK" --help |
+		sed -n 's/^  .* --\([a-z-]*\) .*/\1/p'); do
+		value=$("$REDLOCK" --help | sed -n "s/.* --$name \([^ ]*\)  .*/\1/p")
+		case $value in
+		'') value=yes ;;
+		*'|'*) value=${value##*|} ;;
+		DUR) value=10s ;;
+		N) value=2 ;;
+		FILE | DIR) value=/etc/hosts ;;
+		URL) value=local: ;;
+		esac
+		file <<<"$name = $value"
+		case $name in
+		key | command | help | version)
+			bad_file "$mine:1: '$name' is for the command line only"
+			continue
+			;;
+		esac
+		run -0 "$REDLOCK" --version -v
+		# here -v takes the place of both
+		[[ $name = quiet || $name = verbose || $output = *"$name = $value  ($mine:1)"* ]]
+		n=$((n + 1))
+	done
+	[ "$n" -gt 30 ]
+}
+
+# ---- who wins ----
+
+@test "system file, user's file, REDLOCK_URL, command line: the later wins" {
+	needs_system
+	local system="url = unix://$T/none.sock
+		ttl = 1m
+		wait = 100ms
+		conflict-exit-code = 41"
+	file <<<"ttl = 2m"
+	run -69 with_system "$system" "$REDLOCK" -n -k job -- true
+	[[ $output = *"$T/none.sock"* ]]
+	with_system "$system" env REDLOCK_URL="$url" "$REDLOCK" -k job -- \
+		redis-cli -s "$T/a.sock" pttl job >"$T/out"
+	[ "$(cat "$T/out")" -gt 60000 ]
+	file <<<"url = $url"
+	with_system "$system" "$REDLOCK" -k job -- \
+		redis-cli -s "$T/a.sock" pttl job >"$T/out"
+	[ "$(cat "$T/out")" -le 60000 ]
+	with_system "$system" "$REDLOCK" -t 3m -k job -- \
+		redis-cli -s "$T/a.sock" pttl job >"$T/out"
+	[ "$(cat "$T/out")" -gt 120000 ]
+	file <<<"url = unix://$T/none.sock"
+	with_system "$system" env REDLOCK_URL="unix://$T/none.sock" \
+		"$REDLOCK" -u "$url" -k job -- true
+	# an empty variable says nothing
+	run -69 env REDLOCK_URL= "$REDLOCK" -n -k job -- true
+	# -w of the system's file, its status, and the user's -n in its place
+	helper "$REDLOCK" -u "$url" -k job -- sleep 60
+	wait_until held job
+	run -41 with_system "$system" "$REDLOCK" -u "$url" -k job -- true
+	[[ $output = *"not acquired in time"* ]]
+	file <<<"no-wait = yes"
+	run -41 with_system "$system" "$REDLOCK" -u "$url" -k job -- true
+	[[ $output != *"in time"* ]]
+	file <<<"no-wait = no"
+	run -41 with_system "$system" "$REDLOCK" -u "$url" -k job -- true
+	[[ $output = *"not acquired in time"* ]]
+}
+
+@test "no in the user's file takes back what the system's file says" {
+	needs_system
+	file <<<"no-wait = no"
+	helper "$REDLOCK" -u "$url" -k job -- sleep 0.2
+	wait_until held job
+	with_system "no-wait = yes" "$REDLOCK" -u "$url" -k job -- true
+	file <<<"verbose = no"
+	run -0 with_system "verbose = yes" "$REDLOCK" --version
+	[[ $output != *"url ="* ]]
+	run -0 with_system "verbose = yes" "$REDLOCK" --version -v
+	[[ $output = *"url = redis://127.0.0.1:6379  (default)"* ]]
+}
+
+@test "the system's file is found, and checked like the user's" {
+	needs_system
+	run -0 with_system "ttl = 5m" "$REDLOCK" --version -v
+	[[ $output = *"ttl = 5m  (/etc/redlock/config:1)"* ]]
+	for text in 'nonsense = 1' 'ttl = 100ms' 'url = redis://:hunter2@h'; do
+		says 78 /etc/redlock/config with_system "$text" \
+			"$REDLOCK" -n -k job -- touch "$T/ran"
+		! grep -q hunter2 "$T/err"
+	done
+	# of two that are wrong the first is told
+	file <<<"other = 1"
+	says 78 /etc/redlock/config:1 with_system 'nonsense = 1' \
+		"$REDLOCK" -n -k job -- touch "$T/ran"
+}
+
+@test "HOME serves where XDG_CONFIG_HOME does not; a path that is not full does not" {
+	file <<<"ttl = 5m"
+	mkdir "$T/home"
+	cp -r "$XDG_CONFIG_HOME" "$T/home/.config"
+	unset XDG_CONFIG_HOME
+	[ "$(HOME=$T/home pttl -u "$url")" = 300 ]
+	[ "$(XDG_CONFIG_HOME='' HOME=$T/home pttl -u "$url")" = 300 ]
+	[ "$(XDG_CONFIG_HOME=$T/none HOME=$T/home pttl -u "$url")" = 30 ]
+	cd "$T/home"
+	[ "$(XDG_CONFIG_HOME=.config HOME=$T/home pttl -u "$url")" = 300 ]
+	[ "$(XDG_CONFIG_HOME=.config HOME=. pttl -u "$url")" = 30 ]
+	[ "$(env -u HOME "$REDLOCK" -u "$url" -k job -- echo ok)" = ok ]
+	for home in '' / /dev/null /nonexistent; do
+		[ "$(HOME=$home "$REDLOCK" -u "$url" -k job -- echo ok)" = ok ]
+	done
+}
+
+# ---- a file that cannot serve ----
+
+@test "a line that is none is refused with file and line" {
+	local text
+	for text in nonsense '= 5' ' =' 'ttl 5m' '[section]' '"ttl" = 5m' 'TTL=5m' \
+		'-t = 5m' '--ttl = 5m' 'ttl: 5m' $'\e[31m = 1' $'a\tb = 1'; do
+		file < <(printf 'quiet = yes\n\n%s\nttl = 1ms\n' "$text")
+		bad_file "redlock: $mine:3: "
+	done
+}
+
+@test "an unknown name is refused, and the nearest is told" {
+	file <<<"tll = 5m"
+	bad_file "$mine:1: unknown option 'tll': did you mean 'ttl'?"
+	file <<<"no_wait = yes"
+	bad_file "did you mean 'no-wait'?"
+	file <<<"frobnicate = 1"
+	bad_file "$mine:1: unknown option 'frobnicate'"
+	! grep -q 'did you' "$T/err"
+}
+
+@test "a bad value is refused by the option's name in the file" {
+	local line
+	for line in 'ttl = soon' 'wait =' 'slots = 0' 'orphans = eat' 'quiet = maybe' \
+		'quiet = YES' 'quiet =' 'user =' 'node-timeout = 0' \
+		'tls-verify = off' 'wait-replicas = 101' 'cacert = ca.pem' \
+		'password-file = ~/pw' 'sni ='; do
+		file <<<"$line"
+		bad_file "$mine:1: ${line%% =*}"
+	done
+	file <<<"ttl = 100ms"
+	bad_file "$mine:1: -t: a lease is at least 200ms"
+}
+
+@test "what does not go together is the fault of whoever came last" {
+	file < <(printf 'shared = yes\nslots = 2\n')
+	bad_file "$mine:"
+	file <<<'kill-after = 10s'
+	says 64 "redlock: -K: at most half of -t (500ms); see $mine:1" \
+		"$REDLOCK" -u "$url" -k job -t 1s -- touch "$T/ran"
+	file <<<'slots = 2'
+	says 64 "see $mine:1" "$REDLOCK" -u "$url" -k job -s -- touch "$T/ran"
+}
+
+@test "a bad URL is 64 of -u, 78 of a variable or a file, which is named" {
+	file <<<"url = nonsense"
+	says 78 "redlock: $mine:1: 'nonsense'" "$REDLOCK" -n -k job -- touch "$T/ran"
+	REDLOCK_URL=rubbish says 78 "redlock: REDLOCK_URL: 'rubbish'" \
+		"$REDLOCK" -n -k job -- touch "$T/ran"
+	says 64 "redlock: 'trash'" "$REDLOCK" -n -u trash -k job -- touch "$T/ran"
+	file < <(printf 'url = %s\nurl = %s\n' "$url" "$url")
+	bad_file "$mine:2: url: several servers"
+}
+
+@test "a file that others may write is refused with the chmod to type" {
+	local mode
+	for mode in 620 602 660 606 622 666 777; do
+		file $mode <<<"ttl = 5m"
+		bad_file "may be written to by others: chmod go-w '$mine'"
+	done
+	for mode in 400 440 444 600 640 644 755; do
+		file $mode <<<"ttl = 5m"
+		[ "$(pttl -u "$url")" = 300 ]
+	done
+}
+
+@test "a file with a password that others may read is refused" {
+	local mode
+	for mode in 640 604 644 610 601; do
+		file $mode <<<"url = redis://:hunter2@127.0.0.1:1"
+		bad_file "chmod 600 '$mine'"
+		! grep -q hunter2 "$T/err"
+		file $mode <<<"url = redis://joe:hunter2@[broken"
+		bad_file "chmod 600 '$mine'"
+		! grep -q hunter2 "$T/err"
+		file $mode <<<"url = unix://$T/a.sock"
+		"$REDLOCK" -k job -- true
+	done
+	file 600 <<<"url = redis://:hunter2@127.0.0.1:1"
+	says 69 127.0.0.1:1 "$REDLOCK" -n -k job -- touch "$T/ran"
+}
+
+@test "a file of another user is refused, one of root is not" {
+	# of a namespace with one user, others have no name
+	unshare -rm true 2>/dev/null || skip "no user namespaces here"
+	file <<<"ttl = 5m"
+	if [ "$(id -u)" = 0 ]; then
+		chown 12345 "$mine"
+		bad_file "belongs to another user"
+	else
+		mkdir -p "$T/other/redlock"
+		ln -s /etc/hosts "$T/other/redlock/config"
+		XDG_CONFIG_HOME=$T/other says 78 "belongs to another user" \
+			unshare -rm "$REDLOCK" -u "$url" -k job -- touch "$T/ran"
+	fi
+}
+
+@test "a link is followed to the file that it names" {
+	file <<<"ttl = 5m"
+	mv "$mine" "$T/real"
+	ln -s "$T/real" "$mine"
+	[ "$(pttl -u "$url")" = 300 ]
+	chmod 666 "$T/real"
+	bad_file "others"
+	rm "$T/real"
+	[ "$(pttl -u "$url")" = 30 ]
+	ln -sf config "$mine"
+	bad_file "symbolic links"
+}
+
+@test "what is no text file is refused in one line" {
+	mkdir -p "$XDG_CONFIG_HOME/redlock"
+	mine=$XDG_CONFIG_HOME/redlock/config
+	mkdir "$mine"
+	bad_file "'$mine' is not a regular file"
+	rmdir "$mine"
+	mkfifo "$mine"
+	bad_file "'$mine' is not a regular file"
+	file < <(printf 'ttl = 5m\nquiet\0 = yes\n')
+	bad_file "$mine:2: a NUL byte"
+	file < <(printf '\xff\xfet\0t\0l\0')
+	bad_file "$mine:1: a NUL byte"
+	file < <(head -c 10000 /dev/urandom)
+	bad_file "$mine"
+	file < <(head -c 10000000 /dev/zero | tr '\0' '#')
+	bad_file "'$mine' is larger than 64 KiB"
+	file < <(printf 'reason = %100000s\n' x)
+	bad_file "'$mine' is larger than 64 KiB"
+	file < <(printf '%60000s = 1\n' x)
+	bad_file "$mine:1: unknown option"
+	file < <(printf 'ttl = %60000s\n' x | tr ' ' x)
+	bad_file "$mine:1: "
+}
+
+# COMMAND... as somebody who may not read everything
+as_user() {
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --reuid 54321 --regid 54321 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+@test "a file that is there and cannot be read is an error, not silence" {
+	if [ "$(id -u)" = 0 ]; then
+		as_user "$REDLOCK" --version >/dev/null 2>&1 ||
+			skip "another user cannot run this build"
+		chmod 755 "$T"
+		cli a config set unixsocketperm 777 >/dev/null 2>&1 || :
+		chmod 777 "$T/a.sock"
+	fi
+	file 000 <<<"ttl = 5m"
+	chmod 755 "$XDG_CONFIG_HOME" "${mine%/*}"
+	says 78 "'$mine': Permission denied" as_user "$REDLOCK" -u "$url" \
+		-k job -- touch "$T/ran"
+	# a home that we may not even enter is another user's
+	chmod 000 "$XDG_CONFIG_HOME"
+	run -0 --separate-stderr as_user "$REDLOCK" -u "$url" -k job -- echo ok
+	[ "$output$stderr" = ok ]
+	chmod 755 "$XDG_CONFIG_HOME"
+}
+
+@test "a system file behind a closed door is an error for everybody" {
+	[ "$(id -u)" = 0 ] || skip "needs a second user"
+	needs_system
+	as_user "$REDLOCK" --version >/dev/null 2>&1 ||
+		skip "another user cannot run this build"
+	says 78 "'/etc/redlock/config': Permission denied" with_system '' sh -c '
+		chmod 700 /etc/redlock
+		exec setpriv --reuid 54321 --regid 54321 --clear-groups "$@"' sh \
+		"$REDLOCK" -n -u "$url" -k job -- touch "$T/ran"
+}
+
+# ---- what is shown ----
+
+@test "--version -v tells each setting and where it comes from" {
+	file <<-END
+		# mine
+		user = joe
+		ttl = 90s
+		wait = 1m
+	END
+	export REDLOCK_URL=redis://joe:hunter2@h.example/3
+	run -0 --separate-stderr "$REDLOCK" --version -v -t 5m -n
+	[ -z "$stderr" ]
+	[[ $output = *$'\n'"ttl = 5m  (command line)"$'\n'* ]]
+	[[ $output = *$'\n'"no-wait = yes  (command line)"* ]]
+	[[ $output = *$'\n'"url = redis://***@h.example/3  (REDLOCK_URL)"* ]]
+	[[ $output = *$'\n'"user = joe  ($mine:2)"* ]]
+	[[ $output != *hunter2* && $output != *"wait = 1m"* && $output != *90s* ]]
+	local all=$output
+	run -0 "$REDLOCK" -v -t 5m -n --version
+	[ "$output" = "$all" ]
+	# without -v only the versions
+	run -0 "$REDLOCK" --version
+	[[ $output != *" = "* ]]
+	unset REDLOCK_URL
+	run -0 "$REDLOCK" -v -V
+	[[ $output = *$'\n'"url = redis://127.0.0.1:6379  (default)"* ]]
+	run -0 "$REDLOCK" -v -V -u redis://:hunter2@h
+	[[ $output = *$'\n'"url = redis://***@h  (command line)"* ]]
+}
+
+@test "--version -v shows what is wrong with the settings, and the rest" {
+	file < <(printf 'ttl = 5m\nfrob = 1\n')
+	run -0 --separate-stderr "$REDLOCK" --version -v -u redis://h
+	[ -z "$stderr" ]
+	[[ $output = "redlock "* ]]
+	[[ $output = *$'\n'"ttl = 5m  ($mine:1)"* ]]
+	[[ $output = *$'\n'"url = redis://h  (command line)"* ]]
+	[[ $output = *$'\n'"broken: $mine:2: unknown option 'frob'"* ]]
+	run -0 "$REDLOCK" --version
+	[[ $output != *frob* ]]
+	run -0 "$REDLOCK" --help
+	[[ $output = *--key* ]]
+	# the command line is read first
+	says 64 --nosuch "$REDLOCK" --nosuch
+	says 78 frob "$REDLOCK" -u "$url" -k job -- touch "$T/ran"
+}
+
+# ---- what the plain path costs ----
+
+@test "without files redlock looks for two, and that is all" {
+	command -v strace >/dev/null || skip "no strace"
+	[ -z "${SANITIZED:-}" ] || skip "a sanitizer and strace do not mix"
+	strace -o "$T/trace" "$REDLOCK" -u "$url" -k job -- true
+	[ "$(grep -c 'redlock/config' "$T/trace")" = 2 ]
+	grep -q 'open.*"/etc/redlock/config".* ENOENT' "$T/trace"
+	grep -q "open.*\"$XDG_CONFIG_HOME/redlock/config\".* ENOENT" "$T/trace"
+}
+
+# ---- servers ----
+
+@test "--shared-scope in a file for CI refuses what is this machine's alone" {
+	file <<<"shared-scope = yes"
+	for u in local: "$url" redis://127.0.0.1 redis://localhost:1 'redis://[::1]'; do
+		says 64 --shared-scope "$REDLOCK" -n -u "$u" -k job -- touch "$T/ran"
+		REDLOCK_URL=$u says 78 REDLOCK_URL "$REDLOCK" -n -k job -- \
+			touch "$T/ran"
+	done
+	says 78 127.0.0.1:6379 "$REDLOCK" -n -k job -- touch "$T/ran"
+}
+
+@test "REDLOCK_URL of the command is all that a nested redlock needs" {
+	local port=$((20000 + RANDOM % 10000))
+	node_start tcp --port "$port" --bind 127.0.0.1
+	cli tcp acl setuser joe on '>a b@c' '~*' +@all >/dev/null
+	(umask 077; echo 'a b@c' >"$T/pw")
+	cd "$T"
+	run -0 --separate-stderr "$REDLOCK" -u "redis://127.0.0.1:$port/2" \
+		--user joe --password-file pw --node-timeout 900ms -k job -- \
+		sh -c 'cd / && echo "$REDLOCK_URL" "$REDLOCK_FENCE" &&
+			"$0" -n -k job -- sh -c "echo \$REDLOCK_URL \$REDLOCK_FENCE"' \
+		"$REDLOCK"
+	[ -z "$stderr" ]
+	[ "${lines[0]}" = "${lines[1]}" ]
+	[[ $output = *joe*127.0.0.1:"$port"/2*"password-file="*"timeout=900ms"* ]]
+	# the password itself, where it is in no file
+	REDISCLI_AUTH='a b@c' run -0 "$REDLOCK" -u "redis://127.0.0.1:$port" \
+		--user joe -k job -- env -u REDISCLI_AUTH "$REDLOCK" -n -k job -- \
+		sh -c 'echo "$REDLOCK_URL"'
+	[[ $output = "redis://joe:a%20b%40c@127.0.0.1:$port"* ]]
+}
+
+# ---- --askpass ----
+
+# ask STEP... -- [OPTION...]: on a terminal
+ask() {
+	local steps=()
+	while [ "$1" != -- ]; do
+		steps+=("$1")
+		shift
+	done
+	shift
+	pty "${steps[@]}" -- "$REDLOCK" -n -u "$url" --askpass -k job "$@"
+}
+
+@test "--askpass asks once, shows nothing of it, and the lock is had" {
+	cli a acl setuser joe on '>hunter2 x' '~*' +@all >/dev/null
+	run -0 ask "wait:Password for joe at $T/a.sock: " 'send:hunter2 x\n' \
+		-- --user joe -- sh -c 'echo ran; stty -a </dev/tty'
+	[[ $output = *ran* && $output = *' echo '* && $output != *hunter2* ]]
+	cli a config set requirepass hunter3 >/dev/null
+	run -0 ask "wait:Password for default at $T/a.sock: " 'send:hunter3\n' \
+		-- -- echo ran
+	[[ $output = *ran* && $output != *hunter3* ]]
+	run -77 ask 'wait:: ' 'send:wrong\n' -- -- echo ran
+	[[ $output != *ran* ]]
+	# it is asked for on the terminal, whatever standard input and output are
+	run -0 ask 'wait:: ' 'send:hunter3\n' -- -- true </dev/null
+	run -0 pty 'wait:: ' 'send:hunter3\n' "file:$T/done" -- sh -c \
+		'echo data | "$0" -n -u "$1" --askpass -k job -- cat >"$T/got" 2>&1
+		: >"$T/done"' "$REDLOCK" "$url"
+	[ "$(cat "$T/got")" = data ]
+	REDISCLI_AUTH=hunter3 cli a config set requirepass '' >/dev/null
+}
+
+@test "--askpass without a terminal names the other ways" {
+	says 78 "--password-file or REDISCLI_AUTH" setsid -w "$REDLOCK" -n -u "$url" \
+		--askpass -k job -- touch "$T/ran"
+}
+
+@test "--askpass refuses nothing, and more than fits" {
+	local long
+	long=$(printf '%2048s' | tr ' ' x)
+	run -78 ask 'wait:: ' 'send:\n' -- -- touch "$T/ran"
+	[[ $output = *"no password was typed"* ]]
+	run -78 ask 'wait:: ' 'send:^D' -- -- touch "$T/ran"
+	[[ $output = *"no password was typed"* ]]
+	run -78 ask 'wait:: ' "send:$long\n" -- -- touch "$T/ran"
+	[[ $output = *"longer than 2047"* ]]
+	[ ! -e "$T/ran" ]
+	[ "$(cli a dbsize)" = 0 ]
+}
+
+# The terminal as it is: what somebody types is shown.
+sane='stty -a </dev/tty | grep -q " echo "'
+
+@test "--askpass interrupted leaves the terminal as it was, and no lock" {
+	local sig
+	for sig in INT TERM HUP QUIT ALRM; do
+		rm -f "$T/pid"
+		run -0 pty 'wait:: ' "run:kill -$sig \$(cat $T/pid)" -- sh -c '
+			sh -c "echo \$\$ >$T/pid
+				exec $REDLOCK -n -u $1 --askpass -k job touch $T/ran"
+			echo "status $?"
+			'"$sane"' && echo sane' sh "$url"
+		[[ $output = *"status $((128 + $(kill -l $sig)))"*sane* ]]
+	done
+	run -130 ask 'wait:: ' 'send:half a pass^C' -- -- touch "$T/ran"
+	[[ $output != *half* ]]
+	[ ! -e "$T/ran" ]
+	[ "$(cli a dbsize)" = 0 ]
+}
+
+@test "--askpass stopped leaves the terminal, and asks again when it goes on" {
+	cli a config set requirepass hunter3 >/dev/null
+	run -0 pty 'wait:: ' 'send:half^Z' 'wait:stopped' 'wait:Password' 'wait:: ' \
+		'send:hunter3\n' -- bash -c 'set -m
+		"$0" -n -u "$1" --askpass -k job -- echo ran
+		'"$sane"' && echo stopped and sane
+		fg' "$REDLOCK" "$url"
+	[[ $output = *"stopped and sane"*ran* && $output != *half* ]]
+	# in the background it waits to come to the front
+	run -0 pty 'wait:started' 'wait:: ' 'send:hunter3\n' -- bash -c 'set -m
+		"$0" -n -u "$1" --askpass -k job -- echo ran &
+		while ! grep -q "^State:.T" /proc/$!/status; do :; done
+		'"$sane"' && echo started
+		fg' "$REDLOCK" "$url"
+	[[ $output = *started*Password*ran* ]]
+	REDISCLI_AUTH=hunter3 cli a config set requirepass '' >/dev/null
+}
+
+@test "--askpass and --password-file in one place exclude each other" {
+	echo hunter2 >"$T/pw"
+	chmod 600 "$T/pw"
+	says 64 "--askpass and --password-file" "$REDLOCK" -n -u "$url" --askpass \
+		--password-file "$T/pw" -k job -- touch "$T/ran"
+	file < <(printf 'askpass = yes\npassword-file = %s\n' "$T/pw")
+	bad_file "$mine:1: --askpass and --password-file"
+	# what is typed is in the place of what a file says
+	file <<<"askpass = yes"
+	cli a acl setuser joe on '>hunter2' '~*' +@all >/dev/null
+	"$REDLOCK" -n -u "$url" --user joe --password-file "$T/pw" -k job -- true
+	file <<<"password-file = /none"
+	run -0 ask 'wait:: ' 'send:hunter2\n' -- --user joe -- echo ran
+	# and a URL with a password needs nothing of a file
+	"$REDLOCK" -n -u "$(sed 's,://,&joe:hunter2@,' <<<"$url")" -k job -- true
+}
