@@ -15,6 +15,7 @@
 #include "cli/settings.h"
 #include "config.h"
 #include "net/resp.h"
+#include "net/tls.h"
 #include "run/init.h"
 #include "run/title.h"
 #include "run/tree.h"
@@ -49,7 +50,7 @@ static void show_settings(const struct opts *o, const struct fail *broken)
 
 static void show_versions(void)
 {
-	char running[64];
+	char running[64], tls[400];
 
 	resp_running(running, sizeof(running));
 	(void)printf("redlock %s\n", PACKAGE_VERSION);
@@ -57,7 +58,8 @@ static void show_versions(void)
 		     running);
 	(void)printf("libc: built with %d.%d, running %s\n", __GLIBC__,
 		     __GLIBC_MINOR__, gnu_get_libc_version());
-	(void)printf("TLS: no\n");
+	tls_version(tls, sizeof(tls));
+	(void)printf("TLS: %s\n", tls);
 	(void)printf("guard process: yes (descendants %s)\n",
 		     tree_visible() ? "found through /proc"
 				    : "NOT visible: no /proc, or no "

@@ -339,6 +339,11 @@ int server_find(struct server *s, const struct opts *o, struct fail *why)
 			   "no -u and no REDLOCK_URL: using %s; a server on "
 			   "each machine is a lock on each machine",
 			   DEFAULT_URL);
+	if (has_tls(ep) && ep->tls_conf.verify == TLS_NONE)
+		log_notice("unverified",
+			   "tls-verify=none: whoever answers for %s is "
+			   "believed, and gets the password",
+			   ep->name);
 	endpoint_url(ep, s->url);
 	say_verify(s);
 	if (ep->kind != ENDPOINT_LOCAL)
