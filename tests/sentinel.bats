@@ -1,0 +1,223 @@
+#!/usr/bin/env bats
+# Servers that Sentinels watch: which of them is asked, what a failover does to a
+# hold and to those who wait, and what is said when the Sentinels are no help.
+
+load lib/common
+load lib/tls
+load lib/sentinel
+
+setup_file() { certs_make; }
+
+# The server that the Sentinels call the master has the key, or not.
+master() { cli "$(group_master_name g)" "$@"; }
+replicated() { # the lock is on all of them
+	local n
+
+	for n in g1 g2 g3; do [ "$(cli "$n" exists job)" = 1 ] || return; done
+}
+fails() { # STATUS TEXT ARGUMENT...
+	local want=$1 text=$2 got=0
+
+	shift 2
+	timeout 20 "$REDLOCK" -k job "$@" -- touch "$T/ran" 2>"$T/err" || got=$?
+	[ "$got" = "$want" ] && [ ! -e "$T/ran" ] &&
+		grep -qF -- "$text" "$T/err" && return
+	echo "wanted $want with '$text', got $got for: $*" >&2
+	cat "$T/err" >&2
+	return 1
+}
+
+# ---- which server ----
+
+@test "the master is found while one Sentinel answers, the others frozen or gone" {
+	group_start g
+	url=$(group_url g)
+	redlock -k job -- true
+	node_freeze gs1
+	redlock -k job -- true
+	node_kill gs2
+	run -0 redlock -v -k job -- true
+	[[ $output = *"g at $(node_at g1): granted"* ]]
+	[ "$(cli g1 exists 'redlock:{job}:fence:job')" = 1 ]
+}
+
+@test "no Sentinel, and a name that they do not know, are two errors" {
+	local nobody="redis-sentinel://$address:1,$address:2/g"
+
+	fails 69 'no Sentinel answers' -n -u "$nobody"
+	fails 69 'cannot connect' -n -u "$nobody"
+	group_start g
+	url=$(group_url g)
+	fails 78 "do not know 'h'" -u "${url%/g*}/h"
+	# one that was set up a moment ago knows nothing: the others do
+	cli gs1 sentinel remove g >/dev/null
+	redlock -k job -- true
+	fails 78 'no Sentinel' -u "redis-sentinel://$(node_at g1)/g"
+	node_kill gs2
+	node_kill gs3
+	fails 69 'do not answer' -n -u "$url"
+}
+
+@test "servers and Sentinels have a password each" {
+	group_start g password=hush sentinel_password=shush
+	url=$(group_url g)
+	redlock -k job -- true
+	fails 77 'sentinel-password-file' -n -u "${url%%\?*}"
+	fails 77 'WRONGPASS' -n -u "${url/hush/loud}"
+	echo loud >"$T/loud"
+	chmod 600 "$T/loud"
+	fails 77 'Sentinel' -n -u \
+		"${url%%\?*}?sentinel-password-file=$T/loud"
+	# a user of each, with the least that it needs
+	cli g1 acl setuser joe on '>pw' '~job' '~redlock:{job}:*' $(rights) \
+		+role >/dev/null
+	cli gs1 acl setuser joe on '>pw' \
+		'+sentinel|get-master-addr-by-name' >/dev/null
+	echo pw >"$T/pw"
+	chmod 600 "$T/pw"
+	"$REDLOCK" -u "redis-sentinel://joe:pw@$(node_at gs1)/g?sentinel-user=joe\
+&sentinel-password-file=$T/pw" -k job -- true
+}
+# What the manual says that a user needs.
+rights() {
+	sed -n '/^ *ACL SETUSER/,/^\.Ed/{/^    /p}' "$top/man/redlock.1" |
+		tr -s ' \n' ' '
+}
+
+@test "TLS goes to the Sentinels and to the servers, unless sentinel-tls says no" {
+	group_start g tls=server
+	url=$(group_url g "cacert=$certs/ca.crt")
+	redlock -k job -- true
+	fails 77 'certificate' -n -u "$(group_url g)"
+	node_start_tls b server
+	fails 69 'TLS' -n -u "$url&sentinel-tls=no"
+}
+
+@test "a server that is not the master, as it says itself, is not asked" {
+	group_start g
+	url=$(group_url g)
+	# one Sentinel alone cannot put it right
+	node_freeze gs2
+	node_freeze gs3
+	cli gs1 sentinel set g down-after-milliseconds 60000 >/dev/null
+	cli g1 replicaof "${address}" "$(node_at g2 | cut -d : -f 2)" >/dev/null
+	fails 69 'not the master' -n -u "$url"
+}
+
+# ---- failover in mid hold ----
+
+@test "a failover by agreement disturbs nobody: the hold goes on, the line as well" {
+	local i
+
+	group_start g
+	url=$(group_url g)
+	hold 4000 -t 3s
+	for i in 1 2 3; do
+		helper "$REDLOCK" -u "$url" -k job -t 3s -- witness "$T" --hold 20
+	done
+	wait_until replicated
+	group_failover g
+	ends_with 0
+	wait_until eval '[ "$(holds)" = 4 ]'
+}
+
+@test "a master that is killed: the hold goes on at the new one, and who waits gets it after" {
+	group_start g
+	url=$(group_url g)
+	hold 5000 -t 4s
+	helper "$REDLOCK" -u "$url" -k job -t 4s -- witness "$T" --hold 20
+	wait_until replicated
+	node_kill g1
+	ends_with 0
+	grep -q 'renewed again' "$T/err"
+	wait_until eval '[ "$(holds)" = 2 ]'
+}
+
+@test "a master that was frozen and wakes gives nobody a second lock" {
+	local i
+
+	group_start g
+	url=$(group_url g)
+	hold 6000 -t 4s
+	for i in 1 2 3 4; do
+		helper "$REDLOCK" -u "$url" -k job -t 4s -- witness "$T" --hold 20
+	done
+	wait_until replicated
+	node_freeze g1
+	wait_until group_left g "$(node_at g1)"
+	node_thaw g1
+	ends_with 0
+	wait_until eval '[ "$(holds)" = 5 ]'
+}
+
+# What the master has acknowledged is not on its replicas: they have COMMAND's
+# instead, as if that had been lost on the way.
+replicas_have() { # COMMAND...
+	local n
+
+	for n in g2 g3; do
+		cli "$n" config set replica-read-only no
+		cli "$n" flushall
+		cli "$n" "$@"
+		cli "$n" config set replica-read-only yes
+	done >/dev/null
+}
+
+@test "a lock that the new master never had is set again while nobody took it" {
+	group_start g
+	url=$(group_url g)
+	hold 5000 -t 4s
+	wait_until replicated
+	replicas_have ping
+	node_kill g1
+	ends_with 0
+	grep -q 'had vanished and was set again' "$T/err"
+}
+
+@test "and when somebody took it, the command is killed and the status is 125" {
+	group_start g
+	url=$(group_url g)
+	hold 60000 -t 4s
+	wait_until replicated
+	replicas_have set job theirs px 60000
+	node_kill g1
+	ends_with 125
+	wait_until gone "$worker"
+	master del job
+}
+
+# ---- --wait-replicas ----
+
+@test "--wait-replicas has the lock on so many replicas before the command starts" {
+	group_start g
+	url=$(group_url g)
+	run -0 redlock -k job --wait-replicas 2 -- sh -c \
+		"redis-cli -s '$T/g2.sock' get job; redis-cli -s '$T/g3.sock' get job
+		echo \"\$REDLOCK_TOKEN\""
+	[ "${lines[0]}" = "${lines[2]}" ]
+	[ "${lines[1]}" = "${lines[2]}" ]
+}
+
+@test "--wait-replicas gives the lock back when too few of them have it: status 69" {
+	group_start g
+	url=$(group_url g)
+	fails 69 '2 of 3 replicas' -u "$url" --wait-replicas 3 \
+		--node-timeout 300ms
+	[ "$(cli g1 exists job)" = 0 ]
+	node_freeze g3
+	fails 69 '1 of 2 replicas' -u "$url" --wait-replicas 2 \
+		--node-timeout 300ms
+	[ "$(cli g1 exists job)" = 0 ]
+	redlock -k job --wait-replicas 1 -- true
+	node_thaw g3
+}
+
+@test "--wait-replicas holds for whoever waited in line as well" {
+	group_start g
+	url=$(group_url g)
+	hold 300
+	run -0 redlock -k job --wait-replicas 2 -- sh -c \
+		"redis-cli -s '$T/g2.sock' get job; echo \"\$REDLOCK_TOKEN\""
+	[ "${lines[-2]}" = "${lines[-1]}" ]
+	ends_with 0
+}
