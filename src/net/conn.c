@@ -195,7 +195,17 @@ static int refuse_local(struct conn *c)
 			 "forbids that");
 }
 
-/* From the address that worked last, one after the other. */
+/* Of a Cluster, those that were not tried yet. */
+static bool more_nodes(struct conn *c)
+{
+	return c->peer->ep->kind == ENDPOINT_CLUSTER &&
+	       ++c->nodes <= c->peer->ep->places;
+}
+
+static int go_on(struct conn *c);
+
+/* From the address that worked last, one after the other; of a Cluster, then
+ * the other nodes that the URL names. */
 static int connect_next(struct conn *c)
 {
 	struct peer *p = c->peer;
@@ -215,6 +225,8 @@ static int connect_next(struct conn *c)
 		 * guard is forked, and has no part in it) */
 		return p->ep->tls ? 0 : flush(c);
 	}
+	if (more_nodes(c))
+		return go_on(c);
 	return broken_sys(c, "cannot connect");
 }
 
@@ -223,12 +235,15 @@ static int resolved(struct conn *c)
 {
 	struct address fresh = {.n = 0};
 	struct fail why;
+	struct peer *p = c->peer;
 	int rc = lookup_take(c->lookup, &fresh, &why);
 
 	c->lookup = NULL;
 	if (rc == 0)
-		c->peer->address = fresh;
-	else if (c->peer->address.n == 0)
+		p->address = fresh;
+	else if (p->address.n == 0 && ++p->try && more_nodes(c))
+		return go_on(c);
+	else if (p->address.n == 0)
 		return broken_by(c, FAIL_UNAVAILABLE, why.text);
 	return connect_next(c);
 }
@@ -245,6 +260,13 @@ static int find(struct conn *c)
 		return broken_sys(c, "cannot look the name up");
 	c->state = CONN_RESOLVING;
 	return 0;
+}
+
+static int go_on(struct conn *c)
+{
+	if (find(c) < 0)
+		return -1;
+	return c->state == CONN_CONNECTING ? connect_next(c) : 0;
 }
 
 static int seek(struct conn *c)
@@ -272,6 +294,7 @@ static int conn_open(struct conn *c)
 {
 	c->used = c->sent = 0;
 	c->refused = c->heard = c->speaks_tls = false;
+	c->nodes = 0;
 	c->moves = c->peer->moves;
 	c->reader = resp_open();
 	if (!c->reader)

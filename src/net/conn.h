@@ -38,6 +38,7 @@ struct conn {
 	enum conn_state state;
 	struct stream stream;
 	unsigned int moves; /* of the peer, as it opened */
+	int nodes;          /* of a Cluster: so many cannot be reached */
 	struct scout *scout;
 	struct lookup *lookup;
 	struct resp *reader;

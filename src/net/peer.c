@@ -58,7 +58,7 @@ bool peer_known(struct peer *p)
 {
 	if (p->try < p->address.n)
 		return true;
-	if (p->ep->kind == ENDPOINT_CLUSTER && p->address.n > 0)
+	if (p->ep->kind == ENDPOINT_CLUSTER && p->try > 0)
 		go_to(p, &p->ep->at[p->next++ % p->ep->places]);
 	p->try = 0;
 	return address_fixed(&p->address, p->ep, &p->place);

@@ -1,0 +1,246 @@
+#!/usr/bin/env bats
+# A Cluster of three primaries with a replica each: whichever node has the key is
+# found, also while slots move and primaries fail, under a hold and under a line
+# of waiters.
+
+load lib/common
+load lib/tls
+load lib/cluster
+
+setup_file() { cluster_start; }
+teardown_file() { cluster_stop; }
+
+use_cluster() { # whatever became of it
+	cluster_mend
+	url=$(cluster_url)
+}
+on_owner() { cluster_cli "$(cluster_owner job)" "$@"; } # COMMAND...
+fails() { # STATUS TEXT ARGUMENT...
+	local want=$1 text=$2 got=0
+
+	shift 2
+	timeout 20 "$REDLOCK" "$@" -- touch "$T/ran" 2>"$T/err" || got=$?
+	[ "$got" = "$want" ] && [ ! -e "$T/ran" ] &&
+		grep -qF -- "$text" "$T/err" && return
+	echo "wanted $want with '$text', got $got for: $*" >&2
+	cat "$T/err" >&2
+	return 1
+}
+# So many waiters, each with the witness.
+line() { # N [redlock option...]
+	local i n=$1
+
+	shift
+	for ((i = 0; i < n; i++)); do
+		helper "$REDLOCK" -u "$url" -k job -t 2s "$@" -- \
+			witness "$T" --hold 20
+	done
+	wait_until eval '[ "$(on_owner zcard "redlock:{job}:queue:job")" = '"$n ]"
+}
+ran() { [ "$(holds)" = "$1" ]; } # so many commands
+after_a_while() { # as many renewals as make the lease, twice
+	local from
+
+	from=$(now_ms)
+	wait_until eval '[ $(($(now_ms) - '"$from"')) -gt 2000 ]'
+}
+
+# ---- which node ----
+
+@test "every string of three letters over {}ab is a key: locked, held by all its parts, freed" {
+	local a b c key n=0
+
+	use_cluster
+	for a in '{' '}' a b; do for b in '{' '}' a b; do for c in '{' '}' a b; do
+		key=$a$b$c
+		"$REDLOCK" -q -u "$url" -k "$key" -n -t 5s -- "$REDLOCK" -q \
+			-u "$url" -k "$key" -n -t 5s -- true
+		"$REDLOCK" -q -u "$url" -k "$key" -n -N 3 -- true
+		"$REDLOCK" -q -u "$url" -k "$key" -n -s -- true
+		run -75 "$REDLOCK" -q -u "$url" -k "$key" -t 5s -- env \
+			-u REDLOCK_HELD "$REDLOCK" -q -u "$url" -k "$key" -n -- \
+			true
+		n=$((n + 1))
+	done; done; done
+	[ "$n" = 64 ]
+}
+
+@test "any node will do to begin with, a replica as well, and one that is down does not matter" {
+	local n
+
+	for n in 1 2 3 4 5 6; do
+		"$REDLOCK" -u "$(cluster_url "c$n")" -k job -n -- true
+	done
+	url="redis-cluster://$address:1,no.such.name.invalid,$address:2,\
+$(cluster_url c5 | cut -d / -f 3)"
+	redlock -k job -n -- true
+	"$REDLOCK" -u "$url/0" -k job -n -- true
+}
+
+@test "another database is refused before anything is asked; a node as a plain server is told" {
+	local other
+
+	other=$(cluster cat "$cluster_dir/$(cluster_other job).at")
+	fails 64 'database' -u "$(cluster_url c1)/1" -k job
+	fails 78 'write redis-cluster://' -u "redis://$other" -k job
+	fails 69 'cannot connect' -n -u "redis-cluster://$address:1" -k job
+}
+
+@test "a server that is no Cluster serves a URL that says so" {
+	node_start b --bind "$address" --port $((next_port + 7000))
+	"$REDLOCK" -u "redis-cluster://$address:$((next_port + 7000))" -k job -- \
+		true
+}
+
+@test "several keys on several nodes are had together, or none" {
+	use_cluster
+	run -0 redlock -k a -k b -k c -- sh -c 'echo $REDLOCK_FENCES | wc -w'
+	[ "$output" = 3 ]
+	[ "$(for k in a b c; do cluster_owner $k; done | sort -u | wc -l)" -gt 1 ]
+	start -k b -- sleep 61.5
+	wait_until eval '[ "$(cluster_cli "$(cluster_owner b)" exists b)" = 1 ]'
+	run -75 redlock -n -k a -k b -k c -- false
+	[ "$(cluster_cli "$(cluster_owner a)" exists a)" = 0 ]
+	kill "$tool"
+	finish
+}
+
+@test "the least rights that the manual names are enough, with +asking" {
+	local n rights
+
+	rights=$(sed -n '/^ *ACL SETUSER/,/^\.Ed/{/^    /p}' \
+		"$top/man/redlock.1" | tr -s ' \n' ' ')
+	for n in 1 2 3 4 5 6; do
+		# shellcheck disable=SC2086 # words
+		cluster_cli "c$n" acl setuser joe on '>pw' '~job' \
+			'~redlock:{job}:*' $rights +asking >/dev/null
+	done
+	use_cluster
+	url=${url/:\/\//://joe:pw@}
+	hold 1500
+	line 1
+	cluster_migrate_begin job "$(cluster_other job)"
+	ends_with 0
+	wait_until ran 2
+}
+
+# ---- slots that move ----
+
+@test "a slot moves under a hold and a line: nobody notices but by its -v" {
+	use_cluster
+	hold 2500 -t 2s -v
+	line 3
+	cluster_move job "$(cluster_other job)"
+	cluster_move job "$(cluster_other job)"
+	ends_with 0
+	wait_until ran 4
+	run ! contains "$T/err" 'cannot renew'
+}
+
+@test "a slot that is on its way for long ends no hold, and its release frees the lock" {
+	use_cluster
+	hold 3500 -t 1s
+	cluster_migrate_begin job "$(cluster_other job)"
+	ends_with 0
+	[[ $(on_owner exists job 2>&1) = ASK* ]] # it has no such key
+	run ! contains "$T/err" 'was not confirmed'
+}
+
+@test "half of the keys here and half there: the hold goes on, and so it does when all are there" {
+	local to
+
+	use_cluster
+	hold 6000 -t 3s
+	to=$(cluster_other job)
+	cluster_migrate_begin job "$to"
+	cluster_migrate_keys job "$to" 'redlock:{job}:fence:job'
+	wait_until contains "$T/err" 'cannot renew'
+	cluster_migrate_keys job "$to"
+	wait_until contains "$T/err" 'renewed again'
+	cluster_migrate_end job "$to"
+	ends_with 0
+}
+
+@test "who asks for a lock in a slot on its way gets it in the end" {
+	local to
+
+	use_cluster
+	"$REDLOCK" -u "$url" -k job -- true # the counter is there
+	to=$(cluster_other job)
+	cluster_migrate_begin job "$to"
+	start -k job -t 2s -- witness "$T" --hold 20
+	wait_until contains "$T/err" 'TRYAGAIN\|waiting'
+	cluster_migrate_keys job "$to"
+	cluster_migrate_end job "$to"
+	finish
+	[ "$status" = 0 ]
+	ran 1
+}
+
+@test "ASK is followed: a lock whose keys have all moved ahead of their slot" {
+	local to
+
+	use_cluster
+	hold 2500 -t 2s -v
+	to=$(cluster_other job)
+	cluster_migrate_begin job "$to"
+	cluster_migrate_keys job "$to"
+	after_a_while
+	[[ $(on_owner exists job 2>&1) = ASK* ]]
+	ends_with 0
+	run ! contains "$T/err" 'cannot renew'
+	cluster_migrate_end job "$to"
+}
+
+# ---- failover ----
+
+@test "a failover by agreement under a hold and a line loses nothing" {
+	use_cluster
+	hold 3500 -t 3s
+	line 3
+	cluster_failover job
+	ends_with 0
+	wait_until ran 4
+}
+
+@test "a primary that is killed: the hold goes on at its replica, then the line" {
+	local was
+
+	use_cluster
+	hold 6000 -t 5s
+	line 2
+	was=$(cluster_owner job)
+	cluster node_kill "$was"
+	ends_with 0
+	wait_until ran 3
+}
+
+@test "a primary that was frozen and wakes gives nobody a second lock" {
+	local was
+
+	use_cluster
+	hold 6000 -t 5s
+	line 3
+	was=$(cluster_owner job)
+	cluster node_freeze "$was"
+	wait_until eval '[ "$(cluster_owner job)" != '"$was"' ]'
+	cluster node_thaw "$was"
+	ends_with 0
+	wait_until ran 4
+}
+
+# ---- with all the rest ----
+
+@test "with TLS, a password and only one node to begin with" {
+	local cluster_dir address=
+
+	certs_make
+	cluster_start password=hush tls=server
+	url=$(cluster_url c2 "cacert=$certs/ca.crt")
+	hold 800
+	line 2
+	ends_with 0
+	wait_until ran 3
+	fails 77 'wants a password' -n -k job -u "${url/:hush@/}"
+	cluster_stop
+}
