@@ -33,6 +33,7 @@ teardown() {
 
 	# a frozen server would not answer the asserts
 	for n in $nodes; do node_thaw "$n" 2>/dev/null || true; done
+	for n in $shared_nodes; do shared node_thaw "$n" 2>/dev/null || true; done
 	# helpers of a failed test first, so that the asserts see redlock's own
 	kill_helpers
 	[ ! -s "$T/errors" ] || {
@@ -45,14 +46,12 @@ teardown() {
 		list_processes | while read -r n _; do kill -KILL "$n"; done
 		failed=1
 	}
-	for n in $nodes; do
-		wait_until no_lock_left "$n" || {
-			echo "a lock is left on node $n:" >&2
-			cli "$n" keys '*' >&2
-			failed=1
-		}
-	done
+	wait_until no_lock_left_anywhere || {
+		list_locks >&2
+		failed=1
+	}
 	for n in $nodes; do node_kill "$n"; done
+	kill_servers "$T"
 	rm -rf "$T"
 	if [ -z "${BATS_TEST_COMPLETED-}" ] || [ $failed != 0 ]; then
 		[ "${BATS_TEST_TRY_NUMBER-1}" -gt "$BATS_TEST_RETRIES" ] ||
@@ -111,6 +110,10 @@ ends_with() { # STATUS: how the holder ended
 # ---- servers ----
 
 node_start() { # NAME [redis-server option...]
+	node_launch "$@"
+	wait_until node_answers "$1"
+}
+node_launch() { # the same, but does not wait for it
 	local n=$1
 	shift
 	case " $nodes " in *" $n "*) ;; *) nodes="$nodes $n" ;; esac
@@ -119,11 +122,13 @@ node_start() { # NAME [redis-server option...]
 		--unixsocket "$T/$n.sock" --save '' --appendonly no \
 		--dir "$T" --daemonize yes --logfile "$T/$n.log" \
 		--pidfile "$T/$n.pid" "$@" >/dev/null 3>&-
-	wait_until node_answers "$n"
 }
 node_answers() { [ "$(cli "$1" ping 2>/dev/null)" = PONG ]; }
 node_pid() { cat "$T/$1.pid"; }
-node_freeze() { kill -STOP "$(node_pid "$1")"; }
+node_freeze() { # NAME: when this returns, it answers nobody
+	kill -STOP "$(node_pid "$1")"
+	wait_until stopped "$(node_pid "$1")"
+}
 node_thaw() { kill -CONT "$(node_pid "$1")"; }
 node_kill() {
 	local pid
@@ -136,10 +141,24 @@ node_restart() { # NAME [option...]: comes back empty
 	node_kill "$1"
 	node_start "$@"
 }
-cli() { # NAME COMMAND...
-	local n=$1
+cli() { # NAME COMMAND...; $T/NAME.auth has the password, if there is one
+	local n=$1 auth=()
 	shift
-	redis-cli -s "$T/$n.sock" "$@"
+	[ ! -e "$T/$n.auth" ] ||
+		auth=(--no-auth-warning -a "$(cat "$T/$n.auth")")
+	redis-cli -s "$T/$n.sock" "${auth[@]}" "$@"
+}
+# Servers that live in a directory, whatever became of their pid files.
+kill_servers() { # DIRECTORY
+	local p
+
+	for p in $(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$1" \
+		2>/dev/null); do
+		p=${p%/cwd}
+		[ "$(cat "$p/comm" 2>/dev/null)" = redis-server ] || continue
+		kill -KILL "${p#/proc/}" 2>/dev/null || continue
+		wait_until gone "${p#/proc/}"
+	done
 }
 # A server that has run all our scripts before, as most have: where a test counts
 # what goes over the wire. NAME
@@ -158,15 +177,27 @@ scripts_run() { # NAME
 held() { [ "$(cli a exists "$1")" = 1 ]; }
 free() { [ "$(cli a exists "$1")" = 0 ]; }
 
+# ---- servers that setup_file starts, for all tests of a .bats file ----
+
+# They live in $BATS_FILE_TMPDIR, where $T is for the functions above:
+# shared COMMAND...
+shared() { local T=$BATS_FILE_TMPDIR; "$@"; }
+# What is named here, in setup_file, must be as free of locks after each test as
+# its own servers. NAME...
+share_nodes() { export shared_nodes="$shared_nodes $*"; }
+shared_nodes=${shared_nodes-}
+T= # until setup
+
 # ---- waiting for a condition, never for luck ----
 
-wait_until() { # COMMAND...: up to 10 s
-	local i
-	for ((i = 0; i < 1000; i++)); do
+wait_until() { # COMMAND...: up to 20 s, however long COMMAND takes
+	local end=$((SECONDS + 20))
+
+	while ((SECONDS < end)); do
 		"$@" && return 0 # not "return": teardown runs in a trap
 		sleep 0.01
 	done
-	echo "waited 10 s for: $*" >&2
+	echo "waited 20 s for: $*" >&2
 	return 1
 }
 # A zombie is gone: who should reap it may take its time.
@@ -204,6 +235,20 @@ no_process_left() { [ -z "$(list_processes)" ]; }
 no_lock_left() {
 	[ -z "$(cli "$1" --raw keys '*' 2>/dev/null |
 		grep -v '^redlock:{.*}:\(fence\|newest\|moves\|once\):')" ]
+}
+no_lock_left_anywhere() {
+	local n
+
+	for n in $nodes; do no_lock_left "$n" || return; done
+	for n in $shared_nodes; do shared no_lock_left "$n" || return; done
+}
+list_locks() { # and counters
+	local n
+
+	for n in $nodes; do echo "on $n:" && cli "$n" keys '*'; done
+	for n in $shared_nodes; do
+		echo "on $n:" && shared cli "$n" keys '*'
+	done
 }
 
 # ---- helpers of the test ----

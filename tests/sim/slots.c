@@ -323,7 +323,7 @@ static void last_reader(void)
 	ASKS(A, RELEASE, YES);
 	seen = B->counter;
 	ASKS(B, RELEASE, YES);
-	CHECK(lease_left(move.from) < 0);
+	CHECK(cluster_count(move.from) == 3); /* fence, moves, queue */
 	has_moved();
 	B->counter = seen;
 	ASKS(B, CONFIRM, NO);

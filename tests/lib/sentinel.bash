@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+# Groups of redis-servers that Sentinels watch: `load lib/sentinel` after
+# lib/common (and after lib/tls, if a group has TLS).
+#
+#	group_start g password=hush	in a test; or one for all tests:
+#	setup_file() { group_start g; }
+#	teardown_file() { group_stop; }
+#
+# Group g has the servers g1, g2 and g3, of which g1 is the master at first, and
+# the Sentinels gs1, gs2 and gs3. `group COMMAND...` runs a function of
+# lib/common or lib/servers on them, wherever they live: group cli gs1 ping;
+# group node_freeze g1; likewise node_thaw, node_kill, node_pid, node_at.
+
+load lib/servers
+
+# ---- start and stop ----
+
+# group_start NAME [password=P] [sentinel_password=P] [tls=CERTIFICATE]
+#	[down_after=MS]
+group_start() {
+	local password= sentinel_password= tls= down_after=500 n
+	export group_dir=${T:-$BATS_FILE_TMPDIR}
+	local T=$group_dir g=$1
+
+	for n in "${@:2}"; do local "$n"; done
+	[ "$T" != "$BATS_FILE_TMPDIR" ] || share_nodes "$g"{1,2,3}
+	echo "redis${tls:+s}-sentinel" >"$T/$g.scheme"
+	on_ports 3 group_launch "$g"
+	wait_until group_settled "$g"
+}
+group_stop() { kill_servers "$group_dir"; } # in teardown_file
+group() { local T=$group_dir; "$@"; }
+
+group_launch() {
+	local g=$1 n
+
+	member_launch "${g}1" "$port" || return 2
+	node_bound "${g}1" || return
+	for n in 2 3; do
+		member_launch "$g$n" $((port + n - 1)) \
+			--replicaof "$address" "$port" || return 2
+	done
+	node_bound "$g"{1,2,3} || return
+	# those that a Sentinel finds down at first it asks only once a second
+	wait_until replicas_online "${g}1" || return 2
+	for n in 1 2 3; do
+		group_sentinel_conf "$g" "$n" >"$T/${g}s$n.conf"
+		sentinel_launch "${g}s$n" || return 2
+	done
+	node_bound "$g"s{1,2,3} || {
+		local status=$?
+		for n in 1 2 3; do node_kill "$g$n"; done
+		return "$status"
+	}
+	for n in 1 2 3; do sentinel_hasten "${g}s$n"; done
+}
+replicas_online() { # MASTER
+	[ "$(cli "$1" info replication | grep -c state=online)" = 2 ]
+}
+
+# Of the others each Sentinel is told; to find them out takes it seconds.
+group_sentinel_conf() { # GROUP N
+	local g=$1 s=$1s$2 n member server_password=$password
+	local password=$sentinel_password
+
+	member_options $((port + 20000 + $2 - 1))
+	member_files "$s" $((port + 20000 + $2 - 1))
+	printf '%s %s\n' "${member[@]#--}"
+	cat <<-END
+		daemonize yes
+		dir $T
+		logfile $T/$s.log
+		pidfile $T/$s.pid
+		unixsocket $T/$s.sock
+		sentinel myid $(printf '%040x' "$2")
+		sentinel announce-ip $address
+		sentinel monitor $g $address $port 2
+		sentinel down-after-milliseconds $g $down_after
+		sentinel failover-timeout $g 2000
+		sentinel parallel-syncs $g 2
+		sentinel known-replica $g $address $((port + 1))
+		sentinel known-replica $g $address $((port + 2))
+		${server_password:+sentinel auth-pass $g $server_password}
+	END
+	for n in 1 2 3; do
+		[ "$n" = "$2" ] || echo "sentinel known-sentinel $g $address" \
+			"$((port + 20000 + n - 1)) $(printf '%040x' "$n")"
+	done
+}
+sentinel_launch() { # NAME
+	env -u REDLOCK_TEST_ID redis-server "$T/$1.conf" --sentinel \
+		>/dev/null 3>&-
+}
+# What Sentinel does every 1, 2 or 10 s it does ten times as often; and after it
+# was frozen it does not look on for 30 s.
+sentinel_hasten() { # NAME
+	cli "$1" sentinel debug ping-period 100 info-period 100 ask-period 100 \
+		publish-period 200 tilt-period 1000 >/dev/null
+}
+# A member that was killed comes back: a server empty, a Sentinel as it was.
+group_revive() { # NAME
+	local T=$group_dir
+
+	[ -e "$T/$1.conf" ] || { node_revive "$1"; return; }
+	sentinel_launch "$1"
+	wait_until node_answers "$1"
+	sentinel_hasten "$1"
+}
+
+# ---- what the Sentinels say ----
+
+group_master() { # GROUP: the master's ADDRESS:PORT
+	local T=$group_dir n
+
+	for n in "$1"s{1,2,3}; do
+		node_runs "$n" || continue
+		sentinel_master "$n" "$1"
+		return
+	done
+	return 1
+}
+sentinel_master() { # SENTINEL GROUP
+	cli "$1" sentinel get-master-addr-by-name "$2" | paste -s -d :
+}
+group_master_name() { # GROUP: g1, g2 or g3
+	local T=$group_dir n at
+
+	at=$(group_master "$1")
+	for n in "$1"{1,2,3}; do
+		[ "$(node_at "$n")" != "$at" ] || echo "$n"
+	done
+}
+# The master has two replicas in sync, all Sentinels have the same master, and
+# find it, its replicas and each other up.
+group_settled() { # GROUP
+	local T=$group_dir n at
+
+	at=$(group_master "$1")
+	for n in "$1"{1,2,3} "$1"s{1,2,3}; do node_runs "$n" || return; done
+	for n in "$1"s{1,2,3}; do
+		[ "$(sentinel_view "$n" "$1")" = \
+			"$at master slave slave sentinel sentinel" ] || return
+	done
+	n=$(group_master_name "$1")
+	[ "$(cli "$n" role | head -n 1)" = master ] && replicas_online "$n"
+}
+# The address and the flags of the master, then the flags of the others.
+sentinel_view() { # SENTINEL GROUP
+	printf "sentinel %s $2\n" master replicas sentinels | cli "$1" | awk '
+		last == "ip" && !ip { ip = $0 }
+		last == "port" && !port { port = $0 }
+		last == "flags" { flags = flags " " $0 }
+		{ last = $0 }
+		END { print ip ":" port flags }'
+}
+
+# ---- failover ----
+
+# As the Sentinels do it when they are told to, with the old master alive. GROUP
+group_failover() {
+	local T=$group_dir was n
+
+	was=$(group_master "$1")
+	for n in "$1"s{1,2,3}; do
+		! node_runs "$n" || break
+	done
+	[ "$(cli "$n" sentinel failover "$1")" = OK ]
+	wait_until group_left "$1" "$was"
+}
+# No Sentinel that runs calls ADDRESS the master any more: group_left GROUP ADDRESS
+group_left() {
+	local T=$group_dir n
+
+	for n in "$1"s{1,2,3}; do
+		node_runs "$n" || continue
+		[ "$(sentinel_master "$n" "$1")" != "$2" ] || return
+	done
+}
+
+# redis-sentinel://..., with what the group's passwords need; the certificates
+# are left to the test: group_url GROUP [OPTION=VALUE...]
+group_url() {
+	local T=$group_dir g=$1 auth=
+
+	shift
+	[ ! -e "$T/${g}1.auth" ] || auth=":$(cat "$T/${g}1.auth")@"
+	[ ! -e "$T/${g}s1.auth" ] ||
+		set -- "sentinel-password-file=$T/${g}s1.auth" "$@"
+	echo "$(cat "$T/$g.scheme")://$auth$(for n in 1 2 3; do
+		node_at "${g}s$n"
+	done | paste -s -d ,)/$g$(url_options "$@")"
+}

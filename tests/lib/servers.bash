@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+# Servers at TCP addresses, for lib/tls, lib/sentinel and lib/cluster, each of
+# which loads this.
+#
+# No port is fixed and none is looked for. A .bats file has a loopback address of
+# its own, drawn from 16 million (Linux answers at all of 127.0.0.0/8, in a
+# container too), and there the well-known ports. Tests of one file, which may
+# run side by side, take different ones. Should somebody sit there after all, the
+# server says so and the next ports are tried; so two runs do not meet.
+#
+# Next to NAME.sock, NAME.pid and NAME.log of lib/common stand in $T: NAME.at,
+# ADDRESS:PORT; NAME.auth, the password; NAME.options, for a member of a group.
+
+# ---- addresses ----
+
+random_address() {
+	echo "127.$((RANDOM % 254 + 1)).$((RANDOM % 256)).$((RANDOM % 254 + 1))"
+}
+# on_ports N COMMAND...: with $port the first of N in a row at $address. COMMAND
+# is to return 1 when a port was taken (node_bound), and is then run again; what
+# else it returns is the result.
+on_ports() {
+	local n=$1 i status
+
+	shift
+	export address=${address:-$(random_address)}
+	: "${next_port:=$((6379 + 50 * ${BATS_TEST_NUMBER:-0}))}"
+	for ((i = 0; i < 20; i++)); do
+		port=$next_port
+		next_port=$((next_port + n))
+		status=0
+		"$@" || status=$?
+		[ "$status" = 1 ] || return "$status"
+	done
+	echo "found no ports at $address: $*" >&2
+	return 1
+}
+# Each that was launched answers: 0. One could not bind: 1, and none is left. 2:
+# something else is wrong.
+node_bound() { # NAME...
+	local n unbound
+
+	for n; do
+		wait_until node_decided "$n" || return 2
+		[ -n "$unbound" ] || continue
+		for n; do
+			node_kill "$n"
+			rm -f "$T/$n.log"
+		done
+		return 1
+	done
+}
+node_decided() {
+	unbound=
+	node_answers "$1" && return
+	unbound=1
+	contains "$T/$1.log" 'Failed listening' 2>/dev/null
+}
+node_at() { cat "$T/$1.at"; } # NAME: where it listens, ADDRESS:PORT
+node_runs() { # NAME: neither killed nor frozen
+	local pid state
+
+	# no process for what is asked so often
+	{ read -r pid <"$T/$1.pid" && read -r state <"/proc/$pid/stat"; } \
+		2>/dev/null || return
+	state=${state##*) }
+	[[ ${state:0:1} != [TZ] ]]
+}
+# The end of a URL: url_options [OPTION=VALUE...]
+url_options() {
+	local IFS='&'
+
+	[ $# = 0 ] || echo "?$*"
+}
+
+# ---- members of a group or Cluster ----
+
+# Those of all members, as ${member[@]}; of the caller are $password, and $tls, a
+# certificate of lib/tls, both empty for none. PORT
+member_options() {
+	member=(--bind "$address" --port "$1")
+	[ -z "$tls" ] || {
+		tls_options "$tls"
+		member=(--bind "$address" --port 0 --tls-port "$1"
+			--tls-replication yes --tls-cluster yes
+			"${tls_options[@]}")
+	}
+	[ -z "$password" ] ||
+		member+=(--requirepass "$password" --masterauth "$password")
+}
+# The files about a member: member_files NAME PORT
+member_files() {
+	echo "$address:$2" >"$T/$1.at"
+	rm -f "$T/$1.auth"
+	[ -z "$password" ] ||
+		(umask 077 && echo "$password" >"$T/$1.auth")
+}
+# A replica has its data at once, and each tells of itself at $address.
+member_launch() { # NAME PORT [redis-server option...]
+	local n=$1 member
+
+	member_options "$2"
+	member_files "$n" "$2"
+	shift 2
+	member+=(--replica-announce-ip "$address" --repl-diskless-sync yes
+		--repl-diskless-sync-delay 0 --repl-ping-replica-period 1 "$@")
+	printf '%s\n' "${member[@]}" >"$T/$n.options"
+	node_launch "$n" "${member[@]}"
+}
+# One that was killed comes back, empty, with the options it had. NAME
+node_revive() {
+	local options
+
+	mapfile -t options <"$T/$1.options"
+	node_start "$1" "${options[@]}"
+}
