@@ -14,8 +14,11 @@
 
 #include "net/resp.h"
 
-static int fd;
-static struct resp *reader;
+static struct server {
+	int fd;
+	struct resp *reader;
+} servers[SERVERS_MAX], *server;
+static int dialled;
 
 void bail(const char *fmt, ...)
 {
@@ -37,11 +40,15 @@ void server_dial(const char *path)
 	if (strlen(path) >= sizeof(sa.sun_path))
 		bail("%s: the path is too long for a socket", path);
 	memcpy(sa.sun_path, path, strlen(path) + 1);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
+	if (dialled == SERVERS_MAX)
+		bail("%s: so many servers are not expected", path);
+	server = &servers[dialled++];
+	server->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (server->fd < 0 ||
+	    connect(server->fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
 		bail("%s: %s", path, strerror(errno));
-	reader = resp_open();
-	if (!reader)
+	server->reader = resp_open();
+	if (!server->reader)
 		bail("no memory");
 	words_add_text(&request, "DBSIZE");
 	if (!server_ask(&request, &reply) || reply.at[0][0] != '0')
@@ -50,8 +57,16 @@ void server_dial(const char *path)
 
 void server_hang_up(void)
 {
-	resp_close(reader);
-	(void)close(fd);
+	while (dialled > 0) {
+		server = &servers[--dialled];
+		resp_close(server->reader);
+		(void)close(server->fd);
+	}
+}
+
+void server_take(int i)
+{
+	server = &servers[i];
 }
 
 bool server_ask(const struct words *request, struct words *reply)
@@ -63,7 +78,7 @@ bool server_ask(const struct words *request, struct words *reply)
 	if (len < 0)
 		bail("no memory");
 	for (long sent = 0; sent < len;) {
-		ssize_t n = send(fd, bytes + sent, (size_t)(len - sent),
+		ssize_t n = send(server->fd, bytes + sent, (size_t)(len - sent),
 				 MSG_NOSIGNAL);
 
 		if (n < 0 && errno != EINTR)
@@ -71,12 +86,12 @@ bool server_ask(const struct words *request, struct words *reply)
 		sent += n > 0 ? n : 0;
 	}
 	resp_free(bytes);
-	while ((got = resp_next(reader, reply)) == RESP_NOTHING) {
-		ssize_t n = read(fd, buf, sizeof(buf));
+	while ((got = resp_next(server->reader, reply)) == RESP_NOTHING) {
+		ssize_t n = read(server->fd, buf, sizeof(buf));
 
 		if (n == 0 || (n < 0 && errno != EINTR))
 			bail("the server hung up");
-		if (n > 0 && resp_feed(reader, buf, (size_t)n) < 0)
+		if (n > 0 && resp_feed(server->reader, buf, (size_t)n) < 0)
 			bail("no memory");
 	}
 	return got == RESP_REPLY;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The real server that a simulated one is compared with: one connection to a
- * unix socket. Whatever goes wrong with it ends the program: bail().
+ * The real server that a simulated one is compared with: a connection to a unix
+ * socket; or several, where several nodes are one Cluster. Whatever goes wrong
+ * with it ends the program: bail().
  */
 #ifndef SIM_SERVER_H
 #define SIM_SERVER_H
@@ -17,9 +18,13 @@
 /* "Bail out! ...", and exit status 2. */
 void __attribute__((noreturn, format(printf, 1, 2))) bail(const char *fmt, ...);
 
-/* The server must be empty: the tests flush it. */
+#define SERVERS_MAX 4
+
+/* The server must be empty: the tests flush it. It is the one that is asked,
+ * until the next is dialled, or the i-th is taken again. */
 void server_dial(const char *path);
-void server_hang_up(void);
+void server_take(int i);
+void server_hang_up(void); /* all */
 
 /* The words of the reply live until the next call. False: an error, in the
  * first word. */

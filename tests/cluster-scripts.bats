@@ -1,0 +1,27 @@
+#!/usr/bin/env bats
+# The scripts in a real Cluster, without the client: tests/sim/slots.c.
+
+load lib/common
+load lib/cluster
+slots=$TEST_BIN/../sim/slots
+
+setup_file() { cluster_start; }
+teardown_file() { cluster_stop; }
+in_cluster() { # TEST
+	local primaries=("$cluster_dir"/c{1,2,3}.sock)
+
+	"$slots" "$1" "${primaries[@]}" \
+		"$cluster_dir/$(cluster_replica job).sock"
+}
+
+@test "every key of up to 3 letters of {}ab has all it needs in its slot" {
+	in_cluster names
+}
+
+@test "P1 P2 a slot on the move loses no lock, and gives none twice" {
+	in_cluster move
+}
+
+@test "S13 a Cluster that is down, and a replica, are asked again" {
+	in_cluster down
+}

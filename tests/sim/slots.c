@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scripts in a real Cluster, with a client that only asks: names of keys, a
+ * slot that is on the move, a Cluster that is down.
+ *
+ *   slots TEST SOCKET SOCKET SOCKET REPLICA    TEST: names, move, down
+ *
+ * The sockets are those of the primaries, which must be empty: they are
+ * flushed; and of the replica of who has the key "job".
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../unit/tap.h"
+#include "cluster.h"
+#include "lock/keys.h"
+#include "people.h"
+#include "server.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- names ---- */
+
+static bool in_one_slot(void)
+{
+	char text[64];
+	int keys = cluster_count(owner), all = 0;
+
+	for (int i = 0; i < PRIMARIES; i++)
+		all += cluster_count(i);
+	(void)snprintf(text, sizeof(text), "CLUSTER COUNTKEYSINSLOT %d",
+		       key_slot(key, strlen(key)));
+	return keys == all && cluster_say(owner, text) == all;
+}
+
+static void plain(void)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, BUSY);
+	CHECK(B->a.place == 0);
+	person_is(C, person_inside(A));
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(A, CONFIRM, YES);
+	CHECK(A->a.joined);
+	ASKS(C, CONFIRM, YES);
+	ASKS(C, RELEASE, YES);
+	CHECK(in_one_slot());
+	ASKS(A, RELEASE, YES);
+	CHECK(A->a.pttl_ms > 0);
+	ASKS(B, LISTEN, WOKEN);
+	ASKS(B, ACQUIRE, GRANTED);
+	CHECK(B->fence > A->fence);
+	ASKS(B, CONFIRM, YES);
+	ASKS(B, RELEASE, YES);
+}
+
+static void readers(void)
+{
+	person_is(C, one);
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, GRANTED);
+	CHECK(A->group > 0 && B->group == A->group);
+	ASKS(C, ACQUIRE, BUSY);
+	ASKS(A, CONFIRM, YES);
+	ASKS(A, RELEASE, YES);
+	CHECK(in_one_slot());
+	ASKS(C, ACQUIRE, BUSY);
+	ASKS(B, RELEASE, YES);
+	ASKS(C, LISTEN, WOKEN);
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(C, RELEASE, YES);
+}
+
+static void slots(void)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, GRANTED);
+	CHECK(A->slot == 0 && B->slot == 1);
+	ASKS(C, ACQUIRE, BUSY);
+	ASKS(B, CONFIRM, YES);
+	CHECK(in_one_slot());
+	ASKS(B, RELEASE, YES);
+	ASKS(C, LISTEN, WOKEN);
+	ASKS(C, ACQUIRE, GRANTED);
+	CHECK(C->slot == 1);
+	ASKS(A, RELEASE, YES);
+	ASKS(C, RELEASE, YES);
+}
+
+static void test_names(void)
+{
+	char name[4] = "";
+	int keys = 0;
+
+	all_good = true;
+	for (int len = 1; len <= 3; len++)
+		for (int code = 0; code < 1 << (2 * len); code++, keys++) {
+			for (int i = 0; i < len; i++)
+				name[i] = "{}ab"[code >> (2 * i) & 3];
+			people_begin(name, one);
+			plain();
+			people_begin(name, (struct lease_conf){.slots = 1,
+							       .shared = true});
+			readers();
+			people_begin(name, (struct lease_conf){.slots = 2});
+			slots();
+		}
+	ok(all_good, "with each of %d keys all scripts run, in one slot", keys);
+	is_int(keys, 84, "so many are the keys of up to 3 letters of 4");
+}
+
+/* ---- a slot on the move ---- */
+
+static struct move move;
+
+/* A slot is moved once, and always away from the same node: how soon the nodes
+ * agree on more than that is not what is tested. */
+static void start(struct lease_conf conf)
+{
+	static char name[16];
+	static int number;
+
+	do
+		(void)snprintf(name, sizeof(name), "job%d", ++number);
+	while (cluster_owner(name, strlen(name)) != 0);
+	people_begin(name, conf);
+}
+
+static void on_the_move(void)
+{
+	cluster_begin(&move, key, strlen(key));
+}
+
+static void carry(const char *part)
+{
+	char name[80];
+
+	(void)snprintf(name, sizeof(name), "redlock:{%s}:%s:%s", key, part,
+		       key);
+	cluster_carry(&move, name);
+}
+
+/* What a script needs in any case. */
+static void carry_lock(void)
+{
+	cluster_carry(&move, key);
+	carry("fence");
+	carry("holder");
+}
+
+static void has_moved(void)
+{
+	cluster_carry_all(&move);
+	cluster_end(&move);
+	owner = move.to;
+}
+
+static long lease_left(int node)
+{
+	char text[40];
+
+	(void)snprintf(text, sizeof(text), "PTTL %s", key);
+	return cluster_say(node, text);
+}
+
+static void lease_is(int node, int ms)
+{
+	char text[40];
+
+	(void)snprintf(text, sizeof(text), "PEXPIRE %s %d", key, ms);
+	(void)cluster_say(node, text);
+}
+
+/* The slot stands still with all keys where they were. */
+static void stuck(void)
+{
+	int64_t seen;
+
+	start(one);
+	ASKS(A, ACQUIRE, GRANTED);
+	on_the_move();
+	lease_is(move.from, 5000);
+	ASKS(A, CONFIRM, YES);
+	CHECK(lease_left(move.from) > 15000);
+	ASKS(A, ACQUIRE, GRANTED); /* as if the answer had been lost */
+	CHECK(A->a.counter > A->a.ticket && lease_left(move.from) > 15000);
+	ASKS(B, ACQUIRE, BUSY);
+	CHECK(B->a.place == -1 && B->ticket == 0);
+	seen = A->counter;
+	ASKS(A, RELEASE, YES);
+	CHECK(cluster_count(move.from) == 1 && cluster_count(move.to) == 0);
+	ASKS(B, ACQUIRE, LATER);
+	ASKS(A, CONFIRM, LATER);
+	has_moved();
+	A->counter = seen; /* one that comes late does not heal */
+	ASKS(A, CONFIRM, NO);
+	ASKS(B, ACQUIRE, GRANTED);
+	CHECK(B->fence > A->fence);
+	ASKS(B, RELEASE, YES);
+}
+
+/* Where the line is, the lock is handed over. */
+static void handed_over(void)
+{
+	start(one);
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, BUSY);
+	ASKS(C, ACQUIRE, BUSY);
+	on_the_move();
+	ASKS(C, ACQUIRE, BUSY);
+	CHECK(C->a.place == -1);
+	ASKS(A, RELEASE, YES);
+	ASKS(C, ACQUIRE, BUSY);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, GRANTED);
+	CHECK(B->fence > A->fence);
+	ASKS(B, CONFIRM, YES);
+	has_moved();
+	ASKS(C, ACQUIRE, BUSY);
+	CHECK(C->a.place == 0);
+	ASKS(B, RELEASE, YES);
+	ASKS(C, LISTEN, WOKEN);
+	ASKS(C, ACQUIRE, GRANTED);
+	CHECK(C->fence > B->fence);
+	ASKS(C, RELEASE, YES);
+}
+
+/* The lock is at the new node already, the line is not. */
+static void ahead_of_the_line(void)
+{
+	start(one);
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, BUSY);
+	on_the_move();
+	cluster_carry(&move, key);
+	ASKS(A, CONFIRM, LATER);
+	carry("holder");
+	ASKS(A, CONFIRM, LATER);
+	ASKS(A, RELEASE, LATER);
+	carry("fence");
+	lease_is(move.to, 5000);
+	ASKS(A, CONFIRM, YES);
+	CHECK(lease_left(move.to) > 15000);
+	ASKS(C, ACQUIRE, BUSY);
+	ASKS(A, RELEASE, YES);
+	CHECK(A->a.pttl_ms == 0 && cluster_count(move.to) == 1);
+	ASKS(B, ACQUIRE, LATER);
+	has_moved();
+	ASKS(C, ACQUIRE, BUSY); /* B came before */
+	ASKS(B, LISTEN, WOKEN);
+	ASKS(B, ACQUIRE, GRANTED);
+	CHECK(B->fence > A->fence);
+	ASKS(B, RELEASE, YES);
+	ASKS(C, LISTEN, WOKEN);
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(C, RELEASE, YES);
+}
+
+/* Whom others have joined does not forget them, wherever they are. */
+static void nested(void)
+{
+	start(one);
+	ASKS(A, ACQUIRE, GRANTED);
+	person_is(C, person_inside(A));
+	ASKS(C, ACQUIRE, GRANTED);
+	on_the_move();
+	ASKS(A, CONFIRM, YES);
+	CHECK(A->a.joined);
+	ASKS(C, CONFIRM, YES);
+	person_is(D, person_inside(A));
+	ASKS(D, ACQUIRE, GRANTED);
+	carry("sharers:tok-0");
+	lease_is(move.from, 60000);
+	ASKS(A, CONFIRM, YES);
+	CHECK(A->a.joined && lease_left(move.from) > 55000);
+	ASKS(C, CONFIRM, LATER);
+	ASKS(A, RELEASE, LATER);
+	CHECK(lease_left(move.from) > 0);
+	carry_lock();
+	ASKS(C, CONFIRM, YES);
+	ASKS(D, RELEASE, YES);
+	ASKS(A, RELEASE, YES);
+	CHECK(lease_left(move.to) > 0);
+	ASKS(B, ACQUIRE, BUSY);
+	has_moved();
+	ASKS(C, RELEASE, YES);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(B, RELEASE, YES);
+}
+
+static void moving_readers(void)
+{
+	start((struct lease_conf){.slots = 1, .shared = true});
+	person_is(C, one);
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(C, ACQUIRE, BUSY);
+	on_the_move();
+	ASKS(A, CONFIRM, YES);
+	ASKS(D, ACQUIRE, BUSY);
+	ASKS(A, RELEASE, YES);
+	carry_lock();
+	ASKS(B, CONFIRM, LATER);
+	ASKS(B, RELEASE, LATER);
+	has_moved();
+	ASKS(B, CONFIRM, YES);
+	ASKS(B, RELEASE, YES);
+	ASKS(C, LISTEN, WOKEN);
+	ASKS(C, ACQUIRE, GRANTED);
+	CHECK(C->fence > A->fence && C->fence > B->fence);
+	ASKS(C, RELEASE, YES);
+}
+
+static void last_reader(void)
+{
+	int64_t seen;
+
+	start((struct lease_conf){.slots = 1, .shared = true});
+	person_is(C, one);
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, GRANTED);
+	on_the_move();
+	ASKS(A, RELEASE, YES);
+	seen = B->counter;
+	ASKS(B, RELEASE, YES);
+	CHECK(cluster_count(move.from) == 3); /* fence, moves, queue */
+	has_moved();
+	B->counter = seen;
+	ASKS(B, CONFIRM, NO);
+	ASKS(C, ACQUIRE, GRANTED);
+	CHECK(C->fence > A->fence && C->fence > B->fence);
+	ASKS(C, RELEASE, YES);
+}
+
+/* One slot of two is at the new node, and with it one who waits for the other.
+ */
+static void moving_slots(void)
+{
+	start((struct lease_conf){.slots = 2});
+	person_is(C, one);
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(C, ACQUIRE, BUSY);
+	on_the_move();
+	ASKS(A, CONFIRM, YES);
+	ASKS(B, CONFIRM, YES);
+	ASKS(D, ACQUIRE, BUSY);
+	carry("slot:1");
+	carry("slot-holder:1");
+	carry("fence");
+	ASKS(A, CONFIRM, LATER);
+	ASKS(B, CONFIRM, YES);
+	ASKS(B, RELEASE, LATER);
+	carry("moves");
+	carry("queue");
+	ASKS(B, RELEASE, YES);
+	has_moved();
+	ASKS(A, CONFIRM, YES);
+	ASKS(C, ACQUIRE, BUSY);
+	ASKS(A, RELEASE, YES);
+	ASKS(C, LISTEN, WOKEN);
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(C, RELEASE, YES);
+}
+
+static void test_move(void)
+{
+	static const struct {
+		void (*run)(void);
+		const char *name;
+	} tests[] = {
+		{stuck, "a plain lock is renewed and released in a slot that "
+			"stands still on the move"},
+		{handed_over, "and handed over, if the line is there"},
+		{ahead_of_the_line, "a lock that moved before its line is "
+				    "freed, and the line keeps its order"},
+		{nested, "who has joined is not forgotten"},
+		{moving_readers, "readers are renewed where they all are, and "
+				 "wait where they are not"},
+		{last_reader, "the last reader frees it, and does not heal it"},
+		{moving_slots, "a slot is not taken twice when another is on "
+			       "the other node"},
+	};
+
+	for (size_t i = 0; i < COUNT(tests); i++) {
+		all_good = true;
+		tests[i].run();
+		ok(all_good, "%s", tests[i].name);
+	}
+}
+
+/* ---- who does not serve, or not any more ---- */
+
+/* Every script fails before it writes, with an error that is worth another try
+ * and has this in it. */
+static void refuses(const char *text)
+{
+	static const enum verb verbs[] = {VERB_ACQUIRE, VERB_CONFIRM,
+					  VERB_RELEASE};
+
+	for (size_t i = 0; i < 2 * COUNT(verbs); i++) {
+		struct person *p = i % 2 ? A : B;
+
+		/* B has nothing to write on these */
+		if (p == B && verbs[i / 2] != VERB_ACQUIRE)
+			continue;
+		person_asks(p, verbs[i / 2], SAID_LATER, text);
+		if (!strstr(p->error, text))
+			people_check(false, p->error);
+	}
+}
+
+static void cluster_down(const char *reads, const char *text)
+{
+	int slot = cluster_slot(owner, key_slot(key, strlen(key)));
+	char line[64];
+
+	(void)snprintf(line, sizeof(line),
+		       "CONFIG SET cluster-allow-reads-when-down %s", reads);
+	(void)cluster_say(owner, line);
+	(void)snprintf(line, sizeof(line), "CLUSTER DELSLOTS %d", slot);
+	(void)cluster_say(owner, line);
+	refuses(text);
+	(void)snprintf(line, sizeof(line), "CLUSTER ADDSLOTS %d", slot);
+	(void)cluster_say(owner, line);
+	(void)cluster_say(owner, "CONFIG SET cluster-allow-reads-when-down no");
+	cluster_wait(owner);
+}
+
+static void replica(void)
+{
+	(void)cluster_say(owner, "WAIT 1 5000");
+	owner = PRIMARIES;
+	(void)cluster_say(owner, "READONLY");
+	refuses("READONLY");
+	(void)cluster_say(owner, "READWRITE");
+	ASKS(A, CONFIRM, YES); /* it says where */
+	owner = cluster_owner(key, strlen(key));
+}
+
+static void test_down(void)
+{
+	int64_t counter;
+
+	people_begin("job", one);
+	all_good = true;
+	ASKS(A, ACQUIRE, GRANTED);
+	counter = A->counter;
+	cluster_down("no", "CLUSTERDOWN");
+	ok(all_good, "a Cluster that is down is asked again");
+	all_good = true;
+	cluster_down("yes", "the cluster is down");
+	ok(all_good, "one that is down, and lets read, too");
+	all_good = true;
+	replica();
+	ok(all_good, "a replica is no place to write, and says who is");
+	all_good = true;
+	ASKS(A, CONFIRM, YES);
+	CHECK(A->a.counter == counter);
+	CHECK(cluster_count(owner) == 3);
+	ASKS(A, RELEASE, YES);
+	ok(all_good, "and nothing has changed");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} tests[] = {{"names", test_names},
+		     {"move", test_move},
+		     {"down", test_down}};
+
+	if (argc != 3 + PRIMARIES)
+		bail("usage: slots TEST SOCKET SOCKET SOCKET REPLICA");
+	cluster_dial(argv + 2);
+	for (size_t i = 0; i < COUNT(tests); i++)
+		if (strcmp(argv[1], tests[i].name) == 0)
+			tests[i].run();
+	cluster_flush();
+	server_hang_up();
+	people_end();
+	return done();
+}
