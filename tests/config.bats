@@ -24,9 +24,7 @@ with_system() {
 	TEXT=$text unshare $as sh -c '
 		mkdir -p "$T/etc" && mount --bind /etc "$T/etc" &&
 		mount -t tmpfs none /etc || exit 99
-		for f in "$T"/etc/* "$T"/etc/.[!.]*; do
-			[ ! -e "$f" ] || ln -s "$f" /etc/
-		done
+		ln -s "$T"/etc/* /etc/
 		rm -f /etc/redlock
 		mkdir /etc/redlock
 		printf "%s\n" "$TEXT" >/etc/redlock/config
