@@ -124,8 +124,8 @@ rights() {
 @test "a master that is killed: the hold goes on at the new one, and who waits gets it after" {
 	group_start g
 	url=$(group_url g)
-	hold 5000 -t 4s
-	helper "$REDLOCK" -u "$url" -k job -t 4s -- witness "$T" --hold 20
+	hold 7000 -t 10s
+	helper "$REDLOCK" -u "$url" -k job -t 10s -- witness "$T" --hold 20
 	wait_until replicated
 	node_kill g1
 	ends_with 0
@@ -138,9 +138,9 @@ rights() {
 
 	group_start g
 	url=$(group_url g)
-	hold 6000 -t 4s
+	hold 7000 -t 10s
 	for i in 1 2 3 4; do
-		helper "$REDLOCK" -u "$url" -k job -t 4s -- witness "$T" --hold 20
+		helper "$REDLOCK" -u "$url" -k job -t 10s -- witness "$T" --hold 20
 	done
 	wait_until replicated
 	node_freeze g1
@@ -166,7 +166,7 @@ replicas_have() { # COMMAND...
 @test "a lock that the new master never had is set again while nobody took it" {
 	group_start g
 	url=$(group_url g)
-	hold 5000 -t 4s
+	hold 7000 -t 10s
 	wait_until replicated
 	replicas_have ping
 	node_kill g1
@@ -177,7 +177,7 @@ replicas_have() { # COMMAND...
 @test "and when somebody took it, the command is killed and the status is 125" {
 	group_start g
 	url=$(group_url g)
-	hold 60000 -t 4s
+	hold 60000 -t 10s
 	wait_until replicated
 	replicas_have set job theirs px 60000
 	node_kill g1

@@ -948,7 +948,7 @@ rubbish() {
 		'*1\r\n+granted\r\n' '+granted\r\n' '*0\r\n' '*-1\r\n' \
 		'$-1\r\n' ':1\r\n'
 	contains "$T/said.1" 'not a Redis server'
-	contains "$T/said.2" 'not a Redis server'
+	contains "$T/said.2" 'the server speaks TLS: write rediss://'
 	contains "$T/said.7" 'not an answer of our script'
 }
 

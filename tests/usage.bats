@@ -270,8 +270,7 @@ result() {
 		"unix://$(printf '%108s' | tr ' ' /)" 'unix:///s?db=x' \
 		'unix:///s?idle=1s' /var/run/redis.sock local local: \
 		local:x 'local:?idle=x' 'local:?idle=-1s' 'local:?db=1' \
-		local:// http://h https://h rediss://h valkeys://h \
-		redis-sentinel://h/m redis-cluster://h redis://h%zz \
+		local:// http://h https://h redis://h%zz \
 		redis://u:p@s@h redis://:a/b@h redis://:a?b@h redis://:%zz@h \
 		redis://127.1 redis://1.2.3.4. redis://6379 redis://h1,h2 \
 		'redis://h/0#x' 'redis://h?db=1&db=1' 'redis://h?timeout=0' \
@@ -304,7 +303,6 @@ result() {
 		redis://h?cacert=/c cacert: only with rediss://
 		redis-sentinel://h which master? write /NAME behind the Sentinels
 		redis-cluster://h/1 a Cluster has only database 0
-		rediss://h TLS is not part of this version
 	END
 }
 

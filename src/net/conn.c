@@ -397,7 +397,7 @@ static int closed(struct conn *c)
 
 	return broken_by(
 		c, FAIL_UNAVAILABLE,
-		!c->heard && !ep->tls && ep->kind != ENDPOINT_UNIX &&
+		!c->peer->heard && !ep->tls && ep->kind != ENDPOINT_UNIX &&
 				ep->kind != ENDPOINT_LOCAL
 			? "the server closed the connection without a word (if "
 			  "the port wants TLS, write rediss:// and not "
@@ -419,7 +419,7 @@ static int receive(struct conn *c)
 			return broken_sys(c, "connection lost");
 		/* 0x15: an alert, 0x16: a handshake */
 		c->speaks_tls |= !c->heard && bytes[0] >> 1 == 0x15 >> 1;
-		c->heard = true;
+		c->heard = c->peer->heard = true;
 		if (resp_feed(c->reader, bytes, (size_t)n) < 0)
 			return broken_by(c, FAIL_UNAVAILABLE,
 					 "too long a reply");

@@ -45,7 +45,7 @@ struct conn {
 	char *out; /* bytes still to send, from `sent` to `used` */
 	size_t used, sent, room;
 	unsigned int greetings;    /* replies owed: bits of enum greeting */
-	bool heard;                /* anything, ever */
+	bool heard;                /* anything */
 	bool speaks_tls;           /* and that was a TLS record */
 	size_t starts[OWED_MAX];   /* where in `out` each question begins */
 	unsigned int asked, taken; /* question numbers */

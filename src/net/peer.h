@@ -7,6 +7,8 @@
 #ifndef NET_PEER_H
 #define NET_PEER_H
 
+#include <stdbool.h>
+
 #include "net/address.h"
 #include "net/endpoint.h"
 
@@ -18,6 +20,7 @@ struct peer {
 	int next;               /* of ep->at: whom to ask when it is silent */
 	struct address address; /* of the place */
 	int try;                /* the one in use */
+	bool heard;             /* anything, ever, from anywhere */
 	const char *name;       /* for messages */
 	char shown[600];
 };

@@ -150,7 +150,7 @@ static void test_scripts(void)
 	};
 
 	for (int v = VERB_ACQUIRE; v <= VERB_RELEASE; v++) {
-		if (v == VERB_LISTEN)
+		if (v == VERB_LISTEN || v == VERB_REPLICATE)
 			continue;
 		struct ask ask = {.verb = (enum verb)v};
 		struct lease_conf conf = {.nodes = 1, .ttl_ms = 1500};
@@ -758,6 +758,35 @@ static void test_errors(void)
 	}
 }
 
+static void test_replicate(void)
+{
+	struct lease_conf conf = {.replicas = 2};
+	struct ask ask = {.verb = VERB_REPLICATE, .listen_ms = 250};
+	struct script_scratch scratch = {0};
+	struct words w, two = {0}, odd = {0};
+	struct sight s = {0};
+	struct answer a;
+	struct fail why;
+	struct keys k;
+
+	if (keys_init(&k, "job", 3, TOKEN) < 0)
+		exit(99);
+	script_request(&ask, &conf, &k, TOKEN, "", 7, &scratch, &w);
+	script_by_hash(&ask, &w);
+	is_int(w.n, 3, "replicas are asked for in three words");
+	is_text(w.at[0], "WAIT", "WAIT");
+	is_text(w.at[1], "2", "for so many");
+	is_text(w.at[2], "250", "for so long");
+	words_add_text(&two, "2");
+	ok(script_answer(VERB_REPLICATE, &two, &a, &s, &why) == 0 &&
+		   a.said == SAID_YES && a.counter == 2,
+	   "the answer is how many have it");
+	words_add_text(&odd, "many");
+	is_int(script_answer(VERB_REPLICATE, &odd, &a, &s, &why), -1,
+	       "and nothing else is");
+	keys_close(&k);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < COUNT(requests); i++)
@@ -775,5 +804,6 @@ int main(void)
 	test_long_texts();
 	test_listened();
 	test_errors();
+	test_replicate();
 	return done();
 }
