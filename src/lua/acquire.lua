@@ -102,10 +102,11 @@ local function ours(n, at, fresh)
 	elseif not fresh then
 		redis.call('pexpire', slot_key('', n), ttl)
 	end
-	-- where others hold as well, or may, the counter may be one of theirs by now
+	-- where others hold as well, or may, the counter may be one of theirs
 	local before = c
 	if not granted and (not raw or not bad
-	    and (several or moving or redis.call('exists', part('moves')) == 1)) then
+	    and (several or moving
+	    or redis.call('exists', part('moves')) == 1)) then
 		c = next_fence(at or time(), alone)
 		fence_set(c)
 		if several or not before then
@@ -132,12 +133,13 @@ local function busy(place, kind)
 		    redis.call('get', slot_key('holder', slot))
 	end
 	if shared(v) then
-		record = string.gsub(record or '', '^(.-\nsince %d+\n).*$', '%1')
-		    .. readers_now()
+		record = string.gsub(record or '',
+		    '^(.-\nsince %d+\n).*$', '%1') .. readers_now()
 	end
 	return {kind and 'type' or 'busy', text(c), left or -1,
-	    kind or string.sub(v or '', 1, 128), string.sub(record or '', 1, 2048),
-	    place, text(math.max(ticket, 0)), (kind or moving) and 0 or told()}
+	    kind or string.sub(v or '', 1, 128),
+	    string.sub(record or '', 1, 2048), place,
+	    text(math.max(ticket, 0)), (kind or moving) and 0 or told()}
 end
 local n = mine()
 local done = (n or not moving) and ARGV[7] == '1' and done_by()

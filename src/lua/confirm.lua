@@ -27,7 +27,7 @@ local state, pttl = 'yes', 0
 local at = time()
 local raises = not bad and (not c or c < m)
 if v == value then
-	-- what somebody else shares is not renewed blindly; what is one's own is
+	-- what is shared is not renewed blindly; what is one's own is
 	if shares then
 		here(sharers_of(value))
 	end

@@ -30,12 +30,12 @@ local function slot_key(name, n)
 	    or part('slot' .. (name == '' and '' or '-' .. name) .. ':' .. n)
 end
 -- A slot of a Cluster may be on the move, for minutes if that was broken off.
--- Each of its keys is on one of two nodes then, and neither knows what the other
--- has. A script is let run where all KEYS are: the lock is held. Of a key that is
--- not here, though it may be there, a command fails on the old node; on the new
--- one it finds nothing, or makes a second key of that name, which the move will
--- run into. A command on several keys fails on both. No key is called "none":
--- MGET tells whether the slot is on the move.
+-- Each of its keys is on one of two nodes then, and neither knows what the
+-- other has. A script is let run where all KEYS are: the lock is held. Of a key
+-- that is not here, though it may be there, a command fails on the old node; on
+-- the new one it finds nothing, or makes a second key of that name, which the
+-- move will run into. A command on several keys fails on both. No key is called
+-- "none": MGET tells whether the slot is on the move.
 --   What a script will need beside KEYS must then be here(), before the first
 -- write; what it may do without, it may try().
 local have = redis.pcall('mget', lock, fence, holder, part('none'))
@@ -94,7 +94,8 @@ local function record_set(n, who, ttl, about, at, lost)
 	    lost and 86400000 or ttl)
 end
 local function record_is_of(value)
-	return string.find(record or '', 'token ' .. value .. '\n', 1, true) == 1
+	local ours = 'token ' .. value .. '\n'
+	return string.sub(record or '', 1, #ours) == ours
 end
 local function number_in(words, name)
 	return tonumber(string.match(words or '', '\n' .. name .. ' (%d+)\n'))

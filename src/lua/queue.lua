@@ -122,9 +122,9 @@ end
 -- past it. `born`: see moved(), where the caller uses slots. Returns for how
 -- long, or nil; whether somebody waits still; whether that is because the grant
 -- failed.
---   On the move it may fail at any key that is not here, and whatever was done by
--- then stands: a grant of a plain lock, all of which is in KEYS. Any other could
--- end half-way, with the counter unmoved, or be of a slot that is held there.
+--   On the move it may fail at any key that is not here, and whatever was done
+-- by then stands: a grant of a plain lock, all of which is in KEYS. Any other
+-- could end half-way, with the counter unmoved, or be of a slot held there.
 local function serve(at, alone, lost, born)
 	local given
 	while true do

@@ -34,8 +34,9 @@ if (slots > 1 or slot > 0) and v ~= token then
 end
 local at = time()
 local sharers = sharers_of(v or '')
--- On the move, a plain lock is freed whatever else is here. Who has joined it, or
--- reads, is not forgotten; and a counter that moves is noted where it must be.
+-- On the move, a plain lock is freed whatever else is here. Who has joined it,
+-- or reads, is not forgotten; and a counter that moves is noted where it must
+-- be.
 local theirs = v == token and may_be_joined()
 local shares = reads and shared(v) or joined ~= '' and v == joined
 if theirs or shares then

@@ -25,7 +25,8 @@ local function sharers_of(value) return part('sharers:' .. value) end
 local function sharers_end(value, at)
 	local sharers, now = sharers_of(value), math.floor(at / 1000)
 	-- it was here; on the move it may be nowhere once we took the last away
-	local ends = tonumber(try('zrevrange', sharers, 0, 0, 'withscores')[2] or 0)
+	local last = try('zrevrange', sharers, 0, 0, 'withscores')
+	local ends = tonumber(last[2] or 0)
 	try('zremrangebyscore', sharers, '(0', now)
 	return ends > now and ends or nil
 end
