@@ -4,6 +4,7 @@
 # will not, unless somebody compares them. Compares, in both directions,
 #   the options of `redlock --help` with the manual and the three completions,
 #   enum exit_status with EXIT STATUS,
+#   schemes and options of URLs with SERVERS,
 #   the variables given to the command, and those read, with ENVIRONMENT.
 # One line per difference, status 1.
 set -eu
@@ -129,6 +130,21 @@ sed -n 's/.*\[^\([A-Za-z]*\)\]\*\[\1\]\$.*/\1/p' completions/fish/redlock.fish |
 	sed 's/./-&\n/g' | grep . >>"$tmp/walk"
 compare valued walk "option that takes a value" \
 	"completions/fish/redlock.fish, __redlock_command"
+
+# ---- URLs ----
+
+# the rows without a refusal, {"redis", "://", ..., NULL}
+section SERVERS >"$tmp/servers"
+sed -n 's/^\t{"\([a-z-]*\)", "\(:[/]*\)", .* NULL},$/\1\2/p' \
+	src/net/scheme.c >"$tmp/schemes"
+sed -n 's/^\.\(It \)\{0,1\}Li //p' "$tmp/servers" | tr -s ' ' '\n' |
+	grep -o '^[a-z-][a-z-]*:\(//\)\{0,1\}$' >"$tmp/schemes-man"
+compare schemes schemes-man scheme "$man, SERVERS"
+
+sed -n '/options\[\] = {/,/^}/s/^\t{"\([a-z-]*\)".*/\1/p' \
+	src/net/options.c >"$tmp/queries"
+sed -n 's/^\.It Li \([a-z-]*\)=.*/\1/p' "$tmp/servers" >"$tmp/queries-man"
+compare queries queries-man "option of a URL" "$man, SERVERS"
 
 # ---- exit statuses ----
 

@@ -12,7 +12,8 @@ function __redlock_command
         --kill-after --url --user --password-file --node-timeout \
         --on-unavailable --reason --result-file --max-waiters --color \
         --log-format --slots --max-hold --max-renewals --min-hold --once-per \
-        --orphans
+        --orphans --cacert --cacertdir --cert --key-file --sni --tls-verify \
+        --wait-replicas
     set -l text 0
     set -l i 2
     while test $i -le (count $words)
@@ -85,11 +86,20 @@ complete -c redlock -n __redlock_in_options -l max-renewals -x -d 'Likewise, whe
 complete -c redlock -n __redlock_in_options -l min-hold -x -d 'Keep the lock for a time at least'
 complete -c redlock -n __redlock_in_options -l once-per -x -d 'Not within a time of a success'
 complete -c redlock -n __redlock_in_options -s K -l kill-after -x -d 'Time between TERM and KILL'
-complete -c redlock -n __redlock_in_options -l orphans -x -a 'wait leave kill' -d 'What the command leaves running'
-complete -c redlock -n __redlock_in_options -s u -l url -x -a 'redis:// valkey:// unix:/// local:' -d 'The server'
+complete -c redlock -n __redlock_in_options -l orphans -x -a 'leave wait kill' -d 'What the command leaves running'
+complete -c redlock -n __redlock_in_options -s u -l url -x -a 'redis:// rediss:// valkey:// valkeys:// unix:/// local: redis-sentinel:// rediss-sentinel:// redis-cluster:// rediss-cluster://' -d 'The server'
 complete -c redlock -n __redlock_in_options -l user -x -d 'ACL user'
 complete -c redlock -n __redlock_in_options -l password-file -r -F -d 'Read the password from a file'
+complete -c redlock -n __redlock_in_options -l askpass -d 'Ask for the password on the terminal'
+complete -c redlock -n __redlock_in_options -l cacert -r -F -d 'TLS: whom to trust'
+complete -c redlock -n __redlock_in_options -l cacertdir -x -a '(__fish_complete_directories)' -d 'TLS: whom to trust'
+complete -c redlock -n __redlock_in_options -l cert -r -F -d 'TLS: our certificate'
+complete -c redlock -n __redlock_in_options -l key-file -r -F -d 'TLS: its private key'
+complete -c redlock -n __redlock_in_options -l sni -x -d 'TLS: the name to ask for and verify'
+complete -c redlock -n __redlock_in_options -l tls-verify -x -a 'full ca none' -d 'TLS: what to verify'
 complete -c redlock -n __redlock_in_options -l node-timeout -x -d 'Time to connect and answer while acquiring'
+complete -c redlock -n __redlock_in_options -l shared-scope -d 'Refuse a server of this machine alone'
+complete -c redlock -n __redlock_in_options -l wait-replicas -x -d 'Have so many replicas know of the lock first'
 complete -c redlock -n __redlock_in_options -l on-unavailable -x -a 'fail run' -d 'When no server answers at start'
 complete -c redlock -n __redlock_in_options -l reason -x -d 'Shown to others while the lock is held'
 complete -c redlock -n __redlock_in_options -l no-describe -d 'Do not tell others who holds the lock'
