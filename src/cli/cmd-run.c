@@ -274,6 +274,18 @@ static void say_already_ran(const struct job *j)
 				   left, sizeof(left)));
 }
 
+/* A URL may stand there by mistake, without its -u. */
+static void say_cannot_execute(const char *command, int error)
+{
+	char masked[160], text[860];
+
+	if (strstr(command, "://"))
+		command = endpoint_masked(command, masked);
+	log_error("cannot-execute", "cannot execute '%s': %s",
+		  format_bytes(command, strlen(command), text, sizeof(text)),
+		  strerror(error));
+}
+
 static void say_ending(const struct job *j)
 {
 	const struct ending *e = &j->end;
@@ -313,10 +325,7 @@ static void say_ending(const struct job *j)
 			   e->sig);
 		break;
 	case OUTCOME_CANNOT_EXEC:
-		log_error("cannot-execute", "cannot execute '%s': %s",
-			  format_bytes(j->argv[0], strlen(j->argv[0]), text,
-				       sizeof(text)),
-			  strerror(e->status));
+		say_cannot_execute(j->argv[0], e->status);
 		break;
 	case OUTCOME_UNAVAILABLE:
 		log_error("unavailable", "%s%s", e->why.text,

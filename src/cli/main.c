@@ -36,7 +36,7 @@ static int help(void)
 /* `broken`: what is wrong with the settings, or NULL. */
 static void show_settings(const struct opts *o, const struct fail *broken)
 {
-	char text[sizeof(broken->text)];
+	char text[800];
 
 	if (!o->url)
 		(void)printf("url = " DEFAULT_URL "  (default)\n");
