@@ -24,9 +24,7 @@ with_system() {
 	TEXT=$text unshare $as sh -c '
 		mkdir -p "$T/etc" && mount --bind /etc "$T/etc" &&
 		mount -t tmpfs none /etc || exit 99
-		for f in "$T"/etc/* "$T"/etc/.[!.]*; do
-			[ ! -e "$f" ] || ln -s "$f" /etc/
-		done
+		ln -s "$T"/etc/* /etc/
 		rm -f /etc/redlock
 		mkdir /etc/redlock
 		printf "%s\n" "$TEXT" >/etc/redlock/config
@@ -168,6 +166,8 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	file <<<"no-wait = no"
 	run -41 with_system "$system" "$REDLOCK" -u "$url" -k job -- true
 	[[ $output = *"not acquired in time"* ]]
+	run -0 with_system "$system" "$REDLOCK" --version -v
+	[[ $output = *"wait = 100ms  (/etc/redlock/config:3)"*"no-wait = no  ($mine:1)"* ]]
 }
 
 @test "no in the user's file takes back what the system's file says" {

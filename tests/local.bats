@@ -69,7 +69,7 @@ locally() {
 		--result-file "$T/result" -- \
 		sh -c 'echo "$REDLOCK_URL $REDLOCK_FENCE"
 			redis-cli -s "$0" exists job' "$socket"
-	[[ ${lines[0]} =~ ^local:\?idle=1m\ [0-9]{16}$ ]]
+	[[ ${lines[0]} =~ ^local:\ [0-9]{16}$ ]]
 	[ "${lines[1]}" = 1 ]
 	[ -z "$stderr" ]
 	[ "$(private exists job)" = 0 ]

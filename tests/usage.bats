@@ -64,6 +64,17 @@ result() {
 	refuses 64 '-Z' -u "$url" -nqZ -k job -- "${cmd[@]}"
 }
 
+@test "U3 an unknown option names the nearest" {
+	marker
+	refuses 64 "did you mean '--no-wait'?" -u "$url" -k job --nowait -- \
+		"${cmd[@]}"
+	refuses 64 "did you mean '--password-file'?" -u "$url" -k job \
+		--pasword-file=/x -- "${cmd[@]}"
+	refuses 64 "see redlock --help" -u "$url" -k job --frobnicate -- \
+		"${cmd[@]}"
+	! grep -q 'did you' "$T/err"
+}
+
 @test "U3 an option without its value, or with one too many, is refused" {
 	marker
 	for o in -k -t -w -E -c -K -u --key --ttl --wait --conflict-exit-code \
@@ -279,15 +290,20 @@ result() {
 	node_start tcp --port "$port" --bind 127.0.0.1 ::1
 	cli tcp config set requirepass 'p@ss/w?d%' >/dev/null
 	local pw=p%40ss%2Fw%3Fd%25
-	for u in "redis://:$pw@127.0.0.1:$port" "redis://$pw@localhost:$port/" \
-		"valkey://default:$pw@127.0.0.1:$port/0" \
-		"unix://$T/a.sock" "unix://$T/%61.sock?db=0" "unix://$T/a.sock?"
-	do
+	local u one_form
+	while read -r u one_form; do
 		REDLOCK_URL=$u run -0 --separate-stderr "$REDLOCK" -n -k job -- \
 			sh -c 'echo "$REDLOCK_URL"'
-		[ "$output" = "$u" ]
+		[ "$output" = "$one_form" ]
 		[ -z "$stderr" ]
-	done
+	done <<-END
+		redis://:$pw@127.0.0.1:$port redis://:$pw@127.0.0.1:$port
+		redis://$pw@LOCALHOST:$port/ redis://:$pw@localhost:$port
+		valkey://default:$pw@127.0.0.1:$port/0 redis://default:$pw@127.0.0.1:$port
+		unix://$T/a.sock $url
+		unix://$T/%61.sock?db=0 $url
+		unix://$T/a.sock?db=3 $url?db=3
+	END
 	REDISCLI_AUTH='p@ss/w?d%' run -0 "$REDLOCK" -u "redis://127.0.0.1:$port/7" \
 		-n -k job -- redis-cli -p "$port" -n 7 exists job
 	[ "${lines[-1]}" = 1 ]
@@ -428,6 +444,21 @@ result() {
 		! grep -q hunter2 "$T/err"
 		[ -s "$T/err" ]
 	done
+}
+
+@test "U8 a password typed in the wrong place is in no message" {
+	local secret=redis://joe:hunter2@h.example
+	marker
+	refuses 64 "unknown verb 'redis://***@h.example'" "$secret" -k job -- \
+		"${cmd[@]}"
+	refuses 64 "-t 'redis://***@h.example'" -u "$url" -k job -t "$secret"
+	refuses 64 "('redis://***@h.example')" -u "$url" -k job -c true "$secret"
+	refuses 64 "unknown option '--uri'" --uri="$secret" -k job -- "${cmd[@]}"
+	refuses 64 'several servers' -u "$url" -u "$secret" -k job -- "${cmd[@]}"
+	run -127 --separate-stderr redlock -k job "$secret" true
+	[[ $stderr = *"cannot execute 'redis://***@h.example'"* ]]
+	[[ $stderr != *hunter2* ]]
+	! grep -q hunter2 "$T/err"
 }
 
 @test "U8 no message, refusal or -v line shows a password" {
@@ -915,11 +946,11 @@ nightly \\x1b[31mbackup) for "
 	[ "$output" = "$help" ]
 	run -0 "$REDLOCK" -k job -n --help -- true
 	[ "$output" = "$help" ]
-	for o in $(sed -n 's/^\t{.*"\([a-z-]*\)",\t.*/\1/p' \
-		"$top/src/cli/opts.c"); do
+	for o in $(sed -n 's/^\t{.\{2,3\}, *"\([a-z-]*\)",.*/\1/p' \
+		"$top/src/cli/optrows.c"); do
 		grep -q -- "--$o" <<<"$help"
 	done
-	[ -n "$o" ]
+	[ "$o" = version ]
 	! grep -qE '.{101}' <<<"$help"
 }
 
