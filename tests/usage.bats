@@ -272,7 +272,12 @@ result() {
 		local:x 'local:?idle=x' 'local:?idle=-1s' 'local:?db=1' \
 		local:// http://h https://h rediss://h valkeys://h \
 		redis-sentinel://h/m redis-cluster://h redis://h%zz \
-		redis://u:p@s@h redis://:a/b@h redis://:a?b@h redis://:%zz@h)
+		redis://u:p@s@h redis://:a/b@h redis://:a?b@h redis://:%zz@h \
+		redis://127.1 redis://1.2.3.4. redis://6379 redis://h1,h2 \
+		'redis://h/0#x' 'redis://h?db=1&db=1' 'redis://h?timeout=0' \
+		'redis://h?cacert=/c' 'redis://:a@h?password-file=/f' \
+		'redis://h?password=a' 'unix://a@/s?password=' unix://a/b@/s \
+		redis-sentinel://h redis-cluster://h/1 redis-cluster://h,)
 	marker
 	export XDG_RUNTIME_DIR=/proc/nothing # should local: be tried after all
 	for u in "${bad[@]}"; do
@@ -285,11 +290,30 @@ result() {
 	done
 }
 
+@test "U3 a mistyped URL is refused with what to write" {
+	local u says
+	marker
+	while read -r u says; do
+		refuses 64 "': $says" -n -u "$u" -k job -- "${cmd[@]}"
+	done <<-'END'
+		h:6379 write redis://h:6379
+		/run/redis.sock write unix:///run/redis.sock
+		redsi://h not a URL of ours; did you mean redis://?
+		rediss://h?cacrt=/c unknown option 'cacrt'; did you mean 'cacert'?
+		redis://h?x=1 unknown option 'x' (known: db, timeout, password-file)
+		redis://h?cacert=/c cacert: only with rediss://
+		redis-sentinel://h which master? write /NAME behind the Sentinels
+		redis-cluster://h/1 a Cluster has only database 0
+		rediss://h TLS is not part of this version
+	END
+}
+
 @test "U3 well-formed URLs of every kind reach the server" {
 	local port=$((20000 + RANDOM % 10000))
 	node_start tcp --port "$port" --bind 127.0.0.1 ::1
 	cli tcp config set requirepass 'p@ss/w?d%' >/dev/null
 	local pw=p%40ss%2Fw%3Fd%25
+	(umask 077 && echo 'p@ss/w?d%' >"$T/pw")
 	local u one_form
 	while read -r u one_form; do
 		REDLOCK_URL=$u run -0 --separate-stderr "$REDLOCK" -n -k job -- \
@@ -300,6 +324,7 @@ result() {
 		redis://:$pw@127.0.0.1:$port redis://:$pw@127.0.0.1:$port
 		redis://$pw@LOCALHOST:$port/ redis://:$pw@localhost:$port
 		valkey://default:$pw@127.0.0.1:$port/0 redis://default:$pw@127.0.0.1:$port
+		redis://127.0.0.1:$port?password-file=$T/p%77 redis://127.0.0.1:$port?password-file=$T/pw
 		unix://$T/a.sock $url
 		unix://$T/%61.sock?db=0 $url
 		unix://$T/a.sock?db=3 $url?db=3
@@ -467,7 +492,9 @@ result() {
 		"redis://:hunter2@127.0.0.1:x" "redis://:hun/ter2@h" \
 		"redis://:hunter2@h?x=1" "redis://:hunter2@[::1" \
 		"rediss://:hunter2@h" "joe:hunter2@h" "http://:hunter2@h" \
-		"redis://:a@hunter2@h" "redis:/joe:hunter2@h"; do
+		"redis://:a@hunter2@h" "redis:/joe:hunter2@h" \
+		"redis://h?password=hunter2" "redis://h?pasword=hun&ter2" \
+		"unix://:hun/ter2@/s" "local:hunter2@"; do
 		run ! --separate-stderr "$REDLOCK" -v -n -u "$u" -k job -- true
 		[ -n "$stderr" ]
 		[[ $stderr$output != *hunter2* && $stderr != *ter2* ]]

@@ -53,14 +53,16 @@ const char *nearest(const char *typed, size_t len, const char *const *names,
 		return NULL;
 	for (int i = 0; i < n; i++) {
 		size_t name_len = strlen(names[i]);
+		size_t longer = len > name_len ? len : name_len;
 		int far;
 
-		if (name_len > NEAR_MAX)
+		/* each byte more is a slip */
+		if (name_len > NEAR_MAX ||
+		    2 * longer - len - name_len >= (size_t)fewest)
 			continue;
 		far = slips(typed, len, names[i], name_len);
 		/* nothing in common is not near, however short */
-		if (far < fewest &&
-		    (size_t)far < (len > name_len ? len : name_len)) {
+		if (far < fewest && (size_t)far < longer) {
 			fewest = far;
 			found = names[i];
 		}

@@ -100,9 +100,9 @@ int endpoint_parse(struct endpoint *ep, const char *url, struct fail *why);
  * password, unless that stands in a file. Parsed, it gives *ep. */
 void endpoint_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX]);
 
-/* What was typed, for a message, also if it is no URL: "***" in place of what is
- * or may be a password, that is of all between the scheme and the last "@", and
- * of all behind "password=" or an unknown option's name. */
+/* What was typed, for a message, also if it is no URL: "***" in place of what
+ * is or may be a password, that is of all between the scheme and the last "@",
+ * and of all behind "password=" or an unknown option's name. */
 const char *endpoint_masked(const char *url, char buf[160]);
 
 /* The password to use now: the file's first line, read afresh (a rotated

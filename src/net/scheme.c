@@ -64,7 +64,7 @@ static const struct scheme *scheme_near(const char *text)
  * What may be a password is not repeated. */
 static int no_scheme(const char *text, struct fail *why)
 {
-	const struct scheme *near = scheme_near(text);
+	const struct scheme *near = NULL;
 	struct span host = {text, strlen(text)};
 	struct place p;
 	char shown[120];
@@ -77,7 +77,9 @@ static int no_scheme(const char *text, struct fail *why)
 	if (text[0] == '/' && text[1] != '/' && !strchr(text, '@') &&
 	    options_shown(text) == host.n)
 		return fail(why, FAIL_USAGE, "write unix://%s", shown);
-	if (near && strchr(text, ':'))
+	if (strchr(text, ':'))
+		near = scheme_near(text);
+	if (near)
 		return fail(why, FAIL_USAGE,
 			    "not a URL of ours; did you mean %s%s?", near->name,
 			    near->colon);
