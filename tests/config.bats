@@ -166,6 +166,8 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	file <<<"no-wait = no"
 	run -41 with_system "$system" "$REDLOCK" -u "$url" -k job -- true
 	[[ $output = *"not acquired in time"* ]]
+	run -0 with_system "$system" "$REDLOCK" --version -v
+	[[ $output = *"wait = 100ms  (/etc/redlock/config:3)"*"no-wait = no  ($mine:1)"* ]]
 }
 
 @test "no in the user's file takes back what the system's file says" {

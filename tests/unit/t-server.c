@@ -12,6 +12,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define SETTINGS_MAX 8
+#define VALUE_MAX 600
 
 /* "S ttl=5m": of the system's file; U of the user's, V: REDLOCK_URL, T: typed.
  * "E NAME=value": of the environment. =@: the file of a password. */
@@ -28,24 +29,26 @@ static char dir[] = "/tmp/t-server.XXXXXX";
 static char secret_file[sizeof(dir) + 8], run_dir[sizeof(dir) + 8];
 static char here[512];
 
-static int set(struct opts *o, const char *setting, struct fail *why)
+static int set(struct opts *o, const char *setting, char text[VALUE_MAX],
+	       struct fail *why)
 {
 	static const char letters[SOURCES + 1] = "?SUVT";
 	enum source source =
 		(enum source)(strchr(letters, setting[0]) - letters);
 	const char *name = setting + 2, *value = strchr(name, '=');
 	size_t n = (size_t)(value - name);
-	char text[600];
 
-	(void)snprintf(text, sizeof(text), "%s",
+	(void)snprintf(text, VALUE_MAX, "%s",
 		       strcmp(value, "=@") == 0 ? secret_file : value + 1);
-	return opt_take(o, opt_named(name, n), strdup(text), source, 1, why);
+	return opt_take(o, opt_named(name, n), text, source, 1, why);
 }
 
 static int find(struct server *s, const struct row *row, struct fail *why)
 {
-	static struct opts o; /* the values are leaked, and seen from here */
+	static struct opts o;
+	static char text[SETTINGS_MAX][VALUE_MAX];
 
+	opts_close(&o);
 	opts_init(&o);
 	o.file[FROM_SYSTEM].path = strdup("/S");
 	o.file[FROM_USER].path = strdup("/U");
@@ -54,7 +57,7 @@ static int find(struct server *s, const struct row *row, struct fail *why)
 	for (int i = 0; i < SETTINGS_MAX && row->setting[i]; i++) {
 		if (row->setting[i][0] == 'E')
 			(void)putenv((char *)row->setting[i] + 2);
-		else if (set(&o, row->setting[i], why) < 0)
+		else if (set(&o, row->setting[i], text[i], why) < 0)
 			return -1;
 	}
 	return server_find(s, &o, why);
