@@ -145,9 +145,10 @@ static bool says_who(const struct secret *s)
 	return s->user[0] || s->has_password || s->file[0];
 }
 
-static int use_variable(struct secret *s, struct fail *why)
+static int use_variable(struct server *server, struct fail *why)
 {
 	const char *variable = getenv("REDISCLI_AUTH");
+	struct secret *s = &server->endpoint.secret;
 
 	if (s->has_password || s->file[0] || !variable || variable[0] == '\0')
 		return 0;
@@ -156,14 +157,15 @@ static int use_variable(struct secret *s, struct fail *why)
 			    "REDISCLI_AUTH: longer than %d bytes",
 			    PASSWORD_MAX - 1);
 	memcpy(s->password, variable, strlen(variable) + 1);
-	s->has_password = true;
+	s->has_password = server->by_variable = true;
 	return 0;
 }
 
 /* --askpass or --password-file, whichever comes from a later source. */
-static int use_secret(struct endpoint *ep, const struct opts *o, bool url_says,
-		      struct fail *why)
+static int use_secret(struct server *server, const struct opts *o,
+		      bool url_says, struct fail *why)
 {
+	struct endpoint *ep = &server->endpoint;
 	struct secret *s = &ep->secret;
 	enum source ask = o->askpass ? source_of(o, &o->askpass) : FROM_NOWHERE;
 	enum source file = source_of(o, &o->password_file);
@@ -184,12 +186,13 @@ static int use_secret(struct endpoint *ep, const struct opts *o, bool url_says,
 		(void)snprintf(s->file, sizeof(s->file), "%s",
 			       o->password_file);
 	}
-	return use_variable(s, why);
+	return use_variable(server, why);
 }
 
-static int merge_secret(struct endpoint *ep, const struct opts *o,
+static int merge_secret(struct server *server, const struct opts *o,
 			struct fail *why)
 {
+	struct endpoint *ep = &server->endpoint;
 	struct secret *s = &ep->secret;
 	bool url_says = says_who(s);
 
@@ -204,7 +207,7 @@ static int merge_secret(struct endpoint *ep, const struct opts *o,
 	}
 	if (counts(o, &o->user, url_says))
 		(void)snprintf(s->user, sizeof(s->user), "%s", o->user);
-	return use_secret(ep, o, url_says, why);
+	return use_secret(server, o, url_says, why);
 }
 
 /* A file that cannot be read is best said before anything else. */
@@ -314,13 +317,15 @@ static void say_verify(struct server *s)
 			       strchr(s->url, '?') ? '&' : '?');
 }
 
-static int merge(struct endpoint *ep, const struct opts *o, struct fail *why)
+static int merge(struct server *s, const struct opts *o, struct fail *why)
 {
+	struct endpoint *ep = &s->endpoint;
+
 	if (check_scope(ep, o, why) < 0 || merge_tls(ep, o, why) < 0)
 		return -1;
 	if (counts(o, &o->node_timeout_ms, ep->timeout_ms > 0))
 		ep->timeout_ms = o->node_timeout_ms;
-	if (merge_secret(ep, o, why) < 0 || make_all_full(ep, why) < 0)
+	if (merge_secret(s, o, why) < 0 || make_all_full(ep, why) < 0)
 		return -1;
 	return check_secret(&ep->secret, why);
 }
@@ -328,12 +333,15 @@ static int merge(struct endpoint *ep, const struct opts *o, struct fail *why)
 int server_find(struct server *s, const struct opts *o, struct fail *why)
 {
 	struct endpoint *ep = &s->endpoint;
+	bool has;
 
+	s->by_variable = false;
 	s->asked_for = o->url != NULL;
 	if (endpoint_parse(ep, o->url ? o->url : DEFAULT_URL, why) < 0)
 		return opt_blame(o, opt_given(o, &o->url), why);
-	if (merge(ep, o, why) < 0)
+	if (merge(s, o, why) < 0)
 		return -1;
+	has = ep->secret.has_password;
 	if (!s->asked_for)
 		log_notice("default-url",
 			   "no -u and no REDLOCK_URL: using %s; a server on "
@@ -344,7 +352,10 @@ int server_find(struct server *s, const struct opts *o, struct fail *why)
 			   "tls-verify=none: whoever answers for %s is "
 			   "believed, and gets the password",
 			   ep->name);
+	/* what came by a variable goes on by it */
+	ep->secret.has_password = has && !s->by_variable;
 	endpoint_url(ep, s->url);
+	ep->secret.has_password = has;
 	say_verify(s);
 	if (ep->kind != ENDPOINT_LOCAL)
 		return 0;

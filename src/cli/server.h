@@ -19,8 +19,10 @@
 
 struct server {
 	struct endpoint endpoint;
-	char url[ENDPOINT_URL_MAX]; /* all of the endpoint, in one form */
+	char url[ENDPOINT_URL_MAX]; /* all of the endpoint, in one form; without
+				       a password that came by REDISCLI_AUTH */
 	bool asked_for;             /* it is not the default one */
+	bool by_variable;           /* the password came by REDISCLI_AUTH */
 };
 
 /* May ask for a password on the terminal. */
