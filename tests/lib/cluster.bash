@@ -269,4 +269,10 @@ cluster_mend() {
 		cli "$n" flushall >/dev/null
 	done
 	wait_until cluster_ok
+	wait_until cluster_empty # the replicas as well
+}
+cluster_empty() {
+	local T=$cluster_dir n
+
+	for n in c{1..6}; do [ "$(cli "$n" dbsize)" = 0 ] || return; done
 }
