@@ -2,11 +2,11 @@
 # Servers at TCP addresses, for lib/tls, lib/sentinel and lib/cluster, each of
 # which loads this.
 #
-# No port is fixed and none is looked for. A .bats file has a loopback address of
-# its own, drawn from 16 million (Linux answers at all of 127.0.0.0/8, in a
+# No port is fixed and none is looked for. A .bats file has a loopback address
+# of its own, drawn from 16 million (Linux answers at all of 127.0.0.0/8, in a
 # container too), and there the well-known ports. Tests of one file, which may
-# run side by side, take different ones. Should somebody sit there after all, the
-# server says so and the next ports are tried; so two runs do not meet.
+# run side by side, take different ones. Should somebody sit there after all,
+# the server says so and the next ports are tried; so two runs do not meet.
 #
 # Next to NAME.sock, NAME.pid and NAME.log of lib/common stand in $T: NAME.at,
 # ADDRESS:PORT; NAME.auth, the password; NAME.options, for a member of a group.
@@ -38,14 +38,14 @@ on_ports() {
 # Each that was launched answers: 0. One could not bind: 1, and none is left. 2:
 # something else is wrong.
 node_bound() { # NAME...
-	local n unbound
+	local n i unbound
 
 	for n; do
 		wait_until node_decided "$n" || return 2
 		[ -n "$unbound" ] || continue
-		for n; do
-			node_kill "$n"
-			rm -f "$T/$n.log"
+		for i; do
+			node_kill "$i"
+			rm -f "$T/$i.log"
 		done
 		return 1
 	done
@@ -75,8 +75,8 @@ url_options() {
 
 # ---- members of a group or Cluster ----
 
-# Those of all members, as ${member[@]}; of the caller are $password, and $tls, a
-# certificate of lib/tls, both empty for none. PORT
+# Those of all members, as ${member[@]}; of the caller are $password, and $tls,
+# a certificate of lib/tls, both empty for none. PORT
 member_options() {
 	member=(--bind "$address" --port "$1")
 	[ -z "$tls" ] || {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Certificates, and redis-servers that speak TLS: `load lib/tls` after lib/common.
+# Certificates, and redis-servers that speak TLS: `load lib/tls` after
+# lib/common.
 #
 #	setup_file() { certs_make; }
 #
@@ -13,9 +14,9 @@
 #   stranger      server's, signed by other-ca
 #   client        a client's, not a server's
 #
-# Measured on two cores: certs_make takes 0.15 s, node_start_tls 0.03 s. That
-# the server's name is right is nothing that redis-cli ever looks at: `openssl
-# s_client -verify_hostname` does.
+# Measured with two busy cores: certs_make takes 0.2 s, node_start_tls 0.03 s.
+# That the server's name is right is nothing that redis-cli ever looks at:
+# `openssl s_client -verify_hostname` does.
 
 load lib/servers
 
@@ -101,7 +102,8 @@ cert_expired() {
 # ---- servers ----
 
 # With TLS at one port and without at the next one, and at its unix socket as
-# every node. No certificate is asked of a client; `--tls-auth-clients yes` does.
+# every node. No certificate is asked of a client; `--tls-auth-clients yes`
+# does.
 node_start_tls() { # NAME CERTIFICATE [redis-server option...]
 	on_ports 2 tls_node_launch "$@"
 }
