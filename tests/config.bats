@@ -476,7 +476,7 @@ as_user() {
 	REDISCLI_AUTH='a b@c' run -0 "$REDLOCK" -u "redis://127.0.0.1:$port" \
 		--user joe -k job -- "$REDLOCK" -n -k job -- \
 		sh -c 'echo "$REDLOCK_URL"'
-	[[ $output = "redis://joe@127.0.0.1:$port"* ]]
+	[[ $output = "redis://joe:@127.0.0.1:$port"* ]]
 }
 
 # ---- --askpass ----

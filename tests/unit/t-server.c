@@ -120,7 +120,7 @@ static const struct row rows[] = {
 	{{"V url=redis://me:pw@h", "T user=joe"}, "redis://joe:pw@h:6379", 0, NULL},
 	{{"T url=redis://me:pw@h", "U user=joe"}, "redis://me:pw@h:6379", 0, NULL},
 	{{"T url=redis://:pw@h", "U user=joe"}, "redis://:pw@h:6379", 0, NULL},
-	{{"T url=redis://h", "U user=joe", "E REDISCLI_AUTH=x"}, "redis://joe@h:6379", 0, NULL},
+	{{"T url=redis://h", "U user=joe", "E REDISCLI_AUTH=x"}, "redis://joe:@h:6379", 0, NULL},
 	{{"T url=redis://h", "E REDISCLI_AUTH=x"}, "redis://h:6379", 0, NULL},
 	{{"T url=redis://h", "E REDISCLI_AUTH="}, "redis://h:6379", 0, NULL},
 	{{"T url=redis://me:pw@h", "E REDISCLI_AUTH=x"}, "redis://me:pw@h:6379", 0, NULL},
