@@ -126,8 +126,10 @@ calls() { # REGEX: of commands: so often the server ran them
 		awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-compile() { # NAME: bench/NAME.c to $W/NAME
-	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -o "$W/$1" "$here/$1.c"
+compile() { # NAME [LIBRARY...]: bench/NAME.c to $W/NAME
+	name=$1
+	shift
+	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -o "$W/$name" "$here/$name.c" "$@"
 }
 
 # The machine the figures belong to.
