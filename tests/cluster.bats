@@ -86,10 +86,12 @@ $(cluster_url c5 | cut -d / -f 3)"
 	fails 69 'cannot connect' -n -u "redis-cluster://$address:1" -k job
 }
 
-@test "a server that is no Cluster serves a URL that says so" {
+@test "servers that are no Cluster are not taken for one: each would be a lock of its own" {
 	node_start b --bind "$address" --port $((next_port + 7000))
-	"$REDLOCK" -u "redis-cluster://$address:$((next_port + 7000))" -k job -- \
-		true
+	fails 78 'belongs to no Cluster' -k job \
+		-u "redis-cluster://$address:$((next_port + 7000)),$address:1"
+	[ "$(cli b exists 'redlock:{job}:fence:job')" = 0 ] ||
+		[ "$(cli b exists job)" = 0 ]
 }
 
 @test "several keys on several nodes are had together, or none" {

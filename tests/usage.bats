@@ -342,6 +342,25 @@ result() {
 	[ "$output" = "$url" ]
 }
 
+@test "U8 a URL without its -u is no command: refused, and its password is not shown" {
+	marker
+	refuses 64 "is there a -u missing" -k job redis://joe:hush@h "${cmd[@]}"
+	run ! contains "$T/err" hush
+	refuses 64 "unknown option '--url'" -k job --url:redis://:hush@h -- \
+		"${cmd[@]}"
+	run ! contains "$T/err" hush
+}
+
+@test "U8 a run that ends before it has asked anybody is in the result file as well" {
+	local was='{"outcome":"ran"}'
+
+	echo "$was" >"$T/result"
+	run -78 redlock -k job --password-file "$T/none" \
+		--result-file "$T/result" -- true
+	grep -x '{"schema":"redlock.result/1","outcome":"failed","exit":78,.*}' \
+		"$T/result"
+}
+
 # ---- passwords ----
 
 @test "U8 a password file that cannot serve is refused before anything else" {
@@ -478,9 +497,7 @@ result() {
 	refuses 64 "('redis://***@h.example')" -u "$url" -k job -c true "$secret"
 	refuses 64 "unknown option '--uri'" --uri="$secret" -k job -- "${cmd[@]}"
 	refuses 64 'several servers' -u "$url" -u "$secret" -k job -- "${cmd[@]}"
-	run -127 --separate-stderr redlock -k job "$secret" true
-	[[ $stderr = *"cannot execute 'redis://***@h.example'"* ]]
-	[[ $stderr != *hunter2* ]]
+	refuses 64 "'redis://***@h.example' is a URL" -k job "$secret" true
 	! grep -q hunter2 "$T/err"
 }
 

@@ -382,6 +382,7 @@ static int use_locks(struct job *j, struct fail *why)
 		.shared = o->shared,
 		.slots = o->slots,
 		.replicas = o->wait_replicas,
+		.manifold = server_is_manifold(&j->server),
 		.max_leases = (int64_t)o->max_renewals + 1,
 		.min_hold_ms = o->min_hold_ms,
 		.once_ms = o->once_ms};
@@ -405,8 +406,8 @@ static int prepare(struct job *j, struct fail *why)
 {
 	use_command(j);
 	describe(&j->who, j->o, j->argv[0]);
-	if (server_find(&j->server, j->o, why) < 0 ||
-	    result_open(&j->result_fd, j->o->result_file, why) < 0 ||
+	if (result_open(&j->result_fd, j->o->result_file, why) < 0 ||
+	    server_find(&j->server, j->o, why) < 0 ||
 	    signals_open(&j->signals, why) < 0 || use_locks(j, why) < 0 ||
 	    use_environment(j, why) < 0)
 		return -1;
@@ -480,7 +481,10 @@ int cmd_run(const struct opts *o)
 	j.o = o;
 	if (prepare(&j, &why) < 0) {
 		log_error("failed", "%s", why.text);
-		return status_of_kind(why.kind);
+		j.end.outcome = OUTCOME_FAILED;
+		status = status_of_kind(why.kind);
+		write_result(&j, status);
+		return status;
 	}
 	name_keys(&j);
 	run(&j);

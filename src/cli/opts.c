@@ -93,6 +93,10 @@ static int unknown_option(const char *word, const char *shown, struct fail *why)
 		    shown);
 }
 
+/* What follows may be a password: --url:redis://:pw@host */
+#define NAME_LETTERS                                                           \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
 static int bad_option(int found, const char *word, struct fail *why)
 {
 	char dash[3] = {'-', (char)optopt, '\0'};
@@ -100,7 +104,7 @@ static int bad_option(int found, const char *word, struct fail *why)
 	char shown[80];
 
 	(void)format_bytes(is_long ? word : dash,
-			   is_long ? strcspn(word, "=") : 2, shown,
+			   is_long ? strspn(word, NAME_LETTERS) : 2, shown,
 			   sizeof(shown));
 	if (found == ':')
 		return fail(why, FAIL_USAGE,
@@ -204,6 +208,12 @@ static int check_command(struct opts *o, int argc, char **argv,
 	if (o->shell_command && o->command)
 		return fail(why, FAIL_USAGE,
 			    "-c and a command ('%.60s') exclude each other",
+			    endpoint_masked(o->command[0], shown));
+	/* and the password in it would be shown to whoever waits */
+	if (o->command && strstr(o->command[0], "://"))
+		return fail(why, FAIL_USAGE,
+			    "'%.150s' is a URL and no command: is there a -u "
+			    "missing?",
 			    endpoint_masked(o->command[0], shown));
 	if (!o->shell_command && (!o->command || o->command[0][0] == '\0'))
 		return fail(why, FAIL_USAGE,

@@ -34,7 +34,8 @@ static void print(FILE *f, const struct result *r)
 		json_number(&out, "fence", r->fence);
 	if (r->slot >= 0)
 		json_number(&out, "slot", r->slot);
-	json_text(&out, "token", r->token);
+	if (r->token[0] != '\0')
+		json_text(&out, "token", r->token);
 	json_text(&out, "scope", r->host_only ? "host" : "shared");
 	json_number(&out, "waited_ms", r->waited_ms);
 	json_number(&out, "held_ms", r->held_ms);

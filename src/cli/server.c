@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "cli/askpass.h"
 #include "cli/optrows.h"
+#include "net/address.h"
 #include "run/local.h"
 
 /* A text that an option and a URL both may say. */
@@ -85,16 +86,23 @@ static void merge_group(struct endpoint *ep, const struct opts *o,
 		set_text(ep, &group[i], from[i] == top ? option[i] : "");
 }
 
-static void merge_trust(struct tls_conf *t)
+static int merge_trust(struct tls_conf *t, struct fail *why)
 {
 	const char *file = getenv("SSL_CERT_FILE");
 	const char *dir = getenv("SSL_CERT_DIR");
 
 	if (t->cacert[0] || t->cacertdir[0])
-		return;
+		return 0;
+	if ((file && strlen(file) >= sizeof(t->cacert)) ||
+	    (dir && strlen(dir) >= sizeof(t->cacertdir)))
+		return fail(why, FAIL_CONFIG,
+			    "SSL_CERT_FILE or SSL_CERT_DIR: longer than %d "
+			    "bytes; give --cacert",
+			    FILE_NAME_MAX - 1);
 	(void)snprintf(t->cacert, sizeof(t->cacert), "%s", file ? file : "");
 	(void)snprintf(t->cacertdir, sizeof(t->cacertdir), "%s",
 		       dir ? dir : "");
+	return 0;
 }
 
 /* What a file says of TLS is for all servers; what is typed is for this one. */
@@ -128,7 +136,8 @@ static int merge_tls(struct endpoint *ep, const struct opts *o,
 		merge_group(ep, o, tls_texts[i]);
 	if (counts(o, &o->tls_verify, o->url && strstr(o->url, "tls-verify=")))
 		t->verify = o->tls_verify;
-	merge_trust(t);
+	if (merge_trust(t, why) < 0)
+		return -1;
 	if (!t->cert[0] == !t->key[0])
 		return 0;
 	(void)fail(why, FAIL_USAGE,
@@ -211,7 +220,8 @@ static int merge_secret(struct server *server, const struct opts *o,
 }
 
 /* A file that cannot be read is best said before anything else. */
-static int check_secret(const struct secret *s, struct fail *why)
+static int check_secret(const struct secret *s, const char *ways,
+			struct fail *why)
 {
 	char password[PASSWORD_MAX];
 	bool has;
@@ -220,9 +230,8 @@ static int check_secret(const struct secret *s, struct fail *why)
 		return secret_password(s, password, &has, why);
 	if (s->user[0] && !s->has_password)
 		return fail(why, FAIL_CONFIG,
-			    "user '%s' without a password: give "
-			    "--password-file, --askpass or REDISCLI_AUTH",
-			    s->user);
+			    "user '%s' without a password: give %s", s->user,
+			    ways);
 	return 0;
 }
 
@@ -238,12 +247,12 @@ static int make_full(char path[FILE_NAME_MAX], struct fail *why)
 		return 0;
 	memcpy(given, path, sizeof(given));
 	if (!getcwd(here, sizeof(here)) ||
-	    strlen(here) + strlen(given) + 2 > FILE_NAME_MAX)
+	    snprintf(path, FILE_NAME_MAX, "%s/%s", here, given) >=
+		    FILE_NAME_MAX)
 		return fail(why, FAIL_CONFIG,
 			    "'%.200s': the full name of this file is unknown "
 			    "or too long",
 			    given);
-	(void)snprintf(path, FILE_NAME_MAX, "%.250s/%.250s", here, given);
 	return 0;
 }
 
@@ -327,7 +336,10 @@ static int merge(struct server *s, const struct opts *o, struct fail *why)
 		ep->timeout_ms = o->node_timeout_ms;
 	if (merge_secret(s, o, why) < 0 || make_all_full(ep, why) < 0)
 		return -1;
-	return check_secret(&ep->secret, why);
+	if (check_secret(&ep->sentinel, "?sentinel-password-file=", why) < 0)
+		return -1;
+	return check_secret(&ep->secret,
+			    "--password-file, --askpass or REDISCLI_AUTH", why);
 }
 
 int server_find(struct server *s, const struct opts *o, struct fail *why)
@@ -361,4 +373,14 @@ int server_find(struct server *s, const struct opts *o, struct fail *why)
 		return 0;
 	return local_path(getenv("XDG_RUNTIME_DIR"), ep->path, sizeof(ep->path),
 			  why);
+}
+
+bool server_is_manifold(const struct server *s)
+{
+	const struct endpoint *ep = &s->endpoint;
+	struct address any;
+
+	return ep->kind == ENDPOINT_CLUSTER ||
+	       (ep->kind == ENDPOINT_TCP &&
+		!address_fixed(&any, ep, &ep->at[0]));
 }

@@ -25,6 +25,9 @@ struct server {
 	bool by_variable;           /* the password came by REDISCLI_AUTH */
 };
 
+/* Several nodes, or a name, which may have several addresses. */
+bool server_is_manifold(const struct server *s);
+
 /* May ask for a password on the terminal. */
 int server_find(struct server *s, const struct opts *o, struct fail *why);
 

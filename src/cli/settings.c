@@ -170,7 +170,8 @@ static bool is_absent(const struct reading *r, int error)
 
 	if (error == EACCES && r->source == FROM_USER)
 		return stat(r->path, &st) < 0 && errno == EACCES;
-	return error == ENOENT || error == ENOTDIR;
+	/* (a link that leads nowhere is a file that cannot be read) */
+	return (error == ENOENT && lstat(r->path, &st) < 0) || error == ENOTDIR;
 }
 
 static int read_file(struct opts *o, enum source source, const char *path,

@@ -288,7 +288,9 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 	if (n->want == VERB_REPLICATE)
 		return a->ask.verb == VERB_NONE ? n->next : NEVER;
 	if (n->want == VERB_ACQUIRE)
-		patience = l->conf.node_timeout_ms;
+		patience = l->conf.manifold && !n->answered
+				   ? l->conf.node_timeout_ms / 4
+				   : l->conf.node_timeout_ms;
 	else if (patience > l->conf.ttl_ms / 6)
 		patience = l->conf.ttl_ms / 6;
 	if (a->ask.verb == VERB_NONE && b->ask.verb == VERB_NONE)
@@ -454,6 +456,16 @@ void lease_end(struct lease *l, unsigned int how, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++)
 		lease_want_release(&l->node[i], at);
 	tick(l, at);
+}
+
+void lease_unsent(struct lease *l, int node, int chan)
+{
+	struct lease_node *n = &l->node[node];
+
+	n->chan[chan].release = false;
+	if (!n->answered && !n->unsure && !n->mine && !n->chan[0].release &&
+	    !n->chan[1].release)
+		n->want = VERB_NONE;
 }
 
 void lease_again(struct lease *l, struct instant at)

@@ -117,7 +117,9 @@ struct lease_conf {
 	bool shared;             /* as one of the readers */
 	int slots;               /* one of so many; 0 is 1 */
 	int replicas;            /* hold only what so many have, too */
-	int64_t max_leases;      /* renewed so often less one; 0: any */
+	bool manifold;      /* a node is one of several servers: while nothing
+			       was heard, ask another one soon */
+	int64_t max_leases; /* renewed so often less one; 0: any */
 	int64_t min_hold_ms, once_ms;
 	bool reached; /* a node has answered before: see lease_reached() */
 	struct lease_outer outer;
@@ -230,6 +232,9 @@ void lease_answer(struct lease *l, const struct ask *asked,
  * may be put right within the lease). `ran`: it may have run, or may yet. */
 void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 		  bool ran, struct instant at);
+
+/* Releasing: what was asked on this channel has never left, and will not. */
+void lease_unsent(struct lease *l, int node, int chan);
 
 /* Give up waiting, or give the lock back. The command's tree must be dead. */
 void lease_release(struct lease *l, struct instant at);

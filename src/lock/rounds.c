@@ -448,6 +448,10 @@ void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 		lease_finish(l, END_REFUSED, at);
 		return;
 	}
+	/* asked twice: the other answer may come */
+	for (int c = 0; c < CHANNELS && l->state == LEASE_ASKING; c++)
+		if (n->chan[c].ask.verb == VERB_ACQUIRE)
+			return;
 	if (n->vote == VOTE_OPEN) {
 		n->vote = VOTE_DOWN;
 		n->want = VERB_NONE;

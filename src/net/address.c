@@ -52,6 +52,16 @@ bool address_fixed(struct address *a, const struct endpoint *ep,
 	return true;
 }
 
+bool address_left(const struct address *was, const struct address *is)
+{
+	for (int i = 0; i < was->n; i++)
+		for (int k = 0; k < is->n; k++)
+			if (was->len[i] == is->len[k] &&
+			    memcmp(&was->at[i], &is->at[k], was->len[i]) == 0)
+				return false;
+	return was->n > 0;
+}
+
 bool address_is_local(const struct sockaddr_storage *at)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)at;

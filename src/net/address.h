@@ -31,6 +31,9 @@ struct lookup; /* a name being looked up */
 bool address_fixed(struct address *a, const struct endpoint *ep,
 		   const struct place *at);
 
+/* Nothing of what it was is in what it is now. */
+bool address_left(const struct address *was, const struct address *is);
+
 /* This machine alone can reach it. */
 bool address_is_local(const struct sockaddr_storage *at);
 

@@ -10,9 +10,15 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "net/dial.h"
 
 /* In the order in which they are sent. */
-enum greeting { GREET_AUTH = 1, GREET_SELECT = 2, GREET_ROLE = 4 };
+enum greeting {
+	GREET_AUTH = 1,
+	GREET_SELECT = 2,
+	GREET_ROLE = 4,
+	GREET_CLUSTER = 8
+};
 
 void conn_init(struct conn *c, struct peer *peer)
 {
@@ -23,6 +29,8 @@ void conn_init(struct conn *c, struct peer *peer)
 
 static void drop(struct conn *c)
 {
+	if (c->state != CONN_CLOSED && !c->heard)
+		c->peer->silent--;
 	stream_close(&c->stream);
 	scout_close(c->scout);
 	lookup_abandon(c->lookup);
@@ -39,9 +47,9 @@ void conn_close(struct conn *c)
 	/* given up while connecting: this address may be a black hole */
 	if (c->state == CONN_CONNECTING)
 		c->peer->try++;
-	/* silent: in a Cluster, others may know of a new primary */
-	else if (c->state == CONN_OPEN && c->asked != c->taken &&
-		 c->peer->ep->kind == ENDPOINT_CLUSTER)
+	/* silent: in a Cluster, others may know of a new primary; and a name
+	 * may lead to another server by now */
+	else if (c->state == CONN_OPEN && c->asked != c->taken)
 		peer_doubt(c->peer);
 	drop(c);
 	free(c->out);
@@ -49,34 +57,34 @@ void conn_close(struct conn *c)
 }
 
 /* The cause stays in `why`; conn_next() then reports what was owed. */
-static int broken(struct conn *c)
+int conn_broken(struct conn *c)
 {
 	drop(c);
 	return -1;
 }
 
-static int broken_by(struct conn *c, enum fail_kind kind, const char *what)
+int conn_broken_by(struct conn *c, enum fail_kind kind, const char *what)
 {
 	(void)fail(&c->why, kind, "%s: %s", c->peer->name, what);
-	return broken(c);
+	return conn_broken(c);
 }
 
 /* errno says why, unless TLS does. */
-static int broken_sys(struct conn *c, const char *what)
+int conn_broken_sys(struct conn *c, const char *what)
 {
 	struct fail why;
 
 	if (stream_refused(&c->stream, &why))
-		return broken_by(c, why.kind, why.text);
+		return conn_broken_by(c, why.kind, why.text);
 	(void)fail_sys(&c->why, FAIL_UNAVAILABLE, "%s: %s", c->peer->name,
 		       what);
-	return broken(c);
+	return conn_broken(c);
 }
 
 void conn_leave(struct conn *c, const char *what)
 {
 	if (c->state != CONN_CLOSED)
-		(void)broken_by(c, FAIL_UNAVAILABLE, what);
+		(void)conn_broken_by(c, FAIL_UNAVAILABLE, what);
 }
 
 static int queue(struct conn *c, const struct words *w)
@@ -85,14 +93,15 @@ static int queue(struct conn *c, const struct words *w)
 	long n = resp_format(w, &bytes);
 
 	if (n < 0)
-		return broken_by(c, FAIL_INTERNAL, "out of memory");
+		return conn_broken_by(c, FAIL_INTERNAL, "out of memory");
 	if (c->used + (size_t)n > c->room) {
 		size_t room = (c->used + (size_t)n) * 2;
 		char *more = realloc(c->out, room);
 
 		if (!more) {
 			resp_free(bytes);
-			return broken_by(c, FAIL_INTERNAL, "out of memory");
+			return conn_broken_by(c, FAIL_INTERNAL,
+					      "out of memory");
 		}
 		c->out = more;
 		c->room = room;
@@ -121,7 +130,7 @@ static int greet_auth(struct conn *c)
 
 	/* it may be about to be replaced: worth another try */
 	if (secret_password(secret, password, &has, &why) < 0)
-		return broken_by(c, FAIL_UNAVAILABLE, why.text);
+		return conn_broken_by(c, FAIL_UNAVAILABLE, why.text);
 	if (!has)
 		return 0;
 	words_add_text(&w, "AUTH");
@@ -149,20 +158,18 @@ static int greet(struct conn *c)
 	words_add_text(&w, "ROLE");
 	if (ep->kind == ENDPOINT_SENTINEL && greet_with(c, GREET_ROLE, &w) < 0)
 		return -1;
+	/* what every connection to a Cluster is in already: a server that is
+	 * none says so, and several of those would be several locks */
+	w = (struct words){0};
+	words_add_text(&w, "READWRITE");
+	if (ep->kind == ENDPOINT_CLUSTER &&
+	    greet_with(c, GREET_CLUSTER, &w) < 0)
+		return -1;
 	return 0;
 }
 
-static int connect_next(struct conn *c);
-
-static int give_address_up(struct conn *c)
-{
-	stream_close(&c->stream);
-	c->peer->try++;
-	return connect_next(c);
-}
-
 /* A server may close while we write: that must not be a signal. */
-static int flush(struct conn *c)
+int conn_flush(struct conn *c)
 {
 	while (c->sent < c->used) {
 		ssize_t n = stream_send(&c->stream, c->out + c->sent,
@@ -179,114 +186,13 @@ static int flush(struct conn *c)
 			return 0;
 		}
 		if (n < 0 && c->state == CONN_CONNECTING && errno != EPROTO)
-			return give_address_up(c);
+			return dial_on(c);
 		if (n < 0)
-			return broken_sys(c, "connection lost");
+			return conn_broken_sys(c, "connection lost");
 		c->sent += (size_t)n;
 		c->state = CONN_OPEN;
 	}
 	return 0;
-}
-
-static int refuse_local(struct conn *c)
-{
-	return broken_by(c, FAIL_CONFIG,
-			 "an address of this machine alone, and --shared-scope "
-			 "forbids that");
-}
-
-/* Of a Cluster, those that were not tried yet. */
-static bool more_nodes(struct conn *c)
-{
-	return c->peer->ep->kind == ENDPOINT_CLUSTER &&
-	       ++c->nodes <= c->peer->ep->places;
-}
-
-static int go_on(struct conn *c);
-
-/* From the address that worked last, one after the other; of a Cluster, then
- * the other nodes that the URL names. */
-static int connect_next(struct conn *c)
-{
-	struct peer *p = c->peer;
-
-	for (; p->try < p->address.n; p->try++) {
-		const struct sockaddr_storage *to = &p->address.at[p->try];
-
-		if (p->ep->shared_scope && address_is_local(to))
-			return refuse_local(c);
-		c->state = CONN_CONNECTING;
-		if (stream_open(&c->stream, (const struct sockaddr *)to,
-				p->address.len[p->try]) < 0) {
-			stream_close(&c->stream);
-			continue;
-		}
-		/* (OpenSSL is loaded only when somebody is there: by then the
-		 * guard is forked, and has no part in it) */
-		return p->ep->tls ? 0 : flush(c);
-	}
-	if (more_nodes(c))
-		return go_on(c);
-	return broken_sys(c, "cannot connect");
-}
-
-/* The old answer serves on while the resolver is out. */
-static int resolved(struct conn *c)
-{
-	struct address fresh = {.n = 0};
-	struct fail why;
-	struct peer *p = c->peer;
-	int rc = lookup_take(c->lookup, &fresh, &why);
-
-	c->lookup = NULL;
-	if (rc == 0)
-		p->address = fresh;
-	else if (p->address.n == 0 && ++p->try && more_nodes(c))
-		return go_on(c);
-	else if (p->address.n == 0)
-		return broken_by(c, FAIL_UNAVAILABLE, why.text);
-	return connect_next(c);
-}
-
-/* A name is looked up the first time, and when every address has failed. */
-static int find(struct conn *c)
-{
-	if (peer_known(c->peer)) {
-		c->state = CONN_CONNECTING;
-		return 0;
-	}
-	c->lookup = lookup_start(&c->peer->place);
-	if (!c->lookup)
-		return broken_sys(c, "cannot look the name up");
-	c->state = CONN_RESOLVING;
-	return 0;
-}
-
-static int go_on(struct conn *c)
-{
-	if (find(c) < 0)
-		return -1;
-	return c->state == CONN_CONNECTING ? connect_next(c) : 0;
-}
-
-static int seek(struct conn *c)
-{
-	struct place found;
-	struct fail why;
-
-	switch (scout_step(c->scout, &found, &why)) {
-	case SCOUT_SEEKING:
-		return 0;
-	case SCOUT_LOST:
-		return broken_by(c, why.kind, why.text);
-	case SCOUT_FOUND:
-		break;
-	}
-	scout_close(c->scout);
-	c->scout = NULL;
-	peer_move(c->peer, &found);
-	c->moves = c->peer->moves;
-	return find(c);
 }
 
 /* Begins a connection; nothing is sent before the first question is queued. */
@@ -294,20 +200,12 @@ static int conn_open(struct conn *c)
 {
 	c->used = c->sent = 0;
 	c->refused = c->heard = c->speaks_tls = false;
-	c->nodes = 0;
-	c->moves = c->peer->moves;
 	c->reader = resp_open();
 	if (!c->reader)
-		return broken_by(c, FAIL_INTERNAL, "out of memory");
+		return conn_broken_by(c, FAIL_INTERNAL, "out of memory");
 	if (greet(c) < 0)
 		return -1;
-	if (c->peer->ep->kind != ENDPOINT_SENTINEL)
-		return find(c);
-	c->scout = scout_start(c->peer->ep, &c->why);
-	if (!c->scout)
-		return broken(c);
-	c->state = CONN_SEEKING;
-	return seek(c);
+	return dial_start(c);
 }
 
 int conn_ask(struct conn *c, const struct words *question)
@@ -315,8 +213,8 @@ int conn_ask(struct conn *c, const struct words *question)
 	bool opened = c->state == CONN_CLOSED;
 
 	if (c->asked - c->taken >= OWED_MAX)
-		return broken_by(c, FAIL_UNAVAILABLE,
-				 "too many questions unanswered");
+		return conn_broken_by(c, FAIL_UNAVAILABLE,
+				      "too many questions unanswered");
 	/* what the old connection owed must be taken before a new one opens */
 	assert(!opened || c->asked == c->taken);
 	if (opened && conn_open(c) < 0)
@@ -325,11 +223,11 @@ int conn_ask(struct conn *c, const struct words *question)
 	if (queue(c, question) < 0)
 		return -1;
 	if (opened && c->state == CONN_CONNECTING) {
-		if (connect_next(c) < 0)
+		if (dial_now(c) < 0)
 			return -1;
 	} else if ((c->state == CONN_OPEN ||
 		    (c->state == CONN_CONNECTING && !c->peer->ep->tls)) &&
-		   flush(c) < 0) {
+		   conn_flush(c) < 0) {
 		return -1;
 	}
 	return (int)((c->asked - 1) % OWED_MAX);
@@ -378,24 +276,12 @@ const char *conn_awaits(const struct conn *c)
 		       : "no answer";
 }
 
-static int connected(struct conn *c)
-{
-	if (stream_connected(&c->stream) < 0)
-		return give_address_up(c);
-	c->state = CONN_OPEN;
-	if (c->peer->ep->tls &&
-	    stream_secure(&c->stream, &c->peer->ep->tls_conf,
-			  c->peer->place.host, &c->why) < 0)
-		return broken(c);
-	return flush(c);
-}
-
 /* "It closed" is what a TLS port does with those that come without. */
 static int closed(struct conn *c)
 {
 	const struct endpoint *ep = c->peer->ep;
 
-	return broken_by(
+	return conn_broken_by(
 		c, FAIL_UNAVAILABLE,
 		!c->peer->heard && !ep->tls && ep->kind != ENDPOINT_UNIX &&
 				ep->kind != ENDPOINT_LOCAL
@@ -407,22 +293,31 @@ static int closed(struct conn *c)
 
 static int receive(struct conn *c)
 {
+	bool fed = false;
+
 	do {
 		char bytes[4096];
 		ssize_t n = stream_recv(&c->stream, bytes, sizeof(bytes));
 
+		/* first take what came before the end, which poll(2) shows
+		 * again */
+		if (n <= 0 && fed)
+			return 0;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return 0;
 		if (n == 0 || (n < 0 && errno == ECONNRESET && !c->heard))
 			return closed(c);
 		if (n < 0)
-			return broken_sys(c, "connection lost");
+			return conn_broken_sys(c, "connection lost");
 		/* 0x15: an alert, 0x16: a handshake */
 		c->speaks_tls |= !c->heard && bytes[0] >> 1 == 0x15 >> 1;
+		if (!c->heard)
+			c->peer->silent--;
 		c->heard = c->peer->heard = true;
+		fed = true;
 		if (resp_feed(c->reader, bytes, (size_t)n) < 0)
-			return broken_by(c, FAIL_UNAVAILABLE,
-					 "too long a reply");
+			return conn_broken_by(c, FAIL_UNAVAILABLE,
+					      "too long a reply");
 	} while (c->stream.tls); /* poll(2) does not see what it has read */
 	return 0;
 }
@@ -438,26 +333,26 @@ void conn_step(struct conn *c, short revents)
 	}
 	if (revents == 0)
 		return;
-	switch (c->state) {
-	case CONN_CLOSED:
+	if (c->state != CONN_OPEN)
+		(void)dial_step(c);
+	else if (c->sent < c->used && conn_flush(c) < 0)
 		return;
-	case CONN_SEEKING:
-		if (seek(c) == 0 && c->state == CONN_CONNECTING)
-			(void)connect_next(c);
-		return;
-	case CONN_RESOLVING:
-		(void)resolved(c);
-		return;
-	case CONN_CONNECTING:
-		(void)connected(c);
-		break;
-	case CONN_OPEN:
-		if (c->sent < c->used && flush(c) < 0)
-			return;
-	}
 	if (c->state == CONN_OPEN &&
 	    (c->stream.tls || revents & (POLLIN | POLLHUP | POLLERR)))
 		(void)receive(c);
+}
+
+/* A server that knows no AUTH repeats what it was given. */
+static bool echoes_password(const struct conn *c, const struct words *reply)
+{
+	char password[PASSWORD_MAX];
+	struct fail why;
+	bool has;
+
+	return secret_password(&c->peer->ep->secret, password, &has, &why) <
+		       0 ||
+	       (has && memmem(reply->at[0], reply->len[0], password,
+			      strlen(password)));
 }
 
 /* An error reply to AUTH or SELECT ends the connection: what came behind it
@@ -466,11 +361,14 @@ static void greeting_failed(struct conn *c, const struct words *reply)
 {
 	char text[200];
 
-	(void)fail(
-		&c->why, FAIL_UNAVAILABLE, "%s",
-		format_bytes(reply->at[0], reply->len[0], text, sizeof(text)));
+	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
+	if (echoes_password(c, reply))
+		(void)snprintf(text, sizeof(text),
+			       "ERR AUTH was refused, in words that repeat the "
+			       "password");
+	(void)fail(&c->why, FAIL_UNAVAILABLE, "%s", text);
 	c->refused = true;
-	(void)broken(c);
+	(void)conn_broken(c);
 }
 
 static void greeted(struct conn *c, bool well, const struct words *reply)
@@ -478,14 +376,21 @@ static void greeted(struct conn *c, bool well, const struct words *reply)
 	unsigned int first = c->greetings & -c->greetings;
 
 	c->greetings &= ~first;
-	if (!well && first != GREET_ROLE)
+	if (!well && first < GREET_ROLE)
 		greeting_failed(c, reply);
+	else if (!well && first == GREET_CLUSTER &&
+		 memmem(reply->at[0], reply->len[0], "support disabled", 16))
+		(void)conn_broken_by(
+			c, FAIL_CONFIG,
+			"it belongs to no Cluster: write redis:// and not "
+			"redis-cluster://");
 	/* who may not ask for it (an ACL) has the word of the Sentinels */
 	else if (well && first == GREET_ROLE &&
 		 !(reply->len[0] == 6 &&
 		   memcmp(reply->at[0], "master", 6) == 0))
-		(void)broken_by(c, FAIL_UNAVAILABLE,
-				"it is not the master, as its Sentinels think");
+		(void)conn_broken_by(
+			c, FAIL_UNAVAILABLE,
+			"it is not the master, as its Sentinels think");
 }
 
 enum conn_got conn_next(struct conn *c, unsigned int *number,
@@ -496,7 +401,7 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 	while (c->state == CONN_OPEN) {
 		got = resp_next(c->reader, reply);
 		if (got == RESP_BROKEN)
-			(void)broken_by(
+			(void)conn_broken_by(
 				c, FAIL_UNAVAILABLE,
 				c->speaks_tls ? "the server speaks TLS: write "
 						"rediss:// and not redis://"
@@ -517,7 +422,8 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 	if (c->state != CONN_OPEN || got == RESP_NOTHING)
 		return CONN_NOTHING;
 	if (c->asked == c->taken) {
-		(void)broken_by(c, FAIL_UNAVAILABLE, "a reply to no question");
+		(void)conn_broken_by(c, FAIL_UNAVAILABLE,
+				     "a reply to no question");
 		return CONN_NOTHING;
 	}
 	c->taken++;

@@ -20,7 +20,7 @@
 #include "base/words.h"
 #include "net/peer.h"
 #include "net/resp.h"
-#include "net/sentinel.h"
+#include "net/scout.h"
 #include "net/stream.h"
 
 #define OWED_MAX 16

@@ -37,6 +37,7 @@ static void go_to(struct peer *p, const struct place *to)
 	p->place = *to;
 	p->address.n = 0;
 	p->try = 0;
+	p->moves++;
 	show(p);
 }
 
@@ -46,7 +47,6 @@ void peer_move(struct peer *p, const struct place *to)
 	    strcmp(to->port, p->place.port) == 0)
 		return;
 	go_to(p, to);
-	p->moves++;
 }
 
 void peer_doubt(struct peer *p)
@@ -54,8 +54,19 @@ void peer_doubt(struct peer *p)
 	p->try = p->address.n;
 }
 
+bool peer_is_silent(const struct peer *p)
+{
+	bool doubted = p->try > 0 && p->try >= p->address.n;
+
+	return p->ep->kind == ENDPOINT_CLUSTER && p->ep->places > 1 &&
+	       (doubted || p->silent > 0);
+}
+
 bool peer_known(struct peer *p)
 {
+	/* another connection hears nothing at this address */
+	if (p->silent > 1 && p->try + 1 < p->address.n)
+		p->try++;
 	if (p->try < p->address.n)
 		return true;
 	if (p->ep->kind == ENDPOINT_CLUSTER && p->try > 0)

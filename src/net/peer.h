@@ -21,6 +21,7 @@ struct peer {
 	struct address address; /* of the place */
 	int try;                /* the one in use */
 	bool heard;             /* anything, ever, from anywhere */
+	int silent;             /* connections that heard nothing yet */
 	const char *name;       /* for messages */
 	char shown[600];
 };
@@ -32,6 +33,9 @@ void peer_move(struct peer *p, const struct place *to);
 
 /* What is known of it is to be found out anew by the next connection. */
 void peer_doubt(struct peer *p);
+
+/* A Cluster whose node is silent: which other one lives is to be asked. */
+bool peer_is_silent(const struct peer *p);
 
 /* The addresses to try are known. false: look p->place up. Where the last one
  * failed, a Cluster goes on to another of its nodes. */

@@ -42,7 +42,10 @@ static int later_or_broken(BIO *b, struct tls *t, ssize_t n, int flag)
 	ssl.BIO_clear_flags(b, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
 	if (n >= 0)
 		return (int)n;
-	if (errno == EAGAIN || errno == EINTR || errno == ENOTCONN)
+	/* (who closes on us may have said why: that is to be read first) */
+	if (errno == EAGAIN || errno == EINTR || errno == ENOTCONN ||
+	    (flag == BIO_FLAGS_WRITE &&
+	     (errno == EPIPE || errno == ECONNRESET)))
 		ssl.BIO_set_flags(b, flag | BIO_FLAGS_SHOULD_RETRY);
 	else
 		t->error = errno;
@@ -139,7 +142,9 @@ static int load_authorities(SSL_CTX *ctx, const struct tls_conf *conf,
 
 	if (conf->verify == TLS_NONE)
 		return 0;
-	if (directory && !is_hashed(directory))
+	/* (SSL_CERT_DIR may be a list, or empty beside SSL_CERT_FILE) */
+	if (directory && !file && !strchr(directory, ':') &&
+	    !is_hashed(directory))
 		return fail(why, FAIL_CONFIG,
 			    "--cacertdir '%s': no certificates named by their "
 			    "hash in it (see openssl-rehash(1))",

@@ -144,7 +144,13 @@ static void failed(struct drive *d, const struct ask *asked,
 {
 	(void)fail(&d->why, kind, "%s%s%s%s", who ? who : "", who ? ": " : "",
 		   who ? d->whose : "", text);
-	if (asked->verb != VERB_LISTEN)
+	/* (of a renewal that was asked for again, and had, nothing need be
+	 * said)
+	 */
+	if (asked->verb == VERB_CONFIRM && d->lease.state == LEASE_HELD &&
+	    !before(lease_stamp(&d->lease), asked->sent))
+		log_detail("trouble", "%s", d->why.text);
+	else if (asked->verb != VERB_LISTEN)
 		tell_trouble(d);
 	else if (kind != FAIL_UNAVAILABLE && !d->told_deaf) {
 		d->told_deaf = true;
@@ -297,18 +303,21 @@ static void follow(struct drive *d, int chan, const struct pending *p, bool ask,
 {
 	const struct ask *asked = &p->ask;
 	struct peer *peer = &d->peer[asked->node];
+	struct conn *c = &d->conn[asked->node][chan];
 	struct pending again = {.ask = *asked, .hops = p->hops + 1};
 	bool listens = asked->verb == VERB_LISTEN;
+	char who[sizeof(peer->shown)];
 
+	(void)snprintf(who, sizeof(who), "%s", c->peer->name);
 	again.ask.fresh = false;
 	if (!ask) {
 		peer_move(peer, to);
 		/* what else it owes, it does not have either */
-		conn_leave(&d->conn[asked->node][chan], text);
+		conn_leave(c, text);
 	}
 	if (again.hops > HOPS_MAX || !is_last(d, asked) || (ask && listens) ||
 	    (ask && !send_aside(d, &again, to)))
-		failed(d, asked, FAIL_UNAVAILABLE, false, peer->name, text);
+		failed(d, asked, FAIL_UNAVAILABLE, false, who, text);
 	else if (!ask)
 		d->moved[asked->node][asked->chan] = again;
 }
@@ -328,9 +337,10 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 	bool ask;
 
 	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
-	if (script_missing(text)) {
+	if (script_missing(text) && p->hops < HOPS_MAX) {
 		d->whole = true;
 		again.ask.fresh = false;
+		again.hops++;
 		if (is_last(d, asked))
 			send_on(d, chan, &again);
 		return;
@@ -366,7 +376,12 @@ static void take(struct drive *d, int node, int chan)
 			break;
 		if (p.ask.verb == VERB_NONE)
 			continue;
-		if (got == CONN_REPLY)
+		if (got == CONN_REPLY && chan == ASIDE &&
+		    p.ask.verb == VERB_ACQUIRE && d->lease.conf.replicas > 0)
+			failed(d, &p.ask, FAIL_UNAVAILABLE, true, c->peer->name,
+			       "the slot is moving, and its replicas cannot be "
+			       "asked for");
+		else if (got == CONN_REPLY)
 			answered(d, &p.ask, &reply);
 		else if (got == CONN_ERROR)
 			refused(d, chan, &p, &reply);
@@ -386,10 +401,27 @@ static void take(struct drive *d, int node, int chan)
 	}
 }
 
+/* What never left takes nothing, and need not be given back. */
+static void forget_unsent(struct drive *d)
+{
+	for (int i = 0; i < d->lease.conf.nodes; i++)
+		for (int k = 0; k < CHANNELS; k++) {
+			struct conn *c = &d->conn[i][k];
+
+			if (c->state == CONN_CLOSED || c->state == CONN_OPEN)
+				continue;
+			(void)drive_why(d); /* while it can be told */
+			conn_close(c);
+			lease_unsent(&d->lease, i, k);
+		}
+}
+
 void drive_send(struct drive *d)
 {
 	struct ask ask;
 
+	if (d->lease.state == LEASE_RELEASING && !lease_reached(&d->lease))
+		forget_unsent(d);
 	while (lease_next(&d->lease, now(), &ask))
 		send_one(d, &ask);
 }
@@ -441,8 +473,10 @@ void drive_inherit(struct drive *d, bool ran)
 	const struct lease_conf conf = d->lease.conf;
 
 	/* the old connections were the parent's */
-	for (int i = 0; i < conf.nodes; i++)
+	for (int i = 0; i < conf.nodes; i++) {
 		start_conns(d, i);
+		d->peer[i].silent = d->aside[i].silent = 0;
+	}
 	d->heir = true;
 	lease_inherit(&d->lease, &conf, ran, now());
 }

@@ -97,7 +97,7 @@ static void test_moves(void)
 	peer_doubt(&p);
 	ok(peer_known(&p) && is_at(&p, "10.0.0.2", "7000"),
 	   "silent: the next node is asked");
-	is_int(p.moves, 1, "which may know no better: no move");
+	is_int(p.moves, 2, "and what the one before says is of no account");
 	peer_doubt(&p);
 	ok(peer_known(&p) && is_at(&p, "10.0.0.1", "6379"),
 	   "and then the first one again");

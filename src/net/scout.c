@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sentinels. */
-#include "net/sentinel.h"
+/* Several servers asked at once. */
+#include "net/scout.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,12 +28,18 @@ struct scout {
 	struct seeker at[];
 };
 
+static bool is_cluster(const struct scout *s)
+{
+	return s->group->kind == ENDPOINT_CLUSTER;
+}
+
 /* What a refusal says is of more use than that another one is down. */
 static void blame(struct scout *s, enum fail_kind kind, const char *name,
 		  const char *text, const char *advice)
 {
 	if (s->why.kind == FAIL_NONE || s->why.kind == FAIL_UNAVAILABLE)
-		(void)fail(&s->why, kind, "Sentinel %s%s%s%s", name,
+		(void)fail(&s->why, kind, "%s%s%s%s%s",
+			   is_cluster(s) ? "" : "Sentinel ", name,
 			   name[0] ? ": " : "", text, advice);
 }
 
@@ -87,6 +93,13 @@ static bool told(struct scout *s, const struct words *reply,
 	return true;
 }
 
+static void over(struct scout *s, struct seeker *k)
+{
+	k->over = true;
+	s->open--;
+	conn_close(&k->conn);
+}
+
 static bool take(struct scout *s, struct seeker *k, struct place *found)
 {
 	char text[200];
@@ -98,9 +111,11 @@ static bool take(struct scout *s, struct seeker *k, struct place *found)
 	case CONN_NOTHING:
 		return false;
 	case CONN_REPLY:
-		knows = told(s, &reply, found);
+		knows = is_cluster(s) || told(s, &reply, found);
 		break;
 	case CONN_ERROR:
+		/* whatever is wrong, it lives: it will say so again */
+		knows = is_cluster(s);
 		refused(s, k,
 			format_bytes(reply.at[0], reply.len[0], text,
 				     sizeof(text)));
@@ -112,9 +127,9 @@ static bool take(struct scout *s, struct seeker *k, struct place *found)
 			blame(s, k->conn.why.kind, "", k->conn.why.text, "");
 		break;
 	}
-	k->over = true;
-	s->open--;
-	conn_close(&k->conn);
+	if (knows && is_cluster(s))
+		*found = k->ep.at[0];
+	over(s, k);
 	return knows;
 }
 
@@ -138,20 +153,33 @@ static void ask(struct scout *s, int i)
 	bool v6 = strchr(at->host, ':') != NULL;
 
 	k->ep = (struct endpoint){.kind = ENDPOINT_TCP,
-				  .tls = s->group->sentinel_tls,
+				  .tls = is_cluster(s) ? s->group->tls
+						       : s->group->sentinel_tls,
 				  .tls_conf = s->group->tls_conf,
-				  .secret = s->group->sentinel,
+				  .shared_scope = s->group->shared_scope,
 				  .at[0] = *at,
 				  .places = 1};
 	(void)snprintf(k->ep.name, sizeof(k->ep.name), v6 ? "[%s]:%s" : "%s:%s",
 		       at->host, at->port);
+	if (!is_cluster(s))
+		k->ep.secret = s->group->sentinel;
 	peer_init(&k->peer, &k->ep);
 	conn_init(&k->conn, &k->peer);
-	words_add_text(&question, "SENTINEL");
-	words_add_text(&question, "get-master-addr-by-name");
-	words_add_text(&question, s->group->group);
-	(void)conn_ask(&k->conn, &question);
-	watch(s, k);
+	if (is_cluster(s)) {
+		words_add_text(&question, "PING");
+	} else {
+		words_add_text(&question, "SENTINEL");
+		words_add_text(&question, "get-master-addr-by-name");
+		words_add_text(&question, s->group->group);
+	}
+	/* it may fail before there is anything to be answered */
+	if (conn_ask(&k->conn, &question) < 0 &&
+	    k->conn.asked == k->conn.taken) {
+		blame(s, k->conn.why.kind, "", k->conn.why.text, "");
+		over(s, k);
+	} else {
+		watch(s, k);
+	}
 }
 
 struct scout *scout_start(const struct endpoint *group, struct fail *why)
@@ -208,7 +236,10 @@ static enum scout_got lost(const struct scout *s, struct fail *why)
 {
 	const char *group = s->group->group;
 
-	if (s->strangers == s->n)
+	if (is_cluster(s))
+		(void)fail(why, FAIL_UNAVAILABLE, "no node answers: %.300s",
+			   s->why.text);
+	else if (s->strangers == s->n)
 		(void)fail(
 			why, FAIL_CONFIG,
 			"the Sentinels do not know '%.100s'; the name stands "

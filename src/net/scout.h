@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the master of a group is now: its Sentinels are asked, all at once, and
- * the first that knows is believed. A step at a time; nothing here waits.
+ * Which server to go to: several are asked at once, and the first that knows is
+ * believed. The Sentinels of a group say where its master is now; of a Cluster
+ * whose node is silent, any other that answers will know. A step at a time;
+ * nothing here waits.
  */
-#ifndef NET_SENTINEL_H
-#define NET_SENTINEL_H
+#ifndef NET_SCOUT_H
+#define NET_SCOUT_H
 
 #include "net/endpoint.h"
 
