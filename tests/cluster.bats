@@ -77,6 +77,16 @@ $(cluster_url c5 | cut -d / -f 3)"
 	"$REDLOCK" -u "$url/0" -k job -n -- true
 }
 
+@test "a node that is silent does not matter, be it the first in the URL" {
+	use_cluster
+	cluster node_freeze c4 # a replica, so that all goes on
+	cluster node_freeze c6
+	"$REDLOCK" -u "$(cluster_url c4 c6 c2)" -k job -n -- true
+	"$REDLOCK" -u "$(cluster_url c4 c6 c2)" -k other -- true
+	cluster node_thaw c4
+	cluster node_thaw c6
+}
+
 @test "another database is refused before anything is asked; a node as a plain server is told" {
 	local other
 

@@ -58,6 +58,31 @@ fails() { # STATUS TEXT ARGUMENT...
 	fails 69 'do not answer' -n -u "$url"
 }
 
+@test "a Sentinel that is behind, and answers first, is not believed twice" {
+	local old
+
+	group_start g
+	old=$(node_at g1)
+	group_failover g
+	wait_until group_settled g
+	# that one says for ever what it once knew
+	printf '*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n' ${#address} "$address" \
+		"$(printf %s "${old#*:}" | wc -c)" "${old#*:}" >"$T/stale"
+	echo "answer $T/stale" >"$T/mode"
+	helper proxy "$address:$((port + 40))" "$T/gs1.sock" "$T/mode" >/dev/null
+	url=$(group_url g)
+	url=${url/:\/\//://$address:$((port + 40)),}
+	wait_until eval 'timeout 5 redis-cli -h "$address" -p $((port + 40)) \
+		ping >/dev/null'
+	redlock -k job -w 10s -- true
+}
+
+@test "a Sentinel's password file that cannot be read is told at once" {
+	fails 78 "'$T/none'" -u \
+		"redis-sentinel://$address:1/g?sentinel-password-file=$T/none"
+	fails 78 "user 'joe'" -u "redis-sentinel://$address:1/g?sentinel-user=joe"
+}
+
 @test "servers and Sentinels have a password each" {
 	group_start g password=hush sentinel_password=shush
 	url=$(group_url g)

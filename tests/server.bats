@@ -529,6 +529,24 @@ secure() {
 	[ "$(holds)" = 0 ]
 }
 
+@test "S12 a server without AUTH repeats what it was told: we do not" {
+	node_start b --rename-command AUTH ''
+	echo hunter2 >"$T/password"
+	chmod 600 "$T/password"
+	run -78 "$REDLOCK" -v -u "unix://$T/b.sock" -k job \
+		--password-file "$T/password" -- witness "$T"
+	[[ $output != *hunter2* ]]
+	[[ $output = *'AUTH was refused'* || $output = *'unknown command'* ]]
+}
+
+@test "S12 a server that has no replicas to write to is there: nothing runs without the lock" {
+	node_start b --min-replicas-to-write 1
+	run -69 "$REDLOCK" -u "unix://$T/b.sock" -k job -n --on-unavailable run \
+		-- witness "$T"
+	[[ $output = *NOREPLICAS* ]]
+	[ "$(holds)" = 0 ]
+}
+
 @test "S12 a password rotated in mid hold is read again from its file" {
 	secure
 	hold 800 --user app --password-file "$T/password"

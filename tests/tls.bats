@@ -115,6 +115,27 @@ ended() { # by TERM
 		--cert "$certs/stranger.crt" --key-file "$certs/stranger.key"
 }
 
+@test "a server that refuses our certificate is not one that cannot be reached" {
+	local i
+
+	# its word for it comes together with its hanging up
+	node_start_tls b server --tls-auth-clients yes
+	for i in 1 2 3 4 5 6 7 8; do
+		refused 77 'refused the TLS handshake' -n \
+			--on-unavailable run -u "$(tls_url b "$(ca)")"
+	done
+}
+
+@test "what SSL_CERT_FILE and SSL_CERT_DIR say is taken as OpenSSL takes it" {
+	node_start_tls b server
+	mkdir "$T/empty"
+	SSL_CERT_FILE=$certs/ca.crt SSL_CERT_DIR=$T/empty accepted \
+		-u "$(tls_url b)"
+	SSL_CERT_DIR=$T/empty:$certs/cadir accepted -u "$(tls_url b)"
+	SSL_CERT_FILE=$(printf '%600s' | tr ' ' x) \
+		refused 78 'SSL_CERT_FILE' -u "$(tls_url b)"
+}
+
 @test "a file that cannot be used is named, before anything is asked: status 78" {
 	node_start_tls b server
 	refused 78 "'$T/none'" -u "$(tls_url b "cacert=$T/none")"

@@ -16,7 +16,8 @@ int result_open(int *fd, const char *path, struct fail *why)
 	*fd = -1;
 	if (!path)
 		return 0;
-	*fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	*fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+		   0666);
 	if (*fd < 0)
 		return fail_sys(why, FAIL_CONFIG, "--result-file '%s'", path);
 	return 0;

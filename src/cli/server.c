@@ -268,6 +268,28 @@ static int make_all_full(struct endpoint *ep, struct fail *why)
 	return 0;
 }
 
+/* Who may choose the directory must not choose the file. */
+static int check_paths(const struct endpoint *ep, const struct opts *o,
+		       struct fail *why)
+{
+	const struct tls_conf *t = &ep->tls_conf;
+	const char *each[] = {t->cacert, t->cacertdir,    t->cert,
+			      t->key,    ep->secret.file, ep->sentinel.file};
+	enum source from = source_of(o, &o->url);
+
+	if (from != FROM_SYSTEM && from != FROM_USER)
+		return 0;
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		if (each[i][0] != '\0' && each[i][0] != '/') {
+			(void)fail(why, FAIL_CONFIG,
+				   "'%.150s': not a full name; in a "
+				   "configuration file it must be",
+				   each[i]);
+			return opt_blame(o, opt_given(o, &o->url), why);
+		}
+	return 0;
+}
+
 /* ---- --shared-scope ---- */
 
 /* Names are resolved later, and looked at again by the connection. */
@@ -351,7 +373,7 @@ int server_find(struct server *s, const struct opts *o, struct fail *why)
 	s->asked_for = o->url != NULL;
 	if (endpoint_parse(ep, o->url ? o->url : DEFAULT_URL, why) < 0)
 		return opt_blame(o, opt_given(o, &o->url), why);
-	if (merge(s, o, why) < 0)
+	if (check_paths(ep, o, why) < 0 || merge(s, o, why) < 0)
 		return -1;
 	has = ep->secret.has_password;
 	if (!s->asked_for)

@@ -131,7 +131,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	bool mine = a->said != SAID_NO;
 	int64_t part;
 
-	if (l->state == LEASE_CLAIMING) {
+	if (l->state == LEASE_CLAIMING && !l->replicating) {
 		rounds_claimed(l, n, asked, a, at);
 		return;
 	}

@@ -427,6 +427,17 @@ bool script_missing(const char *text)
 	return strncmp(text, "NOSCRIPT", 8) == 0 || strcasestr(text, "evalsha");
 }
 
+bool script_waits(const char *text)
+{
+	static const char *const prefixes[] = {"LOADING", "MASTERDOWN",
+					       "CLUSTERDOWN", "BUSY"};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
 enum fail_kind script_error(const char *text, const char **advice)
 {
 	static const char give[] = "; the server wants a password: see "

@@ -80,6 +80,10 @@ struct sight {
 int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 		  struct sight *sight, struct fail *why);
 
+/* An error reply of a server that is about to serve, or of one that waits for
+ * one that does: as good as none. */
+bool script_waits(const char *error);
+
 /* What an error reply means. Goes by the prefix: texts differ by version.
  * *advice is what to add to the text, or "". */
 enum fail_kind script_error(const char *text, const char **advice);

@@ -45,7 +45,9 @@ static void drop(struct conn *c)
 void conn_close(struct conn *c)
 {
 	/* given up while connecting: this address may be a black hole */
-	if (c->state == CONN_CONNECTING)
+	if (c->moves != c->peer->moves)
+		; /* and is no longer of interest */
+	else if (c->state == CONN_CONNECTING)
 		c->peer->try++;
 	/* silent: in a Cluster, others may know of a new primary; and a name
 	 * may lead to another server by now */
@@ -338,8 +340,9 @@ void conn_step(struct conn *c, short revents)
 	else if (c->sent < c->used && conn_flush(c) < 0)
 		return;
 	if (c->state == CONN_OPEN &&
-	    (c->stream.tls || revents & (POLLIN | POLLHUP | POLLERR)))
-		(void)receive(c);
+	    (c->stream.tls || revents & (POLLIN | POLLHUP | POLLERR)) &&
+	    receive(c) == 0 && c->sent < c->used)
+		(void)conn_flush(c); /* that may have ended the handshake */
 }
 
 /* A server that knows no AUTH repeats what it was given. */
@@ -364,7 +367,8 @@ static void greeting_failed(struct conn *c, const struct words *reply)
 	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
 	if (echoes_password(c, reply))
 		(void)snprintf(text, sizeof(text),
-			       "ERR AUTH was refused, in words that repeat the "
+			       "ERR unknown command: AUTH was refused, in "
+			       "words that repeat the "
 			       "password");
 	(void)fail(&c->why, FAIL_UNAVAILABLE, "%s", text);
 	c->refused = true;
@@ -376,7 +380,9 @@ static void greeted(struct conn *c, bool well, const struct words *reply)
 	unsigned int first = c->greetings & -c->greetings;
 
 	c->greetings &= ~first;
-	if (!well && first < GREET_ROLE)
+	if (!well &&
+	    (first < GREET_ROLE ||
+	     (reply->len[0] >= 6 && memcmp(reply->at[0], "NOAUTH", 6) == 0)))
 		greeting_failed(c, reply);
 	else if (!well && first == GREET_CLUSTER &&
 		 memmem(reply->at[0], reply->len[0], "support disabled", 16))
@@ -387,10 +393,12 @@ static void greeted(struct conn *c, bool well, const struct words *reply)
 	/* who may not ask for it (an ACL) has the word of the Sentinels */
 	else if (well && first == GREET_ROLE &&
 		 !(reply->len[0] == 6 &&
-		   memcmp(reply->at[0], "master", 6) == 0))
+		   memcmp(reply->at[0], "master", 6) == 0)) {
+		peer_doubt(c->peer);
 		(void)conn_broken_by(
 			c, FAIL_UNAVAILABLE,
 			"it is not the master, as its Sentinels think");
+	}
 }
 
 enum conn_got conn_next(struct conn *c, unsigned int *number,

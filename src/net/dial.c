@@ -53,7 +53,9 @@ static int connect_next(struct conn *c)
 	}
 	if (more_nodes(c))
 		return go_on(c);
-	return conn_broken_sys(c, "cannot connect");
+	(void)conn_broken_sys(c, "cannot connect");
+	peer_doubt(p);
+	return -1;
 }
 
 /* The old answer serves on while the resolver is out. */
@@ -143,7 +145,7 @@ int dial_start(struct conn *c)
 	if (p->ep->kind != ENDPOINT_SENTINEL && !silent)
 		return find(c);
 	c->state = CONN_SEEKING;
-	c->scout = scout_start(p->ep, &c->why);
+	c->scout = scout_start(p->ep, &p->doubted, &c->why);
 	if (!c->scout)
 		return conn_broken(c);
 	return seek(c);

@@ -52,6 +52,7 @@ void peer_move(struct peer *p, const struct place *to)
 void peer_doubt(struct peer *p)
 {
 	p->try = p->address.n;
+	p->doubted = p->place;
 }
 
 bool peer_is_silent(const struct peer *p)

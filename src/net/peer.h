@@ -18,6 +18,7 @@ struct peer {
 	unsigned int moves;     /* so often it became another: a connection to
 				   an earlier one is worth nothing */
 	int next;               /* of ep->at: whom to ask when it is silent */
+	struct place doubted;   /* where there was no good, last */
 	struct address address; /* of the place */
 	int try;                /* the one in use */
 	bool heard;             /* anything, ever, from anywhere */

@@ -23,7 +23,9 @@ struct scout {
 	const struct endpoint *group;
 	int epoll; /* all of them as one descriptor */
 	int n, open;
-	int strangers;   /* Sentinels that do not know the group */
+	int strangers; /* Sentinels that do not know the group */
+	struct place doubted;
+	int insist;      /* so many say that it is there all the same */
 	struct fail why; /* the weightiest failure */
 	struct seeker at[];
 };
@@ -130,7 +132,11 @@ static bool take(struct scout *s, struct seeker *k, struct place *found)
 	if (knows && is_cluster(s))
 		*found = k->ep.at[0];
 	over(s, k);
-	return knows;
+	if (!knows || strcmp(found->host, s->doubted.host) != 0 ||
+	    strcmp(found->port, s->doubted.port) != 0)
+		return knows;
+	s->insist++;
+	return 2 * s->insist >= s->n;
 }
 
 /* A closed descriptor leaves the epoll by itself. */
@@ -182,7 +188,8 @@ static void ask(struct scout *s, int i)
 	}
 }
 
-struct scout *scout_start(const struct endpoint *group, struct fail *why)
+struct scout *scout_start(const struct endpoint *group,
+			  const struct place *doubted, struct fail *why)
 {
 	size_t n = (size_t)group->places;
 	struct scout *s = calloc(1, sizeof(*s) + n * sizeof(s->at[0]));
@@ -198,6 +205,7 @@ struct scout *scout_start(const struct endpoint *group, struct fail *why)
 		return NULL;
 	}
 	s->group = group;
+	s->doubted = *doubted;
 	s->n = s->open = group->places;
 	for (int i = 0; i < s->n; i++)
 		ask(s, i);
@@ -283,5 +291,10 @@ enum scout_got scout_step(struct scout *s, struct place *found,
 		if (!k->over)
 			watch(s, k);
 	}
-	return s->open > 0 ? SCOUT_SEEKING : lost(s, why);
+	if (s->open > 0)
+		return SCOUT_SEEKING;
+	if (s->insist == 0)
+		return lost(s, why);
+	*found = s->doubted;
+	return SCOUT_FOUND;
 }

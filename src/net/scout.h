@@ -12,8 +12,10 @@
 
 struct scout;
 
-/* NULL: *why says why. The group is borrowed for as long. */
-struct scout *scout_start(const struct endpoint *group, struct fail *why);
+/* NULL: *why says why. The group is borrowed for as long. What was `doubted`
+ * is believed only when half of them say so: a Sentinel may be behind. */
+struct scout *scout_start(const struct endpoint *group,
+			  const struct place *doubted, struct fail *why);
 void scout_close(struct scout *s); /* NULL does no harm */
 
 /* For poll(2): POLLIN. Then, and once right after the start, scout_step(). */

@@ -351,6 +351,7 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 		return;
 	}
 	kind = script_error(text, &advice);
+	d->refused |= !script_waits(text);
 	(void)snprintf(line, sizeof(line), "%s%s", text, advice);
 	failed(d, asked, kind, kind == FAIL_REFUSED, c->peer->name, line);
 	/* a demoted master: the name may lead to another by now */
@@ -360,10 +361,21 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 	}
 }
 
+/* By an error reply to AUTH or the like. */
+static void turned_away(struct drive *d, const struct ask *asked,
+			const struct conn *c, bool ran)
+{
+	const char *advice;
+	enum fail_kind kind = script_error(c->why.text, &advice);
+	char line[500];
+
+	(void)snprintf(line, sizeof(line), "%s%s", c->why.text, advice);
+	failed(d, asked, kind, ran, c->peer->name, line);
+}
+
 static void take(struct drive *d, int node, int chan)
 {
 	struct conn *c = &d->conn[node][chan];
-	const char *advice;
 	unsigned int number;
 	struct words reply;
 	bool ran;
@@ -386,8 +398,7 @@ static void take(struct drive *d, int node, int chan)
 		else if (got == CONN_ERROR)
 			refused(d, chan, &p, &reply);
 		else if (c->refused)
-			failed(d, &p.ask, script_error(c->why.text, &advice),
-			       ran, c->peer->name, c->why.text);
+			turned_away(d, &p.ask, c, ran);
 		else
 			failed(d, &p.ask, c->why.kind, ran, NULL, c->why.text);
 	}

@@ -48,6 +48,7 @@ struct drive {
 	bool whole; /* the server does not know our scripts by their hash */
 	bool told_deaf;
 	bool troubled; /* held, and a failure was said */
+	bool refused;  /* a server was there, and would not */
 	bool heir;     /* starts no private server only to release */
 	struct instant
 		asked; /* held: a renewal is unanswered since; or NEVER */

@@ -343,6 +343,7 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 		/* who has answered once has said that it is held */
 		end->without_lock = conf->run_anyway &&
 				    end->outcome == OUTCOME_UNAVAILABLE &&
+				    !l->drive[l->lead].refused &&
 				    !lease_reached(&l->drive[l->lead].lease);
 		if (end->without_lock)
 			log_error("without-lock",
