@@ -509,6 +509,37 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	cli a flushall
 }
 
+@test "N13 the name moves while the old address is silent: looked up again, and what the old one says late is not heard" {
+	private_names
+	hosts_say '127.0.0.2 server.rl.test'
+	proxy_start 127.0.0.2:6379
+	cp "$T/px" "$T/px.2"
+	helper "${within[@]}" proxy 127.0.0.3:6379 "$T/a.sock" "$T/px.2" \
+		>"$T/px.2.log"
+	url=redis://server.rl.test
+	hold 2500 -t 3s
+	hosts_say '127.0.0.3 server.rl.test'
+	px silent
+	wait_until contains "$T/px.2.log" accept
+	wait_until contains "$T/err" 'renewed again'
+	px pass
+	ends_with 0
+	lacks "$T/err" SIGTERM
+}
+
+@test "N13 of a name's addresses the first is a black hole: the next is used, with -n as well" {
+	private_names
+	hosts_say '127.0.0.2 server.rl.test
+127.0.0.3 server.rl.test'
+	cp "$T/px" "$T/px.2" 2>/dev/null || echo pass >"$T/px.2"
+	helper "${within[@]}" proxy 127.0.0.3:6379 "$T/a.sock" "$T/px.2" \
+		>"$T/px.2.log"
+	proxy_start 127.0.0.2:6379
+	px silent
+	wait_until eval '"${within[@]}" redis-cli -h 127.0.0.3 ping >/dev/null'
+	"${within[@]}" "$REDLOCK" -u redis://server.rl.test -k job -n -- true
+}
+
 # ---- slow and tight ----
 
 @test "N14 AUTH and SELECT travel with the first question: one round trip" {
