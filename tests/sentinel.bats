@@ -59,7 +59,7 @@ fails() { # STATUS TEXT ARGUMENT...
 }
 
 @test "a Sentinel that is behind, and answers first, is not believed twice" {
-	local old
+	local old n
 
 	group_start g
 	old=$(node_at g1)
@@ -70,8 +70,15 @@ fails() { # STATUS TEXT ARGUMENT...
 		"$(printf %s "${old#*:}" | wc -c)" "${old#*:}" >"$T/stale"
 	echo "answer $T/stale" >"$T/mode"
 	helper proxy "$address:$((port + 40))" "$T/gs1.sock" "$T/mode" >/dev/null
-	url=$(group_url g)
-	url=${url/:\/\//://$address:$((port + 40)),}
+	url=redis-sentinel://$address:$((port + 40))
+	# the others are farther away
+	echo 'delay 50' >"$T/far"
+	for n in 1 2 3; do
+		helper proxy "$address:$((port + 40 + n))" "$T/gs$n.sock" \
+			"$T/far" >/dev/null
+		url=$url,$address:$((port + 40 + n))
+	done
+	url=$url/g
 	wait_until eval 'timeout 5 redis-cli -h "$address" -p $((port + 40)) \
 		ping >/dev/null'
 	redlock -k job -w 10s -- true
