@@ -517,11 +517,10 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	helper "${within[@]}" proxy 127.0.0.3:6379 "$T/a.sock" "$T/px.2" \
 		>"$T/px.2.log"
 	url=redis://server.rl.test
-	hold 2500 -t 3s
+	hold 4500 -t 3s # without a renewal it would be over
 	hosts_say '127.0.0.3 server.rl.test'
 	px silent
 	wait_until contains "$T/px.2.log" accept
-	wait_until contains "$T/err" 'renewed again'
 	px pass
 	ends_with 0
 	lacks "$T/err" SIGTERM
