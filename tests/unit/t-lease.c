@@ -1233,6 +1233,52 @@ static void test_replicas(void)
 	       "without the option nobody is asked");
 }
 
+/* ---- a node that is one of several servers ---- */
+
+static void test_manifold(void)
+{
+	struct ask first, second;
+
+	begin(1, T, 0);
+	l.conf.manifold = true;
+	asks(0);
+	first = q[0];
+	is_int(asks(NODE_TIMEOUT / 4 - 1), 0,
+	       "one silent server is waited for");
+	is_int(asks(NODE_TIMEOUT / 4), 1, "but not for long: another is asked");
+	second = q[0];
+	is_int(second.chan != first.chan, 1, "on the other connection");
+	broke(&first, false, 300);
+	is_int(l.state, LEASE_ASKING, "the first breaks: the other may answer");
+	reply(&second, SAID_GRANTED, 100, 400);
+	is_int(l.state, LEASE_HELD, "and does");
+
+	begin(1, T, 0);
+	asks(0);
+	is_int(asks(NODE_TIMEOUT - 1), 0, "a lone server has its time");
+}
+
+static void test_unsent(void)
+{
+	begin(1, T, 0);
+	asks(0);
+	asks(NODE_TIMEOUT);
+	is_int(l.state, LEASE_RELEASING, "one try, and nobody answered");
+	lease_unsent(&l, 0, 0);
+	lease_unsent(&l, 0, 1);
+	is_int(asks(NODE_TIMEOUT), 0, "what never left need not be given back");
+	is_int(l.state, LEASE_OVER, "and that is the end");
+
+	begin(1, T, FOREVER);
+	asks(0);
+	reply(&q[0], SAID_BUSY, 100, 5);
+	lease_release(&l, ms(10));
+	lease_unsent(&l, 0, 0);
+	asks(10);
+	is_int(count(VERB_RELEASE, 0, -1), 1,
+	       "who stood in line leaves it all the same");
+}
+
 int main(void)
 {
 	(void)alarm(20); /* a broken machine may ask for ever */
@@ -1271,5 +1317,7 @@ int main(void)
 	test_hasty();
 	test_frozen();
 	test_replicas();
+	test_manifold();
+	test_unsent();
 	return done();
 }
