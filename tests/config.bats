@@ -535,7 +535,7 @@ sane='stty -a </dev/tty | grep -q " echo "'
 
 @test "--askpass interrupted leaves the terminal as it was, and no lock" {
 	local sig
-	for sig in INT TERM HUP QUIT ALRM; do
+	for sig in INT TERM HUP QUIT ALRM USR1; do
 		rm -f "$T/pid"
 		run -0 pty 'wait:: ' "run:kill -$sig \$(cat $T/pid)" -- sh -c '
 			sh -c "echo \$\$ >$T/pid

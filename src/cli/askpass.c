@@ -15,8 +15,8 @@
 
 /* While echo is off, these are held back but for the moments of waiting.
  * SIGCONT: whoever stopped us outright set the terminal anew. */
-static const int held_back[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
-				SIGALRM, SIGTSTP, SIGCONT};
+static const int held_back[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGALRM,
+				SIGUSR1, SIGUSR2, SIGPIPE, SIGTSTP, SIGCONT};
 #define SIGNALS (sizeof(held_back) / sizeof(held_back[0]))
 
 struct asking {
@@ -113,6 +113,10 @@ static ssize_t ask(struct asking *a, char *line, size_t size)
 		if (tcgetattr(a->fd, &a->before) < 0 ||
 		    tcsetattr(a->fd, TCSANOW, &a->before) < 0)
 			return -1;
+		if (tcgetpgrp(a->fd) != getpgrp()) { /* SIGTTOU is ignored */
+			errno = EIO;
+			return -1;
+		}
 		came = 0;
 		hold_signals(a);
 		if (echo_off(a) == 0)

@@ -134,7 +134,7 @@ static int check_file(const struct reading *r)
 		return refuse(r, "is not a regular file");
 	if (r->st.st_uid != 0 && r->st.st_uid != geteuid())
 		return refuse(r, "belongs to another user, who may change it: "
-				 "chown it");
+				 "chown it, or set HOME to a home of yours");
 	if (r->st.st_mode & 022)
 		return refuse_mode(r, "go-w", "may be written to by others");
 	return 0;
