@@ -103,6 +103,7 @@ int main(int argc, char **argv)
 	long hold = 0;
 	int spawns = 0, stubborn = 0, fd;
 	long long count;
+	char own[32];
 
 	dir = argc > 1 ? argv[1] : ".";
 	for (int i = 2; i < argc; i++) {
@@ -143,8 +144,12 @@ int main(int argc, char **argv)
 		if (read(report[0], &below, sizeof(below)) != sizeof(below))
 			return 97;
 	}
-	if (started)
-		write_number(started, getpid());
+	/* whoever waits for the file finds it whole */
+	if (started) {
+		(void)snprintf(own, sizeof(own), "started.%d", (int)getpid());
+		write_number(own, getpid());
+		(void)rename(own, started);
+	}
 	count = read_number("counter");
 	pause_ms(hold);
 	write_number("counter", count + 1);
