@@ -215,6 +215,7 @@ replicas_have() { # COMMAND...
 	node_kill g1
 	ends_with 125
 	wait_until gone "$worker"
+	wait_until group_left g "$(node_at g1)" # all of them know it
 	master del job
 }
 
