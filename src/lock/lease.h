@@ -121,6 +121,9 @@ struct lease_conf {
 			       was heard, ask another one soon */
 	int64_t max_leases; /* renewed so often less one; 0: any */
 	int64_t min_hold_ms, once_ms;
+	int64_t guard_ms; /* a node up for less does not vote; 0: any does */
+	int64_t ticket;   /* our place in line on several nodes: when we came,
+			     in us since 1970 */
 	bool reached; /* a node has answered before: see lease_reached() */
 	struct lease_outer outer;
 	uint64_t seed; /* of the jitter */
