@@ -24,7 +24,7 @@ script() { # NAME PART...
 
 tmp=$(mktemp)
 trap 'rm -f "$tmp"' EXIT
-script ACQUIRE prelude share queue acquire
+script ACQUIRE prelude share queue server acquire
 script JOIN prelude share join
-script CONFIRM prelude share confirm
+script CONFIRM prelude share server confirm
 script RELEASE prelude share queue release

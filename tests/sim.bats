@@ -24,7 +24,7 @@ runs=${runs:-100000}
 }
 
 @test "the simulated node and the scripts in a real server agree" {
-	run -0 "$differ" "$T/a.sock" 20000
+	run -0 "$differ" "$T/a.sock" 100000
 	cli a flushall >/dev/null
 }
 

@@ -83,7 +83,10 @@ void lease_credit(struct lease *l, struct lease_node *n,
 {
 	if (!n->mine || before(n->stamp, asked->sent))
 		n->stamp = asked->sent;
+	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > n->until_ms)
+		n->until_ms = a->at_ms + l->conf.ttl_ms;
 	n->mine = true;
+	n->absent = false;
 	if (a->counter > 0)
 		n->counter = a->counter;
 	/* The same token may have been granted again after a loss of data, and
@@ -109,6 +112,13 @@ static void watch_clock(struct lease *l, struct lease_node *n,
 	n->quick = after(at, QUICK_MS);
 }
 
+static void stop_renewing(struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].want == VERB_CONFIRM)
+			l->node[i].want = VERB_NONE;
+}
+
 static void lose(struct lease *l, struct lease_node *n)
 {
 	int mine = 0;
@@ -120,8 +130,51 @@ static void lose(struct lease *l, struct lease_node *n)
 	if (mine >= lease_quorum(l->conf.nodes))
 		return;
 	l->state = LEASE_LOST;
-	for (int i = 0; i < l->conf.nodes; i++)
-		l->node[i].want = VERB_NONE;
+	stop_renewing(l);
+}
+
+/* Nobody has it on that node: see `repairs` in lease.h. */
+static void note_absent(struct lease_node *n, const struct answer *a,
+			struct instant at)
+{
+	bool gone = a->pttl_ms == 0;
+
+	if (!gone || !n->absent || n->had != a->counter) {
+		n->gone = at;
+		n->shown = 0;
+	}
+	n->absent = gone;
+	n->had = a->counter;
+}
+
+static int bits(unsigned int x)
+{
+	int n = 0;
+
+	for (; x; x &= x - 1)
+		n++;
+	return n;
+}
+
+static bool may_repair(const struct lease *l, const struct lease_node *n)
+{
+	return !n->mine && n->absent && !l->joined && !l->conf.shared &&
+	       bits(n->shown) >= lease_quorum(l->conf.nodes);
+}
+
+/* Node i is ours, as it was asked at that time. */
+static void show(struct lease *l, int i, struct instant asked,
+		 struct instant at)
+{
+	for (int k = 0; k < l->conf.nodes; k++) {
+		struct lease_node *n = &l->node[k];
+
+		if (!n->absent || !before(n->gone, asked) || may_repair(l, n))
+			continue;
+		n->shown |= 1U << i;
+		if (may_repair(l, n) && n->want == VERB_CONFIRM)
+			n->next = sooner(n->next, at);
+	}
 }
 
 static void confirm_answer(struct lease *l, struct lease_node *n,
@@ -137,8 +190,12 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	}
 	if (l->state != LEASE_HELD)
 		return;
+	/* it is to be given back, for it was of another slot */
+	if (n->want == VERB_RELEASE)
+		return;
 	if (!mine) {
 		n->next = timing_renew(at, l->conf.ttl_ms);
+		note_absent(n, a, at);
 		if (n->mine)
 			lose(l, n);
 		return;
@@ -148,10 +205,13 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	else if (n->mine)
 		watch_clock(l, n, a, at);
 	lease_credit(l, n, asked, a);
+	n->slot = asked->slot;
 	n->joined = a->joined;
-	l->renewed++;
+	n->renewed++;
+	if (a->said == SAID_YES)
+		show(l, asked->node, asked->sent, at);
 	if (lease_spent(l)) {
-		n->want = VERB_NONE;
+		stop_renewing(l);
 		return;
 	}
 	part = between(n->stamp, timing_renew(n->stamp, l->conf.ttl_ms));
@@ -160,13 +220,17 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	n->next = after(n->stamp, part - lease_jitter(l, part / 10));
 }
 
-static void release_answer(struct lease_node *n)
+static void release_answer(struct lease *l, struct lease_node *n,
+			   struct instant at)
 {
 	if (n->want == VERB_RELEASE)
 		n->want = VERB_NONE;
-	n->mine = false;
+	n->mine = n->joins = false;
 	n->unsure = false;
-	n->queued = false;
+	if (l->state == LEASE_RELEASING || n->spoiled)
+		n->queued = false;
+	else
+		rounds_gave_back(l, n, at);
 }
 
 void lease_answer(struct lease *l, const struct ask *asked,
@@ -198,7 +262,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		rounds_replicated(l, n, a, at);
 		break;
 	case VERB_RELEASE:
-		release_answer(n);
+		release_answer(l, n, at);
 		l->passed_on |= a->said == SAID_YES && a->pttl_ms > 0;
 		break;
 	case VERB_NONE:
@@ -223,6 +287,8 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 		return;
 	ch->ask.verb = VERB_NONE;
 	n->next = after(at, timing_retry(l->conf.ttl_ms));
+	if (asked->verb == VERB_RELEASE && ran)
+		n->spoiled = n->queued = true;
 	if (l->state == LEASE_RELEASING) {
 		n->next = after(at, RELEASE_AGAIN_MS);
 		if (kind != FAIL_UNAVAILABLE) {
@@ -234,7 +300,9 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 		if (l->state == LEASE_WAITING)
 			rounds_unheard(l, asked,
 				       kind == FAIL_UNAVAILABLE && ran, at);
-	} else if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING) {
+	} else if (asked->verb != VERB_RELEASE &&
+		   (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING ||
+		    l->state == LEASE_WAITING)) {
 		rounds_failed(l, n, kind, at);
 	}
 }
@@ -284,6 +352,10 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 		}
 	if (n->want == VERB_LISTEN)
 		return idle_chan(n, chan) ? n->next : NEVER;
+	/* one is under way, and enough as long as we go on */
+	if (n->want == VERB_RELEASE && l->state != LEASE_RELEASING &&
+	    (a->ask.verb == VERB_RELEASE || b->ask.verb == VERB_RELEASE))
+		return NEVER;
 	/* of any other connection it would ask something else */
 	if (n->want == VERB_REPLICATE)
 		return a->ask.verb == VERB_NONE ? n->next : NEVER;
@@ -315,10 +387,22 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 
 static int64_t seen_for(const struct lease *l, const struct lease_node *n)
 {
-	bool heals =
-		n->want == VERB_CONFIRM && l->state == LEASE_HELD && n->mine;
+	if (n->want == VERB_ACQUIRE)
+		return n->counter;
+	if (n->want != VERB_CONFIRM || l->state != LEASE_HELD)
+		return 0;
+	return n->mine ? n->counter : may_repair(l, n) ? n->had : 0;
+}
 
-	return n->want == VERB_ACQUIRE || heals ? n->counter : 0;
+/* The ticket is the client's where nodes must agree on it. */
+static void fill_in_place(const struct lease *l, const struct lease_node *n,
+			  struct ask *out)
+{
+	out->only = l->only;
+	if (l->conf.wait_ms <= 0)
+		return;
+	out->newcomer = l->conf.nodes > 1 && n->ticket == 0;
+	out->ticket = out->newcomer ? l->conf.ticket : n->ticket;
 }
 
 /* What a question says beside its verb. */
@@ -330,27 +414,32 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	out->ticket = -1;
 	out->embargo =
 		out->verb == VERB_ACQUIRE && before(out->sent, n->embargo);
-	out->slot = n->slot;
+	out->slot = out->verb == VERB_CONFIRM && !n->mine ? l->slot : n->slot;
 	out->group = n->group;
 	out->joined = n->joined;
-	out->joins = l->joining || l->joined;
+	out->joins = l->joining || l->joined || (ends && n->joins);
 	if (out->joins && !l->joined)
 		out->slot = l->conf.outer.slot;
+	if (out->verb == VERB_CONFIRM && l->state == LEASE_HELD) {
+		out->repairs = may_repair(l, n);
+		out->until_ms = l->conf.nodes > 1 ? n->until_ms : 0;
+	}
 	if (ends && l->held) {
 		out->held_ms = between(l->held_from, out->sent);
 		out->least_ms = l->how & LEASE_RAN ? l->conf.min_hold_ms : 0;
 		out->once_ms = l->how & LEASE_DONE ? l->conf.once_ms : 0;
 	}
-	if (out->verb == VERB_ACQUIRE && rounds_queue(l))
-		out->ticket = n->ticket;
+	if (out->verb == VERB_ACQUIRE)
+		fill_in_place(l, n, out);
 	if (out->verb == VERB_LISTEN) {
 		out->listen_ms = LISTEN_MS;
 		n->want = VERB_NONE; /* asked once */
 	}
 	if (out->verb == VERB_REPLICATE)
 		out->listen_ms = l->conf.node_timeout_ms;
-	out->queued = out->verb == VERB_RELEASE && n->queued;
-	out->held = out->verb == VERB_RELEASE && l->held;
+	out->queued = ends && n->queued &&
+		      (l->state == LEASE_RELEASING || n->spoiled);
+	out->held = ends && l->held;
 }
 
 static void tick(struct lease *l, struct instant at)
@@ -432,10 +521,12 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	l->began = at;
 	l->give_up = after(at, kept.wait_ms);
 	l->random = kept.seed | 1;
-	l->deaf_until = LONG_AGO;
+	l->keep_until = NEVER;
 	for (int i = 0; i < kept.nodes; i++) {
 		l->node[i].embargo = LONG_AGO;
 		l->node[i].quick = LONG_AGO;
+		l->node[i].deaf_until = LONG_AGO;
+		l->node[i].gave_back = LONG_AGO;
 	}
 	rounds_begin(l, at);
 }
@@ -476,28 +567,46 @@ void lease_again(struct lease *l, struct instant at)
 	l->next_round = at;
 }
 
-void lease_hurry(struct lease *l, struct instant at)
+void lease_hurry(struct lease *l, int node, struct instant at)
 {
 	if (l->state != LEASE_HELD)
 		return;
 	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].want == VERB_CONFIRM)
+		if (l->node[i].want == VERB_CONFIRM && (node < 0 || node == i))
 			l->node[i].next = sooner(l->node[i].next, at);
 }
 
 bool lease_spent(const struct lease *l)
 {
+	int64_t most = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].renewed > most)
+			most = l->node[i].renewed;
 	return l->in_use && l->conf.max_leases > 0 &&
-	       l->renewed + 1 >= l->conf.max_leases;
+	       most + 1 >= l->conf.max_leases;
+}
+
+bool lease_several(const struct lease *l)
+{
+	return l->conf.shared || l->conf.slots > 1;
+}
+
+int64_t lease_group(const struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].mine && l->node[i].group > 0)
+			return l->node[i].group;
+	return 0;
 }
 
 void lease_use(struct lease *l)
 {
 	l->in_use = true;
-	l->renewed = 0;
 	for (int i = 0; i < l->conf.nodes; i++)
-		if (lease_spent(l) && l->state == LEASE_HELD)
-			l->node[i].want = VERB_NONE;
+		l->node[i].renewed = 0;
+	if (lease_spent(l) && l->state == LEASE_HELD)
+		stop_renewing(l);
 }
 
 struct instant lease_stamp(const struct lease *l)
@@ -526,7 +635,7 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
 	for (int i = 0; i < l->conf.nodes; i++) {
 		l->node[i].unsure = true;
 		/* whatever it has asked since we knew of it */
-		l->node[i].queued = l->conf.nodes == 1;
+		l->node[i].queued = true;
 	}
 	l->held_from = at;
 	lease_end(l, held ? LEASE_RAN : 0, at);

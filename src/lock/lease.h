@@ -16,9 +16,17 @@
  * quorum has stored it under our token. Why validity counts from `sent`: see
  * timing.h. Every question is idempotent by token.
  *
- * With N > 1 it is not proven yet, and not offered: a token lasts for all
- * rounds, so a release of one that comes late can hit the next (sim --nodes 3
- * finds that).
+ * On several nodes a client that waits stands in line on each of them, and asks
+ * a node again when it is woken there. What it is given by fewer than a quorum
+ * it keeps for a moment, for the others may follow, unless somebody who came
+ * earlier is about to have the lock: then, and when the moment is over, it
+ * gives back. A node where that release may be under way still is not asked
+ * again: it would free what was granted since.
+ *
+ * A lock that has vanished on a node is set again by its holder, as on a lone
+ * one; but not later than it would have ended there. What is missing after
+ * that, or was never had, is taken when the nodes that answer have shown since
+ * that nobody else can have it: see ask.repairs.
  */
 #ifndef LOCK_LEASE_H
 #define LOCK_LEASE_H
@@ -56,12 +64,18 @@ struct ask {
 	int64_t seen;        /* acquire: memory; confirm: heal test; 0: none */
 	bool embargo;        /* acquire: take nothing yet, data were lost */
 	int64_t ticket;    /* acquire: 0: none yet; -1: do not stand in line */
+	bool newcomer;     /* acquire: it is ours, and not known there */
+	int only;          /* acquire: this slot less 1 and no other; 0: any */
 	int64_t listen_ms; /* listen, replicate: for so long */
 	bool joins;        /* acquire: join the outer one's hold; release: we
 			      may have */
 	int slot;          /* confirm, release: where it is ours */
 	int64_t group;     /* confirm: whom we read with; 0: we do not */
 	bool joined;       /* confirm: somebody has joined us */
+	int64_t until_ms;  /* confirm: heals until then, by the server's clock;
+			      0: for ever */
+	bool repairs;      /* confirm: it was gone, with the counter `seen`, and
+			      a quorum was ours after that */
 	bool queued;       /* release: leave the line, too */
 	bool held;         /* release: it may have been started on */
 	int64_t least_ms;  /* release: keep it so long since the grant */
@@ -73,6 +87,7 @@ enum said {
 	SAID_GRANTED,
 	SAID_BUSY,
 	SAID_LOSS,
+	SAID_GUARDED,    /* it may have forgotten a lease: restarted */
 	SAID_FULL,       /* too many wait already */
 	SAID_SUPERSEDED, /* a newer one has our place */
 	SAID_DONE,       /* what we would do was done: --once-per */
@@ -88,7 +103,8 @@ struct answer {
 	enum said said;
 	int64_t counter;       /* as stored now; 0: unknown. Replicate: how many
 				  replicas have it */
-	int64_t pttl_ms;       /* busy, yes: lease left; -1: no expiry */
+	int64_t pttl_ms;       /* busy, yes: lease left; -1: no expiry. Guarded:
+				  for so long still. No: 0: nobody has it */
 	int64_t holder_ttl_ms; /* busy: the holder's T; 0: unknown */
 	int64_t ticket;        /* busy, loss: ours; 0: none */
 	int place;             /* so many wait before us; -1: not in line */
@@ -96,6 +112,13 @@ struct answer {
 	int64_t group;         /* granted: see the ask */
 	bool joined;           /* yes, healed: likewise */
 	bool foreign;          /* busy: another program's, it wakes nobody */
+	uint64_t holder;       /* busy: whose it is, as a hash */
+	int64_t holder_ticket; /* busy: the holder's; 0: unknown */
+	int64_t age_ms;        /* busy: granted so long ago; -1: unknown */
+	uint64_t server;       /* granted: which one it is; 0: unknown */
+	bool in_cluster;       /* granted: and it is a node of one */
+	int64_t at_ms;         /* granted, yes, healed: its clock; 0: unknown */
+	bool raised;           /* yes: the counter became the fence by this */
 	bool lost; /* what we saw has been missing since: data were lost */
 };
 
@@ -124,7 +147,7 @@ struct lease_conf {
 	int64_t guard_ms; /* a node up for less does not vote; 0: any does */
 	int64_t ticket;   /* our place in line on several nodes: when we came,
 			     in us since 1970 */
-	bool reached; /* a node has answered before: see lease_reached() */
+	bool reached;     /* a node has answered before: see lease_reached() */
 	struct lease_outer outer;
 	uint64_t seed; /* of the jitter */
 };
@@ -149,6 +172,8 @@ enum lease_end {
 	END_DONE,        /* somebody did it within --once-per */
 	END_INSIDE,      /* SAID_INSIDE */
 	END_UNAVAILABLE, /* too few nodes answered */
+	END_STALE,       /* too many of them wait for an old release: begin
+			    anew, under another token */
 	END_REFUSED      /* a node refused for good: see lease.refusal */
 };
 
@@ -169,19 +194,34 @@ struct lease_node {
 	int slot;             /* which is mine */
 	int64_t group;
 	bool joined; /* by somebody: see the ask */
+	bool joins;  /* and it is the outer one's */
 	bool mine;   /* the last answer under our token was yes */
 	bool unsure; /* an acquire was sent whose fate is unknown */
 	bool queued; /* our token may be in line */
 	bool kept;   /* it refused the release */
 	enum vote vote;
-	int64_t counter;        /* mine: last seen; else: largest ever seen */
+	int64_t counter;  /* mine: last seen; else: largest ever seen */
+	int64_t until_ms; /* mine: until then, by its clock, if not renewed */
 	struct instant embargo; /* data were lost: take nothing before */
 	struct instant quick;   /* its clock stepped: renew often until */
 	int64_t srtt_ms;
-	int64_t ticket; /* ours, for as long as we wait */
+	int64_t renewed; /* so often, since something runs on it */
+	int64_t ticket;  /* ours, for as long as we wait */
 	int64_t holder_ttl_ms;
 	struct answer busy; /* the last one */
 	bool answered;      /* ever */
+	bool woken;         /* asking: a word came meanwhile */
+	int cut_off;        /* while listening, so often, each time at once */
+	struct instant deaf_until; /* the server does not let us listen */
+	/* several nodes */
+	struct instant gave_back; /* older grants are none */
+	bool refused;             /* asking: for good, as it says */
+	bool spoiled;        /* a release may come late: never asked again */
+	uint64_t server;     /* which one it is; 0: unknown */
+	bool absent;         /* held: nobody has it there ... */
+	int64_t had;         /* ... with this counter, 0: none ... */
+	struct instant gone; /* ... as it said then; and since then ... */
+	unsigned int shown;  /* ... these nodes have renewed ours: bits */
 };
 
 struct lease {
@@ -196,7 +236,7 @@ struct lease {
 	bool joining;     /* the outer one is not known to be gone */
 	bool joined;      /* the hold is that of the outer one */
 	bool in_use;      /* something runs on it */
-	int64_t renewed;  /* so often since then */
+	int slot;         /* held: which, on a quorum */
 	unsigned int how; /* LEASE_RAN, LEASE_DONE */
 	struct instant held_from;
 	bool freed;     /* q nodes confirmed the release */
@@ -204,10 +244,15 @@ struct lease {
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
 	bool replicating; /* claiming: all that is left to do */
-	bool woken;       /* asking: a word came meanwhile */
-	int cut_off;      /* while listening, so often, each time at once */
-	struct instant deaf_until; /* the server does not let us listen */
-	bool was_busy;  /* said the last round that somebody answered */
+	/* several nodes */
+	bool whole;                 /* this round asks all of them */
+	struct instant keep_until;  /* a minority; NEVER: we have none */
+	int64_t split_ms;           /* pause after it is given back ... */
+	struct instant pause_until; /* ... which ends then */
+	int claims;                 /* in this round */
+	int only;                   /* see the ask */
+	int twin[2];                /* END_REFUSED: nodes that are one server */
+	bool was_busy;  /* said the last round that a quorum answered */
 	bool last_look; /* this round has less time than a node may take */
 	uint64_t seq, random;
 	struct lease_node node[NODES_MAX];
@@ -247,14 +292,16 @@ void lease_end(struct lease *l, unsigned int how, struct instant at);
 /* Lost before anything was started on it: back into the waiting. */
 void lease_again(struct lease *l, struct instant at);
 
-/* Held: renew now, not at T/6 (the command may start only before s + T/3). */
-void lease_hurry(struct lease *l, struct instant at);
+/* Held: renew now, not at T/6 (the command may start only before s + T/3), on
+ * this node; -1: on all. */
+void lease_hurry(struct lease *l, int node, struct instant at);
 
-/* Waiting: somebody answered in the last round. */
+/* Waiting: a quorum answered in the last round. */
 bool lease_answered(const struct lease *l);
-/* Somebody answered, ever. */
+/* A quorum answered, ever. */
 bool lease_reached(const struct lease *l);
-/* Waiting: so many are before us; -1: unknown, or no line. */
+/* Waiting: so many are before us; -1: unknown, or no line. Where the nodes
+ * differ, the most. */
 int lease_place(const struct lease *l);
 
 /* Held: something is started on it. From now on renewals are counted. */
@@ -264,6 +311,9 @@ bool lease_spent(const struct lease *l);
 
 /* Held: s, the q-th newest credited stamp; what timing.h counts from. */
 struct instant lease_stamp(const struct lease *l);
+
+/* Held, as a reader: the G of a node that is ours; else 0. */
+int64_t lease_group(const struct lease *l);
 
 int lease_quorum(int nodes);
 

@@ -5,18 +5,16 @@
 #include "lock/queue.h"
 #include "lock/timing.h"
 
-#define POLL_MS 100         /* several nodes: between looks at a held lock */
+#define POLL_MS 100         /* between looks, where data were lost */
 #define BACKOFF_LEAST_MS 10 /* between rounds that nobody answered */
 #define BACKOFF_MOST_MS 500
 #define UNREACHED_MS 5000  /* then nobody ever answered: give up */
+#define DOWN_MS 1000       /* between looks at a node that did not answer */
 #define LISTEN_LEAST_MS 20 /* not worth a question */
 #define CUT_OFF_MOST 2
 #define BROKEN_MS 100 /* who listens comes back within, not all at once */
-
-bool rounds_queue(const struct lease *l)
-{
-	return l->conf.nodes == 1 && l->conf.wait_ms > 0;
-}
+#define KEEP_MS 1000  /* for so long a minority is kept */
+#define CLAIMS_MOST 5 /* of those whose counters others move, too */
 
 static int votes(const struct lease *l, enum vote vote)
 {
@@ -29,24 +27,30 @@ static int votes(const struct lease *l, enum vote vote)
 
 bool lease_answered(const struct lease *l)
 {
-	return votes(l, VOTE_NO) + votes(l, VOTE_YES) > 0;
+	return votes(l, VOTE_NO) + votes(l, VOTE_YES) >=
+	       lease_quorum(l->conf.nodes);
 }
 
 bool lease_reached(const struct lease *l)
 {
-	if (l->conf.reached)
-		return true;
+	int sum = 0;
+
 	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].answered)
-			return true;
-	return false;
+		sum += l->node[i].answered;
+	return l->conf.reached || sum >= lease_quorum(l->conf.nodes);
 }
 
 int lease_place(const struct lease *l)
 {
-	return rounds_queue(l) && l->node[0].vote == VOTE_NO
-		       ? l->node[0].busy.place
-		       : -1;
+	int place = -1;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		if (n->vote == VOTE_NO && n->busy.place > place)
+			place = n->busy.place;
+	}
+	return l->conf.wait_ms > 0 ? place : -1;
 }
 
 /* When a lock that is not to be had is given up. */
@@ -57,14 +61,44 @@ static struct instant limit_of(const struct lease *l)
 		       : sooner(l->give_up, after(l->began, UNREACHED_MS));
 }
 
+/* A release of ours may be under way, or come late: what is granted there now
+ * it would free. */
+static bool to_be_left(const struct lease_node *n)
+{
+	bool owed = n->want == VERB_RELEASE;
+
+	for (int c = 0; c < CHANNELS; c++)
+		owed |= n->chan[c].release ||
+			n->chan[c].ask.verb == VERB_RELEASE;
+	return owed || n->spoiled;
+}
+
+static void ask_node(struct lease *l, int i, struct instant at)
+{
+	struct lease_node *n = &l->node[i];
+
+	n->woken = false;
+	n->vote = VOTE_OPEN;
+	lease_want(n, VERB_ACQUIRE, at);
+}
+
+static void ask_from(struct lease *l, struct instant at)
+{
+	l->state = LEASE_ASKING;
+	l->replicating = false;
+	l->claims = 0;
+	l->round_by = after(at, l->conf.node_timeout_ms);
+	l->last_look = false;
+}
+
+static void round_check(struct lease *l, struct instant at);
+
 void rounds_begin(struct lease *l, struct instant at)
 {
 	int64_t look = 0;
 
-	l->state = LEASE_ASKING;
-	l->replicating = false;
-	l->round_by = after(at, l->conf.node_timeout_ms);
-	l->woken = false;
+	ask_from(l, at);
+	l->whole = true;
 	/* what was not so may be so again: its hold was lost, and healed */
 	l->joining = l->conf.outer.token[0] != '\0' && !l->joined;
 	if (l->backoff_ms == 0)
@@ -72,8 +106,10 @@ void rounds_begin(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
 
-		n->vote = VOTE_OPEN;
-		lease_want(n, VERB_ACQUIRE, at);
+		if (to_be_left(n))
+			n->vote = VOTE_DOWN;
+		else
+			ask_node(l, i, at);
 		if (timing_hedge(n->srtt_ms) > look)
 			look = timing_hedge(n->srtt_ms);
 	}
@@ -85,21 +121,38 @@ void rounds_begin(struct lease *l, struct instant at)
 	l->last_look = before(l->round_by, after(at, l->conf.node_timeout_ms));
 }
 
+/* Woken on this node: the others have said nothing new. */
+static void ask_again(struct lease *l, int i, struct instant at)
+{
+	if (l->conf.nodes == 1) {
+		rounds_begin(l, at);
+		return;
+	}
+	if (l->state == LEASE_WAITING) {
+		ask_from(l, at);
+		l->whole = false;
+	}
+	if (!to_be_left(&l->node[i]))
+		ask_node(l, i, at);
+}
+
 /* How long until another look. Where data were lost, often: the holder may heal
  * its lock, and they may be lost again, and only who saw the lock in between
  * knows that it has to wait anew. */
 static int64_t pause_of(struct lease *l, struct instant at)
 {
-	int64_t less = lease_jitter(l, POLL_MS / 5);
-	int64_t ms = rounds_queue(l) ? HEARTBEAT_MS : POLL_MS - less;
+	int64_t less = lease_jitter(l, POLL_MS / 5), ms = HEARTBEAT_MS;
 
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
 		struct answer busy = n->busy;
-		int64_t look, rest = between(at, n->embargo);
+		int64_t look = ms, rest = between(at, n->embargo);
 
-		busy.foreign |= before(at, l->deaf_until);
-		look = n->vote == VOTE_NO ? queue_delay(&busy, less) : ms;
+		busy.foreign |= before(at, n->deaf_until);
+		if (n->vote == VOTE_NO)
+			look = queue_delay(&busy, less);
+		else if (n->vote == VOTE_DOWN)
+			look = DOWN_MS - less;
 		if (rest > 0 && look > POLL_MS - less)
 			look = POLL_MS - less;
 		if (rest > 0 && look > rest)
@@ -124,14 +177,16 @@ static bool listens(struct lease_node *n, struct instant at)
 	return false;
 }
 
-/* Until the next round, a lone node is listened to. (The first in line behind
- * another program's lock is woken by nobody.) */
-static void listen(struct lease *l, struct instant at)
+/* Until the next round, a node where we are in line is listened to. (The first
+ * in line behind another program's lock is woken by nobody.) */
+static void listen(struct lease *l, struct lease_node *n, struct instant at)
 {
-	struct lease_node *n = &l->node[0];
-	int place = lease_place(l);
+	int place =
+		l->conf.wait_ms > 0 && n->vote == VOTE_NO ? n->busy.place : -1;
 
-	if (place >= 0 && !before(at, l->deaf_until) &&
+	if (to_be_left(n))
+		return;
+	if (place >= 0 && !before(at, n->deaf_until) &&
 	    !(place == 0 && n->busy.foreign) &&
 	    between(at, l->next_round) >= LISTEN_LEAST_MS && !listens(n, at))
 		lease_want(n, VERB_LISTEN, at);
@@ -146,48 +201,181 @@ static void give_up(struct lease *l, bool busy, struct instant at)
 	lease_finish(l, busy ? END_BUSY : END_UNAVAILABLE, at);
 }
 
+/* ---- several nodes: a minority ---- */
+
+static int64_t keep_ms(const struct lease *l)
+{
+	return l->conf.ttl_ms / 4 < KEEP_MS ? l->conf.ttl_ms / 4 : KEEP_MS;
+}
+
+/* Somebody has a quorum, or is about to and came before us. Who is granted here
+ * and there for longer than one would wait is not about to. */
+static bool outranked(const struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+		const struct answer *busy = &n->busy;
+		int same = 0;
+
+		if (n->vote != VOTE_NO || busy->said != SAID_BUSY ||
+		    busy->holder == 0)
+			continue;
+		for (int j = 0; j < l->conf.nodes; j++)
+			same += l->node[j].vote == VOTE_NO &&
+				l->node[j].busy.said == SAID_BUSY &&
+				l->node[j].busy.holder == busy->holder;
+		if (same >= lease_quorum(l->conf.nodes))
+			return true;
+		if (busy->age_ms >= 0 && busy->age_ms < keep_ms(l) &&
+		    busy->holder_ticket > 0 &&
+		    busy->holder_ticket < l->conf.ticket)
+			return true;
+	}
+	return false;
+}
+
+/* Behind whatever may be granted still. */
+static void give_back(struct lease_node *n, struct instant at)
+{
+	lease_want_release(n, at);
+	n->gave_back = at;
+	n->mine = false;
+	n->vote = VOTE_DOWN;
+}
+
+static void give_all_back(struct lease *l, struct instant at)
+{
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].mine)
+			give_back(&l->node[i], at);
+	l->keep_until = NEVER;
+	l->pause_until =
+		after(at, l->split_ms / 2 + lease_jitter(l, l->split_ms));
+	l->split_ms = 2 * l->split_ms < BACKOFF_MOST_MS ? 2 * l->split_ms
+							: BACKOFF_MOST_MS;
+}
+
+/* The other nodes' grants may be on their way, and are waited for. */
+static void settle(struct lease *l, struct instant at)
+{
+	int64_t look = 0;
+	bool any = false;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		any |= n->mine;
+		if (timing_hedge(n->srtt_ms) > look)
+			look = timing_hedge(n->srtt_ms);
+	}
+	if (!any) {
+		l->keep_until = NEVER;
+		return;
+	}
+	if (l->keep_until.ms == NEVER.ms)
+		l->keep_until = after(at, keep_ms(l));
+	if (!before(at, l->keep_until) || (l->whole && outranked(l)))
+		give_all_back(l, at);
+	else
+		l->next_round =
+			sooner(l->next_round,
+			       l->whole ? l->keep_until : after(at, look));
+}
+
+/* What time will not change. */
+static enum lease_end hopeless(struct lease *l)
+{
+	int spoiled = 0, refused = 0, most;
+
+	most = l->conf.nodes - lease_quorum(l->conf.nodes);
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		spoiled += n->spoiled;
+		refused += n->vote == VOTE_DOWN && n->refused;
+		if (n->vote == VOTE_NO && n->busy.said == SAID_FULL)
+			return END_FULL;
+	}
+	if (refused > most)
+		l->refusal = FAIL_REFUSED;
+	return refused > most   ? END_REFUSED
+	       : spoiled > most ? END_STALE
+				: END_NONE;
+}
+
+/* Too few hold what the outer one has: then it is not held, or not any more. */
+static bool joins_in_vain(struct lease *l, struct instant at)
+{
+	if (!l->joining || l->conf.nodes == 1 || votes(l, VOTE_NO) == 0)
+		return false;
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].mine)
+			give_back(&l->node[i], at);
+	rounds_begin(l, at);
+	l->joining = l->joined = false;
+	return true;
+}
+
 static void round_fail(struct lease *l, struct instant at)
 {
-	bool busy = votes(l, VOTE_NO) > 0;
+	bool busy = lease_answered(l), woken = false;
 	struct instant limit = limit_of(l);
 
+	enum lease_end end = hopeless(l);
+
+	if (joins_in_vain(l, at))
+		return;
+	if (end != END_NONE) {
+		lease_finish(l, end, at);
+		return;
+	}
 	if (!before(at, limit)) {
 		give_up(l, busy, at);
 		return;
 	}
+	for (int i = 0; i < l->conf.nodes; i++)
+		woken |= l->node[i].woken;
 	l->was_busy = busy;
+	l->state = LEASE_WAITING;
 	if (busy) {
 		l->backoff_ms = BACKOFF_LEAST_MS;
-		l->next_round = l->woken ? at : after(at, pause_of(l, at));
+		l->next_round = woken ? at : after(at, pause_of(l, at));
 	} else {
 		l->next_round = after(
 			at, l->backoff_ms / 2 + lease_jitter(l, l->backoff_ms));
 		l->backoff_ms = l->backoff_ms * 2 < BACKOFF_MOST_MS
 					? l->backoff_ms * 2
 					: BACKOFF_MOST_MS;
-		/* a server that does not answer is not heard either */
-		lease_deaf(&l->node[0]);
 	}
+	if (l->conf.nodes > 1)
+		settle(l, at);
 	l->next_round = sooner(l->next_round, limit);
-	l->state = LEASE_WAITING;
-	/* alone, a node's unknown grant is simply asked for again */
-	for (int i = 0; i < l->conf.nodes && l->conf.nodes > 1; i++)
-		lease_want_release(&l->node[i], at);
-	if (l->conf.nodes == 1)
-		listen(l, at);
+	for (int i = 0; i < l->conf.nodes; i++) {
+		/* a server that does not answer is not heard either */
+		if (l->node[i].vote == VOTE_DOWN)
+			lease_deaf(&l->node[i]);
+		listen(l, &l->node[i], at);
+	}
 }
 
-static void held(struct lease *l)
+static void held(struct lease *l, struct instant at)
 {
 	l->state = LEASE_HELD;
 	l->held = true;
+	l->keep_until = NEVER;
+	l->split_ms = BACKOFF_LEAST_MS;
+	l->only = 0;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
 
 		lease_deaf(n);
-		lease_want(n, VERB_CONFIRM,
-			   timing_renew(n->mine ? n->stamp : l->began,
-					l->conf.ttl_ms));
+		/* of another slot */
+		if (n->mine && n->slot != l->slot)
+			give_back(n, at);
+		else if (!to_be_left(n))
+			lease_want(n, VERB_CONFIRM,
+				   timing_renew(n->mine ? n->stamp : l->began,
+						l->conf.ttl_ms));
 	}
 	l->held_from = lease_stamp(l);
 }
@@ -196,7 +384,7 @@ static void held(struct lease *l)
 static void agreed(struct lease *l, struct instant at)
 {
 	if (l->conf.replicas == 0 || l->replicating) {
-		held(l);
+		held(l, at);
 		return;
 	}
 	l->replicating = true;
@@ -205,19 +393,81 @@ static void agreed(struct lease *l, struct instant at)
 	l->round_by = after(at, 2 * l->conf.node_timeout_ms);
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
+		bool yes = n->vote == VOTE_YES;
 
-		n->vote = n->mine ? VOTE_OPEN : VOTE_DOWN;
-		lease_want(n, n->mine ? VERB_REPLICATE : VERB_NONE, at);
+		if (to_be_left(n))
+			continue;
+		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
+		lease_want(n, yes ? VERB_REPLICATE : VERB_NONE, at);
 	}
 }
 
-/* A quorum granted. One value from q nodes is a fence at once; else the
- * largest becomes one when q nodes have stored it under our token. */
+/* A slot is a lock of its own, and a quorum must be of the same. Each node gave
+ * the first that was free there: a lower one is not free on all. False: it is
+ * to be asked for. */
+static bool one_slot(struct lease *l, struct instant at)
+{
+	int q = lease_quorum(l->conf.nodes), highest = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		int same = 0;
+
+		for (int j = 0; j < l->conf.nodes; j++)
+			same += l->node[j].vote == VOTE_YES &&
+				l->node[j].slot == l->node[i].slot;
+		if (l->node[i].vote == VOTE_YES && same >= q) {
+			l->slot = l->node[i].slot;
+			return true;
+		}
+		if (l->node[i].vote == VOTE_YES && l->node[i].slot > highest)
+			highest = l->node[i].slot;
+	}
+	if (l->only == highest + 1)
+		highest = (highest + 1) % l->conf.slots;
+	l->only = highest + 1;
+	l->pause_until = at;
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].mine && l->node[i].slot != highest)
+			give_back(&l->node[i], at);
+	return false;
+}
+
+/* The largest counter becomes the fence when a quorum has stored it under our
+ * token. Where others hold as well they move it, too, and whoever has stored it
+ * must be the one: see rounds_claimed(). */
+static void store(struct lease *l, int64_t most, struct instant at)
+{
+	l->fence = most;
+	l->state = LEASE_CLAIMING;
+	l->round_by = after(at, l->conf.node_timeout_ms);
+	for (int i = 0; i < l->conf.nodes; i++) {
+		struct lease_node *n = &l->node[i];
+		bool yes = n->vote == VOTE_YES;
+
+		if (to_be_left(n))
+			continue;
+		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
+		lease_want(n, yes ? VERB_CONFIRM : VERB_NONE, at);
+	}
+}
+
+/* A quorum granted. One value from q nodes is a fence at once. */
 static void claim(struct lease *l, struct instant at)
 {
 	int q = lease_quorum(l->conf.nodes);
 	int64_t most = 0;
 
+	if (!one_slot(l, at)) {
+		round_fail(l, at);
+		return;
+	}
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].vote == VOTE_YES && l->node[i].slot != l->slot)
+			l->node[i].vote = VOTE_DOWN;
+	if (l->joined) {
+		agreed(l, at);
+		return;
+	}
 	for (int i = 0; i < l->conf.nodes; i++) {
 		int same = 0;
 
@@ -227,24 +477,38 @@ static void claim(struct lease *l, struct instant at)
 			same += l->node[j].vote == VOTE_YES &&
 				l->node[j].counter == l->node[i].counter;
 		if (same >= q) {
-			if (!l->joined)
-				l->fence = l->node[i].counter;
+			l->fence = l->node[i].counter;
 			agreed(l, at);
 			return;
 		}
 		if (l->node[i].counter > most)
 			most = l->node[i].counter;
 	}
-	l->fence = most;
-	l->state = LEASE_CLAIMING;
-	l->round_by = after(at, l->conf.node_timeout_ms);
+	store(l, most, at);
+}
+
+/* Too few have stored it, because others were quicker: a larger one. */
+static bool claims_again(struct lease *l, struct instant at)
+{
+	int64_t most = l->fence;
+	int mine = 0;
+
+	if (l->state != LEASE_CLAIMING || l->replicating || !lease_several(l) ||
+	    ++l->claims > CLAIMS_MOST)
+		return false;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
+		bool ours = n->mine && n->slot == l->slot;
 
-		lease_want(n, n->vote == VOTE_YES ? VERB_CONFIRM : VERB_NONE,
-			   at);
-		n->vote = n->vote == VOTE_YES ? VOTE_OPEN : VOTE_DOWN;
+		n->vote = ours ? VOTE_YES : VOTE_DOWN;
+		mine += ours;
+		if (n->counter > most)
+			most = n->counter;
 	}
+	if (mine < lease_quorum(l->conf.nodes))
+		return false;
+	store(l, most + 1, at);
+	return true;
 }
 
 static void round_check(struct lease *l, struct instant at)
@@ -256,11 +520,23 @@ static void round_check(struct lease *l, struct instant at)
 		claim(l, at);
 	else if (yes >= q)
 		agreed(l, at);
-	else if (yes + votes(l, VOTE_OPEN) < q)
+	else if (yes + votes(l, VOTE_OPEN) < q && !claims_again(l, at))
 		round_fail(l, at);
 }
 
 /* ---- answers ---- */
+
+/* The node may be asked again. */
+void rounds_gave_back(struct lease *l, struct lease_node *n, struct instant at)
+{
+	if (to_be_left(n))
+		return;
+	if (l->state == LEASE_WAITING)
+		l->next_round =
+			sooner(l->next_round, later(at, l->pause_until));
+	else if (l->state == LEASE_HELD)
+		lease_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
+}
 
 /* Data were lost: an unaware holder may have renewed until this answer. */
 static void wait_out(struct lease *l, struct lease_node *n, struct instant at)
@@ -284,8 +560,29 @@ static void remember(struct lease *l, struct lease_node *n,
 	    (a->foreign ? a->pttl_ms : a->holder_ttl_ms) > 0)
 		n->holder_ttl_ms = a->foreign ? a->pttl_ms : a->holder_ttl_ms;
 	n->busy = *a;
-	if (a->said != SAID_BUSY)
+	if (a->said != SAID_BUSY && a->said != SAID_GUARDED)
 		n->busy.pttl_ms = -1;
+}
+
+/* Two names of one server would count twice. */
+static bool is_twin(struct lease *l, struct lease_node *n,
+		    const struct answer *a, struct instant at)
+{
+	int me = (int)(n - l->node);
+
+	n->server = a->server;
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (i != me && a->server != 0 &&
+		    l->node[i].server == a->server) {
+			l->twin[0] = i < me ? i : me;
+			l->twin[1] = i < me ? me : i;
+			if (l->in_use)
+				return false;
+			l->refusal = FAIL_CONFIG;
+			lease_finish(l, END_REFUSED, at);
+			return true;
+		}
+	return false;
 }
 
 static void granted(struct lease *l, struct lease_node *n,
@@ -301,12 +598,20 @@ static void granted(struct lease *l, struct lease_node *n,
 	}
 	if (l->state == LEASE_LOST || l->state == LEASE_OVER)
 		return;
+	/* it was given back behind this, or is about to be */
+	if (l->conf.nodes > 1 &&
+	    (to_be_left(n) || !before(n->gave_back, asked->sent)))
+		return;
 	if (a->lost || a->counter < n->counter)
 		wait_out(l, n, at);
 	/* the other question of this round, come late */
 	if (l->state == LEASE_HELD && asked->joins != l->joined)
 		return;
-	l->joining = l->joined = asked->joins;
+	if (is_twin(l, n, a, at))
+		return;
+	n->joins = asked->joins;
+	if (l->state != LEASE_CLAIMING)
+		l->joining = l->joined = asked->joins;
 	if (l->joined)
 		l->fence = l->conf.outer.fence;
 	/* an earlier grant, come late, is not the one that stands */
@@ -317,9 +622,15 @@ static void granted(struct lease *l, struct lease_node *n,
 	lease_credit(l, n, asked, a);
 	n->queued = false;
 	/* late, and ours all the same: it counts from its own question */
-	if (l->state == LEASE_WAITING && l->conf.nodes == 1)
-		rounds_begin(l, at);
+	if (l->state == LEASE_WAITING)
+		ask_again(l, (int)(n - l->node), at);
 	l->joining = l->joined;
+	if (l->state == LEASE_HELD && n->slot != l->slot)
+		give_back(n, at);
+	else if (l->state == LEASE_HELD && n->want == VERB_NONE &&
+		 !lease_spent(l))
+		lease_want(n, VERB_CONFIRM,
+			   timing_renew(n->stamp, l->conf.ttl_ms));
 	if (l->state != LEASE_ASKING)
 		return;
 	n->vote = VOTE_YES;
@@ -336,11 +647,23 @@ static void granted(struct lease *l, struct lease_node *n,
 
 /* An answer after which there is nothing to wait for. */
 static const enum lease_end ending_of[SAID_NO + 1] = {
-	[SAID_FULL] = END_FULL,
 	[SAID_SUPERSEDED] = END_SUPERSEDED,
 	[SAID_DONE] = END_DONE,
 	[SAID_INSIDE] = END_INSIDE,
 };
+
+/* By this round; or, of several nodes, it was quicker than this one. */
+static bool is_awaited(const struct lease *l, const struct lease_node *n,
+		       const struct ask *asked)
+{
+	if (l->conf.nodes == 1)
+		return l->state == LEASE_ASKING && n->vote == VOTE_OPEN;
+	if (asked->joins != l->joining || to_be_left(n))
+		return false;
+	return n->vote == VOTE_OPEN
+		       ? l->state == LEASE_ASKING || l->state == LEASE_WAITING
+		       : n->vote == VOTE_DOWN && l->state == LEASE_WAITING;
+}
 
 void rounds_answer(struct lease *l, struct lease_node *n,
 		   const struct ask *asked, const struct answer *a,
@@ -353,7 +676,7 @@ void rounds_answer(struct lease *l, struct lease_node *n,
 		return;
 	}
 	/* whoever started us does not hold it, or not any more */
-	if (asked->joins && a->said == SAID_NO) {
+	if (asked->joins && a->said == SAID_NO && l->conf.nodes == 1) {
 		if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
 			return;
 		lease_want(n, VERB_ACQUIRE, at);
@@ -364,7 +687,7 @@ void rounds_answer(struct lease *l, struct lease_node *n,
 	n->queued |= a->place >= 0;
 	if (a->ticket > n->ticket)
 		n->ticket = a->ticket;
-	if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
+	if (!is_awaited(l, n, asked))
 		return;
 	n->mine = false;
 	n->want = VERB_NONE;
@@ -376,7 +699,18 @@ void rounds_answer(struct lease *l, struct lease_node *n,
 		lease_finish(l, end, at);
 		return;
 	}
-	remember(l, n, a, at);
+	if (a->said == SAID_FULL)
+		n->queued = false;
+	if (a->said == SAID_NO || a->said == SAID_FULL)
+		n->busy = *a;
+	else
+		remember(l, n, a, at);
+	if (l->state == LEASE_WAITING) {
+		listen(l, n, at);
+		return;
+	}
+	if (n->woken && a->said == SAID_BUSY)
+		ask_node(l, asked->node, at);
 	round_check(l, at);
 }
 
@@ -384,13 +718,20 @@ void rounds_claimed(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a,
 		    struct instant at)
 {
-	bool mine = a->said != SAID_NO;
+	bool mine = a->said != SAID_NO, ours = a->counter >= l->fence;
 
+	if (asked->fence != l->fence)
+		return;
+	/* where others hold as well, it may be theirs; unless it was granted
+	 * to us as such */
+	if (lease_several(l))
+		ours = a->counter == l->fence &&
+		       (a->raised || n->counter == l->fence);
 	if (mine)
 		lease_credit(l, n, asked, a);
 	else
 		n->mine = false;
-	n->vote = mine && a->counter >= l->fence ? VOTE_YES : VOTE_NO;
+	n->vote = mine && ours ? VOTE_YES : VOTE_NO;
 	n->busy = (struct answer){.pttl_ms = -1, .place = -1};
 	n->want = VERB_NONE;
 	round_check(l, at);
@@ -403,25 +744,28 @@ void rounds_replicated(struct lease *l, struct lease_node *n,
 	if (l->state != LEASE_CLAIMING || !l->replicating)
 		return;
 	n->want = VERB_NONE;
-	if (a->counter < l->conf.replicas) {
+	n->vote = a->counter < l->conf.replicas ? VOTE_NO : VOTE_YES;
+	if (votes(l, VOTE_NO) > l->conf.nodes - lease_quorum(l->conf.nodes)) {
 		l->refusal = FAIL_UNAVAILABLE;
 		lease_finish(l, END_REFUSED, at);
 		return;
 	}
-	n->vote = VOTE_YES;
 	round_check(l, at);
 }
 
 void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
 		  struct instant at)
 {
-	l->woken |= woken;
-	if (l->state == LEASE_WAITING && woken)
-		rounds_begin(l, at);
+	struct lease_node *n = &l->node[asked->node];
+
+	n->woken |= woken;
+	if (woken && (l->state == LEASE_WAITING ||
+		      (l->state == LEASE_ASKING && n->vote == VOTE_NO)))
+		ask_again(l, asked->node, at);
 	/* a server that will not wait is not asked to before the next round */
 	else if (l->state == LEASE_WAITING &&
 		 between(asked->sent, at) >= LISTEN_MS / 2)
-		listen(l, at);
+		listen(l, n, at);
 }
 
 /* Cut off: back at once, but not all at once. Refused, or cut off as soon as it
@@ -429,12 +773,13 @@ void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
 void rounds_unheard(struct lease *l, const struct ask *asked, bool cut_off,
 		    struct instant at)
 {
+	struct lease_node *n = &l->node[asked->node];
 	int64_t jitter = lease_jitter(l, BROKEN_MS);
 
 	if (between(asked->sent, at) >= OUTSIDE_MS)
-		l->cut_off = 0;
-	if (!cut_off || ++l->cut_off > CUT_OFF_MOST) {
-		l->deaf_until = after(at, LISTEN_MS);
+		n->cut_off = 0;
+	if (!cut_off || ++n->cut_off > CUT_OFF_MOST) {
+		n->deaf_until = after(at, LISTEN_MS);
 		jitter = OUTSIDE_MS - jitter;
 	}
 	l->next_round = sooner(l->next_round, after(at, jitter));
@@ -443,7 +788,11 @@ void rounds_unheard(struct lease *l, const struct ask *asked, bool cut_off,
 void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 		   struct instant at)
 {
-	if (kind != FAIL_UNAVAILABLE) {
+	/* one of several may be refused as it may be down: whoever set it up
+	 * wrongly has set up a quorum rightly */
+	n->refused = kind == FAIL_REFUSED;
+	if (kind != FAIL_UNAVAILABLE &&
+	    (l->conf.nodes == 1 || kind != FAIL_REFUSED)) {
 		l->refusal = kind;
 		lease_finish(l, END_REFUSED, at);
 		return;
@@ -452,11 +801,13 @@ void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 	for (int c = 0; c < CHANNELS && l->state == LEASE_ASKING; c++)
 		if (n->chan[c].ask.verb == VERB_ACQUIRE)
 			return;
-	if (n->vote == VOTE_OPEN) {
-		n->vote = VOTE_DOWN;
-		n->want = VERB_NONE;
-		round_check(l, at);
-	}
+	if (n->vote != VOTE_OPEN)
+		return;
+	n->vote = VOTE_DOWN;
+	if (l->state == LEASE_WAITING)
+		return;
+	n->want = VERB_NONE;
+	round_check(l, at);
 }
 
 /* ---- time ---- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Acquiring, a part of the lease: round after round, until a quorum has granted
- * and agreed on a fence, or the time is over. On one node the pause between two
- * rounds is spent in line, listening for a hand-over.
+ * and agreed on a fence, or the time is over. The pause between two rounds is
+ * spent in line, listening for a hand-over; whoever is woken on one of several
+ * nodes asks that one alone.
  *
  * Only lease.c calls this; the helpers at the end are lease.c's, for rounds.c.
  */
@@ -27,11 +28,10 @@ void rounds_unheard(struct lease *l, const struct ask *asked, bool cut_off,
 		    struct instant at);
 void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 		   struct instant at);
+/* A release that was sent while we go on is answered, or never will be. */
+void rounds_gave_back(struct lease *l, struct lease_node *n, struct instant at);
 void rounds_tick(struct lease *l, struct instant at);
 struct instant rounds_wake(const struct lease *l);
-
-/* A place in line may be had: on one node, by who is ready to wait. */
-bool rounds_queue(const struct lease *l);
 
 #define LONG_AGO ((struct instant){INT64_MIN / 2})
 
@@ -41,6 +41,8 @@ void lease_want_release(struct lease_node *n, struct instant at);
 void lease_deaf(struct lease_node *n); /* listens no more */
 void lease_credit(struct lease *l, struct lease_node *n,
 		  const struct ask *asked, const struct answer *a);
+/* Others may hold as well: readers, or slots. */
+bool lease_several(const struct lease *l);
 void lease_finish(struct lease *l, enum lease_end end, struct instant at);
 
 #endif

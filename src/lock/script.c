@@ -55,6 +55,9 @@ void script_standing(const struct lease_conf *conf, const struct holder *who,
 		text, STANDING_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
 		slots_of(conf), flags[conf->supersede + 2 * conf->shared]);
 
+	if (conf->nodes > 1) /* for those who get the other nodes */
+		used += (size_t)snprintf(text + used, STANDING_SIZE - used,
+					 "ticket %" PRId64 "\n", conf->ticket);
 	for (int i = 0; i < ABOUT_COUNT; i++) {
 		const char *value = who->about[i];
 		char *from = text + used;
@@ -100,6 +103,12 @@ static void add_flag(struct words *w, bool value)
 	words_add_text(w, value ? "1" : "0");
 }
 
+/* Which server it is matters where there are several. */
+static bool looks(const struct lease_conf *conf)
+{
+	return conf->nodes > 1 || conf->guard_ms > 0;
+}
+
 static void add_acquire(const struct ask *ask, const struct lease_conf *conf,
 			const char *standing, struct script_scratch *scratch,
 			struct words *out)
@@ -111,6 +120,9 @@ static void add_acquire(const struct ask *ask, const struct lease_conf *conf,
 	words_add_text(out, standing);
 	add_flag(out, conf->once_ms > 0);
 	add_flag(out, ask->embargo);
+	add_flag(out, ask->newcomer);
+	add_number(out, looks(conf) ? conf->guard_ms : -1, scratch->number[3]);
+	add_number(out, ask->only - 1, scratch->number[4]);
 }
 
 static void add_join(const struct lease_conf *conf, const char *standing,
@@ -123,6 +135,7 @@ static void add_join(const struct lease_conf *conf, const char *standing,
 	add_number(out, conf->outer.fence, scratch->number[2]);
 	add_flag(out, conf->outer.here);
 	add_flag(out, conf->once_ms > 0);
+	add_flag(out, conf->nodes == 1);
 }
 
 static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
@@ -143,6 +156,8 @@ static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
 	words_add_text(out, value);
 	add_flag(out, ask->group > 0 || ask->joins || slots_of(conf) > 1);
 	add_flag(out, ask->joined);
+	add_number(out, ask->until_ms, scratch->number[3]);
+	add_number(out, ask->repairs ? conf->guard_ms : -1, scratch->number[4]);
 }
 
 static void add_release(const struct ask *ask, const struct lease_conf *conf,
@@ -246,6 +261,32 @@ static int64_t word_number(const struct words *w, int i)
 	return parse_number(text, 0, INT64_MAX / 2);
 }
 
+/* FNV-1a. 0: empty, or missing. */
+static uint64_t hash_of(const struct words *w, int i)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	if (i >= w->n || w->len[i] == 0)
+		return 0;
+	for (size_t k = 0; k < w->len[i]; k++)
+		h = (h ^ (unsigned char)w->at[i][k]) * 0x100000001b3ULL;
+	return h;
+}
+
+/* Of a word that need not be there. */
+static int64_t word_number_or(const struct words *w, int i, int64_t none)
+{
+	return i < w->n ? word_number(w, i) : none;
+}
+
+static bool word_ends(const struct words *w, int i, const char *text)
+{
+	size_t n = strlen(text);
+
+	return i < w->n && w->len[i] >= n &&
+	       memcmp(w->at[i] + w->len[i] - n, text, n) == 0;
+}
+
 static void word_text(const struct words *w, int i, char *buf, size_t size)
 {
 	(void)format_bytes(w->at[i], w->len[i], buf, size);
@@ -275,7 +316,7 @@ static bool read_record(const struct words *w, int at, struct words *value,
 {
 	const char *p = at < w->n ? w->at[at] : "";
 	const char *end = at < w->n ? p + w->len[at] : p;
-	int64_t since = 0, ttl = 0;
+	int64_t since = 0, ttl = 0, ticket = 0;
 	bool ours = false;
 
 	while (p < end) {
@@ -290,6 +331,8 @@ static bool read_record(const struct words *w, int at, struct words *value,
 			ttl = word_number(&line, 1);
 		if (word_is(&line, 0, "since"))
 			since = word_number(&line, 1);
+		if (word_is(&line, 0, "ticket"))
+			ticket = word_number(&line, 1);
 		if (word_is(&line, 0, "readers"))
 			s->readers = (int)word_number(&line, 1);
 		for (int k = 0; k < ABOUT_COUNT; k++)
@@ -300,6 +343,7 @@ static bool read_record(const struct words *w, int at, struct words *value,
 		return false;
 	s->since = since > 0 ? since / 1000 : 0;
 	out->holder_ttl_ms = ttl > 0 ? ttl : 0;
+	out->holder_ticket = ticket > 0 ? ticket : 0;
 	return true;
 }
 
@@ -309,6 +353,8 @@ static void read_busy(const struct words *w, struct answer *out,
 	struct words value = {0};
 	struct sight seen = {.seen = true, .pttl_ms = out->pttl_ms};
 
+	out->holder = hash_of(w, 3);
+	out->age_ms = word_number_or(w, 8, -1);
 	words_add(&value, w->at[3], w->len[3]);
 	word_text(w, 3, seen.token, sizeof(seen.token));
 	seen.foreign = out->foreign = !read_record(w, 4, &value, out, &seen);
@@ -338,7 +384,8 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 {
 	struct words nobody = {0};
 
-	if (out->said == SAID_BUSY || out->said == SAID_LOSS) {
+	if (out->said == SAID_BUSY || out->said == SAID_LOSS ||
+	    out->said == SAID_GUARDED) {
 		out->place = (int)word_number(w, 5);
 		out->ticket = word_number(w, 6);
 		out->lost = word_is(w, 7, "1");
@@ -349,13 +396,19 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		out->lost = word_is(w, 2, "1");
 		out->slot = (int)word_number(w, 3);
 		out->group = word_number(w, 4);
+		out->server = hash_of(w, 5);
+		out->in_cluster = word_ends(w, 5, " cluster");
+		out->at_ms = word_number_or(w, 6, 0);
 		if (out->slot < 0 || out->slot >= SLOTS_MAX || out->group < 0)
 			return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
 	}
 	if (out->said == SAID_BUSY)
 		read_busy(w, out, s);
-	if (out->said == SAID_YES || out->said == SAID_HEALED)
+	if (out->said == SAID_YES || out->said == SAID_HEALED) {
 		out->joined = word_is(w, 3, "1");
+		out->raised = word_is(w, 4, "1");
+		out->at_ms = word_number_or(w, 5, 0);
+	}
 	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE) {
 		*s = (struct sight){.seen = true, .pttl_ms = out->pttl_ms};
 		words_add_text(&nobody, "");
@@ -386,6 +439,7 @@ int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 		{"busy", SAID_BUSY, 8},
 		{"type", SAID_BUSY, 8},
 		{"loss", SAID_LOSS, 8},
+		{"guarded", SAID_GUARDED, 8},
 		{"full", SAID_FULL, 3},
 		{"superseded", SAID_SUPERSEDED, 5},
 		{"done", SAID_DONE, 5},

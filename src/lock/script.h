@@ -44,7 +44,7 @@ void script_standing(const struct lease_conf *conf, const struct holder *who,
 
 /* Numbers as text, so that a request may borrow them. */
 struct script_scratch {
-	char number[5][24];
+	char number[6][24];
 	char value[40]; /* what the lock holds */
 	char db[12];
 };
@@ -66,6 +66,7 @@ bool script_missing(const char *error);
 struct sight {
 	bool seen;     /* anything was told at all */
 	bool lost;     /* nobody has it, but data were lost: see lease.h */
+	bool guarded;  /* likewise, but the server has just been started */
 	bool foreign;  /* no holder record: another program's lock */
 	char type[16]; /* not a string but this; else "" */
 	char token[140];

@@ -5,28 +5,37 @@
 -- KEYS  lock, fence, holder, of slot 0
 -- ARGV  1 token  2 the largest counter this client saw, or 0
 --       3 "1" on one node: see grant()
---       4 ticket; 0: none yet; -1: do not get into line
+--       4 ticket; 0: none yet; -1: do not get into line; on several nodes a
+--         new one is the client's
 --       5 do not get into a line of so many; -1: into any
 --       6 how we stand in line: see standing()
 --       7 "1": not if the work was done: --once-per
 --       8 "1": data were lost, and a holder may be unaware: take nothing yet
+--       9 "1": the ticket is a new one, and ours
+--       10 a server that is up for less than so many ms grants nothing; -1: do
+--          not look who it is
+--       11 of several slots, this one only; -1: any
 -- Returns
---   granted COUNTER LOST SLOT GROUP   LOST 1: the counter that this client saw
---       has been missing since: see grant(). GROUP: the G of "shared:G", or 0.
---       Where there are readers or slots, COUNTER is a new one each time
---   busy COUNTER PTTL VALUE RECORD PLACE TICKET LOST
+--   granted COUNTER LOST SLOT GROUP SERVER AT   LOST 1: the counter that this
+--       client saw has been missing since: see grant(). GROUP: the G of
+--       "shared:G", or 0. Where there are readers or slots, COUNTER is a new
+--       one each time. SERVER: see server.lua. AT: its clock, in ms; or 0
+--   busy COUNTER PTTL VALUE RECORD PLACE TICKET LOST AGE
 --       PTTL -1: no expiry; RECORD "": none, the lock is another program's;
 --       PLACE: waiters before us, -1: we are not in line. Of several slots, the
---       one that is free first
+--       one that is free first. AGE: ms since it was granted, or -1
 --   type COUNTER PTTL TYPE "" PLACE TICKET 0     the key holds no string
 --   loss COUNTER 0 "" "" PLACE TICKET LOST    free, but the counter is behind
 --       what this client saw: data were lost, and a holder may be unaware
+--   guarded COUNTER MS "" "" PLACE TICKET 0    free, but the server has not been
+--       up for long enough; it will be in so many ms
 --   full COUNTER WAITERS
 --   superseded COUNTER 0 "" RECORD        by whom
 --   done COUNTER MS "" RECORD             by whom; for so long it is not to run
 --   fence                      the counter is no number: nothing can be granted
 local saw, alone = tonumber(ARGV[2]), ARGV[3] == '1'
 local ticket, most = tonumber(ARGV[4]), tonumber(ARGV[5])
+local newcomer, guard, only = ARGV[9] == '1', tonumber(ARGV[10]), tonumber(ARGV[11])
 local ttl, slots, reads, about, marked = standing(ARGV[6])
 local member = token .. ' ' .. ARGV[6]
 local several = reads or slots > 1
@@ -113,8 +122,10 @@ local function ours(n, at, fresh)
 			moved(n, before)
 		end
 	end
+	local who = guard >= 0 and server()
 	return {'granted', text(c), told(), n,
-	    reads and string.sub(v, 8) or '0'}
+	    reads and string.sub(v, 8) or '0', who or '',
+	    who and text(math.floor((at or time()) / 1000)) or '0'}
 end
 -- Who has it: of several slots, whoever is to be gone first.
 local function busy(place, kind)
@@ -132,6 +143,7 @@ local function busy(place, kind)
 		v, record = redis.call('get', slot_key('', slot)),
 		    redis.call('get', slot_key('holder', slot))
 	end
+	local since = guard >= 0 and number_in(record, 'since')
 	if shared(v) then
 		record = string.gsub(record or '',
 		    '^(.-\nsince %d+\n).*$', '%1') .. readers_now()
@@ -139,7 +151,8 @@ local function busy(place, kind)
 	return {kind and 'type' or 'busy', text(c), left or -1,
 	    kind or string.sub(v or '', 1, 128),
 	    string.sub(record or '', 1, 2048), place,
-	    text(math.max(ticket, 0)), (kind or moving) and 0 or told()}
+	    text(math.max(ticket, 0)), (kind or moving) and 0 or told(),
+	    text(since and math.max(0, math.floor(time() / 1000) - since) or -1)}
 end
 local n = mine()
 local done = (n or not moving) and ARGV[7] == '1' and done_by()
@@ -155,6 +168,10 @@ if moving then
 	return busy(-1)
 end
 local at = time()
+-- A clock that is wrong must not lead past everybody, or behind.
+if newcomer and ticket > 0 then
+	ticket = math.min(math.max(ticket, at - 1000000), at + 1000000)
+end
 local newest, latest = part('newest'), nil
 if marked then
 	latest = redis.call('get', newest) or '0\n'
@@ -168,23 +185,25 @@ if marked then
 	end
 	latest = by
 end
-local free = room(slots, reads)
+local free = room(slots, reads, nil, only)
 local lost = ARGV[8] == '1'
     or saw > 0 and (not c or c < saw or free and reborn())
 local kind
+local guarded = free and guard > 0 and young(guard)
+lost = lost or guarded
 if free then
 	if bad then
 		return {'fence'}
 	end
 	-- whoever is first in line, be it the caller or not; who was skipped
 	-- has its place still
-	if ticket > 0 and not lost then
+	if ticket > 0 and not newcomer and not lost then
 		stand(at)
 	end
 	local before, waits, failed, _ = number_in(record, 'lost')
 	if not lost and redis.call('exists', queue) == 1 then
 		_, waits, failed = serve(at, alone, not c or before)
-		free = not granted and not waits and room(slots, reads)
+		free = not granted and not waits and room(slots, reads, nil, only)
 	end
 	local served = granted
 	if not lost and (failed or free and not granted
@@ -199,14 +218,14 @@ if free then
 	end
 end
 local place = -1
-if ticket == 0 and most >= 0 and not redis.call('zscore', queue, member) then
+local new = ticket == 0 or ticket > 0 and newcomer
+if new and most >= 0 and not redis.call('zscore', queue, member) then
 	local n = living(at)
 	if n >= most then
 		return {'full', text(c), n}
 	end
 end
-local new = ticket == 0
-if new then
+if ticket == 0 then
 	ticket = at
 	if c and c > at then -- the clock was set back: stay behind
 		local last = redis.call('zrevrange', queue, 0, 0, 'withscores')
@@ -230,7 +249,7 @@ if marked and place >= 0 and latest < ticket then
 	end
 end
 if free and lost then
-	return {'loss', text(c), 0, '', '', place, text(math.max(ticket, 0)),
-	    reborn() and 1 or 0}
+	return {guarded and 'guarded' or 'loss', text(c), guarded or 0, '', '',
+	    place, text(math.max(ticket, 0)), reborn() and 1 or 0}
 end
 return busy(place, kind)

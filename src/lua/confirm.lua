@@ -12,20 +12,34 @@
 --         we joined, or "shared:G"
 --       7 "1": others may share it, and one of those slots: see moved()
 --       8 "1": somebody had joined us, as we were told
+--       9 it is healed only until the server's clock says so many ms; 0: for ever
+--       10 -1; or it was gone already, with the counter of 4 (0: there was
+--          none), and is ours all the same, as the other nodes have shown since:
+--          set it, unless this server is up for less than so many ms
 -- Returns
---   yes COUNTER PTTL JOINED     PTTL of ours as it was before the renewal;
---       JOINED 1: somebody has joined us
---   healed COUNTER 0 JOINED
---   no COUNTER 0          held by somebody else, or gone
+--   yes COUNTER PTTL JOINED RAISED AT     PTTL of ours as it was before the
+--       renewal; JOINED 1: somebody has joined us; RAISED 1: the counter became
+--       m by this; AT: the server's clock, in ms
+--   healed COUNTER 0 JOINED RAISED AT
+--   no COUNTER TAKEN      gone, or, if TAKEN is 1, held by somebody else
 -- A claim counts only if COUNTER >= m: the raise is refused when memory is
 -- full, while PEXPIRE is not.
 local ttl, m, seen = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local value, several = ARGV[6], ARGV[7] == '1'
+local ends, guard = tonumber(ARGV[9]), tonumber(ARGV[10])
 local shares = value ~= token
 local member = token .. ' ' .. ARGV[5]
 local state, pttl = 'yes', 0
 local at = time()
 local raises = not bad and (not c or c < m)
+local function heals()
+	if guard >= 0 then
+		return ((c or 0) == seen or c and untouched(seen))
+		    and not young(guard)
+	end
+	return seen > 0 and (ends == 0 or at < ends * 1000)
+	    and (not c or c == seen or untouched(seen))
+end
 if v == value then
 	-- what is shared is not renewed blindly; what is one's own is
 	if shares then
@@ -34,14 +48,13 @@ if v == value then
 	if raises and several then
 		here(part('moves'))
 	end
-	local ends = shares and redis.call('zscore', sharers_of(value), member)
-	pttl = ends and ends - math.floor(at / 1000) or redis.call('pttl', lock)
-elseif not v and not bad and seen > 0
-    and (not c or c == seen or untouched(seen))
+	local mine = shares and redis.call('zscore', sharers_of(value), member)
+	pttl = mine and mine - math.floor(at / 1000) or redis.call('pttl', lock)
+elseif not v and not bad and heals()
     and redis.call('set', lock, value, 'nx', 'px', ttl) then
 	state, v = 'healed', value
 else
-	return {'no', text(c), 0}
+	return {'no', text(c), v and 1 or 0}
 end
 local theirs = shares or may_be_joined()
 if shares then
@@ -67,13 +80,15 @@ if not record_is_of(value)
 	record_set(slot, value, ttl, select(4, standing(ARGV[5]))
 	    .. (theirs and joined_line or ''), at)
 end
+local raised = 0
 if raises then
-	local before, raised = c, math.max(c or time(), m)
-	if fence_set(raised).ok then
-		c = raised
+	local before, higher = c, math.max(c or time(), m)
+	if fence_set(higher).ok then
+		c, raised = higher, higher == m and 1 or 0
 		if several or not before then
 			moved(state == 'healed' and slot, before)
 		end
 	end
 end
-return {state, text(c), pttl, theirs and 1 or 0}
+return {state, text(c), pttl, theirs and 1 or 0, raised,
+    text(math.floor(at / 1000))}

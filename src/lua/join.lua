@@ -6,8 +6,10 @@
 --       4 the token of the holder  5 the G of "shared:G" while it reads, or "0"
 --       6 its fence  7 "1": this is the server that it has it on
 --       8 "1": not if the work was done: --once-per
+--       9 "1" on one node; on several, each has a G of its own, and only the
+--         holder sets again what has vanished
 -- Returns
---   joined COUNTER LOST SLOT GROUP
+--   joined COUNTER LOST SLOT GROUP SERVER AT     the last two: see acquire.lua
 --   inside COUNTER     it reads, and we want to write: that would never end
 --   done COUNTER MS "" RECORD     see acquire.lua
 --   no COUNTER         it does not hold the lock
@@ -15,11 +17,15 @@ local ttl = tonumber(ARGV[2])
 local member = token .. ' ' .. ARGV[3]
 local outer, group, m = ARGV[4], ARGV[5], tonumber(ARGV[6])
 local at = time()
+local alone = ARGV[9] == '1'
+if not alone and group ~= '0' and shared(v) then
+	group = string.sub(v, 8)
+end
 local value = group == '0' and outer or 'shared:' .. group
 local there = group == '0'
 -- it has vanished, and the holder has not renewed yet: as it would, see
 -- confirm.lua
-if not v and not bad
+if not v and not bad and alone
     and (not c and ARGV[7] == '1' or c and (c == m or untouched(m)))
     and redis.call('set', lock, value, 'nx', 'px', ttl) then
 	v, there = value, true
@@ -54,4 +60,4 @@ if group == '0' and record_is_of(v) and not number_in(record, 'joined') then
 	    'px', math.max(1, redis.call('pttl', holder)))
 end
 keep(slot, v, at, group == '0' and redis.call('pttl', lock) or 0)
-return {'joined', text(c), 0, slot, group}
+return {'joined', text(c), 0, slot, group, '', text(math.floor(at / 1000))}

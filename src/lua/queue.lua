@@ -29,14 +29,17 @@ local function values_of(slots)
 end
 -- A slot that such a client may have now, or nil. Where data were lost a moment
 -- ago (`fresh`), an empty slot is none: its holder may not have renewed yet.
-local function room(slots, reads, fresh)
+-- `only`: this one, if that is not negative.
+local function room(slots, reads, fresh, only)
 	local values = {v}
 	if slots > 1 or slot > 0 then
 		values = values_of(slots)
 	end
 	for n = 1, slots do
 		local value = values[n]
-		if not value and not fresh or value and value == leaving
+		if (only or -1) >= 0 and n ~= only + 1 then
+			value = nil
+		elseif not value and not fresh or value and value == leaving
 		    or reads and shared(value) then
 			return n - 1
 		end

@@ -13,6 +13,7 @@
 #include "run/local.h"
 
 #define HOPS_MAX 5
+#define SEEN_MS 1000 /* whoever was seen is still there */
 
 static void start_conns(struct drive *d, int node)
 {
@@ -34,8 +35,8 @@ int drive_init(struct drive *d, const struct endpoint *eps, const char *key,
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	(void)format_bytes(key, key_len, d->shown_key, sizeof(d->shown_key));
 	script_standing(conf, who, d->standing);
-	d->asked = NEVER;
 	for (int i = 0; i < conf->nodes; i++) {
+		d->asked[i] = NEVER;
 		peer_init(&d->peer[i], &eps[i]);
 		start_conns(d, i);
 	}
@@ -68,9 +69,10 @@ int drive_again(struct drive *d, int64_t wait_ms)
 	memcpy(&conf.seed, d->token, sizeof(conf.seed));
 	conf.wait_ms = wait_ms;
 	conf.reached = lease_reached(&d->lease);
-	d->asked = NEVER;
+	for (int i = 0; i < conf.nodes; i++)
+		d->asked[i] = NEVER;
 	d->why.kind = FAIL_NONE;
-	d->troubled = false;
+	memset(d->troubled, 0, sizeof(d->troubled));
 	d->healed = d->stepped = 0;
 	lease_init(&d->lease, &conf, now());
 	return 0;
@@ -87,24 +89,38 @@ int drive_sockets(const struct drive *d, int fds[DRIVE_SOCKETS_MAX])
 }
 
 /* Held: the first failure and the recovery are worth a line each. */
-static void tell_trouble(struct drive *d)
+static void tell_trouble(struct drive *d, int node)
 {
-	if (d->lease.state != LEASE_HELD || d->troubled) {
+	const struct lease *l = &d->lease;
+	char others[64] = "";
+	int good = 0;
+
+	if (l->state != LEASE_HELD || d->troubled[node]) {
 		log_detail("trouble", "%s", d->why.text);
 		return;
 	}
-	d->troubled = true;
-	log_notice("not-renewed", "%scannot renew: %s; trying on", d->whose,
-		   d->why.text);
+	d->troubled[node] = true;
+	for (int i = 0; i < l->conf.nodes; i++)
+		good += i != node && l->node[i].mine && !d->troubled[i];
+	if (l->conf.nodes > 1)
+		(void)snprintf(others, sizeof(others),
+			       "; %d of %d other servers hold the lock", good,
+			       l->conf.nodes - 1);
+	log_notice("not-renewed", "%scannot renew: %s%s; trying on", d->whose,
+		   d->why.text, others);
 }
 
-static void tell_renewal(struct drive *d)
+static void tell_renewal(struct drive *d, int node)
 {
 	const struct lease *l = &d->lease;
+	bool several = l->conf.nodes > 1;
 
-	if (d->troubled && l->state == LEASE_HELD)
-		log_notice("renewed", "%srenewed again", d->whose);
-	d->troubled = false;
+	if (d->troubled[node] && l->state == LEASE_HELD && l->node[node].mine) {
+		log_notice("renewed", "%srenewed again%s%s", d->whose,
+			   several ? ": " : "",
+			   several ? d->peer[node].name : "");
+		d->troubled[node] = false;
+	}
 	if (l->healed != d->healed)
 		log_notice("healed",
 			   "%sthe lock had vanished and was set again: deleted "
@@ -121,20 +137,23 @@ static void tell_renewal(struct drive *d)
 }
 
 /* A question that is never answered fails nowhere. */
-static void notice_silence(struct drive *d)
+static void notice_silence(struct drive *d, int node)
 {
 	const struct lease *l = &d->lease;
-	struct instant at = now(), stamp = lease_stamp(l);
+	const struct lease_node *n = &l->node[node];
+	struct instant at = now();
+	struct instant stamp = n->mine ? n->stamp : l->held_from;
 	char age[32];
 
-	if (l->state != LEASE_HELD || d->troubled || d->asked.ms == NEVER.ms ||
+	if (l->state != LEASE_HELD || d->troubled[node] ||
+	    d->asked[node].ms == NEVER.ms ||
 	    before(at, timing_start(stamp, l->conf.ttl_ms)) ||
-	    before(at, timing_renew(d->asked, l->conf.ttl_ms)))
+	    before(at, timing_renew(d->asked[node], l->conf.ttl_ms)))
 		return;
 	(void)fail(&d->why, FAIL_UNAVAILABLE, "%s: no answer for %s",
-		   d->peer[0].name,
+		   d->peer[node].name,
 		   format_duration(between(stamp, at), age, sizeof(age)));
-	tell_trouble(d);
+	tell_trouble(d, node);
 }
 
 /* `who`: named before the text; NULL: it says so itself. */
@@ -144,6 +163,8 @@ static void failed(struct drive *d, const struct ask *asked,
 {
 	(void)fail(&d->why, kind, "%s%s%s%s", who ? who : "", who ? ": " : "",
 		   who ? d->whose : "", text);
+	(void)snprintf(d->node_why[asked->node],
+		       sizeof(d->node_why[asked->node]), "%.159s", d->why.text);
 	/* (of a renewal that was asked for again, and had, nothing need be
 	 * said)
 	 */
@@ -151,7 +172,7 @@ static void failed(struct drive *d, const struct ask *asked,
 	    !before(lease_stamp(&d->lease), asked->sent))
 		log_detail("trouble", "%s", d->why.text);
 	else if (asked->verb != VERB_LISTEN)
-		tell_trouble(d);
+		tell_trouble(d, asked->node);
 	else if (kind != FAIL_UNAVAILABLE && !d->told_deaf) {
 		d->told_deaf = true;
 		log_notice("deaf",
@@ -162,17 +183,70 @@ static void failed(struct drive *d, const struct ask *asked,
 	lease_failed(&d->lease, asked, kind, ran, now());
 }
 
+/* What the servers of a list must not be, and what is not known of them. */
+static int check_server(struct drive *d, const struct ask *asked,
+			const struct answer *a, struct fail *why)
+{
+	const struct endpoint *ep = d->peer[asked->node].ep;
+
+	if (a->said != SAID_GRANTED || asked->joins ||
+	    (d->lease.conf.nodes == 1 && d->lease.conf.guard_ms == 0))
+		return 0;
+	if (a->in_cluster && ep->kind != ENDPOINT_CLUSTER)
+		return fail(why, FAIL_CONFIG,
+			    "a node of a Cluster: write redis-cluster:// and "
+			    "not redis://");
+	if (a->server == 0 && !d->told_blind[asked->node]) {
+		d->told_blind[asked->node] = true;
+		log_detail("blind",
+			   "%s: INFO is refused: whether it was restarted "
+			   "(--restart-guard), or is one of the others, is not "
+			   "known",
+			   d->peer[asked->node].name);
+	}
+	return 0;
+}
+
+/* Nobody has it: unless somebody was seen a moment ago. */
+static void see_nobody(struct drive *d, const struct answer *a)
+{
+	if (a->said == SAID_GUARDED && d->sight.seen &&
+	    before(now(), after(d->sight_at, SEEN_MS)))
+		return;
+	d->sight = (struct sight){.lost = a->said == SAID_LOSS,
+				  .guarded = a->said == SAID_GUARDED,
+				  .pttl_ms = a->pttl_ms};
+	d->sight_at = now();
+}
+
+static void notice_twins(struct drive *d)
+{
+	const int *twin = d->lease.twin;
+
+	if (twin[1] == 0 || d->told_twins)
+		return;
+	d->told_twins = true;
+	(void)fail(&d->why, FAIL_CONFIG,
+		   "%s and %s are one server, and would count twice: name each "
+		   "server once",
+		   d->peer[twin[0]].name, d->peer[twin[1]].name);
+	if (d->lease.end != END_REFUSED)
+		log_notice("twins", "%s", d->why.text);
+}
+
 static void answered(struct drive *d, const struct ask *asked,
 		     const struct words *reply)
 {
 	struct answer answer;
 	struct fail why;
 
-	if (script_answer(asked->verb, reply, &answer, &d->sight, &why) < 0) {
+	if (script_answer(asked->verb, reply, &answer, &d->sight, &why) < 0 ||
+	    check_server(d, asked, &answer, &why) < 0) {
 		failed(d, asked, why.kind, true, d->peer[asked->node].name,
 		       why.text);
 		return;
 	}
+	d->node_why[asked->node][0] = '\0';
 	log_detail("answer", "%s: %.*s after %lld ms",
 		   d->peer[asked->node].name,
 		   asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],
@@ -180,10 +254,10 @@ static void answered(struct drive *d, const struct ask *asked,
 		   (long long)between(asked->sent, now()));
 	if (answer.said == SAID_BUSY)
 		d->sight_at = now();
-	if (answer.said == SAID_LOSS)
-		d->sight = (struct sight){.lost = true};
+	if (answer.said == SAID_LOSS || answer.said == SAID_GUARDED)
+		see_nobody(d, &answer);
 	if (asked->verb != VERB_LISTEN)
-		d->asked = NEVER;
+		d->asked[asked->node] = NEVER;
 	if (d->lease.state != LEASE_RELEASING)
 		d->why.kind = FAIL_NONE;
 	if (asked->verb == VERB_REPLICATE &&
@@ -194,7 +268,8 @@ static void answered(struct drive *d, const struct ask *asked,
 			   d->peer[asked->node].name, (long long)answer.counter,
 			   d->lease.conf.replicas);
 	lease_answer(&d->lease, asked, &answer, now());
-	tell_renewal(d);
+	notice_twins(d);
+	tell_renewal(d, asked->node);
 }
 
 /* ---- questions ---- */
@@ -244,7 +319,7 @@ static void send_one(struct drive *d, const struct ask *ask)
 	struct pending p = {.ask = *ask};
 
 	if (ask->verb == VERB_CONFIRM)
-		d->asked = sooner(d->asked, ask->sent);
+		d->asked[ask->node] = sooner(d->asked[ask->node], ask->sent);
 	if (ask->fresh)
 		conn_close(c); /* and what it still owes */
 	/* it counts what was written on its own connection */
@@ -324,6 +399,15 @@ static void follow(struct drive *d, int chan, const struct pending *p, bool ask,
 
 /* ---- answers ---- */
 
+/* In a list of servers, and not one that has been demoted meanwhile. */
+static bool is_replica(const struct drive *d, const struct endpoint *ep,
+		       const char *error)
+{
+	return d->lease.conf.nodes > 1 && !d->lease.held &&
+	       ep->kind != ENDPOINT_SENTINEL && ep->kind != ENDPOINT_CLUSTER &&
+	       strncmp(error, "READONLY", 8) == 0;
+}
+
 static void refused(struct drive *d, int chan, const struct pending *p,
 		    const struct words *reply)
 {
@@ -351,6 +435,10 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 		return;
 	}
 	kind = script_error(text, &advice);
+	if (is_replica(d, c->peer->ep, text)) {
+		kind = FAIL_CONFIG;
+		advice = "; of several servers each must take writes by itself";
+	}
 	d->refused |= !script_waits(text);
 	(void)snprintf(line, sizeof(line), "%s%s", text, advice);
 	failed(d, asked, kind, kind == FAIL_REFUSED, c->peer->name, line);
@@ -460,22 +548,64 @@ void drive_serve(struct drive *d, const struct pollfd fds[DRIVE_FDS_MAX])
 		take(d, node, chan);
 		/* cut while nobody asked: look at once what else happened */
 		if (idle && c->state == CONN_CLOSED)
-			lease_hurry(&d->lease, now());
+			lease_hurry(&d->lease, node, now());
 	}
-	notice_silence(d);
+	for (int i = 0; i < d->lease.conf.nodes; i++)
+		notice_silence(d, i);
 	drive_send(d);
+}
+
+static void say_awaited(const struct drive *d, int node, char *buf, size_t size)
+{
+	const struct lease_node *n = &d->lease.node[node];
+	char limit[32];
+
+	(void)snprintf(buf, size, "%s: %s within %s", d->peer[node].name,
+		       conn_awaits(&d->conn[node][n->good]),
+		       format_duration(d->lease.conf.node_timeout_ms, limit,
+				       sizeof(limit)));
+}
+
+/* How many of several answered, and what is wrong with the others. */
+static void say_missing(struct drive *d)
+{
+	const struct lease *l = &d->lease;
+	char text[sizeof(d->why.text)], one[600];
+	size_t used = 0;
+	int good = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		good += l->node[i].vote == VOTE_YES ||
+			l->node[i].vote == VOTE_NO;
+	used = (size_t)snprintf(text, sizeof(text),
+				"%s%d of %d servers answered, %d are needed",
+				d->whose, good, l->conf.nodes,
+				lease_quorum(l->conf.nodes));
+	for (int i = 0; i < l->conf.nodes && used < sizeof(text); i++) {
+		if (l->node[i].vote == VOTE_YES || l->node[i].vote == VOTE_NO)
+			continue;
+		say_awaited(d, i, one, sizeof(one));
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "; %s",
+			d->node_why[i][0] ? d->node_why[i] : one);
+	}
+	(void)fail(&d->why,
+		   l->refusal != FAIL_NONE ? l->refusal : FAIL_UNAVAILABLE,
+		   "%s", text);
 }
 
 const struct fail *drive_why(struct drive *d)
 {
-	const struct lease_node *n = &d->lease.node[0];
-	char limit[32];
+	const struct lease *l = &d->lease;
+	char text[600];
 
-	if (d->why.kind == FAIL_NONE)
-		(void)fail(&d->why, FAIL_UNAVAILABLE, "%s: %s within %s",
-			   d->peer[0].name, conn_awaits(&d->conn[0][n->good]),
-			   format_duration(d->lease.conf.node_timeout_ms, limit,
-					   sizeof(limit)));
+	if (l->conf.nodes > 1 && !d->told_twins &&
+	    (l->refusal != FAIL_CONFIG || d->why.kind != FAIL_CONFIG)) {
+		say_missing(d);
+	} else if (d->why.kind == FAIL_NONE) {
+		say_awaited(d, 0, text, sizeof(text));
+		(void)fail(&d->why, FAIL_UNAVAILABLE, "%s", text);
+	}
 	return &d->why;
 }
 

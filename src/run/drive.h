@@ -44,14 +44,16 @@ struct drive {
 	struct pending moved[NODES_MAX][CHANNELS]; /* to be asked elsewhere */
 	struct sight sight; /* who had the lock, when last we looked */
 	struct instant sight_at;
-	struct fail why; /* the latest failure */
+	struct fail why;               /* the latest failure */
+	char node_why[NODES_MAX][160]; /* likewise, of each of several */
 	bool whole; /* the server does not know our scripts by their hash */
 	bool told_deaf;
-	bool troubled; /* held, and a failure was said */
-	bool refused;  /* a server was there, and would not */
-	bool heir;     /* starts no private server only to release */
-	struct instant
-		asked; /* held: a renewal is unanswered since; or NEVER */
+	bool troubled[NODES_MAX]; /* held, and a failure was said */
+	bool told_twins, told_blind[NODES_MAX];
+	bool refused; /* a server was there, and would not */
+	bool heir;    /* starts no private server only to release */
+	struct instant asked[NODES_MAX]; /* held: a renewal is unanswered
+					    since; or NEVER */
 	int healed, stepped;
 };
 
@@ -78,7 +80,8 @@ void drive_serve(struct drive *d, const struct pollfd fds[DRIVE_FDS_MAX]);
  * back, and its command may have run on. */
 void drive_inherit(struct drive *d, bool ran);
 
-/* Why there is no answer: the latest failure, or that nobody said anything. */
+/* Why there is no answer: the latest failure, or that nobody said anything; of
+ * several nodes, how many answered, and what is wrong with the others. */
 const struct fail *drive_why(struct drive *d);
 
 /* The descriptors that a forked process must not keep; returns how many. */

@@ -185,11 +185,23 @@ static int refused(const struct locks *l)
 	return -1;
 }
 
+/* Under another token. */
+static void begin_anew(struct locks *l)
+{
+	for (int i = 0; i < l->n && !l->ends; i++) {
+		const struct lease *x = lease_of(l, i);
+
+		if (x->state == LEASE_OVER && x->end == END_STALE)
+			start(l, i, x->conf.wait_ms > 0);
+	}
+}
+
 static void tick(struct locks *l)
 {
 	const struct lease *lead = lease_of(l, l->lead);
 	int culprit;
 
+	begin_anew(l);
 	if (l->n == 1 || l->in_use || l->ends || locks_held(l))
 		return;
 	if (l->backing) {
@@ -245,7 +257,7 @@ void locks_poll(struct locks *l, struct pollfd *extra, int n_extra,
 void locks_hurry(struct locks *l)
 {
 	for (int i = 0; i < l->n; i++)
-		lease_hurry(lease_of(l, i), now());
+		lease_hurry(lease_of(l, i), -1, now());
 }
 
 void locks_use(struct locks *l)

@@ -89,8 +89,8 @@ static void list_grants(const struct locks *l, struct grants *g)
 
 		memcpy(to->token, d->token, TOKEN_SIZE);
 		to->joined = d->lease.joined;
-		to->slot = d->lease.node[0].slot;
-		to->group = d->lease.node[0].group;
+		to->slot = d->lease.slot;
+		to->group = lease_group(&d->lease);
 		to->fence = d->lease.fence;
 	}
 }

@@ -29,6 +29,9 @@ static const char *name_of(const struct sight *s)
 	if (s->lost)
 		return "nobody any more, but the server lost data: whoever had "
 		       "it may not know yet";
+	if (s->guarded)
+		return "nobody, but a server was started a moment ago and may "
+		       "have forgotten who (--restart-guard)";
 	if (!s->seen)
 		return "an unknown holder";
 	if (s->foreign)
@@ -72,6 +75,9 @@ static const char *times_of(const struct sight *s, int64_t ago, char *buf,
 	int64_t age = wall_seconds() - s->since, ms = left_of(s, ago);
 
 	buf[0] = '\0';
+	if (s->guarded)
+		(void)snprintf(buf, size, "; %s more",
+			       whole(ms, left, sizeof(left)));
 	if (!s->seen)
 		return buf;
 	if (s->since > 0 && age >= 0)
@@ -229,7 +235,7 @@ static void draw(struct waiting *w)
 	if (w->silent.ms != NEVER.ms)
 		(void)snprintf(text, sizeof(text), "waiting, %s: %s", took,
 			       drive_why(drive_of(w))->text);
-	else if (s->seen || s->lost)
+	else if (s->seen || s->lost || s->guarded)
 		(void)snprintf(text, sizeof(text), "%s%s: held by %s%s%s%s%s%s",
 			       in_line, took, name_of(s),
 			       others_of(s, others, sizeof(others)),
@@ -266,7 +272,8 @@ void waiting_tell(struct waiting *w)
 	if (lease_of(w)->state != LEASE_WAITING)
 		return;
 	if (w->silent.ms == NEVER.ms && w->told != TOLD_HOLDER &&
-	    (drive_of(w)->sight.seen || drive_of(w)->sight.lost) &&
+	    (drive_of(w)->sight.seen || drive_of(w)->sight.lost ||
+	     drive_of(w)->sight.guarded) &&
 	    !before(at, after(w->began, TELL_MS)))
 		tell_holder(w);
 	if (w->silent.ms != NEVER.ms && w->told != TOLD_SILENCE &&

@@ -39,6 +39,7 @@
 #define STEPS 20000
 #define ENOUGH_STEPS 1000 /* in so many every answer comes up */
 #define PTTL_SLACK_MS 1000
+#define GUARD_MS 1000000000 /* no server here is up for so long */
 
 static const char *const verbs[] = {
 	[VERB_ACQUIRE] = "acquire",
@@ -61,7 +62,8 @@ struct trial {
 	char token[TOKENS + 1][24], standing[TOKENS + 1][STANDING_SIZE];
 	struct node node;
 	int64_t us; /* the server's TIME after the last step */
-	int64_t ttl[TOKENS + 1], told[TOKENS + 1], ticket[TOKENS + 1];
+	int64_t ttl[TOKENS + 1], came[TOKENS + 1], told[TOKENS + 1],
+		ticket[TOKENS + 1];
 	uint64_t random, step;
 	uint64_t seen[SAID_COUNT], lost;
 };
@@ -235,6 +237,8 @@ static struct question invent(struct trial *t)
 		q.token = t->node.token;
 	q.conf = (struct lease_conf){.nodes = chance(t, 2) ? 1 : 3,
 				     .ttl_ms = t->ttl[q.token],
+				     .guard_ms = chance(t, 8) ? 0 : GUARD_MS,
+				     .ticket = t->came[q.token],
 				     .max_waiters = chance(t, 4) - 1,
 				     .supersede = q.token >= MARKED};
 	q.ask.verb = verb_of[chance(t, 6)];
@@ -243,6 +247,12 @@ static struct question invent(struct trial *t)
 	q.ask.ticket = chance(t, 4) == 0   ? -1
 		       : chance(t, 4) == 0 ? 0
 					   : t->ticket[q.token];
+	q.ask.newcomer = chance(t, 3) == 0;
+	if (q.ask.newcomer && q.ask.ticket > 0)
+		q.ask.ticket = t->us + (chance(t, 5) - 2) * 900000;
+	q.ask.until_ms =
+		chance(t, 2) ? 0 : t->us / 1000 + (chance(t, 3) - 1) * 60000;
+	q.ask.repairs = chance(t, 4) == 0;
 	q.ask.queued = chance(t, 2);
 	q.ask.held = chance(t, 2);
 	q.ask.listen_ms = 60000;
@@ -310,6 +320,20 @@ static const char *difference(const struct question *q,
 		return "one tells of a loss";
 	if (real->said == SAID_FULL && real->pttl_ms != early->pttl_ms)
 		return "the numbers of waiters differ";
+	if (real->said == SAID_NO && q->ask.verb == VERB_CONFIRM &&
+	    real->pttl_ms != early->pttl_ms)
+		return "one finds the lock gone";
+	if (real->at_ms < early->at_ms || real->at_ms > late->at_ms)
+		return "the clocks differ";
+	if (real->raised != early->raised)
+		return "one has raised the counter";
+	if (real->holder_ticket != early->holder_ticket)
+		return "the holders' tickets differ";
+	if (real->age_ms < early->age_ms - PTTL_SLACK_MS ||
+	    real->age_ms > late->age_ms + PTTL_SLACK_MS)
+		return "the holders' ages differ";
+	if (real->said == SAID_GUARDED && (pttl > 2000 || pttl < -2000))
+		return "the guards differ";
 	if (real->said != SAID_BUSY &&
 	    (real->said != SAID_YES || q->ask.verb != VERB_CONFIRM))
 		return NULL;
@@ -398,13 +422,16 @@ static bool step(struct trial *t)
 	}
 	printf("# step %" PRIu64 ": %s\n# %s%s%s of token %" PRId64
 	       ", T %" PRId64 ", fence %" PRId64 ", seen %" PRId64
-	       ", ticket %" PRId64 ", most %" PRId64 "%s\n"
+	       ", ticket %" PRId64 "%s, most %" PRId64 "%s%s%s\n"
 	       "# before: token %" PRId64 ", counter %" PRId64 ", %d waiters\n",
 	       t->step, what, by_hand ? by_hand : "", by_hand ? "; then " : "",
 	       verbs[q.ask.verb], q.token, t->ttl[q.token], q.ask.fence,
-	       q.ask.seen, q.ask.ticket, q.conf.max_waiters,
+	       q.ask.seen, q.ask.ticket, q.ask.newcomer ? " (new)" : "",
+	       q.conf.max_waiters,
 	       q.conf.nodes == 1 ? ", one node" : ", of several nodes",
-	       before.token, before.counter, before.waiters);
+	       q.ask.repairs ? ", repairs" : "",
+	       q.conf.guard_ms > 0 ? ", guarded" : "", before.token,
+	       before.counter, before.waiters);
 	return false;
 }
 
@@ -420,14 +447,31 @@ static bool all_came_up(const struct trial *t)
 static void introduce(struct trial *t, int i)
 {
 	static const struct holder nobody = {{"host", "1", "user", "sh"}};
-	struct lease_conf conf = {.ttl_ms = 60000 + chance(t, 600000),
+	struct lease_conf conf = {.nodes = 3,
+				  .ttl_ms = 60000 + chance(t, 600000),
+				  .ticket = 1 + chance(t, 1000000),
 				  .supersede = i >= MARKED};
 
 	t->ttl[i] = conf.ttl_ms;
+	t->came[i] = conf.ticket;
 	(void)snprintf(t->token[i], sizeof(t->token[i]), "token-%d", i);
 	script_standing(&conf, &nobody, t->standing[i]);
 	if (keys_init(&t->keys[i], KEY, strlen(KEY), t->token[i]) < 0)
 		bail("no memory");
+}
+
+static int64_t uptime_us(void)
+{
+	static const char name[] = "uptime_in_seconds:";
+	struct words request = {0}, reply;
+	const char *at;
+
+	words_add_text(&request, "INFO");
+	words_add_text(&request, "server");
+	if (!server_ask(&request, &reply) || reply.n != 1 ||
+	    !(at = memmem(reply.at[0], reply.len[0], name, strlen(name))))
+		bail("the server does not say how long it is up");
+	return strtoll(at + strlen(name), NULL, 10) * 1000000;
 }
 
 static void start(struct trial *t, const char *path, uint64_t seed,
@@ -442,6 +486,7 @@ static void start(struct trial *t, const char *path, uint64_t seed,
 	for (int i = 1; i <= TOKENS; i++)
 		introduce(t, i);
 	t->us = server_us();
+	t->node.up_us = t->us - uptime_us();
 }
 
 static void finish(struct trial *t)

@@ -1632,7 +1632,8 @@ static bool step(void)
 static bool all_came_up(void)
 {
 	/* nobody listens */
-	bool all = all_said(trial.seen, 1U << SAID_WOKEN | 1U << SAID_QUIET);
+	bool all = all_said(trial.seen, 1U << SAID_WOKEN | 1U << SAID_QUIET |
+						1U << SAID_GUARDED);
 
 	printf(" full-of-memory %" PRIu64 "\n", trial.errors);
 	return (all && trial.errors > 0) || trial.step < 3000;

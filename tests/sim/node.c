@@ -10,13 +10,30 @@
 
 void node_flush(struct node *n)
 {
-	enum twin twin = n->twin;
-	bool full = n->full;
+	const struct node was = *n;
 
 	memset(n, 0, sizeof(*n));
 	n->counter = -1;
-	n->twin = twin;
-	n->full = full;
+	n->twin = was.twin;
+	n->full = was.full;
+	n->up_us = was.up_us;
+	n->boots = was.boots;
+}
+
+void node_restart(struct node *n, int64_t us)
+{
+	node_flush(n);
+	n->up_us = us;
+	n->boots++;
+}
+
+/* As INFO tells it: whole seconds, of which one may have just begun. */
+static int64_t young(const struct node *n, int64_t guard_ms, int64_t us)
+{
+	int64_t up = us / 1000000 - n->up_us / 1000000;
+	int64_t rest = guard_ms + 1000 - up * 1000;
+
+	return guard_ms > 0 && rest > 0 && n->twin != TWIN_NO_GUARD ? rest : 0;
 }
 
 /* Redis deletes when now > when, in ms of its own clock. */
@@ -78,12 +95,19 @@ static void leave(struct node *n, int i)
 		sizeof(n->line[0]) * (size_t)(n->waiters - i));
 }
 
+/* As members of a sorted set: by their bytes, where tickets are the same. */
+static bool is_behind(const struct waiter *a, const struct waiter *b)
+{
+	return a->ticket != b->ticket ? a->ticket > b->ticket
+				      : a->token > b->token;
+}
+
 static void stand(struct node *n, const struct waiter *w)
 {
 	int i = n->waiters;
 
 	assert(n->waiters < LINE_MAX);
-	for (; i > 0 && n->line[i - 1].ticket > w->ticket; i--)
+	for (; i > 0 && is_behind(&n->line[i - 1], w); i--)
 		n->line[i] = n->line[i - 1];
 	n->line[i] = *w;
 	n->waiters++;
@@ -138,7 +162,7 @@ bool node_heard(struct node *n, int64_t token, int64_t us)
 	return w;
 }
 
-static void grant(struct node *n, int64_t token, int64_t ttl, int64_t ms,
+static void grant(struct node *n, const struct waiter *to, int64_t ms,
 		  bool alone, int64_t lost, int64_t us)
 {
 	if (n->counter < 0)
@@ -147,9 +171,11 @@ static void grant(struct node *n, int64_t token, int64_t ttl, int64_t ms,
 		n->counter =
 			alone ? larger(n->counter + 1, us) : n->counter + 1;
 	n->lost = lost == LOST_NOW ? n->counter : lost;
-	set(n, token, ms, us);
-	n->record = token;
-	n->holder_ttl = ttl;
+	set(n, to->token, ms, us);
+	n->record = to->token;
+	n->holder_ttl = to->ttl;
+	n->holder_ticket = to->came;
+	n->since_us = us;
 }
 
 static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
@@ -164,7 +190,7 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 			continue;
 		if (n->twin == TWIN_GRANT_FOREVER)
 			ms = INT64_MAX / 4;
-		grant(n, head.token, head.ttl, ms, alone, lost, us);
+		grant(n, &head, ms, alone, lost, us);
 		if (head.token != self)
 			wake(n, head.token, false, ms, us);
 		return true;
@@ -173,6 +199,12 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 }
 
 /* ---- acquire ---- */
+
+/* Every start gives it another name; no two nodes begin at one microsecond. */
+static uint64_t server_of(const struct node *n)
+{
+	return (uint64_t)n->up_us * 1000 + (uint64_t)n->boots + 1;
+}
 
 /* The record says that a counter was missing, and this client saw it before. */
 static bool told(const struct node *n, const struct ask *ask)
@@ -225,6 +257,7 @@ static int64_t join(struct node *n, const struct ask *ask, int64_t token,
 	struct waiter w = {.token = token,
 			   .ticket = ask->ticket,
 			   .ttl = conf->ttl_ms,
+			   .came = conf->ticket,
 			   .marked = conf->supersede};
 	int at = node_place(n, token);
 
@@ -236,7 +269,7 @@ static int64_t join(struct node *n, const struct ask *ask, int64_t token,
 		if (conf->supersede)
 			w.ticket = larger(w.ticket, n->newest + 1);
 	}
-	if (at >= 0 && ask->ticket == 0)
+	if (at >= 0 && (ask->ticket == 0 || ask->newcomer))
 		w.ticket = n->line[at].ticket;
 	if (at >= 0) {
 		w.sign = n->line[at].sign;
@@ -255,12 +288,17 @@ static struct answer wait_for(struct node *n, const struct ask *ask,
 			      int64_t token, const struct lease_conf *conf,
 			      int64_t us)
 {
-	struct answer a = {.said = n->token ? SAID_BUSY : SAID_LOSS,
+	bool newcomer = ask->ticket == 0 || (ask->ticket > 0 && ask->newcomer);
+	int64_t rest = young(n, conf->guard_ms, us);
+	struct answer a = {.said = n->token ? SAID_BUSY
+				   : rest   ? SAID_GUARDED
+					    : SAID_LOSS,
 			   .counter = larger(n->counter, 0),
+			   .age_ms = -1,
 			   .place = -1};
 
-	if (ask->ticket == 0 && conf->max_waiters >= 0 &&
-	    node_place(n, token) < 0 && living(n, us) >= conf->max_waiters) {
+	if (newcomer && conf->max_waiters >= 0 && node_place(n, token) < 0 &&
+	    living(n, us) >= conf->max_waiters) {
 		a.said = SAID_FULL;
 		a.pttl_ms = n->waiters;
 		return a;
@@ -271,7 +309,8 @@ static struct answer wait_for(struct node *n, const struct ask *ask,
 			supersede(n, token, a.ticket, us);
 		a.place = node_place(n, token);
 	}
-	if (a.said == SAID_LOSS) {
+	if (a.said != SAID_BUSY) {
+		a.pttl_ms = rest;
 		a.lost = reborn(n, ask);
 		return a;
 	}
@@ -279,15 +318,23 @@ static struct answer wait_for(struct node *n, const struct ask *ask,
 	a.foreign = n->record != n->token;
 	a.lost = told(n, ask);
 	a.holder_ttl_ms = a.foreign ? 0 : n->holder_ttl;
+	a.holder = (uint64_t)n->token;
+	a.holder_ticket = a.foreign ? 0 : n->holder_ticket;
+	if (!a.foreign && (conf->nodes > 1 || conf->guard_ms > 0))
+		a.age_ms = larger(us / 1000 - n->since_us / 1000, 0);
 	return a;
 }
 
-static struct answer acquire(struct node *n, const struct ask *ask,
-			     int64_t token, const struct lease_conf *conf,
-			     int64_t us)
+static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
+			     const struct lease_conf *conf, int64_t us)
 {
-	bool alone = conf->nodes == 1;
-	struct answer granted = {.said = SAID_GRANTED, .place = -1};
+	bool alone = conf->nodes == 1, looks = !alone || conf->guard_ms > 0;
+	struct answer granted = {.said = SAID_GRANTED,
+				 .place = -1,
+				 .server = looks ? server_of(n) : 0,
+				 .at_ms = looks ? us / 1000 : 0};
+	struct waiter me = {
+		.token = token, .ttl = conf->ttl_ms, .came = conf->ticket};
 
 	if (node_locked(n, us) && n->token == token) {
 		int64_t before = n->counter;
@@ -304,21 +351,25 @@ static struct answer acquire(struct node *n, const struct ask *ask,
 		granted.lost = told(n, ask);
 		return granted;
 	}
+	if (ask->newcomer && ask->ticket > 0)
+		ask->ticket = ask->ticket < us - 1000000   ? us - 1000000
+			      : ask->ticket > us + 1000000 ? us + 1000000
+							   : ask->ticket;
 	if (conf->supersede && superseded(n, ask, token, us))
 		return (struct answer){.said = SAID_SUPERSEDED,
 				       .counter = larger(n->counter, 0),
 				       .place = -1};
 	if (n->token == 0 && !ask->embargo && !reborn(n, ask) &&
+	    young(n, conf->guard_ms, us) == 0 &&
 	    !(ask->seen > 0 && n->counter < ask->seen)) {
 		int64_t before = n->record != 0 ? n->lost : 0;
 		int64_t lost = n->counter < 0 ? LOST_NOW : before;
 
 		/* who was skipped has its place still */
-		if (ask->ticket > 0)
+		if (ask->ticket > 0 && !ask->newcomer)
 			(void)join(n, ask, token, conf, us);
 		if (!hand_over(n, token, alone, lost, us))
-			grant(n, token, conf->ttl_ms, conf->ttl_ms, alone,
-			      before, us);
+			grant(n, &me, conf->ttl_ms, alone, before, us);
 		if (n->token == token) {
 			set(n, token, conf->ttl_ms, us);
 			granted.counter = n->counter;
@@ -331,34 +382,54 @@ static struct answer acquire(struct node *n, const struct ask *ask,
 
 /* ---- the rest ---- */
 
-static struct answer confirm(struct node *n, const struct ask *ask,
-			     int64_t token, int64_t ttl, int64_t us)
+static bool heals(const struct node *n, const struct ask *ask, int64_t guard_ms,
+		  int64_t us)
 {
-	struct answer a = {.said = SAID_YES, .place = -1};
+	bool same = n->counter == ask->seen || n->twin == TWIN_HEAL_ANY;
+
+	if (ask->repairs)
+		return (larger(n->counter, 0) == ask->seen || same ||
+			n->twin == TWIN_REPAIR_ANY ||
+			(n->counter >= 0 && untouched(n, ask->seen))) &&
+		       young(n, guard_ms, us) == 0;
+	return ask->seen > 0 &&
+	       (ask->until_ms == 0 || us < ask->until_ms * 1000 ||
+		n->twin == TWIN_HEAL_LATE) &&
+	       (same || n->counter < 0 || untouched(n, ask->seen));
+}
+
+static struct answer confirm(struct node *n, const struct ask *ask,
+			     int64_t token, const struct lease_conf *conf,
+			     int64_t us)
+{
+	struct answer a = {.said = SAID_YES, .place = -1, .at_ms = us / 1000};
 	bool locked = node_locked(n, us);
 	int64_t before = n->counter;
 
 	if (locked && n->token == token) {
 		a.pttl_ms = n->expires_ms - us / 1000;
-	} else if (!locked && ask->seen > 0 &&
-		   (n->counter < 0 || n->counter == ask->seen ||
-		    untouched(n, ask->seen) || n->twin == TWIN_HEAL_ANY)) {
+	} else if (!locked && heals(n, ask, conf->guard_ms, us)) {
 		a.said = SAID_HEALED;
 	} else {
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
+				       .pttl_ms = locked,
 				       .place = -1};
 	}
-	set(n, token, ttl, us);
-	if (n->record != token)
+	set(n, token, conf->ttl_ms, us);
+	if (n->record != token) {
 		n->lost = 0;
+		n->holder_ticket = conf->ticket;
+		n->since_us = us;
+	}
 	n->record = token;
-	n->holder_ttl = ttl;
+	n->holder_ttl = conf->ttl_ms;
 	if (before < 0 || before < ask->fence)
 		n->counter = larger(before < 0 ? us : before, ask->fence);
 	if (before < 0)
 		moved(n, a.said == SAID_HEALED, before);
 	a.counter = n->counter;
+	a.raised = a.counter != before && a.counter == ask->fence;
 	return a;
 }
 
@@ -407,10 +478,12 @@ static struct answer release(struct node *n, const struct ask *ask,
 struct answer node_run(struct node *n, const struct ask *ask, int64_t token,
 		       const struct lease_conf *conf, int64_t us)
 {
+	struct ask its = *ask;
+
 	if (ask->verb == VERB_ACQUIRE)
-		return acquire(n, ask, token, conf, us);
+		return acquire(n, &its, token, conf, us);
 	if (ask->verb == VERB_CONFIRM)
-		return confirm(n, ask, token, conf->ttl_ms, us);
+		return confirm(n, ask, token, conf, us);
 	if (ask->verb == VERB_RELEASE)
 		return release(n, ask, token, conf->nodes == 1, us);
 	return (struct answer){.said = node_heard(n, token, us) ? SAID_WOKEN

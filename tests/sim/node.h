@@ -28,11 +28,15 @@ enum twin {
 	TWIN_CANCEL_KEEPS,   /* who leaves the line keeps a grant */
 	TWIN_DEL_AFTER,      /* the release deletes what it handed over */
 	TWIN_LOSS_UNTOLD,    /* a grant does not tell of a lost counter */
+	TWIN_NO_GUARD,       /* a node votes as soon as it is up */
+	TWIN_HEAL_LATE,      /* it heals though the lease would have ended */
+	TWIN_REPAIR_ANY,     /* repair without the counter test */
 	TWIN_COUNT
 };
 
 struct waiter {
 	int64_t token, ticket, ttl, sign; /* last sign of life, us */
+	int64_t came;                     /* what it says itself */
 	bool marked;                      /* --supersede */
 };
 
@@ -57,6 +61,10 @@ struct node {
 		bool there;
 		int64_t last, from, slot, born;
 	} moves;
+	/* of the record */
+	int64_t holder_ticket, since_us;
+	int64_t up_us; /* server time at its last start */
+	int64_t boots; /* so often */
 	int waiters;
 	struct waiter line[LINE_MAX]; /* by ticket */
 	struct word words[WORDS_KEPT];
@@ -67,6 +75,8 @@ struct node {
 
 /* All data are gone. */
 void node_flush(struct node *n);
+/* And it is another process, since `us`. */
+void node_restart(struct node *n, int64_t us);
 
 /* Runs a question at server time `us` (microseconds since 1970). Listening is
  * answered with QUIET where a real node would block. */

@@ -40,6 +40,8 @@ struct token {
 static int n_nodes = 1;
 static struct node nodes[NODES_MAX];
 static struct token tokens[TOKENS_MAX];
+static int restarts;       /* with the loss of all data */
+static bool clocks_apart;  /* the nodes' */
 static int64_t last_fence; /* of a command that started */
 /* on one node: the last grant */
 static int64_t last_grant, granted_token, grant_us;
@@ -85,6 +87,8 @@ static void healed(struct client *c, const struct flight *f)
 	int64_t released = tokens[f->token].released_us;
 	bool other = granted_token != f->token;
 
+	if (c->token == f->token)
+		c->robbed &= ~(1U << f->ask.node);
 	if (n_nodes > 1)
 		return;
 	if ((released && released > loss_us) || (other && grant_us > loss_us))
@@ -92,8 +96,6 @@ static void healed(struct client *c, const struct flight *f)
 			 f->client);
 	else if (released || other)
 		expose();
-	if (c->token == f->token)
-		c->robbed = false;
 }
 
 /* By asking, or handed over. */
@@ -138,6 +140,7 @@ static void check_fence(int who)
 	/* on one node: it does not know yet that it was granted again, after a
 	 * loss of data; the fence in its hand says so */
 	if (fence <= last_fence && fences_promised() && !may_overlap(c) &&
+	    !(restarts + w.losses > 0 && clocks_apart && n_nodes > 1) &&
 	    (n_nodes > 1 || fence == tokens[c->token].granted_fence))
 		violated("client %d: fence %" PRId64 " after %" PRId64, who,
 			 fence, last_fence);
@@ -175,7 +178,7 @@ void sim_start(int who)
 					 who, i);
 		}
 	check_fence(who);
-	if (w.calm)
+	if (w.calm && n_nodes == 1) /* else as well as it can be done */
 		check_line(who);
 	tokens[c->token].joined_us = -1;
 	c->running = true;
@@ -239,6 +242,8 @@ static void begin(int who)
 				  .ttl_ms = c->ttl,
 				  .node_timeout_ms = w.T / 4,
 				  .wait_ms = INT64_MAX,
+				  .guard_ms = n_nodes > 1 ? 2 * w.T : 0,
+				  .ticket = EPOCH_US + w.us + chance(20000),
 				  .max_waiters = one_in(20) ? chance(3) : -1,
 				  .supersede = one_in(20),
 				  .seed = (uint64_t)chance(INT64_MAX)};
@@ -256,6 +261,10 @@ void sim_over(int who)
 {
 	struct client *c = &w.client[who];
 
+	if (c->alive && c->lease.end == END_STALE) {
+		begin(who);
+		return;
+	}
 	c->alive = false;
 	c->life++;
 	tell("client %d is done", who);
@@ -291,6 +300,23 @@ static void crash_client(int who)
 
 /* ---- faults ---- */
 
+/* Who has the lock at most nodes is safe: the node does not vote for a while.
+ */
+static void restart(int node)
+{
+	tell("node %d is restarted, and empty", node);
+	node_restart(&nodes[node], wall_us(node));
+	restarts++;
+	for (int i = 0; i < w.n_flights; i++) {
+		struct flight *f = &w.flight[i];
+
+		if (!f->used || !f->blocked || f->ask.node != node)
+			continue;
+		f->blocked = false;
+		break_off(f);
+	}
+}
+
 static void lose_data(int node)
 {
 	tell("node %d loses everything", node);
@@ -313,7 +339,8 @@ static void evict(int node, bool counter)
 		return;
 	}
 	for (int i = 0; i < w.n_clients; i++)
-		w.client[i].robbed |= w.client[i].token == n->record;
+		if (w.client[i].token == n->record)
+			w.client[i].robbed |= 1U << node;
 }
 
 static void step_time(int node)
@@ -344,9 +371,13 @@ static void plan_faults(void)
 	for (int i = (int)chance(4); i > 0; i--)
 		post(chance(span), EV_DOWN, (int)chance(n_nodes), one_in(2),
 		     chance(w.T * 2000));
-	if (one_in(4))
+	if (one_in(n_nodes > 1 ? 8 : 4))
 		for (int i = (int)chance(3); i >= 0; i--)
 			post(chance(span), EV_FLUSH, (int)chance(n_nodes), 0,
+			     0);
+	if (n_nodes > 1 && one_in(2))
+		for (int i = (int)chance(6); i >= 0; i--)
+			post(chance(span), EV_FLUSH, (int)chance(n_nodes), 1,
 			     0);
 	if (one_in(8))
 		post(chance(span), EV_STEP, (int)chance(n_nodes), 0, 0);
@@ -385,7 +416,10 @@ void sim_event(const struct event *e)
 		crash_client(e->who);
 		break;
 	case EV_FLUSH:
-		lose_data(e->who);
+		if (e->slot)
+			restart(e->who);
+		else
+			lose_data(e->who);
 		break;
 	case EV_STEP:
 		step_time(e->who);
@@ -423,13 +457,20 @@ static void setup(uint64_t seed, int twin, bool aloud)
 	w.late_stamp = twin == TWIN_STAMP_AT_REPLY;
 	w.no_poll = twin == TWIN_NO_POLL;
 	last_fence = last_grant = granted_token = grant_us = 0;
+	restarts = 0;
+	clocks_apart = one_in(n_nodes > 1 ? 2 : 1);
 	for (int i = 0; i < n_nodes; i++) {
 		struct server *s = &w.server[i];
 
 		nodes[i] = (struct node){.twin = (enum twin)twin};
 		node_flush(&nodes[i]);
 		(void)snprintf(s->name, sizeof(s->name), "node %d", i);
-		s->rate_ppm = any_rate_ppm();
+		s->rate_ppm = i > 0 && !clocks_apart ? w.server[0].rate_ppm
+						     : any_rate_ppm();
+		/* up for long, each since another moment */
+		nodes[i].up_us = EPOCH_US - 1000000000 - i;
+		if (n_nodes > 1 && clocks_apart)
+			s->step_us = chance(w.T * 250);
 	}
 	plan_faults();
 	world_people();
@@ -457,6 +498,9 @@ static const char *const twin_names[TWIN_COUNT] = {
 	[TWIN_CANCEL_KEEPS] = "who leaves the line keeps a grant",
 	[TWIN_DEL_AFTER] = "the release deletes what it handed over",
 	[TWIN_LOSS_UNTOLD] = "a grant does not tell of a lost counter",
+	[TWIN_NO_GUARD] = "no restart guard",
+	[TWIN_HEAL_LATE] = "a lease that would be over is healed",
+	[TWIN_REPAIR_ANY] = "repair without the counter test",
 };
 
 const char *sim_twin(int twin)

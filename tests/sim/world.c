@@ -432,7 +432,7 @@ void new_life(int who, struct lease_conf *conf)
 		post(w.us + chance(w.T * 4000), EV_CANCEL, who, 0, 0);
 	c->alive = true;
 	c->stopped = c->guard_will = c->running = c->ended = c->dying = false;
-	c->robbed = false;
+	c->robbed = 0;
 	memset(c->knew, 0, sizeof(c->knew));
 	c->wake_us = INT64_MAX;
 	memset(c->conns, 0, sizeof(c->conns));
@@ -459,7 +459,7 @@ static void look(int who)
 		if (before(at, timing_start(s, c->ttl)))
 			sim_start(who);
 		else
-			lease_hurry(l, at);
+			lease_hurry(l, -1, at);
 	}
 	if (c->running && !c->dying &&
 	    (l->state == LEASE_LOST || !before(at, timing_kill(s, c->ttl))))
@@ -697,7 +697,7 @@ static void handle(const struct event *e)
 		/* whoever flushes waits in line like the rest */
 		if (is_frozen(e->who))
 			post(w.server[e->who].thaw_us + 1000, EV_FLUSH, e->who,
-			     0, 0);
+			     e->slot, 0);
 		else
 			sim_event(e);
 		break;

@@ -91,7 +91,8 @@ struct client {
 	bool running; /* the command, or what is left of it */
 	bool dying;
 	bool ended;            /* the command ended by itself */
-	bool robbed;           /* its key vanished, and it does not know yet */
+	unsigned int robbed;   /* its key vanished on these nodes (bits), and
+				  it does not know yet */
 	int64_t dead_us;       /* deadman: dead at, unless moved on */
 	bool knew[LOSSES_MAX]; /* a counter, when data were lost */
 	int64_t wake_us;

@@ -14,6 +14,7 @@
 
 #define T 30000 /* unless a scenario needs another */
 #define NODE_TIMEOUT 1000
+#define KEEP 1000 /* a minority, for a moment: 1 s, or T/4 */
 #define FOREVER INT64_MAX
 #define TOO_MUCH 9000000000000000 /* as a memory: above every counter */
 
@@ -35,6 +36,7 @@ static void begin(int nodes, int64_t ttl, int64_t wait)
 				  .ttl_ms = ttl,
 				  .node_timeout_ms = NODE_TIMEOUT,
 				  .wait_ms = wait,
+				  .ticket = 700,
 				  .seed = 20};
 
 	lease_init(&l, &conf, ms(0));
@@ -314,7 +316,7 @@ static void test_hurry(void)
 {
 	hold(3, T, 1);
 	is_int(asks(100), 0, "nothing is due yet");
-	lease_hurry(&l, ms(100));
+	lease_hurry(&l, -1, ms(100));
 	is_int(asks(100), 3, "in a hurry all are renewed now");
 	for (int i = 0; i < 3; i++)
 		reply(&q[i], SAID_YES, 100, 101);
@@ -635,7 +637,8 @@ static void test_turned_away(void)
 	is_int(q[0].ticket, -1, "-n does not stand in line");
 	begin(3, T, FOREVER);
 	asks(0);
-	is_int(q[0].ticket, -1, "nor do several nodes know one");
+	ok(q[0].ticket == 700 && q[2].ticket == 700 && q[1].newcomer,
+	   "on several nodes the ticket is ours");
 }
 
 /* Handed over after the counter was lost: somebody may be unaware. */
@@ -1040,39 +1043,170 @@ static void test_claim(void)
 	reply(&q[1], SAID_YES, 103, 11);
 	reply(&q[0], SAID_YES, 100, 11);
 	ok(l.state != LEASE_HELD, "a counter that was not raised is no yes");
-	is_int(asks(11), 3, "the claim has failed: released");
-	ok(count(VERB_RELEASE, 0, -1) == 1 && count(VERB_RELEASE, 1, -1) == 1 &&
-		   count(VERB_RELEASE, 2, 0) == 1,
-	   "everywhere, behind the unanswered acquire, too");
+	is_int(l.state, LEASE_WAITING, "the claim has failed");
+	is_int(next(11) < 11 + KEEP, 1,
+	       "what was granted is kept for a moment");
+	ok(count(VERB_ACQUIRE, 0, -1) && count(VERB_ACQUIRE, 1, -1),
+	   "and asked for again");
+}
+
+/* Held by `whose`, granted so long ago to one with that ticket. */
+static void held_by(const struct ask *a, uint64_t whose, int64_t ticket,
+		    int64_t age, int64_t t)
+{
+	struct answer answer = {.said = SAID_BUSY,
+				.counter = 100,
+				.pttl_ms = T,
+				.holder = whose,
+				.holder_ticket = ticket,
+				.age_ms = age};
+
+	lease_answer(&l, a, &answer, ms(t));
+}
+
+/* One of three is ours, the others are somebody's. */
+static void split(uint64_t whose, uint64_t other, int64_t ticket, int64_t age)
+{
+	begin(3, T, FOREVER);
+	asks(0);
+	held_by(&q[0], whose, ticket, age, 1);
+	reply(&q[1], SAID_GRANTED, 100, 1);
+	held_by(&q[2], other, ticket, age, 1);
 }
 
 static void test_minority(void)
 {
-	begin(3, T, FOREVER);
-	asks(0);
-	reply(&q[0], SAID_BUSY, 100, 1);
-	reply(&q[1], SAID_GRANTED, 100, 1);
-	reply(&q[2], SAID_BUSY, 100, 1);
-	is_int(asks(1), 1, "a minority is not kept:");
-	ok(count(VERB_RELEASE, 1, 0) == 1, "released where it was granted");
+	struct ask word;
+	int64_t t;
 
-	begin(5, T, FOREVER);
-	asks(0);
-	for (int i = 0; i < 5; i++)
-		reply(&q[i], i < 2 ? SAID_GRANTED : SAID_BUSY, 100, 1);
+	split(8, 8, 900, 5000);
+	is_int(asks(1), 1, "somebody has a quorum:");
+	ok(count(VERB_RELEASE, 1, 0) && !q[0].queued,
+	   "what was granted is given back, and nothing else");
+	t = next(1);
+	ok(!count(VERB_ACQUIRE, 1, -1) && n_q == 2,
+	   "only the others are asked while the release may be under way");
+	split(8, 8, 900, 5000);
 	asks(1);
-	ok(n_q == 2 && count(VERB_RELEASE, 0, 0) && count(VERB_RELEASE, 1, 0),
-	   "two of five: both are released");
+	reply(&q[0], SAID_YES, 101, 2);
+	is_int(next(2) < 60, 1, "once it is answered, soon");
+	is_int(n_q, 3, "that one, too");
+
+	split(8, 8, 900, 5000);
+	asks(1);
+	broke(&q[0], true, 2);
+	t = 2;
+	for (int i = 0; i < 50; i++) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (count(VERB_ACQUIRE, 1, -1))
+				t = INT64_MAX / 4;
+			else if (q[k].node != 1)
+				held_by(&q[k], 8, 900, 5000, t);
+			else
+				broke(&q[k], true, t);
+		if (i == 49)
+			ok(t < INT64_MAX / 4,
+			   "nor ever, if nobody knows whether it comes late");
+	}
+
+	split(8, 9, 600, 5);
+	asks(1);
+	ok(n_q == 1 && count(VERB_RELEASE, 1, 0),
+	   "who came before us gets it: given back");
+	split(8, 9, 600, KEEP + 1);
+	is_int(asks(1), 0, "not to one who had it long ago");
+	split(8, 9, 900, 5);
+	is_int(asks(1), 0, "nor to one who came after us: it is kept");
+	ok(listening.verb == VERB_LISTEN, "while we listen to the others");
+	word = listening;
+	lease_answer(&l, &word, &(struct answer){.said = SAID_WOKEN}, ms(9));
+	is_int(asks(9), 1, "woken by one of them");
+	ok(count(VERB_ACQUIRE, word.node, -1) == 1, "that one is asked alone");
+	reply(&q[0], SAID_GRANTED, 100, 10);
+	is_int(l.state, LEASE_HELD, "and that makes a quorum");
+
+	split(8, 9, 900, 5);
+	is_int(next(1), 1 + KEEP, "nobody wakes us: all are looked at");
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node == 1)
+			reply(&q[k], SAID_GRANTED, 100, 1 + KEEP);
+		else
+			held_by(&q[k], 8 + (unsigned int)k, 900, KEEP,
+				1 + KEEP);
+	asks(1 + KEEP);
+	ok(count(VERB_RELEASE, 1, -1) == 1, "and it is given back then");
 
 	begin(3, T, FOREVER);
 	asks(0);
 	reply(&q[0], SAID_BUSY, 100, 1);
 	reply(&q[1], SAID_GRANTED, 100, 1);
-	is_int(next(1), NODE_TIMEOUT,
-	       "the third may still decide, until its "
-	       "time is over");
-	ok(n_q == 2 && count(VERB_RELEASE, 1, 0) && count(VERB_RELEASE, 2, 0),
-	   "then released, and behind its acquire, too");
+	is_int(asks(NODE_TIMEOUT - 1), 0, "the third may still decide");
+	is_int(l.state, LEASE_ASKING, "until its time is over");
+	asks(NODE_TIMEOUT);
+	is_int(l.state, LEASE_WAITING, "then the one is kept for a moment");
+}
+
+/* Node 1 says that it is gone, the others renew, until a question repairs:
+ * that is left in q[0]. Returns which of the others were asked after that. */
+static int until_repaired(int64_t *t, int64_t counter, bool taken)
+{
+	int64_t found = INT64_MAX;
+	int asked = 0;
+
+	for (int i = 0; i < 12; i++) {
+		*t = next(*t);
+		for (int k = 0; k < n_q; k++) {
+			if (q[k].repairs) {
+				q[0] = q[k];
+				return asked;
+			}
+			if (q[k].node != 1) {
+				asked |= *t > found ? 1 << q[k].node : 0;
+				reply(&q[k], SAID_YES, 100, *t);
+				continue;
+			}
+			if (found == INT64_MAX)
+				found = *t;
+			lease_answer(&l, &q[k],
+				     &(struct answer){.said = SAID_NO,
+						      .counter = counter,
+						      .pttl_ms = taken},
+				     ms(*t));
+		}
+	}
+	return -1;
+}
+
+static void test_repair(void)
+{
+	int64_t t;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	for (int k = 0; k < 3; k++)
+		lease_answer(&l, &q[k],
+			     &(struct answer){.said = SAID_GRANTED,
+					      .counter = 100,
+					      .at_ms = 5000},
+			     ms(1));
+	t = next(1);
+	is_int(q[0].until_ms, 5000 + T,
+	       "a vanished lock is set again until it would have ended there");
+	l.node[1].mine = false;
+	is_int(until_repaired(&t, 107, false), 1 << 0 | 1 << 2,
+	       "gone on one node: set again once a quorum was renewed after");
+	is_int(q[0].seen, 107, "by the counter that was found");
+	lease_answer(&l, &q[0],
+		     &(struct answer){.said = SAID_HEALED, .counter = 108},
+		     ms(t));
+	ok(l.node[1].mine && l.state == LEASE_HELD, "and is ours there again");
+
+	hold(3, T, 1);
+	l.node[1].mine = false;
+	t = 1;
+	is_int(until_repaired(&t, 107, true), -1,
+	       "not where somebody else has it");
 }
 
 static void test_down(void)
@@ -1312,6 +1446,7 @@ int main(void)
 	test_fast();
 	test_claim();
 	test_minority();
+	test_repair();
 	test_down();
 	test_qth();
 	test_hasty();

@@ -1,0 +1,20 @@
+-- Which server this is: its run id, and the word "cluster" if it is a node of
+-- one; "" if we may not know (INFO is refused).
+local run_id, uptime, mode
+local function server()
+	if run_id == nil then
+		local words = redis.pcall('info', 'server')
+		words = type(words) == 'string' and words or ''
+		run_id = string.match(words, 'run_id:(%x+)') or ''
+		uptime = tonumber(string.match(words, 'uptime_in_seconds:(%d+)'))
+		mode = string.match(words, 'redis_mode:(%a+)')
+	end
+	return run_id .. (mode == 'cluster' and ' cluster' or '')
+end
+-- It may have been restarted, and have forgotten a lease: for how many ms still,
+-- or nil. It counts in whole seconds, and one of them may have just begun.
+local function young(ms)
+	server()
+	local rest = ms + 1000 - (uptime or math.huge) * 1000
+	return rest > 0 and rest or nil
+end
