@@ -493,7 +493,7 @@ static bool claims_again(struct lease *l, struct instant at)
 	int64_t most = l->fence;
 	int mine = 0;
 
-	if (l->state != LEASE_CLAIMING || l->replicating || !lease_several(l) ||
+	if (l->state != LEASE_CLAIMING || l->replicating ||
 	    ++l->claims > CLAIMS_MOST)
 		return false;
 	for (int i = 0; i < l->conf.nodes; i++) {
@@ -718,15 +718,14 @@ void rounds_claimed(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a,
 		    struct instant at)
 {
-	bool mine = a->said != SAID_NO, ours = a->counter >= l->fence;
+	/* others may hold other slots, and it may be theirs; unless it was
+	 * granted to us as such */
+	bool ours = a->counter == l->fence &&
+		    (a->raised || n->counter == l->fence);
+	bool mine = a->said != SAID_NO;
 
 	if (asked->fence != l->fence)
 		return;
-	/* where others hold as well, it may be theirs; unless it was granted
-	 * to us as such */
-	if (lease_several(l))
-		ours = a->counter == l->fence &&
-		       (a->raised || n->counter == l->fence);
 	if (mine)
 		lease_credit(l, n, asked, a);
 	else

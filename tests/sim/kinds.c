@@ -572,15 +572,16 @@ static void listen_at(int slot)
 
 static void tell_run(const struct flight *f, const struct words *words)
 {
-	static const char *const verbs[] = {"?", "acquire", "listen", "confirm",
-					    "release"};
+	static const char *const verbs[] = {"?",       "acquire",   "listen",
+					    "confirm", "replicate", "release"};
 
 	if (!w.tell)
 		return;
 	printf("%10.3f  %s: %s%s", (double)w.us / 1000.0, tokens[f->token].text,
 	       verbs[f->ask.verb], f->ask.joins ? " (joins)" : "");
 	if (n_nodes > 1)
-		printf(" at node %d", f->ask.node);
+		printf(" at node %d, fence %" PRId64, f->ask.node,
+		       f->ask.fence);
 	printf(" (saw %" PRId64 ", slot %d, ticket %" PRId64 ") ->",
 	       f->ask.seen, f->ask.slot, f->ask.ticket);
 	for (int i = 0; i < words->n; i++)
