@@ -100,7 +100,7 @@ void rounds_begin(struct lease *l, struct instant at)
 	ask_from(l, at);
 	l->whole = true;
 	/* what was not so may be so again: its hold was lost, and healed */
-	l->joining = l->conf.outer.token[0] != '\0' && !l->joined;
+	l->joining = l->conf.outer.token[0] != '\0';
 	if (l->backoff_ms == 0)
 		l->backoff_ms = BACKOFF_LEAST_MS;
 	for (int i = 0; i < l->conf.nodes; i++) {
