@@ -585,6 +585,18 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 	return false;
 }
 
+/* The outer one's hold is no part of ours, nor ours of that: a counter that was
+ * told with it is nobody's fence. */
+static void decline(const struct lease *l, struct lease_node *n,
+		    const struct ask *asked, struct instant at)
+{
+	if (n->mine || l->state == LEASE_CLAIMING)
+		return;
+	n->joins |= asked->joins;
+	n->mine = true;
+	give_back(n, at);
+}
+
 static void granted(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a,
 		    struct instant at)
@@ -607,6 +619,10 @@ static void granted(struct lease *l, struct lease_node *n,
 	/* the other question of this round, come late */
 	if (l->state == LEASE_HELD && asked->joins != l->joined)
 		return;
+	if (l->conf.nodes > 1 && asked->joins != l->joining) {
+		decline(l, n, asked, at);
+		return;
+	}
 	if (is_twin(l, n, a, at))
 		return;
 	n->joins = asked->joins;
@@ -720,8 +736,8 @@ void rounds_claimed(struct lease *l, struct lease_node *n,
 {
 	/* others may hold other slots, and it may be theirs; unless it was
 	 * granted to us as such */
-	bool ours = a->counter == l->fence &&
-		    (a->raised || n->counter == l->fence);
+	bool ours =
+		a->counter == l->fence && (a->raised || n->counter == l->fence);
 	bool mine = a->said != SAID_NO;
 
 	if (asked->fence != l->fence)
