@@ -306,8 +306,19 @@ static enum lease_end hopeless(struct lease *l)
 /* Too few hold what the outer one has: then it is not held, or not any more. */
 static bool joins_in_vain(struct lease *l, struct instant at)
 {
+	int may = 0, spoiled = 0;
+
 	if (!l->joining || l->conf.nodes == 1 || votes(l, VOTE_NO) == 0)
 		return false;
+	for (int i = 0; i < l->conf.nodes; i++) {
+		may += l->node[i].mine || l->node[i].spoiled;
+		spoiled += l->node[i].spoiled;
+	}
+	/* with those that we may not ask it would be a quorum */
+	if (spoiled > 0 && may >= lease_quorum(l->conf.nodes)) {
+		lease_finish(l, END_STALE, at);
+		return true;
+	}
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].mine)
 			give_back(&l->node[i], at);

@@ -54,7 +54,6 @@ struct stay {
 	int slot;        /* held now; -1: none */
 	int64_t owner;   /* which family's or, negative, which readers' lock */
 	int64_t seen_ms; /* last touched its lease */
-	int64_t granted_ms;
 	int64_t rest_ms; /* ends at: --min-hold */
 };
 
@@ -87,6 +86,7 @@ struct kin {
 struct slot {
 	char name[64], value[64];
 	int64_t owner;              /* see struct token: of the last grant */
+	int64_t granted_ms;         /* likewise, by the node's clock */
 	int64_t grant_us, freed_us; /* freed: by a release since; 0: not */
 	int64_t rest_ms;            /* --min-hold lasts until */
 	int64_t rest_owner;
@@ -267,6 +267,14 @@ static void note_newcomer(const struct client *c, bool newcomer)
 			w.exposed[i] |= !c->knew[i] || newcomer;
 }
 
+static void now_of(struct slot *s, int64_t owner)
+{
+	s->owner = owner;
+	s->granted_ms = wall_ms();
+	s->grant_us = w.us;
+	s->freed_us = 0;
+}
+
 /* By asking, or handed over. Who knew no counter at a loss is the newcomer that
  * may overlap. */
 static void granted(const struct flight *f, int token)
@@ -286,7 +294,6 @@ static void granted(const struct flight *f, int token)
 	t->joined = joins ? family : t->joined;
 	t->granted_us = w.us;
 	y->owner = owner_in(family, y->slot);
-	y->granted_ms = wall_ms();
 	if (n_nodes == 1)
 		t->floor = plot.ended_fence;
 	if (joins)
@@ -299,9 +306,7 @@ static void granted(const struct flight *f, int token)
 	if (w.calm && n_nodes == 1) /* else as well as it can be done */
 		check_line(token);
 	check_rest(t, y->owner, s);
-	s->owner = y->owner;
-	s->grant_us = w.us;
-	s->freed_us = 0;
+	now_of(s, y->owner);
 }
 
 /* What healing must never do: set a lock again that was released, or that
@@ -309,7 +314,7 @@ static void granted(const struct flight *f, int token)
 static void healed(const struct flight *f)
 {
 	const struct token *t = &tokens[f->token];
-	const struct slot *s = &here->slot[f->ask.slot];
+	struct slot *s = &here->slot[f->ask.slot];
 	int64_t owner = stay_of(f->token)->owner;
 	bool other = s->owner != owner;
 
@@ -320,6 +325,8 @@ static void healed(const struct flight *f)
 		violated("%s heals a lock that is no longer its own", t->text);
 	else if (s->freed_us || other)
 		expose();
+	if (f->ask.repairs) /* where it was another's before */
+		now_of(s, owner);
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (stay_of(w.client[i].token)->owner == owner)
 			w.client[i].robbed &= ~(1U << (here - nodes));
@@ -379,7 +386,7 @@ static void check_ends(int n)
 }
 
 /* Of a release: what stays for --min-hold. */
-static void released(const struct flight *f, int n)
+static void released(const struct flight *f, int n, const struct slot *had)
 {
 	const struct token *t = &tokens[f->token];
 	struct stay *y = stay_of(f->token);
@@ -390,7 +397,7 @@ static void released(const struct flight *f, int n)
 	y->rest_ms = wall_ms() + f->ask.least_ms;
 	if (n < 0 || t->granted_us < 0 || w.client[t->client].token != f->token)
 		return;
-	rest = y->granted_ms + f->ask.least_ms;
+	rest = had[n].granted_ms + f->ask.least_ms;
 	/* whoever shares it counts by its own clock, since it asked */
 	if (y->owner != f->token)
 		rest = wall_ms() + (f->ask.least_ms - f->ask.held_ms) * 8 / 10 -
@@ -440,7 +447,12 @@ static void node_has_run(const struct flight *f, const int *held,
 	if (f->answer.said == SAID_HEALED)
 		healed(f);
 	if (f->ask.verb == VERB_RELEASE)
-		released(f, held[f->token]);
+		/* where it was in line, too, it may have another slot */
+		released(f,
+			 token_of(had[f->ask.slot].value) == f->token
+				 ? f->ask.slot
+				 : held[f->token],
+			 had);
 	for (int n = 0; n < SLOTS_MOST; n++)
 		check_ends(n);
 }
