@@ -51,10 +51,10 @@
 
 /* A token on a node; times by that one's clock. */
 struct stay {
-	int slot;        /* held now; -1: none */
-	int64_t owner;   /* which family's or, negative, which readers' lock */
-	int64_t seen_ms; /* last touched its lease */
-	int64_t rest_ms; /* ends at: --min-hold */
+	unsigned int has; /* now; slots: bits */
+	int64_t owner;    /* which family's or, negative, which readers' lock */
+	int64_t seen_ms;  /* last touched its lease */
+	int64_t rest_ms;  /* ends at: --min-hold */
 };
 
 /* A redlock, from when it wants the lock on: known by its token for ever. */
@@ -164,7 +164,7 @@ static const char *sharers_name(const char *value, char name[160])
 static void note_held(int token, int n)
 {
 	if (token > 0 && token <= w.tokens)
-		stay_of(token)->slot = n;
+		stay_of(token)->has |= 1U << n;
 }
 
 /* Who holds which slot here now. */
@@ -172,7 +172,7 @@ static void scan(void)
 {
 	go_to((int)(here - nodes));
 	for (int i = 1; i <= w.tokens; i++)
-		stay_of(i)->slot = -1;
+		stay_of(i)->has = 0;
 	for (int n = 0; n < SLOTS_MOST; n++) {
 		const char *value = redis_get(here->redis, here->slot[n].name);
 		const char *member;
@@ -189,7 +189,7 @@ static void scan(void)
 		for (int i = 0;
 		     (member = redis_member(here->redis, name, i, &ends)); i++)
 			if (strcmp(member, "left") == 0)
-				stay_of(token_of(value))->slot = -1;
+				stay_of(token_of(value))->has &= ~(1U << n);
 			else if ((int64_t)ends >= wall_ms())
 				note_held(token_of(member), n);
 	}
@@ -253,7 +253,8 @@ static void check_rest(const struct token *t, int64_t owner,
 {
 	if (wall_ms() < s->rest_ms && owner != s->rest_owner &&
 	    !(owner < 0 && s->rest_owner < 0) && here->loss_us < 0 &&
-	    !plot.evicted && !w.forward_step && !w.backward_step)
+	    n_nodes == 1 && !plot.evicted && !w.forward_step &&
+	    !w.backward_step)
 		violated("%s is granted %" PRId64 " ms before --min-hold is "
 			 "over",
 			 t->text, s->rest_ms - wall_ms());
@@ -277,12 +278,12 @@ static void now_of(struct slot *s, int64_t owner)
 
 /* By asking, or handed over. Who knew no counter at a loss is the newcomer that
  * may overlap. */
-static void granted(const struct flight *f, int token)
+static void granted(const struct flight *f, int token, int n)
 {
 	struct token *t = &tokens[token];
 	struct stay *y = stay_of(token);
 	struct client *c = &w.client[t->client];
-	struct slot *s = &here->slot[y->slot];
+	struct slot *s = &here->slot[n];
 	/* who joins a lock that vanished sets it again, for all in it */
 	bool joins = f->ask.joins && (token == f->token || t->joined > 0);
 	int family = joins ? root_of(t) : token;
@@ -293,12 +294,12 @@ static void granted(const struct flight *f, int token)
 		t->family = family;
 	t->joined = joins ? family : t->joined;
 	t->granted_us = w.us;
-	y->owner = owner_in(family, y->slot);
+	y->owner = owner_in(family, n);
 	if (n_nodes == 1)
 		t->floor = plot.ended_fence;
 	if (joins)
 		return;
-	tell("%s is granted slot %d%s", t->text, y->slot,
+	tell("%s is granted slot %d%s", t->text, n,
 	     y->owner < 0 ? ", to read" : "");
 	if (c->token != token)
 		expose(); /* an earlier run's, come late */
@@ -315,7 +316,9 @@ static void healed(const struct flight *f)
 {
 	const struct token *t = &tokens[f->token];
 	struct slot *s = &here->slot[f->ask.slot];
-	int64_t owner = stay_of(f->token)->owner;
+	/* a renewal is enough to be in there */
+	int64_t owner =
+		owner_in(f->ask.joins ? root_of(t) : f->token, f->ask.slot);
 	bool other = s->owner != owner;
 
 	/* a counter born from a clock that was set back proves nothing */
@@ -415,6 +418,11 @@ static void touch(const struct flight *f)
 	struct client *c = &w.client[f->client];
 
 	t->ghost |= nobodys(f) && f->ask.verb == VERB_CONFIRM;
+	if (f->ask.verb == VERB_CONFIRM && f->ask.joins &&
+	    f->answer.said != SAID_NO && !f->refused) {
+		t->joined = root_of(t);
+		stay_of(f->token)->owner = owner_in(t->joined, f->ask.slot);
+	}
 	if (f->ask.verb == VERB_ACQUIRE && f->answer.said == SAID_GRANTED)
 		t->fence = f->answer.counter;
 	if (f->answer.said == SAID_GRANTED || f->answer.said == SAID_HEALED ||
@@ -425,8 +433,20 @@ static void touch(const struct flight *f)
 		t->joined_us = w.us;
 }
 
+/* That slot, if it is one of these; else the first; -1: none. */
+static int slot_in(unsigned int slots, int likely)
+{
+	int n = 0;
+
+	if (slots & 1U << likely)
+		return likely;
+	while (n < SLOTS_MOST && !(slots & 1U << n))
+		n++;
+	return n < SLOTS_MOST ? n : -1;
+}
+
 /* A script has run: what has changed? */
-static void node_has_run(const struct flight *f, const int *held,
+static void node_has_run(const struct flight *f, const unsigned int *held,
 			 const struct slot *had)
 {
 	touch(f);
@@ -438,21 +458,18 @@ static void node_has_run(const struct flight *f, const int *held,
 	for (int i = 1; i <= w.tokens && f->ask.verb != VERB_CONFIRM; i++) {
 		struct stay *y = stay_of(i);
 
-		if (y->slot < 0 || held[i] == y->slot)
-			continue;
-		if (i != f->token)
+		unsigned int more = y->has & ~held[i];
+
+		if (more && i != f->token)
 			y->seen_ms = wall_ms();
-		granted(f, i);
+		for (int n = 0; n < SLOTS_MOST; n++)
+			if (more & 1U << n)
+				granted(f, i, n);
 	}
 	if (f->answer.said == SAID_HEALED)
 		healed(f);
 	if (f->ask.verb == VERB_RELEASE)
-		/* where it was in line, too, it may have another slot */
-		released(f,
-			 token_of(had[f->ask.slot].value) == f->token
-				 ? f->ask.slot
-				 : held[f->token],
-			 had);
+		released(f, slot_in(held[f->token], f->ask.slot), had);
 	for (int n = 0; n < SLOTS_MOST; n++)
 		check_ends(n);
 }
@@ -619,14 +636,14 @@ static void run_script(struct flight *f)
 	struct script_scratch scratch;
 	struct words request, words;
 	struct slot had[SLOTS_MOST];
-	int held[TOKENS_MAX];
+	unsigned int held[TOKENS_MAX];
 	struct sight sight;
 	struct fail why;
 
 	scan();
 	memcpy(had, here->slot, sizeof(had));
 	for (int i = 1; i <= w.tokens; i++)
-		held[i] = stay_of(i)->slot;
+		held[i] = stay_of(i)->has;
 	script_request(&f->ask, &t->conf, &t->keys, t->text, t->standing, 0,
 		       &scratch, &request);
 	f->refused = !redis_run(here->redis, &request, &words);
@@ -698,8 +715,6 @@ static void new_token(int who, const struct lease_conf *conf)
 			    .joined_us = -1,
 			    .granted_us = -1,
 			    .floor = plot.ended_fence};
-	for (int i = 0; i < n_nodes; i++)
-		t->at[i].slot = -1;
 	(void)snprintf(t->text, sizeof(t->text), "tok-%d", w.tokens);
 	script_standing(conf, &nobody, t->standing);
 	if (keys_init(&t->keys, KEY, strlen(KEY), t->text) < 0)
@@ -804,7 +819,7 @@ static void finished(int who)
 	scan();
 	/* a minority may be freed later */
 	if (n_nodes == 1 && (w.calm || (plot.neat && c->lease.held)) &&
-	    c->lease.freed && tokens[c->token].at[0].slot >= 0 &&
+	    c->lease.freed && tokens[c->token].at[0].has &&
 	    !tokens[c->token].ghost)
 		violated("client %d has left, its token has not", who);
 	if (--c->todo > 0)
@@ -988,7 +1003,7 @@ static void rob(int n)
 	scan();
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (w.client[i].token > 0 &&
-		    stay_of(w.client[i].token)->slot == n)
+		    stay_of(w.client[i].token)->has & 1U << n)
 			w.client[i].robbed |= 1U << (here - nodes);
 }
 
@@ -1640,10 +1655,10 @@ static void choose_outer(struct lease_outer *outer)
 {
 	int n = 1 + (int)chance(w.tokens);
 
-	for (int i = 1; i <= w.tokens && tokens[n].at[0].slot < 0; i++)
+	for (int i = 1; i <= w.tokens && tokens[n].at[0].has == 0; i++)
 		n = 1 + n % w.tokens;
 	memcpy(outer->token, tokens[n].text, sizeof(outer->token));
-	outer->slot = tokens[n].at[0].slot > 0 ? tokens[n].at[0].slot : 0;
+	outer->slot = tokens[n].at[0].has ? slot_in(tokens[n].at[0].has, 0) : 0;
 	outer->group = outer->slot == 0 ? group_now() : 0;
 }
 
@@ -1656,9 +1671,9 @@ static struct ask invent(int token)
 	struct ask ask = {.verb = verbs[chance(4)],
 			  .seen = number_for(),
 			  .fence = number_for(),
-			  .slot = one_in(4) || t->at[0].slot < 0
+			  .slot = one_in(4) || !t->at[0].has
 					  ? (int)chance(SLOTS_MOST)
-					  : t->at[0].slot,
+					  : slot_in(t->at[0].has, 0),
 			  .queued = one_in(2),
 			  .held = one_in(2),
 			  .least_ms = one_in(4) ? chance(600000) : 0,
