@@ -55,6 +55,7 @@ struct stay {
 	int64_t owner;    /* which family's or, negative, which readers' lock */
 	int64_t seen_ms;  /* last touched its lease */
 	int64_t rest_ms;  /* ends at: --min-hold */
+	int64_t rests_ms; /* and not sooner than; 0: not told */
 };
 
 /* A redlock, from when it wants the lock on: known by its token for ever. */
@@ -71,6 +72,8 @@ struct token {
 	int64_t fence;      /* what it was told last */
 	int64_t floor;      /* the largest of who had ended by then */
 	bool ghost;         /* renewed by a question that nobody waits for */
+	int family_then, slot_then; /* when its command started */
+	bool read_then;
 	struct stay at[NODES_MAX];
 };
 
@@ -328,6 +331,7 @@ static void healed(const struct flight *f)
 		violated("%s heals a lock that is no longer its own", t->text);
 	else if (s->freed_us || other)
 		expose();
+	stay_of(f->token)->owner = owner;
 	if (f->ask.repairs) /* where it was another's before */
 		now_of(s, owner);
 	for (int i = 0; i < CLIENTS_MAX; i++)
@@ -388,24 +392,25 @@ static void check_ends(int n)
 			 n, ends - most);
 }
 
-/* Of a release: what stays for --min-hold. */
+/* Of a release: what stays for --min-hold. It counts from the grant, here;
+ * whoever shares the lock counts by its own clock, since it asked. */
 static void released(const struct flight *f, int n, const struct slot *had)
 {
 	const struct token *t = &tokens[f->token];
 	struct stay *y = stay_of(f->token);
-	int64_t rest;
+	int64_t least = f->ask.least_ms, rest;
 
-	if (f->answer.said != SAID_YES || f->ask.least_ms == 0)
+	if (f->answer.said != SAID_YES || least == 0)
 		return;
-	y->rest_ms = wall_ms() + f->ask.least_ms;
+	y->rest_ms = wall_ms() + least;
 	if (n < 0 || t->granted_us < 0 || w.client[t->client].token != f->token)
 		return;
-	rest = had[n].granted_ms + f->ask.least_ms;
-	/* whoever shares it counts by its own clock, since it asked */
+	rest = had[n].granted_ms + least;
 	if (y->owner != f->token)
-		rest = wall_ms() + (f->ask.least_ms - f->ask.held_ms) * 8 / 10 -
+		rest = wall_ms() + least - f->ask.held_ms * 12 / 10 -
 		       between(f->ask.sent, clock_of(&w.client[f->client])) *
 			       12 / 10;
+	y->rests_ms = rest;
 	if (rest > here->slot[n].rest_ms) {
 		here->slot[n].rest_ms = rest;
 		here->slot[n].rest_owner = y->owner;
@@ -528,6 +533,36 @@ static void check_fence(int who)
 	plot.fences[plot.n_fences++] = fence;
 }
 
+/* On so many nodes that it may not be anybody else's yet. */
+static void check_rests(int who)
+{
+	const struct client *c = &w.client[who];
+
+	for (int i = 1; i <= w.tokens && !may_overlap(c); i++) {
+		const struct token *t = &tokens[i];
+		int rest = 0;
+
+		if (t->slot_then != slot_of(c) || i == c->token ||
+		    t->family_then == tokens[c->token].family ||
+		    t->family_then == 0 || (t->read_then && reads(c)))
+			continue;
+		for (int k = 0; k < n_nodes; k++)
+			rest += wall_us(k) / 1000 < t->at[k].rests_ms;
+		if (rest >= lease_quorum(n_nodes))
+			violated("client %d starts before %s is over", who,
+				 t->text);
+	}
+}
+
+static void note_start(const struct client *c)
+{
+	struct token *t = &tokens[c->token];
+
+	t->family = t->family_then = family_of(c);
+	t->slot_then = slot_of(c);
+	t->read_then = reads(c);
+}
+
 void sim_start(int who)
 {
 	struct client *c = &w.client[who];
@@ -550,8 +585,11 @@ void sim_start(int who)
 	    slot_of(c) >= c->lease.conf.slots)
 		violated("client %d: slot %d of %d", who, slot_of(c),
 			 c->lease.conf.slots);
-	if (n_nodes > 1)
-		tokens[c->token].family = family_of(c);
+	if (n_nodes > 1) {
+		note_start(c);
+		if (!plot.evicted && !w.backward_step)
+			check_rests(who);
+	}
 	check_fence(who);
 	c->running = true;
 	c->ended = c->dying = kin[who].lingers = false;
@@ -968,11 +1006,18 @@ static void lose_counter(void)
 	plot.newcomer = false;
 }
 
+static void forget_rests(void)
+{
+	for (int i = 1; i <= w.tokens; i++)
+		stay_of(i)->rests_ms = 0;
+}
+
 static void lose_data(int node)
 {
 	tell("%s loses everything", w.server[node].name);
 	go_to(node);
 	redis_flush(here->redis);
+	forget_rests();
 	lose_counter();
 }
 
@@ -986,6 +1031,7 @@ static void restart(int node)
 		       (unsigned int)(node + NODES_MAX * ++plot.restarts));
 	go_to(node);
 	redis_start(here->redis, run_id, wall_us(node));
+	forget_rests();
 	here->loss_us = w.us;
 	for (int i = 0; i < w.n_flights; i++) {
 		struct flight *f = &w.flight[i];
