@@ -111,7 +111,8 @@ struct plot {
 	bool apart;    /* the nodes' clocks */
 	int losses_at[LOSSES_MAX]; /* nodes */
 	int restarts;
-	int64_t ended_fence, idle_us;
+	int64_t ended_fence, idle_us, none_us;
+	int64_t started[SLOTS_MOST][2]; /* largest fences: writers', readers' */
 	int64_t fences[TOKENS_MAX];
 	int n_fences;
 };
@@ -503,6 +504,21 @@ static bool together(const struct client *a, const struct client *b)
 	       (reads(a) && reads(b));
 }
 
+/* Whoever cannot have run at the same time ran before. */
+static void check_order(const struct client *c)
+{
+	int64_t *largest = plot.started[slot_of(c)];
+	int64_t fence = c->lease.fence;
+	bool read = reads(c);
+
+	if (fence <= largest[0] || (!read && fence <= largest[1]))
+		violated("fence %" PRId64 " in slot %d after %" PRId64, fence,
+			 slot_of(c),
+			 fence <= largest[0] ? largest[0] : largest[1]);
+	if (fence > largest[read])
+		largest[read] = fence;
+}
+
 static void check_fence(int who)
 {
 	struct client *c = &w.client[who];
@@ -531,6 +547,7 @@ static void check_fence(int who)
 		violated("client %d: fence %" PRId64 " after %" PRId64, who,
 			 fence, t->floor);
 	plot.fences[plot.n_fences++] = fence;
+	check_order(c);
 }
 
 /* On so many nodes that it may not be anybody else's yet. */
@@ -1177,6 +1194,16 @@ static void plan_server_faults(int64_t span)
 	}
 }
 
+/* All nodes at once: as on one. */
+static void plan_blackout(void)
+{
+	int64_t at = w.T * 5000 + chance(w.T * 1000);
+	int64_t us = w.T * (300 + chance(150));
+
+	for (int i = 0; i < n_nodes; i++)
+		post(at, EV_DOWN, i, one_in(2), us);
+}
+
 static void plan_faults(void)
 {
 	int64_t span = w.T * 12000;
@@ -1187,6 +1214,8 @@ static void plan_faults(void)
 	w.calm = w.gentle && !one_in(3);
 	if (w.gentle) {
 		plan_outage();
+		if (!w.calm && n_nodes > 1 && one_in(3))
+			plan_blackout();
 		return;
 	}
 	if (n_nodes == 1 && plot.mix <= MIX_SLOTS && one_in(2)) {
@@ -1262,15 +1291,18 @@ static bool taken(int n)
 /* Long after the last fault: a lock that is free, and who wants it. */
 static void check_idle(void)
 {
-	bool waits = false;
+	bool wants = false, runs = false, waits;
 
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		const struct client *c = &w.client[i];
 
-		waits |= c->alive && !c->stopped && !c->running &&
+		runs |= c->running;
+
+		wants |= c->alive && !c->stopped && !c->running &&
 			 (c->lease.state == LEASE_WAITING ||
 			  c->lease.state == LEASE_ASKING);
 	}
+	waits = wants;
 	for (int n = 0; n < SLOTS_MOST; n++)
 		waits = waits && !taken(n);
 	if (!waits || plot.idle_us < w.quiet_us)
@@ -1278,6 +1310,11 @@ static void check_idle(void)
 	/* a heartbeat, and what may have to be waited out after a loss */
 	if (w.us - plot.idle_us > 7000000 + w.T * 3000)
 		violated("nobody has the lock, and somebody waits");
+	/* tokens of which none has a quorum are somebody's, too */
+	if (runs || !wants || w.us - w.quiet_us < w.T * 10000)
+		plot.none_us = w.us;
+	if (n_nodes > 1 && w.us - plot.none_us > 20000000 + w.T * 10000)
+		violated("nobody runs, and somebody waits");
 }
 
 static void check_left(int node)
