@@ -366,7 +366,9 @@ static void check_ends(int n)
 	char name[160];
 	double score;
 
-	if (s->value[0] == '\0' || w.backward_step || plot.evicted)
+	/* in its last ms those who shared it are gone already */
+	if (s->value[0] == '\0' || ends == wall_ms() || w.backward_step ||
+	    plot.evicted)
 		return;
 	if (token > 0)
 		most = strchr(s->value, ' ') ? stay_of(token)->rest_ms
@@ -466,7 +468,8 @@ static void node_has_run(const struct flight *f, const unsigned int *held,
 
 		unsigned int more = y->has & ~held[i];
 
-		if (more && i != f->token)
+		/* (by its own release, if it was in line, too) */
+		if (more && (i != f->token || f->ask.verb == VERB_RELEASE))
 			y->seen_ms = wall_ms();
 		for (int n = 0; n < SLOTS_MOST; n++)
 			if (more & 1U << n)
