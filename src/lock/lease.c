@@ -419,7 +419,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	out->group = n->group;
 	out->joined = n->joined;
 	out->joins = l->joining || l->joined || (ends && n->joins);
-	if (out->joins && !l->joined)
+	if (out->joins && (!l->joined || !n->mine || out->verb == VERB_ACQUIRE))
 		out->slot = l->conf.outer.slot;
 	out->until_ms = -1; /* before the claim there is nothing to heal */
 	if (out->verb == VERB_CONFIRM && l->state == LEASE_HELD) {

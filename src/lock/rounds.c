@@ -329,8 +329,19 @@ static enum lease_end hopeless(struct lease *l)
 /* Too few hold what the outer one has: then it is not held, or not any more. */
 static bool joins_in_vain(struct lease *l, struct instant at)
 {
+	int may = 0, spoiled = 0;
+
 	if (!l->joining || l->conf.nodes == 1 || votes(l, VOTE_NO) == 0)
 		return false;
+	for (int i = 0; i < l->conf.nodes; i++) {
+		may += l->node[i].mine || l->node[i].spoiled;
+		spoiled += l->node[i].spoiled;
+	}
+	/* with those that we may not ask it would be a quorum */
+	if (spoiled > 0 && may >= lease_quorum(l->conf.nodes)) {
+		lease_finish(l, END_STALE, at);
+		return true;
+	}
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].mine)
 			give_back(&l->node[i], at);
@@ -624,6 +635,18 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 	return false;
 }
 
+/* The outer one's hold is no part of ours, nor ours of that: a counter that was
+ * told with it is nobody's fence. */
+static void decline(const struct lease *l, struct lease_node *n,
+		    const struct ask *asked, struct instant at)
+{
+	if (n->mine || l->state == LEASE_CLAIMING)
+		return;
+	n->joins |= asked->joins;
+	n->mine = true;
+	give_back(n, at);
+}
+
 static void granted(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a,
 		    struct instant at)
@@ -646,6 +669,10 @@ static void granted(struct lease *l, struct lease_node *n,
 	/* the other question of this round, come late */
 	if (l->state == LEASE_HELD && asked->joins != l->joined)
 		return;
+	if (l->conf.nodes > 1 && asked->joins != l->joining) {
+		decline(l, n, asked, at);
+		return;
+	}
 	if (is_twin(l, n, a, at))
 		return;
 	n->joins = asked->joins;
