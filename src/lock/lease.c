@@ -413,8 +413,9 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	bool ends = out->verb == VERB_RELEASE;
 
 	out->ticket = -1;
-	out->embargo =
-		out->verb == VERB_ACQUIRE && before(out->sent, n->embargo);
+	out->embargo = out->verb == VERB_ACQUIRE &&
+		       (n->off || before(out->sent, n->embargo));
+	out->withheld = ends && n->off;
 	out->slot = out->verb == VERB_CONFIRM && !n->mine ? l->slot : n->slot;
 	out->group = n->group;
 	out->joined = n->joined;

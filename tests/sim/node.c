@@ -489,7 +489,8 @@ static struct answer release(struct node *n, const struct ask *ask,
 		n->counter = raised(n, ask->fence, 0, alone, us);
 	if (before < 0)
 		moved(n, true, before);
-	passed = hand_over(n, token, alone,
+	passed = !ask->withheld &&
+		 hand_over(n, token, alone,
 			   ask->held || n->record == 0 ? 0 : n->lost, us);
 	if (!passed) {
 		n->token = 0;
