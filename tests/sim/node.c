@@ -366,7 +366,6 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 		return (struct answer){.said = SAID_GUARDED,
 				       .counter = larger(n->counter, 0),
 				       .pttl_ms = rest,
-				       .ticket = larger(ask->ticket, 0),
 				       .age_ms = 0,
 				       .place = -1};
 	if (node_locked(n, us) && n->token == token) {
