@@ -11,6 +11,7 @@
 --       8 keep the lock for so many ms since it was granted, or 0: --min-hold
 --       9 we held it for so many, as our clock has it
 --       10 for so many nobody else is to do the same, or 0: --once-per
+--       11 "1": hand it to nobody: see `withheld` in lease.h
 -- Returns
 --   yes COUNTER MS    released; handed over for so long, 0: to nobody
 --   no COUNTER     it was not ours (any more): nothing changed
@@ -66,6 +67,7 @@ end
 if v ~= token and not shares then
 	return {'no', text(c)}
 end
+local least_c = not alone and c and rolled_back() and at or 0
 -- the record tells when the lock was granted, but not when it was joined
 local since = not shares and number_in(record, 'since')
 local rest = least > 0 and math.ceil(least
@@ -109,7 +111,7 @@ elseif rest > 0 then
 	if redis.pcall('set', lock, name, 'xx', 'px', rest).ok then
 		record_set(slot, name, rest, about, since and since * 1000 or at)
 	end
-	c = math.max(c or at, tonumber(ARGV[2])) + 1
+	c = math.max(c or at, least_c, tonumber(ARGV[2])) + 1
 	fence_set(c)
 	if slots > 1 then
 		moved(slot, before)
@@ -123,15 +125,18 @@ if bad then
 end
 local several = reads or slots > 1 or shares
 local before = c
-c = math.max(c or at, tonumber(ARGV[2]))
+c = math.max(c or at, least_c, tonumber(ARGV[2]))
 if not before or several and before < c then
 	moved(slot, before)
 end
 leaving = v
 -- a line that is out of order must not keep the lock
 local born = several and redis.call('hget', part('moves'), 'born')
-local done, px = pcall(serve, at, alone,
-    ARGV[6] ~= '1' and number_in(record, 'lost'), born and tonumber(born))
+local done, px
+if ARGV[11] ~= '1' then
+	done, px = pcall(serve, at, alone, ARGV[6] ~= '1'
+	    and number_in(record, 'lost'), born and tonumber(born))
+end
 if not v or leaving then
 	redis.call('del', leaving and lock or holder, holder)
 	c = c + 1

@@ -123,10 +123,12 @@ static void tell_renewal(struct drive *d, int node)
 	}
 	if (l->healed != d->healed)
 		log_notice("healed",
-			   "%sthe lock had vanished and was set again: deleted "
-			   "by hand, evicted (see maxmemory-policy), flushed, "
-			   "or lost in a restart; no other redlock had it",
-			   d->whose);
+			   "%sthe lock had vanished%s%s and was set again: "
+			   "deleted by hand, evicted (see maxmemory-policy), "
+			   "flushed, or lost in a restart; no other redlock "
+			   "had it",
+			   d->whose, several ? " from " : "",
+			   several ? d->peer[node].name : "");
 	if (l->stepped != d->stepped)
 		log_notice("clock-step",
 			   "the lease was shorter than asked: the server's "
@@ -210,8 +212,8 @@ static int check_server(struct drive *d, const struct ask *asked,
 /* Nobody has it: unless somebody was seen a moment ago. */
 static void see_nobody(struct drive *d, const struct answer *a)
 {
-	if (a->said == SAID_GUARDED && d->sight.seen &&
-	    before(now(), after(d->sight_at, SEEN_MS)))
+	if ((a->said == SAID_GUARDED || d->lease.conf.nodes > 1) &&
+	    d->sight.seen && before(now(), after(d->sight_at, SEEN_MS)))
 		return;
 	d->sight = (struct sight){.lost = a->said == SAID_LOSS,
 				  .guarded = a->said == SAID_GUARDED,
@@ -290,7 +292,7 @@ static void send_on(struct drive *d, int chan, const struct pending *p)
 
 	script_request(ask, &d->lease.conf, &d->keys, d->token, d->standing,
 		       ep->db, &scratch, &request);
-	if (!d->whole)
+	if (!d->whole[ask->node])
 		script_by_hash(ask, &request);
 	before = c->asked;
 	number = conn_ask(c, &request);
@@ -422,7 +424,7 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 
 	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
 	if (script_missing(text) && p->hops < HOPS_MAX) {
-		d->whole = true;
+		d->whole[asked->node] = true;
 		again.ask.fresh = false;
 		again.hops++;
 		if (is_last(d, asked))
