@@ -207,6 +207,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 		watch_clock(l, n, a, at);
 	lease_credit(l, n, asked, a);
 	n->slot = asked->slot;
+	n->joins = l->joined;
 	n->joined = a->joined;
 	n->renewed++;
 	if (a->said == SAID_YES)

@@ -102,6 +102,8 @@ void rounds_begin(struct lease *l, struct instant at)
 	l->joining = l->conf.outer.token[0] != '\0';
 	if (l->backoff_ms == 0)
 		l->backoff_ms = BACKOFF_LEAST_MS;
+	if (l->split_ms == 0)
+		l->split_ms = BACKOFF_LEAST_MS;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
 
@@ -432,8 +434,8 @@ static void held(struct lease *l, struct instant at)
 
 		lease_deaf(n);
 		n->off = false;
-		/* of another slot */
-		if (n->mine && n->slot != l->slot)
+		/* of another slot, or ours beside the outer one's */
+		if (n->mine && (n->slot != l->slot || n->joins != l->joined))
 			give_back(n, at);
 		else if (!to_be_left(n))
 			lease_want(n, VERB_CONFIRM,

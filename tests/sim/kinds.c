@@ -55,6 +55,7 @@ struct stay {
 	int64_t owner;    /* which family's or, negative, which readers' lock */
 	int64_t seen_ms;  /* last touched its lease */
 	int64_t rest_ms;  /* ends at: --min-hold */
+	int64_t rests_ms; /* and not sooner than; 0: not told */
 };
 
 /* A redlock, from when it wants the lock on: known by its token for ever. */
@@ -71,6 +72,8 @@ struct token {
 	int64_t fence;      /* what it was told last */
 	int64_t floor;      /* the largest of who had ended by then */
 	bool ghost;         /* renewed by a question that nobody waits for */
+	int family_then, slot_then; /* when its command started */
+	bool read_then;
 	struct stay at[NODES_MAX];
 };
 
@@ -108,7 +111,8 @@ struct plot {
 	bool apart;    /* the nodes' clocks */
 	int losses_at[LOSSES_MAX]; /* nodes */
 	int restarts;
-	int64_t ended_fence, idle_us;
+	int64_t ended_fence, idle_us, none_us;
+	int64_t started[SLOTS_MOST][2]; /* largest fences: writers', readers' */
 	int64_t fences[TOKENS_MAX];
 	int n_fences;
 };
@@ -328,6 +332,7 @@ static void healed(const struct flight *f)
 		violated("%s heals a lock that is no longer its own", t->text);
 	else if (s->freed_us || other)
 		expose();
+	stay_of(f->token)->owner = owner;
 	if (f->ask.repairs) /* where it was another's before */
 		now_of(s, owner);
 	for (int i = 0; i < CLIENTS_MAX; i++)
@@ -361,7 +366,9 @@ static void check_ends(int n)
 	char name[160];
 	double score;
 
-	if (s->value[0] == '\0' || w.backward_step || plot.evicted)
+	/* in its last ms those who shared it are gone already */
+	if (s->value[0] == '\0' || ends == wall_ms() || w.backward_step ||
+	    plot.evicted)
 		return;
 	if (token > 0)
 		most = strchr(s->value, ' ') ? stay_of(token)->rest_ms
@@ -388,24 +395,25 @@ static void check_ends(int n)
 			 n, ends - most);
 }
 
-/* Of a release: what stays for --min-hold. */
+/* Of a release: what stays for --min-hold. It counts from the grant, here;
+ * whoever shares the lock counts by its own clock, since it asked. */
 static void released(const struct flight *f, int n, const struct slot *had)
 {
 	const struct token *t = &tokens[f->token];
 	struct stay *y = stay_of(f->token);
-	int64_t rest;
+	int64_t least = f->ask.least_ms, rest;
 
-	if (f->answer.said != SAID_YES || f->ask.least_ms == 0)
+	if (f->answer.said != SAID_YES || least == 0)
 		return;
-	y->rest_ms = wall_ms() + f->ask.least_ms;
+	y->rest_ms = wall_ms() + least;
 	if (n < 0 || t->granted_us < 0 || w.client[t->client].token != f->token)
 		return;
-	rest = had[n].granted_ms + f->ask.least_ms;
-	/* whoever shares it counts by its own clock, since it asked */
+	rest = had[n].granted_ms + least;
 	if (y->owner != f->token)
-		rest = wall_ms() + (f->ask.least_ms - f->ask.held_ms) * 8 / 10 -
+		rest = wall_ms() + least - f->ask.held_ms * 12 / 10 -
 		       between(f->ask.sent, clock_of(&w.client[f->client])) *
 			       12 / 10;
+	y->rests_ms = rest;
 	if (rest > here->slot[n].rest_ms) {
 		here->slot[n].rest_ms = rest;
 		here->slot[n].rest_owner = y->owner;
@@ -460,7 +468,8 @@ static void node_has_run(const struct flight *f, const unsigned int *held,
 
 		unsigned int more = y->has & ~held[i];
 
-		if (more && i != f->token)
+		/* (by its own release, if it was in line, too) */
+		if (more && (i != f->token || f->ask.verb == VERB_RELEASE))
 			y->seen_ms = wall_ms();
 		for (int n = 0; n < SLOTS_MOST; n++)
 			if (more & 1U << n)
@@ -498,6 +507,21 @@ static bool together(const struct client *a, const struct client *b)
 	       (reads(a) && reads(b));
 }
 
+/* Whoever cannot have run at the same time ran before. */
+static void check_order(const struct client *c)
+{
+	int64_t *largest = plot.started[slot_of(c)];
+	int64_t fence = c->lease.fence;
+	bool read = reads(c);
+
+	if (fence <= largest[0] || (!read && fence <= largest[1]))
+		violated("fence %" PRId64 " in slot %d after %" PRId64, fence,
+			 slot_of(c),
+			 fence <= largest[0] ? largest[0] : largest[1]);
+	if (fence > largest[read])
+		largest[read] = fence;
+}
+
 static void check_fence(int who)
 {
 	struct client *c = &w.client[who];
@@ -526,6 +550,37 @@ static void check_fence(int who)
 		violated("client %d: fence %" PRId64 " after %" PRId64, who,
 			 fence, t->floor);
 	plot.fences[plot.n_fences++] = fence;
+	check_order(c);
+}
+
+/* On so many nodes that it may not be anybody else's yet. */
+static void check_rests(int who)
+{
+	const struct client *c = &w.client[who];
+
+	for (int i = 1; i <= w.tokens && !may_overlap(c); i++) {
+		const struct token *t = &tokens[i];
+		int rest = 0;
+
+		if (t->slot_then != slot_of(c) || i == c->token ||
+		    t->family_then == tokens[c->token].family ||
+		    t->family_then == 0 || (t->read_then && reads(c)))
+			continue;
+		for (int k = 0; k < n_nodes; k++)
+			rest += wall_us(k) / 1000 < t->at[k].rests_ms;
+		if (rest >= lease_quorum(n_nodes))
+			violated("client %d starts before %s is over", who,
+				 t->text);
+	}
+}
+
+static void note_start(const struct client *c)
+{
+	struct token *t = &tokens[c->token];
+
+	t->family = t->family_then = family_of(c);
+	t->slot_then = slot_of(c);
+	t->read_then = reads(c);
 }
 
 void sim_start(int who)
@@ -550,8 +605,11 @@ void sim_start(int who)
 	    slot_of(c) >= c->lease.conf.slots)
 		violated("client %d: slot %d of %d", who, slot_of(c),
 			 c->lease.conf.slots);
-	if (n_nodes > 1)
-		tokens[c->token].family = family_of(c);
+	if (n_nodes > 1) {
+		note_start(c);
+		if (!plot.evicted && !w.backward_step)
+			check_rests(who);
+	}
 	check_fence(who);
 	c->running = true;
 	c->ended = c->dying = kin[who].lingers = false;
@@ -968,11 +1026,18 @@ static void lose_counter(void)
 	plot.newcomer = false;
 }
 
+static void forget_rests(void)
+{
+	for (int i = 1; i <= w.tokens; i++)
+		stay_of(i)->rests_ms = 0;
+}
+
 static void lose_data(int node)
 {
 	tell("%s loses everything", w.server[node].name);
 	go_to(node);
 	redis_flush(here->redis);
+	forget_rests();
 	lose_counter();
 }
 
@@ -986,6 +1051,7 @@ static void restart(int node)
 		       (unsigned int)(node + NODES_MAX * ++plot.restarts));
 	go_to(node);
 	redis_start(here->redis, run_id, wall_us(node));
+	forget_rests();
 	here->loss_us = w.us;
 	for (int i = 0; i < w.n_flights; i++) {
 		struct flight *f = &w.flight[i];
@@ -1131,6 +1197,16 @@ static void plan_server_faults(int64_t span)
 	}
 }
 
+/* All nodes at once: as on one. */
+static void plan_blackout(void)
+{
+	int64_t at = w.T * 5000 + chance(w.T * 1000);
+	int64_t us = w.T * (300 + chance(150));
+
+	for (int i = 0; i < n_nodes; i++)
+		post(at, EV_DOWN, i, one_in(2), us);
+}
+
 static void plan_faults(void)
 {
 	int64_t span = w.T * 12000;
@@ -1141,6 +1217,8 @@ static void plan_faults(void)
 	w.calm = w.gentle && !one_in(3);
 	if (w.gentle) {
 		plan_outage();
+		if (!w.calm && n_nodes > 1 && one_in(3))
+			plan_blackout();
 		return;
 	}
 	if (n_nodes == 1 && plot.mix <= MIX_SLOTS && one_in(2)) {
@@ -1216,15 +1294,18 @@ static bool taken(int n)
 /* Long after the last fault: a lock that is free, and who wants it. */
 static void check_idle(void)
 {
-	bool waits = false;
+	bool wants = false, runs = false, waits;
 
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		const struct client *c = &w.client[i];
 
-		waits |= c->alive && !c->stopped && !c->running &&
+		runs |= c->running;
+
+		wants |= c->alive && !c->stopped && !c->running &&
 			 (c->lease.state == LEASE_WAITING ||
 			  c->lease.state == LEASE_ASKING);
 	}
+	waits = wants;
 	for (int n = 0; n < SLOTS_MOST; n++)
 		waits = waits && !taken(n);
 	if (!waits || plot.idle_us < w.quiet_us)
@@ -1232,6 +1313,11 @@ static void check_idle(void)
 	/* a heartbeat, and what may have to be waited out after a loss */
 	if (w.us - plot.idle_us > 7000000 + w.T * 3000)
 		violated("nobody has the lock, and somebody waits");
+	/* tokens of which none has a quorum are somebody's, too */
+	if (runs || !wants || w.us - w.quiet_us < w.T * 10000)
+		plot.none_us = w.us;
+	if (n_nodes > 1 && w.us - plot.none_us > 20000000 + w.T * 10000)
+		violated("nobody runs, and somebody waits");
 }
 
 static void check_left(int node)
