@@ -207,7 +207,7 @@ static bool is_rolled_back(const struct node *n, int64_t us)
 	int64_t up = us / 1000000 - n->up_us / 1000000;
 
 	return n->counter >= 0 &&
-	       us / 1000 - n->written_us / 1000 > (up - 1) * 1000 &&
+	       us / 1000 - n->written_us / 1000 >= (up - 1) * 1000 &&
 	       n->twin != TWIN_ROLLED_BACK;
 }
 
