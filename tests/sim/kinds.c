@@ -108,6 +108,7 @@ struct plot {
 	bool neat;    /* nothing but kills: what is given back is gone */
 	bool evicted, full, moving;
 	bool newcomer; /* since the last loss one has had the free handed out */
+	bool blind;    /* a twin: see blur() */
 	bool apart;    /* the nodes' clocks */
 	int losses_at[LOSSES_MAX]; /* nodes */
 	int restarts;
@@ -680,6 +681,16 @@ static void tell_run(const struct flight *f, const struct words *words)
 	printf("]\n");
 }
 
+/* As somebody would read it to whom a slot is as good as another. */
+static void blur(struct flight *f)
+{
+	const struct lease *l = &w.client[f->client].lease;
+
+	for (int i = 0; i < n_nodes && plot.blind; i++)
+		if (f->answer.said == SAID_GRANTED && l->node[i].mine)
+			f->answer.slot = l->node[i].slot;
+}
+
 /* For want of memory, or of keys. */
 static bool may_fail(const char *error)
 {
@@ -712,6 +723,7 @@ static void run_script(struct flight *f)
 					      &sight, &why) < 0)
 		violated("%s: no answer: %s", t->text, why.text);
 	node_has_run(f, held, had);
+	blur(f);
 	tell_run(f, &words);
 	if (redis_twice(here->redis))
 		violated("%s: both nodes have %s", t->text,
@@ -1236,6 +1248,99 @@ static void plan_faults(void)
 	plan_deaths(span, CLIENTS_MAX);
 }
 
+/* ---- twins ---- */
+
+#define EDITS_MAX 4
+
+static const struct twin {
+	const char *name;
+	struct redis_edit edits[EDITS_MAX];
+} twins[] = {
+	{"", {{0}}},
+	{"readers join past a waiting writer",
+	 {{"if not lost and redis.call('exists', queue) == 1 then",
+	   "if not lost and not (reads and shared(v))\n"
+	   "and redis.call('exists', queue) == 1 then"}}},
+	{"one of several slots is taken past those who wait",
+	 {{"if not lost and redis.call('exists', queue) == 1 then",
+	   "if not lost and slots == 1\n"
+	   "and redis.call('exists', queue) == 1 then"}}},
+	{"a live reader renews the dead one's lease",
+	 {{"local ends = math.floor(at / 1000) + ttl\n",
+	   "local ends = math.floor(at / 1000) + ttl\n"
+	   "for _, other in ipairs(redis.call('zrange',\n"
+	   "sharers_of(value), 0, -1)) do\n"
+	   "redis.call('zadd', sharers_of(value), 'xx', ends, other)\n"
+	   "end\n"}}},
+	{"the lock of readers is never shortened",
+	 {{"local ms = math.max(least,",
+	   "local ms = math.max(least, redis.call('pttl', slot_key('', n)),"}}},
+	{"a reader's release deletes the lock",
+	 {{"sharers_end(v, at) then",
+	   "not reads and sharers_end(v, at) then"}}},
+	{"a writer is granted what readers hold",
+	 {{"reads and shared(value) then", "shared(value) then"}}},
+	{"one of several slots is granted, taken or not",
+	 {{"reads and shared(value) then",
+	   "slots > 1 or reads and shared(value) then"}}},
+	{"heal without any test",
+	 {{"and (not c or c == seen or untouched(seen))\n", "\n"}}},
+	{"heal a slot that was somebody else's since",
+	 {{"return m[1] and tonumber(m[2]) <= seen and tonumber(m[3] or 0) <= "
+	   "seen\n",
+	   "return m[1] and tonumber(m[2]) <= seen\n"}}},
+	{"nobody notes which slot has moved",
+	 {{"redis.pcall('hset', moves, n, now)\n",
+	   "redis.call('exists', moves)\n"}}},
+	{"a counter born again is not told",
+	 {{"return born and saw < tonumber(born)\n", "return false\n"}}},
+	{"whoever else may be in there is forgotten",
+	 {{"redis.call('zadd', sharers_of(value), ends, '?')\n",
+	   "redis.call('exists', lock)\n"}}},
+	{"the outer one's release deletes what an inner one holds",
+	 {{"if shares or theirs then", "if shares then"}}},
+	{"an inner one's leave releases what the outer one holds",
+	 {{"shares and not shared(v)", "false and not shared(v)"}}},
+	{"an inner one's renewal does not prolong the lock",
+	 {{"local ms = math.max(least, last and last - math.floor(at / 1000) "
+	   "or 0)",
+	   "local ms = math.max(least, shared(value) and last\n"
+	   "and last - math.floor(at / 1000) or 0)"}}},
+	{"any token may join", {{"if v ~= value then", "if not v then"}}},
+	{"--min-hold is forgotten",
+	 {{"local least, once = tonumber(ARGV[8]), tonumber(ARGV[10])",
+	   "local least, once = 0, tonumber(ARGV[10])"}}},
+	{"on the move, a script does with what is there",
+	 {{"if moving then\nredis.call('exists', lock, ...)",
+	   "if false then\nredis.call('exists', lock, ...)"}}},
+	{"on the move, nobody knows that an inner one has joined",
+	 {{"redis.call('set', holder, record .. joined_line,",
+	   "redis.call('set', holder, record,"}}},
+	{"on the move, a lock is renewed only if all is there",
+	 {{"return not record_is_of(v) or number_in(record, 'joined') == 1\n",
+	   "return redis.call('exists', sharers_of(v)) == 1\n"}}},
+	{"on the move, whoever is first is granted any kind of lock",
+	 {{"if moving and (reads or slots > 1 or slot > 0) then",
+	   "if moving and false then"}}},
+	{"on the move, who gets the lock is woken by a list made anew",
+	 {{"if not moving then -- it will ask", "if true then"}}},
+	{"asked again, the counter is told as it is",
+	 {{"c = next_fence(at or time(), alone)\n",
+	   "c = raw and c or next_fence(at or time(), alone)\n"}}},
+	/* and, seen on several nodes alone: */
+	{"a restarted node votes at once",
+	 {{"return rest > 0 and rest or nil\n", "return nil\n"}}},
+	{"a fence counts, whoever has raised the counter to it",
+	 {{"theirs and 1 or 0, raised,", "theirs and 1 or 0, 1,"}}},
+	{"repair without the counter test",
+	 {{"return ((c or 0) == seen or c and untouched(seen))\n",
+	   "return true\n"}}},
+	/* not in the scripts: see blur() */
+	{"slots of several nodes count as one, whichever they are", {{0}}},
+};
+#define TWINS ((int)(sizeof(twins) / sizeof(twins[0])))
+#define OF_SEVERAL 4
+
 /* ---- one schedule ---- */
 
 void sim_event(const struct event *e)
@@ -1388,6 +1493,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 		keys_close(&tokens[i].keys);
 	memset(&plot, 0, sizeof(plot));
 	world_begin(seed, twin, aloud);
+	plot.blind = twin > 0 && !twins[twin].edits[0].from;
 	plot.mix = (enum mix)chance(MIX_COUNT);
 	plot.slots = 2 + (int)chance(SLOTS_MOST - 1);
 	plot.nests = one_in(2);
@@ -1408,87 +1514,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 		       plot.carried ? ", carried" : "");
 }
 
-/* ---- twins ---- */
-
-#define EDITS_MAX 4
-
-static const struct twin {
-	const char *name;
-	struct redis_edit edits[EDITS_MAX];
-} twins[] = {
-	{"", {{0}}},
-	{"readers join past a waiting writer",
-	 {{"if not lost and redis.call('exists', queue) == 1 then",
-	   "if not lost and not (reads and shared(v))\n"
-	   "and redis.call('exists', queue) == 1 then"}}},
-	{"one of several slots is taken past those who wait",
-	 {{"if not lost and redis.call('exists', queue) == 1 then",
-	   "if not lost and slots == 1\n"
-	   "and redis.call('exists', queue) == 1 then"}}},
-	{"a live reader renews the dead one's lease",
-	 {{"local ends = math.floor(at / 1000) + ttl\n",
-	   "local ends = math.floor(at / 1000) + ttl\n"
-	   "for _, other in ipairs(redis.call('zrange',\n"
-	   "sharers_of(value), 0, -1)) do\n"
-	   "redis.call('zadd', sharers_of(value), 'xx', ends, other)\n"
-	   "end\n"}}},
-	{"the lock of readers is never shortened",
-	 {{"local ms = math.max(least,",
-	   "local ms = math.max(least, redis.call('pttl', slot_key('', n)),"}}},
-	{"a reader's release deletes the lock",
-	 {{"sharers_end(v, at) then",
-	   "not reads and sharers_end(v, at) then"}}},
-	{"a writer is granted what readers hold",
-	 {{"reads and shared(value) then", "shared(value) then"}}},
-	{"one of several slots is granted, taken or not",
-	 {{"reads and shared(value) then",
-	   "slots > 1 or reads and shared(value) then"}}},
-	{"heal without any test",
-	 {{"and (not c or c == seen or untouched(seen))\n", "\n"}}},
-	{"heal a slot that was somebody else's since",
-	 {{"return m[1] and tonumber(m[2]) <= seen and tonumber(m[3] or 0) <= "
-	   "seen\n",
-	   "return m[1] and tonumber(m[2]) <= seen\n"}}},
-	{"nobody notes which slot has moved",
-	 {{"redis.pcall('hset', moves, n, now)\n",
-	   "redis.call('exists', moves)\n"}}},
-	{"a counter born again is not told",
-	 {{"return born and saw < tonumber(born)\n", "return false\n"}}},
-	{"whoever else may be in there is forgotten",
-	 {{"redis.call('zadd', sharers_of(value), ends, '?')\n",
-	   "redis.call('exists', lock)\n"}}},
-	{"the outer one's release deletes what an inner one holds",
-	 {{"if shares or theirs then", "if shares then"}}},
-	{"an inner one's leave releases what the outer one holds",
-	 {{"shares and not shared(v)", "false and not shared(v)"}}},
-	{"an inner one's renewal does not prolong the lock",
-	 {{"local ms = math.max(least, last and last - math.floor(at / 1000) "
-	   "or 0)",
-	   "local ms = math.max(least, shared(value) and last\n"
-	   "and last - math.floor(at / 1000) or 0)"}}},
-	{"any token may join", {{"if v ~= value then", "if not v then"}}},
-	{"--min-hold is forgotten",
-	 {{"local least, once = tonumber(ARGV[8]), tonumber(ARGV[10])",
-	   "local least, once = 0, tonumber(ARGV[10])"}}},
-	{"on the move, a script does with what is there",
-	 {{"if moving then\nredis.call('exists', lock, ...)",
-	   "if false then\nredis.call('exists', lock, ...)"}}},
-	{"on the move, nobody knows that an inner one has joined",
-	 {{"redis.call('set', holder, record .. joined_line,",
-	   "redis.call('set', holder, record,"}}},
-	{"on the move, a lock is renewed only if all is there",
-	 {{"return not record_is_of(v) or number_in(record, 'joined') == 1\n",
-	   "return redis.call('exists', sharers_of(v)) == 1\n"}}},
-	{"on the move, whoever is first is granted any kind of lock",
-	 {{"if moving and (reads or slots > 1 or slot > 0) then",
-	   "if moving and false then"}}},
-	{"on the move, who gets the lock is woken by a list made anew",
-	 {{"if not moving then -- it will ask", "if true then"}}},
-	{"asked again, the counter is told as it is",
-	 {{"c = next_fence(at or time(), alone)\n",
-	   "c = raw and c or next_fence(at or time(), alone)\n"}}},
-};
-#define TWINS ((int)(sizeof(twins) / sizeof(twins[0])))
+/* ---- what becomes of a twin ---- */
 
 /* The texts of all scripts, one after the other. */
 static struct words all_scripts(struct keys *keys)
@@ -1947,6 +1973,11 @@ static int differ(const char *path, uint64_t steps, uint64_t seed)
 const char *sim_twin(int twin)
 {
 	return twin < TWINS ? twins[twin].name : NULL;
+}
+
+int sim_twin_nodes(int twin)
+{
+	return twin < TWINS - OF_SEVERAL ? 1 : 3;
 }
 
 const char *sim_scope(void)

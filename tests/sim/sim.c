@@ -526,6 +526,11 @@ const char *sim_twin(int twin)
 	return twin < TWIN_COUNT ? twin_names[twin] : NULL;
 }
 
+int sim_twin_nodes(int twin)
+{
+	return twin >= TWIN_NO_GUARD ? 3 : 1;
+}
+
 const char *sim_scope(void)
 {
 	static char text[32];
