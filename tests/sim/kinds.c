@@ -1947,11 +1947,14 @@ static bool all_came_up(void)
 static int differ(const char *path, uint64_t steps, uint64_t seed)
 {
 	bool same = true, all = false;
+	char run_id[41];
 
 	setup(seed, 0, false);
 	plot.slots = SLOTS_MOST;
 	redis_edit(nodes[0].redis, timeless);
 	server_dial(path);
+	server_run_id(run_id);
+	redis_start(nodes[0].redis, run_id, server_us() - server_uptime_us());
 	/* what is rare has several chances */
 	for (uint64_t most = 1; same && !all && most <= 5; most++) {
 		while (same && trial.step < most * steps)

@@ -420,7 +420,6 @@ static bool heals(const struct node *n, const struct ask *ask, int64_t guard_ms,
 
 	if (ask->repairs)
 		return (larger(n->counter, 0) == ask->seen || same ||
-			n->twin == TWIN_REPAIR_ANY ||
 			(n->counter >= 0 && untouched(n, ask->seen))) &&
 		       young(n, guard_ms, us) == 0;
 	return ask->seen > 0 &&
