@@ -108,7 +108,8 @@ for form in man bash zsh fish; do
 	esac
 	compare help "$form" option "$file"
 	# what stands as A|B in --help is a choice, and in full everywhere
-	sed -n 's/^.* --\([a-z-]*\) \([a-z]*|[a-z|]*\) .*/\1 \2/p' "$tmp/text" |
+	sed -n 's/^.* --\([a-z-]*\) \([a-z]*|[a-z]*\(|[a-z]*\)*\)\(|DUR\)* .*/\1 \2/p' \
+		"$tmp/text" |
 		while read -r name words; do
 			between=' '
 			[ "$form" != man ] || between=' | '

@@ -108,8 +108,8 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		value=$("$REDLOCK" --help | sed -n "s/.* --$name \([^ ]*\)  .*/\1/p")
 		case $value in
 		'') value=yes ;;
+		DUR | *'|DUR') value=10s ;;
 		*'|'*) value=${value##*|} ;;
-		DUR) value=10s ;;
 		N) value=2 ;;
 		FILE | DIR) value=/etc/hosts ;;
 		URL) value=local: ;;
@@ -241,6 +241,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	for line in 'ttl = soon' 'wait =' 'slots = 0' 'orphans = eat' 'quiet = maybe' \
 		'quiet = YES' 'quiet =' 'user =' 'node-timeout = 0' \
 		'tls-verify = off' 'wait-replicas = 101' 'cacert = ca.pem' \
+		'restart-guard = on' 'restart-guard =' \
 		'password-file = ~/pw' 'sni ='; do
 		file <<<"$line"
 		bad_file "$mine:1: ${line%% =*}"
@@ -266,7 +267,8 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		"$REDLOCK" -n -k job -- touch "$T/ran"
 	says 64 "redlock: 'trash'" "$REDLOCK" -n -u trash -k job -- touch "$T/ran"
 	file < <(printf 'url = %s\nurl = %s\n' "$url" "$url")
-	bad_file "$mine:2: url: several servers"
+	says 78 "$mine:2: '$url' and '$url' are the same server" \
+		"$REDLOCK" -n -k job -- touch "$T/ran"
 }
 
 @test "a file that others may write is refused with the chmod to type" {
@@ -290,6 +292,10 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		file $mode <<<"url = redis://joe:hunter2@[broken"
 		bad_file "chmod 600 '$mine'"
 		! grep -q hunter2 "$T/err"
+		file $mode <<<"url = unix:///x redis://:hunter2@127.0.0.1:1 local:"
+		bad_file "chmod 600 '$mine'"
+		file $mode < <(printf 'url = redis://:hunter2@h\nurl = redis://g\n')
+		bad_file "'$mine' holds a password and is open to others"
 		file $mode <<<"url = unix://$T/a.sock"
 		"$REDLOCK" -k job -- true
 	done
@@ -416,6 +422,13 @@ as_user() {
 	[[ $output = *$'\n'"url = redis://127.0.0.1:6379  (default)"* ]]
 	run -0 "$REDLOCK" -v -V -u redis://:hunter2@h
 	[[ $output = *$'\n'"url = redis://***@h  (command line)"* ]]
+	file < <(printf 'url = redis://a\n\nurl = redis://:hunter2@b redis://c\n')
+	run -0 "$REDLOCK" -v -V --restart-guard off
+	[[ $output = *$'\n'"url = redis://a  ($mine:1)"$'\n'"url = redis://***@b  ($mine:3)"$'\n'"url = redis://c  ($mine:3)"$'\n'* ]]
+	[[ $output = *$'\n'"restart-guard = off  (command line)"* ]]
+	run -0 "$REDLOCK" -v -V -u redis://d -u redis://:hunter2@e
+	[[ $output = *$'\n'"url = redis://d  (command line)"$'\n'"url = redis://***@e  (command line)"* ]]
+	[[ $output != *"$mine"* && $output != *hunter2* ]]
 }
 
 @test "--version -v shows what is wrong with the settings, and the rest" {

@@ -79,7 +79,8 @@ result() {
 	marker
 	for o in -k -t -w -E -c -K -u --key --ttl --wait --conflict-exit-code \
 		--command --kill-after --url --user --password-file \
-		--node-timeout --on-unavailable --reason --result-file; do
+		--node-timeout --restart-guard --on-unavailable --reason \
+		--result-file; do
 		refuses 64 "'$o' needs a value" -u "$url" -k job "$o"
 	done
 	for o in no-wait quiet verbose help version no-describe; do
@@ -100,7 +101,7 @@ result() {
 	refuses 64 "-c and a command ('touch')" -u "$url" -k job -c true -- \
 		"${cmd[@]}"
 	refuses 64 '-s and -N' -u "$url" -k job -s -N 2 -- "${cmd[@]}"
-	refuses 64 'several servers' -u "$url" -u "$url" -k job -- "${cmd[@]}"
+	refuses 64 'the same server' -u "$url" -u "$url" -k job -- "${cmd[@]}"
 }
 
 @test "U3 durations have one grammar, for -t, -w, -K and --node-timeout" {
@@ -173,6 +174,8 @@ result() {
 		"${cmd[@]}"
 	refuses 64 --node-timeout -u "$url" -k job --node-timeout 0 -- \
 		"${cmd[@]}"
+	refuses 64 "--restart-guard 'never': neither auto nor off" -u "$url" \
+		-k job --restart-guard never -- "${cmd[@]}"
 	refuses 64 --user -u "$url" -k job --user '' -- "${cmd[@]}"
 	refuses 64 --user -u "$url" -k job \
 		--user "$(printf '%300s' | tr ' ' u)" -- "${cmd[@]}"
@@ -261,7 +264,7 @@ result() {
 	local bad=("" localhost 127.0.0.1 127.0.0.1:6379 :6379 redis redis: \
 		redis:/h redis//h redis:// redis://:6379 REDIS://h reddis://h \
 		redis://h:0 redis://h:65536 redis://h: redis://h:x redis://h:1:2 \
-		redis://h:-1 'redis://h:6379 ' redis://[::1 'redis://[::1]x' \
+		redis://h:-1 'redis://h:6379 x' redis://[::1 'redis://[::1]x' \
 		'redis://[]' redis://::1 redis://h/x redis://h/-1 redis://h/1/2 \
 		redis://h/1.5 redis://h/99999999999 'redis://h/1?db=2' \
 		'redis://h/0?db=2' 'redis://h?db=1&db=2' 'redis://h?db=' \
@@ -496,7 +499,8 @@ result() {
 	refuses 64 "-t 'redis://***@h.example'" -u "$url" -k job -t "$secret"
 	refuses 64 "('redis://***@h.example')" -u "$url" -k job -c true "$secret"
 	refuses 64 "unknown option '--uri'" --uri="$secret" -k job -- "${cmd[@]}"
-	refuses 64 'several servers' -u "$url" -u "$secret" -k job -- "${cmd[@]}"
+	refuses 64 "'redis://***@h.example' and" -u "$secret" -u "$secret" -k job \
+		-- "${cmd[@]}"
 	refuses 64 "'redis://***@h.example' is a URL" -k job "$secret" true
 	! grep -q hunter2 "$T/err"
 }

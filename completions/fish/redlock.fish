@@ -13,7 +13,7 @@ function __redlock_command
         --on-unavailable --reason --result-file --max-waiters --color \
         --log-format --slots --max-hold --max-renewals --min-hold --once-per \
         --orphans --cacert --cacertdir --cert --key-file --sni --tls-verify \
-        --wait-replicas
+        --wait-replicas --restart-guard
     set -l text 0
     set -l i 2
     while test $i -le (count $words)
@@ -87,7 +87,7 @@ complete -c redlock -n __redlock_in_options -l min-hold -x -d 'Keep the lock for
 complete -c redlock -n __redlock_in_options -l once-per -x -d 'Not within a time of a success'
 complete -c redlock -n __redlock_in_options -s K -l kill-after -x -d 'Time between TERM and KILL'
 complete -c redlock -n __redlock_in_options -l orphans -x -a 'leave wait kill' -d 'What the command leaves running'
-complete -c redlock -n __redlock_in_options -s u -l url -x -a 'redis:// rediss:// valkey:// valkeys:// unix:/// local: redis-sentinel:// rediss-sentinel:// redis-cluster:// rediss-cluster://' -d 'The server'
+complete -c redlock -n __redlock_in_options -s u -l url -x -a 'redis:// rediss:// valkey:// valkeys:// unix:/// local: redis-sentinel:// rediss-sentinel:// redis-cluster:// rediss-cluster://' -d 'A server'
 complete -c redlock -n __redlock_in_options -l user -x -d 'ACL user'
 complete -c redlock -n __redlock_in_options -l password-file -r -F -d 'Read the password from a file'
 complete -c redlock -n __redlock_in_options -l askpass -d 'Ask for the password on the terminal'
@@ -98,6 +98,7 @@ complete -c redlock -n __redlock_in_options -l key-file -r -F -d 'TLS: its priva
 complete -c redlock -n __redlock_in_options -l sni -x -d 'TLS: the name to ask for and verify'
 complete -c redlock -n __redlock_in_options -l tls-verify -x -a 'full ca none' -d 'TLS: what to verify'
 complete -c redlock -n __redlock_in_options -l node-timeout -x -d 'Time to connect and answer while acquiring'
+complete -c redlock -n __redlock_in_options -l restart-guard -x -a 'auto off' -d 'How long a server must be up to have a say'
 complete -c redlock -n __redlock_in_options -l shared-scope -d 'Refuse a server of this machine alone'
 complete -c redlock -n __redlock_in_options -l wait-replicas -x -d 'Have so many replicas know of the lock first'
 complete -c redlock -n __redlock_in_options -l on-unavailable -x -a 'fail run' -d 'When no server answers at start'

@@ -64,6 +64,14 @@ int64_t wall_seconds(void)
 	return ts.tv_sec;
 }
 
+int64_t wall_microseconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
 const char *wall_text(char *buf, size_t size)
 {
 	struct timespec ts;

@@ -37,8 +37,11 @@ int64_t between(struct instant b, struct instant a);
  * 0..INT_MAX. */
 int poll_ms(struct instant t, struct instant at);
 
-/* Wall clock, for people only: no decision reads it. Seconds since 1970. */
+/* Wall clock, for people: no decision reads it. Seconds since 1970. */
 int64_t wall_seconds(void);
+/* For the order of those who wait at several servers; who holds a lock, and for
+ * how long, does not depend on it. */
+int64_t wall_microseconds(void);
 /* RFC 3339, UTC, with milliseconds. */
 const char *wall_text(char *buf, size_t size);
 /* A time of day as people here have it: "2026-11-21 03:00:12". */

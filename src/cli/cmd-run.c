@@ -15,7 +15,7 @@
 #include "cli/held.h"
 #include "cli/optrows.h"
 #include "cli/result.h"
-#include "cli/server.h"
+#include "cli/servers.h"
 #include "run/supervise.h"
 #include "run/waiting.h"
 
@@ -23,7 +23,7 @@ extern char **environ;
 
 struct job {
 	const struct opts *o;
-	struct server server;
+	struct servers servers;
 	struct description who;
 	struct drive drive[LOCKS_MAX]; /* in the order of the keys */
 	int at[LOCKS_MAX]; /* where in that order a key of opts is */
@@ -93,7 +93,7 @@ static void fill_in(void *arg, const struct grants *given)
 
 		end += snprintf(end, 24, "%s%" PRId64, i ? " " : "",
 				its->fence);
-		held += held_word(its, outer_of(d), d->key, j->server.url,
+		held += held_word(its, outer_of(d), d->key, j->servers.url,
 				  held);
 		if (i + 1 < given->n || outer)
 			*held++ = ' ';
@@ -146,7 +146,7 @@ static int use_environment(struct job *j, struct fail *why)
 			j->envp[used++] = environ[i];
 	}
 	j->envp[used++] = variable("REDLOCK_KEY", j->o->key[0]);
-	j->envp[used++] = variable("REDLOCK_URL", j->server.url);
+	j->envp[used++] = variable("REDLOCK_URL", j->servers.url);
 	if (!j->envp[used - 1] || !j->envp[used - 2])
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	(void)snprintf(j->fences, sizeof(j->fences), "REDLOCK_FENCES=");
@@ -303,7 +303,7 @@ static void say_ending(const struct job *j)
 		break;
 	case OUTCOME_UNAVAILABLE:
 		log_error("unavailable", "%s%s", e->why.text,
-			  !j->server.asked_for
+			  !j->servers.asked_for
 				  ? "; name a server with -u or REDLOCK_URL, "
 				    "or use -u local: for locks on this "
 				    "machine alone"
@@ -358,7 +358,8 @@ static void write_result(const struct job *j, int status)
 		.slot = g && j->o->slots > 1 ? g->slot : -1,
 		.token = g ? held_token(g, outer_of(&j->drive[at]))
 			   : j->drive[at].token,
-		.host_only = j->server.endpoint.kind == ENDPOINT_LOCAL,
+		.servers = j->servers.n,
+		.host_only = j->servers.endpoint[0].kind == ENDPOINT_LOCAL,
 		.waited_ms = j->end.waited_ms,
 		.held_ms = j->end.held_ms};
 
@@ -371,30 +372,32 @@ static void write_result(const struct job *j, int status)
 static int use_locks(struct job *j, struct fail *why)
 {
 	const struct opts *o = j->o;
-	int64_t timeout_ms = j->server.endpoint.timeout_ms;
+	const struct servers *s = &j->servers;
 	struct lease_conf conf = {
-		.nodes = 1,
+		.nodes = s->n,
 		.ttl_ms = o->ttl_ms,
-		.node_timeout_ms = timeout_ms ? timeout_ms : NODE_TIMEOUT_MS,
+		.node_timeout_ms = servers_timeout(s, o->ttl_ms),
 		.wait_ms = o->wait_ms,
 		.max_waiters = o->max_waiters,
 		.supersede = o->supersede,
 		.shared = o->shared,
 		.slots = o->slots,
 		.replicas = o->wait_replicas,
-		.manifold = server_is_manifold(&j->server),
+		.manifold = servers_are_manifold(s),
 		.max_leases = (int64_t)o->max_renewals + 1,
 		.min_hold_ms = o->min_hold_ms,
-		.once_ms = o->once_ms};
+		.once_ms = o->once_ms,
+		.guard_ms = servers_guard(s, o),
+		.ticket = s->n > 1 ? wall_microseconds() : 0,
+	};
 
 	for (int i = 0; i < o->keys; i++) {
 		const char *key = o->key[i];
 
 		for (int k = 0; k < o->keys; k++)
 			j->at[i] += strcmp(o->key[k], key) < 0;
-		held_find(getenv("REDLOCK_HELD"), key, j->server.url,
-			  &conf.outer);
-		if (drive_init(&j->drive[j->at[i]], &j->server.endpoint, key,
+		held_find(getenv("REDLOCK_HELD"), key, s->url, &conf.outer);
+		if (drive_init(&j->drive[j->at[i]], s->endpoint, key,
 			       strlen(key), &j->who.holder, &conf, why) < 0)
 			return -1;
 	}
@@ -407,7 +410,7 @@ static int prepare(struct job *j, struct fail *why)
 	use_command(j);
 	describe(&j->who, j->o, j->argv[0]);
 	if (result_open(&j->result_fd, j->o->result_file, why) < 0 ||
-	    server_find(&j->server, j->o, why) < 0 ||
+	    servers_find(&j->servers, j->o, why) < 0 ||
 	    signals_open(&j->signals, why) < 0 || use_locks(j, why) < 0 ||
 	    use_environment(j, why) < 0)
 		return -1;

@@ -39,7 +39,7 @@ static void show_settings(const struct opts *o, const struct fail *broken)
 {
 	char text[800];
 
-	if (!o->url)
+	if (o->urls == 0)
 		(void)printf("url = " DEFAULT_URL "  (default)\n");
 	opt_show(o, stdout);
 	if (broken)

@@ -14,6 +14,7 @@
 #define AT(field)                                                              \
 	offsetof(struct opts, field), sizeof(((struct opts *)0)->field)
 #define FILE_MAX (FILE_NAME_MAX - 1)
+#define BLANKS " \t\r\n" /* between URLs */
 
 /* clang-format off */
 const struct opt_row opt_rows[] = {
@@ -35,7 +36,7 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "once-per", "DUR", DURATION, false, AT(once_ms), 1, 0,		"not within DUR of a success (status 0)"},
 	{'K', "kill-after", "DUR", DURATION, false, AT(grace_ms), 0, 0,		"TERM to KILL (0.15 of -t)"},
 	{ 0,  "orphans", "leave|wait|kill", WORD, false, AT(orphans), 0, 0,	"what the command leaves running (leave)"},
-	{'u', "url",	"URL",	URL, false,	AT(url), 0, 0,			"the server: redis://, rediss:// or local:"},
+	{'u', "url",	"URL",	URL, false,	AT(url), 0, 0,			"a server: redis://, rediss://, local: (several: most)"},
 	{ 0,  "user",	"NAME",	TEXT, false,	AT(user), 1, 255,		"ACL user"},
 	{ 0,  "password-file", "FILE", PATH, false, AT(password_file), 1, FILE_MAX, "read the password from FILE"},
 	{ 0,  "askpass", NULL,	SWITCH, false,	AT(askpass), true, 0,		"ask for the password on the terminal"},
@@ -46,6 +47,7 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "sni",	"NAME",	TEXT, false,	AT(sni), 1, 255,		"TLS: the name to ask for and verify"},
 	{ 0,  "tls-verify", "full|ca|none", WORD, false, AT(tls_verify), 0, 0,	"TLS: what to verify (full)"},
 	{ 0,  "node-timeout", "DUR", DURATION, false, AT(node_timeout_ms), 1, 0, "to connect and answer at start (1s)"},
+	{ 0,  "restart-guard", "auto|off|DUR", GUARD, false, AT(guard_ms), 0, 0, "a server up for less has no say (auto)"},
 	{ 0,  "shared-scope", NULL, SWITCH, false, AT(shared_scope), true, 0,	"refuse a server of this machine alone"},
 	{ 0,  "wait-replicas", "N", NUMBER, false, AT(wait_replicas), 0, 100,	"have N replicas know of the lock first (0)"},
 	{ 0,  "on-unavailable", "fail|run", WORD, false, AT(run_anyway), 0, 0,	"when no server answers at start (fail)"},
@@ -70,6 +72,7 @@ static const struct opts defaults = {.ttl_ms = 30000,
 				     .max_waiters = -1,
 				     .max_renewals = -1,
 				     .slots = 1,
+				     .guard_ms = GUARD_AUTO,
 				     .conflict_status = STATUS_BUSY};
 
 void opts_init(struct opts *o)
@@ -102,6 +105,7 @@ struct taking {
 	struct opts *o;
 	const struct opt_row *r;
 	enum source source;
+	int line;
 	const char *label; /* how the option is called there */
 	struct fail *why;
 };
@@ -149,6 +153,22 @@ static int take_duration(const struct taking *t, char *value)
 				 "a bare number means seconds)");
 	if (ms < t->r->lo)
 		return fail(t->why, FAIL_USAGE, "%s: 0 is no time", t->label);
+	store(t->o, t->r, ms);
+	return 0;
+}
+
+static int take_guard(const struct taking *t, char *value)
+{
+	int64_t ms = parse_duration(value);
+
+	if (strcmp(value, "auto") == 0)
+		ms = GUARD_AUTO;
+	else if (strcmp(value, "off") == 0)
+		ms = 0;
+	else if (ms < 0)
+		return bad_value(t, value,
+				 "neither auto nor off nor a duration (write "
+				 "30s, 5m; a bare number means seconds)");
 	store(t->o, t->r, ms);
 	return 0;
 }
@@ -263,21 +283,65 @@ static void overwrite_secret(char *url)
 		*p = '*';
 }
 
-static int take_url(const struct taking *t, char *value)
+/* Each word of a list begins so. */
+static bool begins_url(const char *word)
 {
-	const struct given *before = opt_given(t->o, &t->o->url);
+	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz-");
 
-	if (before && before->source == t->source) {
-		overwrite_secret(value);
-		return fail(t->why, FAIL_USAGE,
-			    "%s: several servers are not part of this version",
-			    t->label);
+	return strncmp(word + n, "://", 3) == 0 ||
+	       strncmp(word, "local:", 6) == 0;
+}
+
+/* A blank may be a mistake within one URL, whose password a message must not
+ * show half of: then it stays whole, and is refused as it is. */
+static bool is_list(const char *value)
+{
+	for (value += strspn(value, BLANKS); *value;
+	     value += strspn(value, BLANKS)) {
+		if (!begins_url(value))
+			return false;
+		value += strcspn(value, BLANKS);
 	}
-	if (keep(&t->o->url, value, t->why) < 0)
-		return -1;
+	return true;
+}
+
+static int add_url(const struct taking *t, const char *url, size_t n)
+{
+	struct opts *o = t->o;
+	char *copy;
+
+	o->more_urls = o->urls == NODES_MAX;
+	if (o->more_urls)
+		return 0; /* said when it is known that this list counts */
+	copy = strndup(url, n);
+	if (!copy)
+		return fail(t->why, FAIL_INTERNAL, "out of memory");
+	free(o->url[o->urls]);
+	o->url[o->urls] = copy;
+	o->url_from[o->urls++] = (struct given){t->source, t->line, NULL};
+	return 0;
+}
+
+/* Adds to those of the same source, takes the place of those of another. */
+static int take_urls(const struct taking *t, char *value)
+{
+	struct opts *o = t->o;
+	const char *blanks = is_list(value) ? BLANKS : "";
+	const char *word = value + strspn(value, blanks);
+	int rc;
+
+	if (o->urls > 0 && o->url_from[0].source != t->source)
+		o->urls = 0;
+	do {
+		size_t n = strcspn(word, blanks);
+
+		rc = add_url(t, word, n);
+		word += n;
+		word += strspn(word, blanks);
+	} while (rc == 0 && *word);
 	if (t->source == FROM_TYPED)
 		overwrite_secret(value);
-	return 0;
+	return rc;
 }
 
 /* ---- an option ---- */
@@ -289,10 +353,11 @@ int opt_take(struct opts *o, const struct opt_row *r, char *value,
 		[DURATION] = take_duration, [NUMBER] = take_number,
 		[SWITCH] = take_switch,     [WORD] = take_word,
 		[TEXT] = take_text,         [PATH] = take_path,
-		[KEY] = take_key,           [URL] = take_url};
+		[GUARD] = take_guard,       [KEY] = take_key,
+		[URL] = take_urls};
 	const struct given now = {source, line, value ? value : "yes"};
 	char label[40];
-	struct taking t = {o, r, source, label, why};
+	struct taking t = {o, r, source, line, label, why};
 
 	if (source != FROM_TYPED)
 		(void)snprintf(label, sizeof(label), "%s", r->name);
@@ -352,22 +417,30 @@ int opt_blame(const struct opts *o, const struct given *g, struct fail *why)
 		    g ? opt_where(o, g, buf) : "", g ? ": " : "", text);
 }
 
+static void show(const struct opts *o, const struct opt_row *r,
+		 const struct given *g, const char *value, FILE *out)
+{
+	char shown[400], buf[200];
+
+	(void)fprintf(out, "%s = %s  (%s)\n", r->name,
+		      format_bytes(value, strlen(value), shown, sizeof(shown)),
+		      opt_where(o, g, buf));
+}
+
 void opt_show(const struct opts *o, FILE *out)
 {
 	for (int i = 0; i < opt_rows_n; i++) {
 		const struct given *g = &o->given[i];
 		const struct opt_row *r = &opt_rows[i];
-		const char *value = g->value;
-		char masked[160], shown[400], buf[200];
+		char masked[160];
 
 		if (g->source == FROM_NOWHERE ||
 		    r->at == offsetof(struct opts, verb))
 			continue;
-		if (r->shape == URL)
-			value = endpoint_masked(o->url, masked);
-		(void)fprintf(out, "%s = %s  (%s)\n", r->name,
-			      format_bytes(value, strlen(value), shown,
-					   sizeof(shown)),
-			      opt_where(o, g, buf));
+		if (r->shape != URL)
+			show(o, r, g, g->value, out);
+		for (int k = 0; r->shape == URL && k < o->urls; k++)
+			show(o, r, &o->url_from[k],
+			     endpoint_masked(o->url[k], masked), out);
 	}
 }

@@ -16,8 +16,9 @@ enum shape {
 	WORD,     /* one of those in `value`, which are 0, 1, 2... */
 	TEXT,     /* lo..hi bytes; hi 0: any */
 	PATH,     /* of a file: 1..hi bytes */
+	GUARD,    /* auto, off, or a duration */
 	KEY,
-	URL
+	URL /* one, or several with blanks between them */
 };
 
 struct opt_row {

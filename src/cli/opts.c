@@ -29,7 +29,7 @@ void opts_help(FILE *out)
 				 r->letter ? "," : " ", r->name,
 				 r->value ? r->value : "");
 
-		(void)fprintf(out, "%s%*s%s\n", left, n < 34 ? 34 - n : 1, "",
+		(void)fprintf(out, "%s%*s%s\n", left, n < 36 ? 36 - n : 1, "",
 			      r->help);
 	}
 	(void)fputs("\nDurations: 250ms 30s 5m 1h30m 1d; a bare number means "
@@ -249,7 +249,8 @@ void opts_close(struct opts *o)
 {
 	for (int i = 0; i < o->keys; i++)
 		free(o->key[i]);
-	free(o->url);
+	for (int i = 0; i < NODES_MAX; i++)
+		free(o->url[i]);
 	for (int i = 0; i < SOURCES; i++) {
 		free(o->file[i].path);
 		free(o->file[i].text);

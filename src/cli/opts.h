@@ -28,6 +28,7 @@ enum source {
 };
 #define SOURCES (FROM_TYPED + 1)
 #define OPTIONS_MAX 64
+#define GUARD_AUTO (-1)
 
 struct given {
 	enum source source;
@@ -35,9 +36,9 @@ struct given {
 	const char *value; /* as it was written */
 };
 
-/* Filled once, then const. key and url are copies; the other strings point
- * into argv, which the guard overwrites, or into `file`. Keys are in the order
- * of the command line, each once. */
+/* Filled once, then const. Keys and URLs are copies; the other strings point
+ * into argv, which the guard overwrites, or into `file`. Both are in the order
+ * in which they stand there; keys are each once. */
 struct opts {
 	enum opts_verb verb;
 	char *key[LOCKS_MAX];
@@ -50,12 +51,16 @@ struct opts {
 	enum orphans orphans;
 	int max_waiters; /* -1: any */
 	int conflict_status;
-	char *url; /* NULL: not asked for anywhere */
+	char *url[NODES_MAX]; /* all of one source */
+	struct given url_from[NODES_MAX];
+	int urls;
+	bool more_urls; /* than there is room for */
 	const char *user, *password_file;
 	bool askpass, shared_scope;
 	const char *cacert, *cacertdir, *cert, *key_file, *sni;
 	enum tls_verify tls_verify;
 	int64_t node_timeout_ms; /* 0: not given */
+	int64_t guard_ms;        /* GUARD_AUTO; 0: off */
 	int wait_replicas;
 	const char *reason, *result_file;
 	bool no_describe, run_anyway;

@@ -38,6 +38,8 @@ static void print(FILE *f, const struct result *r)
 	if (r->token[0] != '\0')
 		json_text(&out, "token", r->token);
 	json_text(&out, "scope", r->host_only ? "host" : "shared");
+	if (r->servers > 1)
+		json_number(&out, "servers", r->servers);
 	json_number(&out, "waited_ms", r->waited_ms);
 	json_number(&out, "held_ms", r->held_ms);
 	json_close(&out);

@@ -14,6 +14,7 @@ struct result {
 	const char *key, *token;
 	int64_t fence; /* -1: there is none */
 	int slot;      /* likewise */
+	int servers;
 	bool host_only;
 	int64_t waited_ms, held_ms;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The URL and what the other options add to it. */
+/* A URL and what the other options add to it. */
 #include "cli/server.h"
 
 #include <arpa/inet.h>
@@ -9,11 +9,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "cli/askpass.h"
 #include "cli/optrows.h"
-#include "net/address.h"
-#include "run/local.h"
 
 /* A text that an option and a URL both may say. */
 struct both {
@@ -37,7 +34,7 @@ static const struct both tls_texts[][2] = {
 };
 #define GROUPS (sizeof(tls_texts) / sizeof(tls_texts[0]))
 
-static bool has_tls(const struct endpoint *ep)
+bool server_has_tls(const struct endpoint *ep)
 {
 	return ep->tls || (ep->kind == ENDPOINT_SENTINEL && ep->sentinel_tls);
 }
@@ -46,6 +43,12 @@ static void set_text(struct endpoint *ep, const struct both *b,
 		     const char *text)
 {
 	(void)snprintf((char *)ep + b->field, b->size, "%s", text);
+}
+
+/* Where the URL stands; NULL: nowhere, it is the default one. */
+static const struct given *given_at(const struct opts *o, int at)
+{
+	return at < o->urls ? &o->url_from[at] : NULL;
 }
 
 static enum source source_of(const struct opts *o, const void *field)
@@ -105,36 +108,17 @@ static int merge_trust(struct tls_conf *t, struct fail *why)
 	return 0;
 }
 
-/* What a file says of TLS is for all servers; what is typed is for this one. */
-static int refuse_tls(const struct endpoint *ep, const struct opts *o,
-		      struct fail *why)
-{
-	const struct {
-		const void *field;
-		const char *name;
-	} each[] = {{&o->cacert, "--cacert"}, {&o->cacertdir, "--cacertdir"},
-		    {&o->cert, "--cert"},     {&o->key_file, "--key-file"},
-		    {&o->sni, "--sni"},       {&o->tls_verify, "--tls-verify"}};
-
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
-		if (opt_typed(o, each[i].field))
-			return fail(why, FAIL_USAGE,
-				    "%s: %.150s is asked without TLS; with it "
-				    "a URL begins with rediss://",
-				    each[i].name, ep->name);
-	return 0;
-}
-
-static int merge_tls(struct endpoint *ep, const struct opts *o,
+static int merge_tls(struct endpoint *ep, const struct opts *o, int at,
 		     struct fail *why)
 {
 	struct tls_conf *t = &ep->tls_conf;
 
-	if (!has_tls(ep))
-		return refuse_tls(ep, o, why);
+	if (!server_has_tls(ep))
+		return 0;
 	for (size_t i = 0; i < GROUPS; i++)
 		merge_group(ep, o, tls_texts[i]);
-	if (counts(o, &o->tls_verify, o->url && strstr(o->url, "tls-verify=")))
+	if (counts(o, &o->tls_verify,
+		   at < o->urls && strstr(o->url[at], "tls-verify=")))
 		t->verify = o->tls_verify;
 	if (merge_trust(t, why) < 0)
 		return -1;
@@ -154,27 +138,21 @@ static bool says_who(const struct secret *s)
 	return s->user[0] || s->has_password || s->file[0];
 }
 
-static int use_variable(struct server *server, struct fail *why)
+/* Once, for all that need one. */
+static int ask_for(const struct endpoint *ep, const struct opts *o,
+		   char typed[PASSWORD_MAX], struct fail *why)
 {
-	const char *variable = getenv("REDISCLI_AUTH");
-	struct secret *s = &server->endpoint.secret;
+	char where[sizeof(ep->name) + 16];
 
-	if (s->has_password || s->file[0] || !variable || variable[0] == '\0')
-		return 0;
-	if (strlen(variable) >= PASSWORD_MAX)
-		return fail(why, FAIL_CONFIG,
-			    "REDISCLI_AUTH: longer than %d bytes",
-			    PASSWORD_MAX - 1);
-	memcpy(s->password, variable, strlen(variable) + 1);
-	s->has_password = server->by_variable = true;
-	return 0;
+	(void)snprintf(where, sizeof(where), "%s%s", ep->name,
+		       o->urls > 1 ? " and others" : "");
+	return askpass(ep->secret.user, where, typed, why);
 }
 
 /* --askpass or --password-file, whichever comes from a later source. */
-static int use_secret(struct server *server, const struct opts *o,
-		      bool url_says, struct fail *why)
+static int use_secret(struct endpoint *ep, const struct opts *o, bool url_says,
+		      char typed[PASSWORD_MAX], struct fail *why)
 {
-	struct endpoint *ep = &server->endpoint;
 	struct secret *s = &ep->secret;
 	enum source ask = o->askpass ? source_of(o, &o->askpass) : FROM_NOWHERE;
 	enum source file = source_of(o, &o->password_file);
@@ -187,7 +165,10 @@ static int use_secret(struct server *server, const struct opts *o,
 	if (ask > file && counts(o, &o->askpass, url_says)) {
 		s->file[0] = '\0';
 		s->has_password = true;
-		return askpass(s->user, ep->name, s->password, why);
+		if (typed[0] == '\0' && ask_for(ep, o, typed, why) < 0)
+			return -1;
+		memcpy(s->password, typed, PASSWORD_MAX);
+		return 0;
 	}
 	if (counts(o, &o->password_file, url_says)) {
 		s->has_password = false;
@@ -195,13 +176,12 @@ static int use_secret(struct server *server, const struct opts *o,
 		(void)snprintf(s->file, sizeof(s->file), "%s",
 			       o->password_file);
 	}
-	return use_variable(server, why);
+	return 0;
 }
 
-static int merge_secret(struct server *server, const struct opts *o,
-			struct fail *why)
+static int merge_secret(struct endpoint *ep, const struct opts *o,
+			char typed[PASSWORD_MAX], struct fail *why)
 {
-	struct endpoint *ep = &server->endpoint;
 	struct secret *s = &ep->secret;
 	bool url_says = says_who(s);
 
@@ -216,7 +196,22 @@ static int merge_secret(struct server *server, const struct opts *o,
 	}
 	if (counts(o, &o->user, url_says))
 		(void)snprintf(s->user, sizeof(s->user), "%s", o->user);
-	return use_secret(server, o, url_says, why);
+	return use_secret(ep, o, url_says, typed, why);
+}
+
+static int use_variable(struct secret *s, struct fail *why)
+{
+	const char *variable = getenv("REDISCLI_AUTH");
+
+	if (s->has_password || s->file[0] || !variable || variable[0] == '\0')
+		return 0;
+	if (strlen(variable) >= PASSWORD_MAX)
+		return fail(why, FAIL_CONFIG,
+			    "REDISCLI_AUTH: longer than %d bytes",
+			    PASSWORD_MAX - 1);
+	memcpy(s->password, variable, strlen(variable) + 1);
+	s->has_password = true;
+	return 0;
 }
 
 /* A file that cannot be read is best said before anything else. */
@@ -269,7 +264,7 @@ static int make_all_full(struct endpoint *ep, struct fail *why)
 }
 
 /* Who may choose the directory must not choose the file. */
-static int check_paths(const struct endpoint *ep, const struct opts *o,
+static int check_paths(const struct endpoint *ep, const struct opts *o, int at,
 		       struct fail *why)
 {
 	const struct tls_conf *t = &ep->tls_conf;
@@ -285,7 +280,7 @@ static int check_paths(const struct endpoint *ep, const struct opts *o,
 				   "'%.150s': not a full name; in a "
 				   "configuration file it must be",
 				   each[i]);
-			return opt_blame(o, opt_given(o, &o->url), why);
+			return opt_blame(o, given_at(o, at), why);
 		}
 	return 0;
 }
@@ -316,7 +311,7 @@ static bool is_this_machine(const char *host)
 		(v6.s6_addr[12] == 127 || v6.s6_addr[12] == 0));
 }
 
-static int check_scope(struct endpoint *ep, const struct opts *o,
+static int check_scope(struct endpoint *ep, const struct opts *o, int at,
 		       struct fail *why)
 {
 	bool here = ep->kind == ENDPOINT_LOCAL || ep->kind == ENDPOINT_UNIX;
@@ -331,78 +326,53 @@ static int check_scope(struct endpoint *ep, const struct opts *o,
 		"'%.150s' excludes on this machine alone, and --shared-scope "
 		"wants a server that other machines use",
 		ep->name);
-	return opt_blame(o, opt_given(o, &o->url), why);
+	return opt_blame(o, given_at(o, at), why);
 }
 
 /* ---- all ---- */
 
-/* endpoint_url() leaves out what is usual, and in a nested run a file might say
- * otherwise. */
-static void say_verify(struct server *s)
+int server_parse(struct endpoint *ep, const struct opts *o, int at,
+		 struct fail *why)
 {
-	size_t n = strlen(s->url);
+	const char *url = at < o->urls ? o->url[at] : DEFAULT_URL;
 
-	if (has_tls(&s->endpoint) && s->endpoint.tls_conf.verify == TLS_FULL)
-		(void)snprintf(s->url + n, sizeof(s->url) - n,
-			       "%ctls-verify=full",
-			       strchr(s->url, '?') ? '&' : '?');
+	if (endpoint_parse(ep, url, why) < 0)
+		return opt_blame(o, given_at(o, at), why);
+	if (check_paths(ep, o, at, why) < 0)
+		return -1;
+	return check_scope(ep, o, at, why);
 }
 
-static int merge(struct server *s, const struct opts *o, struct fail *why)
+int server_merge(struct endpoint *ep, const struct opts *o, int at,
+		 char typed[PASSWORD_MAX], struct fail *why)
 {
-	struct endpoint *ep = &s->endpoint;
-
-	if (check_scope(ep, o, why) < 0 || merge_tls(ep, o, why) < 0)
+	if (merge_tls(ep, o, at, why) < 0)
 		return -1;
 	if (counts(o, &o->node_timeout_ms, ep->timeout_ms > 0))
 		ep->timeout_ms = o->node_timeout_ms;
-	if (merge_secret(s, o, why) < 0 || make_all_full(ep, why) < 0)
+	if (merge_secret(ep, o, typed, why) < 0)
 		return -1;
-	if (check_secret(&ep->sentinel, "?sentinel-password-file=", why) < 0)
+	return make_all_full(ep, why);
+}
+
+size_t server_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX])
+{
+	size_t n;
+
+	endpoint_url(ep, url);
+	n = strlen(url);
+	if (server_has_tls(ep) && ep->tls_conf.verify == TLS_FULL)
+		n += (size_t)snprintf(url + n, ENDPOINT_URL_MAX - n,
+				      "%ctls-verify=full",
+				      strchr(url, '?') ? '&' : '?');
+	return n;
+}
+
+int server_login(struct endpoint *ep, struct fail *why)
+{
+	if (use_variable(&ep->secret, why) < 0 ||
+	    check_secret(&ep->sentinel, "?sentinel-password-file=", why) < 0)
 		return -1;
 	return check_secret(&ep->secret,
 			    "--password-file, --askpass or REDISCLI_AUTH", why);
-}
-
-int server_find(struct server *s, const struct opts *o, struct fail *why)
-{
-	struct endpoint *ep = &s->endpoint;
-	bool has;
-
-	s->by_variable = false;
-	s->asked_for = o->url != NULL;
-	if (endpoint_parse(ep, o->url ? o->url : DEFAULT_URL, why) < 0)
-		return opt_blame(o, opt_given(o, &o->url), why);
-	if (check_paths(ep, o, why) < 0 || merge(s, o, why) < 0)
-		return -1;
-	has = ep->secret.has_password;
-	if (!s->asked_for)
-		log_notice("default-url",
-			   "no -u and no REDLOCK_URL: using %s; a server on "
-			   "each machine is a lock on each machine",
-			   DEFAULT_URL);
-	if (has_tls(ep) && ep->tls_conf.verify == TLS_NONE)
-		log_notice("unverified",
-			   "tls-verify=none: whoever answers for %s is "
-			   "believed, and gets the password",
-			   ep->name);
-	/* what came by a variable goes on by it */
-	ep->secret.has_password = has && !s->by_variable;
-	endpoint_url(ep, s->url);
-	ep->secret.has_password = has;
-	say_verify(s);
-	if (ep->kind != ENDPOINT_LOCAL)
-		return 0;
-	return local_path(getenv("XDG_RUNTIME_DIR"), ep->path, sizeof(ep->path),
-			  why);
-}
-
-bool server_is_manifold(const struct server *s)
-{
-	const struct endpoint *ep = &s->endpoint;
-	struct address any;
-
-	return ep->kind == ENDPOINT_CLUSTER ||
-	       (ep->kind == ENDPOINT_TCP &&
-		!address_fixed(&any, ep, &ep->at[0]));
 }

@@ -51,14 +51,17 @@ static int bad_name(const struct reading *r, const char *name, size_t n)
 	return fail(r->why, FAIL_USAGE, "unknown option '%s'", shown);
 }
 
-static bool holds_password(const char *url)
+static bool holds_password(const struct opts *o)
 {
 	struct endpoint ep;
 	struct fail unused;
+	bool has = false;
 
-	if (endpoint_parse(&ep, url, &unused) == 0)
-		return ep.secret.has_password;
-	return strchr(url, '@') != NULL;
+	for (int i = 0; i < o->urls; i++)
+		has |= endpoint_parse(&ep, o->url[i], &unused) == 0
+			       ? ep.secret.has_password
+			       : strchr(o->url[i], '@') != NULL;
+	return has;
 }
 
 static bool is_blank(char c)
@@ -97,10 +100,12 @@ static int take_line(const struct reading *r, char *line)
 	if (row->typed)
 		return fail(r->why, FAIL_USAGE,
 			    "'%s' is for the command line only", row->name);
-	if (row->shape == URL && (r->st.st_mode & 077) && holds_password(value))
+	if (opt_take(r->o, row, value, r->source, r->line, r->why) < 0)
+		return -1;
+	if (row->shape == URL && (r->st.st_mode & 077) && holds_password(r->o))
 		return refuse_mode(r, "600",
 				   "holds a password and is open to others");
-	return opt_take(r->o, row, value, r->source, r->line, r->why);
+	return 0;
 }
 
 static int take_lines(struct reading *r, char *text, size_t n)

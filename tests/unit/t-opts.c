@@ -93,8 +93,9 @@ static void test_defaults(void)
 	is_int(l.o.grace_ms, 4500, "-K is 0.15 of -t by default");
 	is_int(l.o.conflict_status, 75, "-E is 75 by default");
 	is_int(l.o.node_timeout_ms, 0, "how long a node has is not said");
+	is_int(l.o.guard_ms, GUARD_AUTO, "nor how long one is not believed");
 	is_int(l.o.loudness, 0, "redlock is neither quiet nor verbose");
-	ok(!l.o.url && !l.o.user && !l.o.password_file && !l.o.reason &&
+	ok(l.o.urls == 0 && !l.o.user && !l.o.password_file && !l.o.reason &&
 		   !l.o.result_file && !l.o.shell_command,
 	   "no text is set that was not given");
 	ok(!l.o.no_describe && !l.o.run_anyway && !l.o.allow_long_ttl,
@@ -174,6 +175,11 @@ static const struct option_row {
 	N(INT, conflict_status, 3, "--conflict-exit-code=3"),
 	N(I64, node_timeout_ms, 250, "--node-timeout", "250ms"),
 	N(I64, node_timeout_ms, 250, "--node-timeout=250ms"),
+	N(I64, guard_ms, 90000, "--restart-guard", "1m30s"),
+	N(I64, guard_ms, 0, "--restart-guard=off"),
+	N(I64, guard_ms, 0, "--restart-guard=0"),
+	N(I64, guard_ms, GUARD_AUTO, "--restart-guard=off",
+	  "--restart-guard=auto"),
 	N(BOOL, run_anyway, 1, "--on-unavailable", "run"),
 	N(BOOL, run_anyway, 0, "--on-unavailable=fail"),
 	N(BOOL, run_anyway, 0, "--on-unavailable=run", "--on-unavailable=fail"),
@@ -201,6 +207,20 @@ static const struct option_row {
 	T(url, "local:", "--url", "local:"),
 	T(url, "redis://:pw@a", "--url=redis://:pw@a"),
 	T(url, "", "-u", ""),
+	T(url, "", "-u", "  "),
+	T(url, "redis://a", "-u", " redis://a "),
+	T(url, "redis://a b", "-u", "redis://a b"),
+	T(url, " redis://:p w@h", "-u", " redis://:p w@h"),
+	N(INT, urls, 1, "-u", "redis://:p w@h"),
+	N(INT, urls, 2, "-u", "redis://a", "-u", "redis://a"),
+	N(INT, urls, 3, "-u", "local: redis://a\tvalkey-cluster://b\n"),
+	N(INT, urls, 3, "-u", "redis://a", "--url=unix:///b rediss://c"),
+	N(BOOL, more_urls, 0, "-u", "a://1 a://2 a://3 a://4 a://5", "-u",
+	  "a://6 a://7 a://8 a://9"),
+	N(INT, urls, 9, "-u", "a://1 a://2 a://3 a://4 a://5", "-u",
+	  "a://6 a://7 a://8 a://9 a://10 a://11"),
+	N(BOOL, more_urls, 1, "-u", "a://1 a://2 a://3 a://4 a://5", "-u",
+	  "a://6 a://7 a://8 a://9 a://10 a://11"),
 	T(user, "me", "--user", "me"),
 	T(user, "me", "--user=me"),
 	T(password_file, "/p w", "--password-file", "/p w"),
@@ -350,7 +370,8 @@ static const struct {
 	{{"-k", "job", "--on-unavailable", "wait", "x"}, "not one of fail|run"},
 	{{"-k", "job", "--on-unavailable=", "x"}, "not one of fail|run"},
 	{{"-k", "job", "--user", "", "true"}, "--user"},
-	{{"-k", "job", "-u", "local:", "-u", "local:", "x"}, "several serv"},
+	{{"-k", "job", "--restart-guard", "on", "x"}, "neither auto nor off"},
+	{{"-k", "job", "--restart-guard=", "x"}, "--restart-guard ''"},
 	{{"-k", "job", "-c", "true", "false"}, "('false') exclude"},
 	{{"-h", "--nosuch"}, "unknown option '--nosuch'"},
 	{{"--no-wiat", "-k", "job", "true"}, "did you mean '--no-wait'?"},
@@ -416,7 +437,7 @@ static void test_commands(void)
 				break;
 		}
 		ok(same && l.o.wait_ms == INT64_MAX && l.o.loudness == 0 &&
-			   !l.o.url,
+			   l.o.urls == 0,
 		   "[%s] leaves the command's words alone",
 		   joined(commands[i].args));
 		forget(&l);
@@ -484,6 +505,15 @@ static void test_secrets(void)
 		{{"--url=redis://:p@w@h"}, 1, "--url=redis://****@h"},
 		{{"-u", "redis://h/0"}, 2, "redis://h/0"},
 		{{"-u", "me:pw@h"}, 2, "*****@h"},
+		{{"-u", "redis://a", "-u", "redis://:pw@b"},
+		 4,
+		 "redis://***@b"},
+		{{"-u", "redis://:pw@a redis://b"},
+		 2,
+		 "redis://***@a redis://b"},
+		{{"-u", "redis://a redis://:pw@b"},
+		 2,
+		 "redis://*************@b"},
 	};
 
 	for (size_t i = 0; i < COUNT(forms); i++) {
@@ -498,7 +528,8 @@ static void test_secrets(void)
 		is_int(parse(&l, args), 0, "[%s] is accepted", joined(args));
 		is_text(l.argv[forms[i].word], forms[i].left,
 			"[%s] is hidden from ps", joined(args));
-		ok(l.o.url && strstr(args[forms[i].word - 1], l.o.url),
+		ok(l.o.urls > 0 && strstr(args[forms[i].word - 1],
+					  l.o.url[l.o.urls - 1]),
 		   "[%s] is kept for redlock itself", joined(args));
 		forget(&l);
 	}
@@ -555,18 +586,31 @@ static void test_lengths(void)
 static void test_help(void)
 {
 	static const char *const shown[] = {
-		"--key KEY",        "-t, --ttl DUR",
-		"--allow-long-ttl", "-w, --wait DUR",
-		"-n, --no-wait",    "--conflict-exit-code N",
-		"-c, --command",    "-K, --kill-after",
-		"-u, --url URL",    "--user",
-		"--password-file",  "--node-timeout",
-		"--on-unavailable", "--reason",
-		"--no-describe",    "--result-file",
-		"-q, --quiet",      "-v, --verbose",
-		"-h, --help",       "-V, --version",
-		"--askpass",        "--tls-verify full|ca|none",
-		"--shared-scope",   "--wait-replicas N",
+		"--key KEY",
+		"-t, --ttl DUR",
+		"--allow-long-ttl",
+		"-w, --wait DUR",
+		"-n, --no-wait",
+		"--conflict-exit-code N",
+		"-c, --command",
+		"-K, --kill-after",
+		"-u, --url URL",
+		"--user",
+		"--password-file",
+		"--node-timeout",
+		"--on-unavailable",
+		"--reason",
+		"--no-describe",
+		"--result-file",
+		"-q, --quiet",
+		"-v, --verbose",
+		"-h, --help",
+		"-V, --version",
+		"--askpass",
+		"--tls-verify full|ca|none",
+		"--shared-scope",
+		"--wait-replicas N",
+		"--restart-guard auto|off|DUR",
 	};
 	char *text = NULL;
 	size_t n = 0, wide = 0;

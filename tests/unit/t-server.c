@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the options add to a URL, and which of them wins. */
-#include "cli/server.h"
+#include "cli/servers.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -28,9 +28,9 @@ static const char *const variables[] = {"REDISCLI_AUTH", "SSL_CERT_FILE",
 static char dir[] = "/tmp/t-server.XXXXXX";
 static char secret_file[sizeof(dir) + 8], run_dir[sizeof(dir) + 8];
 static char here[512];
+static struct opts o;
 
-static int set(struct opts *o, const char *setting, char text[VALUE_MAX],
-	       struct fail *why)
+static int set(const char *setting, char text[VALUE_MAX], struct fail *why)
 {
 	static const char letters[SOURCES + 1] = "?SUVT";
 	enum source source =
@@ -40,12 +40,11 @@ static int set(struct opts *o, const char *setting, char text[VALUE_MAX],
 
 	(void)snprintf(text, VALUE_MAX, "%s",
 		       strcmp(value, "=@") == 0 ? secret_file : value + 1);
-	return opt_take(o, opt_named(name, n), text, source, 1, why);
+	return opt_take(&o, opt_named(name, n), text, source, 1, why);
 }
 
-static int find(struct server *s, const struct row *row, struct fail *why)
+static int find(struct servers *s, const struct row *row, struct fail *why)
 {
-	static struct opts o;
 	static char text[SETTINGS_MAX][VALUE_MAX];
 
 	opts_close(&o);
@@ -57,10 +56,10 @@ static int find(struct server *s, const struct row *row, struct fail *why)
 	for (int i = 0; i < SETTINGS_MAX && row->setting[i]; i++) {
 		if (row->setting[i][0] == 'E')
 			(void)putenv((char *)row->setting[i] + 2);
-		else if (set(&o, row->setting[i], text[i], why) < 0)
+		else if (set(row->setting[i], text[i], why) < 0)
 			return -1;
 	}
-	return server_find(s, &o, why);
+	return servers_find(s, &o, why);
 }
 
 /* ^: the file of a password; ~: the current directory */
@@ -98,6 +97,13 @@ static const char *joined(const struct row *row)
 
 #define TLS_URL "rediss://h:6379"
 #define FULL "tls-verify=full"
+#define NINE                                                                   \
+	"redis://i redis://h redis://g redis://f redis://e redis://d "         \
+	"redis://c redis://b redis://a"
+#define NINE_FULL                                                              \
+	"redis://a:6379 redis://b:6379 redis://c:6379 redis://d:6379 "         \
+	"redis://e:6379 redis://f:6379 redis://g:6379 redis://h:6379 "         \
+	"redis://i:6379"
 
 /* clang-format off */
 static const struct row rows[] = {
@@ -112,8 +118,32 @@ static const struct row rows[] = {
 	{{"U url=nonsense"}, NULL, FAIL_CONFIG, "/U:1: 'nonsense'"},
 	{{"S url=nonsense"}, NULL, FAIL_CONFIG, "/S:1: 'nonsense'"},
 	{{"S url=nonsense", "T url=redis://d"}, "redis://d:6379", 0, NULL},
-	{{"T url=redis://a", "T url=redis://b"}, NULL, FAIL_USAGE, "several"},
-	{{"U url=redis://a", "U url=redis://b"}, NULL, FAIL_CONFIG, "several"},
+
+	/* several, in an order of their own */
+	{{"T url=redis://a", "T url=redis://b"}, "redis://a:6379 redis://b:6379", 0, NULL},
+	{{"T url=redis://b", "T url=unix:///s", "T url=rediss://a"}, "unix:///s rediss://a:6379?" FULL " redis://b:6379", 0, NULL},
+	{{"V url= redis://b redis://a\tredis://c "}, "redis://a:6379 redis://b:6379 redis://c:6379", 0, NULL},
+	{{"U url=redis://b redis://c", "U url=redis://a"}, "redis://a:6379 redis://b:6379 redis://c:6379", 0, NULL},
+	{{"S url=redis://a redis://b", "U url=redis://c"}, "redis://c:6379", 0, NULL},
+	{{"U url=redis://a", "U url=redis://b", "V url=redis://c redis://d"}, "redis://c:6379 redis://d:6379", 0, NULL},
+	{{"V url=redis://a redis://b", "T url=redis://c"}, "redis://c:6379", 0, NULL},
+	{{"V url=" NINE " redis://10", "T url=redis://c"}, "redis://c:6379", 0, NULL},
+	{{"T url=redis-cluster://a,b", "T url=redis-sentinel://a/m", "T url=redis-sentinel://a/n"}, "redis-sentinel://a:26379/m redis-sentinel://a:26379/n redis-cluster://a:6379,b:6379", 0, NULL},
+	{{"T url=" NINE}, NINE_FULL, 0, NULL},
+	{{"T url=" NINE, "T url=redis://c"}, NULL, FAIL_USAGE, "at most 9"},
+	{{"V url=" NINE " redis://c"}, NULL, FAIL_CONFIG, "REDLOCK_URL: more than 9 servers: at most 9"},
+	{{"U url=" NINE, "U url=redis://c"}, NULL, FAIL_CONFIG, "/U:1: more than 9"},
+	{{"T url=redis://a", "T url=nonsense"}, NULL, FAIL_USAGE, "'nonsense'"},
+	{{"V url=redis://a redis://b:x"}, NULL, FAIL_CONFIG, "REDLOCK_URL: 'redis://b:x'"},
+	{{"V url=redis://a b"}, NULL, FAIL_CONFIG, "REDLOCK_URL: 'redis://a b': a blank"},
+	{{"V url=redis://a redis://:p w@b"}, NULL, FAIL_CONFIG, "REDLOCK_URL: 'redis://***@b': a blank"},
+	{{"T url=redis://a", "T url=redis://b", "T url=redis://A:6379"}, NULL, FAIL_USAGE, "'redis://a' and 'redis://A:6379' are the same server"},
+	{{"T url=redis://a", "T url=redis://b", "T url=rediss://a/3"}, NULL, FAIL_USAGE, "'redis://a' and 'rediss://a/3' are"},
+	{{"V url=redis://:x@a redis://me:y@a"}, NULL, FAIL_CONFIG, "REDLOCK_URL: 'redis://***@a' and 'redis://***@a' are"},
+	{{"U url=unix:///s", "U url=unix:///%73?db=1"}, NULL, FAIL_CONFIG, "/U:1: 'unix:///s' and"},
+	{{"T url=local:", "T url=redis://b"}, NULL, FAIL_USAGE, "local: cannot be one of several"},
+	{{"V url=redis://b local: redis://c"}, NULL, FAIL_CONFIG, "REDLOCK_URL: local: cannot"},
+	{{"T url=local: local:"}, NULL, FAIL_USAGE, "local: cannot be one of several"},
 
 	/* user and password */
 	{{"T url=redis://me:pw@h", "T user=joe"}, "redis://joe:pw@h:6379", 0, NULL},
@@ -137,6 +167,12 @@ static const struct row rows[] = {
 	{{"T url=redis://h", "S askpass=yes", "T password-file=@"}, "redis://h:6379?password-file=^", 0, NULL},
 	{{"T url=redis://:pw@h", "U askpass=yes"}, "redis://:pw@h:6379", 0, NULL},
 	{{"T url=redis://h", "S askpass=yes", "U askpass=no"}, "redis://h:6379", 0, NULL},
+	{{"T url=redis://a redis://:pw@b", "E REDISCLI_AUTH=x"}, "redis://a:6379 redis://:pw@b:6379", 0, NULL},
+	{{"T url=redis://a redis://me:pw@b", "T user=joe", "E REDISCLI_AUTH=x"}, "redis://joe:@a:6379 redis://joe:pw@b:6379", 0, NULL},
+	{{"T url=redis://a redis://me:pw@b", "U password-file=@"}, "redis://a:6379?password-file=^ redis://me:pw@b:6379", 0, NULL},
+	{{"T url=redis://me:pw@a redis://b"}, "redis://me:pw@a:6379 redis://b:6379", 0, NULL},
+	{{"T url=redis://me:pw@a redis://joe@b", "T user=joe"}, "redis://joe:pw@a:6379 redis://joe:joe@b:6379", 0, NULL},
+	{{"T url=redis://me:pw@a redis://b", "T user=joe"}, NULL, FAIL_CONFIG, "user 'joe' without a password"},
 
 	/* nobody but its owner knows local: */
 	{{"T url=local:", "T user=joe"}, NULL, FAIL_USAGE, "local:"},
@@ -176,12 +212,19 @@ static const struct row rows[] = {
 	{{"T url=local:", "T tls-verify=none"}, NULL, FAIL_USAGE, "--tls-verify: local:"},
 	{{"V url=redis://h", "T key-file=/k"}, NULL, FAIL_USAGE, "--key-file"},
 	{{"T url=redis://h", "U cacert=/a", "S cert=/c", "U tls-verify=none"}, "redis://h:6379", 0, NULL},
+	{{"T url=redis://a redis://b", "T cacert=/a"}, NULL, FAIL_USAGE, "--cacert: a:6379 is asked without TLS"},
+	{{"T url=redis://a rediss://h", "T cacert=/a"}, "redis://a:6379 " TLS_URL "?cacert=/a&" FULL, 0, NULL},
+	{{"T url=rediss://a rediss://h?sni=b.c", "T sni=x.y"}, "rediss://a:6379?sni=x.y&" FULL " " TLS_URL "?sni=x.y&" FULL, 0, NULL},
+	{{"T url=rediss://a rediss://h?sni=b.c", "U sni=x.y"}, "rediss://a:6379?sni=x.y&" FULL " " TLS_URL "?sni=b.c&" FULL, 0, NULL},
+	{{"T url=rediss://a?tls-verify=ca rediss://h", "U tls-verify=none"}, "rediss://a:6379?tls-verify=ca " TLS_URL "?tls-verify=none", 0, NULL},
 
 	/* time */
 	{{"T url=redis://h", "T node-timeout=250ms"}, "redis://h:6379?timeout=250ms", 0, NULL},
 	{{"T url=redis://h?timeout=2s", "T node-timeout=250ms"}, "redis://h:6379?timeout=250ms", 0, NULL},
 	{{"T url=redis://h?timeout=2s", "U node-timeout=250ms"}, "redis://h:6379?timeout=2000ms", 0, NULL},
 	{{"T url=redis://h", "U node-timeout=250ms"}, "redis://h:6379?timeout=250ms", 0, NULL},
+	{{"T url=redis://a?timeout=2s redis://b", "T node-timeout=250ms"}, "redis://a:6379?timeout=250ms redis://b:6379?timeout=250ms", 0, NULL},
+	{{"T url=redis://a?timeout=2s redis://b", "U node-timeout=250ms"}, "redis://a:6379?timeout=2000ms redis://b:6379?timeout=250ms", 0, NULL},
 
 	/* whom it excludes */
 	{{"T url=redis://h", "T shared-scope=yes"}, "redis://h:6379", 0, NULL},
@@ -204,16 +247,18 @@ static const struct row rows[] = {
 	{{"T url=rediss://localhost", "T shared-scope=yes"}, NULL, FAIL_USAGE, "--shared-scope"},
 	{{"T url=redis-sentinel://a,[::1]:5/m", "T shared-scope=yes"}, NULL, FAIL_USAGE, "--shared-scope"},
 	{{"T url=redis-cluster://a,127.0.0.9", "T shared-scope=yes"}, NULL, FAIL_USAGE, "--shared-scope"},
+	{{"T url=redis://a redis://localhost redis://b", "T shared-scope=yes"}, NULL, FAIL_USAGE, "'localhost:6379' excludes"},
+	{{"U url=redis://a", "U url=unix:///s", "T shared-scope=yes"}, NULL, FAIL_CONFIG, "/U:1: '/s' excludes"},
 	{{"T url=redis-cluster://a,b", "T shared-scope=yes"}, "redis-cluster://a:6379,b:6379", 0, NULL},
 };
 /* clang-format on */
 
 /* A nested run is told the URL, and finds the same files. */
-static bool is_stable(const struct server *s, const struct row *row)
+static bool is_stable(const struct servers *s, const struct row *row)
 {
-	static struct server again;
+	static struct servers again;
 	struct row nested = {.url = NULL};
-	char setting[sizeof(s->url) + 8];
+	static char setting[sizeof(s->url) + 8];
 	struct fail why;
 	int n = 0;
 
@@ -228,7 +273,7 @@ static bool is_stable(const struct server *s, const struct row *row)
 
 static void test_rows(void)
 {
-	static struct server s;
+	static struct servers s;
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		const struct row *row = &rows[i];
@@ -255,18 +300,76 @@ static void test_rows(void)
 
 static void test_flags(void)
 {
-	static struct server s;
+	static struct servers s;
 	struct fail why;
 	struct row on = {.setting = {"T url=redis://h", "S shared-scope=yes"}};
 	struct row off = {.setting = {"T url=redis://h"}};
 	struct row none = {.setting = {NULL}};
 
-	ok(find(&s, &on, &why) == 0 && s.endpoint.shared_scope,
+	ok(find(&s, &on, &why) == 0 && s.endpoint[0].shared_scope,
 	   "--shared-scope is told to the connection");
-	ok(find(&s, &off, &why) == 0 && !s.endpoint.shared_scope && s.asked_for,
+	ok(find(&s, &off, &why) == 0 && !s.endpoint[0].shared_scope &&
+		   s.asked_for,
 	   "without it nothing is");
 	ok(find(&s, &none, &why) == 0 && !s.asked_for,
 	   "nobody asked for the default server");
+}
+
+/* What is reckoned from the servers, of a lease of 30 s or another. */
+static const struct {
+	struct row row;
+	int64_t ttl_ms, timeout_ms, guard_ms;
+	bool manifold;
+} figures[] = {
+#define F(ttl, timeout, guard, manifold, ...)                                  \
+	{                                                                      \
+		{{__VA_ARGS__}, NULL, 0, NULL}, ttl, timeout, guard, manifold  \
+	}
+	F(30000, 1000, 0, true, "T url=redis://h"),
+	F(30000, 1000, 0, false, "T url=redis://127.0.0.1"),
+	F(1000, 1000, 0, false, "T url=unix:///a"),
+	F(30000, 3000, 0, false, "T url=unix:///a?timeout=3s"),
+	F(30000, 250, 30000, false, "T url=unix:///a unix:///b"),
+	F(30000, 250, 30000, true, "T url=unix:///a redis://h unix:///b"),
+	F(30000, 250, 30000, true, "T url=redis-cluster://[::1] unix:///b"),
+	F(2000, 200, 2000, false, "T url=unix:///a unix:///b unix:///c"),
+	F(2000, 3000, 2000, false, "T url=unix:///a?timeout=3s unix:///b"),
+	F(2000, 40, 2000, false, "T url=unix:///a?timeout=3s unix:///b",
+	  "T node-timeout=40ms"),
+	F(2000, 3000, 2000, false, "T url=unix:///a?timeout=3s unix:///b",
+	  "U node-timeout=40ms"),
+	F(2000, 200, 0, false, "T url=unix:///a unix:///b",
+	  "U restart-guard=off"),
+	F(2000, 200, 9000, false, "T url=unix:///a unix:///b",
+	  "U restart-guard=9s"),
+	F(2000, 200, 2000, false, "T url=unix:///a unix:///b",
+	  "U restart-guard=1s"),
+	F(2000, 200, 2000, false, "T url=unix:///a unix:///b",
+	  "U restart-guard=off", "T restart-guard=auto"),
+	F(2000, 1000, 9000, false, "T url=unix:///a", "T restart-guard=9s"),
+};
+
+static void test_figures(void)
+{
+	static struct servers s;
+	struct fail why;
+
+	for (size_t i = 0; i < COUNT(figures); i++) {
+		const struct row *row = &figures[i].row;
+		int64_t ttl = figures[i].ttl_ms;
+
+		if (!is_int(find(&s, row, &why), 0, "[%s] is accepted",
+			    joined(row)))
+			continue;
+		o.ttl_ms = ttl;
+		is_int(servers_timeout(&s, ttl), figures[i].timeout_ms,
+		       "a server has so long to answer");
+		is_int(servers_guard(&s, &o), figures[i].guard_ms,
+		       "and has no say before it is up for so long");
+		is_int(servers_are_manifold(&s), figures[i].manifold,
+		       "it %s several",
+		       figures[i].manifold ? "may be" : "is not");
+	}
 }
 
 static void make_files(void)
@@ -292,6 +395,7 @@ int main(void)
 	make_files();
 	test_rows();
 	test_flags();
+	test_figures();
 	(void)unlink(secret_file);
 	(void)rmdir(run_dir);
 	(void)rmdir(dir);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of servers: what is wrong with it as a whole, and its order. */
+#include "cli/servers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/optrows.h"
+#include "net/address.h"
+#include "run/local.h"
+
+#define TIMEOUT_MS 1000
+#define TIMEOUT_SEVERAL_MS 250 /* the others make up for one that is slow */
+
+/* ---- the list ---- */
+
+/* (A name has all of where it is: the hosts, of which the first is never left
+ * out, or the path; and the Sentinels' name for it.) */
+static int refuse_twins(const struct servers *s, const struct opts *o,
+			struct fail *why)
+{
+	char a[160], b[160];
+
+	for (int k = 1; k < s->n; k++)
+		for (int i = 0; i < k; i++) {
+			if (strcmp(s->endpoint[i].name, s->endpoint[k].name))
+				continue;
+			(void)fail(why, FAIL_USAGE,
+				   "'%.130s' and '%.130s' are the same server, "
+				   "which has one vote",
+				   endpoint_masked(o->url[i], a),
+				   endpoint_masked(o->url[k], b));
+			return opt_blame(o, &o->url_from[k], why);
+		}
+	return 0;
+}
+
+static int refuse_local(const struct servers *s, const struct opts *o,
+			struct fail *why)
+{
+	for (int i = 0; s->n > 1 && i < s->n; i++)
+		if (s->endpoint[i].kind == ENDPOINT_LOCAL) {
+			(void)fail(why, FAIL_USAGE,
+				   "local: cannot be one of several servers: "
+				   "it is another one on each machine, and for "
+				   "each user");
+			return opt_blame(o, &o->url_from[i], why);
+		}
+	return 0;
+}
+
+/* What a file says of TLS is for all servers; what is typed is for these. */
+static int refuse_tls(const struct servers *s, const struct opts *o,
+		      struct fail *why)
+{
+	const struct {
+		const void *field;
+		const char *name;
+	} each[] = {{&o->cacert, "--cacert"}, {&o->cacertdir, "--cacertdir"},
+		    {&o->cert, "--cert"},     {&o->key_file, "--key-file"},
+		    {&o->sni, "--sni"},       {&o->tls_verify, "--tls-verify"}};
+
+	for (int i = 0; i < s->n; i++)
+		if (server_has_tls(&s->endpoint[i]))
+			return 0;
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		if (opt_typed(o, each[i].field))
+			return fail(why, FAIL_USAGE,
+				    "%s: %.150s is asked without TLS; with it "
+				    "a URL begins with rediss://",
+				    each[i].name, s->endpoint[0].name);
+	return 0;
+}
+
+static int parse(struct servers *s, const struct opts *o, struct fail *why)
+{
+	s->asked_for = o->urls > 0;
+	s->n = s->asked_for ? o->urls : 1;
+	if (o->more_urls) {
+		(void)fail(why, FAIL_USAGE, "more than %d servers: at most %d",
+			   NODES_MAX, NODES_MAX);
+		return opt_blame(o, opt_given(o, &o->url), why);
+	}
+	for (int i = 0; i < s->n; i++)
+		if (server_parse(&s->endpoint[i], o, i, why) < 0)
+			return -1;
+	if (refuse_local(s, o, why) < 0 || refuse_twins(s, o, why) < 0)
+		return -1;
+	return refuse_tls(s, o, why);
+}
+
+/* ---- what is said of them ---- */
+
+static void tell(const struct servers *s)
+{
+	if (!s->asked_for)
+		log_notice("default-url",
+			   "no -u and no REDLOCK_URL: using %s; a server on "
+			   "each machine is a lock on each machine",
+			   DEFAULT_URL);
+	if (s->n % 2 == 0)
+		log_notice("even",
+			   "%d servers outlast no more failures than %d; "
+			   "leave one out, or add one",
+			   s->n, s->n - 1);
+	for (int i = 0; i < s->n; i++) {
+		const struct endpoint *ep = &s->endpoint[i];
+
+		if (server_has_tls(ep) && ep->tls_conf.verify == TLS_NONE)
+			log_notice("unverified",
+				   "tls-verify=none: whoever answers for %s is "
+				   "believed, and gets the password",
+				   ep->name);
+	}
+}
+
+/* ---- all ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct endpoint *)a)->name,
+		      ((const struct endpoint *)b)->name);
+}
+
+static void join(struct servers *s)
+{
+	char *end = s->url;
+
+	for (int i = 0; i < s->n; i++) {
+		if (i > 0)
+			*end++ = ' ';
+		end += server_url(&s->endpoint[i], end);
+	}
+}
+
+int servers_find(struct servers *s, const struct opts *o, struct fail *why)
+{
+	char typed[PASSWORD_MAX] = "";
+	int rc = parse(s, o, why);
+
+	for (int i = 0; rc == 0 && i < s->n; i++)
+		rc = server_merge(&s->endpoint[i], o, i, typed, why);
+	explicit_bzero(typed, sizeof(typed));
+	if (rc < 0)
+		return -1;
+	if (s->n > 1)
+		qsort(s->endpoint, (size_t)s->n, sizeof(s->endpoint[0]),
+		      by_name);
+	join(s);
+	for (int i = 0; i < s->n; i++)
+		if (server_login(&s->endpoint[i], why) < 0)
+			return -1;
+	tell(s);
+	if (s->endpoint[0].kind != ENDPOINT_LOCAL)
+		return 0;
+	return local_path(getenv("XDG_RUNTIME_DIR"), s->endpoint[0].path,
+			  sizeof(s->endpoint[0].path), why);
+}
+
+bool servers_are_manifold(const struct servers *s)
+{
+	for (int i = 0; i < s->n; i++) {
+		const struct endpoint *ep = &s->endpoint[i];
+		struct address any;
+
+		if (ep->kind == ENDPOINT_CLUSTER ||
+		    (ep->kind == ENDPOINT_TCP &&
+		     !address_fixed(&any, ep, &ep->at[0])))
+			return true;
+	}
+	return false;
+}
+
+int64_t servers_timeout(const struct servers *s, int64_t ttl_ms)
+{
+	int64_t most = 0;
+
+	for (int i = 0; i < s->n; i++)
+		if (s->endpoint[i].timeout_ms > most)
+			most = s->endpoint[i].timeout_ms;
+	if (most > 0)
+		return most;
+	if (s->n == 1)
+		return TIMEOUT_MS;
+	return ttl_ms / 10 < TIMEOUT_SEVERAL_MS ? ttl_ms / 10
+						: TIMEOUT_SEVERAL_MS;
+}
+
+/* Shorter than the lease it would be no guard. */
+int64_t servers_guard(const struct servers *s, const struct opts *o)
+{
+	if (o->guard_ms == GUARD_AUTO)
+		return s->n > 1 ? o->ttl_ms : 0;
+	if (o->guard_ms > 0 && o->guard_ms < o->ttl_ms)
+		return o->ttl_ms;
+	return o->guard_ms;
+}
