@@ -4,10 +4,25 @@
 # and the network do to it meanwhile: faults.bats.
 
 load lib/common
-load lib/servers
 load lib/masters
 
 # ---- the kit of this file ----
+
+# A Cluster of one, which takes two seconds to begin.
+setup_file() {
+	share_nodes lone
+	on_ports 1 shared lone_launch
+	shared cli lone cluster addslotsrange 0 16383
+}
+lone_launch() {
+	port_launch lone --cluster-enabled yes --cluster-config-file lone.conf \
+		--cluster-port $((port + 10000))
+}
+port_launch() { # NAME [OPTION...]: at $address:$port
+	node_launch "$1" --bind "$address" --port "$port" "${@:2}"
+	node_bound "$1"
+}
+teardown_file() { shared node_kill lone; }
 
 # Client N in the background, behind whoever waits already; its command notes N
 # and is the witness. ${pid[N]} is redlock's.
@@ -187,21 +202,17 @@ fence_on() { # NAME: at least the holder's
 # ---- what is no independent server ----
 
 @test "S34 two sockets of one server, or a socket and a port, are refused, and both are named" {
-	several 3
+	several 1
 	ln -s a.sock "$T/alias.sock"
 	fails 78 "a.sock and .*alias.sock are one server" redlock -k job \
 		-u "unix://$T/alias.sock" -- touch "$T/ran"
 	on_ports 1 port_launch d
 	fails 78 "d.sock and $address:$port are one server" \
-		"$REDLOCK" -k job -u "unix://$T/a.sock" -u "unix://$T/d.sock" \
+		"$REDLOCK" -k job -u "unix://$T/d.sock" \
 		-u "redis://$address:$port" -- touch "$T/ran"
 	wait_until have 0
+	wait_until no_lock_left d
 }
-port_launch() {
-	node_launch "$1" --bind "$address" --port "$port"
-	node_bound "$1"
-}
-
 @test "S34 localhost and 127.0.0.1 are one server" {
 	several 2
 	address=127.0.0.1
@@ -212,24 +223,21 @@ port_launch() {
 		-u "redis://127.0.0.1:$port" -- touch "$T/ran"
 }
 
-@test "S34 a replica in the list is refused" {
-	several 3
-	cli c replicaof "$(random_address)" 1
-	fails 78 "c.sock: .*replica" redlock -k job -- touch "$T/ran"
+@test "S34 a replica that is needed for a quorum is refused" {
+	several 2
+	cli b replicaof "$(random_address)" 1
+	fails 78 "b.sock: .*replica" redlock -k job -- touch "$T/ran"
 	wait_until have 0
 }
 
-@test "S34 a member of a Cluster in the list is refused" {
-	several 2
-	node_start c --cluster-enabled yes --cluster-config-file "$T/nodes.conf" \
-		--port "$((20000 + RANDOM))" --bind "$(random_address)"
-	cli c cluster addslotsrange 0 16383
-	wait_until cluster_ok
-	fails 78 "c.sock: a node of a Cluster" redlock -k job \
-		-u "unix://$T/c.sock" -- touch "$T/ran"
+@test "S34 a member of a Cluster that is needed for a quorum is refused" {
+	several 1
+	wait_until shared cluster_ok
+	fails 78 "lone.sock: a node of a Cluster" redlock -k job \
+		-u "unix://$BATS_FILE_TMPDIR/lone.sock" -- touch "$T/ran"
 	wait_until have 0
 }
-cluster_ok() { cli c cluster info | grep -q cluster_state:ok; }
+cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 
 # ---- all that there is on one server ----
 
@@ -330,7 +338,7 @@ cluster_ok() { cli c cluster info | grep -q cluster_state:ok; }
 	run -0 redlock -k job -t 1s -- sh -c '
 		"$0" -n -k job -- sh -c "
 			echo \$REDLOCK_FENCE; while [ ! -e $1/end ]; do sleep 0.01; done
-			echo ended" >"$1/inner" &
+			echo ended" >"$1/inner" 2>&1 3>&- &
 		while ! [ -s "$1/inner" ]; do sleep 0.01; done
 		echo $REDLOCK_FENCE' "$REDLOCK" "$T"
 	[ "$(cat "$T/inner")" = "${lines[0]}" ]
@@ -385,17 +393,24 @@ cluster_ok() { cli c cluster info | grep -q cluster_state:ok; }
 }
 
 @test "--wait-replicas on three servers: a quorum's replicas must have it" {
-	several 3
-	for n in b c; do
-		node_launch "r$n" --replica-announced no
-	done
-	for n in b c; do wait_until node_answers "r$n"; done
-	fails 69 'replicas have the lock' redlock -n -k job --wait-replicas 1 \
-		--node-timeout 200ms -- touch "$T/ran"
-	wait_until have 0
-	skip_replicas
+	several 1
+	on_ports 2 two_launch
+	url="$url unix://$T/d.sock unix://$T/e.sock"
+	fails 69 'redlock: job: ' redlock -n -k job --wait-replicas 1 \
+		--node-timeout 100ms -- touch "$T/ran"
+	node_launch rd --replicaof "$address" "$port"
+	node_launch re --replicaof "$address" $((port + 1))
+	for n in d e; do wait_until replica_online "$n"; done
+	redlock -k job -t 5s --wait-replicas 1 -w 20s -- witness "$T"
+	[ "$(holds)" = 1 ]
 }
-skip_replicas() { :; }
+two_launch() {
+	port_launch d --repl-diskless-sync-delay 0 || return
+	node_launch e --bind "$address" --port $((port + 1)) \
+		--repl-diskless-sync-delay 0
+	node_bound e || { local got=$?; node_kill d; return "$got"; }
+}
+replica_online() { cli "$1" info replication | grep -q state=online; }
 
 @test "-n on three servers: at once, nothing left; and what is released is free on all" {
 	several 3

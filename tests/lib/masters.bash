@@ -8,6 +8,9 @@
 # Servers, as in lib/common, are node_freeze b, node_kill b, node_restart b
 # (empty) and so on; every run of redlock finds them in $url.
 
+load lib/servers
+load lib/namespace
+
 names=()
 several() { # N [--restart-guard]
 	local n all=(a b c d e f g h i)
@@ -46,13 +49,6 @@ holding() { # [KEY]: which
 		! node_runs "$n" || [ "$(cli "$n" exists "${1:-job}")" != 1 ] ||
 			printf '%s ' "$n"
 	done
-}
-node_runs() { # NAME: neither killed nor frozen
-	local state
-
-	state=$(sed 's/.*) //' "/proc/$(node_pid "$1" 2>/dev/null)/stat" \
-		2>/dev/null)
-	[ "${state:0:1}" != T ] && [ -n "$state" ]
 }
 counter() { cli "$1" get 'redlock:{job}:fence:job'; } # NAME
 in_line() { # N: so many wait on each server that is up
@@ -127,10 +123,3 @@ network_all() { # MODE...
 
 	for n in "${names[@]}"; do network "$n" "$@"; done
 }
-within=
-
-# ---- bounds ----
-
-at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
-below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
-lacks() { ! grep -q -- "$2" "$1" || { cat "$1" >&2; return 1; }; } # FILE TEXT
