@@ -370,6 +370,8 @@ size_t server_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX])
 
 int server_login(struct endpoint *ep, struct fail *why)
 {
+	if (ep->kind == ENDPOINT_LOCAL)
+		return 0; /* it has no users: see merge_secret() */
 	if (use_variable(&ep->secret, why) < 0 ||
 	    check_secret(&ep->sentinel, "?sentinel-password-file=", why) < 0)
 		return -1;

@@ -587,11 +587,6 @@ bool lease_spent(const struct lease *l)
 	       most + 1 >= l->conf.max_leases;
 }
 
-bool lease_several(const struct lease *l)
-{
-	return l->conf.shared || l->conf.slots > 1;
-}
-
 int64_t lease_group(const struct lease *l)
 {
 	for (int i = 0; i < l->conf.nodes; i++)

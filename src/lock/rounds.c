@@ -9,7 +9,6 @@
 #define BACKOFF_LEAST_MS 10 /* between rounds that nobody answered */
 #define BACKOFF_MOST_MS 500
 #define UNREACHED_MS 5000  /* then nobody ever answered: give up */
-#define DOWN_MS 1000       /* between looks at a node that did not answer */
 #define LISTEN_LEAST_MS 20 /* not worth a question */
 #define CUT_OFF_MOST 2
 #define BROKEN_MS 100 /* who listens comes back within, not all at once */
@@ -100,7 +99,7 @@ void rounds_begin(struct lease *l, struct instant at)
 	ask_from(l, at);
 	l->whole = true;
 	/* what was not so may be so again: its hold was lost, and healed */
-	l->joining = l->conf.outer.token[0] != '\0' && !l->joined;
+	l->joining = l->conf.outer.token[0] != '\0';
 	if (l->backoff_ms == 0)
 		l->backoff_ms = BACKOFF_LEAST_MS;
 	for (int i = 0; i < l->conf.nodes; i++) {
@@ -151,8 +150,6 @@ static int64_t pause_of(struct lease *l, struct instant at)
 		busy.foreign |= before(at, n->deaf_until);
 		if (n->vote == VOTE_NO)
 			look = queue_delay(&busy, less);
-		else if (n->vote == VOTE_DOWN)
-			look = DOWN_MS - less;
 		if (rest > 0 && look > POLL_MS - less)
 			look = POLL_MS - less;
 		if (rest > 0 && look > rest)
@@ -208,6 +205,22 @@ static int64_t keep_ms(const struct lease *l)
 	return l->conf.ttl_ms / 4 < KEEP_MS ? l->conf.ttl_ms / 4 : KEEP_MS;
 }
 
+/* Whoever has it there may not have a quorum, and give it back. */
+static bool is_recent(const struct lease *l, const struct lease_node *n)
+{
+	return n->vote == VOTE_NO && n->busy.said == SAID_BUSY &&
+	       n->busy.age_ms >= 0 && n->busy.age_ms < keep_ms(l);
+}
+
+/* Others want it at this moment, and nobody has it yet. */
+static bool is_split(const struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (is_recent(l, &l->node[i]))
+			return true;
+	return false;
+}
+
 /* Somebody has a quorum, or is about to and came before us. Who is granted here
  * and there for longer than one would wait is not about to. */
 static bool outranked(const struct lease *l)
@@ -226,8 +239,7 @@ static bool outranked(const struct lease *l)
 				l->node[j].busy.holder == busy->holder;
 		if (same >= lease_quorum(l->conf.nodes))
 			return true;
-		if (busy->age_ms >= 0 && busy->age_ms < keep_ms(l) &&
-		    busy->holder_ticket > 0 &&
+		if (is_recent(l, n) && busy->holder_ticket > 0 &&
 		    busy->holder_ticket < l->conf.ticket)
 			return true;
 	}
@@ -245,41 +257,52 @@ static void give_back(struct lease_node *n, struct instant at)
 
 static void give_all_back(struct lease *l, struct instant at)
 {
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].mine)
-			give_back(&l->node[i], at);
+	bool any = false;
+
 	l->keep_until = NEVER;
+	for (int i = 0; i < l->conf.nodes && l->conf.nodes > 1; i++) {
+		if (!l->node[i].mine)
+			continue;
+		give_back(&l->node[i], at);
+		any = true;
+	}
+	if (!any)
+		return;
+	if (l->split_ms == 0)
+		l->split_ms = BACKOFF_LEAST_MS;
 	l->pause_until =
 		after(at, l->split_ms / 2 + lease_jitter(l, l->split_ms));
 	l->split_ms = 2 * l->split_ms < BACKOFF_MOST_MS ? 2 * l->split_ms
 							: BACKOFF_MOST_MS;
 }
 
-/* The other nodes' grants may be on their way, and are waited for. */
-static void settle(struct lease *l, struct instant at)
+/* A minority is ours, and for a moment it is worth keeping: the other nodes'
+ * grants may be on their way, and whoever came later gives theirs back. */
+static bool keeps(struct lease *l, struct instant at)
 {
-	int64_t look = 0;
 	bool any = false;
 
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
-		any |= n->mine;
-		if (timing_hedge(n->srtt_ms) > look)
-			look = timing_hedge(n->srtt_ms);
-	}
-	if (!any) {
-		l->keep_until = NEVER;
-		return;
-	}
+	for (int i = 0; i < l->conf.nodes; i++)
+		any |= l->node[i].mine;
+	if (!any || l->conf.nodes == 1)
+		return false;
 	if (l->keep_until.ms == NEVER.ms)
 		l->keep_until = after(at, keep_ms(l));
-	if (!before(at, l->keep_until) || (l->whole && outranked(l)))
-		give_all_back(l, at);
-	else
-		l->next_round =
-			sooner(l->next_round,
-			       l->whole ? l->keep_until : after(at, look));
+	return before(at, l->keep_until) && !(l->whole && outranked(l));
+}
+
+/* When to look what became of the others. */
+static struct instant next_look(const struct lease *l, struct instant at)
+{
+	int64_t look = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (timing_hedge(l->node[i].srtt_ms) > look)
+			look = timing_hedge(l->node[i].srtt_ms);
+	/* nobody wakes whoever is not in line */
+	if (l->conf.wait_ms <= 0)
+		return sooner(l->keep_until, after(at, look / 5));
+	return l->whole ? l->keep_until : after(at, look);
 }
 
 /* What time will not change. */
@@ -318,9 +341,8 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 
 static void round_fail(struct lease *l, struct instant at)
 {
-	bool busy = lease_answered(l), woken = false;
+	bool busy = lease_answered(l), woken = false, keep;
 	struct instant limit = limit_of(l);
-
 	enum lease_end end = hopeless(l);
 
 	if (joins_in_vain(l, at))
@@ -329,7 +351,8 @@ static void round_fail(struct lease *l, struct instant at)
 		lease_finish(l, end, at);
 		return;
 	}
-	if (!before(at, limit)) {
+	keep = keeps(l, at);
+	if (!before(at, limit) && !(keep && is_split(l))) {
 		give_up(l, busy, at);
 		return;
 	}
@@ -347,9 +370,9 @@ static void round_fail(struct lease *l, struct instant at)
 					? l->backoff_ms * 2
 					: BACKOFF_MOST_MS;
 	}
-	if (l->conf.nodes > 1)
-		settle(l, at);
-	l->next_round = sooner(l->next_round, limit);
+	l->next_round = sooner(l->next_round, keep ? next_look(l, at) : limit);
+	if (!keep)
+		give_all_back(l, at);
 	for (int i = 0; i < l->conf.nodes; i++) {
 		/* a server that does not answer is not heard either */
 		if (l->node[i].vote == VOTE_DOWN)
@@ -433,8 +456,7 @@ static bool one_slot(struct lease *l, struct instant at)
 }
 
 /* The largest counter becomes the fence when a quorum has stored it under our
- * token. Where others hold as well they move it, too, and whoever has stored it
- * must be the one: see rounds_claimed(). */
+ * token: see rounds_claimed(). */
 static void store(struct lease *l, int64_t most, struct instant at)
 {
 	l->fence = most;
@@ -487,26 +509,32 @@ static void claim(struct lease *l, struct instant at)
 	store(l, most, at);
 }
 
-/* Too few have stored it, because others were quicker: a larger one. */
+static bool is_ours(const struct lease *l, const struct lease_node *n)
+{
+	return n->mine && n->slot == l->slot;
+}
+
+/* A quorum is ours still, but the counters have moved: a larger one. */
 static bool claims_again(struct lease *l, struct instant at)
 {
 	int64_t most = l->fence;
 	int mine = 0;
 
-	if (l->state != LEASE_CLAIMING || l->replicating || !lease_several(l) ||
+	if (l->state != LEASE_CLAIMING || l->replicating ||
 	    ++l->claims > CLAIMS_MOST)
 		return false;
 	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-		bool ours = n->mine && n->slot == l->slot;
+		const struct lease_node *n = &l->node[i];
 
-		n->vote = ours ? VOTE_YES : VOTE_DOWN;
-		mine += ours;
-		if (n->counter > most)
+		mine += is_ours(l, n);
+		if (is_ours(l, n) && n->counter > most)
 			most = n->counter;
 	}
 	if (mine < lease_quorum(l->conf.nodes))
 		return false;
+	for (int i = 0; i < l->conf.nodes; i++)
+		l->node[i].vote =
+			is_ours(l, &l->node[i]) ? VOTE_YES : VOTE_DOWN;
 	store(l, most + 1, at);
 	return true;
 }
@@ -718,15 +746,15 @@ void rounds_claimed(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a,
 		    struct instant at)
 {
-	bool mine = a->said != SAID_NO, ours = a->counter >= l->fence;
+	bool mine = a->said != SAID_NO, ours;
 
 	if (asked->fence != l->fence)
 		return;
-	/* where others hold as well, it may be theirs; unless it was granted
-	 * to us as such */
-	if (lease_several(l))
-		ours = a->counter == l->fence &&
-		       (a->raised || n->counter == l->fence);
+	/* More than the fence is not what we know of: it was granted to us
+	 * anew, and others may have been before; or they hold as well, and move
+	 * the counter, too. So it must have become the fence by us, or have
+	 * been granted to us as such. */
+	ours = a->counter == l->fence && (a->raised || n->counter == l->fence);
 	if (mine)
 		lease_credit(l, n, asked, a);
 	else

@@ -41,8 +41,6 @@ void lease_want_release(struct lease_node *n, struct instant at);
 void lease_deaf(struct lease_node *n); /* listens no more */
 void lease_credit(struct lease *l, struct lease_node *n,
 		  const struct ask *asked, const struct answer *a);
-/* Others may hold as well: readers, or slots. */
-bool lease_several(const struct lease *l);
 void lease_finish(struct lease *l, enum lease_end end, struct instant at);
 
 #endif

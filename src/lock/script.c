@@ -158,6 +158,7 @@ static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
 	add_flag(out, ask->joined);
 	add_number(out, ask->until_ms, scratch->number[3]);
 	add_number(out, ask->repairs ? conf->guard_ms : -1, scratch->number[4]);
+	add_flag(out, conf->nodes == 1);
 }
 
 static void add_release(const struct ask *ask, const struct lease_conf *conf,

@@ -154,10 +154,20 @@ local function busy(place, kind)
 	    text(math.max(ticket, 0)), (kind or moving) and 0 or told(),
 	    text(since and math.max(0, math.floor(time() / 1000) - since) or -1)}
 end
+-- On several nodes the counters grow by 1, unless this one was set back.
+if not alone and c and not moving then
+	alone = rolled_back()
+end
 local n = mine()
 local done = (n or not moving) and ARGV[7] == '1' and done_by()
 if done then
 	return done
+end
+-- set back, it may not know that we gave it back
+local guarded = n and guard > 0 and young(guard)
+if guarded then
+	return {'guarded', text(c), guarded, '', '', -1,
+	    text(math.max(ticket, 0)), 0}
 end
 if n then
 	return ours(n, several and time())
@@ -189,7 +199,7 @@ local free = room(slots, reads, nil, only)
 local lost = ARGV[8] == '1'
     or saw > 0 and (not c or c < saw or free and reborn())
 local kind
-local guarded = free and guard > 0 and young(guard)
+guarded = free and guard > 0 and young(guard)
 lost = lost or guarded
 if free then
 	if bad then

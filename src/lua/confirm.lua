@@ -16,6 +16,7 @@
 --       10 -1; or it was gone already, with the counter of 4 (0: there was
 --          none), and is ours all the same, as the other nodes have shown since:
 --          set it, unless this server is up for less than so many ms
+--       11 "1" on one node: see server.lua
 -- Returns
 --   yes COUNTER PTTL JOINED RAISED AT     PTTL of ours as it was before the
 --       renewal; JOINED 1: somebody has joined us; RAISED 1: the counter became
@@ -26,7 +27,7 @@
 -- full, while PEXPIRE is not.
 local ttl, m, seen = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local value, several = ARGV[6], ARGV[7] == '1'
-local ends, guard = tonumber(ARGV[9]), tonumber(ARGV[10])
+local ends, guard, alone = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11] == '1'
 local shares = value ~= token
 local member = token .. ' ' .. ARGV[5]
 local state, pttl = 'yes', 0
@@ -83,6 +84,9 @@ end
 local raised = 0
 if raises then
 	local before, higher = c, math.max(c or time(), m)
+	if c and not alone and rolled_back() then
+		higher = math.max(higher, at)
+	end
 	if fence_set(higher).ok then
 		c, raised = higher, higher == m and 1 or 0
 		if several or not before then

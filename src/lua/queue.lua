@@ -45,9 +45,9 @@ local function room(slots, reads, fresh, only)
 		end
 	end
 end
--- The counter moves with every grant; on one node it becomes TIME at least,
--- because a counter rolled back by a restart would hand out a fence twice; on
--- several it grows by 1, so that their answers agree.
+-- The counter moves with every grant; on one node (`alone`) it becomes TIME at
+-- least, because a counter rolled back by a restart would hand out a fence twice;
+-- on several it grows by 1, so that their answers agree.
 local function next_fence(at, alone)
 	local next = c and c + 1 or at
 	return alone and next < at and at or next

@@ -66,6 +66,7 @@ end
 if v ~= token and not shares then
 	return {'no', text(c)}
 end
+local least_c = not alone and c and rolled_back() and at or 0
 -- the record tells when the lock was granted, but not when it was joined
 local since = not shares and number_in(record, 'since')
 local rest = least > 0 and math.ceil(least
@@ -109,7 +110,7 @@ elseif rest > 0 then
 	if redis.pcall('set', lock, name, 'xx', 'px', rest).ok then
 		record_set(slot, name, rest, about, since and since * 1000 or at)
 	end
-	c = math.max(c or at, tonumber(ARGV[2])) + 1
+	c = math.max(c or at, least_c, tonumber(ARGV[2])) + 1
 	fence_set(c)
 	if slots > 1 then
 		moved(slot, before)
@@ -123,7 +124,7 @@ if bad then
 end
 local several = reads or slots > 1 or shares
 local before = c
-c = math.max(c or at, tonumber(ARGV[2]))
+c = math.max(c or at, least_c, tonumber(ARGV[2]))
 if not before or several and before < c then
 	moved(slot, before)
 end

@@ -11,6 +11,15 @@ local function server()
 	end
 	return run_id .. (mode == 'cluster' and ' cluster' or '')
 end
+-- The counter was written before the server was started: what it gave out since
+-- may be lost, and it must not give that out again, so it is to become TIME at
+-- least before it is written anew. Its expiry tells how old it is; the server
+-- may be up for a second less than it says.
+local function rolled_back()
+	server()
+	local left = redis.call('pttl', fence)
+	return left < 0 or not uptime or month_ms - left > (uptime - 1) * 1000
+end
 -- It may have been restarted, and have forgotten a lease: for how many ms still,
 -- or nil. It counts in whole seconds, and one of them may have just begun.
 local function young(ms)

@@ -123,10 +123,12 @@ static void tell_renewal(struct drive *d, int node)
 	}
 	if (l->healed != d->healed)
 		log_notice("healed",
-			   "%sthe lock had vanished and was set again: deleted "
-			   "by hand, evicted (see maxmemory-policy), flushed, "
-			   "or lost in a restart; no other redlock had it",
-			   d->whose);
+			   "%sthe lock had vanished%s%s and was set again: "
+			   "deleted by hand, evicted (see maxmemory-policy), "
+			   "flushed, or lost in a restart; no other redlock "
+			   "had it",
+			   d->whose, several ? " from " : "",
+			   several ? d->peer[node].name : "");
 	if (l->stepped != d->stepped)
 		log_notice("clock-step",
 			   "the lease was shorter than asked: the server's "

@@ -179,7 +179,7 @@ static int refused(const struct locks *l)
 
 		if (x->state == LEASE_LOST ||
 		    (l->asked[i] && x->end != END_NONE &&
-		     x->end != END_RELEASED))
+		     x->end != END_RELEASED && x->end != END_STALE))
 			return i;
 	}
 	return -1;

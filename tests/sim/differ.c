@@ -140,6 +140,7 @@ static void roll_back(struct trial *t)
 	(void)snprintf(number, sizeof(number), "%" PRId64, counter);
 	(void)plain(t, "SET", fence_key(t, name), number, NULL);
 	t->node.counter = counter;
+	t->node.written_us = INT64_MIN / 2; /* it has no expiry */
 }
 
 /* As if the first in line had come long ago: has it been heard of since? */

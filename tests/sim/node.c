@@ -20,11 +20,14 @@ void node_flush(struct node *n)
 	n->boots = was.boots;
 }
 
-void node_restart(struct node *n, int64_t us)
+void node_restart(struct node *n, const struct node *then, int64_t us)
 {
-	node_flush(n);
+	const struct node was = *n;
+
+	*n = *then;
 	n->up_us = us;
-	n->boots++;
+	n->boots = was.boots + 1;
+	n->full = was.full;
 }
 
 /* As INFO tells it: whole seconds, of which one may have just begun. */
@@ -198,6 +201,24 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 	return false;
 }
 
+/* The server is younger than the counter. */
+static bool is_rolled_back(const struct node *n, int64_t us)
+{
+	int64_t up = us / 1000000 - n->up_us / 1000000;
+
+	return n->counter >= 0 &&
+	       us / 1000 - n->written_us / 1000 > (up - 1) * 1000 &&
+	       n->twin != TWIN_ROLLED_BACK;
+}
+
+static int64_t raised(const struct node *n, int64_t fence, bool alone,
+		      int64_t us)
+{
+	bool by_time = n->counter < 0 || (!alone && is_rolled_back(n, us));
+
+	return larger(larger(by_time ? us : 0, n->counter), fence);
+}
+
 /* ---- acquire ---- */
 
 /* Every start gives it another name; no two nodes begin at one microsecond. */
@@ -329,6 +350,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 			     const struct lease_conf *conf, int64_t us)
 {
 	bool alone = conf->nodes == 1, looks = !alone || conf->guard_ms > 0;
+	bool by_time = alone || is_rolled_back(n, us);
 	struct answer granted = {.said = SAID_GRANTED,
 				 .place = -1,
 				 .server = looks ? server_of(n) : 0,
@@ -336,6 +358,15 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 	struct waiter me = {
 		.token = token, .ttl = conf->ttl_ms, .came = conf->ticket};
 
+	int64_t rest = young(n, conf->guard_ms, us);
+
+	if (node_locked(n, us) && n->token == token && rest > 0)
+		return (struct answer){.said = SAID_GUARDED,
+				       .counter = larger(n->counter, 0),
+				       .pttl_ms = rest,
+				       .ticket = larger(ask->ticket, 0),
+				       .age_ms = 0,
+				       .place = -1};
 	if (node_locked(n, us) && n->token == token) {
 		int64_t before = n->counter;
 
@@ -344,7 +375,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 			n->counter = us;
 		else if (n->moves.there)
 			n->counter =
-				alone ? larger(before + 1, us) : before + 1;
+				by_time ? larger(before + 1, us) : before + 1;
 		if (before < 0)
 			moved(n, true, before);
 		granted.counter = n->counter;
@@ -359,8 +390,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 		return (struct answer){.said = SAID_SUPERSEDED,
 				       .counter = larger(n->counter, 0),
 				       .place = -1};
-	if (n->token == 0 && !ask->embargo && !reborn(n, ask) &&
-	    young(n, conf->guard_ms, us) == 0 &&
+	if (n->token == 0 && !ask->embargo && !reborn(n, ask) && rest == 0 &&
 	    !(ask->seen > 0 && n->counter < ask->seen)) {
 		int64_t before = n->record != 0 ? n->lost : 0;
 		int64_t lost = n->counter < 0 ? LOST_NOW : before;
@@ -368,8 +398,8 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 		/* who was skipped has its place still */
 		if (ask->ticket > 0 && !ask->newcomer)
 			(void)join(n, ask, token, conf, us);
-		if (!hand_over(n, token, alone, lost, us))
-			grant(n, &me, conf->ttl_ms, alone, before, us);
+		if (!hand_over(n, token, by_time, lost, us))
+			grant(n, &me, conf->ttl_ms, by_time, before, us);
 		if (n->token == token) {
 			set(n, token, conf->ttl_ms, us);
 			granted.counter = n->counter;
@@ -425,7 +455,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	n->record = token;
 	n->holder_ttl = conf->ttl_ms;
 	if (before < 0 || before < ask->fence)
-		n->counter = larger(before < 0 ? us : before, ask->fence);
+		n->counter = raised(n, ask->fence, conf->nodes == 1, us);
 	if (before < 0)
 		moved(n, a.said == SAID_HEALED, before);
 	a.counter = n->counter;
@@ -453,7 +483,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 				       .counter = larger(n->counter, 0),
 				       .place = -1};
 	if (n->twin != TWIN_RELEASE_STILL)
-		n->counter = larger(before < 0 ? us : before, ask->fence);
+		n->counter = raised(n, ask->fence, alone, us);
 	if (before < 0)
 		moved(n, true, before);
 	passed = hand_over(n, token, alone,
@@ -475,13 +505,11 @@ static struct answer release(struct node *n, const struct ask *ask,
 			       .place = -1};
 }
 
-struct answer node_run(struct node *n, const struct ask *ask, int64_t token,
-		       const struct lease_conf *conf, int64_t us)
+static struct answer run(struct node *n, struct ask *ask, int64_t token,
+			 const struct lease_conf *conf, int64_t us)
 {
-	struct ask its = *ask;
-
 	if (ask->verb == VERB_ACQUIRE)
-		return acquire(n, &its, token, conf, us);
+		return acquire(n, ask, token, conf, us);
 	if (ask->verb == VERB_CONFIRM)
 		return confirm(n, ask, token, conf, us);
 	if (ask->verb == VERB_RELEASE)
@@ -489,4 +517,16 @@ struct answer node_run(struct node *n, const struct ask *ask, int64_t token,
 	return (struct answer){.said = node_heard(n, token, us) ? SAID_WOKEN
 								: SAID_QUIET,
 			       .place = -1};
+}
+
+struct answer node_run(struct node *n, const struct ask *ask, int64_t token,
+		       const struct lease_conf *conf, int64_t us)
+{
+	struct ask its = *ask;
+	int64_t before = n->counter;
+	struct answer a = run(n, &its, token, conf, us);
+
+	if (n->counter != before)
+		n->written_us = us;
+	return a;
 }

@@ -31,6 +31,7 @@ enum twin {
 	TWIN_NO_GUARD,       /* a node votes as soon as it is up */
 	TWIN_HEAL_LATE,      /* it heals though the lease would have ended */
 	TWIN_REPAIR_ANY,     /* repair without the counter test */
+	TWIN_ROLLED_BACK,    /* a counter that was set back goes on by 1 */
 	TWIN_COUNT
 };
 
@@ -51,7 +52,8 @@ struct word {
 struct node {
 	int64_t token; /* 0: no lock */
 	int64_t expires_ms;
-	int64_t counter; /* -1: missing */
+	int64_t counter;    /* -1: missing */
+	int64_t written_us; /* the counter, last */
 	/* the holder record; 0: none of the lock's */
 	int64_t record, holder_ttl;
 	int64_t lost;   /* what a missing counter was born as; 0: none was */
@@ -75,8 +77,8 @@ struct node {
 
 /* All data are gone. */
 void node_flush(struct node *n);
-/* And it is another process, since `us`. */
-void node_restart(struct node *n, int64_t us);
+/* It is another process, since `us`, and knows what it knew then. */
+void node_restart(struct node *n, const struct node *then, int64_t us);
 
 /* Runs a question at server time `us` (microseconds since 1970). Listening is
  * answered with QUIET where a real node would block. */

@@ -38,7 +38,7 @@ struct token {
 };
 
 static int n_nodes = 1;
-static struct node nodes[NODES_MAX];
+static struct node nodes[NODES_MAX], saved[NODES_MAX]; /* on disk */
 static struct token tokens[TOKENS_MAX];
 static int restarts;       /* with the loss of all data */
 static bool clocks_apart;  /* the nodes' */
@@ -132,6 +132,16 @@ static void node_has_run(const struct flight *f, const struct node *n,
 		t->joined_us = w.us;
 }
 
+/* A counter that is born again is larger than those before if the clocks of
+ * several nodes agree, and none was set back. */
+static bool fences_kept(void)
+{
+	if (n_nodes > 1 && restarts + w.losses > 0 &&
+	    (clocks_apart || w.backward_step))
+		return false;
+	return fences_promised();
+}
+
 static void check_fence(int who)
 {
 	const struct client *c = &w.client[who];
@@ -139,8 +149,7 @@ static void check_fence(int who)
 
 	/* on one node: it does not know yet that it was granted again, after a
 	 * loss of data; the fence in its hand says so */
-	if (fence <= last_fence && fences_promised() && !may_overlap(c) &&
-	    !(restarts + w.losses > 0 && clocks_apart && n_nodes > 1) &&
+	if (fence <= last_fence && fences_kept() && !may_overlap(c) &&
 	    (n_nodes > 1 || fence == tokens[c->token].granted_fence))
 		violated("client %d: fence %" PRId64 " after %" PRId64, who,
 			 fence, last_fence);
@@ -208,6 +217,8 @@ void sim_arrived(int node, int slot)
 	}
 	had = node_locked(n, wall_us(node)) ? n->token : 0;
 	f->answer = node_run(n, &f->ask, f->token, &f->conf, wall_us(node));
+	if (n_nodes > 1 && one_in(8)) /* appendfsync everysec */
+		saved[node] = *n;
 	tell("node %d runs verb %d of client %d (token %d): said %d, "
 	     "counter %" PRId64 " (knew %" PRId64
 	     "), place %d, lock of %" PRId64 "%s",
@@ -302,10 +313,15 @@ static void crash_client(int who)
 
 /* Who has the lock at most nodes is safe: the node does not vote for a while.
  */
-static void restart(int node)
+static void restart(int node, bool empty)
 {
-	tell("node %d is restarted, and empty", node);
-	node_restart(&nodes[node], wall_us(node));
+	tell("node %d is restarted, and %s", node,
+	     empty ? "empty" : "set back by a little");
+	if (empty)
+		node_flush(&nodes[node]);
+	node_restart(&nodes[node], empty ? &nodes[node] : &saved[node],
+		     wall_us(node));
+	saved[node] = nodes[node];
 	restarts++;
 	for (int i = 0; i < w.n_flights; i++) {
 		struct flight *f = &w.flight[i];
@@ -377,8 +393,8 @@ static void plan_faults(void)
 			     0);
 	if (n_nodes > 1 && one_in(2))
 		for (int i = (int)chance(6); i >= 0; i--)
-			post(chance(span), EV_FLUSH, (int)chance(n_nodes), 1,
-			     0);
+			post(chance(span), EV_FLUSH, (int)chance(n_nodes),
+			     1 + (int)chance(2), 0);
 	if (one_in(8))
 		post(chance(span), EV_STEP, (int)chance(n_nodes), 0, 0);
 	if (one_in(4))
@@ -417,7 +433,7 @@ void sim_event(const struct event *e)
 		break;
 	case EV_FLUSH:
 		if (e->slot)
-			restart(e->who);
+			restart(e->who, e->slot == 1);
 		else
 			lose_data(e->who);
 		break;
@@ -469,6 +485,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 						     : any_rate_ppm();
 		/* up for long, each since another moment */
 		nodes[i].up_us = EPOCH_US - 1000000000 - i;
+		saved[i] = nodes[i];
 		if (n_nodes > 1 && clocks_apart)
 			s->step_us = chance(w.T * 250);
 	}
@@ -501,6 +518,7 @@ static const char *const twin_names[TWIN_COUNT] = {
 	[TWIN_NO_GUARD] = "no restart guard",
 	[TWIN_HEAL_LATE] = "a lease that would be over is healed",
 	[TWIN_REPAIR_ANY] = "repair without the counter test",
+	[TWIN_ROLLED_BACK] = "a counter that was set back goes on by 1",
 };
 
 const char *sim_twin(int twin)

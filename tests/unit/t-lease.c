@@ -80,10 +80,26 @@ static void reply(const struct ask *a, enum said said, int64_t counter,
 
 	if (said == SAID_BUSY)
 		answer.pttl_ms = T;
+	answer.raised = counter > l.node[a->node].counter;
 	/* what is left is what the last credited question left */
 	if (said == SAID_YES)
 		answer.pttl_ms =
 			l.conf.ttl_ms - between(l.node[a->node].stamp, ms(t));
+	lease_answer(&l, a, &answer, ms(t));
+}
+
+/* Held by `whose`, granted so long ago to one with that ticket. */
+static void held_by(const struct ask *a, uint64_t whose, int64_t ticket,
+		    int64_t age, int64_t t)
+{
+	struct answer answer = {.said = SAID_BUSY,
+				.counter = 100,
+				.pttl_ms = T,
+				.holder = whose,
+				.holder_ticket = ticket,
+				.age_ms = age,
+				.place = a->ticket < 0 ? -1 : 0};
+
 	lease_answer(&l, a, &answer, ms(t));
 }
 
@@ -353,7 +369,10 @@ static void test_one_try(void)
 	begin(3, T, 0);
 	asks(0);
 	for (int i = 0; i < 3; i++)
-		reply(&q[i], i == 0 ? SAID_GRANTED : SAID_BUSY, 100, 1);
+		if (i == 0)
+			reply(&q[i], SAID_GRANTED, 100, 1);
+		else
+			held_by(&q[i], 8, 600, 5000, 1);
 	is_int(asks(1), 1, "-n on three: one try");
 	is_int(count(VERB_RELEASE, 0, 0), 1, "whose one grant is given back");
 	is_int(l.end, END_BUSY, "the quorum is somebody else's");
@@ -1043,25 +1062,14 @@ static void test_claim(void)
 	reply(&q[1], SAID_YES, 103, 11);
 	reply(&q[0], SAID_YES, 100, 11);
 	ok(l.state != LEASE_HELD, "a counter that was not raised is no yes");
+	is_int(asks(11), 2, "a larger one is tried");
+	ok(q[0].fence == 104 && q[1].fence == 104 && q[0].verb == VERB_CONFIRM,
+	   "on both");
+	reply(&q[0], SAID_NO, 104, 12);
 	is_int(l.state, LEASE_WAITING, "the claim has failed");
-	is_int(next(11) < 11 + KEEP, 1,
+	is_int(next(12) < 12 + KEEP, 1,
 	       "what was granted is kept for a moment");
-	ok(count(VERB_ACQUIRE, 0, -1) && count(VERB_ACQUIRE, 1, -1),
-	   "and asked for again");
-}
-
-/* Held by `whose`, granted so long ago to one with that ticket. */
-static void held_by(const struct ask *a, uint64_t whose, int64_t ticket,
-		    int64_t age, int64_t t)
-{
-	struct answer answer = {.said = SAID_BUSY,
-				.counter = 100,
-				.pttl_ms = T,
-				.holder = whose,
-				.holder_ticket = ticket,
-				.age_ms = age};
-
-	lease_answer(&l, a, &answer, ms(t));
+	ok(count(VERB_ACQUIRE, 0, -1), "and the others are asked for again");
 }
 
 /* One of three is ours, the others are somebody's. */
@@ -1136,6 +1144,24 @@ static void test_minority(void)
 				1 + KEEP);
 	asks(1 + KEEP);
 	ok(count(VERB_RELEASE, 1, -1) == 1, "and it is given back then");
+
+	begin(3, T, FOREVER);
+	asks(0);
+	reply(&q[0], SAID_BUSY, 100, 1);
+	reply(&q[1], SAID_GRANTED, 100, 1);
+	begin(3, T, 0);
+	asks(0);
+	held_by(&q[0], 8, 900, 5, 1);
+	reply(&q[1], SAID_GRANTED, 100, 1);
+	held_by(&q[2], 9, 900, 5, 1);
+	is_int(next(1) < 60, 1, "-n: of several at a time the first goes on");
+	is_int(n_q, 3, "for the others give back");
+	begin(3, T, 0);
+	asks(0);
+	held_by(&q[0], 8, 600, 5, 1);
+	reply(&q[1], SAID_GRANTED, 100, 1);
+	held_by(&q[2], 9, 900, 5, 1);
+	is_int(l.end, END_BUSY, "and is told that it is not to be had");
 
 	begin(3, T, FOREVER);
 	asks(0);

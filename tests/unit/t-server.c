@@ -305,6 +305,8 @@ static void test_flags(void)
 	struct row on = {.setting = {"T url=redis://h", "S shared-scope=yes"}};
 	struct row off = {.setting = {"T url=redis://h"}};
 	struct row none = {.setting = {NULL}};
+	struct row auth = {.setting = {"T url=redis://h", "E REDISCLI_AUTH=x"}};
+	struct row local = {.setting = {"T url=local:", "E REDISCLI_AUTH=x"}};
 
 	ok(find(&s, &on, &why) == 0 && s.endpoint[0].shared_scope,
 	   "--shared-scope is told to the connection");
@@ -313,6 +315,10 @@ static void test_flags(void)
 	   "without it nothing is");
 	ok(find(&s, &none, &why) == 0 && !s.asked_for,
 	   "nobody asked for the default server");
+	ok(find(&s, &auth, &why) == 0 && s.endpoint[0].secret.has_password,
+	   "a server is told the password of REDISCLI_AUTH");
+	ok(find(&s, &local, &why) == 0 && !s.endpoint[0].secret.has_password,
+	   "local: is not");
 }
 
 /* What is reckoned from the servers, of a lease of 30 s or another. */

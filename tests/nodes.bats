@@ -1,0 +1,385 @@
+#!/usr/bin/env bats
+# Several independent servers: how they are named, and a lock that most of them
+# have granted. All servers are a moment old, so --restart-guard is off.
+
+load lib/common
+
+# several N: servers a, b, c...; every run of redlock finds them in a file
+several() {
+	local n all=(a b c d e f g h i)
+
+	names=("${all[@]:0:$1}")
+	urls=()
+	for n in "${names[@]}"; do
+		[ -e "$T/$n.pid" ] || node_launch "$n"
+		urls+=("unix://$T/$n.sock")
+	done
+	for n in "${names[@]}"; do wait_until node_answers "$n"; done
+	url=${urls[*]} # for the kit's functions, which say -u "$url"
+	settings 'restart-guard = off'
+}
+settings() { # LINE...
+	mkdir -p "$XDG_CONFIG_HOME/redlock"
+	printf '%s\n' "$@" >"$XDG_CONFIG_HOME/redlock/config"
+}
+typed() { printf -- '-u\n%s\n' "${urls[@]}"; }
+
+# The witness holds the lock on all servers, until let_go.
+keep() {
+	rm -f "$T/started"
+	helper "$REDLOCK" -u "$url" -k job -t 1s "$@" -- \
+		witness "$T" --hold 60000 --started "$T/started" 2>"$T/err"
+	holder=$!
+	wait_until exists "$T/started"
+	worker=$(cat "$T/started")
+	wait_until have "${#names[@]}"
+}
+let_go() {
+	kill -TERM "$worker"
+	ends_with 143
+}
+
+have() { # N: so many servers have the lock
+	local n sum=0
+
+	for n in "${names[@]}"; do
+		[ "$(timeout 5 redis-cli -s "$T/$n.sock" exists job \
+			2>/dev/null)" != 1 ] || sum=$((sum + 1))
+	done
+	[ "$sum" = "$1" ]
+}
+below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
+
+# says STATUS TEXT ARGUMENT...: one line, and nothing has been done anywhere
+says() {
+	local want=$1 text=$2 got=0 n
+	shift 2
+	"$REDLOCK" "$@" -k job -- touch "$T/ran" >"$T/out" 2>"$T/err" || got=$?
+	[ "$got" = "$want" ] && [ "$(wc -l <"$T/err")" = 1 ] &&
+		grep -qF -- "$text" "$T/err" && [ ! -e "$T/ran" ] &&
+		[ "$(cli a dbsize)" = 0 ] && return
+	printf 'wanted %s with "%s", got %s:\n' "$want" "$text" "$got" >&2
+	cat "$T/out" "$T/err" >&2
+	return 1
+}
+
+# ---- naming them ----
+
+@test "-u again and again, a list in one -u, in REDLOCK_URL, in a file: the same servers" {
+	local want
+	several 3
+	want=$url
+	show=(sh -c 'echo "$REDLOCK_URL"')
+	mapfile -t options < <(typed)
+	run -0 --separate-stderr "$REDLOCK" "${options[@]}" -k job -- "${show[@]}"
+	[ "$output" = "$want" ]
+	[ -z "$stderr" ]
+	run -0 "$REDLOCK" -u "$url" -k job -- "${show[@]}"
+	[ "$output" = "$want" ]
+	REDLOCK_URL=" $url"$'\n' run -0 "$REDLOCK" -k job -- "${show[@]}"
+	[ "$output" = "$want" ]
+	settings 'restart-guard = off' "url = ${urls[2]}	${urls[0]}" \
+		"url = ${urls[1]}"
+	run -0 "$REDLOCK" -k job -- "${show[@]}"
+	[ "$output" = "$want" ]
+	# a later source has its own list, and adds nothing to an earlier one
+	REDLOCK_URL="${urls[2]} ${urls[1]}" run -0 "$REDLOCK" -q -k job -- "${show[@]}"
+	[ "$output" = "${urls[1]} ${urls[2]}" ]
+	REDLOCK_URL="${urls[2]} ${urls[1]}" run -0 "$REDLOCK" -u "${urls[0]}" \
+		-k job -- "${show[@]}"
+	[ "$output" = "${urls[0]}" ]
+}
+
+@test "one to nine servers, not ten: 64 of -u, 78 of a variable or a file" {
+	several 9
+	[ "$("$REDLOCK" -u "$url" -k job -- sh -c 'echo "$REDLOCK_URL"')" = "$url" ]
+	wait_until have 0
+	for n in "${names[@]}"; do cli "$n" flushall; done
+	says 64 'at most 9' -u "$url" -u redis://ten
+	REDLOCK_URL="$url redis://ten" says 78 'redlock: REDLOCK_URL: more than 9'
+	settings "url = $url" 'url = redis://ten'
+	says 78 "$XDG_CONFIG_HOME/redlock/config:2: more than 9"
+	# what is not used may be wrong
+	settings 'restart-guard = off'
+	REDLOCK_URL="$url redis://ten" "$REDLOCK" -u "$url" -k job -- true
+}
+
+@test "a server that is named twice is refused, however it is written" {
+	several 2
+	says 64 "'${urls[0]}' and 'unix://$T/%61.sock?db=1' are the same server" \
+		-u "${urls[1]}" -u "${urls[0]}" -u "unix://$T/%61.sock?db=1"
+	says 64 "'redis://h' and 'valkey://***@H:6379/2'" -u redis://h \
+		-u valkey://me:hunter2@H:6379/2
+	REDLOCK_URL="${urls[0]} ${urls[1]} ${urls[0]}" says 78 \
+		"REDLOCK_URL: '${urls[0]}' and '${urls[0]}' are the same server"
+	settings "url = ${urls[0]}" '' "url = ${urls[0]}"
+	says 78 "config:3: '${urls[0]}' and"
+}
+
+@test "one bad URL of a list is refused by itself; a blank in a password shows nothing of it" {
+	several 3
+	says 64 "redlock: 'nonsense'" -u "${urls[0]}" -u nonsense -u "${urls[1]}"
+	REDLOCK_URL="${urls[0]} redis://h:x" says 78 "REDLOCK_URL: 'redis://h:x'"
+	REDLOCK_URL="${urls[0]} redis://:hun ter2@h" says 78 'a blank'
+	[[ $(cat "$T/err") != *hun* && $(cat "$T/err") != *ter2* ]]
+	says 64 'a blank' -u "redis://joe:hun ter2@h"
+	[[ $(cat "$T/err") != *hun* && $(cat "$T/err") != *ter2* ]]
+}
+
+@test "local: is no one of several; unix sockets may be, but not of a shared scope" {
+	several 3
+	export XDG_RUNTIME_DIR=$T/run
+	mkdir "$T/run"
+	says 64 'local: cannot be one of several' -u "${urls[0]}" -u local:
+	REDLOCK_URL="local: $url" says 78 'REDLOCK_URL: local: cannot'
+	[ ! -e "$T/run/redlock" ]
+	says 64 --shared-scope --shared-scope -u redis://h -u "${urls[0]}" \
+		-u redis://g
+}
+
+@test "an even number of servers is taken, and a line says what it is worth" {
+	several 4
+	run -0 --separate-stderr redlock -k job -- echo ran
+	[ "$output" = ran ]
+	[ "$stderr" = 'redlock: 4 servers outlast no more failures than 3; leave one out, or add one' ]
+	run -0 --separate-stderr redlock -q -k job -- echo ran
+	[ "$output$stderr" = ran ]
+}
+
+@test "options of TLS are refused when none of several servers has it" {
+	several 3
+	says 64 '--cacert: ' -u "$url" --cacert "$T/none"
+	says 64 '--sni: ' -u "$url" --sni x
+}
+
+# ---- by what we are known ----
+
+@test "each server has a password of its own, or all that have none get that of an option" {
+	several 3
+	cli a acl setuser joe on '>pa' '~*' '&*' +@all
+	cli b acl setuser joe on '>pb' '~*' '&*' +@all
+	cli c acl setuser joe on '>pb' '~*' '&*' +@all
+	(umask 077 && echo pb >"$T/pw")
+	settings 'restart-guard = off' "password-file = $T/pw" 'user = joe'
+	u=("unix://joe:pa@$T/a.sock" "${urls[1]}" "${urls[2]}")
+	run -0 "$REDLOCK" -u "${u[*]}" -k job -- sh -c 'echo "$REDLOCK_URL"'
+	[ "$output" = "${u[0]} unix://joe:@$T/b.sock?password-file=$T/pw unix://joe:@$T/c.sock?password-file=$T/pw" ]
+	settings 'restart-guard = off'
+	REDISCLI_AUTH=pb run -0 "$REDLOCK" -u "${u[0]}" --user joe \
+		-u "${u[1]}" -u "${u[2]}" -k job -- sh -c 'echo "$REDLOCK_URL"'
+	[ "$output" = "${u[0]} unix://joe:@$T/b.sock unix://joe:@$T/c.sock" ]
+}
+
+@test "--askpass asks once for all servers" {
+	several 3
+	for n in "${names[@]}"; do
+		cli "$n" acl setuser joe on '>hunter2' '~*' '&*' +@all
+	done
+	run -0 pty "wait:Password for joe at $T/a.sock and others: " \
+		'send:hunter2\n' -- "$REDLOCK" -u "$url" --user joe --askpass \
+		-k job -- echo ran
+	[[ $output = *ran* && $output != *hunter2* ]]
+	[ "$(grep -o Password <<<"$output" | wc -l)" = 1 ]
+}
+
+@test "U8 no password of a list is seen in ps" {
+	several 3
+	cli b acl setuser joe on '>hunter2' '~*' '&*' +@all
+	cli c acl setuser joe on '>hunter3' '~*' '&*' +@all
+	"$REDLOCK" -v -u "${urls[0]}" -u "unix://joe:hunter2@$T/b.sock" \
+		--url="unix://joe:hunter3@$T/c.sock" -k job -- sh -c \
+		'cat "/proc/$0/cmdline" /proc/$PPID/cmdline' $$ >"$T/out" 2>"$T/err"
+	[ -s "$T/out" ] && [ -s "$T/err" ]
+	! grep -a 'hunter[23]' "$T/out" "$T/err"
+}
+
+# ---- holding ----
+
+@test "the lock is on 3 servers, and on 5, while the command runs, and on none afterwards" {
+	for n in 3 5; do
+		several "$n"
+		keep
+		let_go
+		wait_until have 0
+	done
+}
+
+@test "each server has the token, and most have counted up to the fence" {
+	local n sum=0
+
+	several 3
+	keep
+	for n in "${names[@]}"; do
+		[ "$(cli "$n" get job)" = "$(cli a get job)" ]
+		[ "$(cli "$n" get 'redlock:{job}:fence:job')" -lt \
+			"$(cat "$T/fence")" ] || sum=$((sum + 1))
+	done
+	[ "$sum" -ge 2 ]
+	let_go
+}
+
+@test "-n against a held lock is 75, leaves nothing, and names the holder" {
+	several 3
+	keep
+	run -75 --separate-stderr redlock -n -k job -- touch "$T/ran"
+	[[ $stderr = *"not acquired: held by $(hostname)"*witness* ]]
+	for n in "${names[@]}"; do [ "$(cli "$n" dbsize)" = 3 ]; done
+	run -75 redlock -q -w 300ms -E 75 -k job -- touch "$T/ran"
+	[ ! -e "$T/ran" ]
+	let_go
+}
+
+@test "who waits gets the lock when it is released" {
+	several 3
+	keep
+	helper "$REDLOCK" -u "$url" -k job -- witness "$T" 2>"$T/err.waiter"
+	waiter=$!
+	wait_until contains "$T/err.waiter" waiting
+	let_go
+	wait "$waiter"
+	[ "$(holds)" = 1 ] # the first one was ended before it could count
+}
+
+@test "the witness counts every one of 10 contending runs on 3 servers, fences grow" {
+	several 3
+	for i in {1..10}; do
+		redlock -q -k job -t 5s -- witness "$T" --hold 2 &
+	done
+	wait
+	[ "$(holds)" = 10 ]
+}
+
+@test "a key that another program has on most servers is not ours" {
+	several 3
+	cli a set job other px 60000
+	cli b set job other px 60000
+	run -75 redlock -n -k job -- touch "$T/ran"
+	[ ! -e "$T/ran" ]
+	wait_until have 2
+	cli a del job
+	redlock -k job -w 20s -- true
+	cli b del job
+}
+
+@test "the result file tells how many servers there were" {
+	several 3
+	redlock -k job --result-file "$T/result" -- true
+	grep -q '"scope":"shared","servers":3,' "$T/result"
+	"$REDLOCK" -u "${urls[0]}" -k job --result-file "$T/result" -- true
+	! grep -q servers "$T/result"
+}
+
+# ---- nesting ----
+
+@test "a nested run joins the hold by REDLOCK_URL, and by the same servers in another order" {
+	several 3
+	mapfile -t options < <(typed)
+	run -0 --separate-stderr timeout 20 "$REDLOCK" "${options[@]}" -k job -- \
+		sh -c 'echo "$REDLOCK_FENCE" "$REDLOCK_TOKEN"
+		"$0" -n -k job -- sh -c "echo \$REDLOCK_FENCE \$REDLOCK_TOKEN"
+		"$0" -n -u "$3" -u "$1" -u "$2" -k job -- \
+			sh -c "echo \$REDLOCK_FENCE \$REDLOCK_TOKEN"' \
+		"$REDLOCK" "${urls[@]}"
+	[ -z "$stderr" ]
+	[ "${#lines[@]}" = 3 ]
+	[ "${lines[0]}" = "${lines[1]}" ]
+	[ "${lines[0]}" = "${lines[2]}" ]
+	wait_until have 0
+}
+
+@test "an inner run that outlives the outer one keeps the lock, with one server dead" {
+	several 3
+	helper "$REDLOCK" -u "$url" -k job -t 1s -- sh -c '
+		"$0" -k job -t 1s -- witness "$1" --hold 1500 --started "$1/started" &
+		while [ ! -e "$1/started" ]; do :; done' "$REDLOCK" "$T" 2>"$T/err"
+	holder=$!
+	wait_until exists "$T/started"
+	node_kill c
+	ends_with 0
+	run -75 redlock -n -k job -- touch "$T/ran"
+	wait_until have 0
+	[ "$(holds)" = 1 ]
+}
+
+# ---- servers that are gone ----
+
+@test "one of three dead, or two of five: locks are had and given back as ever" {
+	several 3
+	node_kill b
+	run -0 --separate-stderr redlock -k job -- echo ran
+	[ "$output$stderr" = ran ]
+	wait_until have 0
+	several 5
+	node_kill a
+	node_kill d
+	run -0 --separate-stderr redlock -k job -- echo ran
+	[ "$output$stderr" = ran ]
+	wait_until have 0
+}
+
+@test "one of three frozen: locks are had at once all the same, and none is left when it thaws" {
+	several 3
+	node_freeze b
+	began=$(now_ms)
+	for _ in 1 2 3; do redlock -k job -- witness "$T"; done
+	below "$(($(now_ms) - began))" 4000
+	[ "$(holds)" = 3 ]
+	node_thaw b
+	wait_until have 0
+}
+
+@test "two of three dead, or frozen, or three of five: 69 within the time, and no lock is left" {
+	several 3
+	node_kill b
+	node_kill c
+	began=$(now_ms)
+	run -69 --separate-stderr redlock -n -k job -- touch "$T/ran"
+	below "$(($(now_ms) - began))" 2500
+	[ "${#stderr_lines[@]}" = 1 ]
+	wait_until have 0
+	several 5
+	for n in a c e; do node_freeze "$n"; done
+	began=$(now_ms)
+	run -69 --separate-stderr redlock -w 300ms -k job -- touch "$T/ran"
+	below "$(($(now_ms) - began))" 4000
+	for n in a c e; do node_thaw "$n"; done
+	wait_until have 0
+	[ ! -e "$T/ran" ]
+}
+
+@test "who holds a lock does not notice that one of three dies, or two of five, one by one" {
+	several 3
+	hold 1500
+	wait_until have 3
+	node_kill a
+	ends_with 0
+	! grep -q 'SIGTERM\|lost' "$T/err"
+	several 5
+	hold 2500
+	wait_until have 5
+	node_kill b
+	node_freeze d
+	ends_with 0
+	! grep -q 'SIGTERM\|lost' "$T/err"
+	[ "$(holds)" = 2 ]
+}
+
+@test "when most servers have gone, who holds the lock loses it in time: 125" {
+	several 3
+	keep
+	began=$(now_ms)
+	node_kill a
+	node_kill c
+	wait_until gone "$worker"
+	below "$(($(now_ms) - began))" 1000 # of a lease of 1 s
+	ends_with 125
+}
+
+@test "a server that comes back empty gets the lock again from who holds it" {
+	several 3
+	keep
+	node_restart b
+	wait_until have 3
+	[ "$(cli b get job)" = "$(cli a get job)" ]
+	let_go
+}
