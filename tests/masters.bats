@@ -130,9 +130,6 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 
 # ---- healed and repaired ----
 
-same_token() {
-	[ "$(on_all get job | sort -u | wc -l)" = 1 ] && [ -n "$(cli a get job)" ]
-}
 fence_on() { # NAME: at least the holder's
 	[ "$(counter "$1")" -ge "$(cat "$T/fence")" ]
 }
@@ -149,7 +146,7 @@ fence_on() { # NAME: at least the holder's
 	wait_until have 3
 	cli a flushall
 	wait_until have 3
-	same_token
+	hold_alike 3
 	[ "$(cli b get job)" = "$token" ]
 	for n in a b c; do
 		wait_until fence_on "$n"
@@ -169,7 +166,7 @@ fence_on() { # NAME: at least the holder's
 	node_start c
 	wait_until have 3
 	up_for c 2
-	wait_until same_token
+	wait_until hold_alike 3
 	wait_until fence_on c
 	# it counts: another one may go now
 	node_kill a
@@ -187,7 +184,7 @@ fence_on() { # NAME: at least the holder's
 	[ "$(holding)" = 'a b c ' ]
 	[ "$(cli c get job)" = theirs ]
 	cli c del job
-	wait_until same_token
+	wait_until hold_alike 3
 	# overwritten on one is lost on one
 	cli b set job theirs >/dev/null
 	wait_until fence_on c

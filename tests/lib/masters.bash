@@ -42,6 +42,20 @@ on_all() { # COMMAND...
 have() { # N: so many servers have the lock
 	[ "$(holding | wc -w)" = "$1" ]
 }
+# Or: so many, and each the same client
+hold_alike() { # N
+	local values
+
+	values=$(values_of job)
+	[ "$(wc -l <<<"$values")" = "$1" ] && [ -n "$values" ] &&
+		[ "$(sort -u <<<"$values" | wc -l)" = 1 ]
+}
+values_of() { # KEY: a line for each server that is up and has it
+	local n
+
+	for n in "${names[@]}"; do ! node_runs "$n" || cli "$n" get "$1"; done |
+		grep .
+}
 holding() { # [KEY]: which
 	local n
 
