@@ -11,6 +11,7 @@
 
 #define RELEASE_MS 1000
 #define RELEASE_AGAIN_MS 10
+#define LATE_MS 2        /* and two round trips: for the last nodes' releases */
 #define QUICK_MS 3600000 /* renew often for so long after a clock step */
 
 int lease_quorum(int nodes)
@@ -442,6 +443,24 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	out->held = ends && l->held;
 }
 
+/* Until when the last nodes are waited for, once a quorum has given back: those
+ * that are about to answer. What they have would stay until it ends. */
+static struct instant late_by(const struct lease *l)
+{
+	int64_t rtt = -1;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		if (n->want == VERB_RELEASE && n->answered &&
+		    (n->chan[0].ask.verb == VERB_RELEASE ||
+		     n->chan[1].ask.verb == VERB_RELEASE) &&
+		    n->srtt_ms > rtt)
+			rtt = n->srtt_ms;
+	}
+	return rtt < 0 ? l->freed_at : after(l->freed_at, 2 * rtt + LATE_MS);
+}
+
 static void tick(struct lease *l, struct instant at)
 {
 	int over = 0, done = 0, unsent = 0;
@@ -458,9 +477,12 @@ static void tick(struct lease *l, struct instant at)
 			  n->chan[0].ask.verb != VERB_RELEASE &&
 			  n->chan[1].ask.verb != VERB_RELEASE;
 	}
-	l->freed = done >= lease_quorum(l->conf.nodes);
-	if ((l->freed && unsent == 0) || over == l->conf.nodes ||
-	    !before(at, l->release_by))
+	if (!l->freed && done >= lease_quorum(l->conf.nodes)) {
+		l->freed = true;
+		l->freed_at = at;
+	}
+	if ((l->freed && unsent == 0 && !before(at, late_by(l))) ||
+	    over == l->conf.nodes || !before(at, l->release_by))
 		l->state = LEASE_OVER;
 }
 
@@ -498,7 +520,8 @@ struct instant lease_wake(const struct lease *l)
 	if (l->state == LEASE_OVER)
 		return NEVER;
 	if (l->state == LEASE_RELEASING)
-		t = l->release_by;
+		t = l->freed ? sooner(late_by(l), l->release_by)
+			     : l->release_by;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		bool fresh;
 		int chan;

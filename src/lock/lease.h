@@ -239,8 +239,9 @@ struct lease {
 	int slot;         /* held: which, on a quorum */
 	unsigned int how; /* LEASE_RAN, LEASE_DONE */
 	struct instant held_from;
-	bool freed;     /* q nodes confirmed the release */
-	bool passed_on; /* and a waiter has the lock now */
+	bool freed;              /* q nodes confirmed the release ... */
+	struct instant freed_at; /* ... then */
+	bool passed_on;          /* and a waiter has the lock now */
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
 	bool replicating; /* claiming: all that is left to do */

@@ -539,6 +539,15 @@ static bool claims_again(struct lease *l, struct instant at)
 	return true;
 }
 
+/* A quorum cannot be had, and whether because it is held is known, too. */
+static bool is_decided(const struct lease *l)
+{
+	int q = lease_quorum(l->conf.nodes), open = votes(l, VOTE_OPEN);
+	int yes = votes(l, VOTE_YES), said = yes + votes(l, VOTE_NO);
+
+	return yes + open < q && (said >= q || said + open < q);
+}
+
 static void round_check(struct lease *l, struct instant at)
 {
 	int q = lease_quorum(l->conf.nodes);
@@ -548,7 +557,7 @@ static void round_check(struct lease *l, struct instant at)
 		claim(l, at);
 	else if (yes >= q)
 		agreed(l, at);
-	else if (yes + votes(l, VOTE_OPEN) < q && !claims_again(l, at))
+	else if (is_decided(l) && !claims_again(l, at))
 		round_fail(l, at);
 }
 
@@ -604,8 +613,10 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 		    l->node[i].server == a->server) {
 			l->twin[0] = i < me ? i : me;
 			l->twin[1] = i < me ? me : i;
+			n->mine = false;
+			n->want = VERB_NONE;
 			if (l->in_use)
-				return false;
+				return true;
 			l->refusal = FAIL_CONFIG;
 			lease_finish(l, END_REFUSED, at);
 			return true;
@@ -773,7 +784,8 @@ void rounds_replicated(struct lease *l, struct lease_node *n,
 		return;
 	n->want = VERB_NONE;
 	n->vote = a->counter < l->conf.replicas ? VOTE_NO : VOTE_YES;
-	if (votes(l, VOTE_NO) > l->conf.nodes - lease_quorum(l->conf.nodes)) {
+	if (votes(l, VOTE_YES) + votes(l, VOTE_OPEN) <
+	    lease_quorum(l->conf.nodes)) {
 		l->refusal = FAIL_UNAVAILABLE;
 		lease_finish(l, END_REFUSED, at);
 		return;

@@ -77,7 +77,7 @@ static const char *times_of(const struct sight *s, int64_t ago, char *buf,
 	buf[0] = '\0';
 	if (s->guarded)
 		(void)snprintf(buf, size, "; %s more",
-			       whole(ms, left, sizeof(left)));
+			       whole(ms + 999, left, sizeof(left)));
 	if (!s->seen)
 		return buf;
 	if (s->since > 0 && age >= 0)
