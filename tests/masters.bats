@@ -83,7 +83,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 
 @test "S33 servers just started do not vote for T and a second: said with how long, and off is at once" {
 	several 3
-	"$REDLOCK" -k job -t 300ms -n -u "$url" -- true
+	"$REDLOCK" -v -k job -t 300ms -n -u "$url" -- true
 	settings
 	fails 75 'started a moment ago .*(--restart-guard); [0-9.]*s more' \
 		redlock -n -k job -t 300ms -- touch "$T/ran"
@@ -427,7 +427,7 @@ replica_online() { cli "$1" info replication | grep -q state=online; }
 @test "S12 one of three refuses us and all goes on; two of three: status 77" {
 	several 3
 	locked c
-	run -0 redlock -n -k job -- witness "$T"
+	run -0 redlock -v -n -k job -- witness "$T"
 	hold 500
 	ends_with 0
 	wait_until have 0

@@ -18,7 +18,7 @@ several() { # N [--restart-guard]
 	names=("${all[@]:0:$1}")
 	urls=()
 	for n in "${names[@]}"; do
-		[ "$n" = a ] || node_launch "$n"
+		node_runs "$n" || node_launch "$n"
 		urls+=("unix://$T/$n.sock")
 	done
 	for n in "${names[@]}"; do wait_until node_answers "$n"; done
@@ -38,7 +38,13 @@ on_all() { # COMMAND...
 
 	for n in "${names[@]}"; do cli "$n" "$@"; done
 }
-# Those that are up, at once: one that is frozen would keep us.
+are_up() { # how many
+	local n sum=0
+
+	for n in "${names[@]}"; do ! node_runs "$n" || sum=$((sum + 1)); done
+	echo "$sum"
+}
+# Only they are asked: one that is frozen would keep us.
 have() { # N: so many servers have the lock
 	[ "$(holding | wc -w)" = "$1" ]
 }
@@ -86,7 +92,8 @@ all_vote() { # at T = 1s
 
 # ---- a holder ----
 
-# As $holder, until let_go ends its command, the witness $worker.
+# As $holder, on all that are up, until let_go ends its command, the witness
+# $worker.
 keep() { # [OPTION...]
 	rm -f "$T/started"
 	helper "$REDLOCK" -u "$url" -k job -t 1s "$@" -- \
@@ -94,6 +101,7 @@ keep() { # [OPTION...]
 	holder=$!
 	wait_until exists "$T/started"
 	worker=$(cat "$T/started")
+	wait_until have "$(are_up)"
 }
 let_go() {
 	kill -TERM "$worker"
