@@ -390,7 +390,7 @@ static int64_t seen_for(const struct lease *l, const struct lease_node *n)
 {
 	if (n->want == VERB_ACQUIRE)
 		return n->counter;
-	if (n->want != VERB_CONFIRM || l->state != LEASE_HELD)
+	if (n->want != VERB_CONFIRM)
 		return 0;
 	return n->mine ? n->counter : may_repair(l, n) ? n->had : 0;
 }
@@ -421,6 +421,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	out->joins = l->joining || l->joined || (ends && n->joins);
 	if (out->joins && !l->joined)
 		out->slot = l->conf.outer.slot;
+	out->until_ms = -1; /* before the claim there is nothing to heal */
 	if (out->verb == VERB_CONFIRM && l->state == LEASE_HELD) {
 		out->repairs = may_repair(l, n);
 		out->until_ms = l->conf.nodes > 1 ? n->until_ms : 0;

@@ -73,7 +73,7 @@ struct ask {
 	int64_t group;     /* confirm: whom we read with; 0: we do not */
 	bool joined;       /* confirm: somebody has joined us */
 	int64_t until_ms;  /* confirm: heals until then, by the server's clock;
-			      0: for ever */
+			      0: for ever; -1: never */
 	bool repairs;      /* confirm: it was gone, with the counter `seen`, and
 			      a quorum was ours after that */
 	bool queued;       /* release: leave the line, too */

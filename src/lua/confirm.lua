@@ -5,14 +5,14 @@
 --
 -- KEYS  lock, fence, holder, of our slot
 -- ARGV  1 token  2 lease ms  3 fence m, or 0
---       4 the counter last seen under this token; 0 forbids healing (before
---         the claim there is nothing to heal)
+--       4 the counter last seen under this token; 0 forbids healing
 --       5 how we stand in line: see standing() in share.lua
 --       6 what the lock holds while it is ours: the token, that of the holder
 --         we joined, or "shared:G"
 --       7 "1": others may share it, and one of those slots: see moved()
 --       8 "1": somebody had joined us, as we were told
---       9 it is healed only until the server's clock says so many ms; 0: for ever
+--       9 it is healed only until the server's clock says so many ms; 0: for
+--         ever; -1: never
 --       10 -1; or it was gone already, with the counter of 4 (0: there was
 --          none), and is ours all the same, as the other nodes have shown since:
 --          set it, unless this server is up for less than so many ms
@@ -84,7 +84,7 @@ end
 local raised = 0
 if raises then
 	local before, higher = c, math.max(c or time(), m)
-	if c and not alone and rolled_back() then
+	if c and not alone and c ~= seen and rolled_back() then
 		higher = math.max(higher, at)
 	end
 	if fence_set(higher).ok then

@@ -292,7 +292,7 @@ static void send_on(struct drive *d, int chan, const struct pending *p)
 
 	script_request(ask, &d->lease.conf, &d->keys, d->token, d->standing,
 		       ep->db, &scratch, &request);
-	if (!d->whole)
+	if (!d->whole[ask->node])
 		script_by_hash(ask, &request);
 	before = c->asked;
 	number = conn_ask(c, &request);
@@ -424,7 +424,7 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 
 	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
 	if (script_missing(text) && p->hops < HOPS_MAX) {
-		d->whole = true;
+		d->whole[asked->node] = true;
 		again.ask.fresh = false;
 		again.hops++;
 		if (is_last(d, asked))

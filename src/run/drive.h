@@ -46,7 +46,10 @@ struct drive {
 	struct instant sight_at;
 	struct fail why;               /* the latest failure */
 	char node_why[NODES_MAX][160]; /* likewise, of each of several */
-	bool whole; /* the server does not know our scripts by their hash */
+	/* The server does not know our scripts by their hash, as it has said.
+	 * (One that is frozen reads 16 kB, and no more once it finds that
+	 * nobody waits for its answer: a release is better behind that.) */
+	bool whole[NODES_MAX];
 	bool told_deaf;
 	bool troubled[NODES_MAX]; /* held, and a failure was said */
 	bool told_twins, told_blind[NODES_MAX];

@@ -211,10 +211,12 @@ static bool is_rolled_back(const struct node *n, int64_t us)
 	       n->twin != TWIN_ROLLED_BACK;
 }
 
-static int64_t raised(const struct node *n, int64_t fence, bool alone,
-		      int64_t us)
+/* `known`: nothing was lost since it was that. */
+static int64_t raised(const struct node *n, int64_t fence, int64_t known,
+		      bool alone, int64_t us)
 {
-	bool by_time = n->counter < 0 || (!alone && is_rolled_back(n, us));
+	bool by_time = n->counter < 0 ||
+		       (!alone && n->counter != known && is_rolled_back(n, us));
 
 	return larger(larger(by_time ? us : 0, n->counter), fence);
 }
@@ -455,7 +457,8 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	n->record = token;
 	n->holder_ttl = conf->ttl_ms;
 	if (before < 0 || before < ask->fence)
-		n->counter = raised(n, ask->fence, conf->nodes == 1, us);
+		n->counter =
+			raised(n, ask->fence, ask->seen, conf->nodes == 1, us);
 	if (before < 0)
 		moved(n, a.said == SAID_HEALED, before);
 	a.counter = n->counter;
@@ -483,7 +486,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 				       .counter = larger(n->counter, 0),
 				       .place = -1};
 	if (n->twin != TWIN_RELEASE_STILL)
-		n->counter = raised(n, ask->fence, alone, us);
+		n->counter = raised(n, ask->fence, 0, alone, us);
 	if (before < 0)
 		moved(n, true, before);
 	passed = hand_over(n, token, alone,
