@@ -413,13 +413,14 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	bool ends = out->verb == VERB_RELEASE;
 
 	out->ticket = -1;
-	out->embargo =
-		out->verb == VERB_ACQUIRE && before(out->sent, n->embargo);
+	out->embargo = out->verb == VERB_ACQUIRE &&
+		       (n->off || before(out->sent, n->embargo));
+	out->withheld = ends && n->off;
 	out->slot = out->verb == VERB_CONFIRM && !n->mine ? l->slot : n->slot;
 	out->group = n->group;
 	out->joined = n->joined;
 	out->joins = l->joining || l->joined || (ends && n->joins);
-	if (out->joins && !l->joined)
+	if (out->joins && (!l->joined || !n->mine || out->verb == VERB_ACQUIRE))
 		out->slot = l->conf.outer.slot;
 	out->until_ms = -1; /* before the claim there is nothing to heal */
 	if (out->verb == VERB_CONFIRM && l->state == LEASE_HELD) {

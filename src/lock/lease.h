@@ -20,8 +20,10 @@
  * a node again when it is woken there. What it is given by fewer than a quorum
  * it keeps for a moment, for the others may follow, unless somebody who came
  * earlier is about to have the lock: then, and when the moment is over, it
- * gives back. A node where that release may be under way still is not asked
- * again: it would free what was granted since.
+ * gives back. If somebody has a quorum already, what it gives back is for
+ * nobody but that one, who repairs it; and is not taken again as long as that
+ * is so. A node where that release may be under way still is not asked again:
+ * it would free what was granted since.
  *
  * A lock that has vanished on a node is set again by its holder, as on a lone
  * one; but not later than it would have ended there. What is missing after
@@ -78,6 +80,7 @@ struct ask {
 			      a quorum was ours after that */
 	bool queued;       /* release: leave the line, too */
 	bool held;         /* release: it may have been started on */
+	bool withheld;     /* release: hand it to nobody */
 	int64_t least_ms;  /* release: keep it so long since the grant */
 	int64_t held_ms;   /* release: so long it has been */
 	int64_t once_ms;   /* release: nobody else within */
@@ -215,7 +218,8 @@ struct lease_node {
 	struct instant deaf_until; /* the server does not let us listen */
 	/* several nodes */
 	struct instant gave_back; /* older grants are none */
-	bool refused;             /* asking: for good, as it says */
+	bool off;            /* not to be taken: who has a quorum repairs it */
+	bool refused;        /* asking: for good, as it says */
 	bool spoiled;        /* a release may come late: never asked again */
 	uint64_t server;     /* which one it is; 0: unknown */
 	bool absent;         /* held: nobody has it there ... */

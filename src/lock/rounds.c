@@ -221,26 +221,37 @@ static bool is_split(const struct lease *l)
 	return false;
 }
 
-/* Somebody has a quorum, or is about to and came before us. Who is granted here
- * and there for longer than one would wait is not about to. */
-static bool outranked(const struct lease *l)
+static bool is_taken(const struct lease_node *n)
 {
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-		const struct answer *busy = &n->busy;
+	return n->vote == VOTE_NO && n->busy.said == SAID_BUSY &&
+	       n->busy.holder != 0;
+}
+
+/* Somebody has a quorum, as this round has shown. */
+static bool is_lost(const struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
 		int same = 0;
 
-		if (n->vote != VOTE_NO || busy->said != SAID_BUSY ||
-		    busy->holder == 0)
-			continue;
-		for (int j = 0; j < l->conf.nodes; j++)
-			same += l->node[j].vote == VOTE_NO &&
-				l->node[j].busy.said == SAID_BUSY &&
-				l->node[j].busy.holder == busy->holder;
+		for (int j = 0; j < l->conf.nodes && is_taken(&l->node[i]); j++)
+			same += is_taken(&l->node[j]) &&
+				l->node[j].busy.holder ==
+					l->node[i].busy.holder;
 		if (same >= lease_quorum(l->conf.nodes))
 			return true;
-		if (is_recent(l, n) && busy->holder_ticket > 0 &&
-		    busy->holder_ticket < l->conf.ticket)
+	}
+	return false;
+}
+
+/* Or is about to, and came before us. Who is granted here and there for longer
+ * than one would wait is not about to. */
+static bool is_outranked(const struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		if (is_recent(l, n) && n->busy.holder_ticket > 0 &&
+		    n->busy.holder_ticket < l->conf.ticket)
 			return true;
 	}
 	return false;
@@ -288,7 +299,22 @@ static bool keeps(struct lease *l, struct instant at)
 		return false;
 	if (l->keep_until.ms == NEVER.ms)
 		l->keep_until = after(at, keep_ms(l));
-	return before(at, l->keep_until) && !(l->whole && outranked(l));
+	return before(at, l->keep_until) && !is_lost(l) && !is_outranked(l);
+}
+
+/* What somebody with a quorum does not have is not taken from it, for as long
+ * as it has that. True: it has not any more. */
+static bool stand_off(struct lease *l)
+{
+	bool lost = is_lost(l), freed = false;
+
+	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
+		struct lease_node *n = &l->node[i];
+
+		freed |= n->off && !lost;
+		n->off = lost && (n->off || n->mine) && !is_taken(n);
+	}
+	return freed;
 }
 
 /* When to look what became of the others. */
@@ -329,8 +355,19 @@ static enum lease_end hopeless(struct lease *l)
 /* Too few hold what the outer one has: then it is not held, or not any more. */
 static bool joins_in_vain(struct lease *l, struct instant at)
 {
+	int may = 0, spoiled = 0;
+
 	if (!l->joining || l->conf.nodes == 1 || votes(l, VOTE_NO) == 0)
 		return false;
+	for (int i = 0; i < l->conf.nodes; i++) {
+		may += l->node[i].mine || l->node[i].spoiled;
+		spoiled += l->node[i].spoiled;
+	}
+	/* with those that we may not ask it would be a quorum */
+	if (spoiled > 0 && may >= lease_quorum(l->conf.nodes)) {
+		lease_finish(l, END_STALE, at);
+		return true;
+	}
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].mine)
 			give_back(&l->node[i], at);
@@ -341,7 +378,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 
 static void round_fail(struct lease *l, struct instant at)
 {
-	bool busy = lease_answered(l), woken = false, keep;
+	bool busy = lease_answered(l), woken = false, keep, freed;
 	struct instant limit = limit_of(l);
 	enum lease_end end = hopeless(l);
 
@@ -351,6 +388,7 @@ static void round_fail(struct lease *l, struct instant at)
 		lease_finish(l, end, at);
 		return;
 	}
+	freed = stand_off(l);
 	keep = keeps(l, at);
 	if (!before(at, limit) && !(keep && is_split(l))) {
 		give_up(l, busy, at);
@@ -362,7 +400,8 @@ static void round_fail(struct lease *l, struct instant at)
 	l->state = LEASE_WAITING;
 	if (busy) {
 		l->backoff_ms = BACKOFF_LEAST_MS;
-		l->next_round = woken ? at : after(at, pause_of(l, at));
+		l->next_round =
+			woken || freed ? at : after(at, pause_of(l, at));
 	} else {
 		l->next_round = after(
 			at, l->backoff_ms / 2 + lease_jitter(l, l->backoff_ms));
@@ -392,6 +431,7 @@ static void held(struct lease *l, struct instant at)
 		struct lease_node *n = &l->node[i];
 
 		lease_deaf(n);
+		n->off = false;
 		/* of another slot */
 		if (n->mine && n->slot != l->slot)
 			give_back(n, at);
@@ -624,6 +664,18 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 	return false;
 }
 
+/* The outer one's hold is no part of ours, nor ours of that: a counter that was
+ * told with it is nobody's fence. */
+static void decline(const struct lease *l, struct lease_node *n,
+		    const struct ask *asked, struct instant at)
+{
+	if (n->mine || l->state == LEASE_CLAIMING)
+		return;
+	n->joins |= asked->joins;
+	n->mine = true;
+	give_back(n, at);
+}
+
 static void granted(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a,
 		    struct instant at)
@@ -646,6 +698,10 @@ static void granted(struct lease *l, struct lease_node *n,
 	/* the other question of this round, come late */
 	if (l->state == LEASE_HELD && asked->joins != l->joined)
 		return;
+	if (l->conf.nodes > 1 && asked->joins != l->joining) {
+		decline(l, n, asked, at);
+		return;
+	}
 	if (is_twin(l, n, a, at))
 		return;
 	n->joins = asked->joins;

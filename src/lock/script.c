@@ -174,6 +174,7 @@ static void add_release(const struct ask *ask, const struct lease_conf *conf,
 	add_number(out, ask->least_ms, scratch->number[1]);
 	add_number(out, ask->held_ms, scratch->number[2]);
 	add_number(out, ask->once_ms, scratch->number[3]);
+	add_flag(out, ask->withheld);
 }
 
 static void add_keys(struct keys *keys, int slot, struct words *out)

@@ -166,8 +166,7 @@ end
 -- set back, it may not know that we gave it back
 local guarded = n and guard > 0 and young(guard)
 if guarded then
-	return {'guarded', text(c), guarded, '', '', -1,
-	    text(math.max(ticket, 0)), 0}
+	return {'guarded', text(c), guarded, '', '', -1, 0, 0}
 end
 if n then
 	return ours(n, several and time())

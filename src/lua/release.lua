@@ -11,6 +11,7 @@
 --       8 keep the lock for so many ms since it was granted, or 0: --min-hold
 --       9 we held it for so many, as our clock has it
 --       10 for so many nobody else is to do the same, or 0: --once-per
+--       11 "1": hand it to nobody: see `withheld` in lease.h
 -- Returns
 --   yes COUNTER MS    released; handed over for so long, 0: to nobody
 --   no COUNTER     it was not ours (any more): nothing changed
@@ -131,8 +132,11 @@ end
 leaving = v
 -- a line that is out of order must not keep the lock
 local born = several and redis.call('hget', part('moves'), 'born')
-local done, px = pcall(serve, at, alone,
-    ARGV[6] ~= '1' and number_in(record, 'lost'), born and tonumber(born))
+local done, px
+if ARGV[11] ~= '1' then
+	done, px = pcall(serve, at, alone, ARGV[6] ~= '1'
+	    and number_in(record, 'lost'), born and tonumber(born))
+end
 if not v or leaving then
 	redis.call('del', leaving and lock or holder, holder)
 	c = c + 1

@@ -212,8 +212,8 @@ static int check_server(struct drive *d, const struct ask *asked,
 /* Nobody has it: unless somebody was seen a moment ago. */
 static void see_nobody(struct drive *d, const struct answer *a)
 {
-	if (a->said == SAID_GUARDED && d->sight.seen &&
-	    before(now(), after(d->sight_at, SEEN_MS)))
+	if ((a->said == SAID_GUARDED || d->lease.conf.nodes > 1) &&
+	    d->sight.seen && before(now(), after(d->sight_at, SEEN_MS)))
 		return;
 	d->sight = (struct sight){.lost = a->said == SAID_LOSS,
 				  .guarded = a->said == SAID_GUARDED,

@@ -256,6 +256,7 @@ static struct question invent(struct trial *t)
 	q.ask.repairs = chance(t, 4) == 0;
 	q.ask.queued = chance(t, 2);
 	q.ask.held = chance(t, 2);
+	q.ask.withheld = chance(t, 4) == 0;
 	q.ask.listen_ms = 60000;
 	return q;
 }

@@ -49,24 +49,29 @@
 #define SLOTS_MOST 4
 #define TOKENS_MAX 256
 
+/* A token on a node; times by that one's clock. */
+struct stay {
+	unsigned int has; /* now; slots: bits */
+	int64_t owner;    /* which family's or, negative, which readers' lock */
+	int64_t seen_ms;  /* last touched its lease */
+	int64_t rest_ms;  /* ends at: --min-hold */
+};
+
 /* A redlock, from when it wants the lock on: known by its token for ever. */
 struct token {
 	char text[40], standing[STANDING_SIZE];
 	struct keys keys;
 	struct lease_conf conf;
 	int client;
-	int family;      /* the token of the outermost */
-	int joined;      /* that of whom it ever joined; 0: nobody */
-	int64_t owner;   /* which family's or, negative, which readers' lock */
-	int64_t seen_ms; /* last touched its lease, by the server's clock */
+	int family; /* the token of the outermost */
+	int joined; /* that of whom it ever joined; 0: nobody */
+	int64_t came_us;
 	int64_t joined_us;  /* stood in line; -1: never */
 	int64_t granted_us; /* last; -1: not yet */
-	int64_t granted_ms; /* likewise, by the server's clock */
 	int64_t fence;      /* what it was told last */
 	int64_t floor;      /* the largest of who had ended by then */
-	int64_t rest_ms;    /* ends at, by the server's clock: --min-hold */
-	int slot;           /* held now; -1: none */
 	bool ghost;         /* renewed by a question that nobody waits for */
+	struct stay at[NODES_MAX];
 };
 
 /* What else a client is. */
@@ -77,10 +82,11 @@ struct kin {
 	bool waits;   /* that is its choice */
 };
 
-/* One slot, as the server has it. */
+/* One slot, as a node has it. */
 struct slot {
 	char name[64], value[64];
 	int64_t owner;              /* see struct token: of the last grant */
+	int64_t granted_ms;         /* likewise, by the node's clock */
 	int64_t grant_us, freed_us; /* freed: by a release since; 0: not */
 	int64_t rest_ms;            /* --min-hold lasts until */
 	int64_t rest_owner;
@@ -99,8 +105,10 @@ struct plot {
 	bool neat;    /* nothing but kills: what is given back is gone */
 	bool evicted, full, moving;
 	bool newcomer; /* since the last loss one has had the free handed out */
+	bool apart;    /* the nodes' clocks */
+	int losses_at[LOSSES_MAX]; /* nodes */
+	int restarts;
 	int64_t ended_fence, idle_us;
-	struct slot slot[SLOTS_MOST];
 	int64_t fences[TOKENS_MAX];
 	int n_fences;
 };
@@ -108,11 +116,30 @@ struct plot {
 static struct plot plot;
 static struct kin kin[CLIENTS_MAX];
 static struct token tokens[TOKENS_MAX];
-static struct redis *redis;
+
+static int n_nodes = 1;
+static struct node {
+	struct redis *redis;
+	int64_t loss_us; /* the last one; -1: none */
+	struct slot slot[SLOTS_MOST];
+} nodes[NODES_MAX], *here = nodes;
 
 static int64_t wall_ms(void)
 {
-	return wall_us(0) / 1000;
+	return wall_us((int)(here - nodes)) / 1000;
+}
+
+/* That is what is looked at from now on. */
+static void go_to(int node)
+{
+	here = &nodes[node];
+	redis_clock(here->redis, wall_us(node));
+}
+
+/* Here. */
+static struct stay *stay_of(int token)
+{
+	return &tokens[token].at[here - nodes];
 }
 
 /* ---- what the server holds ---- */
@@ -137,32 +164,32 @@ static const char *sharers_name(const char *value, char name[160])
 static void note_held(int token, int n)
 {
 	if (token > 0 && token <= w.tokens)
-		tokens[token].slot = n;
+		stay_of(token)->has |= 1U << n;
 }
 
-/* Who holds which slot now. */
+/* Who holds which slot here now. */
 static void scan(void)
 {
-	redis_clock(redis, wall_us(0));
+	go_to((int)(here - nodes));
 	for (int i = 1; i <= w.tokens; i++)
-		tokens[i].slot = -1;
+		stay_of(i)->has = 0;
 	for (int n = 0; n < SLOTS_MOST; n++) {
-		const char *value = redis_get(redis, plot.slot[n].name);
+		const char *value = redis_get(here->redis, here->slot[n].name);
 		const char *member;
 		char name[160];
 		double ends;
 
-		(void)snprintf(plot.slot[n].value, sizeof(plot.slot[n].value),
+		(void)snprintf(here->slot[n].value, sizeof(here->slot[n].value),
 			       "%s", value ? value : "");
 		if (!value)
 			continue;
 		if (!strchr(value, ' '))
 			note_held(token_of(value), n);
 		(void)sharers_name(value, name);
-		for (int i = 0; (member = redis_member(redis, name, i, &ends));
-		     i++)
+		for (int i = 0;
+		     (member = redis_member(here->redis, name, i, &ends)); i++)
 			if (strcmp(member, "left") == 0)
-				tokens[token_of(value)].slot = -1;
+				stay_of(token_of(value))->has &= ~(1U << n);
 			else if ((int64_t)ends >= wall_ms())
 				note_held(token_of(member), n);
 	}
@@ -180,6 +207,9 @@ static bool may_overlap(const struct client *old)
 					: old->lease.fence == t->fence;
 	int64_t since = latest ? t->granted_us : 0;
 
+	/* a quorum may have been its before the last node was */
+	if (n_nodes > 1)
+		since = old->lease.joined ? 0 : t->came_us;
 	if (w.forward_step || old->robbed)
 		return true;
 	for (int i = 0; i < w.losses; i++)
@@ -193,11 +223,11 @@ static int root_of(const struct token *t)
 	return tokens[token_of(t->conf.outer.token)].family;
 }
 
-static int64_t owner_in(const struct token *t, int n)
+static int64_t owner_in(int family, int n)
 {
-	return begins(plot.slot[n].value, "shared:")
-		       ? -strtoll(plot.slot[n].value + 7, NULL, 10)
-		       : t->family;
+	return begins(here->slot[n].value, "shared:")
+		       ? -strtoll(here->slot[n].value + 7, NULL, 10)
+		       : family;
 }
 
 /* Where nothing fails, whoever still stands in line came later. */
@@ -209,7 +239,8 @@ static void check_line(int token)
 	double ticket;
 
 	for (int i = 0;
-	     (member = redis_member(redis, PART("queue"), i, &ticket)); i++) {
+	     (member = redis_member(here->redis, PART("queue"), i, &ticket));
+	     i++) {
 		const struct token *o = &tokens[token_of(member)];
 
 		if (o != t && o->joined_us >= 0 && o->joined_us < mine)
@@ -217,49 +248,66 @@ static void check_line(int token)
 	}
 }
 
-static void check_rest(const struct token *t, const struct slot *s)
+static void check_rest(const struct token *t, int64_t owner,
+		       const struct slot *s)
 {
-	if (wall_ms() < s->rest_ms && t->owner != s->rest_owner &&
-	    !(t->owner < 0 && s->rest_owner < 0) && w.losses == 0 &&
-	    !plot.evicted && !w.forward_step && !w.backward_step)
+	if (wall_ms() < s->rest_ms && owner != s->rest_owner &&
+	    !(owner < 0 && s->rest_owner < 0) && here->loss_us < 0 &&
+	    n_nodes == 1 && !plot.evicted && !w.forward_step &&
+	    !w.backward_step)
 		violated("%s is granted %" PRId64 " ms before --min-hold is "
 			 "over",
 			 t->text, s->rest_ms - wall_ms());
 }
 
+/* Whom a loss of data here exposes: see note_loss(). */
+static void note_newcomer(const struct client *c, bool newcomer)
+{
+	for (int i = 0; i < w.losses; i++)
+		if (plot.losses_at[i] == here - nodes)
+			w.exposed[i] |= !c->knew[i] || newcomer;
+}
+
+static void now_of(struct slot *s, int64_t owner)
+{
+	s->owner = owner;
+	s->granted_ms = wall_ms();
+	s->grant_us = w.us;
+	s->freed_us = 0;
+}
+
 /* By asking, or handed over. Who knew no counter at a loss is the newcomer that
  * may overlap. */
-static void granted(const struct flight *f, int token)
+static void granted(const struct flight *f, int token, int n)
 {
 	struct token *t = &tokens[token];
+	struct stay *y = stay_of(token);
 	struct client *c = &w.client[t->client];
-	struct slot *s = &plot.slot[t->slot];
+	struct slot *s = &here->slot[n];
 	/* who joins a lock that vanished sets it again, for all in it */
 	bool joins = f->ask.joins && (token == f->token || t->joined > 0);
-	bool newcomer = token == f->token && f->ask.seen == 0;
+	int family = joins ? root_of(t) : token;
 
 	plot.newcomer |=
 		!joins && f->ask.verb == VERB_ACQUIRE && f->ask.seen == 0;
-	t->family = joins ? root_of(t) : token;
-	t->joined = joins ? t->family : t->joined;
-	t->owner = owner_in(t, t->slot);
+	if (n_nodes == 1)
+		t->family = family;
+	t->joined = joins ? family : t->joined;
 	t->granted_us = w.us;
-	t->granted_ms = wall_ms();
-	t->floor = plot.ended_fence;
+	y->owner = owner_in(family, n);
+	if (n_nodes == 1)
+		t->floor = plot.ended_fence;
 	if (joins)
 		return;
-	tell("%s is granted slot %d%s", t->text, t->slot,
-	     t->owner < 0 ? ", to read" : "");
+	tell("%s is granted slot %d%s", t->text, n,
+	     y->owner < 0 ? ", to read" : "");
 	if (c->token != token)
 		expose(); /* an earlier run's, come late */
-	for (int i = 0; i < w.losses; i++)
-		w.exposed[i] |= !c->knew[i] || newcomer;
-	if (w.calm)
+	note_newcomer(c, token == f->token && f->ask.seen == 0);
+	if (w.calm && n_nodes == 1) /* else as well as it can be done */
 		check_line(token);
-	check_rest(t, s);
-	s->owner = t->owner;
-	s->grant_us = w.us;
-	s->freed_us = 0;
+	check_rest(t, y->owner, s);
+	now_of(s, y->owner);
 }
 
 /* What healing must never do: set a lock again that was released, or that
@@ -267,19 +315,24 @@ static void granted(const struct flight *f, int token)
 static void healed(const struct flight *f)
 {
 	const struct token *t = &tokens[f->token];
-	const struct slot *s = &plot.slot[f->ask.slot];
-	int64_t loss_us = w.losses > 0 ? w.loss_us[w.losses - 1] : -1;
-	bool other = s->owner != t->owner;
+	struct slot *s = &here->slot[f->ask.slot];
+	/* a renewal is enough to be in there */
+	int64_t owner =
+		owner_in(f->ask.joins ? root_of(t) : f->token, f->ask.slot);
+	bool other = s->owner != owner;
 
 	/* a counter born from a clock that was set back proves nothing */
-	if (fences_promised() && ((s->freed_us && s->freed_us > loss_us) ||
-				  (other && s->grant_us > loss_us)))
+	if (fences_promised() && !f->ask.repairs &&
+	    ((s->freed_us && s->freed_us > here->loss_us) ||
+	     (other && s->grant_us > here->loss_us)))
 		violated("%s heals a lock that is no longer its own", t->text);
 	else if (s->freed_us || other)
 		expose();
+	if (f->ask.repairs) /* where it was another's before */
+		now_of(s, owner);
 	for (int i = 0; i < CLIENTS_MAX; i++)
-		if (tokens[w.client[i].token].owner == t->owner)
-			w.client[i].robbed = false;
+		if (stay_of(w.client[i].token)->owner == owner)
+			w.client[i].robbed &= ~(1U << (here - nodes));
 }
 
 /* Who has left does not shorten what it prolonged: they are of one tree, and
@@ -290,10 +343,10 @@ static int64_t family_ends(int token)
 
 	for (int i = 1; i <= w.tokens; i++) {
 		const struct token *t = &tokens[i];
+		int64_t ends = stay_of(i)->seen_ms + t->conf.ttl_ms;
 
-		if ((i == token || t->joined == token) &&
-		    t->seen_ms + t->conf.ttl_ms > most)
-			most = t->seen_ms + t->conf.ttl_ms;
+		if ((i == token || t->joined == token) && ends > most)
+			most = ends;
 	}
 	return most;
 }
@@ -301,8 +354,8 @@ static int64_t family_ends(int token)
 /* Nothing lasts longer than whoever was last heard of. */
 static void check_ends(int n)
 {
-	const struct slot *s = &plot.slot[n];
-	int64_t ends = redis_ends(redis, s->name), most = 0, may;
+	const struct slot *s = &here->slot[n];
+	int64_t ends = redis_ends(here->redis, s->name), most = 0, may;
 	int token = token_of(s->value);
 	const char *member;
 	char name[160];
@@ -311,17 +364,18 @@ static void check_ends(int n)
 	if (s->value[0] == '\0' || w.backward_step || plot.evicted)
 		return;
 	if (token > 0)
-		most = strchr(s->value, ' ') ? tokens[token].rest_ms
+		most = strchr(s->value, ' ') ? stay_of(token)->rest_ms
 					     : family_ends(token);
 	(void)sharers_name(s->value, name);
-	for (int i = 0; (member = redis_member(redis, name, i, &score)); i++) {
-		const struct token *t = &tokens[token_of(member)];
+	for (int i = 0; (member = redis_member(here->redis, name, i, &score));
+	     i++) {
+		int who = token_of(member);
 
 		if (member[0] == '?')
 			return;
-		may = t->seen_ms + t->conf.ttl_ms;
+		may = stay_of(who)->seen_ms + tokens[who].conf.ttl_ms;
 		if (begins(member, "rest "))
-			may = tokens[token_of(member + 5)].rest_ms;
+			may = stay_of(token_of(member + 5))->rest_ms;
 		if (strcmp(member, "left") != 0 && (int64_t)score > may)
 			violated("slot %d: %.*s lasts %" PRId64 " ms too long",
 				 n, (int)strcspn(member, "\n"), member,
@@ -335,25 +389,26 @@ static void check_ends(int n)
 }
 
 /* Of a release: what stays for --min-hold. */
-static void released(const struct flight *f, int n)
+static void released(const struct flight *f, int n, const struct slot *had)
 {
-	struct token *t = &tokens[f->token];
+	const struct token *t = &tokens[f->token];
+	struct stay *y = stay_of(f->token);
 	int64_t rest;
 
 	if (f->answer.said != SAID_YES || f->ask.least_ms == 0)
 		return;
-	t->rest_ms = wall_ms() + f->ask.least_ms;
+	y->rest_ms = wall_ms() + f->ask.least_ms;
 	if (n < 0 || t->granted_us < 0 || w.client[t->client].token != f->token)
 		return;
-	rest = t->granted_ms + f->ask.least_ms;
+	rest = had[n].granted_ms + f->ask.least_ms;
 	/* whoever shares it counts by its own clock, since it asked */
-	if (t->owner != f->token)
+	if (y->owner != f->token)
 		rest = wall_ms() + (f->ask.least_ms - f->ask.held_ms) * 8 / 10 -
 		       between(f->ask.sent, clock_of(&w.client[f->client])) *
 			       12 / 10;
-	if (rest > plot.slot[n].rest_ms) {
-		plot.slot[n].rest_ms = rest;
-		plot.slot[n].rest_owner = t->owner;
+	if (rest > here->slot[n].rest_ms) {
+		here->slot[n].rest_ms = rest;
+		here->slot[n].rest_owner = y->owner;
 	}
 }
 
@@ -363,37 +418,58 @@ static void touch(const struct flight *f)
 	struct client *c = &w.client[f->client];
 
 	t->ghost |= nobodys(f) && f->ask.verb == VERB_CONFIRM;
+	if (f->ask.verb == VERB_CONFIRM && f->ask.joins &&
+	    f->answer.said != SAID_NO && !f->refused) {
+		t->joined = root_of(t);
+		stay_of(f->token)->owner = owner_in(t->joined, f->ask.slot);
+	}
 	if (f->ask.verb == VERB_ACQUIRE && f->answer.said == SAID_GRANTED)
 		t->fence = f->answer.counter;
 	if (f->answer.said == SAID_GRANTED || f->answer.said == SAID_HEALED ||
 	    (f->ask.verb == VERB_CONFIRM && f->answer.said == SAID_YES))
-		t->seen_ms = wall_ms();
+		stay_of(f->token)->seen_ms = wall_ms();
 	if (f->ask.verb == VERB_ACQUIRE && f->life == c->life &&
 	    t->joined_us < 0 && f->answer.place >= 0)
 		t->joined_us = w.us;
 }
 
+/* That slot, if it is one of these; else the first; -1: none. */
+static int slot_in(unsigned int slots, int likely)
+{
+	int n = 0;
+
+	if (slots & 1U << likely)
+		return likely;
+	while (n < SLOTS_MOST && !(slots & 1U << n))
+		n++;
+	return n < SLOTS_MOST ? n : -1;
+}
+
 /* A script has run: what has changed? */
-static void node_has_run(const struct flight *f, const int *held,
+static void node_has_run(const struct flight *f, const unsigned int *held,
 			 const struct slot *had)
 {
 	touch(f);
 	scan();
 	for (int n = 0; n < SLOTS_MOST && f->ask.verb == VERB_RELEASE; n++)
 		if (had[n].value[0] != '\0' &&
-		    strcmp(had[n].value, plot.slot[n].value) != 0)
-			plot.slot[n].freed_us = w.us;
+		    strcmp(had[n].value, here->slot[n].value) != 0)
+			here->slot[n].freed_us = w.us;
 	for (int i = 1; i <= w.tokens && f->ask.verb != VERB_CONFIRM; i++) {
-		if (tokens[i].slot < 0 || held[i] == tokens[i].slot)
-			continue;
-		if (i != f->token)
-			tokens[i].seen_ms = wall_ms();
-		granted(f, i);
+		struct stay *y = stay_of(i);
+
+		unsigned int more = y->has & ~held[i];
+
+		if (more && i != f->token)
+			y->seen_ms = wall_ms();
+		for (int n = 0; n < SLOTS_MOST; n++)
+			if (more & 1U << n)
+				granted(f, i, n);
 	}
 	if (f->answer.said == SAID_HEALED)
 		healed(f);
 	if (f->ask.verb == VERB_RELEASE)
-		released(f, held[f->token]);
+		released(f, slot_in(held[f->token], f->ask.slot), had);
 	for (int n = 0; n < SLOTS_MOST; n++)
 		check_ends(n);
 }
@@ -405,11 +481,21 @@ static int family_of(const struct client *c)
 	return c->lease.joined ? root_of(&tokens[c->token]) : c->token;
 }
 
+/* Several nodes agreed upon one. */
+static int slot_of(const struct client *c)
+{
+	return n_nodes > 1 ? c->lease.slot : c->lease.node[0].slot;
+}
+
+static bool reads(const struct client *c)
+{
+	return lease_group(&c->lease) > 0;
+}
+
 static bool together(const struct client *a, const struct client *b)
 {
-	return a->lease.node[0].slot != b->lease.node[0].slot ||
-	       family_of(a) == family_of(b) ||
-	       (a->lease.node[0].group > 0 && b->lease.node[0].group > 0);
+	return slot_of(a) != slot_of(b) || family_of(a) == family_of(b) ||
+	       (reads(a) && reads(b));
 }
 
 static void check_fence(int who)
@@ -426,7 +512,11 @@ static void check_fence(int who)
 	/* it does not know yet that it was granted again, after a loss of data;
 	 * the fence in its hand says so */
 	if (!fences_promised() || may_overlap(c) ||
-	    (w.losses > 0 && fence != t->fence))
+	    (n_nodes == 1 && w.losses > 0 && fence != t->fence))
+		return;
+	/* a counter that was born again knows only the clock there */
+	if (n_nodes > 1 && w.losses + plot.restarts > 0 &&
+	    (plot.apart || w.backward_step))
 		return;
 	for (int i = 0; i < plot.n_fences; i++)
 		if (plot.fences[i] == fence)
@@ -444,8 +534,7 @@ void sim_start(int who)
 	int64_t us = chance(w.T * (kin[who].parent >= 0 ? 1500 : 2500));
 
 	tell("client %d starts: slot %d, fence %" PRId64 "%s%s", who,
-	     c->lease.node[0].slot, c->lease.fence,
-	     c->lease.node[0].group > 0 ? ", reads" : "",
+	     slot_of(c), c->lease.fence, reads(c) ? ", reads" : "",
 	     c->lease.joined ? ", inside" : "");
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		if (i == who || !w.client[i].running ||
@@ -457,10 +546,12 @@ void sim_start(int who)
 			violated("client %d starts while client %d runs", who,
 				 i);
 	}
-	if (c->lease.node[0].slot > 0 && !c->lease.joined &&
-	    c->lease.node[0].slot >= c->lease.conf.slots)
-		violated("client %d: slot %d of %d", who, c->lease.node[0].slot,
+	if (slot_of(c) > 0 && !c->lease.joined &&
+	    slot_of(c) >= c->lease.conf.slots)
+		violated("client %d: slot %d of %d", who, slot_of(c),
 			 c->lease.conf.slots);
+	if (n_nodes > 1)
+		tokens[c->token].family = family_of(c);
 	check_fence(who);
 	c->running = true;
 	c->ended = c->dying = kin[who].lingers = false;
@@ -491,7 +582,8 @@ static const char *grant_list(int token)
 
 bool sim_take_word(const struct flight *f)
 {
-	return redis_take(redis, grant_list(f->token));
+	go_to(f->ask.node);
+	return redis_take(here->redis, grant_list(f->token));
 }
 
 static void listen_at(int slot)
@@ -509,13 +601,16 @@ static void listen_at(int slot)
 
 static void tell_run(const struct flight *f, const struct words *words)
 {
-	static const char *const verbs[] = {"?", "acquire", "listen", "confirm",
-					    "release"};
+	static const char *const verbs[] = {"?",       "acquire",   "listen",
+					    "confirm", "replicate", "release"};
 
 	if (!w.tell)
 		return;
 	printf("%10.3f  %s: %s%s", (double)w.us / 1000.0, tokens[f->token].text,
 	       verbs[f->ask.verb], f->ask.joins ? " (joins)" : "");
+	if (n_nodes > 1)
+		printf(" at node %d, fence %" PRId64, f->ask.node,
+		       f->ask.fence);
 	printf(" (saw %" PRId64 ", slot %d, ticket %" PRId64 ") ->",
 	       f->ask.seen, f->ask.slot, f->ask.ticket);
 	for (int i = 0; i < words->n; i++)
@@ -523,7 +618,7 @@ static void tell_run(const struct flight *f, const struct words *words)
 			printf(" %.*s", (int)words->len[i], words->at[i]);
 	printf("  [");
 	for (int n = 0; n < SLOTS_MOST; n++)
-		printf("%s%s", n ? "|" : "", plot.slot[n].value);
+		printf("%s%s", n ? "|" : "", here->slot[n].value);
 	printf("]\n");
 }
 
@@ -541,17 +636,17 @@ static void run_script(struct flight *f)
 	struct script_scratch scratch;
 	struct words request, words;
 	struct slot had[SLOTS_MOST];
-	int held[TOKENS_MAX];
+	unsigned int held[TOKENS_MAX];
 	struct sight sight;
 	struct fail why;
 
 	scan();
-	memcpy(had, plot.slot, sizeof(had));
+	memcpy(had, here->slot, sizeof(had));
 	for (int i = 1; i <= w.tokens; i++)
-		held[i] = tokens[i].slot;
+		held[i] = stay_of(i)->has;
 	script_request(&f->ask, &t->conf, &t->keys, t->text, t->standing, 0,
 		       &scratch, &request);
-	f->refused = !redis_run(redis, &request, &words);
+	f->refused = !redis_run(here->redis, &request, &words);
 	f->answer.place = -1;
 	if (f->refused && !may_fail(words.at[0]))
 		violated("%s: the script fails: %s", t->text, words.at[0]);
@@ -560,15 +655,16 @@ static void run_script(struct flight *f)
 		violated("%s: no answer: %s", t->text, why.text);
 	node_has_run(f, held, had);
 	tell_run(f, &words);
-	if (redis_twice(redis))
-		violated("%s: both nodes have %s", t->text, redis_twice(redis));
+	if (redis_twice(here->redis))
+		violated("%s: both nodes have %s", t->text,
+			 redis_twice(here->redis));
 }
 
 void sim_arrived(int node, int slot)
 {
 	struct flight *f = &w.flight[slot];
 
-	redis_clock(redis, wall_us(node));
+	go_to(node);
 	if (f->ask.verb == VERB_LISTEN) {
 		listen_at(slot);
 		return;
@@ -615,9 +711,10 @@ static void new_token(int who, const struct lease_conf *conf)
 	*t = (struct token){.conf = *conf,
 			    .client = who,
 			    .family = w.tokens,
+			    .came_us = w.us,
 			    .joined_us = -1,
 			    .granted_us = -1,
-			    .slot = -1};
+			    .floor = plot.ended_fence};
 	(void)snprintf(t->text, sizeof(t->text), "tok-%d", w.tokens);
 	script_standing(conf, &nobody, t->standing);
 	if (keys_init(&t->keys, KEY, strlen(KEY), t->text) < 0)
@@ -625,14 +722,31 @@ static void new_token(int who, const struct lease_conf *conf)
 	w.client[who].token = w.tokens;
 }
 
+static void begin_as(int who, struct lease_conf *conf)
+{
+	const char *outer = conf->outer.token;
+
+	new_life(who, conf);
+	kin[who].lingers = false;
+	new_token(who, conf);
+	tell("client %d wants the lock: tok-%d, T %" PRId64
+	     ", %d slots%s, min-hold %" PRId64 "%s%s",
+	     who, w.tokens, conf->ttl_ms, conf->slots,
+	     conf->shared ? ", shared" : "", conf->min_hold_ms,
+	     *outer ? ", inside " : "", outer);
+	pump(who);
+}
+
 static void begin(int who, const struct lease_outer *outer)
 {
 	struct client *c = &w.client[who];
 	struct lease_conf conf = {
-		.nodes = 1,
+		.nodes = n_nodes,
 		.ttl_ms = c->ttl,
 		.node_timeout_ms = w.T / 4,
 		.wait_ms = INT64_MAX,
+		.guard_ms = n_nodes > 1 ? 2 * w.T : 0,
+		.ticket = n_nodes > 1 ? EPOCH_US + w.us + chance(20000) : 0,
 		.max_waiters = one_in(20) ? chance(3) : -1,
 		.supersede = one_in(20),
 		.slots = 1,
@@ -647,15 +761,7 @@ static void begin(int who, const struct lease_outer *outer)
 		conf.shared = true;
 	if (conf.shared)
 		conf.slots = 1;
-	new_life(who, &conf);
-	kin[who].lingers = false;
-	new_token(who, &conf);
-	tell("client %d wants the lock: tok-%d, T %" PRId64
-	     ", %d slots%s, min-hold %" PRId64 "%s%s",
-	     who, c->token, c->ttl, conf.slots, conf.shared ? ", shared" : "",
-	     conf.min_hold_ms, outer ? ", inside " : "",
-	     outer ? outer->token : "");
-	pump(who);
+	begin_as(who, &conf);
 }
 
 static bool free_client(const struct client *c)
@@ -668,8 +774,8 @@ static bool free_client(const struct client *c)
 static void nest(int parent)
 {
 	struct client *p = &w.client[parent];
-	struct lease_outer outer = {.slot = p->lease.node[0].slot,
-				    .group = p->lease.node[0].group,
+	struct lease_outer outer = {.slot = slot_of(p),
+				    .group = lease_group(&p->lease),
 				    .fence = p->lease.fence};
 	int who = TOP_MAX;
 
@@ -711,8 +817,10 @@ static void finished(int who)
 	kin[who].parent = -1;
 	tell("client %d is done", who);
 	scan();
-	if ((w.calm || (plot.neat && c->lease.held)) && c->lease.freed &&
-	    tokens[c->token].slot >= 0 && !tokens[c->token].ghost)
+	/* a minority may be freed later */
+	if (n_nodes == 1 && (w.calm || (plot.neat && c->lease.held)) &&
+	    c->lease.freed && tokens[c->token].at[0].has &&
+	    !tokens[c->token].ghost)
 		violated("client %d has left, its token has not", who);
 	if (--c->todo > 0)
 		post(w.us + chance(w.T * 500), EV_NEXT, who, 0, 0);
@@ -723,7 +831,12 @@ static void finished(int who)
 void sim_over(int who)
 {
 	const struct lease *l = &w.client[who].lease;
+	struct lease_conf conf = l->conf;
 
+	if (w.client[who].alive && l->end == END_STALE) {
+		begin_as(who, &conf);
+		return;
+	}
 	if (l->end == END_INSIDE &&
 	    (l->conf.shared || l->conf.outer.group == 0))
 		violated("client %d: refused for no reason", who);
@@ -846,15 +959,42 @@ static void crash_machine(int machine)
 /* Of all data, or of the counter. */
 static void lose_counter(void)
 {
-	note_loss(0);
+	int node = (int)(here - nodes);
+
+	if (w.losses < LOSSES_MAX)
+		plot.losses_at[w.losses] = node;
+	note_loss(node);
+	here->loss_us = w.us;
 	plot.newcomer = false;
 }
 
-static void lose_data(void)
+static void lose_data(int node)
 {
-	tell("the server loses everything");
-	redis_flush(redis);
+	tell("%s loses everything", w.server[node].name);
+	go_to(node);
+	redis_flush(here->redis);
 	lose_counter();
+}
+
+/* Another process, and empty: it does not vote for a while. */
+static void restart(int node)
+{
+	char run_id[41];
+
+	tell("%s is restarted, and empty", w.server[node].name);
+	(void)snprintf(run_id, sizeof(run_id), "%040x",
+		       (unsigned int)(node + NODES_MAX * ++plot.restarts));
+	go_to(node);
+	redis_start(here->redis, run_id, wall_us(node));
+	here->loss_us = w.us;
+	for (int i = 0; i < w.n_flights; i++) {
+		struct flight *f = &w.flight[i];
+
+		if (!f->used || !f->blocked || f->ask.node != node)
+			continue;
+		f->blocked = false;
+		break_off(f);
+	}
 }
 
 /* Whoever held that slot may overlap until it hears of it. */
@@ -862,11 +1002,12 @@ static void rob(int n)
 {
 	scan();
 	for (int i = 0; i < CLIENTS_MAX; i++)
-		w.client[i].robbed |= w.client[i].token > 0 &&
-				      tokens[w.client[i].token].slot == n;
+		if (w.client[i].token > 0 &&
+		    stay_of(w.client[i].token)->has & 1U << n)
+			w.client[i].robbed |= 1U << (here - nodes);
 }
 
-static void evict(int what)
+static void evict(int node, int what)
 {
 	static const char *const names[] = {PART("moves"), PART("queue"),
 					    PART("alive"), PART("newest"),
@@ -875,37 +1016,38 @@ static void evict(int what)
 	char name[160];
 
 	plot.evicted = true;
+	go_to(node);
 	if (what > 5) { /* the lock, or who shares it */
 		scan();
 		if (one_in(2))
 			n = 0;
 		rob(n);
-		redis_del(redis,
-			  what > 6 ? plot.slot[n].name
-				   : sharers_name(plot.slot[n].value, name));
-		tell("slot %d: %s vanishes", n,
+		redis_del(here->redis,
+			  what > 6 ? here->slot[n].name
+				   : sharers_name(here->slot[n].value, name));
+		tell("%s: slot %d: %s vanishes", w.server[node].name, n,
 		     what > 6 ? "the lock" : "the set of sharers");
 		return;
 	}
 	what = what > 4 ? 4 : what;
-	tell("%s vanishes", names[what]);
-	redis_del(redis, names[what]);
+	tell("%s: %s vanishes", w.server[node].name, names[what]);
+	redis_del(here->redis, names[what]);
 	if (what == 4)
 		lose_counter();
 }
 
-static void step_time(void)
+static void step_time(int node)
 {
-	double ms = step_clock(0);
+	double ms = step_clock(node);
 
-	tell("the server's clock steps by %.3f ms", ms);
+	tell("%s: its clock steps by %.3f ms", w.server[node].name, ms);
 }
 
-static void be_full(bool full)
+static void be_full(int node, bool full)
 {
 	plot.full = full;
-	redis_full(redis, full);
-	tell("the server is %s", full ? "full" : "no longer full");
+	redis_full(nodes[node].redis, full);
+	tell("%s is %s", w.server[node].name, full ? "full" : "no longer full");
 }
 
 enum move { MOVE_END, MOVE_BEGIN, MOVE_SOME, MOVE_ALL };
@@ -921,12 +1063,12 @@ static void move(enum move what)
 	tell("the slot %s", words[what]);
 	if (what <= MOVE_BEGIN) {
 		plot.moving = what == MOVE_BEGIN;
-		redis_move(redis, plot.moving);
+		redis_move(nodes[0].redis, plot.moving);
 		return;
 	}
-	for (int i = 0; plot.moving && redis_key(redis, i); i++)
+	for (int i = 0; plot.moving && redis_key(nodes[0].redis, i); i++)
 		if (what == MOVE_ALL || one_in(2))
-			redis_carry(redis, i);
+			redis_carry(nodes[0].redis, i);
 }
 
 /* It may stop on the way, for long. */
@@ -949,25 +1091,43 @@ static void plan_flushes(int64_t span)
 		post(w.T * 500 + chance(span), EV_FLUSH, 0, 0, 0);
 }
 
+/* One of them. */
+static int any_node(void)
+{
+	return n_nodes > 1 ? (int)chance(n_nodes) : 0;
+}
+
+static void plan_losses(int64_t span)
+{
+	if (one_in(n_nodes > 1 ? 8 : 4))
+		for (int i = (int)chance(3); i >= 0; i--)
+			post(chance(span), EV_FLUSH, any_node(), 0, 0);
+	if (n_nodes > 1 && one_in(2))
+		for (int i = (int)chance(6); i >= 0; i--)
+			post(chance(span), EV_FLUSH, any_node(), 1, 0);
+	if (one_in(10))
+		post(chance(span), EV_STEP, any_node(), 0, 0);
+	if (one_in(4))
+		for (int i = (int)chance(3); i >= 0; i--)
+			post(chance(span), EV_EVICT, any_node(),
+			     (int)chance(12), 0);
+}
+
 static void plan_server_faults(int64_t span)
 {
 	int64_t from = chance(span);
+	int node;
 
 	for (int i = (int)chance(4); i > 0; i--)
-		post(chance(span), EV_DOWN, 0, one_in(2), chance(w.T * 2000));
-	if (one_in(4))
-		for (int i = (int)chance(3); i >= 0; i--)
-			post(chance(span), EV_FLUSH, 0, 0, 0);
-	if (one_in(10))
-		post(chance(span), EV_STEP, 0, 0, 0);
-	if (one_in(4))
-		for (int i = (int)chance(3); i >= 0; i--)
-			post(chance(span), EV_EVICT, 0, (int)chance(12), 0);
-	if (one_in(4))
+		post(chance(span), EV_DOWN, any_node(), one_in(2),
+		     chance(w.T * 2000));
+	plan_losses(span);
+	if (one_in(4) && n_nodes == 1)
 		plan_moves(span);
 	if (one_in(8)) {
-		post(from, EV_FULL, 0, 1, 0);
-		post(from + chance(w.T * 4000), EV_FULL, 0, 0, 0);
+		node = any_node();
+		post(from, EV_FULL, node, 1, 0);
+		post(from + chance(w.T * 4000), EV_FULL, node, 0, 0);
 	}
 }
 
@@ -983,11 +1143,11 @@ static void plan_faults(void)
 		plan_outage();
 		return;
 	}
-	if (plot.mix <= MIX_SLOTS && one_in(2)) {
+	if (n_nodes == 1 && plot.mix <= MIX_SLOTS && one_in(2)) {
 		plan_flushes(w.T * 6000);
 		return;
 	}
-	if (one_in(8)) {
+	if (n_nodes == 1 && one_in(8)) {
 		plot.carried = w.steady = true;
 		plan_moves(w.T * 6000);
 		return;
@@ -1019,16 +1179,19 @@ void sim_event(const struct event *e)
 		crash_machine(e->who);
 		break;
 	case EV_FLUSH:
-		lose_data();
+		if (e->slot)
+			restart(e->who);
+		else
+			lose_data(e->who);
 		break;
 	case EV_STEP:
-		step_time();
+		step_time(e->who);
 		break;
 	case EV_EVICT:
-		evict(e->slot);
+		evict(e->who, e->slot);
 		break;
 	case EV_FULL:
-		be_full(e->slot);
+		be_full(e->who, e->slot);
 		break;
 	case EV_MOVE:
 		move((enum move)e->slot);
@@ -1036,6 +1199,18 @@ void sim_event(const struct event *e)
 	default:
 		assert(!"no event of any kind");
 	}
+}
+
+/* On a quorum somebody has this slot. */
+static bool taken(int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n_nodes; i++) {
+		go_to(i);
+		sum += redis_get(here->redis, here->slot[n].name) != NULL;
+	}
+	return sum >= lease_quorum(n_nodes);
 }
 
 /* Long after the last fault: a lock that is free, and who wants it. */
@@ -1050,9 +1225,8 @@ static void check_idle(void)
 			 (c->lease.state == LEASE_WAITING ||
 			  c->lease.state == LEASE_ASKING);
 	}
-	redis_clock(redis, wall_us(0));
 	for (int n = 0; n < SLOTS_MOST; n++)
-		waits = waits && !redis_get(redis, plot.slot[n].name);
+		waits = waits && !taken(n);
 	if (!waits || plot.idle_us < w.quiet_us)
 		plot.idle_us = w.us;
 	/* a heartbeat, and what may have to be waited out after a loss */
@@ -1060,10 +1234,22 @@ static void check_idle(void)
 		violated("nobody has the lock, and somebody waits");
 }
 
-static void check_end(void)
+static void check_left(int node)
 {
 	const char *name;
 
+	go_to(node);
+	for (int i = 0; (name = redis_key(here->redis, i)); i++)
+		if (strcmp(name, PART("fence")) != 0 &&
+		    strcmp(name, PART("moves")) != 0 &&
+		    strcmp(name, PART("newest")) != 0 &&
+		    !(here->loss_us >= 0 && strstr(name, "holder")))
+			violated("%s stays behind at %s", name,
+				 w.server[node].name);
+}
+
+static void check_end(void)
+{
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (w.client[i].todo > 0 || !free_client(&w.client[i]))
 			violated("client %d never finished (state %d)", i,
@@ -1073,38 +1259,41 @@ static void check_end(void)
 	/* an acquire delayed on a given-up connection may leave an orphan, for
 	 * T at most */
 	w.us += w.T * 8000;
-	scan();
-	for (int n = 0; n < SLOTS_MOST; n++)
-		if (plot.slot[n].value[0] != '\0')
-			violated("slot %d stays locked by %s", n,
-				 plot.slot[n].value);
+	for (int i = 0; i < n_nodes; i++) {
+		go_to(i);
+		scan();
+		for (int n = 0; n < SLOTS_MOST; n++)
+			if (here->slot[n].value[0] != '\0')
+				violated("slot %d stays locked by %s", n,
+					 here->slot[n].value);
+	}
 	w.us += 70000000;
-	redis_clock(redis, wall_us(0));
-	for (int i = 0; (name = redis_key(redis, i)); i++)
-		if (strcmp(name, PART("fence")) != 0 &&
-		    strcmp(name, PART("moves")) != 0 &&
-		    strcmp(name, PART("newest")) != 0 &&
-		    !(w.losses > 0 && strstr(name, "holder")))
-			violated("%s stays behind", name);
+	for (int i = 0; i < n_nodes; i++)
+		check_left(i);
 }
 
-static void setup_server(void)
+static void setup_server(int node)
 {
-	redis_flush(redis);
-	redis_full(redis, false);
-	redis_move(redis, false);
-	(void)snprintf(w.server[0].name, sizeof(w.server[0].name),
-		       "the server");
-	w.server[0].rate_ppm = any_rate_ppm();
-	for (int n = 0; n < SLOTS_MOST; n++) {
-		struct slot *s = &plot.slot[n];
+	struct server *s = &w.server[node];
+	char run_id[41];
 
-		if (n == 0)
-			(void)snprintf(s->name, sizeof(s->name), KEY);
-		else
-			(void)snprintf(s->name, sizeof(s->name),
-				       PART("slot:%d"), n);
-	}
+	go_to(node);
+	(void)snprintf(run_id, sizeof(run_id), "%040x", (unsigned int)node);
+	/* for long, each since another moment */
+	redis_start(here->redis, run_id, EPOCH_US - 1000000000 - node);
+	redis_full(here->redis, false);
+	redis_move(here->redis, false);
+	(void)snprintf(s->name, sizeof(s->name),
+		       n_nodes > 1 ? "node %d" : "the server", node);
+	s->rate_ppm =
+		node > 0 && !plot.apart ? w.server[0].rate_ppm : any_rate_ppm();
+	if (n_nodes > 1 && plot.apart)
+		s->step_us = chance(w.T * 250);
+	here->loss_us = -1;
+	memset(here->slot, 0, sizeof(here->slot));
+	for (int n = 0; n < SLOTS_MOST; n++)
+		(void)snprintf(here->slot[n].name, sizeof(here->slot[n].name),
+			       n == 0 ? KEY : PART("slot:%d"), n);
 }
 
 static void setup(uint64_t seed, int twin, bool aloud)
@@ -1117,7 +1306,10 @@ static void setup(uint64_t seed, int twin, bool aloud)
 	plot.slots = 2 + (int)chance(SLOTS_MOST - 1);
 	plot.nests = one_in(2);
 	plot.rests = one_in(3);
-	setup_server();
+	plot.apart = n_nodes > 1 && one_in(2);
+	for (int i = 0; i < n_nodes; i++)
+		setup_server(i);
+	go_to(0);
 	plan_faults();
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		kin[i] = (struct kin){.machine = i, .parent = -1};
@@ -1262,7 +1454,8 @@ static void become(int twin)
 			exit(2);
 		}
 	keys_close(&keys);
-	redis_edit(redis, edits);
+	for (int i = 0; i < NODES_MAX; i++)
+		redis_edit(nodes[i].redis, edits);
 }
 
 bool sim_run(uint64_t seed, int twin, bool aloud)
@@ -1330,19 +1523,19 @@ static void show(const char *who, bool fine, const struct words *words)
 static bool same_reply(const struct words *request, const struct words *edited,
 		       struct words *out)
 {
-	struct words here, there;
-	bool fine = redis_run(redis, request, &here);
-	bool good = server_ask(edited, &there) == fine &&
-		    (!fine || here.n == there.n);
+	struct words mine, its;
+	bool fine = redis_run(here->redis, request, &mine);
+	bool good =
+		server_ask(edited, &its) == fine && (!fine || mine.n == its.n);
 
-	for (int i = 0; good && fine && i < here.n; i++)
-		good = alike(&here, &there, i);
+	for (int i = 0; good && fine && i < mine.n; i++)
+		good = alike(&mine, &its, i);
 	if (good && !fine) {
-		trial.errors += begins(here.at[0], "OOM");
-		good = here.len[0] >= 4 && there.len[0] >= 4 &&
-		       memcmp(here.at[0], there.at[0], 4) == 0;
+		trial.errors += begins(mine.at[0], "OOM");
+		good = mine.len[0] >= 4 && its.len[0] >= 4 &&
+		       memcmp(mine.at[0], its.at[0], 4) == 0;
 	}
-	*out = fine ? here : (struct words){0};
+	*out = fine ? mine : (struct words){0};
 	if (good)
 		return true;
 	printf("# step %" PRIu64 ": they differ on", trial.step);
@@ -1350,8 +1543,8 @@ static bool same_reply(const struct words *request, const struct words *edited,
 		if (request->len[i] < 200)
 			printf(" '%.*s'", (int)request->len[i], request->at[i]);
 	printf("\n");
-	show("redis.c", fine, &here);
-	show("server", !good, &there);
+	show("redis.c", fine, &mine);
+	show("server", !good, &its);
 	return false;
 }
 
@@ -1384,7 +1577,7 @@ static bool set_time(void)
 
 	trial.us = us + trial.ahead_us;
 	w.server[0].step_us = us - EPOCH_US;
-	redis_clock(redis, us);
+	redis_clock(here->redis, us);
 	return both("SET", "now-s", number(trial.us / 1000000), NULL) &&
 	       both("SET", "now-us", number(trial.us % 1000000), NULL);
 }
@@ -1398,7 +1591,7 @@ static void be_full_there(bool full)
 	words_add_text(&request, "maxmemory");
 	words_add_text(&request, full ? "1" : "0");
 	(void)server_ask(&request, &out);
-	redis_full(redis, full);
+	redis_full(here->redis, full);
 	trial.full = full;
 }
 
@@ -1435,7 +1628,7 @@ static bool meddle(void)
 
 static int64_t number_for(void)
 {
-	const char *c = redis_get(redis, PART("fence"));
+	const char *c = redis_get(here->redis, PART("fence"));
 	int64_t counter = c ? strtoll(c, NULL, 10) : 0;
 
 	switch (chance(5)) {
@@ -1452,8 +1645,8 @@ static int64_t number_for(void)
 
 static int64_t group_now(void)
 {
-	return begins(plot.slot[0].value, "shared:")
-		       ? strtoll(plot.slot[0].value + 7, NULL, 10)
+	return begins(here->slot[0].value, "shared:")
+		       ? strtoll(here->slot[0].value + 7, NULL, 10)
 		       : 0;
 }
 
@@ -1462,10 +1655,10 @@ static void choose_outer(struct lease_outer *outer)
 {
 	int n = 1 + (int)chance(w.tokens);
 
-	for (int i = 1; i <= w.tokens && tokens[n].slot < 0; i++)
+	for (int i = 1; i <= w.tokens && tokens[n].at[0].has == 0; i++)
 		n = 1 + n % w.tokens;
 	memcpy(outer->token, tokens[n].text, sizeof(outer->token));
-	outer->slot = tokens[n].slot > 0 ? tokens[n].slot : 0;
+	outer->slot = tokens[n].at[0].has ? slot_in(tokens[n].at[0].has, 0) : 0;
 	outer->group = outer->slot == 0 ? group_now() : 0;
 }
 
@@ -1478,9 +1671,9 @@ static struct ask invent(int token)
 	struct ask ask = {.verb = verbs[chance(4)],
 			  .seen = number_for(),
 			  .fence = number_for(),
-			  .slot = one_in(4) || t->slot < 0
+			  .slot = one_in(4) || !t->at[0].has
 					  ? (int)chance(SLOTS_MOST)
-					  : t->slot,
+					  : slot_in(t->at[0].has, 0),
 			  .queued = one_in(2),
 			  .held = one_in(2),
 			  .least_ms = one_in(4) ? chance(600000) : 0,
@@ -1515,7 +1708,7 @@ static void introduce(void)
 static bool close_call(int n, int64_t ends)
 {
 	for (int i = 0; i < n; i++) {
-		int64_t other = redis_ends(redis, plot.slot[i].name);
+		int64_t other = redis_ends(here->redis, here->slot[i].name);
 
 		if (other > 0 && llabs(other - ends) < PTTL_SLACK_MS)
 			return true;
@@ -1529,7 +1722,7 @@ static bool last_long(void)
 	int64_t soon = server_us() / 1000 + 30000;
 
 	for (int i = 0; i < ALL_MIX; i++) {
-		int64_t ends = redis_ends(redis, trial.name[i]);
+		int64_t ends = redis_ends(here->redis, trial.name[i]);
 
 		if (ends > 0 &&
 		    (ends < soon || (i < SLOTS_MOST && close_call(i, ends))) &&
@@ -1552,7 +1745,7 @@ static void name_keys(void)
 			       names[i]);
 	for (size_t i = 0; n + i < ALL_MIX; i++)
 		(void)snprintf(trial.name[n + i], sizeof(trial.name[0]),
-			       PART("sharers:%.30s"), plot.slot[i].value);
+			       PART("sharers:%.30s"), here->slot[i].value);
 }
 
 /* What both have stored. */
@@ -1570,7 +1763,7 @@ static bool same_keys(void)
 			both("ZRANGE", key, "0", "14", "WITHSCORES", NULL));
 	}
 	for (int n = 0; n < SLOTS_MOST && same; n++)
-		same = both("GET", plot.slot[n].name, NULL);
+		same = both("GET", here->slot[n].name, NULL);
 	return same && both("GET", PART("fence"), NULL) &&
 	       both("GET", PART("holder"), NULL) &&
 	       both("HMGET", PART("moves"), "last", "from", "born", "0", "1",
@@ -1645,7 +1838,7 @@ static int differ(const char *path, uint64_t steps, uint64_t seed)
 
 	setup(seed, 0, false);
 	plot.slots = SLOTS_MOST;
-	redis_edit(redis, timeless);
+	redis_edit(nodes[0].redis, timeless);
 	server_dial(path);
 	/* what is rare has several chances */
 	for (uint64_t most = 1; same && !all && most <= 5; most++) {
@@ -1672,18 +1865,24 @@ const char *sim_twin(int twin)
 
 const char *sim_scope(void)
 {
-	return "of all kinds";
+	static char text[48];
+
+	(void)snprintf(text, sizeof(text), "of all kinds, on %d node%s",
+		       n_nodes, n_nodes > 1 ? "s" : "");
+	return text;
 }
 
 int main(int argc, char **argv)
 {
-	redis = redis_open();
-	if (!redis)
-		abort();
+	for (int i = 0; i < NODES_MAX; i++) {
+		nodes[i].redis = redis_open();
+		if (!nodes[i].redis)
+			abort();
+	}
 	if (argc > 2 && strcmp(argv[1], "--differ") == 0)
 		return differ(argv[2],
 			      argc > 3 ? strtoull(argv[3], NULL, 10) : STEPS,
 			      argc > 4 ? strtoull(argv[4], NULL, 10)
 				       : (uint64_t)time(NULL));
-	return world_main(argc, argv, NULL);
+	return world_main(argc, argv, &n_nodes);
 }

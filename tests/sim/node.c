@@ -366,7 +366,6 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 		return (struct answer){.said = SAID_GUARDED,
 				       .counter = larger(n->counter, 0),
 				       .pttl_ms = rest,
-				       .ticket = larger(ask->ticket, 0),
 				       .age_ms = 0,
 				       .place = -1};
 	if (node_locked(n, us) && n->token == token) {
@@ -489,7 +488,8 @@ static struct answer release(struct node *n, const struct ask *ask,
 		n->counter = raised(n, ask->fence, 0, alone, us);
 	if (before < 0)
 		moved(n, true, before);
-	passed = hand_over(n, token, alone,
+	passed = !ask->withheld &&
+		 hand_over(n, token, alone,
 			   ask->held || n->record == 0 ? 0 : n->lost, us);
 	if (!passed) {
 		n->token = 0;

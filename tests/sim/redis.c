@@ -72,6 +72,8 @@ struct redis {
 	bool full, wrote, moving;
 	int node; /* where the script runs, of two; else ANY */
 	char *twice;
+	char run_id[41], info[128];
+	int64_t up_us;
 	const struct redis_edit *edits;
 	struct chunk chunk[CHUNKS_MAX];
 	int chunks;
@@ -447,6 +449,17 @@ static void do_select(struct redis *r, const struct args *a)
 	say_status(r, "OK");
 }
 
+/* Only what is asked for; up for whole seconds of the clock. */
+static void do_info(struct redis *r, const struct args *a)
+{
+	(void)a;
+	(void)snprintf(r->info, sizeof(r->info),
+		       "# Server\r\nredis_mode:standalone\r\nrun_id:%s\r\n"
+		       "uptime_in_seconds:%" PRId64 "\r\n",
+		       r->run_id, r->us / 1000000 - r->up_us / 1000000);
+	say_text(r, bytes_of(r->info));
+}
+
 static void do_flushall(struct redis *r, const struct args *a)
 {
 	(void)a;
@@ -733,6 +746,7 @@ static const struct command {
 	{"pexpire", do_pexpire, 3, WRITES, ONE},
 	{"pttl", do_pttl, 2, READS, ONE},
 	{"time", do_time, 1, READS, NONE},
+	{"info", do_info, 2, READS, NONE},
 	{"select", do_select, 2, READS, NONE},
 	{"zadd", do_zadd, 4, STORES, ONE},
 	{"zrem", do_zrem, 3, WRITES, ONE},
@@ -1153,6 +1167,13 @@ bool redis_run(struct redis *r, const struct words *request,
 void redis_clock(struct redis *r, int64_t us)
 {
 	r->us = us;
+}
+
+void redis_start(struct redis *r, const char *run_id, int64_t us)
+{
+	redis_flush(r);
+	(void)snprintf(r->run_id, sizeof(r->run_id), "%s", run_id);
+	r->up_us = us;
 }
 
 void redis_full(struct redis *r, bool full)

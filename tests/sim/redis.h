@@ -25,6 +25,9 @@ void redis_close(struct redis *r);
 /* Microseconds since 1970; a key is gone once its last millisecond is over. */
 void redis_clock(struct redis *r, int64_t us);
 
+/* It is another process, by that id, since then, and empty. */
+void redis_start(struct redis *r, const char *run_id, int64_t us);
+
 /* Of memory: refuses what Redis marks "denyoom", unless the script has written
  * something. */
 void redis_full(struct redis *r, bool full);
