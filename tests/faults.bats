@@ -48,6 +48,7 @@ all_end() {
 	contending=
 	below "$(($(now_ms) - began))" 5000
 	for p; do bad+=" -e $p"; done
+	# shellcheck disable=SC2086 # options
 	! grep -vx $bad "$T/ended" || { cat "$T/why" >&2; return 1; }
 	[ ! -s "$T/errors" ]
 }
@@ -189,14 +190,18 @@ eight_contend() { # N
 	contenders 8
 	for n in 'b c' 'a b c'; do
 		more_run 3
-		for n in $n; do node_kill "$n"; done
-		for n in "${names[@]}"; do
-			exists "$T/$n.sock" || node_start "$n"
-		done
+		# shellcheck disable=SC2086 # names
+		all_restart $n
 	done
 	if [ "$long" ]; then until_over all_at_random; fi
 	all_end 0 69 75 125
 	tell "$(holds) holds; ended with: $(sort "$T/ended" | uniq -c | tr -s ' \n' ' ')"
+}
+all_restart() { # NAME...: none before all are dead
+	local n
+
+	for n; do node_kill "$n"; done
+	for n; do node_start "$n"; done
 }
 all_at_random() { # however many are out
 	local n=${names[RANDOM % ${#names[@]}]}
@@ -267,7 +272,7 @@ behind_network() { # N
 	cut 127.0.0.3
 	url=$here
 	wait_until have 2 # its lease there is over
-	run -75 redlock -n -k job -- witness "$T"
+	run -75 redlock -n -k job -t 300ms -- witness "$T"
 	pass_all
 	wait_until hold_alike 3
 	ends_with 0

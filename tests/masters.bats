@@ -83,7 +83,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 
 @test "S33 servers just started do not vote for T and a second: said with how long, and off is at once" {
 	several 3
-	"$REDLOCK" -v -k job -t 300ms -n -u "$url" -- true
+	"$REDLOCK" -k job -t 300ms -n -u "$url" -- true
 	settings
 	fails 75 'started a moment ago .*(--restart-guard); [0-9.]*s more' \
 		redlock -n -k job -t 300ms -- touch "$T/ran"
@@ -162,7 +162,7 @@ fence_on() { # NAME: at least the holder's
 	several 3 auto
 	node_kill c
 	keep
-	[ "$(holding)" = 'a b ' ]
+	[ "$(holding job)" = 'a b ' ]
 	node_start c
 	wait_until have 3
 	up_for c 2
@@ -181,7 +181,7 @@ fence_on() { # NAME: at least the holder's
 	several 3
 	cli c set job theirs >/dev/null
 	keep
-	[ "$(holding)" = 'a b c ' ]
+	[ "$(holding job)" = 'a b c ' ]
 	[ "$(cli c get job)" = theirs ]
 	cli c del job
 	wait_until hold_alike 3
@@ -389,7 +389,7 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 	[ "$(holds)" = 3 ]
 }
 
-@test "--wait-replicas on three servers: a quorum's replicas must have it" {
+@test "--wait-replicas on three servers: those of a quorum must have it" {
 	several 1
 	on_ports 2 two_launch
 	url="$url unix://$T/d.sock unix://$T/e.sock"
@@ -398,6 +398,7 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 	node_launch rd --replicaof "$address" "$port"
 	node_launch re --replicaof "$address" $((port + 1))
 	for n in d e; do wait_until replica_online "$n"; done
+	node_kill a
 	redlock -k job -t 5s --wait-replicas 1 -w 20s -- witness "$T"
 	[ "$(holds)" = 1 ]
 }
@@ -427,7 +428,7 @@ replica_online() { cli "$1" info replication | grep -q state=online; }
 @test "S12 one of three refuses us and all goes on; two of three: status 77" {
 	several 3
 	locked c
-	run -0 redlock -v -n -k job -- witness "$T"
+	run -0 redlock -n -k job -- witness "$T"
 	hold 500
 	ends_with 0
 	wait_until have 0

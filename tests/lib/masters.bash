@@ -46,7 +46,7 @@ are_up() { # how many
 }
 # Only they are asked: one that is frozen would keep us.
 have() { # N: so many servers have the lock
-	[ "$(holding | wc -w)" = "$1" ]
+	[ "$(holding job | wc -w)" = "$1" ]
 }
 # Or: so many, and each the same client
 hold_alike() { # N
@@ -62,11 +62,11 @@ values_of() { # KEY: a line for each server that is up and has it
 	for n in "${names[@]}"; do ! node_runs "$n" || cli "$n" get "$1"; done |
 		grep .
 }
-holding() { # [KEY]: which
+holding() { # KEY: which
 	local n
 
 	for n in "${names[@]}"; do
-		! node_runs "$n" || [ "$(cli "$n" exists "${1:-job}")" != 1 ] ||
+		! node_runs "$n" || [ "$(cli "$n" exists "$1")" != 1 ] ||
 			printf '%s ' "$n"
 	done
 }
