@@ -71,8 +71,6 @@ we_release() {
 	[ "$status" = 0 ]
 }
 
-at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
-below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
 calls() { # of the commands that match, since `no_calls`
 	cli a info commandstats |
 		awk -F '[:=,]' -v what="^cmdstat_($1)$" \

@@ -7,6 +7,7 @@
 # their own, which goes with its last process.
 
 load lib/common
+load lib/namespace
 
 # ---- the kit of this file ----
 
@@ -24,9 +25,6 @@ proxy_answers() { ${within:+"${within[@]}"} redis-cli -u "$url" ping >/dev/null 
 px() { echo "$*" >"$T/px.new" && mv "$T/px.new" "$T/px"; }
 did() { grep -c -- "$1" "$T/px.log" || true; } # WHAT: how often
 
-lacks() { ! grep -q -- "$2" "$1"; } # FILE TEXT
-at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
-below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
 counter() { cli a get 'redlock:{job}:fence:job'; }
 asked() { [ "$(scripts_run a)" -ge "$1" ]; } # so many scripts have run
 
@@ -50,19 +48,6 @@ released() {
 	[ "$(cli a get 'redlock:{job}:fence:job')" -gt "$(cat "$T/fence")" ]
 }
 
-# A namespace with a loopback of its own: `within COMMAND...` runs there.
-private_net() {
-	[ "$(id -u)" = 0 ] || skip 'needs root for a network namespace'
-	unshare -n -m true 2>/dev/null || skip 'may not make a network namespace'
-	helper unshare -n -m sleep 600
-	space=$!
-	within=(nsenter -t "$space" -n -m)
-	wait_until separate
-	"${within[@]}" ip link set lo up || skip 'no ip(8)'
-}
-separate() { [ "$(readlink "/proc/$space/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]; }
-within=
-
 # What the kernel does with packets to the server: on_port VERDICT...; pass_all
 on_port() {
 	"${within[@]}" nft -f - 2>/dev/null <<-END || skip 'no nft here'
@@ -74,7 +59,6 @@ on_port() {
 		}
 	END
 }
-pass_all() { "${within[@]}" nft flush ruleset; }
 
 # Names: hosts_say LINE..., all else is asked of a resolver that never answers.
 private_names() {

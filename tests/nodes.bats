@@ -3,52 +3,9 @@
 # have granted. All servers are a moment old, so --restart-guard is off.
 
 load lib/common
+load lib/masters
 
-# several N: servers a, b, c...; every run of redlock finds them in a file
-several() {
-	local n all=(a b c d e f g h i)
-
-	names=("${all[@]:0:$1}")
-	urls=()
-	for n in "${names[@]}"; do
-		[ -e "$T/$n.pid" ] || node_launch "$n"
-		urls+=("unix://$T/$n.sock")
-	done
-	for n in "${names[@]}"; do wait_until node_answers "$n"; done
-	url=${urls[*]} # for the kit's functions, which say -u "$url"
-	settings 'restart-guard = off'
-}
-settings() { # LINE...
-	mkdir -p "$XDG_CONFIG_HOME/redlock"
-	printf '%s\n' "$@" >"$XDG_CONFIG_HOME/redlock/config"
-}
 typed() { printf -- '-u\n%s\n' "${urls[@]}"; }
-
-# The witness holds the lock on all servers, until let_go.
-keep() {
-	rm -f "$T/started"
-	helper "$REDLOCK" -u "$url" -k job -t 1s "$@" -- \
-		witness "$T" --hold 60000 --started "$T/started" 2>"$T/err"
-	holder=$!
-	wait_until exists "$T/started"
-	worker=$(cat "$T/started")
-	wait_until have "${#names[@]}"
-}
-let_go() {
-	kill -TERM "$worker"
-	ends_with 143
-}
-
-have() { # N: so many servers have the lock
-	local n sum=0
-
-	for n in "${names[@]}"; do
-		[ "$(timeout 5 redis-cli -s "$T/$n.sock" exists job \
-			2>/dev/null)" != 1 ] || sum=$((sum + 1))
-	done
-	[ "$sum" = "$1" ]
-}
-below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
 
 # says STATUS TEXT ARGUMENT...: one line, and nothing has been done anywhere
 says() {

@@ -26,9 +26,6 @@ all_waiters_ran() { # each with status 0
 	for pid in $waiters; do wait "$pid"; done
 }
 
-lacks() { ! grep -q -- "$2" "$1"; } # FILE TEXT
-at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
-below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
 set_on() { [ "$(cli "$1" exists "$2")" = 1 ]; } # NODE KEY
 unset_on() { [ "$(cli "$1" exists "$2")" = 0 ]; }
 node_b() { # [redis-server option...]

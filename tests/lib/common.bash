@@ -211,6 +211,9 @@ stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 guard_of() { pgrep -P "$1" | head -n 1; }
 exists() { [ -e "$1" ]; }
 contains() { grep -q -- "$2" "$1"; } # FILE TEXT
+lacks() { ! grep -- "$2" "$1" >&2; }
+at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
+below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
 now_ms() { local t=${EPOCHREALTIME/[.,]/}; echo $((t / 1000)); }
 
 # ---- the four asserts ----

@@ -1,0 +1,476 @@
+#!/usr/bin/env bats
+# Several masters under fire: faults S30 to S36, N3 and N6 to N10 on N nodes, by
+# real servers that die, freeze and forget, by partitions, and by a proxy before
+# each server. REDLOCK_FAULTS=SECONDS makes the long runs that long (make
+# check-faults), with faults drawn from RANDOM, whose seed is told.
+
+load lib/common
+load lib/masters
+
+# ---- the kit of this file ----
+
+# T is 1 s: a server that was restarted does not vote for two.
+long=${REDLOCK_FAULTS-}
+seed=${REDLOCK_SEED:-$$}
+
+# Client N, again and again until $T/stop: its statuses go to $T/ended.
+contend() { # N [OPTION...]
+	local n=$1 got
+
+	shift
+	while [ ! -e "$T/stop" ]; do
+		got=0
+		"$REDLOCK" -q -u "$url" -k job -t 1s "$@" -- witness "$T" \
+			--hold $((RANDOM % 20)) --spawn 2>"$T/err.$n" || got=$?
+		echo "$got" >>"$T/ended"
+		[ $got = 0 ] || sed "s/^/$n ended with $got: /" "$T/err.$n" >>"$T/why"
+	done
+}
+contenders() { # N [OPTION...]
+	local i
+
+	rm -f "$T/stop"
+	: >"$T/ended"
+	: >"$T/why"
+	for ((i = 1; i <= $1; i++)); do
+		helper contend "$i" "${@:2}"
+		contending="$contending $!"
+	done
+}
+contending=
+# Everyone ends, each with one of these: all_end STATUS...
+all_end() {
+	local p began bad
+
+	began=$(now_ms)
+	: >"$T/stop"
+	for p in $contending; do wait_until gone "$p"; wait "$p"; done
+	contending=
+	below "$(($(now_ms) - began))" 5000
+	for p; do bad+=" -e $p"; done
+	# shellcheck disable=SC2086 # options
+	! grep -vx $bad "$T/ended" || { cat "$T/why" >&2; return 1; }
+	[ ! -s "$T/errors" ]
+}
+ran() { # so many commands, at least; the file may just be written
+	local n
+
+	n=$(holds)
+	[ "${n:-0}" -ge "$1" ]
+}
+more_run() { # N more than now
+	local now
+
+	wait_until ran 1
+	now=$(holds)
+	wait_until ran $((${now:-0} + $1))
+}
+tell() { echo "# $*" >&3; } # figures
+
+# One server after another does WHAT, a COMMAND, which ends it: roll WHAT
+roll() {
+	local n
+
+	for n in "${names[@]}"; do "$@" "$n"; done
+}
+forget() { # and vote when it has been up for long enough
+	node_restart "$1"
+	wait_until up_for "$1" 2
+}
+absent() { # MS NAME: killed, and back empty
+	node_kill "$2"
+	sleep "$1"
+	forget "$2"
+}
+frozen() { # S NAME
+	node_freeze "$2"
+	sleep "$1" # how long the fault takes
+	node_thaw "$2"
+}
+at_random() { # any of these, on any one
+	local n=${names[RANDOM % ${#names[@]}]} s=$((RANDOM % 2)).$((RANDOM % 10))
+
+	case $((RANDOM % 3)) in
+	0) forget "$n" ;;
+	1) frozen "$s" "$n" ;;
+	2) absent "$s" "$n" ;;
+	esac
+}
+until_over() { # COMMAND...: so long as the long form says
+	local end=$((SECONDS + long))
+
+	while ((SECONDS < end)) && [ ! -s "$T/errors" ]; do "$@"; done
+}
+
+# ---- servers that die, freeze and forget ----
+
+# Then it is held there again, before the next one's turn: WHAT... NAME
+healed() {
+	"$@"
+	wait_until hold_alike ${#names[@]}
+}
+healed_at_random() {
+	local n=${names[RANDOM % ${#names[@]}]}
+
+	case $((RANDOM % 3)) in
+	0) healed node_restart "$n" ;;
+	1) healed frozen 0.$((RANDOM % 10)) "$n" ;;
+	2) healed frozen 1.$((RANDOM % 5)) "$n" ;;
+	esac
+}
+one_holds_and_eight_wait() { # N
+	local n
+
+	several "$1" auto
+	keep
+	for n in {1..8}; do
+		helper "$REDLOCK" -q -u "$url" -k job -t 1s -- witness "$T" \
+			--hold 5
+		contending="$contending $!"
+	done
+	roll healed node_restart
+	healed frozen 0.4 "${names[1]}"
+	if [ "$1" = 3 ]; then healed frozen 1.2 a; fi
+	if [ "$long" ]; then until_over healed_at_random; fi
+	lacks "$T/err" SIGTERM
+	wait_until in_line 8
+	let_go
+	for n in $contending; do wait_until gone "$n"; wait "$n"; done
+	contending=
+	[ "$(holds)" = 8 ]
+}
+
+@test "S1 S33 each of three forgets and freezes in turn under a hold: it is undisturbed, then eight run" {
+	one_holds_and_eight_wait 3
+}
+
+@test "S1 S33 likewise of five" {
+	one_holds_and_eight_wait 5
+}
+
+# A server that was restarted is out for as long as its guard lasts.
+eight_contend() { # N
+	several "$1" auto
+	RANDOM=$seed
+	contenders 8
+	forget a
+	frozen 0.4 b
+	frozen 1.2 c
+	if [ "$long" ]; then until_over at_random; fi
+	more_run 20
+	all_end 0
+	tell "$(holds) holds by 8 clients on $1 servers"
+}
+
+@test "S30 S33 eight contend on three while one after another is away: none is lost, nobody is stuck" {
+	eight_contend 3
+}
+
+@test "S30 S33 likewise on five, with two away at a time" {
+	several 5 auto
+	contenders 8
+	node_freeze a
+	node_kill b
+	sleep 1.2 # longer than a lease
+	wait_until ran 10
+	node_thaw a
+	node_start b
+	frozen 0.4 c
+	node_freeze e
+	wait_until up_for b 2
+	node_thaw e
+	all_end 0
+	tell "$(holds) holds by 8 clients on 5 servers"
+}
+
+@test "S31 S33 most servers killed and emptied at once, again and again: never two at a time" {
+	local n
+
+	several 3 auto
+	contenders 8
+	for n in 'b c' 'a b c'; do
+		more_run 3
+		# shellcheck disable=SC2086 # names
+		all_restart $n
+	done
+	if [ "$long" ]; then until_over all_at_random; fi
+	all_end 0 69 75 125
+	tell "$(holds) holds; ended with: $(sort "$T/ended" | uniq -c | tr -s ' \n' ' ')"
+}
+all_restart() { # NAME...: none before all are dead
+	local n
+
+	for n; do node_kill "$n"; done
+	for n; do node_start "$n"; done
+}
+all_at_random() { # however many are out
+	local n=${names[RANDOM % ${#names[@]}]}
+
+	case $((RANDOM % 3)) in
+	0) node_restart "$n" ;;
+	1) frozen 0.$((RANDOM % 10)) "$n" ;;
+	2) frozen 1.$((RANDOM % 5)) "$n" ;;
+	esac
+}
+
+# ---- split votes ----
+
+@test "S36 sixteen clients ask five servers at one instant: all are done within seconds" {
+	local i began pids=
+
+	several 5
+	for i in {1..16}; do
+		helper sh -c 'while [ ! -e "$0/go" ]; do :; done; exec "$@"' "$T" \
+			"$REDLOCK" -q -u "$url" -k job -t 2s -- witness "$T" --hold 5
+		pids="$pids $!"
+	done
+	began=$(now_ms)
+	: >"$T/go"
+	for i in $pids; do wait "$i"; done
+	tell "16 clients on 5 servers: all done after $(($(now_ms) - began)) ms"
+	[ "$(holds)" = 16 ]
+	below "$(($(now_ms) - began))" 10000
+	# in one try each: whoever it is that has it, nothing stays
+	rm "$T/go"
+	pids=
+	for i in {1..16}; do
+		helper sh -c 'while [ ! -e "$0/go" ]; do :; done; exec "$@"' "$T" \
+			"$REDLOCK" -q -n -u "$url" -k job -t 2s -- witness "$T"
+		pids="$pids $!"
+	done
+	: >"$T/go"
+	for i in $pids; do wait "$i" || [ $? = 75 ]; done
+	wait_until have 0
+	redlock -n -k job -- true
+}
+
+# ---- partitions ----
+
+cut() { # ADDRESS...: nothing passes any more
+	"${within[@]}" nft -f - 2>/dev/null <<-END || skip 'no nft here'
+		table inet t {
+			chain in {
+				type filter hook input priority 0;
+				ip daddr { $(echo "$@" | tr ' ' ,) } drop
+				ip saddr { $(echo "$@" | tr ' ' ,) } drop
+			}
+		}
+	END
+}
+# A holder behind the network, and whoever else is next to the servers.
+behind_network() { # N
+	several "$1"
+	here=$url
+	private_net
+	proxied
+	there=$url
+}
+
+@test "N3 S30 a minority cut off from the holder: nobody notices, and it is held there again" {
+	behind_network 3
+	hold 2500
+	cut 127.0.0.3
+	url=$here
+	wait_until have 2 # its lease there is over
+	run -75 redlock -n -k job -t 300ms -- witness "$T"
+	pass_all
+	wait_until hold_alike 3
+	ends_with 0
+	lacks "$T/err" SIGTERM
+	[ "$(holds)" = 1 ]
+}
+
+@test "N3 S31 a majority cut off in mid hold: all are dead while the servers still keep the lock" {
+	local left n
+
+	behind_network 3
+	hold 600000
+	helper "$REDLOCK" -q -u "$here" -k job -t 1s -- witness "$T"
+	next=$!
+	wait_until in_line 1
+	began=$(now_ms)
+	cut 127.0.0.2 127.0.0.3
+	wait_until gone "$worker"
+	left=$(on_all pttl job | sort -n | tail -n 1)
+	took=$(($(now_ms) - began))
+	ends_with 125
+	at_least "$took" 450
+	below "$took" 850
+	tell "dead after $took ms, with $left ms left of the lease"
+	wait "$next"
+	[ "$(holds)" = 1 ]
+	pass_all
+}
+
+@test "N3 two sides of a partition, neither with most servers: nobody has it, until it heals" {
+	local pids=
+
+	behind_network 5
+	cut 127.0.0.3 127.0.0.4 127.0.0.5
+	node_freeze c
+	url=$here
+	helper "${within[@]}" "$REDLOCK" -q -u "$there" -k job -t 1s -- \
+		witness "$T" --hold 50
+	pids=$!
+	for n in a b; do node_freeze "$n"; done
+	helper "$REDLOCK" -q -u "$here" -k job -t 1s -- witness "$T" --hold 50
+	pids="$pids $!"
+	run -69 redlock -n -k job -- witness "$T"
+	[ "$(holds)" = 0 ]
+	pass_all
+	for n in a b c; do node_thaw "$n"; done
+	for n in $pids; do wait "$n"; done
+	[ "$(holds)" = 2 ]
+}
+
+# ---- a bad network before each server ----
+
+behind_proxies() { # N
+	local n
+
+	several "$1"
+	# what they do not know they must be sent again, for which they must be heard
+	for n in "${names[@]}"; do warm "$n" & done
+	wait
+	proxied
+}
+
+@test "N6 every connection half-open, on all of three, again and again: renewed on others" {
+	local i
+
+	behind_proxies 3
+	hold 1400
+	for i in 1 2 3 4; do
+		network_all old silent "$i"
+		sleep 0.25 # how long until the next
+	done
+	ends_with 0
+	lacks "$T/err" SIGTERM
+	at_least "$(cat "$T"/?.done | grep -c accept)" 9
+}
+
+@test "N7 replies of one held for 2 T, then of two: granted by the others; never on an old lease" {
+	local n was
+
+	behind_proxies 3
+	network b hold
+	run -0 redlock -k job -t 500ms -- witness "$T"
+	wait_until have 0 # given back behind it
+	network c hold
+	was=$(counter b)
+	start_hold 50 -t 500ms
+	for n in b c; do wait_until granted_by "$n"; done
+	sleep 1.0 # 2 T: what was granted is over
+	network_all pass
+	ends_with 0
+	[ "$(holds)" = 2 ]
+	wait_until have 0
+}
+
+granted_by() { # NAME: since then
+	local now
+
+	now=$(counter "$1")
+	[ "${now:-0}" -gt "${was:-0}" ]
+}
+
+@test "N7 replies of two of three held in mid hold, for 0.4 T: nothing; for longer: dead in time" {
+	behind_proxies 3
+	hold 1200
+	network a hold
+	network b hold
+	sleep 0.4
+	network_all pass
+	ends_with 0
+	lacks "$T/err" SIGTERM
+	hold 600000
+	network b hold
+	network c drop-replies
+	began=$(now_ms)
+	wait_until gone "$worker"
+	below "$(($(now_ms) - began))" 850
+	ends_with 125
+	network_all pass
+	wait_until have 0
+}
+
+@test "N8 cut after the request on all, and before each reply: one run" {
+	local k n
+
+	behind_proxies 3
+	redlock -k job -- true
+	for k in 0 1 5 19; do
+		network_all cut "$k"
+		start_hold 0 -t 3s
+		for n in "${names[@]}"; do
+			wait_until contains "$T/$n.done" cut
+			: >"$T/$n.done"
+		done
+		network_all pass
+		ends_with 0
+		wait_until have 0
+	done
+	[ "$(holds)" = 4 ]
+}
+
+@test "N9 every request runs twice on each, at once or later: each of four runs once" {
+	local i pids=
+
+	behind_proxies 3
+	network a duplicate 0
+	network b duplicate 30
+	network c duplicate 300
+	for i in 1 2 3 4; do
+		helper "$REDLOCK" -q -u "$url" -k job -t 600ms -- witness "$T" \
+			--hold 20
+		pids="$pids $!"
+	done
+	for i in $pids; do wait "$i"; done
+	[ "$(holds)" = 4 ]
+}
+
+@test "N10 one server's answers late, and then its first connection: what is late is given back" {
+	behind_proxies 3
+	network c delay 300
+	run -0 redlock -k job -t 20s --node-timeout 50ms -- witness "$T"
+	network c old delay 300
+	run -0 redlock -k job -t 20s --node-timeout 50ms -- witness "$T"
+	wait_until have 0
+	[ "$(holds)" = 2 ]
+}
+
+@test "N11 byte by byte on two of three" {
+	behind_proxies 3
+	network b dribble
+	network c dribble
+	hold 100 -t 2s --node-timeout 2s
+	ends_with 0
+}
+
+@test "S32 N4 N8 N9 four contend while each server's network is bad in turn: nobody is lost or stuck" {
+	local n mode
+
+	behind_proxies 3
+	contenders 4
+	for mode in hold 'cut 0' 'duplicate 100' drop-replies reset silent; do
+		n=${names[k++ % 3]}
+		network "$n" "$mode"
+		more_run 5
+		network "$n" pass
+	done
+	if [ "$long" ]; then until_over bad_at_random; fi
+	all_end 0
+	tell "$(holds) holds by 4 clients through a bad network"
+	wait_until have 0
+}
+bad_at_random() { # one at a time, for up to a second
+	local n=${names[RANDOM % 3]}
+	local modes=(hold 'cut 0' "cut $((RANDOM % 40))" "delay $((RANDOM % 300))"
+		'duplicate 0' "duplicate $((RANDOM % 1500))" drop-replies
+		drop-requests reset refuse silent 'old silent' dribble)
+
+	network "$n" "${modes[RANDOM % ${#modes[@]}]}"
+	sleep 0.$((RANDOM % 10))
+	network "$n" pass
+	more_run 1
+}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+# Several independent servers: `load lib/masters` after lib/common.
+#
+#	several 3		a, b and c, of which any that is up votes
+#	several 3 auto		likewise, but only two seconds after its start
+#	proxied			each behind a proxy of its own: network b hold
+#
+# Servers, as in lib/common, are node_freeze b, node_kill b, node_restart b
+# (empty) and so on; every run of redlock finds them in $url.
+
+load lib/servers
+load lib/namespace
+
+names=()
+several() { # N [--restart-guard]
+	local n all=(a b c d e f g h i)
+
+	names=("${all[@]:0:$1}")
+	urls=()
+	for n in "${names[@]}"; do
+		node_runs "$n" || node_launch "$n"
+		urls+=("unix://$T/$n.sock")
+	done
+	for n in "${names[@]}"; do wait_until node_answers "$n"; done
+	url=${urls[*]} # for the kit's functions, which say -u "$url"
+	settings "restart-guard = ${2:-off}"
+	if [ "${2:-off}" = auto ]; then wait_until all_vote; fi
+}
+settings() { # LINE...
+	mkdir -p "$XDG_CONFIG_HOME/redlock"
+	printf '%s\n' "$@" >"$XDG_CONFIG_HOME/redlock/config"
+}
+
+# ---- what each of them says ----
+
+on_all() { # COMMAND...
+	local n
+
+	for n in "${names[@]}"; do cli "$n" "$@"; done
+}
+are_up() { # how many
+	local n sum=0
+
+	for n in "${names[@]}"; do ! node_runs "$n" || sum=$((sum + 1)); done
+	echo "$sum"
+}
+# Only they are asked: one that is frozen would keep us.
+have() { # N: so many servers have the lock
+	[ "$(holding job | wc -w)" = "$1" ]
+}
+# Or: so many, and each the same client
+hold_alike() { # N
+	local values
+
+	values=$(values_of job)
+	[ "$(wc -l <<<"$values")" = "$1" ] && [ -n "$values" ] &&
+		[ "$(sort -u <<<"$values" | wc -l)" = 1 ]
+}
+values_of() { # KEY: a line for each server that is up and has it
+	local n
+
+	for n in "${names[@]}"; do ! node_runs "$n" || cli "$n" get "$1"; done |
+		grep .
+}
+holding() { # KEY: which
+	local n
+
+	for n in "${names[@]}"; do
+		! node_runs "$n" || [ "$(cli "$n" exists "$1")" != 1 ] ||
+			printf '%s ' "$n"
+	done
+}
+counter() { cli "$1" get 'redlock:{job}:fence:job'; } # NAME
+in_line() { # N: so many wait on each server that is up
+	local n
+
+	for n in "${names[@]}"; do
+		! node_runs "$n" ||
+			[ "$(cli "$n" zcard 'redlock:{job}:queue:job')" = "$1" ] ||
+			return 1
+	done
+}
+up_for() { # NAME SECONDS
+	[ "$(cli "$1" info server | sed -n 's/^uptime_in_seconds:\([0-9]*\).*/\1/p')" \
+		-ge "$2" ]
+}
+all_vote() { # at T = 1s
+	local n
+
+	for n in "${names[@]}"; do up_for "$n" 2 || return; done
+}
+
+# ---- a holder ----
+
+# As $holder, on all that are up, until let_go ends its command, the witness
+# $worker.
+keep() { # [OPTION...]
+	rm -f "$T/started"
+	helper "$REDLOCK" -u "$url" -k job -t 1s "$@" -- \
+		witness "$T" --hold 600000 --started "$T/started" 2>"$T/err"
+	holder=$!
+	wait_until exists "$T/started"
+	worker=$(cat "$T/started")
+	wait_until have "$(are_up)"
+}
+let_go() {
+	kill -TERM "$worker"
+	ends_with 143
+}
+
+# ---- the way to each of them ----
+
+# From now on they are reached by proxies (lib/proxy.c), at NAME.px in $T; in
+# the namespace `within`, if there is one, at 127.0.0.1, 127.0.0.2 ...
+proxied() {
+	local n i=0 at
+
+	urls=()
+	for n in "${names[@]}"; do
+		i=$((i + 1))
+		network "$n" pass
+		at=$T/$n.px
+		urls+=("unix://$at")
+		[ -z "$within" ] || {
+			at=127.0.0.$i:6379
+			urls[i - 1]=redis://127.0.0.$i
+		}
+		helper ${within:+"${within[@]}"} proxy "$at" "$T/$n.sock" \
+			"$T/$n.net" >"$T/$n.done"
+	done
+	for n in "${urls[@]}"; do wait_until proxy_answers "$n"; done
+	url=${urls[*]}
+}
+proxy_answers() {
+	local at=(-s "${1#unix://}")
+
+	[ -z "$within" ] || at=(-h "${1#redis://}")
+	[ "$(${within:+"${within[@]}"} redis-cli "${at[@]}" ping 2>/dev/null)" = PONG ]
+}
+network() { # NAME MODE...: see lib/proxy.c
+	echo "${*:2}" >"$T/$1.net.new" && mv "$T/$1.net.new" "$T/$1.net"
+}
+network_all() { # MODE...
+	local n
+
+	for n in "${names[@]}"; do network "$n" "$@"; done
+}

@@ -1,0 +1,474 @@
+#!/usr/bin/env bats
+# A lock on several independent servers: who votes, who may not be in a list,
+# and that all that there is on one server is there on three. What the servers
+# and the network do to it meanwhile: faults.bats.
+
+load lib/common
+load lib/masters
+
+# ---- the kit of this file ----
+
+# A Cluster of one, which takes two seconds to begin.
+setup_file() {
+	share_nodes lone
+	on_ports 1 shared lone_launch
+	shared cli lone cluster addslotsrange 0 16383
+}
+lone_launch() {
+	port_launch lone --cluster-enabled yes --cluster-config-file lone.conf \
+		--cluster-port $((port + 10000))
+}
+port_launch() { # NAME [OPTION...]: at $address:$port
+	node_launch "$1" --bind "$address" --port "$port" "${@:2}"
+	node_bound "$1"
+}
+teardown_file() { shared node_kill lone; }
+
+# Client N in the background, behind whoever waits already; its command notes N
+# and is the witness. ${pid[N]} is redlock's.
+declare -gA pid # bats reads this file in a function
+waiting=0
+line() { # N [OPTION...]
+	waiting=$((waiting + 1))
+	client "$@"
+	wait_until in_line "$waiting"
+}
+client() { # N [OPTION...]
+	local n=$1
+
+	shift
+	helper "$REDLOCK" -u "$url" -k job -t 2s "$@" -- \
+		sh -c "echo $n >>$T/order; exec witness $T --hold 5" 2>"$T/err.$n"
+	pid[$n]=$!
+}
+all_ran() { # N...: each with status 0, and in this order
+	local n
+
+	for n; do wait "${pid[$n]}" || { cat "$T/err.$n" >&2; return 1; }; done
+	[ "$(tr '\n' ' ' <"$T/order")" = "$* " ] || { cat "$T/order" >&2; return 1; }
+}
+# A run that ends when $T/stay.N is gone, as ${pid[N]}; $T/on.N has what
+# it was given.
+stay() { # N [OPTION...]
+	local n=$1
+
+	shift
+	: >"$T/stay.$n"
+	helper "$REDLOCK" -u "$url" -t 2s "$@" -- sh -c "
+		echo \"\$REDLOCK_SLOT \$REDLOCK_FENCE\" >$T/new.$n
+		mv $T/new.$n $T/on.$n
+		while [ -e $T/stay.$n ]; do sleep 0.01; done" 2>"$T/err.$n"
+	pid[$n]=$!
+}
+on() { wait_until exists "$T/on.$1"; }
+go() { # N [STATUS]
+	local got=0
+
+	rm -f "$T/stay.$1"
+	wait "${pid[$1]}" || got=$?
+	[ "$got" = "${2:-0}" ] || { echo "$1: $got" >&2; cat "$T/err.$1" >&2; return 1; }
+}
+fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
+	local want=$1 got=0
+
+	"${@:3}" 2>"$T/err" || got=$?
+	[ "$got" = "$want" ] && grep -q -- "$2" "$T/err" && [ ! -e "$T/ran" ] &&
+		return
+	echo "wanted $want with '$2', got $got:" >&2
+	cat "$T/err" >&2
+	return 1
+}
+
+# ---- the restart guard ----
+
+@test "S33 servers just started do not vote for T and a second: said with how long, and off is at once" {
+	several 3
+	"$REDLOCK" -k job -t 300ms -n -u "$url" -- true
+	settings
+	fails 75 'started a moment ago .*(--restart-guard); [0-9.]*s more' \
+		redlock -n -k job -t 300ms -- touch "$T/ran"
+	on_all exists job | grep -qx 0
+	began=$(now_ms)
+	redlock -k job -t 300ms -- witness "$T" 2>"$T/err"
+	contains "$T/err" 'waiting: held by nobody, but a server was started a moment ago'
+	for n in a b; do up_for "$n" 2 || up_for c 2; done
+	# from then on at once
+	wait_until all_vote
+	run -0 redlock -n -k job -t 300ms -- witness "$T"
+	[ -z "$output" ]
+	# and longer where one says so
+	fails 75 '--restart-guard' redlock -n -k job -t 300ms \
+		--restart-guard 1h -- touch "$T/ran"
+	[ "$(holds)" = 2 ]
+}
+
+@test "S33 one of three was restarted: the lock is had from the others at once, and held there" {
+	several 3 auto
+	node_restart b
+	run -0 redlock -v -n -k job -t 1s -- sh -c \
+		"redis-cli -s '$T/b.sock' exists job"
+	[[ $output == *"b.sock: guarded"* ]]
+	[ "${lines[-1]}" = 0 ] || [[ $output == *$'\n0\n'* ]]
+	# two of three: what they forgot may be held still
+	node_restart c
+	fails 75 '--restart-guard' redlock -n -k job -t 1s -- touch "$T/ran"
+}
+
+@test "S33 who may not see INFO is blind, and -v says so: the rest goes on" {
+	several 3
+	settings
+	on_all acl setuser joe on '>pw' '~*' '&*' +@all -info >/dev/null
+	url=${url//unix:\/\//unix://joe:pw@}
+	run -0 redlock -v -n -k job -t 1s -- witness "$T"
+	[[ $output == *"a.sock: INFO is refused: whether it was restarted"* ]]
+	[[ $output != *pw@* ]]
+	# one that knows waits for the others
+	url=${url/joe:pw@/}
+	url=${url/joe:pw@/}
+	fails 75 '--restart-guard' redlock -n -k job -t 1s -- touch "$T/ran"
+}
+
+# ---- healed and repaired ----
+
+fence_on() { # NAME: at least the holder's
+	[ "$(counter "$1")" -ge "$(cat "$T/fence")" ]
+}
+
+@test "S1 a node that comes back empty, or loses the key by hand, is held again, and said so" {
+	several 3 auto
+	keep
+	wait_until have 3
+	token=$(cli a get job)
+	node_restart b
+	wait_until have 3
+	contains "$T/err" 'had vanished'
+	cli c del job
+	wait_until have 3
+	cli a flushall
+	wait_until have 3
+	hold_alike 3
+	[ "$(cli b get job)" = "$token" ]
+	for n in a b c; do
+		wait_until fence_on "$n"
+		[ "$(cli "$n" pttl job)" -gt 500 ]
+		[ "$(cli "$n" exists 'redlock:{job}:holder:job')" = 1 ]
+	done
+	lacks "$T/err" SIGTERM
+	let_go
+	wait_until have 0
+}
+
+@test "S30 a node that was down at the start is repaired into the hold, but not before its guard ends" {
+	several 3 auto
+	node_kill c
+	keep
+	[ "$(holding job)" = 'a b ' ]
+	node_start c
+	wait_until have 3
+	up_for c 2
+	wait_until hold_alike 3
+	wait_until fence_on c
+	# it counts: another one may go now
+	node_kill a
+	fails 75 'held by' redlock -v -n -k job -t 1s -- touch "$T/ran"
+	kill -0 "$worker"
+	let_go
+	wait_until have 0
+	lacks "$T/err" SIGTERM
+}
+
+@test "S17 a node where somebody else has the key is left to him, and taken when he has gone" {
+	several 3
+	cli c set job theirs >/dev/null
+	keep
+	[ "$(holding job)" = 'a b c ' ]
+	[ "$(cli c get job)" = theirs ]
+	cli c del job
+	wait_until hold_alike 3
+	# overwritten on one is lost on one
+	cli b set job theirs >/dev/null
+	wait_until fence_on c
+	kill -0 "$worker"
+	# on two: on the whole
+	cli c set job theirs >/dev/null
+	ends_with 125
+	wait_until gone "$worker"
+	on_all del job >/dev/null
+}
+
+# ---- what is no independent server ----
+
+@test "S34 two sockets of one server, or a socket and a port, are refused, and both are named" {
+	several 1
+	ln -s a.sock "$T/alias.sock"
+	fails 78 "a.sock and .*alias.sock are one server" redlock -k job \
+		-u "unix://$T/alias.sock" -- touch "$T/ran"
+	on_ports 1 port_launch d
+	fails 78 "d.sock and $address:$port are one server" \
+		"$REDLOCK" -k job -u "unix://$T/d.sock" \
+		-u "redis://$address:$port" -- touch "$T/ran"
+	wait_until have 0
+	wait_until no_lock_left d
+}
+@test "S34 localhost and 127.0.0.1 are one server" {
+	several 2
+	address=127.0.0.1
+	next_port=$((20000 + RANDOM))
+	on_ports 1 port_launch d
+	fails 78 "127.0.0.1:$port and localhost:$port are one server" \
+		redlock -k job -u "redis://localhost:$port" \
+		-u "redis://127.0.0.1:$port" -- touch "$T/ran"
+}
+
+@test "S34 a replica that is needed for a quorum is refused" {
+	several 2
+	cli b replicaof "$(random_address)" 1
+	fails 78 "b.sock: .*replica" redlock -k job -- touch "$T/ran"
+	wait_until have 0
+}
+
+@test "S34 a member of a Cluster that is needed for a quorum is refused" {
+	several 1
+	wait_until shared cluster_ok
+	fails 78 "lone.sock: a node of a Cluster" redlock -k job \
+		-u "unix://$BATS_FILE_TMPDIR/lone.sock" -- touch "$T/ran"
+	wait_until have 0
+}
+cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
+
+# ---- all that there is on one server ----
+
+@test "P5 on three servers those who came one after another run in that order" {
+	several 3
+	keep
+	for i in 1 2 3 4 5 6; do line "$i"; done
+	let_go
+	all_ran 1 2 3 4 5 6
+	[ "$(holds)" = 6 ]
+	wait_until have 0
+}
+
+@test "P5 likewise with one of three dead, and with one frozen" {
+	several 3
+	keep
+	node_kill b
+	for i in 1 2 3; do line "$i"; done
+	let_go
+	all_ran 1 2 3
+	node_start b
+	rm "$T/order"
+	waiting=0
+	keep
+	node_freeze c
+	for i in 4 5 6; do line "$i"; done
+	let_go
+	all_ran 4 5 6
+	node_thaw c
+}
+
+@test "readers hold together on three servers, a writer waits for them, and they for it" {
+	several 3
+	stay r1 -k job -s
+	stay r2 -k job -s
+	on r1 && on r2
+	stay w -k job
+	wait_until in_line 1
+	fails 75 'not acquired' redlock -n -s -k job -- touch "$T/ran"
+	stay r3 -k job -s
+	wait_until in_line 2
+	go r1
+	[ ! -e "$T/on.w" ]
+	go r2
+	on w
+	[ ! -e "$T/on.r3" ]
+	go w
+	on r3
+	go r3
+	for n in r1 r2 w r3; do cut -d' ' -f2 "$T/on.$n"; done >"$T/fences"
+	[ "$(sort -u "$T/fences" | wc -l)" = 4 ]
+	sed 1,2d "$T/fences" | sort -nc
+	wait_until have 0
+}
+
+@test "two slots on three servers: two runs and no third, each in a slot of its own" {
+	several 3
+	stay 1 -k job -N 2
+	stay 2 -k job -N 2
+	on 1 && on 2
+	[ "$(cut -d' ' -f1 "$T/on.1" "$T/on.2" | sort | tr '\n' ' ')" = '0 1 ' ]
+	fails 75 'not acquired' redlock -n -N 2 -k job -- touch "$T/ran"
+	stay 3 -k job -N 2
+	wait_until in_line 1
+	go 2
+	on 3
+	[ "$(cut -d' ' -f1 "$T/on.3")" = "$(cut -d' ' -f1 "$T/on.2")" ]
+	go 1
+	go 3
+	wait_until eval '[ -z "$(holding "redlock:{job}:slot:1:job")" ]'
+	wait_until have 0
+}
+
+@test "many at once for three slots on three servers: never two in one, all get theirs" {
+	several 3
+	for i in {1..12}; do
+		redlock -q -k job -t 2s -N 3 -- sh -c 'd=$0/$REDLOCK_SLOT
+			mkdir -p "$d" && witness "$d" --hold 20
+			cat "$d/errors" 2>/dev/null >>"$0/errors"' "$T" &
+	done
+	wait
+	[ "$(cat "$T"/[012]/counter | paste -s -d + | bc)" = 12 ]
+}
+
+@test "several keys on three servers: all or none, with a fence each" {
+	several 3
+	stay 1 -k b
+	on 1
+	fails 75 'b is held' redlock -n -k a -k b -k c -- touch "$T/ran"
+	for k in a c; do wait_until eval '[ -z "$(holding '"$k"')" ]'; done
+	go 1
+	run -0 redlock -n -k a -k b -k c -- sh -c 'echo $REDLOCK_FENCES'
+	[ "$(wc -w <<<"$output")" = 3 ]
+}
+
+@test "a nested run on three servers joins, outlives the outer one, and is the last to release" {
+	several 3
+	run -0 redlock -k job -t 1s -- sh -c '
+		"$0" -n -k job -- sh -c "
+			echo \$REDLOCK_FENCE; while [ ! -e $1/end ]; do sleep 0.01; done
+			echo ended" >"$1/inner" 2>&1 3>&- &
+		while ! [ -s "$1/inner" ]; do sleep 0.01; done
+		echo $REDLOCK_FENCE' "$REDLOCK" "$T"
+	[ "$(cat "$T/inner")" = "${lines[0]}" ]
+	fails 75 'not acquired' redlock -n -k job -- touch "$T/ran"
+	have 3
+	: >"$T/end"
+	wait_until contains "$T/inner" ended
+	wait_until have 0
+}
+
+@test "--min-hold on three servers: the command ends at once, the lock at its time" {
+	several 3
+	began=$(now_ms)
+	redlock -k job -t 1s --min-hold 500ms -- witness "$T"
+	have 3
+	below "$(($(now_ms) - began))" 500
+	redlock -q -k job -w 5s -- witness "$T"
+	at_least "$(($(now_ms) - began))" 500
+	[ "$(holds)" = 2 ]
+}
+
+@test "--once-per on three servers: within the time nobody does it again, whichever server is down" {
+	several 3
+	redlock -k job --once-per 1m -- witness "$T"
+	for n in a b c; do
+		node_freeze "$n"
+		run -0 redlock -k job --once-per 1m -- witness "$T"
+		[[ $output == *'already ran'* ]]
+		node_thaw "$n"
+	done
+	[ "$(holds)" = 1 ]
+}
+
+@test "--max-waiters and --supersede on three servers" {
+	several 3
+	keep
+	line 1
+	fails 75 'wait' redlock -k job --max-waiters 1 -- touch "$T/ran"
+	line 2 --max-waiters 2
+	line 3 --supersede
+	waiting=2
+	helper "$REDLOCK" -u "$url" -k job --supersede -- witness "$T"
+	last=$!
+	got=0
+	wait "${pid[3]}" || got=$?
+	[ "$got" = 75 ]
+	contains "$T/err.3" superseded
+	let_go
+	all_ran 1 2
+	wait "$last"
+	[ "$(holds)" = 3 ]
+}
+
+@test "--wait-replicas on three servers: those of a quorum must have it" {
+	several 1
+	on_ports 2 two_launch
+	url="$url unix://$T/d.sock unix://$T/e.sock"
+	fails 69 'redlock: job: ' redlock -n -k job --wait-replicas 1 \
+		--node-timeout 100ms -- touch "$T/ran"
+	node_launch rd --replicaof "$address" "$port"
+	node_launch re --replicaof "$address" $((port + 1))
+	for n in d e; do wait_until replica_online "$n"; done
+	node_kill a
+	redlock -k job -t 5s --wait-replicas 1 -w 20s -- witness "$T"
+	[ "$(holds)" = 1 ]
+}
+two_launch() {
+	port_launch d --repl-diskless-sync-delay 0 || return
+	node_launch e --bind "$address" --port $((port + 1)) \
+		--repl-diskless-sync-delay 0
+	node_bound e || { local got=$?; node_kill d; return "$got"; }
+}
+replica_online() { cli "$1" info replication | grep -q state=online; }
+
+@test "-n on three servers: at once, nothing left; and what is released is free on all" {
+	several 3
+	keep
+	wait_until have 3
+	run -75 redlock -n -k job -- touch "$T/ran"
+	in_line 0
+	let_go
+	wait_until have 0
+	for i in 1 2 3 4 5; do redlock -n -k job -- witness "$T"; done
+	wait_until have 0
+	on_all zcard 'redlock:{job}:queue:job' | sort -u | grep -qx 0
+}
+
+# ---- who is away ----
+
+@test "S12 one of three refuses us and all goes on; two of three: status 77" {
+	several 3
+	locked c
+	run -0 redlock -n -k job -- witness "$T"
+	hold 500
+	ends_with 0
+	wait_until have 0
+	locked b
+	fails 77 'NOAUTH\|password' redlock -k job -- touch "$T/ran"
+	wait_until have 0
+	[ "$(holds)" = 2 ]
+}
+locked() { # NAME
+	cli "$1" config set requirepass hush
+	echo hush >"$T/$1.auth"
+}
+
+@test "S31 two of three die in mid hold: dead before 0.85 T of the last renewal, status 125" {
+	several 3
+	keep
+	wait_until have 3
+	began=$(now_ms)
+	node_kill a
+	node_freeze c
+	wait_until gone "$worker"
+	took=$(($(now_ms) - began))
+	ends_with 125
+	at_least "$took" 450
+	below "$took" 850
+	contains "$T/err" 'SIGTERM'
+	node_thaw c
+	wait_until have 0
+}
+
+@test "S30 two of five dead at the start, and another one's data gone: held by three, then by four" {
+	several 5
+	node_kill a
+	node_freeze d
+	keep
+	have 3
+	cli b flushall
+	wait_until have 3
+	node_thaw d
+	wait_until have 4
+	lacks "$T/err" SIGTERM
+	let_go
+}
