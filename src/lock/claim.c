@@ -46,7 +46,8 @@ void claim_agreed(struct lease *l, struct instant at)
 		struct lease_node *n = &l->node[i];
 		bool yes = n->vote == VOTE_YES;
 
-		if (minority_waits(n))
+		/* or it may grant yet: see vote.c */
+		if (minority_waits(n) || n->vote == VOTE_OPEN)
 			continue;
 		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
 		lease_want(n, yes ? VERB_REPLICATE : VERB_NONE, at);

@@ -14,7 +14,6 @@
 
 #define RELEASE_MS 1000
 #define RELEASE_AGAIN_MS 10
-#define LATE_MS 2        /* and two round trips: for the last nodes' releases */
 #define QUICK_MS 3600000 /* renew often for so long after a clock step */
 
 int lease_quorum(int nodes)
@@ -418,7 +417,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
  * that are about to answer. What they have would stay until it ends. */
 static struct instant late_by(const struct lease *l)
 {
-	int64_t rtt = -1;
+	int64_t ms = 0;
 
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
@@ -426,10 +425,10 @@ static struct instant late_by(const struct lease *l)
 		if (n->want == VERB_RELEASE && n->answered &&
 		    (n->chan[0].ask.verb == VERB_RELEASE ||
 		     n->chan[1].ask.verb == VERB_RELEASE) &&
-		    n->srtt_ms > rtt)
-			rtt = n->srtt_ms;
+		    timing_hedge(n->srtt_ms) > ms)
+			ms = timing_hedge(n->srtt_ms);
 	}
-	return rtt < 0 ? l->freed_at : after(l->freed_at, 2 * rtt + LATE_MS);
+	return after(l->freed_at, ms);
 }
 
 static void tick(struct lease *l, struct instant at)

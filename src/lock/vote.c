@@ -129,6 +129,9 @@ static void granted(struct lease *l, struct lease_node *n,
 		 !lease_spent(l))
 		lease_want(n, VERB_CONFIRM,
 			   timing_renew(n->stamp, l->conf.ttl_ms));
+	if (l->state == LEASE_CLAIMING && l->replicating &&
+	    n->vote == VOTE_OPEN)
+		lease_want(n, VERB_REPLICATE, at);
 	if (l->state != LEASE_ASKING)
 		return;
 	n->vote = VOTE_YES;
