@@ -1953,45 +1953,17 @@ static bool all_came_up(void)
 	return (all && trial.errors > 0) || trial.step < 3000;
 }
 
-static int64_t number_after(const char *text, const char *name)
-{
-	const char *at = strstr(text, name);
-
-	return at ? strtoll(at + strlen(name), NULL, 10) : 0;
-}
-
-/* Whatever the server is, redis.c is as well. */
-static void be_that_server(void)
-{
-	struct words request = {0}, out;
-	int64_t s = server_us() / 1000000;
-	char run_id[41] = "";
-	const char *at;
-	char *text;
-
-	words_add_text(&request, "INFO");
-	words_add_text(&request, "server");
-	if (!server_ask(&request, &out))
-		bail("no INFO");
-	text = strndup(out.at[0], out.len[0]);
-	at = text ? strstr(text, "run_id:") : NULL;
-	if (!at)
-		bail("no run_id");
-	(void)snprintf(run_id, sizeof(run_id), "%.40s", at + 7);
-	redis_start(nodes[0].redis, run_id,
-		    (s - number_after(text, "uptime_in_seconds:")) * 1000000);
-	free(text);
-}
-
 static int differ(const char *path, uint64_t steps, uint64_t seed)
 {
 	bool same = true, all = false;
+	char run_id[41];
 
 	setup(seed, 0, false);
 	plot.slots = SLOTS_MOST;
 	redis_edit(nodes[0].redis, timeless);
 	server_dial(path);
-	be_that_server();
+	server_run_id(run_id);
+	redis_start(nodes[0].redis, run_id, server_us() - server_uptime_us());
 	/* what is rare has several chances */
 	for (uint64_t most = 1; same && !all && most <= 5; most++) {
 		while (same && trial.step < most * steps)

@@ -31,7 +31,6 @@ enum twin {
 	/* and, where there are several nodes: */
 	TWIN_NO_GUARD,    /* a node votes as soon as it is up */
 	TWIN_HEAL_LATE,   /* it heals though the lease would have ended */
-	TWIN_REPAIR_ANY,  /* repair without the counter test */
 	TWIN_ROLLED_BACK, /* a counter that was set back goes on by 1 */
 	TWIN_COUNT
 };
