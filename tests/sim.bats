@@ -42,6 +42,12 @@ need_kinds() {
 	run -0 "$kinds" --runs "$schedules"
 }
 
+@test "240 simulated schedules of all kinds on three and five nodes break no promise" {
+	need_kinds
+	run -0 "$kinds" --nodes 3 --runs "$((schedules / 12))"
+	run -0 "$kinds" --nodes 5 --runs "$((schedules / 80))"
+}
+
 @test "each broken twin of the scripts is caught by the simulator" {
 	need_kinds
 	run -0 "$kinds" --twins 3000

@@ -5,10 +5,10 @@
  * are to the plain lock, with one difference: nothing of the protocol is
  * written down twice. The scripts that script_request() sends run as they are,
  * in an embedded Lua, on a small Redis (redis.c); the lease's own bytes are
- * src/lock. One seed is one run, on one node.
+ * src/lock. One seed is one run, on one node or on several (--nodes).
  *
- *   kinds SEED [--twin N]            one schedule, told step by step
- *   kinds --runs N [--from SEED]     many, silently
+ *   kinds [--nodes N] [--twin N] SEED            one schedule, step by step
+ *   kinds [--nodes N] --runs N [--from SEED]     many, silently
  *   kinds --twins N                  each twin, caught within N schedules
  *   kinds --differ SOCKET [STEPS [SEED]]   redis.c against a server
  *
@@ -28,6 +28,11 @@
  * keys are together is not lost, and no key is made that the other node has;
  *   - no slot stays free while somebody waits for it, everybody who waits gets
  *     it in the end, and nothing stays behind.
+ * On several nodes order in line and what becomes of losses of data are less
+ * certain; --min-hold is kept where a quorum knows of it; a node that was
+ * restarted, and is empty, breaks nothing; fences are larger than those of
+ * whoever had ended when the lock was asked for, or ever had the slot. An
+ * outage below 0.48 T ends no command, though it be of all nodes.
  * A twin is a change to the text of the scripts.
  */
 #include <assert.h>
@@ -414,7 +419,8 @@ static void released(const struct flight *f, int n, const struct slot *had)
 		rest = wall_ms() + least - f->ask.held_ms * 12 / 10 -
 		       between(f->ask.sent, clock_of(&w.client[f->client])) *
 			       12 / 10;
-	y->rests_ms = rest;
+	if (n == t->slot_then) /* it may have another here, too */
+		y->rests_ms = rest;
 	if (rest > here->slot[n].rest_ms) {
 		here->slot[n].rest_ms = rest;
 		here->slot[n].rest_owner = y->owner;
@@ -1332,14 +1338,11 @@ static const struct twin {
 	 {{"return rest > 0 and rest or nil\n", "return nil\n"}}},
 	{"a fence counts, whoever has raised the counter to it",
 	 {{"theirs and 1 or 0, raised,", "theirs and 1 or 0, 1,"}}},
-	{"repair without the counter test",
-	 {{"return ((c or 0) == seen or c and untouched(seen))\n",
-	   "return true\n"}}},
 	/* not in the scripts: see blur() */
 	{"slots of several nodes count as one, whichever they are", {{0}}},
 };
 #define TWINS ((int)(sizeof(twins) / sizeof(twins[0])))
-#define OF_SEVERAL 4
+#define OF_SEVERAL 3
 
 /* ---- one schedule ---- */
 
@@ -1588,7 +1591,7 @@ bool sim_run(uint64_t seed, int twin, bool aloud)
 
 #define STEPS 5000
 #define ASKERS 9
-#define PTTL_SLACK_MS 500
+#define PTTL_SLACK_MS 1500 /* uptime is told in whole seconds */
 #define NOW_KEYS 2
 #define ALL_MIX 12 /* keys that are compared */
 
@@ -1780,17 +1783,23 @@ static struct ask invent(int token)
 	static const enum verb verbs[] = {VERB_ACQUIRE, VERB_ACQUIRE,
 					  VERB_CONFIRM, VERB_RELEASE};
 	struct token *t = &tokens[token];
-	struct ask ask = {.verb = verbs[chance(4)],
-			  .seen = number_for(),
-			  .fence = number_for(),
-			  .slot = one_in(4) || !t->at[0].has
-					  ? (int)chance(SLOTS_MOST)
-					  : slot_in(t->at[0].has, 0),
-			  .queued = one_in(2),
-			  .held = one_in(2),
-			  .least_ms = one_in(4) ? chance(600000) : 0,
-			  .held_ms = chance(300000),
-			  .once_ms = one_in(20) ? chance(60000) : 0};
+	struct ask ask = {
+		.verb = verbs[chance(4)],
+		.seen = number_for(),
+		.fence = number_for(),
+		.slot = one_in(4) || !t->at[0].has ? (int)chance(SLOTS_MOST)
+						   : slot_in(t->at[0].has, 0),
+		.newcomer = one_in(6),
+		.only = one_in(6) ? 1 + (int)chance(SLOTS_MOST) : 0,
+		.repairs = one_in(6),
+		.until_ms =
+			one_in(6) ? trial.us / 1000 + chance(2000) - 1000 : 0,
+		.withheld = one_in(6),
+		.queued = one_in(2),
+		.held = one_in(2),
+		.least_ms = one_in(4) ? chance(600000) : 0,
+		.held_ms = chance(300000),
+		.once_ms = one_in(20) ? chance(60000) : 0};
 
 	if (one_in(2))
 		choose_outer(&t->conf.outer);
@@ -1808,6 +1817,7 @@ static void introduce(void)
 				  .max_waiters = chance(5) - 1,
 				  .supersede = one_in(6),
 				  .slots = 1,
+				  .guard_ms = one_in(4) ? 86400000 : 0,
 				  .once_ms = one_in(6)};
 
 	plot.mix = MIX_ALL;
@@ -1839,7 +1849,7 @@ static bool last_long(void)
 		if (ends > 0 &&
 		    (ends < soon || (i < SLOTS_MOST && close_call(i, ends))) &&
 		    !both("PEXPIRE", trial.name[i],
-			  number(400000 + i * 9000 + chance(8000)), NULL))
+			  number(400000 + i * 9000 + chance(7000)), NULL))
 			return false;
 	}
 	return true;
@@ -1937,8 +1947,7 @@ static bool step(void)
 static bool all_came_up(void)
 {
 	/* nobody listens */
-	bool all = all_said(trial.seen, 1U << SAID_WOKEN | 1U << SAID_QUIET |
-						1U << SAID_GUARDED);
+	bool all = all_said(trial.seen, 1U << SAID_WOKEN | 1U << SAID_QUIET);
 
 	printf(" full-of-memory %" PRIu64 "\n", trial.errors);
 	return (all && trial.errors > 0) || trial.step < 3000;
