@@ -79,37 +79,25 @@ static void decline(const struct lease *l, struct lease_node *n,
 	minority_give_back(n, at);
 }
 
-static void granted(struct lease *l, struct lease_node *n,
-		    const struct ask *asked, const struct answer *a,
-		    struct instant at)
+/* What comes too late to count: given back behind this, or about to be; or to
+ * the other of two questions, whether we join the outer one. */
+static bool is_stale(const struct lease *l, const struct lease_node *n,
+		     const struct ask *asked)
 {
-	int64_t ttl = l->conf.ttl_ms;
-
-	if (l->state == LEASE_RELEASING) {
-		/* it may have run after our release */
-		lease_want(n, VERB_RELEASE, at);
-		return;
-	}
-	if (l->state == LEASE_LOST || l->state == LEASE_OVER)
-		return;
-	/* it was given back behind this, or is about to be */
 	if (l->conf.nodes > 1 &&
 	    (minority_waits(n) || !before(n->gave_back, asked->sent)))
-		return;
-	if (a->lost || a->counter < n->counter)
-		wait_out(l, n, at);
-	/* the other question of this round, come late */
-	if (l->state == LEASE_HELD && asked->joins != l->joined)
-		return;
-	if (l->conf.nodes > 1 && asked->joins != l->joining) {
-		decline(l, n, asked, at);
-		return;
-	}
-	if (is_twin(l, n, a, at))
-		return;
+		return true;
+	return l->state == LEASE_LOST || l->state == LEASE_OVER ||
+	       (l->state == LEASE_HELD && asked->joins != l->joined);
+}
+
+static void note_grant(struct lease *l, struct lease_node *n,
+		       const struct ask *asked, const struct answer *a)
+{
 	n->joins = asked->joins;
 	if (l->state != LEASE_CLAIMING)
-		l->joining = l->joined = asked->joins;
+		l->joined = asked->joins;
+	l->joining = l->joined;
 	if (l->joined)
 		l->fence = l->conf.outer.fence;
 	/* an earlier grant, come late, is not the one that stands */
@@ -119,29 +107,60 @@ static void granted(struct lease *l, struct lease_node *n,
 	}
 	lease_credit(l, n, asked, a);
 	n->queued = false;
-	/* late, and ours all the same: it counts from its own question */
-	if (l->state == LEASE_WAITING)
-		rounds_ask_again(l, (int)(n - l->node), at);
-	l->joining = l->joined;
+}
+
+/* A quorum was quicker. */
+static void join_late(struct lease *l, struct lease_node *n, struct instant at)
+{
 	if (l->state == LEASE_HELD && n->slot != l->slot)
 		minority_give_back(n, at);
 	else if (l->state == LEASE_HELD && n->want == VERB_NONE &&
 		 !lease_spent(l))
 		lease_want(n, VERB_CONFIRM,
 			   timing_renew(n->stamp, l->conf.ttl_ms));
-	if (l->state == LEASE_CLAIMING && l->replicating &&
-	    n->vote == VOTE_OPEN)
+	else if (l->state == LEASE_CLAIMING && l->replicating &&
+		 n->vote == VOTE_OPEN)
 		lease_want(n, VERB_REPLICATE, at);
-	if (l->state != LEASE_ASKING)
+}
+
+static void granted(struct lease *l, struct lease_node *n,
+		    const struct ask *asked, const struct answer *a,
+		    struct instant at)
+{
+	if (l->state == LEASE_RELEASING) {
+		/* it may have run after our release */
+		lease_want(n, VERB_RELEASE, at);
 		return;
+	}
+	if (is_stale(l, n, asked))
+		return;
+	if (a->lost || a->counter < n->counter)
+		wait_out(l, n, at);
+	if (l->conf.nodes > 1 && asked->joins != l->joining) {
+		decline(l, n, asked, at);
+		return;
+	}
+	if (is_twin(l, n, a, at))
+		return;
+	note_grant(l, n, asked, a);
+	/* late, and ours all the same: it counts from its own question */
+	if (l->state == LEASE_WAITING) {
+		rounds_ask_again(l, (int)(n - l->node), at);
+		l->joining = l->joined;
+	}
+	if (l->state != LEASE_ASKING) {
+		join_late(l, n, at);
+		return;
+	}
 	n->vote = VOTE_YES;
 	n->want = VERB_NONE;
 	/* too soon after a loss: keep what it gave, for nobody else may have
 	 * it, but do not start yet */
 	if (before(at, n->embargo)) {
 		n->vote = VOTE_NO;
-		n->busy = (struct answer){
-			.said = SAID_BUSY, .pttl_ms = ttl / 6, .place = -1};
+		n->busy = (struct answer){.said = SAID_BUSY,
+					  .pttl_ms = l->conf.ttl_ms / 6,
+					  .place = -1};
 	}
 	rounds_check(l, at);
 }
