@@ -24,6 +24,6 @@ end
 -- or nil. It counts in whole seconds, and one of them may have just begun.
 local function young(ms)
 	server()
-	local rest = ms + 1000 - (uptime or math.huge) * 1000
+	local rest = ms > 0 and ms + 1000 - (uptime or math.huge) * 1000 or 0
 	return rest > 0 and rest or nil
 end
