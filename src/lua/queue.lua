@@ -149,6 +149,7 @@ local function serve(at, alone, lost, born)
 			    and math.min(grant_ms, math.floor(ttl / 2))
 			if px and not grant(n, who, words, px, at, alone, lost) then
 				redis.call('zadd', queue, line[i + 1], line[i])
+				redis.call('pexpire', queue, kept_ms)
 				return given, true, true
 			end
 			if at - ticket > heartbeat then -- it may have given a sign
