@@ -39,7 +39,8 @@ local function room(slots, reads, fresh, only)
 		local value = values[n]
 		if (only or -1) >= 0 and n ~= only + 1 then
 			value = nil
-		elseif not value and not fresh or value and value == leaving
+		elseif not value and not fresh
+		    or value and value == leaving and n == slot + 1
 		    or reads and shared(value) then
 			return n - 1
 		end
