@@ -12,6 +12,11 @@ runs=${runs:-100000}
 	run -0 "$sim" --runs "$runs"
 }
 
+@test "P1 P2 P6 and 100,000 on three nodes, and on five" {
+	run -0 "$sim" --nodes 3 --runs "$((runs * 8 / 10))"
+	run -0 "$sim" --nodes 5 --runs "$((runs / 5))"
+}
+
 @test "each broken twin of the protocol is caught by the simulator" {
 	run -0 "$sim" --twins 100000
 }
@@ -40,6 +45,12 @@ need_kinds() {
 @test "2,500 simulated schedules of all kinds of lock break no promise" {
 	need_kinds
 	run -0 "$kinds" --runs "$schedules"
+}
+
+@test "240 simulated schedules of all kinds on three and five nodes break no promise" {
+	need_kinds
+	run -0 "$kinds" --nodes 3 --runs "$((schedules / 12))"
+	run -0 "$kinds" --nodes 5 --runs "$((schedules / 80))"
 }
 
 @test "each broken twin of the scripts is caught by the simulator" {

@@ -5,18 +5,29 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lock/claim.h"
 #include "lock/queue.h"
+#include "lock/repair.h"
 #include "lock/rounds.h"
 #include "lock/timing.h"
+#include "lock/vote.h"
 
 #define RELEASE_MS 1000
 #define RELEASE_AGAIN_MS 10
-#define LATE_MS 2        /* and two round trips: for the last nodes' releases */
 #define QUICK_MS 3600000 /* renew often for so long after a clock step */
 
 int lease_quorum(int nodes)
 {
 	return nodes / 2 + 1;
+}
+
+int lease_votes(const struct lease *l, enum vote vote)
+{
+	int sum = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		sum += l->node[i].vote == vote;
+	return sum;
 }
 
 /* xorshift64*: jitter needs no better. */
@@ -134,50 +145,6 @@ static void lose(struct lease *l, struct lease_node *n)
 	stop_renewing(l);
 }
 
-/* Nobody has it on that node: see `repairs` in lease.h. */
-static void note_absent(struct lease_node *n, const struct answer *a,
-			struct instant at)
-{
-	bool gone = a->pttl_ms == 0;
-
-	if (!gone || !n->absent || n->had != a->counter) {
-		n->gone = at;
-		n->shown = 0;
-	}
-	n->absent = gone;
-	n->had = a->counter;
-}
-
-static int bits(unsigned int x)
-{
-	int n = 0;
-
-	for (; x; x &= x - 1)
-		n++;
-	return n;
-}
-
-static bool may_repair(const struct lease *l, const struct lease_node *n)
-{
-	return !n->mine && n->absent && !l->joined && !l->conf.shared &&
-	       bits(n->shown) >= lease_quorum(l->conf.nodes);
-}
-
-/* Node i is ours, as it was asked at that time. */
-static void show(struct lease *l, int i, struct instant asked,
-		 struct instant at)
-{
-	for (int k = 0; k < l->conf.nodes; k++) {
-		struct lease_node *n = &l->node[k];
-
-		if (!n->absent || !before(n->gone, asked) || may_repair(l, n))
-			continue;
-		n->shown |= 1U << i;
-		if (may_repair(l, n) && n->want == VERB_CONFIRM)
-			n->next = sooner(n->next, at);
-	}
-}
-
 static void confirm_answer(struct lease *l, struct lease_node *n,
 			   const struct ask *asked, const struct answer *a,
 			   struct instant at)
@@ -186,7 +153,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	int64_t part;
 
 	if (l->state == LEASE_CLAIMING && !l->replicating) {
-		rounds_claimed(l, n, asked, a, at);
+		claim_answer(l, n, asked, a, at);
 		return;
 	}
 	if (l->state != LEASE_HELD)
@@ -196,7 +163,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 		return;
 	if (!mine) {
 		n->next = timing_renew(at, l->conf.ttl_ms);
-		note_absent(n, a, at);
+		repair_note(n, a, at);
 		if (n->mine)
 			lose(l, n);
 		return;
@@ -207,10 +174,11 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 		watch_clock(l, n, a, at);
 	lease_credit(l, n, asked, a);
 	n->slot = asked->slot;
+	n->joins = l->joined;
 	n->joined = a->joined;
 	n->renewed++;
 	if (a->said == SAID_YES)
-		show(l, asked->node, asked->sent, at);
+		repair_show(l, asked->node, asked->sent, at);
 	if (lease_spent(l)) {
 		stop_renewing(l);
 		return;
@@ -231,7 +199,7 @@ static void release_answer(struct lease *l, struct lease_node *n,
 	if (l->state == LEASE_RELEASING || n->spoiled)
 		n->queued = false;
 	else
-		rounds_gave_back(l, n, at);
+		vote_again(l, n, at);
 }
 
 void lease_answer(struct lease *l, const struct ask *asked,
@@ -251,7 +219,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 	n->good = asked->chan;
 	switch (asked->verb) {
 	case VERB_ACQUIRE:
-		rounds_answer(l, n, asked, a, at);
+		vote_answer(l, n, asked, a, at);
 		break;
 	case VERB_LISTEN:
 		rounds_heard(l, asked, a->said == SAID_WOKEN, at);
@@ -260,7 +228,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		confirm_answer(l, n, asked, a, at);
 		break;
 	case VERB_REPLICATE:
-		rounds_replicated(l, n, a, at);
+		claim_replicated(l, n, a, at);
 		break;
 	case VERB_RELEASE:
 		release_answer(l, n, at);
@@ -392,7 +360,7 @@ static int64_t seen_for(const struct lease *l, const struct lease_node *n)
 		return n->counter;
 	if (n->want != VERB_CONFIRM)
 		return 0;
-	return n->mine ? n->counter : may_repair(l, n) ? n->had : 0;
+	return n->mine ? n->counter : repair_may(l, n) ? n->had : 0;
 }
 
 /* The ticket is the client's where nodes must agree on it. */
@@ -424,7 +392,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 		out->slot = l->conf.outer.slot;
 	out->until_ms = -1; /* before the claim there is nothing to heal */
 	if (out->verb == VERB_CONFIRM && l->state == LEASE_HELD) {
-		out->repairs = may_repair(l, n);
+		out->repairs = repair_may(l, n);
 		out->until_ms = l->conf.nodes > 1 ? n->until_ms : 0;
 	}
 	if (ends && l->held) {
@@ -449,7 +417,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
  * that are about to answer. What they have would stay until it ends. */
 static struct instant late_by(const struct lease *l)
 {
-	int64_t rtt = -1;
+	int64_t ms = 0;
 
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
@@ -457,10 +425,10 @@ static struct instant late_by(const struct lease *l)
 		if (n->want == VERB_RELEASE && n->answered &&
 		    (n->chan[0].ask.verb == VERB_RELEASE ||
 		     n->chan[1].ask.verb == VERB_RELEASE) &&
-		    n->srtt_ms > rtt)
-			rtt = n->srtt_ms;
+		    timing_hedge(n->srtt_ms) > ms)
+			ms = timing_hedge(n->srtt_ms);
 	}
-	return rtt < 0 ? l->freed_at : after(l->freed_at, 2 * rtt + LATE_MS);
+	return after(l->freed_at, ms);
 }
 
 static void tick(struct lease *l, struct instant at)

@@ -2,6 +2,8 @@
 /* Acquiring. Read lease.h first. */
 #include "lock/rounds.h"
 
+#include "lock/claim.h"
+#include "lock/minority.h"
 #include "lock/queue.h"
 #include "lock/timing.h"
 
@@ -12,21 +14,10 @@
 #define LISTEN_LEAST_MS 20 /* not worth a question */
 #define CUT_OFF_MOST 2
 #define BROKEN_MS 100 /* who listens comes back within, not all at once */
-#define KEEP_MS 1000  /* for so long a minority is kept */
-#define CLAIMS_MOST 5 /* of those whose counters others move, too */
-
-static int votes(const struct lease *l, enum vote vote)
-{
-	int sum = 0;
-
-	for (int i = 0; i < l->conf.nodes; i++)
-		sum += l->node[i].vote == vote;
-	return sum;
-}
 
 bool lease_answered(const struct lease *l)
 {
-	return votes(l, VOTE_NO) + votes(l, VOTE_YES) >=
+	return lease_votes(l, VOTE_NO) + lease_votes(l, VOTE_YES) >=
 	       lease_quorum(l->conf.nodes);
 }
 
@@ -60,19 +51,7 @@ static struct instant limit_of(const struct lease *l)
 		       : sooner(l->give_up, after(l->began, UNREACHED_MS));
 }
 
-/* A release of ours may be under way, or come late: what is granted there now
- * it would free. */
-static bool to_be_left(const struct lease_node *n)
-{
-	bool owed = n->want == VERB_RELEASE;
-
-	for (int c = 0; c < CHANNELS; c++)
-		owed |= n->chan[c].release ||
-			n->chan[c].ask.verb == VERB_RELEASE;
-	return owed || n->spoiled;
-}
-
-static void ask_node(struct lease *l, int i, struct instant at)
+void rounds_ask(struct lease *l, int i, struct instant at)
 {
 	struct lease_node *n = &l->node[i];
 
@@ -90,8 +69,6 @@ static void ask_from(struct lease *l, struct instant at)
 	l->last_look = false;
 }
 
-static void round_check(struct lease *l, struct instant at);
-
 void rounds_begin(struct lease *l, struct instant at)
 {
 	int64_t look = 0;
@@ -105,10 +82,10 @@ void rounds_begin(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
 
-		if (to_be_left(n))
+		if (minority_waits(n))
 			n->vote = VOTE_DOWN;
 		else
-			ask_node(l, i, at);
+			rounds_ask(l, i, at);
 		if (timing_hedge(n->srtt_ms) > look)
 			look = timing_hedge(n->srtt_ms);
 	}
@@ -121,7 +98,7 @@ void rounds_begin(struct lease *l, struct instant at)
 }
 
 /* Woken on this node: the others have said nothing new. */
-static void ask_again(struct lease *l, int i, struct instant at)
+void rounds_ask_again(struct lease *l, int i, struct instant at)
 {
 	if (l->conf.nodes == 1) {
 		rounds_begin(l, at);
@@ -131,8 +108,8 @@ static void ask_again(struct lease *l, int i, struct instant at)
 		ask_from(l, at);
 		l->whole = false;
 	}
-	if (!to_be_left(&l->node[i]))
-		ask_node(l, i, at);
+	if (!minority_waits(&l->node[i]))
+		rounds_ask(l, i, at);
 }
 
 /* How long until another look. Where data were lost, often: the holder may heal
@@ -176,12 +153,12 @@ static bool listens(struct lease_node *n, struct instant at)
 
 /* Until the next round, a node where we are in line is listened to. (The first
  * in line behind another program's lock is woken by nobody.) */
-static void listen(struct lease *l, struct lease_node *n, struct instant at)
+void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
 {
 	int place =
 		l->conf.wait_ms > 0 && n->vote == VOTE_NO ? n->busy.place : -1;
 
-	if (to_be_left(n))
+	if (minority_waits(n))
 		return;
 	if (place >= 0 && !before(at, n->deaf_until) &&
 	    !(place == 0 && n->busy.foreign) &&
@@ -199,137 +176,6 @@ static void give_up(struct lease *l, bool busy, struct instant at)
 }
 
 /* ---- several nodes: a minority ---- */
-
-static int64_t keep_ms(const struct lease *l)
-{
-	return l->conf.ttl_ms / 4 < KEEP_MS ? l->conf.ttl_ms / 4 : KEEP_MS;
-}
-
-/* Whoever has it there may not have a quorum, and give it back. */
-static bool is_recent(const struct lease *l, const struct lease_node *n)
-{
-	return n->vote == VOTE_NO && n->busy.said == SAID_BUSY &&
-	       n->busy.age_ms >= 0 && n->busy.age_ms < keep_ms(l);
-}
-
-/* Others want it at this moment, and nobody has it yet. */
-static bool is_split(const struct lease *l)
-{
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (is_recent(l, &l->node[i]))
-			return true;
-	return false;
-}
-
-static bool is_taken(const struct lease_node *n)
-{
-	return n->vote == VOTE_NO && n->busy.said == SAID_BUSY &&
-	       n->busy.holder != 0;
-}
-
-/* Somebody has a quorum, as this round has shown. */
-static bool is_lost(const struct lease *l)
-{
-	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
-		int same = 0;
-
-		for (int j = 0; j < l->conf.nodes && is_taken(&l->node[i]); j++)
-			same += is_taken(&l->node[j]) &&
-				l->node[j].busy.holder ==
-					l->node[i].busy.holder;
-		if (same >= lease_quorum(l->conf.nodes))
-			return true;
-	}
-	return false;
-}
-
-/* Or is about to, and came before us. Who is granted here and there for longer
- * than one would wait is not about to. */
-static bool is_outranked(const struct lease *l)
-{
-	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
-		const struct lease_node *n = &l->node[i];
-
-		if (is_recent(l, n) && n->busy.holder_ticket > 0 &&
-		    n->busy.holder_ticket < l->conf.ticket)
-			return true;
-	}
-	return false;
-}
-
-/* Behind whatever may be granted still. */
-static void give_back(struct lease_node *n, struct instant at)
-{
-	lease_want_release(n, at);
-	n->gave_back = at;
-	n->mine = false;
-	n->vote = VOTE_DOWN;
-}
-
-static void give_all_back(struct lease *l, struct instant at)
-{
-	bool any = false;
-
-	l->keep_until = NEVER;
-	for (int i = 0; i < l->conf.nodes && l->conf.nodes > 1; i++) {
-		if (!l->node[i].mine)
-			continue;
-		give_back(&l->node[i], at);
-		any = true;
-	}
-	if (!any)
-		return;
-	if (l->split_ms == 0)
-		l->split_ms = BACKOFF_LEAST_MS;
-	l->pause_until =
-		after(at, l->split_ms / 2 + lease_jitter(l, l->split_ms));
-	l->split_ms = 2 * l->split_ms < BACKOFF_MOST_MS ? 2 * l->split_ms
-							: BACKOFF_MOST_MS;
-}
-
-/* A minority is ours, and for a moment it is worth keeping: the other nodes'
- * grants may be on their way, and whoever came later gives theirs back. */
-static bool keeps(struct lease *l, struct instant at)
-{
-	bool any = false;
-
-	for (int i = 0; i < l->conf.nodes; i++)
-		any |= l->node[i].mine;
-	if (!any || l->conf.nodes == 1)
-		return false;
-	if (l->keep_until.ms == NEVER.ms)
-		l->keep_until = after(at, keep_ms(l));
-	return before(at, l->keep_until) && !is_lost(l) && !is_outranked(l);
-}
-
-/* What somebody with a quorum does not have is not taken from it, for as long
- * as it has that. True: it has not any more. */
-static bool stand_off(struct lease *l)
-{
-	bool lost = is_lost(l), freed = false;
-
-	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
-		struct lease_node *n = &l->node[i];
-
-		freed |= n->off && !lost;
-		n->off = lost && (n->off || n->mine) && !is_taken(n);
-	}
-	return freed;
-}
-
-/* When to look what became of the others. */
-static struct instant next_look(const struct lease *l, struct instant at)
-{
-	int64_t look = 0;
-
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (timing_hedge(l->node[i].srtt_ms) > look)
-			look = timing_hedge(l->node[i].srtt_ms);
-	/* nobody wakes whoever is not in line */
-	if (l->conf.wait_ms <= 0)
-		return sooner(l->keep_until, after(at, look / 5));
-	return l->whole ? l->keep_until : after(at, look);
-}
 
 /* What time will not change. */
 static enum lease_end hopeless(struct lease *l)
@@ -357,7 +203,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 {
 	int may = 0, spoiled = 0;
 
-	if (!l->joining || l->conf.nodes == 1 || votes(l, VOTE_NO) == 0)
+	if (!l->joining || l->conf.nodes == 1 || lease_votes(l, VOTE_NO) == 0)
 		return false;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		may += l->node[i].mine || l->node[i].spoiled;
@@ -370,13 +216,13 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 	}
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].mine)
-			give_back(&l->node[i], at);
+			minority_give_back(&l->node[i], at);
 	rounds_begin(l, at);
 	l->joining = l->joined = false;
 	return true;
 }
 
-static void round_fail(struct lease *l, struct instant at)
+void rounds_fail(struct lease *l, struct instant at)
 {
 	bool busy = lease_answered(l), woken = false, keep, freed;
 	struct instant limit = limit_of(l);
@@ -388,9 +234,9 @@ static void round_fail(struct lease *l, struct instant at)
 		lease_finish(l, end, at);
 		return;
 	}
-	freed = stand_off(l);
-	keep = keeps(l, at);
-	if (!before(at, limit) && !(keep && is_split(l))) {
+	freed = minority_stand_off(l);
+	keep = minority_keeps(l, at);
+	if (!before(at, limit) && !(keep && minority_is_split(l))) {
 		give_up(l, busy, at);
 		return;
 	}
@@ -409,445 +255,42 @@ static void round_fail(struct lease *l, struct instant at)
 					? l->backoff_ms * 2
 					: BACKOFF_MOST_MS;
 	}
-	l->next_round = sooner(l->next_round, keep ? next_look(l, at) : limit);
+	l->next_round =
+		sooner(l->next_round, keep ? minority_look(l, at) : limit);
 	if (!keep)
-		give_all_back(l, at);
+		minority_give_back_all(l, at);
 	for (int i = 0; i < l->conf.nodes; i++) {
 		/* a server that does not answer is not heard either */
 		if (l->node[i].vote == VOTE_DOWN)
 			lease_deaf(&l->node[i]);
-		listen(l, &l->node[i], at);
+		rounds_listen(l, &l->node[i], at);
 	}
-}
-
-static void held(struct lease *l, struct instant at)
-{
-	l->state = LEASE_HELD;
-	l->held = true;
-	l->keep_until = NEVER;
-	l->split_ms = BACKOFF_LEAST_MS;
-	l->only = 0;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-
-		lease_deaf(n);
-		n->off = false;
-		/* of another slot */
-		if (n->mine && n->slot != l->slot)
-			give_back(n, at);
-		else if (!to_be_left(n))
-			lease_want(n, VERB_CONFIRM,
-				   timing_renew(n->mine ? n->stamp : l->began,
-						l->conf.ttl_ms));
-	}
-	l->held_from = lease_stamp(l);
-}
-
-/* With one fence. Replicas are asked for once that is settled. */
-static void agreed(struct lease *l, struct instant at)
-{
-	if (l->conf.replicas == 0 || l->replicating) {
-		held(l, at);
-		return;
-	}
-	l->replicating = true;
-	l->state = LEASE_CLAIMING;
-	/* the server answers at the end of its own time-out */
-	l->round_by = after(at, 2 * l->conf.node_timeout_ms);
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-		bool yes = n->vote == VOTE_YES;
-
-		if (to_be_left(n))
-			continue;
-		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
-		lease_want(n, yes ? VERB_REPLICATE : VERB_NONE, at);
-	}
-}
-
-/* A slot is a lock of its own, and a quorum must be of the same. Each node gave
- * the first that was free there: a lower one is not free on all. False: it is
- * to be asked for. */
-static bool one_slot(struct lease *l, struct instant at)
-{
-	int q = lease_quorum(l->conf.nodes), highest = 0;
-
-	for (int i = 0; i < l->conf.nodes; i++) {
-		int same = 0;
-
-		for (int j = 0; j < l->conf.nodes; j++)
-			same += l->node[j].vote == VOTE_YES &&
-				l->node[j].slot == l->node[i].slot;
-		if (l->node[i].vote == VOTE_YES && same >= q) {
-			l->slot = l->node[i].slot;
-			return true;
-		}
-		if (l->node[i].vote == VOTE_YES && l->node[i].slot > highest)
-			highest = l->node[i].slot;
-	}
-	if (l->only == highest + 1)
-		highest = (highest + 1) % l->conf.slots;
-	l->only = highest + 1;
-	l->pause_until = at;
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].mine && l->node[i].slot != highest)
-			give_back(&l->node[i], at);
-	return false;
-}
-
-/* The largest counter becomes the fence when a quorum has stored it under our
- * token: see rounds_claimed(). */
-static void store(struct lease *l, int64_t most, struct instant at)
-{
-	l->fence = most;
-	l->state = LEASE_CLAIMING;
-	l->round_by = after(at, l->conf.node_timeout_ms);
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-		bool yes = n->vote == VOTE_YES;
-
-		if (to_be_left(n))
-			continue;
-		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
-		lease_want(n, yes ? VERB_CONFIRM : VERB_NONE, at);
-	}
-}
-
-/* A quorum granted. One value from q nodes is a fence at once. */
-static void claim(struct lease *l, struct instant at)
-{
-	int q = lease_quorum(l->conf.nodes);
-	int64_t most = 0;
-
-	if (!one_slot(l, at)) {
-		round_fail(l, at);
-		return;
-	}
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].vote == VOTE_YES && l->node[i].slot != l->slot)
-			l->node[i].vote = VOTE_DOWN;
-	if (l->joined) {
-		agreed(l, at);
-		return;
-	}
-	for (int i = 0; i < l->conf.nodes; i++) {
-		int same = 0;
-
-		if (l->node[i].vote != VOTE_YES)
-			continue;
-		for (int j = 0; j < l->conf.nodes; j++)
-			same += l->node[j].vote == VOTE_YES &&
-				l->node[j].counter == l->node[i].counter;
-		if (same >= q) {
-			l->fence = l->node[i].counter;
-			agreed(l, at);
-			return;
-		}
-		if (l->node[i].counter > most)
-			most = l->node[i].counter;
-	}
-	store(l, most, at);
-}
-
-static bool is_ours(const struct lease *l, const struct lease_node *n)
-{
-	return n->mine && n->slot == l->slot;
-}
-
-/* A quorum is ours still, but the counters have moved: a larger one. */
-static bool claims_again(struct lease *l, struct instant at)
-{
-	int64_t most = l->fence;
-	int mine = 0;
-
-	if (l->state != LEASE_CLAIMING || l->replicating ||
-	    ++l->claims > CLAIMS_MOST)
-		return false;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
-		mine += is_ours(l, n);
-		if (is_ours(l, n) && n->counter > most)
-			most = n->counter;
-	}
-	if (mine < lease_quorum(l->conf.nodes))
-		return false;
-	for (int i = 0; i < l->conf.nodes; i++)
-		l->node[i].vote =
-			is_ours(l, &l->node[i]) ? VOTE_YES : VOTE_DOWN;
-	store(l, most + 1, at);
-	return true;
 }
 
 /* A quorum cannot be had, and whether because it is held is known, too. */
 static bool is_decided(const struct lease *l)
 {
-	int q = lease_quorum(l->conf.nodes), open = votes(l, VOTE_OPEN);
-	int yes = votes(l, VOTE_YES), said = yes + votes(l, VOTE_NO);
+	int q = lease_quorum(l->conf.nodes), open = lease_votes(l, VOTE_OPEN);
+	int yes = lease_votes(l, VOTE_YES),
+	    said = yes + lease_votes(l, VOTE_NO);
 
 	return yes + open < q && (said >= q || said + open < q);
 }
 
-static void round_check(struct lease *l, struct instant at)
+void rounds_check(struct lease *l, struct instant at)
 {
 	int q = lease_quorum(l->conf.nodes);
-	int yes = votes(l, VOTE_YES);
+	int yes = lease_votes(l, VOTE_YES);
 
 	if (yes >= q && l->state == LEASE_ASKING)
-		claim(l, at);
+		claim_begin(l, at);
 	else if (yes >= q)
-		agreed(l, at);
-	else if (is_decided(l) && !claims_again(l, at))
-		round_fail(l, at);
+		claim_agreed(l, at);
+	else if (is_decided(l) && !claim_again(l, at))
+		rounds_fail(l, at);
 }
 
 /* ---- answers ---- */
-
-/* The node may be asked again. */
-void rounds_gave_back(struct lease *l, struct lease_node *n, struct instant at)
-{
-	if (to_be_left(n))
-		return;
-	if (l->state == LEASE_WAITING)
-		l->next_round =
-			sooner(l->next_round, later(at, l->pause_until));
-	else if (l->state == LEASE_HELD)
-		lease_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
-}
-
-/* Data were lost: an unaware holder may have renewed until this answer. */
-static void wait_out(struct lease *l, struct lease_node *n, struct instant at)
-{
-	int64_t ttl = l->conf.ttl_ms;
-
-	if (n->holder_ttl_ms > ttl)
-		ttl = n->holder_ttl_ms;
-	n->embargo = after(at, ttl);
-}
-
-/* A waiter's memory: a counter that is behind what it saw proves a loss. */
-static void remember(struct lease *l, struct lease_node *n,
-		     const struct answer *a, struct instant at)
-{
-	if (a->counter < n->counter || a->lost)
-		wait_out(l, n, at);
-	n->counter = a->counter;
-	/* a foreign holder has at most what is left */
-	if (a->said == SAID_BUSY &&
-	    (a->foreign ? a->pttl_ms : a->holder_ttl_ms) > 0)
-		n->holder_ttl_ms = a->foreign ? a->pttl_ms : a->holder_ttl_ms;
-	n->busy = *a;
-	if (a->said != SAID_BUSY && a->said != SAID_GUARDED)
-		n->busy.pttl_ms = -1;
-}
-
-/* Two names of one server would count twice. */
-static bool is_twin(struct lease *l, struct lease_node *n,
-		    const struct answer *a, struct instant at)
-{
-	int me = (int)(n - l->node);
-
-	n->server = a->server;
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (i != me && a->server != 0 &&
-		    l->node[i].server == a->server) {
-			l->twin[0] = i < me ? i : me;
-			l->twin[1] = i < me ? me : i;
-			n->mine = false;
-			n->want = VERB_NONE;
-			if (l->in_use)
-				return true;
-			l->refusal = FAIL_CONFIG;
-			lease_finish(l, END_REFUSED, at);
-			return true;
-		}
-	return false;
-}
-
-/* The outer one's hold is no part of ours, nor ours of that: a counter that was
- * told with it is nobody's fence. */
-static void decline(const struct lease *l, struct lease_node *n,
-		    const struct ask *asked, struct instant at)
-{
-	if (n->mine || l->state == LEASE_CLAIMING)
-		return;
-	n->joins |= asked->joins;
-	n->mine = true;
-	give_back(n, at);
-}
-
-static void granted(struct lease *l, struct lease_node *n,
-		    const struct ask *asked, const struct answer *a,
-		    struct instant at)
-{
-	int64_t ttl = l->conf.ttl_ms;
-
-	if (l->state == LEASE_RELEASING) {
-		/* it may have run after our release */
-		lease_want(n, VERB_RELEASE, at);
-		return;
-	}
-	if (l->state == LEASE_LOST || l->state == LEASE_OVER)
-		return;
-	/* it was given back behind this, or is about to be */
-	if (l->conf.nodes > 1 &&
-	    (to_be_left(n) || !before(n->gave_back, asked->sent)))
-		return;
-	if (a->lost || a->counter < n->counter)
-		wait_out(l, n, at);
-	/* the other question of this round, come late */
-	if (l->state == LEASE_HELD && asked->joins != l->joined)
-		return;
-	if (l->conf.nodes > 1 && asked->joins != l->joining) {
-		decline(l, n, asked, at);
-		return;
-	}
-	if (is_twin(l, n, a, at))
-		return;
-	n->joins = asked->joins;
-	if (l->state != LEASE_CLAIMING)
-		l->joining = l->joined = asked->joins;
-	if (l->joined)
-		l->fence = l->conf.outer.fence;
-	/* an earlier grant, come late, is not the one that stands */
-	if (!n->mine || !before(asked->sent, n->stamp)) {
-		n->slot = a->slot;
-		n->group = a->group;
-	}
-	lease_credit(l, n, asked, a);
-	n->queued = false;
-	/* late, and ours all the same: it counts from its own question */
-	if (l->state == LEASE_WAITING)
-		ask_again(l, (int)(n - l->node), at);
-	l->joining = l->joined;
-	if (l->state == LEASE_HELD && n->slot != l->slot)
-		give_back(n, at);
-	else if (l->state == LEASE_HELD && n->want == VERB_NONE &&
-		 !lease_spent(l))
-		lease_want(n, VERB_CONFIRM,
-			   timing_renew(n->stamp, l->conf.ttl_ms));
-	if (l->state != LEASE_ASKING)
-		return;
-	n->vote = VOTE_YES;
-	n->want = VERB_NONE;
-	/* too soon after a loss: keep what it gave, for nobody else may have
-	 * it, but do not start yet */
-	if (before(at, n->embargo)) {
-		n->vote = VOTE_NO;
-		n->busy = (struct answer){
-			.said = SAID_BUSY, .pttl_ms = ttl / 6, .place = -1};
-	}
-	round_check(l, at);
-}
-
-/* An answer after which there is nothing to wait for. */
-static const enum lease_end ending_of[SAID_NO + 1] = {
-	[SAID_SUPERSEDED] = END_SUPERSEDED,
-	[SAID_DONE] = END_DONE,
-	[SAID_INSIDE] = END_INSIDE,
-};
-
-/* By this round; or, of several nodes, it was quicker than this one. */
-static bool is_awaited(const struct lease *l, const struct lease_node *n,
-		       const struct ask *asked)
-{
-	if (l->conf.nodes == 1)
-		return l->state == LEASE_ASKING && n->vote == VOTE_OPEN;
-	if (asked->joins != l->joining || to_be_left(n))
-		return false;
-	return n->vote == VOTE_OPEN
-		       ? l->state == LEASE_ASKING || l->state == LEASE_WAITING
-		       : n->vote == VOTE_DOWN && l->state == LEASE_WAITING;
-}
-
-void rounds_answer(struct lease *l, struct lease_node *n,
-		   const struct ask *asked, const struct answer *a,
-		   struct instant at)
-{
-	enum lease_end end = ending_of[a->said];
-
-	if (a->said == SAID_GRANTED) {
-		granted(l, n, asked, a, at);
-		return;
-	}
-	/* whoever started us does not hold it, or not any more */
-	if (asked->joins && a->said == SAID_NO && l->conf.nodes == 1) {
-		if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
-			return;
-		lease_want(n, VERB_ACQUIRE, at);
-		l->joining = l->joined = false;
-		return;
-	}
-	/* also when the answer comes late: we are in line, and must leave it */
-	n->queued |= a->place >= 0;
-	if (a->ticket > n->ticket)
-		n->ticket = a->ticket;
-	if (!is_awaited(l, n, asked))
-		return;
-	n->mine = false;
-	n->want = VERB_NONE;
-	n->vote = VOTE_NO;
-	if (end != END_NONE) {
-		/* a lock handed over meanwhile is to be passed on */
-		n->queued &= end == END_DONE;
-		n->unsure |= n->queued;
-		lease_finish(l, end, at);
-		return;
-	}
-	if (a->said == SAID_FULL)
-		n->queued = false;
-	if (a->said == SAID_NO || a->said == SAID_FULL)
-		n->busy = *a;
-	else
-		remember(l, n, a, at);
-	if (l->state == LEASE_WAITING) {
-		listen(l, n, at);
-		return;
-	}
-	if (n->woken && a->said == SAID_BUSY)
-		ask_node(l, asked->node, at);
-	round_check(l, at);
-}
-
-void rounds_claimed(struct lease *l, struct lease_node *n,
-		    const struct ask *asked, const struct answer *a,
-		    struct instant at)
-{
-	bool mine = a->said != SAID_NO, ours;
-
-	if (asked->fence != l->fence)
-		return;
-	/* More than the fence is not what we know of: it was granted to us
-	 * anew, and others may have been before; or they hold as well, and move
-	 * the counter, too. So it must have become the fence by us, or have
-	 * been granted to us as such. */
-	ours = a->counter == l->fence && (a->raised || n->counter == l->fence);
-	if (mine)
-		lease_credit(l, n, asked, a);
-	else
-		n->mine = false;
-	n->vote = mine && ours ? VOTE_YES : VOTE_NO;
-	n->busy = (struct answer){.pttl_ms = -1, .place = -1};
-	n->want = VERB_NONE;
-	round_check(l, at);
-}
-
-/* Too few of them are no matter of time. */
-void rounds_replicated(struct lease *l, struct lease_node *n,
-		       const struct answer *a, struct instant at)
-{
-	if (l->state != LEASE_CLAIMING || !l->replicating)
-		return;
-	n->want = VERB_NONE;
-	n->vote = a->counter < l->conf.replicas ? VOTE_NO : VOTE_YES;
-	if (votes(l, VOTE_YES) + votes(l, VOTE_OPEN) <
-	    lease_quorum(l->conf.nodes)) {
-		l->refusal = FAIL_UNAVAILABLE;
-		lease_finish(l, END_REFUSED, at);
-		return;
-	}
-	round_check(l, at);
-}
 
 void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
 		  struct instant at)
@@ -857,11 +300,11 @@ void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
 	n->woken |= woken;
 	if (woken && (l->state == LEASE_WAITING ||
 		      (l->state == LEASE_ASKING && n->vote == VOTE_NO)))
-		ask_again(l, asked->node, at);
+		rounds_ask_again(l, asked->node, at);
 	/* a server that will not wait is not asked to before the next round */
 	else if (l->state == LEASE_WAITING &&
 		 between(asked->sent, at) >= LISTEN_MS / 2)
-		listen(l, n, at);
+		rounds_listen(l, n, at);
 }
 
 /* Cut off: back at once, but not all at once. Refused, or cut off as soon as it
@@ -903,7 +346,7 @@ void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 	if (l->state == LEASE_WAITING)
 		return;
 	n->want = VERB_NONE;
-	round_check(l, at);
+	rounds_check(l, at);
 }
 
 /* ---- time ---- */
@@ -918,7 +361,7 @@ void rounds_tick(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].vote == VOTE_OPEN)
 			l->node[i].vote = VOTE_DOWN;
-	round_check(l, at);
+	rounds_check(l, at);
 }
 
 struct instant rounds_wake(const struct lease *l)

@@ -5,7 +5,8 @@
  * spent in line, listening for a hand-over; whoever is woken on one of several
  * nodes asks that one alone.
  *
- * Only lease.c calls this; the helpers at the end are lease.c's, for rounds.c.
+ * Its parts: vote.h (what a node answered), minority.h (fewer than a quorum),
+ * claim.h (a quorum). The helpers at the end are lease.c's, for all of them.
  */
 #ifndef LOCK_ROUNDS_H
 #define LOCK_ROUNDS_H
@@ -13,29 +14,31 @@
 #include "lock/lease.h"
 
 void rounds_begin(struct lease *l, struct instant at);
-void rounds_answer(struct lease *l, struct lease_node *n,
-		   const struct ask *asked, const struct answer *a,
-		   struct instant at);
-void rounds_claimed(struct lease *l, struct lease_node *n,
-		    const struct ask *asked, const struct answer *a,
-		    struct instant at);
-void rounds_replicated(struct lease *l, struct lease_node *n,
-		       const struct answer *a, struct instant at);
+/* In this round: node i, or, woken there, that one alone. */
+void rounds_ask(struct lease *l, int i, struct instant at);
+void rounds_ask_again(struct lease *l, int i, struct instant at);
+/* A vote has come in: a quorum, none, or too early to tell. */
+void rounds_check(struct lease *l, struct instant at);
+/* No quorum. */
+void rounds_fail(struct lease *l, struct instant at);
+
+/* Until the next round, a node where we are in line is listened to. */
+void rounds_listen(struct lease *l, struct lease_node *n, struct instant at);
 /* Listening ended. */
 void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
 		  struct instant at);
 void rounds_unheard(struct lease *l, const struct ask *asked, bool cut_off,
 		    struct instant at);
+
 void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 		   struct instant at);
-/* A release that was sent while we go on is answered, or never will be. */
-void rounds_gave_back(struct lease *l, struct lease_node *n, struct instant at);
 void rounds_tick(struct lease *l, struct instant at);
 struct instant rounds_wake(const struct lease *l);
 
 #define LONG_AGO ((struct instant){INT64_MIN / 2})
 
 int64_t lease_jitter(struct lease *l, int64_t range); /* 0..range-1 */
+int lease_votes(const struct lease *l, enum vote vote);
 void lease_want(struct lease_node *n, enum verb verb, struct instant at);
 void lease_want_release(struct lease_node *n, struct instant at);
 void lease_deaf(struct lease_node *n); /* listens no more */

@@ -18,7 +18,7 @@ end
 local function rolled_back()
 	server()
 	local left = redis.call('pttl', fence)
-	return left < 0 or not uptime or month_ms - left > (uptime - 1) * 1000
+	return left < 0 or not uptime or month_ms - left >= (uptime - 1) * 1000
 end
 -- It may have been restarted, and have forgotten a lease: for how many ms still,
 -- or nil. It counts in whole seconds, and one of them may have just begun.

@@ -278,6 +278,17 @@ static void answered(struct drive *d, const struct ask *asked,
 
 static void take(struct drive *d, int node, int chan);
 
+/* What nobody waits for must not be in vain: a frozen server runs it when it
+ * wakes, and we are gone by then. */
+static bool goes_whole(const struct drive *d, const struct ask *ask)
+{
+	const struct lease *l = &d->lease;
+
+	return d->whole[ask->node] ||
+	       (l->conf.nodes > 1 && ask->verb == VERB_RELEASE &&
+		!l->node[ask->node].answered);
+}
+
 /* Sends it on connection `chan` of its node. */
 static void send_on(struct drive *d, int chan, const struct pending *p)
 {
@@ -292,7 +303,7 @@ static void send_on(struct drive *d, int chan, const struct pending *p)
 
 	script_request(ask, &d->lease.conf, &d->keys, d->token, d->standing,
 		       ep->db, &scratch, &request);
-	if (!d->whole[ask->node])
+	if (!goes_whole(d, ask))
 		script_by_hash(ask, &request);
 	before = c->asked;
 	number = conn_ask(c, &request);
@@ -601,6 +612,10 @@ const struct fail *drive_why(struct drive *d)
 	const struct lease *l = &d->lease;
 	char text[600];
 
+	/* too few replicas */
+	if (l->end == END_REFUSED && l->refusal == FAIL_UNAVAILABLE &&
+	    d->why.kind != FAIL_NONE)
+		return &d->why;
 	if (l->conf.nodes > 1 && !d->told_twins &&
 	    (l->refusal != FAIL_CONFIG || d->why.kind != FAIL_CONFIG)) {
 		say_missing(d);

@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Verifies queue.pml completely, and that each of its broken twins is caught.
-# TAP on standard output; status 0 only when all is as it must be. Takes spin
-# and a C compiler, 1.6 GB of memory, and about two minutes of one processor.
+# run.sh [MODEL]...
+# Verifies queue.pml, fence.pml and lease.pml, or those named, completely, and
+# that each of their broken twins is caught. TAP on standard output; status 0
+# only when all is as it must be. Takes spin and a C
+# compiler.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
@@ -10,7 +12,7 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/redlock-model.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 # spin cannot bear a blank in a path
-cp "$here/queue.pml" "$tmp/" && cd "$tmp" || exit 1
+cp "$here"/*.pml "$tmp/" && cd "$tmp" || exit 1
 
 CC=${CC:-cc}
 for tool in spin ${CC%% *}; do
@@ -26,15 +28,15 @@ done
 search() {
 	kind=$1
 	case $kind in
-	safety) make='-DSAFETY -DNOCLAIM' model=$2 run='' ;;
-	liveness) make='-DNFAIR=3' model="-DLIVENESS $2" run='-a -f -A -E' ;;
+	safety) make='-DSAFETY -DNOCLAIM' opts=$2 run='' ;;
+	liveness) make='-DNFAIR=3' opts="-DLIVENESS $2" run='-a -f -A -E' ;;
 	esac
 	rm -f pan
 	# shellcheck disable=SC2086 # several options in one word
 	{
-		spin -a $model queue.pml &&
-			$CC -w -DMEMLIM=4000 $make "$3" -o pan pan.c &&
-			./pan -m10000 $run
+		spin -a $opts "$model.pml" &&
+			$CC -w -DMEMLIM=6000 $pack $make "$3" -o pan pan.c &&
+			./pan -m$depth $run
 	} >out 2>&1
 }
 
@@ -67,25 +69,65 @@ report() { # PREDICATE TEXT
 		-e 's/^pan: elapsed time \(.*\)/# in \1/p' out
 }
 
-holds() { # KIND WAITERS FAULTS
-	search "$1" "-DN=$2 -DFAULTS=$3" -O2
-	report nothing_found "$1 holds with $2 waiters and $3 faults"
+holds() { # KIND OPTIONS TEXT
+	search "$1" "$2" -O2
+	report nothing_found "$model: $1 holds with $3"
 }
-twin() { # KIND NAME
-	search "$1" "-DN=3 -DFAULTS=2 -DTWIN=$2" -O0
-	report caught "the twin $2 is caught: no $1"
+twins() { # KIND OPTIONS NAME...
+	of=$2
+	twins=$1
+	shift 2
+	for name; do
+		search "$twins" "$of -DTWIN=$name" -O0
+		report caught "$model: the twin $name is caught: no $twins"
+	done
 }
 
-holds safety 4 4
-holds safety 5 2
-holds liveness 4 2
-holds liveness 3 4
-for name in CANCEL_KEEPS DEL_AFTER DEL_APART RELEASE_ANY STALE_START \
-	START_LATE CLAIM_SHORT BARGE LEAVE_UNTOLD BEHIND_BLIND; do
-	twin safety "$name"
-done
-for name in NO_POLL GRANT_FOREVER NO_SKIP; do
-	twin liveness "$name"
+queue() {
+	depth=10000 pack=''
+	holds safety '-DN=4 -DFAULTS=4' '4 waiters and 4 faults'
+	holds safety '-DN=5 -DFAULTS=2' '5 waiters and 2 faults'
+	holds liveness '-DN=4 -DFAULTS=2' '4 waiters and 2 faults'
+	holds liveness '-DN=3 -DFAULTS=4' '3 waiters and 4 faults'
+	twins safety '-DN=3 -DFAULTS=2' CANCEL_KEEPS DEL_AFTER DEL_APART \
+		RELEASE_ANY STALE_START START_LATE CLAIM_SHORT BARGE \
+		LEAVE_UNTOLD BEHIND_BLIND
+	twins liveness '-DN=3 -DFAULTS=2' NO_POLL GRANT_FOREVER NO_SKIP
+}
+
+fence() {
+	depth=1000 pack=-DCOLLAPSE
+	holds safety '-DFAULTS=3' '2 attempts and 3 faults'
+	holds safety '-DX=3 -DFAULTS=1 -DAPART=2' '3 attempts and 1 fault'
+	holds safety '-DN=5 -DFAULTS=0 -DAPART=2' '5 nodes'
+	holds safety '-DLOSSES=1 -DFAULTS=1' '1 loss and 1 fault'
+	holds safety '-DLOSSES=2 -DFAULTS=0 -DAPART=2' '2 losses'
+	twins safety '' ORIG_GE ORIG_NEXT ORIG_GT ORIG_EXACT KEYLESS ANY_YES
+	twins safety -DN=5 HALF
+	twins safety '-DFAULTS=1 -DLOSSES=1' PLAIN PLAIN_GUARDED ROLLED_BACK
+	twins safety '-DSHARED -DX=3 -DFAULTS=0 -DAPART=2' NOT_STRICT
+}
+
+lease() {
+	depth=2000000 pack=-DCOLLAPSE
+	holds safety '' '1 node'
+	depth=2000
+	holds safety '-DN=3' '3 nodes, 1 restart, 1 mishap'
+	depth=1000000
+	twins safety '' AT_ARRIVAL KILL_AT_T NO_GUARD AGAIN_AT_ONCE OLD_GRANT
+	depth=2000
+	twins safety -DN=3 HEAL_BLIND REPAIR_BLIND MISSING_EVER
+}
+
+[ $# -gt 0 ] || set -- queue fence lease
+for model; do
+	case $model in
+	queue | fence | lease) "$model" ;;
+	*)
+		echo "Bail out! there is no model $model"
+		exit 1
+		;;
+	esac
 done
 echo "1..$n"
 [ "$failed" = 0 ]

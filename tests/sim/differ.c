@@ -462,20 +462,6 @@ static void introduce(struct trial *t, int i)
 		bail("no memory");
 }
 
-static int64_t uptime_us(void)
-{
-	static const char name[] = "uptime_in_seconds:";
-	struct words request = {0}, reply;
-	const char *at;
-
-	words_add_text(&request, "INFO");
-	words_add_text(&request, "server");
-	if (!server_ask(&request, &reply) || reply.n != 1 ||
-	    !(at = memmem(reply.at[0], reply.len[0], name, strlen(name))))
-		bail("the server does not say how long it is up");
-	return strtoll(at + strlen(name), NULL, 10) * 1000000;
-}
-
 static void start(struct trial *t, const char *path, uint64_t seed,
 		  enum twin twin)
 {
@@ -488,7 +474,7 @@ static void start(struct trial *t, const char *path, uint64_t seed,
 	for (int i = 1; i <= TOKENS; i++)
 		introduce(t, i);
 	t->us = server_us();
-	t->node.up_us = t->us - uptime_us();
+	t->node.up_us = t->us - server_uptime_us();
 }
 
 static void finish(struct trial *t)

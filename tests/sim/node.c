@@ -207,7 +207,7 @@ static bool is_rolled_back(const struct node *n, int64_t us)
 	int64_t up = us / 1000000 - n->up_us / 1000000;
 
 	return n->counter >= 0 &&
-	       us / 1000 - n->written_us / 1000 > (up - 1) * 1000 &&
+	       us / 1000 - n->written_us / 1000 >= (up - 1) * 1000 &&
 	       n->twin != TWIN_ROLLED_BACK;
 }
 
@@ -420,7 +420,6 @@ static bool heals(const struct node *n, const struct ask *ask, int64_t guard_ms,
 
 	if (ask->repairs)
 		return (larger(n->counter, 0) == ask->seen || same ||
-			n->twin == TWIN_REPAIR_ANY ||
 			(n->counter >= 0 && untouched(n, ask->seen))) &&
 		       young(n, guard_ms, us) == 0;
 	return ask->seen > 0 &&

@@ -28,10 +28,10 @@ enum twin {
 	TWIN_CANCEL_KEEPS,   /* who leaves the line keeps a grant */
 	TWIN_DEL_AFTER,      /* the release deletes what it handed over */
 	TWIN_LOSS_UNTOLD,    /* a grant does not tell of a lost counter */
-	TWIN_NO_GUARD,       /* a node votes as soon as it is up */
-	TWIN_HEAL_LATE,      /* it heals though the lease would have ended */
-	TWIN_REPAIR_ANY,     /* repair without the counter test */
-	TWIN_ROLLED_BACK,    /* a counter that was set back goes on by 1 */
+	/* and, where there are several nodes: */
+	TWIN_NO_GUARD,    /* a node votes as soon as it is up */
+	TWIN_HEAL_LATE,   /* it heals though the lease would have ended */
+	TWIN_ROLLED_BACK, /* a counter that was set back goes on by 1 */
 	TWIN_COUNT
 };
 

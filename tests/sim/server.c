@@ -108,6 +108,30 @@ int64_t server_us(void)
 	       strtoll(reply.at[1], NULL, 10);
 }
 
+/* What follows NAME: in INFO server; lives until the next call. */
+static const char *info(const char *name)
+{
+	struct words request = {0}, reply;
+	const char *at;
+
+	words_add_text(&request, "INFO");
+	words_add_text(&request, "server");
+	if (!server_ask(&request, &reply) || reply.n != 1 ||
+	    !(at = memmem(reply.at[0], reply.len[0], name, strlen(name))))
+		bail("the server does not say its %s", name);
+	return at + strlen(name);
+}
+
+int64_t server_uptime_us(void)
+{
+	return strtoll(info("uptime_in_seconds:"), NULL, 10) * 1000000;
+}
+
+void server_run_id(char id[41])
+{
+	(void)snprintf(id, 41, "%.40s", info("run_id:"));
+}
+
 const char *const said_names[SAID_COUNT] = {
 	[SAID_GRANTED] = "granted", [SAID_BUSY] = "busy",
 	[SAID_LOSS] = "loss",       [SAID_GUARDED] = "guarded",

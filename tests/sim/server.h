@@ -32,6 +32,9 @@ bool server_ask(const struct words *request, struct words *reply);
 
 /* Its clock: microseconds since 1970. */
 int64_t server_us(void);
+/* For so long it is up, in whole seconds. */
+int64_t server_uptime_us(void);
+void server_run_id(char id[41]);
 
 extern const char *const said_names[SAID_COUNT];
 

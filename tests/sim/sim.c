@@ -517,13 +517,17 @@ static const char *const twin_names[TWIN_COUNT] = {
 	[TWIN_LOSS_UNTOLD] = "a grant does not tell of a lost counter",
 	[TWIN_NO_GUARD] = "no restart guard",
 	[TWIN_HEAL_LATE] = "a lease that would be over is healed",
-	[TWIN_REPAIR_ANY] = "repair without the counter test",
 	[TWIN_ROLLED_BACK] = "a counter that was set back goes on by 1",
 };
 
 const char *sim_twin(int twin)
 {
 	return twin < TWIN_COUNT ? twin_names[twin] : NULL;
+}
+
+int sim_twin_nodes(int twin)
+{
+	return twin >= TWIN_NO_GUARD ? 3 : 1;
 }
 
 const char *sim_scope(void)

@@ -784,11 +784,11 @@ static int try_twins(uint64_t runs, int *nodes)
 	const char *name;
 	int missed = 0, t;
 
-	if (nodes)
-		*nodes = 1; /* what a twin breaks is seen on one */
 	for (t = 1; (name = sim_twin(t)); t++) {
 		uint64_t i = 1;
 
+		if (nodes)
+			*nodes = sim_twin_nodes(t);
 		while (i <= runs && !catches(t, i))
 			i++;
 		missed += i > runs;

@@ -139,6 +139,8 @@ bool sim_run(uint64_t seed, int twin, bool aloud);
 const char *sim_scope(void);
 /* The name of a twin, counted from 1; NULL: there are not so many. */
 const char *sim_twin(int twin);
+/* On so many nodes what it breaks is seen. */
+int sim_twin_nodes(int twin);
 
 /* A question has reached a server that is neither down nor frozen: it is to be
  * run, and then reply(), listen() or break_off(). */
