@@ -106,7 +106,8 @@ static void note_grant(struct lease *l, struct lease_node *n,
 		n->group = a->group;
 	}
 	lease_credit(l, n, asked, a);
-	n->queued = false;
+	/* who joins is in line still, if it was */
+	n->queued &= asked->joins;
 }
 
 /* A quorum was quicker. */

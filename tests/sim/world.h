@@ -28,9 +28,9 @@
 
 #define TOP_MAX 6 /* clients that come by themselves */
 #define CLIENTS_MAX 10
-#define EVENTS_MAX 4096
+#define EVENTS_MAX 8192
 #define LOSSES_MAX 8
-#define FLIGHTS_MAX 512
+#define FLIGHTS_MAX 2048
 /* servers' wall clock at 0 */
 #define EPOCH_US ((int64_t)1700000000 * 1000000)
 
