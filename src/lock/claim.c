@@ -174,7 +174,9 @@ void claim_answer(struct lease *l, struct lease_node *n,
 {
 	bool mine = a->said != SAID_NO, ours;
 
-	if (asked->fence != l->fence)
+	/* an earlier claim's, or the second answer of two: the first has told
+	 * the counter, and that would look as if it had been granted */
+	if (asked->fence != l->fence || n->vote != VOTE_OPEN)
 		return;
 	/* More than the fence is not what we know of: it was granted to us
 	 * anew, and others may have been before; or they hold as well, and move
