@@ -332,6 +332,7 @@ behind_proxies() { # N
 	# what they do not know they must be sent again, for which they must be heard
 	for n in "${names[@]}"; do warm "$n" & done
 	wait
+	here=$url
 	proxied
 }
 
@@ -361,9 +362,13 @@ behind_proxies() { # N
 	start_hold 50 -t 500ms
 	for n in b c; do wait_until granted_by "$n"; done
 	sleep 1.0 # 2 T: what was granted is over
+	# and somebody else's when the answers come
+	helper "$REDLOCK" -q -u "$here" -k job -t 1s -- \
+		witness "$T" --hold 700 --started "$T/started.2"
+	wait_until exists "$T/started.2"
 	network_all pass
 	ends_with 0
-	[ "$(holds)" = 2 ]
+	wait_until ran 3
 	wait_until have 0
 }
 
@@ -401,13 +406,16 @@ granted_by() { # NAME: since then
 	redlock -k job -- true
 	for k in 0 1 5 19; do
 		network_all cut "$k"
-		start_hold 0 -t 3s
+		began=$(now_ms)
+		start_hold 0 -t 10s
 		for n in "${names[@]}"; do
 			wait_until contains "$T/$n.done" cut
 			: >"$T/$n.done"
 		done
 		network_all pass
 		ends_with 0
+		# nobody waits for what is one's own
+		below "$(($(now_ms) - began))" 9000
 		wait_until have 0
 	done
 	[ "$(holds)" = 4 ]
@@ -418,11 +426,11 @@ granted_by() { # NAME: since then
 
 	behind_proxies 3
 	network a duplicate 0
-	network b duplicate 30
-	network c duplicate 300
+	network b duplicate 40
+	network c duplicate 40
 	for i in 1 2 3 4; do
 		helper "$REDLOCK" -q -u "$url" -k job -t 600ms -- witness "$T" \
-			--hold 20
+			--hold 60
 		pids="$pids $!"
 	done
 	for i in $pids; do wait "$i"; done
@@ -462,6 +470,8 @@ granted_by() { # NAME: since then
 	all_end 0
 	tell "$(holds) holds by 4 clients through a bad network"
 	wait_until have 0
+	# a copy that comes late may stand in line for a minute
+	on_all del 'redlock:{job}:queue:job' 'redlock:{job}:alive:job' >/dev/null
 }
 bad_at_random() { # one at a time, for up to a second
 	local n=${names[RANDOM % 3]}

@@ -20,8 +20,6 @@ static void held(struct lease *l, struct instant at)
 
 		lease_deaf(n);
 		n->off = false;
-		if (n->joins != l->joined)
-			n->group = 0;
 		/* of another slot, or ours beside the outer one's */
 		if (n->mine && (n->slot != l->slot || n->joins != l->joined))
 			minority_give_back(n, at);
@@ -176,8 +174,8 @@ void claim_answer(struct lease *l, struct lease_node *n,
 {
 	bool mine = a->said != SAID_NO, ours;
 
-	/* asked twice, the second answer tells of the counter what we know from
-	 * the first */
+	/* an earlier claim's, or the second answer of two: the first has told
+	 * the counter, and that would look as if it had been granted */
 	if (asked->fence != l->fence || n->vote != VOTE_OPEN)
 		return;
 	/* More than the fence is not what we know of: it was granted to us

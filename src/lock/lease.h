@@ -186,7 +186,13 @@ struct lease_chan {
 	bool blocked;   /* we stopped listening, it may not have: ask afresh */
 };
 
-enum vote { VOTE_OPEN, VOTE_YES, VOTE_NO, VOTE_DOWN };
+enum vote {
+	VOTE_OPEN,
+	VOTE_YES,
+	VOTE_NO,
+	VOTE_BACK, /* it was yes, and is given back */
+	VOTE_DOWN
+};
 
 struct lease_node {
 	struct lease_chan chan[CHANNELS];
@@ -303,6 +309,9 @@ void lease_hurry(struct lease *l, int node, struct instant at);
 
 /* Waiting: a quorum answered in the last round. */
 bool lease_answered(const struct lease *l);
+/* This node did. */
+bool lease_heard(const struct lease *l, int node);
+int lease_votes(const struct lease *l, enum vote vote);
 /* A quorum answered, ever. */
 bool lease_reached(const struct lease *l);
 /* Waiting: so many are before us; -1: unknown, or no line. Where the nodes

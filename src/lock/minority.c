@@ -84,8 +84,7 @@ void minority_give_back(struct lease_node *n, struct instant at)
 	lease_want_release(n, at);
 	n->gave_back = at;
 	n->mine = false;
-	n->group = 0;
-	n->vote = VOTE_DOWN;
+	n->vote = VOTE_BACK;
 }
 
 void minority_give_back_all(struct lease *l, struct instant at)

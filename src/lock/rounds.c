@@ -17,8 +17,18 @@
 
 bool lease_answered(const struct lease *l)
 {
-	return lease_votes(l, VOTE_NO) + lease_votes(l, VOTE_YES) >=
-	       lease_quorum(l->conf.nodes);
+	int sum = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		sum += lease_heard(l, i);
+	return sum >= lease_quorum(l->conf.nodes);
+}
+
+bool lease_heard(const struct lease *l, int node)
+{
+	enum vote vote = l->node[node].vote;
+
+	return vote != VOTE_OPEN && vote != VOTE_DOWN;
 }
 
 bool lease_reached(const struct lease *l)
@@ -261,7 +271,7 @@ void rounds_fail(struct lease *l, struct instant at)
 		minority_give_back_all(l, at);
 	for (int i = 0; i < l->conf.nodes; i++) {
 		/* a server that does not answer is not heard either */
-		if (l->node[i].vote == VOTE_DOWN)
+		if (l->node[i].vote >= VOTE_BACK)
 			lease_deaf(&l->node[i]);
 		rounds_listen(l, &l->node[i], at);
 	}

@@ -38,7 +38,6 @@ struct instant rounds_wake(const struct lease *l);
 #define LONG_AGO ((struct instant){INT64_MIN / 2})
 
 int64_t lease_jitter(struct lease *l, int64_t range); /* 0..range-1 */
-int lease_votes(const struct lease *l, enum vote vote);
 void lease_want(struct lease_node *n, enum verb verb, struct instant at);
 void lease_want_release(struct lease_node *n, struct instant at);
 void lease_deaf(struct lease_node *n); /* listens no more */

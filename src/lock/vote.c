@@ -176,7 +176,7 @@ static bool is_awaited(const struct lease *l, const struct lease_node *n,
 		return false;
 	return n->vote == VOTE_OPEN
 		       ? l->state == LEASE_ASKING || l->state == LEASE_WAITING
-		       : n->vote == VOTE_DOWN && l->state == LEASE_WAITING;
+		       : n->vote >= VOTE_BACK && l->state == LEASE_WAITING;
 }
 
 /* An answer after which there is nothing to wait for. */

@@ -585,17 +585,17 @@ static void say_missing(struct drive *d)
 	const struct lease *l = &d->lease;
 	char text[sizeof(d->why.text)], one[600];
 	size_t used = 0;
-	int good = 0;
+	int good = 0, open = lease_votes(l, VOTE_OPEN);
 
 	for (int i = 0; i < l->conf.nodes; i++)
-		good += l->node[i].vote == VOTE_YES ||
-			l->node[i].vote == VOTE_NO;
+		good += lease_heard(l, i);
+	/* those that were not waited for would be too few */
 	used = (size_t)snprintf(text, sizeof(text),
-				"%s%d of %d servers answered, %d are needed",
-				d->whose, good, l->conf.nodes,
-				lease_quorum(l->conf.nodes));
+				"%s%s%d of %d servers answered, %d are needed",
+				d->whose, open ? "at most " : "", good + open,
+				l->conf.nodes, lease_quorum(l->conf.nodes));
 	for (int i = 0; i < l->conf.nodes && used < sizeof(text); i++) {
-		if (l->node[i].vote == VOTE_YES || l->node[i].vote == VOTE_NO)
+		if (lease_heard(l, i) || l->node[i].vote == VOTE_OPEN)
 			continue;
 		say_awaited(d, i, one, sizeof(one));
 		used += (size_t)snprintf(
