@@ -39,7 +39,8 @@ local function room(slots, reads, fresh, only)
 		local value = values[n]
 		if (only or -1) >= 0 and n ~= only + 1 then
 			value = nil
-		elseif not value and not fresh or value and value == leaving
+		elseif not value and not fresh
+		    or value and value == leaving and n == slot + 1
 		    or reads and shared(value) then
 			return n - 1
 		end
@@ -149,6 +150,7 @@ local function serve(at, alone, lost, born)
 			    and math.min(grant_ms, math.floor(ttl / 2))
 			if px and not grant(n, who, words, px, at, alone, lost) then
 				redis.call('zadd', queue, line[i + 1], line[i])
+				redis.call('pexpire', queue, kept_ms)
 				return given, true, true
 			end
 			if at - ticket > heartbeat then -- it may have given a sign

@@ -295,7 +295,8 @@ static void granted(const struct flight *f, int token, int n)
 	struct client *c = &w.client[t->client];
 	struct slot *s = &here->slot[n];
 	/* who joins a lock that vanished sets it again, for all in it */
-	bool joins = f->ask.joins && (token == f->token || t->joined > 0);
+	bool joins = f->ask.joins && f->ask.verb == VERB_ACQUIRE &&
+		     (token == f->token || t->joined > 0);
 	int family = joins ? root_of(t) : token;
 
 	plot.newcomer |=
@@ -320,6 +321,14 @@ static void granted(const struct flight *f, int token, int n)
 	now_of(s, y->owner);
 }
 
+/* One that was born again tells more than any before. */
+static bool counters_promised(void)
+{
+	return fences_promised() &&
+	       (n_nodes == 1 || w.losses + plot.restarts == 0 ||
+		!(plot.apart || w.backward_step));
+}
+
 /* What healing must never do: set a lock again that was released, or that
  * somebody else was granted in the meantime: see sim.c. */
 static void healed(const struct flight *f)
@@ -332,7 +341,7 @@ static void healed(const struct flight *f)
 	bool other = s->owner != owner;
 
 	/* a counter born from a clock that was set back proves nothing */
-	if (fences_promised() && !f->ask.repairs &&
+	if (counters_promised() && !f->ask.repairs &&
 	    ((s->freed_us && s->freed_us > here->loss_us) ||
 	     (other && s->grant_us > here->loss_us)))
 		violated("%s heals a lock that is no longer its own", t->text);
@@ -464,16 +473,21 @@ static int slot_in(unsigned int slots, int likely)
 static void node_has_run(const struct flight *f, const unsigned int *held,
 			 const struct slot *had)
 {
+	unsigned int passed = 0; /* slots: bits */
+
 	touch(f);
 	scan();
-	for (int n = 0; n < SLOTS_MOST && f->ask.verb == VERB_RELEASE; n++)
-		if (had[n].value[0] != '\0' &&
-		    strcmp(had[n].value, here->slot[n].value) != 0)
-			here->slot[n].freed_us = w.us;
+	for (int n = 0; n < SLOTS_MOST && f->ask.verb == VERB_RELEASE; n++) {
+		if (had[n].value[0] == '\0' ||
+		    strcmp(had[n].value, here->slot[n].value) == 0)
+			continue;
+		here->slot[n].freed_us = w.us;
+		passed |= 1U << n;
+	}
 	for (int i = 1; i <= w.tokens && f->ask.verb != VERB_CONFIRM; i++) {
 		struct stay *y = stay_of(i);
 
-		unsigned int more = y->has & ~held[i];
+		unsigned int more = y->has & (~held[i] | passed);
 
 		/* (by its own release, if it was in line, too) */
 		if (more && (i != f->token || f->ask.verb == VERB_RELEASE))
@@ -542,12 +556,8 @@ static void check_fence(int who)
 	}
 	/* it does not know yet that it was granted again, after a loss of data;
 	 * the fence in its hand says so */
-	if (!fences_promised() || may_overlap(c) ||
+	if (!counters_promised() || may_overlap(c) ||
 	    (n_nodes == 1 && w.losses > 0 && fence != t->fence))
-		return;
-	/* a counter that was born again knows only the clock there */
-	if (n_nodes > 1 && w.losses + plot.restarts > 0 &&
-	    (plot.apart || w.backward_step))
 		return;
 	for (int i = 0; i < plot.n_fences; i++)
 		if (plot.fences[i] == fence)
@@ -1428,6 +1438,15 @@ static void check_idle(void)
 		violated("nobody runs, and somebody waits");
 }
 
+static const char *first_of(const char *name)
+{
+	const char *member;
+	double score;
+
+	member = redis_member(here->redis, name, 0, &score);
+	return member ? member : "";
+}
+
 static void check_left(int node)
 {
 	const char *name;
@@ -1438,8 +1457,8 @@ static void check_left(int node)
 		    strcmp(name, PART("moves")) != 0 &&
 		    strcmp(name, PART("newest")) != 0 &&
 		    !(here->loss_us >= 0 && strstr(name, "holder")))
-			violated("%s stays behind at %s", name,
-				 w.server[node].name);
+			violated("%s stays behind at %s (%.8s)", name,
+				 w.server[node].name, first_of(name));
 }
 
 static void check_end(void)
