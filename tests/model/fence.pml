@@ -38,7 +38,9 @@
  * and these are all fine), healing, renewals by which a node joins later, the
  * line of waiters. Locks of other programs move no counter.
  *
- * `spin -t -T` tells the story of a trail.
+ * Searched to the end: 2 attempts with 4 faults, 16.5 million states, 2 GB, at
+ * most five minutes; 3 attempts, 6.0; 5 nodes, 3.7; 2 losses, 6.2; 3 losses,
+ * 4.1; SHARED, 7.1. `spin -t -T` tells the story of a trail.
  */
 #ifndef N
 #define N 3 /* nodes: 3 or 5 */

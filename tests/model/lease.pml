@@ -32,6 +32,11 @@
  *
  * Left out: fences (fence.pml), the line of waiters (queue.pml), clocks that
  * are set, keys removed by hand.
+ *
+ * Searched: one node, 2.0 million states; with two messages late at a time, but
+ * shorter leases, 2.6; three nodes, 7.5 million, 1.3 GB, two minutes. (Two
+ * restarts, or two mishaps, are more than 18 million, and were not searched to
+ * the end.)
  */
 #ifndef N
 #define N 1 /* nodes: 1 or 3 */
