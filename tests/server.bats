@@ -94,7 +94,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 
 @test "P6 a server that is away for 0.4 T, refusing, disturbs nothing" {
 	node_b --appendonly yes --appendfsync always
-	hold 900
+	hold 2000
 	node_kill b
 	sleep 0.4
 	node_start b --appendonly yes --appendfsync always

@@ -423,8 +423,7 @@ static bool heals(const struct node *n, const struct ask *ask, int64_t guard_ms,
 			(n->counter >= 0 && untouched(n, ask->seen))) &&
 		       young(n, guard_ms, us) == 0;
 	return ask->seen > 0 &&
-	       (ask->until_ms == 0 || us < ask->until_ms * 1000 ||
-		n->twin == TWIN_HEAL_LATE) &&
+	       (ask->until_ms == 0 || us < ask->until_ms * 1000) &&
 	       (same || n->counter < 0 || untouched(n, ask->seen));
 }
 

@@ -30,7 +30,6 @@ enum twin {
 	TWIN_LOSS_UNTOLD,    /* a grant does not tell of a lost counter */
 	/* and, where there are several nodes: */
 	TWIN_NO_GUARD,    /* a node votes as soon as it is up */
-	TWIN_HEAL_LATE,   /* it heals though the lease would have ended */
 	TWIN_ROLLED_BACK, /* a counter that was set back goes on by 1 */
 	TWIN_COUNT
 };

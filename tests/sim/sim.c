@@ -516,7 +516,6 @@ static const char *const twin_names[TWIN_COUNT] = {
 	[TWIN_DEL_AFTER] = "the release deletes what it handed over",
 	[TWIN_LOSS_UNTOLD] = "a grant does not tell of a lost counter",
 	[TWIN_NO_GUARD] = "no restart guard",
-	[TWIN_HEAL_LATE] = "a lease that would be over is healed",
 	[TWIN_ROLLED_BACK] = "a counter that was set back goes on by 1",
 };
 
