@@ -35,8 +35,8 @@
  *
  * Searched: one node, 2.0 million states; with two messages late at a time, but
  * shorter leases, 2.6; three nodes, 7.5 million, 1.3 GB, two minutes. (Two
- * restarts, or two mishaps, are more than 18 million, and were not searched to
- * the end.)
+ * restarts there, or two mishaps, were not searched to the end: the former are
+ * more than 18 million.)
  */
 #ifndef N
 #define N 1 /* nodes: 1 or 3 */
