@@ -28,3 +28,4 @@ script ACQUIRE prelude share queue server acquire
 script JOIN prelude share join
 script CONFIRM prelude share server confirm
 script RELEASE prelude share queue server log release
+script INSPECT prelude share inspect
