@@ -27,5 +27,5 @@ trap 'rm -f "$tmp"' EXIT
 script ACQUIRE prelude share queue server acquire
 script JOIN prelude share join
 script CONFIRM prelude share server confirm
-script RELEASE prelude share queue server release
+script RELEASE prelude share queue server log release
 script INSPECT prelude share inspect

@@ -228,6 +228,7 @@ static void take_report(struct watch *w)
 	w->ended = true;
 	switch ((enum guard_news)r.news) {
 	case GUARD_ENDED:
+		end->ended = true;
 		command_ended(w, r.left);
 		return;
 	case GUARD_CANNOT_EXEC:

@@ -22,6 +22,7 @@ void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 	w->grace_ms = grace_ms;
 	w->guard = guard;
 	w->running = false;
+	w->story = (struct story){0};
 	atomic_init(&w->stamp_ms, INT64_MIN);
 	atomic_init(&w->spent, false);
 }
@@ -60,7 +61,8 @@ static void *watchdog_main(void *arg)
 		}
 		if (stop.revents) {
 			(void)!read(stop.fd, &how, 1);
-			locks_release(w->locks, how);
+			locks_release(w->locks, how,
+				      w->story.outcome ? &w->story : NULL);
 			deadman_set(w->deadman, NEVER); /* all are dead */
 			stop.fd = -1;
 			stop.revents = 0;
@@ -111,10 +113,13 @@ bool watchdog_spent(struct watchdog *w)
 	return atomic_load(&w->spent);
 }
 
-void watchdog_release(struct watchdog *w, unsigned int how)
+void watchdog_release(struct watchdog *w, unsigned int how,
+		      const struct story *story)
 {
 	const unsigned char byte = (unsigned char)how;
 
+	if (story)
+		w->story = *story;
 	(void)!write(w->stop[1], &byte, 1);
 }
 
