@@ -26,5 +26,5 @@ tmp=$(mktemp)
 trap 'rm -f "$tmp"' EXIT
 script ACQUIRE prelude share queue server acquire
 script JOIN prelude share join
-script CONFIRM prelude share server confirm
+script CONFIRM prelude share server stop confirm
 script RELEASE prelude share queue server release

@@ -312,6 +312,14 @@ static const char *read_line(const char *line, const char *end,
 	return stop + 1;
 }
 
+/* A line of ABOUT: see script_standing(). */
+static void read_about(const struct words *line, struct sight *s)
+{
+	for (int k = 0; k < ABOUT_COUNT; k++)
+		if (word_is(line, 0, about_names[k]))
+			word_text(line, 1, s->about[k], ABOUT_MAX);
+}
+
 /* The record counts only when its token is the lock's value. */
 static bool read_record(const struct words *w, int at, struct words *value,
 			struct answer *out, struct sight *s)
@@ -337,9 +345,7 @@ static bool read_record(const struct words *w, int at, struct words *value,
 			ticket = word_number(&line, 1);
 		if (word_is(&line, 0, "readers"))
 			s->readers = (int)word_number(&line, 1);
-		for (int k = 0; k < ABOUT_COUNT; k++)
-			if (word_is(&line, 0, about_names[k]))
-				word_text(&line, 1, s->about[k], ABOUT_MAX);
+		read_about(&line, s);
 	}
 	if (!ours)
 		return false;
@@ -380,6 +386,28 @@ static int read_type(const struct words *w, struct answer *out, struct sight *s,
 	return 0;
 }
 
+/* Somebody asks us to stop: who, if the word at `at` is in how many ms. */
+static void read_stop(const struct words *w, int at, struct answer *out,
+		      struct sight *s)
+{
+	const char *p = at + 1 < w->n ? w->at[at + 1] : "";
+	const char *end = at + 1 < w->n ? p + w->len[at + 1] : p;
+
+	int64_t ms = word_number_or(w, at, -1);
+
+	if (ms < 0)
+		return;
+	out->stops = true;
+	out->stop_ms = ms;
+	*s = (struct sight){.seen = true, .pttl_ms = -1};
+	while (p < end) {
+		struct words line;
+
+		p = read_line(p, end, &line);
+		read_about(&line, s);
+	}
+}
+
 /* What follows the counter differs from form to form. */
 static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		     struct fail *why)
@@ -410,7 +438,10 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		out->joined = word_is(w, 3, "1");
 		out->raised = word_is(w, 4, "1");
 		out->at_ms = word_number_or(w, 5, 0);
+		read_stop(w, 6, out, s);
 	}
+	if (out->said == SAID_NO)
+		read_stop(w, 3, out, s);
 	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE) {
 		*s = (struct sight){.seen = true, .pttl_ms = out->pttl_ms};
 		words_add_text(&nobody, "");
