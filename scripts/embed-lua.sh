@@ -28,3 +28,4 @@ script ACQUIRE prelude share queue server acquire
 script JOIN prelude share join
 script CONFIRM prelude share server stop confirm
 script RELEASE prelude share queue server release
+script FORCE prelude share queue server stop force

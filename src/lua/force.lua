@@ -1,0 +1,106 @@
+-- force-release: ask whoever holds a lock, or one of its slots, to stop; or take
+-- it away, and hand it to the first in line.
+--
+-- KEYS  lock, fence, holder, of the slot
+-- ARGV  1 what it must hold still: a token, or "shared:G"; of a key of another
+--         type, the type
+--       2 "ask", "take", or "foreign": take, whatever it is
+--       3 ask: the holder is to be gone within so many ms
+--       4 who asks: see stop.lua
+--       5 "1" on one node: see grant()
+-- Returns
+--   yes COUNTER LEFT ASKED  asked; what is left of the time of whoever has most;
+--       how many are asked: all who share it, too
+--   yes COUNTER MS          taken; handed over for so long, 0: to nobody
+--   foreign COUNTER         no lock of ours
+--   no COUNTER              it is gone, or somebody else's: nothing changed
+-- Asked again, it says how much time is left, and asks those who have come, or
+-- lost the word. What was taken is not given back by anybody: the counter moves,
+-- so a renewal that comes late does not heal.
+local step, grace, alone = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
+local sharers = sharers_of(token)
+local at = time()
+local now_ms = math.floor(at / 1000)
+-- The tokens of those who hold it. Of --min-hold, and where the holder has left
+-- those who joined it, the lock itself stands for nobody.
+local function holders()
+	local members, tokens = try('zrangebyscore', sharers, now_ms, '+inf'), {}
+	for _, member in ipairs(members) do
+		tokens[#tokens + 1] = string.match(member, '^(%S+) %d+ %d+ ')
+	end
+	if not shared(token) and string.find(token, '^%S+$')
+	    and not tonumber(try('zscore', sharers, 'left')) then
+		tokens[#tokens + 1] = token
+	end
+	return tokens
+end
+-- The word, for whoever renews within a minute after.
+local function tell(who, ms)
+	local list = part('grant:' .. who)
+	redis.call('del', list) -- a first write: see release.lua
+	redis.call('rpush', list, 'stop ' .. text(now_ms + ms) .. '\n' .. ARGV[4])
+	redis.call('pexpire', list, ms + 60000)
+end
+local function ask()
+	local most, tokens = 0, holders()
+	for _, who in ipairs(tokens) do
+		local left = stop_word(who, at)
+		if left < 0 or left > grace + 1000 then
+			left = grace
+			if not moving then
+				tell(who, grace)
+			end
+		end
+		most = math.max(most, left)
+	end
+	return {'yes', text(c), most, #tokens}
+end
+-- Another type is not read.
+local kind = not v and redis.call('type', lock).ok or 'string'
+if step == 'foreign' and kind ~= 'string' then
+	if kind ~= token or kind == 'none' then
+		return {'no', text(c)}
+	end
+elseif v ~= token then
+	return {'no', text(c)}
+elseif step ~= 'foreign' and not record_is_of(v)
+    and redis.call('exists', sharers) == 0 then
+	return {'foreign', text(c)}
+end
+if step == 'ask' then
+	return ask()
+end
+-- where several hold, it matters whose the counter is: see moved()
+local several = slot > 0 or shared(token)
+if several then
+	here(part('moves'), sharers)
+elseif not moving then
+	several = redis.call('exists', part('moves')) == 1
+end
+local tokens = kind == 'string' and step == 'take' and holders() or {}
+local lost = number_in(record, 'lost')
+local born = several and redis.call('hget', part('moves'), 'born')
+redis.call('del', lock, holder)
+try('del', sharers)
+v, record = nil, nil
+for _, who in ipairs(moving and {} or tokens) do
+	tell(who, 0)
+end
+if bad then
+	return {'yes', '0', 0}
+end
+local before = c
+c = math.max(c or at, not alone and c and rolled_back() and at or 0)
+if not before or several and before < c then
+	moved(slot, before)
+end
+-- a line that is out of order must not keep it
+local done, px = pcall(serve, at, alone, lost, born and tonumber(born))
+if not v then
+	c = c + 1
+	fence_set(c)
+	if several then
+		moved(slot, c - 1)
+	end
+end
+return {'yes', text(c), done and px or 0}
