@@ -29,3 +29,4 @@ script JOIN prelude share join
 script CONFIRM prelude share server stop confirm
 script RELEASE prelude share queue server release
 script FORCE prelude share queue server stop force
+script INSPECT prelude share inspect

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/held.h"
+#include "cli/opts.h"
 #include "cli/optrows.h"
 #include "cli/result.h"
 #include "cli/servers.h"
@@ -162,24 +163,6 @@ static int use_environment(struct job *j, struct fail *why)
 
 /* ---- how it ended ---- */
 
-int status_of_kind(enum fail_kind kind)
-{
-	switch (kind) {
-	case FAIL_NONE:
-	case FAIL_INTERNAL:
-		return STATUS_INTERNAL;
-	case FAIL_USAGE:
-		return STATUS_USAGE;
-	case FAIL_CONFIG:
-		return STATUS_CONFIG;
-	case FAIL_UNAVAILABLE:
-		return STATUS_UNAVAILABLE;
-	case FAIL_REFUSED:
-		return STATUS_REFUSED;
-	}
-	return STATUS_INTERNAL;
-}
-
 static int status_of(const struct job *j)
 {
 	const struct ending *e = &j->end;
@@ -305,11 +288,7 @@ static void say_ending(const struct job *j)
 		break;
 	case OUTCOME_UNAVAILABLE:
 		log_error("unavailable", "%s%s", e->why.text,
-			  !j->servers.asked_for
-				  ? "; name a server with -u or REDLOCK_URL, "
-				    "or use -u local: for locks on this "
-				    "machine alone"
-				  : "");
+			  j->servers.asked_for ? "" : NAME_A_SERVER);
 		break;
 	case OUTCOME_REFUSED:
 	case OUTCOME_FAILED:
@@ -479,7 +458,7 @@ static void die_as_told(const struct job *j)
 		signals_die(e->sig);
 }
 
-int cmd_run(const struct opts *o)
+static int run_form(const struct opts *o)
 {
 	static struct job j; /* most of it is never touched */
 	struct fail why;
@@ -501,3 +480,13 @@ int cmd_run(const struct opts *o)
 	die_as_told(&j);
 	return status;
 }
+
+const struct command cmd_run = {
+	.name = "",
+	.usage = "[OPTIONS] -k KEY [--] COMMAND [ARG]...",
+	.summary = "Runs COMMAND while holding the lock KEY in Redis, on one "
+		   "machine or many.",
+	.by = BY_RUN,
+	.operands = OPERANDS_COMMAND,
+	.run = run_form,
+};

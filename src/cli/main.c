@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/optrows.h"
+#include "cli/render.h"
 #include "cli/server.h"
 #include "cli/settings.h"
 #include "config.h"
@@ -20,18 +21,10 @@
 #include "run/title.h"
 #include "run/tree.h"
 
-static int flushed(void)
+static int help(const struct opts *o)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return STATUS_OK;
-	log_error("stdout", "standard output: cannot write");
-	return STATUS_INTERNAL;
-}
-
-static int help(void)
-{
-	opts_help(stdout);
-	return flushed();
+	opts_help(o->verb, stdout);
+	return render_end(STATUS_OK);
 }
 
 /* `broken`: what is wrong with the settings, or NULL. */
@@ -72,7 +65,7 @@ static int version(const struct opts *o, const struct fail *broken)
 	show_versions();
 	if (o->loudness > 0)
 		show_settings(o, broken);
-	return flushed();
+	return render_end(STATUS_OK);
 }
 
 /* A socket must not land on descriptor 0, 1 or 2. What was closed stays closed
@@ -120,18 +113,19 @@ int main(int argc, char **argv)
 		return status_of_kind(why.kind);
 	}
 	use_messages(&o);
-	switch (o.verb) {
-	case VERB_RUN:
-		if (!broken) {
-			init_split();
-			return cmd_run(&o);
-		}
+	switch (o.show) {
+	case SHOW_HELP:
+		return help(&o);
+	case SHOW_VERSION:
+		return version(&o, broken ? &wrong : NULL);
+	case SHOW_NOTHING:
+		break;
+	}
+	if (broken) {
 		log_error("failed", "%s", wrong.text);
 		return status_of_kind(wrong.kind);
-	case VERB_HELP:
-		return help();
-	case VERB_VERSION:
-		return version(&o, broken ? &wrong : NULL);
 	}
-	return STATUS_INTERNAL;
+	if (o.verb == &cmd_run)
+		init_split();
+	return o.verb->run(&o);
 }

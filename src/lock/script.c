@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "lock/lua.inc"
+#include "lock/record.h"
 
 static const char *const about_names[ABOUT_COUNT] = {
 	[ABOUT_HOST] = "host",     [ABOUT_PID] = "pid",
@@ -294,64 +295,21 @@ static void word_text(const struct words *w, int i, char *buf, size_t size)
 	(void)format_bytes(w->at[i], w->len[i], buf, size);
 }
 
-/* A line "NAME VALUE" of a record; returns what follows it. */
-static const char *read_line(const char *line, const char *end,
-			     struct words *out)
-{
-	const char *stop = memchr(line, '\n', (size_t)(end - line));
-	const char *blank;
-
-	*out = (struct words){0};
-	if (!stop)
-		return end;
-	blank = memchr(line, ' ', (size_t)(stop - line));
-	if (blank) {
-		words_add(out, line, (size_t)(blank - line));
-		words_add(out, blank + 1, (size_t)(stop - blank - 1));
-	}
-	return stop + 1;
-}
-
-/* A line of ABOUT: see script_standing(). */
-static void read_about(const struct words *line, struct sight *s)
-{
-	for (int k = 0; k < ABOUT_COUNT; k++)
-		if (word_is(line, 0, about_names[k]))
-			word_text(line, 1, s->about[k], ABOUT_MAX);
-}
-
 /* The record counts only when its token is the lock's value. */
 static bool read_record(const struct words *w, int at, struct words *value,
 			struct answer *out, struct sight *s)
 {
-	const char *p = at < w->n ? w->at[at] : "";
-	const char *end = at < w->n ? p + w->len[at] : p;
-	int64_t since = 0, ttl = 0, ticket = 0;
-	bool ours = false;
+	struct record r;
 
-	while (p < end) {
-		struct words line;
-
-		p = read_line(p, end, &line);
-		if (word_is(&line, 0, "token"))
-			ours = line.len[1] == value->len[0] &&
-			       memcmp(line.at[1], value->at[0], line.len[1]) ==
-				       0;
-		if (word_is(&line, 0, "ttl"))
-			ttl = word_number(&line, 1);
-		if (word_is(&line, 0, "since"))
-			since = word_number(&line, 1);
-		if (word_is(&line, 0, "ticket"))
-			ticket = word_number(&line, 1);
-		if (word_is(&line, 0, "readers"))
-			s->readers = (int)word_number(&line, 1);
-		read_about(&line, s);
-	}
-	if (!ours)
+	record_read(&r, at < w->n ? w->at[at] : "", at < w->n ? w->len[at] : 0);
+	memcpy(s->about, r.about, sizeof(s->about));
+	if (!r.token || r.token_len != value->len[0] ||
+	    memcmp(r.token, value->at[0], r.token_len) != 0)
 		return false;
-	s->since = since > 0 ? since / 1000 : 0;
-	out->holder_ttl_ms = ttl > 0 ? ttl : 0;
-	out->holder_ticket = ticket > 0 ? ticket : 0;
+	s->since = r.since_ms / 1000;
+	s->readers = r.readers;
+	out->holder_ttl_ms = r.ttl_ms;
+	out->holder_ticket = r.ticket;
 	return true;
 }
 
@@ -390,22 +348,17 @@ static int read_type(const struct words *w, struct answer *out, struct sight *s,
 static void read_stop(const struct words *w, int at, struct answer *out,
 		      struct sight *s)
 {
-	const char *p = at + 1 < w->n ? w->at[at + 1] : "";
-	const char *end = at + 1 < w->n ? p + w->len[at + 1] : p;
-
 	int64_t ms = word_number_or(w, at, -1);
+	struct record by;
 
 	if (ms < 0)
 		return;
 	out->stops = true;
 	out->stop_ms = ms;
+	record_read(&by, at + 1 < w->n ? w->at[at + 1] : "",
+		    at + 1 < w->n ? w->len[at + 1] : 0);
 	*s = (struct sight){.seen = true, .pttl_ms = -1};
-	while (p < end) {
-		struct words line;
-
-		p = read_line(p, end, &line);
-		read_about(&line, s);
-	}
+	memcpy(s->about, by.about, sizeof(s->about));
 }
 
 /* What follows the counter differs from form to form. */
