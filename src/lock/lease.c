@@ -422,7 +422,8 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	}
 	if (out->verb == VERB_REPLICATE)
 		out->listen_ms = l->conf.node_timeout_ms;
-	out->queued = ends && n->queued &&
+	/* a word that asked us to stop is to be taken away, too */
+	out->queued = ends && (n->queued || l->stop_by.ms != NEVER.ms) &&
 		      (l->state == LEASE_RELEASING || n->spoiled);
 	out->held = ends && l->held;
 }

@@ -48,17 +48,9 @@ static int slots_of(const struct lease_conf *conf)
 }
 
 /* A line per field: whatever would end it is blanked. */
-void script_standing(const struct lease_conf *conf, const struct holder *who,
-		     char text[STANDING_SIZE])
+static void add_about(const struct holder *who, char text[STANDING_SIZE],
+		      size_t used)
 {
-	static const char *const flags[] = {"-", "s", "r", "sr"};
-	size_t used = (size_t)snprintf(
-		text, STANDING_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
-		slots_of(conf), flags[conf->supersede + 2 * conf->shared]);
-
-	if (conf->nodes > 1) /* for those who get the other nodes */
-		used += (size_t)snprintf(text + used, STANDING_SIZE - used,
-					 "ticket %" PRId64 "\n", conf->ticket);
 	for (int i = 0; i < ABOUT_COUNT; i++) {
 		const char *value = who->about[i];
 		char *from = text + used;
@@ -72,6 +64,26 @@ void script_standing(const struct lease_conf *conf, const struct holder *who,
 			if (*p == '\n')
 				*p = ' ';
 	}
+}
+
+void script_about(const struct holder *who, char text[STANDING_SIZE])
+{
+	text[0] = '\0';
+	add_about(who, text, 0);
+}
+
+void script_standing(const struct lease_conf *conf, const struct holder *who,
+		     char text[STANDING_SIZE])
+{
+	static const char *const flags[] = {"-", "s", "r", "sr"};
+	size_t used = (size_t)snprintf(
+		text, STANDING_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
+		slots_of(conf), flags[conf->supersede + 2 * conf->shared]);
+
+	if (conf->nodes > 1) /* for those who get the other nodes */
+		used += (size_t)snprintf(text + used, STANDING_SIZE - used,
+					 "ticket %" PRId64 "\n", conf->ticket);
+	add_about(who, text, used);
 }
 
 static void add_number(struct words *w, int64_t value, char *buf)
@@ -178,7 +190,7 @@ static void add_release(const struct ask *ask, const struct lease_conf *conf,
 	add_flag(out, ask->withheld);
 }
 
-static void add_keys(struct keys *keys, int slot, struct words *out)
+void script_keys(struct keys *keys, int slot, struct words *out)
 {
 	words_add_text(out, "3");
 	if (slot > 0) {
@@ -229,8 +241,8 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 	}
 	words_add_text(out, "EVAL");
 	words_add(out, script->lua, script->len);
-	add_keys(keys, ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot,
-		 out);
+	script_keys(keys, ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot,
+		    out);
 	words_add_text(out, token);
 	if (joins)
 		add_join(conf, standing, scratch, out);

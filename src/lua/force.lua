@@ -2,9 +2,9 @@
 -- it away, and hand it to the first in line.
 --
 -- KEYS  lock, fence, holder, of the slot
--- ARGV  1 what it must hold still: a token, or "shared:G"; of a key of another
---         type, the type
---       2 "ask", "take", or "foreign": take, whatever it is
+-- ARGV  1 the token of one who holds it
+--       2 "ask", "take", or "foreign": take what is no lock of ours. 1 is what it
+--         holds, up to 4096 bytes; of another type, the type
 --       3 ask: the holder is to be gone within so many ms
 --       4 who asks: see stop.lua
 --       5 "1" on one node: see grant()
@@ -18,28 +18,45 @@
 -- lost the word. What was taken is not given back by anybody: the counter moves,
 -- so a renewal that comes late does not heal.
 local step, grace, alone = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
-local sharers = sharers_of(token)
 local at = time()
 local now_ms = math.floor(at / 1000)
+local value, sharers = v or '', sharers_of(v or '')
+local kind = not v and redis.call('type', lock).ok or 'string'
+if v and v ~= token then
+	here(sharers)
+end
+local members = try('zrangebyscore', sharers, now_ms, '+inf')
+local function is_there()
+	if step == 'foreign' then
+		return kind ~= 'none' and token == (kind == 'string'
+		    and string.sub(value, 1, 4096) or kind)
+	end
+	local found = v == token
+	for _, member in ipairs(members) do
+		local name = string.gsub(member, '^rest ', '')
+		found = found or string.sub(name, 1, #token + 1) == token .. ' '
+	end
+	return found
+end
 -- The tokens of those who hold it. Of --min-hold, and where the holder has left
 -- those who joined it, the lock itself stands for nobody.
 local function holders()
-	local members, tokens = try('zrangebyscore', sharers, now_ms, '+inf'), {}
+	local tokens = {}
 	for _, member in ipairs(members) do
 		tokens[#tokens + 1] = string.match(member, '^(%S+) %d+ %d+ ')
 	end
-	if not shared(token) and string.find(token, '^%S+$')
+	if not shared(v) and string.find(value, '^%S+$')
 	    and not tonumber(try('zscore', sharers, 'left')) then
-		tokens[#tokens + 1] = token
+		tokens[#tokens + 1] = v
 	end
 	return tokens
 end
--- The word, for whoever renews within a minute after.
+-- The word; there is a renewal in 5 s.
 local function tell(who, ms)
 	local list = part('grant:' .. who)
 	redis.call('del', list) -- a first write: see release.lua
 	redis.call('rpush', list, 'stop ' .. text(now_ms + ms) .. '\n' .. ARGV[4])
-	redis.call('pexpire', list, ms + 60000)
+	redis.call('pexpire', list, ms + 15000)
 end
 local function ask()
 	local most, tokens = 0, holders()
@@ -55,13 +72,7 @@ local function ask()
 	end
 	return {'yes', text(c), most, #tokens}
 end
--- Another type is not read.
-local kind = not v and redis.call('type', lock).ok or 'string'
-if step == 'foreign' and kind ~= 'string' then
-	if kind ~= token or kind == 'none' then
-		return {'no', text(c)}
-	end
-elseif v ~= token then
+if not is_there() then
 	return {'no', text(c)}
 elseif step ~= 'foreign' and not record_is_of(v)
     and redis.call('exists', sharers) == 0 then
@@ -71,19 +82,19 @@ if step == 'ask' then
 	return ask()
 end
 -- where several hold, it matters whose the counter is: see moved()
-local several = slot > 0 or shared(token)
+local several = slot > 0 or shared(v)
 if several then
 	here(part('moves'), sharers)
 elseif not moving then
 	several = redis.call('exists', part('moves')) == 1
 end
-local tokens = kind == 'string' and step == 'take' and holders() or {}
+local tokens = step == 'take' and not moving and holders() or {}
 local lost = number_in(record, 'lost')
 local born = several and redis.call('hget', part('moves'), 'born')
 redis.call('del', lock, holder)
 try('del', sharers)
 v, record = nil, nil
-for _, who in ipairs(moving and {} or tokens) do
+for _, who in ipairs(tokens) do
 	tell(who, 0)
 end
 if bad then
