@@ -60,6 +60,8 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "color",	"auto|always|never", WORD, false, BY_ALL, AT(color), 0, 0,	"color in messages (auto)"},
 	{ 0,  "log-format", "text|json", WORD, false, BY_ALL, AT(log_json), 0, 0,	"form of the messages (text)"},
 	{ 0,  "json",	NULL,	SWITCH, true, BY_LOOKING, AT(json), true, 0,	"answer in JSON"},
+	{ 0,  "held",	NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(held), true, 0,	"only locks that somebody holds"},
+	{ 0,  "waiting", NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(waiting), true, 0,	"only locks that somebody waits for"},
 	{'h', "help",	NULL,	SWITCH, true, BY_ALL, AT(show), SHOW_HELP, 0,		"show this"},
 	{'V', "version", NULL,	SWITCH, true, BY_ALL, AT(show), SHOW_VERSION, 0,	"show versions; with -v all settings"},
 };
