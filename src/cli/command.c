@@ -6,6 +6,8 @@
 
 const struct command *const commands[] = {
 	&cmd_inspect,
+	&cmd_list,
+	&cmd_wait,
 	&cmd_history,
 	NULL,
 };

@@ -68,7 +68,8 @@ struct command {
 	int (*run)(const struct opts *o);
 };
 
-extern const struct command cmd_run, cmd_history, cmd_inspect;
+extern const struct command cmd_run, cmd_inspect, cmd_list, cmd_wait,
+	cmd_history, cmd_top;
 
 /* All but the run form; ends with NULL. */
 extern const struct command *const commands[];
