@@ -106,7 +106,7 @@ void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])
 
 		if (pid >= 0)
 			json_number(j, field, pid);
-		else if (about[i][0] != '\0')
+		else if (i != ABOUT_PID && about[i][0] != '\0')
 			json_text(j, field, about[i]);
 	}
 }
