@@ -68,7 +68,7 @@ struct command {
 	int (*run)(const struct opts *o);
 };
 
-extern const struct command cmd_run, cmd_inspect;
+extern const struct command cmd_run, cmd_inspect, cmd_doctor;
 
 /* All but the run form; ends with NULL. */
 extern const struct command *const commands[];

@@ -23,6 +23,9 @@
 #define TTL_MIN_MS 200
 #define TTL_MAX_MS ((int64_t)86400000)
 
+/* A lease of fewer round trips is lost at the first hiccup. */
+#define RTTS_PER_LEASE 20
+
 struct instant timing_renew(struct instant s, int64_t ttl); /* s + T/6 */
 /* s + 0.15 T: somebody must be ready to renew */
 struct instant timing_hand_over(struct instant s, int64_t ttl);

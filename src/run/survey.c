@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "net/conn.h"
+#include "net/place.h"
 #include "run/local.h"
 
 #define HOPS_MAX 8
@@ -28,7 +29,8 @@ struct question {
 
 struct target {
 	int node;
-	bool primary, spread; /* of a Cluster; which is asked so */
+	bool spread;         /* a Cluster whose primaries are asked */
+	struct endpoint own; /* of a primary: for which no other can speak */
 	struct peer peer;
 	struct conn conn;
 	struct question *first, *last; /* to be asked */
@@ -515,6 +517,7 @@ static int add_primary(struct survey *s, int node, const struct reply *range)
 	/* first slot, last slot, {host, port, ...} of the primary */
 	const struct reply *at = reply_item(range, 2);
 	const struct reply *host = reply_item(at, 0), *port = reply_item(at, 1);
+	char text[PLACE_TEXT_MAX];
 	struct place to = {0};
 	struct target *t;
 
@@ -537,8 +540,13 @@ static int add_primary(struct survey *s, int node, const struct reply *range)
 	t = add_target(s, node);
 	if (!t)
 		return -1;
-	t->primary = true;
-	peer_move(&t->peer, &to);
+	t->own = s->ep[node];
+	t->own.kind = ENDPOINT_TCP;
+	t->own.at[0] = to;
+	t->own.places = 1;
+	(void)snprintf(t->own.name, sizeof(t->own.name), "%s",
+		       place_text(&to, text));
+	peer_init(&t->peer, &t->own);
 	return 0;
 }
 
