@@ -187,6 +187,7 @@ static int status_of(const struct job *j)
 	case OUTCOME_MAX_HOLD:
 		return STATUS_MAX_HOLD;
 	case OUTCOME_LOST:
+	case OUTCOME_FORCED:
 		return STATUS_LOST;
 	case OUTCOME_CANNOT_EXEC:
 		return e->status == ENOENT ? STATUS_NOT_FOUND
@@ -254,6 +255,7 @@ static void say_ending(const struct job *j)
 	switch (e->outcome) {
 	case OUTCOME_RAN:
 	case OUTCOME_LOST: /* said when it happened */
+	case OUTCOME_FORCED:
 	case OUTCOME_MAX_HOLD:
 		break;
 	case OUTCOME_ALREADY:
@@ -316,6 +318,8 @@ static const char *outcome_name(const struct job *j, int status)
 		return "max-hold";
 	case OUTCOME_LOST:
 		return "lost";
+	case OUTCOME_FORCED:
+		return "forced";
 	case OUTCOME_INSIDE:
 	case OUTCOME_CANNOT_EXEC:
 	case OUTCOME_FAILED:

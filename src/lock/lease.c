@@ -146,6 +146,17 @@ static void lose(struct lease *l, struct lease_node *n)
 	stop_renewing(l);
 }
 
+/* Any node's word is enough, and counts from its own question. */
+static void note_stop(struct lease *l, const struct ask *asked,
+		      const struct answer *a)
+{
+	if (!a->stops || l->state == LEASE_RELEASING)
+		return;
+	l->stop_by = sooner(l->stop_by, timing_kill(asked->sent, a->stop_ms));
+	l->stop_dead =
+		sooner(l->stop_dead, timing_dead(asked->sent, a->stop_ms));
+}
+
 static void confirm_answer(struct lease *l, struct lease_node *n,
 			   const struct ask *asked, const struct answer *a,
 			   struct instant at)
@@ -153,6 +164,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	bool mine = a->said != SAID_NO;
 	int64_t part;
 
+	note_stop(l, asked, a);
 	if (l->state == LEASE_CLAIMING && !l->replicating) {
 		claim_answer(l, n, asked, a, at);
 		return;
@@ -411,7 +423,8 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	}
 	if (out->verb == VERB_REPLICATE)
 		out->listen_ms = l->conf.node_timeout_ms;
-	out->queued = ends && n->queued &&
+	/* a word that asked us to stop is to be taken away, too */
+	out->queued = ends && (n->queued || l->stop_by.ms != NEVER.ms) &&
 		      (l->state == LEASE_RELEASING || n->spoiled);
 	out->held = ends && l->held;
 }
@@ -518,6 +531,7 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	l->give_up = after(at, kept.wait_ms);
 	l->random = kept.seed | 1;
 	l->keep_until = NEVER;
+	l->stop_by = l->stop_dead = NEVER;
 	for (int i = 0; i < kept.nodes; i++) {
 		l->node[i].embargo = LONG_AGO;
 		l->node[i].quick = LONG_AGO;
@@ -567,6 +581,7 @@ void lease_again(struct lease *l, struct instant at)
 	assert(l->state == LEASE_LOST);
 	l->state = LEASE_WAITING;
 	l->joined = false;
+	l->stop_by = l->stop_dead = NEVER;
 	l->next_round = at;
 }
 

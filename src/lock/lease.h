@@ -29,6 +29,9 @@
  * one; but not later than it would have ended there. What is missing after
  * that, or was never had, is taken when the nodes that answer have shown since
  * that nobody else can have it: see ask.repairs.
+ *
+ * Who is asked to stop has until then what it would have of a lease of that
+ * length: see timing.h. Renewals go on meanwhile.
  */
 #ifndef LOCK_LEASE_H
 #define LOCK_LEASE_H
@@ -124,6 +127,10 @@ struct answer {
 	int64_t at_ms;         /* granted, yes, healed: its clock; 0: unknown */
 	bool raised;           /* yes: the counter became the fence by this */
 	bool lost; /* what we saw has been missing since: data were lost */
+	/* confirm: somebody wants us to be gone within so long (force-release)
+	 */
+	bool stops;
+	int64_t stop_ms;
 };
 
 /* The hold that our own parent has, as it says: see join.lua. */
@@ -251,6 +258,9 @@ struct lease {
 	int slot;         /* held: which, on a quorum */
 	unsigned int how; /* LEASE_RAN and so on */
 	struct instant held_from;
+	/* somebody asked us to stop: dead by then, and the kernel's own kill;
+	 * NEVER: nobody did */
+	struct instant stop_by, stop_dead;
 	bool freed;              /* q nodes confirmed the release ... */
 	struct instant freed_at; /* ... then */
 	bool passed_on;          /* and a waiter has the lock now */

@@ -48,17 +48,9 @@ static int slots_of(const struct lease_conf *conf)
 }
 
 /* A line per field: whatever would end it is blanked. */
-void script_standing(const struct lease_conf *conf, const struct holder *who,
-		     char text[STANDING_SIZE])
+static void add_about(const struct holder *who, char text[STANDING_SIZE],
+		      size_t used)
 {
-	static const char *const flags[] = {"-", "s", "r", "sr"};
-	size_t used = (size_t)snprintf(
-		text, STANDING_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
-		slots_of(conf), flags[conf->supersede + 2 * conf->shared]);
-
-	if (conf->nodes > 1) /* for those who get the other nodes */
-		used += (size_t)snprintf(text + used, STANDING_SIZE - used,
-					 "ticket %" PRId64 "\n", conf->ticket);
 	for (int i = 0; i < ABOUT_COUNT; i++) {
 		const char *value = who->about[i];
 		char *from = text + used;
@@ -72,6 +64,26 @@ void script_standing(const struct lease_conf *conf, const struct holder *who,
 			if (*p == '\n')
 				*p = ' ';
 	}
+}
+
+void script_about(const struct holder *who, char text[STANDING_SIZE])
+{
+	text[0] = '\0';
+	add_about(who, text, 0);
+}
+
+void script_standing(const struct lease_conf *conf, const struct holder *who,
+		     char text[STANDING_SIZE])
+{
+	static const char *const flags[] = {"-", "s", "r", "sr"};
+	size_t used = (size_t)snprintf(
+		text, STANDING_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
+		slots_of(conf), flags[conf->supersede + 2 * conf->shared]);
+
+	if (conf->nodes > 1) /* for those who get the other nodes */
+		used += (size_t)snprintf(text + used, STANDING_SIZE - used,
+					 "ticket %" PRId64 "\n", conf->ticket);
+	add_about(who, text, used);
 }
 
 static void add_number(struct words *w, int64_t value, char *buf)
@@ -179,7 +191,7 @@ static void add_release(const struct ask *ask, const struct lease_conf *conf,
 	words_add_text(out, ""); /* see script_tell() */
 }
 
-static void add_keys(struct keys *keys, int slot, struct words *out)
+void script_keys(struct keys *keys, int slot, struct words *out)
 {
 	words_add_text(out, "3");
 	if (slot > 0) {
@@ -241,8 +253,8 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 	}
 	words_add_text(out, "EVAL");
 	words_add(out, script->lua, script->len);
-	add_keys(keys, ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot,
-		 out);
+	script_keys(keys, ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot,
+		    out);
 	words_add_text(out, token);
 	if (joins)
 		add_join(conf, standing, scratch, out);
@@ -356,6 +368,23 @@ static int read_type(const struct words *w, struct answer *out, struct sight *s,
 	return 0;
 }
 
+/* Somebody asks us to stop: who, if the word at `at` is in how many ms. */
+static void read_stop(const struct words *w, int at, struct answer *out,
+		      struct sight *s)
+{
+	int64_t ms = word_number_or(w, at, -1);
+	struct record by;
+
+	if (ms < 0)
+		return;
+	out->stops = true;
+	out->stop_ms = ms;
+	record_read(&by, at + 1 < w->n ? w->at[at + 1] : "",
+		    at + 1 < w->n ? w->len[at + 1] : 0);
+	*s = (struct sight){.seen = true, .pttl_ms = -1};
+	memcpy(s->about, by.about, sizeof(s->about));
+}
+
 /* What follows the counter differs from form to form. */
 static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		     struct fail *why)
@@ -386,7 +415,10 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		out->joined = word_is(w, 3, "1");
 		out->raised = word_is(w, 4, "1");
 		out->at_ms = word_number_or(w, 5, 0);
+		read_stop(w, 6, out, s);
 	}
+	if (out->said == SAID_NO)
+		read_stop(w, 3, out, s);
 	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE) {
 		*s = (struct sight){.seen = true, .pttl_ms = out->pttl_ms};
 		words_add_text(&nobody, "");

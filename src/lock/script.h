@@ -42,12 +42,18 @@ const char *script_about_name(enum about field); /* "host", "pid", ... */
 void script_standing(const struct lease_conf *conf, const struct holder *who,
 		     char text[STANDING_SIZE]);
 
+/* Its end alone: "host ...\npid ...\n". */
+void script_about(const struct holder *who, char text[STANDING_SIZE]);
+
 /* Numbers as text, so that a request may borrow them. */
 struct script_scratch {
 	char number[6][24];
 	char value[40]; /* what the lock holds */
 	char db[12];
 };
+
+/* KEYS of all scripts, with their number before them. */
+void script_keys(struct keys *keys, int slot, struct words *out);
 
 /* The request lives as long as its arguments. */
 void script_request(const struct ask *ask, const struct lease_conf *conf,

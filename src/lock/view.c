@@ -23,10 +23,7 @@ void view_request(struct keys *keys, int waiters, int db,
 	*out = (struct words){0};
 	words_add_text(out, "EVAL");
 	words_add(out, LUA_INSPECT, sizeof(LUA_INSPECT) - 1);
-	words_add_text(out, "3");
-	words_add(out, keys->lock, keys->lock_len);
-	words_add(out, keys->part[PART_FENCE], keys->part_len[PART_FENCE]);
-	words_add(out, keys->part[PART_HOLDER], keys->part_len[PART_HOLDER]);
+	script_keys(keys, 0, out);
 	words_add_text(out, "");
 	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]), "%d",
 		       waiters);

@@ -49,6 +49,17 @@ bool locks_spent(const struct locks *l)
 	return false;
 }
 
+const struct drive *locks_stopped(const struct locks *l)
+{
+	const struct drive *first = NULL;
+
+	for (int i = 0; i < l->n; i++)
+		if (before(lease_of(l, i)->stop_by,
+			   first ? first->lease.stop_by : NEVER))
+			first = &l->drive[i];
+	return first;
+}
+
 bool locks_freed(const struct locks *l)
 {
 	for (int i = 0; i < l->n; i++)

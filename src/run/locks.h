@@ -58,6 +58,10 @@ struct instant locks_stamp(const struct locks *l);
 /* One is not renewed any more: see lease_spent(). */
 bool locks_spent(const struct locks *l);
 
+/* Somebody wants one of them (force-release): whose holder is asked first, or
+ * NULL. See its lease's stop_by, and who asks in its sight. */
+const struct drive *locks_stopped(const struct locks *l);
+
 /* Held, but may not be started on yet. */
 void locks_hurry(struct locks *l);
 /* From now on they are the command's. */

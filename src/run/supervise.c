@@ -295,6 +295,7 @@ static void run_command(struct supervisor *s)
 				  .hand_over = NEVER,
 				  .interrupted = {INT64_MIN / 2},
 				  .limit = NEVER,
+				  .stop_by = NEVER,
 				  .undead = NEVER};
 	locks_use(s->locks);
 	if (!s->end->without_lock) {

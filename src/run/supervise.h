@@ -41,7 +41,8 @@ enum outcome {
 	OUTCOME_REFUSED,     /* likewise; why.kind decides */
 	OUTCOME_GAVE_UP,     /* a signal ended the waiting */
 	OUTCOME_LOST,        /* the lease ended before the command */
-	OUTCOME_MAX_HOLD,    /* the command was ended: --max-hold */
+	OUTCOME_FORCED,      /* the command was ended: force-release */
+	OUTCOME_MAX_HOLD,    /* likewise: --max-hold */
 	OUTCOME_CANNOT_EXEC, /* status: errno */
 	OUTCOME_FAILED       /* why is filled */
 };

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "lock/timing.h"
 #include "run/tree.h"
+#include "run/waiting.h"
 
 #define INT_TWICE_MS 2000 /* a second Ctrl-C within this kills */
 #define BIRTH_MS 2        /* between looks for a command that was not born */
@@ -20,6 +21,7 @@
 static void kill_tree(struct watch *w)
 {
 	w->killed = true;
+	w->stop_by = NEVER;
 	w->undead = after(now(), UNDEAD_MS);
 	guard_kill(w->guard);
 }
@@ -38,7 +40,8 @@ static void lose(struct watch *w, const char *reason)
 {
 	if (w->killed)
 		return;
-	w->end->outcome = OUTCOME_LOST;
+	if (w->end->outcome != OUTCOME_FORCED)
+		w->end->outcome = OUTCOME_LOST;
 	log_error("lost", "lease lost: %s; killing the command", reason);
 	kill_tree(w);
 }
@@ -58,6 +61,7 @@ static void end_hold(struct watch *w, const char *reason, struct instant kill)
 
 	/* it is ending already, and why was said */
 	if (w->killed || w->end->outcome == OUTCOME_LOST ||
+	    w->end->outcome == OUTCOME_FORCED ||
 	    (w->asked_to_end && w->end->outcome == OUTCOME_RAN))
 		return;
 	if (w->end->outcome == OUTCOME_MAX_HOLD) {
@@ -88,6 +92,51 @@ static void look_at_limit(struct watch *w)
 	end_hold(w, text, w->limit);
 }
 
+/* Somebody wants the lock: see force.lua. */
+static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
+{
+	char name[860], left[32];
+
+	if (asker->about[ABOUT_HOST][0] != '\0')
+		(void)describe_name(asker, name, sizeof(name));
+	else
+		(void)snprintf(name, sizeof(name), "somebody");
+	if (taken)
+		log_error("forced",
+			  "the lock was taken away by %s (force-release); "
+			  "killing the command",
+			  name);
+	else
+		log_error("forced",
+			  "asked to stop by %s (force-release); asking the "
+			  "command to end (SIGTERM), it is killed in %s",
+			  name,
+			  format_duration(between(now(), w->stop_by), left,
+					  sizeof(left)));
+}
+
+static void look_at_stop(struct watch *w)
+{
+	const struct sight *asker;
+	struct instant by;
+
+	if (w->killed || w->end->without_lock)
+		return;
+	by = watchdog_stop(w->dog, &asker);
+	if (by.ms == NEVER.ms)
+		return;
+	if (w->stop_by.ms == NEVER.ms)
+		w->stop_by = after(now(), w->conf->kill_after_ms);
+	w->stop_by = sooner(w->stop_by, by);
+	if (!w->asked_to_end) {
+		w->end->outcome = OUTCOME_FORCED;
+		tell_asker(w, asker, !before(now(), by));
+		ask_to_end(w);
+	}
+	if (!before(now(), w->stop_by))
+		kill_tree(w);
+}
+
 /* The alarm went off: has the lease really been without renewal so long? */
 static void look_at_lease(struct watch *w)
 {
@@ -101,7 +150,8 @@ static void look_at_lease(struct watch *w)
 	(void)!read(w->deadman->alarm, &times, sizeof(times));
 	(void)format_duration(between(stamp, at), age, sizeof(age));
 	/* it was not to be renewed any more */
-	if (watchdog_spent(w->dog) && !before(at, term)) {
+	if (watchdog_spent(w->dog) && !before(at, term) &&
+	    w->end->outcome != OUTCOME_FORCED) {
 		end_hold(w, "renewed as often as --max-renewals allows", kill);
 		alarm_set(w->deadman, kill);
 		return;
@@ -212,8 +262,9 @@ static void command_ended(struct watch *w, bool left)
 		w->done = true;
 	else if (!w->asked_to_end && !w->killed)
 		see_to_orphans(w);
-	/* those that it left have the rest of -K as well */
-	else if (!w->killed && end->outcome != OUTCOME_MAX_HOLD)
+	/* those that it left have the rest of the time as well */
+	else if (!w->killed && end->outcome != OUTCOME_MAX_HOLD &&
+		 end->outcome != OUTCOME_FORCED)
 		kill_tree(w);
 }
 
@@ -263,11 +314,20 @@ static void hand_over(struct watch *w)
 		log_detail("no-thread", "%s; renewing without it", why.text);
 }
 
+static void take_news(struct watch *w)
+{
+	char news;
+
+	if (read(w->dog->news[0], &news, 1) != 1 || news != NEWS_STOP)
+		lose(w, "the server says that it is no longer ours");
+}
+
 static void renew_here(struct watch *w, struct pollfd *fds, int n,
 		       struct instant limit)
 {
 	locks_poll(w->locks, fds, n, sooner(w->hand_over, limit));
 	watchdog_publish(w->dog);
+	look_at_stop(w);
 	if (locks_lost(w->locks))
 		lose(w, "the server says that it is no longer ours");
 	if (!before(now(), w->hand_over))
@@ -289,7 +349,7 @@ void watch_run(struct watch *w)
 			 .events = POLLIN},
 		};
 		struct instant limit =
-			sooner(w->limit,
+			sooner(sooner(w->limit, w->stop_by),
 			       w->unborn ? after(now(), BIRTH_MS) : w->undead);
 		struct arrival a;
 
@@ -300,6 +360,7 @@ void watch_run(struct watch *w)
 		if (!before(now(), w->undead))
 			tell_undead(w);
 		look_at_limit(w);
+		look_at_stop(w);
 		if (w->unborn)
 			pass_on(w, w->unborn);
 		if (fds[0].revents) {
@@ -309,7 +370,7 @@ void watch_run(struct watch *w)
 		while (fds[1].revents && signals_next(w->signals, &a))
 			forward(w, &a);
 		if (fds[3].revents)
-			lose(w, "the server says that it is no longer ours");
+			take_news(w);
 		if (fds[2].revents)
 			look_at_lease(w);
 	}
