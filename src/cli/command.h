@@ -68,7 +68,8 @@ struct command {
 	int (*run)(const struct opts *o);
 };
 
-extern const struct command cmd_run, cmd_inspect, cmd_list, cmd_wait, cmd_top;
+extern const struct command cmd_run, cmd_doctor, cmd_inspect, cmd_list, cmd_top,
+	cmd_wait;
 
 /* All but the run form; ends with NULL. */
 extern const struct command *const commands[];
