@@ -6,6 +6,7 @@
 
 const struct command *const commands[] = {
 	&cmd_inspect,
+	&cmd_force,
 	NULL,
 };
 

@@ -2,9 +2,9 @@
 -- it away, and hand it to the first in line.
 --
 -- KEYS  lock, fence, holder, of the slot
--- ARGV  1 the token of one who holds it
---       2 "ask", "take", or "foreign": take what is no lock of ours. 1 is what it
---         holds, up to 4096 bytes; of another type, the type
+-- ARGV  1 the token of one who holds it; of what is no lock of ours, what it
+--         holds, up to 4096 bytes, or the type
+--       2 "ask", "take", or "foreign": take what is no lock of ours, too
 --       3 ask: the holder is to be gone within so many ms
 --       4 who asks: see stop.lua
 --       5 "1" on one node: see grant()
@@ -21,17 +21,14 @@ local step, grace, alone = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
 local at = time()
 local now_ms = math.floor(at / 1000)
 local value, sharers = v or '', sharers_of(v or '')
-local kind = not v and redis.call('type', lock).ok or 'string'
+local kind = v and 'string' or redis.call('type', lock).ok
 if v and v ~= token then
 	here(sharers)
 end
 local members = try('zrangebyscore', sharers, now_ms, '+inf')
 local function is_there()
-	if step == 'foreign' then
-		return kind ~= 'none' and token == (kind == 'string'
-		    and string.sub(value, 1, 4096) or kind)
-	end
-	local found = v == token
+	local found = kind ~= 'none'
+	    and token == (v and string.sub(v, 1, 4096) or kind)
 	for _, member in ipairs(members) do
 		local name = string.gsub(member, '^rest ', '')
 		found = found or string.sub(name, 1, #token + 1) == token .. ' '

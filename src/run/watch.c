@@ -103,12 +103,12 @@ static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 		(void)snprintf(name, sizeof(name), "somebody");
 	if (taken)
 		log_error("forced",
-			  "the lock was taken away by %s (force-release); "
+			  "the lock was taken away (force-release) by %s; "
 			  "killing the command",
 			  name);
 	else
 		log_error("forced",
-			  "asked to stop by %s (force-release); asking the "
+			  "asked to stop (force-release) by %s; asking the "
 			  "command to end (SIGTERM), it is killed in %s",
 			  name,
 			  format_duration(between(now(), w->stop_by), left,
