@@ -15,6 +15,9 @@
 #include "cli/look.h"
 #include "cli/render.h"
 #include "lock/force.h"
+#include "lock/history.h"
+#include "lock/record.h"
+#include "run/waiting.h"
 
 #define POLL_MS 100  /* between looks whether it has stopped */
 #define TAKE_MS 2000 /* a Cluster's slot may be on the move */
@@ -37,7 +40,7 @@ struct forcing {
 	struct target *target;
 	int targets;
 	struct keys keys;
-	char by[STANDING_SIZE];
+	char by[STANDING_SIZE], story[STORY_BY + 8];
 	struct instant began, until; /* the holder is to be gone by then */
 	struct fail why[NODES_MAX];  /* of a node that did not answer */
 };
@@ -68,6 +71,7 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 			  .who_len = strlen(h->token),
 			  .grace_ms = left > 0 ? left : 0,
 			  .by = f->by,
+			  .story = f->story,
 			  .alone = f->look.servers.n == 1};
 	struct script_scratch scratch;
 	struct words request;
@@ -343,12 +347,26 @@ static int confirm(const struct forcing *f)
 	return check_confirmed(f, line);
 }
 
+/* As the holder would name us. */
+static void name_us(struct forcing *f)
+{
+	struct sight s = {.seen = true};
+	struct record r;
+	char name[STORY_BY];
+
+	record_read(&r, f->by, strlen(f->by));
+	memcpy(s.about, r.about, sizeof(s.about));
+	(void)snprintf(f->story, sizeof(f->story), "by %s\n",
+		       describe_name(&s, name, sizeof(name)));
+}
+
 static int aim(struct forcing *f, struct fail *why)
 {
 	struct description who;
 
 	describe(&who, f->o, "");
 	script_about(&who.holder, f->by);
+	name_us(f);
 	if (keys_init(&f->keys, f->key, strlen(f->key), "") < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	f->targets = f->seen.view.holders;

@@ -37,6 +37,7 @@ struct job {
 	char token[64], fence[48], slot[32], fences[24 * LOCKS_MAX];
 	int result_fd;
 	struct ending end;
+	struct instant went; /* in the guard: the command has started */
 };
 
 /* ---- what the command gets ---- */
@@ -87,6 +88,8 @@ static void fill_in(void *arg, const struct grants *given)
 	const struct granted *g = &given->lock[j->at[0]];
 	char *end = j->fences + strlen(j->fences), *held = j->held;
 
+	j->end.given = *given;
+	j->went = now();
 	held += strlen(held);
 	for (int i = 0; i < given->n; i++) {
 		const struct granted *its = &given->lock[j->at[i]];
@@ -349,6 +352,25 @@ static void write_result(const struct job *j, int status)
 	result_write(j->result_fd, j->o->result_file, &r);
 }
 
+/* For the history: see struct supervise_conf. */
+static void tell_story(void *arg, const struct ending *e, struct story *out)
+{
+	const struct job *j = arg;
+	int status = status_of(j);
+	bool cut = e->ended && WIFSIGNALED(e->status);
+
+	*out = (struct story){.outcome = outcome_name(j, status),
+			      .status = -1,
+			      .signal = cut ? WTERMSIG(e->status) : 0,
+			      .waited_ms = e->waited_ms,
+			      .held_ms = e->held_ms,
+			      .by = e->by[0] ? e->by : NULL};
+	if (e->ended && !cut)
+		out->status = WEXITSTATUS(e->status);
+	else if (e->outcome == OUTCOME_CANNOT_EXEC)
+		out->status = status;
+}
+
 /* ---- the job ---- */
 
 /* The drives, in the order of the keys' bytes: everybody's order. */
@@ -400,10 +422,21 @@ static int prepare(struct job *j, struct fail *why)
 	return 0;
 }
 
+/* In the guard: redlock died. */
 static void inherit(void *arg, bool ran)
 {
 	struct job *j = arg;
+	struct ending *e = &j->end;
+	struct story story;
 
+	e->outcome = OUTCOME_LOST;
+	e->waited_ms = between(j->drive[0].lease.began, j->went);
+	e->held_ms = between(j->went, now());
+	tell_story(j, e, &story);
+	for (int i = 0; i < e->given.n && !j->o->no_history; i++)
+		if (!e->given.lock[i].joined)
+			drive_tell(&j->drive[i], &story, e->given.lock[i].fence,
+				   e->given.lock[i].slot);
 	locks_inherit(&j->locks, ran);
 }
 
@@ -416,7 +449,10 @@ static void run(struct job *j)
 					    .kill_after_ms = o->grace_ms,
 					    .max_hold_ms = o->max_hold_ms,
 					    .orphans = o->orphans,
-					    .run_anyway = o->run_anyway};
+					    .run_anyway = o->run_anyway,
+					    .story = o->no_history ? NULL
+								   : tell_story,
+					    .teller = j};
 	struct order order = {.argv = j->argv,
 			      .envp = j->envp,
 			      .signals = &j->signals,

@@ -67,7 +67,7 @@ struct opts {
 	int64_t guard_ms;        /* GUARD_AUTO; 0: off */
 	int wait_replicas;
 	const char *reason, *result_file;
-	bool no_describe, run_anyway;
+	bool no_describe, no_history, run_anyway;
 	int loudness; /* -1: -q, 0, 1: -v */
 	bool log_json;
 	enum color color;

@@ -98,7 +98,7 @@ void lease_credit(struct lease *l, struct lease_node *n,
 	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > n->until_ms)
 		n->until_ms = a->at_ms + l->conf.ttl_ms;
 	n->mine = true;
-	n->absent = false;
+	n->lost = n->absent = false;
 	if (a->counter > 0)
 		n->counter = a->counter;
 	/* The same token may have been granted again after a loss of data, and
@@ -136,6 +136,7 @@ static void lose(struct lease *l, struct lease_node *n)
 	int mine = 0;
 
 	n->mine = false;
+	n->lost = true;
 	n->counter = 0;
 	for (int i = 0; i < l->conf.nodes; i++)
 		mine += l->node[i].mine;
@@ -547,14 +548,21 @@ void lease_release(struct lease *l, struct instant at)
 
 void lease_end(struct lease *l, unsigned int how, struct instant at)
 {
+	bool tells = l->state == LEASE_LOST && how & LEASE_TOLD;
+
 	if (l->state == LEASE_RELEASING || l->state == LEASE_OVER)
 		return;
 	l->state = LEASE_RELEASING;
 	l->end = END_RELEASED;
 	l->how = how;
 	l->release_by = after(at, RELEASE_MS);
-	for (int i = 0; i < l->conf.nodes; i++)
-		lease_want_release(&l->node[i], at);
+	for (int i = 0; i < l->conf.nodes; i++) {
+		struct lease_node *n = &l->node[i];
+
+		lease_want_release(n, at);
+		if (tells && n->lost)
+			lease_want(n, VERB_RELEASE, at);
+	}
 	tick(l, at);
 }
 

@@ -188,6 +188,7 @@ static void add_release(const struct ask *ask, const struct lease_conf *conf,
 	add_number(out, ask->held_ms, scratch->number[2]);
 	add_number(out, ask->once_ms, scratch->number[3]);
 	add_flag(out, ask->withheld);
+	words_add_text(out, ""); /* see script_tell() */
 }
 
 void script_keys(struct keys *keys, int slot, struct words *out)
@@ -211,6 +212,17 @@ static const struct script *script_of(const struct ask *ask)
 {
 	return ask->verb == VERB_ACQUIRE && ask->joins ? &join
 						       : &scripts[ask->verb];
+}
+
+void script_tell(const struct ask *ask, const char *story,
+		 struct words *request)
+{
+	int before_db = request->n - 2;
+
+	if (ask->verb != VERB_RELEASE)
+		return;
+	request->at[before_db] = story;
+	request->len[before_db] = strlen(story);
 }
 
 void script_by_hash(const struct ask *ask, struct words *request)

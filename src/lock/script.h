@@ -60,6 +60,11 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    struct keys *keys, const char *token, const char *standing,
 		    int db, struct script_scratch *scratch, struct words *out);
 
+/* A release tells what became of the hold, too (see story_text()); "": there
+ * was none, or it is nobody's business. */
+void script_tell(const struct ask *ask, const char *story,
+		 struct words *request);
+
 /* Calls the script by its hash instead. */
 void script_by_hash(const struct ask *ask, struct words *request);
 

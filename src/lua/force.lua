@@ -8,6 +8,7 @@
 --       3 ask: the holder is to be gone within so many ms
 --       4 who asks: see stop.lua
 --       5 "1" on one node: see grant()
+--       6 take: how the history ends: see log.lua
 -- Returns
 --   yes COUNTER LEFT ASKED  asked; what is left of the time of whoever has most;
 --       how many are asked: all who share it, too
@@ -55,6 +56,30 @@ local function tell(who, ms)
 	redis.call('rpush', list, 'stop ' .. text(now_ms + ms) .. '\n' .. ARGV[4])
 	redis.call('pexpire', list, ms + 15000)
 end
+-- What became of whom it is taken from. The record tells of the holder alone,
+-- a member of itself; who is inside has no entry.
+local function note_all(before)
+	local held = now_ms - (number_in(record, 'since') or now_ms)
+	local story = (before and 'fence ' .. text(before) .. '\n' or '')
+	    .. (slot > 0 and 'slot ' .. slot .. '\n' or '')
+	story = (story == '' and '\n' or story) .. '\nheld_ms ' .. text(held)
+	    .. '\noutcome forced\n' .. ARGV[6]
+	if shared(value) then
+		for _, member in ipairs(members) do
+			local who, words = string.match(member,
+			    '^(%S+) (%d+ %d+ .*)$')
+			if who then
+				note(who, story, select(4, standing(words)), at, true)
+			end
+		end
+	elseif record_is_of(value) then
+		local about = string.match(record, '\nsince %d+\n(.*)$')
+		about = string.gsub(about, '^lost %d+\n', '')
+		about = string.gsub(about, '^renewed %d+\n', '')
+		note(value, story, string.gsub(about, joined_line .. '$', ''), at,
+		    true)
+	end
+end
 local function ask()
 	local most, tokens = 0, holders()
 	for _, who in ipairs(tokens) do
@@ -90,10 +115,12 @@ local lost = number_in(record, 'lost')
 local born = several and redis.call('hget', part('moves'), 'born')
 redis.call('del', lock, holder)
 try('del', sharers)
-v, record = nil, nil
+v = nil
 for _, who in ipairs(tokens) do
 	tell(who, 0)
 end
+pcall(note_all, not several and c)
+record = nil
 if bad then
 	return {'yes', '0', 0}
 end

@@ -10,6 +10,7 @@
 --       taken. RECORD "": none, or another one's. SHARERS: {MEMBER, ENDS}, see
 --       share.lua
 --   WAITERS  {MEMBER, TICKET, LIFE}, see queue.lua. LIFE: the last sign, in us
+-- (A slot of a Cluster may be on the move: what is not here is not told.)
 local function ask(...)
 	local answer = redis.pcall(...)
 	return type(answer) == 'table' and answer.err and {} or answer
@@ -32,12 +33,12 @@ table.sort(slots)
 local holders = {}
 for _, n in ipairs(slots) do
 	local name = slot_key('', n)
-	local kind = redis.call('type', name).ok
+	local kind = ask('type', name).ok or 'none'
 	if kind ~= 'none' then
-		local value = kind == 'string' and redis.call('get', name) or ''
+		local value = kind == 'string' and ask('get', name) or ''
 		record = ask('get', slot_key('holder', n))
 		holders[#holders + 1] = {n, kind, string.sub(value, 1, 4096),
-		    redis.call('pttl', name),
+		    ask('pttl', name),
 		    record_is_of(value) and record or '',
 		    pairs_of(sharers_of(value), -1)}
 	end
@@ -49,7 +50,7 @@ for _, waiter in ipairs(waiters) do
 	local life = ask('zscore', alive, string.match(waiter[1], '^%S+'))
 	waiter[3] = type(life) == 'string' and life or waiter[2]
 end
-local in_line = ask('zcard', queue)
+local function number(n, none) return type(n) == 'number' and n or none end
 return {'view', bad and 'bad' or text(c), text(math.floor(time() / 1000)),
-    holders, waiters, type(in_line) == 'number' and in_line or 0,
-    redis.call('pttl', part('once'))}
+    holders, waiters, number(ask('zcard', queue), 0),
+    number(ask('pttl', part('once')), -1)}

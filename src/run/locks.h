@@ -69,8 +69,10 @@ void locks_use(struct locks *l);
 /* Lost before anything was started: back into the waiting. */
 void locks_again(struct locks *l);
 
-/* Give up waiting, or give all back: see lease_end(). */
-void locks_release(struct locks *l, unsigned int how);
+/* Give up waiting, or give all back: see lease_end(). What is the hold of
+ * whoever started us has no story of ours; story NULL: nothing has. */
+void locks_release(struct locks *l, unsigned int how,
+		   const struct story *story);
 /* All were given back, as the servers say. */
 bool locks_freed(const struct locks *l);
 /* To somebody who waited. */

@@ -52,7 +52,7 @@ static void signals_while_waiting(struct supervisor *s)
 		if (!signal_ends(a.sig) || a.sig == SIGUSR1 || a.sig == SIGUSR2)
 			continue;
 		s->end->sig = a.sig;
-		locks_release(s->locks, 0);
+		locks_release(s->locks, 0, NULL);
 	}
 }
 
@@ -78,7 +78,7 @@ static void too_slow(struct supervisor *s)
 		&s->end->why, FAIL_UNAVAILABLE,
 		"the server answers too slowly for a lease of %s",
 		format_duration(any_lease(s)->conf.ttl_ms, ttl, sizeof(ttl)));
-	locks_release(s->locks, 0);
+	locks_release(s->locks, 0, NULL);
 }
 
 static void list_grants(const struct locks *l, struct grants *g)
@@ -134,7 +134,7 @@ static void acquire(struct supervisor *s)
 		if (fds[1].revents && s->end->why.kind == FAIL_NONE) {
 			(void)fail(&s->end->why, FAIL_INTERNAL,
 				   "the guard process was killed");
-			locks_release(l, 0);
+			locks_release(l, 0, NULL);
 		}
 		if (!may_start(s) && !locks_over(l))
 			waiting_tell(&s->waiting);
@@ -231,12 +231,17 @@ static void give_back(struct supervisor *s)
 {
 	unsigned int how = how_it_ended(s->end);
 	bool stuck = false, brief = was_short(s);
+	struct story story, *its = NULL;
 
+	if (s->end->given.n > 0 && s->conf->story) {
+		its = &story;
+		s->conf->story(s->conf->teller, s->end, its);
+	}
 	deadman_set(&s->deadman, NEVER); /* nothing is left to be killed */
 	if (s->dog.running) {
-		watchdog_release(&s->dog, how);
+		watchdog_release(&s->dog, how, its);
 	} else {
-		locks_release(s->locks, how);
+		locks_release(s->locks, how, its);
 		locks_send(s->locks);
 	}
 	if (brief)

@@ -17,12 +17,17 @@
 /* What the command leaves running when it ends by itself. */
 enum orphans { ORPHANS_LEAVE, ORPHANS_WAIT, ORPHANS_KILL };
 
+struct ending;
+
 struct supervise_conf {
 	int64_t grace_ms;      /* TERM to KILL on loss */
 	int64_t kill_after_ms; /* likewise at the end of max_hold_ms */
 	int64_t max_hold_ms;   /* 0: none */
 	enum orphans orphans;
 	bool run_anyway; /* no server: run without a lock */
+	/* What the history is to say of a hold that has ended; NULL: nothing */
+	void (*story)(void *, const struct ending *, struct story *out);
+	void *teller;
 };
 
 enum outcome {
@@ -45,10 +50,12 @@ enum outcome {
 struct ending {
 	enum outcome outcome;
 	int status;
-	int sig; /* the last signal sent to us; 0: none */
+	bool ended; /* the command has: `status` is its wait status */
+	int sig;    /* the last signal sent to us; 0: none */
 	bool without_lock;
 	struct grants given;
 	int64_t waited_ms, held_ms;
+	char by[300]; /* forced: who asked us to stop; else "" */
 	struct fail why;
 };
 

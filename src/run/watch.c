@@ -95,12 +95,12 @@ static void look_at_limit(struct watch *w)
 /* Somebody wants the lock: see force.lua. */
 static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 {
-	char name[860], left[32];
+	char *name = w->end->by, left[32];
 
 	if (asker->about[ABOUT_HOST][0] != '\0')
-		(void)describe_name(asker, name, sizeof(name));
+		(void)describe_name(asker, name, sizeof(w->end->by));
 	else
-		(void)snprintf(name, sizeof(name), "somebody");
+		(void)snprintf(name, sizeof(w->end->by), "somebody");
 	if (taken)
 		log_error("forced",
 			  "the lock was taken away (force-release) by %s; "
@@ -279,6 +279,7 @@ static void take_report(struct watch *w)
 	w->ended = true;
 	switch ((enum guard_news)r.news) {
 	case GUARD_ENDED:
+		end->ended = true;
 		command_ended(w, r.left);
 		return;
 	case GUARD_CANNOT_EXEC:

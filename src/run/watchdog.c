@@ -24,6 +24,7 @@ void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 	w->grace_ms = grace_ms;
 	w->guard = guard;
 	w->running = false;
+	w->story = (struct story){0};
 	atomic_init(&w->stamp_ms, INT64_MIN);
 	atomic_init(&w->spent, false);
 	atomic_init(&w->stop_by_ms, NEVER.ms);
@@ -98,7 +99,8 @@ static void *watchdog_main(void *arg)
 		}
 		if (stop.revents) {
 			(void)!read(stop.fd, &how, 1);
-			locks_release(w->locks, how);
+			locks_release(w->locks, how,
+				      w->story.outcome ? &w->story : NULL);
 			deadman_set(w->deadman, NEVER); /* all are dead */
 			stop.fd = -1;
 			stop.revents = 0;
@@ -155,10 +157,13 @@ struct instant watchdog_stop(struct watchdog *w, const struct sight **asker)
 	return (struct instant){atomic_load(&w->stop_by_ms)};
 }
 
-void watchdog_release(struct watchdog *w, unsigned int how)
+void watchdog_release(struct watchdog *w, unsigned int how,
+		      const struct story *story)
 {
 	const unsigned char byte = (unsigned char)how;
 
+	if (story)
+		w->story = *story;
 	(void)!write(w->stop[1], &byte, 1);
 }
 

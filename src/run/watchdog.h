@@ -26,7 +26,8 @@ struct watchdog {
 	pthread_t thread;
 	bool running;
 	int stop[2];
-	int news[2];                /* see enum watchdog_news; end of file */
+	struct story story; /* written before, and read behind, a byte of it */
+	int news[2];        /* see enum watchdog_news; end of file */
 	_Atomic int64_t stamp_ms;   /* s: see timing.h */
 	_Atomic bool spent;         /* see locks_spent() */
 	_Atomic int64_t stop_by_ms; /* see locks_stopped() */
@@ -56,9 +57,10 @@ bool watchdog_spent(struct watchdog *w);
  * *asker is who, for good. */
 struct instant watchdog_stop(struct watchdog *w, const struct sight **asker);
 
-/* The tree is dead: give all back (see lease_end()). The end of w->news[0]
+/* The tree is dead: give all back (see locks_release()). The end of w->news[0]
  * follows. */
-void watchdog_release(struct watchdog *w, unsigned int how);
+void watchdog_release(struct watchdog *w, unsigned int how,
+		      const struct story *story);
 
 /* Takes the locks back; false: the thread is stuck past the deadline, and
  * must be left alone. */

@@ -772,6 +772,40 @@ static void test_lost(void)
 	}
 }
 
+/* What is to be told goes to whoever had said yes before. */
+static void test_lost_and_told(void)
+{
+	for (int nodes = 1; nodes <= 3; nodes += 2) {
+		int lost = nodes - lease_quorum(nodes) + 1, to_those = 0;
+
+		hold(nodes, T, 1);
+		lease_hurry(&l, -1, ms(5000));
+		asks(5000);
+		for (int i = 0; i < n_q; i++)
+			reply(&q[i], i < nodes - lost ? SAID_YES : SAID_NO, 105,
+			      5001);
+		is_int(l.state, LEASE_LOST, "%d nodes: %d are lost", nodes,
+		       lost);
+		lease_end(&l, LEASE_TOLD, ms(5002));
+		is_int(asks(5002), nodes, "%d nodes: lost, and all are told",
+		       nodes);
+		for (int i = 0; i < n_q; i++)
+			to_those += q[i].verb == VERB_RELEASE && !q[i].queued;
+		is_int(to_those, nodes, "with a release");
+		for (int i = 0; i < nodes; i++)
+			reply(&q[i], SAID_NO, 105, 5003);
+		is_int(asks(5003), 0, "once");
+		is_int(l.state, LEASE_OVER, "and that is the end");
+	}
+	/* a node that is gone has no say in how long that takes */
+	hold(3, T, 1);
+	lease_hurry(&l, 0, ms(2));
+	asks(2);
+	reply(&q[0], SAID_NO, 105, 3);
+	lease_end(&l, LEASE_TOLD, ms(5002));
+	is_int(asks(5002), 2, "held still: who lost it is not asked");
+}
+
 static void test_heal(void)
 {
 	begin(1, T, FOREVER);
@@ -1517,6 +1551,7 @@ int main(void)
 	test_turned_away();
 	test_told_of_loss();
 	test_lost();
+	test_lost_and_told();
 	test_heal();
 	test_refused();
 	test_step();
