@@ -377,6 +377,23 @@ entry() { # FIELD of the last entry of the history, or of server $2
 
 # ---- who may ----
 
+@test "force-release: the rights of the manual are enough, for both" {
+	local rights
+
+	rights=$(sed -n '/^ *ACL SETUSER/,/^\.Ed/{/^    /p}' \
+		"$top/man/redlock.1")
+	cli a acl setuser joe on '>pw' '~job*' '~redlock:{job*' $rights >/dev/null
+	url=unix://joe:pw@$T/a.sock
+	begin -t 2s -K 200ms -- "${runs[@]}"
+	force 0
+	says "it has stopped"
+	forced
+	begin -t 2s -- "${runs[@]}"
+	force 0 --now
+	forced
+	[ "$(entry outcome)" = forced ]
+}
+
 @test "force-release: of a free key: a line, status 1" {
 	force 1
 	says "nobody holds it"

@@ -26,7 +26,13 @@ local kind = v and 'string' or redis.call('type', lock).ok
 if v and v ~= token then
 	here(sharers)
 end
-local members = try('zrangebyscore', sharers, now_ms, '+inf')
+-- Those whose leases have not ended.
+local members, all = {}, try('zrange', sharers, 0, -1, 'withscores')
+for i = 1, #all, 2 do
+	if tonumber(all[i + 1]) > now_ms then
+		members[#members + 1] = all[i]
+	end
+end
 local function is_there()
 	local found = kind ~= 'none'
 	    and token == (v and string.sub(v, 1, 4096) or kind)
