@@ -6,9 +6,8 @@
 #include "lock/history.h"
 
 #define LANES_MAX 24 /* of a host: more are not to be told apart */
-* /
 
-	struct host {
+struct host {
 	const char *name;
 	int lanes;
 	int64_t free_ms[LANES_MAX]; /* when the last bar of a lane ends */

@@ -28,6 +28,7 @@ void force_request(const struct force *f, struct keys *keys, int db,
 	words_add_text(out, scratch->number[0]);
 	words_add_text(out, f->by);
 	words_add_text(out, f->alone ? "1" : "0");
+	words_add_text(out, f->story);
 	script_end(db, scratch, out);
 }
 
