@@ -30,3 +30,4 @@ script CONFIRM prelude share server stop confirm
 script RELEASE prelude share queue server log release
 script FORCE prelude share queue server stop log force
 script INSPECT prelude share inspect
+script HISTORY prelude history

@@ -9,6 +9,7 @@ const struct command *const commands[] = {
 	&cmd_list,
 	&cmd_wait,
 	&cmd_force,
+	&cmd_history,
 	&cmd_doctor,
 	NULL,
 };

@@ -59,6 +59,8 @@ const struct opt_row opt_rows[] = {
 	{'v', "verbose", NULL,	SWITCH, false, BY_ALL, AT(loudness), 1, 0,		"say more"},
 	{ 0,  "color",	"auto|always|never", WORD, false, BY_ALL, AT(color), 0, 0,	"color in messages (auto)"},
 	{ 0,  "log-format", "text|json", WORD, false, BY_ALL, AT(log_json), 0, 0,	"form of the messages (text)"},
+	{ 0,  "since",	"DUR",	DURATION, true, BY_HISTORY, AT(since_ms), 1, 0,	"what ended within DUR"},
+	{ 0,  "svg",	NULL,	SWITCH, true, BY_HISTORY, AT(svg), true, 0,	"answer with a picture, in SVG"},
 	{ 0,  "json",	NULL,	SWITCH, true, BY_LOOKING, AT(json), true, 0,	"answer in JSON"},
 	{ 0,  "held",	NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(held), true, 0,	"only locks that somebody holds"},
 	{ 0,  "waiting", NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(waiting), true, 0,	"only locks that somebody waits for"},

@@ -31,6 +31,10 @@ int table_print(struct table *t, const char *indent, FILE *out);
 /* How wide it is on a terminal: one column for each character. */
 int text_width(const char *text);
 
+/* "web1 (pid 12, user joe)"; returns buf. */
+const char *about_who(const char about[ABOUT_COUNT][ABOUT_MAX], char *buf,
+		      size_t size);
+
 /* `"name":{host, pid, user, ...}`, those that are known. */
 void json_about(struct json *j, const char *name,
 		const char about[ABOUT_COUNT][ABOUT_MAX]);
