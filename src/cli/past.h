@@ -6,7 +6,7 @@
 #include "lock/history.h"
 
 /* "ran", "failed (exit 3)", "forced by joe on web2"; returns buf. */
-#define ENDING_SIZE 200
+#define ENDING_SIZE (STORY_BY + 100)
 const char *past_ending(const struct past *p, char buf[ENDING_SIZE]);
 
 #endif

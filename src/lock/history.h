@@ -40,7 +40,7 @@ void story_text(const struct story *s, int64_t fence, int slot,
 struct past {
 	char token[64];
 	char about[ABOUT_COUNT][ABOUT_MAX];
-	char by[ABOUT_MAX]; /* who took it away by force, or "" */
+	char by[STORY_BY]; /* who took it away by force, or "" */
 	char outcome[24];
 	int64_t fence;                /* 0: unknown */
 	int64_t slot, status, signal; /* -1: unknown, or not so */
