@@ -150,8 +150,8 @@ static void check_saving(const struct exam *e, const struct facts *s)
 		say(e, s, LEVEL_WRONG, "saving",
 		    "the last save failed, and until one works nothing can be "
 		    "written (stop-writes-on-bgsave-error)");
-		cure(e->found, "make room on its disk, see its log; or CONFIG "
-			       "SET stop-writes-on-bgsave-error no");
+		cure(e->found, "CONFIG SET stop-writes-on-bgsave-error no, or "
+			       "see its log");
 	} else if (strcmp(s->save_status, "err") == 0) {
 		say(e, s, LEVEL_NOTE, "saving", "the last save failed");
 		cure(e->found, "make room on its disk, see its log");
@@ -339,10 +339,10 @@ static void check_replicas(const struct exam *e, const struct facts *s)
 		      s->replicas, s->replicas_online, s->lag_s);
 	if (blocked)
 		cure(e->found,
-		     "nothing is written with fewer than %" PRId64
-		     ": mend the replicas, or CONFIG SET min-replicas-to-write "
-		     "%" PRId64,
-		     s->replicas_least, s->replicas_good);
+		     "CONFIG SET min-replicas-to-write %" PRId64
+		     ", or mend the replicas: with fewer than %" PRId64
+		     " nothing is written",
+		     s->replicas_good, s->replicas_least);
 	else if (few)
 		cure(e->found,
 		     "--wait-replicas %d waits in vain: mend the "

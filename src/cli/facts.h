@@ -28,6 +28,7 @@ struct facts {
 	int node;   /* of the list */
 	const struct endpoint *ep;
 	char name[420];
+	bool shut;       /* it is not there, or lets nobody in */
 	bool answers;    /* anything but that we may not ask */
 	struct fail why; /* if not */
 	unsigned int blanks;
