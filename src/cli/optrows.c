@@ -60,6 +60,12 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "color",	"auto|always|never", WORD, false, BY_ALL, AT(color), 0, 0,	"color in messages (auto)"},
 	{ 0,  "log-format", "text|json", WORD, false, BY_ALL, AT(log_json), 0, 0,	"form of the messages (text)"},
 	{ 0,  "json",	NULL,	SWITCH, true, BY_LOOKING, AT(json), true, 0,	"answer in JSON"},
+	{ 0,  "held",	NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(held), true, 0,	"only locks that somebody holds"},
+	{ 0,  "waiting", NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(waiting), true, 0,	"only locks that somebody waits for"},
+	{ 0,  "confirm", "KEY",	TEXT, true, BY_FORCE, AT(confirm), 0, 0,	"the key once more: do it"},
+	{ 0,  "grace",	"DUR",	DURATION, true, BY_FORCE, AT(force_grace_ms), 0, 0, "time to stop by itself (10s)"},
+	{ 0,  "now",	NULL,	SWITCH, true, BY_FORCE, AT(now), true, 0,	"take it without asking"},
+	{ 0,  "foreign", NULL,	SWITCH, true, BY_FORCE, AT(foreign), true, 0,	"even if it is no lock of redlock's"},
 	{'h', "help",	NULL,	SWITCH, true, BY_ALL, AT(show), SHOW_HELP, 0,		"show this"},
 	{'V', "version", NULL,	SWITCH, true, BY_ALL, AT(show), SHOW_VERSION, 0,	"show versions; with -v all settings"},
 };
@@ -75,6 +81,7 @@ static const struct opts defaults = {.ttl_ms = 30000,
 				     .max_renewals = -1,
 				     .slots = 1,
 				     .guard_ms = GUARD_AUTO,
+				     .force_grace_ms = 10000,
 				     .conflict_status = STATUS_BUSY};
 
 void opts_init(struct opts *o)
