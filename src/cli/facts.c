@@ -448,7 +448,12 @@ int facts_gather(struct look *l, unsigned int needs, struct facts **out,
 	if (ask_all(l, needs, all, n) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	sample(l, all, n);
-	for (int i = 0; i < n; i++)
-		name(&all[i], l);
+	for (int i = 0; i < n; i++) {
+		struct facts *f = &all[i];
+
+		f->has_certificate =
+			survey_expiry(s, f->target, &f->certificate_s);
+		name(f, l);
+	}
 	return n;
 }

@@ -59,6 +59,9 @@ struct facts {
 	int64_t rtt_us, nearest_us; /* on average, and the shortest one */
 	int64_t ahead_us;           /* of our clock, by that one */
 
+	bool has_certificate;
+	int64_t certificate_s; /* it holds for so long */
+
 	char cluster_state[FACT_MAX];
 	int64_t cluster_slots;
 };
