@@ -564,7 +564,7 @@ off_by() {
 	doctor 1
 	cli a flushall >/dev/null
 	[ "$(grep -c 'no expiry' <<<"$told")" = 20 ]
-	finds wrong keys 'and more of that kind'
+	finds wrong keys 'there may be more'
 }
 
 # ---- other kinds of servers ----

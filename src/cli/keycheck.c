@@ -364,9 +364,9 @@ static void sum_up(struct search *s, int server)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",
 		      "SCAN is refused: not known whether there are locks "
 		      "without expiry; name them: redlock doctor KEY...");
-	else if (t->told > TOLD_MAX)
+	else if (t->told >= TOLD_MAX)
 		found(s->e->found, LEVEL_WRONG, f->name, "keys",
-		      "and more of that kind");
+		      "that is enough: there may be more");
 	else if (t->cut)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",
 		      "too many keys: only the first were looked at");
