@@ -264,14 +264,15 @@ static void take_spread(struct census *c, const struct got *got)
 /* {CURSOR, {NAME, ...}} */
 static void take_scan(struct census *c, const struct got *got)
 {
-	const struct reply *cursor = reply_item(got->reply, 0);
-	const struct reply *names = reply_item(got->reply, 1);
+	const struct reply *cursor, *names;
 	char next[24];
 
 	if (got->why.kind != FAIL_NONE) {
 		target_failed(c, got->target, &got->why);
 		return;
 	}
+	cursor = reply_item(got->reply, 0);
+	names = reply_item(got->reply, 1);
 	for (size_t i = 0; i < names->items; i++)
 		take_name(c, reply_item(names, i)->bytes,
 			  reply_item(names, i)->len);
