@@ -13,7 +13,7 @@
 /* Keys that are looked at, at a time: more do not make it faster, for a survey
  * has a few questions under way on each connection. */
 #define FLIGHTS 64
-/* Of a SCAN: the server is busy with it for 0.2 ms or so, and does nothing else
+/* Of a SCAN: the server is busy with it for a ms at most, and does nothing else
  * meanwhile. */
 #define SCAN_COUNT "1000"
 #define SHOWN_MAX 256
