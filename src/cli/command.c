@@ -8,6 +8,8 @@ const struct command *const commands[] = {
 	&cmd_inspect,
 	&cmd_list,
 	&cmd_wait,
+	&cmd_force,
+	&cmd_doctor,
 	NULL,
 };
 

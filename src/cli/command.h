@@ -12,7 +12,8 @@
 
 enum exit_status {
 	STATUS_OK = 0,
-	STATUS_FREE = 1,          /* inspect: nobody has it; doctor: not well */
+	STATUS_FREE = 1,          /* inspect, force-release: nobody has it;
+				     doctor: not well */
 	STATUS_USAGE = 64,        /* the command line is wrong */
 	STATUS_UNAVAILABLE = 69,  /* servers unreachable */
 	STATUS_INTERNAL = 70,     /* this machine refused a fork or a timer */
@@ -68,7 +69,12 @@ struct command {
 	int (*run)(const struct opts *o);
 };
 
-extern const struct command cmd_run, cmd_inspect, cmd_list, cmd_wait, cmd_top;
+extern const struct command cmd_run;
+extern const struct command cmd_doctor;
+extern const struct command cmd_force;
+extern const struct command cmd_inspect;
+extern const struct command cmd_list;
+extern const struct command cmd_wait;
 
 /* All but the run form; ends with NULL. */
 extern const struct command *const commands[];

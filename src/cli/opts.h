@@ -73,6 +73,10 @@ struct opts {
 	enum color color;
 	bool json;
 	bool held, waiting; /* list: only those */
+	/* force-release */
+	const char *confirm;
+	int64_t force_grace_ms;
+	bool now, foreign;
 	const char *shell_command;
 	char **command; /* NULL-terminated; NULL with -c */
 

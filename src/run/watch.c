@@ -95,20 +95,20 @@ static void look_at_limit(struct watch *w)
 /* Somebody wants the lock: see force.lua. */
 static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 {
-	char name[860], left[32];
+	char *name = w->end->by, left[32];
 
 	if (asker->about[ABOUT_HOST][0] != '\0')
-		(void)describe_name(asker, name, sizeof(name));
+		(void)describe_name(asker, name, sizeof(w->end->by));
 	else
-		(void)snprintf(name, sizeof(name), "somebody");
+		(void)snprintf(name, sizeof(w->end->by), "somebody");
 	if (taken)
 		log_error("forced",
-			  "the lock was taken away by %s (force-release); "
+			  "the lock was taken away (force-release) by %s; "
 			  "killing the command",
 			  name);
 	else
 		log_error("forced",
-			  "asked to stop by %s (force-release); asking the "
+			  "asked to stop (force-release) by %s; asking the "
 			  "command to end (SIGTERM), it is killed in %s",
 			  name,
 			  format_duration(between(now(), w->stop_by), left,
