@@ -28,9 +28,6 @@ void table_cell(struct table *t, const char *fmt, ...)
  * printed. */
 int table_print(struct table *t, const char *indent, FILE *out);
 
-/* How wide it is on a terminal: one column for each character. */
-int text_width(const char *text);
-
 /* `"name":{host, pid, user, ...}`, those that are known. */
 void json_about(struct json *j, const char *name,
 		const char about[ABOUT_COUNT][ABOUT_MAX]);
