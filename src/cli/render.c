@@ -11,6 +11,25 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/opts.h"
+
+/* ---- terminals ---- */
+
+bool terminal_is_able(void)
+{
+	const char *term = getenv("TERM");
+
+	return term && term[0] != '\0' && strcmp(term, "dumb") != 0;
+}
+
+/* NO_COLOR: see no-color.org. */
+bool colors_are_wanted(const struct opts *o)
+{
+	const char *none = getenv("NO_COLOR");
+
+	return o->color == COLOR_ALWAYS ||
+	       (o->color == COLOR_AUTO && !(none && none[0] != '\0'));
+}
 
 /* ---- tables ---- */
 

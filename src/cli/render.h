@@ -6,11 +6,19 @@
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "base/json.h"
 #include "lock/view.h"
+
+struct opts;
+
+/* It is one that knows escape sequences, as far as TERM tells. */
+bool terminal_is_able(void);
+/* On such a terminal. */
+bool colors_are_wanted(const struct opts *o);
 
 /* Columns as wide as their widest cell, two blanks apart; the last one is not
  * filled up. */
