@@ -9,8 +9,8 @@ const struct command *const commands[] = {
 	&cmd_list,
 	&cmd_wait,
 	&cmd_force,
-	&cmd_doctor,
 	&cmd_history,
+	&cmd_doctor,
 	NULL,
 };
 
