@@ -91,8 +91,7 @@ int table_print(struct table *t, const char *indent, FILE *out)
 
 /* ---- values ---- */
 
-const char *about_who(const char about[ABOUT_COUNT][ABOUT_MAX], char *buf,
-		      size_t size)
+const char *about_who(const char (*about)[ABOUT_MAX], char *buf, size_t size)
 {
 	if (about[ABOUT_HOST][0] == '\0')
 		(void)snprintf(buf, size,
