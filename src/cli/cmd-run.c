@@ -439,6 +439,7 @@ static void run(struct job *j)
 			      .signals = &j->signals,
 			      .group = getpgrp(),
 			      .name = j->drive[j->at[0]].shown_key,
+			      .epitaph = "no process of its command is left",
 			      .noted = take_tokens,
 			      .given = fill_in,
 			      .last_will = inherit,

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -107,6 +108,13 @@ static void note_attempt(struct supervisor *s)
 	guard_note(&s->guard, &asked);
 }
 
+/* Those who would have had the answer are gone: an answer is nobody's. */
+static void give_up(struct supervisor *s)
+{
+	s->end->sig = SIGHUP;
+	locks_release(s->locks, 0);
+}
+
 /* Until the locks may be started on, or are over. */
 static void acquire(struct supervisor *s)
 {
@@ -117,6 +125,9 @@ static void acquire(struct supervisor *s)
 		struct pollfd fds[] = {
 			{.fd = s->signals->fd, .events = POLLIN},
 			{.fd = s->guard.report, .events = POLLIN},
+			{.fd = s->end->sig || !s->conf->kept
+				       ? -1
+				       : s->conf->kept->line},
 		};
 
 		if (locks_held(l) && before(now(), l->give_up))
@@ -127,7 +138,7 @@ static void acquire(struct supervisor *s)
 			locks_again(l);
 		if (locks_over(l))
 			break;
-		locks_poll(l, fds, 2, waiting_next(&s->waiting));
+		locks_poll(l, fds, 3, waiting_next(&s->waiting));
 		note_attempt(s);
 		if (fds[0].revents)
 			signals_while_waiting(s);
@@ -136,6 +147,8 @@ static void acquire(struct supervisor *s)
 				   "the guard process was killed");
 			locks_release(l, 0);
 		}
+		if (fds[2].revents)
+			give_up(s);
 		if (!may_start(s) && !locks_over(l))
 			waiting_tell(&s->waiting);
 	}
@@ -227,12 +240,33 @@ static void tell_kept(const struct supervisor *s, unsigned int how)
 			  : "");
 }
 
+/* It is not given back: to whom it was given it is left, and who was told that
+ * it is lost may go on for a while, which is what a lease is for. */
+static bool stays(struct supervisor *s)
+{
+	const struct ending *end = s->end;
+	bool lost =
+		end->outcome == OUTCOME_LOST || end->outcome == OUTCOME_FAILED;
+
+	if (end->given.n == 0)
+		return false;
+	if (s->conf->leave)
+		return end->outcome == OUTCOME_RAN && end->status == 0;
+	return s->conf->kept && lost &&
+	       !keeper_gone(s->conf->kept, after(watchdog_stamp(&s->dog),
+						 any_lease(s)->conf.ttl_ms));
+}
+
 static void give_back(struct supervisor *s)
 {
 	unsigned int how = how_it_ended(s->end);
 	bool stuck = false, brief = was_short(s);
 
 	deadman_set(&s->deadman, NEVER); /* nothing is left to be killed */
+	if (stays(s)) {
+		guard_close(&s->guard);
+		return;
+	}
 	if (s->dog.running) {
 		watchdog_release(&s->dog, how);
 	} else {

@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "run/guard.h"
+#include "run/keeper.h"
 #include "run/locks.h"
 #include "run/signals.h"
 
@@ -23,6 +24,11 @@ struct supervise_conf {
 	int64_t max_hold_ms;   /* 0: none */
 	enum orphans orphans;
 	bool run_anyway; /* no server: run without a lock */
+	/* What runs is ours (order.instead): a person or a script has the lock,
+	 * for whom nothing can be killed. */
+	bool by_hand;
+	const struct keeper *kept; /* as long as this process lives; or NULL */
+	bool leave; /* status 0: the lease is left to whom it was given */
 };
 
 enum outcome {

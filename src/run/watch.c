@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -34,12 +35,25 @@ static void tell_undead(struct watch *w)
 		  (int)w->guard->pid);
 }
 
+static const char *whom(const struct watch *w)
+{
+	return w->conf->kept ? w->conf->kept->whom : "the command";
+}
+
 static void lose(struct watch *w, const char *reason)
 {
+	const struct keeper *kept = w->conf->kept;
+
 	if (w->killed)
 		return;
 	w->end->outcome = OUTCOME_LOST;
-	log_error("lost", "lease lost: %s; killing the command", reason);
+	log_error("lost", "lease lost: %s%s%s", reason,
+		  w->conf->by_hand && !kept ? "" : "; ",
+		  kept               ? kept->will
+		  : w->conf->by_hand ? ""
+				     : "killing the command");
+	if (kept)
+		keeper_tell(kept);
 	kill_tree(w);
 }
 
@@ -115,14 +129,17 @@ static void look_at_lease(struct watch *w)
 		alarm_set(w->deadman, term);
 		return;
 	}
-	if (!w->asked_to_end) {
+	if (!w->asked_to_end && w->conf->kept)
+		log_error("ending", "not renewed for %s; %s", age,
+			  w->conf->kept->will);
+	else if (!w->asked_to_end)
 		log_error("ending",
 			  "not renewed for %s; asking the command to end "
 			  "(SIGTERM), it is killed when %s is full",
 			  age,
 			  format_duration(ttl * 80 / 100, text, sizeof(text)));
+	if (!w->asked_to_end)
 		ask_to_end(w);
-	}
 	alarm_set(w->deadman, kill);
 }
 
@@ -205,9 +222,13 @@ static void command_ended(struct watch *w, bool left)
 
 	if (w->asked_to_end && end->outcome == OUTCOME_RAN) {
 		end->outcome = OUTCOME_LOST;
-		log_error("lost", "lease lost: the command was asked to end, "
-				  "and has ended");
+		log_error("lost",
+			  "lease lost: %s was asked to end, and has ended",
+			  whom(w));
 	}
+	/* we ourselves, by somebody's kill -9 */
+	if (w->conf->kept && WIFSIGNALED(end->status))
+		lose(w, "its keeper was killed");
 	if (!left)
 		w->done = true;
 	else if (!w->asked_to_end && !w->killed)
@@ -244,8 +265,13 @@ static void take_report(struct watch *w)
 		tree_kill(0, &end->status);
 		end->outcome = OUTCOME_FAILED;
 		(void)fail(&end->why, FAIL_INTERNAL,
-			   "the guard process was killed; the command was "
-			   "ended with it");
+			   "the guard process was killed; %s",
+			   w->conf->kept ? w->conf->kept->will
+			   : w->conf->by_hand
+				   ? "the lock is given back"
+				   : "the command was ended with it");
+		if (w->conf->kept)
+			keeper_tell(w->conf->kept);
 		break;
 	}
 	w->done = true;
