@@ -157,8 +157,9 @@ int job_status(const struct job *j)
 	case OUTCOME_LOST:
 		return STATUS_LOST;
 	case OUTCOME_CANNOT_EXEC:
-		return e->status == ENOENT ? STATUS_NOT_FOUND
-					   : STATUS_CANNOT_EXEC;
+		return !j->argv              ? STATUS_INTERNAL
+		       : e->status == ENOENT ? STATUS_NOT_FOUND
+					     : STATUS_CANNOT_EXEC;
 	case OUTCOME_UNAVAILABLE:
 	case OUTCOME_REFUSED:
 	case OUTCOME_FAILED:
@@ -248,12 +249,18 @@ void job_say_ending(const struct job *j)
 			  describe_name(&seen(j)->sight, text, sizeof(text)));
 		break;
 	case OUTCOME_GAVE_UP:
-		log_notice("gave-up",
-			   "gave up waiting (signal %d); nothing was run",
-			   e->sig);
+		/* who asked a keeper knows what ended the asking */
+		if (!j->kept)
+			log_notice("gave-up", "gave up waiting (signal %d)%s",
+				   e->sig,
+				   j->by_hand ? "" : "; nothing was run");
 		break;
 	case OUTCOME_CANNOT_EXEC:
-		say_cannot_execute(j->argv[0], e->status);
+		if (j->argv)
+			say_cannot_execute(j->argv[0], e->status);
+		else
+			log_error("failed", "cannot fork: %s",
+				  strerror(e->status));
 		break;
 	case OUTCOME_UNAVAILABLE:
 		log_error("unavailable", "%s%s", e->why.text,
@@ -288,9 +295,9 @@ static int use_locks(struct job *j, struct fail *why)
 		.slots = o->slots,
 		.replicas = o->wait_replicas,
 		.manifold = servers_are_manifold(s),
-		.max_leases = (int64_t)o->max_renewals + 1,
-		.min_hold_ms = o->min_hold_ms,
-		.once_ms = o->once_ms,
+		.max_leases = j->by_hand ? 0 : (int64_t)o->max_renewals + 1,
+		.min_hold_ms = j->by_hand ? 0 : o->min_hold_ms,
+		.once_ms = j->by_hand ? 0 : o->once_ms,
 		.guard_ms = servers_guard(s, o),
 		.ticket = s->n > 1 ? wall_microseconds() : 0,
 	};
