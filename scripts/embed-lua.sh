@@ -26,5 +26,7 @@ tmp=$(mktemp)
 trap 'rm -f "$tmp"' EXIT
 script ACQUIRE prelude share queue server acquire
 script JOIN prelude share join
-script CONFIRM prelude share server confirm
-script RELEASE prelude share queue server release
+script CONFIRM prelude share server stop confirm
+script RELEASE prelude share queue server log release
+script FORCE prelude share queue server stop log force
+script INSPECT prelude share inspect

@@ -545,6 +545,10 @@ result() {
 	result ran 0
 }
 
+@test "P7 status 1 (redlock inspect): nobody holds the lock" {
+	run -1 "$REDLOCK" inspect -u "$url" nobody
+}
+
 @test "P7 status 64 when the command line is wrong" {
 	refuses 64 --frob -u "$url" -k job --frob -- touch "$T/ran"
 }
@@ -992,9 +996,18 @@ nightly \\x1b[31mbackup) for "
 	[ "$output" = "$help" ]
 	run -0 "$REDLOCK" -k job -n --help -- true
 	[ "$output" = "$help" ]
+	local all=$help verb
+	for verb in $(sed -n '/^By hand/,/^$/s/^  \([a-z-]*\) .*/\1/p' \
+		<<<"$help"); do
+		run -0 --separate-stderr "$REDLOCK" "$verb" --help
+		[ -z "$stderr" ]
+		[[ $output == "usage: redlock $verb "* ]]
+		all+=$'\n'$output
+	done
+	[ "$verb" = inspect ]
 	for o in $(sed -n 's/^\t{.\{2,3\}, *"\([a-z-]*\)",.*/\1/p' \
 		"$top/src/cli/optrows.c"); do
-		grep -q -- "--$o" <<<"$help"
+		grep -q -- "--$o" <<<"$all"
 	done
 	[ "$o" = version ]
 	! grep -qE '.{101}' <<<"$help"

@@ -104,6 +104,7 @@ complete -c redlock -n __redlock_in_options -l wait-replicas -x -d 'Have so many
 complete -c redlock -n __redlock_in_options -l on-unavailable -x -a 'fail run' -d 'When no server answers at start'
 complete -c redlock -n __redlock_in_options -l reason -x -d 'Shown to others while the lock is held'
 complete -c redlock -n __redlock_in_options -l no-describe -d 'Do not tell others who holds the lock'
+complete -c redlock -n __redlock_in_options -l no-history -d 'Keep no entry in the history of the lock'
 complete -c redlock -n __redlock_in_options -l result-file -r -F -d 'Write the outcome to a file as one JSON line'
 complete -c redlock -n __redlock_in_options -l color -x -a 'auto always never' -d 'Color of messages'
 complete -c redlock -n __redlock_in_options -l log-format -x -a 'text json' -d 'Form of messages'

@@ -72,17 +72,21 @@ int64_t wall_microseconds(void)
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
+const char *wall_stamp(int64_t ms, char *buf, size_t size)
+{
+	time_t t = (time_t)(ms / 1000);
+	char day[32] = "";
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm))
+		(void)strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(buf, size, "%s.%03dZ", day, (int)(ms % 1000));
+	return buf;
+}
+
 const char *wall_text(char *buf, size_t size)
 {
-	struct timespec ts;
-	struct tm tm;
-	char day[24];
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	(void)gmtime_r(&ts.tv_sec, &tm);
-	(void)strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
-	(void)snprintf(buf, size, "%s.%03dZ", day, (int)(ts.tv_nsec / 1000000));
-	return buf;
+	return wall_stamp(wall_microseconds() / 1000, buf, size);
 }
 
 const char *wall_date(int64_t seconds, char *buf, size_t size)

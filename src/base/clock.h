@@ -44,6 +44,8 @@ int64_t wall_seconds(void);
 int64_t wall_microseconds(void);
 /* RFC 3339, UTC, with milliseconds. */
 const char *wall_text(char *buf, size_t size);
+/* Likewise, of so many ms since 1970. */
+const char *wall_stamp(int64_t ms, char *buf, size_t size);
 /* A time of day as people here have it: "2026-11-21 03:00:12". */
 const char *wall_date(int64_t seconds, char *buf, size_t size);
 

@@ -92,3 +92,44 @@ void json_close(struct json *j)
 	(void)fputs(j->inside ? "}" : "{}", j->f);
 	j->inside = true;
 }
+
+void json_bool(struct json *j, const char *name, bool value)
+{
+	name_of(j, name, "");
+	(void)fputs(value ? "true" : "false", j->f);
+}
+
+void json_null(struct json *j, const char *name)
+{
+	name_of(j, name, "");
+	(void)fputs("null", j->f);
+}
+
+void json_list(struct json *j, const char *name)
+{
+	name_of(j, name, "");
+	(void)fputc('[', j->f);
+	j->inside = false;
+}
+
+void json_item(struct json *j)
+{
+	if (j->inside)
+		(void)fputc(',', j->f);
+	j->inside = false;
+}
+
+void json_word(struct json *j, const char *text)
+{
+	bool exact;
+
+	json_item(j);
+	quoted(j->f, text, strlen(text), &exact);
+	j->inside = true;
+}
+
+void json_end(struct json *j)
+{
+	(void)fputc(']', j->f);
+	j->inside = true;
+}

@@ -18,10 +18,19 @@ struct json {
 void json_text(struct json *j, const char *name, const char *text);
 void json_bytes(struct json *j, const char *name, const char *bytes, size_t n);
 void json_number(struct json *j, const char *name, int64_t value);
+void json_bool(struct json *j, const char *name, bool value);
+void json_null(struct json *j, const char *name);
 
 /* The members of `name`'s object follow, until it is closed. */
 void json_open(struct json *j, const char *name);
 /* Ends the innermost object. */
 void json_close(struct json *j);
+
+/* A list: before each of its objects json_item(), which json_close() ends, or
+ * a json_word(); then json_end(). */
+void json_list(struct json *j, const char *name);
+void json_item(struct json *j);
+void json_word(struct json *j, const char *text);
+void json_end(struct json *j);
 
 #endif

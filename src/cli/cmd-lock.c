@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/job.h"
-#include "lock/timing.h"
+#include "cli/optrows.h"
 
 struct taking {
 	struct job job;
@@ -71,17 +71,31 @@ static char *answer_of(const struct taking *t)
 
 /* So that the rest of a script does not run without the lock, and a person's
  * shell goes on. */
+static void print_refusal(int status)
+{
+	if (status == STATUS_OK)
+		return;
+	(void)printf("unset REDLOCK_KEY REDLOCK_TOKEN REDLOCK_FENCE "
+		     "REDLOCK_SLOT REDLOCK_FENCES\n"
+		     "case $- in *i*) (exit %d) ;; *) exit %d ;; esac\n",
+		     status, status);
+	(void)fflush(stdout);
+}
+
 static int refuse(const struct opts *o, int status)
 {
-	if (status != STATUS_OK && o->export) {
-		(void)printf(
-			"unset REDLOCK_KEY REDLOCK_TOKEN REDLOCK_FENCE "
-			"REDLOCK_SLOT REDLOCK_FENCES\n"
-			"case $- in *i*) (exit %d) ;; *) exit %d ;; esac\n",
-			status, status);
-		(void)fflush(stdout);
-	}
+	if (o->export)
+		print_refusal(status);
 	return status;
+}
+
+static void refuse_all(char *const *argv, int status)
+{
+	for (; *argv; argv++)
+		if (strcmp(*argv, "--export") == 0) {
+			print_refusal(status);
+			return;
+		}
 }
 
 static int print(const char *answer)
@@ -145,21 +159,21 @@ static int take(struct taking *t, pid_t whose)
 {
 	struct job *j = &t->job;
 	const struct opts *o = j->o;
-	int64_t grace = timing_grace(o->ttl_ms);
+	int64_t most = o->ttl_ms / 2;
 	struct supervise_conf conf = {.by_hand = true,
 				      .leave = !o->hold && o->keep_for == 0,
-				      .kept = o->keep_for ? &t->keeper : NULL};
+				      .kept = o->keep_for ? &t->keeper : NULL,
+				      .max_hold_ms = o->max_hold_ms};
 	struct order order = {.instead = hand_out,
 			      .epitaph = conf.kept ? t->keeper.will
 						   : "the lock is given back"};
 	char command[32];
 	struct fail why;
 
-	if (o->grace_ms >= 0)
-		grace = o->grace_ms < o->ttl_ms / 2 ? o->grace_ms
-						    : o->ttl_ms / 2;
-	if (conf.kept) /* who holds by hand needs no time to end */
-		conf.grace_ms = grace;
+	if (conf.kept) { /* a hold needs no time to end */
+		conf.grace_ms = o->grace_ms < most ? o->grace_ms : most;
+		conf.kill_after_ms = o->grace_ms;
+	}
 	name_of(whose, command);
 	j->by_hand = true;
 	if (job_prepare(j, command, &why) < 0) {
@@ -183,6 +197,11 @@ static int check(struct taking *t, struct fail *why)
 		return fail(why, FAIL_USAGE,
 			    "--on-lost is for --keep-for: nobody else could be "
 			    "told");
+	if (!o->hold && !o->keep_for &&
+	    (opt_typed(o, &o->max_hold_ms) || opt_typed(o, &o->max_renewals)))
+		return fail(why, FAIL_USAGE,
+			    "--max-hold and --max-renewals are for --hold and "
+			    "--keep-for: nothing else is renewed");
 	if (sig < 0)
 		return fail(why, FAIL_USAGE,
 			    "--on-lost '%.40s': not one of TERM, HUP, INT, "
@@ -194,7 +213,7 @@ static int check(struct taking *t, struct fail *why)
 	return job_find(&t->job, why);
 }
 
-int cmd_lock(const struct opts *o)
+static int lock(const struct opts *o)
 {
 	static struct taking t; /* most of it is never touched */
 	struct fail why;
@@ -229,3 +248,13 @@ failed:
 	log_error("failed", "%s", why.text);
 	return refuse(o, status_of_kind(why.kind));
 }
+
+const struct command cmd_lock = {
+	.name = "lock",
+	.usage = "[OPTIONS] KEY",
+	.summary = "Takes a lock for a script, and prints its token",
+	.by = BY_LOCK,
+	.operands = OPERANDS_KEY,
+	.run = lock,
+	.refuse = refuse_all,
+};

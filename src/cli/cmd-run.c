@@ -30,53 +30,6 @@ static void use_command(struct run *r)
 	r->job.argv = r->shell_argv;
 }
 
-int status_of_kind(enum fail_kind kind)
-{
-	switch (kind) {
-	case FAIL_NONE:
-	case FAIL_INTERNAL:
-		return STATUS_INTERNAL;
-	case FAIL_USAGE:
-		return STATUS_USAGE;
-	case FAIL_CONFIG:
-		return STATUS_CONFIG;
-	case FAIL_UNAVAILABLE:
-		return STATUS_UNAVAILABLE;
-	case FAIL_REFUSED:
-		return STATUS_REFUSED;
-	}
-	return STATUS_INTERNAL;
-}
-
-static const char *outcome_name(const struct job *j, int status)
-{
-	switch (j->end.outcome) {
-	case OUTCOME_RAN:
-		return status == 0 ? "ran" : "failed";
-	case OUTCOME_FULL:
-		return "busy";
-	case OUTCOME_SUPERSEDED:
-		return "superseded";
-	case OUTCOME_BUSY:
-	case OUTCOME_GAVE_UP:
-		return j->o->wait_ms == 0 ? "busy" : "timeout";
-	case OUTCOME_ALREADY:
-		return "already-ran";
-	case OUTCOME_MAX_HOLD:
-		return "max-hold";
-	case OUTCOME_LOST:
-		return "lost";
-	case OUTCOME_INSIDE:
-	case OUTCOME_CANNOT_EXEC:
-	case OUTCOME_FAILED:
-		return "failed";
-	case OUTCOME_UNAVAILABLE:
-	case OUTCOME_REFUSED:
-		return "unavailable";
-	}
-	return "failed";
-}
-
 static void write_result(const struct run *r, int status)
 {
 	const struct job *j = &r->job;
@@ -84,7 +37,7 @@ static void write_result(const struct run *r, int status)
 	int at = j->at[0];
 	const struct granted *g = given->n > 0 ? &given->lock[at] : NULL;
 	const struct result result = {
-		.outcome = outcome_name(j, status),
+		.outcome = job_outcome(j, status),
 		.status = status,
 		.key = j->o->key[0],
 		.fence = g ? g->fence : -1,
@@ -114,18 +67,18 @@ static void run(struct job *j)
 	const struct opts *o = j->o;
 	int64_t grace =
 		o->grace_ms < o->ttl_ms / 2 ? o->grace_ms : o->ttl_ms / 2;
-	const struct supervise_conf conf = {.grace_ms = grace,
-					    .kill_after_ms = o->grace_ms,
-					    .max_hold_ms = o->max_hold_ms,
-					    .orphans = o->orphans,
-					    .run_anyway = o->run_anyway};
+	struct supervise_conf conf = {.grace_ms = grace,
+				      .kill_after_ms = o->grace_ms,
+				      .max_hold_ms = o->max_hold_ms,
+				      .orphans = o->orphans,
+				      .run_anyway = o->run_anyway};
 	struct order order = {.argv = j->argv,
 			      .epitaph = "no process of its command is left"};
 
 	job_run(j, &conf, &order);
 }
 
-int cmd_run(const struct opts *o)
+static int run_form(const struct opts *o)
 {
 	static struct run r; /* most of it is never touched */
 	struct fail why;
@@ -146,3 +99,13 @@ int cmd_run(const struct opts *o)
 	job_die(&r.job);
 	return status;
 }
+
+const struct command cmd_run = {
+	.name = "",
+	.usage = "[OPTIONS] -k KEY [--] COMMAND [ARG]...",
+	.summary = "Runs COMMAND while holding the lock KEY in Redis, on one "
+		   "machine or many.",
+	.by = BY_RUN,
+	.operands = OPERANDS_COMMAND,
+	.run = run_form,
+};

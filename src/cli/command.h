@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every exit status of redlock; the man page's EXIT STATUS is checked against
- * this list. Any other status is the command's own, or 128+n when signal n
- * ended it.
+ * The verbs, and every exit status of redlock; the man page's EXIT STATUS is
+ * checked against this list. Any other status is the command's own, or 128+n
+ * when signal n ended it.
+ *
+ * A verb is a file that exports one constant, a line in command.c, the options
+ * that it takes in optrows.c, a section of the manual, and its completions.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
 enum exit_status {
 	STATUS_OK = 0,
+	STATUS_FREE = 1,          /* inspect: nobody has it; doctor: not well */
 	STATUS_USAGE = 64,        /* the command line is wrong */
 	STATUS_UNAVAILABLE = 69,  /* servers unreachable */
 	STATUS_INTERNAL = 70,     /* this machine refused a fork or a timer */
@@ -21,11 +25,59 @@ enum exit_status {
 	STATUS_NOT_FOUND = 127    /* the command was not found */
 };
 
-#include "cli/opts.h"
+#include "base/fail.h"
 
-/* Runs the command under the lock; returns the exit status, or does not return
- * when redlock must end by a signal. */
-int cmd_run(const struct opts *o);
+struct opts;
+
+/* Who takes an option: see opt_row.takes. */
+enum taker {
+	BY_RUN = 1,
+	BY_LOCK = 2,
+	BY_UNLOCK = 4,
+	BY_EXTEND = 8,
+	BY_INSPECT = 16,
+	BY_LIST = 32,
+	BY_WAIT = 64,
+	BY_FORCE = 128,
+	BY_HISTORY = 256,
+	BY_TOP = 512,
+	BY_DOCTOR = 1024
+};
+#define BY_ALL 2047U
+#define BY_TAKING (BY_RUN | BY_LOCK)
+#define BY_LOOKING                                                             \
+	(BY_INSPECT | BY_LIST | BY_WAIT | BY_HISTORY | BY_TOP | BY_DOCTOR)
+
+/* What stands behind the options. A key may also be given by -k. */
+enum operands {
+	OPERANDS_COMMAND,
+	OPERANDS_KEY, /* exactly one */
+	OPERANDS_KEYS,
+	OPERANDS_ANY_KEYS, /* or none */
+	OPERANDS_PATTERN   /* or none */
+};
+
+struct command {
+	const char *name;  /* "" of the run form */
+	const char *usage; /* what follows the name */
+	const char *summary;
+	enum taker by;
+	enum operands operands;
+	/* Returns the exit status, or does not return when redlock must end by
+	 * a signal. */
+	int (*run)(const struct opts *o);
+	/* When the command line or the settings are wrong, which was said;
+	 * NULL: no more is to be done */
+	void (*refuse)(char *const *argv, int status);
+};
+
+extern const struct command cmd_run, cmd_inspect, cmd_lock;
+
+/* All but the run form; ends with NULL. */
+extern const struct command *const commands[];
+
+/* NULL: there is no such verb. */
+const struct command *command_named(const char *name);
 
 int status_of_kind(enum fail_kind kind);
 

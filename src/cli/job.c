@@ -55,6 +55,8 @@ static void fill_in(void *arg, const struct grants *given)
 	const struct drive *d = &j->drive[j->at[0]];
 	char *end = j->fences + strlen(j->fences), *held = j->held;
 
+	j->end.given = *given;
+	j->went = now();
 	held += strlen(held);
 	for (int i = 0; i < given->n; i++) {
 		const struct granted *its = &given->lock[j->at[i]];
@@ -155,6 +157,7 @@ int job_status(const struct job *j)
 	case OUTCOME_MAX_HOLD:
 		return STATUS_MAX_HOLD;
 	case OUTCOME_LOST:
+	case OUTCOME_FORCED:
 		return STATUS_LOST;
 	case OUTCOME_CANNOT_EXEC:
 		return !j->argv              ? STATUS_INTERNAL
@@ -223,6 +226,7 @@ void job_say_ending(const struct job *j)
 	switch (e->outcome) {
 	case OUTCOME_RAN:
 	case OUTCOME_LOST: /* said when it happened */
+	case OUTCOME_FORCED:
 	case OUTCOME_MAX_HOLD:
 		break;
 	case OUTCOME_ALREADY:
@@ -264,17 +268,62 @@ void job_say_ending(const struct job *j)
 		break;
 	case OUTCOME_UNAVAILABLE:
 		log_error("unavailable", "%s%s", e->why.text,
-			  !j->servers.asked_for
-				  ? "; name a server with -u or REDLOCK_URL, "
-				    "or use -u local: for locks on this "
-				    "machine alone"
-				  : "");
+			  j->servers.asked_for ? "" : NAME_A_SERVER);
 		break;
 	case OUTCOME_REFUSED:
 	case OUTCOME_FAILED:
 		log_error("failed", "%s", e->why.text);
 		break;
 	}
+}
+
+const char *job_outcome(const struct job *j, int status)
+{
+	switch (j->end.outcome) {
+	case OUTCOME_RAN:
+		return status == 0 ? "ran" : "failed";
+	case OUTCOME_FULL:
+		return "busy";
+	case OUTCOME_SUPERSEDED:
+		return "superseded";
+	case OUTCOME_BUSY:
+	case OUTCOME_GAVE_UP:
+		return j->o->wait_ms == 0 ? "busy" : "timeout";
+	case OUTCOME_ALREADY:
+		return "already-ran";
+	case OUTCOME_MAX_HOLD:
+		return "max-hold";
+	case OUTCOME_LOST:
+		return "lost";
+	case OUTCOME_FORCED:
+		return "forced";
+	case OUTCOME_INSIDE:
+	case OUTCOME_CANNOT_EXEC:
+	case OUTCOME_FAILED:
+		return "failed";
+	case OUTCOME_UNAVAILABLE:
+	case OUTCOME_REFUSED:
+		return "unavailable";
+	}
+	return "failed";
+}
+
+/* For the history: see struct supervise_conf. */
+static void tell_story(void *arg, const struct ending *e, struct story *out)
+{
+	const struct job *j = arg;
+	int status = job_status(j);
+	bool cut = e->ended && WIFSIGNALED(e->status);
+
+	*out = (struct story){.outcome = job_outcome(j, status),
+			      .status = -1,
+			      .signal = cut ? WTERMSIG(e->status) : 0,
+			      .waited_ms = e->waited_ms,
+			      .held_ms = e->held_ms};
+	if (e->ended && !cut)
+		out->status = WEXITSTATUS(e->status);
+	else if (e->outcome == OUTCOME_CANNOT_EXEC)
+		out->status = status;
 }
 
 /* ---- the locks ---- */
@@ -295,7 +344,7 @@ static int use_locks(struct job *j, struct fail *why)
 		.slots = o->slots,
 		.replicas = o->wait_replicas,
 		.manifold = servers_are_manifold(s),
-		.max_leases = j->by_hand ? 0 : (int64_t)o->max_renewals + 1,
+		.max_leases = (int64_t)o->max_renewals + 1,
 		.min_hold_ms = j->by_hand ? 0 : o->min_hold_ms,
 		.once_ms = j->by_hand ? 0 : o->once_ms,
 		.guard_ms = servers_guard(s, o),
@@ -316,13 +365,30 @@ static int use_locks(struct job *j, struct fail *why)
 	return 0;
 }
 
-/* In the guard: redlock is dead. Who was told that the lock is lost may go on
- * for as long as the lease would have lasted. */
+/* In the guard: redlock died. */
+static void tell_of_death(struct job *j)
+{
+	struct ending *e = &j->end;
+	struct story story;
+
+	e->outcome = OUTCOME_LOST;
+	e->waited_ms = between(j->drive[0].lease.began, j->went);
+	e->held_ms = between(j->went, now());
+	tell_story(j, e, &story);
+	for (int i = 0; i < e->given.n && !j->o->no_history; i++)
+		if (!e->given.lock[i].joined)
+			drive_tell(&j->drive[i], &story, e->given.lock[i].fence,
+				   e->given.lock[i].slot);
+}
+
+/* Who was told that the lock is lost may go on for as long as the lease would
+ * have lasted. */
 static void inherit(void *arg, bool ran)
 {
 	struct job *j = arg;
 	const struct keeper *kept = j->kept;
 
+	tell_of_death(j);
 	if (kept && ran)
 		keeper_tell(kept);
 	if (!kept || !ran || keeper_gone(kept, after(now(), j->o->ttl_ms)))
@@ -357,9 +423,10 @@ int job_prepare(struct job *j, const char *command, struct fail *why)
 	return 0;
 }
 
-void job_run(struct job *j, const struct supervise_conf *conf,
-	     struct order *order)
+void job_run(struct job *j, struct supervise_conf *conf, struct order *order)
 {
+	conf->story = j->o->no_history ? NULL : tell_story;
+	conf->teller = j;
 	j->kept = conf->kept;
 	order->envp = j->envp;
 	order->signals = &j->signals;

@@ -28,6 +28,7 @@ struct job {
 	char *held; /* "REDLOCK_HELD=...", to be filled in */
 	char token[64], fence[48], slot[32], fences[24 * LOCKS_MAX];
 	struct ending end;
+	struct instant went; /* in the guard: the command has started */
 };
 
 /* "REDLOCK_KEY=", and so on: what we add to the environment. */
@@ -44,11 +45,11 @@ int job_prepare(struct job *j, const char *command, struct fail *why);
 /* What our parents hold of it. */
 const struct lease_outer *job_outer(const struct drive *d);
 
-/* Fills in what is left of the order, and runs it. */
-void job_run(struct job *j, const struct supervise_conf *conf,
-	     struct order *order);
+/* Fills in what is left of the settings and the order, and runs it. */
+void job_run(struct job *j, struct supervise_conf *conf, struct order *order);
 
 int job_status(const struct job *j);
+const char *job_outcome(const struct job *j, int status); /* one word */
 void job_say_ending(const struct job *j);
 
 /* A shell that sees its child die of SIGINT knows that the user interrupted it;

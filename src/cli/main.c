@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/optrows.h"
+#include "cli/render.h"
 #include "cli/server.h"
 #include "cli/settings.h"
 #include "config.h"
@@ -20,18 +21,10 @@
 #include "run/title.h"
 #include "run/tree.h"
 
-static int flushed(void)
+static int help(const struct opts *o)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return STATUS_OK;
-	log_error("stdout", "standard output: cannot write");
-	return STATUS_INTERNAL;
-}
-
-static int help(void)
-{
-	opts_help(stdout);
-	return flushed();
+	opts_help(o->verb, stdout);
+	return render_end(STATUS_OK);
 }
 
 /* `broken`: what is wrong with the settings, or NULL. */
@@ -72,7 +65,7 @@ static int version(const struct opts *o, const struct fail *broken)
 	show_versions();
 	if (o->loudness > 0)
 		show_settings(o, broken);
-	return flushed();
+	return render_end(STATUS_OK);
 }
 
 /* A socket must not land on descriptor 0, 1 or 2. What was closed stays closed
@@ -104,6 +97,13 @@ static void use_messages(const struct opts *o)
 	log_init(&conf);
 }
 
+static int refuse(const struct opts *o, char **argv, int status)
+{
+	if (o->verb->refuse)
+		o->verb->refuse(argv, status);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	static struct opts o; /* what it owns lives as long as we do */
@@ -117,21 +117,22 @@ int main(int argc, char **argv)
 	if (opts_parse(&o, argc, argv, &why) < 0) {
 		log_error("usage", "%s", why.text);
 		opts_close(&o);
-		return status_of_kind(why.kind);
+		return refuse(&o, argv, status_of_kind(why.kind));
 	}
 	use_messages(&o);
-	switch (o.verb) {
-	case VERB_RUN:
-		if (!broken) {
-			init_split();
-			return cmd_run(&o);
-		}
-		log_error("failed", "%s", wrong.text);
-		return status_of_kind(wrong.kind);
-	case VERB_HELP:
-		return help();
-	case VERB_VERSION:
+	switch (o.show) {
+	case SHOW_HELP:
+		return help(&o);
+	case SHOW_VERSION:
 		return version(&o, broken ? &wrong : NULL);
+	case SHOW_NOTHING:
+		break;
 	}
-	return STATUS_INTERNAL;
+	if (broken) {
+		log_error("failed", "%s", wrong.text);
+		return refuse(&o, argv, status_of_kind(wrong.kind));
+	}
+	if (o.verb == &cmd_run)
+		init_split();
+	return o.verb->run(&o);
 }

@@ -26,7 +26,8 @@ struct opt_row {
 	const char *name;
 	const char *value; /* NULL: takes none */
 	enum shape shape;
-	bool typed; /* not in a file */
+	bool typed;         /* not in a file */
+	unsigned int takes; /* by these verbs: bits of enum taker */
 	size_t at, size;
 	int64_t lo, hi;
 	const char *help;

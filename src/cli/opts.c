@@ -7,46 +7,79 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/optrows.h"
 #include "lock/timing.h"
 
 #define LONG_ONLY 256 /* getopt's value of a row without a letter */
 
-void opts_help(FILE *out)
+static void help_rows(const struct command *verb, FILE *out)
 {
-	(void)fputs("usage: redlock [OPTIONS] -k KEY [--] COMMAND [ARG]...\n"
-		    "       redlock [OPTIONS] -k KEY -c 'SHELL COMMAND'\n\n"
-		    "Runs COMMAND while holding the lock KEY in Redis, on one "
-		    "machine or many.\n\n",
-		    out);
 	for (const struct opt_row *r = opt_rows; r < opt_rows + opt_rows_n;
 	     r++) {
 		char left[64];
-		int n = snprintf(left, sizeof(left), "  %c%c%s --%s %s",
-				 r->letter ? '-' : ' ',
-				 r->letter ? r->letter : ' ',
-				 r->letter ? "," : " ", r->name,
-				 r->value ? r->value : "");
+		int n;
 
+		if (!(r->takes & verb->by))
+			continue;
+		n = snprintf(left, sizeof(left), "  %c%c%s --%s %s",
+			     r->letter ? '-' : ' ', r->letter ? r->letter : ' ',
+			     r->letter ? "," : " ", r->name,
+			     r->value ? r->value : "");
 		(void)fprintf(out, "%s%*s%s\n", left, n < 36 ? 36 - n : 1, "",
 			      r->help);
 	}
+}
+
+static void help_verbs(FILE *out)
+{
+	(void)fputs("\nBy hand, and in scripts (redlock VERB --help):\n", out);
+	for (int i = 0; commands[i]; i++)
+		(void)fprintf(out, "  %-15s%s\n", commands[i]->name,
+			      commands[i]->summary);
+}
+
+void opts_help(const struct command *verb, FILE *out)
+{
+	bool runs = verb->name[0] == '\0';
+
+	(void)fprintf(out, "usage: redlock %s%s%s\n", verb->name,
+		      runs ? "" : " ", verb->usage);
+	if (runs)
+		(void)fputs("       redlock [OPTIONS] -k KEY -c 'SHELL "
+			    "COMMAND'\n       redlock VERB [OPTIONS] "
+			    "[KEY]...\n",
+			    out);
+	(void)fprintf(out, "\n%s%s\n\n", verb->summary, runs ? "" : ".");
+	help_rows(verb, out);
+	if (runs)
+		help_verbs(out);
 	(void)fputs("\nDurations: 250ms 30s 5m 1h30m 1d; a bare number means "
 		    "seconds.\nServer: -u, else $REDLOCK_URL, else "
 		    "redis://127.0.0.1:6379.\nDefaults: "
-		    "~/.config/redlock/config, /etc/redlock/config.\nExit "
-		    "status: COMMAND's own; 75 "
-		    "not acquired; 125 lease lost; see redlock(1).\n",
+		    "~/.config/redlock/config, /etc/redlock/config.\n",
 		    out);
+	if (runs)
+		(void)fputs("Exit status: COMMAND's own; 75 not acquired; 125 "
+			    "lease lost; see redlock(1).\n",
+			    out);
+	else
+		(void)fputs("Exit status: see redlock(1).\n", out);
 }
 
-static void getopt_tables(char letters[2 * OPTIONS_MAX + 3],
+/* Of the run form nothing behind the command is ours; a verb takes options
+ * behind its key, too, where getopt gives each operand back as an option 1. */
+#define OPERAND 1
+
+static void getopt_tables(const struct command *verb,
+			  char letters[2 * OPTIONS_MAX + 3],
 			  struct option longs[OPTIONS_MAX + 1])
 {
 	char *p = letters;
 
-	*p++ = '+'; /* the command's own options are not ours */
+	*p++ = verb->operands == OPERANDS_COMMAND ? '+' : '-';
 	*p++ = ':';
 	for (int i = 0; i < opt_rows_n; i++) {
 		const struct opt_row *r = &opt_rows[i];
@@ -116,24 +149,63 @@ static int bad_option(int found, const char *word, struct fail *why)
 	return unknown_option(is_long ? word : NULL, shown, why);
 }
 
+static const char *said_as(const struct opt_row *r, char buf[40])
+{
+	(void)snprintf(buf, 40, "--%s", r->name);
+	return buf;
+}
+
+static int not_of_verb(const struct opts *o, const struct opt_row *r,
+		       struct fail *why)
+{
+	char name[40];
+	bool runs = o->verb->name[0] == '\0';
+
+	return fail(why, FAIL_USAGE,
+		    "option '%s' is not one of 'redlock%s%s'; see redlock "
+		    "%s%s--help",
+		    said_as(r, name), runs ? "" : " ", o->verb->name,
+		    o->verb->name, runs ? "" : " ");
+}
+
+static int take_operand(struct opts *o, char *text, struct fail *why)
+{
+	if (o->verb->operands != OPERANDS_PATTERN)
+		return opt_take(o, opt_named("key", 3), text, FROM_TYPED, 0,
+				why);
+	if (o->pattern)
+		return fail(why, FAIL_USAGE,
+			    "more than one pattern; quote it, or the shell "
+			    "makes file names of it");
+	o->pattern = text;
+	return 0;
+}
+
 static int parse_options(struct opts *o, int argc, char **argv,
 			 struct fail *why)
 {
 	struct option longs[OPTIONS_MAX + 1];
 	char letters[2 * OPTIONS_MAX + 3];
 
-	getopt_tables(letters, longs);
+	getopt_tables(o->verb, letters, longs);
 	opterr = 0;
 	for (;;) {
-		const char *word = argv[optind];
+		const char *word = argv[optind ? optind : 1];
 		int found = getopt_long(argc, argv, letters, longs, NULL);
 		const struct opt_row *r;
 
 		if (found == -1)
 			return 0;
+		if (found == OPERAND) {
+			if (take_operand(o, optarg, why) < 0)
+				return -1;
+			continue;
+		}
 		r = found == '?' || found == ':' ? NULL : row_of(found, word);
 		if (!r)
 			return bad_option(found, word, why);
+		if (!(r->takes & o->verb->by))
+			return not_of_verb(o, r, why);
 		if (opt_take(o, r, optarg, FROM_TYPED, 0, why) < 0)
 			return -1;
 	}
@@ -188,6 +260,10 @@ static int check_times(const struct opts *o, struct fail *why)
 	if (o->max_hold_ms > 0 && o->min_hold_ms > o->max_hold_ms)
 		return clash(o, &o->min_hold_ms, &o->max_hold_ms, why,
 			     "--min-hold is longer than --max-hold");
+	if (o->shared && o->slots > 1)
+		return clash(o, &o->shared, &o->slots, why,
+			     "-s and -N exclude each other: readers are not "
+			     "counted");
 	return 0;
 }
 
@@ -201,10 +277,6 @@ static int check_command(struct opts *o, int argc, char **argv,
 		return fail(why, FAIL_USAGE,
 			    "no key: redlock -k KEY -- COMMAND; see redlock "
 			    "--help");
-	if (o->shared && o->slots > 1)
-		return clash(o, &o->shared, &o->slots, why,
-			     "-s and -N exclude each other: readers are not "
-			     "counted");
 	if (o->shell_command && o->command)
 		return fail(why, FAIL_USAGE,
 			    "-c and a command ('%.60s') exclude each other",
@@ -222,27 +294,73 @@ static int check_command(struct opts *o, int argc, char **argv,
 	return 0;
 }
 
+/* What stands behind "--" is an operand, too. */
+static int check_operands(struct opts *o, int argc, char **argv,
+			  struct fail *why)
+{
+	enum operands takes = o->verb->operands;
+	int most = takes == OPERANDS_KEY ? 1 : LOCKS_MAX;
+
+	for (; optind < argc; optind++)
+		if (take_operand(o, argv[optind], why) < 0)
+			return -1;
+	if (o->keys == 0 && (takes == OPERANDS_KEY || takes == OPERANDS_KEYS))
+		return fail(why, FAIL_USAGE,
+			    "no key: redlock %s %s; see redlock %s --help",
+			    o->verb->name, o->verb->usage, o->verb->name);
+	if (o->keys > most)
+		return fail(why, FAIL_USAGE,
+			    "more than one key: 'redlock %s' takes one",
+			    o->verb->name);
+	return 0;
+}
+
+static int find_verb(struct opts *o, const char *word, struct fail *why)
+{
+	const char *names[32], *near;
+	char shown[160];
+	int n = 0;
+
+	o->verb = command_named(word);
+	if (o->verb)
+		return 0;
+	for (; commands[n]; n++)
+		names[n] = commands[n]->name;
+	near = nearest(word, strlen(word), names, n);
+	return fail(why, FAIL_USAGE,
+		    "unknown verb '%.60s'%s%s%s; to run a command: redlock -k "
+		    "KEY -- COMMAND",
+		    endpoint_masked(word, shown),
+		    near ? ": did you mean '" : "", near ? near : "",
+		    near ? "'?" : "");
+}
+
 int opts_parse(struct opts *o, int argc, char **argv, struct fail *why)
 {
-	char shown[160];
-
+	o->verb = &cmd_run;
 	if (argc < 2)
 		return fail(why, FAIL_USAGE,
 			    "no key and no command; see redlock --help");
-	if (argv[1][0] != '-')
-		return fail(why, FAIL_USAGE,
-			    "unknown verb '%.60s'; to run a command: redlock "
-			    "-k KEY -- COMMAND",
-			    endpoint_masked(argv[1], shown));
+	if (argv[1][0] != '-') {
+		if (find_verb(o, argv[1], why) < 0)
+			return -1;
+		argc--;
+		argv++;
+	}
 	if (parse_options(o, argc, argv, why) < 0)
 		return -1;
-	if (o->verb != VERB_RUN)
+	if (o->show != SHOW_NOTHING)
 		return 0;
 	if (o->grace_ms < 0)
 		o->grace_ms = timing_grace(o->ttl_ms);
-	if (check_command(o, argc, argv, why) < 0)
+	if (o->verb->operands != OPERANDS_COMMAND) {
+		if (check_operands(o, argc, argv, why) < 0)
+			return -1;
+	} else if (check_command(o, argc, argv, why) < 0) {
 		return -1;
-	return check_times(o, why);
+	}
+	/* a file's are for those that take a lease */
+	return o->verb->by & (BY_TAKING | BY_EXTEND) ? check_times(o, why) : 0;
 }
 
 void opts_close(struct opts *o)

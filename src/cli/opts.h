@@ -15,7 +15,9 @@
 #include "net/endpoint.h"
 #include "run/supervise.h"
 
-enum opts_verb { VERB_RUN, VERB_HELP, VERB_VERSION };
+struct command;
+
+enum show { SHOW_NOTHING, SHOW_HELP, SHOW_VERSION };
 
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
@@ -40,9 +42,11 @@ struct given {
  * into argv, which the guard overwrites, or into `file`. Both are in the order
  * in which they stand there; keys are each once. */
 struct opts {
-	enum opts_verb verb;
+	const struct command *verb;
+	enum show show; /* instead of doing it */
 	char *key[LOCKS_MAX];
 	int keys;
+	const char *pattern;               /* of keys; NULL: any */
 	int64_t ttl_ms, wait_ms, grace_ms; /* wait: INT64_MAX: for ever */
 	bool allow_long_ttl, supersede, shared;
 	int slots;
@@ -63,10 +67,15 @@ struct opts {
 	int64_t guard_ms;        /* GUARD_AUTO; 0: off */
 	int wait_replicas;
 	const char *reason, *result_file;
-	bool no_describe, run_anyway;
+	bool no_describe, no_history, run_anyway;
 	int loudness; /* -1: -q, 0, 1: -v */
 	bool log_json;
 	enum color color;
+	bool json;
+	bool held, waiting; /* list: only those */
+	bool hold, export;  /* lock */
+	int keep_for;       /* 0: for nobody */
+	const char *on_lost, *token;
 	const char *shell_command;
 	char **command; /* NULL-terminated; NULL with -c */
 
@@ -80,11 +89,12 @@ struct opts {
 void opts_init(struct opts *o);
 void opts_close(struct opts *o);
 
-/* Reads the command line, the last source, and checks the whole. argv is not
+/* Reads the command line, the last source, and checks the whole. The first word
+ * is a verb, if it begins with no dash. argv is not
  * const: a URL in it that holds a password is overwritten, so that ps(1) does
  * not show it; and the guard writes its own title over all of it. */
 int opts_parse(struct opts *o, int argc, char **argv, struct fail *why);
 
-void opts_help(FILE *out);
+void opts_help(const struct command *verb, FILE *out);
 
 #endif

@@ -9,6 +9,11 @@
 
 #include "cli/server.h"
 
+/* To be added when nobody answers and no server was named. */
+#define NAME_A_SERVER                                                          \
+	"; name a server with -u or REDLOCK_URL, or use -u local: for locks "  \
+	"on this machine alone"
+
 struct servers {
 	struct endpoint endpoint[NODES_MAX];
 	int n;

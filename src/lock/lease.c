@@ -98,7 +98,7 @@ void lease_credit(struct lease *l, struct lease_node *n,
 	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > n->until_ms)
 		n->until_ms = a->at_ms + l->conf.ttl_ms;
 	n->mine = true;
-	n->absent = false;
+	n->lost = n->absent = false;
 	if (a->counter > 0)
 		n->counter = a->counter;
 	/* The same token may have been granted again after a loss of data, and
@@ -136,6 +136,7 @@ static void lose(struct lease *l, struct lease_node *n)
 	int mine = 0;
 
 	n->mine = false;
+	n->lost = true;
 	n->counter = 0;
 	for (int i = 0; i < l->conf.nodes; i++)
 		mine += l->node[i].mine;
@@ -145,6 +146,17 @@ static void lose(struct lease *l, struct lease_node *n)
 	stop_renewing(l);
 }
 
+/* Any node's word is enough, and counts from its own question. */
+static void note_stop(struct lease *l, const struct ask *asked,
+		      const struct answer *a)
+{
+	if (!a->stops || l->state == LEASE_RELEASING)
+		return;
+	l->stop_by = sooner(l->stop_by, timing_kill(asked->sent, a->stop_ms));
+	l->stop_dead =
+		sooner(l->stop_dead, timing_dead(asked->sent, a->stop_ms));
+}
+
 static void confirm_answer(struct lease *l, struct lease_node *n,
 			   const struct ask *asked, const struct answer *a,
 			   struct instant at)
@@ -152,6 +164,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	bool mine = a->said != SAID_NO;
 	int64_t part;
 
+	note_stop(l, asked, a);
 	if (l->state == LEASE_CLAIMING && !l->replicating) {
 		claim_answer(l, n, asked, a, at);
 		return;
@@ -410,7 +423,8 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	}
 	if (out->verb == VERB_REPLICATE)
 		out->listen_ms = l->conf.node_timeout_ms;
-	out->queued = ends && n->queued &&
+	/* a word that asked us to stop is to be taken away, too */
+	out->queued = ends && (n->queued || l->stop_by.ms != NEVER.ms) &&
 		      (l->state == LEASE_RELEASING || n->spoiled);
 	out->held = ends && l->held;
 }
@@ -517,6 +531,7 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	l->give_up = after(at, kept.wait_ms);
 	l->random = kept.seed | 1;
 	l->keep_until = NEVER;
+	l->stop_by = l->stop_dead = NEVER;
 	for (int i = 0; i < kept.nodes; i++) {
 		l->node[i].embargo = LONG_AGO;
 		l->node[i].quick = LONG_AGO;
@@ -533,14 +548,21 @@ void lease_release(struct lease *l, struct instant at)
 
 void lease_end(struct lease *l, unsigned int how, struct instant at)
 {
+	bool tells = l->state == LEASE_LOST && how & LEASE_TOLD;
+
 	if (l->state == LEASE_RELEASING || l->state == LEASE_OVER)
 		return;
 	l->state = LEASE_RELEASING;
 	l->end = END_RELEASED;
 	l->how = how;
 	l->release_by = after(at, RELEASE_MS);
-	for (int i = 0; i < l->conf.nodes; i++)
-		lease_want_release(&l->node[i], at);
+	for (int i = 0; i < l->conf.nodes; i++) {
+		struct lease_node *n = &l->node[i];
+
+		lease_want_release(n, at);
+		if (tells && n->lost)
+			lease_want(n, VERB_RELEASE, at);
+	}
 	tick(l, at);
 }
 
@@ -559,6 +581,7 @@ void lease_again(struct lease *l, struct instant at)
 	assert(l->state == LEASE_LOST);
 	l->state = LEASE_WAITING;
 	l->joined = false;
+	l->stop_by = l->stop_dead = NEVER;
 	l->next_round = at;
 }
 

@@ -29,6 +29,9 @@
  * one; but not later than it would have ended there. What is missing after
  * that, or was never had, is taken when the nodes that answer have shown since
  * that nobody else can have it: see ask.repairs.
+ *
+ * Who is asked to stop has until then what it would have of a lease of that
+ * length: see timing.h. Renewals go on meanwhile.
  */
 #ifndef LOCK_LEASE_H
 #define LOCK_LEASE_H
@@ -55,6 +58,7 @@ enum verb {
 /* How a hold ended: bits. */
 #define LEASE_RAN 1  /* something was run: --min-hold */
 #define LEASE_DONE 2 /* and did what it should: --once-per */
+#define LEASE_TOLD 4 /* the servers are to hear of it, though it was lost */
 
 struct ask {
 	enum verb verb;
@@ -123,6 +127,10 @@ struct answer {
 	int64_t at_ms;         /* granted, yes, healed: its clock; 0: unknown */
 	bool raised;           /* yes: the counter became the fence by this */
 	bool lost; /* what we saw has been missing since: data were lost */
+	/* confirm: somebody wants us to be gone within so long (force-release)
+	 */
+	bool stops;
+	int64_t stop_ms;
 };
 
 /* The hold that our own parent has, as it says: see join.lua. */
@@ -208,6 +216,7 @@ struct lease_node {
 	bool unsure; /* an acquire was sent whose fate is unknown */
 	bool queued; /* our token may be in line */
 	bool kept;   /* it refused the release */
+	bool lost;   /* it was mine, and is not any more */
 	enum vote vote;
 	int64_t counter;  /* mine: last seen; else: largest ever seen */
 	int64_t until_ms; /* mine: until then, by its clock, if not renewed */
@@ -247,8 +256,11 @@ struct lease {
 	bool joined;      /* the hold is that of the outer one */
 	bool in_use;      /* something runs on it */
 	int slot;         /* held: which, on a quorum */
-	unsigned int how; /* LEASE_RAN, LEASE_DONE */
+	unsigned int how; /* LEASE_RAN and so on */
 	struct instant held_from;
+	/* somebody asked us to stop: dead by then, and the kernel's own kill;
+	 * NEVER: nobody did */
+	struct instant stop_by, stop_dead;
 	bool freed;              /* q nodes confirmed the release ... */
 	struct instant freed_at; /* ... then */
 	bool passed_on;          /* and a waiter has the lock now */
@@ -297,7 +309,7 @@ void lease_unsent(struct lease *l, int node, int chan);
 
 /* Give up waiting, or give the lock back. The command's tree must be dead. */
 void lease_release(struct lease *l, struct instant at);
-/* Likewise, after something was run on it: LEASE_RAN, LEASE_DONE. */
+/* Likewise, after something was run on it: LEASE_RAN and so on. */
 void lease_end(struct lease *l, unsigned int how, struct instant at);
 
 /* Lost before anything was started on it: back into the waiting. */

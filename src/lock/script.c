@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "lock/lua.inc"
+#include "lock/record.h"
 
 static const char *const about_names[ABOUT_COUNT] = {
 	[ABOUT_HOST] = "host",     [ABOUT_PID] = "pid",
@@ -47,17 +48,9 @@ static int slots_of(const struct lease_conf *conf)
 }
 
 /* A line per field: whatever would end it is blanked. */
-void script_standing(const struct lease_conf *conf, const struct holder *who,
-		     char text[STANDING_SIZE])
+static void add_about(const struct holder *who, char text[STANDING_SIZE],
+		      size_t used)
 {
-	static const char *const flags[] = {"-", "s", "r", "sr"};
-	size_t used = (size_t)snprintf(
-		text, STANDING_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
-		slots_of(conf), flags[conf->supersede + 2 * conf->shared]);
-
-	if (conf->nodes > 1) /* for those who get the other nodes */
-		used += (size_t)snprintf(text + used, STANDING_SIZE - used,
-					 "ticket %" PRId64 "\n", conf->ticket);
 	for (int i = 0; i < ABOUT_COUNT; i++) {
 		const char *value = who->about[i];
 		char *from = text + used;
@@ -71,6 +64,26 @@ void script_standing(const struct lease_conf *conf, const struct holder *who,
 			if (*p == '\n')
 				*p = ' ';
 	}
+}
+
+void script_about(const struct holder *who, char text[STANDING_SIZE])
+{
+	text[0] = '\0';
+	add_about(who, text, 0);
+}
+
+void script_standing(const struct lease_conf *conf, const struct holder *who,
+		     char text[STANDING_SIZE])
+{
+	static const char *const flags[] = {"-", "s", "r", "sr"};
+	size_t used = (size_t)snprintf(
+		text, STANDING_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
+		slots_of(conf), flags[conf->supersede + 2 * conf->shared]);
+
+	if (conf->nodes > 1) /* for those who get the other nodes */
+		used += (size_t)snprintf(text + used, STANDING_SIZE - used,
+					 "ticket %" PRId64 "\n", conf->ticket);
+	add_about(who, text, used);
 }
 
 static void add_number(struct words *w, int64_t value, char *buf)
@@ -175,9 +188,10 @@ static void add_release(const struct ask *ask, const struct lease_conf *conf,
 	add_number(out, ask->held_ms, scratch->number[2]);
 	add_number(out, ask->once_ms, scratch->number[3]);
 	add_flag(out, ask->withheld);
+	words_add_text(out, ""); /* see script_tell() */
 }
 
-static void add_keys(struct keys *keys, int slot, struct words *out)
+void script_keys(struct keys *keys, int slot, struct words *out)
 {
 	words_add_text(out, "3");
 	if (slot > 0) {
@@ -198,6 +212,17 @@ static const struct script *script_of(const struct ask *ask)
 {
 	return ask->verb == VERB_ACQUIRE && ask->joins ? &join
 						       : &scripts[ask->verb];
+}
+
+void script_tell(const struct ask *ask, const char *story,
+		 struct words *request)
+{
+	int before_db = request->n - 2;
+
+	if (ask->verb != VERB_RELEASE)
+		return;
+	request->at[before_db] = story;
+	request->len[before_db] = strlen(story);
 }
 
 void script_by_hash(const struct ask *ask, struct words *request)
@@ -228,8 +253,8 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 	}
 	words_add_text(out, "EVAL");
 	words_add(out, script->lua, script->len);
-	add_keys(keys, ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot,
-		 out);
+	script_keys(keys, ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot,
+		    out);
 	words_add_text(out, token);
 	if (joins)
 		add_join(conf, standing, scratch, out);
@@ -294,58 +319,21 @@ static void word_text(const struct words *w, int i, char *buf, size_t size)
 	(void)format_bytes(w->at[i], w->len[i], buf, size);
 }
 
-/* A line "NAME VALUE" of a record; returns what follows it. */
-static const char *read_line(const char *line, const char *end,
-			     struct words *out)
-{
-	const char *stop = memchr(line, '\n', (size_t)(end - line));
-	const char *blank;
-
-	*out = (struct words){0};
-	if (!stop)
-		return end;
-	blank = memchr(line, ' ', (size_t)(stop - line));
-	if (blank) {
-		words_add(out, line, (size_t)(blank - line));
-		words_add(out, blank + 1, (size_t)(stop - blank - 1));
-	}
-	return stop + 1;
-}
-
 /* The record counts only when its token is the lock's value. */
 static bool read_record(const struct words *w, int at, struct words *value,
 			struct answer *out, struct sight *s)
 {
-	const char *p = at < w->n ? w->at[at] : "";
-	const char *end = at < w->n ? p + w->len[at] : p;
-	int64_t since = 0, ttl = 0, ticket = 0;
-	bool ours = false;
+	struct record r;
 
-	while (p < end) {
-		struct words line;
-
-		p = read_line(p, end, &line);
-		if (word_is(&line, 0, "token"))
-			ours = line.len[1] == value->len[0] &&
-			       memcmp(line.at[1], value->at[0], line.len[1]) ==
-				       0;
-		if (word_is(&line, 0, "ttl"))
-			ttl = word_number(&line, 1);
-		if (word_is(&line, 0, "since"))
-			since = word_number(&line, 1);
-		if (word_is(&line, 0, "ticket"))
-			ticket = word_number(&line, 1);
-		if (word_is(&line, 0, "readers"))
-			s->readers = (int)word_number(&line, 1);
-		for (int k = 0; k < ABOUT_COUNT; k++)
-			if (word_is(&line, 0, about_names[k]))
-				word_text(&line, 1, s->about[k], ABOUT_MAX);
-	}
-	if (!ours)
+	record_read(&r, at < w->n ? w->at[at] : "", at < w->n ? w->len[at] : 0);
+	memcpy(s->about, r.about, sizeof(s->about));
+	if (!r.token || r.token_len != value->len[0] ||
+	    memcmp(r.token, value->at[0], r.token_len) != 0)
 		return false;
-	s->since = since > 0 ? since / 1000 : 0;
-	out->holder_ttl_ms = ttl > 0 ? ttl : 0;
-	out->holder_ticket = ticket > 0 ? ticket : 0;
+	s->since = r.since_ms / 1000;
+	s->readers = r.readers;
+	out->holder_ttl_ms = r.ttl_ms;
+	out->holder_ticket = r.ticket;
 	return true;
 }
 
@@ -380,6 +368,23 @@ static int read_type(const struct words *w, struct answer *out, struct sight *s,
 	return 0;
 }
 
+/* Somebody asks us to stop: who, if the word at `at` is in how many ms. */
+static void read_stop(const struct words *w, int at, struct answer *out,
+		      struct sight *s)
+{
+	int64_t ms = word_number_or(w, at, -1);
+	struct record by;
+
+	if (ms < 0)
+		return;
+	out->stops = true;
+	out->stop_ms = ms;
+	record_read(&by, at + 1 < w->n ? w->at[at + 1] : "",
+		    at + 1 < w->n ? w->len[at + 1] : 0);
+	*s = (struct sight){.seen = true, .pttl_ms = -1};
+	memcpy(s->about, by.about, sizeof(s->about));
+}
+
 /* What follows the counter differs from form to form. */
 static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		     struct fail *why)
@@ -410,7 +415,10 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		out->joined = word_is(w, 3, "1");
 		out->raised = word_is(w, 4, "1");
 		out->at_ms = word_number_or(w, 5, 0);
+		read_stop(w, 6, out, s);
 	}
+	if (out->said == SAID_NO)
+		read_stop(w, 3, out, s);
 	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE) {
 		*s = (struct sight){.seen = true, .pttl_ms = out->pttl_ms};
 		words_add_text(&nobody, "");

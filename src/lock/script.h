@@ -42,6 +42,9 @@ const char *script_about_name(enum about field); /* "host", "pid", ... */
 void script_standing(const struct lease_conf *conf, const struct holder *who,
 		     char text[STANDING_SIZE]);
 
+/* Its end alone: "host ...\npid ...\n". */
+void script_about(const struct holder *who, char text[STANDING_SIZE]);
+
 /* Numbers as text, so that a request may borrow them. */
 struct script_scratch {
 	char number[6][24];
@@ -49,10 +52,18 @@ struct script_scratch {
 	char db[12];
 };
 
+/* KEYS of all scripts, with their number before them. */
+void script_keys(struct keys *keys, int slot, struct words *out);
+
 /* The request lives as long as its arguments. */
 void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    struct keys *keys, const char *token, const char *standing,
 		    int db, struct script_scratch *scratch, struct words *out);
+
+/* A release tells what became of the hold, too (see story_text()); "": there
+ * was none, or it is nobody's business. */
+void script_tell(const struct ask *ask, const char *story,
+		 struct words *request);
 
 /* Calls the script by its hash instead. */
 void script_by_hash(const struct ask *ask, struct words *request);

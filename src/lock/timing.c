@@ -2,14 +2,19 @@
 /* The timing rule. */
 #include "lock/timing.h"
 
+static int64_t period(int64_t ttl)
+{
+	return ttl / 6 < RENEW_MOST_MS ? ttl / 6 : RENEW_MOST_MS;
+}
+
 struct instant timing_renew(struct instant s, int64_t ttl)
 {
-	return after(s, ttl / 6);
+	return after(s, period(ttl));
 }
 
 struct instant timing_hand_over(struct instant s, int64_t ttl)
 {
-	return after(s, ttl * 15 / 100);
+	return after(s, period(ttl) * 9 / 10);
 }
 
 struct instant timing_start(struct instant s, int64_t ttl)

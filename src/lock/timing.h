@@ -12,6 +12,10 @@
  * 0.846 T of ours. KILL at 0.80 T leaves 0.046 T for a tree to die (measured:
  * 2 ms). Renewing at T/6 leaves 0.65 T - 0.17 T = 0.48 T of outage before the
  * first TERM.
+ *
+ * A holder hears with its renewals that it is to stop (force-release), and
+ * should within RENEW_MOST_MS, however long its lease: half of the time that
+ * it is given by default.
  */
 #ifndef LOCK_TIMING_H
 #define LOCK_TIMING_H
@@ -22,9 +26,11 @@
 
 #define TTL_MIN_MS 200
 #define TTL_MAX_MS ((int64_t)86400000)
+#define RENEW_MOST_MS 5000
 
-struct instant timing_renew(struct instant s, int64_t ttl); /* s + T/6 */
-/* s + 0.15 T: somebody must be ready to renew */
+/* s + T/6, or RENEW_MOST_MS */
+struct instant timing_renew(struct instant s, int64_t ttl);
+/* Somewhat sooner: somebody must be ready to renew. */
 struct instant timing_hand_over(struct instant s, int64_t ttl);
 struct instant timing_start(struct instant s, int64_t ttl); /* s + T/3 */
 struct instant timing_kill(struct instant s, int64_t ttl);  /* s + 0.80 T */

@@ -18,11 +18,12 @@
 --          set it, unless this server is up for less than so many ms
 --       11 "1" on one node: see server.lua
 -- Returns
---   yes COUNTER PTTL JOINED RAISED AT     PTTL of ours as it was before the
---       renewal; JOINED 1: somebody has joined us; RAISED 1: the counter became
---       m by this; AT: the server's clock, in ms
---   healed COUNTER 0 JOINED RAISED AT
---   no COUNTER TAKEN      gone, or, if TAKEN is 1, held by somebody else
+--   yes COUNTER PTTL JOINED RAISED AT STOP BY   PTTL of ours as it was before
+--       the renewal; JOINED 1: somebody has joined us; RAISED 1: the counter
+--       became m by this; AT: the server's clock, in ms; STOP: in so many ms we
+--       must be gone, as BY asks; -1: nobody does. See force.lua
+--   healed COUNTER 0 JOINED RAISED AT STOP BY
+--   no COUNTER TAKEN STOP BY    gone, or, if TAKEN is 1, held by somebody else
 -- A claim counts only if COUNTER >= m: the raise is refused when memory is
 -- full, while PEXPIRE is not.
 local ttl, m, seen = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -32,6 +33,7 @@ local shares = value ~= token
 local member = token .. ' ' .. ARGV[5]
 local state, pttl = 'yes', 0
 local at = time()
+local stop, by = stop_word(token, at)
 local raises = not bad and (not c or c < m)
 local function heals()
 	if guard >= 0 then
@@ -55,7 +57,7 @@ elseif not v and not bad and heals()
     and redis.call('set', lock, value, 'nx', 'px', ttl) then
 	state, v = 'healed', value
 else
-	return {'no', text(c), v and 1 or 0}
+	return {'no', text(c), v and 1 or 0, text(stop), by}
 end
 local theirs = shares or may_be_joined()
 if shares then
@@ -76,8 +78,19 @@ if theirs and not away then
 else
 	redis.call('pexpire', lock, ttl)
 end
-if not record_is_of(value)
-    or (away or not theirs) and redis.call('pexpire', holder, ttl) == 0 then
+-- For people the record counts the renewals of whose it is. Where that cannot
+-- be stored it lives on as it was.
+local function count_renewal()
+	local n = number_in(record, 'renewed') or 0
+	local words = string.gsub(record, n > 0 and '\nrenewed %d+\n'
+	    or number_in(record, 'lost') and '\nlost %d+\n' or '\nsince %d+\n',
+	    (n > 0 and '\n' or '%0') .. 'renewed ' .. n + 1 .. '\n', 1)
+	local ms = (away or not theirs) and ttl
+	    or math.max(1, redis.call('pttl', holder))
+	return redis.pcall('set', holder, words, 'px', ms).ok
+end
+if not record_is_of(value) or not (not shares and count_renewal())
+    and (away or not theirs) and redis.call('pexpire', holder, ttl) == 0 then
 	record_set(slot, value, ttl, select(4, standing(ARGV[5]))
 	    .. (theirs and joined_line or ''), at)
 end
@@ -95,4 +108,4 @@ if raises then
 	end
 end
 return {state, text(c), pttl, theirs and 1 or 0, raised,
-    text(math.floor(at / 1000))}
+    text(math.floor(at / 1000)), text(stop), by}

@@ -12,6 +12,7 @@
 --       9 we held it for so many, as our clock has it
 --       10 for so many nobody else is to do the same, or 0: --once-per
 --       11 "1": hand it to nobody: see `withheld` in lease.h
+--       12 what became of the hold: see log.lua; "": nothing to tell
 -- Returns
 --   yes COUNTER MS    released; handed over for so long, 0: to nobody
 --   no COUNTER     it was not ours (any more): nothing changed
@@ -34,6 +35,10 @@ if (slots > 1 or slot > 0) and v ~= token then
 	end
 end
 local at = time()
+local function told(reply, again)
+	note(token, ARGV[12], about, at, again)
+	return reply
+end
 local sharers = sharers_of(v or '')
 -- On the move, a plain lock is freed whatever else is here. Who has joined it,
 -- or reads, is not forgotten; and a counter that moves is noted where it must
@@ -65,7 +70,7 @@ if ARGV[5] == '1' then
 	try('del', part('grant:' .. token))
 end
 if v ~= token and not shares then
-	return {'no', text(c)}
+	return told({'no', text(c)}, true)
 end
 local least_c = not alone and c and rolled_back() and at or 0
 -- the record tells when the lock was granted, but not when it was joined
@@ -99,7 +104,7 @@ if shares or theirs then
 		end
 		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
 		look()
-		return {'yes', text(c), 0}
+		return told({'yes', text(c), 0})
 	end
 	redis.call('del', lock)
 	try('del', sharers)
@@ -117,11 +122,11 @@ elseif rest > 0 then
 		moved(slot, before)
 	end
 	look()
-	return {'yes', text(c), 0}
+	return told({'yes', text(c), 0})
 end
 if bad then
 	redis.call('del', lock, holder)
-	return {'yes', '0'}
+	return told({'yes', '0'})
 end
 local several = reads or slots > 1 or shares
 local before = c
@@ -145,4 +150,4 @@ if not v or leaving then
 		moved(slot, c - 1)
 	end
 end
-return {'yes', text(c), done and px or 0}
+return told({'yes', text(c), done and px or 0})

@@ -44,6 +44,8 @@ static void drop(struct conn *c)
 
 void conn_close(struct conn *c)
 {
+	bool whole = c->whole;
+
 	/* given up while connecting: this address may be a black hole */
 	if (c->moves != c->peer->moves)
 		; /* and is no longer of interest */
@@ -56,6 +58,7 @@ void conn_close(struct conn *c)
 	drop(c);
 	free(c->out);
 	conn_init(c, c->peer);
+	c->whole = whole;
 }
 
 /* The cause stays in `why`; conn_next() then reports what was owed. */
@@ -202,7 +205,7 @@ static int conn_open(struct conn *c)
 {
 	c->used = c->sent = 0;
 	c->refused = c->heard = c->speaks_tls = false;
-	c->reader = resp_open();
+	c->reader = resp_open(c->whole);
 	if (!c->reader)
 		return conn_broken_by(c, FAIL_INTERNAL, "out of memory");
 	if (greet(c) < 0)
@@ -439,4 +442,9 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 	if (c->asked == c->taken && c->sent == c->used)
 		c->used = c->sent = 0;
 	return got == RESP_ERROR ? CONN_ERROR : CONN_REPLY;
+}
+
+const struct reply *conn_whole(const struct conn *c)
+{
+	return c->reader ? resp_whole(c->reader) : NULL;
 }

@@ -35,6 +35,7 @@ enum conn_state {
 
 struct conn {
 	struct peer *peer;
+	bool whole; /* conn_whole() is wanted: set it after conn_init() */
 	enum conn_state state;
 	struct stream stream;
 	unsigned int moves; /* of the peer, as it opened */
@@ -87,5 +88,8 @@ enum conn_got {
  * *ran tells whether its bytes had left. The words live until the next call. */
 enum conn_got conn_next(struct conn *c, unsigned int *number,
 			struct words *reply, bool *ran);
+
+/* What conn_next() returned last, in full; NULL: no memory. Lives as long. */
+const struct reply *conn_whole(const struct conn *c);
 
 #endif

@@ -26,6 +26,8 @@ struct resp {
 	redisReply *last; /* what the words of resp_next() point into */
 	char number[WORDS_MAX][24];
 	size_t waiting; /* bytes fed since the last whole reply */
+	bool whole;
+	struct reply *tree; /* of the last one; NULL: not asked for */
 };
 
 /* "*2147483647" would have hiredis allocate, and free one by one, for seconds
@@ -34,10 +36,12 @@ static void *make_array(const redisReadTask *task, array_size n)
 {
 	const struct resp *r = task->privdata;
 
-	return n > WORDS_MAX ? NULL : r->theirs->createArray(task, n);
+	return (size_t)n > (r->whole ? REPLY_WHOLE_MAX / 4 : WORDS_MAX)
+		       ? NULL
+		       : r->theirs->createArray(task, n);
 }
 
-struct resp *resp_open(void)
+struct resp *resp_open(bool whole)
 {
 	struct resp *r = calloc(1, sizeof(*r));
 
@@ -53,15 +57,24 @@ struct resp *resp_open(void)
 	r->ours.createArray = make_array;
 	r->reader->fn = &r->ours;
 	r->reader->privdata = r;
+	r->whole = whole;
 	return r;
+}
+
+static void forget_last(struct resp *r)
+{
+	if (r->last)
+		freeReplyObject(r->last);
+	r->last = NULL;
+	free(r->tree);
+	r->tree = NULL;
 }
 
 void resp_close(struct resp *r)
 {
 	if (!r)
 		return;
-	if (r->last)
-		freeReplyObject(r->last);
+	forget_last(r);
 	redisReaderFree(r->reader);
 	free(r);
 }
@@ -69,7 +82,7 @@ void resp_close(struct resp *r)
 int resp_feed(struct resp *r, const char *bytes, size_t n)
 {
 	r->waiting += n;
-	if (r->waiting > REPLY_MAX)
+	if (r->waiting > (r->whole ? REPLY_WHOLE_MAX : REPLY_MAX))
 		return -1;
 	return redisReaderFeed(r->reader, bytes, n) == REDIS_OK ? 0 : -1;
 }
@@ -98,9 +111,7 @@ enum resp_got resp_next(struct resp *r, struct words *out)
 	void *reply = NULL;
 
 	*out = (struct words){0};
-	if (r->last)
-		freeReplyObject(r->last);
-	r->last = NULL;
+	forget_last(r);
 	if (redisReaderGetReply(r->reader, &reply) != REDIS_OK)
 		return RESP_BROKEN;
 	if (!reply)
@@ -113,6 +124,63 @@ enum resp_got resp_next(struct resp *r, struct words *out)
 		for (size_t i = 0; i < r->last->elements && i < WORDS_MAX; i++)
 			add_word(r, out, r->last->element[i]);
 	return r->last->type == REDIS_REPLY_ERROR ? RESP_ERROR : RESP_REPLY;
+}
+
+#define NUMBER_SIZE 24
+
+/* How many there are, and how many of them are numbers. */
+static void count(const redisReply *p, size_t *all, size_t *numbers)
+{
+	++*all;
+	*numbers += p->type == REDIS_REPLY_INTEGER;
+	for (size_t i = 0; p->type == REDIS_REPLY_ARRAY && i < p->elements; i++)
+		count(p->element[i], all, numbers);
+}
+
+/* Copies *p to *to, what it holds to *rest and on, and numbers as text to
+ * *text. hiredis reads no more than 7 levels. */
+static void copy(const redisReply *p, struct reply *to, struct reply **rest,
+		 char **text)
+{
+	*to = (struct reply){.kind = REPLY_NIL, .bytes = ""};
+	if (p->type == REDIS_REPLY_INTEGER) {
+		*to = (struct reply){.kind = REPLY_NUMBER, .bytes = *text};
+		to->len = (size_t)snprintf(*text, NUMBER_SIZE, "%lld",
+					   p->integer);
+		*text += NUMBER_SIZE;
+	} else if (p->type == REDIS_REPLY_ARRAY) {
+		struct reply *first = *rest;
+
+		*rest += p->elements;
+		to->kind = REPLY_LIST;
+		to->item = first;
+		to->items = p->elements;
+		for (size_t i = 0; i < p->elements; i++)
+			copy(p->element[i], first + i, rest, text);
+	} else if (p->type != REDIS_REPLY_NIL) {
+		to->kind =
+			p->type == REDIS_REPLY_ERROR ? REPLY_ERROR : REPLY_TEXT;
+		to->bytes = p->str;
+		to->len = (size_t)p->len;
+	}
+}
+
+const struct reply *resp_whole(struct resp *r)
+{
+	size_t all = 0, numbers = 0;
+	struct reply *rest;
+	char *text;
+
+	if (r->tree || !r->last)
+		return r->tree;
+	count(r->last, &all, &numbers);
+	r->tree = malloc(all * sizeof(*r->tree) + numbers * NUMBER_SIZE);
+	if (!r->tree)
+		return NULL;
+	rest = r->tree + 1;
+	text = (char *)(r->tree + all);
+	copy(r->last, r->tree, &rest, &text);
+	return r->tree;
 }
 
 long resp_format(const struct words *w, char **bytes)

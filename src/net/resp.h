@@ -8,18 +8,24 @@
 #ifndef NET_RESP_H
 #define NET_RESP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "base/reply.h"
 #include "base/words.h"
 
-#define REPLY_MAX ((size_t)64 * 1024) /* bytes of replies not yet taken */
+/* Bytes of replies not yet taken. Whole ones may be longer: a list of keys,
+ * say; but hiredis 1.2.0 crashes when it frees a nested one of 4 MB. */
+#define REPLY_MAX ((size_t)64 * 1024)
+#define REPLY_WHOLE_MAX ((size_t)1024 * 1024)
 
 struct resp; /* a reader */
 
-struct resp *resp_open(void); /* NULL: no memory */
+/* `whole`: resp_whole() is wanted. NULL: no memory. */
+struct resp *resp_open(bool whole);
 void resp_close(struct resp *r);
 
-/* -1: no memory, or more than REPLY_MAX without a whole reply. After any -1
+/* -1: no memory, or more than is allowed without a whole reply. After any -1
  * the reader is dead and the connection must be closed. */
 int resp_feed(struct resp *r, const char *bytes, size_t n);
 
@@ -29,6 +35,10 @@ enum resp_got { RESP_NOTHING, RESP_REPLY, RESP_ERROR, RESP_BROKEN };
  * anything else one word; nil is an empty word. An error's text is the one
  * word. The words live until the next call. */
 enum resp_got resp_next(struct resp *r, struct words *out);
+
+/* The reply that resp_next() returned last, in full; NULL: no memory. It lives
+ * as long as the words, which are only what it begins with. */
+const struct reply *resp_whole(struct resp *r);
 
 /* A request as bytes: *bytes is malloc'ed by hiredis, free it with
  * resp_free(). Returns its length, or -1 when memory is short. */

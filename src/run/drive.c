@@ -78,6 +78,12 @@ int drive_again(struct drive *d, int64_t wait_ms)
 	return 0;
 }
 
+void drive_tell(struct drive *d, const struct story *story, int64_t fence,
+		int slot)
+{
+	story_text(story, fence, d->lease.conf.slots > 1 ? slot : -1, d->story);
+}
+
 int drive_sockets(const struct drive *d, int fds[DRIVE_SOCKETS_MAX])
 {
 	int n = 0;
@@ -303,6 +309,7 @@ static void send_on(struct drive *d, int chan, const struct pending *p)
 
 	script_request(ask, &d->lease.conf, &d->keys, d->token, d->standing,
 		       ep->db, &scratch, &request);
+	script_tell(ask, d->story, &request);
 	if (!goes_whole(d, ask))
 		script_by_hash(ask, &request);
 	before = c->asked;

@@ -10,6 +10,7 @@
 #include <poll.h>
 
 #include "base/ident.h"
+#include "lock/history.h"
 #include "lock/keys.h"
 #include "lock/lease.h"
 #include "lock/script.h"
@@ -38,6 +39,7 @@ struct drive {
 			  */
 	char token[TOKEN_SIZE];
 	char standing[STANDING_SIZE]; /* what others may see of us */
+	char story[STORY_SIZE];       /* what the release is to tell, or "" */
 	struct peer peer[NODES_MAX], aside[NODES_MAX];
 	struct conn conn[NODES_MAX][CONNS];
 	struct pending pending[NODES_MAX][CONNS][OWED_MAX];
@@ -70,6 +72,10 @@ void drive_close(struct drive *d);
 
 /* The lease is over: anew, under another token, for so long. -1: no memory. */
 int drive_again(struct drive *d, int64_t wait_ms);
+
+/* The release will tell this of the hold that had the fence, of that slot. */
+void drive_tell(struct drive *d, const struct story *story, int64_t fence,
+		int slot);
 
 /* Sends what is due. */
 void drive_send(struct drive *d);

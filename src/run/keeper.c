@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -136,8 +137,17 @@ static void close_from(unsigned int first, unsigned int last)
 		(void)close((int)fd);
 }
 
+static bool is_same_pipe(int a, int b)
+{
+	struct stat x, y;
+
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && S_ISFIFO(x.st_mode) &&
+	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* A pipe that the caller, or whoever called it, waits for the end of would not
- * end while we hold it: x=$(redlock lock ...). */
+ * end while we hold it: x=$(redlock lock ...). Standard error is kept, to say
+ * what happens, unless it is that pipe: 2>&1. */
 static void let_go(int a, int b)
 {
 	unsigned int low = (unsigned int)(a < b ? a : b);
@@ -150,6 +160,8 @@ static void let_go(int a, int b)
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return;
+	if (is_same_pipe(STDOUT_FILENO, 2))
+		(void)dup2(null, 2);
 	(void)dup2(null, STDIN_FILENO);
 	(void)dup2(null, STDOUT_FILENO);
 	close(null);

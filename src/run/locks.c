@@ -49,6 +49,17 @@ bool locks_spent(const struct locks *l)
 	return false;
 }
 
+const struct drive *locks_stopped(const struct locks *l)
+{
+	const struct drive *first = NULL;
+
+	for (int i = 0; i < l->n; i++)
+		if (before(lease_of(l, i)->stop_by,
+			   first ? first->lease.stop_by : NEVER))
+			first = &l->drive[i];
+	return first;
+}
+
 bool locks_freed(const struct locks *l)
 {
 	for (int i = 0; i < l->n; i++)
@@ -273,13 +284,19 @@ void locks_again(struct locks *l)
 		lease_again(lease_of(l, 0), now());
 }
 
-void locks_release(struct locks *l, unsigned int how)
+void locks_release(struct locks *l, unsigned int how, const struct story *story)
 {
 	l->ends = true;
 	if (l->end == END_NONE)
 		l->end = END_RELEASED;
-	for (int i = 0; i < l->n; i++)
-		lease_end(lease_of(l, i), how, now());
+	for (int i = 0; i < l->n; i++) {
+		struct lease *its = lease_of(l, i);
+		bool tells = story && !its->joined;
+
+		if (tells)
+			drive_tell(&l->drive[i], story, its->fence, its->slot);
+		lease_end(its, how | (tells ? LEASE_TOLD : 0), now());
+	}
 }
 
 void locks_inherit(struct locks *l, bool ran)

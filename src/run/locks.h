@@ -58,6 +58,10 @@ struct instant locks_stamp(const struct locks *l);
 /* One is not renewed any more: see lease_spent(). */
 bool locks_spent(const struct locks *l);
 
+/* Somebody wants one of them (force-release): whose holder is asked first, or
+ * NULL. See its lease's stop_by, and who asks in its sight. */
+const struct drive *locks_stopped(const struct locks *l);
+
 /* Held, but may not be started on yet. */
 void locks_hurry(struct locks *l);
 /* From now on they are the command's. */
@@ -65,8 +69,10 @@ void locks_use(struct locks *l);
 /* Lost before anything was started: back into the waiting. */
 void locks_again(struct locks *l);
 
-/* Give up waiting, or give all back: see lease_end(). */
-void locks_release(struct locks *l, unsigned int how);
+/* Give up waiting, or give all back: see lease_end(). What is the hold of
+ * whoever started us has no story of ours; story NULL: nothing has. */
+void locks_release(struct locks *l, unsigned int how,
+		   const struct story *story);
 /* All were given back, as the servers say. */
 bool locks_freed(const struct locks *l);
 /* To somebody who waited. */

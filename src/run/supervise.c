@@ -53,7 +53,7 @@ static void signals_while_waiting(struct supervisor *s)
 		if (!signal_ends(a.sig) || a.sig == SIGUSR1 || a.sig == SIGUSR2)
 			continue;
 		s->end->sig = a.sig;
-		locks_release(s->locks, 0);
+		locks_release(s->locks, 0, NULL);
 	}
 }
 
@@ -79,7 +79,7 @@ static void too_slow(struct supervisor *s)
 		&s->end->why, FAIL_UNAVAILABLE,
 		"the server answers too slowly for a lease of %s",
 		format_duration(any_lease(s)->conf.ttl_ms, ttl, sizeof(ttl)));
-	locks_release(s->locks, 0);
+	locks_release(s->locks, 0, NULL);
 }
 
 static void list_grants(const struct locks *l, struct grants *g)
@@ -108,11 +108,11 @@ static void note_attempt(struct supervisor *s)
 	guard_note(&s->guard, &asked);
 }
 
-/* Those who would have had the answer are gone: an answer is nobody's. */
+/* Nobody would have the lock: who asked is gone, or for whom it was. */
 static void give_up(struct supervisor *s)
 {
 	s->end->sig = SIGHUP;
-	locks_release(s->locks, 0);
+	locks_release(s->locks, 0, NULL);
 }
 
 /* Until the locks may be started on, or are over. */
@@ -122,12 +122,12 @@ static void acquire(struct supervisor *s)
 
 	waiting_init(&s->waiting, l, s->began);
 	while (!may_start(s) && !locks_over(l)) {
+		const struct keeper *kept = s->end->sig ? NULL : s->conf->kept;
 		struct pollfd fds[] = {
 			{.fd = s->signals->fd, .events = POLLIN},
 			{.fd = s->guard.report, .events = POLLIN},
-			{.fd = s->end->sig || !s->conf->kept
-				       ? -1
-				       : s->conf->kept->line},
+			{.fd = kept ? kept->line : -1},
+			{.fd = kept ? kept->fd : -1, .events = POLLIN},
 		};
 
 		if (locks_held(l) && before(now(), l->give_up))
@@ -138,16 +138,16 @@ static void acquire(struct supervisor *s)
 			locks_again(l);
 		if (locks_over(l))
 			break;
-		locks_poll(l, fds, 3, waiting_next(&s->waiting));
+		locks_poll(l, fds, 4, waiting_next(&s->waiting));
 		note_attempt(s);
 		if (fds[0].revents)
 			signals_while_waiting(s);
 		if (fds[1].revents && s->end->why.kind == FAIL_NONE) {
 			(void)fail(&s->end->why, FAIL_INTERNAL,
 				   "the guard process was killed");
-			locks_release(l, 0);
+			locks_release(l, 0, NULL);
 		}
-		if (fds[2].revents)
+		if (fds[2].revents || fds[3].revents)
 			give_up(s);
 		if (!may_start(s) && !locks_over(l))
 			waiting_tell(&s->waiting);
@@ -245,14 +245,12 @@ static void tell_kept(const struct supervisor *s, unsigned int how)
 static bool stays(struct supervisor *s)
 {
 	const struct ending *end = s->end;
-	bool lost =
-		end->outcome == OUTCOME_LOST || end->outcome == OUTCOME_FAILED;
 
 	if (end->given.n == 0)
 		return false;
 	if (s->conf->leave)
 		return end->outcome == OUTCOME_RAN && end->status == 0;
-	return s->conf->kept && lost &&
+	return s->conf->kept && end->outcome != OUTCOME_RAN &&
 	       !keeper_gone(s->conf->kept, after(watchdog_stamp(&s->dog),
 						 any_lease(s)->conf.ttl_ms));
 }
@@ -261,16 +259,21 @@ static void give_back(struct supervisor *s)
 {
 	unsigned int how = how_it_ended(s->end);
 	bool stuck = false, brief = was_short(s);
+	struct story story, *its = NULL;
 
+	if (s->end->given.n > 0 && s->conf->story) {
+		its = &story;
+		s->conf->story(s->conf->teller, s->end, its);
+	}
 	deadman_set(&s->deadman, NEVER); /* nothing is left to be killed */
 	if (stays(s)) {
 		guard_close(&s->guard);
 		return;
 	}
 	if (s->dog.running) {
-		watchdog_release(&s->dog, how);
+		watchdog_release(&s->dog, how, its);
 	} else {
-		locks_release(s->locks, how);
+		locks_release(s->locks, how, its);
 		locks_send(s->locks);
 	}
 	if (brief)
@@ -326,6 +329,7 @@ static void run_command(struct supervisor *s)
 				  .hand_over = NEVER,
 				  .interrupted = {INT64_MIN / 2},
 				  .limit = NEVER,
+				  .stop_by = NEVER,
 				  .undead = NEVER};
 	locks_use(s->locks);
 	if (!s->end->without_lock) {

@@ -18,6 +18,8 @@
 /* What the command leaves running when it ends by itself. */
 enum orphans { ORPHANS_LEAVE, ORPHANS_WAIT, ORPHANS_KILL };
 
+struct ending;
+
 struct supervise_conf {
 	int64_t grace_ms;      /* TERM to KILL on loss */
 	int64_t kill_after_ms; /* likewise at the end of max_hold_ms */
@@ -29,6 +31,9 @@ struct supervise_conf {
 	bool by_hand;
 	const struct keeper *kept; /* as long as this process lives; or NULL */
 	bool leave; /* status 0: the lease is left to whom it was given */
+	/* What the history is to say of a hold that has ended; NULL: nothing */
+	void (*story)(void *, const struct ending *, struct story *out);
+	void *teller;
 };
 
 enum outcome {
@@ -42,7 +47,8 @@ enum outcome {
 	OUTCOME_REFUSED,     /* likewise; why.kind decides */
 	OUTCOME_GAVE_UP,     /* a signal ended the waiting */
 	OUTCOME_LOST,        /* the lease ended before the command */
-	OUTCOME_MAX_HOLD,    /* the command was ended: --max-hold */
+	OUTCOME_FORCED,      /* the command was ended: force-release */
+	OUTCOME_MAX_HOLD,    /* likewise: --max-hold */
 	OUTCOME_CANNOT_EXEC, /* status: errno */
 	OUTCOME_FAILED       /* why is filled */
 };
@@ -50,7 +56,8 @@ enum outcome {
 struct ending {
 	enum outcome outcome;
 	int status;
-	int sig; /* the last signal sent to us; 0: none */
+	bool ended; /* the command has: `status` is its wait status */
+	int sig;    /* the last signal sent to us; 0: none */
 	bool without_lock;
 	struct grants given;
 	int64_t waited_ms, held_ms;

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "lock/timing.h"
 #include "run/tree.h"
+#include "run/waiting.h"
 
 #define INT_TWICE_MS 2000 /* a second Ctrl-C within this kills */
 #define BIRTH_MS 2        /* between looks for a command that was not born */
@@ -21,7 +22,10 @@
 static void kill_tree(struct watch *w)
 {
 	w->killed = true;
+	w->stop_by = NEVER;
 	w->undead = after(now(), UNDEAD_MS);
+	if (w->conf->kept)
+		keeper_tell(w->conf->kept);
 	guard_kill(w->guard);
 }
 
@@ -40,20 +44,22 @@ static const char *whom(const struct watch *w)
 	return w->conf->kept ? w->conf->kept->whom : "the command";
 }
 
+/* For messages: what is done about it; `command`: to a command. */
+static const char *done(const struct watch *w, const char *command)
+{
+	return w->conf->kept      ? w->conf->kept->will
+	       : w->conf->by_hand ? "the hold ends"
+				  : command;
+}
+
 static void lose(struct watch *w, const char *reason)
 {
-	const struct keeper *kept = w->conf->kept;
-
 	if (w->killed)
 		return;
-	w->end->outcome = OUTCOME_LOST;
-	log_error("lost", "lease lost: %s%s%s", reason,
-		  w->conf->by_hand && !kept ? "" : "; ",
-		  kept               ? kept->will
-		  : w->conf->by_hand ? ""
-				     : "killing the command");
-	if (kept)
-		keeper_tell(kept);
+	if (w->end->outcome != OUTCOME_FORCED)
+		w->end->outcome = OUTCOME_LOST;
+	log_error("lost", "lease lost: %s; %s", reason,
+		  done(w, "killing the command"));
 	kill_tree(w);
 }
 
@@ -65,13 +71,26 @@ static void ask_to_end(struct watch *w)
 	(void)tree_signal(w->guard->pid, SIGCONT);
 }
 
-/* --max-hold, --max-renewals: TERM first, then KILL. */
-static void end_hold(struct watch *w, const char *reason, struct instant kill)
+/* For messages: what is done to a command then. */
+static const char *asks(int64_t kill_ms, char text[80])
 {
 	char left[32];
 
+	(void)snprintf(text, 80,
+		       "asking the command to end (SIGTERM), it is killed in "
+		       "%s",
+		       format_duration(kill_ms, left, sizeof(left)));
+	return text;
+}
+
+/* --max-hold, --max-renewals: TERM first, then KILL. */
+static void end_hold(struct watch *w, const char *reason, struct instant kill)
+{
+	char text[80];
+
 	/* it is ending already, and why was said */
 	if (w->killed || w->end->outcome == OUTCOME_LOST ||
+	    w->end->outcome == OUTCOME_FORCED ||
 	    (w->asked_to_end && w->end->outcome == OUTCOME_RAN))
 		return;
 	if (w->end->outcome == OUTCOME_MAX_HOLD) {
@@ -79,11 +98,8 @@ static void end_hold(struct watch *w, const char *reason, struct instant kill)
 		return;
 	}
 	w->end->outcome = OUTCOME_MAX_HOLD;
-	log_error("max-hold",
-		  "%s; asking the command to end (SIGTERM), it is killed in "
-		  "%s",
-		  reason,
-		  format_duration(between(now(), kill), left, sizeof(left)));
+	log_error("max-hold", "%s; %s", reason,
+		  done(w, asks(between(now(), kill), text)));
 	ask_to_end(w);
 }
 
@@ -102,6 +118,47 @@ static void look_at_limit(struct watch *w)
 	end_hold(w, text, w->limit);
 }
 
+/* Somebody wants the lock: see force.lua. */
+static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
+{
+	char name[860], text[80];
+
+	if (asker->about[ABOUT_HOST][0] != '\0')
+		(void)describe_name(asker, name, sizeof(name));
+	else
+		(void)snprintf(name, sizeof(name), "somebody");
+	if (taken)
+		log_error("forced",
+			  "the lock was taken away by %s (force-release); %s",
+			  name, done(w, "killing the command"));
+	else
+		log_error("forced", "asked to stop by %s (force-release); %s",
+			  name,
+			  done(w, asks(between(now(), w->stop_by), text)));
+}
+
+static void look_at_stop(struct watch *w)
+{
+	const struct sight *asker;
+	struct instant by;
+
+	if (w->killed || w->end->without_lock)
+		return;
+	by = watchdog_stop(w->dog, &asker);
+	if (by.ms == NEVER.ms)
+		return;
+	if (w->stop_by.ms == NEVER.ms)
+		w->stop_by = after(now(), w->conf->kill_after_ms);
+	w->stop_by = sooner(w->stop_by, by);
+	if (!w->asked_to_end) {
+		w->end->outcome = OUTCOME_FORCED;
+		tell_asker(w, asker, !before(now(), by));
+		ask_to_end(w);
+	}
+	if (!before(now(), w->stop_by))
+		kill_tree(w);
+}
+
 /* The alarm went off: has the lease really been without renewal so long? */
 static void look_at_lease(struct watch *w)
 {
@@ -115,7 +172,8 @@ static void look_at_lease(struct watch *w)
 	(void)!read(w->deadman->alarm, &times, sizeof(times));
 	(void)format_duration(between(stamp, at), age, sizeof(age));
 	/* it was not to be renewed any more */
-	if (watchdog_spent(w->dog) && !before(at, term)) {
+	if (watchdog_spent(w->dog) && !before(at, term) &&
+	    w->end->outcome != OUTCOME_FORCED) {
 		end_hold(w, "renewed as often as --max-renewals allows", kill);
 		alarm_set(w->deadman, kill);
 		return;
@@ -129,17 +187,11 @@ static void look_at_lease(struct watch *w)
 		alarm_set(w->deadman, term);
 		return;
 	}
-	if (!w->asked_to_end && w->conf->kept)
+	if (!w->asked_to_end) {
 		log_error("ending", "not renewed for %s; %s", age,
-			  w->conf->kept->will);
-	else if (!w->asked_to_end)
-		log_error("ending",
-			  "not renewed for %s; asking the command to end "
-			  "(SIGTERM), it is killed when %s is full",
-			  age,
-			  format_duration(ttl * 80 / 100, text, sizeof(text)));
-	if (!w->asked_to_end)
+			  done(w, asks(between(at, kill), text)));
 		ask_to_end(w);
+	}
 	alarm_set(w->deadman, kill);
 }
 
@@ -233,8 +285,9 @@ static void command_ended(struct watch *w, bool left)
 		w->done = true;
 	else if (!w->asked_to_end && !w->killed)
 		see_to_orphans(w);
-	/* those that it left have the rest of -K as well */
-	else if (!w->killed && end->outcome != OUTCOME_MAX_HOLD)
+	/* those that it left have the rest of the time as well */
+	else if (!w->killed && end->outcome != OUTCOME_MAX_HOLD &&
+		 end->outcome != OUTCOME_FORCED)
 		kill_tree(w);
 }
 
@@ -249,6 +302,7 @@ static void take_report(struct watch *w)
 	w->ended = true;
 	switch ((enum guard_news)r.news) {
 	case GUARD_ENDED:
+		end->ended = true;
 		command_ended(w, r.left);
 		return;
 	case GUARD_CANNOT_EXEC:
@@ -266,10 +320,7 @@ static void take_report(struct watch *w)
 		end->outcome = OUTCOME_FAILED;
 		(void)fail(&end->why, FAIL_INTERNAL,
 			   "the guard process was killed; %s",
-			   w->conf->kept ? w->conf->kept->will
-			   : w->conf->by_hand
-				   ? "the lock is given back"
-				   : "the command was ended with it");
+			   done(w, "the command was ended with it"));
 		if (w->conf->kept)
 			keeper_tell(w->conf->kept);
 		break;
@@ -288,11 +339,20 @@ static void hand_over(struct watch *w)
 		log_detail("no-thread", "%s; renewing without it", why.text);
 }
 
+static void take_news(struct watch *w)
+{
+	char news;
+
+	if (read(w->dog->news[0], &news, 1) != 1 || news != NEWS_STOP)
+		lose(w, "the server says that it is no longer ours");
+}
+
 static void renew_here(struct watch *w, struct pollfd *fds, int n,
 		       struct instant limit)
 {
 	locks_poll(w->locks, fds, n, sooner(w->hand_over, limit));
 	watchdog_publish(w->dog);
+	look_at_stop(w);
 	if (locks_lost(w->locks))
 		lose(w, "the server says that it is no longer ours");
 	if (!before(now(), w->hand_over))
@@ -314,7 +374,7 @@ void watch_run(struct watch *w)
 			 .events = POLLIN},
 		};
 		struct instant limit =
-			sooner(w->limit,
+			sooner(sooner(w->limit, w->stop_by),
 			       w->unborn ? after(now(), BIRTH_MS) : w->undead);
 		struct arrival a;
 
@@ -325,6 +385,7 @@ void watch_run(struct watch *w)
 		if (!before(now(), w->undead))
 			tell_undead(w);
 		look_at_limit(w);
+		look_at_stop(w);
 		if (w->unborn)
 			pass_on(w, w->unborn);
 		if (fds[0].revents) {
@@ -334,7 +395,7 @@ void watch_run(struct watch *w)
 		while (fds[1].revents && signals_next(w->signals, &a))
 			forward(w, &a);
 		if (fds[3].revents)
-			lose(w, "the server says that it is no longer ours");
+			take_news(w);
 		if (fds[2].revents)
 			look_at_lease(w);
 	}

@@ -23,12 +23,13 @@ struct watch {
 	struct watchdog *dog;
 	struct instant hand_over; /* to the watchdog thread */
 	struct instant interrupted;
-	struct instant limit;  /* the next step of --max-hold */
-	struct instant undead; /* when to say that the tree does not die */
-	int unborn;            /* a signal for a command that is not born yet */
-	bool asked_to_end;     /* by us: TERM was sent */
-	bool killed;           /* the guard was told to */
-	bool ended;            /* the command was; its status is known */
+	struct instant limit;   /* the next step of --max-hold */
+	struct instant stop_by; /* dead by then, as somebody asks */
+	struct instant undead;  /* when to say that the tree does not die */
+	int unborn;        /* a signal for a command that is not born yet */
+	bool asked_to_end; /* by us: TERM was sent */
+	bool killed;       /* the guard was told to */
+	bool ended;        /* the command was; its status is known */
 	bool done;
 };
 

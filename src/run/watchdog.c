@@ -13,6 +13,8 @@
 
 /* Deep enough for the resolver's and the starter's buffers. */
 #define STACK_BYTES ((size_t)256 * 1024)
+/* Who is asked to stop at once has so long to do it by itself. */
+#define STOP_LEAST_MS 50
 
 void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 		   int64_t grace_ms, pid_t guard)
@@ -22,12 +24,15 @@ void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 	w->grace_ms = grace_ms;
 	w->guard = guard;
 	w->running = false;
+	w->story = (struct story){0};
 	atomic_init(&w->stamp_ms, INT64_MIN);
 	atomic_init(&w->spent, false);
+	atomic_init(&w->stop_by_ms, NEVER.ms);
+	w->stop_dead = NEVER;
 }
 
 /* The deadman first: what is published may be relied upon. */
-void watchdog_publish(struct watchdog *w)
+static void publish_lease(struct watchdog *w)
 {
 	int64_t ttl = w->locks->drive->lease.conf.ttl_ms;
 	struct instant s;
@@ -38,10 +43,40 @@ void watchdog_publish(struct watchdog *w)
 	if (s.ms <= atomic_load(&w->stamp_ms))
 		return;
 	atomic_store(&w->spent, locks_spent(w->locks));
-	deadman_set(w->deadman, timing_dead(s, ttl));
+	deadman_set(w->deadman, sooner(timing_dead(s, ttl), w->stop_dead));
 	atomic_store(&w->stamp_ms, s.ms);
 	alarm_set(w->deadman, timing_term(s, ttl, w->grace_ms));
 	guard_wake(w->guard);
+}
+
+/* Likewise, that somebody asks us to stop, or to stop sooner. */
+static void publish_stop(struct watchdog *w)
+{
+	const struct drive *d = locks_stopped(w->locks);
+	int64_t known = atomic_load(&w->stop_by_ms);
+	struct instant dead;
+
+	if (!d || d->lease.stop_by.ms >= known)
+		return;
+	if (known == NEVER.ms)
+		w->asker = d->sight;
+	dead = timing_dead(watchdog_stamp(w), d->lease.conf.ttl_ms);
+	w->stop_dead = later(d->lease.stop_dead, after(now(), STOP_LEAST_MS));
+	deadman_set(w->deadman, sooner(dead, w->stop_dead));
+	atomic_store(&w->stop_by_ms, d->lease.stop_by.ms);
+}
+
+void watchdog_publish(struct watchdog *w)
+{
+	publish_lease(w);
+	publish_stop(w);
+}
+
+static void tell(struct watchdog *w, enum watchdog_news news)
+{
+	const char byte = (char)news;
+
+	(void)!write(w->news[1], &byte, 1);
 }
 
 static void *watchdog_main(void *arg)
@@ -52,15 +87,20 @@ static void *watchdog_main(void *arg)
 	bool told = false;
 
 	while (!locks_over(w->locks)) {
+		int64_t stop_by = atomic_load(&w->stop_by_ms);
+
 		locks_poll(w->locks, &stop, 1, NEVER);
 		watchdog_publish(w);
+		if (atomic_load(&w->stop_by_ms) != stop_by)
+			tell(w, NEWS_STOP);
 		if (locks_lost(w->locks) && !told) {
 			told = true;
-			(void)!write(w->news[1], "", 1);
+			tell(w, NEWS_LOST);
 		}
 		if (stop.revents) {
 			(void)!read(stop.fd, &how, 1);
-			locks_release(w->locks, how);
+			locks_release(w->locks, how,
+				      w->story.outcome ? &w->story : NULL);
 			deadman_set(w->deadman, NEVER); /* all are dead */
 			stop.fd = -1;
 			stop.revents = 0;
@@ -111,10 +151,19 @@ bool watchdog_spent(struct watchdog *w)
 	return atomic_load(&w->spent);
 }
 
-void watchdog_release(struct watchdog *w, unsigned int how)
+struct instant watchdog_stop(struct watchdog *w, const struct sight **asker)
+{
+	*asker = &w->asker;
+	return (struct instant){atomic_load(&w->stop_by_ms)};
+}
+
+void watchdog_release(struct watchdog *w, unsigned int how,
+		      const struct story *story)
 {
 	const unsigned char byte = (unsigned char)how;
 
+	if (story)
+		w->story = *story;
 	(void)!write(w->stop[1], &byte, 1);
 }
 

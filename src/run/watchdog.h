@@ -26,10 +26,17 @@ struct watchdog {
 	pthread_t thread;
 	bool running;
 	int stop[2];
-	int news[2]; /* a byte when the lease is lost; end of file */
-	_Atomic int64_t stamp_ms; /* s: see timing.h */
-	_Atomic bool spent;       /* see locks_spent() */
+	struct story story; /* written before, and read behind, a byte of it */
+	int news[2];        /* see enum watchdog_news; end of file */
+	_Atomic int64_t stamp_ms;   /* s: see timing.h */
+	_Atomic bool spent;         /* see locks_spent() */
+	_Atomic int64_t stop_by_ms; /* see locks_stopped() */
+	struct instant stop_dead;
+	struct sight asker; /* written once, before stop_by_ms */
 };
+
+/* A byte of news. */
+enum watchdog_news { NEWS_LOST = 'l', NEWS_STOP = 's' };
 
 /* Of a lease that is held. From here on watchdog_publish() sets deadman, alarm
  * and stamp by it: call it before the command starts. */
@@ -46,9 +53,14 @@ struct instant watchdog_stamp(struct watchdog *w);
 
 bool watchdog_spent(struct watchdog *w);
 
-/* The tree is dead: give all back (see lease_end()). The end of w->news[0]
+/* By when the tree must be dead, as somebody asks; NEVER: nobody does. Then
+ * *asker is who, for good. */
+struct instant watchdog_stop(struct watchdog *w, const struct sight **asker);
+
+/* The tree is dead: give all back (see locks_release()). The end of w->news[0]
  * follows. */
-void watchdog_release(struct watchdog *w, unsigned int how);
+void watchdog_release(struct watchdog *w, unsigned int how,
+		      const struct story *story);
 
 /* Takes the locks back; false: the thread is stuck past the deadline, and
  * must be left alone. */

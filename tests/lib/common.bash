@@ -235,10 +235,11 @@ list_processes() {
 }
 no_process_left() { [ -z "$(list_processes)" ]; }
 # A fence counter outlives its lock by design, with what belongs to it, and so do
-# the latest ticket of --supersede and the mark of --once-per; nothing else does.
+# the history, the latest ticket of --supersede and the mark of --once-per; nothing
+# else does.
 no_lock_left() {
 	[ -z "$(cli "$1" --raw keys '*' 2>/dev/null |
-		grep -v '^redlock:{.*}:\(fence\|newest\|moves\|once\):')" ]
+		grep -v '^redlock:{.*}:\(fence\|newest\|moves\|once\|log\):')" ]
 }
 no_lock_left_anywhere() {
 	local n

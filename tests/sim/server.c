@@ -47,7 +47,7 @@ void server_dial(const char *path)
 	if (server->fd < 0 ||
 	    connect(server->fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
 		bail("%s: %s", path, strerror(errno));
-	server->reader = resp_open();
+	server->reader = resp_open(false);
 	if (!server->reader)
 		bail("no memory");
 	words_add_text(&request, "DBSIZE");

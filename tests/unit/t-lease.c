@@ -225,23 +225,76 @@ static void test_renew(void)
 
 	for (int i = 0; i < 4; i++) {
 		int64_t ttl = lengths[i], t = 1, late = 0, early = 0;
+		int64_t most = ttl / 6 < 5000 ? ttl / 6 : 5000;
 
 		hold(1, ttl, 1);
 		for (int k = 0; k < 200; k++) {
 			int64_t from = stamp();
 
 			t = next(t);
-			late += t - from > ttl / 6;
-			early += t - from < ttl / 6 - ttl / 60 - 1;
+			late += t - from > most;
+			early += t - from < most - most / 10 - 1;
 			reply(&q[0], SAID_YES, 100, t + 1);
 		}
 		is_int(late, 0,
-		       "T %" PRId64 ": renewed at s + T/6 at the "
+		       "T %" PRId64 ": renewed at s + T/6, or 5 s, at the "
 		       "latest",
 		       ttl);
 		is_int(early, 0, "and not a tenth of that earlier");
 		is_int(l.state, LEASE_HELD, "200 times");
 	}
+}
+
+/* ---- asked to stop ---- */
+
+static void told_to_stop(const struct ask *a, enum said said, int64_t stop_ms,
+			 int64_t t)
+{
+	struct answer answer = {.said = said,
+				.counter = 100,
+				.pttl_ms = T - 5000,
+				.stops = true,
+				.stop_ms = stop_ms};
+
+	lease_answer(&l, a, &answer, ms(t));
+}
+
+static void test_stop(void)
+{
+	int64_t t, first;
+
+	hold(1, T, 1);
+	is_int(l.stop_by.ms, NEVER.ms, "nobody asks us to stop");
+	t = next(1);
+	told_to_stop(&q[0], SAID_YES, 10000, t + 40);
+	is_int(between(ms(t), l.stop_by), 8000,
+	       "asked to: dead when 0.80 of that is over, from the question");
+	is_int(between(ms(t), l.stop_dead), 8200, "or the kernel kills");
+	ok(l.stop_dead.ms - ms(t).ms < 10000 * 1000 / 1180,
+	   "before a clock that runs 1.18 times as fast shows the deadline");
+	is_int(l.state, LEASE_HELD, "the lock is ours until then");
+	first = l.stop_by.ms;
+	t = next(t + 40);
+	ok(t > 0 && q[0].verb == VERB_CONFIRM, "and is renewed");
+	told_to_stop(&q[0], SAID_YES, 10000, t + 1);
+	is_int(l.stop_by.ms, first, "a later word gives no more time");
+	told_to_stop(&q[0], SAID_YES, 1000, t + 2);
+	is_int(between(ms(t), l.stop_by), 800, "a sooner one gives less");
+
+	hold(3, T, 1);
+	t = next(1);
+	reply(&q[0], SAID_YES, 100, t + 1);
+	told_to_stop(&q[1], SAID_YES, 4000, t + 2);
+	is_int(between(ms(0), l.stop_by), between(ms(0), q[1].sent) + 3200,
+	       "of three nodes one is enough");
+
+	hold(1, T, 1);
+	t = next(1);
+	told_to_stop(&q[0], SAID_NO, 0, t + 1);
+	is_int(l.state, LEASE_LOST, "taken away");
+	ok(!before(ms(t + 1), l.stop_by), "and by whom is told");
+	lease_again(&l, ms(t + 2));
+	is_int(l.stop_by.ms, NEVER.ms, "the next time nobody asks");
 }
 
 static void test_retry(void)
@@ -717,6 +770,40 @@ static void test_lost(void)
 		reply(&q[spare], SAID_NO, 105, 5003);
 		is_int(l.state, LEASE_LOST, "with one more it is lost");
 	}
+}
+
+/* What is to be told goes to whoever had said yes before. */
+static void test_lost_and_told(void)
+{
+	for (int nodes = 1; nodes <= 3; nodes += 2) {
+		int lost = nodes - lease_quorum(nodes) + 1, to_those = 0;
+
+		hold(nodes, T, 1);
+		lease_hurry(&l, -1, ms(5000));
+		asks(5000);
+		for (int i = 0; i < n_q; i++)
+			reply(&q[i], i < nodes - lost ? SAID_YES : SAID_NO, 105,
+			      5001);
+		is_int(l.state, LEASE_LOST, "%d nodes: %d are lost", nodes,
+		       lost);
+		lease_end(&l, LEASE_TOLD, ms(5002));
+		is_int(asks(5002), nodes, "%d nodes: lost, and all are told",
+		       nodes);
+		for (int i = 0; i < n_q; i++)
+			to_those += q[i].verb == VERB_RELEASE && !q[i].queued;
+		is_int(to_those, nodes, "with a release");
+		for (int i = 0; i < nodes; i++)
+			reply(&q[i], SAID_NO, 105, 5003);
+		is_int(asks(5003), 0, "once");
+		is_int(l.state, LEASE_OVER, "and that is the end");
+	}
+	/* a node that is gone has no say in how long that takes */
+	hold(3, T, 1);
+	lease_hurry(&l, 0, ms(2));
+	asks(2);
+	reply(&q[0], SAID_NO, 105, 3);
+	lease_end(&l, LEASE_TOLD, ms(5002));
+	is_int(asks(5002), 2, "held still: who lost it is not asked");
 }
 
 static void test_heal(void)
@@ -1450,6 +1537,7 @@ int main(void)
 	test_stamp();
 	test_repeat();
 	test_renew();
+	test_stop();
 	test_retry();
 	test_hedge();
 	test_storm();
@@ -1463,6 +1551,7 @@ int main(void)
 	test_turned_away();
 	test_told_of_loss();
 	test_lost();
+	test_lost_and_told();
 	test_heal();
 	test_refused();
 	test_step();

@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 
+#include "cli/command.h"
 #include "tap.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -19,30 +20,13 @@ struct line {
 	struct fail why;
 };
 
-/* getopt(3) keeps its place in a word between calls; an empty line ends it.
- * It keeps the "+" too: the first line of all is parsed as main() would. */
-static void rewind_getopt(void)
-{
-	static bool used;
-	char name[] = "redlock";
-	char *argv[] = {name, NULL};
-
-	if (!used) {
-		used = true;
-		return;
-	}
-	optind = 0;
-	(void)getopt(1, argv, "+");
-	optopt = '?';
-}
-
 static int parse(struct line *l, const char *const args[ARGS_MAX])
 {
 	memset(l, 0, sizeof(*l));
 	l->argv[l->argc++] = strdup("redlock");
 	for (int i = 0; i < ARGS_MAX && args[i]; i++)
 		l->argv[l->argc++] = strdup(args[i]);
-	rewind_getopt();
+	optind = 0; /* getopt(3) keeps its place between calls */
 	opts_init(&l->o);
 	return opts_parse(&l->o, l->argc, l->argv, &l->why);
 }
@@ -86,7 +70,8 @@ static void test_defaults(void)
 
 	is_int(parse(&l, (const char *[ARGS_MAX]){"-k", "job", "true"}), 0,
 	       "a key and a command are enough");
-	is_int(l.o.verb, VERB_RUN, "the default is to run the command");
+	ok(l.o.verb == &cmd_run, "the default is to run the command");
+	is_int(l.o.show, SHOW_NOTHING, "and not to show anything else");
 	is_text(l.o.key[0], "job", "the key is as given");
 	is_int(l.o.ttl_ms, 30000, "the lease is 30 s by default");
 	is_int(l.o.wait_ms, INT64_MAX, "redlock waits for ever by default");
@@ -406,7 +391,7 @@ static void test_refused(void)
 static const struct {
 	const char *args[ARGS_MAX];
 	const char *command[ARGS_MAX];
-} commands[] = {
+} command_lines[] = {
 	{{"-k", "job", "ls", "-k", "x"}, {"ls", "-k", "x"}},
 	{{"-k", "job", "ls", "-t", "bad", "-Z"}, {"ls", "-t", "bad", "-Z"}},
 	{{"-k", "job", "ls", "--", "-n"}, {"ls", "--", "-n"}},
@@ -423,12 +408,12 @@ static const struct {
 
 static void test_commands(void)
 {
-	for (size_t i = 0; i < COUNT(commands); i++) {
+	for (size_t i = 0; i < COUNT(command_lines); i++) {
 		struct line l;
-		bool same = parse(&l, commands[i].args) == 0;
+		bool same = parse(&l, command_lines[i].args) == 0;
 
 		for (int n = 0; same && n < ARGS_MAX; n++) {
-			const char *want = commands[i].command[n];
+			const char *want = command_lines[i].command[n];
 			const char *got = l.o.command[n];
 
 			same = got && want ? strcmp(got, want) == 0
@@ -439,7 +424,7 @@ static void test_commands(void)
 		ok(same && l.o.wait_ms == INT64_MAX && l.o.loudness == 0 &&
 			   l.o.urls == 0,
 		   "[%s] leaves the command's words alone",
-		   joined(commands[i].args));
+		   joined(command_lines[i].args));
 		forget(&l);
 	}
 }
@@ -464,20 +449,20 @@ static void test_shell_command(void)
 	}
 }
 
-static void test_verbs(void)
+static void test_shows(void)
 {
 	static const struct {
 		const char *args[ARGS_MAX];
-		enum opts_verb verb;
+		enum show show;
 	} forms[] = {
-		{{"-h"}, VERB_HELP},
-		{{"--help"}, VERB_HELP},
-		{{"-V"}, VERB_VERSION},
-		{{"--version"}, VERB_VERSION},
-		{{"-k", "job", "-h"}, VERB_HELP},
-		{{"-t", "1ms", "--help", "ls"}, VERB_HELP},
-		{{"-k", "job", "ls", "-h"}, VERB_RUN},
-		{{"-k", "job", "--", "--version"}, VERB_RUN},
+		{{"-h"}, SHOW_HELP},
+		{{"--help"}, SHOW_HELP},
+		{{"-V"}, SHOW_VERSION},
+		{{"--version"}, SHOW_VERSION},
+		{{"-k", "job", "-h"}, SHOW_HELP},
+		{{"-t", "1ms", "--help", "ls"}, SHOW_HELP},
+		{{"-k", "job", "ls", "-h"}, SHOW_NOTHING},
+		{{"-k", "job", "--", "--version"}, SHOW_NOTHING},
 	};
 
 	for (size_t i = 0; i < COUNT(forms); i++) {
@@ -485,8 +470,50 @@ static void test_verbs(void)
 
 		is_int(parse(&l, forms[i].args), 0, "[%s] is accepted",
 		       joined(forms[i].args));
-		is_int(l.o.verb, forms[i].verb, "[%s] asks for what it says",
+		is_int(l.o.show, forms[i].show, "[%s] asks for what it says",
 		       joined(forms[i].args));
+		forget(&l);
+	}
+}
+
+static void test_verbs(void)
+{
+	static const char *const good[][ARGS_MAX] = {
+		{"inspect", "job"},
+		{"inspect", "-k", "job"},
+		{"inspect", "job", "--json"},
+		{"inspect", "--json", "job", "-v"},
+		{"inspect", "--", "job"},
+		{"inspect", "job", "--", "-v"},
+	};
+	static const struct {
+		const char *args[ARGS_MAX], *text;
+	} bad[] = {
+		{{"inspekt"}, "did you mean 'inspect'?"},
+		{{"inspect"}, "no key"},
+		{{"inspect", ""}, "the key is empty"},
+		{{"inspect", "job", "-t", "3"}, "'redlock inspect'"},
+		{{"inspect", "job", "--jso"}, "did you mean '--json'"},
+		{{"-k", "job", "--json", "ls"}, "not one of 'redlock'"},
+	};
+
+	for (size_t i = 0; i < COUNT(good); i++) {
+		struct line l;
+
+		is_int(parse(&l, good[i]), 0, "[%s] is accepted",
+		       joined(good[i]));
+		ok(l.o.verb == &cmd_inspect, "it is the verb");
+		is_text(l.o.key[0], "job", "with its key");
+		forget(&l);
+	}
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		struct line l;
+
+		is_int(parse(&l, bad[i].args), -1, "[%s] is refused",
+		       joined(bad[i].args));
+		is_int(l.why.kind, FAIL_USAGE, "as a mistake of usage");
+		ok(strstr(l.why.text, bad[i].text), "and says why: %s",
+		   l.why.text);
 		forget(&l);
 	}
 }
@@ -618,7 +645,7 @@ static void test_help(void)
 
 	if (!f)
 		exit(99);
-	opts_help(f);
+	opts_help(&cmd_run, f);
 	(void)fclose(f);
 	for (size_t i = 0; i < COUNT(shown); i++)
 		ok(strstr(text, shown[i]), "--help tells of %s", shown[i]);
@@ -637,6 +664,7 @@ int main(void)
 	test_refused();
 	test_commands();
 	test_shell_command();
+	test_shows();
 	test_verbs();
 	test_secrets();
 	test_lengths();

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "lock/history.h"
 #include "tap.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -87,18 +88,19 @@ static const struct request {
 	 0,
 	 {.nodes = 1},
 	 {.fence = 7, .seen = 8, .held = true},
-	 {TOKEN, "7", "1", STANDS, "0", "1", "", "0", "0", "0", "0", "0"}},
+	 {TOKEN, "7", "1", STANDS, "0", "1", "", "0", "0", "0", "0", "", "0"}},
 	{VERB_RELEASE,
 	 9,
 	 {.nodes = 3},
 	 {.fence = INT64_MAX, .least_ms = 5, .held_ms = 4, .once_ms = 3},
 	 {TOKEN, "9223372036854775807", "0", "1500 1 -\nticket 0\n" ABOUT, "0",
-	  "0", "", "5", "4", "3", "0", "9"}},
+	  "0", "", "5", "4", "3", "0", "", "9"}},
 	{VERB_RELEASE,
 	 9,
 	 {.nodes = 1, .outer = {OUTER, 0, 0, 7, false}},
 	 {.queued = true, .joins = true},
-	 {TOKEN, "0", "1", STANDS, "1", "0", OUTER, "0", "0", "0", "0", "9"}},
+	 {TOKEN, "0", "1", STANDS, "1", "0", OUTER, "0", "0", "0", "0", "",
+	  "9"}},
 };
 
 static void check_words(const struct words *w, const char *const want[20],
@@ -184,6 +186,63 @@ static void test_scripts(void)
 		ok(w.len[1] < 16384, "verb %d: it is no long text", v);
 		keys_close(&k);
 	}
+}
+
+/* What became of a hold goes with the release, and with nothing else. */
+static void test_story(void)
+{
+	static const struct {
+		struct story story;
+		int slot;
+		const char *text;
+	} stories[] = {
+		{{"ran", 0, 0, 5, 6},
+		 -1,
+		 "fence 7\n\nwaited_ms 5\nheld_ms 6\noutcome ran\nexit 0\n"},
+		{{"failed", -1, 15, 0, 1},
+		 3,
+		 "fence 7\nslot 3\n\nwaited_ms 0\nheld_ms 1\n"
+		 "outcome failed\nsignal 15\n"},
+		{{"lost", -1, 0, 0, 1},
+		 0,
+		 "fence 7\nslot 0\n\nwaited_ms 0\nheld_ms 1\noutcome lost\n"},
+	};
+	static const struct story longest = {"max-hold", INT32_MIN, INT32_MAX,
+					     INT64_MIN, INT64_MIN};
+	struct lease_conf conf = {.nodes = 1, .ttl_ms = 1500};
+	char text[STORY_SIZE];
+	struct script_scratch scratch;
+	struct words w;
+	struct keys k;
+
+	for (size_t i = 0; i < COUNT(stories); i++) {
+		story_text(&stories[i].story, 7, stories[i].slot, text);
+		is_text(text, stories[i].text, "a story is told as it went");
+	}
+	story_text(&longest, INT64_MIN, INT32_MAX, text);
+	ok(text[strlen(text) - 1] == '\n', "the longest story fits");
+	if (keys_init(&k, "job", 3, TOKEN) < 0)
+		exit(99);
+	for (int v = VERB_ACQUIRE; v <= VERB_RELEASE; v++) {
+		struct ask ask = {.verb = (enum verb)v};
+		int n;
+
+		script_request(&ask, &conf, &k, TOKEN, "1500 1 -\n", 9,
+			       &scratch, &w);
+		n = w.n;
+		script_tell(&ask, "story", &w);
+		is_int(w.n, n, "it adds no word");
+		if (v != VERB_RELEASE) {
+			for (int i = 0; i < n; i++)
+				ok(strcmp(w.at[i], "story") != 0,
+				   "verb %d tells none", v);
+			continue;
+		}
+		is_text(w.at[n - 2], "story", "a release tells it");
+		is_int((int64_t)w.len[n - 2], 5, "the whole");
+		is_text(w.at[n - 1], "9", "the database is last");
+	}
+	keys_close(&k);
 }
 
 /* A time-out in seconds, never 0, which would be for ever. */
@@ -804,6 +863,7 @@ int main(void)
 	for (size_t i = 0; i < COUNT(requests); i++)
 		test_request(i);
 	test_scripts();
+	test_story();
 	test_listen();
 	test_standing();
 	test_answers();

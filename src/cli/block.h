@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The block that a person needs at 3 a.m.: who holds a lock, since when, who
+ * waits, and what looks wrong. For `inspect`, and before a lock is taken away.
+ */
+#ifndef CLI_BLOCK_H
+#define CLI_BLOCK_H
+
+#include <stdio.h>
+
+#include "cli/look.h"
+
+#define BLOCK_WAITERS 200 /* are shown at most */
+
+/* `shown`: the key, safe for a terminal. */
+void block_print(const struct look *l, const char *shown,
+		 const struct sighting *s, FILE *out);
+
+/* "web1 (pid 12, user joe)" */
+const char *block_who(const struct view_holder *h, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Who holds a lock, who waits for it, and what looks wrong. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/block.h"
+#include "cli/command.h"
+#include "cli/look.h"
+#include "cli/render.h"
+#include "cli/wrong.h"
+
+/* One key, and what is known of it. */
+struct inspection {
+	const struct look *look;
+	const char *key;
+	char shown[256];
+	struct sighting seen;
+	enum view_state state;
+};
+
+static int nodes_of(const struct inspection *in)
+{
+	return in->look->servers.n;
+}
+
+static const char *name_of_node(const struct inspection *in, int node)
+{
+	return in->look->servers.endpoint[node].name;
+}
+
+static bool is_on(const struct view_holder *h, int node)
+{
+	return h->nodes & 1U << node;
+}
+
+static const char *how_name(enum hold how)
+{
+	static const char *const names[] = {[HOLD_ALONE] = "holder",
+					    [HOLD_READS] = "reader",
+					    [HOLD_INSIDE] = "inside",
+					    [HOLD_RESTS] = "resting",
+					    [HOLD_FOREIGN] = "foreign"};
+
+	return names[how];
+}
+
+static const char *state_name(enum view_state state)
+{
+	static const char *const names[] = {[VIEW_FREE] = "free",
+					    [VIEW_HELD] = "held",
+					    [VIEW_MINORITY] = "minority"};
+
+	return names[state];
+}
+
+static void json_left(struct json *j, const char *name, int64_t ms)
+{
+	if (ms < 0)
+		json_null(j, name);
+	else
+		json_number(j, name, ms);
+}
+
+static void json_holder(struct json *j, const struct view_holder *h)
+{
+	json_text(j, "role", how_name(h->how));
+	json_text(j, "token", h->token);
+	json_time(j, "since", h->since_ms);
+	json_left(j, "ttl_left_ms", h->left_ms);
+	if (h->ttl_ms > 0)
+		json_number(j, "ttl_ms", h->ttl_ms);
+	if (h->renewed >= 0)
+		json_number(j, "renewals", h->renewed);
+	json_number(j, "slot", h->slot);
+	if (strcmp(h->type, "string") != 0)
+		json_text(j, "type", h->type);
+	json_about(j, "holder", h->about);
+}
+
+static void json_waiters(struct json *j, const struct view *v)
+{
+	json_number(j, "in_line", v->in_line);
+	json_list(j, "waiters");
+	for (int i = 0; i < v->waiters; i++) {
+		const struct view_waiter *w = &v->waiter[i];
+
+		json_item(j);
+		json_number(j, "place", i + 1);
+		json_time(j, "since", w->ticket / 1000);
+		json_about_flat(j, w->about);
+		json_bool(j, "shared", w->reads);
+		json_number(j, "slots", w->slots);
+		json_number(j, "silent_ms", w->silent_ms);
+		json_close(j);
+	}
+	json_end(j);
+}
+
+static void json_nodes(struct json *j, const struct inspection *in)
+{
+	const struct view *v = &in->seen.view;
+
+	json_list(j, "nodes");
+	for (int i = 0; i < nodes_of(in); i++) {
+		const struct view_holder *h = NULL;
+
+		for (int k = 0; !h && k < v->holders; k++)
+			if (is_on(&v->holder[k], i))
+				h = &v->holder[k];
+		json_item(j);
+		json_text(j, "name", name_of_node(in, i));
+		json_text(j, "state",
+			  !(v->answers & 1U << i) ? "down"
+			  : h                     ? "held"
+						  : "free");
+		if (h) {
+			json_text(j, "token", h->token);
+			json_left(j, "ttl_left_ms", h->left_at[i]);
+		}
+		if (in->seen.why[i].kind != FAIL_NONE)
+			json_text(j, "error", in->seen.why[i].text);
+		json_close(j);
+	}
+	json_end(j);
+}
+
+static void json_wrong(void *arg, const char *text)
+{
+	json_word(arg, text);
+}
+
+static void json_all(const struct inspection *in)
+{
+	const struct view *v = &in->seen.view;
+	struct json j = {.f = stdout};
+
+	json_text(&j, "schema", "redlock.inspect/1");
+	json_bytes(&j, "key", in->key, strlen(in->key));
+	json_text(&j, "state", state_name(in->state));
+	json_text(&j, "scope", look_is_host_only(in->look) ? "host" : "shared");
+	json_number(&j, "fence", v->counter);
+	if (v->holders > 0)
+		json_holder(&j, &v->holder[0]);
+	json_list(&j, "others");
+	for (int i = 1; i < v->holders; i++) {
+		json_item(&j);
+		json_holder(&j, &v->holder[i]);
+		json_close(&j);
+	}
+	json_end(&j);
+	json_waiters(&j, v);
+	json_nodes(&j, in);
+	json_list(&j, "problems");
+	find_wrong(in->look, &in->seen, json_wrong, &j);
+	json_end(&j);
+	json_close(&j);
+	(void)putchar('\n');
+}
+
+static int inspect_one(struct look *look, const char *key, bool json, bool last)
+{
+	static struct inspection in;
+	struct fail why;
+	int status;
+
+	in = (struct inspection){.look = look, .key = key};
+	(void)format_bytes(key, strlen(key), in.shown, sizeof(in.shown));
+	log_key(in.shown, key, strlen(key));
+	if (look_at(look, key, strlen(key), BLOCK_WAITERS, &in.seen, &why) <
+	    0) {
+		log_error("failed", "%s", why.text);
+		look_away(&in.seen);
+		return status_of_kind(why.kind);
+	}
+	in.state = view_state(&in.seen.view, look->servers.n);
+	if (json)
+		json_all(&in);
+	else
+		block_print(look, in.shown, &in.seen, stdout);
+	if (!json && !last)
+		(void)putchar('\n');
+	status = in.state == VIEW_FREE ? STATUS_FREE : STATUS_OK;
+	look_away(&in.seen);
+	return status;
+}
+
+/* Of several keys the worst. */
+static int inspect(const struct opts *o)
+{
+	static struct look look;
+	struct fail why;
+	int status = STATUS_OK;
+
+	if (look_open(&look, o, &why) < 0) {
+		log_error("failed", "%s", why.text);
+		status = status_of_kind(why.kind);
+	} else {
+		for (int i = 0; i < o->keys; i++) {
+			int its = inspect_one(&look, o->key[i], o->json,
+					      i + 1 == o->keys);
+
+			status = its > status ? its : status;
+		}
+	}
+	look_close(&look);
+	return render_end(status);
+}
+
+const struct command cmd_inspect = {
+	.name = "inspect",
+	.usage = "[OPTIONS] KEY...",
+	.summary = "Shows who holds a lock, who waits, and what looks wrong",
+	.by = BY_INSPECT,
+	.operands = OPERANDS_KEYS,
+	.run = inspect,
+};

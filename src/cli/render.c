@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* What the verbs answer. */
+#include "cli/render.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/command.h"
+
+/* ---- tables ---- */
+
+void table_begin(struct table *t, int columns)
+{
+	*t = (struct table){.columns = columns};
+}
+
+/* room -1: there was no memory for a cell */
+void table_cell(struct table *t, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	if (t->room < 0)
+		return;
+	if (t->cells == t->room) {
+		int room = t->room * 2 + 32;
+		char **more = realloc(t->cell, (size_t)room * sizeof(*more));
+
+		if (!more) {
+			t->room = -1;
+			return;
+		}
+		t->cell = more;
+		t->room = room;
+	}
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		t->room = -1;
+	else
+		t->cell[t->cells++] = text;
+	va_end(ap);
+}
+
+int text_width(const char *text)
+{
+	int width = 0;
+
+	for (size_t i = 0, n = strlen(text); i < n; width++) {
+		size_t len = utf8_length(text + i, n - i);
+
+		i += len > 0 ? len : 1;
+	}
+	return width;
+}
+
+int table_print(struct table *t, const char *indent, FILE *out)
+{
+	int width[COLUMNS_MAX] = {0}, rc = t->room < 0 ? -1 : 0;
+
+	for (int i = 0; i < t->cells; i++) {
+		int its = text_width(t->cell[i]), *w = &width[i % t->columns];
+
+		*w = its > *w ? its : *w;
+	}
+	for (int i = 0; rc == 0 && i < t->cells; i++) {
+		int column = i % t->columns;
+		bool last = column == t->columns - 1;
+		int pad = width[column] - text_width(t->cell[i]) + 2;
+
+		(void)fprintf(out, "%s%s%*s%s", column == 0 ? indent : "",
+			      t->cell[i], last ? 0 : pad, "", last ? "\n" : "");
+	}
+	for (int i = 0; i < t->cells; i++)
+		free(t->cell[i]);
+	free(t->cell);
+	*t = (struct table){0};
+	return rc;
+}
+
+/* ---- values ---- */
+
+void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])
+{
+	for (int i = 0; i < ABOUT_COUNT; i++) {
+		const char *field = script_about_name((enum about)i);
+		int64_t pid = i == ABOUT_PID
+				      ? parse_number(about[i], 0, INT64_MAX / 2)
+				      : -1;
+
+		if (pid >= 0)
+			json_number(j, field, pid);
+		else if (about[i][0] != '\0')
+			json_text(j, field, about[i]);
+	}
+}
+
+void json_about(struct json *j, const char *name,
+		const char about[ABOUT_COUNT][ABOUT_MAX])
+{
+	json_open(j, name);
+	json_about_flat(j, about);
+	json_close(j);
+}
+
+void json_time(struct json *j, const char *name, int64_t ms)
+{
+	char text[40];
+
+	if (ms > 0)
+		json_text(j, name, wall_stamp(ms, text, sizeof(text)));
+	else
+		json_null(j, name);
+}
+
+int render_end(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	log_error("stdout", "standard output: cannot write");
+	return STATUS_INTERNAL;
+}

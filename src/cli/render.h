@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the verbs answer, on stdout: tables for people, JSON for programs. What
+ * goes in must be safe for a terminal already (format_bytes()).
+ */
+#ifndef CLI_RENDER_H
+#define CLI_RENDER_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "lock/script.h"
+
+/* Columns as wide as their widest cell, two blanks apart; the last one is not
+ * filled up. */
+#define COLUMNS_MAX 16
+struct table {
+	int columns;
+	char **cell; /* row by row */
+	int cells, room;
+};
+
+void table_begin(struct table *t, int columns);
+void table_cell(struct table *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* `indent`: before each row. Frees it. -1: no memory for it; nothing was
+ * printed. */
+int table_print(struct table *t, const char *indent, FILE *out);
+
+/* How wide it is on a terminal: one column for each character. */
+int text_width(const char *text);
+
+/* `"name":{host, pid, user, ...}`, those that are known. */
+void json_about(struct json *j, const char *name,
+		const char about[ABOUT_COUNT][ABOUT_MAX]);
+/* The same, as members of the object that is open. */
+void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX]);
+/* RFC 3339, UTC. 0: unknown, null. */
+void json_time(struct json *j, const char *name, int64_t ms);
+
+/* stdout has it: then `status`; else says so. */
+int render_end(int status);
+
+#endif

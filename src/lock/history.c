@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Entries of the history. */
+#include "lock/history.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void story_text(const struct story *s, int64_t fence, int slot,
+		char text[STORY_SIZE])
+{
+	char where[24] = "", how[40] = "";
+
+	if (slot >= 0)
+		(void)snprintf(where, sizeof(where), "slot %d\n", slot);
+	if (s->signal > 0)
+		(void)snprintf(how, sizeof(how), "signal %d\n", s->signal);
+	else if (s->status >= 0)
+		(void)snprintf(how, sizeof(how), "exit %d\n", s->status);
+	(void)snprintf(text, STORY_SIZE,
+		       "fence %" PRId64 "\n%s\nwaited_ms %" PRId64
+		       "\nheld_ms %" PRId64 "\noutcome %.20s\n%s",
+		       fence, where, s->waited_ms, s->held_ms, s->outcome, how);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a server keeps of a client, read again: the record of a holder ("NAME
+ * VALUE" lines, src/lua/prelude.lua), and the member of a sorted set by which
+ * somebody waits, or shares a lock ("TOKEN TTL SLOTS FLAGS", then such lines:
+ * script_standing()).
+ */
+#ifndef LOCK_RECORD_H
+#define LOCK_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lock/script.h"
+
+struct record {
+	const char *token; /* borrowed; not safe for a terminal; NULL: none */
+	size_t token_len;
+	int64_t ttl_ms, since_ms, ticket;   /* 0: unknown */
+	int64_t renewed;                    /* -1: unknown */
+	int readers;                        /* 0: it does not read */
+	char about[ABOUT_COUNT][ABOUT_MAX]; /* safe for a terminal */
+	/* of a member */
+	const char *standing; /* what follows the token; borrowed */
+	size_t standing_len;
+	int slots;
+	bool reads, supersedes;
+};
+
+void record_read(struct record *r, const char *bytes, size_t n);
+void record_read_member(struct record *r, const char *bytes, size_t n);
+
+#endif

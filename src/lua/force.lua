@@ -1,0 +1,117 @@
+-- force-release: ask whoever holds a lock, or one of its slots, to stop; or take
+-- it away, and hand it to the first in line.
+--
+-- KEYS  lock, fence, holder, of the slot
+-- ARGV  1 the token of one who holds it
+--       2 "ask", "take", or "foreign": take what is no lock of ours. 1 is what it
+--         holds, up to 4096 bytes; of another type, the type
+--       3 ask: the holder is to be gone within so many ms
+--       4 who asks: see stop.lua
+--       5 "1" on one node: see grant()
+-- Returns
+--   yes COUNTER LEFT ASKED  asked; what is left of the time of whoever has most;
+--       how many are asked: all who share it, too
+--   yes COUNTER MS          taken; handed over for so long, 0: to nobody
+--   foreign COUNTER         no lock of ours
+--   no COUNTER              it is gone, or somebody else's: nothing changed
+-- Asked again, it says how much time is left, and asks those who have come, or
+-- lost the word. What was taken is not given back by anybody: the counter moves,
+-- so a renewal that comes late does not heal.
+local step, grace, alone = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
+local at = time()
+local now_ms = math.floor(at / 1000)
+local value, sharers = v or '', sharers_of(v or '')
+local kind = not v and redis.call('type', lock).ok or 'string'
+if v and v ~= token then
+	here(sharers)
+end
+local members = try('zrangebyscore', sharers, now_ms, '+inf')
+local function is_there()
+	if step == 'foreign' then
+		return kind ~= 'none' and token == (kind == 'string'
+		    and string.sub(value, 1, 4096) or kind)
+	end
+	local found = v == token
+	for _, member in ipairs(members) do
+		local name = string.gsub(member, '^rest ', '')
+		found = found or string.sub(name, 1, #token + 1) == token .. ' '
+	end
+	return found
+end
+-- The tokens of those who hold it. Of --min-hold, and where the holder has left
+-- those who joined it, the lock itself stands for nobody.
+local function holders()
+	local tokens = {}
+	for _, member in ipairs(members) do
+		tokens[#tokens + 1] = string.match(member, '^(%S+) %d+ %d+ ')
+	end
+	if not shared(v) and string.find(value, '^%S+$')
+	    and not tonumber(try('zscore', sharers, 'left')) then
+		tokens[#tokens + 1] = v
+	end
+	return tokens
+end
+-- The word; there is a renewal in 5 s.
+local function tell(who, ms)
+	local list = part('grant:' .. who)
+	redis.call('del', list) -- a first write: see release.lua
+	redis.call('rpush', list, 'stop ' .. text(now_ms + ms) .. '\n' .. ARGV[4])
+	redis.call('pexpire', list, ms + 15000)
+end
+local function ask()
+	local most, tokens = 0, holders()
+	for _, who in ipairs(tokens) do
+		local left = stop_word(who, at)
+		if left < 0 or left > grace + 1000 then
+			left = grace
+			if not moving then
+				tell(who, grace)
+			end
+		end
+		most = math.max(most, left)
+	end
+	return {'yes', text(c), most, #tokens}
+end
+if not is_there() then
+	return {'no', text(c)}
+elseif step ~= 'foreign' and not record_is_of(v)
+    and redis.call('exists', sharers) == 0 then
+	return {'foreign', text(c)}
+end
+if step == 'ask' then
+	return ask()
+end
+-- where several hold, it matters whose the counter is: see moved()
+local several = slot > 0 or shared(v)
+if several then
+	here(part('moves'), sharers)
+elseif not moving then
+	several = redis.call('exists', part('moves')) == 1
+end
+local tokens = step == 'take' and not moving and holders() or {}
+local lost = number_in(record, 'lost')
+local born = several and redis.call('hget', part('moves'), 'born')
+redis.call('del', lock, holder)
+try('del', sharers)
+v, record = nil, nil
+for _, who in ipairs(tokens) do
+	tell(who, 0)
+end
+if bad then
+	return {'yes', '0', 0}
+end
+local before = c
+c = math.max(c or at, not alone and c and rolled_back() and at or 0)
+if not before or several and before < c then
+	moved(slot, before)
+end
+-- a line that is out of order must not keep it
+local done, px = pcall(serve, at, alone, lost, born and tonumber(born))
+if not v then
+	c = c + 1
+	fence_set(c)
+	if several then
+		moved(slot, c - 1)
+	end
+end
+return {'yes', text(c), done and px or 0}

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions to many servers. */
+#include "run/survey.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "net/conn.h"
+#include "run/local.h"
+
+#define HOPS_MAX 8
+#define EXTRA_MAX 4
+
+struct question {
+	struct question *next;
+	int64_t tag;
+	int hops;        /* so often asked again */
+	bool asking;     /* a node that has the key, but not its slot yet */
+	bool quiet;      /* nobody wants the answer */
+	const char *lua; /* of a script that goes by its hash; else NULL */
+	size_t lua_len;
+	struct instant sent;
+	struct words words; /* point at what follows, or at a script */
+	char bytes[];
+};
+
+struct target {
+	int node;
+	bool primary, spread; /* of a Cluster; which is asked so */
+	struct peer peer;
+	struct conn conn;
+	struct question *first, *last; /* to be asked */
+	struct question *sent[OWED_MAX];
+	struct instant deadline; /* of the next answer */
+	struct fail down;        /* the connection cannot be had */
+};
+
+/* ---- targets ---- */
+
+static struct target *add_target(struct survey *s, int node)
+{
+	size_t n = (size_t)s->targets + 1;
+	struct target **more = realloc(s->target, n * sizeof(*more));
+	struct target *t = more ? calloc(1, sizeof(*t)) : NULL;
+
+	if (more)
+		s->target = more;
+	if (!t)
+		return NULL;
+	t->node = node;
+	t->deadline = NEVER;
+	peer_init(&t->peer, &s->ep[node]);
+	conn_init(&t->conn, &t->peer);
+	t->conn.whole = true;
+	s->target[s->targets++] = t;
+	return t;
+}
+
+int survey_open(struct survey *s, const struct endpoint *eps, int n,
+		int64_t timeout_ms, struct fail *why)
+{
+	*s = (struct survey){.ep = eps, .nodes = n, .timeout_ms = timeout_ms};
+	for (int i = 0; i < n; i++)
+		if (!add_target(s, i))
+			return fail(why, FAIL_INTERNAL, "out of memory");
+	return 0;
+}
+
+static void drop_all(struct target *t)
+{
+	struct question *next;
+
+	for (struct question *q = t->first; q; q = next) {
+		next = q->next;
+		free(q);
+	}
+	t->first = t->last = NULL;
+	for (int i = 0; i < OWED_MAX; i++) {
+		free(t->sent[i]);
+		t->sent[i] = NULL;
+	}
+}
+
+void survey_close(struct survey *s)
+{
+	for (int i = 0; i < s->targets; i++) {
+		drop_all(s->target[i]);
+		conn_close(&s->target[i]->conn);
+		free(s->target[i]);
+	}
+	free(s->target);
+	free(s->taken);
+	*s = (struct survey){0};
+}
+
+int survey_node(const struct survey *s, int target)
+{
+	return s->target[target]->node;
+}
+
+const char *survey_name(const struct survey *s, int target)
+{
+	return s->target[target]->peer.name;
+}
+
+bool survey_covers(const struct survey *s, int target)
+{
+	return !s->target[target]->spread;
+}
+
+/* ---- questions ---- */
+
+static struct question *make(const struct words *w, int64_t tag)
+{
+	size_t size = 0;
+	struct question *q;
+	char *to;
+
+	for (int i = 0; i < w->n; i++)
+		size += w->len[i];
+	q = calloc(1, sizeof(*q) + size);
+	if (!q)
+		return NULL;
+	q->tag = tag;
+	to = q->bytes;
+	for (int i = 0; i < w->n; i++) {
+		memcpy(to, w->at[i], w->len[i]);
+		words_add(&q->words, to, w->len[i]);
+		to += w->len[i];
+	}
+	return q;
+}
+
+static void append(struct target *t, struct question *q)
+{
+	q->next = NULL;
+	if (t->last)
+		t->last->next = q;
+	else
+		t->first = q;
+	t->last = q;
+}
+
+static void prepend(struct target *t, struct question *q)
+{
+	q->next = t->first;
+	t->first = q;
+	if (!t->last)
+		t->last = q;
+}
+
+static struct question *take_first(struct target *t)
+{
+	struct question *q = t->first;
+
+	t->first = q->next;
+	if (!t->first)
+		t->last = NULL;
+	return q;
+}
+
+int survey_ask(struct survey *s, int target, const struct words *question,
+	       int64_t tag)
+{
+	struct question *q = make(question, tag);
+
+	if (!q)
+		return -1;
+	append(s->target[target], q);
+	return 0;
+}
+
+int survey_call(struct survey *s, int target, const struct words *request,
+		const char *sha, int64_t tag)
+{
+	struct words w = *request;
+	struct question *q;
+
+	w.at[0] = "EVALSHA";
+	w.len[0] = strlen(w.at[0]);
+	w.at[1] = sha;
+	w.len[1] = strlen(sha);
+	q = make(&w, tag);
+	if (!q)
+		return -1;
+	q->lua = request->at[1];
+	q->lua_len = request->len[1];
+	append(s->target[target], q);
+	return 0;
+}
+
+static bool awaited(const struct target *t)
+{
+	return t->conn.asked != t->conn.taken;
+}
+
+/* -1: it was not asked. */
+static int send_words(struct target *t, const struct words *w,
+		      struct question *q)
+{
+	unsigned int before = t->conn.asked;
+
+	(void)conn_ask(&t->conn, w);
+	if (t->conn.asked == before)
+		return -1;
+	t->sent[before % OWED_MAX] = q;
+	return 0;
+}
+
+/* Nobody serves the socket: start the private server. */
+static bool started_local(struct target *t)
+{
+	struct fail why;
+
+	if (t->peer.ep->kind != ENDPOINT_LOCAL ||
+	    t->conn.state != CONN_CLOSED || t->peer.heard)
+		return false;
+	t->peer.heard = true; /* once is enough */
+	if (local_start(t->peer.ep->path, t->peer.ep->idle_ms, &why) == 0)
+		return true;
+	t->conn.why = why;
+	return false;
+}
+
+static bool send_one(struct target *t, struct question *q)
+{
+	struct question *asking;
+	struct words w = {0};
+
+	if (q->asking) {
+		words_add_text(&w, "ASKING");
+		asking = make(&w, 0);
+		if (!asking)
+			return false;
+		asking->quiet = true;
+		if (send_words(t, &w, asking) < 0) {
+			free(asking);
+			return false;
+		}
+		q->asking = false;
+	}
+	q->sent = now();
+	return send_words(t, &q->words, q) == 0;
+}
+
+/* Sends as much as may be under way at a time. */
+static void pump(struct survey *s, struct target *t)
+{
+	while (t->first && t->down.kind == FAIL_NONE &&
+	       t->conn.asked - t->conn.taken < OWED_MAX - 2) {
+		struct question *q = take_first(t);
+
+		/* what the old connection owed is told first */
+		if (t->conn.state == CONN_CLOSED && awaited(t)) {
+			prepend(t, q);
+			return;
+		}
+		if (!awaited(t))
+			t->deadline = after(now(), s->timeout_ms);
+		if (!send_one(t, q)) {
+			t->down = t->conn.why;
+			prepend(t, q);
+		}
+	}
+}
+
+/* ---- answers ---- */
+
+static bool is_manifold(const struct target *t)
+{
+	return t->peer.ep->kind == ENDPOINT_CLUSTER ||
+	       t->peer.ep->kind == ENDPOINT_SENTINEL;
+}
+
+static void ask_again(struct target *t, struct question *q)
+{
+	q->hops++;
+	prepend(t, q);
+}
+
+/* The connection broke: another address or node may answer, or the question
+ * never left. */
+static bool retried(struct target *t, struct question *q)
+{
+	if (q->hops >= HOPS_MAX || (!is_manifold(t) && !started_local(t)))
+		return false;
+	ask_again(t, q);
+	return true;
+}
+
+static bool redirected(struct target *t, struct question *q, const char *text)
+{
+	struct place to;
+	bool ask;
+
+	if (t->peer.ep->kind != ENDPOINT_CLUSTER || q->hops >= HOPS_MAX ||
+	    !peer_redirected(&t->peer, text, &ask, &to))
+		return false;
+	q->asking = ask;
+	peer_move(&t->peer, &to);
+	conn_leave(&t->conn, text); /* what else it owes is asked again */
+	ask_again(t, q);
+	return true;
+}
+
+/* It goes by its hash, and the server does not know that. */
+static bool sent_whole(struct target *t, struct question *q, const char *text)
+{
+	if (!q->lua || !script_missing(text))
+		return false;
+	q->words.at[0] = "EVAL";
+	q->words.len[0] = 4;
+	q->words.at[1] = q->lua;
+	q->words.len[1] = q->lua_len;
+	q->lua = NULL;
+	ask_again(t, q);
+	return true;
+}
+
+static void explain(const struct target *t, const char *text, struct fail *why)
+{
+	const char *advice;
+	enum fail_kind kind = script_error(text, &advice);
+
+	(void)fail(why, kind, "%s: %.200s%s", t->peer.name, text, advice);
+}
+
+/* false: it is not for the caller. */
+static bool take_error(struct target *t, struct question *q,
+		       const struct words *reply, struct got *out)
+{
+	char text[300];
+
+	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
+	if (redirected(t, q, text) || sent_whole(t, q, text))
+		return false;
+	explain(t, text, &out->why);
+	return true;
+}
+
+static void answer(struct survey *s, const struct target *t, struct question *q,
+		   struct got *out)
+{
+	free(s->taken);
+	s->taken = q;
+	out->node = t->node;
+	out->tag = q->tag;
+	out->sent = q->sent;
+	out->came = now();
+}
+
+static void say_broken(const struct target *t, struct fail *why)
+{
+	if (t->conn.refused)
+		explain(t, t->conn.why.text, why);
+	else
+		*why = t->conn.why;
+}
+
+/* One that was sent: true when it is for the caller. */
+static bool take(struct survey *s, struct target *t, struct got *out)
+{
+	unsigned int number;
+	struct words reply;
+	bool ran;
+	enum conn_got got = conn_next(&t->conn, &number, &reply, &ran);
+	struct question *q;
+	bool done = true;
+
+	out->reply = NULL;
+	out->why.kind = FAIL_NONE;
+	if (got == CONN_NOTHING)
+		return false;
+	q = t->sent[number];
+	t->sent[number] = NULL;
+	t->deadline = awaited(t) ? after(now(), s->timeout_ms) : NEVER;
+	if (got == CONN_BROKEN) {
+		done = !retried(t, q);
+		if (done)
+			say_broken(t, &out->why);
+	} else {
+		out->reply = conn_whole(&t->conn);
+		if (got == CONN_ERROR)
+			done = take_error(t, q, &reply, out);
+		else if (!out->reply)
+			(void)fail(&out->why, FAIL_INTERNAL, "out of memory");
+	}
+	if (q->quiet && done)
+		free(q);
+	else if (done)
+		answer(s, t, q, out);
+	return done && !q->quiet;
+}
+
+/* What is still to be asked of a server that cannot be. */
+static bool take_unsent(struct survey *s, struct target *t, struct got *out)
+{
+	struct question *q;
+
+	if (t->down.kind == FAIL_NONE)
+		return false;
+	if (!t->first) {
+		t->down.kind = FAIL_NONE; /* may be tried again later */
+		return false;
+	}
+	q = take_first(t);
+	out->reply = NULL;
+	out->why = t->down;
+	answer(s, t, q, out);
+	return true;
+}
+
+bool survey_next(struct survey *s, struct got *out)
+{
+	for (int i = 0; i < s->targets; i++) {
+		struct target *t = s->target[i];
+		unsigned int before;
+
+		out->target = i;
+		do {
+			before = t->conn.taken;
+			if (take(s, t, out))
+				return true;
+		} while (t->conn.taken != before);
+		pump(s, t);
+		if (take_unsent(s, t, out))
+			return true;
+	}
+	return false;
+}
+
+bool survey_awaits(const struct survey *s)
+{
+	for (int i = 0; i < s->targets; i++)
+		if (s->target[i]->first || awaited(s->target[i]))
+			return true;
+	return false;
+}
+
+static void give_up(struct survey *s, struct target *t)
+{
+	char limit[32], text[200];
+
+	(void)snprintf(text, sizeof(text), "%s within %s",
+		       conn_awaits(&t->conn),
+		       format_duration(s->timeout_ms, limit, sizeof(limit)));
+	conn_leave(&t->conn, text);
+	t->deadline = NEVER;
+	if (!is_manifold(t)) {
+		t->down = t->conn.why;
+		return;
+	}
+	peer_doubt(&t->peer);
+	for (int i = 0; i < OWED_MAX; i++) /* once more, elsewhere */
+		if (t->sent[i])
+			t->sent[i]->hops += HOPS_MAX / 2;
+}
+
+void survey_poll(struct survey *s, struct pollfd *extra, int n_extra,
+		 struct instant limit)
+{
+	size_t n = (size_t)(n_extra + s->targets);
+	struct pollfd *fds = calloc(n, sizeof(*fds));
+	struct instant at;
+
+	if (!fds)
+		return;
+	for (int i = 0; i < n_extra; i++)
+		fds[i] = extra[i];
+	for (int i = 0; i < s->targets; i++) {
+		struct target *t = s->target[i];
+
+		pump(s, t);
+		fds[n_extra + i] =
+			(struct pollfd){.fd = conn_fd(&t->conn),
+					.events = conn_events(&t->conn)};
+		limit = sooner(limit, t->deadline);
+		/* it broke while it was asked */
+		if (t->down.kind != FAIL_NONE ||
+		    (t->conn.state == CONN_CLOSED && awaited(t)))
+			limit = now();
+	}
+	if (poll(fds, (nfds_t)n, poll_ms(limit, now())) <= 0)
+		for (size_t i = 0; i < n; i++)
+			fds[i].revents = 0;
+	for (int i = 0; i < n_extra; i++)
+		extra[i].revents = fds[i].revents;
+	at = now();
+	for (int i = 0; i < s->targets; i++) {
+		struct target *t = s->target[i];
+
+		conn_step(&t->conn, fds[n_extra + i].revents);
+		if (fds[n_extra + i].revents == 0 && !before(at, t->deadline))
+			give_up(s, t);
+	}
+	free(fds);
+}
+
+bool survey_get(struct survey *s, struct got *out)
+{
+	while (!survey_next(s, out)) {
+		if (!survey_awaits(s))
+			return false;
+		survey_poll(s, NULL, 0, NEVER);
+	}
+	return true;
+}
+
+/* ---- the primaries of a Cluster ---- */
+
+static int add_primary(struct survey *s, int node, const struct reply *range)
+{
+	/* first slot, last slot, {host, port, ...} of the primary */
+	const struct reply *at = reply_item(range, 2);
+	const struct reply *host = reply_item(at, 0), *port = reply_item(at, 1);
+	struct place to = {0};
+	struct target *t;
+
+	if (host->kind == REPLY_NIL || host->len == 0) /* the one we asked */
+		to = s->target[node]->peer.place;
+	else if (host->len < sizeof(to.host))
+		memcpy(to.host, host->bytes, host->len);
+	if (port->len > 0 && port->len < sizeof(to.port))
+		(void)snprintf(to.port, sizeof(to.port), "%s", port->bytes);
+	if (to.host[0] == '\0' || to.port[0] == '\0')
+		return 0;
+	for (int i = s->nodes; i < s->targets; i++) {
+		const struct target *its = s->target[i];
+
+		if (its->node == node &&
+		    strcmp(its->peer.place.host, to.host) == 0 &&
+		    strcmp(its->peer.place.port, to.port) == 0)
+			return 0; /* a range more */
+	}
+	t = add_target(s, node);
+	if (!t)
+		return -1;
+	t->primary = true;
+	peer_move(&t->peer, &to);
+	return 0;
+}
+
+int survey_spread(struct survey *s, struct fail *why)
+{
+	struct words w = {0};
+	struct got got;
+	int rc = 0;
+
+	words_add_text(&w, "CLUSTER");
+	words_add_text(&w, "SLOTS");
+	for (int i = 0; i < s->nodes; i++)
+		if (s->ep[i].kind == ENDPOINT_CLUSTER &&
+		    survey_ask(s, i, &w, 0) < 0)
+			return fail(why, FAIL_INTERNAL, "out of memory");
+	while (survey_get(s, &got)) {
+		if (got.why.kind != FAIL_NONE) {
+			*why = got.why;
+			rc = -1;
+			continue;
+		}
+		s->target[got.node]->spread = true;
+		for (size_t i = 0; i < got.reply->items; i++)
+			if (add_primary(s, got.node, reply_item(got.reply, i)) <
+			    0)
+				return fail(why, FAIL_INTERNAL,
+					    "out of memory");
+	}
+	return rc;
+}

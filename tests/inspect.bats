@@ -1,0 +1,294 @@
+#!/usr/bin/env bats
+# redlock inspect: who holds a lock, who waits, what looks wrong; on every kind of
+# server, whatever bytes others wrote, and without changing anything.
+
+load lib/common
+load lib/tls
+load lib/sentinel
+load lib/cluster
+load lib/masters
+
+# inspect STATUS ARGUMENT...: the answer is in $output, and nothing on stderr
+inspect() {
+	local want=$1
+
+	shift
+	run "-$want" --separate-stderr "$REDLOCK" inspect -u "$url" "$@"
+	[ -z "$stderr" ] || { echo "stderr: $stderr" >&2; return 1; }
+	answer=$output
+}
+# STATUS EXPRESSION [KEY]: `d` is the JSON document, which is as the manual says
+json() {
+	inspect "$1" --json "${3:-job}"
+	python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$answer"
+	python3 -c 'import json, sys
+d = json.loads(sys.argv[1])
+assert '"$2"', d' "$answer"
+}
+shows() { grep -Eqx -- " *$1" <<<"$answer" || { echo "$answer" >&2; return 1; }; }
+in_line() { [ "$(cli a zcard "redlock:{job}:queue:job")" = "$1" ]; }
+
+# ---- what a person needs ----
+
+@test "a holder is shown with all that it tells: who, what, why, where from, since, lease, fence, token" {
+	CI_JOB_URL=https://ci.example/jobs/7 USER=ann LOGNAME=ann \
+		start -k job -t 20s --reason 'nightly dump' -- sleep 61.3
+	wait_until held job
+	inspect 0 job
+	[[ $answer == "job: held by $(hostname) (pid $tool, user ann)"* ]]
+	shows 'command   sleep'
+	shows 'reason    nightly dump'
+	shows 'ci job    https://ci.example/jobs/7'
+	shows 'since     20[0-9-]* [0-9:]* \([0-9.]*m?s ago\)'
+	shows 'lease     (20\.0|1[0-9]\.[0-9])s left of 20\.0s'
+	shows "token     $(cli a get job)"
+	shows "fence     $(cli a get 'redlock:{job}:fence:job')"
+	[[ $answer != *"looks wrong"* ]]
+	json 0 "d['state'] == 'held' and d['role'] == 'holder' and \
+d['holder']['pid'] == $tool and d['holder']['ci_url'].endswith('/7') and \
+d['ttl_ms'] == 20000 and 0 < d['ttl_left_ms'] <= 20000 and \
+d['token'] == '$(cli a get job)' and d['problems'] == [] and \
+d['scope'] == 'shared' and d['nodes'][0]['state'] == 'held'"
+	kill "$tool"
+}
+
+@test "waiters stand in the order of their places, with what they want" {
+	start -k job -- sleep 61.3
+	wait_until held job
+	helper "$REDLOCK" -q -u "$url" -k job -- true
+	wait_until in_line 1
+	helper "$REDLOCK" -q -u "$url" -k job -s -- echo
+	wait_until in_line 2
+	helper "$REDLOCK" -q -u "$url" -k job -N 3 -- pwd
+	wait_until in_line 3
+	inspect 0 job
+	shows 'waiting   3'
+	shows "1 +$(hostname) +pid [0-9]+ +user [^ ]+ +for [0-9.]+m?s +true"
+	shows '2 .* echo \(reads\)'
+	shows '3 .* pwd \(a slot\)'
+	json 0 "[w['command'] for w in d['waiters']] == ['true', 'echo', 'pwd'] \
+and [w['place'] for w in d['waiters']] == [1, 2, 3] and d['in_line'] == 3 \
+and d['waiters'][1]['shared'] and d['waiters'][2]['slots'] == 3"
+	kill_helpers || true
+	cli a del 'redlock:{job}:queue:job' >/dev/null
+}
+
+@test "a free lock: status 1, the last fence; of several keys the worst status" {
+	redlock -k job -- true
+	inspect 1 job
+	[[ $answer == "job: free"* ]]
+	shows "counter   $(cli a get 'redlock:{job}:fence:job')"
+	json 1 "d['state'] == 'free' and 'token' not in d and d['fence'] > 0"
+	start -k other -- sleep 61.3
+	wait_until held other
+	inspect 1 other job
+	[[ $answer == "other: held by "*$'\n\n'"job: free"* ]]
+	inspect 1 --json other job
+	[ "$(wc -l <<<"$answer")" = 2 ]
+	kill "$tool"
+}
+
+@test "readers, and who is nested in a hold, are each shown" {
+	start -k job -s -- sh -c "'$REDLOCK' -s -k job -- sleep 61.3"
+	wait_until held job
+	helper "$REDLOCK" -u "$url" -k job -s -- sleep 61.4
+	wait_until eval 'json 0 "[o[\"role\"] for o in d[\"others\"]] == [\"reader\"] * 2" 2>/dev/null'
+	inspect 0 job
+	[[ $answer == "job: read by "* ]]
+	shows "and reader $(hostname) .*"
+	kill_helpers || true
+	wait_until free job
+	start -k job -- sh -c "'$REDLOCK' -k job -- sleep 61.3"
+	wait_until eval 'json 0 "[o[\"role\"] for o in d[\"others\"]] == [\"inside\"]" 2>/dev/null'
+	inspect 0 job
+	[[ $answer == "job: held by $(hostname) (pid $tool,"* ]]
+	shows "and inside it $(hostname) .*"
+	kill "$tool"
+}
+
+@test "each slot that is taken is shown, also when slot 0 is not" {
+	for i in 0 1 2; do
+		helper "$REDLOCK" -q -u "$url" -k job -N 3 -- \
+			sh -c "echo \$REDLOCK_SLOT >$T/slot.$i; exec sleep 61.3"
+	done
+	wait_until eval 'json 0 "len(d[\"others\"]) == 2" 2>/dev/null'
+	inspect 0 job
+	shows 'slot      1'
+	shows 'slot      2'
+	cli a del job >/dev/null # (it is back with the next renewal)
+	json 0 "d['slot'] == 1 and d['others'][0]['slot'] == 2"
+	kill_helpers || true
+	wait_until no_process_left
+	cli a flushall >/dev/null
+}
+
+@test "a lock kept by --min-hold says so" {
+	redlock -k job --min-hold 61s -- true
+	inspect 0 job
+	[[ $answer == "job: kept (--min-hold) for $(hostname) "* ]]
+	json 0 "d['role'] == 'resting' and d['ttl_left_ms'] <= 61000"
+	cli a flushall >/dev/null
+}
+
+# ---- what looks wrong ----
+
+@test "no expiry, another program's lock, another type: each is named" {
+	cli a set job foreign >/dev/null
+	inspect 0 job
+	shows '- no expiry: .*force-release.*'
+	shows "- no holder record: .*another program's.*"
+	json 0 "d['role'] == 'foreign' and d['ttl_left_ms'] is None and \
+d['token'] == 'foreign' and len(d['problems']) == 2"
+	cli a del job >/dev/null
+	cli a lpush job x >/dev/null
+	inspect 0 job
+	shows '- the key holds a list, .*--foreign.*'
+	json 0 "d['type'] == 'list'"
+	cli a del job >/dev/null
+	cli a set 'redlock:{job}:fence:job' many >/dev/null
+	inspect 1 job
+	shows '- the fence counter is no number: .*'
+	cli a flushall >/dev/null
+}
+
+@test "a waiter without a sign of life is marked" {
+	local at=$(($(date +%s) - 12))
+
+	cli a set job foreign px 60000 >/dev/null
+	cli a zadd 'redlock:{job}:queue:job' "${at}000000" \
+		$'dead-token 30000 1 -\nhost gone\npid 7\n' >/dev/null
+	inspect 0 job
+	shows '1 .*\(silent\)'
+	shows '- 1 in line gave no sign of life .*'
+	cli a flushall >/dev/null
+}
+
+@test "what others wrote reaches no terminal as it is: key, token, host, command, reason" {
+	local esc=$'\e[31m\a\x9b' key
+
+	key="k$esc"
+	cli a set "$key" "t$esc" px 60000 >/dev/null
+	inspect 0 "$key"
+	[[ $answer != *[$'\e\a\x9b']* ]]
+	[[ $answer == 'k\x1b[31m\x07\x9b: held by another'* ]]
+	run -0 "$REDLOCK" inspect --json -u "$url" "$key"
+	[[ $output != *[$'\e\a\x9b']* ]]
+	[[ $output == *'"key_b64":'* ]]
+	cli a flushall >/dev/null
+	REDLOCK_URL=$url LOGNAME="$esc" start -k job --reason "$esc" -- sleep 61.3
+	wait_until held job
+	inspect 0 job
+	[[ $answer != *[$'\e\a\x9b']* ]]
+	kill "$tool"
+}
+
+# ---- whom it asks ----
+
+@test "no server: 69 within the time-out; a frozen one, too; no password: 77; stdout full: 70" {
+	run -69 --separate-stderr "$REDLOCK" inspect -u "unix://$T/none.sock" job
+	[[ $stderr == *none.sock* ]] && [ -z "$output" ]
+	node_freeze a
+	run -69 --separate-stderr timeout 10 "$REDLOCK" inspect -u "$url" \
+		--node-timeout 200ms job
+	[[ $stderr == *"no answer within 200ms"* ]]
+	node_thaw a
+	cli a config set requirepass hush >/dev/null
+	echo hush >"$T/a.auth"
+	run -77 --separate-stderr "$REDLOCK" inspect -u "$url" job
+	[[ $stderr == *"wants a password"* ]]
+	REDISCLI_AUTH=hush run -1 "$REDLOCK" inspect -u "$url" job
+	REDISCLI_AUTH=hush run -70 sh -c '"$0" inspect -u "$1" job >/dev/full' \
+		"$REDLOCK" "$url"
+}
+
+@test "it changes nothing: no command of its script writes" {
+	start -k job -- sleep 61.3
+	wait_until held job
+	helper "$REDLOCK" -q -u "$url" -k job -s -- true
+	wait_until in_line 1
+	cli a acl setuser looker on '>x' '~*' -@all +@read +eval +evalsha \
+		+time >/dev/null
+	REDISCLI_AUTH=x inspect 0 --user looker job
+	shows 'waiting   1'
+	kill_helpers || true
+	cli a del 'redlock:{job}:queue:job' >/dev/null
+}
+
+@test "the script is asked for by its hash, and sent to a server that does not know it" {
+	inspect 1 job
+	cli a script flush >/dev/null
+	cli a config resetstat >/dev/null
+	inspect 1 job
+	inspect 1 job
+	[ "$(cli a info commandstats | grep -c '^cmdstat_eval:calls=1,')" = 1 ]
+	[ "$(cli a info commandstats | grep -c '^cmdstat_evalsha:calls=2,')" = 1 ]
+}
+
+@test "a database other than 0 is the one that is asked" {
+	start -u "$url?db=3" -k job -- sleep 61.3 || true
+	kill "$tool" 2>/dev/null
+	helper "$REDLOCK" -u "$url?db=3" -k job -- sleep 61.3
+	wait_until eval '[ "$(cli a -n 3 exists job)" = 1 ]'
+	run -0 "$REDLOCK" inspect -u "$url?db=3" job
+	inspect 1 job
+	kill_helpers || true
+}
+
+@test "three servers: what each says; one dead is told; two dead: 69" {
+	several 3
+	start -k job -t 2s -- sleep 61.3
+	wait_until have 3
+	inspect 0 job
+	[ "$(grep -c '\.sock  held, ' <<<"$answer")" = 3 ]
+	[[ $answer == "job: held by "* ]]
+	node_kill b
+	inspect 0 job
+	shows '/.*b\.sock  no answer'
+	shows '- .*b\.sock: .*'
+	json 0 "[n['state'] for n in d['nodes']].count('down') == 1"
+	node_freeze c
+	run -69 --separate-stderr "$REDLOCK" inspect --node-timeout 200ms \
+		-u "$url" job
+	[[ $stderr == *"1 of 3 servers answered, 2 are needed"*"b.sock"*"c.sock"* ]]
+	node_thaw c
+	kill "$tool"
+}
+
+@test "a lock on one of three servers is held by nobody, and looks wrong" {
+	several 3
+	cli b set job somebody px 60000 >/dev/null
+	inspect 0 job
+	[[ $answer == "job: held by nobody: on 1 of 3 servers, held by another"* ]]
+	shows '- token somebody has only 1 of 3 servers, and 2 are needed: .*'
+	json 0 "d['state'] == 'minority'"
+	cli b del job >/dev/null
+}
+
+@test "a Cluster: the node that has the key, also when a slot is on the move" {
+	cluster_start
+	url=$(cluster_url)
+	helper "$REDLOCK" -u "$url" -k job -- sleep 61.3
+	wait_until eval 'json 0 "d[\"state\"] == \"held\"" 2>/dev/null'
+	for key in a b c d e f; do inspect 1 "$key"; done
+	cluster_cli "$(cluster_owner job)" cluster setslot \
+		"$(cluster_cli c1 cluster keyslot job)" migrating \
+		"$(cluster_cli "$(cluster_owner a)" cluster myid)" \
+		>/dev/null 2>&1 || true
+	inspect 0 job
+	kill_helpers || true
+}
+
+@test "a Sentinel group: the master" {
+	group_start g
+	url=$(group_url g)
+	helper "$REDLOCK" -u "$url" -k job -- sleep 61.3
+	wait_until eval 'json 0 "d[\"state\"] == \"held\"" 2>/dev/null'
+	kill_helpers || true
+}
+
+@test "local: says its scope, and starts its server if need be" {
+	mkdir -m 700 "$T/run"
+	XDG_RUNTIME_DIR=$T/run run -1 "$REDLOCK" inspect -u 'local:?idle=50ms' job
+	[ "$output" = $'job: free\n  scope     host' ]
+	wait_until eval '! exists "$T/run/redlock/redis.sock"'
+}
