@@ -64,6 +64,18 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	[ "$(how)" = "exit 139" ]
 }
 
+@test "C2 TERM reaches a shell's child though the shell dies of it first" {
+	for ((i = 0; i < 12; i++)); do
+		start_told -k job -- \
+			sh -c "sh -c 'touch $T/w; exec sleep 61.5'; true"
+		wait_until exists "$T/w"
+		kill -TERM "$tool"
+		[ "$(how)" = "signal 15" ]
+		rm "$T/w"
+		wait_until no_process_left
+	done
+}
+
 @test "C2 USR1 is passed on to every process of the tree and ends nothing" {
 	start -k job -- sh -c "trap 'echo a >>$T/usr' USR1
 		sh -c 'trap \"echo b >>$T/usr\" USR1; touch $T/w

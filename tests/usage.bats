@@ -1004,7 +1004,7 @@ nightly \\x1b[31mbackup) for "
 		[[ $output == "usage: redlock $verb "* ]]
 		all+=$'\n'$output
 	done
-	[ "$verb" = inspect ]
+	[ -n "$verb" ]
 	for o in $(sed -n 's/^\t{.\{2,3\}, *"\([a-z-]*\)",.*/\1/p' \
 		"$top/src/cli/optrows.c"); do
 		grep -q -- "--$o" <<<"$all"

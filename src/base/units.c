@@ -111,6 +111,14 @@ const char *format_duration(int64_t ms, char *buf, size_t size)
 	return buf;
 }
 
+const char *format_seconds(int64_t ms, char *buf, size_t size)
+{
+	if (ms >= 60000)
+		return format_duration(ms, buf, size);
+	(void)snprintf(buf, size, "%" PRId64 "s", ms / 1000);
+	return buf;
+}
+
 size_t utf8_length(const char *bytes, size_t left)
 {
 	static const struct {

@@ -23,6 +23,9 @@ int64_t parse_number(const char *text, int64_t lo, int64_t hi);
 /* "29.4s", "1h30m": for people. Returns buf. */
 const char *format_duration(int64_t ms, char *buf, size_t size);
 
+/* Likewise, but below a minute in whole seconds: "0s", "29s", "1h30m". */
+const char *format_seconds(int64_t ms, char *buf, size_t size);
+
 /* Length of the well-formed UTF-8 sequence at p (1 for ASCII), or 0. Sequences
  * that steer terminals (C1 controls, bidirectional overrides, line separators)
  * do not count as well-formed. */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <termios.h>
@@ -21,6 +22,7 @@ static const int held_back[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGALRM,
 
 struct asking {
 	int fd;
+	bool open; /* what is typed is shown */
 	struct termios before;
 	struct sigaction old[SIGNALS];
 	sigset_t mask; /* as it was */
@@ -68,7 +70,8 @@ static int echo_off(struct asking *a)
 {
 	struct termios quiet = a->before;
 
-	quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
+	if (!a->open)
+		quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
 	quiet.c_lflag |= ICANON | ISIG;
 	if (tcsetattr(a->fd, TCSAFLUSH, &quiet) < 0)
 		return -1;
@@ -82,7 +85,8 @@ static void echo_on(const struct asking *a)
 	if (tcgetpgrp(a->fd) != getpgrp())
 		return;
 	(void)tcsetattr(a->fd, TCSAFLUSH, &a->before);
-	say(a, "\n");
+	if (!a->open || came != 0)
+		say(a, "\n");
 }
 
 /* A line; or -1, and `came` has the signal if it was one. Does not block in
@@ -132,6 +136,31 @@ static ssize_t ask(struct asking *a, char *line, size_t size)
 	}
 }
 
+static int open_terminal(struct asking *a)
+{
+	*a = (struct asking){.open = false};
+	a->fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	return a->fd;
+}
+
+int ask_line(const char *prompt, char line[ASK_MAX], struct fail *why)
+{
+	struct asking a;
+	ssize_t n;
+
+	if (open_terminal(&a) < 0)
+		return fail(why, FAIL_USAGE, "no terminal to ask on");
+	a.open = true;
+	(void)snprintf(a.prompt, sizeof(a.prompt), "%s", prompt);
+	n = ask(&a, line, ASK_MAX - 1);
+	close(a.fd);
+	if (n < 0)
+		return fail_sys(why, FAIL_USAGE, "the terminal");
+	line[n] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	return 0;
+}
+
 static int use_line(char *line, ssize_t n, char password[PASSWORD_MAX],
 		    struct fail *why)
 {
@@ -157,8 +186,7 @@ int askpass(const char *user, const char *server, char password[PASSWORD_MAX],
 	ssize_t n;
 	int rc;
 
-	a.fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-	if (a.fd < 0)
+	if (open_terminal(&a) < 0)
 		return fail(why, FAIL_CONFIG,
 			    "--askpass: no terminal to ask on; give "
 			    "--password-file or REDISCLI_AUTH");

@@ -13,4 +13,8 @@
 int askpass(const char *user, const char *server, char password[PASSWORD_MAX],
 	    struct fail *why);
 
+/* Likewise a line of no secret, which is shown. It may be empty. */
+#define ASK_MAX 4097
+int ask_line(const char *prompt, char line[ASK_MAX], struct fail *why);
+
 #endif

@@ -35,50 +35,6 @@ static bool is_on(const struct view_holder *h, int node)
 	return h->nodes & 1U << node;
 }
 
-static const char *how_name(enum hold how)
-{
-	static const char *const names[] = {[HOLD_ALONE] = "holder",
-					    [HOLD_READS] = "reader",
-					    [HOLD_INSIDE] = "inside",
-					    [HOLD_RESTS] = "resting",
-					    [HOLD_FOREIGN] = "foreign"};
-
-	return names[how];
-}
-
-static const char *state_name(enum view_state state)
-{
-	static const char *const names[] = {[VIEW_FREE] = "free",
-					    [VIEW_HELD] = "held",
-					    [VIEW_MINORITY] = "minority"};
-
-	return names[state];
-}
-
-static void json_left(struct json *j, const char *name, int64_t ms)
-{
-	if (ms < 0)
-		json_null(j, name);
-	else
-		json_number(j, name, ms);
-}
-
-static void json_holder(struct json *j, const struct view_holder *h)
-{
-	json_text(j, "role", how_name(h->how));
-	json_text(j, "token", h->token);
-	json_time(j, "since", h->since_ms);
-	json_left(j, "ttl_left_ms", h->left_ms);
-	if (h->ttl_ms > 0)
-		json_number(j, "ttl_ms", h->ttl_ms);
-	if (h->renewed >= 0)
-		json_number(j, "renewals", h->renewed);
-	json_number(j, "slot", h->slot);
-	if (strcmp(h->type, "string") != 0)
-		json_text(j, "type", h->type);
-	json_about(j, "holder", h->about);
-}
-
 static void json_waiters(struct json *j, const struct view *v)
 {
 	json_number(j, "in_line", v->in_line);
@@ -138,15 +94,15 @@ static void json_all(const struct inspection *in)
 
 	json_text(&j, "schema", "redlock.inspect/1");
 	json_bytes(&j, "key", in->key, strlen(in->key));
-	json_text(&j, "state", state_name(in->state));
+	json_text(&j, "state", view_state_name(in->state));
 	json_text(&j, "scope", look_is_host_only(in->look) ? "host" : "shared");
 	json_number(&j, "fence", v->counter);
 	if (v->holders > 0)
-		json_holder(&j, &v->holder[0]);
+		json_hold(&j, &v->holder[0]);
 	json_list(&j, "others");
 	for (int i = 1; i < v->holders; i++) {
 		json_item(&j);
-		json_holder(&j, &v->holder[i]);
+		json_hold(&j, &v->holder[i]);
 		json_close(&j);
 	}
 	json_end(&j);

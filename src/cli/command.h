@@ -12,7 +12,8 @@
 
 enum exit_status {
 	STATUS_OK = 0,
-	STATUS_FREE = 1,          /* inspect: nobody has it; doctor: not well */
+	STATUS_FREE = 1,          /* inspect, force-release: nobody has it;
+				     doctor: not well */
 	STATUS_USAGE = 64,        /* the command line is wrong */
 	STATUS_UNAVAILABLE = 69,  /* servers unreachable */
 	STATUS_INTERNAL = 70,     /* this machine refused a fork or a timer */
@@ -71,7 +72,13 @@ struct command {
 	void (*refuse)(char *const *argv, int status);
 };
 
-extern const struct command cmd_run, cmd_inspect, cmd_lock;
+extern const struct command cmd_run;
+extern const struct command cmd_doctor;
+extern const struct command cmd_force;
+extern const struct command cmd_inspect;
+extern const struct command cmd_list;
+extern const struct command cmd_lock;
+extern const struct command cmd_wait;
 
 /* All but the run form; ends with NULL. */
 extern const struct command *const commands[];

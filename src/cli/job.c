@@ -319,7 +319,8 @@ static void tell_story(void *arg, const struct ending *e, struct story *out)
 			      .status = -1,
 			      .signal = cut ? WTERMSIG(e->status) : 0,
 			      .waited_ms = e->waited_ms,
-			      .held_ms = e->held_ms};
+			      .held_ms = e->held_ms,
+			      .by = e->by[0] ? e->by : NULL};
 	if (e->ended && !cut)
 		out->status = WEXITSTATUS(e->status);
 	else if (e->outcome == OUTCOME_CANNOT_EXEC)

@@ -19,8 +19,8 @@
 /* clang-format off */
 const struct opt_row opt_rows[] = {
 	{'k', "key",	"KEY",	KEY, true, ~(BY_LIST | BY_TOP) & BY_ALL, AT(keys), 1, KEY_MAX,		"the Redis key that is the lock (several: all)"},
-	{'t', "ttl",	"DUR",	DURATION, false, BY_TAKING | BY_EXTEND, AT(ttl_ms), 0, 0,		"lease length, 200ms..24h (30s)"},
-	{ 0,  "allow-long-ttl",	NULL, SWITCH, false, BY_TAKING | BY_EXTEND, AT(allow_long_ttl), true, 0, "let -t exceed 24h"},
+	{'t', "ttl",	"DUR",	DURATION, false, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(ttl_ms), 0, 0,		"lease length, 200ms..24h (30s)"},
+	{ 0,  "allow-long-ttl",	NULL, SWITCH, false, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(allow_long_ttl), true, 0, "let -t exceed 24h"},
 	{'w', "wait",	"DUR",	DURATION, false, BY_TAKING | BY_WAIT, AT(wait_ms), 0, 0,		"give up after DUR (wait for ever)"},
 	{'n', "no-wait", NULL,	SWITCH, false, BY_TAKING, AT(wait_ms), 0, 0,		"give up at once if it is held"},
 	{'s', "shared",	NULL,	SWITCH, false, BY_TAKING, AT(shared), true, 0,		"as one of the readers"},
@@ -47,9 +47,9 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "sni",	"NAME",	TEXT, false, BY_ALL, AT(sni), 1, 255,		"TLS: the name to ask for and verify"},
 	{ 0,  "tls-verify", "full|ca|none", WORD, false, BY_ALL, AT(tls_verify), 0, 0,	"TLS: what to verify (full)"},
 	{ 0,  "node-timeout", "DUR", DURATION, false, BY_ALL, AT(node_timeout_ms), 1, 0, "to connect and answer at start (1s)"},
-	{ 0,  "restart-guard", "auto|off|DUR", GUARD, false, BY_TAKING, AT(guard_ms), 0, 0, "a server up for less has no say (auto)"},
+	{ 0,  "restart-guard", "auto|off|DUR", GUARD, false, BY_TAKING | BY_DOCTOR, AT(guard_ms), 0, 0, "a server up for less has no say (auto)"},
 	{ 0,  "shared-scope", NULL, SWITCH, false, BY_ALL, AT(shared_scope), true, 0,	"refuse a server of this machine alone"},
-	{ 0,  "wait-replicas", "N", NUMBER, false, BY_TAKING, AT(wait_replicas), 0, 100,	"have N replicas know of the lock first (0)"},
+	{ 0,  "wait-replicas", "N", NUMBER, false, BY_TAKING | BY_DOCTOR, AT(wait_replicas), 0, 100,	"have N replicas know of the lock first (0)"},
 	{ 0,  "on-unavailable", "fail|run", WORD, false, BY_RUN, AT(run_anyway), 0, 0,	"when no server answers at start (fail)"},
 	{ 0,  "reason",	"TEXT",	TEXT, false, BY_TAKING | BY_FORCE, AT(reason), 0, 0,		"shown to others while the lock is held"},
 	{ 0,  "no-describe", NULL, SWITCH, false, BY_TAKING, AT(no_describe), true, 0,	"do not tell others who holds the lock"},
@@ -65,6 +65,12 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "export",	NULL,	SWITCH, true, BY_LOCK, AT(export), true, 0,	"print shell code that sets REDLOCK_TOKEN and so on"},
 	{ 0,  "token",	"TOKEN", TEXT, true, BY_UNLOCK | BY_EXTEND, AT(token), 1, 64, "what lock printed ($REDLOCK_TOKEN)"},
 	{ 0,  "json",	NULL,	SWITCH, true, BY_LOOKING, AT(json), true, 0,	"answer in JSON"},
+	{ 0,  "held",	NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(held), true, 0,	"only locks that somebody holds"},
+	{ 0,  "waiting", NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(waiting), true, 0,	"only locks that somebody waits for"},
+	{ 0,  "confirm", "KEY",	TEXT, true, BY_FORCE, AT(confirm), 0, 0,	"the key once more: do it"},
+	{ 0,  "grace",	"DUR",	DURATION, true, BY_FORCE, AT(force_grace_ms), 0, 0, "time to stop by itself (10s)"},
+	{ 0,  "now",	NULL,	SWITCH, true, BY_FORCE, AT(now), true, 0,	"take it without asking"},
+	{ 0,  "foreign", NULL,	SWITCH, true, BY_FORCE, AT(foreign), true, 0,	"even if it is no lock of redlock's"},
 	{'h', "help",	NULL,	SWITCH, true, BY_ALL, AT(show), SHOW_HELP, 0,		"show this"},
 	{'V', "version", NULL,	SWITCH, true, BY_ALL, AT(show), SHOW_VERSION, 0,	"show versions; with -v all settings"},
 };
@@ -80,6 +86,7 @@ static const struct opts defaults = {.ttl_ms = 30000,
 				     .max_renewals = -1,
 				     .slots = 1,
 				     .guard_ms = GUARD_AUTO,
+				     .force_grace_ms = 10000,
 				     .conflict_status = STATUS_BUSY};
 
 void opts_init(struct opts *o)

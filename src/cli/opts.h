@@ -76,6 +76,10 @@ struct opts {
 	bool hold, export;  /* lock */
 	int keep_for;       /* 0: for nobody */
 	const char *on_lost, *token;
+	/* force-release */
+	const char *confirm;
+	int64_t force_grace_ms;
+	bool now, foreign;
 	const char *shell_command;
 	char **command; /* NULL-terminated; NULL with -c */
 

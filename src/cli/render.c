@@ -116,6 +116,30 @@ void json_time(struct json *j, const char *name, int64_t ms)
 		json_null(j, name);
 }
 
+void json_left(struct json *j, const char *name, int64_t ms)
+{
+	if (ms < 0)
+		json_null(j, name);
+	else
+		json_number(j, name, ms);
+}
+
+void json_hold(struct json *j, const struct view_holder *h)
+{
+	json_text(j, "role", view_hold_name(h->how));
+	json_text(j, "token", h->token);
+	json_time(j, "since", h->since_ms);
+	json_left(j, "ttl_left_ms", h->left_ms);
+	if (h->ttl_ms > 0)
+		json_number(j, "ttl_ms", h->ttl_ms);
+	if (h->renewed >= 0)
+		json_number(j, "renewals", h->renewed);
+	json_number(j, "slot", h->slot);
+	if (strcmp(h->type, "string") != 0)
+		json_text(j, "type", h->type);
+	json_about(j, "holder", h->about);
+}
+
 int render_end(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "lock/script.h"
+#include "lock/view.h"
 
 /* Columns as wide as their widest cell, two blanks apart; the last one is not
  * filled up. */
@@ -38,6 +38,11 @@ void json_about(struct json *j, const char *name,
 void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX]);
 /* RFC 3339, UTC. 0: unknown, null. */
 void json_time(struct json *j, const char *name, int64_t ms);
+
+/* ms, or null: never. */
+void json_left(struct json *j, const char *name, int64_t ms);
+/* How somebody has a lock, and who it is, as members of the open object. */
+void json_hold(struct json *j, const struct view_holder *h);
 
 /* stdout has it: then `status`; else says so. */
 int render_end(int status);

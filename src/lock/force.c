@@ -31,6 +31,7 @@ void force_request(const struct force *f, struct keys *keys, int db,
 	words_add_text(out, scratch->number[0]);
 	words_add_text(out, f->by);
 	words_add_text(out, f->alone ? "1" : "0");
+	words_add_text(out, f->story);
 	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
 	words_add_text(out, scratch->db);
 }

@@ -27,9 +27,10 @@ struct force {
 	const char *who; /* the holder's token; what is foreign: its value, or
 			    its type */
 	size_t who_len;
-	int64_t grace_ms; /* ask: to be gone within */
-	const char *by;   /* who asks: script_about() */
-	bool alone;       /* on one node */
+	int64_t grace_ms;  /* ask: to be gone within */
+	const char *by;    /* who asks: script_about() */
+	const char *story; /* take: how the history ends: "by ...\n", or "" */
+	bool alone;        /* on one node */
 };
 
 void force_request(const struct force *f, struct keys *keys, int db,

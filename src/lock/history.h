@@ -10,14 +10,17 @@
 
 /* What became of a hold. */
 struct story {
-	const char *outcome; /* "ran", "failed", "lost", "max-hold" */
+	const char *outcome; /* "ran", "failed", "lost", "max-hold",
+				"forced" */
 	int status;          /* of the command; -1: not known, or a signal */
 	int signal;          /* that ended it; 0: none */
 	int64_t waited_ms, held_ms;
+	const char *by; /* "forced": who did it; NULL: nobody. Borrowed */
 };
 
 /* As the release tells it. slot -1: it is no semaphore. */
-#define STORY_SIZE 192
+#define STORY_BY 250
+#define STORY_SIZE (192 + STORY_BY)
 void story_text(const struct story *s, int64_t fence, int slot,
 		char text[STORY_SIZE]);
 

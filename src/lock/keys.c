@@ -9,6 +9,8 @@
 
 #define TAG_LETTERS 8
 
+static const char head[] = "redlock:{";
+
 static const char *const part_names[PART_COUNT] = {
 	[PART_FENCE] = "fence",
 	[PART_HOLDER] = "holder",
@@ -71,6 +73,20 @@ static size_t tag_for_slot(uint16_t slot, char tag[TAG_LETTERS])
 	return n;
 }
 
+/* The tag of a lock's companions: part of the key, or made. */
+static size_t tag_of(const char *key, size_t len, char made[TAG_LETTERS],
+		     const char **tag)
+{
+	size_t n = len;
+
+	*tag = key;
+	if (!hash_tag(key, len, tag, &n) && memchr(key, '}', len)) {
+		*tag = made;
+		n = tag_for_slot(key_slot(key, len), made);
+	}
+	return n;
+}
+
 static char *add(char *to, const char *bytes, size_t n)
 {
 	memcpy(to, bytes, n);
@@ -89,17 +105,13 @@ static char *add_name(const struct keys *k, char *to, const char *name,
 
 int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 {
-	static const char head[] = "redlock:{";
 	static const char longest[] = "slot-holder:999";
-	const char *tag = key;
-	size_t tag_len = len, name = sizeof(longest) + strlen(token);
 	char made[TAG_LETTERS];
+	const char *tag;
+	size_t tag_len = tag_of(key, len, made, &tag);
+	size_t name = sizeof(longest) + strlen(token);
 	char *p;
 
-	if (!hash_tag(key, len, &tag, &tag_len) && memchr(key, '}', len)) {
-		tag = made;
-		tag_len = tag_for_slot(key_slot(key, len), made);
-	}
 	*k = (struct keys){.lock = key,
 			   .lock_len = len,
 			   .prefix = sizeof(head) - 1 + tag_len + 2};
@@ -147,4 +159,55 @@ void keys_close(struct keys *k)
 {
 	free(k->part[0]);
 	*k = (struct keys){0};
+}
+
+/* ---- the other way round ---- */
+
+/* What follows the word, where it begins so; else NULL. */
+static const char *behind(const char *from, const char *end, const char *word)
+{
+	size_t n = strlen(word);
+
+	return (size_t)(end - from) > n && memcmp(from, word, n) == 0 ? from + n
+								      : NULL;
+}
+
+static const char *behind_slot(const char *from, const char *end)
+{
+	const char *p = behind(from, end, "slot-holder:");
+	size_t digits = 0;
+
+	if (!p)
+		return NULL;
+	while (p + digits < end && p[digits] >= '0' && p[digits] <= '9')
+		digits++;
+	return digits > 0 ? behind(p + digits, end, ":") : NULL;
+}
+
+enum trace keys_trace(const char *name, size_t len, const char **key,
+		      size_t *key_len)
+{
+	const char *end = name + len, *tag = behind(name, end, head);
+	const char *shut = tag ? memchr(tag, '}', (size_t)(end - tag)) : NULL;
+	const char *part = shut ? behind(shut, end, "}:") : NULL, *ours;
+	enum trace trace = TRACE_HELD;
+	char made[TAG_LETTERS];
+	size_t n;
+
+	if (!part)
+		return TRACE_NONE;
+	*key = behind(part, end, "holder:");
+	if (!*key)
+		*key = behind_slot(part, end);
+	if (!*key) {
+		*key = behind(part, end, "queue:");
+		trace = TRACE_QUEUED;
+	}
+	if (!*key)
+		return TRACE_NONE;
+	*key_len = (size_t)(end - *key);
+	n = tag_of(*key, *key_len, made, &ours);
+	return n == (size_t)(shut - tag) && memcmp(tag, ours, n) == 0
+		       ? trace
+		       : TRACE_NONE;
 }

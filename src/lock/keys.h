@@ -41,6 +41,20 @@ void keys_close(struct keys *k);
 /* Names the keys of this slot, 1..SLOTS_MAX-1. Allocates nothing. */
 void keys_slot(struct keys *k, int slot);
 
+/* What the name of a companion key tells of its lock. */
+enum trace {
+	TRACE_NONE,  /* nothing, or it is no companion's */
+	TRACE_HELD,  /* somebody may hold it */
+	TRACE_QUEUED /* somebody may wait for it */
+};
+
+/* Takes such a name apart: KEY is *key, within the name. The one that has
+ * another tag than ours would have is no companion's. */
+enum trace keys_trace(const char *name, size_t len, const char **key,
+		      size_t *key_len);
+/* A pattern for SCAN: all names that tell anything have this form. */
+#define KEYS_TRACES "redlock:{*}:[hqs]*"
+
 /* The Cluster slot of a key, 0..16383 (CRC16/XMODEM of its hash tag). */
 uint16_t key_slot(const char *key, size_t len);
 

@@ -28,6 +28,9 @@
 #define TTL_MAX_MS ((int64_t)86400000)
 #define RENEW_MOST_MS 5000
 
+/* A lease of fewer round trips is lost at the first hiccup. */
+#define RTTS_PER_LEASE 20
+
 /* s + T/6, or RENEW_MOST_MS */
 struct instant timing_renew(struct instant s, int64_t ttl);
 /* Somewhat sooner: somebody must be ready to renew. */

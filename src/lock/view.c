@@ -374,6 +374,54 @@ enum view_state view_state(const struct view *v, int nodes)
 	return VIEW_MINORITY;
 }
 
+const char *view_state_name(enum view_state state)
+{
+	static const char *const names[] = {[VIEW_FREE] = "free",
+					    [VIEW_HELD] = "held",
+					    [VIEW_MINORITY] = "minority"};
+
+	return names[state];
+}
+
+const char *view_hold_name(enum hold how)
+{
+	static const char *const names[] = {[HOLD_ALONE] = "holder",
+					    [HOLD_READS] = "reader",
+					    [HOLD_INSIDE] = "inside",
+					    [HOLD_RESTS] = "resting",
+					    [HOLD_FOREIGN] = "foreign"};
+
+	return names[how];
+}
+
+bool view_is_free(const struct view *v, int nodes)
+{
+	int silent = nodes - count(v->answers), q = lease_quorum(nodes);
+
+	for (int i = 0; i < v->holders; i++)
+		if (count(v->holder[i].nodes) + silent >= q)
+			return false;
+	return silent < q;
+}
+
+void view_sight(const struct view *v, struct sight *out)
+{
+	const struct view_holder *h = v->holder;
+
+	*out = (struct sight){.seen = v->holders > 0};
+	if (v->holders == 0)
+		return;
+	out->foreign = h->how == HOLD_FOREIGN;
+	out->since = h->since_ms / 1000;
+	out->pttl_ms = h->left_ms;
+	memcpy(out->token, h->token, sizeof(out->token));
+	memcpy(out->about, h->about, sizeof(out->about));
+	if (strcmp(h->type, "string") != 0)
+		memcpy(out->type, h->type, sizeof(out->type));
+	for (int i = 0; h->how == HOLD_READS && i < v->holders; i++)
+		out->readers += v->holder[i].how == HOLD_READS;
+}
+
 const struct view_holder *view_find(const struct view *v, const char *token)
 {
 	for (int i = 0; i < v->holders; i++)

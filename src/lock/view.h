@@ -89,6 +89,16 @@ enum view_state {
 };
 enum view_state view_state(const struct view *v, int nodes);
 
+/* For programs: "held", "reader" ... */
+const char *view_state_name(enum view_state state);
+const char *view_hold_name(enum hold how);
+
+/* Nobody can have it, whatever the nodes that said nothing might say. */
+bool view_is_free(const struct view *v, int nodes);
+
+/* The first holder, as whoever waits sees one. */
+void view_sight(const struct view *v, struct sight *out);
+
 /* Whoever has this token; NULL: nobody. */
 const struct view_holder *view_find(const struct view *v, const char *token);
 

@@ -2,12 +2,13 @@
 -- it away, and hand it to the first in line.
 --
 -- KEYS  lock, fence, holder, of the slot
--- ARGV  1 the token of one who holds it
---       2 "ask", "take", or "foreign": take what is no lock of ours. 1 is what it
---         holds, up to 4096 bytes; of another type, the type
+-- ARGV  1 the token of one who holds it; of what is no lock of ours, what it
+--         holds, up to 4096 bytes, or the type
+--       2 "ask", "take", or "foreign": take what is no lock of ours, too
 --       3 ask: the holder is to be gone within so many ms
 --       4 who asks: see stop.lua
 --       5 "1" on one node: see grant()
+--       6 take: how the history ends: see log.lua
 -- Returns
 --   yes COUNTER LEFT ASKED  asked; what is left of the time of whoever has most;
 --       how many are asked: all who share it, too
@@ -21,17 +22,20 @@ local step, grace, alone = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
 local at = time()
 local now_ms = math.floor(at / 1000)
 local value, sharers = v or '', sharers_of(v or '')
-local kind = not v and redis.call('type', lock).ok or 'string'
+local kind = v and 'string' or redis.call('type', lock).ok
 if v and v ~= token then
 	here(sharers)
 end
-local members = try('zrangebyscore', sharers, now_ms, '+inf')
-local function is_there()
-	if step == 'foreign' then
-		return kind ~= 'none' and token == (kind == 'string'
-		    and string.sub(value, 1, 4096) or kind)
+-- Those whose leases have not ended.
+local members, all = {}, try('zrange', sharers, 0, -1, 'withscores')
+for i = 1, #all, 2 do
+	if tonumber(all[i + 1]) > now_ms then
+		members[#members + 1] = all[i]
 	end
-	local found = v == token
+end
+local function is_there()
+	local found = kind ~= 'none'
+	    and token == (v and string.sub(v, 1, 4096) or kind)
 	for _, member in ipairs(members) do
 		local name = string.gsub(member, '^rest ', '')
 		found = found or string.sub(name, 1, #token + 1) == token .. ' '
@@ -57,6 +61,30 @@ local function tell(who, ms)
 	redis.call('del', list) -- a first write: see release.lua
 	redis.call('rpush', list, 'stop ' .. text(now_ms + ms) .. '\n' .. ARGV[4])
 	redis.call('pexpire', list, ms + 15000)
+end
+-- What became of whom it is taken from. The record tells of the holder alone,
+-- a member of itself; who is inside has no entry.
+local function note_all(before)
+	local held = now_ms - (number_in(record, 'since') or now_ms)
+	local story = (before and 'fence ' .. text(before) .. '\n' or '')
+	    .. (slot > 0 and 'slot ' .. slot .. '\n' or '')
+	story = (story == '' and '\n' or story) .. '\nheld_ms ' .. text(held)
+	    .. '\noutcome forced\n' .. ARGV[6]
+	if shared(value) then
+		for _, member in ipairs(members) do
+			local who, words = string.match(member,
+			    '^(%S+) (%d+ %d+ .*)$')
+			if who then
+				note(who, story, select(4, standing(words)), at, true)
+			end
+		end
+	elseif record_is_of(value) then
+		local about = string.match(record, '\nsince %d+\n(.*)$')
+		about = string.gsub(about, '^lost %d+\n', '')
+		about = string.gsub(about, '^renewed %d+\n', '')
+		note(value, story, string.gsub(about, joined_line .. '$', ''), at,
+		    true)
+	end
 end
 local function ask()
 	local most, tokens = 0, holders()
@@ -93,10 +121,12 @@ local lost = number_in(record, 'lost')
 local born = several and redis.call('hget', part('moves'), 'born')
 redis.call('del', lock, holder)
 try('del', sharers)
-v, record = nil, nil
+v = nil
 for _, who in ipairs(tokens) do
 	tell(who, 0)
 end
+pcall(note_all, not several and c)
+record = nil
 if bad then
 	return {'yes', '0', 0}
 end

@@ -3,7 +3,7 @@
 --   redlock:{TAG}:log:KEY            stream. The fields of an entry, all text, in
 --       this order, those that are not known left out: token fence slot host
 --       pid user command reason ci_url since waited_ms held_ms outcome exit
---       signal. SINCE is in ms since 1970, by this server's clock
+--       signal by. BY: who forced it. SINCE is in ms since 1970, by this server's clock
 -- Nothing depends on it: it comes after all else, and what fails (memory, rights,
 -- a key of another type) fails quietly. On the move it is left out: it may be
 -- on the other node, and would be made a second time.

@@ -151,24 +151,31 @@ static void watch(struct scout *s, struct seeker *k)
 		(void)epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
+void scout_member(const struct endpoint *group, int i, struct endpoint *out)
+{
+	const struct place *at = &group->at[i];
+	bool v6 = strchr(at->host, ':') != NULL;
+	bool cluster = group->kind == ENDPOINT_CLUSTER;
+
+	*out = (struct endpoint){.kind = ENDPOINT_TCP,
+				 .tls = cluster ? group->tls
+						: group->sentinel_tls,
+				 .tls_conf = group->tls_conf,
+				 .shared_scope = group->shared_scope,
+				 .at[0] = *at,
+				 .places = 1};
+	(void)snprintf(out->name, sizeof(out->name), v6 ? "[%s]:%s" : "%s:%s",
+		       at->host, at->port);
+	if (!cluster)
+		out->secret = group->sentinel;
+}
+
 static void ask(struct scout *s, int i)
 {
 	struct seeker *k = &s->at[i];
 	struct words question = {0};
-	const struct place *at = &s->group->at[i];
-	bool v6 = strchr(at->host, ':') != NULL;
 
-	k->ep = (struct endpoint){.kind = ENDPOINT_TCP,
-				  .tls = is_cluster(s) ? s->group->tls
-						       : s->group->sentinel_tls,
-				  .tls_conf = s->group->tls_conf,
-				  .shared_scope = s->group->shared_scope,
-				  .at[0] = *at,
-				  .places = 1};
-	(void)snprintf(k->ep.name, sizeof(k->ep.name), v6 ? "[%s]:%s" : "%s:%s",
-		       at->host, at->port);
-	if (!is_cluster(s))
-		k->ep.secret = s->group->sentinel;
+	scout_member(s->group, i, &k->ep);
 	peer_init(&k->peer, &k->ep);
 	conn_init(&k->conn, &k->peer);
 	if (is_cluster(s)) {

@@ -12,6 +12,10 @@
 
 struct scout;
 
+/* One of those that are asked, as a server by itself: a Sentinel of the group,
+ * say. */
+void scout_member(const struct endpoint *group, int i, struct endpoint *out);
+
 /* NULL: *why says why. The group is borrowed for as long. What was `doubted`
  * is believed only when half of them say so: a Sentinel may be behind. */
 struct scout *scout_start(const struct endpoint *group,

@@ -26,11 +26,13 @@
 #define STEP_MS 2
 #define NO_PROGRAM 127 /* exit status of a server that cannot be executed */
 
-/* Keys that may go with the server: fences are born from the clock again. */
+/* Keys that may go with the server, when nobody holds or waits: fences are born
+ * from the clock again, and the history ends with it. */
 static const char idle_lua[] =
+	"local may_go = {fence = 1, log = 1, moves = 1, newest = 1} "
 	"for _, k in ipairs(redis.call('keys', '*')) do "
-	"if not string.find(k, '^redlock:{.*}:fence:') then return 'held' end "
-	"end "
+	"if not may_go[string.match(k, '^redlock:{.-}:(%l+):')] then "
+	"return 'held' end end "
 	"return 'nothing is held'";
 
 int local_path(const char *runtime_dir, char *path, size_t size,

@@ -18,7 +18,6 @@
 #include "run/waiting.h"
 #include "run/watch.h"
 
-#define RTTS_PER_LEASE 20
 #define LONG_MS 1000
 #define LINGER_MS 1  /* out of the next one's way */
 #define JOIN_MS 1500 /* the release itself gives up after 1 s */
@@ -293,7 +292,6 @@ static void give_back(struct supervisor *s)
 		tell_kept(s, how);
 }
 
-/* A lease of a few round trips is lost at the first hiccup. */
 static void warn_if_short(const struct supervisor *s)
 {
 	const struct lease *l = any_lease(s);

@@ -61,6 +61,7 @@ struct ending {
 	bool without_lock;
 	struct grants given;
 	int64_t waited_ms, held_ms;
+	char by[300]; /* forced: who asked us to stop; else "" */
 	struct fail why;
 };
 

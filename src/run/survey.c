@@ -28,7 +28,10 @@ struct question {
 
 struct target {
 	int node;
-	bool primary, spread; /* of a Cluster; which is asked so */
+	bool primary;        /* of a Cluster: this place, and no other */
+	struct endpoint *ep; /* its own; else NULL */
+	bool gone;           /* it is none any more */
+	short *home;         /* of a Cluster that is spread: of each slot */
 	struct peer peer;
 	struct conn conn;
 	struct question *first, *last; /* to be asked */
@@ -39,7 +42,8 @@ struct target {
 
 /* ---- targets ---- */
 
-static struct target *add_target(struct survey *s, int node)
+static struct target *add_target(struct survey *s, int node,
+				 const struct endpoint *ep)
 {
 	size_t n = (size_t)s->targets + 1;
 	struct target **more = realloc(s->target, n * sizeof(*more));
@@ -51,7 +55,7 @@ static struct target *add_target(struct survey *s, int node)
 		return NULL;
 	t->node = node;
 	t->deadline = NEVER;
-	peer_init(&t->peer, &s->ep[node]);
+	peer_init(&t->peer, ep);
 	conn_init(&t->conn, &t->peer);
 	t->conn.whole = true;
 	s->target[s->targets++] = t;
@@ -63,7 +67,7 @@ int survey_open(struct survey *s, const struct endpoint *eps, int n,
 {
 	*s = (struct survey){.ep = eps, .nodes = n, .timeout_ms = timeout_ms};
 	for (int i = 0; i < n; i++)
-		if (!add_target(s, i))
+		if (!add_target(s, i, &eps[i]))
 			return fail(why, FAIL_INTERNAL, "out of memory");
 	return 0;
 }
@@ -88,6 +92,8 @@ void survey_close(struct survey *s)
 	for (int i = 0; i < s->targets; i++) {
 		drop_all(s->target[i]);
 		conn_close(&s->target[i]->conn);
+		free(s->target[i]->home);
+		free(s->target[i]->ep);
 		free(s->target[i]);
 	}
 	free(s->target);
@@ -107,7 +113,9 @@ const char *survey_name(const struct survey *s, int target)
 
 bool survey_covers(const struct survey *s, int target)
 {
-	return !s->target[target]->spread;
+	const struct target *t = s->target[target];
+
+	return !t->home && !t->gone;
 }
 
 /* ---- questions ---- */
@@ -270,8 +278,8 @@ static void pump(struct survey *s, struct target *t)
 
 static bool is_manifold(const struct target *t)
 {
-	return t->peer.ep->kind == ENDPOINT_CLUSTER ||
-	       t->peer.ep->kind == ENDPOINT_SENTINEL;
+	return !t->primary && (t->peer.ep->kind == ENDPOINT_CLUSTER ||
+			       t->peer.ep->kind == ENDPOINT_SENTINEL);
 }
 
 static void ask_again(struct target *t, struct question *q)
@@ -295,8 +303,8 @@ static bool redirected(struct target *t, struct question *q, const char *text)
 	struct place to;
 	bool ask;
 
-	if (t->peer.ep->kind != ENDPOINT_CLUSTER || q->hops >= HOPS_MAX ||
-	    !peer_redirected(&t->peer, text, &ask, &to))
+	if (t->peer.ep->kind != ENDPOINT_CLUSTER || t->primary ||
+	    q->hops >= HOPS_MAX || !peer_redirected(&t->peer, text, &ask, &to))
 		return false;
 	q->asking = ask;
 	peer_move(&t->peer, &to);
@@ -510,62 +518,135 @@ bool survey_get(struct survey *s, struct got *out)
 
 /* ---- the primaries of a Cluster ---- */
 
-static int add_primary(struct survey *s, int node, const struct reply *range)
+#define SLOTS 16384
+
+bool survey_spreads(const struct survey *s, int node)
 {
-	/* first slot, last slot, {host, port, ...} of the primary */
-	const struct reply *at = reply_item(range, 2);
+	return s->ep[node].kind == ENDPOINT_CLUSTER;
+}
+
+int survey_home(const struct survey *s, int node, uint16_t slot)
+{
+	const short *home = s->target[node]->home;
+
+	return home ? home[slot % SLOTS] : node;
+}
+
+int survey_spread_ask(struct survey *s, int node, int64_t tag)
+{
+	struct words w = {0};
+
+	words_add_text(&w, "CLUSTER");
+	words_add_text(&w, "SLOTS");
+	return survey_ask(s, node, &w, tag);
+}
+
+/* As the node that we asked says it; no host: that node. */
+static bool place_of(const struct survey *s, int node, const struct reply *at,
+		     struct place *to)
+{
 	const struct reply *host = reply_item(at, 0), *port = reply_item(at, 1);
-	struct place to = {0};
+
+	*to = (struct place){0};
+	if (host->len == 0)
+		*to = s->target[node]->peer.place;
+	else if (host->len < sizeof(to->host))
+		memcpy(to->host, host->bytes, host->len);
+	if (port->len > 0 && port->len < sizeof(to->port))
+		(void)snprintf(to->port, sizeof(to->port), "%s", port->bytes);
+	return to->host[0] != '\0' && to->port[0] != '\0';
+}
+
+/* An endpoint of its own: a connection that fails is not to go on to another
+ * node. */
+static int add_primary(struct survey *s, int node, const struct place *at)
+{
+	struct endpoint *ep = malloc(sizeof(*ep));
 	struct target *t;
 
-	if (host->kind == REPLY_NIL || host->len == 0) /* the one we asked */
-		to = s->target[node]->peer.place;
-	else if (host->len < sizeof(to.host))
-		memcpy(to.host, host->bytes, host->len);
-	if (port->len > 0 && port->len < sizeof(to.port))
-		(void)snprintf(to.port, sizeof(to.port), "%s", port->bytes);
-	if (to.host[0] == '\0' || to.port[0] == '\0')
-		return 0;
-	for (int i = s->nodes; i < s->targets; i++) {
-		const struct target *its = s->target[i];
-
-		if (its->node == node &&
-		    strcmp(its->peer.place.host, to.host) == 0 &&
-		    strcmp(its->peer.place.port, to.port) == 0)
-			return 0; /* a range more */
-	}
-	t = add_target(s, node);
-	if (!t)
+	if (!ep)
 		return -1;
+	*ep = s->ep[node];
+	ep->at[0] = *at;
+	ep->places = 1;
+	t = add_target(s, node, ep);
+	if (!t) {
+		free(ep);
+		return -1;
+	}
+	t->ep = ep;
 	t->primary = true;
-	peer_move(&t->peer, &to);
+	return s->targets - 1;
+}
+
+/* Returns its target; -1: no memory. */
+static int find_primary(struct survey *s, int node, const struct place *at)
+{
+	for (int i = s->nodes; i < s->targets; i++) {
+		struct target *t = s->target[i];
+
+		if (t->node == node &&
+		    strcmp(t->ep->at[0].host, at->host) == 0 &&
+		    strcmp(t->ep->at[0].port, at->port) == 0) {
+			t->gone = false;
+			return i;
+		}
+	}
+	return add_primary(s, node, at);
+}
+
+/* {first slot, last slot, {host, port, ...} of the primary, ...} */
+static int take_range(struct survey *s, int node, const struct reply *range)
+{
+	int64_t first = reply_number(reply_item(range, 0), SLOTS);
+	int64_t last = reply_number(reply_item(range, 1), 0);
+	struct place at;
+	int target;
+
+	if (!place_of(s, node, reply_item(range, 2), &at))
+		return 0;
+	target = find_primary(s, node, &at);
+	if (target < 0)
+		return -1;
+	for (; first <= last && first < SLOTS; first++)
+		s->target[node]->home[first] = (short)target;
 	return 0;
+}
+
+int survey_spread_take(struct survey *s, const struct got *got)
+{
+	struct target *cluster = s->target[got->node];
+	int rc = 0;
+
+	if (!cluster->home)
+		cluster->home = malloc(SLOTS * sizeof(*cluster->home));
+	if (!cluster->home)
+		return -1;
+	for (int i = 0; i < SLOTS; i++)
+		cluster->home[i] = (short)got->node;
+	for (int i = s->nodes; i < s->targets; i++)
+		if (s->target[i]->node == got->node)
+			s->target[i]->gone = true;
+	for (size_t i = 0; rc == 0 && i < got->reply->items; i++)
+		rc = take_range(s, got->node, reply_item(got->reply, i));
+	return rc;
 }
 
 int survey_spread(struct survey *s, struct fail *why)
 {
-	struct words w = {0};
 	struct got got;
 	int rc = 0;
 
-	words_add_text(&w, "CLUSTER");
-	words_add_text(&w, "SLOTS");
 	for (int i = 0; i < s->nodes; i++)
-		if (s->ep[i].kind == ENDPOINT_CLUSTER &&
-		    survey_ask(s, i, &w, 0) < 0)
+		if (survey_spreads(s, i) && survey_spread_ask(s, i, 0) < 0)
 			return fail(why, FAIL_INTERNAL, "out of memory");
 	while (survey_get(s, &got)) {
 		if (got.why.kind != FAIL_NONE) {
 			*why = got.why;
 			rc = -1;
-			continue;
+		} else if (survey_spread_take(s, &got) < 0) {
+			return fail(why, FAIL_INTERNAL, "out of memory");
 		}
-		s->target[got.node]->spread = true;
-		for (size_t i = 0; i < got.reply->items; i++)
-			if (add_primary(s, got.node, reply_item(got.reply, i)) <
-			    0)
-				return fail(why, FAIL_INTERNAL,
-					    "out of memory");
 	}
 	return rc;
 }

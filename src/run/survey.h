@@ -24,6 +24,7 @@
 #include "net/endpoint.h"
 
 struct target; /* a server, and its connection */
+struct got;    /* an answer, below */
 
 struct survey {
 	const struct endpoint *ep; /* borrowed */
@@ -46,6 +47,19 @@ void survey_close(struct survey *s);
  * asked. -1: a Cluster does not say. */
 int survey_spread(struct survey *s, struct fail *why);
 bool survey_covers(const struct survey *s, int target);
+
+/* The same for one server of the list, without the waiting: asks, and takes the
+ * answer. A primary that is none any more covers nothing from then on. -1: no
+ * memory. */
+bool survey_spreads(const struct survey *s, int node);
+int survey_spread_ask(struct survey *s, int node, int64_t tag);
+int survey_spread_take(struct survey *s, const struct got *got);
+
+/* The target that has this slot's keys, as far as is known; of what is no
+ * Cluster, or where nothing is known, the server itself. A primary sends nobody
+ * elsewhere: its MOVED is the answer, and the server of the list is to be asked
+ * then. */
+int survey_home(const struct survey *s, int node, uint16_t slot);
 
 /* The server of the list to which it belongs, and its name for messages. */
 int survey_node(const struct survey *s, int target);

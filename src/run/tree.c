@@ -21,9 +21,13 @@
 #define AGAIN_NS 10000000 /* another look, should a SIGCHLD be missed */
 #define GUARDS_MS 800     /* for the guards of nested runs to give back */
 
+#define FOUND_MAX 2048
+
 struct sweep {
 	int sig;
-	bool spare; /* the guards of nested runs */
+	bool spare;   /* the guards of nested runs */
+	pid_t *found; /* only found, and not signalled, while there is room */
+	int n;
 };
 
 void tree_adopt(bool yes)
@@ -31,7 +35,7 @@ void tree_adopt(bool yes)
 	(void)prctl(PR_SET_CHILD_SUBREAPER, yes, 0, 0, 0);
 }
 
-static int signal_below(pid_t pid, const struct sweep *s, int depth);
+static int signal_below(pid_t pid, struct sweep *s, int depth);
 
 /* By its name, and by running what we run. */
 static bool is_guard(pid_t pid)
@@ -53,9 +57,18 @@ static bool is_guard(pid_t pid)
 	       its.st_ino == ours.st_ino && its.st_dev == ours.st_dev;
 }
 
+static int meet(pid_t pid, struct sweep *s)
+{
+	if (s->found && s->n < FOUND_MAX) {
+		s->found[s->n++] = pid;
+		return 0;
+	}
+	return !(s->spare && is_guard(pid)) && kill(pid, s->sig) == 0;
+}
+
 /* The list is read in one go where it fits: while it is read in pieces,
  * children that end can make it skip others. The caller looks again anyway. */
-static int signal_listed(int fd, const struct sweep *s, int depth)
+static int signal_listed(int fd, struct sweep *s, int depth)
 {
 	char text[4096];
 	int count = 0;
@@ -69,10 +82,7 @@ static int signal_listed(int fd, const struct sweep *s, int depth)
 				continue;
 			}
 			if (pid > 0) {
-				/* the signal first: fork() fails from then */
-				if (!(s->spare && is_guard(pid)) &&
-				    kill(pid, s->sig) == 0)
-					count++;
+				count += meet(pid, s);
 				count += signal_below(pid, s, depth + 1);
 			}
 			pid = 0;
@@ -81,7 +91,7 @@ static int signal_listed(int fd, const struct sweep *s, int depth)
 	return count;
 }
 
-static int signal_below(pid_t pid, const struct sweep *s, int depth)
+static int signal_below(pid_t pid, struct sweep *s, int depth)
 {
 	char path[64];
 	struct dirent *e;
@@ -110,9 +120,30 @@ static int signal_below(pid_t pid, const struct sweep *s, int depth)
 	return count;
 }
 
+/* Found first, then signalled: a shell that dies of the signal at once hands
+ * its children to us, behind what was read of our own. What was forked in
+ * between is found by a second look, where the signal is to end them all. */
 int tree_signal(pid_t root, int sig)
 {
-	return signal_below(root, &(struct sweep){.sig = sig}, 0);
+	pid_t found[FOUND_MAX], more[FOUND_MAX];
+	struct sweep s = {.sig = sig, .found = found};
+	struct sweep late = {.sig = sig, .found = more};
+	int count = signal_below(root, &s, 0);
+
+	for (int i = 0; i < s.n; i++)
+		count += kill(found[i], sig) == 0;
+	if (sig != SIGTERM && sig != SIGINT)
+		return count;
+	(void)signal_below(root, &late, 0);
+	for (int i = 0; i < late.n; i++) {
+		int k = 0;
+
+		while (k < s.n && found[k] != more[i])
+			k++;
+		if (k == s.n)
+			count += kill(more[i], sig) == 0;
+	}
+	return count;
 }
 
 void tree_kill(pid_t leader, int *status)
@@ -130,9 +161,12 @@ void tree_kill(pid_t leader, int *status)
 
 		if (leader > 0)
 			(void)kill(leader, SIGKILL);
+		/* each as it is met: fork() fails from then on */
 		(void)signal_below(
 			getpid(),
-			&(struct sweep){SIGKILL, before(now(), guards)}, 0);
+			&(struct sweep){.sig = SIGKILL,
+					.spare = before(now(), guards)},
+			0);
 		while ((pid = waitpid(-1, &st, WNOHANG)) > 0) {
 			if (pid != leader)
 				continue;

@@ -15,15 +15,6 @@
 #define TELL_GRANT_MS 1000
 #define DRAW_MS 1000
 
-/* No more precise than it is known. */
-static const char *whole(int64_t ms, char *buf, size_t size)
-{
-	if (ms >= 60000)
-		return format_duration(ms / 1000 * 1000, buf, size);
-	(void)snprintf(buf, size, "%ds", (int)(ms / 1000));
-	return buf;
-}
-
 static const char *name_of(const struct sight *s)
 {
 	if (s->lost)
@@ -77,11 +68,11 @@ static const char *times_of(const struct sight *s, int64_t ago, char *buf,
 	buf[0] = '\0';
 	if (s->guarded)
 		(void)snprintf(buf, size, "; %s more",
-			       whole(ms + 999, left, sizeof(left)));
+			       format_seconds(ms + 999, left, sizeof(left)));
 	if (!s->seen)
 		return buf;
 	if (s->since > 0 && age >= 0)
-		(void)whole(age * 1000, held, sizeof(held));
+		(void)format_seconds(age * 1000, held, sizeof(held));
 	if (ms >= 0)
 		(void)format_duration(ms, left, sizeof(left));
 	(void)snprintf(buf, size, "%s%s, %s%s", held[0] ? " for " : "", held,
@@ -226,7 +217,7 @@ static void draw(struct waiting *w)
 	int place = lease_place(lease_of(w));
 
 	w->drawn = at;
-	(void)whole(between(w->began, at), took, sizeof(took));
+	(void)format_seconds(between(w->began, at), took, sizeof(took));
 	(void)details_of(s, more, sizeof(more));
 	if (place >= 0)
 		(void)snprintf(in_line, sizeof(in_line), "place %d%s%.40s, ",

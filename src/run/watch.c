@@ -121,18 +121,18 @@ static void look_at_limit(struct watch *w)
 /* Somebody wants the lock: see force.lua. */
 static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 {
-	char name[860], text[80];
+	char *name = w->end->by, text[80];
 
 	if (asker->about[ABOUT_HOST][0] != '\0')
-		(void)describe_name(asker, name, sizeof(name));
+		(void)describe_name(asker, name, sizeof(w->end->by));
 	else
-		(void)snprintf(name, sizeof(name), "somebody");
+		(void)snprintf(name, sizeof(w->end->by), "somebody");
 	if (taken)
 		log_error("forced",
-			  "the lock was taken away by %s (force-release); %s",
+			  "the lock was taken away (force-release) by %s; %s",
 			  name, done(w, "killing the command"));
 	else
-		log_error("forced", "asked to stop by %s (force-release); %s",
+		log_error("forced", "asked to stop (force-release) by %s; %s",
 			  name,
 			  done(w, asks(between(now(), w->stop_by), text)));
 }

@@ -229,6 +229,86 @@ static void test_bytes(void)
 	keys_close(&k);
 }
 
+/* ---- the other way round ---- */
+
+static const struct {
+	const char *name;
+	size_t len;
+	enum trace trace;
+	const char *key;
+	size_t key_len;
+} traces[] = {
+	{TEXT("redlock:{job}:holder:job"), TRACE_HELD, TEXT("job")},
+	{TEXT("redlock:{job}:queue:job"), TRACE_QUEUED, TEXT("job")},
+	{TEXT("redlock:{job}:slot-holder:12:job"), TRACE_HELD, TEXT("job")},
+	{TEXT("redlock:{a}:holder:x:{a}:y"), TRACE_HELD, TEXT("x:{a}:y")},
+	{TEXT("redlock:{a\0b\n}:queue:a\0b\n"), TRACE_QUEUED, TEXT("a\0b\n")},
+	{TEXT("redlock:{{}:holder:{"), TRACE_HELD, TEXT("{")},
+	{TEXT("redlock:{x}:holder:redlock:{x}:holder:x"), TRACE_HELD,
+	 TEXT("redlock:{x}:holder:x")},
+	{TEXT("redlock:{1:{a}}:holder:1:{a}"), TRACE_NONE, TEXT("")},
+	/* what is there besides, and is in the way of nobody */
+	{TEXT("redlock:{job}:fence:job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:slot:1:job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:sharers:holder:job"), TRACE_NONE, TEXT("")},
+	/* no companions */
+	{TEXT("job"), TRACE_NONE, TEXT("")},
+	{TEXT(""), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:holder:"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{other}:holder:job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{jo}:holder:job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:slot-holder:job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:slot-holder::job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:slot-holder:1:"), TRACE_NONE, TEXT("")},
+	{TEXT("Redlock:{job}:holder:job"), TRACE_NONE, TEXT("")},
+};
+
+static void test_traces(void)
+{
+	for (size_t i = 0; i < COUNT(traces); i++) {
+		const char *key = "";
+		size_t len = 0;
+		enum trace got =
+			keys_trace(traces[i].name, traces[i].len, &key, &len);
+
+		is_int(got, (int64_t)traces[i].trace, "what '%s' tells",
+		       traces[i].name);
+		if (got != TRACE_NONE)
+			ok(len == traces[i].key_len &&
+				   memcmp(key, traces[i].key, len) == 0,
+			   "and of which key");
+	}
+}
+
+static void test_there_and_back(void)
+{
+	char all[STRINGS][4];
+	int n = every_string(all), bad = 0;
+
+	for (int i = 0; i < n; i++) {
+		struct keys k;
+		const char *key = "";
+		size_t len = 0;
+
+		if (all[i][0] == '\0')
+			continue;
+		if (keys_init(&k, all[i], strnlen(all[i], 4), "T") < 0)
+			exit(99);
+		keys_slot(&k, 7);
+		bad += keys_trace(k.part[PART_HOLDER], k.part_len[PART_HOLDER],
+				  &key, &len) != TRACE_HELD ||
+		       len != k.lock_len || memcmp(key, k.lock, len) != 0;
+		bad += keys_trace(k.slot_holder, k.slot_holder_len, &key,
+				  &len) != TRACE_HELD ||
+		       len != k.lock_len || memcmp(key, k.lock, len) != 0;
+		keys_close(&k);
+	}
+	is_int(bad, 0, "every name leads back to its key");
+}
+
 int main(void)
 {
 	test_slots();
@@ -236,5 +316,7 @@ int main(void)
 	test_names();
 	test_every_string();
 	test_bytes();
+	test_traces();
+	test_there_and_back();
 	return done();
 }

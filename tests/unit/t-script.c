@@ -196,19 +196,24 @@ static void test_story(void)
 		int slot;
 		const char *text;
 	} stories[] = {
-		{{"ran", 0, 0, 5, 6},
+		{{"ran", 0, 0, 5, 6, NULL},
 		 -1,
 		 "fence 7\n\nwaited_ms 5\nheld_ms 6\noutcome ran\nexit 0\n"},
-		{{"failed", -1, 15, 0, 1},
+		{{"failed", -1, 15, 0, 1, NULL},
 		 3,
 		 "fence 7\nslot 3\n\nwaited_ms 0\nheld_ms 1\n"
 		 "outcome failed\nsignal 15\n"},
-		{{"lost", -1, 0, 0, 1},
+		{{"lost", -1, 0, 0, 1, NULL},
 		 0,
 		 "fence 7\nslot 0\n\nwaited_ms 0\nheld_ms 1\noutcome lost\n"},
+		{{"forced", 3, 0, 0, 1, "web2 (pid 1)"},
+		 -1,
+		 "fence 7\n\nwaited_ms 0\nheld_ms 1\noutcome forced\nexit 3\n"
+		 "by web2 (pid 1)\n"},
 	};
+	static char name[2 * STORY_BY];
 	static const struct story longest = {"max-hold", INT32_MIN, INT32_MAX,
-					     INT64_MIN, INT64_MIN};
+					     INT64_MIN,  INT64_MIN, name};
 	struct lease_conf conf = {.nodes = 1, .ttl_ms = 1500};
 	char text[STORY_SIZE];
 	struct script_scratch scratch;
@@ -219,6 +224,7 @@ static void test_story(void)
 		story_text(&stories[i].story, 7, stories[i].slot, text);
 		is_text(text, stories[i].text, "a story is told as it went");
 	}
+	memset(name, 'x', sizeof(name) - 1);
 	story_text(&longest, INT64_MIN, INT32_MAX, text);
 	ok(text[strlen(text) - 1] == '\n', "the longest story fits");
 	if (keys_init(&k, "job", 3, TOKEN) < 0)
@@ -829,6 +835,59 @@ static void test_errors(void)
 	}
 }
 
+/* Who wants us to stop. */
+static void test_stop(void)
+{
+	static const struct {
+		const char *words[10];
+		enum said said;
+		bool stops;
+		int64_t ms;
+		const char *host;
+	} rows[] = {
+		{{"yes", "7", "9", "0", "0", "5", "-1", ""},
+		 SAID_YES,
+		 0,
+		 0,
+		 ""},
+		{{"yes", "7", "9", "0", "0", "5", "0", "host a\n"},
+		 SAID_YES,
+		 true,
+		 0,
+		 "a"},
+		{{"healed", "7", "0", "0", "0", "5", "99", "x\nhost \x1b\n"},
+		 SAID_HEALED,
+		 true,
+		 99,
+		 "\\x1b"},
+		{{"yes", "7", "9", "0", "0", "5", "99"},
+		 SAID_YES,
+		 true,
+		 99,
+		 ""},
+		{{"yes", "7", "9", "0", "0", "5"}, SAID_YES, false, 0, ""},
+		{{"no", "7", "1", "-1", ""}, SAID_NO, false, 0, ""},
+		{{"no", "7", "1", "0", "host a\n"}, SAID_NO, true, 0, "a"},
+		{{"no", "7", "1", "soon", "host a\n"}, SAID_NO, false, 0, ""},
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct words w = {0};
+		struct sight s = {0};
+		struct answer a;
+		struct fail why;
+
+		for (int k = 0; rows[i].words[k]; k++)
+			words_add_text(&w, rows[i].words[k]);
+		is_int(script_answer(VERB_CONFIRM, &w, &a, &s, &why), 0,
+		       "an answer");
+		is_int(a.said, rows[i].said, "says what it says");
+		is_int(a.stops, rows[i].stops, "and whether we are to stop");
+		is_int(a.stop_ms, rows[i].ms, "in how many ms");
+		is_text(s.about[ABOUT_HOST], rows[i].host, "and who asks");
+	}
+}
+
 static void test_replicate(void)
 {
 	struct lease_conf conf = {.replicas = 2};
@@ -877,5 +936,6 @@ int main(void)
 	test_listened();
 	test_errors();
 	test_replicate();
+	test_stop();
 	return done();
 }

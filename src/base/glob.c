@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Patterns. */
+#include "base/glob.h"
+
+struct span {
+	const unsigned char *at, *end;
+};
+
+/* "abc]", behind the "[", which may end without the "]". Afterwards *p stands
+ * behind it. */
+static bool in_class(struct span *p, unsigned char c)
+{
+	bool not = p->at < p->end && *p->at == '^', found = false;
+
+	for (p->at += not ; p->at < p->end && *p->at != ']'; p->at++) {
+		size_t left = (size_t)(p->end - p->at);
+		unsigned char from = p->at[0], to;
+
+		if (from == '\\' && left >= 2) {
+			from = to = *++p->at;
+		} else if (left >= 3 && p->at[1] == '-') {
+			to = p->at[2];
+			p->at += 2;
+		} else {
+			to = from;
+		}
+		found |= (from <= c && c <= to) || (to <= c && c <= from);
+	}
+	if (p->at < p->end)
+		p->at++;
+	return found != not ;
+}
+
+/* One byte against what is no star. */
+static bool one_matches(struct span *p, unsigned char c)
+{
+	unsigned char wanted;
+
+	if (p->at == p->end)
+		return false;
+	wanted = *p->at++;
+	if (wanted == '?')
+		return true;
+	if (wanted == '[')
+		return in_class(p, c);
+	if (wanted == '\\' && p->at < p->end)
+		wanted = *p->at++;
+	return wanted == c;
+}
+
+/* Only the last star can be to blame for a byte that does not fit: what an
+ * earlier one might take besides, the last one may take as well. */
+bool glob_match(const char *pattern, size_t pattern_len, const char *text,
+		size_t len)
+{
+	const unsigned char *t = (const unsigned char *)text, *end = t + len;
+	const unsigned char *retry = NULL; /* there, the star takes one more */
+	struct span p = {(const unsigned char *)pattern,
+			 (const unsigned char *)pattern + pattern_len};
+	struct span behind = p; /* the star */
+
+	while (t < end) {
+		if (p.at < p.end && *p.at == '*') {
+			p.at++;
+			behind = p;
+			retry = t;
+		} else if (one_matches(&p, *t)) {
+			t++;
+		} else if (retry) {
+			p = behind;
+			t = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (p.at < p.end && *p.at == '*')
+		p.at++;
+	return p.at == p.end;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What a user of the servers must be allowed, and whether it is. */
+#ifndef CLI_ACL_H
+#define CLI_ACL_H
+
+#include "cli/checks.h"
+
+void check_rights(const struct exam *e, const struct facts *s);
+
+/* A line for the prompt of redis-cli that makes a user who may do what redlock
+ * does, and nothing else; NULL: no memory. It is to be freed. */
+char *acl_line(const struct exam *e);
+/* The same for the Sentinels; NULL: there are none. */
+const char *acl_line_sentinel(const struct exam *e);
+
+#endif

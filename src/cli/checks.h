@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What is to be thought of the servers, given what they say of themselves. */
+#ifndef CLI_CHECKS_H
+#define CLI_CHECKS_H
+
+#include "cli/facts.h"
+#include "cli/findings.h"
+#include "cli/opts.h"
+
+struct exam {
+	const struct opts *o;
+	const struct servers *servers;
+	const struct facts *facts;
+	int n;
+	unsigned int needs; /* bits of enum right_need */
+	struct findings *found;
+};
+
+/* Of each server by itself. */
+void check_servers(const struct exam *e);
+/* Of all of them together. */
+void check_list(const struct exam *e);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a server says of itself, for doctor. Nothing is asked that changes
+ * anything there, and whatever is refused stays unknown.
+ */
+#ifndef CLI_FACTS_H
+#define CLI_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "cli/look.h"
+
+#define UNKNOWN (-1)
+#define FACT_MAX 64
+
+/* What was not answered, though the server is there. */
+enum blank {
+	BLANK_INFO = 1,
+	BLANK_CONFIG = 2,
+	BLANK_ROLE = 4,
+	BLANK_WRITES = 8 /* which writing commands this user may use */
+};
+
+struct facts {
+	int target; /* of the survey */
+	int node;   /* of the list */
+	const struct endpoint *ep;
+	char name[420];
+	bool answers;    /* anything but that we may not ask */
+	struct fail why; /* if not */
+	unsigned int blanks;
+
+	char software[16]; /* "Redis", "Valkey", ... */
+	char version[FACT_MAX], run_id[FACT_MAX];
+	int major, minor;
+	char role[FACT_MAX], master_host[FACT_MAX], master_port[FACT_MAX];
+	bool in_cluster;
+	int64_t uptime_s;
+	int64_t clients, clients_max;
+	int64_t memory, memory_max, evicted;
+	char policy[FACT_MAX]; /* "": unknown */
+
+	int64_t loading, aof; /* 0 or 1 */
+	char fsync[FACT_MAX], save[FACT_MAX];
+	bool save_known;
+	char stops_writes[FACT_MAX];                      /* yes, no */
+	char save_status[FACT_MAX], aof_status[FACT_MAX]; /* ok, err */
+
+	int64_t replicas, replicas_online, lag_s; /* the largest */
+	int64_t replicas_good, replicas_least;    /* min-replicas-to-write */
+
+	char user[FACT_MAX];        /* whom we are logged in as */
+	struct fail scripts;        /* why none can be run */
+	uint64_t refused;           /* bits of rights[] */
+	int samples;                /* of its clock: */
+	int64_t rtt_us, nearest_us; /* on average, and the shortest one */
+	int64_t ahead_us;           /* of our clock, by that one */
+
+	char cluster_state[FACT_MAX];
+	int64_t cluster_slots;
+};
+
+/* Asks all servers: of a Cluster each primary. *out is to be freed; returns how
+ * many there are, or -1. `needs`: bits of enum right_need. */
+int facts_gather(struct look *l, unsigned int needs, struct facts **out,
+		 struct fail *why);
+
+#endif

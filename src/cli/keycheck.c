@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/* Locks that stay for ever, and counters that nobody can count on. */
+#include "cli/keycheck.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "lock/keys.h"
+
+#define SCAN_COUNT "1000"
+#define SCAN_LIMIT_MS 10000 /* of all servers together */
+#define TOLD_MAX 20         /* findings on one server */
+#define FENCE_MAX 9007199254740000
+
+enum subject {
+	SCAN_PAGE,
+	LOCK_TTL, /* of a lock with a record */
+	FENCE_VALUE,
+	NAMED_TYPE,
+	NAMED_TTL /* asked right behind */
+};
+
+/* Something that was asked. */
+struct probe {
+	enum subject subject;
+	int server; /* e->facts[...] */
+	int slot;
+	char *key; /* the lock; NULL: SCAN_PAGE */
+	size_t len;
+};
+
+/* What was seen on one server. */
+struct tally {
+	int64_t locks, counters;
+	int told;
+	bool refused, cut;
+	char type[32]; /* of the key that was named last */
+};
+
+struct search {
+	const struct exam *e;
+	struct survey *survey;
+	struct probe *probe;
+	int probes, room;
+	struct tally *tally; /* of each server */
+	struct instant limit;
+	bool failed; /* no memory */
+};
+
+/* ---- questions ---- */
+
+/* NULL: no memory */
+static struct probe *remember(struct search *s, enum subject subject,
+			      int server, const char *key, size_t len)
+{
+	int room = s->room * 2 + 64;
+	struct probe *p = s->probe;
+
+	if (s->probes == s->room) {
+		p = realloc(p, (size_t)room * sizeof(*p));
+		if (!p)
+			return NULL;
+		s->probe = p;
+		s->room = room;
+	}
+	p += s->probes;
+	*p = (struct probe){.subject = subject, .server = server, .len = len};
+	if (key) {
+		p->key = strndup(key, len); /* no key has a NUL in it here */
+		if (!p->key)
+			return NULL;
+	}
+	s->probes++;
+	return p;
+}
+
+static void ask(struct search *s, int target, const struct words *w)
+{
+	s->failed |= survey_ask(s->survey, target, w, s->probes - 1) < 0;
+}
+
+static void ask_page(struct search *s, int server, const struct reply *cursor)
+{
+	struct words w = {0};
+
+	if (!remember(s, SCAN_PAGE, server, NULL, 0)) {
+		s->failed = true;
+		return;
+	}
+	words_add_text(&w, "SCAN");
+	words_add(&w, cursor ? cursor->bytes : "0", cursor ? cursor->len : 1);
+	words_add_text(&w, "MATCH");
+	words_add_text(&w, "redlock:{*");
+	words_add_text(&w, "COUNT");
+	words_add_text(&w, SCAN_COUNT);
+	ask(s, s->e->facts[server].target, &w);
+}
+
+/* Of a lock, or of its slot: 0 is the key itself. */
+static void ask_about(struct search *s, enum subject subject, int server,
+		      int target, int slot, const char *key, size_t len)
+{
+	static const char *const commands[] = {[LOCK_TTL] = "PTTL",
+					       [FENCE_VALUE] = "GET",
+					       [NAMED_TYPE] = "TYPE",
+					       [NAMED_TTL] = "PTTL"};
+	struct probe *p = remember(s, subject, server, key, len);
+	struct words w = {0};
+	struct keys k;
+
+	if (!p || keys_init(&k, key, len, "") < 0) {
+		s->failed = true;
+		return;
+	}
+	p->slot = slot;
+	words_add_text(&w, commands[subject]);
+	if (slot > 0)
+		keys_slot(&k, slot);
+	if (subject == FENCE_VALUE)
+		words_add(&w, k.part[PART_FENCE], k.part_len[PART_FENCE]);
+	else if (slot > 0)
+		words_add(&w, k.slot_lock, k.slot_lock_len);
+	else
+		words_add(&w, key, len);
+	ask(s, target, &w);
+	keys_close(&k);
+}
+
+/* ---- a page of names ---- */
+
+static bool was_named(const struct search *s, const char *key, size_t len)
+{
+	const struct opts *o = s->e->o;
+
+	for (int i = 0; i < o->keys; i++)
+		if (strlen(o->key[i]) == len &&
+		    memcmp(o->key[i], key, len) == 0)
+			return true;
+	return false;
+}
+
+/* redlock:{TAG}:fence:KEY, ...:holder:KEY and ...:slot-holder:N:KEY; what else
+ * there is has no say. */
+static void sort_out(struct search *s, int server, const struct reply *name)
+{
+	const char *end = name->bytes + name->len;
+	const char *key = memmem(name->bytes, name->len, "}:", 2);
+	int target = s->e->facts[server].target, slot = 0, used = 0;
+	enum subject subject = LOCK_TTL;
+
+	if (!key || strlen(name->bytes) != name->len)
+		return;
+	key += 2;
+	if (strncmp(key, "fence:", 6) == 0) {
+		subject = FENCE_VALUE;
+		used = 6;
+	} else if (strncmp(key, "holder:", 7) == 0) {
+		used = 7;
+	} else {
+		(void)sscanf(key, "slot-holder:%d:%n", &slot, &used);
+	}
+	key += used;
+	if (used == 0 || key == end || slot < 0 || slot >= SLOTS_MAX ||
+	    (slot == 0 && was_named(s, key, (size_t)(end - key))))
+		return;
+	s->tally[server].locks += subject == LOCK_TTL;
+	s->tally[server].counters += subject == FENCE_VALUE;
+	ask_about(s, subject, server, target, slot, key, (size_t)(end - key));
+}
+
+static void take_page(struct search *s, const struct probe *p,
+		      const struct reply *r)
+{
+	const struct reply *cursor = reply_item(r, 0),
+			   *names = reply_item(r, 1);
+	struct tally *t = &s->tally[p->server];
+	int server = p->server; /* *p moves */
+
+	for (size_t i = 0; i < names->items; i++)
+		sort_out(s, server, reply_item(names, i));
+	if (strcmp(cursor->bytes, "0") == 0)
+		return;
+	t->cut = !before(now(), s->limit) || t->told >= TOLD_MAX;
+	if (!t->cut)
+		ask_page(s, server, cursor);
+}
+
+/* ---- answers ---- */
+
+/* A word for a shell. */
+static const char *quoted(const struct probe *p, char *buf, size_t size)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789:._/@%+=,-";
+	size_t used = 0;
+
+	if (strspn(p->key, plain) == p->len && p->key[0] != '-') {
+		(void)snprintf(buf, size, "%s", p->key);
+		return buf;
+	}
+	buf[used++] = '\'';
+	for (size_t i = 0; i < p->len && used + 6 < size; i++)
+		used += (size_t)snprintf(buf + used, size - used,
+					 p->key[i] == '\'' ? "'\\'%c" : "%c",
+					 p->key[i]);
+	(void)snprintf(buf + used, size - used, "'");
+	return buf;
+}
+
+static void say(struct search *s, const struct probe *p, enum level level,
+		const char *text)
+{
+	char key[200], slot[32] = "";
+
+	if (level == LEVEL_WRONG && ++s->tally[p->server].told > TOLD_MAX)
+		return;
+	if (p->slot > 0)
+		(void)snprintf(slot, sizeof(slot), ", slot %d", p->slot);
+	found(s->e->found, level, s->e->facts[p->server].name, "keys",
+	      "%s%s: %s", format_bytes(p->key, p->len, key, sizeof(key)), slot,
+	      text);
+}
+
+static void no_expiry(struct search *s, const struct probe *p)
+{
+	char key[400];
+
+	say(s, p, LEVEL_WRONG,
+	    "no expiry: if its owner is gone, it stays for ever");
+	cure(s->e->found, "redlock force-release %s",
+	     quoted(p, key, sizeof(key)));
+}
+
+static void take_type(struct search *s, const struct probe *p,
+		      const struct reply *r)
+{
+	struct tally *t = &s->tally[p->server];
+	char text[160], key[400];
+
+	(void)format_bytes(r->bytes, r->len, t->type, sizeof(t->type));
+	if (strcmp(t->type, "none") == 0 || strcmp(t->type, "string") == 0)
+		return;
+	(void)snprintf(text, sizeof(text),
+		       "it holds a %s, which is no lock of ours: waiters wait "
+		       "until it is gone",
+		       t->type);
+	say(s, p, LEVEL_WRONG, text);
+	cure(s->e->found, "another key; or redlock force-release --foreign %s",
+	     quoted(p, key, sizeof(key)));
+}
+
+static void take_named_ttl(struct search *s, const struct probe *p,
+			   const struct reply *r)
+{
+	int64_t ms = reply_number(r, UNKNOWN);
+	char text[64], left[32];
+
+	if (strcmp(r->bytes, "-2") == 0) {
+		say(s, p, LEVEL_OK, "free");
+		return;
+	}
+	if (strcmp(s->tally[p->server].type, "string") != 0)
+		return; /* that is enough */
+	if (ms < 0) {
+		no_expiry(s, p);
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "held, %s left",
+		       format_duration(ms, left, sizeof(left)));
+	say(s, p, LEVEL_OK, text);
+}
+
+static void take_fence(struct search *s, const struct probe *p,
+		       const struct got *got)
+{
+	char text[300] = "";
+	struct keys k;
+
+	if (got->why.kind == FAIL_NONE &&
+	    (got->reply->kind == REPLY_NIL ||
+	     parse_number(got->reply->bytes, 0, FENCE_MAX) >= 0))
+		return;
+	if (got->why.kind != FAIL_NONE &&
+	    strncmp(got->reply->bytes, "WRONGTYPE", 9) != 0)
+		return;
+	say(s, p, LEVEL_WRONG,
+	    "its fence counter is no number: nobody can take the lock");
+	if (keys_init(&k, p->key, p->len, "") < 0)
+		return;
+	(void)format_bytes(k.part[PART_FENCE], k.part_len[PART_FENCE], text,
+			   sizeof(text));
+	cure(s->e->found, "DEL \"%s\"", text);
+	keys_close(&k);
+}
+
+static void take_refusal(struct search *s, const struct probe *p,
+			 const struct got *got)
+{
+	const char *user = s->e->facts[p->server].user;
+	char text[200];
+
+	if (p->subject == SCAN_PAGE) {
+		s->tally[p->server].refused = true;
+		return;
+	}
+	if (p->subject != NAMED_TYPE)
+		return;
+	(void)format_bytes(got->reply->bytes, got->reply->len, text,
+			   sizeof(text));
+	say(s, p, LEVEL_WRONG, text);
+	if (strncmp(text, "NOPERM", 6) == 0)
+		cure(s->e->found,
+		     "ACL SETUSER %s, with the keys of the line "
+		     "below",
+		     user[0] ? user : "NAME");
+}
+
+static void take(struct search *s, const struct got *got)
+{
+	const struct probe *p = &s->probe[got->tag];
+
+	if (!got->reply)
+		return; /* what is wrong was said when it was asked first */
+	if (p->subject == FENCE_VALUE)
+		take_fence(s, p, got);
+	else if (got->why.kind != FAIL_NONE)
+		take_refusal(s, p, got);
+	else if (p->subject == SCAN_PAGE)
+		take_page(s, p, got->reply);
+	else if (p->subject == NAMED_TYPE)
+		take_type(s, p, got->reply);
+	else if (p->subject == NAMED_TTL)
+		take_named_ttl(s, p, got->reply);
+	else if (strcmp(got->reply->bytes, "-1") == 0)
+		no_expiry(s, p);
+}
+
+/* ---- all ---- */
+
+/* On each server of the list: a Cluster says itself where a key is. */
+static void ask_named(struct search *s, int server, int node)
+{
+	const struct opts *o = s->e->o;
+
+	for (int i = 0; i < o->keys; i++)
+		for (int k = NAMED_TYPE; k <= NAMED_TTL + 1; k++)
+			ask_about(s,
+				  k > NAMED_TTL ? FENCE_VALUE : (enum subject)k,
+				  server, node, 0, o->key[i],
+				  strlen(o->key[i]));
+}
+
+static void sum_up(struct search *s, int server)
+{
+	const struct facts *f = &s->e->facts[server];
+	struct tally *t = &s->tally[server];
+
+	if (t->refused)
+		found(s->e->found, LEVEL_NOTE, f->name, "keys",
+		      "SCAN is refused: not known whether there are locks "
+		      "without expiry; name them: redlock doctor KEY...");
+	else if (t->told > TOLD_MAX)
+		found(s->e->found, LEVEL_WRONG, f->name, "keys",
+		      "and more of that kind");
+	else if (t->cut)
+		found(s->e->found, LEVEL_NOTE, f->name, "keys",
+		      "too many keys: only the first were looked at");
+	else if (t->told == 0)
+		found(s->e->found, LEVEL_OK, f->name, "keys",
+		      "%" PRId64 " held, %" PRId64 " fence counters, nothing "
+		      "odd",
+		      t->locks, t->counters);
+}
+
+void check_keys(const struct exam *e, struct look *l)
+{
+	struct search s = {.e = e,
+			   .survey = &l->survey,
+			   .limit = after(now(), SCAN_LIMIT_MS)};
+	unsigned int named = 0; /* on these nodes */
+	struct got got;
+
+	s.tally = calloc((size_t)e->n + 1, sizeof(*s.tally));
+	s.failed = !s.tally;
+	for (int i = 0; !s.failed && i < e->n; i++) {
+		const struct facts *f = &e->facts[i];
+
+		if (!f->answers)
+			continue;
+		if (!(named & 1U << f->node))
+			ask_named(&s, i, f->node);
+		named |= 1U << f->node;
+		ask_page(&s, i, NULL);
+	}
+	while (survey_get(&l->survey, &got))
+		take(&s, &got);
+	for (int i = 0; !s.failed && i < e->n; i++)
+		if (e->facts[i].answers)
+			sum_up(&s, i);
+	e->found->incomplete |= s.failed;
+	for (int i = 0; i < s.probes; i++)
+		free(s.probe[i].key);
+	free(s.probe);
+	free(s.tally);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* What the Sentinels of a group are good for. */
+#ifndef CLI_SENTINELS_H
+#define CLI_SENTINELS_H
+
+#include "cli/checks.h"
+
+/* Asks all Sentinels of each group in the list. */
+void check_sentinels(const struct exam *e);
+
+#endif

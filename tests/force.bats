@@ -1,0 +1,447 @@
+#!/usr/bin/env bats
+# redlock force-release: the holder is asked to stop, and its command is dead
+# before the lock is taken away.
+
+load lib/common
+load lib/masters
+load lib/tls
+load lib/cluster
+
+setup_file() { cluster_start; }
+teardown_file() { cluster_stop; }
+
+# force STATUS [OPTION...]: what it says is in $T/said
+force() {
+	local want=$1 got=0
+
+	shift
+	timeout 30 "$REDLOCK" force-release -u "$url" job --confirm job "$@" \
+		2>"$T/said" || got=$?
+	[ "$got" = "$want" ] && return
+	echo "wanted $want, got $got:" >&2
+	cat "$T/said" >&2
+	return 1
+}
+says() { grep -qF -- "$1" "$T/said" || { cat "$T/said" >&2; return 1; }; }
+# The holder in the background, whose result is in $T/result.
+begin() { # [OPTION...] -- COMMAND...
+	rm -f "$T/on"
+	start --result-file "$T/result" -k job "$@"
+	wait_until exists "$T/on"
+}
+# A command that says that it runs; "deaf": that does not hear SIGTERM.
+runs=(sh -c ': >"$T/on"; while :; do sleep 0.01; done')
+deaf=(sh -c 'trap "" TERM; : >"$T/on"; while :; do sleep 0.01; done')
+forced() { # it was, as it says
+	finish
+	[ "$status" = 125 ] && grep -q '"outcome":"forced","exit":125' "$T/result" &&
+		return
+	echo "ended with $status" >&2
+	cat "$T/err" "$T/result" >&2
+	return 1
+}
+waits_in_line() { # [COMMAND...]: $waiter, with the witness
+	helper "$REDLOCK" -q -u "$url" -k job -t 2s -- witness "$T" --hold 50
+	waiter=$!
+	wait_until in_line 1
+}
+in_line() { [ "$(cli a zcard 'redlock:{job}:queue:job')" = "$1" ]; }
+ran() { [ "$(holds)" = "$1" ]; } # so many commands, to their end
+# What is left for whoever may still renew.
+forget_words() {
+	local n
+
+	for n in $nodes; do
+		cli "$n" --raw keys '*:grant:*' | while read -r key; do
+			cli "$n" del "$key"
+		done >/dev/null
+	done
+}
+entry() { # FIELD of the last entry of the history, or of server $2
+	cli "${2-a}" --raw xrevrange 'redlock:{job}:log:job' + - count 1 |
+		sed -n "/^$1\$/{n;p}"
+}
+
+# ---- asking ----
+
+@test "force-release: the holder is asked, ends its command and releases; it is told by whom and why" {
+	begin -t 30s -K 5s -- "${runs[@]}"
+	force 0 --reason "the disk is stuck"
+	says "held by "
+	says "asked to stop; waiting for it for up to 10.0s"
+	says "it has stopped, after "
+	lacks "$T/said" "taken away"
+	forced
+	contains "$T/err" "asked to stop (force-release) by .*: the disk is stuck"
+	free job
+	[ "$(entry outcome)" = forced ]
+	[ "$(entry signal)" = 15 ]
+	[[ $(entry by) == *"the disk is stuck)" ]]
+}
+
+@test "force-release: whoever waits is next, as soon as the old command is dead" {
+	hold 600000 -t 1s -K 200ms
+	waits_in_line
+	force 0
+	ends_with 125
+	wait "$waiter"
+	ran 1
+}
+
+@test "force-release: a command that does not end is killed in time, and all that it has started" {
+	start_hold 600000 -t 30s -K 15s
+	wait_until exists "$T/started"
+	waits_in_line
+	# it hears within 5 s, and has 0.8 of the rest
+	force 0 --grace 7s
+	says "it has stopped"
+	ends_with 125
+	wait "$waiter"
+	ran 1
+}
+
+@test "force-release: a holder with a lease of an hour hears of it within 5 s" {
+	local from
+
+	begin -t 1h -K 1s -- "${deaf[@]}"
+	from=$(now_ms)
+	force 0
+	below $(($(now_ms) - from)) 8000
+	forced
+}
+
+@test "force-release: a redlock that is stopped after it was asked does not outlive the time it has" {
+	start_hold 600000 -t 10s -K 5s
+	wait_until exists "$T/started"
+	waits_in_line
+	helper "$REDLOCK" force-release -q -u "$url" job --confirm job --grace 2s
+	wait_until contains "$T/err" "asked to stop"
+	kill -STOP "$holder"
+	wait "$!"
+	ends_with 137
+	wait "$waiter"
+	ran 1
+}
+
+@test "force-release: two at once do no harm" {
+	local i
+
+	hold 600000 -t 1s -K 200ms
+	waits_in_line
+	for i in 1 2; do
+		helper "$REDLOCK" force-release -q -u "$url" job --confirm job
+	done
+	wait "$!"
+	ends_with 125
+	wait "$waiter"
+	ran 1
+}
+
+# ---- taking ----
+
+@test "force-release --now: taken at once; the holder hears of it with its next renewal" {
+	begin -t 3s -- "${runs[@]}"
+	force 0 --now
+	says "its command may run on until it hears that the lock is gone"
+	says "the lock was taken away"
+	forced
+	contains "$T/err" "the lock was taken away (force-release) by"
+	[ "$(entry outcome)" = forced ]
+	[ -n "$(entry by)" ]
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 1 ]
+	free job
+}
+
+@test "force-release: a holder that is frozen loses the lock after the grace; whoever waits has it at once" {
+	begin -t 30s -- "${runs[@]}"
+	kill -STOP "$tool"
+	helper "$REDLOCK" -q -u "$url" -k job -- sh -c ': >"$T/next"'
+	wait_until in_line 1
+	force 0 --grace 300ms
+	says "it has not stopped in time"
+	says "handed to the first in line"
+	wait_until exists "$T/next"
+	kill -CONT "$tool"
+	forced
+	forget_words
+}
+
+@test "force-release: what a dead machine holds is taken after the grace" {
+	local guard
+
+	begin -t 30s -- "${runs[@]}"
+	guard=$(guard_of "$tool")
+	kill -STOP "$tool" "$guard"
+	wait_until stopped "$guard"
+	pkill -KILL -P "$guard"
+	kill -KILL "$guard" "$tool"
+	force 0 --grace 300ms
+	says "it has not stopped in time"
+	[ "$(entry outcome)" = forced ]
+	free job
+	forget_words
+}
+
+@test "force-release: a renewal that comes late, when the lock was taken, does not heal" {
+	begin -t 30s -- "${runs[@]}"
+	kill -STOP "$tool" # its questions lie in the socket
+	force 0 --now
+	free job
+	kill -CONT "$tool"
+	forced
+	free job
+}
+
+@test "force-release: with min-hold: what is kept for nobody is taken at once" {
+	redlock -q -k job --min-hold 60s -- true
+	held job
+	force 0
+	lacks "$T/said" "asked to stop;"
+	says "kept (--min-hold) for"
+	free job
+}
+
+@test "force-release: a server whose memory is full does it, too" {
+	node_start m --maxmemory 3mb --maxmemory-policy noeviction
+	url=unix://$T/m.sock
+	begin -t 30s -- "${runs[@]}"
+	cli m set big "$(head -c 2000000 /dev/zero | tr '\0' x)" >/dev/null ||
+		true
+	cli m config set maxmemory 1mb >/dev/null
+	force 0 --grace 8s
+	says "it has stopped"
+	forced
+	[ "$(cli m exists job)" = 0 ]
+	cli m config set maxmemory 0 >/dev/null
+	cli m flushall >/dev/null
+}
+
+# ---- what is no lock of ours ----
+
+@test "force-release --foreign: a string, one without expiry, and another type; without it nothing is done" {
+	cli a set job theirs px 60000 >/dev/null
+	force 64
+	says "no lock of redlock's"
+	held job
+	force 0 --foreign
+	says "the lock was taken away"
+	free job
+	cli a set job "$(head -c 5000 /dev/zero | tr '\0' y)" >/dev/null
+	force 0 --foreign
+	free job
+	cli a rpush job 1 2 >/dev/null
+	force 64
+	says "(a list)"
+	[ "$(cli a llen job)" = 2 ]
+	cli a pexpire job 60000 >/dev/null
+	helper "$REDLOCK" -q -u "$url" -k job -- sh -c ': >"$T/next"'
+	wait_until in_line 1
+	force 0 --foreign
+	wait_until exists "$T/next"
+}
+
+# ---- kinds ----
+
+@test "force-release: all readers are asked, and stop" {
+	local i
+
+	for i in 1 2 3; do
+		helper "$REDLOCK" -q -u "$url" -k job -s -t 2s -K 200ms \
+			--result-file "$T/result.$i" -- sh -c \
+			": >'$T/on.$i'; while :; do sleep 0.01; done"
+	done
+	for i in 1 2 3; do wait_until exists "$T/on.$i"; done
+	waits_in_line
+	force 0
+	wait "$waiter"
+	ran 1
+	for i in 1 2 3; do
+		wait_until contains "$T/result.$i" '"outcome":"forced","exit":125'
+	done
+}
+
+@test "force-release --now: of readers, too; each has its entry" {
+	local i
+
+	for i in 1 2 3; do
+		helper "$REDLOCK" -q -u "$url" -k job -s -t 2s \
+			--result-file "$T/result.$i" -- sh -c \
+			": >'$T/on.$i'; while :; do sleep 0.01; done"
+	done
+	for i in 1 2 3; do wait_until exists "$T/on.$i"; done
+	force 0 --now
+	free job
+	for i in 1 2 3; do
+		wait_until contains "$T/result.$i" '"outcome":"forced","exit":125'
+	done
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 3 ]
+	free job
+}
+
+@test "force-release: every slot that is held is freed" {
+	local i
+
+	for i in 1 2; do
+		helper "$REDLOCK" -q -u "$url" -k job -N 2 -t 2s -K 200ms \
+			--result-file "$T/result.$i" -- sh -c \
+			": >'$T/on.$i'; while :; do sleep 0.01; done"
+		wait_until exists "$T/on.$i"
+	done
+	helper "$REDLOCK" -q -u "$url" -k job -N 2 -t 2s -- sh -c ': >"$T/next"'
+	wait_until in_line 1
+	force 0
+	for i in 1 2; do
+		wait_until contains "$T/result.$i" '"outcome":"forced","exit":125'
+	done
+	wait_until exists "$T/next"
+}
+
+@test "force-release --now: a slot is taken, and its holder does not heal it" {
+	begin -N 3 -t 2s -- "${runs[@]}"
+	helper "$REDLOCK" -q -u "$url" -k job -N 3 -t 2s -- \
+		sh -c ': >"$T/two"; while :; do sleep 0.01; done'
+	wait_until exists "$T/two"
+	force 0 --now
+	forced
+	wait_until free job
+	[ "$(cli a exists 'redlock:{job}:slot:1:job')" = 0 ]
+	forget_words
+}
+
+@test "force-release: runs inside runs are asked as well, and stop" {
+	hold_nested="\"\$0\" -q -u \"$url\" -k job -t 2s -K 200ms -- sh -c '
+		: >\"\$T/on\"; while :; do sleep 0.01; done'"
+	rm -f "$T/on"
+	start --result-file "$T/result" -k job -t 2s -K 200ms -- \
+		sh -c "$hold_nested" "$REDLOCK"
+	wait_until exists "$T/on"
+	force 0
+	says "inside it"
+	forced
+	free job
+}
+
+# ---- several servers, and a Cluster ----
+
+@test "force-release on three masters: the holder hears it from any of them; one may be down" {
+	several 3
+	keep -K 200ms
+	node_kill c
+	force 0
+	says "it has stopped"
+	ends_with 125
+	have 0
+	[ "$(entry outcome b)" = forced ]
+}
+
+@test "force-release --now on three masters: a quorum is free of it; without one: 69" {
+	several 3
+	keep
+	force 0 --now
+	says "the lock was taken away"
+	ends_with 125
+	have 0
+	keep
+	node_kill b
+	node_kill c
+	force 69 --now
+	says "1 of 3 servers answered"
+	kill -KILL "$worker"
+	wait "$holder" || true
+	cli a del job >/dev/null
+	forget_words
+}
+
+@test "force-release: what a minority of three masters keeps is taken, too" {
+	several 3
+	cli a set job lost-and-found px 60000 >/dev/null
+	cli a set 'redlock:{job}:holder:job' $'token lost-and-found\nttl 60000\nsince 5\nhost web1\n' \
+		px 60000 >/dev/null
+	force 0 --grace 300ms
+	have 0
+	forget_words
+}
+
+@test "force-release on a Cluster" {
+	cluster_mend
+	url=$(cluster_url)
+	begin -t 2s -K 200ms -- "${runs[@]}"
+	force 0
+	says "it has stopped"
+	forced
+	begin -t 2s -- "${runs[@]}"
+	force 0 --now
+	forced
+	[ "$(cluster_cli "$(cluster_owner job)" exists job)" = 0 ]
+}
+
+# ---- who may ----
+
+@test "force-release: the rights of the manual are enough, for both" {
+	local rights
+
+	rights=$(sed -n '/^ *ACL SETUSER/,/^\.Ed/{/^    /p}' \
+		"$top/man/redlock.1")
+	cli a acl setuser joe on '>pw' '~job*' '~redlock:{job*' $rights >/dev/null
+	url=unix://joe:pw@$T/a.sock
+	begin -t 2s -K 200ms -- "${runs[@]}"
+	force 0
+	says "it has stopped"
+	forced
+	begin -t 2s -- "${runs[@]}"
+	force 0 --now
+	forced
+	[ "$(entry outcome)" = forced ]
+}
+
+@test "force-release: of a free key: a line, status 1" {
+	force 1
+	says "nobody holds it"
+}
+
+@test "force-release: the wrong key confirmed, or none and no terminal: 64, nothing is done" {
+	begin -t 30s -- "${runs[@]}"
+	run -64 --separate-stderr "$REDLOCK" force-release -u "$url" job --confirm jub
+	[[ $stderr == *"that is not the key; nothing was changed" ]]
+	run -64 --separate-stderr "$REDLOCK" force-release -u "$url" job </dev/null
+	[[ $stderr == *"--confirm KEY; nothing was changed" ]]
+	[ -z "$output" ]
+	run -64 "$REDLOCK" force-release -u "$url"
+	run -64 "$REDLOCK" force-release -u "$url" job two --confirm job
+	held job
+	kill -TERM "$tool"
+	finish
+	[ "$status" = 143 ]
+}
+
+@test "force-release on a terminal: the key is asked for; another word, or Ctrl-C: nothing is done" {
+	begin -t 30s -K 1s -- "${runs[@]}"
+	run -64 pty 'wait:type the key again: ' 'send:jub\n' -- \
+		"$REDLOCK" force-release -u "$url" job
+	[[ $output == *"that is not the key; nothing was changed"* ]]
+	run -130 pty 'wait:type the key again: ' 'send:^C' -- \
+		"$REDLOCK" force-release -u "$url" job
+	held job
+	run -0 pty 'wait:type the key again: ' 'send:job\n' -- \
+		"$REDLOCK" force-release -u "$url" job
+	[[ $output == *"it has stopped"* ]]
+	forced
+}
+
+@test "force-release: what a holder calls itself cannot steer a terminal, nor can a reason" {
+	LOGNAME=$'joe\e[2J' begin -t 2s -K 200ms --reason $'up\e[31m' -- "${runs[@]}"
+	force 0 --reason $'down\e]0;x\a\nhost evil'
+	lacks "$T/said" $'\e'
+	forced
+	lacks "$T/err" $'\e'
+	contains "$T/err" 'down\\x1b'
+	[[ $(entry by) != *$'\e'* ]]
+}
+
+@test "force-release --log-format json: each step is an event" {
+	begin -t 2s -K 200ms -- "${runs[@]}"
+	force 0 --log-format json
+	says '"event":"asked"'
+	says '"event":"stopped"'
+	forced
+}
