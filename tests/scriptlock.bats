@@ -386,3 +386,287 @@ ${s#SIG}"
 	[ "$(wc -l <"$T/err")" = 1 ]
 	drop
 }
+
+# ---- unlock, extend ----
+
+line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
+no_shadow() { # no lock, nor what belongs to it
+	! cli a --raw keys '*' | grep -v ':\(fence\|log\|moves\|grant:.*\):job$' >&2
+}
+
+@test "every shell: lock, extend and unlock, each line a shell of its own" {
+	for sh in $(shells); do
+		line "$sh" '"$REDLOCK" lock -t 2s job >"$T/token"'
+		line "$sh" '"$REDLOCK" extend -t 20s --token "$(cat "$T/token")" job'
+		lasts 15000
+		line "$sh" 'REDLOCK_TOKEN=$(cat "$T/token") "$REDLOCK" extend job'
+		lasts 15000
+		line "$sh" 'REDLOCK_TOKEN=$(cat "$T/token") "$REDLOCK" unlock -k job'
+		no_shadow
+	done
+	cli a del "$(cli a --raw keys '*:grant:*')" >/dev/null || true
+	cli a --raw keys '*:grant:*' | xargs -r redis-cli -s "$T/a.sock" del
+}
+
+@test "unlock and extend by a token that does not hold it: 75, who does, nothing changed" {
+	other=12345678-1234-1234-1234-123456789abc
+	run -75 "$REDLOCK" unlock --token $other job
+	[[ $output = *"not given back: nobody holds it" ]]
+	[ "$(cli a dbsize)" = 0 ]
+	token=$("$REDLOCK" lock -t 5s --reason mine job)
+	cli a --raw dump job >"$T/before"
+	for t in $other "${token%?}" "$token rest" 'shared:1' $'\n' "$(printf %060d 1)"; do
+		run -75 "$REDLOCK" unlock --token "$t" job
+		[ "${#lines[@]}" = 1 ]
+		[[ $output = *"not given back: it is held by"*": mine) for"* ]]
+		run -75 "$REDLOCK" extend -t 1h --token "$t" job
+		[[ $output = *"not extended: it is held by"* ]]
+	done
+	cli a --raw dump job | cmp - "$T/before"
+	[ "$(cli a pttl job)" -lt 5001 ]
+	run -64 "$REDLOCK" unlock job
+	[[ $output = *"no token: "* ]]
+	run -64 "$REDLOCK" unlock --token '' job
+	run -64 "$REDLOCK" unlock --token x
+	"$REDLOCK" unlock --token "$token" job
+	run -75 "$REDLOCK" unlock --token "$token" job
+}
+
+@test "extend and unlock when the lease is over: 75, and nothing is taken again" {
+	token=$("$REDLOCK" lock -t 200ms job)
+	wait_until free job
+	run -75 "$REDLOCK" extend --token "$token" job
+	run -75 "$REDLOCK" unlock --token "$token" job
+	free job
+	"$REDLOCK" lock -t 2s job >"$T/other"
+	run -75 "$REDLOCK" extend --token "$token" job
+	[ "$(value)" = "$(cat "$T/other")" ]
+	drop
+}
+
+@test "extend -t tells those who may have to wait that the lease is longer" {
+	token=$("$REDLOCK" lock -t 2s job)
+	"$REDLOCK" extend -t 40s --token "$token" job
+	cli a get 'redlock:{job}:holder:job' | grep -x 'ttl 40000'
+	run -0 "$REDLOCK" inspect --json job
+	[[ $output = *'"ttl_ms":40000'* ]]
+	[[ $output = *'"command":"bats'* || $output = *'"command":"bash"'* ]]
+	drop
+}
+
+@test "a plain client's lock is nobody's token: 75" {
+	cli a set job 12345678-1234-1234-1234-123456789abc px 60000
+	# it holds that value, and is given back by it as any other
+	"$REDLOCK" unlock --token 12345678-1234-1234-1234-123456789abc job
+	free job
+	cli a set job value px 60000
+	run -75 "$REDLOCK" unlock --token value job
+	[[ $output = *"held by another program"* ]]
+	held job
+	cli a del job
+	cli a rpush job x
+	run -75 "$REDLOCK" unlock --token 12345678-1234-1234-1234-123456789abc job
+	cli a del job
+}
+
+@test "whoever waits has it as soon as it is unlocked" {
+	token=$("$REDLOCK" lock -t 30s job)
+	start -k job -- true
+	wait_until in_line 1
+	from=$(now_ms)
+	"$REDLOCK" unlock --token "$token" job
+	finish
+	[ "$status" = 0 ]
+	below $(($(now_ms) - from)) 2000
+	cli a --raw keys '*:grant:*' | xargs -r redis-cli -s "$T/a.sock" del
+}
+
+@test "readers and slots: each is extended and given back by its own token" {
+	a=$("$REDLOCK" lock -s -t 1s job)
+	b=$("$REDLOCK" lock -s -t 1s job)
+	"$REDLOCK" extend -t 10s --token "$a" job
+	lasts 5000
+	"$REDLOCK" unlock --token "$a" job
+	run -75 "$REDLOCK" extend --token "$a" job
+	held job
+	"$REDLOCK" unlock --token "$b" job
+	no_shadow
+	for n in 0 1 2; do t[n]=$("$REDLOCK" lock -N 3 -t 1s job); done
+	run -75 "$REDLOCK" lock -n -N 3 job
+	"$REDLOCK" extend -t 10s --token "${t[1]}" job
+	[ "$(cli a pttl 'redlock:{job}:slot:1:job')" -gt 5000 ]
+	for n in 1 0 2; do
+		"$REDLOCK" unlock --token "${t[n]}" job
+		run -75 "$REDLOCK" unlock --token "${t[n]}" job
+	done
+	no_shadow
+}
+
+@test "lock inside a command that holds the key joins it, and unlock leaves it" {
+	run -0 "$REDLOCK" -t 2s -k job -- sh -c '
+		token=$("$REDLOCK" lock -t 2s job) || exit
+		[ "$token" != "$REDLOCK_TOKEN" ] || exit 90
+		"$REDLOCK" extend --token "$token" job || exit
+		"$REDLOCK" unlock --token "$token" job || exit
+		[ "$(redis-cli -s "$T/a.sock" get job)" = "$REDLOCK_TOKEN" ]'
+	wait_until no_shadow
+}
+
+# So many renewals more: a keeper has asked since.
+@test "unlock ends a keeper: it does not tell its process, nor take the lock again" {
+	for how in '' -s '-N 2'; do
+		rm -f "$T/there" "$T/told"
+		target TERM
+		# shellcheck disable=SC2086 # words
+		token=$("$REDLOCK" lock $how -t 1s --keep-for "$kept" job 2>"$T/err")
+		"$REDLOCK" unlock --token "$token" job
+		free job
+		wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+		free job
+		[ ! -e "$T/told" ]
+		[ ! -s "$T/err" ]
+		kill -9 "$kept"
+	done
+	wait_until no_lock_left_anywhere
+}
+
+@test "unlock while a nested run goes on: the keeper ends, the lock with the run" {
+	target TERM
+	eval "$("$REDLOCK" lock -t 1s --keep-for "$kept" --export job)"
+	start -k job -t 1s -- sh -c 'touch "$T/in"; until [ -e "$T/go" ]; do sleep 0.01; done'
+	wait_until exists "$T/in"
+	"$REDLOCK" unlock job
+	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	held job
+	run -75 env -u REDLOCK_HELD "$REDLOCK" -n -k job -- true
+	touch "$T/go"
+	finish
+	[ "$status" = 0 ]
+	no_shadow
+	[ ! -e "$T/told" ]
+}
+
+@test "unlock ends --hold with 0, and a command with 125" {
+	start_hold_by_hand
+	"$REDLOCK" unlock --token "$(cat "$T/token")" job
+	finish
+	[ "$status" = 0 ]
+	[ ! -s "$T/err" ]
+	start -k job -t 1s -- sh -c 'echo "$REDLOCK_TOKEN" >"$T/token.new"
+		mv "$T/token.new" "$T/token2"; sleep 60'
+	wait_until exists "$T/token2"
+	"$REDLOCK" unlock --token "$(cat "$T/token2")" job
+	finish
+	[ "$status" = 125 ]
+	contains "$T/err" 'lease lost: it was given back (unlock); killing'
+}
+
+@test "force-release of a kept lock: its process is told, and the lock is free when that is gone" {
+	target TERM
+	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null 2>"$T/err"
+	helper "$REDLOCK" -q force-release --confirm job --grace 20s job
+	wait_until contains "$T/told" TERM
+	held job
+	kill -9 "$kept"
+	wait_until free job
+	wait_until no_lock_left_anywhere
+}
+
+# ---- the history ----
+
+@test "the history has an entry for each hold by hand, and one only" {
+	token=$("$REDLOCK" lock -t 2s --reason mine job)
+	"$REDLOCK" unlock --token "$token" job
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 1 ]
+	run -0 cli a --raw xrange 'redlock:{job}:log:job' - +
+	[[ $output = *$'\n'"$token"$'\n'*$'\nreason\nmine\n'*$'\noutcome\nran' ]]
+	target
+	token=$("$REDLOCK" lock -t 1s --keep-for "$kept" job)
+	"$REDLOCK" unlock --token "$token" job
+	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 2 ]
+	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null
+	kill -9 "$kept"
+	wait_until free job
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 3 ]
+	"$REDLOCK" unlock --no-history --token "$("$REDLOCK" lock -t 1s job)" job
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 3 ]
+}
+
+# ---- every kind of server ----
+
+everything() { # by $REDLOCK_URL
+	token=$("$REDLOCK" lock -t 2s job)
+	"$REDLOCK" extend -t 10s --token "$token" job
+	run -75 "$REDLOCK" lock -n job
+	"$REDLOCK" unlock --token "$token" job
+	run -75 "$REDLOCK" unlock --token "$token" job
+	run -0 script bash <<-'SH'
+		eval "$("$REDLOCK" lock -t 1s --keep-for $$ --export job)"
+		"$REDLOCK" -n -k job -- echo nested
+		"$REDLOCK" extend job
+		(unset REDLOCK_HELD; ! "$REDLOCK" -q -n -k job -- true)
+		"$REDLOCK" unlock job
+		"$REDLOCK" lock -n -t 1s -s --keep-for $$ job >"$T/token"
+		"$REDLOCK" lock -n -t 1s -s job >"$T/token2"
+		"$REDLOCK" unlock --token "$(cat "$T/token")" job
+		"$REDLOCK" unlock --token "$(cat "$T/token2")" job
+	SH
+	[ "$output" = nested ]
+	"$REDLOCK" -w 10s -k job -- true
+}
+
+@test "local:" {
+	export XDG_RUNTIME_DIR=$T/run REDLOCK_URL="local:?idle=1s"
+	mkdir -m 700 "$XDG_RUNTIME_DIR"
+	everything
+	wait_until eval '! pgrep -x lockserver >/dev/null ||
+		! grep -lzx "REDLOCK_TEST_ID=$T" /proc/[0-9]*/environ 2>/dev/null |
+		grep -q .'
+}
+
+@test "a Sentinel group, also over a failover" {
+	group_start g
+	url=$(group_url g)
+	export REDLOCK_URL=$url
+	everything
+	target
+	token=$("$REDLOCK" lock -t 10s --wait-replicas 2 --keep-for "$kept" job)
+	group_failover g
+	"$REDLOCK" unlock --token "$token" job
+	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	cli "$(group_master_name g)" exists job | grep -x 0
+	group_stop
+}
+
+@test "a Cluster" {
+	cluster_start
+	url=$(cluster_url)
+	export REDLOCK_URL=$url
+	everything
+	cluster_stop
+}
+
+@test "three servers, also when one is frozen, and not when two are" {
+	several 3
+	export REDLOCK_URL=$url
+	everything
+	node_freeze c
+	token=$("$REDLOCK" lock -t 10s job)
+	"$REDLOCK" extend --token "$token" job
+	node_thaw c
+	node_freeze b
+	run -0 "$REDLOCK" unlock --token "$token" job
+	node_thaw b
+	"$REDLOCK" -w 20s -k job -- true
+	target TERM
+	"$REDLOCK" lock -t 2s --keep-for "$kept" job >/dev/null 2>"$T/err"
+	node_freeze a
+	node_freeze c
+	run -69 "$REDLOCK" unlock --token "$token" job
+	wait_until told TERM
+	node_thaw a
+	node_thaw c
+	kill -9 "$kept"
+	"$REDLOCK" -w 20s -k job -- true
+}

@@ -78,6 +78,8 @@ extern const struct command cmd_force;
 extern const struct command cmd_inspect;
 extern const struct command cmd_list;
 extern const struct command cmd_lock;
+extern const struct command cmd_unlock;
+extern const struct command cmd_extend;
 extern const struct command cmd_wait;
 
 /* All but the run form; ends with NULL. */

@@ -156,6 +156,8 @@ int job_status(const struct job *j)
 		return STATUS_USAGE;
 	case OUTCOME_MAX_HOLD:
 		return STATUS_MAX_HOLD;
+	case OUTCOME_UNLOCKED:
+		return STATUS_OK;
 	case OUTCOME_LOST:
 	case OUTCOME_FORCED:
 		return STATUS_LOST;
@@ -225,6 +227,7 @@ void job_say_ending(const struct job *j)
 
 	switch (e->outcome) {
 	case OUTCOME_RAN:
+	case OUTCOME_UNLOCKED:
 	case OUTCOME_LOST: /* said when it happened */
 	case OUTCOME_FORCED:
 	case OUTCOME_MAX_HOLD:
@@ -293,6 +296,8 @@ const char *job_outcome(const struct job *j, int status)
 		return "already-ran";
 	case OUTCOME_MAX_HOLD:
 		return "max-hold";
+	case OUTCOME_UNLOCKED:
+		return "ran";
 	case OUTCOME_LOST:
 		return "lost";
 	case OUTCOME_FORCED:

@@ -99,7 +99,7 @@ static void use_messages(const struct opts *o)
 
 static int refuse(const struct opts *o, char **argv, int status)
 {
-	if (o->verb->refuse)
+	if (o->verb && o->verb->refuse)
 		o->verb->refuse(argv, status);
 	return status;
 }

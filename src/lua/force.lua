@@ -65,11 +65,7 @@ end
 -- What became of whom it is taken from. The record tells of the holder alone,
 -- a member of itself; who is inside has no entry.
 local function note_all(before)
-	local held = now_ms - (number_in(record, 'since') or now_ms)
-	local story = (before and 'fence ' .. text(before) .. '\n' or '')
-	    .. (slot > 0 and 'slot ' .. slot .. '\n' or '')
-	story = (story == '' and '\n' or story) .. '\nheld_ms ' .. text(held)
-	    .. '\noutcome forced\n' .. ARGV[6]
+	local story = story_of(before, at, 'outcome forced\n' .. ARGV[6])
 	if shared(value) then
 		for _, member in ipairs(members) do
 			local who, words = string.match(member,
@@ -79,11 +75,7 @@ local function note_all(before)
 			end
 		end
 	elseif record_is_of(value) then
-		local about = string.match(record, '\nsince %d+\n(.*)$')
-		about = string.gsub(about, '^lost %d+\n', '')
-		about = string.gsub(about, '^renewed %d+\n', '')
-		note(value, story, string.gsub(about, joined_line .. '$', ''), at,
-		    true)
+		note(value, story, about_of(record), at, true)
 	end
 end
 local function ask()

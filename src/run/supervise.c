@@ -250,6 +250,7 @@ static bool stays(struct supervisor *s)
 	if (s->conf->leave)
 		return end->outcome == OUTCOME_RAN && end->status == 0;
 	return s->conf->kept && end->outcome != OUTCOME_RAN &&
+	       end->outcome != OUTCOME_UNLOCKED &&
 	       !keeper_gone(s->conf->kept, after(watchdog_stamp(&s->dog),
 						 any_lease(s)->conf.ttl_ms));
 }

@@ -47,6 +47,7 @@ enum outcome {
 	OUTCOME_REFUSED,     /* likewise; why.kind decides */
 	OUTCOME_GAVE_UP,     /* a signal ended the waiting */
 	OUTCOME_LOST,        /* the lease ended before the command */
+	OUTCOME_UNLOCKED,    /* what was held by hand was given back: unlock */
 	OUTCOME_FORCED,      /* the command was ended: force-release */
 	OUTCOME_MAX_HOLD,    /* likewise: --max-hold */
 	OUTCOME_CANNOT_EXEC, /* status: errno */

@@ -24,7 +24,7 @@ static void kill_tree(struct watch *w)
 	w->killed = true;
 	w->stop_by = NEVER;
 	w->undead = after(now(), UNDEAD_MS);
-	if (w->conf->kept)
+	if (w->conf->kept && w->end->outcome != OUTCOME_UNLOCKED)
 		keeper_tell(w->conf->kept);
 	guard_kill(w->guard);
 }
@@ -60,6 +60,22 @@ static void lose(struct watch *w, const char *reason)
 		w->end->outcome = OUTCOME_LOST;
 	log_error("lost", "lease lost: %s; %s", reason,
 		  done(w, "killing the command"));
+	kill_tree(w);
+}
+
+/* The server says so. `unlocked`: somebody gave it back in our name, as may be
+ * done to who holds by hand. */
+static void lose_to(struct watch *w, bool unlocked)
+{
+	if (w->killed)
+		return;
+	if (!unlocked || !w->conf->by_hand) {
+		lose(w, unlocked ? "it was given back (unlock)"
+				 : "the server says that it is no longer ours");
+		return;
+	}
+	w->end->outcome = OUTCOME_UNLOCKED;
+	log_detail("unlocked", "given back (unlock)");
 	kill_tree(w);
 }
 
@@ -343,8 +359,10 @@ static void take_news(struct watch *w)
 {
 	char news;
 
-	if (read(w->dog->news[0], &news, 1) != 1 || news != NEWS_STOP)
-		lose(w, "the server says that it is no longer ours");
+	if (read(w->dog->news[0], &news, 1) != 1)
+		news = NEWS_LOST;
+	if (news != NEWS_STOP)
+		lose_to(w, news == NEWS_UNLOCKED);
 }
 
 static void renew_here(struct watch *w, struct pollfd *fds, int n,
@@ -354,7 +372,7 @@ static void renew_here(struct watch *w, struct pollfd *fds, int n,
 	watchdog_publish(w->dog);
 	look_at_stop(w);
 	if (locks_lost(w->locks))
-		lose(w, "the server says that it is no longer ours");
+		lose_to(w, locks_unlocked(w->locks));
 	if (!before(now(), w->hand_over))
 		hand_over(w);
 }
