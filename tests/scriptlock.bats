@@ -42,7 +42,10 @@ target() { # [SIGNAL that it survives]...
 	kept=$!
 	wait_until exists "$T/there"
 }
-told() { [ "$(cat "$T/told" 2>/dev/null)" = "$*" ]; }
+told() { # SIGNAL: that, and no other
+	[ "$(sort -u "$T/told" 2>/dev/null)" = "$1" ]
+}
+told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
 
 # ---- lock ----
 
@@ -355,8 +358,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 		"$REDLOCK" lock -t 1s --on-lost "$s" --keep-for "$kept" job \
 			>/dev/null 2>"$T/err"
 		node_freeze a
-		wait_until told "${s#SIG}
-${s#SIG}"
+		wait_until told_twice "${s#SIG}"
 		wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
 		node_thaw a
 		contains "$T/err" "lease lost: not renewed for .*; sending SIG${s#SIG} to"
@@ -564,8 +566,8 @@ no_shadow() { # no lock, nor what belongs to it
 @test "force-release of a kept lock: its process is told, and the lock is free when that is gone" {
 	target TERM
 	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null 2>"$T/err"
-	helper "$REDLOCK" -q force-release --confirm job --grace 20s job
-	wait_until contains "$T/told" TERM
+	helper "$REDLOCK" force-release -q --confirm job --grace 20s job
+	wait_until told TERM
 	held job
 	kill -9 "$kept"
 	wait_until free job
@@ -601,7 +603,8 @@ everything() { # by $REDLOCK_URL
 	run -75 "$REDLOCK" lock -n job
 	"$REDLOCK" unlock --token "$token" job
 	run -75 "$REDLOCK" unlock --token "$token" job
-	run -0 script bash <<-'SH'
+	run -0 --separate-stderr script bash <<-'SH'
+		set -e
 		eval "$("$REDLOCK" lock -t 1s --keep-for $$ --export job)"
 		"$REDLOCK" -n -k job -- echo nested
 		"$REDLOCK" extend job
@@ -612,6 +615,7 @@ everything() { # by $REDLOCK_URL
 		"$REDLOCK" unlock --token "$(cat "$T/token")" job
 		"$REDLOCK" unlock --token "$(cat "$T/token2")" job
 	SH
+	echo "$output, $stderr"
 	[ "$output" = nested ]
 	"$REDLOCK" -w 10s -k job -- true
 }

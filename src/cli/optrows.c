@@ -53,7 +53,7 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "on-unavailable", "fail|run", WORD, false, BY_RUN, AT(run_anyway), 0, 0,	"when no server answers at start (fail)"},
 	{ 0,  "reason",	"TEXT",	TEXT, false, BY_TAKING | BY_FORCE, AT(reason), 0, 0,		"shown to others while the lock is held"},
 	{ 0,  "no-describe", NULL, SWITCH, false, BY_TAKING, AT(no_describe), true, 0,	"do not tell others who holds the lock"},
-	{ 0,  "no-history", NULL, SWITCH, false, BY_TAKING, AT(no_history), true, 0,	"keep no entry in the lock's history"},
+	{ 0,  "no-history", NULL, SWITCH, false, BY_TAKING | BY_UNLOCK, AT(no_history), true, 0,	"keep no entry in the lock's history"},
 	{ 0,  "result-file", "FILE", PATH, false, BY_RUN, AT(result_file), 1, 0,	"write the outcome to FILE as one JSON line"},
 	{'q', "quiet",	NULL,	SWITCH, false, BY_ALL, AT(loudness), -1, 0,		"errors only"},
 	{'v', "verbose", NULL,	SWITCH, false, BY_ALL, AT(loudness), 1, 0,		"say more"},

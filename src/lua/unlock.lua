@@ -13,7 +13,7 @@ ARGV[4] = stands
 ARGV[7] = value ~= token and not shared(value) and value or ''
 ARGV[12] = ARGV[12] == '1' and value == token
     and story_of(not bad and c, time(), 'outcome ran\n') or ''
-if not moving then
+if not moving and (value ~= token or record_is_of(token)) then
 	local list = part('grant:' .. token)
 	redis.call('del', list) -- a first write: see release.lua
 	redis.pcall('rpush', list, 'unlocked')

@@ -163,7 +163,8 @@ static void look_at_stop(struct watch *w)
 	by = watchdog_stop(w->dog, &asker);
 	if (by.ms == NEVER.ms)
 		return;
-	if (w->stop_by.ms == NEVER.ms)
+	/* whom we cannot kill we give all the time that there is */
+	if (w->stop_by.ms == NEVER.ms && !w->conf->kept)
 		w->stop_by = after(now(), w->conf->kill_after_ms);
 	w->stop_by = sooner(w->stop_by, by);
 	if (!w->asked_to_end) {
