@@ -32,3 +32,4 @@ script FORCE prelude share queue server stop log story force
 script UNLOCK prelude share queue server log story find unlock release
 script EXTEND prelude share server stop story find extend confirm
 script INSPECT prelude share inspect
+script HISTORY prelude history

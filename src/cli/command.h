@@ -75,6 +75,7 @@ struct command {
 extern const struct command cmd_run;
 extern const struct command cmd_doctor;
 extern const struct command cmd_force;
+extern const struct command cmd_history;
 extern const struct command cmd_inspect;
 extern const struct command cmd_list;
 extern const struct command cmd_lock;

@@ -64,6 +64,8 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "on-lost", "SIGNAL", TEXT, true, BY_LOCK, AT(on_lost), 1, 16,	"tell that process so, or none (TERM)"},
 	{ 0,  "export",	NULL,	SWITCH, true, BY_LOCK, AT(export), true, 0,	"print shell code that sets REDLOCK_TOKEN and so on"},
 	{ 0,  "token",	"TOKEN", TEXT, true, BY_UNLOCK | BY_EXTEND, AT(token), 1, 64, "what lock printed ($REDLOCK_TOKEN)"},
+	{ 0,  "since",	"DUR",	DURATION, true, BY_HISTORY, AT(since_ms), 1, 0,	"what ended within DUR"},
+	{ 0,  "svg",	NULL,	SWITCH, true, BY_HISTORY, AT(svg), true, 0,	"answer with a picture, in SVG"},
 	{ 0,  "json",	NULL,	SWITCH, true, BY_LOOKING, AT(json), true, 0,	"answer in JSON"},
 	{ 0,  "held",	NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(held), true, 0,	"only locks that somebody holds"},
 	{ 0,  "waiting", NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(waiting), true, 0,	"only locks that somebody waits for"},

@@ -68,6 +68,8 @@ struct opts {
 	int wait_replicas;
 	const char *reason, *result_file;
 	bool no_describe, no_history, run_anyway;
+	int64_t since_ms; /* 0: any */
+	bool svg;
 	int loudness; /* -1: -q, 0, 1: -v */
 	bool log_json;
 	enum color color;

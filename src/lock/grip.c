@@ -45,20 +45,15 @@ static void add_extend(const struct grip *g, struct script_scratch *scratch,
 void grip_request(const struct grip *g, struct keys *keys, int db,
 		  struct script_scratch *scratch, struct words *out)
 {
-	*out = (struct words){0};
-	words_add_text(out, "EVAL");
-	if (g->extend)
-		words_add(out, LUA_EXTEND, sizeof(LUA_EXTEND) - 1);
-	else
-		words_add(out, LUA_UNLOCK, sizeof(LUA_UNLOCK) - 1);
-	script_keys(keys, 0, out);
+	const char *lua = g->extend ? LUA_EXTEND : LUA_UNLOCK;
+
+	script_begin(lua, strlen(lua), keys, 0, out);
 	words_add_text(out, g->token);
 	if (g->extend)
 		add_extend(g, scratch, out);
 	else
 		add_unlock(g, out);
-	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
-	words_add_text(out, scratch->db);
+	script_end(db, scratch, out);
 }
 
 int grip_read(const struct reply *r, bool *was, struct fail *why)

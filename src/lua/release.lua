@@ -67,8 +67,8 @@ end
 if ARGV[5] == '1' then
 	try('zrem', queue, member)
 	try('zrem', alive, token)
-	try('del', part('grant:' .. token))
 end
+try('del', part('grant:' .. token)) -- of a waiter, or who was asked to stop
 if v ~= token and not shares then
 	return told({'no', text(c)}, true)
 end
