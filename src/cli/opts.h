@@ -75,6 +75,9 @@ struct opts {
 	enum color color;
 	bool json;
 	bool held, waiting; /* list: only those */
+	bool hold, export;  /* lock */
+	int keep_for;       /* 0: for nobody */
+	const char *on_lost, *token;
 	/* force-release */
 	const char *confirm;
 	int64_t force_grace_ms;

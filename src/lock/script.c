@@ -429,8 +429,10 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		out->at_ms = word_number_or(w, 5, 0);
 		read_stop(w, 6, out, s);
 	}
-	if (out->said == SAID_NO)
+	if (out->said == SAID_NO) {
 		read_stop(w, 3, out, s);
+		out->unlocked = word_is(w, 5, "1");
+	}
 	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE) {
 		*s = (struct sight){.seen = true, .pttl_ms = out->pttl_ms};
 		words_add_text(&nobody, "");
