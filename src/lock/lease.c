@@ -165,6 +165,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	int64_t part;
 
 	note_stop(l, asked, a);
+	l->unlocked |= a->unlocked;
 	if (l->state == LEASE_CLAIMING && !l->replicating) {
 		claim_answer(l, n, asked, a, at);
 		return;

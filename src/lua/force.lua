@@ -70,18 +70,12 @@ local function tell(who, ms)
 end
 -- What became of the hold. Who is inside has no entry.
 local function note_it(about, before)
-	local held = now_ms - (number_in(record, 'since') or now_ms)
-	local story = (before and 'fence ' .. text(before) .. '\n' or '')
-	    .. (slot > 0 and 'slot ' .. slot .. '\n' or '')
-	note(token, (story == '' and '\n' or story) .. '\nheld_ms ' .. text(held)
-	    .. '\noutcome forced\n' .. ARGV[6], about, at, true)
+	note(token, story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
+	    at, true)
 end
 -- The record tells of the holder alone.
 local function note_holder(before)
-	local about = string.match(record, '\nsince %d+\n(.*)$')
-	about = string.gsub(about, '^lost %d+\n', '')
-	about = string.gsub(about, '^renewed %d+\n', '')
-	note_it(string.gsub(about, joined_line .. '$', ''), before)
+	note_it(about_of(record), before)
 end
 local function ask()
 	local most, tokens = 0, holders()
