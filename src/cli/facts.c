@@ -235,7 +235,8 @@ static const struct question {
 static int ask(struct look *l, const struct facts *f, int i)
 {
 	const struct question *q = &questions[i];
-	char text[RIGHTS_LIST_MAX], *rest = text;
+	struct rights_scratch scratch;
+	char text[100], *rest = text;
 	struct words w = {0};
 
 	if (q->text) {
@@ -243,7 +244,7 @@ static int ask(struct look *l, const struct facts *f, int i)
 		for (char *word; (word = strsep(&rest, " ")) != NULL;)
 			words_add_text(&w, word);
 	} else {
-		rights_request(q->kind, text, &w);
+		rights_request(q->kind, &scratch, &w);
 	}
 	return survey_ask(&l->survey, f->target, &w, i);
 }
