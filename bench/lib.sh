@@ -59,7 +59,7 @@ random_port() {
 	echo $((20000 + $(od -An -N2 -tu2 /dev/urandom) % 20000))
 }
 
-start_redis() {
+start_redis() { # [option of redis-server...]
 	have redis-server || {
 		echo "$0: needs redis-server and redis-cli" >&2
 		exit 69
@@ -68,7 +68,7 @@ start_redis() {
 		port=$(random_port)
 		redis-server --port "$port" --bind 127.0.0.1 --save '' \
 			--appendonly no --unixsocket "$sock" --dir "$W" \
-			--logfile "$W/redis.log" &
+			--logfile "$W/redis.log" "$@" &
 		redis=$!
 		mine="$mine $redis"
 		until redis-cli -s "$sock" ping >/dev/null 2>&1; do

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/columns.h"
 #include "base/json.h"
 #include "base/units.h"
 
@@ -78,25 +79,14 @@ static void put(const char *bytes, size_t n)
 
 /* ---- the live line ---- */
 
-/* As many bytes as surely fit on the terminal: what is not ASCII may be two
- * columns wide. */
+/* As many bytes as fit on the terminal. */
 static size_t fit(const char *text)
 {
 	struct winsize size = {0};
-	size_t columns = 79, used = 0, n = 0;
 
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		columns = size.ws_col - 1U;
-	while (text[n] != '\0') {
-		size_t len = utf8_length(text + n, strlen(text + n));
-		size_t wide = len > 1 ? 2 : 1;
-
-		if (used + wide > columns)
-			break;
-		used += wide;
-		n += len ? len : 1;
-	}
-	return n;
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		size.ws_col = 80;
+	return columns_fit(text, size.ws_col - 1);
 }
 
 static size_t draw(char *to, size_t size)

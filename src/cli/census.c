@@ -13,7 +13,7 @@
 /* Keys that are looked at, at a time: more do not make it faster, for a survey
  * has a few questions under way on each connection. */
 #define FLIGHTS 64
-/* Of a SCAN: the server is busy with it for 0.2 ms or so, and does nothing else
+/* Of a SCAN: the server is busy with it for a ms at most, and does nothing else
  * meanwhile. */
 #define SCAN_COUNT "1000"
 #define SHOWN_MAX 256
@@ -264,14 +264,15 @@ static void take_spread(struct census *c, const struct got *got)
 /* {CURSOR, {NAME, ...}} */
 static void take_scan(struct census *c, const struct got *got)
 {
-	const struct reply *cursor = reply_item(got->reply, 0);
-	const struct reply *names = reply_item(got->reply, 1);
+	const struct reply *cursor, *names;
 	char next[24];
 
 	if (got->why.kind != FAIL_NONE) {
 		target_failed(c, got->target, &got->why);
 		return;
 	}
+	cursor = reply_item(got->reply, 0);
+	names = reply_item(got->reply, 1);
 	for (size_t i = 0; i < names->items; i++)
 		take_name(c, reply_item(names, i)->bytes,
 			  reply_item(names, i)->len);

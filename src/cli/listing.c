@@ -171,13 +171,13 @@ int listing_print(const struct listing *l, FILE *out)
 
 /* ---- for programs ---- */
 
-static void json_servers(const struct census *c, struct json *j)
+static void json_nodes(const struct census *c, struct json *j)
 {
-	json_list(j, "servers");
+	json_list(j, "nodes");
 	for (int i = 0; i < c->look->servers.n; i++) {
 		json_item(j);
 		json_text(j, "name", c->look->servers.endpoint[i].name);
-		json_bool(j, "answers", !c->node[i].down);
+		json_text(j, "state", c->node[i].down ? "down" : "up");
 		if (c->node[i].down)
 			json_text(j, "error", c->node[i].why.text);
 		json_close(j);
@@ -202,7 +202,7 @@ void listing_json(const struct listing *l, const struct census *c,
 		  struct json *j)
 {
 	json_text(j, "scope", look_is_host_only(c->look) ? "host" : "shared");
-	json_servers(c, j);
+	json_nodes(c, j);
 	json_list(j, "locks");
 	for (int i = 0; i < l->rows; i++)
 		json_lock(l->row[i], j);

@@ -77,12 +77,9 @@ static void fill_standard_fds(void)
 			(void)open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
-/* NO_COLOR: see no-color.org. */
 static void use_messages(const struct opts *o)
 {
-	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
-	bool able = !o->log_json && term && term[0] != '\0' &&
-		    strcmp(term, "dumb") != 0;
+	bool able = !o->log_json && terminal_is_able();
 	const struct log_conf conf = {
 		.most = o->loudness < 0   ? LOG_SAY_ERROR
 			: o->loudness > 0 ? LOG_SAY_DETAIL
@@ -90,11 +87,17 @@ static void use_messages(const struct opts *o)
 		.json = o->log_json,
 		.live = able,
 		.color = o->color == COLOR_ALWAYS,
-		.color_auto = able && o->color == COLOR_AUTO &&
-			      !(no_color && no_color[0] != '\0'),
+		.color_auto = able && colors_are_wanted(o),
 	};
 
 	log_init(&conf);
+}
+
+static int refuse(const struct opts *o, char **argv, int status)
+{
+	if (o->verb && o->verb->refuse)
+		o->verb->refuse(argv, status);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -110,7 +113,7 @@ int main(int argc, char **argv)
 	if (opts_parse(&o, argc, argv, &why) < 0) {
 		log_error("usage", "%s", why.text);
 		opts_close(&o);
-		return status_of_kind(why.kind);
+		return refuse(&o, argv, status_of_kind(why.kind));
 	}
 	use_messages(&o);
 	switch (o.show) {
@@ -123,7 +126,7 @@ int main(int argc, char **argv)
 	}
 	if (broken) {
 		log_error("failed", "%s", wrong.text);
-		return status_of_kind(wrong.kind);
+		return refuse(&o, argv, status_of_kind(wrong.kind));
 	}
 	if (o.verb == &cmd_run)
 		init_split();

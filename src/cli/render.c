@@ -7,9 +7,29 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/columns.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/opts.h"
+
+/* ---- terminals ---- */
+
+bool terminal_is_able(void)
+{
+	const char *term = getenv("TERM");
+
+	return term && term[0] != '\0' && strcmp(term, "dumb") != 0;
+}
+
+/* NO_COLOR: see no-color.org. */
+bool colors_are_wanted(const struct opts *o)
+{
+	const char *none = getenv("NO_COLOR");
+
+	return o->color == COLOR_ALWAYS ||
+	       (o->color == COLOR_AUTO && !(none && none[0] != '\0'));
+}
 
 /* ---- tables ---- */
 
@@ -45,31 +65,19 @@ void table_cell(struct table *t, const char *fmt, ...)
 	va_end(ap);
 }
 
-int text_width(const char *text)
-{
-	int width = 0;
-
-	for (size_t i = 0, n = strlen(text); i < n; width++) {
-		size_t len = utf8_length(text + i, n - i);
-
-		i += len > 0 ? len : 1;
-	}
-	return width;
-}
-
 int table_print(struct table *t, const char *indent, FILE *out)
 {
 	int width[COLUMNS_MAX] = {0}, rc = t->room < 0 ? -1 : 0;
 
 	for (int i = 0; i < t->cells; i++) {
-		int its = text_width(t->cell[i]), *w = &width[i % t->columns];
+		int its = columns_of(t->cell[i]), *w = &width[i % t->columns];
 
 		*w = its > *w ? its : *w;
 	}
 	for (int i = 0; rc == 0 && i < t->cells; i++) {
 		int column = i % t->columns;
 		bool last = column == t->columns - 1;
-		int pad = width[column] - text_width(t->cell[i]) + 2;
+		int pad = width[column] - columns_of(t->cell[i]) + 2;
 
 		(void)fprintf(out, "%s%s%*s%s", column == 0 ? indent : "",
 			      t->cell[i], last ? 0 : pad, "", last ? "\n" : "");
@@ -83,6 +91,19 @@ int table_print(struct table *t, const char *indent, FILE *out)
 
 /* ---- values ---- */
 
+const char *about_who(const char about[ABOUT_COUNT][ABOUT_MAX], char *buf,
+		      size_t size)
+{
+	if (about[ABOUT_HOST][0] == '\0')
+		(void)snprintf(buf, size,
+			       "a holder that does not say who it is");
+	else
+		(void)snprintf(buf, size, "%s (pid %s, user %s)",
+			       about[ABOUT_HOST], about[ABOUT_PID],
+			       about[ABOUT_USER]);
+	return buf;
+}
+
 void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])
 {
 	for (int i = 0; i < ABOUT_COUNT; i++) {
@@ -93,7 +114,7 @@ void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])
 
 		if (pid >= 0)
 			json_number(j, field, pid);
-		else if (about[i][0] != '\0')
+		else if (i != ABOUT_PID && about[i][0] != '\0')
 			json_text(j, field, about[i]);
 	}
 }

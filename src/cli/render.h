@@ -6,11 +6,19 @@
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "base/json.h"
 #include "lock/view.h"
+
+struct opts;
+
+/* It is one that knows escape sequences, as far as TERM tells. */
+bool terminal_is_able(void);
+/* On such a terminal. */
+bool colors_are_wanted(const struct opts *o);
 
 /* Columns as wide as their widest cell, two blanks apart; the last one is not
  * filled up. */
@@ -28,8 +36,9 @@ void table_cell(struct table *t, const char *fmt, ...)
  * printed. */
 int table_print(struct table *t, const char *indent, FILE *out);
 
-/* How wide it is on a terminal: one column for each character. */
-int text_width(const char *text);
+/* "web1 (pid 12, user joe)"; returns buf. */
+const char *about_who(const char about[ABOUT_COUNT][ABOUT_MAX], char *buf,
+		      size_t size);
 
 /* `"name":{host, pid, user, ...}`, those that are known. */
 void json_about(struct json *j, const char *name,

@@ -148,8 +148,15 @@ static struct question *make(const struct words *w, int64_t tag)
 	return q;
 }
 
+static bool awaited(const struct target *t)
+{
+	return t->conn.asked != t->conn.taken;
+}
+
 static void append(struct target *t, struct question *q)
 {
+	if (!t->first && !awaited(t))
+		t->down.kind = FAIL_NONE; /* all were told: a new attempt */
 	q->next = NULL;
 	if (t->last)
 		t->last->next = q;
@@ -204,11 +211,6 @@ int survey_call(struct survey *s, int target, const struct words *request,
 	q->lua_len = request->len[1];
 	append(s->target[target], q);
 	return 0;
-}
-
-static bool awaited(const struct target *t)
-{
-	return t->conn.asked != t->conn.taken;
 }
 
 /* -1: it was not asked. */

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What `redlock list` costs where locks are few among many other keys, beside a
+# bare SCAN by redis-cli for the same names.
+#
+#   bench/list.sh [PATH-OF-REDLOCK] [ROUNDS] [OTHER-KEYS] [LOCKS]
+set -eu
+. "$(dirname "$0")/lib.sh"
+rounds=${2:-5}
+others=${3:-1000000}
+locks=${4:-1000}
+export LC_ALL=C
+
+ms() { date +%s%N | sed 's/......$//'; }
+timed() { # NAME COMMAND...: a line in $W/NAME, in ms
+	name=$1
+	shift
+	from=$(ms)
+	"$@" >"$W/out"
+	echo $(($(ms) - from)) >>"$W/$name"
+}
+server_us() { # so long the server was busy with commands
+	redis-cli -s "$sock" info commandstats | tr -d '\r' |
+		awk -F '[=,]' '/^cmdstat_/ { sum += $4 } END { print sum + 0 }'
+}
+
+start_redis --enable-debug-command yes
+machine
+redis-cli -s "$sock" debug populate "$others" other 10 >/dev/null
+i=0
+while [ $i -lt "$locks" ]; do
+	i=$((i + 1))
+	printf 'SET job%d tok%d PX 600000\n' $i $i
+	printf 'SET redlock:{job%d}:holder:job%d "token tok%d\\nttl 600000\\nsince 1790000000000\\nhost web1\\npid 7\\nuser ann\\ncommand backup\\n" PX 600000\n' $i $i $i
+	printf 'SET redlock:{job%d}:fence:job%d 1790000000000000\n' $i $i
+done | redis-cli -s "$sock" --pipe >/dev/null
+echo "$others other keys, $locks locks"
+i=0
+while [ $i -lt "$rounds" ]; do
+	i=$((i + 1))
+	timed bare redis-cli -s "$sock" --scan --pattern 'redlock:*'
+	redis-cli -s "$sock" config resetstat >/dev/null
+	timed list "$redlock" list -q -u "unix://$sock"
+	server_us >>"$W/busy"
+	[ "$(wc -l <"$W/out")" = $((locks + 1)) ] || {
+		echo "$0: redlock list shows $(wc -l <"$W/out") lines" >&2
+		exit 1
+	}
+done
+median() { sort -n "$W/$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+printf '%-46s %s ms\n' 'redlock list' "$(summary <"$W/list")" \
+	"redis-cli --scan --pattern 'redlock:*'" "$(summary <"$W/bare")"
+awk -v list="$(median list)" -v bare="$(median bare)" \
+	-v busy="$(median busy)" 'BEGIN {
+	printf "redlock list takes %.2f of the bare scan\n", list / bare
+	printf "the server is busy for %.0f ms of it\n", busy / 1000 }'

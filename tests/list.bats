@@ -1,0 +1,392 @@
+#!/usr/bin/env bats
+# redlock list: all locks that are held or waited for, wherever they are, and
+# nothing else, whatever their names.
+
+load lib/common
+load lib/cluster
+load lib/masters
+
+setup_file() { cluster_start; }
+teardown_file() { cluster_stop; }
+
+# list STATUS ARGUMENT...: the answer is in $output, what was said in $stderr
+list() {
+	local want=$1
+
+	shift
+	run "-$want" --separate-stderr "$REDLOCK" list -u "$url" "$@"
+}
+quiet() { [ -z "$stderr" ] || { echo "stderr: $stderr" >&2; return 1; }; }
+keys() { awk 'NR > 1 { print $1 }' <<<"$output" | tr '\n' ' '; }
+shows() { # KEY REGEX: its row
+	grep -Eqx -- "$1 +$2" <<<"$output" || { echo "$output" >&2; return 1; }
+}
+# EXPRESSION [ARGUMENT...]: `d` is the document, which is as the manual says,
+# `k` its keys and `of` a lock by its key
+json() {
+	local what=$1
+
+	shift
+	list 0 --json "$@"
+	python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
+	python3 -c 'import json, sys, base64
+d = json.loads(sys.argv[1])
+k = [l["key"] for l in d["locks"]]
+of = {l["key"]: l for l in d["locks"]}
+assert '"$what"', d' "$output"
+}
+# A lock as redlock leaves it, without one that runs: on NODE, KEY [HOST]
+forge() {
+	local record
+
+	record=$'token tok\nttl 60000\nsince 1790000000000\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n'
+	cli "$1" set "$2" tok px 60000 >/dev/null
+	cli "$1" set "redlock:{$(tag "$2")}:holder:$2" "$record" px 60000 >/dev/null
+}
+tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;; esac; }
+
+# ---- one server ----
+
+@test "nothing is held: nothing on standard output, status 0" {
+	list 0
+	[ -z "$output" ]
+	quiet
+	cli a set other 1 >/dev/null
+	cli a set 'redlock:{job}:fence:job' 1 >/dev/null
+	list 0
+	[ -z "$output" ]
+	list 0 --json
+	[ "$(python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output")" = 1 ]
+	cli a flushall >/dev/null
+}
+
+@test "a row for each lock, sorted by key: state, holder, times, how many wait" {
+	USER=ann LOGNAME=ann start -k job -t 20s -- sleep 61.3
+	wait_until held job
+	helper "$REDLOCK" -q -u "$url" -k job -- true
+	wait_until eval '[ "$(cli a zcard "redlock:{job}:queue:job")" = 1 ]'
+	forge a another
+	list 0
+	quiet
+	[ "$(keys)" = 'another job ' ]
+	shows job "held +$(hostname) +$tool +ann +sleep +[0-9]+s +(20|1[0-9])s +1"
+	shows another 'held +web1 +12 +ann +backup.sh +[0-9]+d[0-9]+h +(60|5[0-9])s +0'
+	json "k == ['another', 'job'] and of['job']['in_line'] == 1 and \
+of['job']['holder']['pid'] == $tool and of['job']['role'] == 'holder' and \
+of['job']['token'] == '$(cli a get job)' and d['scope'] == 'shared' and \
+of['job']['fence'] == $(cli a get 'redlock:{job}:fence:job') and \
+d['nodes'][0]['state'] == 'up'"
+	list 0 --waiting
+	[ "$(keys)" = 'job ' ]
+	list 0 'an*'
+	[ "$(keys)" = 'another ' ]
+	list 0 x
+	[ -z "$output" ]
+	cli a del another 'redlock:{another}:holder:another' >/dev/null
+	kill "$tool"
+}
+
+@test "readers, slots, nested runs, --min-hold, and what other programs hold while somebody waits" {
+	helper "$REDLOCK" -q -u "$url" -s -k docs -- sleep 61.3
+	helper "$REDLOCK" -q -u "$url" -s -k docs -- sleep 61.3
+	for _ in 1 2 3; do
+		helper "$REDLOCK" -q -u "$url" -N 3 -k sem -- sleep 61.3
+	done
+	helper "$REDLOCK" -q -u "$url" -k nest -- \
+		"$REDLOCK" -q -u "$url" -k nest -- sleep 61.3
+	"$REDLOCK" -q -u "$url" -k rest --min-hold 30s -- true
+	cli a set foreign tok px 60000 >/dev/null
+	cli a set unseen tok px 60000 >/dev/null
+	helper "$REDLOCK" -q -u "$url" -k foreign -- true
+	all() {
+		list 0
+		[ "$(keys)" = 'docs foreign nest rest sem ' ] &&
+			grep -q '^docs.*+1' <<<"$output" &&
+			grep -q '^nest.*+1' <<<"$output" &&
+			grep -q '^sem.*+2' <<<"$output"
+	}
+	wait_until all
+	quiet
+	shows docs 'reading +.*'
+	shows foreign 'foreign +\? .*s +1'
+	shows rest 'resting +.*'
+	shows sem "held +$(hostname) \+2 .*"
+	# slot 0 is free, the others are not
+	json "of['sem']['holders'] == 3 and of['docs']['role'] == 'reader' and \
+of['foreign']['role'] == 'foreign' and of['foreign']['state'] == 'held'"
+	kill_helpers || true
+	cli a flushall >/dev/null
+}
+
+@test "only the slots above the first are held: it is a lock all the same" {
+	helper "$REDLOCK" -q -u "$url" -N 2 -k sem -- sh -c 'touch "$T/first"; exec sleep 61.3'
+	first=$!
+	wait_until exists "$T/first"
+	helper "$REDLOCK" -q -u "$url" -N 2 -k sem -- sh -c 'touch "$T/second"; exec sleep 61.3'
+	wait_until exists "$T/second"
+	kill "$first"
+	wait "$first" || true
+	list 0
+	shows sem "held +$(hostname) +[0-9].*"
+	json "of['sem']['slot'] == 1"
+}
+
+@test "waited for and held by nobody: free, and --held does not show it" {
+	cli a zadd 'redlock:{job}:queue:job' 1790000000000000 \
+		$'tok 30000 1 -\nhost web1\n' >/dev/null
+	list 0
+	shows job 'free +1'
+	json "of['job']['state'] == 'free' and of['job']['holders'] == 0"
+	list 0 --held
+	[ -z "$output" ]
+	forge a other
+	list 0 --held
+	[ "$(keys)" = 'other ' ]
+	list 0 --held --waiting
+	[ -z "$output" ]
+	cli a flushall >/dev/null
+}
+
+@test "a record whose lock is gone, and names that only look like ours, are no locks" {
+	cli a set 'redlock:{job}:holder:job' $'token tok\n' >/dev/null
+	cli a set 'redlock:{other}:holder:job' $'token tok\n' >/dev/null
+	cli a set 'redlock:{' 1 >/dev/null
+	cli a set 'redlock:{x}:holder:' 1 >/dev/null
+	cli a set 'redlock:{x}:queue' 1 >/dev/null
+	cli a set 'redlock:{x}:queue:x' 1 >/dev/null # of another type
+	list 0
+	[ -z "$output" ]
+	quiet
+	cli a flushall >/dev/null
+}
+
+@test "P7 keys, hosts and commands of any bytes cannot drive the terminal, and come out exactly in JSON" {
+	forge a $'e\e[31mvil' $'h\e]0;x\a'
+	forge a $'new\nline'
+	forge a 'a}b{c'
+	forge a $'\xff\xfe'
+	forge a '*[x]?'
+	list 0
+	quiet
+	[[ $output != *$'\e'* && $output != *$'\a'* ]]
+	[ "$(wc -l <<<"$output")" = 5 ] # (a}b{c has another tag than forged here)
+	shows 'e\\x1b\[31mvil' 'held +h\\x1b\]0;x\\x07 .*'
+	shows 'new\\x0aline' 'held .*'
+	json "sorted(k) == sorted(['e\x1b[31mvil', 'new\nline', '\ufffd\ufffd', '*[x]?']) \
+and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
+	list 0 '\*\[x]\?'
+	[ "$(keys)" = '*[x]? ' ]
+	list 0 $'\xff*'
+	[ "$(keys)" = '\xff\xfe ' ]
+	cli a flushall >/dev/null
+	# and those that are hardest to name, for real
+	for key in 'a}b{c' '{}' '{a}}b' '}'; do
+		helper "$REDLOCK" -q -u "$url" -k "$key" -- sleep 61.3
+	done
+	all() { list 0; [ "$(keys)" = '{a}}b {} } a}b{c ' ] || [ "$(keys)" = 'a}b{c {a}}b {} } ' ]; }
+	wait_until all
+}
+
+@test "patterns mean what they mean to Redis" {
+	for key in a ab abc b-c 'x[y' 'a\b' 'a*' '[a]' ]x ^; do forge a "$key"; done
+	python3 - "$T/a.sock" "$REDLOCK" "$url" <<-'END'
+	import json, random, socket, subprocess, sys
+	random.seed(1)
+	s = socket.socket(socket.AF_UNIX)
+	s.connect(sys.argv[1])
+	f = s.makefile('rb')
+	def keys(pattern):
+	    words = b'KEYS', pattern.encode()
+	    s.sendall(b'*2\r\n' + b''.join(b'$%d\r\n%s\r\n' % (len(w), w) for w in words))
+	    got = []
+	    for _ in range(int(f.readline()[1:])):
+	        got.append(f.read(int(f.readline()[1:]) + 2)[:-2].decode())
+	    return sorted(k for k in got if not k.startswith('redlock:{'))
+	for _ in range(150):
+	    p = ''.join(random.choice('ab*?[]^-\\') for _ in range(random.randint(1, 6)))
+	    out = subprocess.run([sys.argv[2], 'list', '-u', sys.argv[3], '--json', '--', p],
+	                         stdout=subprocess.PIPE, check=True).stdout
+	    ours = sorted(l['key'] for l in json.loads(out)['locks'])
+	    assert ours == keys(p), (p, ours, keys(p))
+	END
+	cli a flushall >/dev/null
+}
+
+@test "300 locks, each once, with waiters, and one server command for each" {
+	for ((i = 0; i < 300; i++)); do
+		printf 'SET k%d tok PX 60000\n' $i
+		printf 'SET redlock:{k%d}:holder:k%d "token tok\\nttl 60000\\nhost web%d\\n" PX 60000\n' $i $i $((i % 7))
+		printf 'ZADD redlock:{k%d}:queue:k%d 1790000000000000 "w%d 30000 1 -\\nhost x\\n"\n' $i $i $i
+	done | cli a --pipe >/dev/null
+	"$REDLOCK" list -u "$url" x # knows the script from then on
+	cli a config resetstat >/dev/null
+	list 0
+	quiet
+	[ "$(awk 'NR > 1 { print $1 }' <<<"$output" | sort -u | wc -l)" = 300 ]
+	[ "$(wc -l <<<"$output")" = 301 ]
+	[ "$(scripts_run a)" -le 301 ]
+	[ "$(cli a info commandstats | grep -c '^cmdstat_keys:')" = 0 ]
+	cli a flushall >/dev/null
+}
+
+@test "nothing is changed, and a database is that of the URL" {
+	forge a job
+	changes() { cli a info persistence | grep '^rdb_changes'; }
+	before=$(changes)
+	list 0
+	[ "$(keys)" = 'job ' ]
+	[ "$(changes)" = "$before" ]
+	run -0 "$REDLOCK" list -u "unix://$T/a.sock?db=3"
+	[ -z "$output" ]
+	cli a flushall >/dev/null
+}
+
+# ---- what goes wrong ----
+
+@test "nobody answers: 69; who may not SCAN: 77, with the server's words; another's key: hidden" {
+	run -69 --separate-stderr "$REDLOCK" list -u "unix://$T/none.sock"
+	[[ $stderr == *'cannot connect'* ]]
+	[ -z "$output" ]
+	forge a job
+	forge a secret
+	cli a acl setuser joe on '>pw' '~*' +@all -scan >/dev/null
+	echo pw >"$T/pw" && chmod 600 "$T/pw"
+	list 77 --user joe --password-file "$T/pw"
+	[[ $stderr == *scan* ]]
+	cli a acl setuser joe +scan resetkeys '~job' '~redlock:{job}*' >/dev/null
+	list 0 --user joe --password-file "$T/pw"
+	[ "$(keys)" = 'job ' ]
+	[[ $stderr == *'1 lock cannot be looked at: '* ]]
+	list 64 a b
+	[[ $stderr == *'more than one pattern'* ]]
+	list 64 -k job
+	cli a flushall >/dev/null
+}
+
+@test "a server that is frozen: 69 within the node time-out" {
+	node_start b
+	url=unix://$T/b.sock
+	node_freeze b
+	from=$(now_ms)
+	list 69 --node-timeout 300ms
+	below $(($(now_ms) - from)) 3000
+	[[ $stderr == *'no answer within 300ms'* ]]
+	node_thaw b
+}
+
+@test "standard output that is full is told" {
+	forge a job
+	run -70 --separate-stderr sh -c "'$REDLOCK' list -u '$url' >/dev/full"
+	[[ $stderr == *'cannot write'* ]]
+	cli a flushall >/dev/null
+}
+
+# ---- a Cluster ----
+
+use_cluster() {
+	cluster_mend
+	url=$(cluster_url)
+}
+# One on each primary, and some more: ten keys
+cluster_hold() {
+	for key in a b c d e f g h i 'x{y}z'; do
+		helper "$REDLOCK" -q -u "$url" -t 20s -k "$key" -- sleep 61.3
+	done
+	ten() { list 0; [ "$(keys)" = 'a b c d e f g h i x{y}z ' ]; }
+	wait_until ten
+}
+
+@test "in a Cluster, the keys of every primary, each asked for where it is" {
+	use_cluster
+	cluster_hold
+	quiet
+	for n in $(cluster_primaries); do
+		[ "$(cluster_cli "$n" dbsize)" -gt 0 ]
+		cluster_cli "$n" config resetstat >/dev/null
+	done
+	list 0 -v
+	# no question was sent on
+	[ "$(for n in $(cluster_primaries); do
+		cluster_cli "$n" info errorstats
+	done | grep -c 'MOVED')" = 0 ]
+	json "d['nodes'][0]['state'] == 'up'"
+}
+
+@test "in a Cluster whose slot is on its way a lock is shown once, with its holder" {
+	use_cluster
+	cluster_hold
+	to=$(cluster_other d)
+	cluster_migrate_begin d "$to"
+	ten
+	quiet
+	cluster_migrate_keys d "$to"
+	ten
+	grep -Eq "^d +held +$(hostname) " <<<"$output"
+	cluster_migrate_end d "$to"
+	ten
+	quiet
+	kill_helpers || true
+}
+
+@test "a primary of a Cluster that is down hides its keys: 69, and the others are shown" {
+	use_cluster
+	cluster_hold
+	down=$(cluster_owner a)
+	cluster node_freeze "$down"
+	list 69 --node-timeout 500ms
+	[[ $stderr == *"$(cluster node_at "$down")"* ]]
+	at_least "$(wc -l <<<"$output")" 2
+	! grep -q '^a ' <<<"$output"
+	# until its replica has taken over
+	wait_until ten
+	kill_helpers || true
+}
+
+# ---- several servers ----
+
+@test "on three servers a lock of most of them is held, one of a single one is not" {
+	several 3
+	helper "$REDLOCK" -q -u "$url" -k job -- sleep 61.3
+	wait_until have 3
+	forge b alone
+	list 0
+	quiet
+	[ "$(keys)" = 'alone job ' ]
+	shows alone 'minority +web1 .*'
+	shows job "held +$(hostname) .*"
+	list 0 --held
+	[ "$(keys)" = 'job ' ]
+	json "len(d['nodes']) == 3 and of['alone']['state'] == 'minority'"
+	cli b flushall >/dev/null
+}
+
+@test "with one of three servers down all is shown, and that is said; with two: 69" {
+	several 3
+	helper "$REDLOCK" -q -u "$url" -k job -- sleep 61.3
+	wait_until have 3
+	node_freeze c
+	list 0
+	[ "$(keys)" = 'job ' ]
+	[[ $stderr == *"this is what the others know: "*"$T/c.sock"* ]]
+	json "[n['state'] for n in d['nodes']] == ['up', 'up', 'down']"
+	node_thaw c
+	node_kill b
+	node_kill c
+	list 69
+	[[ $stderr == *'1 of 3 servers answered, 2 are needed'* ]]
+	kill_helpers || true
+	cli a flushall >/dev/null
+}
+
+@test "local: the locks of this machine" {
+	export XDG_RUNTIME_DIR=$T/run
+	mkdir -m 700 "$XDG_RUNTIME_DIR"
+	url=local:?idle=1s
+	helper "$REDLOCK" -q -u "$url" -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
+	wait_until exists "$T/started"
+	list 0
+	[ "$(keys)" = 'job ' ]
+	json "d['scope'] == 'host'"
+	kill_helpers || true
+	kill_servers "$XDG_RUNTIME_DIR/redlock"
+}

@@ -1,0 +1,293 @@
+#!/usr/bin/env bats
+# redlock wait: until nobody holds a lock, and takes nothing.
+
+load lib/common
+load lib/cluster
+load lib/masters
+
+setup_file() { cluster_start; }
+teardown_file() { cluster_stop; }
+
+# wait_for STATUS ARGUMENT...: `redlock wait`; what was said is in $stderr
+wait_for() {
+	local want=$1
+
+	shift
+	run "-$want" --separate-stderr "$REDLOCK" wait -u "$url" "$@"
+}
+# In the background, as $waiter, once it has seen that somebody holds it
+wait_behind() {
+	helper "$REDLOCK" wait -u "$url" "$@" >"$T/out" 2>"$T/waiting"
+	waiter=$!
+	wait_until contains "$T/waiting" 'waiting: held by'
+}
+waited() { # STATUS
+	local got=0
+
+	wait "$waiter" || got=$?
+	[ "$got" = "$1" ] || { echo "ended with $got:" >&2; cat "$T/waiting" >&2; return 1; }
+}
+keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
+	start -q -k job "$@" -- sleep 61.3
+	wait_until eval '[ -n "$(holding job 2>/dev/null)" ] || held job'
+}
+
+@test "a free lock: at once, without a word, and nothing is taken" {
+	from=$(now_ms)
+	wait_for 0 job
+	below $(($(now_ms) - from)) 1000
+	[ -z "$output$stderr" ]
+	free job
+	[ "$(cli a dbsize)" = 0 ]
+	wait_for 0 -k job -w 0
+}
+
+@test "it returns when the holder ends, and says once who that is" {
+	keep_job
+	wait_behind job
+	kill "$tool"
+	waited 0
+	[ "$(wc -l <"$T/waiting")" = 1 ]
+	grep -Eq "^redlock: job: waiting: held by $(hostname) \(pid $tool, user [a-z]+, sleep\) for [0-9]+s, lease left [0-9.]+s$" \
+		"$T/waiting"
+	[ ! -s "$T/out" ]
+}
+
+@test "it does not stand in line, and does not take what it waits for" {
+	keep_job
+	wait_behind job
+	free 'redlock:{job}:queue:job'
+	helper "$REDLOCK" -q -u "$url" -k job -- sleep 61.3
+	wait_until held 'redlock:{job}:queue:job'
+	kill "$tool"
+	# handed on: it was free for nobody
+	wait_until free 'redlock:{job}:queue:job'
+	held job
+	cli a config resetstat >/dev/null
+	looked() { [ "$(scripts_run a)" -ge 3 ]; }
+	wait_until looked
+	! gone "$waiter"
+	kill_helpers || true
+	cli a del job 'redlock:{job}:holder:job' >/dev/null
+}
+
+@test "the lease of a holder that was killed: until it ends, and not much longer" {
+	cli a set job tok px 900 >/dev/null
+	from=$(now_ms)
+	wait_for 0 job
+	took=$(($(now_ms) - from))
+	at_least "$took" 700
+	below "$took" 1500
+	[[ $stderr == *'held by another program, token tok, lease left '* ]]
+}
+
+@test "-w is over: 75, or what -E says, with a line that tells who holds it" {
+	keep_job
+	from=$(now_ms)
+	wait_for 75 -w 400ms job
+	took=$(($(now_ms) - from))
+	at_least "$took" 400
+	below "$took" 2000
+	[[ $stderr == *"redlock: job: not free within 400ms: held by $(hostname) (pid $tool, "* ]]
+	wait_for 3 job -w 0 -E 3
+	[[ $stderr != *waiting:* ]]
+	wait_for 0 job -w 0 -E 0
+	wait_for 75 job -w 100ms -q
+	[[ $stderr == *'not free within 100ms'* && $stderr != *waiting:* ]]
+	kill "$tool"
+}
+
+@test "readers, slots, a lock without expiry and --min-hold are waited for" {
+	cli a set job tok >/dev/null
+	wait_for 75 -w 50ms job
+	[[ $stderr == *'another program, token tok, without expiry'* ]]
+	cli a del job >/dev/null
+	"$REDLOCK" -q -u "$url" -k job --min-hold 700ms -- true
+	wait_for 75 -w 50ms job
+	wait_for 0 job
+	free job
+	for kind in -s '-N 3'; do
+		rm -f "$T/started"
+		# shellcheck disable=SC2086 # words
+		start -q -k job $kind -- sh -c 'touch "$T/started"; exec sleep 61.3'
+		wait_until exists "$T/started"
+		wait_for 75 -w 50ms job
+		kill "$tool"
+		finish
+		wait_for 0 job -w 5s
+	done
+}
+
+@test "--json: one document, free or timeout, as the manual says" {
+	schema() { python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"; }
+	wait_for 0 --json job
+	schema
+	[[ $output == *'"outcome":"free"'* ]]
+	keep_job
+	wait_for 75 --json job -w 100ms
+	schema
+	[[ $output == *'"outcome":"timeout"'*"\"pid\":$tool,"* ]]
+	kill "$tool"
+}
+
+@test "--log-format json: the lines are objects" {
+	keep_job
+	wait_for 75 --log-format json job -w 200ms
+	python3 -c 'import json, sys
+a, b = [json.loads(l) for l in sys.argv[1].splitlines()]
+assert a["event"] == "waiting" and b["event"] == "timeout" and b["key"] == "job", (a, b)' "$stderr"
+	kill "$tool"
+}
+
+@test "it looks four times a second at most, and a holder that renews is no reason to look more often" {
+	keep_job -t 30s
+	wait_behind job
+	cli a config resetstat >/dev/null
+	from=$(now_ms)
+	wait_until eval '[ $(($(now_ms) - '"$from"')) -gt 2000 ]'
+	n=$(scripts_run a)
+	at_least "$n" 5
+	below "$n" 14 # 200 ms at least, and a renewal
+	kill "$tool"
+	waited 0
+}
+
+# ---- a server that fails ----
+
+@test "no server at the start: waited for 5 s, or -w, then 69; a wrong password at once: 77" {
+	from=$(now_ms)
+	run -69 --separate-stderr "$REDLOCK" wait -u "unix://$T/none.sock" job -w 1500ms
+	took=$(($(now_ms) - from))
+	at_least "$took" 1300
+	below "$took" 4000
+	[[ $stderr == *'waiting: '*'cannot connect'* ]]
+	echo hush >"$T/b.auth"
+	node_start b --requirepass hush
+	run -77 --separate-stderr "$REDLOCK" wait -u "unix://$T/b.sock" job
+	node_kill b
+	rm "$T/b.auth"
+	helper "$REDLOCK" wait -u "unix://$T/b.sock" job 2>"$T/waiting"
+	waiter=$!
+	wait_until contains "$T/waiting" 'waiting: '
+	node_start b
+	waited 0
+}
+
+@test "a server that fails meanwhile is waited for, and that is said; -w holds all the same" {
+	node_start b
+	url=unix://$T/b.sock
+	cli b set job tok px 60000 >/dev/null
+	wait_behind job
+	node_freeze b
+	wait_until contains "$T/waiting" 'waiting: .*no answer within 1.0s'
+	node_thaw b
+	wait_until contains "$T/waiting" 'the server answers again; waiting: held by'
+	node_kill b
+	wait_until contains "$T/waiting" 'waiting: .*connect'
+	node_start b # empty
+	waited 0
+	cli b set job tok px 60000 >/dev/null
+	helper "$REDLOCK" wait -u "$url" job -w 2s 2>"$T/waiting"
+	waiter=$!
+	wait_until contains "$T/waiting" 'waiting: held by'
+	node_freeze b
+	waited 75
+	contains "$T/waiting" 'not free within 2.0s: held by another program'
+	node_thaw b
+	cli b del job >/dev/null
+}
+
+# ---- signals and terminals ----
+
+@test "a signal ends it as it would end any program" {
+	keep_job
+	for sig in INT TERM HUP QUIT; do
+		launch --default all "$REDLOCK" wait -u "$url" job 2>"$T/waiting" 3>&- &
+		waiter=$!
+		helpers="$helpers $waiter"
+		wait_until contains "$T/waiting" 'waiting: held'
+		kill -"$sig" "$waiter"
+		waited $((128 + $(kill -l "$sig")))
+	done
+	kill "$tool"
+}
+
+wipe=$'\r\e[J'
+
+@test "on a terminal one live line, which goes away" {
+	keep_job
+	TERM=xterm NO_COLOR=1 run -0 pty size:24x200 'wait:lease left' 'wait:: job: 1s: held' \
+		"run:kill $tool" -- "$REDLOCK" wait -u "$url" job
+	[[ $output == *"${wipe}redlock: job: 0s: held by $(hostname) (pid $tool"* ]]
+	[[ $output != *$'\n'* ]]
+	[[ $output == *"$wipe" ]]
+	keep_job
+	TERM=xterm NO_COLOR=1 run -130 pty 'wait:held by' 'send:^C' -- \
+		"$REDLOCK" wait -u "$url" job
+	[[ ${output%$'\r'} == *"$wipe"* ]]
+	[[ ${output##*"$wipe"} != *held* ]]
+	TERM=xterm NO_COLOR=1 run -75 pty -- "$REDLOCK" wait -u "$url" job -w 300ms
+	[[ $output == *"${wipe}redlock: job: not free within 300ms"* ]]
+	kill "$tool"
+}
+
+@test "P7 what others wrote cannot drive the terminal" {
+	cli a set $'x\e[31m' $'t\e[32m' px 60000 >/dev/null
+	wait_for 75 $'x\e[31m' -w 150ms
+	[[ $stderr != *$'\e'* ]]
+	[[ $stderr == *'x\x1b[31m: not free within 150ms: held by another program, token t\x1b[32m'* ]]
+	cli a flushall >/dev/null
+}
+
+# ---- where ----
+
+@test "in a Cluster" {
+	cluster_mend
+	url=$(cluster_url)
+	start -q -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
+	wait_until exists "$T/started"
+	wait_behind job
+	cluster_move job "$(cluster_other job)"
+	wait_for 75 job -w 0
+	kill "$tool"
+	waited 0
+	wait_for 0 nobody
+}
+
+@test "of three servers: held on most of them; a lone one does not count, unless another is silent" {
+	several 3
+	start -q -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
+	wait_until exists "$T/started"
+	wait_behind job
+	node_freeze c
+	wait_for 75 job -w 600ms
+	node_thaw c
+	kill "$tool"
+	waited 0
+	finish
+	cli a set job tok px 60000 >/dev/null
+	wait_for 0 job
+	node_freeze b
+	wait_for 75 job -w 600ms # that one may hold it, too
+	node_thaw b
+	wait_for 0 job
+	cli a del job >/dev/null
+}
+
+@test "local:" {
+	export XDG_RUNTIME_DIR=$T/run
+	mkdir -m 700 "$XDG_RUNTIME_DIR"
+	url=local:?idle=1s
+	wait_for 0 job
+	helper "$REDLOCK" -q -u "$url" -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
+	wait_until exists "$T/started"
+	wait_for 75 job -w 0
+	kill_helpers || true
+	kill_servers "$XDG_RUNTIME_DIR/redlock"
+}
+
+@test "one key, no more and no less" {
+	wait_for 64
+	wait_for 64 a b
+	wait_for 64 a -n
+}
