@@ -511,7 +511,7 @@ off_by() {
 	cli a set 'redlock:{job}:holder:job' 'token x' >/dev/null
 	cli a set job x >/dev/null
 	doctor 1
-	finds wrong keys 'job: no expiry' 'redlock force-release job'
+	finds wrong keys 'job: no expiry' "redlock force-release 'job'"
 	cli a pexpire job 60000 >/dev/null
 	doctor 0
 	finds ok keys '1 held'
@@ -535,8 +535,8 @@ off_by() {
 	finds wrong keys 'list: its fence counter'
 	[ "$(grep -c '^wrong' <<<"$told")" = 2 ]
 	doctor 1 plain hash bad nobody
-	finds wrong keys 'plain: no expiry' 'redlock force-release plain'
-	finds wrong keys 'hash: it holds a hash' 'force-release --foreign hash'
+	finds wrong keys 'plain: no expiry' "redlock force-release 'plain'"
+	finds wrong keys 'hash: it holds a hash' "force-release --foreign 'hash'"
 	finds ok keys 'nobody: free'
 	[ "$(grep -c '^wrong .* bad: ' <<<"$told")" = 1 ]
 	run -1 "$REDLOCK" doctor -u "$url" -k plain
@@ -549,7 +549,7 @@ off_by() {
 	cli a set "redlock:{$key}:holder:$key" x >/dev/null
 	cli a set "$key" x >/dev/null
 	doctor 1
-	finds wrong keys 'k\\x1b\]0;x\\x07\\xff: no expiry'
+	finds wrong keys 'k\\x1b\]0;x\\x07\\xff: no expiry' 'force-release KEY$'
 	doctor 1 "$key"
 	json 1 "any('x1b' in x['text'] for x in d['findings'])" "$key"
 	cli a flushall >/dev/null
