@@ -160,6 +160,17 @@ void json_hold(struct json *j, const struct view_holder *h)
 	json_about(j, "holder", h->about);
 }
 
+void put_quoted(FILE *f, const char *value)
+{
+	(void)putc('\'', f);
+	for (; *value; value++)
+		if (*value == '\'')
+			(void)fputs("'\\''", f);
+		else
+			(void)putc(*value, f);
+	(void)putc('\'', f);
+}
+
 int render_end(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))

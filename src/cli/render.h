@@ -52,6 +52,9 @@ void json_left(struct json *j, const char *name, int64_t ms);
 /* How somebody has a lock, and who it is, as members of the open object. */
 void json_hold(struct json *j, const struct view_holder *h);
 
+/* As one word for a shell. */
+void put_quoted(FILE *f, const char *value);
+
 /* stdout has it: then `status`; else says so. */
 int render_end(int status);
 
