@@ -5,12 +5,8 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-	&cmd_inspect,
-	&cmd_list,
-	&cmd_wait,
-	&cmd_force,
-	&cmd_doctor,
-	NULL,
+	&cmd_inspect, &cmd_list,   &cmd_wait, &cmd_top,
+	&cmd_force,   &cmd_doctor, NULL,
 };
 
 const struct command *command_named(const char *name)

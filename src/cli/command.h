@@ -74,6 +74,7 @@ extern const struct command cmd_doctor;
 extern const struct command cmd_force;
 extern const struct command cmd_inspect;
 extern const struct command cmd_list;
+extern const struct command cmd_top;
 extern const struct command cmd_wait;
 
 /* All but the run form; ends with NULL. */
