@@ -361,9 +361,9 @@ static void put_locks(const struct board *b, const struct listing *l,
 	put_titles(b, &y, s);
 	if (l->rows == 0) {
 		screen_put(s, 0, s->columns, DIM,
-			   census_scans(b->census) ? "looking ..."
-			   : b->filter[0] != '\0'  ? "no lock is like that"
-						   : "no lock is held");
+			   !b->settled            ? "looking ..."
+			   : b->filter[0] != '\0' ? "no lock is like that"
+						  : "no lock is held");
 		screen_next(s);
 		row++;
 	}
@@ -385,6 +385,7 @@ int board_draw(struct board *b, struct screen *s)
 	if (!screen_begin(s))
 		return 0;
 	b->choice.text = b->filter;
+	b->settled |= !census_scans(b->census) && !census_asks(b->census);
 	rc = listing_make(&l, b->census, &b->choice);
 	b->page = s->rows - ABOVE - BELOW;
 	if (b->first > l.rows - b->page)

@@ -18,6 +18,7 @@ struct board {
 	struct choice choice;
 	char filter[FILTER_MAX];
 	bool typing, helping, paused;
+	bool settled;      /* all was looked at once */
 	bool blocks;       /* the terminal knows Unicode's */
 	struct instant at; /* what is shown is of then */
 	int first;         /* lock on the screen */

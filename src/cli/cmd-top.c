@@ -14,10 +14,9 @@
 #include "run/signals.h"
 
 #define ROUND_MS 1000
-/* Between scans. One keeps a server busy for about a second per million keys,
- * so it is never busy with that for more than a twentieth of the time. */
-#define SCAN_MS 5000
-#define SCAN_SHARE 20
+/* A scan keeps a server busy for 0.8 s per million keys: it is so at most for a
+ * tenth of the time. */
+#define SCAN_SHARE 10
 
 struct top {
 	const struct opts *o;
@@ -43,7 +42,7 @@ static void ask(struct top *t)
 	if (t->board.paused)
 		return;
 	if (!census_scans(c) && t->scan.ms == NEVER.ms)
-		t->scan = after(at, pause > SCAN_MS ? pause : SCAN_MS);
+		t->scan = after(at, pause > ROUND_MS ? pause : ROUND_MS);
 	if (!before(at, t->scan)) {
 		census_scan(c);
 		t->scan = NEVER; /* until it is over */

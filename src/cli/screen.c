@@ -72,13 +72,13 @@ void screen_measure(struct screen *s)
 	forget(s);
 }
 
-/* Signals come from the keyboard as ever. */
+/* Signals come from the keyboard as ever; Ctrl-S would freeze us. */
 static int make_raw(const struct screen *s)
 {
 	struct termios raw = s->before;
 
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
-	raw.c_iflag &= ~(tcflag_t)ICRNL;
+	raw.c_iflag &= ~(tcflag_t)(ICRNL | IXON);
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
 	return tcsetattr(s->fd, TCSADRAIN, &raw);
