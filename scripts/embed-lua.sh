@@ -28,5 +28,8 @@ script ACQUIRE prelude share queue server acquire
 script JOIN prelude share join
 script CONFIRM prelude share server stop confirm
 script RELEASE prelude share queue server log release
-script FORCE prelude share queue server stop log force
+script FORCE prelude share queue server stop log story force
+script UNLOCK prelude share queue server log story find unlock release
+script EXTEND prelude share server stop story find extend confirm
 script INSPECT prelude share inspect
+script HISTORY prelude history

@@ -286,3 +286,222 @@ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	redlock -k job -- true
 	[ "$(scripts_run a)" = 2 ]
 }
+
+# ---- redlock history ----
+
+history() { # STATUS ARGUMENT...: $output, and $stderr
+	local want=$1
+
+	shift
+	run "-$want" --separate-stderr "$REDLOCK" history -u "$url" "$@"
+}
+# EXPRESSION [ARGUMENT...]: `d` is the list of documents, each as the manual says
+json() {
+	local expression=$1
+
+	shift
+	history 0 --json job "$@"
+	python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
+	python3 -c 'import json, sys
+d = [json.loads(line) for line in sys.argv[1].splitlines()]
+assert '"$expression"', d' "$output"
+}
+# As others might write it: [NODE] FIELD VALUE...
+entry() { cli a xadd "$log" '*' "$@" >/dev/null; }
+# The picture is well-formed XML, and has so many elements of a name.
+picture() { # [ARGUMENT...]
+	history 0 --svg job "$@"
+	printf '%s\n' "$output" >"$T/svg"
+	python3 -c 'import sys, xml.dom.minidom
+xml.dom.minidom.parse(sys.argv[1])' "$T/svg"
+}
+bars() { # STYLE N: of holds, and one in the legend
+	[ "$(grep -o "<rect class=\"$1\"" "$T/svg" | wc -l)" = $(($2 + 1)) ]
+}
+
+@test "history: for people, the oldest first: when, who, what, how long, how it ended, fence" {
+	LOGNAME=joe redlock -k job -- sleep 0.1
+	LOGNAME=ann run -3 redlock -k job -- sh -c 'exit 3'
+	history 0 job
+	[ -z "$stderr" ]
+	[ "${#lines[@]}" = 3 ]
+	[[ ${lines[0]} =~ ^WHEN\ +WHO\ +COMMAND\ +WAITED\ +HELD\ +OUTCOME\ +FENCE$ ]]
+	[[ ${lines[1]} =~ ^20[-0-9]+\ [0-9:]{8}\ \ "$(hostname) (pid "[0-9]+", user joe)"\ \ \
+sleep\ +[0-9.]+ms\ +1[0-9]{2}ms\ +ran\ +[0-9]+$ ]]
+	[[ ${lines[2]} =~ user\ ann\)\ \ sh\ +.*failed\ \(exit\ 3\)\ +$(value fence)$ ]]
+}
+
+@test "history: columns that are as wide as they must be; slot and reason where there are any" {
+	redlock -k job -N 3 -- true
+	redlock -k job --reason 'the nightly dump' -- true
+	history 0 job
+	[[ ${lines[0]} = *'OUTCOME  SLOT  FENCE'*REASON ]]
+	[[ ${lines[1]} = *' ran      0     '*' -' ]]
+	[[ ${lines[2]} = *' ran      -     '*' the nightly dump' ]]
+	[ "$(grep -o '  the nightly dump$' <<<"${lines[2]}")" ]
+}
+
+@test "history: no entry is no failure, and an empty answer" {
+	history 0 job
+	[ -z "$output" ]
+	[[ $stderr = *'no history'* ]]
+	for form in --json --svg; do
+		history 0 -q $form job
+		[ -z "$output$stderr" ]
+	done
+}
+
+@test "history: --json is a document for each hold, as the manual has it" {
+	local before=$(date -u +%Y-%m-%dT%H:%M)
+
+	CI_JOB_URL=https://ci/7 LOGNAME=joe redlock -k job -- \
+		sh -c 'echo $REDLOCK_TOKEN $REDLOCK_FENCE' >"$T/given"
+	run -3 redlock -k job -N 2 -- sh -c 'exit 3'
+	run -143 redlock -k job --no-describe -- sh -c 'kill -TERM $$'
+	read -r token fence <"$T/given"
+	json "len(d) == 3 and d[0]['token'] == '$token' and d[0]['fence'] == $fence \
+and d[0]['outcome'] == 'ran' and d[0]['exit'] == 0 and d[0]['signal'] is None \
+and d[0]['user'] == 'joe' and d[0]['ci_url'] == 'https://ci/7' \
+and d[0]['since'] >= '$before' and d[0]['since'] <= d[1]['since'] \
+and d[1]['slot'] == 0 and d[1]['exit'] == 3 and d[1]['outcome'] == 'failed' \
+and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
+}
+
+@test "history: --since, by when a hold ended" {
+	local now=$(now_ms)
+
+	entry token old fence 1 since $((now - 7200000)) held_ms 1000 outcome ran
+	entry token long fence 2 since $((now - 7200000)) held_ms 7190000 outcome ran
+	entry token new fence 3 since $((now - 60000)) held_ms 1000 outcome ran
+	json "[h['token'] for h in d] == ['old', 'long', 'new']"
+	json "[h['token'] for h in d] == ['long', 'new']" --since 1h
+	history 0 job --since 1ms
+	[ -z "$output" ]
+	history 64 job --since 0
+	history 64 job --since yesterday
+}
+
+@test "history: three servers tell of a hold once, in the order of time" {
+	several 3
+	redlock -k job -- true
+	redlock -k job -- true
+	node_kill c
+	redlock -k job -- true
+	json "len(d) == 3 and d == sorted(d, key=lambda h: h['since'])"
+	# too few of them: what there is, and that it may not be all
+	node_kill b
+	history 69 job --json
+	[ "${#lines[@]}" = 3 ]
+	[[ $stderr = *'1 of 3 servers answered'* ]]
+}
+
+@test "history: whatever bytes others wrote, the terminal and the picture bear it" {
+	local odd
+
+	for odd in $'e\e[31mvil\x01\r' '<script>&"]]><!--' $'\xff\xfe\xc3' \
+		$'\xef\xbf\xbe\xef\xbf\xbf' $'a\u202eb' '%s%n%d' ''; do
+		entry token "t$odd" fence "$odd" host "$odd" pid "$odd" user "$odd" \
+			command "$odd" reason "$odd" since "$odd" held_ms "$odd" \
+			waited_ms "$odd" outcome "$odd" exit "$odd" by "$odd"
+	done
+	entry token huge fence 9007199254740993 since 4611686018427387000 \
+		held_ms 4611686018427387000 waited_ms 4611686018427387000 slot \
+		99999999999 exit 99999999999 signal 99999999999
+	entry only one
+	entry token twice token none
+	history 0 job
+	[ "${#lines[@]}" = 10 ]
+	! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f]' <<<"$output"
+	json 'len(d) == 9'
+	picture
+	! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f]' "$T/svg"
+	! grep -q '<script>' "$T/svg"
+}
+
+@test "history: --svg, a bar for each hold in the colour of how it ended, with words" {
+	local now=$(now_ms) i=0 how
+
+	for how in ran 'ran' 'failed exit 3' 'lost signal 9' 'max-hold signal 15' \
+		forced odd; do
+		i=$((i + 1))
+		entry token t$i fence $i host web$((i % 2)) pid 7 user joe command \
+			backup since $((now + 60000 * i)) waited_ms $((i * 1000)) \
+			held_ms 50000 outcome $how
+	done
+	picture
+	bars ran 2
+	for how in failed lost max forced other; do bars $how 1; done
+	# the waits, and one in the legend
+	[ "$(grep -o '<line class="wait"' "$T/svg" | wc -l)" = 8 ]
+	grep -q '<title>web1 (pid 7, user joe), backup: failed (exit 3)' "$T/svg"
+	grep -q '<title>History of the lock job</title>' "$T/svg"
+	grep -q '<desc>7 holds on 2 hosts: 2 ran, 1 failed, 1 lost, 1 max-hold, 1 forced, 1 unknown' \
+		"$T/svg"
+	grep -q 'prefers-color-scheme: dark' "$T/svg"
+	grep -q 'width="960"' "$T/svg"
+	! grep -Eiq '<script|href|@import|url\(' "$T/svg"
+}
+
+@test "history: --svg of 100 holds of 100 hosts, and of 100 at a time" {
+	cli a eval "for i = 1, 100 do redis.call('xadd', KEYS[1], '*', 'token', i,
+		'fence', i, 'host', 'web' .. i, 'since', 1700000000000 + i * 60000,
+		'waited_ms', 1000, 'held_ms', 1, 'outcome', 'ran') end" 1 "$log" \
+		>/dev/null
+	picture
+	bars ran 100
+	cli a del "$log" >/dev/null
+	cli a eval "for i = 1, 100 do redis.call('xadd', KEYS[1], '*', 'token', i,
+		'fence', i, 'host', 'web', 'since', 1700000000000,
+		'waited_ms', 1000, 'held_ms', 60000, 'outcome', 'lost') end" 1 "$log" \
+		>/dev/null
+	picture
+	bars lost 100
+}
+
+@test "history: times are those of the clock on the wall" {
+	# two holds, from noon UTC to 13:59:00
+	entry token a fence 1 since 1763726400000 held_ms 60000 outcome ran
+	entry token b fence 2 since 1763733480000 held_ms 60000 outcome ran
+	TZ=Asia/Kolkata picture
+	grep -q '2025-11-21 17:30:00 to 19:29:00, UTC+05:30' "$T/svg"
+	grep -q '>18:00</text>' "$T/svg"
+	TZ=America/St_Johns history 0 job
+	[[ ${lines[1]} = '2025-11-21 08:30:00 '* ]]
+}
+
+@test "history: a key of another type, no right to read it, nobody there: one line" {
+	cli a set "$log" mine >/dev/null
+	history 78 job
+	[[ $stderr = *WRONGTYPE* ]]
+	cli a del "$log" >/dev/null
+	redlock -k job -- true
+	cli a acl setuser default -xrevrange >/dev/null
+	history 77 job
+	[ "$(wc -l <<<"$stderr")" = 1 ]
+	cli a acl setuser default +@all >/dev/null
+	run -69 "$REDLOCK" history -u "unix://$T/none.sock" job
+	run -64 "$REDLOCK" history -u "$url"
+	run -64 "$REDLOCK" history -u "$url" job --svg --json
+	run -64 "$REDLOCK" history -u "$url" a b
+}
+
+@test "history: it changes nothing, and says when it cannot answer" {
+	redlock -k job -- true
+	cli a acl setuser default -@write >/dev/null
+	history 0 job
+	cli a acl setuser default +@all >/dev/null
+	run -70 bash -c "'$REDLOCK' history -u '$url' job >/dev/full"
+	[[ $output = *'standard output'* ]]
+}
+
+@test "history: keys of any bytes, on a Cluster, behind a database" {
+	local odd=$'a}b{c \xff'
+
+	url=unix://$T/a.sock?db=3
+	redlock -k "$odd" -- true
+	run -0 --separate-stderr "$REDLOCK" history -u "$url" --json "$odd"
+	python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
+	[[ $output = *'"key_b64":"YX1ie2Mg/w=="'* ]]
+	run -0 "$REDLOCK" history -u "unix://$T/a.sock" "$odd"
+	[[ $output = *'no history'* ]]
+}

@@ -225,8 +225,6 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 }
 
 @test "a database other than 0 is the one that is asked" {
-	start -u "$url?db=3" -k job -- sleep 61.3 || true
-	kill "$tool" 2>/dev/null
 	helper "$REDLOCK" -u "$url?db=3" -k job -- sleep 61.3
 	wait_until eval '[ "$(cli a -n 3 exists job)" = 1 ]'
 	run -0 "$REDLOCK" inspect -u "$url?db=3" job

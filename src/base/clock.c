@@ -99,3 +99,11 @@ const char *wall_date(int64_t seconds, char *buf, size_t size)
 		buf[0] = '\0';
 	return buf;
 }
+
+int64_t wall_offset(int64_t seconds)
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+
+	return localtime_r(&t, &tm) ? tm.tm_gmtoff : 0;
+}

@@ -48,5 +48,7 @@ const char *wall_text(char *buf, size_t size);
 const char *wall_stamp(int64_t ms, char *buf, size_t size);
 /* A time of day as people here have it: "2026-11-21 03:00:12". */
 const char *wall_date(int64_t seconds, char *buf, size_t size);
+/* By how many seconds that is ahead of UTC, then. */
+int64_t wall_offset(int64_t seconds);
 
 #endif

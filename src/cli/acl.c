@@ -11,8 +11,7 @@
 
 #define LIST_MAX 600
 
-/* The user's name, or a word in its place. */
-static const char *who(const struct facts *s, const char *none)
+const char *user_of(const struct facts *s, const char *none)
 {
 	if (s->user[0] != '\0' && strcmp(s->user, "default") != 0)
 		return s->user;
@@ -51,9 +50,9 @@ static void note_missing(const struct exam *e, const struct facts *s)
 		    strcmp(r->command, "info") == 0)
 			continue;
 		found(e->found, LEVEL_NOTE, s->name, "rights",
-		      "user %s may not use %s: %s", who(s, "default"),
+		      "user %s may not use %s: %s", user_of(s, "default"),
 		      r->command, r->without);
-		cure(e->found, "ACL SETUSER %s +%s", who(s, "NAME"),
+		cure(e->found, "ACL SETUSER %s +%s", user_of(s, "NAME"),
 		     r->command);
 	}
 }
@@ -61,26 +60,26 @@ static void note_missing(const struct exam *e, const struct facts *s)
 void check_rights(const struct exam *e, const struct facts *s)
 {
 	char missing[LIST_MAX];
-	bool is_default = strcmp(who(s, "default"), "default") == 0;
+	bool is_default = strcmp(user_of(s, "default"), "default") == 0;
 
 	list_missing(e, s, "", missing);
 	if (missing[0] != '\0') {
 		found(e->found, LEVEL_WRONG, s->name, "rights",
-		      "user %s may not use:%s", who(s, "default"), missing);
+		      "user %s may not use:%s", user_of(s, "default"), missing);
 		list_missing(e, s, "+", missing);
-		cure(e->found, "ACL SETUSER %s%s", who(s, "NAME"), missing);
+		cure(e->found, "ACL SETUSER %s%s", user_of(s, "NAME"), missing);
 	} else if (s->scripts.kind == FAIL_NONE && s->blanks & BLANK_WRITES &&
 		   !is_default) {
 		found(e->found, LEVEL_NOTE, s->name, "rights",
 		      "not known whether user %s may use the commands that "
 		      "write: before Redis 7 that is told by writing only",
-		      who(s, "default"));
+		      user_of(s, "default"));
 		cure(e->found, "compare ACL GETUSER %s with the line below",
-		     who(s, "NAME"));
+		     user_of(s, "NAME"));
 	} else if (s->scripts.kind == FAIL_NONE) {
 		found(e->found, LEVEL_OK, s->name, "rights",
 		      "user %s may use all commands that are needed",
-		      who(s, "default"));
+		      user_of(s, "default"));
 	}
 	note_missing(e, s);
 }
@@ -122,7 +121,7 @@ static void add_key(FILE *out, const char *key)
 
 char *acl_line(const struct exam *e)
 {
-	const char *user = e->n > 0 ? who(&e->facts[0], "NAME") : "NAME";
+	const char *user = e->n > 0 ? user_of(&e->facts[0], "NAME") : "NAME";
 	char commands[LIST_MAX], *line = NULL;
 	size_t n;
 	FILE *out = open_memstream(&line, &n);

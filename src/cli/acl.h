@@ -5,6 +5,9 @@
 
 #include "cli/checks.h"
 
+/* The user that it takes us for; `none`: the default one, or unknown. */
+const char *user_of(const struct facts *s, const char *none);
+
 void check_rights(const struct exam *e, const struct facts *s);
 
 /* A line for the prompt of redis-cli that makes a user who may do what redlock

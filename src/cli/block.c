@@ -44,17 +44,9 @@ line(const struct block *b, const char *name, const char *fmt, ...)
 
 const char *block_who(const struct view_holder *h, char *buf, size_t size)
 {
-	const char *host = h->about[ABOUT_HOST];
-
-	if (h->how == HOLD_FOREIGN)
-		(void)snprintf(buf, size, "another program");
-	else if (host[0] == '\0')
-		(void)snprintf(buf, size,
-			       "a holder that does not say who it "
-			       "is");
-	else
-		(void)snprintf(buf, size, "%s (pid %s, user %s)", host,
-			       h->about[ABOUT_PID], h->about[ABOUT_USER]);
+	if (h->how != HOLD_FOREIGN)
+		return about_who(h->about, buf, size);
+	(void)snprintf(buf, size, "another program");
 	return buf;
 }
 

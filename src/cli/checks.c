@@ -16,6 +16,8 @@
 #define FULL_PERCENT 90 /* of memory, of connections */
 #define LAG_S 10        /* what Redis itself calls a replica that lags */
 #define SLOTS 16384
+#define CERTIFICATE_NOTE_S (14 * 86400)
+#define CERTIFICATE_WRONG_S 86400 /* tomorrow nobody can take a lock */
 
 static bool knows(const struct facts *s, enum blank what)
 {
@@ -109,7 +111,7 @@ static void check_scripts(const struct exam *e, const struct facts *s)
 	      colon ? colon + 2 : text);
 	if (strstr(text, "NOPERM"))
 		cure(e->found, "ACL SETUSER %s +eval +evalsha",
-		     s->user[0] ? s->user : "NAME");
+		     user_of(s, "NAME"));
 	else if (strstr(text, "LOADING"))
 		cure(e->found, "wait until it has read its data");
 	else if (strstr(text, "BUSY"))
@@ -130,8 +132,7 @@ static void check_blanks(const struct exam *e, const struct facts *s)
 			      "disk"
 			    : "INFO is refused: nothing is known of version, "
 			      "memory and disk");
-		cure(e->found, "ACL SETUSER %s +info",
-		     s->user[0] ? s->user : "NAME");
+		cure(e->found, "ACL SETUSER %s +info", user_of(s, "NAME"));
 	}
 	if (!knows(s, BLANK_CONFIG))
 		say(e, s, LEVEL_NOTE, "config",
@@ -150,8 +151,8 @@ static void check_saving(const struct exam *e, const struct facts *s)
 		say(e, s, LEVEL_WRONG, "saving",
 		    "the last save failed, and until one works nothing can be "
 		    "written (stop-writes-on-bgsave-error)");
-		cure(e->found, "make room on its disk, see its log; or CONFIG "
-			       "SET stop-writes-on-bgsave-error no");
+		cure(e->found, "CONFIG SET stop-writes-on-bgsave-error no, or "
+			       "see its log");
 	} else if (strcmp(s->save_status, "err") == 0) {
 		say(e, s, LEVEL_NOTE, "saving", "the last save failed");
 		cure(e->found, "make room on its disk, see its log");
@@ -339,10 +340,10 @@ static void check_replicas(const struct exam *e, const struct facts *s)
 		      s->replicas, s->replicas_online, s->lag_s);
 	if (blocked)
 		cure(e->found,
-		     "nothing is written with fewer than %" PRId64
-		     ": mend the replicas, or CONFIG SET min-replicas-to-write "
-		     "%" PRId64,
-		     s->replicas_least, s->replicas_good);
+		     "CONFIG SET min-replicas-to-write %" PRId64
+		     ", or mend the replicas: with fewer than %" PRId64
+		     " nothing is written",
+		     s->replicas_good, s->replicas_least);
 	else if (few)
 		cure(e->found,
 		     "--wait-replicas %d waits in vain: mend the "
@@ -387,8 +388,28 @@ static void check_cluster(const struct exam *e, const struct facts *s)
 		     s->name);
 }
 
+static void check_certificate(const struct exam *e, const struct facts *s)
+{
+	int64_t left = s->certificate_s;
+	char text[32];
+
+	if (!s->has_certificate)
+		return;
+	found(e->found,
+	      left < CERTIFICATE_WRONG_S  ? LEVEL_WRONG
+	      : left < CERTIFICATE_NOTE_S ? LEVEL_NOTE
+					  : LEVEL_OK,
+	      s->name, "tls", "its certificate %s %s",
+	      left < 0 ? "has expired, since" : "holds for another",
+	      format_duration((left < 0 ? -left : left) * 1000, text,
+			      sizeof(text)));
+	if (left < CERTIFICATE_NOTE_S)
+		cure(e->found, "renew it: nobody is let in with an old one");
+}
+
 static void check_tls(const struct exam *e, const struct facts *s)
 {
+	check_certificate(e, s);
 	if (!server_has_tls(s->ep) || s->ep->tls_conf.verify != TLS_NONE)
 		return;
 	say(e, s, LEVEL_NOTE, "tls",

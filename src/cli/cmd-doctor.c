@@ -84,7 +84,7 @@ static void json_server(struct json *j, const struct facts *s)
 	json_word_or_null(j, "version", s->version);
 	json_word_or_null(j, "run_id", s->run_id);
 	json_word_or_null(j, "role", s->role);
-	json_word_or_null(j, "user", s->user);
+	json_text(j, "user", user_of(s, "default"));
 	json_bool(j, "scripts", s->answers && s->scripts.kind == FAIL_NONE);
 	json_known(j, "uptime_ms",
 		   s->uptime_s < 0 ? UNKNOWN : s->uptime_s * 1000);
@@ -100,6 +100,8 @@ static void json_server(struct json *j, const struct facts *s)
 		json_number(j, "clock_ahead_us", s->ahead_us);
 		json_number(j, "clock_within_us", s->nearest_us / 2 + 1);
 	}
+	if (s->has_certificate)
+		json_number(j, "certificate_left_ms", s->certificate_s * 1000);
 	json_word_or_null(j, "cluster_state", s->cluster_state);
 	json_close(j);
 }

@@ -1,443 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /* The run form: settings in, exit status out. */
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "base/units.h"
 #include "cli/command.h"
-#include "cli/describe.h"
 #include "cli/held.h"
-#include "cli/opts.h"
-#include "cli/optrows.h"
+#include "cli/job.h"
 #include "cli/result.h"
-#include "cli/servers.h"
-#include "run/supervise.h"
-#include "run/waiting.h"
 
-extern char **environ;
-
-struct job {
-	const struct opts *o;
-	struct servers servers;
-	struct description who;
-	struct drive drive[LOCKS_MAX]; /* in the order of the keys */
-	int at[LOCKS_MAX]; /* where in that order a key of opts is */
-	struct locks locks;
-	struct signals signals;
+struct run {
+	struct job job;
 	char *shell_argv[4];
-	char *const *argv;
-	char **envp;
-	char *held; /* "REDLOCK_HELD=...", to be filled in */
-	char token[64], fence[48], slot[32], fences[24 * LOCKS_MAX];
 	int result_fd;
-	struct ending end;
-	struct instant went; /* in the guard: the command has started */
 };
 
-/* ---- what the command gets ---- */
-
-static void use_command(struct job *j)
+static void use_command(struct run *r)
 {
 	char *shell = getenv("SHELL");
 
-	j->argv = j->o->command;
-	if (!j->o->shell_command)
+	r->job.argv = r->job.o->command;
+	if (!r->job.o->shell_command)
 		return;
-	j->shell_argv[0] = shell && shell[0] == '/' ? shell : "/bin/sh";
-	j->shell_argv[1] = "-c";
-	j->shell_argv[2] = (char *)j->o->shell_command;
-	j->argv = j->shell_argv;
+	r->shell_argv[0] = shell && shell[0] == '/' ? shell : "/bin/sh";
+	r->shell_argv[1] = "-c";
+	r->shell_argv[2] = (char *)r->job.o->shell_command;
+	r->job.argv = r->shell_argv;
 }
 
-static char *variable(const char *name, const char *value)
+static void write_result(const struct run *r, int status)
 {
-	size_t n = strlen(name) + strlen(value) + 2;
-	char *text = malloc(n);
-
-	if (text)
-		(void)snprintf(text, n, "%s=%s", name, value);
-	return text;
-}
-
-static const struct lease_outer *outer_of(const struct drive *d)
-{
-	return &d->lease.conf.outer;
-}
-
-/* In the guard, which gives back in our stead. */
-static void take_tokens(void *arg, const struct grants *given)
-{
-	struct job *j = arg;
-
-	for (int i = 0; i < given->n; i++)
-		memcpy(j->drive[i].token, given->lock[i].token, TOKEN_SIZE);
-}
-
-/* In the guard, which must not allocate: what is known only now. What our
- * parents hold of other keys is still theirs. */
-static void fill_in(void *arg, const struct grants *given)
-{
-	struct job *j = arg;
-	const char *outer = getenv("REDLOCK_HELD");
-	const struct granted *g = &given->lock[j->at[0]];
-	char *end = j->fences + strlen(j->fences), *held = j->held;
-
-	j->end.given = *given;
-	j->went = now();
-	held += strlen(held);
-	for (int i = 0; i < given->n; i++) {
-		const struct granted *its = &given->lock[j->at[i]];
-		const struct drive *d = &j->drive[j->at[i]];
-
-		end += snprintf(end, 24, "%s%" PRId64, i ? " " : "",
-				its->fence);
-		held += held_word(its, outer_of(d), d->key, j->servers.url,
-				  held);
-		if (i + 1 < given->n || outer)
-			*held++ = ' ';
-	}
-	if (outer)
-		held = stpcpy(held, outer);
-	*held = '\0';
-	if (given->n > 0) {
-		(void)snprintf(j->token, sizeof(j->token), "REDLOCK_TOKEN=%s",
-			       held_token(g, outer_of(&j->drive[j->at[0]])));
-		(void)snprintf(j->fence, sizeof(j->fence),
-			       "REDLOCK_FENCE=%" PRId64, g->fence);
-		(void)snprintf(j->slot, sizeof(j->slot), "REDLOCK_SLOT=%d",
-			       g->slot);
-		return;
-	}
-	/* no lock: what stands from there on says nothing */
-	for (char **e = j->envp; *e; e++)
-		if (*e == j->token)
-			*e = NULL;
-}
-
-/* The user's environment with our variables in place of older ones; those that
- * are not known yet come last. */
-static int use_environment(struct job *j, struct fail *why)
-{
-	static const char *const ours[] = {
-		"REDLOCK_KEY=",   "REDLOCK_URL=",  "REDLOCK_TOKEN=",
-		"REDLOCK_FENCE=", "REDLOCK_SLOT=", "REDLOCK_FENCES=",
-		"REDLOCK_HELD="};
-	enum { OURS = sizeof(ours) / sizeof(ours[0]) };
-	const char *outer = getenv("REDLOCK_HELD");
-	size_t n = 0, used = 0, size;
-
-	while (environ[n])
-		n++;
-	size = sizeof("REDLOCK_HELD=") + HELD_WORD_MAX * LOCKS_MAX +
-	       (outer ? strlen(outer) : 0);
-	j->envp = malloc((n + OURS + 1) * sizeof(*j->envp));
-	j->held = malloc(size);
-	if (!j->envp || !j->held)
-		return fail(why, FAIL_INTERNAL, "out of memory");
-	for (size_t i = 0; i < n; i++) {
-		bool old = false;
-
-		for (size_t k = 0; k < OURS; k++)
-			old |= strncmp(environ[i], ours[k], strlen(ours[k])) ==
-			       0;
-		if (!old)
-			j->envp[used++] = environ[i];
-	}
-	j->envp[used++] = variable("REDLOCK_KEY", j->o->key[0]);
-	j->envp[used++] = variable("REDLOCK_URL", j->servers.url);
-	if (!j->envp[used - 1] || !j->envp[used - 2])
-		return fail(why, FAIL_INTERNAL, "out of memory");
-	(void)snprintf(j->fences, sizeof(j->fences), "REDLOCK_FENCES=");
-	(void)snprintf(j->held, size, "REDLOCK_HELD=");
-	j->envp[used++] = j->held;
-	j->envp[used++] = j->token;
-	j->envp[used++] = j->fence;
-	j->envp[used++] = j->slot;
-	j->envp[used++] = j->fences;
-	j->envp[used] = NULL;
-	return 0;
-}
-
-/* ---- how it ended ---- */
-
-static int status_of(const struct job *j)
-{
-	const struct ending *e = &j->end;
-
-	switch (e->outcome) {
-	case OUTCOME_RAN:
-		return WIFSIGNALED(e->status) ? 128 + WTERMSIG(e->status)
-					      : WEXITSTATUS(e->status);
-	case OUTCOME_BUSY:
-	case OUTCOME_FULL:
-	case OUTCOME_SUPERSEDED:
-		return j->o->conflict_status;
-	case OUTCOME_GAVE_UP:
-		return 128 + e->sig;
-	case OUTCOME_ALREADY:
-		return STATUS_OK;
-	case OUTCOME_INSIDE:
-		return STATUS_USAGE;
-	case OUTCOME_MAX_HOLD:
-		return STATUS_MAX_HOLD;
-	case OUTCOME_LOST:
-	case OUTCOME_FORCED:
-		return STATUS_LOST;
-	case OUTCOME_CANNOT_EXEC:
-		return e->status == ENOENT ? STATUS_NOT_FOUND
-					   : STATUS_CANNOT_EXEC;
-	case OUTCOME_UNAVAILABLE:
-	case OUTCOME_REFUSED:
-	case OUTCOME_FAILED:
-		break;
-	}
-	return status_of_kind(e->why.kind);
-}
-
-/* The lock that is the reason of the end. */
-static const struct drive *seen(const struct job *j)
-{
-	return &j->drive[j->locks.lead];
-}
-
-static void say_busy(const struct job *j)
-{
-	bool several = j->o->keys > 1;
-	char text[860];
-
-	log_error("not-acquired", "not acquired%s: %s%s%sheld by %s",
-		  j->o->wait_ms ? " in time" : "",
-		  several ? seen(j)->shown_key : "", several ? " is " : "",
-		  j->o->slots > 1 ? "every slot is taken, one " : "",
-		  describe_holder(&seen(j)->sight, 0, text, sizeof(text)));
-}
-
-static void say_already_ran(const struct job *j)
-{
-	const struct sight *s = &seen(j)->sight;
-	char when[40], left[32];
-
-	log_notice("already-ran",
-		   "%salready ran on %s at %s; not again for %s (--once-per)",
-		   seen(j)->whose,
-		   s->about[ABOUT_HOST][0]
-			   ? s->about[ABOUT_HOST]
-			   : "a host that does not say its name",
-		   wall_date(s->since, when, sizeof(when)),
-		   format_duration(s->pttl_ms > 1000 ? s->pttl_ms / 1000 * 1000
-						     : s->pttl_ms,
-				   left, sizeof(left)));
-}
-
-/* A URL may stand there by mistake, without its -u. */
-static void say_cannot_execute(const char *command, int error)
-{
-	char masked[160], text[860];
-
-	if (strstr(command, "://"))
-		command = endpoint_masked(command, masked);
-	log_error("cannot-execute", "cannot execute '%s': %s",
-		  format_bytes(command, strlen(command), text, sizeof(text)),
-		  strerror(error));
-}
-
-static void say_ending(const struct job *j)
-{
-	const struct ending *e = &j->end;
-	char text[860];
-
-	switch (e->outcome) {
-	case OUTCOME_RAN:
-	case OUTCOME_LOST: /* said when it happened */
-	case OUTCOME_FORCED:
-	case OUTCOME_MAX_HOLD:
-		break;
-	case OUTCOME_ALREADY:
-		say_already_ran(j);
-		break;
-	case OUTCOME_INSIDE:
-		log_error("inside",
-			  "the command that runs this holds the lock "
-			  "as a reader (-s), and would wait for us while we "
-			  "wait for it");
-		break;
-	case OUTCOME_BUSY:
-		say_busy(j);
-		break;
-	case OUTCOME_FULL:
-		log_error("not-acquired",
-			  "not acquired: %sthe line is full (--max-waiters "
-			  "%lld)",
-			  seen(j)->whose, (long long)j->o->max_waiters);
-		break;
-	case OUTCOME_SUPERSEDED:
-		log_error("superseded", "not acquired: %ssuperseded by %s",
-			  seen(j)->whose,
-			  describe_name(&seen(j)->sight, text, sizeof(text)));
-		break;
-	case OUTCOME_GAVE_UP:
-		log_notice("gave-up",
-			   "gave up waiting (signal %d); nothing was run",
-			   e->sig);
-		break;
-	case OUTCOME_CANNOT_EXEC:
-		say_cannot_execute(j->argv[0], e->status);
-		break;
-	case OUTCOME_UNAVAILABLE:
-		log_error("unavailable", "%s%s", e->why.text,
-			  j->servers.asked_for ? "" : NAME_A_SERVER);
-		break;
-	case OUTCOME_REFUSED:
-	case OUTCOME_FAILED:
-		log_error("failed", "%s", e->why.text);
-		break;
-	}
-}
-
-static const char *outcome_name(const struct job *j, int status)
-{
-	switch (j->end.outcome) {
-	case OUTCOME_RAN:
-		return status == 0 ? "ran" : "failed";
-	case OUTCOME_FULL:
-		return "busy";
-	case OUTCOME_SUPERSEDED:
-		return "superseded";
-	case OUTCOME_BUSY:
-	case OUTCOME_GAVE_UP:
-		return j->o->wait_ms == 0 ? "busy" : "timeout";
-	case OUTCOME_ALREADY:
-		return "already-ran";
-	case OUTCOME_MAX_HOLD:
-		return "max-hold";
-	case OUTCOME_LOST:
-		return "lost";
-	case OUTCOME_FORCED:
-		return "forced";
-	case OUTCOME_INSIDE:
-	case OUTCOME_CANNOT_EXEC:
-	case OUTCOME_FAILED:
-		return "failed";
-	case OUTCOME_UNAVAILABLE:
-	case OUTCOME_REFUSED:
-		return "unavailable";
-	}
-	return "failed";
-}
-
-static void write_result(const struct job *j, int status)
-{
+	const struct job *j = &r->job;
 	const struct grants *given = &j->end.given;
 	int at = j->at[0];
 	const struct granted *g = given->n > 0 ? &given->lock[at] : NULL;
-	const struct result r = {
-		.outcome = outcome_name(j, status),
+	const struct result result = {
+		.outcome = job_outcome(j, status),
 		.status = status,
 		.key = j->o->key[0],
 		.fence = g ? g->fence : -1,
 		.slot = g && j->o->slots > 1 ? g->slot : -1,
-		.token = g ? held_token(g, outer_of(&j->drive[at]))
+		.token = g ? held_token(g, job_outer(&j->drive[at]))
 			   : j->drive[at].token,
 		.servers = j->servers.n,
 		.host_only = j->servers.endpoint[0].kind == ENDPOINT_LOCAL,
 		.waited_ms = j->end.waited_ms,
 		.held_ms = j->end.held_ms};
 
-	result_write(j->result_fd, j->o->result_file, &r);
+	result_write(r->result_fd, j->o->result_file, &result);
 }
 
-/* For the history: see struct supervise_conf. */
-static void tell_story(void *arg, const struct ending *e, struct story *out)
+static int prepare(struct run *r, struct fail *why)
 {
-	const struct job *j = arg;
-	int status = status_of(j);
-	bool cut = e->ended && WIFSIGNALED(e->status);
-
-	*out = (struct story){.outcome = outcome_name(j, status),
-			      .status = -1,
-			      .signal = cut ? WTERMSIG(e->status) : 0,
-			      .waited_ms = e->waited_ms,
-			      .held_ms = e->held_ms,
-			      .by = e->by[0] ? e->by : NULL};
-	if (e->ended && !cut)
-		out->status = WEXITSTATUS(e->status);
-	else if (e->outcome == OUTCOME_CANNOT_EXEC)
-		out->status = status;
-}
-
-/* ---- the job ---- */
-
-/* The drives, in the order of the keys' bytes: everybody's order. */
-static int use_locks(struct job *j, struct fail *why)
-{
-	const struct opts *o = j->o;
-	const struct servers *s = &j->servers;
-	struct lease_conf conf = {
-		.nodes = s->n,
-		.ttl_ms = o->ttl_ms,
-		.node_timeout_ms = servers_timeout(s, o->ttl_ms),
-		.wait_ms = o->wait_ms,
-		.max_waiters = o->max_waiters,
-		.supersede = o->supersede,
-		.shared = o->shared,
-		.slots = o->slots,
-		.replicas = o->wait_replicas,
-		.manifold = servers_are_manifold(s),
-		.max_leases = (int64_t)o->max_renewals + 1,
-		.min_hold_ms = o->min_hold_ms,
-		.once_ms = o->once_ms,
-		.guard_ms = servers_guard(s, o),
-		.ticket = s->n > 1 ? wall_microseconds() : 0,
-	};
-
-	for (int i = 0; i < o->keys; i++) {
-		const char *key = o->key[i];
-
-		for (int k = 0; k < o->keys; k++)
-			j->at[i] += strcmp(o->key[k], key) < 0;
-		held_find(getenv("REDLOCK_HELD"), key, s->url, &conf.outer);
-		if (drive_init(&j->drive[j->at[i]], s->endpoint, key,
-			       strlen(key), &j->who.holder, &conf, why) < 0)
-			return -1;
-	}
-	locks_init(&j->locks, j->drive, o->keys);
-	return 0;
-}
-
-static int prepare(struct job *j, struct fail *why)
-{
-	use_command(j);
-	describe(&j->who, j->o, j->argv[0]);
-	if (result_open(&j->result_fd, j->o->result_file, why) < 0 ||
-	    servers_find(&j->servers, j->o, why) < 0 ||
-	    signals_open(&j->signals, why) < 0 || use_locks(j, why) < 0 ||
-	    use_environment(j, why) < 0)
+	use_command(r);
+	if (result_open(&r->result_fd, r->job.o->result_file, why) < 0 ||
+	    job_find(&r->job, why) < 0 ||
+	    job_prepare(&r->job, r->job.argv[0], why) < 0)
 		return -1;
 	return 0;
-}
-
-/* In the guard: redlock died. */
-static void inherit(void *arg, bool ran)
-{
-	struct job *j = arg;
-	struct ending *e = &j->end;
-	struct story story;
-
-	e->outcome = OUTCOME_LOST;
-	e->waited_ms = between(j->drive[0].lease.began, j->went);
-	e->held_ms = between(j->went, now());
-	tell_story(j, e, &story);
-	for (int i = 0; i < e->given.n && !j->o->no_history; i++)
-		if (!e->given.lock[i].joined)
-			drive_tell(&j->drive[i], &story, e->given.lock[i].fence,
-				   e->given.lock[i].slot);
-	locks_inherit(&j->locks, ran);
 }
 
 static void run(struct job *j)
@@ -445,75 +67,36 @@ static void run(struct job *j)
 	const struct opts *o = j->o;
 	int64_t grace =
 		o->grace_ms < o->ttl_ms / 2 ? o->grace_ms : o->ttl_ms / 2;
-	const struct supervise_conf conf = {.grace_ms = grace,
-					    .kill_after_ms = o->grace_ms,
-					    .max_hold_ms = o->max_hold_ms,
-					    .orphans = o->orphans,
-					    .run_anyway = o->run_anyway,
-					    .story = o->no_history ? NULL
-								   : tell_story,
-					    .teller = j};
+	struct supervise_conf conf = {.grace_ms = grace,
+				      .kill_after_ms = o->grace_ms,
+				      .max_hold_ms = o->max_hold_ms,
+				      .orphans = o->orphans,
+				      .run_anyway = o->run_anyway};
 	struct order order = {.argv = j->argv,
-			      .envp = j->envp,
-			      .signals = &j->signals,
-			      .group = getpgrp(),
-			      .name = j->drive[j->at[0]].shown_key,
-			      .noted = take_tokens,
-			      .given = fill_in,
-			      .last_will = inherit,
-			      .estate = j};
+			      .epitaph = "no process of its command is left"};
 
-	supervise(&j->locks, &conf, &order, &j->signals, &j->end);
-}
-
-/* In messages, all of them. */
-static void name_keys(const struct job *j)
-{
-	static char shown[256]; /* borrowed by the log */
-	size_t used = 0;
-
-	for (int i = 0; i < j->o->keys && used < sizeof(shown) - 1; i++)
-		used += (size_t)snprintf(shown + used, sizeof(shown) - used,
-					 "%s%.127s", i ? ", " : "",
-					 j->drive[j->at[i]].shown_key);
-	log_key(shown, j->o->key[0], strlen(j->o->key[0]));
-}
-
-/* A shell that sees its child die of SIGINT knows that the user interrupted
- * it; an exit status of 130 does not say so. */
-static void die_as_told(const struct job *j)
-{
-	const struct ending *e = &j->end;
-
-	if (e->sig == 0)
-		return;
-	if (e->outcome == OUTCOME_GAVE_UP)
-		signals_die(e->sig);
-	if (e->outcome == OUTCOME_RAN && WIFSIGNALED(e->status) &&
-	    WTERMSIG(e->status) == e->sig)
-		signals_die(e->sig);
+	job_run(j, &conf, &order);
 }
 
 static int run_form(const struct opts *o)
 {
-	static struct job j; /* most of it is never touched */
+	static struct run r; /* most of it is never touched */
 	struct fail why;
 	int status;
 
-	j.o = o;
-	if (prepare(&j, &why) < 0) {
+	r.job.o = o;
+	if (prepare(&r, &why) < 0) {
 		log_error("failed", "%s", why.text);
-		j.end.outcome = OUTCOME_FAILED;
+		r.job.end.outcome = OUTCOME_FAILED;
 		status = status_of_kind(why.kind);
-		write_result(&j, status);
+		write_result(&r, status);
 		return status;
 	}
-	name_keys(&j);
-	run(&j);
-	status = status_of(&j);
-	say_ending(&j);
-	write_result(&j, status);
-	die_as_told(&j);
+	run(&r.job);
+	status = job_status(&r.job);
+	job_say_ending(&r.job);
+	write_result(&r, status);
+	job_die(&r.job);
 	return status;
 }
 

@@ -67,14 +67,21 @@ struct command {
 	/* Returns the exit status, or does not return when redlock must end by
 	 * a signal. */
 	int (*run)(const struct opts *o);
+	/* When the command line or the settings are wrong, which was said;
+	 * NULL: no more is to be done */
+	void (*refuse)(char *const *argv, int status);
 };
 
 extern const struct command cmd_run;
 extern const struct command cmd_doctor;
 extern const struct command cmd_force;
+extern const struct command cmd_history;
 extern const struct command cmd_inspect;
 extern const struct command cmd_list;
 extern const struct command cmd_top;
+extern const struct command cmd_lock;
+extern const struct command cmd_unlock;
+extern const struct command cmd_extend;
 extern const struct command cmd_wait;
 
 /* All but the run form; ends with NULL. */

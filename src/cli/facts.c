@@ -272,6 +272,12 @@ static bool is_shut(const struct got *got)
 	       begins(got->reply, "DENIED");
 }
 
+/* The command, and not just the keys that it was given. */
+static bool is_forbidden(const struct reply *r)
+{
+	return begins(r, "NOPERM") && strstr(r->bytes, " to run ");
+}
+
 static void refuse(struct facts *f, const char *command)
 {
 	for (int i = 0; i < rights_n; i++)
@@ -285,6 +291,7 @@ static void take(struct facts *f, const struct got *got)
 	const struct reply *r = got->reply;
 
 	if (is_shut(got)) {
+		f->shut = true;
 		if (f->why.kind == FAIL_NONE)
 			f->why = got->why;
 		return;
@@ -295,7 +302,7 @@ static void take(struct facts *f, const struct got *got)
 			q->take(f, r);
 		return;
 	}
-	if (begins(r, "NOPERM") && q->right)
+	if (is_forbidden(r) && q->right)
 		refuse(f, q->right);
 	else if (!begins(r, "NOPERM"))
 		f->answers = true;
@@ -397,36 +404,56 @@ static void name(struct facts *f, const struct look *l)
 	(void)format_bytes(text, strlen(text), f->name, sizeof(f->name));
 }
 
+static void take_all(struct look *l, struct facts *all, int n)
+{
+	struct got got;
+
+	while (survey_get(&l->survey, &got))
+		for (int i = 0; i < n; i++)
+			if (all[i].target == got.target)
+				take(&all[i], &got);
+}
+
+/* The first question goes alone: who is turned away at the door hears why. */
+static int ask_all(struct look *l, unsigned int needs, struct facts *all, int n)
+{
+	int rc = 0;
+
+	for (int i = 0; i < n; i++)
+		rc |= ask(l, &all[i], 0);
+	take_all(l, all, n);
+	for (int i = 0; i < n; i++)
+		for (int k = 1; !all[i].shut && k < QUESTIONS; k++)
+			if (applies(&questions[k], &all[i], needs))
+				rc |= ask(l, &all[i], k);
+	take_all(l, all, n);
+	return rc;
+}
+
 int facts_gather(struct look *l, unsigned int needs, struct facts **out,
 		 struct fail *why)
 {
 	struct survey *s = &l->survey;
 	struct fail not_spread; /* said again when it is asked more */
 	struct facts *all;
-	struct got got;
 	int n = 0;
 
 	(void)survey_spread(s, &not_spread);
 	*out = all = calloc((size_t)s->targets, sizeof(*all));
 	if (!all)
 		return fail(why, FAIL_INTERNAL, "out of memory");
-	for (int t = 0; t < s->targets; t++) {
-		if (!survey_covers(s, t))
-			continue;
-		init(&all[n], l, t);
-		for (int i = 0; i < QUESTIONS; i++)
-			if (applies(&questions[i], &all[n], needs) &&
-			    ask(l, &all[n], i) < 0)
-				return fail(why, FAIL_INTERNAL,
-					    "out of memory");
-		n++;
-	}
-	while (survey_get(s, &got))
-		for (int i = 0; i < n; i++)
-			if (all[i].target == got.target)
-				take(&all[i], &got);
+	for (int t = 0; t < s->targets; t++)
+		if (survey_covers(s, t))
+			init(&all[n++], l, t);
+	if (ask_all(l, needs, all, n) < 0)
+		return fail(why, FAIL_INTERNAL, "out of memory");
 	sample(l, all, n);
-	for (int i = 0; i < n; i++)
-		name(&all[i], l);
+	for (int i = 0; i < n; i++) {
+		struct facts *f = &all[i];
+
+		f->has_certificate =
+			survey_expiry(s, f->target, &f->certificate_s);
+		name(f, l);
+	}
 	return n;
 }

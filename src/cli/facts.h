@@ -28,6 +28,7 @@ struct facts {
 	int node;   /* of the list */
 	const struct endpoint *ep;
 	char name[420];
+	bool shut;       /* it is not there, or lets nobody in */
 	bool answers;    /* anything but that we may not ask */
 	struct fail why; /* if not */
 	unsigned int blanks;
@@ -57,6 +58,9 @@ struct facts {
 	int samples;                /* of its clock: */
 	int64_t rtt_us, nearest_us; /* on average, and the shortest one */
 	int64_t ahead_us;           /* of our clock, by that one */
+
+	bool has_certificate;
+	int64_t certificate_s; /* it holds for so long */
 
 	char cluster_state[FACT_MAX];
 	int64_t cluster_slots;

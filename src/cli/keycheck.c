@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "cli/acl.h"
 #include "lock/keys.h"
 
 #define SCAN_COUNT "1000"
@@ -301,7 +302,6 @@ static void take_fence(struct search *s, const struct probe *p,
 static void take_refusal(struct search *s, const struct probe *p,
 			 const struct got *got)
 {
-	const char *user = s->e->facts[p->server].user;
 	char text[200];
 
 	if (p->subject == SCAN_PAGE) {
@@ -317,7 +317,7 @@ static void take_refusal(struct search *s, const struct probe *p,
 		cure(s->e->found,
 		     "ACL SETUSER %s, with the keys of the line "
 		     "below",
-		     user[0] ? user : "NAME");
+		     user_of(&s->e->facts[p->server], "NAME"));
 }
 
 static void take(struct search *s, const struct got *got)
@@ -364,9 +364,9 @@ static void sum_up(struct search *s, int server)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",
 		      "SCAN is refused: not known whether there are locks "
 		      "without expiry; name them: redlock doctor KEY...");
-	else if (t->told > TOLD_MAX)
+	else if (t->told >= TOLD_MAX)
 		found(s->e->found, LEVEL_WRONG, f->name, "keys",
-		      "and more of that kind");
+		      "that is enough: there may be more");
 	else if (t->cut)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",
 		      "too many keys: only the first were looked at");

@@ -50,10 +50,10 @@ void look_take(struct sighting *s, const struct got *got)
 		(void)view_add(&s->view, got->reply, got->node, why);
 }
 
-static void say_missing(const struct look *l, const struct sighting *s,
-			struct fail *why)
+static void say_missing(const struct look *l, int good,
+			const struct fail node_why[NODES_MAX], struct fail *why)
 {
-	int n = l->servers.n, good = __builtin_popcount(s->view.answers);
+	int n = l->servers.n;
 	size_t used =
 		(size_t)snprintf(why->text, sizeof(why->text),
 				 "%d of %d servers answered, %d are needed",
@@ -61,27 +61,27 @@ static void say_missing(const struct look *l, const struct sighting *s,
 
 	why->kind = FAIL_UNAVAILABLE;
 	for (int i = 0; i < n && used < sizeof(why->text); i++) {
-		if (s->why[i].kind == FAIL_NONE)
+		if (node_why[i].kind == FAIL_NONE)
 			continue;
 		if (why->kind == FAIL_UNAVAILABLE)
-			why->kind = s->why[i].kind;
+			why->kind = node_why[i].kind;
 		used += (size_t)snprintf(why->text + used,
 					 sizeof(why->text) - used, "; %.150s",
-					 s->why[i].text);
+					 node_why[i].text);
 	}
 }
 
-int look_done(struct look *l, struct sighting *s, struct fail *why)
+int look_enough(const struct look *l, unsigned int answers,
+		const struct fail node_why[NODES_MAX], struct fail *why)
 {
-	int n = l->servers.n;
+	int n = l->servers.n, good = __builtin_popcount(answers);
 
-	view_finish(&s->view, n);
-	if (__builtin_popcount(s->view.answers) >= lease_quorum(n))
+	if (good >= lease_quorum(n))
 		return 0;
 	if (n > 1)
-		say_missing(l, s, why);
+		say_missing(l, good, node_why, why);
 	else
-		*why = s->why[0];
+		*why = node_why[0];
 	if (why->kind == FAIL_UNAVAILABLE && !l->servers.asked_for) {
 		size_t used = strlen(why->text);
 
@@ -89,6 +89,12 @@ int look_done(struct look *l, struct sighting *s, struct fail *why)
 			       NAME_A_SERVER);
 	}
 	return -1;
+}
+
+int look_done(struct look *l, struct sighting *s, struct fail *why)
+{
+	view_finish(&s->view, l->servers.n);
+	return look_enough(l, s->view.answers, s->why, why);
 }
 
 int look_at(struct look *l, const char *key, size_t len, int waiters,

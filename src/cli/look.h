@@ -37,7 +37,11 @@ int look_ask(struct look *l, int target, const char *key, size_t len,
 	     int waiters, int64_t tag);
 /* Adds it; a failure goes to s->why. */
 void look_take(struct sighting *s, const struct got *got);
-/* A quorum answered; else -1, and *why. */
+/* A quorum answered: these nodes, as bits; else -1, and *why says what is wrong
+ * with the others. */
+int look_enough(const struct look *l, unsigned int answers,
+		const struct fail node_why[NODES_MAX], struct fail *why);
+/* Likewise, after the last one. */
 int look_done(struct look *l, struct sighting *s, struct fail *why);
 
 /* Locks of this machine alone. */

@@ -93,6 +93,13 @@ static void use_messages(const struct opts *o)
 	log_init(&conf);
 }
 
+static int refuse(const struct opts *o, char **argv, int status)
+{
+	if (o->verb && o->verb->refuse)
+		o->verb->refuse(argv, status);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	static struct opts o; /* what it owns lives as long as we do */
@@ -106,7 +113,7 @@ int main(int argc, char **argv)
 	if (opts_parse(&o, argc, argv, &why) < 0) {
 		log_error("usage", "%s", why.text);
 		opts_close(&o);
-		return status_of_kind(why.kind);
+		return refuse(&o, argv, status_of_kind(why.kind));
 	}
 	use_messages(&o);
 	switch (o.show) {
@@ -119,7 +126,7 @@ int main(int argc, char **argv)
 	}
 	if (broken) {
 		log_error("failed", "%s", wrong.text);
-		return status_of_kind(wrong.kind);
+		return refuse(&o, argv, status_of_kind(wrong.kind));
 	}
 	if (o.verb == &cmd_run)
 		init_split();

@@ -359,8 +359,10 @@ int opts_parse(struct opts *o, int argc, char **argv, struct fail *why)
 	} else if (check_command(o, argc, argv, why) < 0) {
 		return -1;
 	}
-	/* a file's are for those that take a lease */
-	return o->verb->by & (BY_TAKING | BY_EXTEND) ? check_times(o, why) : 0;
+	/* a file's are for those that take a lease, or look at its length */
+	return o->verb->by & (BY_TAKING | BY_EXTEND | BY_DOCTOR)
+		       ? check_times(o, why)
+		       : 0;
 }
 
 void opts_close(struct opts *o)

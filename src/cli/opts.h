@@ -68,11 +68,16 @@ struct opts {
 	int wait_replicas;
 	const char *reason, *result_file;
 	bool no_describe, no_history, run_anyway;
+	int64_t since_ms; /* 0: any */
+	bool svg;
 	int loudness; /* -1: -q, 0, 1: -v */
 	bool log_json;
 	enum color color;
 	bool json;
 	bool held, waiting; /* list: only those */
+	bool hold, export;  /* lock */
+	int keep_for;       /* 0: for nobody */
+	const char *on_lost, *token;
 	/* force-release */
 	const char *confirm;
 	int64_t force_grace_ms;

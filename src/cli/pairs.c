@@ -80,6 +80,7 @@ static void check_clocks(const struct exam *e)
 {
 	const struct facts *low = NULL, *high = NULL;
 	int64_t apart;
+	int known = 0;
 	char by[32];
 
 	for (int i = 0; i < e->n; i++) {
@@ -87,10 +88,11 @@ static void check_clocks(const struct exam *e)
 
 		if (s->samples == 0)
 			continue;
+		known++;
 		low = !low || s->ahead_us < low->ahead_us ? s : low;
 		high = !high || s->ahead_us > high->ahead_us ? s : high;
 	}
-	if (low == high)
+	if (known < 2)
 		return;
 	apart = high->ahead_us - low->ahead_us;
 	if (distance_level(apart, e->o->ttl_ms) != LEVEL_OK) {

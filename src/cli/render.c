@@ -91,6 +91,19 @@ int table_print(struct table *t, const char *indent, FILE *out)
 
 /* ---- values ---- */
 
+const char *about_who(const char about[ABOUT_COUNT][ABOUT_MAX], char *buf,
+		      size_t size)
+{
+	if (about[ABOUT_HOST][0] == '\0')
+		(void)snprintf(buf, size,
+			       "a holder that does not say who it is");
+	else
+		(void)snprintf(buf, size, "%s (pid %s, user %s)",
+			       about[ABOUT_HOST], about[ABOUT_PID],
+			       about[ABOUT_USER]);
+	return buf;
+}
+
 void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])
 {
 	for (int i = 0; i < ABOUT_COUNT; i++) {
@@ -101,7 +114,7 @@ void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])
 
 		if (pid >= 0)
 			json_number(j, field, pid);
-		else if (about[i][0] != '\0')
+		else if (i != ABOUT_PID && about[i][0] != '\0')
 			json_text(j, field, about[i]);
 	}
 }

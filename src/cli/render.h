@@ -36,6 +36,10 @@ void table_cell(struct table *t, const char *fmt, ...)
  * printed. */
 int table_print(struct table *t, const char *indent, FILE *out);
 
+/* "web1 (pid 12, user joe)"; returns buf. */
+const char *about_who(const char about[ABOUT_COUNT][ABOUT_MAX], char *buf,
+		      size_t size);
+
 /* `"name":{host, pid, user, ...}`, those that are known. */
 void json_about(struct json *j, const char *name,
 		const char about[ABOUT_COUNT][ABOUT_MAX]);

@@ -20,10 +20,7 @@ void force_request(const struct force *f, struct keys *keys, int db,
 					    [FORCE_TAKE] = "take",
 					    [FORCE_FOREIGN] = "foreign"};
 
-	*out = (struct words){0};
-	words_add_text(out, "EVAL");
-	words_add(out, LUA_FORCE, sizeof(LUA_FORCE) - 1);
-	script_keys(keys, f->slot, out);
+	script_begin(LUA_FORCE, sizeof(LUA_FORCE) - 1, keys, f->slot, out);
 	words_add(out, f->who, f->who_len);
 	words_add_text(out, steps[f->step]);
 	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]),
@@ -32,8 +29,7 @@ void force_request(const struct force *f, struct keys *keys, int db,
 	words_add_text(out, f->by);
 	words_add_text(out, f->alone ? "1" : "0");
 	words_add_text(out, f->story);
-	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
-	words_add_text(out, scratch->db);
+	script_end(db, scratch, out);
 }
 
 int force_read(enum force_step step, const struct reply *r,

@@ -165,6 +165,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	int64_t part;
 
 	note_stop(l, asked, a);
+	l->unlocked |= a->unlocked;
 	if (l->state == LEASE_CLAIMING && !l->replicating) {
 		claim_answer(l, n, asked, a, at);
 		return;
@@ -423,8 +424,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	}
 	if (out->verb == VERB_REPLICATE)
 		out->listen_ms = l->conf.node_timeout_ms;
-	/* a word that asked us to stop is to be taken away, too */
-	out->queued = ends && (n->queued || l->stop_by.ms != NEVER.ms) &&
+	out->queued = ends && n->queued &&
 		      (l->state == LEASE_RELEASING || n->spoiled);
 	out->held = ends && l->held;
 }

@@ -131,6 +131,7 @@ struct answer {
 	 */
 	bool stops;
 	int64_t stop_ms;
+	bool unlocked; /* confirm, no: it was given back in our name (unlock) */
 };
 
 /* The hold that our own parent has, as it says: see join.lua. */
@@ -261,6 +262,7 @@ struct lease {
 	/* somebody asked us to stop: dead by then, and the kernel's own kill;
 	 * NEVER: nobody did */
 	struct instant stop_by, stop_dead;
+	bool unlocked;           /* lost: see the answer */
 	bool freed;              /* q nodes confirmed the release ... */
 	struct instant freed_at; /* ... then */
 	bool passed_on;          /* and a waiter has the lock now */

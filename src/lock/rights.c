@@ -24,7 +24,6 @@ const struct right rights[] = {
 	{"zrank", RIGHT_READ, 2, NEED_ALWAYS, NULL},
 	{"zscore", RIGHT_READ, 2, NEED_ALWAYS, NULL},
 	{"zrange", RIGHT_READ, 3, NEED_ALWAYS, NULL},
-	{"zrangebyscore", RIGHT_READ, 3, NEED_ALWAYS, "force-release fails"},
 	{"zrevrange", RIGHT_READ, 3, NEED_ALWAYS, NULL},
 	{"zcard", RIGHT_READ, 1, NEED_ALWAYS, NULL},
 	{"zremrangebyscore", RIGHT_WRITE, 3, NEED_ALWAYS, NULL},

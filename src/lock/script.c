@@ -191,7 +191,7 @@ static void add_release(const struct ask *ask, const struct lease_conf *conf,
 	words_add_text(out, ""); /* see script_tell() */
 }
 
-void script_keys(struct keys *keys, int slot, struct words *out)
+static void add_keys(struct keys *keys, int slot, struct words *out)
 {
 	words_add_text(out, "3");
 	if (slot > 0) {
@@ -235,6 +235,21 @@ void script_by_hash(const struct ask *ask, struct words *request)
 	request->len[1] = SHA_LEN;
 }
 
+void script_begin(const char *lua, size_t len, struct keys *keys, int slot,
+		  struct words *out)
+{
+	*out = (struct words){0};
+	words_add_text(out, "EVAL");
+	words_add(out, lua, len);
+	add_keys(keys, slot, out);
+}
+
+void script_end(int db, struct script_scratch *scratch, struct words *out)
+{
+	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
+	words_add_text(out, scratch->db);
+}
+
 void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    struct keys *keys, const char *token, const char *standing,
 		    int db, struct script_scratch *scratch, struct words *out)
@@ -251,10 +266,8 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		replicate_request(ask, conf, scratch, out);
 		return;
 	}
-	words_add_text(out, "EVAL");
-	words_add(out, script->lua, script->len);
-	script_keys(keys, ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot,
-		    out);
+	script_begin(script->lua, script->len, keys,
+		     ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot, out);
 	words_add_text(out, token);
 	if (joins)
 		add_join(conf, standing, scratch, out);
@@ -264,8 +277,7 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		add_confirm(ask, conf, token, standing, scratch, out);
 	else
 		add_release(ask, conf, standing, scratch, out);
-	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
-	words_add_text(out, scratch->db);
+	script_end(db, scratch, out);
 }
 
 static bool word_is(const struct words *w, int i, const char *text)
@@ -417,8 +429,10 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		out->at_ms = word_number_or(w, 5, 0);
 		read_stop(w, 6, out, s);
 	}
-	if (out->said == SAID_NO)
+	if (out->said == SAID_NO) {
 		read_stop(w, 3, out, s);
+		out->unlocked = word_is(w, 5, "1");
+	}
 	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE) {
 		*s = (struct sight){.seen = true, .pttl_ms = out->pttl_ms};
 		words_add_text(&nobody, "");

@@ -52,8 +52,11 @@ struct script_scratch {
 	char db[12];
 };
 
-/* KEYS of all scripts, with their number before them. */
-void script_keys(struct keys *keys, int slot, struct words *out);
+/* How the request of any script begins, up to its KEYS, and how it ends:
+ * between them come its own arguments. */
+void script_begin(const char *lua, size_t len, struct keys *keys, int slot,
+		  struct words *out);
+void script_end(int db, struct script_scratch *scratch, struct words *out);
 
 /* The request lives as long as its arguments. */
 void script_request(const struct ask *ask, const struct lease_conf *conf,

@@ -20,16 +20,12 @@ const char *view_sha(void)
 void view_request(struct keys *keys, int waiters, int db,
 		  struct script_scratch *scratch, struct words *out)
 {
-	*out = (struct words){0};
-	words_add_text(out, "EVAL");
-	words_add(out, LUA_INSPECT, sizeof(LUA_INSPECT) - 1);
-	script_keys(keys, 0, out);
+	script_begin(LUA_INSPECT, sizeof(LUA_INSPECT) - 1, keys, 0, out);
 	words_add_text(out, "");
 	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]), "%d",
 		       waiters);
 	words_add_text(out, scratch->number[0]);
-	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
-	words_add_text(out, scratch->db);
+	script_end(db, scratch, out);
 }
 
 /* ---- lists that grow ---- */

@@ -23,7 +23,8 @@
 --       became m by this; AT: the server's clock, in ms; STOP: in so many ms we
 --       must be gone, as BY asks; -1: nobody does. See force.lua
 --   healed COUNTER 0 JOINED RAISED AT STOP BY
---   no COUNTER TAKEN STOP BY    gone, or, if TAKEN is 1, held by somebody else
+--   no COUNTER TAKEN STOP BY UNLOCKED    gone, or, if TAKEN is 1, held by
+--       somebody else; UNLOCKED 1: given back in our name, which ends it
 -- A claim counts only if COUNTER >= m: the raise is refused when memory is
 -- full, while PEXPIRE is not.
 local ttl, m, seen = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -33,7 +34,7 @@ local shares = value ~= token
 local member = token .. ' ' .. ARGV[5]
 local state, pttl = 'yes', 0
 local at = time()
-local stop, by = stop_word(token, at)
+local stop, by, unlocked = stop_word(token, at)
 local raises = not bad and (not c or c < m)
 local function heals()
 	if guard >= 0 then
@@ -42,6 +43,9 @@ local function heals()
 	end
 	return seen > 0 and (ends == 0 or at < ends * 1000)
 	    and (not c or c == seen or untouched(seen))
+end
+if unlocked then
+	return {'no', text(c), 1, text(stop), by, 1}
 end
 if v == value then
 	-- what is shared is not renewed blindly; what is one's own is

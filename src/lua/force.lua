@@ -12,7 +12,8 @@
 -- Returns
 --   yes COUNTER LEFT ASKED  asked; what is left of the time of whoever has most;
 --       how many are asked: all who share it, too
---   yes COUNTER MS          taken; handed over for so long, 0: to nobody
+--   yes COUNTER MS          taken; handed over for so long, 0: to nobody. Of those
+--       who share it, that one goes, for those who came since may not know yet
 --   foreign COUNTER         no lock of ours
 --   no COUNTER              it is gone, or somebody else's: nothing changed
 -- Asked again, it says how much time is left, and asks those who have come, or
@@ -33,12 +34,16 @@ for i = 1, #all, 2 do
 		members[#members + 1] = all[i]
 	end
 end
+-- Who shares it, by ARGV[1]: a member, or what is left of it.
+local function is_its(member)
+	local name = string.gsub(member, '^rest ', '')
+	return string.sub(name, 1, #token + 1) == token .. ' '
+end
 local function is_there()
 	local found = kind ~= 'none'
 	    and token == (v and string.sub(v, 1, 4096) or kind)
 	for _, member in ipairs(members) do
-		local name = string.gsub(member, '^rest ', '')
-		found = found or string.sub(name, 1, #token + 1) == token .. ' '
+		found = found or is_its(member)
 	end
 	return found
 end
@@ -62,29 +67,14 @@ local function tell(who, ms)
 	redis.call('rpush', list, 'stop ' .. text(now_ms + ms) .. '\n' .. ARGV[4])
 	redis.call('pexpire', list, ms + 15000)
 end
--- What became of whom it is taken from. The record tells of the holder alone,
--- a member of itself; who is inside has no entry.
-local function note_all(before)
-	local held = now_ms - (number_in(record, 'since') or now_ms)
-	local story = (before and 'fence ' .. text(before) .. '\n' or '')
-	    .. (slot > 0 and 'slot ' .. slot .. '\n' or '')
-	story = (story == '' and '\n' or story) .. '\nheld_ms ' .. text(held)
-	    .. '\noutcome forced\n' .. ARGV[6]
-	if shared(value) then
-		for _, member in ipairs(members) do
-			local who, words = string.match(member,
-			    '^(%S+) (%d+ %d+ .*)$')
-			if who then
-				note(who, story, select(4, standing(words)), at, true)
-			end
-		end
-	elseif record_is_of(value) then
-		local about = string.match(record, '\nsince %d+\n(.*)$')
-		about = string.gsub(about, '^lost %d+\n', '')
-		about = string.gsub(about, '^renewed %d+\n', '')
-		note(value, story, string.gsub(about, joined_line .. '$', ''), at,
-		    true)
-	end
+-- What became of the hold. Who is inside has no entry.
+local function note_it(about, before)
+	note(token, story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
+	    at, true)
+end
+-- The record tells of the holder alone.
+local function note_holder(before)
+	note_it(about_of(record), before)
 end
 local function ask()
 	local most, tokens = 0, holders()
@@ -116,17 +106,42 @@ if several then
 elseif not moving then
 	several = redis.call('exists', part('moves')) == 1
 end
-local tokens = step == 'take' and not moving and holders() or {}
+if step == 'take' and not moving then
+	for _, who in ipairs(v == token and holders() or {token}) do
+		tell(who, 0)
+	end
+end
+-- one of those who share it
+if v and v ~= token then
+	redis.call('zrem', sharers, '') -- a first write
+	for i = 1, #all, 2 do
+		if is_its(all[i]) then
+			redis.call('zrem', sharers, all[i])
+		end
+		if is_its(all[i]) and shared(v) then
+			pcall(note_it, string.match(all[i], '\n(.*)$'))
+		end
+	end
+	local outer = not shared(v) and not tonumber(try('zscore', sharers, 'left'))
+	if outer or sharers_end(v, at) then
+		if shared(v) and not bad then
+			local before = c
+			c = c and c + 1 or at
+			fence_set(c)
+			moved(nil, before)
+		end
+		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
+		return {'yes', text(c), 0}
+	end
+end
 local lost = number_in(record, 'lost')
 local born = several and redis.call('hget', part('moves'), 'born')
 redis.call('del', lock, holder)
 try('del', sharers)
-v = nil
-for _, who in ipairs(tokens) do
-	tell(who, 0)
+if v == token and record_is_of(v) then
+	pcall(note_holder, not several and c)
 end
-pcall(note_all, not several and c)
-record = nil
+v, record = nil, nil
 if bad then
 	return {'yes', '0', 0}
 end

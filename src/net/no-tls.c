@@ -54,6 +54,13 @@ bool tls_refused(const struct tls *t, struct fail *why)
 	return false;
 }
 
+bool tls_expiry(const struct tls *t, int64_t *left_s)
+{
+	(void)t;
+	(void)left_s;
+	return false;
+}
+
 void tls_version(char *buf, size_t size)
 {
 	(void)snprintf(buf, size, "no");

@@ -14,6 +14,7 @@
 
 /* Functions only; what OpenSSL has as macros is SSL_ctrl(). */
 #define OPENSSL_FUNCTIONS(F)                                                   \
+	F(ASN1_TIME_diff)                                                      \
 	F(BIO_clear_flags)                                                     \
 	F(BIO_get_data)                                                        \
 	F(BIO_meth_new)                                                        \
@@ -28,6 +29,7 @@
 	F(ERR_peek_last_error)                                                 \
 	F(ERR_reason_error_string)                                             \
 	F(OPENSSL_init_ssl)                                                    \
+	F(OPENSSL_sk_value)                                                    \
 	F(OpenSSL_version)                                                     \
 	F(SSL_CTX_check_private_key)                                           \
 	F(SSL_CTX_ctrl)                                                        \
@@ -42,6 +44,7 @@
 	F(SSL_free)                                                            \
 	F(SSL_get0_param)                                                      \
 	F(SSL_get_error)                                                       \
+	F(SSL_get_peer_cert_chain)                                             \
 	F(SSL_get_verify_result)                                               \
 	F(SSL_in_init)                                                         \
 	F(SSL_new)                                                             \
@@ -53,6 +56,7 @@
 	F(X509_VERIFY_PARAM_set1_host)                                         \
 	F(X509_VERIFY_PARAM_set1_ip_asc)                                       \
 	F(X509_VERIFY_PARAM_set_hostflags)                                     \
+	F(X509_get0_notAfter)                                                  \
 	F(X509_get_default_cert_dir)                                           \
 	F(X509_get_default_cert_file)                                          \
 	F(X509_verify_cert_error_string)

@@ -78,3 +78,8 @@ bool stream_shaking(const struct stream *s)
 {
 	return s->tls && tls_shaking(s->tls);
 }
+
+bool stream_expiry(const struct stream *s, int64_t *left_s)
+{
+	return s->tls && tls_expiry(s->tls, left_s);
+}

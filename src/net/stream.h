@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -43,6 +44,8 @@ short stream_events(const struct stream *s, bool sends);
 
 /* After a -1: what TLS has against it. false: nothing, see errno. */
 bool stream_refused(const struct stream *s, struct fail *why);
+/* tls_expiry() of what is with TLS. */
+bool stream_expiry(const struct stream *s, int64_t *left_s);
 /* The handshake is under way. */
 bool stream_shaking(const struct stream *s);
 

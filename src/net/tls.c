@@ -458,6 +458,22 @@ bool tls_shaking(const struct tls *t)
 	return ssl.SSL_in_init(t->ssl);
 }
 
+bool tls_expiry(const struct tls *t, int64_t *left_s)
+{
+	/* (as a macro, sk_X509_value() would be a function of the library) */
+	const void *chain = ssl.SSL_get_peer_cert_chain(t->ssl);
+	const X509 *first =
+		chain ? ssl.OPENSSL_sk_value((const OPENSSL_STACK *)chain, 0)
+		      : NULL;
+	int days, s;
+
+	if (!first ||
+	    !ssl.ASN1_TIME_diff(&days, &s, NULL, ssl.X509_get0_notAfter(first)))
+		return false;
+	*left_s = (int64_t)days * 86400 + s;
+	return true;
+}
+
 bool tls_refused(const struct tls *t, struct fail *why)
 {
 	if (t->why.kind == FAIL_NONE)

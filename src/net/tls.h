@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/fail.h"
@@ -42,6 +43,9 @@ bool tls_shaking(const struct tls *t);
  * (FAIL_REFUSED), or a peer that does not speak TLS (FAIL_UNAVAILABLE). false:
  * it was the socket, see errno. */
 bool tls_refused(const struct tls *t, struct fail *why);
+
+/* For how many seconds its certificate holds. false: it has shown none yet. */
+bool tls_expiry(const struct tls *t, int64_t *left_s);
 
 /* "OpenSSL 3.0.19, loaded when needed", or "no". */
 void tls_version(char *buf, size_t size);

@@ -38,7 +38,7 @@ static void on_signal(int sig)
 	(void)sig; /* its coming ends ppoll(), or a stop */
 }
 
-/* In the command's process, between fork and exec. */
+/* In the command's process: between fork and exec, or in place of exec. */
 static void become_command(const struct order *o, pid_t guard)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -46,16 +46,39 @@ static void become_command(const struct order *o, pid_t guard)
 		_exit(127);
 	(void)setpgid(0, o->group);
 	signals_restore(o->signals);
-	(void)execvpe(o->argv[0], o->argv, o->envp);
+	if (!o->instead)
+		(void)execvpe(o->argv[0], o->argv, o->envp);
+}
+
+/* The lines between the two, seen from the guard. */
+struct wire {
+	int life, report;
+	pid_t tool;
+};
+
+/* A copy of the guard, which is not to be taken for one. */
+static pid_t start_instead(const struct order *o, const struct wire *w)
+{
+	pid_t guard = getpid(), pid = fork();
+
+	if (pid != 0)
+		return pid;
+	close(w->life);
+	close(w->report);
+	(void)prctl(PR_SET_NAME, "lockkeeper", 0, 0, 0);
+	title_set("lockkeeper", o->name);
+	become_command(o, guard);
+	_exit(o->instead(o->estate));
 }
 
 /* vfork: no page tables to copy, and the error comes back through memory.
  * Every signal is blocked, so no handler runs in the shared memory. */
-static pid_t start_command(const struct order *o, int *error)
+static pid_t start_command(const struct order *o, const struct wire *w,
+			   int *error)
 {
 	volatile int exec_error = 0;
 	pid_t guard = getpid();
-	pid_t pid = vfork();
+	pid_t pid = o->instead ? start_instead(o, w) : vfork();
 
 	if (pid == 0) {
 		become_command(o, guard);
@@ -103,12 +126,6 @@ static void prepare(const struct order *o)
 		close(o->shut[i]);
 }
 
-/* The lines between the two, seen from the guard. */
-struct wire {
-	int life, report;
-	pid_t tool;
-};
-
 /* False: redlock died. */
 static bool read_all(const struct wire *w, void *to, size_t size)
 {
@@ -145,8 +162,8 @@ static bool obey(const struct order *o, const struct wire *w, pid_t command,
 	}
 	log_error("killed",
 		  "redlock (pid %d) was killed, or was stopped until its "
-		  "lease ran out; no process of its command is left",
-		  (int)w->tool);
+		  "lease ran out; %s",
+		  (int)w->tool, o->epitaph);
 	o->last_will(o->estate, true);
 	return true;
 }
@@ -237,7 +254,7 @@ static void guard_main(const struct order *o, const struct wire *w)
 		tell(o, w, GUARD_TOO_LATE, 0, 0);
 		return;
 	}
-	command = start_command(o, &error);
+	command = start_command(o, w, &error);
 	title_set("lockguard", o->name);
 	/* the readers and writers of the command's pipes are its own affair */
 	close(STDIN_FILENO);

@@ -49,11 +49,16 @@ struct grants {
 struct order {
 	char *const *argv; /* of the command */
 	char **envp;       /* its environment */
+	/* Run in place of argv, in the command's process, which ends with the
+	 * status that it returns. */
+	int (*instead)(void *estate);
 	const struct signals *signals;
 	pid_t group;     /* the command's process group: redlock's own */
 	const int *shut; /* descriptors the guard must not keep */
 	int n_shut;
-	const char *name; /* of the lock, for messages */
+	const char *name;    /* of the lock, for messages */
+	const char *epitaph; /* likewise, should redlock be killed: what becomes
+				of the command */
 	/* Run by the guard, and must not allocate: to know the tokens by which
 	 * to give back; before the command starts, to complete envp. */
 	void (*noted)(void *, const struct grants *);
@@ -79,9 +84,6 @@ struct report {
 
 /* Forks. The command does not run before guard_go(). */
 int guard_start(struct guard *g, const struct order *o, struct fail *why);
-
-/* Under which tokens is asked for the locks from now on. */
-void guard_note(struct guard *g, const struct grants *asked);
 
 /* Under which tokens is asked for the locks from now on. */
 void guard_note(struct guard *g, const struct grants *asked);

@@ -41,6 +41,15 @@ bool locks_lost(const struct locks *l)
 	return false;
 }
 
+bool locks_unlocked(const struct locks *l)
+{
+	for (int i = 0; i < l->n; i++)
+		if (lease_of(l, i)->state == LEASE_LOST &&
+		    lease_of(l, i)->unlocked)
+			return true;
+	return false;
+}
+
 bool locks_spent(const struct locks *l)
 {
 	for (int i = 0; i < l->n; i++)

@@ -51,6 +51,8 @@ void locks_send(struct locks *l);
 /* All are, and renewed; the stamp is then the oldest. */
 bool locks_held(const struct locks *l);
 bool locks_lost(const struct locks *l);
+/* Because somebody gave one back in our name. */
+bool locks_unlocked(const struct locks *l);
 /* Nothing is under way any more; the lead says why. */
 bool locks_over(const struct locks *l);
 enum lease_end locks_end(const struct locks *l);

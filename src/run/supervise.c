@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -106,6 +107,13 @@ static void note_attempt(struct supervisor *s)
 	guard_note(&s->guard, &asked);
 }
 
+/* Nobody would have the lock: who asked is gone, or for whom it was. */
+static void give_up(struct supervisor *s)
+{
+	s->end->sig = SIGHUP;
+	locks_release(s->locks, 0, NULL);
+}
+
 /* Until the locks may be started on, or are over. */
 static void acquire(struct supervisor *s)
 {
@@ -113,9 +121,12 @@ static void acquire(struct supervisor *s)
 
 	waiting_init(&s->waiting, l, s->began);
 	while (!may_start(s) && !locks_over(l)) {
+		const struct keeper *kept = s->end->sig ? NULL : s->conf->kept;
 		struct pollfd fds[] = {
 			{.fd = s->signals->fd, .events = POLLIN},
 			{.fd = s->guard.report, .events = POLLIN},
+			{.fd = kept ? kept->line : -1},
+			{.fd = kept ? kept->fd : -1, .events = POLLIN},
 		};
 
 		if (locks_held(l) && before(now(), l->give_up))
@@ -126,7 +137,7 @@ static void acquire(struct supervisor *s)
 			locks_again(l);
 		if (locks_over(l))
 			break;
-		locks_poll(l, fds, 2, waiting_next(&s->waiting));
+		locks_poll(l, fds, 4, waiting_next(&s->waiting));
 		note_attempt(s);
 		if (fds[0].revents)
 			signals_while_waiting(s);
@@ -135,6 +146,8 @@ static void acquire(struct supervisor *s)
 				   "the guard process was killed");
 			locks_release(l, 0, NULL);
 		}
+		if (fds[2].revents || fds[3].revents)
+			give_up(s);
 		if (!may_start(s) && !locks_over(l))
 			waiting_tell(&s->waiting);
 	}
@@ -226,6 +239,22 @@ static void tell_kept(const struct supervisor *s, unsigned int how)
 			  : "");
 }
 
+/* It is not given back: to whom it was given it is left, and who was told that
+ * it is lost may go on for a while, which is what a lease is for. */
+static bool stays(struct supervisor *s)
+{
+	const struct ending *end = s->end;
+
+	if (end->given.n == 0)
+		return false;
+	if (s->conf->leave)
+		return end->outcome == OUTCOME_RAN && end->status == 0;
+	return s->conf->kept && end->outcome != OUTCOME_RAN &&
+	       end->outcome != OUTCOME_UNLOCKED &&
+	       !keeper_gone(s->conf->kept, after(watchdog_stamp(&s->dog),
+						 any_lease(s)->conf.ttl_ms));
+}
+
 static void give_back(struct supervisor *s)
 {
 	unsigned int how = how_it_ended(s->end);
@@ -237,6 +266,10 @@ static void give_back(struct supervisor *s)
 		s->conf->story(s->conf->teller, s->end, its);
 	}
 	deadman_set(&s->deadman, NEVER); /* nothing is left to be killed */
+	if (stays(s)) {
+		guard_close(&s->guard);
+		return;
+	}
 	if (s->dog.running) {
 		watchdog_release(&s->dog, how, its);
 	} else {

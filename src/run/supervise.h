@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "run/guard.h"
+#include "run/keeper.h"
 #include "run/locks.h"
 #include "run/signals.h"
 
@@ -25,6 +26,11 @@ struct supervise_conf {
 	int64_t max_hold_ms;   /* 0: none */
 	enum orphans orphans;
 	bool run_anyway; /* no server: run without a lock */
+	/* What runs is ours (order.instead): a person or a script has the lock,
+	 * for whom nothing can be killed. */
+	bool by_hand;
+	const struct keeper *kept; /* as long as this process lives; or NULL */
+	bool leave; /* status 0: the lease is left to whom it was given */
 	/* What the history is to say of a hold that has ended; NULL: nothing */
 	void (*story)(void *, const struct ending *, struct story *out);
 	void *teller;
@@ -41,6 +47,7 @@ enum outcome {
 	OUTCOME_REFUSED,     /* likewise; why.kind decides */
 	OUTCOME_GAVE_UP,     /* a signal ended the waiting */
 	OUTCOME_LOST,        /* the lease ended before the command */
+	OUTCOME_UNLOCKED,    /* what was held by hand was given back: unlock */
 	OUTCOME_FORCED,      /* the command was ended: force-release */
 	OUTCOME_MAX_HOLD,    /* likewise: --max-hold */
 	OUTCOME_CANNOT_EXEC, /* status: errno */

@@ -111,6 +111,13 @@ const char *survey_name(const struct survey *s, int target)
 	return s->target[target]->peer.name;
 }
 
+bool survey_expiry(const struct survey *s, int target, int64_t *left_s)
+{
+	const struct conn *c = &s->target[target]->conn;
+
+	return c->state == CONN_OPEN && stream_expiry(&c->stream, left_s);
+}
+
 bool survey_covers(const struct survey *s, int target)
 {
 	const struct target *t = s->target[target];

@@ -65,6 +65,10 @@ int survey_home(const struct survey *s, int node, uint16_t slot);
 int survey_node(const struct survey *s, int target);
 const char *survey_name(const struct survey *s, int target);
 
+/* For how many seconds the certificate of one with TLS holds. false: there is
+ * none, or no connection now. */
+bool survey_expiry(const struct survey *s, int target, int64_t *left_s);
+
 /* Asks. `tag` comes back with the answer. -1: no memory. */
 int survey_ask(struct survey *s, int target, const struct words *question,
 	       int64_t tag);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -23,6 +24,8 @@ static void kill_tree(struct watch *w)
 	w->killed = true;
 	w->stop_by = NEVER;
 	w->undead = after(now(), UNDEAD_MS);
+	if (w->conf->kept && w->end->outcome != OUTCOME_UNLOCKED)
+		keeper_tell(w->conf->kept);
 	guard_kill(w->guard);
 }
 
@@ -36,13 +39,43 @@ static void tell_undead(struct watch *w)
 		  (int)w->guard->pid);
 }
 
+static const char *whom(const struct watch *w)
+{
+	return w->conf->kept ? w->conf->kept->whom : "the command";
+}
+
+/* For messages: what is done about it; `command`: to a command. */
+static const char *done(const struct watch *w, const char *command)
+{
+	return w->conf->kept      ? w->conf->kept->will
+	       : w->conf->by_hand ? "the hold ends"
+				  : command;
+}
+
 static void lose(struct watch *w, const char *reason)
 {
 	if (w->killed)
 		return;
 	if (w->end->outcome != OUTCOME_FORCED)
 		w->end->outcome = OUTCOME_LOST;
-	log_error("lost", "lease lost: %s; killing the command", reason);
+	log_error("lost", "lease lost: %s; %s", reason,
+		  done(w, "killing the command"));
+	kill_tree(w);
+}
+
+/* The server says so. `unlocked`: somebody gave it back in our name, as may be
+ * done to who holds by hand. */
+static void lose_to(struct watch *w, bool unlocked)
+{
+	if (w->killed)
+		return;
+	if (!unlocked || !w->conf->by_hand) {
+		lose(w, unlocked ? "it was given back (unlock)"
+				 : "the server says that it is no longer ours");
+		return;
+	}
+	w->end->outcome = OUTCOME_UNLOCKED;
+	log_detail("unlocked", "given back (unlock)");
 	kill_tree(w);
 }
 
@@ -54,10 +87,22 @@ static void ask_to_end(struct watch *w)
 	(void)tree_signal(w->guard->pid, SIGCONT);
 }
 
+/* For messages: what is done to a command then. */
+static const char *asks(int64_t kill_ms, char text[80])
+{
+	char left[32];
+
+	(void)snprintf(text, 80,
+		       "asking the command to end (SIGTERM), it is killed in "
+		       "%s",
+		       format_duration(kill_ms, left, sizeof(left)));
+	return text;
+}
+
 /* --max-hold, --max-renewals: TERM first, then KILL. */
 static void end_hold(struct watch *w, const char *reason, struct instant kill)
 {
-	char left[32];
+	char text[80];
 
 	/* it is ending already, and why was said */
 	if (w->killed || w->end->outcome == OUTCOME_LOST ||
@@ -69,11 +114,8 @@ static void end_hold(struct watch *w, const char *reason, struct instant kill)
 		return;
 	}
 	w->end->outcome = OUTCOME_MAX_HOLD;
-	log_error("max-hold",
-		  "%s; asking the command to end (SIGTERM), it is killed in "
-		  "%s",
-		  reason,
-		  format_duration(between(now(), kill), left, sizeof(left)));
+	log_error("max-hold", "%s; %s", reason,
+		  done(w, asks(between(now(), kill), text)));
 	ask_to_end(w);
 }
 
@@ -95,7 +137,7 @@ static void look_at_limit(struct watch *w)
 /* Somebody wants the lock: see force.lua. */
 static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 {
-	char *name = w->end->by, left[32];
+	char *name = w->end->by, text[80];
 
 	if (asker->about[ABOUT_HOST][0] != '\0')
 		(void)describe_name(asker, name, sizeof(w->end->by));
@@ -103,16 +145,12 @@ static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 		(void)snprintf(name, sizeof(w->end->by), "somebody");
 	if (taken)
 		log_error("forced",
-			  "the lock was taken away (force-release) by %s; "
-			  "killing the command",
-			  name);
+			  "the lock was taken away (force-release) by %s; %s",
+			  name, done(w, "killing the command"));
 	else
-		log_error("forced",
-			  "asked to stop (force-release) by %s; asking the "
-			  "command to end (SIGTERM), it is killed in %s",
+		log_error("forced", "asked to stop (force-release) by %s; %s",
 			  name,
-			  format_duration(between(now(), w->stop_by), left,
-					  sizeof(left)));
+			  done(w, asks(between(now(), w->stop_by), text)));
 }
 
 static void look_at_stop(struct watch *w)
@@ -125,7 +163,8 @@ static void look_at_stop(struct watch *w)
 	by = watchdog_stop(w->dog, &asker);
 	if (by.ms == NEVER.ms)
 		return;
-	if (w->stop_by.ms == NEVER.ms)
+	/* whom we cannot kill we give all the time that there is */
+	if (w->stop_by.ms == NEVER.ms && !w->conf->kept)
 		w->stop_by = after(now(), w->conf->kill_after_ms);
 	w->stop_by = sooner(w->stop_by, by);
 	if (!w->asked_to_end) {
@@ -166,11 +205,8 @@ static void look_at_lease(struct watch *w)
 		return;
 	}
 	if (!w->asked_to_end) {
-		log_error("ending",
-			  "not renewed for %s; asking the command to end "
-			  "(SIGTERM), it is killed when %s is full",
-			  age,
-			  format_duration(ttl * 80 / 100, text, sizeof(text)));
+		log_error("ending", "not renewed for %s; %s", age,
+			  done(w, asks(between(at, kill), text)));
 		ask_to_end(w);
 	}
 	alarm_set(w->deadman, kill);
@@ -255,9 +291,13 @@ static void command_ended(struct watch *w, bool left)
 
 	if (w->asked_to_end && end->outcome == OUTCOME_RAN) {
 		end->outcome = OUTCOME_LOST;
-		log_error("lost", "lease lost: the command was asked to end, "
-				  "and has ended");
+		log_error("lost",
+			  "lease lost: %s was asked to end, and has ended",
+			  whom(w));
 	}
+	/* we ourselves, by somebody's kill -9 */
+	if (w->conf->kept && WIFSIGNALED(end->status))
+		lose(w, "its keeper was killed");
 	if (!left)
 		w->done = true;
 	else if (!w->asked_to_end && !w->killed)
@@ -296,8 +336,10 @@ static void take_report(struct watch *w)
 		tree_kill(0, &end->status);
 		end->outcome = OUTCOME_FAILED;
 		(void)fail(&end->why, FAIL_INTERNAL,
-			   "the guard process was killed; the command was "
-			   "ended with it");
+			   "the guard process was killed; %s",
+			   done(w, "the command was ended with it"));
+		if (w->conf->kept)
+			keeper_tell(w->conf->kept);
 		break;
 	}
 	w->done = true;
@@ -318,8 +360,10 @@ static void take_news(struct watch *w)
 {
 	char news;
 
-	if (read(w->dog->news[0], &news, 1) != 1 || news != NEWS_STOP)
-		lose(w, "the server says that it is no longer ours");
+	if (read(w->dog->news[0], &news, 1) != 1)
+		news = NEWS_LOST;
+	if (news != NEWS_STOP)
+		lose_to(w, news == NEWS_UNLOCKED);
 }
 
 static void renew_here(struct watch *w, struct pollfd *fds, int n,
@@ -329,7 +373,7 @@ static void renew_here(struct watch *w, struct pollfd *fds, int n,
 	watchdog_publish(w->dog);
 	look_at_stop(w);
 	if (locks_lost(w->locks))
-		lose(w, "the server says that it is no longer ours");
+		lose_to(w, locks_unlocked(w->locks));
 	if (!before(now(), w->hand_over))
 		hand_over(w);
 }

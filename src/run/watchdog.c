@@ -95,7 +95,8 @@ static void *watchdog_main(void *arg)
 			tell(w, NEWS_STOP);
 		if (locks_lost(w->locks) && !told) {
 			told = true;
-			tell(w, NEWS_LOST);
+			tell(w, locks_unlocked(w->locks) ? NEWS_UNLOCKED
+							 : NEWS_LOST);
 		}
 		if (stop.revents) {
 			(void)!read(stop.fd, &how, 1);

@@ -36,7 +36,7 @@ struct watchdog {
 };
 
 /* A byte of news. */
-enum watchdog_news { NEWS_LOST = 'l', NEWS_STOP = 's' };
+enum watchdog_news { NEWS_LOST = 'l', NEWS_STOP = 's', NEWS_UNLOCKED = 'u' };
 
 /* Of a lease that is held. From here on watchdog_publish() sets deadman, alarm
  * and stamp by it: call it before the command starts. */

@@ -470,12 +470,10 @@ static struct answer release(struct node *n, const struct ask *ask,
 	int64_t before = n->counter;
 	bool passed;
 
-	if (ask->queued) {
-		if (at >= 0)
-			leave(n, at);
-		while (node_heard(n, token, us))
-			;
-	}
+	if (ask->queued && at >= 0)
+		leave(n, at);
+	while (node_heard(n, token, us))
+		;
 	if (((!node_locked(n, us) || n->token != token) &&
 	     n->twin != TWIN_RELEASE_ANY) ||
 	    (ask->queued && n->twin == TWIN_CANCEL_KEEPS))

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* The latest holds of a lock: a table, JSON, or a picture. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/look.h"
+#include "cli/past.h"
+#include "cli/render.h"
+#include "cli/timeline.h"
+
+/* ---- asking ---- */
+
+static int ask(struct look *l, int node, const char *key)
+{
+	struct script_scratch scratch;
+	struct words request;
+	struct keys keys;
+	int rc;
+
+	if (keys_init(&keys, key, strlen(key), "") < 0)
+		return -1;
+	history_request(&keys, l->servers.endpoint[node].db, &scratch,
+			&request);
+	rc = survey_call(&l->survey, node, &request, history_sha(), node);
+	keys_close(&keys);
+	return rc;
+}
+
+/* -1: fewer than a quorum answered; what they have is in *h all the same. */
+static int read_history(struct look *l, const struct opts *o, struct history *h,
+			struct fail *why)
+{
+	struct fail node_why[NODES_MAX] = {{0}};
+	struct got got;
+
+	for (int i = 0; i < l->servers.n; i++)
+		if (ask(l, i, o->key[0]) < 0)
+			return fail(why, FAIL_INTERNAL, "out of memory");
+	while (survey_get(&l->survey, &got)) {
+		struct fail *its = &node_why[got.node];
+
+		*its = got.why;
+		if (its->kind == FAIL_NONE)
+			(void)history_add(h, got.reply, got.node, its);
+	}
+	history_finish(h, o->since_ms);
+	return look_enough(l, h->answers, node_why, why);
+}
+
+/* ---- answering ---- */
+
+/* A column that none of them has is left out. */
+struct shown {
+	bool slots, reasons;
+};
+
+static void add_row(struct table *t, const struct past *p,
+		    const struct shown *columns)
+{
+	char date[40], who[400], waited[32], held[32], ending[ENDING_SIZE];
+	const char *command = p->about[ABOUT_COMMAND];
+	const char *reason = p->about[ABOUT_REASON];
+
+	table_cell(t, "%s", wall_date(p->since_ms / 1000, date, sizeof(date)));
+	table_cell(t, "%s",
+		   p->about[ABOUT_HOST][0] != '\0'
+			   ? about_who(p->about, who, sizeof(who))
+			   : "-");
+	table_cell(t, "%s", command[0] != '\0' ? command : "-");
+	table_cell(t, "%s",
+		   format_duration(p->waited_ms, waited, sizeof(waited)));
+	table_cell(t, "%s", format_duration(p->held_ms, held, sizeof(held)));
+	table_cell(t, "%s", past_ending(p, ending));
+	if (columns->slots && p->slot >= 0)
+		table_cell(t, "%" PRId64, p->slot);
+	else if (columns->slots)
+		table_cell(t, "-");
+	table_cell(t, "%" PRId64, p->fence);
+	if (columns->reasons)
+		table_cell(t, "%s", reason[0] != '\0' ? reason : "-");
+}
+
+static int print_table(const struct history *h)
+{
+	static const char *const names[] = {"WHEN",   "WHO",  "COMMAND",
+					    "WAITED", "HELD", "OUTCOME"};
+	enum { NAMES = sizeof(names) / sizeof(names[0]) };
+	struct shown columns = {0};
+	struct table t;
+
+	for (int i = 0; i < h->holds; i++) {
+		columns.slots |= h->hold[i].slot >= 0;
+		columns.reasons |= h->hold[i].about[ABOUT_REASON][0] != '\0';
+	}
+	table_begin(&t, NAMES + 1 + columns.slots + columns.reasons);
+	for (int i = 0; i < NAMES; i++)
+		table_cell(&t, "%s", names[i]);
+	if (columns.slots)
+		table_cell(&t, "SLOT");
+	table_cell(&t, "FENCE");
+	if (columns.reasons)
+		table_cell(&t, "REASON");
+	for (int i = 0; i < h->holds; i++)
+		add_row(&t, &h->hold[i], &columns);
+	return table_print(&t, "", stdout);
+}
+
+static void json_or_null(struct json *j, const char *name, int64_t n)
+{
+	if (n >= 0)
+		json_number(j, name, n);
+	else
+		json_null(j, name);
+}
+
+static void json_line(const struct past *p, const char *key)
+{
+	struct json j = {.f = stdout};
+
+	json_text(&j, "schema", "redlock.history/1");
+	json_bytes(&j, "key", key, strlen(key));
+	json_number(&j, "fence", p->fence);
+	json_text(&j, "token", p->token);
+	if (p->slot >= 0)
+		json_number(&j, "slot", p->slot);
+	json_about_flat(&j, p->about);
+	json_time(&j, "since", p->since_ms);
+	json_number(&j, "waited_ms", p->waited_ms);
+	json_number(&j, "held_ms", p->held_ms);
+	json_text(&j, "outcome", p->outcome);
+	json_or_null(&j, "exit", p->status);
+	json_or_null(&j, "signal", p->signal);
+	if (p->by[0] != '\0')
+		json_text(&j, "by", p->by);
+	json_close(&j);
+	(void)putchar('\n');
+}
+
+static void print_json(const struct history *h, const char *key)
+{
+	for (int i = 0; i < h->holds; i++)
+		json_line(&h->hold[i], key);
+}
+
+static int answer(const struct history *h, const struct opts *o,
+		  const char *shown)
+{
+	int rc = 0;
+
+	if (h->holds == 0) {
+		log_notice("no-history", "no history");
+		return STATUS_OK;
+	}
+	if (o->svg)
+		timeline_draw(h, shown, stdout);
+	else if (o->json)
+		print_json(h, o->key[0]);
+	else
+		rc = print_table(h);
+	if (rc == 0)
+		return STATUS_OK;
+	log_error("failed", "out of memory");
+	return STATUS_INTERNAL;
+}
+
+/* ---- the verb ---- */
+
+/* What fewer servers than a quorum tell is not all that there is, and better
+ * than nothing. */
+static int history(const struct opts *o)
+{
+	static struct look look;
+	struct history h = {0};
+	static char shown[256]; /* borrowed by the log */
+	struct fail why;
+	int status = STATUS_OK;
+
+	if (o->svg && o->json) {
+		log_error("usage", "--svg and --json exclude each other");
+		return STATUS_USAGE;
+	}
+	(void)format_bytes(o->key[0], strlen(o->key[0]), shown, sizeof(shown));
+	log_key(shown, o->key[0], strlen(o->key[0]));
+	if (look_open(&look, o, &why) < 0 ||
+	    read_history(&look, o, &h, &why) < 0) {
+		log_error("failed", "%s", why.text);
+		status = status_of_kind(why.kind);
+	}
+	if (h.holds > 0 || status == STATUS_OK) {
+		int its = answer(&h, o, shown);
+
+		status = status == STATUS_OK ? its : status;
+	}
+	history_close(&h);
+	look_close(&look);
+	return render_end(status);
+}
+
+const struct command cmd_history = {
+	.name = "history",
+	.usage = "[OPTIONS] KEY",
+	.summary = "Shows the latest holds: who, when, how long, how it ended",
+	.by = BY_HISTORY,
+	.operands = OPERANDS_KEY,
+	.run = history,
+};

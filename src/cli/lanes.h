@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Which row and lane of a picture a hold is drawn in. */
+#ifndef CLI_LANES_H
+#define CLI_LANES_H
+
+#include "lock/history.h"
+
+#define LANES_MAX 24 /* of a host: more are not to be told apart */
+
+struct host {
+	const char *name;
+	int lanes;
+	int64_t free_ms[LANES_MAX]; /* when the last bar of a lane ends */
+};
+
+/* Hosts are in the order in which they came. */
+struct lanes {
+	struct host host[HISTORY_MAX];
+	int hosts, rows; /* rows: the lanes of all of them */
+	struct {
+		int host, lane;
+	} at[HISTORY_MAX]; /* of each hold */
+};
+
+/* *l is all zero at first. No bar is shorter than `least_ms`. */
+void lanes_fill(struct lanes *l, const struct history *h, int64_t least_ms);
+
+/* "(not told)", if it was not. */
+const char *past_host(const struct past *p);
+/* When it began to wait. */
+int64_t past_came_ms(const struct past *p);
+
+#endif

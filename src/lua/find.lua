@@ -1,0 +1,48 @@
+-- How ARGV[1], a token of which nothing else is known, has the lock: its slot
+-- becomes ours. Returns what the lock holds, and how the client stands; or nil.
+-- (On the move, what is not here is not found.)
+local function find(at)
+	local function ask(...)
+		local answer = redis.pcall(...)
+		return type(answer) == 'table' and answer.err and {} or answer
+	end
+	local function stands(value)
+		local sharers = sharers_of(value)
+		if value == token then
+			if type(ask('zscore', sharers, 'left')) == 'string' then
+				return nil
+			end
+			-- of slot 0 we cannot tell: as those who move the counter
+			local slots = redis.pcall('exists', part('moves')) == 1
+			    and math.max(slot + 1, 2) or slot + 1
+			return text(number_in(record, 'ttl')
+			    or redis.call('pttl', lock)) .. ' ' .. slots .. ' -\n'
+			    .. (record_is_of(value) and about_of(record) or '')
+		end
+		for _, member in ipairs(ask('zrangebyscore', sharers,
+		    math.floor(at / 1000), '+inf')) do
+			if string.sub(member, 1, #token + 1) == token .. ' ' then
+				return string.sub(member, #token + 2)
+			end
+		end
+	end
+	local slots = {0}
+	for _, name in ipairs(ask('hkeys', part('moves'))) do
+		local n = tonumber(name)
+		if n and n > 0 then
+			slots[#slots + 1] = n
+		end
+	end
+	for _, n in ipairs(slots) do
+		local value = ask('get', slot_key('', n))
+		if type(value) == 'string' then
+			slot, lock, holder = n, slot_key('', n), slot_key('holder', n)
+			v, record = value, ask('get', holder)
+			record = type(record) == 'string' and record or nil
+			local words = stands(value)
+			if words then
+				return value, words
+			end
+		end
+	end
+end

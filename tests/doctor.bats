@@ -1,0 +1,673 @@
+#!/usr/bin/env bats
+# redlock doctor: what is wrong with a server is found on one that was made so,
+# what is typed to cure it cures it, and nothing is changed by looking.
+
+load lib/common
+load lib/tls
+load lib/sentinel
+load lib/cluster
+load lib/masters
+
+setup_file() { certs_make; }
+
+# ---- what it says ----
+
+# doctor STATUS ARGUMENT...: the answer is in $output
+doctor() {
+	local want=$1
+
+	shift
+	run --separate-stderr timeout 20 "$REDLOCK" doctor -q "${at[@]}" "$@"
+	told=$output
+	[ "$status $stderr" = "$want " ] || {
+		printf '%s\n' "wanted $want, got $status:" "$stderr" "$told" >&2
+		return 1
+	}
+	# each line is a finding, until the rights
+	none "$(sed '/^$/,$d' <<<"$told" | grep -Evx '(ok|note|wrong) +[^ ].*')"
+	none "$(grep $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$told")"
+}
+none() { [ -z "$1" ] || { echo "$1" >&2; return 1; }; }
+on() { # URL...: the servers
+	at=()
+	for u; do at+=(-u "$u"); done
+}
+# LEVEL CHECK TEXT [CURE]: patterns; a finding says all of that
+finds() {
+	grep -Eq -- "^$1 .* $2  .*$3${4:+.*  -> .*$4}" <<<"$told" && return
+	echo "no finding '$1 $2 $3 ${4-}' in:" >&2
+	echo "$told" >&2
+	return 1
+}
+finds_no() { none "$(grep -E -- "^$1 .* $2  " <<<"$told")"; }
+# What stands behind the arrow of a finding, as redis-cli takes it. CHECK
+cure_of() { grep "^wrong .* $1  " <<<"$told" | sed 's/.*  -> //; s/,.*//'; }
+# STATUS EXPRESSION [ARGUMENT...]: `d` is the JSON document, which is as the
+# manual says, and `f` its findings by level and check
+json() {
+	local want=$1 expression=$2
+
+	shift 2
+	run "-$want" --separate-stderr timeout 20 "$REDLOCK" doctor -q --json \
+		"${at[@]}" "$@"
+	python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
+	python3 -c 'import json, sys
+d = json.loads(sys.argv[1])
+f = {(x["level"], x["check"]) for x in d["findings"]}
+assert d["well"] == (not [x for x in f if x[0] == "wrong"]), d
+assert '"$expression"', d' "$output"
+}
+
+eval "common_$(declare -f setup)"
+setup() {
+	common_setup
+	on "$url"
+}
+# The rights that it tells, on server a as user joe with the password pw, for
+# all keys.
+grant_told() {
+	local line
+
+	line=$(grep '^ACL SETUSER' <<<"$told")
+	line=${line/>PASSWORD/>pw}
+	# shellcheck disable=SC2086 # words
+	set -f -- ${line/NAME/joe}
+	set +f
+	cli a "$@"
+}
+as_joe() { on "unix://joe:pw@$T/a.sock"; }
+# A server whose INFO says TEXT in place of LINE: NAME LINE TEXT
+masked() {
+	helper python3 "$top/tests/lib/mask.py" "$T/a.sock" "$T/$1.sock" \
+		"$2" "$3"
+	wait_until exists "$T/$1.sock"
+}
+
+# ---- all is well ----
+
+@test "a plain server is well: a line for each check, and the status is 0" {
+	doctor 0
+	finds ok version 'Redis [0-9.]+'
+	finds ok role master
+	finds ok scripts 'EVAL works'
+	finds ok rights 'user default'
+	finds ok eviction noeviction
+	finds ok clients ' of at most 10000'
+	finds ok clock "agrees with this machine's|(ahead of|behind) this machine's"
+	finds ok round-trip 'for a lease of 30.0s'
+	finds ok keys 'nothing odd'
+	finds note persistence 'nothing is kept on disk' 'CONFIG SET appendonly yes'
+	finds_no wrong '.*'
+	# a column begins where it begins in the line above
+	[ "$(sed '/^$/,$d; s/\(^[a-z]*  *[^ ]*  *\)[a-z-].*/\1/' <<<"$told" |
+		awk '{ print length }' | sort -u | wc -l)" = 1 ]
+	json 0 "d['well'] and len(d['servers']) == 1 and \
+d['servers'][0]['software'] == 'Redis' and d['servers'][0]['scripts'] and \
+len(d['servers'][0]['run_id']) == 40 and d['servers'][0]['role'] == 'master' \
+and 0 < d['servers'][0]['round_trip_us'] < 1e6 and \
+abs(d['servers'][0]['clock_ahead_us']) < 5e5 and \
+d['servers'][0]['memory_policy'] == 'noeviction' and \
+d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
+}
+
+@test "nothing is changed: no write is run, and no key comes, goes or gets another expiry" {
+	local was
+
+	start -k job -t 60s -N 2 -- sleep 61.3
+	wait_until held job
+	cli a set forever 1 >/dev/null
+	cli a hset redlock:{x}:fence:x a b >/dev/null
+	was=$(cli a info persistence | grep rdb_changes)
+	cli a monitor >"$T/seen" &
+	helpers="$helpers $!"
+	wait_until contains "$T/seen" OK
+	doctor 1 job forever
+	finds ok keys 'job: held'
+	json 1 "('wrong', 'keys') in f" job forever
+	cli a ping seen-all >/dev/null
+	wait_until contains "$T/seen" seen-all
+	# (the list is waited for for less than no time, which is an error)
+	none "$(grep -Eiv '"(eval|evalsha|info|role|get|mget|exists|type|pttl|time|zrank|zscore|zrange|zrangebyscore|zrevrange|zcard|lindex|hget|hmget|hkeys|xrevrange|select|scan|config|acl|ping|monitor)"|^OK|"blpop" "redlock:\{doctor\}:rights" "-1"' \
+		"$T/seen")"
+	none "$(grep -i '"config" "set"' "$T/seen")"
+	[ "$(cli a info persistence | grep rdb_changes)" = "$was" ]
+	[ "$(cli a keys '*doctor*')" = "" ]
+	kill "$tool"
+	finish
+	cli a flushall >/dev/null
+}
+
+# ---- rights ----
+
+@test "the rights it tells are those of the scripts and of the manual, in the same order" {
+	local told_rights manual scripts c
+
+	doctor 0
+	told_rights=$(grep '^ACL SETUSER' <<<"$told" | grep -o '+.*')
+	manual=$(sed -n '/^ *ACL SETUSER/,/^\.Ed/{/^    /p}' "$top/man/redlock.1" |
+		tr -s ' \n' ' ' | sed 's/^ //; s/ $//')
+	[ "$told_rights" = "$manual" ]
+	# what a script calls, by redis.call, redis.pcall, or by a function of ours
+	scripts=$(grep -oh "\(redis\.p\?call\|try\|ask\)('[a-z]*'" "$top"/src/lua/*.lua |
+		grep -o "'[a-z]*" | tr -d "'" | sort -u)
+	[ "$(wc -l <<<"$scripts")" -gt 20 ]
+	for c in $scripts; do
+		[ "$c" = info ] || [[ " $told_rights " = *" +$c "* ]] ||
+			{ echo "the scripts use $c" >&2; return 1; }
+	done
+	# and nothing is granted that they do not use
+	for c in ${told_rights//+/}; do
+		[[ $c = eval* || $c = blpop ]] ||
+			grep -q "'$c'" "$top"/src/lua/*.lua ||
+			{ echo "nobody uses $c" >&2; return 1; }
+	done
+}
+
+@test "whoever has the rights that it tells is well, and takes locks; the line names the keys" {
+	doctor 0 job
+	[[ $told = *'ACL SETUSER NAME on >PASSWORD ~job ~redlock:{job}:* +'* ]]
+	grant_told
+	as_joe
+	doctor 0 job
+	finds ok rights 'user joe may use all'
+	finds note info 'INFO is refused' 'ACL SETUSER joe \+info'
+	finds note config 'CONFIG is refused'
+	finds note keys 'SCAN is refused'
+	finds_no wrong '.*'
+	"$REDLOCK" "${at[@]}" -k job -n -- true
+	doctor 1 other
+	finds wrong keys 'other: .*NOPERM' 'ACL SETUSER joe'
+	doctor 1 '{a*}?b' # special in a pattern
+	[[ $told = *' ~{a\*}\?b ~redlock:{a\*}:* '* ]]
+	grant_told
+	doctor 0 '{a*}?b'
+	"$REDLOCK" "${at[@]}" -k '{a*}?b' -n -- true
+	run -77 "$REDLOCK" "${at[@]}" -k '{aa}?b' -n -- true
+	json 0 "d['servers'][0]['user'] == 'joe' and d['servers'][0]['version'] \
+is None and d['acl'].startswith('ACL SETUSER joe on')" job
+}
+
+@test "each command that a user lacks is named, and what is to be typed grants it" {
+	cli a acl setuser joe on '>pw' '~*' +@all -zadd -zrem -blpop -get >/dev/null
+	as_joe
+	doctor 1
+	finds wrong rights 'user joe may not use: get zadd zrem blpop' \
+		'ACL SETUSER joe \+get \+zadd \+zrem \+blpop'
+	# shellcheck disable=SC2046 # words
+	cli a $(cure_of rights) >/dev/null
+	doctor 0
+	finds ok rights 'user joe'
+	cli a acl setuser joe -xadd -hkeys -evalsha >/dev/null
+	doctor 0
+	finds note rights 'may not use xadd: no history' '\+xadd'
+	finds note rights 'may not use hkeys' '\+hkeys'
+	finds note rights 'may not use evalsha' '\+evalsha'
+	cli a acl setuser joe -wait >/dev/null
+	doctor 0
+	doctor 1 --wait-replicas 1
+	finds wrong rights 'may not use: wait'
+}
+
+@test "who may run no script at all is told so" {
+	cli a acl setuser joe on '>pw' '~*' +@all -eval -evalsha >/dev/null
+	as_joe
+	doctor 1
+	finds wrong scripts 'NOPERM' 'ACL SETUSER joe \+eval \+evalsha'
+	json 1 "not d['servers'][0]['scripts'] and d['servers'][0]['answers']"
+}
+
+@test "INFO, CONFIG, ROLE and ACL refused, as by managed servers, is no fault" {
+	cli a acl setuser joe on '>pw' '~*' +@all -info -config -role -acl >/dev/null
+	as_joe
+	doctor 0
+	finds note info 'INFO is refused'
+	finds note config 'CONFIG is refused'
+	finds ok rights 'user joe'
+	node_start b --rename-command CONFIG '' --rename-command INFO '' \
+		--rename-command ACL '' --rename-command ROLE ''
+	on "unix://$T/b.sock"
+	doctor 0
+	finds note config 'CONFIG is refused'
+	on "unix://joe:pw@$T/a.sock" "unix://$T/b.sock"
+	doctor 0
+	finds note info 'the restart guard is blind'
+	[[ $told = *' +info'* ]]
+}
+
+@test "nothing can be asked at all: 69, 77 or 78, and why" {
+	on "unix://$T/none.sock"
+	doctor 69
+	finds wrong answer 'cannot connect' 'is it up'
+	json 69 "not d['well'] and not d['servers'][0]['answers'] and \
+'cannot connect' in d['servers'][0]['error']"
+	on "unix://$T/a.sock" "unix://$T/none.sock" "unix://$T/nobody.sock"
+	doctor 1
+	finds wrong quorum '1 of 3 servers answer, and 2 are needed'
+	cli a acl setuser joe on '>other' '~*' +@all >/dev/null
+	as_joe
+	doctor 77
+	finds wrong answer WRONGPASS '--password-file'
+	cli a acl setuser joe on '>pw' -@all >/dev/null
+	doctor 77
+	finds wrong answer NOPERM
+	cli a config set requirepass hush >/dev/null
+	on "$url"
+	doctor 77
+	finds wrong answer 'NOAUTH'
+	echo hush >"$T/a.auth"
+	run -64 "$REDLOCK" doctor -u "$url" -w 5s
+	run -64 "$REDLOCK" doctor -u "nonsense://$T"
+	run -64 "$REDLOCK" doctor -u "$url" -t 1ms
+	run -78 "$REDLOCK" doctor -u "$url?password-file=$T/none"
+}
+
+# ---- memory, disk, connections ----
+
+@test "an eviction policy with a limit throws locks away: wrong, until it is cured" {
+	cli a config set maxmemory-policy allkeys-lru >/dev/null
+	doctor 0
+	finds ok eviction 'allkeys-lru, but memory has no limit'
+	cli a config set maxmemory 100mb >/dev/null
+	doctor 1
+	finds wrong eviction 'allkeys-lru' 'CONFIG SET maxmemory-policy noeviction'
+	# shellcheck disable=SC2046 # words
+	cli a $(cure_of eviction) >/dev/null
+	doctor 0
+	finds ok eviction noeviction
+	finds ok memory '[0-9]+% of maxmemory'
+}
+
+@test "memory that is nearly full, and a server that is" {
+	local used
+
+	cli a setrange big 2000000 x >/dev/null
+	used=$(cli a info memory | tr -d '\r' | sed -n 's/^used_memory://p')
+	cli a config set maxmemory "$((used * 100 / 95))" >/dev/null
+	doctor 1
+	finds wrong memory '9[0-9]% of maxmemory' 'CONFIG SET maxmemory'
+	cli a config set maxmemory "$((used / 2))" >/dev/null
+	doctor 1
+	finds wrong memory '2[0-9][0-9]% of maxmemory'
+	finds ok rights 'all' # full is no matter of rights
+	# shellcheck disable=SC2046 # words
+	cli a $(cure_of memory) >/dev/null
+	doctor 0
+	cli a del big >/dev/null
+}
+
+@test "what a restart forgets: nothing kept, snapshots, the append-only file" {
+	doctor 0
+	finds note persistence 'nothing is kept on disk: .* set them again'
+	cli a config set save '3600 1' >/dev/null
+	doctor 0
+	finds note persistence 'snapshots only \(save 3600 1\)' 'appendonly yes'
+	cli a config set appendonly yes >/dev/null
+	doctor 0
+	finds note persistence 'appendfsync everysec' 'CONFIG SET appendfsync always'
+	cli a config set appendfsync no >/dev/null
+	doctor 0
+	finds note persistence 'half a minute'
+	cli a config set appendfsync always >/dev/null
+	doctor 0
+	finds ok persistence 'forgets nothing'
+	json 0 "d['servers'][0]['appendfsync'] == 'always' and \
+d['servers'][0]['save'] == '3600 1'"
+	on "$url" "unix://$T/none.sock"
+	cli a config set appendfsync everysec >/dev/null
+	doctor 1
+	finds note persistence 'no vote until .*--restart-guard'
+}
+
+@test "a save that fails stops all writing: wrong; without stop-writes-on-bgsave-error a note" {
+	mkdir -p "$T/dump.rdb/x" # nothing can take that name
+	cli a config set save '3600 1' >/dev/null
+	cli a bgsave >/dev/null
+	wait_until save_failed
+	run -69 "$REDLOCK" -q -u "$url" -k job -n -- true
+	doctor 1
+	finds wrong saving 'nothing can be written' 'stop-writes-on-bgsave-error no'
+	cli a config set stop-writes-on-bgsave-error no >/dev/null
+	redlock -k job -n -- true
+	doctor 0
+	finds note saving 'the last save failed'
+}
+save_failed() { cli a info persistence | grep -q rdb_last_bgsave_status:err; }
+
+@test "connections: nearly all taken is wrong, and all taken is no answer" {
+	local i
+
+	cli a config set maxclients 6 >/dev/null
+	for i in 1 2 3 4 5; do
+		helper redis-cli -s "$T/a.sock" blpop "never$i" 0 >/dev/null
+	done
+	wait_until clients_are 6
+	doctor 1
+	finds wrong clients '6 of at most 6' 'CONFIG SET maxclients 12'
+	helper redis-cli -s "$T/a.sock" blpop never6 0 >/dev/null
+	wait_until full
+	doctor 69
+	finds wrong answer 'max number of clients' 'maxclients'
+	(kill_helpers) 2>/dev/null || :
+	wait_until node_answers a
+}
+clients_are() { # with the one that asks
+	cli a info clients | grep -q "^connected_clients:$1.\$"
+}
+full() { if node_answers a; then return 1; fi; }
+
+# ---- roles ----
+
+@test "a replica is wrong, in a list as well, and so is a member of a Cluster named as a server" {
+	on_ports 2 pair
+	on "redis://$(node_at m2)"
+	doctor 1
+	finds wrong role "a replica of $address:$port" 'redis-sentinel://'
+	on "$url" "redis://$(node_at m1)" "redis://$(node_at m2)"
+	doctor 1
+	finds wrong role 'a replica of'
+	on "redis://$(node_at m1)"
+	doctor 0 --wait-replicas 1
+	finds ok replicas '1, of which 1 online'
+	doctor 1 --wait-replicas 2
+	finds wrong replicas '1, of which 1 online' '--wait-replicas 2 waits in vain'
+	cli m1 config set min-replicas-to-write 2 >/dev/null
+	doctor 1
+	finds wrong replicas '1, of which 1 online' 'CONFIG SET min-replicas-to-write 1'
+	# shellcheck disable=SC2046 # words
+	cli m1 $(cure_of replicas) >/dev/null
+	doctor 0
+	json 0 "d['servers'][0]['replicas'] == d['servers'][0]['replicas_online'] == 1"
+	node_start lone --cluster-enabled yes --cluster-config-file lone.nodes
+	on "unix://$T/lone.sock"
+	doctor 1
+	finds wrong role 'a member of a Cluster' 'write redis-cluster://'
+}
+pair() {
+	local password= tls=
+
+	member_launch m1 "$port" || return 2
+	node_bound m1 || return
+	member_launch m2 $((port + 1)) --replicaof "$address" "$port" || return 2
+	node_bound m2 || return
+	wait_until one_online
+}
+one_online() { cli m1 info replication | grep -q 'state=online'; }
+
+@test "two names of one server are one vote: wrong" {
+	on_ports 1 tcp_too
+	on "unix://$T/twin.sock" "redis://$(node_at twin)" "$url"
+	doctor 1 --restart-guard off
+	finds wrong twins "twin.sock and .*$(node_at twin) are the same|$(node_at twin) and .*twin.sock are the same" \
+		'leave one out'
+	on "unix://$T/twin.sock" "$url"
+	doctor 0
+	finds_no wrong '.*'
+	finds note quorum '2 servers outlast no more failures than 1'
+}
+tcp_too() {
+	local password= tls=
+
+	member_launch twin "$port" || return 2
+	node_bound twin
+}
+
+@test "a frozen server among three is found, soon; the others are judged" {
+	local before
+
+	several 3 auto
+	on "${urls[@]}"
+	doctor 0
+	node_freeze b
+	before=$(now_ms)
+	doctor 1
+	below $(($(now_ms) - before)) 5000
+	finds wrong answer 'no answer within'
+	[ "$(grep -c '^ok .* scripts ' <<<"$told")" = 2 ]
+	finds_no wrong '(quorum|rights|keys)'
+	json 1 "[s['answers'] for s in d['servers']] == [True, False, True]"
+	node_thaw b
+}
+
+@test "a server that was just started has no vote yet: for how long is noted" {
+	several 3
+	on "${urls[@]}"
+	doctor 0 --restart-guard 1h
+	finds note uptime 'no vote for another (59m5|1h00m)'
+	doctor 0 --restart-guard off
+	finds_no note uptime
+	finds ok uptime '.'
+}
+
+@test "different versions are noted, too old ones are wrong, and what is no Redis is told" {
+	local version
+
+	version=$(cli a info server | tr -d '\r' | grep '^redis_version')
+	masked old "$version" redis_version:6.0.16
+	on "$url" "unix://$T/old.sock"
+	doctor 1 # twins
+	finds note version 'they differ: .* has Redis .*has Redis '
+	masked ancient "$version" redis_version:5.0.14
+	on "unix://$T/ancient.sock"
+	doctor 1
+	finds wrong version 'Redis 5.0.14' 'Redis 6.0 or Valkey 7.2'
+	masked valkey "$version" "$version\r\nserver_name:valkey\r\nvalkey_version:8.1.1"
+	on "unix://$T/valkey.sock"
+	doctor 0
+	finds ok version 'Valkey 8.1.1'
+	masked keydb "executable:" "executable:/opt/keydb-server "
+	on "unix://$T/keydb.sock"
+	doctor 0
+	finds note version 'KeyDB .*active-replica'
+	masked fly "$version" "$version\r\ndragonfly_version:df-v1.30.0\x1b[2J"
+	on "unix://$T/fly.sock"
+	doctor 0
+	finds note version 'Dragonfly df-v1.30.0\\x1b\[2J'
+}
+
+# ---- clocks ----
+
+# The clock of this machine is off by so many ms for what is run: MS COMMAND...
+off_by() {
+	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
+	[ -e "$TEST_BIN/clockshim.so" ] || skip "no clockshim.so"
+	echo "0 $1" >"$T/clock"
+	CLOCKSHIM=$T/clock LD_PRELOAD=$TEST_BIN/clockshim.so "${@:2}"
+}
+
+@test "a clock that is 2s off is noted with a lease of 30s, and wrong with one of 5s" {
+	off_by 2000 doctor 0
+	finds note clock '(2\.0|1\.9)s behind this machine' 'chrony'
+	off_by -2000 doctor 1 -t 5s
+	finds wrong clock '(2\.0|1\.9)s ahead of' 'chrony'
+	off_by 400 doctor 0 -t 1s
+	finds ok clock '[34][0-9][0-9]ms behind'
+	off_by 4000 doctor 1
+	finds wrong clock '(4\.0|3\.9)s behind'
+	off_by 2000 json 0 "-2.1e6 < d['servers'][0]['clock_ahead_us'] < -1.9e6"
+}
+
+@test "servers whose clocks differ are told, and whose clock it is that is wrong" {
+	local shim=$TEST_BIN/wallclock.so
+
+	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
+	[ -e "$shim" ] || skip "no wallclock.so"
+	several 2
+	on "${urls[@]}"
+	off_by 2000 doctor 0
+	finds note clock "it is this machine's that is wrong"
+	wallclock "$T/later" 60000
+	LD_PRELOAD=$shim WALLCLOCK=$T/later node_start later
+	on "${urls[@]}" "unix://$T/later.sock"
+	doctor 1
+	finds wrong clock "later.sock is (1m00|59\.9)s ahead of" 'chrony'
+	[ "$(grep -c '^wrong' <<<"$told")" = 2 ]
+}
+
+# ---- keys ----
+
+@test "a lock of ours without expiry is found without being named, a slot as well; cured, all is well" {
+	cli a set redlock:{job}:holder:job "token x" >/dev/null
+	cli a set job x >/dev/null
+	doctor 1
+	finds wrong keys 'job: no expiry' 'redlock force-release job'
+	cli a pexpire job 60000 >/dev/null
+	doctor 0
+	finds ok keys '1 held'
+	cli a set "redlock:{job}:slot-holder:3:job" "token y" >/dev/null
+	cli a set "redlock:{job}:slot:3:job" y >/dev/null
+	cli a set "redlock:{it's}:holder:it's" z >/dev/null
+	cli a set "it's" z >/dev/null
+	doctor 1
+	finds wrong keys 'job, slot 3: no expiry'
+	finds wrong keys "it's: no expiry" "force-release 'it'\\\\''s'"
+	cli a flushall >/dev/null
+}
+
+@test "a key that is named is judged by itself: no expiry, another type, a counter that is no number" {
+	cli a set plain x >/dev/null
+	cli a hset hash a b >/dev/null
+	cli a set 'redlock:{bad}:fence:bad' many >/dev/null
+	cli a rpush 'redlock:{list}:fence:list' 1 >/dev/null
+	doctor 1 # plain and hash may be anybody's
+	finds wrong keys 'bad: its fence counter is no number' 'DEL "redlock:\{bad\}:fence:bad"'
+	finds wrong keys 'list: its fence counter'
+	[ "$(grep -c '^wrong' <<<"$told")" = 2 ]
+	doctor 1 plain hash bad nobody
+	finds wrong keys 'plain: no expiry' 'redlock force-release plain'
+	finds wrong keys 'hash: it holds a hash' 'force-release --foreign hash'
+	finds ok keys 'nobody: free'
+	[ "$(grep -c '^wrong .* bad: ' <<<"$told")" = 1 ]
+	run -1 "$REDLOCK" doctor -u "$url" -k plain
+	cli a flushall >/dev/null
+}
+
+@test "bytes that a terminal must not see are escaped, in text and in JSON" {
+	local key=$'k\e]0;x\a\xff'
+
+	cli a set "redlock:{$key}:holder:$key" x >/dev/null
+	cli a set "$key" x >/dev/null
+	doctor 1
+	finds wrong keys 'k\\x1b\]0;x\\x07\\xff: no expiry'
+	doctor 1 "$key"
+	json 1 "any('x1b' in x['text'] for x in d['findings'])" "$key"
+	cli a flushall >/dev/null
+}
+
+@test "many keys are gone through page by page; many faults are told only so often" {
+	cli a eval 'for i = 1, 20000 do
+			redis.call("set", "redlock:{k" .. i .. "}:fence:k" .. i, i)
+		end
+		for i = 1, 30 do
+			redis.call("set", "redlock:{l" .. i .. "}:holder:l" .. i, 1)
+			redis.call("set", "l" .. i, 1)
+		end' 0 >/dev/null
+	doctor 1
+	cli a flushall >/dev/null
+	[ "$(grep -c 'no expiry' <<<"$told")" = 20 ]
+	finds wrong keys 'there may be more'
+}
+
+# ---- other kinds of servers ----
+
+@test "TLS: a certificate that is not verified is noted, one that does not hold is 77" {
+	node_start_tls t server
+	on "$(tls_url t cacert="$certs/ca.crt")"
+	doctor 0
+	finds note tls 'holds for another 1d23h' 'renew it'
+	finds_no note 'tls  *tls-verify'
+	on "$(tls_url t tls-verify=none)"
+	doctor 0
+	finds note tls 'whoever answers' '--tls-verify full'
+	node_start_tls old expired
+	on "$(tls_url old tls-verify=none)"
+	doctor 1
+	finds wrong tls 'has expired, since' 'renew it'
+	json 1 "d['servers'][0]['certificate_left_ms'] < 0"
+	on "$(tls_url t cacert="$certs/other-ca.crt")"
+	doctor 77
+	finds wrong answer certificate '--cacert'
+}
+
+@test "Sentinel: the master is asked, and how many Sentinels answer is told" {
+	group_start g
+	on "$(group_url g)"
+	doctor 0
+	finds ok sentinel '3 of 3 Sentinels answer'
+	finds note sentinel 'best effort' 'wait-replicas'
+	finds ok replicas '2, of which 2 online'
+	[[ $told = *' +role'* && $told = *'+sentinel|get-master-addr-by-name'* ]]
+	json 0 "d['acl_sentinel'] and d['servers'][0]['role'] == 'master'"
+	on "redis-sentinel://$(node_at gs1)/g"
+	doctor 0
+	finds note sentinel 'they are 3, of which the URL names 1' 'name them all'
+	on "$(group_url g)"
+	node_freeze gs3
+	doctor 0
+	finds note sentinel '2 of 3 Sentinels answer' 'start them'
+	node_freeze gs2
+	doctor 1
+	finds wrong sentinel '1 of 3 Sentinels answer'
+	wait_until quorum_gone
+	doctor 1
+	finds wrong sentinel NOQUORUM
+	node_thaw gs2
+	node_thaw gs3
+	on "redis-sentinel://$(node_at gs1)/none"
+	doctor 78
+	finds wrong sentinel 'does not know the name'
+}
+quorum_gone() { cli gs1 sentinel ckquorum g 2>&1 | grep -q NOQUORUM; }
+
+@test "Cluster: each primary is judged, and no other speaks for one that is frozen" {
+	cluster_start
+	on "$(cluster_url)"
+	doctor 0 job
+	[ "$(grep -c '^ok .* cluster  *state ok, 16384 of 16384' <<<"$told")" = 3 ]
+	[ "$(grep -c '^ok .* keys  *job: free' <<<"$told")" = 1 ]
+	[[ $told = *'+asking +readwrite'* ]]
+	cluster_cli "$(cluster_owner job)" set job x >/dev/null
+	doctor 1 job
+	finds wrong keys 'job: no expiry'
+	cluster_cli "$(cluster_owner job)" \
+		set 'redlock:{job}:holder:job' x >/dev/null
+	doctor 1
+	finds wrong keys 'job: no expiry'
+	cluster_cli "$(cluster_owner job)" del job 'redlock:{job}:holder:job' \
+		>/dev/null
+	on "redis://$(node_at c1)"
+	doctor 1
+	finds wrong role 'a member of a Cluster' 'redis-cluster://'
+	on "$(cluster_url c1 c3)"
+	node_freeze c2
+	doctor 1
+	finds wrong answer 'no answer within'
+	grep -q "^wrong *$(node_at c2) *answer" <<<"$told"
+	node_thaw c2
+	wait_until cluster_ok
+	on "$(cluster_url)"
+	wait_until slot_lost
+	doctor 1
+	finds wrong cluster 'state fail, 16383 of 16384' '--cluster check'
+	for n in $(cluster_primaries); do cluster_cli "$n" flushall >/dev/null; done
+}
+slot_lost() { # those who still have it tell the others
+	local n
+
+	for n in $(cluster_primaries); do
+		cluster_cli "$n" cluster delslots 16383 >/dev/null
+	done
+	for n in $(cluster_primaries); do
+		cluster_cli "$n" cluster info | grep -q state:fail || return
+	done
+}
+
+@test "local: is well, and its scope is noted" {
+	export XDG_RUNTIME_DIR=$T/run
+	mkdir -m 700 "$XDG_RUNTIME_DIR"
+	on 'local:?idle=1s'
+	doctor 0
+	finds note scope 'this machine'
+	finds ok scripts 'EVAL works'
+	wait_until local_gone
+}
+local_gone() { [ ! -e "$XDG_RUNTIME_DIR/redlock/redis.sock" ]; }

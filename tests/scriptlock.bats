@@ -1,0 +1,676 @@
+#!/usr/bin/env bats
+# Locks by hand and for scripts: lock, unlock, extend; a shell of its own for each
+# line, or all the rest of a script; whatever is killed.
+
+load lib/common
+load lib/tls
+load lib/sentinel
+load lib/cluster
+load lib/masters
+eval "common_$(declare -f setup)"
+
+setup() {
+	common_setup
+	export REDLOCK REDLOCK_URL=$url
+}
+shells() { # those that are here
+	local s
+
+	for s in sh dash bash zsh; do ! command -v "$s" || true; done
+}
+# Every shell that reads eval "$(redlock lock ... --export)": script SHELL,
+# with the script at standard input.
+script() { cat >"$T/script"; timeout 30 "$@" "$T/script" 3>&-; }
+lasts() { [ "$(cli a pttl job)" -gt "$1" ]; } # so many ms are left
+value() { cli a get job; }
+drop() { cli a del job 'redlock:{job}:holder:job' >/dev/null; }
+renewed() { # its lease grew
+	local was=$left
+
+	left=$(cli a pttl job)
+	[ "$left" -gt "$was" ]
+}
+keeper_pid() { pgrep -fx "$REDLOCK lock .*--keep-for $1( .*)?"; }
+in_line() { [ "$(cli a zcard 'redlock:{job}:queue:job')" = "$1" ]; }
+# A process that is kept for: sleeps, and notes which signals it gets. $kept
+target() { # [SIGNAL that it survives]...
+	local trap=
+
+	for s; do trap="$trap trap 'echo $s >>\"$T/told\"' $s;"; done
+	helper bash -c "$trap touch '$T/there'
+		while :; do read -rt 0.05 <> <(:) || :; done"
+	kept=$!
+	wait_until exists "$T/there"
+}
+told() { # SIGNAL: that, and no other
+	[ "$(sort -u "$T/told" 2>/dev/null)" = "$1" ]
+}
+told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
+
+# ---- lock ----
+
+@test "lock prints the token, and nothing else; the lease stands, and is not renewed" {
+	run -0 --separate-stderr "$REDLOCK" lock -t 700ms job
+	[ "$output" = "$(value)" ]
+	[ ${#output} = 36 ]
+	[ -z "$stderr" ]
+	lasts 200
+	run -75 "$REDLOCK" -n -k job -- true
+	wait_until free job
+}
+
+@test "lock -n of what is held: 75, nothing printed, and who has it" {
+	"$REDLOCK" lock -t 30s job >"$T/token"
+	run -75 --separate-stderr "$REDLOCK" lock -n job
+	[ -z "$output" ]
+	[[ $stderr = *"not acquired: held by"* ]]
+	run -3 "$REDLOCK" lock -E 3 -w 50ms job
+	drop
+}
+
+@test "lock waits in line, and has the lock as soon as the holder ends" {
+	hold 300
+	run -0 --separate-stderr "$REDLOCK" lock job
+	[ "$output" = "$(value)" ]
+	ends_with 0
+	[[ $stderr = *"waiting: held by"* ]]
+	drop
+}
+
+@test "a token that cannot be printed is given back, status 70" {
+	for how in '' --hold "--keep-for $$" --export "--export --keep-for $$"; do
+		status=0
+		# shellcheck disable=SC2086 # words
+		"$REDLOCK" lock $how job >/dev/full 2>"$T/err" || status=$?
+		[ "$status" = 70 ]
+		contains "$T/err" 'standard output: cannot write'
+		wait_until free job
+	done
+	status=0
+	"$REDLOCK" lock --hold job | true
+	wait_until free job
+}
+
+@test "what does not go together is refused with 64, and a script with it" {
+	run -64 "$REDLOCK" lock --hold --keep-for $$ job
+	run -64 "$REDLOCK" lock --on-lost HUP job
+	run -64 "$REDLOCK" lock --keep-for $$ --on-lost STOP job
+	run -64 "$REDLOCK" lock --keep-for 0 job
+	run -64 "$REDLOCK" lock
+	run -64 script bash <<-'SH'
+		eval "$("$REDLOCK" lock job --export --wiat 5s)"
+		touch "$T/ran"
+	SH
+	[ ! -e "$T/ran" ]
+}
+
+# ---- --hold ----
+
+@test "--hold renews until TERM or INT, gives back, and dies of it" {
+	for sig in TERM INT; do
+		start_hold_by_hand
+		left=1000000
+		wait_until renewed
+		kill -"$sig" "$tool"
+		finish
+		[ "$status" = $((128 + $(kill -l "$sig"))) ]
+		free job
+	done
+}
+start_hold_by_hand() {
+	rm -f "$T/token"
+	launch --default all "$REDLOCK" lock --hold -t 1s job >"$T/token" \
+		2>"$T/err" 3>&- &
+	tool=$!
+	helpers="$helpers $tool"
+	wait_until test -s "$T/token"
+	[ "$(cat "$T/token")" = "$(value)" ]
+}
+
+@test "--hold whose lock is another's ends with 125" {
+	start_hold_by_hand
+	cli a set job other px 60000
+	finish
+	[ "$status" = 125 ]
+	contains "$T/err" 'lease lost: the server says that it is no longer ours; the hold ends'
+	drop
+}
+
+@test "--hold in the background of \$(...) does not keep it" {
+	token=$("$REDLOCK" lock --hold -t 1s job 3>&- &)
+	[ "$token" = "$(value)" ]
+	pkill -TERM -fx "$REDLOCK lock --hold -t 1s job"
+	wait_until free job
+}
+
+# ---- the rest of a script: --export --keep-for $$ ----
+
+@test "every shell: the rest of the script is under the lock, and the end frees it" {
+	for sh in $(shells); do
+		run -0 --separate-stderr script "$sh" <<-'SH'
+			eval "$("$REDLOCK" lock -t 500ms --keep-for $$ --export job)"
+			[ "$(redis-cli -s "$T/a.sock" get job)" = "$REDLOCK_TOKEN" ]
+			[ "$(redis-cli -s "$T/a.sock" get 'redlock:{job}:fence:job')" = \
+				"$REDLOCK_FENCE" ]
+			left=$(redis-cli -s "$T/a.sock" pttl job)
+			was=$left
+			until [ "$left" -gt "$was" ]; do
+				was=$left left=$(redis-cli -s "$T/a.sock" pttl job)
+			done
+			"$REDLOCK" -n -k job -- echo nested
+			echo "$REDLOCK_KEY $REDLOCK_SLOT"
+		SH
+		echo "$sh: $output, $stderr"
+		[ "$output" = $'nested\njob 0' ]
+		[ -z "$stderr" ]
+		wait_until free job
+	done
+}
+
+@test "every shell: without the lock the rest of the script does not run" {
+	"$REDLOCK" lock job >/dev/null
+	for sh in $(shells); do
+		run -75 --separate-stderr script "$sh" <<-'SH'
+			REDLOCK_TOKEN=old
+			eval "$("$REDLOCK" lock -q -n --keep-for $$ --export job)"
+			touch "$T/ran"
+		SH
+		[ ! -e "$T/ran" ]
+		[ -z "$output" ]
+		run -69 script "$sh" <<-'SH'
+			eval "$("$REDLOCK" lock -u "unix://$T/none" -n --export job)"
+			touch "$T/ran"
+		SH
+		[ ! -e "$T/ran" ]
+		# a person's shell goes on, and knows
+		run -0 --separate-stderr timeout 10 "$sh" -i <<-'SH'
+			REDLOCK_TOKEN=old
+			eval "$("$REDLOCK" lock -q -n --export job)"; echo "$?,$REDLOCK_TOKEN"
+			exit 0
+		SH
+		[[ $output = *75,* ]]
+		[[ $output != *old* ]]
+	done
+	drop
+}
+
+@test "any key, also with quotes, newlines and dollars, comes through eval whole" {
+	key=$'it\'s "a" $(touch x) `b` \\\n; echo * \t\e[31m\xff'
+	for sh in $(shells); do
+		export key
+		run -0 script "$sh" <<-'SH'
+			eval "$("$REDLOCK" lock -t 5s --keep-for $$ --export -k "$key")"
+			[ "$REDLOCK_KEY" = "$key" ]
+		SH
+		wait_until eval '[ "$(cli a exists "$key")" = 0 ]'
+	done
+	cli a flushall # a counter by that name is too much for the asserts
+}
+
+@test "x=\$(redlock lock --keep-for) returns at once: the keeper has nothing of the caller's" {
+	target
+	exec 7>"$T/seven"
+	token=$(timeout 10 "$REDLOCK" lock -t 2s --keep-for "$kept" job 2>"$T/err")
+	both=$(timeout 10 "$REDLOCK" lock -n --keep-for "$kept" b 2>&1)
+	exec 7>&-
+	[ "$token" = "$(value)" ]
+	[ "$both" = "$(cli a get b)" ]
+	for p in $(keeper_pid "$kept"); do
+		[ "$(readlink "/proc/$p/cwd")" = / ]
+		[ "$(ps -o sid= -p "$p" | tr -d ' ')" = "$p" ]
+		run readlink "/proc/$p/fd/"{0,1}
+		[ "$output" = $'/dev/null\n/dev/null' ]
+		run bash -c "readlink /proc/$p/fd/* /proc/$(pgrep -P "$p")/fd/*"
+		[[ $output != *seven* ]]
+	done
+	kill -9 "$kept"
+	wait_until free job
+	wait_until free b
+	[ ! -s "$T/err" ]
+}
+
+@test "a process killed with -9: its lock is free at once, the next in line has it" {
+	target
+	"$REDLOCK" lock -t 30s --keep-for "$kept" job >/dev/null
+	start -k job -- sh -c 'echo $(($(date +%s%N) / 1000000)) >"$T/began"'
+	wait_until in_line 1
+	from=$(now_ms)
+	kill -9 "$kept"
+	finish
+	[ "$status" = 0 ]
+	echo "took $(($(cat "$T/began") - from)) ms"
+	below $(($(cat "$T/began") - from)) 2000
+	wait_until eval '! keeper_pid "$kept"'
+}
+
+@test "--keep-for: no such process, one that has ended, one of another user: 64" {
+	sleep 0 &
+	gone=$!
+	wait "$gone"
+	for p in "$gone" 2147483647; do
+		run -64 "$REDLOCK" lock --keep-for "$p" job
+		[ "${#lines[@]}" = 1 ]
+		[[ $output = *"--keep-for: no process $p" ]]
+	done
+	target
+	as=(env)
+	[ "$(id -u)" != 0 ] || as=(setpriv --reuid 65534 --clear-groups)
+	# ours, seen by somebody else
+	[ "$(id -u)" = 0 ] || kept=1
+	cp "$REDLOCK" "${TMPDIR:-/tmp}/redlock.$$"
+	run "${as[@]}" "${TMPDIR:-/tmp}/redlock.$$" lock --keep-for "$kept" job
+	rm "${TMPDIR:-/tmp}/redlock.$$"
+	echo "$output"
+	[ "$status" = 64 ]
+	[ "${#lines[@]}" = 1 ]
+	free job
+}
+
+@test "who asked a keeper and is interrupted, or whose process ends: nobody waits on" {
+	helper "$REDLOCK" -k job -- sleep 60
+	holder=$!
+	wait_until held job
+	target
+	launch --default all "$REDLOCK" lock --keep-for "$kept" job \
+		>"$T/out" 2>"$T/err2" 3>&- &
+	asker=$!
+	wait_until in_line 1
+	kill -INT "$asker"
+	wait_until in_line 0
+	run -130 wait "$asker"
+	launch --default all "$REDLOCK" lock --keep-for "$kept" job \
+		>"$T/out" 2>"$T/err2" 3>&- &
+	asker=$!
+	wait_until in_line 1
+	kill -9 "$kept"
+	wait_until in_line 0
+	run -129 wait "$asker"
+	[ ! -s "$T/out" ]
+	kill "$holder"
+	ends_with 143
+}
+
+# ---- keepers that die, servers that freeze ----
+
+# The guard tells the process, and gives back only when that is gone.
+killed_keeper() { # redlock|guard|child
+	target TERM
+	"$REDLOCK" lock -t 3s --keep-for "$kept" job >"$T/token" 2>"$T/err"
+	tool=$(keeper_pid "$kept")
+	guard=$(pgrep -P "$tool")
+	case $1 in
+	redlock) victim=$tool ;;
+	guard) victim=$guard ;;
+	child) victim=$(pgrep -P "$guard") ;;
+	esac
+	kill -9 "$victim"
+	wait_until told TERM
+	[ "$(value)" = "$(cat "$T/token")" ]
+	run -75 "$REDLOCK" -n -k job -- true
+	kill -9 "$kept"
+	wait_until free job
+	contains "$T/err" "sending SIGTERM to process $kept"
+}
+@test "the keeper killed with -9: its process is told; the lock is free when that is gone" {
+	killed_keeper redlock
+}
+@test "the keeper's guard killed with -9: likewise" {
+	killed_keeper guard
+}
+@test "the keeper's last process killed with -9: likewise" {
+	killed_keeper child
+}
+
+@test "the keeper killed, its process lives on: the lease runs out, and no sooner" {
+	target TERM
+	"$REDLOCK" lock -t 2s --keep-for "$kept" job >"$T/token" 2>"$T/err"
+	kill -9 "$(keeper_pid "$kept")"
+	start -k job -- witness "$T" --hold 10
+	finish
+	[ "$status" = 0 ]
+	told TERM
+	wait_until no_keeper
+}
+no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
+
+@test "a frozen server: the process is told in time, and nobody else runs beside it" {
+	url=unix://$T/a.sock
+	helper env REDLOCK_FENCE=1 witness "$T" --hold 60000 --started "$T/started"
+	wait_until exists "$T/started"
+	kept=$(cat "$T/started")
+	from=$(now_ms)
+	"$REDLOCK" lock -t 2s --keep-for "$kept" job >"$T/token" 2>"$T/said"
+	start -k job -- witness "$T"
+	wait_until in_line 1
+	node_freeze a
+	wait_until gone "$kept"
+	echo "after $(($(now_ms) - from)) ms"
+	node_thaw a
+	finish
+	[ "$status" = 0 ]
+	contains "$T/said" "not renewed for .*; sending SIGTERM to process $kept"
+}
+
+@test "--on-lost names the signal, once when it is near and once when it is lost" {
+	for s in USR1 SIGHUP; do
+		rm -f "$T/told" "$T/there"
+		target "${s#SIG}"
+		"$REDLOCK" lock -t 1s --on-lost "$s" --keep-for "$kept" job \
+			>/dev/null 2>"$T/err"
+		node_freeze a
+		wait_until told_twice "${s#SIG}"
+		wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+		node_thaw a
+		contains "$T/err" "lease lost: not renewed for .*; sending SIG${s#SIG} to"
+		kill -9 "$kept"
+		wait_until free job
+	done
+}
+
+@test "--on-lost none: nothing is sent, one line says it" {
+	target TERM
+	"$REDLOCK" lock -t 1s --on-lost none --keep-for "$kept" job \
+		>/dev/null 2>"$T/err"
+	cli a set job other px 60000
+	wait_until contains "$T/err" "no longer ours; process $kept goes on"
+	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	[ ! -e "$T/told" ]
+	drop
+}
+
+@test "a lock that is another's: the process is told at once" {
+	target TERM
+	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null 2>"$T/err"
+	cli a set job other px 60000
+	wait_until told TERM
+	contains "$T/err" "lease lost: the server says .*; sending SIGTERM to process $kept"
+	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	[ "$(wc -l <"$T/err")" = 1 ]
+	drop
+}
+
+# ---- unlock, extend ----
+
+line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
+no_shadow() { # no lock, nor what belongs to it
+	! cli a --raw keys '*' | grep -v ':\(fence\|log\|moves\|grant:.*\):job$' >&2
+}
+
+@test "every shell: lock, extend and unlock, each line a shell of its own" {
+	for sh in $(shells); do
+		line "$sh" '"$REDLOCK" lock -t 2s job >"$T/token"'
+		line "$sh" '"$REDLOCK" extend -t 20s --token "$(cat "$T/token")" job'
+		lasts 15000
+		line "$sh" 'REDLOCK_TOKEN=$(cat "$T/token") "$REDLOCK" extend job'
+		lasts 15000
+		line "$sh" 'REDLOCK_TOKEN=$(cat "$T/token") "$REDLOCK" unlock -k job'
+		no_shadow
+	done
+	cli a del "$(cli a --raw keys '*:grant:*')" >/dev/null || true
+	cli a --raw keys '*:grant:*' | xargs -r redis-cli -s "$T/a.sock" del
+}
+
+@test "unlock and extend by a token that does not hold it: 75, who does, nothing changed" {
+	other=12345678-1234-1234-1234-123456789abc
+	run -75 "$REDLOCK" unlock --token $other job
+	[[ $output = *"not given back: nobody holds it" ]]
+	[ "$(cli a dbsize)" = 0 ]
+	token=$("$REDLOCK" lock -t 5s --reason mine job)
+	cli a --raw dump job >"$T/before"
+	for t in $other "${token%?}" "$token rest" 'shared:1' $'\n' "$(printf %060d 1)"; do
+		run -75 "$REDLOCK" unlock --token "$t" job
+		[ "${#lines[@]}" = 1 ]
+		[[ $output = *"not given back: it is held by"*": mine) for"* ]]
+		run -75 "$REDLOCK" extend -t 1h --token "$t" job
+		[[ $output = *"not extended: it is held by"* ]]
+	done
+	cli a --raw dump job | cmp - "$T/before"
+	[ "$(cli a pttl job)" -lt 5001 ]
+	run -64 "$REDLOCK" unlock job
+	[[ $output = *"no token: "* ]]
+	run -64 "$REDLOCK" unlock --token '' job
+	run -64 "$REDLOCK" unlock --token x
+	"$REDLOCK" unlock --token "$token" job
+	run -75 "$REDLOCK" unlock --token "$token" job
+}
+
+@test "extend and unlock when the lease is over: 75, and nothing is taken again" {
+	token=$("$REDLOCK" lock -t 200ms job)
+	wait_until free job
+	run -75 "$REDLOCK" extend --token "$token" job
+	run -75 "$REDLOCK" unlock --token "$token" job
+	free job
+	"$REDLOCK" lock -t 2s job >"$T/other"
+	run -75 "$REDLOCK" extend --token "$token" job
+	[ "$(value)" = "$(cat "$T/other")" ]
+	drop
+}
+
+@test "extend -t tells those who may have to wait that the lease is longer" {
+	token=$("$REDLOCK" lock -t 2s job)
+	"$REDLOCK" extend -t 40s --token "$token" job
+	cli a get 'redlock:{job}:holder:job' | grep -x 'ttl 40000'
+	run -0 "$REDLOCK" inspect --json job
+	[[ $output = *'"ttl_ms":40000'* ]]
+	[[ $output = *'"command":"bats'* || $output = *'"command":"bash"'* ]]
+	drop
+}
+
+@test "a plain client's lock is nobody's token: 75" {
+	cli a set job 12345678-1234-1234-1234-123456789abc px 60000
+	# it holds that value, and is given back by it as any other
+	"$REDLOCK" unlock --token 12345678-1234-1234-1234-123456789abc job
+	free job
+	cli a set job value px 60000
+	run -75 "$REDLOCK" unlock --token value job
+	[[ $output = *"held by another program"* ]]
+	held job
+	cli a del job
+	cli a rpush job x
+	run -75 "$REDLOCK" unlock --token 12345678-1234-1234-1234-123456789abc job
+	cli a del job
+}
+
+@test "whoever waits has it as soon as it is unlocked" {
+	token=$("$REDLOCK" lock -t 30s job)
+	start -k job -- true
+	wait_until in_line 1
+	from=$(now_ms)
+	"$REDLOCK" unlock --token "$token" job
+	finish
+	[ "$status" = 0 ]
+	below $(($(now_ms) - from)) 2000
+	cli a --raw keys '*:grant:*' | xargs -r redis-cli -s "$T/a.sock" del
+}
+
+@test "readers and slots: each is extended and given back by its own token" {
+	a=$("$REDLOCK" lock -s -t 1s job)
+	b=$("$REDLOCK" lock -s -t 1s job)
+	"$REDLOCK" extend -t 10s --token "$a" job
+	lasts 5000
+	"$REDLOCK" unlock --token "$a" job
+	run -75 "$REDLOCK" extend --token "$a" job
+	held job
+	"$REDLOCK" unlock --token "$b" job
+	no_shadow
+	for n in 0 1 2; do t[n]=$("$REDLOCK" lock -N 3 -t 1s job); done
+	run -75 "$REDLOCK" lock -n -N 3 job
+	"$REDLOCK" extend -t 10s --token "${t[1]}" job
+	[ "$(cli a pttl 'redlock:{job}:slot:1:job')" -gt 5000 ]
+	for n in 1 0 2; do
+		"$REDLOCK" unlock --token "${t[n]}" job
+		run -75 "$REDLOCK" unlock --token "${t[n]}" job
+	done
+	no_shadow
+}
+
+@test "lock inside a command that holds the key joins it, and unlock leaves it" {
+	run -0 "$REDLOCK" -t 2s -k job -- sh -c '
+		token=$("$REDLOCK" lock -t 2s job) || exit
+		[ "$token" != "$REDLOCK_TOKEN" ] || exit 90
+		"$REDLOCK" extend --token "$token" job || exit
+		"$REDLOCK" unlock --token "$token" job || exit
+		[ "$(redis-cli -s "$T/a.sock" get job)" = "$REDLOCK_TOKEN" ]'
+	wait_until no_shadow
+}
+
+# So many renewals more: a keeper has asked since.
+@test "unlock ends a keeper: it does not tell its process, nor take the lock again" {
+	for how in '' -s '-N 2'; do
+		rm -f "$T/there" "$T/told"
+		target TERM
+		# shellcheck disable=SC2086 # words
+		token=$("$REDLOCK" lock $how -t 1s --keep-for "$kept" job 2>"$T/err")
+		"$REDLOCK" unlock --token "$token" job
+		free job
+		wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+		free job
+		[ ! -e "$T/told" ]
+		[ ! -s "$T/err" ]
+		kill -9 "$kept"
+	done
+	wait_until no_lock_left_anywhere
+}
+
+@test "unlock while a nested run goes on: the keeper ends, the lock with the run" {
+	target TERM
+	eval "$("$REDLOCK" lock -t 1s --keep-for "$kept" --export job)"
+	start -k job -t 1s -- sh -c 'touch "$T/in"; until [ -e "$T/go" ]; do sleep 0.01; done'
+	wait_until exists "$T/in"
+	"$REDLOCK" unlock job
+	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	held job
+	run -75 env -u REDLOCK_HELD "$REDLOCK" -n -k job -- true
+	touch "$T/go"
+	finish
+	[ "$status" = 0 ]
+	no_shadow
+	[ ! -e "$T/told" ]
+}
+
+@test "unlock ends --hold with 0, and a command with 125" {
+	start_hold_by_hand
+	"$REDLOCK" unlock --token "$(cat "$T/token")" job
+	finish
+	[ "$status" = 0 ]
+	[ ! -s "$T/err" ]
+	start -k job -t 1s -- sh -c 'echo "$REDLOCK_TOKEN" >"$T/token.new"
+		mv "$T/token.new" "$T/token2"; sleep 60'
+	wait_until exists "$T/token2"
+	"$REDLOCK" unlock --token "$(cat "$T/token2")" job
+	finish
+	[ "$status" = 125 ]
+	contains "$T/err" 'lease lost: it was given back (unlock); killing'
+}
+
+@test "force-release of a kept lock: its process is told, and the lock is free when that is gone" {
+	target TERM
+	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null 2>"$T/err"
+	helper "$REDLOCK" force-release -q --confirm job --grace 20s job
+	wait_until told TERM
+	held job
+	kill -9 "$kept"
+	wait_until free job
+	wait_until no_lock_left_anywhere
+}
+
+# ---- the history ----
+
+@test "the history has an entry for each hold by hand, and one only" {
+	token=$("$REDLOCK" lock -t 2s --reason mine job)
+	"$REDLOCK" unlock --token "$token" job
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 1 ]
+	run -0 cli a --raw xrange 'redlock:{job}:log:job' - +
+	[[ $output = *$'\n'"$token"$'\n'*$'\nreason\nmine\n'*$'\noutcome\nran' ]]
+	target
+	token=$("$REDLOCK" lock -t 1s --keep-for "$kept" job)
+	"$REDLOCK" unlock --token "$token" job
+	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 2 ]
+	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null
+	kill -9 "$kept"
+	wait_until free job
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 3 ]
+	"$REDLOCK" unlock --no-history --token "$("$REDLOCK" lock -t 1s job)" job
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 3 ]
+}
+
+# ---- every kind of server ----
+
+everything() { # by $REDLOCK_URL
+	token=$("$REDLOCK" lock -t 2s job)
+	"$REDLOCK" extend -t 10s --token "$token" job
+	run -75 "$REDLOCK" lock -n job
+	"$REDLOCK" unlock --token "$token" job
+	run -75 "$REDLOCK" unlock --token "$token" job
+	run -0 --separate-stderr script bash <<-'SH'
+		set -e
+		eval "$("$REDLOCK" lock -t 1s --keep-for $$ --export job)"
+		"$REDLOCK" -n -k job -- echo nested
+		"$REDLOCK" extend job
+		(unset REDLOCK_HELD; ! "$REDLOCK" -q -n -k job -- true)
+		"$REDLOCK" unlock job
+		"$REDLOCK" lock -n -t 1s -s --keep-for $$ job >"$T/token"
+		"$REDLOCK" lock -n -t 1s -s job >"$T/token2"
+		"$REDLOCK" unlock --token "$(cat "$T/token")" job
+		"$REDLOCK" unlock --token "$(cat "$T/token2")" job
+	SH
+	echo "$output, $stderr"
+	[ "$output" = nested ]
+	"$REDLOCK" -w 10s -k job -- true
+}
+
+@test "local:" {
+	export XDG_RUNTIME_DIR=$T/run REDLOCK_URL="local:?idle=1s"
+	mkdir -m 700 "$XDG_RUNTIME_DIR"
+	everything
+	wait_until eval '! pgrep -x lockserver >/dev/null ||
+		! grep -lzx "REDLOCK_TEST_ID=$T" /proc/[0-9]*/environ 2>/dev/null |
+		grep -q .'
+}
+
+@test "a Sentinel group, also over a failover" {
+	group_start g
+	url=$(group_url g)
+	export REDLOCK_URL=$url
+	everything
+	target
+	token=$("$REDLOCK" lock -t 10s --wait-replicas 2 --keep-for "$kept" job)
+	group_failover g
+	"$REDLOCK" unlock --token "$token" job
+	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
+	cli "$(group_master_name g)" exists job | grep -x 0
+	group_stop
+}
+
+@test "a Cluster" {
+	cluster_start
+	url=$(cluster_url)
+	export REDLOCK_URL=$url
+	everything
+	cluster_stop
+}
+
+@test "three servers, also when one is frozen, and not when two are" {
+	several 3
+	export REDLOCK_URL=$url
+	everything
+	node_freeze c
+	token=$("$REDLOCK" lock -t 10s job)
+	"$REDLOCK" extend --token "$token" job
+	node_thaw c
+	node_freeze b
+	run -0 "$REDLOCK" unlock --token "$token" job
+	node_thaw b
+	"$REDLOCK" -w 20s -k job -- true
+	target TERM
+	"$REDLOCK" lock -t 2s --keep-for "$kept" job >/dev/null 2>"$T/err"
+	node_freeze a
+	node_freeze c
+	run -69 "$REDLOCK" unlock --token "$token" job
+	wait_until told TERM
+	node_thaw a
+	node_thaw c
+	kill -9 "$kept"
+	"$REDLOCK" -w 20s -k job -- true
+}
