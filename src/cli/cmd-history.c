@@ -12,6 +12,7 @@
 #include "cli/past.h"
 #include "cli/render.h"
 #include "cli/timeline.h"
+#include "lock/record.h"
 
 /* ---- asking ---- */
 
