@@ -100,6 +100,9 @@ end
 if step == 'ask' then
 	return ask()
 end
+if step == 'foreign' then -- it may be longer than what was sent
+	token = v or token
+end
 -- where several hold, it matters whose the counter is: see moved()
 local several = slot > 0 or shared(v)
 if several then
