@@ -70,7 +70,8 @@ local function tell(who, ms)
 end
 -- What became of the hold. Who is inside has no entry.
 local function note_it(about, before)
-	note(token, story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
+	-- of --min-hold it was told, under the bare token
+	note((string.gsub(token, ' rest$', '')), story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
 	    at, true)
 end
 -- The record tells of the holder alone.
