@@ -218,6 +218,24 @@ entry() { # FIELD of the last entry of the history, or of server $2
 
 # ---- what is no lock of ours ----
 
+@test "force-release --foreign: a string longer than what is shown of it" {
+	head -c 5000 /dev/zero | tr '\0' x >"$T/long"
+	cli a -x set job <"$T/long" >/dev/null
+	cli a pexpire job 100000 >/dev/null
+	force 0 --foreign
+	free job
+	cli a -x set job <"$T/long" >/dev/null
+	force 0 --foreign
+	free job
+}
+
+@test "force-release of what --min-hold keeps: the history has one entry" {
+	redlock -k job --min-hold 61s -- true
+	force 0
+	free job
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 1 ]
+}
+
 @test "force-release --foreign: a string, one without expiry, and another type; without it nothing is done" {
 	cli a set job theirs px 60000 >/dev/null
 	force 64

@@ -254,21 +254,32 @@ static void tell_kept(const struct supervisor *s, unsigned int how)
 			  : "");
 }
 
-/* It is not given back: to whom it was given it is left, and who was told that
- * it is lost may go on for a while, which is what a lease is for. What is not
- * ours any more cannot be, and the history is told. */
-static bool stays(struct supervisor *s)
+/* Who was told that the lock is lost may go on for a while, which is what a
+ * lease is for: until then it is not given back, nor renewed. false: stuck. */
+static bool outlast(struct supervisor *s)
+{
+	const struct ending *end = s->end;
+	int64_t ttl = any_lease(s)->conf.ttl_ms;
+
+	if (!s->conf->kept || end->given.n == 0 || end->taken ||
+	    end->outcome == OUTCOME_RAN || end->outcome == OUTCOME_UNLOCKED)
+		return true;
+	if (s->dog.running) {
+		watchdog_leave(&s->dog);
+		if (!watchdog_join(&s->dog, after(now(), JOIN_MS)))
+			return false;
+	}
+	(void)keeper_gone(s->conf->kept, after(watchdog_stamp(&s->dog), ttl));
+	return true;
+}
+
+/* To whom it was given it is left. */
+static bool stays(const struct supervisor *s)
 {
 	const struct ending *end = s->end;
 
-	if (end->given.n == 0 || end->taken)
-		return false;
-	if (s->conf->leave)
-		return end->outcome == OUTCOME_RAN && end->status == 0;
-	return s->conf->kept && end->outcome != OUTCOME_RAN &&
-	       end->outcome != OUTCOME_UNLOCKED &&
-	       !keeper_gone(s->conf->kept, after(watchdog_stamp(&s->dog),
-						 any_lease(s)->conf.ttl_ms));
+	return s->conf->leave && end->given.n > 0 &&
+	       end->outcome == OUTCOME_RAN && end->status == 0;
 }
 
 static void give_back(struct supervisor *s)
@@ -282,7 +293,7 @@ static void give_back(struct supervisor *s)
 		s->conf->story(s->conf->teller, s->end, its);
 	}
 	deadman_set(&s->deadman, NEVER); /* nothing is left to be killed */
-	if (stays(s)) {
+	if (!outlast(s) || stays(s)) {
 		guard_close(&s->guard);
 		return;
 	}
