@@ -5,7 +5,8 @@
 -- KEYS  lock, fence, holder, of our slot, if we know it, else of slot 0
 -- ARGV  1 token  2 fence m, or 0  3 "1" on one node
 --       4 how we stand in line: see standing()
---       5 "1": we may be in it
+--       5 "1": we may be in it; "2": somebody else gives it back in our name,
+--         and leaves word: see confirm.lua
 --       6 "1": we have held the lock: see grant()
 --       7 the token of the holder whom we joined, or ""
 --       8 keep the lock for so many ms since it was granted, or 0: --min-hold
@@ -69,6 +70,10 @@ if ARGV[5] == '1' then
 	try('zrem', alive, token)
 end
 try('del', part('grant:' .. token)) -- of a waiter, or who was asked to stop
+if ARGV[5] == '2' and not moving then
+	redis.pcall('rpush', part('grant:' .. token), 'unlocked')
+	redis.pcall('pexpire', part('grant:' .. token), math.min(ttl, kept_ms))
+end
 if v ~= token and not shares then
 	return told({'no', text(c)}, true)
 end
