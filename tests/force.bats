@@ -237,6 +237,8 @@ entry() { # FIELD of the last entry of the history, or of server $2
 }
 
 @test "force-release --foreign: a string, one without expiry, and another type; without it nothing is done" {
+	local from
+
 	cli a set job theirs px 60000 >/dev/null
 	force 64
 	says "no lock of redlock's"
@@ -254,7 +256,9 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	cli a pexpire job 60000 >/dev/null
 	helper "$REDLOCK" -q -u "$url" -k job -- sh -c ': >"$T/next"'
 	wait_until in_line 1
+	from=$(now_ms)
 	force 0 --foreign
+	below $(($(now_ms) - from)) 5000 # nobody is there to be asked
 	wait_until exists "$T/next"
 }
 

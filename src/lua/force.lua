@@ -94,7 +94,7 @@ local function ask()
 end
 if not is_there() then
 	return {'no', text(c)}
-elseif step ~= 'foreign' and not record_is_of(v)
+elseif step ~= 'foreign' and not record_is_of(value)
     and redis.call('exists', sharers) == 0 then
 	return {'foreign', text(c)}
 end
