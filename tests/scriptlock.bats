@@ -590,6 +590,27 @@ no_shadow() { # no lock, nor what belongs to it
 	no_shadow
 }
 
+@test "a keeper of a command is nothing that it left behind: not waited for, killed or told of" {
+	for how in leave wait kill; do
+		run -0 --separate-stderr timeout 20 "$REDLOCK" -k outer -t 2s \
+			--orphans "$how" -- sh -c '
+			eval "$("$REDLOCK" lock -t 2s --keep-for "$0" --export job)"
+			echo done' $$
+		[ "$output" = done ]
+		[ -z "$stderr" ]
+		held job
+		"$REDLOCK" unlock --token "$(value)" job
+		wait_until eval '[ -z "$(keeper_pid $$)" ]'
+	done
+	run -0 --separate-stderr "$REDLOCK" -k outer -t 2s -- sh -c '
+		eval "$("$REDLOCK" lock -t 2s --keep-for $$ --export job)"
+		sleep 60 &
+		echo $! >"$T/sleeper"' 3>&-
+	[[ $stderr = *"left processes running"* ]]
+	kill "$(cat "$T/sleeper")"
+	wait_until free job
+}
+
 @test "lock inside a command that holds the key joins it, and unlock leaves it" {
 	run -0 "$REDLOCK" -t 2s -k job -- sh -c '
 		token=$("$REDLOCK" lock -t 2s job) || exit
