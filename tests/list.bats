@@ -14,7 +14,8 @@ list() {
 	local want=$1
 
 	shift
-	run "-$want" --separate-stderr "$REDLOCK" list -u "$url" "$@"
+	run --separate-stderr "$REDLOCK" list -u "$url" "$@"
+	[ "$status" = "$want" ] || { echo "status $status: $output$stderr" >&2; return 1; }
 }
 quiet() { [ -z "$stderr" ] || { echo "stderr: $stderr" >&2; return 1; }; }
 keys() { awk 'NR > 1 { print $1 }' <<<"$output" | tr '\n' ' '; }

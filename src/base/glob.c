@@ -10,9 +10,9 @@ struct span {
  * behind it. */
 static bool in_class(struct span *p, unsigned char c)
 {
-	bool not = p->at < p->end && *p->at == '^', found = false;
+	bool negated = p->at < p->end && *p->at == '^', found = false;
 
-	for (p->at += not ; p->at < p->end && *p->at != ']'; p->at++) {
+	for (p->at += negated; p->at < p->end && *p->at != ']'; p->at++) {
 		size_t left = (size_t)(p->end - p->at);
 		unsigned char from = p->at[0], to;
 
@@ -28,7 +28,7 @@ static bool in_class(struct span *p, unsigned char c)
 	}
 	if (p->at < p->end)
 		p->at++;
-	return found != not ;
+	return found != negated;
 }
 
 /* One byte against what is no star. */

@@ -410,6 +410,7 @@ void census_ask(struct census *c)
 		return;
 	forget_free(c);
 	words_add_text(&w, "PING");
+	c->round_began = now();
 	c->next = 0;
 	c->asking = true;
 	c->hidden = 0;
@@ -443,6 +444,7 @@ static void end_round(struct census *c)
 		if (!c->node[i].failed)
 			c->node[i].down = false;
 	c->asking = false;
+	c->round_took_ms = between(c->round_began, now());
 }
 
 static void take_answer(struct census *c, const struct got *got)

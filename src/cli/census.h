@@ -47,9 +47,9 @@ struct census {
 	struct flight *flight; /* keys that are asked about */
 	int flying, next;      /* ... from that one on they were not yet */
 	int scans, pings;      /* unanswered */
-	struct instant scan_began;
-	int64_t scan_took_ms; /* the last one that ended */
-	int hidden;           /* locks that we may not look at (an ACL) ... */
+	struct instant scan_began, round_began;
+	int64_t scan_took_ms, round_took_ms; /* the last ones that ended */
+	int hidden; /* locks that we may not look at (an ACL) ... */
 	struct fail hidden_why;
 	bool asking, broke; /* no memory */
 };

@@ -14,9 +14,9 @@
 #include "run/signals.h"
 
 #define ROUND_MS 1000
-/* A scan keeps a server busy for 0.8 s per million keys: it is so at most for a
- * tenth of the time. */
-#define SCAN_SHARE 10
+/* A scan keeps a server busy for 0.8 s per million keys, a round for 0.05 s per
+ * thousand locks: each does so at most for a tenth of the time. */
+#define SHARE 10
 
 struct top {
 	const struct opts *o;
@@ -33,23 +33,40 @@ struct top {
 
 /* ---- asking ---- */
 
+/* Whoever waited for a server that is down kept nobody busy. */
+static struct instant next_after(const struct census *c, struct instant began,
+				 int64_t took_ms)
+{
+	int64_t ms = census_down(c) ? 0 : took_ms * SHARE;
+
+	return after(began, ms > ROUND_MS ? ms : ROUND_MS);
+}
+
+/* NEVER: it is under way. */
+static void plan(struct top *t)
+{
+	const struct census *c = &t->census;
+
+	if (t->scan.ms == NEVER.ms && !census_scans(c))
+		t->scan = next_after(c, c->scan_began, c->scan_took_ms);
+	if (t->round.ms == NEVER.ms && !census_asks(c))
+		t->round = next_after(c, c->round_began, c->round_took_ms);
+}
+
 static void ask(struct top *t)
 {
-	struct census *c = &t->census;
 	struct instant at = now();
-	int64_t pause = c->scan_took_ms * SCAN_SHARE;
 
 	if (t->board.paused)
 		return;
-	if (!census_scans(c) && t->scan.ms == NEVER.ms)
-		t->scan = after(at, pause > ROUND_MS ? pause : ROUND_MS);
+	plan(t);
 	if (!before(at, t->scan)) {
-		census_scan(c);
-		t->scan = NEVER; /* until it is over */
+		census_scan(&t->census);
+		t->scan = NEVER;
 	}
-	if (!before(at, t->round) && !census_asks(c)) {
-		census_ask(c);
-		t->round = after(at, ROUND_MS);
+	if (!before(at, t->round)) {
+		census_ask(&t->census);
+		t->round = NEVER;
 	}
 }
 
@@ -109,14 +126,10 @@ static void take_signals(struct top *t)
 	}
 }
 
-static struct instant next_event(const struct top *t)
+static struct instant next_event(struct top *t)
 {
-	struct instant next = t->scan;
-
-	if (t->board.paused)
-		return NEVER;
-	/* (a round that takes longer is followed by the next one at once) */
-	return census_asks(&t->census) ? next : sooner(next, t->round);
+	plan(t);
+	return t->board.paused ? NEVER : sooner(t->scan, t->round);
 }
 
 /* ---- on a screen ---- */
@@ -145,7 +158,8 @@ static void wait_on_screen(struct top *t)
 	int n = 1 + screen_watch(&t->screen, fds + 1);
 
 	survey_poll(&t->look.survey, fds, n,
-		    sooner(next_event(t), after(now(), ROUND_MS)));
+		    sooner(sooner(next_event(t), screen_wake(&t->screen)),
+			   after(now(), ROUND_MS)));
 	if (fds[0].revents)
 		take_signals(t);
 	screen_serve(&t->screen, fds + 1);

@@ -17,6 +17,7 @@
 #define ENTER "\033[?1049h\033[?25l\033[?7l\033[2J"
 #define LEAVE "\033[0m\033[?7h\033[?25h\033[?1049l"
 #define ROWS_MAX 1000
+#define ESCAPE_MS 50
 
 /* ---- whatever ends us ---- */
 
@@ -268,11 +269,15 @@ void screen_serve(struct screen *s, const struct pollfd fds[SCREEN_FDS])
 
 	if (fds[1].revents)
 		flush(s);
-	if (!fds[0].revents || s->typed_at < s->typed_len)
-		return;
-	n = read(STDIN_FILENO, s->typed, sizeof(s->typed));
+	s->typed_len -= s->typed_at;
+	memmove(s->typed, s->typed + s->typed_at, s->typed_len);
 	s->typed_at = 0;
-	s->typed_len = n > 0 ? (size_t)n : 0;
+	if (!fds[0].revents || s->typed_len == sizeof(s->typed))
+		return;
+	n = read(STDIN_FILENO, s->typed + s->typed_len,
+		 sizeof(s->typed) - s->typed_len);
+	s->typed_len += n > 0 ? (size_t)n : 0;
+	s->typed_when = now();
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		s->on = false; /* hung up: there is nothing to give back */
 }
@@ -288,17 +293,34 @@ static const struct {
 	{"[7~", KEY_HOME}, {"[8~", KEY_END},
 };
 
-/* Behind ESC, "[" or "O": up to the letter or "~" that ends it. */
+/* Behind ESC, "[" or "O": up to the letter or "~" that ends it; 0: that is not
+ * here yet. */
 static size_t sequence_length(const char *p, size_t n)
 {
 	size_t i = 1;
 
 	while (i < n && (p[i] < '@' || p[i] > '~'))
 		i++;
-	return i < n ? i + 1 : n;
+	return i < n ? i + 1 : 0;
 }
 
-/* A key sends its bytes in one piece; Escape alone sends no more. */
+/* From ESC on: more may come. Over a slow line a key's bytes come apart. */
+static bool is_begun(const struct screen *s)
+{
+	const char *p = s->typed + s->typed_at;
+	size_t n = s->typed_len - s->typed_at;
+
+	return n > 0 && p[0] == 27 &&
+	       (n == 1 || ((p[1] == '[' || p[1] == 'O') &&
+			   sequence_length(p + 1, n - 1) == 0));
+}
+
+struct instant screen_wake(const struct screen *s)
+{
+	return is_begun(s) ? after(s->typed_when, ESCAPE_MS) : NEVER;
+}
+
+/* Behind ESC. */
 static int sequence_key(struct screen *s)
 {
 	const char *p = s->typed + s->typed_at;
@@ -308,6 +330,8 @@ static int sequence_key(struct screen *s)
 	if (n == 0 || (p[0] != '[' && p[0] != 'O'))
 		return KEY_ESCAPE;
 	n = sequence_length(p, n);
+	if (n == 0)
+		n = s->typed_len - s->typed_at;
 	for (size_t i = 0; i < sizeof(sequences) / sizeof(sequences[0]); i++)
 		if (strlen(sequences[i].bytes) == n &&
 		    memcmp(sequences[i].bytes, p, n) == 0)
@@ -322,7 +346,8 @@ int screen_key(struct screen *s)
 
 	if (!s->on)
 		return KEY_GONE;
-	if (s->typed_at >= s->typed_len)
+	if (s->typed_at >= s->typed_len ||
+	    (is_begun(s) && before(now(), screen_wake(s))))
 		return KEY_NONE;
 	c = (unsigned char)s->typed[s->typed_at++];
 	if (c == 27)

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <termios.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 
 enum style { PLAIN, BOLD, DIM, REVERSE, GREEN, YELLOW, RED };
@@ -52,6 +53,7 @@ struct screen {
 	int made; /* so many rows */
 	char typed[64];
 	size_t typed_len, typed_at;
+	struct instant typed_when; /* the last of it */
 };
 
 /* Standard input and output are the terminal. -1: they are not, or it does not
@@ -82,5 +84,8 @@ int screen_watch(const struct screen *s, struct pollfd fds[SCREEN_FDS]);
 void screen_serve(struct screen *s, const struct pollfd fds[SCREEN_FDS]);
 /* The next key; KEY_NONE: none was pressed. A character is its byte. */
 int screen_key(struct screen *s);
+/* When to ask for it again, though nothing comes: whether Escape was pressed,
+ * or a key that begins so, is known only after a moment. */
+struct instant screen_wake(const struct screen *s);
 
 #endif

@@ -404,11 +404,14 @@ static bool take(struct survey *s, struct target *t, struct got *out)
 		else if (!out->reply)
 			(void)fail(&out->why, FAIL_INTERNAL, "out of memory");
 	}
-	if (q->quiet && done)
+	if (!done)
+		return false;
+	if (q->quiet) {
 		free(q);
-	else if (done)
-		answer(s, t, q, out);
-	return done && !q->quiet;
+		return false;
+	}
+	answer(s, t, q, out);
+	return true;
 }
 
 /* What is still to be asked of a server that cannot be. */
