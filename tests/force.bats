@@ -321,6 +321,29 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	free job
 }
 
+@test "force-release: a script that holds by hand, with a keeper, is told by its signal" {
+	rm -f "$T/on"
+	helper env REDLOCK_URL="$url" sh -c 'eval "$("$0" lock job -t 2s \
+			--export --keep-for $$)"
+		trap "echo told >\"\$T/told\"; exit 3" TERM
+		: >"$T/on"; while :; do sleep 0.01; done' "$REDLOCK" 2>"$T/err"
+	wait_until exists "$T/on"
+	force 0
+	says "it has stopped"
+	wait_until exists "$T/told"
+	contains "$T/err" "asked to stop (force-release) by .*; sending SIGTERM"
+	[ "$(entry outcome)" = forced ]
+}
+
+@test "force-release: of a hold by hand, which nobody renews, when the time is over" {
+	"$REDLOCK" lock -u "$url" job -t 20s >"$T/token"
+	force 0 --grace 200ms
+	says "it has not stopped in time"
+	free job
+	run -75 "$REDLOCK" extend -u "$url" job --token "$(cat "$T/token")"
+	forget_words
+}
+
 # ---- several servers, and a Cluster ----
 
 @test "force-release on three masters: the holder hears it from any of them; one may be down" {

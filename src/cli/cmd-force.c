@@ -73,7 +73,7 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 			  .by = f->by,
 			  .story = f->story,
 			  .alone = f->look.servers.n == 1};
-	struct script_scratch scratch;
+	struct script_scratch scratch = {0};
 	struct words request;
 
 	if (h->how == HOLD_FOREIGN) {

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/optrows.h"
+#include "cli/render.h"
 
 struct taking {
 	struct job job;
@@ -22,17 +23,6 @@ struct taking {
 };
 
 /* ---- the answer ---- */
-
-static void add_quoted(FILE *f, const char *value)
-{
-	(void)putc('\'', f);
-	for (; *value; value++)
-		if (*value == '\'')
-			(void)fputs("'\\''", f);
-		else
-			(void)putc(*value, f);
-	(void)putc('\'', f);
-}
 
 static void add_variables(FILE *f, char *const *envp)
 {
@@ -43,7 +33,7 @@ static void add_variables(FILE *f, char *const *envp)
 			if (strncmp(*e, job_variables[i], n) != 0)
 				continue;
 			(void)fprintf(f, "export %s", job_variables[i]);
-			add_quoted(f, *e + n);
+			put_quoted(f, *e + n);
 			(void)putc('\n', f);
 		}
 	}

@@ -78,6 +78,7 @@ extern const struct command cmd_force;
 extern const struct command cmd_history;
 extern const struct command cmd_inspect;
 extern const struct command cmd_list;
+extern const struct command cmd_top;
 extern const struct command cmd_lock;
 extern const struct command cmd_unlock;
 extern const struct command cmd_extend;

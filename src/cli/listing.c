@@ -36,16 +36,16 @@ static int by_key(const struct lock_seen *x, const struct lock_seen *y)
 	return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-/* Of nobody, and unknown: the least. No expiry: the most. */
+/* The largest comes first: of leases, the one that ends soonest. */
 static int64_t rank(const struct lock_seen *l, enum column by)
 {
 	if (by == COLUMN_WAITERS)
 		return l->in_line;
 	if (l->holders == 0)
-		return -2;
+		return INT64_MIN;
 	if (by == COLUMN_HELD)
 		return l->held_ms;
-	return l->holder.left_ms < 0 ? INT64_MAX : l->holder.left_ms;
+	return l->holder.left_ms < 0 ? INT64_MIN + 1 : -l->holder.left_ms;
 }
 
 static int compare(const void *a, const void *b, void *arg)

@@ -19,7 +19,8 @@ enum column {
 struct choice {
 	bool held, waiting; /* only those that are; both: that are both */
 	const char *text;   /* only what shows this somewhere; "": any */
-	enum column by;     /* COLUMN_KEY: by the bytes; else the most first */
+	enum column by; /* left: the soonest to end comes first; held, waiters:
+			   the most */
 	bool reverse;
 };
 

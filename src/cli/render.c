@@ -92,8 +92,7 @@ int table_print(struct table *t, const char *indent, FILE *out)
 
 /* ---- values ---- */
 
-const char *about_who(const char about[ABOUT_COUNT][ABOUT_MAX], char *buf,
-		      size_t size)
+const char *about_who(const char (*about)[ABOUT_MAX], char *buf, size_t size)
 {
 	if (about[ABOUT_HOST][0] == '\0')
 		(void)snprintf(buf, size,
@@ -119,6 +118,17 @@ void json_hold(struct json *j, const struct view_holder *h)
 	if (strcmp(h->type, "string") != 0)
 		json_text(j, "type", h->type);
 	json_about(j, "holder", h->about);
+}
+
+void put_quoted(FILE *f, const char *value)
+{
+	(void)putc('\'', f);
+	for (; *value; value++)
+		if (*value == '\'')
+			(void)fputs("'\\''", f);
+		else
+			(void)putc(*value, f);
+	(void)putc('\'', f);
 }
 
 int render_end(int status)

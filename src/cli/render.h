@@ -37,11 +37,13 @@ void table_cell(struct table *t, const char *fmt, ...)
 int table_print(struct table *t, const char *indent, FILE *out);
 
 /* "web1 (pid 12, user joe)"; returns buf. */
-const char *about_who(const char about[ABOUT_COUNT][ABOUT_MAX], char *buf,
-		      size_t size);
+const char *about_who(const char (*about)[ABOUT_MAX], char *buf, size_t size);
 
 /* How somebody has a lock, and who it is, as members of the open object. */
 void json_hold(struct json *j, const struct view_holder *h);
+
+/* As one word for a shell. */
+void put_quoted(FILE *f, const char *value);
 
 /* stdout has it: then `status`; else says so. */
 int render_end(int status);

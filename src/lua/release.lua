@@ -72,7 +72,7 @@ end
 try('del', part('grant:' .. token)) -- of a waiter, or who was asked to stop
 if ARGV[5] == '2' and not moving then
 	redis.pcall('rpush', part('grant:' .. token), 'unlocked')
-	redis.pcall('pexpire', part('grant:' .. token), ttl)
+	redis.pcall('pexpire', part('grant:' .. token), math.min(ttl, kept_ms))
 end
 if v ~= token and not shares then
 	return told({'no', text(c)}, true)

@@ -64,7 +64,7 @@ static const struct lease *any_lease(const struct supervisor *s)
 
 static bool may_start(const struct supervisor *s)
 {
-	return locks_held(s->locks) &&
+	return locks_held(s->locks) && !locks_stopped(s->locks) &&
 	       before(now(), timing_start(locks_stamp(s->locks),
 					  any_lease(s)->conf.ttl_ms));
 }
@@ -107,6 +107,17 @@ static void note_attempt(struct supervisor *s)
 	guard_note(&s->guard, &asked);
 }
 
+/* Held, but somebody wants it: it is not started on any more. */
+static void give_way(struct supervisor *s, const struct drive *stopped)
+{
+	char *by = s->end->by;
+
+	(void)describe_asker(&stopped->sight, by, sizeof(s->end->by));
+	log_error("forced",
+		  "asked to stop (force-release) by %s; nothing was run", by);
+	locks_release(s->locks, 0, NULL);
+}
+
 /* Nobody would have the lock: who asked is gone, or for whom it was. */
 static void give_up(struct supervisor *s)
 {
@@ -129,7 +140,9 @@ static void acquire(struct supervisor *s)
 			{.fd = kept ? kept->fd : -1, .events = POLLIN},
 		};
 
-		if (locks_held(l) && before(now(), l->give_up))
+		if (locks_held(l) && locks_stopped(l))
+			give_way(s, locks_stopped(l));
+		else if (locks_held(l) && before(now(), l->give_up))
 			locks_hurry(l);
 		else if (locks_held(l))
 			too_slow(s);
@@ -175,6 +188,8 @@ static enum outcome outcome_of(const struct supervisor *s)
 		return OUTCOME_FAILED;
 	if (s->end->sig != 0)
 		return OUTCOME_GAVE_UP;
+	if (s->end->by[0] != '\0')
+		return OUTCOME_FORCED;
 	return outcomes[locks_end(s->locks)];
 }
 

@@ -107,6 +107,14 @@ const char *describe_name(const struct sight *s, char *buf, size_t size)
 	return buf;
 }
 
+const char *describe_asker(const struct sight *s, char *buf, size_t size)
+{
+	if (s->about[ABOUT_HOST][0] != '\0')
+		return describe_name(s, buf, size);
+	(void)snprintf(buf, size, "somebody");
+	return buf;
+}
+
 const char *describe_holder(const struct sight *s, int64_t ago, char *buf,
 			    size_t size)
 {

@@ -139,10 +139,7 @@ static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 {
 	char *name = w->end->by, text[80];
 
-	if (asker->about[ABOUT_HOST][0] != '\0')
-		(void)describe_name(asker, name, sizeof(w->end->by));
-	else
-		(void)snprintf(name, sizeof(w->end->by), "somebody");
+	(void)describe_asker(asker, name, sizeof(w->end->by));
 	if (taken)
 		log_error("forced",
 			  "the lock was taken away (force-release) by %s; %s",

@@ -1,0 +1,354 @@
+#!/usr/bin/env bats
+# redlock top: all locks, again and again; and the terminal as it was, however it
+# ends.
+
+load lib/common
+load lib/cluster
+load lib/masters
+
+setup_file() { cluster_start; }
+teardown_file() { cluster_stop; }
+
+# A lock as redlock leaves it: NODE KEY [HOST [TTL [WAITERS]]]
+forge() {
+	local i record
+
+	record=$'token tok\nttl 60000\nsince 1790000000000\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n'
+	cli "$1" set "$2" tok px "${4-60000}" >/dev/null
+	cli "$1" set "redlock:{$2}:holder:$2" "$record" px 60000 >/dev/null
+	for ((i = 0; i < ${5-0}; i++)); do
+		cli "$1" zadd "redlock:{$2}:queue:$2" "179000000000000$i" \
+			"w$i"$' 30000 1 -\nhost x\n' >/dev/null
+	done
+}
+# on_screen STATUS STEP... -- ARGUMENT...: `redlock top` on a terminal of $size;
+# what was written to it is in $T/raw, the pid in $T/pid, and what it showed in
+# the end in $screen.
+size=24x80
+on_screen() {
+	local want=$1 steps=() got=0
+
+	shift
+	while [ "$1" != -- ]; do steps+=("$1"); shift; done
+	shift
+	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=${NO_COLOR-1} pty "size:$size" "${steps[@]}" -- \
+		sh -c 'trap : INT; stty -g >"$T/before"; echo $$ >"$T/shell"
+		"$@"
+		got=$?
+		stty -g >"$T/after"; echo over; exit $got' - \
+		"$REDLOCK" top -u "$url" "$@" >"$T/raw" 2>"$T/pty.err" || got=$?
+	[ "$got" = "$want" ] || { echo "ended with $got" >&2; cat "$T/pty.err" "$T/raw" >&2; return 1; }
+	screen=$(vt "$size" <"$T/raw" 2>"$T/vt.err") || [ "${was_resized-}" ] ||
+		{ cat "$T/vt.err" "$T/raw" >&2; return 1; }
+}
+# The terminal is as it was, and nothing is left on it.
+restored() {
+	cmp "$T/before" "$T/after" || return
+	case $size in ?x*) ;; *)
+		[ "$(vt "$size" main <"$T/raw" | grep -v '^[A-Z]')" = over ] ||
+			{ vt "$size" main <"$T/raw" >&2; return 1; } ;;
+	esac
+	# cursor and wrapping are back, the other screen is left last
+	[[ $(tr -d '\n' <"$T/raw") == *$'\e[?7h\e[?25h\e[?1049l'*over* ]]
+}
+pid_of_top='pgrep -P $(cat $T/shell) -x redlock'
+row() { grep -E -- "$1" <<<"$screen" || { echo "$screen" >&2; return 1; }; }
+rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep)' | awk '{ print $1 }' | tr '\n' ' '; }
+
+# ---- what is shown ----
+
+@test "a row for each lock, on 24x80: key, holder, host, how long, lease, waiters" {
+	USER=ann LOGNAME=ann start -q -k job -t 20s -- sleep 61.3
+	wait_until held job
+	forge a another db1 60000 3
+	on_screen 0 'wait:LEFT' 'wait:another' 'run:sleep 1.2' 'send:q' --
+	restored
+	row '^redlock top  2 locks, 3 waiting .*[0-9][0-9]:[0-9][0-9]:[0-9][0-9]$'
+	row '^KEY▴ +HOLDER +HOST +HELD +LEASE +LEFT +WAIT'
+	row "^another  backup.sh\[12\] +db1 +[0-9]+d[0-9]+h +█████████[█░] +5[0-9]s +3$"
+	row "^job      sleep\[$tool\] +$(hostname | cut -c 1-10).* +[12]s +█████████[█░] +1[0-9]s +0$"
+	row '^q quit  \? help'
+	cli a flushall >/dev/null
+	kill "$tool"
+}
+
+@test "what changes is drawn again within two seconds: a lock comes, gets a waiter, goes" {
+	forge a first
+	on_screen 0 'wait:first' "run:$REDLOCK -q -u $url -k second -- sleep 2.5 >$T/null 2>&1 3>&- &" \
+		'wait:second' "run:sleep 0.1" \
+		'wait:1 lock,' 'send:q' --
+	row '^redlock top  1 lock,'
+	! grep second <<<"$screen"
+	restored
+	cli a flushall >/dev/null
+}
+
+@test "a row that stays is not written again: frames are what has changed" {
+	forge a job
+	on_screen 0 'wait:job' 'run:sleep 3' 'send:q' --
+	[ "$(grep -o 'backup.sh' "$T/raw" | wc -l)" -le 5 ] # its lease shrinks
+	[ "$(grep -o 'redlock top' "$T/raw" | wc -l)" -le 6 ] # the clock
+	[ "$(grep -o 'HOLDER' "$T/raw" | wc -l)" -le 2 ]
+	cli a flushall >/dev/null
+}
+
+@test "it sorts by key, held, left, waiters, and the other way round" {
+	forge a b web1 50000 1
+	forge a a web1 40000 3
+	forge a c web1 30000 2
+	on_screen 0 'wait:KEY' 'wait:web1' 'send:q' --
+	[ "$(rows)" = 'a b c ' ]
+	on_screen 0 'wait:web1' 'send:r' 'wait:KEY▾' 'run:sleep 0.2' 'send:q' --
+	[ "$(rows)" = 'c b a ' ]
+	on_screen 0 'wait:web1' 'send:ss' 'wait:LEFT▾' 'run:sleep 0.2' 'send:q' --
+	[ "$(rows)" = 'c a b ' ]
+	on_screen 0 'wait:web1' 'send:sss' 'wait:WAIT▾' 'run:sleep 0.2' 'send:q' --
+	[ "$(rows)" = 'a c b ' ]
+	on_screen 0 'wait:web1' 'send:sssr' 'wait:WAIT▴' 'run:sleep 0.2' 'send:q' --
+	[ "$(rows)" = 'b c a ' ]
+	cli a flushall >/dev/null
+}
+
+@test "/ filters by what is typed, Escape ends that; h and w leave out what is not held, or not waited for" {
+	forge a deploy web1
+	forge a backup db7
+	cli a zadd 'redlock:{idle}:queue:idle' 1790000000000000 $'w 30000 1 -\nhost x\n' >/dev/null
+	on_screen 0 'wait:backup' 'send:/depX^H^M' 'wait:filter: dep' 'run:sleep 0.2' 'send:q' --
+	[ "$(rows)" = 'deploy ' ]
+	row '^filter: dep$'
+	# a host, whatever the case; q is a letter
+	on_screen 0 'wait:backup' 'send:/DB' 'wait:filter: ' 'run:sleep 0.2' 'send:^M' 'send:q' --
+	[ "$(rows)" = 'backup ' ]
+	on_screen 0 'wait:backup' 'send:/q' 'wait:no lock is like that' 'send:^[' 'wait:deploy' 'send:q' --
+	[ "$(rows)" = 'backup deploy idle ' ]
+	on_screen 0 'wait:backup' 'send:h' 'wait:held only' 'run:sleep 0.2' 'send:q' --
+	[ "$(rows)" = 'backup deploy ' ]
+	on_screen 0 'wait:backup' 'send:w' 'wait:waited for only' 'run:sleep 0.2' 'send:q' --
+	[ "$(rows)" = 'idle ' ]
+	on_screen 0 'wait:idle' 'send:q' -- --waiting
+	[ "$(rows)" = 'idle ' ]
+	on_screen 0 'wait:deploy' 'send:q' -- 'd*'
+	[ "$(rows)" = 'deploy ' ]
+	cli a flushall >/dev/null
+}
+
+@test "space stops the picture and the questions, and lets both go on" {
+	forge a job
+	on_screen 0 'wait:job' 'send: ' 'wait:paused' 'run:sleep 0.3' \
+		"run:redis-cli -s $T/a.sock config resetstat >$T/null" \
+		"run:redis-cli -s $T/a.sock del job 'redlock:{job}:holder:job'  >$T/null" \
+		'run:sleep 1.5' "run:redis-cli -s $T/a.sock info commandstats >$T/stats" \
+		'send:?' 'wait:space' 'send: ' 'wait:no lock is held' 'send:q' --
+	! grep 'scan\|evalsha' "$T/stats"
+	restored
+}
+
+@test "300 locks: scrolled by arrows and pages, and the place is told" {
+	for ((i = 100; i < 400; i++)); do
+		printf 'SET k%d tok PX 60000\n' $i
+		printf 'SET redlock:{k%d}:holder:k%d "token tok\\nttl 60000\\nhost web\\npid 1\\ncommand sleep\\n" PX 60000\n' $i $i
+	done | cli a --pipe >/dev/null
+	on_screen 0 'wait:1-20 of 300' 'send:q' --
+	[ "$(rows | wc -w)" = 20 ]
+	on_screen 0 'wait:1-20 of 300' 'send:^[[B' 'wait:2-21' 'send:^[[6~' 'wait:21-40' \
+		'send:^[[A' 'wait:20-39' 'send:^[[5~' 'wait:1-20' 'send:^[OB' 'wait:2-21' \
+		'send:^[[F' 'wait:281-300 of 300' 'send:q' --
+	[[ "$(rows)" = 'k380 k381 '*'k399 ' ]]
+	on_screen 0 'wait:1-20 of 300' 'send:^[[4~' 'wait:281-300' 'send:^[[H' 'wait:1-20' 'send:q' --
+	cli a flushall >/dev/null
+}
+
+@test "a narrower, a wider and a tiny terminal; a change of size is followed" {
+	forge a job web1 60000 2
+	for size in 24x40 10x132 5x20 3x10 24x200 1x1; do
+		on_screen 0 'wait:h' 'run:sleep 0.3' 'send:q' --
+		restored
+	done
+	size=12x60
+	was_resized=1 on_screen 0 size:24x100 'wait:LEASE' size:12x60 'run:sleep 0.5' 'send:q' --
+	row '^job +backup.sh\[12\] +web1 '
+	[[ $screen != *LEASE* ]]
+	cli a flushall >/dev/null
+}
+
+@test "P7 keys, hosts and filters of any bytes cannot drive the terminal" {
+	forge a $'e\e[31mvil\a' $'h\e]0;x\a\r\n\xff'
+	forge a 'ключ日本語' 'база'
+	size=24x110
+	on_screen 0 'wait:vil' 'wait:ключ' 'send:q' --
+	row '^e\\x1b\[31mvil\\x07  backup.sh\[12\]  h\\x1b\]0;x\\x07\\x0d'
+	# wide letters do not shift what follows
+	[ "$(grep -o '.*backup' <<<"$screen" | tail -n 1 | wc -m)" = \
+		"$(($(grep -o '^e.*backup' <<<"$screen" | wc -m) - 3))" ]
+	! tr -d '\r\n' <"$T/raw" | sed 's/\x1b\[[?0-9;]*[A-Za-z]//g' | grep -aP '[\x00-\x1f]'
+	cli a flushall >/dev/null
+}
+
+@test "colors: not with NO_COLOR, nor with --color never; all the same with always" {
+	forge a job
+	NO_COLOR='' on_screen 0 'wait:job' 'send:q' --
+	grep -q $'\e\[32m' "$T/raw"
+	NO_COLOR=1 on_screen 0 'wait:job' 'send:q' --
+	! grep -q $'\e\[3[0-9]m' "$T/raw"
+	NO_COLOR='' on_screen 0 'wait:job' 'send:q' -- --color never
+	! grep -q $'\e\[3[0-9]m' "$T/raw"
+	NO_COLOR=1 on_screen 0 'wait:job' 'send:q' -- --color always
+	grep -q $'\e\[32m' "$T/raw"
+	cli a flushall >/dev/null
+}
+
+# ---- how it ends ----
+
+@test "every end gives the terminal back: q, Ctrl-C, INT, TERM, HUP, QUIT, a crash" {
+	forge a job
+	on_screen 0 'wait:job' 'send:q' --
+	restored
+	on_screen 130 'wait:job' 'send:^C' --
+	restored
+	for sig in INT TERM HUP QUIT ABRT SEGV; do
+		on_screen $((128 + $(kill -l "$sig"))) 'wait:job' \
+			"run:kill -$sig \$($pid_of_top)" --
+		restored
+	done
+	cli a flushall >/dev/null
+}
+
+@test "Ctrl-Z gives the terminal back, fg draws all anew" {
+	forge a job
+	LC_ALL=C.UTF-8 TERM=xterm run -0 pty 'wait:job' 'send:^Z' 'wait:stopped' 'wait:same' \
+		'wait:job' 'wait:help' 'send:q' 'wait:over' -- bash -c 'set -m
+		stty -g >"$T/before"
+		"$0" top -u "$1"
+		echo stopped
+		stty -g | cmp - "$T/before" && echo same
+		fg
+		stty -g | cmp - "$T/before" && echo over' "$REDLOCK" "$url"
+	[[ $output == *$'\e[?1049l'*stopped*same*$'\e[?1049h'*job*$'\e[?1049l'*over* ]]
+	cli a flushall >/dev/null
+}
+
+@test "stopped outright and let go on, it takes the screen again" {
+	forge a job
+	on_screen 0 'wait:job' "run:$pid_of_top >$T/pid; kill -STOP \$(cat $T/pid); kill -CONT \$(cat $T/pid)" \
+		'wait:job' 'send:q' --
+	restored
+	cli a flushall >/dev/null
+}
+
+@test "a terminal that goes away ends it" {
+	forge a job
+	LC_ALL=C.UTF-8 TERM=xterm run pty 'wait:job' "run:pgrep -f 'redlock top -u $url' >$T/pids" hangup -- \
+		"$REDLOCK" top -u "$url"
+	[ "$status" != 124 ]
+	cli a flushall >/dev/null
+}
+
+@test "Ctrl-S does not freeze it" {
+	forge a job
+	on_screen 0 'wait:job' 'send:^S' 'wait:job' 'send:q' --
+	restored
+	cli a flushall >/dev/null
+}
+
+# ---- servers ----
+
+@test "a server that fails is told, with since when, the rows stay, and all goes on when it is back" {
+	node_start b
+	url=unix://$T/b.sock
+	forge b job
+	size=24x120
+	on_screen 0 'wait:job' "run:kill -STOP $(node_pid b)" 'wait:is down' 'wait:down for 1s' \
+		"run:kill -CONT $(node_pid b)" 'run:sleep 2.5' 'send:q' --
+	row '^job  '
+	! grep 'down' <<<"$screen"
+	on_screen 0 'wait:job' "run:kill -KILL $(node_pid b)" 'wait:is down' 'run:sleep 1.2' 'send:q' --
+	row 'down for [1-3]s: .*b.sock: '
+	row '^job  '
+	rm -f "$T/b.pid"
+	wait_until eval '! cli b ping 2>/dev/null'
+	on_screen 69 -- 2>/dev/null
+	grep -q 'cannot connect' "$T/raw"
+	! grep -q '1049h' "$T/raw"
+}
+
+@test "three servers, one of them dead: how many answer, and all locks" {
+	several 3
+	helper "$REDLOCK" -q -u "$url" -k job -- sleep 61.3
+	wait_until have 3
+	size=24x120
+	on_screen 0 'wait:job' 'wait:3 of 3 servers' "run:kill -KILL $(node_pid c)" \
+		'wait:2 of 3 servers' 'run:sleep 1' 'send:q' --
+	row '^redlock top  1 lock, 0 waiting  2 of 3 servers'
+	row "down for [0-9]+s: .*c.sock"
+	row "^job +sleep"
+	rm -f "$T/c.pid"
+	kill_helpers || true
+	cli a flushall >/dev/null
+	cli b flushall >/dev/null
+}
+
+@test "a Cluster: the keys of all primaries, also after one has failed" {
+	cluster_mend
+	url=$(cluster_url)
+	for key in a b c d e f; do
+		helper "$REDLOCK" -q -u "$url" -t 20s -k "$key" -- sleep 61.3
+	done
+	six() { [ "$("$REDLOCK" list -u "$url" | wc -l)" = 7 ]; }
+	wait_until six
+	down=$(cluster_owner a)
+	size=24x150
+	on_screen 0 'wait:6 locks' "run:kill -STOP $(cluster node_pid "$down")" 'wait:down for' \
+		'wait:6 locks' 'run:sleep 7' 'send:q' --
+	row '^redlock top  6 locks'
+	! grep 'down for' <<<"$screen"
+	restored
+	kill_helpers || true
+}
+
+@test "the server is busy with looking for keys for a tenth of the time at most" {
+	cli a eval "for i = 1, 300000 do redis.call('set', 'other' .. i, 1) end" 0 >/dev/null
+	forge a job
+	on_screen 0 'wait:job' "run:redis-cli -s $T/a.sock config resetstat >$T/null" 'run:sleep 6' \
+		"run:redis-cli -s $T/a.sock info commandstats >$T/stats" 'send:q' --
+	us=$(sed -n 's/^cmdstat_scan:.*usec=\([0-9]*\),.*/\1/p' "$T/stats")
+	below "${us:-0}" 1500000
+	at_least "$(sed -n 's/^cmdstat_evalsha:calls=\([0-9]*\),.*/\1/p' "$T/stats")" 4
+	cli a flushall >/dev/null
+}
+
+# ---- not on a terminal ----
+
+@test "not a terminal, or a dumb one: once, as list has it" {
+	forge a job
+	run -0 --separate-stderr "$REDLOCK" top -u "$url"
+	[[ ${lines[0]} == KEY*WAITING && ${lines[1]} == job*held*web1* && ${#lines[@]} = 2 ]]
+	[ -z "$stderr" ]
+	TERM=dumb run -0 pty -- "$REDLOCK" top -u "$url"
+	[[ $output == KEY*job*held* && $output != *$'\e'* ]]
+	run -0 "$REDLOCK" top -u "$url" --waiting
+	[ -z "$output" ]
+	cli a flushall >/dev/null
+}
+
+@test "--json: a document a second, as the manual says, until nobody reads or a signal comes" {
+	forge a job web1 60000 2
+	timeout 20 "$REDLOCK" top --json -u "$url" 2>"$T/err" 3>&- | head -n 3 >"$T/docs"
+	[ ! -s "$T/err" ]
+	[ "$(python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <"$T/docs")" = 3 ]
+	python3 - "$T/docs" <<-'END'
+	import datetime, json, sys
+	d = [json.loads(l) for l in open(sys.argv[1])]
+	t = [datetime.datetime.fromisoformat(x['time'].rstrip('Z')).timestamp() for x in d]
+	assert all(0.5 < b - a < 2.5 for a, b in zip(t, t[1:])), t
+	assert d[-1]['locks'][0]['key'] == 'job' and d[-1]['locks'][0]['in_line'] == 2
+	END
+	launch --default all "$REDLOCK" top --json -u "$url" >"$T/docs" 2>"$T/err" 3>&- &
+	pid=$!
+	helpers="$helpers $pid"
+	wait_until eval '[ "$(wc -l <"$T/docs")" -ge 1 ]'
+	kill -INT "$pid"
+	got=0
+	wait "$pid" || got=$?
+	[ "$got" = 130 ]
+	cli a flushall >/dev/null
+}
