@@ -325,6 +325,8 @@ killed_keeper() { # redlock|guard|child
 	target TERM
 	"$REDLOCK" lock -t 2s --keep-for "$kept" job >"$T/token" 2>"$T/err"
 	kill -9 "$(keeper_pid "$kept")"
+	wait_until told TERM
+	run -75 "$REDLOCK" -n -k job -- true
 	start -k job -- witness "$T" --hold 10
 	finish
 	[ "$status" = 0 ]

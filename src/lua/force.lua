@@ -70,7 +70,8 @@ local function tell(who, ms)
 end
 -- What became of the hold. Who is inside has no entry.
 local function note_it(about, before)
-	note(token, story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
+	-- of --min-hold it was told, under the bare token
+	note((string.gsub(token, ' rest$', '')), story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
 	    at, true)
 end
 -- The record tells of the holder alone.
@@ -99,6 +100,9 @@ elseif step ~= 'foreign' and not record_is_of(v)
 end
 if step == 'ask' then
 	return ask()
+end
+if step == 'foreign' then -- it may be longer than what was sent
+	token = v or token
 end
 -- where several hold, it matters whose the counter is: see moved()
 local several = slot > 0 or shared(v)

@@ -255,12 +255,13 @@ static void tell_kept(const struct supervisor *s, unsigned int how)
 }
 
 /* It is not given back: to whom it was given it is left, and who was told that
- * it is lost may go on for a while, which is what a lease is for. */
+ * it is lost may go on for a while, which is what a lease is for. What is not
+ * ours any more cannot be, and the history is told. */
 static bool stays(struct supervisor *s)
 {
 	const struct ending *end = s->end;
 
-	if (end->given.n == 0)
+	if (end->given.n == 0 || end->taken)
 		return false;
 	if (s->conf->leave)
 		return end->outcome == OUTCOME_RAN && end->status == 0;

@@ -69,6 +69,7 @@ static void lose_to(struct watch *w, bool unlocked)
 {
 	if (w->killed)
 		return;
+	w->end->taken = !unlocked;
 	if (!unlocked || !w->conf->by_hand) {
 		lose(w, unlocked ? "it was given back (unlock)"
 				 : "the server says that it is no longer ours");
