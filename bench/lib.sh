@@ -59,16 +59,17 @@ random_port() {
 	echo $((20000 + $(od -An -N2 -tu2 /dev/urandom) % 20000))
 }
 
-start_redis() { # [option of redis-server...]
+start_redis() { # with $redis_options, words
 	have redis-server || {
 		echo "$0: needs redis-server and redis-cli" >&2
 		exit 69
 	}
 	for _ in 1 2 3 4 5; do
 		port=$(random_port)
+		# shellcheck disable=SC2086
 		redis-server --port "$port" --bind 127.0.0.1 --save '' \
 			--appendonly no --unixsocket "$sock" --dir "$W" \
-			--logfile "$W/redis.log" "$@" &
+			--logfile "$W/redis.log" ${redis_options-} &
 		redis=$!
 		mine="$mine $redis"
 		until redis-cli -s "$sock" ping >/dev/null 2>&1; do

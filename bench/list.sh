@@ -24,7 +24,8 @@ server_us() { # so long the server was busy with commands
 		awk -F '[=,]' '/^cmdstat_/ { sum += $4 } END { print sum + 0 }'
 }
 
-start_redis --enable-debug-command yes
+redis_options='--enable-debug-command yes'
+start_redis
 machine
 redis-cli -s "$sock" debug populate "$others" other 10 >/dev/null
 i=0

@@ -392,7 +392,8 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 }
 
 @test "every shell: lock --export that is killed while it waits ends the script" {
-	hold 60000
+	start -k job -- sleep 61.3
+	wait_until held job
 	for shell in $(shells); do
 		for sig in TERM KILL; do
 			for keep in '' '--keep-for $$'; do
@@ -411,8 +412,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 			done
 		done
 	done
-	kill "$holder"
-	wait "$holder" || true
+	kill "$tool"
 }
 
 @test "nobody's standard output: the lock is given back, status 70" {
