@@ -392,11 +392,14 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 }
 
 @test "every shell: lock --export that is killed while it waits ends the script" {
-	hold 60000
+	helper "$REDLOCK" -k job -- sleep 60
+	holder=$!
+	wait_until held job
 	for shell in $(shells); do
 		for sig in TERM KILL; do
 			for keep in '' '--keep-for $$'; do
-				helper "$shell" -c 'eval "$("$REDLOCK" lock job --export '"$keep"')"
+				# (a job in the background ignores INT)
+				helper launch --default all "$shell" -c 'eval "$("$REDLOCK" lock job --export '"$keep"')"
 					touch "$T/ran"' 2>"$T/err.script"
 				local script=$!
 				wait_until in_line 1
