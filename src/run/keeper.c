@@ -187,7 +187,7 @@ pid_t keeper_leave(struct keeper *k, struct fail *why)
 		(void)prctl(PR_SET_NAME, KEEPER, 0, 0, 0);
 		(void)setsid();
 		(void)!chdir("/");
-		k->shares = is_same_pipe(STDOUT_FILENO, STDERR_FILENO);
+		k->shares = is_same_pipe(STDOUT_FILENO, 2);
 		let_go(k->line, k->fd);
 	}
 	return pid;
@@ -196,7 +196,7 @@ pid_t keeper_leave(struct keeper *k, struct fail *why)
 void keeper_quiet(const struct keeper *k)
 {
 	if (k->shares)
-		(void)dup2(STDIN_FILENO, STDERR_FILENO); /* /dev/null */
+		(void)dup2(STDIN_FILENO, 2); /* /dev/null */
 }
 
 bool keeper_hand(const struct keeper *k, const char *answer)
