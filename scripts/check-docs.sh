@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: MIT
 # check-docs.sh REDLOCK, in the top source directory: two lists that must agree
 # will not, unless somebody compares them. Compares, in both directions,
-#   the options of `redlock --help` with the manual and the three completions,
+#   the options of `redlock --help` with OPTIONS, those of `redlock VERB --help`
+#   with VERBS, and all of them with the three completions,
+#   the verbs with VERBS, the completions and README.md,
+#   the JSON schemas with JSON,
 #   enum exit_status with EXIT STATUS,
 #   schemes and options of URLs with SERVERS,
 #   the variables given to the command, and those read, with ENVIRONMENT.
@@ -45,51 +48,92 @@ subsection() { # TITLE, from stdin
 		inside'
 }
 
-# ---- options: "-k --key value", "--no-describe" ----
+# ---- options: "FORM -k --key value", "FORM --no-describe" ----
 
-"$redlock" --help >"$tmp/text"
+"$redlock" --help >"$tmp/run.text"
+sed -n '/^By hand/,/^$/s/^  \([a-z-]*\) .*/\1/p' "$tmp/run.text" >"$tmp/verbs"
+verbs=$(tr '\n' ' ' <"$tmp/verbs")
+for verb in $verbs; do "$redlock" "$verb" --help >"$tmp/$verb.text"; done
+forms="run $verbs"
+
+for form in $forms; do
+	awk -v form="$form" '
+		/^  (-[A-Za-z],|   ) --/ {
+			match($0, /--[a-z0-9-]+/)
+			rest = substr($0, RSTART + RLENGTH)
+			print form (substr($0, 3, 1) == "-" ? \
+			    " " substr($0, 3, 2) : "") " " \
+			    substr($0, RSTART, RLENGTH) \
+			    (rest ~ /^ [^ ]/ ? " value" : "")
+		}' "$tmp/$form.text"
+done >"$tmp/help"
+grep '^run ' "$tmp/help" >"$tmp/help-run"
+
+# options FORM: those of .It Fl, from stdin
+options() {
+	awk -v form="$1" '
+		/^\.It Fl / {
+			letter = long = value = ""
+			for (i = 2; i <= NF; i++) {
+				if ($i == "Fl" && $(i + 1) ~ /^-/)
+					long = " -" $(++i)
+				else if ($i == "Fl")
+					letter = " -" $(++i)
+				else if ($i != ",")
+					value = " value"
+			}
+			print form letter long value
+		}'
+}
+section OPTIONS | options run >"$tmp/man"
+compare help-run man option "$man, OPTIONS"
+
+# "A  B": takes A, which is B; `all` is every form
+each_form() {
+	awk -v forms="$forms" '
+		BEGIN { FS = "  "; n = split(forms, all, " ") }
+		{
+			k = split($1, who, " ")
+			for (i = 1; i <= k; i++)
+				if (who[i] != "all")
+					print who[i] " " $2
+				else
+					for (j = 1; j <= n; j++)
+						print all[j] " " $2
+		}'
+}
+
 awk '
-	/^  (-[A-Za-z],|   ) --/ {
-		match($0, /--[a-z0-9-]+/)
-		rest = substr($0, RSTART + RLENGTH)
-		print (substr($0, 3, 1) == "-" ? substr($0, 3, 2) " " : "") \
-		    substr($0, RSTART, RLENGTH) (rest ~ /^ [^ ]/ ? " value" : "")
-	}' "$tmp/text" >"$tmp/help"
-
-section OPTIONS | awk '
-	/^\.It Fl / {
-		letter = long = value = ""
-		for (i = 2; i <= NF; i++) {
-			if ($i == "Fl" && $(i + 1) ~ /^-/)
-				long = "-" $(++i)
-			else if ($i == "Fl")
-				letter = "-" $(++i) " "
-			else if ($i != ",")
-				value = " value"
-		}
-		print letter long value
-	}' >"$tmp/man"
-
-awk '
-	/^_redlock_valued="$/ { value = " value"; inside = 1; next }
-	/^_redlock_plain="$/ { value = ""; inside = 1; next }
+	/^_redlock_options="$/ { inside = 1; next }
 	/^"$/ { inside = 0 }
-	inside { $1 = $1; print $0 value }
-	' completions/bash/redlock >"$tmp/bash"
+	inside {
+		split($0, half, ": ")
+		gsub(/^\t/, "", half[1])
+		sub(/=$/, " value", half[1])
+		print half[2] "  " half[1]
+	}' completions/bash/redlock | each_form >"$tmp/bash"
+sed -n '/^_redlock_verbs="$/,/^"$/s/^\t//p' completions/bash/redlock \
+	>"$tmp/bash-verbs"
 
 awk -v q="'" '
-	$0 ~ ("^\t" q) && /\[.*\]/ {
+	$0 ~ ("^\t" q ".* >") && /\[.*\]/ {
 		value = $0 ~ /\]:/ ? " value" : ""
-		spec = substr($0, 1, index($0, "[") - 1)
+		who = substr($0, 3, index($0, " >") - 3)
+		spec = substr($0, index($0, " >") + 2)
+		spec = substr(spec, 1, index(spec, "[") - 1)
 		sub(/\([^)]*\)/, "", spec) # what it excludes
 		gsub("[" q "{}*+=\t]", "", spec)
 		gsub(/,/, " ", spec)
-		print spec value
-	}' completions/zsh/_redlock >"$tmp/zsh"
+		print who "  " spec value
+	}' completions/zsh/_redlock | each_form >"$tmp/zsh"
+sed -n "/^verbs=($/,/^)$/s/^	'\([a-z-]*\):.*/\1/p" completions/zsh/_redlock \
+	>"$tmp/zsh-verbs"
 
-awk '
-	/^complete -c redlock .* -l / {
+awk -v q="'" '
+	/^complete -c redlock -n .__redlock_takes .* -l / {
 		letter = long = value = ""
+		split($0, part, q)
+		who = substr(part[2], index(part[2], " ") + 1)
 		for (i = 1; i <= NF && $i != "-d"; i++) {
 			if ($i == "-s")
 				letter = "-" $(i + 1) " "
@@ -98,18 +142,24 @@ awk '
 			if ($i == "-x" || $i == "-r")
 				value = " value"
 		}
-		print letter long value
-	}' completions/fish/redlock.fish >"$tmp/fish"
+		print who "  " letter long value
+	}' completions/fish/redlock.fish | each_form >"$tmp/fish"
+sed -n 's/^complete -c redlock -n __redlock_first .* -a \([a-z-]*\) .*/\1/p' \
+	completions/fish/redlock.fish >"$tmp/fish-verbs"
 
+cat "$tmp"/*.text >"$tmp/text"
 for form in man bash zsh fish; do
 	case $form in
 	man) file=$man ;;
-	*) file=$(echo "completions/$form/"*) ;;
+	*)
+		file=$(echo "completions/$form/"*)
+		compare help "$form" option "$file"
+		compare verbs "$form-verbs" verb "$file"
+		;;
 	esac
-	compare help "$form" option "$file"
 	# what stands as A|B in --help is a choice, and in full everywhere
 	sed -n 's/^.* --\([a-z-]*\) \([a-z]*|[a-z]*\(|[a-z]*\)*\)\(|DUR\)* .*/\1 \2/p' \
-		"$tmp/text" |
+		"$tmp/text" | sort -u |
 		while read -r name words; do
 			between=' '
 			[ "$form" != man ] || between=' | '
@@ -124,13 +174,64 @@ for form in man bash zsh fish; do
 done
 
 # fish has to find the command itself: which options take a value, once more
-awk '/ value$/ { for (i = 1; i < NF; i++) print $i }' "$tmp/help" >"$tmp/valued"
+awk '/ value$/ { for (i = 2; i < NF; i++) print $i }' "$tmp/help-run" >"$tmp/valued"
 sed -n '/set -l valued/,/[^\\]$/p' completions/fish/redlock.fish |
 	grep -o -e '--[a-z-]*' >"$tmp/walk"
 sed -n 's/.*\[^\([A-Za-z]*\)\]\*\[\1\]\$.*/\1/p' completions/fish/redlock.fish |
 	sed 's/./-&\n/g' | grep . >>"$tmp/walk"
 compare valued walk "option that takes a value" \
 	"completions/fish/redlock.fish, __redlock_command"
+
+# ---- verbs: VERBS has what the run form does not, and names the rest ----
+
+section VERBS >"$tmp/VERBS"
+sed -n 's/^\.Ss //p' "$tmp/VERBS" >"$tmp/verbs-man"
+compare verbs verbs-man verb "$man, VERBS"
+grep -o 'redlock [a-z][a-z-]*' README.md | cut -d ' ' -f 2 |
+	grep -xF -f "$tmp/verbs" >"$tmp/verbs-readme" || true
+compare verbs verbs-readme verb README.md
+
+# of lines like those in `help`, those whose option is not in a file: FILE
+but_not_in() {
+	awk '
+		NR == FNR {
+			for (i = 2; i <= NF; i++)
+				if ($i ~ /^-/)
+					not[$i]
+			next
+		}
+		!($2 in not) && !($3 in not)' "$1" -
+}
+names() { # of all options that are named, from stdin
+	grep -o 'Fl -\{0,1\}[A-Za-z][a-z-]*' | sed 's/^Fl /-/'
+}
+# what all verbs take; and the key, of which is told once for all
+grep -v '^run ' "$tmp/help" | sed 's/^[^ ]* //' | sort | uniq -c |
+	awk -v n="$(wc -l <"$tmp/verbs")" '$1 == n || / --key /' >"$tmp/common"
+for verb in $verbs; do
+	subsection "$verb" <"$tmp/VERBS" >"$tmp/Ss"
+	grep "^$verb " "$tmp/help" >"$tmp/its"
+	but_not_in "$tmp/help-run" <"$tmp/its" >>"$tmp/own"
+	options "$verb" <"$tmp/Ss" | but_not_in "$tmp/help-run" >>"$tmp/own-man"
+	names <"$tmp/Ss" >"$tmp/named"
+	but_not_in "$tmp/own" <"$tmp/its" | but_not_in "$tmp/common" |
+		while read -r _ names; do
+			echo "$names" | tr ' ' '\n' | grep -qxF -f "$tmp/named" ||
+				echo "$man, VERBS: $verb: $names is not named"
+		done >>"$tmp/unsaid"
+	tr ' ' '\n' <"$tmp/its" >"$tmp/its-names"
+	grep '^\.It ' "$tmp/Ss" | names | grep -vxF -f "$tmp/its-names" |
+		sed "s|^|$man, VERBS: $verb: takes no |" >>"$tmp/unsaid" || true
+done
+compare own own-man option "$man, VERBS"
+[ ! -s "$tmp/unsaid" ] || bad=1
+cat "$tmp/unsaid"
+
+# ---- JSON ----
+
+grep -rho 'redlock\.[a-z]*/[0-9]*' src >"$tmp/schemas"
+section JSON | sed -n 's/^\.Ss //p' >"$tmp/schemas-man"
+compare schemas schemas-man schema "$man, JSON"
 
 # ---- URLs ----
 

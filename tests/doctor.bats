@@ -116,7 +116,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	start -k job -t 60s -N 2 -- sleep 61.3
 	wait_until held job
 	cli a set forever 1 >/dev/null
-	cli a hset redlock:{x}:fence:x a b >/dev/null
+	cli a hset "redlock:{x}:fence:x" a b >/dev/null
 	was=$(cli a info persistence | grep rdb_changes)
 	cli a monitor >"$T/seen" &
 	helpers="$helpers $!"
@@ -383,7 +383,8 @@ full() { if node_answers a; then return 1; fi; }
 	finds wrong role 'a member of a Cluster' 'write redis-cluster://'
 }
 pair() {
-	local password= tls=
+	# shellcheck disable=SC2034 # of member_options
+	local password='' tls=''
 
 	member_launch m1 "$port" || return 2
 	node_bound m1 || return
@@ -405,7 +406,8 @@ one_online() { cli m1 info replication | grep -q 'state=online'; }
 	finds note quorum '2 servers outlast no more failures than 1'
 }
 tcp_too() {
-	local password= tls=
+	# shellcheck disable=SC2034 # of member_options
+	local password='' tls=''
 
 	member_launch twin "$port" || return 2
 	node_bound twin
@@ -506,10 +508,10 @@ off_by() {
 # ---- keys ----
 
 @test "a lock of ours without expiry is found without being named, a slot as well; cured, all is well" {
-	cli a set redlock:{job}:holder:job "token x" >/dev/null
+	cli a set 'redlock:{job}:holder:job' 'token x' >/dev/null
 	cli a set job x >/dev/null
 	doctor 1
-	finds wrong keys 'job: no expiry' 'redlock force-release job'
+	finds wrong keys 'job: no expiry' "redlock force-release 'job'"
 	cli a pexpire job 60000 >/dev/null
 	doctor 0
 	finds ok keys '1 held'
@@ -533,8 +535,8 @@ off_by() {
 	finds wrong keys 'list: its fence counter'
 	[ "$(grep -c '^wrong' <<<"$told")" = 2 ]
 	doctor 1 plain hash bad nobody
-	finds wrong keys 'plain: no expiry' 'redlock force-release plain'
-	finds wrong keys 'hash: it holds a hash' 'force-release --foreign hash'
+	finds wrong keys 'plain: no expiry' "redlock force-release 'plain'"
+	finds wrong keys 'hash: it holds a hash' "force-release --foreign 'hash'"
 	finds ok keys 'nobody: free'
 	[ "$(grep -c '^wrong .* bad: ' <<<"$told")" = 1 ]
 	run -1 "$REDLOCK" doctor -u "$url" -k plain
@@ -547,7 +549,7 @@ off_by() {
 	cli a set "redlock:{$key}:holder:$key" x >/dev/null
 	cli a set "$key" x >/dev/null
 	doctor 1
-	finds wrong keys 'k\\x1b\]0;x\\x07\\xff: no expiry'
+	finds wrong keys 'k\\x1b\]0;x\\x07\\xff: no expiry' 'force-release KEY$'
 	doctor 1 "$key"
 	json 1 "any('x1b' in x['text'] for x in d['findings'])" "$key"
 	cli a flushall >/dev/null

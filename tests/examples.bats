@@ -99,6 +99,43 @@ holds_in() { # LOCK SCENARIO
 	[ "$(row without | cut -d' ' -f1,2)" = '30 20' ]
 }
 
+@test "deploy.sh: one after the other, each under a fence of its own" {
+	for n in 1 2 3; do
+		timeout 60 "$examples/scripts/deploy.sh" web >>"$T/log" 3>&- &
+	done
+	wait
+	cat "$T/log"
+	[ "$(grep -o 'begins\|checked\|ends' "$T/log" | tr '\n' ' ')" = \
+		"$(printf 'begins checked ends %.0s' 1 2 3)" ]
+	[ "$(grep -o 'fence .*' "$T/log" | sort -u | wc -l)" = 3 ]
+}
+@test "deploy.sh killed with -9: the next one begins at once" {
+	WORK="sleep 60" "$examples/scripts/deploy.sh" web >"$T/log" 3>&- &
+	deploy=$!
+	wait_until grep -qs begins "$T/log"
+	wait_until pgrep -P "$deploy" -x sleep
+	kill -9 "$deploy" "$(pgrep -P "$deploy" -x sleep)"
+	timeout 60 "$examples/scripts/deploy.sh" web 3>&-
+}
+@test "deploy.sh stops when it loses the lock" {
+	WORK="sleep 60" "$examples/scripts/deploy.sh" web >"$T/log" 2>&1 3>&- &
+	deploy=$!
+	wait_until grep -qs begins "$T/log"
+	"$REDLOCK" force-release -q --confirm deploy:web deploy:web
+	run -1 wait "$deploy"
+	grep -x 'web: stopped' "$T/log"
+}
+@test "ci-job.sh: each step a shell, and the lock is given back" {
+	run -0 --separate-stderr timeout 60 "$examples/scripts/ci-job.sh" 3>&-
+	[ "$(grep -v '^#' <<<"$output" | tr '\n' ' ')" = \
+		'locked building deploying unlocked ' ]
+	FAIL=deploy run -3 timeout 60 "$examples/scripts/ci-job.sh" 3>&-
+	[[ $output = *unlocked ]]
+	run -1 "$REDLOCK" inspect deploy
+	# a word for who may renew it lasts for a minute
+	cli a --raw keys '*:grant:*' | xargs redis-cli -s "$T/a.sock" del
+}
+
 @test "SETNX, then EXPIRE: a holder that dies in between blocks for ever" {
 	breaks setnx-expire crash 'A is dead, and its lock has no end'
 }

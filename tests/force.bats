@@ -218,7 +218,27 @@ entry() { # FIELD of the last entry of the history, or of server $2
 
 # ---- what is no lock of ours ----
 
+@test "force-release --foreign: a string longer than what is shown of it" {
+	head -c 5000 /dev/zero | tr '\0' x >"$T/long"
+	cli a -x set job <"$T/long" >/dev/null
+	cli a pexpire job 100000 >/dev/null
+	force 0 --foreign
+	free job
+	cli a -x set job <"$T/long" >/dev/null
+	force 0 --foreign
+	free job
+}
+
+@test "force-release of what --min-hold keeps: the history has one entry" {
+	redlock -k job --min-hold 61s -- true
+	force 0
+	free job
+	[ "$(cli a xlen 'redlock:{job}:log:job')" = 1 ]
+}
+
 @test "force-release --foreign: a string, one without expiry, and another type; without it nothing is done" {
+	local from
+
 	cli a set job theirs px 60000 >/dev/null
 	force 64
 	says "no lock of redlock's"
@@ -236,7 +256,9 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	cli a pexpire job 60000 >/dev/null
 	helper "$REDLOCK" -q -u "$url" -k job -- sh -c ': >"$T/next"'
 	wait_until in_line 1
+	from=$(now_ms)
 	force 0 --foreign
+	below $(($(now_ms) - from)) 5000 # nobody is there to be asked
 	wait_until exists "$T/next"
 }
 
@@ -319,6 +341,29 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	says "inside it"
 	forced
 	free job
+}
+
+@test "force-release: a script that holds by hand, with a keeper, is told by its signal" {
+	rm -f "$T/on"
+	helper env REDLOCK_URL="$url" sh -c 'eval "$("$0" lock job -t 2s \
+			--export --keep-for $$)"
+		trap "echo told >\"\$T/told\"; exit 3" TERM
+		: >"$T/on"; while :; do sleep 0.01; done' "$REDLOCK" 2>"$T/err"
+	wait_until exists "$T/on"
+	force 0
+	says "it has stopped"
+	wait_until exists "$T/told"
+	contains "$T/err" "asked to stop (force-release) by .*; sending SIGTERM"
+	[ "$(entry outcome)" = forced ]
+}
+
+@test "force-release: of a hold by hand, which nobody renews, when the time is over" {
+	"$REDLOCK" lock -u "$url" job -t 20s >"$T/token"
+	force 0 --grace 200ms
+	says "it has not stopped in time"
+	free job
+	run -75 "$REDLOCK" extend -u "$url" job --token "$(cat "$T/token")"
+	forget_words
 }
 
 # ---- several servers, and a Cluster ----

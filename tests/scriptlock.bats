@@ -325,6 +325,8 @@ killed_keeper() { # redlock|guard|child
 	target TERM
 	"$REDLOCK" lock -t 2s --keep-for "$kept" job >"$T/token" 2>"$T/err"
 	kill -9 "$(keeper_pid "$kept")"
+	wait_until told TERM
+	run -75 "$REDLOCK" -n -k job -- true
 	start -k job -- witness "$T" --hold 10
 	finish
 	[ "$status" = 0 ]
@@ -387,6 +389,90 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
 	[ "$(wc -l <"$T/err")" = 1 ]
 	drop
+}
+
+@test "every shell: lock --export that is killed while it waits ends the script" {
+	hold 60000
+	for shell in $(shells); do
+		for sig in TERM INT KILL; do
+			for keep in '' '--keep-for $$'; do
+				helper "$shell" -c 'eval "$("$REDLOCK" lock job --export '"$keep"')"
+					touch "$T/ran"' 2>"$T/err.script"
+				local script=$!
+				wait_until in_line 1
+				pkill "-$sig" -P "$script" -fx "$REDLOCK lock job --export.*"
+				status=0
+				wait "$script" || status=$?
+				[ "$status" != 0 ]
+				[ ! -e "$T/ran" ]
+				wait_until gone "$script"
+				pkill -KILL -fx "$REDLOCK lock job --export.*" || true
+				cli a del redlock:{job}:queue:job >/dev/null
+			done
+		done
+	done
+	kill "$holder"
+	wait "$holder" || true
+}
+
+@test "nobody's standard output: the lock is given back, status 70" {
+	run -70 sh -c '"$REDLOCK" lock job >&-'
+	free job
+	run -70 sh -c '"$REDLOCK" inspect job >&-'
+	run -0 sh -c '"$REDLOCK" -k job -- true >&-'
+}
+
+@test "extend makes no lease shorter: of a run, of a keeper, of a reader" {
+	start -k job -t 20s -- sleep 61.3
+	wait_until held job
+	"$REDLOCK" extend job -t 200ms --token "$(value)"
+	lasts 15000
+	kill "$tool"
+	wait_until free job
+	local token
+	token=$("$REDLOCK" lock -s -t 20s job)
+	"$REDLOCK" extend job -t 200ms --token "$token"
+	lasts 15000
+	"$REDLOCK" extend job -t 40s --token "$token"
+	lasts 35000
+	"$REDLOCK" unlock job --token "$token"
+	free job
+	cli a flushall >/dev/null # the word for a keeper
+}
+
+@test "a token that another program set without expiry can be extended, and given back" {
+	local uuid=7d9f5c54-0c3f-4a43-9f0a-0d2c9f6a7b11
+
+	cli a set job "$uuid" >/dev/null
+	"$REDLOCK" extend job -t 20s --token "$uuid"
+	lasts 15000
+	cli a persist job >/dev/null
+	"$REDLOCK" unlock job --token "$uuid"
+	free job
+	cli a flushall >/dev/null
+}
+
+@test "a keeper whose process ignores the end renews no more, and tells the history" {
+	local left
+
+	target TERM
+	"$REDLOCK" lock -t 2s --keep-for "$kept" --max-hold 300ms job >/dev/null
+	wait_until told TERM
+	left=$(cli a pttl job)
+	wait_until eval '"$REDLOCK" history job 2>/dev/null | grep -q max-hold'
+	free job
+	kill -0 "$kept"
+	[ "$(cli a get 'redlock:{job}:holder:job')" = "" ]
+}
+
+@test "a keeper whose lock is taken from it writes what became of it" {
+	target TERM
+	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null
+	cli a set job somebody px 60000 >/dev/null
+	cli a incr 'redlock:{job}:fence:job' >/dev/null
+	wait_until eval '"$REDLOCK" history job 2>/dev/null | grep -q lost'
+	kill -KILL "$kept"
+	cli a del job >/dev/null
 }
 
 # ---- unlock, extend ----
@@ -502,6 +588,27 @@ no_shadow() { # no lock, nor what belongs to it
 		run -75 "$REDLOCK" unlock --token "${t[n]}" job
 	done
 	no_shadow
+}
+
+@test "a keeper of a command is nothing that it left behind: not waited for, killed or told of" {
+	for how in leave wait kill; do
+		run -0 --separate-stderr timeout 20 "$REDLOCK" -k outer -t 2s \
+			--orphans "$how" -- sh -c '
+			eval "$("$REDLOCK" lock -t 2s --keep-for "$0" --export job)"
+			echo done' $$
+		[ "$output" = done ]
+		[ -z "$stderr" ]
+		held job
+		"$REDLOCK" unlock --token "$(value)" job
+		wait_until eval '[ -z "$(keeper_pid $$)" ]'
+	done
+	run -0 --separate-stderr "$REDLOCK" -k outer -t 2s -- sh -c '
+		eval "$("$REDLOCK" lock -t 2s --keep-for $$ --export job)"
+		sleep 60 &
+		echo $! >"$T/sleeper"' 3>&-
+	[[ $stderr = *"left processes running"* ]]
+	kill "$(cat "$T/sleeper")"
+	wait_until free job
 }
 
 @test "lock inside a command that holds the key joins it, and unlock leaves it" {

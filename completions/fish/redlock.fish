@@ -1,7 +1,54 @@
 # SPDX-License-Identifier: MIT
 # Completion of redlock(1) for fish: our options first, then the command and
-# its own arguments as if redlock were not there. scripts/check-docs.sh reads
-# the option lines: -x or -r means that the option takes a value.
+# its own arguments as if redlock were not there; or a verb, its options and the
+# keys of locks that exist. scripts/check-docs.sh reads the lines of verbs and
+# options: -x or -r means that the option takes a value.
+
+# `run`, which is the form with a command, or a verb.
+function __redlock_form
+    set -l words (commandline -opc)
+    if test (count $words) -gt 1; and not string match -q -- '-*' $words[2]
+        echo $words[2]
+    else
+        echo run
+    end
+end
+
+function __redlock_first
+    test (count (commandline -opc)) = 1
+end
+
+# Whether an option of these forms, or of all, can follow here.
+function __redlock_takes
+    set -l form (__redlock_form)
+    if test $form = run
+        __redlock_in_options; or return 1
+    end
+    test "$argv" = all; or contains -- $form $argv
+end
+
+# Whether the operands are keys: of all verbs but these.
+function __redlock_wants_key
+    set -l form (__redlock_form)
+    test $form != run; and not contains -- $form $argv
+end
+
+# The keys of all locks, if the servers of this command line tell them at once.
+# A key that JSON writes with a backslash is left out.
+function __redlock_keys
+    set -l words (commandline -opc)
+    set -l from
+    for i in (seq 2 (count $words))
+        switch $words[$i]
+            case -u --url
+                set -a from $words[$i..(math $i + 1)]
+            case '-u*' '--url=*'
+                set -a from $words[$i]
+        end
+    end
+    timeout 1 $words[1] list --json -q $from 2>/dev/null </dev/null |
+        string match -arg '"key":"([^"\\\\]*)"'
+end
 
 # Status 0: the command has begun, its words are printed without the one that
 # is being typed. 1: that one is an option or the command itself. 2: it is the
@@ -55,6 +102,8 @@ function __redlock_in_options
 end
 
 function __redlock_in_command
+    __redlock_first; and return 1
+    test (__redlock_form) = run; or return 1
     __redlock_command >/dev/null
     set -l where $status
     test $where = 0; and return 0
@@ -68,47 +117,73 @@ end
 
 complete -c redlock -f
 complete -c redlock -n __redlock_in_command -x -a '(__redlock_delegate)'
+complete -c redlock -n '__redlock_wants_key list top' -x -a '(__redlock_keys)'
 
-complete -c redlock -n __redlock_in_options -s k -l key -x -d 'The Redis key that is the lock'
-complete -c redlock -n __redlock_in_options -s t -l ttl -x -a '10s 30s 1m 5m' -d 'Lease length'
-complete -c redlock -n __redlock_in_options -l allow-long-ttl -d 'Let -t exceed 24h'
-complete -c redlock -n __redlock_in_options -s w -l wait -x -d 'Give up after a time'
-complete -c redlock -n __redlock_in_options -s n -l no-wait -d 'Give up at once if it is held'
-complete -c redlock -n __redlock_in_options -s s -l shared -d 'As one of the readers'
-complete -c redlock -n __redlock_in_options -s x -l exclusive -d 'Alone'
-complete -c redlock -n __redlock_in_options -s N -l slots -x -d 'As one of N at a time'
-complete -c redlock -n __redlock_in_options -l max-waiters -x -d 'Give up if so many wait already'
-complete -c redlock -n __redlock_in_options -l supersede -d 'Older waiters with this option give up'
-complete -c redlock -n __redlock_in_options -s E -l conflict-exit-code -x -d 'Status when not acquired'
-complete -c redlock -n __redlock_in_options -s c -l command -x -d 'Run a text with $SHELL -c'
-complete -c redlock -n __redlock_in_options -l max-hold -x -d 'End the command after a time'
-complete -c redlock -n __redlock_in_options -l max-renewals -x -d 'Likewise, when renewed so often'
-complete -c redlock -n __redlock_in_options -l min-hold -x -d 'Keep the lock for a time at least'
-complete -c redlock -n __redlock_in_options -l once-per -x -d 'Not within a time of a success'
-complete -c redlock -n __redlock_in_options -s K -l kill-after -x -d 'Time between TERM and KILL'
-complete -c redlock -n __redlock_in_options -l orphans -x -a 'leave wait kill' -d 'What the command leaves running'
-complete -c redlock -n __redlock_in_options -s u -l url -x -a 'redis:// rediss:// valkey:// valkeys:// unix:/// local: redis-sentinel:// rediss-sentinel:// redis-cluster:// rediss-cluster://' -d 'A server'
-complete -c redlock -n __redlock_in_options -l user -x -d 'ACL user'
-complete -c redlock -n __redlock_in_options -l password-file -r -F -d 'Read the password from a file'
-complete -c redlock -n __redlock_in_options -l askpass -d 'Ask for the password on the terminal'
-complete -c redlock -n __redlock_in_options -l cacert -r -F -d 'TLS: whom to trust'
-complete -c redlock -n __redlock_in_options -l cacertdir -x -a '(__fish_complete_directories)' -d 'TLS: whom to trust'
-complete -c redlock -n __redlock_in_options -l cert -r -F -d 'TLS: our certificate'
-complete -c redlock -n __redlock_in_options -l key-file -r -F -d 'TLS: its private key'
-complete -c redlock -n __redlock_in_options -l sni -x -d 'TLS: the name to ask for and verify'
-complete -c redlock -n __redlock_in_options -l tls-verify -x -a 'full ca none' -d 'TLS: what to verify'
-complete -c redlock -n __redlock_in_options -l node-timeout -x -d 'Time to connect and answer while acquiring'
-complete -c redlock -n __redlock_in_options -l restart-guard -x -a 'auto off' -d 'How long a server must be up to have a say'
-complete -c redlock -n __redlock_in_options -l shared-scope -d 'Refuse a server of this machine alone'
-complete -c redlock -n __redlock_in_options -l wait-replicas -x -d 'Have so many replicas know of the lock first'
-complete -c redlock -n __redlock_in_options -l on-unavailable -x -a 'fail run' -d 'When no server answers at start'
-complete -c redlock -n __redlock_in_options -l reason -x -d 'Shown to others while the lock is held'
-complete -c redlock -n __redlock_in_options -l no-describe -d 'Do not tell others who holds the lock'
-complete -c redlock -n __redlock_in_options -l no-history -d 'Keep no entry in the history of the lock'
-complete -c redlock -n __redlock_in_options -l result-file -r -F -d 'Write the outcome to a file as one JSON line'
-complete -c redlock -n __redlock_in_options -l color -x -a 'auto always never' -d 'Color of messages'
-complete -c redlock -n __redlock_in_options -l log-format -x -a 'text json' -d 'Form of messages'
-complete -c redlock -n __redlock_in_options -s q -l quiet -d 'Errors only'
-complete -c redlock -n __redlock_in_options -s v -l verbose -d 'Say more'
-complete -c redlock -n __redlock_in_options -s h -l help -d 'Show help'
-complete -c redlock -n __redlock_in_options -s V -l version -d 'Show versions and platform guards'
+complete -c redlock -n __redlock_first -x -a lock -d 'Take a lock for a script, and print its token'
+complete -c redlock -n __redlock_first -x -a unlock -d 'Give a lock back, by its token'
+complete -c redlock -n __redlock_first -x -a extend -d 'Renew the lease of a lock, by its token'
+complete -c redlock -n __redlock_first -x -a inspect -d 'Show who holds a lock, who waits, and what looks wrong'
+complete -c redlock -n __redlock_first -x -a list -d 'Show the locks that are held or waited for'
+complete -c redlock -n __redlock_first -x -a top -d 'Show the locks again and again, on the whole screen'
+complete -c redlock -n __redlock_first -x -a wait -d 'Wait until nobody holds a lock'
+complete -c redlock -n __redlock_first -x -a force-release -d 'Take a lock away, after asking its holder to stop'
+complete -c redlock -n __redlock_first -x -a history -d 'Show the latest holds of a lock'
+complete -c redlock -n __redlock_first -x -a doctor -d 'Say whether the servers are fit for locks'
+
+complete -c redlock -n '__redlock_takes run lock unlock extend inspect wait force-release history doctor' -s k -l key -x -a '(__redlock_keys)' -d 'The Redis key that is the lock'
+complete -c redlock -n '__redlock_takes run lock extend doctor' -s t -l ttl -x -a '10s 30s 1m 5m' -d 'Lease length'
+complete -c redlock -n '__redlock_takes run lock extend doctor' -l allow-long-ttl -d 'Let -t exceed 24h'
+complete -c redlock -n '__redlock_takes run lock wait' -s w -l wait -x -d 'Give up after a time'
+complete -c redlock -n '__redlock_takes run lock' -s n -l no-wait -d 'Give up at once if it is held'
+complete -c redlock -n '__redlock_takes run lock' -s s -l shared -d 'As one of the readers'
+complete -c redlock -n '__redlock_takes run lock' -s x -l exclusive -d 'Alone'
+complete -c redlock -n '__redlock_takes run lock' -s N -l slots -x -d 'As one of N at a time'
+complete -c redlock -n '__redlock_takes run lock' -l max-waiters -x -d 'Give up if so many wait already'
+complete -c redlock -n '__redlock_takes run lock' -l supersede -d 'Older waiters with this option give up'
+complete -c redlock -n '__redlock_takes run lock wait' -s E -l conflict-exit-code -x -d 'Status when not acquired'
+complete -c redlock -n '__redlock_takes run' -s c -l command -x -d 'Run a text with $SHELL -c'
+complete -c redlock -n '__redlock_takes run lock' -l max-hold -x -d 'End the command after a time'
+complete -c redlock -n '__redlock_takes run lock' -l max-renewals -x -d 'Likewise, when renewed so often'
+complete -c redlock -n '__redlock_takes run' -l min-hold -x -d 'Keep the lock for a time at least'
+complete -c redlock -n '__redlock_takes run' -l once-per -x -d 'Not within a time of a success'
+complete -c redlock -n '__redlock_takes run lock' -s K -l kill-after -x -d 'Time between TERM and KILL'
+complete -c redlock -n '__redlock_takes run' -l orphans -x -a 'leave wait kill' -d 'What the command leaves running'
+complete -c redlock -n '__redlock_takes all' -s u -l url -x -a 'redis:// rediss:// valkey:// valkeys:// unix:/// local: redis-sentinel:// rediss-sentinel:// redis-cluster:// rediss-cluster://' -d 'A server'
+complete -c redlock -n '__redlock_takes all' -l user -x -d 'ACL user'
+complete -c redlock -n '__redlock_takes all' -l password-file -r -F -d 'Read the password from a file'
+complete -c redlock -n '__redlock_takes all' -l askpass -d 'Ask for the password on the terminal'
+complete -c redlock -n '__redlock_takes all' -l cacert -r -F -d 'TLS: whom to trust'
+complete -c redlock -n '__redlock_takes all' -l cacertdir -x -a '(__fish_complete_directories)' -d 'TLS: whom to trust'
+complete -c redlock -n '__redlock_takes all' -l cert -r -F -d 'TLS: our certificate'
+complete -c redlock -n '__redlock_takes all' -l key-file -r -F -d 'TLS: its private key'
+complete -c redlock -n '__redlock_takes all' -l sni -x -d 'TLS: the name to ask for and verify'
+complete -c redlock -n '__redlock_takes all' -l tls-verify -x -a 'full ca none' -d 'TLS: what to verify'
+complete -c redlock -n '__redlock_takes all' -l node-timeout -x -d 'Time to connect and answer while acquiring'
+complete -c redlock -n '__redlock_takes run lock doctor' -l restart-guard -x -a 'auto off' -d 'How long a server must be up to have a say'
+complete -c redlock -n '__redlock_takes all' -l shared-scope -d 'Refuse a server of this machine alone'
+complete -c redlock -n '__redlock_takes run lock doctor' -l wait-replicas -x -d 'Have so many replicas know of the lock first'
+complete -c redlock -n '__redlock_takes run' -l on-unavailable -x -a 'fail run' -d 'When no server answers at start'
+complete -c redlock -n '__redlock_takes run lock force-release' -l reason -x -d 'Shown to others while the lock is held'
+complete -c redlock -n '__redlock_takes run lock' -l no-describe -d 'Do not tell others who holds the lock'
+complete -c redlock -n '__redlock_takes run lock unlock' -l no-history -d 'Keep no entry in the history of the lock'
+complete -c redlock -n '__redlock_takes run' -l result-file -r -F -d 'Write the outcome to a file as one JSON line'
+complete -c redlock -n '__redlock_takes all' -l color -x -a 'auto always never' -d 'Color of messages'
+complete -c redlock -n '__redlock_takes all' -l log-format -x -a 'text json' -d 'Form of messages'
+complete -c redlock -n '__redlock_takes all' -s q -l quiet -d 'Errors only'
+complete -c redlock -n '__redlock_takes all' -s v -l verbose -d 'Say more'
+complete -c redlock -n '__redlock_takes lock' -l hold -d 'Stay, and renew it, until Ctrl-C'
+complete -c redlock -n '__redlock_takes lock' -l keep-for -x -a '(__fish_complete_pids)' -d 'Renew it as long as a process lives'
+complete -c redlock -n '__redlock_takes lock' -l on-lost -x -a 'TERM HUP INT KILL USR1 USR2 QUIT none' -d 'Tell that process so'
+complete -c redlock -n '__redlock_takes lock' -l export -d 'Print shell code that sets REDLOCK_TOKEN and so on'
+complete -c redlock -n '__redlock_takes unlock extend' -l token -x -d 'What lock printed'
+complete -c redlock -n '__redlock_takes history' -l since -x -a '1h 1d 7d' -d 'What ended within a time'
+complete -c redlock -n '__redlock_takes history' -l svg -d 'Answer with a picture, in SVG'
+complete -c redlock -n '__redlock_takes inspect list top wait history doctor' -l json -d 'Answer in JSON'
+complete -c redlock -n '__redlock_takes list top' -l held -d 'Only locks that somebody holds'
+complete -c redlock -n '__redlock_takes list top' -l waiting -d 'Only locks that somebody waits for'
+complete -c redlock -n '__redlock_takes force-release' -l confirm -x -a '(__redlock_keys)' -d 'The key once more: do it'
+complete -c redlock -n '__redlock_takes force-release' -l grace -x -a '10s 30s 1m' -d 'Time to stop by itself'
+complete -c redlock -n '__redlock_takes force-release' -l now -d 'Take it without asking'
+complete -c redlock -n '__redlock_takes force-release' -l foreign -d 'Even if it is no lock of redlock'
+complete -c redlock -n '__redlock_takes all' -s h -l help -d 'Show help'
+complete -c redlock -n '__redlock_takes all' -s V -l version -d 'Show versions and platform guards'

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 
 static void quoted(FILE *f, const char *bytes, size_t n, bool *exact)
@@ -132,4 +133,22 @@ void json_end(struct json *j)
 {
 	(void)fputc(']', j->f);
 	j->inside = true;
+}
+
+void json_time(struct json *j, const char *name, int64_t ms)
+{
+	char text[40];
+
+	if (ms > 0)
+		json_text(j, name, wall_stamp(ms, text, sizeof(text)));
+	else
+		json_null(j, name);
+}
+
+void json_left(struct json *j, const char *name, int64_t ms)
+{
+	if (ms < 0)
+		json_null(j, name);
+	else
+		json_number(j, name, ms);
 }

@@ -21,6 +21,12 @@ void json_number(struct json *j, const char *name, int64_t value);
 void json_bool(struct json *j, const char *name, bool value);
 void json_null(struct json *j, const char *name);
 
+/* RFC 3339, UTC. 0: unknown, null. */
+void json_time(struct json *j, const char *name, int64_t ms);
+
+/* ms, or null: never. */
+void json_left(struct json *j, const char *name, int64_t ms);
+
 /* The members of `name`'s object follow, until it is closed. */
 void json_open(struct json *j, const char *name);
 /* Ends the innermost object. */

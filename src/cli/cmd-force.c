@@ -73,7 +73,7 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 			  .by = f->by,
 			  .story = f->story,
 			  .alone = f->look.servers.n == 1};
-	struct script_scratch scratch;
+	struct script_scratch scratch = {0};
 	struct words request;
 
 	if (h->how == HOLD_FOREIGN) {
@@ -142,6 +142,14 @@ static void pause_until(struct forcing *f, struct instant t)
 
 /* ---- asking ---- */
 
+static bool may_answer(const struct forcing *f)
+{
+	for (int i = 0; i < f->look.servers.n; i++)
+		if (f->why[i].kind == FAIL_UNAVAILABLE)
+			return before(now(), f->until);
+	return false;
+}
+
 /* Somebody was asked, and has time; or nobody has answered yet. */
 static bool is_awaited(const struct forcing *f)
 {
@@ -150,7 +158,7 @@ static bool is_awaited(const struct forcing *f)
 
 		if (!is_done(f, t) &&
 		    (t->here | t->gone ? t->asked > 0 && t->left_ms > 0
-				       : before(now(), f->until)))
+				       : may_answer(f)))
 			return true;
 	}
 	return false;

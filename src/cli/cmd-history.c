@@ -12,6 +12,7 @@
 #include "cli/past.h"
 #include "cli/render.h"
 #include "cli/timeline.h"
+#include "lock/record.h"
 
 /* ---- asking ---- */
 
@@ -63,14 +64,13 @@ static void add_row(struct table *t, const struct past *p,
 		    const struct shown *columns)
 {
 	char date[40], who[400], waited[32], held[32], ending[ENDING_SIZE];
+	const char *host = p->about[ABOUT_HOST];
 	const char *command = p->about[ABOUT_COMMAND];
 	const char *reason = p->about[ABOUT_REASON];
 
 	table_cell(t, "%s", wall_date(p->since_ms / 1000, date, sizeof(date)));
-	table_cell(t, "%s",
-		   p->about[ABOUT_HOST][0] != '\0'
-			   ? about_who(p->about, who, sizeof(who))
-			   : "-");
+	(void)about_who(p->about, who, sizeof(who));
+	table_cell(t, "%s", host[0] != '\0' ? who : "-");
 	table_cell(t, "%s", command[0] != '\0' ? command : "-");
 	table_cell(t, "%s",
 		   format_duration(p->waited_ms, waited, sizeof(waited)));

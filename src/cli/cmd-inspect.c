@@ -10,6 +10,7 @@
 #include "cli/look.h"
 #include "cli/render.h"
 #include "cli/wrong.h"
+#include "lock/record.h"
 
 /* One key, and what is known of it. */
 struct inspection {

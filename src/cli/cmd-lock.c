@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/optrows.h"
+#include "cli/render.h"
 
 struct taking {
 	struct job job;
@@ -22,17 +23,6 @@ struct taking {
 };
 
 /* ---- the answer ---- */
-
-static void add_quoted(FILE *f, const char *value)
-{
-	(void)putc('\'', f);
-	for (; *value; value++)
-		if (*value == '\'')
-			(void)fputs("'\\''", f);
-		else
-			(void)putc(*value, f);
-	(void)putc('\'', f);
-}
 
 static void add_variables(FILE *f, char *const *envp)
 {
@@ -43,10 +33,29 @@ static void add_variables(FILE *f, char *const *envp)
 			if (strncmp(*e, job_variables[i], n) != 0)
 				continue;
 			(void)fprintf(f, "export %s", job_variables[i]);
-			add_quoted(f, *e + n);
+			put_quoted(f, *e + n);
 			(void)putc('\n', f);
 		}
 	}
+}
+
+/* What is printed first, before anything is waited for, ends the script: we may
+ * be killed, and then nothing else comes. What comes next makes an assignment
+ * of it. */
+#define UNLESS "(exit 70) || exit"
+#define LOCKED "_unless_locked=\n"
+
+static bool begun;
+
+static int begin(const struct opts *o, struct fail *why)
+{
+	if (!o->export)
+		return 0;
+	begun = true;
+	if (fputs(UNLESS, stdout) < 0 || fflush(stdout) != 0)
+		return fail(why, FAIL_INTERNAL,
+			    "standard output: cannot write");
+	return 0;
 }
 
 /* What is printed; the caller's to free. NULL: no memory. */
@@ -59,10 +68,12 @@ static char *answer_of(const struct taking *t)
 
 	if (!f)
 		return NULL;
-	if (j->o->export)
+	if (j->o->export) {
+		(void)fputs(LOCKED, f);
 		add_variables(f, j->envp);
-	else
+	} else {
 		(void)fprintf(f, "%s\n", strchr(j->token, '=') + 1);
+	}
 	if (fclose(f) == 0)
 		return text;
 	free(text);
@@ -75,10 +86,10 @@ static void print_refusal(int status)
 {
 	if (status == STATUS_OK)
 		return;
-	(void)printf("unset REDLOCK_KEY REDLOCK_TOKEN REDLOCK_FENCE "
+	(void)printf("%sunset REDLOCK_KEY REDLOCK_TOKEN REDLOCK_FENCE "
 		     "REDLOCK_SLOT REDLOCK_FENCES\n"
 		     "case $- in *i*) (exit %d) ;; *) exit %d ;; esac\n",
-		     status, status);
+		     begun ? LOCKED : "", status, status);
 	(void)fflush(stdout);
 }
 
@@ -222,7 +233,7 @@ static int lock(const struct opts *o)
 	int status;
 
 	t.job.o = o;
-	if (check(&t, &why) < 0)
+	if (begin(o, &why) < 0 || check(&t, &why) < 0)
 		goto failed;
 	if (o->keep_for) {
 		keeper = keeper_leave(&t.keeper, &why);

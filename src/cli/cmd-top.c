@@ -291,7 +291,7 @@ static int top(const struct opts *o)
 const struct command cmd_top = {
 	.name = "top",
 	.usage = "[OPTIONS] [PATTERN]",
-	.summary = "Shows them again and again, on the whole screen",
+	.summary = "Shows the locks again and again, on the whole screen",
 	.by = BY_TOP,
 	.operands = OPERANDS_PATTERN,
 	.run = top,

@@ -5,9 +5,8 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-	&cmd_lock, &cmd_unlock, &cmd_extend, &cmd_inspect,
-	&cmd_list, &cmd_wait,   &cmd_force,  &cmd_history,
-	&cmd_top,  &cmd_doctor, NULL,
+	&cmd_lock, &cmd_unlock, &cmd_extend,  &cmd_inspect, &cmd_list, &cmd_top,
+	&cmd_wait, &cmd_force,  &cmd_history, &cmd_doctor,  NULL,
 };
 
 const struct command *command_named(const char *name)

@@ -235,7 +235,8 @@ static const struct question {
 static int ask(struct look *l, const struct facts *f, int i)
 {
 	const struct question *q = &questions[i];
-	char text[RIGHTS_LIST_MAX], *rest = text;
+	struct rights_scratch scratch;
+	char text[100], *rest = text;
 	struct words w = {0};
 
 	if (q->text) {
@@ -243,7 +244,7 @@ static int ask(struct look *l, const struct facts *f, int i)
 		for (char *word; (word = strsep(&rest, " ")) != NULL;)
 			words_add_text(&w, word);
 	} else {
-		rights_request(q->kind, text, &w);
+		rights_request(q->kind, &scratch, &w);
 	}
 	return survey_ask(&l->survey, f->target, &w, i);
 }
@@ -314,27 +315,21 @@ static void take(struct facts *f, const struct got *got)
 
 /* ---- clocks ---- */
 
-struct clock_question {
-	int64_t sent_us;
-	int left;
-};
-
-static void ask_time(struct look *l, const struct facts *f, int i,
-		     struct clock_question *q)
+static void ask_time(struct look *l, struct facts *f, int i)
 {
 	struct words w = {0};
 
 	words_add_text(&w, "TIME");
-	q->sent_us = wall_microseconds();
-	q->left--;
+	f->sent_us = wall_microseconds();
+	f->to_ask--;
 	(void)survey_ask(&l->survey, f->target, &w, i);
 }
 
 /* The one with the shortest round trip says most: its clock was read somewhere
  * within that. (A step of our own clock meanwhile gives nonsense, once.) */
-static void take_time(struct facts *f, const struct got *got, int64_t sent_us)
+static void take_time(struct facts *f, const struct got *got)
 {
-	int64_t came_us = wall_microseconds(), took = came_us - sent_us;
+	int64_t came_us = wall_microseconds(), took = came_us - f->sent_us;
 	int64_t s = reply_number(reply_item(got->reply, 0), UNKNOWN);
 	int64_t us = reply_number(reply_item(got->reply, 1), UNKNOWN);
 
@@ -342,7 +337,7 @@ static void take_time(struct facts *f, const struct got *got, int64_t sent_us)
 		return;
 	if (f->samples == 0 || took < f->nearest_us) {
 		f->nearest_us = took;
-		f->ahead_us = s * 1000000 + us - (sent_us + took / 2);
+		f->ahead_us = s * 1000000 + us - (f->sent_us + took / 2);
 	}
 	f->rtt_us = (f->rtt_us * f->samples + took) / (f->samples + 1);
 	f->samples++;
@@ -351,24 +346,22 @@ static void take_time(struct facts *f, const struct got *got, int64_t sent_us)
 /* One after the other, so that none waits behind another. */
 static void sample(struct look *l, struct facts *all, int n)
 {
-	struct clock_question *q = calloc((size_t)n, sizeof(*q));
 	struct got got;
 
-	for (int i = 0; q && i < n; i++) {
-		q[i].left = all[i].answers ? SAMPLES : 0;
-		if (q[i].left > 0)
-			ask_time(l, &all[i], i, &q[i]);
+	for (int i = 0; i < n; i++) {
+		all[i].to_ask = all[i].answers ? SAMPLES : 0;
+		if (all[i].to_ask > 0)
+			ask_time(l, &all[i], i);
 	}
-	while (q && survey_get(&l->survey, &got)) {
-		int i = (int)got.tag;
+	while (survey_get(&l->survey, &got)) {
+		struct facts *f = &all[got.tag];
 
 		if (got.why.kind != FAIL_NONE)
 			continue;
-		take_time(&all[i], &got, q[i].sent_us);
-		if (q[i].left > 0)
-			ask_time(l, &all[i], i, &q[i]);
+		take_time(f, &got);
+		if (f->to_ask > 0)
+			ask_time(l, f, (int)got.tag);
 	}
-	free(q);
 }
 
 /* ---- all ---- */

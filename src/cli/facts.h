@@ -55,7 +55,9 @@ struct facts {
 	char user[FACT_MAX];        /* whom we are logged in as */
 	struct fail scripts;        /* why none can be run */
 	uint64_t refused;           /* bits of rights[] */
-	int samples;                /* of its clock: */
+	int to_ask;                 /* samples of its clock still wanted, */
+	int64_t sent_us;            /* and when the last was asked for */
+	int samples;                /* those that came: */
 	int64_t rtt_us, nearest_us; /* on average, and the shortest one */
 	int64_t ahead_us;           /* of our clock, by that one */
 

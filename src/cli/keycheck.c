@@ -10,11 +10,13 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/acl.h"
+#include "cli/render.h"
 #include "lock/keys.h"
 
 #define SCAN_COUNT "1000"
 #define SCAN_LIMIT_MS 10000 /* of all servers together */
 #define TOLD_MAX 20         /* findings on one server */
+#define CURED_KEY_MAX 200
 #define FENCE_MAX 9007199254740000
 
 enum subject {
@@ -192,24 +194,20 @@ static void take_page(struct search *s, const struct probe *p,
 
 /* ---- answers ---- */
 
-/* A word for a shell. */
-static const char *quoted(const struct probe *p, char *buf, size_t size)
+/* The key as it is to be typed in a shell; "KEY" if it cannot be, or not
+ * without cutting it. */
+static const char *typed(const struct probe *p, char *buf, size_t size)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789:._/@%+=,-";
-	size_t used = 0;
+	char shown[CURED_KEY_MAX];
+	FILE *f = fmemopen(buf, size, "w");
 
-	if (strspn(p->key, plain) == p->len && p->key[0] != '-') {
-		(void)snprintf(buf, size, "%s", p->key);
-		return buf;
+	(void)format_bytes(p->key, p->len, shown, sizeof(shown));
+	if (f) {
+		put_quoted(f, p->key);
+		(void)fclose(f);
 	}
-	buf[used++] = '\'';
-	for (size_t i = 0; i < p->len && used + 6 < size; i++)
-		used += (size_t)snprintf(buf + used, size - used,
-					 p->key[i] == '\'' ? "'\\'%c" : "%c",
-					 p->key[i]);
-	(void)snprintf(buf + used, size - used, "'");
+	if (!f || p->len >= sizeof(shown) || strcmp(shown, p->key) != 0)
+		(void)snprintf(buf, size, "KEY");
 	return buf;
 }
 
@@ -229,19 +227,19 @@ static void say(struct search *s, const struct probe *p, enum level level,
 
 static void no_expiry(struct search *s, const struct probe *p)
 {
-	char key[400];
+	char key[4 * CURED_KEY_MAX + 3];
 
 	say(s, p, LEVEL_WRONG,
 	    "no expiry: if its owner is gone, it stays for ever");
 	cure(s->e->found, "redlock force-release %s",
-	     quoted(p, key, sizeof(key)));
+	     typed(p, key, sizeof(key)));
 }
 
 static void take_type(struct search *s, const struct probe *p,
 		      const struct reply *r)
 {
 	struct tally *t = &s->tally[p->server];
-	char text[160], key[400];
+	char text[160], key[4 * CURED_KEY_MAX + 3];
 
 	(void)format_bytes(r->bytes, r->len, t->type, sizeof(t->type));
 	if (strcmp(t->type, "none") == 0 || strcmp(t->type, "string") == 0)
@@ -252,7 +250,7 @@ static void take_type(struct search *s, const struct probe *p,
 		       t->type);
 	say(s, p, LEVEL_WRONG, text);
 	cure(s->e->found, "another key; or redlock force-release --foreign %s",
-	     quoted(p, key, sizeof(key)));
+	     typed(p, key, sizeof(key)));
 }
 
 static void take_named_ttl(struct search *s, const struct probe *p,

@@ -69,12 +69,14 @@ static int version(const struct opts *o, const struct fail *broken)
 }
 
 /* A socket must not land on descriptor 0, 1 or 2. What was closed stays closed
- * for the command: the stand-ins vanish at exec. */
+ * for the command: the stand-ins vanish at exec. An answer to a closed standard
+ * output fails. */
 static void fill_standard_fds(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
-			(void)open("/dev/null", O_RDWR | O_CLOEXEC);
+			(void)open("/dev/null",
+				   (fd == 1 ? O_RDONLY : O_RDWR) | O_CLOEXEC);
 }
 
 static void use_messages(const struct opts *o)

@@ -18,7 +18,7 @@
 
 /* clang-format off */
 const struct opt_row opt_rows[] = {
-	{'k', "key",	"KEY",	KEY, true, ~(BY_LIST | BY_TOP) & BY_ALL, AT(keys), 1, KEY_MAX,		"the Redis key that is the lock (several: all)"},
+	{'k', "key",	"KEY",	KEY, true, ~(BY_LIST | BY_TOP) & BY_ALL, AT(keys), 1, KEY_MAX,		"the Redis key that is the lock (a run: several)"},
 	{'t', "ttl",	"DUR",	DURATION, false, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(ttl_ms), 0, 0,		"lease length, 200ms..24h (30s)"},
 	{ 0,  "allow-long-ttl",	NULL, SWITCH, false, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(allow_long_ttl), true, 0, "let -t exceed 24h"},
 	{'w', "wait",	"DUR",	DURATION, false, BY_TAKING | BY_WAIT, AT(wait_ms), 0, 0,		"give up after DUR (wait for ever)"},

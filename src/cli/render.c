@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/opts.h"
+#include "lock/record.h"
 
 /* ---- terminals ---- */
 
@@ -91,8 +92,7 @@ int table_print(struct table *t, const char *indent, FILE *out)
 
 /* ---- values ---- */
 
-const char *about_who(const char about[ABOUT_COUNT][ABOUT_MAX], char *buf,
-		      size_t size)
+const char *about_who(const char (*about)[ABOUT_MAX], char *buf, size_t size)
 {
 	if (about[ABOUT_HOST][0] == '\0')
 		(void)snprintf(buf, size,
@@ -102,47 +102,6 @@ const char *about_who(const char about[ABOUT_COUNT][ABOUT_MAX], char *buf,
 			       about[ABOUT_HOST], about[ABOUT_PID],
 			       about[ABOUT_USER]);
 	return buf;
-}
-
-void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])
-{
-	for (int i = 0; i < ABOUT_COUNT; i++) {
-		const char *field = script_about_name((enum about)i);
-		int64_t pid = i == ABOUT_PID
-				      ? parse_number(about[i], 0, INT64_MAX / 2)
-				      : -1;
-
-		if (pid >= 0)
-			json_number(j, field, pid);
-		else if (i != ABOUT_PID && about[i][0] != '\0')
-			json_text(j, field, about[i]);
-	}
-}
-
-void json_about(struct json *j, const char *name,
-		const char about[ABOUT_COUNT][ABOUT_MAX])
-{
-	json_open(j, name);
-	json_about_flat(j, about);
-	json_close(j);
-}
-
-void json_time(struct json *j, const char *name, int64_t ms)
-{
-	char text[40];
-
-	if (ms > 0)
-		json_text(j, name, wall_stamp(ms, text, sizeof(text)));
-	else
-		json_null(j, name);
-}
-
-void json_left(struct json *j, const char *name, int64_t ms)
-{
-	if (ms < 0)
-		json_null(j, name);
-	else
-		json_number(j, name, ms);
 }
 
 void json_hold(struct json *j, const struct view_holder *h)
@@ -159,6 +118,17 @@ void json_hold(struct json *j, const struct view_holder *h)
 	if (strcmp(h->type, "string") != 0)
 		json_text(j, "type", h->type);
 	json_about(j, "holder", h->about);
+}
+
+void put_quoted(FILE *f, const char *value)
+{
+	(void)putc('\'', f);
+	for (; *value; value++)
+		if (*value == '\'')
+			(void)fputs("'\\''", f);
+		else
+			(void)putc(*value, f);
+	(void)putc('\'', f);
 }
 
 int render_end(int status)

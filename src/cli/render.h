@@ -37,21 +37,13 @@ void table_cell(struct table *t, const char *fmt, ...)
 int table_print(struct table *t, const char *indent, FILE *out);
 
 /* "web1 (pid 12, user joe)"; returns buf. */
-const char *about_who(const char about[ABOUT_COUNT][ABOUT_MAX], char *buf,
-		      size_t size);
+const char *about_who(const char (*about)[ABOUT_MAX], char *buf, size_t size);
 
-/* `"name":{host, pid, user, ...}`, those that are known. */
-void json_about(struct json *j, const char *name,
-		const char about[ABOUT_COUNT][ABOUT_MAX]);
-/* The same, as members of the object that is open. */
-void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX]);
-/* RFC 3339, UTC. 0: unknown, null. */
-void json_time(struct json *j, const char *name, int64_t ms);
-
-/* ms, or null: never. */
-void json_left(struct json *j, const char *name, int64_t ms);
 /* How somebody has a lock, and who it is, as members of the open object. */
 void json_hold(struct json *j, const struct view_holder *h);
+
+/* As one word for a shell. */
+void put_quoted(FILE *f, const char *value);
 
 /* stdout has it: then `status`; else says so. */
 int render_end(int status);

@@ -125,3 +125,26 @@ void record_read_member(struct record *r, const char *bytes, size_t n)
 	if (lines)
 		read_lines(r, lines + 1, end);
 }
+
+void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])
+{
+	for (int i = 0; i < ABOUT_COUNT; i++) {
+		const char *field = script_about_name((enum about)i);
+		int64_t pid = i == ABOUT_PID
+				      ? parse_number(about[i], 0, INT64_MAX / 2)
+				      : -1;
+
+		if (pid >= 0)
+			json_number(j, field, pid);
+		else if (i != ABOUT_PID && about[i][0] != '\0')
+			json_text(j, field, about[i]);
+	}
+}
+
+void json_about(struct json *j, const char *name,
+		const char about[ABOUT_COUNT][ABOUT_MAX])
+{
+	json_open(j, name);
+	json_about_flat(j, about);
+	json_close(j);
+}

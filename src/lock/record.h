@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "lock/script.h"
 
 struct record {
@@ -30,5 +31,11 @@ struct record {
 
 void record_read(struct record *r, const char *bytes, size_t n);
 void record_read_member(struct record *r, const char *bytes, size_t n);
+
+/* `"name":{host, pid, user, ...}`, those that are known. */
+void json_about(struct json *j, const char *name,
+		const char about[ABOUT_COUNT][ABOUT_MAX]);
+/* The same, as members of the object that is open. */
+void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX]);
 
 #endif

@@ -24,6 +24,7 @@ const struct right rights[] = {
 	{"zrank", RIGHT_READ, 2, NEED_ALWAYS, NULL},
 	{"zscore", RIGHT_READ, 2, NEED_ALWAYS, NULL},
 	{"zrange", RIGHT_READ, 3, NEED_ALWAYS, NULL},
+	{"zrangebyscore", RIGHT_READ, 3, NEED_ALWAYS, "who reads cannot unlock and extend"},
 	{"zrevrange", RIGHT_READ, 3, NEED_ALWAYS, NULL},
 	{"zcard", RIGHT_READ, 1, NEED_ALWAYS, NULL},
 	{"zremrangebyscore", RIGHT_WRITE, 3, NEED_ALWAYS, NULL},
@@ -58,39 +59,59 @@ const char *rights_text(unsigned int needs, char *buf, size_t size)
 	return buf;
 }
 
+/* Other makes of server might let a script write that says it will not. These
+ * change nothing without a key; one of them must be refused for that reason, or
+ * because this user may not touch that key at all. */
+static const char no_writes[] =
+	"#!lua flags=no-writes\n"
+	"local key, sure = 'redlock:{doctor}:rights'\n"
+	"for _, words in ipairs({{'del', key}, {'pexpire', key, '1'},\n"
+	"    {'zrem', key, '0'}}) do\n"
+	"	local answer = redis.pcall(unpack(words))\n"
+	"	local text = type(answer) == 'table' and answer.err or ''\n"
+	"	sure = sure or string.find(text, 'read-only', 1, true) or\n"
+	"	    string.find(text, 'access at least one') or\n"
+	"	    string.find(text, 'permissions to access')\n"
+	"end\n"
+	"if not sure then\n"
+	"	return redis.error_reply('ERR scripts may write')\n"
+	"end\n";
+
 /* Whether a command is refused is decided before whether a script may write.
  * "can't run this command" is Redis, "no permissions to run" Valkey; a refused
  * key is another matter. What the commands are given makes sense to few of
  * them, and changes nothing with any. */
-#define PROBE                                                                  \
-	"local refused = {}\n"                                                 \
-	"for name, n in string.gmatch(ARGV[1], '(%S+) (%d+)') do\n"            \
-	"	local words = {'redlock:{doctor}:rights', '0', '0', '0'}\n"          \
-	"	local answer = redis.pcall(name, unpack(words, 1, "                  \
-	"tonumber(n)))\n"                                                      \
-	"	local text = type(answer) == 'table' and answer.err or ''\n"         \
-	"	if string.find(text, 'run this command') or\n"                       \
-	"	    string.find(text, 'permissions to run') then\n"                  \
-	"		refused[#refused + 1] = name\n"                                     \
-	"	end\n"                                                               \
-	"end\n"                                                                \
-	"return refused\n"
+static const char probe[] =
+	"local refused = {}\n"
+	"for name, n in string.gmatch(ARGV[1], '(%S+) (%d+)') do\n"
+	"	local words = {'redlock:{doctor}:rights', '0', '0', '0'}\n"
+	"	local answer = redis.pcall(name, unpack(words, 1, "
+	"tonumber(n)))\n"
+	"	local text = type(answer) == 'table' and answer.err or ''\n"
+	"	if string.find(text, 'run this command') or\n"
+	"	    string.find(text, 'permissions to run') then\n"
+	"		refused[#refused + 1] = name\n"
+	"	end\n"
+	"end\n"
+	"return refused\n";
 
-void rights_request(enum right_kind kind, char list[RIGHTS_LIST_MAX],
+void rights_request(enum right_kind kind, struct rights_scratch *scratch,
 		    struct words *out)
 {
 	size_t used = 0;
 
-	for (int i = 0; i < rights_n; i++)
+	scratch->list[0] = '\0';
+	for (int i = 0; i < rights_n && used < sizeof(scratch->list); i++)
 		if (rights[i].kind == kind)
-			used += (size_t)snprintf(
-				list + used, RIGHTS_LIST_MAX - used, "%s %d ",
-				rights[i].command, rights[i].words);
+			used += (size_t)snprintf(scratch->list + used,
+						 sizeof(scratch->list) - used,
+						 "%s %d ", rights[i].command,
+						 rights[i].words);
+	(void)snprintf(scratch->script, sizeof(scratch->script), "%s%s",
+		       kind == RIGHT_WRITE ? no_writes : "", probe);
 	*out = (struct words){0};
 	words_add_text(out, "EVAL");
-	words_add_text(out, kind == RIGHT_WRITE
-				    ? "#!lua flags=no-writes\n" PROBE
-				    : PROBE);
+	words_add_text(out, scratch->script);
 	words_add_text(out, "0");
-	words_add_text(out, list);
+	words_add_text(out, scratch->list);
 }

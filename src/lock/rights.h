@@ -42,11 +42,13 @@ const char *rights_text(unsigned int needs, char *buf, size_t size);
 
 /* A question that tells which commands of the scripts this user may not use, as
  * a list of their names, and runs nothing that writes: the script says that it
- * will not, and is refused all that it may use. Writing ones are known to Redis
- * 7 and Valkey alone: others answer with an error. What `list` is filled with
- * must live as long as *out. */
-#define RIGHTS_LIST_MAX 512
-void rights_request(enum right_kind kind, char list[RIGHTS_LIST_MAX],
+ * will not, and is refused all that it may use. For writing ones only Redis 7
+ * and Valkey know that: others answer with an error. The request lives as long
+ * as the scratch. */
+struct rights_scratch {
+	char list[512], script[1500];
+};
+void rights_request(enum right_kind kind, struct rights_scratch *scratch,
 		    struct words *out);
 
 #endif

@@ -3,14 +3,19 @@
 -- ARGV  2 may be 0: as long as it was  3, 4 and 8 "0"  5, 6 and 7 are filled in
 --       here  9 and 10 -1
 -- Returns as that does.
-local value, stands = find(time())
+--   It makes no lease shorter: whoever renews it relies on the time it has.
+local now_us = time()
+local value, stands = find(now_us)
 if not value then
 	return {'no', text(c), v and 1 or 0}
 end
 local its, of = standing(stands)
-if ARGV[2] == '0' then
-	ARGV[2] = text(its)
-elseif record_is_of(token) then
+local ends = value ~= token
+    and redis.call('zscore', sharers_of(value), token .. ' ' .. stands)
+local longest = math.max(tonumber(ARGV[2]) > 0 and tonumber(ARGV[2]) or its,
+    ends and ends - math.floor(now_us / 1000) or redis.call('pttl', lock))
+ARGV[2] = text(longest)
+if longest > its and record_is_of(token) then
 	-- who finds data lost waits for as long as the lease may be
 	record = string.gsub(record, '\nttl %d+\n', '\nttl ' .. ARGV[2] .. '\n', 1)
 end

@@ -16,7 +16,7 @@ local function find(at)
 			local slots = redis.pcall('exists', part('moves')) == 1
 			    and math.max(slot + 1, 2) or slot + 1
 			return text(number_in(record, 'ttl')
-			    or redis.call('pttl', lock)) .. ' ' .. slots .. ' -\n'
+			    or math.max(1, redis.call('pttl', lock))) .. ' ' .. slots .. ' -\n'
 			    .. (record_is_of(value) and about_of(record) or '')
 		end
 		for _, member in ipairs(ask('zrangebyscore', sharers,

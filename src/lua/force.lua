@@ -39,26 +39,27 @@ local function is_its(member)
 	local name = string.gsub(member, '^rest ', '')
 	return string.sub(name, 1, #token + 1) == token .. ' '
 end
-local function is_there()
-	local found = kind ~= 'none'
-	    and token == (v and string.sub(v, 1, 4096) or kind)
-	for _, member in ipairs(members) do
-		found = found or is_its(member)
-	end
-	return found
-end
--- The tokens of those who hold it. Of --min-hold, and where the holder has left
--- those who joined it, the lock itself stands for nobody.
+-- The holder has left it to those who joined it.
+local left = v and not shared(v) and tonumber(try('zscore', sharers, 'left'))
+-- The tokens of those who hold it. Of --min-hold the lock stands for nobody.
 local function holders()
 	local tokens = {}
 	for _, member in ipairs(members) do
 		tokens[#tokens + 1] = string.match(member, '^(%S+) %d+ %d+ ')
 	end
-	if not shared(v) and string.find(value, '^%S+$')
-	    and not tonumber(try('zscore', sharers, 'left')) then
+	if not shared(v) and not left and string.find(value, '^%S+$') then
 		tokens[#tokens + 1] = v
 	end
 	return tokens
+end
+local function is_there()
+	local found = kind ~= 'none'
+	    and token == (v and string.sub(v, 1, 4096) or kind)
+	    and not (left and #holders() > 0)
+	for _, member in ipairs(members) do
+		found = found or is_its(member)
+	end
+	return found
 end
 -- The word; there is a renewal in 5 s.
 local function tell(who, ms)
@@ -69,7 +70,8 @@ local function tell(who, ms)
 end
 -- What became of the hold. Who is inside has no entry.
 local function note_it(about, before)
-	note(token, story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
+	-- of --min-hold it was told, under the bare token
+	note((string.gsub(token, ' rest$', '')), story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
 	    at, true)
 end
 -- The record tells of the holder alone.
@@ -92,12 +94,15 @@ local function ask()
 end
 if not is_there() then
 	return {'no', text(c)}
-elseif step ~= 'foreign' and not record_is_of(v)
+elseif step ~= 'foreign' and not record_is_of(value)
     and redis.call('exists', sharers) == 0 then
 	return {'foreign', text(c)}
 end
 if step == 'ask' then
 	return ask()
+end
+if step == 'foreign' then -- it may be longer than what was sent
+	token = v or token
 end
 -- where several hold, it matters whose the counter is: see moved()
 local several = slot > 0 or shared(v)
@@ -122,7 +127,7 @@ if v and v ~= token then
 			pcall(note_it, string.match(all[i], '\n(.*)$'))
 		end
 	end
-	local outer = not shared(v) and not tonumber(try('zscore', sharers, 'left'))
+	local outer = not shared(v) and not left
 	if outer or sharers_end(v, at) then
 		if shared(v) and not bad then
 			local before = c

@@ -72,7 +72,9 @@ end
 try('del', part('grant:' .. token)) -- of a waiter, or who was asked to stop
 if ARGV[5] == '2' and not moving then
 	redis.pcall('rpush', part('grant:' .. token), 'unlocked')
-	redis.pcall('pexpire', part('grant:' .. token), ttl)
+	-- what is shared still stands there: nothing else says that one is out
+	redis.pcall('pexpire', part('grant:' .. token),
+	    v == token and math.min(ttl, kept_ms) or ttl)
 end
 if v ~= token and not shares then
 	return told({'no', text(c)}, true)

@@ -65,8 +65,8 @@ static pid_t start_instead(const struct order *o, const struct wire *w)
 		return pid;
 	close(w->life);
 	close(w->report);
-	(void)prctl(PR_SET_NAME, "lockkeeper", 0, 0, 0);
-	title_set("lockkeeper", o->name);
+	(void)prctl(PR_SET_NAME, KEEPER, 0, 0, 0);
+	title_set(KEEPER, o->name);
 	become_command(o, guard);
 	_exit(o->instead(o->estate));
 }
@@ -212,7 +212,8 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 	(void)sigprocmask(SIG_SETMASK, NULL, &waiting);
 	sigdelset(&waiting, SIGCHLD);
 	for (;;) {
-		bool left = reap(command, &ended, &status);
+		bool left = reap(command, &ended, &status) &&
+			    !(ended && tree_is_keepers());
 
 		if (ended && !left) {
 			tell(o, w, GUARD_ENDED, status, left);

@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "run/tree.h"
 
 #define ANSWER_STEP 4096
 
@@ -183,6 +186,7 @@ pid_t keeper_leave(struct keeper *k, struct fail *why)
 	k->line = ends[pid == 0];
 	close(ends[pid != 0]);
 	if (pid == 0) {
+		(void)prctl(PR_SET_NAME, KEEPER, 0, 0, 0);
 		(void)setsid();
 		(void)!chdir("/");
 		let_go(k->line, k->fd);

@@ -64,7 +64,7 @@ static const struct lease *any_lease(const struct supervisor *s)
 
 static bool may_start(const struct supervisor *s)
 {
-	return locks_held(s->locks) &&
+	return locks_held(s->locks) && !locks_stopped(s->locks) &&
 	       before(now(), timing_start(locks_stamp(s->locks),
 					  any_lease(s)->conf.ttl_ms));
 }
@@ -107,6 +107,17 @@ static void note_attempt(struct supervisor *s)
 	guard_note(&s->guard, &asked);
 }
 
+/* Held, but somebody wants it: it is not started on any more. */
+static void give_way(struct supervisor *s, const struct drive *stopped)
+{
+	char *by = s->end->by;
+
+	(void)describe_asker(&stopped->sight, by, sizeof(s->end->by));
+	log_error("forced",
+		  "asked to stop (force-release) by %s; nothing was run", by);
+	locks_release(s->locks, 0, NULL);
+}
+
 /* Nobody would have the lock: who asked is gone, or for whom it was. */
 static void give_up(struct supervisor *s)
 {
@@ -129,7 +140,9 @@ static void acquire(struct supervisor *s)
 			{.fd = kept ? kept->fd : -1, .events = POLLIN},
 		};
 
-		if (locks_held(l) && before(now(), l->give_up))
+		if (locks_held(l) && locks_stopped(l))
+			give_way(s, locks_stopped(l));
+		else if (locks_held(l) && before(now(), l->give_up))
 			locks_hurry(l);
 		else if (locks_held(l))
 			too_slow(s);
@@ -175,6 +188,8 @@ static enum outcome outcome_of(const struct supervisor *s)
 		return OUTCOME_FAILED;
 	if (s->end->sig != 0)
 		return OUTCOME_GAVE_UP;
+	if (s->end->by[0] != '\0')
+		return OUTCOME_FORCED;
 	return outcomes[locks_end(s->locks)];
 }
 
@@ -239,20 +254,32 @@ static void tell_kept(const struct supervisor *s, unsigned int how)
 			  : "");
 }
 
-/* It is not given back: to whom it was given it is left, and who was told that
- * it is lost may go on for a while, which is what a lease is for. */
-static bool stays(struct supervisor *s)
+/* Who was told that the lock is lost may go on for a while, which is what a
+ * lease is for: until then it is not given back, nor renewed. false: stuck. */
+static bool outlast(struct supervisor *s)
+{
+	const struct ending *end = s->end;
+	int64_t ttl = any_lease(s)->conf.ttl_ms;
+
+	if (!s->conf->kept || end->given.n == 0 || end->taken ||
+	    end->outcome == OUTCOME_RAN || end->outcome == OUTCOME_UNLOCKED)
+		return true;
+	if (s->dog.running) {
+		watchdog_leave(&s->dog);
+		if (!watchdog_join(&s->dog, after(now(), JOIN_MS)))
+			return false;
+	}
+	(void)keeper_gone(s->conf->kept, after(watchdog_stamp(&s->dog), ttl));
+	return true;
+}
+
+/* To whom it was given it is left. */
+static bool stays(const struct supervisor *s)
 {
 	const struct ending *end = s->end;
 
-	if (end->given.n == 0)
-		return false;
-	if (s->conf->leave)
-		return end->outcome == OUTCOME_RAN && end->status == 0;
-	return s->conf->kept && end->outcome != OUTCOME_RAN &&
-	       end->outcome != OUTCOME_UNLOCKED &&
-	       !keeper_gone(s->conf->kept, after(watchdog_stamp(&s->dog),
-						 any_lease(s)->conf.ttl_ms));
+	return s->conf->leave && end->given.n > 0 &&
+	       end->outcome == OUTCOME_RAN && end->status == 0;
 }
 
 static void give_back(struct supervisor *s)
@@ -266,7 +293,7 @@ static void give_back(struct supervisor *s)
 		s->conf->story(s->conf->teller, s->end, its);
 	}
 	deadman_set(&s->deadman, NEVER); /* nothing is left to be killed */
-	if (stays(s)) {
+	if (!outlast(s) || stays(s)) {
 		guard_close(&s->guard);
 		return;
 	}

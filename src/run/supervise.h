@@ -60,6 +60,7 @@ struct ending {
 	bool ended; /* the command has: `status` is its wait status */
 	int sig;    /* the last signal sent to us; 0: none */
 	bool without_lock;
+	bool taken; /* lost: somebody else may have it, as the servers say */
 	struct grants given;
 	int64_t waited_ms, held_ms;
 	char by[300]; /* forced: who asked us to stop; else "" */

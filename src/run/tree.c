@@ -26,6 +26,8 @@
 struct sweep {
 	int sig;
 	bool spare;   /* the guards of nested runs */
+	bool pass;    /* by keepers, and all that is below them */
+	int passed;   /* so many */
 	pid_t *found; /* only found, and not signalled, while there is room */
 	int n;
 };
@@ -38,7 +40,7 @@ void tree_adopt(bool yes)
 static int signal_below(pid_t pid, struct sweep *s, int depth);
 
 /* By its name, and by running what we run. */
-static bool is_guard(pid_t pid)
+static bool is_ours(pid_t pid, const char *line)
 {
 	char path[64], name[16] = "";
 	struct stat its, ours;
@@ -52,8 +54,8 @@ static bool is_guard(pid_t pid)
 	n = read(fd, name, sizeof(name) - 1);
 	close(fd);
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	return n > 0 && strcmp(name, "lockguard\n") == 0 &&
-	       stat(path, &its) == 0 && stat("/proc/self/exe", &ours) == 0 &&
+	return n > 0 && strcmp(name, line) == 0 && stat(path, &its) == 0 &&
+	       stat("/proc/self/exe", &ours) == 0 &&
 	       its.st_ino == ours.st_ino && its.st_dev == ours.st_dev;
 }
 
@@ -63,7 +65,8 @@ static int meet(pid_t pid, struct sweep *s)
 		s->found[s->n++] = pid;
 		return 0;
 	}
-	return !(s->spare && is_guard(pid)) && kill(pid, s->sig) == 0;
+	return !(s->spare && is_ours(pid, "lockguard\n")) &&
+	       kill(pid, s->sig) == 0;
 }
 
 /* The list is read in one go where it fits: while it is read in pieces,
@@ -81,7 +84,9 @@ static int signal_listed(int fd, struct sweep *s, int depth)
 				pid = pid * 10 + (text[i] - '0');
 				continue;
 			}
-			if (pid > 0) {
+			if (pid > 0 && s->pass && is_ours(pid, KEEPER "\n")) {
+				s->passed++;
+			} else if (pid > 0) {
 				count += meet(pid, s);
 				count += signal_below(pid, s, depth + 1);
 			}
@@ -144,6 +149,13 @@ int tree_signal(pid_t root, int sig)
 			count += kill(more[i], sig) == 0;
 	}
 	return count;
+}
+
+bool tree_is_keepers(void)
+{
+	struct sweep s = {.pass = true};
+
+	return signal_below(getpid(), &s, 0) == 0 && s.passed > 0;
 }
 
 void tree_kill(pid_t leader, int *status)

@@ -16,6 +16,11 @@ void tree_adopt(bool yes);
 /* Signals every descendant of `root` but not root. Returns how many. */
 int tree_signal(pid_t root, int sig);
 
+/* Whether what is left below this process are keepers (keeper.h), and nothing
+ * else: they end by themselves, and are no part of the command. */
+#define KEEPER "lockkeeper" /* what they are called */
+bool tree_is_keepers(void);
+
 /* Kills the descendants of this process until none is left, and reaps them;
  * *status is that of `leader` if it is seen. Blocks SIGCHLD in this thread,
  * which must not be set to be ignored. Never returns while one lives.

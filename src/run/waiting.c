@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "lock/record.h"
 
 #define TELL_MS 100          /* shorter waits are nobody's business */
 #define TELL_SILENCE_MS 1000 /* nor is a server that comes back at once */
@@ -106,6 +107,14 @@ const char *describe_name(const struct sight *s, char *buf, size_t size)
 	return buf;
 }
 
+const char *describe_asker(const struct sight *s, char *buf, size_t size)
+{
+	if (s->about[ABOUT_HOST][0] != '\0')
+		return describe_name(s, buf, size);
+	(void)snprintf(buf, size, "somebody");
+	return buf;
+}
+
 const char *describe_holder(const struct sight *s, int64_t ago, char *buf,
 			    size_t size)
 {
@@ -163,16 +172,11 @@ static char *members(const struct waiting *w)
 		return NULL;
 	if (place >= 0)
 		json_number(&j, "place", place + 1);
-	json_open(&j, "holder");
-	for (int i = 0; i < ABOUT_COUNT; i++)
-		if (s->about[i][0] != '\0')
-			json_text(&j, script_about_name((enum about)i),
-				  s->about[i]);
-	json_close(&j);
+	json_about(&j, "holder", s->about);
 	json_text(&j, "token", s->token);
 	if (s->since > 0)
-		json_number(&j, "since", s->since);
-	json_number(&j, "ttl_left_ms", left_of(s, sight_age(w)));
+		json_time(&j, "since", s->since * 1000);
+	json_left(&j, "ttl_left_ms", left_of(s, sight_age(w)));
 	(void)fclose(j.f);
 	return text;
 }

@@ -42,5 +42,7 @@ const char *describe_holder(const struct sight *s, int64_t ago, char *buf,
 			    size_t size);
 /* Without the times. */
 const char *describe_name(const struct sight *s, char *buf, size_t size);
+/* Who asks us to stop. */
+const char *describe_asker(const struct sight *s, char *buf, size_t size);
 
 #endif

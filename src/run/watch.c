@@ -69,6 +69,7 @@ static void lose_to(struct watch *w, bool unlocked)
 {
 	if (w->killed)
 		return;
+	w->end->taken = !unlocked;
 	if (!unlocked || !w->conf->by_hand) {
 		lose(w, unlocked ? "it was given back (unlock)"
 				 : "the server says that it is no longer ours");
@@ -139,10 +140,7 @@ static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 {
 	char *name = w->end->by, text[80];
 
-	if (asker->about[ABOUT_HOST][0] != '\0')
-		(void)describe_name(asker, name, sizeof(w->end->by));
-	else
-		(void)snprintf(name, sizeof(w->end->by), "somebody");
+	(void)describe_asker(asker, name, sizeof(w->end->by));
 	if (taken)
 		log_error("forced",
 			  "the lock was taken away (force-release) by %s; %s",

@@ -79,6 +79,8 @@ static void tell(struct watchdog *w, enum watchdog_news news)
 	(void)!write(w->news[1], &byte, 1);
 }
 
+#define LEAVE 255 /* in place of how it ended */
+
 static void *watchdog_main(void *arg)
 {
 	struct watchdog *w = arg;
@@ -100,6 +102,8 @@ static void *watchdog_main(void *arg)
 		}
 		if (stop.revents) {
 			(void)!read(stop.fd, &how, 1);
+			if (how == LEAVE)
+				break;
 			locks_release(w->locks, how,
 				      w->story.outcome ? &w->story : NULL);
 			deadman_set(w->deadman, NEVER); /* all are dead */
@@ -107,6 +111,7 @@ static void *watchdog_main(void *arg)
 			stop.revents = 0;
 		}
 	}
+	deadman_set(w->deadman, NEVER);
 	close(w->news[1]);
 	return NULL;
 }
@@ -165,6 +170,13 @@ void watchdog_release(struct watchdog *w, unsigned int how,
 
 	if (story)
 		w->story = *story;
+	(void)!write(w->stop[1], &byte, 1);
+}
+
+void watchdog_leave(struct watchdog *w)
+{
+	const unsigned char byte = LEAVE;
+
 	(void)!write(w->stop[1], &byte, 1);
 }
 

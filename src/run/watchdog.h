@@ -62,6 +62,9 @@ struct instant watchdog_stop(struct watchdog *w, const struct sight **asker);
 void watchdog_release(struct watchdog *w, unsigned int how,
 		      const struct story *story);
 
+/* Or: renew no more, and give nothing back. watchdog_join() follows. */
+void watchdog_leave(struct watchdog *w);
+
 /* Takes the locks back; false: the thread is stuck past the deadline, and
  * must be left alone. */
 bool watchdog_join(struct watchdog *w, struct instant deadline);

@@ -14,7 +14,7 @@ FUNCTIONS = set("""redis.call redis.pcall string.find string.format string.gsub
 string.match string.sub math.ceil math.floor math.max math.min ipairs pcall select
 tonumber tostring type unpack""".split())
 STRING = re.compile(r"'(?:[^'\\]|\\.)*'")
-CALL = re.compile(r"\b(?:redis\.p?call|try)\(")
+CALL = re.compile(r"\b(?:redis\.p?call|try|ask)\(")
 
 
 def arguments(text, start):
@@ -34,6 +34,8 @@ def calls_of(text):
     """Of each call: the command, and the words that might be options."""
     for call in CALL.finditer(text):
         words = [w[1:-1] for w in STRING.findall(arguments(text, call.end()))]
+        if text[call.end():].startswith(("...)", ")")):
+            continue  # a wrapper, whose callers name the command; or none
         if text[call.end()] != "'":
             sys.exit("no name of a command: " + text[call.start():][:60])
         yield words[0], words[1:]

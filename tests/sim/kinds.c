@@ -26,6 +26,8 @@
  *     all are readers, or all have the same slots, and no newcomer is quicker;
  *   - while the keys move from one node of a Cluster to another, a lock whose
  * keys are together is not lost, and no key is made that the other node has;
+ *   - who is asked to stop (force-release), and can hear it, is dead before the
+ *     lock is taken; nobody heals what was taken;
  *   - no slot stays free while somebody waits for it, everybody who waits gets
  *     it in the end, and nothing stays behind.
  * On several nodes order in line and what becomes of losses of data are less
@@ -43,6 +45,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lock/force.h"
 #include "lock/keys.h"
 #include "lock/script.h"
 #include "redis.h"
@@ -1264,6 +1267,204 @@ static void plan_faults(void)
 	plan_deaths(span, CLIENTS_MAX);
 }
 
+/* ---- force-release ---- */
+
+#define TARGETS_MAX 32
+
+/* Whoever wants the lock away: see cmd-force.c. Its way to the servers is a
+ * good one. */
+static struct forcer {
+	bool now; /* without asking */
+	int64_t until_us;
+	int targets;
+	struct {
+		int token, slot;
+		unsigned int here, gone; /* nodes: bits */
+		int64_t left_ms;
+	} target[TARGETS_MAX];
+} forcer;
+
+static bool is_out(int i)
+{
+	return forcer.target[i].here == 0 &&
+	       __builtin_popcount(forcer.target[i].gone) >=
+		       lease_quorum(n_nodes);
+}
+
+static bool is_target(int token)
+{
+	for (int i = 0; i < forcer.targets; i++)
+		if (forcer.target[i].token == token)
+			return true;
+	return false;
+}
+
+/* It was told in time if it could be: then of its command nothing is left. Who
+ * came to read since is left alone. */
+static void put_out(int token, int n, bool reads)
+{
+	struct token *t = &tokens[token];
+	struct client *c = &w.client[t->client];
+	bool excused =
+		forcer.now || !w.steady || plot.carried || may_overlap(c);
+
+	if (c->token != token)
+		return;
+	tell("%s has lost slot %d%s", t->text, n,
+	     c->running ? ", and runs" : "");
+	if (c->running && !excused)
+		violated("%s was asked to stop, and runs when its lock is "
+			 "taken",
+			 t->text);
+	if (c->running && reads && !is_target(token))
+		violated("%s came later, and is put out", t->text);
+	c->robbed |= 1U << (here - nodes);
+}
+
+static void ran_force(int i, const struct words *words, bool takes)
+{
+	unsigned int bit = 1U << (here - nodes);
+	bool yes = strcmp(words->at[0], "yes") == 0;
+	int64_t left = words->n > 2 ? strtoll(words->at[2], NULL, 10) : 0;
+
+	tell("%s is %s: %s, %" PRId64 " ms",
+	     tokens[forcer.target[i].token].text,
+	     takes ? "put out" : "asked to stop", words->at[0], left);
+	if (strcmp(words->at[0], "no") == 0 || (yes && takes))
+		forcer.target[i].gone |= bit;
+	else
+		forcer.target[i].here |= bit;
+	if (yes && !takes && left > forcer.target[i].left_ms)
+		forcer.target[i].left_ms = left;
+}
+
+static void force(int i, bool takes)
+{
+	int token = forcer.target[i].token, n = forcer.target[i].slot;
+	int64_t left = (forcer.until_us - w.us) / 1000;
+	struct token *t = &tokens[token];
+	struct flight f = {.ask = {.verb = VERB_RELEASE},
+			   .answer = {.said = SAID_NO},
+			   .token = token,
+			   .client = t->client,
+			   .life = w.client[t->client].life};
+	const struct force q = {.step = takes ? FORCE_TAKE : FORCE_ASK,
+				.slot = n,
+				.who = t->text,
+				.who_len = strlen(t->text),
+				.grace_ms = left > 0 ? left : 0,
+				.by = "host somebody\n",
+				.story = "",
+				.alone = n_nodes == 1};
+	struct script_scratch scratch;
+	struct words request, words;
+	struct slot had[SLOTS_MOST];
+	unsigned int held[TOKENS_MAX];
+
+	scan();
+	memcpy(had, here->slot, sizeof(had));
+	for (int k = 1; k <= w.tokens; k++)
+		held[k] = stay_of(k)->has;
+	force_request(&q, &t->keys, 0, &scratch, &request);
+	if (!redis_run(here->redis, &request, &words)) {
+		if (!may_fail(words.at[0]))
+			violated("force: the script fails: %s", words.at[0]);
+		return;
+	}
+	ran_force(i, &words, takes);
+	scan();
+	for (int k = 1; k <= w.tokens && takes; k++)
+		if (held[k] & ~stay_of(k)->has & 1U << n)
+			put_out(k, n, begins(had[n].value, "shared:"));
+	if (takes && strcmp(words.at[0], "yes") == 0) {
+		forget_rests();
+		here->slot[n].rest_ms = 0;
+	}
+	node_has_run(&f, held, had);
+	wake_listeners((int)(here - nodes), rough());
+}
+
+static void force_all(bool takes)
+{
+	for (int i = 0; i < forcer.targets; i++) {
+		if (is_out(i))
+			continue;
+		forcer.target[i].here = forcer.target[i].gone = 0;
+		forcer.target[i].left_ms = 0;
+		for (int k = 0; k < n_nodes && !w.failed; k++) {
+			go_to(k);
+			if (!w.server[k].down && !w.server[k].frozen)
+				force(i, takes);
+		}
+	}
+}
+
+static bool has_time(void)
+{
+	for (int i = 0; i < forcer.targets; i++)
+		if (!is_out(i) &&
+		    (forcer.target[i].here ? forcer.target[i].left_ms > 0
+					   : w.us < forcer.until_us))
+			return true;
+	return false;
+}
+
+static void aim(void)
+{
+	forcer.targets = 0;
+	for (int k = 0; k < n_nodes; k++) {
+		go_to(k);
+		scan();
+		for (int i = 1; i <= w.tokens; i++) {
+			bool known = stay_of(i)->has == 0;
+
+			for (int j = 0; j < forcer.targets; j++)
+				known |= forcer.target[j].token == i;
+			if (known || forcer.targets == TARGETS_MAX)
+				continue;
+			forcer.target[forcer.targets].token = i;
+			forcer.target[forcer.targets].here = 0;
+			forcer.target[forcer.targets].gone = 0;
+			forcer.target[forcer.targets++].slot =
+				slot_in(stay_of(i)->has, 0);
+		}
+	}
+}
+
+enum forcing { FORCE_BEGIN, FORCE_NOW, FORCE_POLL };
+
+static void force_step(const struct event *e)
+{
+	if (e->slot != FORCE_POLL) {
+		tell("somebody wants the lock, in %.3f ms",
+		     (double)e->value / 1000.0);
+		forcer.now = e->slot == FORCE_NOW;
+		forcer.until_us = w.us + (forcer.now ? 0 : e->value);
+		aim();
+	}
+	if (!forcer.now)
+		force_all(false);
+	if (!forcer.now && has_time())
+		post(w.us + w.T * 20, EV_FORCE, 0, FORCE_POLL, 0);
+	else
+		force_all(true);
+}
+
+/* Long enough to be heard in an outage, and for the deadman of who does not
+ * hear; not so long that all commands have ended by then. One at a time. */
+static void plan_forces(int64_t span)
+{
+	int64_t at = chance(w.T * 3000);
+
+	for (int i = (int)chance(3); i >= 0 && at < span; i--) {
+		int64_t us = w.T * (w.calm ? 1400 : 2000) + chance(w.T * 300);
+		bool now = !w.steady && one_in(3);
+
+		post(at, EV_FORCE, 0, now ? FORCE_NOW : FORCE_BEGIN, us);
+		at += us + w.T * 1000 + chance(w.T * 3000);
+	}
+}
+
 /* ---- twins ---- */
 
 #define EDITS_MAX 4
@@ -1343,6 +1544,14 @@ static const struct twin {
 	{"asked again, the counter is told as it is",
 	 {{"c = next_fence(at or time(), alone)\n",
 	   "c = raw and c or next_fence(at or time(), alone)\n"}}},
+	{"who is asked to stop does not hear of it",
+	 {{"local stop, by, unlocked = stop_word(token, at)\n",
+	   "local stop, by, unlocked = -1, ''\n"}}},
+	{"what is taken does not move the counter",
+	 {{"if not v then\nc = c + 1\nfence_set(c)\n", "if not v then\n"}}},
+	{"whoever is put out is asked with the others who came since",
+	 {{"if outer or sharers_end(v, at) then\nif shared(v) and not bad then",
+	   "if outer then\nif shared(v) and not bad then"}}},
 	/* and, seen on several nodes alone: */
 	{"a restarted node votes at once",
 	 {{"return rest > 0 and rest or nil\n", "return nil\n"}}},
@@ -1391,6 +1600,9 @@ void sim_event(const struct event *e)
 		break;
 	case EV_MOVE:
 		move((enum move)e->slot);
+		break;
+	case EV_FORCE:
+		force_step(e);
 		break;
 	default:
 		assert(!"no event of any kind");
@@ -1525,6 +1737,8 @@ static void setup(uint64_t seed, int twin, bool aloud)
 		setup_server(i);
 	go_to(0);
 	plan_faults();
+	if (one_in(4))
+		plan_forces(w.T * 8000);
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		kin[i] = (struct kin){.machine = i, .parent = -1};
 	world_people();
@@ -1546,15 +1760,16 @@ static struct words all_scripts(struct keys *keys)
 					  {.verb = VERB_CONFIRM},
 					  {.verb = VERB_RELEASE}};
 	const struct lease_conf conf = {.nodes = 1, .slots = 1};
-	struct words all = {0};
+	const struct force force = {.who = "", .by = "", .story = ""};
+	struct words all = {0}, w1;
+	struct script_scratch scratch;
 
 	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
-		struct script_scratch scratch;
-		struct words w1;
-
 		script_request(&asks[i], &conf, keys, "", "", 0, &scratch, &w1);
 		words_add(&all, w1.at[1], w1.len[1]);
 	}
+	force_request(&force, keys, 0, &scratch, &w1);
+	words_add(&all, w1.at[1], w1.len[1]);
 	return all;
 }
 

@@ -456,10 +456,16 @@ static void look(int who)
 	struct instant at = clock_of(c), s = lease_stamp(l);
 
 	if (l->state == LEASE_HELD && !c->running && !c->ended) {
-		if (before(at, timing_start(s, c->ttl)))
+		if (l->stop_by.ms != NEVER.ms)
+			lease_release(l, at);
+		else if (before(at, timing_start(s, c->ttl)))
 			sim_start(who);
 		else
 			lease_hurry(l, -1, at);
+	}
+	if (c->running && !c->dying && !before(at, l->stop_by)) {
+		tell("client %d stops, as it is asked to", who);
+		kill_command(who);
 	}
 	if (c->running && !c->dying &&
 	    (l->state == LEASE_LOST || !before(at, timing_kill(s, c->ttl))))
@@ -480,7 +486,9 @@ static struct instant next_wake(struct client *c)
 		struct instant s = lease_stamp(&c->lease);
 
 		next = sooner(next, timing_kill(s, c->ttl));
-		c->dead_us = when(c, timing_dead(s, c->ttl));
+		next = sooner(next, c->lease.stop_by);
+		c->dead_us = when(
+			c, sooner(timing_dead(s, c->ttl), c->lease.stop_dead));
 	}
 	if (w.no_poll && c->lease.state == LEASE_WAITING &&
 	    c->lease.conf.wait_ms == INT64_MAX)

@@ -57,7 +57,8 @@ enum event_kind {
 	EV_STEP,  /* the server's clock */
 	EV_EVICT, /* a key vanishes */
 	EV_FULL,  /* of memory, if `slot`; or no longer */
-	EV_MOVE   /* of the keys to another node; see kinds.c */
+	EV_MOVE,  /* of the keys to another node; see kinds.c */
+	EV_FORCE  /* somebody wants the lock; see kinds.c */
 };
 
 struct event {
@@ -156,7 +157,8 @@ void sim_over(int who);  /* LEASE_OVER */
 
 /* What the world does not do by itself: EV_NEST, EV_COMMAND_END,
  * EV_COMMAND_DEAD, EV_NEXT, EV_CRASH, EV_FLUSH (of a server that is not
- * frozen), EV_STEP, EV_EVICT, EV_FULL, EV_MOVE. */
+ * frozen), EV_STEP, EV_EVICT, EV_FULL, EV_MOVE,
+ * EV_FORCE. */
 void sim_event(const struct event *e);
 
 /* ---- one schedule ---- */

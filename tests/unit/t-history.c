@@ -85,11 +85,11 @@ static void test_merge(void)
 	char ending[ENDING_SIZE];
 
 	hold("b", "web1", 0, 20, 5, "ran");
-	hold("a", "web1", 1, 10, 5, "failed");
-	add_number("exit", 3);
-	is_int(tell(&h, 0), 0, "one node tells");
 	/* it was frozen, and told late */
 	hold("a", "web1", 1, 14, 5, "failed");
+	add_number("exit", 3);
+	is_int(tell(&h, 0), 0, "one node tells");
+	hold("a", "web1", 1, 10, 5, "failed");
 	add_number("exit", 3);
 	hold("c", "web2", 0, 15, 1, "lost");
 	add_number("signal", 9);

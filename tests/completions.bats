@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# What the completions of bash, zsh and fish offer: verbs, the options of a verb,
+# keys of locks that are held, and still what the command itself would.
+
+load lib/common
+eval "common_$(declare -f setup)"
+
+setup() {
+	common_setup
+	mkdir "$T/bin" "$T/here"
+	ln -s "$REDLOCK" "$T/bin/redlock"
+	export REDLOCK_URL=$url PATH="$T/bin:$PATH" HOME=$T LC_ALL=C.UTF-8
+	cd "$T/here"
+}
+from=$top/completions
+
+# Prints what a shell offers at the end of a line.
+in_bash() { timeout 30 bash --norc "$top/tests/lib/offers.bash" "$from/bash" "$1"; }
+in_zsh() { timeout 30 zsh -f "$top/tests/lib/offers.zsh" "$from/zsh" "$1"; }
+in_fish() {
+	timeout 30 fish -N -c 'source $argv[1]/redlock.fish
+		complete -C $argv[2]' "$from/fish" "$1" | cut -f 1
+}
+shells() { # those that are here
+	local s
+
+	for s in bash zsh fish; do ! command -v "$s" >/dev/null || echo "$s"; done
+}
+# LINE CANDIDATE...: just these, in every shell, in any order. --: and others.
+offers() {
+	local line=$1 more=all sh got want
+
+	shift
+	[ "${1-}" != -- ] || { more=some; shift; }
+	for sh in $(shells); do
+		got=$("in_$sh" "$line" 3>&- | sort -u)
+		for want; do
+			grep -qxF -- "$want" <<<"$got" && continue
+			printf '%s, %s: lacks %s, offers:\n%s\n' \
+				"$sh" "$line" "$want" "$got" >&2
+			return 1
+		done
+		[ $more = some ] || [ "$(grep -c . <<<"$got")" = $# ] || {
+			printf '%s, %s: offers:\n%s\n' "$sh" "$line" "$got" >&2
+			return 1
+		}
+	done
+}
+none_offers() { # LINE WORD
+	local sh
+
+	for sh in $(shells); do
+		! "in_$sh" "$1" 3>&- | grep -xF -- "$2" || return 1
+	done
+}
+hold_all() { # KEY...: for a while
+	for key; do "$REDLOCK" lock -t 5m -- "$key" >/dev/null; done
+}
+let_all_go() { cli a flushall >/dev/null; }
+
+@test "the first word: a verb, or an option of the run form" {
+	# shellcheck disable=SC2046 # words
+	offers 'redlock ' -- $("$REDLOCK" --help |
+		sed -n '/^By hand/,/^$/s/^  \([a-z-]*\) .*/\1/p')
+	offers 'redlock for' force-release
+	offers 'redlock --orp' --orphans
+	none_offers 'redlock l' ls
+}
+
+@test "behind a verb: its options, and no others" {
+	offers 'redlock list --he' --held --help
+	offers 'redlock lock --keep' --keep-for
+	offers 'redlock unlock --tok' --token
+	offers 'redlock force-release --conf' --confirm
+	offers 'redlock wait --orph'
+	offers 'redlock inspect job --js' --json
+	offers 'redlock -k job --js'
+}
+
+@test "values: words, signals, processes" {
+	for at in 'redlock -k job' 'redlock inspect'; do
+		offers "$at --color n" never
+		offers "$at --tls-verify c" ca
+	done
+	offers 'redlock lock --on-lost ' TERM HUP INT KILL USR1 USR2 QUIT none
+	helper sleep 61.3
+	for sh in $(shells); do
+		[ "$sh" != zsh ] || continue # those of its terminal
+		"in_$sh" 'redlock lock --keep-for ' 3>&- | grep -x "${helpers##* }"
+	done
+}
+
+@test "keys: those of locks, for verbs that take one, and for -k" {
+	hold_all deploy:web deploy:db nightly
+	for at in 'redlock inspect ' 'redlock unlock ' 'redlock wait -w 3s ' \
+		'redlock force-release --now ' 'redlock history --since 1h ' \
+		'redlock doctor job ' 'redlock lock -- ' 'redlock wait -k ' \
+		'redlock -n -k ' 'redlock force-release --confirm '; do
+		offers "$at" deploy:web deploy:db nightly
+	done
+	offers 'redlock inspect ni' nightly
+	none_offers 'redlock list ' nightly
+	none_offers 'redlock -k job echo ' nightly
+	# readline replaces what is behind the : only
+	[ "$(in_bash 'redlock inspect deploy:w')" = web ]
+	let_all_go
+}
+
+@test "keys: of the servers of the line, and none if they do not answer" {
+	node_start b
+	hold_all here
+	REDLOCK_URL=unix://$T/b.sock hold_all there
+	for u in "-u unix://$T/b.sock" "-uunix://$T/b.sock" "--url unix://$T/b.sock"; do
+		offers "redlock inspect $u " there
+	done
+	offers "redlock inspect -u unix://$T/none.sock "
+	node_freeze a
+	offers 'redlock inspect '
+	node_thaw a
+	let_all_go
+	cli b flushall >/dev/null
+}
+
+@test "keys: whatever is in them, nothing of it is run, and it is one word" {
+	local odd='x$(touch pwned)`touch pwned`;touch pwned'
+
+	hold_all "$odd" 'a b' "it's"
+	for sh in $(shells); do
+		"in_$sh" 'redlock inspect ' >/dev/null 3>&-
+		"in_$sh" 'redlock inspect x' >"$T/$sh" 3>&-
+		"in_$sh" 'redlock wait -k a' >>"$T/$sh" 3>&-
+		[ ! -e pwned ]
+	done
+	# as these two insert it; fish quotes when it does
+	for sh in bash zsh; do
+		[ -s "$T/$sh" ] || continue
+		eval "words=($(tr '\n' ' ' <"$T/$sh"))"
+		[ "${#words[@]}" = 2 ]
+		[ "${words[0]}" = "$odd" ]
+		[ "${words[1]}" = 'a b' ]
+	done
+	[ ! -e pwned ]
+	let_all_go
+}
+
+@test "the command: its name, then its own words" {
+	touch 'one file'
+	offers 'redlock -k job ec' -- echo
+	offers 'redlock -k job -- ec' -- echo
+	for sh in $(shells); do
+		"in_$sh" 'redlock -k job cat on' 3>&- | grep '^one'
+	done
+	offers 'redlock -k job cat --js'
+}
