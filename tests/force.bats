@@ -218,6 +218,31 @@ entry() { # FIELD of the last entry of the history, or of server $2
 
 # ---- what is no lock of ours ----
 
+# As soon as somebody is asked: COMMAND...
+when_asked() {
+	helper bash -c 'until [ -n "$(redis-cli -s "$1" keys "*:grant:*")" ]; do
+		sleep 0.01; done; shift; exec "$@"' when_asked "$T/a.sock" "$@"
+}
+
+@test "force-release: a key deleted by hand meanwhile is no sign that the holder has stopped" {
+	begin -t 6s -K 1s -- "${deaf[@]}"
+	when_asked redis-cli -s "$T/a.sock" del job
+	force 0 --grace 20s
+	# it is dead by now, and was told
+	wait_until gone "$tool"
+	forced
+	free job
+}
+
+@test "force-release: nor is a server that lost its data" {
+	begin -t 6s -K 1s -- "${deaf[@]}"
+	when_asked redis-cli -s "$T/a.sock" flushall
+	force 0 --grace 20s
+	wait_until gone "$tool"
+	forced
+	free job
+}
+
 @test "force-release --foreign: a string longer than what is shown of it" {
 	head -c 5000 /dev/zero | tr '\0' x >"$T/long"
 	cli a -x set job <"$T/long" >/dev/null

@@ -394,7 +394,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 @test "every shell: lock --export that is killed while it waits ends the script" {
 	hold 60000
 	for shell in $(shells); do
-		for sig in TERM INT KILL; do
+		for sig in TERM KILL; do
 			for keep in '' '--keep-for $$'; do
 				helper "$shell" -c 'eval "$("$REDLOCK" lock job --export '"$keep"')"
 					touch "$T/ran"' 2>"$T/err.script"

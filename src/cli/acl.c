@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "lock/keys.h"
 #include "lock/rights.h"
 
@@ -91,15 +92,17 @@ void check_rights(const struct exam *e, const struct facts *s)
 static void add_pattern(FILE *out, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
+		size_t len = utf8_length(bytes + i, n - i);
 		char c = bytes[i];
 
 		if (strchr("*?[]\\", c) && c != '\0')
 			(void)fprintf(out, "\\%c", c);
 		else if ((unsigned char)c <= ' ' || c == 0x7f || c == '"' ||
-			 c == '\'')
+			 c == '\'' || len == 0)
 			(void)fputc('?', out);
 		else
-			(void)fputc(c, out);
+			(void)fwrite(bytes + i, 1, len, out);
+		i += len > 1 ? len - 1 : 0;
 	}
 }
 

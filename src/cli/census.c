@@ -299,7 +299,7 @@ static void update(struct census *c, struct lock_seen *l, struct sighting *s)
 	if (v->holders == 0)
 		return;
 	l->holder = v->holder[0];
-	l->holder.value = l->holder.standing = NULL; /* *s has them */
+	l->holder.value = NULL; /* *s has them */
 	if (l->holder.since_ms > 0)
 		l->held_ms = v->now_ms > l->holder.since_ms
 				     ? v->now_ms - l->holder.since_ms

@@ -76,6 +76,8 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 	struct script_scratch scratch = {0};
 	struct words request;
 
+	if (h->nodes & 1U << node && h->how != HOLD_FOREIGN)
+		q.seen = f->seen.view.counter_at[node];
 	if (h->how == HOLD_FOREIGN) {
 		q.step = step == FORCE_TAKE ? FORCE_FOREIGN : step;
 		q.who = strcmp(h->type, "string") == 0 ? h->value : h->type;

@@ -18,7 +18,7 @@
 
 static int ask(struct look *l, int node, const char *key)
 {
-	struct script_scratch scratch;
+	struct script_scratch scratch = {0};
 	struct words request;
 	struct keys keys;
 	int rc;

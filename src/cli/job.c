@@ -57,6 +57,8 @@ static void fill_in(void *arg, const struct grants *given)
 
 	j->end.given = *given;
 	j->went = now();
+	if (j->kept)
+		keeper_quiet(j->kept);
 	held += strlen(held);
 	for (int i = 0; i < given->n; i++) {
 		const struct granted *its = &given->lock[j->at[i]];

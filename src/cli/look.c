@@ -28,7 +28,7 @@ int look_ask(struct look *l, int target, const char *key, size_t len,
 {
 	const struct endpoint *ep =
 		&l->servers.endpoint[survey_node(&l->survey, target)];
-	struct script_scratch scratch;
+	struct script_scratch scratch = {0};
 	struct words request;
 	struct keys keys;
 	int rc;

@@ -29,6 +29,9 @@ void force_request(const struct force *f, struct keys *keys, int db,
 	words_add_text(out, f->by);
 	words_add_text(out, f->alone ? "1" : "0");
 	words_add_text(out, f->story);
+	(void)snprintf(scratch->number[1], sizeof(scratch->number[1]),
+		       "%" PRId64, f->seen);
+	words_add_text(out, scratch->number[1]);
 	script_end(db, scratch, out);
 }
 

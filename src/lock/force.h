@@ -29,6 +29,8 @@ struct force {
 	size_t who_len;
 	int64_t grace_ms;  /* ask: to be gone within */
 	const char *by;    /* who asks: script_about() */
+	int64_t seen;      /* the counter, when it was seen to hold; 0: it was
+			      not, or it is no lock of ours */
 	const char *story; /* take: how the history ends: "by ...\n", or "" */
 	bool alone;        /* on one node */
 };

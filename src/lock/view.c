@@ -77,15 +77,13 @@ static struct view_holder *known_holder(const struct view *v,
 	return NULL;
 }
 
-/* Takes over what *its owns, or frees it. */
-static int add_holder(struct view *v, struct view_holder *its, int node)
+/* What *its points at is copied. */
+static int add_holder(struct view *v, const struct view_holder *its, int node)
 {
 	struct view_holder *h = known_holder(v, its), *more;
-	int64_t left = its->left_ms;
+	char *value;
 
 	if (h) {
-		free(its->value);
-		free(its->standing);
 		if (its->since_ms > 0 &&
 		    (h->since_ms == 0 || its->since_ms < h->since_ms))
 			h->since_ms = its->since_ms;
@@ -94,17 +92,18 @@ static int add_holder(struct view *v, struct view_holder *its, int node)
 	} else {
 		more = grow(v->holder, v->holders, &v->room_holders,
 			    sizeof(*more));
-		if (!more) {
-			free(its->value);
-			free(its->standing);
+		if (!more)
 			return -1;
-		}
 		v->holder = more;
+		value = copy_of(its->value, its->value_len);
+		if (!value)
+			return -1;
 		h = &v->holder[v->holders++];
 		*h = *its;
+		h->value = value;
 	}
 	h->nodes |= 1U << node;
-	h->left_at[node] = left;
+	h->left_at[node] = its->left_ms;
 	v->held_on |= 1U << node;
 	return 0;
 }
@@ -143,13 +142,6 @@ static int add_sharer(struct view *v, const struct view_holder *slot,
 	h.left_ms = reply_number(reply_item(pair, 1), v->now_ms) - v->now_ms;
 	if (h.left_ms < 0)
 		return 0; /* a dead one, not swept out yet */
-	h.value = copy_of(slot->value, slot->value_len);
-	h.standing = copy_of(r.standing, r.standing_len);
-	if (!h.value || !h.standing) {
-		free(h.value);
-		free(h.standing);
-		return -1;
-	}
 	return add_holder(v, &h, node) < 0 ? -1 : 1;
 }
 
@@ -186,6 +178,7 @@ static int add_slot(struct view *v, const struct reply *of, int node)
 	const struct reply *words = reply_item(of, 4);
 	const struct reply *sharers = reply_item(of, 5);
 	struct view_holder h = {.slot = (int)reply_number(reply_item(of, 0), 0),
+				.value = (char *)value->bytes,
 				.value_len = value->len,
 				.left_ms = signed_number(reply_item(of, 3))};
 	struct record r;
@@ -196,22 +189,16 @@ static int add_slot(struct view *v, const struct reply *of, int node)
 	(void)format_bytes(type->bytes, type->len, h.type, sizeof(h.type));
 	(void)format_bytes(value->bytes, value->len, h.token, sizeof(h.token));
 	use_record(&h, &r);
-	h.value = copy_of(value->bytes, value->len);
-	if (!h.value)
-		return -1;
 	for (size_t i = 0; i < sharers->items; i++) {
 		int rc = add_sharer(v, &h, reply_item(sharers, i), node);
 
-		if (rc < 0) {
-			free(h.value);
+		if (rc < 0)
 			return -1;
-		}
 		others += rc;
 	}
 	/* (of readers, somebody is there even if data were lost) */
 	if (others == 0 || (h.how != HOLD_READS && !has_left(sharers)))
 		return add_holder(v, &h, node);
-	free(h.value);
 	return 0;
 }
 
@@ -272,6 +259,7 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 		v->once_ms = -1;
 	v->now_ms = reply_number(reply_item(r, 2), 0);
 	v->bad_counter |= counter->len == 3;
+	v->counter_at[node] = reply_number(counter, 0);
 	if (reply_number(counter, 0) > v->counter)
 		v->counter = reply_number(counter, 0);
 	if (in_line > v->in_line)
@@ -328,7 +316,7 @@ void view_finish(struct view *v, int nodes)
 {
 	for (int i = 0; i < v->holders; i++) {
 		struct view_holder *h = &v->holder[i];
-		int64_t left[NODES_MAX];
+		int64_t left[NODES_MAX] = {0};
 		int n = 0, q = lease_quorum(nodes);
 
 		for (int k = 0; k < nodes; k++)
@@ -347,10 +335,8 @@ void view_finish(struct view *v, int nodes)
 
 void view_close(struct view *v)
 {
-	for (int i = 0; i < v->holders; i++) {
+	for (int i = 0; i < v->holders; i++)
 		free(v->holder[i].value);
-		free(v->holder[i].standing);
-	}
 	free(v->holder);
 	free(v->waiter);
 	*v = (struct view){0};

@@ -35,8 +35,6 @@ struct view_holder {
 	char *value;     /* what the lock holds there, byte for byte (at most
 			    4096): the token, or what the readers share */
 	size_t value_len;
-	char *standing; /* as the scripts know it (script_standing()): of who
-			   reads, or is inside; else NULL */
 	char about[ABOUT_COUNT][ABOUT_MAX];
 	int64_t since_ms; /* server time; 0: unknown */
 	int64_t ttl_ms;   /* T; 0: unknown */
@@ -61,10 +59,11 @@ struct view {
 	int holders, room_holders;
 	struct view_waiter *waiter; /* in the order of their places */
 	int waiters, room_waiters;
-	int64_t in_line;      /* so many wait, on the node where most do */
-	int64_t counter;      /* the fence counter, the largest; 0: none */
-	bool bad_counter;     /* it is no number */
-	int64_t now_ms;       /* a server's clock */
+	int64_t in_line; /* so many wait, on the node where most do */
+	int64_t counter; /* the fence counter, the largest; 0: none */
+	int64_t counter_at[NODES_MAX]; /* and each */
+	bool bad_counter;              /* it is no number */
+	int64_t now_ms;                /* a server's clock */
 	int64_t once_ms;      /* done, and not to be done again for; -1 */
 	unsigned int answers; /* these nodes said something: bits */
 	unsigned int held_on; /* and on these somebody has it */

@@ -9,6 +9,7 @@
 --       4 who asks: see stop.lua
 --       5 "1" on one node: see grant()
 --       6 take: how the history ends: see log.lua
+--       7 the counter when it was seen to hold; 0: it was not, or is no lock of ours
 -- Returns
 --   yes COUNTER LEFT ASKED  asked; what is left of the time of whoever has most;
 --       how many are asked: all who share it, too
@@ -18,8 +19,10 @@
 --   no COUNTER              it is gone, or somebody else's: nothing changed
 -- Asked again, it says how much time is left, and asks those who have come, or
 -- lost the word. What was taken is not given back by anybody: the counter moves,
--- so a renewal that comes late does not heal.
+-- so a renewal that comes late does not heal. A lock that is gone though the
+-- counter has not moved is not given up: it is asked for, and taken, likewise.
 local step, grace, alone = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
+local seen = tonumber(ARGV[7])
 local at = time()
 local now_ms = math.floor(at / 1000)
 local value, sharers = v or '', sharers_of(v or '')
@@ -78,6 +81,12 @@ end
 local function note_holder(before)
 	note_it(about_of(record), before)
 end
+-- Its holder sets again what has vanished, as in confirm.lua: data were lost, or
+-- the key deleted by hand.
+local function vanished()
+	return kind == 'none' and seen > 0 and not bad
+	    and (not c or c <= seen or untouched(seen))
+end
 local function ask()
 	local most, tokens = 0, holders()
 	for _, who in ipairs(tokens) do
@@ -91,6 +100,21 @@ local function ask()
 		most = math.max(most, left)
 	end
 	return {'yes', text(c), most, #tokens}
+end
+if vanished() then
+	if step == 'ask' then
+		if not moving and stop_word(token, at) < 0 then
+			tell(token, grace)
+		end
+		return {'yes', text(c), math.max(stop_word(token, at), 0), 1}
+	end
+	local before = c
+	c = math.max(c or at, seen) + 1
+	fence_set(c)
+	if slot > 0 or redis.call('exists', part('moves')) == 1 then
+		moved(slot, before)
+	end
+	return {'yes', text(c), 0}
 end
 if not is_there() then
 	return {'no', text(c)}

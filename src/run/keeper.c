@@ -150,7 +150,7 @@ static bool is_same_pipe(int a, int b)
 
 /* A pipe that the caller, or whoever called it, waits for the end of would not
  * end while we hold it: x=$(redlock lock ...). Standard error is kept, to say
- * what happens, unless it is that pipe: 2>&1. */
+ * what happens; keeper_quiet() is for when it is that pipe: 2>&1. */
 static void let_go(int a, int b)
 {
 	unsigned int low = (unsigned int)(a < b ? a : b);
@@ -163,8 +163,6 @@ static void let_go(int a, int b)
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return;
-	if (is_same_pipe(STDOUT_FILENO, 2))
-		(void)dup2(null, 2);
 	(void)dup2(null, STDIN_FILENO);
 	(void)dup2(null, STDOUT_FILENO);
 	close(null);
@@ -189,9 +187,16 @@ pid_t keeper_leave(struct keeper *k, struct fail *why)
 		(void)prctl(PR_SET_NAME, KEEPER, 0, 0, 0);
 		(void)setsid();
 		(void)!chdir("/");
+		k->shares = is_same_pipe(STDOUT_FILENO, STDERR_FILENO);
 		let_go(k->line, k->fd);
 	}
 	return pid;
+}
+
+void keeper_quiet(const struct keeper *k)
+{
+	if (k->shares)
+		(void)dup2(STDIN_FILENO, STDERR_FILENO); /* /dev/null */
 }
 
 bool keeper_hand(const struct keeper *k, const char *answer)

@@ -28,6 +28,8 @@ struct keeper {
 	int line;      /* hangs up when nobody waits for us any more */
 	char will[64]; /* "sending SIGTERM to process 12": for messages */
 	char whom[24]; /* "process 12" */
+	bool shares;   /* standard error is a pipe that the caller's answer goes
+			  to, too */
 };
 
 /* The number of "TERM" or "SIGTERM"; 0 for "none"; -1: it is none of those
@@ -41,6 +43,10 @@ int keeper_open(struct keeper *k, pid_t pid, int sig, struct fail *why);
  * the caller's but standard error. Returns 0 there; to the caller its number;
  * -1: it could not be made. */
 pid_t keeper_leave(struct keeper *k, struct fail *why);
+
+/* The answer is on its way: what would keep whoever reads it waiting is let go
+ * of, in each of our processes. Allocates nothing. */
+void keeper_quiet(const struct keeper *k);
 
 /* The caller waits for the answer of that process. NULL: there is none, and
  * *status is the exit status that says why. The caller's to free. */

@@ -371,6 +371,8 @@ static void run_command(struct supervisor *s)
 		s->watch.limit = after(now(), s->conf->max_hold_ms);
 	guard_go(&s->guard, &s->end->given, timing_kill(stamp, ttl));
 	let_go_of_pipes();
+	if (s->conf->kept)
+		keeper_quiet(s->conf->kept);
 	watch_run(&s->watch);
 	s->end->held_ms = between(s->claimed, now());
 }
