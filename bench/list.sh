@@ -48,10 +48,18 @@ while [ $i -lt "$rounds" ]; do
 		exit 1
 	}
 done
+# And for so much of the time while somebody looks at it all the while.
+seconds=20
+redis-cli -s "$sock" config resetstat >/dev/null
+timeout "$seconds" "$redlock" top --json -q -u "unix://$sock" >"$W/out" || :
+server_us >"$W/top"
 median() { sort -n "$W/$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 printf '%-46s %s ms\n' 'redlock list' "$(summary <"$W/list")" \
 	"redis-cli --scan --pattern 'redlock:*'" "$(summary <"$W/bare")"
 awk -v list="$(median list)" -v bare="$(median bare)" \
-	-v busy="$(median busy)" 'BEGIN {
+	-v busy="$(median busy)" -v top="$(cat "$W/top")" \
+	-v seconds="$seconds" -v rounds="$(wc -l <"$W/out")" 'BEGIN {
 	printf "redlock list takes %.2f of the bare scan\n", list / bare
-	printf "the server is busy for %.0f ms of it\n", busy / 1000 }'
+	printf "the server is busy for %.0f ms of it\n", busy / 1000
+	printf "redlock top: for %.1f %% of the time, with a round each %.1f s\n",
+		top / 1e4 / seconds, seconds / (rounds > 0 ? rounds : 1) }'

@@ -3,6 +3,7 @@
 # nothing else, whatever their names.
 
 load lib/common
+load lib/sentinel
 load lib/cluster
 load lib/masters
 
@@ -377,6 +378,15 @@ cluster_hold() {
 	[[ $stderr == *'1 of 3 servers answered, 2 are needed'* ]]
 	kill_helpers || true
 	cli a flushall >/dev/null
+}
+
+@test "a Sentinel group: the locks of its master" {
+	group_start g
+	url=$(group_url g)
+	helper "$REDLOCK" -q -u "$url" -k job -- sleep 61.3
+	one() { list 0; [ "$(keys)" = 'job ' ]; }
+	wait_until one
+	kill_helpers || true
 }
 
 @test "local: the locks of this machine" {

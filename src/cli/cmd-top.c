@@ -27,6 +27,7 @@ struct top {
 	struct board board;
 	struct instant round, scan; /* the next one */
 	bool stale;                 /* what is shown */
+	bool whole;                 /* all keys were looked for, once */
 	bool over;
 	int sig;
 };
@@ -213,7 +214,7 @@ static int write_json(struct top *t, struct fail *why)
 	return 0;
 }
 
-/* After each round. */
+/* After each round, once all keys were looked for. */
 static int as_stream(struct top *t, struct fail *why)
 {
 	int rc = 0;
@@ -224,10 +225,11 @@ static int as_stream(struct top *t, struct fail *why)
 		bool asked;
 
 		ask(t);
-		asked = census_asks(&t->census);
+		asked = t->census.asking;
 		if (step(t) < 0)
 			rc = no_memory(why);
-		else if (asked && !census_asks(&t->census))
+		t->whole |= !census_scans(&t->census);
+		if (rc == 0 && asked && !t->census.asking && t->whole)
 			rc = write_json(t, why);
 		if (rc < 0 || t->over)
 			break;
