@@ -327,8 +327,14 @@ static int draw_run(const struct page *p, int row, int from, int end)
 		     EDGE + from * LETTER, 2 * EDGE + row * LINE + LINE * 0.74,
 		     ink_of(&c->look),
 		     c->look.bold ? " font-weight=\"bold\"" : "", n * LETTER);
-	for (int i = 0; i < n; i++)
-		escape(c[i].text);
+	/* blanks that no renderer makes one of, whatever it knows of
+	 * white-space */
+	for (int i = 0; i < n; i++) {
+		if (strcmp(c[i].text, " ") == 0)
+			(void)fputs("\xc2\xa0", stdout);
+		else
+			escape(c[i].text);
+	}
 	(void)printf("</text>\n");
 	return n;
 }
@@ -346,8 +352,8 @@ static void draw(const struct page *p, const char *title, bool whole)
 	(void)printf("</title>\n<rect width=\"%.0f\" height=\"%.0f\" rx=\"8\" "
 		     "fill=\"" GROUND "\"/>\n"
 		     "<g font-family=\"ui-monospace,SFMono-Regular,Menlo,"
-		     "Consolas,'DejaVu Sans Mono',monospace\" font-size=\"14\" "
-		     "xml:space=\"preserve\" style=\"white-space:pre\">\n",
+		     "Consolas,'DejaVu Sans Mono',monospace\" "
+		     "font-size=\"14\">\n",
 		     w, h);
 	for (int i = 0; i < n; i++)
 		for (int k = 0, end = last_column(p, i); k < end;)
