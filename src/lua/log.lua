@@ -22,14 +22,15 @@ local function note(who, story, about, at, again)
 			return
 		end
 	end
-	local words = {'xadd', log, 'maxlen', 100, '*', 'token', who}
+	local words = {'token', who}
 	local since = math.floor(at / 1000) - string.match(rest, 'held_ms (%d+)')
 	for name, value in string.gmatch(first .. string.gsub(about,
 	    '^ticket %d+\n', '') .. 'since ' .. text(since) .. '\n' .. rest,
 	    '(%S+) ([^\n]*)\n') do
 		words[#words + 1], words[#words + 2] = name, value
 	end
-	if type(redis.pcall(unpack(words))) == 'string' then
+	if type(redis.pcall('xadd', log, 'maxlen', 100, '*', unpack(words)))
+	    == 'string' then
 		redis.pcall('pexpire', log, month_ms)
 	end
 end
