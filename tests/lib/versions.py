@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 # what a script of Redis 2.6 could call already; Lua 5.1 has more
-FUNCTIONS = set("""redis.call redis.pcall string.find string.format string.gsub
-string.match string.sub math.ceil math.floor math.max math.min ipairs pcall select
+FUNCTIONS = set("""redis.call redis.pcall string.find string.format string.gmatch string.gsub
+string.match string.sub table.sort math.ceil math.floor math.max math.min ipairs pcall select
 tonumber tostring type unpack""".split())
 STRING = re.compile(r"'(?:[^'\\]|\\.)*'")
 CALL = re.compile(r"\b(?:redis\.p?call|try|ask)\(")
