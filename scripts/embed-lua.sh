@@ -29,7 +29,7 @@ script JOIN prelude share join
 script CONFIRM prelude share server stop confirm
 script RELEASE prelude share queue server log release
 script FORCE prelude share queue server stop log story force
-script UNLOCK prelude share queue server log story find unlock release
-script EXTEND prelude share server stop story find extend confirm
-script INSPECT prelude share inspect
+script UNLOCK prelude share queue server log story look find unlock release
+script EXTEND prelude share server stop story look find extend confirm
+script INSPECT prelude share look inspect
 script HISTORY prelude history

@@ -1,11 +1,6 @@
 -- How ARGV[1], a token of which nothing else is known, has the lock: its slot
 -- becomes ours. Returns what the lock holds, and how the client stands; or nil.
--- (On the move, what is not here is not found.)
 local function find(at)
-	local function ask(...)
-		local answer = redis.pcall(...)
-		return type(answer) == 'table' and answer.err and {} or answer
-	end
 	local function stands(value)
 		local sharers = sharers_of(value)
 		if value == token then
@@ -26,14 +21,7 @@ local function find(at)
 			end
 		end
 	end
-	local slots = {0}
-	for _, name in ipairs(ask('hkeys', part('moves'))) do
-		local n = tonumber(name)
-		if n and n > 0 then
-			slots[#slots + 1] = n
-		end
-	end
-	for _, n in ipairs(slots) do
+	for _, n in ipairs(slots_known()) do
 		local value = ask('get', slot_key('', n))
 		if type(value) == 'string' then
 			slot, lock, holder = n, slot_key('', n), slot_key('holder', n)

@@ -10,11 +10,6 @@
 --       taken. RECORD "": none, or another one's. SHARERS: {MEMBER, ENDS}, see
 --       share.lua
 --   WAITERS  {MEMBER, TICKET, LIFE}, see queue.lua. LIFE: the last sign, in us
--- (A slot of a Cluster may be on the move: what is not here is not told.)
-local function ask(...)
-	local answer = redis.pcall(...)
-	return type(answer) == 'table' and answer.err and {} or answer
-end
 local function pairs_of(key, last)
 	local flat, list = ask('zrange', key, 0, last, 'withscores'), {}
 	for i = 1, #flat, 2 do
@@ -22,16 +17,8 @@ local function pairs_of(key, last)
 	end
 	return list
 end
-local slots = {0}
-for _, name in ipairs(ask('hkeys', part('moves'))) do
-	local n = tonumber(name)
-	if n and n > 0 then
-		slots[#slots + 1] = n
-	end
-end
-table.sort(slots)
 local holders = {}
-for _, n in ipairs(slots) do
+for _, n in ipairs(slots_known()) do
 	local name = slot_key('', n)
 	local kind = ask('type', name).ok or 'none'
 	if kind ~= 'none' then
