@@ -6,7 +6,6 @@ load lib/cluster
 slots=$TEST_BIN/../sim/slots
 
 setup_file() { cluster_start; }
-teardown_file() { cluster_stop; }
 in_cluster() { # TEST
 	local primaries=("$cluster_dir"/c{1,2,3}.sock)
 

@@ -8,7 +8,6 @@ load lib/tls
 load lib/cluster
 
 setup_file() { cluster_start; }
-teardown_file() { cluster_stop; }
 
 use_cluster() { # whatever became of it
 	cluster_mend
@@ -254,5 +253,5 @@ $(cluster_url c5 | cut -d / -f 3)"
 	ends_with 0
 	wait_until ran 3
 	fails 77 'wants a password' -n -k job -u "${url/:hush@/}"
-	cluster_stop
+	kill_servers "$cluster_dir"
 }

@@ -8,7 +8,6 @@ load lib/tls
 load lib/cluster
 
 setup_file() { cluster_start; }
-teardown_file() { cluster_stop; }
 
 # force STATUS [OPTION...]: what it says is in $T/said
 force() {

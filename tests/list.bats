@@ -8,7 +8,6 @@ load lib/cluster
 load lib/masters
 
 setup_file() { cluster_start; }
-teardown_file() { cluster_stop; }
 
 # list STATUS ARGUMENT...: the answer is in $output, what was said in $stderr
 list() {

@@ -22,7 +22,6 @@ port_launch() { # NAME [OPTION...]: at $address:$port
 	node_launch "$1" --bind "$address" --port "$port" "${@:2}"
 	node_bound "$1"
 }
-teardown_file() { shared node_kill lone; }
 
 # Client N in the background, behind whoever waits already; its command notes N
 # and is the witness. ${pid[N]} is redlock's.

@@ -747,7 +747,7 @@ everything() { # by $REDLOCK_URL
 	"$REDLOCK" unlock --token "$token" job
 	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
 	cli "$(group_master_name g)" exists job | grep -x 0
-	group_stop
+	kill_servers "$group_dir"
 }
 
 @test "a Cluster" {
@@ -755,7 +755,7 @@ everything() { # by $REDLOCK_URL
 	url=$(cluster_url)
 	export REDLOCK_URL=$url
 	everything
-	cluster_stop
+	kill_servers "$cluster_dir"
 }
 
 @test "three servers, also when one is frozen, and not when two are" {

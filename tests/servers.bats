@@ -13,7 +13,6 @@ setup_file() {
 	certs_make
 	cluster_start
 }
-teardown_file() { cluster_stop; }
 
 is_replica() { [ "$(cli "$1" role | head -n 1)" = slave ]; } # NODE
 says() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output" >&2; return 1; }; }

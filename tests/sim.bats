@@ -1,24 +1,50 @@
 #!/usr/bin/env bats
-# The simulator and its own tests: see tests/sim/sim.c and differ.c.
+# The simulators and their own tests: see tests/sim/sim.c, kinds.c and differ.c.
+#
+# Each run plays other schedules: the log of this file says which, and
+# SIM_SEED=N plays them again. SIM_FULL=1 plays more, and tries every twin
+# (make check-sim); make prove plays millions.
 
 load lib/common
 sim=$TEST_BIN/../sim/sim
 differ=$TEST_BIN/../sim/differ
 kinds=$TEST_BIN/../sim/kinds
-runs=${SANITIZED:+10000} # those builds are ten times slower
-runs=${runs:-100000}
 
-@test "P1 P2 P6 100,000 simulated schedules on one node break no promise" {
-	run -0 "$sim" --runs "$runs"
+setup_file() {
+	export SIM_SEED=${SIM_SEED:-$(date +%s)}
+	echo "# SIM_SEED=$SIM_SEED" >&3
+}
+from() { echo --from "${SIM_SEED}000000"; }
+# of N in a full run: a fifth, or a fiftieth where a sanitizer makes it slow
+some() {
+	local n=$(($1 / 5))
+
+	[ -z "${SANITIZED:-}" ] || n=$(($1 / 50))
+	[ -z "${SIM_FULL:-}" ] || n=$1
+	echo $((n > 0 ? n : 1))
+}
+twins() { # SIMULATOR SCHEDULES PARTS
+	if [ -n "${SIM_FULL:-}" ]; then
+		"$1" --twins "$2"
+	else
+		"$1" --twins "$2" --parts "$3" --from "$SIM_SEED"
+	fi
+}
+need_kinds() {
+	[ -x "$kinds" ] || skip "built without Lua 5.1 (liblua5.1-0-dev)"
 }
 
-@test "P1 P2 P6 and 100,000 on three nodes, and on five" {
-	run -0 "$sim" --nodes 3 --runs "$((runs * 8 / 10))"
-	run -0 "$sim" --nodes 5 --runs "$((runs / 5))"
+@test "P1 P2 P6 simulated schedules on one node break no promise" {
+	run -0 "$sim" --runs "$(some 100000)" $(from)
+}
+
+@test "P1 P2 P6 nor on three nodes, nor on five" {
+	run -0 "$sim" --nodes 3 --runs "$(some 80000)" $(from)
+	run -0 "$sim" --nodes 5 --runs "$(some 20000)" $(from)
 }
 
 @test "each broken twin of the protocol is caught by the simulator" {
-	run -0 "$sim" --twins 100000
+	run -0 twins "$sim" 100000 4
 }
 
 @test "a seed plays the same schedule again" {
@@ -29,37 +55,26 @@ runs=${runs:-100000}
 }
 
 @test "the simulated node and the scripts in a real server agree" {
-	run -0 "$differ" "$T/a.sock" 100000
-	cli a flushall >/dev/null
+	run -0 "$differ" "$T/a.sock" "$(some 100000)"
 }
 
-# ---- slots, readers, runs inside runs: tests/sim/kinds.c ----
-
-schedules=${SANITIZED:+250}
-schedules=${schedules:-2500}
-
-need_kinds() {
-	[ -x "$kinds" ] || skip "built without Lua 5.1 (liblua5.1-0-dev)"
-}
-
-@test "2,500 simulated schedules of all kinds of lock break no promise" {
+@test "simulated schedules of all kinds of lock break no promise" {
 	need_kinds
-	run -0 "$kinds" --runs "$schedules"
+	run -0 "$kinds" --runs "$(some 2500)" $(from)
 }
 
-@test "240 simulated schedules of all kinds on three and five nodes break no promise" {
+@test "simulated schedules of all kinds on three and five nodes break no promise" {
 	need_kinds
-	run -0 "$kinds" --nodes 3 --runs "$((schedules / 12))"
-	run -0 "$kinds" --nodes 5 --runs "$((schedules / 80))"
+	run -0 "$kinds" --nodes 3 --runs "$(some 200)" $(from)
+	run -0 "$kinds" --nodes 5 --runs "$(some 40)" $(from)
 }
 
 @test "each broken twin of the scripts is caught by the simulator" {
 	need_kinds
-	run -0 "$kinds" --twins 3000
+	run -0 twins "$kinds" 3000 8
 }
 
 @test "the small Redis of the simulator and a real server agree" {
 	need_kinds
-	run -0 "$kinds" --differ "$T/a.sock" 5000
-	cli a flushall >/dev/null
+	run -0 "$kinds" --differ "$T/a.sock" "$(some 5000)"
 }

@@ -7,7 +7,6 @@ load lib/cluster
 load lib/masters
 
 setup_file() { cluster_start; }
-teardown_file() { cluster_stop; }
 
 # A lock as redlock leaves it: NODE KEY [HOST [TTL [WAITERS]]]
 forge() {

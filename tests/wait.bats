@@ -6,7 +6,6 @@ load lib/cluster
 load lib/masters
 
 setup_file() { cluster_start; }
-teardown_file() { cluster_stop; }
 
 # wait_for STATUS ARGUMENT...: `redlock wait`; what was said is in $stderr
 wait_for() {

@@ -4,7 +4,6 @@
 #
 #	cluster_start password=hush	in a test; or one for all tests:
 #	setup_file() { cluster_start; }
-#	teardown_file() { cluster_stop; }
 #
 # Its nodes are c1 to c6. At first c1, c2 and c3 are primaries, of the slots
 # 0-5460, 5461-10922 and 10923-16383, with the replicas c4, c5 and c6. `cluster
@@ -36,7 +35,6 @@ cluster_start() {
 	on_ports 6 cluster_launch
 	wait_until cluster_ok
 }
-cluster_stop() { kill_servers "$cluster_dir"; } # in teardown_file
 cluster() { local T=$cluster_dir; "$@"; }
 cluster_cli() { cluster cli "$@"; } # NODE [redis-cli option...] COMMAND...
 

@@ -3,11 +3,17 @@
 
 # A namespace with a loopback of its own: `within COMMAND...` runs there.
 private_net() {
-	[ "$(id -u)" = 0 ] || skip 'needs root for a network namespace'
-	unshare -n -m true 2>/dev/null || skip 'may not make a network namespace'
-	helper unshare -n -m sleep 600
+	local own=(-n -m) enter=(-n -m)
+
+	if [ "$(id -u)" != 0 ]; then # root in there, then
+		own=(-U -r -n -m)
+		enter=(-U --preserve-credentials -n -m)
+	fi
+	unshare "${own[@]}" true 2>/dev/null ||
+		skip 'may not make a network namespace'
+	helper unshare "${own[@]}" sleep 600
 	space=$!
-	within=(nsenter -t "$space" -n -m)
+	within=(nsenter -t "$space" "${enter[@]}")
 	wait_until separate
 	"${within[@]}" ip link set lo up || skip 'no ip(8)'
 }

@@ -4,7 +4,6 @@
 #
 #	group_start g password=hush	in a test; or one for all tests:
 #	setup_file() { group_start g; }
-#	teardown_file() { group_stop; }
 #
 # Group g has the servers g1, g2 and g3, of which g1 is the master at first, and
 # the Sentinels gs1, gs2 and gs3. `group COMMAND...` runs a function of
@@ -37,7 +36,6 @@ group_start() {
 	on_ports 3 group_launch "$g"
 	wait_until group_settled "$g"
 }
-group_stop() { kill_servers "$group_dir"; } # in teardown_file
 group() { local T=$group_dir; "$@"; }
 
 group_launch() {

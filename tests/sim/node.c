@@ -33,7 +33,7 @@ void node_restart(struct node *n, const struct node *then, int64_t us)
 /* As INFO tells it: whole seconds, of which one may have just begun. */
 static int64_t young(const struct node *n, int64_t guard_ms, int64_t us)
 {
-	int64_t up = us / 1000000 - n->up_us / 1000000;
+	int64_t up = (us - n->lag_us) / 1000000 - n->up_us / 1000000;
 	int64_t rest = guard_ms + 1000 - up * 1000;
 
 	return guard_ms > 0 && rest > 0 && n->twin != TWIN_NO_GUARD ? rest : 0;
@@ -204,7 +204,7 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 /* The server is younger than the counter. */
 static bool is_rolled_back(const struct node *n, int64_t us)
 {
-	int64_t up = us / 1000000 - n->up_us / 1000000;
+	int64_t up = (us - n->lag_us) / 1000000 - n->up_us / 1000000;
 
 	return n->counter >= 0 &&
 	       us / 1000 - n->written_us / 1000 >= (up - 1) * 1000 &&

@@ -787,13 +787,18 @@ static bool catches(int twin, uint64_t seed)
 	return !sim_run(seed, twin, false) && sim_run(seed, 0, false);
 }
 
-static int try_twins(uint64_t runs, int *nodes)
+/* Those whose number is `part` modulo `parts`. */
+static int try_twins(uint64_t runs, int *nodes, uint64_t part, uint64_t parts)
 {
 	const char *name;
-	int missed = 0, t;
+	int missed = 0, tried = 0, t;
 
 	for (t = 1; (name = sim_twin(t)); t++) {
 		uint64_t i = 1;
+
+		if ((uint64_t)t % parts != part % parts)
+			continue;
+		tried++;
 
 		if (nodes)
 			*nodes = sim_twin_nodes(t);
@@ -801,16 +806,16 @@ static int try_twins(uint64_t runs, int *nodes)
 			i++;
 		missed += i > runs;
 		printf("%s %d - the twin \"%s\" is caught",
-		       i > runs ? "not ok" : "ok", t, name);
+		       i > runs ? "not ok" : "ok", tried, name);
 		printf(i > runs ? "\n" : " (seed %" PRIu64 ")\n", i);
 	}
-	printf("1..%d\n", t - 1);
-	return missed > 0;
+	printf("1..%d\n", tried);
+	return missed > 0 || tried == 0;
 }
 
 int world_main(int argc, char **argv, int *nodes)
 {
-	uint64_t runs = 0, from = 1;
+	uint64_t runs = 0, twins = 0, from = 1, parts = 1;
 	int twin = 0;
 
 	for (int i = 1; i < argc; i++) {
@@ -825,9 +830,13 @@ int world_main(int argc, char **argv, int *nodes)
 		else if (strcmp(argv[i], "--twin") == 0)
 			twin = atoi(value), i++;
 		else if (strcmp(argv[i], "--twins") == 0)
-			return try_twins(strtoull(value, NULL, 10), nodes);
+			twins = strtoull(value, NULL, 10), i++;
+		else if (strcmp(argv[i], "--parts") == 0)
+			parts = strtoull(value, NULL, 10), i++;
 		else
 			from = strtoull(argv[i], NULL, 10);
 	}
+	if (twins > 0)
+		return try_twins(twins, nodes, from, parts ? parts : 1);
 	return runs > 0 ? many(from, runs) : !sim_run(from, twin, true);
 }
