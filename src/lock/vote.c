@@ -124,6 +124,28 @@ static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 		lease_want(n, VERB_REPLICATE, at);
 }
 
+/*
+ * A loss is told to whom it concerns: to the one that says which counter it saw.
+ * A question from before that (a copy of it, on a slow way) is answered as a
+ * newcomer's would be. Such an answer proves nothing, and must not stand for
+ * what we remember: the node is asked again.
+ */
+static bool is_unaware(const struct lease *l, const struct lease_node *n,
+		       const struct ask *asked)
+{
+	return (l->state == LEASE_ASKING || l->state == LEASE_WAITING) &&
+	       !n->mine && asked->verb == VERB_ACQUIRE &&
+	       asked->seen < n->counter;
+}
+
+static void ask_aware(struct lease *l, struct lease_node *n, struct instant at)
+{
+	if (l->state == LEASE_WAITING)
+		rounds_ask_again(l, (int)(n - l->node), at);
+	else if (n->vote == VOTE_OPEN)
+		lease_want(n, VERB_ACQUIRE, at);
+}
+
 static void granted(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a,
 		    struct instant at)
@@ -137,6 +159,10 @@ static void granted(struct lease *l, struct lease_node *n,
 		return;
 	if (a->lost || a->counter < n->counter)
 		wait_out(l, n, at);
+	if (is_unaware(l, n, asked)) {
+		ask_aware(l, n, at);
+		return;
+	}
 	if (l->conf.nodes > 1 && asked->joins != l->joining) {
 		decline(l, n, asked, at);
 		return;
@@ -209,6 +235,10 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		n->ticket = a->ticket;
 	if (!is_awaited(l, n, asked))
 		return;
+	if (is_unaware(l, n, asked)) {
+		ask_aware(l, n, at);
+		return;
+	}
 	n->mine = false;
 	n->want = VERB_NONE;
 	n->vote = VOTE_NO;

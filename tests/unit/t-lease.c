@@ -741,6 +741,28 @@ static void test_told_of_loss(void)
 	is_int(l.state, LEASE_HELD, "then it counts");
 }
 
+/* What a copy of an old question is told: nothing of a loss in between. */
+static void test_unaware(void)
+{
+	struct ask old;
+	int64_t t;
+
+	begin(1, 3000, FOREVER);
+	asks(0);
+	old = q[0];
+	t = next(0);
+	is_int(q[0].chan, !old.chan, "asked on both connections");
+	reply(&q[0], SAID_BUSY, 500, t + 1);
+	is_int(l.state, LEASE_WAITING, "busy: we know a counter");
+	reply(&old, SAID_GRANTED, 900, t + 400);
+	ok(l.state != LEASE_HELD, "a grant to the first question, which told "
+				  "of none, is not started on");
+	is_int(asks(t + 400), 1, "but the node is asked at once");
+	is_int(q[0].seen, 500, "and told what we saw");
+	reply(&q[0], SAID_GRANTED, 900, t + 401);
+	is_int(l.state, LEASE_HELD, "that grant counts");
+}
+
 /* ---- losing ---- */
 
 static void test_lost(void)
@@ -1550,6 +1572,7 @@ int main(void)
 	test_deaf();
 	test_turned_away();
 	test_told_of_loss();
+	test_unaware();
 	test_lost();
 	test_lost_and_told();
 	test_heal();
