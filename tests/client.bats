@@ -95,7 +95,7 @@ inject_behind() { # the same in the background; $tool is the command's own pid
 
 @test "P7 a command that ends well after its lease was lost is no success" {
 	start -k job -t 600ms -- sh -c "trap 'exit 0' TERM; touch $T/w
-		while :; do sleep 0.01; done"
+		while :; do sleep 0.05; done"
 	wait_until exists "$T/w"
 	node_freeze a
 	finish
@@ -517,7 +517,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	done 2>/dev/null
 	# the guards end with this shell, process 1
 	until [ "\$(redis-cli -s $T/a.sock exists job)" = 0 ]; do
-		sleep 0.01
+		sleep 0.05
 	done
 	END
 	unshare -fp --mount-proc sh "$T/churn" 3>&-
@@ -562,7 +562,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 		rm -f "$T/term" "$T/w"
 		start -k job -t 1s -K "$grace" -- sh -c "
 			trap 'date +%s%3N >$T/term' TERM; touch $T/w
-			while :; do sleep 0.01; done"
+			while :; do sleep 0.05; done"
 		wait_until exists "$T/w"
 		node_freeze a
 		finish
@@ -672,7 +672,7 @@ freeze_command() { # $cmd: no signal ends it now
 @test "C25 TERM reaches the command although it was blocked at the start" {
 	launch --default all --block 15 "$REDLOCK" -u "$url" -k job -- \
 		bash -c "trap 'exit 5' INT; touch $T/w # dash unblocks
-		while :; do sleep 0.01; done" 3>&- &
+		while :; do sleep 0.05; done" 3>&- &
 	tool=$!
 	wait_until exists "$T/w"
 	kill -TERM "$tool" # for the command, which blocks it as it was told

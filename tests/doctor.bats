@@ -50,8 +50,8 @@ json() {
 	shift 2
 	run "-$want" --separate-stderr timeout 20 "$REDLOCK" doctor -q --json \
 		"${at[@]}" "$@"
-	python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
-	python3 -c 'import json, sys
+	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
+	/usr/bin/python3 -c 'import json, sys
 d = json.loads(sys.argv[1])
 f = {(x["level"], x["check"]) for x in d["findings"]}
 assert d["well"] == (not [x for x in f if x[0] == "wrong"]), d
@@ -78,7 +78,7 @@ grant_told() {
 as_joe() { on "unix://joe:pw@$T/a.sock"; }
 # A server whose INFO says TEXT in place of LINE: NAME LINE TEXT
 masked() {
-	helper python3 "$top/tests/lib/mask.py" "$T/a.sock" "$T/$1.sock" \
+	helper /usr/bin/python3 "$top/tests/lib/mask.py" "$T/a.sock" "$T/$1.sock" \
 		"$2" "$3"
 	wait_until exists "$T/$1.sock"
 }

@@ -80,7 +80,7 @@ holds_in() { # LOCK SCENARIO
 	cat >"$T/pay" <<-'SH'
 		#!/bin/sh
 		: >"$T/looked/$$"
-		until set -- "$T/looked/"*; [ $# -gt 20 ]; do sleep 0.01; done
+		until set -- "$T/looked/"*; [ $# -gt 20 ]; do sleep 0.05; done
 	SH
 	chmod 755 "$T/pay"
 	PAY=$T/pay BUYERS=60 run -0 sale without

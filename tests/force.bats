@@ -29,8 +29,8 @@ begin() { # [OPTION...] -- COMMAND...
 	wait_until exists "$T/on"
 }
 # A command that says that it runs; "deaf": that does not hear SIGTERM.
-runs=(sh -c ': >"$T/on"; while :; do sleep 0.01; done')
-deaf=(sh -c 'trap "" TERM; : >"$T/on"; while :; do sleep 0.01; done')
+runs=(sh -c ': >"$T/on"; while :; do sleep 0.05; done')
+deaf=(sh -c 'trap "" TERM; : >"$T/on"; while :; do sleep 0.05; done')
 forced() { # it was, as it says
 	finish
 	[ "$status" = 125 ] && grep -q '"outcome":"forced","exit":125' "$T/result" &&
@@ -220,7 +220,7 @@ entry() { # FIELD of the last entry of the history, or of server $2
 # As soon as somebody is asked: COMMAND...
 when_asked() {
 	helper bash -c 'until [ -n "$(redis-cli -s "$1" keys "*:grant:*")" ]; do
-		sleep 0.01; done; shift; exec "$@"' when_asked "$T/a.sock" "$@"
+		sleep 0.05; done; shift; exec "$@"' when_asked "$T/a.sock" "$@"
 }
 
 @test "force-release: a key deleted by hand meanwhile is no sign that the holder has stopped" {
@@ -294,7 +294,7 @@ when_asked() {
 	for i in 1 2 3; do
 		helper "$REDLOCK" -q -u "$url" -k job -s -t 2s -K 200ms \
 			--result-file "$T/result.$i" -- sh -c \
-			": >'$T/on.$i'; while :; do sleep 0.01; done"
+			": >'$T/on.$i'; while :; do sleep 0.05; done"
 	done
 	for i in 1 2 3; do wait_until exists "$T/on.$i"; done
 	waits_in_line
@@ -312,7 +312,7 @@ when_asked() {
 	for i in 1 2 3; do
 		helper "$REDLOCK" -q -u "$url" -k job -s -t 2s \
 			--result-file "$T/result.$i" -- sh -c \
-			": >'$T/on.$i'; while :; do sleep 0.01; done"
+			": >'$T/on.$i'; while :; do sleep 0.05; done"
 	done
 	for i in 1 2 3; do wait_until exists "$T/on.$i"; done
 	force 0 --now
@@ -330,7 +330,7 @@ when_asked() {
 	for i in 1 2; do
 		helper "$REDLOCK" -q -u "$url" -k job -N 2 -t 2s -K 200ms \
 			--result-file "$T/result.$i" -- sh -c \
-			": >'$T/on.$i'; while :; do sleep 0.01; done"
+			": >'$T/on.$i'; while :; do sleep 0.05; done"
 		wait_until exists "$T/on.$i"
 	done
 	helper "$REDLOCK" -q -u "$url" -k job -N 2 -t 2s -- sh -c ': >"$T/next"'
@@ -345,7 +345,7 @@ when_asked() {
 @test "force-release --now: a slot is taken, and its holder does not heal it" {
 	begin -N 3 -t 2s -- "${runs[@]}"
 	helper "$REDLOCK" -q -u "$url" -k job -N 3 -t 2s -- \
-		sh -c ': >"$T/two"; while :; do sleep 0.01; done'
+		sh -c ': >"$T/two"; while :; do sleep 0.05; done'
 	wait_until exists "$T/two"
 	force 0 --now
 	forced
@@ -356,7 +356,7 @@ when_asked() {
 
 @test "force-release: runs inside runs are asked as well, and stop" {
 	hold_nested="\"\$0\" -q -u \"$url\" -k job -t 2s -K 200ms -- sh -c '
-		: >\"\$T/on\"; while :; do sleep 0.01; done'"
+		: >\"\$T/on\"; while :; do sleep 0.05; done'"
 	rm -f "$T/on"
 	start --result-file "$T/result" -k job -t 2s -K 200ms -- \
 		sh -c "$hold_nested" "$REDLOCK"
@@ -372,7 +372,7 @@ when_asked() {
 	helper env REDLOCK_URL="$url" sh -c 'eval "$("$0" lock job -t 2s \
 			--export --keep-for $$)"
 		trap "echo told >\"\$T/told\"; exit 3" TERM
-		: >"$T/on"; while :; do sleep 0.01; done' "$REDLOCK" 2>"$T/err"
+		: >"$T/on"; while :; do sleep 0.05; done' "$REDLOCK" 2>"$T/err"
 	wait_until exists "$T/on"
 	force 0
 	says "it has stopped"

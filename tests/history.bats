@@ -131,7 +131,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 }
 
 @test "readers and slots have an entry each; a slot says which" {
-	start -k job -s -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.01; done"
+	start -k job -s -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.05; done"
 	wait_until held job
 	redlock -k job -s -- true
 	: >"$T/go"
@@ -139,7 +139,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	written 2
 	[ "$(entries a | cut -d' ' -f1 | sort -u | wc -l)" = 2 ]
 	rm "$T/go"
-	start -k job -N 2 -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.01; done"
+	start -k job -N 2 -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.05; done"
 	wait_until held job
 	redlock -k job -N 2 -- true
 	is slot=1
@@ -198,7 +198,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 
 @test "a server that was frozen for a while has one entry of a hold" {
 	several 3
-	start -k job -t 2s -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.01; done"
+	start -k job -t 2s -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.05; done"
 	wait_until have 3
 	node_freeze c
 	: >"$T/go"
@@ -239,7 +239,7 @@ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 }
 
 @test "memory is full: the lock is released all the same" {
-	start -k job -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.01; done"
+	start -k job -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.05; done"
 	wait_until held job
 	cli a config set maxmemory 1 >/dev/null
 	: >"$T/go"
@@ -270,7 +270,7 @@ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 
 @test "told twice, it is written once" {
 	several 3
-	start -k job -t 2s -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.01; done"
+	start -k job -t 2s -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.05; done"
 	wait_until have 3
 	# the answer to the release is lost, and it is asked for again
 	for n in a b c; do node_freeze $n; done
@@ -304,8 +304,8 @@ json() {
 
 	shift
 	history 0 --json job "$@"
-	python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
-	python3 -c 'import json, sys
+	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
+	/usr/bin/python3 -c 'import json, sys
 d = [json.loads(line) for line in sys.argv[1].splitlines()]
 assert '"$expression"', d' "$output"
 }
@@ -315,7 +315,7 @@ entry() { cli a xadd "$log" '*' "$@" >/dev/null; }
 picture() { # [ARGUMENT...]
 	history 0 --svg job "$@"
 	printf '%s\n' "$output" >"$T/svg"
-	python3 -c 'import sys, xml.dom.minidom
+	/usr/bin/python3 -c 'import sys, xml.dom.minidom
 xml.dom.minidom.parse(sys.argv[1])' "$T/svg"
 }
 bars() { # STYLE N: of holds, and one in the legend
@@ -512,7 +512,7 @@ and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 	url=unix://$T/a.sock?db=3
 	redlock -k "$odd" -- true
 	run -0 --separate-stderr "$REDLOCK" history -u "$url" --json "$odd"
-	python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
+	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
 	[[ $output = *'"key_b64":"YX1ie2Mg/w=="'* ]]
 	run -0 "$REDLOCK" history -u "unix://$T/a.sock" "$odd"
 	[[ $output = *'no history'* ]]

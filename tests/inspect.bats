@@ -20,8 +20,8 @@ inspect() {
 # STATUS EXPRESSION [KEY]: `d` is the JSON document, which is as the manual says
 json() {
 	inspect "$1" --json "${3:-job}"
-	python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$answer"
-	python3 -c 'import json, sys
+	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$answer"
+	/usr/bin/python3 -c 'import json, sys
 d = json.loads(sys.argv[1])
 assert '"$2"', d' "$answer"
 }

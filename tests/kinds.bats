@@ -6,7 +6,7 @@ load lib/common
 
 # What two commands may do together, flock(2) says: alone RUNS, together RUNS.
 # Each notes its name; both end when the file is gone.
-stays=$'while [ -e "$T/stay.$1" ]; do sleep 0.01; done'
+stays=$'while [ -e "$T/stay.$1" ]; do sleep 0.05; done'
 alone='flock -n -x "$T/rw" -c "$0" || echo "$1 is not alone" >>"$T/errors"'
 together='flock -n -s "$T/rw" -c "$0" || echo "$1 is with a writer" >>"$T/errors"'
 declare -gA pid # bats reads this file in a function
@@ -25,7 +25,7 @@ client() { # NAME HOW [OPTION...]
 	launch --default all "$REDLOCK" -u "$url" -k job -t 2s "$@" -- sh -c "
 		echo $n >>'$T/order'; echo \"\$REDLOCK_SLOT \$REDLOCK_FENCE\" \
 			>'$T/on.$n.new'; mv '$T/on.$n.new' '$T/on.$n'
-		$how" "while [ -e '$T/stay.$n' ]; do sleep 0.01; done" "$n" \
+		$how" "while [ -e '$T/stay.$n' ]; do sleep 0.05; done" "$n" \
 		2>"$T/err.$n" 3>&- &
 	pid[$n]=$!
 	helpers="$helpers $!"
@@ -101,7 +101,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	: >"$T/stay.in"
 	redlock -q -k job -t 600ms -- sh -c "$(inner) -t 600ms -- \
 		sh -c 'echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do
-		sleep 0.01; done' & while [ ! -e '$T/on.in' ]; do sleep 0.01; done"
+		sleep 0.05; done' & while [ ! -e '$T/on.in' ]; do sleep 0.05; done"
 	# longer than the outer one's lease
 	for i in {1..10}; do busy; sleep 0.1; done
 	let_go in
@@ -113,8 +113,8 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	: >"$T/stay.in"
 	redlock -q -k job -t 2s -- sh -c "$(inner) -t 2s -- \
 		flock -n -x '$T/rw' sh -c 'echo on >\"$T/on.in\"; while [ -e \
-		\"$T/stay.in\" ]; do sleep 0.01; done' &
-		while [ ! -e '$T/on.in' ]; do sleep 0.01; done"
+		\"$T/stay.in\" ]; do sleep 0.05; done' &
+		while [ ! -e '$T/on.in' ]; do sleep 0.05; done"
 	lines_up writer after
 	let_go in
 	running after
@@ -128,7 +128,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	[ "$(cat "$T/left")" -gt 10000 ]
 	: >"$T/stay.in"
 	redlock -q -k job -t 300ms -- sh -c "$(inner) -t 20s -- sh -c '
-		echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.01
+		echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.05
 		done' & sleep 0.5"
 	[ "$(cli a pttl job)" -gt 10000 ]
 	let_go in
@@ -179,8 +179,8 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 			redlock:{job}:sharers:\$REDLOCK_TOKEN:job 0 -1 |
 			grep -c \"^[0-9a-f-]* \" >$T/count; echo cut 0 >$T/px
 			echo ran >>$T/ran' &
-		while ! grep -q cut '$T/px.log'; do sleep 0.01; done
-		echo pass >'$T/px'; while [ ! -e '$T/ran' ]; do sleep 0.01; done
+		while ! grep -q cut '$T/px.log'; do sleep 0.05; done
+		echo pass >'$T/px'; while [ ! -e '$T/ran' ]; do sleep 0.05; done
 		sleep 0.05; echo pass >'$T/px'; wait"
 	[ "$(cat "$T/count")" = 1 ]
 	[ "$(wc -l <"$T/ran")" = 1 ]
@@ -194,7 +194,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	lock_is_free
 	run redlock -k job -t 60s --orphans kill -- sh -c "$(inner) -t 60s -- \
 		sh -c 'echo on >\"$T/on.i\"; sleep 60' &
-		while [ ! -e '$T/on.i' ]; do sleep 0.01; done"
+		while [ ! -e '$T/on.i' ]; do sleep 0.05; done"
 	lock_is_free
 	rm "$T/on.i"
 	start -k job -t 60s -- sh -c "$(inner) -t 60s -- \
@@ -208,7 +208,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	: >"$T/stay.in"
 	helper "$REDLOCK" -u "$url" -k job -t 1s -- sh -c "
 		$(inner) -t 1s -- sh -c 'echo on >\"$T/on.in\"; while [ -e \
-		\"$T/stay.in\" ]; do sleep 0.01; done'" 2>"$T/err"
+		\"$T/stay.in\" ]; do sleep 0.05; done'" 2>"$T/err"
 	local outer=$! status=0
 	wait_until begun in
 	cli a set job thief px 3000 >/dev/null
@@ -221,8 +221,8 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 @test "nesting: healed by whoever asks first, and still the last one out releases" {
 	: >"$T/stay.in"
 	redlock -k job -t 1s -- sh -c "$(inner) -t 1s -- sh -c 'echo on \
-		>\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.01; done' &
-		while [ ! -e '$T/on.in' ]; do sleep 0.01; done
+		>\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.05; done' &
+		while [ ! -e '$T/on.in' ]; do sleep 0.05; done
 		# both renew as often: in four renewals the outer one has heard of it
 		n=0 was=99999; while [ \$n -lt 4 ]; do
 			is=\$(redis-cli -s '$T/a.sock' pttl job)
@@ -230,7 +230,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 		done
 		redis-cli -s '$T/a.sock' flushall
 		while ! redis-cli -s '$T/a.sock' exists job | grep -q 1; do
-		sleep 0.01; done" >/dev/null 2>&1
+		sleep 0.05; done" >/dev/null 2>&1
 	busy
 	busy
 	let_go in
@@ -238,7 +238,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 }
 
 @test "nesting: a reader inside a reader does not wait for a waiting writer; a writer is refused" {
-	client out "while [ -e '$T/stay.out' ]; do sleep 0.01; done
+	client out "while [ -e '$T/stay.out' ]; do sleep 0.05; done
 		$(inner) -s -n -- sh -c 'echo r >>\"$T/order\"'" -s
 	running out
 	lines_up writer w
@@ -765,7 +765,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	url=unix://$T/m.sock
 	: >"$T/stay.r"
 	helper "$REDLOCK" -u "$url" -s -k job -t 1s -- sh -c "echo on >'$T/on.r'
-		while [ -e '$T/stay.r' ]; do sleep 0.01; done"
+		while [ -e '$T/stay.r' ]; do sleep 0.05; done"
 	local r=$! i=0
 	wait_until begun r
 	while [ "$(cli m set "fill$i" "$(printf '%20000s' x)" 2>&1)" = OK ]; do
@@ -797,7 +797,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 
 @test "--max-hold: 124 also when the command then ends well, or is stopped" {
 	run redlock -q -k job --max-hold 200ms -- \
-		sh -c 'trap "exit 0" TERM; while :; do sleep 0.01; done'
+		sh -c 'trap "exit 0" TERM; while :; do sleep 0.05; done'
 	[ "$status" = 124 ]
 	run redlock -q -k job --max-hold 200ms -- sh -c 'kill -STOP $$'
 	[ "$status" = 124 ]
@@ -809,7 +809,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 @test "--max-hold: the command has all of -K to clean up, the lease is renewed meanwhile" {
 	run redlock -q -k job -t 600ms --max-hold 200ms -K 10s -- \
 		sh -c "trap 'sleep 1; touch $T/clean; exit' TERM
-			while :; do sleep 0.01; done"
+			while :; do sleep 0.05; done"
 	[ "$status" = 124 ]
 	[ -e "$T/clean" ]
 }
@@ -817,7 +817,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 @test "--max-hold: what the command leaves when it ends at once has all of -K, too" {
 	run redlock -q -k job --max-hold 1s -K 10s -- sh -c "
 		sh -c 'trap \"sleep 0.5; touch $T/clean; exit\" TERM
-		while :; do sleep 0.01; done' & wait"
+		while :; do sleep 0.05; done' & wait"
 	[ "$status" = 124 ]
 	[ -e "$T/clean" ]
 	lock_is_free
@@ -882,7 +882,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 
 @test "--min-hold: who waits in line gets it then, not at its next look" {
 	start -k job -t 60s --min-hold 800ms -- sh -c "echo on >'$T/on.h'
-		while [ -e '$T/stay.h' ]; do sleep 0.01; done"
+		while [ -e '$T/stay.h' ]; do sleep 0.05; done"
 	: >"$T/stay.h"
 	wait_until begun h
 	lines_up writer w
@@ -991,7 +991,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 
 @test "--orphans wait: the lock is held until the last process has ended" {
 	start -k job -t 600ms --orphans wait -- sh -c "setsid sh -c 'while [ -e \
-		\"$T/stay.o\" ]; do sleep 0.01; done' & echo on >'$T/on.o'; exit 7"
+		\"$T/stay.o\" ]; do sleep 0.05; done' & echo on >'$T/on.o'; exit 7"
 	: >"$T/stay.o"
 	wait_until begun o
 	for i in {1..10}; do busy; sleep 0.1; done
@@ -1017,7 +1017,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 @test "--orphans kill: they are dead before the lock is free" {
 	redlock -k job --orphans kill -- sh -c "setsid sh -c 'trap \"\" TERM HUP
 		exec flock -x \"$T/rw\" sleep 60' & while flock -n \"$T/rw\" true; do
-		sleep 0.01; done"
+		sleep 0.05; done"
 	redlock -k job -n -- flock -n "$T/rw" true
 }
 

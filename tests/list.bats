@@ -29,8 +29,8 @@ json() {
 
 	shift
 	list 0 --json "$@"
-	python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
-	python3 -c 'import json, sys, base64
+	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
+	/usr/bin/python3 -c 'import json, sys, base64
 d = json.loads(sys.argv[1])
 k = [l["key"] for l in d["locks"]]
 of = {l["key"]: l for l in d["locks"]}
@@ -57,7 +57,7 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	list 0
 	[ -z "$output" ]
 	list 0 --json
-	[ "$(python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output")" = 1 ]
+	[ "$(/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output")" = 1 ]
 	cli a flushall >/dev/null
 }
 
@@ -190,7 +190,7 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 
 @test "patterns mean what they mean to Redis" {
 	for key in a ab abc b-c 'x[y' 'a\b' 'a*' '[a]' ]x ^; do forge a "$key"; done
-	python3 - "$T/a.sock" "$REDLOCK" "$url" <<-'END'
+	/usr/bin/python3 - "$T/a.sock" "$REDLOCK" "$url" <<-'END'
 	import json, random, socket, subprocess, sys
 	random.seed(1)
 	s = socket.socket(socket.AF_UNIX)

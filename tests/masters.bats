@@ -56,7 +56,7 @@ stay() { # N [OPTION...]
 	helper "$REDLOCK" -u "$url" -t 2s "$@" -- sh -c "
 		echo \"\$REDLOCK_SLOT \$REDLOCK_FENCE\" >$T/new.$n
 		mv $T/new.$n $T/on.$n
-		while [ -e $T/stay.$n ]; do sleep 0.01; done" 2>"$T/err.$n"
+		while [ -e $T/stay.$n ]; do sleep 0.05; done" 2>"$T/err.$n"
 	pid[$n]=$!
 }
 on() { wait_until exists "$T/on.$1"; }
@@ -333,9 +333,9 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 	several 3
 	run -0 redlock -k job -t 1s -- sh -c '
 		"$0" -n -k job -- sh -c "
-			echo \$REDLOCK_FENCE; while [ ! -e $1/end ]; do sleep 0.01; done
+			echo \$REDLOCK_FENCE; while [ ! -e $1/end ]; do sleep 0.05; done
 			echo ended" >"$1/inner" 2>&1 3>&- &
-		while ! [ -s "$1/inner" ]; do sleep 0.01; done
+		while ! [ -s "$1/inner" ]; do sleep 0.05; done
 		echo $REDLOCK_FENCE' "$REDLOCK" "$T"
 	[ "$(cat "$T/inner")" = "${lines[0]}" ]
 	fails 75 'not acquired' redlock -n -k job -- touch "$T/ran"

@@ -642,7 +642,7 @@ no_shadow() { # no lock, nor what belongs to it
 @test "unlock while a nested run goes on: the keeper ends, the lock with the run" {
 	target TERM
 	eval "$("$REDLOCK" lock -t 1s --keep-for "$kept" --export job)"
-	start -k job -t 1s -- sh -c 'touch "$T/in"; until [ -e "$T/go" ]; do sleep 0.01; done'
+	start -k job -t 1s -- sh -c 'touch "$T/in"; until [ -e "$T/go" ]; do sleep 0.05; done'
 	wait_until exists "$T/in"
 	"$REDLOCK" unlock job
 	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'

@@ -52,7 +52,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 
 @test "C2 a signal that the command handles leaves the exit status to the command" {
 	start_told -k job -- sh -c "trap 'exit 7' TERM; touch $T/w
-		while :; do sleep 0.01; done"
+		while :; do sleep 0.05; done"
 	wait_until exists "$T/w"
 	kill -TERM "$tool"
 	[ "$(how)" = "exit 7" ]
@@ -79,7 +79,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 @test "C2 USR1 is passed on to every process of the tree and ends nothing" {
 	start -k job -- sh -c "trap 'echo a >>$T/usr' USR1
 		sh -c 'trap \"echo b >>$T/usr\" USR1; touch $T/w
-			while [ ! -e $T/go ]; do sleep 0.01; done' &
+			while [ ! -e $T/go ]; do sleep 0.05; done' &
 		trap 'echo a >>$T/usr' USR1
 		while [ ! -e $T/go ]; do sleep 0.01 & wait \$!; done; wait"
 	wait_until exists "$T/w"
@@ -127,7 +127,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 @test "C2 what redlock was told to ignore stays ignored, here and in the command" {
 	launch --default all --ignore 1 "$REDLOCK" -u "$url" -k job -- \
 		sh -c "touch $T/w
-		while [ ! -e $T/go ]; do sleep 0.01; done; echo on >$T/end" \
+		while [ ! -e $T/go ]; do sleep 0.05; done; echo on >$T/end" \
 		3>&- &
 	tool=$!
 	wait_until exists "$T/w"
@@ -216,7 +216,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 		exec $REDLOCK -u $url -k job -- sh -c '
 			trap \"echo x >>$T/int\" INT; trap \"touch $T/go\" USR1
 			touch $T/w
-			while [ ! -e $T/go ]; do sleep 0.01; done; exit 0'"
+			while [ ! -e $T/go ]; do sleep 0.05; done; exit 0'"
 	[ "$(lines "$T/int")" = 1 ]
 }
 
@@ -243,7 +243,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 @test "C14 a new window size reaches the command" {
 	run -0 pty "file:$T/w" "size:33x99" "wait:33 99" -- "$REDLOCK" -u "$url" \
 		-k job -- sh -c "trap 'stty size; exit 0' WINCH; touch $T/w
-			while :; do sleep 0.01; done"
+			while :; do sleep 0.05; done"
 }
 
 @test "C14 in a pipeline the other programs have the terminal" {
@@ -257,7 +257,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	# not the function: its subshell would keep the pipe open
 	"$REDLOCK" -u "$url" -k job -- sh -c "echo text; exec >&-; i=0
 		while [ ! -e $T/go ]; do
-			sleep 0.01; i=\$((i + 1)); [ \$i -lt 300 ] || exit 9
+			sleep 0.05; i=\$((i + 1)); [ \$i -lt 300 ] || exit 9
 		done" | { cat >"$T/out"; touch "$T/go"; }
 	contains "$T/out" text
 }
@@ -285,12 +285,12 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 # ---- C6: stopping the job ----
 
 wait_for_go() {
-	echo "sh -c 'echo \$\$ >$T/w; while [ ! -e $T/go ]; do sleep 0.01; done; echo fin''ished'"
+	echo "sh -c 'echo \$\$ >$T/w; while [ ! -e $T/go ]; do sleep 0.05; done; echo fin''ished'"
 }
 
 # D: the shell has just forked by vfork(2), and its child is what was stopped.
 until_stopped() {
-	echo "until grep -q ^State:.[TD] /proc/\$(cat $T/w)/status; do sleep 0.01; done"
+	echo "until grep -q ^State:.[TD] /proc/\$(cat $T/w)/status; do sleep 0.05; done"
 }
 
 @test "C6 after Ctrl-Z, fg within the lease lets the command go on" {

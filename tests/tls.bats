@@ -260,7 +260,7 @@ ended() { # by TERM
 }
 # From a socket to the TLS port, as it is.
 socat_like() {
-	exec python3 - "$T/tls.sock" "$(node_at b)" <<-'END'
+	exec /usr/bin/python3 - "$T/tls.sock" "$(node_at b)" <<-'END'
 		import asyncio, sys
 		host, port = sys.argv[2].split(":")
 		async def pump(r, w):

@@ -118,7 +118,7 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 }
 
 @test "--json: one document, free or timeout, as the manual says" {
-	schema() { python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"; }
+	schema() { /usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"; }
 	wait_for 0 --json job
 	schema
 	[[ $output == *'"outcome":"free"'* ]]
@@ -132,7 +132,7 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 @test "--log-format json: the lines are objects" {
 	keep_job
 	wait_for 75 --log-format json job -w 200ms
-	python3 -c 'import json, sys
+	/usr/bin/python3 -c 'import json, sys
 a, b = [json.loads(l) for l in sys.argv[1].splitlines()]
 assert a["event"] == "waiting" and b["event"] == "timeout" and b["key"] == "job", (a, b)' "$stderr"
 	kill "$tool"

@@ -289,21 +289,23 @@ T= # until setup
 
 wait_until() { untraced try_until "$@"; } # COMMAND...
 try_until() { # up to 20 s, however long COMMAND takes
-	local end=$((SECONDS + 20))
+	local end=$((SECONDS + 20)) ms=10
 
 	while ((SECONDS < end)); do
 		"$@" && return 0 # not "return": teardown runs in a trap
-		pause
+		pause 0.0$ms
+		# what does not come soon is not asked for so often
+		((ms < 50)) && ((ms += 2))
 	done
 	echo "waited 20 s for: $*" >&2
 	return 1
 }
-# 10 ms, without a process: nothing is ever written to this pipe.
-pause() {
+# Without a process: nothing is ever written to this pipe.
+pause() { # SECONDS
 	local never=$BATS_FILE_TMPDIR/never
 
 	[ -p "$never" ] || mkfifo "$never" 2>/dev/null
-	read -rt 0.01 <>"$never" || true
+	read -rt "$1" <>"$never" || true
 }
 # A zombie is gone: who should reap it may take its time.
 gone() {
