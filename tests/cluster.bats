@@ -46,7 +46,7 @@ after_a_while() { # as many renewals as make the lease, twice
 
 # ---- which node ----
 
-@test "every string of three letters over {}ab is a key: locked, held by all its parts, freed" {
+@test "S23 U7 every string of three letters over {}ab is a key: locked, held by all its parts, freed" {
 	local a b c key n=0
 
 	use_cluster
@@ -137,7 +137,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 
 # ---- slots that move ----
 
-@test "a slot moves under a hold and a line: nobody notices but by its -v" {
+@test "S23 a slot moves under a hold and a line: nobody notices but by its -v" {
 	use_cluster
 	hold 2500 -t 2s -v
 	line 3
@@ -188,7 +188,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	ran 1
 }
 
-@test "ASK is followed: a lock whose keys have all moved ahead of their slot" {
+@test "S23 ASK is followed: a lock whose keys have all moved ahead of their slot" {
 	local to
 
 	use_cluster

@@ -78,7 +78,7 @@ lock() { cli a get job; }
 
 inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 
-@test "nesting: who is started by the holder joins, with its token, fence and slot" {
+@test "C33 nesting: who is started by the holder joins, with its token, fence and slot" {
 	redlock -k job -- sh -c "env | grep ^REDLOCK_ | sort >'$T/outer'
 		$(inner) -n -- sh -c 'env | grep ^REDLOCK_ | sort >\"$T/inner\"'"
 	for v in TOKEN FENCE SLOT KEY FENCES; do

@@ -133,7 +133,7 @@ fence_on() { # NAME: at least the holder's
 	[ "$(counter "$1")" -ge "$(cat "$T/fence")" ]
 }
 
-@test "S1 a node that comes back empty, or loses the key by hand, is held again, and said so" {
+@test "S1 S17 a node that comes back empty, or loses the key by hand, is held again, and said so" {
 	several 3 auto
 	keep
 	wait_until have 3
@@ -176,7 +176,7 @@ fence_on() { # NAME: at least the holder's
 	lacks "$T/err" SIGTERM
 }
 
-@test "S17 a node where somebody else has the key is left to him, and taken when he has gone" {
+@test "S18 a node where somebody else has the key is left to him, and taken when he has gone" {
 	several 3
 	cli c set job theirs >/dev/null
 	keep

@@ -607,7 +607,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "foreign: SET NX of another program finds our lock taken, and free after the release" {
+@test "U13 foreign: SET NX of another program finds our lock taken, and free after the release" {
 	hold 300
 	[ "$(cli a set job theirs nx px 1000)" = "" ]
 	ends_with 0
@@ -617,7 +617,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	redlock -q -k job -- witness "$T"
 }
 
-@test "foreign: a plain release of another program frees its lock for us" {
+@test "U13 foreign: a plain release of another program frees its lock for us" {
 	cli a set job theirs px 60000
 	start_hold 10
 	wait_until contains "$T/err" 'another program'

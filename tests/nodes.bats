@@ -61,7 +61,7 @@ says() {
 	REDLOCK_URL="$url redis://ten" "$REDLOCK" -u "$url" -k job -- true
 }
 
-@test "a server that is named twice is refused, however it is written" {
+@test "U11 a server that is named twice is refused, however it is written" {
 	several 2
 	says 64 "'${urls[0]}' and 'unix://$T/%61.sock?db=1' are the same server" \
 		-u "${urls[1]}" -u "${urls[0]}" -u "unix://$T/%61.sock?db=1"
@@ -94,7 +94,7 @@ says() {
 		-u redis://g
 }
 
-@test "an even number of servers is taken, and a line says what it is worth" {
+@test "S35 an even number of servers is taken, and a line says what it is worth" {
 	several 4
 	run -0 --separate-stderr redlock -k job -- echo ran
 	[ "$output" = ran ]

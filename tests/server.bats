@@ -526,7 +526,7 @@ secure() {
 	[ "$(holds)" = 0 ]
 }
 
-@test "S12 a server without AUTH repeats what it was told: we do not" {
+@test "U8 a server without AUTH repeats what it was told: we do not" {
 	node_start b --rename-command AUTH ''
 	echo hunter2 >"$T/password"
 	chmod 600 "$T/password"
@@ -536,7 +536,7 @@ secure() {
 	[[ $output = *'AUTH was refused'* || $output = *'unknown command'* ]]
 }
 
-@test "S12 a server that has no replicas to write to is there: nothing runs without the lock" {
+@test "S13 a server that has no replicas to write to is there: nothing runs without the lock" {
 	node_start b --min-replicas-to-write 1
 	run -69 "$REDLOCK" -u "unix://$T/b.sock" -k job -n --on-unavailable run \
 		-- witness "$T"
@@ -773,7 +773,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	[ "$(fence_now)" -gt "$(cat "$T/fence")" ]
 }
 
-@test "S19 a key of another type without expiry is no lock: status 78, nothing touched" {
+@test "S19 U14 a key of another type without expiry is no lock: status 78, nothing touched" {
 	cli a rpush job x
 	run -78 redlock -k job -- witness "$T"
 	[[ $output = *'holds a list'* ]]
@@ -798,7 +798,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	cli a del job
 }
 
-@test "S20 a lock without expiry is waited for, never stolen, and said" {
+@test "S20 U14 a lock without expiry is waited for, never stolen, and said" {
 	cli a set job foreign
 	run -75 redlock -k job -w 300ms -- witness "$T"
 	[[ $output = *'without expiry'* && $output = *foreign* ]]

@@ -59,7 +59,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	free job
 }
 
-@test "C2 a command that ends by a signal of its own gives 128 and its number" {
+@test "P7 a command that ends by a signal of its own gives 128 and its number" {
 	start_told -k job -- sh -c 'kill -SEGV $$'
 	[ "$(how)" = "exit 139" ]
 }
@@ -203,7 +203,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "C3 Ctrl-C ends redlock by SIGINT, so that a shell script stops, too" {
+@test "C2 Ctrl-C ends redlock by SIGINT, so that a shell script stops, too" {
 	run -130 pty "file:$T/w" "send:^C" -- bash --norc -c "$REDLOCK -u $url \
 		-k job -- witness $T --started w --hold 9000; touch $T/went_on"
 	[ ! -e "$T/went_on" ]
@@ -324,7 +324,7 @@ until_stopped() {
 }
 
 
-@test "C6 a redlock stopped and continued within the lease goes on renewing" {
+@test "C4 a redlock stopped and continued within the lease goes on renewing" {
 	start -k job -t 1s -- witness "$T" --started w --hold 1500
 	wait_until exists "$T/w"
 	kill -STOP "$tool"

@@ -377,7 +377,7 @@ result() {
 	run ! contains "$T/err" hush
 }
 
-@test "U8 a run that ends before it has asked anybody is in the result file as well" {
+@test "P7 a run that ends before it has asked anybody is in the result file as well" {
 	local was='{"outcome":"ran"}'
 
 	echo "$was" >"$T/result"
@@ -467,7 +467,7 @@ result() {
 	! grep -q 'pw of joe' "$T/err"
 }
 
-@test "U8 a refused password takes no lock as the server's default user" {
+@test "S12 a refused password takes no lock as the server's default user" {
 	marker
 	(umask 077; printf 'wrong\n' >"$T/pw")
 	cli a acl setuser joe on '>right' '~*' +@all >/dev/null
