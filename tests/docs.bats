@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Lists that must agree, and the layers of the source.
+# Lists that must agree, the layers of the source, and the codes of the tests.
 
 load lib/common
 
@@ -76,6 +76,120 @@ plant() {
 @test "no file includes or calls against the layers" {
 	cd "$top"
 	run -0 scripts/check-layers.sh
+}
+
+# ---- the codes of docs/protocol.md ----
+
+@test "each code of a test's name is defined, and each code has a test or a reason" {
+	cd "$top"
+	run -0 scripts/check-codes.sh
+}
+
+@test "of the real names and tables, an unknown code and an untested one are found" {
+	told=()
+	mkdir -p "$T/tree/docs" "$T/tree/tests"
+	cd "$T/tree"
+	cp "$top/docs/protocol.md" docs
+	cp "$top"/tests/*.bats tests
+	chmod -R u+w .
+	plant tests/server.bats 's/^@test "S17 a lock deleted by hand/@test "P1 S99 a lock/' \
+		": S99 is not defined in docs/protocol.md: P1 S99 a lock is set again: a plain DEL breaks no lock"
+	plant docs/protocol.md 's/^| C38 .*/&\n| C39 | Nothing. | Nothing. |/' \
+		': C39 has no test, and no line says why'
+	run -1 "$top/scripts/check-codes.sh"
+	for line in "${told[@]}"; do
+		grep -qxF -- "$line" <<<"$output" ||
+			{ echo "$output"; echo "not told: $line"; return 1; } >&2
+	done
+}
+
+# A tree in which all is well.
+codes_tree() {
+	local family
+
+	mkdir -p "$T/tree/docs" "$T/tree/tests"
+	cd "$T/tree"
+	for family in P S N C U I; do
+		printf '%s\n' '| Code | Fault | Rule |' '|---|---|---|' \
+			"| ${family}1 | one | do |" "| ${family}2 | two | do |" ''
+	done >docs/protocol.md
+	printf -- '- %s: no test: it cannot be made\n' S2 'P2, I2' \
+		>>docs/protocol.md
+	printf '@test "%s" {\n' 'P1 S1 one' 'N1 C1 U1 I1 two' \
+		'N2 C2 U2 three' 'no code at all: S3 {}' >tests/a.bats
+	run -0 "$top/scripts/check-codes.sh"
+	[ -z "$output" ]
+	cp -r . "$T/well"
+}
+# With one change to it, these lines are told, and no other:
+finds() { # FILE SED LINE...
+	cp -r "$T/well/." .
+	sed "$2" "$T/well/$1" >"$1"
+	! cmp -s "$T/well/$1" "$1" || { echo "not planted: $2 in $1" >&2; return 1; }
+	run -1 "$top/scripts/check-codes.sh"
+	shift 2
+	[ "$output" = "$(printf '%s\n' "$@")" ] || { echo "$output" >&2; return 1; }
+}
+@test "a code that is unknown, untested, defined twice or not to be read is found" {
+	local d=docs/protocol.md t=tests/a.bats
+
+	codes_tree
+	# names
+	finds $t 's/"P1 S1 one/"P1 S9 S1 one/' \
+		"$t: S9 is not defined in $d: P1 S9 S1 one"
+	finds $t '$a\ @test '"'Q1 it' {" "$t: Q1 is not defined in $d: Q1 it"
+	finds $t 's/"P1 S1 one/"P1 S1: one/' "$t: S1: is no code: P1 S1: one" \
+		"$d: S1 has no test, and no line says why"
+	# codes without a test
+	finds $d 's/^| S2 .*/&\n| S3 | three | do |/' \
+		"$d: S3 has no test, and no line says why"
+	finds $d '/^- S2/d' "$d: S2 has no test, and no line says why"
+	finds $d 's/^- S2: no test: .*/- S2: no test:/' \
+		"$d: not of the form \"- CODE: no test: REASON\": - S2: no test:" \
+		"$d: S2 has no test, and no line says why"
+	finds $t 's/"P1 S1 one/"P1 one/' "$d: S1 has no test, and no line says why"
+	# reasons that are no longer true
+	finds $d 's/^- S2:/- S1, S2:/' \
+		"$d: S1 is said to have no test, but $t has one"
+	finds $d 's/^- S2:/- S2, S7:/' \
+		"$d: S7 is said to have no test, but is not defined"
+	finds $d 's/^- S2:.*/&\n&/' "$d: S2 is said twice to have no test"
+	# rows
+	finds $d 's/^| N2 .*/&\n&/' "$d: N2 is defined twice"
+	finds $d '/^| N1 /d' "$t: N1 is not defined in $d: N1 C1 U1 I1 two" \
+		"$d: N1 is missing"
+	finds $d 's/^| N2 | two/| N2 | /' "$d: N2 has no text" \
+		"$t: N2 is not defined in $d: N2 C2 U2 three"
+	finds $d 's/^| N2 | two/| N, 2 | two/' \
+		"$d: this row has no code: | N, 2 | two | do |" \
+		"$t: N2 is not defined in $d: N2 C2 U2 three"
+}
+
+@test "tables or names that the check for codes cannot read are no success" {
+	local d=docs/protocol.md t=tests/a.bats
+
+	codes_tree
+	# one table, and all of them
+	finds $d '0,/Code/s//Fault/' \
+		"$d: P1 stands in a table whose first column is not headed \"Code\"" \
+		"$d: P2 stands in a table whose first column is not headed \"Code\"" \
+		"$t: P1 is not defined in $d: P1 S1 one" \
+		"$d: found no codes P1, P2, ... at all: has the form of the tables changed?" \
+		"$d: P2 is said to have no test, but is not defined"
+	rm $t
+	printf '@test "%s" {\n' one two >$t
+	sed 's/^|/:/; s/^- //' "$T/well/$d" >$d
+	run -1 "$top/scripts/check-codes.sh"
+	for family in P S N C U I; do
+		[[ $output = *"$d: found no codes ${family}1, "* ]]
+	done
+	[[ $output = *"tests: found no test whose name begins with a code"* ]]
+	# none at all
+	rm $d
+	run ! "$top/scripts/check-codes.sh"
+	cp "$T/well/$d" $d
+	rm $t
+	run ! "$top/scripts/check-codes.sh"
 }
 
 # ---- the examples of README.md ----
