@@ -401,14 +401,42 @@ unfill() {
 	redlock -n -k job -- true
 }
 
+# A holder whose command runs until $T/end exists: hold_on [OPTION...]
+hold_on() {
+	helper "$REDLOCK" -u "$url" -k job "$@" -- sh -c \
+		"echo \$\$ >$T/started; while [ ! -e $T/end ]; do sleep 0.02; done" \
+		2>"$T/err"
+	holder=$!
+	wait_until test -s "$T/started"
+	worker=$(cat "$T/started")
+}
+renewals() { [ "$(scripts_run b)" -ge "$1" ]; } # that b has let through
+
 @test "S8 a full server lets a lease be renewed and released" {
-	node_b --maxmemory 3mb --maxmemory-policy noeviction
-	hold 800 -t 500ms
-	fill_until full
+	node_b --maxmemory-policy noeviction
+	hold_on -t 500ms
+	cli b config set maxmemory 1
+	full
+	cli b config resetstat
+	# one every T/6: more than a lease has gone by
+	wait_until renewals 10
+	touch "$T/end"
 	ends_with 0
 	[ "$(cat "$T/err")" = "" ]
 	unset_on b job
-	unfill
+	full
+}
+
+@test "S8 a full server hands the lock to who stood in line before" {
+	node_b --maxmemory-policy noeviction
+	hold_on -t 500ms
+	waiter 1 10
+	cli b config set maxmemory 1
+	touch "$T/end"
+	ends_with 0
+	all_waiters_ran
+	[ "$(holds)" = 1 ]
+	full
 }
 
 # ---- error replies ----
