@@ -411,6 +411,11 @@ hold_on() {
 	worker=$(cat "$T/started")
 }
 renewals() { [ "$(scripts_run b)" -ge "$1" ]; } # that b has let through
+no_script_failed() { # NODE: since its statistics began
+	cli "$1" info commandstats | tr -d '\r' | awk -F '[=,]' '
+		/^cmdstat_eval/ { n++; failed += $NF }
+		END { exit !(n && !failed) }'
+}
 
 @test "S8 a full server lets a lease be renewed and released" {
 	node_b --maxmemory-policy noeviction
@@ -429,13 +434,18 @@ renewals() { [ "$(scripts_run b)" -ge "$1" ]; } # that b has let through
 
 @test "S8 a full server hands the lock to who stood in line before" {
 	node_b --maxmemory-policy noeviction
+	warm b
 	hold_on -t 500ms
 	waiter 1 10
 	cli b config set maxmemory 1
+	cli b config resetstat
 	touch "$T/end"
 	ends_with 0
 	all_waiters_ran
 	[ "$(holds)" = 1 ]
+	# at the first attempt, and not by asking until it was to be had
+	no_script_failed b
+	cli b info commandstats | grep -q '^cmdstat_rpush:calls=1,'
 	full
 }
 
