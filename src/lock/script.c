@@ -565,3 +565,12 @@ enum fail_kind script_error(const char *text, const char **advice)
 		return FAIL_REFUSED;
 	return FAIL_UNAVAILABLE;
 }
+
+bool script_begun(const char *text)
+{
+	const char *advice;
+
+	return script_error(text, &advice) == FAIL_REFUSED &&
+	       strncmp(text, "NOAUTH", 6) != 0 &&
+	       strncmp(text, "ERR Protocol error: unauthenticated", 35) != 0;
+}

@@ -103,4 +103,8 @@ bool script_waits(const char *error);
  * *advice is what to add to the text, or "". */
 enum fail_kind script_error(const char *text, const char **advice);
 
+/* An error reply of a server that may have run a part of the script: which asks
+ * for a right that we do not have. */
+bool script_begun(const char *error);
+
 #endif

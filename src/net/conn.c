@@ -44,7 +44,7 @@ static void drop(struct conn *c)
 
 void conn_close(struct conn *c)
 {
-	bool whole = c->whole;
+	bool whole = c->whole, hear_out = c->hear_out;
 
 	/* given up while connecting: this address may be a black hole */
 	if (c->moves != c->peer->moves)
@@ -59,6 +59,7 @@ void conn_close(struct conn *c)
 	free(c->out);
 	conn_init(c, c->peer);
 	c->whole = whole;
+	c->hear_out = hear_out;
 }
 
 /* The cause stays in `why`; conn_next() then reports what was owed. */
@@ -70,6 +71,8 @@ int conn_broken(struct conn *c)
 
 int conn_broken_by(struct conn *c, enum fail_kind kind, const char *what)
 {
+	if (c->refused) /* which is why */
+		return conn_broken(c);
 	(void)fail(&c->why, kind, "%s: %s", c->peer->name, what);
 	return conn_broken(c);
 }
@@ -79,6 +82,8 @@ int conn_broken_sys(struct conn *c, const char *what)
 {
 	struct fail why;
 
+	if (c->refused)
+		return conn_broken(c);
 	if (stream_refused(&c->stream, &why))
 		return conn_broken_by(c, why.kind, why.text);
 	(void)fail_sys(&c->why, FAIL_UNAVAILABLE, "%s: %s", c->peer->name,
@@ -361,8 +366,9 @@ static bool echoes_password(const struct conn *c, const struct words *reply)
 			      strlen(password)));
 }
 
-/* An error reply to AUTH or SELECT ends the connection: what came behind it
- * was refused, or would go to another database. */
+/* An error reply to AUTH or SELECT ends the connection, at the latest when all
+ * that came behind it is answered: that was refused as well, or was run for the
+ * default user, or would go to another database. */
 static void greeting_failed(struct conn *c, const struct words *reply)
 {
 	char text[200];
@@ -375,7 +381,10 @@ static void greeting_failed(struct conn *c, const struct words *reply)
 			       "password");
 	(void)fail(&c->why, FAIL_UNAVAILABLE, "%s", text);
 	c->refused = true;
-	(void)conn_broken(c);
+	c->doubtful = c->asked;
+	c->served = false;
+	if (!c->hear_out)
+		(void)conn_broken(c);
 }
 
 static void greeted(struct conn *c, bool well, const struct words *reply)
@@ -383,6 +392,8 @@ static void greeted(struct conn *c, bool well, const struct words *reply)
 	unsigned int first = c->greetings & -c->greetings;
 
 	c->greetings &= ~first;
+	if (c->refused)
+		return;
 	if (!well &&
 	    (first < GREET_ROLE ||
 	     (reply->len[0] >= 6 && memcmp(reply->at[0], "NOAUTH", 6) == 0)))
@@ -404,11 +415,19 @@ static void greeted(struct conn *c, bool well, const struct words *reply)
 	}
 }
 
+/* Nothing was done behind the AUTH that was refused. */
+static bool is_useless(const struct conn *c)
+{
+	return c->refused && c->taken == c->doubtful && !c->served;
+}
+
 enum conn_got conn_next(struct conn *c, unsigned int *number,
 			struct words *reply, bool *ran)
 {
 	enum resp_got got = RESP_NOTHING;
 
+	if (c->state == CONN_OPEN && is_useless(c))
+		(void)conn_broken(c);
 	while (c->state == CONN_OPEN) {
 		got = resp_next(c->reader, reply);
 		if (got == RESP_BROKEN)
@@ -441,6 +460,11 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 	/* all answered: the bytes are not needed again */
 	if (c->asked == c->taken && c->sent == c->used)
 		c->used = c->sent = 0;
+	if (c->refused && c->taken <= c->doubtful) {
+		*ran = got == RESP_REPLY;
+		c->served |= *ran;
+		return CONN_REFUSED;
+	}
 	return got == RESP_ERROR ? CONN_ERROR : CONN_REPLY;
 }
 

@@ -35,7 +35,9 @@ enum conn_state {
 
 struct conn {
 	struct peer *peer;
-	bool whole; /* conn_whole() is wanted: set it after conn_init() */
+	/* what is wanted: set it after conn_init() */
+	bool whole;    /* conn_whole() */
+	bool hear_out; /* CONN_REFUSED */
 	enum conn_state state;
 	struct stream stream;
 	unsigned int moves; /* of the peer, as it opened */
@@ -50,9 +52,12 @@ struct conn {
 	bool speaks_tls;           /* and that was a TLS record */
 	size_t starts[OWED_MAX];   /* where in `out` each question begins */
 	unsigned int asked, taken; /* question numbers */
-	bool refused; /* broken by an error reply to AUTH or SELECT: its text is
-			 in why, bare */
-	struct fail why; /* what broke it */
+	bool refused; /* by an error reply to AUTH or SELECT: its text is in
+			 why, bare */
+	unsigned int doubtful; /* refused: the questions before this one came
+				  behind it ... */
+	bool served;           /* ... and were answered all the same */
+	struct fail why;       /* what broke it */
 };
 
 void conn_init(struct conn *c, struct peer *peer);
@@ -81,11 +86,17 @@ enum conn_got {
 	CONN_NOTHING,
 	CONN_REPLY, /* to question *number */
 	CONN_ERROR, /* likewise; the error's text is the one word */
+	/* AUTH or SELECT was refused before question *number, see why; *ran:
+	 * and it was answered all the same, by a server whose default user
+	 * needs no password. Else *reply is the error that it got. */
+	CONN_REFUSED,
 	CONN_BROKEN /* question *number will not be answered: see why */
 };
 
 /* Call until CONN_NOTHING. CONN_BROKEN comes once for each owed question;
- * *ran tells whether its bytes had left. The words live until the next call. */
+ * *ran tells whether its bytes had left. The words live until the next call.
+ * A connection that was refused is broken by that; where CONN_REFUSED is
+ * wanted, it stays open for what takes the answered question back. */
 enum conn_got conn_next(struct conn *c, unsigned int *number,
 			struct words *reply, bool *ran);
 

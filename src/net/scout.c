@@ -122,6 +122,7 @@ static bool take(struct scout *s, struct seeker *k, struct place *found)
 			format_bytes(reply.at[0], reply.len[0], text,
 				     sizeof(text)));
 		break;
+	case CONN_REFUSED:
 	case CONN_BROKEN:
 		if (k->conn.refused)
 			refused(s, k, k->conn.why.text);

@@ -17,9 +17,11 @@
 
 static void start_conns(struct drive *d, int node)
 {
-	for (int c = 0; c < CHANNELS; c++)
-		conn_init(&d->conn[node][c], &d->peer[node]);
-	conn_init(&d->conn[node][ASIDE], &d->aside[node]);
+	for (int c = 0; c < CONNS; c++) {
+		conn_init(&d->conn[node][c],
+			  c == ASIDE ? &d->aside[node] : &d->peer[node]);
+		d->conn[node][c].hear_out = true;
+	}
 }
 
 int drive_init(struct drive *d, const struct endpoint *eps, const char *key,
@@ -312,6 +314,9 @@ static void send_on(struct drive *d, int chan, const struct pending *p)
 	script_tell(ask, d->story, &request);
 	if (!goes_whole(d, ask))
 		script_by_hash(ask, &request);
+	/* it is good for giving back what was taken on it */
+	if (c->refused && ask->verb != VERB_RELEASE)
+		conn_close(c);
 	before = c->asked;
 	number = conn_ask(c, &request);
 	if (number < 0 && ep->kind == ENDPOINT_LOCAL && !d->heir &&
@@ -461,7 +466,7 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 	}
 	d->refused |= !script_waits(text);
 	(void)snprintf(line, sizeof(line), "%s%s", text, advice);
-	failed(d, asked, kind, kind == FAIL_REFUSED, c->peer->name, line);
+	failed(d, asked, kind, script_begun(text), c->peer->name, line);
 	/* a demoted master: the name may lead to another by now */
 	if (strncmp(text, "READONLY", 8) == 0) {
 		conn_leave(c, text);
@@ -469,14 +474,18 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 	}
 }
 
-/* By an error reply to AUTH or the like. */
+/* By an error reply to AUTH or the like. `ran`: see conn_next(). */
 static void turned_away(struct drive *d, const struct ask *asked,
-			const struct conn *c, bool ran)
+			const struct conn *c, bool ran,
+			const struct words *error)
 {
 	const char *advice;
 	enum fail_kind kind = script_error(c->why.text, &advice);
-	char line[500];
+	char text[200], line[500];
 
+	if (error && !ran)
+		ran = script_begun(format_bytes(error->at[0], error->len[0],
+						text, sizeof(text)));
 	(void)snprintf(line, sizeof(line), "%s%s", c->why.text, advice);
 	failed(d, asked, kind, ran, c->peer->name, line);
 }
@@ -505,8 +514,10 @@ static void take(struct drive *d, int node, int chan)
 			answered(d, &p.ask, &reply);
 		else if (got == CONN_ERROR)
 			refused(d, chan, &p, &reply);
+		else if (got == CONN_REFUSED)
+			turned_away(d, &p.ask, c, ran, &reply);
 		else if (c->refused)
-			turned_away(d, &p.ask, c, ran);
+			turned_away(d, &p.ask, c, ran, NULL);
 		else
 			failed(d, &p.ask, c->why.kind, ran, NULL, c->why.text);
 	}
