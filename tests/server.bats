@@ -537,20 +537,53 @@ secure() {
 	chmod 600 "$T/password"
 }
 
+# One of the numbers in node a's INFO; 0: it has none. PATTERN, of sed
+number_of_a() {
+	local n
+
+	n=$(cli a info all | sed -n "s/^$1\\([0-9]*\\).*/\\1/p")
+	echo "${n:-0}"
+}
+refused_auths() { number_of_a 'cmdstat_auth:.*,failed_calls='; }
+connections() { number_of_a 'total_connections_received:'; }
+# Status 77 after one connection with so many AUTH: turned_away N [OPTION...]
+turned_away() {
+	local auths connections
+
+	auths=$(refused_auths)
+	connections=$(connections)
+	run -77 redlock -k job "${@:2}" -- witness "$T"
+	# two of them are ours, who look
+	[ "$(refused_auths)" = $((auths + $1)) ]
+	[ "$(connections)" = $((connections + 3)) ]
+	[ "$(holds)" = 0 ]
+}
+
 @test "S12 a wrong password, or none, is refused at once: status 77 and no retry" {
 	secure
 	echo wrong >"$T/password"
-	began=$(now_ms)
-	run -77 redlock -k job --user app --password-file "$T/password" -- witness "$T"
-	[[ $output = *WRONGPASS* ]]
+	echo secret >"$T/a.auth"
 	cli a acl setuser default resetpass '>secret' on
-	export REDISCLI_AUTH=
-	run -77 redlock -k job -- witness "$T"
+	began=$(now_ms)
+	turned_away 1 --user app --password-file "$T/password"
+	[[ $output = *WRONGPASS* ]]
+	turned_away 1 --password-file "$T/password"
+	[[ $output = *WRONGPASS* ]]
+	REDISCLI_AUTH='' turned_away 0
 	[[ $output = *'the server wants a password'* ]]
 	below "$(($(now_ms) - began))" 1000
-	[ "$(holds)" = 0 ]
-	redis-cli -s "$T/a.sock" -a secret --no-auth-warning \
-		acl setuser default nopass on
+}
+
+# The server then runs for its default user what came behind the AUTH.
+@test "S12 with a wrong password where nobody needs one nothing is run, and nothing stays" {
+	secure
+	warm a
+	echo wrong >"$T/password"
+	turned_away 1 --user app --password-file "$T/password"
+	[[ $output = *WRONGPASS* ]]
+	# it was granted, and is given back: on that connection
+	[ "$(scripts_run a)" = 2 ]
+	unset_on a job
 }
 
 @test "S12 missing rights are refused at once: status 77, whether EVAL or a command in the script" {

@@ -153,15 +153,19 @@ static void hear_one(struct rig *r, enum conn_got got, unsigned int number,
 			       ran ? "ran" : "");
 		return;
 	}
-	p += snprintf(p, (size_t)(end - p), "%c%u",
-		      got == CONN_REPLY ? 'R' : 'E', number);
+	p += snprintf(p, (size_t)(end - p), "%s%u%s",
+		      got == CONN_REPLY   ? "R"
+		      : got == CONN_ERROR ? "E"
+					  : "D",
+		      number, got == CONN_REFUSED && ran ? "ran" : "");
 	for (int i = 0; i < w->n; i++)
 		p += snprintf(p, (size_t)(end - p), "[%.*s]",
 			      w->len[i] < 40 ? (int)w->len[i] : 40, w->at[i]);
 	(void)snprintf(p, (size_t)(end - p), " ");
 }
 
-/* All there is to take: R replies, E errors, B what will not be answered. */
+/* All there is to take: R replies, E errors, D what came behind an AUTH that
+ * was refused, B what will not be answered. */
 static const char *hear(struct rig *r)
 {
 	unsigned int number;
@@ -530,6 +534,91 @@ static void test_greetings(void)
 				"the server's words are kept bare");
 		rig_close(&r);
 	}
+}
+
+/* Who hears it out learns what became of the questions behind the greeting. */
+static const struct {
+	const char *options, *says, *heard;
+	const char *why;
+	bool open;
+} doubts[] = {
+	{"", "-WRONGPASS a\r\n-NOAUTH b\r\n-ERR c\r\n",
+	 "D0[NOAUTH b] D1[ERR c]", "WRONGPASS a", false},
+	{"", "-WRONGPASS a\r\n+PONG\r\n-ERR c\r\n", "D0ran[PONG] D1[ERR c]",
+	 "WRONGPASS a", true},
+	{"", "-WRONGPASS a\r\n-ERR b\r\n+PONG\r\n", "D0[ERR b] D1ran[PONG]",
+	 "WRONGPASS a", true},
+	{"?db=3", "-WRONGPASS a\r\n-NOAUTH b\r\n-NOAUTH c\r\n-NOAUTH d\r\n",
+	 "D0[NOAUTH c] D1[NOAUTH d]", "WRONGPASS a", false},
+	{"?db=3", "+OK\r\n-ERR DB index\r\n-ERR b\r\n-ERR c\r\n",
+	 "D0[ERR b] D1[ERR c]", "ERR DB index", false},
+	{"", "+OK\r\n+PONG\r\n-NOAUTH b\r\n", "R0[PONG] E1[NOAUTH b]", NULL,
+	 true},
+	{"", "-WRONGPASS a\r\ngarbage\r\n", "B0ran B1ran", "WRONGPASS a",
+	 false},
+};
+
+static void test_heard_out(void)
+{
+	for (size_t i = 0; i < COUNT(doubts); i++) {
+		struct rig r;
+
+		rig_open(&r, doubts[i].options);
+		r.c.hear_out = true;
+		use_password(&r, "", "pw");
+		(void)ask(&r);
+		(void)ask(&r);
+		server_accept(&r);
+		say(&r, doubts[i].says);
+		is_text(step_and_hear(&r), doubts[i].heard, "heard out: '%s'",
+			doubts[i].says);
+		is_int(r.c.refused, doubts[i].why != NULL,
+		       "it is known whether the server refused us");
+		if (doubts[i].why)
+			is_text(r.c.why.text, doubts[i].why,
+				"and why is not forgotten");
+		is_int(r.c.state == CONN_OPEN, doubts[i].open,
+		       "it stays open %s",
+		       doubts[i].open ? "to take back what was done"
+				      : "only for that");
+		rig_close(&r);
+	}
+}
+
+/* The connection on which a question was answered behind a refused AUTH. */
+static void test_refused_and_served(void)
+{
+	struct rig r;
+
+	rig_open(&r, "");
+	r.c.hear_out = true;
+	use_password(&r, "", "pw");
+	(void)ask(&r);
+	server_accept(&r);
+	say(&r, "-WRONGPASS\r\n");
+	is_text(step_and_hear(&r), "", "refused, and the question is open");
+	say(&r, "+PONG\r\n");
+	is_text(step_and_hear(&r), "D0ran[PONG]", "it was run all the same");
+	(void)server_reads(&r);
+	(void)ask(&r);
+	is_text(server_reads(&r), PING, "the next one comes without AUTH");
+	say(&r, "+PONG\r\n");
+	is_text(step_and_hear(&r), "R1[PONG]", "and its answer counts");
+	conn_close(&r.c);
+	ok(r.c.hear_out && !r.c.refused, "closed, it is to be heard out again");
+	rig_close(&r);
+
+	rig_open(&r, "");
+	r.c.hear_out = true;
+	use_password(&r, "", "pw");
+	(void)ask(&r);
+	server_accept(&r);
+	say(&r, "-DENIED go\r\n");
+	is_text(step_and_hear(&r), "", "turned away at the door");
+	server_hang_up(&r);
+	is_text(step_and_hear(&r), "B0ran", "and cut off: no answer comes");
+	is_text(r.c.why.text, "DENIED go", "why is not forgotten");
+	rig_close(&r);
 }
 
 /* What was refused may be right next time. */
@@ -921,6 +1010,8 @@ int main(void)
 	test_greeting_words();
 	test_greeting_user();
 	test_greetings();
+	test_heard_out();
+	test_refused_and_served();
 	test_greeted_anew();
 	test_password_file();
 	test_owed_max();

@@ -835,6 +835,38 @@ static void test_errors(void)
 	}
 }
 
+/* What a server may have done before it refused the rest. */
+static void test_begun(void)
+{
+	static const struct {
+		const char *text;
+		bool begun;
+	} rows[] = {
+		{"NOAUTH Authentication required.", false},
+		{"ERR Protocol error: unauthenticated bulk length", false},
+		{"ERR Protocol error: unauthenticated multibulk length", false},
+		{"OOM command not allowed when used memory > 'maxmemory'.",
+		 false},
+		{"NOSCRIPT No matching script. Please use EVAL.", false},
+		{"ERR DB index is out of range script: 6e1b, on @user_script:1",
+		 false},
+		{"ERR The user executing the script can't run this command or "
+		 "subcommand script: 6e1b, on @user_script:9.",
+		 true},
+		{"ERR Error running script (call to f_6e1b): @user_script:9: "
+		 "The user executing the script can't run this command",
+		 true},
+		{"NOPERM this user has no permissions to run the 'set' command",
+		 true},
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		is_int(script_begun(rows[i].text), rows[i].begun, "'%s': %s",
+		       rows[i].text,
+		       rows[i].begun ? "a part of it may have run"
+				     : "nothing was done");
+}
+
 /* Who wants us to stop. */
 static void test_stop(void)
 {
@@ -935,6 +967,7 @@ int main(void)
 	test_long_texts();
 	test_listened();
 	test_errors();
+	test_begun();
 	test_replicate();
 	test_stop();
 	return done();
