@@ -235,6 +235,40 @@ inject_behind() { # the same in the background; $tool is the command's own pid
 	done
 }
 
+# Nobody else could do it: redlock is stopped while its guard dies, and does not
+# get over that.
+kill_both() {
+	local guard
+
+	guard=$(guard_of "$tool")
+	kill -STOP "$tool"
+	wait_until stopped "$tool"
+	kill -KILL "$guard"
+	wait_until gone "$guard"
+}
+
+@test "C31 a command whose guard died before it had its death signal is never executed" {
+	preloading inject.so
+	inject_behind pdeathsig:1:0 "$REDLOCK" -u "$url" -k job -t 1s -- \
+		witness "$T" --started w --hold 60000
+	wait_until exists "$T/hit"
+	cmd=$(pgrep -P "$(guard_of "$tool")")
+	kill_both
+	kill -KILL "$tool"
+	finish
+	rm "$T/hit"
+	wait_until gone "$cmd"
+	[ ! -e "$T/w" ]
+}
+
+@test "C31 a guard that dies takes the command along, though redlock is stopped" {
+	started -k job -t 1s -- witness "$T" --started w --hold 60000
+	kill_both
+	wait_until gone "$cmd"
+	kill -KILL "$tool"
+	finish
+}
+
 # ---- C4, C5, C24: stopped ----
 
 @test "C4 a redlock that stays stopped is killed, and the tree with it, in time" {

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -135,6 +136,21 @@ int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *),
 	if (hit("pthread_create"))
 		return errno;
 	return REAL(pthread_create)(t, a, f, arg);
+}
+
+/* Only the one by which a process dies with its parent, as "pdeathsig". */
+int prctl(int option, ...)
+{
+	unsigned long arg[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		arg[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option == PR_SET_PDEATHSIG && arg[0] == SIGKILL && hit("pdeathsig"))
+		return -1;
+	return REAL(prctl)(option, arg[0], arg[1], arg[2], arg[3]);
 }
 
 int open(const char *path, int flags, ...)
