@@ -663,25 +663,53 @@ turned_away() {
 		'cli a replicaof no one'
 }
 
-@test "S13 MISCONF, a server that cannot save, is retried" {
+# Node b, which refuses writes as soon as a BGSAVE has failed.
+node_that_cannot_save() {
 	mkdir "$T/gone"
 	node_b --save '3600 1' --dir "$T/gone" --stop-writes-on-bgsave-error yes
 	rmdir "$T/gone"
+}
+says() { case "$(cli "$1" set probe 1 2>&1)" in $2*) ;; *) return 1 ;; esac; }
+
+@test "S13 MISCONF, a server that cannot save, is retried" {
+	node_that_cannot_save
 	errs_for_a_while MISCONF 'cli b bgsave' \
 		'cli b config set stop-writes-on-bgsave-error no'
 	cli b config set save ''
 }
 
-@test "S13 while acquiring such an error is waited out, and named when the wait is over" {
-	cli a config set min-replicas-to-write 1
+# Who wants the lock meets such an error, which a short wait ends with; and who
+# waits longer gets it when the error ends: waited_out TEXT OFF
+waited_out() {
 	run -69 redlock -k job -w 200ms -- witness "$T"
-	[[ $output = *NOREPLICAS* ]]
+	[[ $output = *"$1"* ]]
 	[ "$(holds)" = 0 ]
 	helper "$REDLOCK" -u "$url" -k job -- witness "$T" 2>"$T/err"
 	holder=$!
-	wait_until contains "$T/err" NOREPLICAS
-	cli a config set min-replicas-to-write 0
+	wait_until contains "$T/err" "$1"
+	eval "$2" >/dev/null
 	ends_with 0
+	[ "$(holds)" = 1 ]
+}
+
+@test "S13 NOREPLICAS is waited out while acquiring, and named when the wait is over" {
+	cli a config set min-replicas-to-write 1
+	waited_out NOREPLICAS 'cli a config set min-replicas-to-write 0'
+}
+
+@test "S13 MASTERDOWN is waited out while acquiring, and named when the wait is over" {
+	cli a config set replica-serve-stale-data no
+	cli a replicaof 127.0.0.1 1
+	waited_out MASTERDOWN 'cli a replicaof no one'
+}
+
+@test "S13 MISCONF is waited out while acquiring, and named when the wait is over" {
+	node_that_cannot_save
+	cli b bgsave
+	wait_until says b MISCONF
+	waited_out MISCONF 'cli b config set stop-writes-on-bgsave-error no'
+	cli b del probe
+	cli b config set save ''
 }
 
 # ---- the server's clock ----
