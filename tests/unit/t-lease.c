@@ -1552,6 +1552,39 @@ static void test_unsent(void)
 	       "who stood in line leaves it all the same");
 }
 
+/* ---- the timing rule ---- */
+
+static void test_timing(void)
+{
+	static const struct {
+		int64_t ttl, renew, hand_over, start, term, kill, dead;
+	} rows[] = {
+		{200, 33, 29, 66, 130, 160, 164},
+		{3000, 500, 450, 1000, 1950, 2400, 2460},
+		{30000, 5000, 4500, 10000, 19500, 24000, 24600},
+		{86400000, 5000, 4500, 28800000, 56160000, 69120000, 70848000},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t ttl = rows[i].ttl;
+
+		printf("# T %" PRId64 "\n", ttl);
+		is_int(between(ms(0), timing_renew(ms(0), ttl)), rows[i].renew,
+		       "renewed at T/6, or 5 s");
+		is_int(between(ms(0), timing_hand_over(ms(0), ttl)),
+		       rows[i].hand_over, "somebody is ready a tenth before");
+		is_int(between(ms(0), timing_start(ms(0), ttl)), rows[i].start,
+		       "started before T/3");
+		is_int(between(ms(0),
+			       timing_term(ms(0), ttl, timing_grace(ttl))),
+		       rows[i].term, "asked to end at 0.65 T");
+		is_int(between(ms(0), timing_kill(ms(0), ttl)), rows[i].kill,
+		       "killed at 0.80 T");
+		is_int(between(ms(0), timing_dead(ms(0), ttl)), rows[i].dead,
+		       "by the kernel at 0.82 T");
+	}
+}
+
 int main(void)
 {
 	(void)alarm(20); /* a broken machine may ask for ever */
@@ -1596,5 +1629,6 @@ int main(void)
 	test_replicas();
 	test_manifold();
 	test_unsent();
+	test_timing();
 	return done();
 }
