@@ -40,7 +40,7 @@ assert '"$what"', d' "$output"
 forge() {
 	local record
 
-	record=$'token tok\nttl 60000\nsince 1790000000000\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n'
+	record=$'token tok\nttl 60000\nsince 1790000000000\nrenewed 23\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n'
 	cli "$1" set "$2" tok px 60000 >/dev/null
 	cli "$1" set "redlock:{$(tag "$2")}:holder:$2" "$record" px 60000 >/dev/null
 }
@@ -76,7 +76,7 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 of['job']['holder']['pid'] == $tool and of['job']['role'] == 'holder' and \
 of['job']['token'] == '$(cli a get job)' and d['scope'] == 'shared' and \
 of['job']['fence'] == $(cli a get 'redlock:{job}:fence:job') and \
-d['nodes'][0]['state'] == 'up'"
+of['another']['renewals'] == 23 and d['nodes'][0]['state'] == 'up'"
 	list 0 --waiting
 	[ "$(keys)" = 'job ' ]
 	list 0 'an*'

@@ -12,7 +12,7 @@ setup_file() { cluster_start; }
 forge() {
 	local i record
 
-	record=$'token tok\nttl 60000\nsince 1790000000000\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n'
+	record=$'token tok\nttl 60000\nsince 1790000000000\nrenewed 23\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n'
 	cli "$1" set "$2" tok px "${4-60000}" >/dev/null
 	cli "$1" set "redlock:{$2}:holder:$2" "$record" px 60000 >/dev/null
 	for ((i = 0; i < ${5-0}; i++)); do
@@ -339,7 +339,8 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	d = [json.loads(l) for l in open(sys.argv[1])]
 	t = [datetime.datetime.fromisoformat(x['time'].rstrip('Z')).timestamp() for x in d]
 	assert all(0.5 < b - a < 2.5 for a, b in zip(t, t[1:])), t
-	assert d[-1]['locks'][0]['key'] == 'job' and d[-1]['locks'][0]['in_line'] == 2
+	l = d[-1]['locks'][0]
+	assert l['key'] == 'job' and l['in_line'] == 2 and l['renewals'] == 23, l
 	END
 	launch --default all "$REDLOCK" top --json -u "$url" >"$T/docs" 2>"$T/err" 3>&- &
 	pid=$!
