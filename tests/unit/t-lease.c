@@ -1286,6 +1286,149 @@ static void test_minority(void)
 	is_int(l.state, LEASE_WAITING, "then the one is kept for a moment");
 }
 
+/* Granted by that server, in that slot. */
+static void granted_by(const struct ask *a, uint64_t server, int slot,
+		       int64_t t)
+{
+	struct answer answer = {.said = SAID_GRANTED,
+				.counter = 100,
+				.slot = slot,
+				.server = server,
+				.place = -1};
+
+	lease_answer(&l, a, &answer, ms(t));
+}
+
+/* What a node granted before and has given to somebody since. */
+static void test_taken_since(void)
+{
+	split(8, 9, 900, 5);
+	is_int(next(1), 1 + KEEP, "a minority is kept, then all are asked");
+	is_int(n_q, 3, "also the one that granted");
+	for (int k = 0; k < n_q; k++)
+		held_by(&q[k], q[k].node == 2 ? 9 : 8, 900, 5000, 1 + KEEP);
+	ok(!l.node[1].mine, "somebody has that as well by now");
+	asks(1 + KEEP);
+	is_int(count(VERB_RELEASE, 1, -1), 0, "it is not ours to give back");
+
+	begin(1, 3000, FOREVER);
+	asks(0);
+	reply(&q[0], SAID_BUSY, 500, 1);
+	next(1);
+	lease_answer(&l, &q[0],
+		     &(struct answer){.said = SAID_GRANTED,
+				      .counter = 600,
+				      .place = -1,
+				      .lost = true},
+		     ms(10));
+	ok(l.node[0].mine && l.state == LEASE_WAITING,
+	   "one node: granted after a loss, and not started on yet");
+	next(10);
+	held_by(&q[0], 8, 600, 5, 20);
+	ok(!l.node[0].mine, "and lost to somebody meanwhile");
+}
+
+/* Each node grants the first slot that is free there. */
+static void test_slots(void)
+{
+	int64_t t;
+
+	begin(3, T, FOREVER);
+	l.conf.slots = 3;
+	asks(0);
+	is_int(q[0].only + q[1].only + q[2].only, 0, "any slot will do");
+	granted_by(&q[0], 0, 0, 1);
+	granted_by(&q[1], 0, 1, 1);
+	held_by(&q[2], 8, 600, 5000, 1);
+	is_int(l.state, LEASE_WAITING, "two of three, of different slots");
+	t = next(1);
+	is_int(count(VERB_RELEASE, 0, -1), 1, "the lower one is given back");
+	for (int k = 0; k < n_q; k++)
+		if (q[k].verb == VERB_RELEASE)
+			reply(&q[k], SAID_YES, 101, t + 1);
+	t = next(t + 1);
+	is_int(count(VERB_ACQUIRE, 0, -1), 1, "and that node asked again");
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node == 0)
+			is_int(q[k].only, 1 + 1,
+			       "for the slot that was given "
+			       "on the other");
+	for (int k = 0; k < n_q; k++)
+		if (q[k].verb != VERB_ACQUIRE)
+			continue;
+		else if (q[k].node == 2)
+			held_by(&q[k], 8, 600, 5000, t + 1);
+		else
+			granted_by(&q[k], 0, 1, t + 1);
+	is_int(l.state, LEASE_HELD, "a quorum of one slot: held");
+	is_int(l.slot, 1, "that one");
+}
+
+/* Two names of one server count once, also when that shows late: a name may
+ * lead elsewhere on a second connection. */
+static void test_twins(void)
+{
+	struct ask first = {0};
+	int64_t t;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	granted_by(&q[0], 11, 0, 1);
+	granted_by(&q[2], 11, 0, 1);
+	is_int(l.end, END_REFUSED, "one server twice: refused");
+	ok(l.refusal == FAIL_CONFIG && l.twin[0] == 0 && l.twin[1] == 2,
+	   "and which ones is known");
+
+	begin(3, T, FOREVER);
+	asks(0);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node == 2)
+			first = q[k];
+	t = next(0);
+	is_int(n_q, 3, "nobody answers: each is asked once more");
+	for (int k = 0; k < 3; k++)
+		granted_by(&q[k], 11 * (1 + (uint64_t)q[k].node), 0, t + 1);
+	is_int(l.state, LEASE_HELD, "three servers: held");
+	lease_use(&l);
+	granted_by(&first, 11, 0, t + 2);
+	is_int(l.state, LEASE_HELD, "one turns out to be another's twin");
+	ok(l.twin[0] == 0 && l.twin[1] == 2, "which is told");
+	t = next(t + 2);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node == 1)
+			reply(&q[k], SAID_NO, 105, t + 1);
+	is_int(l.state, LEASE_LOST, "and counts no more: one server is left");
+}
+
+/* --max-renewals: from when something runs. */
+static void test_max_leases(void)
+{
+	int64_t t = 1;
+
+	hold(1, T, 1);
+	l.conf.max_leases = 3;
+	for (int i = 0; i < 4; i++) {
+		t = next(t);
+		reply(&q[0], SAID_YES, 100, t + 1);
+	}
+	ok(!lease_spent(&l), "renewed before anything runs: not counted");
+	lease_use(&l);
+	ok(!lease_spent(&l), "nor afterwards");
+	for (int i = 0; i < 2; i++) {
+		t = next(t);
+		is_int(count(VERB_CONFIRM, 0, -1), 1, "from then on: renewed");
+		reply(&q[0], SAID_YES, 100, t + 1);
+	}
+	ok(lease_spent(&l), "three leases are over");
+	is_int(next(t + 1), -1, "no more renewals");
+	is_int(l.state, LEASE_HELD, "it is held to the end");
+
+	hold(1, T, 1);
+	l.conf.max_leases = 1;
+	lease_use(&l);
+	is_int(next(1), -1, "one lease: it is not renewed at all");
+}
+
 /* Node 1 says that it is gone, the others renew, until a question repairs:
  * that is left in q[0]. Returns which of the others were asked after that. */
 static int until_repaired(int64_t *t, int64_t counter, bool taken)
@@ -1621,6 +1764,10 @@ int main(void)
 	test_fast();
 	test_claim();
 	test_minority();
+	test_taken_since();
+	test_slots();
+	test_twins();
+	test_max_leases();
 	test_repair();
 	test_down();
 	test_qth();
