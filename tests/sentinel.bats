@@ -138,12 +138,29 @@ rights() {
 
 # ---- failover in mid hold ----
 
-@test "a failover by agreement disturbs nobody: the hold goes on, the line as well" {
+@test "a failover by agreement, among hastened Sentinels, disturbs nobody: the hold goes on, the line as well" {
 	local i
 
 	group_start g
 	url=$(group_url g)
 	hold 4000 -t 3s
+	for i in 1 2 3; do
+		helper "$REDLOCK" -u "$url" -k job -t 3s -- witness "$T" --hold 20
+	done
+	wait_until replicated
+	group_failover g
+	ends_with 0
+	wait_until eval '[ "$(holds)" = 4 ]'
+}
+
+@test "a failover by agreement disturbs nobody: the hold goes on, the line as well" {
+	local i
+
+	known_fault 'the holder renews at the deposed master for 11 s' \
+		'exclusion violated'
+	group_start g hasten=no
+	url=$(group_url g)
+	hold 20000 -t 3s
 	for i in 1 2 3; do
 		helper "$REDLOCK" -u "$url" -k job -t 3s -- witness "$T" --hold 20
 	done

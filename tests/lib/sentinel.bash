@@ -18,15 +18,18 @@
 # old master, awake again, is a replica after 0.9 s (8 s without
 # sentinel_hasten): until then it says that it is a master, and takes what is
 # written to it. All is settled another 0.5 to 1.4 s later.
+#
+# What a failover does to those who use a group is to be seen at Sentinels as
+# they are: group_start g hasten=no.
 
 load lib/servers
 
 # ---- start and stop ----
 
 # group_start NAME [password=P] [sentinel_password=P] [tls=CERTIFICATE]
-#	[down_after=MS]
+#	[down_after=MS] [hasten=no]
 group_start() {
-	local password= sentinel_password= tls= down_after=500 n
+	local password= sentinel_password= tls= down_after=500 hasten=yes n
 	export group_dir=${T:-$BATS_FILE_TMPDIR}
 	local T=$group_dir g=$1
 
@@ -59,7 +62,9 @@ group_launch() {
 		for n in 1 2 3; do node_kill "$g$n"; done
 		return "$status"
 	}
-	for n in 1 2 3; do sentinel_hasten "${g}s$n"; done
+	for n in 1 2 3; do
+		[ "$hasten" = no ] || sentinel_hasten "${g}s$n"
+	done
 }
 replicas_online() { # MASTER
 	[ "$(cli "$1" info replication | grep -c state=online)" = 2 ]
