@@ -6,6 +6,7 @@
 # that nothing disturbed it.
 
 load lib/common
+load lib/namespace
 
 # ---- holders and waiters ----
 
@@ -753,6 +754,78 @@ waited_out() {
 	waited_out MISCONF 'cli b config set stop-writes-on-bgsave-error no'
 	cli b del probe
 	cli b config set save ''
+}
+
+# ---- the disk ----
+
+# Node b, whose append-only file is on a disk of 1 MB of its own.
+node_on_a_small_disk() {
+	local via
+
+	private_mounts
+	mkdir "$T/disk"
+	"${within[@]}" mount -t tmpfs -o size=1m tmpfs "$T/disk"
+	via=("${within[@]}")
+	node_b --dir "$T/disk" --appendonly yes --appendfsync everysec
+}
+fill_disk() {
+	"${within[@]}" dd if=/dev/zero of="$T/disk/fill" bs=1k status=none \
+		2>/dev/null || true
+	# what is left of its last page
+	wait_until eval 'cli b set probe "$(printf %5000d 1)" 2>&1 | grep -q MISCONF'
+}
+# (the server looks again once a second)
+empty_disk() { "${within[@]}" rm "$T/disk/fill"; }
+settle_disk() {
+	[ ! -e "/proc/$space/root$T/disk/fill" ] || empty_disk
+	wait_until eval '[ "$(cli b del probe 2>&1)" -ge 0 ]'
+}
+
+@test "S37 a full disk under the AOF: a hold outlives it if it ends within 0.45 T" {
+	node_on_a_small_disk
+	hold 5000 -t 6s
+	fill_disk
+	wait_until contains "$T/err" 'cannot renew: .*MISCONF'
+	empty_disk
+	wait_until contains "$T/err" 'renewed again'
+	ends_with 0
+	lacks "$T/err" SIGTERM
+	settle_disk
+}
+
+@test "S37 a full disk under the AOF for good: the command ends by the deadline, and not before" {
+	local before full dead
+
+	node_on_a_small_disk
+	hold 9000 -t 1500ms
+	before=$(now_ms)
+	fill_disk
+	full=$(now_ms)
+	wait_until gone "$worker"
+	dead=$(now_ms)
+	ends_with 125
+	contains "$T/err" 'not renewed for'
+	at_least "$((dead - before))" 600
+	below "$((dead - full))" 1275
+	settle_disk
+}
+
+@test "S37 a full disk under the AOF is waited out while acquiring, and named when the wait is over" {
+	node_on_a_small_disk
+	fill_disk
+	waited_out MISCONF empty_disk
+	settle_disk
+}
+
+@test "S37 a full disk under the AOF at the end: the status is the command's, and what is left is said" {
+	node_on_a_small_disk
+	hold_on -t 1500ms
+	fill_disk
+	touch "$T/end"
+	ends_with 0
+	contains "$T/err" 'release was not confirmed: .*MISCONF'
+	settle_disk
+	wait_until unset_on b job
 }
 
 # ---- the server's clock ----

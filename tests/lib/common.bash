@@ -164,6 +164,7 @@ node_start() { # NAME [redis-server option...]
 	wait_until node_answers "$1"
 }
 launched= # a server of this test's own
+via=() # by this, which executes what follows
 node_launch() { # the same, but does not wait for it
 	local n=$1
 	shift
@@ -171,7 +172,7 @@ node_launch() { # the same, but does not wait for it
 	launched=yes
 	rm -f "$T/$n".{sock,pid,log} # they may be those of a lent server
 	# not marked as ours; bats waits for whoever holds its descriptor 3
-	env -u REDLOCK_TEST_ID redis-server --port 0 \
+	env -u REDLOCK_TEST_ID "${via[@]}" redis-server --port 0 \
 		--unixsocket "$T/$n.sock" --save '' --appendonly no \
 		--dir "$T" --daemonize yes --logfile "$T/$n.log" \
 		--pidfile "$T/$n.pid" "$@" >/dev/null 3>&-

@@ -17,6 +17,15 @@ private_net() {
 	wait_until separate
 	"${within[@]}" ip link set lo up || skip 'no ip(8)'
 }
+# Mounts of its own alone, likewise.
+private_mounts() {
+	[ "$(id -u)" = 0 ] || skip 'needs root for a mount namespace'
+	unshare -m true 2>/dev/null || skip 'may not make a mount namespace'
+	helper unshare -m sleep 600
+	space=$!
+	within=(nsenter -t "$space" -m)
+	wait_until separate
+}
 separate() { [ "$(readlink "/proc/$space/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]; }
 within=
 pass_all() { "${within[@]}" nft flush ruleset; }
