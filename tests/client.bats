@@ -368,6 +368,113 @@ clocks() { # BOOT REAL, in ms
 	cli a del other
 }
 
+# ---- C8: a virtual machine that is paused, and knows nothing of it ----
+
+# redlock as $tool, its guard as $guard, and a tree of two that run "sh $T/old";
+# their fence is in $T/first.
+start_old() { # OPTION...
+	cat >"$T/old" <<-END
+	[ -n "\$1" ] || setsid sh $T/old below &
+	echo "\$REDLOCK_FENCE" >$T/first
+	echo \$\$ >$T/w\$1
+	while [ ! -e $T/end ]; do sleep 0.02; done
+	END
+	start -k job "$@" -- sh "$T/old"
+	wait_until test -s "$T/w" -a -s "$T/wbelow"
+	guard=$(guard_of "$tool")
+}
+old_tree() { pgrep -f "^sh $T/old"; }
+old_is_dead() { ! old_tree; }
+pause_old() {
+	kill -STOP "$tool" "$guard" $(old_tree)
+	wait_until stopped "$tool"
+}
+resume_old() { kill -CONT "$tool" "$guard" $(old_tree); }
+another_fence() { redlock -q -k job "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
+
+# The machine's clock, and what it would set off, stands as well: for those who
+# were started with own_clock.
+own_clock() {
+	clocks 0 0
+	CLOCKSHIM=$T/clock LD_PRELOAD=$TEST_BIN/clockshim.so "$@"
+}
+alarm_stands() { grep -qhs '^it_value: (0, 0)' "/proc/$tool"/fdinfo/*; }
+pause_with_clock() {
+	clocks stand
+	wait_until alarm_stands
+	pause_old
+}
+resume_with_clock() {
+	clocks 0 0
+	resume_old
+}
+
+@test "C8 paused for longer than T while the clock ran: dead before another has the lock" {
+	start_old -t 1s
+	pause_old
+	another_fence >"$T/second"
+	old_is_dead
+	finish
+	[ "$status" = 137 ]
+	contains "$T/err" "stopped until its lease ran out"
+	below "$(cat "$T/first")" "$(cat "$T/second")"
+	lock_is_free
+}
+
+@test "C8 paused with its clock while another took the lock: killed at the first answer, status 125" {
+	local began
+
+	preloading clockshim.so
+	own_clock start_old -t 2s
+	pause_with_clock
+	helper "$REDLOCK" -q -u "$url" -k job -- sh -c \
+		"echo \$REDLOCK_FENCE >$T/second; while [ ! -e $T/end ]; do
+		sleep 0.02; done"
+	second=$!
+	wait_until test -s "$T/second"
+	old_tree # only the fence tells them apart now
+	below "$(cat "$T/first")" "$(cat "$T/second")"
+	resume_with_clock
+	wait_until ended "$tool"
+	old_is_dead
+	finish
+	[ "$status" = 125 ]
+	contains "$T/err" "no longer ours"
+	held job # by the other, who is left alone
+	touch "$T/end"
+	wait "$second"
+	lock_is_free
+}
+
+@test "C8 paused with its clock while another had the lock, and gave it back: the same" {
+	preloading clockshim.so
+	own_clock start_old -t 1s
+	pause_with_clock
+	another_fence >"$T/second"
+	below "$(cat "$T/first")" "$(cat "$T/second")"
+	resume_with_clock
+	wait_until ended "$tool"
+	old_is_dead
+	finish
+	[ "$status" = 125 ]
+	contains "$T/err" "no longer ours"
+	lock_is_free
+}
+
+@test "C8 paused with its clock, and nobody came: the lock is set again, and all goes on" {
+	preloading clockshim.so
+	own_clock start_old -t 1s
+	pause_with_clock
+	wait_until lock_is_free
+	resume_with_clock
+	wait_until held job
+	wait_until contains "$T/err" "had vanished"
+	touch "$T/end"
+	finish
+	[ "$status" = 0 ]
+	lock_is_free
+}
+
 # ---- C9, C20, C21: short of memory or time ----
 
 @test "C9 a command that is killed gives 137, and the lock is given back" {

@@ -8,6 +8,9 @@
  * on CLOCK_BOOTTIME are set anew when BOOT changes, so that those which came
  * due in the jump go off at once, as they do at a resume.
  *
+ * "stand" in their place: CLOCK_BOOTTIME stands, and its timers do, until there
+ * are numbers again: a virtual machine that is paused.
+ *
  * Works in the program CLOCKSHIM_IN (default: redlock), not in its command.
  */
 #include <dlfcn.h>
@@ -36,11 +39,33 @@ struct armed {
 
 static const char *file;
 static _Atomic long long boot_ms, real_ms;
+static _Atomic long long stands_at, stood_ms; /* 0: it runs; in all, before */
 static struct armed armed[TIMERS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __typeof__(&clock_gettime) real_gettime;
 static __typeof__(&timer_settime) real_settime;
 static __typeof__(&timerfd_settime) real_fd_settime;
+
+static long long ms_of(struct timespec t)
+{
+	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void stand(int yes)
+{
+	struct timespec t;
+	long long none = 0, since;
+
+	(void)real_gettime(CLOCK_BOOTTIME, &t);
+	if (yes) {
+		(void)atomic_compare_exchange_strong(&stands_at, &none,
+						     ms_of(t));
+		return;
+	}
+	since = atomic_exchange(&stands_at, 0);
+	if (since != 0)
+		atomic_fetch_add(&stood_ms, ms_of(t) - since);
+}
 
 /* While the file is being written, the last known values hold. */
 static void look(void)
@@ -55,9 +80,12 @@ static void look(void)
 		close(fd);
 	if (n > 0 && text[n - 1] == '\n') {
 		text[n] = '\0';
-		if (sscanf(text, "%lld %lld", &boot, &wall) == 2) {
+		if (strncmp(text, "stand", 5) == 0) {
+			stand(1);
+		} else if (sscanf(text, "%lld %lld", &boot, &wall) == 2) {
 			atomic_store(&boot_ms, boot);
 			atomic_store(&real_ms, wall);
+			stand(0);
 		}
 	}
 	errno = saved;
@@ -77,6 +105,15 @@ static struct timespec shifted(struct timespec t, long long ms)
 	return t;
 }
 
+/* What is to be added to CLOCK_BOOTTIME, which is t. */
+static long long offset_at(struct timespec t)
+{
+	long long since = atomic_load(&stands_at);
+
+	return atomic_load(&boot_ms) - atomic_load(&stood_ms) -
+	       (since != 0 ? ms_of(t) - since : 0);
+}
+
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
 	int rc;
@@ -89,7 +126,7 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 		return rc;
 	look();
 	if (clock == CLOCK_BOOTTIME)
-		*t = shifted(*t, atomic_load(&boot_ms));
+		*t = shifted(*t, offset_at(*t));
 	if (clock == CLOCK_REALTIME)
 		*t = shifted(*t, atomic_load(&real_ms));
 	return rc;
@@ -100,10 +137,12 @@ static void set(const struct armed *a)
 {
 	struct itimerspec at = a->at;
 
-	if (at.it_value.tv_sec == 0 && at.it_value.tv_nsec == 0) {
-		/* disarm */
-	} else {
-		at.it_value = shifted(at.it_value, -atomic_load(&boot_ms));
+	if (atomic_load(&stands_at) != 0) {
+		at = (struct itimerspec){{0, 0}, {0, 0}};
+	} else if (at.it_value.tv_sec != 0 || at.it_value.tv_nsec != 0) {
+		at.it_value =
+			shifted(at.it_value,
+				atomic_load(&stood_ms) - atomic_load(&boot_ms));
 		if (at.it_value.tv_sec < 0)
 			at.it_value = (struct timespec){0, 1};
 	}
@@ -148,15 +187,19 @@ int timerfd_settime(int fd, int flags, const struct itimerspec *at,
 static void *follow(void *arg)
 {
 	const struct timespec step = {0, LOOK_NS};
-	long long before = atomic_load(&boot_ms);
+	long long before = 0, seen;
 
 	(void)arg;
 	for (;;) {
 		(void)nanosleep(&step, NULL);
 		look();
-		if (atomic_load(&boot_ms) == before)
+		/* a standing clock is told from each that runs */
+		seen = atomic_load(&stands_at);
+		if (seen == 0)
+			seen = atomic_load(&stood_ms) - atomic_load(&boot_ms);
+		if (seen == before)
 			continue;
-		before = atomic_load(&boot_ms);
+		before = seen;
 		pthread_mutex_lock(&lock);
 		for (int i = 0; i < TIMERS; i++)
 			if (armed[i].used)
