@@ -14,6 +14,8 @@
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
+#define DEPTH_MAX 7 /* lists within a list, one in the other */
+
 #if HIREDIS_MAJOR >= 1
 typedef size_t array_size;
 #else
@@ -30,15 +32,17 @@ struct resp {
 	struct reply *tree; /* of the last one; NULL: not asked for */
 };
 
-/* "*2147483647" would have hiredis allocate, and free one by one, for seconds
- */
+/* "*2147483647" would have hiredis allocate, and free one by one, for seconds.
+ * And lists within lists are gone through by recursion, here and there: 0.14
+ * has a limit of its own, 1.x has none. */
 static void *make_array(const redisReadTask *task, array_size n)
 {
 	const struct resp *r = task->privdata;
 
-	return (size_t)n > (r->whole ? REPLY_WHOLE_MAX / 4 : WORDS_MAX)
-		       ? NULL
-		       : r->theirs->createArray(task, n);
+	if ((size_t)n > (r->whole ? REPLY_WHOLE_MAX / 4 : WORDS_MAX) ||
+	    r->reader->ridx > DEPTH_MAX)
+		return NULL;
+	return r->theirs->createArray(task, n);
 }
 
 struct resp *resp_open(bool whole)
@@ -106,6 +110,28 @@ static void add_word(struct resp *r, struct words *out, const redisReply *p)
 	}
 }
 
+/* From 1.0 on hiredis reads RESP3 as well, asked for or not: maps, booleans and
+ * the like, which have no text. 0.14 calls that a protocol error, and so do we.
+ */
+static bool is_resp2(const redisReply *p)
+{
+	switch (p->type) {
+	case REDIS_REPLY_STRING:
+	case REDIS_REPLY_STATUS:
+	case REDIS_REPLY_ERROR:
+	case REDIS_REPLY_INTEGER:
+	case REDIS_REPLY_NIL:
+		return true;
+	case REDIS_REPLY_ARRAY:
+		for (size_t i = 0; i < p->elements; i++)
+			if (!is_resp2(p->element[i]))
+				return false;
+		return true;
+	default:
+		return false;
+	}
+}
+
 enum resp_got resp_next(struct resp *r, struct words *out)
 {
 	void *reply = NULL;
@@ -118,6 +144,10 @@ enum resp_got resp_next(struct resp *r, struct words *out)
 		return RESP_NOTHING;
 	r->waiting = 0;
 	r->last = reply;
+	if (!is_resp2(r->last)) {
+		forget_last(r);
+		return RESP_BROKEN;
+	}
 	if (r->last->type != REDIS_REPLY_ARRAY)
 		add_word(r, out, r->last);
 	else
@@ -138,7 +168,7 @@ static void count(const redisReply *p, size_t *all, size_t *numbers)
 }
 
 /* Copies *p to *to, what it holds to *rest and on, and numbers as text to
- * *text. hiredis reads no more than 7 levels. */
+ * *text. */
 static void copy(const redisReply *p, struct reply *to, struct reply **rest,
 		 char **text)
 {

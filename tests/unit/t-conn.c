@@ -358,6 +358,126 @@ static void test_garbage(void)
 	}
 }
 
+/* RESP3 begins with HELLO, which nobody sends: hiredis reads it from 1.0 on. */
+static void test_resp3(void)
+{
+	static const char *const noise[] = {
+		"%1\r\n+a\r\n+b\r\n",
+		"%0\r\n",
+		"~2\r\n+a\r\n+b\r\n",
+		">2\r\n+a\r\n+b\r\n",
+		"#t\r\n",
+		",1.5\r\n",
+		"(123456789012345678901234567890\r\n",
+		"=8\r\ntxt:text\r\n",
+		"*1\r\n#f\r\n",
+		"*2\r\n+a\r\n*1\r\n%1\r\n+a\r\n#t\r\n",
+	};
+
+	for (size_t i = 0; i < 2 * COUNT(noise); i++) {
+		const char *bytes = noise[i / 2];
+		struct rig r;
+
+		rig_open(&r, "");
+		r.c.whole = i % 2 == 1;
+		(void)ask(&r);
+		server_accept(&r);
+		say(&r, bytes);
+		is_text(step_and_hear(&r), "B0ran", "'%s' is no reply%s", bytes,
+			r.c.whole ? ", whole" : "");
+		ok(why_says(&r, "not a Redis server"),
+		   "'%s': the message says so", bytes);
+		rig_close(&r);
+	}
+}
+
+static void draw(const struct reply *p, char **at, const char *end)
+{
+	static const char *const marks[] = {"_", "$", ":", "-", "*"};
+
+	if (p->bytes[p->len] != '\0')
+		*at += snprintf(*at, (size_t)(end - *at), "no end");
+	*at += snprintf(*at, (size_t)(end - *at), "%s%s", marks[p->kind],
+			p->bytes);
+	if (p->kind != REPLY_LIST)
+		return;
+	*at += snprintf(*at, (size_t)(end - *at), "(");
+	for (size_t i = 0; i < p->items; i++)
+		draw(reply_item(p, i), at, end);
+	*at += snprintf(*at, (size_t)(end - *at), ")");
+}
+
+static void test_whole_replies(void)
+{
+	static const struct {
+		const char *bytes, *drawn;
+	} each[] = {
+		{"+OK\r\n", "$OK"},
+		{":-9223372036854775808\r\n", ":-9223372036854775808"},
+		{"$-1\r\n", "_"},
+		{"*-1\r\n", "_"},
+		{"*0\r\n", "*()"},
+		{"-ERR no\r\n", "-ERR no"},
+		{"*3\r\n*2\r\n:1\r\n$1\r\na\r\n*0\r\n:22\r\n",
+		 "*(*(:1$a)*():22)"},
+		{"*2\r\n-ERR in\r\n$-1\r\n", "*(-ERR in_)"},
+	};
+
+	for (size_t i = 0; i < COUNT(each); i++) {
+		const struct reply *whole;
+		char drawn[200] = "", *at = drawn;
+		unsigned int number;
+		struct words w;
+		struct rig r;
+		bool ran;
+
+		rig_open(&r, "");
+		r.c.whole = true;
+		(void)ask(&r);
+		server_accept(&r);
+		say(&r, each[i].bytes);
+		(void)step(&r);
+		(void)conn_next(&r.c, &number, &w, &ran);
+		whole = conn_whole(&r.c);
+		if (ok(whole != NULL, "'%s': there is a whole reply",
+		       each[i].bytes))
+			draw(whole, &at, drawn + sizeof(drawn));
+		is_text(drawn, each[i].drawn, "'%s' is that in full",
+			each[i].bytes);
+		rig_close(&r);
+	}
+}
+
+/* hiredis reads any depth from 1.0 on, and we would go through it by recursion.
+ */
+static void test_depth(void)
+{
+	static const struct {
+		int levels;
+		const char *heard;
+	} each[] = {{8, "R0[]"}, {9, "B0ran"}, {15000, "B0ran"}};
+
+	for (size_t i = 0; i < 2 * COUNT(each); i++) {
+		static char bytes[4 * 15000 + 5];
+		int levels = each[i / 2].levels;
+		struct rig r;
+
+		for (int k = 0; k < levels; k++)
+			memcpy(bytes + 4 * (size_t)k, "*1\r\n", 4);
+		memcpy(bytes + 4 * (size_t)levels, ":1\r\n", 5);
+		rig_open(&r, "");
+		r.c.whole = i % 2 == 1;
+		(void)ask(&r);
+		server_accept(&r);
+		say(&r, bytes);
+		while (step(&r) && *hear(&r) == '\0')
+			;
+		is_text(r.heard, each[i / 2].heard, "%d lists%s", levels,
+			r.c.whole ? ", whole" : "");
+		rig_close(&r);
+	}
+}
+
 static void test_reply_then_garbage(void)
 {
 	struct rig r;
@@ -1004,6 +1124,9 @@ int main(void)
 	test_several_in_one_read();
 	test_reply_then_end();
 	test_garbage();
+	test_resp3();
+	test_whole_replies();
+	test_depth();
 	test_reply_then_garbage();
 	test_reply_to_no_question();
 	test_limit();
