@@ -1,0 +1,61 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: MIT
+# To be sourced. An apt of our own, for packages of another release of Debian:
+# it has its own sources, lists and cache in one directory, and installs
+# nothing. What it fetches is signed by Debian, as usual.
+#
+#   private_apt_open DIR SUITE     once; afterwards, in any directory:
+#   private_apt download NAME...   apt-get, with that configuration
+
+private_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+
+private_apt() { APT_CONFIG=$private_conf apt-get -qq "$@"; }
+
+# Where this machine has its packages from, then the mirror that all can reach.
+private_mirrors() {
+	# shellcheck disable=SC2016 # apt fills them in
+	apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' \
+		'Created-By: Packages' 2>/dev/null |
+		sed -n 's/^Debian Debian //p' | sort -u
+	echo http://deb.debian.org/debian
+}
+
+private_apt_open() { # DIR SUITE
+	if ! command -v apt-get >/dev/null || [ ! -r "$private_keyring" ]; then
+		echo "this needs apt-get and $private_keyring" \
+			"(package debian-archive-keyring)" >&2
+		return 69
+	fi
+	mkdir -p "$1/etc" "$1/state/lists/partial" "$1/cache/archives/partial"
+	private_dir=$(cd "$1" && pwd)
+	private_conf=$private_dir/etc/apt.conf
+	# the machine's proxy and the like stay, its hooks do not
+	{
+		apt-config dump | grep '^Acquire::' |
+			grep -v '^Acquire::\(IndexTargets\|Languages\)'
+		cat <<-END
+			Dir::Etc "$private_dir/etc";
+			Dir::Etc::main "/dev/null";
+			Dir::Etc::parts "/dev/null";
+			Dir::Etc::sourcelist "$private_dir/etc/sources.list";
+			Dir::Etc::sourceparts "/dev/null";
+			Dir::Etc::preferences "/dev/null";
+			Dir::Etc::preferencesparts "/dev/null";
+			Dir::State "$private_dir/state";
+			Dir::State::status "/dev/null";
+			Dir::Cache "$private_dir/cache";
+			Acquire::Languages "none";
+			Acquire::Retries "3";
+			APT::Sandbox::User "root";
+		END
+	} >"$private_conf"
+	for private_mirror in $(private_mirrors); do
+		for private_type in deb deb-src; do
+			echo "$private_type [signed-by=$private_keyring]" \
+				"$private_mirror $2 main"
+		done >"$private_dir/etc/sources.list"
+		private_apt -o APT::Update::Error-Mode=any update && return
+		echo "$private_mirror: no $2 there, trying the next" >&2
+	done
+	return 69
+}
