@@ -21,3 +21,8 @@ int64_t reply_number(const struct reply *r, int64_t none)
 		n = parse_number(r->bytes, 0, INT64_MAX / 2);
 	return n < 0 ? none : n;
 }
+
+int64_t reply_ms(const struct reply *r, int64_t none)
+{
+	return at_most(reply_number(r, none), AGES_MS);
+}

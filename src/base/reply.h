@@ -34,5 +34,7 @@ const struct reply *reply_item(const struct reply *r, size_t i);
 
 /* A whole number of at least 0, also one that was sent as text; else `none`. */
 int64_t reply_number(const struct reply *r, int64_t none);
+/* Likewise, in ms: see AGES_MS. */
+int64_t reply_ms(const struct reply *r, int64_t none);
 
 #endif

@@ -90,6 +90,11 @@ int64_t parse_number(const char *text, int64_t lo, int64_t hi)
 	return value < lo ? -1 : value;
 }
 
+int64_t at_most(int64_t n, int64_t most)
+{
+	return n < most ? n : most;
+}
+
 const char *format_duration(int64_t ms, char *buf, size_t size)
 {
 	int64_t s = ms / 1000;

@@ -20,6 +20,12 @@ int64_t parse_duration(const char *text);
 /* A decimal number within lo..hi, or -1 (lo >= 0). */
 int64_t parse_number(const char *text, int64_t lo, int64_t hi);
 
+/* Anybody may have written the times and numbers that a server tells. They are
+ * cut where they come in: a duration or a date in ms to 30,000 years, which can
+ * be multiplied by 1000 and added up. */
+#define AGES_MS ((int64_t)1000000000000000)
+int64_t at_most(int64_t n, int64_t most);
+
 /* "29.4s", "1h30m": for people. Returns buf. */
 const char *format_duration(int64_t ms, char *buf, size_t size);
 

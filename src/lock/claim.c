@@ -75,7 +75,7 @@ static bool one_slot(struct lease *l, struct instant at)
 			highest = l->node[i].slot;
 	}
 	if (l->only == highest + 1)
-		highest = (highest + 1) % l->conf.slots;
+		highest = (highest + 1) % lease_slots(&l->conf);
 	l->only = highest + 1;
 	l->pause_until = at;
 	for (int i = 0; i < l->conf.nodes; i++)

@@ -53,9 +53,9 @@ int force_read(enum force_step step, const struct reply *r,
 			continue;
 		*out = (struct force_answer){
 			.said = forms[i].said,
-			.ms = reply_number(reply_item(r, 2), 0)};
+			.ms = reply_ms(reply_item(r, 2), 0)};
 		if (step == FORCE_ASK)
-			out->asked = reply_number(reply_item(r, 3), 0);
+			out->asked = reply_ms(reply_item(r, 3), 0);
 		return 0;
 	}
 	return fail(why, FAIL_UNAVAILABLE, "not an answer of our script");

@@ -21,6 +21,11 @@ int lease_quorum(int nodes)
 	return nodes / 2 + 1;
 }
 
+int lease_slots(const struct lease_conf *conf)
+{
+	return conf->slots > 0 ? conf->slots : 1;
+}
+
 int lease_votes(const struct lease *l, enum vote vote)
 {
 	int sum = 0;

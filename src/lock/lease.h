@@ -283,6 +283,8 @@ struct lease {
 	struct lease_node node[NODES_MAX];
 };
 
+int lease_slots(const struct lease_conf *conf); /* at least 1 */
+
 /* Begins at once: the first lease_next() asks. */
 void lease_init(struct lease *l, const struct lease_conf *conf,
 		struct instant at);

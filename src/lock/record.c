@@ -2,6 +2,7 @@
 /* What a server keeps of a client. */
 #include "lock/record.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -52,6 +53,16 @@ static int64_t or_zero(int64_t n)
 	return n > 0 ? n : 0;
 }
 
+static int64_t a_time(int64_t n)
+{
+	return at_most(or_zero(n), AGES_MS);
+}
+
+static int how_many(int64_t n)
+{
+	return (int)at_most(or_zero(n), INT_MAX);
+}
+
 static void take_line(struct record *r, const struct line *l)
 {
 	int64_t n = number(l->value, l->value_len);
@@ -60,15 +71,15 @@ static void take_line(struct record *r, const struct line *l)
 		r->token = l->value;
 		r->token_len = l->value_len;
 	} else if (is_name(l, "ttl")) {
-		r->ttl_ms = or_zero(n);
+		r->ttl_ms = a_time(n);
 	} else if (is_name(l, "since")) {
-		r->since_ms = or_zero(n);
+		r->since_ms = a_time(n);
 	} else if (is_name(l, "ticket")) {
 		r->ticket = or_zero(n);
 	} else if (is_name(l, "renewed")) {
 		r->renewed = n;
 	} else if (is_name(l, "readers")) {
-		r->readers = (int)or_zero(n);
+		r->readers = how_many(n);
 	}
 	for (int i = 0; i < ABOUT_COUNT; i++)
 		if (is_name(l, script_about_name((enum about)i)))
@@ -113,10 +124,10 @@ void record_read_member(struct record *r, const char *bytes, size_t n)
 	r->standing = p;
 	r->standing_len = (size_t)(end - p);
 	len = word(&p, end);
-	r->ttl_ms = or_zero(number(p, len));
+	r->ttl_ms = a_time(number(p, len));
 	p += p + len < end ? len + 1 : len;
 	len = word(&p, end);
-	r->slots = (int)or_zero(number(p, len));
+	r->slots = how_many(number(p, len));
 	p += p + len < end ? len + 1 : len;
 	len = word(&p, end);
 	r->reads = memchr(p, 'r', len) != NULL;

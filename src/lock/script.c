@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +43,6 @@ static const struct script {
 },
   join = SCRIPT(JOIN);
 
-static int slots_of(const struct lease_conf *conf)
-{
-	return conf->slots > 0 ? conf->slots : 1;
-}
-
 /* A line per field: whatever would end it is blanked. */
 static void add_about(const struct holder *who, char text[STANDING_SIZE],
 		      size_t used)
@@ -78,7 +74,7 @@ void script_standing(const struct lease_conf *conf, const struct holder *who,
 	static const char *const flags[] = {"-", "s", "r", "sr"};
 	size_t used = (size_t)snprintf(
 		text, STANDING_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
-		slots_of(conf), flags[conf->supersede + 2 * conf->shared]);
+		lease_slots(conf), flags[conf->supersede + 2 * conf->shared]);
 
 	if (conf->nodes > 1) /* for those who get the other nodes */
 		used += (size_t)snprintf(text + used, STANDING_SIZE - used,
@@ -167,7 +163,7 @@ static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
 	add_number(out, ask->seen, scratch->number[2]);
 	words_add_text(out, standing);
 	words_add_text(out, value);
-	add_flag(out, ask->group > 0 || ask->joins || slots_of(conf) > 1);
+	add_flag(out, ask->group > 0 || ask->joins || lease_slots(conf) > 1);
 	add_flag(out, ask->joined);
 	add_number(out, ask->until_ms, scratch->number[3]);
 	add_number(out, ask->repairs ? conf->guard_ms : -1, scratch->number[4]);
@@ -300,6 +296,11 @@ static int64_t word_number(const struct words *w, int i)
 	return parse_number(text, 0, INT64_MAX / 2);
 }
 
+static int64_t word_ms(const struct words *w, int i)
+{
+	return at_most(word_number(w, i), AGES_MS);
+}
+
 /* FNV-1a. 0: empty, or missing. */
 static uint64_t hash_of(const struct words *w, int i)
 {
@@ -313,9 +314,9 @@ static uint64_t hash_of(const struct words *w, int i)
 }
 
 /* Of a word that need not be there. */
-static int64_t word_number_or(const struct words *w, int i, int64_t none)
+static int64_t word_ms_or(const struct words *w, int i, int64_t none)
 {
-	return i < w->n ? word_number(w, i) : none;
+	return i < w->n ? word_ms(w, i) : none;
 }
 
 static bool word_ends(const struct words *w, int i, const char *text)
@@ -356,7 +357,7 @@ static void read_busy(const struct words *w, struct answer *out,
 	struct sight seen = {.seen = true, .pttl_ms = out->pttl_ms};
 
 	out->holder = hash_of(w, 3);
-	out->age_ms = word_number_or(w, 8, -1);
+	out->age_ms = word_ms_or(w, 8, -1);
 	words_add(&value, w->at[3], w->len[3]);
 	word_text(w, 3, seen.token, sizeof(seen.token));
 	seen.foreign = out->foreign = !read_record(w, 4, &value, out, &seen);
@@ -384,7 +385,7 @@ static int read_type(const struct words *w, struct answer *out, struct sight *s,
 static void read_stop(const struct words *w, int at, struct answer *out,
 		      struct sight *s)
 {
-	int64_t ms = word_number_or(w, at, -1);
+	int64_t ms = word_ms_or(w, at, -1);
 	struct record by;
 
 	if (ms < 0)
@@ -405,7 +406,7 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 
 	if (out->said == SAID_BUSY || out->said == SAID_LOSS ||
 	    out->said == SAID_GUARDED) {
-		out->place = (int)word_number(w, 5);
+		out->place = (int)at_most(word_number(w, 5), INT_MAX);
 		out->ticket = word_number(w, 6);
 		out->lost = word_is(w, 7, "1");
 	}
@@ -413,11 +414,11 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		return read_type(w, out, s, why);
 	if (out->said == SAID_GRANTED) {
 		out->lost = word_is(w, 2, "1");
-		out->slot = (int)word_number(w, 3);
+		out->slot = (int)at_most(word_number(w, 3), SLOTS_MAX);
 		out->group = word_number(w, 4);
 		out->server = hash_of(w, 5);
 		out->in_cluster = word_ends(w, 5, " cluster");
-		out->at_ms = word_number_or(w, 6, 0);
+		out->at_ms = word_ms_or(w, 6, 0);
 		if (out->slot < 0 || out->slot >= SLOTS_MAX || out->group < 0)
 			return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
 	}
@@ -426,7 +427,7 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 	if (out->said == SAID_YES || out->said == SAID_HEALED) {
 		out->joined = word_is(w, 3, "1");
 		out->raised = word_is(w, 4, "1");
-		out->at_ms = word_number_or(w, 5, 0);
+		out->at_ms = word_ms_or(w, 5, 0);
 		read_stop(w, 6, out, s);
 	}
 	if (out->said == SAID_NO) {
@@ -491,7 +492,7 @@ int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 			continue;
 		*out = (struct answer){.said = forms[i].said,
 				       .counter = word_number(reply, 1),
-				       .pttl_ms = word_number(reply, 2),
+				       .pttl_ms = word_ms(reply, 2),
 				       .place = -1};
 		if (out->counter < 0)
 			break;

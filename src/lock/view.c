@@ -2,6 +2,7 @@
 /* What the nodes say of a lock. */
 #include "lock/view.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,7 @@ static char *copy_of(const char *bytes, size_t n)
 /* PTTL, or the time at which it ends: -1 is "never". */
 static int64_t signed_number(const struct reply *r)
 {
-	return r->len > 0 && r->bytes[0] == '-' ? -1 : reply_number(r, 0);
+	return r->len > 0 && r->bytes[0] == '-' ? -1 : reply_ms(r, 0);
 }
 
 /* The same client on another node. What readers share has another name on each
@@ -139,7 +140,7 @@ static int add_sharer(struct view *v, const struct view_holder *slot,
 		: slot->how == HOLD_READS ? HOLD_READS
 					  : HOLD_INSIDE;
 	(void)format_bytes(r.token, r.token_len, h.token, sizeof(h.token));
-	h.left_ms = reply_number(reply_item(pair, 1), v->now_ms) - v->now_ms;
+	h.left_ms = reply_ms(reply_item(pair, 1), v->now_ms) - v->now_ms;
 	if (h.left_ms < 0)
 		return 0; /* a dead one, not swept out yet */
 	return add_holder(v, &h, node) < 0 ? -1 : 1;
@@ -177,10 +178,12 @@ static int add_slot(struct view *v, const struct reply *of, int node)
 			   *value = reply_item(of, 2);
 	const struct reply *words = reply_item(of, 4);
 	const struct reply *sharers = reply_item(of, 5);
-	struct view_holder h = {.slot = (int)reply_number(reply_item(of, 0), 0),
-				.value = (char *)value->bytes,
-				.value_len = value->len,
-				.left_ms = signed_number(reply_item(of, 3))};
+	struct view_holder h = {
+		.slot = (int)at_most(reply_number(reply_item(of, 0), 0),
+				     SLOTS_MAX),
+		.value = (char *)value->bytes,
+		.value_len = value->len,
+		.left_ms = signed_number(reply_item(of, 3))};
 	struct record r;
 	int others = 0;
 
@@ -248,7 +251,7 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 	const struct reply *word = reply_item(r, 0), *held = reply_item(r, 3);
 	const struct reply *counter = reply_item(r, 1);
 	const struct reply *line = reply_item(r, 4);
-	int64_t in_line = reply_number(reply_item(r, 5), 0);
+	int64_t in_line = at_most(reply_number(reply_item(r, 5), 0), INT_MAX);
 	int64_t once = signed_number(reply_item(r, 6));
 	int rc = 0;
 
@@ -257,7 +260,7 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 			    "not an answer of our script");
 	if (v->answers == 0)
 		v->once_ms = -1;
-	v->now_ms = reply_number(reply_item(r, 2), 0);
+	v->now_ms = reply_ms(reply_item(r, 2), 0);
 	v->bad_counter |= counter->len == 3;
 	v->counter_at[node] = reply_number(counter, 0);
 	if (reply_number(counter, 0) > v->counter)

@@ -763,6 +763,31 @@ static void test_unaware(void)
 	is_int(l.state, LEASE_HELD, "that grant counts");
 }
 
+/* Whatever is asked for, each node grants a slot of its own: they are wrong,
+ * for there is only one. */
+static void test_slots_apart(void)
+{
+	int64_t t = 0;
+
+	begin(3, T, 20000);
+	for (int64_t at = 0; (at = next(t)) >= 0;) {
+		t = at + 1;
+		for (int i = 0; i < n_q; i++) {
+			struct answer a = {.said = q[i].verb == VERB_ACQUIRE
+							   ? SAID_GRANTED
+							   : SAID_YES,
+					   .counter = 100,
+					   .place = -1,
+					   .slot = q[i].node};
+
+			lease_answer(&l, &q[i], &a, ms(t));
+		}
+	}
+	is_int(l.end, END_BUSY, "three slots of one are no quorum");
+	ok(t >= 20000, "it is tried again until the time is up");
+	is_int(l.only, 1, "for the first slot, of which there is one");
+}
+
 /* ---- losing ---- */
 
 static void test_lost(void)
@@ -1749,6 +1774,7 @@ int main(void)
 	test_turned_away();
 	test_told_of_loss();
 	test_unaware();
+	test_slots_apart();
 	test_lost();
 	test_lost_and_told();
 	test_heal();

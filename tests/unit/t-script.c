@@ -2,9 +2,12 @@
 /* Questions as requests, replies as answers, errors as what to do. */
 #include "lock/script.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "lock/history.h"
+#include "lock/timing.h"
 #include "tap.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -534,6 +537,9 @@ static const struct {
 	{{"busy", "-2", "5", "v", "", LAST}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"granted", "7", "0", "x", "0"}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"granted", "7", "0", "1000", "0"}, FAIL_UNAVAILABLE, "not an answer"},
+	{{"granted", "7", "0", "4294967296", "0"},
+	 FAIL_UNAVAILABLE,
+	 "not an answer"},
 	{{"granted", "7", "0", "0", "-1"}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"yes", "", "5"}, FAIL_UNAVAILABLE, "not an answer"},
 	{{"fence"}, FAIL_CONFIG, "fence counter is no number"},
@@ -605,6 +611,48 @@ static void test_garbage(void)
 		free(bytes);
 	}
 	is_int(odd, 0, "noise is an answer with a counter, or an error");
+}
+
+/* Anybody may set an expiry by hand, or write a record: times are multiplied,
+ * and added to others. */
+static void test_ages(void)
+{
+	static const char ages[] = "4611686018427387903";
+	const char *const busy[FORM_MAX] = {"busy",
+					    "7",
+					    ages,
+					    TOKEN,
+					    "token " TOKEN
+					    "\nttl 4611686018427387903\n"
+					    "since 4611686018427387903\n"
+					    "readers 4611686018427387903\n",
+					    ages,
+					    ages,
+					    "0",
+					    ages},
+			  *const yes[FORM_MAX] = {"yes", "7",  ages, "0",
+						  "0",   ages, ages, ""};
+	struct words w = words_of(busy, 9);
+	struct sight sight;
+	struct fail why;
+	struct answer a;
+
+	is_int(script_answer(VERB_ACQUIRE, &w, &a, &sight, &why), 0,
+	       "a lease of ages is one");
+	is_int(a.pttl_ms, AGES_MS, "what is left of it is limited");
+	is_int(a.holder_ttl_ms, AGES_MS, "so is its length");
+	is_int(a.age_ms, AGES_MS, "so is its age");
+	is_int(sight.since, AGES_MS / 1000, "so is its beginning");
+	is_int(a.place, INT_MAX, "so is our place");
+	is_int(sight.readers, INT_MAX, "so are the readers");
+	w = words_of(yes, 8);
+	is_int(script_answer(VERB_CONFIRM, &w, &a, &sight, &why), 0,
+	       "a renewal tells times, too");
+	is_int(a.at_ms, AGES_MS, "the server's clock is limited");
+	ok(a.stops, "we are asked to stop");
+	is_int(a.stop_ms, AGES_MS, "in ages");
+	is_int(timing_kill((struct instant){0}, a.stop_ms).ms, AGES_MS / 10 * 8,
+	       "which can be reckoned with");
 }
 
 /* As many words as a reply can have. */
@@ -961,6 +1009,7 @@ int main(void)
 	test_prefixes();
 	test_bad_answers();
 	test_garbage();
+	test_ages();
 	test_most_words();
 	test_sight();
 	test_foreign();
