@@ -76,10 +76,10 @@ grant_told() {
 	cli a "$@"
 }
 as_joe() { on "unix://joe:pw@$T/a.sock"; }
-# A server whose INFO says TEXT in place of LINE: NAME LINE TEXT
+# A server whose INFO says TEXT in place of LINE: NAME LINE TEXT [TIME]
 masked() {
-	helper /usr/bin/python3 "$top/tests/lib/mask.py" "$T/a.sock" "$T/$1.sock" \
-		"$2" "$3"
+	helper /usr/bin/python3 "$top/tests/lib/mask.py" "$T/a.sock" \
+		"$T/$1.sock" "${@:2}"
 	wait_until exists "$T/$1.sock"
 }
 
@@ -466,6 +466,29 @@ tcp_too() {
 	finds note version 'Dragonfly df-v1.30.0\\x1b\[2J'
 }
 
+@test "numbers that no server has are not reckoned with" {
+	local huge=2000000000000000000
+
+	masked memory '\bused_memory:\d+' "used_memory:$huge\r\nmaxmemory:$huge"
+	masked clients '\bconnected_clients:\d+' \
+		"connected_clients:$huge\r\nmaxclients:$huge"
+	masked uptime 'uptime_in_seconds:\d+' "uptime_in_seconds:$huge"
+	for name in memory clients uptime; do
+		on "unix://$T/$name.sock"
+		doctor 0
+		finds_no '.*' "$name"
+	done
+	masked lag 'connected_slaves:0' \
+		"connected_slaves:1\r\nslave0:ip=x,port=1,state=online,lag=99999999999999999999"
+	on "unix://$T/lag.sock"
+	doctor 0
+	finds note replicas '1, of which 1 online, at most [0-9]+s behind'
+	masked version 'redis_version:[^\r]*' 'redis_version:99999999999.99999999999'
+	on "unix://$T/version.sock"
+	doctor 0
+	finds ok version 'Redis 99999999999\.'
+}
+
 # ---- clocks ----
 
 # The clock of this machine is off by so many ms for what is run: MS COMMAND...
@@ -503,6 +526,20 @@ off_by() {
 	doctor 1
 	finds wrong clock "later.sock is (1m00|59\.9)s ahead of" 'chrony'
 	[ "$(grep -c '^wrong' <<<"$told")" = 2 ]
+}
+
+@test "a clock beyond all ages is none" {
+	local name
+
+	masked ages none none 4611686018427387903
+	on "unix://$T/ages.sock"
+	doctor 0
+	finds_no '.*' clock
+	masked far none none 2000000000000
+	masked early none none 0
+	on "$url" "unix://$T/far.sock" "unix://$T/early.sock"
+	doctor 1
+	finds wrong clock 'that of .*far.sock is [0-9]+d[0-9]+h ahead of that of .*early.sock'
 }
 
 # ---- keys ----

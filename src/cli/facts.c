@@ -12,6 +12,12 @@
 
 #define SAMPLES 5
 
+/* What is more is not believed: 9 PB, or 290 million years. It is to be
+ * multiplied by 1000. */
+#define NUMBER_MAX (INT64_MAX / 1000)
+/* Of a clock, in seconds since 1970, and then in us: 70,000 years. */
+#define TIME_MAX (INT64_MAX / 4 / 1000000)
+
 /* ---- INFO: lines of NAME:VALUE ---- */
 
 static const char *line_of(const char *info, const char *name)
@@ -42,7 +48,17 @@ static int64_t number_of(const char *info, const char *name)
 	char text[FACT_MAX] = "";
 
 	text_of(info, name, text);
-	return parse_number(text, 0, INT64_MAX / 4);
+	return parse_number(text, 0, NUMBER_MAX);
+}
+
+/* What it begins with, at most NUMBER_MAX; UNKNOWN: it is no digit. */
+static int64_t number_at(const char *text)
+{
+	int64_t n = *text >= '0' && *text <= '9' ? 0 : UNKNOWN;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		n = at_most(n, NUMBER_MAX / 10 - 1) * 10 + (*text - '0');
+	return n;
 }
 
 /* KeyDB and Dragonfly call themselves a version of Redis as well, and Valkey
@@ -57,7 +73,6 @@ static void read_version(struct facts *f, const char *info)
 		    {"garnet_version", "Garnet"},
 		    {"kvrocks_version", "Kvrocks"}};
 	char path[FACT_MAX] = "";
-	const char *digits;
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
 		if (line_of(info, each[i].line)) {
@@ -68,8 +83,7 @@ static void read_version(struct facts *f, const char *info)
 	text_of(info, "executable", path);
 	if (strstr(path, "keydb") || line_of(info, "mvcc_depth"))
 		(void)snprintf(f->software, sizeof(f->software), "KeyDB");
-	digits = f->version + strcspn(f->version, "0123456789");
-	(void)sscanf(digits, "%d.%d", &f->major, &f->minor);
+	f->major = number_at(f->version + strcspn(f->version, "0123456789"));
 }
 
 /* slave0:ip=10.0.0.7,port=6380,state=online,offset=42,lag=0 */
@@ -82,7 +96,6 @@ static void read_replicas(struct facts *f, const char *info)
 	for (int i = 0; i < f->replicas && i < 1000; i++) {
 		char name[24], line[256] = "";
 		const char *lag, *value;
-		long long s;
 
 		(void)snprintf(name, sizeof(name), "slave%d", i);
 		value = line_of(info, name);
@@ -92,8 +105,8 @@ static void read_replicas(struct facts *f, const char *info)
 			       (int)strcspn(value, "\r\n"), value);
 		f->replicas_online += strstr(line, "state=online") != NULL;
 		lag = strstr(line, "lag=");
-		if (lag && sscanf(lag, "lag=%lld", &s) == 1 && s > f->lag_s)
-			f->lag_s = s;
+		if (lag && number_at(lag + 4) > f->lag_s)
+			f->lag_s = number_at(lag + 4);
 	}
 }
 
@@ -333,7 +346,7 @@ static void take_time(struct facts *f, const struct got *got)
 	int64_t s = reply_number(reply_item(got->reply, 0), UNKNOWN);
 	int64_t us = reply_number(reply_item(got->reply, 1), UNKNOWN);
 
-	if (s < 0 || us < 0 || took < 0)
+	if (s < 0 || s > TIME_MAX || us < 0 || us > 999999 || took < 0)
 		return;
 	if (f->samples == 0 || took < f->nearest_us) {
 		f->nearest_us = took;

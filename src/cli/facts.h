@@ -35,7 +35,7 @@ struct facts {
 
 	char software[16]; /* "Redis", "Valkey", ... */
 	char version[FACT_MAX], run_id[FACT_MAX];
-	int major, minor;
+	int64_t major;
 	char role[FACT_MAX], master_host[FACT_MAX], master_port[FACT_MAX];
 	bool in_cluster;
 	int64_t uptime_s;

@@ -1,14 +1,23 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""mask.py SERVER SOCKET OLD NEW: at SOCKET, the server that listens at SERVER, but
-that its INFO says NEW (with escapes, "\\r\\n") in place of OLD."""
+"""mask.py SERVER SOCKET OLD NEW [TIME]: at SOCKET, the server that listens at SERVER,
+but that its INFO says NEW (with escapes, "\\r\\n") in place of OLD, a regular
+expression; and that it is TIME, in seconds since 1970."""
 import os
+import re
 import socket
 import sys
 import threading
 
-real, ours, old, new = sys.argv[1:]
+real, ours, old, new = sys.argv[1:5]
+time = sys.argv[5].encode() if len(sys.argv) > 5 else None
 new = new.encode().decode('unicode_escape').encode()
+
+
+def in_time(answer):
+    return re.sub(rb'^\*2\r\n\$10\r\n\d{10}\r\n(\$\d\r\n\d+\r\n)$',
+                  lambda found: b'*2\r\n$%d\r\n%s\r\n%s'
+                  % (len(time), time, found[1]), answer)
 
 
 def back(a, b):
@@ -24,10 +33,11 @@ def back(a, b):
             size = int(have[start + 1:at])
             if len(have) < at + 4 + size:
                 continue
-            body = have[at + 2:at + 2 + size].replace(old.encode(), new)
+            body = re.sub(old.encode(), lambda _: new,
+                          have[at + 2:at + 2 + size])
             have = (have[:start] + b'$%d\r\n' % len(body) + body
                     + have[at + 2 + size:])
-        b.sendall(have)
+        b.sendall(in_time(have) if time else have)
         have = b''
     b.shutdown(socket.SHUT_RDWR)
 
