@@ -71,6 +71,32 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	kill "$tool"
 }
 
+@test "leases that no clock will see the end of: they are shown, in a bar that is full" {
+	local n
+
+	# who sets an expiry by hand, or writes a record, may write any number
+	forge a ages web1 1500000000000000000
+	cli a set 'redlock:{ages}:holder:ages' $'token tok\nttl 1\nhost web1\n' >/dev/null
+	n=0
+	for ttl in 1 7 60000 4611686018427387903 99999999999999999999; do
+		n=$((n + 1))
+		forge a "k$n" web1 60000
+		cli a set "redlock:{k$n}:holder:k$n" \
+			$'token tok\nttl '"$ttl"$'\nsince 4611686018427387903\nhost web1\n' >/dev/null
+	done
+	on_screen 0 'wait:ages' 'wait:k5' 'send:q' --
+	restored
+	row '^ages .* ██████████ +>270y +0$'
+	row '^k1 .* ██████████ +[56][0-9]s +0$'
+	row '^k2 .* ██████████ +[56][0-9]s +0$'
+	row '^k4 .* █░{9} +[56][0-9]s +0$'
+	row '^k5 .*  [56][0-9]s +0$'
+	"$REDLOCK" list -u "$url" >"$T/list"
+	grep -Eq '^ages .* held .* [0-9]+d[0-9]+h +0$' "$T/list"
+	"$REDLOCK" inspect -u "$url" ages k4 >"$T/inspect"
+	cli a flushall >/dev/null
+}
+
 @test "what changes is drawn again within two seconds: a lock comes, gets a waiter, goes" {
 	forge a first
 	on_screen 0 'wait:first' "run:$REDLOCK -q -u $url -k second -- sleep 2.5 >$T/null 2>&1 3>&- &" \

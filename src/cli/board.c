@@ -11,7 +11,8 @@
 
 #define WHO_MAX (3 * ABOUT_MAX)
 #define GAP 2
-#define BAR 10 /* columns of the lease */
+#define LEFT_MOST ((int64_t)99999 * 86400000) /* "99999d" is all that fits */
+#define BAR 10                                /* columns of the lease */
 #define ABOVE 3
 #define BELOW 1
 
@@ -174,25 +175,31 @@ static enum style style_of(int64_t left, int64_t ttl)
 	return left >= ttl / 3 * 2 ? GREEN : left >= ttl / 3 ? YELLOW : RED;
 }
 
+/* n columns, each `block`. */
+static void put_blocks(struct screen *s, int at, int n, enum style style,
+		       const char *block)
+{
+	char text[BAR * 3 + 1] = "";
+	size_t len = strlen(block);
+
+	for (int i = 0; i < n; i++)
+		memcpy(text + (size_t)i * len, block, len);
+	text[(size_t)n * len] = '\0';
+	screen_put(s, at, n, style, text);
+}
+
 static void put_bar(const struct board *b, const struct layout *y,
 		    struct screen *s, int64_t left, int64_t ttl)
 {
 	const char *full = b->blocks ? "\xe2\x96\x88" : "#";
 	const char *empty = b->blocks ? "\xe2\x96\x91" : ".";
-	int64_t filled = (left * BAR + ttl - 1) / ttl;
-	int n = filled < BAR ? (int)filled : BAR;
-	char text[BAR * 3 + 1];
+	/* more than its length: its expiry was set by hand */
+	int n = left < ttl ? (int)((left * BAR + ttl - 1) / ttl) : BAR;
 
 	if (y->width[CELL_BAR] == 0)
 		return;
-	text[0] = '\0';
-	for (int i = 0; i < n; i++)
-		(void)strcat(text, full);
-	screen_put(s, y->at[CELL_BAR], BAR, style_of(left, ttl), text);
-	text[0] = '\0';
-	for (int i = n; i < BAR; i++)
-		(void)strcat(text, empty);
-	screen_put(s, y->at[CELL_BAR] + n, BAR, DIM, text);
+	put_blocks(s, y->at[CELL_BAR], n, style_of(left, ttl), full);
+	put_blocks(s, y->at[CELL_BAR] + n, BAR - n, DIM, empty);
 }
 
 static void put_lease(const struct board *b, const struct layout *y,
@@ -207,7 +214,8 @@ static void put_lease(const struct board *b, const struct layout *y,
 		return;
 	}
 	put_cell(y, s, CELL_LEFT, PLAIN,
-		 listing_time(left, text, sizeof(text)));
+		 left > LEFT_MOST ? ">270y"
+				  : listing_time(left, text, sizeof(text)));
 	if (h->ttl_ms > 0 && h->how != HOLD_RESTS)
 		put_bar(b, y, s, left, h->ttl_ms);
 }
