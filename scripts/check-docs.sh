@@ -229,7 +229,7 @@ cat "$tmp/unsaid"
 
 # ---- JSON ----
 
-grep -rho 'redlock\.[a-z]*/[0-9]*' src >"$tmp/schemas"
+grep -rho --include='*.[ch]' 'redlock\.[a-z]*/[0-9]*' src >"$tmp/schemas"
 section JSON | sed -n 's/^\.Ss //p' >"$tmp/schemas-man"
 compare schemas schemas-man schema "$man, JSON"
 

@@ -159,7 +159,7 @@ static void name_of(pid_t pid, char name[32])
 	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
 	f = fopen(path, "re");
 	if (!f || !fgets(name, 32, f))
-		(void)strcpy(name, "lock");
+		(void)snprintf(name, 32, "lock");
 	if (f)
 		(void)fclose(f);
 	name[strcspn(name, "\n")] = '\0';

@@ -71,9 +71,7 @@ static void fill_in(void *arg, const struct grants *given)
 		if (i + 1 < given->n || outer)
 			*held++ = ' ';
 	}
-	if (outer)
-		held = stpcpy(held, outer);
-	*held = '\0';
+	memcpy(held, outer ? outer : "", outer ? strlen(outer) + 1 : 1);
 	if (given->n > 0) {
 		(void)snprintf(j->token, sizeof(j->token), "REDLOCK_TOKEN=%s",
 			       j->by_hand ? g->token

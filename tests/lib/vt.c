@@ -84,14 +84,16 @@ static void put(const char *bytes, size_t n)
 {
 	char text[8] = "";
 	struct cell *c;
+	size_t used;
 	int width;
 
 	memcpy(text, bytes, n);
 	width = columns_of(text);
 	if (width == 0 && page->column > 0) {
 		c = &page->cell[page->row][page->column - 1];
-		if (strlen(c->text) + n < sizeof(c->text))
-			strcat(c->text, text);
+		used = strlen(c->text);
+		if (used + n < sizeof(c->text))
+			memcpy(c->text + used, text, n + 1);
 		return;
 	}
 	if (page->column + width > columns) {

@@ -54,7 +54,7 @@ static void rig_open(struct rig *r, const char *options)
 	char url[100];
 
 	memset(r, 0, sizeof(*r));
-	strcpy(r->dir, "/tmp/t-conn.XXXXXX");
+	SET(r->dir, "/tmp/t-conn.XXXXXX");
 	if (!mkdtemp(r->dir))
 		exit(99);
 	(void)snprintf(r->path, sizeof(r->path), "%s/s", r->dir);

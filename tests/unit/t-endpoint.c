@@ -208,11 +208,14 @@ static void test_lists(void)
 	}
 }
 
-/* "h00:1,h01:1,...", n of them, each `wide` bytes. */
-static void put_hosts(char *text, int n, int wide)
+/* "SCHEME://h00:1,h01:1,...", as many as are allowed, each `wide` bytes. */
+static void put_hosts(char *url, size_t size, const char *scheme, int wide)
 {
-	for (int i = 0; i < n; i++)
-		text += sprintf(text, "%s%0*d.h:1", i ? "," : "", wide - 2, i);
+	int used = snprintf(url, size, "%s://", scheme);
+
+	for (int i = 0; i < PLACES_MAX; i++)
+		used += snprintf(url + used, size - (size_t)used, "%s%0*d.h:1",
+				 i ? "," : "", wide - 2, i);
 }
 
 static void test_many_hosts(void)
@@ -220,28 +223,25 @@ static void test_many_hosts(void)
 	static char url[8000];
 	struct endpoint ep;
 	struct fail why;
-	size_t most = 0;
+	size_t most = 0, n;
 	int whole = 0;
 
-	strcpy(url, "redis-cluster://");
-	put_hosts(strchr(url, '/') + 2, PLACES_MAX, 4);
+	put_hosts(url, sizeof(url), "redis-cluster", 4);
 	is_int(endpoint_parse(&ep, url, &why), 0, "16 hosts are accepted");
 	is_int(ep.places, 16, "they are 16");
 	ok(strstr(ep.name, ", 15.h:1") && !strstr(ep.name, "more"),
 	   "the name has all of them");
-	strcat(url, ",03.H:1");
+	n = strlen(url);
+	(void)snprintf(url + n, sizeof(url) - n, ",03.H:1");
 	is_int(endpoint_parse(&ep, url, &why), 0,
 	       "one of them once more is accepted");
 	is_int(ep.places, 16, "they are still 16");
-	strcat(url, ",16.h:1");
+	(void)snprintf(url + n, sizeof(url) - n, ",16.h:1");
 	is_int(endpoint_parse(&ep, url, &why), -1, "17 hosts are refused");
 	ok(strstr(why.text, "more than 16 hosts"), "it is said why");
 
 	for (int wide = 4; wide <= 255; wide++) {
-		size_t n;
-
-		sprintf(url, "redis-sentinel://");
-		put_hosts(strchr(url, '/') + 2, PLACES_MAX, wide);
+		put_hosts(url, sizeof(url), "redis-sentinel", wide);
 		n = strlen(url);
 		url[n++] = '/';
 		memset(url + n, 'm', 255);
@@ -363,23 +363,23 @@ static void test_merged(void)
 	struct fail why;
 
 	(void)endpoint_parse(&ep, "rediss://:word@h", &why);
-	strcpy(ep.secret.user, "me@");
-	strcpy(ep.tls_conf.cacert, "/c a");
-	strcpy(ep.tls_conf.sni, "n");
+	SET(ep.secret.user, "me@");
+	SET(ep.tls_conf.cacert, "/c a");
+	SET(ep.tls_conf.sni, "n");
 	ep.tls_conf.verify = TLS_CA;
 	ep.timeout_ms = 250;
 	check_form(&ep,
 		   "rediss://me%40:word@h:6379?timeout=250ms&cacert=/c%20a"
 		   "&sni=n&tls-verify=ca",
 		   "a URL with options of the command line");
-	strcpy(ep.secret.file, "/f");
+	SET(ep.secret.file, "/f");
 	endpoint_url(&ep, url);
 	is_text(url,
 		"rediss://me%40:@h:6379?timeout=250ms&password-file=/f"
 		"&cacert=/c%20a&sni=n&tls-verify=ca",
 		"a password stands in the URL or in a file, not in both");
 	(void)endpoint_parse(&ep, "redis://h", &why);
-	strcpy(ep.tls_conf.cacert, "/c");
+	SET(ep.tls_conf.cacert, "/c");
 	endpoint_url(&ep, url);
 	is_text(url, "redis://h:6379", "no TLS, and nothing is said about it");
 }
@@ -402,7 +402,7 @@ static void test_longest(void)
 	for (int i = 0; i < PLACES_MAX; i++) {
 		fill(ep.at[i].host, sizeof(ep.at[i].host), 'h');
 		ep.at[i].host[0] = (char)('a' + i);
-		strcpy(ep.at[i].port, "65535");
+		SET(ep.at[i].port, "65535");
 	}
 	fill(ep.group, sizeof(ep.group), '\xff');
 	fill(ep.secret.user, sizeof(ep.secret.user), '\xff');
@@ -789,13 +789,14 @@ static void test_bad(void)
 static int parse_padded(struct endpoint *ep, const char *head, char c, size_t n,
 			const char *tail)
 {
-	char *url = malloc(strlen(head) + n + strlen(tail) + 1);
+	size_t before = strlen(head);
+	char *url = malloc(before + n + strlen(tail) + 1);
 	struct fail why;
 	int rc;
 
-	strcpy(url, head);
-	memset(url + strlen(head), c, n);
-	strcpy(url + strlen(head) + n, tail);
+	memcpy(url, head, before);
+	memset(url + before, c, n);
+	memcpy(url + before + n, tail, strlen(tail) + 1);
 	rc = endpoint_parse(ep, url, &why);
 	free(url);
 	return rc;

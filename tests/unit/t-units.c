@@ -112,14 +112,14 @@ static void test_long_durations(void)
 	char text[5002];
 
 	memset(text, '9', 5000);
-	strcpy(text + 5000, "s");
+	memcpy(text + 5000, "s", 2);
 	is_int(parse_duration(text), -1, "5000 digits are too long a time");
 	memset(text, '0', 5000);
-	strcpy(text + 4999, "1s");
+	memcpy(text + 4999, "1s", 3);
 	is_int(parse_duration(text), 1000, "leading zeros do not count");
 	text[1] = '.';
 	memset(text + 2, '3', 4998);
-	strcpy(text + 5000, "s");
+	memcpy(text + 5000, "s", 2);
 	is_int(parse_duration(text), 333, "a fraction may have many digits");
 	for (size_t i = 0; i < 2500; i++)
 		memcpy(text + 2 * i, "1d", 2);

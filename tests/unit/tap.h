@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of an array. */
+#define SET(to, text) ((void)snprintf(to, sizeof(to), "%s", text))
+
 static int tap_ran, tap_failed;
 
 /* A "#" would begin a TAP directive, and a control byte end the line. */
