@@ -22,8 +22,6 @@
 #define COMMANDS_MAX 16
 #define WORDS_MAX 64
 
-extern char **environ;
-
 struct contender {
 	char *argv[WORDS_MAX];
 	const char *text;
@@ -48,13 +46,13 @@ static double cpu_of(const struct rusage *u)
 static void run(struct contender *c, int i, posix_spawn_file_actions_t *quiet)
 {
 	double begin = seconds();
-	struct rusage usage;
+	struct rusage usage = {0};
 	int status = 1;
 	pid_t pid;
 
-	if (posix_spawnp(&pid, c->argv[0], quiet, NULL, c->argv, environ) != 0)
-		c->failed++;
-	else if (wait4(pid, &status, 0, &usage) != pid || status != 0)
+	if (posix_spawnp(&pid, c->argv[0], quiet, NULL, c->argv, environ) !=
+		    0 ||
+	    wait4(pid, &status, 0, &usage) != pid || status != 0)
 		c->failed++;
 	c->wall[i] = seconds() - begin;
 	c->cpu[i] = cpu_of(&usage);

@@ -30,7 +30,7 @@ struct log_conf {
 };
 
 /* Once, before the first thread. */
-void log_init(const struct log_conf *conf);
+void log_init(const struct log_conf *wanted);
 
 /* The lock that all further lines are about, safe for a terminal, and its bytes
  * for JSON; borrowed. */

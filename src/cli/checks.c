@@ -16,7 +16,7 @@
 #define FULL_PERCENT 90 /* of memory, of connections */
 #define LAG_S 10        /* what Redis itself calls a replica that lags */
 #define SLOTS 16384
-#define CERTIFICATE_NOTE_S (14 * 86400)
+#define CERTIFICATE_NOTE_S ((int64_t)14 * 86400)
 #define CERTIFICATE_WRONG_S 86400 /* tomorrow nobody can take a lock */
 
 static bool knows(const struct facts *s, enum blank what)

@@ -17,8 +17,6 @@
 #include "cli/optrows.h"
 #include "run/waiting.h"
 
-extern char **environ;
-
 /* ---- what the command gets ---- */
 
 static char *variable(const char *name, const char *value)
@@ -110,7 +108,7 @@ static int use_environment(struct job *j, struct fail *why)
 
 	while (environ[n])
 		n++;
-	size = sizeof("REDLOCK_HELD=") + HELD_WORD_MAX * LOCKS_MAX +
+	size = sizeof("REDLOCK_HELD=") + (size_t)HELD_WORD_MAX * LOCKS_MAX +
 	       (outer ? strlen(outer) : 0);
 	j->envp = malloc((n + JOB_VARIABLES + 1) * sizeof(*j->envp));
 	j->held = malloc(size);

@@ -2,6 +2,7 @@
 /* Locks that stay for ever, and counters that nobody can count on. */
 #include "cli/keycheck.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,6 +323,7 @@ static void take(struct search *s, const struct got *got)
 {
 	const struct probe *p = &s->probe[got->tag];
 
+	assert(s->probe); /* only what was asked is answered */
 	if (!got->reply)
 		return; /* what is wrong was said when it was asked first */
 	if (p->subject == FENCE_VALUE)

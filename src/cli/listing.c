@@ -73,7 +73,7 @@ int listing_make(struct listing *l, const struct census *c,
 	struct choice copy = *choice;
 
 	*l = (struct listing){0};
-	l->row = malloc((size_t)(c->locks + 1) * sizeof(l->row[0]));
+	l->row = malloc((size_t)(c->locks + 1) * sizeof(struct lock_seen *));
 	if (!l->row)
 		return -1;
 	for (int i = 0; i < c->locks; i++) {
@@ -82,7 +82,8 @@ int listing_make(struct listing *l, const struct census *c,
 		l->row[l->rows++] = c->lock[i];
 		l->waiters += c->lock[i]->in_line;
 	}
-	qsort_r(l->row, (size_t)l->rows, sizeof(l->row[0]), compare, &copy);
+	qsort_r(l->row, (size_t)l->rows, sizeof(struct lock_seen *), compare,
+		&copy);
 	return 0;
 }
 

@@ -24,7 +24,8 @@ static int refuse_twins(const struct servers *s, const struct opts *o,
 
 	for (int k = 1; k < s->n; k++)
 		for (int i = 0; i < k; i++) {
-			if (strcmp(s->endpoint[i].name, s->endpoint[k].name))
+			if (strcmp(s->endpoint[i].name, s->endpoint[k].name) !=
+			    0)
 				continue;
 			(void)fail(why, FAIL_USAGE,
 				   "'%.130s' and '%.130s' are the same server, "

@@ -232,9 +232,13 @@ static void draw_legend(const struct picture *p, const int count[KINDS],
 
 /* ---- times ---- */
 
+#define S INT64_C(1000)
+#define M (60 * S)
+#define H (60 * M)
+#define D (24 * H)
+
 static int64_t tick_step(int64_t span_ms)
 {
-	enum { S = 1000, M = 60 * S, H = 60 * M, D = 24 * H };
 	static const int64_t steps[] = {
 		1,     2,      5,      10,     20,     50,     100,    200,
 		500,   S,      2 * S,  5 * S,  10 * S, 15 * S, 30 * S, M,

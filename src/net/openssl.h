@@ -64,6 +64,7 @@
 /* Each has the type that its header gives it. */
 extern struct openssl {
 	void *loaded;
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): it declares the name */
 #define POINTER_(name) __typeof__(&(name)) name;
 	OPENSSL_FUNCTIONS(POINTER_)
 } ssl;

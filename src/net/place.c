@@ -45,7 +45,9 @@ static int take_name(struct place *p, struct span text, struct fail *why)
 	for (size_t i = 0; i < text.n; i++) {
 		char c = text.at[i];
 
-		p->host[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+		if (c >= 'A' && c <= 'Z')
+			c = (char)(c - 'A' + 'a');
+		p->host[i] = c;
 	}
 	if (!all_of(p->host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") ||
 	    p->host[0] == '.' || strstr(p->host, ".."))

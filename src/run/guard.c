@@ -77,11 +77,14 @@ static pid_t start_command(const struct order *o, const struct wire *w,
 			   int *error)
 {
 	volatile int exec_error = 0;
-	pid_t guard = getpid();
-	pid_t pid = o->instead ? start_instead(o, w) : vfork();
+	pid_t guard = getpid(), pid;
 
+	if (o->instead)
+		pid = start_instead(o, w);
+	else
+		pid = vfork(); /* NOLINT(*.vfork): why, is said above */
 	if (pid == 0) {
-		become_command(o, guard);
+		become_command(o, guard); /* NOLINT(*.Vfork): likewise */
 		exec_error = errno;
 		_exit(127);
 	}

@@ -254,7 +254,7 @@ static void keep(const char *path, int64_t idle_ms, pid_t server)
 
 static void keeper_main(const char *path, int64_t idle_ms)
 {
-	const struct timespec step = {0, STEP_MS * 1000000};
+	const struct timespec step = {0, STEP_MS * 1000000L};
 	struct instant deadline = after(now(), START_MS);
 	unsigned char result = 0;
 	int status = 0;
@@ -334,7 +334,7 @@ static int start_keeper(const char *path, int64_t idle_ms, int lock,
 
 int local_start(const char *path, int64_t idle_ms, struct fail *why)
 {
-	const struct timespec step = {0, STEP_MS * 1000000};
+	const struct timespec step = {0, STEP_MS * 1000000L};
 	struct instant deadline = after(now(), START_MS);
 	int lock = start_lock(path);
 	int rc;

@@ -46,7 +46,7 @@ static struct target *add_target(struct survey *s, int node,
 				 const struct endpoint *ep)
 {
 	size_t n = (size_t)s->targets + 1;
-	struct target **more = realloc(s->target, n * sizeof(*more));
+	struct target **more = realloc(s->target, n * sizeof(struct target *));
 	struct target *t = more ? calloc(1, sizeof(*t)) : NULL;
 
 	if (more)
@@ -481,7 +481,7 @@ static void give_up(struct survey *s, struct target *t)
 void survey_poll(struct survey *s, struct pollfd *extra, int n_extra,
 		 struct instant limit)
 {
-	size_t n = (size_t)(n_extra + s->targets);
+	size_t n = (size_t)n_extra + (size_t)s->targets;
 	struct pollfd *fds = calloc(n, sizeof(*fds));
 	struct instant at;
 

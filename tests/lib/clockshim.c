@@ -29,8 +29,6 @@
 #define TIMERS 16
 #define LOOK_NS 2000000
 
-extern char *program_invocation_short_name;
-
 struct armed {
 	int used, is_fd, fd;
 	timer_t timer;

@@ -25,10 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char *program_invocation_short_name;
+/* NOLINTBEGIN(bugprone-reserved-identifier): they are glibc's own */
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
+/* NOLINTEND(bugprone-reserved-identifier): as above */
 
 static char wanted[32];
 static const char *mark;
@@ -85,16 +86,18 @@ __attribute__((constructor)) static void begin(void)
 	here = 1;
 }
 
-#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define REAL(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
 /* ret NAME(params): fails with `bad`, else calls the real one with args */
+/* NOLINTBEGIN(bugprone-macro-parentheses): params and args have their own */
 #define WRAP(ret, name, params, args, bad)                                     \
 	ret name params                                                        \
 	{                                                                      \
 		if (hit(#name))                                                \
-			return bad;                                            \
+			return (bad);                                          \
 		return REAL(name) args;                                        \
 	}
+/* NOLINTEND(bugprone-macro-parentheses): as above */
 
 WRAP(pid_t, fork, (void), (), -1)
 WRAP(pid_t, getppid, (void), (), -1)

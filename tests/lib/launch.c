@@ -66,7 +66,8 @@ static void limit(const char *text)
 	const char *value = strchr(text, '=');
 	size_t n = value ? (size_t)(value - text) : 0;
 
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+	for (size_t i = 0; value && i < sizeof(limits) / sizeof(limits[0]);
+	     i++) {
 		struct rlimit r;
 
 		if (n != strlen(limits[i].name) ||

@@ -725,7 +725,7 @@ static void run_script(struct flight *f)
 	struct script_scratch scratch;
 	struct words request, words;
 	struct slot had[SLOTS_MOST];
-	unsigned int held[TOKENS_MAX];
+	unsigned int held[TOKENS_MAX] = {0};
 	struct sight sight;
 	struct fail why;
 
@@ -1360,7 +1360,7 @@ static void force(int i, bool takes)
 	struct script_scratch scratch;
 	struct words request, words;
 	struct slot had[SLOTS_MOST];
-	unsigned int held[TOKENS_MAX];
+	unsigned int held[TOKENS_MAX] = {0};
 
 	scan();
 	memcpy(had, here->slot, sizeof(had));

@@ -109,7 +109,7 @@ static struct bytes bytes_of(const char *text)
 
 static bool same(struct bytes a, const char *b, size_t len)
 {
-	return a.len == len && memcmp(a.at, b, len) == 0;
+	return a.len == len && (len == 0 || memcmp(a.at, b, len) == 0);
 }
 
 /* ---- the keys ---- */
@@ -300,7 +300,8 @@ static bool real(struct redis *r, struct bytes b, double *out)
 
 static bool is(struct bytes b, const char *word)
 {
-	return b.len == strlen(word) && strncasecmp(b.at, word, b.len) == 0;
+	return b.len > 0 && b.len == strlen(word) &&
+	       strncasecmp(b.at, word, b.len) == 0;
 }
 
 static const char wrong_type[] =
@@ -512,7 +513,7 @@ static void do_zadd(struct redis *r, const struct args *a)
 		return;
 	if (!k)
 		k = make(r, a->at[1], TYPE_ZSET);
-	if (at >= 0)
+	else if (at >= 0)
 		take_out(k, at);
 	place(k, member, score);
 }
@@ -716,6 +717,7 @@ static void do_hset(struct redis *r, const struct args *a)
 			e->len = a->at[i].len;
 			new ++;
 		}
+		assert(e);
 		free(e->value);
 		e->value = copy_of(a->at[i + 1]);
 		e->value_len = a->at[i + 1].len;

@@ -439,8 +439,9 @@ static void test_whole_replies(void)
 		(void)step(&r);
 		(void)conn_next(&r.c, &number, &w, &ran);
 		whole = conn_whole(&r.c);
-		if (ok(whole != NULL, "'%s': there is a whole reply",
-		       each[i].bytes))
+		ok(whole != NULL, "'%s': there is a whole reply",
+		   each[i].bytes);
+		if (whole)
 			draw(whole, &at, drawn + sizeof(drawn));
 		is_text(drawn, each[i].drawn, "'%s' is that in full",
 			each[i].bytes);
@@ -463,8 +464,8 @@ static void test_depth(void)
 		struct rig r;
 
 		for (int k = 0; k < levels; k++)
-			memcpy(bytes + 4 * (size_t)k, "*1\r\n", 4);
-		memcpy(bytes + 4 * (size_t)levels, ":1\r\n", 5);
+			(void)snprintf(bytes + 4 * (size_t)k, 5, "*1\r\n");
+		(void)snprintf(bytes + 4 * (size_t)levels, 5, ":1\r\n");
 		rig_open(&r, "");
 		r.c.whole = i % 2 == 1;
 		(void)ask(&r);

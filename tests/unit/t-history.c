@@ -57,9 +57,9 @@ static void hold(const char *token, const char *host, int waited, int since,
 	said++;
 	add("token", text(token));
 	add("host", text(host));
-	add_number("since", since * 1000);
-	add_number("waited_ms", waited * 1000);
-	add_number("held_ms", held * 1000);
+	add_number("since", since * INT64_C(1000));
+	add_number("waited_ms", waited * INT64_C(1000));
+	add_number("held_ms", held * INT64_C(1000));
 	add("outcome", text(outcome));
 }
 

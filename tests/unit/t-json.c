@@ -158,7 +158,8 @@ static void test_base64(void)
 		if (!p || strlen(p + 9) != (size_t)(n + 2) / 3 * 4 + 1)
 			wrong = n;
 		for (int i = 0; wrong < 0 && i < n; i++) {
-			const char *q = p + 9 + i / 3 * 4 + i % 3;
+			int at = 9 + i / 3 * 4 + i % 3;
+			const char *q = p + at;
 			int two = digit(q[0]) << 6 | digit(q[1]);
 
 			if ((two >> (4 - 2 * (i % 3)) & 255) !=

@@ -119,12 +119,13 @@ static int every_string(char all[STRINGS][4])
 {
 	int n = 0;
 
+	memset(all, 0, STRINGS * sizeof(all[0]));
 	for (int len = 0; len <= 3; len++)
 		for (int code = 0; code < 1 << (2 * len); code++, n++)
 			for (int i = 0; i < 4; i++)
-				all[n][i] =
-					i < len ? ALPHABET[code >> (2 * i) & 3]
-						: '\0';
+				if (i < len)
+					all[n][i] =
+						ALPHABET[code >> (2 * i) & 3];
 	return n;
 }
 

@@ -1229,7 +1229,7 @@ static void test_minority(void)
 	is_int(asks(1), 1, "somebody has a quorum:");
 	ok(count(VERB_RELEASE, 1, 0) && !q[0].queued,
 	   "what was granted is given back, and nothing else");
-	t = next(1);
+	(void)next(1);
 	ok(!count(VERB_ACQUIRE, 1, -1) && n_q == 2,
 	   "only the others are asked while the release may be under way");
 	split(8, 8, 900, 5000);
@@ -1544,7 +1544,7 @@ static void test_down(void)
 			is_int(stamp(), 0, "the others' stamps count");
 	}
 	hold(3, T, 1);
-	for (int64_t t = 1; t >= 0 && t < 10 * T;) {
+	for (int64_t t = 1; t >= 0 && t < INT64_C(10) * T;) {
 		t = next(t);
 		for (int k = 0; k < n_q; k++)
 			if (q[k].node == 1)

@@ -26,6 +26,8 @@ static const struct holder who = {{[ABOUT_HOST] = "web1",
 #define OUTER "3f1c2d4e-0000-4111-8222-333344445555"
 #define STANDS "1500 1 -\n" ABOUT
 
+/* NOLINTBEGIN(bugprone-suspicious-missing-comma): texts of several lines */
+
 /* What must stand behind the three keys. */
 static const struct request {
 	enum verb verb;
@@ -307,13 +309,14 @@ static void test_standing(void)
 
 #define BUSY(what, pttl, ttl, at, before, other)                               \
 	{                                                                      \
-		.said = what, .counter = 7, .pttl_ms = pttl,                   \
-		.holder_ttl_ms = ttl, .ticket = at, .place = before,           \
-		.foreign = other                                               \
+		.said = (what), .counter = 7, .pttl_ms = (pttl),               \
+		.holder_ttl_ms = (ttl), .ticket = (at), .place = (before),     \
+		.foreign = (other)                                             \
 	}
 #define PLAIN(what, value, pttl)                                               \
 	{                                                                      \
-		.said = what, .counter = value, .pttl_ms = pttl, .place = -1   \
+		.said = (what), .counter = (value), .pttl_ms = (pttl),         \
+		.place = -1                                                    \
 	}
 #define LAST "0", "1700000000123456", "0"
 
@@ -393,6 +396,8 @@ static const struct form {
 	{{"no", "7", "0"}, 2, PLAIN(SAID_NO, 7, 0)},
 	{{"no", "0"}, 2, PLAIN(SAID_NO, 0, -1)},
 };
+
+/* NOLINTEND(bugprone-suspicious-missing-comma): as above */
 
 static int count(const char *const texts[FORM_MAX])
 {
@@ -596,8 +601,8 @@ static void test_garbage(void)
 		struct answer a;
 
 		for (size_t i = 0; i < len; i++)
-			bytes[i] = noise() % 3 ? (char)('0' + noise() % 10)
-					       : (char)noise();
+			bytes[i] = (char)(noise() % 3 ? '0' + noise() % 10
+						      : noise());
 		words_add_text(&w, heads[noise() % COUNT(heads)]);
 		for (uint32_t n = noise() % WORDS_MAX; n > 0; n--) {
 			size_t from = len ? noise() % len : 0;

@@ -278,12 +278,15 @@ static const struct {
 	{TEXT("\xe2\x80\xa7"), 3, "U+2027"},
 	{TEXT("\xe2\x80\xa8"), 0, "U+2028, the line separator"},
 	{TEXT("\xe2\x80\xa9"), 0, "U+2029, the paragraph separator"},
+	/* NOLINTBEGIN(misc-misleading-bidirectional): what misleads is refused
+	 */
 	{TEXT("\xe2\x80\xaa"), 0, "U+202A, which begins an embedding"},
 	{TEXT("\xe2\x80\xae"), 0, "U+202E, the right-to-left override"},
 	{TEXT("\xe2\x80\xaf"), 3, "U+202F"},
 	{TEXT("\xe2\x81\xa5"), 3, "U+2065"},
 	{TEXT("\xe2\x81\xa6"), 0, "U+2066, which begins an isolate"},
 	{TEXT("\xe2\x81\xa9"), 0, "U+2069, which ends one"},
+	/* NOLINTEND(misc-misleading-bidirectional): as above */
 	{TEXT("\xe2\x81\xaa"), 3, "U+206A"},
 };
 
@@ -365,6 +368,7 @@ static const struct {
 	{TEXT("\xff\xfe"), "\\xff\\xfe"},
 	{TEXT("\xc3("), "\\xc3("},
 	{TEXT("\xc2\x9bK"), "\\xc2\\x9bK"},
+	/* NOLINTNEXTLINE(misc-misleading-bidirectional): as above */
 	{TEXT("\xe2\x80\xae"
 	      "txt"),
 	 "\\xe2\\x80\\xae"

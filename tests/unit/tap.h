@@ -41,7 +41,7 @@ tap_line(bool good, const char *fmt, va_list args)
 {
 	char name[400];
 
-	vsnprintf(name, sizeof(name), fmt, args);
+	(void)vsnprintf(name, sizeof(name), fmt, args);
 	tap_ran++;
 	if (!good)
 		tap_failed++;
@@ -49,7 +49,7 @@ tap_line(bool good, const char *fmt, va_list args)
 	tap_text(name);
 	putchar('\n');
 	/* What is buffered is lost when the next check crashes. */
-	fflush(stdout);
+	(void)fflush(stdout);
 	return good;
 }
 
