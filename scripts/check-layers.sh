@@ -83,6 +83,9 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 	!layered {
 		next
 	}
+	calls(line, "ato(i|l|ll|f)|strto[a-z]+|f?scanf|sscanf") {
+		offence("parse_number() reads numbers: these know no bounds")
+	}
 	calls(line, "clock_gettime|gettimeofday|time|timespec_get") &&
 	    FILENAME != "src/base/clock.c" {
 		offence("only src/base/clock.c asks for the time")

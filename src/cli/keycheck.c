@@ -147,13 +147,32 @@ static bool was_named(const struct search *s, const char *key, size_t len)
 	return false;
 }
 
+/* "slot-holder:N:"; its length, or 0: it is none of ours. */
+static size_t slot_at(const char *text, int *slot)
+{
+	const char *number = text + strlen("slot-holder:");
+	size_t n;
+	char digits[8];
+
+	if (strncmp(text, "slot-holder:", strlen("slot-holder:")) != 0)
+		return 0;
+	n = strspn(number, "0123456789");
+	if (n >= sizeof(digits) || number[n] != ':')
+		return 0;
+	memcpy(digits, number, n);
+	digits[n] = '\0';
+	*slot = (int)parse_number(digits, 0, SLOTS_MAX - 1);
+	return *slot < 0 ? 0 : (size_t)(number - text) + n + 1;
+}
+
 /* redlock:{TAG}:fence:KEY, ...:holder:KEY and ...:slot-holder:N:KEY; what else
  * there is has no say. */
 static void sort_out(struct search *s, int server, const struct reply *name)
 {
 	const char *end = name->bytes + name->len;
 	const char *key = memmem(name->bytes, name->len, "}:", 2);
-	int target = s->e->facts[server].target, slot = 0, used = 0;
+	int target = s->e->facts[server].target, slot = 0;
+	size_t used = 0;
 	enum subject subject = LOCK_TTL;
 
 	if (!key || strlen(name->bytes) != name->len)
@@ -165,10 +184,10 @@ static void sort_out(struct search *s, int server, const struct reply *name)
 	} else if (strncmp(key, "holder:", 7) == 0) {
 		used = 7;
 	} else {
-		(void)sscanf(key, "slot-holder:%d:%n", &slot, &used);
+		used = slot_at(key, &slot);
 	}
 	key += used;
-	if (used == 0 || key == end || slot < 0 || slot >= SLOTS_MAX ||
+	if (used == 0 || key == end ||
 	    (slot == 0 && was_named(s, key, (size_t)(end - key))))
 		return;
 	s->tally[server].locks += subject == LOCK_TTL;

@@ -15,6 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/units.h"
+
 /* Shared by the asker and the thread; the last of them frees it. */
 struct lookup {
 	atomic_int users;
@@ -27,7 +29,7 @@ struct lookup {
 bool address_fixed(struct address *a, const struct endpoint *ep,
 		   const struct place *at)
 {
-	in_port_t port = htons((uint16_t)atoi(at->port));
+	in_port_t port = htons((uint16_t)parse_number(at->port, 1, 65535));
 	struct address made = {.n = 1};
 	struct sockaddr_un *un = (struct sockaddr_un *)&made.at[0];
 	struct sockaddr_in *in = (struct sockaddr_in *)&made.at[0];

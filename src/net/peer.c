@@ -81,14 +81,14 @@ bool peer_redirected(const struct peer *p, const char *error, bool *ask,
 {
 	char host[sizeof(to->host)] = "", port[sizeof(to->port)] = "";
 	const char *at, *colon;
-	int slot, used = 0;
 
 	*ask = strncmp(error, "ASK ", 4) == 0;
 	if (!*ask && strncmp(error, "MOVED ", 6) != 0)
 		return false;
-	if (sscanf(error, "%*s %d %n", &slot, &used) != 1 || used == 0)
+	at = strchr(error, ' ') + 1;
+	at += strspn(at, "0123456789");
+	if (*at++ != ' ')
 		return false;
-	at = error + used;
 	colon = strrchr(at, ':');
 	if (!colon || (size_t)(colon - at) >= sizeof(host) ||
 	    strlen(colon + 1) >= sizeof(port) ||

@@ -39,6 +39,8 @@ static void test_redirections(void)
 		{"MOVED 1 :6381", true, false, "10.0.0.1", "6381"},
 		{"MOVED 866 fe80::1:6381", true, false, "fe80::1", "6381"},
 		{"MOVED 1 ::1:65535", true, false, "::1", "65535"},
+		{"MOVED 99999999999999999999 10.0.0.7:1", true, false,
+		 "10.0.0.7", "1"},
 		{"MOVED 1 ?:6381", false, false, "", ""},
 		{"MOVED 1 10.0.0.7", false, false, "", ""},
 		{"MOVED 1 10.0.0.7:", false, false, "", ""},
