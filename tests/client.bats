@@ -3,10 +3,12 @@
 
 load lib/common
 
-# A frozen command would stay for ever.
+# A frozen command would stay for ever, and so would who writes to a disk that
+# hangs.
 eval "common_$(declare -f teardown)"
 teardown() {
 	[ -z "${frozen_group:-}" ] || thaw_group
+	[ ! -d "$T/disk" ] || remove_disk
 	common_teardown
 }
 
@@ -51,6 +53,29 @@ inject_behind() { # the same in the background; $tool is the command's own pid
 		exec "$@"
 	) 2>"$T/err" 3>&- &
 	tool=$!
+}
+
+# A disk of its own at $T/disk; disk_hangs: nothing written to it returns.
+make_disk() {
+	need_root
+	command -v mkfs.ext4 >/dev/null || skip "no mkfs.ext4"
+	mkdir "$T/disk"
+	truncate -s 8M "$T/disk.image"
+	mkfs.ext4 -q "$T/disk.image"
+	mount -o loop "$T/disk.image" "$T/disk" 2>/dev/null || {
+		rmdir "$T/disk"
+		skip "no loop device"
+	}
+}
+disk_hangs() { fsfreeze -f "$T/disk"; }
+remove_disk() {
+	fsfreeze -u "$T/disk" 2>/dev/null || true
+	kill_helpers
+	wait_until no_process_left || true
+	umount "$T/disk"
+}
+tree_is_dead_at() { # MS after `since`
+	wait_until tree_is_dead && below $(($(now_ms) - since)) "$1"
 }
 
 # ---- promises ----
@@ -903,6 +928,59 @@ freeze_command() { # $cmd: no signal ends it now
 	[ "$status" = 70 ]
 	[ "$(cli a get job)" = other ]
 	cli a del job
+}
+
+@test "C19 P1 standard error on a disk that hangs: the tree is dead in time all the same" {
+	make_disk
+	launch --default all "$REDLOCK" -u "$url" -k job -t 3s -- \
+		witness "$T" --hold 600000 --spawn --stubborn --started "$T/w" \
+		2>"$T/disk/err" 3>&- &
+	helpers="$helpers $!"
+	wait_until contains "$T/w" '^[0-9]'
+	disk_hangs
+	node_freeze a
+	since=$(now_ms)
+	tree_is_dead_at 3000
+	node_thaw a
+	# its own deadman's signal has to wait: redlock hangs in the kernel
+	redlock -k job -- witness "$T"
+}
+
+@test "C19 P1 what is said while a command runs, to a disk that hangs, delays no kill" {
+	make_disk
+	launch --default all "$REDLOCK" -v -u "$url" -k job -t 3s -- \
+		witness "$T" --hold 600000 --spawn --stubborn --started "$T/w" \
+		2>"$T/disk/err" 3>&- &
+	helpers="$helpers $!"
+	wait_until contains "$T/w" '^[0-9]'
+	disk_hangs
+	sleep 1.2 # a renewal or two, of each of which something is said
+	cli a set job stolen px 60000 >/dev/null
+	since=$(now_ms)
+	tree_is_dead_at 1200 # it is heard of with the next renewal
+	cli a del job >/dev/null
+}
+
+@test "C35 a guard killed while redlock is stopped: nothing outlives the lease" {
+	started -k job -t 2s -- \
+		witness "$T" --started w --hold 60000 --spawn --stubborn
+	kill -STOP "$tool"
+	wait_until stopped "$tool"
+	kill -KILL "$(guard)"
+	since=$(now_ms)
+	tree_is_dead_at 2000
+	finish
+}
+
+@test "C1 pkill -9 -f KEY takes neither guard nor keeper" {
+	started -k job-of-mine -t 20s -- \
+		witness "$T" --started w --hold 60000 --spawn --stubborn
+	IFS= read -rd '' title <"/proc/$(guard)/cmdline"
+	[ "$title" = "lockguard: $tool" ]
+	pkill -9 -f job-of-mine
+	wait_until tree_is_dead
+	finish
+	wait_until free job-of-mine
 }
 
 @test "C35 a stopped guard wakes, and kills when redlock is killed" {

@@ -3,7 +3,9 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,10 +64,9 @@ bool log_is_live(void)
 	return conf.live && conf.most >= LOG_SAY_NOTICE && in_foreground();
 }
 
-static void put(const char *bytes, size_t n)
+static void write_out(const char *bytes, size_t n)
 {
 	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
-
 	sigset_t ttou, old;
 
 	/* `stty tostop`: a message must not stop who has a lock to renew */
@@ -75,6 +76,79 @@ static void put(const char *bytes, size_t n)
 	if (poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT)
 		(void)!write(STDERR_FILENO, bytes, n);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* ---- a thread that waits in our stead ---- */
+
+static struct {
+	pthread_mutex_t lock; /* of what follows; never held while writing */
+	bool detached, running;
+	pthread_t thread;
+	int line[2];
+} writer = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *write_lines(void *unused)
+{
+	char lines[LINE_SIZE];
+	ssize_t n;
+
+	(void)unused;
+	while ((n = read(writer.line[0], lines, sizeof(lines))) > 0)
+		write_out(lines, (size_t)n);
+	close(writer.line[0]);
+	return NULL;
+}
+
+static bool start_writer(void)
+{
+	sigset_t all, old;
+
+	if (pipe2(writer.line, O_CLOEXEC) < 0)
+		return false;
+	(void)fcntl(writer.line[1], F_SETFL, O_NONBLOCK);
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	writer.running =
+		pthread_create(&writer.thread, NULL, write_lines, NULL) == 0;
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!writer.running) {
+		close(writer.line[0]);
+		close(writer.line[1]);
+	}
+	return writer.running;
+}
+
+void log_detach(void)
+{
+	writer.detached = true;
+}
+
+void log_attach(void)
+{
+	bool ran;
+
+	(void)pthread_mutex_lock(&writer.lock);
+	ran = writer.running;
+	writer.detached = writer.running = false;
+	if (ran)
+		close(writer.line[1]);
+	(void)pthread_mutex_unlock(&writer.lock);
+	if (ran)
+		(void)pthread_join(writer.thread, NULL);
+}
+
+static void put(const char *bytes, size_t n)
+{
+	bool sent = false;
+
+	(void)pthread_mutex_lock(&writer.lock);
+	if (writer.detached && (writer.running || start_writer())) {
+		(void)!write(writer.line[1], bytes, n);
+		sent = true;
+	}
+	(void)pthread_mutex_unlock(&writer.lock);
+	if (!sent)
+		write_out(bytes, n);
 }
 
 /* ---- the live line ---- */

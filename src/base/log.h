@@ -5,9 +5,10 @@
  * do not mix.
  *
  * What a terminal must not see (control bytes in a path, a key, a server's
- * words) is escaped. It never waits: a pipe that nobody reads or a stopped
- * terminal loses the line. Renewals and kills do not depend on somebody reading
- * our messages.
+ * words) is escaped. A pipe that nobody reads or a stopped terminal loses the
+ * line; only a file on a disk that does not answer makes the writer wait, for
+ * ever perhaps. So while a command runs the writer is a thread of its own, see
+ * log_detach(). (And all the same: kill first, speak afterwards.)
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -35,6 +36,15 @@ void log_init(const struct log_conf *wanted);
 /* The lock that all further lines are about, safe for a terminal, and its bytes
  * for JSON; borrowed. */
 void log_key(const char *shown, const char *bytes, size_t n);
+
+/*
+ * From log_detach() on nobody who says something waits for standard error: a
+ * thread that begins with the first line does the writing, and what finds no
+ * room on the way to it is dropped. log_attach() waits until all is written.
+ * Both by the main thread; other threads may say something in between.
+ */
+void log_detach(void);
+void log_attach(void);
 
 /* `event` is one word, the same in every version: JSON readers go by it. */
 void log_error(const char *event, const char *fmt, ...)

@@ -435,7 +435,6 @@ void job_run(struct job *j, struct supervise_conf *conf, struct order *order)
 	order->envp = j->envp;
 	order->signals = &j->signals;
 	order->group = getpgrp();
-	order->name = j->drive[j->at[0]].shown_key;
 	order->noted = take_tokens;
 	order->given = fill_in;
 	order->last_will = inherit;

@@ -109,7 +109,11 @@ int main(int argc, char **argv)
 	bool broken;
 
 	fill_standard_fds();
-	title_init(argc, argv);
+	argv = title_init(argc, argv);
+	if (!argv) {
+		log_error("failed", "out of memory");
+		return STATUS_INTERNAL;
+	}
 	opts_init(&o);
 	broken = settings_load(&o, &wrong) < 0;
 	if (opts_parse(&o, argc, argv, &why) < 0) {

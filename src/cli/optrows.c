@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "lock/keys.h"
+#include "run/title.h"
 
 #define AT(field)                                                              \
 	offsetof(struct opts, field), sizeof(((struct opts *)0)->field)
@@ -295,8 +296,11 @@ static void overwrite_secret(char *url)
 	char *from = strstr(url, "://");
 	char *at = strrchr(url, '@');
 
-	for (char *p = from ? from + 3 : url; at && p < at; p++)
-		*p = '*';
+	from = from ? from + 3 : url;
+	if (!at || from >= at)
+		return;
+	title_hide(from, (size_t)(at - from));
+	memset(from, '*', (size_t)(at - from));
 }
 
 /* Each word of a list begins so. */

@@ -16,15 +16,22 @@ static struct itimerspec once_at(struct instant t)
 	return at;
 }
 
-int deadman_make(struct deadman *d, struct fail *why)
+static int signal_timer(timer_t *timer, int sig)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
-				 .sigev_signo = SIGKILL};
+				 .sigev_signo = sig};
 
-	d->alarm = timerfd_create(lease_clock, TFD_CLOEXEC | TFD_NONBLOCK);
+	return timer_create(lease_clock, &event, timer);
+}
+
+int deadman_make(struct deadman *d, _Atomic int64_t *shared, struct fail *why)
+{
+	d->shared = shared;
+	d->alarm = alarm_make();
 	if (d->alarm < 0)
 		return fail_sys(why, FAIL_INTERNAL, "cannot make a timer");
-	if (timer_create(lease_clock, &event, &d->timer) < 0)
+	if (signal_timer(&d->timer, SIGKILL) < 0 ||
+	    signal_timer(&d->waker, SIGCONT) < 0)
 		return fail_sys(why, FAIL_INTERNAL,
 				"cannot arm the deadman timer, and without it "
 				"the command could outlive its lease "
@@ -33,18 +40,26 @@ int deadman_make(struct deadman *d, struct fail *why)
 	return 0;
 }
 
-void deadman_set(struct deadman *d, struct instant dead)
+void deadman_set(struct deadman *d, struct instant wake, struct instant dead)
 {
-	const struct itimerspec at = once_at(dead);
+	const struct itimerspec waking = once_at(wake), at = once_at(dead);
 
-	if (d->made)
-		(void)timer_settime(d->timer, TIMER_ABSTIME, &at, NULL);
+	if (!d->made)
+		return;
+	atomic_store(d->shared, dead.ms);
+	(void)timer_settime(d->timer, TIMER_ABSTIME, &at, NULL);
+	(void)timer_settime(d->waker, TIMER_ABSTIME, &waking, NULL);
 }
 
-void alarm_set(struct deadman *d, struct instant look)
+int alarm_make(void)
+{
+	return timerfd_create(lease_clock, TFD_CLOEXEC | TFD_NONBLOCK);
+}
+
+void alarm_set(int alarm, struct instant look)
 {
 	const struct itimerspec at = once_at(look);
 
-	if (d->alarm >= 0)
-		(void)timerfd_settime(d->alarm, TFD_TIMER_ABSTIME, &at, NULL);
+	if (alarm >= 0)
+		(void)timerfd_settime(alarm, TFD_TIMER_ABSTIME, &at, NULL);
 }

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The guard process. What runs in it, behind guard_main(), neither allocates
- * nor waits for anybody. */
+/* The guard process. Until the tree is dead, what runs in it, behind
+ * guard_main(), neither allocates nor waits for anybody; afterwards last_will()
+ * may do both. */
 #include "run/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "run/deadman.h"
 #include "run/title.h"
 #include "run/tree.h"
 
@@ -50,11 +54,26 @@ static void become_command(const struct order *o, pid_t guard)
 		(void)execvpe(o->argv[0], o->argv, o->envp);
 }
 
-/* The lines between the two, seen from the guard. */
+/* What is between the two, seen from the guard. */
 struct wire {
 	int life, report;
+	int alarm; /* goes off at the deadline */
 	pid_t tool;
+	const _Atomic int64_t *deadline;
 };
+
+static struct instant deadline(const struct wire *w)
+{
+	return (struct instant){atomic_load(w->deadline)};
+}
+
+static void title_of(const char *what, pid_t tool)
+{
+	char number[16];
+
+	(void)snprintf(number, sizeof(number), "%d", (int)tool);
+	title_set(what, number);
+}
 
 /* A copy of the guard, which is not to be taken for one. */
 static pid_t start_instead(const struct order *o, const struct wire *w)
@@ -65,8 +84,9 @@ static pid_t start_instead(const struct order *o, const struct wire *w)
 		return pid;
 	close(w->life);
 	close(w->report);
+	close(w->alarm);
 	(void)prctl(PR_SET_NAME, KEEPER, 0, 0, 0);
-	title_set(KEEPER, o->name);
+	title_of(KEEPER, w->tool);
 	become_command(o, guard);
 	_exit(o->instead(o->estate));
 }
@@ -109,7 +129,7 @@ static void stay_awake(void)
 		(void)timer_settime(timer, 0, &at, NULL);
 }
 
-static void prepare(const struct order *o)
+static void prepare(const struct order *o, const struct wire *w)
 {
 	struct sigaction act = {.sa_handler = SIG_DFL};
 	sigset_t most;
@@ -125,6 +145,7 @@ static void prepare(const struct order *o)
 	(void)prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 	/* not by our own name: pkill -9 redlock must not take both */
 	(void)prctl(PR_SET_NAME, "lockguard", 0, 0, 0);
+	title_of("lockguard", w->tool);
 	for (int i = 0; i < o->n_shut; i++)
 		close(o->shut[i]);
 }
@@ -163,11 +184,11 @@ static bool obey(const struct order *o, const struct wire *w, pid_t command,
 		(void)!write(w->report, r, sizeof(*r));
 		return false;
 	}
+	o->last_will(o->estate, true);
 	log_error("killed",
 		  "redlock (pid %d) was killed, or was stopped until its "
 		  "lease ran out; %s",
 		  (int)w->tool, o->epitaph);
-	o->last_will(o->estate, true);
 	return true;
 }
 
@@ -191,6 +212,20 @@ static void end_tree(const struct order *o, const struct wire *w, pid_t command)
 		command = 0;
 }
 
+/* The lease is over, and redlock neither killed nor died: it hangs in the
+ * kernel. Should it come back, its deadman's signal is waiting for it. */
+static void end_overdue_tree(const struct order *o, const struct wire *w,
+			     pid_t command)
+{
+	struct report r = {GUARD_ENDED, SIGKILL, 0};
+
+	stay_awake();
+	tree_kill(command, &r.value);
+	(void)!write(w->report, &r, sizeof(r));
+	while (!obey(o, w, 0, &r))
+		;
+}
+
 /* Whoever has ended is reaped. True: others live on. */
 static bool reap(pid_t command, bool *ended, int *status)
 {
@@ -207,11 +242,13 @@ static bool reap(pid_t command, bool *ended, int *status)
 
 static void watch(const struct order *o, const struct wire *w, pid_t command)
 {
-	struct pollfd fds = {.fd = w->life, .events = POLLIN};
+	struct pollfd fds[] = {{.fd = w->life, .events = POLLIN},
+			       {.fd = w->alarm, .events = POLLIN}};
 	bool ended = false, told = false;
 	sigset_t waiting;
 	int status = 0;
 
+	alarm_set(w->alarm, deadline(w));
 	(void)sigprocmask(SIG_SETMASK, NULL, &waiting);
 	sigdelset(&waiting, SIGCHLD);
 	for (;;) {
@@ -228,11 +265,18 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 			told = true;
 			(void)!write(w->report, &r, sizeof(r));
 		}
-		if (ppoll(&fds, 1, NULL, &waiting) > 0) {
-			/* its number may be another's by now */
+		if (ppoll(fds, 2, NULL, &waiting) <= 0)
+			continue;
+		/* its number may be another's by now */
+		if (fds[0].revents) {
 			end_tree(o, w, ended ? 0 : command);
 			return;
 		}
+		if (!before(now(), deadline(w))) {
+			end_overdue_tree(o, w, ended ? 0 : command);
+			return;
+		}
+		alarm_set(w->alarm, deadline(w)); /* there was a renewal */
 	}
 }
 
@@ -243,7 +287,7 @@ static void guard_main(const struct order *o, const struct wire *w)
 	pid_t command;
 	int error = 0;
 
-	prepare(o);
+	prepare(o, w);
 	do {
 		if (!hear(w, &m)) {
 			o->last_will(o->estate, false);
@@ -259,7 +303,6 @@ static void guard_main(const struct order *o, const struct wire *w)
 		return;
 	}
 	command = start_command(o, w, &error);
-	title_set("lockguard", o->name);
 	/* the readers and writers of the command's pipes are its own affair */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
@@ -272,10 +315,17 @@ static void guard_main(const struct order *o, const struct wire *w)
 
 int guard_start(struct guard *g, const struct order *o, struct fail *why)
 {
-	int life[2], report[2];
+	int life[2], report[2], alarm = alarm_make();
 	pid_t tool = getpid();
 	sigset_t all, before;
+	void *shared = mmap(NULL, sizeof(*g->deadline), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
+	if (alarm < 0 || shared == MAP_FAILED)
+		return fail_sys(why, FAIL_INTERNAL,
+				"cannot make a timer for the guard");
+	g->deadline = shared;
+	atomic_init(g->deadline, NEVER.ms);
 	if (pipe2(life, O_CLOEXEC) < 0)
 		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
 	if (pipe2(report, O_CLOEXEC) < 0) {
@@ -289,9 +339,11 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 	if (g->pid == 0) {
 		close(life[1]);
 		close(report[0]);
-		guard_main(o, &(struct wire){life[0], report[1], tool});
+		guard_main(o, &(struct wire){life[0], report[1], alarm, tool,
+					     g->deadline});
 		_exit(0);
 	}
+	close(alarm);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	close(life[0]);
 	close(report[1]);

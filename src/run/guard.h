@@ -13,10 +13,14 @@
  * stopped is woken: with every renewal, by redlock's death, and by a timer of
  * its own while it kills. Without the guard, a killed redlock would leave the
  * command's own children running.
+ *
+ * It knows the deadline, too, in memory that redlock shares with it: a redlock
+ * that hangs in the kernel can neither say "kill" nor die.
  */
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -31,9 +35,12 @@ struct guard {
 	pid_t pid;  /* 0: none */
 	int life;   /* ours to write and to close */
 	int report; /* ours to read */
+	/* The tree is dead by then, on the lease clock, in ms; for the deadman
+	 * to set. The mapping lasts as long as the process. */
+	_Atomic int64_t *deadline;
 };
 
-#define GUARD_NONE ((struct guard){0, -1, -1})
+#define GUARD_NONE ((struct guard){.life = -1, .report = -1})
 
 /* What was granted, lock by lock, in the order of the drives. */
 struct grants {
@@ -56,7 +63,6 @@ struct order {
 	pid_t group;     /* the command's process group: redlock's own */
 	const int *shut; /* descriptors the guard must not keep */
 	int n_shut;
-	const char *name;    /* of the lock, for messages */
 	const char *epitaph; /* likewise, should redlock be killed: what becomes
 				of the command */
 	/* Run by the guard, and must not allocate: to know the tokens by which

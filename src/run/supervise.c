@@ -113,9 +113,9 @@ static void give_way(struct supervisor *s, const struct drive *stopped)
 	char *by = s->end->by;
 
 	(void)describe_asker(&stopped->sight, by, sizeof(s->end->by));
+	locks_release(s->locks, 0, NULL);
 	log_error("forced",
 		  "asked to stop (force-release) by %s; nothing was run", by);
-	locks_release(s->locks, 0, NULL);
 }
 
 /* Nobody would have the lock: who asked is gone, or for whom it was. */
@@ -234,10 +234,13 @@ static bool was_short(const struct supervisor *s)
 	       s->end->held_ms < LONG_MS;
 }
 
-static void tell_kept(const struct supervisor *s, unsigned int how)
+/* `stuck`: the watchdog is, in a look-up of a name for example. What it knows
+ * is its own. */
+static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 {
 	const struct fail *why = &s->locks->drive[s->locks->lead].why;
 	const struct lease_conf *conf = &any_lease(s)->conf;
+	bool known = !stuck && why->kind != FAIL_NONE;
 	int64_t most = conf->ttl_ms;
 	char left[32];
 
@@ -246,8 +249,7 @@ static void tell_kept(const struct supervisor *s, unsigned int how)
 	log_error("not-released",
 		  "the release was not confirmed%s%s; the lock ends by itself "
 		  "within %s%s",
-		  why->kind != FAIL_NONE ? ": " : "",
-		  why->kind != FAIL_NONE ? why->text : "",
+		  known ? ": " : "", known ? why->text : "",
 		  format_duration(most, left, sizeof(left)),
 		  how & LEASE_DONE && conf->once_ms > 0
 			  ? ", and the mark of --once-per may be missing"
@@ -292,7 +294,8 @@ static void give_back(struct supervisor *s)
 		its = &story;
 		s->conf->story(s->conf->teller, s->end, its);
 	}
-	deadman_set(&s->deadman, NEVER); /* nothing is left to be killed */
+	/* nothing is left to be killed */
+	deadman_set(&s->deadman, NEVER, NEVER);
 	if (!outlast(s) || stays(s)) {
 		guard_close(&s->guard);
 		return;
@@ -317,7 +320,7 @@ static void give_back(struct supervisor *s)
 	guard_close(&s->guard);
 	if (s->end->outcome != OUTCOME_LOST && s->end->given.n > 0 &&
 	    (stuck || !locks_freed(s->locks)))
-		tell_kept(s, how);
+		tell_kept(s, how, stuck);
 }
 
 static void warn_if_short(const struct supervisor *s)
@@ -369,6 +372,7 @@ static void run_command(struct supervisor *s)
 	}
 	if (s->conf->max_hold_ms > 0)
 		s->watch.limit = after(now(), s->conf->max_hold_ms);
+	log_detach();
 	guard_go(&s->guard, &s->end->given, timing_kill(stamp, ttl));
 	let_go_of_pipes();
 	if (s->conf->kept)
@@ -403,7 +407,7 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 			drive_sockets(&l->drive[i], shut + order->n_shut);
 	shut[order->n_shut++] = signals->fd;
 	if (guard_start(&s.guard, order, &end->why) == 0 &&
-	    deadman_make(&s.deadman, &end->why) == 0) {
+	    deadman_make(&s.deadman, s.guard.deadline, &end->why) == 0) {
 		acquire(&s);
 		if (!locks_held(l))
 			not_acquired(&s);
@@ -420,4 +424,5 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 			run_command(&s);
 	}
 	give_back(&s);
+	log_attach();
 }

@@ -58,9 +58,9 @@ static void lose(struct watch *w, const char *reason)
 		return;
 	if (w->end->outcome != OUTCOME_FORCED)
 		w->end->outcome = OUTCOME_LOST;
+	kill_tree(w);
 	log_error("lost", "lease lost: %s; %s", reason,
 		  done(w, "killing the command"));
-	kill_tree(w);
 }
 
 /* The server says so. `unlocked`: somebody gave it back in our name, as may be
@@ -76,8 +76,8 @@ static void lose_to(struct watch *w, bool unlocked)
 		return;
 	}
 	w->end->outcome = OUTCOME_UNLOCKED;
-	log_detail("unlocked", "given back (unlock)");
 	kill_tree(w);
+	log_detail("unlocked", "given back (unlock)");
 }
 
 /* TERM, and SIGCONT for who is stopped. */
@@ -115,9 +115,9 @@ static void end_hold(struct watch *w, const char *reason, struct instant kill)
 		return;
 	}
 	w->end->outcome = OUTCOME_MAX_HOLD;
+	ask_to_end(w);
 	log_error("max-hold", "%s; %s", reason,
 		  done(w, asks(between(now(), kill), text)));
-	ask_to_end(w);
 }
 
 static void look_at_limit(struct watch *w)
@@ -154,7 +154,8 @@ static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 static void look_at_stop(struct watch *w)
 {
 	const struct sight *asker;
-	struct instant by;
+	struct instant by, at;
+	bool news;
 
 	if (w->killed || w->end->without_lock)
 		return;
@@ -165,13 +166,16 @@ static void look_at_stop(struct watch *w)
 	if (w->stop_by.ms == NEVER.ms && !w->conf->kept)
 		w->stop_by = after(now(), w->conf->kill_after_ms);
 	w->stop_by = sooner(w->stop_by, by);
-	if (!w->asked_to_end) {
+	news = !w->asked_to_end;
+	if (news) {
 		w->end->outcome = OUTCOME_FORCED;
-		tell_asker(w, asker, !before(now(), by));
 		ask_to_end(w);
 	}
-	if (!before(now(), w->stop_by))
+	at = now();
+	if (!before(at, w->stop_by))
 		kill_tree(w);
+	if (news)
+		tell_asker(w, asker, !before(at, by));
 }
 
 /* The alarm went off: has the lease really been without renewal so long? */
@@ -189,8 +193,8 @@ static void look_at_lease(struct watch *w)
 	/* it was not to be renewed any more */
 	if (watchdog_spent(w->dog) && !before(at, term) &&
 	    w->end->outcome != OUTCOME_FORCED) {
+		alarm_set(w->deadman->alarm, kill);
 		end_hold(w, "renewed as often as --max-renewals allows", kill);
-		alarm_set(w->deadman, kill);
 		return;
 	}
 	if (!before(at, kill)) {
@@ -199,15 +203,15 @@ static void look_at_lease(struct watch *w)
 		return;
 	}
 	if (before(at, term)) {
-		alarm_set(w->deadman, term);
+		alarm_set(w->deadman->alarm, term);
 		return;
 	}
-	if (!w->asked_to_end) {
-		log_error("ending", "not renewed for %s; %s", age,
-			  done(w, asks(between(at, kill), text)));
-		ask_to_end(w);
-	}
-	alarm_set(w->deadman, kill);
+	alarm_set(w->deadman->alarm, kill);
+	if (w->asked_to_end)
+		return;
+	ask_to_end(w);
+	log_error("ending", "not renewed for %s; %s", age,
+		  done(w, asks(between(at, kill), text)));
 }
 
 /* From the terminal the whole group stops, without our doing. Stopped alone,

@@ -43,9 +43,10 @@ static void publish_lease(struct watchdog *w)
 	if (s.ms <= atomic_load(&w->stamp_ms))
 		return;
 	atomic_store(&w->spent, locks_spent(w->locks));
-	deadman_set(w->deadman, sooner(timing_dead(s, ttl), w->stop_dead));
+	deadman_set(w->deadman, sooner(timing_kill(s, ttl), w->stop_dead),
+		    sooner(timing_dead(s, ttl), w->stop_dead));
 	atomic_store(&w->stamp_ms, s.ms);
-	alarm_set(w->deadman, timing_term(s, ttl, w->grace_ms));
+	alarm_set(w->deadman->alarm, timing_term(s, ttl, w->grace_ms));
 	guard_wake(w->guard);
 }
 
@@ -54,15 +55,17 @@ static void publish_stop(struct watchdog *w)
 {
 	const struct drive *d = locks_stopped(w->locks);
 	int64_t known = atomic_load(&w->stop_by_ms);
-	struct instant dead;
+	int64_t ttl;
 
 	if (!d || d->lease.stop_by.ms >= known)
 		return;
 	if (known == NEVER.ms)
 		w->asker = d->sight;
-	dead = timing_dead(watchdog_stamp(w), d->lease.conf.ttl_ms);
+	ttl = d->lease.conf.ttl_ms;
 	w->stop_dead = later(d->lease.stop_dead, after(now(), STOP_LEAST_MS));
-	deadman_set(w->deadman, sooner(dead, w->stop_dead));
+	deadman_set(w->deadman,
+		    sooner(timing_kill(watchdog_stamp(w), ttl), w->stop_dead),
+		    sooner(timing_dead(watchdog_stamp(w), ttl), w->stop_dead));
 	atomic_store(&w->stop_by_ms, d->lease.stop_by.ms);
 }
 
@@ -106,12 +109,13 @@ static void *watchdog_main(void *arg)
 				break;
 			locks_release(w->locks, how,
 				      w->story.outcome ? &w->story : NULL);
-			deadman_set(w->deadman, NEVER); /* all are dead */
+			/* all are dead */
+			deadman_set(w->deadman, NEVER, NEVER);
 			stop.fd = -1;
 			stop.revents = 0;
 		}
 	}
-	deadman_set(w->deadman, NEVER);
+	deadman_set(w->deadman, NEVER, NEVER);
 	close(w->news[1]);
 	return NULL;
 }

@@ -65,8 +65,8 @@ void watchdog_release(struct watchdog *w, unsigned int how,
 /* Or: renew no more, and give nothing back. watchdog_join() follows. */
 void watchdog_leave(struct watchdog *w);
 
-/* Takes the locks back; false: the thread is stuck past the deadline, and
- * must be left alone. */
+/* Takes the locks back; false: the thread is stuck past the deadline. Then the
+ * locks, and all that belongs to them, are its own for good. */
 bool watchdog_join(struct watchdog *w, struct instant deadline);
 
 #endif
