@@ -76,21 +76,6 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	done
 }
 
-@test "C2 USR1 is passed on to every process of the tree and ends nothing" {
-	start -k job -- sh -c "trap 'echo a >>$T/usr' USR1
-		sh -c 'trap \"echo b >>$T/usr\" USR1; touch $T/w
-			while [ ! -e $T/go ]; do sleep 0.05; done' &
-		trap 'echo a >>$T/usr' USR1
-		while [ ! -e $T/go ]; do sleep 0.01 & wait \$!; done; wait"
-	wait_until exists "$T/w"
-	kill -USR1 "$tool"
-	wait_until contains "$T/usr" a
-	wait_until contains "$T/usr" b
-	touch "$T/go"
-	finish
-	[ "$status" = 0 ]
-}
-
 @test "C2 TERM while waiting ends the waiting and leaves nothing behind" {
 	cli a set job other px 60000
 	start_told -k job -- witness "$T"
@@ -187,11 +172,41 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 
 # ---- C3: Ctrl-C ----
 
-@test "C3 a second Ctrl-C kills a command that ignores the first" {
-	run -137 pty "file:$T/w" "send:^C" "wait:signal 2" "send:^C" -- \
-		"$REDLOCK" -v -u "$url" -k job -- witness "$T" --started w --hold 9000 --spawn --stubborn
-	[[ $output == *"interrupted twice"* ]]
-	free job
+@test "C3 the third Ctrl-C within two seconds kills a command that ignores them" {
+	run pty "file:$T/w" "send:^C" "run:sleep 0.1" "send:^C" \
+		"run:sleep 0.1" "send:^C" -- "$REDLOCK" -u "$url" -k job -- \
+		sh -c "trap '' INT; touch $T/w; while :; do sleep 0.05; done"
+	[[ $output == *"interrupted three times"* ]]
+	wait_until lock_is_free
+}
+
+@test "C3 two Ctrl-C are the command's own affair" {
+	run -0 pty "file:$T/w" "send:^C" "wait:one" "send:^C" -- \
+		"$REDLOCK" -u "$url" -k job -- sh -c "n=0
+		trap 'n=\$((n + 1)); [ \$n = 2 ] && exit 0; echo one' INT
+		touch $T/w; while :; do sleep 0.05; done"
+}
+
+@test "C3 INT from another process never kills, however often" {
+	start_told -k job -- sh -c "trap 'echo x >>$T/int' INT
+		trap 'exit 0' TERM; touch $T/w; while :; do sleep 0.05; done"
+	wait_until exists "$T/w"
+	for i in 1 2 3 4 5; do
+		kill -INT "$tool"
+		wait_until told "$i"
+	done
+	kill -TERM "$tool"
+	[ "$(how)" = "exit 0" ]
+}
+told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
+
+@test "C3 after a kill the terminal is as it was before" {
+	run pty "file:$T/w" "run:redis-cli -s $T/a.sock set job stolen px 1000" \
+		"wait:lost" -- sh -c "'$REDLOCK' -u '$url' -k job -t 1s -- \
+		sh -c \"stty raw -echo; touch $T/w; sleep 60\"
+		stty -a"
+	[[ $output == *" icanon"* && $output == *" echo "* ]]
+	cli a del job >/dev/null
 }
 
 @test "C3 one INT leaves a command alone that ignores it" {
@@ -282,7 +297,72 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	wait_until lock_is_free
 }
 
+# A child that counts what it gets, and a command that does.
+counting() { # SIGNAL
+	echo "trap 'echo me >>$T/got' $1; trap 'exit 0' TERM
+		sh -c \"trap 'echo child >>$T/got' $1; touch $T/w2
+			while :; do sleep 0.05; done\" &
+		until [ -e $T/w2 ]; do sleep 0.05; done; touch $T/w
+		while :; do sleep 0.05; done"
+}
+
+@test "C2 HUP, USR1, USR2, ALRM, PWR, WINCH and real-time signals go to the command alone" {
+	for sig in HUP USR1 USR2 ALRM PWR WINCH RTMIN+3; do
+		rm -f "$T/w" "$T/w2" "$T/got"
+		start_told -k job -- bash -c "$(counting $sig)"
+		wait_until exists "$T/w"
+		kill -"$sig" "$tool"
+		wait_until exists "$T/got"
+		kill -TERM "$tool"
+		[ "$(how)" = "exit 0" ]
+		[ "$(cat "$T/got")" = me ]
+	done
+}
+
+@test "C2 TERM reaches each of 2,500 processes" {
+	start -k job -- sh -c "i=0; while [ \$i -lt 2500 ]; do sleep 62.5 &
+		i=\$((i + 1)); done; touch $T/w; wait"
+	wait_until exists "$T/w"
+	kill -TERM "$tool"
+	finish
+	wait_until no_process_left
+	[ "$(pgrep -cfx 'sleep 62.5')" = 0 ]
+}
+
+@test "C2 INT and then TERM: redlock dies of what the command died of" {
+	start_told -k job -- sh -c "trap '' TERM; touch $T/w; sleep 9 & wait"
+	wait_until exists "$T/w"
+	kill -TERM "$tool"
+	kill -INT "$tool"
+	[ "$(how)" = "signal 2" ]
+}
+
+@test "C9 a command that is killed by nobody of ours leaves nothing that runs on" {
+	run -137 redlock -k job -- sh -c "sleep 63.5 & kill -KILL \$\$"
+	[ "$(pgrep -cfx 'sleep 63.5')" = 0 ]
+	lock_is_free
+}
+
+@test "P8 LISTEN_PID names the command, as systemd meant it" {
+	run -0 env LISTEN_PID=1 LISTEN_FDS=1 "$REDLOCK" -u "$url" -k job -- \
+		sh -c 'echo "$LISTEN_PID $$"'
+	[ "${output% *}" = "${output#* }" ]
+}
+
 # ---- C6: stopping the job ----
+
+@test "C6 a stopped process in the group: the group is orphaned as it would be without us" {
+	run -0 setsid -w sh -c "sleep 2 & kill -STOP \$!
+		'$REDLOCK' -u '$url' -k job -- sh -c 'sleep 0.3'; echo goes on
+		kill -CONT \$! 2>/dev/null; kill \$! 2>/dev/null; true"
+	[[ $output == *"goes on"* ]]
+}
+
+@test "C6 Ctrl-Z where no shell could make us go on stops nothing" {
+	run -0 pty "file:$T/w" "send:^Z" "run:sleep 1.3" "run:touch $T/go" -- \
+		"$REDLOCK" -u "$url" -k job -t 1s -- \
+		sh -c "touch $T/w; while [ ! -e $T/go ]; do sleep 0.05; done"
+}
 
 wait_for_go() {
 	echo "sh -c 'echo \$\$ >$T/w; while [ ! -e $T/go ]; do sleep 0.05; done; echo fin''ished'"
@@ -302,10 +382,9 @@ until_stopped() {
 }
 
 @test "C6 after Ctrl-Z and the end of the lease, the job is dead, and says why" {
-	run -0 shell_on_tty "send:\$RL -k job -t 300ms -- $(wait_for_go)\n" \
+	run -0 shell_on_tty "send:\$RL -k job -t 1s -- $(wait_for_go)\n" \
 		"file:$T/w" "send:^Z" "wait:Stopped" \
-		"wait:stopped until its lease ran out" \
-		"send:fg; echo status:\$?\n" "wait:status:"
+		"wait:lease lost" "send:wait %1; echo status:\$?\n" "wait:status:"
 	[[ $output != *finished* ]]
 	free job
 }

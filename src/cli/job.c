@@ -115,7 +115,9 @@ static int use_environment(struct job *j, struct fail *why)
 	if (!j->envp || !j->held)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (size_t i = 0; i < n; i++)
-		if (!is_ours(environ[i]))
+		if (strncmp(environ[i], "LISTEN_PID=", 11) == 0)
+			j->envp[used++] = j->listen_pid;
+		else if (!is_ours(environ[i]))
 			j->envp[used++] = environ[i];
 	j->envp[used++] = variable("REDLOCK_KEY", j->o->key[0]);
 	j->envp[used++] = variable("REDLOCK_URL", j->servers.url);
@@ -433,6 +435,7 @@ void job_run(struct job *j, struct supervise_conf *conf, struct order *order)
 	conf->teller = j;
 	j->kept = conf->kept;
 	order->envp = j->envp;
+	order->listen_pid = getenv("LISTEN_PID") ? j->listen_pid : NULL;
 	order->signals = &j->signals;
 	order->group = getpgrp();
 	order->noted = take_tokens;
@@ -451,6 +454,6 @@ void job_die(const struct job *j)
 	if (e->outcome == OUTCOME_GAVE_UP)
 		signals_die(e->sig);
 	if (e->outcome == OUTCOME_RAN && WIFSIGNALED(e->status) &&
-	    WTERMSIG(e->status) == e->sig)
-		signals_die(e->sig);
+	    sigismember(&e->sigs, WTERMSIG(e->status)))
+		signals_die(WTERMSIG(e->status));
 }

@@ -27,6 +27,7 @@ struct job {
 	char **envp;
 	char *held; /* "REDLOCK_HELD=...", to be filled in */
 	char token[64], fence[48], slot[32], fences[24 * LOCKS_MAX];
+	char listen_pid[LISTEN_PID_SIZE];
 	struct ending end;
 	struct instant went; /* in the guard: the command has started */
 };

@@ -287,7 +287,7 @@ static int check_command(struct opts *o, int argc, char **argv,
 			    "'%.150s' is a URL and no command: is there a -u "
 			    "missing?",
 			    endpoint_masked(o->command[0], shown));
-	if (!o->shell_command && (!o->command || o->command[0][0] == '\0'))
+	if (!o->shell_command && !o->command)
 		return fail(why, FAIL_USAGE,
 			    "no command: redlock -k KEY -- COMMAND; see "
 			    "redlock --help");

@@ -26,7 +26,7 @@ struct deadman {
 	timer_t timer, waker;
 	int made;
 	int alarm;               /* poll it for POLLIN */
-	_Atomic int64_t *shared; /* in memory shared with the guard */
+	_Atomic int64_t *shared; /* the deadline, as the guard sees it */
 };
 
 #define DEADMAN_NONE ((struct deadman){.made = 0, .alarm = -1})

@@ -22,6 +22,9 @@
 #include "run/tree.h"
 
 #define WAKE_NS 50000000
+#define OTHERS_MS                                                              \
+	1000 /* between looks for an end that we cannot bring about            \
+	      */
 
 /* What redlock says to the guard. Its death is another thing than "kill": then
  * nobody else gives the lock back. */
@@ -50,6 +53,9 @@ static void become_command(const struct order *o, pid_t guard)
 		_exit(127);
 	(void)setpgid(0, o->group);
 	signals_restore(o->signals);
+	if (o->listen_pid)
+		(void)snprintf(o->listen_pid, LISTEN_PID_SIZE, "LISTEN_PID=%d",
+			       (int)getpid());
 	if (!o->instead)
 		(void)execvpe(o->argv[0], o->argv, o->envp);
 }
@@ -59,12 +65,12 @@ struct wire {
 	int life, report;
 	int alarm; /* goes off at the deadline */
 	pid_t tool;
-	const _Atomic int64_t *deadline;
+	struct guard_shared *shared;
 };
 
 static struct instant deadline(const struct wire *w)
 {
-	return (struct instant){atomic_load(w->deadline)};
+	return (struct instant){atomic_load(&w->shared->deadline_ms)};
 }
 
 static void title_of(const char *what, pid_t tool)
@@ -129,6 +135,30 @@ static void stay_awake(void)
 		(void)timer_settime(timer, 0, &at, NULL);
 }
 
+/* Out of the job's session. Who leads a group may not make one, so through the
+ * group of the command, which must have joined it: in another session it could
+ * not. */
+static void leave_session(const struct order *o)
+{
+	if (setpgid(0, o->group) == 0)
+		(void)setsid();
+}
+
+/* Once it is clear that this takes longer: the memory stays where it is, and if
+ * we may, others are killed for lack of it before us. Nothing of this is worth
+ * a message: the lease is safe without. */
+static void dig_in(void)
+{
+	static const char score[] = "-900";
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	(void)mlockall(MCL_CURRENT | MCL_ONFAULT);
+	if (fd < 0)
+		return;
+	(void)!write(fd, score, sizeof(score) - 1);
+	close(fd);
+}
+
 static void prepare(const struct order *o, const struct wire *w)
 {
 	struct sigaction act = {.sa_handler = SIG_DFL};
@@ -165,6 +195,47 @@ static bool hear(const struct wire *w, struct message *m)
 	return read_all(w, m, sizeof(*m));
 }
 
+/* What is left is others', and cannot be killed: said once. Then its end is
+ * waited for, and for redlock's word. True: redlock is, too, or is dead by now.
+ */
+static bool wait_for_others(const struct wire *w, bool alone,
+			    const struct reach *left, bool *told)
+{
+	struct pollfd life = {.fd = alone ? -1 : w->life, .events = POLLIN};
+	struct report r = {GUARD_REFUSED, left->pid, 0, (int)left->uid};
+	struct message m;
+
+	if (!*told && !alone)
+		(void)!write(w->report, &r, sizeof(r));
+	else if (!*told)
+		log_error("undead",
+			  "redlock (pid %d) was killed; process %d of user %d "
+			  "runs on: it may not be killed by user %d. The lock "
+			  "ends by itself",
+			  (int)w->tool, (int)left->pid, (int)left->uid,
+			  (int)getuid());
+	*told = true;
+	if (poll(&life, 1, OTHERS_MS) <= 0)
+		return false;
+	return !hear(w, &m) || m.what == MESSAGE_DONE;
+}
+
+/* Kills until nothing is left; `alone`: redlock is dead. False: redlock does
+ * not want to wait for it. */
+static bool end_all(const struct wire *w, pid_t command, bool alone,
+		    struct report *r)
+{
+	struct reach left;
+	bool told = false;
+
+	stay_awake();
+	while (!tree_kill(command, &r->value, &left))
+		if (wait_for_others(w, alone, &left, &told))
+			return false;
+	r->left = 0;
+	return true;
+}
+
 /* What redlock says next; true when that was the last word. It may want what
  * the command left to be killed, and be told when that is done. A kill -9 of
  * the whole group may reach redlock after the command: then, too, we kill, and
@@ -177,9 +248,8 @@ static bool obey(const struct order *o, const struct wire *w, pid_t command,
 
 	if (heard && m.what == MESSAGE_DONE)
 		return true;
-	stay_awake();
-	tree_kill(command, &r->value);
-	r->left = 0;
+	if (!end_all(w, command, !heard, r))
+		return true;
 	if (heard) {
 		(void)!write(w->report, r, sizeof(*r));
 		return false;
@@ -193,9 +263,9 @@ static bool obey(const struct order *o, const struct wire *w, pid_t command,
 }
 
 static void tell(const struct order *o, const struct wire *w, int news,
-		 int value, int left)
+		 int value)
 {
-	struct report r = {news, value, left};
+	struct report r = {.news = news, .value = value};
 
 	(void)!write(w->report, &r, sizeof(r));
 	while (!obey(o, w, 0, &r))
@@ -206,7 +276,7 @@ static void tell(const struct order *o, const struct wire *w, int news,
 static void end_tree(const struct order *o, const struct wire *w, pid_t command)
 {
 	/* as waitpid() tells "killed" */
-	struct report r = {GUARD_ENDED, SIGKILL, 0};
+	struct report r = {.news = GUARD_ENDED, .value = SIGKILL};
 
 	while (!obey(o, w, command, &r))
 		command = 0;
@@ -217,23 +287,24 @@ static void end_tree(const struct order *o, const struct wire *w, pid_t command)
 static void end_overdue_tree(const struct order *o, const struct wire *w,
 			     pid_t command)
 {
-	struct report r = {GUARD_ENDED, SIGKILL, 0};
+	struct report r = {.news = GUARD_ENDED, .value = SIGKILL};
 
-	stay_awake();
-	tree_kill(command, &r.value);
+	if (!end_all(w, command, false, &r))
+		return;
 	(void)!write(w->report, &r, sizeof(r));
 	while (!obey(o, w, 0, &r))
 		;
 }
 
 /* Whoever has ended is reaped. True: others live on. */
-static bool reap(pid_t command, bool *ended, int *status)
+static bool reap(const struct wire *w, pid_t command, bool *ended, int *status)
 {
 	pid_t pid;
 	int its;
 
 	while ((pid = waitpid(-1, &its, WNOHANG)) > 0)
 		if (pid == command) {
+			atomic_store(&w->shared->command, -1);
 			*ended = true;
 			*status = its;
 		}
@@ -244,7 +315,7 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 {
 	struct pollfd fds[] = {{.fd = w->life, .events = POLLIN},
 			       {.fd = w->alarm, .events = POLLIN}};
-	bool ended = false, told = false;
+	bool ended = false, told = false, dug_in = false;
 	sigset_t waiting;
 	int status = 0;
 
@@ -252,15 +323,15 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 	(void)sigprocmask(SIG_SETMASK, NULL, &waiting);
 	sigdelset(&waiting, SIGCHLD);
 	for (;;) {
-		bool left = reap(command, &ended, &status) &&
+		bool left = reap(w, command, &ended, &status) &&
 			    !(ended && tree_is_keepers());
 
 		if (ended && !left) {
-			tell(o, w, GUARD_ENDED, status, left);
+			tell(o, w, GUARD_ENDED, status);
 			return;
 		}
 		if (ended && !told) {
-			struct report r = {GUARD_ENDED, status, true};
+			struct report r = {GUARD_ENDED, status, true, 0};
 
 			told = true;
 			(void)!write(w->report, &r, sizeof(r));
@@ -277,6 +348,9 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 			return;
 		}
 		alarm_set(w->alarm, deadline(w)); /* there was a renewal */
+		if (!dug_in)
+			dig_in();
+		dug_in = true;
 	}
 }
 
@@ -299,15 +373,19 @@ static void guard_main(const struct order *o, const struct wire *w)
 	} while (m.what != MESSAGE_GO);
 	o->given(o->estate, &given);
 	if (!before(now(), m.start_by)) {
-		tell(o, w, GUARD_TOO_LATE, 0, 0);
+		tell(o, w, GUARD_TOO_LATE, 0);
 		return;
 	}
 	command = start_command(o, w, &error);
+	if (command > 0 && error == 0)
+		atomic_store(&w->shared->command, command);
+	leave_session(o);
 	/* the readers and writers of the command's pipes are its own affair */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	if (command < 0 || error != 0) {
-		tell(o, w, GUARD_CANNOT_EXEC, error, 0);
+		tell(o, w, command < 0 ? GUARD_CANNOT_FORK : GUARD_CANNOT_EXEC,
+		     error);
 		return;
 	}
 	watch(o, w, command);
@@ -318,14 +396,15 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 	int life[2], report[2], alarm = alarm_make();
 	pid_t tool = getpid();
 	sigset_t all, before;
-	void *shared = mmap(NULL, sizeof(*g->deadline), PROT_READ | PROT_WRITE,
+	void *shared = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (alarm < 0 || shared == MAP_FAILED)
 		return fail_sys(why, FAIL_INTERNAL,
 				"cannot make a timer for the guard");
-	g->deadline = shared;
-	atomic_init(g->deadline, NEVER.ms);
+	g->shared = shared;
+	atomic_init(&g->shared->deadline_ms, NEVER.ms);
+	atomic_init(&g->shared->command, 0);
 	if (pipe2(life, O_CLOEXEC) < 0)
 		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
 	if (pipe2(report, O_CLOEXEC) < 0) {
@@ -340,7 +419,7 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 		close(life[1]);
 		close(report[0]);
 		guard_main(o, &(struct wire){life[0], report[1], alarm, tool,
-					     g->deadline});
+					     g->shared});
 		_exit(0);
 	}
 	close(alarm);

@@ -8,11 +8,14 @@
  *   redlock <-- report -- guard     how the command ended, and what is left
  *
  * It is the command's parent and, like redlock, a child subreaper; it blocks
- * every signal and lives in a process group of its own, so that kill -9 of a
- * job's group leaves it (the command is in redlock's group). One that is
- * stopped is woken: with every renewal, by redlock's death, and by a timer of
- * its own while it kills. Without the guard, a killed redlock would leave the
- * command's own children running.
+ * every signal and lives in a session of its own, so that kill -9 of a job's
+ * group leaves it (the command is in redlock's group), and so that to the
+ * kernel the command's group has the parents that it would have without
+ * redlock: a guard in the same session, but another group, would look like a
+ * shell that can continue a stopped job. One that is stopped is woken: with
+ * every renewal, by redlock's death, and by a timer of its own while it kills.
+ * Without the guard, a killed redlock would leave the command's own children
+ * running.
  *
  * It knows the deadline, too, in memory that redlock shares with it: a redlock
  * that hangs in the kernel can neither say "kill" nor die.
@@ -31,13 +34,19 @@
 #include "run/locks.h"
 #include "run/signals.h"
 
+/* In memory that both see, and that is there as long as they are. */
+struct guard_shared {
+	/* the tree is dead by then, on the lease clock, in ms: for the deadman
+	 * to set */
+	_Atomic int64_t deadline_ms;
+	_Atomic int command; /* its pid; 0: not born yet; -1: it has ended */
+};
+
 struct guard {
 	pid_t pid;  /* 0: none */
 	int life;   /* ours to write and to close */
 	int report; /* ours to read */
-	/* The tree is dead by then, on the lease clock, in ms; for the deadman
-	 * to set. The mapping lasts as long as the process. */
-	_Atomic int64_t *deadline;
+	struct guard_shared *shared;
 };
 
 #define GUARD_NONE ((struct guard){.life = -1, .report = -1})
@@ -53,9 +62,13 @@ struct grants {
 	} lock[LOCKS_MAX];
 };
 
+#define LISTEN_PID_SIZE 24
+
 struct order {
 	char *const *argv; /* of the command */
 	char **envp;       /* its environment */
+	char *listen_pid;  /* one of these, which is to name the command's pid;
+			      room for LISTEN_PID_SIZE bytes; or NULL */
 	/* Run in place of argv, in the command's process, which ends with the
 	 * status that it returns. */
 	int (*instead)(void *estate);
@@ -78,6 +91,10 @@ enum guard_news {
 	GUARD_ENDED,       /* value: wait status of the command; `left` may be
 			      followed by a report that they are gone */
 	GUARD_CANNOT_EXEC, /* value: errno */
+	GUARD_CANNOT_FORK, /* likewise */
+	GUARD_REFUSED,     /* the tree was to be killed, but what is left of it
+			      belongs to others: value is a pid, `uid` whose;
+			      the guard waits for its end */
 	GUARD_TOO_LATE,    /* the go was found after start_by: nothing ran */
 	GUARD_LOST         /* end of file: the guard itself was killed */
 };
@@ -86,6 +103,7 @@ struct report {
 	int news; /* enum guard_news */
 	int value;
 	int left; /* the command left processes behind */
+	int uid;  /* of GUARD_REFUSED */
 };
 
 /* Forks. The command does not run before guard_go(). */

@@ -8,8 +8,21 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const int caught[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-			     SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
+/* And the real-time signals. Not those of a fault of our own, nor those that
+ * nobody sends. */
+static const int caught[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGTERM,
+			     SIGUSR1, SIGUSR2,   SIGALRM, SIGPOLL,
+			     SIGPROF, SIGPWR,    SIGXCPU, SIGVTALRM,
+			     SIGTSTP, SIGSTKFLT, SIGCONT, SIGWINCH};
+#define CAUGHT ((int)(sizeof(caught) / sizeof(caught[0])))
+
+/* The i-th signal that we catch; 0: there are no more. */
+static int caught_at(int i)
+{
+	if (i < CAUGHT)
+		return caught[i];
+	return i - CAUGHT <= SIGRTMAX - SIGRTMIN ? SIGRTMIN + i - CAUGHT : 0;
+}
 
 static int wake_fd = -1; /* a handler can have no argument */
 
@@ -45,10 +58,12 @@ int signals_open(struct signals *s, struct fail *why)
 		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
 	wake_fd = fds[1];
 	s->fd = fds[0];
-	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
-		if (sigaction(caught[i], NULL, &old) == 0 &&
-		    old.sa_handler != SIG_IGN)
-			(void)sigaction(caught[i], &act, NULL);
+	sigemptyset(&s->ignored);
+	for (int i = 0, sig; (sig = caught_at(i)); i++) {
+		if (sigaction(sig, &act, &old) < 0 || old.sa_handler != SIG_IGN)
+			continue;
+		(void)sigaction(sig, &old, NULL);
+		sigaddset(&s->ignored, sig);
 	}
 	/* caught, not ignored: a handler vanishes at exec */
 	act = (struct sigaction){.sa_handler = on_nothing};
@@ -75,15 +90,28 @@ bool signal_ends(int sig)
 	return sig != SIGTSTP && sig != SIGCONT && sig != SIGWINCH;
 }
 
-void signals_restore(const struct signals *s)
+bool signal_is_for_all(int sig)
+{
+	return sig == SIGINT || sig == SIGTERM || sig == SIGQUIT ||
+	       sig == SIGTSTP || sig == SIGCONT;
+}
+
+void signals_stop(void)
 {
 	struct sigaction act = {.sa_handler = SIG_DFL}, old;
 
-	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
-		(void)sigaction(caught[i], NULL, &old);
-		if (old.sa_handler != SIG_IGN)
-			(void)sigaction(caught[i], &act, NULL);
-	}
+	(void)sigaction(SIGTSTP, &act, &old);
+	(void)raise(SIGTSTP);
+	(void)sigaction(SIGTSTP, &old, NULL);
+}
+
+void signals_restore(const struct signals *s)
+{
+	struct sigaction act = {.sa_handler = SIG_DFL};
+
+	for (int i = 0, sig; (sig = caught_at(i)); i++)
+		if (!sigismember(&s->ignored, sig))
+			(void)sigaction(sig, &act, NULL);
 	act.sa_handler = SIG_IGN;
 	if (s->chld_ignored)
 		(void)sigaction(SIGCHLD, &act, NULL);

@@ -46,7 +46,7 @@ static void signals_while_waiting(struct supervisor *s)
 	while (signals_next(s->signals, &a)) {
 		if (a.sig == SIGTSTP) {
 			waiting_hide();
-			(void)raise(SIGSTOP);
+			signals_stop();
 		}
 		waiting_redraw(&s->waiting);
 		if (!signal_ends(a.sig) || a.sig == SIGUSR1 || a.sig == SIGUSR2)
@@ -296,7 +296,7 @@ static void give_back(struct supervisor *s)
 	}
 	/* nothing is left to be killed */
 	deadman_set(&s->deadman, NEVER, NEVER);
-	if (!outlast(s) || stays(s)) {
+	if (!outlast(s) || stays(s) || s->watch.abandoned) {
 		guard_close(&s->guard);
 		return;
 	}
@@ -348,18 +348,19 @@ static void run_command(struct supervisor *s)
 	struct instant stamp = NEVER;
 
 	s->end->outcome = OUTCOME_RAN;
-	s->watch = (struct watch){.locks = s->locks,
-				  .conf = s->conf,
-				  .signals = s->signals,
-				  .end = s->end,
-				  .guard = &s->guard,
-				  .deadman = &s->deadman,
-				  .dog = &s->dog,
-				  .hand_over = NEVER,
-				  .interrupted = {INT64_MIN / 2},
-				  .limit = NEVER,
-				  .stop_by = NEVER,
-				  .undead = NEVER};
+	s->watch = (struct watch){
+		.locks = s->locks,
+		.conf = s->conf,
+		.signals = s->signals,
+		.end = s->end,
+		.guard = &s->guard,
+		.deadman = &s->deadman,
+		.dog = &s->dog,
+		.hand_over = NEVER,
+		.interrupted = {{INT64_MIN / 2}, {INT64_MIN / 2}},
+		.limit = NEVER,
+		.stop_by = NEVER,
+		.undead = NEVER};
 	locks_use(s->locks);
 	if (!s->end->without_lock) {
 		list_grants(s->locks, &s->end->given);
@@ -372,6 +373,7 @@ static void run_command(struct supervisor *s)
 	}
 	if (s->conf->max_hold_ms > 0)
 		s->watch.limit = after(now(), s->conf->max_hold_ms);
+	terminal_save(&s->watch.terminal);
 	log_detach();
 	guard_go(&s->guard, &s->end->given, timing_kill(stamp, ttl));
 	let_go_of_pipes();
@@ -379,6 +381,17 @@ static void run_command(struct supervisor *s)
 		keeper_quiet(s->conf->kept);
 	watch_run(&s->watch);
 	s->end->held_ms = between(s->claimed, now());
+}
+
+/* Without it nobody could be found to be killed. */
+static int check_proc(struct fail *why)
+{
+	if (tree_visible())
+		return 0;
+	return fail(why, FAIL_INTERNAL,
+		    "/proc does not show the children of a process (is it "
+		    "mounted?), and without that the command could outlive its "
+		    "lease");
 }
 
 void supervise(struct locks *l, const struct supervise_conf *conf,
@@ -398,6 +411,7 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 				.began = now()};
 
 	*end = (struct ending){.outcome = OUTCOME_FAILED};
+	sigemptyset(&end->sigs);
 	tree_adopt(true);
 	locks_send(l);
 	/* while the first reply is awaited */
@@ -406,8 +420,10 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 		order->n_shut +=
 			drive_sockets(&l->drive[i], shut + order->n_shut);
 	shut[order->n_shut++] = signals->fd;
-	if (guard_start(&s.guard, order, &end->why) == 0 &&
-	    deadman_make(&s.deadman, s.guard.deadline, &end->why) == 0) {
+	if (check_proc(&end->why) == 0 &&
+	    guard_start(&s.guard, order, &end->why) == 0 &&
+	    deadman_make(&s.deadman, &s.guard.shared->deadline_ms, &end->why) ==
+		    0) {
 		acquire(&s);
 		if (!locks_held(l))
 			not_acquired(&s);

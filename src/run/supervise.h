@@ -6,6 +6,7 @@
 #ifndef RUN_SUPERVISE_H
 #define RUN_SUPERVISE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -57,8 +58,9 @@ enum outcome {
 struct ending {
 	enum outcome outcome;
 	int status;
-	bool ended; /* the command has: `status` is its wait status */
-	int sig;    /* the last signal sent to us; 0: none */
+	bool ended;    /* the command has: `status` is its wait status */
+	int sig;       /* the last signal sent to us; 0: none */
+	sigset_t sigs; /* all that were sent */
 	bool without_lock;
 	bool taken; /* lost: somebody else may have it, as the servers say */
 	struct grants given;

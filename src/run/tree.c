@@ -21,7 +21,8 @@
 #define AGAIN_NS 10000000 /* another look, should a SIGCHLD be missed */
 #define GUARDS_MS 800     /* for the guards of nested runs to give back */
 
-#define FOUND_MAX 2048
+#define FOUND_MAX 65536 /* memory that is not touched costs nothing */
+#define REFUSED_MS 50   /* so long none but these were met */
 
 struct sweep {
 	int sig;
@@ -30,6 +31,7 @@ struct sweep {
 	int passed;   /* so many */
 	pid_t *found; /* only found, and not signalled, while there is room */
 	int n;
+	struct reach reach;
 };
 
 void tree_adopt(bool yes)
@@ -37,7 +39,25 @@ void tree_adopt(bool yes)
 	(void)prctl(PR_SET_CHILD_SUBREAPER, yes, 0, 0, 0);
 }
 
-static int signal_below(pid_t pid, struct sweep *s, int depth);
+static void signal_below(pid_t pid, struct sweep *s, int depth);
+
+uid_t tree_owner(pid_t pid)
+{
+	char path[32];
+	struct stat its;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return stat(path, &its) == 0 ? its.st_uid : (uid_t)-1;
+}
+
+static void send(pid_t pid, int sig, struct reach *r)
+{
+	r->met++;
+	if (kill(pid, sig) == 0 || errno != EPERM)
+		return;
+	r->refused++;
+	r->pid = pid;
+}
 
 /* By its name, and by running what we run. */
 static bool is_ours(pid_t pid, const char *line)
@@ -59,22 +79,21 @@ static bool is_ours(pid_t pid, const char *line)
 	       its.st_ino == ours.st_ino && its.st_dev == ours.st_dev;
 }
 
-static int meet(pid_t pid, struct sweep *s)
+static void meet(pid_t pid, struct sweep *s)
 {
-	if (s->found && s->n < FOUND_MAX) {
+	if (s->found && s->n < FOUND_MAX)
 		s->found[s->n++] = pid;
-		return 0;
-	}
-	return !(s->spare && is_ours(pid, "lockguard\n")) &&
-	       kill(pid, s->sig) == 0;
+	else if (!(s->spare && is_ours(pid, "lockguard\n")))
+		send(pid, s->sig, &s->reach);
+	else
+		s->reach.met++;
 }
 
 /* The list is read in one go where it fits: while it is read in pieces,
  * children that end can make it skip others. The caller looks again anyway. */
-static int signal_listed(int fd, struct sweep *s, int depth)
+static void signal_listed(int fd, struct sweep *s, int depth)
 {
 	char text[4096];
-	int count = 0;
 	pid_t pid = 0;
 	ssize_t n;
 
@@ -87,26 +106,24 @@ static int signal_listed(int fd, struct sweep *s, int depth)
 			if (pid > 0 && s->pass && is_ours(pid, KEEPER "\n")) {
 				s->passed++;
 			} else if (pid > 0) {
-				count += meet(pid, s);
-				count += signal_below(pid, s, depth + 1);
+				meet(pid, s);
+				signal_below(pid, s, depth + 1);
 			}
 			pid = 0;
 		}
 	}
-	return count;
 }
 
-static int signal_below(pid_t pid, struct sweep *s, int depth)
+static void signal_below(pid_t pid, struct sweep *s, int depth)
 {
 	char path[64];
 	struct dirent *e;
-	int count = 0;
 	DIR *tasks;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	tasks = depth < DEPTH_MAX ? opendir(path) : NULL;
 	if (!tasks)
-		return 0;
+		return;
 	while ((e = readdir(tasks))) {
 		int fd;
 
@@ -118,67 +135,71 @@ static int signal_below(pid_t pid, struct sweep *s, int depth)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		count += signal_listed(fd, s, depth);
+		signal_listed(fd, s, depth);
 		close(fd);
 	}
 	closedir(tasks);
-	return count;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
 }
 
 /* Found first, then signalled: a shell that dies of the signal at once hands
  * its children to us, behind what was read of our own. What was forked in
  * between is found by a second look, where the signal is to end them all. */
-int tree_signal(pid_t root, int sig)
+void tree_signal(pid_t root, int sig, struct reach *out)
 {
-	pid_t found[FOUND_MAX], more[FOUND_MAX];
+	static pid_t found[FOUND_MAX], more[FOUND_MAX];
 	struct sweep s = {.sig = sig, .found = found};
 	struct sweep late = {.sig = sig, .found = more};
-	int count = signal_below(root, &s, 0);
 
+	signal_below(root, &s, 0);
 	for (int i = 0; i < s.n; i++)
-		count += kill(found[i], sig) == 0;
-	if (sig != SIGTERM && sig != SIGINT)
-		return count;
-	(void)signal_below(root, &late, 0);
-	for (int i = 0; i < late.n; i++) {
-		int k = 0;
-
-		while (k < s.n && found[k] != more[i])
-			k++;
-		if (k == s.n)
-			count += kill(more[i], sig) == 0;
+		send(found[i], sig, &s.reach);
+	if (sig == SIGTERM || sig == SIGINT) {
+		signal_below(root, &late, 0);
+		qsort(found, (size_t)s.n, sizeof(*found), by_pid);
+		for (int i = 0; i < late.n; i++)
+			if (!bsearch(&more[i], found, (size_t)s.n,
+				     sizeof(*found), by_pid))
+				send(more[i], sig, &s.reach);
 	}
-	return count;
+	*out = s.reach;
+	if (out->refused > 0)
+		out->uid = tree_owner(out->pid);
 }
 
 bool tree_is_keepers(void)
 {
 	struct sweep s = {.pass = true};
 
-	return signal_below(getpid(), &s, 0) == 0 && s.passed > 0;
+	signal_below(getpid(), &s, 0);
+	return s.reach.met == 0 && s.passed > 0;
 }
 
-void tree_kill(pid_t leader, int *status)
+bool tree_kill(pid_t leader, int *status, struct reach *out)
 {
 	const struct timespec again = {0, AGAIN_NS};
-	struct instant guards = after(now(), GUARDS_MS);
+	struct instant guards = after(now(), GUARDS_MS), refused = NEVER;
 	sigset_t chld;
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &chld, NULL);
 	for (;;) {
+		struct sweep s = {.sig = SIGKILL,
+				  .spare = before(now(), guards)};
 		int st;
 		pid_t pid;
 
 		if (leader > 0)
 			(void)kill(leader, SIGKILL);
 		/* each as it is met: fork() fails from then on */
-		(void)signal_below(
-			getpid(),
-			&(struct sweep){.sig = SIGKILL,
-					.spare = before(now(), guards)},
-			0);
+		signal_below(getpid(), &s, 0);
 		while ((pid = waitpid(-1, &st, WNOHANG)) > 0) {
 			if (pid != leader)
 				continue;
@@ -186,7 +207,16 @@ void tree_kill(pid_t leader, int *status)
 			leader = 0;
 		}
 		if (pid < 0 && errno == ECHILD)
-			return;
+			return true;
+		if (s.reach.refused == 0 || s.reach.refused < s.reach.met)
+			refused = NEVER;
+		else
+			refused = sooner(refused, after(now(), REFUSED_MS));
+		if (!before(now(), refused)) {
+			*out = s.reach;
+			out->uid = tree_owner(out->pid);
+			return false;
+		}
 		(void)sigtimedwait(&chld, NULL, &again);
 	}
 }

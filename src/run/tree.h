@@ -13,8 +13,19 @@
 /* Whether this process inherits the orphans below it. */
 void tree_adopt(bool yes);
 
-/* Signals every descendant of `root` but not root. Returns how many. */
-int tree_signal(pid_t root, int sig);
+/* How a signal fared. */
+struct reach {
+	int met;     /* descendants that there are */
+	int refused; /* of these, that may not be signalled: other users' */
+	pid_t pid;   /* one of them */
+	uid_t uid;   /* whose it is */
+};
+
+/* Signals every descendant of `root` but not root. */
+void tree_signal(pid_t root, int sig, struct reach *out);
+
+/* Whose process that is; (uid_t)-1: it is gone. */
+uid_t tree_owner(pid_t pid);
 
 /* Whether what is left below this process are keepers (keeper.h), and nothing
  * else: they end by themselves, and are no part of the command. */
@@ -23,10 +34,11 @@ bool tree_is_keepers(void);
 
 /* Kills the descendants of this process until none is left, and reaps them;
  * *status is that of `leader` if it is seen. Blocks SIGCHLD in this thread,
- * which must not be set to be ignored. Never returns while one lives.
- *   The guards of nested runs come last, after 0.8 s: each kills its own tree,
- * and then gives back what is otherwise held until the lease ends. */
-void tree_kill(pid_t leader, int *status);
+ * which must not be set to be ignored. Returns false while one lives only if it
+ * and all others that do may not be killed: then *out says which; call it
+ * again. The guards of nested runs come last, after 0.8 s: each kills its own
+ * tree, and then gives back what is otherwise held until the lease ends. */
+bool tree_kill(pid_t leader, int *status, struct reach *out);
 
 /* True where the kernel tells children (CONFIG_PROC_CHILDREN). */
 bool tree_visible(void);

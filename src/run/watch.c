@@ -2,6 +2,7 @@
 /* While the command runs. Read watch.h, guard.h and watchdog.h first. */
 #include "run/watch.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@
 #include "run/tree.h"
 #include "run/waiting.h"
 
-#define INT_TWICE_MS 2000 /* a second Ctrl-C within this kills */
-#define BIRTH_MS 2        /* between looks for a command that was not born */
+#define INT_THRICE_MS 2000 /* the third Ctrl-C within this kills */
+#define BIRTH_MS 2         /* between looks for a command that was not born */
 #define UNDEAD_MS 1000
 #define RESUME_MS 5 /* between looks for a renewal after a stop */
 
@@ -80,12 +81,26 @@ static void lose_to(struct watch *w, bool unlocked)
 	log_detail("unlocked", "given back (unlock)");
 }
 
+static void tell_refused(struct watch *w, int sig, const struct reach *r)
+{
+	if (r->refused == 0 || w->refused)
+		return;
+	w->refused = true;
+	log_error("refused",
+		  "cannot send signal %d to process %d of user %d: user %d may "
+		  "not. Run redlock as that user: sudo redlock ... -- COMMAND",
+		  sig, (int)r->pid, (int)r->uid, (int)getuid());
+}
+
 /* TERM, and SIGCONT for who is stopped. */
 static void ask_to_end(struct watch *w)
 {
+	struct reach r;
+
 	w->asked_to_end = true;
-	(void)tree_signal(w->guard->pid, SIGTERM);
-	(void)tree_signal(w->guard->pid, SIGCONT);
+	tree_signal(w->guard->pid, SIGTERM, &r);
+	tree_signal(w->guard->pid, SIGCONT, &r);
+	tell_refused(w, SIGTERM, &r);
 }
 
 /* For messages: what is done to a command then. */
@@ -222,9 +237,11 @@ static void stop_with_command(struct watch *w, bool from_terminal)
 	int64_t ttl = w->locks->drive->lease.conf.ttl_ms;
 	struct instant stamp = watchdog_stamp(w->dog);
 
+	struct reach r;
+
 	if (!from_terminal)
-		(void)tree_signal(w->guard->pid, SIGTSTP);
-	(void)raise(SIGSTOP);
+		tree_signal(w->guard->pid, SIGTSTP, &r);
+	signals_stop();
 	while (!from_terminal && w->dog->running && !watchdog_spent(w->dog) &&
 	       watchdog_stamp(w->dog).ms == stamp.ms &&
 	       !before(now(), timing_renew(stamp, ttl)) &&
@@ -232,44 +249,69 @@ static void stop_with_command(struct watch *w, bool from_terminal)
 		(void)poll(NULL, 0, RESUME_MS);
 }
 
-/* Before the command's birth there is nobody to take a signal: it waits. */
+static int command_of(const struct watch *w)
+{
+	return atomic_load(&w->guard->shared->command);
+}
+
+/* To the command, or to all that it has started: see signal_is_for_all().
+ * Before the command's birth there is nobody to take it: it waits. */
 static void pass_on(struct watch *w, int sig)
 {
-	w->unborn = tree_signal(w->guard->pid, sig) == 0 ? sig : 0;
+	struct reach r = {0};
+	int command = command_of(w);
+
+	if (signal_is_for_all(sig)) {
+		tree_signal(w->guard->pid, sig, &r);
+	} else if (command > 0 && kill(command, sig) < 0 && errno == EPERM) {
+		r = (struct reach){1, 1, command, tree_owner(command)};
+	}
+	w->unborn = command == 0 && r.met == 0 ? sig : 0;
+	tell_refused(w, sig, &r);
+}
+
+/* Twice is for the command: many take it for "now, and at once". */
+static bool is_third(struct watch *w, struct instant at)
+{
+	bool third = before(at, after(w->interrupted[1], INT_THRICE_MS));
+
+	w->interrupted[1] = w->interrupted[0];
+	w->interrupted[0] = at;
+	return third;
 }
 
 static void forward(struct watch *w, const struct arrival *a)
 {
-	struct instant at = now();
-
-	log_detail("signal", "signal %d", a->sig);
-	if (a->sig == SIGWINCH) /* the terminal tells the command, too */
-		return;
 	if (a->sig == SIGTSTP) {
 		stop_with_command(w, a->from_terminal);
 		return;
 	}
 	/* the terminal's own reached the command as well: it is in our group,
 	 * if it is born */
-	if (!a->from_terminal || tree_signal(w->guard->pid, 0) == 0)
+	if (!a->from_terminal || command_of(w) == 0)
 		pass_on(w, a->sig);
+	log_detail("signal", "signal %d", a->sig);
 	if (!signal_ends(a->sig))
 		return;
 	w->end->sig = a->sig;
-	if (a->sig != SIGINT)
+	sigaddset(&w->end->sigs, a->sig);
+	if (a->sig != SIGINT || !a->from_terminal || !is_third(w, now()))
 		return;
-	if (before(at, after(w->interrupted, INT_TWICE_MS))) {
-		log_notice("interrupted",
-			   "interrupted twice; killing the command");
-		kill_tree(w);
-	}
-	w->interrupted = at;
+	kill_tree(w);
+	log_notice("interrupted",
+		   "interrupted three times; killing the command");
 }
 
 /* What the command left behind, when it ended by itself. */
 static void see_to_orphans(struct watch *w)
 {
-	switch (w->conf->orphans) {
+	const struct ending *end = w->end;
+	/* nobody sent that through us: it ran out of memory, or crashed. What
+	 * it left must not run on beside the next holder */
+	bool crashed = WIFSIGNALED(end->status) &&
+		       !sigismember(&end->sigs, WTERMSIG(end->status));
+
+	switch (crashed ? ORPHANS_KILL : w->conf->orphans) {
 	case ORPHANS_LEAVE:
 		log_notice("orphans",
 			   "the command left processes running; the lock does "
@@ -310,12 +352,37 @@ static void command_ended(struct watch *w, bool left)
 		kill_tree(w);
 }
 
+/* Another user's process. Whose lease is lost can but say so and go: its own
+ * deadman would not leave it the time to wait. Who still has the lease keeps it
+ * until that process ends. */
+static void take_refusal(struct watch *w, const struct report *r)
+{
+	const char *kept = "the lock is kept until it ends";
+
+	w->undead = NEVER;
+	w->abandoned = w->end->outcome == OUTCOME_LOST || w->end->taken;
+	w->done = w->abandoned;
+	if (w->abandoned) {
+		deadman_set(w->deadman, NEVER, NEVER);
+		kept = "it runs on WITHOUT the lock";
+	}
+	log_error("undead",
+		  "process %d of user %d may not be killed by user %d: %s. Run "
+		  "redlock as that user: sudo redlock ... -- COMMAND",
+		  r->value, r->uid, (int)getuid(), kept);
+}
+
 static void take_report(struct watch *w)
 {
 	struct ending *end = w->end;
 	struct report r;
+	struct reach left;
 
 	guard_take(w->guard, &r);
+	if (r.news == GUARD_REFUSED) {
+		take_refusal(w, &r);
+		return;
+	}
 	if (!w->ended)
 		end->status = r.value;
 	w->ended = true;
@@ -327,19 +394,28 @@ static void take_report(struct watch *w)
 	case GUARD_CANNOT_EXEC:
 		end->outcome = OUTCOME_CANNOT_EXEC;
 		break;
+	case GUARD_CANNOT_FORK:
+		end->outcome = OUTCOME_FAILED;
+		errno = r.value;
+		(void)fail_sys(&end->why, FAIL_INTERNAL,
+			       "cannot start the command");
+		break;
 	case GUARD_TOO_LATE:
 		end->outcome = OUTCOME_LOST;
 		log_error("lost",
 			  "lease lost before the command could start: this "
 			  "machine stood still");
 		break;
+	case GUARD_REFUSED:
 	case GUARD_LOST:
 		/* its orphans are ours now */
-		tree_kill(0, &end->status);
+		w->abandoned = !tree_kill(0, &end->status, &left);
 		end->outcome = OUTCOME_FAILED;
 		(void)fail(&end->why, FAIL_INTERNAL,
 			   "the guard process was killed; %s",
-			   done(w, "the command was ended with it"));
+			   w->abandoned
+				   ? "processes of another user run on"
+				   : done(w, "the command was ended with it"));
 		if (w->conf->kept)
 			keeper_tell(w->conf->kept);
 		break;
@@ -409,12 +485,13 @@ void watch_run(struct watch *w)
 		look_at_stop(w);
 		if (w->unborn)
 			pass_on(w, w->unborn);
+		/* before what may have been their effect */
+		while (fds[1].revents && signals_next(w->signals, &a))
+			forward(w, &a);
 		if (fds[0].revents) {
 			take_report(w);
 			continue;
 		}
-		while (fds[1].revents && signals_next(w->signals, &a))
-			forward(w, &a);
 		if (fds[3].revents)
 			take_news(w);
 		if (fds[2].revents)
@@ -422,6 +499,10 @@ void watch_run(struct watch *w)
 	}
 	/* a Ctrl-C may have ended the command before we looked */
 	while (signals_next(w->signals, &late))
-		if (signal_ends(late.sig))
+		if (signal_ends(late.sig)) {
 			w->end->sig = late.sig;
+			sigaddset(&w->end->sigs, late.sig);
+		}
+	if (w->killed)
+		terminal_restore(&w->terminal);
 }

@@ -11,6 +11,7 @@
 #include "run/locks.h"
 #include "run/signals.h"
 #include "run/supervise.h"
+#include "run/terminal.h"
 #include "run/watchdog.h"
 
 struct watch {
@@ -21,8 +22,9 @@ struct watch {
 	struct guard *guard;
 	struct deadman *deadman;
 	struct watchdog *dog;
-	struct instant hand_over; /* to the watchdog thread */
-	struct instant interrupted;
+	struct instant hand_over;      /* to the watchdog thread */
+	struct instant interrupted[2]; /* the last two Ctrl-C, latest first */
+	struct terminal terminal;
 	struct instant limit;   /* the next step of --max-hold */
 	struct instant stop_by; /* dead by then, as somebody asks */
 	struct instant undead;  /* when to say that the tree does not die */
@@ -30,6 +32,8 @@ struct watch {
 	bool asked_to_end; /* by us: TERM was sent */
 	bool killed;       /* the guard was told to */
 	bool ended;        /* the command was; its status is known */
+	bool refused;      /* it was said that a signal is not permitted */
+	bool abandoned;    /* lost, and what lives on is not ours to kill */
 	bool done;
 };
 

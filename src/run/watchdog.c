@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "lock/timing.h"
@@ -141,6 +142,9 @@ int watchdog_start(struct watchdog *w, struct fail *why)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	w->running = rc == 0;
+	/* a holder must not wait for a swap disk; where the limit is too low,
+	 * it may. What a short command would pay for it, none does. */
+	(void)mlockall(MCL_CURRENT | MCL_ONFAULT);
 	if (rc == 0)
 		return 0;
 	for (int i = 0; i < 2; i++) {

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The settings of the terminal: a command that is killed while it reads a
+ * password, or is an editor, leaves them as they suited it.
+ */
+#ifndef RUN_TERMINAL_H
+#define RUN_TERMINAL_H
+
+#include <stdbool.h>
+#include <termios.h>
+
+struct terminal {
+	bool known; /* false: there is none */
+	struct termios settings;
+};
+
+/* As they are now, of standard input or else standard error. */
+void terminal_save(struct terminal *t);
+
+/* Sets them again, if we are in the foreground of our terminal. Does not wait
+ * for what is still to be written there. */
+void terminal_restore(const struct terminal *t);
+
+#endif
