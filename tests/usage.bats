@@ -112,7 +112,6 @@ result() {
 	refuses 64 'no key' -u "$url" -- "${cmd[@]}"
 	refuses 64 'no command' -u "$url" -k job
 	refuses 64 'no command' -u "$url" -k job --
-	refuses 64 'no command' -u "$url" -k job -- ''
 	refuses 64 "'backup'" backup -k job -- "${cmd[@]}"
 	refuses 64 "''" ''
 	refuses 64 "-c and a command ('touch')" -u "$url" -k job -c true -- \
