@@ -113,9 +113,9 @@ says() {
 
 @test "each server has a password of its own, or all that have none get that of an option" {
 	several 3
-	cli a acl setuser joe on '>pa' '~*' '&*' +@all
-	cli b acl setuser joe on '>pb' '~*' '&*' +@all
-	cli c acl setuser joe on '>pb' '~*' '&*' +@all
+	cli a acl setuser joe on '>pa' '~*' +@all
+	cli b acl setuser joe on '>pb' '~*' +@all
+	cli c acl setuser joe on '>pb' '~*' +@all
 	(umask 077 && echo pb >"$T/pw")
 	settings 'restart-guard = off' "password-file = $T/pw" 'user = joe'
 	u=("unix://joe:pa@$T/a.sock" "${urls[1]}" "${urls[2]}")
@@ -130,7 +130,7 @@ says() {
 @test "--askpass asks once for all servers" {
 	several 3
 	for n in "${names[@]}"; do
-		cli "$n" acl setuser joe on '>hunter2' '~*' '&*' +@all
+		cli "$n" acl setuser joe on '>hunter2' '~*' +@all
 	done
 	run -0 pty "wait:Password for joe at $T/a.sock and others: " \
 		'send:hunter2\n' -- "$REDLOCK" -u "$url" --user joe --askpass \
@@ -141,8 +141,8 @@ says() {
 
 @test "U8 no password of a list is seen in ps" {
 	several 3
-	cli b acl setuser joe on '>hunter2' '~*' '&*' +@all
-	cli c acl setuser joe on '>hunter3' '~*' '&*' +@all
+	cli b acl setuser joe on '>hunter2' '~*' +@all
+	cli c acl setuser joe on '>hunter3' '~*' +@all
 	"$REDLOCK" -v -u "${urls[0]}" -u "unix://joe:hunter2@$T/b.sock" \
 		--url="unix://joe:hunter3@$T/c.sock" -k job -- sh -c \
 		'cat "/proc/$0/cmdline" /proc/$PPID/cmdline' $$ >"$T/out" 2>"$T/err"

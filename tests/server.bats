@@ -185,7 +185,10 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 	hold 600
 	waiter 1 10
 	node_kill b
-	for f in "$T"/appendonlydir/*.incr.aof; do : >"$f"; done
+	# of Redis 7, or of before
+	for f in "$T"/appendonlydir/*.incr.aof "$T"/appendonly.aof; do
+		[ ! -e "$f" ] || : >"$f"
+	done
 	node_start b --appendonly yes --appendfsync everysec
 	unset_on b nothing
 	wait_until contains "$T/err" 'had vanished'
@@ -525,14 +528,16 @@ errs_for_a_while() {
 
 # Node b, known to be loading, with the keys it had.
 load_slowly() {
-	cli b eval "for i = 1, 500 do redis.call('set', 'k' .. i, i) end" 0
+	# it looks up from its file every 2 MB
+	cli b config set rdbcompression no
+	cli b eval "local v = string.rep('x', 20000)
+		for i = 1, 500 do redis.call('set', 'k' .. i, v) end" 0
 	cli b save
 	node_kill b
 	env -u REDLOCK_TEST_ID redis-server --port 0 \
 		--unixsocket "$T/b.sock" --save '' --dir "$T" \
 		--dbfilename b.rdb --daemonize yes --pidfile "$T/b.pid" \
-		--key-load-delay 800 --loglevel warning \
-		--loading-process-events-interval-bytes 1024 >/dev/null 3>&-
+		--key-load-delay 800 --loglevel warning >/dev/null 3>&-
 	wait_until loading
 }
 loading() { case "$(cli b get k1 2>&1)" in LOADING*) ;; *) return 1 ;; esac; }
@@ -561,7 +566,7 @@ unload() {
 }
 
 @test "S11 a server that is busy with a script is waited for, and the script is left alone" {
-	cli a config set busy-reply-threshold 20
+	cli a config set lua-time-limit 20
 	hold 800
 	cli a eval 'while true do end' 0 >"$T/script" 2>&1 3>&- &
 	wait_until contains "$T/err" BUSY
@@ -576,7 +581,7 @@ unload() {
 
 # A user of node a, so that the kit's redis-cli needs no password.
 secure() {
-	cli a acl setuser app on '>old' '~*' '&*' +@all
+	cli a acl setuser app on '>old' '~*' +@all
 	echo old >"$T/password"
 	chmod 600 "$T/password"
 }
@@ -652,6 +657,7 @@ turned_away() {
 }
 
 @test "S13 a server that has no replicas to write to is there: nothing runs without the lock" {
+	heeded_by_scripts
 	node_start b --min-replicas-to-write 1
 	run -69 "$REDLOCK" -u "unix://$T/b.sock" -k job -n --on-unavailable run \
 		-- witness "$T"
@@ -696,7 +702,14 @@ turned_away() {
 
 # ---- more refusals ----
 
+# min-replicas-to-write
+heeded_by_scripts() {
+	server_is_at_least 7.0 ||
+		skip 'a script may write without replicas (before 7.0)'
+}
+
 @test "S13 NOREPLICAS is retried" {
+	heeded_by_scripts
 	errs_for_a_while NOREPLICAS 'cli a config set min-replicas-to-write 1' \
 		'cli a config set min-replicas-to-write 0'
 }
@@ -710,7 +723,8 @@ turned_away() {
 # Node b, which refuses writes as soon as a BGSAVE has failed.
 node_that_cannot_save() {
 	mkdir "$T/gone"
-	node_b --save '3600 1' --dir "$T/gone" --stop-writes-on-bgsave-error yes
+	node_b --dir "$T/gone" --stop-writes-on-bgsave-error yes
+	cli b config set save '3600 1'
 	rmdir "$T/gone"
 }
 says() { case "$(cli "$1" set probe 1 2>&1)" in $2*) ;; *) return 1 ;; esac; }
@@ -725,6 +739,7 @@ says() { case "$(cli "$1" set probe 1 2>&1)" in $2*) ;; *) return 1 ;; esac; }
 # Who wants the lock meets such an error, which a short wait ends with; and who
 # waits longer gets it when the error ends: waited_out TEXT OFF
 waited_out() {
+	heeded_by_scripts
 	run -69 redlock -k job -w 200ms -- witness "$T"
 	[[ $output = *"$1"* ]]
 	[ "$(holds)" = 0 ]
@@ -1121,7 +1136,8 @@ connected() { [ "$(cli a client list | wc -l)" -ge 2 ]; }
 
 @test "S26 CLIENT PAUSE WRITE for 0.4 T disturbs nothing" {
 	hold 800
-	cli a client pause 400 WRITE
+	[ "$(cli a client pause 400 WRITE)" = OK ] ||
+		skip 'only pauses everything (before 6.2)'
 	ends_with 0
 	lacks "$T/err" SIGTERM
 }
@@ -1130,7 +1146,7 @@ connected() { [ "$(cli a client list | wc -l)" -ge 2 ]; }
 	node_b
 	hold 9000 -t 500ms
 	began=$(now_ms)
-	cli b client pause 1000 ALL
+	cli b client pause 1000 # ALL
 	wait_until gone "$worker"
 	below "$(($(now_ms) - began))" 430
 	ends_with 125
@@ -1201,7 +1217,10 @@ rubbish() {
 }
 
 @test "S28 a server that stalls for 0.4 T, and one that rewrites its AOF, disturb nothing" {
-	node_b --enable-debug-command yes --appendonly yes
+	local debug=()
+
+	! server_is_at_least 7.0 || debug=(--enable-debug-command yes)
+	node_b "${debug[@]}" --appendonly yes
 	cli b debug populate 20000 fill 100
 	hold 1200
 	cli b debug sleep 0.4

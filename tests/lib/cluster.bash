@@ -49,7 +49,7 @@ cluster_launch() {
 			--cluster-config-file "c$n.nodes" \
 			--cluster-node-timeout "$timeout" \
 			--cluster-announce-ip "$address" \
-			--cluster-allow-replica-migration no \
+			--cluster-migration-barrier 99 \
 			--cluster-replica-validity-factor 0 || return 2
 	done
 	node_bound c{1..6} || return

@@ -268,9 +268,21 @@ warm() {
 # How many scripts a server has run: whole, or by a hash that it knows.
 scripts_run() { # NAME
 	cli "$1" info commandstats | tr -d '\r' | awk -F '[=,]' '
-		/^cmdstat_eval:/ { n += $2 }
-		/^cmdstat_evalsha:/ { n += $2 - $NF }
-		END { print n + 0 }'
+		/^cmdstat_eval:/ { whole = $2 }
+		/^cmdstat_evalsha:/ { hashes = $2; failed = /failed/ ? $NF : "?" }
+		END {
+			# (untold before 6.2: the first, then all go whole)
+			if (failed == "?") failed = whole > 0
+			print whole + hashes - failed
+		}'
+}
+# What this redis-server is, be it Valkey's: "Redis", "Valkey", "Redict".
+server_name() { redis-server --version | cut -d ' ' -f 1; }
+server_is_at_least() { # VERSION
+	local is
+
+	is=$(redis-server --version | sed 's/.* v=\([0-9.]*\).*/\1/')
+	printf '%s\n' "$1" "$is" | sort -V -C
 }
 held() { [ "$(cli a exists "$1")" = 1 ]; }
 free() { [ "$(cli a exists "$1")" = 0 ]; }

@@ -1,0 +1,109 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# check-versions.sh [SUITE...]: the tests, against other servers than this
+# machine's (see servers.sh), side by side. VERSIONS says against which. Ends with
+# a table, and with status 1 if a test failed that tests/expected-faults does not
+# have, or passed that it has. What a suite said is in build-versions/VERSION.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+versions=${VERSIONS:-valkey-8.0 redis-6.0 redict-7.3 valkey-8.1 redis-8.0}
+suites=${*:-kinds queue server masters cluster nodes sentinel doctor tls history local differ}
+export REDLOCK="${REDLOCK:-$PWD/redlock}"
+export TEST_BIN="${TEST_BIN:-$PWD/tests/lib}"
+export top
+
+# shellcheck disable=SC2086 # words
+"$top/scripts/servers.sh" $versions
+rm -rf build-versions
+for version in $versions; do
+	mkdir -p "build-versions/$version"
+	for suite in $suites; do echo "$version $suite"; done
+done | xargs -P $(($(nproc) + 2)) -n 2 sh -c '
+	PATH=$PWD/build-servers/$1/bin:$PATH
+	case $2 in
+	differ) set -- "$@" "$top/tests/sim.bats" -f "real server agree" ;;
+	*) set -- "$@" "$top/tests/$2.bats" ;;
+	esac
+	said=build-versions/$1/$2.tap
+	shift 2
+	timeout 1200 bats --tap "$@" >"$said" 2>&1 || :' sh
+
+# shellcheck disable=SC2086 # words
+awk -v versions="$versions" -v suites="$suites" '
+	function count(what) { n[version, suite, what]++; sum[what]++ }
+	function wrong(what, name) {
+		print version " " suite ": " what ": " name
+		count("failed")
+	}
+	function finish() {
+		if (suite != "" && (planned == "" || seen != planned))
+			wrong("ended early", seen + 0 " of " planned " tests")
+		seen = 0
+		planned = ""
+	}
+	# VERSION SUITE TEST : REASON, the first three regular expressions
+	FILENAME ~ /expected-faults$/ {
+		if (/^(#|$)/) next
+		at = index($0, " : ")
+		if (!at || NF < 5) {
+			print FILENAME ":" FNR ": not VERSION SUITE TEST : REASON"
+			sum["failed"]++
+		}
+		marks++
+		mark_version[marks] = "^(" $1 ")$"
+		mark_suite[marks] = "^(" $2 ")$"
+		mark_test[marks] = substr($0, length($1 $2) + 3, \
+			at - length($1 $2) - 3)
+		mark_line[marks] = FILENAME ":" FNR
+		next
+	}
+	FNR == 1 {
+		finish()
+		parts = split(FILENAME, part, "/")
+		version = part[parts - 1]
+		suite = part[parts]
+		sub(/\.tap$/, "", suite)
+	}
+	/^1\.\.[0-9]+$/ { planned = substr($0, 4) }
+	/^(not )?ok [0-9]+ / {
+		seen++
+		name = $0
+		sub(/^(not )?ok [0-9]+ /, "", name)
+		marked = 0
+		for (i = 1; i <= marks; i++)
+			if (version ~ mark_version[i] && suite ~ mark_suite[i] &&
+			    name ~ mark_test[i])
+				marked = used[i, version] = i
+		if (/^ok .* # skip/)
+			count("skipped")
+		else if (/^not / && marked)
+			count("expected")
+		else if (/^not /)
+			wrong("failed", name)
+		else if (marked)
+			wrong("passed, take the mark away", name)
+		else
+			count("passed")
+	}
+	END {
+		finish()
+		columns = split(versions, column)
+		rows = split(suites, row)
+		printf "\n%-10s", ""
+		for (c = 1; c <= columns; c++) printf "  %-18s", column[c]
+		print ""
+		for (r = 1; r <= rows; r++) {
+			printf "%-10s", row[r]
+			for (c = 1; c <= columns; c++)
+				printf "  %4d %4d %4d %4d", \
+				    n[column[c], row[r], "passed"], \
+				    n[column[c], row[r], "failed"], \
+				    n[column[c], row[r], "skipped"], \
+				    n[column[c], row[r], "expected"]
+			print ""
+		}
+		printf "(passed, failed, skipped, failed as expected)\n"
+		printf "%d passed, %d failed, %d skipped\n", \
+			sum["passed"], sum["failed"], sum["skipped"]
+		exit sum["failed"] > 0
+	}' "$top/tests/expected-faults" build-versions/*/*.tap
