@@ -797,6 +797,76 @@ freeze_command() { # $cmd: no signal ends it now
 	finish
 }
 
+# A command of root under a redlock of nobody: sudo as it is mistaken.
+as_nobody() { # OPTION...
+	need_root
+	id nobody >/dev/null 2>&1 || skip "no user nobody"
+	chmod 711 "$T"
+	chmod 777 "$T/a.sock"
+	cp "$(command -v setpriv)" "$T/become"
+	chmod 4755 "$T/become"
+	setpriv --reuid nobody --clear-groups "$T/become" --reuid root true \
+		2>/dev/null || skip "cannot become nobody, and root again, here"
+	cp "$(command -v sleep)" "$T/sleep"
+	cp "$REDLOCK" "$T/redlock"
+	setpriv --reuid nobody --clear-groups "$T/redlock" -u "$url" -k job \
+		"$@" -- "$T/become" --reuid root "$T/sleep" 60 2>"$T/err" 3>&- &
+	tool=$!
+	wait_until pgrep -f "^$T/sleep"
+}
+
+@test "C28 a lease that is lost under a command of another user: 125, and whose it is" {
+	as_nobody -t 2s
+	other=$(pgrep -f "^$T/sleep")
+	cli a set job stolen px 60000 >/dev/null
+	finish
+	[ "$status" = 125 ]
+	contains "$T/err" "lease lost"
+	contains "$T/err" "process $other of user 0 may not be killed by user $(id -u nobody)"
+	contains "$T/err" "sudo redlock"
+	kill -KILL "$other"
+	cli a del job >/dev/null
+}
+
+@test "C28 a signal for a command of another user is not sent again and again" {
+	as_nobody -t 20s
+	other=$(pgrep -f "^$T/sleep")
+	kill -TERM "$tool"
+	wait_until contains "$T/err" "cannot send signal 15 to process $other of user 0"
+	before=$(switches "$tool")
+	sleep 0.5
+	below $(($(switches "$tool") - before)) 20
+	kill -KILL "$other"
+	finish
+	[ "$status" = 137 ]
+}
+switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
+
+@test "C1 without /proc nothing is run" {
+	need_root
+	run -70 --separate-stderr unshare -m sh -c '
+		mount -t tmpfs none /proc && exec "$@"' sh \
+		"$REDLOCK" -u "$url" -k job -- touch "$T/ran"
+	[[ $stderr == *"/proc does not show the children"* ]]
+	[ ! -e "$T/ran" ]
+	lock_is_free
+}
+
+@test "C21 after the first renewals the guard's memory is locked, and others die before it" {
+	need_root
+	started -k job -t 1s -- witness "$T" --started w --hold 60000
+	g=$(guard)
+	wait_until grep -q '^VmLck:.*[1-9]' "/proc/$g/status"
+	# the kernel may not let even root do this
+	if (echo -900 >/proc/self/oom_score_adj) 2>/dev/null; then
+		wait_until grep -qx -- -900 "/proc/$g/oom_score_adj"
+	fi
+	grep -q '^VmLck:.*[1-9]' "/proc/$tool/status"
+	[ "$(cat "/proc/$cmd/oom_score_adj")" = "$(cat /proc/self/oom_score_adj)" ]
+	kill -TERM "$tool"
+	finish
+}
+
 @test "C28 a command of another user that cannot be killed is not overlooked" {
 	need_root
 	id nobody >/dev/null 2>&1 || skip "no user nobody"

@@ -329,7 +329,7 @@ gone() {
 stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 guard_of() { pgrep -P "$1" | head -n 1; }
 exists() { [ -e "$1" ]; }
-contains() { grep -q -- "$2" "$1"; } # FILE TEXT
+contains() { grep -qs -- "$2" "$1"; } # FILE TEXT
 lacks() { ! grep -- "$2" "$1" >&2; }
 at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
 below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
