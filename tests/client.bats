@@ -109,7 +109,7 @@ tree_is_dead_at() { # MS after `since`
 }
 
 @test "P3 no process of the command outlives the lease" {
-	started -k job -t 1s -- \
+	started -k job -t 3s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	node_freeze a
 	finish
@@ -711,7 +711,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 }
 
 @test "C15 C27 on loss, double-forked and setsid processes are killed, too" {
-	start -k job -t 600ms -- sh -c "
+	start -k job -t 3s -- sh -c "
 		setsid sh -c 'sleep 60 & echo \$! >$T/one; exec sleep 61' &
 		(setsid sleep 62 & echo \$! >$T/two)
 		trap '' TERM HUP INT; touch $T/w; while :; do sleep 0.1; done"
@@ -738,7 +738,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 @test "C16 -K sets the time between TERM and KILL" {
 	for grace in 0 400ms; do
 		rm -f "$T/term" "$T/w"
-		start -k job -t 1s -K "$grace" -- sh -c "
+		start -k job -t 3s -K "$grace" -- sh -c "
 			trap 'date +%s%3N >$T/term' TERM; touch $T/w
 			while :; do sleep 0.05; done"
 		wait_until exists "$T/w"
@@ -1086,7 +1086,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 @test "C37 a command is ended at the deadline by KILL, without a core" {
 	cd "$T"
 	ulimit -c unlimited
-	started -k job -t 600ms -- witness "$T" --started w --hold 9000 --stubborn
+	started -k job -t 3s -- witness "$T" --started w --hold 9000 --stubborn
 	node_freeze a
 	finish
 	node_thaw a

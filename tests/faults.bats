@@ -281,6 +281,7 @@ behind_network() { # N
 }
 
 @test "N3 S31 a majority cut off in mid hold: all are dead while the servers still keep the lock" {
+	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	local left n
 
 	behind_network 3

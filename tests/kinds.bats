@@ -827,6 +827,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 }
 
 @test "--max-renewals: ends as the lease does, with status 124" {
+	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	local t0=$(now_ms)
 	run redlock -k job -t 600ms --max-renewals 2 -- sleep 30
 	[ "$status" = 124 ]

@@ -446,6 +446,7 @@ locked() { # NAME
 }
 
 @test "S31 two of three die in mid hold: dead before 0.85 T of the last renewal, status 125" {
+	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	several 3
 	keep
 	wait_until have 3

@@ -139,6 +139,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N3 partitioned in mid hold: the tree is dead while the server still keeps the lock" {
+	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	private_net
 	proxy_start 127.0.0.1:6379
 	hold 9000
@@ -149,6 +150,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N3 a partition shorter than 0.48 T disturbs nothing" {
+	may_need_another_try "a machine that stalls makes the outage longer than what is survived"
 	private_net
 	proxy_start 127.0.0.1:6379
 	hold 1200
@@ -160,6 +162,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N4 requests arrive and replies do not: renewals are not credited, killed by the deadline" {
+	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	proxy_start
 	hold 9000 -t 800ms
 	began=$(now_ms)
@@ -172,6 +175,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N4 only requests lost: the same" {
+	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	proxy_start
 	hold 9000 -t 800ms
 	began=$(now_ms)

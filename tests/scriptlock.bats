@@ -86,8 +86,12 @@ told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
 		contains "$T/err" 'standard output: cannot write'
 		wait_until free job
 	done
-	status=0
-	"$REDLOCK" lock --hold job | true
+	# whose reader has gone before
+	{
+		wait_until exists "$T/reader"
+		wait_until gone "$(cat "$T/reader")"
+		"$REDLOCK" lock --hold job 2>"$T/err" || true
+	} | sh -c 'echo $$ >"$1.new"; mv "$1.new" "$1"' sh "$T/reader"
 	wait_until free job
 }
 

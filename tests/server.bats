@@ -76,6 +76,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 }
 
 @test "P6 an outage of 0.45 T disturbs nothing, whenever it begins" {
+	may_need_another_try "a machine that stalls makes the outage longer than what is survived"
 	local i
 
 	node_b
@@ -94,6 +95,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 }
 
 @test "P6 a server that is away for 0.4 T, refusing, disturbs nothing" {
+	may_need_another_try "a machine that stalls makes the outage longer than what is survived"
 	node_b --appendonly yes --appendfsync always
 	hold 2000
 	node_kill b
@@ -351,6 +353,7 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 }
 
 @test "S6 a server frozen for 0.3 T disturbs nothing" {
+	may_need_another_try "a machine that stalls makes the outage longer than what is survived"
 	node_b
 	hold 700
 	node_freeze b
@@ -361,6 +364,7 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 }
 
 @test "S6 a server frozen for good: TERM at 0.65 T, the tree is dead before 0.85 T, status 125" {
+	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	node_b
 	helper "$REDLOCK" -u "$url" -k job -t 1s -- sh -c \
 		"trap 'date +%s%3N >$T/term' TERM; echo \$\$ >$T/pid
@@ -556,6 +560,7 @@ unload() {
 }
 
 @test "S10 a server that crashes and loads for 0.4 T disturbs no holder" {
+	may_need_another_try "a machine that stalls makes the outage longer than what is survived"
 	node_b --dbfilename b.rdb
 	hold 1100 -t 1500ms -v
 	load_slowly

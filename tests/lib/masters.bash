@@ -18,7 +18,8 @@ several() { # N [--restart-guard]
 	names=("${all[@]:0:$1}")
 	urls=()
 	for n in "${names[@]}"; do
-		node_runs "$n" || node_launch "$n"
+		# not the one that is lent, which may be up for long
+		{ node_runs "$n" && [ ! -L "$T/$n.sock" ]; } || node_launch "$n"
 		urls+=("unix://$T/$n.sock")
 	done
 	for n in "${names[@]}"; do wait_until node_answers "$n"; done
