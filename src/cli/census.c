@@ -253,10 +253,12 @@ void census_scan(struct census *c)
 
 static void take_spread(struct census *c, const struct got *got)
 {
+	struct fail why;
+
 	if (got->why.kind != FAIL_NONE)
 		target_failed(c, got->target, &got->why);
-	else if (survey_spread_take(&c->look->survey, got) < 0)
-		no_memory(c);
+	else if (survey_spread_take(&c->look->survey, got, &why) < 0)
+		target_failed(c, got->target, &why);
 	else
 		scan_node(c, got->node);
 }

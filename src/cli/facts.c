@@ -440,11 +440,12 @@ int facts_gather(struct look *l, unsigned int needs, struct facts **out,
 		 struct fail *why)
 {
 	struct survey *s = &l->survey;
-	struct fail not_spread; /* said again when it is asked more */
 	struct facts *all;
 	int n = 0;
 
-	(void)survey_spread(s, &not_spread);
+	/* who does not answer is asked again, and told then */
+	if (survey_spread(s, why) < 0 && why->kind == FAIL_CONFIG)
+		return -1;
 	*out = all = calloc((size_t)s->targets, sizeof(*all));
 	if (!all)
 		return fail(why, FAIL_INTERNAL, "out of memory");

@@ -24,7 +24,7 @@ static int refuse_local(struct conn *c)
 /* Of a Cluster, those that were not tried yet. */
 static bool more_nodes(struct conn *c)
 {
-	return c->peer->ep->kind == ENDPOINT_CLUSTER &&
+	return c->peer->ep->kind == ENDPOINT_CLUSTER && !c->peer->fixed &&
 	       ++c->nodes <= c->peer->ep->places;
 }
 

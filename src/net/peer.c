@@ -32,6 +32,15 @@ void peer_init(struct peer *p, const struct endpoint *ep)
 	}
 }
 
+void peer_init_at(struct peer *p, const struct endpoint *cluster,
+		  const struct place *at)
+{
+	p->ep = cluster;
+	p->fixed = true;
+	p->place = *at;
+	show(p);
+}
+
 static void go_to(struct peer *p, const struct place *to)
 {
 	p->place = *to;
@@ -59,8 +68,8 @@ bool peer_is_silent(const struct peer *p)
 {
 	bool doubted = p->try > 0 && p->try >= p->address.n;
 
-	return p->ep->kind == ENDPOINT_CLUSTER && p->ep->places > 1 &&
-	       (doubted || p->silent > 0);
+	return p->ep->kind == ENDPOINT_CLUSTER && !p->fixed &&
+	       p->ep->places > 1 && (doubted || p->silent > 0);
 }
 
 bool peer_known(struct peer *p)
@@ -70,7 +79,7 @@ bool peer_known(struct peer *p)
 		p->try++;
 	if (p->try < p->address.n)
 		return true;
-	if (p->ep->kind == ENDPOINT_CLUSTER && p->try > 0)
+	if (p->ep->kind == ENDPOINT_CLUSTER && !p->fixed && p->try > 0)
 		go_to(p, &p->ep->at[p->next++ % p->ep->places]);
 	p->try = 0;
 	return address_fixed(&p->address, p->ep, &p->place);

@@ -14,6 +14,7 @@
 
 struct peer {
 	const struct endpoint *ep; /* borrowed */
+	bool fixed;                /* it never becomes another server */
 	struct place place;        /* the server in use; "": not known yet */
 	unsigned int moves;     /* so often it became another: a connection to
 				   an earlier one is worth nothing */
@@ -28,6 +29,10 @@ struct peer {
 };
 
 void peer_init(struct peer *p, const struct endpoint *ep);
+
+/* One node of a Cluster, and no other. */
+void peer_init_at(struct peer *p, const struct endpoint *cluster,
+		  const struct place *at);
 
 /* It is another server now; the same one again is no move. */
 void peer_move(struct peer *p, const struct place *to);

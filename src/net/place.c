@@ -50,7 +50,8 @@ static int take_name(struct place *p, struct span text, struct fail *why)
 		p->host[i] = c;
 	}
 	if (!all_of(p->host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") ||
-	    p->host[0] == '.' || strstr(p->host, ".."))
+	    strlen(p->host) != text.n || p->host[0] == '.' ||
+	    strstr(p->host, ".."))
 		return fail(why, FAIL_USAGE, "the host is not valid");
 	if (ends_in_number(p->host) && inet_pton(AF_INET, p->host, &in) != 1)
 		return fail(why, FAIL_USAGE,
@@ -64,7 +65,7 @@ static int take_ipv6(struct place *p, struct span text, struct fail *why)
 	struct in6_addr in6;
 
 	(void)snprintf(copy, sizeof(copy), "%.*s", (int)text.n, text.at);
-	if (text.n >= sizeof(copy) || inet_pton(AF_INET6, copy, &in6) != 1)
+	if (strlen(copy) != text.n || inet_pton(AF_INET6, copy, &in6) != 1)
 		return fail(why, FAIL_USAGE,
 			    "no IPv6 address within the brackets");
 	(void)inet_ntop(AF_INET6, &in6, p->host, sizeof(p->host));
@@ -106,6 +107,24 @@ int place_parse(struct place *p, struct span text, const char *usual_port,
 		return fail(why, FAIL_USAGE, "the port is not within 1..65535");
 	(void)snprintf(p->port, sizeof(p->port), "%d",
 		       (int)parse_number(port ? digits : usual_port, 1, 65535));
+	return 0;
+}
+
+int place_told(struct place *p, struct span host, struct span port)
+{
+	bool v6 = memchr(host.at, ':', host.n);
+	char digits[6];
+	struct fail why;
+
+	memset(p, 0, sizeof(*p));
+	if ((v6 ? take_ipv6 : take_name)(p, host, &why) < 0 ||
+	    port.n >= sizeof(digits))
+		return -1;
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)port.n, port.at);
+	if (strlen(digits) != port.n || parse_number(digits, 1, 65535) < 0)
+		return -1;
+	(void)snprintf(p->port, sizeof(p->port), "%d",
+		       (int)parse_number(digits, 1, 65535));
 	return 0;
 }
 

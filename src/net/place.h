@@ -15,6 +15,10 @@
 int place_parse(struct place *p, struct span text, const char *usual_port,
 		struct fail *why);
 
+/* The same of what a server tells of another: the host without brackets, in any
+ * case. What no URL could name is refused: -1. */
+int place_told(struct place *p, struct span host, struct span port);
+
 /* With its port, and brackets if it needs them. Returns buf. */
 const char *place_text(const struct place *p, char buf[PLACE_TEXT_MAX]);
 

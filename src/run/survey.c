@@ -2,12 +2,14 @@
 /* Questions to many servers. */
 #include "run/survey.h"
 
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "net/conn.h"
+#include "net/place.h"
 #include "run/local.h"
 
 #define HOPS_MAX 8
@@ -28,10 +30,10 @@ struct question {
 
 struct target {
 	int node;
-	bool primary;        /* of a Cluster: this place, and no other */
-	struct endpoint *ep; /* its own; else NULL */
-	bool gone;           /* it is none any more */
-	short *home;         /* of a Cluster that is spread: of each slot */
+	int index;    /* of the survey's targets */
+	bool primary; /* of a Cluster: this place, and no other */
+	bool gone;    /* it is none any more */
+	int *home;    /* of a Cluster that is spread: of each slot */
 	struct peer peer;
 	struct conn conn;
 	struct question *first, *last; /* to be asked */
@@ -58,6 +60,7 @@ static struct target *add_target(struct survey *s, int node,
 	peer_init(&t->peer, ep);
 	conn_init(&t->conn, &t->peer);
 	t->conn.whole = true;
+	t->index = s->targets;
 	s->target[s->targets++] = t;
 	return t;
 }
@@ -87,15 +90,20 @@ static void drop_all(struct target *t)
 	}
 }
 
+static void keep_target(void *target)
+{
+	(void)target; /* `target` has it, too */
+}
+
 void survey_close(struct survey *s)
 {
 	for (int i = 0; i < s->targets; i++) {
 		drop_all(s->target[i]);
 		conn_close(&s->target[i]->conn);
 		free(s->target[i]->home);
-		free(s->target[i]->ep);
 		free(s->target[i]);
 	}
+	tdestroy(s->primaries, keep_target);
 	free(s->target);
 	free(s->taken);
 	*s = (struct survey){0};
@@ -531,6 +539,7 @@ bool survey_get(struct survey *s, struct got *out)
 /* ---- the primaries of a Cluster ---- */
 
 #define SLOTS 16384
+#define PRIMARIES_MAX 1000 /* Redis' own advice is not to exceed it */
 
 bool survey_spreads(const struct survey *s, int node)
 {
@@ -539,7 +548,7 @@ bool survey_spreads(const struct survey *s, int node)
 
 int survey_home(const struct survey *s, int node, uint16_t slot)
 {
-	const short *home = s->target[node]->home;
+	const int *home = s->target[node]->home;
 
 	return home ? home[slot % SLOTS] : node;
 }
@@ -553,95 +562,183 @@ int survey_spread_ask(struct survey *s, int node, int64_t tag)
 	return survey_ask(s, node, &w, tag);
 }
 
-/* As the node that we asked says it; no host: that node. */
-static bool place_of(const struct survey *s, int node, const struct reply *at,
-		     struct place *to)
+static int by_place(const void *a, const void *b)
 {
-	const struct reply *host = reply_item(at, 0), *port = reply_item(at, 1);
+	const struct target *x = a, *y = b;
+	int order = strcmp(x->peer.place.host, y->peer.place.host);
 
-	*to = (struct place){0};
-	if (host->len == 0)
-		*to = s->target[node]->peer.place;
-	else if (host->len < sizeof(to->host))
-		memcpy(to->host, host->bytes, host->len);
-	if (port->len > 0 && port->len < sizeof(to->port))
-		(void)snprintf(to->port, sizeof(to->port), "%s", port->bytes);
-	return to->host[0] != '\0' && to->port[0] != '\0';
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return order != 0 ? order
+			  : strcmp(x->peer.place.port, y->peer.place.port);
 }
 
-/* An endpoint of its own: a connection that fails is not to go on to another
- * node. */
-static int add_primary(struct survey *s, int node, const struct place *at)
+/* NULL: it is not known. */
+static struct target *find_primary(const struct survey *s, int node,
+				   const struct place *at)
 {
-	struct endpoint *ep = malloc(sizeof(*ep));
+	struct target like = {.node = node, .peer.place = *at};
+	void *found = tfind(&like, &s->primaries, by_place);
+
+	return found ? *(struct target **)found : NULL;
+}
+
+static bool is_idle(const struct target *t)
+{
+	return t->primary && t->gone && !t->first && !awaited(t);
+}
+
+/* The target of a primary that is none any more is used again: in `top` they
+ * come and go for weeks. *next: where to look for one. NULL: no memory. */
+static struct target *add_primary(struct survey *s, int node,
+				  const struct place *at, int *next)
+{
 	struct target *t;
 
-	if (!ep)
-		return -1;
-	*ep = s->ep[node];
-	ep->at[0] = *at;
-	ep->places = 1;
-	t = add_target(s, node, ep);
-	if (!t) {
-		free(ep);
-		return -1;
+	while (*next < s->targets &&
+	       !(s->target[*next]->node == node && is_idle(s->target[*next])))
+		++*next;
+	if (*next == s->targets) {
+		t = add_target(s, node, &s->ep[node]);
+		if (!t)
+			return NULL;
+	} else {
+		t = s->target[*next];
+		(void)tdelete(t, &s->primaries, by_place);
+		conn_close(&t->conn);
 	}
-	t->ep = ep;
+	++*next;
+	memset(&t->peer, 0, sizeof(t->peer));
+	peer_init_at(&t->peer, &s->ep[node], at);
 	t->primary = true;
-	return s->targets - 1;
+	t->gone = false;
+	t->down.kind = FAIL_NONE;
+	return tsearch(t, &s->primaries, by_place) ? t : NULL;
 }
 
-/* Returns its target; -1: no memory. */
-static int find_primary(struct survey *s, int node, const struct place *at)
+/* {first slot, last slot, {host, port, ...} of the primary, ...}, as the node
+ * that we asked says it; no host: that node. */
+static int read_range(const struct survey *s, int node,
+		      const struct reply *range, int64_t *first, int64_t *last,
+		      struct place *at)
 {
-	for (int i = s->nodes; i < s->targets; i++) {
-		struct target *t = s->target[i];
+	const struct reply *primary = reply_item(range, 2);
+	const struct reply *host = reply_item(primary, 0),
+			   *port = reply_item(primary, 1);
+	const char *here = s->target[node]->peer.place.host;
+	struct span name = {host->bytes, host->len};
+	struct span number = {port->bytes, port->len};
 
-		if (t->node == node &&
-		    strcmp(t->ep->at[0].host, at->host) == 0 &&
-		    strcmp(t->ep->at[0].port, at->port) == 0) {
-			t->gone = false;
-			return i;
-		}
-	}
-	return add_primary(s, node, at);
+	if (host->len == 0)
+		name = (struct span){here, strlen(here)};
+	*first = reply_number(reply_item(range, 0), SLOTS);
+	*last = reply_number(reply_item(range, 1), SLOTS);
+	return *first <= *last && *last < SLOTS ? place_told(at, name, number)
+						: -1;
 }
 
-/* {first slot, last slot, {host, port, ...} of the primary, ...} */
-static int take_range(struct survey *s, int node, const struct reply *range)
+/* -1: *why is filled, and nothing was changed. */
+static int check_ranges(const struct survey *s, const struct got *got,
+			struct fail *why)
 {
-	int64_t first = reply_number(reply_item(range, 0), SLOTS);
-	int64_t last = reply_number(reply_item(range, 1), 0);
+	int64_t slots = 0, first, last;
 	struct place at;
-	int target;
 
-	if (!place_of(s, node, reply_item(range, 2), &at))
-		return 0;
-	target = find_primary(s, node, &at);
-	if (target < 0)
-		return -1;
-	for (; first <= last && first < SLOTS; first++)
-		s->target[node]->home[first] = (short)target;
+	for (size_t i = 0; i < got->reply->items; i++) {
+		if (read_range(s, got->node, reply_item(got->reply, i), &first,
+			       &last, &at) < 0)
+			return fail(why, FAIL_CONFIG,
+				    "%s: CLUSTER SLOTS: that is no range of "
+				    "slots at a host and a port",
+				    survey_name(s, got->target));
+		slots += last - first + 1;
+		if (slots > SLOTS)
+			return fail(why, FAIL_CONFIG,
+				    "%s: CLUSTER SLOTS: more than %d slots",
+				    survey_name(s, got->target), SLOTS);
+	}
+	if (slots == 0)
+		return fail(why, FAIL_CONFIG,
+			    "%s: CLUSTER SLOTS: nobody serves any slot",
+			    survey_name(s, got->target));
 	return 0;
 }
 
-int survey_spread_take(struct survey *s, const struct got *got)
+static void forget_primaries(struct survey *s, int node)
+{
+	for (int i = s->nodes; i < s->targets; i++)
+		if (s->target[i]->node == node)
+			s->target[i]->gone = true;
+}
+
+/* Those that are known keep their connections. Returns how many they are. */
+static int keep_known(struct survey *s, const struct got *got)
+{
+	int known = 0;
+
+	forget_primaries(s, got->node);
+	for (size_t i = 0; i < got->reply->items; i++) {
+		int64_t first, last;
+		struct place at;
+		struct target *t;
+
+		(void)read_range(s, got->node, reply_item(got->reply, i),
+				 &first, &last, &at);
+		t = find_primary(s, got->node, &at);
+		known += t && t->gone;
+		if (t)
+			t->gone = false;
+	}
+	return known;
+}
+
+static int take_ranges(struct survey *s, const struct got *got,
+		       struct fail *why)
+{
+	int primaries = keep_known(s, got), next = s->nodes;
+	int *home = s->target[got->node]->home;
+
+	for (size_t i = 0; i < got->reply->items; i++) {
+		int64_t first, last;
+		struct place at;
+		struct target *t;
+
+		(void)read_range(s, got->node, reply_item(got->reply, i),
+				 &first, &last, &at);
+		t = find_primary(s, got->node, &at);
+		if (!t && ++primaries > PRIMARIES_MAX)
+			return fail(why, FAIL_CONFIG,
+				    "%s: CLUSTER SLOTS: more than %d primaries",
+				    survey_name(s, got->target), PRIMARIES_MAX);
+		if (!t)
+			t = add_primary(s, got->node, &at, &next);
+		if (!t)
+			return fail(why, FAIL_INTERNAL, "out of memory");
+		for (; first <= last; first++)
+			home[first] = t->index;
+	}
+	return 0;
+}
+
+int survey_spread_take(struct survey *s, const struct got *got,
+		       struct fail *why)
 {
 	struct target *cluster = s->target[got->node];
-	int rc = 0;
 
+	if (check_ranges(s, got, why) < 0)
+		return -1;
 	if (!cluster->home)
 		cluster->home = malloc(SLOTS * sizeof(*cluster->home));
 	if (!cluster->home)
-		return -1;
+		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (int i = 0; i < SLOTS; i++)
-		cluster->home[i] = (short)got->node;
-	for (int i = s->nodes; i < s->targets; i++)
-		if (s->target[i]->node == got->node)
-			s->target[i]->gone = true;
-	for (size_t i = 0; rc == 0 && i < got->reply->items; i++)
-		rc = take_range(s, got->node, reply_item(got->reply, i));
-	return rc;
+		cluster->home[i] = got->node;
+	if (take_ranges(s, got, why) == 0)
+		return 0;
+	forget_primaries(s, got->node);
+	free(cluster->home);
+	cluster->home = NULL;
+	return -1;
 }
 
 int survey_spread(struct survey *s, struct fail *why)
@@ -656,8 +753,8 @@ int survey_spread(struct survey *s, struct fail *why)
 		if (got.why.kind != FAIL_NONE) {
 			*why = got.why;
 			rc = -1;
-		} else if (survey_spread_take(s, &got) < 0) {
-			return fail(why, FAIL_INTERNAL, "out of memory");
+		} else if (survey_spread_take(s, &got, why) < 0) {
+			rc = -1;
 		}
 	}
 	return rc;

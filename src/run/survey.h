@@ -32,6 +32,7 @@ struct survey {
 	int64_t timeout_ms;
 	struct target **target;
 	int targets;
+	void *primaries;        /* tsearch(3): those of Clusters */
 	struct question *taken; /* the last answer's */
 };
 
@@ -49,11 +50,13 @@ int survey_spread(struct survey *s, struct fail *why);
 bool survey_covers(const struct survey *s, int target);
 
 /* The same for one server of the list, without the waiting: asks, and takes the
- * answer. A primary that is none any more covers nothing from then on. -1: no
- * memory. */
+ * answer. A primary that is none any more covers nothing from then on. ask: -1:
+ * no memory. take: -1: *why says what is wrong with the answer, and it covers
+ * nothing. */
 bool survey_spreads(const struct survey *s, int node);
 int survey_spread_ask(struct survey *s, int node, int64_t tag);
-int survey_spread_take(struct survey *s, const struct got *got);
+int survey_spread_take(struct survey *s, const struct got *got,
+		       struct fail *why);
 
 /* The target that has this slot's keys, as far as is known; of what is no
  * Cluster, or where nothing is known, the server itself. A primary sends nobody

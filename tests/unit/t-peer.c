@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+#include "net/place.h"
 #include "tap.h"
 
 static struct endpoint ep;
@@ -126,6 +128,81 @@ static void test_kinds(void)
 	ok(peer_known(&p), "a socket is known");
 }
 
+/* What no URL could name is no place. */
+static void test_told(void)
+{
+	static const struct {
+		const char *host, *port, *text;
+	} cases[] = {
+		{"10.0.0.7", "6381", "10.0.0.7:6381"},
+		{"Node-7.Example", "1", "node-7.example:1"},
+		{"::1", "65535", "[::1]:65535"},
+		{"0:0::1", "00001", "[::1]:1"},
+		{"", "1", NULL},
+		{"?", "1", NULL},
+		{"a b", "1", NULL},
+		{"\x1b]0;x\a", "1", NULL},
+		{"a\nb", "1", NULL},
+		{"\xc2\x9b", "1", NULL},
+		{"[::1]", "1", NULL},
+		{"a:b", "1", NULL},
+		{"fe80::1%eth0", "1", NULL},
+		{"127.1", "1", NULL},
+		{".evil", "1", NULL},
+		{"me:word@evil", "1", NULL},
+		{"/tmp/x", "1", NULL},
+		{"a", "", NULL},
+		{"a", "0", NULL},
+		{"a", "65536", NULL},
+		{"a", "1x", NULL},
+		{"a", "-1", NULL},
+		{"a", "0000000001", NULL},
+	};
+	char many[300], text[PLACE_TEXT_MAX], shown[80];
+	struct place p;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *host = cases[i].host, *port = cases[i].port;
+		int rc = place_told(&p, (struct span){host, strlen(host)},
+				    (struct span){port, strlen(port)});
+
+		(void)format_bytes(host, strlen(host), shown, sizeof(shown));
+		if (!ok((rc == 0) == (cases[i].text != NULL),
+			"'%s', '%s' is a place, or not", shown, port) ||
+		    rc < 0)
+			continue;
+		is_text(place_text(&p, text), cases[i].text, "'%s', '%s'",
+			shown, port);
+	}
+	memset(many, 'h', sizeof(many));
+	ok(place_told(&p, (struct span){many, sizeof(many)},
+		      (struct span){"1", 1}) < 0,
+	   "a host of 300 bytes is none");
+	ok(place_told(&p, (struct span){"::1\0x", 5}, (struct span){"1", 1}) <
+			   0 &&
+		   place_told(&p, (struct span){"a\0x", 3},
+			      (struct span){"1", 1}) < 0 &&
+		   place_told(&p, (struct span){"a", 1},
+			      (struct span){"1\0x", 3}) < 0,
+	   "what holds a NUL is none");
+}
+
+static void test_fixed(void)
+{
+	const struct place there = {"10.0.0.7", "6381"};
+	struct peer p = {0};
+
+	peer_of(&p, "redis-cluster://10.0.0.1,10.0.0.2:7000");
+	memset(&p, 0, sizeof(p));
+	peer_init_at(&p, &ep, &there);
+	is_text(p.name, "10.0.0.7:6381", "a node of a Cluster is named");
+	ok(peer_known(&p) && is_at(&p, "10.0.0.7", "6381"), "it is there");
+	peer_doubt(&p);
+	ok(!peer_is_silent(&p), "silent, nobody else is asked");
+	ok(peer_known(&p) && is_at(&p, "10.0.0.7", "6381"),
+	   "and it is nowhere else");
+}
+
 static void test_local(void)
 {
 	static const struct {
@@ -162,6 +239,8 @@ int main(void)
 	test_redirections();
 	test_moves();
 	test_kinds();
+	test_told();
+	test_fixed();
 	test_local();
 	return done();
 }
