@@ -3,6 +3,7 @@
 # fake ones are those of lib/fake.py.
 
 load lib/common
+load lib/masters
 
 # fake NAME [tcp]: the server that standard input defines, at $url
 fake() {
@@ -87,4 +88,137 @@ cluster_of() { # N
 		flat [0, 16383]
 		deep [[[[[[0]]]]]]
 	END
+}
+
+# ---- more than fits into an answer ----
+
+# N readers of the lock docs, who hold it for 10 minutes, on each server in an
+# order of its own
+readers() { # N [SERVER]
+	local group=shared:1790000000000000
+
+	{
+		printf 'SET docs %s PX 600000\n' $group
+		printf 'SET redlock:{docs}:holder:docs "token %s\\nttl 600000\\nsince 1790000000000\\nhost web0\\n" PX 600000\n' $group
+		printf 'SET redlock:{docs}:fence:docs 1790000000000000\n'
+		seq "$1" | awk -v key="redlock:{docs}:sharers:$group:docs" \
+			-v ends="$(($(now_ms) + 600000))" -v seed=$RANDOM '{
+			printf "ZADD %s %.0f \"tok-%d 600000 1 r\\nhost web%d\\npid %d\\nuser ann\\ncommand read.sh\\nreason %0100d\\n\"\n", key, ends + $1 * seed % 997, $1, $1 % 7, $1, 0
+		}'
+	} | cli "${2-a}" --pipe >/dev/null
+}
+held_by_web1() { # KEY: as redlock leaves it
+	cli a set "$1" "tok-$1" px 600000 >/dev/null
+	cli a set "redlock:{$1}:holder:$1" "token tok-$1"$'\nttl 600000\nsince 1790000000000\nhost web1\npid 1\n' px 600000 >/dev/null
+}
+json() { # EXPRESSION: `d` is the document
+	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output" >/dev/null
+	/usr/bin/python3 -c 'import json, sys
+d = json.loads(sys.stdin.readline())
+assert '"$1"', d' <<<"$output"
+}
+
+@test "8000 readers of a lock: some are told and how many more there are, by all verbs" {
+	readers 8000
+	held_by_web1 other
+	verb 0 inspect docs
+	[ -z "$stderr" ]
+	[ "$(grep -c '^  and reader ' <<<"$output")" = 199 ]
+	[ "$(grep '^  and .* more' <<<"$output")" = '  and 7800 more' ]
+	verb 0 inspect --json docs
+	json "d['holders'] == 8000 and len(d['others']) == 199"
+	verb 0 list
+	[ -z "$stderr" ]
+	grep -Eq '^docs +reading +web[0-6] \+7999 ' <<<"$output"
+	grep -Eq '^other +held +web1 ' <<<"$output"
+	verb 75 wait docs -w 300ms
+	[[ $stderr == *'and 7999 other readers'* ]]
+	timeout 20 "$REDLOCK" top --json -u "$url" 2>"$T/err" 3>&- | head -n 2 | tail -n 1 >"$T/doc"
+	output=$(cat "$T/doc")
+	json "[l['key'] for l in d['locks']] == ['docs', 'other'] and d['locks'][0]['holders'] == 8000 and d['nodes'][0]['state'] == 'up'"
+	cli a flushall >/dev/null
+}
+
+@test "of 500 readers, each of three servers tells of others: they hold the lock all the same" {
+	several 3
+	for n in a b c; do readers 500 $n; done
+	verb 75 wait docs -w 300ms
+	verb 0 list
+	grep -Eq '^docs +reading +web[0-6] \+499 ' <<<"$output"
+	verb 0 inspect docs
+	[[ $output != *minority* && $output != *'looks wrong'* ]]
+	verb 0 force-release docs --confirm docs --now
+	verb 0 wait docs -w 2s
+	for n in a b c; do cli $n flushall >/dev/null; done
+}
+
+@test "8000 readers of a lock are asked to stop, and then it is taken from all" {
+	readers 8000
+	verb 0 force-release docs --confirm docs --grace 500ms
+	[[ $stderr == *'and 7800 more'*'asked to stop'*'the lock was taken away'* ]]
+	free docs
+	word() { cli a lindex "redlock:{docs}:grant:tok-$1:docs" -1; }
+	for n in 1 4000 8000; do [[ $(word $n) == 'stop '* ]]; done
+	verb 1 inspect docs
+	[ "$("$REDLOCK" history -u "$url" --json docs | grep -c '"outcome":"forced"')" = 100 ]
+	cli a flushall >/dev/null
+}
+
+@test "1000 slots, each with as long a record as there is: told, counted, and taken" {
+	long=$(printf '%01000d' 0)
+	{
+		echo 'HSET redlock:{job}:moves:job' $(seq 999 | sed 's/$/ 1/')
+		printf 'SET redlock:{job}:fence:job 1\n'
+		for ((i = 0; i < 1000; i++)); do
+			lock=redlock:{job}:slot:$i:job
+			holder=redlock:{job}:slot-holder:$i:job
+			[ $i != 0 ] || { lock=job holder=redlock:{job}:holder:job; }
+			printf 'SET %s tok-%d PX 600000\n' "$lock" $i
+			printf 'SET %s "token tok-%d\\nttl 600000\\nsince 1790000000000\\nhost h\\nx %s\\n" PX 600000\n' \
+				"$holder" $i "$long"
+		done
+	} | cli a --pipe >/dev/null
+	verb 0 inspect job
+	[ "$(grep '^  and .* more' <<<"$output")" = '  and 800 more' ]
+	verb 0 list
+	grep -Eq '^job +held +h \+999 ' <<<"$output"
+	verb 0 force-release job --confirm job --now
+	verb 0 list
+	[ -z "$output" ]
+	cli a flushall >/dev/null
+}
+
+@test "keys of 60 kB, of which few fit into an answer, hide no others" {
+	for ((i = 10; i < 40; i++)); do held_by_web1 "$i$(printf '%060000d' 0)"; done
+	held_by_web1 job
+	verb 0 list --json
+	json "len(d['locks']) == 31 and d['locks'][-1]['key'] == 'job'"
+	[ -z "$stderr" ]
+	verb 0 doctor
+	[[ $output == *'its keys are too long: not all were looked at'* ]]
+	cli a flushall >/dev/null
+}
+
+@test "a lock that a server tells of at too great a length hides no others, nor does the server count as down" {
+	fake long <<-'END'
+		names = ['redlock:{%s}:holder:%s' % (k, k) for k in 'abcdefghijklmnopqrst']
+		def answer(words):
+		    if words[0] == b'SCAN':
+		        return ['0', names]
+		    if words[0] == b'EVALSHA' and words[3] == b'g':
+		        return b'$2000000\r\n' + 2000000 * b'x' + b'\r\n'
+		    if words[0] == b'EVALSHA':
+		        return ['view', '1', '1790000000000', [[0, 'string', 'tok', 1000,
+		                'token tok\nttl 1000\nhost web1\n', [], 0]], [], 0, -1, 0]
+		    return usual(words)
+	END
+	verb 0 list
+	[ "$(wc -l <<<"$output")" = 20 ] # and the titles
+	[[ $stderr == *'1 lock cannot be looked at: '*'too long a reply' ]]
+	verb 78 inspect g
+	[[ $stderr == *': too long a reply' ]]
+	verb 0 inspect h
+	timeout 20 "$REDLOCK" top --json -u "$url" 2>"$T/err" 3>&- | head -n 2 | tail -n 1 >"$T/doc"
+	output=$(cat "$T/doc")
+	json "len(d['locks']) == 19 and d['nodes'][0]['state'] == 'up'"
 }

@@ -116,12 +116,24 @@ static void print_first(const struct block *b, const char *shown)
 	print_holder(b, h);
 }
 
+int block_holders(const struct view *v)
+{
+	return v->holders < BLOCK_MOST ? v->holders : BLOCK_MOST;
+}
+
+int block_waiters(const struct view *v)
+{
+	return v->waiters < BLOCK_MOST ? v->waiters : BLOCK_MOST;
+}
+
 /* Readers, slots, those inside; on several servers, who has a few of them. */
 static void print_others(const struct block *b)
 {
 	char who[300];
 
-	for (int i = 1; i < b->v->holders; i++) {
+	int n = block_holders(b->v);
+
+	for (int i = 1; i < n; i++) {
 		const struct view_holder *h = &b->v->holder[i];
 
 		(void)fprintf(b->out, "  and %s%s\n",
@@ -132,6 +144,9 @@ static void print_others(const struct block *b)
 			      block_who(h, who, sizeof(who)));
 		print_holder(b, h);
 	}
+	if (b->v->held > n)
+		(void)fprintf(b->out, "  and %" PRId64 " more\n",
+			      b->v->held - n);
 }
 
 /* ---- the rest ---- */
@@ -190,13 +205,14 @@ static void print_nodes(const struct block *b)
 
 static void print_queue(const struct block *b)
 {
+	int n = block_waiters(b->v);
 	struct table t;
 
 	if (b->v->waiters == 0)
 		return;
 	line(b, "waiting", "%" PRId64, b->v->in_line);
 	table_begin(&t, 6);
-	for (int i = 0; i < b->v->waiters; i++) {
+	for (int i = 0; i < n; i++) {
 		const struct view_waiter *w = &b->v->waiter[i];
 		const char *host = w->about[ABOUT_HOST];
 		char age[32];
@@ -214,8 +230,9 @@ static void print_queue(const struct block *b)
 			   w->silent_ms > SILENT_MS ? " (silent)" : "");
 	}
 	(void)table_print(&t, "    ", b->out);
-	if (b->v->in_line > b->v->waiters)
-		(void)fprintf(b->out, "    ...\n");
+	if (b->v->in_line > n)
+		(void)fprintf(b->out, "    and %" PRId64 " more\n",
+			      b->v->in_line - n);
 }
 
 static void print_wrong(void *arg, const char *text)

@@ -10,11 +10,15 @@
 
 #include "cli/look.h"
 
-#define BLOCK_WAITERS 200 /* are shown at most */
+#define BLOCK_MOST 200 /* holders, and waiters, are shown */
 
 /* `shown`: the key, safe for a terminal. */
 void block_print(const struct look *l, const char *shown,
 		 const struct sighting *s, FILE *out);
+
+/* So many of them. */
+int block_holders(const struct view *v);
+int block_waiters(const struct view *v);
 
 /* "web1 (pid 12, user joe)" */
 const char *block_who(const struct view_holder *h, char *buf, size_t size);

@@ -59,10 +59,11 @@ static const char *holder_text(const struct lock_seen *l, char *buf,
 	const char *pid = h->about[ABOUT_PID];
 	bool plain = l->state == VIEW_HELD && h->how != HOLD_READS &&
 		     h->how != HOLD_RESTS;
-	char others[16] = "";
+	char others[24] = "";
 
 	if (l->holders > 1)
-		(void)snprintf(others, sizeof(others), " +%d", l->holders - 1);
+		(void)snprintf(others, sizeof(others), " +%" PRId64,
+			       l->holders - 1);
 	if (l->holders == 0)
 		(void)snprintf(buf, size, "nobody");
 	else if (h->how == HOLD_FOREIGN)
@@ -311,12 +312,16 @@ static void put_typed(const struct board *b, struct screen *s)
 static void put_state(const struct board *b, struct screen *s)
 {
 	const struct node_seen *down = census_down(b->census);
-	char text[5 * FILTER_MAX], shown[4 * FILTER_MAX], since[32];
+	char text[6 * FILTER_MAX], shown[4 * FILTER_MAX], since[32];
+	char unseen[48] = "";
 	char failure[sizeof(down->why.text) + 64];
 	bool filtered = b->filter[0] != '\0';
 
-	(void)snprintf(text, sizeof(text), "%s%s%s%s%s%s",
-		       b->paused ? "paused  " : "",
+	if (b->census->unseen > 0)
+		(void)snprintf(unseen, sizeof(unseen),
+			       "%d cannot be looked at  ", b->census->unseen);
+	(void)snprintf(text, sizeof(text), "%s%s%s%s%s%s%s",
+		       b->paused ? "paused  " : "", unseen,
 		       b->choice.held ? "held only  " : "",
 		       b->choice.waiting ? "waited for only  " : "",
 		       filtered ? "filter: " : "",

@@ -15,15 +15,19 @@
 #define FLIGHTS 64
 /* Of a SCAN: the server is busy with it for a ms at most, and does nothing else
  * meanwhile. */
-#define SCAN_COUNT "1000"
+#define SCAN_COUNT 1000
 #define SHOWN_MAX 256
+/* One is shown; but of several servers, each may tell of others. */
+#define HOLDERS 20
 
 enum tag { TAG_SPREAD = -1, TAG_SCAN = -2, TAG_PING = -3 };
 
 /* A target. */
 struct spot {
 	bool failed; /* is asked nothing more in this round */
-	bool scanning;
+	/* the SCAN that is under way */
+	char cursor[24];
+	int count;
 };
 
 /* A lock that is asked about. */
@@ -207,21 +211,28 @@ static void take_name(struct census *c, const char *name, size_t n)
 
 /* ---- the scan ---- */
 
-static void scan_on(struct census *c, int target, const char *cursor)
+static void scan_on(struct census *c, int target, const char *cursor, int count)
 {
 	struct spot *spot = spot_of(c, target);
 	struct words w = {0};
+	char text[12];
 
+	(void)snprintf(text, sizeof(text), "%d", count);
 	words_add_text(&w, "SCAN");
 	words_add_text(&w, cursor);
 	words_add_text(&w, "MATCH");
 	words_add_text(&w, KEYS_TRACES);
 	words_add_text(&w, "COUNT");
-	words_add_text(&w, SCAN_COUNT);
-	if (!spot || survey_ask(&c->look->survey, target, &w, TAG_SCAN) < 0)
+	words_add_text(&w, text);
+	if (!spot || survey_ask(&c->look->survey, target, &w, TAG_SCAN) < 0) {
 		no_memory(c);
-	else
-		c->scans++;
+		return;
+	}
+	c->scans++;
+	spot->count = count;
+	if (cursor != spot->cursor)
+		(void)snprintf(spot->cursor, sizeof(spot->cursor), "%s",
+			       cursor);
 }
 
 static void scan_node(struct census *c, int node)
@@ -230,7 +241,7 @@ static void scan_node(struct census *c, int node)
 
 	for (int i = 0; i < s->targets; i++)
 		if (survey_node(s, i) == node && survey_covers(s, i))
-			scan_on(c, i, "0");
+			scan_on(c, i, "0", SCAN_COUNT);
 }
 
 void census_scan(struct census *c)
@@ -243,7 +254,7 @@ void census_scan(struct census *c)
 	for (int i = 0; i < s->nodes; i++) {
 		c->node[i].missed = false;
 		if (!survey_spreads(s, i))
-			scan_on(c, i, "0");
+			scan_on(c, i, "0", SCAN_COUNT);
 		else if (survey_spread_ask(s, i, TAG_SPREAD) < 0)
 			no_memory(c);
 		else
@@ -263,12 +274,25 @@ static void take_spread(struct census *c, const struct got *got)
 		scan_node(c, got->node);
 }
 
+/* Keys may be so long that fewer fit into an answer. */
+static bool scanned_less(struct census *c, const struct got *got)
+{
+	struct spot *spot = spot_of(c, got->target);
+
+	if (!got->overlong || !spot || spot->count == 1)
+		return false;
+	scan_on(c, got->target, spot->cursor, spot->count / 10);
+	return true;
+}
+
 /* {CURSOR, {NAME, ...}} */
 static void take_scan(struct census *c, const struct got *got)
 {
 	const struct reply *cursor, *names;
 	char next[24];
 
+	if (scanned_less(c, got))
+		return;
 	if (got->why.kind != FAIL_NONE) {
 		target_failed(c, got->target, &got->why);
 		return;
@@ -281,7 +305,7 @@ static void take_scan(struct census *c, const struct got *got)
 	if (cursor->len > 0 && cursor->len < sizeof(next) &&
 	    strcmp(cursor->bytes, "0") != 0) {
 		memcpy(next, cursor->bytes, cursor->len + 1);
-		scan_on(c, got->target, next);
+		scan_on(c, got->target, next, SCAN_COUNT);
 	}
 }
 
@@ -294,7 +318,7 @@ static void update(struct census *c, struct lock_seen *l, struct sighting *s)
 	l->known = true;
 	l->at = now();
 	l->state = view_state(v, c->look->servers.n);
-	l->holders = v->holders;
+	l->holders = v->held;
 	l->fence = v->counter;
 	l->in_line = v->in_line;
 	l->held_ms = -1;
@@ -325,7 +349,9 @@ static void land(struct census *c, struct flight *f)
 
 static void ask_target(struct census *c, struct flight *f, int target)
 {
-	if (look_ask(c->look, target, f->lock->key, f->lock->len, 0,
+	const struct view_most most = {.holders = HOLDERS};
+
+	if (look_ask(c->look, target, f->lock->key, f->lock->len, &most,
 		     f - c->flight) < 0)
 		no_memory(c);
 	else
@@ -364,7 +390,8 @@ static void take_view(struct census *c, const struct got *got)
 		ask_target(c, f, got->node);
 	} else {
 		look_take(&f->seen, got);
-		if (got->why.kind == FAIL_UNAVAILABLE || !got->reply)
+		if (!got->overlong &&
+		    (got->why.kind == FAIL_UNAVAILABLE || !got->reply))
 			target_failed(c, got->target, &got->why);
 	}
 	if (f->owed == 0)
@@ -446,6 +473,7 @@ static void end_round(struct census *c)
 		if (!c->node[i].failed)
 			c->node[i].down = false;
 	c->asking = false;
+	c->unseen = c->hidden;
 	c->round_took_ms = between(c->round_began, now());
 }
 

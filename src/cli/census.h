@@ -20,7 +20,7 @@ struct lock_seen {
 	bool known;  /* what follows is */
 	struct instant at;
 	enum view_state state;
-	int holders;
+	int64_t holders;
 	struct view_holder holder; /* the first of them, without the value */
 	int64_t held_ms;           /* -1: unknown */
 	int64_t fence, in_line;
@@ -51,6 +51,7 @@ struct census {
 	int64_t scan_took_ms, round_took_ms; /* the last ones that ended */
 	int hidden; /* locks that we may not look at (an ACL) ... */
 	struct fail hidden_why;
+	int unseen;         /* ... in the last round that ended */
 	bool asking, broke; /* no memory */
 };
 

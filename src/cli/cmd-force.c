@@ -22,9 +22,13 @@
 #define POLL_MS 100  /* between looks whether it has stopped */
 #define TAKE_MS 2000 /* a Cluster's slot may be on the move */
 
+#define READERS_MAX 100 /* of more, all are one target */
+#define LOOKS_MAX 100
+
 /* Whoever has it. */
 struct target {
 	const struct view_holder *h; /* as we saw it first */
+	bool crowd;                  /* and all other readers of that lock */
 	/* what the nodes say in this round: bits */
 	unsigned int here, gone;
 	int64_t asked, left_ms;
@@ -44,6 +48,9 @@ struct forcing {
 	struct instant began, until; /* the holder is to be gone by then */
 	struct fail why[NODES_MAX];  /* of a node that did not answer */
 };
+
+static const struct view_most most_told = {.holders = VIEW_MOST,
+					   .waiters = BLOCK_MOST};
 
 /* ---- questions ---- */
 
@@ -76,8 +83,12 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 	struct script_scratch scratch = {0};
 	struct words request;
 
-	if (h->nodes & 1U << node && h->how != HOLD_FOREIGN)
+	if (f->target[i].crowd) {
+		q.who = FORCE_CROWD;
+		q.who_len = strlen(FORCE_CROWD);
+	} else if (h->nodes & 1U << node && h->how != HOLD_FOREIGN) {
 		q.seen = f->seen.view.counter_at[node];
+	}
 	if (h->how == HOLD_FOREIGN) {
 		q.step = step == FORCE_TAKE ? FORCE_FOREIGN : step;
 		q.who = strcmp(h->type, "string") == 0 ? h->value : h->type;
@@ -209,7 +220,8 @@ static void tell_unaware(struct forcing *f, bool told)
 	int64_t most = 0;
 	char left[32];
 
-	if (look_at(&f->look, f->key, strlen(f->key), 0, &again, &why) < 0)
+	if (look_at(&f->look, f->key, strlen(f->key), &most_told, &again,
+		    &why) < 0)
 		memset(&again.view, 0, sizeof(again.view));
 	for (int i = 0; i < f->targets; i++) {
 		const struct view_holder *h = f->target[i].h, *its;
@@ -271,8 +283,6 @@ static int force(struct forcing *f)
 	char text[32];
 	bool told = false;
 
-	f->began = now();
-	f->until = after(f->began, f->o->now ? 0 : f->o->force_grace_ms);
 	if (!f->o->now)
 		told = ask(f);
 	if (all_done(f)) {
@@ -379,13 +389,66 @@ static int aim(struct forcing *f, struct fail *why)
 	name_us(f);
 	if (keys_init(&f->keys, f->key, strlen(f->key), "") < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
-	f->targets = f->seen.view.holders;
-	f->target = calloc((size_t)f->targets, sizeof(*f->target));
+	return 0;
+}
+
+/* Whoever has it by now. */
+static int aim_at(struct forcing *f, struct fail *why)
+{
+	const struct view *v = &f->seen.view;
+	int readers = 0;
+	bool crowd;
+
+	for (int i = 0; i < v->holders; i++)
+		readers += v->holder[i].how == HOLD_READS;
+	crowd = readers > READERS_MAX || (readers > 0 && v->more_on);
+	free(f->target);
+	f->target = calloc((size_t)v->holders, sizeof(*f->target));
 	if (!f->target)
 		return fail(why, FAIL_INTERNAL, "out of memory");
-	for (int i = 0; i < f->targets; i++)
-		f->target[i].h = &f->seen.view.holder[i];
+	f->targets = 0;
+	for (int i = 0, told = 0; i < v->holders; i++) {
+		bool one = crowd && v->holder[i].how == HOLD_READS;
+
+		if (!one || told++ == 0)
+			f->target[f->targets++] = (struct target){
+				.h = &v->holder[i], .crowd = one};
+	}
 	return 0;
+}
+
+static int look_again(struct forcing *f, struct fail *why)
+{
+	look_away(&f->seen);
+	return look_at(&f->look, f->key, strlen(f->key), &most_told, &f->seen,
+		       why);
+}
+
+/* A look may not have told of all. */
+static int force_all(struct forcing *f)
+{
+	struct fail why;
+	int status, looks = 0;
+	bool more;
+
+	f->began = now();
+	f->until = after(f->began, f->o->now ? 0 : f->o->force_grace_ms);
+	do {
+		if (aim_at(f, &why) < 0)
+			break;
+		more = f->seen.view.more_on != 0;
+		status = force(f);
+		if (status != STATUS_OK || !more)
+			return status;
+		if (look_again(f, &why) < 0)
+			break;
+		if (f->seen.view.holders == 0)
+			return STATUS_OK;
+		(void)fail(&why, FAIL_UNAVAILABLE,
+			   "not taken away: there are always more");
+	} while (++looks < LOOKS_MAX);
+	log_error("failed", "%s", why.text);
+	return status_of_kind(why.kind);
 }
 
 static int look_and_force(struct forcing *f)
@@ -393,9 +456,7 @@ static int look_and_force(struct forcing *f)
 	struct fail why;
 	int status;
 
-	if (look_open(&f->look, f->o, &why) < 0 ||
-	    look_at(&f->look, f->key, strlen(f->key), BLOCK_WAITERS, &f->seen,
-		    &why) < 0) {
+	if (look_open(&f->look, f->o, &why) < 0 || look_again(f, &why) < 0) {
 		log_error("failed", "%s", why.text);
 		return status_of_kind(why.kind);
 	}
@@ -413,7 +474,7 @@ static int look_and_force(struct forcing *f)
 		log_error("failed", "%s", why.text);
 		return status_of_kind(why.kind);
 	}
-	return force(f);
+	return force_all(f);
 }
 
 static int force_release(const struct opts *o)

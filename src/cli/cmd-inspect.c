@@ -40,7 +40,7 @@ static void json_waiters(struct json *j, const struct view *v)
 {
 	json_number(j, "in_line", v->in_line);
 	json_list(j, "waiters");
-	for (int i = 0; i < v->waiters; i++) {
+	for (int i = 0; i < block_waiters(v); i++) {
 		const struct view_waiter *w = &v->waiter[i];
 
 		json_item(j);
@@ -100,8 +100,9 @@ static void json_all(const struct inspection *in)
 	json_number(&j, "fence", v->counter);
 	if (v->holders > 0)
 		json_hold(&j, &v->holder[0]);
+	json_number(&j, "holders", v->held);
 	json_list(&j, "others");
-	for (int i = 1; i < v->holders; i++) {
+	for (int i = 1; i < block_holders(v); i++) {
 		json_item(&j);
 		json_hold(&j, &v->holder[i]);
 		json_close(&j);
@@ -125,8 +126,9 @@ static int inspect_one(struct look *look, const char *key, bool json, bool last)
 	in = (struct inspection){.look = look, .key = key};
 	(void)format_bytes(key, strlen(key), in.shown, sizeof(in.shown));
 	log_key(in.shown, key, strlen(key));
-	if (look_at(look, key, strlen(key), BLOCK_WAITERS, &in.seen, &why) <
-	    0) {
+	if (look_at(look, key, strlen(key),
+		    &(struct view_most){BLOCK_MOST, BLOCK_MOST}, &in.seen,
+		    &why) < 0) {
 		log_error("failed", "%s", why.text);
 		look_away(&in.seen);
 		return status_of_kind(why.kind);

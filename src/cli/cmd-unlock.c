@@ -80,7 +80,8 @@ static int not_held(struct asking *a)
 	struct fail why;
 	char text[860];
 
-	if (look_at(&a->look, key, strlen(key), 0, &seen, &why) < 0) {
+	if (look_at(&a->look, key, strlen(key),
+		    &(struct view_most){.holders = 1}, &seen, &why) < 0) {
 		look_away(&seen);
 		return said(status_of_kind(why.kind), why.text);
 	}

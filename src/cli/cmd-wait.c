@@ -19,6 +19,8 @@
 #define TELL_MS 100    /* shorter waits are nobody's business */
 #define TELL_SILENCE_MS 1000
 #define DRAW_MS 1000
+/* Of more, it is certain that the lock is not free. */
+#define HOLDERS 20
 
 enum wait_end { STILL_WAITING, WAS_FREE, OUT_OF_TIME, HAS_FAILED, INTERRUPTED };
 
@@ -112,12 +114,13 @@ static struct instant tell_at(const struct wait *w)
 
 static void ask(struct wait *w)
 {
+	const struct view_most most = {.holders = HOLDERS};
 	size_t len = strlen(w->key);
 
 	look_away(&w->seen);
 	memset(&w->seen, 0, sizeof(w->seen));
 	for (int i = 0; i < w->look.servers.n; i++) {
-		if (look_ask(&w->look, i, w->key, len, 0, 0) < 0) {
+		if (look_ask(&w->look, i, w->key, len, &most, 0) < 0) {
 			w->end = HAS_FAILED;
 			(void)fail(&w->why, FAIL_INTERNAL, "out of memory");
 			return;

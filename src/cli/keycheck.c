@@ -18,6 +18,7 @@
 #define SCAN_LIMIT_MS 10000 /* of all servers together */
 #define TOLD_MAX 20         /* findings on one server */
 #define CURED_KEY_MAX 200
+#define PROBES_MAX 200000
 #define FENCE_MAX 9007199254740000
 
 enum subject {
@@ -41,7 +42,7 @@ struct probe {
 struct tally {
 	int64_t locks, counters;
 	int told;
-	bool refused, cut;
+	bool refused, cut, overlong;
 	char type[32]; /* of the key that was named last */
 };
 
@@ -203,11 +204,12 @@ static void take_page(struct search *s, const struct probe *p,
 	struct tally *t = &s->tally[p->server];
 	int server = p->server; /* *p moves */
 
-	for (size_t i = 0; i < names->items; i++)
+	for (size_t i = 0; i < names->items && s->probes < PROBES_MAX; i++)
 		sort_out(s, server, reply_item(names, i));
+	t->cut |= s->probes >= PROBES_MAX;
 	if (strcmp(cursor->bytes, "0") == 0)
 		return;
-	t->cut = !before(now(), s->limit) || t->told >= TOLD_MAX;
+	t->cut |= !before(now(), s->limit) || t->told >= TOLD_MAX;
 	if (!t->cut)
 		ask_page(s, server, cursor);
 }
@@ -304,7 +306,7 @@ static void take_fence(struct search *s, const struct probe *p,
 	    (got->reply->kind == REPLY_NIL ||
 	     parse_number(got->reply->bytes, 0, FENCE_MAX) >= 0))
 		return;
-	if (got->why.kind != FAIL_NONE &&
+	if (got->why.kind != FAIL_NONE && !got->overlong &&
 	    strncmp(got->reply->bytes, "WRONGTYPE", 9) != 0)
 		return;
 	say(s, p, LEVEL_WRONG,
@@ -343,7 +345,9 @@ static void take(struct search *s, const struct got *got)
 	const struct probe *p = &s->probe[got->tag];
 
 	assert(s->probe); /* only what was asked is answered */
-	if (!got->reply)
+	s->tally[p->server].overlong |=
+		got->overlong && p->subject == SCAN_PAGE;
+	if (!got->reply && !(got->overlong && p->subject == FENCE_VALUE))
 		return; /* what is wrong was said when it was asked first */
 	if (p->subject == FENCE_VALUE)
 		take_fence(s, p, got);
@@ -386,6 +390,9 @@ static void sum_up(struct search *s, int server)
 	else if (t->told >= TOLD_MAX)
 		found(s->e->found, LEVEL_WRONG, f->name, "keys",
 		      "that is enough: there may be more");
+	else if (t->overlong)
+		found(s->e->found, LEVEL_NOTE, f->name, "keys",
+		      "its keys are too long: not all were looked at");
 	else if (t->cut)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",
 		      "too many keys: only the first were looked at");

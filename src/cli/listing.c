@@ -116,7 +116,7 @@ const char *listing_host(const struct lock_seen *l, char *buf, size_t size)
 	else if (host[0] == '\0')
 		host = "?";
 	if (l->holders > 1)
-		(void)snprintf(buf, size, "%s +%d", host, l->holders - 1);
+		(void)snprintf(buf, size, "%s +%" PRId64, host, l->holders - 1);
 	else
 		(void)snprintf(buf, size, "%s", host);
 	return buf;
@@ -134,7 +134,7 @@ const char *listing_time(int64_t ms, char *buf, size_t size)
 static void add_row(struct table *t, const struct lock_seen *l)
 {
 	const struct view_holder *h = &l->holder;
-	char text[ABOUT_MAX + 16];
+	char text[ABOUT_MAX + 32];
 	bool held = l->holders > 0;
 
 	table_cell(t, "%s", l->shown);

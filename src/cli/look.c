@@ -24,7 +24,7 @@ bool look_is_host_only(const struct look *l)
 }
 
 int look_ask(struct look *l, int target, const char *key, size_t len,
-	     int waiters, int64_t tag)
+	     const struct view_most *most, int64_t tag)
 {
 	const struct endpoint *ep =
 		&l->servers.endpoint[survey_node(&l->survey, target)];
@@ -35,7 +35,7 @@ int look_ask(struct look *l, int target, const char *key, size_t len,
 
 	if (keys_init(&keys, key, len, "") < 0)
 		return -1;
-	view_request(&keys, waiters, ep->db, &scratch, &request);
+	view_request(&keys, most, ep->db, &scratch, &request);
 	rc = survey_call(&l->survey, target, &request, view_sha(), tag);
 	keys_close(&keys);
 	return rc;
@@ -97,14 +97,15 @@ int look_done(struct look *l, struct sighting *s, struct fail *why)
 	return look_enough(l, s->view.answers, s->why, why);
 }
 
-int look_at(struct look *l, const char *key, size_t len, int waiters,
-	    struct sighting *out, struct fail *why)
+int look_at(struct look *l, const char *key, size_t len,
+	    const struct view_most *most, struct sighting *out,
+	    struct fail *why)
 {
 	struct got got;
 
 	memset(out, 0, sizeof(*out));
 	for (int i = 0; i < l->servers.n; i++)
-		if (look_ask(l, i, key, len, waiters, i) < 0)
+		if (look_ask(l, i, key, len, most, i) < 0)
 			return fail(why, FAIL_INTERNAL, "out of memory");
 	while (survey_get(&l->survey, &got))
 		look_take(out, &got);

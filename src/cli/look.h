@@ -28,13 +28,14 @@ struct sighting {
 
 /* Asks all servers and waits. 0: a quorum answered. -1: *why says what is wrong
  * with the others. Close it in the end, whatever failed. */
-int look_at(struct look *l, const char *key, size_t len, int waiters,
-	    struct sighting *out, struct fail *why);
+int look_at(struct look *l, const char *key, size_t len,
+	    const struct view_most *most, struct sighting *out,
+	    struct fail *why);
 void look_away(struct sighting *s);
 
 /* For many keys at a time: asks one target, and takes what it says. */
 int look_ask(struct look *l, int target, const char *key, size_t len,
-	     int waiters, int64_t tag);
+	     const struct view_most *most, int64_t tag);
 /* Adds it; a failure goes to s->why. */
 void look_take(struct sighting *s, const struct got *got);
 /* A quorum answered: these nodes, as bits; else -1, and *why says what is wrong

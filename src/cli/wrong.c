@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/block.h"
 
 struct telling {
 	void (*tell)(void *arg, const char *text);
@@ -26,7 +27,8 @@ __attribute__((format(printf, 2, 3))) static void wrong(const struct telling *t,
 	t->tell(t->arg, text);
 }
 
-static void look_at_holder(const struct view_holder *h, const struct telling *t)
+static void look_at_holder(const struct view *v, const struct view_holder *h,
+			   const struct telling *t)
 {
 	char left[32], ttl[32];
 
@@ -49,8 +51,7 @@ static void look_at_holder(const struct view_holder *h, const struct telling *t)
 		      "back, or the key was changed by hand",
 		      format_duration(h->left_ms, left, sizeof(left)),
 		      format_duration(h->ttl_ms, ttl, sizeof(ttl)));
-	if (t->nodes > 1 &&
-	    __builtin_popcount(h->nodes) < lease_quorum(t->nodes))
+	if (t->nodes > 1 && view_nodes_of(v, h) < lease_quorum(t->nodes))
 		wrong(t,
 		      "token %s has only %d of %d servers, and %d are needed: "
 		      "a run that is about to start or end, or one that died",
@@ -80,8 +81,8 @@ void find_wrong(const struct look *l, const struct sighting *s,
 	const struct telling t = {tell, arg, l->servers.n};
 	const struct view *v = &s->view;
 
-	for (int i = 0; i < v->holders; i++)
-		look_at_holder(&v->holder[i], &t);
+	for (int i = 0; i < block_holders(v); i++)
+		look_at_holder(v, &v->holder[i], &t);
 	look_at_line(v, &t);
 	if (v->bad_counter)
 		wrong(&t, "the fence counter is no number: nobody can take the "

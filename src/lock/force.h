@@ -21,6 +21,9 @@ enum force_step {
 	FORCE_FOREIGN /* take what is no lock of ours */
 };
 
+/* In place of a token: all who read. */
+#define FORCE_CROWD "shared:*"
+
 struct force {
 	enum force_step step;
 	int slot;

@@ -18,14 +18,17 @@ const char *view_sha(void)
 	return SHA_INSPECT;
 }
 
-void view_request(struct keys *keys, int waiters, int db,
+void view_request(struct keys *keys, const struct view_most *most, int db,
 		  struct script_scratch *scratch, struct words *out)
 {
 	script_begin(LUA_INSPECT, sizeof(LUA_INSPECT) - 1, keys, 0, out);
 	words_add_text(out, "");
 	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]), "%d",
-		       waiters);
+		       most->waiters);
 	words_add_text(out, scratch->number[0]);
+	(void)snprintf(scratch->number[1], sizeof(scratch->number[1]), "%d",
+		       most->holders);
+	words_add_text(out, scratch->number[1]);
 	script_end(db, scratch, out);
 }
 
@@ -146,18 +149,6 @@ static int add_sharer(struct view *v, const struct view_holder *slot,
 	return add_holder(v, &h, node) < 0 ? -1 : 1;
 }
 
-static bool has_left(const struct reply *sharers)
-{
-	for (size_t i = 0; i < sharers->items; i++) {
-		const struct reply *member =
-			reply_item(reply_item(sharers, i), 0);
-
-		if (member->len == 4 && memcmp(member->bytes, "left", 4) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* "TOKEN rest": under that name it is kept, see release.lua. */
 static enum hold how_held(const struct reply *value, const struct record *r)
 {
@@ -172,7 +163,8 @@ static enum hold how_held(const struct reply *value, const struct record *r)
 	return HOLD_ALONE;
 }
 
-static int add_slot(struct view *v, const struct reply *of, int node)
+/* -1: no memory. Else how many of a node's, of whom *most may be told. */
+static int add_slot(struct view *v, const struct reply *of, int node, int most)
 {
 	const struct reply *type = reply_item(of, 1),
 			   *value = reply_item(of, 2);
@@ -184,6 +176,7 @@ static int add_slot(struct view *v, const struct reply *of, int node)
 		.value = (char *)value->bytes,
 		.value_len = value->len,
 		.left_ms = signed_number(reply_item(of, 3))};
+	bool left = reply_number(reply_item(of, 6), 0) == 1;
 	struct record r;
 	int others = 0;
 
@@ -192,7 +185,7 @@ static int add_slot(struct view *v, const struct reply *of, int node)
 	(void)format_bytes(type->bytes, type->len, h.type, sizeof(h.type));
 	(void)format_bytes(value->bytes, value->len, h.token, sizeof(h.token));
 	use_record(&h, &r);
-	for (size_t i = 0; i < sharers->items; i++) {
+	for (size_t i = 0; i < sharers->items && others < most; i++) {
 		int rc = add_sharer(v, &h, reply_item(sharers, i), node);
 
 		if (rc < 0)
@@ -200,8 +193,34 @@ static int add_slot(struct view *v, const struct reply *of, int node)
 		others += rc;
 	}
 	/* (of readers, somebody is there even if data were lost) */
-	if (others == 0 || (h.how != HOLD_READS && !has_left(sharers)))
-		return add_holder(v, &h, node);
+	if (others == 0 || (h.how != HOLD_READS && !left))
+		return add_holder(v, &h, node) < 0 ? -1 : others + 1;
+	return others;
+}
+
+/* What is more than anybody asks for is counted. */
+static int add_slots(struct view *v, const struct reply *held, int64_t more,
+		     int node)
+{
+	int64_t here = 0;
+
+	for (size_t i = 0; i < held->items; i++) {
+		int rc;
+
+		if (here >= VIEW_MOST) {
+			more += (int64_t)(held->items - i);
+			break;
+		}
+		rc = add_slot(v, reply_item(held, i), node,
+			      VIEW_MOST - (int)here);
+		if (rc < 0)
+			return -1;
+		here += rc;
+	}
+	if (more > 0)
+		v->more_on |= 1U << node;
+	if (here + more > v->held)
+		v->held = here + more;
 	return 0;
 }
 
@@ -253,7 +272,8 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 	const struct reply *line = reply_item(r, 4);
 	int64_t in_line = at_most(reply_number(reply_item(r, 5), 0), INT_MAX);
 	int64_t once = signed_number(reply_item(r, 6));
-	int rc = 0;
+	int64_t more = at_most(reply_number(reply_item(r, 7), 0), INT_MAX);
+	int rc;
 
 	if (word->len != 4 || memcmp(word->bytes, "view", 4) != 0)
 		return fail(why, FAIL_UNAVAILABLE,
@@ -269,9 +289,8 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 		v->in_line = in_line;
 	if (once > v->once_ms)
 		v->once_ms = once;
-	for (size_t i = 0; rc == 0 && i < held->items; i++)
-		rc = add_slot(v, reply_item(held, i), node);
-	for (size_t i = 0; rc == 0 && i < line->items; i++)
+	rc = add_slots(v, held, more, node);
+	for (size_t i = 0; rc == 0 && i < line->items && i < VIEW_MOST; i++)
 		rc = add_waiter(v, reply_item(line, i), node);
 	if (rc < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
@@ -334,6 +353,8 @@ void view_finish(struct view *v, int nodes)
 	if (v->waiters > 1)
 		qsort(v->waiter, (size_t)v->waiters, sizeof(v->waiter[0]),
 		      by_ticket);
+	if (v->held < v->holders)
+		v->held = v->holders;
 }
 
 void view_close(struct view *v)
@@ -345,6 +366,12 @@ void view_close(struct view *v)
 	*v = (struct view){0};
 }
 
+/* Of somebody a node may not have told, having told of others. */
+int view_nodes_of(const struct view *v, const struct view_holder *h)
+{
+	return count(h->nodes | v->more_on);
+}
+
 /* Who shares a lock, or has one of several slots, need not be the same on all
  * nodes: together they are in the way of anybody else. */
 enum view_state view_state(const struct view *v, int nodes)
@@ -354,7 +381,7 @@ enum view_state view_state(const struct view *v, int nodes)
 	if (v->holders == 0)
 		return VIEW_FREE;
 	for (int i = 0; i < v->holders; i++)
-		if (count(v->holder[i].nodes) >= q)
+		if (view_nodes_of(v, &v->holder[i]) >= q)
 			return VIEW_HELD;
 	return VIEW_MINORITY;
 }
@@ -384,9 +411,9 @@ bool view_is_free(const struct view *v, int nodes)
 	int silent = nodes - count(v->answers), q = lease_quorum(nodes);
 
 	for (int i = 0; i < v->holders; i++)
-		if (count(v->holder[i].nodes) + silent >= q)
+		if (view_nodes_of(v, &v->holder[i]) + silent >= q)
 			return false;
-	return silent < q;
+	return count(v->more_on) + silent < q;
 }
 
 void view_sight(const struct view *v, struct sight *out)
@@ -403,8 +430,11 @@ void view_sight(const struct view *v, struct sight *out)
 	memcpy(out->about, h->about, sizeof(out->about));
 	if (strcmp(h->type, "string") != 0)
 		memcpy(out->type, h->type, sizeof(out->type));
-	for (int i = 0; h->how == HOLD_READS && i < v->holders; i++)
-		out->readers += v->holder[i].how == HOLD_READS;
+	if (h->how == HOLD_READS && v->more_on)
+		out->readers = (int)at_most(v->held, INT_MAX);
+	else
+		for (int i = 0; h->how == HOLD_READS && i < v->holders; i++)
+			out->readers += v->holder[i].how == HOLD_READS;
 }
 
 const struct view_holder *view_find(const struct view *v, const char *token)

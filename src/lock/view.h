@@ -54,11 +54,19 @@ struct view_waiter {
 	bool reads, supersedes;
 };
 
+/* Of so many a node tells, at most. */
+struct view_most {
+	int holders, waiters; /* not more than VIEW_MOST */
+};
+#define VIEW_MOST 1000
+
 struct view {
 	struct view_holder *holder; /* those on a quorum first */
 	int holders, room_holders;
 	struct view_waiter *waiter; /* in the order of their places */
 	int waiters, room_waiters;
+	int64_t held;    /* by so many, on the node where most do: there may be
+			    more than those above */
 	int64_t in_line; /* so many wait, on the node where most do */
 	int64_t counter; /* the fence counter, the largest; 0: none */
 	int64_t counter_at[NODES_MAX]; /* and each */
@@ -67,10 +75,11 @@ struct view {
 	int64_t once_ms;      /* done, and not to be done again for; -1 */
 	unsigned int answers; /* these nodes said something: bits */
 	unsigned int held_on; /* and on these somebody has it */
+	unsigned int more_on; /* and on these more have it than were told of */
 };
 
-/* Makes the request; see script.h. `waiters`: so many are wanted, at most. */
-void view_request(struct keys *keys, int waiters, int db,
+/* Makes the request; see script.h. */
+void view_request(struct keys *keys, const struct view_most *most, int db,
 		  struct script_scratch *scratch, struct words *out);
 const char *view_sha(void);
 
@@ -87,6 +96,9 @@ enum view_state {
 	VIEW_MINORITY /* somebody has it on fewer than a quorum */
 };
 enum view_state view_state(const struct view *v, int nodes);
+
+/* On so many nodes this one has it, or may have it. */
+int view_nodes_of(const struct view *v, const struct view_holder *h);
 
 /* For programs: "held", "reader" ... */
 const char *view_state_name(enum view_state state);

@@ -125,9 +125,9 @@ static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 }
 
 /*
- * A loss is told to whom it concerns: to the one that says which counter it saw.
- * A question from before that (a copy of it, on a slow way) is answered as a
- * newcomer's would be. Such an answer proves nothing, and must not stand for
+ * A loss is told to whom it concerns: to the one that says which counter it
+ * saw. A question from before that (a copy of it, on a slow way) is answered as
+ * a newcomer's would be. Such an answer proves nothing, and must not stand for
  * what we remember: the node is asked again.
  */
 static bool is_unaware(const struct lease *l, const struct lease_node *n,

@@ -3,7 +3,7 @@
 --
 -- KEYS  lock, fence, holder, of the slot
 -- ARGV  1 the token of one who holds it; of what is no lock of ours, what it
---         holds, up to 4096 bytes, or the type
+--         holds, up to 4096 bytes, or the type; "shared:*": all who read
 --       2 "ask", "take", or "foreign": take what is no lock of ours, too
 --       3 ask: the holder is to be gone within so many ms
 --       4 who asks: see stop.lua
@@ -25,6 +25,9 @@ local step, grace, alone = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
 local seen = tonumber(ARGV[7])
 local at = time()
 local now_ms = math.floor(at / 1000)
+if token == 'shared:*' and shared(v) then
+	token = v
+end
 local value, sharers = v or '', sharers_of(v or '')
 local kind = v and 'string' or redis.call('type', lock).ok
 if v and v ~= token then
@@ -72,14 +75,24 @@ local function tell(who, ms)
 	redis.call('pexpire', list, ms + 15000)
 end
 -- What became of the hold. Who is inside has no entry.
-local function note_it(about, before)
+local function note_it(who, about, before)
 	-- of --min-hold it was told, under the bare token
-	note((string.gsub(token, ' rest$', '')), story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
+	note((string.gsub(who, ' rest$', '')), story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
 	    at, true)
 end
--- The record tells of the holder alone.
-local function note_holder(before)
-	note_it(about_of(record), before)
+-- The record tells of the holder alone. Of all who read, the history has room for
+-- a hundred.
+local function note_all(before)
+	if not shared(v) then
+		note_it(token, about_of(record), before)
+		return
+	end
+	for i = 1, math.min(#members, 100) do
+		local who, about = string.match(members[i], '^(%S+) %d+ [^\n]*\n(.*)$')
+		if who then
+			note_it(who, about)
+		end
+	end
 end
 -- Its holder sets again what has vanished, as in confirm.lua: data were lost, or
 -- the key deleted by hand.
@@ -148,7 +161,7 @@ if v and v ~= token then
 			redis.call('zrem', sharers, all[i])
 		end
 		if is_its(all[i]) and shared(v) then
-			pcall(note_it, string.match(all[i], '\n(.*)$'))
+			pcall(note_it, token, string.match(all[i], '\n(.*)$'))
 		end
 	end
 	local outer = not shared(v) and not left
@@ -168,7 +181,7 @@ local born = several and redis.call('hget', part('moves'), 'born')
 redis.call('del', lock, holder)
 try('del', sharers)
 if v == token and record_is_of(v) then
-	pcall(note_holder, not several and c)
+	pcall(note_all, not several and c)
 end
 v, record = nil, nil
 if bad then

@@ -7,8 +7,13 @@
 --       log.lua has them. AT: when it was written; it and NOW in ms, by the
 --       server's clock
 local list = {'history', text(math.floor(time() / 1000))}
+-- Anybody may have written there: of what is longer than ours, only so much.
 for _, entry in ipairs(redis.call('xrevrange', part('log'), '+', '-', 'count',
     100)) do
-	list[#list + 1] = {string.match(entry[1], '^%d+'), entry[2]}
+	local words = {}
+	for i = 1, math.min(#entry[2], 32) do
+		words[i] = string.sub(entry[2][i], 1, 256)
+	end
+	list[#list + 1] = {string.match(entry[1], '^%d+'), words}
 end
 return list

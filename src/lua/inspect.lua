@@ -1,43 +1,73 @@
 -- Who has the lock, and who waits for it. Changes nothing.
 --
 -- KEYS  lock, fence, holder, of slot 0
--- ARGV  1 ""  2 tell of so many waiters at most
+-- ARGV  1 ""  2 tell of so many waiters at most  3 and of so many who hold it
 -- Returns
---   view COUNTER NOW HOLDERS WAITERS IN_LINE ONCE
+--   view COUNTER NOW HOLDERS WAITERS IN_LINE ONCE MORE
 --       COUNTER: "bad" if it is no number; 0: there is none. NOW: the server's
---       clock, in ms. IN_LINE: so many wait. ONCE: ms left of --once-per, or -1
---   HOLDERS  {SLOT, TYPE, VALUE, PTTL, RECORD, SHARERS} of each slot that is
+--       clock, in ms. IN_LINE: so many wait. ONCE: ms left of --once-per, or -1.
+--       MORE: so many hold it of whom nothing is told
+--   HOLDERS  {SLOT, TYPE, VALUE, PTTL, RECORD, SHARERS, LEFT} of each slot that is
 --       taken. RECORD "": none, or another one's. SHARERS: {MEMBER, ENDS}, see
---       share.lua
+--       share.lua; LEFT 1: the holder has left it to them
 --   WAITERS  {MEMBER, TICKET, LIFE}, see queue.lua. LIFE: the last sign, in us
-local function pairs_of(key, last)
-	local flat, list = ask('zrange', key, 0, last, 'withscores'), {}
-	for i = 1, #flat, 2 do
-		list[#list + 1] = {flat[i], flat[i + 1]}
-	end
-	return list
+-- What is stored may be of any length, and a reply of more than 1 MB is read by
+-- nobody.
+local bytes = 400000
+local function cut(words, n)
+	words = type(words) == 'string' and string.sub(words, 1, n) or ''
+	bytes = bytes - #words - 100
+	return words
 end
-local holders = {}
+local function number(n, none) return type(n) == 'number' and n or none end
+-- {MEMBER, SCORE} of a list of both, as far as there is room; and how many have
+-- none.
+local function pairs_of(flat)
+	local list = {}
+	for i = 1, #flat, 2 do
+		if bytes < 0 then
+			return list, (#flat + 1 - i) / 2
+		end
+		list[#list + 1] = {cut(flat[i], 2048), flat[i + 1]}
+	end
+	return list, 0
+end
+local holders, more, most = {}, 0, tonumber(ARGV[3])
+-- Whoever ends last comes first.
+local function sharers_told(value)
+	local sharers = sharers_of(value)
+	local all = number(ask('zcard', sharers), 0)
+	local n = math.min(all, math.max(most, 1))
+	local list, rest = pairs_of(n == 0 and {}
+	    or ask('zrevrange', sharers, 0, n - 1, 'withscores'))
+	most = most - math.max(n, 1)
+	more = more + all - n + rest
+	return list, type(ask('zscore', sharers, 'left')) == 'string' and 1 or 0
+end
 for _, n in ipairs(slots_known()) do
 	local name = slot_key('', n)
 	local kind = ask('type', name).ok or 'none'
-	if kind ~= 'none' then
-		local value = kind == 'string' and ask('get', name) or ''
+	if kind ~= 'none' and (most <= 0 or bytes < 0) then
+		more = more + 1
+	elseif kind ~= 'none' then
+		local value = kind == 'string' and ask('get', name)
+		value = type(value) == 'string' and value or ''
 		record = ask('get', slot_key('holder', n))
-		holders[#holders + 1] = {n, kind, string.sub(value, 1, 4096),
+		record = type(record) == 'string' and record or nil
+		local list, left = sharers_told(value)
+		holders[#holders + 1] = {n, kind, cut(value, 4096),
 		    ask('pttl', name),
-		    record_is_of(value) and record or '',
-		    pairs_of(sharers_of(value), -1)}
+		    cut(record_is_of(value) and record or '', 2048), list, left}
 	end
 end
 local queue, alive = part('queue'), part('alive')
-local most = tonumber(ARGV[2])
-local waiters = most > 0 and pairs_of(queue, most - 1) or {}
+most = tonumber(ARGV[2])
+local waiters = most > 0
+    and pairs_of(ask('zrange', queue, 0, most - 1, 'withscores')) or {}
 for _, waiter in ipairs(waiters) do
-	local life = ask('zscore', alive, string.match(waiter[1], '^%S+'))
+	local life = ask('zscore', alive, string.match(waiter[1], '^%S*'))
 	waiter[3] = type(life) == 'string' and life or waiter[2]
 end
-local function number(n, none) return type(n) == 'number' and n or none end
 return {'view', bad and 'bad' or text(c), text(math.floor(time() / 1000)),
     holders, waiters, number(ask('zcard', queue), 0),
-    number(ask('pttl', part('once')), -1)}
+    number(ask('pttl', part('once')), -1), more}

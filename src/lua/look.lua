@@ -8,9 +8,9 @@ end
 local function slots_known()
 	local slots = {0}
 	for _, name in ipairs(ask('hkeys', part('moves'))) do
-		local n = tonumber(name)
-		if n and n > 0 then
-			slots[#slots + 1] = n
+		local n = string.match(name, '^[1-9]%d?%d?$')
+		if n then
+			slots[#slots + 1] = tonumber(n)
 		end
 	end
 	table.sort(slots)

@@ -209,7 +209,7 @@ int conn_flush(struct conn *c)
 static int conn_open(struct conn *c)
 {
 	c->used = c->sent = 0;
-	c->refused = c->heard = c->speaks_tls = false;
+	c->refused = c->too_long = c->heard = c->speaks_tls = false;
 	c->reader = resp_open(c->whole);
 	if (!c->reader)
 		return conn_broken_by(c, FAIL_INTERNAL, "out of memory");
@@ -326,9 +326,11 @@ static int receive(struct conn *c)
 		c->heard = c->peer->heard = true;
 		fed = true;
 		if (resp_feed(c->reader, bytes, (size_t)n) < 0)
-			return conn_broken_by(c, FAIL_UNAVAILABLE,
-					      "too long a reply");
-	} while (c->stream.tls); /* poll(2) does not see what it has read */
+			return conn_broken_by(c, FAIL_INTERNAL,
+					      "out of memory");
+		/* poll(2) does not see what TLS has read. Of so much there is
+		 * an end: it is more than all replies that are owed */
+	} while (c->stream.tls && !resp_is_full(c->reader));
 	return 0;
 }
 
@@ -421,6 +423,12 @@ static bool is_useless(const struct conn *c)
 	return c->refused && c->taken == c->doubtful && !c->served;
 }
 
+static void overlong(struct conn *c)
+{
+	c->too_long = c->greetings == 0;
+	(void)conn_broken_by(c, FAIL_UNAVAILABLE, "too long a reply");
+}
+
 enum conn_got conn_next(struct conn *c, unsigned int *number,
 			struct words *reply, bool *ran)
 {
@@ -436,6 +444,8 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 				c->speaks_tls ? "the server speaks TLS: write "
 						"rediss:// and not redis://"
 					      : "not a Redis server (no RESP)");
+		else if (got == RESP_TOO_LONG)
+			overlong(c);
 		else if (got != RESP_NOTHING && c->greetings != 0)
 			greeted(c, got == RESP_REPLY, reply);
 		else

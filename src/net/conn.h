@@ -52,6 +52,7 @@ struct conn {
 	bool speaks_tls;           /* and that was a TLS record */
 	size_t starts[OWED_MAX];   /* where in `out` each question begins */
 	unsigned int asked, taken; /* question numbers */
+	bool too_long; /* broken by the answer to the question that is next */
 	bool refused; /* by an error reply to AUTH or SELECT: its text is in
 			 why, bare */
 	unsigned int doubtful; /* refused: the questions before this one came

@@ -14,7 +14,8 @@
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
-#define DEPTH_MAX 7 /* lists within a list, one in the other */
+#define WAITING_MAX 16 /* replies */
+#define DEPTH_MAX 7    /* lists within a list, one in the other */
 
 #if HIREDIS_MAJOR >= 1
 typedef size_t array_size;
@@ -27,7 +28,7 @@ struct resp {
 	redisReplyObjectFunctions *theirs, ours;
 	redisReply *last; /* what the words of resp_next() point into */
 	char number[WORDS_MAX][24];
-	size_t waiting; /* bytes fed since the last whole reply */
+	size_t waiting; /* bytes behind the last whole reply */
 	bool whole;
 	struct reply *tree; /* of the last one; NULL: not asked for */
 };
@@ -86,9 +87,17 @@ void resp_close(struct resp *r)
 int resp_feed(struct resp *r, const char *bytes, size_t n)
 {
 	r->waiting += n;
-	if (r->waiting > (r->whole ? REPLY_WHOLE_MAX : REPLY_MAX))
-		return -1;
 	return redisReaderFeed(r->reader, bytes, n) == REDIS_OK ? 0 : -1;
+}
+
+static size_t most_of(const struct resp *r)
+{
+	return r->whole ? REPLY_WHOLE_MAX : REPLY_MAX;
+}
+
+bool resp_is_full(const struct resp *r)
+{
+	return r->waiting > WAITING_MAX * most_of(r);
 }
 
 static void add_word(struct resp *r, struct words *out, const redisReply *p)
@@ -141,8 +150,8 @@ enum resp_got resp_next(struct resp *r, struct words *out)
 	if (redisReaderGetReply(r->reader, &reply) != REDIS_OK)
 		return RESP_BROKEN;
 	if (!reply)
-		return RESP_NOTHING;
-	r->waiting = 0;
+		return r->waiting > most_of(r) ? RESP_TOO_LONG : RESP_NOTHING;
+	r->waiting = r->reader->len - r->reader->pos;
 	r->last = reply;
 	if (!is_resp2(r->last)) {
 		forget_last(r);

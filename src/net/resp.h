@@ -25,11 +25,19 @@ struct resp; /* a reader */
 struct resp *resp_open(bool whole);
 void resp_close(struct resp *r);
 
-/* -1: no memory, or more than is allowed without a whole reply. After any -1
- * the reader is dead and the connection must be closed. */
+/* -1: no memory. After that the reader is dead and the connection must be
+ * closed; so is it after RESP_BROKEN and RESP_TOO_LONG. */
 int resp_feed(struct resp *r, const char *bytes, size_t n);
+/* It has enough: take what there is before it is fed more. */
+bool resp_is_full(const struct resp *r);
 
-enum resp_got { RESP_NOTHING, RESP_REPLY, RESP_ERROR, RESP_BROKEN };
+enum resp_got {
+	RESP_NOTHING,
+	RESP_REPLY,
+	RESP_ERROR,
+	RESP_BROKEN,
+	RESP_TOO_LONG /* the next one */
+};
 
 /* The next whole reply, flattened: an array one level deep becomes its items,
  * anything else one word; nil is an empty word. An error's text is the one

@@ -38,6 +38,7 @@ struct target {
 	struct conn conn;
 	struct question *first, *last; /* to be asked */
 	struct question *sent[OWED_MAX];
+	unsigned int spared;     /* so many that broke are asked again */
 	struct instant deadline; /* of the next answer */
 	struct fail down;        /* the connection cannot be had */
 };
@@ -305,10 +306,25 @@ static void ask_again(struct target *t, struct question *q)
 	prepend(t, q);
 }
 
+/* Its answer was too long: that is no fault of those behind it. */
+static bool is_overlong(struct target *t)
+{
+	if (!t->conn.too_long)
+		return false;
+	t->conn.too_long = false;
+	t->spared = t->conn.asked - t->conn.taken;
+	return true;
+}
+
 /* The connection broke: another address or node may answer, or the question
  * never left. */
 static bool retried(struct target *t, struct question *q)
 {
+	if (t->spared > 0) {
+		t->spared--;
+		ask_again(t, q);
+		return true;
+	}
 	if (q->hops >= HOPS_MAX || (!is_manifold(t) && !started_local(t)))
 		return false;
 	ask_again(t, q);
@@ -395,6 +411,7 @@ static bool take(struct survey *s, struct target *t, struct got *out)
 	bool done = true;
 
 	out->reply = NULL;
+	out->overlong = false;
 	out->why.kind = FAIL_NONE;
 	if (got == CONN_NOTHING)
 		return false;
@@ -402,9 +419,12 @@ static bool take(struct survey *s, struct target *t, struct got *out)
 	t->sent[number] = NULL;
 	t->deadline = awaited(t) ? after(now(), s->timeout_ms) : NEVER;
 	if (got == CONN_BROKEN) {
-		done = !retried(t, q);
+		out->overlong = is_overlong(t);
+		done = out->overlong || !retried(t, q);
 		if (done)
 			say_broken(t, &out->why);
+		if (out->overlong)
+			out->why.kind = FAIL_CONFIG;
 	} else {
 		out->reply = conn_whole(&t->conn);
 		if (got == CONN_ERROR)
@@ -435,6 +455,7 @@ static bool take_unsent(struct survey *s, struct target *t, struct got *out)
 	}
 	q = take_first(t);
 	out->reply = NULL;
+	out->overlong = false;
 	out->why = t->down;
 	answer(s, t, q, out);
 	return true;

@@ -86,6 +86,7 @@ struct got {
 	const struct reply *reply; /* NULL: there was none, see why; until the
 				      next survey_next() */
 	struct fail why;           /* also of an error reply; else FAIL_NONE */
+	bool overlong;             /* there was one that is too long to read */
 	struct instant sent, came; /* of the answer */
 };
 
