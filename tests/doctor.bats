@@ -602,6 +602,45 @@ off_by() {
 	cli a flushall >/dev/null
 }
 
+# What doctor says is to be typed about KEY
+cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
+
+@test "a cure is quoted for the program it is for: it mends that key, and no other" {
+	local key
+
+	cli a mset 'redlock:{a' 1 victim 1 b}... 1 KEY 1 'redlock:{b}:fence:b' 1 >/dev/null
+	for key in 'a" "victim" "b' "it's \\ a \"key\"" $'k\e]0;x\a\xff\x01 y' \
+		'a b' '\x61' '-x' '--foreign' 'é' '{b}"' "$(printf '%0600d' 0)"; do
+		cli a set "redlock:{$(tag "$key")}:fence:$key" many >/dev/null
+	done
+	[ "$(cli a dbsize)" = 15 ]
+	doctor 1
+	grep -ao 'DEL ".*"$' <<<"$told" >"$T/typed"
+	[ "$(wc -l <"$T/typed")" = 9 ]
+	redis-cli -s "$T/a.sock" <"$T/typed"
+	[ "$(cli a exists 'redlock:{a' victim b}... KEY 'redlock:{b}:fence:b')" = 5 ]
+	[ "$(cli a dbsize)" = 6 ]
+	grep -q 'delete that counter, whose name is too long to be shown$' <<<"$told"
+	cli a flushall >/dev/null
+	# in a shell
+	for key in -x --foreign "it's" 'a b' '$(touch x)' '*'; do
+		cli a set "redlock:{$key}:holder:$key" $'token x\nttl 60000\n' >/dev/null
+		cli a set "$key" x >/dev/null
+		doctor 1
+		sh -c "PATH=${REDLOCK%/*}:\$PATH REDLOCK_URL=$url $(cure_for "$key") --now --confirm=\"\$0\"" "$key"
+		[ "$(cli a exists "$key")" = 0 ]
+		cli a flushall >/dev/null
+	done
+	# the name that a server has for us
+	cli a acl setuser 'jo"e' on nopass '~*' +@all -zadd >/dev/null
+	on "unix://jo%22e:x@$T/a.sock"
+	doctor 1
+	grep -q 'ACL SETUSER "jo\\"e" +zadd' <<<"$told"
+	grep -o 'ACL SETUSER .* +zadd$' <<<"$told" | redis-cli -s "$T/a.sock"
+	doctor 0
+}
+tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;; esac; }
+
 @test "bytes that a terminal must not see are escaped, in text and in JSON" {
 	local key=$'k\e]0;x\a\xff'
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/render.h"
 #include "lock/keys.h"
 #include "lock/rights.h"
 
@@ -17,6 +18,27 @@ const char *user_of(const struct facts *s, const char *none)
 	if (s->user[0] != '\0' && strcmp(s->user, "default") != 0)
 		return s->user;
 	return s->ep->secret.user[0] ? s->ep->secret.user : none;
+}
+
+/* (what was escaped is not what it is called) */
+const char *user_typed(const struct facts *s, char buf[USER_TYPED_MAX])
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-._~@+:/";
+	const char *user = user_of(s, "NAME");
+	FILE *f = fmemopen(buf, USER_TYPED_MAX, "w");
+
+	buf[0] = '\0';
+	if (f && user[strspn(user, plain)] == '\0')
+		(void)fputs(user, f);
+	else if (f && !(user == s->user && strchr(user, '\\')))
+		put_redis_word(f, user, strlen(user));
+	else if (f)
+		(void)fputs("NAME", f);
+	if (!f || fclose(f) != 0)
+		(void)snprintf(buf, USER_TYPED_MAX, "NAME");
+	return buf;
 }
 
 static bool is_refused(const struct exam *e, const struct facts *s, int i)
@@ -44,6 +66,8 @@ static void list_missing(const struct exam *e, const struct facts *s,
 /* INFO is a finding of its own. */
 static void note_missing(const struct exam *e, const struct facts *s)
 {
+	char name[USER_TYPED_MAX];
+
 	for (int i = 0; i < rights_n; i++) {
 		const struct right *r = &rights[i];
 
@@ -53,14 +77,14 @@ static void note_missing(const struct exam *e, const struct facts *s)
 		found(e->found, LEVEL_NOTE, s->name, "rights",
 		      "user %s may not use %s: %s", user_of(s, "default"),
 		      r->command, r->without);
-		cure(e->found, "ACL SETUSER %s +%s", user_of(s, "NAME"),
+		cure(e->found, "ACL SETUSER %s +%s", user_typed(s, name),
 		     r->command);
 	}
 }
 
 void check_rights(const struct exam *e, const struct facts *s)
 {
-	char missing[LIST_MAX];
+	char missing[LIST_MAX], name[USER_TYPED_MAX];
 	bool is_default = strcmp(user_of(s, "default"), "default") == 0;
 
 	list_missing(e, s, "", missing);
@@ -68,7 +92,8 @@ void check_rights(const struct exam *e, const struct facts *s)
 		found(e->found, LEVEL_WRONG, s->name, "rights",
 		      "user %s may not use:%s", user_of(s, "default"), missing);
 		list_missing(e, s, "+", missing);
-		cure(e->found, "ACL SETUSER %s%s", user_of(s, "NAME"), missing);
+		cure(e->found, "ACL SETUSER %s%s", user_typed(s, name),
+		     missing);
 	} else if (s->scripts.kind == FAIL_NONE && s->blanks & BLANK_WRITES &&
 		   !is_default) {
 		found(e->found, LEVEL_NOTE, s->name, "rights",
@@ -76,7 +101,7 @@ void check_rights(const struct exam *e, const struct facts *s)
 		      "write: before Redis 7 that is told by writing only",
 		      user_of(s, "default"));
 		cure(e->found, "compare ACL GETUSER %s with the line below",
-		     user_of(s, "NAME"));
+		     user_typed(s, name));
 	} else if (s->scripts.kind == FAIL_NONE) {
 		found(e->found, LEVEL_OK, s->name, "rights",
 		      "user %s may use all commands that are needed",
@@ -124,13 +149,14 @@ static void add_key(FILE *out, const char *key)
 
 char *acl_line(const struct exam *e)
 {
-	const char *user = e->n > 0 ? user_of(&e->facts[0], "NAME") : "NAME";
-	char commands[LIST_MAX], *line = NULL;
+	char commands[LIST_MAX], user[USER_TYPED_MAX] = "NAME", *line = NULL;
 	size_t n;
 	FILE *out = open_memstream(&line, &n);
 
 	if (!out)
 		return NULL;
+	if (e->n > 0)
+		(void)user_typed(&e->facts[0], user);
 	(void)fprintf(out, "ACL SETUSER %s on >PASSWORD", user);
 	for (int i = 0; i < e->o->keys; i++)
 		add_key(out, e->o->key[i]);

@@ -8,6 +8,10 @@
 /* The user that it takes us for; `none`: the default one, or unknown. */
 const char *user_of(const struct facts *s, const char *none);
 
+/* As it is to be typed at the prompt of redis-cli; returns buf. */
+#define USER_TYPED_MAX 1100
+const char *user_typed(const struct facts *s, char buf[USER_TYPED_MAX]);
+
 void check_rights(const struct exam *e, const struct facts *s);
 
 /* A line for the prompt of redis-cli that makes a user who may do what redlock

@@ -102,6 +102,7 @@ static void check_role(const struct exam *e, const struct facts *s)
 static void check_scripts(const struct exam *e, const struct facts *s)
 {
 	const char *text = s->scripts.text, *colon = strstr(text, ": ");
+	char name[USER_TYPED_MAX];
 
 	if (s->scripts.kind == FAIL_NONE) {
 		say(e, s, LEVEL_OK, "scripts", "EVAL works");
@@ -111,7 +112,7 @@ static void check_scripts(const struct exam *e, const struct facts *s)
 	      colon ? colon + 2 : text);
 	if (strstr(text, "NOPERM"))
 		cure(e->found, "ACL SETUSER %s +eval +evalsha",
-		     user_of(s, "NAME"));
+		     user_typed(s, name));
 	else if (strstr(text, "LOADING"))
 		cure(e->found, "wait until it has read its data");
 	else if (strstr(text, "BUSY"))
@@ -123,6 +124,8 @@ static void check_scripts(const struct exam *e, const struct facts *s)
 
 static void check_blanks(const struct exam *e, const struct facts *s)
 {
+	char name[USER_TYPED_MAX];
+
 	if (!knows(s, BLANK_INFO)) {
 		say(e, s, LEVEL_NOTE, "info",
 		    e->servers->n > 1
@@ -132,7 +135,7 @@ static void check_blanks(const struct exam *e, const struct facts *s)
 			      "disk"
 			    : "INFO is refused: nothing is known of version, "
 			      "memory and disk");
-		cure(e->found, "ACL SETUSER %s +info", user_of(s, "NAME"));
+		cure(e->found, "ACL SETUSER %s +info", user_typed(s, name));
 	}
 	if (!knows(s, BLANK_CONFIG))
 		say(e, s, LEVEL_NOTE, "config",
@@ -384,7 +387,7 @@ static void check_cluster(const struct exam *e, const struct facts *s)
 	      "state %s, %" PRId64 " of %d slots", s->cluster_state,
 	      s->cluster_slots, SLOTS);
 	if (!ok)
-		cure(e->found, "redis-cli --cluster check %s, then fix",
+		cure(e->found, "redis-cli --cluster check '%s', then fix",
 		     s->name);
 }
 

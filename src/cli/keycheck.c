@@ -18,6 +18,8 @@
 #define SCAN_LIMIT_MS 10000 /* of all servers together */
 #define TOLD_MAX 20         /* findings on one server */
 #define CURED_KEY_MAX 200
+#define TYPED_MAX (4 * CURED_KEY_MAX + 6)
+#define DEL_MAX 800
 #define PROBES_MAX 200000
 #define FENCE_MAX 9007199254740000
 
@@ -216,8 +218,8 @@ static void take_page(struct search *s, const struct probe *p,
 
 /* ---- answers ---- */
 
-/* The key as it is to be typed in a shell; "KEY" if it cannot be, or not
- * without cutting it. */
+/* The key as it is to be typed in a shell, an operand; "KEY" if it cannot be,
+ * or not without cutting it. */
 static const char *typed(const struct probe *p, char *buf, size_t size)
 {
 	char shown[CURED_KEY_MAX];
@@ -225,6 +227,7 @@ static const char *typed(const struct probe *p, char *buf, size_t size)
 
 	(void)format_bytes(p->key, p->len, shown, sizeof(shown));
 	if (f) {
+		(void)fputs(p->key[0] == '-' ? "-k " : "", f);
 		put_quoted(f, p->key);
 		(void)fclose(f);
 	}
@@ -249,7 +252,7 @@ static void say(struct search *s, const struct probe *p, enum level level,
 
 static void no_expiry(struct search *s, const struct probe *p)
 {
-	char key[4 * CURED_KEY_MAX + 3];
+	char key[TYPED_MAX];
 
 	say(s, p, LEVEL_WRONG,
 	    "no expiry: if its owner is gone, it stays for ever");
@@ -261,7 +264,7 @@ static void take_type(struct search *s, const struct probe *p,
 		      const struct reply *r)
 {
 	struct tally *t = &s->tally[p->server];
-	char text[160], key[4 * CURED_KEY_MAX + 3];
+	char text[160], key[TYPED_MAX];
 
 	(void)format_bytes(r->bytes, r->len, t->type, sizeof(t->type));
 	if (strcmp(t->type, "none") == 0 || strcmp(t->type, "string") == 0)
@@ -296,12 +299,36 @@ static void take_named_ttl(struct search *s, const struct probe *p,
 	say(s, p, LEVEL_OK, text);
 }
 
+/* For the prompt of redis-cli, where it is another key without its quotes. */
+static void cure_fence(struct search *s, const struct probe *p)
+{
+	int db = s->e->facts[p->server].ep->db;
+	char *word = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&word, &n);
+	struct keys k;
+
+	if (!f)
+		return;
+	if (keys_init(&k, p->key, p->len, "") == 0) {
+		put_redis_word(f, k.part[PART_FENCE], k.part_len[PART_FENCE]);
+		keys_close(&k);
+	}
+	if (fclose(f) != 0)
+		n = 0;
+	if (n == 0 || n > DEL_MAX)
+		cure(s->e->found, "delete that counter, whose name is too long "
+				  "to be shown");
+	else if (db != 0)
+		cure(s->e->found, "DEL %s, in database %d", word, db);
+	else
+		cure(s->e->found, "DEL %s", word);
+	free(word);
+}
+
 static void take_fence(struct search *s, const struct probe *p,
 		       const struct got *got)
 {
-	char text[300] = "";
-	struct keys k;
-
 	if (got->why.kind == FAIL_NONE &&
 	    (got->reply->kind == REPLY_NIL ||
 	     parse_number(got->reply->bytes, 0, FENCE_MAX) >= 0))
@@ -311,18 +338,13 @@ static void take_fence(struct search *s, const struct probe *p,
 		return;
 	say(s, p, LEVEL_WRONG,
 	    "its fence counter is no number: nobody can take the lock");
-	if (keys_init(&k, p->key, p->len, "") < 0)
-		return;
-	(void)format_bytes(k.part[PART_FENCE], k.part_len[PART_FENCE], text,
-			   sizeof(text));
-	cure(s->e->found, "DEL \"%s\"", text);
-	keys_close(&k);
+	cure_fence(s, p);
 }
 
 static void take_refusal(struct search *s, const struct probe *p,
 			 const struct got *got)
 {
-	char text[200];
+	char text[200], name[USER_TYPED_MAX];
 
 	if (p->subject == SCAN_PAGE) {
 		s->tally[p->server].refused = true;
@@ -337,7 +359,7 @@ static void take_refusal(struct search *s, const struct probe *p,
 		cure(s->e->found,
 		     "ACL SETUSER %s, with the keys of the line "
 		     "below",
-		     user_of(&s->e->facts[p->server], "NAME"));
+		     user_typed(&s->e->facts[p->server], name));
 }
 
 static void take(struct search *s, const struct got *got)

@@ -131,6 +131,24 @@ void put_quoted(FILE *f, const char *value)
 	(void)putc('\'', f);
 }
 
+void put_redis_word(FILE *f, const char *bytes, size_t n)
+{
+	(void)putc('"', f);
+	for (size_t i = 0; i < n;) {
+		unsigned char c = (unsigned char)bytes[i];
+		size_t len = utf8_length(bytes + i, n - i);
+
+		if (c == '"' || c == '\\')
+			(void)fprintf(f, "\\%c", c);
+		else if (len == 0 || c < ' ' || c == 0x7f)
+			(void)fprintf(f, "\\x%02x", c);
+		else
+			(void)fwrite(bytes + i, 1, len, f);
+		i += len > 0 ? len : 1;
+	}
+	(void)putc('"', f);
+}
+
 int render_end(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))

@@ -44,6 +44,8 @@ void json_hold(struct json *j, const struct view_holder *h);
 
 /* As one word for a shell. */
 void put_quoted(FILE *f, const char *value);
+/* As one word for the prompt of redis-cli. */
+void put_redis_word(FILE *f, const char *bytes, size_t n);
 
 /* stdout has it: then `status`; else says so. */
 int render_end(int status);
