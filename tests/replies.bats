@@ -222,3 +222,45 @@ assert '"$1"', d' <<<"$output"
 	output=$(cat "$T/doc")
 	json "len(d['locks']) == 19 and d['nodes'][0]['state'] == 'up'"
 }
+
+# ---- hosts that are none ----
+
+steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
+
+@test "P7 a host that a Sentinel, CLUSTER SLOTS or MOVED names cannot drive the terminal: it is refused" {
+	local evil='\x1b]0;evil\x07\x1b[31mhost' verb
+
+	node_start b
+	fake sentinel tcp <<-END
+		def answer(words):
+		    return ['$evil', '6379'] if words[0] == b'SENTINEL' else usual(words)
+	END
+	url="redis-sentinel://$at/g unix://$T/a.sock unix://$T/b.sock"
+	run --separate-stderr "$REDLOCK" -u "$url" -n -k job -v -- true
+	! steers
+	verb 1 inspect job
+	! steers
+	[[ $output == *"Sentinel $at: the master's address that it tells is no host and port"* ]]
+	fake cluster tcp <<-END
+		def answer(words):
+		    if words[0] == b'CLUSTER':
+		        return [[0, 16383, ['$evil', 6379]]]
+		    if words[0] in (b'EVAL', b'EVALSHA', b'BLPOP'):
+		        return Error('MOVED 7 $evil:6379')
+		    return usual(words)
+	END
+	url="redis-cluster://$at unix://$T/a.sock unix://$T/b.sock"
+	for verb in 'inspect job' list 'list --json' 'history job' 'doctor job'; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr "$REDLOCK" $verb -u "$url"
+		! steers
+		[ "$verb" = 'history job' ] ||
+			[[ $output$stderr == *'no host and port'* || $output$stderr == *'no range of slots'* ]]
+	done
+	url=redis-cluster://$at
+	verb 69 inspect job
+	[[ $stderr == *'MOVED 7 \x1b]0;evil\x07\x1b[31mhost:6379; that is no host and port'* ]]
+	run -69 --separate-stderr "$REDLOCK" -u "$url" -w 500ms -k job -- true
+	! steers
+	[[ $stderr == *'that is no host and port'* ]]
+}

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/units.h"
+#include "net/place.h"
 
 /* A server that others led us to is told by its own address, too. */
 static void show(struct peer *p)
@@ -85,28 +85,43 @@ bool peer_known(struct peer *p)
 	return address_fixed(&p->address, p->ep, &p->place);
 }
 
+static bool is_redirection(const char *error)
+{
+	return strncmp(error, "ASK ", 4) == 0 ||
+	       strncmp(error, "MOVED ", 6) == 0;
+}
+
 bool peer_redirected(const struct peer *p, const char *error, bool *ask,
 		     struct place *to)
 {
-	char host[sizeof(to->host)] = "", port[sizeof(to->port)] = "";
 	const char *at, *colon;
+	struct span host;
 
-	*ask = strncmp(error, "ASK ", 4) == 0;
-	if (!*ask && strncmp(error, "MOVED ", 6) != 0)
+	*ask = error[0] == 'A';
+	if (!is_redirection(error))
 		return false;
 	at = strchr(error, ' ') + 1;
 	at += strspn(at, "0123456789");
 	if (*at++ != ' ')
 		return false;
 	colon = strrchr(at, ':');
-	if (!colon || (size_t)(colon - at) >= sizeof(host) ||
-	    strlen(colon + 1) >= sizeof(port) ||
-	    parse_number(colon + 1, 1, 65535) < 0)
+	if (!colon)
 		return false;
-	memcpy(host, at, (size_t)(colon - at));
-	memcpy(port, colon + 1, strlen(colon + 1));
-	*to = (struct place){0};
-	memcpy(to->host, host[0] ? host : p->place.host, sizeof(to->host));
-	memcpy(to->port, port, sizeof(to->port));
-	return strcmp(to->host, "?") != 0;
+	host = (struct span){at, (size_t)(colon - at)};
+	if (host.n == 0)
+		host = (struct span){p->place.host, strlen(p->place.host)};
+	return place_told(to, host,
+			  (struct span){colon + 1, strlen(colon + 1)}) == 0;
+}
+
+const char *peer_astray(const struct peer *p, const char *error)
+{
+	struct place to;
+	bool ask;
+
+	if (p->ep->kind != ENDPOINT_CLUSTER || !is_redirection(error))
+		return NULL;
+	return peer_redirected(p, error, &ask, &to)
+		       ? "; sent on too often"
+		       : "; that is no host and port";
 }

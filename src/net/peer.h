@@ -49,8 +49,12 @@ bool peer_known(struct peer *p);
 
 /* "MOVED 3999 10.0.0.7:6381", "ASK ...", as a node of a Cluster answers whom it
  * sends elsewhere. *ask: for this one question only. An empty host is the one
- * that said so. false: it is something else. */
+ * that said so. false: it is something else, or no host and port. */
 bool peer_redirected(const struct peer *p, const char *error, bool *ask,
 		     struct place *to);
+
+/* Of such an answer that was not followed, why: to be added to it. NULL: it is
+ * something else, or the peer is no Cluster. */
+const char *peer_astray(const struct peer *p, const char *error);
 
 #endif

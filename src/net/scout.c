@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "net/conn.h"
+#include "net/place.h"
 
 struct seeker {
 	struct endpoint ep;
@@ -74,25 +75,19 @@ static void refused(struct scout *s, const struct seeker *k, const char *text)
 }
 
 /* Host and port, or nothing where the name is not known. */
-static bool told(struct scout *s, const struct words *reply,
-		 struct place *found)
+static bool told(struct scout *s, const struct seeker *k,
+		 const struct words *reply, struct place *found)
 {
-	char port[8] = "";
-
 	if (reply->n != 2) {
 		s->strangers++;
 		return false;
 	}
-	if (reply->len[0] == 0 || reply->len[0] >= sizeof(found->host) ||
-	    reply->len[1] >= sizeof(found->port))
-		return false;
-	memcpy(port, reply->at[1], reply->len[1]);
-	if (parse_number(port, 1, 65535) < 0)
-		return false;
-	*found = (struct place){0};
-	memcpy(found->host, reply->at[0], reply->len[0]);
-	memcpy(found->port, port, reply->len[1]);
-	return true;
+	if (place_told(found, (struct span){reply->at[0], reply->len[0]},
+		       (struct span){reply->at[1], reply->len[1]}) == 0)
+		return true;
+	blame(s, FAIL_CONFIG, k->ep.name,
+	      "the master's address that it tells is no host and port", "");
+	return false;
 }
 
 static void over(struct scout *s, struct seeker *k)
@@ -113,7 +108,7 @@ static bool take(struct scout *s, struct seeker *k, struct place *found)
 	case CONN_NOTHING:
 		return false;
 	case CONN_REPLY:
-		knows = is_cluster(s) || told(s, &reply, found);
+		knows = is_cluster(s) || told(s, k, &reply, found);
 		break;
 	case CONN_ERROR:
 		/* whatever is wrong, it lives: it will say so again */

@@ -460,6 +460,10 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 		return;
 	}
 	kind = script_error(text, &advice);
+	if (peer_astray(c->peer, text)) {
+		kind = FAIL_UNAVAILABLE;
+		advice = peer_astray(c->peer, text);
+	}
 	if (is_replica(d, c->peer->ep, text)) {
 		kind = FAIL_CONFIG;
 		advice = "; of several servers each must take writes by itself";

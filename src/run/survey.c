@@ -362,9 +362,13 @@ static bool sent_whole(struct target *t, struct question *q, const char *text)
 
 static void explain(const struct target *t, const char *text, struct fail *why)
 {
-	const char *advice;
+	const char *advice, *astray = peer_astray(&t->peer, text);
 	enum fail_kind kind = script_error(text, &advice);
 
+	if (astray) {
+		kind = FAIL_UNAVAILABLE;
+		advice = astray;
+	}
 	(void)fail(why, kind, "%s: %.200s%s", t->peer.name, text, advice);
 }
 

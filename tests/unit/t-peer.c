@@ -44,6 +44,11 @@ static void test_redirections(void)
 		{"MOVED 99999999999999999999 10.0.0.7:1", true, false,
 		 "10.0.0.7", "1"},
 		{"MOVED 1 ?:6381", false, false, "", ""},
+		{"MOVED 1 a\tb:1", false, false, "", ""},
+		{"MOVED 1 \033]0;x\a:1", false, false, "", ""},
+		{"MOVED 1 me@evil:1", false, false, "", ""},
+		{"MOVED 1 \\x1b[31m:1", false, false, "", ""},
+		{"MOVED 1 Node:1", true, false, "node", "1"},
 		{"MOVED 1 10.0.0.7", false, false, "", ""},
 		{"MOVED 1 10.0.0.7:", false, false, "", ""},
 		{"MOVED 1 10.0.0.7:0", false, false, "", ""},
@@ -59,7 +64,7 @@ static void test_redirections(void)
 		{"MOVEDX 1 a:1", false, false, "", ""},
 		{"ERR MOVED 1 a:1", false, false, "", ""},
 	};
-	char long_one[400] = "MOVED 1 ";
+	char long_one[400] = "MOVED 1 ", shown[80];
 	struct place to;
 	struct peer p;
 	bool ask;
@@ -68,13 +73,14 @@ static void test_redirections(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *error = cases[i].error;
 
+		(void)format_bytes(error, strlen(error), shown, sizeof(shown));
 		is_int(peer_redirected(&p, error, &ask, &to), cases[i].is,
-		       "'%s' is one, or not", error);
+		       "'%s' is one, or not", shown);
 		if (!cases[i].is)
 			continue;
-		is_int(ask, cases[i].ask, "'%s': for good, or once", error);
-		is_text(to.host, cases[i].host, "'%s': the host", error);
-		is_text(to.port, cases[i].port, "'%s': the port", error);
+		is_int(ask, cases[i].ask, "'%s': for good, or once", shown);
+		is_text(to.host, cases[i].host, "'%s': the host", shown);
+		is_text(to.port, cases[i].port, "'%s': the port", shown);
 	}
 	memset(long_one + 8, 'h', 300);
 	memcpy(long_one + 308, ":6379", 6);
