@@ -264,3 +264,50 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	! steers
 	[[ $stderr == *'that is no host and port'* ]]
 }
+
+# ---- answers without end ----
+
+@test "a SCAN that never ends is given up, and that is said" {
+	fake circle <<-'END'
+		asked = 0
+		def answer(words):
+		    global asked
+		    if words[0] != b'SCAN':
+		        return usual(words)
+		    asked += 1
+		    return [str(asked % 7 + 1), ['redlock:{job}:holder:job']]
+	END
+	verb 69 list
+	[[ $stderr == *"$T/circle.sock: its SCAN does not end" ]]
+}
+
+@test "more locks than can be kept in mind: as many are shown, and that there are more is said" {
+	fake many <<-'END'
+		asked = 0
+		def answer(words):
+		    global asked
+		    if words[0] == b'SCAN':
+		        asked += 1
+		        keys = ['%d-%d-%060000d' % (asked, i, 0) for i in range(8)]
+		        return [str(asked % 80), ['redlock:{%s}:holder:%s' % (k, k) for k in keys]]
+		    if words[0] == b'EVALSHA':
+		        return b'*8\r\n$4\r\nview\r\n$1\r\n1\r\n$1\r\n1\r\n*0\r\n*0\r\n:1\r\n:-1\r\n:0\r\n'
+		    return usual(words)
+	END
+	run --separate-stderr sh -c "'$REDLOCK' list -u '$url' | wc -l"
+	[ "$output" = 560 ] # with the titles
+	[[ $stderr == *'there are more locks than these 559' ]]
+}
+
+@test "a view of more than was asked for is read as far as that" {
+	fake view <<-'END'
+		def answer(words):
+		    if words[0] == b'EVALSHA':
+		        return ['view', 1, 1000, [[0, 'string', 'a', 9, '', [], 0]] * 2
+		                + [[i, 'string', 't%d' % i, 9, '', [], 0] for i in range(6000)],
+		                [['w%d 1 1 -' % i, i] for i in range(6000)], 6000, -1, 0]
+		    return usual(words)
+	END
+	verb 0 inspect --json job
+	json "d['holders'] == 6002 and len(d['others']) == 199 and d['in_line'] == 6000 and len(d['waiters']) == 200"
+}

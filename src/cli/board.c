@@ -320,8 +320,9 @@ static void put_state(const struct board *b, struct screen *s)
 	if (b->census->unseen > 0)
 		(void)snprintf(unseen, sizeof(unseen),
 			       "%d cannot be looked at  ", b->census->unseen);
-	(void)snprintf(text, sizeof(text), "%s%s%s%s%s%s%s",
+	(void)snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s",
 		       b->paused ? "paused  " : "", unseen,
+		       b->census->overfull ? "and more locks  " : "",
 		       b->choice.held ? "held only  " : "",
 		       b->choice.waiting ? "waited for only  " : "",
 		       filtered ? "filter: " : "",

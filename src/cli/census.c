@@ -17,6 +17,11 @@
  * meanwhile. */
 #define SCAN_COUNT 1000
 #define SHOWN_MAX 256
+/* A SCAN of a thousand million keys. */
+#define PAGES_MAX 1000000
+/* So many locks are kept in mind, with so many bytes of keys. */
+#define KEPT_MAX 100000
+#define KEPT_BYTES_MAX ((size_t)32 << 20)
 /* One is shown; but of several servers, each may tell of others. */
 #define HOLDERS 20
 
@@ -28,6 +33,8 @@ struct spot {
 	/* the SCAN that is under way */
 	char cursor[24];
 	int count;
+	int pages;     /* so far */
+	char mark[24]; /* the cursor of an earlier one */
 };
 
 /* A lock that is asked about. */
@@ -185,6 +192,7 @@ static int add_lock(struct census *c, struct lock_seen *l)
 	if (!tsearch(l, &c->names, by_key))
 		return -1;
 	c->lock[c->locks++] = l;
+	c->bytes += l->len;
 	return 0;
 }
 
@@ -201,6 +209,10 @@ static void take_name(struct census *c, const char *name, size_t n)
 	like.key = (char *)(uintptr_t)key;
 	if (tfind(&like, &c->names, by_key))
 		return;
+	if (c->locks >= KEPT_MAX || c->bytes + like.len > KEPT_BYTES_MAX) {
+		c->overfull = true;
+		return;
+	}
 	l = make_lock(key, like.len);
 	if (l && add_lock(c, l) == 0)
 		return;
@@ -235,13 +247,24 @@ static void scan_on(struct census *c, int target, const char *cursor, int count)
 			       cursor);
 }
 
+static void scan_from_start(struct census *c, int target)
+{
+	struct spot *spot = spot_of(c, target);
+
+	if (!spot)
+		return;
+	spot->pages = 0;
+	spot->mark[0] = '\0';
+	scan_on(c, target, "0", SCAN_COUNT);
+}
+
 static void scan_node(struct census *c, int node)
 {
 	const struct survey *s = &c->look->survey;
 
 	for (int i = 0; i < s->targets; i++)
 		if (survey_node(s, i) == node && survey_covers(s, i))
-			scan_on(c, i, "0", SCAN_COUNT);
+			scan_from_start(c, i);
 }
 
 void census_scan(struct census *c)
@@ -251,10 +274,11 @@ void census_scan(struct census *c)
 	if (c->scans > 0)
 		return;
 	c->scan_began = now();
+	c->overfull = false;
 	for (int i = 0; i < s->nodes; i++) {
 		c->node[i].missed = false;
 		if (!survey_spreads(s, i))
-			scan_on(c, i, "0", SCAN_COUNT);
+			scan_from_start(c, i);
 		else if (survey_spread_ask(s, i, TAG_SPREAD) < 0)
 			no_memory(c);
 		else
@@ -285,6 +309,35 @@ static bool scanned_less(struct census *c, const struct got *got)
 	return true;
 }
 
+/* No cursor comes twice in a SCAN that ends. It is looked for where the number
+ * of pages is a power of 2, which finds a circle after three turns. */
+static bool goes_on(struct spot *spot, const char *cursor)
+{
+	int pages = ++spot->pages;
+
+	if (pages >= PAGES_MAX || strcmp(cursor, spot->mark) == 0)
+		return false;
+	if ((pages & (pages - 1)) == 0)
+		(void)snprintf(spot->mark, sizeof(spot->mark), "%s", cursor);
+	return true;
+}
+
+static void scan_next(struct census *c, int target, const char *cursor)
+{
+	struct spot *spot = spot_of(c, target);
+	struct fail why;
+
+	if (!spot)
+		return;
+	if (goes_on(spot, cursor)) {
+		scan_on(c, target, cursor, SCAN_COUNT);
+		return;
+	}
+	(void)fail(&why, FAIL_UNAVAILABLE, "%s: its SCAN does not end",
+		   survey_name(&c->look->survey, target));
+	target_failed(c, target, &why);
+}
+
 /* {CURSOR, {NAME, ...}} */
 static void take_scan(struct census *c, const struct got *got)
 {
@@ -305,7 +358,7 @@ static void take_scan(struct census *c, const struct got *got)
 	if (cursor->len > 0 && cursor->len < sizeof(next) &&
 	    strcmp(cursor->bytes, "0") != 0) {
 		memcpy(next, cursor->bytes, cursor->len + 1);
-		scan_on(c, got->target, next, SCAN_COUNT);
+		scan_next(c, got->target, next);
 	}
 }
 
@@ -425,6 +478,7 @@ static void forget_free(struct census *c)
 			continue;
 		}
 		(void)tdelete(l, &c->names, by_key);
+		c->bytes -= l->len;
 		free_lock(l);
 	}
 	c->locks = kept;

@@ -40,7 +40,9 @@ struct census {
 	const char *pattern;     /* borrowed; NULL: any key */
 	struct lock_seen **lock; /* in no order; some are free by now */
 	int locks, room;
-	void *names; /* tsearch(3): all of `lock` */
+	size_t bytes;  /* of their keys */
+	bool overfull; /* the last scan found more than are kept */
+	void *names;   /* tsearch(3): all of `lock` */
 	struct node_seen node[NODES_MAX];
 	struct spot *spot; /* one for each target */
 	int spots;

@@ -243,6 +243,9 @@ static int say_missing(struct census *c, struct fail *why)
 			   c->hidden_why.text);
 	if (census_verdict(c, why) < 0)
 		return -1;
+	if (c->overfull)
+		return fail(why, FAIL_INTERNAL,
+			    "there are more locks than these %d", c->locks);
 	if (down)
 		log_notice("incomplete", "this is what the others know: %s",
 			   down->why.text);
