@@ -573,6 +573,36 @@ assert e["event"] == "not-acquired" and e["level"] == "error", e' "$stderr"
 	cli a del job >/dev/null
 }
 
+@test "P7 --log-format json: a key that is too long for a line is shortened, and that is said; no event is lost" {
+	/usr/bin/python3 - "$REDLOCK" "$url" "$T/a.sock" "$top" <<'END'
+import base64, json, os, subprocess, sys
+redlock, url, sock, top = sys.argv[1:]
+long = b'/' + b'c"' * 60
+for key in (b'\xff' * 4000, b'\x01' * 4000, b'"' * 1999, b'k' * 65536, b'\xff' * 700,
+            'ü'.encode() * 2000):
+    # held by one who says as much as one can
+    subprocess.run([redlock, 'lock', '-q', '-u', url, '-k', key, '-t', '60s',
+                    '--reason', '"' * 127], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, 'USER': '\\' * 127, 'LOGNAME': '"' * 127,
+                        'CI_JOB_URL': '"' * 127})
+    r = subprocess.run([redlock, '-u', url, '-k', key, '-w', '300ms', '--log-format',
+                        'json', '--', 'true'], stderr=subprocess.PIPE)
+    assert r.returncode == 75
+    lines = r.stderr.splitlines()
+    events = [json.loads(l) for l in lines]
+    assert [e['event'] for e in events] == ['waiting', 'not-acquired'], events
+    assert all(len(l) < 4000 for l in lines)
+    for e in events:
+        told = base64.b64decode(e['key_b64']) if 'key_b64' in e else e['key'].encode()
+        assert key.startswith(told) and len(told) >= 255, told
+        assert e.get('key_cut', False) == (told != key), e
+    subprocess.run([sys.executable, top + '/tests/lib/schema.py',
+                    top + '/man/redlock.1'], input=r.stderr, check=True,
+                   stdout=subprocess.DEVNULL)
+END
+	cli a flushall >/dev/null
+}
+
 # A terminal of 24x80 with redlock waiting on it; what it shows.
 on_terminal() { # STEP... -- ARGUMENT...
 	local steps=()

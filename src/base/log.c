@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,6 +20,7 @@
 #include "base/units.h"
 
 #define TEXT_MAX 1000
+#define KEY_CUT 256 /* bytes, where the whole key does not fit */
 #define LINE_SIZE                                                              \
 	4000 /* below PIPE_BUF: POLLOUT then means that it all fits            \
 	      */
@@ -215,8 +217,10 @@ static size_t as_text(enum log_level level, const char *text, char *line)
 	return n;
 }
 
-static size_t as_json(enum log_level level, const char *event, const char *more,
-		      const char *text, char *line)
+/* The first so many bytes of the key. 0: it does not fit into a line. */
+static size_t try_json(enum log_level level, const char *event,
+		       const char *more, const char *text, size_t most,
+		       char *line)
 {
 	static const char *const levels[] = {"error", "notice", "detail"};
 	struct json j = {.f = fmemopen(line, LINE_SIZE, "w")};
@@ -230,7 +234,10 @@ static size_t as_json(enum log_level level, const char *event, const char *more,
 	json_text(&j, "level", levels[level]);
 	json_text(&j, "event", event);
 	if (key)
-		json_bytes(&j, "key", key_bytes, key_len);
+		json_bytes(&j, "key", key_bytes,
+			   key_len < most ? key_len : most);
+	if (key && key_len > most)
+		json_bool(&j, "key_cut", true);
 	json_text(&j, "message", text);
 	(void)fputs(more, j.f);
 	json_close(&j);
@@ -238,6 +245,20 @@ static size_t as_json(enum log_level level, const char *event, const char *more,
 	n = fflush(j.f) == 0 ? ftell(j.f) : -1;
 	(void)fclose(j.f);
 	return n > 0 && n < LINE_SIZE ? (size_t)n : 0;
+}
+
+/* Whatever is too long, that it happened is said. */
+static size_t as_json(enum log_level level, const char *event, const char *more,
+		      char text[TEXT_MAX], char *line)
+{
+	size_t n = try_json(level, event, more, text, SIZE_MAX, line);
+
+	if (n == 0)
+		n = try_json(level, event, more, text, KEY_CUT, line);
+	if (n > 0)
+		return n;
+	text[200] = '\0';
+	return try_json(level, event, "", text, KEY_CUT, line);
 }
 
 static void __attribute__((format(printf, 4, 0)))
@@ -251,15 +272,8 @@ say(enum log_level level, const char *event, const char *more, const char *fmt,
 	if (level > conf.most)
 		return;
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	if (!conf.json) {
-		n = as_text(level, text, line);
-	} else {
-		n = as_json(level, event, more, text, line);
-		if (n == 0) { /* too long */
-			text[200] = '\0';
-			n = as_json(level, event, "", text, line);
-		}
-	}
+	n = conf.json ? as_json(level, event, more, text, line)
+		      : as_text(level, text, line);
 	put(line, n);
 	errno = saved;
 }
