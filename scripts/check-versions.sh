@@ -35,6 +35,12 @@ awk -v versions="$versions" -v suites="$suites" '
 		print version " " suite ": " what ": " name
 		count("failed")
 	}
+	# a mark of a test that there is no more
+	function expect(i, version, suite) {
+		if (version ~ mark_version[i] && suite ~ mark_suite[i] &&
+		    !((i, version) in used))
+			wrong("no such test", mark_test[i])
+	}
 	function finish() {
 		if (suite != "" && (planned == "" || seen != planned))
 			wrong("ended early", seen + 0 " of " planned " tests")
@@ -74,14 +80,14 @@ awk -v versions="$versions" -v suites="$suites" '
 			if (version ~ mark_version[i] && suite ~ mark_suite[i] &&
 			    name ~ mark_test[i])
 				marked = used[i, version] = i
-		if (/^ok .* # skip/)
+		if (marked && /^ok/)
+			wrong("did not fail, take the mark away", name)
+		else if (/^ok .* # skip/)
 			count("skipped")
 		else if (/^not / && marked)
 			count("expected")
 		else if (/^not /)
 			wrong("failed", name)
-		else if (marked)
-			wrong("passed, take the mark away", name)
 		else
 			count("passed")
 	}
@@ -89,6 +95,11 @@ awk -v versions="$versions" -v suites="$suites" '
 		finish()
 		columns = split(versions, column)
 		rows = split(suites, row)
+		for (i = 1; i <= marks; i++)
+			for (c = 1; c <= columns; c++)
+				for (r = 1; r <= rows; r++)
+					expect(i, version = column[c], \
+						suite = row[r])
 		printf "\n%-10s", ""
 		for (c = 1; c <= columns; c++) printf "  %-18s", column[c]
 		print ""
