@@ -353,7 +353,8 @@ counting() { # SIGNAL
 
 @test "C6 a stopped process in the group: the group is orphaned as it would be without us" {
 	run -0 setsid -w sh -c "sleep 2 & kill -STOP \$!
-		'$REDLOCK' -u '$url' -k job -- sh -c 'sleep 0.3'; echo goes on
+		'$REDLOCK' -u '$url' -k job -- sh -c 'sleep 0.3'
+		'$REDLOCK' -u '$url' -k job -- '$T/missing'; echo goes on
 		kill -CONT \$! 2>/dev/null; kill \$! 2>/dev/null; true"
 	[[ $output == *"goes on"* ]]
 }
@@ -365,7 +366,7 @@ counting() { # SIGNAL
 }
 
 wait_for_go() {
-	echo "sh -c 'echo \$\$ >$T/w; while [ ! -e $T/go ]; do sleep 0.05; done; echo fin''ished'"
+	echo "sh -c 'echo \$\$ >$T/w.new; mv $T/w.new $T/w; while [ ! -e $T/go ]; do sleep 0.05; done; echo fin''ished'"
 }
 
 # D: the shell has just forked by vfork(2), and its child is what was stopped.

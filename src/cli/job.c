@@ -437,7 +437,6 @@ void job_run(struct job *j, struct supervise_conf *conf, struct order *order)
 	order->envp = j->envp;
 	order->listen_pid = getenv("LISTEN_PID") ? j->listen_pid : NULL;
 	order->signals = &j->signals;
-	order->group = getpgrp();
 	order->noted = take_tokens;
 	order->given = fill_in;
 	order->last_will = inherit;

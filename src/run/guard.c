@@ -51,7 +51,6 @@ static void become_command(const struct order *o, pid_t guard)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != guard)
 		_exit(127);
-	(void)setpgid(0, o->group);
 	signals_restore(o->signals);
 	if (o->listen_pid)
 		(void)snprintf(o->listen_pid, LISTEN_PID_SIZE, "LISTEN_PID=%d",
@@ -135,15 +134,6 @@ static void stay_awake(void)
 		(void)timer_settime(timer, 0, &at, NULL);
 }
 
-/* Out of the job's session. Who leads a group may not make one, so through the
- * group of the command, which must have joined it: in another session it could
- * not. */
-static void leave_session(const struct order *o)
-{
-	if (setpgid(0, o->group) == 0)
-		(void)setsid();
-}
-
 /* Once it is clear that this takes longer: the memory stays where it is, and if
  * we may, others are killed for lack of it before us. Nothing of this is worth
  * a message: the lease is safe without. */
@@ -170,7 +160,6 @@ static void prepare(const struct order *o, const struct wire *w)
 	sigfillset(&most);
 	sigdelset(&most, SIGCONT);
 	(void)sigprocmask(SIG_SETMASK, &most, NULL);
-	(void)setpgid(0, 0);
 	tree_adopt(true);
 	(void)prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 	/* not by our own name: pkill -9 redlock must not take both */
@@ -379,7 +368,10 @@ static void guard_main(const struct order *o, const struct wire *w)
 	command = start_command(o, w, &error);
 	if (command > 0 && error == 0)
 		atomic_store(&w->shared->command, command);
-	leave_session(o);
+	/* Not before: the command is to be born into the job's group. Nor
+	 * through a group of our own: when a child of ours ended there, the
+	 * kernel would take the job for orphaned, and hang it up. */
+	(void)setsid();
 	/* the readers and writers of the command's pipes are its own affair */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);

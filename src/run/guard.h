@@ -73,7 +73,6 @@ struct order {
 	 * status that it returns. */
 	int (*instead)(void *estate);
 	const struct signals *signals;
-	pid_t group;     /* the command's process group: redlock's own */
 	const int *shut; /* descriptors the guard must not keep */
 	int n_shut;
 	const char *epitaph; /* likewise, should redlock be killed: what becomes
