@@ -776,6 +776,39 @@ waited_out() {
 	cli b config set save ''
 }
 
+# ---- leases of different length ----
+
+@test "U9 leases of different length on one key exclude each other, each by its own" {
+	local i pids= pid
+
+	for i in 1 2 3 4; do
+		helper "$REDLOCK" -q -u "$url" -k job -t "$((i % 2 ? 1 : 20))s" \
+			-- witness "$T" --hold 1200 --spawn
+		pids="$pids $!"
+	done
+	for pid in $pids; do wait "$pid"; done
+	[ "$(holds)" = 4 ]
+}
+
+@test "U9 a newcomer with a short lease waits out the long one of a holder that died" {
+	# without descendants: with both killed at once, those would live on
+	helper "$REDLOCK" -q -u "$url" -k job -t 4s -- \
+		witness "$T" --hold 60000 --started "$T/started"
+	holder=$!
+	wait_until exists "$T/started"
+	kill -STOP "$holder"
+	wait_until stopped "$holder"
+	kill -KILL "$(guard_of "$holder")" "$holder"
+	redlock -q -k job -t 500ms -- sh -c "redis-cli -s '$T/a.sock' \
+		get job >'$T/value'; exec witness '$T'" &
+	helpers="$helpers $!"
+	while held job && [ "$(cli a pttl job)" -gt 500 ]; do
+		[ ! -e "$T/value" ]
+	done
+	wait_until exists "$T/value"
+	wait_until lock_is_free
+}
+
 # ---- the disk ----
 
 # Node b, whose append-only file is on a disk of 1 MB of its own.

@@ -114,7 +114,7 @@ int place_told(struct place *p, struct span host, struct span port)
 {
 	bool v6 = memchr(host.at, ':', host.n);
 	char digits[6];
-	struct fail why;
+	struct fail why = {0};
 
 	memset(p, 0, sizeof(*p));
 	if ((v6 ? take_ipv6 : take_name)(p, host, &why) < 0 ||

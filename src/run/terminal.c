@@ -8,8 +8,7 @@
 
 void terminal_save(struct terminal *t)
 {
-	t->known = tcgetattr(STDIN_FILENO, &t->settings) == 0 ||
-		   tcgetattr(STDERR_FILENO, &t->settings) == 0;
+	t->known = tcgetattr(STDIN_FILENO, &t->settings) == 0;
 }
 
 void terminal_restore(const struct terminal *t)

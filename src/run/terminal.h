@@ -10,11 +10,11 @@
 #include <termios.h>
 
 struct terminal {
-	bool known; /* false: there is none */
+	bool known; /* false: standard input is no terminal */
 	struct termios settings;
 };
 
-/* As they are now, of standard input or else standard error. */
+/* As they are now. */
 void terminal_save(struct terminal *t);
 
 /* Sets them again, if we are in the foreground of our terminal. Does not wait

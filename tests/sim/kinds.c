@@ -10,8 +10,8 @@
  *   kinds [--nodes N] [--twin N] SEED            one schedule, step by step
  *   kinds [--nodes N] --runs N [--from SEED]     many, silently
  *   kinds --twins N                  each twin, caught within N schedules
- *   kinds --twins N --parts P --from SEED   one in P of them, another with each seed
- *   kinds --differ SOCKET [STEPS [SEED]]   redis.c against a server
+ *   kinds --twins N --parts P --from SEED   one in P of them, another with each
+ * seed kinds --differ SOCKET [STEPS [SEED]]   redis.c against a server
  *
  * What is checked, whenever a script has run, a command starts, and at the end:
  *   - nobody runs in a slot in which somebody else runs, save readers among

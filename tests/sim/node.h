@@ -64,9 +64,9 @@ struct node {
 	} moves;
 	/* of the record */
 	int64_t holder_ticket, since_us;
-	int64_t up_us; /* server time at its last start */
+	int64_t up_us;  /* server time at its last start */
 	int64_t lag_us; /* so far its count of seconds up is behind */
-	int64_t boots; /* so often */
+	int64_t boots;  /* so often */
 	int waiters;
 	struct waiter line[LINE_MAX]; /* by ticket */
 	struct word words[WORDS_KEPT];

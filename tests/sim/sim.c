@@ -7,7 +7,8 @@
  *   sim SEED             one schedule, told step by step
  *   sim --runs N [--from SEED] [--nodes N]    many, silently
  *   sim --twins N        each broken twin must be caught within N schedules
- *   sim --twins N --parts P --from SEED   one in P of them, another with each seed
+ *   sim --twins N --parts P --from SEED   one in P of them, another with each
+ * seed
  *
  * What is checked, at every start of a command and at the end:
  *   - no two commands run at once (P1);

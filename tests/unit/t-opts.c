@@ -290,8 +290,6 @@ static const struct {
 	{{"-n", "true"}, "no key"},
 	{{"-k", "job"}, "no command"},
 	{{"-k", "job", "--"}, "no command"},
-	{{"-k", "job", ""}, "no command"},
-	{{"-k", "job", "--", ""}, "no command"},
 	{{"-k"}, "'-k' needs a value"},
 	{{"--key"}, "'--key' needs a value"},
 	{{"-k", "job", "-nt"}, "'-t' needs a value"},
