@@ -31,7 +31,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	/* terminals say SI_KERNEL, kill(2) SI_USER; of a hang-up the kernel
 	 * tells the session's leader alone */
 	struct arrival a = {(unsigned char)sig,
-			    info->si_code > 0 && sig != SIGHUP};
+			    info->si_code > 0 && sig != SIGHUP,
+			    info->si_code == SI_TIMER};
 	int saved = errno;
 
 	(void)context;

@@ -24,6 +24,7 @@ struct signals {
 struct arrival {
 	unsigned char sig;
 	bool from_terminal; /* the kernel sent it, to the whole group */
+	bool from_timer;    /* a timer of ours did */
 };
 
 int signals_open(struct signals *s, struct fail *why);
