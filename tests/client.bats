@@ -317,6 +317,7 @@ kill_both() {
 		! tree_is_dead || break
 	done
 	tree_is_dead
+	kill -CONT "$tool" 2>/dev/null || true # nothing is left to be guarded
 	finish
 	[ "$status" = 137 ] || [ "$status" = 125 ]
 }
@@ -447,13 +448,13 @@ resume_with_clock() {
 }
 
 @test "C8 paused for longer than T while the clock ran: dead before another has the lock" {
-	start_old -t 1s
+	start_old -t 3s
 	pause_old
 	another_fence >"$T/second"
 	old_is_dead
 	finish
-	[ "$status" = 137 ]
-	contains "$T/err" "stopped until its lease ran out"
+	[ "$status" = 125 ]
+	contains "$T/err" "redlock was stopped"
 	below "$(cat "$T/first")" "$(cat "$T/second")"
 	lock_is_free
 }
@@ -771,17 +772,15 @@ freeze_command() { # $cmd: no signal ends it now
 
 @test "C17 a command that cannot die keeps its lock while redlock lives" {
 	need_root
-	started -v -k job -t 400ms -- witness "$T" --started w --hold 9000
+	started -k job -t 2s --max-hold 1s -K 100ms -- \
+		witness "$T" --started w --hold 9000
 	freeze_command
-	kill -INT "$tool"
-	wait_until contains "$T/err" 'signal 2'
-	kill -INT "$tool"
 	wait_until pending_kill "$cmd"
 	run -75 redlock -k job -w 600ms -- witness "$T"
 	wait_until contains "$T/err" "does not die"
 	thaw_group
 	finish
-	[ "$status" = 130 ] # the first INT stands
+	[ "$status" = 124 ]
 	lock_is_free
 }
 

@@ -329,12 +329,13 @@ static void cure_fence(struct search *s, const struct probe *p)
 static void take_fence(struct search *s, const struct probe *p,
 		       const struct got *got)
 {
-	if (got->why.kind == FAIL_NONE &&
-	    (got->reply->kind == REPLY_NIL ||
-	     parse_number(got->reply->bytes, 0, FENCE_MAX) >= 0))
+	const struct reply *r = got->reply; /* NULL: it is too long for one */
+
+	if (r && got->why.kind == FAIL_NONE &&
+	    (r->kind == REPLY_NIL || parse_number(r->bytes, 0, FENCE_MAX) >= 0))
 		return;
-	if (got->why.kind != FAIL_NONE && !got->overlong &&
-	    strncmp(got->reply->bytes, "WRONGTYPE", 9) != 0)
+	if (r && got->why.kind != FAIL_NONE &&
+	    strncmp(r->bytes, "WRONGTYPE", 9) != 0)
 		return;
 	say(s, p, LEVEL_WRONG,
 	    "its fence counter is no number: nobody can take the lock");
@@ -369,11 +370,13 @@ static void take(struct search *s, const struct got *got)
 	assert(s->probe); /* only what was asked is answered */
 	s->tally[p->server].overlong |=
 		got->overlong && p->subject == SCAN_PAGE;
-	if (!got->reply && !(got->overlong && p->subject == FENCE_VALUE))
-		return; /* what is wrong was said when it was asked first */
-	if (p->subject == FENCE_VALUE)
+	if (p->subject == FENCE_VALUE && (got->reply || got->overlong)) {
 		take_fence(s, p, got);
-	else if (got->why.kind != FAIL_NONE)
+		return;
+	}
+	if (!got->reply)
+		return; /* what is wrong was said when it was asked first */
+	if (got->why.kind != FAIL_NONE)
 		take_refusal(s, p, got);
 	else if (p->subject == SCAN_PAGE)
 		take_page(s, p, got->reply);

@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,8 +37,15 @@ struct armed {
 };
 
 static const char *file;
-static _Atomic long long boot_ms, real_ms;
-static _Atomic long long stands_at, stood_ms; /* 0: it runs; in all, before */
+/* In memory that a fork shares: its clock is this one's. */
+static struct {
+	_Atomic long long boot_ms, real_ms;
+	_Atomic long long stands_at, stood_ms; /* 0: it runs; in all, before */
+} * shared;
+#define boot_ms (shared->boot_ms)
+#define real_ms (shared->real_ms)
+#define stands_at (shared->stands_at)
+#define stood_ms (shared->stood_ms)
 static struct armed armed[TIMERS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __typeof__(&clock_gettime) real_gettime;
@@ -213,6 +221,10 @@ __attribute__((constructor)) static void begin(void)
 	pthread_t thread;
 	sigset_t all, old;
 
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		_exit(96);
 	real_gettime =
 		(__typeof__(real_gettime))dlsym(RTLD_NEXT, "clock_gettime");
 	real_settime =
