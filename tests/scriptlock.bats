@@ -608,7 +608,7 @@ no_shadow() { # no lock, nor what belongs to it
 	done
 	run -0 --separate-stderr "$REDLOCK" -k outer -t 2s -- sh -c '
 		eval "$("$REDLOCK" lock -t 2s --keep-for $$ --export job)"
-		sleep 60 &
+		sleep 60 >/dev/null 2>&1 &
 		echo $! >"$T/sleeper"' 3>&-
 	[[ $stderr = *"left processes running"* ]]
 	kill "$(cat "$T/sleeper")"

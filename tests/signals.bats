@@ -330,7 +330,7 @@ counting() { # SIGNAL
 }
 
 @test "C2 INT and then TERM: redlock dies of what the command died of" {
-	start_told -k job -- sh -c "trap '' TERM; touch $T/w; sleep 9 & wait"
+	start_told -k job -- sh -c "trap '' TERM; touch $T/w; sleep 9"
 	wait_until exists "$T/w"
 	kill -TERM "$tool"
 	kill -INT "$tool"
