@@ -254,6 +254,9 @@ void locks_poll(struct locks *l, struct pollfd *extra, int n_extra,
 	int n = n_extra;
 
 	locks_send(l);
+	/* by that all may be over, and then nothing would ever end the wait */
+	if (locks_over(l))
+		limit = now();
 	if (n_extra > 0)
 		memcpy(fds, extra, sizeof(*extra) * (size_t)n_extra);
 	for (int i = 0; i < l->n; i++) {

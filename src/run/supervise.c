@@ -289,7 +289,6 @@ static void give_back(struct supervisor *s)
 	unsigned int how = how_it_ended(s->end);
 	bool stuck = false, brief = was_short(s);
 	struct story story, *its = NULL;
-	struct instant limit;
 
 	if (s->end->given.n > 0 && s->conf->story) {
 		its = &story;
@@ -311,12 +310,8 @@ static void give_back(struct supervisor *s)
 		guard_close(&s->guard);
 	if (s->dog.running)
 		stuck = !watchdog_join(&s->dog, after(now(), JOIN_MS));
-	/* the leases have a limit of their own; this one is for their faults */
-	limit = after(now(), JOIN_MS);
-	while (!stuck && !locks_over(s->locks)) {
-		locks_poll(s->locks, NULL, 0, limit);
-		stuck = !before(now(), limit);
-	}
+	while (!stuck && !locks_over(s->locks))
+		locks_poll(s->locks, NULL, 0, NEVER);
 	/* A waiter starts now, on this machine perhaps. Two processes of ours
 	 * that end at the same time would take a processor from it just then:
 	 * up to a fifth of a millisecond, measured with two processors. */
