@@ -368,7 +368,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 
 @test "N10 an old acquire that runs after our release blocks the key for T at most" {
 	proxy_start
-	px duplicate 250
+	px duplicate 1000
 	echo pass >"$T/px.pass"
 	redlock -q -k job -t 600ms -- mv "$T/px.pass" "$T/px"
 	free job
