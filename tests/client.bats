@@ -454,7 +454,7 @@ resume_with_clock() {
 	old_is_dead
 	finish
 	[ "$status" = 125 ]
-	contains "$T/err" "redlock was stopped"
+	contains "$T/err" "not renewed for"
 	below "$(cat "$T/first")" "$(cat "$T/second")"
 	lock_is_free
 }

@@ -192,7 +192,7 @@ we_die() { # SIGNAL
 	we_die KILL
 	ends_with 137
 	we_die STOP
-	ends_with 137
+	ends_with 125
 	[ "$(holds)" = 2 ]
 }
 

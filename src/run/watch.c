@@ -280,37 +280,10 @@ static bool is_third(struct watch *w, struct instant at)
 	return third;
 }
 
-/* The waker went off: nothing was credited until it was time to kill. What the
- * watchdog, which woke with us, may have heard since comes too late: who was
- * stopped for so long is not to go on as if nothing had been. */
-static void waken(struct watch *w)
-{
-	char ttl[32], text[96];
-
-	if (w->end->without_lock || w->killed)
-		return;
-	if (w->end->outcome == OUTCOME_FORCED) {
-		kill_tree(w);
-		return;
-	}
-	if (watchdog_spent(w->dog)) { /* that was to be so */
-		look_at_lease(w);
-		return;
-	}
-	(void)snprintf(text, sizeof(text),
-		       "not renewed for 0.8 of %s; redlock was stopped, or got "
-		       "no processor",
-		       format_duration(w->locks->drive->lease.conf.ttl_ms, ttl,
-				       sizeof(ttl)));
-	lose(w, text);
-}
-
 static void forward(struct watch *w, const struct arrival *a)
 {
-	if (a->from_timer) {
-		waken(w);
+	if (a->from_timer) /* the waker; the alarm goes off as well */
 		return;
-	}
 	if (a->sig == SIGTSTP) {
 		stop_with_command(w, a->from_terminal);
 		return;

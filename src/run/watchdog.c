@@ -43,6 +43,11 @@ static void publish_lease(struct watchdog *w)
 	s = locks_stamp(w->locks);
 	if (s.ms <= atomic_load(&w->stamp_ms))
 		return;
+	/* It was time to kill before this came: who was stopped until then is
+	 * not to go on as if nothing had been. The alarm goes off. */
+	if (!before(now(), timing_kill(watchdog_stamp(w), ttl)) &&
+	    atomic_load(&w->stamp_ms) != INT64_MIN)
+		return;
 	atomic_store(&w->spent, locks_spent(w->locks));
 	deadman_set(w->deadman, sooner(timing_kill(s, ttl), w->stop_dead),
 		    sooner(timing_dead(s, ttl), w->stop_dead));
