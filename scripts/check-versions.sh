@@ -15,6 +15,7 @@ export top
 # shellcheck disable=SC2086 # words
 "$top/scripts/servers.sh" $versions
 rm -rf build-versions
+# shellcheck disable=SC2016 # the dollars are those of the inner shell
 for version in $versions; do
 	mkdir -p "build-versions/$version"
 	for suite in $suites; do echo "$version $suite"; done
