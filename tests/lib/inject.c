@@ -7,6 +7,7 @@
  *                         INJECT_MARK is removed (5 s at most)
  *   INJECT_MARK=FILE      is made when a call was hit
  *   INJECT_IN=NAME        only in programs of this name (default: redlock)
+ *   INJECT_TEXT=TEXT      of send(), only calls that send this
  *
  * A fork goes on counting where its parent was.
  */
@@ -32,7 +33,7 @@ extern void *__libc_realloc(void *, size_t);
 /* NOLINTEND(bugprone-reserved-identifier): as above */
 
 static char wanted[32];
-static const char *mark;
+static const char *mark, *text;
 static long from, count;
 static int onward, error_wanted, here;
 
@@ -83,6 +84,7 @@ __attribute__((constructor)) static void begin(void)
 		abort();
 	onward = plus == '+';
 	mark = getenv("INJECT_MARK");
+	text = getenv("INJECT_TEXT");
 	here = 1;
 }
 
@@ -108,7 +110,6 @@ WRAP(int, timerfd_create, (clockid_t c, int flags), (c, flags), -1)
 WRAP(int, socket, (int d, int t, int p), (d, t, p), -1)
 WRAP(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n),
      -1)
-WRAP(ssize_t, send, (int fd, const void *b, size_t n, int f), (fd, b, n, f), -1)
 WRAP(ssize_t, recv, (int fd, void *b, size_t n, int f), (fd, b, n, f), -1)
 WRAP(ssize_t, write, (int fd, const void *b, size_t n), (fd, b, n), -1)
 WRAP(ssize_t, getrandom, (void *b, size_t n, unsigned int f), (b, n, f), -1)
@@ -116,6 +117,13 @@ WRAP(DIR *, opendir, (const char *name), (name), NULL)
 WRAP(int, setpgid, (pid_t pid, pid_t group), (pid, group), -1)
 WRAP(int, execvpe, (const char *f, char *const argv[], char *const envp[]),
      (f, argv, envp), -1)
+
+ssize_t send(int fd, const void *b, size_t n, int f)
+{
+	if ((!text || memmem(b, n, text, strlen(text))) && hit("send"))
+		return -1;
+	return REAL(send)(fd, b, n, f);
+}
 
 /* malloc, calloc and realloc count as one; dlsym() itself may need them */
 void *malloc(size_t n)

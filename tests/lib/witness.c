@@ -2,7 +2,8 @@
 /*
  * The command under test, and the oracle for exclusion.
  *
- *   witness DIR [--hold MS] [--spawn] [--stubborn] [--started FILE]
+ *   witness DIR [--hold MS] [--until FILE] [--spawn] [--stubborn]
+ *           [--started FILE]
  *
  * Takes flock() on DIR/witness without waiting: if another holder of the same
  * redlock key is alive, or any descendant of one, that fails and a line goes
@@ -13,6 +14,7 @@
  * --spawn: a child and a setsid() grandchild inherit the lock and ignore every
  * signal they can; only when the witness ends by itself does it kill them.
  * --stubborn: the witness, too, ignores what it can.
+ * --until: it goes on until FILE is there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -99,6 +101,7 @@ static pid_t spawn(int report)
 int main(int argc, char **argv)
 {
 	const char *fence = getenv("REDLOCK_FENCE"), *started = NULL;
+	const char *until = NULL;
 	pid_t child = 0, below = 0;
 	long hold = 0;
 	int spawns = 0, stubborn = 0, fd;
@@ -109,6 +112,8 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++) {
 		if (strcmp(argv[i], "--hold") == 0 && i + 1 < argc)
 			hold = atol(argv[++i]);
+		else if (strcmp(argv[i], "--until") == 0 && i + 1 < argc)
+			until = argv[++i];
 		else if (strcmp(argv[i], "--started") == 0 && i + 1 < argc)
 			started = argv[++i];
 		else if (strcmp(argv[i], "--spawn") == 0)
@@ -152,6 +157,8 @@ int main(int argc, char **argv)
 	}
 	count = read_number("counter");
 	pause_ms(hold);
+	while (until && access(until, F_OK) < 0)
+		pause_ms(10);
 	write_number("counter", count + 1);
 	if (spawns) {
 		(void)kill(below, SIGKILL);
