@@ -200,7 +200,11 @@ static void name_endpoint(struct endpoint *ep)
 				   sizeof(ep->name));
 		break;
 	case ENDPOINT_LOCAL:
-		(void)snprintf(ep->name, sizeof(ep->name), "local:");
+		(void)snprintf(ep->name, sizeof(ep->name), "local:%s",
+			       ep->dir[0] ? "?dir=" : "");
+		(void)format_bytes(ep->dir, strlen(ep->dir),
+				   ep->name + strlen(ep->name),
+				   sizeof(ep->name) - strlen(ep->name));
 		break;
 	case ENDPOINT_SENTINEL:
 		(void)snprintf(ep->name, sizeof(ep->name),

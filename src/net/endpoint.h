@@ -6,7 +6,8 @@
  *   unix://[[user][:password]@]/path[?db=n]
  *   redis-sentinel://[[user][:password]@]host[:port][,host[:port]...]/NAME[/db]
  *   redis-cluster://[[user][:password]@]host[:port][,host[:port]...][/0]
- *   local:[?idle=DURATION]      a private server on this machine (run/local.h)
+ *   local:[?dir=PATH&idle=DURATION]    a private server on this machine
+ *                                      (run/local.h)
  *
  * rediss://, rediss-sentinel:// and rediss-cluster:// are the same with TLS;
  * each has a twin that begins with valkey, and the port is 6379, of a Sentinel
@@ -37,6 +38,8 @@
 #define PASSWORD_MAX 2048
 #define FILE_NAME_MAX 512 /* of a path in a URL, with its terminator */
 #define PLACES_MAX 16
+#define SOCKET_MAX 108 /* of a socket's path, with its terminator */
+#define LOCAL_SOCKET "redis.sock"
 #define ENDPOINT_URL_MAX 24576 /* of endpoint_url(); all fields full: 21300 */
 
 enum endpoint_kind {
@@ -80,8 +83,11 @@ struct endpoint {
 	struct place at[PLACES_MAX]; /* the server, the Sentinels, or some nodes
 					of the Cluster */
 	int places;
-	char group[256]; /* what the Sentinels call it */
-	char path[108];  /* of the socket; local: is filled in by run/local */
+	char group[256];       /* what the Sentinels call it */
+	char path[SOCKET_MAX]; /* of the socket; local: is filled in by
+				  run/local */
+	/* local: where the socket is; "": the usual place */
+	char dir[SOCKET_MAX - sizeof(LOCAL_SOCKET)];
 	struct secret secret;
 	struct secret sentinel; /* the same for the Sentinels */
 	bool sentinel_tls;      /* as they speak it */

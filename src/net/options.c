@@ -50,6 +50,23 @@ static const char *give_text(const struct endpoint *ep, const struct option *o,
 	return text[0] != '\0' ? text : NULL;
 }
 
+/* In one form for all ways to write it. */
+static int take_dir(struct endpoint *ep, const struct option *o,
+		    const char *value, struct fail *why)
+{
+	size_t n = strlen(value);
+	char text[FILE_NAME_MAX];
+
+	if (value[0] != '/')
+		return fail(why, FAIL_USAGE, "%s: not a full path (as /run/me)",
+			    o->name);
+	while (n > 1 && value[n - 1] == '/')
+		n--;
+	memcpy(text, value, n);
+	text[n] = '\0';
+	return take_text(ep, o, text, why);
+}
+
 static int take_ms(struct endpoint *ep, const struct option *o,
 		   const char *value, struct fail *why)
 {
@@ -149,6 +166,9 @@ static const char *give_sentinel_tls(const struct endpoint *ep,
 #define TEXT(field) \
 	take_text, give_text, offsetof(struct endpoint, field), \
 	sizeof(((struct endpoint *)0)->field), 0, 0
+#define DIR(field) \
+	take_dir, give_text, offsetof(struct endpoint, field), \
+	sizeof(((struct endpoint *)0)->field), 0, 0
 #define MS(field, least, usual) \
 	take_ms, give_ms, offsetof(struct endpoint, field), 0, least, usual
 #define WORD(what) take_##what, give_##what, 0, 0, 0, 0
@@ -160,6 +180,7 @@ static const char sentinel[] = "only with redis-sentinel://";
 /* in the order in which options_put() writes them */
 static const struct option options[] = {
 	{"db", IN_ALL & ~IN_LOCAL, no_local, WORD(db)},
+	{"dir", IN_LOCAL, local, DIR(dir)},
 	{"idle", IN_LOCAL, local, MS(idle_ms, 0, IDLE_MS)},
 	{"timeout", IN_ALL, "", MS(timeout_ms, 1, 0)},
 	{"password-file", IN_ALL & ~IN_LOCAL, no_local, TEXT(secret.file)},

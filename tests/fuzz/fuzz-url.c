@@ -92,6 +92,9 @@ static void check_accepted(const struct endpoint *ep, const char *url)
 	     "a master has a name", url);
 	must(ep->kind != ENDPOINT_LOCAL || !ep->secret.has_password,
 	     "local: has no password", url);
+	must(ep->dir[0] == '\0' ||
+		     (ep->kind == ENDPOINT_LOCAL && ep->dir[0] == '/'),
+	     "only local: has a directory, with its full path", url);
 	must(!ep->tls_conf.cert[0] == !ep->tls_conf.key[0],
 	     "a certificate has its key", url);
 	must(ep->secret.has_password == (ep->secret.password[0] != '\0') &&

@@ -11,6 +11,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define MINUTE ((int64_t)60000)
+#define THIRTY "123456789012345678901234567890"
+#define NINETY THIRTY THIRTY THIRTY
 
 /* NULL: "". The port is 6379 unless given; a password of "" is none. */
 static const struct good {
@@ -88,6 +90,9 @@ static const struct good {
 	 "/a\\x0ab\\xff"},
 	{"local:", ENDPOINT_LOCAL, "", "", "", "", "", 0, "local:"},
 	{"local:?", ENDPOINT_LOCAL, "", "", "", "", "", 0, "local:"},
+	{"local:?dir=/", ENDPOINT_LOCAL, "", "", "", "", "", 0, "local:?dir=/"},
+	{"local:?dir=/a%20b%0a", ENDPOINT_LOCAL, "", "", "", "", "", 0,
+	 "local:?dir=/a b\\x0a"},
 };
 
 static void test_good(void)
@@ -304,6 +309,9 @@ static const struct {
 	{"unix://pw@/a%20b/c%3f?db=7", "unix://:pw@/a%20b/c%3F?db=7"},
 	{"local:?idle=60", "local:"},
 	{"local:?timeout=1&idle=0", "local:?idle=0ms&timeout=1000ms"},
+	{"local:?idle=0&dir=/a/b%3f///", "local:?dir=/a/b%3F&idle=0ms"},
+	{"local:?dir=//", "local:?dir=/"},
+	{"local:?dir=/" NINETY "12345", NULL},
 	{"redis://h?timeout=1.5&db=2", "redis://h:6379/2?timeout=1500ms"},
 	{"redis://h?timeout=0.0001", "redis://h:6379?timeout=1ms"},
 	{"redis://h?timeout=10000d", "redis://h:6379?timeout=864000000000ms"},
@@ -707,7 +715,7 @@ static const struct {
 	{"rediss-sentinel://h/m?frobnicate=1",
 	 "sni, tls-verify, sentinel-user, sentinel-password-file, "
 	 "sentinel-tls)"},
-	{"local:?frobnicate=1", "(known: idle, timeout)"},
+	{"local:?frobnicate=1", "(known: dir, idle, timeout)"},
 	{"redis://h?\xff=1", "unknown option '\\xff'"},
 	{"redis://h?=1", "unknown option ''"},
 	{"redis://h?%64b=1", "unknown option '%64b'"},
@@ -727,6 +735,13 @@ static const struct {
 	{"redis://h?timeout=soon", "timeout: not a duration"},
 	{"local:?timeout=0", "timeout: must be more than 0"},
 	{"redis://h?idle=1s", "idle: only with local:"},
+	{"unix:///a?dir=/a", "dir: only with local:"},
+	{"local:?dir=", "dir: no value"},
+	{"local:?dir=a/b", "dir: not a full path (as /run/me)"},
+	{"local:?dir=~/a", "dir: not a full path"},
+	{"local:?dir=/a&dir=/a", "dir: given twice"},
+	{"local:?dir=/" NINETY "123456", "dir: longer than 96 bytes"},
+	{"local:?dri=/a", "did you mean 'dir'?"},
 	{"unix:///a?idle=1s", "idle: only with local:"},
 	{"local:?db=1", "db: not with local:"},
 	{"local:?password-file=/f", "password-file: not with local:"},
@@ -734,7 +749,7 @@ static const struct {
 	{"local:?idle=", "idle: no value"},
 	{"local:?idle=soon", "idle: not a duration"},
 	{"local:?idle=-1s", "idle: not a duration"},
-	{"local:?idle=1s&x", "(known: idle, timeout)"},
+	{"local:?idle=1s&x", "(known: dir, idle, timeout)"},
 	{"redis://h?cacert=/c", "cacert: only with rediss://"},
 	{"valkey://h?cacertdir=/c", "cacertdir: only with rediss://"},
 	{"unix:///s?cert=/c", "cert: only with rediss://"},
