@@ -8,7 +8,7 @@ redlock=${1:-./redlock}
 case $redlock in */*) ;; *) redlock=$(command -v "$redlock") ;; esac
 redlock=$(cd "$(dirname "$redlock")" && pwd)/$(basename "$redlock")
 dir=$(mktemp -d)
-export XDG_RUNTIME_DIR="$dir" REDLOCK_URL='local:?idle=1s'
+export REDLOCK_URL="local:?dir=$dir/server&idle=1s"
 # (in dash, $(jobs -p) is empty)
 trap 'jobs -p >"$dir/jobs"; xargs kill <"$dir/jobs" 2>/dev/null; wait
 	rm -rf "$dir"' EXIT

@@ -764,12 +764,11 @@ slot_lost() { # those who still have it tell the others
 }
 
 @test "local: is well, and its scope is noted" {
-	export XDG_RUNTIME_DIR=$T/run
-	mkdir -m 700 "$XDG_RUNTIME_DIR"
-	on 'local:?idle=1s'
+	on "local:?dir=$T/mine&idle=1s"
 	doctor 0
 	finds note scope 'this machine'
+	finds ok persistence 'forgets nothing while the machine runs'
 	finds ok scripts 'EVAL works'
 	wait_until local_gone
 }
-local_gone() { [ ! -e "$XDG_RUNTIME_DIR/redlock/redis.sock" ]; }
+local_gone() { [ ! -e "$T/mine/redis.sock" ]; }

@@ -535,10 +535,8 @@ and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 	url=$(group_url g)
 	redlock -k job -- true
 	json 'len(d) == 1'
-	mkdir -m 700 "$T/run"
-	export XDG_RUNTIME_DIR=$T/run
-	url='local:?idle=300ms'
+	url="local:?dir=$T/mine&idle=300ms"
 	redlock -k job -- true
 	json 'len(d) == 1'
-	wait_until eval '! exists "$T/run/redlock/redis.sock"'
+	wait_until eval '! exists "$T/mine/redis.sock"'
 }

@@ -326,8 +326,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 }
 
 @test "local: says its scope, and starts its server if need be" {
-	mkdir -m 700 "$T/run"
-	XDG_RUNTIME_DIR=$T/run run -1 "$REDLOCK" inspect -u 'local:?idle=50ms' job
+	run -1 "$REDLOCK" inspect -u "local:?dir=$T/mine&idle=50ms" job
 	[ "$output" = $'job: free\n  scope     host' ]
-	wait_until eval '! exists "$T/run/redlock/redis.sock"'
+	wait_until eval '! exists "$T/mine/redis.sock"'
 }

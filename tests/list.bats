@@ -389,14 +389,12 @@ cluster_hold() {
 }
 
 @test "local: the locks of this machine" {
-	export XDG_RUNTIME_DIR=$T/run
-	mkdir -m 700 "$XDG_RUNTIME_DIR"
-	url=local:?idle=1s
+	url="local:?dir=$T/mine&idle=1s"
 	helper "$REDLOCK" -q -u "$url" -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
 	wait_until exists "$T/started"
 	list 0
 	[ "$(keys)" = 'job ' ]
 	json "d['scope'] == 'host'"
 	kill_helpers || true
-	kill_servers "$XDG_RUNTIME_DIR/redlock"
+	kill_servers "$T/mine"
 }

@@ -1,23 +1,20 @@
 #!/usr/bin/env bats
-# local: the private server: exactly one, on demand, gone when idle, and nothing
-# of whoever started it kept.
+# local: the private server: exactly one, on demand, gone when idle, the same
+# again after it was killed, and nothing of whoever started it kept.
 
 load lib/common
+load lib/namespace
 eval "common_$(declare -f setup)"
 eval "common_$(declare -f teardown)"
 
 setup() {
 	common_setup
-	export XDG_RUNTIME_DIR=$T/run
-	mkdir -m 700 "$XDG_RUNTIME_DIR"
-	dir=$XDG_RUNTIME_DIR/redlock
+	dir=$T/redlock
 	socket=$dir/redis.sock
 	# counts every start there ever was
 	mkdir "$T/bin"
 	real=$(command -v redis-server)
-	printf '#!/bin/sh\necho $$ >>"%s"\nexec "%s" "$@"\n' "$T/starts" "$real" \
-		>"$T/bin/redis-server"
-	chmod 755 "$T/bin/redis-server"
+	counting redis-server
 	starts=$T/starts
 }
 
@@ -27,29 +24,38 @@ teardown() {
 	common_teardown
 }
 
-# The private server and its keeper, found by what they were started for.
-# (what stands in a server's title differs from version to version)
+# A server of that name that notes its start, and its name. NAME
+counting() {
+	cat >"$T/bin/$1" <<-SH
+		#!/bin/sh
+		echo "$1" >>"$T/starts"
+		exec "$real" "\$@"
+	SH
+	chmod 755 "$T/bin/$1"
+}
+
+# The private server and its keeper, by where they are, and by our mark.
 servers() {
-	ss -xlpH src "$socket" | grep -o 'pid=[0-9]*' | cut -d = -f 2
-	return 0
+	local p
+	for p in $(called redis-server); do
+		[[ $(readlink "/proc/$p/cwd" 2>/dev/null) != "$dir"/aof.* ]] ||
+			echo "$p"
+	done
 }
 keepers() {
 	local p
-	for p in $(by_cmdline lockserver .); do
-		grep -qz "^XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR\$" \
-			"/proc/$p/environ" 2>/dev/null && echo "$p"
+	for p in $(called lockserver); do
+		grep -qzxF "REDLOCK_TEST_ID=$T" "/proc/$p/environ" \
+			2>/dev/null && echo "$p"
 	done
 	return 0
 }
-by_cmdline() { # COMM PATTERN
+called() { # COMM
 	local p
 	for p in $(grep -lx -- "$1" /proc/[0-9]*/comm 2>/dev/null); do
 		p=${p%/comm}
-		grep -qaz -- "$2" "$p/cmdline" 2>/dev/null &&
-			! grep -q '^State:.Z' "$p/status" 2>/dev/null &&
-			echo "${p#/proc/}"
+		grep -q '^State:.Z' "$p/status" 2>/dev/null || echo "${p#/proc/}"
 	done
-	return 0
 }
 kill_private() {
 	local p
@@ -57,28 +63,48 @@ kill_private() {
 	wait_until nobody_serves
 }
 nobody_serves() { [ -z "$(servers)$(keepers)" ]; }
-# EXISTS by itself would count as a client, but only while it asks
 serves() { [ "$(private ping 2>/dev/null)" = PONG ]; }
 private() { redis-cli -s "$socket" "$@"; }
-idle_gone() { nobody_serves && [ ! -e "$socket" ]; }
+# The lock file stays, because it may be in use.
+idle_gone() { nobody_serves && [ "$(ls -A "$dir")" = redis.sock.lock ]; }
 started() { wc -l <"$starts"; }
+has_started() { [ "$(started)" = "$1" ]; }
 
-# As a user types it; the last word of the URL is the idle time.
+# As a user types it.
 locally() {
-	PATH="$T/bin:$PATH" "$REDLOCK" -u "local:?idle=${idle:-1m}" "$@"
+	PATH="$T/bin:$PATH" REDLOCK_URL=$(local_url) \
+		${within:+"${within[@]}"} "$REDLOCK" "$@"
 }
+local_url() { echo "local:?dir=$dir&idle=${idle:-1m}"; }
+
+# A holder in the background, $holder, until `end_hold`. [OPTION...]
+hold_until_told() {
+	rm -f "$T/started" "$T/enough"
+	# as a process of ours, and not of a shell in between
+	PATH="$T/bin:$PATH" helper ${within:+"${within[@]}"} "$REDLOCK" \
+		-u "$(local_url)" -k job "$@" -- witness "$T" --started "$T/started" \
+		--until "$T/enough" 2>"$T/err"
+	holder=${helpers##* }
+	wait_until exists "$T/started"
+}
+end_hold() {
+	touch "$T/enough"
+	ends_with 0
+}
+
+# ---- its life ----
 
 @test "local: the first run starts a server, runs, and releases" {
 	run -0 --separate-stderr locally -k job -t 30s \
 		--result-file "$T/result" -- \
 		sh -c 'echo "$REDLOCK_URL $REDLOCK_FENCE"
 			redis-cli -s "$0" exists job' "$socket"
-	[[ ${lines[0]} =~ ^local:\ [0-9]{16}$ ]]
+	[[ ${lines[0]} =~ ^local:\?dir=$dir\ [0-9]{16}$ ]]
 	[ "${lines[1]}" = 1 ]
 	[ -z "$stderr" ]
 	[ "$(private exists job)" = 0 ]
 	grep -q '"scope":"host"' "$T/result"
-	run -0 "$REDLOCK" -u local: -k job -- true
+	run -0 "$REDLOCK" -u "local:?dir=$dir" -k job -- true
 	[ "$(started)" = 1 ]
 	[ "$(stat -c %a "$dir")" = 700 ]
 	[ "$(servers | wc -l)" = 1 ]
@@ -100,33 +126,44 @@ locally() {
 	done
 }
 
-@test "local: the server is gone after it has been idle, socket and all" {
+@test "local: the server is gone after it has been idle, socket, file and all" {
 	idle=300ms locally -k job -- true
-	serves
+	[ "$(started)" = 1 ]
 	wait_until idle_gone
-	[ -z "$(ls "$dir" | grep -v '\.lock$')" ]
 	idle=300ms locally -k job -- true
 	[ "$(started)" = 2 ]
+	wait_until idle_gone
 }
 
-has_less_than() { [ "$(private pttl "$2")" -lt "$1" ]; }
+# How often the keeper has asked.
+looked() {
+	private info commandstats |
+		sed -n 's/^cmdstat_client.*:calls=\([0-9]*\),.*/\1/p'
+}
+has_looked() { [ "$(looked)" -ge "$1" ]; }
 @test "local: a server is not idle while a lock is held or waited for" {
-	idle=100ms locally -k job -t 5s -- witness "$T" --hold 700
+	local server
+	idle=100ms hold_until_told -t 5s
+	wait_until has_looked 6
 	[ "$(started)" = 1 ]
-	idle=100ms locally -k job -t 500ms -- witness "$T" --hold 700 &
-	wait_until serves
-	idle=100ms locally -q -k job -t 500ms -- witness "$T" --hold 1
+	idle=100ms locally -q -k job -t 5s -- witness "$T" --hold 1 2>/dev/null &
+	wait_until in_line 1
+	wait_until has_looked $(($(looked) + 6))
+	end_hold
 	wait
-	[ "$(holds)" = 3 ]
-	# a lock without a client: its holder was killed, guard and all
+	[ "$(holds)" = 2 ]
+	[ "$(started)" = 1 ]
 	wait_until idle_gone
+	# a lock without a client: its holder was killed, guard and all
 	idle=100ms locally -k other -- sh -c \
-		'redis-cli -s "$0" set dead token px 2000 >/dev/null' "$socket"
-	local server=$(servers)
-	wait_until has_less_than 1500 dead
-	[ "$(servers)" = "$server" ] # several idle times later
+		'redis-cli -s "$0" set dead token >/dev/null' "$socket"
+	server=$(servers)
+	wait_until has_looked $(($(looked) + 6)) # over several idle times
+	[ "$(servers)" = "$server" ]
+	private del dead >/dev/null
 	wait_until idle_gone
 }
+in_line() { [ "$(private zcard 'redlock:{job}:queue:job')" = "$1" ]; }
 
 @test "local: fences grow on across servers that come and go" {
 	for i in 1 2 3; do
@@ -155,22 +192,21 @@ has_less_than() { [ "$(private pttl "$2")" -lt "$1" ]; }
 }
 
 @test "local: nothing of the caller's is kept open or shared" {
-	local s k p
+	local s k p said
 	exec 9>"$T/mine"
-	mkdir "$T/dir"
+	mkdir "$T/mydir"
 	# ends although the server lives on: it has no end of the pipe
-	run -0 bash -c 'cd "$1/dir" && umask 000 && trap "" HUP INT PIPE &&
-		PATH="$1/bin:$PATH" "$2" -u local: -k job -- echo ran | cat' \
-		- "$T" "$REDLOCK"
+	run -0 bash -c 'cd "$1/mydir" && umask 000 && trap "" HUP INT PIPE &&
+		PATH="$1/bin:$PATH" "$2" -u "$3" -k job -- echo ran | cat' \
+		- "$T" "$REDLOCK" "$(local_url)"
 	exec 9>&-
 	[ "$output" = ran ]
 	s=$(servers) k=$(keepers)
 	[ -n "$s" ] && [ -n "$k" ]
+	[ "$(readlink "/proc/$k/cwd")" = "$dir" ]
+	[[ $(readlink "/proc/$s/cwd") = "$dir"/aof.* ]]
 	for p in $s $k; do
-		[ "$(readlink "/proc/$p/cwd")" = / ]
-		for fd in 0 1 2; do
-			[ "$(readlink "/proc/$p/fd/$fd")" = /dev/null ]
-		done
+		[ "$(readlink "/proc/$p/fd/0")" = /dev/null ]
 		! ls -l "/proc/$p/fd" | grep -F "$T/mine"
 		# session and group are the keeper's own; no terminal
 		set -- $(sed 's/.*) //' "/proc/$p/stat")
@@ -178,21 +214,35 @@ has_less_than() { [ "$(private pttl "$2")" -lt "$1" ]; }
 		[ "$4" = "$k" ]
 		[ "$5" = 0 ]
 		[ "$(awk '/^Umask/ {print $2}' "/proc/$p/status")" = 0077 ]
+		# (every process starts with what the caller blocked)
+		[ "$(awk '/^SigBlk/ {print $2}' "/proc/$s/status")" = \
+			0000000000000000 ]
 	done
-	# the keeper, quiet, holds nothing but /dev/null
-	[ "$(ls "/proc/$k/fd" | wc -l)" = 3 ]
+	# what the server writes, its keeper reads
+	said=$(readlink "/proc/$s/fd/1")
+	[[ $said = pipe:* ]]
+	[ "$(readlink "/proc/$s/fd/2")" = "$said" ]
+	[ "$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -cF "$said")" = 3 ]
+	# besides, quiet, it holds nothing but /dev/null and what it listens to
+	run -0 eval 'for fd in /proc/$k/fd/*; do readlink "$fd"; done | sort'
+	[ "$output" = "/dev/null
+/dev/null
+/dev/null
+anon_inode:[signalfd]
+anon_inode:inotify
+$said" ]
 	set -- $(sed -n 's/^SigIgn:.//p' "/proc/$k/status")
 	# but for 32 and 33, which belong to the C library
 	[ $((0x$1 & ~0x180000000)) = 0 ]
 	# a directory that goes away is nobody's concern
-	rmdir "$T/dir"
+	rmdir "$T/mydir"
 	locally -k job -- true
 }
 
 @test "local: a terminal's hang-up and Ctrl-C do not reach the server" {
 	command -v setsid >/dev/null || skip "needs setsid"
-	setsid sh -c 'PATH="$1/bin:$PATH" "$2" -u local: -k job -- true
-		kill -HUP 0' - "$T" "$REDLOCK" || :
+	setsid sh -c 'PATH="$1/bin:$PATH" "$2" -u "$3" -k job -- true
+		kill -HUP 0' - "$T" "$REDLOCK" "$(local_url)" || :
 	serves
 	[ "$(started)" = 1 ]
 }
@@ -212,82 +262,479 @@ has_less_than() { [ "$(private pttl "$2")" -lt "$1" ]; }
 	wait_until idle_gone
 }
 
-@test "local: a keeper killed while it holds the server aside is survived" {
-	locally -k job -- true
-	kill -KILL $(keepers)
-	mv "$socket" "$socket.idle"
-	# the old server lives, unseen and empty; a new one takes its place
-	run -0 locally -n -k job -- true
-	kill -KILL $(servers)
-	wait_until nobody_serves
+# ---- it is killed ----
+
+# Whom to kill: "server", "keeper", or "both", as the end of a cgroup does.
+kill_the() {
+	local pids
+	case $1 in
+	server) pids=$(servers) ;;
+	keeper) pids=$(keepers) ;;
+	both) pids="$(keepers) $(servers)" ;;
+	esac
+	kill -KILL $pids
 }
 
-@test "local: a server killed in mid hold is replaced, and the hold heals" {
-	local pid first got=0
-	locally -k job -t 1s -- witness "$T" --hold 900 --started "$T/started" \
-		2>"$T/err" &
-	pid=$!
-	wait_until exists "$T/started"
-	first=$(servers)
-	kill -KILL $first $(keepers)
-	wait_until contains "$T/err" 'vanished'
-	[ "$(private exists job)" = 1 ]
-	wait $pid || got=$?
-	[ "$got" = 0 ]
-	[ "$(holds)" = 1 ]
-	[ "$(started)" = 2 ]
+# Many newcomers at once, with a lock that is held: none gets it.
+storm() {
+	local i pids=
+	for i in {1..8}; do
+		newcomer &
+		pids="$pids $!"
+	done
+	wait $pids
+}
+newcomer() {
+	local got=0
+	locally -q -n -k job -t 20s -- witness "$T" 2>"$T/newcomer.$BASHPID" ||
+		got=$?
+	[ "$got" = 75 ] && return
+	echo "a newcomer ended with $got:" >>"$T/errors"
+	cat "$T/newcomer.$BASHPID" >>"$T/errors"
+}
+
+@test "local: a server that is killed forgets no lock: nobody runs beside the holder" {
+	local whom n=0
+	for whom in server both keeper server both keeper; do
+		n=$((n + 1))
+		hold_until_told -t 20s
+		locally -q -k job -t 20s -- witness "$T" 2>/dev/null &
+		local waiter=$!
+		wait_until in_line 1
+		kill_the $whom
+		storm
+		end_hold
+		wait $waiter
+		lacks "$T/err" 'vanished'
+		[ "$(holds)" = $((2 * n)) ]
+	done
+	[ "$(started)" = $((n + 1)) ]
+	[ "$(servers | wc -l)" = 1 ]
+	[ ! -s "$T/errors" ]
+}
+
+@test "local: a holder is not disturbed by a server that is killed and is back" {
+	local n
+	hold_until_told -t 1s
+	for n in 2 3 4; do
+		kill_the server
+		wait_until has_started $n
+		wait_until serves
+	done
+	end_hold
+	lacks "$T/err" 'vanished\|lost\|kill'
 	[ "$(private exists job)" = 0 ]
 }
 
-@test "local: a server whose socket was removed does not stay for ever" {
-	XDG_RUNTIME_DIR=$T/run "$REDLOCK" -u 'local:?idle=200ms' -k job -- true
-	s=$(servers)
-	[ -n "$s" ]
+# When it ends by itself, in ms since 1970, as the server has it.
+ends_at() {
+	private eval "local t = redis.call('time') return
+		t[1] * 1000 + math.floor(t[2] / 1000) +
+		redis.call('pttl', 'job')" 0
+}
+@test "local: a lock that no process holds outlives its server, and ends when it should" {
+	local token fence was whom
+	token=$(locally lock -n -t 1h job)
+	was=$(ends_at)
+	fence=$(private get 'redlock:{job}:fence:job')
+	for whom in server keeper both; do
+		kill_the $whom
+		wait_until nobody_serves
+		storm
+		# (rounded down twice)
+		at_least $(($(ends_at) - was)) -1
+		at_least 1 $(($(ends_at) - was))
+		[ "$(private get job)" = "$token" ]
+		[ "$(private get 'redlock:{job}:fence:job')" = "$fence" ]
+	done
+	locally extend -t 2h --token "$token" job
+	at_least "$(ends_at)" $((was + 3000000))
+	kill_the both
+	wait_until nobody_serves
+	locally unlock --token "$token" job
+	locally -n -k job -- witness "$T"
+}
+
+@test "local: no command runs before the server has written what it answered" {
+	command -v strace >/dev/null || skip "needs strace"
+	# the last write before the answer to the acquire is the one to the file
+	printf '#!/bin/sh\nexec strace -qq -o "%s" -s 200 -e trace=write,writev "%s" "$@"\n' \
+		"$T/trace" "$real" >"$T/bin/redis-server"
+	locally -n -k job -- true
+	grep -q 'write' "$T/trace"
+	awk '/MULTI.*[Ss][Ee][Tt].*job/ { in_file = 1 }
+		/granted/ { answered = 1; exit }
+		END { exit !answered || !in_file }' "$T/trace"
+}
+
+@test "local: a lock that is granted while the idle server is stopped is not forgotten" {
+	[ -z "${SANITIZED-}" ] || skip 'a sanitizer comes first'
+	# the server was asked, twice, and is about to be told to stop
+	LD_PRELOAD=$TEST_BIN/inject.so INJECT=send:1:0 INJECT_TEXT=SHUTDOWN \
+		INJECT_MARK=$T/hit idle=100ms locally -k first -- true
+	wait_until exists "$T/hit"
+	[ -S "$socket.idle" ]
+	[ ! -e "$socket" ]
+	# by who had found the socket just before
+	"$REDLOCK" lock -n -t 1h -u "unix://$socket.idle" job
+	rm "$T/hit"
+	wait_until nobody_serves
+	storm
+	[ "$(started)" = 2 ]
+}
+
+aof() { # the file that is written to
+	local all=("$dir"/aof.*/appendonly.aof "$dir"/aof.*/*/*.incr.aof) f
+	for f in "${all[@]}"; do [ ! -e "$f" ] || echo "$f"; done | tail -n 1
+}
+@test "local: a file that ends in the middle of a command is read up to there" {
+	local token n
+	token=$(locally lock -n -t 1h job)
+	for n in 1 7; do
+		kill_private
+		printf '*3\r\n$3\r\nSET\r\n$3\r\njob\r\n$7\r\nnobo' |
+			head -c $((20 + n)) >>"$(aof)"
+		storm
+		[ "$(private get job)" = "$token" ]
+	done
+	# also within what belongs together
+	locally extend -t 2h --token "$token" job
+	kill_private
+	truncate -s -3 "$(aof)"
+	storm
+	[ "$(private get job)" = "$token" ]
+}
+
+@test "local: a damaged file is no empty one: nothing runs, and why is said" {
+	locally lock -n -t 1h job
+	kill_private
+	printf 'no command\r\n*1\r\n$4\r\nPING\r\n' >>"$(aof)"
+	PATH="$T/bin:$PATH" refuses 69 'append only file'
+	contains "$T/err" "; if nothing runs under its locks, remove '$dir/aof.*'\$"
+	rm -r "$dir"/aof.*
+	locally -n -k job -- witness "$T"
+}
+
+@test "local: what an earlier start of the machine has left is not read" {
+	mkdir -m 700 "$dir" "$dir/aof.0" "$dir/aof.0/appendonlydir" "$dir/aof.gone"
+	echo damaged >"$dir/aof.0/appendonlydir/appendonly.aof.manifest"
+	echo damaged >"$dir/aof.0/appendonly.aof"
+	mkdir "$T/precious"
+	: >"$T/precious/file"
+	ln -s "$T/precious" "$dir/aof.1"
+	ln -s "$T/precious" "$dir/aof.0/link"
+	locally -n -k job -- witness "$T"
+	[ "$(ls -d "$dir"/aof.*)" = \
+		"$dir/aof.$(cat /proc/sys/kernel/random/boot_id)" ]
+	[ -e "$T/precious/file" ]
+}
+
+@test "local: the file is written anew before it is large, and is as good then" {
+	local token
+	token=$(locally lock -n -t 1h job)
+	# three times what is left of it
+	seq 60000 | awk '{
+		printf "*3\r\n$3\r\nSET\r\n$5\r\nnoise\r\n$32\r\n%032d\r\n", $1
+	}' | private --pipe >/dev/null
+	private del noise >/dev/null
+	wait_until is_short
+	wait_until has_ended
+	kill_private
+	storm
+	[ "$(private get job)" = "$token" ]
+	locally unlock --token "$token" job
+}
+is_short() { [ "$(du -sb "$dir"/aof.* | cut -f 1)" -lt 2000000 ]; }
+has_ended() {
+	private info persistence | grep -q 'aof_rewrite_in_progress:0' &&
+		private info persistence | grep -q 'aof_last_bgrewrite_status:ok'
+}
+
+# ---- its disk is full ----
+
+# A small disk, as others have a full one: what is in it is seen `within`.
+small_disk() {
+	private_net
+	mkdir -m 700 "$dir"
+	"${within[@]}" mount -t tmpfs -o size=256k,mode=700 none "$dir" ||
+		skip 'may not mount'
+}
+fill_disk() {
+	"${within[@]}" sh -c 'cat /dev/zero >"$0/full"' "$dir" 2>/dev/null || :
+}
+
+@test "local: a full disk is told by name, and what runs ends as with no server" {
+	local key
+	small_disk
+	hold_until_told -t 2s
+	fill_disk
+	ends_with 125
+	contains "$T/err" 'MISCONF.*No space left on device'
+	for key in job other; do
+		run -69 --separate-stderr locally -n -k $key -- true
+		[[ $stderr = *MISCONF*'No space left on device'* ]]
+	done
+	"${within[@]}" rm "$dir/full"
+	locally -w 10s -k job -- witness "$T"
+}
+
+@test "local: a disk that is full from the beginning is told as well" {
+	small_disk
+	fill_disk
+	# before 7.0 it starts, and learns it when it first writes
+	locally -n -k first -- true || :
+	run -69 --separate-stderr locally -n -k job -- touch "$T/ran"
+	[[ $stderr = *'No space left on device'* ]]
+	[ "${#stderr_lines[@]}" = 1 ]
+	[ ! -e "$T/ran" ]
+	"${within[@]}" rm "$dir/full"
+	locally -w 10s -k job -- witness "$T"
+}
+
+# ---- there is one server, and no more ----
+
+@test "local: an idle server is gone as soon as its keeper is killed" {
+	locally -k job -- true
+	serves
+	kill_the keeper
+	wait_until nobody_serves
+	idle=100ms locally -k job -- true
+	wait_until idle_gone
+}
+
+@test "local: a keeper killed while it holds the server aside is survived" {
+	local token
+	token=$(locally lock -n -t 1h job)
+	kill_the keeper
+	wait_until nobody_serves
+	mv "$socket" "$socket.idle"
+	storm
+	[ "$(private get job)" = "$token" ]
+	[ "$(servers | wc -l)" = 1 ]
+}
+
+@test "local: a server whose socket was removed is replaced at once, and forgets nothing" {
+	local token first
+	token=$(locally lock -n -t 1h job)
+	first=$(servers)
+	rm "$socket"
+	storm
+	[ "$(private get job)" = "$token" ]
+	[ "$(servers | wc -l)" = 1 ]
+	[ "$(servers)" != "$first" ]
+}
+
+@test "local: a server whose directory was removed does not stay" {
+	locally -k job -- true
+	[ -n "$(servers)" ]
 	rm -r "$dir"
 	wait_until nobody_serves
 }
 
+@test "local: a server that cannot be reached is left alone, and none is put beside it" {
+	local first keeper
+	locally lock -n -t 1h job
+	first=$(servers) keeper=$(keepers)
+	kill -STOP $keeper $first
+	rm "$socket"
+	PATH="$T/bin:$PATH" wanted=1 refuses 69 "'$dir' is in use by a server"
+	[ "$(started)" = 1 ]
+	kill -CONT $keeper $first
+	storm
+	[ "$(started)" = 2 ]
+}
+
 @test "local: a killed guard does not take the server with it" {
-	local pid guard
-	locally -q -k job -t 2s -- sleep 60 &
-	pid=$!
-	wait_until serves
-	wait_until command_of "$pid"
-	guard=$(pgrep -P "$(pgrep -P "$pid")") # $pid is this shell's child
+	local guard
+	hold_until_told -t 2s
+	guard=$(guard_of "$holder")
 	[ -n "$guard" ]
-	private set other token px 5000 >/dev/null
+	private set other token >/dev/null
 	kill -KILL "$guard"
-	wait "$pid" || :
+	ends_with 70
 	[ "$(private exists other)" = 1 ]
 	[ "$(started)" = 1 ]
 }
-# The guard's command runs.
-command_of() { [ "$(private exists job)" = 1 ]; }
 
-@test "local: a server killed in mid hold lets no waiter past the holder" {
-	local pid
-	locally -q -k job -t 1s -- witness "$T" --hold 900 \
-		--started "$T/started" &
-	pid=$!
-	wait_until exists "$T/started"
-	locally -k job -t 1s -- witness "$T" --hold 1 2>"$T/waiter" &
-	wait_until contains "$T/waiter" waiting
-	kill -KILL $(servers) $(keepers)
-	wait $pid
-	wait
-	[ "$(holds)" = 2 ]
-	[ "$(servers | wc -l)" = 1 ]
+@test "local: a server that a nested run has started is no leftover of the outer one" {
+	local how
+	for how in wait kill leave; do
+		run -0 --separate-stderr timeout 30 "$REDLOCK" -u "$url" -k a \
+			--orphans $how -- env PATH="$T/bin:$PATH" \
+			"$REDLOCK" -u "$(local_url)" -k b -- true
+		[ -z "$stderr" ]
+		serves
+	done
+	[ "$(started)" = 1 ]
+}
+
+# ---- where it is ----
+
+# /tmp of a test's own, `within`: nobody else's local: is touched. In there are
+# redlock and a server that counts.
+private_tmp() {
+	private_net
+	mkdir -m 1777 "$T/tmp"
+	mkdir "$T/tmp/bin"
+	cp "$REDLOCK" "$T/tmp/redlock"
+	printf '#!/bin/sh\necho >>/tmp/starts\nexec "%s" "$@"\n' "$real" \
+		>"$T/tmp/bin/redis-server"
+	chmod 755 "$T/tmp/bin" "$T/tmp/redlock" "$T/tmp/bin/redis-server"
+	: >"$T/tmp/starts"
+	chmod 666 "$T/tmp/starts"
+	"${within[@]}" mount --bind "$T/tmp" /tmp || skip 'may not mount'
+}
+# With these variables and no others. [NAME=VALUE...] -- REDLOCK-OPTION...
+in_tmp() {
+	local vars=()
+	while [ "$1" != -- ]; do vars+=("$1"); shift; done
+	shift
+	"${within[@]}" "${as[@]}" env -i "PATH=/tmp/bin:$PATH" \
+		"REDLOCK_TEST_ID=$T" REDLOCK_URL=local: "${vars[@]}" \
+		/tmp/redlock "$@"
+}
+as=()
+
+@test "local: the place depends on the user alone: cron, shell and service meet" {
+	local vars uid
+	private_tmp
+	uid=$("${within[@]}" id -u)
+	in_tmp -- -k first -- true
+	[ -S "$T/tmp/redlock-$uid/redis.sock" ]
+	in_tmp XDG_RUNTIME_DIR=/tmp/xdg HOME=/root -- lock -n -t 1h job
+	for vars in "" HOME=/nowhere HOME=/tmp TMPDIR=/tmp/bin TMP=/tmp/bin \
+		XDG_RUNTIME_DIR=/tmp/bin XDG_CACHE_HOME=/tmp/bin \
+		XDG_STATE_HOME=/tmp/bin USER=nobody; do
+		run -75 in_tmp $vars -- -n -k job -- true
+	done
+	[ "$(wc -l <"$T/tmp/starts")" = 1 ]
+	[ "$(ls "$T/tmp")" = $'bin\nredlock\nredlock-'"$uid"$'\nstarts' ]
+}
+
+@test "local: root with a user's environment takes nothing of the user's" {
+	[ "$(id -u)" = 0 ] || skip 'needs root'
+	local user=54321
+	private_tmp
+	as=(setpriv --reuid $user --regid $user --clear-groups)
+	in_tmp HOME=/tmp XDG_RUNTIME_DIR=/tmp -- lock -n -t 1h job
+	as=()
+	in_tmp HOME=/tmp XDG_RUNTIME_DIR=/tmp "USER=somebody" -- -n -k job -- true
+	[ "$(stat -c %u "$T/tmp/redlock-$user" "$T/tmp/redlock-0")" = $'54321\n0' ]
+	[ -z "$(find "$T/tmp/redlock-$user" ! -user $user)" ]
+	# nor when root comes first
+	as=(setpriv --reuid 54322 --regid 54322 --clear-groups)
+	in_tmp HOME=/tmp -- -n -k job -- true
+	[ "$(stat -c %u "$T/tmp/redlock-54322")" = 54322 ]
+	# the effective number counts
+	as=(setpriv --ruid $user --euid 0)
+	run -0 in_tmp -- -n -k euid -- true
+	[ "$(wc -l <"$T/tmp/starts")" = 3 ]
+}
+
+@test "local: a place that somebody else has taken is refused" {
+	local uid mine
+	private_tmp
+	uid=$("${within[@]}" id -u)
+	mine=$T/tmp/redlock-$uid
+	squatted() { # TEXT
+		run -78 --separate-stderr in_tmp -- -n -k job -- true
+		echo "$stderr"
+		[ "${#stderr_lines[@]}" = 1 ]
+		[[ $stderr = *"'/tmp/redlock-$uid' $1"* ]]
+		[ ! -s "$T/tmp/starts" ]
+	}
+	mkdir -m 700 "$T/tmp/trap"
+	ln -s /tmp/trap "$mine"
+	squatted 'is a symbolic link'
+	rm "$mine"
+	ln -s /tmp/nowhere "$mine"
+	squatted 'is a symbolic link'
+	[ ! -e "$T/tmp/nowhere" ]
+	rm "$mine"
+	: >"$mine"
+	squatted 'is a file'
+	rm "$mine"
+	[ -z "$(ls "$T/tmp/trap")" ]
+	[ "$(id -u)" = 0 ] || return 0
+	mkdir -m 777 "$mine"
+	chown 54321 "$mine"
+	squatted "belongs to user 54321, not to user $uid"
+	[[ $stderr = *'local:?dir=PATH'* ]]
+	[ -z "$(ls "$mine")" ]
+}
+
+@test "local: ?dir= is another place, for nested runs, too, and is shown" {
+	local other=$T/other
+	locally lock -n -t 1h job
+	run -0 locally -k outer -- sh -c \
+		'"$0" -n -k outer -- "$0" -n -k job -- true; echo $?' "$REDLOCK"
+	[[ $output = *75 ]]
+	dir=$other locally -n -k job -- true
+	[ -S "$other/redis.sock" ]
+	# one place, however it is written
+	dir=$dir/// run -75 locally -n -k job -- true
+	[ "$(started)" = 2 ]
+	run -0 "$REDLOCK" -u "local:?dir=$dir//" --version -v
+	[[ $output = *"url = local:?dir=$dir"* ]]
+	mkdir -m 700 "$T/a place, 'quoted'"
+	socket="$T/a place, 'quoted'/redis.sock" \
+		dir="$T/a%20place,%20%27quoted%27" locally -n -k job -- true
+	[ -S "$T/a place, 'quoted'/redis.sock" ]
+}
+
+@test "local: whatever the umask is, the next one can use it" {
+	local i
+	need_user
+	chmod 711 "$T"
+	mkdir -m 777 "$T/open"
+	dir=$T/open/mine socket=$T/open/mine/redis.sock
+	for i in 1 2 3; do
+		as_user sh -c 'umask 777 && exec "$@"' - \
+			"$REDLOCK" -u "$(local_url)" -n -k job -- true
+		kill_private
+	done
+	[ "$(stat -c %a "$dir" "$dir/redis.sock.lock")" = $'700\n600' ]
+}
+
+@test "local: those who clean /tmp leave it alone as long as it is used" {
+	mkdir "$T/cleaned"
+	dir=$T/cleaned/mine socket=$T/cleaned/mine/redis.sock
+	tmpfiles() {
+		! command -v systemd-tmpfiles >/dev/null ||
+			systemd-tmpfiles --clean "$T/clean.conf"
+	}
+	echo "e $T/cleaned - - - 0" >"$T/clean.conf"
+	locally lock -n -t 1h job
+	: >"$T/cleaned/old"
+	run ! flock -n "$dir" true
+	tmpfiles
+	[ -S "$socket" ]
+	# also when the keeper was killed, and somebody came
+	kill_the keeper
+	wait_until nobody_serves
+	storm
+	run ! flock -n "$dir" true
+	tmpfiles
+	storm
+	private del job >/dev/null
+	kill_private
+	flock -n "$dir" true
+	command -v systemd-tmpfiles >/dev/null || return 0
+	tmpfiles
+	[ ! -e "$dir" ]
+	[ ! -e "$T/cleaned/old" ]
 }
 
 # ---- what is refused ----
 
 refuses() { # STATUS TEXT, of a run that would start the server
 	local got=0
-	"$REDLOCK" -u local: -n -k job -- touch "$T/ran" >"$T/out" 2>"$T/err" ||
-		got=$?
+	"$REDLOCK" -u "$(local_url)" -n -k job -- touch "$T/ran" \
+		>"$T/out" 2>"$T/err" || got=$?
 	[ "$got" = "$1" ] && [ "$(wc -l <"$T/err")" = 1 ] &&
 		grep -qF -- "$2" "$T/err" && [ ! -s "$T/out" ] &&
-		[ ! -e "$T/ran" ] && nobody_serves && return
+		[ ! -e "$T/ran" ] &&
+		[ "$(servers | wc -l)" = "${wanted:-0}" ] && return
 	echo "wanted $1 with $2, got $got:" >&2
 	cat "$T/err" >&2
 	return 1
@@ -298,32 +745,31 @@ refuses() { # STATUS TEXT, of a run that would start the server
 	mkdir "$dir"
 	for mode in 755 710 701 770 777 1777; do
 		chmod $mode "$dir"
-		refuses 78 "'$dir'"
+		refuses 78 "others can enter '$dir'"
 	done
 	rmdir "$dir"
 	mkdir -m 700 "$T/elsewhere"
 	ln -s "$T/elsewhere" "$dir"
-	refuses 78 "'$dir'"
+	refuses 78 "'$dir' is a symbolic link"
 	rm "$dir"
 	: >"$dir"
-	refuses 78 "'$dir'"
-	rm "$dir"
-	XDG_RUNTIME_DIR=$T/none refuses 78 "'$T/none/redlock'"
+	refuses 78 "'$dir' is a file"
+	dir=$T/none/mine refuses 78 "'$T/none/mine'"
 }
 
 @test "local: a directory that somebody else owns is refused" {
 	[ "$(id -u)" = 0 ] || skip "only root can give a directory away"
 	mkdir -m 700 "$dir"
 	chown 65534 "$dir"
-	refuses 78 "'$dir'"
+	refuses 78 "'$dir' belongs to user 65534, not to user 0"
 }
 
-@test "local: no redis-server installed is said, with the package's name" {
+@test "local: no server installed is said, with the package's name" {
 	mkdir "$T/empty"
-	run -78 --separate-stderr env PATH="$T/empty" "$REDLOCK" -u local: \
-		-k job -- /bin/touch "$T/ran"
+	run -78 --separate-stderr env PATH="$T/empty" "$REDLOCK" \
+		-u "$(local_url)" -k job -- /bin/touch "$T/ran"
 	[ "${#stderr_lines[@]}" = 1 ]
-	[[ $stderr = *redis-server*valkey-server*PATH*apt-get* ]]
+	[[ $stderr = *redis-server*valkey-server*redict-server*PATH*apt-get* ]]
 	[ -z "$output" ]
 	[ ! -e "$T/ran" ]
 	nobody_serves
@@ -331,34 +777,65 @@ refuses() { # STATUS TEXT, of a run that would start the server
 	locally -k job -- true
 }
 
-@test "local: valkey-server serves as well" {
-	mkdir "$T/valkey"
-	mv "$T/bin/redis-server" "$T/valkey/valkey-server"
-	ln -s "$(type -P true)" "$T/valkey/"
-	run -0 env PATH="$T/valkey" "$REDLOCK" -u local: -k job -- true
-	[ "$(started)" = 1 ]
+@test "local: redis-server, or else valkey-server, or else redict-server" {
+	local name
+	for name in redis-server valkey-server redict-server; do
+		counting $name
+	done
+	ln -s "$(type -P true)" "$T/bin/"
+	for name in redis-server valkey-server redict-server; do
+		# the first of these that there is
+		mkdir "$T/$name"
+		: >"$starts"
+		env PATH="$T/$name:$T/bin" "$REDLOCK" -u "$(local_url)" \
+			-n -k job -- true
+		[ "$(cat "$starts")" = $name ]
+		kill_private
+		# and alone
+		mv "$T/bin/$name" "$T/$name"
+		ln -s "$(type -P true)" "$T/$name/"
+		env PATH="$T/$name" "$REDLOCK" -u "$(local_url)" \
+			-n -k job -- true
+		[ "$(cat "$starts")" = $name$'\n'$name ]
+		kill_private
+	done
 }
 
 @test "local: a server that does not start, or not at once, is no hang" {
-	printf '#!/bin/sh\nexit 1\n' >"$T/bin/redis-server"
-	PATH="$T/bin:$PATH" refuses 69 'does not start'
+	printf '#!/bin/sh\necho "so far"; echo "no: I will not" >&2; exit 1\n' \
+		>"$T/bin/redis-server"
+	PATH="$T/bin:$PATH" refuses 69 'does not start: no: I will not'
+	# more than a pipe holds
+	printf '#!/bin/sh\nseq 100000\nexit 127\n' >"$T/bin/redis-server"
+	PATH="$T/bin:$PATH" refuses 69 'does not start: 100000'
 	printf '#!/bin/sh\nsleep 0.3; exec "%s" "$@"\n' "$real" \
 		>"$T/bin/redis-server"
 	locally -n -k job -- true
 }
 
-@test "local: a runtime directory too long for a socket is refused" {
-	local long=$XDG_RUNTIME_DIR/$(printf '%90s' | tr ' ' x)
-	mkdir -m 700 "$long"
-	XDG_RUNTIME_DIR=$long refuses 78 XDG_RUNTIME_DIR
-	long=$XDG_RUNTIME_DIR/$(printf '%200s' | tr ' ' x)
-	mkdir -m 700 "$long"
-	XDG_RUNTIME_DIR=$long refuses 78 XDG_RUNTIME_DIR
+@test "local: a directory whose name is too long for a socket, or no full one" {
+	local long=$(printf '%97s' | tr ' ' x)
+	long=/${long:1}
+	dir=${long%x} socket=
+	run -78 "$REDLOCK" -u "local:?dir=/proc/self/nothing" -k job -- true
+	run -64 --separate-stderr "$REDLOCK" -u "local:?dir=$long" -k job -- true
+	[[ $stderr = *'dir: longer than 96 bytes'* ]]
+	run -64 --separate-stderr "$REDLOCK" -u "local:?dir=here" -k job -- true
+	[[ $stderr = *'dir: not a full path'* ]]
+	# the longest
+	long=$T/$(printf '%200s' | tr ' ' x)
+	dir=${long:0:96} socket=${long:0:96}/redis.sock
+	locally -n -k job -- true
+	[ "${#dir}" = 96 ] && [ -S "$socket" ]
+	kill_private
 }
 
 @test "local: is never fallen back to" {
-	run -69 "$REDLOCK" -n -u "unix://$T/none.sock" -k job -- true
-	[ ! -e "$dir" ]
+	private_tmp
+	run -69 "${within[@]}" /tmp/redlock -n -u "unix:///tmp/none.sock" \
+		-k job -- true
+	[ ! -s "$T/tmp/starts" ]
+	[ -z "$(ls -d "$T"/tmp/redlock-* 2>/dev/null)" ]
 }
 
 @test "local: a password meant for another server is not sent to this one" {
@@ -368,28 +845,14 @@ refuses() { # STATUS TEXT, of a run that would start the server
 
 @test "local: two users have two servers and never meet" {
 	[ "$(id -u)" = 0 ] || skip "needs root to become two users"
-	command -v setpriv >/dev/null || skip "needs setpriv"
-	local a=$((61000 + RANDOM % 2000)) b
-	b=$((a + 2000))
-	as() {
-		local uid=$1
-		shift
-		env -u XDG_RUNTIME_DIR setpriv --reuid "$uid" --regid "$uid" \
-			--clear-groups "$REDLOCK" -u 'local:?idle=300ms' "$@"
-	}
-	as $a -k job -- true || skip "another user cannot run $REDLOCK"
-	# both hold the "same" key at once: each on its own server
-	run -0 as $a -n -k job -- env -u XDG_RUNTIME_DIR true
-	as $a -k job -- sleep 0.5 &
-	wait_until exists "/tmp/redlock-$a/redis.sock"
-	run -0 as $b -n -k job -- stat -c %u "/tmp/redlock-$b/redis.sock"
-	[ "$output" = $b ]
+	private_tmp
+	as=(setpriv --reuid 61001 --regid 61001 --clear-groups)
+	in_tmp -- lock -n -t 1h job
+	# the "same" key: each on its own server
+	as=(setpriv --reuid 61002 --regid 61002 --clear-groups)
+	in_tmp -- -n -k job -- true
 	# and neither may use the other's
-	run ! setpriv --reuid $b --regid $b --clear-groups "$REDLOCK" -n \
-		-u "unix:///tmp/redlock-$a/redis.sock" -k job -- true
-	wait
-	wait_until gone_socket /tmp/redlock-$a/redis.sock
-	wait_until gone_socket /tmp/redlock-$b/redis.sock
-	rm -rf /tmp/redlock-$a /tmp/redlock-$b
+	run ! "${within[@]}" "${as[@]}" /tmp/redlock -n \
+		-u unix:///tmp/redlock-61001/redis.sock -k job -- true
+	run -78 in_tmp -- -u 'local:?dir=/tmp/redlock-61001' -n -k job -- true
 }
-gone_socket() { [ ! -e "$1" ]; }

@@ -85,11 +85,10 @@ says() {
 
 @test "local: is no one of several; unix sockets may be, but not of a shared scope" {
 	several 3
-	export XDG_RUNTIME_DIR=$T/run
-	mkdir "$T/run"
-	says 64 'local: cannot be one of several' -u "${urls[0]}" -u local:
-	REDLOCK_URL="local: $url" says 78 'REDLOCK_URL: local: cannot'
-	[ ! -e "$T/run/redlock" ]
+	says 64 'local: cannot be one of several' -u "${urls[0]}" \
+		-u "local:?dir=$T/mine"
+	REDLOCK_URL="local:?dir=$T/mine $url" says 78 'REDLOCK_URL: local: cannot'
+	[ ! -e "$T/mine" ]
 	says 64 --shared-scope --shared-scope -u redis://h -u "${urls[0]}" \
 		-u redis://g
 }

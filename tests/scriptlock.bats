@@ -732,8 +732,7 @@ everything() { # by $REDLOCK_URL
 }
 
 @test "local:" {
-	export XDG_RUNTIME_DIR=$T/run REDLOCK_URL="local:?idle=1s"
-	mkdir -m 700 "$XDG_RUNTIME_DIR"
+	export REDLOCK_URL="local:?dir=$T/mine&idle=1s"
 	everything
 	wait_until eval '! pgrep -x lockserver >/dev/null ||
 		! grep -lzx "REDLOCK_TEST_ID=$T" /proc/[0-9]*/environ 2>/dev/null |

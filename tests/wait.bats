@@ -274,15 +274,13 @@ wipe=$'\r\e[J'
 }
 
 @test "local:" {
-	export XDG_RUNTIME_DIR=$T/run
-	mkdir -m 700 "$XDG_RUNTIME_DIR"
-	url=local:?idle=1s
+	url="local:?dir=$T/mine&idle=1s"
 	wait_for 0 job
 	helper "$REDLOCK" -q -u "$url" -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
 	wait_until exists "$T/started"
 	wait_for 75 job -w 0
 	kill_helpers || true
-	kill_servers "$XDG_RUNTIME_DIR/redlock"
+	kill_servers "$T/mine"
 }
 
 @test "one key, no more and no less" {

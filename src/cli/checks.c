@@ -189,6 +189,12 @@ static void check_persistence(const struct exam *e, const struct facts *s)
 
 	if (s->aof < 0)
 		return;
+	/* (whoever held one is gone when the machine is) */
+	if (s->aof == 1 && e->servers->endpoint[0].kind == ENDPOINT_LOCAL) {
+		say(e, s, LEVEL_OK, "persistence",
+		    "appendonly: forgets nothing while the machine runs");
+		return;
+	}
 	if (s->aof == 1 && strcmp(s->fsync, "always") == 0)
 		say(e, s, LEVEL_OK, "persistence",
 		    "appendonly, appendfsync always: forgets nothing");

@@ -155,8 +155,7 @@ int servers_find(struct servers *s, const struct opts *o, struct fail *why)
 	tell(s);
 	if (s->endpoint[0].kind != ENDPOINT_LOCAL)
 		return 0;
-	return local_path(getenv("XDG_RUNTIME_DIR"), s->endpoint[0].path,
-			  sizeof(s->endpoint[0].path), why);
+	return local_path(&s->endpoint[0], why);
 }
 
 bool servers_are_manifold(const struct servers *s)

@@ -79,6 +79,11 @@ static bool is_ours(pid_t pid, const char *line)
 	       its.st_ino == ours.st_ino && its.st_dev == ours.st_dev;
 }
 
+static bool is_keeper(pid_t pid)
+{
+	return is_ours(pid, KEEPER "\n") || is_ours(pid, LOCKSERVER "\n");
+}
+
 static void meet(pid_t pid, struct sweep *s)
 {
 	if (s->found && s->n < FOUND_MAX)
@@ -103,7 +108,7 @@ static void signal_listed(int fd, struct sweep *s, int depth)
 				pid = pid * 10 + (text[i] - '0');
 				continue;
 			}
-			if (pid > 0 && s->pass && is_ours(pid, KEEPER "\n")) {
+			if (pid > 0 && s->pass && is_keeper(pid)) {
 				s->passed++;
 			} else if (pid > 0) {
 				meet(pid, s);

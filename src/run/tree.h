@@ -27,9 +27,11 @@ void tree_signal(pid_t root, int sig, struct reach *out);
 /* Whose process that is; (uid_t)-1: it is gone. */
 uid_t tree_owner(pid_t pid);
 
-/* Whether what is left below this process are keepers (keeper.h), and nothing
- * else: they end by themselves, and are no part of the command. */
+/* Whether what is left below this process are keepers, of locks (keeper.h) or
+ * of the server of local: (lockserver.h), and nothing else: they end by
+ * themselves, and are no part of the command. */
 #define KEEPER "lockkeeper" /* what they are called */
+#define LOCKSERVER "lockserver"
 bool tree_is_keepers(void);
 
 /* Kills the descendants of this process until none is left, and reaps them;

@@ -37,7 +37,7 @@ common_begin() {
 	T=$(mktemp -d "${TMPDIR:-/tmp}/rl.XXXXXX")
 	export T
 	export REDLOCK_TEST_ID=$T
-	unset REDLOCK_URL REDISCLI_AUTH XDG_RUNTIME_DIR SSL_CERT_FILE SSL_CERT_DIR
+	unset REDLOCK_URL REDISCLI_AUTH SSL_CERT_FILE SSL_CERT_DIR
 	export XDG_CONFIG_HOME=$T/settings # nobody's, unless a test makes it
 	nodes=
 	borrow_node

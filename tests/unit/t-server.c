@@ -30,6 +30,28 @@ static char secret_file[sizeof(dir) + 8], run_dir[sizeof(dir) + 8];
 static char here[512];
 static struct opts o;
 
+/* ^: the file of a password; ~: the current directory; $: one for local: */
+static const char *expand(const char *text)
+{
+	static char out[2048];
+	size_t used = 0;
+
+	for (; *text; text++) {
+		char one[2] = {*text, '\0'};
+		const char *with = one;
+
+		if (*text == '^')
+			with = secret_file;
+		else if (*text == '~')
+			with = here;
+		else if (*text == '$')
+			with = run_dir;
+		used += (size_t)snprintf(out + used, sizeof(out) - used, "%s",
+					 with);
+	}
+	return out;
+}
+
 static int set(const char *setting, char text[VALUE_MAX], struct fail *why)
 {
 	static const char letters[SOURCES + 1] = "?SUVT";
@@ -39,7 +61,9 @@ static int set(const char *setting, char text[VALUE_MAX], struct fail *why)
 	size_t n = (size_t)(value - name);
 
 	(void)snprintf(text, VALUE_MAX, "%s",
-		       strcmp(value, "=@") == 0 ? secret_file : value + 1);
+		       strcmp(value, "=@") == 0 ? secret_file
+		       : strchr(value, '$')     ? expand(value + 1)
+						: value + 1);
 	return opt_take(&o, opt_named(name, n), text, source, 1, why);
 }
 
@@ -60,26 +84,6 @@ static int find(struct servers *s, const struct row *row, struct fail *why)
 			return -1;
 	}
 	return servers_find(s, &o, why);
-}
-
-/* ^: the file of a password; ~: the current directory */
-static const char *expand(const char *text)
-{
-	static char out[2048];
-	size_t used = 0;
-
-	for (; *text; text++) {
-		char one[2] = {*text, '\0'};
-		const char *with = one;
-
-		if (*text == '^')
-			with = secret_file;
-		else if (*text == '~')
-			with = here;
-		used += (size_t)snprintf(out + used, sizeof(out) - used, "%s",
-					 with);
-	}
-	return out;
 }
 
 static const char *joined(const struct row *row)
@@ -178,7 +182,10 @@ static const struct row rows[] = {
 	{{"T url=local:", "T user=joe"}, NULL, FAIL_USAGE, "local:"},
 	{{"T url=local:", "T password-file=@"}, NULL, FAIL_USAGE, "local:"},
 	{{"T url=local:", "T askpass=yes"}, NULL, FAIL_USAGE, "local:"},
-	{{"T url=local:", "U user=joe", "U password-file=/none", "E REDISCLI_AUTH=x"}, "local:", 0, NULL},
+	{{"T url=local:?dir=$", "U user=joe", "U password-file=/none", "E REDISCLI_AUTH=x"}, "local:?dir=$", 0, NULL},
+	{{"T url=local:?idle=5s&dir=$/"}, "local:?dir=$&idle=5000ms", 0, NULL},
+	{{"S url=local:?dir=here"}, NULL, FAIL_CONFIG, "/S:1: 'local:?dir=here': dir: not a full path"},
+	{{"T url=local:?dir=$/none/here"}, NULL, FAIL_CONFIG, "local: cannot make '$/none/here'"},
 
 	/* TLS */
 	{{"T url=rediss://h"}, TLS_URL "?" FULL, 0, NULL},
@@ -306,7 +313,8 @@ static void test_flags(void)
 	struct row off = {.setting = {"T url=redis://h"}};
 	struct row none = {.setting = {NULL}};
 	struct row auth = {.setting = {"T url=redis://h", "E REDISCLI_AUTH=x"}};
-	struct row local = {.setting = {"T url=local:", "E REDISCLI_AUTH=x"}};
+	struct row local = {
+		.setting = {"T url=local:?dir=$", "E REDISCLI_AUTH=x"}};
 
 	ok(find(&s, &on, &why) == 0 && s.endpoint[0].shared_scope,
 	   "--shared-scope is told to the connection");
@@ -385,11 +393,10 @@ static void make_files(void)
 	if (!mkdtemp(dir) || !getcwd(here, sizeof(here)))
 		exit(99);
 	(void)snprintf(secret_file, sizeof(secret_file), "%s/pw", dir);
-	(void)snprintf(run_dir, sizeof(run_dir), "%s/redlock", dir);
+	(void)snprintf(run_dir, sizeof(run_dir), "%s/run", dir);
 	(void)umask(077);
 	f = fopen(secret_file, "w");
-	if (!f || fputs("pw\n", f) < 0 || fclose(f) != 0 ||
-	    setenv("XDG_RUNTIME_DIR", dir, 1) < 0)
+	if (!f || fputs("pw\n", f) < 0 || fclose(f) != 0)
 		exit(99);
 }
 

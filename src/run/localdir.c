@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* The directory of local:, and what lies in it. */
+#include "run/localdir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STEP_MS 2
+#define AOF "aof."
+#define AOF_GONE AOF "gone"
+
+static void pause_a_step(void)
+{
+	const struct timespec step = {0, STEP_MS * 1000000L};
+
+	(void)nanosleep(&step, NULL);
+}
+
+/* ---- whose it is ---- */
+
+/* Everybody may make what they like in /tmp, under any name. */
+static int check(const char *dir, const struct stat *st, struct fail *why)
+{
+	if (!S_ISDIR(st->st_mode))
+		return fail(why, FAIL_CONFIG,
+			    "local: '%s' is %s, not a directory", dir,
+			    S_ISLNK(st->st_mode) ? "a symbolic link"
+						 : "a file");
+	if (st->st_uid != geteuid())
+		return fail(why, FAIL_CONFIG,
+			    "local: '%s' belongs to user %lu, not to user "
+			    "%lu: remove it, or take another place with "
+			    "local:?dir=PATH",
+			    dir, (unsigned long)st->st_uid,
+			    (unsigned long)geteuid());
+	if (st->st_mode & 077)
+		return fail(why, FAIL_CONFIG,
+			    "local: others can enter '%s': chmod 700 '%s'", dir,
+			    dir);
+	return 0;
+}
+
+int localdir_make(const char *dir, struct fail *why)
+{
+	struct stat st;
+
+	if (lstat(dir, &st) == 0)
+		return check(dir, &st, why);
+	if (errno != ENOENT)
+		return fail_sys(why, FAIL_CONFIG, "local: '%s'", dir);
+	if (mkdir(dir, 0700) == 0)
+		(void)chmod(dir, 0700); /* whatever the umask says */
+	else if (errno != EEXIST)
+		return fail_sys(why, FAIL_CONFIG, "local: cannot make '%s'",
+				dir);
+	if (lstat(dir, &st) < 0)
+		return fail_sys(why, FAIL_CONFIG, "local: '%s'", dir);
+	return check(dir, &st, why);
+}
+
+/* ---- locks ---- */
+
+int localdir_lock(const char *socket, struct instant deadline)
+{
+	char name[SOCKET_MAX + sizeof(".lock")];
+
+	(void)snprintf(name, sizeof(name), "%s.lock", socket);
+	for (;;) {
+		int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+			      0600);
+		int error;
+
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			(void)fchmod(fd, 0600); /* whatever the umask says */
+			return fd;
+		}
+		error = errno;
+		if (fd >= 0)
+			close(fd);
+		if ((error != EWOULDBLOCK && error != EINTR) ||
+		    !before(now(), deadline)) {
+			errno = error;
+			return -1;
+		}
+		pause_a_step();
+	}
+}
+
+static int take_lock(int fd, const char *dir, struct instant deadline,
+		     struct fail *why)
+{
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return fail_sys(why, FAIL_CONFIG,
+					"local: cannot lock '%s'", dir);
+		if (!before(now(), deadline))
+			return fail(why, FAIL_UNAVAILABLE,
+				    "local: '%s' is in use by a server that "
+				    "cannot be reached",
+				    dir);
+		pause_a_step();
+	}
+	return 0;
+}
+
+int localdir_enter(const char *socket, struct instant deadline,
+		   struct fail *why)
+{
+	char dir[SOCKET_MAX];
+	struct stat st;
+	int fd;
+
+	(void)snprintf(dir, sizeof(dir), "%.*s",
+		       (int)(strrchr(socket, '/') - socket), socket);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || fchdir(fd) < 0)
+		(void)fail_sys(why, FAIL_CONFIG, "local: '%s'", dir);
+	else if (check(dir, &st, why) == 0 &&
+		 take_lock(fd, dir, deadline, why) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* ---- the append-only file ---- */
+
+/* Adds up how long the files are, and removes them if that is wanted. No link
+ * is followed. */
+static int64_t walk(int at, const char *name, bool removes)
+{
+	int fd = openat(at, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	struct stat st = {.st_size = 0};
+	int64_t sum = 0;
+	struct dirent *e;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			sum = st.st_size;
+		if (removes)
+			(void)unlinkat(at, name, 0);
+		return sum;
+	}
+	while ((e = readdir(d)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			sum += walk(fd, e->d_name, removes);
+	(void)closedir(d);
+	if (removes)
+		(void)unlinkat(at, name, AT_REMOVEDIR);
+	return sum;
+}
+
+int64_t localdir_length(const char *name)
+{
+	return walk(AT_FDCWD, name, false);
+}
+
+/* (A server that finds a part of its file does not start.) */
+void localdir_forget(const char *name)
+{
+	(void)walk(AT_FDCWD, AOF_GONE, true);
+	if (rename(name, AOF_GONE) == 0)
+		(void)walk(AT_FDCWD, AOF_GONE, true);
+}
+
+static void name_this_boot(char name[LOCALDIR_AOF_MAX])
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	char id[37] = "";
+	ssize_t n = fd >= 0 ? read(fd, id, sizeof(id) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	id[n > 0 ? n : 0] = '\0';
+	(void)snprintf(name, LOCALDIR_AOF_MAX, AOF "%s", n > 0 ? id : "0");
+}
+
+int localdir_aof(char name[LOCALDIR_AOF_MAX])
+{
+	DIR *d = opendir(".");
+	struct dirent *e;
+
+	name_this_boot(name);
+	while (d && (e = readdir(d)))
+		if (strncmp(e->d_name, AOF, sizeof(AOF) - 1) == 0 &&
+		    strcmp(e->d_name, name) != 0)
+			(void)walk(AT_FDCWD, e->d_name, true);
+	if (d)
+		(void)closedir(d);
+	if (mkdir(name, 0700) == 0)
+		return 0;
+	return errno == EEXIST ? 1 : -1;
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/* The keeper of the private server. */
+#include "run/lockserver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "config.h"
+#include "run/localdir.h"
+#include "run/title.h"
+#include "run/tree.h"
+
+#define STEP_MS 2
+#define NO_PROGRAM 127 /* exit status of a server that cannot be executed */
+
+/* Keys that may go with the server, when nobody holds or waits: fences are born
+ * from the clock again, and the history ends with it. */
+static const char idle_lua[] =
+	"local may_go = {fence = 1, log = 1, moves = 1, newest = 1} "
+	"for _, k in ipairs(redis.call('keys', '*')) do "
+	"if not may_go[string.match(k, '^redlock:{.-}:(%l+):')] then "
+	"return 'held' end end "
+	"return 'nothing is held'";
+
+struct kept {
+	const char *socket;     /* its full name */
+	char fresh[SOCKET_MAX]; /* that of LOCAL_NEW */
+	char aof[LOCALDIR_AOF_MAX];
+	bool old_aof; /* there was one */
+	pid_t server;
+	int said; /* what it writes to its standard output */
+	char words[4096];
+	size_t used;
+};
+
+/* ---- talking to the server ---- */
+
+static int socket_at(const char *path)
+{
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	(void)snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
+	if (connect(fd, (struct sockaddr *)&un, sizeof(un)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Asks and reads until `until` stands in the reply; false: it never came. */
+static bool ask(int fd, const char *question, size_t n, const char *until,
+		char *reply, size_t size)
+{
+	struct instant deadline = after(now(), START_MS);
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	size_t used = 0;
+
+	if (send(fd, question, n, MSG_NOSIGNAL) != (ssize_t)n)
+		return false;
+	reply[0] = '\0';
+	while (used + 1 < size && !strstr(reply, until)) {
+		ssize_t got;
+
+		if (poll(&ready, 1, poll_ms(deadline, now())) <= 0)
+			return false;
+		got = read(fd, reply + used, size - used - 1);
+		if (got <= 0)
+			return false;
+		used += (size_t)got;
+		reply[used] = '\0';
+	}
+	return strstr(reply, until) != NULL;
+}
+
+bool lockserver_answers(const char *path)
+{
+	static const char ping[] = "*1\r\n$4\r\nPING\r\n";
+	int fd = socket_at(path);
+	char reply[256];
+	bool yes;
+
+	if (fd < 0)
+		return false;
+	yes = ask(fd, ping, sizeof(ping) - 1, "\r\n", reply, sizeof(reply)) &&
+	      strcmp(reply, "+PONG\r\n") == 0;
+	close(fd);
+	return yes;
+}
+
+/* The asker is the only client, and nothing but fences is stored. */
+static bool is_idle(int fd)
+{
+	char question[512], reply[65536];
+	int clients = 0;
+	int n = snprintf(question, sizeof(question),
+			 "*2\r\n$6\r\nCLIENT\r\n$4\r\nLIST\r\n"
+			 "*3\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n0\r\n",
+			 sizeof(idle_lua) - 1, idle_lua);
+
+	if (!ask(fd, question, (size_t)n, "held\r\n", reply, sizeof(reply)) ||
+	    !strstr(reply, "nothing is held"))
+		return false;
+	for (const char *p = reply; (p = strstr(p, "\nid=")); p++)
+		clients++;
+	return clients == 1;
+}
+
+/* ---- starting it ---- */
+
+#define KEPT_READY 3
+#define KEPT_LOCK 4
+#define GIVEN_LOCK 3 /* what the server has of us, besides the first three */
+
+/* Nothing of the caller's stays open, and no signal or terminal of its
+ * reaches the server. */
+static void leave_caller(int ready, int lock)
+{
+	struct sigaction act = {.sa_handler = SIG_DFL};
+	sigset_t none;
+	int null;
+
+	(void)setsid();
+	(void)!chdir("/");
+	(void)umask(077);
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)sigaction(sig, &act, NULL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	/* out of the way first: either may be 3 or 4 already */
+	ready = fcntl(ready, F_DUPFD, 10);
+	lock = fcntl(lock, F_DUPFD, 10);
+	null = open("/dev/null", O_RDWR);
+	for (int fd = 0; fd <= 2; fd++)
+		(void)dup2(null, fd);
+	(void)dup3(ready, KEPT_READY, O_CLOEXEC);
+	(void)dup3(lock, KEPT_LOCK, O_CLOEXEC);
+#ifdef HAVE_CLOSE_RANGE
+	if (close_range(KEPT_LOCK + 1, ~0U, 0) == 0)
+		return;
+#endif
+	for (int fd = KEPT_LOCK + 1; fd < sysconf(_SC_OPEN_MAX); fd++)
+		close(fd);
+}
+
+/* In the server's process. The file is plain commands, so that any of the three
+ * reads what another has written, and is written anew when it has doubled. */
+static void exec_server(const struct kept *k, pid_t keeper, int own, int said)
+{
+	static const char *const names[] = {"redis-server", "valkey-server",
+					    "redict-server"};
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != keeper || chdir(k->aof) < 0 ||
+	    dup2(own, GIVEN_LOCK) < 0)
+		_exit(1);
+	for (int fd = 1; fd <= 2; fd++)
+		(void)dup2(said, fd);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		(void)execlp(names[i], names[i], "--port", "0", "--unixsocket",
+			     k->fresh, "--unixsocketperm", "700", "--save", "",
+			     "--appendonly", "yes", "--appendfsync", "no",
+			     "--aof-use-rdb-preamble", "no",
+			     "--aof-load-truncated", "yes",
+			     "--auto-aof-rewrite-percentage", "100",
+			     "--auto-aof-rewrite-min-size", "1mb",
+			     "--maxmemory-policy", "noeviction", "--loglevel",
+			     "warning", (char *)NULL);
+	_exit(NO_PROGRAM);
+}
+
+/* Keeps the end of what the server writes. The last line says why it did not
+ * start. Later it is read all the same: a server that cannot write what is
+ * wrong with its disk would take that for what is wrong (Redis 6.0), or hang.
+ */
+static bool hear(struct kept *k)
+{
+	ssize_t n;
+
+	if (k->used > sizeof(k->words) / 2) {
+		k->used -= sizeof(k->words) / 2;
+		memmove(k->words, k->words + sizeof(k->words) / 2, k->used);
+	}
+	n = read(k->said, k->words + k->used, sizeof(k->words) - 1 - k->used);
+	if (n > 0)
+		k->used += (size_t)n;
+	k->words[k->used] = '\0';
+	return n > 0;
+}
+
+/* "12:M 22 Nov 2026 13:31:00.000 # What is wrong" */
+static const char *last_words(struct kept *k)
+{
+	char *end = k->words + k->used, *line, *mark;
+
+	while (end > k->words && (end[-1] == '\n' || end[-1] == ' '))
+		*--end = '\0';
+	line = strrchr(k->words, '\n');
+	line = line ? line + 1 : k->words;
+	mark = strstr(line, " # ");
+	return mark ? mark + 3 : line;
+}
+
+static int not_started(struct kept *k, int status, struct fail *why)
+{
+	bool failed = WIFEXITED(status) && WEXITSTATUS(status) != 0;
+	char shown[121], advice[200] = "";
+	const char *words;
+
+	while (hear(k))
+		;
+	/* (of one that was killed they are no reason) */
+	words = failed ? last_words(k) : "";
+	if (failed && WEXITSTATUS(status) == NO_PROGRAM && words[0] == '\0')
+		return fail(why, FAIL_CONFIG,
+			    "local: needs redis-server, valkey-server or "
+			    "redict-server, and none of them is in PATH "
+			    "(apt-get install redis-server)");
+	if (failed && k->old_aof)
+		(void)snprintf(advice, sizeof(advice),
+			       "; if nothing runs under its locks, remove "
+			       "'%.*s%s'",
+			       (int)(strrchr(k->socket, '/') + 1 - k->socket),
+			       k->socket, k->aof);
+	return fail(why, FAIL_UNAVAILABLE,
+		    "local: the private server on '%s' does not start%s%s%s",
+		    k->socket, words[0] ? ": " : "",
+		    format_bytes(words, strlen(words), shown, sizeof(shown)),
+		    advice);
+}
+
+/* It listens before it has read its file, and then says LOADING: who comes
+ * finds it only when it is ready. */
+static int await_answer(struct kept *k, struct instant deadline,
+			struct fail *why)
+{
+	const struct timespec step = {0, STEP_MS * 1000000L};
+	int status = 0;
+
+	while (!lockserver_answers(LOCAL_NEW)) {
+		(void)hear(k);
+		if (waitpid(k->server, &status, WNOHANG) == k->server)
+			return not_started(k, status, why);
+		if (!before(now(), deadline)) {
+			(void)kill(k->server, SIGKILL);
+			(void)waitpid(k->server, NULL, 0);
+			return not_started(k, 0, why);
+		}
+		(void)nanosleep(&step, NULL);
+	}
+	if (rename(LOCAL_NEW, LOCAL_SOCKET) < 0)
+		return fail_sys(why, FAIL_UNAVAILABLE,
+				"local: cannot make '%s'", k->socket);
+	return 0;
+}
+
+static int start(struct kept *k, struct fail *why)
+{
+	struct instant deadline = after(now(), START_MS);
+	int own = localdir_enter(k->socket, deadline, why);
+	pid_t keeper = getpid();
+	int said[2], rc;
+
+	if (own < 0)
+		return -1;
+	rc = localdir_aof(k->aof);
+	k->old_aof = rc > 0;
+	if (rc < 0)
+		return fail_sys(why, FAIL_UNAVAILABLE,
+				"local: cannot make '%s' beside '%s'", k->aof,
+				k->socket);
+	if (pipe2(said, O_CLOEXEC) < 0)
+		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
+	k->said = said[0];
+	(void)fcntl(k->said, F_SETFL, O_NONBLOCK);
+	k->server = fork();
+	if (k->server == 0)
+		exec_server(k, keeper, own, said[1]);
+	close(own);
+	close(said[1]);
+	if (k->server < 0)
+		return fail_sys(why, FAIL_INTERNAL, "cannot fork");
+	return await_answer(k, deadline, why);
+}
+
+/* ---- keeping it ---- */
+
+/* What was idle, and then wrote nothing until its end, had nothing to
+ * remember. */
+static void stop(const struct kept *k, int fd, int64_t length)
+{
+	static const char word[] = "*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n";
+	char reply[64];
+
+	(void)ask(fd, word, sizeof(word) - 1, "never", reply, sizeof(reply));
+	(void)kill(k->server, SIGKILL);
+	(void)waitpid(k->server, NULL, 0);
+	(void)unlink(LOCAL_ASIDE);
+	if (localdir_length(k->aof) == length)
+		localdir_forget(k->aof);
+}
+
+/* Whoever comes between the rename and the end waits for the start lock, and
+ * then finds no server, or this one again. One that had found the socket just
+ * before may still be granted a lock, which is then in the file. */
+static bool stop_if_idle(const struct kept *k)
+{
+	int lock = localdir_lock(LOCAL_SOCKET, now());
+	bool idle = false;
+
+	if (lock >= 0 && rename(LOCAL_SOCKET, LOCAL_ASIDE) == 0) {
+		int fd = socket_at(LOCAL_ASIDE);
+		int64_t length =
+			fd >= 0 && is_idle(fd) ? localdir_length(k->aof) : -1;
+
+		idle = length >= 0 && is_idle(fd);
+		if (idle)
+			stop(k, fd, length);
+		else
+			(void)rename(LOCAL_ASIDE, LOCAL_SOCKET);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (lock >= 0)
+		close(lock);
+	return idle;
+}
+
+#define EARS 3
+
+/* To be told at once when the server ends, or the socket is removed; without it
+ * that is seen when it is looked for. */
+static void open_ears(struct pollfd ears[EARS], const struct kept *k)
+{
+	sigset_t chld;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &chld, NULL);
+	ears[0].fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+	ears[1].fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (ears[1].fd >= 0)
+		(void)inotify_add_watch(ears[1].fd, ".",
+					IN_DELETE | IN_MOVED_FROM |
+						IN_MOVED_TO);
+	ears[2].fd = k->said;
+	for (int i = 0; i < EARS; i++)
+		ears[i].events = POLLIN;
+}
+
+static void wait_for_news(struct pollfd ears[EARS], struct instant until)
+{
+	char news[4096];
+
+	(void)poll(ears, EARS, poll_ms(until, now()));
+	for (int i = 0; i < EARS; i++) {
+		ssize_t n = 1;
+
+		while (ears[i].fd >= 0 && ears[i].revents && n > 0)
+			n = read(ears[i].fd, news, sizeof(news));
+		if (n == 0) { /* it has closed it */
+			close(ears[i].fd);
+			ears[i].fd = -1;
+		}
+	}
+}
+
+/* Lives as long as the server does, and looks twice per idle time. */
+static void keep(const struct kept *k, int64_t idle_ms)
+{
+	int64_t quiet = 0, step = idle_ms / 2 > 0 ? idle_ms / 2 : 1;
+	struct stat ours = {0}, there;
+	struct instant look = after(now(), step);
+	struct pollfd ears[EARS];
+
+	(void)stat(LOCAL_SOCKET, &ours);
+	open_ears(ears, k);
+	while (waitpid(k->server, NULL, WNOHANG) == 0) {
+		int fd;
+
+		wait_for_news(ears, look);
+		/* removed, or another server's by now: nobody can come */
+		if (stat(LOCAL_SOCKET, &there) < 0 ||
+		    there.st_ino != ours.st_ino ||
+		    there.st_dev != ours.st_dev) {
+			(void)kill(k->server, SIGKILL);
+			(void)waitpid(k->server, NULL, 0);
+			return;
+		}
+		if (before(now(), look))
+			continue;
+		look = after(now(), step);
+		fd = socket_at(LOCAL_SOCKET);
+		quiet = fd >= 0 && is_idle(fd) ? quiet + step : 0;
+		if (fd >= 0)
+			close(fd);
+		if (quiet >= idle_ms && stop_if_idle(k))
+			return;
+	}
+}
+
+void lockserver_keep(const char *socket, int64_t idle_ms, int ready, int lock)
+{
+	struct kept k = {.socket = socket};
+	struct fail why = {.kind = FAIL_NONE};
+	int dir = (int)(strrchr(socket, '/') - socket);
+
+	(void)snprintf(k.fresh, sizeof(k.fresh), "%.*s/%s", dir, socket,
+		       LOCAL_NEW);
+
+	leave_caller(ready, lock);
+	(void)prctl(PR_SET_NAME, LOCKSERVER, 0, 0, 0);
+	title_set(LOCKSERVER, socket);
+	(void)start(&k, &why);
+	(void)!write(KEPT_READY, &why, sizeof(why));
+	close(KEPT_READY);
+	close(KEPT_LOCK);
+	if (why.kind == FAIL_NONE)
+		keep(&k, idle_ms);
+}
