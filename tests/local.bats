@@ -223,7 +223,7 @@ in_line() { [ "$(private zcard 'redlock:{job}:queue:job')" = "$1" ]; }
 	[[ $said = pipe:* ]]
 	[ "$(readlink "/proc/$s/fd/2")" = "$said" ]
 	[ "$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -cF "$said")" = 3 ]
-	# besides, quiet, it holds nothing but /dev/null and what it listens to
+	# besides, quiet, it holds nothing but /dev/null and what it waits for
 	run -0 eval 'for fd in /proc/$k/fd/*; do readlink "$fd"; done | sort'
 	[ "$output" = "/dev/null
 /dev/null
@@ -524,11 +524,24 @@ fill_disk() {
 	[ "$(servers)" != "$first" ]
 }
 
-@test "local: a server whose directory was removed does not stay" {
+@test "local: a server whose directory was removed, or moved, does not stay" {
 	locally -k job -- true
 	[ -n "$(servers)" ]
 	rm -r "$dir"
 	wait_until nobody_serves
+	locally -k job -- true
+	[ -n "$(servers)" ]
+	mv "$dir" "$T/elsewhere"
+	wait_until nobody_serves
+	locally -k job -- true
+}
+
+@test "local: a holder whose server goes with its directory sets its lock again" {
+	hold_until_told -t 5s
+	rm -r "$dir"
+	wait_until contains "$T/err" 'vanished'
+	storm
+	end_hold
 }
 
 @test "local: a server that cannot be reached is left alone, and none is put beside it" {

@@ -16,15 +16,14 @@
 
 int local_path(struct endpoint *ep, struct fail *why)
 {
-	char dir[sizeof(ep->dir)];
-
 	if (ep->dir[0] != '\0')
-		memcpy(dir, ep->dir, sizeof(dir));
+		(void)snprintf(ep->path, sizeof(ep->path), "%s/%s", ep->dir,
+			       LOCAL_SOCKET);
 	else
-		(void)snprintf(dir, sizeof(dir), "/tmp/redlock-%lu",
-			       (unsigned long)geteuid());
-	(void)snprintf(ep->path, sizeof(ep->path), "%s/%s", dir, LOCAL_SOCKET);
-	return localdir_make(dir, why);
+		(void)snprintf(ep->path, sizeof(ep->path),
+			       "/tmp/redlock-%lu/%s", (unsigned long)geteuid(),
+			       LOCAL_SOCKET);
+	return localdir_make(ep->path, why);
 }
 
 /* Forks twice, and disowns, so that the keeper is nobody's child: it must not
@@ -69,10 +68,13 @@ static int start_keeper(const char *path, int64_t idle_ms, int lock,
 
 int local_start(const char *path, int64_t idle_ms, struct fail *why)
 {
-	/* another redlock may be starting it, or be stopped while it does */
-	int lock = localdir_lock(path, after(now(), START_MS));
-	int rc = 0;
+	int lock, rc = 0;
 
+	/* somebody may have removed it since */
+	if (localdir_make(path, why) < 0)
+		return -1;
+	/* another redlock may be starting it, or be stopped while it does */
+	lock = localdir_lock(path, after(now(), START_MS));
 	if (lock < 0)
 		return fail_sys(why,
 				errno == EWOULDBLOCK ? FAIL_UNAVAILABLE

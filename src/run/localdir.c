@@ -48,10 +48,18 @@ static int check(const char *dir, const struct stat *st, struct fail *why)
 	return 0;
 }
 
-int localdir_make(const char *dir, struct fail *why)
+static void name_dir(const char *socket, char dir[SOCKET_MAX])
 {
+	(void)snprintf(dir, SOCKET_MAX, "%.*s",
+		       (int)(strrchr(socket, '/') - socket), socket);
+}
+
+int localdir_make(const char *socket, struct fail *why)
+{
+	char dir[SOCKET_MAX];
 	struct stat st;
 
+	name_dir(socket, dir);
 	if (lstat(dir, &st) == 0)
 		return check(dir, &st, why);
 	if (errno != ENOENT)
@@ -118,8 +126,7 @@ int localdir_enter(const char *socket, struct instant deadline,
 	struct stat st;
 	int fd;
 
-	(void)snprintf(dir, sizeof(dir), "%.*s",
-		       (int)(strrchr(socket, '/') - socket), socket);
+	name_dir(socket, dir);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || fchdir(fd) < 0)
 		(void)fail_sys(why, FAIL_CONFIG, "local: '%s'", dir);

@@ -31,8 +31,8 @@
 #define LOCAL_ASIDE LOCAL_SOCKET ".idle"
 #define LOCAL_LOCK LOCAL_SOCKET ".lock"
 
-/* Makes it if need be. `dir` is a full path, without slashes at its end. */
-int localdir_make(const char *dir, struct fail *why);
+/* Makes the directory that the socket is to be in, if need be. */
+int localdir_make(const char *socket, struct fail *why);
 
 /* Takes the lock of those who start and stop the server, of the directory that
  * the socket is in. Returns a descriptor to be closed, or -1 with errno. */

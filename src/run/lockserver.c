@@ -341,41 +341,41 @@ static bool stop_if_idle(const struct kept *k)
 	return idle;
 }
 
-#define EARS 3
+#define SOURCES 3
 
 /* To be told at once when the server ends, or the socket is removed; without it
  * that is seen when it is looked for. */
-static void open_ears(struct pollfd ears[EARS], const struct kept *k)
+static void open_sources(struct pollfd from[SOURCES], const struct kept *k)
 {
 	sigset_t chld;
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &chld, NULL);
-	ears[0].fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
-	ears[1].fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (ears[1].fd >= 0)
-		(void)inotify_add_watch(ears[1].fd, ".",
+	from[0].fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+	from[1].fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (from[1].fd >= 0)
+		(void)inotify_add_watch(from[1].fd, ".",
 					IN_DELETE | IN_MOVED_FROM |
-						IN_MOVED_TO);
-	ears[2].fd = k->said;
-	for (int i = 0; i < EARS; i++)
-		ears[i].events = POLLIN;
+						IN_MOVED_TO | IN_MOVE_SELF);
+	from[2].fd = k->said;
+	for (int i = 0; i < SOURCES; i++)
+		from[i].events = POLLIN;
 }
 
-static void wait_for_news(struct pollfd ears[EARS], struct instant until)
+static void wait_for_events(struct pollfd from[SOURCES], struct instant until)
 {
 	char news[4096];
 
-	(void)poll(ears, EARS, poll_ms(until, now()));
-	for (int i = 0; i < EARS; i++) {
+	(void)poll(from, SOURCES, poll_ms(until, now()));
+	for (int i = 0; i < SOURCES; i++) {
 		ssize_t n = 1;
 
-		while (ears[i].fd >= 0 && ears[i].revents && n > 0)
-			n = read(ears[i].fd, news, sizeof(news));
+		while (from[i].fd >= 0 && from[i].revents && n > 0)
+			n = read(from[i].fd, news, sizeof(news));
 		if (n == 0) { /* it has closed it */
-			close(ears[i].fd);
-			ears[i].fd = -1;
+			close(from[i].fd);
+			from[i].fd = -1;
 		}
 	}
 }
@@ -386,16 +386,17 @@ static void keep(const struct kept *k, int64_t idle_ms)
 	int64_t quiet = 0, step = idle_ms / 2 > 0 ? idle_ms / 2 : 1;
 	struct stat ours = {0}, there;
 	struct instant look = after(now(), step);
-	struct pollfd ears[EARS];
+	struct pollfd from[SOURCES];
 
-	(void)stat(LOCAL_SOCKET, &ours);
-	open_ears(ears, k);
+	(void)stat(k->socket, &ours);
+	open_sources(from, k);
 	while (waitpid(k->server, NULL, WNOHANG) == 0) {
 		int fd;
 
-		wait_for_news(ears, look);
-		/* removed, or another server's by now: nobody can come */
-		if (stat(LOCAL_SOCKET, &there) < 0 ||
+		wait_for_events(from, look);
+		/* removed, moved away, or another server's by now: nobody can
+		 * come */
+		if (stat(k->socket, &there) < 0 ||
 		    there.st_ino != ours.st_ino ||
 		    there.st_dev != ours.st_dev) {
 			(void)kill(k->server, SIGKILL);
