@@ -311,3 +311,67 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	verb 0 inspect --json job
 	json "d['holders'] == 6002 and len(d['others']) == 199 and d['in_line'] == 6000 and len(d['waiters']) == 200"
 }
+
+# ---- where the password goes ----
+
+# sends_on KNOWN: a node that sends all who ask for a lock to the one called
+# `other`, and says that KNOWN, a list of [HOST, PORT], are the Cluster
+sends_on() {
+	fake node tcp <<-END
+		def answer(words):
+		    if words[:2] == [b'CLUSTER', b'NODES']:
+		        return ''.join('%040x %s:%d@1%s master - 0 0 1 connected\n'
+		                       % (n, host, port, name) for n, (host, port, name)
+		                       in enumerate($1))
+		    if words[:2] == [b'CLUSTER', b'SLOTS']:
+		        return [[0, 16383, ['', port]]]
+		    if words[0] in (b'EVAL', b'EVALSHA', b'BLPOP'):
+		        return Error('$2 7 $other')
+		    return usual(words)
+	END
+	url=redis-cluster://joe:hush@$at
+}
+
+@test "a Cluster that sends us to what is none of its nodes: the password does not go there, and that is said" {
+	local how other known
+
+	fake other tcp <<-END
+		def answer(words):
+		    open('$T/heard', 'ab').write(b' '.join(words)[:60] + b'\n')
+		    return Error('ERR no')
+	END
+	other=$at
+	for how in MOVED ASK; do
+		sends_on "[]" "$how"
+		verb 69 inspect job
+		echo "$how: $output$stderr"
+		[[ $output$stderr == *"sends us to $other, which is none of its nodes"* ]]
+		run -69 --separate-stderr "$REDLOCK" -u "$url" -w 500ms -k job -- true
+		[[ $stderr == *"sends us to $other, which is none of its nodes"* ]]
+		[ ! -e "$T/heard" ]
+	done
+	# by its address, by its name, in whichever line
+	for known in "[('127.0.0.9', 1, ''), ('127.0.0.1', ${other#*:}, '')]" \
+		"[('127.0.0.9', ${other#*:}, ',127.0.0.1')]"; do
+		for how in MOVED ASK; do
+			sends_on "$known" "$how"
+			run -69 --separate-stderr "$REDLOCK" -u "$url" \
+				-w 500ms -k job -- true
+			grep -q '^AUTH joe hush' "$T/heard"
+			rm "$T/heard"
+		done
+	done
+	# who may not ask is told what is missing
+	fake node tcp <<-END
+		def answer(words):
+		    if words[0] == b'CLUSTER':
+		        return Error("NOPERM User joe has no permissions to run the 'cluster|nodes' command")
+		    if words[0] in (b'EVAL', b'EVALSHA', b'BLPOP'):
+		        return Error('MOVED 7 $other')
+		    return usual(words)
+	END
+	url=redis-cluster://joe:hush@$at
+	run -77 --separate-stderr "$REDLOCK" -u "$url" -w 500ms -k job -- true
+	[[ $stderr == *"cannot find out whether $other is a node of the Cluster: "*"'cluster|nodes'"* ]]
+	[ ! -e "$T/heard" ]
+}

@@ -209,7 +209,7 @@ int conn_flush(struct conn *c)
 static int conn_open(struct conn *c)
 {
 	c->used = c->sent = 0;
-	c->refused = c->too_long = c->heard = c->speaks_tls = false;
+	c->misled = c->refused = c->too_long = c->heard = c->speaks_tls = false;
 	c->reader = resp_open(c->whole);
 	if (!c->reader)
 		return conn_broken_by(c, FAIL_INTERNAL, "out of memory");
@@ -271,7 +271,9 @@ const char *conn_awaits(const struct conn *c)
 {
 	switch (c->state) {
 	case CONN_SEEKING:
-		return "no answer from the Sentinels";
+		return c->peer->ep->kind == ENDPOINT_SENTINEL
+			       ? "no answer from the Sentinels"
+			       : "no answer from the Cluster";
 	case CONN_RESOLVING:
 		return "no answer from the resolver";
 	case CONN_CONNECTING:

@@ -53,6 +53,7 @@ struct conn {
 	size_t starts[OWED_MAX];   /* where in `out` each question begins */
 	unsigned int asked, taken; /* question numbers */
 	bool too_long; /* broken by the answer to the question that is next */
+	bool misled;   /* broken: the Cluster sent us to no node of its own */
 	bool refused;  /* by an error reply to AUTH or SELECT: its text is in
 			  why, bare */
 	unsigned int doubtful; /* refused: the questions before this one came

@@ -104,6 +104,7 @@ static int go_on(struct conn *c)
 
 static int seek(struct conn *c)
 {
+	bool known = peer_is_known(c->peer);
 	struct place found;
 	struct fail why;
 
@@ -111,13 +112,19 @@ static int seek(struct conn *c)
 	case SCOUT_SEEKING:
 		return 0;
 	case SCOUT_LOST:
-		return conn_broken_by(c, why.kind, why.text);
+		(void)conn_broken_by(c, why.kind, why.text);
+		c->misled = !known;
+		if (!known)
+			peer_return(c->peer);
+		return -1;
 	case SCOUT_FOUND:
 		break;
 	}
 	scout_close(c->scout);
 	c->scout = NULL;
 	peer_move(c->peer, &found);
+	if (!known)
+		peer_trust(c->peer);
 	c->peer->try = 0;
 	return find(c);
 }
@@ -142,10 +149,10 @@ int dial_start(struct conn *c)
 	c->nodes = 0;
 	c->state = CONN_RESOLVING; /* from now on it counts as silent */
 	p->silent++;
-	if (p->ep->kind != ENDPOINT_SENTINEL && !silent)
+	if (p->ep->kind != ENDPOINT_SENTINEL && !silent && peer_is_known(p))
 		return find(c);
 	c->state = CONN_SEEKING;
-	c->scout = scout_start(p->ep, &p->doubted, &c->why);
+	c->scout = scout_start(p, &c->why);
 	if (!c->scout)
 		return conn_broken(c);
 	return seek(c);

@@ -50,12 +50,67 @@ static void go_to(struct peer *p, const struct place *to)
 	show(p);
 }
 
+static bool is_same(const struct place *a, const struct place *b)
+{
+	return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
+}
+
 void peer_move(struct peer *p, const struct place *to)
 {
-	if (strcmp(to->host, p->place.host) == 0 &&
-	    strcmp(to->port, p->place.port) == 0)
-		return;
-	go_to(p, to);
+	if (!is_same(to, &p->place))
+		go_to(p, to);
+}
+
+void peer_follow(struct peer *p, const struct peer *other,
+		 const struct place *to)
+{
+	if (!p->ep)
+		peer_init(p, other->ep);
+	memcpy(p->trusted, other->trusted, sizeof(p->trusted));
+	p->trusts = other->trusts;
+	peer_move(p, to);
+}
+
+static bool is_among(const struct place *each, int n, const struct place *at)
+{
+	for (int i = 0; i < n; i++)
+		if (is_same(&each[i], at))
+			return true;
+	return false;
+}
+
+static int trusts(const struct peer *p)
+{
+	return p->trusts < TRUSTED_MAX ? p->trusts : TRUSTED_MAX;
+}
+
+bool peer_is_known(const struct peer *p)
+{
+	return p->ep->kind != ENDPOINT_CLUSTER || p->fixed ||
+	       is_among(p->ep->at, p->ep->places, &p->place) ||
+	       is_among(p->trusted, trusts(p), &p->place);
+}
+
+void peer_trust(struct peer *p)
+{
+	if (!peer_is_known(p))
+		p->trusted[p->trusts++ % TRUSTED_MAX] = p->place;
+}
+
+void peer_return(struct peer *p)
+{
+	go_to(p, &p->ep->at[p->next++ % p->ep->places]);
+}
+
+int peer_seniors(const struct peer *p, struct place out[SENIORS_MAX])
+{
+	int n = 0;
+
+	for (int i = 0; i < p->ep->places; i++)
+		out[n++] = p->ep->at[i];
+	for (int i = 0; i < trusts(p); i++)
+		out[n++] = p->trusted[i];
+	return n;
 }
 
 void peer_doubt(struct peer *p)

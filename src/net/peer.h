@@ -12,19 +12,23 @@
 #include "net/address.h"
 #include "net/endpoint.h"
 
+#define TRUSTED_MAX 4
+
 struct peer {
 	const struct endpoint *ep; /* borrowed */
 	bool fixed;                /* it never becomes another server */
 	struct place place;        /* the server in use; "": not known yet */
-	unsigned int moves;     /* so often it became another: a connection to
-				   an earlier one is worth nothing */
-	int next;               /* of ep->at: whom to ask when it is silent */
-	struct place doubted;   /* where there was no good, last */
-	struct address address; /* of the place */
-	int try;                /* the one in use */
-	bool heard;             /* anything, ever, from anywhere */
-	int silent;             /* connections that heard nothing yet */
-	const char *name;       /* for messages */
+	unsigned int moves; /* so often it became another: a connection to
+			       an earlier one is worth nothing */
+	int next;           /* of ep->at: whom to ask when it is silent */
+	struct place trusted[TRUSTED_MAX]; /* peer_trust(), in a ring */
+	int trusts;                        /* ever */
+	struct place doubted;              /* where there was no good, last */
+	struct address address;            /* of the place */
+	int try;                           /* the one in use */
+	bool heard;                        /* anything, ever, from anywhere */
+	int silent;       /* connections that heard nothing yet */
+	const char *name; /* for messages */
 	char shown[600];
 };
 
@@ -37,8 +41,24 @@ void peer_init_at(struct peer *p, const struct endpoint *cluster,
 /* It is another server now; the same one again is no move. */
 void peer_move(struct peer *p, const struct place *to);
 
+/* The same for the connection aside: where a node sent `other`. */
+void peer_follow(struct peer *p, const struct peer *other,
+		 const struct place *to);
+
 /* What is known of it is to be found out anew by the next connection. */
 void peer_doubt(struct peer *p);
+
+/* Who gets a connection gets the password. false: a node of a Cluster sent us
+ * to a place that the URL does not name, and nobody has said yet that it is a
+ * node as well. */
+bool peer_is_known(const struct peer *p);
+/* Those who can say so: they are known. Returns how many. */
+#define SENIORS_MAX (PLACES_MAX + TRUSTED_MAX)
+int peer_seniors(const struct peer *p, struct place out[SENIORS_MAX]);
+/* One has. */
+void peer_trust(struct peer *p);
+/* None has: back to a node that the URL names. */
+void peer_return(struct peer *p);
 
 /* A Cluster whose node is silent: which other one lives is to be asked. */
 bool peer_is_silent(const struct peer *p);

@@ -13,6 +13,12 @@
 #include "net/conn.h"
 #include "net/place.h"
 
+enum quest {
+	QUEST_MASTER, /* of a group of Sentinels */
+	QUEST_ALIVE,  /* any node of the Cluster */
+	QUEST_MEMBER  /* whether they know a node of it */
+};
+
 struct seeker {
 	struct endpoint ep;
 	struct peer peer;
@@ -22,9 +28,12 @@ struct seeker {
 
 struct scout {
 	const struct endpoint *group;
+	enum quest quest;
 	int epoll; /* all of them as one descriptor */
 	int n, open;
-	int strangers; /* Sentinels that do not know the group */
+	int strangers; /* Sentinels that do not know the group, nodes that do
+			  not know the other one */
+	struct place wanted; /* QUEST_MEMBER */
 	struct place doubted;
 	int insist;      /* so many say that it is there all the same */
 	struct fail why; /* the weightiest failure */
@@ -33,7 +42,7 @@ struct scout {
 
 static bool is_cluster(const struct scout *s)
 {
-	return s->group->kind == ENDPOINT_CLUSTER;
+	return s->quest != QUEST_MASTER;
 }
 
 /* What a refusal says is of more use than that another one is down. */
@@ -51,7 +60,7 @@ static void refused(struct scout *s, const struct seeker *k, const char *text)
 	static const struct {
 		const char *prefix;
 		enum fail_kind kind;
-		const char *advice;
+		const char *advice; /* where Sentinels are asked */
 	} classes[] = {
 		{"NOAUTH", FAIL_REFUSED,
 		 "; give its password with ?sentinel-password-file="},
@@ -68,7 +77,7 @@ static void refused(struct scout *s, const struct seeker *k, const char *text)
 		if (strncmp(text, classes[i].prefix,
 			    strlen(classes[i].prefix)) == 0) {
 			blame(s, classes[i].kind, k->ep.name, text,
-			      classes[i].advice);
+			      is_cluster(s) ? "" : classes[i].advice);
 			return;
 		}
 	blame(s, FAIL_UNAVAILABLE, k->ep.name, text, "");
@@ -90,6 +99,101 @@ static bool told(struct scout *s, const struct seeker *k,
 	return false;
 }
 
+static bool is_same(const struct place *a, const struct place *b)
+{
+	return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
+}
+
+static bool names(struct span host, struct span port,
+		  const struct place *wanted)
+{
+	struct place p;
+
+	return place_told(&p, host, port) == 0 && is_same(&p, wanted);
+}
+
+/* {first, last, {host, port, ...} of the primary, ... of its replicas} ...; no
+ * host: that of the node that says so. */
+static bool is_in_slots(const struct seeker *k, const struct reply *r,
+			const struct place *wanted)
+{
+	for (size_t i = 0; i < r->items; i++) {
+		const struct reply *range = reply_item(r, i);
+
+		for (size_t node = 2; node < range->items; node++) {
+			const struct reply *at = reply_item(range, node);
+			const struct reply *host = reply_item(at, 0);
+			const struct reply *port = reply_item(at, 1);
+			struct span name = {host->bytes, host->len};
+
+			if (name.n == 0)
+				name = (struct span){k->ep.at[0].host,
+						     strlen(k->ep.at[0].host)};
+			if (names(name, (struct span){port->bytes, port->len},
+				  wanted))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* "ID HOST:PORT@BUS,NAME,... FLAGS ...": by its address or its name. */
+static bool is_in_line(struct span line, const struct place *wanted)
+{
+	struct span at, port, host, name;
+
+	(void)span_cut(&line, ' ');
+	at = span_cut(&line, ' ');
+	host = span_cut(&at, '@');
+	(void)span_cut(&at, ',');
+	name = span_cut(&at, ',');
+	port = host;
+	while (memchr(port.at, ':', port.n))
+		(void)span_cut(&port, ':');
+	if (port.n == host.n)
+		return false;
+	host.n -= port.n + 1;
+	return names(host, port, wanted) || names(name, port, wanted);
+}
+
+/* It has those without a slot as well, to which keys are on the move. */
+static bool is_in_nodes(const struct reply *r, const struct place *wanted)
+{
+	struct span rest = {r->bytes, r->len};
+
+	while (rest.n > 0)
+		if (is_in_line(span_cut(&rest, '\n'), wanted))
+			return true;
+	return false;
+}
+
+static bool is_member(struct scout *s, const struct seeker *k)
+{
+	const struct reply *r = conn_whole(&k->conn);
+	bool is = r &&
+		  (is_in_nodes(r, &s->wanted) || is_in_slots(k, r, &s->wanted));
+
+	s->strangers += !is && k->conn.asked == k->conn.taken;
+	return is;
+}
+
+/* Of which place it says that it is the one. */
+static bool learns(struct scout *s, const struct seeker *k,
+		   const struct words *reply, struct place *found)
+{
+	switch (s->quest) {
+	case QUEST_MASTER:
+		return told(s, k, reply, found);
+	case QUEST_ALIVE:
+		*found = k->ep.at[0];
+		return true;
+	case QUEST_MEMBER:
+		*found = s->wanted;
+		return is_member(s, k);
+	}
+	return false;
+}
+
 static void over(struct scout *s, struct seeker *k)
 {
 	k->over = true;
@@ -108,14 +212,14 @@ static bool take(struct scout *s, struct seeker *k, struct place *found)
 	case CONN_NOTHING:
 		return false;
 	case CONN_REPLY:
-		knows = is_cluster(s) || told(s, k, &reply, found);
+		knows = learns(s, k, &reply, found);
 		break;
 	case CONN_ERROR:
-		/* whatever is wrong, it lives: it will say so again */
-		knows = is_cluster(s);
 		refused(s, k,
 			format_bytes(reply.at[0], reply.len[0], text,
 				     sizeof(text)));
+		/* whatever is wrong, it lives: it will say so again */
+		knows = s->quest == QUEST_ALIVE && learns(s, k, &reply, found);
 		break;
 	case CONN_REFUSED:
 	case CONN_BROKEN:
@@ -125,11 +229,10 @@ static bool take(struct scout *s, struct seeker *k, struct place *found)
 			blame(s, k->conn.why.kind, "", k->conn.why.text, "");
 		break;
 	}
-	if (knows && is_cluster(s))
-		*found = k->ep.at[0];
+	if (!knows && k->conn.asked != k->conn.taken)
+		return take(s, k, found);
 	over(s, k);
-	if (!knows || strcmp(found->host, s->doubted.host) != 0 ||
-	    strcmp(found->port, s->doubted.port) != 0)
+	if (!knows || !is_same(found, &s->doubted) || s->quest == QUEST_MEMBER)
 		return knows;
 	s->insist++;
 	return 2 * s->insist >= s->n;
@@ -147,9 +250,9 @@ static void watch(struct scout *s, struct seeker *k)
 		(void)epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
-void scout_member(const struct endpoint *group, int i, struct endpoint *out)
+static void member_at(const struct endpoint *group, const struct place *at,
+		      struct endpoint *out)
 {
-	const struct place *at = &group->at[i];
 	bool v6 = strchr(at->host, ':') != NULL;
 	bool cluster = group->kind == ENDPOINT_CLUSTER;
 
@@ -166,24 +269,51 @@ void scout_member(const struct endpoint *group, int i, struct endpoint *out)
 		out->secret = group->sentinel;
 }
 
-static void ask(struct scout *s, int i)
+void scout_member(const struct endpoint *group, int i, struct endpoint *out)
 {
-	struct seeker *k = &s->at[i];
+	member_at(group, &group->at[i], out);
+}
+
+static int ask_words(struct seeker *k, const char *const words[3])
+{
 	struct words question = {0};
 
-	scout_member(s->group, i, &k->ep);
+	for (int i = 0; i < 3 && words[i]; i++)
+		words_add_text(&question, words[i]);
+	return conn_ask(&k->conn, &question);
+}
+
+static int ask_quest(struct scout *s, struct seeker *k)
+{
+	const char *const master[3] = {"SENTINEL", "get-master-addr-by-name",
+				       s->group->group};
+	const char *const alive[3] = {"PING"};
+	const char *const nodes[3] = {"CLUSTER", "NODES"};
+	const char *const slots[3] = {"CLUSTER", "SLOTS"};
+
+	switch (s->quest) {
+	case QUEST_MASTER:
+		return ask_words(k, master);
+	case QUEST_ALIVE:
+		return ask_words(k, alive);
+	case QUEST_MEMBER:
+		return ask_words(k, nodes) < 0 ? -1 : ask_words(k, slots);
+	}
+	return -1;
+}
+
+static void ask(struct scout *s, int i, const struct place *at)
+{
+	struct seeker *k = &s->at[i];
+
+	member_at(s->group, at, &k->ep);
+	if (s->quest == QUEST_MEMBER)
+		k->ep.secret = s->group->secret;
 	peer_init(&k->peer, &k->ep);
 	conn_init(&k->conn, &k->peer);
-	if (is_cluster(s)) {
-		words_add_text(&question, "PING");
-	} else {
-		words_add_text(&question, "SENTINEL");
-		words_add_text(&question, "get-master-addr-by-name");
-		words_add_text(&question, s->group->group);
-	}
+	k->conn.whole = s->quest == QUEST_MEMBER;
 	/* it may fail before there is anything to be answered */
-	if (conn_ask(&k->conn, &question) < 0 &&
-	    k->conn.asked == k->conn.taken) {
+	if (ask_quest(s, k) < 0 && k->conn.asked == k->conn.taken) {
 		blame(s, k->conn.why.kind, "", k->conn.why.text, "");
 		over(s, k);
 	} else {
@@ -191,11 +321,19 @@ static void ask(struct scout *s, int i)
 	}
 }
 
-struct scout *scout_start(const struct endpoint *group,
-			  const struct place *doubted, struct fail *why)
+static enum quest quest_of(const struct peer *p)
 {
-	size_t n = (size_t)group->places;
-	struct scout *s = calloc(1, sizeof(*s) + n * sizeof(s->at[0]));
+	if (p->ep->kind == ENDPOINT_SENTINEL)
+		return QUEST_MASTER;
+	return peer_is_known(p) ? QUEST_ALIVE : QUEST_MEMBER;
+}
+
+struct scout *scout_start(const struct peer *p, struct fail *why)
+{
+	enum quest quest = quest_of(p);
+	struct place each[SENIORS_MAX];
+	int n = quest == QUEST_MEMBER ? peer_seniors(p, each) : p->ep->places;
+	struct scout *s = calloc(1, sizeof(*s) + (size_t)n * sizeof(s->at[0]));
 
 	if (!s) {
 		(void)fail(why, FAIL_INTERNAL, "out of memory");
@@ -207,11 +345,13 @@ struct scout *scout_start(const struct endpoint *group,
 		free(s);
 		return NULL;
 	}
-	s->group = group;
-	s->doubted = *doubted;
-	s->n = s->open = group->places;
-	for (int i = 0; i < s->n; i++)
-		ask(s, i);
+	s->group = p->ep;
+	s->quest = quest;
+	s->wanted = p->place;
+	s->doubted = p->doubted;
+	s->n = s->open = n;
+	for (int i = 0; i < n; i++)
+		ask(s, i, quest == QUEST_MEMBER ? &each[i] : &p->ep->at[i]);
 	return s;
 }
 
@@ -243,14 +383,11 @@ int scout_sockets(const struct scout *s, int fds[SCOUT_FDS_MAX])
 
 /* All have spoken, or cannot be reached. That the name is wrong is certain only
  * if all of them say so: one that was just set up knows nothing yet. */
-static enum scout_got lost(const struct scout *s, struct fail *why)
+static void lost_master(const struct scout *s, struct fail *why)
 {
 	const char *group = s->group->group;
 
-	if (is_cluster(s))
-		(void)fail(why, FAIL_UNAVAILABLE, "no node answers: %.300s",
-			   s->why.text);
-	else if (s->strangers == s->n)
+	if (s->strangers == s->n)
 		(void)fail(
 			why, FAIL_CONFIG,
 			"the Sentinels do not know '%.100s'; the name stands "
@@ -269,14 +406,48 @@ static enum scout_got lost(const struct scout *s, struct fail *why)
 	else
 		(void)fail(why, FAIL_UNAVAILABLE,
 			   "the Sentinels give no address of '%.100s'", group);
+}
+
+static void lost_member(const struct scout *s, struct fail *why)
+{
+	char at[PLACE_TEXT_MAX];
+
+	(void)place_text(&s->wanted, at);
+	if (s->strangers > 0)
+		(void)fail(why, FAIL_UNAVAILABLE,
+			   "the Cluster sends us to %.200s, which is none of "
+			   "its nodes (see CLUSTER NODES): the password is not "
+			   "sent there",
+			   at);
+	else
+		(void)fail(why, s->why.kind,
+			   "cannot find out whether %.100s is a node of the "
+			   "Cluster: %.200s",
+			   at, s->why.text);
+}
+
+static enum scout_got lost(const struct scout *s, struct fail *why)
+{
+	switch (s->quest) {
+	case QUEST_MASTER:
+		lost_master(s, why);
+		break;
+	case QUEST_ALIVE:
+		(void)fail(why, FAIL_UNAVAILABLE, "no node answers: %.300s",
+			   s->why.text);
+		break;
+	case QUEST_MEMBER:
+		lost_member(s, why);
+		break;
+	}
 	return SCOUT_LOST;
 }
 
 enum scout_got scout_step(struct scout *s, struct place *found,
 			  struct fail *why)
 {
-	struct epoll_event came[PLACES_MAX];
-	int n = epoll_wait(s->epoll, came, PLACES_MAX, 0);
+	struct epoll_event came[SENIORS_MAX];
+	int n = epoll_wait(s->epoll, came, SENIORS_MAX, 0);
 
 	for (int i = 0; i < n; i++) {
 		struct seeker *k = came[i].data.ptr;

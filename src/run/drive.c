@@ -381,9 +381,7 @@ static bool send_aside(struct drive *d, const struct pending *p,
 			return false;
 		conn_close(c);
 	}
-	if (!peer->ep)
-		peer_init(peer, d->peer[ask->node].ep);
-	peer_move(peer, to);
+	peer_follow(peer, &d->peer[ask->node], to);
 	if (c->moves != peer->moves)
 		conn_close(c);
 	words_add_text(&asking, "ASKING");

@@ -325,7 +325,8 @@ static bool retried(struct target *t, struct question *q)
 		ask_again(t, q);
 		return true;
 	}
-	if (q->hops >= HOPS_MAX || (!is_manifold(t) && !started_local(t)))
+	if (q->hops >= HOPS_MAX || t->conn.misled ||
+	    (!is_manifold(t) && !started_local(t)))
 		return false;
 	ask_again(t, q);
 	return true;

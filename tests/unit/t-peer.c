@@ -209,6 +209,44 @@ static void test_fixed(void)
 	   "and it is nowhere else");
 }
 
+/* Who gets a connection gets the password. */
+static void test_known(void)
+{
+	struct place there = {"10.0.0.7", "6381"}, each[SENIORS_MAX];
+	struct peer p, other = {0};
+
+	peer_of(&p, "redis-cluster://10.0.0.1,10.0.0.2:7000");
+	ok(peer_is_known(&p), "a node of the URL is known");
+	is_int(peer_seniors(&p, each), 2, "those are asked of others");
+	peer_move(&p, &there);
+	ok(!peer_is_known(&p), "one that a node names is not");
+	peer_follow(&other, &p, &there);
+	ok(!peer_is_known(&other), "aside it is not, either");
+	peer_return(&p);
+	ok(peer_is_known(&p) && is_at(&p, "10.0.0.2", "7000"),
+	   "not confirmed: back to the URL");
+	peer_move(&p, &there);
+	peer_trust(&p);
+	ok(peer_is_known(&p), "confirmed: it is known");
+	is_int(peer_seniors(&p, each), 3, "and asked of others");
+	is_text(each[2].host, "10.0.0.7", "as the last one");
+	peer_follow(&other, &p, &there);
+	ok(peer_is_known(&other), "it is known aside as well");
+	for (int i = 0; i < TRUSTED_MAX; i++) {
+		(void)snprintf(there.port, sizeof(there.port), "%d", i + 1);
+		peer_move(&p, &there);
+		ok(!peer_is_known(&p), "another port is another server");
+		peer_trust(&p);
+	}
+	is_int(peer_seniors(&p, each), 2 + TRUSTED_MAX, "so many at most");
+	(void)snprintf(there.port, sizeof(there.port), "6381");
+	peer_move(&p, &there);
+	ok(!peer_is_known(&p), "the oldest is forgotten first");
+	peer_of(&p, "redis-sentinel://10.0.0.1/web");
+	peer_move(&p, &there);
+	ok(peer_is_known(&p), "a group's master is what its Sentinels say");
+}
+
 static void test_local(void)
 {
 	static const struct {
@@ -247,6 +285,7 @@ int main(void)
 	test_kinds();
 	test_told();
 	test_fixed();
+	test_known();
 	test_local();
 	return done();
 }
