@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/held.h"
 #include "cli/optrows.h"
+#include "cli/twins.h"
 #include "run/waiting.h"
 
 /* ---- what the command gets ---- */
@@ -416,7 +417,9 @@ static void name_keys(const struct job *j)
 
 int job_find(struct job *j, struct fail *why)
 {
-	return servers_find(&j->servers, j->o, why);
+	return servers_find(&j->servers, j->o, why) < 0
+		       ? -1
+		       : twins_refuse(&j->servers, why);
 }
 
 int job_prepare(struct job *j, const char *command, struct fail *why)

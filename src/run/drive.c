@@ -241,7 +241,7 @@ static void notice_twins(struct drive *d)
 		   "server once",
 		   d->peer[twin[0]].name, d->peer[twin[1]].name);
 	if (d->lease.end != END_REFUSED)
-		log_notice("twins", "%s", d->why.text);
+		log_error("twins", "%s", d->why.text);
 }
 
 static void answered(struct drive *d, const struct ask *asked,
