@@ -403,6 +403,68 @@ until_stopped() {
 		"run:touch $T/go" "send:fg\n" "wait:finished"
 }
 
+# The command stops, and nobody has stopped redlock.
+@test "C6 a command that stops itself alone stops the job, and fg lets it go on" {
+	local sig
+	for sig in STOP TSTP TTIN; do
+		run -0 shell_on_tty \
+			"send:\$RL -k job -t 20s -- sh -c 'kill -$sig \$\$; echo fin''ished; exit 7'\n" \
+			"wait:Stopped" "send:fg\n" \
+			"wait:finished" "send:echo status:\$?\n" "wait:status:7"
+	done
+}
+
+@test "C6 a command that stopped itself is dead at the end of the lease, and why is said" {
+	run -0 shell_on_tty \
+		"send:\$RL -k job -t 1s -- sh -c 'kill -STOP \$\$; echo fin''ished'\n" \
+		"wait:Stopped" "wait:lease lost" \
+		"send:wait %1; echo status:\$?\n" "wait:status:125"
+	[[ $output != *finished* ]]
+	free job
+}
+
+@test "C6 who continues the command alone continues the job" {
+	run -0 shell_on_tty \
+		"send:\$RL -k job -t 20s -- sh -c 'echo \$\$ >$T/w; kill -STOP \$\$; echo fin''ished'\n" \
+		"wait:Stopped" "run:kill -CONT \$(cat $T/w)" "wait:finished" \
+		"run:until redis-cli -s $T/a.sock exists job | grep -q 0; do :; done" \
+		"send:true\n"
+}
+
+@test "C6 a command that is stopped and continued all the time keeps its lease" {
+	run -0 shell_on_tty "send:\$RL -k job -t 2s -- $(wait_for_go) &\n" \
+		"file:$T/w" \
+		"run:for i in \$(seq 60); do kill -STOP \$(cat $T/w); sleep .025; kill -CONT \$(cat $T/w); sleep .025; done" \
+		"run:touch $T/go" "wait:finished"
+	[[ $output != *lost* ]]
+}
+
+@test "C6 a command that had the terminal to itself has it again after fg" {
+	cat >"$T/own.py" <<-'PY'
+		import os, signal
+		signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+		os.setpgid(0, 0)
+		os.tcsetpgrp(0, os.getpgrp())
+		os.kill(os.getpid(), signal.SIGSTOP)
+		print("read", input())
+	PY
+	run -0 shell_on_tty "send:\$RL -k job -t 20s -- python3 $T/own.py\n" \
+		"wait:Stopped" "send:fg\n" "wait:RL" "send:a line\n" \
+		"wait:read a line"
+}
+
+@test "C6 a command that stops where no shell could continue it keeps its lease" {
+	may_need_another_try "renewals within 1 s"
+	run -0 setsid -w sh -c "'$REDLOCK' -u '$url' -k job -t 1s -- \
+		sh -c 'echo \$\$ >$T/w.new; mv $T/w.new $T/w; kill -STOP \$\$; echo goes on' &
+		until [ -e $T/w ]; do sleep 0.02; done
+		until grep -q ^State:.T /proc/\$(cat $T/w)/status; do sleep 0.02; done
+		sleep 1.5
+		redis-cli -s $T/a.sock exists job
+		kill -CONT \$(cat $T/w)
+		wait \$!"
+	[ "$output" = $'1\ngoes on' ]
+}
 
 @test "C4 a redlock stopped and continued within the lease goes on renewing" {
 	start -k job -t 1s -- witness "$T" --started w --hold 1500

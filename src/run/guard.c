@@ -22,6 +22,7 @@
 #include "run/tree.h"
 
 #define WAKE_NS 50000000
+#define CONTINUE_MS 20 /* between such, until redlock is seen to go on */
 #define OTHERS_MS                                                              \
 	1000 /* between looks for an end that we cannot bring about            \
 	      */
@@ -251,12 +252,26 @@ static bool obey(const struct order *o, const struct wire *w, pid_t command,
 	return true;
 }
 
+/* Redlock is to stop no more. It may be just about to: again and again, until
+ * it is seen to go on, or speaks, or is dead. */
+static void continue_tool(const struct wire *w)
+{
+	struct pollfd life = {.fd = w->life, .events = POLLIN};
+
+	while (atomic_load(&w->shared->stops_too)) {
+		(void)kill(w->tool, SIGCONT);
+		if (poll(&life, 1, CONTINUE_MS) > 0)
+			return;
+	}
+}
+
 static void tell(const struct order *o, const struct wire *w, int news,
 		 int value)
 {
 	struct report r = {.news = news, .value = value};
 
 	(void)!write(w->report, &r, sizeof(r));
+	continue_tool(w);
 	while (!obey(o, w, 0, &r))
 		;
 }
@@ -285,55 +300,86 @@ static void end_overdue_tree(const struct order *o, const struct wire *w,
 		;
 }
 
+/* What became of the command. */
+struct seen {
+	bool ended, stopped;
+	int status; /* how it ended */
+};
+
+static void see(const struct wire *w, int status, struct seen *s)
+{
+	static const struct report stop = {.news = GUARD_STOPPED};
+
+	s->stopped = WIFSTOPPED(status);
+	if (s->stopped && !atomic_exchange(&w->shared->stop_told, 1))
+		(void)!write(w->report, &stop, sizeof(stop));
+	if (s->stopped || WIFCONTINUED(status))
+		return;
+	atomic_store(&w->shared->command, -1);
+	s->ended = true;
+	s->status = status;
+}
+
 /* Whoever has ended is reaped. True: others live on. */
-static bool reap(const struct wire *w, pid_t command, bool *ended, int *status)
+static bool reap(const struct wire *w, pid_t command, struct seen *s)
 {
 	pid_t pid;
 	int its;
 
-	while ((pid = waitpid(-1, &its, WNOHANG)) > 0)
-		if (pid == command) {
-			atomic_store(&w->shared->command, -1);
-			*ended = true;
-			*status = its;
-		}
+	while ((pid = waitpid(-1, &its, WNOHANG | WUNTRACED | WCONTINUED)) > 0)
+		if (pid == command)
+			see(w, its, s);
 	return pid == 0;
+}
+
+/* Until redlock or the command has news. The command goes on, and redlock may
+ * be just about to stop with it: that one is continued until it is seen to go
+ * on. */
+static int wait_for_news(const struct wire *w, const struct seen *s,
+			 struct pollfd fds[2], const sigset_t *waiting)
+{
+	static const struct timespec again = {0, CONTINUE_MS * 1000000L};
+	bool late = !s->stopped && atomic_load(&w->shared->stops_too);
+
+	if (late)
+		(void)kill(w->tool, SIGCONT);
+	return ppoll(fds, 2, late ? &again : NULL, waiting);
 }
 
 static void watch(const struct order *o, const struct wire *w, pid_t command)
 {
 	struct pollfd fds[] = {{.fd = w->life, .events = POLLIN},
 			       {.fd = w->alarm, .events = POLLIN}};
-	bool ended = false, told = false, dug_in = false;
+	struct seen s = {.ended = false};
+	bool told = false, dug_in = false;
 	sigset_t waiting;
-	int status = 0;
 
 	alarm_set(w->alarm, deadline(w));
 	(void)sigprocmask(SIG_SETMASK, NULL, &waiting);
 	sigdelset(&waiting, SIGCHLD);
 	for (;;) {
-		bool left = reap(w, command, &ended, &status) &&
-			    !(ended && tree_is_keepers());
+		bool left =
+			reap(w, command, &s) && !(s.ended && tree_is_keepers());
 
-		if (ended && !left) {
-			tell(o, w, GUARD_ENDED, status);
+		if (s.ended && !left) {
+			tell(o, w, GUARD_ENDED, s.status);
 			return;
 		}
-		if (ended && !told) {
-			struct report r = {GUARD_ENDED, status, true, 0};
+		if (s.ended && !told) {
+			struct report r = {GUARD_ENDED, s.status, true, 0};
 
 			told = true;
 			(void)!write(w->report, &r, sizeof(r));
 		}
-		if (ppoll(fds, 2, NULL, &waiting) <= 0)
+		if (wait_for_news(w, &s, fds, &waiting) <= 0)
 			continue;
 		/* its number may be another's by now */
 		if (fds[0].revents) {
-			end_tree(o, w, ended ? 0 : command);
+			end_tree(o, w, s.ended ? 0 : command);
 			return;
 		}
 		if (!before(now(), deadline(w))) {
-			end_overdue_tree(o, w, ended ? 0 : command);
+			end_overdue_tree(o, w, s.ended ? 0 : command);
 			return;
 		}
 		alarm_set(w->alarm, deadline(w)); /* there was a renewal */
@@ -397,6 +443,8 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 	g->shared = shared;
 	atomic_init(&g->shared->deadline_ms, NEVER.ms);
 	atomic_init(&g->shared->command, 0);
+	atomic_init(&g->shared->stop_told, 0);
+	atomic_init(&g->shared->stops_too, 0);
 	if (pipe2(life, O_CLOEXEC) < 0)
 		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
 	if (pipe2(report, O_CLOEXEC) < 0) {

@@ -40,6 +40,12 @@ struct guard_shared {
 	 * to set */
 	_Atomic int64_t deadline_ms;
 	_Atomic int command; /* its pid; 0: not born yet; -1: it has ended */
+	/* a GUARD_STOPPED is on its way: for redlock to clear, or one that is
+	 * stopped would be written to until the pipe is full */
+	_Atomic int stop_told;
+	/* redlock is stopping because the command has stopped: the guard makes
+	 * it go on when the command does */
+	_Atomic int stops_too;
 };
 
 struct guard {
@@ -94,6 +100,7 @@ enum guard_news {
 	GUARD_REFUSED,     /* the tree was to be killed, but what is left of it
 			      belongs to others: value is a pid, `uid` whose;
 			      the guard waits for its end */
+	GUARD_STOPPED,     /* the command has: it did so itself, or was told */
 	GUARD_TOO_LATE,    /* the go was found after start_by: nothing ran */
 	GUARD_LOST         /* end of file: the guard itself was killed */
 };

@@ -32,7 +32,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	 * tells the session's leader alone */
 	struct arrival a = {(unsigned char)sig,
 			    info->si_code > 0 && sig != SIGHUP,
-			    info->si_code == SI_TIMER};
+			    info->si_code == SI_TIMER,
+			    info->si_code == SI_USER ? info->si_pid : 0};
 	int saved = errno;
 
 	(void)context;

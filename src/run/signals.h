@@ -25,6 +25,7 @@ struct arrival {
 	unsigned char sig;
 	bool from_terminal; /* the kernel sent it, to the whole group */
 	bool from_timer;    /* a timer of ours did */
+	int pid;            /* a process: that one; or 0 */
 };
 
 int signals_open(struct signals *s, struct fail *why);

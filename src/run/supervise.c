@@ -360,6 +360,7 @@ static void run_command(struct supervisor *s)
 		.interrupted = {{INT64_MIN / 2}, {INT64_MIN / 2}},
 		.limit = NEVER,
 		.stop_by = NEVER,
+		.stopped = NEVER,
 		.undead = NEVER};
 	locks_use(s->locks);
 	if (!s->end->without_lock) {

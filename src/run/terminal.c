@@ -11,20 +11,57 @@ void terminal_save(struct terminal *t)
 	t->known = tcgetattr(STDIN_FILENO, &t->settings) == 0;
 }
 
-void terminal_restore(const struct terminal *t)
+static int open_tty(void)
 {
-	sigset_t ttou, old;
-	int tty;
+	return open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
 
-	tty = t->known ? open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
-	if (tty < 0)
-		return;
-	/* or we would be stopped, should the foreground be lost meanwhile */
+/* Or we would be stopped, should the foreground be lost meanwhile. */
+static void block_ttou(sigset_t *old)
+{
+	sigset_t ttou;
+
 	sigemptyset(&ttou);
 	sigaddset(&ttou, SIGTTOU);
-	(void)pthread_sigmask(SIG_BLOCK, &ttou, &old);
+	(void)pthread_sigmask(SIG_BLOCK, &ttou, old);
+}
+
+void terminal_restore(const struct terminal *t)
+{
+	int tty = t->known ? open_tty() : -1;
+	sigset_t old;
+
+	if (tty < 0)
+		return;
+	block_ttou(&old);
 	if (tcgetpgrp(tty) == getpgrp())
 		(void)tcsetattr(tty, TCSANOW, &t->settings);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	close(tty);
+}
+
+pid_t terminal_foreground(void)
+{
+	int tty = open_tty();
+	pid_t group;
+
+	if (tty < 0)
+		return -1;
+	group = tcgetpgrp(tty);
+	close(tty);
+	return group;
+}
+
+void terminal_hand_to(pid_t group)
+{
+	int tty = open_tty();
+	sigset_t old;
+
+	if (tty < 0)
+		return;
+	block_ttou(&old);
+	if (tcgetpgrp(tty) == getpgrp())
+		(void)tcsetpgrp(tty, group);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	close(tty);
 }

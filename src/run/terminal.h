@@ -7,6 +7,7 @@
 #define RUN_TERMINAL_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <termios.h>
 
 struct terminal {
@@ -20,5 +21,11 @@ void terminal_save(struct terminal *t);
 /* Sets them again, if we are in the foreground of our terminal. Does not wait
  * for what is still to be written there. */
 void terminal_restore(const struct terminal *t);
+
+/* Of our terminal: the group in the foreground; -1: we have none. */
+pid_t terminal_foreground(void);
+
+/* Puts `group` there, if ours is, and it still exists. */
+void terminal_hand_to(pid_t group);
 
 #endif

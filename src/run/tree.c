@@ -50,6 +50,24 @@ uid_t tree_owner(pid_t pid)
 	return stat(path, &its) == 0 ? its.st_uid : (uid_t)-1;
 }
 
+bool tree_is_stopped(pid_t pid)
+{
+	char path[32], line[128];
+	const char *state;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	line[n > 0 ? n : 0] = '\0';
+	state = strrchr(line, ')'); /* the name may have some as well */
+	return state && strncmp(state, ") T", 3) == 0;
+}
+
 static void send(pid_t pid, int sig, struct reach *r)
 {
 	r->met++;

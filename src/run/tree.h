@@ -24,6 +24,9 @@ struct reach {
 /* Signals every descendant of `root` but not root. */
 void tree_signal(pid_t root, int sig, struct reach *out);
 
+/* It is stopped: by a signal, and not by a debugger. */
+bool tree_is_stopped(pid_t pid);
+
 /* Whose process that is; (uid_t)-1: it is gone. */
 uid_t tree_owner(pid_t pid);
 

@@ -19,6 +19,7 @@
 #define BIRTH_MS 2         /* between looks for a command that was not born */
 #define UNDEAD_MS 1000
 #define RESUME_MS 5 /* between looks for a renewal after a stop */
+#define ALONE_MS 5  /* a stop of the whole job reaches us within */
 
 static void kill_tree(struct watch *w)
 {
@@ -229,6 +230,11 @@ static void look_at_lease(struct watch *w)
 		  done(w, asks(between(at, kill), text)));
 }
 
+static int command_of(const struct watch *w)
+{
+	return atomic_load(&w->guard->shared->command);
+}
+
 /* From the terminal the whole group stops, without our doing. Stopped alone,
  * we stop the command first, and it goes on (with the SIGCONT that woke us)
  * only when an overdue renewal has succeeded. The deadman bounds all this. */
@@ -242,16 +248,12 @@ static void stop_with_command(struct watch *w, bool from_terminal)
 	if (!from_terminal)
 		tree_signal(w->guard->pid, SIGTSTP, &r);
 	signals_stop();
+	w->stopped = NEVER;
 	while (!from_terminal && w->dog->running && !watchdog_spent(w->dog) &&
 	       watchdog_stamp(w->dog).ms == stamp.ms &&
 	       !before(now(), timing_renew(stamp, ttl)) &&
 	       before(now(), timing_kill(stamp, ttl)))
 		(void)poll(NULL, 0, RESUME_MS);
-}
-
-static int command_of(const struct watch *w)
-{
-	return atomic_load(&w->guard->shared->command);
 }
 
 /* To the command, or to all that it has started: see signal_is_for_all().
@@ -284,6 +286,8 @@ static void forward(struct watch *w, const struct arrival *a)
 {
 	if (a->from_timer) /* the waker; the alarm goes off as well */
 		return;
+	if (a->sig == SIGCONT && a->pid == w->guard->pid)
+		return; /* the command goes on already */
 	if (a->sig == SIGTSTP) {
 		stop_with_command(w, a->from_terminal);
 		return;
@@ -302,6 +306,35 @@ static void forward(struct watch *w, const struct arrival *a)
 	kill_tree(w);
 	log_notice("interrupted",
 		   "interrupted three times; killing the command");
+}
+
+/* The command has stopped, and nobody has stopped us: so that the shell hears
+ * of it, we stop as well. Without a shell that could make us go on, the kernel
+ * does not let us: then the lease is kept until somebody else continues the
+ * command. If it had the terminal to itself, it has it again when we go on. */
+static void stop_like_command(struct watch *w)
+{
+	int command = command_of(w);
+	struct arrival a;
+	pid_t front;
+
+	w->stopped = NEVER;
+	if (w->killed || w->ended || w->asked_to_end || w->conf->by_hand ||
+	    command <= 0)
+		return;
+	atomic_store(&w->guard->shared->stops_too, 1);
+	if (tree_is_stopped(command)) {
+		log_detail("stopped", "the command has stopped");
+		front = terminal_foreground();
+		signals_stop();
+		if (front > 0 && front == getpgid(command))
+			terminal_hand_to(front);
+		/* a Ctrl-Z that came just before the stop is done with */
+		while (signals_next(w->signals, &a))
+			if (a.sig != SIGTSTP)
+				forward(w, &a);
+	}
+	atomic_store(&w->guard->shared->stops_too, 0);
 }
 
 /* What the command left behind, when it ended by itself. */
@@ -385,6 +418,11 @@ static void take_report(struct watch *w)
 		take_refusal(w, &r);
 		return;
 	}
+	if (r.news == GUARD_STOPPED) {
+		atomic_store(&w->guard->shared->stop_told, 0);
+		w->stopped = after(now(), ALONE_MS);
+		return;
+	}
 	if (!w->ended)
 		end->status = r.value;
 	w->ended = true;
@@ -409,6 +447,7 @@ static void take_report(struct watch *w)
 			  "machine stood still");
 		break;
 	case GUARD_REFUSED:
+	case GUARD_STOPPED:
 	case GUARD_LOST:
 		/* its orphans are ours now */
 		w->abandoned = !tree_kill(0, &end->status, &left);
@@ -473,7 +512,7 @@ void watch_run(struct watch *w)
 			 .events = POLLIN},
 		};
 		struct instant limit =
-			sooner(sooner(w->limit, w->stop_by),
+			sooner(sooner(sooner(w->limit, w->stop_by), w->stopped),
 			       w->unborn ? after(now(), BIRTH_MS) : w->undead);
 		struct arrival a;
 
@@ -490,6 +529,8 @@ void watch_run(struct watch *w)
 		/* before what may have been their effect */
 		while (fds[1].revents && signals_next(w->signals, &a))
 			forward(w, &a);
+		if (!before(now(), w->stopped))
+			stop_like_command(w);
 		if (fds[0].revents) {
 			take_report(w);
 			continue;

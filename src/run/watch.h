@@ -28,6 +28,7 @@ struct watch {
 	struct instant limit;   /* the next step of --max-hold */
 	struct instant stop_by; /* dead by then, as somebody asks */
 	struct instant undead;  /* when to say that the tree does not die */
+	struct instant stopped; /* when to see whether the command still is */
 	int unborn;        /* a signal for a command that is not born yet */
 	bool asked_to_end; /* by us: TERM was sent */
 	bool killed;       /* the guard was told to */
