@@ -746,3 +746,51 @@ wipe=$'\r\e[J'
 	exec 8>&-
 	let_go
 }
+
+# ---- companions that are not as redlock left them ----
+
+@test "S38 members of the line that are not redlock's delay nobody, and are dropped" {
+	keep
+	cli a zadd "$queue" 0 garbage 1 '' 2 'a b c' 3 'tok 0 1 -' 4 \
+		"tok 99999999999999999999 1 -"$'\n' 5 "tok 1000 5000 -"$'\n' \
+		6 $'\n' 7 "tok 1000 1 "$'\n' >/dev/null
+	waiting=8
+	line 1
+	line 2 -s
+	let_go
+	all_ran 1 2
+	free job
+	[ "$(cli a exists "$queue")" = 0 ]
+}
+
+@test "S38 a list of readers with members that are not redlock's holds no lock for ever" {
+	keep -s
+	sharers=$(cli a --raw keys 'redlock:{job}:sharers:*')
+	cli a zadd "$sharers" 99999999999999999 garbage 9e300 $'x 1 1\n' >/dev/null
+	line 1
+	let_go
+	all_ran 1
+}
+
+# Whatever the lock needs beside its key, as another type; each kind of run
+# works, and the next in line gets its turn.
+@test "S38 companions of another type are in nobody's way" {
+	local part way
+
+	for part in queue alive moves newest once; do
+		for way in '' -s '-N 3' --supersede '--once-per 1ms'; do
+			cli a del "redlock:{job}:$part:job" >/dev/null
+			cli a lpush "redlock:{job}:$part:job" x >/dev/null
+			run -0 redlock -k job -w 5s $way -- true
+			keep $way
+			cli a del "redlock:{job}:$part:job" >/dev/null
+			cli a lpush "redlock:{job}:$part:job" x >/dev/null
+			start -k job -t 2s -w 10s -- true
+			sleep 0.1
+			let_go
+			finish
+			[ "$status" = 0 ] || { echo "$part $way: $output" >&2; return 1; }
+		done
+		cli a del "redlock:{job}:$part:job" >/dev/null
+	done
+}

@@ -13,6 +13,7 @@
 #include "cli/acl.h"
 #include "cli/render.h"
 #include "lock/keys.h"
+#include "lock/record.h"
 
 #define SCAN_COUNT "1000"
 #define SCAN_LIMIT_MS 10000 /* of all servers together */
@@ -28,7 +29,8 @@ enum subject {
 	LOCK_TTL, /* of a lock with a record */
 	FENCE_VALUE,
 	NAMED_TYPE,
-	NAMED_TTL /* asked right behind */
+	NAMED_TTL, /* asked right behind */
+	COMPANION  /* what else belongs to a lock */
 };
 
 /* Something that was asked. */
@@ -36,6 +38,7 @@ struct probe {
 	enum subject subject;
 	int server; /* e->facts[...] */
 	int slot;
+	const struct companion *companion;
 	char *key; /* the lock; NULL: SCAN_PAGE */
 	size_t len;
 };
@@ -43,7 +46,7 @@ struct probe {
 /* What was seen on one server. */
 struct tally {
 	int64_t locks, counters;
-	int told;
+	int told, odd;
 	bool refused, cut, overlong;
 	char type[32]; /* of the key that was named last */
 };
@@ -137,6 +140,69 @@ static void ask_about(struct search *s, enum subject subject, int server,
 	keys_close(&k);
 }
 
+/* ---- what belongs to a lock ---- */
+
+/* Each is asked for in a way that shows its type. */
+static const struct companion {
+	const char *part, *name;
+	const char *question[3]; /* without the key, which comes second */
+	bool members;            /* of whom the answer tells */
+} companions[] = {
+	{"queue:", "its line of waiters", {"ZRANGE", "0", "99"}, true},
+	{"sharers:",
+	 "the list of those who share it",
+	 {"ZRANGE", "0", "99"},
+	 true},
+	{"alive:", "the waiters' signs of life", {"ZCARD"}, false},
+	{"moves:", "its list of slots", {"HGET", "last"}, false},
+};
+
+/* Behind "redlock:{TAG}:". false: it is something else. */
+static bool ask_companion(struct search *s, int server,
+			  const struct reply *name, const char *key)
+{
+	const struct companion *c = companions;
+	const char *end = name->bytes + name->len;
+	struct words w = {0};
+	struct probe *p;
+
+	while (strncmp(key, c->part, strlen(c->part)) != 0)
+		if (++c == companions + sizeof(companions) / sizeof(*c))
+			return false;
+	key += strlen(c->part);
+	if (strcmp(c->part, "sharers:") == 0) { /* TOKEN: or shared:G: */
+		key += strncmp(key, "shared:", 7) == 0 ? 7 : 0;
+		key += strcspn(key, ":");
+		key += *key == ':';
+	}
+	p = remember(s, COMPANION, server, key, (size_t)(end - key));
+	if (!p) {
+		s->failed = true;
+		return true;
+	}
+	p->companion = c;
+	words_add_text(&w, c->question[0]);
+	words_add(&w, name->bytes, name->len);
+	for (int i = 1; i < 3 && c->question[i]; i++)
+		words_add_text(&w, c->question[i]);
+	ask(s, s->e->facts[server].target, &w);
+	return true;
+}
+
+static bool is_ours(const struct companion *c, const struct reply *member)
+{
+	const char *bytes = member->bytes;
+	size_t n = member->len;
+
+	if (strcmp(c->part, "sharers:") == 0) {
+		if (strcmp(bytes, "left") == 0 || strcmp(bytes, "?") == 0)
+			return true;
+		if (strncmp(bytes, "rest ", 5) == 0)
+			bytes += 5, n -= 5;
+	}
+	return record_is_member(bytes, n);
+}
+
 /* ---- a page of names ---- */
 
 static bool was_named(const struct search *s, const char *key, size_t len)
@@ -187,6 +253,8 @@ static void sort_out(struct search *s, int server, const struct reply *name)
 	} else if (strncmp(key, "holder:", 7) == 0) {
 		used = 7;
 	} else {
+		if (ask_companion(s, server, name, key))
+			return;
 		used = slot_at(key, &slot);
 	}
 	key += used;
@@ -342,6 +410,26 @@ static void take_fence(struct search *s, const struct probe *p,
 	cure_fence(s, p);
 }
 
+/* They do no harm for long. */
+static void take_companion(struct search *s, const struct probe *p,
+			   const struct got *got)
+{
+	const struct companion *c = p->companion;
+	bool odd = got->why.kind != FAIL_NONE &&
+		   strncmp(got->reply->bytes, "WRONGTYPE", 9) == 0;
+	char key[200];
+
+	for (size_t i = 0; c->members && !odd && i < got->reply->items; i++)
+		odd = !is_ours(c, reply_item(got->reply, i));
+	if (!odd || ++s->tally[p->server].odd > TOLD_MAX)
+		return;
+	found(s->e->found, LEVEL_NOTE, s->e->facts[p->server].name, "keys",
+	      "%s: %s %s: whoever comes next drops that",
+	      format_bytes(p->key, p->len, key, sizeof(key)), c->name,
+	      got->why.kind != FAIL_NONE ? "is of another type"
+					 : "has what is not redlock's");
+}
+
 static void take_refusal(struct search *s, const struct probe *p,
 			 const struct got *got)
 {
@@ -376,7 +464,9 @@ static void take(struct search *s, const struct got *got)
 	}
 	if (!got->reply)
 		return; /* what is wrong was said when it was asked first */
-	if (got->why.kind != FAIL_NONE)
+	if (p->subject == COMPANION)
+		take_companion(s, p, got);
+	else if (got->why.kind != FAIL_NONE)
 		take_refusal(s, p, got);
 	else if (p->subject == SCAN_PAGE)
 		take_page(s, p, got->reply);
@@ -421,7 +511,7 @@ static void sum_up(struct search *s, int server)
 	else if (t->cut)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",
 		      "too many keys: only the first were looked at");
-	else if (t->told == 0)
+	else if (t->told == 0 && t->odd == 0)
 		found(s->e->found, LEVEL_OK, f->name, "keys",
 		      "%" PRId64 " held, %" PRId64 " fence counters, nothing "
 		      "odd",

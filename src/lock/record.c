@@ -7,6 +7,8 @@
 
 #include "base/units.h"
 
+#define MEMBER_TTL_MAX 1000000000000
+
 /* "NAME VALUE", up to the end of the line. */
 struct line {
 	const char *name, *value;
@@ -135,6 +137,40 @@ void record_read_member(struct record *r, const char *bytes, size_t n)
 	lines = memchr(bytes, '\n', n);
 	if (lines)
 		read_lines(r, lines + 1, end);
+}
+
+/* The length of a word that `blank` ends, which goes as well; 0: there is none.
+ */
+static size_t take_word(const char **from, const char *end, char blank)
+{
+	const char *p = *from;
+	size_t n;
+
+	while (p < end && !(*p == ' ' || (*p >= '\t' && *p <= '\r')))
+		p++;
+	n = (size_t)(p - *from);
+	if (p == end || *p != blank)
+		return 0;
+	*from = p + 1;
+	return n;
+}
+
+static bool take_number(const char **from, const char *end, int64_t most)
+{
+	const char *digits = *from;
+	size_t n = take_word(from, end, ' ');
+	int64_t value = n > 0 ? number(digits, n) : -1;
+
+	return value > 0 && value <= most && digits[0] != '0';
+}
+
+bool record_is_member(const char *bytes, size_t n)
+{
+	const char *p = bytes, *end = bytes + n;
+
+	return take_word(&p, end, ' ') > 0 &&
+	       take_number(&p, end, MEMBER_TTL_MAX) &&
+	       take_number(&p, end, SLOTS_MAX) && take_word(&p, end, '\n') > 0;
 }
 
 void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])

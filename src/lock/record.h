@@ -31,6 +31,9 @@ struct record {
 
 void record_read(struct record *r, const char *bytes, size_t n);
 void record_read_member(struct record *r, const char *bytes, size_t n);
+/* As parsed() in src/lua/share.lua: what is no such member, the scripts drop.
+ */
+bool record_is_member(const char *bytes, size_t n);
 
 /* `"name":{host, pid, user, ...}`, those that are known. */
 void json_about(struct json *j, const char *name,

@@ -41,9 +41,8 @@ local member = token .. ' ' .. ARGV[6]
 local several = reads or slots > 1
 -- A missing counter was born again, and this client saw the one before.
 local function reborn()
-	local born = saw > 0 and (several or not v)
-	    and redis.call('hget', part('moves'), 'born')
-	return born and saw < tonumber(born)
+	local born = saw > 0 and (several or not v) and born_as()
+	return born and saw < born
 end
 local function told()
 	local lost = number_in(record, 'lost')
@@ -59,6 +58,7 @@ local function stand(at, new)
 	end
 	local added = add()
 	if type(added) == 'table' then -- memory is full: see release.lua
+		own('zcard', queue)
 		redis.call('pexpire', queue, kept_ms)
 		added = add()
 	end
@@ -75,7 +75,7 @@ local function stand(at, new)
 		ticket = tonumber(redis.call('zscore', queue, member))
 	end
 	if at - ticket > heartbeat then
-		redis.call('zadd', alive, at, token)
+		own('zadd', alive, at, token)
 		redis.call('pexpire', alive, kept_ms)
 	end
 	if not new or place == 0 then
@@ -89,7 +89,7 @@ local function mine()
 		here(sharers_of(v))
 	end
 	if reads then
-		return shared(v) and redis.call('zscore', sharers_of(v), member)
+		return shared(v) and own('zscore', sharers_of(v), member)
 		    and 0
 	end
 	if slots == 1 then
@@ -140,8 +140,8 @@ local function busy(place, kind)
 				left, slot = ms, n
 			end
 		end
-		v, record = redis.call('get', slot_key('', slot)),
-		    redis.call('get', slot_key('holder', slot))
+		v, record = words_at(slot_key('', slot)),
+		    own('get', slot_key('holder', slot))
 	end
 	local since = guard >= 0 and number_in(record, 'since')
 	if shared(v) then
@@ -183,11 +183,13 @@ if newcomer and ticket > 0 then
 end
 local newest, latest = part('newest'), nil
 if marked then
-	latest = redis.call('get', newest) or '0\n'
-	local by = tonumber(string.match(latest, '^%d+') or 0)
+	latest = own('get', newest) or '0\n'
+	-- (it lives for a day)
+	local by = whole(string.match(latest, '^%d+')) or 0
+	by = by <= math.max(at, c or 0) + 86400000000 and by or 0
 	-- a first question that comes twice finds the word of what happened in
 	-- between
-	local word = ticket == 0 and redis.call('lindex', part('grant:' .. token), 0)
+	local word = ticket == 0 and own('lindex', part('grant:' .. token), 0)
 	if word == 'superseded' or (ticket > 0 and by > ticket) then
 		return {'superseded', text(c), 0, '',
 		    string.match(latest, '\n(.*)$') or ''}
@@ -228,7 +230,7 @@ if free then
 end
 local place = -1
 local new = ticket == 0 or ticket > 0 and newcomer
-if new and most >= 0 and not redis.call('zscore', queue, member) then
+if new and most >= 0 and not own('zscore', queue, member) then
 	local n = living(at)
 	if n >= most then
 		return {'full', text(c), n}
@@ -237,8 +239,9 @@ end
 if ticket == 0 then
 	ticket = at
 	if c and c > at then -- the clock was set back: stay behind
-		local last = redis.call('zrevrange', queue, 0, 0, 'withscores')
-		ticket = math.max(at, tonumber(last[2] or 0) + 1)
+		local last = own('zrevrange', queue, 0, 0, 'withscores')
+		local behind = whole(last[2]) or at
+		ticket = math.max(at, math.min(behind, c + 86400000000) + 1)
 	end
 	ticket = math.max(ticket, (latest or 0) + 1)
 end
@@ -248,8 +251,8 @@ end
 if marked and place >= 0 and latest < ticket then
 	redis.call('set', newest, text(ticket) .. '\n' .. about, 'px', 86400000)
 	for _, other in ipairs(redis.call('zrange', queue, 0, place)) do
-		local who, words = string.match(other, '^(%S+) (.*)$')
-		if select(5, standing(words)) and other ~= member then
+		local who, words = parsed(other)
+		if who and select(5, standing(words)) and other ~= member then
 			redis.call('zrem', queue, other)
 			redis.call('zrem', alive, who)
 			wake(who, 'superseded', 3 * grant_ms)

@@ -55,7 +55,7 @@ if v == value then
 	if raises and several then
 		here(part('moves'))
 	end
-	local mine = shares and redis.call('zscore', sharers_of(value), member)
+	local mine = shares and own('zscore', sharers_of(value), member)
 	pttl = mine and mine - math.floor(at / 1000) or redis.call('pttl', lock)
 elseif not v and not bad and heals()
     and redis.call('set', lock, value, 'nx', 'px', ttl) then

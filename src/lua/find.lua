@@ -10,14 +10,17 @@ local function find(at)
 			-- of slot 0 we cannot tell: as those who move the counter
 			local slots = redis.pcall('exists', part('moves')) == 1
 			    and math.max(slot + 1, 2) or slot + 1
-			return text(number_in(record, 'ttl')
-			    or math.max(1, redis.call('pttl', lock))) .. ' ' .. slots .. ' -\n'
+			local ttl = number_in(record, 'ttl')
+			    or redis.call('pttl', lock)
+			return text(math.max(1, math.min(ttl, 1000000000000))) .. ' '
+			    .. slots .. ' -\n'
 			    .. (record_is_of(value) and about_of(record) or '')
 		end
 		for _, member in ipairs(ask('zrangebyscore', sharers,
 		    math.floor(at / 1000), '+inf')) do
-			if string.sub(member, 1, #token + 1) == token .. ' ' then
-				return string.sub(member, #token + 2)
+			local who, words = parsed(member)
+			if who == token then
+				return words
 			end
 		end
 	end

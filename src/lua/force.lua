@@ -177,7 +177,7 @@ if v and v ~= token then
 	end
 end
 local lost = number_in(record, 'lost')
-local born = several and redis.call('hget', part('moves'), 'born')
+local born = several and born_as() or nil
 redis.call('del', lock, holder)
 try('del', sharers)
 if v == token and record_is_of(v) then
@@ -193,7 +193,7 @@ if not before or several and before < c then
 	moved(slot, before)
 end
 -- a line that is out of order must not keep it
-local done, px = pcall(serve, at, alone, lost, born and tonumber(born))
+local done, px = pcall(serve, at, alone, lost, born)
 if not v then
 	c = c + 1
 	fence_set(c)

@@ -40,7 +40,7 @@ end
 here(sharers_of(v))
 if not there then
 	sharers_end(v, at)
-	for _, other in ipairs(redis.call('zrange', sharers_of(v), 0, -1)) do
+	for _, other in ipairs(own('zrange', sharers_of(v), 0, -1)) do
 		there = there or string.sub(other, 1, #outer + 1) == outer .. ' '
 	end
 end

@@ -46,7 +46,19 @@ if moving then
 		return {err = moving}
 	end
 end
-local try = moving and redis.pcall or redis.call
+-- A companion key of another type is not ours, and is in the way of everybody:
+-- it is dropped.
+local function own(command, name, ...)
+	local answer = redis.pcall(command, name, ...)
+	if type(answer) ~= 'table' or not answer.err then
+		return answer
+	end
+	if not moving and string.find(answer.err, 'WRONGTYPE', 1, true) then
+		redis.call('del', name)
+	end
+	return redis.call(command, name, ...)
+end
+local try = moving and redis.pcall or own
 local function here(...)
 	if moving then
 		redis.call('exists', lock, ...)
@@ -68,6 +80,11 @@ if c and c > 9007199254740000 then
 end
 local bad = raw and not c
 local function text(n) return string.format('%.0f', n or 0) end
+-- Anybody may have written there: what is no number that is exact is none.
+local function whole(words)
+	local n = tonumber(string.match(words or '', '^%d+$'))
+	return n and n <= 9007199254740000 and n or nil
+end
 local month_ms = 2592000000
 -- A missing counter is born from the clock in microseconds: it is then ahead
 -- of every fence a lost one ever gave out.
@@ -98,7 +115,7 @@ local function record_is_of(value)
 	return string.sub(record or '', 1, #ours) == ours
 end
 local function number_in(words, name)
-	return tonumber(string.match(words or '', '\n' .. name .. ' (%d+)\n'))
+	return whole(string.match(words or '', '\n' .. name .. ' (%d+)\n'))
 end
 -- Where several hold at a time, the counter moves without a lock having changed
 -- hands, and a holder whose lock vanished must know whether its own did. Who
@@ -108,7 +125,7 @@ end
 -- A move of slot 0 by those who know nothing of slots is seen by `last`.
 local function moved(n, before)
 	local moves = part('moves')
-	local last = redis.call('hget', moves, 'last')
+	local last = own('hget', moves, 'last')
 	local now = text(c)
 	if not last then
 		redis.pcall('hset', moves, 'from', text(before), 'last', now)
@@ -128,7 +145,12 @@ end
 -- Nobody was granted this slot, and nobody gave it back, since the counter was
 -- `seen`.
 local function untouched(seen)
-	local m = redis.call('hmget', part('moves'), 'last', 'from', slot)
-	return m[1] and tonumber(m[2]) <= seen and tonumber(m[3] or 0) <= seen
+	local m = own('hmget', part('moves'), 'last', 'from', slot)
+	return m[1] and (whole(m[2]) or math.huge) <= seen
+	    and (whole(m[3] or '0') or math.huge) <= seen
 	    and (slot > 0 or m[1] == text(c))
+end
+-- What a lost counter was born as: see moved().
+local function born_as()
+	return whole(own('hget', part('moves'), 'born'))
 end

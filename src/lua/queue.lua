@@ -15,9 +15,18 @@ local leaving -- what the caller's slot holds, which it gives back
 local function wake(who, word, ms)
 	local list = part('grant:' .. who)
 	if not moving then -- it will ask
-		redis.call('rpush', list, word)
+		own('rpush', list, word)
 		redis.call('pexpire', list, ms)
 	end
+end
+-- What a lock holds; of another type: nothing.
+local function words_at(name)
+	local words = redis.pcall('get', name)
+	if type(words) == 'table'
+	    and not string.find(words.err, 'WRONGTYPE', 1, true) then
+		redis.call('get', name)
+	end
+	return type(words) == 'string' and words or nil
 end
 -- Whose the first so many slots are.
 local function values_of(slots)
@@ -63,12 +72,17 @@ local function grant(n, who, stands, px, at, alone, lost)
 	local ttl, slots, reads, about = standing(stands)
 	local next = next_fence(at, alone)
 	local value = n == slot and v
-	    or n ~= slot and reads and redis.call('get', name)
+	    or n ~= slot and reads and words_at(name)
 	local joins = reads and shared(value)
 	local becomes = reads and 'shared:' .. text(next) or who
 	if not joins then
-		local set = redis.pcall('set', name, becomes,
-		    n == slot and v and 'xx' or 'nx', 'px', px)
+		local how = n == slot and v and 'xx' or 'nx'
+		local set = redis.pcall('set', name, becomes, how, 'px', px)
+		if not set and n > 0 and not moving
+		    and redis.call('type', name).ok ~= 'string' then -- see own()
+			redis.call('del', name)
+			set = redis.pcall('set', name, becomes, how, 'px', px)
+		end
 		if not set or set.err then
 			return false
 		end
@@ -87,7 +101,7 @@ local function grant(n, who, stands, px, at, alone, lost)
 	end
 	fence_set(c)
 	local words = joins and (n == slot and record
-	    or redis.call('get', slot_key('holder', n)))
+	    or own('get', slot_key('holder', n)))
 	if ttl > (words and number_in(words, 'ttl') or 0) then
 		record_set(n, value, ttl, about,
 		    (number_in(words, 'since') or at / 1000) * 1000,
@@ -105,21 +119,38 @@ end
 -- move, nobody gives any.
 local function gone(who, ticket, at)
 	return not moving and at - ticket > 3 * heartbeat and at
-	    - tonumber(redis.call('zscore', alive, who) or 0) > 3 * heartbeat
+	    - tonumber(own('zscore', alive, who) or 0) > 3 * heartbeat
 end
--- How many wait and live; the others leave the line.
+-- How many wait and live; the others leave the line, and so does what is none of
+-- ours.
 local function living(at)
-	local line, n = redis.call('zrange', queue, 0, -1, 'withscores'), 0
+	local line, n = own('zrange', queue, 0, -1, 'withscores'), 0
 	for i = 1, #line, 2 do
-		local who = string.match(line[i], '^%S+')
-		if gone(who, tonumber(line[i + 1]), at) then
+		local who = parsed(line[i])
+		if not who or gone(who, tonumber(line[i + 1]), at) then
 			redis.call('zrem', queue, line[i])
-			redis.call('zrem', alive, who)
+			redis.call('zrem', alive, who or '')
 		else
 			n = n + 1
 		end
 	end
 	return n
+end
+-- The first two in line, with their tickets. A member that is none of ours would
+-- be in the way for ever, and is dropped.
+local function first_two()
+	while true do
+		local line, odd = own('zrange', queue, 0, 1, 'withscores'), false
+		for i = 1, #line, 2 do
+			if not parsed(line[i]) then
+				redis.call('zrem', queue, line[i])
+				odd = true
+			end
+		end
+		if not odd then
+			return line
+		end
+	end
 end
 -- Whoever is first in line, and lives, gets what it may have, for as long as it
 -- may take to claim it; then the next, until one finds no room: nobody gets
@@ -132,9 +163,9 @@ end
 local function serve(at, alone, lost, born)
 	local given
 	while true do
-		local line = redis.call('zrange', queue, 0, 1, 'withscores')
+		local line = first_two()
 		for i = 1, #line, 2 do
-			local who, words = string.match(line[i], '^(%S+) (.*)$')
+			local who, words = parsed(line[i])
 			local ticket = tonumber(line[i + 1])
 			local ttl, slots, reads = standing(words)
 			if moving and (reads or slots > 1 or slot > 0) then

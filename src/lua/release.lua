@@ -30,7 +30,7 @@ if (slots > 1 or slot > 0) and v ~= token then
 		if value == token then
 			slot, lock, holder = n - 1, slot_key('', n - 1),
 			    slot_key('holder', n - 1)
-			v, record = token, redis.call('get', holder)
+			v, record = token, own('get', holder)
 			break
 		end
 	end
@@ -48,11 +48,11 @@ local theirs = v == token and may_be_joined()
 local shares = reads and shared(v) or joined ~= '' and v == joined
 if theirs or shares then
 	here(sharers)
-	shares = shares and redis.call('zscore', sharers, member)
+	shares = shares and own('zscore', sharers, member)
 end
 -- we joined, and others have it still, or we ourselves for as long as we said
 local outer = shares and not shared(v)
-    and not redis.call('zscore', sharers, 'left')
+    and not own('zscore', sharers, 'left')
 if shares and not outer or v == token and slots > 1 then
 	here(part('moves'))
 end
@@ -82,17 +82,17 @@ end
 local least_c = not alone and c and rolled_back() and at or 0
 -- the record tells when the lock was granted, but not when it was joined
 local since = not shares and number_in(record, 'since')
-local rest = least > 0 and math.ceil(least
-    - (since and at / 1000 - since or tonumber(ARGV[9]))) or 0
+local rest = least > 0 and math.ceil(least - (since
+    and math.max(at / 1000 - since, 0) or tonumber(ARGV[9]))) or 0
 -- Whoever is first in line knows of a lease that is longer.
 local function look()
 	local first = rest > 0 and try('zrange', queue, 0, 0)[1]
 	if first then
-		wake(string.match(first, '^%S+'), 'look', grant_ms)
+		wake(string.match(first, '^%S*'), 'look', grant_ms)
 	end
 end
 if shares or theirs then
-	redis.call('zrem', sharers, '') -- a first write: see above
+	own('zrem', sharers, '') -- a first write: see above
 	if rest > 0 then
 		redis.call('zadd', sharers, math.floor(at / 1000) + rest,
 		    'rest ' .. member)
@@ -143,11 +143,11 @@ if not before or several and before < c then
 end
 leaving = v
 -- a line that is out of order must not keep the lock
-local born = several and redis.call('hget', part('moves'), 'born')
+local born = several and born_as() or nil
 local done, px
 if ARGV[11] ~= '1' then
 	done, px = pcall(serve, at, alone, ARGV[6] ~= '1'
-	    and number_in(record, 'lost'), born and tonumber(born))
+	    and number_in(record, 'lost'), born)
 end
 if not v or leaving then
 	redis.call('del', leaving and lock or holder, holder)

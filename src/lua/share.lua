@@ -10,23 +10,40 @@
 -- Whom others have joined has a "joined 1" in its record: on the move, that set
 -- may be on the other node, or nowhere.
 -- "TTL SLOTS FLAGS\nABOUT": how a client stands in line. Flags: "-" none,
--- "s" --supersede, "r" --shared.
+-- "s" --supersede, "r" --shared. nil: those are no words of ours.
 local function standing(words)
 	local ttl, slots, flags, about =
-	    string.match(words, '^(%d+) (%d+) (%S+)\n(.*)$')
-	return tonumber(ttl), tonumber(slots), string.find(flags, 'r') and true,
-	    about, string.find(flags, 's') and true
+	    string.match(words or '', '^([1-9]%d*) ([1-9]%d*) (%S+)\n(.*)$')
+	ttl, slots = whole(ttl), whole(slots)
+	if not ttl or ttl > 1000000000000 or not slots or slots > 1000 then
+		return nil
+	end
+	return ttl, slots, string.find(flags, 'r') and true, about,
+	    string.find(flags, 's') and true
+end
+-- A member: its token, and how that stands; nil: it is none of ours.
+local function parsed(member)
+	local who, words = string.match(member, '^(%S+) (.*)$')
+	if who and standing(words) then
+		return who, words
+	end
 end
 local function shared(value)
 	return string.sub(value or '', 1, 7) == 'shared:'
 end
 local function sharers_of(value) return part('sharers:' .. value) end
--- When the last of them ends; nil: none is left.
+-- When the last of them ends; nil: none is left. A member that is none of ours
+-- is dropped. (Nobody's time is more than 30 years.)
 local function sharers_end(value, at)
 	local sharers, now = sharers_of(value), math.floor(at / 1000)
 	-- it was here; on the move it may be nowhere once we took the last away
 	local last = try('zrevrange', sharers, 0, 0, 'withscores')
-	local ends = tonumber(last[2] or 0)
+	while last[1] and last[1] ~= '?' and last[1] ~= 'left'
+	    and not parsed((string.gsub(last[1], '^rest ', ''))) do
+		redis.call('zrem', sharers, last[1])
+		last = try('zrevrange', sharers, 0, 0, 'withscores')
+	end
+	local ends = math.min(tonumber(last[2] or 0), now + 1000000000000)
 	try('zremrangebyscore', sharers, '(0', now)
 	return ends > now and ends or nil
 end
@@ -54,20 +71,20 @@ end
 local function share(value, member, at, ttl, known)
 	local ends = math.floor(at / 1000) + ttl
 	redis.call('pexpire', sharers_of(value), ttl) -- memory may be full
-	if redis.call('zadd', sharers_of(value), ends, member) == 1 and known then
+	if own('zadd', sharers_of(value), ends, member) == 1 and known then
 		redis.call('zadd', sharers_of(value), ends, '?')
 	end
 end
 -- The end of a record: how many readers there are, and who is to be gone last.
 local function readers_now()
 	local sharers = sharers_of(v)
-	local last = redis.call('zrevrange', sharers, 0, 0)[1] or ''
+	local last = own('zrevrange', sharers, 0, 0)[1] or ''
 	return 'readers ' .. redis.call('zcard', sharers) .. '\n'
 	    .. (string.match(last, '\n(.*)$') or '')
 end
 -- --once-per: the answer when somebody did it already, or nil.
 local function done_by()
 	here(part('once'))
-	local by = redis.call('get', part('once'))
+	local by = own('get', part('once'))
 	return by and {'done', text(c), redis.call('pttl', part('once')), '', by}
 end
