@@ -31,8 +31,7 @@ struct record {
 
 void record_read(struct record *r, const char *bytes, size_t n);
 void record_read_member(struct record *r, const char *bytes, size_t n);
-/* As parsed() in src/lua/share.lua: what is no such member, the scripts drop.
- */
+/* As parsed() in src/lua/share.lua: the scripts drop any other. */
 bool record_is_member(const char *bytes, size_t n);
 
 /* `"name":{host, pid, user, ...}`, those that are known. */

@@ -58,7 +58,7 @@ if v == value then
 	local mine = shares and own('zscore', sharers_of(value), member)
 	pttl = mine and mine - math.floor(at / 1000) or redis.call('pttl', lock)
 elseif not v and not bad and heals()
-    and redis.call('set', lock, value, 'nx', 'px', ttl) then
+    and redis.call('set', lock, value, 'nx', 'px', longest(value, ttl)) then
 	state, v = 'healed', value
 else
 	return {'no', text(c), v and 1 or 0, text(stop), by}
@@ -66,9 +66,10 @@ end
 local theirs = shares or may_be_joined()
 if shares then
 	share(value, member, at, ttl, true)
+	let_record_know(value, ttl)
 end
 if state == 'healed' and ARGV[8] == '1' and not shares then
-	share(value, '?', at, ttl)
+	share(value, '?', at, longest(value, ttl))
 	theirs = true
 end
 local away = moving and theirs

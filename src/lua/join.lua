@@ -27,10 +27,10 @@ local there = group == '0'
 -- confirm.lua
 if not v and not bad and alone
     and (not c and ARGV[7] == '1' or c and (c == m or untouched(m)))
-    and redis.call('set', lock, value, 'nx', 'px', ttl) then
+    and redis.call('set', lock, value, 'nx', 'px', longest(value, ttl)) then
 	v, there = value, true
 	if group ~= '0' then
-		share(v, '?', at, ttl) -- the holder, among others
+		share(v, '?', at, longest(v, ttl)) -- the holder, among others
 		keep(slot, v, at, 0)
 	end
 end
@@ -55,6 +55,7 @@ if done then
 	return done
 end
 share(v, member, at, ttl)
+let_record_know(v, ttl)
 if group == '0' and record_is_of(v) and not number_in(record, 'joined') then
 	redis.call('set', holder, record .. joined_line,
 	    'px', math.max(1, redis.call('pttl', holder)))

@@ -66,12 +66,27 @@ local function keep(n, value, at, least)
 		redis.call('pexpire', slot_key('holder', n), ms)
 	end
 end
+-- The longest lease of those who hold `value`, as the record knows it: what was
+-- lost and is set again lasts for as long, and so do waiters wait for whoever is
+-- unaware.
+local function longest(value, ttl)
+	return math.max(ttl, record_is_of(value) and number_in(record, 'ttl') or 0)
+end
+local function let_record_know(value, ttl)
+	if record_is_of(value) and longest(value, 0) < ttl then
+		record = string.gsub(record, '\nttl %d+\n',
+		    '\nttl ' .. text(ttl) .. '\n', 1)
+		redis.pcall('set', holder, record,
+		    'px', math.max(1, redis.call('pttl', holder)))
+	end
+end
 -- Join, or renew. Who is `known` to be in there and is not was forgotten, and so
--- may others have been: each of them is heard of within the ttl.
+-- may others have been: each of them is heard of within the longest lease.
 local function share(value, member, at, ttl, known)
 	local ends = math.floor(at / 1000) + ttl
 	redis.call('pexpire', sharers_of(value), ttl) -- memory may be full
 	if own('zadd', sharers_of(value), ends, member) == 1 and known then
+		ends = ends - ttl + longest(value, ttl)
 		redis.call('zadd', sharers_of(value), ends, '?')
 	end
 end
