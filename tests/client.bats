@@ -194,7 +194,7 @@ tree_is_dead_at() { # MS after `since`
 	started -k job -- witness "$T" --started w --hold 500
 	first=$tool
 	start -k job -- witness "$T"
-	wait_until contains "$T/err" "waiting: held by"
+	wait_until contains "$T/err" "waiting.*: held by"
 	kill -KILL "$tool"
 	tool=$first
 	finish
@@ -1003,7 +1003,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 @test "C35 a guard killed while redlock waits ends the waiting" {
 	cli a set job other px 60000
 	start -k job -- witness "$T"
-	wait_until contains "$T/err" "waiting: held by"
+	wait_until contains "$T/err" "waiting.*: held by"
 	kill -KILL "$(pgrep -P "$tool")"
 	finish
 	[ "$status" = 70 ]

@@ -159,13 +159,13 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	helper "$REDLOCK" -u "$url" -k job -- sleep 60
 	wait_until held job
 	run -41 with_system "$system" "$REDLOCK" -u "$url" -k job -- true
-	[[ $output = *"not acquired in time"* ]]
+	[[ $output = *"not acquired within"* ]]
 	file <<<"no-wait = yes"
 	run -41 with_system "$system" "$REDLOCK" -u "$url" -k job -- true
 	[[ $output != *"in time"* ]]
 	file <<<"no-wait = no"
 	run -41 with_system "$system" "$REDLOCK" -u "$url" -k job -- true
-	[[ $output = *"not acquired in time"* ]]
+	[[ $output = *"not acquired within"* ]]
 	run -0 with_system "$system" "$REDLOCK" --version -v
 	[[ $output = *"wait = 100ms  (/etc/redlock/config:3)"*"no-wait = no  ($mine:1)"* ]]
 }

@@ -91,7 +91,7 @@ we_wait_for() {
 	[[ $output = *"held by another program, token $token, lease left "* ]]
 	start -k "$key" -t 2s -- witness "$T"
 	wait_until contains "$T/err" \
-		"waiting: held by another program, token $token, lease left "
+		"waiting.*: held by another program, token $token, lease left "
 	# a look every 250 ms, less jitter
 	began=$(now_ms)
 	no_calls

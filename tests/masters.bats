@@ -84,12 +84,12 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 	several 3
 	"$REDLOCK" -k job -t 300ms -n -u "$url" -- true
 	settings
-	fails 75 'started a moment ago .*(--restart-guard); [0-9.]*s more' \
+	fails 75 'free, but a server has just started .*(--restart-guard); [0-9.]*s more' \
 		redlock -n -k job -t 300ms -- touch "$T/ran"
 	on_all exists job | grep -qx 0
 	began=$(now_ms)
 	redlock -k job -t 300ms -- witness "$T" 2>"$T/err"
-	contains "$T/err" 'waiting: held by nobody, but a server was started a moment ago'
+	contains "$T/err" 'waiting.*: free, but a server has just started'
 	for n in a b; do up_for "$n" 2 || up_for c 2; done
 	# from then on at once
 	wait_until all_vote
@@ -515,4 +515,17 @@ locked() { # NAME
 	wait_until have 4
 	lacks "$T/err" SIGTERM
 	let_go
+}
+
+@test "P7 an outage of one of three threatens nothing; of two, it says how long until the kill" {
+	several 3
+	hold 20000 -t 9s --restart-guard off
+	node_kill a
+	wait_until contains "$T/err" \
+		'cannot renew: .*; 2 of 2 other servers hold the lock; retrying$'
+	node_kill b
+	wait_until contains "$T/err" \
+		'; 1 of 2 .*; retrying; the command is killed in [1-8]\.[0-9]s unless a majority answers$'
+	kill -KILL "$worker"
+	ends_with 137
 }

@@ -185,7 +185,7 @@ cost() { # WAITERS
 	launch --default all "$REDLOCK" -u "$url" -k job -t 2s -- \
 		sh -c "echo 2 >>$T/order; exec witness $T" 2>"$T/err.2" 3>&- &
 	pid[2]=$!
-	wait_until contains "$T/err.2" 'waiting: held by'
+	wait_until contains "$T/err.2" 'waiting.*: held by'
 	let_go
 	wait "${pid[1]}"
 	cli b config set maxmemory 0 >/dev/null
@@ -272,7 +272,7 @@ cost() { # WAITERS
 	keep
 	line 1 -w 300ms
 	ended_with 1 75
-	grep -q 'not acquired in time: held by' "$T/err.1"
+	grep -q 'not acquired within .*: held by' "$T/err.1"
 	in_line 0
 	kill -KILL "$holder"
 }
@@ -350,7 +350,7 @@ cost() { # WAITERS
 @test "--max-waiters does not join a line that is long enough" {
 	keep
 	run -75 redlock -k job --max-waiters 0 -- true
-	[[ $output = *'job: not acquired: the line is full (--max-waiters 0)' ]]
+	[[ $output = *'job: not acquired: too many waiters (--max-waiters 0)' ]]
 	line 1 --max-waiters 1
 	run -9 redlock -k job --max-waiters 1 -E 9 -- true
 	line 2 --max-waiters 2
@@ -529,9 +529,9 @@ cost() { # WAITERS
 	let_go
 	all_ran 1 2
 	[ "$(wc -l <"$T/err.1")" = 2 ]
-	grep -q '^redlock: job: waiting: held by .*; place 1 in line$' "$T/err.1"
-	grep -q '^redlock: job: got it after [12][.0-9]*s$' "$T/err.1"
-	grep -q '; place 2 in line$' "$T/err.2"
+	grep -q '^redlock: job: waiting (place 1): held by .*; see: redlock inspect job$' "$T/err.1"
+	grep -Eq '^redlock: job: acquired after [12][.0-9]*s, fence [0-9]{16}$' "$T/err.1"
+	grep -q '^redlock: job: waiting (place 2): held by ' "$T/err.2"
 }
 
 @test "P7 a short wait is not mentioned" {
@@ -569,7 +569,8 @@ END
 	run -75 --separate-stderr redlock -k job -n --log-format json -- true
 	/usr/bin/python3 -c 'import json, sys
 e = json.loads(sys.argv[1])
-assert e["event"] == "not-acquired" and e["level"] == "error", e' "$stderr"
+assert e["event"] == "not-acquired" and e["level"] == "error", e
+assert e["token"] == "x\\x1b\"\\" and e["ttl_left_ms"] > 0, e' "$stderr"
 	cli a del job >/dev/null
 }
 
@@ -614,15 +615,13 @@ on_terminal() { # STEP... -- ARGUMENT...
 }
 wipe=$'\r\e[J'
 
-@test "P7 on a terminal a live line shows holder, age, lease left and place" {
-	keep --reason why
-	on_terminal size:24x200 "wait:lease left" "wait:, 1s: held" \
-		"run:kill $worker" -- -- echo done
+@test "P7 on a terminal a live line shows time, limit, place, holder, command, age and reason" {
+	LOGNAME=ann keep --reason why
+	on_terminal size:24x200 "wait:in line" "wait:waiting 1s" \
+		"run:kill $worker" -- -w 30m -- echo done
 	[ "$status" = 0 ]
 	let_go
-	local held="held by $(hostname) for [0-9]*s, lease left [0-9.]*m*s \
-(pid $holder, user [a-z0-9]*, witness: why)"
-	grep -q "${wipe}redlock: job: place 1, 1s: $held"$'\r' <<<"$output"
+	grep -Eq "${wipe//[/\\[}redlock: job: waiting 1s of 30m \(1st in line\): ann@$(hostname) witness, [0-9]s, why"$'\r' <<<"$output"
 	# in the end it goes away, and no line remains
 	[[ $output = *"$wipe"done* ]]
 	[[ $output != *$'\n'*held* ]]
@@ -645,7 +644,7 @@ wipe=$'\r\e[J'
 @test "P7 a holder that does not describe itself leaves no empty brackets" {
 	keep --no-describe
 	on_terminal size:24x120 "wait:lease left" "run:kill $worker" -- -- echo done
-	[[ $output = *'held by a holder that does not say who it is for '* ]]
+	[[ $output = *'in line): an anonymous holder, '*'s, lease left '* ]]
 	[[ $output != *'()'* ]]
 	let_go
 }
@@ -664,14 +663,14 @@ wipe=$'\r\e[J'
 		"wait:%" "send:\$RL -k job -- sh -c 'echo ran >$T/order' &\n" \
 		"run:sleep 0.5" "run:kill $worker" "file:$T/order" \
 		"send:exit\n" -- bash --norc --noprofile --noediting -i
-	[[ $output = *'redlock: job: waiting: held by '* ]]
+	[[ $output = *'redlock: job: waiting (place 1): held by '* ]]
 	[[ $output != *Stopped* ]]
 	let_go
 }
 
 @test "P7 Ctrl-C takes the live line away" {
 	keep
-	on_terminal "wait:lease left" "send:^C" -- -- echo done
+	on_terminal "wait:in line" "send:^C" -- -- echo done
 	[ "$status" = 130 ]
 	[[ $output = *"$wipe"'redlock: job: gave up waiting (signal 2); nothing was run'* ]]
 	in_line 0
@@ -680,22 +679,21 @@ wipe=$'\r\e[J'
 
 @test "P7 the live line fits a terminal that is made narrower" {
 	keep
-	on_terminal size:24x200 "wait:lease left" size:24x30 \
-		"wait:${wipe}redlock: job: place" "run:kill $worker" \
+	on_terminal size:24x200 "wait:in line" size:24x30 \
+		"wait:${wipe}redlock: job: waiting 1s (1s…" "run:kill $worker" \
 		-- -- echo done
 	[ "$status" = 0 ]
 	let_go
 	local last=${output%"$wipe"*}
 	last=${last##*"$wipe"}
-	[ "${#last}" -le 30 ] # 29 columns and the return
-	[[ $last = 'redlock: job: place 1'* ]]
+	[[ $last = 'redlock: job: waiting '?'s (1s…'$'\r'* ]] # 29 columns
 }
 
 @test "P7 what is said beside the live line does not mix with it" {
 	keep
-	on_terminal "wait:lease left" "run:redis-cli -s $T/a.sock client kill \
+	on_terminal "wait:in line" "run:redis-cli -s $T/a.sock client kill \
 		type normal >/dev/null || true" "wait:busy" "run:kill $worker" \
-		-- -v -- echo done
+		-- -vv -- echo done
 	[ "$status" = 0 ]
 	let_go
 	# every line of ours begins at the start of a wiped line or after a newline
@@ -705,9 +703,9 @@ wipe=$'\r\e[J'
 
 @test "P7 color on a terminal only, and not with NO_COLOR; --color always without one" {
 	keep
-	NO_COLOR='' on_terminal "wait:lease left" "run:kill $worker" \
+	NO_COLOR='' on_terminal "wait:in line" "run:kill $worker" \
 		-- -- echo done
-	[[ $output = *$'\e[2mredlock: job: place 1'*$'\e[0m\r'* ]]
+	[[ $output = *$'\e[2mredlock: job: waiting 0s (1st in line)'*$'\e[0m\r'* ]]
 	let_go
 	keep
 	run -75 --separate-stderr redlock -k job -n -- true
@@ -723,7 +721,7 @@ wipe=$'\r\e[J'
 
 @test "P7 TERM=dumb and -q show no live line" {
 	keep
-	TERM=dumb run -0 pty "wait:waiting: held by" "run:kill $worker" -- "$REDLOCK" -u "$url" \
+	TERM=dumb run -0 pty "wait:): held by" "run:kill $worker" -- "$REDLOCK" -u "$url" \
 		-k job -- echo done
 	[[ $output != *$'\e'* ]]
 	let_go

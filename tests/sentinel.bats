@@ -36,7 +36,7 @@ fails() { # STATUS TEXT ARGUMENT...
 	node_freeze gs1
 	redlock -k job -- true
 	node_kill gs2
-	run -0 redlock -v -k job -- true
+	run -0 redlock -vv -k job -- true
 	[[ $output = *"g at $(node_at g1): granted"* ]]
 	[ "$(cli g1 exists 'redlock:{job}:fence:job')" = 1 ]
 }

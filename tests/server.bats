@@ -308,7 +308,7 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 	helper "$REDLOCK" -u "$url" -k job -t 3s --node-timeout 10s -- \
 		witness "$T" 2>"$T/err"
 	holder=$!
-	wait_until contains "$T/err" 'waiting: held by'
+	wait_until contains "$T/err" 'waiting.*: held by'
 	# the next look, within 250 ms, finds nobody, and is answered when we are
 	# stopped
 	helper cli a eval "redis.call('del', 'job')
@@ -337,9 +337,9 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 	cli b set job other px 60000
 	helper "$REDLOCK" -u "$url" -k job -t 1s -- witness "$T" 2>"$T/err"
 	holder=$!
-	wait_until contains "$T/err" 'waiting: held by'
+	wait_until contains "$T/err" 'waiting.*: held by'
 	node_kill b
-	wait_until contains "$T/err" 'waiting: .*b.sock'
+	wait_until contains "$T/err" 'waiting.*: .*b.sock'
 	node_restart b
 	ends_with 0
 }
@@ -1296,4 +1296,24 @@ rubbish() {
 	ends_with 0
 	unset_on a job
 	run -78 redlock -k job -- true
+}
+
+# ---- what an outage says ----
+
+@test "P7 an outage says how long until the command is killed, or the hold ends" {
+	local retry='cannot renew: .*; retrying' left='in [1-8]\.[0-9]s'
+
+	node_b
+	hold 20000 -t 9s
+	helper "$REDLOCK" lock -u "$url" -k other -t 9s --hold >"$T/token" 2>"$T/err.2"
+	local second=$!
+	wait_until test -s "$T/token"
+	node_kill b
+	wait_until contains "$T/err" \
+		"$retry; the command is killed $left unless the server answers$"
+	wait_until contains "$T/err.2" \
+		"$retry; the hold ends $left unless the server answers$"
+	kill -KILL "$worker"
+	kill "$second"
+	ends_with 137
 }

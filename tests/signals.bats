@@ -79,7 +79,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 @test "C2 TERM while waiting ends the waiting and leaves nothing behind" {
 	cli a set job other px 60000
 	start_told -k job -- witness "$T"
-	wait_until contains "$T/err" "waiting: held by"
+	wait_until contains "$T/err" "waiting.*: held by"
 	kill -TERM "$tool"
 	[ "$(how)" = "signal 15" ]
 	contains "$T/err" "gave up waiting"

@@ -15,7 +15,7 @@ refused() {
 	timeout 20 "$REDLOCK" -k job "$@" -- touch "$T/ran" 2>"$T/err" ||
 		got=$?
 	[ "$got" = "$want" ] && [ ! -e "$T/ran" ] &&
-		[ "$(grep -v ' waiting: ' "$T/err" | wc -l)" = 1 ] &&
+		[ "$(grep -v ' waiting' "$T/err" | wc -l)" = 1 ] &&
 		grep -qF -- "$text" "$T/err" && return
 	echo "wanted $want with '$text', got $got for: $*" >&2
 	cat "$T/err" >&2

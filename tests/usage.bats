@@ -622,11 +622,11 @@ result() {
 	run -75 --separate-stderr redlock -n -k job --result-file "$T/result" \
 		-- touch "$T/ran"
 	[ "${#stderr_lines[@]}" = 1 ]
-	[[ $stderr = *"job: not acquired"*"held by $(hostname)"*sleep* ]]
+	[[ $stderr = *"job: not acquired"*"held by "*"@$(hostname) since "*", sleep; see: redlock inspect job" ]]
 	result busy 75 no
 	run -75 --separate-stderr redlock -w 50ms -k job \
 		--result-file "$T/result" -- touch "$T/ran"
-	[[ $stderr = *"job: not acquired in time"* ]]
+	[[ $stderr = *"job: not acquired within "* ]]
 	result timeout 75 no
 	[ -z "$output" ]
 	[ ! -e "$T/ran" ]
@@ -965,26 +965,55 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	run -0 --separate-stderr redlock -k job -t 200ms -- sleep 0.3
 	[ -z "$stderr" ]
 	run -0 --separate-stderr redlock -v -k job -t 200ms -- sleep 0.3
-	[ "${#stderr_lines[@]}" -ge 3 ] # granted, renewed, released
-	for l in "${stderr_lines[@]}"; do [[ $l = 'redlock: '* ]]; done
+	local n=$((${#stderr_lines[@]} - 1))
+	[ "$n" -ge 2 ]
+	[[ ${stderr_lines[0]} =~ ^'redlock: job: acquired after '[0-9.]+'ms, fence '[0-9]{16}$ ]]
+	for ((i = 1; i < n; i++)); do [ "${stderr_lines[i]}" = 'redlock: job: renewed' ]; done
+	[[ ${stderr_lines[n]} =~ ^'redlock: job: released, held for '[0-9.]+m?s$ ]]
+	# and what goes over the wire
+	for v in -vv '-v -v' '--verbose -q -v -v'; do
+		run -0 --separate-stderr redlock $v -k job -- true
+		[[ ${stderr_lines[0]} =~ ^"redlock: job: $T/a.sock: granted after "[0-9]+' ms'$ ]]
+		[[ $stderr = *"$T/a.sock: yes after "* ]]
+	done
+	run -0 --separate-stderr redlock -vv -q -k job -- true
+	[ -z "$stderr" ]
 	hold
 	run -75 --separate-stderr redlock -k job -w 250ms -- true
 	[ "${#stderr_lines[@]}" = 2 ]
-	[[ ${stderr_lines[0]} = *"job: waiting: held by"* ]]
+	[[ ${stderr_lines[0]} = "redlock: job: waiting up to 250ms (place 1): held by "* ]]
 	run -75 --separate-stderr redlock -q -k job -w 250ms -- true
 	[ "${#stderr_lines[@]}" = 1 ]
-	[[ $stderr = *"not acquired in time"* ]]
+	[[ $stderr = *"not acquired within 250ms: held by "* ]]
+}
+
+@test "P7 -E 0 -q: a lock that is held is no error, and silent" {
+	hold
+	for args in '-n' '-w 100ms' '--max-waiters 0'; do
+		run -0 --separate-stderr redlock -q $args -E 0 -k job -- echo no
+		[ -z "$output$stderr" ]
+		run -0 --separate-stderr redlock $args -E 0 -k job -- echo no
+		[[ -z $output && $stderr = *'redlock: job: not acquired'* ]]
+		run -75 --separate-stderr redlock -q $args -k job -- echo no
+		[[ $stderr = 'redlock: job: not acquired'* ]]
+	done
+	run -0 --separate-stderr "$REDLOCK" wait -q -E 0 -w 50ms -u "$url" job
+	[ -z "$output$stderr" ]
+	# what is no conflict is said
+	run -69 --separate-stderr "$REDLOCK" -q -n -E 0 -u "unix://$T/none" -k job -- true
+	[ -n "$stderr" ]
 }
 
 @test "P7 a waiter is told who holds the lock and why, but no arguments" {
-	LOGNAME=fred helper "$REDLOCK" -u "$url" -k job \
+	LOGNAME=fred CI_JOB_URL=https://ci/71 helper "$REDLOCK" -u "$url" -k job \
 		--reason $'nightly\n\e[31mbackup' -- sleep 61.5
-	local pid=$!
 	wait_until held job
 	run -75 --separate-stderr redlock -k job -w 150ms -- true
-	local want="waiting: held by $(hostname) (pid $pid, user fred, sleep: \
-nightly \\x1b[31mbackup) for "
-	[[ ${stderr_lines[0]} = *"$want"*", lease left "*"s; place 1 in line" ]]
+	local since='[0-2][0-9]:[0-5][0-9] [A-Z]{3,5} \([0-9]s\)'
+	local who="held by fred@$(hostname) since $since, sleep: nightly "
+	who+='\\x1b\[31mbackup, https://ci/71; see: redlock inspect job'
+	[[ ${stderr_lines[0]} =~ ^"redlock: job: waiting up to 150ms (place 1): "$who$ ]]
+	[[ ${stderr_lines[1]} =~ ^"redlock: job: not acquired within 150ms: "$who$ ]]
 	[[ $stderr != *61.5* ]]
 	[ "${#stderr_lines[@]}" = 2 ]
 }
@@ -994,7 +1023,7 @@ nightly \\x1b[31mbackup) for "
 		--no-describe --reason secret -- sleep 61.5
 	wait_until held job
 	run -75 --separate-stderr redlock -k job -n -- true
-	[[ $stderr = *"does not say who it is"* ]]
+	[[ $stderr = *"held by an anonymous holder since "* ]]
 	[[ $stderr != *$(hostname)* && $stderr != *fred* && $stderr != *secret* ]]
 	run -0 cli a --raw get 'redlock:{job}:holder:job'
 	[[ $output = "token "* && $output != *fred* && $output != *secret* && $output != *sleep* ]]

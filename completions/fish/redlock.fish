@@ -170,7 +170,7 @@ complete -c redlock -n '__redlock_takes run' -l result-file -r -F -d 'Write the 
 complete -c redlock -n '__redlock_takes all' -l color -x -a 'auto always never' -d 'Color of messages'
 complete -c redlock -n '__redlock_takes all' -l log-format -x -a 'text json' -d 'Form of messages'
 complete -c redlock -n '__redlock_takes all' -s q -l quiet -d 'Errors only'
-complete -c redlock -n '__redlock_takes all' -s v -l verbose -d 'Say more'
+complete -c redlock -n '__redlock_takes all' -s v -l verbose -d 'Say what happens; -vv: every answer'
 complete -c redlock -n '__redlock_takes lock' -l hold -d 'Stay, and renew it, until Ctrl-C'
 complete -c redlock -n '__redlock_takes lock' -l keep-for -x -a '(__fish_complete_pids)' -d 'Renew it as long as a process lives'
 complete -c redlock -n '__redlock_takes lock' -l on-lost -x -a 'TERM HUP INT KILL USR1 USR2 QUIT none' -d 'Tell that process so'

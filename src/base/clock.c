@@ -100,6 +100,22 @@ const char *wall_date(int64_t seconds, char *buf, size_t size)
 	return buf;
 }
 
+const char *wall_since(int64_t seconds, char *buf, size_t size)
+{
+	time_t t = (time_t)seconds, at = (time_t)wall_seconds();
+	struct tm tm, today;
+	bool same;
+
+	buf[0] = '\0';
+	if (!localtime_r(&t, &tm) || !localtime_r(&at, &today))
+		return buf;
+	same = tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year;
+	if (strftime(buf, size, same ? "%H:%M %Z" : "%Y-%m-%d %H:%M %Z", &tm) ==
+	    0)
+		buf[0] = '\0';
+	return buf;
+}
+
 int64_t wall_offset(int64_t seconds)
 {
 	time_t t = (time_t)seconds;

@@ -155,24 +155,30 @@ static void put(const char *bytes, size_t n)
 
 /* ---- the live line ---- */
 
-/* As many bytes as fit on the terminal. */
-static size_t fit(const char *text)
+/* As many bytes as fit on the terminal; *cut: an ellipsis belongs behind. */
+static size_t fit(const char *text, bool *cut)
 {
 	struct winsize size = {0};
+	size_t n;
 
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
 		size.ws_col = 80;
-	return columns_fit(text, size.ws_col - 1);
+	n = columns_fit(text, size.ws_col - 1);
+	*cut = text[n] != '\0';
+	return *cut ? columns_fit(text, size.ws_col - 2) : n;
 }
 
 static size_t draw(char *to, size_t size)
 {
-	int n;
+	bool cut;
+	int n, most;
 
 	if (live[0] == '\0' || !in_foreground())
 		return 0;
-	n = snprintf(to, size, WIPE "%s%.*s%s\r", conf.color ? "\033[2m" : "",
-		     (int)fit(live), live, conf.color ? "\033[0m" : "");
+	most = (int)fit(live, &cut);
+	n = snprintf(to, size, WIPE "%s%.*s%s%s\r", conf.color ? "\033[2m" : "",
+		     most, live, cut ? "\xe2\x80\xa6" : "",
+		     conf.color ? "\033[0m" : "");
 	return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }
 
@@ -222,7 +228,8 @@ static size_t try_json(enum log_level level, const char *event,
 		       const char *more, const char *text, size_t most,
 		       char *line)
 {
-	static const char *const levels[] = {"error", "notice", "detail"};
+	static const char *const levels[] = {"error", "notice", "detail",
+					     "trace"};
 	struct json j = {.f = fmemopen(line, LINE_SIZE, "w")};
 	char when[32];
 	long n;
@@ -302,6 +309,25 @@ void log_detail(const char *event, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	say(LOG_SAY_DETAIL, event, "", fmt, ap);
+	va_end(ap);
+}
+
+void log_trace(const char *event, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(LOG_SAY_TRACE, event, "", fmt, ap);
+	va_end(ap);
+}
+
+void log_at(enum log_level level, const char *event, const char *more,
+	    const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(level, event, more, fmt, ap);
 	va_end(ap);
 }
 

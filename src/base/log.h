@@ -19,7 +19,8 @@
 enum log_level {
 	LOG_SAY_ERROR,  /* always */
 	LOG_SAY_NOTICE, /* unless -q */
-	LOG_SAY_DETAIL  /* with -v */
+	LOG_SAY_DETAIL, /* with -v */
+	LOG_SAY_TRACE   /* with -vv */
 };
 
 struct log_conf {
@@ -54,9 +55,14 @@ void log_notice(const char *event, const char *fmt, ...)
 void log_detail(const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A notice whose JSON has more members: `more` is `,"name":value...` */
+void log_trace(const char *event, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Those whose JSON has more members: `more` is `,"name":value...` */
+void log_at(enum log_level level, const char *event, const char *more,
+	    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void log_event(const char *event, const char *more, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+	__attribute__((format(printf, 3, 4))); /* a notice */
 bool log_is_json(void);
 
 /* The line at the bottom of a terminal, drawn again below whatever else is

@@ -155,6 +155,27 @@ size_t utf8_length(const char *bytes, size_t left)
 	return 0;
 }
 
+const char *format_limit(int64_t ms, char *buf, size_t size)
+{
+	static const struct {
+		int64_t ms;
+		char unit;
+	} parts[] = {
+		{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
+	size_t used = 0;
+
+	if (ms < 1000 || ms % 1000 != 0)
+		return format_duration(ms, buf, size);
+	for (size_t i = 0; i < 4 && used < size; i++) {
+		if (ms >= parts[i].ms)
+			used += (size_t)snprintf(
+				buf + used, size - used, "%lld%c",
+				(long long)(ms / parts[i].ms), parts[i].unit);
+		ms %= parts[i].ms;
+	}
+	return buf;
+}
+
 const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size)
 {
 	const unsigned char *p = (const unsigned char *)bytes;

@@ -32,6 +32,9 @@ const char *format_duration(int64_t ms, char *buf, size_t size);
 /* Likewise, but below a minute in whole seconds: "0s", "29s", "1h30m". */
 const char *format_seconds(int64_t ms, char *buf, size_t size);
 
+/* As it is typed: "30m", "1h30m", "1m30s", "1.5s". */
+const char *format_limit(int64_t ms, char *buf, size_t size);
+
 /* Length of the well-formed UTF-8 sequence at p (1 for ASCII), or 0. Sequences
  * that steer terminals (C1 controls, bidirectional overrides, line separators)
  * do not count as well-formed. */

@@ -89,7 +89,7 @@ static int not_held(struct asking *a)
 	if (seen.view.holders == 0)
 		log_error("not-held", "not %s: nobody holds it", done);
 	else
-		log_error("not-held", "not %s: it is held by %s", done,
+		log_error("not-held", "not %s: it is %s", done,
 			  describe_holder(&who, 0, text, sizeof(text)));
 	look_away(&seen);
 	return STATUS_BUSY;

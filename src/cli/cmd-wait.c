@@ -16,9 +16,6 @@
 
 #define AFTER_END_MS 5 /* the server ends a lease up to 1 ms late */
 #define START_MS 5000  /* so long a server is waited for at first */
-#define TELL_MS 100    /* shorter waits are nobody's business */
-#define TELL_SILENCE_MS 1000
-#define DRAW_MS 1000
 /* Of more, it is certain that the lock is not free. */
 #define HOLDERS 20
 
@@ -43,7 +40,8 @@ struct wait {
 	struct view_holder holder;
 	struct instant seen_at, silent; /* NEVER: it is not */
 	/* and said */
-	struct instant drawn;
+	struct instant drawn, said;
+	char said_token[140];
 	enum told told;
 };
 
@@ -57,42 +55,77 @@ static const char *describe_seen(const struct wait *w, char *buf, size_t size)
 
 static void draw(struct wait *w)
 {
-	char text[1000], took[32], who[860];
+	char text[1000], how[80], who[860];
 	struct instant at = now();
 
 	w->drawn = at;
-	(void)format_seconds(between(w->began, at), took, sizeof(took));
-	if (w->silent.ms != NEVER.ms)
-		(void)snprintf(text, sizeof(text), "waiting, %s: %s", took,
-			       w->why.text);
-	else
-		(void)snprintf(text, sizeof(text), "%s: held by %s", took,
-			       describe_seen(w, who, sizeof(who)));
+	(void)describe_waiting(between(w->began, at), w->o->wait_ms, how);
+	(void)snprintf(text, sizeof(text), "%s: %s", how,
+		       w->silent.ms != NEVER.ms
+			       ? w->why.text
+			       : describe_brief(&w->sight,
+						between(w->seen_at, at), who,
+						sizeof(who)));
 	log_live(text);
+}
+
+/* A change of holders, or that we still live: see run/waiting.h. */
+static struct instant next_line(const struct wait *w)
+{
+	bool same = strcmp(w->said_token, w->sight.token) == 0;
+
+	return after(w->said, same ? TELL_ALIVE_MS : TELL_CHANGE_MS);
+}
+
+static bool is_due(const struct wait *w, enum told what)
+{
+	return w->told != what || !before(now(), next_line(w));
+}
+
+static void note_told(struct wait *w, enum told told)
+{
+	w->told = told;
+	w->said = now();
+	(void)snprintf(w->said_token, sizeof(w->said_token), "%s",
+		       w->sight.token);
+}
+
+static void tell_line(struct wait *w)
+{
+	bool silent = w->silent.ms != NEVER.ms;
+	int64_t so_far =
+		w->told == TOLD_NOTHING ? 0 : between(w->began, now()) + 1;
+	char how[80], who[860], next[160] = "";
+
+	(void)describe_begun(so_far, w->o->wait_ms, how);
+	if (!silent)
+		(void)describe_next(w->shown, next);
+	log_notice(silent ? "silence" : "waiting", "%s%s: %s%s",
+		   !silent && w->told == TOLD_SILENCE
+			   ? "the server answers again; "
+			   : "",
+		   how,
+		   silent ? w->why.text : describe_seen(w, who, sizeof(who)),
+		   next);
+	note_told(w, silent ? TOLD_SILENCE : TOLD_HOLDER);
 }
 
 static void tell(struct wait *w)
 {
+	bool silent = w->silent.ms != NEVER.ms;
 	struct instant at = now();
-	char who[860];
 
-	if (before(at, after(w->began, TELL_MS)) ||
-	    (!w->answered && w->silent.ms == NEVER.ms))
+	if (before(at, after(w->began, TELL_MS)) || (!w->answered && !silent))
 		return;
 	if (log_is_live()) {
 		if (!before(at, after(w->drawn, DRAW_MS)))
 			draw(w);
-	} else if (w->silent.ms == NEVER.ms && w->told != TOLD_HOLDER) {
-		log_notice("waiting", "%swaiting: held by %s",
-			   w->told == TOLD_SILENCE
-				   ? "the server answers again; "
-				   : "",
-			   describe_seen(w, who, sizeof(who)));
-		w->told = TOLD_HOLDER;
-	} else if (w->silent.ms != NEVER.ms && w->told != TOLD_SILENCE &&
+	} else if (!silent) {
+		if (is_due(w, TOLD_HOLDER))
+			tell_line(w);
+	} else if (is_due(w, TOLD_SILENCE) &&
 		   !before(at, after(w->silent, TELL_SILENCE_MS))) {
-		log_notice("silence", "waiting: %s", w->why.text);
-		w->told = TOLD_SILENCE;
+		tell_line(w);
 	}
 }
 
@@ -107,7 +140,7 @@ static struct instant tell_at(const struct wait *w)
 		return after(w->drawn, DRAW_MS);
 	if (w->silent.ms != NEVER.ms && w->told != TOLD_SILENCE)
 		return after(w->silent, TELL_SILENCE_MS);
-	return NEVER;
+	return w->told == TOLD_NOTHING ? NEVER : next_line(w);
 }
 
 /* ---- looking ---- */
@@ -244,11 +277,13 @@ static void wait_for_it(struct wait *w)
 
 static void say_held(const struct wait *w)
 {
-	char limit[32], who[860];
+	char limit[32], who[860], next[160];
 
-	log_error("timeout", "not free within %s: held by %s",
-		  format_duration(w->o->wait_ms, limit, sizeof(limit)),
-		  describe_seen(w, who, sizeof(who)));
+	log_at(w->o->conflict_status == 0 ? LOG_SAY_NOTICE : LOG_SAY_ERROR,
+	       "timeout", "", "not free within %s: %s%s",
+	       format_limit(w->o->wait_ms, limit, sizeof(limit)),
+	       describe_seen(w, who, sizeof(who)),
+	       describe_next(w->shown, next));
 }
 
 static void say_json(const struct wait *w)

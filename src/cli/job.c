@@ -180,16 +180,28 @@ static const struct drive *seen(const struct job *j)
 	return &j->drive[j->locks.lead];
 }
 
+/* Whose conflicts are no failure (-E 0) need not hear of them (-q). */
+static enum log_level conflict_level(const struct job *j)
+{
+	return j->o->conflict_status == 0 ? LOG_SAY_NOTICE : LOG_SAY_ERROR;
+}
+
 static void say_busy(const struct job *j)
 {
+	const struct drive *d = seen(j);
 	bool several = j->o->keys > 1;
-	char text[860];
+	char *more = log_is_json() ? describe_members(d, -1) : NULL;
+	char text[860], limit[32] = "", next[160];
 
-	log_error("not-acquired", "not acquired%s: %s%s%sheld by %s",
-		  j->o->wait_ms ? " in time" : "",
-		  several ? seen(j)->shown_key : "", several ? " is " : "",
-		  j->o->slots > 1 ? "every slot is taken, one " : "",
-		  describe_holder(&seen(j)->sight, 0, text, sizeof(text)));
+	if (j->o->wait_ms > 0)
+		(void)format_limit(j->o->wait_ms, limit, sizeof(limit));
+	log_at(conflict_level(j), "not-acquired", more ? more : "",
+	       "not acquired%s%s: %s%s%s%s%s", limit[0] ? " within " : "",
+	       limit, several ? d->shown_key : "", several ? " is " : "",
+	       j->o->slots > 1 ? "every slot is taken, one " : "",
+	       describe_holder(&d->sight, 0, text, sizeof(text)),
+	       describe_next(d->shown_key, next));
+	free(more);
 }
 
 static void say_already_ran(const struct job *j)
@@ -200,9 +212,8 @@ static void say_already_ran(const struct job *j)
 	log_notice("already-ran",
 		   "%salready ran on %s at %s; not again for %s (--once-per)",
 		   seen(j)->whose,
-		   s->about[ABOUT_HOST][0]
-			   ? s->about[ABOUT_HOST]
-			   : "a host that does not say its name",
+		   s->about[ABOUT_HOST][0] ? s->about[ABOUT_HOST]
+					   : "an anonymous host",
 		   wall_date(s->since, when, sizeof(when)),
 		   format_duration(s->pttl_ms > 1000 ? s->pttl_ms / 1000 * 1000
 						     : s->pttl_ms,
@@ -238,23 +249,21 @@ void job_say_ending(const struct job *j)
 		break;
 	case OUTCOME_INSIDE:
 		log_error("inside",
-			  "the command that runs this holds the lock "
-			  "as a reader (-s), and would wait for us while we "
-			  "wait for it");
+			  "deadlock: the command that runs this already "
+			  "holds the lock, shared (-s)");
 		break;
 	case OUTCOME_BUSY:
 		say_busy(j);
 		break;
 	case OUTCOME_FULL:
-		log_error("not-acquired",
-			  "not acquired: %sthe line is full (--max-waiters "
-			  "%lld)",
-			  seen(j)->whose, (long long)j->o->max_waiters);
+		log_at(conflict_level(j), "not-acquired", "",
+		       "not acquired: %stoo many waiters (--max-waiters %lld)",
+		       seen(j)->whose, (long long)j->o->max_waiters);
 		break;
 	case OUTCOME_SUPERSEDED:
-		log_error("superseded", "not acquired: %ssuperseded by %s",
-			  seen(j)->whose,
-			  describe_name(&seen(j)->sight, text, sizeof(text)));
+		log_at(conflict_level(j), "superseded", "",
+		       "not acquired: %ssuperseded by %s", seen(j)->whose,
+		       describe_name(&seen(j)->sight, text, sizeof(text)));
 		break;
 	case OUTCOME_GAVE_UP:
 		/* who asked a keeper knows what ended the asking */
@@ -437,6 +446,9 @@ void job_run(struct job *j, struct supervise_conf *conf, struct order *order)
 	conf->story = j->o->no_history ? NULL : tell_story;
 	conf->teller = j;
 	j->kept = conf->kept;
+	for (int i = 0; i < j->o->keys; i++)
+		j->drive[i].stake = conf->by_hand ? "the hold ends"
+						  : "the command is killed";
 	order->envp = j->envp;
 	order->listen_pid = getenv("LISTEN_PID") ? j->listen_pid : NULL;
 	order->signals = &j->signals;

@@ -84,6 +84,7 @@ static void use_messages(const struct opts *o)
 	bool able = !o->log_json && terminal_is_able();
 	const struct log_conf conf = {
 		.most = o->loudness < 0   ? LOG_SAY_ERROR
+			: o->loudness > 1 ? LOG_SAY_TRACE
 			: o->loudness > 0 ? LOG_SAY_DETAIL
 					  : LOG_SAY_NOTICE,
 		.json = o->log_json,

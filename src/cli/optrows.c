@@ -57,7 +57,7 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "no-history", NULL, SWITCH, false, BY_TAKING | BY_UNLOCK, AT(no_history), true, 0,	"keep no entry in the lock's history"},
 	{ 0,  "result-file", "FILE", PATH, false, BY_RUN, AT(result_file), 1, 0,	"write the outcome to FILE as one JSON line"},
 	{'q', "quiet",	NULL,	SWITCH, false, BY_ALL, AT(loudness), -1, 0,		"errors only"},
-	{'v', "verbose", NULL,	SWITCH, false, BY_ALL, AT(loudness), 1, 0,		"say more"},
+	{'v', "verbose", NULL,	SWITCH, false, BY_ALL, AT(loudness), 1, 2,		"say what happens; -vv: every answer"},
 	{ 0,  "color",	"auto|always|never", WORD, false, BY_ALL, AT(color), 0, 0,	"color in messages (auto)"},
 	{ 0,  "log-format", "text|json", WORD, false, BY_ALL, AT(log_json), 0, 0,	"form of the messages (text)"},
 	{ 0,  "hold",	NULL,	SWITCH, true, BY_LOCK, AT(hold), true, 0,	"stay, and renew it, until Ctrl-C"},
@@ -210,7 +210,10 @@ static int take_switch(const struct taking *t, char *value)
 {
 	struct opts *o = t->o;
 
-	if (!value || strcmp(value, "yes") == 0)
+	if (!value && t->r->hi > 0 && opt_typed(o, (char *)o + t->r->at) &&
+	    is_stored(o, t->r, t->r->lo))
+		store(o, t->r, t->r->hi);
+	else if (!value || strcmp(value, "yes") == 0)
 		store(o, t->r, t->r->lo);
 	else if (strcmp(value, "no") != 0)
 		return bad_value(t, value, "neither yes nor no");

@@ -12,7 +12,8 @@
 enum shape {
 	DURATION, /* from lo on: 0 or 1 */
 	NUMBER,   /* lo..hi */
-	SWITCH,   /* none; the field becomes lo. In a file: yes or no */
+	SWITCH,   /* none; the field becomes lo, and hi (0: none) when it is
+		     typed twice. In a file: yes or no */
 	WORD,     /* one of those in `value`, which are 0, 1, 2... */
 	TEXT,     /* lo..hi bytes; hi 0: any */
 	PATH,     /* of a file: 1..hi bytes */

@@ -70,7 +70,7 @@ struct opts {
 	bool no_describe, no_history, run_anyway;
 	int64_t since_ms; /* 0: any */
 	bool svg;
-	int loudness; /* -1: -q, 0, 1: -v */
+	int loudness; /* -1: -q, 0, 1: -v, 2: -vv */
 	bool log_json;
 	enum color color;
 	bool json;

@@ -76,6 +76,7 @@ int drive_again(struct drive *d, int64_t wait_ms)
 	d->why.kind = FAIL_NONE;
 	memset(d->troubled, 0, sizeof(d->troubled));
 	d->healed = d->stepped = 0;
+	d->renewed = (struct instant){0};
 	lease_init(&d->lease, &conf, now());
 	return 0;
 }
@@ -96,11 +97,29 @@ int drive_sockets(const struct drive *d, int fds[DRIVE_SOCKETS_MAX])
 	return n;
 }
 
+/* "; the command is killed in 22s unless the server answers" */
+static const char *tell_stake(const struct drive *d, char *buf, size_t size)
+{
+	const struct lease *l = &d->lease;
+	struct instant kill = timing_kill(lease_stamp(l), l->conf.ttl_ms);
+	int64_t ms = between(now(), kill);
+	char left[32];
+
+	buf[0] = '\0';
+	if (d->stake && ms > 0)
+		(void)snprintf(
+			buf, size, "; %s in %s unless %s answers", d->stake,
+			ms < 10000 ? format_duration(ms, left, sizeof(left))
+				   : format_seconds(ms, left, sizeof(left)),
+			l->conf.nodes > 1 ? "a majority" : "the server");
+	return buf;
+}
+
 /* Held: the first failure and the recovery are worth a line each. */
 static void tell_trouble(struct drive *d, int node)
 {
 	const struct lease *l = &d->lease;
-	char others[64] = "";
+	char others[64] = "", stake[96] = "";
 	int good = 0;
 
 	if (l->state != LEASE_HELD || d->troubled[node]) {
@@ -114,8 +133,10 @@ static void tell_trouble(struct drive *d, int node)
 		(void)snprintf(others, sizeof(others),
 			       "; %d of %d other servers hold the lock", good,
 			       l->conf.nodes - 1);
-	log_notice("not-renewed", "%scannot renew: %s%s; trying on", d->whose,
-		   d->why.text, others);
+	if (good < lease_quorum(l->conf.nodes))
+		(void)tell_stake(d, stake, sizeof(stake));
+	log_notice("not-renewed", "%scannot renew: %s%s; retrying%s", d->whose,
+		   d->why.text, others, stake);
 }
 
 static void tell_renewal(struct drive *d, int node)
@@ -123,6 +144,12 @@ static void tell_renewal(struct drive *d, int node)
 	const struct lease *l = &d->lease;
 	bool several = l->conf.nodes > 1;
 
+	if (l->state == LEASE_HELD && !d->troubled[node] &&
+	    before(d->renewed, lease_stamp(l))) {
+		if (d->renewed.ms > 0)
+			log_detail("renewal", "%srenewed", d->whose);
+		d->renewed = lease_stamp(l);
+	}
 	if (d->troubled[node] && l->state == LEASE_HELD && l->node[node].mine) {
 		log_notice("renewed", "%srenewed again%s%s", d->whose,
 			   several ? ": " : "",
@@ -257,11 +284,10 @@ static void answered(struct drive *d, const struct ask *asked,
 		return;
 	}
 	d->node_why[asked->node][0] = '\0';
-	log_detail("answer", "%s: %.*s after %lld ms",
-		   d->peer[asked->node].name,
-		   asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],
-		   asked->verb == VERB_LISTEN ? "listen" : reply->at[0],
-		   (long long)between(asked->sent, now()));
+	log_trace("answer", "%s: %.*s after %lld ms", d->peer[asked->node].name,
+		  asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],
+		  asked->verb == VERB_LISTEN ? "listen" : reply->at[0],
+		  (long long)between(asked->sent, now()));
 	if (answer.said == SAID_BUSY)
 		d->sight_at = now();
 	if (answer.said == SAID_LOSS || answer.said == SAID_GUARDED)

@@ -60,6 +60,8 @@ struct drive {
 	struct instant asked[NODES_MAX]; /* held: a renewal is unanswered
 					    since; or NEVER */
 	int healed, stepped;
+	struct instant renewed; /* said; 0: it is not held yet */
+	const char *stake;      /* "the command is killed"; NULL: nothing is */
 };
 
 /* Nothing is asked yet. The seed in conf is made here. *d must be all zero

@@ -288,6 +288,7 @@ static void give_back(struct supervisor *s)
 {
 	unsigned int how = how_it_ended(s->end);
 	bool stuck = false, brief = was_short(s);
+	char held[32];
 	struct story story, *its = NULL;
 
 	if (s->end->given.n > 0 && s->conf->story) {
@@ -318,9 +319,14 @@ static void give_back(struct supervisor *s)
 	if (!stuck && locks_passed_on(s->locks))
 		(void)poll(NULL, 0, LINGER_MS);
 	guard_close(&s->guard);
-	if (s->end->outcome != OUTCOME_LOST && s->end->given.n > 0 &&
-	    (stuck || !locks_freed(s->locks)))
+	if (s->end->outcome == OUTCOME_LOST || s->end->given.n == 0)
+		return;
+	if (stuck || !locks_freed(s->locks))
 		tell_kept(s, how, stuck);
+	else
+		log_detail(
+			"released", "released, held for %s",
+			format_duration(s->end->held_ms, held, sizeof(held)));
 }
 
 static void warn_if_short(const struct supervisor *s)

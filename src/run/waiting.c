@@ -11,43 +11,22 @@
 #include "base/units.h"
 #include "lock/record.h"
 
-#define TELL_MS 100          /* shorter waits are nobody's business */
-#define TELL_SILENCE_MS 1000 /* nor is a server that comes back at once */
 #define TELL_GRANT_MS 1000
-#define DRAW_MS 1000
 
-static const char *name_of(const struct sight *s)
+/* "ann@web1" */
+static const char *name_of(const struct sight *s, char *buf, size_t size)
 {
-	if (s->lost)
-		return "nobody any more, but the server lost data: whoever had "
-		       "it may not know yet";
-	if (s->guarded)
-		return "nobody, but a server was started a moment ago and may "
-		       "have forgotten who (--restart-guard)";
+	const char *host = s->about[ABOUT_HOST], *user = s->about[ABOUT_USER];
+
 	if (!s->seen)
-		return "an unknown holder";
-	if (s->foreign)
-		return "another program";
-	if (s->about[ABOUT_HOST][0] == '\0')
-		return "a holder that does not say who it is";
-	return s->about[ABOUT_HOST];
-}
-
-/* What else is known of it, or "". */
-static const char *details_of(const struct sight *s, char *buf, size_t size)
-{
-	buf[0] = '\0';
-	if (s->type[0] != '\0')
-		(void)snprintf(buf, size, "its lock is a %s", s->type);
+		(void)snprintf(buf, size, "an unknown holder");
 	else if (s->foreign)
-		(void)snprintf(buf, size, "token %s", s->token);
-	else if (s->about[ABOUT_HOST][0] != '\0')
-		(void)snprintf(buf, size, "pid %s, user %s%s%s%s%s",
-			       s->about[ABOUT_PID], s->about[ABOUT_USER],
-			       s->about[ABOUT_COMMAND][0] ? ", " : "",
-			       s->about[ABOUT_COMMAND],
-			       s->about[ABOUT_REASON][0] ? ": " : "",
-			       s->about[ABOUT_REASON]);
+		(void)snprintf(buf, size, "another program");
+	else if (host[0] == '\0')
+		(void)snprintf(buf, size, "an anonymous holder");
+	else
+		(void)snprintf(buf, size, "%s%s%s", user, user[0] ? "@" : "",
+			       host);
 	return buf;
 }
 
@@ -59,25 +38,30 @@ static int64_t left_of(const struct sight *s, int64_t ago)
 	return s->pttl_ms > ago ? s->pttl_ms - ago : 0;
 }
 
-/* " for 3m, lease left 20s" */
-static const char *times_of(const struct sight *s, int64_t ago, char *buf,
-			    size_t size)
+/* Its command has ended: see release.lua. */
+static bool is_kept(const struct sight *s)
 {
-	char held[32] = "", left[32] = "without expiry";
-	int64_t age = wall_seconds() - s->since, ms = left_of(s, ago);
+	size_t n = strlen(s->token);
+
+	return n > 5 && strcmp(s->token + n - 5, " rest") == 0;
+}
+
+/* Of whom nothing else is known: ", lease left 20s". */
+static const char *lease_left(const struct sight *s, int64_t ago, char *buf,
+			      size_t size)
+{
+	int64_t ms = left_of(s, ago);
+	char left[32];
 
 	buf[0] = '\0';
-	if (s->guarded)
-		(void)snprintf(buf, size, "; %s more",
-			       format_seconds(ms + 999, left, sizeof(left)));
-	if (!s->seen)
+	if (!s->seen ||
+	    (ms >= 0 && s->about[ABOUT_HOST][0] != '\0' && !is_kept(s)))
 		return buf;
-	if (s->since > 0 && age >= 0)
-		(void)format_seconds(age * 1000, held, sizeof(held));
-	if (ms >= 0)
-		(void)format_duration(ms, left, sizeof(left));
-	(void)snprintf(buf, size, "%s%s, %s%s", held[0] ? " for " : "", held,
-		       ms < 0 ? "" : "lease left ", left);
+	if (ms < 0)
+		(void)snprintf(buf, size, ", without expiry");
+	else
+		(void)snprintf(buf, size, ", lease left %s",
+			       format_duration(ms, left, sizeof(left)));
 	return buf;
 }
 
@@ -86,24 +70,41 @@ static const char *others_of(const struct sight *s, char *buf, size_t size)
 {
 	buf[0] = '\0';
 	if (s->readers == 1)
-		(void)snprintf(buf, size, ", reading,");
+		(void)snprintf(buf, size, " (a reader)");
 	else if (s->readers > 1)
 		(void)snprintf(buf, size, " and %d other reader%s",
 			       s->readers - 1, s->readers > 2 ? "s" : "");
 	return buf;
 }
 
+/* What another program's lock is, or "". */
+static const char *kind_of(const struct sight *s, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (s->type[0] != '\0')
+		(void)snprintf(buf, size, ", its lock is a %s", s->type);
+	else if (s->foreign)
+		(void)snprintf(buf, size, ", token %s", s->token);
+	return buf;
+}
+
 const char *describe_name(const struct sight *s, char *buf, size_t size)
 {
-	char more[640], others[40];
+	char others[40], name[300], kind[200];
 
-	(void)details_of(s, more, sizeof(more));
-	(void)snprintf(buf, size, "%s%s%s%s%s", name_of(s),
-		       more[0] == '\0' ? ""
-		       : s->foreign    ? ", "
-				       : " (",
-		       more, more[0] == '\0' || s->foreign ? "" : ")",
-		       others_of(s, others, sizeof(others)));
+	(void)others_of(s, others, sizeof(others));
+	if (s->about[ABOUT_HOST][0] == '\0')
+		(void)snprintf(buf, size, "%s%s%s",
+			       name_of(s, name, sizeof(name)), others,
+			       kind_of(s, kind, sizeof(kind)));
+	else
+		(void)snprintf(buf, size, "%s (pid %s, user %s%s%s%s%s)%s",
+			       s->about[ABOUT_HOST], s->about[ABOUT_PID],
+			       s->about[ABOUT_USER],
+			       s->about[ABOUT_COMMAND][0] ? ", " : "",
+			       s->about[ABOUT_COMMAND],
+			       s->about[ABOUT_REASON][0] ? ": " : "",
+			       s->about[ABOUT_REASON], others);
 	return buf;
 }
 
@@ -115,13 +116,129 @@ const char *describe_asker(const struct sight *s, char *buf, size_t size)
 	return buf;
 }
 
+/* Nobody has it, and still it is not to be had. */
+static const char *why_free(const struct sight *s, int64_t ago, char *buf,
+			    size_t size)
+{
+	char left[32];
+
+	if (s->lost)
+		(void)snprintf(buf, size,
+			       "free, but the server lost data: its last "
+			       "holder may not know yet");
+	else
+		(void)snprintf(buf, size,
+			       "free, but a server has just started and may "
+			       "have forgotten a holder (--restart-guard); %s "
+			       "more",
+			       format_seconds(left_of(s, ago) + 999, left,
+					      sizeof(left)));
+	return buf;
+}
+
+/* " since 09:12 UTC (3m)" */
+static const char *since_of(const struct sight *s, char *buf, size_t size)
+{
+	int64_t age = wall_seconds() - s->since;
+	char date[48], held[32] = "";
+
+	buf[0] = '\0';
+	if (s->since <= 0)
+		return buf;
+	if (age >= 0)
+		(void)format_seconds(age * 1000, held, sizeof(held));
+	(void)snprintf(buf, size, " since %s%s%s%s",
+		       wall_since(s->since, date, sizeof(date)),
+		       held[0] ? " (" : "", held, held[0] ? ")" : "");
+	return buf;
+}
+
 const char *describe_holder(const struct sight *s, int64_t ago, char *buf,
 			    size_t size)
 {
-	char name[760], times[96];
+	char name[300], others[40], kind[200], since[96], left[64];
 
-	(void)snprintf(buf, size, "%s%s", describe_name(s, name, sizeof(name)),
-		       times_of(s, ago, times, sizeof(times)));
+	if (s->lost || s->guarded)
+		return why_free(s, ago, buf, size);
+	(void)snprintf(
+		buf, size, "%s by %s%s%s%s%s%s%s%s%s%s%s",
+		is_kept(s) ? "kept (--min-hold)" : "held",
+		name_of(s, name, sizeof(name)),
+		others_of(s, others, sizeof(others)),
+		kind_of(s, kind, sizeof(kind)),
+		since_of(s, since, sizeof(since)),
+		lease_left(s, ago, left, sizeof(left)),
+		s->about[ABOUT_COMMAND][0] ? ", " : "", s->about[ABOUT_COMMAND],
+		s->about[ABOUT_REASON][0] ? ": " : "", s->about[ABOUT_REASON],
+		s->about[ABOUT_CI][0] ? ", " : "", s->about[ABOUT_CI]);
+	return buf;
+}
+
+const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
+			   size_t size)
+{
+	char name[300], others[40], kind[200], held[32] = "", left[64];
+	int64_t age = wall_seconds() - s->since;
+
+	if (s->lost || s->guarded)
+		return why_free(s, ago, buf, size);
+	if (s->since > 0 && age >= 0)
+		(void)format_seconds(age * 1000, held, sizeof(held));
+	(void)snprintf(
+		buf, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s",
+		is_kept(s) ? "kept (--min-hold) by " : "",
+		name_of(s, name, sizeof(name)),
+		others_of(s, others, sizeof(others)),
+		s->about[ABOUT_COMMAND][0] ? " " : "", s->about[ABOUT_COMMAND],
+		kind_of(s, kind, sizeof(kind)), held[0] ? ", " : "", held,
+		lease_left(s, ago, left, sizeof(left)),
+		s->about[ABOUT_REASON][0] ? ", " : "", s->about[ABOUT_REASON],
+		s->about[ABOUT_CI][0] ? ", " : "", s->about[ABOUT_CI]);
+	return buf;
+}
+
+const char *describe_next(const char *key, char buf[160])
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./:@%+,-";
+	bool quoted = key[0] == '\0' || key[strspn(key, plain)] != '\0';
+
+	buf[0] = '\0';
+	if (strlen(key) < 100 && !strchr(key, '\'') && key[0] != '-')
+		(void)snprintf(buf, 160, "; see: redlock inspect %s%s%s",
+			       quoted ? "'" : "", key, quoted ? "'" : "");
+	return buf;
+}
+
+const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80])
+{
+	char took[32], limit[32];
+
+	(void)format_seconds(took_ms, took, sizeof(took));
+	if (limit_ms == INT64_MAX)
+		(void)snprintf(buf, 80, "waiting %s", took);
+	else
+		(void)snprintf(buf, 80, "waiting %s of %s", took,
+			       format_limit(limit_ms, limit, sizeof(limit)));
+	return buf;
+}
+
+const char *describe_begun(int64_t took_ms, int64_t limit_ms, char buf[80])
+{
+	char took[32] = "", limit[32] = "";
+
+	if (took_ms > 0)
+		(void)format_seconds(took_ms, took, sizeof(took));
+	if (limit_ms != INT64_MAX)
+		(void)format_limit(limit_ms, limit, sizeof(limit));
+	(void)snprintf(buf, 80, "%swaiting%s%s%s%s",
+		       took_ms > 0 ? "still " : "", took[0] ? " after " : "",
+		       took,
+		       limit[0] == '\0' ? ""
+		       : took[0]        ? " of "
+					: " up to ",
+		       limit);
 	return buf;
 }
 
@@ -159,11 +276,9 @@ static int64_t sight_age(const struct waiting *w)
 
 /* ---- for programs ---- */
 
-/* The caller's to free; NULL: no memory. */
-static char *members(const struct waiting *w)
+char *describe_members(const struct drive *d, int place)
 {
-	const struct sight *s = &drive_of(w)->sight;
-	int place = lease_place(lease_of(w));
+	const struct sight *s = &d->sight;
 	char *text = NULL;
 	size_t n = 0;
 	struct json j = {open_memstream(&text, &n), true};
@@ -176,69 +291,116 @@ static char *members(const struct waiting *w)
 	json_text(&j, "token", s->token);
 	if (s->since > 0)
 		json_time(&j, "since", s->since * 1000);
-	json_left(&j, "ttl_left_ms", left_of(s, sight_age(w)));
+	json_left(&j, "ttl_left_ms", left_of(s, between(d->sight_at, now())));
 	(void)fclose(j.f);
 	return text;
 }
 
 /* ---- telling ---- */
 
+static int64_t limit_of(const struct waiting *w)
+{
+	return lease_of(w)->conf.wait_ms;
+}
+
+/* What a line is for: another one is worth a line of its own. */
+static void note_told(struct waiting *w, enum told told)
+{
+	w->told = told;
+	w->said = now();
+	w->said_place = lease_place(lease_of(w));
+	(void)snprintf(w->said_token, sizeof(w->said_token), "%s",
+		       drive_of(w)->sight.token);
+}
+
+static bool has_changed(const struct waiting *w)
+{
+	return w->said_place != lease_place(lease_of(w)) ||
+	       strcmp(w->said_token, drive_of(w)->sight.token) != 0;
+}
+
+/* When the next line is due, though nothing new has begun. */
+static struct instant next_line(const struct waiting *w)
+{
+	return after(w->said, has_changed(w) ? TELL_CHANGE_MS : TELL_ALIVE_MS);
+}
+
+/* ms since the beginning; 0: this is the first line. */
+static int64_t so_far(const struct waiting *w)
+{
+	return w->told == TOLD_NOTHING ? 0 : between(w->began, now()) + 1;
+}
+
 static void tell_holder(struct waiting *w)
 {
-	char who[860], in_line[32] = "";
-	char *more = log_is_json() ? members(w) : NULL;
+	const struct drive *d = drive_of(w);
 	int place = lease_place(lease_of(w));
+	char *more = log_is_json() ? describe_members(d, place) : NULL;
+	char who[860], how[80], in_line[32] = "", next[160];
 
 	if (place >= 0)
-		(void)snprintf(in_line, sizeof(in_line), "; place %d in line",
+		(void)snprintf(in_line, sizeof(in_line), " (place %d)",
 			       place + 1);
-	log_event("waiting", more ? more : "", "%swaiting%s%s: %sheld by %s%s",
+	log_event("waiting", more ? more : "", "%s%s%s%s%s: %s%s%s",
 		  w->told == TOLD_SILENCE ? "the server answers again; " : "",
+		  describe_begun(so_far(w), limit_of(w), how),
 		  w->locks->n > 1 ? " for " : "",
-		  w->locks->n > 1 ? drive_of(w)->shown_key : "",
+		  w->locks->n > 1 ? d->shown_key : "", in_line,
 		  lease_of(w)->conf.slots > 1 ? "every slot is taken, one "
 					      : "",
-		  describe_holder(&drive_of(w)->sight, sight_age(w), who,
-				  sizeof(who)),
-		  in_line);
+		  describe_holder(&d->sight, sight_age(w), who, sizeof(who)),
+		  describe_next(d->shown_key, next));
 	free(more);
-	w->told = TOLD_HOLDER;
+	note_told(w, TOLD_HOLDER);
 }
 
 static void tell_silence(struct waiting *w)
 {
-	log_notice("silence", "waiting: %s", drive_why(drive_of(w))->text);
-	w->told = TOLD_SILENCE;
+	char how[80];
+
+	log_notice("silence", "%s: %s",
+		   describe_begun(so_far(w), limit_of(w), how),
+		   drive_why(drive_of(w))->text);
+	note_told(w, TOLD_SILENCE);
+}
+
+/* " (1st in line)" */
+static const char *place_in_line(int place, char buf[40])
+{
+	static const char *const ends[] = {"th", "st", "nd", "rd"};
+	int n = place + 1, last = n % 10;
+
+	buf[0] = '\0';
+	if (last > 3 || n % 100 / 10 == 1)
+		last = 0;
+	if (place >= 0)
+		(void)snprintf(buf, 40, " (%d%s in line)", n, ends[last]);
+	return buf;
 }
 
 /* What matters most comes first: a terminal of 80 columns cuts the rest. */
 static void draw(struct waiting *w)
 {
-	const struct sight *s = &drive_of(w)->sight;
-	char text[1000], took[32], more[640], times[96], in_line[80] = "";
-	char others[40];
+	const struct drive *d = drive_of(w);
+	const struct sight *s = &d->sight;
+	char text[1000], how[80], who[860], in_line[40];
 	struct instant at = now();
-	int place = lease_place(lease_of(w));
 
 	w->drawn = at;
-	(void)format_seconds(between(w->began, at), took, sizeof(took));
-	(void)details_of(s, more, sizeof(more));
-	if (place >= 0)
-		(void)snprintf(in_line, sizeof(in_line), "place %d%s%.40s, ",
-			       place + 1, w->locks->n > 1 ? " for " : "",
-			       w->locks->n > 1 ? drive_of(w)->shown_key : "");
+	(void)describe_waiting(between(w->began, at), limit_of(w), how);
+	(void)place_in_line(lease_place(lease_of(w)), in_line);
 	if (w->silent.ms != NEVER.ms)
-		(void)snprintf(text, sizeof(text), "waiting, %s: %s", took,
+		(void)snprintf(text, sizeof(text), "%s: %s", how,
 			       drive_why(drive_of(w))->text);
 	else if (s->seen || s->lost || s->guarded)
-		(void)snprintf(text, sizeof(text), "%s%s: held by %s%s%s%s%s%s",
-			       in_line, took, name_of(s),
-			       others_of(s, others, sizeof(others)),
-			       times_of(s, sight_age(w), times, sizeof(times)),
-			       more[0] ? " (" : "", more, more[0] ? ")" : "");
+		(void)snprintf(
+			text, sizeof(text), "%s%s%.40s%s: %s", how,
+			w->locks->n > 1 ? " for " : "",
+			w->locks->n > 1 ? d->shown_key : "", in_line,
+			describe_brief(s, sight_age(w), who, sizeof(who)));
 	else
 		(void)snprintf(text, sizeof(text), "%s: no answer yet from %s",
-			       took, drive_of(w)->peer[0].ep->name);
+			       how, d->peer[0].ep->name);
 	log_live(text);
 	w->told = TOLD_HOLDER;
 }
@@ -251,6 +413,11 @@ static void notice_silence(struct waiting *w, struct instant at)
 		w->silent = NEVER;
 	else if (w->silent.ms == NEVER.ms)
 		w->silent = w->told == TOLD_NOTHING ? w->began : at;
+}
+
+static bool is_due(const struct waiting *w, enum told what, struct instant at)
+{
+	return w->told != what || !before(at, next_line(w));
 }
 
 void waiting_tell(struct waiting *w)
@@ -266,12 +433,12 @@ void waiting_tell(struct waiting *w)
 	}
 	if (lease_of(w)->state != LEASE_WAITING)
 		return;
-	if (w->silent.ms == NEVER.ms && w->told != TOLD_HOLDER &&
+	if (w->silent.ms == NEVER.ms && is_due(w, TOLD_HOLDER, at) &&
 	    (drive_of(w)->sight.seen || drive_of(w)->sight.lost ||
 	     drive_of(w)->sight.guarded) &&
 	    !before(at, after(w->began, TELL_MS)))
 		tell_holder(w);
-	if (w->silent.ms != NEVER.ms && w->told != TOLD_SILENCE &&
+	if (w->silent.ms != NEVER.ms && is_due(w, TOLD_SILENCE, at) &&
 	    !before(at, after(w->silent, TELL_SILENCE_MS)))
 		tell_silence(w);
 }
@@ -286,7 +453,7 @@ struct instant waiting_next(const struct waiting *w)
 		return after(w->drawn, DRAW_MS);
 	if (before(at, after(w->began, TELL_SILENCE_MS)))
 		return after(w->began, TELL_SILENCE_MS);
-	return NEVER;
+	return w->told == TOLD_NOTHING ? NEVER : next_line(w);
 }
 
 void waiting_redraw(struct waiting *w)
@@ -302,14 +469,17 @@ void waiting_hide(void)
 void waiting_end(const struct waiting *w, int64_t waited_ms, bool ours)
 {
 	char took[32], more[96];
+	bool news =
+		log_is_json() || (w->told != TOLD_NOTHING &&
+				  waited_ms >= TELL_GRANT_MS && !log_is_live());
 
 	waiting_hide();
-	if (!ours || log_is_live() ||
-	    (!log_is_json() &&
-	     (w->told == TOLD_NOTHING || waited_ms < TELL_GRANT_MS)))
+	if (!ours)
 		return;
 	(void)snprintf(more, sizeof(more), ",\"waited_ms\":%lld,\"fence\":%lld",
 		       (long long)waited_ms, (long long)lease_of(w)->fence);
-	log_event("acquired", more, "got it after %s",
-		  format_duration(waited_ms, took, sizeof(took)));
+	log_at(news ? LOG_SAY_NOTICE : LOG_SAY_DETAIL, "acquired", more,
+	       "acquired after %s, fence %lld",
+	       format_duration(waited_ms, took, sizeof(took)),
+	       (long long)lease_of(w)->fence);
 }

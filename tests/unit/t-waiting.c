@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Which lines a log gets while we wait, and when: without a terminal. */
+#include "run/waiting.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "tap.h"
+
+static struct drive drive;
+static struct locks locks = {.drive = &drive, .n = 1};
+static struct waiting waiting;
+static FILE *errors;
+
+/* What was said since the last time, without the newline. */
+static const char *said(void)
+{
+	static char text[4000];
+	ssize_t n = pread(fileno(errors), text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n - 1 : 0] = '\0';
+	(void)!ftruncate(fileno(errors), 0);
+	(void)lseek(fileno(errors), 0, SEEK_SET);
+	return text;
+}
+
+static void held_by(const char *user, int place)
+{
+	struct sight *s = &drive.sight;
+
+	*s = (struct sight){.seen = true, .pttl_ms = 20000};
+	SET(s->about[ABOUT_HOST], "web1");
+	SET(s->about[ABOUT_USER], user);
+	SET(s->about[ABOUT_COMMAND], "deploy.sh");
+	SET(s->token, user);
+	drive.sight_at = now();
+	drive.lease.node[0].busy.place = place;
+}
+
+/* ms go by: all that is past is so much longer ago. */
+static void pass(int64_t ms)
+{
+	waiting.began.ms -= ms;
+	waiting.said.ms -= ms;
+	if (waiting.silent.ms != NEVER.ms)
+		waiting.silent.ms -= ms;
+	waiting_tell(&waiting);
+}
+
+static void test_changes(void)
+{
+	waiting_init(&waiting, &locks, now());
+	held_by("ann", 1);
+	pass(0);
+	is_text(said(), "", "a short wait is not mentioned");
+	pass(100);
+	is_text(said(),
+		"redlock: waiting up to 30m (place 2): held by ann@web1, "
+		"deploy.sh; see: redlock inspect deploy",
+		"one line when it begins");
+	held_by("bob", 0);
+	pass(29800);
+	is_text(said(), "", "a change is not told within 30 s of a line");
+	ok(!before(after(now(), 300), waiting_next(&waiting)),
+	   "it is due at the 30 s");
+	pass(300);
+	is_text(said(),
+		"redlock: still waiting after 30s of 30m (place 1): held by "
+		"bob@web1, deploy.sh; see: redlock inspect deploy",
+		"it is told then");
+}
+
+static void test_life(void)
+{
+	pass(299000);
+	is_text(said(), "", "nothing new: nothing is said for 5 min");
+	pass(1100);
+	is_text(said(),
+		"redlock: still waiting after 5m30s of 30m (place 1): held by "
+		"bob@web1, deploy.sh; see: redlock inspect deploy",
+		"a sign of life after 5 min");
+	drive.lease.conf.wait_ms = INT64_MAX;
+	pass(300001);
+	is_text(said(),
+		"redlock: still waiting after 10m30s (place 1): held by "
+		"bob@web1, deploy.sh; see: redlock inspect deploy",
+		"and again, without a limit where there is none");
+	pass(1);
+	is_text(said(), "", "once");
+}
+
+static void test_silence(void)
+{
+	drive.lease.node[0].vote = VOTE_DOWN;
+	(void)fail(&drive.why, FAIL_UNAVAILABLE, "db1: no answer");
+	pass(0);
+	is_text(said(), "", "a server may be silent for a second");
+	pass(1000);
+	is_text(said(), "redlock: still waiting after 10m31s: db1: no answer",
+		"then it is told");
+	pass(300001);
+	is_text(said(), "redlock: still waiting after 15m31s: db1: no answer",
+		"a sign of life, too, after 5 min of it");
+	drive.lease.node[0].vote = VOTE_NO;
+	pass(0);
+	is_text(said(),
+		"redlock: the server answers again; still waiting after "
+		"15m31s (place 1): held by bob@web1, deploy.sh; see: redlock "
+		"inspect deploy",
+		"and that it answers again");
+}
+
+static void test_texts(void)
+{
+	char buf[160];
+
+	is_text(describe_next("a b", buf), "; see: redlock inspect 'a b'",
+		"a key that the shell would split is quoted");
+	is_text(describe_next("it's", buf), "", "one with a quote is left out");
+	is_text(describe_next("-x", buf), "",
+		"and so is one that is an option");
+	is_text(describe_waiting(2000, 90000, buf), "waiting 2s of 1m30s",
+		"the live line has the limit");
+}
+
+int main(void)
+{
+	int out = dup(STDERR_FILENO);
+
+	errors = tmpfile();
+	if (!errors || dup2(fileno(errors), STDERR_FILENO) < 0)
+		return 1;
+	log_init(&(struct log_conf){.most = LOG_SAY_NOTICE});
+	drive.lease.conf.nodes = 1;
+	drive.lease.conf.wait_ms = 1800000;
+	drive.lease.state = LEASE_WAITING;
+	drive.lease.node[0].vote = VOTE_NO;
+	SET(drive.shown_key, "deploy");
+	test_changes();
+	test_life();
+	test_silence();
+	test_texts();
+	(void)dup2(out, STDERR_FILENO);
+	return done();
+}
