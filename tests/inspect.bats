@@ -30,6 +30,50 @@ in_line() { [ "$(cli a zcard "redlock:{job}:queue:job")" = "$1" ]; }
 
 # ---- what a person needs ----
 
+# Each string, or field of a hash, that is kept of locks: with OLD (a pattern of
+# Lua), if given, replaced by NEW. OLD NEW
+all_values() {
+	local key
+
+	for key in $(cli a keys 'redlock:*'); do
+		cli a eval "local key, all = KEYS[1], {}
+			local function change(v) return (v:gsub(ARGV[1], ARGV[2])) end
+			if redis.call('type', key).ok == 'string' then
+				local v = change(redis.call('get', key))
+				redis.call('set', key, v, 'KEEPTTL')
+				all[1] = v
+			elseif redis.call('type', key).ok == 'hash' then
+				for _, f in ipairs(redis.call('hkeys', key)) do
+					local v = change(redis.call('hget', key, f))
+					redis.call('hset', key, f, v)
+					all[#all + 1] = v
+				end
+			end
+			return all" 1 "$key" "${1-^$}" "${2-}"
+	done
+}
+@test "a link with a password is kept and shown without it, whoever wrote it" {
+	CI_JOB_URL="https://ann:$(printf 'x%.0s' {1..300})@ci.example/7" \
+		start -k job -t 20s -- sleep 61.3
+	wait_until held job
+	! all_values | grep -F xxx
+	inspect 0 job
+	shows 'ci job    https://\*\*\*@ci.example/7'
+	kill "$tool"
+	wait_until free job
+	GITHUB_SERVER_URL=https://joe:secret@git.example GITHUB_REPOSITORY=a/b \
+		GITHUB_RUN_ID=7 start -k job -t 20s -- sleep 61.3
+	wait_until held job
+	inspect 0 job
+	shows 'ci job    https://\*\*\*@git.example/a/b/actions/runs/7'
+	# as one that masks nothing would keep it
+	all_values '%*%*%*@' old:secret@ | grep -qF old:secret@
+	inspect 0 job
+	shows 'ci job    https://\*\*\*@git.example/a/b/actions/runs/7'
+	json 0 "d['holder']['ci_url'].startswith('https://***@git')"
+	kill "$tool"
+}
+
 @test "a holder is shown with all that it tells: who, what, why, where from, since, lease, fence, token" {
 	CI_JOB_URL=https://ci.example/jobs/7 USER=ann LOGNAME=ann \
 		start -k job -t 20s --reason 'nightly dump' -- sleep 61.3

@@ -108,6 +108,22 @@ says() {
 	says 64 '--sni: ' -u "$url" --sni x
 }
 
+@test "a name that a certificate cannot be for is refused, wherever it is said" {
+	local name
+
+	several 1
+	cli a flushall >/dev/null
+	for name in .evil.com evil..com 'a b' 127.1 '*.com'; do
+		says 64 '--sni: not the name of a host' -u rediss://h \
+			--sni "$name"
+		says 64 'sni: not the name of a host' \
+			-u "rediss://h?sni=${name// /%20}"
+		settings "sni = $name"
+		says 78 '--sni: not the name of a host' -u "rediss://h"
+		settings
+	done
+}
+
 # ---- by what we are known ----
 
 @test "each server has a password of its own, or all that have none get that of an option" {
@@ -224,6 +240,16 @@ says() {
 	grep -q '"scope":"shared","servers":3,' "$T/result"
 	"$REDLOCK" -u "${urls[0]}" -k job --result-file "$T/result" -- true
 	! grep -q servers "$T/result"
+}
+@test "the result file has the token, so it is for its owner alone" {
+	several 1
+	(umask 0 && redlock -k job --result-file "$T/result" -- true)
+	[ "$(stat -c %a "$T/result")" = 600 ]
+	grep -q '"token":"' "$T/result"
+	# one that is there already is as its owner made it
+	chmod 640 "$T/result"
+	redlock -k job --result-file "$T/result" -- true
+	[ "$(stat -c %a "$T/result")" = 640 ]
 }
 
 # ---- nesting ----

@@ -9,20 +9,26 @@
 #include "base/clock.h"
 #include "base/units.h"
 
+/* RFC 3339 has no name for it. */
+#define YEAR_10000_MS 253402300800000
+
 static void quoted(FILE *f, const char *bytes, size_t n, bool *exact)
 {
 	*exact = true;
 	(void)fputc('"', f);
 	for (size_t i = 0; i < n;) {
 		unsigned char c = (unsigned char)bytes[i];
-		size_t len = utf8_length(bytes + i, n - i);
+		uint32_t code;
+		size_t len = utf8_code(bytes + i, n - i, &code);
 
 		if (c == '"' || c == '\\')
 			(void)fprintf(f, "\\%c", c);
 		else if (c < 0x20 || c == 0x7f)
 			(void)fprintf(f, "\\u%04x", c);
-		else if (len > 0)
+		else if (utf8_length(bytes + i, n - i) > 0)
 			(void)fwrite(bytes + i, 1, len, f);
+		else if (len > 0) /* what a terminal must not see */
+			(void)fprintf(f, "\\u%04x", (unsigned int)code);
 		else
 			*exact = false, (void)fputs("\\ufffd", f);
 		i += len > 0 ? len : 1;
@@ -139,7 +145,7 @@ void json_time(struct json *j, const char *name, int64_t ms)
 {
 	char text[40];
 
-	if (ms > 0)
+	if (ms > 0 && ms < YEAR_10000_MS)
 		json_text(j, name, wall_stamp(ms, text, sizeof(text)));
 	else
 		json_null(j, name);

@@ -12,8 +12,9 @@ struct json {
 	bool inside; /* a member stands before */
 };
 
-/* Each writes `"name":value`, with "{" or "," before it. Bytes that are not
- * UTF-8 become U+FFFD, and *_bytes then adds "name_b64" with the exact bytes.
+/* Each writes `"name":value`, with "{" or "," before it. What steers a
+ * terminal is escaped. Bytes that are not UTF-8 become U+FFFD, and *_bytes then
+ * adds "name_b64" with the exact bytes.
  */
 void json_text(struct json *j, const char *name, const char *text);
 void json_bytes(struct json *j, const char *name, const char *bytes, size_t n);
@@ -21,7 +22,7 @@ void json_number(struct json *j, const char *name, int64_t value);
 void json_bool(struct json *j, const char *name, bool value);
 void json_null(struct json *j, const char *name);
 
-/* RFC 3339, UTC. 0: unknown, null. */
+/* RFC 3339, UTC. 0, or beyond the year 9999: unknown, null. */
 void json_time(struct json *j, const char *name, int64_t ms);
 
 /* ms, or null: never. */

@@ -124,35 +124,56 @@ const char *format_seconds(int64_t ms, char *buf, size_t size)
 	return buf;
 }
 
-size_t utf8_length(const char *bytes, size_t left)
+size_t utf8_code(const char *bytes, size_t left, uint32_t *code)
 {
 	static const struct {
 		unsigned char mask, lead;
 		uint32_t least;
 	} forms[] = {{0x80, 0, 0},
-		     {0xe0, 0xc0, 0xa0},
+		     {0xe0, 0xc0, 0x80},
 		     {0xf0, 0xe0, 0x800},
 		     {0xf8, 0xf0, 0x10000}};
 	const unsigned char *p = (const unsigned char *)bytes;
 
 	for (size_t n = 1; n <= 4 && n <= left; n++) {
-		uint32_t code = p[0] & (unsigned char)~forms[n - 1].mask;
-
+		*code = p[0] & (unsigned char)~forms[n - 1].mask;
 		if ((p[0] & forms[n - 1].mask) != forms[n - 1].lead)
 			continue;
 		for (size_t i = 1; i < n; i++) {
 			if ((p[i] & 0xc0) != 0x80)
 				return 0;
-			code = code << 6 | (p[i] & 0x3fU);
+			*code = *code << 6 | (p[i] & 0x3fU);
 		}
-		if (code < forms[n - 1].least || code > 0x10ffff ||
-		    (code >= 0xd800 && code < 0xe000) ||
-		    (code >= 0x2028 && code <= 0x202e) ||
-		    (code >= 0x2066 && code <= 0x2069))
+		if (*code < forms[n - 1].least || *code > 0x10ffff ||
+		    (*code >= 0xd800 && *code < 0xe000))
 			return 0;
 		return n;
 	}
 	return 0;
+}
+
+static bool is_unseen(uint32_t code)
+{
+	static const struct {
+		uint32_t first, last;
+	} blocks[] = {
+		{0x80, 0x9f},     {0x61c, 0x61c},   {0x200b, 0x200f},
+		{0x2028, 0x202e}, {0x2060, 0x2064}, {0x2066, 0x2069},
+		{0xfeff, 0xfeff},
+	};
+
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+		if (code >= blocks[i].first && code <= blocks[i].last)
+			return true;
+	return false;
+}
+
+size_t utf8_length(const char *bytes, size_t left)
+{
+	uint32_t code;
+	size_t n = utf8_code(bytes, left, &code);
+
+	return n > 0 && is_unseen(code) ? 0 : n;
 }
 
 const char *format_limit(int64_t ms, char *buf, size_t size)
@@ -201,5 +222,20 @@ const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size)
 		i += len ? len : 1;
 	}
 	buf[used] = '\0';
+	return buf;
+}
+
+const char *mask_link(const char *link, char *buf, size_t size)
+{
+	const char *from = strstr(link, "://"), *end, *at;
+
+	from = from ? from + 3 : link;
+	end = from + strcspn(from, "/?#");
+	at = memrchr(from, '@', (size_t)(end - from));
+	if (at)
+		(void)snprintf(buf, size, "%.*s***%s", (int)(from - link), link,
+			       at);
+	else
+		(void)snprintf(buf, size, "%s", link);
 	return buf;
 }

@@ -35,14 +35,21 @@ const char *format_seconds(int64_t ms, char *buf, size_t size);
 /* As it is typed: "30m", "1h30m", "1m30s", "1.5s". */
 const char *format_limit(int64_t ms, char *buf, size_t size);
 
-/* Length of the well-formed UTF-8 sequence at p (1 for ASCII), or 0. Sequences
- * that steer terminals (C1 controls, bidirectional overrides, line separators)
- * do not count as well-formed. */
+/* Length of the well-formed UTF-8 sequence at p (1 for ASCII), or 0; *code is
+ * what it stands for. */
+size_t utf8_code(const char *bytes, size_t left, uint32_t *code);
+
+/* Likewise, but 0 also for what steers a terminal or is not seen: C1 controls,
+ * marks and overrides of the direction, line separators, joiners and spaces
+ * without a width. */
 size_t utf8_length(const char *bytes, size_t left);
 
 /* Copies n bytes as printable text, with \xHH for what a terminal must not
  * see, cut with "..." when it does not fit. UTF-8 is kept, and so is a
  * backslash: printable text comes out as it went in. Returns buf. */
 const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size);
+
+/* A link, with "***" in place of user and password. Returns buf. */
+const char *mask_link(const char *link, char *buf, size_t size);
 
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
+
 /* From the environment, else the number: the name is for people, and looking
  * it up costs a tenth of a short run. */
 static void user_name(char *buf, size_t size)
@@ -23,7 +25,7 @@ static void user_name(char *buf, size_t size)
 }
 
 /* GitLab, Jenkins, Buildkite and CircleCI name the job's page; GitHub gives
- * its parts. */
+ * its parts. All can read it, so a password in it is masked. */
 static void ci_link(char *buf, size_t size)
 {
 	static const char *const names[] = {"CI_JOB_URL", "BUILD_URL",
@@ -32,14 +34,16 @@ static void ci_link(char *buf, size_t size)
 	const char *server = getenv("GITHUB_SERVER_URL");
 	const char *repository = getenv("GITHUB_REPOSITORY");
 	const char *run = getenv("GITHUB_RUN_ID");
+	char masked[128];
 
 	buf[0] = '\0';
 	if (server && repository && run)
-		(void)snprintf(buf, size, "%s/%s/actions/runs/%s", server,
+		(void)snprintf(buf, size, "%s/%s/actions/runs/%s",
+			       mask_link(server, masked, sizeof(masked)),
 			       repository, run);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (buf[0] == '\0' && getenv(names[i]))
-			(void)snprintf(buf, size, "%s", getenv(names[i]));
+			(void)mask_link(getenv(names[i]), buf, size);
 }
 
 void describe(struct description *d, const struct opts *o, const char *command)

@@ -17,7 +17,7 @@ int result_open(int *fd, const char *path, struct fail *why)
 	if (!path)
 		return 0;
 	*fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-		   0666);
+		   0600); /* the token is the right to unlock */
 	if (*fd < 0)
 		return fail_sys(why, FAIL_CONFIG, "--result-file '%s'", path);
 	return 0;

@@ -11,6 +11,7 @@
 
 #include "cli/askpass.h"
 #include "cli/optrows.h"
+#include "net/place.h"
 
 /* A text that an option and a URL both may say. */
 struct both {
@@ -117,6 +118,10 @@ static int merge_tls(struct endpoint *ep, const struct opts *o, int at,
 		return 0;
 	for (size_t i = 0; i < GROUPS; i++)
 		merge_group(ep, o, tls_texts[i]);
+	if (t->sni[0] && !place_is_host(t->sni)) {
+		(void)fail(why, FAIL_USAGE, "--sni: not the name of a host");
+		return opt_blame(o, opt_given(o, &o->sni), why);
+	}
 	if (counts(o, &o->tls_verify,
 		   at < o->urls && strstr(o->url[at], "tls-verify=")))
 		t->verify = o->tls_verify;

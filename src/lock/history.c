@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "lock/record.h"
 #include "lock/lua.inc"
 
 /* ---- telling ---- */
@@ -87,8 +88,8 @@ static void take_field(struct past *p, const struct reply *name,
 	}
 	for (int i = 0; i < ABOUT_COUNT; i++)
 		if (strcmp(name->bytes, script_about_name((enum about)i)) == 0)
-			(void)format_bytes(value->bytes, value->len,
-					   p->about[i], ABOUT_MAX);
+			about_take((enum about)i, value->bytes, value->len,
+				   p->about[i]);
 }
 
 /* {AT, {NAME, VALUE, ...}}; false: nobody's hold. */

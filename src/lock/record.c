@@ -65,6 +65,18 @@ static int how_many(int64_t n)
 	return (int)at_most(or_zero(n), INT_MAX);
 }
 
+void about_take(enum about what, const char *bytes, size_t n,
+		char out[ABOUT_MAX])
+{
+	char shown[1024];
+
+	(void)format_bytes(bytes, n, shown, sizeof(shown));
+	if (what == ABOUT_CI)
+		(void)mask_link(shown, out, ABOUT_MAX);
+	else
+		(void)format_bytes(bytes, n, out, ABOUT_MAX);
+}
+
 static void take_line(struct record *r, const struct line *l)
 {
 	int64_t n = number(l->value, l->value_len);
@@ -85,8 +97,8 @@ static void take_line(struct record *r, const struct line *l)
 	}
 	for (int i = 0; i < ABOUT_COUNT; i++)
 		if (is_name(l, script_about_name((enum about)i)))
-			(void)format_bytes(l->value, l->value_len, r->about[i],
-					   ABOUT_MAX);
+			about_take((enum about)i, l->value, l->value_len,
+				   r->about[i]);
 }
 
 static void read_lines(struct record *r, const char *from, const char *end)

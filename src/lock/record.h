@@ -29,6 +29,10 @@ struct record {
 	bool reads, supersedes;
 };
 
+/* A field, made safe for a terminal; of a link without user and password. */
+void about_take(enum about what, const char *bytes, size_t n,
+		char out[ABOUT_MAX]);
+
 void record_read(struct record *r, const char *bytes, size_t n);
 void record_read_member(struct record *r, const char *bytes, size_t n);
 /* As parsed() in src/lua/share.lua: the scripts drop any other. */

@@ -40,7 +40,7 @@
 #define PLACES_MAX 16
 #define SOCKET_MAX 108 /* of a socket's path, with its terminator */
 #define LOCAL_SOCKET "redis.sock"
-#define ENDPOINT_URL_MAX 24576 /* of endpoint_url(); all fields full: 21300 */
+#define ENDPOINT_URL_MAX 24576 /* of endpoint_url(); all fields full: 20800 */
 
 enum endpoint_kind {
 	ENDPOINT_TCP,

@@ -9,6 +9,7 @@
 
 #include "base/near.h"
 #include "base/units.h"
+#include "net/place.h"
 
 #define IDLE_MS 60000
 #define DB_LAST 1000000
@@ -39,6 +40,15 @@ static int take_text(struct endpoint *ep, const struct option *o,
 			    o->name, o->size - 1);
 	memcpy((char *)ep + o->at, value, strlen(value) + 1);
 	return 0;
+}
+
+static int take_name(struct endpoint *ep, const struct option *o,
+		     const char *value, struct fail *why)
+{
+	if (!place_is_host(value))
+		return fail(why, FAIL_USAGE, "%s: not the name of a host",
+			    o->name);
+	return take_text(ep, o, value, why);
 }
 
 static const char *give_text(const struct endpoint *ep, const struct option *o,
@@ -166,6 +176,9 @@ static const char *give_sentinel_tls(const struct endpoint *ep,
 #define TEXT(field) \
 	take_text, give_text, offsetof(struct endpoint, field), \
 	sizeof(((struct endpoint *)0)->field), 0, 0
+#define NAME(field) \
+	take_name, give_text, offsetof(struct endpoint, field), \
+	sizeof(((struct endpoint *)0)->field), 0, 0
 #define DIR(field) \
 	take_dir, give_text, offsetof(struct endpoint, field), \
 	sizeof(((struct endpoint *)0)->field), 0, 0
@@ -188,7 +201,7 @@ static const struct option options[] = {
 	{"cacertdir", IN_ALL, NULL, TEXT(tls_conf.cacertdir)},
 	{"cert", IN_ALL, NULL, TEXT(tls_conf.cert)},
 	{"key", IN_ALL, NULL, TEXT(tls_conf.key)},
-	{"sni", IN_ALL, NULL, TEXT(tls_conf.sni)},
+	{"sni", IN_ALL, NULL, NAME(tls_conf.sni)},
 	{"tls-verify", IN_ALL, NULL, WORD(verify)},
 	{"sentinel-user", IN_SENTINEL, sentinel, TEXT(sentinel.user)},
 	{"sentinel-password-file", IN_SENTINEL, sentinel, TEXT(sentinel.file)},

@@ -128,6 +128,14 @@ int place_told(struct place *p, struct span host, struct span port)
 	return 0;
 }
 
+bool place_is_host(const char *text)
+{
+	struct place p;
+
+	return place_told(&p, (struct span){text, strlen(text)},
+			  (struct span){"1", 1}) == 0;
+}
+
 const char *place_text(const struct place *p, char buf[PLACE_TEXT_MAX])
 {
 	(void)snprintf(buf, PLACE_TEXT_MAX,

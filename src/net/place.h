@@ -19,6 +19,10 @@ int place_parse(struct place *p, struct span text, const char *usual_port,
  * case. What no URL could name is refused: -1. */
 int place_told(struct place *p, struct span host, struct span port);
 
+/* A name or an address, which a certificate can be asked for. OpenSSL takes
+ * ".evil.com" for all that ends so. */
+bool place_is_host(const char *text);
+
 /* With its port, and brackets if it needs them. Returns buf. */
 const char *place_text(const struct place *p, char buf[PLACE_TEXT_MAX]);
 

@@ -52,6 +52,11 @@ static const struct {
 	{TEXT("a\0b"), "{\"k\":\"a\\u0000b\"", "NUL is escaped, and no end"},
 	{TEXT("h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\x92"),
 	 "{\"k\":\"h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\x92\"", "UTF-8 is kept"},
+	{TEXT("\xc2\x9b \xc2\x80"), "{\"k\":\"\\u009b \\u0080\"",
+	 "C1 controls are escaped, and text"},
+	/* NOLINTNEXTLINE(misc-misleading-bidirectional) */
+	{TEXT("\xe2\x80\xae\xe2\x80\x8b"), "{\"k\":\"\\u202e\\u200b\"",
+	 "and so is what is not seen"},
 	{TEXT("\xff"), "{\"k\":\"\\ufffd\",\"k_b64\":\"/w==\"",
 	 "one bad byte gives _b64 with two pads"},
 	{TEXT("\xff\xfe"), "{\"k\":\"\\ufffd\\ufffd\",\"k_b64\":\"//4=\"",
@@ -112,6 +117,22 @@ static void test_numbers(void)
 		  "{\"zero\":0,\"most\":9223372036854775807,"
 		  "\"least\":-9223372036854775808",
 		  "numbers are written to the last digit");
+}
+
+static void test_times(void)
+{
+	struct out o;
+
+	open_out(&o);
+	json_time(&o.j, "a", 0);
+	json_time(&o.j, "b", 1);
+	json_time(&o.j, "c", 253402300799999);
+	json_time(&o.j, "d", 253402300800000);
+	json_time(&o.j, "e", INT64_MAX);
+	check_out(&o,
+		  "{\"a\":null,\"b\":\"1970-01-01T00:00:00.001Z\","
+		  "\"c\":\"9999-12-31T23:59:59.999Z\",\"d\":null,\"e\":null",
+		  "a year of five digits is no RFC 3339");
 }
 
 static void test_commas(void)
@@ -176,6 +197,7 @@ int main(void)
 	test_bytes();
 	test_text();
 	test_numbers();
+	test_times();
 	test_commas();
 	test_base64();
 	return done();

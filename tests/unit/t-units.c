@@ -278,6 +278,10 @@ static const struct {
 	{TEXT("\xe2\x80\xa7"), 3, "U+2027"},
 	{TEXT("\xe2\x80\xa8"), 0, "U+2028, the line separator"},
 	{TEXT("\xe2\x80\xa9"), 0, "U+2029, the paragraph separator"},
+	{TEXT("\xe2\x80\x8a"), 3, "U+200A, a narrow blank"},
+	{TEXT("\xe2\x80\x8b"), 0, "U+200B, a blank without a width"},
+	{TEXT("\xe2\x80\x8f"), 0, "U+200F, the right-to-left mark"},
+	{TEXT("\xe2\x80\x90"), 3, "U+2010"},
 	/* NOLINTBEGIN(misc-misleading-bidirectional): what misleads is refused
 	 */
 	{TEXT("\xe2\x80\xaa"), 0, "U+202A, which begins an embedding"},
@@ -336,12 +340,19 @@ static void test_every_code_point(void)
 
 	for (uint32_t c = 0; c < 0x120000; c++) {
 		size_t n = encode(c, bytes);
-		bool steers = (c >= 0x80 && c < 0xa0) ||
+		bool steers = (c >= 0x80 && c < 0xa0) || c == 0x61c ||
+			      (c >= 0x200b && c <= 0x200f) ||
 			      (c >= 0x2028 && c <= 0x202e) ||
-			      (c >= 0x2066 && c <= 0x2069);
+			      (c >= 0x2060 && c <= 0x2064) ||
+			      (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 		bool bad = (c >= 0xd800 && c <= 0xdfff) || c > 0x10ffff;
 
+		uint32_t code;
+
 		if (utf8_length(bytes, n) != (steers || bad ? 0 : n))
+			wrong = c;
+		if (utf8_code(bytes, n, &code) != (bad ? 0 : n) ||
+		    (!bad && code != c))
 			wrong = c;
 		/* a byte short is never taken */
 		if (n > 1 && utf8_length(bytes, n - 1) != 0)
@@ -446,6 +457,37 @@ static void test_cut(void)
 	}
 }
 
+static const struct {
+	const char *link, *masked;
+} links[] = {
+	{"", ""},
+	{"https://ci/7", "https://ci/7"},
+	{"https://me:token@ci/7", "https://***@ci/7"},
+	{"https://token@ci/7", "https://***@ci/7"},
+	{"https://a@b:c@d@ci:1/7?x=@#@", "https://***@ci:1/7?x=@#@"},
+	{"https://ci/7@2", "https://ci/7@2"},
+	{"https://ci?me@there", "https://ci?me@there"},
+	{"https://ci#me@there", "https://ci#me@there"},
+	{"me:token@ci/7", "***@ci/7"},
+	{"://me@", "://***@"},
+	{"https://me:token@", "https://***@"},
+};
+
+static void test_mask_link(void)
+{
+	char buf[16];
+
+	for (size_t i = 0; i < COUNT(links); i++) {
+		char whole[64];
+
+		is_text(mask_link(links[i].link, whole, sizeof(whole)),
+			links[i].masked, "'%s' is masked", links[i].link);
+	}
+	is_text(mask_link("https://me:a-very-long-token@ci/7", buf,
+			  sizeof(buf)),
+		"https://***@ci/", "it is masked before it is cut");
+}
+
 int main(void)
 {
 	test_parse_duration();
@@ -457,5 +499,6 @@ int main(void)
 	test_every_code_point();
 	test_format_bytes();
 	test_cut();
+	test_mask_link();
 	return done();
 }
