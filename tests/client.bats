@@ -333,7 +333,12 @@ kill_both() {
 }
 
 @test "C5 a stopped command keeps its lock" {
-	started -k job -t 300ms -- witness "$T" --started w --hold 100
+	launch --default all --session "$REDLOCK" -u "$url" -k job -t 300ms -- \
+		witness "$T" --started w --hold 100 2>"$T/err" 3>&- &
+	tool=$!
+	helpers="$helpers $tool"
+	wait_until contains "$T/w" '^[0-9]'
+	cmd=$(cat "$T/w")
 	kill -STOP "$cmd"
 	run -75 redlock -k job -w 700ms -- witness "$T"
 	kill -CONT "$cmd"

@@ -309,25 +309,25 @@ static void forward(struct watch *w, const struct arrival *a)
 }
 
 /* The command has stopped, and nobody has stopped us: so that the shell hears
- * of it, we stop as well. Without a shell that could make us go on, the kernel
- * does not let us: then the lease is kept until somebody else continues the
- * command. If it had the terminal to itself, it has it again when we go on. */
+ * of it, we stop as well. Without a terminal nobody may be there who would make
+ * us go on, and without a shell the kernel does not let us stop: then the lease
+ * is kept until somebody continues the command. If it had the terminal to
+ * itself, it has it again when we go on. */
 static void stop_like_command(struct watch *w)
 {
 	int command = command_of(w);
+	pid_t front = terminal_foreground();
 	struct arrival a;
-	pid_t front;
 
 	w->stopped = NEVER;
-	if (w->killed || w->ended || w->asked_to_end || w->conf->by_hand ||
-	    command <= 0)
+	if (front < 0 || w->killed || w->ended || w->asked_to_end ||
+	    w->conf->by_hand || command <= 0)
 		return;
 	atomic_store(&w->guard->shared->stops_too, 1);
 	if (tree_is_stopped(command)) {
 		log_detail("stopped", "the command has stopped");
-		front = terminal_foreground();
 		signals_stop();
-		if (front > 0 && front == getpgid(command))
+		if (front == getpgid(command))
 			terminal_hand_to(front);
 		/* a Ctrl-Z that came just before the stop is done with */
 		while (signals_next(w->signals, &a))
