@@ -39,6 +39,7 @@ finds() {
 	echo "$told" >&2
 	return 1
 }
+finds_not() { none "$(grep -E -- " $1  .*$2" <<<"$told")"; } # CHECK TEXT
 finds_no() { none "$(grep -E -- "^$1 .* $2  " <<<"$told")"; }
 # What it calls the servers of this machine.
 maker() {
@@ -696,7 +697,13 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	doctor 0
 	finds ok sentinel '3 of 3 Sentinels answer'
 	finds note sentinel 'best effort' 'wait-replicas'
+	finds_not sentinel 'outlasts'
 	finds ok replicas '2, of which 2 online'
+	doctor 0 -t 3s
+	finds note sentinel 'lease of 3.0s outlasts a server that is away for 1.4s: a failover takes up to 3.0s' '-t 7.0s'
+	doctor 0 -t 7s
+	finds_not sentinel 'outlasts'
+	doctor 0
 	[[ $told = *' +role'* && $told = *'+sentinel|get-master-addr-by-name'* ]]
 	json 0 "d['acl_sentinel'] and d['servers'][0]['role'] == 'master'"
 	on "redis-sentinel://$(node_at gs1)/g"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "lock/timing.h"
 #include "net/scout.h"
 
 /* What the Sentinels of one group say. */
@@ -18,7 +19,12 @@ struct council {
 	char objection[300]; /* no failover can be agreed on */
 	char master[PLACES_MAX][FACT_MAX];
 	int64_t known; /* Sentinels, as they know each other */
+	int64_t down_after_ms, timeout_ms; /* the longest of any */
 };
+
+/* From a master that counts as down to one that is renewed at: a vote, and up
+ * to a second, fixed in Redis, until the promoted one is asked what it is. */
+#define FAILOVER_MS 2500
 
 enum asked { ASKED_MASTER, ASKED_QUORUM, ASKED_STATE, ASKED_COUNT };
 
@@ -46,6 +52,12 @@ static int64_t number_in(const struct reply *r, const char *name)
 		if (strcmp(reply_item(r, i)->bytes, name) == 0)
 			return reply_number(reply_item(r, i + 1), UNKNOWN);
 	return UNKNOWN;
+}
+
+static void raise_to(int64_t *most, int64_t ms)
+{
+	if (ms > *most)
+		*most = at_most(ms, AGES_MS);
 }
 
 static void take(struct council *c, const struct got *got)
@@ -76,6 +88,9 @@ static void take(struct council *c, const struct got *got)
 
 		if (others >= 0 && others + 1 > c->known)
 			c->known = others + 1;
+		raise_to(&c->down_after_ms,
+			 number_in(r, "down-after-milliseconds"));
+		raise_to(&c->timeout_ms, number_in(r, "failover-timeout"));
 	}
 }
 
@@ -122,12 +137,38 @@ static void judge_masters(const struct council *c)
 	}
 }
 
+/* Whether a hold outlasts a failover. */
+static void judge_lease(const struct council *c)
+{
+	struct findings *f = c->e->found;
+	int64_t ttl_ms = c->e->o->ttl_ms;
+	int64_t outage_ms = c->down_after_ms + FAILOVER_MS;
+	char ttl[32], lasts[32], outage[32], down[32], again[32];
+
+	if (c->down_after_ms == 0 || timing_outage(ttl_ms) >= outage_ms)
+		return;
+	found(f, LEVEL_NOTE, c->group->name, "sentinel",
+	      "a lease of %s outlasts a server that is away for %s: a failover "
+	      "takes up to %s (down-after-milliseconds: %s), the next try "
+	      "twice "
+	      "the failover-timeout (%s) more",
+	      format_duration(ttl_ms, ttl, sizeof(ttl)),
+	      format_duration(timing_outage(ttl_ms), lasts, sizeof(lasts)),
+	      format_duration(outage_ms, outage, sizeof(outage)),
+	      format_duration(c->down_after_ms, down, sizeof(down)),
+	      format_duration(c->timeout_ms, again, sizeof(again)));
+	cure(f, "-t %s",
+	     format_duration((timing_ttl_for(outage_ms) + 999) / 1000 * 1000,
+			     ttl, sizeof(ttl)));
+}
+
 static void judge(const struct council *c)
 {
 	struct findings *f = c->e->found;
 
 	judge_number(c);
 	judge_masters(c);
+	judge_lease(c);
 	if (c->objection[0] != '\0') {
 		found(f, LEVEL_WRONG, c->group->name, "sentinel", "%s",
 		      c->objection);

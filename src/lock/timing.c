@@ -42,6 +42,23 @@ int64_t timing_grace(int64_t ttl)
 	return ttl * 15 / 100;
 }
 
+/* It was renewed a period ago when the server went away. */
+int64_t timing_outage(int64_t ttl)
+{
+	return ttl * 80 / 100 - timing_grace(ttl) - period(ttl);
+}
+
+int64_t timing_ttl_for(int64_t outage_ms)
+{
+	int64_t less = outage_ms * 600 / 290;
+
+	if (less / 6 > RENEW_MOST_MS)
+		less = (outage_ms + RENEW_MOST_MS) * 100 / 65;
+	while (timing_outage(less) < outage_ms)
+		less++;
+	return less;
+}
+
 int64_t timing_retry(int64_t ttl)
 {
 	int64_t ms = ttl / 30;

@@ -43,6 +43,11 @@ struct instant timing_dead(struct instant s, int64_t ttl);  /* s + 0.82 T */
 struct instant timing_term(struct instant s, int64_t ttl, int64_t grace_ms);
 int64_t timing_grace(int64_t ttl); /* 0.15 T */
 
+/* For so long a server may be away before that, and the least T of which this
+ * is true. */
+int64_t timing_outage(int64_t ttl);
+int64_t timing_ttl_for(int64_t outage_ms);
+
 int64_t timing_retry(int64_t ttl);     /* between tries after an error */
 int64_t timing_hedge(int64_t srtt_ms); /* before asking on another connection */
 

@@ -13,7 +13,8 @@
 #include "run/local.h"
 
 #define HOPS_MAX 5
-#define SEEN_MS 1000 /* whoever was seen is still there */
+#define SEEN_MS 1000  /* whoever was seen is still there */
+#define BEHIND_MS 500 /* so long a Sentinel may be that runs */
 
 static void start_conns(struct drive *d, int node)
 {
@@ -52,6 +53,8 @@ void drive_close(struct drive *d)
 	for (int i = 0; i < NODES_MAX; i++)
 		for (int c = 0; c < CONNS && d->peer[i].ep; c++)
 			conn_close(&d->conn[i][c]);
+	for (int i = 0; i < NODES_MAX; i++)
+		sentry_close(d->sentry[i]);
 	keys_close(&d->keys);
 }
 
@@ -73,6 +76,7 @@ int drive_again(struct drive *d, int64_t wait_ms)
 	conf.reached = lease_reached(&d->lease);
 	for (int i = 0; i < conf.nodes; i++)
 		d->asked[i] = NEVER;
+	memset(d->unproven, 0, sizeof(d->unproven));
 	d->why.kind = FAIL_NONE;
 	memset(d->troubled, 0, sizeof(d->troubled));
 	d->healed = d->stepped = 0;
@@ -94,6 +98,9 @@ int drive_sockets(const struct drive *d, int fds[DRIVE_SOCKETS_MAX])
 	for (int i = 0; i < d->lease.conf.nodes; i++)
 		for (int c = 0; c < CONNS; c++)
 			n += conn_sockets(&d->conn[i][c], fds + n);
+	for (int i = 0; i < d->lease.conf.nodes; i++)
+		if (d->sentry[i])
+			n += sentry_sockets(d->sentry[i], fds + n);
 	return n;
 }
 
@@ -173,6 +180,20 @@ static void tell_renewal(struct drive *d, int node)
 	d->stepped = l->stepped;
 }
 
+/* The server has answered, and too few of its Sentinels have. */
+static bool is_unproven(const struct drive *d, int node, struct fail *why)
+{
+	struct place heir;
+
+	for (int c = 0; c < CHANNELS; c++)
+		if (d->unproven[node][c].ask.verb != VERB_NONE) {
+			(void)sentry_says(d->sentry[node], &d->peer[node].place,
+					  d->vouched[node], &heir, why);
+			return true;
+		}
+	return false;
+}
+
 /* A question that is never answered fails nowhere. */
 static void notice_silence(struct drive *d, int node)
 {
@@ -180,6 +201,7 @@ static void notice_silence(struct drive *d, int node)
 	const struct lease_node *n = &l->node[node];
 	struct instant at = now();
 	struct instant stamp = n->mine ? n->stamp : l->held_from;
+	struct fail sentinels;
 	char age[32];
 
 	if (l->state != LEASE_HELD || d->troubled[node] ||
@@ -187,9 +209,10 @@ static void notice_silence(struct drive *d, int node)
 	    before(at, timing_start(stamp, l->conf.ttl_ms)) ||
 	    before(at, timing_renew(d->asked[node], l->conf.ttl_ms)))
 		return;
-	(void)fail(&d->why, FAIL_UNAVAILABLE, "%s: no answer for %s",
-		   d->peer[node].name,
-		   format_duration(between(stamp, at), age, sizeof(age)));
+	(void)fail(
+		&d->why, FAIL_UNAVAILABLE, "%s: %s for %s", d->peer[node].name,
+		is_unproven(d, node, &sentinels) ? sentinels.text : "no answer",
+		format_duration(between(stamp, at), age, sizeof(age)));
 	tell_trouble(d, node);
 }
 
@@ -271,6 +294,137 @@ static void notice_twins(struct drive *d)
 		log_error("twins", "%s", d->why.text);
 }
 
+/* ---- answers that count ---- */
+
+static void accept_answer(struct drive *d, const struct ask *asked,
+			  const struct answer *said);
+static void take(struct drive *d, int node, int chan);
+
+static bool is_yes(const struct ask *asked, const struct answer *a)
+{
+	return (asked->verb == VERB_ACQUIRE && a->said == SAID_GRANTED) ||
+	       (asked->verb == VERB_CONFIRM &&
+		(a->said == SAID_YES || a->said == SAID_HEALED));
+}
+
+/* Before the server is asked, so that this takes no time of its own. */
+static void ask_sentinels(struct drive *d, const struct ask *ask)
+{
+	const struct endpoint *ep = d->peer[ask->node].ep;
+	struct sentry **s = &d->sentry[ask->node];
+	int64_t patience = d->lease.conf.ttl_ms / 6;
+
+	/* (what counts on one connection has told which server that is) */
+	if (ep->kind != ENDPOINT_SENTINEL || ask->verb == VERB_REPLICATE)
+		return;
+	if (!*s)
+		*s = sentry_open(ep, &d->why);
+	if (!*s)
+		return;
+	d->vouched[ask->node] = ask->sent;
+	sentry_ask(*s, ask->sent, patience);
+}
+
+/* What is not proven will not be. What it did is not done again, but is to be
+ * told. */
+static struct ask forget_unproven(struct drive *d, int node, int chan)
+{
+	struct unproven *u = &d->unproven[node][chan];
+	struct ask asked = u->ask;
+
+	if (asked.verb != VERB_NONE)
+		d->healed_once[node] |= u->answer.said == SAID_HEALED;
+	u->ask.verb = VERB_NONE;
+	return asked;
+}
+
+static void disprove(struct drive *d, int node, const char *text)
+{
+	for (int c = 0; c < CHANNELS; c++) {
+		struct ask asked = forget_unproven(d, node, c);
+
+		if (asked.verb != VERB_NONE)
+			failed(d, &asked, FAIL_UNAVAILABLE, true,
+			       d->peer[node].name, text);
+	}
+}
+
+/* There is another master: on to that one, at once. That the old one is it
+ * still is from now on believed of half of them only: see scout.h. */
+static void depose(struct drive *d, int node, const struct place *heir)
+{
+	static const char text[] =
+		"not the master any more, as its Sentinels say";
+
+	disprove(d, node, text);
+	for (int c = 0; c < CHANNELS; c++) {
+		conn_leave(&d->conn[node][c], text);
+		take(d, node, c);
+	}
+	peer_doubt(&d->peer[node]);
+	peer_move(&d->peer[node], heir);
+	lease_hurry(&d->lease, node, now());
+}
+
+/* The first Sentinel that knows of a new master is believed, and the others are
+ * a moment behind: back to the old one only if they insist. */
+static bool is_behind(struct drive *d, int node, const struct place *heir)
+{
+	const struct peer *p = &d->peer[node];
+	int64_t patience = d->lease.conf.ttl_ms / 6;
+
+	if (d->arrived[node] != p->moves) {
+		d->arrived[node] = p->moves;
+		d->arrived_at[node] = now();
+	}
+	if (patience > BEHIND_MS)
+		patience = BEHIND_MS;
+	return strcmp(heir->host, p->doubted.host) == 0 &&
+	       strcmp(heir->port, p->doubted.port) == 0 &&
+	       before(d->vouched[node], after(d->arrived_at[node], patience));
+}
+
+static void prove(struct drive *d, int node)
+{
+	const struct place *at = &d->peer[node].place;
+	const struct sentry *s = d->sentry[node];
+	struct place heir;
+	struct fail why;
+
+	if (!s) {
+		disprove(d, node, "the Sentinels cannot be asked");
+		return;
+	}
+	if (at->host[0] != '\0' &&
+	    sentry_says(s, at, d->vouched[node], &heir, &why) == SENTRY_OTHER) {
+		if (is_behind(d, node, &heir))
+			disprove(d, node,
+				 "the master, as not all of its Sentinels "
+				 "know yet");
+		else
+			depose(d, node, &heir);
+		return;
+	}
+	for (int c = 0; c < CHANNELS; c++) {
+		struct unproven u = d->unproven[node][c];
+
+		if (u.ask.verb == VERB_NONE)
+			continue;
+		switch (sentry_says(s, at, u.ask.sent, &heir, &why)) {
+		case SENTRY_OPEN:
+		case SENTRY_OTHER: /* by then; it was asked again since */
+			break;
+		case SENTRY_SAME:
+			d->unproven[node][c].ask.verb = VERB_NONE;
+			accept_answer(d, &u.ask, &u.answer);
+			break;
+		case SENTRY_UNSURE:
+			disprove(d, node, why.text);
+			return;
+		}
+	}
+}
+
 static void answered(struct drive *d, const struct ask *asked,
 		     const struct words *reply)
 {
@@ -288,6 +442,30 @@ static void answered(struct drive *d, const struct ask *asked,
 		  asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],
 		  asked->verb == VERB_LISTEN ? "listen" : reply->at[0],
 		  (long long)between(asked->sent, now()));
+	if (d->peer[asked->node].ep->kind == ENDPOINT_SENTINEL &&
+	    is_yes(asked, &answer)) {
+		d->unproven[asked->node][asked->chan] =
+			(struct unproven){*asked, answer};
+		prove(d, asked->node);
+	} else {
+		accept_answer(d, asked, &answer);
+	}
+}
+
+static void accept_answer(struct drive *d, const struct ask *asked,
+			  const struct answer *said)
+{
+	struct answer answer = *said;
+
+	/* what another server has of a lease tells nothing about clocks */
+	if (is_yes(asked, &answer)) {
+		if (d->credited[asked->node] != d->peer[asked->node].moves)
+			answer.pttl_ms = -1;
+		if (d->healed_once[asked->node] && answer.said == SAID_YES)
+			answer.said = SAID_HEALED;
+		d->healed_once[asked->node] = false;
+		d->credited[asked->node] = d->peer[asked->node].moves;
+	}
 	if (answer.said == SAID_BUSY)
 		d->sight_at = now();
 	if (answer.said == SAID_LOSS || answer.said == SAID_GUARDED)
@@ -309,8 +487,6 @@ static void answered(struct drive *d, const struct ask *asked,
 }
 
 /* ---- questions ---- */
-
-static void take(struct drive *d, int node, int chan);
 
 /* What nobody waits for must not be in vain: a frozen server runs it when it
  * wakes, and we are gone by then. */
@@ -371,8 +547,12 @@ static void send_one(struct drive *d, const struct ask *ask)
 
 	if (ask->verb == VERB_CONFIRM)
 		d->asked[ask->node] = sooner(d->asked[ask->node], ask->sent);
-	if (ask->fresh)
-		conn_close(c); /* and what it still owes */
+	/* and what it still owes */
+	if (ask->fresh) {
+		conn_close(c);
+		(void)forget_unproven(d, ask->node, ask->chan);
+	}
+	ask_sentinels(d, ask);
 	/* it counts what was written on its own connection */
 	if (ask->verb == VERB_REPLICATE && c->state == CONN_CLOSED)
 		failed(d, ask, FAIL_UNAVAILABLE, false, c->peer->name,
@@ -584,6 +764,11 @@ void drive_send(struct drive *d)
 		send_one(d, &ask);
 }
 
+int drive_fds(const struct drive *d)
+{
+	return d->lease.conf.nodes * (CONNS + 1);
+}
+
 int drive_watch(const struct drive *d, struct pollfd fds[DRIVE_FDS_MAX])
 {
 	int n = 0;
@@ -593,6 +778,10 @@ int drive_watch(const struct drive *d, struct pollfd fds[DRIVE_FDS_MAX])
 			fds[n++] = (struct pollfd){
 				.fd = conn_fd(&d->conn[i][c]),
 				.events = conn_events(&d->conn[i][c])};
+	for (int i = 0; i < d->lease.conf.nodes; i++)
+		fds[n++] = (struct pollfd){
+			.fd = d->sentry[i] ? sentry_fd(d->sentry[i]) : -1,
+			.events = POLLIN};
 	return n;
 }
 
@@ -609,18 +798,27 @@ void drive_serve(struct drive *d, const struct pollfd fds[DRIVE_FDS_MAX])
 		if (idle && c->state == CONN_CLOSED)
 			lease_hurry(&d->lease, node, now());
 	}
-	for (int i = 0; i < d->lease.conf.nodes; i++)
+	for (int i = 0; i < d->lease.conf.nodes; i++) {
+		if (d->sentry[i] &&
+		    fds[d->lease.conf.nodes * CONNS + i].revents)
+			sentry_step(d->sentry[i]);
+		if (d->sentry[i])
+			prove(d, i);
 		notice_silence(d, i);
+	}
 	drive_send(d);
 }
 
 static void say_awaited(const struct drive *d, int node, char *buf, size_t size)
 {
 	const struct lease_node *n = &d->lease.node[node];
+	struct fail sentinels;
 	char limit[32];
 
 	(void)snprintf(buf, size, "%s: %s within %s", d->peer[node].name,
-		       conn_awaits(&d->conn[node][n->good]),
+		       is_unproven(d, node, &sentinels)
+			       ? sentinels.text
+			       : conn_awaits(&d->conn[node][n->good]),
 		       format_duration(d->lease.conf.node_timeout_ms, limit,
 				       sizeof(limit)));
 }
@@ -680,6 +878,7 @@ void drive_inherit(struct drive *d, bool ran)
 	for (int i = 0; i < conf.nodes; i++) {
 		start_conns(d, i);
 		d->peer[i].silent = d->aside[i].silent = 0;
+		d->sentry[i] = NULL; /* likewise */
 	}
 	d->heir = true;
 	lease_inherit(&d->lease, &conf, ran, now());

@@ -15,18 +15,27 @@
 #include "lock/lease.h"
 #include "lock/script.h"
 #include "net/conn.h"
+#include "net/sentry.h"
 
 /* Beside the channels, one that asks a node of a Cluster whatever another one
  * does not have any more while a slot moves (ASK). */
 #define CONNS (CHANNELS + 1)
 #define ASIDE CHANNELS
-#define DRIVE_FDS_MAX (NODES_MAX * CONNS)
-#define DRIVE_SOCKETS_MAX (DRIVE_FDS_MAX * CONN_FDS_MAX)
+#define DRIVE_FDS_MAX (NODES_MAX * (CONNS + 1))
+#define DRIVE_SOCKETS_MAX (NODES_MAX * (CONNS * CONN_FDS_MAX + SENTRY_FDS_MAX))
 
 /* A question on its way. */
 struct pending {
 	struct ask ask; /* VERB_NONE: nobody wants the answer */
 	int hops;       /* so often sent on by a Cluster */
+};
+
+/* A yes of a server that Sentinels led us to: an old master gives it as well.
+ * It counts once they have said, asked no earlier than the server was, that
+ * this is the master. */
+struct unproven {
+	struct ask ask; /* VERB_NONE: there is none */
+	struct answer answer;
 };
 
 struct drive {
@@ -44,6 +53,15 @@ struct drive {
 	struct conn conn[NODES_MAX][CONNS];
 	struct pending pending[NODES_MAX][CONNS][OWED_MAX];
 	struct pending moved[NODES_MAX][CHANNELS]; /* to be asked elsewhere */
+	struct sentry *sentry[NODES_MAX];          /* NULL: no Sentinels */
+	struct instant vouched[NODES_MAX];         /* they were asked last */
+	struct unproven unproven[NODES_MAX][CHANNELS];
+	bool healed_once[NODES_MAX];     /* by one that was not proven */
+	unsigned int arrived[NODES_MAX]; /* it was another server: so many moves
+					    of the peer ... */
+	struct instant arrived_at[NODES_MAX]; /* ... seen then */
+	unsigned int credited[NODES_MAX]; /* of the peer's moves, when its last
+					     yes counted */
 	struct sight sight; /* who had the lock, when last we looked */
 	struct instant sight_at;
 	struct fail why;               /* the latest failure */
@@ -85,6 +103,7 @@ void drive_send(struct drive *d);
 /* For poll(2): drive_watch() fills in what to wait for and returns how many
  * that are, drive_serve() takes what came of them. */
 int drive_watch(const struct drive *d, struct pollfd fds[DRIVE_FDS_MAX]);
+int drive_fds(const struct drive *d); /* so many */
 void drive_serve(struct drive *d, const struct pollfd fds[DRIVE_FDS_MAX]);
 
 /* In a forked process whose parent died: what it may have held is to be given

@@ -271,7 +271,7 @@ void locks_poll(struct locks *l, struct pollfd *extra, int n_extra,
 	for (int i = 0, at = n_extra; i < l->n; i++) {
 		const struct pollfd *its = fds + at;
 
-		at += l->drive[i].lease.conf.nodes * CONNS;
+		at += drive_fds(&l->drive[i]);
 		drive_serve(&l->drive[i], its);
 	}
 	locks_send(l);
