@@ -228,6 +228,7 @@ rights() {
 	wait_until replicated
 	group_failover g
 	ends_with 0
+	run ! grep -q 'clock was set forward' "$T/err"
 	wait_until eval '[ "$(holds)" = 4 ]'
 }
 
