@@ -123,7 +123,7 @@ result() {
 @test "U3 durations have one grammar, for -t, -w, -K and --node-timeout" {
 	marker
 	for v in '' ' ' -1s -1 1e3 99999d inf nan 0x10 '30 s' ' 30' '30s ' 30S \
-		1h30 s ms 1.s .5 1..5 5x 30ss 1,5 +5 '٣' 1h-30m \
+		1h30 s ms 1.s . .s 1..5 5x 30ss 1,5 +5 '٣' 1h-30m \
 		99999999999999999999999; do
 		for o in --ttl --wait --kill-after --node-timeout; do
 			refused 64 "not a duration" -u "$url" -k job \
@@ -1066,6 +1066,94 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	done
 	[ "$o" = version ]
 	! grep -qE '.{101}' <<<"$help"
+}
+
+@test "P7 --help of a verb: own options and words first, examples, servers and messages last, 80 columns" {
+	local verb help
+
+	for verb in '' lock unlock extend inspect list top wait force-release \
+		history doctor; do
+		run -0 "$REDLOCK" $verb --help
+		! grep -E '.{81}' <<<"$output"
+		[ "$(grep -c '^[A-Z].*:$' <<<"$output")" -ge 4 ]
+		[ "$(grep '^[A-Z][a-z]*:$' <<<"$output" | tr -d '\n')" = \
+			'Examples:Options:Servers:Messages:' ]
+		[ "$(sed -n '/^Examples:/,/^$/p' <<<"$output" | grep -c '^  redlock\|^  eval')" = 2 ]
+		[ "$(sed -n '/^Servers:/{n;p}' <<<"$output")" = \
+			'  -u, --url URL                     redis://..., local:; repeat for a quorum' ]
+	done
+	help=$("$REDLOCK" force-release --help | sed -n '/^Options:/,/^$/p')
+	[ "${help%%$'\n'-*}" = "Options:
+      --confirm KEY                 the key once more: do it
+      --grace DUR                   time to stop by itself (10s)
+      --now                         take it without asking
+      --foreign                     even if it is no lock of redlock's
+  -k, --key KEY                     the Redis key that is the lock
+      --reason TEXT                 told to the holder, kept in the history" ]
+	help=$("$REDLOCK" lock --help | sed -n '/^Options:/,/^$/p')
+	[[ $help = *"--max-hold DUR                give it back after DUR, status 124"* ]]
+	[[ $("$REDLOCK" --help) = *"--max-hold DUR                end the command after DUR, status 124"* ]]
+}
+
+@test "P7 a word that other tools use, or the beginning of a verb, names the verb" {
+	local word meant
+
+	while read -r word meant; do
+		run -64 --separate-stderr "$REDLOCK" "$word"
+		[ "$stderr" = "redlock: unknown verb '$word': did you mean '$meant'?; \
+to run a command: redlock -k KEY -- COMMAND" ]
+	done <<-END
+	ls list
+	ps list
+	status inspect
+	show inspect
+	release unlock
+	acquire lock
+	force-unlock force-release
+	help --help
+	version --version
+	hist history
+	insp inspect
+	force force-release
+	END
+	run -64 --separate-stderr "$REDLOCK" run
+	[ "$stderr" = "redlock: unknown verb 'run'; to run a command: redlock -k KEY -- COMMAND" ]
+}
+
+@test "P7 options may stand before the verb; behind a key or -- it is a command" {
+	hold
+	run -0 "$REDLOCK" -u "$url" --json list
+	[[ $output = '{"schema":"redlock.list/1"'* ]]
+	run -0 "$REDLOCK" -u "$url" inspect job
+	[[ $output = 'job: held by '* ]]
+	run -0 "$REDLOCK" -qu"$url" --held list 'jo*'
+	[[ $output = *job* ]]
+	run -64 "$REDLOCK" --hold -u "$url" list
+	[[ $output = *"option '--hold' is not one of 'redlock list'"* ]]
+	run -64 "$REDLOCK" -u "$url" -- list
+	[[ $output = *"no key"* ]]
+	printf '#!/bin/sh\necho mine "$@"\n' >"$T/list"
+	chmod +x "$T/list"
+	PATH=$T:$PATH run -0 "$REDLOCK" -u "$url" -k other list --json
+	[ "$output" = 'mine --json' ]
+	PATH=$T:$PATH run -0 "$REDLOCK" -u "$url" --key=other -n -- list x
+	[ "$output" = 'mine x' ]
+}
+
+@test "P7 flock's names for our options: --timeout, --nonblock, --nb, -e; and -w .5" {
+	hold
+	for o in '--timeout .1' --timeout=0.1 -w.1 '-w .1s' --nonblock --nb -n; do
+		run -75 redlock $o -k job -- true
+		[[ $output = *'job: not acquired'* ]]
+	done
+	run -0 redlock -s -e --timeout .5 -k other -- "$REDLOCK" inspect -u "$url" other
+	[[ $output = 'other: held by '* && $output != *reader* ]]
+	run -64 "$REDLOCK" --timeou 3 -k job -- true
+	[[ $output = *"unknown option '--timeou'"* ]]
+	run -64 "$REDLOCK" -k job --nb=1 -- true
+	[[ $output = *"option '--nb' takes no value"* ]]
+	run -64 redlock -w . -k job -- true
+	[[ $output = *"-w '.': not a duration"* ]]
 }
 
 @test "P7 --version and -V tell versions and guards on standard output" {

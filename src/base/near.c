@@ -43,6 +43,20 @@ static int slips(const char *a, size_t a_len, const char *b, size_t b_len)
 	return rows[a_len % 3][b_len];
 }
 
+/* The shortest name that begins with what was typed: two letters or more. */
+static const char *begun(const char *typed, size_t len,
+			 const char *const *names, int n)
+{
+	const char *found = NULL;
+
+	for (int i = 0; len >= 2 && i < n; i++)
+		if (strlen(names[i]) <= NEAR_MAX &&
+		    strncmp(names[i], typed, len) == 0 &&
+		    (!found || strlen(names[i]) < strlen(found)))
+			found = names[i];
+	return found;
+}
+
 const char *nearest(const char *typed, size_t len, const char *const *names,
 		    int n)
 {
@@ -51,6 +65,9 @@ const char *nearest(const char *typed, size_t len, const char *const *names,
 
 	if (len == 0 || len > NEAR_MAX)
 		return NULL;
+	found = begun(typed, len, names, n);
+	if (found)
+		return found;
 	for (int i = 0; i < n; i++) {
 		size_t name_len = strlen(names[i]);
 		size_t longer = len > name_len ? len : name_len;

@@ -38,7 +38,8 @@ static int64_t parse_part(const char **at, bool only)
 	const struct unit *u;
 	const char *p = *at;
 
-	if (!is_digit(*p))
+	/* ".5", as flock and timeout take it */
+	if (!is_digit(*p) && *p != '.')
 		return -1;
 	for (; is_digit(*p); p++)
 		value = value * 10 + (*p - '0');

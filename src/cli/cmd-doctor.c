@@ -231,6 +231,9 @@ const struct command cmd_doctor = {
 	.name = "doctor",
 	.usage = "[OPTIONS] [KEY]...",
 	.summary = "Says whether the servers are fit for locks, and what to do",
+	.example =
+		{"redlock doctor deploy",
+		 "redlock doctor -u redis://db1 -u redis://db2 -u redis://db3"},
 	.by = BY_DOCTOR,
 	.operands = OPERANDS_ANY_KEYS,
 	.run = doctor,

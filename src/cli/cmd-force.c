@@ -500,6 +500,8 @@ const struct command cmd_force = {
 	.name = "force-release",
 	.usage = "[OPTIONS] KEY",
 	.summary = "Takes a lock away, after asking its holder to stop",
+	.example = {"redlock force-release deploy --grace 1m",
+		    "redlock force-release deploy --confirm deploy --now"},
 	.by = BY_FORCE,
 	.operands = OPERANDS_KEY,
 	.run = force_release,

@@ -205,6 +205,8 @@ const struct command cmd_history = {
 	.name = "history",
 	.usage = "[OPTIONS] KEY",
 	.summary = "Shows the latest holds: who, when, how long, how it ended",
+	.example = {"redlock history deploy --since 7d",
+		    "redlock history deploy --svg >deploy.svg"},
 	.by = BY_HISTORY,
 	.operands = OPERANDS_KEY,
 	.run = history,

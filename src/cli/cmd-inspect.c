@@ -171,6 +171,8 @@ const struct command cmd_inspect = {
 	.name = "inspect",
 	.usage = "[OPTIONS] KEY...",
 	.summary = "Shows who holds a lock, who waits, and what looks wrong",
+	.example = {"redlock inspect deploy",
+		    "redlock inspect deploy nightly --json"},
 	.by = BY_INSPECT,
 	.operands = OPERANDS_KEYS,
 	.run = inspect,

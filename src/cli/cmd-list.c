@@ -23,6 +23,7 @@ const struct command cmd_list = {
 	.name = "list",
 	.usage = "[OPTIONS] [PATTERN]",
 	.summary = "Shows the locks that are held or waited for",
+	.example = {"redlock list 'deploy*'", "redlock list --held --json"},
 	.by = BY_LIST,
 	.operands = OPERANDS_PATTERN,
 	.run = list,

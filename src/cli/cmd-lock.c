@@ -264,6 +264,8 @@ const struct command cmd_lock = {
 	.name = "lock",
 	.usage = "[OPTIONS] KEY",
 	.summary = "Takes a lock for a script, and prints its token",
+	.example = {"redlock lock deploy --hold --reason \"looking into it\"",
+		    "eval \"$(redlock lock deploy --keep-for $$ --export)\""},
 	.by = BY_LOCK,
 	.operands = OPERANDS_KEY,
 	.run = lock,

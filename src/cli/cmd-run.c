@@ -105,6 +105,8 @@ const struct command cmd_run = {
 	.usage = "[OPTIONS] -k KEY [--] COMMAND [ARG]...",
 	.summary = "Runs COMMAND while holding the lock KEY in Redis, on one "
 		   "machine or many.",
+	.example = {"redlock -k backup -- ./backup.sh",
+		    "redlock -k deploy -w 10m --reason v42 -- ./deploy.sh v42"},
 	.by = BY_RUN,
 	.operands = OPERANDS_COMMAND,
 	.run = run_form,

@@ -292,6 +292,7 @@ const struct command cmd_top = {
 	.name = "top",
 	.usage = "[OPTIONS] [PATTERN]",
 	.summary = "Shows the locks again and again, on the whole screen",
+	.example = {"redlock top --held", "redlock top 'deploy*' --json"},
 	.by = BY_TOP,
 	.operands = OPERANDS_PATTERN,
 	.run = top,

@@ -350,6 +350,8 @@ const struct command cmd_wait = {
 	.name = "wait",
 	.usage = "[OPTIONS] KEY",
 	.summary = "Waits until nobody holds a lock, and takes nothing",
+	.example = {"redlock wait deploy && ./notify.sh",
+		    "redlock wait deploy -w 10m"},
 	.by = BY_WAIT,
 	.operands = OPERANDS_KEY,
 	.run = wait_verb,

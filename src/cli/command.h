@@ -62,6 +62,7 @@ struct command {
 	const char *name;  /* "" of the run form */
 	const char *usage; /* what follows the name */
 	const char *summary;
+	const char *example[2];
 	enum taker by;
 	enum operands operands;
 	/* Returns the exit status, or does not return when redlock must end by

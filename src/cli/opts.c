@@ -15,68 +15,23 @@
 
 #define LONG_ONLY 256 /* getopt's value of a row without a letter */
 
-static void help_rows(const struct command *verb, FILE *out)
-{
-	for (const struct opt_row *r = opt_rows; r < opt_rows + opt_rows_n;
-	     r++) {
-		char left[64];
-		int n;
-
-		if (!(r->takes & verb->by))
-			continue;
-		n = snprintf(left, sizeof(left), "  %c%c%s --%s %s",
-			     r->letter ? '-' : ' ', r->letter ? r->letter : ' ',
-			     r->letter ? "," : " ", r->name,
-			     r->value ? r->value : "");
-		(void)fprintf(out, "%s%*s%s\n", left, n < 36 ? 36 - n : 1, "",
-			      r->help);
-	}
-}
-
-static void help_verbs(FILE *out)
-{
-	(void)fputs("\nBy hand, and in scripts (redlock VERB --help):\n", out);
-	for (int i = 0; commands[i]; i++)
-		(void)fprintf(out, "  %-15s%s\n", commands[i]->name,
-			      commands[i]->summary);
-}
-
-void opts_help(const struct command *verb, FILE *out)
-{
-	bool runs = verb->name[0] == '\0';
-
-	(void)fprintf(out, "usage: redlock %s%s%s\n", verb->name,
-		      runs ? "" : " ", verb->usage);
-	if (runs)
-		(void)fputs("       redlock [OPTIONS] -k KEY -c 'SHELL "
-			    "COMMAND'\n       redlock VERB [OPTIONS] "
-			    "[KEY]...\n",
-			    out);
-	(void)fprintf(out, "\n%s%s\n\n", verb->summary, runs ? "" : ".");
-	help_rows(verb, out);
-	if (runs)
-		help_verbs(out);
-	(void)fputs("\nDurations: 250ms 30s 5m 1h30m 1d; a bare number means "
-		    "seconds.\nServer: -u, else $REDLOCK_URL, else "
-		    "redis://127.0.0.1:6379.\nDefaults: "
-		    "~/.config/redlock/config, /etc/redlock/config.\n",
-		    out);
-	if (runs)
-		(void)fputs("Exit status: COMMAND's own; 75 not acquired; 125 "
-			    "lease lost; see redlock(1).\n",
-			    out);
-	else
-		(void)fputs("Exit status: see redlock(1).\n", out);
-}
-
 /* Of the run form nothing behind the command is ours; a verb takes options
  * behind its key, too, where getopt gives each operand back as an option 1. */
 #define OPERAND 1
 
-static void getopt_tables(const struct command *verb,
-			  char letters[2 * OPTIONS_MAX + 3],
-			  struct option longs[OPTIONS_MAX + 1])
+/* What flock(1) calls them. */
+static const struct {
+	const char *name, *ours;
+} aliases[] = {{"timeout", "wait"}, {"nonblock", "no-wait"}, {"nb", "no-wait"}};
+#define ALIASES (int)(sizeof(aliases) / sizeof(aliases[0]))
+#define ALIAS_LETTER 'e' /* -x */
+#define LONGS_MAX (OPTIONS_MAX + ALIASES + 1)
+#define LETTERS_MAX (2 * OPTIONS_MAX + 4)
+
+static void getopt_tables(const struct command *verb, char letters[LETTERS_MAX],
+			  struct option longs[LONGS_MAX])
 {
+	int n = opt_rows_n;
 	char *p = letters;
 
 	*p++ = verb->operands == OPERANDS_COMMAND ? '+' : '-';
@@ -92,8 +47,16 @@ static void getopt_tables(const struct command *verb,
 				*p++ = ':';
 		}
 	}
+	*p++ = ALIAS_LETTER;
 	*p = '\0';
-	longs[opt_rows_n] = (struct option){0};
+	for (int i = 0; i < ALIASES; i++) {
+		const struct opt_row *r =
+			opt_named(aliases[i].ours, strlen(aliases[i].ours));
+
+		longs[n++] = (struct option){aliases[i].name, r->value != NULL,
+					     NULL, LONG_ONLY + OPTIONS_MAX + i};
+	}
+	longs[n] = (struct option){0};
 }
 
 /* Abbreviations are refused: they break scripts when an option is added. */
@@ -101,6 +64,17 @@ static const struct opt_row *row_of(int found, const char *word)
 {
 	size_t n = strcspn(word, "=");
 
+	if (found >= LONG_ONLY + OPTIONS_MAX) {
+		const char *name =
+			aliases[found - LONG_ONLY - OPTIONS_MAX].name;
+		const char *ours =
+			aliases[found - LONG_ONLY - OPTIONS_MAX].ours;
+
+		return n == strlen(name) + 2 ? opt_named(ours, strlen(ours))
+					     : NULL;
+	}
+	if (found == ALIAS_LETTER)
+		found = 'x';
 	if (found >= LONG_ONLY) {
 		const struct opt_row *r = &opt_rows[found - LONG_ONLY];
 
@@ -184,8 +158,8 @@ static int take_operand(struct opts *o, char *text, struct fail *why)
 static int parse_options(struct opts *o, int argc, char **argv,
 			 struct fail *why)
 {
-	struct option longs[OPTIONS_MAX + 1];
-	char letters[2 * OPTIONS_MAX + 3];
+	struct option longs[LONGS_MAX];
+	char letters[LETTERS_MAX];
 
 	getopt_tables(o->verb, letters, longs);
 	opterr = 0;
@@ -315,9 +289,31 @@ static int check_operands(struct opts *o, int argc, char **argv,
 	return 0;
 }
 
+/* What other tools call it; "": what is said anyway helps. */
+static const char *meant_by(const char *word)
+{
+	static const struct {
+		const char *word, *meant;
+	} others[] = {{"ls", "list"},
+		      {"ps", "list"},
+		      {"status", "inspect"},
+		      {"show", "inspect"},
+		      {"release", "unlock"},
+		      {"acquire", "lock"},
+		      {"force-unlock", "force-release"},
+		      {"run", ""},
+		      {"help", "--help"},
+		      {"version", "--version"}};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strcmp(others[i].word, word) == 0)
+			return others[i].meant;
+	return NULL;
+}
+
 static int find_verb(struct opts *o, const char *word, struct fail *why)
 {
-	const char *names[32], *near;
+	const char *names[32], *near = meant_by(word);
 	char shown[160];
 	int n = 0;
 
@@ -326,7 +322,10 @@ static int find_verb(struct opts *o, const char *word, struct fail *why)
 		return 0;
 	for (; commands[n]; n++)
 		names[n] = commands[n]->name;
-	near = nearest(word, strlen(word), names, n);
+	if (!near)
+		near = nearest(word, strlen(word), names, n);
+	if (near && near[0] == '\0')
+		near = NULL;
 	return fail(why, FAIL_USAGE,
 		    "unknown verb '%.60s'%s%s%s; to run a command: redlock -k "
 		    "KEY -- COMMAND",
@@ -335,12 +334,59 @@ static int find_verb(struct opts *o, const char *word, struct fail *why)
 		    near ? "'?" : "");
 }
 
+/* Options may stand before the verb. With a key or -c there it is a command
+ * that happens to have the name of a verb, and so it is behind "--". Returns
+ * where the verb is; 0: there is none. */
+static int verb_behind(int argc, char **argv)
+{
+	struct option longs[LONGS_MAX];
+	char letters[LETTERS_MAX];
+	int found;
+
+	getopt_tables(&cmd_run, letters, longs);
+	opterr = 0;
+	do {
+		const char *word = argv[optind];
+		const struct opt_row *r;
+
+		found = getopt_long(argc, argv, letters, longs, NULL);
+		r = found == -1 || found == '?' || found == ':'
+			    ? NULL
+			    : row_of(found, word);
+		if (found != -1 &&
+		    (!r || r->shape == KEY ||
+		     r->at == offsetof(struct opts, shell_command)))
+			return 0;
+	} while (found != -1);
+	return optind < argc && strcmp(argv[optind - 1], "--") != 0 &&
+			       command_named(argv[optind])
+		       ? optind
+		       : 0;
+}
+
+/* The verb becomes argv[1]. */
+static void put_verb_first(char **argv, int at)
+{
+	char *verb = argv[at];
+
+	for (; at > 1; at--)
+		argv[at] = argv[at - 1];
+	argv[1] = verb;
+}
+
 int opts_parse(struct opts *o, int argc, char **argv, struct fail *why)
 {
 	o->verb = &cmd_run;
 	if (argc < 2)
 		return fail(why, FAIL_USAGE,
 			    "no key and no command; see redlock --help");
+	if (argv[1][0] == '-') {
+		int at = verb_behind(argc, argv);
+
+		if (at > 0)
+			put_verb_first(argv, at);
+		optind = 0; /* begins anew */
+	}
 	if (argv[1][0] != '-') {
 		if (find_verb(o, argv[1], why) < 0)
 			return -1;
