@@ -64,7 +64,7 @@ plant() {
 	plant $m 's/^\.It Li sni=/.It Li snj=/' ', SERVERS: unknown option of a URL: snj'
 	plant $m 's/^\.It Ev REDLOCK_FENCE$/.It Ev REDLOCK_FENS/' \
 		', ENVIRONMENT: missing variable for the command: REDLOCK_FENCE'
-	plant $m 's/^\.It Ev XDG_CONFIG_HOME$/.It Ev XDG_DIR/' \
+	plant $m 's/Ev XDG_CONFIG_HOME/Ev XDG_DIR/' \
 		', ENVIRONMENT: missing variable that is read: XDG_CONFIG_HOME'
 	run -1 scripts/check-docs.sh "$REDLOCK"
 	for line in "${told[@]}"; do

@@ -11,9 +11,9 @@
 
 #include <stddef.h>
 
-/* The name that begins with what was typed, the shortest of them; else that with
- * the fewest slips, the first of them in a tie. NULL: none is
- * near, or nothing was typed. */
+/* The name that begins with what was typed, the shortest of them; else that
+ * with the fewest slips, the first of them in a tie. NULL: none is near, or
+ * nothing was typed. */
 const char *nearest(const char *typed, size_t len, const char *const *names,
 		    int n);
 
