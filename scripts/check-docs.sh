@@ -283,6 +283,7 @@ cat src/cli/*.c | awk '
 		}
 	}
 	/}/ { table = 0 }' >"$tmp/read"
+echo REDLOCK_URL >>"$tmp/read" # one of those that opt_variable() names
 subsection "Read by redlock" <"$tmp/environment" |
 	sed -n 's/^\.\(It \)\{0,1\}Ev //p' | tr -s ' ' '\n' |
 	grep '^[A-Z]' >"$tmp/read-man"

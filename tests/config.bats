@@ -422,7 +422,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 
 @test "--version -v shows what is wrong with the settings, and the rest" {
 	file < <(printf 'ttl = 5m\nfrob = 1\n')
-	run -0 --separate-stderr "$REDLOCK" --version -v -u redis://h
+	run -78 --separate-stderr "$REDLOCK" --version -v -u redis://h
 	[ -z "$stderr" ]
 	[[ $output = "redlock "* ]]
 	[[ $output = *$'\n'"ttl = 5m  ($mine:1)"* ]]
@@ -435,6 +435,67 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	# the command line is read first
 	says 64 --nosuch "$REDLOCK" --nosuch
 	says 78 frob "$REDLOCK" -u "$url" -k job -- touch "$T/ran"
+}
+
+@test "doctor --config: every value with its source, checked, and nobody is asked" {
+	file < <(printf 'wait = 10m\nuser = joe\n')
+	export REDLOCK_URL=redis://joe:hunter2@h.invalid
+	REDLOCK_TTL=45s run -0 --separate-stderr "$REDLOCK" doctor --config -q
+	[ -z "$stderr" ]
+	for line in "wait = 10m  ($mine:1)" "user = joe  ($mine:2)" \
+		'url = redis://***@h.invalid  (REDLOCK_URL)' \
+		'ttl = 45s  (REDLOCK_TTL)' 'slots = 1  (default)' \
+		'kill-after = 6.7s  (default)' 'max-hold = not set  (default)' \
+		'max-waiters = not set  (default)' 'orphans = leave  (default)' \
+		'restart-guard = auto  (default)' 'cacert = not set  (default)' \
+		'color = auto  (default)' 'shared = no  (default)' \
+		'exclusive = yes  (default)' 'quiet = yes  (command line)'; do
+		grep -qxF -- "$line" <<<"$output"
+	done
+	# each once, but for those that say the same
+	for o in $(sed -n 's/^\t{.\{2,3\}, *"\([a-z-]*\)",.* \(false\), .*/\1/p' \
+		"$top/src/cli/optrows.c"); do
+		[[ $o = @(no-wait|verbose) ]] ||
+			[ "$(grep -c "^$o = " <<<"$output")" = 1 ]
+	done
+	[ "$o" = log-format ]
+	[[ $output != *hunter2* ]]
+	# what is wrong: 78, where it stands, and still all the values
+	file <<<'ttl = 5x'
+	run -78 --separate-stderr "$REDLOCK" doctor --config
+	[[ $stderr = "redlock: $mine:1: ttl '5x': not a duration"* ]]
+	grep -qxF 'slots = 1  (default)' <<<"$output"
+	file <<<"password-file = $T/none"
+	run -78 --separate-stderr "$REDLOCK" doctor --config -u redis://h
+	[[ $stderr = *"$T/none"* ]]
+	file < <(:)
+	run -0 "$REDLOCK" doctor --config -u redis://h.invalid --askpass
+	run -64 --separate-stderr "$REDLOCK" list --config
+}
+
+@test "a variable for every option that may stand in a file: over the files, under the command line" {
+	file < <(printf 'ttl = 1m\nconflict-exit-code = 3\n')
+	export REDLOCK_TTL=2m REDLOCK_NO_WAIT=yes REDLOCK_REASON='a b' REDLOCK_WAIT=
+	start_hold 20000 -t 2m
+	wait_until held job
+	run -3 --separate-stderr "$REDLOCK" -u "$url" -k job -- true
+	[[ $stderr = 'redlock: job: not acquired: held by '*', witness: a b; see'* ]]
+	kill -KILL "$(cat "$T/started")"
+	ends_with 137
+	[ "$(pttl -u "$url")" = 120 ]
+	[ "$(pttl -u "$url" -t 3m)" = 180 ]
+	run -0 "$REDLOCK" doctor --config -u redis://h
+	grep -qxF 'no-wait = yes  (REDLOCK_NO_WAIT)' <<<"$output"
+	grep -qxF 'reason = a b  (REDLOCK_REASON)' <<<"$output"
+	[[ $output != *"wait = for ever"* ]]
+	says 78 "REDLOCK_TTL: ttl '2y': not a duration" env REDLOCK_TTL=2y \
+		"$REDLOCK" -u "$url" -k job -- touch "$T/ran"
+	says 78 "REDLOCK_SHARED: shared 'perhaps': neither yes nor no" \
+		env REDLOCK_SHARED=perhaps "$REDLOCK" -u "$url" -k job -- touch "$T/ran"
+	# what a command is given is no option
+	REDLOCK_KEY=other REDLOCK_COMMAND=x REDLOCK_JSON=yes run -0 \
+		"$REDLOCK" list -u "$url"
+	[[ $output != '{'* ]]
 }
 
 # ---- what the plain path costs ----

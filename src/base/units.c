@@ -186,6 +186,9 @@ const char *format_limit(int64_t ms, char *buf, size_t size)
 		{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
 	size_t used = 0;
 
+	(void)snprintf(buf, size, "0s");
+	if (ms == 0)
+		return buf;
 	if (ms < 1000 || ms % 1000 != 0)
 		return format_duration(ms, buf, size);
 	for (size_t i = 0; i < 4 && used < size; i++) {

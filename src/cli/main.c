@@ -13,6 +13,7 @@
 #include "cli/optrows.h"
 #include "cli/render.h"
 #include "cli/server.h"
+#include "cli/servers.h"
 #include "cli/settings.h"
 #include "config.h"
 #include "net/resp.h"
@@ -63,9 +64,26 @@ static void show_versions(void)
 static int version(const struct opts *o, const struct fail *broken)
 {
 	show_versions();
-	if (o->loudness > 0)
-		show_settings(o, broken);
-	return render_end(STATUS_OK);
+	if (o->loudness <= 0)
+		return render_end(STATUS_OK);
+	show_settings(o, broken);
+	return render_end(broken ? status_of_kind(broken->kind) : STATUS_OK);
+}
+
+/* doctor --config: all that would be used, and whether it could be. A password
+ * is not asked for, and nobody is connected to. */
+static int config(const struct opts *o, const struct fail *broken)
+{
+	static struct servers servers;
+	struct fail why;
+
+	if (!broken && !o->askpass && servers_find(&servers, o, &why) < 0)
+		broken = &why;
+	show_settings(o, NULL);
+	opt_show_defaults(o, stdout);
+	if (broken)
+		log_error("failed", "%s", broken->text);
+	return render_end(broken ? status_of_kind(broken->kind) : STATUS_OK);
 }
 
 /* A socket must not land on descriptor 0, 1 or 2. What was closed stays closed
@@ -131,6 +149,8 @@ int main(int argc, char **argv)
 	case SHOW_NOTHING:
 		break;
 	}
+	if (o.config)
+		return config(&o, broken ? &wrong : NULL);
 	if (broken) {
 		log_error("failed", "%s", wrong.text);
 		return refuse(&o, argv, status_of_kind(wrong.kind));

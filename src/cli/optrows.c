@@ -67,6 +67,7 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "token",	"TOKEN", TEXT, true, BY_UNLOCK | BY_EXTEND, AT(token), 1, 64, "what lock printed ($REDLOCK_TOKEN)"},
 	{ 0,  "since",	"DUR",	DURATION, true, BY_HISTORY, AT(since_ms), 1, 0,	"what ended within DUR"},
 	{ 0,  "svg",	NULL,	SWITCH, true, BY_HISTORY, AT(svg), true, 0,	"answer with a picture, in SVG"},
+	{ 0,  "config",	NULL,	SWITCH, true, BY_DOCTOR, AT(config), true, 0,	"only check and print the settings"},
 	{ 0,  "json",	NULL,	SWITCH, true, BY_LOOKING, AT(json), true, 0,	"answer in JSON"},
 	{ 0,  "held",	NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(held), true, 0,	"only locks that somebody holds"},
 	{ 0,  "waiting", NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(waiting), true, 0,	"only locks that somebody waits for"},
@@ -341,7 +342,7 @@ static int add_url(const struct taking *t, const char *url, size_t n)
 		return fail(t->why, FAIL_INTERNAL, "out of memory");
 	free(o->url[o->urls]);
 	o->url[o->urls] = copy;
-	o->url_from[o->urls++] = (struct given){t->source, t->line, NULL};
+	o->url_from[o->urls++] = (struct given){t->source, t->line, NULL, t->r};
 	return 0;
 }
 
@@ -378,7 +379,7 @@ int opt_take(struct opts *o, const struct opt_row *r, char *value,
 		[TEXT] = take_text,         [PATH] = take_path,
 		[GUARD] = take_guard,       [KEY] = take_key,
 		[URL] = take_urls};
-	const struct given now = {source, line, value ? value : "yes"};
+	const struct given now = {source, line, value ? value : "yes", r};
 	char label[40];
 	struct taking t = {o, r, source, line, label, why};
 
@@ -415,11 +416,23 @@ bool opt_typed(const struct opts *o, const void *field)
 	return g && g->source == FROM_TYPED;
 }
 
+const char *opt_variable(const struct opt_row *r, char buf[200])
+{
+	char *p = buf + snprintf(buf, 200, "REDLOCK_");
+
+	for (const char *c = r->name; *c; c++)
+		*p++ = *c == '-' ? '_' : (char)(*c - 'a' + 'A');
+	*p = '\0';
+	return buf;
+}
+
 const char *opt_where(const struct opts *o, const struct given *g,
 		      char buf[200])
 {
 	const char *path = o->file[g->source].path;
 
+	if (g->source == FROM_ENV && g->row)
+		return opt_variable(g->row, buf);
 	if (path)
 		(void)snprintf(buf, 200, "%.180s:%d", path, g->line);
 	else
@@ -450,6 +463,75 @@ static void show(const struct opts *o, const struct opt_row *r,
 		      opt_where(o, g, buf));
 }
 
+static int64_t stored(const struct opts *o, const struct opt_row *r)
+{
+	const char *at = (const char *)o + r->at;
+
+	if (r->size == sizeof(bool))
+		return *(const bool *)at;
+	if (r->size == sizeof(int))
+		return *(const int *)at;
+	return *(const int64_t *)at;
+}
+
+static void duration_text(const struct opt_row *r, int64_t ms, char *buf,
+			  size_t size)
+{
+	if (ms == INT64_MAX)
+		(void)snprintf(buf, size, "for ever");
+	else if (ms == 0 && r->lo > 0)
+		(void)snprintf(buf, size, "not set");
+	else
+		(void)format_limit(ms, buf, size);
+}
+
+/* As it would be written, or "not set". */
+static void default_text(const struct opts *o, const struct opt_row *r,
+			 char *buf, size_t size)
+{
+	const char *text = NULL, *words = r->value;
+	int64_t n;
+
+	if (r->shape == TEXT || r->shape == PATH) {
+		memcpy(&text, (const char *)o + r->at, sizeof(text));
+		(void)snprintf(buf, size, "%s", text ? text : "not set");
+		return;
+	}
+	n = stored(o, r);
+	if (r->shape == SWITCH)
+		(void)snprintf(buf, size, "%s", n == r->lo ? "yes" : "no");
+	else if (r->shape == GUARD)
+		(void)snprintf(buf, size, "auto");
+	else if (r->shape == DURATION)
+		duration_text(r, n, buf, size);
+	else if (r->shape == NUMBER && n < r->lo)
+		(void)snprintf(buf, size, "not set");
+	else if (r->shape == NUMBER)
+		(void)snprintf(buf, size, "%lld", (long long)n);
+	for (; r->shape == WORD && n > 0; n--)
+		words += strcspn(words, "|") + 1;
+	if (r->shape == WORD)
+		(void)snprintf(buf, size, "%.*s", (int)strcspn(words, "|"),
+			       words);
+}
+
+void opt_show_defaults(const struct opts *o, FILE *out)
+{
+	for (int i = 0; i < opt_rows_n; i++) {
+		const struct opt_row *r = &opt_rows[i];
+		bool given = r->typed || r->shape == URL;
+		char text[400];
+
+		for (int k = 0; k < opt_rows_n; k++)
+			given |= opt_rows[k].at == r->at &&
+				 o->given[k].source != FROM_NOWHERE;
+		if (given)
+			continue;
+		default_text(o, r, text, sizeof(text));
+		(void)fprintf(out, "%s = %s  (default)\n", r->name, text);
+	}
+}
+
 void opt_show(const struct opts *o, FILE *out)
 {
 	for (int i = 0; i < opt_rows_n; i++) {
@@ -458,7 +540,8 @@ void opt_show(const struct opts *o, FILE *out)
 		char masked[160];
 
 		if (g->source == FROM_NOWHERE ||
-		    r->at == offsetof(struct opts, show))
+		    r->at == offsetof(struct opts, show) ||
+		    r->at == offsetof(struct opts, config))
 			continue;
 		if (r->shape != URL)
 			show(o, r, g, g->value, out);

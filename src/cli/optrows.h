@@ -56,8 +56,13 @@ bool opt_typed(const struct opts *o, const void *field);
 const char *opt_where(const struct opts *o, const struct given *g,
 		      char buf[200]);
 
+/* "REDLOCK_NO_WAIT": the variable that says the same; returns buf. */
+const char *opt_variable(const struct opt_row *r, char buf[200]);
+
 /* "ttl = 5m  (FILE:LINE)" of each option that was given. */
 void opt_show(const struct opts *o, FILE *out);
+/* "ttl = 30s  (default)" of each that was not and may stand in a file. */
+void opt_show_defaults(const struct opts *o, FILE *out);
 
 /* Makes a failure, which is one of usage, that of the source: a wrong command
  * line is FAIL_USAGE; elsewhere it is FAIL_CONFIG, and the text begins with

@@ -25,17 +25,20 @@ enum source {
 	FROM_NOWHERE, /* the default */
 	FROM_SYSTEM,
 	FROM_USER,
-	FROM_ENV, /* REDLOCK_URL */
+	FROM_ENV, /* REDLOCK_URL, REDLOCK_TTL... */
 	FROM_TYPED
 };
 #define SOURCES (FROM_TYPED + 1)
 #define OPTIONS_MAX 64
 #define GUARD_AUTO (-1)
 
+struct opt_row;
+
 struct given {
 	enum source source;
 	int line;
 	const char *value; /* as it was written */
+	const struct opt_row *row;
 };
 
 /* Filled once, then const. Keys and URLs are copies; the other strings point
@@ -74,6 +77,7 @@ struct opts {
 	bool log_json;
 	enum color color;
 	bool json;
+	bool config;        /* doctor */
 	bool held, waiting; /* list: only those */
 	bool hold, export;  /* lock */
 	int keep_for;       /* 0: for nobody */

@@ -115,7 +115,7 @@ static int take_lines(struct reading *r, char *text, size_t n)
 	if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
 		text += 3; /* the mark that some editors begin UTF-8 with */
 	for (; text < end; text = next) {
-		const struct given here = {r->source, ++r->line, NULL};
+		const struct given here = {r->source, ++r->line, NULL, NULL};
 		char *stop = memchr(text, '\n', (size_t)(end - text));
 
 		next = stop ? stop + 1 : end;
@@ -222,13 +222,24 @@ static int read_user_file(struct opts *o, struct fail *why)
 	return read_file(o, FROM_USER, path, why);
 }
 
-static int read_variable(struct opts *o, struct fail *why)
+/* Of every option that may stand in a file. An empty one is none. The first
+ * that is wrong is told, and the others count. */
+static int read_variables(struct opts *o, struct fail *why)
 {
-	char *url = getenv("REDLOCK_URL");
+	struct fail next;
+	int rc = 0;
 
-	if (!url || url[0] == '\0')
-		return 0;
-	return opt_take(o, opt_named("url", 3), url, FROM_ENV, 0, why);
+	for (int i = 0; i < opt_rows_n; i++) {
+		char name[200];
+		char *value = getenv(opt_variable(&opt_rows[i], name));
+
+		if (opt_rows[i].typed || !value || value[0] == '\0' ||
+		    opt_take(o, &opt_rows[i], value, FROM_ENV, 0,
+			     rc < 0 ? &next : why) == 0)
+			continue;
+		rc = -1;
+	}
+	return rc;
 }
 
 int settings_load(struct opts *o, struct fail *why)
@@ -236,7 +247,7 @@ int settings_load(struct opts *o, struct fail *why)
 	struct fail each[3];
 	const int rc[3] = {read_file(o, FROM_SYSTEM, SYSTEM_FILE, &each[0]),
 			   read_user_file(o, &each[1]),
-			   read_variable(o, &each[2])};
+			   read_variables(o, &each[2])};
 
 	for (int i = 0; i < 3; i++)
 		if (rc[i] < 0) {
