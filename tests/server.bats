@@ -651,6 +651,16 @@ turned_away() {
 	[ "$(holds)" = 0 ]
 }
 
+@test "S12 who may not stand in line does not wait outside of it: status 77" {
+	secure
+	cli a acl setuser app -zadd
+	hold 60000
+	run -77 timeout 20 "$REDLOCK" -u "$url" -k job --user app \
+		--password-file "$T/password" -w 10s -- touch "$T/ran"
+	[[ $output = *zadd* || $output = *'The user executing'* ]]
+	[ ! -e "$T/ran" ]
+}
+
 @test "U8 a server without AUTH repeats what it was told: we do not" {
 	node_start b --rename-command AUTH ''
 	echo hunter2 >"$T/password"

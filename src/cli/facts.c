@@ -113,7 +113,6 @@ static void read_replicas(struct facts *f, const char *info)
 static void take_info(struct facts *f, const struct reply *r)
 {
 	const char *info = r->bytes;
-	char mode[FACT_MAX] = "";
 
 	f->blanks &= ~(unsigned int)BLANK_INFO;
 	read_version(f, info);
@@ -122,9 +121,8 @@ static void take_info(struct facts *f, const struct reply *r)
 	text_of(info, "role", f->role);
 	text_of(info, "master_host", f->master_host);
 	text_of(info, "master_port", f->master_port);
-	text_of(info, "redis_mode", mode);
 	f->in_cluster = number_of(info, "cluster_enabled") == 1 ||
-			strcmp(mode, "cluster") == 0;
+			strstr(info, "_mode:cluster") != NULL;
 	f->uptime_s = number_of(info, "uptime_in_seconds");
 	f->clients = number_of(info, "connected_clients");
 	f->clients_max = number_of(info, "maxclients");
@@ -234,7 +232,9 @@ static const struct question {
 	 .right = "blpop",
 	 .plain = true},
 	{.text = "WAIT 0 0", .right = "wait", .need = NEED_REPLICAS},
-	{.text = "READWRITE", .right = "readwrite", .need = NEED_CLUSTER},
+	{.text = "CLUSTER KEYSLOT redlock",
+	 .right = "cluster|keyslot",
+	 .need = NEED_CLUSTER},
 	{.text = "ASKING", .right = "asking", .need = NEED_CLUSTER},
 	{.text = "CLUSTER SLOTS",
 	 .right = "cluster|slots",

@@ -40,7 +40,7 @@ const struct right rights[] = {
 	{"info", RIGHT_PLAIN, 0, NEED_GUARD, "a restart goes unseen, and two names of one server"},
 	{"role", RIGHT_PLAIN, 0, NEED_SENTINEL, "the server is not asked whether it is the master"},
 	{"asking", RIGHT_PLAIN, 0, NEED_CLUSTER, NULL},
-	{"readwrite", RIGHT_PLAIN, 0, NEED_CLUSTER, "a server that is no Cluster is not told from a node"},
+	{"cluster|keyslot", RIGHT_PLAIN, 0, NEED_CLUSTER, "a server that is no Cluster is not told from a node"},
 	{"cluster|slots", RIGHT_PLAIN, 0, NEED_CLUSTER, "only nodes that the URL names are used"},
 	{"cluster|nodes", RIGHT_PLAIN, 0, NEED_CLUSTER, "a node that gets its first slot is not used until it has it"},
 	{"wait", RIGHT_PLAIN, 2, NEED_REPLICAS, NULL},

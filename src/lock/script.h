@@ -71,10 +71,6 @@ void script_tell(const struct ask *ask, const char *story,
 /* Calls the script by its hash instead. */
 void script_by_hash(const struct ask *ask, struct words *request);
 
-/* The server says that it does not know the script, or nothing of EVALSHA:
- * nothing was run, send it whole. */
-bool script_missing(const char *error);
-
 /* Who has the lock, as told by a busy answer, or who has our place in line:
  * text safe for a terminal. */
 struct sight {
@@ -94,17 +90,5 @@ struct sight {
  * is, without the node's name. */
 int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 		  struct sight *sight, struct fail *why);
-
-/* An error reply of a server that is about to serve, or of one that waits for
- * one that does: as good as none. */
-bool script_waits(const char *error);
-
-/* What an error reply means. Goes by the prefix: texts differ by version.
- * *advice is what to add to the text, or "". */
-enum fail_kind script_error(const char *text, const char **advice);
-
-/* An error reply of a server that may have run a part of the script: which asks
- * for a right that we do not have. */
-bool script_begun(const char *error);
 
 #endif

@@ -64,7 +64,9 @@ local function stand(at, new)
 	end
 	-- what else is wrong may pass, but not that we have no right to wait
 	if type(added) == 'table'
-	    and string.find(added.err, 'The user executing', 1, true) then
+	    and (string.find(added.err, 'The user executing', 1, true)
+	    or string.find(added.err, 'ACL failure', 1, true)
+	    or string.find(added.err, 'NOPERM', 1, true)) then
 		redis.call('zadd', queue, 'nx', ticket, member)
 	end
 	local place = redis.call('zrank', queue, member) or -1

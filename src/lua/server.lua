@@ -1,15 +1,16 @@
 -- Which server this is: its run id, and the word "cluster" if it is a node of
 -- one; "" if we may not know (INFO is refused).
-local run_id, uptime, mode
+local run_id, uptime, member
 local function server()
 	if run_id == nil then
 		local words = redis.pcall('info', 'server')
 		words = type(words) == 'string' and words or ''
 		run_id = string.match(words, 'run_id:(%x+)') or ''
 		uptime = tonumber(string.match(words, 'uptime_in_seconds:(%d+)'))
-		mode = string.match(words, 'redis_mode:(%a+)')
+		-- redis_mode, server_mode or redict_mode
+		member = string.find(words, '_mode:cluster', 1, true)
 	end
-	return run_id .. (mode == 'cluster' and ' cluster' or '')
+	return run_id .. (member and ' cluster' or '')
 end
 -- The counter was written before the server was started: what it gave out since
 -- may be lost, and it must not give that out again, so it is to become TIME at

@@ -168,10 +168,13 @@ static int greet(struct conn *c)
 	words_add_text(&w, "ROLE");
 	if (ep->kind == ENDPOINT_SENTINEL && greet_with(c, GREET_ROLE, &w) < 0)
 		return -1;
-	/* what every connection to a Cluster is in already: a server that is
-	 * none says so, and several of those would be several locks */
+	/* a server that belongs to no Cluster knows no such command, and
+	 * several of those would be several locks. (READWRITE is answered with
+	 * OK by some that are none) */
 	w = (struct words){0};
-	words_add_text(&w, "READWRITE");
+	words_add_text(&w, "CLUSTER");
+	words_add_text(&w, "KEYSLOT");
+	words_add_text(&w, "redlock");
 	if (ep->kind == ENDPOINT_CLUSTER &&
 	    greet_with(c, GREET_CLUSTER, &w) < 0)
 		return -1;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "net/errors.h"
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
@@ -103,12 +104,16 @@ bool resp_is_full(const struct resp *r)
 static void add_word(struct resp *r, struct words *out, const redisReply *p)
 {
 	char *number = r->number[out->n];
+	size_t skip;
 
 	switch (p->type) {
 	case REDIS_REPLY_STRING:
 	case REDIS_REPLY_STATUS:
-	case REDIS_REPLY_ERROR:
 		words_add(out, p->str, (size_t)p->len);
+		break;
+	case REDIS_REPLY_ERROR:
+		skip = error_wrap(p->str, (size_t)p->len);
+		words_add(out, p->str + skip, (size_t)p->len - skip);
 		break;
 	case REDIS_REPLY_INTEGER:
 		(void)snprintf(number, 24, "%lld", p->integer);
@@ -197,10 +202,12 @@ static void copy(const redisReply *p, struct reply *to, struct reply **rest,
 		for (size_t i = 0; i < p->elements; i++)
 			copy(p->element[i], first + i, rest, text);
 	} else if (p->type != REDIS_REPLY_NIL) {
-		to->kind =
-			p->type == REDIS_REPLY_ERROR ? REPLY_ERROR : REPLY_TEXT;
-		to->bytes = p->str;
-		to->len = (size_t)p->len;
+		bool error = p->type == REDIS_REPLY_ERROR;
+		size_t skip = error ? error_wrap(p->str, (size_t)p->len) : 0;
+
+		to->kind = error ? REPLY_ERROR : REPLY_TEXT;
+		to->bytes = p->str + skip;
+		to->len = (size_t)p->len - skip;
 	}
 }
 

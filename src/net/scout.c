@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "net/conn.h"
+#include "net/errors.h"
 #include "net/place.h"
 
 enum quest {
@@ -57,30 +58,10 @@ static void blame(struct scout *s, enum fail_kind kind, const char *name,
 
 static void refused(struct scout *s, const struct seeker *k, const char *text)
 {
-	static const struct {
-		const char *prefix;
-		enum fail_kind kind;
-		const char *advice; /* where Sentinels are asked */
-	} classes[] = {
-		{"NOAUTH", FAIL_REFUSED,
-		 "; give its password with ?sentinel-password-file="},
-		{"WRONGPASS", FAIL_REFUSED, ""},
-		{"NOPERM", FAIL_REFUSED, ""},
-		{"ERR AUTH", FAIL_REFUSED, ""},
-		{"ERR invalid password", FAIL_REFUSED, ""},
-		{"DENIED", FAIL_REFUSED, ""},
-		{"ERR unknown command", FAIL_CONFIG,
-		 "; that is no Sentinel (they listen on 26379)"},
-	};
+	const char *advice;
+	enum fail_kind kind = error_of_sentinel(text, &advice);
 
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-		if (strncmp(text, classes[i].prefix,
-			    strlen(classes[i].prefix)) == 0) {
-			blame(s, classes[i].kind, k->ep.name, text,
-			      is_cluster(s) ? "" : classes[i].advice);
-			return;
-		}
-	blame(s, FAIL_UNAVAILABLE, k->ep.name, text, "");
+	blame(s, kind, k->ep.name, text, is_cluster(s) ? "" : advice);
 }
 
 /* Host and port, or nothing where the name is not known. */

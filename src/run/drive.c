@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "lock/timing.h"
+#include "net/errors.h"
 #include "run/local.h"
 
 #define HOPS_MAX 5
@@ -650,7 +651,7 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 	bool ask;
 
 	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
-	if (script_missing(text) && p->hops < HOPS_MAX) {
+	if (error_missing(text) && p->hops < HOPS_MAX) {
 		d->whole[asked->node] = true;
 		again.ask.fresh = false;
 		again.hops++;
@@ -663,7 +664,7 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 		follow(d, chan, p, ask, &to, text);
 		return;
 	}
-	kind = script_error(text, &advice);
+	kind = error_kind(text, &advice);
 	if (peer_astray(c->peer, text)) {
 		kind = FAIL_UNAVAILABLE;
 		advice = peer_astray(c->peer, text);
@@ -672,9 +673,9 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 		kind = FAIL_CONFIG;
 		advice = "; of several servers each must take writes by itself";
 	}
-	d->refused |= !script_waits(text);
+	d->refused |= !error_waits(text);
 	(void)snprintf(line, sizeof(line), "%s%s", text, advice);
-	failed(d, asked, kind, script_begun(text), c->peer->name, line);
+	failed(d, asked, kind, error_begun(text), c->peer->name, line);
 	/* a demoted master: the name may lead to another by now */
 	if (strncmp(text, "READONLY", 8) == 0) {
 		conn_leave(c, text);
@@ -688,12 +689,12 @@ static void turned_away(struct drive *d, const struct ask *asked,
 			const struct words *error)
 {
 	const char *advice;
-	enum fail_kind kind = script_error(c->why.text, &advice);
+	enum fail_kind kind = error_kind(c->why.text, &advice);
 	char text[200], line[500];
 
 	if (error && !ran)
-		ran = script_begun(format_bytes(error->at[0], error->len[0],
-						text, sizeof(text)));
+		ran = error_begun(format_bytes(error->at[0], error->len[0],
+					       text, sizeof(text)));
 	(void)snprintf(line, sizeof(line), "%s%s", c->why.text, advice);
 	failed(d, asked, kind, ran, c->peer->name, line);
 }

@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "net/conn.h"
+#include "net/errors.h"
 #include "net/place.h"
 #include "run/local.h"
 
@@ -350,7 +351,7 @@ static bool redirected(struct target *t, struct question *q, const char *text)
 /* It goes by its hash, and the server does not know that. */
 static bool sent_whole(struct target *t, struct question *q, const char *text)
 {
-	if (!q->lua || !script_missing(text))
+	if (!q->lua || !error_missing(text))
 		return false;
 	q->words.at[0] = "EVAL";
 	q->words.len[0] = 4;
@@ -364,7 +365,7 @@ static bool sent_whole(struct target *t, struct question *q, const char *text)
 static void explain(const struct target *t, const char *text, struct fail *why)
 {
 	const char *advice, *astray = peer_astray(&t->peer, text);
-	enum fail_kind kind = script_error(text, &advice);
+	enum fail_kind kind = error_kind(text, &advice);
 
 	if (astray) {
 		kind = FAIL_UNAVAILABLE;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cluster.h"
+#include "net/errors.h"
 #include "server.h"
 
 struct person people[PEOPLE];
@@ -71,7 +72,7 @@ static int asks(struct person *p, enum verb verb)
 	if (!cluster_ask(owner, &request, &reply)) {
 		(void)snprintf(p->error, sizeof(p->error), "%.*s",
 			       (int)reply.len[0], reply.at[0]);
-		return script_error(p->error, &advice) == FAIL_UNAVAILABLE
+		return error_kind(p->error, &advice) == FAIL_UNAVAILABLE
 			       ? SAID_LATER
 			       : SAID_NEVER;
 	}

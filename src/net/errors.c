@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Classes of error replies. */
+#include "net/errors.h"
+
+#include <string.h>
+
+#define GIVE                                                                   \
+	"; the server wants a password: see --password-file and REDISCLI_AUTH"
+#define CLUSTER                                                                \
+	"; the server belongs to a Cluster: write redis-cluster:// and not "   \
+	"redis://"
+#define UNDECLARED                                                             \
+	"; it lets scripts use no keys but those that they declare: it can "   \
+	"hold no lock of ours unless it is told to (see its manual)"
+#define RENAMED                                                                \
+	"; a command that our scripts need is not known there, renamed or "    \
+	"forbidden: it can hold no lock of ours"
+
+static const struct class
+{
+	const char *prefix;
+	const char *part; /* and somewhere behind it */
+	enum fail_kind kind;
+	const char *advice, *of_sentinel; /* NULL: none */
+} classes[] = {
+	{"NOAUTH", "", FAIL_REFUSED, GIVE,
+	 "; give its password with ?sentinel-password-file="},
+	/* Redis 7 reads nothing long from a stranger */
+	{"ERR Protocol error: unauthenticated", "", FAIL_REFUSED, GIVE, NULL},
+	{"WRONGPASS", "", FAIL_REFUSED, NULL, NULL},
+	{"DENIED", "", FAIL_REFUSED, NULL, NULL}, /* protected mode */
+	{"NOPERM", "", FAIL_REFUSED, NULL, NULL},
+	/* in a script: up to 6.2, 7.0, and from 7.2 on */
+	{"The user executing the script", "", FAIL_REFUSED, NULL, NULL},
+	{"ERR The user executing the script", "", FAIL_REFUSED, NULL, NULL},
+	{"ERR ACL failure in script", "", FAIL_REFUSED, NULL, NULL},
+	{"ERR invalid password", "", FAIL_REFUSED, NULL, NULL},
+	/* before 6.0 there are no users */
+	{"ERR wrong number of arguments for 'auth'", "", FAIL_REFUSED,
+	 "; the server knows no users (they came with 6.0), but one password",
+	 "; it knows no users (Sentinels do from 6.2 on): leave "
+	 "sentinel-user= out"},
+	{"ERR AUTH", "", FAIL_REFUSED, NULL, NULL},
+	{"ERR Client sent AUTH", "", FAIL_REFUSED, NULL, NULL},
+	{"ERR unknown command", "", FAIL_CONFIG, NULL,
+	 "; that is no Sentinel (they listen on 26379)"},
+	{"Unknown ", "called from", FAIL_CONFIG, RENAMED, NULL},
+	{"ERR Unknown ", "called from", FAIL_CONFIG, RENAMED, NULL},
+	{"", "undeclared key", FAIL_CONFIG, UNDECLARED, NULL},
+	{"ERR DB index", "", FAIL_CONFIG, NULL, NULL},
+	{"ERR SELECT is not allowed", "", FAIL_CONFIG, NULL, NULL},
+	{"ERR invalid DB index", "", FAIL_CONFIG, NULL, NULL},
+	{"CROSSSLOT", "", FAIL_CONFIG, NULL, NULL},
+	/* (where the URL says that it is one, these are followed) */
+	{"MOVED", "", FAIL_CONFIG, CLUSTER, NULL},
+	{"ASK ", "", FAIL_CONFIG, CLUSTER, NULL},
+	{"WRONGTYPE", "", FAIL_CONFIG, NULL, NULL},
+	/* all else is worth another try: LOADING BUSY READONLY OOM
+	 * MASTERDOWN MISCONF NOREPLICAS CLUSTERDOWN TRYAGAIN,
+	 * "ERR max number of clients reached" */
+};
+
+static bool begins(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static const struct class *class_of(const char *text)
+{
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (begins(text, classes[i].prefix) &&
+		    strstr(text, classes[i].part))
+			return &classes[i];
+	return NULL;
+}
+
+enum fail_kind error_kind(const char *text, const char **advice)
+{
+	const struct class *class = class_of(text);
+
+	*advice = class && class->advice ? class->advice : "";
+	return class ? class->kind : FAIL_UNAVAILABLE;
+}
+
+enum fail_kind error_of_sentinel(const char *text, const char **advice)
+{
+	const struct class *class = class_of(text);
+
+	*advice = class && class->of_sentinel ? class->of_sentinel : "";
+	return class ? class->kind : FAIL_UNAVAILABLE;
+}
+
+bool error_missing(const char *text)
+{
+	return begins(text, "NOSCRIPT") || strcasestr(text, "evalsha");
+}
+
+bool error_waits(const char *text)
+{
+	return begins(text, "LOADING") || begins(text, "MASTERDOWN") ||
+	       begins(text, "CLUSTERDOWN") || begins(text, "BUSY");
+}
+
+bool error_begun(const char *text)
+{
+	const char *advice;
+
+	return error_kind(text, &advice) == FAIL_REFUSED &&
+	       !begins(text, "NOAUTH") &&
+	       !begins(text, "ERR Protocol error: unauthenticated");
+}
+
+/* "@user_script:475: " or "@user_script: 475: " at text + at: past it. */
+static size_t past_line(const char *text, size_t len, size_t at)
+{
+	static const char name[] = "@user_script:";
+	size_t to = at + sizeof(name) - 1;
+
+	if (to > len || memcmp(text + at, name, sizeof(name) - 1) != 0)
+		return at;
+	while (to < len && (text[to] == ' ' || text[to] == ':' ||
+			    (text[to] >= '0' && text[to] <= '9')))
+		to++;
+	return to;
+}
+
+size_t error_wrap(const char *text, size_t len)
+{
+	static const char wrap[] = "ERR Error running script (call to f_";
+	size_t n = sizeof(wrap) - 1, at;
+	const char *end;
+
+	if (len < n || memcmp(text, wrap, n) != 0)
+		return 0;
+	end = memmem(text, len, "): ", 3);
+	if (!end)
+		return 0;
+	n = (size_t)(end - text) + 3;
+	at = past_line(text, len, n);
+	if (at == n)
+		return 0;
+	at = past_line(text, len, at);
+	return at + (at < len && text[at] == '-');
+}
