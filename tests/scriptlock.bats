@@ -784,3 +784,21 @@ everything() { # by $REDLOCK_URL
 	kill -9 "$kept"
 	"$REDLOCK" -w 20s -k job -- true
 }
+
+@test "P7 only REDLOCK_TOKEN exported: a run of the same key says that it waits for itself" {
+	REDLOCK_TOKEN=$("$REDLOCK" lock -t 8s -u "$url" job)
+	export REDLOCK_TOKEN
+	for o in -n '-w 200ms'; do
+		run -75 --separate-stderr "$REDLOCK" $o -u "$url" -k job -- true
+		[[ ${stderr##*$'\n'} = "redlock: job: not acquired"*": held by "*"; that is our own \
+REDLOCK_TOKEN: unlock it first, or take it with 'lock --export', which is joined" ]]
+	done
+	[[ $stderr = 'redlock: job: waiting up to '*'; that is our own REDLOCK_TOKEN: '* ]]
+	TERM=xterm NO_COLOR=1 run -75 pty size:24x200 'wait:our own REDLOCK_TOKEN, ' -- \
+		"$REDLOCK" -w 300ms -u "$url" -k job -- true
+	# anybody else is told what to look at
+	REDLOCK_TOKEN=x run -75 "$REDLOCK" -n -u "$url" -k job -- true
+	[[ $output = *'; see: redlock inspect job' ]]
+	"$REDLOCK" unlock -u "$url" job
+	"$REDLOCK" -n -u "$url" -k job -- true
+}

@@ -987,6 +987,16 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[[ $stderr = *"not acquired within 250ms: held by "* ]]
 }
 
+@test "P7 a shell command line as one word: -c is named, for a program that is missing it is not" {
+	run -127 --separate-stderr redlock -k job -- 'echo hi'
+	[ "$stderr" = "redlock: job: cannot execute 'echo hi': No such file or directory; \
+-c runs a shell command line: redlock -k KEY -c '...'" ]
+	run -127 --separate-stderr redlock -k job -- echohi
+	[ "$stderr" = "redlock: job: cannot execute 'echohi': No such file or directory" ]
+	run -0 redlock -k job -c 'echo hi'
+	[ "$output" = hi ]
+}
+
 @test "P7 -E 0 -q: a lock that is held is no error, and silent" {
 	hold
 	for args in '-n' '-w 100ms' '--max-waiters 0'; do

@@ -200,7 +200,7 @@ static void say_busy(const struct job *j)
 	       limit, several ? d->shown_key : "", several ? " is " : "",
 	       j->o->slots > 1 ? "every slot is taken, one " : "",
 	       describe_holder(&d->sight, 0, text, sizeof(text)),
-	       describe_next(d->shown_key, next));
+	       describe_remedy(d, next));
 	free(more);
 }
 
@@ -224,12 +224,16 @@ static void say_already_ran(const struct job *j)
 static void say_cannot_execute(const char *command, int error)
 {
 	char masked[160], text[860];
+	bool line = error == ENOENT && strpbrk(command, " \t;|&<>$");
 
 	if (strstr(command, "://"))
 		command = endpoint_masked(command, masked);
-	log_error("cannot-execute", "cannot execute '%s': %s",
+	log_error("cannot-execute", "cannot execute '%s': %s%s",
 		  format_bytes(command, strlen(command), text, sizeof(text)),
-		  strerror(error));
+		  strerror(error),
+		  line ? "; -c runs a shell command line: redlock -k KEY -c "
+			 "'...'"
+		       : "");
 }
 
 void job_say_ending(const struct job *j)
@@ -376,6 +380,7 @@ static int use_locks(struct job *j, struct fail *why)
 		if (drive_init(&j->drive[j->at[i]], s->endpoint, key,
 			       strlen(key), &j->who.holder, &conf, why) < 0)
 			return -1;
+		j->drive[j->at[i]].own = getenv("REDLOCK_TOKEN");
 	}
 	locks_init(&j->locks, j->drive, o->keys);
 	return 0;

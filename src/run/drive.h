@@ -79,6 +79,7 @@ struct drive {
 					    since; or NEVER */
 	int healed, stepped;
 	struct instant renewed; /* said; 0: it is not held yet */
+	const char *own;        /* a token that our environment has, or NULL */
 	const char *stake;      /* "the command is killed"; NULL: nothing is */
 };
 

@@ -197,6 +197,22 @@ const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
 	return buf;
 }
 
+/* Whoever exported only the token has not said enough to be joined. */
+static bool is_own(const struct drive *d)
+{
+	return d->own && strcmp(d->own, d->sight.token) == 0;
+}
+
+const char *describe_remedy(const struct drive *d, char buf[160])
+{
+	if (!is_own(d))
+		return describe_next(d->shown_key, buf);
+	(void)snprintf(buf, 160,
+		       "; that is our own REDLOCK_TOKEN: unlock it first, or "
+		       "take it with 'lock --export', which is joined");
+	return buf;
+}
+
 const char *describe_next(const char *key, char buf[160])
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -349,7 +365,7 @@ static void tell_holder(struct waiting *w)
 		  lease_of(w)->conf.slots > 1 ? "every slot is taken, one "
 					      : "",
 		  describe_holder(&d->sight, sight_age(w), who, sizeof(who)),
-		  describe_next(d->shown_key, next));
+		  describe_remedy(d, next));
 	free(more);
 	note_told(w, TOLD_HOLDER);
 }
@@ -394,9 +410,10 @@ static void draw(struct waiting *w)
 			       drive_why(drive_of(w))->text);
 	else if (s->seen || s->lost || s->guarded)
 		(void)snprintf(
-			text, sizeof(text), "%s%s%.40s%s: %s", how,
+			text, sizeof(text), "%s%s%.40s%s: %s%s", how,
 			w->locks->n > 1 ? " for " : "",
 			w->locks->n > 1 ? d->shown_key : "", in_line,
+			is_own(d) ? "our own REDLOCK_TOKEN, " : "",
 			describe_brief(s, sight_age(w), who, sizeof(who)));
 	else
 		(void)snprintf(text, sizeof(text), "%s: no answer yet from %s",

@@ -71,6 +71,9 @@ const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80]);
  * is safe for a terminal. */
 const char *describe_next(const char *key, char buf[160]);
 
+/* The same, or that the lock is ours already. */
+const char *describe_remedy(const struct drive *d, char buf[160]);
+
 /* Members for JSON: holder, token, since, ttl_left_ms, and the place in the
  * line (-1: none). The caller's to free; NULL: no memory. */
 char *describe_members(const struct drive *d, int place);
