@@ -268,3 +268,68 @@ ran() { # COMMAND...: each under one lock
 	free deploy-production
 	forget_words
 }
+
+# Every command line of ours in the README, the manual and --help, as words, one
+# to a line: what stands behind redlock, up to what is the shell's.
+examples() {
+	{
+		sed -n '/^```/,/^```/p; /^    /p' "$top/README.md"
+		sed -n '/^\.Bd -literal/,/^\.Ed/p; s/^\.Dl //p' "$top/man/redlock.1" |
+			sed "s/\\\\(aq/'/g; s/\\\\e/\\\\/g; s/\\\\-/-/g"
+		for verb in '' lock unlock extend inspect list top wait \
+			force-release history doctor; do
+			"$REDLOCK" $verb --help | sed -n '/^Examples:/,/^$/p'
+		done
+	} | /usr/bin/python3 -c '
+import json, re, shlex, sys
+text = re.sub(r"\\\n\s*", " ", sys.stdin.read())
+for line in text.splitlines():
+    m = re.match(r"^\s*(?:\$ |[*0-9 ]+ root |ExecStart=/usr/local/bin/|token=\$\(|eval \"\$\()?(redlock [^ ].*)", line)
+    if not m or re.match(r"redlock( VERB| \[|:| \d|  )", m.group(1)):
+        continue
+    words = shlex.shlex(m.group(1).replace("$$", "1"), posix=True, punctuation_chars="();<>|&")
+    words.whitespace_split = True
+    words.commenters = "#"
+    out = []
+    try:
+        for w in words:
+            if set(w) <= set("();<>|&"):
+                break
+            out.append(w)
+    except ValueError:
+        pass # a quotation that ends on another line
+    print(json.dumps(out))'
+}
+
+@test "every command line in the README, the manual and --help is one that redlock takes" {
+	examples | sort -u >"$T/examples"
+	at_least "$(wc -l <"$T/examples")" 40
+	/usr/bin/python3 - "$REDLOCK" "$T/examples" <<'END'
+import json, subprocess, sys
+bad = 0
+for line in open(sys.argv[2], encoding='utf-8'):
+    words = json.loads(line)
+    # --help ends it behind the options, which are read before
+    at = 2 if len(words) > 1 and not words[1].startswith('-') else 1
+    r = subprocess.run([sys.argv[1], *words[1:at], '--help', *words[at:]],
+                       capture_output=True, text=True)
+    if r.returncode != 0:
+        print(' '.join(words), r.stderr, sep='\n')
+        bad += 1
+sys.exit(bad > 0)
+END
+}
+
+@test "the README's timer: on the machine whose timer is late the work is not done again" {
+	local line
+
+	line=$(sed -n 's|^ExecStart=/usr/local/bin/redlock ||p' "$top/README.md")
+	[[ $line = *' -- /usr/local/bin/report' ]]
+	line=${line%/usr/local/bin/report}
+	for i in 1 2; do
+		# shellcheck disable=SC2086 # words
+		run -0 redlock $line sh -c "echo ran >>$T/ran"
+	done
+	[[ $output = *'report: already ran on '* ]]
+	[ "$(wc -l <"$T/ran")" = 1 ]
+}
