@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "net/conn.h"
 #include "net/errors.h"
+#include "net/member.h"
 #include "net/place.h"
 
 enum quest {
@@ -72,8 +73,7 @@ static bool told(struct scout *s, const struct seeker *k,
 		s->strangers++;
 		return false;
 	}
-	if (place_told(found, (struct span){reply->at[0], reply->len[0]},
-		       (struct span){reply->at[1], reply->len[1]}) == 0)
+	if (member_master(found, reply) == 0)
 		return true;
 	blame(s, FAIL_CONFIG, k->ep.name,
 	      "the master's address that it tells is no host and port", "");
@@ -85,74 +85,11 @@ static bool is_same(const struct place *a, const struct place *b)
 	return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
 }
 
-static bool names(struct span host, struct span port,
-		  const struct place *wanted)
-{
-	struct place p;
-
-	return place_told(&p, host, port) == 0 && is_same(&p, wanted);
-}
-
-/* {first, last, {host, port, ...} of the primary, ... of its replicas} ...; no
- * host: that of the node that says so. */
-static bool is_in_slots(const struct seeker *k, const struct reply *r,
-			const struct place *wanted)
-{
-	for (size_t i = 0; i < r->items; i++) {
-		const struct reply *range = reply_item(r, i);
-
-		for (size_t node = 2; node < range->items; node++) {
-			const struct reply *at = reply_item(range, node);
-			const struct reply *host = reply_item(at, 0);
-			const struct reply *port = reply_item(at, 1);
-			struct span name = {host->bytes, host->len};
-
-			if (name.n == 0)
-				name = (struct span){k->ep.at[0].host,
-						     strlen(k->ep.at[0].host)};
-			if (names(name, (struct span){port->bytes, port->len},
-				  wanted))
-				return true;
-		}
-	}
-	return false;
-}
-
-/* "ID HOST:PORT@BUS,NAME,... FLAGS ...": by its address or its name. */
-static bool is_in_line(struct span line, const struct place *wanted)
-{
-	struct span at, port, host, name;
-
-	(void)span_cut(&line, ' ');
-	at = span_cut(&line, ' ');
-	host = span_cut(&at, '@');
-	(void)span_cut(&at, ',');
-	name = span_cut(&at, ',');
-	port = host;
-	while (memchr(port.at, ':', port.n))
-		(void)span_cut(&port, ':');
-	if (port.n == host.n)
-		return false;
-	host.n -= port.n + 1;
-	return names(host, port, wanted) || names(name, port, wanted);
-}
-
-/* It has those without a slot as well, to which keys are on the move. */
-static bool is_in_nodes(const struct reply *r, const struct place *wanted)
-{
-	struct span rest = {r->bytes, r->len};
-
-	while (rest.n > 0)
-		if (is_in_line(span_cut(&rest, '\n'), wanted))
-			return true;
-	return false;
-}
-
 static bool is_member(struct scout *s, const struct seeker *k)
 {
 	const struct reply *r = conn_whole(&k->conn);
-	bool is = r &&
-		  (is_in_nodes(r, &s->wanted) || is_in_slots(k, r, &s->wanted));
+	bool is = r && (member_in_nodes(r, &s->wanted) ||
+			member_in_slots(r, k->ep.at[0].host, &s->wanted));
 
 	s->strangers += !is && k->conn.asked == k->conn.taken;
 	return is;
