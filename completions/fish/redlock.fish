@@ -148,6 +148,7 @@ complete -c redlock -n '__redlock_takes run' -l min-hold -x -d 'Keep the lock fo
 complete -c redlock -n '__redlock_takes run' -l once-per -x -d 'Not within a time of a success'
 complete -c redlock -n '__redlock_takes run lock' -s K -l kill-after -x -d 'Time between TERM and KILL'
 complete -c redlock -n '__redlock_takes run' -l orphans -x -a 'leave wait kill' -d 'What the command leaves running'
+complete -c redlock -n '__redlock_takes run' -l contain -d 'Run the command in a PID namespace of its own'
 complete -c redlock -n '__redlock_takes all' -s u -l url -x -a 'redis:// rediss:// valkey:// valkeys:// unix:/// local: redis-sentinel:// rediss-sentinel:// redis-cluster:// rediss-cluster://' -d 'A server'
 complete -c redlock -n '__redlock_takes all' -l user -x -d 'ACL user'
 complete -c redlock -n '__redlock_takes all' -l password-file -r -F -d 'Read the password from a file'

@@ -62,6 +62,13 @@ static int prepare(struct run *r, struct fail *why)
 	return 0;
 }
 
+/* Nothing can be left running in a namespace whose init ends. */
+static enum orphans orphans(const struct opts *o)
+{
+	return o->contain && o->orphans == ORPHANS_LEAVE ? ORPHANS_KILL
+							 : o->orphans;
+}
+
 static void run(struct job *j)
 {
 	const struct opts *o = j->o;
@@ -70,9 +77,10 @@ static void run(struct job *j)
 	struct supervise_conf conf = {.grace_ms = grace,
 				      .kill_after_ms = o->grace_ms,
 				      .max_hold_ms = o->max_hold_ms,
-				      .orphans = o->orphans,
+				      .orphans = orphans(o),
 				      .run_anyway = o->run_anyway};
 	struct order order = {.argv = j->argv,
+			      .contain = o->contain,
 			      .epitaph = "no process of its command is left"};
 
 	job_run(j, &conf, &order);

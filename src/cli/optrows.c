@@ -37,6 +37,7 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "once-per", "DUR", DURATION, false, BY_RUN, AT(once_ms), 1, 0,		"not within DUR of a success (status 0)"},
 	{'K', "kill-after", "DUR", DURATION, false, BY_TAKING, AT(grace_ms), 0, 0,		"TERM to KILL (0.15 of -t)"},
 	{ 0,  "orphans", "leave|wait|kill", WORD, false, BY_RUN, AT(orphans), 0, 0,	"what the command leaves running (leave)"},
+	{ 0,  "contain", NULL,	SWITCH, false, BY_RUN, AT(contain), true, 0,	"run it in a PID namespace of its own"},
 	{'u', "url",	"URL",	URL, false, BY_ALL, AT(url), 0, 0,			"redis://..., local:; repeat for a quorum"},
 	{ 0,  "user",	"NAME",	TEXT, false, BY_ALL, AT(user), 1, 255,		"ACL user"},
 	{ 0,  "password-file", "FILE", PATH, false, BY_ALL, AT(password_file), 1, FILE_MAX, "read the password from FILE"},

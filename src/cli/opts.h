@@ -56,6 +56,7 @@ struct opts {
 	int64_t max_hold_ms, min_hold_ms, once_ms; /* 0: none */
 	int max_renewals;                          /* -1: any */
 	enum orphans orphans;
+	bool contain;
 	int max_waiters; /* -1: any */
 	int conflict_status;
 	char *url[NODES_MAX]; /* all of one source */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "run/contain.h"
 #include "run/deadman.h"
 #include "run/title.h"
 #include "run/tree.h"
@@ -46,11 +47,14 @@ static void on_signal(int sig)
 	(void)sig; /* its coming ends ppoll(), or a stop */
 }
 
-/* In the command's process: between fork and exec, or in place of exec. */
-static void become_command(const struct order *o, pid_t guard)
+/* In the command's process: between fork and exec, or in place of exec. The
+ * parent is the guard, or an init. */
+static void become_command(const void *order, pid_t parent)
 {
+	const struct order *o = order;
+
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != guard)
+	if (getppid() != parent)
 		_exit(127);
 	signals_restore(o->signals);
 	if (o->listen_pid)
@@ -97,10 +101,33 @@ static pid_t start_instead(const struct order *o, const struct wire *w)
 	_exit(o->instead(o->estate));
 }
 
+/* What was started. */
+struct tree {
+	pid_t child;    /* the command, or its init; -1: could not fork */
+	pid_t command;  /* the same, unless it is contained */
+	bool contained; /* then: */
+	struct contained in;
+	int error; /* 0, or errno */
+};
+
+static void start_contained(const struct order *o, const struct wire *w,
+			    struct tree *t)
+{
+	struct birth b = {.become = become_command,
+			  .what = o,
+			  .tool = w->tool,
+			  .shut = {w->life, w->report, w->alarm}};
+
+	t->contained = contain_start(&t->in, &b) == 0;
+	t->error = b.error;
+	t->command = t->in.command;
+	t->child = b.no_start ? -1 : t->in.init;
+}
+
 /* vfork: no page tables to copy, and the error comes back through memory.
  * Every signal is blocked, so no handler runs in the shared memory. */
-static pid_t start_command(const struct order *o, const struct wire *w,
-			   int *error)
+static void start_command(const struct order *o, const struct wire *w,
+			  struct tree *t)
 {
 	volatile int exec_error = 0;
 	pid_t guard = getpid(), pid;
@@ -114,8 +141,9 @@ static pid_t start_command(const struct order *o, const struct wire *w,
 		exec_error = errno;
 		_exit(127);
 	}
-	*error = pid < 0 ? errno : exec_error;
-	return pid;
+	t->error = pid < 0 ? errno : exec_error;
+	t->child = pid;
+	t->command = pid;
 }
 
 /* From here on nobody else would wake a guard that is stopped: the kernel does,
@@ -304,6 +332,8 @@ static void end_overdue_tree(const struct order *o, const struct wire *w,
 struct seen {
 	bool ended, stopped;
 	int status; /* how it ended */
+	bool gone; /* the child is reaped: its number may be another's by now */
+	bool alone; /* its init says that it has left nobody */
 };
 
 static void see(const struct wire *w, int status, struct seen *s)
@@ -320,36 +350,71 @@ static void see(const struct wire *w, int status, struct seen *s)
 	s->status = status;
 }
 
+/* What the init says; it may be dead by now. */
+static void hear_init(const struct wire *w, const struct tree *t,
+		      struct seen *s)
+{
+	bool left;
+	int its;
+
+	while (contain_hear(&t->in, &its, &left)) {
+		see(w, its, s);
+		s->alone = s->ended && !left;
+	}
+}
+
+static void see_child(const struct wire *w, const struct tree *t, int status,
+		      struct seen *s)
+{
+	bool lives = WIFSTOPPED(status) || WIFCONTINUED(status);
+
+	s->gone = !lives;
+	if (!t->contained) {
+		see(w, status, s);
+		return;
+	}
+	/* an init that was killed has killed the command */
+	hear_init(w, t, s);
+	if (!lives && !s->ended)
+		see(w, status, s);
+}
+
 /* Whoever has ended is reaped. True: others live on. */
-static bool reap(const struct wire *w, pid_t command, struct seen *s)
+static bool reap(const struct wire *w, const struct tree *t, struct seen *s)
 {
 	pid_t pid;
 	int its;
 
+	if (t->contained)
+		hear_init(w, t, s);
 	while ((pid = waitpid(-1, &its, WNOHANG | WUNTRACED | WCONTINUED)) > 0)
-		if (pid == command)
-			see(w, its, s);
-	return pid == 0;
+		if (pid == t->child)
+			see_child(w, t, its, s);
+	return pid == 0 && !(s->ended && !t->contained && tree_is_keepers());
 }
 
 /* Until redlock or the command has news. The command goes on, and redlock may
  * be just about to stop with it: that one is continued until it is seen to go
  * on. */
 static int wait_for_news(const struct wire *w, const struct seen *s,
-			 struct pollfd fds[2], const sigset_t *waiting)
+			 struct pollfd fds[3], const sigset_t *waiting)
 {
 	static const struct timespec again = {0, CONTINUE_MS * 1000000L};
 	bool late = !s->stopped && atomic_load(&w->shared->stops_too);
 
 	if (late)
 		(void)kill(w->tool, SIGCONT);
-	return ppoll(fds, 2, late ? &again : NULL, waiting);
+	fds[2].fd = s->gone ? -1 : fds[2].fd;
+	return ppoll(fds, 3, late ? &again : NULL, waiting);
 }
 
-static void watch(const struct order *o, const struct wire *w, pid_t command)
+static void watch(const struct order *o, const struct wire *w,
+		  const struct tree *t)
 {
-	struct pollfd fds[] = {{.fd = w->life, .events = POLLIN},
-			       {.fd = w->alarm, .events = POLLIN}};
+	struct pollfd fds[] = {
+		{.fd = w->life, .events = POLLIN},
+		{.fd = w->alarm, .events = POLLIN},
+		{.fd = t->contained ? t->in.line : -1, .events = POLLIN}};
 	struct seen s = {.ended = false};
 	bool told = false, dug_in = false;
 	sigset_t waiting;
@@ -358,14 +423,13 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 	(void)sigprocmask(SIG_SETMASK, NULL, &waiting);
 	sigdelset(&waiting, SIGCHLD);
 	for (;;) {
-		bool left =
-			reap(w, command, &s) && !(s.ended && tree_is_keepers());
+		bool left = reap(w, t, &s);
 
 		if (s.ended && !left) {
 			tell(o, w, GUARD_ENDED, s.status);
 			return;
 		}
-		if (s.ended && !told) {
+		if (s.ended && !told && !s.alone) {
 			struct report r = {GUARD_ENDED, s.status, true, 0};
 
 			told = true;
@@ -373,13 +437,17 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 		}
 		if (wait_for_news(w, &s, fds, &waiting) <= 0)
 			continue;
-		/* its number may be another's by now */
 		if (fds[0].revents) {
-			end_tree(o, w, s.ended ? 0 : command);
+			end_tree(o, w, s.gone ? 0 : t->child);
 			return;
 		}
+		/* an init that has closed it is about to be reaped */
+		if (fds[2].revents & POLLHUP)
+			fds[2].fd = -1;
+		if (fds[2].revents)
+			continue;
 		if (!before(now(), deadline(w))) {
-			end_overdue_tree(o, w, s.ended ? 0 : command);
+			end_overdue_tree(o, w, s.gone ? 0 : t->child);
 			return;
 		}
 		alarm_set(w->alarm, deadline(w)); /* there was a renewal */
@@ -393,8 +461,7 @@ static void guard_main(const struct order *o, const struct wire *w)
 {
 	struct message m;
 	struct grants given;
-	pid_t command;
-	int error = 0;
+	struct tree t = {.error = 0};
 
 	prepare(o, w);
 	do {
@@ -411,9 +478,13 @@ static void guard_main(const struct order *o, const struct wire *w)
 		tell(o, w, GUARD_TOO_LATE, 0);
 		return;
 	}
-	command = start_command(o, w, &error);
-	if (command > 0 && error == 0)
-		atomic_store(&w->shared->command, command);
+	if (o->contain)
+		start_contained(o, w, &t);
+	else
+		start_command(o, w, &t);
+	atomic_store(&w->shared->init, t.contained ? t.child : 0);
+	if (t.error == 0)
+		atomic_store(&w->shared->command, t.command);
 	/* Not before: the command is to be born into the job's group. Nor
 	 * through a group of our own: when a child of ours ended there, the
 	 * kernel would take the job for orphaned, and hang it up. */
@@ -421,12 +492,12 @@ static void guard_main(const struct order *o, const struct wire *w)
 	/* the readers and writers of the command's pipes are its own affair */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
-	if (command < 0 || error != 0) {
-		tell(o, w, command < 0 ? GUARD_CANNOT_FORK : GUARD_CANNOT_EXEC,
-		     error);
+	if (t.error != 0) {
+		tell(o, w, t.child < 0 ? GUARD_CANNOT_FORK : GUARD_CANNOT_EXEC,
+		     t.error);
 		return;
 	}
-	watch(o, w, command);
+	watch(o, w, &t);
 }
 
 int guard_start(struct guard *g, const struct order *o, struct fail *why)
@@ -443,6 +514,7 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 	g->shared = shared;
 	atomic_init(&g->shared->deadline_ms, NEVER.ms);
 	atomic_init(&g->shared->command, 0);
+	atomic_init(&g->shared->init, 0);
 	atomic_init(&g->shared->stop_told, 0);
 	atomic_init(&g->shared->stops_too, 0);
 	if (pipe2(life, O_CLOEXEC) < 0)
@@ -521,6 +593,13 @@ static void say(const struct guard *g, int what)
 void guard_kill(struct guard *g)
 {
 	say(g, MESSAGE_KILL);
+}
+
+pid_t guard_root(const struct guard *g)
+{
+	int init = atomic_load(&g->shared->init);
+
+	return init > 0 ? init : g->pid;
 }
 
 void guard_take(struct guard *g, struct report *out)

@@ -40,6 +40,7 @@ struct guard_shared {
 	 * to set */
 	_Atomic int64_t deadline_ms;
 	_Atomic int command; /* its pid; 0: not born yet; -1: it has ended */
+	_Atomic int init; /* of --contain: what is below it is the tree; or 0 */
 	/* a GUARD_STOPPED is on its way: for redlock to clear, or one that is
 	 * stopped would be written to until the pipe is full */
 	_Atomic int stop_told;
@@ -75,6 +76,7 @@ struct order {
 	char **envp;       /* its environment */
 	char *listen_pid;  /* one of these, which is to name the command's pid;
 			      room for LISTEN_PID_SIZE bytes; or NULL */
+	bool contain;      /* see contain.h */
 	/* Run in place of argv, in the command's process, which ends with the
 	 * status that it returns. */
 	int (*instead)(void *estate);
@@ -122,6 +124,9 @@ void guard_note(struct guard *g, const struct grants *asked);
  * stalled). */
 void guard_go(struct guard *g, const struct grants *given,
 	      struct instant start_by);
+
+/* What is below this process is what has been started. */
+pid_t guard_root(const struct guard *g);
 
 /* Should somebody have stopped it, it goes on. */
 void guard_wake(pid_t guard);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "lock/timing.h"
+#include "run/contain.h"
 #include "run/deadman.h"
 #include "run/tree.h"
 #include "run/waiting.h"
@@ -401,6 +402,18 @@ static int check_proc(struct fail *why)
 		    "lease");
 }
 
+static int check_contain(const struct order *o, struct fail *why)
+{
+	bool old_proc = false;
+
+	if (o->contain && contain_check(&old_proc, why) < 0)
+		return -1;
+	if (old_proc)
+		log_detail("contain", "the command sees the /proc of this "
+				      "machine: the kernel allows no new one");
+	return 0;
+}
+
 void supervise(struct locks *l, const struct supervise_conf *conf,
 	       struct order *order, const struct signals *signals,
 	       struct ending *end)
@@ -428,6 +441,7 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 			drive_sockets(&l->drive[i], shut + order->n_shut);
 	shut[order->n_shut++] = signals->fd;
 	if (check_proc(&end->why) == 0 &&
+	    check_contain(order, &end->why) == 0 &&
 	    guard_start(&s.guard, order, &end->why) == 0 &&
 	    deadman_make(&s.deadman, &s.guard.shared->deadline_ms, &end->why) ==
 		    0) {

@@ -99,8 +99,8 @@ static void ask_to_end(struct watch *w)
 	struct reach r;
 
 	w->asked_to_end = true;
-	tree_signal(w->guard->pid, SIGTERM, &r);
-	tree_signal(w->guard->pid, SIGCONT, &r);
+	tree_signal(guard_root(w->guard), SIGTERM, &r);
+	tree_signal(guard_root(w->guard), SIGCONT, &r);
 	tell_refused(w, SIGTERM, &r);
 }
 
@@ -246,7 +246,7 @@ static void stop_with_command(struct watch *w, bool from_terminal)
 	struct reach r;
 
 	if (!from_terminal)
-		tree_signal(w->guard->pid, SIGTSTP, &r);
+		tree_signal(guard_root(w->guard), SIGTSTP, &r);
 	signals_stop();
 	w->stopped = NEVER;
 	while (!from_terminal && w->dog->running && !watchdog_spent(w->dog) &&
@@ -264,7 +264,7 @@ static void pass_on(struct watch *w, int sig)
 	int command = command_of(w);
 
 	if (signal_is_for_all(sig)) {
-		tree_signal(w->guard->pid, sig, &r);
+		tree_signal(guard_root(w->guard), sig, &r);
 	} else if (command > 0 && kill(command, sig) < 0 && errno == EPERM) {
 		r = (struct reach){1, 1, command, tree_owner(command)};
 	}

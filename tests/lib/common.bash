@@ -347,7 +347,7 @@ list_processes() {
 		p=${p%/environ}
 		[ "${p#/proc/}" != "$BASHPID" ] || continue
 		case "$(cat "$p/comm" 2>/dev/null)" in
-		redlock | lockguard | lockkeeper | witness | sleep | sh) ;;
+		redlock | lockguard | lockinit | lockkeeper | witness | sleep | sh) ;;
 		*) continue ;;
 		esac
 		echo "${p#/proc/} $(tr '\0' ' ' <"$p/cmdline")"
