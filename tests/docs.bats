@@ -94,8 +94,8 @@ plant() {
 	chmod -R u+w .
 	plant tests/server.bats 's/^@test "S17 a lock deleted by hand/@test "P1 S99 a lock/' \
 		": S99 is not defined in docs/protocol.md: P1 S99 a lock is set again: a plain DEL breaks no lock"
-	plant docs/protocol.md 's/^| C38 .*/&\n| C39 | Nothing. | Nothing. |/' \
-		': C39 has no test, and no line says why'
+	plant docs/protocol.md 's/^| C38 .*/&\n| C41 | Nothing. | Nothing. |/' \
+		': C41 has no test, and no line says why'
 	run -1 "$top/scripts/check-codes.sh"
 	for line in "${told[@]}"; do
 		grep -qxF -- "$line" <<<"$output" ||
