@@ -375,3 +375,14 @@ sends_on() {
 	[[ $stderr == *"cannot find out whether $other is a node of the Cluster: "*"'cluster|nodes'"* ]]
 	[ ! -e "$T/heard" ]
 }
+
+# ---- anything at all ----
+
+@test "P7 whatever becomes of replies on their way, no verb crashes, hangs, takes much memory or steers the terminal" {
+	/usr/bin/python3 "$top/tests/hostile/hostile.py" --runs 100 --jobs 4 \
+		"$REDLOCK" >"$T/said" || {
+		cat "$T/said"
+		false
+	}
+	grep -q '^100 runs, 0 wrong' "$T/said"
+}

@@ -24,6 +24,9 @@ const char *script_about_name(enum about field)
 	return about_names[field];
 }
 
+/* In line: people count from one. */
+#define PLACE_MOST (INT_MAX - 1)
+
 #define NOT_OURS "not an answer of our script"
 
 #define SCRIPT(name)                                                           \
@@ -406,7 +409,7 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 
 	if (out->said == SAID_BUSY || out->said == SAID_LOSS ||
 	    out->said == SAID_GUARDED) {
-		out->place = (int)at_most(word_number(w, 5), INT_MAX);
+		out->place = (int)at_most(word_number(w, 5), PLACE_MOST);
 		out->ticket = word_number(w, 6);
 		out->lost = word_is(w, 7, "1");
 	}
