@@ -104,7 +104,7 @@ void check_rights(const struct exam *e, const struct facts *s)
 		     user_typed(s, name));
 	} else if (s->scripts.kind == FAIL_NONE) {
 		found(e->found, LEVEL_OK, s->name, "rights",
-		      "user %s may use all commands that are needed",
+		      "user %s may use all commands that locks need",
 		      user_of(s, "default"));
 	}
 	note_missing(e, s);
@@ -161,13 +161,23 @@ char *acl_line(const struct exam *e)
 	for (int i = 0; i < e->o->keys; i++)
 		add_key(out, e->o->key[i]);
 	if (e->o->keys == 0)
-		(void)fputs(" ~KEY ~redlock:*", out);
+		(void)fputs(" ~KEY ~redlock:{KEY}:*", out);
 	(void)fprintf(out, " %s",
 		      rights_text(e->needs, commands, sizeof(commands)));
 	if (fclose(out) == 0)
 		return line;
 	free(line);
 	return NULL;
+}
+
+char *acl_line_looking(const struct exam *e)
+{
+	char user[USER_TYPED_MAX] = "NAME", *line = NULL;
+
+	if (e->n > 0)
+		(void)user_typed(&e->facts[0], user);
+	return asprintf(&line, "ACL SETUSER %s +scan +info", user) < 0 ? NULL
+								       : line;
 }
 
 const char *acl_line_sentinel(const struct exam *e)

@@ -17,6 +17,8 @@ void check_rights(const struct exam *e, const struct facts *s);
 /* A line for the prompt of redis-cli that makes a user who may do what redlock
  * does, and nothing else; NULL: no memory. It is to be freed. */
 char *acl_line(const struct exam *e);
+/* What list, top and doctor need besides; likewise. */
+char *acl_line_looking(const struct exam *e);
 /* The same for the Sentinels; NULL: there are none. */
 const char *acl_line_sentinel(const struct exam *e);
 

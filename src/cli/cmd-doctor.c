@@ -15,7 +15,7 @@
 
 /* ---- for people ---- */
 
-static void print_findings(const struct findings *f)
+static void print_findings(const struct findings *f, bool quiet)
 {
 	struct table t;
 
@@ -23,6 +23,8 @@ static void print_findings(const struct findings *f)
 	for (int i = 0; i < f->n; i++) {
 		const struct finding *at = &f->at[i];
 
+		if (quiet && at->level == LEVEL_OK)
+			continue;
 		table_cell(&t, "%s", level_name(at->level));
 		table_cell(&t, "%s", at->server);
 		table_cell(&t, "%s", at->check);
@@ -36,6 +38,14 @@ static void print_acl(const char *whose, const char *line)
 {
 	if (line)
 		(void)printf("\n%s:\n%s\n", whose, line);
+}
+
+static void print_acls(const struct exam *e, const char *acl,
+		       const char *looking)
+{
+	print_acl("What a user needs, for the prompt of redis-cli", acl);
+	print_acl("For list, top and doctor as well", looking);
+	print_acl("And at the Sentinels", acl_line_sentinel(e));
 }
 
 /* ---- for programs ---- */
@@ -126,7 +136,7 @@ static void json_findings(struct json *j, const struct findings *f)
 	json_end(j);
 }
 
-static void json_all(const struct exam *e, const char *acl)
+static void json_all(const struct exam *e, const char *acl, const char *looking)
 {
 	const char *sentinel = acl_line_sentinel(e);
 	struct json j = {.f = stdout};
@@ -139,6 +149,7 @@ static void json_all(const struct exam *e, const char *acl)
 	json_end(&j);
 	json_findings(&j, e->found);
 	json_text(&j, "acl", acl);
+	json_text(&j, "acl_looking", looking);
 	if (sentinel)
 		json_text(&j, "acl_sentinel", sentinel);
 	json_close(&j);
@@ -176,26 +187,29 @@ static int status_of(const struct exam *e)
 
 static int examine(const struct exam *e, struct look *look)
 {
-	char *acl = acl_line(e);
+	char *acl = acl_line(e), *looking = acl_line_looking(e);
+	bool quiet = e->o->loudness < 0;
 
 	check_servers(e);
 	check_sentinels(e);
 	check_keys(e, look);
 	check_list(e);
 	findings_group(e->found);
-	if (!acl) {
+	if (!acl || !looking) {
 		log_error("failed", "out of memory");
+		free(acl);
+		free(looking);
 		return STATUS_INTERNAL;
 	}
 	if (e->o->json) {
-		json_all(e, acl);
+		json_all(e, acl, looking);
 	} else {
-		print_findings(e->found);
-		print_acl("What a user needs, for the prompt of redis-cli",
-			  acl);
-		print_acl("And at the Sentinels", acl_line_sentinel(e));
+		print_findings(e->found, quiet);
+		if (!quiet)
+			print_acls(e, acl, looking);
 	}
 	free(acl);
+	free(looking);
 	return status_of(e);
 }
 

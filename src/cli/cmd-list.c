@@ -12,7 +12,7 @@ static int list(const struct opts *o)
 	int status = STATUS_OK;
 
 	if (look_open(&look, o, &why) < 0 || listing_once(&look, o, &why) < 0) {
-		log_error("failed", "%s", why.text);
+		log_error("failed", "%s%s", why.text, look_cure(&why));
 		status = status_of_kind(why.kind);
 	}
 	look_close(&look);

@@ -278,7 +278,7 @@ static int top(const struct opts *o)
 	(void)setlocale(LC_CTYPE, "");
 	t.board.blocks = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	if (watch(&t, &why) < 0) {
-		log_error("failed", "%s", why.text);
+		log_error("failed", "%s%s", why.text, look_cure(&why));
 		status = status_of_kind(why.kind);
 	}
 	census_close(&t.census);

@@ -116,3 +116,12 @@ void look_away(struct sighting *s)
 {
 	view_close(&s->view);
 }
+
+const char *look_cure(const struct fail *why)
+{
+	return why->kind == FAIL_REFUSED && strstr(why->text, "NOPERM") &&
+			       (strstr(why->text, "'scan'") ||
+				strstr(why->text, "'info'"))
+		       ? "; to allow it: ACL SETUSER NAME +scan +info"
+		       : "";
+}

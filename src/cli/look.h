@@ -45,6 +45,9 @@ int look_enough(const struct look *l, unsigned int answers,
 /* Likewise, after the last one. */
 int look_done(struct look *l, struct sighting *s, struct fail *why);
 
+/* What to do where SCAN is refused, or "". */
+const char *look_cure(const struct fail *why);
+
 /* Locks of this machine alone. */
 bool look_is_host_only(const struct look *l);
 
