@@ -126,14 +126,14 @@ d['servers'][0]['memory_policy'] == 'noeviction' and \
 d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 }
 
-@test "nothing is changed: no write is run, and no key comes, goes or gets another expiry" {
+@test "nothing is changed but by its trial, which leaves nothing: no other key comes, goes or gets another expiry" {
 	local was
 
 	start -k job -t 60s -N 2 -- sleep 61.3
 	wait_until held job
 	cli a set forever 1 >/dev/null
 	cli a hset "redlock:{x}:fence:x" a b >/dev/null
-	was=$(cli a info persistence | grep rdb_changes)
+	was=$(cli a dbsize)
 	cli a monitor >"$T/seen" &
 	helpers="$helpers $!"
 	wait_until contains "$T/seen" OK
@@ -143,14 +143,96 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	cli a ping seen-all >/dev/null
 	wait_until contains "$T/seen" seen-all
 	# (the list is waited for for less than no time, which is an error)
+	grep -v 'job:redlock:doctor:' "$T/seen" >"$T/other"
 	none "$(grep -Eiv '"(eval|evalsha|info|role|get|mget|exists|type|pttl|time|zrank|zscore|zrange|zrangebyscore|zrevrange|zcard|lindex|hget|hmget|hkeys|xrevrange|select|scan|config|acl|ping|monitor)"|^OK|"blpop" "redlock:\{doctor\}:rights" "-1"' \
-		"$T/seen")"
+		"$T/other")"
 	none "$(grep -i '"config" "set"' "$T/seen")"
-	[ "$(cli a info persistence | grep rdb_changes)" = "$was" ]
+	# and what was of the trial has no other key in it
+	none "$(grep 'job:redlock:doctor:' "$T/seen" |
+		grep -Ei 'lua\] "(set|del|pexpire|rpush|zadd|zrem|hset|xadd)" "(job|forever|redlock:\{(job|x)\}:[a-z]*:[a-z]*)"')"
+	[ "$(cli a dbsize)" = "$was" ]
 	[ "$(cli a keys '*doctor*')" = "" ]
 	kill "$tool"
 	finish
 	cli a flushall >/dev/null
+}
+
+@test "a lock is taken, renewed, waited for, handed over and released as a trial" {
+	doctor 0
+	finds ok lock 'taken, renewed, waited for, handed over and released'
+	[ "$(cli a dbsize)" = 0 ]
+	# on other keys this user may do nothing: those of the key that is named
+	cli a acl setuser joe on '>pw' '~job*' '~redlock:{job*' +@all >/dev/null
+	as_joe
+	doctor 0
+	finds note lock 'not tried'
+	doctor 0 job
+	finds ok lock 'taken, renewed'
+	# nobody is woken, and who waits finds out all the same
+	cli a acl setuser joe allkeys -blpop >/dev/null
+	doctor 1 job
+	finds note lock 'nobody who waits is woken.*NOPERM'
+	[ "$(cli a dbsize)" = 0 ]
+}
+
+@test "a server where no lock can be had is wrong, whatever it says of itself; the run form says 78" {
+	local name
+
+	for name in TIME ZADD PEXPIRE; do
+		node_start "b$name" --rename-command "$name" ''
+		on "unix://$T/b$name.sock"
+		doctor 1
+		finds wrong lock 'nknown'
+	done
+	run -78 "$REDLOCK" -u "unix://$T/bTIME.sock" -k job -- touch "$T/ran"
+	[[ $output = *'a command that our scripts need is not known there'* ]]
+	[ ! -e "$T/ran" ]
+	# one that lets scripts use only the keys that they declare
+	printf '%s\n' >"$T/strict.py" 'def answer(words):' \
+		'    if words[0].upper() == b"EVAL" and len(words) > 3:' \
+		'        return Error("ERR Error running script (call to f_" +' \
+		'            "0" * 40 + "): @user_script:1: script tried " +' \
+		'            "accessing undeclared key")' \
+		'    return 1 if words[0] == b"EVAL" else usual(words)'
+	helper /usr/bin/python3 "$top/tests/lib/fake.py" "$T/strict.sock" "$T/strict.py"
+	wait_until exists "$T/strict.sock"
+	on "unix://$T/strict.sock"
+	doctor 1
+	finds wrong lock 'taking a lock .*undeclared key'
+	run -78 "$REDLOCK" -u "unix://$T/strict.sock" -k job -- touch "$T/ran"
+	[[ $output = *'undeclared key; it lets scripts use no keys'* ]]
+	[ ! -e "$T/ran" ]
+}
+
+@test "EVAL that is refused without keys is no finding where a lock can be had" {
+	cat >"$T/keyed.py" <<-'END'
+		import socket
+
+		def ask(words):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(PATH)
+		    s.sendall(b'*%d\r\n' % len(words) + b''.join(
+		        b'$%d\r\n%s\r\n' % (len(w), w) for w in words) +
+		        b'*1\r\n$4\r\nPING\r\n')
+		    said = b''
+		    while not said.endswith(b'+PONG\r\n'):
+		        said += s.recv(65536)
+		    return said[:-7]
+
+		def answer(words):
+		    if words[0].upper() == b'EVAL' and words[2] == b'0':
+		        return Error('ERR a script without keys goes nowhere')
+		    if words[0] == b'BLPOP' and words[2] != b'-1':
+		        return [words[1], 'woken']
+		    return ask(words)
+	END
+	sed -i "s|PATH|'$T/a.sock'|" "$T/keyed.py"
+	helper /usr/bin/python3 "$top/tests/lib/fake.py" "$T/keyed.sock" "$T/keyed.py"
+	wait_until exists "$T/keyed.sock"
+	on "unix://$T/keyed.sock"
+	doctor 0
+	finds ok scripts 'EVAL works'
+	finds ok lock 'taken'
 }
 
 # ---- rights ----

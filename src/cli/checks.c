@@ -247,11 +247,12 @@ static void check_eviction(const struct exam *e, const struct facts *s)
 
 static void check_memory(const struct exam *e, const struct facts *s)
 {
-	int64_t percent;
+	int64_t percent, more;
 
 	if (s->memory < 0 || s->memory_max <= 0)
 		return;
 	percent = s->memory * 100 / s->memory_max;
+	more = s->memory > s->memory_max ? s->memory : s->memory_max;
 	found(e->found, percent >= FULL_PERCENT ? LEVEL_WRONG : LEVEL_OK,
 	      s->name, "memory",
 	      "%" PRId64 "%% of maxmemory (%" PRId64 " of %" PRId64 " MB)%s",
@@ -263,7 +264,7 @@ static void check_memory(const struct exam *e, const struct facts *s)
 		cure(e->found,
 		     "CONFIG SET maxmemory %" PRId64 "mb, or delete "
 		     "what is not needed",
-		     s->memory_max * 2 / 1000000 + 1);
+		     more * 2 / 1000000 + 1);
 }
 
 /* ---- how far it is ---- */

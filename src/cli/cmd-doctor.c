@@ -11,6 +11,7 @@
 #include "cli/keycheck.h"
 #include "cli/render.h"
 #include "cli/sentinels.h"
+#include "cli/trial.h"
 #include "lock/rights.h"
 
 /* ---- for people ---- */
@@ -185,11 +186,12 @@ static int status_of(const struct exam *e)
 	return status_of_kind(e->facts[0].why.kind);
 }
 
-static int examine(const struct exam *e, struct look *look)
+static int examine(const struct exam *e, struct facts *facts, struct look *look)
 {
 	char *acl = acl_line(e), *looking = acl_line_looking(e);
 	bool quiet = e->o->loudness < 0;
 
+	check_trials(e, facts);
 	check_servers(e);
 	check_sentinels(e);
 	check_keys(e, look);
@@ -233,7 +235,7 @@ static int doctor(const struct opts *o)
 		log_error("failed", "%s", why.text);
 		status = status_of_kind(why.kind);
 	} else {
-		status = examine(&e, &look);
+		status = examine(&e, facts, &look);
 	}
 	findings_close(&findings);
 	free(facts);

@@ -66,7 +66,8 @@ local function stand(at, new)
 	if type(added) == 'table'
 	    and (string.find(added.err, 'The user executing', 1, true)
 	    or string.find(added.err, 'ACL failure', 1, true)
-	    or string.find(added.err, 'NOPERM', 1, true)) then
+	    or string.find(added.err, 'NOPERM', 1, true)
+	    or string.find(added.err, 'called from', 1, true)) then
 		redis.call('zadd', queue, 'nx', ticket, member)
 	end
 	local place = redis.call('zrank', queue, member) or -1
