@@ -895,3 +895,37 @@ slot_lost() { # those who still have it tell the others
 	wait_until local_gone
 }
 local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
+
+# ---- this machine ----
+
+@test "C1 a /proc that is missing, another one's, or hides others, is told; --version tells it as well" {
+	local as=() what
+	[ "$(id -u)" = 0 ] || as=(-Ur)
+	unshare "${as[@]}" -m true 2>/dev/null || skip "no mount namespaces here"
+	# COMMAND to mount; LEVEL and TEXT of the finding; what --version says
+	machine() {
+		local mount=$1 status=0
+		told=$(unshare "${as[@]}" -m sh -c "$mount"' && exec "$@"' - \
+			"$REDLOCK" doctor -q -u "$url" 2>&1) || status=$?
+		[ "$2:$status" = wrong:1 ] || [ "$2:$status" = note:0 ]
+		finds "$2" processes "$3"
+		[[ $(unshare "${as[@]}" -m sh -c "$mount"' && exec "$@"' - \
+			"$REDLOCK" --version) = *"$4"* ]]
+	}
+	doctor 0
+	finds ok processes 'found through /proc'
+	machine 'mount -t tmpfs none /proc' wrong \
+		'/proc does not show .*: it is not mounted; nothing is run  -> mount' \
+		'guard process: NO: '
+	if [ "$(id -u)" = 0 ]; then
+		need_user
+		chmod 755 "$T"
+		chmod 777 "$(readlink -f "$T/a.sock")"
+		machine 'mount -t proc -o hidepid=2 proc /proc && set -- setpriv \
+			--bounding-set -all --reuid 54321 --regid 54321 \
+			--clear-groups "$@"' note \
+			'hides other users. \(hidepid\)' "hides other users'"
+	fi
+	as+=(-p -f)
+	machine true wrong 'it is that of another PID namespace' 'guard process: NO: '
+}

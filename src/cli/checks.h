@@ -20,5 +20,7 @@ struct exam {
 void check_servers(const struct exam *e);
 /* Of all of them together. */
 void check_list(const struct exam *e);
+/* Of this machine. */
+void check_machine(const struct exam *e);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the servers are fit for locks, and what to do if not. */
+/* Whether the servers, and this machine, are fit for locks, and what to do if
+ * not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,7 @@ static int examine(const struct exam *e, struct facts *facts, struct look *look)
 	check_sentinels(e);
 	check_keys(e, look);
 	check_list(e);
+	check_machine(e);
 	findings_group(e->found);
 	if (!acl || !looking) {
 		log_error("failed", "out of memory");

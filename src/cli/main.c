@@ -44,6 +44,7 @@ static void show_settings(const struct opts *o, const struct fail *broken)
 
 static void show_versions(void)
 {
+	const char *trouble = tree_trouble();
 	char running[64], tls[400];
 
 	resp_running(running, sizeof(running));
@@ -54,10 +55,15 @@ static void show_versions(void)
 		     __GLIBC_MINOR__, gnu_get_libc_version());
 	tls_version(tls, sizeof(tls));
 	(void)printf("TLS: %s\n", tls);
-	(void)printf("guard process: yes (descendants %s)\n",
-		     tree_visible() ? "found through /proc"
-				    : "NOT visible: no /proc, or no "
-				      "CONFIG_PROC_CHILDREN");
+	if (trouble)
+		(void)printf("guard process: NO: /proc does not show the "
+			     "children of a process: %s; nothing is run\n",
+			     trouble);
+	else
+		(void)printf("guard process: yes (descendants found through "
+			     "/proc%s)\n",
+			     tree_is_veiled() ? ", which hides other users'"
+					      : "");
 	(void)printf("kernel deadman: yes\n");
 }
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to be thought of the servers together. */
+/* What is to be thought of the servers together, and of this machine. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/checks.h"
 #include "cli/distance.h"
+#include "run/tree.h"
 
 #define ALL "all"
+#define HERE "here"
 
 static void check_number(const struct exam *e)
 {
@@ -130,4 +132,25 @@ void check_list(const struct exam *e)
 	check_twins(e);
 	check_clocks(e);
 	check_scope(e);
+}
+
+void check_machine(const struct exam *e)
+{
+	const char *trouble = tree_trouble();
+
+	if (trouble) {
+		found(e->found, LEVEL_WRONG, HERE, "processes",
+		      "/proc does not show the children of a process: %s; "
+		      "nothing is run",
+		      trouble);
+		cure(e->found, "mount -t proc proc /proc");
+	} else if (tree_is_veiled()) {
+		found(e->found, LEVEL_NOTE, HERE, "processes",
+		      "/proc hides other users' (hidepid): a TERM may miss "
+		      "what "
+		      "they start, and who cannot be killed is not named");
+	} else {
+		found(e->found, LEVEL_OK, HERE, "processes",
+		      "found through /proc");
+	}
 }

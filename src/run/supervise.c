@@ -394,12 +394,14 @@ static void run_command(struct supervisor *s)
 /* Without it nobody could be found to be killed. */
 static int check_proc(struct fail *why)
 {
-	if (tree_visible())
+	const char *trouble = tree_trouble();
+
+	if (!trouble)
 		return 0;
 	return fail(why, FAIL_INTERNAL,
-		    "/proc does not show the children of a process (is it "
-		    "mounted?), and without that the command could outlive its "
-		    "lease");
+		    "/proc does not show the children of a process: %s; "
+		    "without that the command could outlive its lease",
+		    trouble);
 }
 
 static int check_contain(const struct order *o, struct fail *why)

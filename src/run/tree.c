@@ -244,11 +244,23 @@ bool tree_kill(pid_t leader, int *status, struct reach *out)
 	}
 }
 
-bool tree_visible(void)
+const char *tree_trouble(void)
 {
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children",
 		       (int)getpid());
-	return access(path, R_OK) == 0;
+	if (access(path, R_OK) == 0)
+		return NULL;
+	if (access("/proc/self/stat", R_OK) < 0)
+		return "it is not mounted";
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d", (int)getpid());
+	if (access(path, X_OK) < 0)
+		return "it is that of another PID namespace";
+	return "the kernel has no CONFIG_PROC_CHILDREN";
+}
+
+bool tree_is_veiled(void)
+{
+	return access("/proc/1", F_OK) < 0; /* it is always there */
 }

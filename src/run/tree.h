@@ -45,7 +45,11 @@ bool tree_is_keepers(void);
  * tree, and then gives back what is otherwise held until the lease ends. */
 bool tree_kill(pid_t leader, int *status, struct reach *out);
 
-/* True where the kernel tells children (CONFIG_PROC_CHILDREN). */
-bool tree_visible(void);
+/* NULL where the kernel tells children; else why it does not. */
+const char *tree_trouble(void);
+
+/* Processes of other users are not shown (hidepid). They are killed all the
+ * same, if they may be, but a TERM misses what is below them. */
+bool tree_is_veiled(void);
 
 #endif
