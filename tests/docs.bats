@@ -333,3 +333,58 @@ END
 	[[ $output = *'report: already ran on '* ]]
 	[ "$(wc -l <"$T/ran")" = 1 ]
 }
+
+# bootstrap in a tree of its own, with a Makefile that tells what is made; PATH
+# begins with what stands in for the package tools and sudo.
+bootstrap_tree() {
+	mkdir "$T/tree" "$T/bin"
+	cp "$top/bootstrap" "$T/tree"
+	(
+		cd "$T/tree"
+		printf '%s\n' 'all: ; @:' \
+			'install: ; @echo "install D=$(DESTDIR) P=$(prefix)" >>made' \
+			'demo check lint: ; @echo "$@ $(CFLAGS)" >>made' >Makefile
+		touch -d @1 configure.ac Makefile.am Makefile.in
+		touch configure redlock
+		touch Makefile
+		chmod +x configure redlock
+		mkdir scripts
+		printf '#!/bin/sh\n' >scripts/demo.sh
+		chmod +x scripts/demo.sh
+	)
+	printf '#!/bin/sh\necho "sudo $*" >>%s\n[ "$1" = -v ] || exec "$@"\n' \
+		"$T/tree/made" >"$T/bin/sudo"
+	printf '#!/bin/sh\necho "apt-get $*" >>%s\n' "$T/tree/made" >"$T/bin/apt-get"
+	# nothing is installed
+	printf '#!/bin/sh\nexit 1\n' >"$T/bin/dpkg-query"
+	printf '#!/bin/sh\necho 1000\n' >"$T/bin/id"
+	chmod +x "$T/bin"/*
+}
+boot() {
+	rm -f "$T/tree/made"
+	PATH=$T/bin:$PATH run -0 "$T/tree/bootstrap" "$@"
+	made=$(<"$T/tree/made")
+}
+
+@test "bootstrap: install by sudo, NAME=VALUE to make, a DESTDIR without sudo; apt's lock is waited for; only what the target needs" {
+	local made
+
+	bootstrap_tree
+	boot demo
+	[[ $made = *'sudo -v'*'sudo apt-get -o DPkg::Lock::Timeout=300 update'* ]]
+	[[ $made = *'sudo env '*' apt-get -o DPkg::Lock::Timeout=300 install -y '*' gcc '* ]]
+	[[ $made = *redis-server* && $made != *bats* && $made != *zsh* ]]
+	boot lint check CFLAGS='-O1 -g'
+	[[ $made = *bats*$'\nlint -O1 -g\ncheck -O1 -g' ]]
+	printf '#!/bin/sh\necho installed\n' >"$T/bin/dpkg-query"
+	boot install DESTDIR="$T/a b" prefix=/usr
+	[ "$made" = "install D=$T/a b P=/usr" ]
+	boot install
+	[ "$made" = $'sudo -v\nsudo make -s install\ninstall D= P=' ]
+	boot prefix=/opt install
+	[ "$made" = $'sudo -v\nsudo make -s install prefix=/opt\ninstall D= P=/opt' ]
+	rm "$T/bin/sudo"
+	ln -s /bin/false "$T/bin/sudo"
+	PATH=$T/bin:$PATH run -69 "$T/tree/bootstrap" install prefix=/opt
+	[ "$output" = 'bootstrap: as root, please: make install prefix=/opt' ]
+}
