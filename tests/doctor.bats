@@ -354,9 +354,15 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	cli a acl setuser joe on '>pw' '~*' +@all -info -config -role -acl >/dev/null
 	as_joe
 	doctor 0
-	finds note info 'INFO is refused'
+	# (who may not ask who they are cannot grant anything)
+	finds note info 'INFO is refused' 'whoever runs it'
+	none "$(grep -F 'ACL SETUSER joe +info' <<<"$told")"
 	finds note config 'CONFIG is refused'
 	finds_all_rights
+	cli a acl setuser joe +acl >/dev/null
+	doctor 0
+	finds note info 'INFO is refused' 'ACL SETUSER joe \+info'
+	cli a acl setuser joe -acl >/dev/null
 	node_start b --rename-command CONFIG '' --rename-command INFO '' \
 		--rename-command ACL '' --rename-command ROLE ''
 	on "unix://$T/b.sock"
@@ -599,6 +605,14 @@ tcp_too() {
 	on "unix://$T/keydb.sock"
 	doctor 0
 	finds note version 'KeyDB .*active-replica'
+	masked active role:master role:active-replica
+	on "unix://$T/active.sock"
+	doctor 1
+	finds wrong role 'an active replica' 'active-replica no'
+	masked redict "$version" "redis_version:7.2.4\r\nredict_version:7.3.6"
+	on "unix://$T/redict.sock"
+	doctor 0
+	finds ok version 'Redict 7.3.6'
 	masked fly "$version" "redis_version:7.4.0\r\ndragonfly_version:df-v1.30.0\x1b[2J"
 	on "unix://$T/fly.sock"
 	doctor 0

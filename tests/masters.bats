@@ -273,6 +273,21 @@ fence_on() { # NAME: at least the holder's
 		-u "unix://$BATS_FILE_TMPDIR/lone.sock" -- touch "$T/ran"
 	wait_until have 0
 }
+
+# (KeyDB's; a server of which its scripts are told the same)
+@test "S34 an active replica that is needed for a quorum is refused" {
+	several 1
+	printf '%s\n' 'def answer(words):' \
+		'    if words[0] == b"EVAL":' \
+		'        return ["granted", "5", "0", "0", "0", "ab12 active", "0"]' \
+		'    return usual(words)' >"$T/active.py"
+	helper /usr/bin/python3 "$top/tests/lib/fake.py" "$T/active.sock" \
+		"$T/active.py"
+	wait_until exists "$T/active.sock"
+	fails 78 "active.sock: an active replica" redlock -k job \
+		-u "unix://$T/active.sock" -- touch "$T/ran"
+	wait_until have 0
+}
 cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 
 # ---- all that there is on one server ----

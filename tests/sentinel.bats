@@ -166,12 +166,19 @@ stale_url() { # OLD
 	# a user of each, with the least that it needs
 	cli g1 acl setuser joe on '>pw' '~job' '~redlock:{job}:*' $(rights) \
 		+role >/dev/null
-	cli gs1 acl setuser joe on '>pw' \
-		'+sentinel|get-master-addr-by-name' >/dev/null
 	echo pw >"$T/pw"
 	chmod 600 "$T/pw"
-	"$REDLOCK" -u "redis-sentinel://joe:pw@$(node_at gs1)/g?sentinel-user=joe\
-&sentinel-password-file=$T/pw" -k job -- true
+	url="redis-sentinel://joe:pw@$(node_at gs1)/g?sentinel-user=joe\
+&sentinel-password-file=$T/pw"
+	server_is_at_least 6.2 || {
+		fails 77 'Sentinels from 6.2 on): leave the name out' -u "$url"
+		"$REDLOCK" -u "${url/sentinel-user=joe&sentinel-password-file=*/\
+sentinel-password-file=$T/gs1.auth}" -k job -- true
+		return
+	}
+	cli gs1 acl setuser joe on '>pw' \
+		'+sentinel|get-master-addr-by-name' >/dev/null
+	"$REDLOCK" -u "$url" -k job -- true
 }
 # What the manual says that a user needs.
 rights() {

@@ -55,7 +55,8 @@ static void check_answer(const struct exam *e, const struct facts *s)
 static void check_version(const struct exam *e, const struct facts *s)
 {
 	bool redis = strcmp(s->software, "Redis") == 0;
-	bool valkey = strcmp(s->software, "Valkey") == 0;
+	bool others = strcmp(s->software, "Valkey") == 0 ||
+		      strcmp(s->software, "Redict") == 0;
 
 	if (!knows(s, BLANK_INFO))
 		return;
@@ -64,7 +65,7 @@ static void check_version(const struct exam *e, const struct facts *s)
 		      "Redis %s; nothing before 6.0 is known to work",
 		      s->version);
 		cure(e->found, "upgrade it: Redis 6.0 or Valkey 7.2, or later");
-	} else if (redis || valkey) {
+	} else if (redis || others) {
 		found(e->found, LEVEL_OK, s->name, "version", "%s %s",
 		      s->software, s->version);
 	} else if (strcmp(s->software, "KeyDB") == 0) {
@@ -90,6 +91,11 @@ static void check_role(const struct exam *e, const struct facts *s)
 		      "a replica of %s:%s, which takes no locks",
 		      s->master_host, s->master_port);
 		cure(e->found, "name its master, or redis-sentinel://");
+	} else if (s->is_active) {
+		say(e, s, LEVEL_WRONG, "role",
+		    "an active replica: it and its master each grant the same "
+		    "lock, to two at once");
+		cure(e->found, "active-replica no");
 	} else if (member) {
 		say(e, s, LEVEL_WRONG, "role",
 		    "a member of a Cluster, which sends most keys elsewhere");
@@ -135,7 +141,12 @@ static void check_blanks(const struct exam *e, const struct facts *s)
 			      "disk"
 			    : "INFO is refused: nothing is known of version, "
 			      "memory and disk");
-		cure(e->found, "ACL SETUSER %s +info", user_typed(s, name));
+		if (s->user[0] != '\0') /* else ACL is refused as well */
+			cure(e->found, "ACL SETUSER %s +info",
+			     user_typed(s, name));
+		else
+			cure(e->found, "ask for +info whoever runs it, if it "
+				       "can be had there");
 	}
 	if (!knows(s, BLANK_CONFIG))
 		say(e, s, LEVEL_NOTE, "config",

@@ -69,6 +69,7 @@ static void read_version(struct facts *f, const char *info)
 		const char *line, *software;
 	} each[] = {{"redis_version", "Redis"},
 		    {"valkey_version", "Valkey"},
+		    {"redict_version", "Redict"},
 		    {"dragonfly_version", "Dragonfly"},
 		    {"garnet_version", "Garnet"},
 		    {"kvrocks_version", "Kvrocks"}};
@@ -119,6 +120,7 @@ static void take_info(struct facts *f, const struct reply *r)
 	read_replicas(f, info);
 	text_of(info, "run_id", f->run_id);
 	text_of(info, "role", f->role);
+	f->is_active = strcmp(f->role, "active-replica") == 0;
 	text_of(info, "master_host", f->master_host);
 	text_of(info, "master_port", f->master_port);
 	f->in_cluster = number_of(info, "cluster_enabled") == 1 ||
@@ -181,6 +183,15 @@ static void take_stops(struct facts *f, const struct reply *r)
 static void take_least(struct facts *f, const struct reply *r)
 {
 	f->replicas_least = reply_number(setting(f, r), UNKNOWN);
+}
+
+/* Before 7.0 INFO does not tell it. */
+static void take_clients(struct facts *f, const struct reply *r)
+{
+	const struct reply *value = setting(f, r);
+
+	if (f->clients_max == UNKNOWN)
+		f->clients_max = reply_number(value, UNKNOWN);
 }
 
 static void take_user(struct facts *f, const struct reply *r)
@@ -248,6 +259,7 @@ static const struct question {
 	{.text = "CONFIG GET appendfsync", .take = take_fsync},
 	{.text = "CONFIG GET stop-writes-on-bgsave-error", .take = take_stops},
 	{.text = "CONFIG GET min-replicas-to-write", .take = take_least},
+	{.text = "CONFIG GET maxclients", .take = take_clients},
 };
 #define QUESTIONS ((int)(sizeof(questions) / sizeof(questions[0])))
 

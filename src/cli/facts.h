@@ -37,7 +37,7 @@ struct facts {
 	char version[FACT_MAX], run_id[FACT_MAX];
 	int64_t major;
 	char role[FACT_MAX], master_host[FACT_MAX], master_port[FACT_MAX];
-	bool in_cluster;
+	bool in_cluster, is_active; /* KeyDB's active-replica */
 	int64_t uptime_s;
 	int64_t clients, clients_max;
 	int64_t memory, memory_max, evicted;

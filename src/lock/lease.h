@@ -124,6 +124,7 @@ struct answer {
 	int64_t age_ms;        /* busy: granted so long ago; -1: unknown */
 	uint64_t server;       /* granted: which one it is; 0: unknown */
 	bool in_cluster;       /* granted: and it is a node of one */
+	bool is_active;        /* granted: and a replica that takes writes */
 	int64_t at_ms;         /* granted, yes, healed: its clock; 0: unknown */
 	bool raised;           /* yes: the counter became the fence by this */
 	bool lost; /* what we saw has been missing since: data were lost */

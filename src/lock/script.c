@@ -421,6 +421,7 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		out->group = word_number(w, 4);
 		out->server = hash_of(w, 5);
 		out->in_cluster = word_ends(w, 5, " cluster");
+		out->is_active = word_ends(w, 5, " active");
 		out->at_ms = word_ms_or(w, 6, 0);
 		if (out->slot < 0 || out->slot >= SLOTS_MAX || out->group < 0)
 			return fail(why, FAIL_UNAVAILABLE, NOT_OURS);

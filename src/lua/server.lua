@@ -1,5 +1,6 @@
 -- Which server this is: its run id, and the word "cluster" if it is a node of
--- one; "" if we may not know (INFO is refused).
+-- one, "active" if it is an active replica (of KeyDB); "" if we may not know
+-- (INFO is refused).
 local run_id, uptime, member
 local function server()
 	if run_id == nil then
@@ -8,9 +9,15 @@ local function server()
 		run_id = string.match(words, 'run_id:(%x+)') or ''
 		uptime = tonumber(string.match(words, 'uptime_in_seconds:(%d+)'))
 		-- redis_mode, server_mode or redict_mode
-		member = string.find(words, '_mode:cluster', 1, true)
+		member = string.find(words, '_mode:cluster', 1, true) and ' cluster'
+		-- of two such, each grants by itself what the other has granted
+		words = redis.pcall('info', 'replication')
+		if type(words) == 'string'
+		    and string.find(words, 'role:active-replica', 1, true) then
+			member = ' active'
+		end
 	end
-	return run_id .. (member and ' cluster' or '')
+	return run_id .. (member or '')
 end
 -- The counter was written before the server was started: what it gave out since
 -- may be lost, and it must not give that out again, so it is to become TIME at

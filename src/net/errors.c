@@ -16,8 +16,12 @@
 	"; a command that our scripts need is not known there, renamed or "    \
 	"forbidden: it can hold no lock of ours"
 
-static const struct class
-{
+#define USERS                                                                  \
+	"; it knows no users (servers do from 6.0 on, Sentinels from 6.2 "     \
+	"on): "                                                                \
+	"leave the name out"
+
+static const struct error_class {
 	const char *prefix;
 	const char *part; /* and somewhere behind it */
 	enum fail_kind kind;
@@ -36,10 +40,8 @@ static const struct class
 	{"ERR ACL failure in script", "", FAIL_REFUSED, NULL, NULL},
 	{"ERR invalid password", "", FAIL_REFUSED, NULL, NULL},
 	/* before 6.0 there are no users */
-	{"ERR wrong number of arguments for 'auth'", "", FAIL_REFUSED,
-	 "; the server knows no users (they came with 6.0), but one password",
-	 "; it knows no users (Sentinels do from 6.2 on): leave "
-	 "sentinel-user= out"},
+	{"ERR wrong number of arguments for 'auth'", "", FAIL_REFUSED, USERS,
+	 USERS},
 	{"ERR AUTH", "", FAIL_REFUSED, NULL, NULL},
 	{"ERR Client sent AUTH", "", FAIL_REFUSED, NULL, NULL},
 	{"ERR unknown command", "", FAIL_CONFIG, NULL,
@@ -65,7 +67,7 @@ static bool begins(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static const struct class *class_of(const char *text)
+static const struct error_class *class_of(const char *text)
 {
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (begins(text, classes[i].prefix) &&
@@ -76,7 +78,7 @@ static const struct class *class_of(const char *text)
 
 enum fail_kind error_kind(const char *text, const char **advice)
 {
-	const struct class *class = class_of(text);
+	const struct error_class *class = class_of(text);
 
 	*advice = class && class->advice ? class->advice : "";
 	return class ? class->kind : FAIL_UNAVAILABLE;
@@ -84,7 +86,7 @@ enum fail_kind error_kind(const char *text, const char **advice)
 
 enum fail_kind error_of_sentinel(const char *text, const char **advice)
 {
-	const struct class *class = class_of(text);
+	const struct error_class *class = class_of(text);
 
 	*advice = class && class->of_sentinel ? class->of_sentinel : "";
 	return class ? class->kind : FAIL_UNAVAILABLE;

@@ -257,6 +257,10 @@ static int check_server(struct drive *d, const struct ask *asked,
 		return fail(why, FAIL_CONFIG,
 			    "a node of a Cluster: write redis-cluster:// and "
 			    "not redis://");
+	if (a->is_active)
+		return fail(why, FAIL_CONFIG,
+			    "an active replica (KeyDB): it and its master each "
+			    "grant what the other has granted");
 	if (a->server == 0 && !d->told_blind[asked->node]) {
 		d->told_blind[asked->node] = true;
 		log_detail("blind",
