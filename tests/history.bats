@@ -540,3 +540,29 @@ and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 	json 'len(d) == 1'
 	wait_until eval '! exists "$T/mine/redis.sock"'
 }
+
+# ---- for monitoring ----
+
+@test "--last-success: one line and 0, 1 or 2, as Nagios wants it" {
+	check() { run "-$1" --separate-stderr "$REDLOCK" history -u "$url" "${@:2}" job; }
+
+	check 2 --last-success 25h
+	[ "$output$stderr" = 'CRITICAL: job: no success in the history' ]
+	run redlock -k job -- false
+	check 2 --last-success 25h
+	[ "$output" = 'CRITICAL: job: no success in the history; the last run: failed (exit 1)' ]
+	redlock -k job -- true
+	check 0 --last-success 25h
+	[[ $output =~ ^'OK: job: last success '[0-9]+'s ago ('[0-9:]+\ [A-Z]+')'$ ]]
+	run redlock -k job -- sh -c 'exit 3'
+	check 1 --last-success 25h
+	[[ $output =~ ^'WARNING: job: last success '[0-9]+'s ago ('[^\)]+'); the last run: failed (exit 3)'$ ]]
+	sleep 0.1
+	check 2 --last-success 50ms
+	[[ $output =~ ^'CRITICAL: job: last success '[0-9]+'s ago ('[^\)]+'), more than 50ms; the last run: failed (exit 3)'$ ]]
+	[ -z "$stderr" ]
+	check 64 --last-success 1h --json
+	check 64 --last-success 1h --svg
+	run -69 "$REDLOCK" history -u "unix://$T/none" --last-success 1h job
+	[[ $output != *CRITICAL* ]]
+}

@@ -374,3 +374,32 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	[ "$output" = $'job: free\n  scope     host' ]
 	wait_until eval '! exists "$T/mine/redis.sock"'
 }
+
+# ---- for monitoring ----
+
+@test "--max-age: one line and 0, 1 or 2, as Nagios wants it" {
+	local since='since [0-9:]+ [A-Z]+ \([0-9]+s\)' who="held by ann@$(hostname)"
+
+	run -0 --separate-stderr "$REDLOCK" inspect -u "$url" --max-age 2h job
+	[ "$output$stderr" = 'OK: job: free' ]
+	LOGNAME=ann start -k job -t 20s --reason 'release 1.4' -- sleep 61.3
+	wait_until held job
+	run -0 --separate-stderr "$REDLOCK" inspect -u "$url" --max-age 2h job
+	[[ $output =~ ^"OK: job: "$who\ $since", sleep: release 1.4"$ ]]
+	sleep 0.1
+	run -2 --separate-stderr "$REDLOCK" inspect -u "$url" --max-age 50ms job
+	[[ $output =~ ^"CRITICAL: job: "$who\ $since", sleep: release 1.4; longer than 50ms"$ ]]
+	run -2 "$REDLOCK" inspect -u "$url" --max-age 50ms other job other2
+	[ "${#lines[@]}" = 3 ]
+	[ "${lines[0]}" = 'OK: other: free' ]
+	kill "$tool"
+	finish
+	cli a set job theirs px 60000 >/dev/null
+	run -1 "$REDLOCK" inspect -u "$url" --max-age 2h job
+	[[ $output = 'WARNING: job: held by another program, token theirs, lease left '* ]]
+	[ "${#lines[@]}" = 1 ]
+	cli a del job >/dev/null
+	run -64 "$REDLOCK" inspect -u "$url" --max-age 2h --json job
+	run -64 "$REDLOCK" inspect -u "$url" --max-age 0 job
+	run -69 "$REDLOCK" inspect -u "unix://$T/none" --max-age 2h job
+}

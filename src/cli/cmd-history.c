@@ -168,6 +168,60 @@ static int answer(const struct history *h, const struct opts *o,
 	return STATUS_INTERNAL;
 }
 
+/* ---- for monitoring ---- */
+
+/* The latest that succeeded; NULL: none did. */
+static const struct past *last_success(const struct history *h)
+{
+	const struct past *found = NULL;
+
+	for (int i = 0; i < h->holds; i++)
+		if (strcmp(h->hold[i].outcome, "ran") == 0 &&
+		    (!found || found->ended_ms <= h->hold[i].ended_ms))
+			found = &h->hold[i];
+	return found;
+}
+
+static const struct past *last_end(const struct history *h)
+{
+	const struct past *found = h->holds > 0 ? h->hold : NULL;
+
+	for (int i = 1; i < h->holds; i++)
+		if (h->hold[i].ended_ms >= found->ended_ms)
+			found = &h->hold[i];
+	return found;
+}
+
+/* One line, and the statuses of Nagios' plugins. */
+static int check_success(const struct history *h, const char *shown,
+			 int64_t most_ms)
+{
+	const struct past *good = last_success(h), *last = last_end(h);
+	int64_t age = good ? at_most(h->now_ms, AGES_MS) - good->ended_ms : 0;
+	bool old = !good || age > most_ms, worse = good != last;
+	char when[48], ago[32], limit[32], ending[ENDING_SIZE] = "";
+
+	(void)printf("%s: %s: ",
+		     old     ? "CRITICAL"
+		     : worse ? "WARNING"
+			     : "OK",
+		     shown);
+	(void)format_limit(most_ms, limit, sizeof(limit));
+	if (good)
+		(void)printf(
+			"last success %s ago (%s)",
+			format_seconds(age > 0 ? age : 0, ago, sizeof(ago)),
+			wall_since(good->ended_ms / 1000, when, sizeof(when)));
+	else
+		(void)fputs("no success in the history", stdout);
+	if (good && old)
+		(void)printf(", more than %s", limit);
+	if (last && worse)
+		(void)printf("; the last run: %s", past_ending(last, ending));
+	(void)putchar('\n');
+	return old ? STATUS_CRITICAL : worse ? STATUS_FREE : STATUS_OK;
+}
+
 /* ---- the verb ---- */
 
 /* What fewer servers than a quorum tell is not all that there is, and better
@@ -180,8 +234,12 @@ static int history(const struct opts *o)
 	struct fail why;
 	int status = STATUS_OK;
 
-	if (o->svg && o->json) {
-		log_error("usage", "--svg and --json exclude each other");
+	if (o->svg + o->json + (o->last_success_ms > 0) > 1) {
+		log_error("usage",
+			  o->last_success_ms > 0
+				  ? "--last-success and another form of the "
+				    "answer exclude each other"
+				  : "--svg and --json exclude each other");
 		return STATUS_USAGE;
 	}
 	(void)format_bytes(o->key[0], strlen(o->key[0]), shown, sizeof(shown));
@@ -191,7 +249,10 @@ static int history(const struct opts *o)
 		log_error("failed", "%s", why.text);
 		status = status_of_kind(why.kind);
 	}
-	if (h.holds > 0 || status == STATUS_OK) {
+	if (o->last_success_ms > 0) {
+		if (status == STATUS_OK)
+			status = check_success(&h, shown, o->last_success_ms);
+	} else if (h.holds > 0 || status == STATUS_OK) {
 		int its = answer(&h, o, shown);
 
 		status = status == STATUS_OK ? its : status;

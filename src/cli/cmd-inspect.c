@@ -11,6 +11,7 @@
 #include "cli/render.h"
 #include "cli/wrong.h"
 #include "lock/record.h"
+#include "run/waiting.h"
 
 /* One key, and what is known of it. */
 struct inspection {
@@ -117,7 +118,42 @@ static void json_all(const struct inspection *in)
 	(void)putchar('\n');
 }
 
-static int inspect_one(struct look *look, const char *key, bool json, bool last)
+/* ---- for monitoring ---- */
+
+static void first_wrong(void *arg, const char *text)
+{
+	char *first = arg;
+
+	if (first[0] == '\0')
+		(void)snprintf(first, 400, "%s", text);
+}
+
+/* One line, and the statuses of Nagios' plugins. */
+static int check_age(struct inspection *in, int64_t most_ms)
+{
+	const struct view *v = &in->seen.view;
+	int64_t since = v->holders > 0 ? v->holder[0].since_ms : 0;
+	char who[860] = "free", wrong[400] = "", limit[32];
+	struct sight s;
+
+	find_wrong(in->look, &in->seen, first_wrong, wrong);
+	view_sight(v, &s);
+	if (v->holders > 0)
+		(void)describe_holder(&s, 0, who, sizeof(who));
+	if (since > 0 && v->now_ms - since > most_ms) {
+		(void)printf("CRITICAL: %s: %s; longer than %s\n", in->shown,
+			     who, format_limit(most_ms, limit, sizeof(limit)));
+		return STATUS_CRITICAL;
+	}
+	if (wrong[0] == '\0' && v->holders > 0 && since <= 0)
+		(void)snprintf(wrong, sizeof(wrong), "not known since when");
+	(void)printf("%s: %s: %s%s%s\n", wrong[0] ? "WARNING" : "OK", in->shown,
+		     who, wrong[0] ? "; " : "", wrong);
+	return wrong[0] ? STATUS_FREE : STATUS_OK;
+}
+
+static int inspect_one(struct look *look, const char *key, const struct opts *o,
+		       bool last)
 {
 	static struct inspection in;
 	struct fail why;
@@ -134,13 +170,15 @@ static int inspect_one(struct look *look, const char *key, bool json, bool last)
 		return status_of_kind(why.kind);
 	}
 	in.state = view_state(&in.seen.view, look->servers.n);
-	if (json)
+	status = in.state == VIEW_FREE ? STATUS_FREE : STATUS_OK;
+	if (o->max_age_ms > 0)
+		status = check_age(&in, o->max_age_ms);
+	else if (o->json)
 		json_all(&in);
 	else
 		block_print(look, in.shown, &in.seen, stdout);
-	if (!json && !last)
+	if (o->max_age_ms == 0 && !o->json && !last)
 		(void)putchar('\n');
-	status = in.state == VIEW_FREE ? STATUS_FREE : STATUS_OK;
 	look_away(&in.seen);
 	return status;
 }
@@ -152,12 +190,16 @@ static int inspect(const struct opts *o)
 	struct fail why;
 	int status = STATUS_OK;
 
+	if (o->max_age_ms > 0 && o->json) {
+		log_error("usage", "--max-age and --json exclude each other");
+		return STATUS_USAGE;
+	}
 	if (look_open(&look, o, &why) < 0) {
 		log_error("failed", "%s", why.text);
 		status = status_of_kind(why.kind);
 	} else {
 		for (int i = 0; i < o->keys; i++) {
-			int its = inspect_one(&look, o->key[i], o->json,
+			int its = inspect_one(&look, o->key[i], o,
 					      i + 1 == o->keys);
 
 			status = its > status ? its : status;

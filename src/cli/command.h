@@ -14,6 +14,7 @@ enum exit_status {
 	STATUS_OK = 0,
 	STATUS_FREE = 1,          /* inspect, force-release: nobody has it;
 				     doctor: not well */
+	STATUS_CRITICAL = 2,      /* --max-age, --last-success: it is not so */
 	STATUS_USAGE = 64,        /* the command line is wrong */
 	STATUS_UNAVAILABLE = 69,  /* servers unreachable */
 	STATUS_INTERNAL = 70,     /* this machine refused a fork or a timer */

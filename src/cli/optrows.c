@@ -67,6 +67,8 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "export",	NULL,	SWITCH, true, BY_LOCK, AT(export), true, 0,	"print shell code that sets REDLOCK_TOKEN..."},
 	{ 0,  "token",	"TOKEN", TEXT, true, BY_UNLOCK | BY_EXTEND, AT(token), 1, 64, "what lock printed ($REDLOCK_TOKEN)"},
 	{ 0,  "since",	"DUR",	DURATION, true, BY_HISTORY, AT(since_ms), 1, 0,	"what ended within DUR"},
+	{ 0,  "max-age", "DUR",	DURATION, true, BY_INSPECT, AT(max_age_ms), 1, 0,	"a check: 2 if it is held for longer"},
+	{ 0,  "last-success", "DUR", DURATION, true, BY_HISTORY, AT(last_success_ms), 1, 0, "a check: 2 without a success within DUR"},
 	{ 0,  "svg",	NULL,	SWITCH, true, BY_HISTORY, AT(svg), true, 0,	"answer with a picture, in SVG"},
 	{ 0,  "config",	NULL,	SWITCH, true, BY_DOCTOR, AT(config), true, 0,	"only check and print the settings"},
 	{ 0,  "json",	NULL,	SWITCH, true, BY_LOOKING, AT(json), true, 0,	"answer in JSON"},

@@ -72,7 +72,8 @@ struct opts {
 	int wait_replicas;
 	const char *reason, *result_file;
 	bool no_describe, no_history, run_anyway;
-	int64_t since_ms; /* 0: any */
+	int64_t since_ms;                    /* 0: any */
+	int64_t max_age_ms, last_success_ms; /* checks; 0: it is none */
 	bool svg;
 	int loudness; /* -1: -q, 0, 1: -v, 2: -vv */
 	bool log_json;
