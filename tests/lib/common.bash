@@ -20,17 +20,26 @@ REDLOCK=${REDLOCK:-$top/redlock}
 TEST_BIN=${TEST_BIN:-$top/tests/lib}
 export PATH="$TEST_BIN:$PATH"
 
-setup() { untraced common_begin; }
-teardown() { untraced common_end; }
-teardown_file() { kill_servers "$BATS_FILE_TMPDIR"; }
-# bats notes each command for its backtraces, which costs more than the command.
-# What is called by this is not noted.
-untraced() {
-	local -
-
-	set +o functrace
-	"$@"
+setup() {
+	trace_failures
+	common_begin
 }
+teardown() { common_end; }
+teardown_file() { kill_servers "$BATS_FILE_TMPDIR"; }
+# bats notes the stack before each command, which costs more than the command. It
+# is enough to look when one has failed.
+trace_failures() {
+	trap - DEBUG
+	trap note_failure ERR
+}
+note_failure() {
+	bats_check_status_from_trap
+	[ -n "${BATS_DEBUG_LAST_STACK_TRACE_IS_VALID-}" ] ||
+		bats_capture_stack_trace
+	BATS_DEBUG_LAST_STACK_TRACE_IS_VALID=1
+}
+# (bats asks date(1))
+get_mills_since_epoch() { now_ms; }
 
 common_begin() {
 	BATS_TEST_RETRIES=0 # unless the test says may_need_another_try
@@ -57,14 +66,9 @@ common_end() {
 		failed=1
 		BATS_TEST_RETRIES=0
 	}
-	wait_until no_process_left || {
-		list_processes >&2
+	what_is_left || {
+		failed=1
 		list_processes | while read -r n _; do kill -KILL "$n"; done
-		failed=1
-	}
-	wait_until no_lock_left_anywhere || {
-		list_locks >&2
-		failed=1
 	}
 	[ -n "${BATS_TEST_COMPLETED-}" ] || failed=1
 	return_node $failed
@@ -203,15 +207,20 @@ node_restart() { # NAME [option...]: comes back empty
 cli() { # NAME COMMAND...; $T/NAME.auth has the password, if there is one
 	local n=$1 auth=()
 	shift
-	[ ! -e "$T/$n.auth" ] ||
-		auth=(--no-auth-warning -a "$(cat "$T/$n.auth")")
 	case "$n ${1,,}-${2,,}" in # what node_state does not see
 	a\ debug-* | a\ save-* | a\ bgsave-* | a\ replicaof-* | \
 		a\ swapdb-* | a\ client-pause)
 		: >"$T/a.spoiled"
 		;;
 	esac
-	redis-cli -s "$T/$n.sock" "${auth[@]}" "$@"
+	case "${1-}" in
+	-* | monitor | subscribe | psubscribe)
+		[ ! -e "$T/$n.auth" ] ||
+			auth=(--no-auth-warning -a "$(<"$T/$n.auth")")
+		redis-cli -s "$T/$n.sock" "${auth[@]}" "$@"
+		;;
+	*) kit ask "$T/$n" "$@" ;;
+	esac
 }
 # Servers that live in or below a directory, whatever became of their pid files.
 kill_servers() { # DIRECTORY
@@ -234,7 +243,7 @@ borrow_node() {
 	[ -e "$at/a.fresh" ] || {
 		chmod a+x "$BATS_RUN_TMPDIR" # for tests with other users
 		T=$at node_start a
-		T=$at node_state >"$at/a.fresh"
+		kit state "$at/a" >"$at/a.fresh"
 		launched=
 	}
 	ln -s "$at"/a.{sock,pid,log} "$T"
@@ -242,20 +251,14 @@ borrow_node() {
 }
 # It is taken back if it is as it was; then it is empty, too. After a test that
 # failed it is not looked at.
+is_lent() { [ -L "$T/a.sock" ] && [ ! -e "$T/a.spoiled" ]; }
+as_it_was=
 return_node() { # FAILED
-	if [ "$1" = 0 ] && [ -L "$T/a.sock" ] && [ ! -e "$T/a.spoiled" ] &&
-		[ "$(node_state)" = "$(<"$BATS_FILE_TMPDIR/a.fresh")" ]; then
+	if [ "$1" = 0 ] && [ -n "$as_it_was" ]; then
 		nodes=${nodes#a}
 	else
 		rm -f "$BATS_FILE_TMPDIR/a.fresh"
 	fi
-}
-# What tells a server that was used from a new one. All in one, for this is done
-# after each test.
-node_state() {
-	printf '%s\n' flushall 'script flush' 'config resetstat' \
-		'slowlog reset' 'acl log reset' 'acl list' role 'config get *' |
-		cli a --raw 2>&1
 }
 
 # A server that has run all our scripts before, as most have: where a test counts
@@ -300,8 +303,7 @@ T= # until setup
 
 # ---- waiting for a condition, never for luck ----
 
-wait_until() { untraced try_until "$@"; } # COMMAND...
-try_until() { # up to 20 s, however long COMMAND takes
+wait_until() { # COMMAND...: up to 20 s, however long it takes
 	local end=$((SECONDS + 20)) ms=10
 
 	while ((SECONDS < end)); do
@@ -322,14 +324,34 @@ pause() { # SECONDS
 }
 # A zombie is gone: who should reap it may take its time.
 gone() {
-	local state
-	state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null)
-	[ -z "$state" ] || [ "${state:0:1}" = Z ]
+	local stat
+
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+	stat=${stat##*) }
+	[ "${stat:0:1}" = Z ]
 }
-stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+stopped() {
+	local stat
+
+	read -r stat <"/proc/$1/stat" || return
+	stat=${stat##*) }
+	[ "${stat:0:1}" = T ]
+}
 guard_of() { pgrep -P "$1" | head -n 1; }
 exists() { [ -e "$1" ]; }
-contains() { grep -qs -- "$2" "$1"; } # FILE TEXT
+contains() { # FILE TEXT, as of grep; mostly without a process
+	local line
+
+	case $2 in
+	*[].*^$\\[]*) grep -qs -- "$2" "$1" ;;
+	*)
+		[ -e "$1" ] && while IFS= read -r line || [ -n "$line" ]; do
+			[[ $line != *"$2"* ]] || return 0
+		done <"$1"
+		return 1
+		;;
+	esac
+}
 lacks() { ! grep -- "$2" "$1" >&2; }
 at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
 below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
@@ -337,22 +359,19 @@ now_ms() { local t=${EPOCHREALTIME/[.,]/}; echo $((t / 1000)); }
 
 # ---- the four asserts ----
 
-# Processes that carry this test's mark, but not this shell and its children.
-# One grep for all: bats traces every command of a loop, which takes its time.
-list_processes() {
-	local p
+# All of them at once, as each test ends with them: see kit.c.
+what_is_left() {
+	local status=0 lent=() n at=()
 
-	for p in $(grep -lzx "REDLOCK_TEST_ID=$T" /proc/[0-9]*/environ \
-		2>/dev/null); do
-		p=${p%/environ}
-		[ "${p#/proc/}" != "$BASHPID" ] || continue
-		case "$(cat "$p/comm" 2>/dev/null)" in
-		redlock | lockguard | lockinit | lockkeeper | witness | sleep | sh) ;;
-		*) continue ;;
-		esac
-		echo "${p#/proc/} $(tr '\0' ' ' <"$p/cmdline")"
-	done
+	for n in $nodes; do at+=("$T/$n"); done
+	for n in $shared_nodes; do at+=("$BATS_FILE_TMPDIR/$n"); done
+	! is_lent || lent=(--lent "$T/a" "$BATS_FILE_TMPDIR/a.fresh")
+	kit left "$T" "${lent[@]}" "${at[@]}" || status=$?
+	if is_lent && [ "$status" = 0 ]; then as_it_was=yes; fi
+	[ "$status" = 0 ] || [ "$status" = 3 ]
 }
+# Processes that carry this test's mark, but not this shell and its children.
+list_processes() { kit processes "$T"; }
 no_process_left() { [ -z "$(list_processes)" ]; }
 # A fence counter outlives its lock by design, with what belongs to it, and so do
 # the history, the latest ticket of --supersede and the mark of --once-per; nothing
@@ -427,4 +446,9 @@ kill_helpers() {
 }
 
 # How often the command under test (witness "$T", see witness.c) has run.
-holds() { cat "$T/counter" 2>/dev/null || echo 0; }
+holds() {
+	local n=0
+
+	{ read -r n <"$T/counter"; } 2>/dev/null || :
+	echo "${n:-0}"
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What lib/common does for every test, in one process instead of many.
+ *
+ *   kit ask NODE COMMAND...   the answer, as redis-cli gives it to a file
+ *   kit ask NODE              the same for each line of standard input
+ *   kit state NODE            empties a server, says what it is like then
+ *   kit processes MARK        who carries it: "PID COMMAND LINE", a line each
+ *   kit left MARK [--lent NODE FILE] NODE...
+ *                             what should not be there after a test: processes
+ *                             with the mark, locks on the nodes. Waits for 20
+ * s; status 1 if they stay, their names on stderr. 3 if the state of the lent
+ * one is not that in the file.
+ *
+ * NODE is DIR/NAME: its socket is NODE.sock, and NODE.auth has its password, if
+ * there is one.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <hiredis.h>
+#include <limits.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WORDS_MAX 64
+#define WAIT_MS 20000
+#define TOKENS " \t\r\n"
+
+static int usage(void)
+{
+	(void)fputs("kit: see kit.c\n", stderr);
+	return 99;
+}
+
+static void path_of(char *path, const char *node, const char *suffix)
+{
+	(void)snprintf(path, PATH_MAX, "%s%s", node, suffix);
+}
+
+/* ---- one server ---- */
+
+static int authenticate(redisContext *to, const char *node)
+{
+	char path[PATH_MAX], password[512];
+	redisReply *reply;
+	FILE *file;
+
+	path_of(path, node, ".auth");
+	file = fopen(path, "r");
+	if (!file)
+		return 0;
+	if (!fgets(password, sizeof(password), file))
+		password[0] = '\0';
+	(void)fclose(file);
+	password[strcspn(password, "\n")] = '\0';
+	reply = redisCommand(to, "AUTH %s", password);
+	if (!reply)
+		return -1;
+	if (reply->type == REDIS_REPLY_ERROR)
+		(void)fprintf(stderr, "AUTH failed: %s\n", reply->str);
+	freeReplyObject(reply);
+	return 0;
+}
+
+static redisContext *reach(const char *node)
+{
+	char path[PATH_MAX];
+	redisContext *to;
+
+	path_of(path, node, ".sock");
+	to = redisConnectUnix(path);
+	if (to && !to->err && !authenticate(to, node))
+		return to;
+	(void)fprintf(stderr, "Could not connect to Redis at %s: %s\n", path,
+		      to && to->err ? to->errstr : "closed");
+	redisFree(to);
+	return NULL;
+}
+
+static void show(const redisReply *reply, FILE *to)
+{
+	switch (reply->type) {
+	case REDIS_REPLY_INTEGER:
+		(void)fprintf(to, "%lld", reply->integer);
+		break;
+	case REDIS_REPLY_NIL:
+		break;
+	case REDIS_REPLY_ARRAY:
+		for (size_t i = 0; i < reply->elements; i++) {
+			if (i)
+				(void)fputc('\n', to);
+			show(reply->element[i], to);
+		}
+		break;
+	case REDIS_REPLY_ERROR:
+		(void)fprintf(to, "%s\n", reply->str);
+		break;
+	default:
+		(void)fwrite(reply->str, 1, reply->len, to);
+	}
+}
+
+static int ask(redisContext *to, int argc, const char **argv, FILE *out)
+{
+	redisReply *reply = redisCommandArgv(to, argc, argv, NULL);
+
+	if (!reply) {
+		(void)fprintf(stderr, "Error: %s\n", to->errstr);
+		return 1;
+	}
+	show(reply, out);
+	(void)fputc('\n', out);
+	freeReplyObject(reply);
+	return 0;
+}
+
+static int ask_line(redisContext *to, char *line, FILE *out)
+{
+	const char *words[WORDS_MAX];
+	int n = 0;
+	char *rest, *word = strtok_r(line, TOKENS, &rest);
+
+	for (; word && n < WORDS_MAX; word = strtok_r(NULL, TOKENS, &rest))
+		words[n++] = word;
+	return n ? ask(to, n, words, out) : 0;
+}
+
+static int cmd_ask(int argc, char **argv)
+{
+	redisContext *to;
+	int bad = 0;
+	char line[4096];
+
+	if (argc < 1)
+		return usage();
+	to = reach(argv[0]);
+	if (!to)
+		return 1;
+	if (argc > 1)
+		bad = ask(to, argc - 1, (const char **)argv + 1, stdout);
+	while (argc == 1 && !bad && fgets(line, sizeof(line), stdin))
+		bad = ask_line(to, line, stdout);
+	redisFree(to);
+	return bad;
+}
+
+/* What tells a server that was used from a new one. */
+static int state(const char *node, FILE *out)
+{
+	static const char *const lines[] = {
+		"flushall",      "script flush",  "config resetstat",
+		"slowlog reset", "acl log reset", "acl list",
+		"role",          "config get *",
+	};
+	redisContext *to = reach(node);
+	char line[64];
+	int bad = 0;
+
+	if (!to)
+		return 1;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines) && !bad; i++) {
+		(void)snprintf(line, sizeof(line), "%s", lines[i]);
+		bad = ask_line(to, line, out);
+	}
+	redisFree(to);
+	return bad;
+}
+
+static int as_it_was(const char *node, const char *file)
+{
+	char *is = NULL, was[1 << 16];
+	size_t length = 0, n;
+	FILE *memory = open_memstream(&is, &length), *from = fopen(file, "r");
+	int same = 0;
+
+	if (memory && from && !state(node, memory) && !fflush(memory)) {
+		n = fread(was, 1, sizeof(was), from);
+		same = n == length && memcmp(was, is, n) == 0;
+	}
+	if (memory)
+		(void)fclose(memory);
+	if (from)
+		(void)fclose(from);
+	free(is);
+	return same;
+}
+
+/*
+ * A fence counter outlives its lock by design, with what belongs to it, and so
+ * do the history, the latest ticket of --supersede and the mark of --once-per;
+ * nothing else does.
+ */
+static int locks(const char *node, FILE *out)
+{
+	static const char stays[] =
+		"^redlock:[{].*[}]:(fence|newest|moves|once|log):";
+	redisContext *to;
+	redisReply *reply;
+	regex_t pattern;
+	char path[PATH_MAX];
+	int n = 0;
+
+	path_of(path, node, ".sock");
+	if (access(path, F_OK))
+		return 0;
+	if (regcomp(&pattern, stays, REG_EXTENDED | REG_NOSUB))
+		return usage();
+	to = reach(node);
+	reply = to ? redisCommand(to, "KEYS *") : NULL;
+	for (size_t i = 0; reply && i < reply->elements; i++) {
+		const char *key = reply->element[i]->str;
+
+		if (!regexec(&pattern, key, 0, NULL, 0))
+			continue;
+		(void)fprintf(out, "on %s: %s\n", node, key);
+		n++;
+	}
+	if (reply && reply->type == REDIS_REPLY_ERROR) {
+		(void)fprintf(out, "on %s: %s\n", node, reply->str);
+		n++;
+	}
+	if (reply)
+		freeReplyObject(reply);
+	if (to)
+		redisFree(to);
+	regfree(&pattern);
+	return n;
+}
+
+/* ---- processes ---- */
+
+static size_t slurp(int proc, const char *pid, const char *what, char *text,
+		    size_t size)
+{
+	char path[64];
+	size_t n = 0;
+	ssize_t got;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", pid, what);
+	fd = openat(proc, path, O_RDONLY);
+	if (fd < 0)
+		return 0;
+	while (n < size - 1 && (got = read(fd, text + n, size - 1 - n)) > 0)
+		n += (size_t)got;
+	(void)close(fd);
+	text[n] = '\0';
+	return n;
+}
+
+/* of redlock's and its commands, not the test's own shell and what it runs */
+static int is_watched(int proc, const char *pid)
+{
+	static const char *const names[] = {
+		"redlock", "lockguard", "lockinit", "lockkeeper",
+		"witness", "sleep",     "sh"};
+	char name[64];
+
+	if (!slurp(proc, pid, "comm", name, sizeof(name)))
+		return 0;
+	name[strcspn(name, "\n")] = '\0';
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return 1;
+	return 0;
+}
+
+static int has_mark(int proc, const char *pid, const char *mark)
+{
+	static char text[1 << 20];
+	char want[PATH_MAX];
+	const char *at = text, *end;
+
+	(void)snprintf(want, sizeof(want), "REDLOCK_TEST_ID=%s", mark);
+	end = text + slurp(proc, pid, "environ", text, sizeof(text));
+	for (; at < end; at += strlen(at) + 1)
+		if (strcmp(at, want) == 0)
+			return 1;
+	return 0;
+}
+
+static int processes(const char *mark, FILE *out)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	int n = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		const char *pid = entry->d_name;
+		char text[4096];
+		size_t length;
+
+		if (!isdigit((unsigned char)*pid) ||
+		    !is_watched(dirfd(dir), pid) ||
+		    !has_mark(dirfd(dir), pid, mark))
+			continue;
+		length = slurp(dirfd(dir), pid, "cmdline", text, sizeof(text));
+		for (size_t i = 0; i < length; i++)
+			if (!text[i])
+				text[i] = ' ';
+		(void)fprintf(out, "%s %s\n", pid, text);
+		n++;
+	}
+	if (dir)
+		(void)closedir(dir);
+	return n;
+}
+
+/* ---- after a test ---- */
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int left(const char *mark, int nodes, char **node, FILE *out)
+{
+	int n = processes(mark, out);
+
+	for (int i = 0; i < nodes; i++)
+		n += locks(node[i], out);
+	return n;
+}
+
+static int cmd_left(int argc, char **argv)
+{
+	const struct timespec pause = {0, 10000000};
+	const char *lent = NULL, *file = NULL;
+	const char *mark = argv[0];
+	FILE *nowhere = fopen("/dev/null", "w");
+	int64_t end = now_ms() + WAIT_MS;
+
+	if (argc < 1 || !nowhere)
+		return usage();
+	argc--, argv++;
+	if (argc > 2 && strcmp(argv[0], "--lent") == 0) {
+		lent = argv[1], file = argv[2];
+		argc -= 3, argv += 3;
+	}
+	while (left(mark, argc, argv, nowhere)) {
+		if (now_ms() >= end)
+			return left(mark, argc, argv, stderr) > 0;
+		(void)nanosleep(&pause, NULL);
+	}
+	return lent && !as_it_was(lent, file) ? 3 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return usage();
+	if (strcmp(argv[1], "ask") == 0)
+		return cmd_ask(argc - 2, argv + 2);
+	if (strcmp(argv[1], "state") == 0)
+		return state(argv[2], stdout);
+	if (strcmp(argv[1], "processes") == 0)
+		return processes(argv[2], stdout) < 0;
+	if (strcmp(argv[1], "left") == 0)
+		return cmd_left(argc - 2, argv + 2);
+	return usage();
+}
