@@ -958,7 +958,8 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 		case $status in
 		0) [ -s "$T/$ms" ]; ! contains "$T/err$ms" "lease lost" ;;
 		125) contains "$T/err$ms" "not renewed for" ;;
-		137) contains "$T/err$ms" "its lease ran out" ;;
+		# (the guard says so after it has killed)
+		137) wait_until contains "$T/err$ms" "its lease ran out" ;;
 		*) false ;;
 		esac
 	done

@@ -485,7 +485,10 @@ save_failed() { cli a info persistence | grep -q rdb_last_bgsave_status:err; }
 	wait_until clients_are 6
 	doctor 1
 	finds wrong clients '6 of at most 6' 'CONFIG SET maxclients 12'
+	cli a config set maxclients 20 >/dev/null
 	helper redis-cli -s "$T/a.sock" blpop never6 0 >/dev/null
+	wait_until blocked_are 6
+	cli a config set maxclients 6 >/dev/null
 	wait_until full
 	doctor 69
 	finds wrong answer 'max number of clients' 'maxclients'
@@ -495,6 +498,7 @@ save_failed() { cli a info persistence | grep -q rdb_last_bgsave_status:err; }
 clients_are() { # with the one that asks
 	cli a info clients | grep -q "^connected_clients:$1.\$"
 }
+blocked_are() { cli a info clients | grep -q "^blocked_clients:$1.\?$"; }
 full() { if node_answers a; then return 1; fi; }
 
 # ---- roles ----

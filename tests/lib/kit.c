@@ -13,7 +13,7 @@
  * one is not that in the file.
  *
  * NODE is DIR/NAME: its socket is NODE.sock, and NODE.auth has its password, if
- * there is one.
+ * there is one, else REDISCLI_AUTH.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -46,20 +46,32 @@ static void path_of(char *path, const char *node, const char *suffix)
 
 /* ---- one server ---- */
 
-static int authenticate(redisContext *to, const char *node)
+/* As redis-cli: of a file beside the socket, or of the environment. */
+static int find_password(const char *node, char *password, int size)
 {
-	char path[PATH_MAX], password[512];
-	redisReply *reply;
+	const char *set = getenv("REDISCLI_AUTH");
+	char path[PATH_MAX];
 	FILE *file;
 
 	path_of(path, node, ".auth");
 	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	if (!fgets(password, sizeof(password), file))
+	if (!file) {
+		(void)snprintf(password, (size_t)size, "%s", set ? set : "");
+		return set && set[0];
+	}
+	if (!fgets(password, size, file))
 		password[0] = '\0';
 	(void)fclose(file);
 	password[strcspn(password, "\n")] = '\0';
+	return 1;
+}
+static int authenticate(redisContext *to, const char *node)
+{
+	char password[512];
+	redisReply *reply;
+
+	if (!find_password(node, password, sizeof(password)))
+		return 0;
 	reply = redisCommand(to, "AUTH %s", password);
 	if (!reply)
 		return -1;

@@ -97,7 +97,7 @@ all_vote() { # at T = 1s
 # $worker.
 keep() { # [OPTION...]
 	rm -f "$T/started"
-	helper "$REDLOCK" -u "$url" -k job -t 1s "$@" -- \
+	helper ${within:+"${within[@]}"} "$REDLOCK" -u "$url" -k job -t 1s "$@" -- \
 		witness "$T" --hold 600000 --started "$T/started" 2>"$T/err"
 	holder=$!
 	wait_until exists "$T/started"
