@@ -28,7 +28,8 @@ static char *safe_copy(const char *text)
 	return strdup(format_bytes(text, strlen(text), safe, sizeof(safe)));
 }
 
-static char *formatted(const char *fmt, va_list ap)
+__attribute__((format(printf, 1, 0))) static char *formatted(const char *fmt,
+							     va_list ap)
 {
 	char text[TEXT_MAX];
 
