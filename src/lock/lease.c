@@ -435,21 +435,25 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 }
 
 /* Until when the last nodes are waited for, once a quorum has given back: those
- * that are about to answer. What they have would stay until it ends. */
+ * that are about to answer. What they have would stay until it ends, and of one
+ * that is just running our acquire so would that: it cannot answer somebody who
+ * is gone, and then does not read the release behind it. */
 static struct instant late_by(const struct lease *l)
 {
-	int64_t ms = 0;
+	struct instant until = l->freed_at;
 
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
 
-		if (n->want == VERB_RELEASE && n->answered &&
-		    (n->chan[0].ask.verb == VERB_RELEASE ||
-		     n->chan[1].ask.verb == VERB_RELEASE) &&
-		    timing_hedge(n->srtt_ms) > ms)
-			ms = timing_hedge(n->srtt_ms);
+		if (n->want != VERB_RELEASE ||
+		    (n->chan[0].ask.verb != VERB_RELEASE &&
+		     n->chan[1].ask.verb != VERB_RELEASE))
+			continue;
+		until = later(until,
+			      after(n->answered ? l->freed_at : n->acquired,
+				    timing_hedge(n->srtt_ms)));
 	}
-	return after(l->freed_at, ms);
+	return until;
 }
 
 static void tick(struct lease *l, struct instant at)
@@ -496,6 +500,8 @@ bool lease_next(struct lease *l, struct instant at, struct ask *out)
 				    .fence = l->fence,
 				    .seen = seen_for(l, n)};
 		fill_in(l, n, out);
+		if (out->verb == VERB_ACQUIRE)
+			n->acquired = at;
 		n->chan[chan].release = false;
 		n->chan[chan].blocked = false;
 		n->chan[chan].ask = *out;

@@ -206,11 +206,12 @@ enum vote {
 
 struct lease_node {
 	struct lease_chan chan[CHANNELS];
-	int good;             /* the channel that answered last */
-	enum verb want;       /* to be asked until answered */
-	struct instant next;  /* when */
-	struct instant stamp; /* of the last credited request; if mine */
-	int slot;             /* which is mine */
+	int good;                /* the channel that answered last */
+	enum verb want;          /* to be asked until answered */
+	struct instant next;     /* when */
+	struct instant stamp;    /* of the last credited request; if mine */
+	struct instant acquired; /* when it was last asked for the lock */
+	int slot;                /* which is mine */
 	int64_t group;
 	bool joined; /* by somebody: see the ask */
 	bool joins;  /* and it is the outer one's */

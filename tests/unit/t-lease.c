@@ -1089,6 +1089,34 @@ static void test_release_unsure(void)
 	}
 }
 
+/* -n, and one of three has not answered yet what the others have refused. */
+static void refused_by_two(int64_t t)
+{
+	begin(3, T, 0);
+	asks(0);
+	held_by(&q[0], 8, 600, 5000, t);
+	held_by(&q[1], 8, 600, 5000, t);
+	asks(t);
+}
+static void test_release_unanswered(void)
+{
+	refused_by_two(1);
+	is_int(count(VERB_RELEASE, 2, 0), 1, "released behind an acquire");
+	is_int(l.state, LEASE_RELEASING, "which may be running now");
+	is_int(asks(49), 0, "it has a moment");
+	is_int(l.state, LEASE_RELEASING, "as long as it may be running");
+	asks(50);
+	is_int(l.state, LEASE_OVER, "and no longer");
+
+	refused_by_two(1);
+	reply(&q[0], SAID_NO, 100, 9);
+	asks(9);
+	is_int(l.state, LEASE_OVER, "its answer is enough");
+
+	refused_by_two(60);
+	is_int(l.state, LEASE_OVER, "one that has long been silent has none");
+}
+
 static void test_late_grant(void)
 {
 	struct ask acquire[2], release[2];
@@ -1785,6 +1813,7 @@ int main(void)
 	test_release();
 	test_release_behind();
 	test_release_unsure();
+	test_release_unanswered();
 	test_late_grant();
 	test_inherit();
 	test_fast();
