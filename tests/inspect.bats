@@ -83,7 +83,7 @@ all_values() {
 	shows 'command   sleep'
 	shows 'reason    nightly dump'
 	shows 'ci job    https://ci.example/jobs/7'
-	shows 'since     20[0-9-]* [0-9:]* \([0-9.]*m?s ago\)'
+	shows 'since     20[0-9-]* [0-9:]* [A-Z]+ \([0-9.]*m?s ago\)'
 	shows 'lease     (20\.0|1[0-9]\.[0-9])s left of 20\.0s'
 	shows "token     $(cli a get job)"
 	shows "fence     $(cli a get 'redlock:{job}:fence:job')"

@@ -17,7 +17,10 @@ list() {
 	run --separate-stderr "$REDLOCK" list -u "$url" "$@"
 	[ "$status" = "$want" ] || { echo "status $status: $output$stderr" >&2; return 1; }
 }
-quiet() { [ -z "$stderr" ] || { echo "stderr: $stderr" >&2; return 1; }; }
+quiet() {
+	[ -z "$stderr" ] && [ -n "$output" ] && return
+	[[ -z $output && $stderr = 'redlock: no '*locks ]] || { echo "stderr: $stderr" >&2; return 1; }
+}
 keys() { awk 'NR > 1 { print $1 }' <<<"$output" | tr '\n' ' '; }
 shows() { # KEY REGEX: its row
 	grep -Eqx -- "$1 +$2" <<<"$output" || { echo "$output" >&2; return 1; }
@@ -237,7 +240,7 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 	list 0
 	[ "$(keys)" = 'job ' ]
 	[ "$(changes)" = "$before" ]
-	run -0 "$REDLOCK" list -u "unix://$T/a.sock?db=3"
+	run -0 "$REDLOCK" list -q -u "unix://$T/a.sock?db=3"
 	[ -z "$output" ]
 	cli a flushall >/dev/null
 }
@@ -397,4 +400,18 @@ cluster_hold() {
 	json "d['scope'] == 'host'"
 	kill_helpers || true
 	kill_servers "$T/mine"
+}
+
+@test "no locks: said on standard error, and nothing on standard output" {
+	run -0 --separate-stderr "$REDLOCK" list -u "$url"
+	[ "$output" = '' ]
+	[ "$stderr" = 'redlock: no locks' ]
+	for o in 'x*' --held --waiting; do
+		run -0 --separate-stderr "$REDLOCK" list -u "$url" $o
+		[ "$output|$stderr" = '|redlock: no matching locks' ]
+	done
+	run -0 --separate-stderr "$REDLOCK" list -u "$url" -q
+	[ -z "$output$stderr" ]
+	run -0 --separate-stderr "$REDLOCK" list -u "$url" --json
+	[ -z "$stderr" ]
 }

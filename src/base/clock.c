@@ -100,6 +100,17 @@ const char *wall_date(int64_t seconds, char *buf, size_t size)
 	return buf;
 }
 
+const char *wall_zoned(int64_t seconds, char *buf, size_t size)
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+
+	if (!localtime_r(&t, &tm) ||
+	    strftime(buf, size, "%Y-%m-%d %H:%M:%S %Z", &tm) == 0)
+		buf[0] = '\0';
+	return buf;
+}
+
 const char *wall_since(int64_t seconds, char *buf, size_t size)
 {
 	time_t t = (time_t)seconds, at = (time_t)wall_seconds();

@@ -48,6 +48,8 @@ const char *wall_text(char *buf, size_t size);
 const char *wall_stamp(int64_t ms, char *buf, size_t size);
 /* A time of day as people here have it: "2026-11-21 03:00:12". */
 const char *wall_date(int64_t seconds, char *buf, size_t size);
+/* The same with its zone: "2026-11-21 03:00:12 UTC". */
+const char *wall_zoned(int64_t seconds, char *buf, size_t size);
 /* "03:00 UTC" today, else "2026-11-21 03:00 UTC". */
 const char *wall_since(int64_t seconds, char *buf, size_t size);
 /* By how many seconds that is ahead of UTC, then. */

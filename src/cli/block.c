@@ -77,7 +77,7 @@ static void print_lease(const struct block *b, const struct view_holder *h)
 
 static void print_holder(const struct block *b, const struct view_holder *h)
 {
-	char date[40], age[32];
+	char date[48], age[32];
 
 	line(b, "command", "%s", h->about[ABOUT_COMMAND]);
 	line(b, "reason", "%s", h->about[ABOUT_REASON]);
@@ -86,7 +86,7 @@ static void print_holder(const struct block *b, const struct view_holder *h)
 		line(b, "slot", "%d", h->slot);
 	if (h->since_ms > 0)
 		line(b, "since", "%s (%s ago)",
-		     wall_date(h->since_ms / 1000, date, sizeof(date)),
+		     wall_zoned(h->since_ms / 1000, date, sizeof(date)),
 		     format_duration(age_of(b, h->since_ms), age, sizeof(age)));
 	print_lease(b, h);
 	line(b, "token", "%s", h->token);

@@ -63,12 +63,12 @@ struct shown {
 static void add_row(struct table *t, const struct past *p,
 		    const struct shown *columns)
 {
-	char date[40], who[400], waited[32], held[32], ending[ENDING_SIZE];
+	char date[48], who[400], waited[32], held[32], ending[ENDING_SIZE];
 	const char *host = p->about[ABOUT_HOST];
 	const char *command = p->about[ABOUT_COMMAND];
 	const char *reason = p->about[ABOUT_REASON];
 
-	table_cell(t, "%s", wall_date(p->since_ms / 1000, date, sizeof(date)));
+	table_cell(t, "%s", wall_zoned(p->since_ms / 1000, date, sizeof(date)));
 	(void)about_who(p->about, who, sizeof(who));
 	table_cell(t, "%s", host[0] != '\0' ? who : "-");
 	table_cell(t, "%s", command[0] != '\0' ? command : "-");
@@ -154,6 +154,8 @@ static int answer(const struct history *h, const struct opts *o,
 
 	if (h->holds == 0) {
 		log_notice("no-history", "no history");
+		if (o->svg)
+			timeline_draw(h, shown, stdout);
 		return STATUS_OK;
 	}
 	if (o->svg)

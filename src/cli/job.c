@@ -207,14 +207,14 @@ static void say_busy(const struct job *j)
 static void say_already_ran(const struct job *j)
 {
 	const struct sight *s = &seen(j)->sight;
-	char when[40], left[32];
+	char when[48], left[32];
 
 	log_notice("already-ran",
 		   "%salready ran on %s at %s; not again for %s (--once-per)",
 		   seen(j)->whose,
 		   s->about[ABOUT_HOST][0] ? s->about[ABOUT_HOST]
 					   : "an anonymous host",
-		   wall_date(s->since, when, sizeof(when)),
+		   wall_zoned(s->since, when, sizeof(when)),
 		   format_duration(s->pttl_ms > 1000 ? s->pttl_ms / 1000 * 1000
 						     : s->pttl_ms,
 				   left, sizeof(left)));

@@ -226,6 +226,11 @@ static int show(const struct census *c, const struct opts *o, struct fail *why)
 		json_close(&j);
 		(void)putchar('\n');
 	} else if (rc == 0) {
+		if (l.rows == 0)
+			log_notice("no-locks", "%s",
+				   o->pattern || o->held || o->waiting
+					   ? "no matching locks"
+					   : "no locks");
 		rc = listing_print(&l, stdout);
 	}
 	listing_close(&l);

@@ -19,6 +19,7 @@
 #define LETTER 6.8      /* how wide one is, about, at 12 px */
 #define NAME_LETTERS 26 /* of a host, at most */
 #define KEY_LETTERS 54
+#define TALL 200      /* from here on the times stand above, too */
 #define ROOM_ABOVE 12 /* a bar, for its letter */
 #define BAR_MIN 2.5   /* what is shorter is still to be seen */
 #define TICKS_MAX 8
@@ -290,7 +291,8 @@ static void draw_times(const struct picture *p)
 			      "y1=\"%.0f\" y2=\"%.0f\"/>",
 			      x, x, p->top - 4, p->bottom + 4);
 		tick_text(t, step, text);
-		for (int below = 0; below < 2; below++)
+		/* a short picture is read without the upper one */
+		for (int below = p->bottom - p->top < TALL; below < 2; below++)
 			(void)fprintf(f,
 				      "<text class=\"dim time\" x=\"%.1f\" "
 				      "y=\"%.0f\" "
@@ -342,7 +344,7 @@ static void draw_hosts(const struct picture *p)
 /* What is read aloud, or shown while the mouse rests on it. */
 static void describe_hold(const struct past *p, FILE *f)
 {
-	char who[400], date[40], held[32], waited[32], ending[ENDING_SIZE];
+	char who[400], date[48], held[32], waited[32], ending[ENDING_SIZE];
 	const char *command = p->about[ABOUT_COMMAND];
 	const char *reason = p->about[ABOUT_REASON];
 
@@ -351,7 +353,7 @@ static void describe_hold(const struct past *p, FILE *f)
 		command[0] ? ", " : "", command, past_ending(p, ending));
 	(void)fputc('\n', f);
 	svg_say(f, "from %s on, held for %s, waited %s, fence %" PRId64,
-		wall_date(p->since_ms / 1000, date, sizeof(date)),
+		wall_zoned(p->since_ms / 1000, date, sizeof(date)),
 		format_duration(p->held_ms, held, sizeof(held)),
 		format_duration(p->waited_ms, waited, sizeof(waited)),
 		p->fence);
@@ -416,7 +418,61 @@ static void draw_hold(const struct picture *p, int i)
 	(void)fputs("</g>\n", f);
 }
 
+/* To the next bar of its lane, or to the edge. */
+static double room_behind(const struct picture *p, int i, double x)
+{
+	double free = WIDTH - MARGIN - x;
+
+	for (int k = 0; k < p->h->holds; k++) {
+		double its = x_of(p, past_came_ms(&p->h->hold[k]));
+
+		if (k != i && p->lanes.at[k].host == p->lanes.at[i].host &&
+		    p->lanes.at[k].lane == p->lanes.at[i].lane && its >= x &&
+		    its - x < free)
+			free = its - x;
+	}
+	return free;
+}
+
+/* What has gone wrong, and who did it, where there is room for it. */
+static void draw_ending(const struct picture *p, int i)
+{
+	const struct past *its = &p->h->hold[i];
+	double x = x_of(p, its->since_ms), width = x_of(p, its->ended_ms) - x;
+	double y = p->y[p->lanes.at[i].host] + p->lanes.at[i].lane * p->lane;
+	char text[ENDING_SIZE];
+
+	if (kinds[kind_of(its)].letter[0] == '\0' || p->lane < ROOM_ABOVE + 12)
+		return;
+	x += width < BAR_MIN ? BAR_MIN : width;
+	(void)past_ending(its, text);
+	if (svg_width(text) * 6.2 + 12 > room_behind(p, i, x))
+		return;
+	(void)fprintf(p->f, "<text class=\"dim\" x=\"%.1f\" y=\"%.1f\">", x + 6,
+		      y + p->lane - 3.5);
+	svg_say(p->f, "%s", text);
+	(void)fputs("</text>\n", p->f);
+}
+
 /* ---- all of it ---- */
+
+/* A mistyped key must not look like a picture that failed. */
+static void draw_nothing(const char *shown, FILE *f)
+{
+	(void)fprintf(f,
+		      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		      "<svg xmlns=\"http://www.w3.org/2000/svg\" "
+		      "width=\"%d\" height=\"60\" viewBox=\"0 0 %d 60\">\n"
+		      "<title>",
+		      WIDTH, WIDTH);
+	svg_say(f, "History of the lock %s", shown);
+	(void)fprintf(f,
+		      "</title>\n%s<rect class=\"ground\" width=\"%d\" "
+		      "height=\"60\"/>\n<text x=\"%d\" y=\"35\">",
+		      style, WIDTH, MARGIN);
+	svg_say(f, "no holds in the history of %s", shown);
+	(void)fputs("</text>\n</svg>\n", f);
+}
 
 void timeline_draw(const struct history *h, const char *shown, FILE *f)
 {
@@ -425,6 +481,10 @@ void timeline_draw(const struct history *h, const char *shown, FILE *f)
 	int64_t longest_wait = 0;
 	double height;
 
+	if (h->holds == 0) {
+		draw_nothing(shown, f);
+		return;
+	}
 	p = (struct picture){.h = h, .f = f};
 	lay_out(&p);
 	for (int i = 0; i < h->holds; i++) {
@@ -454,5 +514,7 @@ void timeline_draw(const struct history *h, const char *shown, FILE *f)
 			draw_wait(&p, i);
 	for (int i = 0; i < h->holds; i++)
 		draw_hold(&p, i);
+	for (int i = 0; i < h->holds; i++)
+		draw_ending(&p, i);
 	(void)fputs("</svg>\n", f);
 }
