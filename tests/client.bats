@@ -910,6 +910,19 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	wait_until lock_is_free
 }
 
+@test "C21 who is to kill for lack of memory needs none" {
+	preloading inject.so
+	# what opens a directory in the C library allocates
+	inject_behind opendir:1+:12 "$REDLOCK" -u "$url" -k job -t 20s -- \
+		witness "$T" --started w --hold 60000 --spawn --stubborn
+	helpers="$helpers $tool"
+	wait_until contains "$T/w" '^[0-9]'
+	kill -KILL "$tool"
+	finish
+	wait_until tree_is_dead
+	wait_until lock_is_free
+}
+
 # ---- C25, C26, C32, C35, C37, C38 ----
 
 @test "C25 with SIGCHLD ignored and everything blocked, redlock still works" {

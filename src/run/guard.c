@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The guard process. Until the tree is dead, what runs in it, behind
- * guard_main(), neither allocates nor waits for anybody; afterwards last_will()
- * may do both. */
+ * guard_main(), does not allocate, and once the command runs it waits for
+ * nobody without looking for redlock's death and the deadline; afterwards
+ * last_will() may do both. */
 #include "run/guard.h"
 
 #include <errno.h>

@@ -236,12 +236,13 @@ static bool was_short(const struct supervisor *s)
 }
 
 /* `stuck`: the watchdog is, in a look-up of a name for example. What it knows
- * is its own. */
+ * is its own, but for what never changes. */
 static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 {
-	const struct fail *why = &s->locks->drive[s->locks->lead].why;
+	const struct fail *why =
+		stuck ? NULL : &s->locks->drive[s->locks->lead].why;
 	const struct lease_conf *conf = &any_lease(s)->conf;
-	bool known = !stuck && why->kind != FAIL_NONE;
+	bool known = why && why->kind != FAIL_NONE;
 	int64_t most = conf->ttl_ms;
 	char left[32];
 

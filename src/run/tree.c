@@ -2,15 +2,16 @@
 /* Descendants. Runs in the guard: no allocation, no stdio but snprintf. */
 #include "run/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,31 +138,53 @@ static void signal_listed(int fd, struct sweep *s, int depth)
 	}
 }
 
+/* What the children of one thread are sent. */
+static void signal_children(pid_t pid, const char *thread, struct sweep *s,
+			    int depth)
+{
+	char path[80];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children",
+		       (int)pid, thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	signal_listed(fd, s, depth);
+	close(fd);
+}
+
+/* As the kernel writes them. (opendir() would need memory, and who is to kill
+ * for lack of it has none.) */
+struct entry {
+	uint64_t inode, offset;
+	uint16_t size;
+	uint8_t type;
+	char name[];
+};
+
 static void signal_below(pid_t pid, struct sweep *s, int depth)
 {
+	_Alignas(struct entry) char listed[1024];
 	char path[64];
-	struct dirent *e;
-	DIR *tasks;
+	long n;
+	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	tasks = depth < DEPTH_MAX ? opendir(path) : NULL;
-	if (!tasks)
+	fd = depth < DEPTH_MAX ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+			       : -1;
+	if (fd < 0)
 		return;
-	while ((e = readdir(tasks))) {
-		int fd;
+	while ((n = syscall(SYS_getdents64, fd, listed, sizeof(listed))) > 0) {
+		const struct entry *e;
 
-		if (e->d_name[0] == '.')
-			continue;
-		(void)snprintf(path, sizeof(path),
-			       "/proc/%d/task/%.20s/children", (int)pid,
-			       e->d_name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		signal_listed(fd, s, depth);
-		close(fd);
+		for (long at = 0; at < n; at += e->size) {
+			e = (const struct entry *)(void *)(listed + at);
+			if (e->name[0] != '.')
+				signal_children(pid, e->name, s, depth);
+		}
 	}
-	closedir(tasks);
+	close(fd);
 }
 
 static int by_pid(const void *a, const void *b)
