@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # How long a command lives on once it must die: from the decision to the death
-# of its whole tree (10 processes in sessions of their own, deaf to signals).
+# of its whole tree (processes in sessions of their own, deaf to signals).
 #
 #   bench/kill.sh [PATH-OF-REDLOCK] [ROUNDS]
 set -eu
@@ -11,8 +11,19 @@ rounds=${2:-20}
 start_redis
 compile tree
 machine
-echo "milliseconds until the last of 10 processes is dead"
-printf 'kill -9 of redlock:       '
-"$W/tree" "$rounds" kill "$sock" "$redlock" | summary
-printf 'the server says not ours: '
-"$W/tree" "$rounds" lose "$sock" "$redlock" | summary
+for n in 10 2000 4000; do
+	[ $n = 10 ] || [ -n "${2-}" ] || rounds=5
+	echo "milliseconds until the last of $n processes is dead"
+	for how in "" --contain; do
+		[ -z "$how" ] || "$redlock" -q -u "unix://$sock" -k probe $how \
+			-- true 2>/dev/null || {
+			echo "(this machine, or this redlock, has no $how)"
+			continue
+		}
+		# shellcheck disable=SC2086 # none is none
+		printf 'kill -9 of redlock %-11s ' "$how"
+		"$W/tree" "$rounds" $n kill "$sock" "$redlock" $how | summary
+		printf 'the server says no %-11s ' "$how"
+		"$W/tree" "$rounds" $n lose "$sock" "$redlock" $how | summary
+	done
+done

@@ -2,13 +2,14 @@
 /*
  * From the decision that a command must die to the death of its whole tree.
  *
- *   tree ROUNDS kill|lose SOCKET REDLOCK
+ *   tree ROUNDS PROCESSES kill|lose SOCKET REDLOCK [OPTION]...
  *
- * Each round runs, under redlock, ten processes, each in a session of its own
- * and deaf to every signal that can be ignored, which together hold the write
- * end of one pipe: its end of file is the death of the last. kill: from kill -9
- * of redlock. lose: the lock is overwritten on the server; from the renewal's
- * "not yours" (its line on stderr). Prints one number of ms per round.
+ * Each round runs, under redlock, so many processes, each in a session of its
+ * own and deaf to every signal that can be ignored, which together hold the
+ * write end of one pipe: its end of file is the death of the last. kill: from
+ * kill -9 of redlock. lose: the lock is overwritten on the server; from the
+ * server's "not yours" to the next renewal, as MONITOR shows it (what redlock
+ * says of it comes after the kill). Prints one number of ms per round.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROCESSES 10
+#define OPTIONS_MAX 16
+
+static int processes;
 
 static double ms(void)
 {
@@ -37,7 +40,7 @@ static int be_tree(void)
 {
 	for (int sig = 1; sig < 32; sig++)
 		(void)signal(sig, SIG_IGN);
-	for (int i = 1; i < PROCESSES; i++)
+	for (int i = 1; i < processes; i++)
 		if (fork() == 0) {
 			(void)setsid();
 			break;
@@ -47,34 +50,61 @@ static int be_tree(void)
 		pause();
 }
 
-static int overwrite(const char *path)
+static int say(const char *path, const char *question)
 {
-	static const char question[] = "SET job stolen PX 1000\r\n";
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char reply[64];
 
 	(void)snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
 	if (connect(fd, (struct sockaddr *)&un, sizeof(un)) < 0 ||
-	    write(fd, question, sizeof(question) - 1) < 0 ||
+	    write(fd, question, strlen(question)) < 0 ||
 	    read(fd, reply, sizeof(reply)) <= 0)
 		return -1;
+	return fd;
+}
+
+/* Overwrites the lock, and returns when the holder asks for it again. */
+static int lose(const char *path)
+{
+	int fd = say(path, "SET job stolen PX 9000\r\n");
+	char seen[65536];
+	size_t n = 0;
+	ssize_t got;
+
+	if (fd < 0)
+		return -1;
+	close(fd);
+	fd = say(path, "MONITOR\r\n");
+	do {
+		got = fd < 0 ? -1 : read(fd, seen + n, sizeof(seen) - 1 - n);
+		if (got <= 0)
+			return -1;
+		n += (size_t)got;
+		seen[n] = '\0';
+	} while (!strcasestr(seen, "\"eval"));
 	close(fd);
 	return 0;
 }
 
 static pid_t start(char **argv, int alive, int said)
 {
-	char url[256];
+	char url[256], *run[OPTIONS_MAX + 12] = {argv[5], "-q",  "-u", url,
+						 "-k",    "job", "-t", "3s"};
+	int n = 8;
 	pid_t pid = fork();
 
 	if (pid != 0)
 		return pid;
 	(void)dup2(alive, 9);
 	(void)dup2(said, STDERR_FILENO);
-	(void)snprintf(url, sizeof(url), "unix://%s", argv[3]);
-	execl(argv[4], argv[4], "-q", "-u", url, "-k", "job", "-t", "1s", "--",
-	      argv[0], (char *)NULL);
+	(void)snprintf(url, sizeof(url), "unix://%s", argv[4]);
+	for (int i = 6; argv[i]; i++)
+		run[n++] = argv[i];
+	run[n++] = "--";
+	run[n++] = argv[0];
+	run[n++] = argv[2];
+	execv(argv[5], run);
 	_exit(127);
 }
 
@@ -90,15 +120,14 @@ static double round_of(char **argv)
 	pid = start(argv, alive[1], said[1]);
 	close(alive[1]);
 	close(said[1]);
-	for (int i = 0; i < PROCESSES; i++)
+	for (int i = 0; i < processes; i++)
 		if (read(alive[0], line, 1) != 1)
 			return -1;
-	if (strcmp(argv[2], "kill") == 0) {
+	if (strcmp(argv[3], "kill") == 0) {
 		begin = ms();
 		(void)kill(pid, SIGKILL);
 	} else {
-		if (overwrite(argv[3]) < 0 ||
-		    read(said[0], line, sizeof(line)) <= 0)
+		if (lose(argv[4]) < 0)
 			return -1;
 		begin = ms();
 	}
@@ -115,9 +144,10 @@ static double round_of(char **argv)
 
 int main(int argc, char **argv)
 {
-	if (argc == 1)
+	processes = argc > 2 ? atoi(argv[2]) : argc > 1 ? atoi(argv[1]) : 0;
+	if (argc == 2 && processes > 0)
 		return be_tree();
-	if (argc != 5)
+	if (argc < 6 || argc > 6 + OPTIONS_MAX || processes <= 0)
 		return 64;
 	for (int i = 0; i < atoi(argv[1]); i++) {
 		double took = round_of(argv);
