@@ -1104,7 +1104,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 @test "C37 a command is ended at the deadline by KILL, without a core" {
 	cd "$T"
 	ulimit -c unlimited
-	started -k job -t 3s -- witness "$T" --started w --hold 9000 --stubborn
+	started -k job -t 5s -- witness "$T" --started w --hold 9000 --stubborn
 	node_freeze a
 	finish
 	node_thaw a

@@ -7,7 +7,8 @@ load lib/common
 contained() { redlock -k job --contain "$@"; }
 
 setup() {
-	untraced common_begin
+	trace_failures
+	common_begin
 	[[ $BATS_TEST_DESCRIPTION = C40* ]] || need_namespaces
 }
 # A kernel that has none is told by unshare(1), not by what is tested.

@@ -80,7 +80,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	local i
 
 	node_b
-	hold 3200
+	hold open
 	for i in 0.05 0.1 0.15; do
 		sleep "$i"
 		node_freeze b
@@ -90,19 +90,19 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 		# the renewal that waited is through
 		sleep 0.2
 	done
-	ends_with 0
+	end_hold
 	lacks "$T/err" SIGTERM
 }
 
 @test "P6 a server that is away for 0.4 T, refusing, disturbs nothing" {
 	may_need_another_try "a machine that stalls makes the outage longer than what is survived"
 	node_b --appendonly yes --appendfsync always
-	hold 2000
+	hold open
 	node_kill b
 	sleep 0.4
 	node_start b --appendonly yes --appendfsync always
 	wait_until contains "$T/err" 'renewed again'
-	ends_with 0
+	end_hold
 	lacks "$T/err" SIGTERM
 }
 
@@ -352,14 +352,21 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 	contains "$T/err" 'lease lost'
 }
 
+# thaws it: what it has run when it answers again
+scripts_run_after() {
+	node_thaw "$1"
+	scripts_run "$1"
+}
+ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
 @test "S6 a server frozen for 0.3 T disturbs nothing" {
 	may_need_another_try "a machine that stalls makes the outage longer than what is survived"
 	node_b
-	hold 700
+	hold open
 	node_freeze b
 	sleep 0.3
-	node_thaw b
-	ends_with 0
+	seen=$(scripts_run_after b)
+	wait_until ran_more b "$seen"
+	end_hold
 	lacks "$T/err" SIGTERM
 }
 
@@ -618,6 +625,10 @@ turned_away() {
 	echo wrong >"$T/password"
 	echo secret >"$T/a.auth"
 	cli a acl setuser default resetpass '>secret' on
+	# how long a run takes just now
+	began=$(now_ms)
+	REDISCLI_AUTH=secret redlock -k other -- true
+	one=$(($(now_ms) - began))
 	began=$(now_ms)
 	turned_away 1 --user app --password-file "$T/password"
 	[[ $output = *WRONGPASS* ]]
@@ -625,7 +636,7 @@ turned_away() {
 	[[ $output = *WRONGPASS* ]]
 	REDISCLI_AUTH='' turned_away 0
 	[[ $output = *'the server wants a password'* ]]
-	below "$(($(now_ms) - began))" 1000
+	below "$(($(now_ms) - began))" $((1000 + 3 * one))
 }
 
 # The server then runs for its default user what came behind the AUTH.
@@ -915,32 +926,32 @@ step() { wallclock "$T/clock" "$1"; }
 
 @test "S14 a server clock set forward past the lease: the lock is set again within one renewal" {
 	clock_b
-	hold 900
+	hold open
 	step 3600000
 	unset_on b job
 	wait_until set_on b job
 	wait_until contains "$T/err" 'had vanished'
-	ends_with 0
+	end_hold
 }
 
 @test "S14 a server clock set forward a little is noticed by the short lease, and said" {
 	clock_b
-	hold 700
+	hold open
 	step 300
 	wait_until contains "$T/err" 'clock was set forward'
 	# four times as often from now on: T/24
 	before=$(scripts_run b)
 	sleep 0.25
 	at_least "$(($(scripts_run b) - before))" 4
-	ends_with 0
+	end_hold
 }
 
 @test "S14 a second holder after a clock step: larger fence, and the first is killed at the first answer" {
 	clock_b
 	direct=$url
 	proxy_start b
-	helper "$REDLOCK" -u "$url" -k job -t 1500ms -- \
-		sh -c "echo \$REDLOCK_FENCE >$T/first; exec sleep 9" 2>"$T/err"
+	helper "$REDLOCK" -u "$url" -k job -t 10s -- \
+		sh -c "echo \$REDLOCK_FENCE >$T/first; exec sleep 60" 2>"$T/err"
 	holder=$!
 	wait_until exists "$T/first"
 	px silent
@@ -954,7 +965,8 @@ step() { wallclock "$T/clock" "$1"; }
 	px pass
 	began=$(now_ms)
 	ends_with 125
-	below "$(($(now_ms) - began))" 300
+	# not by the deadline, which is 0.65 T
+	below "$(($(now_ms) - began))" 4000
 	contains "$T/err" 'no longer ours'
 	[ "$(cat "$T/second")" -gt "$(cat "$T/first")" ]
 	set_on b job
@@ -964,11 +976,11 @@ step() { wallclock "$T/clock" "$1"; }
 
 @test "S15 a server clock set back: the next renewal pins the lease again, the release frees it" {
 	clock_b
-	hold 600
+	hold open
 	step -7200000
 	at_least "$(cli b pttl job)" 7000000
 	wait_until pinned
-	ends_with 0
+	end_hold
 	unset_on b job
 	[ "$(fence_now)" -gt "$(cat "$T/fence")" ]
 }
@@ -977,30 +989,30 @@ pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
 # ---- what others do to the key ----
 
 @test "S16 FLUSHALL in mid hold is healed, under the same token" {
-	hold 600
+	hold open
 	token=$(cli a get job)
 	cli a flushall
 	wait_until set_on a job
 	[ "$(cli a get job)" = "$token" ]
 	wait_until contains "$T/err" 'had vanished'
-	ends_with 0
+	end_hold
 }
 
 @test "S16 FLUSHDB and SWAPDB in mid hold are healed" {
-	hold 700
+	hold open
 	cli a flushdb
 	wait_until set_on a job
 	cli a swapdb 0 1
 	wait_until set_on a job
-	ends_with 0
+	end_hold
 	cli a -n 1 flushdb
 }
 
 @test "S16 FLUSHALL at every hold under 5 contenders: never two" {
 	local i last=0
 
-	hold 400 -t 400ms
-	for i in 1 2 3 4; do waiter "$i" 250 -t 400ms & done
+	hold 600 -t 400ms
+	for i in 1 2 3 4; do waiter "$i" 600 -t 400ms & done
 	wait_until four_wait
 	for i in 1 2 3; do
 		wait_until new_holder "$last"
@@ -1019,11 +1031,11 @@ looked() { [ "$(scripts_run a)" -ge "$1" ] || unset_on a job; }
 five_ran() { [ "$(holds)" = 5 ]; }
 
 @test "S17 a lock deleted by hand is set again: a plain DEL breaks no lock" {
-	hold 600
+	hold open
 	cli a del job
 	wait_until set_on a job
 	wait_until contains "$T/err" 'deleted by hand'
-	ends_with 0
+	end_hold
 }
 
 @test "S17 a lock deleted together with a moved counter is lost: the holder is killed" {

@@ -134,21 +134,27 @@ need_user() {
 }
 
 # hold MS [OPTION...]: redlock in the background as $holder, in the namespace
-# `within` if there is one, until its command, the witness, runs as $worker.
+# `within` if there is one, until its command, the witness, runs as $worker. MS
+# is `open` if it is to hold until end_hold.
 hold() {
 	start_hold "$@"
 	wait_until exists "$T/started"
 	worker=$(cat "$T/started")
 }
 start_hold() {
-	local ms=$1
+	local long=(--hold "$1")
 
+	[ "$1" != open ] || long=(--until "$T/end")
 	shift
-	rm -f "$T/started"
+	rm -f "$T/started" "$T/end"
 	helper ${within:+"${within[@]}"} "$REDLOCK" -u "$url" -k job -t 1s "$@" \
-		-- witness "$T" --hold "$ms" --spawn --started "$T/started" \
+		-- witness "$T" "${long[@]}" --spawn --started "$T/started" \
 		2>"$T/err"
 	holder=$!
+}
+end_hold() {
+	: >"$T/end"
+	ends_with 0
 }
 ends_with() { # STATUS: how the holder ended
 	local got=0
