@@ -456,9 +456,21 @@ static struct instant late_by(const struct lease *l)
 	return until;
 }
 
+/* So many nodes have a release before them that has not left yet. */
+static int unsent(const struct lease *l)
+{
+	int n = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		n += l->node[i].want != VERB_NONE &&
+		     l->node[i].chan[0].ask.verb != VERB_RELEASE &&
+		     l->node[i].chan[1].ask.verb != VERB_RELEASE;
+	return n;
+}
+
 static void tick(struct lease *l, struct instant at)
 {
-	int over = 0, done = 0, unsent = 0;
+	int over = 0, done = 0;
 
 	rounds_tick(l, at);
 	if (l->state != LEASE_RELEASING)
@@ -468,15 +480,12 @@ static void tick(struct lease *l, struct instant at)
 
 		over += n->want == VERB_NONE;
 		done += n->want == VERB_NONE && !n->kept;
-		unsent += n->want != VERB_NONE &&
-			  n->chan[0].ask.verb != VERB_RELEASE &&
-			  n->chan[1].ask.verb != VERB_RELEASE;
 	}
 	if (!l->freed && done >= lease_quorum(l->conf.nodes)) {
 		l->freed = true;
 		l->freed_at = at;
 	}
-	if ((l->freed && unsent == 0 && !before(at, late_by(l))) ||
+	if ((l->freed && unsent(l) == 0 && !before(at, late_by(l))) ||
 	    over == l->conf.nodes || !before(at, l->release_by))
 		l->state = LEASE_OVER;
 }
@@ -517,8 +526,9 @@ struct instant lease_wake(const struct lease *l)
 	if (l->state == LEASE_OVER)
 		return NEVER;
 	if (l->state == LEASE_RELEASING)
-		t = l->freed ? sooner(late_by(l), l->release_by)
-			     : l->release_by;
+		t = l->freed && unsent(l) == 0
+			    ? sooner(late_by(l), l->release_by)
+			    : l->release_by;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		bool fresh;
 		int chan;

@@ -575,6 +575,17 @@ class Run:
         with open(f'{self.dir}/err', 'wb') as err:
             pass
 
+    def outlived(self):
+        """The guard, which kills who had no time until the lease ran out, has
+        the last word."""
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            with open(f'{self.dir}/err', 'rb') as f:
+                if b'stopped until its lease ran out' in f.read():
+                    return True
+            time.sleep(.05)
+        return False
+
     def judge(self, terminal):
         out, err = (open(f'{self.dir}/{n}', 'rb').read() for n in ('out', 'err'))
         for name in os.listdir(self.dir):
@@ -585,11 +596,9 @@ class Run:
         found = re.search(rb'runtime error: .*', err + out)
         if found:
             self.wrong.append(found[0].decode('latin-1'))
-        # (the guard kills who had no time until the lease ran out)
         if self.status not in STATUSES and not (
-                self.status == -signal.SIGKILL and
-                b'stopped until its lease ran out' in err) and \
-                not (terminal and self.status in (130, -signal.SIGINT)):
+                self.status == -signal.SIGKILL and self.outlived()) and not (
+                terminal and self.status in (130, -signal.SIGINT)):
             self.wrong.append(f'status {self.status}')
         if self.megabytes > self.options.memory:
             self.wrong.append(f'{self.megabytes:.0f} MB')

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as replies of a server, read by all who read replies. What they
+ * make of them can be shown, and lies within bounds.
+ *
+ * The first byte says which node, and whether replies are read whole. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/timeline.h"
+#include "fuzz.h"
+#include "lock/history.h"
+#include "lock/record.h"
+#include "lock/view.h"
+#include "net/errors.h"
+#include "net/member.h"
+#include "net/peer.h"
+#include "net/resp.h"
+#include "run/survey.h"
+
+const char fuzz_name[] = "reply";
+
+static void must(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	(void)fprintf(stderr, "not so: %s\n", what);
+	abort();
+}
+
+/* A terminal may see it. */
+static void must_show(const char *text, size_t size, const char *what)
+{
+	size_t n = strnlen(text, size), len;
+
+	must(n < size, what);
+	for (size_t i = 0; i < n; i += len) {
+		len = utf8_length(text + i, n - i);
+		must(len > 0 && (unsigned char)text[i] >= ' ' &&
+			     text[i] != 0x7f,
+		     what);
+	}
+}
+
+static void must_show_about(const char (*about)[ABOUT_MAX])
+{
+	for (int i = 0; i < ABOUT_COUNT; i++)
+		must_show(about[i], ABOUT_MAX, "what is told can be shown");
+}
+
+/* ---- short ones ---- */
+
+static void read_answers(const struct words *w)
+{
+	static const enum verb verbs[] = {VERB_ACQUIRE, VERB_LISTEN,
+					  VERB_CONFIRM, VERB_REPLICATE,
+					  VERB_RELEASE};
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		struct answer a = {.said = SAID_NO};
+		struct sight s = {.seen = false};
+		struct fail why = {0};
+
+		if (script_answer(verbs[i], w, &a, &s, &why) < 0) {
+			must_show(why.text, sizeof(why.text), "why");
+			must(why.kind != FAIL_NONE, "a failure has a kind");
+			continue;
+		}
+		must(a.counter >= 0, "a counter is one");
+		must(a.pttl_ms >= -1 && a.pttl_ms <= AGES_MS &&
+			     a.holder_ttl_ms >= 0 && a.holder_ttl_ms <= AGES_MS,
+		     "times are bounded");
+		must(a.place >= -1 && a.place + 1 > a.place, "a place is one");
+		must(a.slot >= 0 && a.slot < 10000 && a.group >= 0,
+		     "a slot is one");
+		must_show(s.token, sizeof(s.token), "a token can be shown");
+		must_show(s.type, sizeof(s.type), "a type can be shown");
+		must_show_about(s.about);
+	}
+}
+
+static void read_error(const struct words *w)
+{
+	static struct endpoint ep;
+	struct peer peer = {0};
+	const char *advice;
+	char text[200];
+	struct place to;
+	struct fail why;
+	size_t skip;
+	bool ask;
+
+	if (ep.places == 0)
+		(void)endpoint_parse(&ep, "redis-cluster://10.0.0.1", &why);
+	skip = error_wrap(w->at[0], w->len[0]);
+	must(skip <= w->len[0], "what is wrapped is within");
+	(void)format_bytes(w->at[0] + skip, w->len[0] - skip, text,
+			   sizeof(text));
+	must(error_of_sentinel(text, &advice) != FAIL_NONE && advice,
+	     "an error is a failure");
+	must(error_kind(text, &advice) != FAIL_NONE && advice,
+	     "an error is a failure");
+	(void)error_begun(text);
+	(void)error_missing(text);
+	(void)error_waits(text);
+	peer_init(&peer, &ep);
+	if (peer_redirected(&peer, text, &ask, &to)) {
+		must_show(to.host, sizeof(to.host), "a host can be shown");
+		must(to.host[0] != '\0' && atoi(to.port) > 0, "a place is one");
+		peer_move(&peer, &to);
+		must(peer_is_known(&peer) ==
+			     (strcmp(to.host, "10.0.0.1") == 0 &&
+			      strcmp(to.port, "6379") == 0),
+		     "only the node of the URL is known");
+	}
+	(void)peer_astray(&peer, text);
+}
+
+static void read_master(const struct words *w)
+{
+	struct place p;
+
+	if (member_master(&p, w) < 0)
+		return;
+	must_show(p.host, sizeof(p.host), "a host can be shown");
+	must(p.host[0] != '\0' && atoi(p.port) > 0 && atoi(p.port) < 65536,
+	     "a place is one");
+}
+
+/* ---- whole ones ---- */
+
+static void read_records(const struct reply *r)
+{
+	struct record one;
+
+	for (size_t i = 0; i < r->items; i++)
+		read_records(&r->item[i]);
+	record_read(&one, r->bytes, r->len);
+	must_show_about(one.about);
+	must(one.ttl_ms >= 0 && one.since_ms >= 0 && one.readers >= 0,
+	     "a record's numbers are bounded");
+	record_read_member(&one, r->bytes, r->len);
+	must_show_about(one.about);
+	must(one.slots >= 0 && one.standing_len <= r->len,
+	     "a member's numbers are bounded");
+}
+
+static void read_members(const struct reply *r)
+{
+	const struct place wanted = {"10.0.0.7", "6381"};
+	static struct endpoint ep;
+	struct got got = {.reply = r};
+	struct fail why = {0};
+	struct survey s;
+
+	(void)member_in_nodes(r, &wanted);
+	(void)member_in_slots(r, "10.0.0.7", &wanted);
+	if (r->kind != REPLY_LIST)
+		return;
+	if (ep.places == 0)
+		(void)endpoint_parse(&ep, "redis-cluster://10.0.0.1", &why);
+	if (survey_open(&s, &ep, 1, 1000, &why) < 0)
+		return;
+	if (survey_spread_take(&s, &got, &why) < 0)
+		must_show(why.text, sizeof(why.text), "why");
+	must(s.targets <= 1002, "the primaries are bounded");
+	for (uint32_t slot = 0; slot < 16384; slot += 257) {
+		int home = survey_home(&s, 0, (uint16_t)slot);
+
+		must(home >= 0 && home < s.targets, "a slot is somewhere");
+	}
+	survey_close(&s);
+}
+
+static void check_view(struct view *v, int nodes)
+{
+	struct sight s;
+
+	view_finish(v, nodes);
+	for (int i = 0; i < v->holders; i++) {
+		const struct view_holder *h = &v->holder[i];
+
+		must_show_about(h->about);
+		must_show(h->token, sizeof(h->token), "a token can be shown");
+		must_show(h->type, sizeof(h->type), "a type can be shown");
+		must(h->value_len <= 4096 && h->left_ms >= -1 &&
+			     h->left_ms <= AGES_MS && h->ttl_ms >= 0 &&
+			     h->ttl_ms <= AGES_MS && h->since_ms >= 0,
+		     "a holder's numbers are bounded");
+		(void)view_nodes_of(v, h);
+		(void)view_hold_name(h->how);
+	}
+	for (int i = 0; i < v->waiters; i++)
+		must_show_about(v->waiter[i].about);
+	must(v->held >= 0 && v->in_line >= 0 && v->once_ms >= -1,
+	     "numbers are bounded");
+	(void)view_state_name(view_state(v, nodes));
+	(void)view_is_free(v, nodes);
+	view_sight(v, &s);
+	view_close(v);
+}
+
+static void check_history(struct history *h)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f;
+
+	history_finish(h, 0);
+	must(h->holds <= HISTORY_MAX, "so many holds at most");
+	for (int i = 0; i < h->holds; i++) {
+		must_show_about(h->hold[i].about);
+		must_show(h->hold[i].by, sizeof(h->hold[i].by), "by");
+		must_show(h->hold[i].outcome, sizeof(h->hold[i].outcome),
+			  "an outcome can be shown");
+	}
+	f = h->holds > 0 ? open_memstream(&text, &n) : NULL;
+	if (f) {
+		timeline_draw(h, "job", f);
+		(void)fclose(f);
+		for (size_t i = 0; i < n; i++)
+			must((unsigned char)text[i] >= ' ' || text[i] == '\n',
+			     "a picture is text");
+		free(text);
+	}
+	history_close(h);
+}
+
+struct reading {
+	struct view view;
+	struct history history;
+	int nodes;
+};
+
+static void read_whole(struct reading *g, struct resp *r)
+{
+	const struct reply *whole = resp_whole(r);
+	int node = g->nodes < NODES_MAX ? g->nodes : NODES_MAX - 1;
+	struct fail why = {0};
+
+	if (!whole)
+		return;
+	read_records(whole);
+	read_members(whole);
+	if (view_add(&g->view, whole, node, &why) < 0)
+		must_show(why.text, sizeof(why.text), "why");
+	if (history_add(&g->history, whole, node, &why) < 0)
+		must_show(why.text, sizeof(why.text), "why");
+	g->nodes++;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct reading g = {.nodes = 0};
+	struct words w;
+	struct resp *r;
+	bool whole;
+
+	if (size < 1)
+		return 0;
+	whole = data[0] & 1;
+	r = resp_open(whole);
+	must(r && resp_feed(r, (const char *)data + 1, size - 1) == 0,
+	     "there is memory");
+	for (;;) {
+		enum resp_got got = resp_next(r, &w);
+
+		if (got != RESP_REPLY && got != RESP_ERROR)
+			break;
+		must(w.n <= WORDS_MAX, "there are not too many words");
+		if (got == RESP_ERROR && w.n == 1)
+			read_error(&w);
+		read_answers(&w);
+		read_master(&w);
+		if (whole)
+			read_whole(&g, r);
+	}
+	resp_close(r);
+	check_view(&g.view,
+		   g.nodes > 0 && g.nodes < NODES_MAX ? g.nodes : NODES_MAX);
+	check_history(&g.history);
+	return 0;
+}
