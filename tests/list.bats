@@ -415,3 +415,41 @@ cluster_hold() {
 	run -0 --separate-stderr "$REDLOCK" list -u "$url" --json
 	[ -z "$stderr" ]
 }
+
+@test "--prometheus: the text format, with what the history of each lock has" {
+	local p='redlock_' now
+
+	"$REDLOCK" list -u "$url" --prometheus >"$T/metrics"
+	grep -qx "redlock_server_up{server=\"$T/a.sock\"} 1" "$T/metrics"
+	[ "$(grep -vc '^#' "$T/metrics")" = 1 ]
+	redlock -k 'a "b\' -- true
+	now=$EPOCHSECONDS
+	cli a xadd 'redlock:{a "b\}:log:a "b\' '*' token t fence 1 since 1 held_ms 1 \
+		outcome lost >/dev/null
+	cli a xadd 'redlock:{a "b\}:log:a "b\' '*' token u fence 2 since 1 held_ms 1 \
+		outcome forced >/dev/null
+	start -k 'a "b\' -- sleep 61.3
+	wait_until eval '[ "$(cli a exists "a \"b\\")" = 1 ]'
+	run -0 --separate-stderr "$REDLOCK" list -u "$url" --prometheus
+	[ -z "$stderr" ]
+	value() {
+		local name="redlock_$1{key=\"a \\\"b\\\\\"} " line
+
+		line=$(grep -F -- "$name" <<<"$output")
+		echo "${line#"$name"}"
+	}
+	[ "$(value held) $(value waiters)" = '1 0' ]
+	[ "$(value history_lost) $(value history_forced)" = '1 1' ]
+	[[ $(value held_seconds) =~ ^[0-9.]+$ ]]
+	local at=$(value last_success_timestamp_seconds)
+	at=${at%.*}
+	[ $((at - now)) -le 2 ] && [ $((now - at)) -le 2 ]
+	# each name has its type, before its samples, which stand together
+	awk '/^# TYPE/ { type[$3] = $4; next } /^#/ { next }
+		{ name = $0; sub(/{.*/, "", name)
+		if (type[name] != "gauge" || (name != last && seen[name]++)) exit 1
+		last = name }' <<<"$output"
+	kill "$tool"
+	finish
+	run -64 "$REDLOCK" list -u "$url" --prometheus --json
+}

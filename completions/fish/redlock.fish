@@ -181,6 +181,7 @@ complete -c redlock -n '__redlock_takes history' -l since -x -a '1h 1d 7d' -d 'W
 complete -c redlock -n '__redlock_takes history' -l svg -d 'Answer with a picture, in SVG'
 complete -c redlock -n '__redlock_takes inspect' -l max-age -x -d 'A check: status 2 if it is held for longer'
 complete -c redlock -n '__redlock_takes history' -l last-success -x -d 'A check: status 2 without a success within a time'
+complete -c redlock -n '__redlock_takes list' -l prometheus -d 'Answer in the text format of Prometheus'
 complete -c redlock -n '__redlock_takes doctor' -l config -d 'Only check and print the settings'
 complete -c redlock -n '__redlock_takes inspect list top wait history doctor' -l json -d 'Answer in JSON'
 complete -c redlock -n '__redlock_takes list top' -l held -d 'Only locks that somebody holds'

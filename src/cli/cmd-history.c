@@ -14,45 +14,6 @@
 #include "cli/timeline.h"
 #include "lock/record.h"
 
-/* ---- asking ---- */
-
-static int ask(struct look *l, int node, const char *key)
-{
-	struct script_scratch scratch = {0};
-	struct words request;
-	struct keys keys;
-	int rc;
-
-	if (keys_init(&keys, key, strlen(key), "") < 0)
-		return -1;
-	history_request(&keys, l->servers.endpoint[node].db, &scratch,
-			&request);
-	rc = survey_call(&l->survey, node, &request, history_sha(), node);
-	keys_close(&keys);
-	return rc;
-}
-
-/* -1: fewer than a quorum answered; what they have is in *h all the same. */
-static int read_history(struct look *l, const struct opts *o, struct history *h,
-			struct fail *why)
-{
-	struct fail node_why[NODES_MAX] = {{0}};
-	struct got got;
-
-	for (int i = 0; i < l->servers.n; i++)
-		if (ask(l, i, o->key[0]) < 0)
-			return fail(why, FAIL_INTERNAL, "out of memory");
-	while (survey_get(&l->survey, &got)) {
-		struct fail *its = &node_why[got.node];
-
-		*its = got.why;
-		if (its->kind == FAIL_NONE)
-			(void)history_add(h, got.reply, got.node, its);
-	}
-	history_finish(h, o->since_ms);
-	return look_enough(l, h->answers, node_why, why);
-}
-
 /* ---- answering ---- */
 
 /* A column that none of them has is left out. */
@@ -247,7 +208,8 @@ static int history(const struct opts *o)
 	(void)format_bytes(o->key[0], strlen(o->key[0]), shown, sizeof(shown));
 	log_key(shown, o->key[0], strlen(o->key[0]));
 	if (look_open(&look, o, &why) < 0 ||
-	    read_history(&look, o, &h, &why) < 0) {
+	    past_read(&look, o->key[0], strlen(o->key[0]), o->since_ms, &h,
+		      &why) < 0) {
 		log_error("failed", "%s", why.text);
 		status = status_of_kind(why.kind);
 	}

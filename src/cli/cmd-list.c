@@ -11,6 +11,11 @@ static int list(const struct opts *o)
 	struct fail why;
 	int status = STATUS_OK;
 
+	if (o->json && o->prometheus) {
+		log_error("usage",
+			  "--json and --prometheus exclude each other");
+		return STATUS_USAGE;
+	}
 	if (look_open(&look, o, &why) < 0 || listing_once(&look, o, &why) < 0) {
 		log_error("failed", "%s%s", why.text, look_cure(&why));
 		status = status_of_kind(why.kind);

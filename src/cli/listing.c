@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "cli/metrics.h"
 #include "cli/render.h"
 
 /* ---- which, and in which order ---- */
@@ -218,7 +219,9 @@ static int show(const struct census *c, const struct opts *o, struct fail *why)
 	struct listing l;
 	int rc = listing_make(&l, c, &choice);
 
-	if (rc == 0 && o->json) {
+	if (rc == 0 && o->prometheus) {
+		rc = metrics_print(&l, c, stdout);
+	} else if (rc == 0 && o->json) {
 		struct json j = {.f = stdout};
 
 		json_text(&j, "schema", "redlock.list/1");

@@ -72,6 +72,7 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "svg",	NULL,	SWITCH, true, BY_HISTORY, AT(svg), true, 0,	"answer with a picture, in SVG"},
 	{ 0,  "config",	NULL,	SWITCH, true, BY_DOCTOR, AT(config), true, 0,	"only check and print the settings"},
 	{ 0,  "json",	NULL,	SWITCH, true, BY_LOOKING, AT(json), true, 0,	"answer in JSON"},
+	{ 0,  "prometheus", NULL, SWITCH, true, BY_LIST, AT(prometheus), true, 0,	"answer in Prometheus' text format"},
 	{ 0,  "held",	NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(held), true, 0,	"only locks that somebody holds"},
 	{ 0,  "waiting", NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(waiting), true, 0,	"only locks that somebody waits for"},
 	{ 0,  "confirm", "KEY",	TEXT, true, BY_FORCE, AT(confirm), 0, 0,	"the key once more: do it"},

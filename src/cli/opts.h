@@ -78,7 +78,7 @@ struct opts {
 	int loudness; /* -1: -q, 0, 1: -v, 2: -vv */
 	bool log_json;
 	enum color color;
-	bool json;
+	bool json, prometheus;
 	bool config;        /* doctor */
 	bool held, waiting; /* list: only those */
 	bool hold, export;  /* lock */
