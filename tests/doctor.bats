@@ -44,9 +44,7 @@ finds() {
 finds_not() { none "$(grep -E -- " $1  .*$2" <<<"$told")"; } # CHECK TEXT
 finds_no() { none "$(grep -E -- "^$1 .* $2  " <<<"$told")"; }
 # What it calls the servers of this machine.
-maker() {
-	if [ "$(server_name)" = Valkey ]; then echo Valkey; else echo Redis; fi
-}
+maker() { server_name; }
 # Before Redis 7 nobody is told what a user may write, but by writing.
 tells_writes() { server_is_at_least 7.0; }
 finds_all_rights() { # of joe
@@ -129,8 +127,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 @test "nothing is changed but by its trial, which leaves nothing: no other key comes, goes or gets another expiry" {
 	local was
 
-	start -k job -t 60s -N 2 -- sleep 61.3
-	wait_until held job
+	"$REDLOCK" -u "$url" lock job -t 60s >/dev/null
 	cli a set forever 1 >/dev/null
 	cli a hset "redlock:{x}:fence:x" a b >/dev/null
 	was=$(cli a dbsize)
@@ -152,8 +149,6 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 		grep -Ei 'lua\] "(set|del|pexpire|rpush|zadd|zrem|hset|xadd)" "(job|forever|redlock:\{(job|x)\}:[a-z]*:[a-z]*)"')"
 	[ "$(cli a dbsize)" = "$was" ]
 	[ "$(cli a keys '*doctor*')" = "" ]
-	kill "$tool"
-	finish
 	cli a flushall >/dev/null
 }
 
@@ -328,6 +323,11 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 		"ACL SETUSER joe \\+${lacks// / \\+}"
 	# shellcheck disable=SC2046 # words
 	cli a $(cure_of rights) >/dev/null
+	tells_writes || {
+		doctor 1
+		finds wrong lock 'waiting for a lock of doctor.s own: The user executing'
+		cli a acl setuser joe +zadd +zrem >/dev/null
+	}
 	doctor 0
 	finds_all_rights
 	cli a acl setuser joe -xadd -hkeys -evalsha >/dev/null
@@ -354,15 +354,15 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	cli a acl setuser joe on '>pw' '~*' +@all -info -config -role -acl >/dev/null
 	as_joe
 	doctor 0
-	# (who may not ask who they are cannot grant anything)
-	finds note info 'INFO is refused' 'whoever runs it'
-	none "$(grep -F 'ACL SETUSER joe +info' <<<"$told")"
+	finds note info 'INFO is refused' 'ACL SETUSER joe \+info'
 	finds note config 'CONFIG is refused'
 	finds_all_rights
-	cli a acl setuser joe +acl >/dev/null
+	# the one user of a managed server
+	cli a acl setuser default -info >/dev/null
+	on "$url"
 	doctor 0
-	finds note info 'INFO is refused' 'ACL SETUSER joe \+info'
-	cli a acl setuser joe -acl >/dev/null
+	finds note info 'INFO is refused' 'whoever runs it'
+	cli a acl setuser default +info >/dev/null
 	node_start b --rename-command CONFIG '' --rename-command INFO '' \
 		--rename-command ACL '' --rename-command ROLE ''
 	on "unix://$T/b.sock"
@@ -640,7 +640,7 @@ tcp_too() {
 	on "unix://$T/lag.sock"
 	doctor 0
 	finds note replicas '1, of which 1 online, at most [0-9]+s behind'
-	masked version 'redis_version:[^\r]*' 'redis_version:99999999999.99999999999'
+	masked version '(?:redis|valkey|redict)_version:[^\r]*' 'redis_version:99999999999.99999999999'
 	on "unix://$T/version.sock"
 	doctor 0
 	finds ok version 'Redis 99999999999\.'
@@ -772,6 +772,7 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 	cli a acl setuser 'jo"e' on nopass '~*' +@all -zadd >/dev/null
 	on "unix://jo%22e:x@$T/a.sock"
 	doctor 1
+	tells_writes || return 0
 	grep -q 'ACL SETUSER "jo\\"e" +zadd' <<<"$told"
 	grep -o 'ACL SETUSER .* +zadd$' <<<"$told" | redis-cli -s "$T/a.sock"
 	doctor 0

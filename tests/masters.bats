@@ -106,7 +106,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 @test "S33 one of three was restarted: the lock is had from the others at once, and held there" {
 	several 3 auto
 	node_restart b
-	run -0 redlock -v -n -k job -t 1s -- sh -c \
+	run -0 redlock -vv -n -k job -t 1s -- sh -c \
 		"redis-cli -s '$T/b.sock' exists job"
 	[[ $output == *"b.sock: guarded"* ]]
 	[ "${lines[-1]}" = 0 ] || [[ $output == *$'\n0\n'* ]]

@@ -141,7 +141,9 @@ static void check_blanks(const struct exam *e, const struct facts *s)
 			      "disk"
 			    : "INFO is refused: nothing is known of version, "
 			      "memory and disk");
-		if (s->user[0] != '\0') /* else ACL is refused as well */
+		/* (the usual user of a managed server nobody can be asked to
+		 * let do more) */
+		if (strcmp(user_of(s, "default"), "default") != 0)
 			cure(e->found, "ACL SETUSER %s +info",
 			     user_typed(s, name));
 		else
