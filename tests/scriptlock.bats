@@ -802,3 +802,32 @@ REDLOCK_TOKEN: unlock it first, or take it with 'lock --export', which is joined
 	"$REDLOCK" unlock -u "$url" job
 	"$REDLOCK" -n -u "$url" -k job -- true
 }
+
+@test "P7 --hold on a terminal shows a live line: for how long, how to end it, who waits; it goes away" {
+	TERM=xterm NO_COLOR=1 run -130 pty size:24x100 \
+		'wait:redlock: job: holding 0s; Ctrl-C releases it; 0 waiting' \
+		"run:$REDLOCK -q -u $url -w 20s -k job -- touch $T/ran & echo >$T/began" \
+		'wait:Ctrl-C releases it; 1 waiting' 'send:^C' -- \
+		"$REDLOCK" lock -u "$url" --hold -t 5s job
+	[[ $output =~ ^[0-9a-f-]{36} || $output = *$'\e[J'[0-9a-f]* ]]
+	[[ ${output##*$'\r\e[J'} != *holding* ]]
+	wait_until exists "$T/ran"
+	# no terminal, or quiet: no line
+	start_hold_by_hand
+	[ ! -s "$T/err" ]
+	kill "$tool"
+	finish
+	[ ! -s "$T/err" ]
+	TERM=xterm run pty "wait:-" 'run:sleep 0.3' 'send:^C' -- \
+		"$REDLOCK" lock -q -u "$url" --hold -t 5s job
+	[[ $output != *holding* ]]
+}
+
+@test "P7 what --hold says takes the place of its live line" {
+	TERM=xterm NO_COLOR=1 run -125 pty size:24x100 'wait:0 waiting' \
+		"run:redis-cli -s $T/a.sock set job other px 60000" 'wait:lease lost' -- \
+		"$REDLOCK" lock -u "$url" --hold -t 900ms job
+	[[ $output = *$'\r\e[Jredlock: job: lease lost: '* ]]
+	[[ ${output##*'lease lost: '} != *$'\n'*holding*$'\n'* ]]
+	cli a del job >/dev/null
+}

@@ -32,6 +32,7 @@ static struct log_conf conf = {.most = LOG_SAY_NOTICE};
 static const char *key, *key_bytes;
 static size_t key_len;
 static char live[512];
+static bool beside; /* of another process */
 
 void log_init(const struct log_conf *wanted)
 {
@@ -186,7 +187,7 @@ void log_live(const char *text)
 {
 	char bytes[sizeof(live) + 32], line[sizeof(live)];
 	int saved = errno;
-	bool drawn = live[0] != '\0';
+	bool drawn = live[0] != '\0' || beside;
 
 	if (!conf.live || conf.most < LOG_SAY_NOTICE)
 		return;
@@ -204,6 +205,11 @@ void log_live(const char *text)
 	errno = saved;
 }
 
+void log_beside(void)
+{
+	beside = conf.live;
+}
+
 /* ---- lines ---- */
 
 static size_t as_text(enum log_level level, const char *text, char *line)
@@ -212,7 +218,7 @@ static size_t as_text(enum log_level level, const char *text, char *line)
 	size_t n;
 
 	n = (size_t)snprintf(line, LINE_SIZE / 2, "%s%sredlock:%s %s%s",
-			     live[0] && in_foreground() ? WIPE : "",
+			     (live[0] || beside) && in_foreground() ? WIPE : "",
 			     color ? "\033[1;31m" : "", color ? "\033[0m" : "",
 			     key ? key : "", key ? ": " : "");
 	(void)format_bytes(text, strlen(text), line + n, TEXT_MAX);

@@ -70,5 +70,8 @@ bool log_is_json(void);
  * no such terminal, or we are not in its foreground: then it is not live. */
 bool log_is_live(void);
 void log_live(const char *text);
+/* A child of ours draws one: what is said takes its place, until it is drawn
+ * anew. */
+void log_beside(void);
 
 #endif

@@ -12,10 +12,14 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/job.h"
+#include "cli/look.h"
 #include "cli/optrows.h"
 #include "cli/render.h"
+
+#define HOLD_DRAW_MS 1000
 
 struct taking {
 	struct job job;
@@ -129,6 +133,41 @@ static void let_go_of_stdout(void)
 		(void)dup2(null, STDOUT_FILENO);
 }
 
+/* For a person: that it is held, how to end that, and who wants it. Ends by a
+ * signal, as keeper_hold() does. */
+static void hold_live(const struct taking *t)
+{
+	static struct look look;
+	const char *key = t->job.o->key[0];
+	struct instant began = now();
+	struct fail why;
+
+	look.servers = t->job.servers;
+	if (survey_open(&look.survey, look.servers.endpoint, look.servers.n,
+			servers_timeout(&look.servers, t->job.o->ttl_ms),
+			&why) < 0)
+		return;
+	for (;;) {
+		struct sighting seen = {0};
+		char text[120], took[32], waiting[48] = "";
+
+		if (log_is_live() &&
+		    look_at(&look, key, strlen(key), &(struct view_most){0},
+			    &seen, &why) == 0)
+			(void)snprintf(waiting, sizeof(waiting),
+				       "; %lld waiting",
+				       (long long)seen.view.in_line);
+		look_away(&seen);
+		(void)snprintf(text, sizeof(text),
+			       "holding %s; Ctrl-C releases it%s",
+			       format_seconds(between(began, now()), took,
+					      sizeof(took)),
+			       waiting);
+		log_live(text);
+		survey_poll(&look.survey, NULL, 0, after(now(), HOLD_DRAW_MS));
+	}
+}
+
 static int hand_out(void *arg)
 {
 	const struct taking *t = arg;
@@ -145,6 +184,8 @@ static int hand_out(void *arg)
 	if (status != STATUS_OK || !t->job.o->hold)
 		return status;
 	let_go_of_stdout();
+	if (log_is_live())
+		hold_live(t);
 	return keeper_hold();
 }
 
@@ -191,7 +232,10 @@ static int take(struct taking *t, pid_t whose)
 		log_error("failed", "%s", why.text);
 		return refuse(o, status_of_kind(why.kind));
 	}
+	if (o->hold)
+		log_beside();
 	job_run(j, &conf, &order);
+	log_live("");
 	job_say_ending(j);
 	return job_status(j);
 }
