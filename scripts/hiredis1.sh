@@ -10,7 +10,7 @@ dir=${1:?usage: scripts/hiredis1.sh DIR}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 
-private_apt_open "$dir/apt" trixie
+private_apt_open "$dir/apt" trixie deb-src
 cd "$dir"
 private_apt source --download-only hiredis
 # (Debian's patches change its tests and how it is installed)

@@ -4,8 +4,10 @@
 # it has its own sources, lists and cache in one directory, and installs
 # nothing. What it fetches is signed by Debian, as usual.
 #
-#   private_apt_open DIR SUITE     once; afterwards, in any directory:
-#   private_apt download NAME...   apt-get, with that configuration
+#   private_apt_open DIR SUITE TYPE   of packages ("deb") or sources ("deb-src");
+#                                     a DIR that has been opened is used again
+#   private_apt download NAME...      apt-get, with that configuration, afterwards
+#                                     and in any directory
 
 private_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -20,16 +22,20 @@ private_mirrors() {
 	echo http://deb.debian.org/debian
 }
 
-private_apt_open() { # DIR SUITE
+private_apt_open() { # DIR SUITE TYPE
 	if ! command -v apt-get >/dev/null || [ ! -r "$private_keyring" ]; then
 		echo "this needs apt-get and $private_keyring" \
 			"(package debian-archive-keyring)" >&2
 		return 69
 	fi
+	if [ -e "$1/opened" ]; then
+		private_conf=$(cd "$1" && pwd)/etc/apt.conf
+		return
+	fi
 	mkdir -p "$1/etc" "$1/state/lists/partial" "$1/cache/archives/partial"
 	private_dir=$(cd "$1" && pwd)
 	private_conf=$private_dir/etc/apt.conf
-	# the machine's proxy and the like stay, its hooks do not
+	# the machine's proxy, passwords and the like stay, its hooks do not
 	{
 		apt-config dump | grep '^Acquire::' |
 			grep -v '^Acquire::\(IndexTargets\|Languages\)'
@@ -41,20 +47,23 @@ private_apt_open() { # DIR SUITE
 			Dir::Etc::sourceparts "/dev/null";
 			Dir::Etc::preferences "/dev/null";
 			Dir::Etc::preferencesparts "/dev/null";
+			Dir::Etc::netrc "/etc/apt/auth.conf";
+			Dir::Etc::netrcparts "/etc/apt/auth.conf.d";
 			Dir::State "$private_dir/state";
 			Dir::State::status "/dev/null";
 			Dir::Cache "$private_dir/cache";
 			Acquire::Languages "none";
 			Acquire::Retries "3";
-			APT::Sandbox::User "root";
+			APT::Sandbox::User "$(id -un)";
 		END
 	} >"$private_conf"
 	for private_mirror in $(private_mirrors); do
-		for private_type in deb deb-src; do
-			echo "$private_type [signed-by=$private_keyring]" \
-				"$private_mirror $2 main"
-		done >"$private_dir/etc/sources.list"
-		private_apt -o APT::Update::Error-Mode=any update && return
+		echo "$3 [signed-by=$private_keyring] $private_mirror $2 main" \
+			>"$private_dir/etc/sources.list"
+		if private_apt -o APT::Update::Error-Mode=any update; then
+			: >"$private_dir/opened"
+			return
+		fi
 		echo "$private_mirror: no $2 there, trying the next" >&2
 	done
 	return 69

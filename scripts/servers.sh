@@ -6,15 +6,14 @@
 #   redis-6.0  valkey-8.0  redict-7.3  redis-8.0  valkey-8.1
 #
 # They are Debian's, of other releases than this machine's. Nothing is installed:
-# apt gets a configuration, a state and a cache of its own, and the packages are
-# only unpacked. The mirror is this machine's. A server that is there already, and
-# runs, is left alone.
+# the packages are only unpacked. A server that is there already, and runs, is
+# left alone.
 set -eu
 umask 022
 [ $# -gt 0 ] || { sed -n 's/^# \{0,1\}//; 3,6p' "$0" >&2; exit 64; }
+. "$(dirname "$0")/private-apt.sh"
+
 dir=$PWD/build-servers
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-fallback=http://deb.debian.org/debian/
 
 die() { echo "servers.sh: $*" >&2; exit 1; }
 
@@ -48,54 +47,14 @@ describe() {
 			zlib1g'
 }
 
-# ---- apt ----
-
-mirror() {
-	# shellcheck disable=SC2016 # apt's, not ours
-	apt-get indextargets --no-release-info \
-		--format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
-		awk '$1 !~ /-security/ && $2 ~ /\/debian\/?$/ { print $2; exit }'
-}
-# Of this machine's configuration nothing is read but how to fetch (its proxies):
-# what it runs after an update is not ours to run.
-update() { # SUITE: at most once a run
-	apt=$dir/apt/$1
-	export APT_CONFIG="$apt/apt.conf"
-	[ ! -d "$apt" ] || return 0
-	[ -e "$keyring" ] || die "no $keyring: install debian-archive-keyring"
-	mkdir -p "$apt/conf.d" "$apt/preferences.d" "$apt/lists/partial" \
-		"$apt/archives/partial"
-	: >"$apt/status"
-	from=$(unset APT_CONFIG; mirror)
-	echo "deb [signed-by=$keyring] ${from:-$fallback} $1 main" \
-		>"$apt/sources.list"
-	{
-		(unset APT_CONFIG; apt-config dump) | grep '^Acquire::' |
-			grep -v '^Acquire::\(IndexTargets\|cdrom\)'
-		cat <<-END
-			Dir::Etc "$apt";
-			Dir::Etc::main "/dev/null";
-			Dir::Etc::parts "conf.d";
-			Dir::Etc::netrc "/etc/apt/auth.conf";
-			Dir::Etc::netrcparts "/etc/apt/auth.conf.d";
-			Dir::State "$apt";
-			Dir::State::status "$apt/status";
-			Dir::Cache "$apt";
-			Dir::Cache::pkgcache "";
-			Dir::Cache::srcpkgcache "";
-			APT::Sandbox::User "$(id -un)";
-		END
-	} >"$APT_CONFIG"
-	apt-get -qq update || die "no list of the packages of $1"
-}
-
 # ---- one server ----
 
 unpack() { # into $root
-	update "$suite"
+	private_apt_open "$dir/apt/$suite" "$suite" deb ||
+		die "no list of the packages of $suite"
 	mkdir -p "$root/debs"
 	# shellcheck disable=SC2086 # words
-	(cd "$root/debs" && apt-get -qq download "$package" $libraries) ||
+	(cd "$root/debs" && private_apt download "$package" $libraries) ||
 		die "cannot fetch $package from $suite"
 	for deb in "$root"/debs/*.deb; do dpkg-deb -x "$deb" "$root"; done
 	rm -r "$root/debs"

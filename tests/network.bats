@@ -605,7 +605,9 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 @test "foreign: an empty token, and one of 100 kB, are holders as well" {
 	cli a set job '' px 400
 	run -75 redlock -k job -n -- witness "$T"
-	head -c 100000 /dev/zero | tr '\0' x | cli a -x set job px 400
+	head -c 100000 /dev/zero | tr '\0' x | cli a -x set job
+	[ "$(cli a pexpire job 400)" = 1 ]
+	[ "$(cli a strlen job)" = 100000 ]
 	run -75 redlock -k job -n -- witness "$T"
 	redlock -q -k job -- witness "$T"
 	[ "$(holds)" = 1 ]

@@ -194,7 +194,7 @@ says() {
 	several 3
 	keep
 	run -75 --separate-stderr redlock -n -k job -- touch "$T/ran"
-	[[ $stderr = *"not acquired: held by $(hostname)"*witness* ]]
+	[[ $stderr = *"not acquired: held by "*"@$(hostname) "*witness* ]]
 	for n in "${names[@]}"; do [ "$(cli "$n" dbsize)" = 3 ]; done
 	run -75 redlock -q -w 300ms -E 75 -k job -- touch "$T/ran"
 	[ ! -e "$T/ran" ]

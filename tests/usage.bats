@@ -575,6 +575,13 @@ result() {
 	run -1 "$REDLOCK" inspect -u "$url" nobody
 }
 
+@test "P7 status 2 (inspect --max-age): it is held for longer" {
+	hold open
+	run -2 "$REDLOCK" inspect -u "$url" --max-age 1ms job
+	run -0 "$REDLOCK" inspect -u "$url" --max-age 1h job
+	end_hold
+}
+
 @test "P7 status 64 when the command line is wrong" {
 	refuses 64 --frob -u "$url" -k job --frob -- touch "$T/ran"
 }

@@ -270,7 +270,7 @@ return_node() { # FAILED
 # A server that has run all our scripts before, as most have: where a test counts
 # what goes over the wire. NAME
 warm() {
-	"$REDLOCK" -q -u "unix://$T/$1.sock" -k warm -t 200ms -- sleep 0.1
+	"$REDLOCK" -q -u "unix://$T/$1.sock" -k warm -t 900ms -- sleep 0.2
 	cli "$1" del 'redlock:{warm}:fence:warm' >/dev/null
 	cli "$1" config resetstat >/dev/null
 }
