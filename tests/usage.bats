@@ -576,10 +576,9 @@ result() {
 }
 
 @test "P7 status 2 (inspect --max-age): it is held for longer" {
-	hold open
+	hold
 	run -2 "$REDLOCK" inspect -u "$url" --max-age 1ms job
 	run -0 "$REDLOCK" inspect -u "$url" --max-age 1h job
-	end_hold
 }
 
 @test "P7 status 64 when the command line is wrong" {
