@@ -388,3 +388,23 @@ boot() {
 	PATH=$T/bin:$PATH run -69 "$T/tree/bootstrap" install prefix=/opt
 	[ "$output" = 'bootstrap: as root, please: make install prefix=/opt' ]
 }
+
+@test "pictures of a terminal: each cell has its place, and the picture the width of what is shown" {
+	printf 'ab  \033[1mc\033[0m d\r\n' | vt 4x80 svg title >"$T/svg"
+	/usr/bin/python3 - "$T/svg" <<'END'
+import sys, xml.dom.minidom
+svg = xml.dom.minidom.parse(sys.argv[1]).documentElement
+at, texts = {}, svg.getElementsByTagName('text')
+for t in texts:
+    places = [float(x) for x in t.getAttribute('x').split()]
+    assert len(places) == len(t.firstChild.data), places
+    at.update({c: x for c, x in zip(t.firstChild.data, places) if c.strip('\xa0')})
+letter = at['b'] - at['a']
+assert [round((at[c] - at['a']) / letter, 1) for c in 'bcd'] == [1, 4, 6], at
+assert float(svg.getAttribute('width')) < 12 * letter + 40, svg.getAttribute('width')
+END
+	for f in top inspect; do
+		! grep -q textLength "$top/docs/$f.svg"
+		grep -q '<text x="[0-9.]* [0-9.]* ' "$top/docs/$f.svg"
+	done
+}

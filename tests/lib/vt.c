@@ -324,11 +324,15 @@ static int draw_run(const struct page *p, int row, int from, int end)
 			     n * LETTER, LINE - 8, ink_of(&c->look), block(c));
 		return n;
 	}
-	(void)printf("<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\"%s "
-		     "textLength=\"%.1f\">",
-		     EDGE + from * LETTER, 2 * EDGE + row * LINE + LINE * 0.74,
-		     ink_of(&c->look),
-		     c->look.bold ? " font-weight=\"bold\"" : "", n * LETTER);
+	/* a place for each: no font, and no renderer, moves what follows */
+	(void)fputs("<text x=\"", stdout);
+	for (int i = 0; i < n; i++)
+		if (c[i].text[0] != '\0')
+			(void)printf("%s%.1f", i > 0 ? " " : "",
+				     EDGE + (from + i) * LETTER);
+	(void)printf("\" y=\"%.1f\" fill=\"%s\"%s>",
+		     2 * EDGE + row * LINE + LINE * 0.74, ink_of(&c->look),
+		     c->look.bold ? " font-weight=\"bold\"" : "");
 	/* blanks that no renderer makes one of, whatever it knows of
 	 * white-space */
 	for (int i = 0; i < n; i++) {
@@ -344,8 +348,13 @@ static int draw_run(const struct page *p, int row, int from, int end)
 static void draw(const struct page *p, const char *title, bool whole)
 {
 	int n = whole ? rows : last_row(p);
-	double w = columns * LETTER + 2 * EDGE, h = n * LINE + 3 * EDGE;
+	int used = whole ? columns : 0;
+	double w, h = n * LINE + 3 * EDGE;
 
+	for (int i = 0; i < n; i++)
+		if (last_column(p, i) > used)
+			used = last_column(p, i);
+	w = used * LETTER + 2 * EDGE;
 	(void)printf("<svg xmlns=\"http://www.w3.org/2000/svg\" "
 		     "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
 		     "role=\"img\">\n<title>",
