@@ -24,11 +24,12 @@ static void held(struct lease *l, struct instant at)
 		if (n->mine && (n->slot != l->slot || n->joins != l->joined))
 			minority_give_back(n, at);
 		else if (!minority_waits(n))
-			lease_want(n, VERB_CONFIRM,
-				   timing_renew(n->mine ? n->stamp : l->began,
-						l->conf.ttl_ms));
+			n->want = VERB_NONE;
 	}
 	l->held_from = lease_stamp(l);
+	l->next_round = timing_renew(l->held_from, l->conf.ttl_ms);
+	if (l->in_use)
+		lease_renew(l);
 }
 
 /* With one fence. Replicas are asked for once that is settled. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lock/claim.h"
+#include "lock/minority.h"
 #include "lock/queue.h"
 #include "lock/repair.h"
 #include "lock/rounds.h"
@@ -102,16 +103,18 @@ void lease_credit(struct lease *l, struct lease_node *n,
 		n->stamp = asked->sent;
 	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > n->until_ms)
 		n->until_ms = a->at_ms + l->conf.ttl_ms;
+	/* an older question's answer, come late, is no news of the counter */
+	if (a->counter > 0 && (a->counter > n->counter || !n->mine ||
+			       !before(asked->sent, n->stamp)))
+		n->counter = a->counter;
 	n->mine = true;
 	n->lost = n->absent = false;
-	if (a->counter > 0)
-		n->counter = a->counter;
 	/* The same token may have been granted again after a loss of data, and
 	 * others in between: what counts is the grant that stands. On several
 	 * nodes the fence was agreed upon, and stays. A renewal does not tell
 	 * it: where several hold, the counter is somebody else's by then. */
 	if (l->conf.nodes == 1 && a->counter > l->fence && !l->joined &&
-	    asked->verb == VERB_ACQUIRE)
+	    !l->in_use && asked->verb == VERB_ACQUIRE)
 		l->fence = a->counter;
 }
 
@@ -610,6 +613,10 @@ void lease_hurry(struct lease *l, int node, struct instant at)
 {
 	if (l->state != LEASE_HELD)
 		return;
+	if (!l->in_use) {
+		rounds_refresh(l, at);
+		return;
+	}
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].want == VERB_CONFIRM && (node < 0 || node == i))
 			l->node[i].next = sooner(l->node[i].next, at);
@@ -634,13 +641,26 @@ int64_t lease_group(const struct lease *l)
 	return 0;
 }
 
+/* Each node when it is due. */
+void lease_renew(struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes && !lease_spent(l); i++) {
+		struct lease_node *n = &l->node[i];
+
+		if (!minority_waits(n))
+			lease_want(n, VERB_CONFIRM,
+				   timing_renew(n->mine ? n->stamp : l->began,
+						l->conf.ttl_ms));
+	}
+}
+
 void lease_use(struct lease *l)
 {
 	l->in_use = true;
 	for (int i = 0; i < l->conf.nodes; i++)
 		l->node[i].renewed = 0;
-	if (lease_spent(l) && l->state == LEASE_HELD)
-		stop_renewing(l);
+	if (l->state == LEASE_HELD)
+		lease_renew(l);
 }
 
 struct instant lease_stamp(const struct lease *l)

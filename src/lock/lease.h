@@ -268,6 +268,7 @@ struct lease {
 	bool freed;              /* q nodes confirmed the release ... */
 	struct instant freed_at; /* ... then */
 	bool passed_on;          /* and a waiter has the lock now */
+	/* next_round: waiting, or held and not in use */
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
 	bool replicating; /* claiming: all that is left to do */
@@ -321,8 +322,9 @@ void lease_end(struct lease *l, unsigned int how, struct instant at);
 /* Lost before anything was started on it: back into the waiting. */
 void lease_again(struct lease *l, struct instant at);
 
-/* Held: renew now, not at T/6 (the command may start only before s + T/3), on
- * this node; -1: on all. */
+/* Held: renew now, not at T/6, on this node; -1: on all. Before lease_use() all
+ * are asked to grant once more, and the state is LEASE_ASKING until they have
+ * (the command may start only before s + T/3). */
 void lease_hurry(struct lease *l, int node, struct instant at);
 
 /* Waiting: a quorum answered in the last round. */
@@ -336,7 +338,9 @@ bool lease_reached(const struct lease *l);
  * differ, the most. */
 int lease_place(const struct lease *l);
 
-/* Held: something is started on it. From now on renewals are counted. */
+/* Held: something is started on it. From now on the fence stays, the lease is
+ * renewed, and renewals are counted; until then it is acquired again and again,
+ * so that the fence is that of the grant which stands. */
 void lease_use(struct lease *l);
 /* In use: it is not renewed any more (max_leases). */
 bool lease_spent(const struct lease *l);

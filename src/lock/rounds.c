@@ -70,6 +70,26 @@ void rounds_ask(struct lease *l, int i, struct instant at)
 	lease_want(n, VERB_ACQUIRE, at);
 }
 
+/*
+ * Before anything runs, only an acquire refreshes. A yes to a confirm proves
+ * whose the lock is, not that it has been so since the fence was given: our
+ * lease may have ended, somebody else run, and an old question of ours have had
+ * the lock again.
+ */
+void rounds_refresh(struct lease *l, struct instant at)
+{
+	bool joined = l->joined;
+	int only = l->conf.nodes > 1 && lease_slots(&l->conf) > 1
+			   ? l->slot + 1
+			   : 0;
+
+	rounds_begin(l, at);
+	l->joining = l->joined = joined;
+	l->only = only;
+	l->round_by = after(at, l->conf.node_timeout_ms);
+	l->last_look = false;
+}
+
 static void ask_from(struct lease *l, struct instant at)
 {
 	l->state = LEASE_ASKING;
@@ -365,6 +385,8 @@ void rounds_tick(struct lease *l, struct instant at)
 {
 	if (l->state == LEASE_WAITING && !before(at, l->next_round))
 		rounds_begin(l, at);
+	if (l->state == LEASE_HELD && !l->in_use && !before(at, l->next_round))
+		rounds_refresh(l, at);
 	if ((l->state != LEASE_ASKING && l->state != LEASE_CLAIMING) ||
 	    before(at, l->round_by))
 		return;
@@ -376,7 +398,8 @@ void rounds_tick(struct lease *l, struct instant at)
 
 struct instant rounds_wake(const struct lease *l)
 {
-	if (l->state == LEASE_WAITING)
+	if (l->state == LEASE_WAITING ||
+	    (l->state == LEASE_HELD && !l->in_use))
 		return l->next_round;
 	if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)
 		return l->round_by;

@@ -14,6 +14,8 @@
 #include "lock/lease.h"
 
 void rounds_begin(struct lease *l, struct instant at);
+/* Held, and nothing runs yet: each node is asked again. */
+void rounds_refresh(struct lease *l, struct instant at);
 /* In this round: node i, or, woken there, that one alone. */
 void rounds_ask(struct lease *l, int i, struct instant at);
 void rounds_ask_again(struct lease *l, int i, struct instant at);
@@ -39,6 +41,7 @@ struct instant rounds_wake(const struct lease *l);
 
 int64_t lease_jitter(struct lease *l, int64_t range); /* 0..range-1 */
 void lease_want(struct lease_node *n, enum verb verb, struct instant at);
+void lease_renew(struct lease *l); /* in use: each node when it is due */
 void lease_want_release(struct lease_node *n, struct instant at);
 void lease_deaf(struct lease_node *n); /* listens no more */
 void lease_credit(struct lease *l, struct lease_node *n,

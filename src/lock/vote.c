@@ -14,7 +14,7 @@ void vote_again(struct lease *l, struct lease_node *n, struct instant at)
 	if (l->state == LEASE_WAITING)
 		l->next_round =
 			sooner(l->next_round, later(at, l->pause_until));
-	else if (l->state == LEASE_HELD)
+	else if (l->state == LEASE_HELD && l->in_use)
 		lease_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
 }
 
@@ -115,7 +115,7 @@ static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 {
 	if (l->state == LEASE_HELD && n->slot != l->slot)
 		minority_give_back(n, at);
-	else if (l->state == LEASE_HELD && n->want == VERB_NONE &&
+	else if (l->state == LEASE_HELD && l->in_use && n->want == VERB_NONE &&
 		 !lease_spent(l))
 		lease_want(n, VERB_CONFIRM,
 			   timing_renew(n->stamp, l->conf.ttl_ms));

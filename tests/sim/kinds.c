@@ -318,6 +318,7 @@ static void granted(const struct flight *f, int token, int n)
 	     y->owner < 0 ? ", to read" : "");
 	if (c->token != token)
 		expose(); /* an earlier run's, come late */
+	note_robbed(here - nodes);
 	note_newcomer(c, token == f->token && f->ask.seen == 0);
 	if (w.calm && n_nodes == 1) /* else as well as it can be done */
 		check_line(token);

@@ -187,6 +187,13 @@ void expose(void)
 		w.exposed[i] = true;
 }
 
+void note_robbed(long node)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if (w.client[i].robbed & 1U << node)
+			w.client[i].robbed |= 1U << NODES_MAX;
+}
+
 bool fences_promised(void)
 {
 	return !(w.backward_step && w.losses > 0);
@@ -204,7 +211,8 @@ bool nobodys(const struct flight *f)
 	return f->dead || f->life != w.client[f->client].life;
 }
 
-/* Mostly quick, sometimes slow, now and then slower than any lease. */
+/* Mostly quick, sometimes slow, now and then slower than any lease; in some
+ * schedules often so. */
 static int64_t delay(void)
 {
 	int64_t us = 100 + chance(900);
@@ -213,8 +221,8 @@ static int64_t delay(void)
 		return us;
 	if (one_in(20))
 		us += chance(w.T * 300);
-	if (one_in(200))
-		us += chance(w.T * 3000);
+	if (one_in(w.tail ? 12 : 200))
+		us += chance(w.T * (w.tail ? 5000 : 3000));
 	return us;
 }
 
@@ -458,8 +466,10 @@ static void look(int who)
 	if (l->state == LEASE_HELD && !c->running && !c->ended) {
 		if (l->stop_by.ms != NEVER.ms)
 			lease_release(l, at);
-		else if (before(at, timing_start(s, c->ttl)))
+		else if (before(at, timing_start(s, c->ttl))) {
 			sim_start(who);
+			lease_use(l);
+		}
 		else
 			lease_hurry(l, -1, at);
 	}
@@ -730,6 +740,7 @@ void world_begin(uint64_t seed, int twin, bool aloud)
 	w.tell = aloud;
 	w.T = lengths[chance(3)];
 	w.n_clients = 2 + (int)chance(TOP_MAX - 1);
+	w.tail = one_in(4);
 }
 
 void world_people(void)

@@ -119,6 +119,7 @@ struct world {
 	/* gentle: no faults but one short outage; calm: not even that;
 	 * steady: whatever else, the network does not fail */
 	bool gentle, calm, steady;
+	bool tail; /* many answers are slower than any lease */
 	bool forward_step, backward_step, tell, failed;
 	int twin; /* 0: none */
 	/* twins in clients: answered is counted as sent; who waits for ever
@@ -207,6 +208,9 @@ double step_clock(int node);
 void note_loss(int node);
 /* Whoever was granted the lock before a loss may be overlapped from now on. */
 void expose(void);
+/* Somebody was granted the lock on this node. Of several, it may count that
+ * after the node was restarted and the one whose key had vanished healed. */
+void note_robbed(long node);
 /* No clock was set back over a loss. */
 bool fences_promised(void);
 

@@ -108,13 +108,14 @@ static void broke(const struct ask *a, bool ran, int64_t t)
 	lease_failed(&l, a, FAIL_UNAVAILABLE, ran, ms(t));
 }
 
-/* Every node grants 100, after a round trip. */
+/* Every node grants 100, after a round trip; and something runs on it. */
 static void hold(int nodes, int64_t ttl, int64_t rtt)
 {
 	begin(nodes, ttl, FOREVER);
 	asks(0);
 	for (int i = 0; i < n_q; i++)
 		reply(&q[i], SAID_GRANTED, 100, rtt);
+	lease_use(&l);
 	asks(rtt);
 }
 
@@ -170,6 +171,7 @@ static void test_stamp(void)
 	asks(0);
 	reply(&q[0], SAID_GRANTED, 100, 999);
 	is_int(stamp(), 0, "validity counts from before the send");
+	lease_use(&l);
 	is_int(next(999), T / 6, "and so does the next renewal");
 	first = q[0];
 	reply(&first, SAID_YES, 100, 20000);
@@ -215,6 +217,41 @@ static void test_repeat(void)
 	ok(t > 3 && t < 50, "a broken connection: asked again soon");
 	is_int(count(VERB_ACQUIRE, 0, -1), 1,
 	       "by the same question, for it may have been granted");
+}
+
+/* Before anything runs: the fence is that of the grant which stands. */
+static void test_refresh(void)
+{
+	struct ask old;
+
+	begin(1, T, FOREVER);
+	next(0);
+	old = q[0];
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	is_int(next(1), T / 6, "held, and nothing runs: refreshed at T/6");
+	is_int(count(VERB_ACQUIRE, 0, -1), 1, "by another acquire");
+	reply(&q[0], SAID_GRANTED, 103, T / 6 + 1);
+	is_int(l.fence, 103, "granted again, since ours had ended: its fence");
+	is_int(stamp(), T / 6, "and its stamp");
+	lease_hurry(&l, -1, ms(T / 6 + 2));
+	is_int(l.state, LEASE_ASKING, "hurried: it may not be started on yet");
+	is_int(next(T / 6 + 2), T / 6 + 2, "at once");
+	reply(&old, SAID_GRANTED, 100, T / 6 + 3);
+	is_int(l.fence, 103, "an old answer, come late, changes no fence");
+	reply(&q[0], SAID_BUSY, 104, T / 6 + 4);
+	next(T / 6 + 4);
+	lease_hurry(&l, -1, ms(T / 6 + 5));
+	asks(T / 6 + 5);
+	reply(&q[0], SAID_BUSY, 104, T / 6 + 6);
+	is_int(l.state, LEASE_WAITING, "somebody else's by now: back in line");
+
+	hold(1, T, 1);
+	next(1);
+	is_int(count(VERB_CONFIRM, 0, -1), 1, "something runs: renewed");
+	lease_answer(&l, &old,
+		     &(struct answer){.said = SAID_GRANTED, .counter = 120},
+		     ms(T / 6 + 1));
+	is_int(l.fence, 100, "and its fence stays");
 }
 
 /* ---- renewal ---- */
@@ -855,9 +892,7 @@ static void test_lost_and_told(void)
 
 static void test_heal(void)
 {
-	begin(1, T, FOREVER);
-	asks(0);
-	reply(&q[0], SAID_GRANTED, 100, 1);
+	hold(1, T, 1);
 	next(1);
 	is_int(q[0].seen, 100, "the renewal tells the counter last seen");
 	is_int(q[0].fence, 100, "and the fence");
@@ -1176,6 +1211,7 @@ static void test_fast(void)
 	is_int(asks(2), 0, "with no further question");
 	reply(&q[1], SAID_BUSY, 99, 3);
 	is_int(l.state, LEASE_HELD, "the third does not matter");
+	lease_use(&l);
 	is_int(next(3), T / 6, "until the renewal");
 	is_int(n_q, 3, "which asks all three");
 	reply(&q[1], SAID_NO, 99, 5001);
@@ -1215,6 +1251,7 @@ static void test_claim(void)
 	is_int(l.fence, 103, "by that fence");
 	is_int(stamp(), 10, "from the send of the confirmation");
 	reply(&third, SAID_BUSY, 99, 12);
+	lease_use(&l);
 	is_int(next(12), T / 6, "the third is asked at T/6");
 	is_int(n_q, 1, "alone");
 	is_int(next(T / 6 + 1), T / 6 + 10, "those two T/6 after their stamp");
@@ -1456,15 +1493,15 @@ static void test_twins(void)
 /* --max-renewals: from when something runs. */
 static void test_max_leases(void)
 {
-	int64_t t = 1;
+	int64_t t = 0;
 
-	hold(1, T, 1);
+	begin(1, T, FOREVER);
 	l.conf.max_leases = 3;
 	for (int i = 0; i < 4; i++) {
 		t = next(t);
-		reply(&q[0], SAID_YES, 100, t + 1);
+		reply(&q[0], SAID_GRANTED, 100, t + 1);
 	}
-	ok(!lease_spent(&l), "renewed before anything runs: not counted");
+	ok(!lease_spent(&l), "granted again before anything runs: not counted");
 	lease_use(&l);
 	ok(!lease_spent(&l), "nor afterwards");
 	for (int i = 0; i < 2; i++) {
@@ -1476,8 +1513,10 @@ static void test_max_leases(void)
 	is_int(next(t + 1), -1, "no more renewals");
 	is_int(l.state, LEASE_HELD, "it is held to the end");
 
-	hold(1, T, 1);
+	begin(1, T, FOREVER);
 	l.conf.max_leases = 1;
+	next(0);
+	reply(&q[0], SAID_GRANTED, 100, 1);
 	lease_use(&l);
 	is_int(next(1), -1, "one lease: it is not renewed at all");
 }
@@ -1525,6 +1564,7 @@ static void test_repair(void)
 					      .counter = 100,
 					      .at_ms = 5000},
 			     ms(1));
+	lease_use(&l);
 	t = next(1);
 	is_int(q[0].until_ms, 5000 + T,
 	       "a vanished lock is set again until it would have ended there");
@@ -1787,6 +1827,7 @@ int main(void)
 	test_first();
 	test_stamp();
 	test_repeat();
+	test_refresh();
 	test_renew();
 	test_stop();
 	test_retry();
