@@ -250,7 +250,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	order out r w
 	run redlock -s -k job -- sh -c "$(inner) -w 5s -- touch '$T/ran'"
 	[ "$status" = 64 ]
-	[[ $output = *'as a reader'* ]]
+	[[ $output = *'already holds the lock, shared (-s)'* ]]
 	[ ! -e "$T/ran" ]
 	# a reader inside a writer is in its hold
 	redlock -k job -- sh -c "$(inner) -s -n -- true"

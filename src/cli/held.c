@@ -23,16 +23,19 @@ const char *held_token(const struct granted *g, const struct lease_outer *outer)
 }
 
 size_t held_word(const struct granted *g, const struct lease_outer *outer,
-		 const char *key, const char *url, char word[HELD_WORD_MAX])
+		 int64_t ttl_ms, const char *key, const char *url,
+		 char word[HELD_WORD_MAX])
 {
+	if (g->joined && outer->ttl_ms > ttl_ms)
+		ttl_ms = outer->ttl_ms;
 	return (size_t)snprintf(word, HELD_WORD_MAX,
-				"%s:%" PRId64 ":%d:%" PRId64 ":%016" PRIx64
-				":%016" PRIx64,
+				"%s:%" PRId64 ":%d:%" PRId64 ":%" PRId64
+				":%016" PRIx64 ":%016" PRIx64,
 				held_token(g, outer), g->fence, g->slot,
-				g->group, hash(key), hash(url));
+				g->group, ttl_ms, hash(key), hash(url));
 }
 
-enum { WORD_TOKEN, WORD_FENCE, WORD_SLOT, WORD_GROUP, WORD_KEY, WORD_URL };
+enum { WORD_TOKEN, WORD_FENCE, WORD_SLOT, WORD_GROUP, WORD_TTL, WORD_KEY, WORD_URL };
 #define WORD_FIELDS (WORD_URL + 1)
 #define HASH_LEN 16
 
@@ -51,9 +54,10 @@ static int read_word(char *text, char *field[WORD_FIELDS],
 		return -1;
 	*out = (struct lease_outer){
 		.fence = parse_number(field[WORD_FENCE], 0, INT64_MAX / 2),
-		.group = parse_number(field[WORD_GROUP], 0, INT64_MAX / 2)};
+		.group = parse_number(field[WORD_GROUP], 0, INT64_MAX / 2),
+		.ttl_ms = parse_number(field[WORD_TTL], 1, INT64_MAX / 4)};
 	slot = parse_number(field[WORD_SLOT], 0, SLOTS_MAX - 1);
-	if (out->fence < 0 || out->group < 0 || slot < 0)
+	if (out->fence < 0 || out->group < 0 || out->ttl_ms < 0 || slot < 0)
 		return -1;
 	out->slot = (int)slot;
 	memcpy(out->token, field[WORD_TOKEN], TOKEN_SIZE);

@@ -155,7 +155,7 @@ static void lose(struct lease *l, struct lease_node *n)
 }
 
 /* Any node's word is enough, and counts from its own question. */
-static void note_stop(struct lease *l, const struct ask *asked,
+void lease_note_stop(struct lease *l, const struct ask *asked,
 		      const struct answer *a)
 {
 	if (!a->stops || l->state == LEASE_RELEASING)
@@ -172,7 +172,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	bool mine = a->said != SAID_NO;
 	int64_t part;
 
-	note_stop(l, asked, a);
+	lease_note_stop(l, asked, a);
 	l->unlocked |= a->unlocked;
 	if (l->state == LEASE_CLAIMING && !l->replicating) {
 		claim_answer(l, n, asked, a, at);
@@ -556,6 +556,7 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	l->random = kept.seed | 1;
 	l->keep_until = NEVER;
 	l->stop_by = l->stop_dead = NEVER;
+	l->outer_by = LONG_AGO;
 	for (int i = 0; i < kept.nodes; i++) {
 		l->node[i].embargo = LONG_AGO;
 		l->node[i].quick = LONG_AGO;

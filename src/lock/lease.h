@@ -99,6 +99,7 @@ enum said {
 	SAID_SUPERSEDED, /* a newer one has our place */
 	SAID_DONE,       /* what we would do was done: --once-per */
 	SAID_INSIDE,     /* the outer one reads, and we want to write */
+	SAID_VANISHED,   /* the outer one's is gone, as it does not know yet */
 	SAID_WOKEN,
 	SAID_QUIET, /* nobody woke us */
 	SAID_YES,
@@ -140,7 +141,8 @@ struct lease_outer {
 	char token[40]; /* "": there is none */
 	int slot;
 	int64_t group, fence;
-	bool here; /* on the server that we name, by the same name */
+	int64_t ttl_ms; /* not heard of for so long, it does not run */
+	bool here;      /* on the server that we name, by the same name */
 };
 
 struct lease_conf {
@@ -256,6 +258,9 @@ struct lease {
 	int stepped;      /* server clock jumps seen */
 	bool held;        /* has been, since lease_init() */
 	bool joining;     /* the outer one is not known to be gone */
+	/* the lock has vanished, and the outer one sets it again until then, or
+	 * not any more; LONG_AGO: it has not */
+	struct instant outer_by;
 	bool joined;      /* the hold is that of the outer one */
 	bool in_use;      /* something runs on it */
 	int slot;         /* held: which, on a quorum */

@@ -57,7 +57,7 @@ int lease_place(const struct lease *l)
 static struct instant limit_of(const struct lease *l)
 {
 	return lease_reached(l)
-		       ? l->give_up
+		       ? later(l->give_up, l->joining ? l->outer_by : LONG_AGO)
 		       : sooner(l->give_up, after(l->began, UNREACHED_MS));
 }
 

@@ -46,6 +46,8 @@ void lease_want_release(struct lease_node *n, struct instant at);
 void lease_deaf(struct lease_node *n); /* listens no more */
 void lease_credit(struct lease *l, struct lease_node *n,
 		  const struct ask *asked, const struct answer *a);
+void lease_note_stop(struct lease *l, const struct ask *asked,
+		     const struct answer *a);
 void lease_finish(struct lease *l, enum lease_end end, struct instant at);
 
 #endif

@@ -425,6 +425,7 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		out->at_ms = word_ms_or(w, 6, 0);
 		if (out->slot < 0 || out->slot >= SLOTS_MAX || out->group < 0)
 			return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+		read_stop(w, 7, out, s);
 	}
 	if (out->said == SAID_BUSY)
 		read_busy(w, out, s);
@@ -465,6 +466,7 @@ int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 		{"granted", SAID_GRANTED, 5},
 		{"joined", SAID_GRANTED, 5},
 		{"inside", SAID_INSIDE, 2},
+		{"vanished", SAID_VANISHED, 2},
 		{"busy", SAID_BUSY, 8},
 		{"type", SAID_BUSY, 8},
 		{"loss", SAID_LOSS, 8},

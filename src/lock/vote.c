@@ -6,6 +6,8 @@
 #include "lock/rounds.h"
 #include "lock/timing.h"
 
+#define OUTER_LOOK_MS 20
+
 /* The node may be asked again. */
 void vote_again(struct lease *l, struct lease_node *n, struct instant at)
 {
@@ -155,6 +157,7 @@ static void granted(struct lease *l, struct lease_node *n,
 		lease_want(n, VERB_RELEASE, at);
 		return;
 	}
+	lease_note_stop(l, asked, a);
 	if (is_stale(l, n, asked))
 		return;
 	if (a->lost || a->counter < n->counter)
@@ -169,6 +172,10 @@ static void granted(struct lease *l, struct lease_node *n,
 	}
 	if (is_twin(l, n, a, at))
 		return;
+	/* what runs is renewed, and an old question proves nothing of it */
+	if (l->in_use && n->mine)
+		return;
+	l->outer_by = LONG_AGO;
 	note_grant(l, n, asked, a);
 	/* late, and ours all the same: it counts from its own question */
 	if (l->state == LEASE_WAITING) {
@@ -205,6 +212,29 @@ static bool is_awaited(const struct lease *l, const struct lease_node *n,
 		       : n->vote >= VOTE_BACK && l->state == LEASE_WAITING;
 }
 
+/* It heals its lock with its next renewal, or is dead by the end of its lease,
+ * which began before we asked. */
+static bool outer_may_live(struct lease *l, struct instant at)
+{
+	if (l->outer_by.ms == LONG_AGO.ms)
+		l->outer_by = after(at, l->conf.outer.ttl_ms);
+	return before(at, l->outer_by);
+}
+
+/* Asked again in a moment, whatever else we would wait for. */
+static void await_outer(struct lease *l, struct lease_node *n,
+			struct instant at)
+{
+	if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
+		return;
+	n->want = VERB_NONE;
+	n->vote = VOTE_NO;
+	n->busy = (struct answer){.said = SAID_BUSY,
+				  .pttl_ms = OUTER_LOOK_MS,
+				  .place = -1};
+	rounds_check(l, at);
+}
+
 /* An answer after which there is nothing to wait for. */
 static const enum lease_end ending_of[SAID_NO + 1] = {
 	[SAID_SUPERSEDED] = END_SUPERSEDED,
@@ -221,8 +251,13 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		granted(l, n, asked, a, at);
 		return;
 	}
+	if (a->said == SAID_VANISHED && outer_may_live(l, at)) {
+		await_outer(l, n, at);
+		return;
+	}
 	/* whoever started us does not hold it, or not any more */
-	if (asked->joins && a->said == SAID_NO && l->conf.nodes == 1) {
+	if (asked->joins && l->conf.nodes == 1 &&
+	    (a->said == SAID_NO || a->said == SAID_VANISHED)) {
 		if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
 			return;
 		lease_want(n, VERB_ACQUIRE, at);

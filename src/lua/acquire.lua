@@ -16,10 +16,11 @@
 --          not look who it is
 --       11 of several slots, this one only; -1: any
 -- Returns
---   granted COUNTER LOST SLOT GROUP SERVER AT   LOST 1: the counter that this
+--   granted COUNTER LOST SLOT GROUP SERVER AT STOP BY   LOST 1: the counter that this
 --       client saw has been missing since: see grant(). GROUP: the G of
 --       "shared:G", or 0. Where there are readers or slots, COUNTER is a new
---       one each time. SERVER: see server.lua. AT: its clock, in ms; or 0
+--       one each time. SERVER: see server.lua. AT: its clock, in ms; or 0. STOP, BY: of a
+--       lock that was ours already, as in confirm.lua
 --   busy COUNTER PTTL VALUE RECORD PLACE TICKET LOST AGE
 --       PTTL -1: no expiry; RECORD "": none, the lock is another program's;
 --       PLACE: waiters before us, -1: we are not in line. Of several slots, the
@@ -112,7 +113,13 @@ local function ours(n, at, fresh)
 		share(v, member, at, ttl)
 		keep(n, v, at, 0)
 	elseif not fresh then
-		redis.call('pexpire', slot_key('', n), ttl)
+		-- those who joined may have longer, though we have ended
+		if (n > 0 or not may_be_joined())
+		    and (moving or redis.call('exists', sharers_of(token)) == 0) then
+			redis.call('pexpire', slot_key('', n), ttl)
+		else
+			keep(n, token, at or time(), ttl)
+		end
 	end
 	-- where others hold as well, or may, the counter may be one of theirs
 	local before = c
@@ -126,9 +133,14 @@ local function ours(n, at, fresh)
 		end
 	end
 	local who = guard >= 0 and server()
+	local stop, by = -1, ''
+	if not fresh then
+		stop, by = stop_word(token, at or time())
+	end
 	return {'granted', text(c), told(), n,
 	    reads and string.sub(v, 8) or '0', who or '',
-	    who and text(math.floor((at or time()) / 1000)) or '0'}
+	    who and text(math.floor((at or time()) / 1000)) or '0',
+	    tostring(stop), by}
 end
 -- Who has it: of several slots, whoever is to be gone first.
 local function busy(place, kind)

@@ -6,10 +6,11 @@
 --       4 the token of the holder  5 the G of "shared:G" while it reads, or "0"
 --       6 its fence  7 "1": this is the server that it has it on
 --       8 "1": not if the work was done: --once-per
---       9 "1" on one node; on several, each has a G of its own, and only the
---         holder sets again what has vanished
+--       9 "1" on one node; on several, each has a G of its own
 -- Returns
---   joined COUNTER LOST SLOT GROUP SERVER AT     the last two: see acquire.lua
+--   joined COUNTER LOST SLOT GROUP SERVER AT STOP BY     see acquire.lua
+--   vanished COUNTER   the lock is gone, and the holder does not know yet: it
+--       sets it again when it renews, and nobody else does
 --   inside COUNTER     it reads, and we want to write: that would never end
 --   done COUNTER MS "" RECORD     see acquire.lua
 --   no COUNTER         it does not hold the lock
@@ -23,16 +24,10 @@ if not alone and group ~= '0' and shared(v) then
 end
 local value = group == '0' and outer or 'shared:' .. group
 local there = group == '0'
--- it has vanished, and the holder has not renewed yet: as it would, see
--- confirm.lua
+-- as the holder would find it: see confirm.lua
 if not v and not bad and alone
-    and (not c and ARGV[7] == '1' or c and (c == m or untouched(m)))
-    and redis.call('set', lock, value, 'nx', 'px', longest(value, ttl)) then
-	v, there = value, true
-	if group ~= '0' then
-		share(v, '?', at, longest(v, ttl)) -- the holder, among others
-		keep(slot, v, at, 0)
-	end
+    and (not c and ARGV[7] == '1' or c and (c == m or untouched(m))) then
+	return {'vanished', text(c)}
 end
 if v ~= value then
 	return {'no', text(c)}
@@ -61,4 +56,6 @@ if group == '0' and record_is_of(v) and not number_in(record, 'joined') then
 	    'px', math.max(1, redis.call('pttl', holder)))
 end
 keep(slot, v, at, group == '0' and redis.call('pttl', lock) or 0)
-return {'joined', text(c), 0, slot, group, '', text(math.floor(at / 1000))}
+local stop, by = stop_word(token, at)
+return {'joined', text(c), 0, slot, group, '', text(math.floor(at / 1000)),
+    tostring(stop), by}

@@ -867,7 +867,8 @@ static void nest(int parent)
 	struct client *p = &w.client[parent];
 	struct lease_outer outer = {.slot = slot_of(p),
 				    .group = lease_group(&p->lease),
-				    .fence = p->lease.fence};
+				    .fence = p->lease.fence,
+				    .ttl_ms = p->ttl};
 	int who = TOP_MAX;
 
 	while (who < CLIENTS_MAX && !free_client(&w.client[who]))
@@ -875,6 +876,8 @@ static void nest(int parent)
 	if (who == CLIENTS_MAX || !p->running || p->dying ||
 	    kin[parent].lingers)
 		return;
+	if (p->lease.joined && p->lease.conf.outer.ttl_ms > outer.ttl_ms)
+		outer.ttl_ms = p->lease.conf.outer.ttl_ms;
 	(void)snprintf(outer.token, sizeof(outer.token), "%s",
 		       p->lease.joined && outer.group == 0
 			       ? p->lease.conf.outer.token

@@ -136,7 +136,7 @@ const char *const said_names[SAID_COUNT] = {
 	[SAID_GRANTED] = "granted", [SAID_BUSY] = "busy",
 	[SAID_LOSS] = "loss",       [SAID_GUARDED] = "guarded",
 	[SAID_FULL] = "full",       [SAID_SUPERSEDED] = "superseded",
-	[SAID_DONE] = "done",       [SAID_INSIDE] = "inside",
+	[SAID_DONE] = "done",       [SAID_INSIDE] = "inside",   [SAID_VANISHED] = "vanished",
 	[SAID_WOKEN] = "woken",     [SAID_QUIET] = "quiet",
 	[SAID_YES] = "yes",         [SAID_HEALED] = "healed",
 	[SAID_NO] = "no",
