@@ -335,6 +335,26 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 	[ "$(holds)" = 1 ]
 }
 
+# The first answer comes after the lease has ended and another run was had; by
+# then a second question of the first one has been granted the lock again.
+@test "S5 a fence that is older than that of a run which came between starts nothing" {
+	proxy_start a
+	px delay 0 3600
+	helper "$REDLOCK" -u "$url" -k job -t 3s --node-timeout 1s -- \
+		sh -c "echo \$REDLOCK_FENCE >$T/first" 2>"$T/err"
+	holder=$!
+	wait_until set_on a job
+	px delay 2300 3000 # the second question leaves after 1 s
+	helper "$REDLOCK" -u "unix://$T/a.sock" -k job -w 5s -- \
+		sh -c "echo \$REDLOCK_FENCE >$T/between"
+	wait_until exists "$T/between"
+	wait_until set_on a job # by the second question; its answer is on its way
+	sleep 0.1
+	px pass
+	ends_with 0
+	at_least "$(cat "$T/first")" "$(($(cat "$T/between") + 1))"
+}
+
 @test "P7 a waiter says that the server went, and that it came back" {
 	node_b
 	cli b set job other px 60000

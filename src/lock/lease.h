@@ -273,7 +273,7 @@ struct lease {
 	bool freed;              /* q nodes confirmed the release ... */
 	struct instant freed_at; /* ... then */
 	bool passed_on;          /* and a waiter has the lock now */
-	/* next_round: waiting, or held and not in use */
+	/* next_round: waiting, or held and too old to start on */
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
 	bool replicating; /* claiming: all that is left to do */

@@ -385,8 +385,6 @@ void rounds_tick(struct lease *l, struct instant at)
 {
 	if (l->state == LEASE_WAITING && !before(at, l->next_round))
 		rounds_begin(l, at);
-	if (l->state == LEASE_HELD && !l->in_use && !before(at, l->next_round))
-		rounds_refresh(l, at);
 	if ((l->state != LEASE_ASKING && l->state != LEASE_CLAIMING) ||
 	    before(at, l->round_by))
 		return;

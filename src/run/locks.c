@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock/timing.h"
+
 static struct lease *lease_of(const struct locks *l, int i)
 {
 	return &l->drive[i].lease;
@@ -189,6 +191,19 @@ static void go_on(struct locks *l)
 			start(l, i, false);
 }
 
+/* The others may take longer than what is had may be started on. */
+static void refresh(struct locks *l)
+{
+	for (int i = 0; i < l->n; i++) {
+		struct lease *its = lease_of(l, i);
+
+		if (its->state == LEASE_HELD &&
+		    !before(now(), timing_start(lease_stamp(its),
+						its->conf.ttl_ms)))
+			lease_hurry(its, -1, now());
+	}
+}
+
 /* Whoever ended without being held is why all end, or begin anew. The lead
  * comes last: it may be waited for still. */
 static int refused(const struct locks *l)
@@ -229,6 +244,7 @@ static void tick(struct locks *l)
 			try_anew(l);
 		return;
 	}
+	refresh(l);
 	/* in its line: nothing else is kept, unless in order */
 	if (lead->state == LEASE_WAITING && !l->patient && lease_answered(lead))
 		wait_for_lead(l);

@@ -228,21 +228,24 @@ static void test_refresh(void)
 	next(0);
 	old = q[0];
 	reply(&q[0], SAID_GRANTED, 100, 1);
-	is_int(next(1), T / 6, "held, and nothing runs: refreshed at T/6");
+	is_int(between(ms(0), lease_wake(&l)), T / 3,
+	       "held, and nothing runs, until too old to start on");
+	lease_hurry(&l, -1, ms(T / 3));
+	next(T / 3);
 	is_int(count(VERB_ACQUIRE, 0, -1), 1, "by another acquire");
-	reply(&q[0], SAID_GRANTED, 103, T / 6 + 1);
+	reply(&q[0], SAID_GRANTED, 103, T / 3 + 1);
 	is_int(l.fence, 103, "granted again, since ours had ended: its fence");
-	is_int(stamp(), T / 6, "and its stamp");
-	lease_hurry(&l, -1, ms(T / 6 + 2));
+	is_int(stamp(), T / 3, "and its stamp");
+	lease_hurry(&l, -1, ms(T / 3 + 2));
 	is_int(l.state, LEASE_ASKING, "hurried: it may not be started on yet");
-	is_int(next(T / 6 + 2), T / 6 + 2, "at once");
-	reply(&old, SAID_GRANTED, 100, T / 6 + 3);
+	is_int(next(T / 3 + 2), T / 3 + 2, "at once");
+	reply(&old, SAID_GRANTED, 100, T / 3 + 3);
 	is_int(l.fence, 103, "an old answer, come late, changes no fence");
-	reply(&q[0], SAID_BUSY, 104, T / 6 + 4);
-	next(T / 6 + 4);
-	lease_hurry(&l, -1, ms(T / 6 + 5));
-	asks(T / 6 + 5);
-	reply(&q[0], SAID_BUSY, 104, T / 6 + 6);
+	reply(&q[0], SAID_BUSY, 104, T / 3 + 4);
+	next(T / 3 + 4);
+	lease_hurry(&l, -1, ms(T / 3 + 5));
+	asks(T / 3 + 5);
+	reply(&q[0], SAID_BUSY, 104, T / 3 + 6);
 	is_int(l.state, LEASE_WAITING, "somebody else's by now: back in line");
 
 	hold(1, T, 1);
@@ -250,7 +253,7 @@ static void test_refresh(void)
 	is_int(count(VERB_CONFIRM, 0, -1), 1, "something runs: renewed");
 	lease_answer(&l, &old,
 		     &(struct answer){.said = SAID_GRANTED, .counter = 120},
-		     ms(T / 6 + 1));
+		     ms(T / 3 + 1));
 	is_int(l.fence, 100, "and its fence stays");
 }
 
