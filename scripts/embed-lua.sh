@@ -24,8 +24,8 @@ script() { # NAME PART...
 
 tmp=$(mktemp)
 trap 'rm -f "$tmp"' EXIT
-script ACQUIRE prelude share queue server acquire
-script JOIN prelude share join
+script ACQUIRE prelude share queue server stop acquire
+script JOIN prelude share stop join
 script CONFIRM prelude share server stop confirm
 script RELEASE prelude share queue server log release
 script FORCE prelude share queue server stop log story force
