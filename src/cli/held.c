@@ -35,7 +35,15 @@ size_t held_word(const struct granted *g, const struct lease_outer *outer,
 				g->group, ttl_ms, hash(key), hash(url));
 }
 
-enum { WORD_TOKEN, WORD_FENCE, WORD_SLOT, WORD_GROUP, WORD_TTL, WORD_KEY, WORD_URL };
+enum {
+	WORD_TOKEN,
+	WORD_FENCE,
+	WORD_SLOT,
+	WORD_GROUP,
+	WORD_TTL,
+	WORD_KEY,
+	WORD_URL
+};
 #define WORD_FIELDS (WORD_URL + 1)
 #define HASH_LEN 16
 

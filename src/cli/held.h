@@ -30,6 +30,7 @@ const char *held_token(const struct granted *g,
 
 /* Writes the word of a lock that was granted for ttl_ms. Returns its length. */
 size_t held_word(const struct granted *g, const struct lease_outer *outer,
-		 int64_t ttl_ms, const char *key, const char *url, char word[HELD_WORD_MAX]);
+		 int64_t ttl_ms, const char *key, const char *url,
+		 char word[HELD_WORD_MAX]);
 
 #endif

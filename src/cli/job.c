@@ -65,9 +65,8 @@ static void fill_in(void *arg, const struct grants *given)
 
 		end += snprintf(end, 24, "%s%" PRId64, i ? " " : "",
 				its->fence);
-		held += held_word(its, job_outer(of),
-				  of->lease.conf.ttl_ms, of->key, j->servers.url,
-				  held);
+		held += held_word(its, job_outer(of), of->lease.conf.ttl_ms,
+				  of->key, j->servers.url, held);
 		if (i + 1 < given->n || outer)
 			*held++ = ' ';
 	}

@@ -156,7 +156,7 @@ static void lose(struct lease *l, struct lease_node *n)
 
 /* Any node's word is enough, and counts from its own question. */
 void lease_note_stop(struct lease *l, const struct ask *asked,
-		      const struct answer *a)
+		     const struct answer *a)
 {
 	if (!a->stops || l->state == LEASE_RELEASING)
 		return;

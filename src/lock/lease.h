@@ -254,10 +254,10 @@ struct lease {
 	enum lease_end end;
 	enum fail_kind refusal;
 	int64_t fence;
-	int healed;       /* vanished and set again, so often */
-	int stepped;      /* server clock jumps seen */
-	bool held;        /* has been, since lease_init() */
-	bool joining;     /* the outer one is not known to be gone */
+	int healed;   /* vanished and set again, so often */
+	int stepped;  /* server clock jumps seen */
+	bool held;    /* has been, since lease_init() */
+	bool joining; /* the outer one is not known to be gone */
 	/* the lock has vanished, and the outer one sets it again until then, or
 	 * not any more; LONG_AGO: it has not */
 	struct instant outer_by;

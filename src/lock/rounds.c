@@ -79,9 +79,8 @@ void rounds_ask(struct lease *l, int i, struct instant at)
 void rounds_refresh(struct lease *l, struct instant at)
 {
 	bool joined = l->joined;
-	int only = l->conf.nodes > 1 && lease_slots(&l->conf) > 1
-			   ? l->slot + 1
-			   : 0;
+	int only = l->conf.nodes > 1 && lease_slots(&l->conf) > 1 ? l->slot + 1
+								  : 0;
 
 	rounds_begin(l, at);
 	l->joining = l->joined = joined;
@@ -396,8 +395,7 @@ void rounds_tick(struct lease *l, struct instant at)
 
 struct instant rounds_wake(const struct lease *l)
 {
-	if (l->state == LEASE_WAITING ||
-	    (l->state == LEASE_HELD && !l->in_use))
+	if (l->state == LEASE_WAITING || (l->state == LEASE_HELD && !l->in_use))
 		return l->next_round;
 	if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)
 		return l->round_by;

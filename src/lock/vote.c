@@ -229,9 +229,8 @@ static void await_outer(struct lease *l, struct lease_node *n,
 		return;
 	n->want = VERB_NONE;
 	n->vote = VOTE_NO;
-	n->busy = (struct answer){.said = SAID_BUSY,
-				  .pttl_ms = OUTER_LOOK_MS,
-				  .place = -1};
+	n->busy = (struct answer){
+		.said = SAID_BUSY, .pttl_ms = OUTER_LOOK_MS, .place = -1};
 	rounds_check(l, at);
 }
 

@@ -198,8 +198,8 @@ static void refresh(struct locks *l)
 		struct lease *its = lease_of(l, i);
 
 		if (its->state == LEASE_HELD &&
-		    !before(now(), timing_start(lease_stamp(its),
-						its->conf.ttl_ms)))
+		    !before(now(),
+			    timing_start(lease_stamp(its), its->conf.ttl_ms)))
 			lease_hurry(its, -1, now());
 	}
 }

@@ -473,7 +473,8 @@ static bool step(struct trial *t)
 static bool all_came_up(const struct trial *t)
 {
 	/* what plain locks are not told */
-	bool all = all_said(t->seen, 1U << SAID_DONE | 1U << SAID_INSIDE);
+	bool all = all_said(t->seen, 1U << SAID_DONE | 1U << SAID_INSIDE |
+					     1U << SAID_VANISHED);
 
 	printf(" (lost %" PRIu64 ")\n", t->lost);
 	return (all && t->lost > 0) || t->step < ENOUGH_STEPS;

@@ -133,13 +133,13 @@ void server_run_id(char id[41])
 }
 
 const char *const said_names[SAID_COUNT] = {
-	[SAID_GRANTED] = "granted", [SAID_BUSY] = "busy",
-	[SAID_LOSS] = "loss",       [SAID_GUARDED] = "guarded",
-	[SAID_FULL] = "full",       [SAID_SUPERSEDED] = "superseded",
-	[SAID_DONE] = "done",       [SAID_INSIDE] = "inside",   [SAID_VANISHED] = "vanished",
-	[SAID_WOKEN] = "woken",     [SAID_QUIET] = "quiet",
-	[SAID_YES] = "yes",         [SAID_HEALED] = "healed",
-	[SAID_NO] = "no",
+	[SAID_GRANTED] = "granted",   [SAID_BUSY] = "busy",
+	[SAID_LOSS] = "loss",         [SAID_GUARDED] = "guarded",
+	[SAID_FULL] = "full",         [SAID_SUPERSEDED] = "superseded",
+	[SAID_DONE] = "done",         [SAID_INSIDE] = "inside",
+	[SAID_VANISHED] = "vanished", [SAID_WOKEN] = "woken",
+	[SAID_QUIET] = "quiet",       [SAID_YES] = "yes",
+	[SAID_HEALED] = "healed",     [SAID_NO] = "no",
 };
 
 bool all_said(const uint64_t seen[SAID_COUNT], unsigned int never)

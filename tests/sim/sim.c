@@ -94,8 +94,8 @@ static void healed(struct client *c, const struct flight *f)
 	if (n_nodes > 1)
 		return;
 	/* a counter born from a clock that was set back proves nothing */
-	if (fences_promised() && ((released && released > loss_us) ||
-				  (other && grant_us > loss_us)))
+	if (fences_promised() &&
+	    ((released && released > loss_us) || (other && grant_us > loss_us)))
 		violated("client %d: heals a lock that is no longer its own",
 			 f->client);
 	else if (released || other)

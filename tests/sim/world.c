@@ -469,8 +469,7 @@ static void look(int who)
 		else if (before(at, timing_start(s, c->ttl))) {
 			sim_start(who);
 			lease_use(l);
-		}
-		else
+		} else
 			lease_hurry(l, -1, at);
 	}
 	if (c->running && !c->dying && !before(at, l->stop_by)) {
