@@ -36,7 +36,7 @@ char **title_init(int argc, char **argv)
 
 void title_hide(const char *from, size_t n)
 {
-	if (from >= copy && from + n <= copy + room)
+	if (room > 0 && from >= copy && from + n <= copy + room)
 		memset(area + (from - copy), '*', n);
 }
 
