@@ -948,3 +948,26 @@ local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
 	as+=(-p -f)
 	machine true wrong 'it is that of another PID namespace' 'guard process: NO: '
 }
+
+@test "P7 color of ok, note and wrong, and of problems: on a terminal, or where it is asked for; NO_COLOR" {
+	local bad=$'\e[1;31mwrong\e[0m  '
+
+	cli a set job nonsense >/dev/null
+	run -1 "$REDLOCK" doctor -u "$url" job
+	[[ $output != *$'\e'* ]]
+	run -1 "$REDLOCK" doctor -u "$url" --color always job
+	[[ $output = *"$bad"* && $output = *$'\e[32mok\e[0m     '* ]]
+	[[ $output = *$'\e[33mnote\e[0m   '* ]]
+	# colors take no room
+	[ "$(sed $'s/\e[^m]*m//g' <<<"$output" | sed '/^$/,$d' | cut -c 1-20)" = \
+		"$("$REDLOCK" doctor -u "$url" job | sed '/^$/,$d' | cut -c 1-20)" ]
+	TERM=xterm run -1 pty -- env -u NO_COLOR "$REDLOCK" doctor -q -u "$url" job
+	[[ $output = *"$bad"* ]]
+	TERM=xterm NO_COLOR=1 run -1 pty -- "$REDLOCK" doctor -q -u "$url" job
+	[[ $output != *$'\e'* ]]
+	run -0 "$REDLOCK" inspect -u "$url" --color always job
+	[[ $output = *$'  \e[1;31mproblems\e[0m\n    '* ]]
+	run -0 "$REDLOCK" inspect -u "$url" job
+	[[ $output = *$'\n  problems\n    '* && $output != *$'\e'* ]]
+	cli a del job >/dev/null
+}

@@ -87,7 +87,7 @@ all_values() {
 	shows 'lease     (20\.0|1[0-9]\.[0-9])s left of 20\.0s'
 	shows "token     $(cli a get job)"
 	shows "fence     $(cli a get 'redlock:{job}:fence:job')"
-	[[ $answer != *"looks wrong"* && $answer != *renewed* ]]
+	[[ $answer != *"problems"* && $answer != *renewed* ]]
 	json 0 "d['state'] == 'held' and d['role'] == 'holder' and \
 d['holder']['pid'] == $tool and d['holder']['ci_url'].endswith('/7') and \
 d['ttl_ms'] == 20000 and 0 < d['ttl_left_ms'] <= 20000 and \

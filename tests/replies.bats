@@ -146,7 +146,7 @@ assert '"$1"', d' <<<"$output"
 	verb 0 list
 	grep -Eq '^docs +reading +web[0-6] \+499 ' <<<"$output"
 	verb 0 inspect docs
-	[[ $output != *minority* && $output != *'looks wrong'* ]]
+	[[ $output != *minority* && $output != *'problems'* ]]
 	verb 0 force-release docs --confirm docs --now
 	verb 0 wait docs -w 2s
 	for n in a b c; do cli $n flushall >/dev/null; done

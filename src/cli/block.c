@@ -240,7 +240,8 @@ static void print_wrong(void *arg, const char *text)
 	struct block *b = arg;
 
 	if (!b->told_wrong)
-		(void)fprintf(b->out, "  looks wrong\n");
+		(void)fprintf(b->out, "  %sproblems%s\n", paint(TONE_BAD),
+			      paint(TONE_PLAIN));
 	b->told_wrong = true;
 	(void)fprintf(b->out, "    - %s\n", text);
 }

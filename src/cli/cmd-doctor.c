@@ -17,11 +17,20 @@
 
 /* ---- for people ---- */
 
+static enum tone tone_of(const char *level)
+{
+	if (strcmp(level, level_name(LEVEL_WRONG)) == 0)
+		return TONE_BAD;
+	return strcmp(level, level_name(LEVEL_NOTE)) == 0 ? TONE_NOTE
+							  : TONE_GOOD;
+}
+
 static void print_findings(const struct findings *f, bool quiet)
 {
 	struct table t;
 
 	table_begin(&t, 4);
+	t.tone = tone_of;
 	for (int i = 0; i < f->n; i++) {
 		const struct finding *at = &f->at[i];
 

@@ -147,6 +147,7 @@ int main(int argc, char **argv)
 		return refuse(&o, argv, status_of_kind(why.kind));
 	}
 	use_messages(&o);
+	render_use(&o);
 	switch (o.show) {
 	case SHOW_HELP:
 		return help(&o);

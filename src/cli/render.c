@@ -32,6 +32,25 @@ bool colors_are_wanted(const struct opts *o)
 	       (o->color == COLOR_AUTO && !(none && none[0] != '\0'));
 }
 
+static bool paints;
+
+void render_use(const struct opts *o)
+{
+	paints = o->color == COLOR_ALWAYS ||
+		 (isatty(STDOUT_FILENO) && terminal_is_able() &&
+		  colors_are_wanted(o));
+}
+
+const char *paint(enum tone tone)
+{
+	static const char *const codes[] = {[TONE_PLAIN] = "\033[0m",
+					    [TONE_GOOD] = "\033[32m",
+					    [TONE_NOTE] = "\033[33m",
+					    [TONE_BAD] = "\033[1;31m"};
+
+	return paints ? codes[tone] : "";
+}
+
 /* ---- tables ---- */
 
 void table_begin(struct table *t, int columns)
@@ -80,8 +99,12 @@ int table_print(struct table *t, const char *indent, FILE *out)
 		bool last = column == t->columns - 1;
 		int pad = width[column] - columns_of(t->cell[i]) + 2;
 
-		(void)fprintf(out, "%s%s%*s%s", column == 0 ? indent : "",
-			      t->cell[i], last ? 0 : pad, "", last ? "\n" : "");
+		bool toned = column == 0 && t->tone;
+
+		(void)fprintf(out, "%s%s%s%s%*s%s", column == 0 ? indent : "",
+			      toned ? paint(t->tone(t->cell[i])) : "",
+			      t->cell[i], toned ? paint(TONE_PLAIN) : "",
+			      last ? 0 : pad, "", last ? "\n" : "");
 	}
 	for (int i = 0; i < t->cells; i++)
 		free(t->cell[i]);

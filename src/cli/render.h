@@ -23,7 +23,14 @@ bool colors_are_wanted(const struct opts *o);
 /* Columns as wide as their widest cell, two blanks apart; the last one is not
  * filled up. */
 #define COLUMNS_MAX 16
+/* Colors on standard output: on a terminal, or where they are asked for. */
+enum tone { TONE_PLAIN, TONE_GOOD, TONE_NOTE, TONE_BAD };
+void render_use(const struct opts *o);
+/* What makes so of what follows, plain again; "" without colors. */
+const char *paint(enum tone tone);
+
 struct table {
+	enum tone (*tone)(const char *cell); /* of the first column, or NULL */
 	int columns;
 	char **cell; /* row by row */
 	int cells, room;
