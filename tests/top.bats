@@ -368,10 +368,10 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	l = d[-1]['locks'][0]
 	assert l['key'] == 'job' and l['in_line'] == 2 and l['renewals'] == 23, l
 	END
-	launch --default all "$REDLOCK" top --json -u "$url" >"$T/docs" 2>"$T/err" 3>&- &
+	launch --default all "$REDLOCK" top --json -u "$url" >"$T/more" 2>"$T/err" 3>&- &
 	pid=$!
 	helpers="$helpers $pid"
-	wait_until eval '[ "$(wc -l <"$T/docs")" -ge 1 ]'
+	wait_until eval '[ "$(wc -l <"$T/more")" -ge 1 ]'
 	kill -INT "$pid"
 	got=0
 	wait "$pid" || got=$?

@@ -16,6 +16,7 @@ wait_for() {
 }
 # In the background, as $waiter, once it has seen that somebody holds it
 wait_behind() {
+	rm -f "$T/waiting"
 	helper "$REDLOCK" wait -u "$url" "$@" >"$T/out" 2>"$T/waiting"
 	waiter=$!
 	wait_until contains "$T/waiting" 'waiting.*: held by'
@@ -201,6 +202,7 @@ assert a["event"] == "waiting" and b["event"] == "timeout" and b["key"] == "job"
 @test "a signal ends it as it would end any program" {
 	keep_job
 	for sig in INT TERM HUP QUIT; do
+		rm -f "$T/waiting" # what the one before has said
 		launch --default all "$REDLOCK" wait -u "$url" job 2>"$T/waiting" 3>&- &
 		waiter=$!
 		helpers="$helpers $waiter"
