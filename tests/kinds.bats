@@ -474,6 +474,22 @@ delete_shared() { # the lock, and who shares it
 	ended short
 }
 
+@test "readers: the last one leaves a key that is new, and the writer in line has it at once" {
+	local from
+
+	cli a flushall >/dev/null
+	reader r -t 30s
+	running r
+	lines_up writer w -t 30s
+	from=$(now_ms)
+	let_go r
+	running w
+	below $(($(now_ms) - from)) 4000 # not when it looks by itself
+	let_go w
+	ended r
+	ended w
+}
+
 # ---- several keys ----
 
 @test "several keys: all are held, one fence each, in the order given" {

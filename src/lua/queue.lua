@@ -171,7 +171,10 @@ local function serve(at, alone, lost, born)
 			if moving and (reads or slots > 1 or slot > 0) then
 				return given, true
 			end
-			local n = room(slots, reads, born and at - born < ttl * 1000)
+			-- who came after the counter was born waits for nobody
+			-- whom it was lost with
+			local n = room(slots, reads, born and ticket < born
+			    and at - born < ttl * 1000)
 			local dead = gone(who, ticket, at)
 			if not n and (given or not dead) then
 				return given, true
