@@ -27,7 +27,6 @@ static void held(struct lease *l, struct instant at)
 			n->want = VERB_NONE;
 	}
 	l->held_from = lease_stamp(l);
-	l->next_round = timing_start(l->held_from, l->conf.ttl_ms);
 	if (l->in_use)
 		lease_renew(l);
 }

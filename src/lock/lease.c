@@ -404,6 +404,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	bool ends = out->verb == VERB_RELEASE;
 
 	out->ticket = -1;
+	out->guard_ms = l->conf.guard_ms;
 	out->embargo = out->verb == VERB_ACQUIRE &&
 		       (n->off || before(out->sent, n->embargo));
 	out->withheld = ends && n->off;

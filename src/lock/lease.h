@@ -69,6 +69,7 @@ struct ask {
 	int64_t fence;       /* confirm, release: raise the counter to this */
 	int64_t seen;        /* acquire: memory; confirm: heal test; 0: none */
 	bool embargo;        /* acquire: take nothing yet, data were lost */
+	int64_t guard_ms;    /* acquire: as conf.guard_ms was then */
 	int64_t ticket;    /* acquire: 0: none yet; -1: do not stand in line */
 	bool newcomer;     /* acquire: it is ours, and not known there */
 	int only;          /* acquire: this slot less 1 and no other; 0: any */
@@ -159,7 +160,8 @@ struct lease_conf {
 			       was heard, ask another one soon */
 	int64_t max_leases; /* renewed so often less one; 0: any */
 	int64_t min_hold_ms, once_ms;
-	int64_t guard_ms; /* a node up for less does not vote; 0: any does */
+	int64_t guard_ms; /* a node up for less does not vote; 0: any does. It
+			     grows to the longest lease that any node tells */
 	int64_t ticket;   /* our place in line on several nodes: when we came,
 			     in us since 1970 */
 	bool reached;     /* a node has answered before: see lease_reached() */

@@ -30,12 +30,28 @@ static void wait_out(struct lease *l, struct lease_node *n, struct instant at)
 	n->embargo = after(at, ttl);
 }
 
+/* A node that was restarted may have forgotten a lease as long as that. What
+ * was granted by the shorter guard does not count: it is asked for again. */
+static void guard_for(struct lease *l, const struct answer *a,
+		      struct instant at)
+{
+	int64_t ttl = a->holder_ttl_ms;
+
+	if (l->conf.guard_ms == 0 || ttl <= l->conf.guard_ms)
+		return;
+	l->conf.guard_ms = ttl;
+	for (int i = 0; i < l->conf.nodes && l->state == LEASE_ASKING; i++)
+		if (l->node[i].vote == VOTE_YES)
+			rounds_ask(l, i, at);
+}
+
 /* A waiter's memory: a counter that is behind what it saw proves a loss. */
 static void remember(struct lease *l, struct lease_node *n,
 		     const struct answer *a, struct instant at)
 {
 	if (a->counter < n->counter || a->lost)
 		wait_out(l, n, at);
+	guard_for(l, a, at);
 	n->counter = a->counter;
 	/* a foreign holder has at most what is left */
 	if (a->said == SAID_BUSY &&
@@ -140,6 +156,13 @@ static bool is_unaware(const struct lease *l, const struct lease_node *n,
 	       asked->seen < n->counter;
 }
 
+/* It was asked before we knew of a longer lease. */
+static bool is_unguarded(const struct lease *l, const struct ask *asked)
+{
+	return (l->state == LEASE_ASKING || l->state == LEASE_WAITING) &&
+	       asked->guard_ms < l->conf.guard_ms;
+}
+
 static void ask_aware(struct lease *l, struct lease_node *n, struct instant at)
 {
 	if (l->state == LEASE_WAITING)
@@ -162,7 +185,8 @@ static void granted(struct lease *l, struct lease_node *n,
 		return;
 	if (a->lost || a->counter < n->counter)
 		wait_out(l, n, at);
-	if (is_unaware(l, n, asked)) {
+	if (is_unaware(l, n, asked) || is_unguarded(l, asked)) {
+		n->unsure = true;
 		ask_aware(l, n, at);
 		return;
 	}

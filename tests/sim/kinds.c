@@ -836,7 +836,7 @@ static void begin(int who, const struct lease_outer *outer)
 		.ttl_ms = c->ttl,
 		.node_timeout_ms = w.T / 4,
 		.wait_ms = INT64_MAX,
-		.guard_ms = n_nodes > 1 ? 2 * w.T : 0,
+		.guard_ms = n_nodes > 1 ? c->ttl : 0,
 		.ticket = n_nodes > 1 ? EPOCH_US + w.us + chance(20000) : 0,
 		.max_waiters = one_in(20) ? chance(3) : -1,
 		.supersede = one_in(20),

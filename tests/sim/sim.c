@@ -259,7 +259,7 @@ static void begin(int who)
 				  .ttl_ms = c->ttl,
 				  .node_timeout_ms = w.T / 4,
 				  .wait_ms = INT64_MAX,
-				  .guard_ms = n_nodes > 1 ? 2 * w.T : 0,
+				  .guard_ms = n_nodes > 1 ? c->ttl : 0,
 				  .ticket = EPOCH_US + w.us + chance(20000),
 				  .max_waiters = one_in(20) ? chance(3) : -1,
 				  .supersede = one_in(20),
@@ -467,7 +467,7 @@ static void check_end(void)
 	for (int i = 0; i < n_nodes; i++) {
 		/* an acquire delayed on a given-up connection may leave an
 		 * orphan, for T at most */
-		w.us += w.T * 8000;
+		w.us += w.T * 20000;
 		if (node_locked(&nodes[i], wall_us(i)) && !w.backward_step)
 			violated("a lock is left on node %d", i);
 	}
@@ -496,6 +496,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 			s->step_us = chance(w.T * 250);
 	}
 	plan_faults();
+	w.unequal = true;
 	world_people();
 }
 

@@ -747,7 +747,7 @@ void world_people(void)
 	for (int i = 0; i < w.n_clients; i++) {
 		struct client *c = &w.client[i];
 
-		c->ttl = w.T * (one_in(4) ? 2 : 1);
+		c->ttl = w.T * (one_in(4) ? one_in(3) && w.unequal ? 8 : 2 : 1);
 		c->rate_ppm = any_rate_ppm();
 		c->offset_ms = chance(1000000);
 		c->todo = 1 + (int)chance(3);

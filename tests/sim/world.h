@@ -119,6 +119,7 @@ struct world {
 	/* gentle: no faults but one short outage; calm: not even that;
 	 * steady: whatever else, the network does not fail */
 	bool gentle, calm, steady;
+	bool unequal; /* some want the lock for eight times as long */
 	bool tail; /* many answers are slower than any lease */
 	bool forward_step, backward_step, tell, failed;
 	int twin; /* 0: none */

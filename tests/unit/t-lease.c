@@ -257,6 +257,33 @@ static void test_refresh(void)
 	is_int(l.fence, 100, "and its fence stays");
 }
 
+/* The longest lease that any node tells is how long one may have forgotten. */
+static void test_guard(void)
+{
+	begin(3, T, FOREVER);
+	l.conf.guard_ms = T;
+	asks(0);
+	is_int(q[0].guard_ms, T, "a server up for less than T has no vote");
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	lease_answer(&l, &q[2],
+		     &(struct answer){.said = SAID_BUSY,
+				      .counter = 100,
+				      .pttl_ms = T,
+				      .holder_ttl_ms = 30 * T,
+				      .place = 0},
+		     ms(2));
+	is_int(l.state, LEASE_ASKING, "one tells of a longer lease");
+	reply(&q[1], SAID_GRANTED, 100, 3);
+	is_int(l.state, LEASE_ASKING, "two grants, but by the shorter guard");
+	is_int(asks(3), 2, "are asked for again");
+	ok(q[0].guard_ms == 30 * T && q[1].guard_ms == 30 * T,
+	   "by the longer one");
+	lease_release(&l, ms(4));
+	asks(4);
+	is_int(count(VERB_RELEASE, 0, -1) + count(VERB_RELEASE, 1, -1), 2,
+	       "and given back, should we leave");
+}
+
 /* ---- renewal ---- */
 
 static void test_renew(void)
@@ -1831,6 +1858,7 @@ int main(void)
 	test_stamp();
 	test_repeat();
 	test_refresh();
+	test_guard();
 	test_renew();
 	test_stop();
 	test_retry();
