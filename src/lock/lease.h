@@ -275,7 +275,6 @@ struct lease {
 	bool freed;              /* q nodes confirmed the release ... */
 	struct instant freed_at; /* ... then */
 	bool passed_on;          /* and a waiter has the lock now */
-	/* next_round: waiting, or held and too old to start on */
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
 	bool replicating; /* claiming: all that is left to do */
@@ -347,7 +346,8 @@ int lease_place(const struct lease *l);
 
 /* Held: something is started on it. From now on the fence stays, the lease is
  * renewed, and renewals are counted; until then it is acquired again and again,
- * so that the fence is that of the grant which stands. */
+ * so that the fence is that of the grant which stands: at lease_wake() it is
+ * too old to start on, and lease_hurry() is due. */
 void lease_use(struct lease *l);
 /* In use: it is not renewed any more (max_leases). */
 bool lease_spent(const struct lease *l);

@@ -395,8 +395,11 @@ void rounds_tick(struct lease *l, struct instant at)
 
 struct instant rounds_wake(const struct lease *l)
 {
-	if (l->state == LEASE_WAITING || (l->state == LEASE_HELD && !l->in_use))
+	if (l->state == LEASE_WAITING)
 		return l->next_round;
+	/* too old to start on: lease_hurry() */
+	if (l->state == LEASE_HELD && !l->in_use)
+		return timing_start(lease_stamp(l), l->conf.ttl_ms);
 	if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)
 		return l->round_by;
 	return NEVER;

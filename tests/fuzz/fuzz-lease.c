@@ -142,6 +142,10 @@ static void ask_all(void)
 	do {
 		drain();
 		must(++rounds < 20, "it does not spin");
+		/* too old to start on: as those do who are about to */
+		if (l.state == LEASE_HELD && !begun &&
+		    !before(at, lease_wake(&l)))
+			lease_hurry(&l, -1, at);
 	} while (!before(at, lease_wake(&l)));
 }
 

@@ -120,7 +120,7 @@ struct world {
 	 * steady: whatever else, the network does not fail */
 	bool gentle, calm, steady;
 	bool unequal; /* some want the lock for eight times as long */
-	bool tail; /* many answers are slower than any lease */
+	bool tail;    /* many answers are slower than any lease */
 	bool forward_step, backward_step, tell, failed;
 	int twin; /* 0: none */
 	/* twins in clients: answered is counted as sent; who waits for ever
