@@ -369,6 +369,7 @@ boot() {
 @test "bootstrap: install by sudo, NAME=VALUE to make, a DESTDIR without sudo; apt's lock is waited for; only what the target needs" {
 	local made
 
+	unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that tests us
 	bootstrap_tree
 	boot demo
 	[[ $made = *'sudo -v'*'sudo apt-get -o DPkg::Lock::Timeout=300 update'* ]]

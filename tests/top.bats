@@ -350,8 +350,9 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	[ -z "$stderr" ]
 	TERM=dumb run -0 pty -- "$REDLOCK" top -u "$url"
 	[[ $output == KEY*job*held* && $output != *$'\e'* ]]
-	run -0 "$REDLOCK" top -u "$url" --waiting
+	run -0 --separate-stderr "$REDLOCK" top -u "$url" --waiting
 	[ -z "$output" ]
+	[[ $stderr = *'no matching locks'* ]]
 	cli a flushall >/dev/null
 }
 

@@ -14,7 +14,7 @@ FUNCTIONS = set("""redis.call redis.pcall string.find string.format string.gmatc
 string.match string.sub table.sort math.ceil math.floor math.max math.min ipairs pcall select
 tonumber tostring type unpack""".split())
 STRING = re.compile(r"'(?:[^'\\]|\\.)*'")
-CALL = re.compile(r"\b(?:redis\.p?call|try|ask)\(")
+CALL = re.compile(r"\b(?:redis\.p?call|try|own|ask)\(")
 
 
 def arguments(text, start):
@@ -34,7 +34,7 @@ def calls_of(text):
     """Of each call: the command, and the words that might be options."""
     for call in CALL.finditer(text):
         words = [w[1:-1] for w in STRING.findall(arguments(text, call.end()))]
-        if text[call.end():].startswith(("...)", ")")):
+        if text[call.end():].startswith(("...)", ")", "command,")):
             continue  # a wrapper, whose callers name the command; or none
         if text[call.end()] != "'":
             sys.exit("no name of a command: " + text[call.start():][:60])
