@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# What the examples have in common; to be sourced.
+# Functions that the examples share; source this file.
 
 # redis-cli, for the server that redlock uses: REDLOCK_URL names it.
 redis() { # COMMAND...
-	# told so by wrong-locks/harness.sh: stand still before this request
+	# wrong-locks/harness.sh asks for this: stop before this request
 	case " ${STOP_BEFORE-} " in *" $1 "*) kill -STOP $$ ;; esac
 	case ${REDLOCK_URL-} in
 	'') redis-cli "$@" ;;
@@ -13,9 +13,9 @@ redis() { # COMMAND...
 	esac
 }
 
-# For the wrong locks: the length of a lease in ms; and somebody else has the
-# lock, ask again in a moment.
-# shellcheck disable=SC2034 # is theirs
+# For the wrong locks: the length of a lease in ms, and what to do while somebody
+# else has the lock: ask again in a moment.
+# shellcheck disable=SC2034 # they use it
 lease=${LEASE:-30000}
 busy() {
 	echo "waiting for $key" >&2
@@ -30,8 +30,8 @@ need_redlock() {
 	}
 }
 
-# A directory $W and, unless REDLOCK_URL is set, a server in it, until we end.
-# Then whatever is still in the background is killed, and $at_exit run, if set.
+# Make a directory $W and, unless REDLOCK_URL is set, start a server in it. At the
+# end, kill what is still in the background, and run $at_exit if it is set.
 own_server() {
 	trap 'trap "" INT TERM; exit 130' INT
 	trap 'trap "" INT TERM; exit 143' TERM
@@ -49,10 +49,10 @@ own_server() {
 }
 end_all() {
 	set +e
-	exec 2>/dev/null # bash tells of each that is killed
-	jobs -p >"$W/jobs" # in $(), dash knows of none
+	exec 2>/dev/null # bash reports each job that is killed
+	jobs -p >"$W/jobs" # in $(), dash lists none
 	while read -r pid; do
-		# not one that is gone, and whose number somebody else has
+		# it may be gone, and its number in use by another process
 		grep -qx "PPid:.$$" "/proc/$pid/status" || continue
 		kill -KILL -"$pid" || kill -KILL "$pid"
 	done <"$W/jobs"

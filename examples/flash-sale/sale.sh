@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sale.sh [without|with]: 200 buyers at once, 20 to sell; without a lock, with
-# redlock, or both in turn. Status 1 if with redlock not exactly 20 are sold.
+# sale.sh [without|with]: 200 buyers at once, 20 items; without a lock, with
+# redlock, or both in turn. Exits with 1 if redlock does not sell exactly 20.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../redis.sh"

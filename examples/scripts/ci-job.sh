@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ci-job.sh: a CI job whose steps are each a shell of its own, as CI systems run
-# them: all they share are files. The token is in one of these.
+# ci-job.sh: a CI job. CI systems run each step in its own shell, and the steps
+# share nothing but files. One of these holds the token.
 #
-# FAIL=deploy ends that step with an error: the last one gives back all the same.
+# FAIL=deploy makes that step fail: the last one releases the lock all the same.
 set -eu
 . "$(dirname "$0")/../redis.sh"
 need_redlock
@@ -11,16 +11,16 @@ own_server
 export REDLOCK W FAIL="${FAIL-}"
 status=0
 
-step() { # NAME, with its commands at standard input
+step() { # NAME, with its commands on standard input
 	case $status/$1 in 0/* | */always) ;; *) return 0 ;; esac
 	echo "# $1"
 	sh -eu >"$W/step.log" 2>&1 || status=$?
 	cat "$W/step.log"
 }
 
-# ---- from here on, what one would write into the CI's file ----
+# ---- from here on, what you would put into the CI configuration ----
 
-# A lease for the longest step: nobody renews it in between.
+# The lease must cover the longest step: nobody renews it in between.
 step lock <<'SH'
 	"$REDLOCK" lock -t 10m -w 30m --reason "release 1.2" deploy >"$W/token"
 	echo "locked"
@@ -30,7 +30,7 @@ step build <<'SH'
 	"$REDLOCK" extend --token "$(cat "$W/token")" deploy
 SH
 step deploy <<'SH'
-	# 75, and the step fails, if the lease was over and somebody else has it
+	# fails with 75 if the lease has expired and somebody else has the lock
 	"$REDLOCK" extend --token "$(cat "$W/token")" deploy
 	[ "$FAIL" != deploy ] || { echo "deploying fails"; exit 3; }
 	echo "deploying"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# WRONG: the value does not say whose lock it is. Who comes back after the end
-# of its lease deletes the lock of the next one, and a third one gets in.
+# WRONG: the value does not say whose lock it is. A client that comes back after
+# its lease has ended deletes the lock of the next one, and a third gets in.
 . "$(dirname "$0")/../redis.sh"
 key=$1
 shift

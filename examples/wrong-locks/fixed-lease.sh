@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# WRONG: taken and given back as it should be, but never renewed. A command that
-# takes longer than the lease runs on without a lock.
+# WRONG: acquired and released correctly, but never renewed. A command that takes
+# longer than the lease runs on without a lock.
 . "$(dirname "$0")/../redis.sh"
 key=$1 token=$(cat /proc/sys/kernel/random/uuid)
 shift

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# WRONG: GET and DEL are two requests. A lease that ends between them was ours
-# when we looked, and is somebody else's when we delete it.
+# WRONG: GET and DEL are two requests. If the lease ends between them, the lock
+# was ours when we looked and is somebody else's when we delete it.
 . "$(dirname "$0")/../redis.sh"
 key=$1 token=$(cat /proc/sys/kernel/random/uuid)
 shift

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # WRONG: the end of the lease is a time of day by the holder's clock, and others
-# read it by theirs. To one that is ahead, a living holder's lock looks like one
-# that is over.
+# compare it with their own. To a client whose clock is ahead, the lock of a live
+# holder looks expired.
 . "$(dirname "$0")/../redis.sh"
 key=$1
 shift
@@ -11,7 +11,7 @@ take() {
 	end=$(($(now) + lease))
 	[ "$(redis setnx "$key" $end)" = 0 ] || return 0
 	old=$(redis get "$key")
-	# over: of those who see that, one gets the old value back and has it
+	# expired: of the clients that see this, the one that gets the old value wins
 	[ "${old:-0}" -lt "$(now)" ] &&
 		[ "$(redis getset "$key" $end)" = "$old" ]
 }

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# harness.sh LOCK [SCENARIO]: does LOCK, one of the wrong ones or redlock, keep
-# its word? Says so in one line, and ends with 0 if it did and with 1 if not.
+# harness.sh LOCK [SCENARIO]: does LOCK, one of the wrong ones or redlock, work?
+# Prints one line, and exits with 0 if it did and with 1 if not.
 # Without SCENARIO: the one in which LOCK is known to break; for redlock, all.
 #
-# A, B and C are the clients, in the order in which they come; the command of
-# each is witness.sh. Everything is waited for, nothing is left to luck: where a
-# client must stand still, either its command stops it as its last act, or it
-# stops itself before the request that it is told (see redis.sh).
+# A, B and C are the clients, in the order in which they come; each runs
+# witness.sh. Every step waits for the one before, so timing plays no part. Where
+# a client must stand still, either its command stops it as its last act, or it
+# stops itself before the request that STOP_BEFORE names (see redis.sh).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../redis.sh"
@@ -29,9 +29,9 @@ client() { # NAME LEASE [PREFIX...]
 	redlock) set -- "$@" "$REDLOCK" -t "${LEASE}ms" -k $key -- ;;
 	*) set -- "$@" "$here/$lock.sh" $key ;;
 	esac
-	# timeout makes a process group, which can be killed as a whole, and has
-	# a parent in our session: of an orphaned group, see setpgid(2), the
-	# kernel may wake whoever is stopped
+	# timeout makes a process group that can be killed as a whole, and has a
+	# parent in our session: the kernel may wake stopped processes of an
+	# orphaned group, see setpgid(2)
 	# shellcheck disable=SC2016 # the dollars belong to the inner shell
 	LEASE=$LEASE timeout 60 sh -c 'echo $$ >"$W/$0.pid" && exec "$@"' \
 		"$name" "$@" "$here/witness.sh" "$name" 2>"$W/$name.err" &
@@ -95,8 +95,8 @@ crash() {
 	ends "$b"
 }
 
-# A's command is done, but A stands still until its lease is over; then it gives
-# back what it takes for its lock.
+# A's command is done, but A stands still until its lease has ended; then it
+# releases what it takes for its lock.
 slow() {
 	client A "$short"
 	a=$!
@@ -105,7 +105,7 @@ slow() {
 }
 
 # The same, but A stands still right before the request that deletes its lock.
-# Redlock gives back with that one alone: there is no other place to stand.
+# redlock releases with that single request: there is no other place to stop.
 stopped() {
 	[ "$lock" != redlock ] || {
 		slow
@@ -125,8 +125,8 @@ give_back_late() {
 	wait_until came B
 	at_once 'A and B' "A's lease being over"
 	kill -CONT "$(cat "$W/A.pid")" 2>/dev/null
-	# redlock wakes by itself while it still has the lock, and gives it back:
-	# with 0, or with 125 if it finds that it woke too late to have renewed
+	# redlock wakes by itself while it still has the lock, and releases it:
+	# with 0, or with 125 if it woke too late for a renewal
 	wait "$a" 2>/dev/null || how=$?
 	case $lock:${how-0} in
 	redlock:0 | redlock:125) ;;
@@ -144,7 +144,7 @@ give_back_late() {
 }
 
 # B's clocks are an hour ahead of A's: the time of day and, where the kernel
-# lets us, those that nobody can set, which are the ones that redlock reads.
+# allows it, the clocks that nobody can set, which redlock reads.
 clocks() {
 	mkdir "$W/ahead"
 	printf '#!/bin/sh\nexec %s -d "1 hour" "$@"\n' "$(command -v date)" \

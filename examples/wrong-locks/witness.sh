@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# witness.sh NAME: the command under the lock. Whether another one is there the
-# kernel knows, by flock(2), and no clock is asked. Stays until $W/NAME.go; its
-# last act, if there is $W/NAME.stop, is to stop the lock that it runs under.
+# witness.sh NAME: the command under the lock. It learns from flock(2), not from a
+# clock, whether another one is running. It stays until $W/NAME.go exists. If
+# $W/NAME.stop exists, its last act is to stop the lock that it runs under.
 exec 9>"$W/witness"
 flock -n 9 || {
 	echo "$1" >>"$W/two"
