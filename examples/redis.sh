@@ -30,8 +30,8 @@ need_redlock() {
 	}
 }
 
-# Make a directory $W and, unless REDLOCK_URL is set, start a server in it. At the
-# end, kill what is still in the background, and run $at_exit if it is set.
+# Make a directory $W and, unless REDLOCK_URL is set, start a server in it. At
+# the end, kill what is still in the background, and run $at_exit if it is set.
 own_server() {
 	trap 'trap "" INT TERM; exit 130' INT
 	trap 'trap "" INT TERM; exit 143' TERM

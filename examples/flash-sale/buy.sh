@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# buy.sh NAME: checks whether one is left, pays, takes it. This is correct as long
-# as nobody else does the same at that time.
+# buy.sh NAME: checks whether one is left, pays, takes it. This is correct as
+# long as nobody else does the same at that time.
 set -eu
 . "$(dirname "$0")/../redis.sh"
 

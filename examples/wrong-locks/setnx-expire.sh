@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# WRONG: SETNX and EXPIRE are two requests. A client that dies between them leaves
-# a lock that never expires: nobody ever gets it again.
+# WRONG: SETNX and EXPIRE are two requests. A client that dies between them
+# leaves a lock that never expires: nobody ever gets it again.
 . "$(dirname "$0")/../redis.sh"
 key=$1
 shift

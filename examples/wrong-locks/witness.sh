@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# witness.sh NAME: the command under the lock. It learns from flock(2), not from a
-# clock, whether another one is running. It stays until $W/NAME.go exists. If
+# witness.sh NAME: the command under the lock. It learns from flock(2), not from
+# a clock, whether another one is running. It stays until $W/NAME.go exists. If
 # $W/NAME.stop exists, its last act is to stop the lock that it runs under.
 exec 9>"$W/witness"
 flock -n 9 || {
