@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a quorum of grants to a hold, a part of acquiring: one slot, one fence,
- * and as many replicas as are asked for.
+ * Part of acquiring: from a quorum of grants to a hold, with one slot, one
+ * fence and as many replicas as requested.
  *
- * The fence is a number that q nodes have given to us and to nobody else: by
- * granting it, or by raising their counter to it under our token. Where a
- * quorum granted the same, that is it; else the largest is stored.
+ * The fence is a number that a quorum has given to us and to nobody else, by
+ * granting it or by raising the counter to it under our token. If a quorum
+ * granted the same number, that is the fence; otherwise the largest one is
+ * stored.
  */
 #ifndef LOCK_CLAIM_H
 #define LOCK_CLAIM_H
@@ -14,11 +15,11 @@
 
 /* A quorum has granted. */
 void claim_begin(struct lease *l, struct instant at);
-/* What was granted to us, on a quorum, has a fence: on to the replicas, or
- * held. */
+/* The grants of a quorum have a fence. Asks for replicas if need be, else the
+ * lease is held. */
 void claim_agreed(struct lease *l, struct instant at);
-/* A quorum is ours still, but the counters have moved: with a larger one.
- * False: it is not, or that was tried too often. */
+/* We still have a quorum, but its counters have moved: claim again with a
+ * larger fence. False: we have no quorum, or have tried too often. */
 bool claim_again(struct lease *l, struct instant at);
 
 /* Answers while claiming. */

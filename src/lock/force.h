@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Somebody else's lock: ask its holder to stop, or take it away. See
- * src/lua/force.lua; for those who look (run/survey.h), not for the lease.
+ * Another client's lock: asks its holder to stop, or takes the lock away. See
+ * src/lua/force.lua. For the verbs (run/survey.h), not for the lease.
  */
 #ifndef LOCK_FORCE_H
 #define LOCK_FORCE_H
@@ -18,24 +18,25 @@
 enum force_step {
 	FORCE_ASK,
 	FORCE_TAKE,
-	FORCE_FOREIGN /* take what is no lock of ours */
+	FORCE_FOREIGN /* take a lock that another program made */
 };
 
-/* In place of a token: all who read. */
+/* Instead of a token: all readers. */
 #define FORCE_CROWD "shared:*"
 
 struct force {
 	enum force_step step;
 	int slot;
-	const char *who; /* the holder's token; what is foreign: its value, or
-			    its type */
+	const char *who; /* the holder's token; for a foreign lock its value,
+			    or its type. Borrowed */
 	size_t who_len;
-	int64_t grace_ms;  /* ask: to be gone within */
+	int64_t grace_ms;  /* ask: the time it has to stop */
 	const char *by;    /* who asks: script_about() */
-	int64_t seen;      /* the counter, when it was seen to hold; 0: it was
-			      not, or it is no lock of ours */
-	const char *story; /* take: how the history ends: "by ...\n", or "" */
-	bool alone;        /* on one node */
+	int64_t seen;      /* the counter when it was seen to hold the lock;
+			      0: it was not, or the lock is foreign */
+	const char *story; /* take: the end of its history entry: "by ...\n",
+			      or "" */
+	bool alone;        /* there is one node */
 };
 
 void force_request(const struct force *f, struct keys *keys, int db,
@@ -44,18 +45,18 @@ const char *force_sha(void);
 
 enum forced {
 	FORCED_YES,     /* asked, or taken */
-	FORCED_NO,      /* it does not hold the lock */
-	FORCED_FOREIGN, /* no lock of ours: nothing was done */
+	FORCED_NO,      /* this client does not hold the lock */
+	FORCED_FOREIGN, /* not a lock of ours: nothing was done */
 };
 
 struct force_answer {
 	enum forced said;
-	int64_t ms;    /* ask: so much time is left. Take: the next one has it
-			  for so long, 0: nobody waits */
-	int64_t asked; /* ask: so many clients */
+	int64_t ms;    /* ask: the time that is left to stop. Take: how long the
+			  lock is granted to the next waiter; 0: nobody waits */
+	int64_t asked; /* ask: the number of clients that were asked */
 };
 
-/* -1: it is no answer of the script. */
+/* Returns -1 if the reply is not an answer of the script. */
 int force_read(enum force_step step, const struct reply *r,
 	       struct force_answer *out, struct fail *why);
 

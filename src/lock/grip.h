@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hold of which nothing but the token is known: give it back, or renew it.
- * For those who look (run/survey.h), not for the lease: see src/lua/unlock.lua
- * and extend.lua.
+ * Releases or extends a hold of which only the token is known. For the verbs
+ * (run/survey.h), not for the lease: see src/lua/unlock.lua and extend.lua.
  */
 #ifndef LOCK_GRIP_H
 #define LOCK_GRIP_H
@@ -17,18 +16,19 @@
 #include "lock/script.h"
 
 struct grip {
-	bool extend; /* else it is given back */
-	const char *token;
-	int64_t ttl_ms; /* extend: so long from now; 0: as it was */
-	bool alone;     /* on one node */
-	bool tell;      /* give back: the history, too */
+	bool extend;       /* false: release it */
+	const char *token; /* borrowed */
+	int64_t ttl_ms;    /* extend: the new length, from now; 0: as before */
+	bool alone;        /* there is one node */
+	bool tell;         /* release: write the history entry */
 };
 
 void grip_request(const struct grip *g, struct keys *keys, int db,
 		  struct script_scratch *scratch, struct words *out);
 const char *grip_sha(const struct grip *g);
 
-/* Whether it was its token's. -1: it is no answer of the script. */
+/* *was: whether the token held the lock. Returns -1 if the reply is not an
+ * answer of the script. */
 int grip_read(const struct reply *r, bool *was, struct fail *why);
 
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting in line: how long until a waiter asks again. Pure arithmetic; ms.
+ * Waiting in line: how long until a waiter asks again. Pure arithmetic, in ms.
  *
- * A waiter listens on its grant list (BLPOP) and is woken when the lock is
- * handed to it. Nothing may rest on that: whoever held the lock may have died,
- * the word may be lost, the line may be gone. So each waiter asks again, on
- * another connection, at the end of the lease it was told of, the first in line
- * first, and at least once per heartbeat, which is its sign of life.
- * (src/lua/queue.lua has the same heartbeat, and skips whoever was silent for
- * three.)
+ * A waiter listens on its grant list (BLPOP) and is woken when it is handed the
+ * lock. It must not depend on that: the holder may have died, the wake-up may
+ * be lost, the line may be gone. So each waiter also asks again, on another
+ * connection, when the lease it was told of ends, the first in line first. It
+ * asks at least once per heartbeat, as its sign of life. (src/lua/queue.lua has
+ * the same heartbeat, and skips a waiter that missed three.)
  *
- * A grant is good for 2 s (grant_ms there). Whoever is second asks within that
- * time: should the first die of a grant, nobody tells the second. The others
+ * A grant is good for 2 s (grant_ms there). The second in line asks within that
+ * time: if the first dies holding a grant, nobody tells the second. The others
  * are behind a moving line and may be second by now; 3.5 s keeps the mean at a
  * third of a question per second and waiter.
  */
@@ -26,9 +25,9 @@
 #define LISTEN_MS 30000 /* then the server is asked to listen anew */
 #define OUTSIDE_MS 250  /* between looks at what wakes nobody */
 
-/* After a busy answer. A lock of another program, or one that we cannot stand
- * in line for, is looked at every OUTSIDE_MS less the jitter, by those behind
- * less often. */
+/* How long to pause after a busy answer. If another program holds the lock, or
+ * if we cannot stand in line, it is OUTSIDE_MS less the jitter, and longer for
+ * those further behind. */
 int64_t queue_delay(const struct answer *busy, int64_t jitter_ms);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server keeps of a client, read again: the record of a holder ("NAME
- * VALUE" lines, src/lua/prelude.lua), and the member of a sorted set by which
- * somebody waits, or shares a lock ("TOKEN TTL SLOTS FLAGS", then such lines:
+ * Parses what a server stores about a client: the record of a holder ("NAME
+ * VALUE" lines, src/lua/prelude.lua), and the member of a sorted set with which
+ * a client waits or shares a lock ("TOKEN TTL SLOTS FLAGS", then such lines:
  * script_standing()).
  */
 #ifndef LOCK_RECORD_H
@@ -20,28 +20,30 @@ struct record {
 	size_t token_len;
 	int64_t ttl_ms, since_ms, ticket;   /* 0: unknown */
 	int64_t renewed;                    /* -1: unknown */
-	int readers;                        /* 0: it does not read */
+	int readers;                        /* 0: it is not a reader */
 	char about[ABOUT_COUNT][ABOUT_MAX]; /* safe for a terminal */
-	/* of a member */
+	/* of a member only */
 	const char *standing; /* what follows the token; borrowed */
 	size_t standing_len;
 	int slots;
 	bool reads, supersedes;
 };
 
-/* A field, made safe for a terminal; of a link without user and password. */
+/* Copies a field, made safe for a terminal. A link loses its user and
+ * password. */
 void about_take(enum about what, const char *bytes, size_t n,
 		char out[ABOUT_MAX]);
 
 void record_read(struct record *r, const char *bytes, size_t n);
 void record_read_member(struct record *r, const char *bytes, size_t n);
-/* As parsed() in src/lua/share.lua: the scripts drop any other. */
+/* The same test as parsed() in src/lua/share.lua: the scripts drop any member
+ * that fails it. */
 bool record_is_member(const char *bytes, size_t n);
 
-/* `"name":{host, pid, user, ...}`, those that are known. */
+/* Writes `"name":{host, pid, user, ...}`, with the fields that are known. */
 void json_about(struct json *j, const char *name,
 		const char about[ABOUT_COUNT][ABOUT_MAX]);
-/* The same, as members of the object that is open. */
+/* The same, as members of the open object. */
 void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX]);
 
 #endif

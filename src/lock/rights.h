@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands that redlock sends, by itself and in its scripts: for who is to
- * grant them, and for who looks whether they are granted. The manual has the
- * same list under "Rights", and a test compares both with the scripts.
+ * The Redis commands that redlock uses, directly and in its scripts: what an
+ * administrator must grant, and what doctor checks. The manual has the same
+ * list under "Rights", and a test compares both with the scripts.
  */
 #ifndef LOCK_RIGHTS_H
 #define LOCK_RIGHTS_H
@@ -12,12 +12,12 @@
 #include "base/words.h"
 
 enum right_kind {
-	RIGHT_READ,  /* of a script */
-	RIGHT_WRITE, /* likewise */
-	RIGHT_PLAIN  /* sent by itself */
+	RIGHT_READ,  /* a script reads with it */
+	RIGHT_WRITE, /* a script writes with it */
+	RIGHT_PLAIN  /* sent directly */
 };
 
-/* Only some need it. */
+/* When it is needed. */
 enum right_need {
 	NEED_ALWAYS = 0,
 	NEED_GUARD = 1,    /* several servers, --restart-guard */
@@ -29,22 +29,23 @@ enum right_need {
 struct right {
 	const char *command; /* in lower case */
 	enum right_kind kind;
-	int words; /* that must follow it */
+	int words; /* number of arguments it must have */
 	enum right_need need;
-	const char *without; /* what comes of it; NULL: locks fail */
+	const char *without; /* what fails without it; NULL: locking does */
 };
 
 extern const struct right rights[];
 extern const int rights_n;
 
-/* "+get +set ...", what is needed: bits of enum right_need. Returns buf. */
+/* Writes "+get +set ...", the commands needed for `needs` (bits of enum
+ * right_need). Returns buf. */
 const char *rights_text(unsigned int needs, char *buf, size_t size);
 
-/* A question that tells which commands of the scripts this user may not use, as
- * a list of their names, and runs nothing that writes: the script says that it
- * will not, and is refused all that it may use. For writing ones only Redis 7
- * and Valkey know that: others answer with an error. The request lives as long
- * as the scratch. */
+/* A question that asks which commands of the scripts this user may not run. The
+ * reply is a list of their names. It writes nothing: the script declares that
+ * it will not write, so the server refuses each command that the user may run.
+ * For commands that write, only Redis 7 and Valkey support that; others answer
+ * with an error. The request is valid as long as the scratch. */
 struct rights_scratch {
 	char list[512], script[1500];
 };

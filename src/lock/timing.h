@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * When a lease of length T, credited to stamp s, is renewed, given up and
- * enforced. Pure arithmetic; all in ms.
+ * enforced. Pure arithmetic, all in ms.
  *
- * s is read before the send of the request whose success is credited: the
- * server starts its T later than that, never earlier. Counting from the reply
- * lets two commands run even when killing at T/2 (found by model checking).
+ * s is read before the request whose success it credits is sent: the server
+ * starts its T after s, never before. If validity counted from the reply, two
+ * commands could run at once even with a kill at T/2 (found by model checking).
  *
  * Where the numbers come from: chrony slews a clock by at most 83,333 ppm, so
  * two clocks drift at most 1.182 : 1 and the server may end the lease at
@@ -13,9 +13,9 @@
  * 2 ms). Renewing at T/6 leaves 0.65 T - 0.17 T = 0.48 T of outage before the
  * first TERM.
  *
- * A holder hears with its renewals that it is to stop (force-release), and
- * should within RENEW_MOST_MS, however long its lease: half of the time that
- * it is given by default.
+ * A renewal also tells the holder that it must stop (force-release). The holder
+ * should learn that within RENEW_MOST_MS, however long its lease is: half of
+ * the default time it gets to stop.
  */
 #ifndef LOCK_TIMING_H
 #define LOCK_TIMING_H
@@ -28,27 +28,27 @@
 #define TTL_MAX_MS ((int64_t)86400000)
 #define RENEW_MOST_MS 5000
 
-/* A lease of fewer round trips is lost at the first hiccup. */
+/* A lease shorter than this many round trips is lost at the first hiccup. */
 #define RTTS_PER_LEASE 20
 
-/* s + T/6, or RENEW_MOST_MS */
+/* s + T/6, at most s + RENEW_MOST_MS */
 struct instant timing_renew(struct instant s, int64_t ttl);
-/* Somewhat sooner: somebody must be ready to renew. */
+/* A little earlier: by then the watchdog must be ready to renew. */
 struct instant timing_hand_over(struct instant s, int64_t ttl);
 struct instant timing_start(struct instant s, int64_t ttl); /* s + T/3 */
 struct instant timing_kill(struct instant s, int64_t ttl);  /* s + 0.80 T */
 struct instant timing_dead(struct instant s, int64_t ttl);  /* s + 0.82 T */
 
-/* TERM comes this much before KILL: the grace, at most T/2. */
+/* KILL less the grace, which is at most T/2. */
 struct instant timing_term(struct instant s, int64_t ttl, int64_t grace_ms);
 int64_t timing_grace(int64_t ttl); /* 0.15 T */
 
-/* For so long a server may be away before that, and the least T of which this
- * is true. */
+/* How long a server may be away before TERM is sent, with the default grace;
+ * and the shortest T that survives such an outage. */
 int64_t timing_outage(int64_t ttl);
 int64_t timing_ttl_for(int64_t outage_ms);
 
-int64_t timing_retry(int64_t ttl);     /* between tries after an error */
-int64_t timing_hedge(int64_t srtt_ms); /* before asking on another connection */
+int64_t timing_retry(int64_t ttl);     /* pause after an error */
+int64_t timing_hedge(int64_t srtt_ms); /* wait, then ask on the other channel */
 
 #endif
