@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --contain: the command as the child of an init of ours, in a PID namespace of
- * its own. When its init dies, the kernel kills all that is in a namespace,
- * and no fork gets away; and the init dies with the guard, whatever kills that.
+ * --contain: runs the command as the child of an init of ours, in a PID
+ * namespace. When a namespace's init dies, the kernel kills all processes in
+ * it, and no fork escapes. The init itself dies with the guard, however the
+ * guard dies.
  *
- *   guard <-- line -- init    how the command fares
+ *   guard <-- line -- init    what happens to the command
  *
- * Who may not make such a namespace makes a user namespace around it, in which
- * user and group are what they are outside. The mounts are a copy, because
- * /proc is to show the new namespace; where the kernel allows no new /proc
+ * A user who may not make a PID namespace gets a user namespace around it, in
+ * which user and group are the same as outside. The mounts are a copy, because
+ * /proc must show the new namespace. Where the kernel allows no new /proc
  * (parts of the old one are hidden, as in most containers) the old one stays.
  *
- * The init reaps. Signals from outside of the namespace go through it to the
- * command; those from within are lost on it, as they are on the guard.
+ * The init reaps. It passes signals from outside the namespace on to the
+ * command; signals from inside have no effect on it, nor on the guard.
  */
 #ifndef RUN_CONTAIN_H
 #define RUN_CONTAIN_H
@@ -23,30 +24,35 @@
 #include "base/fail.h"
 
 struct contained {
-	pid_t init;    /* a child of ours */
-	pid_t command; /* as it is seen from here */
-	int line;      /* becomes readable: contain_hear() */
+	pid_t init;    /* our child, which the caller reaps */
+	pid_t command; /* its pid in our namespace */
+	int line;      /* readable: call contain_hear(). Open until the guard
+			  exits */
 };
 
-/* Tries it. *old_proc: /proc will show the processes of this machine. */
+/* Tries it out. Returns 0 or -1. *old_proc: /proc will still show the processes
+ * of this machine. */
 int contain_check(bool *old_proc, struct fail *why);
 
 struct birth {
-	/* turns a process, whose parent is `parent`, into the command, or
-	 * returns with errno */
+	/* Turns its process, whose parent is `parent`, into the command.
+	 * Returns only on failure, with errno set. */
 	void (*become)(const void *what, pid_t parent);
 	const void *what;
-	pid_t tool;    /* redlock: for the title */
-	int shut[3];   /* descriptors that the init must not keep */
-	int error;     /* out */
-	bool no_start; /* out: and it was not the command's fault */
+	pid_t tool;    /* redlock's pid, for the title */
+	int shut[3];   /* descriptors that the init closes; the guard's own stay
+			  open */
+	int error;     /* out: errno, or 0 */
+	bool no_start; /* out: it failed before the command was involved */
 };
 
-/* All signals must be blocked. -1: see b->error. */
+/* All signals must be blocked. Returns 0, or -1 with b->error set; then the
+ * line is closed and the init is reaped. */
 int contain_start(struct contained *c, struct birth *b);
 
-/* What became of the command, as waitpid() says it: it stopped, goes on, or
- * ended, and *left processes behind. False: nothing yet, or never again. */
+/* Returns a change of the command's state as waitpid() would: it stopped,
+ * continued or ended; *left: it left processes behind. False: there is nothing
+ * now, or the init is gone. Never waits. */
 bool contain_hear(const struct contained *c, int *status, bool *left);
 
 #endif

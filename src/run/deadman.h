@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernel timers on the lease clock, moved forward by every renewal, so that
- * none of them costs a wake-up while renewals flow.
+ * Kernel timers on the lease clock. Every renewal moves them forward, so none
+ * of them causes a wake-up while renewals succeed.
  *
  * The alarm makes a descriptor readable: time to look at the lease. The waker
  * sends SIGCONT to this process when the command is to be killed: if somebody
- * stopped us, we go on, and kill. The deadman is the kernel's own promise that
- * this process does not outlive its lease: its signal is SIGKILL to ourselves.
- * It works on a stopped, swapped-out or starved process; the guard then kills
- * the command. It does not work on a process that hangs in the kernel, as in a
- * write to a disk that does not answer: so the guard knows the deadline as well
- * (`shared`), and keeps it by itself.
+ * stopped us, we continue, and kill. The deadman makes the kernel guarantee
+ * that this process does not outlive its lease: it sends us SIGKILL. That also
+ * works on a stopped, swapped-out or starved process; the guard then kills the
+ * command. It does not work on a process that hangs in the kernel, for example
+ * in a write to a disk that does not answer. So the guard also knows the
+ * deadline (`shared`) and enforces it itself.
  */
 #ifndef RUN_DEADMAN_H
 #define RUN_DEADMAN_H
@@ -24,23 +24,26 @@
 
 struct deadman {
 	timer_t timer, waker;
-	int made;
-	int alarm;               /* poll it for POLLIN */
-	_Atomic int64_t *shared; /* the deadline, as the guard sees it */
+	int made;                /* number of timers made */
+	int alarm;               /* poll it for POLLIN; stays open until we
+				    exit */
+	_Atomic int64_t *shared; /* the deadline as the guard sees it */
 };
 
 #define DEADMAN_NONE ((struct deadman){.made = 0, .alarm = -1})
 
-/* Refuses to run without them (RLIMIT_SIGPENDING). `shared` stays the
- * caller's. */
+/* Returns -1 if a timer cannot be made (RLIMIT_SIGPENDING): redlock does not
+ * run without them. `shared` is borrowed. */
 int deadman_make(struct deadman *d, _Atomic int64_t *shared, struct fail *why);
 
-/* Any thread may call these; NEVER disarms. `wake` is when the command is to be
- * killed, a little before `dead`. */
+/* Any thread may call this. `wake`: when the command is to be killed, a little
+ * before `dead`. NEVER disarms. */
 void deadman_set(struct deadman *d, struct instant wake, struct instant dead);
 
-/* A timer that makes a descriptor readable; -1: errno. */
+/* Makes a timer that makes a descriptor readable. Returns the descriptor, which
+ * the caller closes, or -1 with errno set. */
 int alarm_make(void);
+/* `look`: when it becomes readable; NEVER disarms. alarm -1: does nothing. */
 void alarm_set(int alarm, struct instant look);
 
 #endif

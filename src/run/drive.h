@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Joins the lease (which decides) to the connections (which talk): sends what
- * the lease asks, brings it what the nodes answer. Belongs to one thread at a
- * time: the main one until the command runs, then the watchdog.
+ * Joins the lease (which decides) to the connections (which talk): sends the
+ * lease's questions and brings it the nodes' answers. Belongs to one thread at
+ * a time: the main thread until the command runs, then the watchdog.
  */
 #ifndef RUN_DRIVE_H
 #define RUN_DRIVE_H
@@ -17,22 +17,22 @@
 #include "net/conn.h"
 #include "net/sentry.h"
 
-/* Beside the channels, one that asks a node of a Cluster whatever another one
- * does not have any more while a slot moves (ASK). */
+/* Beside the channels there is one connection for ASK: while a Cluster moves a
+ * slot, it asks another node for what the first one no longer has. */
 #define CONNS (CHANNELS + 1)
 #define ASIDE CHANNELS
 #define DRIVE_FDS_MAX (NODES_MAX * (CONNS + 1))
 #define DRIVE_SOCKETS_MAX (NODES_MAX * (CONNS * CONN_FDS_MAX + SENTRY_FDS_MAX))
 
-/* A question on its way. */
+/* A question under way. */
 struct pending {
 	struct ask ask; /* VERB_NONE: nobody wants the answer */
-	int hops;       /* so often sent on by a Cluster */
+	int hops;       /* how often a Cluster has redirected it */
 };
 
-/* A yes of a server that Sentinels led us to: an old master gives it as well.
- * It counts once they have said, asked no earlier than the server was, that
- * this is the master. */
+/* A yes from a server that the Sentinels named. An old master says yes, too. So
+ * the yes counts only when the Sentinels, asked no earlier than the server was,
+ * have confirmed that it is the master. */
 struct unproven {
 	struct ask ask; /* VERB_NONE: there is none */
 	struct answer answer;
@@ -44,78 +44,88 @@ struct drive {
 	const char *key; /* borrowed */
 	size_t key_len;
 	char shown_key[128]; /* the key, safe for a terminal */
-	char whose[132]; /* of several locks: "KEY: ", before what is said of it
-			  */
+	char whose[132]; /* "KEY: " in front of messages, if there are several
+			    locks */
 	char token[TOKEN_SIZE];
-	char standing[STANDING_SIZE]; /* what others may see of us */
-	char story[STORY_SIZE];       /* what the release is to tell, or "" */
+	char standing[STANDING_SIZE]; /* our entry in the line */
+	char story[STORY_SIZE];       /* what the release adds to the history,
+					 or "" */
 	struct peer peer[NODES_MAX], aside[NODES_MAX];
 	struct conn conn[NODES_MAX][CONNS];
 	struct pending pending[NODES_MAX][CONNS][OWED_MAX];
 	struct pending moved[NODES_MAX][CHANNELS]; /* to be asked elsewhere */
 	struct sentry *sentry[NODES_MAX];          /* NULL: no Sentinels */
-	struct instant vouched[NODES_MAX];         /* they were asked last */
+	struct instant vouched[NODES_MAX];         /* last asked then */
 	struct unproven unproven[NODES_MAX][CHANNELS];
-	bool healed_once[NODES_MAX];     /* by one that was not proven */
-	unsigned int arrived[NODES_MAX]; /* it was another server: so many moves
-					    of the peer ... */
-	struct instant arrived_at[NODES_MAX]; /* ... seen then */
-	unsigned int credited[NODES_MAX]; /* of the peer's moves, when its last
-					     yes counted */
-	struct sight sight; /* who had the lock, when last we looked */
+	bool healed_once[NODES_MAX];     /* by an unproven server */
+	unsigned int arrived[NODES_MAX]; /* the peer's moves when we last looked
+					    at them ... */
+	struct instant arrived_at[NODES_MAX]; /* ... and when that changed */
+	unsigned int credited[NODES_MAX]; /* the peer's moves when its last yes
+					     counted */
+	struct sight sight;               /* the holder, when we last saw one */
 	struct instant sight_at;
 	struct fail why;               /* the latest failure */
-	char node_why[NODES_MAX][160]; /* likewise, of each of several */
-	/* The server does not know our scripts by their hash, as it has said.
-	 * (One that is frozen reads 16 kB, and no more once it finds that
-	 * nobody waits for its answer: a release is better behind that.) */
+	char node_why[NODES_MAX][160]; /* the latest failure of each node, if
+					  there are several */
+	/* The server said that it does not know our scripts by their hash. (A
+	 * frozen server reads 16 kB, and no more once it finds that nobody
+	 * waits for its answer: a release is better off behind that.) */
 	bool whole[NODES_MAX];
+	/* messages that were written, so as not to repeat them */
 	bool told_deaf;
-	bool troubled[NODES_MAX]; /* held, and a failure was said */
+	bool troubled[NODES_MAX]; /* held: a failure was reported */
 	bool told_twins, told_blind[NODES_MAX];
-	bool refused; /* a server was there, and would not */
-	bool heir;    /* starts no private server only to release */
-	struct instant asked[NODES_MAX]; /* held: a renewal is unanswered
-					    since; or NEVER */
+	bool refused; /* a server was there and refused */
+	bool heir;    /* do not start a private server only to release */
+	struct instant asked[NODES_MAX]; /* held: since when a renewal is
+					    unanswered; or NEVER */
 	int healed, stepped;
-	struct instant renewed; /* said; 0: it is not held yet */
-	const char *own;        /* a token that our environment has, or NULL */
-	const char *stake;      /* "the command is killed"; NULL: nothing is */
+	struct instant renewed; /* last reported; 0: not held yet */
+	const char *own;        /* borrowed: the token in our environment; or
+				   NULL */
+	const char *stake;      /* borrowed: "the command is killed"; NULL:
+				   nothing is at stake */
 };
 
-/* Nothing is asked yet. The seed in conf is made here. *d must be all zero
- * (clearing it here would touch pages that one node never needs). Endpoints and
- * key are borrowed, and must live as long as *d. */
+/* Asks nothing yet. *d must be all zero (to clear it here would touch pages
+ * that a single node never needs). It sets the seed in conf itself. `eps` and
+ * `key` are borrowed and must outlive *d. Returns -1 when out of memory. */
 int drive_init(struct drive *d, const struct endpoint *eps, const char *key,
 	       size_t key_len, const struct holder *who,
 	       const struct lease_conf *conf, struct fail *why);
 void drive_close(struct drive *d);
 
-/* The lease is over: anew, under another token, for so long. -1: no memory. */
+/* After the lease is over: starts again under a new token and waits up to
+ * wait_ms. -1: out of memory. */
 int drive_again(struct drive *d, int64_t wait_ms);
 
-/* The release will tell this of the hold that had the fence, of that slot. */
+/* Sets what the release adds to the history about the hold with this fence and
+ * slot. */
 void drive_tell(struct drive *d, const struct story *story, int64_t fence,
 		int slot);
 
-/* Sends what is due. */
+/* Sends every question that is due. Never waits. */
 void drive_send(struct drive *d);
 
-/* For poll(2): drive_watch() fills in what to wait for and returns how many
- * that are, drive_serve() takes what came of them. */
+/* For poll(2): drive_watch() fills in the descriptors and returns their number,
+ * drive_fds() returns only the number, drive_serve() handles the events. */
 int drive_watch(const struct drive *d, struct pollfd fds[DRIVE_FDS_MAX]);
-int drive_fds(const struct drive *d); /* so many */
+int drive_fds(const struct drive *d);
 void drive_serve(struct drive *d, const struct pollfd fds[DRIVE_FDS_MAX]);
 
-/* In a forked process whose parent died: what it may have held is to be given
- * back, and its command may have run on. */
+/* For a forked process whose parent has died: starts to release, over
+ * connections of its own, what the parent may have held. `ran`: the command may
+ * have run. */
 void drive_inherit(struct drive *d, bool ran);
 
-/* Why there is no answer: the latest failure, or that nobody said anything; of
- * several nodes, how many answered, and what is wrong with the others. */
+/* Why there is no answer: the latest failure, or that no server said anything.
+ * With several nodes, it says how many answered and what is wrong with the
+ * others. */
 const struct fail *drive_why(struct drive *d);
 
-/* The descriptors that a forked process must not keep; returns how many. */
+/* Lists the descriptors that a forked process must close; returns their number.
+ * They stay the drive's. */
 int drive_sockets(const struct drive *d, int fds[DRIVE_SOCKETS_MAX]);
 
 #endif

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard: a process of ours between redlock and the command. It holds the
- * command's start until the go, passes its end on, and when redlock dies, or
- * lets go of it, kills the command and every descendant until none is left.
+ * The guard: a process of ours between redlock and the command. It holds back
+ * the command's start until the go, reports the command's end, and kills the
+ * command and every descendant when redlock dies or tells it to.
  *
- *   redlock --- life ---> guard     "go", "kill", "done"; end of file: it died
- *   redlock <-- report -- guard     how the command ended, and what is left
+ *   redlock --- life ---> guard     "go", "kill", "done"; end of file: redlock
+ *                                   is dead
+ *   redlock <-- report -- guard     how the command ended, and what it left
  *
- * It is the command's parent and, like redlock, a child subreaper; it blocks
- * every signal and lives in a session of its own, so that kill -9 of a job's
- * group leaves it (the command is in redlock's group), and so that to the
- * kernel the command's group has the parents that it would have without
- * redlock: a guard in the same session, but another group, would look like a
- * shell that can continue a stopped job. One that is stopped is woken: with
- * every renewal, by redlock's death, and by a timer of its own while it kills.
- * Without the guard, a killed redlock would leave the command's own children
- * running.
+ * The guard is the command's parent and, like redlock, a child subreaper. It
+ * blocks every signal and lives in a session of its own. So a kill -9 of the
+ * job's process group does not reach it (the command is in redlock's group).
+ * Also, to the kernel the command's group has the same parents as it would
+ * without redlock: a guard in the same session but in another group would look
+ * like a shell that can continue a stopped job. A guard that somebody stopped
+ * is woken by every renewal, by redlock's death, and by a timer of its own
+ * while it kills. Without the guard, the command's own children would survive a
+ * redlock that is killed.
  *
- * It knows the deadline, too, in memory that redlock shares with it: a redlock
- * that hangs in the kernel can neither say "kill" nor die.
+ * The guard also knows the deadline, through memory shared with redlock: a
+ * redlock that hangs in the kernel can neither say "kill" nor die.
  */
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H
@@ -34,36 +35,39 @@
 #include "run/locks.h"
 #include "run/signals.h"
 
-/* In memory that both see, and that is there as long as they are. */
+/* Mapped by guard_start() and never unmapped: both processes may use it until
+ * they exit. */
 struct guard_shared {
-	/* the tree is dead by then, on the lease clock, in ms: for the deadman
-	 * to set */
+	/* By when the tree must be dead, in ms on the lease clock. Set by the
+	 * deadman. */
 	_Atomic int64_t deadline_ms;
-	_Atomic int command; /* its pid; 0: not born yet; -1: it has ended */
-	_Atomic int init; /* of --contain: what is below it is the tree; or 0 */
-	/* a GUARD_STOPPED is on its way: for redlock to clear, or one that is
-	 * stopped would be written to until the pipe is full */
+	_Atomic int command; /* its pid; 0: not started yet; -1: it has ended */
+	_Atomic int init;    /* --contain: the init above the tree; else 0 */
+	/* A GUARD_STOPPED is on its way; redlock clears this. Without it, a
+	 * stopped redlock would be written to until the pipe is full. */
 	_Atomic int stop_told;
-	/* redlock is stopping because the command has stopped: the guard makes
-	 * it go on when the command does */
+	/* Redlock is stopping because the command has stopped. The guard
+	 * continues redlock when the command continues. */
 	_Atomic int stops_too;
 };
 
+/* Redlock's side. Initialise it with GUARD_NONE. */
 struct guard {
-	pid_t pid;  /* 0: none */
-	int life;   /* ours to write and to close */
-	int report; /* ours to read */
+	pid_t pid;  /* our child; 0: none. guard_close() reaps it */
+	int life;   /* written by guard_*(), closed by guard_close() */
+	int report; /* poll it, and read it with guard_take(); closed by
+		       guard_close() */
 	struct guard_shared *shared;
 };
 
 #define GUARD_NONE ((struct guard){.life = -1, .report = -1})
 
-/* What was granted, lock by lock, in the order of the drives. */
+/* What was granted, one entry per lock, in the order of the drives. */
 struct grants {
-	int n; /* 0: it runs without a lock */
+	int n; /* 0: the command runs without a lock */
 	struct granted {
 		char token[TOKEN_SIZE];
-		bool joined; /* the hold is that of the outer one */
+		bool joined; /* we joined the outer hold */
 		int slot;
 		int64_t group, fence;
 	} lock[LOCKS_MAX];
@@ -71,39 +75,72 @@ struct grants {
 
 #define LISTEN_PID_SIZE 24
 
+/*
+ * What to run, and how. All pointers are borrowed until guard_close(): the
+ * guard is a fork and sees them as they were at guard_start().
+ *
+ *   redlock                      guard                     command
+ *
+ *   guard_start() --- fork ---->
+ *   guard_note()  -------------> noted()
+ *        (for each attempt)
+ *   guard_go()    -------------> noted()
+ *                                given()
+ *                                (start_by has passed: nothing runs)
+ *                                     ------- vfork ------> argv, envp
+ *                                or   ------- fork -------> instead()
+ *   dies          -------------> kills the tree
+ *                                last_will()
+ *
+ * If redlock dies before the go, last_will() follows at once. If redlock ends
+ * in order, last_will() is not called.
+ */
 struct order {
-	char *const *argv; /* of the command */
+	char *const *argv; /* of the command; ends with NULL */
 	char **envp;       /* its environment */
-	char *listen_pid;  /* one of these, which is to name the command's pid;
-			      room for LISTEN_PID_SIZE bytes; or NULL */
+	char *listen_pid;  /* the entry of envp that is to name the command's
+			      pid; room for LISTEN_PID_SIZE bytes; or NULL */
 	bool contain;      /* see contain.h */
-	/* Run in place of argv, in the command's process, which ends with the
-	 * status that it returns. */
+	/* In the command's process, in place of argv: a copy of the guard
+	 * without life, report and alarm. It ends with the status returned.
+	 * NULL: execute argv. */
 	int (*instead)(void *estate);
+	/* What the command gets back before it starts: signals_restore(). */
 	const struct signals *signals;
-	const int *shut; /* descriptors the guard must not keep */
+	/* Descriptors of redlock that the guard closes when it starts: the
+	 * sockets, and the pipe of signals. Redlock's own stay open and
+	 * redlock's to close. All other descriptors must be close-on-exec
+	 * unless the command is to have them. */
+	const int *shut;
 	int n_shut;
-	const char *epitaph; /* likewise, should redlock be killed: what becomes
-				of the command */
-	/* Run by the guard, and must not allocate: to know the tokens by which
-	 * to give back; before the command starts, to complete envp. */
+	const char *epitaph; /* for the message when redlock was killed: what
+				became of the command */
+	/* In the guard, before the command starts. Neither may allocate. The
+	 * guard and the command see what they change, redlock does not.
+	 * noted(): the tokens under which locks are asked for, so that
+	 * last_will() can release them. given(): completes envp with what was
+	 * granted. */
 	void (*noted)(void *, const struct grants *);
 	void (*given)(void *, const struct grants *);
-	/* When redlock died and the tree is dead, if there ever was one. */
+	/* In the guard, after redlock died and the tree is dead: releases the
+	 * locks. May allocate and wait. `ran`: the go had come, so a command
+	 * may have run. */
 	void (*last_will)(void *, bool ran);
-	void *estate;
+	void *estate; /* the first argument of all four */
 };
 
 enum guard_news {
-	GUARD_ENDED,       /* value: wait status of the command; `left` may be
-			      followed by a report that they are gone */
+	GUARD_ENDED,       /* value: wait status of the command. If `left` is
+			      set, another report may follow when the processes
+			      it left are gone */
 	GUARD_CANNOT_EXEC, /* value: errno */
-	GUARD_CANNOT_FORK, /* likewise */
-	GUARD_REFUSED,     /* the tree was to be killed, but what is left of it
-			      belongs to others: value is a pid, `uid` whose;
-			      the guard waits for its end */
-	GUARD_STOPPED,     /* the command has: it did so itself, or was told */
-	GUARD_TOO_LATE,    /* the go was found after start_by: nothing ran */
+	GUARD_CANNOT_FORK, /* value: errno */
+	GUARD_REFUSED,     /* the rest of the tree belongs to other users and
+			      cannot be killed: value is a pid, `uid` its owner;
+			      the guard waits for it to end */
+	GUARD_STOPPED,     /* the command has stopped, by itself or by a
+			      signal */
+	GUARD_TOO_LATE,    /* the go came after start_by: nothing ran */
 	GUARD_LOST         /* end of file: the guard itself was killed */
 };
 
@@ -111,34 +148,38 @@ struct report {
 	int news; /* enum guard_news */
 	int value;
 	int left; /* the command left processes behind */
-	int uid;  /* of GUARD_REFUSED */
+	int uid;  /* for GUARD_REFUSED */
 };
 
-/* Forks. The command does not run before guard_go(). */
+/* Forks the guard. The command does not start before guard_go(). Returns 0, and
+ * *g owns the process and both descriptors until guard_close(); or -1 with *why
+ * set, and *g owns no process and no descriptor. */
 int guard_start(struct guard *g, const struct order *o, struct fail *why);
 
-/* Under which tokens is asked for the locks from now on. */
+/* Tells the guard under which tokens we ask for the locks from now on. */
 void guard_note(struct guard *g, const struct grants *asked);
 
-/* Starts the command, unless it is start_by already (guard or machine were
- * stalled). */
+/* Starts the command, unless start_by has passed when the guard reads this (the
+ * guard or the machine was stalled). */
 void guard_go(struct guard *g, const struct grants *given,
 	      struct instant start_by);
 
-/* What is below this process is what has been started. */
+/* The process whose descendants are the command's tree: the guard, or the init
+ * of --contain. */
 pid_t guard_root(const struct guard *g);
 
-/* Should somebody have stopped it, it goes on. */
+/* Continues a guard that somebody stopped. */
 void guard_wake(pid_t guard);
 
-/* Kill everything: a report follows when nothing is left, even if there was
- * one already. */
+/* Has everything killed. A report follows when nothing is left, even if there
+ * was one before. Does not wait. */
 void guard_kill(struct guard *g);
 
-/* When g->report is readable. */
+/* Reads a report. Call it when g->report is readable, else it blocks. */
 void guard_take(struct guard *g, struct report *out);
 
-/* Reaps the guard's process. */
+/* Dismisses the guard and waits until it has exited; closes both descriptors.
+ * *g is GUARD_NONE afterwards. */
 void guard_close(struct guard *g);
 
 #endif

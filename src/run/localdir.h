@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory of local:, and what lies in it. It must be its user's own, and
- * closed to others.
+ * The directory of local: and the files in it. It must belong to its user and
+ * be closed to others.
  *
  *   redis.sock        the server's socket
- *   redis.new         the same, while the server is not ready yet
- *   redis.sock.idle   the same, while it is about to be stopped
- *   redis.sock.lock   flock()ed by who starts the server, or stops it
+ *   redis.new         the same, until the server is ready
+ *   redis.sock.idle   the same, when the server is about to be stopped
+ *   redis.sock.lock   flock()ed to start or to stop the server
  *   aof.BOOT/         where the server runs: its append-only file. BOOT names
- *                     the start of the machine: what an earlier one has left
- *                     may have lost anything, and nobody who held a lock then
- *                     is alive
+ *                     the start of the machine. The file of an earlier start
+ *                     may have lost anything, and no holder of that time is
+ *                     alive
  *
- * The server itself holds a flock() on the directory for as long as it lives,
- * and not its keeper: so two servers never write one file, whatever was killed
- * and however the socket is called by then. It also tells systemd-tmpfiles(8)
- * to leave all this alone.
+ * The server itself, not its keeper, holds a flock() on the directory as long
+ * as it lives. So two servers never write to one file, whatever was killed and
+ * whatever the socket is called by then. The flock() also makes
+ * systemd-tmpfiles(8) leave the directory alone.
  */
 #ifndef RUN_LOCALDIR_H
 #define RUN_LOCALDIR_H
@@ -31,31 +31,32 @@
 #define LOCAL_ASIDE LOCAL_SOCKET ".idle"
 #define LOCAL_LOCK LOCAL_SOCKET ".lock"
 
-/* Makes the directory that the socket is to be in, if need be. */
+/* Makes the socket's directory if need be. */
 int localdir_make(const char *socket, struct fail *why);
 
-/* Takes the lock of those who start and stop the server, of the directory that
- * the socket is in. Returns a descriptor to be closed, or -1 with errno. */
+/* Takes the flock() for starting and stopping the server in the socket's
+ * directory; waits for it until the deadline. Returns a descriptor that the
+ * caller closes, or -1 with errno set. */
 int localdir_lock(const char *socket, struct instant deadline);
 
-/* Changes to the directory that the socket is in, and takes the lock that the
- * server is to hold: waits until a server that is about to end has ended.
- * Returns the descriptor. */
+/* Changes to the socket's directory and takes the flock() that the server is to
+ * hold; waits for a server that is about to end. Returns the descriptor, which
+ * is the caller's, or -1 with *why set. */
 int localdir_enter(const char *socket, struct instant deadline,
 		   struct fail *why);
 
-/* ---- from within ---- */
+/* ---- inside the directory ---- */
 
 #define LOCALDIR_AOF_MAX 48
 
-/* Where the server is to run. Makes it, and removes what others have left. 1:
- * it was there already; -1: cannot make it, see errno. */
+/* Names and makes the directory in which the server runs, and removes those of
+ * earlier starts. Returns 1: it existed; 0: it is new; -1 with errno set. */
 int localdir_aof(char name[LOCALDIR_AOF_MAX]);
 
-/* How long its files are, together. */
+/* The total length of its files, in bytes. */
 int64_t localdir_length(const char *name);
 
-/* Removes it, in one step for who finds it. */
+/* Removes it. Others see it disappear in one step. */
 void localdir_forget(const char *name);
 
 #endif

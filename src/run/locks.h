@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The locks of one run: all or none. Each has a drive and a lease of its own;
- * this says which of them is waited for, and when all are held.
+ * The locks of one run: all or none. Each has a drive and a lease of its own.
+ * This decides which lock to wait for, and when all are held.
  *
- * All are asked at once. The first, in the order of the keys, that is busy is
- * waited for, in line, and no other is kept meanwhile: somebody else may want
- * it. When it is ours, the others are asked again, once; if one of them is busy
- * now, all are given back, and that one is waited for. So two runs that name
- * the same keys in opposite order cannot wait for each other.
+ * All locks are asked for at once. If some are busy, we stand in line for the
+ * first of them, in the order of the keys, and keep no other meanwhile:
+ * somebody else may want it. When we get it, we ask for the others again, once.
+ * If one of them is busy now, we give all back and wait for that one. So two
+ * runs that name the same keys in opposite order cannot wait for each other.
  *
  * Where the lines never end, such a run would never have two locks at a time.
- * Once it was overtaken PATIENCE times it takes them in the order of the keys
- * and keeps what it has: whoever does so waits only for larger keys, so there
- * is no circle either.
+ * Once it was overtaken PATIENCE times, it takes the locks in the order of the
+ * keys and keeps what it has. A run that does so waits only for larger keys, so
+ * there is no cycle either.
  */
 #ifndef RUN_LOCKS_H
 #define RUN_LOCKS_H
@@ -24,64 +24,64 @@
 #define EXTRA_MAX 4
 
 struct locks {
-	struct drive *drive; /* in the order of the keys */
+	struct drive *drive; /* borrowed; in the order of the keys */
 	int n;
-	int lead;              /* waited for, or the reason of the end */
+	int lead;              /* the lock we wait for, or that ended it all */
 	bool asked[LOCKS_MAX]; /* in this attempt */
-	int attempts;          /* each under new tokens */
-	int overtaken;
-	bool patient; /* in order, and kept */
-	bool backing; /* all are given back; then the lead is waited for */
-	bool ends;    /* likewise, and that is the end */
-	bool in_use;  /* something runs: whatever is lost is not taken anew */
+	int attempts;          /* each uses new tokens */
+	int overtaken;         /* number of times: see PATIENCE */
+	bool patient;          /* take them in order and keep them */
+	bool backing;          /* giving all back, then we wait for the lead */
+	bool ends;             /* giving all back for good */
+	bool in_use;           /* something runs: take nothing lost anew */
 	enum lease_end end;
 	struct instant give_up;
 };
 
-/* The drives are initialised, with the time that all of it may take. */
+/* The drives must be initialised, with the time limit of the whole. */
 void locks_init(struct locks *l, struct drive *drives, int n);
 
-/* One poll(2): until an extra descriptor is ready (see its revents), a node
- * has something to say, a lease wants to be woken, or `limit`. Sends before
- * and after. */
+/* One poll(2), which ends when an extra descriptor is ready (see its revents),
+ * a node has sent something, a lease wants to be woken, or at `limit`. Sends
+ * before and after. */
 void locks_poll(struct locks *l, struct pollfd *extra, int n_extra,
 		struct instant limit);
 void locks_send(struct locks *l);
 
-/* All are, and renewed; the stamp is then the oldest. */
+/* Whether all are held and being renewed; locks_stamp() is the oldest stamp. */
 bool locks_held(const struct locks *l);
 bool locks_lost(const struct locks *l);
-/* Because somebody gave one back in our name. */
+/* Whether it was lost because `redlock unlock` gave one back for us. */
 bool locks_unlocked(const struct locks *l);
-/* Nothing is under way any more; the lead says why. */
+/* Whether nothing is under way any more; the lead says why. */
 bool locks_over(const struct locks *l);
 enum lease_end locks_end(const struct locks *l);
 struct instant locks_stamp(const struct locks *l);
-/* One is not renewed any more: see lease_spent(). */
+/* Whether one is no longer renewed: see lease_spent(). */
 bool locks_spent(const struct locks *l);
 
-/* Somebody wants one of them (force-release): whose holder is asked first, or
- * NULL. See its lease's stop_by, and who asks in its sight. */
+/* Somebody wants one of the locks (force-release): returns the drive that must
+ * stop first, or NULL. Its lease has stop_by, its sight says who asks. */
 const struct drive *locks_stopped(const struct locks *l);
 
-/* Held, but may not be started on yet. */
+/* Held, but not fresh enough to start on: see lease_hurry(). */
 void locks_hurry(struct locks *l);
-/* From now on they are the command's. */
+/* The command starts: see lease_use(). */
 void locks_use(struct locks *l);
-/* Lost before anything was started: back into the waiting. */
+/* Lost before anything ran: back to waiting. */
 void locks_again(struct locks *l);
 
-/* Give up waiting, or give all back: see lease_end(). What is the hold of
- * whoever started us has no story of ours; story NULL: nothing has. */
+/* Stops waiting, or releases all: see lease_end(). Each release writes `story`
+ * to the history, except for a hold that we joined; NULL: none does. */
 void locks_release(struct locks *l, unsigned int how,
 		   const struct story *story);
-/* All were given back, as the servers say. */
+/* Whether the servers confirmed that all are released. */
 bool locks_freed(const struct locks *l);
-/* To somebody who waited. */
+/* Whether a waiter was handed one. */
 bool locks_passed_on(const struct locks *l);
 
-/* In a forked process whose parent died: see drive_inherit(). Takes at most
- * about a second. */
+/* For a forked process whose parent has died: see drive_inherit(). Takes about
+ * a second at most. */
 void locks_inherit(struct locks *l, bool ran);
 
 #endif

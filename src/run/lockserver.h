@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper of the private server of local:, a process that calls itself
- * lockserver, and the server, its only child. What is on disk: run/localdir.h.
+ * The keeper of the private server of local: is a process that calls itself
+ * lockserver. The server is its only child. For the files see run/localdir.h.
  *
  * The keeper stops the server when nothing has used it for a while, and ends
- * with it. Should the keeper be killed, the kernel kills the server as well.
- * That harms nobody, for the server answers nothing that is not yet in its
- * append-only file, and whoever misses it starts it again: it is then the same
- * server, as far as any lock can tell. The file is not written to disk by
- * force, because it need not outlive the machine. Only a server that is stopped
- * because nothing uses it is forgotten.
+ * with it. If the keeper is killed, the kernel kills the server as well. That
+ * does no harm: the server answers only after a change is in its append-only
+ * file, and the next client starts it again; no lock can tell the difference.
+ * The file is not synced to disk, because it need not outlive the machine. It
+ * is removed only when the server is stopped for being idle.
  */
 #ifndef RUN_LOCKSERVER_H
 #define RUN_LOCKSERVER_H
@@ -22,10 +21,10 @@
 /* Whether a server answers on the socket. */
 bool lockserver_answers(const char *socket);
 
-/* Becomes the keeper, and returns when the server has ended. Writes a struct
- * fail to `ready` when the server answers (its kind is FAIL_NONE then), or does
- * not; and closes `lock`, that of localdir_lock(). Nothing else of the caller's
- * stays open. */
+/* Becomes the keeper, and returns when the server has ended. When the server
+ * answers, or has failed to, writes a struct fail to `ready` (of kind FAIL_NONE
+ * if it answers), then closes `ready` and `lock`, the descriptor of
+ * localdir_lock(). All other descriptors of the caller are closed at once. */
 void lockserver_keep(const char *socket, int64_t idle_ms, int ready, int lock);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signals as bytes in a pipe: all that would end or stop a program, SIGCONT and
- * SIGWINCH, but for those of a fault of our own. What redlock was told to
- * ignore stays ignored, here and in the command; SIGCHLD alone is reset here
- * (or waitpid() cannot work) and given back to the command.
+ * SIGWINCH, except those that a fault of our own raises. A signal that redlock
+ * was started to ignore stays ignored, here and in the command. Only SIGCHLD is
+ * reset here (otherwise waitpid() cannot work), and restored for the command.
  */
 #ifndef RUN_SIGNALS_H
 #define RUN_SIGNALS_H
@@ -14,44 +14,44 @@
 #include "base/fail.h"
 
 struct signals {
-	int fd;            /* readable when a signal has come */
+	int fd;            /* readable when a signal has come; open until we
+			      exit */
 	sigset_t before;   /* the mask we were started with */
 	bool chld_ignored; /* SIGCHLD was SIG_IGN when we started */
-	bool cont_ignored; /* SIGCONT likewise */
-	sigset_t ignored;  /* of those that we would catch */
+	bool cont_ignored; /* SIGCONT was SIG_IGN when we started */
+	sigset_t ignored;  /* those we would catch, but were ignored */
 };
 
 struct arrival {
 	unsigned char sig;
 	bool from_terminal; /* the kernel sent it, to the whole group */
-	bool from_timer;    /* a timer of ours did */
-	int pid;            /* a process: that one; or 0 */
+	bool from_timer;    /* a timer of ours sent it */
+	int pid;            /* the process that sent it; or 0 */
 };
 
 int signals_open(struct signals *s, struct fail *why);
 
-/* The next arrival; false: none. Never waits. */
+/* Takes the next arrival; false: there is none. Never waits. */
 bool signals_next(const struct signals *s, struct arrival *out);
 
-/* It would end a program, unless it is caught: not one of job control, nor of
- * the window's size. */
+/* Whether it would end a program that does not catch it: not so for signals of
+ * job control and for SIGWINCH. */
 bool signal_ends(int sig);
 
-/* It says "end", and so is meant for the command and all that it has started;
- * what any other signal means, the command alone knows. */
+/* Whether it means "end", and so goes to the command and all its descendants.
+ * Only the command knows what any other signal means. */
 bool signal_is_for_all(int sig);
 
-/* Stops this process as a terminal's Ctrl-Z does: if there is no shell with job
- * control that could make us go on, the kernel does not stop us. Returns when
- * we go on. */
+/* Stops this process as Ctrl-Z does: if no shell with job control could
+ * continue us, the kernel does not stop us. Returns when we continue. */
 void signals_stop(void);
 
-/* Between fork and exec: everything as redlock itself was started with.
+/* Between fork and exec: restores everything as redlock was started with it.
  * Async-signal-safe. */
 void signals_restore(const struct signals *s);
 
-/* Ends this process by `sig`, as a shell expects of a program that was
- * interrupted; no core is dumped in our name. Returns if sig is ignored. */
+/* Ends this process with `sig`, as a shell expects of a program that was
+ * interrupted, without a core dump. Returns if sig is ignored. */
 void signals_die(int sig);
 
 #endif

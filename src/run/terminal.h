@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The settings of the terminal: a command that is killed while it reads a
- * password, or is an editor, leaves them as they suited it.
+ * The settings of the terminal. A command that is killed while it reads a
+ * password or edits a file leaves its own settings behind.
  */
 #ifndef RUN_TERMINAL_H
 #define RUN_TERMINAL_H
@@ -11,21 +11,21 @@
 #include <termios.h>
 
 struct terminal {
-	bool known; /* false: standard input is no terminal */
+	bool known; /* false: standard input is not a terminal */
 	struct termios settings;
 };
 
-/* As they are now. */
+/* Saves the current settings. */
 void terminal_save(struct terminal *t);
 
-/* Sets them again, if we are in the foreground of our terminal. Does not wait
- * for what is still to be written there. */
+/* Restores them if we are in the foreground of our terminal. Does not wait for
+ * pending output. */
 void terminal_restore(const struct terminal *t);
 
-/* Of our terminal: the group in the foreground; -1: we have none. */
+/* The foreground group of our terminal; -1: we have no terminal. */
 pid_t terminal_foreground(void);
 
-/* Puts `group` there, if ours is, and it still exists. */
+/* Moves `group` to the foreground, if ours is there and it still exists. */
 void terminal_hand_to(pid_t group);
 
 #endif

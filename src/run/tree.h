@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The descendants of this process, however they forked, setsid() or changed
- * their group: found through /proc/PID/task/TID/children. A child subreaper
- * (guard and tool are) inherits every orphan, so nobody drops out.
+ * The descendants of this process, even if they forked, called setsid() or
+ * changed their group: found through /proc/PID/task/TID/children. A child
+ * subreaper (guard and redlock are) inherits every orphan, so none is missed.
  */
 #ifndef RUN_TREE_H
 #define RUN_TREE_H
@@ -10,46 +10,46 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Whether this process inherits the orphans below it. */
+/* Sets whether this process inherits the orphans below it. */
 void tree_adopt(bool yes);
 
-/* How a signal fared. */
+/* How a signal was received. */
 struct reach {
-	int met;     /* descendants that there are */
-	int refused; /* of these, that may not be signalled: other users' */
-	pid_t pid;   /* one of them */
-	uid_t uid;   /* whose it is */
+	int met;     /* number of descendants */
+	int refused; /* those of them we may not signal: other users' */
+	pid_t pid;   /* one of those refused */
+	uid_t uid;   /* its owner */
 };
 
-/* Signals every descendant of `root` but not root. */
+/* Signals every descendant of `root`, but not root itself. */
 void tree_signal(pid_t root, int sig, struct reach *out);
 
-/* It is stopped: by a signal, and not by a debugger. */
+/* Whether it is stopped, by a signal and not by a debugger. */
 bool tree_is_stopped(pid_t pid);
 
-/* Whose process that is; (uid_t)-1: it is gone. */
+/* The owner of that process; (uid_t)-1: it is gone. */
 uid_t tree_owner(pid_t pid);
 
-/* Whether what is left below this process are keepers, of locks (keeper.h) or
- * of the server of local: (lockserver.h), and nothing else: they end by
- * themselves, and are no part of the command. */
-#define KEEPER "lockkeeper" /* what they are called */
+/* Whether all that is left below this process are keepers, of locks (keeper.h)
+ * or of the server of local: (lockserver.h). They end by themselves and are not
+ * part of the command. */
+#define KEEPER "lockkeeper" /* their process names */
 #define LOCKSERVER "lockserver"
 bool tree_is_keepers(void);
 
-/* Kills the descendants of this process until none is left, and reaps them;
- * *status is that of `leader` if it is seen. Blocks SIGCHLD in this thread,
- * which must not be set to be ignored. Returns false while one lives only if it
- * and all others that do may not be killed: then *out says which; call it
- * again. The guards of nested runs come last, after 0.8 s: each kills its own
- * tree, and then gives back what is otherwise held until the lease ends. */
+/* Kills the descendants of this process until none is left, and reaps them.
+ * *status is that of `leader` if it is seen. Blocks SIGCHLD in this thread;
+ * SIGCHLD must not be ignored. Returns true when none is left; false when those
+ * left may not be killed: then *out says which, and the caller calls again. The
+ * guards of nested runs are killed last, after 0.8 s: each kills its own tree
+ * and then releases locks that would otherwise stay until the lease ends. */
 bool tree_kill(pid_t leader, int *status, struct reach *out);
 
-/* NULL where the kernel tells children; else why it does not. */
+/* NULL if the kernel lists children, else why it does not. */
 const char *tree_trouble(void);
 
-/* Processes of other users are not shown (hidepid). They are killed all the
- * same, if they may be, but a TERM misses what is below them. */
+/* Whether processes of other users are hidden (hidepid). They are killed all
+ * the same, if we may, but a TERM does not reach their descendants. */
 bool tree_is_veiled(void);
 
 #endif

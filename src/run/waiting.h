@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a person sees of the waiting: on a terminal one live line. Elsewhere one
- * line when it begins, one when the holder or the place changes (at most one in
+ * What a person sees of a wait. On a terminal: one live line. Elsewhere: a line
+ * when it begins, one when the holder or our place changes (at most one in
  * 30 s), one when the server falls silent or answers again, one after 5 minutes
  * without any, and one on a grant that took its time.
  */
@@ -10,8 +10,8 @@
 
 #include "run/locks.h"
 
-#define TELL_MS 100          /* shorter waits are nobody's business */
-#define TELL_SILENCE_MS 1000 /* nor is a server that comes back at once */
+#define TELL_MS 100          /* do not report shorter waits */
+#define TELL_SILENCE_MS 1000 /* nor a server that is back at once */
 #define TELL_CHANGE_MS 30000 /* a long line would fill the log */
 #define TELL_ALIVE_MS                                                          \
 	300000 /* CI systems kill a job that is silent for 10m                 \
@@ -23,10 +23,10 @@ enum told { TOLD_NOTHING, TOLD_HOLDER, TOLD_SILENCE };
 struct waiting {
 	const struct locks *locks;
 	struct instant began;
-	struct instant silent; /* the server is, since; or NEVER */
-	struct instant drawn;  /* the live line, last */
+	struct instant silent; /* since when the server is silent; or NEVER */
+	struct instant drawn;  /* when the live line was last drawn */
 	enum told told;
-	/* the latest line, and what it was about */
+	/* the latest line, and what it said */
 	struct instant said;
 	int said_place;
 	char said_token[140];
@@ -34,23 +34,24 @@ struct waiting {
 
 void waiting_init(struct waiting *w, const struct locks *l, struct instant at);
 
-/* After each event. */
+/* Call it after each event. */
 void waiting_tell(struct waiting *w);
 
 /* When waiting_tell() is to be called without an event. */
 struct instant waiting_next(const struct waiting *w);
 
-/* Draw the live line again: the terminal was resized, or we were stopped. */
+/* Draws the live line again: the terminal was resized, or we were stopped. */
 void waiting_redraw(struct waiting *w);
 
-/* The live line vanishes: for good, or before redlock is stopped. */
+/* Removes the live line: for good, or before redlock stops. */
 void waiting_hide(void);
 
-/* It is over; the lock is ours, or not. */
+/* The wait is over; `ours`: we have the lock. */
 void waiting_end(const struct waiting *w, int64_t waited_ms, bool ours);
 
 /* "held by ann@web1 since 09:12 UTC (3m), backup.sh: nightly, https://...": who
- * was seen, or why it is not to be had all the same. `ago`: ms since then. */
+ * was seen, or why a free lock is not granted. `ago`: ms since then. All of
+ * these return buf. */
 const char *describe_holder(const struct sight *s, int64_t ago, char *buf,
 			    size_t size);
 /* The same, for a live line: "ann@web1 backup.sh, 3m, nightly". */
@@ -61,21 +62,21 @@ const char *describe_name(const struct sight *s, char *buf, size_t size);
 /* Who asks us to stop. */
 const char *describe_asker(const struct sight *s, char *buf, size_t size);
 
-/* "waiting up to 30m", or "still waiting after 5m of 30m" when took_ms is more
- * than 0; limit INT64_MAX: for ever. */
+/* "waiting up to 30m", or "still waiting after 5m of 30m" if took_ms is above
+ * 0. limit_ms INT64_MAX: no limit. */
 const char *describe_begun(int64_t took_ms, int64_t limit_ms, char buf[80]);
 /* "waiting 2s of 30m" */
 const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80]);
 
-/* "; see: redlock inspect KEY", or "" if that would not be what to type. `key`
- * is safe for a terminal. */
+/* "; see: redlock inspect KEY", or "" if that command would not work as shown.
+ * `key` is safe for a terminal. */
 const char *describe_next(const char *key, char buf[160]);
 
-/* The same, or that the lock is ours already. */
+/* The same, or that we hold the lock already. */
 const char *describe_remedy(const struct drive *d, char buf[160]);
 
-/* Members for JSON: holder, token, since, ttl_left_ms, and the place in the
- * line (-1: none). The caller's to free; NULL: no memory. */
+/* Members for JSON: holder, token, since, ttl_left_ms, and the place in line
+ * (-1: none). The caller frees it; NULL: out of memory. */
 char *describe_members(const struct drive *d, int place);
 
 #endif

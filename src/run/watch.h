@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * While the command runs: signals go through, the lease is kept or the command
- * ended, and its end is taken from the guard.
+ * While the command runs: passes signals on, keeps the lease or ends the
+ * command, and takes the command's end from the guard.
  */
 #ifndef RUN_WATCH_H
 #define RUN_WATCH_H
@@ -22,24 +22,24 @@ struct watch {
 	struct guard *guard;
 	struct deadman *deadman;
 	struct watchdog *dog;
-	struct instant hand_over;      /* to the watchdog thread */
+	struct instant hand_over;      /* when the watchdog thread takes over */
 	struct instant interrupted[2]; /* the last two Ctrl-C, latest first */
 	struct terminal terminal;
 	struct instant limit;   /* the next step of --max-hold */
-	struct instant stop_by; /* dead by then, as somebody asks */
+	struct instant stop_by; /* force-release: dead by then */
 	struct instant undead;  /* when to say that the tree does not die */
-	struct instant stopped; /* when to see whether the command still is */
-	int unborn;        /* a signal for a command that is not born yet */
-	bool asked_to_end; /* by us: TERM was sent */
-	bool killed;       /* the guard was told to */
-	bool ended;        /* the command was; its status is known */
-	bool refused;      /* it was said that a signal is not permitted */
-	bool abandoned;    /* lost, and what lives on is not ours to kill */
+	struct instant stopped; /* when to see whether it is still stopped */
+	int unborn;             /* a signal for a command not started yet */
+	bool asked_to_end;      /* we sent TERM */
+	bool killed;            /* we told the guard to kill */
+	bool ended;             /* the command ended; its status is known */
+	bool refused;           /* we reported that a signal is not permitted */
+	bool abandoned; /* lost, and what still runs is not ours to kill */
 	bool done;
 };
 
-/* The watchdog is initialised and published. Until the command, and whatever
- * of its processes the lock is to cover, has ended. */
+/* The watchdog must be initialised and published. Returns when the command, and
+ * all of its processes that the lock is to cover, have ended. */
 void watch_run(struct watch *w);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread that renews. From watchdog_start() to the end of its news it owns
- * the locks; the main thread reads only the stamp, which it never trusts for
- * longer than timing.h says: the thread may be stuck, safety must not depend
- * on it.
+ * The thread that renews. It owns the locks from watchdog_start() until the end
+ * of file of its news. The main thread reads only the stamp, and never trusts
+ * it for longer than timing.h says: the thread may hang, and safety must not
+ * depend on it.
  */
 #ifndef RUN_WATCHDOG_H
 #define RUN_WATCHDOG_H
@@ -22,12 +22,13 @@ struct watchdog {
 	struct locks *locks;
 	struct deadman *deadman;
 	int64_t grace_ms;
-	pid_t guard; /* is woken, should it be stopped, with each renewal */
+	pid_t guard; /* continued with each renewal, in case it is stopped */
 	pthread_t thread;
 	bool running;
-	int stop[2];
-	struct story story; /* written before, and read behind, a byte of it */
-	int news[2];        /* see enum watchdog_news; end of file */
+	int stop[2];        /* pipe to the thread; both ends stay open */
+	struct story story; /* written before a byte of `stop`, read after it */
+	int news[2];        /* pipe from the thread: enum watchdog_news, then
+			       end of file: the thread closes its end */
 	_Atomic int64_t stamp_ms;   /* s: see timing.h */
 	_Atomic bool spent;         /* see locks_spent() */
 	_Atomic int64_t stop_by_ms; /* see locks_stopped() */
@@ -35,38 +36,38 @@ struct watchdog {
 	struct sight asker; /* written once, before stop_by_ms */
 };
 
-/* A byte of news. */
+/* One byte each. */
 enum watchdog_news { NEWS_LOST = 'l', NEWS_STOP = 's', NEWS_UNLOCKED = 'u' };
 
-/* Of a lease that is held. From here on watchdog_publish() sets deadman, alarm
- * and stamp by it: call it before the command starts. */
+/* The locks must be held. watchdog_publish() keeps deadman, alarm and stamp up
+ * to date: call it before the command starts. */
 void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 		   int64_t grace_ms, pid_t guard);
 
-/* Follows the lease; by whoever owns the locks. */
+/* Follows the lease; called by the thread that owns the locks. */
 void watchdog_publish(struct watchdog *w);
 
-/* -1: no thread to be had; the locks stay the caller's. */
+/* Returns 0; or -1 with *why set: no thread, no pipe is open, and the locks
+ * stay the caller's. */
 int watchdog_start(struct watchdog *w, struct fail *why);
 
 struct instant watchdog_stamp(struct watchdog *w);
 
 bool watchdog_spent(struct watchdog *w);
 
-/* By when the tree must be dead, as somebody asks; NEVER: nobody does. Then
- * *asker is who, for good. */
+/* When the tree must be dead because somebody asks for the lock; *asker is who,
+ * valid as long as *w. NEVER: nobody asks. */
 struct instant watchdog_stop(struct watchdog *w, const struct sight **asker);
 
-/* The tree is dead: give all back (see locks_release()). The end of w->news[0]
- * follows. */
+/* The tree is dead: release all (see locks_release()). News end afterwards. */
 void watchdog_release(struct watchdog *w, unsigned int how,
 		      const struct story *story);
 
-/* Or: renew no more, and give nothing back. watchdog_join() follows. */
+/* Or: stop renewing and release nothing. Call watchdog_join() afterwards. */
 void watchdog_leave(struct watchdog *w);
 
-/* Takes the locks back; false: the thread is stuck past the deadline. Then the
- * locks, and all that belongs to them, are its own for good. */
+/* Takes the locks back. false: the thread still hangs at the deadline; then it
+ * owns the locks, and all that belongs to them, for good. */
 bool watchdog_join(struct watchdog *w, struct instant deadline);
 
 #endif
