@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One conversation with one node, a step at a time; nothing here waits.
+ * One conversation with one node, a step at a time. Nothing here waits.
  *
- * A question opens the connection if need be and leaves with AUTH and SELECT
- * in one send. Where Sentinels are to say which server it is, they are asked
- * first, for each connection anew, and the server must say itself (ROLE, in the
- * same send) that it is the master. Replies come in the order of the questions,
- * so a connection counts the replies it owes: nobody may be waiting for them
- * any more, but an acquire that a frozen server runs when it wakes still has
- * its release behind it.
+ * A question opens the connection if need be and goes out with AUTH and SELECT
+ * in one send. If Sentinels say which server it is, they are asked first, for
+ * each new connection, and the server must itself say that it is the master
+ * (ROLE, in the same send). Replies come in the order of the questions, so a
+ * connection counts the replies it is owed, even if nobody waits for them any
+ * more: if a frozen server runs an acquire when it wakes, the release behind it
+ * runs as well.
  */
 #ifndef NET_CONN_H
 #define NET_CONN_H
@@ -27,7 +27,7 @@
 
 enum conn_state {
 	CONN_CLOSED,
-	CONN_SEEKING, /* the Sentinels are asked */
+	CONN_SEEKING, /* asking the Sentinels */
 	CONN_RESOLVING,
 	CONN_CONNECTING,
 	CONN_OPEN
@@ -35,29 +35,29 @@ enum conn_state {
 
 struct conn {
 	struct peer *peer;
-	/* what is wanted: set it after conn_init() */
-	bool whole;    /* conn_whole() */
-	bool hear_out; /* CONN_REFUSED */
+	/* options: set them after conn_init() */
+	bool whole;    /* conn_whole() will be called */
+	bool hear_out; /* report CONN_REFUSED */
 	enum conn_state state;
 	struct stream stream;
-	unsigned int moves; /* of the peer, as it opened */
-	int nodes;          /* of a Cluster: so many cannot be reached */
+	unsigned int moves; /* the peer's moves when it opened */
+	int nodes;          /* number of Cluster nodes out of reach */
 	struct scout *scout;
 	struct lookup *lookup;
 	struct resp *reader;
-	char *out; /* bytes still to send, from `sent` to `used` */
+	char *out; /* owned: bytes to send, from `sent` to `used` */
 	size_t used, sent, room;
 	unsigned int greetings;    /* replies owed: bits of enum greeting */
-	bool heard;                /* anything */
-	bool speaks_tls;           /* and that was a TLS record */
+	bool heard;                /* something was received */
+	bool speaks_tls;           /* and it was a TLS record */
 	size_t starts[OWED_MAX];   /* where in `out` each question begins */
 	unsigned int asked, taken; /* question numbers */
-	bool too_long; /* broken by the answer to the question that is next */
-	bool misled;   /* broken: the Cluster sent us to no node of its own */
-	bool refused;  /* by an error reply to AUTH or SELECT: its text is in
-			  why, bare */
-	unsigned int doubtful; /* refused: the questions before this one came
-				  behind it ... */
+	bool too_long; /* broken by the reply to the next question */
+	bool misled;   /* broken: the Cluster sent us to a node not its own */
+	bool refused;  /* by an error reply to AUTH or SELECT; why is that text
+			  alone */
+	unsigned int doubtful; /* refused: the questions up to this number were
+				  sent behind it ... */
 	bool served;           /* ... and were answered all the same */
 	struct fail why;       /* what broke it */
 };
@@ -65,44 +65,46 @@ struct conn {
 void conn_init(struct conn *c, struct peer *peer);
 void conn_close(struct conn *c);
 
-/* Sends, or queues until connected. Returns the question's number, or -1 and
- * the connection is broken: take what it owes with conn_next(). */
+/* Sends the question, or queues it until connected. Returns its number, or -1:
+ * the connection is broken; take what it owes with conn_next(). */
 int conn_ask(struct conn *c, const struct words *question);
 
-/* For poll(2): -1 when there is nothing to wait for. */
+/* For poll(2); -1: there is nothing to wait for. The descriptor stays the
+ * connection's. */
 int conn_fd(const struct conn *c);
 short conn_events(const struct conn *c);
 void conn_step(struct conn *c, short revents);
 
-/* Every descriptor it has; returns how many. */
+/* Lists its descriptors; returns their number. They stay the connection's. */
 #define CONN_FDS_MAX SCOUT_FDS_MAX
 int conn_sockets(const struct conn *c, int fds[CONN_FDS_MAX]);
 
-/* The peer is elsewhere by now: what it owes is reported as broken. */
+/* The peer is now another server: reports as broken what this one owes. */
 void conn_leave(struct conn *c, const char *what);
 
-/* What it waits for, for a message: "a TLS handshake", "the Sentinels", ... */
+/* What it is waiting for, for messages: "a TLS handshake", "the Sentinels",
+ * ... */
 const char *conn_awaits(const struct conn *c);
 
 enum conn_got {
 	CONN_NOTHING,
 	CONN_REPLY, /* to question *number */
-	CONN_ERROR, /* likewise; the error's text is the one word */
-	/* AUTH or SELECT was refused before question *number, see why; *ran:
-	 * and it was answered all the same, by a server whose default user
-	 * needs no password. Else *reply is the error that it got. */
+	CONN_ERROR, /* to question *number; the error text is the one word */
+	/* AUTH or SELECT, sent before question *number, was refused: see why.
+	 * *ran: the question was answered all the same, by a server whose
+	 * default user needs no password. Else *reply is its error. */
 	CONN_REFUSED,
 	CONN_BROKEN /* question *number will not be answered: see why */
 };
 
-/* Call until CONN_NOTHING. CONN_BROKEN comes once for each owed question;
- * *ran tells whether its bytes had left. The words live until the next call.
- * A connection that was refused is broken by that; where CONN_REFUSED is
- * wanted, it stays open for what takes the answered question back. */
+/* Takes the next result. Call it until CONN_NOTHING. CONN_BROKEN comes once for
+ * each owed question; *ran: its bytes had been sent. The words are valid until
+ * the next call. A refusal breaks the connection, unless hear_out is set: then
+ * it stays open, so that the answered question can be undone. */
 enum conn_got conn_next(struct conn *c, unsigned int *number,
 			struct words *reply, bool *ran);
 
-/* What conn_next() returned last, in full; NULL: no memory. Lives as long. */
+/* The last reply of conn_next() in full, valid as long; NULL: out of memory. */
 const struct reply *conn_whole(const struct conn *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a node is: a URL taken apart. A plain value; nothing to free.
+ * Where a node is: a parsed URL. A plain value; there is nothing to free.
  *
  *   redis://[[user][:password]@]host[:port][/db]      also valkey://
  *   unix://[[user][:password]@]/path[?db=n]
@@ -9,10 +9,10 @@
  *   local:[?dir=PATH&idle=DURATION]    a private server on this machine
  *                                      (run/local.h)
  *
- * rediss://, rediss-sentinel:// and rediss-cluster:// are the same with TLS;
- * each has a twin that begins with valkey, and the port is 6379, of a Sentinel
- * 26379. A host named twice in a list counts once. Behind a "?", separated by
- * "&", come options, each at most once:
+ * rediss://, rediss-sentinel:// and rediss-cluster:// are the same with TLS.
+ * Each has an equivalent that begins with valkey. The port is 6379 by default,
+ * or 26379 for a Sentinel. A host named twice in a list counts once. Options
+ * follow a "?", separated by "&", each at most once:
  *
  *   db=N  timeout=DURATION  password-file=PATH
  *   cacert=PATH cacertdir=PATH cert=PATH key=PATH sni=NAME
@@ -20,7 +20,7 @@
  *   sentinel-user=NAME sentinel-password-file=PATH
  *   sentinel-tls=yes|no                                 with Sentinel only
  *
- * User, password, path, NAME and the options' values may be percent-encoded.
+ * User, password, path, NAME and the values of options may be percent-encoded.
  * "word@host" is a password. Schemes and options are in lower case, hosts in
  * any. What cannot be read without guessing is refused: other URL parsers
  * connect to host "ss" when a password holds "@" or "/", and to 127.0.0.1 when
@@ -47,7 +47,7 @@ enum endpoint_kind {
 	ENDPOINT_UNIX,
 	ENDPOINT_LOCAL,
 	ENDPOINT_SENTINEL, /* the master of a group */
-	ENDPOINT_CLUSTER   /* whichever node has the key */
+	ENDPOINT_CLUSTER   /* the node that has the key */
 };
 
 struct place {
@@ -55,25 +55,25 @@ struct place {
 	char port[6];
 };
 
-/* By what a client is known to a server. */
+/* How a client identifies itself to a server. */
 struct secret {
-	char user[256]; /* "": the default one */
+	char user[256]; /* "": the default user */
 	char password[PASSWORD_MAX];
-	char file[FILE_NAME_MAX]; /* instead; read at every connect */
+	char file[FILE_NAME_MAX]; /* password file; read at each connect */
 	bool has_password;
 };
 
 enum tls_verify {
 	TLS_FULL, /* chain and name */
-	TLS_CA,   /* the chain alone */
-	TLS_NONE  /* anybody */
+	TLS_CA,   /* only the chain */
+	TLS_NONE  /* nothing */
 };
 
-/* "": not given. */
+/* "" means: not given. */
 struct tls_conf {
 	char cacert[FILE_NAME_MAX], cacertdir[FILE_NAME_MAX];
 	char cert[FILE_NAME_MAX], key[FILE_NAME_MAX];
-	char sni[256]; /* also the name that is verified */
+	char sni[256]; /* also the name that the certificate must have */
 	enum tls_verify verify;
 };
 
@@ -83,37 +83,39 @@ struct endpoint {
 	struct place at[PLACES_MAX]; /* the server, the Sentinels, or some nodes
 					of the Cluster */
 	int places;
-	char group[256];       /* what the Sentinels call it */
-	char path[SOCKET_MAX]; /* of the socket; local: is filled in by
-				  run/local */
-	/* local: where the socket is; "": the usual place */
+	char group[256];       /* the name that the Sentinels know */
+	char path[SOCKET_MAX]; /* of the socket; for local: run/local fills it
+				  in */
+	/* local: the directory of the socket; "": the usual one */
 	char dir[SOCKET_MAX - sizeof(LOCAL_SOCKET)];
 	struct secret secret;
-	struct secret sentinel; /* the same for the Sentinels */
-	bool sentinel_tls;      /* as they speak it */
+	struct secret sentinel; /* the one for the Sentinels */
+	bool sentinel_tls;      /* the Sentinels use TLS */
 	struct tls_conf tls_conf;
-	bool shared_scope; /* --shared-scope: nothing of this machine alone */
+	bool shared_scope; /* --shared-scope: refuse what only this machine can
+			      reach */
 	int db;
 	int64_t timeout_ms; /* to connect and answer; 0: not given */
-	int64_t idle_ms;    /* local: stop the server after so long */
-	char name[400];     /* for messages; never has the password */
+	int64_t idle_ms;    /* local: stop the server when idle for this long */
+	char name[400];     /* for messages; without the password */
 };
 
 int endpoint_parse(struct endpoint *ep, const char *url, struct fail *why);
 
-/* The URL again, in one form for all ways to write it, with everything that
- * *ep says (options of the command line may have been added), and with the
- * password, unless that stands in a file. Parsed, it gives *ep. */
+/* Writes the URL in a canonical form, with everything that *ep says (it may
+ * include options of the command line) and with the password, unless that is in
+ * a file. Parsing it gives *ep again. */
 void endpoint_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX]);
 
-/* What was typed, for a message, also if it is no URL: "***" in place of what
- * is or may be a password, that is of all between the scheme and the last "@",
- * and of all behind "password=" or an unknown option's name. */
+/* What was typed, for messages, even if it is no URL. "***" replaces what is or
+ * may be a password: all between the scheme and the last "@", and all after
+ * "password=" or the name of an unknown option. Returns buf. */
 const char *endpoint_masked(const char *url, char buf[160]);
 
-/* The password to use now: the file's first line, read afresh (a rotated
- * password must work in mid hold), or the one given. -1: unreadable, or open to
- * others. Empty with *has false: none. */
+/* The password to use now: the first line of the file, read anew (a password
+ * may be rotated during a hold), or the one given. Returns -1 if the file
+ * cannot be read or others may read it. *has false: there is none, and it is
+ * "". */
 int secret_password(const struct secret *s, char out[PASSWORD_MAX], bool *has,
 		    struct fail *why);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What servers tell of others: which is the master of a group, and which are
- * the nodes of a Cluster. Anybody may have made the reply.
+ * What servers say about others: which is the master of a group, and which are
+ * the nodes of a Cluster. Do not trust the reply: anybody may have made it.
  */
 #ifndef NET_MEMBER_H
 #define NET_MEMBER_H
@@ -10,16 +10,16 @@
 #include "base/words.h"
 #include "net/place.h"
 
-/* SENTINEL get-master-addr-by-name: two words. -1: it is no host and port. */
+/* SENTINEL get-master-addr-by-name: two words. -1: not a host and port. */
 int member_master(struct place *p, const struct words *reply);
 
-/* CLUSTER SLOTS: it names `wanted`. No host there: that of the node that says
- * so, `here`. */
+/* CLUSTER SLOTS: whether it names `wanted`. An entry without a host means the
+ * node that answers, `here`. */
 bool member_in_slots(const struct reply *r, const char *here,
 		     const struct place *wanted);
 
-/* CLUSTER NODES: likewise, by address or name, and also one that has no slot
- * yet, to which keys are on the move. */
+/* CLUSTER NODES: whether it names `wanted`, by address or by name. This
+ * includes a node that has no slot yet, to which keys are moving. */
 bool member_in_nodes(const struct reply *r, const struct place *wanted);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of OpenSSL is called, by pointers: it is no library of the program, but
- * loaded by openssl_load(), and called as ssl.SSL_new(...). For tls.c alone.
+ * The functions of OpenSSL that we call, as pointers. OpenSSL is not linked but
+ * loaded by openssl_load(), and called as ssl.SSL_new(...). For tls.c only.
  */
 #ifndef NET_OPENSSL_H
 #define NET_OPENSSL_H
@@ -12,7 +12,7 @@
 
 #include "base/fail.h"
 
-/* Functions only; what OpenSSL has as macros is SSL_ctrl(). */
+/* Only functions; where OpenSSL has macros, we call SSL_ctrl(). */
 #define OPENSSL_FUNCTIONS(F)                                                   \
 	F(ASN1_TIME_diff)                                                      \
 	F(BIO_clear_flags)                                                     \
@@ -61,7 +61,7 @@
 	F(X509_get_default_cert_file)                                          \
 	F(X509_verify_cert_error_string)
 
-/* Each has the type that its header gives it. */
+/* Each pointer has the type of the function in OpenSSL's header. */
 extern struct openssl {
 	void *loaded;
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): it declares the name */
@@ -69,7 +69,7 @@ extern struct openssl {
 	OPENSSL_FUNCTIONS(POINTER_)
 } ssl;
 
-/* Once it is loaded, returns at once. */
+/* Loads it, once; later calls return at once. */
 int openssl_load(struct fail *why);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "host", "host:port", "address:port", "[IPv6 address]:port". One form for all
- * ways to write one: names in lower case, IPv6 as inet_ntop(3) has it, the port
- * always there and without zeros in front.
+ * "host", "host:port", "address:port", "[IPv6 address]:port". All spellings
+ * give one form: names in lower case, IPv6 as inet_ntop(3) writes it, always
+ * with a port, which has no leading zeros.
  */
 #ifndef NET_PLACE_H
 #define NET_PLACE_H
@@ -15,15 +15,15 @@
 int place_parse(struct place *p, struct span text, const char *usual_port,
 		struct fail *why);
 
-/* The same of what a server tells of another: the host without brackets, in any
- * case. What no URL could name is refused: -1. */
+/* The same for a place that a server tells us: the host has no brackets and may
+ * be in any case. Returns -1 for a place that no URL could name. */
 int place_told(struct place *p, struct span host, struct span port);
 
-/* A name or an address, which a certificate can be asked for. OpenSSL takes
- * ".evil.com" for all that ends so. */
+/* Whether it is a name or an address for which a certificate can be checked.
+ * OpenSSL takes ".evil.com" to match every name that ends so. */
 bool place_is_host(const char *text);
 
-/* With its port, and brackets if it needs them. Returns buf. */
+/* With the port, and with brackets if needed. Returns buf. */
 const char *place_text(const struct place *p, char buf[PLACE_TEXT_MAX]);
 
 #endif

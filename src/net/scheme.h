@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a URL begins: the schemes, and advice for who wrote none. For
- * net/endpoint alone. Schemes are written in lower case.
+ * How a URL begins: the schemes, and advice for those who wrote none. Only for
+ * net/endpoint. Schemes are written in lower case.
  */
 #ifndef NET_SCHEME_H
 #define NET_SCHEME_H
@@ -12,13 +12,14 @@ struct scheme {
 	const char *name, *colon; /* "redis" and "://" */
 	enum endpoint_kind kind;
 	bool tls;
-	const char *refusal; /* NULL: one of ours */
+	const char *refusal; /* why it is refused; NULL: it is accepted */
 };
 
-/* Moves *text behind it. NULL: none of ours; what to write is said. */
+/* Moves *text past the scheme. NULL: not one of ours; *why says what to
+ * write. */
 const struct scheme *scheme_take(const char **text, struct fail *why);
 
-/* How endpoint_url() begins. */
+/* The scheme with which endpoint_url() begins. */
 const struct scheme *scheme_of(enum endpoint_kind kind, bool tls);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text of a URL: pieces of it, and the bytes that are written %XX. What the
- * pieces mean is said in net/endpoint.
+ * The text of a URL: its pieces, and %XX for bytes. net/endpoint says what the
+ * pieces mean.
  */
 #ifndef NET_URL_H
 #define NET_URL_H
@@ -16,22 +16,23 @@ struct span { /* borrowed, not terminated */
 	size_t n;
 };
 
-/* Up to the first `c`, which goes as well; all of it when there is none. */
+/* Cuts *rest at the first `c`, which is dropped; returns what was before it, or
+ * all if there is no `c`. */
 struct span span_cut(struct span *rest, char c);
 
-/* -1: a broken %XX, a NUL, or longer than size - 1 bytes; `what` it was is
- * said. */
+/* -1: a malformed %XX, a NUL, or more than size - 1 bytes; *why names `what` it
+ * was. */
 int url_decode(struct span from, char *to, size_t size, const char *what,
 	       struct fail *why);
 
-struct url_out { /* terminated; asserts that there is room */
+struct url_out { /* always terminated; asserts that there is room */
 	char *at;
 	size_t size, used;
 };
 
 void url_put(struct url_out *out, const char *text);
-/* Letters, digits and -._~ as they are, everything else %XX; in a path the
- * slashes stay. */
+/* Writes letters, digits and -._~ as they are, all else as %XX. `path`: slashes
+ * stay, too. */
 void url_encode(struct url_out *out, const char *text, bool path);
 
 #endif
