@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How wide text is on a terminal: East Asian characters and pictures take two
- * columns, combining ones none. A byte that is no UTF-8 counts as one. What the
- * terminal's own tables say may differ for a few; nothing may break then.
+ * columns, combining ones none. A byte that is not UTF-8 counts as one. The
+ * terminal's own tables may differ for a few characters; nothing may break if
+ * they do.
  */
 #ifndef BASE_COLUMNS_H
 #define BASE_COLUMNS_H
@@ -11,7 +12,7 @@
 
 int columns_of(const char *text);
 
-/* So many bytes of it fit into so many columns. */
+/* How many bytes of the text fit into that many columns. */
 size_t columns_fit(const char *text, int columns);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A failure is a value: a kind, which decides the exit status, and one line of
- * text. It is filled once, where the cause is known, and printed once, by
- * main(). It owns nothing and never needs freeing.
+ * text. It is filled in once, where the cause is known, and printed once, by
+ * main(). It owns nothing and needs no freeing.
  */
 #ifndef BASE_FAIL_H
 #define BASE_FAIL_H
@@ -11,9 +11,9 @@ enum fail_kind {
 	FAIL_NONE,
 	FAIL_USAGE,       /* the command line is wrong */
 	FAIL_CONFIG,      /* a file, a variable or a key's contents is wrong */
-	FAIL_UNAVAILABLE, /* no server, or not enough of them, answers */
+	FAIL_UNAVAILABLE, /* no server answers, or not enough of them */
 	FAIL_REFUSED,     /* password, ACL, certificate */
-	FAIL_INTERNAL     /* the machine refused us a fork, a timer, memory */
+	FAIL_INTERNAL     /* no fork, timer or memory on this machine */
 };
 
 struct fail {
@@ -21,7 +21,7 @@ struct fail {
 	char text[400];
 };
 
-/* Both return -1, so that a caller can `return fail(...)`. fail_sys() adds
+/* Both return -1, so that a caller can `return fail(...)`. fail_sys() appends
  * ": " and the text of errno. */
 int fail(struct fail *f, enum fail_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns as Redis has them (KEYS, SCAN MATCH): "*" any bytes, "?" any one,
- * "[abc]", "[a-z]" and "[^a]" one of these, or none of them, and "\" before a
- * byte that means itself. All of it is bytes, which may be any.
+ * Patterns as Redis has them (KEYS, SCAN MATCH): "*" matches any bytes, "?" any
+ * one byte, "[abc]", "[a-z]" and "[^a]" one byte that is or is not in the set;
+ * "\" takes away the meaning of the next byte. Pattern and text are bytes of
+ * any value.
  *
- * It takes time in proportion to both lengths, whatever the pattern: Redis' own
- * way needs ages for a few stars.
+ * The time is proportional to the product of both lengths, whatever the
+ * pattern. Redis' own algorithm takes ages for a few stars.
  */
 #ifndef BASE_GLOB_H
 #define BASE_GLOB_H

@@ -9,7 +9,7 @@
 /* A new random token (libuuid). One per acquisition, never used again. */
 void token_generate(char token[TOKEN_SIZE]);
 
-/* This machine's name, or "?" when it has none. */
+/* This machine's name; "?" if it has none. */
 void host_name(char host[HOST_SIZE]);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one writer of diagnostics: "redlock: KEY: " + one line, or one JSON
+ * The only writer of diagnostics: "redlock: KEY: " and one line, or one JSON
  * object, in one write(2) to standard error, so that lines of several processes
  * do not mix.
  *
  * What a terminal must not see (control bytes in a path, a key, a server's
- * words) is escaped. A pipe that nobody reads or a stopped terminal loses the
- * line; only a file on a disk that does not answer makes the writer wait, for
- * ever perhaps. So while a command runs the writer is a thread of its own, see
- * log_detach(). (And all the same: kill first, speak afterwards.)
+ * reply) is escaped. If standard error is a full pipe or a stopped terminal,
+ * the line is lost. Only a file on a disk that does not answer makes the writer
+ * wait, maybe for ever. So while a command runs, a thread of its own writes:
+ * see log_detach(). (Even so: kill first, log afterwards.)
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -26,28 +26,29 @@ enum log_level {
 struct log_conf {
 	enum log_level most;
 	bool json;       /* schema redlock.event/1 */
-	bool color;      /* ANSI, always */
-	bool color_auto; /* on a terminal */
-	bool live;       /* a line that changes, on a terminal */
+	bool color;      /* always use ANSI colors */
+	bool color_auto; /* use colors on a terminal */
+	bool live;       /* on a terminal, draw a line that changes */
 };
 
-/* Once, before the first thread. */
+/* Call it once, before the first thread starts. */
 void log_init(const struct log_conf *wanted);
 
-/* The lock that all further lines are about, safe for a terminal, and its bytes
- * for JSON; borrowed. */
+/* Sets the lock that all later lines are about: safe for a terminal, and its
+ * bytes for JSON. Both are borrowed. */
 void log_key(const char *shown, const char *bytes, size_t n);
 
 /*
- * From log_detach() on nobody who says something waits for standard error: a
- * thread that begins with the first line does the writing, and what finds no
- * room on the way to it is dropped. log_attach() waits until all is written.
- * Both by the main thread; other threads may say something in between.
+ * After log_detach() no caller waits for standard error: a thread, started by
+ * the first line, does the writing, and lines that do not fit in its pipe are
+ * dropped. log_attach() waits until all is written. Only the main thread calls
+ * these two; any thread may log in between.
  */
 void log_detach(void);
 void log_attach(void);
 
-/* `event` is one word, the same in every version: JSON readers go by it. */
+/* `event` is one word that never changes between versions: readers of the JSON
+ * rely on it. */
 void log_error(const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void log_notice(const char *event, const char *fmt, ...)
@@ -58,20 +59,20 @@ void log_detail(const char *event, const char *fmt, ...)
 void log_trace(const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Those whose JSON has more members: `more` is `,"name":value...` */
+/* For events with more JSON members: `more` is `,"name":value...` */
 void log_at(enum log_level level, const char *event, const char *more,
 	    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void log_event(const char *event, const char *more, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4))); /* a notice */
 bool log_is_json(void);
 
-/* The line at the bottom of a terminal, drawn again below whatever else is
- * said; "" takes it away. By one thread alone. Nothing happens where there is
- * no such terminal, or we are not in its foreground: then it is not live. */
+/* The live line at the bottom of a terminal, drawn again below everything else
+ * that is logged; "" removes it. Only for one thread. Does nothing unless there
+ * is such a terminal and we are in its foreground: see log_is_live(). */
 bool log_is_live(void);
 void log_live(const char *text);
-/* A child of ours draws one: what is said takes its place, until it is drawn
- * anew. */
+/* A child of ours draws one: a logged line takes its place until it is drawn
+ * again. */
 void log_beside(void);
 
 #endif

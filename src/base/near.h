@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "did you mean ...?": the name somebody may have wanted to type.
+ * "did you mean ...?": finds the name that the user may have meant.
  *
- * A slip is a byte too many, one missing, one wrong, or two neighbours
- * swapped; the case of ASCII letters does not count. As many slips are forgiven
- * as a third of what was typed, and at least one.
+ * A typo is one byte too many, one missing, one wrong, or two neighbours
+ * swapped; the case of ASCII letters does not count. The number of typos
+ * allowed is a third of the length typed, and at least one.
  */
 #ifndef BASE_NEAR_H
 #define BASE_NEAR_H
 
 #include <stddef.h>
 
-/* The name that begins with what was typed, the shortest of them; else that
- * with the fewest slips, the first of them in a tie. NULL: none is near, or
- * nothing was typed. */
+/* The shortest name that begins with what was typed; else the one with the
+ * fewest typos, the first in a tie. NULL: none is near, or nothing was typed.
+ */
 const char *nearest(const char *typed, size_t len, const char *const *names,
 		    int n);
 

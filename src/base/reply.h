@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server said, whole: lists within lists. It is for those who look at
- * what is there, and do not know how much that is; who asks a question of a
- * known shape has words.h.
+ * A server's reply in full: lists within lists. For the verbs that look at what
+ * is there and do not know how much that is. For questions with a reply of
+ * known shape see words.h.
  *
- * The bytes are borrowed from whoever made it, and end with a NUL that does not
- * count.
+ * The bytes are borrowed from the maker of the reply. A NUL follows them, which
+ * `len` does not count.
  */
 #ifndef BASE_REPLY_H
 #define BASE_REPLY_H
@@ -16,7 +16,7 @@
 enum reply_kind {
 	REPLY_NIL,
 	REPLY_TEXT,
-	REPLY_NUMBER, /* as text, too */
+	REPLY_NUMBER, /* the bytes are its text */
 	REPLY_ERROR,
 	REPLY_LIST
 };
@@ -25,16 +25,17 @@ struct reply {
 	enum reply_kind kind;
 	const char *bytes; /* never NULL */
 	size_t len;
-	const struct reply *item; /* of a list */
+	const struct reply *item; /* of a list; borrowed */
 	size_t items;
 };
 
-/* What is missing is nil: an item behind the last, or of what is no list. */
+/* Never NULL: an item past the end, or of something other than a list, is
+ * nil. */
 const struct reply *reply_item(const struct reply *r, size_t i);
 
-/* A whole number of at least 0, also one that was sent as text; else `none`. */
+/* A whole number of at least 0, even if it was sent as text; else `none`. */
 int64_t reply_number(const struct reply *r, int64_t none);
-/* Likewise, in ms: see AGES_MS. */
+/* The same for ms: limited to AGES_MS. */
 int64_t reply_ms(const struct reply *r, int64_t none);
 
 #endif

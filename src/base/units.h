@@ -3,7 +3,7 @@
  * Durations and numbers as people write them, and back.
  *
  * A duration is digits with an optional fraction and a unit (ms s m h d), or
- * several of these together ("1h30m"); a bare number means seconds, as for
+ * several of these together ("1h30m"). A bare number means seconds, as for
  * flock, timeout and sleep. Nothing else is accepted: no sign, no exponent, no
  * hexadecimal, no blank.
  */
@@ -13,43 +13,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Milliseconds, or -1 when the text is no duration or exceeds 10,000 days. A
- * positive duration below 1 ms counts as 1 ms. */
+/* Returns milliseconds, or -1 if the text is not a duration or exceeds 10,000
+ * days. A positive duration below 1 ms counts as 1 ms. */
 int64_t parse_duration(const char *text);
 
-/* A decimal number within lo..hi, or -1 (lo >= 0). */
+/* Returns a decimal number within lo..hi, or -1 (lo >= 0). */
 int64_t parse_number(const char *text, int64_t lo, int64_t hi);
 
-/* Anybody may have written the times and numbers that a server tells. They are
- * cut where they come in: a duration or a date in ms to 30,000 years, which can
- * be multiplied by 1000 and added up. */
+/* Times and numbers that a server tells may be forged. They are limited where
+ * they come in: a duration or a date in ms to 30,000 years, which can be
+ * multiplied by 1000 and added without overflow. */
 #define AGES_MS ((int64_t)1000000000000000)
 int64_t at_most(int64_t n, int64_t most);
 
-/* "29.4s", "1h30m": for people. Returns buf. */
+/* "29.4s", "1h30m", for people. Returns buf. */
 const char *format_duration(int64_t ms, char *buf, size_t size);
 
-/* Likewise, but below a minute in whole seconds: "0s", "29s", "1h30m". */
+/* The same, but in whole seconds below a minute: "0s", "29s", "1h30m". */
 const char *format_seconds(int64_t ms, char *buf, size_t size);
 
-/* As it is typed: "30m", "1h30m", "1m30s", "1.5s". */
+/* As a user types it: "30m", "1h30m", "1m30s", "1.5s". */
 const char *format_limit(int64_t ms, char *buf, size_t size);
 
-/* Length of the well-formed UTF-8 sequence at p (1 for ASCII), or 0; *code is
- * what it stands for. */
+/* The length of the well-formed UTF-8 sequence at `bytes` (1 for ASCII), or 0;
+ * *code is its code point. */
 size_t utf8_code(const char *bytes, size_t left, uint32_t *code);
 
-/* Likewise, but 0 also for what steers a terminal or is not seen: C1 controls,
- * marks and overrides of the direction, line separators, joiners and spaces
- * without a width. */
+/* The same, but also 0 for what steers a terminal or is invisible: C1 controls,
+ * direction marks and overrides, line separators, joiners, and spaces without a
+ * width. */
 size_t utf8_length(const char *bytes, size_t left);
 
-/* Copies n bytes as printable text, with \xHH for what a terminal must not
- * see, cut with "..." when it does not fit. UTF-8 is kept, and so is a
- * backslash: printable text comes out as it went in. Returns buf. */
+/* Copies n bytes as printable text, with \xHH for what a terminal must not see,
+ * and cut with "..." if it does not fit. UTF-8 and backslashes are kept:
+ * printable text is unchanged. Returns buf. */
 const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size);
 
-/* A link, with "***" in place of user and password. Returns buf. */
+/* Copies a link, with "***" for user and password. Returns buf. */
 const char *mask_link(const char *link, char *buf, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A short list of byte strings: a request on its way to a server, or a reply
- * flattened for reading. It is what lock/ and net/ have in common, so that
- * neither needs the other, and hiredis stays inside net/resp.c.
+ * A short list of byte strings: a request to a server, or a reply flattened for
+ * reading. lock/ and net/ share it, so that neither needs the other and hiredis
+ * stays inside net/resp.c.
  *
  * The bytes are borrowed: a list owns nothing.
  */
@@ -19,7 +19,7 @@ struct words {
 	size_t len[WORDS_MAX];
 };
 
-/* Asserts that there is room: the longest request is known. */
+/* Asserts that there is room: the longest request is known in advance. */
 void words_add(struct words *w, const char *bytes, size_t len);
 void words_add_text(struct words *w, const char *text);
 
