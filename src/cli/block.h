@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The block that a person needs at 3 a.m.: who holds a lock, since when, who
- * waits, and what looks wrong. For `inspect`, and before a lock is taken away.
+ * The block of text that you need at 3 a.m.: who holds a lock, since when, who
+ * waits, and what looks wrong. For `inspect`, and before a lock is taken by
+ * force.
  */
 #ifndef CLI_BLOCK_H
 #define CLI_BLOCK_H
@@ -16,7 +17,7 @@
 void block_print(const struct look *l, const char *shown,
 		 const struct sighting *s, FILE *out);
 
-/* So many of them. */
+/* The number of holders and of waiters. */
 int block_holders(const struct view *v);
 int block_waiters(const struct view *v);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to be thought of the servers, given what they say of themselves. */
+/* Doctor's judgement on what the servers say of themselves. */
 #ifndef CLI_CHECKS_H
 #define CLI_CHECKS_H
 
@@ -16,11 +16,11 @@ struct exam {
 	struct findings *found;
 };
 
-/* Of each server by itself. */
+/* Checks each server by itself. */
 void check_servers(const struct exam *e);
-/* Of all of them together. */
+/* Checks all of them together. */
 void check_list(const struct exam *e);
-/* Of this machine. */
+/* Checks this machine. */
 void check_machine(const struct exam *e);
 
 #endif

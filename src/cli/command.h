@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verbs, and every exit status of redlock; the man page's EXIT STATUS is
- * checked against this list. Any other status is the command's own, or 128+n
- * when signal n ended it.
+ * The verbs, and every exit status of redlock; a check compares the manual's
+ * EXIT STATUS with this list. Any other status is the command's own, or 128+n
+ * if signal n ended it.
  *
- * A verb is a file that exports one constant, a line in command.c, the options
- * that it takes in optrows.c, a section of the manual, and its completions.
+ * A verb is a file that exports one constant, a line in command.c, its options
+ * in optrows.c, a section of the manual, and its completions.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
 enum exit_status {
 	STATUS_OK = 0,
-	STATUS_FREE = 1,          /* inspect, force-release: nobody has it;
-				     doctor: not well */
-	STATUS_CRITICAL = 2,      /* --max-age, --last-success: it is not so */
+	STATUS_FREE = 1,          /* inspect, force-release: nobody holds it;
+				     doctor: something is wrong */
+	STATUS_CRITICAL = 2,      /* --max-age, --last-success: not met */
 	STATUS_USAGE = 64,        /* the command line is wrong */
 	STATUS_UNAVAILABLE = 69,  /* servers unreachable */
 	STATUS_INTERNAL = 70,     /* this machine refused a fork or a timer */
@@ -31,7 +31,7 @@ enum exit_status {
 
 struct opts;
 
-/* Who takes an option: see opt_row.takes. */
+/* Which verbs take an option: see opt_row.takes. */
 enum taker {
 	BY_RUN = 1,
 	BY_LOCK = 2,
@@ -50,7 +50,7 @@ enum taker {
 #define BY_LOOKING                                                             \
 	(BY_INSPECT | BY_LIST | BY_WAIT | BY_HISTORY | BY_TOP | BY_DOCTOR)
 
-/* What stands behind the options. A key may also be given by -k. */
+/* What follows the options. A key may also be given by -k. */
 enum operands {
 	OPERANDS_COMMAND,
 	OPERANDS_KEY, /* exactly one */
@@ -60,17 +60,17 @@ enum operands {
 };
 
 struct command {
-	const char *name;  /* "" of the run form */
+	const char *name;  /* "": the run form */
 	const char *usage; /* what follows the name */
 	const char *summary;
 	const char *example[2];
 	enum taker by;
 	enum operands operands;
-	/* Returns the exit status, or does not return when redlock must end by
-	 * a signal. */
+	/* Returns the exit status; does not return if redlock must end by a
+	 * signal. */
 	int (*run)(const struct opts *o);
-	/* When the command line or the settings are wrong, which was said;
-	 * NULL: no more is to be done */
+	/* Called when the command line or the settings are wrong, after the
+	 * message; NULL: nothing else is to be done. */
 	void (*refuse)(char *const *argv, int status);
 };
 
@@ -86,7 +86,7 @@ extern const struct command cmd_unlock;
 extern const struct command cmd_extend;
 extern const struct command cmd_wait;
 
-/* All but the run form; ends with NULL. */
+/* All but the run form. Ends with NULL. */
 extern const struct command *const commands[];
 
 /* NULL: there is no such verb. */

@@ -9,11 +9,11 @@
 
 struct description {
 	char host[HOST_SIZE], pid[16], user[64], command[128], ci_url[256];
-	struct holder holder; /* points into the above, and at the reason */
+	struct holder holder; /* points to these, and to the reason in opts */
 };
 
-/* Host, pid, user, the command's name but never its arguments, the reason, and
- * the CI job's link; all empty with --no-describe. */
+/* Fills in host, pid, user, the command's name but never its arguments, the
+ * reason, and the link of the CI job. All are empty with --no-describe. */
 void describe(struct description *d, const struct opts *o, const char *command);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server says of itself, for doctor. Nothing is asked that changes
- * anything there, and whatever is refused stays unknown.
+ * What a server says of itself, for doctor. Asks nothing that changes anything
+ * there. What the server refuses to tell stays unknown.
  */
 #ifndef CLI_FACTS_H
 #define CLI_FACTS_H
@@ -15,7 +15,7 @@
 #define UNKNOWN (-1)
 #define FACT_MAX 64
 
-/* What was not answered, though the server is there. */
+/* What a server did not tell, although it is there. */
 enum blank {
 	BLANK_INFO = 1,
 	BLANK_CONFIG = 2,
@@ -24,13 +24,13 @@ enum blank {
 };
 
 struct facts {
-	int target; /* of the survey */
-	int node;   /* of the list */
-	const struct endpoint *ep;
+	int target;                /* of the survey */
+	int node;                  /* in the list */
+	const struct endpoint *ep; /* borrowed */
 	char name[420];
 	bool shut;       /* it is not there, or lets nobody in */
-	bool answers;    /* anything but that we may not ask */
-	struct fail why; /* if not */
+	bool answers;    /* with something else than "not permitted" */
+	struct fail why; /* if it does not */
 	unsigned int blanks;
 
 	char software[16]; /* "Redis", "Valkey", ... */
@@ -49,27 +49,27 @@ struct facts {
 	char stops_writes[FACT_MAX];                      /* yes, no */
 	char save_status[FACT_MAX], aof_status[FACT_MAX]; /* ok, err */
 
-	int64_t replicas, replicas_online, lag_s; /* the largest */
+	int64_t replicas, replicas_online, lag_s; /* the largest lag */
 	int64_t replicas_good, replicas_least;    /* min-replicas-to-write */
 
-	char user[FACT_MAX];        /* whom we are logged in as */
-	struct fail scripts;        /* why none can be run */
-	uint64_t refused;           /* bits of rights[] */
-	int to_ask;                 /* samples of its clock still wanted, */
+	char user[FACT_MAX];        /* the user that we are logged in as */
+	struct fail scripts;        /* why no script can run */
+	uint64_t refused;           /* bits: indices in rights[] */
+	int to_ask;                 /* clock samples still wanted, */
 	int64_t sent_us;            /* and when the last was asked for */
-	int samples;                /* those that came: */
-	int64_t rtt_us, nearest_us; /* on average, and the shortest one */
-	int64_t ahead_us;           /* of our clock, by that one */
+	int samples;                /* clock samples taken: */
+	int64_t rtt_us, nearest_us; /* mean and shortest round trip */
+	int64_t ahead_us;           /* of our clock, by the shortest */
 
 	bool has_certificate;
-	int64_t certificate_s; /* it holds for so long */
+	int64_t certificate_s; /* for how long it is valid */
 
 	char cluster_state[FACT_MAX];
 	int64_t cluster_slots;
 };
 
-/* Asks all servers: of a Cluster each primary. *out is to be freed; returns how
- * many there are, or -1. `needs`: bits of enum right_need. */
+/* Asks all servers; in a Cluster, each primary. The caller frees *out. Returns
+ * the number of servers, or -1. `needs`: bits of enum right_need. */
 int facts_gather(struct look *l, unsigned int needs, struct facts **out,
 		 struct fail *why);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Locks that stay for ever, and counters that nobody can count on. */
+/* Finds locks that never expire, and fence counters that are unusable. */
 #ifndef CLI_KEYCHECK_H
 #define CLI_KEYCHECK_H
 
 #include "cli/checks.h"
 
-/* Asks for the keys that were named, and goes through all that redlock has on
- * each server; only what has a record of ours counts as a lock there. */
+/* Checks the keys that were named, and all that redlock has on each server. In
+ * the latter, only a key with a record of ours counts as a lock. */
 void check_keys(const struct exam *e, struct look *l);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which row and lane of a picture a hold is drawn in. */
+/* The row and lane of a picture in which each hold is drawn. */
 #ifndef CLI_LANES_H
 #define CLI_LANES_H
 
@@ -13,7 +13,7 @@ struct host {
 	int64_t free_ms[LANES_MAX]; /* when the last bar of a lane ends */
 };
 
-/* Hosts are in the order in which they came. */
+/* Hosts are in the order of their first hold. */
 struct lanes {
 	struct host host[HISTORY_MAX];
 	int hosts, rows; /* rows: the lanes of all of them */
@@ -22,12 +22,12 @@ struct lanes {
 	} at[HISTORY_MAX]; /* of each hold */
 };
 
-/* *l is all zero at first. No bar is shorter than `least_ms`. */
+/* *l must be all zero at first. No bar is shorter than least_ms. */
 void lanes_fill(struct lanes *l, const struct history *h, int64_t least_ms);
 
-/* "(not told)", if it was not. */
+/* The host, or "(not told)". */
 const char *past_host(const struct past *p);
-/* When it began to wait. */
+/* When the wait for this hold began. */
 int64_t past_came_ms(const struct past *p);
 
 #endif

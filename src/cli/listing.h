@@ -17,40 +17,41 @@ enum column {
 };
 
 struct choice {
-	bool held, waiting; /* only those that are; both: that are both */
-	const char *text;   /* only what shows this somewhere; "": any */
-	enum column by; /* left: the soonest to end comes first; held, waiters:
-			   the most */
+	bool held, waiting; /* only held, only waited for; both: only both */
+	const char *text;   /* only rows that show this text; "": all */
+	enum column by; /* left: the soonest to end first; held, waiters: the
+			   largest first */
 	bool reverse;
 };
 
-/* Borrows from the census: for as long as that makes no step. */
+/* Borrows from the census: valid until its next step. */
 struct listing {
 	const struct lock_seen **row;
 	int rows;
-	int64_t waiters; /* of all that are shown */
+	int64_t waiters; /* sum over all rows */
 };
 
-/* -1: no memory. Close it in the end. */
+/* -1: out of memory. Call listing_close() in the end. */
 int listing_make(struct listing *l, const struct census *c,
 		 const struct choice *choice);
 void listing_close(struct listing *l);
 
-/* A table for people; of nothing, nothing. -1: no memory. */
+/* Prints a table for people; prints nothing if there are no rows. -1: out of
+ * memory. */
 int listing_print(const struct listing *l, FILE *out);
-/* The members that tell of the servers, and `locks`, of a document. */
+/* Writes the members of a document that describe the servers, and `locks`. */
 void listing_json(const struct listing *l, const struct census *c,
 		  struct json *j);
 
-/* Looks at all locks, and shows them as `list` does. -1: a server failed on the
- * way, and what only that one knows is missing. */
+/* Looks at all locks and shows them as `list` does. -1: a server failed on the
+ * way, and what only that server knows is missing. */
 int listing_once(struct look *look, const struct opts *o, struct fail *why);
 
-/* In a word: "held", "reading", ... */
+/* One word: "held", "reading", ... */
 const char *listing_state(const struct lock_seen *l);
-/* "web1", "web1 +2": and so many others; "" of nobody. */
+/* "web1", or "web1 +2" with two other holders; "" if nobody holds it. */
 const char *listing_host(const struct lock_seen *l, char *buf, size_t size);
-/* "4m12s", "2d03h": no more precise than people want it. Unknown: "" */
+/* "4m12s", "2d03h": as precise as people need. Unknown: "" */
 const char *listing_time(int64_t ms, char *buf, size_t size);
 
 #endif

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The option table: getopt's strings, --help, the names in the files and the
- * check of the manual and the completions all come from it.
+ * The option table. It gives getopt's strings, --help, the names in files, and
+ * what the manual and the completions are checked against.
  */
 #ifndef CLI_OPTROWS_H
 #define CLI_OPTROWS_H
 
 #include "cli/opts.h"
 
-/* What a value looks like. */
+/* The form of a value. */
 enum shape {
-	DURATION, /* from lo on: 0 or 1 */
+	DURATION, /* at least lo: 0 or 1 */
 	NUMBER,   /* lo..hi */
-	SWITCH,   /* none; the field becomes lo, and hi (0: none) when it is
-		     typed twice. In a file: yes or no */
-	WORD,     /* one of those in `value`, which are 0, 1, 2... */
-	TEXT,     /* lo..hi bytes; hi 0: any */
+	SWITCH,   /* none; the field becomes lo, or hi when typed twice (unless
+		     hi is 0). In a file: yes or no */
+	WORD,     /* one of the words in `value`, which mean 0, 1, 2... */
+	TEXT,     /* lo..hi bytes; hi 0: any number */
 	PATH,     /* of a file: 1..hi bytes */
 	GUARD,    /* auto, off, or a duration */
 	KEY,
-	URL /* one, or several with blanks between them */
+	URL /* one, or several separated by blanks */
 };
 
 struct opt_row {
 	int letter; /* 0: none */
 	const char *name;
-	const char *value; /* NULL: takes none */
+	const char *value; /* NULL: the option takes none */
 	enum shape shape;
-	bool typed;         /* not in a file */
-	unsigned int takes; /* by these verbs: bits of enum taker */
+	bool typed;         /* only on the command line, not in a file */
+	unsigned int takes; /* the verbs that take it: bits of enum taker */
 	size_t at, size;
 	int64_t lo, hi;
 	const char *help;
@@ -37,36 +37,37 @@ struct opt_row {
 extern const struct opt_row opt_rows[];
 extern const int opt_rows_n;
 
-/* By its long name; NULL: there is none. */
+/* Finds a row by its long name; NULL: there is none. */
 const struct opt_row *opt_named(const char *name, size_t n);
 
 /* The nearest long name, for "did you mean"; NULL: none is near. */
 const char *opt_nearest(const char *name, size_t n);
 
-/* Sets the field of a row, from that source and line. `value` is overwritten
- * when it is a URL with a password. */
+/* Sets the field of a row, from this source and line. A URL with a password in
+ * `value` is overwritten. */
 int opt_take(struct opts *o, const struct opt_row *r, char *value,
 	     enum source source, int line, struct fail *why);
 
-/* Where the value of a field (`&o->user`) comes from; NULL: it is the default.
- */
+/* Where the value of a field (`&o->user`) comes from; NULL: it is the
+ * default. */
 const struct given *opt_given(const struct opts *o, const void *field);
 bool opt_typed(const struct opts *o, const void *field);
-/* "FILE:LINE"; returns buf. */
+/* "FILE:LINE". Returns buf. */
 const char *opt_where(const struct opts *o, const struct given *g,
 		      char buf[200]);
 
-/* "REDLOCK_NO_WAIT": the variable that says the same; returns buf. */
+/* "REDLOCK_NO_WAIT": the variable with the same meaning. Returns buf. */
 const char *opt_variable(const struct opt_row *r, char buf[200]);
 
-/* "ttl = 5m  (FILE:LINE)" of each option that was given. */
+/* Writes "ttl = 5m  (FILE:LINE)" for each option that was given. */
 void opt_show(const struct opts *o, FILE *out);
-/* "ttl = 30s  (default)" of each that was not and may stand in a file. */
+/* Writes "ttl = 30s  (default)" for each option that was not, if it is valid in
+ * a file. */
 void opt_show_defaults(const struct opts *o, FILE *out);
 
-/* Makes a failure, which is one of usage, that of the source: a wrong command
- * line is FAIL_USAGE; elsewhere it is FAIL_CONFIG, and the text begins with
- * where it stands. NULL: the default is wrong. Returns -1. */
+/* Attributes a failure to its source: on the command line it is FAIL_USAGE;
+ * elsewhere it is FAIL_CONFIG, and the text begins with the place. g NULL: the
+ * default is wrong. Returns -1. */
 int opt_blame(const struct opts *o, const struct given *g, struct fail *why);
 
 #endif

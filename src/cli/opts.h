@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The settings of one call. They come from several sources, the later in the
- * place of the earlier, option by option: the files (settings.h), then the
- * command line, which is read here. What an option is stands in optrows.h.
+ * The settings of one call. Later sources override earlier ones, option by
+ * option: first the files (settings.h), then the command line, which is read
+ * here. For the options themselves see optrows.h.
  */
 #ifndef CLI_OPTS_H
 #define CLI_OPTS_H
@@ -41,28 +41,28 @@ struct given {
 	const struct opt_row *row;
 };
 
-/* Filled once, then const. Keys and URLs are copies; the other strings point
- * into argv, which the guard overwrites, or into `file`. Both are in the order
- * in which they stand there; keys are each once. */
+/* Filled in once, then const. Keys and URLs are copies; the other strings point
+ * into argv, which the guard overwrites, or into `file`. Keys and URLs are in
+ * the order in which they were given, each key once. */
 struct opts {
 	const struct command *verb;
-	enum show show; /* instead of doing it */
+	enum show show; /* instead of running the verb */
 	char *key[LOCKS_MAX];
 	int keys;
-	const char *pattern;               /* of keys; NULL: any */
-	int64_t ttl_ms, wait_ms, grace_ms; /* wait: INT64_MAX: for ever */
+	const char *pattern;               /* of keys; NULL: all */
+	int64_t ttl_ms, wait_ms, grace_ms; /* wait: INT64_MAX: no limit */
 	bool allow_long_ttl, supersede, shared;
 	int slots;
 	int64_t max_hold_ms, min_hold_ms, once_ms; /* 0: none */
-	int max_renewals;                          /* -1: any */
+	int max_renewals;                          /* -1: no limit */
 	enum orphans orphans;
 	bool contain;
-	int max_waiters; /* -1: any */
+	int max_waiters; /* -1: no limit */
 	int conflict_status;
-	char *url[NODES_MAX]; /* all of one source */
+	char *url[NODES_MAX]; /* all from one source */
 	struct given url_from[NODES_MAX];
 	int urls;
-	bool more_urls; /* than there is room for */
+	bool more_urls; /* more than NODES_MAX were given */
 	const char *user, *password_file;
 	bool askpass, shared_scope;
 	const char *cacert, *cacertdir, *cert, *key_file, *sni;
@@ -72,17 +72,17 @@ struct opts {
 	int wait_replicas;
 	const char *reason, *result_file;
 	bool no_describe, no_history, run_anyway;
-	int64_t since_ms;                    /* 0: any */
-	int64_t max_age_ms, last_success_ms; /* checks; 0: it is none */
+	int64_t since_ms;                    /* 0: no limit */
+	int64_t max_age_ms, last_success_ms; /* checks; 0: not wanted */
 	bool svg;
 	int loudness; /* -1: -q, 0, 1: -v, 2: -vv */
 	bool log_json;
 	enum color color;
 	bool json, prometheus;
 	bool config;        /* doctor */
-	bool held, waiting; /* list: only those */
+	bool held, waiting; /* list: only these */
 	bool hold, export;  /* lock */
-	int keep_for;       /* 0: for nobody */
+	int keep_for;       /* a pid; 0: none */
 	const char *on_lost, *token;
 	/* force-release */
 	const char *confirm;
@@ -91,20 +91,20 @@ struct opts {
 	const char *shell_command;
 	char **command; /* NULL-terminated; NULL with -c */
 
-	struct given given[OPTIONS_MAX]; /* of each row of the table */
+	struct given given[OPTIONS_MAX]; /* for each row of the table */
 	struct {
 		char *path, *text;
 	} file[SOURCES];
 };
 
-/* The defaults. Close *o in the end, whatever failed. */
+/* Sets the defaults. Call opts_close() in the end, whatever failed. */
 void opts_init(struct opts *o);
 void opts_close(struct opts *o);
 
-/* Reads the command line, the last source, and checks the whole. The first word
- * is a verb, if it begins with no dash. argv is not
- * const: a URL in it that holds a password is overwritten, so that ps(1) does
- * not show it; and the guard writes its own title over all of it. */
+/* Reads the command line, which is the last source, and checks the whole. The
+ * first word is a verb unless it begins with a dash. argv is not const: a URL
+ * with a password in it is overwritten, so that ps(1) does not show it; and the
+ * guard writes its title over all of argv. */
 int opts_parse(struct opts *o, int argc, char **argv, struct fail *why);
 
 void opts_help(const struct command *verb, FILE *out);

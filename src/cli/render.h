@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the verbs answer, on stdout: tables for people, JSON for programs. What
- * goes in must be safe for a terminal already (format_bytes()).
+ * What the verbs write to stdout: tables for people, JSON for programs. All
+ * text passed in must already be safe for a terminal (format_bytes()).
  */
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H
@@ -15,46 +15,47 @@
 
 struct opts;
 
-/* It is one that knows escape sequences, as far as TERM tells. */
+/* Whether the terminal knows escape sequences, as far as TERM tells. */
 bool terminal_is_able(void);
-/* On such a terminal. */
+/* Whether to use colors on such a terminal. */
 bool colors_are_wanted(const struct opts *o);
 
-/* Columns as wide as their widest cell, two blanks apart; the last one is not
- * filled up. */
+/* Columns are as wide as their widest cell, two blanks apart; the last one is
+ * not padded. */
 #define COLUMNS_MAX 16
-/* Colors on standard output: on a terminal, or where they are asked for. */
+/* Colors on stdout: on a terminal, or if they are asked for. */
 enum tone { TONE_PLAIN, TONE_GOOD, TONE_NOTE, TONE_BAD };
 void render_use(const struct opts *o);
-/* What makes so of what follows, plain again; "" without colors. */
+/* The sequence that switches to a tone, or back to plain; "" without colors. */
 const char *paint(enum tone tone);
 
 struct table {
 	enum tone (*tone)(const char *cell); /* of the first column, or NULL */
 	int columns;
-	char **cell; /* row by row */
+	char **cell; /* owned; row by row */
 	int cells, room;
 };
 
 void table_begin(struct table *t, int columns);
 void table_cell(struct table *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* `indent`: before each row. Frees it. -1: no memory for it; nothing was
- * printed. */
+/* Prints the table, `indent` before each row, and frees it. -1: out of memory;
+ * nothing was printed. */
 int table_print(struct table *t, const char *indent, FILE *out);
 
-/* "web1 (pid 12, user joe)"; returns buf. */
+/* "web1 (pid 12, user joe)". Returns buf. */
 const char *about_who(const char (*about)[ABOUT_MAX], char *buf, size_t size);
 
-/* How somebody has a lock, and who it is, as members of the open object. */
+/* Writes how and by whom a lock is held, as members of the open object. */
 void json_hold(struct json *j, const struct view_holder *h);
 
-/* As one word for a shell. */
+/* Writes one word for a shell. */
 void put_quoted(FILE *f, const char *value);
-/* As one word for the prompt of redis-cli. */
+/* Writes one word for the prompt of redis-cli. */
 void put_redis_word(FILE *f, const char *bytes, size_t n);
 
-/* stdout has it: then `status`; else says so. */
+/* Returns `status` if all output was written; else reports the failure and
+ * returns STATUS_INTERNAL. */
 int render_end(int status);
 
 #endif

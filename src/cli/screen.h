@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The whole screen of a terminal, for a while: drawn row by row, read key by
- * key, and given back as it was, whatever ends us. (Of SIGKILL nothing helps;
- * reset(1) does.)
+ * key, and restored however we end. (Nothing helps against SIGKILL; reset(1)
+ * does.)
  *
- * A frame is written at once, and only those rows that have changed since the
- * last one. A terminal that takes no more bytes gets none: nothing here waits.
+ * A frame is one write, of only the rows that changed since the last one. A
+ * terminal that takes no more bytes gets none: nothing here waits.
  */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
@@ -20,7 +20,7 @@
 
 enum style { PLAIN, BOLD, DIM, REVERSE, GREEN, YELLOW, RED };
 
-/* What is no character. */
+/* Keys that are not characters. */
 enum key {
 	KEY_NONE = 0,
 	KEY_ENTER = '\r',
@@ -32,60 +32,60 @@ enum key {
 	KEY_PAGE_DOWN,
 	KEY_HOME,
 	KEY_END,
-	KEY_OTHER, /* some other key that is no character */
-	KEY_GONE   /* the terminal is */
+	KEY_OTHER, /* another key that is not a character */
+	KEY_GONE   /* the terminal has gone */
 };
 
 #define SCREEN_FDS 2
 
 struct screen {
-	int fd; /* of our own, that does not wait */
+	int fd; /* our own, non-blocking; screen_close() closes it */
 	bool on, colors;
 	int rows, columns;
 	struct termios before;
-	char **shown; /* each row, as it was drawn last; NULL: anyhow */
+	char **shown; /* each row as it was last drawn; NULL: unknown */
 	int shown_rows;
-	char *out; /* bytes to be written, from `sent` to `used` */
+	char *out; /* bytes to write, from `sent` to `used` */
 	size_t used, sent;
-	char *row; /* the one that is made */
+	char *row; /* the row in progress */
 	size_t row_len;
 	FILE *making;
-	int made; /* so many rows */
+	int made; /* number of rows made */
 	char typed[64];
 	size_t typed_len, typed_at;
-	struct instant typed_when; /* the last of it */
+	struct instant typed_when; /* when its last byte came */
 };
 
-/* Standard input and output are the terminal. -1: they are not, or it does not
- * let itself be steered. */
+/* Standard input and output must be the terminal. -1: they are not, or its
+ * modes cannot be set. */
 int screen_open(struct screen *s, bool colors, struct fail *why);
-/* An inert one does no harm. */
+/* Does nothing if *s is not open. */
 void screen_close(struct screen *s);
 
-/* Before we are stopped, and when we go on. */
+/* Call these before we are stopped, and when we continue. */
 void screen_leave(struct screen *s);
 void screen_enter(struct screen *s);
-/* It may have another size: all is to be drawn anew. */
+/* The size may have changed: everything is drawn again. */
 void screen_measure(struct screen *s);
 
-/* A frame: rows from the top, each made of texts. What is not made is empty. */
-bool screen_begin(struct screen *s); /* false: the last one is not out yet */
-/* Text that is safe for a terminal, from column `at` (0: the first) on, cut to
- * `width`. */
+/* A frame: rows from the top, each made of texts. Rows not made are empty. */
+bool screen_begin(struct screen *s); /* false: the last is not out yet */
+/* Adds text that is safe for a terminal, from column `at` (0 is the first) on,
+ * cut to `width`. */
 void screen_put(struct screen *s, int at, int width, enum style style,
 		const char *text);
 void screen_fill(struct screen *s, enum style style); /* the whole row */
-void screen_next(struct screen *s);                   /* the row is made */
+void screen_next(struct screen *s);                   /* ends the row */
 void screen_end(struct screen *s);
 
-/* For poll(2); returns how many. */
+/* For poll(2); returns the number of descriptors. */
 int screen_watch(const struct screen *s, struct pollfd fds[SCREEN_FDS]);
-/* Takes what came of it. */
+/* Handles their events. */
 void screen_serve(struct screen *s, const struct pollfd fds[SCREEN_FDS]);
-/* The next key; KEY_NONE: none was pressed. A character is its byte. */
+/* The next key; KEY_NONE: none. A character is given as its byte. */
 int screen_key(struct screen *s);
-/* When to ask for it again, though nothing comes: whether Escape was pressed,
- * or a key that begins so, is known only after a moment. */
+/* When to call screen_key() again even without input: only after a moment is it
+ * known whether Escape was pressed, or a key whose code begins with it. */
 struct instant screen_wake(const struct screen *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the Sentinels of a group are good for. */
+/* Whether the Sentinels of a group are fit for use. */
 #ifndef CLI_SENTINELS_H
 #define CLI_SENTINELS_H
 

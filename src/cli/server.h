@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a server is, and by what we are known to it: its URL, and what the
- * other options add to that. For servers.h, which has the list of them.
+ * Where a server is, and how we identify ourselves to it: its URL, and what
+ * other options add. For servers.h, which has the list of servers.
  *
- * What is typed wins over what the URL says; what stands in a file counts only
- * where the URL says nothing. Options that belong together (cacert and
- * cacertdir; cert and key-file) are taken from one place. SSL_CERT_FILE and
- * SSL_CERT_DIR come last.
+ * An option on the command line overrides the URL; one in a file counts only if
+ * the URL does not say. Options that belong together (cacert and cacertdir;
+ * cert and key-file) are taken from one place. SSL_CERT_FILE and SSL_CERT_DIR
+ * come last.
  */
 #ifndef CLI_SERVER_H
 #define CLI_SERVER_H
@@ -16,23 +16,23 @@
 
 #define DEFAULT_URL "redis://127.0.0.1:6379"
 
-/* The URL number `at` alone; the default one if there is none at all. */
+/* Parses only URL number `at`; the default URL if there are none. */
 int server_parse(struct endpoint *ep, const struct opts *o, int at,
 		 struct fail *why);
 
 bool server_has_tls(const struct endpoint *ep);
 
-/* Adds the options to it. May ask for a password on the terminal, unless
- * `typed` has one, of another server, and leaves it there. */
+/* Adds the options to *ep. May ask for a password on the terminal and leave it
+ * in `typed`, unless `typed` already has one from another server. */
 int server_merge(struct endpoint *ep, const struct opts *o, int at,
 		 char typed[PASSWORD_MAX], struct fail *why);
 
-/* endpoint_url() for a nested run, whose files might say otherwise of what is
- * left out there. Returns its length. */
+/* endpoint_url() for a nested run, whose files may set differently what the URL
+ * leaves out. Returns its length. */
 size_t server_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX]);
 
-/* The password by a variable, which goes on by it and so is not to be in the
- * URL; and the last look. */
+/* Takes the password of a variable, which is passed on in that variable and so
+ * must not be in the URL. Then the final checks. */
 int server_login(struct endpoint *ep, struct fail *why);
 
 #endif

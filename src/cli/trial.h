@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock of doctor's own on a server: taken, renewed, waited for by a second
- * client, handed over to it and given back, with the questions that the runs
- * ask. What a server says of itself does not tell whether that works. Nothing
- * stays behind.
+ * Doctor's own lock on a server: taken, renewed, waited for by a second client,
+ * handed over to it and released, with the same questions that runs ask. What a
+ * server says of itself does not tell whether that works. Nothing is left
+ * behind.
  */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 
 #include "cli/checks.h"
 
-/* On each server that answers. A script that ran is proof that scripts do: what
- * facts[] say of that is put right. */
+/* Tries it on each server that answers. A script that ran proves that scripts
+ * work: corrects what facts[] say about that. */
 void check_trials(const struct exam *e, struct facts *facts);
 
 #endif

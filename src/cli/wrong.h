@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What looks wrong with a lock, in words: for `inspect`. */
+/* What looks wrong with a lock, in words, for `inspect`. */
 #ifndef CLI_WRONG_H
 #define CLI_WRONG_H
 
 #include "cli/look.h"
 
-/* Without a sign of life: two heartbeats (queue.h). */
+/* Considered silent: two heartbeats (queue.h) without a sign of life. */
 #define SILENT_MS 10000
 
-/* Calls tell() with each finding. */
+/* Calls tell() for each finding. */
 void find_wrong(const struct look *l, const struct sighting *s,
 		void (*tell)(void *arg, const char *text), void *arg);
 
