@@ -3,6 +3,7 @@
  * completion, a test; `make lint` finds what was forgotten. */
 #include "cli/optrows.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -425,7 +426,7 @@ const char *opt_variable(const struct opt_row *r, char buf[200])
 	char *p = buf + snprintf(buf, 200, "REDLOCK_");
 
 	for (const char *c = r->name; *c; c++)
-		*p++ = *c == '-' ? '_' : (char)(*c - 'a' + 'A');
+		*p++ = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
 	*p = '\0';
 	return buf;
 }

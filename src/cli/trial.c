@@ -99,7 +99,7 @@ static int hear(struct trial *t, struct party *p, enum verb verb,
 static int ask(struct trial *t, struct party *p, struct ask question,
 	       enum said expected)
 {
-	struct answer a;
+	struct answer a = {0};
 
 	if (put(t, p, &question) < 0 || hear(t, p, question.verb, &a) < 0)
 		return -1;

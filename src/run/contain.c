@@ -153,7 +153,8 @@ static void serve(int line, pid_t command)
 static pid_t start(const struct making *b, int *error)
 {
 	volatile int exec_error = 0;
-	pid_t init = getpid(), pid = vfork(); /* NOLINT(*.vfork): see guard.c */
+	pid_t init = getpid();
+	pid_t pid = vfork(); /* NOLINT(*.vfork): see guard.c */
 
 	if (pid == 0) {
 		say(b->line, (struct words){SAID_BORN, 0, 0, 0});

@@ -241,7 +241,7 @@ static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 {
 	const struct fail *why =
 		stuck ? NULL : &s->locks->drive[s->locks->lead].why;
-	const struct lease_conf *conf = &any_lease(s)->conf;
+	const struct lease_conf *conf = &s->locks->drive[0].lease.conf;
 	bool known = why && why->kind != FAIL_NONE;
 	int64_t most = conf->ttl_ms;
 	char left[32];

@@ -147,9 +147,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	written = empty != NULL;
 	opts_init(&o);
 	optind = 0; /* it is called again */
-	if (settings_load(&o, &why) < 0) {
-		check_refusal(&why);
-	} else if (opts_parse(&o, cut(text, argv), argv, &why) < 0) {
+	if (settings_load(&o, &why) < 0 ||
+	    opts_parse(&o, cut(text, argv), argv, &why) < 0) {
 		check_refusal(&why);
 	} else if (o.show == SHOW_NOTHING) {
 		check(&o);

@@ -1508,14 +1508,14 @@ static const struct twin {
 	{"heal without any test",
 	 {{"and (not c or c == seen or untouched(seen))\n", "\n"}}},
 	{"heal a slot that was somebody else's since",
-	 {{"return m[1] and tonumber(m[2]) <= seen and tonumber(m[3] or 0) <= "
+	 {{"math.huge) <= seen\nand (whole(m[3] or '0') or math.huge) <= "
 	   "seen\n",
-	   "return m[1] and tonumber(m[2]) <= seen\n"}}},
+	   "math.huge) <= seen\n"}}},
 	{"nobody notes which slot has moved",
 	 {{"redis.pcall('hset', moves, n, now)\n",
 	   "redis.call('exists', moves)\n"}}},
 	{"a counter born again is not told",
-	 {{"return born and saw < tonumber(born)\n", "return false\n"}}},
+	 {{"return born and saw < born\n", "return false\n"}}},
 	{"whoever else may be in there is forgotten",
 	 {{"redis.call('zadd', sharers_of(value), ends, '?')\n",
 	   "redis.call('exists', lock)\n"}}},

@@ -33,6 +33,7 @@
 
 /* A redlock, from when it wants the lock on: known by its token for ever. */
 struct token {
+	int64_t came_us;
 	int64_t granted_us; /* last; -1: not yet */
 	int64_t granted_fence;
 	int64_t joined_us; /* stands in line since; -1: it does not */
@@ -57,11 +58,14 @@ static int64_t last_grant, granted_token, grant_us;
  * early: only the fence is promised then. */
 static bool may_overlap(const struct client *old)
 {
+	const struct token *t = &tokens[old->token];
+	/* a quorum may have been its before the last node was */
+	int64_t since = n_nodes > 1 ? t->came_us : t->granted_us;
+
 	if (w.forward_step || old->robbed)
 		return true;
 	for (int i = 0; i < w.losses; i++)
-		if (tokens[old->token].granted_us < w.loss_us[i] &&
-		    w.exposed[i])
+		if (since < w.loss_us[i] && w.exposed[i])
 			return true;
 	return false;
 }
@@ -268,7 +272,8 @@ static void begin(int who)
 	new_life(who, &conf);
 	c->token = ++w.tokens;
 	assert(c->token < TOKENS_MAX);
-	tokens[c->token] = (struct token){.granted_us = -1, .joined_us = -1};
+	tokens[c->token] = (struct token){
+		.came_us = w.us, .granted_us = -1, .joined_us = -1};
 	tell("client %d wants the lock (token %d, T %" PRId64 ")", who,
 	     c->token, c->ttl);
 	pump(who);

@@ -269,14 +269,14 @@ static void test_guard(void)
 		     &(struct answer){.said = SAID_BUSY,
 				      .counter = 100,
 				      .pttl_ms = T,
-				      .holder_ttl_ms = 30 * T,
+				      .holder_ttl_ms = (int64_t)30 * T,
 				      .place = 0},
 		     ms(2));
 	is_int(l.state, LEASE_ASKING, "one tells of a longer lease");
 	reply(&q[1], SAID_GRANTED, 100, 3);
 	is_int(l.state, LEASE_ASKING, "two grants, but by the shorter guard");
 	is_int(asks(3), 2, "are asked for again");
-	ok(q[0].guard_ms == 30 * T && q[1].guard_ms == 30 * T,
+	ok(q[0].guard_ms == (int64_t)30 * T && q[1].guard_ms == q[0].guard_ms,
 	   "by the longer one");
 	lease_release(&l, ms(4));
 	asks(4);
