@@ -426,7 +426,7 @@ const char *opt_variable(const struct opt_row *r, char buf[200])
 	char *p = buf + snprintf(buf, 200, "REDLOCK_");
 
 	for (const char *c = r->name; *c; c++)
-		*p++ = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+		*p++ = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
 	*p = '\0';
 	return buf;
 }

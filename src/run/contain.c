@@ -157,6 +157,7 @@ static pid_t start(const struct making *b, int *error)
 	pid_t pid = vfork(); /* NOLINT(*.vfork): see guard.c */
 
 	if (pid == 0) {
+		/* NOLINTNEXTLINE(*.Vfork): see guard.c */
 		say(b->line, (struct words){SAID_BORN, 0, 0, 0});
 		b->birth->become(b->birth->what, init);
 		exec_error = errno;

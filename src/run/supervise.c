@@ -243,7 +243,7 @@ static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 		stuck ? NULL : &s->locks->drive[s->locks->lead].why;
 	const struct lease_conf *conf = &s->locks->drive[0].lease.conf;
 	bool known = why && why->kind != FAIL_NONE;
-	int64_t most = conf->ttl_ms;
+	int64_t most = conf->ttl_ms; /* NOLINT(*.NullDereference): a member */
 	char left[32];
 
 	if (how & LEASE_RAN && conf->min_hold_ms > most)
