@@ -124,8 +124,8 @@ local function ours(n, at, fresh)
 	-- where others hold as well, or may, the counter may be one of theirs
 	local before = c
 	if not granted and (not raw or not bad
-	    and (several or moving or not record_is_of(token)
-	    or number_in(record, 'fence') ~= c)) then
+	    and (several or moving
+	    or redis.call('exists', part('moves')) == 1)) then
 		c = next_fence(at or time(), alone)
 		fence_set(c)
 		if several or not before then

@@ -95,16 +95,15 @@ end
 local function fence_set(n)
 	return bad and {} or redis.pcall('set', fence, text(n), 'px', month_ms)
 end
--- "fence": the counter as it was granted. "lost": see grant() in queue.lua; that must outlive any lease.
-local function record_of(who, ttl, about, since, lost, given)
-	return 'token ' .. who .. '\nttl ' .. ttl
-	    .. (given and '\nfence ' .. text(given) or '') .. '\nsince '
+-- "lost": see grant() in queue.lua; that must outlive any lease.
+local function record_of(who, ttl, about, since, lost)
+	return 'token ' .. who .. '\nttl ' .. ttl .. '\nsince '
 	    .. text(math.floor(since / 1000)) .. '\n'
 	    .. (lost and 'lost ' .. text(lost) .. '\n' or '') .. about
 end
 -- It counts only while its token is what the lock holds.
-local function record_set(n, who, ttl, about, at, lost, given)
-	local words = record_of(who, ttl, about, at, lost, given)
+local function record_set(n, who, ttl, about, at, lost)
+	local words = record_of(who, ttl, about, at, lost)
 	if n == slot then
 		record = words
 	end

@@ -105,7 +105,7 @@ local function grant(n, who, stands, px, at, alone, lost)
 	if ttl > (words and number_in(words, 'ttl') or 0) then
 		record_set(n, value, ttl, about,
 		    (number_in(words, 'since') or at / 1000) * 1000,
-		    lost == true and c or lost, c)
+		    lost == true and c or lost)
 	end
 	if reads then
 		keep(n, value, at, 0)

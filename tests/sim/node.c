@@ -176,7 +176,6 @@ static void grant(struct node *n, const struct waiter *to, int64_t ms,
 	n->lost = lost == LOST_NOW ? n->counter : lost;
 	set(n, to->token, ms, us);
 	n->record = to->token;
-	n->given = n->counter;
 	n->holder_ttl = to->ttl;
 	n->holder_ticket = to->came;
 	n->since_us = us;
@@ -375,7 +374,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 		set(n, token, conf->ttl_ms, us);
 		if (before < 0)
 			n->counter = us;
-		else if (n->record != token || n->given != n->counter)
+		else if (n->moves.there)
 			n->counter =
 				by_time ? larger(before + 1, us) : before + 1;
 		if (before < 0)
@@ -448,7 +447,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	}
 	set(n, token, conf->ttl_ms, us);
 	if (n->record != token) {
-		n->lost = n->given = 0;
+		n->lost = 0;
 		n->holder_ticket = conf->ticket;
 		n->since_us = us;
 	}
