@@ -325,7 +325,7 @@ newcomer() {
 		wait_until serves
 	done
 	end_hold
-	lacks "$T/err" 'vanished\|lost\|kill'
+	lacks "$T/err" 'vanished\|lost\|killed the\|SIGTERM'
 	[ "$(private exists job)" = 0 ]
 }
 
