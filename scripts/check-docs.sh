@@ -266,13 +266,13 @@ compare enum statuses "exit status" "$man, EXIT STATUS"
 # ---- variables ----
 
 section ENVIRONMENT >"$tmp/environment"
-cat src/cli/*.c | grep -o '"REDLOCK_[A-Z_]*="' | tr -d '"=' >"$tmp/given"
+cat src/cli/*.c src/cli/*/*.c | grep -o '"REDLOCK_[A-Z_]*="' | tr -d '"=' >"$tmp/given"
 subsection "Given to the command" <"$tmp/environment" |
 	awk '/^\.It Ev / { print $3 }' >"$tmp/given-man"
 compare given given-man "variable for the command" "$man, ENVIRONMENT"
 
 # by getenv("NAME"), or from a table of names that is handed to getenv()
-cat src/cli/*.c | awk '
+cat src/cli/*.c src/cli/*/*.c | awk '
 	/ names\[\] = \{/ { table = 1 }
 	{
 		want = table ? "\"[A-Z]+_[A-Z_]+\"" : "getenv\\(\"[A-Z_]+\""

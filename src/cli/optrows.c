@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/near.h"
+#include "base/suggest.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "lock/keys.h"
+#include "lock/wire/keys.h"
 #include "run/title.h"
 
 #define AT(field)                                                              \

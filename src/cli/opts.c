@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/near.h"
+#include "base/suggest.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/optrows.h"
-#include "lock/timing.h"
+#include "lock/core/timing.h"
 
 #define LONG_ONLY 256 /* getopt's value of a row without a letter */
 

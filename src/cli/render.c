@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/opts.h"
-#include "lock/record.h"
+#include "lock/wire/record.h"
 
 /* ---- terminals ---- */
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "lock/view.h"
+#include "lock/wire/view.h"
 
 struct opts;
 

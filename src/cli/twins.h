@@ -3,7 +3,7 @@
  * Finds one server under two names in a list of servers: it would have two
  * votes. Equal addresses and ports, or one socket under two paths, are found
  * before anything is asked. Other cases (a server that listens at several
- * addresses) are found by its run_id: see lock/vote.
+ * addresses) are found by its run_id: see lock/core/vote.
  */
 #ifndef CLI_TWINS_H
 #define CLI_TWINS_H

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/near.h"
+#include "base/suggest.h"
 #include "base/units.h"
 #include "net/place.h"
 

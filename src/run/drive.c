@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
-#include "lock/timing.h"
+#include "lock/core/timing.h"
 #include "net/errors.h"
 #include "run/local.h"
 

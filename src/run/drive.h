@@ -10,10 +10,10 @@
 #include <poll.h>
 
 #include "base/ident.h"
-#include "lock/history.h"
-#include "lock/keys.h"
-#include "lock/lease.h"
-#include "lock/script.h"
+#include "lock/wire/history.h"
+#include "lock/wire/keys.h"
+#include "lock/core/lease.h"
+#include "lock/wire/script.h"
 #include "net/conn.h"
 #include "net/sentry.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/timing.h"
+#include "lock/core/timing.h"
 
 static struct lease *lease_of(const struct locks *l, int i)
 {

@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
-#include "lock/timing.h"
+#include "lock/core/timing.h"
 #include "run/contain.h"
 #include "run/deadman.h"
 #include "run/tree.h"

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "lock/record.h"
+#include "lock/wire/record.h"
 
 #define TELL_GRANT_MS 1000
 

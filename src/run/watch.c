@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
-#include "lock/timing.h"
+#include "lock/core/timing.h"
 #include "run/tree.h"
 #include "run/waiting.h"
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lock/timing.h"
+#include "lock/core/timing.h"
 
 /* Deep enough for the resolver's and the starter's buffers. */
 #define STACK_BYTES ((size_t)256 * 1024)

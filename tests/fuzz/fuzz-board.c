@@ -14,8 +14,8 @@
 
 #include "base/columns.h"
 #include "base/units.h"
-#include "cli/block.h"
-#include "cli/board.h"
+#include "cli/show/block.h"
+#include "cli/top/board.h"
 #include "fuzz.h"
 #include "net/resp.h"
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "lock/lease.h"
-#include "lock/timing.h"
+#include "lock/core/lease.h"
+#include "lock/core/timing.h"
 
 const char fuzz_name[] = "lease";
 

@@ -8,16 +8,16 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cli/timeline.h"
+#include "cli/history/timeline.h"
 #include "fuzz.h"
-#include "lock/history.h"
-#include "lock/record.h"
-#include "lock/view.h"
+#include "lock/wire/history.h"
+#include "lock/wire/record.h"
+#include "lock/wire/view.h"
 #include "net/errors.h"
 #include "net/member.h"
 #include "net/peer.h"
 #include "net/resp.h"
-#include "run/survey.h"
+#include "run/fanout.h"
 
 const char fuzz_name[] = "reply";
 

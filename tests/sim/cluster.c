@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock/keys.h"
+#include "lock/wire/keys.h"
 #include "server.h"
 
 #define REDIRECTIONS 5

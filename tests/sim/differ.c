@@ -26,9 +26,9 @@
 
 #include "base/fail.h"
 #include "base/words.h"
-#include "lock/keys.h"
-#include "lock/lease.h"
-#include "lock/script.h"
+#include "lock/wire/keys.h"
+#include "lock/core/lease.h"
+#include "lock/wire/script.h"
 #include "node.h"
 #include "server.h"
 

@@ -46,9 +46,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "lock/force.h"
-#include "lock/keys.h"
-#include "lock/script.h"
+#include "lock/wire/force.h"
+#include "lock/wire/keys.h"
+#include "lock/wire/script.h"
 #include "redis.h"
 #include "server.h"
 #include "world.h"

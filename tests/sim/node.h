@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lock/lease.h"
+#include "lock/core/lease.h"
 
 #define LINE_MAX 16
 #define WORDS_KEPT 64

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lock/keys.h"
-#include "lock/lease.h"
-#include "lock/script.h"
+#include "lock/wire/keys.h"
+#include "lock/core/lease.h"
+#include "lock/wire/script.h"
 
 #define PEOPLE 4
 #define T 20000 /* their leases; ms */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/words.h"
-#include "lock/lease.h"
+#include "lock/core/lease.h"
 
 #define SAID_COUNT (SAID_NO + 1)
 

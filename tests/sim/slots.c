@@ -13,7 +13,7 @@
 
 #include "../unit/tap.h"
 #include "cluster.h"
-#include "lock/keys.h"
+#include "lock/wire/keys.h"
 #include "people.h"
 #include "server.h"
 

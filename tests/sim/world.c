@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock/timing.h"
+#include "lock/core/timing.h"
 
 struct world w;
 

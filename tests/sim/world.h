@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lock/lease.h"
+#include "lock/core/lease.h"
 
 #define TOP_MAX 6 /* clients that come by themselves */
 #define CLIENTS_MAX 10

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What several nodes tell of the holds of a lock, put together; and in which
  * row and lane of the picture each is. */
-#include "lock/history.h"
+#include "lock/wire/history.h"
 
 #include <stdlib.h>
 
-#include "cli/lanes.h"
-#include "cli/past.h"
+#include "cli/history/lanes.h"
+#include "cli/history/holds.h"
 #include "tap.h"
 
 #define NOW 1000000

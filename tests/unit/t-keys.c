@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Slots, and the names of companion keys. */
-#include "lock/keys.h"
+#include "lock/wire/keys.h"
 
 #include <stdlib.h>
 

@@ -5,11 +5,11 @@
  *
  * With an argument it also checks what is promised and not true yet.
  */
-#include "lock/lease.h"
+#include "lock/core/lease.h"
 
 #include <unistd.h>
 
-#include "lock/timing.h"
+#include "lock/core/timing.h"
 #include "tap.h"
 
 #define T 30000 /* unless a scenario needs another */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions as requests, replies as answers. */
-#include "lock/script.h"
+#include "lock/wire/script.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 #include "base/units.h"
-#include "lock/history.h"
-#include "lock/timing.h"
+#include "lock/wire/history.h"
+#include "lock/core/timing.h"
 #include "tap.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* What a user of the servers must be allowed. */
+#include "cli/doctor/acl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/render.h"
+#include "lock/wire/keys.h"
+#include "lock/wire/rights.h"
+
+#define LIST_MAX 600
+
+const char *user_of(const struct facts *s, const char *none)
+{
+	if (s->user[0] != '\0' && strcmp(s->user, "default") != 0)
+		return s->user;
+	return s->ep->secret.user[0] ? s->ep->secret.user : none;
+}
+
+/* (what was escaped is not what it is called) */
+const char *user_typed(const struct facts *s, char buf[USER_TYPED_MAX])
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-._~@+:/";
+	const char *user = user_of(s, "NAME");
+	FILE *f = fmemopen(buf, USER_TYPED_MAX, "w");
+
+	buf[0] = '\0';
+	if (f && user[strspn(user, plain)] == '\0')
+		(void)fputs(user, f);
+	else if (f && !(user == s->user && strchr(user, '\\')))
+		put_redis_word(f, user, strlen(user));
+	else if (f)
+		(void)fputs("NAME", f);
+	if (!f || fclose(f) != 0)
+		(void)snprintf(buf, USER_TYPED_MAX, "NAME");
+	return buf;
+}
+
+static bool is_refused(const struct exam *e, const struct facts *s, int i)
+{
+	return s->refused & (uint64_t)1 << i &&
+	       (rights[i].need & ~e->needs) == 0;
+}
+
+/* " zadd zrem", those without which locks fail; EVAL is a finding of its own.
+ */
+static void list_missing(const struct exam *e, const struct facts *s,
+			 const char *before, char list[LIST_MAX])
+{
+	size_t used = 0;
+
+	list[0] = '\0';
+	for (int i = 0; i < rights_n && used < LIST_MAX; i++)
+		if (is_refused(e, s, i) && !rights[i].without &&
+		    strcmp(rights[i].command, "eval") != 0)
+			used += (size_t)snprintf(list + used, LIST_MAX - used,
+						 " %s%s", before,
+						 rights[i].command);
+}
+
+/* INFO is a finding of its own. */
+static void note_missing(const struct exam *e, const struct facts *s)
+{
+	char name[USER_TYPED_MAX];
+
+	for (int i = 0; i < rights_n; i++) {
+		const struct right *r = &rights[i];
+
+		if (!is_refused(e, s, i) || !r->without ||
+		    strcmp(r->command, "info") == 0)
+			continue;
+		found(e->found, LEVEL_NOTE, s->name, "rights",
+		      "user %s may not use %s: %s", user_of(s, "default"),
+		      r->command, r->without);
+		cure(e->found, "ACL SETUSER %s +%s", user_typed(s, name),
+		     r->command);
+	}
+}
+
+void check_rights(const struct exam *e, const struct facts *s)
+{
+	char missing[LIST_MAX], name[USER_TYPED_MAX];
+	bool is_default = strcmp(user_of(s, "default"), "default") == 0;
+
+	list_missing(e, s, "", missing);
+	if (missing[0] != '\0') {
+		found(e->found, LEVEL_WRONG, s->name, "rights",
+		      "user %s may not use:%s", user_of(s, "default"), missing);
+		list_missing(e, s, "+", missing);
+		cure(e->found, "ACL SETUSER %s%s", user_typed(s, name),
+		     missing);
+	} else if (s->scripts.kind == FAIL_NONE && s->blanks & BLANK_WRITES &&
+		   !is_default) {
+		found(e->found, LEVEL_NOTE, s->name, "rights",
+		      "not known whether user %s may use the commands that "
+		      "write: before Redis 7 that is told by writing only",
+		      user_of(s, "default"));
+		cure(e->found, "compare ACL GETUSER %s with the line below",
+		     user_typed(s, name));
+	} else if (s->scripts.kind == FAIL_NONE) {
+		found(e->found, LEVEL_OK, s->name, "rights",
+		      "user %s may use all commands that locks need",
+		      user_of(s, "default"));
+	}
+	note_missing(e, s);
+}
+
+/* ---- the line ---- */
+
+/* What is special in a pattern is escaped; what neither a word of redis-cli nor
+ * an ACL may have is any character. */
+static void add_pattern(FILE *out, const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = utf8_length(bytes + i, n - i);
+		char c = bytes[i];
+
+		if (strchr("*?[]\\", c) && c != '\0')
+			(void)fprintf(out, "\\%c", c);
+		else if ((unsigned char)c <= ' ' || c == 0x7f || c == '"' ||
+			 c == '\'' || len == 0)
+			(void)fputc('?', out);
+		else
+			(void)fwrite(bytes + i, 1, len, out);
+		i += len > 1 ? len - 1 : 0;
+	}
+}
+
+/* KEY and redlock:{TAG}:* */
+static void add_key(FILE *out, const char *key)
+{
+	size_t n = strlen(key);
+	struct keys k;
+
+	if (keys_init(&k, key, n, "") < 0)
+		return;
+	(void)fputs(" ~", out);
+	add_pattern(out, key, n);
+	(void)fputs(" ~", out);
+	add_pattern(out, k.part[PART_FENCE], k.prefix);
+	(void)fputc('*', out);
+	keys_close(&k);
+}
+
+char *acl_line(const struct exam *e)
+{
+	char commands[LIST_MAX], user[USER_TYPED_MAX] = "NAME", *line = NULL;
+	size_t n;
+	FILE *out = open_memstream(&line, &n);
+
+	if (!out)
+		return NULL;
+	if (e->n > 0)
+		(void)user_typed(&e->facts[0], user);
+	(void)fprintf(out, "ACL SETUSER %s on >PASSWORD", user);
+	for (int i = 0; i < e->o->keys; i++)
+		add_key(out, e->o->key[i]);
+	if (e->o->keys == 0)
+		(void)fputs(" ~KEY ~redlock:{KEY}:*", out);
+	(void)fprintf(out, " %s",
+		      rights_text(e->needs, commands, sizeof(commands)));
+	if (fclose(out) == 0)
+		return line;
+	free(line);
+	return NULL;
+}
+
+char *acl_line_looking(const struct exam *e)
+{
+	char user[USER_TYPED_MAX] = "NAME", *line = NULL;
+
+	if (e->n > 0)
+		(void)user_typed(&e->facts[0], user);
+	return asprintf(&line, "ACL SETUSER %s +scan +info", user) < 0 ? NULL
+								       : line;
+}
+
+const char *acl_line_sentinel(const struct exam *e)
+{
+	return e->needs & NEED_SENTINEL ? "ACL SETUSER NAME on >PASSWORD "
+					  "+sentinel|get-master-addr-by-name"
+					: NULL;
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+/* What is to be thought of each server by itself. */
+#include "cli/doctor/checks.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/doctor/acl.h"
+#include "cli/doctor/distance.h"
+#include "lock/core/timing.h"
+
+#define FULL_PERCENT 90 /* of memory, of connections */
+#define LAG_S 10        /* what Redis itself calls a replica that lags */
+#define SLOTS 16384
+#define CERTIFICATE_NOTE_S ((int64_t)14 * 86400)
+#define CERTIFICATE_WRONG_S 86400 /* tomorrow nobody can take a lock */
+
+static bool knows(const struct facts *s, enum blank what)
+{
+	return !(s->blanks & what);
+}
+
+static void say(const struct exam *e, const struct facts *s, enum level level,
+		const char *check, const char *text)
+{
+	found(e->found, level, s->name, check, "%s", text);
+}
+
+/* ---- is it there, and what is it ---- */
+
+static void check_answer(const struct exam *e, const struct facts *s)
+{
+	size_t n = strlen(s->name);
+	const char *text = s->why.text;
+
+	if (strncmp(text, s->name, n) == 0 && strncmp(text + n, ": ", 2) == 0)
+		text += n + 2;
+	say(e, s, LEVEL_WRONG, "answer", text);
+	if (s->why.kind == FAIL_REFUSED)
+		cure(e->found, "%s",
+		     strstr(text, "TLS") || strstr(text, "certificate")
+			     ? "see --cacert, --cert and --sni"
+			     : "see --user, --password-file and the ACL below");
+	else if (strstr(text, "max number of clients"))
+		cure(e->found, "CONFIG SET maxclients N, by somebody who is "
+			       "still connected");
+	else if (s->why.kind == FAIL_UNAVAILABLE)
+		cure(e->found, "is it up, and is that its address?");
+}
+
+static void check_version(const struct exam *e, const struct facts *s)
+{
+	bool redis = strcmp(s->software, "Redis") == 0;
+	bool others = strcmp(s->software, "Valkey") == 0 ||
+		      strcmp(s->software, "Redict") == 0;
+
+	if (!knows(s, BLANK_INFO))
+		return;
+	if (redis && s->major < 6) {
+		found(e->found, LEVEL_WRONG, s->name, "version",
+		      "Redis %s; nothing before 6.0 is known to work",
+		      s->version);
+		cure(e->found, "upgrade it: Redis 6.0 or Valkey 7.2, or later");
+	} else if (redis || others) {
+		found(e->found, LEVEL_OK, s->name, "version", "%s %s",
+		      s->software, s->version);
+	} else if (strcmp(s->software, "KeyDB") == 0) {
+		found(e->found, LEVEL_NOTE, s->name, "version",
+		      "KeyDB %s; with active-replica each of two servers "
+		      "grants the same lock",
+		      s->version);
+		cure(e->found, "active-replica no");
+	} else {
+		found(e->found, LEVEL_NOTE, s->name, "version",
+		      "%s %s, with which redlock was not tried",
+		      s->software[0] ? s->software : "a server of unknown make",
+		      s->version);
+	}
+}
+
+static void check_role(const struct exam *e, const struct facts *s)
+{
+	bool member = s->in_cluster && s->ep->kind != ENDPOINT_CLUSTER;
+
+	if (strcmp(s->role, "slave") == 0) {
+		found(e->found, LEVEL_WRONG, s->name, "role",
+		      "a replica of %s:%s, which takes no locks",
+		      s->master_host, s->master_port);
+		cure(e->found, "name its master, or redis-sentinel://");
+	} else if (s->is_active) {
+		say(e, s, LEVEL_WRONG, "role",
+		    "an active replica: it and its master each grant the same "
+		    "lock, to two at once");
+		cure(e->found, "active-replica no");
+	} else if (member) {
+		say(e, s, LEVEL_WRONG, "role",
+		    "a member of a Cluster, which sends most keys elsewhere");
+		cure(e->found, "write redis-cluster:// and not redis://");
+	} else if (s->role[0] != '\0') {
+		say(e, s, LEVEL_OK, "role", s->role);
+	}
+}
+
+static void check_scripts(const struct exam *e, const struct facts *s)
+{
+	const char *text = s->scripts.text, *colon = strstr(text, ": ");
+	char name[USER_TYPED_MAX];
+
+	if (s->scripts.kind == FAIL_NONE) {
+		say(e, s, LEVEL_OK, "scripts", "EVAL works");
+		return;
+	}
+	found(e->found, LEVEL_WRONG, s->name, "scripts", "EVAL: %s",
+	      colon ? colon + 2 : text);
+	if (strstr(text, "NOPERM"))
+		cure(e->found, "ACL SETUSER %s +eval +evalsha",
+		     user_typed(s, name));
+	else if (strstr(text, "LOADING"))
+		cure(e->found, "wait until it has read its data");
+	else if (strstr(text, "BUSY"))
+		cure(e->found, "SCRIPT KILL");
+	else
+		cure(e->found, "redlock needs scripts: have them enabled, or "
+			       "take another server");
+}
+
+static void check_blanks(const struct exam *e, const struct facts *s)
+{
+	char name[USER_TYPED_MAX];
+
+	if (!knows(s, BLANK_INFO)) {
+		say(e, s, LEVEL_NOTE, "info",
+		    e->servers->n > 1
+			    ? "INFO is refused: a restart goes unseen (the "
+			      "restart guard is blind), and so do two names "
+			      "of one server; nothing is known of memory and "
+			      "disk"
+			    : "INFO is refused: nothing is known of version, "
+			      "memory and disk");
+		/* (the usual user of a managed server nobody can be asked to
+		 * let do more) */
+		if (strcmp(user_of(s, "default"), "default") != 0)
+			cure(e->found, "ACL SETUSER %s +info",
+			     user_typed(s, name));
+		else
+			cure(e->found, "ask for +info whoever runs it, if it "
+				       "can be had there");
+	}
+	if (!knows(s, BLANK_CONFIG))
+		say(e, s, LEVEL_NOTE, "config",
+		    "CONFIG is refused, as managed servers do: not known how "
+		    "often it writes to its disk, and how many replicas it "
+		    "wants");
+}
+
+/* ---- what it forgets ---- */
+
+static void check_saving(const struct exam *e, const struct facts *s)
+{
+	if (strcmp(s->save_status, "err") == 0 &&
+	    strcmp(s->stops_writes, "no") != 0 &&
+	    !(s->save_known && s->save[0] == '\0')) {
+		say(e, s, LEVEL_WRONG, "saving",
+		    "the last save failed, and until one works nothing can be "
+		    "written (stop-writes-on-bgsave-error)");
+		cure(e->found, "CONFIG SET stop-writes-on-bgsave-error no, or "
+			       "see its log");
+	} else if (strcmp(s->save_status, "err") == 0) {
+		say(e, s, LEVEL_NOTE, "saving", "the last save failed");
+		cure(e->found, "make room on its disk, see its log");
+	}
+	if (strcmp(s->aof_status, "err") == 0) {
+		say(e, s, LEVEL_WRONG, "saving",
+		    "writing the append-only file fails, and nothing else can "
+		    "be written");
+		cure(e->found, "make room on its disk, see its log");
+	}
+	if (s->loading == 1) {
+		say(e, s, LEVEL_WRONG, "saving",
+		    "it is still reading its data");
+		cure(e->found, "wait until it has read them");
+	}
+}
+
+/* What redlock makes of a server that forgot. */
+static const char *after_loss(const struct exam *e)
+{
+	return e->servers->n > 1
+		       ? "it then has no vote until these leases are over "
+			 "(--restart-guard)"
+		       : "their holders set them again, and who comes first "
+			 "before that may get one";
+}
+
+static void check_persistence(const struct exam *e, const struct facts *s)
+{
+	const char *then = after_loss(e);
+
+	if (s->aof < 0)
+		return;
+	/* (whoever held one is gone when the machine is) */
+	if (s->aof == 1 && e->servers->endpoint[0].kind == ENDPOINT_LOCAL) {
+		say(e, s, LEVEL_OK, "persistence",
+		    "appendonly: forgets nothing while the machine runs");
+		return;
+	}
+	if (s->aof == 1 && strcmp(s->fsync, "always") == 0)
+		say(e, s, LEVEL_OK, "persistence",
+		    "appendonly, appendfsync always: forgets nothing");
+	else if (s->aof == 1)
+		found(e->found, LEVEL_NOTE, s->name, "persistence",
+		      "appendonly, appendfsync %s: a crash of the machine may "
+		      "forget %s; %s",
+		      s->fsync[0] ? s->fsync : "unknown",
+		      strcmp(s->fsync, "no") == 0 ? "half a minute of locks"
+						  : "a second of locks",
+		      then);
+	else if (!s->save_known)
+		found(e->found, LEVEL_NOTE, s->name, "persistence",
+		      "no append-only file: a crash forgets locks; %s", then);
+	else if (s->save[0] != '\0')
+		found(e->found, LEVEL_NOTE, s->name, "persistence",
+		      "snapshots only (save %s): a crash forgets the locks "
+		      "since the last one; %s",
+		      s->save, then);
+	else
+		found(e->found, LEVEL_NOTE, s->name, "persistence",
+		      "nothing is kept on disk: a restart forgets all locks; "
+		      "%s",
+		      then);
+	if (s->aof == 1 && strcmp(s->fsync, "always") != 0)
+		cure(e->found, "CONFIG SET appendfsync always");
+	else if (s->aof == 0)
+		cure(e->found, "CONFIG SET appendonly yes");
+}
+
+static void check_eviction(const struct exam *e, const struct facts *s)
+{
+	bool evicts =
+		s->policy[0] != '\0' && strcmp(s->policy, "noeviction") != 0;
+
+	if (s->policy[0] == '\0' || s->memory_max < 0)
+		return;
+	if (evicts && s->memory_max > 0) {
+		found(e->found, LEVEL_WRONG, s->name, "eviction",
+		      "maxmemory-policy is %s: when memory is full, locks are "
+		      "thrown away while they are held (%" PRId64
+		      " keys were evicted so far)",
+		      s->policy, s->evicted > 0 ? s->evicted : 0);
+		cure(e->found, "CONFIG SET maxmemory-policy noeviction");
+	} else {
+		found(e->found, LEVEL_OK, s->name, "eviction", "%s%s",
+		      s->policy, evicts ? ", but memory has no limit" : "");
+	}
+}
+
+static void check_memory(const struct exam *e, const struct facts *s)
+{
+	int64_t percent, more;
+
+	if (s->memory < 0 || s->memory_max <= 0)
+		return;
+	percent = s->memory * 100 / s->memory_max;
+	more = s->memory > s->memory_max ? s->memory : s->memory_max;
+	found(e->found, percent >= FULL_PERCENT ? LEVEL_WRONG : LEVEL_OK,
+	      s->name, "memory",
+	      "%" PRId64 "%% of maxmemory (%" PRId64 " of %" PRId64 " MB)%s",
+	      percent, s->memory / 1000000, s->memory_max / 1000000,
+	      percent >= FULL_PERCENT ? ": a full server renews and releases, "
+					"but grants nothing"
+				      : "");
+	if (percent >= FULL_PERCENT)
+		cure(e->found,
+		     "CONFIG SET maxmemory %" PRId64 "mb, or delete "
+		     "what is not needed",
+		     more * 2 / 1000000 + 1);
+}
+
+/* ---- how far it is ---- */
+
+static void check_clock(const struct exam *e, const struct facts *s)
+{
+	int64_t far = s->ahead_us < 0 ? -s->ahead_us : s->ahead_us;
+	int64_t within = s->nearest_us / 2 + 1;
+	char by[32], give[32];
+
+	if (s->samples == 0)
+		return;
+	(void)span_text(far, by, sizeof(by));
+	(void)span_text(within, give, sizeof(give));
+	if (far <= within)
+		found(e->found, LEVEL_OK, s->name, "clock",
+		      "agrees with this machine's, within %s", give);
+	else
+		found(e->found, distance_level(far, e->o->ttl_ms), s->name,
+		      "clock", "%s %s this machine's, within %s", by,
+		      s->ahead_us < 0 ? "behind" : "ahead of", give);
+	if (far > DISTANCE_NOTE_US)
+		cure(e->found, CURE_CLOCK);
+}
+
+static void check_rtt(const struct exam *e, const struct facts *s)
+{
+	int64_t least_ms = (s->rtt_us * RTTS_PER_LEASE + 999) / 1000;
+	char rtt[32], ttl[32], enough[32];
+
+	if (s->samples == 0)
+		return;
+	(void)span_text(s->rtt_us, rtt, sizeof(rtt));
+	(void)format_duration(e->o->ttl_ms, ttl, sizeof(ttl));
+	if (least_ms <= e->o->ttl_ms) {
+		found(e->found, LEVEL_OK, s->name, "round-trip",
+		      "%s, for a lease of %s", rtt, ttl);
+		return;
+	}
+	found(e->found, LEVEL_WRONG, s->name, "round-trip",
+	      "%s: a lease of %s, less than %d of these, is lost at the first "
+	      "hiccup",
+	      rtt, ttl, RTTS_PER_LEASE);
+	cure(e->found, "-t %s",
+	     format_duration(least_ms, enough, sizeof(enough)));
+}
+
+/* ---- what else may fail ---- */
+
+static void check_clients(const struct exam *e, const struct facts *s)
+{
+	int64_t percent;
+
+	if (s->clients < 0 || s->clients_max <= 0)
+		return;
+	percent = s->clients * 100 / s->clients_max;
+	found(e->found, percent >= FULL_PERCENT ? LEVEL_WRONG : LEVEL_OK,
+	      s->name, "clients", "%" PRId64 " of at most %" PRId64 "%s",
+	      s->clients, s->clients_max,
+	      percent >= FULL_PERCENT ? ": soon nobody else can connect" : "");
+	if (percent >= FULL_PERCENT)
+		cure(e->found, "CONFIG SET maxclients %" PRId64,
+		     s->clients_max * 2);
+}
+
+static void check_replicas(const struct exam *e, const struct facts *s)
+{
+	bool lag = s->lag_s > LAG_S || s->replicas_online < s->replicas;
+	bool blocked = s->replicas_good >= 0 && s->replicas_least > 0 &&
+		       s->replicas_good < s->replicas_least;
+	bool few = e->o->wait_replicas > s->replicas_online;
+
+	if (s->replicas < 0 || strcmp(s->role, "slave") == 0)
+		return;
+	if (blocked || few || lag || s->replicas > 0)
+		found(e->found,
+		      blocked || few ? LEVEL_WRONG
+		      : lag          ? LEVEL_NOTE
+				     : LEVEL_OK,
+		      s->name, "replicas",
+		      "%" PRId64 ", of which %" PRId64
+		      " online, at most %" PRId64 "s behind",
+		      s->replicas, s->replicas_online, s->lag_s);
+	if (blocked)
+		cure(e->found,
+		     "CONFIG SET min-replicas-to-write %" PRId64
+		     ", or mend the replicas: with fewer than %" PRId64
+		     " nothing is written",
+		     s->replicas_good, s->replicas_least);
+	else if (few)
+		cure(e->found,
+		     "--wait-replicas %d waits in vain: mend the "
+		     "replicas, or ask for fewer",
+		     e->o->wait_replicas);
+	else if (lag)
+		cure(e->found, "see the log of the replicas");
+}
+
+static void check_uptime(const struct exam *e, const struct facts *s)
+{
+	int64_t guard = servers_guard(e->servers, e->o);
+	int64_t left = guard + 1000 - s->uptime_s * 1000;
+	char up[32], wait[32];
+
+	if (s->uptime_s < 0)
+		return;
+	(void)format_duration(s->uptime_s * 1000, up, sizeof(up));
+	if (guard <= 0 || left <= 0) {
+		found(e->found, LEVEL_OK, s->name, "uptime", "%s", up);
+		return;
+	}
+	found(e->found, LEVEL_NOTE, s->name, "uptime",
+	      "%s: it may have forgotten leases, and has no vote for another "
+	      "%s (--restart-guard)",
+	      up, format_duration(left, wait, sizeof(wait)));
+	cure(e->found, "wait");
+}
+
+static void check_cluster(const struct exam *e, const struct facts *s)
+{
+	bool ok = strcmp(s->cluster_state, "ok") == 0 &&
+		  s->cluster_slots == SLOTS;
+
+	if (s->ep->kind != ENDPOINT_CLUSTER || s->cluster_state[0] == '\0')
+		return;
+	found(e->found, ok ? LEVEL_OK : LEVEL_WRONG, s->name, "cluster",
+	      "state %s, %" PRId64 " of %d slots", s->cluster_state,
+	      s->cluster_slots, SLOTS);
+	if (!ok)
+		cure(e->found, "redis-cli --cluster check '%s', then fix",
+		     s->name);
+}
+
+static void check_certificate(const struct exam *e, const struct facts *s)
+{
+	int64_t left = s->certificate_s;
+	char text[32];
+
+	if (!s->has_certificate)
+		return;
+	found(e->found,
+	      left < CERTIFICATE_WRONG_S  ? LEVEL_WRONG
+	      : left < CERTIFICATE_NOTE_S ? LEVEL_NOTE
+					  : LEVEL_OK,
+	      s->name, "tls", "its certificate %s %s",
+	      left < 0 ? "has expired, since" : "holds for another",
+	      format_duration((left < 0 ? -left : left) * 1000, text,
+			      sizeof(text)));
+	if (left < CERTIFICATE_NOTE_S)
+		cure(e->found, "renew it: nobody is let in with an old one");
+}
+
+static void check_tls(const struct exam *e, const struct facts *s)
+{
+	check_certificate(e, s);
+	if (!server_has_tls(s->ep) || s->ep->tls_conf.verify != TLS_NONE)
+		return;
+	say(e, s, LEVEL_NOTE, "tls",
+	    "tls-verify=none: whoever answers is believed, and gets the "
+	    "password");
+	cure(e->found,
+	     "--tls-verify full, and --cacert FILE for who signed it");
+}
+
+/* ---- all ---- */
+
+void check_servers(const struct exam *e)
+{
+	static void (*const each[])(const struct exam *,
+				    const struct facts *) = {
+		check_version, check_role,     check_scripts,
+		check_rights,  check_blanks,   check_persistence,
+		check_saving,  check_eviction, check_memory,
+		check_clients, check_replicas, check_uptime,
+		check_clock,   check_rtt,      check_cluster,
+		check_tls};
+
+	for (int i = 0; i < e->n; i++)
+		if (!e->facts[i].answers)
+			check_answer(e, &e->facts[i]);
+		else
+			for (size_t k = 0; k < sizeof(each) / sizeof(each[0]);
+			     k++)
+				each[k](e, &e->facts[i]);
+}

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/* Locks that stay for ever, and counters that nobody can count on. */
+#include "cli/doctor/keycheck.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/doctor/acl.h"
+#include "cli/render.h"
+#include "lock/wire/keys.h"
+#include "lock/wire/record.h"
+
+#define SCAN_COUNT "1000"
+#define SCAN_LIMIT_MS 10000 /* of all servers together */
+#define TOLD_MAX 20         /* findings on one server */
+#define CURED_KEY_MAX 200
+#define TYPED_MAX (4 * CURED_KEY_MAX + 6)
+#define DEL_MAX 800
+#define PROBES_MAX 200000
+#define FENCE_MAX 9007199254740000
+
+enum subject {
+	SCAN_PAGE,
+	LOCK_TTL, /* of a lock with a record */
+	FENCE_VALUE,
+	NAMED_TYPE,
+	NAMED_TTL, /* asked right behind */
+	COMPANION  /* what else belongs to a lock */
+};
+
+/* Something that was asked. */
+struct probe {
+	enum subject subject;
+	int server; /* e->facts[...] */
+	int slot;
+	const struct companion *companion;
+	char *key; /* the lock; NULL: SCAN_PAGE */
+	size_t len;
+};
+
+/* What was seen on one server. */
+struct tally {
+	int64_t locks, counters;
+	int told, odd;
+	bool refused, cut, overlong;
+	char type[32]; /* of the key that was named last */
+};
+
+struct search {
+	const struct exam *e;
+	struct survey *survey;
+	struct probe *probe;
+	int probes, room;
+	struct tally *tally; /* of each server */
+	struct instant limit;
+	bool failed; /* no memory */
+};
+
+/* ---- questions ---- */
+
+/* NULL: no memory */
+static struct probe *remember(struct search *s, enum subject subject,
+			      int server, const char *key, size_t len)
+{
+	int room = s->room * 2 + 64;
+	struct probe *p = s->probe;
+
+	if (s->probes == s->room) {
+		p = realloc(p, (size_t)room * sizeof(*p));
+		if (!p)
+			return NULL;
+		s->probe = p;
+		s->room = room;
+	}
+	p += s->probes;
+	*p = (struct probe){.subject = subject, .server = server, .len = len};
+	if (key) {
+		p->key = strndup(key, len); /* no key has a NUL in it here */
+		if (!p->key)
+			return NULL;
+	}
+	s->probes++;
+	return p;
+}
+
+static void ask(struct search *s, int target, const struct words *w)
+{
+	s->failed |= survey_ask(s->survey, target, w, s->probes - 1) < 0;
+}
+
+static void ask_page(struct search *s, int server, const struct reply *cursor)
+{
+	struct words w = {0};
+
+	if (!remember(s, SCAN_PAGE, server, NULL, 0)) {
+		s->failed = true;
+		return;
+	}
+	words_add_text(&w, "SCAN");
+	words_add(&w, cursor ? cursor->bytes : "0", cursor ? cursor->len : 1);
+	words_add_text(&w, "MATCH");
+	words_add_text(&w, "redlock:{*");
+	words_add_text(&w, "COUNT");
+	words_add_text(&w, SCAN_COUNT);
+	ask(s, s->e->facts[server].target, &w);
+}
+
+/* Of a lock, or of its slot: 0 is the key itself. */
+static void ask_about(struct search *s, enum subject subject, int server,
+		      int target, int slot, const char *key, size_t len)
+{
+	static const char *const commands[] = {[LOCK_TTL] = "PTTL",
+					       [FENCE_VALUE] = "GET",
+					       [NAMED_TYPE] = "TYPE",
+					       [NAMED_TTL] = "PTTL"};
+	struct probe *p = remember(s, subject, server, key, len);
+	struct words w = {0};
+	struct keys k;
+
+	if (!p || keys_init(&k, key, len, "") < 0) {
+		s->failed = true;
+		return;
+	}
+	p->slot = slot;
+	words_add_text(&w, commands[subject]);
+	if (slot > 0)
+		keys_slot(&k, slot);
+	if (subject == FENCE_VALUE)
+		words_add(&w, k.part[PART_FENCE], k.part_len[PART_FENCE]);
+	else if (slot > 0)
+		words_add(&w, k.slot_lock, k.slot_lock_len);
+	else
+		words_add(&w, key, len);
+	ask(s, target, &w);
+	keys_close(&k);
+}
+
+/* ---- what belongs to a lock ---- */
+
+/* Each is asked for in a way that shows its type. */
+static const struct companion {
+	const char *part, *name;
+	const char *question[3]; /* without the key, which comes second */
+	bool members;            /* of whom the answer tells */
+} companions[] = {
+	{"queue:", "its line of waiters", {"ZRANGE", "0", "99"}, true},
+	{"sharers:",
+	 "the list of those who share it",
+	 {"ZRANGE", "0", "99"},
+	 true},
+	{"alive:", "the waiters' signs of life", {"ZCARD"}, false},
+	{"moves:", "its list of slots", {"HGET", "last"}, false},
+};
+
+/* Behind "redlock:{TAG}:". false: it is something else. */
+static bool ask_companion(struct search *s, int server,
+			  const struct reply *name, const char *key)
+{
+	const struct companion *c = companions;
+	const char *end = name->bytes + name->len;
+	struct words w = {0};
+	struct probe *p;
+
+	while (strncmp(key, c->part, strlen(c->part)) != 0)
+		if (++c == companions + sizeof(companions) / sizeof(*c))
+			return false;
+	key += strlen(c->part);
+	if (strcmp(c->part, "sharers:") == 0) { /* TOKEN: or shared:G: */
+		key += strncmp(key, "shared:", 7) == 0 ? 7 : 0;
+		key += strcspn(key, ":");
+		key += *key == ':';
+	}
+	p = remember(s, COMPANION, server, key, (size_t)(end - key));
+	if (!p) {
+		s->failed = true;
+		return true;
+	}
+	p->companion = c;
+	words_add_text(&w, c->question[0]);
+	words_add(&w, name->bytes, name->len);
+	for (int i = 1; i < 3 && c->question[i]; i++)
+		words_add_text(&w, c->question[i]);
+	ask(s, s->e->facts[server].target, &w);
+	return true;
+}
+
+static bool is_ours(const struct companion *c, const struct reply *member)
+{
+	const char *bytes = member->bytes;
+	size_t n = member->len;
+
+	if (strcmp(c->part, "sharers:") == 0) {
+		if (strcmp(bytes, "left") == 0 || strcmp(bytes, "?") == 0)
+			return true;
+		if (strncmp(bytes, "rest ", 5) == 0)
+			bytes += 5, n -= 5;
+	}
+	return record_is_member(bytes, n);
+}
+
+/* ---- a page of names ---- */
+
+static bool was_named(const struct search *s, const char *key, size_t len)
+{
+	const struct opts *o = s->e->o;
+
+	for (int i = 0; i < o->keys; i++)
+		if (strlen(o->key[i]) == len &&
+		    memcmp(o->key[i], key, len) == 0)
+			return true;
+	return false;
+}
+
+/* "slot-holder:N:"; its length, or 0: it is none of ours. */
+static size_t slot_at(const char *text, int *slot)
+{
+	const char *number = text + strlen("slot-holder:");
+	size_t n;
+	char digits[8];
+
+	if (strncmp(text, "slot-holder:", strlen("slot-holder:")) != 0)
+		return 0;
+	n = strspn(number, "0123456789");
+	if (n >= sizeof(digits) || number[n] != ':')
+		return 0;
+	memcpy(digits, number, n);
+	digits[n] = '\0';
+	*slot = (int)parse_number(digits, 0, SLOTS_MAX - 1);
+	return *slot < 0 ? 0 : (size_t)(number - text) + n + 1;
+}
+
+/* redlock:{TAG}:fence:KEY, ...:holder:KEY and ...:slot-holder:N:KEY; what else
+ * there is has no say. */
+static void sort_out(struct search *s, int server, const struct reply *name)
+{
+	const char *end = name->bytes + name->len;
+	const char *key = memmem(name->bytes, name->len, "}:", 2);
+	int target = s->e->facts[server].target, slot = 0;
+	size_t used = 0;
+	enum subject subject = LOCK_TTL;
+
+	if (!key || strlen(name->bytes) != name->len)
+		return;
+	key += 2;
+	if (strncmp(key, "fence:", 6) == 0) {
+		subject = FENCE_VALUE;
+		used = 6;
+	} else if (strncmp(key, "holder:", 7) == 0) {
+		used = 7;
+	} else {
+		if (ask_companion(s, server, name, key))
+			return;
+		used = slot_at(key, &slot);
+	}
+	key += used;
+	if (used == 0 || key == end ||
+	    (slot == 0 && was_named(s, key, (size_t)(end - key))))
+		return;
+	s->tally[server].locks += subject == LOCK_TTL;
+	s->tally[server].counters += subject == FENCE_VALUE;
+	ask_about(s, subject, server, target, slot, key, (size_t)(end - key));
+}
+
+static void take_page(struct search *s, const struct probe *p,
+		      const struct reply *r)
+{
+	const struct reply *cursor = reply_item(r, 0),
+			   *names = reply_item(r, 1);
+	struct tally *t = &s->tally[p->server];
+	int server = p->server; /* *p moves */
+
+	for (size_t i = 0; i < names->items && s->probes < PROBES_MAX; i++)
+		sort_out(s, server, reply_item(names, i));
+	t->cut |= s->probes >= PROBES_MAX;
+	if (strcmp(cursor->bytes, "0") == 0)
+		return;
+	t->cut |= !before(now(), s->limit) || t->told >= TOLD_MAX;
+	if (!t->cut)
+		ask_page(s, server, cursor);
+}
+
+/* ---- answers ---- */
+
+/* The key as it is to be typed in a shell, an operand; "KEY" if it cannot be,
+ * or not without cutting it. */
+static const char *typed(const struct probe *p, char *buf, size_t size)
+{
+	char shown[CURED_KEY_MAX];
+	FILE *f = fmemopen(buf, size, "w");
+
+	(void)format_bytes(p->key, p->len, shown, sizeof(shown));
+	if (f) {
+		(void)fputs(p->key[0] == '-' ? "-k " : "", f);
+		put_quoted(f, p->key);
+		(void)fclose(f);
+	}
+	if (!f || p->len >= sizeof(shown) || strcmp(shown, p->key) != 0)
+		(void)snprintf(buf, size, "KEY");
+	return buf;
+}
+
+static void say(struct search *s, const struct probe *p, enum level level,
+		const char *text)
+{
+	char key[200], slot[32] = "";
+
+	if (level == LEVEL_WRONG && ++s->tally[p->server].told > TOLD_MAX)
+		return;
+	if (p->slot > 0)
+		(void)snprintf(slot, sizeof(slot), ", slot %d", p->slot);
+	found(s->e->found, level, s->e->facts[p->server].name, "keys",
+	      "%s%s: %s", format_bytes(p->key, p->len, key, sizeof(key)), slot,
+	      text);
+}
+
+static void no_expiry(struct search *s, const struct probe *p)
+{
+	char key[TYPED_MAX];
+
+	say(s, p, LEVEL_WRONG,
+	    "no expiry: if its owner is gone, it stays for ever");
+	cure(s->e->found, "redlock force-release %s",
+	     typed(p, key, sizeof(key)));
+}
+
+static void take_type(struct search *s, const struct probe *p,
+		      const struct reply *r)
+{
+	struct tally *t = &s->tally[p->server];
+	char text[160], key[TYPED_MAX];
+
+	(void)format_bytes(r->bytes, r->len, t->type, sizeof(t->type));
+	if (strcmp(t->type, "none") == 0 || strcmp(t->type, "string") == 0)
+		return;
+	(void)snprintf(text, sizeof(text),
+		       "it holds a %s, which is no lock of ours: waiters wait "
+		       "until it is gone",
+		       t->type);
+	say(s, p, LEVEL_WRONG, text);
+	cure(s->e->found, "another key; or redlock force-release --foreign %s",
+	     typed(p, key, sizeof(key)));
+}
+
+static void take_named_ttl(struct search *s, const struct probe *p,
+			   const struct reply *r)
+{
+	int64_t ms = reply_number(r, UNKNOWN);
+	char text[64], left[32];
+
+	if (strcmp(r->bytes, "-2") == 0) {
+		say(s, p, LEVEL_OK, "free");
+		return;
+	}
+	if (strcmp(s->tally[p->server].type, "string") != 0)
+		return; /* that is enough */
+	if (ms < 0) {
+		no_expiry(s, p);
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "held, %s left",
+		       format_duration(ms, left, sizeof(left)));
+	say(s, p, LEVEL_OK, text);
+}
+
+/* For the prompt of redis-cli, where it is another key without its quotes. */
+static void cure_fence(struct search *s, const struct probe *p)
+{
+	int db = s->e->facts[p->server].ep->db;
+	char *word = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&word, &n);
+	struct keys k;
+
+	if (!f)
+		return;
+	if (keys_init(&k, p->key, p->len, "") == 0) {
+		put_redis_word(f, k.part[PART_FENCE], k.part_len[PART_FENCE]);
+		keys_close(&k);
+	}
+	if (fclose(f) != 0)
+		n = 0;
+	if (n == 0 || n > DEL_MAX)
+		cure(s->e->found, "delete that counter, whose name is too long "
+				  "to be shown");
+	else if (db != 0)
+		cure(s->e->found, "DEL %s, in database %d", word, db);
+	else
+		cure(s->e->found, "DEL %s", word);
+	free(word);
+}
+
+static void take_fence(struct search *s, const struct probe *p,
+		       const struct got *got)
+{
+	const struct reply *r = got->reply; /* NULL: it is too long for one */
+
+	if (r && got->why.kind == FAIL_NONE &&
+	    (r->kind == REPLY_NIL || parse_number(r->bytes, 0, FENCE_MAX) >= 0))
+		return;
+	if (r && got->why.kind != FAIL_NONE &&
+	    strncmp(r->bytes, "WRONGTYPE", 9) != 0)
+		return;
+	say(s, p, LEVEL_WRONG,
+	    "its fence counter is no number: nobody can take the lock");
+	cure_fence(s, p);
+}
+
+/* They do no harm for long. */
+static void take_companion(struct search *s, const struct probe *p,
+			   const struct got *got)
+{
+	const struct companion *c = p->companion;
+	bool odd = got->why.kind != FAIL_NONE &&
+		   strncmp(got->reply->bytes, "WRONGTYPE", 9) == 0;
+	char key[200];
+
+	for (size_t i = 0; c->members && !odd && i < got->reply->items; i++)
+		odd = !is_ours(c, reply_item(got->reply, i));
+	if (!odd || ++s->tally[p->server].odd > TOLD_MAX)
+		return;
+	found(s->e->found, LEVEL_NOTE, s->e->facts[p->server].name, "keys",
+	      "%s: %s %s: whoever comes next drops that",
+	      format_bytes(p->key, p->len, key, sizeof(key)), c->name,
+	      got->why.kind != FAIL_NONE ? "is of another type"
+					 : "has what is not redlock's");
+}
+
+static void take_refusal(struct search *s, const struct probe *p,
+			 const struct got *got)
+{
+	char text[200], name[USER_TYPED_MAX];
+
+	if (p->subject == SCAN_PAGE) {
+		s->tally[p->server].refused = true;
+		return;
+	}
+	if (p->subject != NAMED_TYPE)
+		return;
+	(void)format_bytes(got->reply->bytes, got->reply->len, text,
+			   sizeof(text));
+	say(s, p, LEVEL_WRONG, text);
+	if (strncmp(text, "NOPERM", 6) == 0)
+		cure(s->e->found,
+		     "ACL SETUSER %s, with the keys of the line "
+		     "below",
+		     user_typed(&s->e->facts[p->server], name));
+}
+
+static void take(struct search *s, const struct got *got)
+{
+	const struct probe *p = &s->probe[got->tag];
+
+	assert(s->probe); /* only what was asked is answered */
+	s->tally[p->server].overlong |=
+		got->overlong && p->subject == SCAN_PAGE;
+	if (p->subject == FENCE_VALUE && (got->reply || got->overlong)) {
+		take_fence(s, p, got);
+		return;
+	}
+	if (!got->reply)
+		return; /* what is wrong was said when it was asked first */
+	if (p->subject == COMPANION)
+		take_companion(s, p, got);
+	else if (got->why.kind != FAIL_NONE)
+		take_refusal(s, p, got);
+	else if (p->subject == SCAN_PAGE)
+		take_page(s, p, got->reply);
+	else if (p->subject == NAMED_TYPE)
+		take_type(s, p, got->reply);
+	else if (p->subject == NAMED_TTL)
+		take_named_ttl(s, p, got->reply);
+	else if (strcmp(got->reply->bytes, "-1") == 0)
+		no_expiry(s, p);
+}
+
+/* ---- all ---- */
+
+/* On each server of the list: a Cluster says itself where a key is. */
+static void ask_named(struct search *s, int server, int node)
+{
+	const struct opts *o = s->e->o;
+
+	for (int i = 0; i < o->keys; i++)
+		for (int k = NAMED_TYPE; k <= NAMED_TTL + 1; k++)
+			ask_about(s,
+				  k > NAMED_TTL ? FENCE_VALUE : (enum subject)k,
+				  server, node, 0, o->key[i],
+				  strlen(o->key[i]));
+}
+
+static void sum_up(struct search *s, int server)
+{
+	const struct facts *f = &s->e->facts[server];
+	struct tally *t = &s->tally[server];
+
+	if (t->refused)
+		found(s->e->found, LEVEL_NOTE, f->name, "keys",
+		      "SCAN is refused: not known whether there are locks "
+		      "without expiry; name them: redlock doctor KEY...");
+	else if (t->told >= TOLD_MAX)
+		found(s->e->found, LEVEL_WRONG, f->name, "keys",
+		      "that is enough: there may be more");
+	else if (t->overlong)
+		found(s->e->found, LEVEL_NOTE, f->name, "keys",
+		      "its keys are too long: not all were looked at");
+	else if (t->cut)
+		found(s->e->found, LEVEL_NOTE, f->name, "keys",
+		      "too many keys: only the first were looked at");
+	else if (t->told == 0 && t->odd == 0)
+		found(s->e->found, LEVEL_OK, f->name, "keys",
+		      "%" PRId64 " held, %" PRId64 " fence counters, nothing "
+		      "odd",
+		      t->locks, t->counters);
+}
+
+void check_keys(const struct exam *e, struct look *l)
+{
+	struct search s = {.e = e,
+			   .survey = &l->survey,
+			   .limit = after(now(), SCAN_LIMIT_MS)};
+	unsigned int named = 0; /* on these nodes */
+	struct got got;
+
+	s.tally = calloc((size_t)e->n + 1, sizeof(*s.tally));
+	s.failed = !s.tally;
+	for (int i = 0; !s.failed && i < e->n; i++) {
+		const struct facts *f = &e->facts[i];
+
+		if (!f->answers)
+			continue;
+		if (!(named & 1U << f->node))
+			ask_named(&s, i, f->node);
+		named |= 1U << f->node;
+		ask_page(&s, i, NULL);
+	}
+	while (survey_get(&l->survey, &got))
+		take(&s, &got);
+	for (int i = 0; !s.failed && i < e->n; i++)
+		if (e->facts[i].answers)
+			sum_up(&s, i);
+	e->found->incomplete |= s.failed;
+	for (int i = 0; i < s.probes; i++)
+		free(s.probe[i].key);
+	free(s.probe);
+	free(s.tally);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* What the Sentinels of a group are good for. */
+#include "cli/doctor/sentinels.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "lock/core/timing.h"
+#include "net/scout.h"
+
+/* What the Sentinels of one group say. */
+struct council {
+	const struct exam *e;
+	const struct endpoint *group, *member;
+	int answers, deaf; /* so many, and which of the others was last */
+	struct fail why;
+	char objection[300]; /* no failover can be agreed on */
+	char master[PLACES_MAX][FACT_MAX];
+	int64_t known; /* Sentinels, as they know each other */
+	int64_t down_after_ms, timeout_ms; /* the longest of any */
+};
+
+/* From a master that counts as down to one that is renewed at: a vote, and up
+ * to a second, fixed in Redis, until the promoted one is asked what it is. */
+#define FAILOVER_MS 2500
+
+enum asked { ASKED_MASTER, ASKED_QUORUM, ASKED_STATE, ASKED_COUNT };
+
+static void ask(struct survey *s, int target, const char *group)
+{
+	static const char *const words[ASKED_COUNT] = {
+		[ASKED_MASTER] = "get-master-addr-by-name",
+		[ASKED_QUORUM] = "ckquorum",
+		[ASKED_STATE] = "master"};
+
+	for (int i = 0; i < ASKED_COUNT; i++) {
+		struct words w = {0};
+
+		words_add_text(&w, "SENTINEL");
+		words_add_text(&w, words[i]);
+		words_add_text(&w, group);
+		(void)survey_ask(s, target, &w, i);
+	}
+}
+
+/* A list of names and values. */
+static int64_t number_in(const struct reply *r, const char *name)
+{
+	for (size_t i = 0; i + 1 < r->items; i += 2)
+		if (strcmp(reply_item(r, i)->bytes, name) == 0)
+			return reply_number(reply_item(r, i + 1), UNKNOWN);
+	return UNKNOWN;
+}
+
+static void raise_to(int64_t *most, int64_t ms)
+{
+	if (ms > *most)
+		*most = at_most(ms, AGES_MS);
+}
+
+static void take(struct council *c, const struct got *got)
+{
+	const struct reply *r = got->reply;
+	char *master = c->master[got->target], host[FACT_MAX - 8];
+
+	if (got->tag == ASKED_MASTER && got->why.kind != FAIL_NONE) {
+		c->why = got->why;
+		c->deaf++;
+	} else if (got->tag == ASKED_MASTER && r->items != 2) {
+		(void)fail(&c->why, FAIL_CONFIG, "%s does not know the name",
+			   c->member[got->target].name);
+		c->deaf++;
+	} else if (got->tag == ASKED_MASTER) {
+		c->answers++;
+		(void)snprintf(master, FACT_MAX, "%s:%.6s",
+			       format_bytes(reply_item(r, 0)->bytes,
+					    reply_item(r, 0)->len, host,
+					    sizeof(host)),
+			       reply_item(r, 1)->bytes);
+	} else if (got->tag == ASKED_QUORUM && r && r->kind == REPLY_ERROR &&
+		   strncmp(r->bytes, "NOQUORUM", 8) == 0) {
+		(void)format_bytes(r->bytes, r->len, c->objection,
+				   sizeof(c->objection));
+	} else if (got->tag == ASKED_STATE && got->why.kind == FAIL_NONE) {
+		int64_t others = number_in(r, "num-other-sentinels");
+
+		if (others >= 0 && others + 1 > c->known)
+			c->known = others + 1;
+		raise_to(&c->down_after_ms,
+			 number_in(r, "down-after-milliseconds"));
+		raise_to(&c->timeout_ms, number_in(r, "failover-timeout"));
+	}
+}
+
+static void judge_number(const struct council *c)
+{
+	struct findings *f = c->e->found;
+	const char *name = c->group->name;
+	int n = c->group->places;
+
+	if (2 * c->answers <= n)
+		found(f, LEVEL_WRONG, name, "sentinel",
+		      "%d of %d Sentinels answer: %.200s", c->answers, n,
+		      c->why.text);
+	else
+		found(f, c->deaf > 0 ? LEVEL_NOTE : LEVEL_OK, name, "sentinel",
+		      "%d of %d Sentinels answer%s%.200s", c->answers, n,
+		      c->deaf > 0 ? ": " : "", c->deaf > 0 ? c->why.text : "");
+	if (c->deaf > 0)
+		cure(f, "start them, or leave them out of the URL");
+	if (c->known > n) {
+		found(f, LEVEL_NOTE, name, "sentinel",
+		      "they are %" PRId64 ", of which the URL names %d",
+		      c->known, n);
+		cure(f, "name them all");
+	}
+}
+
+static void judge_masters(const struct council *c)
+{
+	const char *first = NULL;
+
+	for (int i = 0; i < c->group->places; i++) {
+		const char *at = c->master[i];
+
+		if (at[0] == '\0')
+			continue;
+		first = first ? first : at;
+		if (strcmp(at, first) == 0)
+			continue;
+		found(c->e->found, LEVEL_WRONG, c->group->name, "sentinel",
+		      "they disagree on the master: %s or %s", first, at);
+		cure(c->e->found, "wait until the failover is over");
+		return;
+	}
+}
+
+/* Whether a hold outlasts a failover. */
+static void judge_lease(const struct council *c)
+{
+	struct findings *f = c->e->found;
+	int64_t ttl_ms = c->e->o->ttl_ms;
+	int64_t outage_ms = c->down_after_ms + FAILOVER_MS;
+	char ttl[32], lasts[32], outage[32], down[32], again[32];
+
+	if (c->down_after_ms == 0 || timing_outage(ttl_ms) >= outage_ms)
+		return;
+	found(f, LEVEL_NOTE, c->group->name, "sentinel",
+	      "a lease of %s outlasts a server that is away for %s: a failover "
+	      "takes up to %s (down-after-milliseconds: %s), the next try "
+	      "twice "
+	      "the failover-timeout (%s) more",
+	      format_duration(ttl_ms, ttl, sizeof(ttl)),
+	      format_duration(timing_outage(ttl_ms), lasts, sizeof(lasts)),
+	      format_duration(outage_ms, outage, sizeof(outage)),
+	      format_duration(c->down_after_ms, down, sizeof(down)),
+	      format_duration(c->timeout_ms, again, sizeof(again)));
+	cure(f, "-t %s",
+	     format_duration((timing_ttl_for(outage_ms) + 999) / 1000 * 1000,
+			     ttl, sizeof(ttl)));
+}
+
+static void judge(const struct council *c)
+{
+	struct findings *f = c->e->found;
+
+	judge_number(c);
+	judge_masters(c);
+	judge_lease(c);
+	if (c->objection[0] != '\0') {
+		found(f, LEVEL_WRONG, c->group->name, "sentinel", "%s",
+		      c->objection);
+		cure(f, "without that there is no failover: start more "
+			"Sentinels, or lower the quorum");
+	}
+	found(f, LEVEL_NOTE, c->group->name, "sentinel",
+	      "best effort: around a failover two masters may grant one lock; "
+	      "only the fence is certain");
+	cure(f, "--wait-replicas 1, min-replicas-to-write, or several "
+		"independent servers");
+}
+
+static void check_group(const struct exam *e, int node)
+{
+	static struct endpoint member[PLACES_MAX];
+	struct council c = {
+		.e = e, .group = &e->servers->endpoint[node], .member = member};
+	struct survey s;
+	struct fail why;
+	struct got got;
+
+	for (int i = 0; i < c.group->places; i++)
+		scout_member(c.group, i, &member[i]);
+	if (survey_open(&s, member, c.group->places,
+			servers_timeout(e->servers, e->o->ttl_ms), &why) == 0) {
+		for (int i = 0; i < c.group->places; i++)
+			ask(&s, i, c.group->group);
+		while (survey_get(&s, &got))
+			take(&c, &got);
+		judge(&c);
+	}
+	survey_close(&s);
+}
+
+void check_sentinels(const struct exam *e)
+{
+	for (int i = 0; i < e->servers->n; i++)
+		if (e->servers->endpoint[i].kind == ENDPOINT_SENTINEL)
+			check_group(e, i);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a lock can be had. */
+#include "cli/doctor/trial.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/ident.h"
+#include "lock/wire/rights.h"
+
+#define TTL_MS 10000
+#define LISTEN_MS 1000
+#define NAMED_MOST 200 /* of a key that is named, so long a one is a prefix */
+
+/* In the order in which they are done. */
+enum step {
+	STEP_ACQUIRE,
+	STEP_RENEW,
+	STEP_WAIT,
+	STEP_RELEASE,
+	STEP_WAKE,
+	STEP_TAKE_OVER,
+	STEP_END,
+	STEPS
+};
+
+static const char *const step_names[STEPS] = {
+	[STEP_ACQUIRE] = "taking",       [STEP_RENEW] = "renewing",
+	[STEP_WAIT] = "waiting for",     [STEP_RELEASE] = "releasing",
+	[STEP_WAKE] = "being woken for", [STEP_TAKE_OVER] = "taking over",
+	[STEP_END] = "releasing",
+};
+
+/* One of the two who contend, on a connection of its own. */
+struct party {
+	struct survey survey;
+	struct keys keys;
+	char token[TOKEN_SIZE];
+	int64_t fence, ticket;
+};
+
+struct trial {
+	const struct endpoint *ep;
+	struct lease_conf conf;
+	char standing[STANDING_SIZE];
+	char key[NAMED_MOST + 64];
+	struct party party[2];
+	struct fail why;
+	bool asleep; /* nobody was woken, but the lock was had all the same */
+};
+
+/* What a client reads of it: the items of a list, or the one word. */
+static void flatten(const struct reply *r, struct words *out)
+{
+	*out = (struct words){0};
+	if (r->kind != REPLY_LIST)
+		words_add(out, r->bytes, r->len);
+	for (size_t i = 0; i < r->items && i < WORDS_MAX; i++)
+		words_add(out, reply_item(r, i)->bytes, reply_item(r, i)->len);
+}
+
+static int put(struct trial *t, struct party *p, struct ask *ask)
+{
+	struct script_scratch scratch = {0};
+	struct words request;
+
+	ask->fence = p->fence;
+	ask->seen = p->fence;
+	ask->ticket = p->ticket;
+	script_request(ask, &t->conf, &p->keys, p->token, t->standing,
+		       t->ep->db, &scratch, &request);
+	if (survey_ask(&p->survey, 0, &request, 0) == 0)
+		return 0;
+	return fail(&t->why, FAIL_INTERNAL, "out of memory");
+}
+
+static int hear(struct trial *t, struct party *p, enum verb verb,
+		struct answer *out)
+{
+	struct words words;
+	struct sight sight;
+	struct got got;
+
+	if (!survey_get(&p->survey, &got))
+		return fail(&t->why, FAIL_UNAVAILABLE, "no answer");
+	if (got.why.kind != FAIL_NONE) {
+		t->why = got.why;
+		return -1;
+	}
+	flatten(got.reply, &words);
+	if (script_answer(verb, &words, out, &sight, &t->why) < 0)
+		return -1;
+	if (out->counter > 0)
+		p->fence = out->counter;
+	return 0;
+}
+
+/* 0: it was answered like that. */
+static int ask(struct trial *t, struct party *p, struct ask question,
+	       enum said expected)
+{
+	struct answer a = {0};
+
+	if (put(t, p, &question) < 0 || hear(t, p, question.verb, &a) < 0)
+		return -1;
+	if (a.said != expected)
+		return fail(&t->why, FAIL_UNAVAILABLE, "%s",
+			    expected == SAID_GRANTED
+				    ? "it was not granted, though nobody else "
+				      "can have it"
+			    : expected == SAID_BUSY
+				    ? "it was granted to two"
+				    : "it was gone a moment after");
+	if (expected == SAID_BUSY && a.place < 0)
+		return fail(&t->why, FAIL_UNAVAILABLE,
+			    "there is no place in line");
+	if (expected == SAID_BUSY)
+		p->ticket = a.ticket;
+	return 0;
+}
+
+/* (its connection blocks, until the other one gives the lock back) */
+static int hand_over(struct trial *t, enum step *at)
+{
+	struct ask listen = {.verb = VERB_LISTEN, .listen_ms = LISTEN_MS};
+	struct ask release = {.verb = VERB_RELEASE, .held = true};
+	struct answer a = {.said = SAID_QUIET};
+
+	*at = STEP_WAKE;
+	if (put(t, &t->party[1], &listen) < 0)
+		return -1;
+	*at = STEP_RELEASE;
+	if (ask(t, &t->party[0], release, SAID_YES) < 0)
+		return -1;
+	*at = STEP_WAKE;
+	/* who may not listen looks from time to time */
+	t->asleep = hear(t, &t->party[1], VERB_LISTEN, &a) < 0 ||
+		    a.said != SAID_WOKEN;
+	return 0;
+}
+
+/* -1: not at this step, see why. */
+static int try_all(struct trial *t, enum step *at)
+{
+	struct ask acquire = {.verb = VERB_ACQUIRE};
+	struct ask confirm = {.verb = VERB_CONFIRM};
+	struct ask end = {.verb = VERB_RELEASE, .held = true, .queued = true};
+
+	*at = STEP_ACQUIRE;
+	if (ask(t, &t->party[0], acquire, SAID_GRANTED) < 0)
+		return -1;
+	*at = STEP_RENEW;
+	if (ask(t, &t->party[0], confirm, SAID_YES) < 0)
+		return -1;
+	*at = STEP_WAIT;
+	if (ask(t, &t->party[1], acquire, SAID_BUSY) < 0)
+		return -1;
+	if (hand_over(t, at) < 0)
+		return -1;
+	*at = STEP_TAKE_OVER;
+	if (ask(t, &t->party[1], acquire, SAID_GRANTED) < 0)
+		return -1;
+	*at = STEP_END;
+	return ask(t, &t->party[1], end, SAID_YES);
+}
+
+/* All that it may have left. */
+static void clear(struct trial *t)
+{
+	static const char *const parts[] = {"fence", "holder", "queue",
+					    "alive", "moves",  "log",
+					    "once",  "newest"};
+	const struct keys *k = &t->party[0].keys;
+	char names[sizeof(parts) / sizeof(parts[0])][2 * sizeof(t->key) + 64];
+	struct words w = {0};
+	struct got got;
+
+	words_add_text(&w, "DEL");
+	words_add(&w, k->lock, k->lock_len);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "%.*s%s:%s",
+			       (int)k->prefix, k->part[PART_FENCE], parts[i],
+			       t->key);
+		words_add_text(&w, names[i]);
+	}
+	for (int i = 0; i < 2; i++)
+		words_add(&w, t->party[i].keys.part[PART_GRANT],
+			  t->party[i].keys.part_len[PART_GRANT]);
+	if (survey_ask(&t->party[0].survey, 0, &w, 0) == 0)
+		while (survey_get(&t->party[0].survey, &got))
+			;
+}
+
+/* Of a key that is named, one that a user who may use that may use, if anything
+ * is left open behind it. */
+static void name_key(struct trial *t, const struct opts *o)
+{
+	char token[TOKEN_SIZE];
+	bool named = o->keys > 0 && strlen(o->key[0]) <= NAMED_MOST;
+
+	token_generate(token);
+	(void)snprintf(t->key, sizeof(t->key), "%s%sredlock:doctor:%s",
+		       named ? o->key[0] : "", named ? ":" : "", token);
+}
+
+static int begin(struct trial *t, const struct exam *e, int node)
+{
+	const struct holder who = {.about[ABOUT_COMMAND] =
+					   "redlock doctor (a trial)"};
+
+	t->ep = &e->servers->endpoint[node];
+	t->conf = (struct lease_conf){.nodes = 1,
+				      .ttl_ms = TTL_MS,
+				      .wait_ms = TTL_MS,
+				      .max_waiters = -1,
+				      .slots = 1};
+	script_standing(&t->conf, &who, t->standing);
+	name_key(t, e->o);
+	for (int i = 0; i < 2; i++) {
+		struct party *p = &t->party[i];
+
+		token_generate(p->token);
+		if (keys_init(&p->keys, t->key, strlen(t->key), p->token) < 0)
+			return fail(&t->why, FAIL_INTERNAL, "out of memory");
+		if (survey_open(&p->survey, t->ep, 1,
+				servers_timeout(e->servers, e->o->ttl_ms) +
+					LISTEN_MS,
+				&t->why) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void end(struct trial *t)
+{
+	for (int i = 0; i < 2; i++) {
+		survey_close(&t->party[i].survey);
+		keys_close(&t->party[i].keys);
+	}
+}
+
+/* It is the key that is forbidden, not a command. */
+static bool is_other_key(const char *text)
+{
+	return strstr(text, "access") && strstr(text, "key");
+}
+
+static void judge(const struct exam *e, const struct facts *s,
+		  const struct trial *t, enum step at, bool failed)
+{
+	const char *colon = strstr(t->why.text, ": ");
+	const char *text = colon ? colon + 2 : t->why.text;
+
+	if (failed && t->why.kind == FAIL_REFUSED && is_other_key(text)) {
+		found(e->found, LEVEL_NOTE, s->name, "lock",
+		      "not tried: this user may use no key of doctor's own");
+		cure(e->found, "a key that it may use, as an operand, if it "
+			       "may use others that begin with it");
+	} else if (failed) {
+		found(e->found, LEVEL_WRONG, s->name, "lock",
+		      "%s a lock of doctor's own: %s", step_names[at], text);
+		if (t->why.kind == FAIL_REFUSED)
+			cure(e->found, "see the ACL below");
+	} else if (t->asleep) {
+		found(e->found, LEVEL_NOTE, s->name, "lock",
+		      "can be taken, renewed, waited for and released, but "
+		      "nobody who waits is woken (BLPOP)%s%s",
+		      t->why.kind == FAIL_NONE ? "" : ": ",
+		      t->why.kind == FAIL_NONE ? "" : text);
+	} else {
+		found(e->found, LEVEL_OK, s->name, "lock",
+		      "taken, renewed, waited for, handed over and released, "
+		      "as a trial");
+	}
+}
+
+/* What is wrong is said by another check; a trial would say it again. */
+static bool is_told(const struct facts *s)
+{
+	return !s->answers || strcmp(s->role, "slave") == 0 ||
+	       s->loading == 1 ||
+	       (s->in_cluster && s->ep->kind != ENDPOINT_CLUSTER);
+}
+
+static void forgive(struct facts *s)
+{
+	s->scripts.kind = FAIL_NONE;
+	for (int i = 0; i < rights_n; i++)
+		if (strcmp(rights[i].command, "eval") == 0)
+			s->refused &= ~((uint64_t)1 << i);
+}
+
+void check_trials(const struct exam *e, struct facts *facts)
+{
+	int last = -1;
+
+	for (int i = 0; i < e->n; i++) {
+		struct trial t = {.why.kind = FAIL_NONE};
+		struct facts *s = &facts[i];
+		enum step at = STEP_ACQUIRE;
+		bool failed;
+
+		/* of a Cluster, one */
+		if (is_told(s) || s->node == last)
+			continue;
+		last = s->node;
+		failed = begin(&t, e, s->node) < 0 || try_all(&t, &at) < 0;
+		if (t.party[0].keys.lock)
+			clear(&t);
+		if ((at > STEP_ACQUIRE || !failed) &&
+		    s->ep->kind != ENDPOINT_CLUSTER)
+			forgive(s);
+		if (!failed || s->scripts.kind == FAIL_NONE)
+			judge(e, s, &t, at, failed);
+		end(&t);
+	}
+}

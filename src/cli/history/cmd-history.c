@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* The latest holds of a lock: a table, JSON, or a picture. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/query.h"
+#include "cli/history/holds.h"
+#include "cli/render.h"
+#include "cli/history/timeline.h"
+#include "lock/wire/record.h"
+
+/* ---- answering ---- */
+
+/* A column that none of them has is left out. */
+struct shown {
+	bool slots, reasons;
+};
+
+static void add_row(struct table *t, const struct past *p,
+		    const struct shown *columns)
+{
+	char date[48], who[400], waited[32], held[32], ending[ENDING_SIZE];
+	const char *host = p->about[ABOUT_HOST];
+	const char *command = p->about[ABOUT_COMMAND];
+	const char *reason = p->about[ABOUT_REASON];
+
+	table_cell(t, "%s", wall_zoned(p->since_ms / 1000, date, sizeof(date)));
+	(void)about_who(p->about, who, sizeof(who));
+	table_cell(t, "%s", host[0] != '\0' ? who : "-");
+	table_cell(t, "%s", command[0] != '\0' ? command : "-");
+	table_cell(t, "%s",
+		   format_duration(p->waited_ms, waited, sizeof(waited)));
+	table_cell(t, "%s", format_duration(p->held_ms, held, sizeof(held)));
+	table_cell(t, "%s", past_ending(p, ending));
+	if (columns->slots && p->slot >= 0)
+		table_cell(t, "%" PRId64, p->slot);
+	else if (columns->slots)
+		table_cell(t, "-");
+	table_cell(t, "%" PRId64, p->fence);
+	if (columns->reasons)
+		table_cell(t, "%s", reason[0] != '\0' ? reason : "-");
+}
+
+static int print_table(const struct history *h)
+{
+	static const char *const names[] = {"WHEN",   "WHO",  "COMMAND",
+					    "WAITED", "HELD", "OUTCOME"};
+	enum { NAMES = sizeof(names) / sizeof(names[0]) };
+	struct shown columns = {0};
+	struct table t;
+
+	for (int i = 0; i < h->holds; i++) {
+		columns.slots |= h->hold[i].slot >= 0;
+		columns.reasons |= h->hold[i].about[ABOUT_REASON][0] != '\0';
+	}
+	table_begin(&t, NAMES + 1 + columns.slots + columns.reasons);
+	for (int i = 0; i < NAMES; i++)
+		table_cell(&t, "%s", names[i]);
+	if (columns.slots)
+		table_cell(&t, "SLOT");
+	table_cell(&t, "FENCE");
+	if (columns.reasons)
+		table_cell(&t, "REASON");
+	for (int i = 0; i < h->holds; i++)
+		add_row(&t, &h->hold[i], &columns);
+	return table_print(&t, "", stdout);
+}
+
+static void json_or_null(struct json *j, const char *name, int64_t n)
+{
+	if (n >= 0)
+		json_number(j, name, n);
+	else
+		json_null(j, name);
+}
+
+static void json_line(const struct past *p, const char *key)
+{
+	struct json j = {.f = stdout};
+
+	json_text(&j, "schema", "redlock.history/1");
+	json_bytes(&j, "key", key, strlen(key));
+	json_number(&j, "fence", p->fence);
+	json_text(&j, "token", p->token);
+	if (p->slot >= 0)
+		json_number(&j, "slot", p->slot);
+	json_about_flat(&j, p->about);
+	json_time(&j, "since", p->since_ms);
+	json_number(&j, "waited_ms", p->waited_ms);
+	json_number(&j, "held_ms", p->held_ms);
+	json_text(&j, "outcome", p->outcome);
+	json_or_null(&j, "exit", p->status);
+	json_or_null(&j, "signal", p->signal);
+	if (p->by[0] != '\0')
+		json_text(&j, "by", p->by);
+	json_close(&j);
+	(void)putchar('\n');
+}
+
+static void print_json(const struct history *h, const char *key)
+{
+	for (int i = 0; i < h->holds; i++)
+		json_line(&h->hold[i], key);
+}
+
+static int answer(const struct history *h, const struct opts *o,
+		  const char *shown)
+{
+	int rc = 0;
+
+	if (h->holds == 0) {
+		log_notice("no-history", "no history");
+		if (o->svg)
+			timeline_draw(h, shown, stdout);
+		return STATUS_OK;
+	}
+	if (o->svg)
+		timeline_draw(h, shown, stdout);
+	else if (o->json)
+		print_json(h, o->key[0]);
+	else
+		rc = print_table(h);
+	if (rc == 0)
+		return STATUS_OK;
+	log_error("failed", "out of memory");
+	return STATUS_INTERNAL;
+}
+
+/* ---- for monitoring ---- */
+
+/* The latest that succeeded; NULL: none did. */
+static const struct past *last_success(const struct history *h)
+{
+	const struct past *found = NULL;
+
+	for (int i = 0; i < h->holds; i++)
+		if (strcmp(h->hold[i].outcome, "ran") == 0 &&
+		    (!found || found->ended_ms <= h->hold[i].ended_ms))
+			found = &h->hold[i];
+	return found;
+}
+
+static const struct past *last_end(const struct history *h)
+{
+	const struct past *found = h->holds > 0 ? h->hold : NULL;
+
+	for (int i = 1; i < h->holds; i++)
+		if (h->hold[i].ended_ms >= found->ended_ms)
+			found = &h->hold[i];
+	return found;
+}
+
+/* One line, and the statuses of Nagios' plugins. */
+static int check_success(const struct history *h, const char *shown,
+			 int64_t most_ms)
+{
+	const struct past *good = last_success(h), *last = last_end(h);
+	int64_t age = good ? at_most(h->now_ms, AGES_MS) - good->ended_ms : 0;
+	bool old = !good || age > most_ms, worse = good != last;
+	char when[48], ago[32], limit[32], ending[ENDING_SIZE] = "";
+
+	(void)printf("%s: %s: ",
+		     old     ? "CRITICAL"
+		     : worse ? "WARNING"
+			     : "OK",
+		     shown);
+	(void)format_limit(most_ms, limit, sizeof(limit));
+	if (good)
+		(void)printf(
+			"last success %s ago (%s)",
+			format_seconds(age > 0 ? age : 0, ago, sizeof(ago)),
+			wall_since(good->ended_ms / 1000, when, sizeof(when)));
+	else
+		(void)fputs("no success in the history", stdout);
+	if (good && old)
+		(void)printf(", more than %s", limit);
+	if (last && worse)
+		(void)printf("; the last run: %s", past_ending(last, ending));
+	(void)putchar('\n');
+	return old ? STATUS_CRITICAL : worse ? STATUS_FREE : STATUS_OK;
+}
+
+/* ---- the verb ---- */
+
+/* What fewer servers than a quorum tell is not all that there is, and better
+ * than nothing. */
+static int history(const struct opts *o)
+{
+	static struct look look;
+	struct history h = {0};
+	static char shown[256]; /* borrowed by the log */
+	struct fail why;
+	int status = STATUS_OK;
+
+	if (o->svg + o->json + (o->last_success_ms > 0) > 1) {
+		log_error("usage",
+			  o->last_success_ms > 0
+				  ? "--last-success and another form of the "
+				    "answer exclude each other"
+				  : "--svg and --json exclude each other");
+		return STATUS_USAGE;
+	}
+	(void)format_bytes(o->key[0], strlen(o->key[0]), shown, sizeof(shown));
+	log_key(shown, o->key[0], strlen(o->key[0]));
+	if (look_open(&look, o, &why) < 0 ||
+	    past_read(&look, o->key[0], strlen(o->key[0]), o->since_ms, &h,
+		      &why) < 0) {
+		log_error("failed", "%s", why.text);
+		status = status_of_kind(why.kind);
+	}
+	if (o->last_success_ms > 0) {
+		if (status == STATUS_OK)
+			status = check_success(&h, shown, o->last_success_ms);
+	} else if (h.holds > 0 || status == STATUS_OK) {
+		int its = answer(&h, o, shown);
+
+		status = status == STATUS_OK ? its : status;
+	}
+	history_close(&h);
+	look_close(&look);
+	return render_end(status);
+}
+
+const struct command cmd_history = {
+	.name = "history",
+	.usage = "[OPTIONS] KEY",
+	.summary = "Shows the latest holds: who, when, how long, how it ended",
+	.example = {"redlock history deploy --since 7d",
+		    "redlock history deploy --svg >deploy.svg"},
+	.by = BY_HISTORY,
+	.operands = OPERANDS_KEY,
+	.run = history,
+};

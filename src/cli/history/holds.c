@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Holds of the past: asked for, and in words. */
+#include "cli/history/holds.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *past_ending(const struct past *p, char buf[ENDING_SIZE])
+{
+	char how[40] = "";
+
+	if (p->signal > 0)
+		(void)snprintf(how, sizeof(how), " (signal %" PRId64 ")",
+			       p->signal);
+	else if (p->status > 0)
+		(void)snprintf(how, sizeof(how), " (exit %" PRId64 ")",
+			       p->status);
+	(void)snprintf(buf, ENDING_SIZE, "%s%s%s%s",
+		       p->outcome[0] != '\0' ? p->outcome : "unknown", how,
+		       p->by[0] != '\0' ? " by " : "", p->by);
+	return buf;
+}
+
+static int ask(struct look *l, int node, const char *key, size_t len)
+{
+	struct script_scratch scratch = {0};
+	struct words request;
+	struct keys keys;
+	int rc;
+
+	if (keys_init(&keys, key, len, "") < 0)
+		return -1;
+	history_request(&keys, l->servers.endpoint[node].db, &scratch,
+			&request);
+	rc = survey_call(&l->survey, node, &request, history_sha(), node);
+	keys_close(&keys);
+	return rc;
+}
+
+int past_read(struct look *l, const char *key, size_t len, int64_t within_ms,
+	      struct history *h, struct fail *why)
+{
+	struct fail node_why[NODES_MAX] = {{0}};
+	struct got got;
+
+	for (int i = 0; i < l->servers.n; i++)
+		if (ask(l, i, key, len) < 0)
+			return fail(why, FAIL_INTERNAL, "out of memory");
+	while (survey_get(&l->survey, &got)) {
+		struct fail *its = &node_why[got.node];
+
+		*its = got.why;
+		if (its->kind == FAIL_NONE)
+			(void)history_add(h, got.reply, got.node, its);
+	}
+	history_finish(h, within_ms);
+	return look_enough(l, h->answers, node_why, why);
+}

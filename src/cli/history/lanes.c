@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows and lanes. */
+#include "cli/history/lanes.h"
+
+#include <string.h>
+
+#define WISHED 4 /* so that waits cross no bars; more, so that bars do not */
+
+const char *past_host(const struct past *p)
+{
+	return p->about[ABOUT_HOST][0] != '\0' ? p->about[ABOUT_HOST]
+					       : "(not told)";
+}
+
+int64_t past_came_ms(const struct past *p)
+{
+	return p->since_ms - p->waited_ms;
+}
+
+static int find_host(struct lanes *l, const char *name)
+{
+	for (int i = 0; i < l->hosts; i++)
+		if (strcmp(l->host[i].name, name) == 0)
+			return i;
+	l->host[l->hosts] = (struct host){.name = name};
+	return l->hosts++;
+}
+
+/* The first lane that is free from then on; -1: none is. */
+static int free_lane(const struct host *h, int64_t from_ms)
+{
+	for (int i = 0; i < h->lanes; i++)
+		if (h->free_ms[i] <= from_ms)
+			return i;
+	return -1;
+}
+
+/* Holds of a host at a time (readers, slots) have a lane each. Who waits while
+ * another one of its host holds has one as well, but not if there are many. */
+static int pick_lane(struct host *h, const struct past *p)
+{
+	int lane = free_lane(h, past_came_ms(p)), soonest = 0;
+
+	if (lane < 0 && h->lanes >= WISHED)
+		lane = free_lane(h, p->since_ms);
+	if (lane < 0 && h->lanes < LANES_MAX)
+		lane = h->lanes++;
+	for (int i = 0; lane < 0 && i < LANES_MAX; i++)
+		if (h->free_ms[i] < h->free_ms[soonest])
+			soonest = i;
+	return lane < 0 ? soonest : lane;
+}
+
+void lanes_fill(struct lanes *l, const struct history *h, int64_t least_ms)
+{
+	for (int i = 0; i < h->holds; i++) {
+		const struct past *p = &h->hold[i];
+		int n = find_host(l, past_host(p));
+		struct host *host = &l->host[n];
+		int lane = pick_lane(host, p);
+
+		l->at[i].host = n;
+		l->at[i].lane = lane;
+		host->free_ms[lane] =
+			p->since_ms +
+			(p->held_ms > least_ms ? p->held_ms : least_ms);
+	}
+	for (int i = 0; i < l->hosts; i++)
+		l->rows += l->host[i].lanes;
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/* Take a lock away from whoever holds it: first by asking. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/askpass.h"
+#include "cli/show/block.h"
+#include "cli/command.h"
+#include "cli/hold/describe.h"
+#include "cli/query.h"
+#include "cli/render.h"
+#include "lock/wire/force.h"
+#include "lock/wire/history.h"
+#include "lock/wire/record.h"
+#include "run/waiting.h"
+
+#define POLL_MS 100  /* between looks whether it has stopped */
+#define TAKE_MS 2000 /* a Cluster's slot may be on the move */
+
+#define READERS_MAX 100 /* of more, all are one target */
+#define LOOKS_MAX 100
+
+/* Whoever has it. */
+struct target {
+	const struct view_holder *h; /* as we saw it first */
+	bool crowd;                  /* and all other readers of that lock */
+	/* what the nodes say in this round: bits */
+	unsigned int here, gone;
+	int64_t asked, left_ms;
+	bool passed_on; /* to the first in line */
+};
+
+struct forcing {
+	const struct opts *o;
+	const char *key;
+	char shown[256];
+	struct look look;
+	struct sighting seen;
+	struct target *target;
+	int targets;
+	struct keys keys;
+	char by[STANDING_SIZE], story[STORY_BY + 8];
+	struct instant began, until; /* the holder is to be gone by then */
+	struct fail why[NODES_MAX];  /* of a node that did not answer */
+};
+
+static const struct view_most most_told = {.holders = VIEW_MOST,
+					   .waiters = BLOCK_MOST};
+
+/* ---- questions ---- */
+
+static bool is_done(const struct forcing *f, const struct target *t)
+{
+	return t->here == 0 &&
+	       __builtin_popcount(t->gone) >= lease_quorum(f->look.servers.n);
+}
+
+static bool all_done(const struct forcing *f)
+{
+	for (int i = 0; i < f->targets; i++)
+		if (!is_done(f, &f->target[i]))
+			return false;
+	return true;
+}
+
+static int ask_one(struct forcing *f, enum force_step step, int node, int i)
+{
+	const struct view_holder *h = f->target[i].h;
+	int64_t left = between(now(), f->until);
+	struct force q = {.step = step,
+			  .slot = h->slot,
+			  .who = h->token,
+			  .who_len = strlen(h->token),
+			  .grace_ms = left > 0 ? left : 0,
+			  .by = f->by,
+			  .story = f->story,
+			  .alone = f->look.servers.n == 1};
+	struct script_scratch scratch = {0};
+	struct words request;
+
+	if (f->target[i].crowd) {
+		q.who = FORCE_CROWD;
+		q.who_len = strlen(FORCE_CROWD);
+	} else if (h->nodes & 1U << node && h->how != HOLD_FOREIGN) {
+		q.seen = f->seen.view.counter_at[node];
+	}
+	if (h->how == HOLD_FOREIGN) {
+		q.step = step == FORCE_TAKE ? FORCE_FOREIGN : step;
+		q.who = strcmp(h->type, "string") == 0 ? h->value : h->type;
+		q.who_len = q.who == h->value ? h->value_len : strlen(h->type);
+	}
+	force_request(&q, &f->keys, f->look.servers.endpoint[node].db, &scratch,
+		      &request);
+	return survey_call(&f->look.survey, node, &request, force_sha(), i);
+}
+
+static void take_answer(struct forcing *f, enum force_step step,
+			const struct got *got)
+{
+	struct target *t = &f->target[got->tag];
+	struct fail *why = &f->why[got->node];
+	unsigned int bit = 1U << got->node;
+	struct force_answer a;
+
+	*why = got->why;
+	if (why->kind != FAIL_NONE || force_read(step, got->reply, &a, why) < 0)
+		return;
+	if (a.said == FORCED_NO || (a.said == FORCED_YES && step != FORCE_ASK))
+		t->gone |= bit;
+	else
+		t->here |= bit;
+	if (a.said == FORCED_FOREIGN && step != FORCE_ASK)
+		(void)fail(why, FAIL_CONFIG,
+			   "the lock has no holder record any more: see "
+			   "--foreign");
+	if (step != FORCE_ASK) {
+		t->passed_on |= a.said == FORCED_YES && a.ms > 0;
+		return;
+	}
+	t->asked = a.asked > t->asked ? a.asked : t->asked;
+	t->left_ms = a.ms > t->left_ms ? a.ms : t->left_ms;
+}
+
+/* All nodes, of all whom it is not done with. -1: no memory. */
+static int ask_all(struct forcing *f, enum force_step step)
+{
+	struct got got;
+
+	for (int i = 0; i < f->targets; i++) {
+		struct target *t = &f->target[i];
+
+		if (is_done(f, t))
+			continue;
+		t->here = t->gone = 0;
+		t->asked = t->left_ms = 0;
+		for (int n = 0; n < f->look.servers.n; n++)
+			if (ask_one(f, step, n, i) < 0)
+				return -1;
+	}
+	while (survey_get(&f->look.survey, &got))
+		take_answer(f, step, &got);
+	return 0;
+}
+
+static void pause_until(struct forcing *f, struct instant t)
+{
+	while (before(now(), t))
+		survey_poll(&f->look.survey, NULL, 0, t);
+}
+
+/* ---- asking ---- */
+
+static bool may_answer(const struct forcing *f)
+{
+	for (int i = 0; i < f->look.servers.n; i++)
+		if (f->why[i].kind == FAIL_UNAVAILABLE)
+			return before(now(), f->until);
+	return false;
+}
+
+/* Somebody was asked, and has time; or nobody has answered yet. */
+static bool is_awaited(const struct forcing *f)
+{
+	for (int i = 0; i < f->targets; i++) {
+		const struct target *t = &f->target[i];
+
+		if (!is_done(f, t) &&
+		    (t->here | t->gone ? t->asked > 0 && t->left_ms > 0
+				       : may_answer(f)))
+			return true;
+	}
+	return false;
+}
+
+static int64_t asked(const struct forcing *f)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < f->targets; i++)
+		if (!is_done(f, &f->target[i]) && f->target[i].asked > sum)
+			sum = f->target[i].asked;
+	return sum;
+}
+
+/* Returns whether anybody was. */
+static bool ask(struct forcing *f)
+{
+	char text[32];
+	bool told = false;
+
+	for (;;) {
+		if (ask_all(f, FORCE_ASK) < 0)
+			return told;
+		if (!told && asked(f) > 0) {
+			told = true;
+			log_notice("asked",
+				   "asked to stop; waiting for it for up to %s",
+				   format_duration(f->o->force_grace_ms, text,
+						   sizeof(text)));
+		}
+		if (all_done(f) || !is_awaited(f))
+			return told;
+		pause_until(f, after(now(), POLL_MS));
+	}
+}
+
+/* ---- taking ---- */
+
+/* How long its command may run on, as it may not know: until its lease would
+ * have ended. */
+static void tell_unaware(struct forcing *f, bool told)
+{
+	struct sighting again;
+	struct fail why;
+	int64_t most = 0;
+	char left[32];
+
+	if (look_at(&f->look, f->key, strlen(f->key), &most_told, &again,
+		    &why) < 0)
+		memset(&again.view, 0, sizeof(again.view));
+	for (int i = 0; i < f->targets; i++) {
+		const struct view_holder *h = f->target[i].h, *its;
+
+		its = view_find(&again.view, h->token);
+		if (its && h->how < HOLD_RESTS && its->left_ms > most)
+			most = its->left_ms;
+	}
+	look_away(&again);
+	if (most > 0)
+		log_notice("unaware",
+			   "%s: its command may run on until it hears that the "
+			   "lock is gone, for %s at most",
+			   told ? "it has not stopped in time"
+				: "it was not asked to stop",
+			   format_duration(most, left, sizeof(left)));
+}
+
+static void take(struct forcing *f)
+{
+	struct instant limit = after(now(), TAKE_MS);
+	bool passed_on = false;
+
+	while (ask_all(f, FORCE_TAKE) == 0 && !all_done(f) &&
+	       before(now(), limit))
+		pause_until(f, after(now(), POLL_MS));
+	for (int i = 0; i < f->targets; i++)
+		passed_on |= f->target[i].passed_on;
+	if (all_done(f))
+		log_notice("taken", "the lock was taken away%s",
+			   passed_on ? ", and handed to the first in line"
+				     : "");
+}
+
+static int not_done(const struct forcing *f)
+{
+	const struct fail *why = NULL;
+	int n = f->look.servers.n, good = 0;
+
+	for (int i = 0; i < n; i++) {
+		good += f->why[i].kind == FAIL_NONE;
+		if (f->why[i].kind != FAIL_NONE && !why)
+			why = &f->why[i];
+	}
+	if (n > 1)
+		log_error("not-released",
+			  "not taken away: %d of %d servers answered, %d are "
+			  "needed%s%s",
+			  good, n, lease_quorum(n), why ? "; " : "",
+			  why ? why->text : "");
+	else
+		log_error("not-released", "not taken away%s%s", why ? ": " : "",
+			  why ? why->text : "");
+	return status_of_kind(why ? why->kind : FAIL_UNAVAILABLE);
+}
+
+static int force(struct forcing *f)
+{
+	char text[32];
+	bool told = false;
+
+	if (!f->o->now)
+		told = ask(f);
+	if (all_done(f)) {
+		log_notice("stopped", "it has stopped, after %s",
+			   format_duration(between(f->began, now()), text,
+					   sizeof(text)));
+		return STATUS_OK;
+	}
+	tell_unaware(f, told);
+	take(f);
+	return all_done(f) ? STATUS_OK : not_done(f);
+}
+
+/* ---- before anything is done ---- */
+
+/* Line by line, as everything that is no answer. */
+static void show(const struct forcing *f)
+{
+	char *text = NULL, *next, *line;
+	size_t n = 0, skip = strlen(f->shown) + 2;
+	FILE *out = open_memstream(&text, &n);
+
+	if (!out)
+		return;
+	block_print(&f->look, f->shown, &f->seen, out);
+	if (fclose(out) != 0)
+		n = 0;
+	/* the key stands before it already */
+	for (line = n > skip ? text + skip : NULL; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		log_notice("holder", "%s", line);
+	}
+	free(text);
+}
+
+static int check_foreign(const struct forcing *f)
+{
+	for (int i = 0; i < f->seen.view.holders && !f->o->foreign; i++) {
+		const struct view_holder *h = &f->seen.view.holder[i];
+
+		if (h->how != HOLD_FOREIGN)
+			continue;
+		log_error(
+			"foreign",
+			"it is no lock of redlock's (%s%s); --foreign deletes "
+			"it all the same",
+			strcmp(h->type, "string") == 0 ? "no holder record"
+						       : "a ",
+			strcmp(h->type, "string") == 0 ? "" : h->type);
+		return STATUS_USAGE;
+	}
+	return STATUS_OK;
+}
+
+static int check_confirmed(const struct forcing *f, const char *typed)
+{
+	if (strcmp(typed, f->key) == 0)
+		return STATUS_OK;
+	log_error("not-confirmed", "that is not the key; nothing was changed");
+	return STATUS_USAGE;
+}
+
+static int confirm(const struct forcing *f)
+{
+	char line[ASK_MAX];
+	struct fail why;
+
+	if (f->o->confirm)
+		return STATUS_OK; /* it was right */
+	if (!isatty(STDIN_FILENO)) {
+		log_error("not-confirmed",
+			  "to take it away, name the key again: --confirm KEY; "
+			  "nothing was changed");
+		return STATUS_USAGE;
+	}
+	if (ask_line("To take it away, type the key again: ", line, &why) < 0) {
+		log_error("failed", "%s", why.text);
+		return status_of_kind(why.kind);
+	}
+	return check_confirmed(f, line);
+}
+
+/* As the holder would name us. */
+static void name_us(struct forcing *f)
+{
+	struct sight s = {.seen = true};
+	struct record r;
+	char name[STORY_BY];
+
+	record_read(&r, f->by, strlen(f->by));
+	memcpy(s.about, r.about, sizeof(s.about));
+	(void)snprintf(f->story, sizeof(f->story), "by %s\n",
+		       describe_name(&s, name, sizeof(name)));
+}
+
+static int aim(struct forcing *f, struct fail *why)
+{
+	struct description who;
+
+	describe(&who, f->o, "");
+	script_about(&who.holder, f->by);
+	name_us(f);
+	if (keys_init(&f->keys, f->key, strlen(f->key), "") < 0)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	return 0;
+}
+
+/* Whoever has it by now. */
+static int aim_at(struct forcing *f, struct fail *why)
+{
+	const struct view *v = &f->seen.view;
+	int readers = 0;
+	bool crowd;
+
+	for (int i = 0; i < v->holders; i++)
+		readers += v->holder[i].how == HOLD_READS;
+	crowd = readers > READERS_MAX || (readers > 0 && v->more_on);
+	free(f->target);
+	f->target = calloc((size_t)v->holders, sizeof(*f->target));
+	if (!f->target)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	f->targets = 0;
+	for (int i = 0, told = 0; i < v->holders; i++) {
+		bool one = crowd && v->holder[i].how == HOLD_READS;
+
+		if (!one || told++ == 0)
+			f->target[f->targets++] = (struct target){
+				.h = &v->holder[i], .crowd = one};
+	}
+	return 0;
+}
+
+static int look_again(struct forcing *f, struct fail *why)
+{
+	look_away(&f->seen);
+	return look_at(&f->look, f->key, strlen(f->key), &most_told, &f->seen,
+		       why);
+}
+
+/* A look may not have told of all. */
+static int force_all(struct forcing *f)
+{
+	struct fail why;
+	int status, looks = 0;
+	bool more;
+
+	f->began = now();
+	f->until = after(f->began, f->o->now ? 0 : f->o->force_grace_ms);
+	do {
+		if (aim_at(f, &why) < 0)
+			break;
+		more = f->seen.view.more_on != 0;
+		status = force(f);
+		if (status != STATUS_OK || !more)
+			return status;
+		if (look_again(f, &why) < 0)
+			break;
+		if (f->seen.view.holders == 0)
+			return STATUS_OK;
+		(void)fail(&why, FAIL_UNAVAILABLE,
+			   "not taken away: there are always more");
+	} while (++looks < LOOKS_MAX);
+	log_error("failed", "%s", why.text);
+	return status_of_kind(why.kind);
+}
+
+static int look_and_force(struct forcing *f)
+{
+	struct fail why;
+	int status;
+
+	if (look_open(&f->look, f->o, &why) < 0 || look_again(f, &why) < 0) {
+		log_error("failed", "%s", why.text);
+		return status_of_kind(why.kind);
+	}
+	if (f->seen.view.holders == 0) {
+		log_notice("free", "nobody holds it");
+		return STATUS_FREE;
+	}
+	show(f);
+	status = check_foreign(f);
+	if (status == STATUS_OK)
+		status = confirm(f);
+	if (status != STATUS_OK)
+		return status;
+	if (aim(f, &why) < 0) {
+		log_error("failed", "%s", why.text);
+		return status_of_kind(why.kind);
+	}
+	return force_all(f);
+}
+
+static int force_release(const struct opts *o)
+{
+	static struct forcing f;
+	int status;
+
+	f.o = o;
+	f.key = o->key[0];
+	(void)format_bytes(f.key, strlen(f.key), f.shown, sizeof(f.shown));
+	log_key(f.shown, f.key, strlen(f.key));
+	status = o->confirm ? check_confirmed(&f, o->confirm) : STATUS_OK;
+	if (status == STATUS_OK)
+		status = look_and_force(&f);
+	look_away(&f.seen);
+	look_close(&f.look);
+	keys_close(&f.keys);
+	free(f.target);
+	return render_end(status);
+}
+
+const struct command cmd_force = {
+	.name = "force-release",
+	.usage = "[OPTIONS] KEY",
+	.summary = "Takes a lock away, after asking its holder to stop",
+	.example = {"redlock force-release deploy --grace 1m",
+		    "redlock force-release deploy --confirm deploy --now"},
+	.by = BY_FORCE,
+	.operands = OPERANDS_KEY,
+	.run = force_release,
+};

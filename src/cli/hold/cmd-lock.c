@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock: takes the lock for a script or a person, and prints by what it is given
+ * back. It is the run form with something of ours in the command's place, which
+ * hands out the answer, and then waits, or does not.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/hold/job.h"
+#include "cli/query.h"
+#include "cli/optrows.h"
+#include "cli/render.h"
+
+#define HOLD_DRAW_MS 1000
+
+struct taking {
+	struct job job;
+	struct keeper keeper;
+};
+
+/* ---- the answer ---- */
+
+static void add_variables(FILE *f, char *const *envp)
+{
+	for (int i = 0; i < JOB_VARIABLES; i++) {
+		size_t n = strlen(job_variables[i]);
+
+		for (char *const *e = envp; *e; e++) {
+			if (strncmp(*e, job_variables[i], n) != 0)
+				continue;
+			(void)fprintf(f, "export %s", job_variables[i]);
+			put_quoted(f, *e + n);
+			(void)putc('\n', f);
+		}
+	}
+}
+
+/* What is printed first, before anything is waited for, ends the script: we may
+ * be killed, and then nothing else comes. What comes next makes an assignment
+ * of it. */
+#define UNLESS "(exit 70) || exit"
+#define LOCKED "_unless_locked=\n"
+
+static bool begun;
+
+static int begin(const struct opts *o, struct fail *why)
+{
+	if (!o->export)
+		return 0;
+	begun = true;
+	if (fputs(UNLESS, stdout) < 0 || fflush(stdout) != 0)
+		return fail(why, FAIL_INTERNAL,
+			    "standard output: cannot write");
+	return 0;
+}
+
+/* What is printed; the caller's to free. NULL: no memory. */
+static char *answer_of(const struct taking *t)
+{
+	const struct job *j = &t->job;
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	if (!f)
+		return NULL;
+	if (j->o->export) {
+		(void)fputs(LOCKED, f);
+		add_variables(f, j->envp);
+	} else {
+		(void)fprintf(f, "%s\n", strchr(j->token, '=') + 1);
+	}
+	if (fclose(f) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* So that the rest of a script does not run without the lock, and a person's
+ * shell goes on. */
+static void print_refusal(int status)
+{
+	if (status == STATUS_OK)
+		return;
+	(void)printf("%sunset REDLOCK_KEY REDLOCK_TOKEN REDLOCK_FENCE "
+		     "REDLOCK_SLOT REDLOCK_FENCES\n"
+		     "case $- in *i*) (exit %d) ;; *) exit %d ;; esac\n",
+		     begun ? LOCKED : "", status, status);
+	(void)fflush(stdout);
+}
+
+static int refuse(const struct opts *o, int status)
+{
+	if (o->export)
+		print_refusal(status);
+	return status;
+}
+
+static void refuse_all(char *const *argv, int status)
+{
+	for (; *argv; argv++)
+		if (strcmp(*argv, "--export") == 0) {
+			print_refusal(status);
+			return;
+		}
+}
+
+static int print(const char *answer)
+{
+	if (answer && fputs(answer, stdout) >= 0 && fflush(stdout) == 0)
+		return STATUS_OK;
+	log_error("stdout", "standard output: cannot write; the lock is given "
+			    "back");
+	return STATUS_INTERNAL;
+}
+
+/* ---- in the command's place ---- */
+
+/* In $(...), the end of it is waited for. */
+static void let_go_of_stdout(void)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (null >= 0)
+		(void)dup2(null, STDOUT_FILENO);
+}
+
+/* For a person: that it is held, how to end that, and who wants it. Ends by a
+ * signal, as keeper_hold() does. */
+static void hold_live(const struct taking *t)
+{
+	static struct look look;
+	const char *key = t->job.o->key[0];
+	struct instant began = now();
+	struct fail why;
+
+	look.servers = t->job.servers;
+	if (survey_open(&look.survey, look.servers.endpoint, look.servers.n,
+			servers_timeout(&look.servers, t->job.o->ttl_ms),
+			&why) < 0)
+		return;
+	for (;;) {
+		struct sighting seen = {0};
+		char text[120], took[32], waiting[48] = "";
+
+		if (log_is_live() &&
+		    look_at(&look, key, strlen(key), &(struct view_most){0},
+			    &seen, &why) == 0)
+			(void)snprintf(waiting, sizeof(waiting),
+				       "; %lld waiting",
+				       (long long)seen.view.in_line);
+		look_away(&seen);
+		(void)snprintf(text, sizeof(text),
+			       "holding %s; Ctrl-C releases it%s",
+			       format_seconds(between(began, now()), took,
+					      sizeof(took)),
+			       waiting);
+		log_live(text);
+		survey_poll(&look.survey, NULL, 0, after(now(), HOLD_DRAW_MS));
+	}
+}
+
+static int hand_out(void *arg)
+{
+	const struct taking *t = arg;
+	const struct sigaction ignored = {.sa_handler = SIG_IGN};
+	char *answer = answer_of(t);
+	int status;
+
+	(void)sigaction(SIGPIPE, &ignored, NULL);
+	if (t->job.kept)
+		return answer && keeper_hand(t->job.kept, answer)
+			       ? keeper_wait(t->job.kept)
+			       : STATUS_INTERNAL;
+	status = print(answer);
+	if (status != STATUS_OK || !t->job.o->hold)
+		return status;
+	let_go_of_stdout();
+	if (log_is_live())
+		hold_live(t);
+	return keeper_hold();
+}
+
+/* ---- lock ---- */
+
+/* The name of a process; "lock" where that is not to be had. */
+static void name_of(pid_t pid, char name[32])
+{
+	char path[40];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = fopen(path, "re");
+	if (!f || !fgets(name, 32, f))
+		(void)snprintf(name, 32, "lock");
+	if (f)
+		(void)fclose(f);
+	name[strcspn(name, "\n")] = '\0';
+}
+
+/* In the process that holds, or that takes the lock to leave it. */
+static int take(struct taking *t, pid_t whose)
+{
+	struct job *j = &t->job;
+	const struct opts *o = j->o;
+	int64_t most = o->ttl_ms / 2;
+	struct supervise_conf conf = {.by_hand = true,
+				      .leave = !o->hold && o->keep_for == 0,
+				      .kept = o->keep_for ? &t->keeper : NULL,
+				      .max_hold_ms = o->max_hold_ms};
+	struct order order = {.instead = hand_out,
+			      .epitaph = conf.kept ? t->keeper.will
+						   : "the lock is given back"};
+	char command[32];
+	struct fail why;
+
+	if (conf.kept) { /* a hold needs no time to end */
+		conf.grace_ms = o->grace_ms < most ? o->grace_ms : most;
+		conf.kill_after_ms = o->grace_ms;
+	}
+	name_of(whose, command);
+	j->by_hand = true;
+	if (job_prepare(j, command, &why) < 0) {
+		log_error("failed", "%s", why.text);
+		return refuse(o, status_of_kind(why.kind));
+	}
+	if (o->hold)
+		log_beside();
+	job_run(j, &conf, &order);
+	log_live("");
+	job_say_ending(j);
+	return job_status(j);
+}
+
+static int check(struct taking *t, struct fail *why)
+{
+	const struct opts *o = t->job.o;
+	int sig = o->on_lost ? keeper_signal_named(o->on_lost) : SIGTERM;
+
+	if (o->hold && o->keep_for)
+		return fail(why, FAIL_USAGE,
+			    "--hold and --keep-for exclude each other");
+	if (o->on_lost && !o->keep_for)
+		return fail(why, FAIL_USAGE,
+			    "--on-lost is for --keep-for: nobody else could be "
+			    "told");
+	if (!o->hold && !o->keep_for &&
+	    (opt_typed(o, &o->max_hold_ms) || opt_typed(o, &o->max_renewals)))
+		return fail(why, FAIL_USAGE,
+			    "--max-hold and --max-renewals are for --hold and "
+			    "--keep-for: nothing else is renewed");
+	if (sig < 0)
+		return fail(why, FAIL_USAGE,
+			    "--on-lost '%.40s': not one of TERM, HUP, INT, "
+			    "KILL, USR1, USR2, QUIT, none",
+			    o->on_lost);
+	if (o->keep_for &&
+	    keeper_open(&t->keeper, (pid_t)o->keep_for, sig, why) < 0)
+		return -1;
+	return job_find(&t->job, why);
+}
+
+static int lock(const struct opts *o)
+{
+	static struct taking t; /* most of it is never touched */
+	struct fail why;
+	pid_t keeper = 0;
+	char *answer;
+	int status;
+
+	t.job.o = o;
+	if (begin(o, &why) < 0 || check(&t, &why) < 0)
+		goto failed;
+	if (o->keep_for) {
+		keeper = keeper_leave(&t.keeper, &why);
+		if (keeper < 0)
+			goto failed;
+	}
+	if (keeper == 0) {
+		status = take(&t, o->keep_for ? o->keep_for : getppid());
+		if (!o->keep_for)
+			(void)refuse(o, t.job.end.given.n > 0 ? 0 : status);
+		job_die(&t.job);
+		return status;
+	}
+	answer = keeper_answer(&t.keeper, keeper, &status);
+	if (!answer)
+		return refuse(o, status);
+	status = print(answer);
+	if (status == STATUS_OK)
+		keeper_thank(&t.keeper);
+	free(answer);
+	return status;
+failed:
+	log_error("failed", "%s", why.text);
+	return refuse(o, status_of_kind(why.kind));
+}
+
+const struct command cmd_lock = {
+	.name = "lock",
+	.usage = "[OPTIONS] KEY",
+	.summary = "Takes a lock for a script, and prints its token",
+	.example = {"redlock lock deploy --hold --reason \"looking into it\"",
+		    "eval \"$(redlock lock deploy --keep-for $$ --export)\""},
+	.by = BY_LOCK,
+	.operands = OPERANDS_KEY,
+	.run = lock,
+	.refuse = refuse_all,
+};

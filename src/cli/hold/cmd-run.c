@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* The run form: settings in, exit status out. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/hold/held.h"
+#include "cli/hold/job.h"
+#include "cli/hold/result.h"
+
+struct run {
+	struct job job;
+	char *shell_argv[4];
+	int result_fd;
+};
+
+static void use_command(struct run *r)
+{
+	char *shell = getenv("SHELL");
+
+	r->job.argv = r->job.o->command;
+	if (!r->job.o->shell_command)
+		return;
+	r->shell_argv[0] = shell && shell[0] == '/' ? shell : "/bin/sh";
+	r->shell_argv[1] = "-c";
+	r->shell_argv[2] = (char *)r->job.o->shell_command;
+	r->job.argv = r->shell_argv;
+}
+
+static void write_result(const struct run *r, int status)
+{
+	const struct job *j = &r->job;
+	const struct grants *given = &j->end.given;
+	int at = j->at[0];
+	const struct granted *g = given->n > 0 ? &given->lock[at] : NULL;
+	const struct result result = {
+		.outcome = job_outcome(j, status),
+		.status = status,
+		.key = j->o->key[0],
+		.fence = g ? g->fence : -1,
+		.slot = g && j->o->slots > 1 ? g->slot : -1,
+		.token = g ? held_token(g, job_outer(&j->drive[at]))
+			   : j->drive[at].token,
+		.servers = j->servers.n,
+		.host_only = j->servers.endpoint[0].kind == ENDPOINT_LOCAL,
+		.waited_ms = j->end.waited_ms,
+		.held_ms = j->end.held_ms};
+
+	result_write(r->result_fd, j->o->result_file, &result);
+}
+
+static int prepare(struct run *r, struct fail *why)
+{
+	use_command(r);
+	if (result_open(&r->result_fd, r->job.o->result_file, why) < 0 ||
+	    job_find(&r->job, why) < 0 ||
+	    job_prepare(&r->job, r->job.argv[0], why) < 0)
+		return -1;
+	return 0;
+}
+
+/* Nothing can be left running in a namespace whose init ends. */
+static enum orphans orphans(const struct opts *o)
+{
+	return o->contain && o->orphans == ORPHANS_LEAVE ? ORPHANS_KILL
+							 : o->orphans;
+}
+
+static void run(struct job *j)
+{
+	const struct opts *o = j->o;
+	int64_t grace =
+		o->grace_ms < o->ttl_ms / 2 ? o->grace_ms : o->ttl_ms / 2;
+	struct supervise_conf conf = {.grace_ms = grace,
+				      .kill_after_ms = o->grace_ms,
+				      .max_hold_ms = o->max_hold_ms,
+				      .orphans = orphans(o),
+				      .run_anyway = o->run_anyway};
+	struct order order = {.argv = j->argv,
+			      .contain = o->contain,
+			      .epitaph = "no process of its command is left"};
+
+	job_run(j, &conf, &order);
+}
+
+static int run_form(const struct opts *o)
+{
+	static struct run r; /* most of it is never touched */
+	struct fail why;
+	int status;
+
+	r.job.o = o;
+	if (prepare(&r, &why) < 0) {
+		log_error("failed", "%s", why.text);
+		r.job.end.outcome = OUTCOME_FAILED;
+		status = status_of_kind(why.kind);
+		write_result(&r, status);
+		return status;
+	}
+	run(&r.job);
+	status = job_status(&r.job);
+	job_say_ending(&r.job);
+	write_result(&r, status);
+	job_die(&r.job);
+	return status;
+}
+
+const struct command cmd_run = {
+	.name = "",
+	.usage = "[OPTIONS] -k KEY [--] COMMAND [ARG]...",
+	.summary = "Runs COMMAND while holding the lock KEY in Redis, on one "
+		   "machine or many.",
+	.example = {"redlock -k backup -- ./backup.sh",
+		    "redlock -k deploy -w 10m --reason v42 -- ./deploy.sh v42"},
+	.by = BY_RUN,
+	.operands = OPERANDS_COMMAND,
+	.run = run_form,
+};

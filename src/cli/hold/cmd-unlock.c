@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* unlock and extend: by the token that lock printed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ident.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/query.h"
+#include "cli/optrows.h"
+#include "cli/render.h"
+#include "lock/wire/token_op.h"
+#include "run/waiting.h"
+
+struct asking {
+	const struct opts *o;
+	struct look look;
+	struct grip grip;
+	int yes, no;
+	struct fail why; /* of one that did not answer */
+};
+
+static int said(int status, const char *text)
+{
+	log_error("failed", "%s", text);
+	return status;
+}
+
+/* A token of ours is 36 of these; nothing else is sent. */
+static bool is_token(const char *text)
+{
+	return strlen(text) == TOKEN_SIZE - 1 &&
+	       strspn(text, "0123456789abcdef-") == TOKEN_SIZE - 1;
+}
+
+static int ask_all(struct asking *a, struct fail *why)
+{
+	const struct servers *s = &a->look.servers;
+	const char *key = a->o->key[0];
+	struct script_scratch scratch;
+	struct words request;
+	struct keys keys;
+	int rc = 0;
+
+	if (keys_init(&keys, key, strlen(key), a->grip.token) < 0)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	for (int i = 0; i < s->n && rc == 0; i++) {
+		grip_request(&a->grip, &keys, s->endpoint[i].db, &scratch,
+			     &request);
+		rc = survey_call(&a->look.survey, i, &request,
+				 grip_sha(&a->grip), i);
+	}
+	keys_close(&keys);
+	return rc < 0 ? fail(why, FAIL_INTERNAL, "out of memory") : 0;
+}
+
+static void count_all(struct asking *a)
+{
+	struct got got;
+	bool was;
+
+	while (survey_get(&a->look.survey, &got)) {
+		if (got.why.kind != FAIL_NONE) {
+			a->why = got.why;
+		} else if (grip_read(got.reply, &was, &a->why) == 0) {
+			a->yes += was;
+			a->no += !was;
+		}
+	}
+}
+
+/* Not the owner: who is. */
+static int not_held(struct asking *a)
+{
+	static struct sighting seen;
+	const char *key = a->o->key[0];
+	const char *done = a->grip.extend ? "extended" : "given back";
+	struct sight who;
+	struct fail why;
+	char text[860];
+
+	if (look_at(&a->look, key, strlen(key),
+		    &(struct view_most){.holders = 1}, &seen, &why) < 0) {
+		look_away(&seen);
+		return said(status_of_kind(why.kind), why.text);
+	}
+	view_sight(&seen.view, &who);
+	if (seen.view.holders == 0)
+		log_error("not-held", "not %s: nobody holds it", done);
+	else
+		log_error("not-held", "not %s: it is %s", done,
+			  describe_holder(&who, 0, text, sizeof(text)));
+	look_away(&seen);
+	return STATUS_BUSY;
+}
+
+static int judge(struct asking *a)
+{
+	int n = a->look.servers.n, q = lease_quorum(n);
+
+	if (a->yes >= q)
+		return STATUS_OK;
+	if (a->yes + a->no < q) {
+		if (n > 1)
+			log_error("failed",
+				  "%d of %d servers answered, %d are needed; "
+				  "%s",
+				  a->yes + a->no, n, q, a->why.text);
+		return n > 1 ? status_of_kind(a->why.kind)
+			     : said(status_of_kind(a->why.kind), a->why.text);
+	}
+	if (a->yes == 0)
+		return not_held(a);
+	log_error("not-held", "it was held on %d of %d servers only%s", a->yes,
+		  n, a->grip.extend ? "" : ", and is given back there");
+	return STATUS_BUSY;
+}
+
+static int ask(struct asking *a)
+{
+	struct fail why;
+
+	if (look_open(&a->look, a->o, &why) < 0)
+		return said(status_of_kind(why.kind), why.text);
+	if (!is_token(a->grip.token))
+		return not_held(a);
+	a->grip.alone = a->look.servers.n == 1;
+	if (ask_all(a, &why) < 0)
+		return said(status_of_kind(why.kind), why.text);
+	count_all(a);
+	return judge(a);
+}
+
+static int by_token(const struct opts *o, bool extend)
+{
+	static struct asking a;
+	const char *key = o->key[0], *token = o->token;
+	char shown[256];
+	int status;
+
+	(void)format_bytes(key, strlen(key), shown, sizeof(shown));
+	log_key(shown, key, strlen(key));
+	if (!token)
+		token = getenv("REDLOCK_TOKEN");
+	if (!token || token[0] == '\0')
+		return said(STATUS_USAGE,
+			    "no token: give --token, or REDLOCK_TOKEN, which "
+			    "is what 'redlock lock' printed");
+	a.o = o;
+	a.grip = (struct grip){
+		.extend = extend, .token = token, .tell = !o->no_history};
+	if (extend && opt_typed(o, &o->ttl_ms))
+		a.grip.ttl_ms = o->ttl_ms;
+	status = ask(&a);
+	look_close(&a.look);
+	return render_end(status);
+}
+
+static int unlock(const struct opts *o)
+{
+	return by_token(o, false);
+}
+
+static int extend(const struct opts *o)
+{
+	return by_token(o, true);
+}
+
+const struct command cmd_unlock = {
+	.name = "unlock",
+	.usage = "[OPTIONS] KEY",
+	.summary = "Gives a lock back, by its token",
+	.example = {"redlock unlock deploy --token \"$token\"",
+		    "redlock unlock deploy  (with $REDLOCK_TOKEN)"},
+	.by = BY_UNLOCK,
+	.operands = OPERANDS_KEY,
+	.run = unlock,
+};
+
+const struct command cmd_extend = {
+	.name = "extend",
+	.usage = "[OPTIONS] KEY",
+	.summary = "Renews the lease of a lock, by its token",
+	.example = {"redlock extend deploy -t 10m --token \"$token\"",
+		    "redlock extend deploy -t 10m  (with $REDLOCK_TOKEN)"},
+	.by = BY_EXTEND,
+	.operands = OPERANDS_KEY,
+	.run = extend,
+};

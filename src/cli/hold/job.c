@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/* Leases, environment, messages. */
+#include "cli/hold/job.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/hold/held.h"
+#include "cli/optrows.h"
+#include "cli/twins.h"
+#include "run/waiting.h"
+
+/* ---- what the command gets ---- */
+
+static char *variable(const char *name, const char *value)
+{
+	size_t n = strlen(name) + strlen(value) + 2;
+	char *text = malloc(n);
+
+	if (text)
+		(void)snprintf(text, n, "%s=%s", name, value);
+	return text;
+}
+
+const struct lease_outer *job_outer(const struct drive *d)
+{
+	return &d->lease.conf.outer;
+}
+
+/* In the guard, which gives back in our stead. */
+static void take_tokens(void *arg, const struct grants *given)
+{
+	struct job *j = arg;
+
+	for (int i = 0; i < given->n; i++)
+		memcpy(j->drive[i].token, given->lock[i].token, TOKEN_SIZE);
+}
+
+/* In the guard, which must not allocate: what is known only now. What our
+ * parents hold of other keys is still theirs. */
+static void fill_in(void *arg, const struct grants *given)
+{
+	struct job *j = arg;
+	const char *outer = getenv("REDLOCK_HELD");
+	const struct granted *g = &given->lock[j->at[0]];
+	const struct drive *d = &j->drive[j->at[0]];
+	char *end = j->fences + strlen(j->fences), *held = j->held;
+
+	j->end.given = *given;
+	j->went = now();
+	if (j->kept)
+		keeper_quiet(j->kept);
+	held += strlen(held);
+	for (int i = 0; i < given->n; i++) {
+		const struct granted *its = &given->lock[j->at[i]];
+		const struct drive *of = &j->drive[j->at[i]];
+
+		end += snprintf(end, 24, "%s%" PRId64, i ? " " : "",
+				its->fence);
+		held += held_word(its, job_outer(of), of->lease.conf.ttl_ms,
+				  of->key, j->servers.url, held);
+		if (i + 1 < given->n || outer)
+			*held++ = ' ';
+	}
+	memcpy(held, outer ? outer : "", outer ? strlen(outer) + 1 : 1);
+	if (given->n > 0) {
+		(void)snprintf(j->token, sizeof(j->token), "REDLOCK_TOKEN=%s",
+			       j->by_hand ? g->token
+					  : held_token(g, job_outer(d)));
+		(void)snprintf(j->fence, sizeof(j->fence),
+			       "REDLOCK_FENCE=%" PRId64, g->fence);
+		(void)snprintf(j->slot, sizeof(j->slot), "REDLOCK_SLOT=%d",
+			       g->slot);
+		return;
+	}
+	/* no lock: what stands from there on says nothing */
+	for (char **e = j->envp; *e; e++)
+		if (*e == j->token)
+			*e = NULL;
+}
+
+const char *const job_variables[JOB_VARIABLES] = {
+	"REDLOCK_KEY=",  "REDLOCK_URL=",    "REDLOCK_TOKEN=", "REDLOCK_FENCE=",
+	"REDLOCK_SLOT=", "REDLOCK_FENCES=", "REDLOCK_HELD="};
+
+static bool is_ours(const char *variable)
+{
+	for (int k = 0; k < JOB_VARIABLES; k++)
+		if (strncmp(variable, job_variables[k],
+			    strlen(job_variables[k])) == 0)
+			return true;
+	return false;
+}
+
+/* The user's environment with our variables in place of older ones; those that
+ * are not known yet come last. */
+static int use_environment(struct job *j, struct fail *why)
+{
+	const char *outer = getenv("REDLOCK_HELD");
+	size_t n = 0, used = 0, size;
+
+	while (environ[n])
+		n++;
+	size = sizeof("REDLOCK_HELD=") + (size_t)HELD_WORD_MAX * LOCKS_MAX +
+	       (outer ? strlen(outer) : 0);
+	j->envp = malloc((n + JOB_VARIABLES + 1) * sizeof(*j->envp));
+	j->held = malloc(size);
+	if (!j->envp || !j->held)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], "LISTEN_PID=", 11) == 0)
+			j->envp[used++] = j->listen_pid;
+		else if (!is_ours(environ[i]))
+			j->envp[used++] = environ[i];
+	j->envp[used++] = variable("REDLOCK_KEY", j->o->key[0]);
+	j->envp[used++] = variable("REDLOCK_URL", j->servers.url);
+	if (!j->envp[used - 1] || !j->envp[used - 2])
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	(void)snprintf(j->fences, sizeof(j->fences), "REDLOCK_FENCES=");
+	(void)snprintf(j->held, size, "REDLOCK_HELD=");
+	j->envp[used++] = j->held;
+	j->envp[used++] = j->token;
+	j->envp[used++] = j->fence;
+	j->envp[used++] = j->slot;
+	j->envp[used++] = j->fences;
+	j->envp[used] = NULL;
+	return 0;
+}
+
+/* ---- how it ended ---- */
+
+int job_status(const struct job *j)
+{
+	const struct ending *e = &j->end;
+
+	switch (e->outcome) {
+	case OUTCOME_RAN:
+		return WIFSIGNALED(e->status) ? 128 + WTERMSIG(e->status)
+					      : WEXITSTATUS(e->status);
+	case OUTCOME_BUSY:
+	case OUTCOME_FULL:
+	case OUTCOME_SUPERSEDED:
+		return j->o->conflict_status;
+	case OUTCOME_GAVE_UP:
+		return 128 + e->sig;
+	case OUTCOME_ALREADY:
+		return STATUS_OK;
+	case OUTCOME_INSIDE:
+		return STATUS_USAGE;
+	case OUTCOME_MAX_HOLD:
+		return STATUS_MAX_HOLD;
+	case OUTCOME_UNLOCKED:
+		return STATUS_OK;
+	case OUTCOME_LOST:
+	case OUTCOME_FORCED:
+		return STATUS_LOST;
+	case OUTCOME_CANNOT_EXEC:
+		return !j->argv              ? STATUS_INTERNAL
+		       : e->status == ENOENT ? STATUS_NOT_FOUND
+					     : STATUS_CANNOT_EXEC;
+	case OUTCOME_UNAVAILABLE:
+	case OUTCOME_REFUSED:
+	case OUTCOME_FAILED:
+		break;
+	}
+	return status_of_kind(e->why.kind);
+}
+
+/* The lock that is the reason of the end. */
+static const struct drive *seen(const struct job *j)
+{
+	return &j->drive[j->locks.lead];
+}
+
+/* Whose conflicts are no failure (-E 0) need not hear of them (-q). */
+static enum log_level conflict_level(const struct job *j)
+{
+	return j->o->conflict_status == 0 ? LOG_SAY_NOTICE : LOG_SAY_ERROR;
+}
+
+static void say_busy(const struct job *j)
+{
+	const struct drive *d = seen(j);
+	bool several = j->o->keys > 1;
+	char *more = log_is_json() ? describe_members(d, -1) : NULL;
+	char text[860], limit[32] = "", next[160];
+
+	if (j->o->wait_ms > 0)
+		(void)format_limit(j->o->wait_ms, limit, sizeof(limit));
+	log_at(conflict_level(j), "not-acquired", more ? more : "",
+	       "not acquired%s%s: %s%s%s%s%s", limit[0] ? " within " : "",
+	       limit, several ? d->shown_key : "", several ? " is " : "",
+	       j->o->slots > 1 ? "every slot is taken, one " : "",
+	       describe_holder(&d->sight, 0, text, sizeof(text)),
+	       describe_remedy(d, next));
+	free(more);
+}
+
+static void say_already_ran(const struct job *j)
+{
+	const struct sight *s = &seen(j)->sight;
+	char when[48], left[32];
+
+	log_notice("already-ran",
+		   "%salready ran on %s at %s; not again for %s (--once-per)",
+		   seen(j)->whose,
+		   s->about[ABOUT_HOST][0] ? s->about[ABOUT_HOST]
+					   : "an anonymous host",
+		   wall_zoned(s->since, when, sizeof(when)),
+		   format_duration(s->pttl_ms > 1000 ? s->pttl_ms / 1000 * 1000
+						     : s->pttl_ms,
+				   left, sizeof(left)));
+}
+
+/* A URL may stand there by mistake, without its -u. */
+static void say_cannot_execute(const char *command, int error)
+{
+	char masked[160], text[860];
+	bool line = error == ENOENT && strpbrk(command, " \t;|&<>$");
+
+	if (strstr(command, "://"))
+		command = endpoint_masked(command, masked);
+	log_error("cannot-execute", "cannot execute '%s': %s%s",
+		  format_bytes(command, strlen(command), text, sizeof(text)),
+		  strerror(error),
+		  line ? "; -c runs a shell command line: redlock -k KEY -c "
+			 "'...'"
+		       : "");
+}
+
+void job_say_ending(const struct job *j)
+{
+	const struct ending *e = &j->end;
+	char text[860];
+
+	switch (e->outcome) {
+	case OUTCOME_RAN:
+	case OUTCOME_UNLOCKED:
+	case OUTCOME_LOST: /* said when it happened */
+	case OUTCOME_FORCED:
+	case OUTCOME_MAX_HOLD:
+		break;
+	case OUTCOME_ALREADY:
+		say_already_ran(j);
+		break;
+	case OUTCOME_INSIDE:
+		log_error("inside",
+			  "deadlock: the command that runs this already "
+			  "holds the lock, shared (-s)");
+		break;
+	case OUTCOME_BUSY:
+		say_busy(j);
+		break;
+	case OUTCOME_FULL:
+		log_at(conflict_level(j), "not-acquired", "",
+		       "not acquired: %stoo many waiters (--max-waiters %lld)",
+		       seen(j)->whose, (long long)j->o->max_waiters);
+		break;
+	case OUTCOME_SUPERSEDED:
+		log_at(conflict_level(j), "superseded", "",
+		       "not acquired: %ssuperseded by %s", seen(j)->whose,
+		       describe_name(&seen(j)->sight, text, sizeof(text)));
+		break;
+	case OUTCOME_GAVE_UP:
+		/* who asked a keeper knows what ended the asking */
+		if (!j->kept)
+			log_notice("gave-up", "gave up waiting (signal %d)%s",
+				   e->sig,
+				   j->by_hand ? "" : "; nothing was run");
+		break;
+	case OUTCOME_CANNOT_EXEC:
+		if (j->argv)
+			say_cannot_execute(j->argv[0], e->status);
+		else
+			log_error("failed", "cannot fork: %s",
+				  strerror(e->status));
+		break;
+	case OUTCOME_UNAVAILABLE:
+		log_error("unavailable", "%s%s", e->why.text,
+			  j->servers.asked_for ? "" : NAME_A_SERVER);
+		break;
+	case OUTCOME_REFUSED:
+	case OUTCOME_FAILED:
+		log_error("failed", "%s", e->why.text);
+		break;
+	}
+}
+
+const char *job_outcome(const struct job *j, int status)
+{
+	switch (j->end.outcome) {
+	case OUTCOME_RAN:
+		return status == 0 ? "ran" : "failed";
+	case OUTCOME_FULL:
+		return "busy";
+	case OUTCOME_SUPERSEDED:
+		return "superseded";
+	case OUTCOME_BUSY:
+	case OUTCOME_GAVE_UP:
+		return j->o->wait_ms == 0 ? "busy" : "timeout";
+	case OUTCOME_ALREADY:
+		return "already-ran";
+	case OUTCOME_MAX_HOLD:
+		return "max-hold";
+	case OUTCOME_UNLOCKED:
+		return "ran";
+	case OUTCOME_LOST:
+		return "lost";
+	case OUTCOME_FORCED:
+		return "forced";
+	case OUTCOME_INSIDE:
+	case OUTCOME_CANNOT_EXEC:
+	case OUTCOME_FAILED:
+		return "failed";
+	case OUTCOME_UNAVAILABLE:
+	case OUTCOME_REFUSED:
+		return "unavailable";
+	}
+	return "failed";
+}
+
+/* For the history: see struct supervise_conf. */
+static void tell_story(void *arg, const struct ending *e, struct story *out)
+{
+	const struct job *j = arg;
+	int status = job_status(j);
+	bool cut = e->ended && WIFSIGNALED(e->status);
+
+	*out = (struct story){.outcome = job_outcome(j, status),
+			      .status = -1,
+			      .signal = cut ? WTERMSIG(e->status) : 0,
+			      .waited_ms = e->waited_ms,
+			      .held_ms = e->held_ms,
+			      .by = e->by[0] ? e->by : NULL};
+	if (e->ended && !cut)
+		out->status = WEXITSTATUS(e->status);
+	else if (e->outcome == OUTCOME_CANNOT_EXEC)
+		out->status = status;
+}
+
+/* ---- the locks ---- */
+
+/* The drives, in the order of the keys' bytes: everybody's order. */
+static int use_locks(struct job *j, struct fail *why)
+{
+	const struct opts *o = j->o;
+	const struct servers *s = &j->servers;
+	struct lease_conf conf = {
+		.nodes = s->n,
+		.ttl_ms = o->ttl_ms,
+		.node_timeout_ms = servers_timeout(s, o->ttl_ms),
+		.wait_ms = o->wait_ms,
+		.max_waiters = o->max_waiters,
+		.supersede = o->supersede,
+		.shared = o->shared,
+		.slots = o->slots,
+		.replicas = o->wait_replicas,
+		.manifold = servers_are_manifold(s),
+		.max_leases = (int64_t)o->max_renewals + 1,
+		.min_hold_ms = j->by_hand ? 0 : o->min_hold_ms,
+		.once_ms = j->by_hand ? 0 : o->once_ms,
+		.guard_ms = servers_guard(s, o),
+		.ticket = s->n > 1 ? wall_microseconds() : 0,
+	};
+
+	for (int i = 0; i < o->keys; i++) {
+		const char *key = o->key[i];
+
+		for (int k = 0; k < o->keys; k++)
+			j->at[i] += strcmp(o->key[k], key) < 0;
+		held_find(getenv("REDLOCK_HELD"), key, s->url, &conf.outer);
+		if (drive_init(&j->drive[j->at[i]], s->endpoint, key,
+			       strlen(key), &j->who.holder, &conf, why) < 0)
+			return -1;
+		j->drive[j->at[i]].own = getenv("REDLOCK_TOKEN");
+	}
+	locks_init(&j->locks, j->drive, o->keys);
+	return 0;
+}
+
+/* In the guard: redlock died. */
+static void tell_of_death(struct job *j)
+{
+	struct ending *e = &j->end;
+	struct story story;
+
+	e->outcome = OUTCOME_LOST;
+	e->waited_ms = between(j->drive[0].lease.began, j->went);
+	e->held_ms = between(j->went, now());
+	tell_story(j, e, &story);
+	for (int i = 0; i < e->given.n && !j->o->no_history; i++)
+		if (!e->given.lock[i].joined)
+			drive_tell(&j->drive[i], &story, e->given.lock[i].fence,
+				   e->given.lock[i].slot);
+}
+
+/* Who was told that the lock is lost may go on for as long as the lease would
+ * have lasted. */
+static void inherit(void *arg, bool ran)
+{
+	struct job *j = arg;
+	const struct keeper *kept = j->kept;
+
+	tell_of_death(j);
+	if (kept && ran)
+		keeper_tell(kept);
+	if (!kept || !ran || keeper_gone(kept, after(now(), j->o->ttl_ms)))
+		locks_inherit(&j->locks, ran);
+}
+
+/* In messages, all of them. */
+static void name_keys(const struct job *j)
+{
+	static char shown[256]; /* borrowed by the log */
+	size_t used = 0;
+
+	for (int i = 0; i < j->o->keys && used < sizeof(shown) - 1; i++)
+		used += (size_t)snprintf(shown + used, sizeof(shown) - used,
+					 "%s%.127s", i ? ", " : "",
+					 j->drive[j->at[i]].shown_key);
+	log_key(shown, j->o->key[0], strlen(j->o->key[0]));
+}
+
+int job_find(struct job *j, struct fail *why)
+{
+	return servers_find(&j->servers, j->o, why) < 0
+		       ? -1
+		       : twins_refuse(&j->servers, why);
+}
+
+int job_prepare(struct job *j, const char *command, struct fail *why)
+{
+	describe(&j->who, j->o, command);
+	if (signals_open(&j->signals, why) < 0 || use_locks(j, why) < 0 ||
+	    use_environment(j, why) < 0)
+		return -1;
+	name_keys(j);
+	return 0;
+}
+
+void job_run(struct job *j, struct supervise_conf *conf, struct order *order)
+{
+	conf->story = j->o->no_history ? NULL : tell_story;
+	conf->teller = j;
+	j->kept = conf->kept;
+	for (int i = 0; i < j->o->keys; i++)
+		j->drive[i].stake = conf->by_hand ? "the hold ends"
+						  : "the command is killed";
+	order->envp = j->envp;
+	order->listen_pid = getenv("LISTEN_PID") ? j->listen_pid : NULL;
+	order->signals = &j->signals;
+	order->noted = take_tokens;
+	order->given = fill_in;
+	order->last_will = inherit;
+	order->estate = j;
+	supervise(&j->locks, conf, order, &j->signals, &j->end);
+}
+
+void job_die(const struct job *j)
+{
+	const struct ending *e = &j->end;
+
+	if (e->sig == 0)
+		return;
+	if (e->outcome == OUTCOME_GAVE_UP)
+		signals_die(e->sig);
+	if (e->outcome == OUTCOME_RAN && WIFSIGNALED(e->status) &&
+	    sigismember(&e->sigs, WTERMSIG(e->status)))
+		signals_die(WTERMSIG(e->status));
+}

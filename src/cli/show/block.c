@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* The block about a lock. */
+#include "cli/show/block.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/render.h"
+#include "cli/show/problems.h"
+
+/* What is printed, and where. */
+struct block {
+	const struct look *look;
+	const struct sighting *seen;
+	const struct view *v;
+	enum view_state state;
+	FILE *out;
+	bool told_wrong;
+};
+
+static int nodes_of(const struct block *b)
+{
+	return b->look->servers.n;
+}
+
+/* A line "name value"; without a value, none. */
+__attribute__((format(printf, 3, 4))) static void
+line(const struct block *b, const char *name, const char *fmt, ...)
+{
+	char value[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(value, sizeof(value), fmt, ap);
+	va_end(ap);
+	if (value[0] != '\0')
+		(void)fprintf(b->out, "  %-9s %s\n", name, value);
+}
+
+/* ---- who has it ---- */
+
+const char *block_who(const struct view_holder *h, char *buf, size_t size)
+{
+	if (h->how != HOLD_FOREIGN)
+		return about_who(h->about, buf, size);
+	(void)snprintf(buf, size, "another program");
+	return buf;
+}
+
+/* Since its lease began, as the server's clock has it. */
+static int64_t age_of(const struct block *b, int64_t since_ms)
+{
+	int64_t ms = b->v->now_ms - since_ms;
+
+	return ms > 0 ? ms : 0;
+}
+
+static void print_lease(const struct block *b, const struct view_holder *h)
+{
+	char left[32], ttl[32], of[48] = "";
+
+	if (h->ttl_ms > 0 && h->how != HOLD_RESTS)
+		(void)snprintf(of, sizeof(of), " of %s",
+			       format_duration(h->ttl_ms, ttl, sizeof(ttl)));
+	if (h->left_ms < 0)
+		line(b, "lease", "without expiry");
+	else
+		line(b, "lease", "%s left%s",
+		     format_duration(h->left_ms, left, sizeof(left)), of);
+	if (h->renewed >= 0)
+		line(b, "renewed", "%" PRId64 " time%s", h->renewed,
+		     h->renewed == 1 ? "" : "s");
+}
+
+static void print_holder(const struct block *b, const struct view_holder *h)
+{
+	char date[48], age[32];
+
+	line(b, "command", "%s", h->about[ABOUT_COMMAND]);
+	line(b, "reason", "%s", h->about[ABOUT_REASON]);
+	line(b, "ci job", "%s", h->about[ABOUT_CI]);
+	if (h->slot > 0)
+		line(b, "slot", "%d", h->slot);
+	if (h->since_ms > 0)
+		line(b, "since", "%s (%s ago)",
+		     wall_zoned(h->since_ms / 1000, date, sizeof(date)),
+		     format_duration(age_of(b, h->since_ms), age, sizeof(age)));
+	print_lease(b, h);
+	line(b, "token", "%s", h->token);
+}
+
+static void print_first(const struct block *b, const char *shown)
+{
+	static const char *const by[] = {[HOLD_ALONE] = "held by ",
+					 [HOLD_READS] = "read by ",
+					 [HOLD_INSIDE] = "held by ",
+					 [HOLD_RESTS] =
+						 "kept (--min-hold) for ",
+					 [HOLD_FOREIGN] = "held by "};
+	const struct view_holder *h = b->v->holder;
+	char who[300];
+
+	(void)fprintf(b->out, "%s: ", shown);
+	if (b->state == VIEW_FREE) {
+		(void)fprintf(b->out, "free\n");
+		return;
+	}
+	if (b->state == VIEW_MINORITY)
+		(void)fprintf(b->out, "held by nobody: on %d of %d servers, ",
+			      __builtin_popcount(h->nodes), nodes_of(b));
+	(void)fprintf(b->out, "%s%s\n", by[h->how],
+		      block_who(h, who, sizeof(who)));
+	print_holder(b, h);
+}
+
+int block_holders(const struct view *v)
+{
+	return v->holders < BLOCK_MOST ? v->holders : BLOCK_MOST;
+}
+
+int block_waiters(const struct view *v)
+{
+	return v->waiters < BLOCK_MOST ? v->waiters : BLOCK_MOST;
+}
+
+/* Readers, slots, those inside; on several servers, who has a few of them. */
+static void print_others(const struct block *b)
+{
+	char who[300];
+
+	int n = block_holders(b->v);
+
+	for (int i = 1; i < n; i++) {
+		const struct view_holder *h = &b->v->holder[i];
+
+		(void)fprintf(b->out, "  and %s%s\n",
+			      h->how == HOLD_READS    ? "reader "
+			      : h->how == HOLD_INSIDE ? "inside it "
+			      : h->how == HOLD_RESTS  ? "kept for "
+						      : "",
+			      block_who(h, who, sizeof(who)));
+		print_holder(b, h);
+	}
+	if (b->v->held > n)
+		(void)fprintf(b->out, "  and %" PRId64 " more\n",
+			      b->v->held - n);
+}
+
+/* ---- the rest ---- */
+
+static void print_lock(const struct block *b)
+{
+	char left[32];
+
+	if (b->v->counter > 0)
+		line(b, b->state == VIEW_FREE ? "counter" : "fence", "%" PRId64,
+		     b->v->counter);
+	if (b->v->once_ms > 0)
+		line(b, "once", "done (--once-per); not again for %s",
+		     format_duration(b->v->once_ms, left, sizeof(left)));
+	if (look_is_host_only(b->look))
+		line(b, "scope", "host");
+}
+
+/* What one of several servers says. */
+static const char *say_node(const struct block *b, int node, char buf[240])
+{
+	const struct view *v = b->v;
+	char left[32];
+
+	(void)snprintf(buf, 240, "%s",
+		       v->answers & 1U << node ? "free" : "no answer");
+	for (int i = v->holders - 1; i >= 0; i--) {
+		const struct view_holder *h = &v->holder[i];
+		int64_t ms = h->left_at[node];
+
+		if (!(h->nodes & 1U << node))
+			continue;
+		(void)snprintf(buf, 240, "%s, %s%s", i == 0 ? "held" : h->token,
+			       ms < 0 ? "without expiry"
+				      : format_duration(ms, left, sizeof(left)),
+			       ms < 0 ? "" : " left");
+	}
+	return buf;
+}
+
+static void print_nodes(const struct block *b)
+{
+	struct table t;
+	char text[240];
+
+	if (nodes_of(b) == 1)
+		return;
+	(void)fprintf(b->out, "  servers\n");
+	table_begin(&t, 2);
+	for (int i = 0; i < nodes_of(b); i++) {
+		table_cell(&t, "%s", b->look->servers.endpoint[i].name);
+		table_cell(&t, "%s", say_node(b, i, text));
+	}
+	(void)table_print(&t, "    ", b->out);
+}
+
+static void print_queue(const struct block *b)
+{
+	int n = block_waiters(b->v);
+	struct table t;
+
+	if (b->v->waiters == 0)
+		return;
+	line(b, "waiting", "%" PRId64, b->v->in_line);
+	table_begin(&t, 6);
+	for (int i = 0; i < n; i++) {
+		const struct view_waiter *w = &b->v->waiter[i];
+		const char *host = w->about[ABOUT_HOST];
+		char age[32];
+
+		table_cell(&t, "%d", i + 1);
+		table_cell(&t, "%s", host[0] ? host : "?");
+		table_cell(&t, "pid %s", w->about[ABOUT_PID]);
+		table_cell(&t, "user %s", w->about[ABOUT_USER]);
+		table_cell(&t, "for %s",
+			   format_duration(age_of(b, w->ticket / 1000), age,
+					   sizeof(age)));
+		table_cell(&t, "%s%s%s%s", w->about[ABOUT_COMMAND],
+			   w->reads ? " (reads)" : "",
+			   w->slots > 1 ? " (a slot)" : "",
+			   w->silent_ms > SILENT_MS ? " (silent)" : "");
+	}
+	(void)table_print(&t, "    ", b->out);
+	if (b->v->in_line > n)
+		(void)fprintf(b->out, "    and %" PRId64 " more\n",
+			      b->v->in_line - n);
+}
+
+static void print_wrong(void *arg, const char *text)
+{
+	struct block *b = arg;
+
+	if (!b->told_wrong)
+		(void)fprintf(b->out, "  %sproblems%s\n", paint(TONE_BAD),
+			      paint(TONE_PLAIN));
+	b->told_wrong = true;
+	(void)fprintf(b->out, "    - %s\n", text);
+}
+
+void block_print(const struct look *l, const char *shown,
+		 const struct sighting *s, FILE *out)
+{
+	struct block b = {.look = l,
+			  .seen = s,
+			  .v = &s->view,
+			  .state = view_state(&s->view, l->servers.n),
+			  .out = out};
+
+	print_first(&b, shown);
+	print_others(&b);
+	print_lock(&b);
+	print_nodes(&b);
+	print_queue(&b);
+	find_wrong(l, s, print_wrong, &b);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The block of text that you need at 3 a.m.: who holds a lock, since when, who
+ * waits, and what looks wrong. For `inspect`, and before a lock is taken by
+ * force.
+ */
+#ifndef CLI_SHOW_BLOCK_H
+#define CLI_SHOW_BLOCK_H
+
+#include <stdio.h>
+
+#include "cli/query.h"
+
+#define BLOCK_MOST 200 /* holders, and waiters, are shown */
+
+/* `shown`: the key, safe for a terminal. */
+void block_print(const struct look *l, const char *shown,
+		 const struct sighting *s, FILE *out);
+
+/* The number of holders and of waiters. */
+int block_holders(const struct view *v);
+int block_waiters(const struct view *v);
+
+/* "web1 (pid 12, user joe)" */
+const char *block_who(const struct view_holder *h, char *buf, size_t size);
+
+#endif

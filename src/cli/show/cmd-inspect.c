@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Who holds a lock, who waits for it, and what looks wrong. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/show/block.h"
+#include "cli/command.h"
+#include "cli/query.h"
+#include "cli/render.h"
+#include "cli/show/problems.h"
+#include "lock/wire/record.h"
+#include "run/waiting.h"
+
+/* One key, and what is known of it. */
+struct inspection {
+	const struct look *look;
+	const char *key;
+	char shown[256];
+	struct sighting seen;
+	enum view_state state;
+};
+
+static int nodes_of(const struct inspection *in)
+{
+	return in->look->servers.n;
+}
+
+static const char *name_of_node(const struct inspection *in, int node)
+{
+	return in->look->servers.endpoint[node].name;
+}
+
+static bool is_on(const struct view_holder *h, int node)
+{
+	return h->nodes & 1U << node;
+}
+
+static void json_waiters(struct json *j, const struct view *v)
+{
+	json_number(j, "in_line", v->in_line);
+	json_list(j, "waiters");
+	for (int i = 0; i < block_waiters(v); i++) {
+		const struct view_waiter *w = &v->waiter[i];
+
+		json_item(j);
+		json_number(j, "place", i + 1);
+		json_time(j, "since", w->ticket / 1000);
+		json_about_flat(j, w->about);
+		json_bool(j, "shared", w->reads);
+		json_number(j, "slots", w->slots);
+		json_number(j, "silent_ms", w->silent_ms);
+		json_close(j);
+	}
+	json_end(j);
+}
+
+static void json_nodes(struct json *j, const struct inspection *in)
+{
+	const struct view *v = &in->seen.view;
+
+	json_list(j, "nodes");
+	for (int i = 0; i < nodes_of(in); i++) {
+		const struct view_holder *h = NULL;
+
+		for (int k = 0; !h && k < v->holders; k++)
+			if (is_on(&v->holder[k], i))
+				h = &v->holder[k];
+		json_item(j);
+		json_text(j, "name", name_of_node(in, i));
+		json_text(j, "state",
+			  !(v->answers & 1U << i) ? "down"
+			  : h                     ? "held"
+						  : "free");
+		if (h) {
+			json_text(j, "token", h->token);
+			json_left(j, "ttl_left_ms", h->left_at[i]);
+		}
+		if (in->seen.why[i].kind != FAIL_NONE)
+			json_text(j, "error", in->seen.why[i].text);
+		json_close(j);
+	}
+	json_end(j);
+}
+
+static void json_wrong(void *arg, const char *text)
+{
+	json_word(arg, text);
+}
+
+static void json_all(const struct inspection *in)
+{
+	const struct view *v = &in->seen.view;
+	struct json j = {.f = stdout};
+
+	json_text(&j, "schema", "redlock.inspect/1");
+	json_bytes(&j, "key", in->key, strlen(in->key));
+	json_text(&j, "state", view_state_name(in->state));
+	json_text(&j, "scope", look_is_host_only(in->look) ? "host" : "shared");
+	json_number(&j, "fence", v->counter);
+	if (v->holders > 0)
+		json_hold(&j, &v->holder[0]);
+	json_number(&j, "holders", v->held);
+	json_list(&j, "others");
+	for (int i = 1; i < block_holders(v); i++) {
+		json_item(&j);
+		json_hold(&j, &v->holder[i]);
+		json_close(&j);
+	}
+	json_end(&j);
+	json_waiters(&j, v);
+	json_nodes(&j, in);
+	json_list(&j, "problems");
+	find_wrong(in->look, &in->seen, json_wrong, &j);
+	json_end(&j);
+	json_close(&j);
+	(void)putchar('\n');
+}
+
+/* ---- for monitoring ---- */
+
+static void first_wrong(void *arg, const char *text)
+{
+	char *first = arg;
+
+	if (first[0] == '\0')
+		(void)snprintf(first, 400, "%s", text);
+}
+
+/* One line, and the statuses of Nagios' plugins. */
+static int check_age(struct inspection *in, int64_t most_ms)
+{
+	const struct view *v = &in->seen.view;
+	int64_t since = v->holders > 0 ? v->holder[0].since_ms : 0;
+	char who[860] = "free", wrong[400] = "", limit[32];
+	struct sight s;
+
+	find_wrong(in->look, &in->seen, first_wrong, wrong);
+	view_sight(v, &s);
+	if (v->holders > 0)
+		(void)describe_holder(&s, 0, who, sizeof(who));
+	if (since > 0 && v->now_ms - since > most_ms) {
+		(void)printf("CRITICAL: %s: %s; longer than %s\n", in->shown,
+			     who, format_limit(most_ms, limit, sizeof(limit)));
+		return STATUS_CRITICAL;
+	}
+	if (wrong[0] == '\0' && v->holders > 0 && since <= 0)
+		(void)snprintf(wrong, sizeof(wrong), "not known since when");
+	(void)printf("%s: %s: %s%s%s\n", wrong[0] ? "WARNING" : "OK", in->shown,
+		     who, wrong[0] ? "; " : "", wrong);
+	return wrong[0] ? STATUS_FREE : STATUS_OK;
+}
+
+static int inspect_one(struct look *look, const char *key, const struct opts *o,
+		       bool last)
+{
+	static struct inspection in;
+	struct fail why;
+	int status;
+
+	in = (struct inspection){.look = look, .key = key};
+	(void)format_bytes(key, strlen(key), in.shown, sizeof(in.shown));
+	log_key(in.shown, key, strlen(key));
+	if (look_at(look, key, strlen(key),
+		    &(struct view_most){BLOCK_MOST, BLOCK_MOST}, &in.seen,
+		    &why) < 0) {
+		log_error("failed", "%s", why.text);
+		look_away(&in.seen);
+		return status_of_kind(why.kind);
+	}
+	in.state = view_state(&in.seen.view, look->servers.n);
+	status = in.state == VIEW_FREE ? STATUS_FREE : STATUS_OK;
+	if (o->max_age_ms > 0)
+		status = check_age(&in, o->max_age_ms);
+	else if (o->json)
+		json_all(&in);
+	else
+		block_print(look, in.shown, &in.seen, stdout);
+	if (o->max_age_ms == 0 && !o->json && !last)
+		(void)putchar('\n');
+	look_away(&in.seen);
+	return status;
+}
+
+/* Of several keys the worst. */
+static int inspect(const struct opts *o)
+{
+	static struct look look;
+	struct fail why;
+	int status = STATUS_OK;
+
+	if (o->max_age_ms > 0 && o->json) {
+		log_error("usage", "--max-age and --json exclude each other");
+		return STATUS_USAGE;
+	}
+	if (look_open(&look, o, &why) < 0) {
+		log_error("failed", "%s", why.text);
+		status = status_of_kind(why.kind);
+	} else {
+		for (int i = 0; i < o->keys; i++) {
+			int its = inspect_one(&look, o->key[i], o,
+					      i + 1 == o->keys);
+
+			status = its > status ? its : status;
+		}
+	}
+	look_close(&look);
+	return render_end(status);
+}
+
+const struct command cmd_inspect = {
+	.name = "inspect",
+	.usage = "[OPTIONS] KEY...",
+	.summary = "Shows who holds a lock, who waits, and what looks wrong",
+	.example = {"redlock inspect deploy",
+		    "redlock inspect deploy nightly --json"},
+	.by = BY_INSPECT,
+	.operands = OPERANDS_KEYS,
+	.run = inspect,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* All locks that are held or waited for, once. */
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/show/listing.h"
+#include "cli/render.h"
+
+static int list(const struct opts *o)
+{
+	static struct look look;
+	struct fail why;
+	int status = STATUS_OK;
+
+	if (o->json && o->prometheus) {
+		log_error("usage",
+			  "--json and --prometheus exclude each other");
+		return STATUS_USAGE;
+	}
+	if (look_open(&look, o, &why) < 0 || listing_once(&look, o, &why) < 0) {
+		log_error("failed", "%s%s", why.text, look_cure(&why));
+		status = status_of_kind(why.kind);
+	}
+	look_close(&look);
+	return render_end(status);
+}
+
+const struct command cmd_list = {
+	.name = "list",
+	.usage = "[OPTIONS] [PATTERN]",
+	.summary = "Shows the locks that are held or waited for",
+	.example = {"redlock list 'deploy*'", "redlock list --held --json"},
+	.by = BY_LIST,
+	.operands = OPERANDS_PATTERN,
+	.run = list,
+};

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits until nobody holds a lock. It takes nothing, and stands in no line: so
+ * it has to look again and again. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/query.h"
+#include "cli/render.h"
+#include "lock/core/queue.h"
+#include "run/signals.h"
+#include "run/waiting.h"
+
+#define AFTER_END_MS 5 /* the server ends a lease up to 1 ms late */
+#define START_MS 5000  /* so long a server is waited for at first */
+/* Of more, it is certain that the lock is not free. */
+#define HOLDERS 20
+
+enum wait_end { STILL_WAITING, WAS_FREE, OUT_OF_TIME, HAS_FAILED, INTERRUPTED };
+
+struct wait {
+	const struct opts *o;
+	struct look look;
+	struct signals signals;
+	const char *key;
+	char shown[256];
+	enum wait_end end;
+	int sig;
+	struct instant began, give_up, next;
+	/* the look that is under way, or the last one */
+	struct sighting seen;
+	int owed;
+	struct fail why;
+	/* what was seen */
+	bool answered; /* ever */
+	struct sight sight;
+	struct view_holder holder;
+	struct instant seen_at, silent; /* NEVER: it is not */
+	/* and said */
+	struct instant drawn, said;
+	char said_token[140];
+	enum told told;
+};
+
+/* ---- telling ---- */
+
+static const char *describe_seen(const struct wait *w, char *buf, size_t size)
+{
+	return describe_holder(&w->sight, between(w->seen_at, now()), buf,
+			       size);
+}
+
+static void draw(struct wait *w)
+{
+	char text[1000], how[80], who[860];
+	struct instant at = now();
+
+	w->drawn = at;
+	(void)describe_waiting(between(w->began, at), w->o->wait_ms, how);
+	(void)snprintf(text, sizeof(text), "%s: %s", how,
+		       w->silent.ms != NEVER.ms
+			       ? w->why.text
+			       : describe_brief(&w->sight,
+						between(w->seen_at, at), who,
+						sizeof(who)));
+	log_live(text);
+}
+
+/* A change of holders, or that we still live: see run/waiting.h. */
+static struct instant next_line(const struct wait *w)
+{
+	bool same = strcmp(w->said_token, w->sight.token) == 0;
+
+	return after(w->said, same ? TELL_ALIVE_MS : TELL_CHANGE_MS);
+}
+
+static bool is_due(const struct wait *w, enum told what)
+{
+	return w->told != what || !before(now(), next_line(w));
+}
+
+static void note_told(struct wait *w, enum told told)
+{
+	w->told = told;
+	w->said = now();
+	(void)snprintf(w->said_token, sizeof(w->said_token), "%s",
+		       w->sight.token);
+}
+
+static void tell_line(struct wait *w)
+{
+	bool silent = w->silent.ms != NEVER.ms;
+	int64_t so_far =
+		w->told == TOLD_NOTHING ? 0 : between(w->began, now()) + 1;
+	char how[80], who[860], next[160] = "";
+
+	(void)describe_begun(so_far, w->o->wait_ms, how);
+	if (!silent)
+		(void)describe_next(w->shown, next);
+	log_notice(silent ? "silence" : "waiting", "%s%s: %s%s",
+		   !silent && w->told == TOLD_SILENCE
+			   ? "the server answers again; "
+			   : "",
+		   how,
+		   silent ? w->why.text : describe_seen(w, who, sizeof(who)),
+		   next);
+	note_told(w, silent ? TOLD_SILENCE : TOLD_HOLDER);
+}
+
+static void tell(struct wait *w)
+{
+	bool silent = w->silent.ms != NEVER.ms;
+	struct instant at = now();
+
+	if (before(at, after(w->began, TELL_MS)) || (!w->answered && !silent))
+		return;
+	if (log_is_live()) {
+		if (!before(at, after(w->drawn, DRAW_MS)))
+			draw(w);
+	} else if (!silent) {
+		if (is_due(w, TOLD_HOLDER))
+			tell_line(w);
+	} else if (is_due(w, TOLD_SILENCE) &&
+		   !before(at, after(w->silent, TELL_SILENCE_MS))) {
+		tell_line(w);
+	}
+}
+
+/* When tell() has something to tell, without an event. */
+static struct instant tell_at(const struct wait *w)
+{
+	if (w->silent.ms == NEVER.ms && !w->answered)
+		return NEVER;
+	if (before(now(), after(w->began, TELL_MS)))
+		return after(w->began, TELL_MS);
+	if (log_is_live())
+		return after(w->drawn, DRAW_MS);
+	if (w->silent.ms != NEVER.ms && w->told != TOLD_SILENCE)
+		return after(w->silent, TELL_SILENCE_MS);
+	return w->told == TOLD_NOTHING ? NEVER : next_line(w);
+}
+
+/* ---- looking ---- */
+
+static void ask(struct wait *w)
+{
+	const struct view_most most = {.holders = HOLDERS};
+	size_t len = strlen(w->key);
+
+	look_away(&w->seen);
+	memset(&w->seen, 0, sizeof(w->seen));
+	for (int i = 0; i < w->look.servers.n; i++) {
+		if (look_ask(&w->look, i, w->key, len, &most, 0) < 0) {
+			w->end = HAS_FAILED;
+			(void)fail(&w->why, FAIL_INTERNAL, "out of memory");
+			return;
+		}
+		w->owed++;
+	}
+}
+
+static int64_t pause_ms(void)
+{
+	return OUTSIDE_MS - random() % (OUTSIDE_MS / 5);
+}
+
+/* Whoever holds it renews; whoever died does not. */
+static void look_again(struct wait *w)
+{
+	const struct view *v = &w->seen.view;
+	int64_t ms = pause_ms(), left = v->holders ? v->holder[0].left_ms : -1;
+
+	if (left >= 0 && left + AFTER_END_MS < ms)
+		ms = left + AFTER_END_MS;
+	w->next = after(now(), ms);
+}
+
+static void see(struct wait *w)
+{
+	const struct view *v = &w->seen.view;
+
+	w->answered = true;
+	w->silent = NEVER;
+	if (view_is_free(v, w->look.servers.n)) {
+		w->end = WAS_FREE;
+		return;
+	}
+	if (v->holders > 0) {
+		view_sight(v, &w->sight);
+		w->holder = v->holder[0];
+		w->seen_at = now();
+	}
+	look_again(w);
+}
+
+/* What can be helped by waiting is waited for. */
+static void miss(struct wait *w)
+{
+	struct instant at = now();
+
+	if (w->silent.ms == NEVER.ms)
+		w->silent = w->answered ? at : w->began;
+	w->next = after(at, pause_ms());
+	if (w->why.kind != FAIL_UNAVAILABLE ||
+	    (!w->answered && !before(at, after(w->began, START_MS))))
+		w->end = HAS_FAILED;
+}
+
+static void take(struct wait *w)
+{
+	struct got got;
+
+	while (w->owed > 0 && survey_next(&w->look.survey, &got)) {
+		look_take(&w->seen, &got);
+		if (--w->owed > 0)
+			continue;
+		if (look_done(&w->look, &w->seen, &w->why) == 0)
+			see(w);
+		else
+			miss(w);
+	}
+}
+
+/* ---- waiting ---- */
+
+static void take_signals(struct wait *w)
+{
+	struct arrival a;
+
+	while (signals_next(&w->signals, &a)) {
+		if (a.sig == SIGTSTP) {
+			log_live("");
+			(void)raise(SIGSTOP);
+		}
+		w->drawn = (struct instant){INT64_MIN / 2};
+		if (signal_ends(a.sig) && a.sig != SIGUSR1 &&
+		    a.sig != SIGUSR2) {
+			w->end = INTERRUPTED;
+			w->sig = a.sig;
+		}
+	}
+}
+
+/* A first look has the time that a server may take, whatever -w says. */
+static struct instant deadline_of(const struct wait *w)
+{
+	return w->owed > 0 && !w->answered ? NEVER : w->give_up;
+}
+
+static void wait_for_it(struct wait *w)
+{
+	w->began = w->next = now();
+	w->give_up = w->o->wait_ms == INT64_MAX
+			     ? NEVER
+			     : after(w->began, w->o->wait_ms);
+	while (w->end == STILL_WAITING) {
+		struct pollfd fd = {.fd = w->signals.fd, .events = POLLIN};
+		struct instant limit = sooner(deadline_of(w), tell_at(w));
+
+		if (w->owed == 0 && !before(now(), w->next))
+			ask(w);
+		survey_poll(&w->look.survey, &fd, 1,
+			    w->owed > 0 ? limit : sooner(limit, w->next));
+		if (fd.revents)
+			take_signals(w);
+		take(w);
+		if (w->end == STILL_WAITING && !before(now(), deadline_of(w)))
+			w->end = w->answered ? OUT_OF_TIME : HAS_FAILED;
+		if (w->end == STILL_WAITING)
+			tell(w);
+	}
+	log_live("");
+}
+
+static void say_held(const struct wait *w)
+{
+	char limit[32], who[860], next[160];
+
+	log_at(w->o->conflict_status == 0 ? LOG_SAY_NOTICE : LOG_SAY_ERROR,
+	       "timeout", "", "not free within %s: %s%s",
+	       format_limit(w->o->wait_ms, limit, sizeof(limit)),
+	       describe_seen(w, who, sizeof(who)),
+	       describe_next(w->shown, next));
+}
+
+static void say_json(const struct wait *w)
+{
+	struct json j = {.f = stdout};
+
+	json_text(&j, "schema", "redlock.wait/1");
+	json_bytes(&j, "key", w->key, strlen(w->key));
+	json_text(&j, "outcome", w->end == WAS_FREE ? "free" : "timeout");
+	json_number(&j, "waited_ms", between(w->began, now()));
+	if (w->end != WAS_FREE)
+		json_hold(&j, &w->holder);
+	json_close(&j);
+	(void)putchar('\n');
+}
+
+static int finish(struct wait *w)
+{
+	switch (w->end) {
+	case STILL_WAITING:
+	case WAS_FREE:
+	case OUT_OF_TIME:
+		break;
+	case INTERRUPTED:
+		signals_die(w->sig);
+		return 128 + w->sig;
+	case HAS_FAILED:
+		log_error("failed", "%s", w->why.text);
+		return status_of_kind(w->why.kind);
+	}
+	if (w->o->json)
+		say_json(w);
+	if (w->end == OUT_OF_TIME)
+		say_held(w);
+	return render_end(w->end == WAS_FREE ? STATUS_OK
+					     : w->o->conflict_status);
+}
+
+static int wait_verb(const struct opts *o)
+{
+	static struct wait w;
+	int status;
+
+	w = (struct wait){.o = o,
+			  .key = o->key[0],
+			  .silent = NEVER,
+			  .drawn = {INT64_MIN / 2},
+			  .signals = {.fd = -1}};
+	(void)format_bytes(w.key, strlen(w.key), w.shown, sizeof(w.shown));
+	log_key(w.shown, w.key, strlen(w.key));
+	srandom((unsigned int)getpid() ^ (unsigned int)now().ms);
+	if (look_open(&w.look, o, &w.why) < 0 ||
+	    signals_open(&w.signals, &w.why) < 0)
+		w.end = HAS_FAILED;
+	else
+		wait_for_it(&w);
+	status = finish(&w);
+	look_away(&w.seen);
+	look_close(&w.look);
+	return status;
+}
+
+const struct command cmd_wait = {
+	.name = "wait",
+	.usage = "[OPTIONS] KEY",
+	.summary = "Waits until nobody holds a lock, and takes nothing",
+	.example = {"redlock wait deploy && ./notify.sh",
+		    "redlock wait deploy -w 10m"},
+	.by = BY_WAIT,
+	.operands = OPERANDS_KEY,
+	.run = wait_verb,
+};

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* A census, shown. */
+#include "cli/show/listing.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/show/metrics.h"
+#include "cli/render.h"
+
+/* ---- which, and in which order ---- */
+
+static bool has_text(const struct lock_seen *l, const char *text)
+{
+	if (text[0] == '\0' || strcasestr(l->shown, text))
+		return true;
+	for (int i = 0; l->holders > 0 && i < ABOUT_COUNT; i++)
+		if (strcasestr(l->holder.about[i], text))
+			return true;
+	return false;
+}
+
+static bool is_chosen(const struct lock_seen *l, const struct choice *choice)
+{
+	return census_shows(l) && (!choice->held || l->state == VIEW_HELD) &&
+	       (!choice->waiting || l->in_line > 0) &&
+	       (!choice->text || has_text(l, choice->text));
+}
+
+static int by_key(const struct lock_seen *x, const struct lock_seen *y)
+{
+	int order = memcmp(x->key, y->key, x->len < y->len ? x->len : y->len);
+
+	return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* The largest comes first: of leases, the one that ends soonest. */
+static int64_t rank(const struct lock_seen *l, enum column by)
+{
+	if (by == COLUMN_WAITERS)
+		return l->in_line;
+	if (l->holders == 0)
+		return INT64_MIN;
+	if (by == COLUMN_HELD)
+		return l->held_ms;
+	return l->holder.left_ms < 0 ? INT64_MIN + 1 : -l->holder.left_ms;
+}
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct lock_seen *x = *(const struct lock_seen *const *)a;
+	const struct lock_seen *y = *(const struct lock_seen *const *)b;
+	const struct choice *choice = arg;
+	int order = 0;
+
+	if (choice->by != COLUMN_KEY) {
+		int64_t m = rank(x, choice->by), n = rank(y, choice->by);
+
+		order = (n > m) - (n < m);
+	}
+	if (order == 0 && choice->by != COLUMN_KEY)
+		return by_key(x, y);
+	if (order == 0)
+		order = by_key(x, y);
+	return choice->reverse ? -order : order;
+}
+
+int listing_make(struct listing *l, const struct census *c,
+		 const struct choice *choice)
+{
+	struct choice copy = *choice;
+
+	*l = (struct listing){0};
+	l->row = malloc((size_t)(c->locks + 1) * sizeof(struct lock_seen *));
+	if (!l->row)
+		return -1;
+	for (int i = 0; i < c->locks; i++) {
+		if (!is_chosen(c->lock[i], choice))
+			continue;
+		l->row[l->rows++] = c->lock[i];
+		l->waiters += c->lock[i]->in_line;
+	}
+	qsort_r(l->row, (size_t)l->rows, sizeof(struct lock_seen *), compare,
+		&copy);
+	return 0;
+}
+
+void listing_close(struct listing *l)
+{
+	free(l->row);
+	*l = (struct listing){0};
+}
+
+/* ---- for people ---- */
+
+const char *listing_state(const struct lock_seen *l)
+{
+	static const char *const held[] = {[HOLD_ALONE] = "held",
+					   [HOLD_READS] = "reading",
+					   [HOLD_INSIDE] = "held",
+					   [HOLD_RESTS] = "resting",
+					   [HOLD_FOREIGN] = "foreign"};
+
+	return l->state == VIEW_HELD ? held[l->holder.how]
+				     : view_state_name(l->state);
+}
+
+const char *listing_host(const struct lock_seen *l, char *buf, size_t size)
+{
+	const char *host = l->holder.about[ABOUT_HOST];
+
+	if (l->holders == 0)
+		host = "";
+	else if (host[0] == '\0')
+		host = "?";
+	if (l->holders > 1)
+		(void)snprintf(buf, size, "%s +%" PRId64, host, l->holders - 1);
+	else
+		(void)snprintf(buf, size, "%s", host);
+	return buf;
+}
+
+const char *listing_time(int64_t ms, char *buf, size_t size)
+{
+	if (ms < 0)
+		buf[0] = '\0';
+	else
+		(void)format_seconds(ms, buf, size);
+	return buf;
+}
+
+static void add_row(struct table *t, const struct lock_seen *l)
+{
+	const struct view_holder *h = &l->holder;
+	char text[ABOUT_MAX + 32];
+	bool held = l->holders > 0;
+
+	table_cell(t, "%s", l->shown);
+	table_cell(t, "%s", listing_state(l));
+	table_cell(t, "%s", listing_host(l, text, sizeof(text)));
+	table_cell(t, "%s", h->about[ABOUT_PID]);
+	table_cell(t, "%s", h->about[ABOUT_USER]);
+	table_cell(t, "%s", h->about[ABOUT_COMMAND]);
+	table_cell(t, "%s",
+		   listing_time(held ? l->held_ms : -1, text, sizeof(text)));
+	table_cell(t, "%s",
+		   held && h->left_ms < 0 ? "never"
+					  : listing_time(held ? h->left_ms : -1,
+							 text, sizeof(text)));
+	table_cell(t, "%" PRId64, l->in_line);
+}
+
+int listing_print(const struct listing *l, FILE *out)
+{
+	static const char *const names[] = {"KEY",  "STATE", "HOLDER",
+					    "PID",  "USER",  "COMMAND",
+					    "HELD", "LEFT",  "WAITING"};
+	const int columns = sizeof(names) / sizeof(names[0]);
+	struct table t;
+
+	if (l->rows == 0)
+		return 0;
+	table_begin(&t, columns);
+	for (int i = 0; i < columns; i++)
+		table_cell(&t, "%s", names[i]);
+	for (int i = 0; i < l->rows; i++)
+		add_row(&t, l->row[i]);
+	return table_print(&t, "", out);
+}
+
+/* ---- for programs ---- */
+
+static void json_nodes(const struct census *c, struct json *j)
+{
+	json_list(j, "nodes");
+	for (int i = 0; i < c->look->servers.n; i++) {
+		json_item(j);
+		json_text(j, "name", c->look->servers.endpoint[i].name);
+		json_text(j, "state", c->node[i].down ? "down" : "up");
+		if (c->node[i].down)
+			json_text(j, "error", c->node[i].why.text);
+		json_close(j);
+	}
+	json_end(j);
+}
+
+static void json_lock(const struct lock_seen *l, struct json *j)
+{
+	json_item(j);
+	json_bytes(j, "key", l->key, l->len);
+	json_text(j, "state", view_state_name(l->state));
+	json_number(j, "fence", l->fence);
+	if (l->holders > 0)
+		json_hold(j, &l->holder);
+	json_number(j, "holders", l->holders);
+	json_number(j, "in_line", l->in_line);
+	json_close(j);
+}
+
+void listing_json(const struct listing *l, const struct census *c,
+		  struct json *j)
+{
+	json_text(j, "scope", look_is_host_only(c->look) ? "host" : "shared");
+	json_nodes(c, j);
+	json_list(j, "locks");
+	for (int i = 0; i < l->rows; i++)
+		json_lock(l->row[i], j);
+	json_end(j);
+}
+
+/* ---- once ---- */
+
+static int show(const struct census *c, const struct opts *o, struct fail *why)
+{
+	const struct choice choice = {.held = o->held, .waiting = o->waiting};
+	struct listing l;
+	int rc = listing_make(&l, c, &choice);
+
+	if (rc == 0 && o->prometheus) {
+		rc = metrics_print(&l, c, stdout);
+	} else if (rc == 0 && o->json) {
+		struct json j = {.f = stdout};
+
+		json_text(&j, "schema", "redlock.list/1");
+		listing_json(&l, c, &j);
+		json_close(&j);
+		(void)putchar('\n');
+	} else if (rc == 0) {
+		if (l.rows == 0)
+			log_notice("no-locks", "%s",
+				   o->pattern || o->held || o->waiting
+					   ? "no matching locks"
+					   : "no locks");
+		rc = listing_print(&l, stdout);
+	}
+	listing_close(&l);
+	return rc < 0 ? fail(why, FAIL_INTERNAL, "out of memory") : 0;
+}
+
+/* What may be missing of it. */
+static int say_missing(struct census *c, struct fail *why)
+{
+	const struct node_seen *down = census_down(c);
+
+	if (c->hidden > 0)
+		log_notice("hidden", "%d lock%s cannot be looked at: %s",
+			   c->hidden, c->hidden == 1 ? "" : "s",
+			   c->hidden_why.text);
+	if (census_verdict(c, why) < 0)
+		return -1;
+	if (c->overfull)
+		return fail(why, FAIL_INTERNAL,
+			    "there are more locks than these %d", c->locks);
+	if (down)
+		log_notice("incomplete", "this is what the others know: %s",
+			   down->why.text);
+	return 0;
+}
+
+static int ask_all(struct census *c, struct fail *why)
+{
+	census_scan(c);
+	while (census_scans(c) || census_asks(c)) {
+		if (census_step(c) < 0)
+			return fail(why, FAIL_INTERNAL, "out of memory");
+		if (census_scans(c) || census_asks(c))
+			survey_poll(&c->look->survey, NULL, 0, NEVER);
+	}
+	return 0;
+}
+
+/* The rest is shown, and the status is that of the failure. */
+int listing_once(struct look *look, const struct opts *o, struct fail *why)
+{
+	struct census c;
+	struct fail missing = {0};
+	int rc;
+
+	census_open(&c, look, o->pattern);
+	rc = ask_all(&c, why);
+	if (rc == 0)
+		rc = say_missing(&c, &missing);
+	if (rc == 0 || c.locks > 0)
+		rc = show(&c, o, why) < 0 ? -1 : rc;
+	if (missing.kind != FAIL_NONE)
+		*why = missing;
+	census_close(&c);
+	return rc;
+}

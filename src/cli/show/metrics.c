@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Metrics: all samples of one name stand together. */
+#include "cli/show/metrics.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/history/holds.h"
+
+/* What the history of a lock has. */
+struct tally {
+	double success; /* seconds since 1970; 0: none */
+	int64_t lost, forced;
+};
+
+struct metric {
+	const char *name, *help;
+	/* -1: it has none */
+	double (*of)(const struct lock_seen *l, const struct tally *t);
+};
+
+static double is_held(const struct lock_seen *l, const struct tally *t)
+{
+	(void)t;
+	return l->state == VIEW_HELD;
+}
+
+static double held_for(const struct lock_seen *l, const struct tally *t)
+{
+	(void)t;
+	return l->holders > 0 && l->held_ms >= 0 ? (double)l->held_ms / 1000
+						 : -1;
+}
+
+static double waiters(const struct lock_seen *l, const struct tally *t)
+{
+	(void)t;
+	return (double)l->in_line;
+}
+
+static double success(const struct lock_seen *l, const struct tally *t)
+{
+	(void)l;
+	return t->success > 0 ? t->success : -1;
+}
+
+static double lost(const struct lock_seen *l, const struct tally *t)
+{
+	(void)l;
+	return (double)t->lost;
+}
+
+static double forced(const struct lock_seen *l, const struct tally *t)
+{
+	(void)l;
+	return (double)t->forced;
+}
+
+static const struct metric metrics[] = {
+	{"redlock_held", "1: somebody holds the lock.", is_held},
+	{"redlock_held_seconds", "Since the first holder acquired it.",
+	 held_for},
+	{"redlock_waiters", "Clients that wait for the lock.", waiters},
+	{"redlock_last_success_timestamp_seconds",
+	 "When the latest successful run ended, as the history has it.",
+	 success},
+	{"redlock_history_lost", "Holds in the history that were lost.", lost},
+	{"redlock_history_forced",
+	 "Holds in the history that force-release ended.", forced},
+};
+
+static void put_label(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			(void)fputc('\\', out);
+		(void)fputc(*text, out);
+	}
+}
+
+static void head(FILE *out, const char *name, const char *help)
+{
+	(void)fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+}
+
+static void servers(const struct census *c, FILE *out)
+{
+	head(out, "redlock_server_up", "1: the server answered.");
+	for (int i = 0; i < c->look->servers.n; i++) {
+		(void)fputs("redlock_server_up{server=\"", out);
+		put_label(out, c->look->servers.endpoint[i].name);
+		(void)fprintf(out, "\"} %d\n", !c->node[i].down);
+	}
+}
+
+/* A lock whose history cannot be read has none. */
+static void count(struct look *look, const struct lock_seen *l, struct tally *t)
+{
+	struct history h = {0};
+	struct fail why;
+
+	(void)past_read(look, l->key, l->len, 0, &h, &why);
+	for (int i = 0; i < h.holds; i++) {
+		const struct past *p = &h.hold[i];
+		double ended = (double)p->ended_ms / 1000;
+
+		if (strcmp(p->outcome, "ran") == 0 && ended > t->success)
+			t->success = ended;
+		t->lost += strcmp(p->outcome, "lost") == 0;
+		t->forced += strcmp(p->outcome, "forced") == 0;
+	}
+	history_close(&h);
+}
+
+int metrics_print(const struct listing *l, const struct census *c, FILE *out)
+{
+	struct tally *t = calloc((size_t)l->rows + 1, sizeof(*t));
+
+	if (!t)
+		return -1;
+	for (int i = 0; i < l->rows; i++)
+		count(c->look, l->row[i], &t[i]);
+	servers(c, out);
+	for (size_t m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++) {
+		head(out, metrics[m].name, metrics[m].help);
+		for (int i = 0; i < l->rows; i++) {
+			double value = metrics[m].of(l->row[i], &t[i]);
+
+			if (value < 0)
+				continue;
+			(void)fprintf(out, "%s{key=\"", metrics[m].name);
+			put_label(out, l->row[i]->shown);
+			(void)fprintf(out, "\"} %.15g\n", value);
+		}
+	}
+	free(t);
+	return 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What looks wrong with a lock, in words, for `inspect`. */
+#ifndef CLI_SHOW_PROBLEMS_H
+#define CLI_SHOW_PROBLEMS_H
+
+#include "cli/query.h"
+
+/* Considered silent: two heartbeats (queue.h) without a sign of life. */
+#define SILENT_MS 10000
+
+/* Calls tell() for each finding. */
+void find_wrong(const struct look *l, const struct sighting *s,
+		void (*tell)(void *arg, const char *text), void *arg);
+
+#endif

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: MIT */
+/* The locks that are held or waited for. */
+#include "cli/show/scan.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "base/units.h"
+
+/* Keys that are looked at, at a time: more do not make it faster, for a survey
+ * has a few questions under way on each connection. */
+#define FLIGHTS 64
+/* Of a SCAN: the server is busy with it for a ms at most, and does nothing else
+ * meanwhile. */
+#define SCAN_COUNT 1000
+#define SHOWN_MAX 256
+/* A SCAN of a thousand million keys. */
+#define PAGES_MAX 1000000
+/* So many locks are kept in mind, with so many bytes of keys. */
+#define KEPT_MAX 100000
+#define KEPT_BYTES_MAX ((size_t)32 << 20)
+/* One is shown; but of several servers, each may tell of others. */
+#define HOLDERS 20
+
+enum tag { TAG_SPREAD = -1, TAG_SCAN = -2, TAG_PING = -3 };
+
+/* A target. */
+struct spot {
+	bool failed; /* is asked nothing more in this round */
+	/* the SCAN that is under way */
+	char cursor[24];
+	int count;
+	int pages;     /* so far */
+	char mark[24]; /* the cursor of an earlier one */
+};
+
+/* A lock that is asked about. */
+struct flight {
+	struct lock_seen *lock; /* NULL: free for another */
+	struct sighting seen;
+	int owed; /* answers */
+};
+
+void census_open(struct census *c, struct look *look, const char *pattern)
+{
+	*c = (struct census){.look = look, .pattern = pattern};
+}
+
+static void free_lock(struct lock_seen *l)
+{
+	free(l->key);
+	free(l->shown);
+	free(l);
+}
+
+static void keep_name(void *lock)
+{
+	(void)lock; /* `lock` has it, too */
+}
+
+void census_close(struct census *c)
+{
+	for (int i = 0; c->flight && i < FLIGHTS; i++)
+		look_away(&c->flight[i].seen);
+	tdestroy(c->names, keep_name);
+	for (int i = 0; i < c->locks; i++)
+		free_lock(c->lock[i]);
+	free(c->lock);
+	free(c->spot);
+	free(c->flight);
+	*c = (struct census){0};
+}
+
+bool census_shows(const struct lock_seen *l)
+{
+	return l->known && (l->holders > 0 || l->in_line > 0);
+}
+
+bool census_scans(const struct census *c)
+{
+	return c->scans > 0;
+}
+
+bool census_asks(const struct census *c)
+{
+	return c->asking || c->flying > 0 || c->next < c->locks;
+}
+
+static void no_memory(struct census *c)
+{
+	c->broke = true;
+}
+
+/* ---- servers ---- */
+
+/* NULL: no memory. */
+static struct spot *spot_of(struct census *c, int target)
+{
+	while (c->spots <= target) {
+		int n = c->look->survey.targets;
+		struct spot *more = realloc(c->spot, (size_t)n * sizeof(*more));
+
+		if (!more) {
+			no_memory(c);
+			return NULL;
+		}
+		memset(more + c->spots, 0,
+		       (size_t)(n - c->spots) * sizeof(*more));
+		c->spot = more;
+		c->spots = n;
+	}
+	return &c->spot[target];
+}
+
+static void target_failed(struct census *c, int target, const struct fail *why)
+{
+	struct node_seen *n = &c->node[survey_node(&c->look->survey, target)];
+	struct spot *spot = spot_of(c, target);
+
+	if (spot)
+		spot->failed = true;
+	if (!n->down)
+		n->since = now();
+	n->down = n->failed = n->missed = true;
+	n->why = *why;
+}
+
+const struct node_seen *census_down(const struct census *c)
+{
+	for (int i = 0; i < c->look->servers.n; i++)
+		if (c->node[i].down)
+			return &c->node[i];
+	return NULL;
+}
+
+int census_verdict(struct census *c, struct fail *why)
+{
+	struct sighting s = {0};
+
+	for (int i = 0; i < c->look->servers.n; i++)
+		if (c->node[i].missed)
+			s.why[i] = c->node[i].why;
+		else
+			s.view.answers |= 1U << i;
+	return look_done(c->look, &s, why);
+}
+
+/* ---- keys ---- */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct lock_seen *x = a, *y = b;
+	size_t n = x->len < y->len ? x->len : y->len;
+	int order = memcmp(x->key, y->key, n);
+
+	return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+static struct lock_seen *make_lock(const char *key, size_t len)
+{
+	struct lock_seen *l = calloc(1, sizeof(*l));
+	char shown[SHOWN_MAX];
+
+	if (!l)
+		return NULL;
+	l->key = malloc(len);
+	l->len = len;
+	l->shown = strdup(format_bytes(key, len, shown, sizeof(shown)));
+	if (!l->key || !l->shown) {
+		free_lock(l);
+		return NULL;
+	}
+	memcpy(l->key, key, len);
+	return l;
+}
+
+static int add_lock(struct census *c, struct lock_seen *l)
+{
+	if (c->locks == c->room) {
+		int room = c->room * 2 + 64;
+		struct lock_seen **more = realloc(
+			c->lock, (size_t)room * sizeof(struct lock_seen *));
+
+		if (!more)
+			return -1;
+		c->lock = more;
+		c->room = room;
+	}
+	if (!tsearch(l, &c->names, by_key))
+		return -1;
+	c->lock[c->locks++] = l;
+	c->bytes += l->len;
+	return 0;
+}
+
+/* A name that SCAN told. */
+static void take_name(struct census *c, const char *name, size_t n)
+{
+	struct lock_seen like = {0}, *l;
+	const char *key;
+
+	if (keys_trace(name, n, &key, &like.len) == TRACE_NONE ||
+	    (c->pattern &&
+	     !glob_match(c->pattern, strlen(c->pattern), key, like.len)))
+		return;
+	like.key = (char *)(uintptr_t)key;
+	if (tfind(&like, &c->names, by_key))
+		return;
+	if (c->locks >= KEPT_MAX || c->bytes + like.len > KEPT_BYTES_MAX) {
+		c->overfull = true;
+		return;
+	}
+	l = make_lock(key, like.len);
+	if (l && add_lock(c, l) == 0)
+		return;
+	if (l)
+		free_lock(l);
+	no_memory(c);
+}
+
+/* ---- the scan ---- */
+
+static void scan_on(struct census *c, int target, const char *cursor, int count)
+{
+	struct spot *spot = spot_of(c, target);
+	struct words w = {0};
+	char text[12];
+
+	(void)snprintf(text, sizeof(text), "%d", count);
+	words_add_text(&w, "SCAN");
+	words_add_text(&w, cursor);
+	words_add_text(&w, "MATCH");
+	words_add_text(&w, KEYS_TRACES);
+	words_add_text(&w, "COUNT");
+	words_add_text(&w, text);
+	if (!spot || survey_ask(&c->look->survey, target, &w, TAG_SCAN) < 0) {
+		no_memory(c);
+		return;
+	}
+	c->scans++;
+	spot->count = count;
+	if (cursor != spot->cursor)
+		(void)snprintf(spot->cursor, sizeof(spot->cursor), "%s",
+			       cursor);
+}
+
+static void scan_from_start(struct census *c, int target)
+{
+	struct spot *spot = spot_of(c, target);
+
+	if (!spot)
+		return;
+	spot->pages = 0;
+	spot->mark[0] = '\0';
+	scan_on(c, target, "0", SCAN_COUNT);
+}
+
+static void scan_node(struct census *c, int node)
+{
+	const struct survey *s = &c->look->survey;
+
+	for (int i = 0; i < s->targets; i++)
+		if (survey_node(s, i) == node && survey_covers(s, i))
+			scan_from_start(c, i);
+}
+
+void census_scan(struct census *c)
+{
+	struct survey *s = &c->look->survey;
+
+	if (c->scans > 0)
+		return;
+	c->scan_began = now();
+	c->overfull = false;
+	for (int i = 0; i < s->nodes; i++) {
+		c->node[i].missed = false;
+		if (!survey_spreads(s, i))
+			scan_from_start(c, i);
+		else if (survey_spread_ask(s, i, TAG_SPREAD) < 0)
+			no_memory(c);
+		else
+			c->scans++;
+	}
+}
+
+static void take_spread(struct census *c, const struct got *got)
+{
+	struct fail why;
+
+	if (got->why.kind != FAIL_NONE)
+		target_failed(c, got->target, &got->why);
+	else if (survey_spread_take(&c->look->survey, got, &why) < 0)
+		target_failed(c, got->target, &why);
+	else
+		scan_node(c, got->node);
+}
+
+/* Keys may be so long that fewer fit into an answer. */
+static bool scanned_less(struct census *c, const struct got *got)
+{
+	struct spot *spot = spot_of(c, got->target);
+
+	if (!got->overlong || !spot || spot->count == 1)
+		return false;
+	scan_on(c, got->target, spot->cursor, spot->count / 10);
+	return true;
+}
+
+/* No cursor comes twice in a SCAN that ends. It is looked for where the number
+ * of pages is a power of 2, which finds a circle after three turns. */
+static bool goes_on(struct spot *spot, const char *cursor)
+{
+	int pages = ++spot->pages;
+
+	if (pages >= PAGES_MAX || strcmp(cursor, spot->mark) == 0)
+		return false;
+	if ((pages & (pages - 1)) == 0)
+		(void)snprintf(spot->mark, sizeof(spot->mark), "%s", cursor);
+	return true;
+}
+
+static void scan_next(struct census *c, int target, const char *cursor)
+{
+	struct spot *spot = spot_of(c, target);
+	struct fail why;
+
+	if (!spot)
+		return;
+	if (goes_on(spot, cursor)) {
+		scan_on(c, target, cursor, SCAN_COUNT);
+		return;
+	}
+	(void)fail(&why, FAIL_UNAVAILABLE, "%s: its SCAN does not end",
+		   survey_name(&c->look->survey, target));
+	target_failed(c, target, &why);
+}
+
+/* {CURSOR, {NAME, ...}} */
+static void take_scan(struct census *c, const struct got *got)
+{
+	const struct reply *cursor, *names;
+	char next[24];
+
+	if (scanned_less(c, got))
+		return;
+	if (got->why.kind != FAIL_NONE) {
+		target_failed(c, got->target, &got->why);
+		return;
+	}
+	cursor = reply_item(got->reply, 0);
+	names = reply_item(got->reply, 1);
+	for (size_t i = 0; i < names->items; i++)
+		take_name(c, reply_item(names, i)->bytes,
+			  reply_item(names, i)->len);
+	if (cursor->len > 0 && cursor->len < sizeof(next) &&
+	    strcmp(cursor->bytes, "0") != 0) {
+		memcpy(next, cursor->bytes, cursor->len + 1);
+		scan_next(c, got->target, next);
+	}
+}
+
+/* ---- the looking ---- */
+
+static void update(struct census *c, struct lock_seen *l, struct sighting *s)
+{
+	struct view *v = &s->view;
+
+	l->known = true;
+	l->at = now();
+	l->state = view_state(v, c->look->servers.n);
+	l->holders = v->held;
+	l->fence = v->counter;
+	l->in_line = v->in_line;
+	l->held_ms = -1;
+	if (v->holders == 0)
+		return;
+	l->holder = v->holder[0];
+	l->holder.value = NULL; /* *s has them */
+	if (l->holder.since_ms > 0)
+		l->held_ms = v->now_ms > l->holder.since_ms
+				     ? v->now_ms - l->holder.since_ms
+				     : 0;
+}
+
+static void land(struct census *c, struct flight *f)
+{
+	struct fail why;
+
+	if (look_done(c->look, &f->seen, &why) == 0) {
+		update(c, f->lock, &f->seen);
+	} else if (why.kind != FAIL_UNAVAILABLE || !census_down(c)) {
+		c->hidden++;
+		c->hidden_why = why;
+	}
+	look_away(&f->seen);
+	f->lock = NULL;
+	c->flying--;
+}
+
+static void ask_target(struct census *c, struct flight *f, int target)
+{
+	const struct view_most most = {.holders = HOLDERS};
+
+	if (look_ask(c->look, target, f->lock->key, f->lock->len, &most,
+		     f - c->flight) < 0)
+		no_memory(c);
+	else
+		f->owed++;
+}
+
+static void take_off(struct census *c, struct flight *f, struct lock_seen *l)
+{
+	const struct survey *s = &c->look->survey;
+	uint16_t slot = key_slot(l->key, l->len);
+
+	memset(f, 0, sizeof(*f));
+	f->lock = l;
+	c->flying++;
+	for (int i = 0; i < s->nodes; i++) {
+		int target = survey_home(s, i, slot);
+		const struct spot *spot = spot_of(c, target);
+
+		if (!spot || spot->failed)
+			f->seen.why[i] = c->node[i].why;
+		else
+			ask_target(c, f, target);
+	}
+	if (f->owed == 0)
+		land(c, f);
+}
+
+static void take_view(struct census *c, const struct got *got)
+{
+	struct flight *f = &c->flight[got->tag];
+
+	f->owed--;
+	/* the slot has moved since, or is moving */
+	if (got->reply && got->why.kind != FAIL_NONE &&
+	    got->target != got->node) {
+		ask_target(c, f, got->node);
+	} else {
+		look_take(&f->seen, got);
+		if (!got->overlong &&
+		    (got->why.kind == FAIL_UNAVAILABLE || !got->reply))
+			target_failed(c, got->target, &got->why);
+	}
+	if (f->owed == 0)
+		land(c, f);
+}
+
+static void fly(struct census *c)
+{
+	if (!c->flight)
+		c->flight = calloc(FLIGHTS, sizeof(*c->flight));
+	if (!c->flight) {
+		no_memory(c);
+		return;
+	}
+	for (int i = 0; i < FLIGHTS && c->next < c->locks; i++)
+		if (!c->flight[i].lock)
+			take_off(c, &c->flight[i], c->lock[c->next++]);
+}
+
+/* ---- a round ---- */
+
+static void forget_free(struct census *c)
+{
+	int kept = 0;
+
+	for (int i = 0; i < c->locks; i++) {
+		struct lock_seen *l = c->lock[i];
+
+		if (!l->known || census_shows(l)) {
+			c->lock[kept++] = l;
+			continue;
+		}
+		(void)tdelete(l, &c->names, by_key);
+		c->bytes -= l->len;
+		free_lock(l);
+	}
+	c->locks = kept;
+}
+
+void census_ask(struct census *c)
+{
+	const struct survey *s = &c->look->survey;
+	struct words w = {0};
+
+	if (census_asks(c))
+		return;
+	forget_free(c);
+	words_add_text(&w, "PING");
+	c->round_began = now();
+	c->next = 0;
+	c->asking = true;
+	c->hidden = 0;
+	for (int i = 0; i < s->nodes; i++)
+		c->node[i].failed = false;
+	for (int i = 0; i < s->targets; i++) {
+		struct spot *spot = spot_of(c, i);
+
+		if (!spot ||
+		    (survey_covers(s, i) &&
+		     survey_ask(&c->look->survey, i, &w, TAG_PING) < 0)) {
+			no_memory(c);
+			return;
+		}
+		spot->failed = false;
+		c->pings += survey_covers(s, i);
+	}
+}
+
+/* An error is a sign of life, too (an ACL may forbid it). */
+static void take_ping(struct census *c, const struct got *got)
+{
+	c->pings--;
+	if (!got->reply)
+		target_failed(c, got->target, &got->why);
+}
+
+static void end_round(struct census *c)
+{
+	for (int i = 0; i < c->look->servers.n; i++)
+		if (!c->node[i].failed)
+			c->node[i].down = false;
+	c->asking = false;
+	c->unseen = c->hidden;
+	c->round_took_ms = between(c->round_began, now());
+}
+
+static void take_answer(struct census *c, const struct got *got)
+{
+	if (got->tag >= 0) {
+		take_view(c, got);
+	} else if (got->tag == TAG_PING) {
+		take_ping(c, got);
+	} else {
+		if (got->tag == TAG_SCAN)
+			take_scan(c, got);
+		else
+			take_spread(c, got);
+		if (--c->scans == 0)
+			c->scan_took_ms = between(c->scan_began, now());
+	}
+}
+
+int census_step(struct census *c)
+{
+	struct got got;
+
+	fly(c);
+	while (!c->broke && survey_next(&c->look->survey, &got)) {
+		take_answer(c, &got);
+		fly(c);
+	}
+	if (c->asking && c->pings == 0 && c->flying == 0 && c->next == c->locks)
+		end_round(c);
+	return c->broke ? -1 : 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The locks that are held or waited for, on all servers. SCAN on every primary
+ * finds the keys that may be locks; each of them is then looked at, some at a
+ * time. For `list`, which does this once, and `top`, which goes on.
+ *
+ * Nothing here waits: census_step() takes the answers that are there and asks
+ * what is next. Call survey_poll() between its calls.
+ */
+#ifndef CLI_SHOW_SCAN_H
+#define CLI_SHOW_SCAN_H
+
+#include "cli/query.h"
+
+/* A lock, as a quorum last described it. */
+struct lock_seen {
+	char *key; /* owned; any bytes */
+	size_t len;
+	char *shown; /* owned; safe for a terminal */
+	bool known;  /* the fields below are set */
+	struct instant at;
+	enum view_state state;
+	int64_t holders;
+	struct view_holder holder; /* the first one, without its value */
+	int64_t held_ms;           /* -1: unknown */
+	int64_t fence, in_line;
+};
+
+/* A server of the list; a Cluster counts as one. */
+struct node_seen {
+	bool down; /* it, or a part of it, did not answer */
+	struct instant since;
+	struct fail why;
+	/* in this round, or in this scan */
+	bool failed, missed;
+};
+
+struct census {
+	struct look *look;       /* borrowed */
+	const char *pattern;     /* borrowed; NULL: any key */
+	struct lock_seen **lock; /* owned; unsorted; some may be free by now */
+	int locks, room;
+	size_t bytes;  /* total length of the keys */
+	bool overfull; /* the last scan found more than we keep */
+	void *names;   /* tsearch(3): all of `lock` */
+	struct node_seen node[NODES_MAX];
+	struct spot *spot; /* one for each target */
+	int spots;
+	struct flight *flight; /* keys that we ask about ... */
+	int flying, next;      /* ... those from `next` on not yet */
+	int scans, pings;      /* unanswered */
+	struct instant scan_began, round_began;
+	int64_t scan_took_ms, round_took_ms; /* of the last that ended */
+	int hidden; /* locks that an ACL hides from us ... */
+	struct fail hidden_why;
+	int unseen;         /* ... in the last round that ended */
+	bool asking, broke; /* broke: out of memory */
+};
+
+/* Call census_close() in the end, whatever failed. */
+void census_open(struct census *c, struct look *look, const char *pattern);
+void census_close(struct census *c);
+
+/* Starts a SCAN of everything. The keys that it finds are looked at. */
+void census_scan(struct census *c);
+/* Starts a round: looks again at all known locks, and checks that each server
+ * is alive. Forgets the locks that are free by now. */
+void census_ask(struct census *c);
+/* -1: out of memory. */
+int census_step(struct census *c);
+bool census_scans(const struct census *c);
+bool census_asks(const struct census *c);
+
+/* Whether somebody holds it or waits for it. */
+bool census_shows(const struct lock_seen *l);
+
+/* Returns 0 if the last scan completely covered a quorum of the servers; else
+ * -1 with *why set. */
+int census_verdict(struct census *c, struct fail *why);
+/* The first server that is down; NULL: none is. */
+const struct node_seen *census_down(const struct census *c);
+
+#endif

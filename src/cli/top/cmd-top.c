@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* All locks that are held or waited for, again and again. */
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio_ext.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/top/board.h"
+#include "cli/command.h"
+#include "cli/render.h"
+#include "run/signals.h"
+
+#define ROUND_MS 1000
+/* A scan keeps a server busy for 0.8 s per million keys, a round for 0.05 s per
+ * thousand locks: each does so at most for a tenth of the time. */
+#define SHARE 10
+
+struct top {
+	const struct opts *o;
+	struct look look;
+	struct census census;
+	struct signals signals;
+	struct screen screen;
+	struct board board;
+	struct instant round, scan; /* the next one */
+	bool stale;                 /* what is shown */
+	bool whole;                 /* all keys were looked for, once */
+	bool over;
+	int sig;
+};
+
+/* ---- asking ---- */
+
+/* Whoever waited for a server that is down kept nobody busy. */
+static struct instant next_after(const struct census *c, struct instant began,
+				 int64_t took_ms)
+{
+	int64_t ms = census_down(c) ? 0 : took_ms * SHARE;
+
+	return after(began, ms > ROUND_MS ? ms : ROUND_MS);
+}
+
+/* NEVER: it is under way. */
+static void plan(struct top *t)
+{
+	const struct census *c = &t->census;
+
+	if (t->scan.ms == NEVER.ms && !census_scans(c))
+		t->scan = next_after(c, c->scan_began, c->scan_took_ms);
+	if (t->round.ms == NEVER.ms && !census_asks(c))
+		t->round = next_after(c, c->round_began, c->round_took_ms);
+}
+
+static void ask(struct top *t)
+{
+	struct instant at = now();
+
+	if (t->board.paused)
+		return;
+	plan(t);
+	if (!before(at, t->scan)) {
+		census_scan(&t->census);
+		t->scan = NEVER;
+	}
+	if (!before(at, t->round)) {
+		census_ask(&t->census);
+		t->round = NEVER;
+	}
+}
+
+/* -1: no memory. */
+static int step(struct top *t)
+{
+	bool asked = census_asks(&t->census),
+	     scanned = census_scans(&t->census);
+	int rc = census_step(&t->census);
+
+	t->stale |= asked != census_asks(&t->census) ||
+		    scanned != census_scans(&t->census);
+	return rc;
+}
+
+static int no_memory(struct fail *why)
+{
+	return fail(why, FAIL_INTERNAL, "out of memory");
+}
+
+/* Whether the servers are there at all is said before anything is drawn. */
+static int begin(struct top *t, struct fail *why)
+{
+	struct census *c = &t->census;
+
+	ask(t);
+	while (c->pings > 0) {
+		if (census_step(c) < 0)
+			return no_memory(why);
+		if (c->pings > 0)
+			survey_poll(&t->look.survey, NULL, 0, NEVER);
+	}
+	return census_verdict(c, why);
+}
+
+/* ---- waiting ---- */
+
+static void take_signals(struct top *t)
+{
+	struct arrival a;
+
+	while (signals_next(&t->signals, &a)) {
+		if (a.sig == SIGTSTP) {
+			screen_leave(&t->screen);
+			(void)raise(SIGSTOP);
+		}
+		if (a.sig == SIGCONT || a.sig == SIGTSTP)
+			screen_enter(&t->screen);
+		if (a.sig == SIGWINCH)
+			screen_measure(&t->screen);
+		t->stale = true;
+		if (signal_ends(a.sig) && a.sig != SIGUSR1 &&
+		    a.sig != SIGUSR2) {
+			t->over = true;
+			t->sig = a.sig;
+		}
+	}
+}
+
+static struct instant next_event(struct top *t)
+{
+	plan(t);
+	return t->board.paused ? NEVER : sooner(t->scan, t->round);
+}
+
+/* ---- on a screen ---- */
+
+static const char *time_of_day(char *buf, size_t size)
+{
+	const char *blank = strchr(wall_date(wall_seconds(), buf, size), ' ');
+
+	return blank ? blank + 1 : buf;
+}
+
+static void take_keys(struct top *t)
+{
+	int key;
+
+	while (!t->over && (key = screen_key(&t->screen)) != KEY_NONE) {
+		t->over = !board_key(&t->board, key);
+		t->stale = true;
+	}
+}
+
+static void wait_on_screen(struct top *t)
+{
+	struct pollfd fds[1 + SCREEN_FDS] = {
+		{.fd = t->signals.fd, .events = POLLIN}};
+	int n = 1 + screen_watch(&t->screen, fds + 1);
+
+	survey_poll(&t->look.survey, fds, n,
+		    sooner(sooner(next_event(t), screen_wake(&t->screen)),
+			   after(now(), ROUND_MS)));
+	if (fds[0].revents)
+		take_signals(t);
+	screen_serve(&t->screen, fds + 1);
+	take_keys(t);
+}
+
+static int on_screen(struct top *t, struct fail *why)
+{
+	struct instant drawn = {INT64_MIN / 2};
+	int rc = screen_open(&t->screen, colors_are_wanted(t->o), why);
+
+	while (rc == 0 && !t->over) {
+		ask(t);
+		if (step(t) < 0)
+			rc = no_memory(why);
+		if (t->stale || !before(now(), after(drawn, ROUND_MS))) {
+			t->stale = false;
+			drawn = now();
+			if (board_draw(&t->board, &t->screen) < 0)
+				rc = no_memory(why);
+		}
+		if (rc == 0)
+			wait_on_screen(t);
+	}
+	screen_close(&t->screen);
+	return rc;
+}
+
+/* ---- as a stream ---- */
+
+/* One document. */
+static int write_json(struct top *t, struct fail *why)
+{
+	struct json j = {.f = stdout};
+	struct listing l;
+	char when[40];
+
+	if (listing_make(&l, &t->census, &t->board.choice) < 0)
+		return no_memory(why);
+	json_text(&j, "schema", "redlock.top/1");
+	json_text(&j, "time", wall_text(when, sizeof(when)));
+	listing_json(&l, &t->census, &j);
+	json_close(&j);
+	(void)putchar('\n');
+	listing_close(&l);
+	if (fflush(stdout) < 0) {
+		t->over = true;
+		if (errno == EPIPE) /* nobody reads on: that is all right */
+			__fpurge(stdout), clearerr(stdout);
+	}
+	return 0;
+}
+
+/* After each round, once all keys were looked for. */
+static int as_stream(struct top *t, struct fail *why)
+{
+	int rc = 0;
+
+	while (rc == 0 && !t->over) {
+		struct pollfd fds[] = {{.fd = t->signals.fd, .events = POLLIN},
+				       {.fd = STDOUT_FILENO, .events = 0}};
+		bool asked;
+
+		ask(t);
+		asked = t->census.asking;
+		if (step(t) < 0)
+			rc = no_memory(why);
+		t->whole |= !census_scans(&t->census);
+		if (rc == 0 && asked && !t->census.asking && t->whole)
+			rc = write_json(t, why);
+		if (rc < 0 || t->over)
+			break;
+		survey_poll(&t->look.survey, fds, 2, next_event(t));
+		if (fds[0].revents)
+			take_signals(t);
+		t->over |= (fds[1].revents & (POLLERR | POLLHUP)) != 0;
+	}
+	return rc;
+}
+
+/* ---- the verb ---- */
+
+static bool has_screen(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+	       terminal_is_able();
+}
+
+static int watch(struct top *t, struct fail *why)
+{
+	const struct opts *o = t->o;
+
+	if (look_open(&t->look, o, why) < 0)
+		return -1;
+	if (!o->json && !has_screen())
+		return listing_once(&t->look, o, why);
+	if (signals_open(&t->signals, why) < 0)
+		return -1;
+	census_open(&t->census, &t->look, o->pattern);
+	t->board.census = &t->census;
+	t->board.choice =
+		(struct choice){.held = o->held, .waiting = o->waiting};
+	if (begin(t, why) < 0)
+		return -1;
+	return o->json ? as_stream(t, why) : on_screen(t, why);
+}
+
+static int top(const struct opts *o)
+{
+	static struct top t;
+	struct fail why;
+	int status = STATUS_OK;
+
+	t = (struct top){.o = o, .board = {.clock = time_of_day}};
+	(void)setlocale(LC_CTYPE, "");
+	t.board.blocks = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	if (watch(&t, &why) < 0) {
+		log_error("failed", "%s%s", why.text, look_cure(&why));
+		status = status_of_kind(why.kind);
+	}
+	census_close(&t.census);
+	look_close(&t.look);
+	if (t.sig != 0)
+		signals_die(t.sig);
+	return render_end(status);
+}
+
+const struct command cmd_top = {
+	.name = "top",
+	.usage = "[OPTIONS] [PATTERN]",
+	.summary = "Shows the locks again and again, on the whole screen",
+	.example = {"redlock top --held", "redlock top 'deploy*' --json"},
+	.by = BY_TOP,
+	.operands = OPERANDS_PATTERN,
+	.run = top,
+};

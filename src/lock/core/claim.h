@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Part of acquiring: from a quorum of grants to a hold, with one slot, one
+ * fence and as many replicas as requested.
+ *
+ * The fence is a number that a quorum has given to us and to nobody else, by
+ * granting it or by raising the counter to it under our token. If a quorum
+ * granted the same number, that is the fence; otherwise the largest one is
+ * stored.
+ */
+#ifndef LOCK_CORE_CLAIM_H
+#define LOCK_CORE_CLAIM_H
+
+#include "lock/core/lease.h"
+
+/* A quorum has granted. */
+void claim_begin(struct lease *l, struct instant at);
+/* The grants of a quorum have a fence. Asks for replicas if need be, else the
+ * lease is held. */
+void claim_agreed(struct lease *l, struct instant at);
+/* We still have a quorum, but its counters have moved: claim again with a
+ * larger fence. False: we have no quorum, or have tried too often. */
+bool claim_again(struct lease *l, struct instant at);
+
+/* Answers while claiming. */
+void claim_answer(struct lease *l, struct lease_node *n,
+		  const struct ask *asked, const struct answer *a,
+		  struct instant at);
+void claim_replicated(struct lease *l, struct lease_node *n,
+		      const struct answer *a, struct instant at);
+
+#endif

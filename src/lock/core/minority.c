@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Fewer than a quorum. Read minority.h first. */
+#include "lock/core/minority.h"
+
+#include "lock/core/rounds.h"
+#include "lock/core/timing.h"
+
+#define KEEP_MS 1000 /* or a quarter of T */
+#define PAUSE_LEAST_MS 10
+#define PAUSE_MOST_MS 500
+
+/* A release of ours may be under way, or come late: what is granted there now
+ * it would free. */
+bool minority_waits(const struct lease_node *n)
+{
+	bool owed = n->want == VERB_RELEASE;
+
+	for (int c = 0; c < CHANNELS; c++)
+		owed |= n->chan[c].release ||
+			n->chan[c].ask.verb == VERB_RELEASE;
+	return owed || n->spoiled;
+}
+
+static int64_t keep_ms(const struct lease *l)
+{
+	return l->conf.ttl_ms / 4 < KEEP_MS ? l->conf.ttl_ms / 4 : KEEP_MS;
+}
+
+/* Whoever has it there may not have a quorum, and give it back. */
+static bool is_recent(const struct lease *l, const struct lease_node *n)
+{
+	return n->vote == VOTE_NO && n->busy.said == SAID_BUSY &&
+	       n->busy.age_ms >= 0 && n->busy.age_ms < keep_ms(l);
+}
+
+/* Others want it at this moment, and nobody has it yet. */
+bool minority_is_split(const struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (is_recent(l, &l->node[i]))
+			return true;
+	return false;
+}
+
+static bool is_taken(const struct lease_node *n)
+{
+	return n->vote == VOTE_NO && n->busy.said == SAID_BUSY &&
+	       n->busy.holder != 0;
+}
+
+/* Somebody has a quorum, as this round has shown. */
+static bool is_lost(const struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
+		int same = 0;
+
+		for (int j = 0; j < l->conf.nodes && is_taken(&l->node[i]); j++)
+			same += is_taken(&l->node[j]) &&
+				l->node[j].busy.holder ==
+					l->node[i].busy.holder;
+		if (same >= lease_quorum(l->conf.nodes))
+			return true;
+	}
+	return false;
+}
+
+/* Or is about to, and came before us. Who is granted here and there for longer
+ * than one would wait is not about to. */
+static bool is_outranked(const struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		if (is_recent(l, n) && n->busy.holder_ticket > 0 &&
+		    n->busy.holder_ticket < l->conf.ticket)
+			return true;
+	}
+	return false;
+}
+
+/* Behind whatever may be granted still. */
+void minority_give_back(struct lease_node *n, struct instant at)
+{
+	lease_want_release(n, at);
+	n->gave_back = at;
+	n->mine = false;
+	n->vote = VOTE_BACK;
+}
+
+void minority_give_back_all(struct lease *l, struct instant at)
+{
+	bool any = false;
+
+	l->keep_until = NEVER;
+	for (int i = 0; i < l->conf.nodes && l->conf.nodes > 1; i++) {
+		if (!l->node[i].mine)
+			continue;
+		minority_give_back(&l->node[i], at);
+		any = true;
+	}
+	if (!any)
+		return;
+	if (l->split_ms == 0)
+		l->split_ms = PAUSE_LEAST_MS;
+	l->pause_until =
+		after(at, l->split_ms / 2 + lease_jitter(l, l->split_ms));
+	l->split_ms = 2 * l->split_ms < PAUSE_MOST_MS ? 2 * l->split_ms
+						      : PAUSE_MOST_MS;
+}
+
+/* A minority is ours, and for a moment it is worth keeping: the other nodes'
+ * grants may be on their way, and whoever came later gives theirs back. */
+bool minority_keeps(struct lease *l, struct instant at)
+{
+	bool any = false;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		any |= l->node[i].mine;
+	if (!any || l->conf.nodes == 1)
+		return false;
+	if (l->keep_until.ms == NEVER.ms)
+		l->keep_until = after(at, keep_ms(l));
+	return before(at, l->keep_until) && !is_lost(l) && !is_outranked(l);
+}
+
+/* What somebody with a quorum does not have is not taken from it, for as long
+ * as it has that. True: it has not any more. */
+bool minority_stand_off(struct lease *l)
+{
+	bool lost = is_lost(l), freed = false;
+
+	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
+		struct lease_node *n = &l->node[i];
+
+		freed |= n->off && !lost;
+		n->off = lost && (n->off || n->mine) && !is_taken(n);
+	}
+	return freed;
+}
+
+/* When to look what became of the others. */
+struct instant minority_look(const struct lease *l, struct instant at)
+{
+	int64_t look = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (timing_hedge(l->node[i].srtt_ms) > look)
+			look = timing_hedge(l->node[i].srtt_ms);
+	/* nobody wakes whoever is not in line */
+	if (l->conf.wait_ms <= 0)
+		return sooner(l->keep_until, after(at, look / 5));
+	return l->whole ? l->keep_until : after(at, look);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting in line: how long until a waiter asks again. Pure arithmetic, in ms.
+ *
+ * A waiter listens on its grant list (BLPOP) and is woken when it is handed the
+ * lock. It must not depend on that: the holder may have died, the wake-up may
+ * be lost, the line may be gone. So each waiter also asks again, on another
+ * connection, when the lease it was told of ends, the first in line first. It
+ * asks at least once per heartbeat, as its sign of life. (src/lua/queue.lua has
+ * the same heartbeat, and skips a waiter that missed three.)
+ *
+ * A grant is good for 2 s (grant_ms there). The second in line asks within that
+ * time: if the first dies holding a grant, nobody tells the second. The others
+ * are behind a moving line and may be second by now; 3.5 s keeps the mean at a
+ * third of a question per second and waiter.
+ */
+#ifndef LOCK_CORE_QUEUE_H
+#define LOCK_CORE_QUEUE_H
+
+#include <stdint.h>
+
+#include "lock/core/lease.h"
+
+#define HEARTBEAT_MS 5000
+#define LISTEN_MS 30000 /* then the server is asked to listen anew */
+#define OUTSIDE_MS 250  /* between looks at what wakes nobody */
+
+/* How long to pause after a busy answer. If another program holds the lock, or
+ * if we cannot stand in line, it is OUTSIDE_MS less the jitter, and longer for
+ * those further behind. */
+int64_t queue_delay(const struct answer *busy, int64_t jitter_ms);
+
+#endif

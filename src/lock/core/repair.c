@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* A node where the lock is gone. Read repair.h first. */
+#include "lock/core/repair.h"
+
+/* Nobody has it on that node: see `repairs` in lease.h. */
+void repair_note(struct lease_node *n, const struct answer *a,
+		 struct instant at)
+{
+	bool gone = a->pttl_ms == 0;
+
+	if (!gone || !n->absent || n->had != a->counter) {
+		n->gone = at;
+		n->shown = 0;
+	}
+	n->absent = gone;
+	n->had = a->counter;
+}
+
+static int bits(unsigned int x)
+{
+	int n = 0;
+
+	for (; x; x &= x - 1)
+		n++;
+	return n;
+}
+
+bool repair_may(const struct lease *l, const struct lease_node *n)
+{
+	return !n->mine && n->absent && !l->joined && !l->conf.shared &&
+	       bits(n->shown) >= lease_quorum(l->conf.nodes);
+}
+
+/* Node i is ours, as it was asked at that time. */
+void repair_show(struct lease *l, int i, struct instant asked,
+		 struct instant at)
+{
+	for (int k = 0; k < l->conf.nodes; k++) {
+		struct lease_node *n = &l->node[k];
+
+		if (!n->absent || !before(n->gone, asked) || repair_may(l, n))
+			continue;
+		n->shown |= 1U << i;
+		if (repair_may(l, n) && n->want == VERB_CONFIRM)
+			n->next = sooner(n->next, at);
+	}
+}

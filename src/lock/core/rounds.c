@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* Acquiring. Read lease.h first. */
+#include "lock/core/rounds.h"
+
+#include "lock/core/claim.h"
+#include "lock/core/minority.h"
+#include "lock/core/queue.h"
+#include "lock/core/timing.h"
+
+#define POLL_MS 100         /* between looks, where data were lost */
+#define BACKOFF_LEAST_MS 10 /* between rounds that nobody answered */
+#define BACKOFF_MOST_MS 500
+#define UNREACHED_MS 5000  /* then nobody ever answered: give up */
+#define LISTEN_LEAST_MS 20 /* not worth a question */
+#define CUT_OFF_MOST 2
+#define BROKEN_MS 100 /* who listens comes back within, not all at once */
+
+bool lease_answered(const struct lease *l)
+{
+	int sum = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		sum += lease_heard(l, i);
+	return sum >= lease_quorum(l->conf.nodes);
+}
+
+bool lease_heard(const struct lease *l, int node)
+{
+	enum vote vote = l->node[node].vote;
+
+	return vote != VOTE_OPEN && vote != VOTE_DOWN;
+}
+
+bool lease_reached(const struct lease *l)
+{
+	int sum = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		sum += l->node[i].answered;
+	return l->conf.reached || sum >= lease_quorum(l->conf.nodes);
+}
+
+int lease_place(const struct lease *l)
+{
+	int place = -1;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		if (n->vote == VOTE_NO && n->busy.place > place)
+			place = n->busy.place;
+	}
+	return l->conf.wait_ms > 0 ? place : -1;
+}
+
+/* When a lock that is not to be had is given up. */
+static struct instant limit_of(const struct lease *l)
+{
+	return lease_reached(l)
+		       ? later(l->give_up, l->joining ? l->outer_by : LONG_AGO)
+		       : sooner(l->give_up, after(l->began, UNREACHED_MS));
+}
+
+void rounds_ask(struct lease *l, int i, struct instant at)
+{
+	struct lease_node *n = &l->node[i];
+
+	n->woken = false;
+	n->vote = VOTE_OPEN;
+	lease_want(n, VERB_ACQUIRE, at);
+}
+
+/*
+ * Before anything runs, only an acquire refreshes. A yes to a confirm proves
+ * whose the lock is, not that it has been so since the fence was given: our
+ * lease may have ended, somebody else run, and an old question of ours have had
+ * the lock again.
+ */
+void rounds_refresh(struct lease *l, struct instant at)
+{
+	bool joined = l->joined;
+	int only = l->conf.nodes > 1 && lease_slots(&l->conf) > 1 ? l->slot + 1
+								  : 0;
+
+	rounds_begin(l, at);
+	l->joining = l->joined = joined;
+	l->only = only;
+	l->round_by = after(at, l->conf.node_timeout_ms);
+	l->last_look = false;
+}
+
+static void ask_from(struct lease *l, struct instant at)
+{
+	l->state = LEASE_ASKING;
+	l->replicating = false;
+	l->claims = 0;
+	l->round_by = after(at, l->conf.node_timeout_ms);
+	l->last_look = false;
+}
+
+void rounds_begin(struct lease *l, struct instant at)
+{
+	int64_t look = 0;
+
+	ask_from(l, at);
+	l->whole = true;
+	/* what was not so may be so again: its hold was lost, and healed */
+	l->joining = l->conf.outer.token[0] != '\0';
+	if (l->backoff_ms == 0)
+		l->backoff_ms = BACKOFF_LEAST_MS;
+	for (int i = 0; i < l->conf.nodes; i++) {
+		struct lease_node *n = &l->node[i];
+
+		if (minority_waits(n))
+			n->vote = VOTE_DOWN;
+		else
+			rounds_ask(l, i, at);
+		if (timing_hedge(n->srtt_ms) > look)
+			look = timing_hedge(n->srtt_ms);
+	}
+	/* the first one has its time, also for -n; the last look is a short one
+	 */
+	if (before(l->began, at))
+		l->round_by = sooner(l->round_by,
+				     after(later(limit_of(l), at), look));
+	l->last_look = before(l->round_by, after(at, l->conf.node_timeout_ms));
+}
+
+/* Woken on this node: the others have said nothing new. */
+void rounds_ask_again(struct lease *l, int i, struct instant at)
+{
+	if (l->conf.nodes == 1) {
+		rounds_begin(l, at);
+		return;
+	}
+	if (l->state == LEASE_WAITING) {
+		ask_from(l, at);
+		l->whole = false;
+	}
+	if (!minority_waits(&l->node[i]))
+		rounds_ask(l, i, at);
+}
+
+/* How long until another look. Where data were lost, often: the holder may heal
+ * its lock, and they may be lost again, and only who saw the lock in between
+ * knows that it has to wait anew. */
+static int64_t pause_of(struct lease *l, struct instant at)
+{
+	int64_t less = lease_jitter(l, POLL_MS / 5), ms = HEARTBEAT_MS;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+		struct answer busy = n->busy;
+		int64_t look = ms, rest = between(at, n->embargo);
+
+		busy.foreign |= before(at, n->deaf_until);
+		if (n->vote == VOTE_NO)
+			look = queue_delay(&busy, less);
+		if (rest > 0 && look > POLL_MS - less)
+			look = POLL_MS - less;
+		if (rest > 0 && look > rest)
+			look = rest;
+		if (look < ms)
+			ms = look;
+	}
+	return ms;
+}
+
+/* A word should have come long ago, or be asked for again. */
+static bool listens(struct lease_node *n, struct instant at)
+{
+	for (int c = 0; c < CHANNELS; c++) {
+		const struct ask *a = &n->chan[c].ask;
+
+		if (a->verb == VERB_LISTEN &&
+		    before(at, after(a->sent, LISTEN_MS + HEARTBEAT_MS)))
+			return true;
+	}
+	lease_deaf(n);
+	return false;
+}
+
+/* Until the next round, a node where we are in line is listened to. (The first
+ * in line behind another program's lock is woken by nobody.) */
+void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
+{
+	int place =
+		l->conf.wait_ms > 0 && n->vote == VOTE_NO ? n->busy.place : -1;
+
+	if (minority_waits(n))
+		return;
+	if (place >= 0 && !before(at, n->deaf_until) &&
+	    !(place == 0 && n->busy.foreign) &&
+	    between(at, l->next_round) >= LISTEN_LEAST_MS && !listens(n, at))
+		lease_want(n, VERB_LISTEN, at);
+	else
+		n->want = VERB_NONE;
+}
+
+static void give_up(struct lease *l, bool busy, struct instant at)
+{
+	/* too short a look proves nothing */
+	busy |= l->last_look && l->was_busy;
+	lease_finish(l, busy ? END_BUSY : END_UNAVAILABLE, at);
+}
+
+/* ---- several nodes: a minority ---- */
+
+/* What time will not change. */
+static enum lease_end hopeless(struct lease *l)
+{
+	int spoiled = 0, refused = 0, most;
+
+	most = l->conf.nodes - lease_quorum(l->conf.nodes);
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		spoiled += n->spoiled;
+		refused += n->vote == VOTE_DOWN && n->refused;
+		if (n->vote == VOTE_NO && n->busy.said == SAID_FULL)
+			return END_FULL;
+	}
+	if (refused > most)
+		l->refusal = FAIL_REFUSED;
+	return refused > most   ? END_REFUSED
+	       : spoiled > most ? END_STALE
+				: END_NONE;
+}
+
+/* Too few hold what the outer one has: then it is not held, or not any more. */
+static bool joins_in_vain(struct lease *l, struct instant at)
+{
+	int may = 0, spoiled = 0;
+
+	if (!l->joining || l->conf.nodes == 1 || lease_votes(l, VOTE_NO) == 0)
+		return false;
+	for (int i = 0; i < l->conf.nodes; i++) {
+		may += l->node[i].mine || l->node[i].spoiled;
+		spoiled += l->node[i].spoiled;
+	}
+	/* with those that we may not ask it would be a quorum */
+	if (spoiled > 0 && may >= lease_quorum(l->conf.nodes)) {
+		lease_finish(l, END_STALE, at);
+		return true;
+	}
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].mine)
+			minority_give_back(&l->node[i], at);
+	rounds_begin(l, at);
+	l->joining = l->joined = false;
+	return true;
+}
+
+void rounds_fail(struct lease *l, struct instant at)
+{
+	bool busy = lease_answered(l), woken = false, keep, freed;
+	struct instant limit = limit_of(l);
+	enum lease_end end = hopeless(l);
+
+	if (joins_in_vain(l, at))
+		return;
+	if (end != END_NONE) {
+		lease_finish(l, end, at);
+		return;
+	}
+	freed = minority_stand_off(l);
+	keep = minority_keeps(l, at);
+	if (!before(at, limit) && !(keep && minority_is_split(l))) {
+		give_up(l, busy, at);
+		return;
+	}
+	for (int i = 0; i < l->conf.nodes; i++)
+		woken |= l->node[i].woken;
+	l->was_busy = busy;
+	l->state = LEASE_WAITING;
+	if (busy) {
+		l->backoff_ms = BACKOFF_LEAST_MS;
+		l->next_round =
+			woken || freed ? at : after(at, pause_of(l, at));
+	} else {
+		l->next_round = after(
+			at, l->backoff_ms / 2 + lease_jitter(l, l->backoff_ms));
+		l->backoff_ms = l->backoff_ms * 2 < BACKOFF_MOST_MS
+					? l->backoff_ms * 2
+					: BACKOFF_MOST_MS;
+	}
+	l->next_round =
+		sooner(l->next_round, keep ? minority_look(l, at) : limit);
+	if (!keep)
+		minority_give_back_all(l, at);
+	for (int i = 0; i < l->conf.nodes; i++) {
+		/* a server that does not answer is not heard either */
+		if (l->node[i].vote >= VOTE_BACK)
+			lease_deaf(&l->node[i]);
+		rounds_listen(l, &l->node[i], at);
+	}
+}
+
+/* A quorum cannot be had, and whether because it is held is known, too. */
+static bool is_decided(const struct lease *l)
+{
+	int q = lease_quorum(l->conf.nodes), open = lease_votes(l, VOTE_OPEN);
+	int yes = lease_votes(l, VOTE_YES),
+	    said = yes + lease_votes(l, VOTE_NO);
+
+	return yes + open < q && (said >= q || said + open < q);
+}
+
+void rounds_check(struct lease *l, struct instant at)
+{
+	int q = lease_quorum(l->conf.nodes);
+	int yes = lease_votes(l, VOTE_YES);
+
+	if (yes >= q && l->state == LEASE_ASKING)
+		claim_begin(l, at);
+	else if (yes >= q)
+		claim_agreed(l, at);
+	else if (is_decided(l) && !claim_again(l, at))
+		rounds_fail(l, at);
+}
+
+/* ---- answers ---- */
+
+void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
+		  struct instant at)
+{
+	struct lease_node *n = &l->node[asked->node];
+
+	n->woken |= woken;
+	if (woken && (l->state == LEASE_WAITING ||
+		      (l->state == LEASE_ASKING && n->vote == VOTE_NO)))
+		rounds_ask_again(l, asked->node, at);
+	/* a server that will not wait is not asked to before the next round */
+	else if (l->state == LEASE_WAITING &&
+		 between(asked->sent, at) >= LISTEN_MS / 2)
+		rounds_listen(l, n, at);
+}
+
+/* Cut off: back at once, but not all at once. Refused, or cut off as soon as it
+ * began (a proxy that knows no BLPOP): then we look, as outsiders do. */
+void rounds_unheard(struct lease *l, const struct ask *asked, bool cut_off,
+		    struct instant at)
+{
+	struct lease_node *n = &l->node[asked->node];
+	int64_t jitter = lease_jitter(l, BROKEN_MS);
+
+	if (between(asked->sent, at) >= OUTSIDE_MS)
+		n->cut_off = 0;
+	if (!cut_off || ++n->cut_off > CUT_OFF_MOST) {
+		n->deaf_until = after(at, LISTEN_MS);
+		jitter = OUTSIDE_MS - jitter;
+	}
+	l->next_round = sooner(l->next_round, after(at, jitter));
+}
+
+void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
+		   struct instant at)
+{
+	/* one of several may be refused as it may be down: whoever set it up
+	 * wrongly has set up a quorum rightly */
+	n->refused = kind == FAIL_REFUSED;
+	if (kind != FAIL_UNAVAILABLE &&
+	    (l->conf.nodes == 1 || kind != FAIL_REFUSED)) {
+		l->refusal = kind;
+		lease_finish(l, END_REFUSED, at);
+		return;
+	}
+	/* asked twice: the other answer may come */
+	for (int c = 0; c < CHANNELS && l->state == LEASE_ASKING; c++)
+		if (n->chan[c].ask.verb == VERB_ACQUIRE)
+			return;
+	if (n->vote != VOTE_OPEN)
+		return;
+	n->vote = VOTE_DOWN;
+	if (l->state == LEASE_WAITING)
+		return;
+	n->want = VERB_NONE;
+	rounds_check(l, at);
+}
+
+/* ---- time ---- */
+
+void rounds_tick(struct lease *l, struct instant at)
+{
+	if (l->state == LEASE_WAITING && !before(at, l->next_round))
+		rounds_begin(l, at);
+	if ((l->state != LEASE_ASKING && l->state != LEASE_CLAIMING) ||
+	    before(at, l->round_by))
+		return;
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].vote == VOTE_OPEN)
+			l->node[i].vote = VOTE_DOWN;
+	rounds_check(l, at);
+}
+
+struct instant rounds_wake(const struct lease *l)
+{
+	if (l->state == LEASE_WAITING)
+		return l->next_round;
+	/* too old to start on: lease_hurry() */
+	if (l->state == LEASE_HELD && !l->in_use)
+		return timing_start(lease_stamp(l), l->conf.ttl_ms);
+	if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)
+		return l->round_by;
+	return NEVER;
+}

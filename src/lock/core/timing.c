@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* The timing rule. */
+#include "lock/core/timing.h"
+
+static int64_t period(int64_t ttl)
+{
+	return ttl / 6 < RENEW_MOST_MS ? ttl / 6 : RENEW_MOST_MS;
+}
+
+struct instant timing_renew(struct instant s, int64_t ttl)
+{
+	return after(s, period(ttl));
+}
+
+struct instant timing_hand_over(struct instant s, int64_t ttl)
+{
+	return after(s, period(ttl) * 9 / 10);
+}
+
+struct instant timing_start(struct instant s, int64_t ttl)
+{
+	return after(s, ttl / 3);
+}
+
+struct instant timing_kill(struct instant s, int64_t ttl)
+{
+	return after(s, ttl * 80 / 100);
+}
+
+struct instant timing_dead(struct instant s, int64_t ttl)
+{
+	return after(s, ttl * 82 / 100);
+}
+
+struct instant timing_term(struct instant s, int64_t ttl, int64_t grace_ms)
+{
+	return after(s, ttl * 80 / 100 - grace_ms);
+}
+
+int64_t timing_grace(int64_t ttl)
+{
+	return ttl * 15 / 100;
+}
+
+/* It was renewed a period ago when the server went away. */
+int64_t timing_outage(int64_t ttl)
+{
+	return ttl * 80 / 100 - timing_grace(ttl) - period(ttl);
+}
+
+int64_t timing_ttl_for(int64_t outage_ms)
+{
+	int64_t less = outage_ms * 600 / 290;
+
+	if (less / 6 > RENEW_MOST_MS)
+		less = (outage_ms + RENEW_MOST_MS) * 100 / 65;
+	while (timing_outage(less) < outage_ms)
+		less++;
+	return less;
+}
+
+int64_t timing_retry(int64_t ttl)
+{
+	int64_t ms = ttl / 30;
+
+	return ms < 20 ? 20 : ms > 1000 ? 1000 : ms;
+}
+
+int64_t timing_hedge(int64_t srtt_ms)
+{
+	return 4 * srtt_ms < 50 ? 50 : 4 * srtt_ms;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When a lease of length T, credited to stamp s, is renewed, given up and
+ * enforced. Pure arithmetic, all in ms.
+ *
+ * s is read before the request whose success it credits is sent: the server
+ * starts its T after s, never before. If validity counted from the reply, two
+ * commands could run at once even with a kill at T/2 (found by model checking).
+ *
+ * Where the numbers come from: chrony slews a clock by at most 83,333 ppm, so
+ * two clocks drift at most 1.182 : 1 and the server may end the lease at
+ * 0.846 T of ours. KILL at 0.80 T leaves 0.046 T for a tree to die (measured:
+ * 2 ms). Renewing at T/6 leaves 0.65 T - 0.17 T = 0.48 T of outage before the
+ * first TERM.
+ *
+ * A renewal also tells the holder that it must stop (force-release). The holder
+ * should learn that within RENEW_MOST_MS, however long its lease is: half of
+ * the default time it gets to stop.
+ */
+#ifndef LOCK_CORE_TIMING_H
+#define LOCK_CORE_TIMING_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+
+#define TTL_MIN_MS 200
+#define TTL_MAX_MS ((int64_t)86400000)
+#define RENEW_MOST_MS 5000
+
+/* A lease shorter than this many round trips is lost at the first hiccup. */
+#define RTTS_PER_LEASE 20
+
+/* s + T/6, at most s + RENEW_MOST_MS */
+struct instant timing_renew(struct instant s, int64_t ttl);
+/* A little earlier: by then the watchdog must be ready to renew. */
+struct instant timing_hand_over(struct instant s, int64_t ttl);
+struct instant timing_start(struct instant s, int64_t ttl); /* s + T/3 */
+struct instant timing_kill(struct instant s, int64_t ttl);  /* s + 0.80 T */
+struct instant timing_dead(struct instant s, int64_t ttl);  /* s + 0.82 T */
+
+/* KILL less the grace, which is at most T/2. */
+struct instant timing_term(struct instant s, int64_t ttl, int64_t grace_ms);
+int64_t timing_grace(int64_t ttl); /* 0.15 T */
+
+/* How long a server may be away before TERM is sent, with the default grace;
+ * and the shortest T that survives such an outage. */
+int64_t timing_outage(int64_t ttl);
+int64_t timing_ttl_for(int64_t outage_ms);
+
+int64_t timing_retry(int64_t ttl);     /* pause after an error */
+int64_t timing_hedge(int64_t srtt_ms); /* wait, then ask on the other channel */
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Part of acquiring: a node's vote, which is its answer to an acquire, and what
+ * a waiter remembers of it.
+ */
+#ifndef LOCK_CORE_VOTE_H
+#define LOCK_CORE_VOTE_H
+
+#include "lock/core/lease.h"
+
+void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
+		 const struct answer *a, struct instant at);
+
+/* The node answered a release that was sent while we go on acquiring. The node
+ * may be asked again, unless another release is under way. */
+void vote_again(struct lease *l, struct lease_node *n, struct instant at);
+
+#endif

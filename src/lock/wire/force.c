@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Somebody else's lock. */
+#include "lock/wire/force.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/wire/lua.inc"
+
+const char *force_sha(void)
+{
+	return SHA_FORCE;
+}
+
+void force_request(const struct force *f, struct keys *keys, int db,
+		   struct script_scratch *scratch, struct words *out)
+{
+	static const char *const steps[] = {[FORCE_ASK] = "ask",
+					    [FORCE_TAKE] = "take",
+					    [FORCE_FOREIGN] = "foreign"};
+
+	script_begin(LUA_FORCE, sizeof(LUA_FORCE) - 1, keys, f->slot, out);
+	words_add(out, f->who, f->who_len);
+	words_add_text(out, steps[f->step]);
+	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]),
+		       "%" PRId64, f->grace_ms);
+	words_add_text(out, scratch->number[0]);
+	words_add_text(out, f->by);
+	words_add_text(out, f->alone ? "1" : "0");
+	words_add_text(out, f->story);
+	(void)snprintf(scratch->number[1], sizeof(scratch->number[1]),
+		       "%" PRId64, f->seen);
+	words_add_text(out, scratch->number[1]);
+	script_end(db, scratch, out);
+}
+
+int force_read(enum force_step step, const struct reply *r,
+	       struct force_answer *out, struct fail *why)
+{
+	static const struct {
+		const char *word;
+		enum forced said;
+	} forms[] = {
+		{"yes", FORCED_YES},
+		{"no", FORCED_NO},
+		{"foreign", FORCED_FOREIGN},
+	};
+	const struct reply *word = reply_item(r, 0);
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (strcmp(word->bytes, forms[i].word) != 0)
+			continue;
+		*out = (struct force_answer){
+			.said = forms[i].said,
+			.ms = reply_ms(reply_item(r, 2), 0)};
+		if (step == FORCE_ASK)
+			out->asked = reply_ms(reply_item(r, 3), 0);
+		return 0;
+	}
+	return fail(why, FAIL_UNAVAILABLE, "not an answer of our script");
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Another client's lock: asks its holder to stop, or takes the lock away. See
+ * src/lua/force.lua. For the verbs (run/fanout.h), not for the lease.
+ */
+#ifndef LOCK_WIRE_FORCE_H
+#define LOCK_WIRE_FORCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "base/reply.h"
+#include "base/words.h"
+#include "lock/wire/keys.h"
+#include "lock/wire/script.h"
+
+enum force_step {
+	FORCE_ASK,
+	FORCE_TAKE,
+	FORCE_FOREIGN /* take a lock that another program made */
+};
+
+/* Instead of a token: all readers. */
+#define FORCE_CROWD "shared:*"
+
+struct force {
+	enum force_step step;
+	int slot;
+	const char *who; /* the holder's token; for a foreign lock its value,
+			    or its type. Borrowed */
+	size_t who_len;
+	int64_t grace_ms;  /* ask: the time it has to stop */
+	const char *by;    /* who asks: script_about() */
+	int64_t seen;      /* the counter when it was seen to hold the lock;
+			      0: it was not, or the lock is foreign */
+	const char *story; /* take: the end of its history entry: "by ...\n",
+			      or "" */
+	bool alone;        /* there is one node */
+};
+
+void force_request(const struct force *f, struct keys *keys, int db,
+		   struct script_scratch *scratch, struct words *out);
+const char *force_sha(void);
+
+enum forced {
+	FORCED_YES,     /* asked, or taken */
+	FORCED_NO,      /* this client does not hold the lock */
+	FORCED_FOREIGN, /* not a lock of ours: nothing was done */
+};
+
+struct force_answer {
+	enum forced said;
+	int64_t ms;    /* ask: the time that is left to stop. Take: how long the
+			  lock is granted to the next waiter; 0: nobody waits */
+	int64_t asked; /* ask: the number of clients that were asked */
+};
+
+/* Returns -1 if the reply is not an answer of the script. */
+int force_read(enum force_step step, const struct reply *r,
+	       struct force_answer *out, struct fail *why);
+
+#endif

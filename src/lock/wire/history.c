@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* Entries of the history. */
+#include "lock/wire/history.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "lock/wire/record.h"
+#include "lock/wire/lua.inc"
+
+/* ---- telling ---- */
+
+void story_text(const struct story *s, int64_t fence, int slot,
+		char text[STORY_SIZE])
+{
+	char where[24] = "", how[40] = "", by[STORY_BY + 8] = "";
+
+	if (slot >= 0)
+		(void)snprintf(where, sizeof(where), "slot %d\n", slot);
+	if (s->signal > 0)
+		(void)snprintf(how, sizeof(how), "signal %d\n", s->signal);
+	else if (s->status >= 0)
+		(void)snprintf(how, sizeof(how), "exit %d\n", s->status);
+	if (s->by)
+		(void)snprintf(by, sizeof(by), "by %.*s\n", STORY_BY, s->by);
+	(void)snprintf(text, STORY_SIZE,
+		       "fence %" PRId64 "\n%s\nwaited_ms %" PRId64
+		       "\nheld_ms %" PRId64 "\noutcome %.20s\n%s%s",
+		       fence, where, s->waited_ms, s->held_ms, s->outcome, how,
+		       by);
+}
+
+/* ---- reading ---- */
+
+const char *history_sha(void)
+{
+	return SHA_HISTORY;
+}
+
+void history_request(struct keys *keys, int db, struct script_scratch *scratch,
+		     struct words *out)
+{
+	script_begin(LUA_HISTORY, sizeof(LUA_HISTORY) - 1, keys, 0, out);
+	words_add_text(out, ""); /* no token */
+	script_end(db, scratch, out);
+}
+
+/* Anybody may have written it: a time is one of the next 3000 years. */
+#define LATEST_MS 100000000000000
+
+static int64_t a_time(int64_t ms)
+{
+	return ms > 0 && ms < LATEST_MS ? ms : 0;
+}
+
+static void take_field(struct past *p, const struct reply *name,
+		       const struct reply *value)
+{
+	const struct {
+		const char *name;
+		int64_t *number;
+		char *text;
+		size_t size;
+	} fields[] = {
+		{"token", NULL, p->token, sizeof(p->token)},
+		{"by", NULL, p->by, sizeof(p->by)},
+		{"outcome", NULL, p->outcome, sizeof(p->outcome)},
+		{"fence", &p->fence, NULL, 0},
+		{"slot", &p->slot, NULL, 0},
+		{"since", &p->since_ms, NULL, 0},
+		{"waited_ms", &p->waited_ms, NULL, 0},
+		{"held_ms", &p->held_ms, NULL, 0},
+		{"exit", &p->status, NULL, 0},
+		{"signal", &p->signal, NULL, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (strcmp(name->bytes, fields[i].name) != 0)
+			continue;
+		if (fields[i].number)
+			*fields[i].number = reply_number(value, -1);
+		else
+			(void)format_bytes(value->bytes, value->len,
+					   fields[i].text, fields[i].size);
+	}
+	for (int i = 0; i < ABOUT_COUNT; i++)
+		if (strcmp(name->bytes, script_about_name((enum about)i)) == 0)
+			about_take((enum about)i, value->bytes, value->len,
+				   p->about[i]);
+}
+
+/* {AT, {NAME, VALUE, ...}}; false: nobody's hold. */
+static bool read_entry(struct past *p, const struct reply *r)
+{
+	const struct reply *fields = reply_item(r, 1);
+
+	*p = (struct past){.slot = -1, .status = -1, .signal = -1};
+	for (size_t i = 0; i + 1 < fields->items; i += 2)
+		take_field(p, reply_item(fields, i), reply_item(fields, i + 1));
+	p->fence = p->fence > 0 ? p->fence : 0;
+	p->held_ms = a_time(p->held_ms);
+	p->since_ms = a_time(p->since_ms);
+	if (p->since_ms == 0)
+		p->since_ms =
+			a_time(reply_number(reply_item(r, 0), 0) - p->held_ms);
+	p->waited_ms = a_time(p->waited_ms);
+	if (p->waited_ms > p->since_ms)
+		p->waited_ms = p->since_ms;
+	p->ended_ms = p->since_ms + p->held_ms;
+	return p->token[0] != '\0';
+}
+
+/* Another node tells of it, too. One that was frozen then tells that it was
+ * later; and of a hold that somebody ended by force, its own end was told as
+ * well, where that was not known. */
+static void merge(struct past *known, const struct past *its)
+{
+	if (its->since_ms < known->since_ms)
+		known->since_ms = its->since_ms;
+	if (known->status < 0 && known->signal < 0) {
+		known->status = its->status;
+		known->signal = its->signal;
+	}
+	if (its->by[0] != '\0' && known->by[0] == '\0') {
+		memcpy(known->by, its->by, sizeof(known->by));
+		memcpy(known->outcome, its->outcome, sizeof(known->outcome));
+	}
+	known->ended_ms = known->since_ms + known->held_ms;
+}
+
+static void take(struct history *h, const struct past *its)
+{
+	for (int i = 0; i < h->holds; i++)
+		if (strcmp(h->hold[i].token, its->token) == 0) {
+			merge(&h->hold[i], its);
+			return;
+		}
+	h->hold[h->holds++] = *its;
+}
+
+int history_add(struct history *h, const struct reply *r, int node,
+		struct fail *why)
+{
+	size_t n = r->items < 2 + HISTORY_MAX ? r->items : 2 + HISTORY_MAX;
+	struct past *more;
+
+	if (strcmp(reply_item(r, 0)->bytes, "history") != 0)
+		return fail(why, FAIL_UNAVAILABLE,
+			    "not an answer of our script");
+	more = realloc(h->hold, ((size_t)h->holds + n) * sizeof(*h->hold));
+	if (!more)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	h->hold = more;
+	for (size_t i = 2; i < n; i++) {
+		struct past its;
+
+		if (read_entry(&its, reply_item(r, i)))
+			take(h, &its);
+	}
+	h->answers |= 1U << node;
+	if (reply_number(reply_item(r, 1), 0) > h->now_ms)
+		h->now_ms = reply_number(reply_item(r, 1), 0);
+	return 0;
+}
+
+static int in_time(const void *a, const void *b)
+{
+	const struct past *x = a, *y = b;
+
+	if (x->since_ms != y->since_ms)
+		return x->since_ms < y->since_ms ? -1 : 1;
+	return x->fence < y->fence ? -1 : x->fence > y->fence;
+}
+
+void history_finish(struct history *h, int64_t within_ms)
+{
+	int left = 0, over;
+
+	for (int i = 0; i < h->holds; i++)
+		if (within_ms == 0 ||
+		    h->hold[i].ended_ms >= h->now_ms - within_ms)
+			h->hold[left++] = h->hold[i];
+	h->holds = left;
+	if (left == 0)
+		return;
+	qsort(h->hold, (size_t)left, sizeof(*h->hold), in_time);
+	over = left - HISTORY_MAX;
+	if (over <= 0)
+		return;
+	h->holds = HISTORY_MAX;
+	memmove(h->hold, h->hold + over, HISTORY_MAX * sizeof(*h->hold));
+}
+
+void history_close(struct history *h)
+{
+	free(h->hold);
+	*h = (struct history){0};
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The history of a lock: one entry per hold, in a stream beside the key. The
+ * release writes it (src/lua/log.lua). This header serves both the writer and
+ * the readers. No lock depends on the history.
+ */
+#ifndef LOCK_WIRE_HISTORY_H
+#define LOCK_WIRE_HISTORY_H
+
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "base/reply.h"
+#include "lock/wire/keys.h"
+#include "lock/wire/script.h"
+
+/* ---- writing ---- */
+
+/* What became of a hold. */
+struct story {
+	const char *outcome; /* "ran", "failed", "lost", "max-hold",
+				"forced" */
+	int status;          /* of the command; -1: unknown, or a signal */
+	int signal;          /* the signal that ended it; 0: none */
+	int64_t waited_ms, held_ms;
+	const char *by; /* "forced": who did it; NULL: unknown. Borrowed */
+};
+
+/* The entry as the release sends it. slot -1: the lock has no slots. */
+#define STORY_BY 250
+#define STORY_SIZE (192 + STORY_BY)
+void story_text(const struct story *s, int64_t fence, int slot,
+		char text[STORY_SIZE]);
+
+/* ---- reading ---- */
+
+#define HISTORY_MAX 100 /* most holds kept per key */
+
+/* One entry. All text is safe for a terminal. */
+struct past {
+	char token[64];
+	char about[ABOUT_COUNT][ABOUT_MAX];
+	char by[STORY_BY]; /* who took the lock by force, or "" */
+	char outcome[24];
+	int64_t fence;                /* 0: unknown */
+	int64_t slot, status, signal; /* -1: unknown, or none */
+	int64_t since_ms;             /* by the server's clock */
+	int64_t waited_ms, held_ms;
+	int64_t ended_ms; /* since_ms + held_ms */
+};
+
+struct history {
+	struct past *hold; /* owned; the oldest first */
+	int holds;
+	int64_t now_ms;       /* the clock of one server */
+	unsigned int answers; /* nodes that answered: bits */
+};
+
+/* Makes the request; see script.h. */
+void history_request(struct keys *keys, int db, struct script_scratch *scratch,
+		     struct words *out);
+const char *history_sha(void);
+
+/* Adds a node's answer. *h must be all zero at first. The same hold told by
+ * several nodes becomes one entry. Returns -1, and adds nothing, if the reply
+ * is not an answer of the script or memory is short. */
+int history_add(struct history *h, const struct reply *r, int node,
+		struct fail *why);
+/* Call it after the last answer. Sorts, and keeps the latest holds of those
+ * that ended in the last within_ms; 0: of all. */
+void history_finish(struct history *h, int64_t within_ms);
+void history_close(struct history *h);
+
+#endif

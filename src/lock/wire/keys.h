@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The names of a lock's companion keys: redlock:{TAG}:<part>:KEY, all in the
+ * lock's own Cluster slot.
+ *
+ * TAG is the key's hash tag if it has one, else the key itself. A key with a
+ * "}" but without a hash tag can be neither. It gets the shortest tag of
+ * lower-case letters that falls in its slot, the first in alphabetical order.
+ * Never change that rule: two versions of redlock must agree on the names.
+ */
+#ifndef LOCK_WIRE_KEYS_H
+#define LOCK_WIRE_KEYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KEY_MAX 65536
+#define SLOTS_MAX 1000
+
+/* The parts that a client names. The scripts derive all others from the name of
+ * the fence (src/lua/prelude.lua). */
+enum key_part { PART_FENCE, PART_HOLDER, PART_GRANT, PART_COUNT };
+
+struct keys {
+	const char *lock; /* the user's key; borrowed */
+	size_t lock_len;
+	char *part[PART_COUNT]; /* owned; one allocation, freed by keys_close */
+	size_t part_len[PART_COUNT];
+	size_t prefix; /* length of "redlock:{TAG}:" */
+	/* --slots: lock and holder record of a slot other than 0 */
+	int slot;
+	char *slot_lock, *slot_holder;
+	size_t slot_lock_len, slot_holder_len;
+};
+
+/* The token is part of the name of its grant list. Returns 0, or -1 when out of
+ * memory. */
+int keys_init(struct keys *k, const char *key, size_t len, const char *token);
+void keys_close(struct keys *k);
+
+/* Names the keys of this slot, 1..SLOTS_MAX-1. Does not allocate. */
+void keys_slot(struct keys *k, int slot);
+
+/* What the name of a companion key says about its lock. */
+enum trace {
+	TRACE_NONE,  /* nothing, or it is not a companion key */
+	TRACE_HELD,  /* somebody may hold it */
+	TRACE_QUEUED /* somebody may wait for it */
+};
+
+/* Finds KEY in such a name: *key points into the name. If the tag is not the
+ * one we would choose for KEY, the name is not a companion key. */
+enum trace keys_trace(const char *name, size_t len, const char **key,
+		      size_t *key_len);
+/* A pattern for SCAN that matches every name for which keys_trace() returns
+ * something other than TRACE_NONE. */
+#define KEYS_TRACES "redlock:{*}:[hqs]*"
+
+/* The Cluster slot of a key, 0..16383 (CRC16/XMODEM of its hash tag). */
+uint16_t key_slot(const char *key, size_t len);
+
+#endif

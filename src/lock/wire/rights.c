@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands that redlock sends. */
+#include "lock/wire/rights.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+const struct right rights[] = {
+	{"select", RIGHT_READ, 1, NEED_ALWAYS, NULL},
+	{"eval", RIGHT_PLAIN, 2, NEED_ALWAYS, NULL},
+	{"evalsha", RIGHT_PLAIN, 2, NEED_ALWAYS, "each script is sent whole, and every hand-over takes longer"},
+	{"get", RIGHT_READ, 1, NEED_ALWAYS, NULL},
+	{"mget", RIGHT_READ, 1, NEED_ALWAYS, NULL},
+	{"set", RIGHT_WRITE, 2, NEED_ALWAYS, NULL},
+	{"del", RIGHT_WRITE, 1, NEED_ALWAYS, NULL},
+	{"exists", RIGHT_READ, 1, NEED_ALWAYS, NULL},
+	{"type", RIGHT_READ, 1, NEED_ALWAYS, NULL},
+	{"pexpire", RIGHT_WRITE, 2, NEED_ALWAYS, NULL},
+	{"pttl", RIGHT_READ, 1, NEED_ALWAYS, NULL},
+	{"time", RIGHT_READ, 0, NEED_ALWAYS, NULL},
+	{"zadd", RIGHT_WRITE, 3, NEED_ALWAYS, NULL},
+	{"zrem", RIGHT_WRITE, 2, NEED_ALWAYS, NULL},
+	{"zrank", RIGHT_READ, 2, NEED_ALWAYS, NULL},
+	{"zscore", RIGHT_READ, 2, NEED_ALWAYS, NULL},
+	{"zrange", RIGHT_READ, 3, NEED_ALWAYS, NULL},
+	{"zrangebyscore", RIGHT_READ, 3, NEED_ALWAYS, "who reads cannot unlock and extend"},
+	{"zrevrange", RIGHT_READ, 3, NEED_ALWAYS, NULL},
+	{"zcard", RIGHT_READ, 1, NEED_ALWAYS, NULL},
+	{"zremrangebyscore", RIGHT_WRITE, 3, NEED_ALWAYS, NULL},
+	{"rpush", RIGHT_WRITE, 2, NEED_ALWAYS, NULL},
+	{"blpop", RIGHT_PLAIN, 2, NEED_ALWAYS, NULL},
+	{"lindex", RIGHT_READ, 2, NEED_ALWAYS, NULL},
+	{"hget", RIGHT_READ, 2, NEED_ALWAYS, NULL},
+	{"hmget", RIGHT_READ, 2, NEED_ALWAYS, NULL},
+	{"hkeys", RIGHT_READ, 1, NEED_ALWAYS, "inspect sees no slots"},
+	{"hset", RIGHT_WRITE, 3, NEED_ALWAYS, NULL},
+	{"xadd", RIGHT_WRITE, 4, NEED_ALWAYS, "no history is kept"},
+	{"xrevrange", RIGHT_READ, 3, NEED_ALWAYS, "no history is kept"},
+	{"info", RIGHT_PLAIN, 0, NEED_GUARD, "a restart goes unseen, and two names of one server"},
+	{"role", RIGHT_PLAIN, 0, NEED_SENTINEL, "the server is not asked whether it is the master"},
+	{"asking", RIGHT_PLAIN, 0, NEED_CLUSTER, NULL},
+	{"cluster|keyslot", RIGHT_PLAIN, 0, NEED_CLUSTER, "a server that is no Cluster is not told from a node"},
+	{"cluster|slots", RIGHT_PLAIN, 0, NEED_CLUSTER, "only nodes that the URL names are used"},
+	{"cluster|nodes", RIGHT_PLAIN, 0, NEED_CLUSTER, "a node that gets its first slot is not used until it has it"},
+	{"wait", RIGHT_PLAIN, 2, NEED_REPLICAS, NULL},
+};
+/* clang-format on */
+const int rights_n = sizeof(rights) / sizeof(rights[0]);
+
+const char *rights_text(unsigned int needs, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; i < rights_n && used < size; i++)
+		if ((rights[i].need & ~needs) == 0)
+			used += (size_t)snprintf(buf + used, size - used,
+						 "%s+%s", used > 0 ? " " : "",
+						 rights[i].command);
+	return buf;
+}
+
+/* Other makes of server might let a script write that says it will not. These
+ * change nothing without a key; one of them must be refused for that reason, or
+ * because this user may not touch that key at all. */
+static const char no_writes[] =
+	"#!lua flags=no-writes\n"
+	"local key, sure = 'redlock:{doctor}:rights'\n"
+	"for _, words in ipairs({{'del', key}, {'pexpire', key, '1'},\n"
+	"    {'zrem', key, '0'}}) do\n"
+	"	local answer = redis.pcall(unpack(words))\n"
+	"	local text = type(answer) == 'table' and answer.err or ''\n"
+	"	sure = sure or string.find(text, 'read-only', 1, true) or\n"
+	"	    string.find(text, 'access at least one') or\n"
+	"	    string.find(text, 'permissions to access')\n"
+	"end\n"
+	"if not sure then\n"
+	"	return redis.error_reply('ERR scripts may write')\n"
+	"end\n";
+
+/* Whether a command is refused is decided before whether a script may write.
+ * "can't run this command" is Redis, "no permissions to run" Valkey; a refused
+ * key is another matter. What the commands are given makes sense to few of
+ * them, and changes nothing with any. */
+static const char probe[] =
+	"local refused = {}\n"
+	"for name, n in string.gmatch(ARGV[1], '(%S+) (%d+)') do\n"
+	"	local words = {'redlock:{doctor}:rights', '0', '0', '0'}\n"
+	"	local answer = redis.pcall(name, unpack(words, 1, "
+	"tonumber(n)))\n"
+	"	local text = type(answer) == 'table' and answer.err or ''\n"
+	"	if string.find(text, 'run this command') or\n"
+	"	    string.find(text, 'permissions to run') then\n"
+	"		refused[#refused + 1] = name\n"
+	"	end\n"
+	"end\n"
+	"return refused\n";
+
+void rights_request(enum right_kind kind, struct rights_scratch *scratch,
+		    struct words *out)
+{
+	size_t used = 0;
+
+	scratch->list[0] = '\0';
+	for (int i = 0; i < rights_n && used < sizeof(scratch->list); i++)
+		if (rights[i].kind == kind)
+			used += (size_t)snprintf(scratch->list + used,
+						 sizeof(scratch->list) - used,
+						 "%s %d ", rights[i].command,
+						 rights[i].words);
+	(void)snprintf(scratch->script, sizeof(scratch->script), "%s%s",
+		       kind == RIGHT_WRITE ? no_writes : "", probe);
+	*out = (struct words){0};
+	words_add_text(out, "EVAL");
+	words_add_text(out, scratch->script);
+	words_add_text(out, "0");
+	words_add_text(out, scratch->list);
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions as EVAL requests, replies as answers. */
+#include "lock/wire/script.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "lock/wire/lua.inc"
+#include "lock/wire/record.h"
+
+static const char *const about_names[ABOUT_COUNT] = {
+	[ABOUT_HOST] = "host",     [ABOUT_PID] = "pid",
+	[ABOUT_USER] = "user",     [ABOUT_COMMAND] = "command",
+	[ABOUT_REASON] = "reason", [ABOUT_CI] = "ci_url",
+};
+
+const char *script_about_name(enum about field)
+{
+	return about_names[field];
+}
+
+/* In line: people count from one. */
+#define PLACE_MOST (INT_MAX - 1)
+
+#define NOT_OURS "not an answer of our script"
+
+#define SCRIPT(name)                                                           \
+	{                                                                      \
+		LUA_##name, sizeof(LUA_##name) - 1, SHA_##name                 \
+	}
+#define SHA_LEN 40
+static const struct script {
+	const char *lua;
+	size_t len;
+	const char *sha; /* by which the server knows it */
+} scripts[] =
+	{
+		[VERB_ACQUIRE] = SCRIPT(ACQUIRE),
+		[VERB_CONFIRM] = SCRIPT(CONFIRM),
+		[VERB_RELEASE] = SCRIPT(RELEASE),
+},
+  join = SCRIPT(JOIN);
+
+/* A line per field: whatever would end it is blanked. */
+static void add_about(const struct holder *who, char text[STANDING_SIZE],
+		      size_t used)
+{
+	for (int i = 0; i < ABOUT_COUNT; i++) {
+		const char *value = who->about[i];
+		char *from = text + used;
+
+		if (!value || value[0] == '\0')
+			continue;
+		used += (size_t)snprintf(from, STANDING_SIZE - used,
+					 "%s %.*s\n", about_names[i],
+					 ABOUT_MAX - 1, value);
+		for (char *p = from; p < text + used - 1; p++)
+			if (*p == '\n')
+				*p = ' ';
+	}
+}
+
+void script_about(const struct holder *who, char text[STANDING_SIZE])
+{
+	text[0] = '\0';
+	add_about(who, text, 0);
+}
+
+void script_standing(const struct lease_conf *conf, const struct holder *who,
+		     char text[STANDING_SIZE])
+{
+	static const char *const flags[] = {"-", "s", "r", "sr"};
+	size_t used = (size_t)snprintf(
+		text, STANDING_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
+		lease_slots(conf), flags[conf->supersede + 2 * conf->shared]);
+
+	if (conf->nodes > 1) /* for those who get the other nodes */
+		used += (size_t)snprintf(text + used, STANDING_SIZE - used,
+					 "ticket %" PRId64 "\n", conf->ticket);
+	add_about(who, text, used);
+}
+
+static void add_number(struct words *w, int64_t value, char *buf)
+{
+	(void)snprintf(buf, 24, "%" PRId64, value);
+	words_add_text(w, buf);
+}
+
+/* Not a script: a script cannot wait. */
+static void listen_request(const struct ask *ask, const struct keys *keys,
+			   struct script_scratch *scratch, struct words *out)
+{
+	words_add_text(out, "BLPOP");
+	words_add(out, keys->part[PART_GRANT], keys->part_len[PART_GRANT]);
+	/* whole seconds: Redis 5 and some proxies know no others */
+	add_number(out, (ask->listen_ms + 999) / 1000, scratch->number[0]);
+}
+
+static void replicate_request(const struct ask *ask,
+			      const struct lease_conf *conf,
+			      struct script_scratch *scratch, struct words *out)
+{
+	words_add_text(out, "WAIT");
+	add_number(out, conf->replicas, scratch->number[0]);
+	add_number(out, ask->listen_ms, scratch->number[1]);
+}
+
+static void add_flag(struct words *w, bool value)
+{
+	words_add_text(w, value ? "1" : "0");
+}
+
+/* Which server it is matters where there are several. */
+static bool looks(const struct lease_conf *conf)
+{
+	return conf->nodes > 1 || conf->guard_ms > 0;
+}
+
+static void add_acquire(const struct ask *ask, const struct lease_conf *conf,
+			const char *standing, struct script_scratch *scratch,
+			struct words *out)
+{
+	add_number(out, ask->seen, scratch->number[0]);
+	add_flag(out, conf->nodes == 1);
+	add_number(out, ask->ticket, scratch->number[1]);
+	add_number(out, conf->max_waiters, scratch->number[2]);
+	words_add_text(out, standing);
+	add_flag(out, conf->once_ms > 0);
+	add_flag(out, ask->embargo);
+	add_flag(out, ask->newcomer);
+	add_number(out, looks(conf) ? conf->guard_ms : -1, scratch->number[3]);
+	add_number(out, ask->only - 1, scratch->number[4]);
+}
+
+static void add_join(const struct lease_conf *conf, const char *standing,
+		     struct script_scratch *scratch, struct words *out)
+{
+	add_number(out, conf->ttl_ms, scratch->number[0]);
+	words_add_text(out, standing);
+	words_add_text(out, conf->outer.token);
+	add_number(out, conf->outer.group, scratch->number[1]);
+	add_number(out, conf->outer.fence, scratch->number[2]);
+	add_flag(out, conf->outer.here);
+	add_flag(out, conf->once_ms > 0);
+	add_flag(out, conf->nodes == 1);
+}
+
+static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
+			const char *token, const char *standing,
+			struct script_scratch *scratch, struct words *out)
+{
+	const char *value = ask->joins ? conf->outer.token : token;
+
+	if (ask->group > 0) {
+		(void)snprintf(scratch->value, sizeof(scratch->value),
+			       "shared:%" PRId64, ask->group);
+		value = scratch->value;
+	}
+	add_number(out, conf->ttl_ms, scratch->number[0]);
+	add_number(out, ask->fence, scratch->number[1]);
+	add_number(out, ask->seen, scratch->number[2]);
+	words_add_text(out, standing);
+	words_add_text(out, value);
+	add_flag(out, ask->group > 0 || ask->joins || lease_slots(conf) > 1);
+	add_flag(out, ask->joined);
+	add_number(out, ask->until_ms, scratch->number[3]);
+	add_number(out, ask->repairs ? conf->guard_ms : -1, scratch->number[4]);
+	add_flag(out, conf->nodes == 1);
+}
+
+static void add_release(const struct ask *ask, const struct lease_conf *conf,
+			const char *standing, struct script_scratch *scratch,
+			struct words *out)
+{
+	add_number(out, ask->fence, scratch->number[0]);
+	add_flag(out, conf->nodes == 1);
+	words_add_text(out, standing);
+	add_flag(out, ask->queued);
+	add_flag(out, ask->held);
+	words_add_text(out, ask->joins ? conf->outer.token : "");
+	add_number(out, ask->least_ms, scratch->number[1]);
+	add_number(out, ask->held_ms, scratch->number[2]);
+	add_number(out, ask->once_ms, scratch->number[3]);
+	add_flag(out, ask->withheld);
+	words_add_text(out, ""); /* see script_tell() */
+}
+
+static void add_keys(struct keys *keys, int slot, struct words *out)
+{
+	words_add_text(out, "3");
+	if (slot > 0) {
+		keys_slot(keys, slot);
+		words_add(out, keys->slot_lock, keys->slot_lock_len);
+	} else {
+		words_add(out, keys->lock, keys->lock_len);
+	}
+	words_add(out, keys->part[PART_FENCE], keys->part_len[PART_FENCE]);
+	if (slot > 0)
+		words_add(out, keys->slot_holder, keys->slot_holder_len);
+	else
+		words_add(out, keys->part[PART_HOLDER],
+			  keys->part_len[PART_HOLDER]);
+}
+
+static const struct script *script_of(const struct ask *ask)
+{
+	return ask->verb == VERB_ACQUIRE && ask->joins ? &join
+						       : &scripts[ask->verb];
+}
+
+void script_tell(const struct ask *ask, const char *story,
+		 struct words *request)
+{
+	int before_db = request->n - 2;
+
+	if (ask->verb != VERB_RELEASE)
+		return;
+	request->at[before_db] = story;
+	request->len[before_db] = strlen(story);
+}
+
+void script_by_hash(const struct ask *ask, struct words *request)
+{
+	if (ask->verb == VERB_LISTEN || ask->verb == VERB_REPLICATE)
+		return;
+	request->at[0] = "EVALSHA";
+	request->len[0] = 7;
+	request->at[1] = script_of(ask)->sha;
+	request->len[1] = SHA_LEN;
+}
+
+void script_begin(const char *lua, size_t len, struct keys *keys, int slot,
+		  struct words *out)
+{
+	*out = (struct words){0};
+	words_add_text(out, "EVAL");
+	words_add(out, lua, len);
+	add_keys(keys, slot, out);
+}
+
+void script_end(int db, struct script_scratch *scratch, struct words *out)
+{
+	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
+	words_add_text(out, scratch->db);
+}
+
+void script_request(const struct ask *ask, const struct lease_conf *conf,
+		    struct keys *keys, const char *token, const char *standing,
+		    int db, struct script_scratch *scratch, struct words *out)
+{
+	bool joins = ask->verb == VERB_ACQUIRE && ask->joins;
+	const struct script *script = script_of(ask);
+
+	*out = (struct words){0};
+	if (ask->verb == VERB_LISTEN) {
+		listen_request(ask, keys, scratch, out);
+		return;
+	}
+	if (ask->verb == VERB_REPLICATE) {
+		replicate_request(ask, conf, scratch, out);
+		return;
+	}
+	script_begin(script->lua, script->len, keys,
+		     ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot, out);
+	words_add_text(out, token);
+	if (joins)
+		add_join(conf, standing, scratch, out);
+	else if (ask->verb == VERB_ACQUIRE)
+		add_acquire(ask, conf, standing, scratch, out);
+	else if (ask->verb == VERB_CONFIRM)
+		add_confirm(ask, conf, token, standing, scratch, out);
+	else
+		add_release(ask, conf, standing, scratch, out);
+	script_end(db, scratch, out);
+}
+
+static bool word_is(const struct words *w, int i, const char *text)
+{
+	return i < w->n && w->len[i] == strlen(text) &&
+	       memcmp(w->at[i], text, w->len[i]) == 0;
+}
+
+/* A missing or odd number counts as -1. */
+static int64_t word_number(const struct words *w, int i)
+{
+	char text[24];
+
+	if (i >= w->n || w->len[i] >= sizeof(text))
+		return -1;
+	memcpy(text, w->at[i], w->len[i]);
+	text[w->len[i]] = '\0';
+	if (strlen(text) != w->len[i])
+		return -1;
+	return parse_number(text, 0, INT64_MAX / 2);
+}
+
+static int64_t word_ms(const struct words *w, int i)
+{
+	return at_most(word_number(w, i), AGES_MS);
+}
+
+/* FNV-1a. 0: empty, or missing. */
+static uint64_t hash_of(const struct words *w, int i)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	if (i >= w->n || w->len[i] == 0)
+		return 0;
+	for (size_t k = 0; k < w->len[i]; k++)
+		h = (h ^ (unsigned char)w->at[i][k]) * 0x100000001b3ULL;
+	return h;
+}
+
+/* Of a word that need not be there. */
+static int64_t word_ms_or(const struct words *w, int i, int64_t none)
+{
+	return i < w->n ? word_ms(w, i) : none;
+}
+
+static bool word_ends(const struct words *w, int i, const char *text)
+{
+	size_t n = strlen(text);
+
+	return i < w->n && w->len[i] >= n &&
+	       memcmp(w->at[i] + w->len[i] - n, text, n) == 0;
+}
+
+static void word_text(const struct words *w, int i, char *buf, size_t size)
+{
+	(void)format_bytes(w->at[i], w->len[i], buf, size);
+}
+
+/* The record counts only when its token is the lock's value. */
+static bool read_record(const struct words *w, int at, struct words *value,
+			struct answer *out, struct sight *s)
+{
+	struct record r;
+
+	record_read(&r, at < w->n ? w->at[at] : "", at < w->n ? w->len[at] : 0);
+	memcpy(s->about, r.about, sizeof(s->about));
+	if (!r.token || r.token_len != value->len[0] ||
+	    memcmp(r.token, value->at[0], r.token_len) != 0)
+		return false;
+	s->since = r.since_ms / 1000;
+	s->readers = r.readers;
+	out->holder_ttl_ms = r.ttl_ms;
+	out->holder_ticket = r.ticket;
+	return true;
+}
+
+static void read_busy(const struct words *w, struct answer *out,
+		      struct sight *s)
+{
+	struct words value = {0};
+	struct sight seen = {.seen = true, .pttl_ms = out->pttl_ms};
+
+	out->holder = hash_of(w, 3);
+	out->age_ms = word_ms_or(w, 8, -1);
+	words_add(&value, w->at[3], w->len[3]);
+	word_text(w, 3, seen.token, sizeof(seen.token));
+	seen.foreign = out->foreign = !read_record(w, 4, &value, out, &seen);
+	if (seen.foreign)
+		memset(seen.about, 0, sizeof(seen.about));
+	*s = seen;
+}
+
+static int read_type(const struct words *w, struct answer *out, struct sight *s,
+		     struct fail *why)
+{
+	*s = (struct sight){
+		.seen = true, .foreign = true, .pttl_ms = out->pttl_ms};
+	out->foreign = true;
+	word_text(w, 3, s->type, sizeof(s->type));
+	if (s->pttl_ms < 0)
+		return fail(why, FAIL_CONFIG,
+			    "the key holds a %s without expiry, not a lock; "
+			    "choose another key",
+			    s->type);
+	return 0;
+}
+
+/* Somebody asks us to stop: who, if the word at `at` is in how many ms. */
+static void read_stop(const struct words *w, int at, struct answer *out,
+		      struct sight *s)
+{
+	int64_t ms = word_ms_or(w, at, -1);
+	struct record by;
+
+	if (ms < 0)
+		return;
+	out->stops = true;
+	out->stop_ms = ms;
+	record_read(&by, at + 1 < w->n ? w->at[at + 1] : "",
+		    at + 1 < w->n ? w->len[at + 1] : 0);
+	*s = (struct sight){.seen = true, .pttl_ms = -1};
+	memcpy(s->about, by.about, sizeof(s->about));
+}
+
+/* What follows the counter differs from form to form. */
+static int read_rest(const struct words *w, struct answer *out, struct sight *s,
+		     struct fail *why)
+{
+	struct words nobody = {0};
+
+	if (out->said == SAID_BUSY || out->said == SAID_LOSS ||
+	    out->said == SAID_GUARDED) {
+		out->place = (int)at_most(word_number(w, 5), PLACE_MOST);
+		out->ticket = word_number(w, 6);
+		out->lost = word_is(w, 7, "1");
+	}
+	if (word_is(w, 0, "type"))
+		return read_type(w, out, s, why);
+	if (out->said == SAID_GRANTED) {
+		out->lost = word_is(w, 2, "1");
+		out->slot = (int)at_most(word_number(w, 3), SLOTS_MAX);
+		out->group = word_number(w, 4);
+		out->server = hash_of(w, 5);
+		out->in_cluster = word_ends(w, 5, " cluster");
+		out->is_active = word_ends(w, 5, " active");
+		out->at_ms = word_ms_or(w, 6, 0);
+		if (out->slot < 0 || out->slot >= SLOTS_MAX || out->group < 0)
+			return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+		read_stop(w, 7, out, s);
+	}
+	if (out->said == SAID_BUSY)
+		read_busy(w, out, s);
+	if (out->said == SAID_YES || out->said == SAID_HEALED) {
+		out->joined = word_is(w, 3, "1");
+		out->raised = word_is(w, 4, "1");
+		out->at_ms = word_ms_or(w, 5, 0);
+		read_stop(w, 6, out, s);
+	}
+	if (out->said == SAID_NO) {
+		read_stop(w, 3, out, s);
+		out->unlocked = word_is(w, 5, "1");
+	}
+	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE) {
+		*s = (struct sight){.seen = true, .pttl_ms = out->pttl_ms};
+		words_add_text(&nobody, "");
+		(void)read_record(w, 4, &nobody, out, s);
+	}
+	return 0;
+}
+
+static int listen_answer(const struct words *reply, struct answer *out)
+{
+	/* the list's name and the word, or nil */
+	*out = (struct answer){.said = reply->n == 2 ? SAID_WOKEN : SAID_QUIET,
+			       .place = -1};
+	return 0;
+}
+
+int script_answer(enum verb verb, const struct words *reply, struct answer *out,
+		  struct sight *sight, struct fail *why)
+{
+	static const struct {
+		const char *word;
+		enum said said;
+		int words;
+	} forms[] = {
+		{"granted", SAID_GRANTED, 5},
+		{"joined", SAID_GRANTED, 5},
+		{"inside", SAID_INSIDE, 2},
+		{"vanished", SAID_VANISHED, 2},
+		{"busy", SAID_BUSY, 8},
+		{"type", SAID_BUSY, 8},
+		{"loss", SAID_LOSS, 8},
+		{"guarded", SAID_GUARDED, 8},
+		{"full", SAID_FULL, 3},
+		{"superseded", SAID_SUPERSEDED, 5},
+		{"done", SAID_DONE, 5},
+		{"yes", SAID_YES, 2},
+		{"healed", SAID_HEALED, 2},
+		{"no", SAID_NO, 2},
+	};
+
+	if (verb == VERB_LISTEN)
+		return listen_answer(reply, out);
+	if (verb == VERB_REPLICATE) {
+		*out = (struct answer){.said = SAID_YES,
+				       .counter = word_number(reply, 0)};
+		return out->counter >= 0
+			       ? 0
+			       : fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+	}
+	if (word_is(reply, 0, "fence"))
+		return fail(why, FAIL_CONFIG,
+			    "the lock's fence counter is no number; "
+			    "delete it to begin again");
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (!word_is(reply, 0, forms[i].word) ||
+		    reply->n < forms[i].words)
+			continue;
+		*out = (struct answer){.said = forms[i].said,
+				       .counter = word_number(reply, 1),
+				       .pttl_ms = word_ms(reply, 2),
+				       .place = -1};
+		if (out->counter < 0)
+			break;
+		return read_rest(reply, out, sight, why);
+	}
+	return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scripts (src/lua): makes a request from a question, and an answer from a
+ * reply.
+ *
+ * A script is 5 to 13 kB long and is called by its hash (EVALSHA), which makes
+ * a hand-over a tenth shorter. A server that does not know the hash gets the
+ * whole script (EVAL) and knows it from then on.
+ */
+#ifndef LOCK_WIRE_SCRIPT_H
+#define LOCK_WIRE_SCRIPT_H
+
+#include <stdbool.h>
+
+#include "base/fail.h"
+#include "base/words.h"
+#include "lock/wire/keys.h"
+#include "lock/core/lease.h"
+
+/* What others may see of a holder or waiter. Any field may be "". The strings
+ * are borrowed. */
+enum about {
+	ABOUT_HOST,
+	ABOUT_PID,
+	ABOUT_USER,
+	ABOUT_COMMAND,
+	ABOUT_REASON,
+	ABOUT_CI,
+	ABOUT_COUNT
+};
+
+struct holder {
+	const char *about[ABOUT_COUNT];
+};
+
+const char *script_about_name(enum about field); /* "host", "pid", ... */
+
+/* A client's entry in the line: "TTL SLOTS FLAGS\nhost ...\npid ...\n" (for the
+ * flags see standing() in src/lua/share.lua). A client has one such text and
+ * never changes it, because the scripts find it by its bytes. */
+#define ABOUT_MAX 128 /* bytes of a field, with its terminator */
+#define STANDING_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 32)
+void script_standing(const struct lease_conf *conf, const struct holder *who,
+		     char text[STANDING_SIZE]);
+
+/* Only the end of it: "host ...\npid ...\n". */
+void script_about(const struct holder *who, char text[STANDING_SIZE]);
+
+/* Holds numbers as text, for requests to borrow. */
+struct script_scratch {
+	char number[6][24];
+	char value[40]; /* the value of the lock */
+	char db[12];
+};
+
+/* The start of any script's request, up to its KEYS, and its end. The script's
+ * own arguments go between them. */
+void script_begin(const char *lua, size_t len, struct keys *keys, int slot,
+		  struct words *out);
+void script_end(int db, struct script_scratch *scratch, struct words *out);
+
+/* The request borrows its arguments: it is valid as long as they are. */
+void script_request(const struct ask *ask, const struct lease_conf *conf,
+		    struct keys *keys, const char *token, const char *standing,
+		    int db, struct script_scratch *scratch, struct words *out);
+
+/* Adds to a release what became of the hold (see story_text()). "": there was
+ * no hold, or it is not to be recorded. */
+void script_tell(const struct ask *ask, const char *story,
+		 struct words *request);
+
+/* Changes the request to call the script by its hash. */
+void script_by_hash(const struct ask *ask, struct words *request);
+
+/* The holder of the lock as a busy answer tells it, or the waiter that took our
+ * place. All text is safe for a terminal. */
+struct sight {
+	bool seen;     /* the answer told anything */
+	bool lost;     /* nobody has it, but data were lost: see lease.h */
+	bool guarded;  /* nobody has it, but the server has just started */
+	bool foreign;  /* no holder record: another program's lock */
+	char type[16]; /* the key's type if it is not a string, else "" */
+	char token[140];
+	char about[ABOUT_COUNT][ABOUT_MAX];
+	int readers;     /* number of readers, if it is one of them; else 0 */
+	int64_t since;   /* seconds since 1970, server time; 0: unknown */
+	int64_t pttl_ms; /* -1: no expiry */
+};
+
+/* Returns 0 and fills *out, and *sight if somebody has the lock; or -1 and
+ * fills *why, without the node's name. */
+int script_answer(enum verb verb, const struct words *reply, struct answer *out,
+		  struct sight *sight, struct fail *why);
+
+#endif

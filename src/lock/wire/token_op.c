@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* A hold of which nothing but the token is known. */
+#include "lock/wire/token_op.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/wire/lua.inc"
+
+const char *grip_sha(const struct grip *g)
+{
+	return g->extend ? SHA_EXTEND : SHA_UNLOCK;
+}
+
+static void add_unlock(const struct grip *g, struct words *out)
+{
+	words_add_text(out, "0"); /* fence */
+	words_add_text(out, g->alone ? "1" : "0");
+	words_add_text(out, "");  /* how it stands */
+	words_add_text(out, "0"); /* in no line */
+	words_add_text(out, "1"); /* it was held */
+	words_add_text(out, "");  /* whom it joined */
+	for (int i = 0; i < 4; i++)
+		words_add_text(out, "0");
+	words_add_text(out, g->tell ? "1" : "0");
+}
+
+static void add_extend(const struct grip *g, struct script_scratch *scratch,
+		       struct words *out)
+{
+	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]),
+		       "%" PRId64, g->ttl_ms);
+	words_add_text(out, scratch->number[0]);
+	words_add_text(out, "0"); /* fence */
+	words_add_text(out, "0"); /* heals nothing */
+	for (int i = 0; i < 3; i++)
+		words_add_text(out, ""); /* how it stands, and where */
+	words_add_text(out, "0");
+	words_add_text(out, "-1");
+	words_add_text(out, "-1");
+	words_add_text(out, g->alone ? "1" : "0");
+}
+
+void grip_request(const struct grip *g, struct keys *keys, int db,
+		  struct script_scratch *scratch, struct words *out)
+{
+	const char *lua = g->extend ? LUA_EXTEND : LUA_UNLOCK;
+
+	script_begin(lua, strlen(lua), keys, 0, out);
+	words_add_text(out, g->token);
+	if (g->extend)
+		add_extend(g, scratch, out);
+	else
+		add_unlock(g, out);
+	script_end(db, scratch, out);
+}
+
+int grip_read(const struct reply *r, bool *was, struct fail *why)
+{
+	const struct reply *word = reply_item(r, 0);
+
+	*was = strcmp(word->bytes, "yes") == 0;
+	if (*was || strcmp(word->bytes, "no") == 0)
+		return 0;
+	return fail(why, FAIL_UNAVAILABLE, "not an answer of our script");
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Releases or extends a hold of which only the token is known. For the verbs
+ * (run/fanout.h), not for the lease: see src/lua/unlock.lua and extend.lua.
+ */
+#ifndef LOCK_WIRE_TOKEN_OP_H
+#define LOCK_WIRE_TOKEN_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "base/reply.h"
+#include "base/words.h"
+#include "lock/wire/keys.h"
+#include "lock/wire/script.h"
+
+struct grip {
+	bool extend;       /* false: release it */
+	const char *token; /* borrowed */
+	int64_t ttl_ms;    /* extend: the new length, from now; 0: as before */
+	bool alone;        /* there is one node */
+	bool tell;         /* release: write the history entry */
+};
+
+void grip_request(const struct grip *g, struct keys *keys, int db,
+		  struct script_scratch *scratch, struct words *out);
+const char *grip_sha(const struct grip *g);
+
+/* *was: whether the token held the lock. Returns -1 if the reply is not an
+ * answer of the script. */
+int grip_read(const struct reply *r, bool *was, struct fail *why);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Merges what the nodes say about a lock (src/lua/inspect.lua): who holds it,
+ * on how many nodes, and who waits. For the verbs that only look; the lease
+ * does not use it.
+ */
+#ifndef LOCK_WIRE_VIEW_H
+#define LOCK_WIRE_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "base/reply.h"
+#include "lock/wire/keys.h"
+#include "lock/core/lease.h"
+#include "lock/wire/script.h"
+
+/* How a client holds a lock. */
+enum hold {
+	HOLD_ALONE,  /* the lock, or the slot, holds the token */
+	HOLD_READS,  /* one of the readers */
+	HOLD_INSIDE, /* nested: joined the hold above it */
+	HOLD_RESTS,  /* ended, but kept for a while: --min-hold */
+	HOLD_FOREIGN /* no record: another program's, or of another type */
+};
+
+/* One holder. */
+struct view_holder {
+	enum hold how;
+	unsigned int nodes; /* where it holds: bits */
+	int slot;
+	char type[16];   /* of the key: "string", or that of a foreign key */
+	char token[140]; /* safe for a terminal */
+	char *value;     /* owned by the view: the lock's value, byte for byte,
+			    at most 4096: the token, or what readers share */
+	size_t value_len;
+	char about[ABOUT_COUNT][ABOUT_MAX];
+	int64_t since_ms; /* server time; 0: unknown */
+	int64_t ttl_ms;   /* T; 0: unknown */
+	int64_t renewed;  /* number of renewals; -1: unknown */
+	int64_t left_ms;  /* what is left of the lease on a quorum, or else on
+			     the node where it lasts longest; -1: no expiry */
+	int64_t left_at[NODES_MAX];
+};
+
+struct view_waiter {
+	unsigned int nodes; /* where it is in line: bits */
+	char token[140];
+	char about[ABOUT_COUNT][ABOUT_MAX];
+	int64_t ticket;    /* server time of its arrival, in us */
+	int64_t silent_ms; /* since its last sign of life */
+	int slots;         /* it wants one of this many slots */
+	bool reads, supersedes;
+};
+
+/* The most holders and waiters that a node is to list. */
+struct view_most {
+	int holders, waiters; /* at most VIEW_MOST each */
+};
+#define VIEW_MOST 1000
+
+struct view {
+	struct view_holder *holder; /* owned; those on a quorum come first */
+	int holders, room_holders;
+	struct view_waiter *waiter; /* owned; in the order of the line */
+	int waiters, room_waiters;
+	int64_t held;    /* number of holders on the node that has the most;
+			    may exceed `holders` */
+	int64_t in_line; /* number of waiters on the node that has the most */
+	int64_t counter; /* the largest fence counter; 0: none */
+	int64_t counter_at[NODES_MAX]; /* the counter of each node */
+	bool bad_counter;              /* a counter is not a number */
+	int64_t now_ms;                /* the clock of one server */
+	int64_t once_ms;      /* done, and not to be repeated for this long
+				 (--once-per); -1: no such mark */
+	unsigned int answers; /* nodes that answered: bits */
+	unsigned int held_on; /* nodes on which somebody has it: bits */
+	unsigned int more_on; /* nodes with more holders than they listed:
+				 bits */
+};
+
+/* Makes the request; see script.h. */
+void view_request(struct keys *keys, const struct view_most *most, int db,
+		  struct script_scratch *scratch, struct words *out);
+const char *view_sha(void);
+
+/* Adds a node's answer. *v must be all zero at first. Returns -1, and adds
+ * nothing, if the reply is not an answer of the script or memory is short. */
+int view_add(struct view *v, const struct reply *r, int node, struct fail *why);
+/* Call it after the last answer; `nodes` is the number of nodes. Sorts, and
+ * fills in left_ms. */
+void view_finish(struct view *v, int nodes);
+void view_close(struct view *v);
+
+enum view_state {
+	VIEW_FREE,
+	VIEW_HELD,
+	VIEW_MINORITY /* somebody has it on fewer than a quorum */
+};
+enum view_state view_state(const struct view *v, int nodes);
+
+/* The number of nodes on which this client holds or may hold the lock. */
+int view_nodes_of(const struct view *v, const struct view_holder *h);
+
+/* The names in JSON: "held", "reader" ... */
+const char *view_state_name(enum view_state state);
+const char *view_hold_name(enum hold how);
+
+/* Whether nobody can have the lock, whatever the silent nodes would say. */
+bool view_is_free(const struct view *v, int nodes);
+
+/* The first holder, in the form in which a waiter sees it. */
+void view_sight(const struct view *v, struct sight *out);
+
+/* The holder with this token; NULL: there is none. */
+const struct view_holder *view_find(const struct view *v, const char *token);
+
+#endif
