@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define NEAR_MAX 63 /* no name of ours is as long */
+#define SUGGEST_MAX 63 /* no name of ours is as long */
 
 static int lower(char c)
 {
@@ -20,7 +20,7 @@ static int least(int a, int b)
  * whole table only the last three rows are needed. */
 static int slips(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-	int rows[3][NEAR_MAX + 1];
+	int rows[3][SUGGEST_MAX + 1];
 
 	for (size_t j = 0; j <= b_len; j++)
 		rows[0][j] = (int)j;
@@ -50,20 +50,20 @@ static const char *begun(const char *typed, size_t len,
 	const char *found = NULL;
 
 	for (int i = 0; len >= 2 && i < n; i++)
-		if (strlen(names[i]) <= NEAR_MAX &&
+		if (strlen(names[i]) <= SUGGEST_MAX &&
 		    strncmp(names[i], typed, len) == 0 &&
 		    (!found || strlen(names[i]) < strlen(found)))
 			found = names[i];
 	return found;
 }
 
-const char *nearest(const char *typed, size_t len, const char *const *names,
+const char *suggest(const char *typed, size_t len, const char *const *names,
 		    int n)
 {
 	int fewest = len < 3 ? 2 : (int)(len / 3) + 1;
 	const char *found = NULL;
 
-	if (len == 0 || len > NEAR_MAX)
+	if (len == 0 || len > SUGGEST_MAX)
 		return NULL;
 	found = begun(typed, len, names, n);
 	if (found)
@@ -74,7 +74,7 @@ const char *nearest(const char *typed, size_t len, const char *const *names,
 		int far;
 
 		/* each byte more is a slip */
-		if (name_len > NEAR_MAX ||
+		if (name_len > SUGGEST_MAX ||
 		    2 * longer - len - name_len >= (size_t)fewest)
 			continue;
 		far = slips(typed, len, names[i], name_len);

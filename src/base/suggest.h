@@ -14,7 +14,7 @@
 /* The shortest name that begins with what was typed; else the one with the
  * fewest typos, the first in a tie. NULL: none is near, or nothing was typed.
  */
-const char *nearest(const char *typed, size_t len, const char *const *names,
+const char *suggest(const char *typed, size_t len, const char *const *names,
 		    int n);
 
 #endif

@@ -112,13 +112,13 @@ const struct opt_row *opt_named(const char *name, size_t n)
 	return NULL;
 }
 
-const char *opt_nearest(const char *name, size_t n)
+const char *opt_suggest(const char *name, size_t n)
 {
 	const char *names[OPTIONS_MAX];
 
 	for (int i = 0; i < opt_rows_n; i++)
 		names[i] = opt_rows[i].name;
-	return nearest(name, n, names, opt_rows_n);
+	return suggest(name, n, names, opt_rows_n);
 }
 
 /* ---- a value ---- */

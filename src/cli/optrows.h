@@ -41,7 +41,7 @@ extern const int opt_rows_n;
 const struct opt_row *opt_named(const char *name, size_t n);
 
 /* The nearest long name, for "did you mean"; NULL: none is near. */
-const char *opt_nearest(const char *name, size_t n);
+const char *opt_suggest(const char *name, size_t n);
 
 /* Sets the field of a row, from this source and line. A URL with a password in
  * `value` is overwritten. */

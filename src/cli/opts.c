@@ -88,14 +88,14 @@ static const struct opt_row *row_of(int found, const char *word)
 
 static int unknown_option(const char *word, const char *shown, struct fail *why)
 {
-	const char *near =
-		word ? opt_nearest(word + 2, strcspn(word, "=") - 2) : NULL;
+	const char *guess =
+		word ? opt_suggest(word + 2, strcspn(word, "=") - 2) : NULL;
 
-	if (near)
+	if (guess)
 		return fail(why, FAIL_USAGE,
 			    "unknown option '%s': did you mean '--%s'? (long "
 			    "options are not abbreviated)",
-			    shown, near);
+			    shown, guess);
 	return fail(why, FAIL_USAGE, "unknown option '%s'; see redlock --help",
 		    shown);
 }
@@ -313,7 +313,7 @@ static const char *meant_by(const char *word)
 
 static int find_verb(struct opts *o, const char *word, struct fail *why)
 {
-	const char *names[32], *near = meant_by(word);
+	const char *names[32], *guess = meant_by(word);
 	char shown[160];
 	int n = 0;
 
@@ -322,16 +322,16 @@ static int find_verb(struct opts *o, const char *word, struct fail *why)
 		return 0;
 	for (; commands[n]; n++)
 		names[n] = commands[n]->name;
-	if (!near)
-		near = nearest(word, strlen(word), names, n);
-	if (near && near[0] == '\0')
-		near = NULL;
+	if (!guess)
+		guess = suggest(word, strlen(word), names, n);
+	if (guess && guess[0] == '\0')
+		guess = NULL;
 	return fail(why, FAIL_USAGE,
 		    "unknown verb '%.60s'%s%s%s; to run a command: redlock -k "
 		    "KEY -- COMMAND",
 		    endpoint_masked(word, shown),
-		    near ? ": did you mean '" : "", near ? near : "",
-		    near ? "'?" : "");
+		    guess ? ": did you mean '" : "", guess ? guess : "",
+		    guess ? "'?" : "");
 }
 
 /* Options may stand before the verb. With a key or -c there it is a command

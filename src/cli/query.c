@@ -5,29 +5,29 @@
 #include <stdio.h>
 #include <string.h>
 
-int look_open(struct look *l, const struct opts *o, struct fail *why)
+int query_open(struct query *l, const struct opts *o, struct fail *why)
 {
 	if (servers_find(&l->servers, o, why) < 0)
 		return -1;
-	return survey_open(&l->survey, l->servers.endpoint, l->servers.n,
+	return fanout_open(&l->fanout, l->servers.endpoint, l->servers.n,
 			   servers_timeout(&l->servers, o->ttl_ms), why);
 }
 
-void look_close(struct look *l)
+void query_close(struct query *l)
 {
-	survey_close(&l->survey);
+	fanout_close(&l->fanout);
 }
 
-bool look_is_host_only(const struct look *l)
+bool query_is_host_only(const struct query *l)
 {
 	return l->servers.endpoint[0].kind == ENDPOINT_LOCAL;
 }
 
-int look_ask(struct look *l, int target, const char *key, size_t len,
-	     const struct view_most *most, int64_t tag)
+int query_ask(struct query *l, int target, const char *key, size_t len,
+	      const struct view_most *most, int64_t tag)
 {
 	const struct endpoint *ep =
-		&l->servers.endpoint[survey_node(&l->survey, target)];
+		&l->servers.endpoint[fanout_node(&l->fanout, target)];
 	struct script_scratch scratch = {0};
 	struct words request;
 	struct keys keys;
@@ -36,12 +36,12 @@ int look_ask(struct look *l, int target, const char *key, size_t len,
 	if (keys_init(&keys, key, len, "") < 0)
 		return -1;
 	view_request(&keys, most, ep->db, &scratch, &request);
-	rc = survey_call(&l->survey, target, &request, view_sha(), tag);
+	rc = fanout_call(&l->fanout, target, &request, view_sha(), tag);
 	keys_close(&keys);
 	return rc;
 }
 
-void look_take(struct sighting *s, const struct got *got)
+void snapshot_take(struct snapshot *s, const struct got *got)
 {
 	struct fail *why = &s->why[got->node];
 
@@ -50,7 +50,7 @@ void look_take(struct sighting *s, const struct got *got)
 		(void)view_add(&s->view, got->reply, got->node, why);
 }
 
-static void say_missing(const struct look *l, int good,
+static void say_missing(const struct query *l, int good,
 			const struct fail node_why[NODES_MAX], struct fail *why)
 {
 	int n = l->servers.n;
@@ -71,8 +71,8 @@ static void say_missing(const struct look *l, int good,
 	}
 }
 
-int look_enough(const struct look *l, unsigned int answers,
-		const struct fail node_why[NODES_MAX], struct fail *why)
+int query_enough(const struct query *l, unsigned int answers,
+		 const struct fail node_why[NODES_MAX], struct fail *why)
 {
 	int n = l->servers.n, good = __builtin_popcount(answers);
 
@@ -91,33 +91,33 @@ int look_enough(const struct look *l, unsigned int answers,
 	return -1;
 }
 
-int look_done(struct look *l, struct sighting *s, struct fail *why)
+int query_done(struct query *l, struct snapshot *s, struct fail *why)
 {
 	view_finish(&s->view, l->servers.n);
-	return look_enough(l, s->view.answers, s->why, why);
+	return query_enough(l, s->view.answers, s->why, why);
 }
 
-int look_at(struct look *l, const char *key, size_t len,
-	    const struct view_most *most, struct sighting *out,
-	    struct fail *why)
+int query_lock(struct query *l, const char *key, size_t len,
+	       const struct view_most *most, struct snapshot *out,
+	       struct fail *why)
 {
 	struct got got;
 
 	memset(out, 0, sizeof(*out));
 	for (int i = 0; i < l->servers.n; i++)
-		if (look_ask(l, i, key, len, most, i) < 0)
+		if (query_ask(l, i, key, len, most, i) < 0)
 			return fail(why, FAIL_INTERNAL, "out of memory");
-	while (survey_get(&l->survey, &got))
-		look_take(out, &got);
-	return look_done(l, out, why);
+	while (fanout_get(&l->fanout, &got))
+		snapshot_take(out, &got);
+	return query_done(l, out, why);
 }
 
-void look_away(struct sighting *s)
+void snapshot_close(struct snapshot *s)
 {
 	view_close(&s->view);
 }
 
-const char *look_cure(const struct fail *why)
+const char *query_cure(const struct fail *why)
 {
 	return why->kind == FAIL_REFUSED && strstr(why->text, "NOPERM") &&
 			       (strstr(why->text, "'scan'") ||

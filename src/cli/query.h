@@ -11,45 +11,45 @@
 #include "lock/wire/view.h"
 #include "run/fanout.h"
 
-struct look {
+struct query {
 	struct servers servers;
-	struct survey survey;
+	struct fanout fanout;
 };
 
-/* Asks nothing yet. Call look_close() in the end, whatever failed. */
-int look_open(struct look *l, const struct opts *o, struct fail *why);
-void look_close(struct look *l);
+/* Asks nothing yet. Call query_close() in the end, whatever failed. */
+int query_open(struct query *l, const struct opts *o, struct fail *why);
+void query_close(struct query *l);
 
 /* The present state of a lock. */
-struct sighting {
+struct snapshot {
 	struct view view;
 	struct fail why[NODES_MAX]; /* for each node that did not answer */
 };
 
 /* Asks all servers and waits. 0: a quorum answered. -1: *why says what is wrong
- * with the others. Call look_away() in the end, whatever failed. */
-int look_at(struct look *l, const char *key, size_t len,
-	    const struct view_most *most, struct sighting *out,
-	    struct fail *why);
-void look_away(struct sighting *s);
+ * with the others. Call snapshot_close() in the end, whatever failed. */
+int query_lock(struct query *l, const char *key, size_t len,
+	       const struct view_most *most, struct snapshot *out,
+	       struct fail *why);
+void snapshot_close(struct snapshot *s);
 
-/* For many keys at a time: look_ask() asks one target, look_take() adds its
- * answer. */
-int look_ask(struct look *l, int target, const char *key, size_t len,
-	     const struct view_most *most, int64_t tag);
+/* For many keys at a time: query_ask() asks one target, snapshot_take() adds
+ * its answer. */
+int query_ask(struct query *l, int target, const char *key, size_t len,
+	      const struct view_most *most, int64_t tag);
 /* If it is a failure, it goes to s->why. */
-void look_take(struct sighting *s, const struct got *got);
+void snapshot_take(struct snapshot *s, const struct got *got);
 /* Whether a quorum answered. `answers`: the nodes that did, as bits. Returns 0;
  * or -1, and *why says what is wrong with the others. */
-int look_enough(const struct look *l, unsigned int answers,
-		const struct fail node_why[NODES_MAX], struct fail *why);
+int query_enough(const struct query *l, unsigned int answers,
+		 const struct fail node_why[NODES_MAX], struct fail *why);
 /* The same, after the last answer. */
-int look_done(struct look *l, struct sighting *s, struct fail *why);
+int query_done(struct query *l, struct snapshot *s, struct fail *why);
 
 /* What to do if SCAN is refused, or "". */
-const char *look_cure(const struct fail *why);
+const char *query_cure(const struct fail *why);
 
 /* Whether the locks are those of this machine alone. */
-bool look_is_host_only(const struct look *l);
+bool query_is_host_only(const struct query *l);
 
 #endif

@@ -40,14 +40,14 @@ static int refuse_mode(const struct reading *r, const char *mode,
 
 static int bad_name(const struct reading *r, const char *name, size_t n)
 {
-	const char *near = opt_nearest(name, n);
+	const char *guess = opt_suggest(name, n);
 	char shown[80];
 
 	(void)format_bytes(name, n, shown, sizeof(shown));
-	if (near)
+	if (guess)
 		return fail(r->why, FAIL_USAGE,
 			    "unknown option '%s': did you mean '%s'?", shown,
-			    near);
+			    guess);
 	return fail(r->why, FAIL_USAGE, "unknown option '%s'", shown);
 }
 

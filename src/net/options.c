@@ -254,7 +254,7 @@ static bool is_password(struct span name)
 static int unknown(const struct endpoint *ep, struct span name,
 		   struct fail *why)
 {
-	const char *names[OPTIONS], *near;
+	const char *names[OPTIONS], *guess;
 	char shown[48], list[200] = "";
 
 	if (is_password(name))
@@ -264,11 +264,11 @@ static int unknown(const struct endpoint *ep, struct span name,
 	for (size_t i = 0; i < OPTIONS; i++)
 		names[i] = options[i].name;
 	(void)format_bytes(name.at, name.n, shown, sizeof(shown));
-	near = nearest(name.at, name.n, names, OPTIONS);
-	if (near)
+	guess = suggest(name.at, name.n, names, OPTIONS);
+	if (guess)
 		return fail(why, FAIL_USAGE,
 			    "unknown option '%s'; did you mean '%s'?", shown,
-			    near);
+			    guess);
 	for (size_t i = 0, used = 0; i < OPTIONS; i++)
 		if (allowed(&options[i], ep))
 			used += (size_t)snprintf(

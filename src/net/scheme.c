@@ -45,17 +45,17 @@ const struct scheme *scheme_of(enum endpoint_kind kind, bool tls)
 	return s;
 }
 
-static const struct scheme *scheme_near(const char *text)
+static const struct scheme *scheme_suggest(const char *text)
 {
-	const char *names[SCHEMES], *near;
+	const char *names[SCHEMES], *guess;
 	int n = 0;
 
 	for (size_t i = 0; i < SCHEMES; i++)
 		if (!schemes[i].refusal)
 			names[n++] = schemes[i].name;
-	near = nearest(text, strcspn(text, ":"), names, n);
-	for (size_t i = 0; i < SCHEMES && near; i++)
-		if (strcmp(schemes[i].name, near) == 0)
+	guess = suggest(text, strcspn(text, ":"), names, n);
+	for (size_t i = 0; i < SCHEMES && guess; i++)
+		if (strcmp(schemes[i].name, guess) == 0)
 			return &schemes[i];
 	return NULL;
 }
@@ -64,7 +64,7 @@ static const struct scheme *scheme_near(const char *text)
  * What may be a password is not repeated. */
 static int no_scheme(const char *text, struct fail *why)
 {
-	const struct scheme *near = NULL;
+	const struct scheme *guess = NULL;
 	struct span host = {text, strlen(text)};
 	struct place p;
 	char shown[120];
@@ -78,11 +78,11 @@ static int no_scheme(const char *text, struct fail *why)
 	    options_shown(text) == host.n)
 		return fail(why, FAIL_USAGE, "write unix://%s", shown);
 	if (strchr(text, ':'))
-		near = scheme_near(text);
-	if (near)
+		guess = scheme_suggest(text);
+	if (guess)
 		return fail(why, FAIL_USAGE,
-			    "not a URL of ours; did you mean %s%s?", near->name,
-			    near->colon);
+			    "not a URL of ours; did you mean %s%s?",
+			    guess->name, guess->colon);
 	return fail(why, FAIL_USAGE, "not a URL of ours: write " FORMS);
 }
 

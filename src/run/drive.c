@@ -38,7 +38,7 @@ int drive_init(struct drive *d, const struct endpoint *eps, const char *key,
 	if (keys_init(&d->keys, key, key_len, d->token) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	(void)format_bytes(key, key_len, d->shown_key, sizeof(d->shown_key));
-	script_standing(conf, who, d->standing);
+	script_identity(conf, who, d->identity);
 	for (int i = 0; i < conf->nodes; i++) {
 		d->asked[i] = NEVER;
 		peer_init(&d->peer[i], &eps[i]);
@@ -86,10 +86,11 @@ int drive_again(struct drive *d, int64_t wait_ms)
 	return 0;
 }
 
-void drive_tell(struct drive *d, const struct story *story, int64_t fence,
-		int slot)
+void drive_tell(struct drive *d, const struct history_entry *entry,
+		int64_t fence, int slot)
 {
-	story_text(story, fence, d->lease.conf.slots > 1 ? slot : -1, d->story);
+	history_entry_text(entry, fence, d->lease.conf.slots > 1 ? slot : -1,
+			   d->entry);
 }
 
 int drive_sockets(const struct drive *d, int fds[DRIVE_SOCKETS_MAX])
@@ -109,7 +110,7 @@ int drive_sockets(const struct drive *d, int fds[DRIVE_SOCKETS_MAX])
 static const char *tell_stake(const struct drive *d, char *buf, size_t size)
 {
 	const struct lease *l = &d->lease;
-	struct instant kill = timing_kill(lease_stamp(l), l->conf.ttl_ms);
+	struct instant kill = timing_kill(lease_credited_at(l), l->conf.ttl_ms);
 	int64_t ms = between(now(), kill);
 	char left[32];
 
@@ -153,10 +154,10 @@ static void tell_renewal(struct drive *d, int node)
 	bool several = l->conf.nodes > 1;
 
 	if (l->state == LEASE_HELD && !d->troubled[node] &&
-	    before(d->renewed, lease_stamp(l))) {
+	    before(d->renewed, lease_credited_at(l))) {
 		if (d->renewed.ms > 0)
 			log_detail("renewal", "%srenewed", d->whose);
-		d->renewed = lease_stamp(l);
+		d->renewed = lease_credited_at(l);
 	}
 	if (d->troubled[node] && l->state == LEASE_HELD && l->node[node].mine) {
 		log_notice("renewed", "%srenewed again%s%s", d->whose,
@@ -201,19 +202,19 @@ static void notice_silence(struct drive *d, int node)
 	const struct lease *l = &d->lease;
 	const struct lease_node *n = &l->node[node];
 	struct instant at = now();
-	struct instant stamp = n->mine ? n->stamp : l->held_from;
+	struct instant credited_at = n->mine ? n->credited_at : l->held_from;
 	struct fail sentinels;
 	char age[32];
 
 	if (l->state != LEASE_HELD || d->troubled[node] ||
 	    d->asked[node].ms == NEVER.ms ||
-	    before(at, timing_start(stamp, l->conf.ttl_ms)) ||
+	    before(at, timing_start(credited_at, l->conf.ttl_ms)) ||
 	    before(at, timing_renew(d->asked[node], l->conf.ttl_ms)))
 		return;
 	(void)fail(
 		&d->why, FAIL_UNAVAILABLE, "%s: %s for %s", d->peer[node].name,
 		is_unproven(d, node, &sentinels) ? sentinels.text : "no answer",
-		format_duration(between(stamp, at), age, sizeof(age)));
+		format_duration(between(credited_at, at), age, sizeof(age)));
 	tell_trouble(d, node);
 }
 
@@ -230,12 +231,12 @@ static void failed(struct drive *d, const struct ask *asked,
 	 * said)
 	 */
 	if (asked->verb == VERB_CONFIRM && d->lease.state == LEASE_HELD &&
-	    !before(lease_stamp(&d->lease), asked->sent))
+	    !before(lease_credited_at(&d->lease), asked->sent))
 		log_detail("trouble", "%s", d->why.text);
 	else if (asked->verb != VERB_LISTEN)
 		tell_trouble(d, asked->node);
-	else if (kind != FAIL_UNAVAILABLE && !d->told_deaf) {
-		d->told_deaf = true;
+	else if (kind != FAIL_UNAVAILABLE && !d->told_no_blpop) {
+		d->told_no_blpop = true;
 		log_notice("deaf",
 			   "the server does not let us listen (BLPOP): %s; "
 			   "looking four times a second instead",
@@ -516,9 +517,9 @@ static void send_on(struct drive *d, int chan, const struct pending *p)
 	unsigned int before;
 	int number;
 
-	script_request(ask, &d->lease.conf, &d->keys, d->token, d->standing,
+	script_request(ask, &d->lease.conf, &d->keys, d->token, d->identity,
 		       ep->db, &scratch, &request);
-	script_tell(ask, d->story, &request);
+	script_tell(ask, d->entry, &request);
 	if (!goes_whole(d, ask))
 		script_by_hash(ask, &request);
 	/* it is good for giving back what was taken on it */

@@ -47,9 +47,9 @@ struct drive {
 	char whose[132]; /* "KEY: " in front of messages, if there are several
 			    locks */
 	char token[TOKEN_SIZE];
-	char standing[STANDING_SIZE]; /* our entry in the line */
-	char story[STORY_SIZE];       /* what the release adds to the history,
-					 or "" */
+	char identity[IDENTITY_SIZE];   /* our entry in the line */
+	char entry[HISTORY_ENTRY_SIZE]; /* what the release adds to the history,
+				   or "" */
 	struct peer peer[NODES_MAX], aside[NODES_MAX];
 	struct conn conn[NODES_MAX][CONNS];
 	struct pending pending[NODES_MAX][CONNS][OWED_MAX];
@@ -73,7 +73,7 @@ struct drive {
 	 * waits for its answer: a release is better off behind that.) */
 	bool whole[NODES_MAX];
 	/* messages that were written, so as not to repeat them */
-	bool told_deaf;
+	bool told_no_blpop;
 	bool troubled[NODES_MAX]; /* held: a failure was reported */
 	bool told_twins, told_blind[NODES_MAX];
 	bool refused; /* a server was there and refused */
@@ -102,8 +102,8 @@ int drive_again(struct drive *d, int64_t wait_ms);
 
 /* Sets what the release adds to the history about the hold with this fence and
  * slot. */
-void drive_tell(struct drive *d, const struct story *story, int64_t fence,
-		int slot);
+void drive_tell(struct drive *d, const struct history_entry *entry,
+		int64_t fence, int slot);
 
 /* Sends every question that is due. Never waits. */
 void drive_send(struct drive *d);

@@ -31,7 +31,7 @@ struct question {
 
 struct target {
 	int node;
-	int index;    /* of the survey's targets */
+	int index;    /* of the fanout's targets */
 	bool primary; /* of a Cluster: this place, and no other */
 	bool gone;    /* it is none any more */
 	int *home;    /* of a Cluster that is spread: of each slot */
@@ -46,7 +46,7 @@ struct target {
 
 /* ---- targets ---- */
 
-static struct target *add_target(struct survey *s, int node,
+static struct target *add_target(struct fanout *s, int node,
 				 const struct endpoint *ep)
 {
 	size_t n = (size_t)s->targets + 1;
@@ -67,10 +67,10 @@ static struct target *add_target(struct survey *s, int node,
 	return t;
 }
 
-int survey_open(struct survey *s, const struct endpoint *eps, int n,
+int fanout_open(struct fanout *s, const struct endpoint *eps, int n,
 		int64_t timeout_ms, struct fail *why)
 {
-	*s = (struct survey){.ep = eps, .nodes = n, .timeout_ms = timeout_ms};
+	*s = (struct fanout){.ep = eps, .nodes = n, .timeout_ms = timeout_ms};
 	for (int i = 0; i < n; i++)
 		if (!add_target(s, i, &eps[i]))
 			return fail(why, FAIL_INTERNAL, "out of memory");
@@ -97,7 +97,7 @@ static void keep_target(void *target)
 	(void)target; /* `target` has it, too */
 }
 
-void survey_close(struct survey *s)
+void fanout_close(struct fanout *s)
 {
 	for (int i = 0; i < s->targets; i++) {
 		drop_all(s->target[i]);
@@ -108,27 +108,27 @@ void survey_close(struct survey *s)
 	tdestroy(s->primaries, keep_target);
 	free(s->target);
 	free(s->taken);
-	*s = (struct survey){0};
+	*s = (struct fanout){0};
 }
 
-int survey_node(const struct survey *s, int target)
+int fanout_node(const struct fanout *s, int target)
 {
 	return s->target[target]->node;
 }
 
-const char *survey_name(const struct survey *s, int target)
+const char *fanout_name(const struct fanout *s, int target)
 {
 	return s->target[target]->peer.name;
 }
 
-bool survey_expiry(const struct survey *s, int target, int64_t *left_s)
+bool fanout_expiry(const struct fanout *s, int target, int64_t *left_s)
 {
 	const struct conn *c = &s->target[target]->conn;
 
 	return c->state == CONN_OPEN && stream_expiry(&c->stream, left_s);
 }
 
-bool survey_covers(const struct survey *s, int target)
+bool fanout_covers(const struct fanout *s, int target)
 {
 	const struct target *t = s->target[target];
 
@@ -193,7 +193,7 @@ static struct question *take_first(struct target *t)
 	return q;
 }
 
-int survey_ask(struct survey *s, int target, const struct words *question,
+int fanout_ask(struct fanout *s, int target, const struct words *question,
 	       int64_t tag)
 {
 	struct question *q = make(question, tag);
@@ -204,7 +204,7 @@ int survey_ask(struct survey *s, int target, const struct words *question,
 	return 0;
 }
 
-int survey_call(struct survey *s, int target, const struct words *request,
+int fanout_call(struct fanout *s, int target, const struct words *request,
 		const char *sha, int64_t tag)
 {
 	struct words w = *request;
@@ -273,7 +273,7 @@ static bool send_one(struct target *t, struct question *q)
 }
 
 /* Sends as much as may be under way at a time. */
-static void pump(struct survey *s, struct target *t)
+static void pump(struct fanout *s, struct target *t)
 {
 	while (t->first && t->down.kind == FAIL_NONE &&
 	       t->conn.asked - t->conn.taken < OWED_MAX - 2) {
@@ -387,7 +387,7 @@ static bool take_error(struct target *t, struct question *q,
 	return true;
 }
 
-static void answer(struct survey *s, const struct target *t, struct question *q,
+static void answer(struct fanout *s, const struct target *t, struct question *q,
 		   struct got *out)
 {
 	free(s->taken);
@@ -407,7 +407,7 @@ static void say_broken(const struct target *t, struct fail *why)
 }
 
 /* One that was sent: true when it is for the caller. */
-static bool take(struct survey *s, struct target *t, struct got *out)
+static bool take(struct fanout *s, struct target *t, struct got *out)
 {
 	unsigned int number;
 	struct words reply;
@@ -449,7 +449,7 @@ static bool take(struct survey *s, struct target *t, struct got *out)
 }
 
 /* What is still to be asked of a server that cannot be. */
-static bool take_unsent(struct survey *s, struct target *t, struct got *out)
+static bool take_unsent(struct fanout *s, struct target *t, struct got *out)
 {
 	struct question *q;
 
@@ -467,7 +467,7 @@ static bool take_unsent(struct survey *s, struct target *t, struct got *out)
 	return true;
 }
 
-bool survey_next(struct survey *s, struct got *out)
+bool fanout_next(struct fanout *s, struct got *out)
 {
 	for (int i = 0; i < s->targets; i++) {
 		struct target *t = s->target[i];
@@ -486,7 +486,7 @@ bool survey_next(struct survey *s, struct got *out)
 	return false;
 }
 
-bool survey_awaits(const struct survey *s)
+bool fanout_awaits(const struct fanout *s)
 {
 	for (int i = 0; i < s->targets; i++)
 		if (s->target[i]->first || awaited(s->target[i]))
@@ -494,7 +494,7 @@ bool survey_awaits(const struct survey *s)
 	return false;
 }
 
-static void give_up(struct survey *s, struct target *t)
+static void give_up(struct fanout *s, struct target *t)
 {
 	char limit[32], text[200];
 
@@ -513,7 +513,7 @@ static void give_up(struct survey *s, struct target *t)
 			t->sent[i]->hops += HOPS_MAX / 2;
 }
 
-void survey_poll(struct survey *s, struct pollfd *extra, int n_extra,
+void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
 		 struct instant limit)
 {
 	size_t n = (size_t)n_extra + (size_t)s->targets;
@@ -553,12 +553,12 @@ void survey_poll(struct survey *s, struct pollfd *extra, int n_extra,
 	free(fds);
 }
 
-bool survey_get(struct survey *s, struct got *out)
+bool fanout_get(struct fanout *s, struct got *out)
 {
-	while (!survey_next(s, out)) {
-		if (!survey_awaits(s))
+	while (!fanout_next(s, out)) {
+		if (!fanout_awaits(s))
 			return false;
-		survey_poll(s, NULL, 0, NEVER);
+		fanout_poll(s, NULL, 0, NEVER);
 	}
 	return true;
 }
@@ -568,25 +568,25 @@ bool survey_get(struct survey *s, struct got *out)
 #define SLOTS 16384
 #define PRIMARIES_MAX 1000 /* Redis' own advice is not to exceed it */
 
-bool survey_spreads(const struct survey *s, int node)
+bool fanout_spreads(const struct fanout *s, int node)
 {
 	return s->ep[node].kind == ENDPOINT_CLUSTER;
 }
 
-int survey_home(const struct survey *s, int node, uint16_t slot)
+int fanout_home(const struct fanout *s, int node, uint16_t slot)
 {
 	const int *home = s->target[node]->home;
 
 	return home ? home[slot % SLOTS] : node;
 }
 
-int survey_spread_ask(struct survey *s, int node, int64_t tag)
+int fanout_spread_ask(struct fanout *s, int node, int64_t tag)
 {
 	struct words w = {0};
 
 	words_add_text(&w, "CLUSTER");
 	words_add_text(&w, "SLOTS");
-	return survey_ask(s, node, &w, tag);
+	return fanout_ask(s, node, &w, tag);
 }
 
 static int by_place(const void *a, const void *b)
@@ -601,7 +601,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* NULL: it is not known. */
-static struct target *find_primary(const struct survey *s, int node,
+static struct target *find_primary(const struct fanout *s, int node,
 				   const struct place *at)
 {
 	struct target like = {.node = node, .peer.place = *at};
@@ -617,7 +617,7 @@ static bool is_idle(const struct target *t)
 
 /* The target of a primary that is none any more is used again: in `top` they
  * come and go for weeks. *next: where to look for one. NULL: no memory. */
-static struct target *add_primary(struct survey *s, int node,
+static struct target *add_primary(struct fanout *s, int node,
 				  const struct place *at, int *next)
 {
 	struct target *t;
@@ -645,7 +645,7 @@ static struct target *add_primary(struct survey *s, int node,
 
 /* {first slot, last slot, {host, port, ...} of the primary, ...}, as the node
  * that we asked says it; no host: that node. */
-static int read_range(const struct survey *s, int node,
+static int read_range(const struct fanout *s, int node,
 		      const struct reply *range, int64_t *first, int64_t *last,
 		      struct place *at)
 {
@@ -665,7 +665,7 @@ static int read_range(const struct survey *s, int node,
 }
 
 /* -1: *why is filled, and nothing was changed. */
-static int check_ranges(const struct survey *s, const struct got *got,
+static int check_ranges(const struct fanout *s, const struct got *got,
 			struct fail *why)
 {
 	int64_t slots = 0, first, last;
@@ -677,21 +677,21 @@ static int check_ranges(const struct survey *s, const struct got *got,
 			return fail(why, FAIL_CONFIG,
 				    "%s: CLUSTER SLOTS: that is no range of "
 				    "slots at a host and a port",
-				    survey_name(s, got->target));
+				    fanout_name(s, got->target));
 		slots += last - first + 1;
 		if (slots > SLOTS)
 			return fail(why, FAIL_CONFIG,
 				    "%s: CLUSTER SLOTS: more than %d slots",
-				    survey_name(s, got->target), SLOTS);
+				    fanout_name(s, got->target), SLOTS);
 	}
 	if (slots == 0)
 		return fail(why, FAIL_CONFIG,
 			    "%s: CLUSTER SLOTS: nobody serves any slot",
-			    survey_name(s, got->target));
+			    fanout_name(s, got->target));
 	return 0;
 }
 
-static void forget_primaries(struct survey *s, int node)
+static void forget_primaries(struct fanout *s, int node)
 {
 	for (int i = s->nodes; i < s->targets; i++)
 		if (s->target[i]->node == node)
@@ -699,7 +699,7 @@ static void forget_primaries(struct survey *s, int node)
 }
 
 /* Those that are known keep their connections. Returns how many they are. */
-static int keep_known(struct survey *s, const struct got *got)
+static int keep_known(struct fanout *s, const struct got *got)
 {
 	int known = 0;
 
@@ -719,7 +719,7 @@ static int keep_known(struct survey *s, const struct got *got)
 	return known;
 }
 
-static int take_ranges(struct survey *s, const struct got *got,
+static int take_ranges(struct fanout *s, const struct got *got,
 		       struct fail *why)
 {
 	int primaries = keep_known(s, got), next = s->nodes;
@@ -736,7 +736,7 @@ static int take_ranges(struct survey *s, const struct got *got,
 		if (!t && ++primaries > PRIMARIES_MAX)
 			return fail(why, FAIL_CONFIG,
 				    "%s: CLUSTER SLOTS: more than %d primaries",
-				    survey_name(s, got->target), PRIMARIES_MAX);
+				    fanout_name(s, got->target), PRIMARIES_MAX);
 		if (!t)
 			t = add_primary(s, got->node, &at, &next);
 		if (!t)
@@ -747,7 +747,7 @@ static int take_ranges(struct survey *s, const struct got *got,
 	return 0;
 }
 
-int survey_spread_take(struct survey *s, const struct got *got,
+int fanout_spread_take(struct fanout *s, const struct got *got,
 		       struct fail *why)
 {
 	struct target *cluster = s->target[got->node];
@@ -768,19 +768,19 @@ int survey_spread_take(struct survey *s, const struct got *got,
 	return -1;
 }
 
-int survey_spread(struct survey *s, struct fail *why)
+int fanout_spread(struct fanout *s, struct fail *why)
 {
 	struct got got;
 	int rc = 0;
 
 	for (int i = 0; i < s->nodes; i++)
-		if (survey_spreads(s, i) && survey_spread_ask(s, i, 0) < 0)
+		if (fanout_spreads(s, i) && fanout_spread_ask(s, i, 0) < 0)
 			return fail(why, FAIL_INTERNAL, "out of memory");
-	while (survey_get(s, &got)) {
+	while (fanout_get(s, &got)) {
 		if (got.why.kind != FAIL_NONE) {
 			*why = got.why;
 			rc = -1;
-		} else if (survey_spread_take(s, &got, why) < 0) {
+		} else if (fanout_spread_take(s, &got, why) < 0) {
 			rc = -1;
 		}
 	}

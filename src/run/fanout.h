@@ -6,7 +6,7 @@
  * failed, and so have all questions still to be asked of it.
  *
  * Each server of the list is a target. So is a Cluster; its questions follow
- * their keys (MOVED, ASK). survey_spread() makes each of its primaries a
+ * their keys (MOVED, ASK). fanout_spread() makes each of its primaries a
  * target.
  */
 #ifndef RUN_FANOUT_H
@@ -26,7 +26,7 @@
 struct target; /* a server, and its connection */
 struct got;    /* an answer, below */
 
-struct survey {
+struct fanout {
 	const struct endpoint *ep; /* borrowed */
 	int nodes;                 /* number of servers in the list */
 	int64_t timeout_ms;
@@ -37,54 +37,54 @@ struct survey {
 };
 
 /* Asks nothing yet. The targets are the servers of the list, in its order.
- * `eps` is borrowed. Call survey_close() in the end, even after -1. */
-int survey_open(struct survey *s, const struct endpoint *eps, int n,
+ * `eps` is borrowed. Call fanout_close() in the end, even after -1. */
+int fanout_open(struct fanout *s, const struct endpoint *eps, int n,
 		int64_t timeout_ms, struct fail *why);
-void survey_close(struct survey *s);
+void fanout_close(struct fanout *s);
 
 /* Asks each Cluster for its primaries, waits, and adds them as targets. After
- * that, survey_covers() says whether a target's keys are to be listed: it is a
+ * that, fanout_covers() says whether a target's keys are to be listed: it is a
  * primary, or a server outside any Cluster. Call it while nothing is being
  * asked. -1: a Cluster did not tell. */
-int survey_spread(struct survey *s, struct fail *why);
-bool survey_covers(const struct survey *s, int target);
+int fanout_spread(struct fanout *s, struct fail *why);
+bool fanout_covers(const struct fanout *s, int target);
 
 /* The same for one server of the list, without waiting: one call asks, one
  * takes the answer. A server that is no longer a primary covers nothing from
- * then on. survey_spread_ask(): -1: out of memory. survey_spread_take(): -1:
+ * then on. fanout_spread_ask(): -1: out of memory. fanout_spread_take(): -1:
  * *why says what is wrong with the answer, and the server covers nothing. */
-bool survey_spreads(const struct survey *s, int node);
-int survey_spread_ask(struct survey *s, int node, int64_t tag);
-int survey_spread_take(struct survey *s, const struct got *got,
+bool fanout_spreads(const struct fanout *s, int node);
+int fanout_spread_ask(struct fanout *s, int node, int64_t tag);
+int fanout_spread_take(struct fanout *s, const struct got *got,
 		       struct fail *why);
 
 /* The target that has this slot's keys, as far as known; else, and outside a
  * Cluster, the server of the list itself. A primary does not follow a MOVED:
  * the caller gets it as the answer, and must ask the server of the list. */
-int survey_home(const struct survey *s, int node, uint16_t slot);
+int fanout_home(const struct fanout *s, int node, uint16_t slot);
 
 /* The server of the list to which a target belongs, and its name for
  * messages. */
-int survey_node(const struct survey *s, int target);
-const char *survey_name(const struct survey *s, int target);
+int fanout_node(const struct fanout *s, int target);
+const char *fanout_name(const struct fanout *s, int target);
 
 /* For how many more seconds the server's TLS certificate is valid. false: it
  * has none, or is not connected. */
-bool survey_expiry(const struct survey *s, int target, int64_t *left_s);
+bool fanout_expiry(const struct fanout *s, int target, int64_t *left_s);
 
 /* Asks. `tag` comes back with the answer. -1: out of memory. */
-int survey_ask(struct survey *s, int target, const struct words *question,
+int fanout_ask(struct fanout *s, int target, const struct words *question,
 	       int64_t tag);
 /* Runs a script. The request begins with EVAL and the text; it is sent with the
  * hash, and whole to a server that does not know the hash. */
-int survey_call(struct survey *s, int target, const struct words *request,
+int fanout_call(struct fanout *s, int target, const struct words *request,
 		const char *sha, int64_t tag);
 
 struct got {
 	int target, node;
 	int64_t tag;
 	const struct reply *reply; /* NULL: none, see why. Valid until the next
-				      survey_next() */
+				      fanout_next() */
 	struct fail why;           /* set for an error reply, too; else
 				      FAIL_NONE */
 	bool overlong;             /* there was a reply, too long to read */
@@ -92,15 +92,15 @@ struct got {
 };
 
 /* Takes the next answer or failure. false: none is here. */
-bool survey_next(struct survey *s, struct got *out);
+bool fanout_next(struct fanout *s, struct got *out);
 /* The same, but waits. false: no answer is outstanding. */
-bool survey_get(struct survey *s, struct got *out);
+bool fanout_get(struct fanout *s, struct got *out);
 
 /* For callers that wait for more than answers: one poll(2), which ends when
- * survey_next() may have something, an extra descriptor is ready (at most 4;
+ * fanout_next() may have something, an extra descriptor is ready (at most 4;
  * see its revents), or at `limit`. */
-void survey_poll(struct survey *s, struct pollfd *extra, int n_extra,
+void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
 		 struct instant limit);
-bool survey_awaits(const struct survey *s);
+bool fanout_awaits(const struct fanout *s);
 
 #endif

@@ -87,12 +87,12 @@ bool locks_passed_on(const struct locks *l)
 	return false;
 }
 
-struct instant locks_stamp(const struct locks *l)
+struct instant locks_credited_at(const struct locks *l)
 {
-	struct instant oldest = lease_stamp(lease_of(l, 0));
+	struct instant oldest = lease_credited_at(lease_of(l, 0));
 
 	for (int i = 1; i < l->n; i++)
-		oldest = sooner(oldest, lease_stamp(lease_of(l, i)));
+		oldest = sooner(oldest, lease_credited_at(lease_of(l, i)));
 	return oldest;
 }
 
@@ -198,8 +198,8 @@ static void refresh(struct locks *l)
 		struct lease *its = lease_of(l, i);
 
 		if (its->state == LEASE_HELD &&
-		    !before(now(),
-			    timing_start(lease_stamp(its), its->conf.ttl_ms)))
+		    !before(now(), timing_start(lease_credited_at(its),
+						its->conf.ttl_ms)))
 			lease_hurry(its, -1, now());
 	}
 }
@@ -312,17 +312,18 @@ void locks_again(struct locks *l)
 		lease_again(lease_of(l, 0), now());
 }
 
-void locks_release(struct locks *l, unsigned int how, const struct story *story)
+void locks_release(struct locks *l, unsigned int how,
+		   const struct history_entry *entry)
 {
 	l->ends = true;
 	if (l->end == END_NONE)
 		l->end = END_RELEASED;
 	for (int i = 0; i < l->n; i++) {
 		struct lease *its = lease_of(l, i);
-		bool tells = story && !its->joined;
+		bool tells = entry && !its->joined;
 
 		if (tells)
-			drive_tell(&l->drive[i], story, its->fence, its->slot);
+			drive_tell(&l->drive[i], entry, its->fence, its->slot);
 		lease_end(its, how | (tells ? LEASE_TOLD : 0), now());
 	}
 }

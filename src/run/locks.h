@@ -48,7 +48,8 @@ void locks_poll(struct locks *l, struct pollfd *extra, int n_extra,
 		struct instant limit);
 void locks_send(struct locks *l);
 
-/* Whether all are held and being renewed; locks_stamp() is the oldest stamp. */
+/* Whether all are held and being renewed; locks_credited_at() is the oldest
+ * stamp. */
 bool locks_held(const struct locks *l);
 bool locks_lost(const struct locks *l);
 /* Whether it was lost because `redlock unlock` gave one back for us. */
@@ -56,7 +57,7 @@ bool locks_unlocked(const struct locks *l);
 /* Whether nothing is under way any more; the lead says why. */
 bool locks_over(const struct locks *l);
 enum lease_end locks_end(const struct locks *l);
-struct instant locks_stamp(const struct locks *l);
+struct instant locks_credited_at(const struct locks *l);
 /* Whether one is no longer renewed: see lease_spent(). */
 bool locks_spent(const struct locks *l);
 
@@ -74,7 +75,7 @@ void locks_again(struct locks *l);
 /* Stops waiting, or releases all: see lease_end(). Each release writes `story`
  * to the history, except for a hold that we joined; NULL: none does. */
 void locks_release(struct locks *l, unsigned int how,
-		   const struct story *story);
+		   const struct history_entry *entry);
 /* Whether the servers confirmed that all are released. */
 bool locks_freed(const struct locks *l);
 /* Whether a waiter was handed one. */

@@ -66,7 +66,7 @@ static const struct lease *any_lease(const struct supervisor *s)
 static bool may_start(const struct supervisor *s)
 {
 	return locks_held(s->locks) && !locks_stopped(s->locks) &&
-	       before(now(), timing_start(locks_stamp(s->locks),
+	       before(now(), timing_start(locks_credited_at(s->locks),
 					  any_lease(s)->conf.ttl_ms));
 }
 
@@ -273,7 +273,8 @@ static bool outlast(struct supervisor *s)
 		if (!watchdog_join(&s->dog, after(now(), JOIN_MS)))
 			return false;
 	}
-	(void)keeper_gone(s->conf->kept, after(watchdog_stamp(&s->dog), ttl));
+	(void)keeper_gone(s->conf->kept,
+			  after(watchdog_credited_at(&s->dog), ttl));
 	return true;
 }
 
@@ -291,11 +292,11 @@ static void give_back(struct supervisor *s)
 	unsigned int how = how_it_ended(s->end);
 	bool stuck = false, brief = was_short(s);
 	char held[32];
-	struct story story, *its = NULL;
+	struct history_entry entry, *its = NULL;
 
-	if (s->end->given.n > 0 && s->conf->story) {
-		its = &story;
-		s->conf->story(s->conf->teller, s->end, its);
+	if (s->end->given.n > 0 && s->conf->entry) {
+		its = &entry;
+		s->conf->entry(s->conf->teller, s->end, its);
 	}
 	/* nothing is left to be killed */
 	deadman_set(&s->deadman, NEVER, NEVER);
@@ -353,7 +354,7 @@ static void warn_if_short(const struct supervisor *s)
 static void run_command(struct supervisor *s)
 {
 	int64_t ttl = any_lease(s)->conf.ttl_ms;
-	struct instant stamp = NEVER;
+	struct instant credited_at = NEVER;
 
 	s->end->outcome = OUTCOME_RAN;
 	s->watch = (struct watch){
@@ -373,8 +374,8 @@ static void run_command(struct supervisor *s)
 	locks_use(s->locks);
 	if (!s->end->without_lock) {
 		list_grants(s->locks, &s->end->given);
-		stamp = locks_stamp(s->locks);
-		s->watch.hand_over = timing_hand_over(stamp, ttl);
+		credited_at = locks_credited_at(s->locks);
+		s->watch.hand_over = timing_hand_over(credited_at, ttl);
 		watchdog_init(&s->dog, s->locks, &s->deadman, s->conf->grace_ms,
 			      s->guard.pid);
 		watchdog_publish(&s->dog);
@@ -384,7 +385,7 @@ static void run_command(struct supervisor *s)
 		s->watch.limit = after(now(), s->conf->max_hold_ms);
 	terminal_save(&s->watch.terminal);
 	log_detach();
-	guard_go(&s->guard, &s->end->given, timing_kill(stamp, ttl));
+	guard_go(&s->guard, &s->end->given, timing_kill(credited_at, ttl));
 	let_go_of_pipes();
 	if (s->conf->kept)
 		keeper_quiet(s->conf->kept);

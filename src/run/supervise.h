@@ -35,7 +35,7 @@ struct supervise_conf {
 	bool leave; /* status 0: leave the lease to whom it was given */
 	/* Fills in what the history says of a hold that has ended. NULL: do not
 	 * record it. Called in redlock, with `teller`. */
-	void (*story)(void *, const struct ending *, struct story *out);
+	void (*entry)(void *, const struct ending *, struct history_entry *out);
 	void *teller;
 };
 

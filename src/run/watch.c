@@ -198,14 +198,14 @@ static void look_at_stop(struct watch *w)
 static void look_at_lease(struct watch *w)
 {
 	int64_t ttl = w->locks->drive->lease.conf.ttl_ms;
-	struct instant stamp = watchdog_stamp(w->dog), at = now();
-	struct instant kill = timing_kill(stamp, ttl);
-	struct instant term = timing_term(stamp, ttl, w->conf->grace_ms);
+	struct instant credited_at = watchdog_credited_at(w->dog), at = now();
+	struct instant kill = timing_kill(credited_at, ttl);
+	struct instant term = timing_term(credited_at, ttl, w->conf->grace_ms);
 	char age[32], text[96];
 	uint64_t times;
 
 	(void)!read(w->deadman->alarm, &times, sizeof(times));
-	(void)format_duration(between(stamp, at), age, sizeof(age));
+	(void)format_duration(between(credited_at, at), age, sizeof(age));
 	/* it was not to be renewed any more */
 	if (watchdog_spent(w->dog) && !before(at, term) &&
 	    w->end->outcome != OUTCOME_FORCED) {
@@ -241,7 +241,7 @@ static int command_of(const struct watch *w)
 static void stop_with_command(struct watch *w, bool from_terminal)
 {
 	int64_t ttl = w->locks->drive->lease.conf.ttl_ms;
-	struct instant stamp = watchdog_stamp(w->dog);
+	struct instant credited_at = watchdog_credited_at(w->dog);
 
 	struct reach r;
 
@@ -250,9 +250,9 @@ static void stop_with_command(struct watch *w, bool from_terminal)
 	signals_stop();
 	w->stopped = NEVER;
 	while (!from_terminal && w->dog->running && !watchdog_spent(w->dog) &&
-	       watchdog_stamp(w->dog).ms == stamp.ms &&
-	       !before(now(), timing_renew(stamp, ttl)) &&
-	       before(now(), timing_kill(stamp, ttl)))
+	       watchdog_credited_at(w->dog).ms == credited_at.ms &&
+	       !before(now(), timing_renew(credited_at, ttl)) &&
+	       before(now(), timing_kill(credited_at, ttl)))
 		(void)poll(NULL, 0, RESUME_MS);
 }
 

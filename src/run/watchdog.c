@@ -25,8 +25,8 @@ void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 	w->grace_ms = grace_ms;
 	w->guard = guard;
 	w->running = false;
-	w->story = (struct story){0};
-	atomic_init(&w->stamp_ms, INT64_MIN);
+	w->entry = (struct history_entry){0};
+	atomic_init(&w->credited_ms, INT64_MIN);
 	atomic_init(&w->spent, false);
 	atomic_init(&w->stop_by_ms, NEVER.ms);
 	w->stop_dead = NEVER;
@@ -40,18 +40,18 @@ static void publish_lease(struct watchdog *w)
 
 	if (!locks_held(w->locks))
 		return;
-	s = locks_stamp(w->locks);
-	if (s.ms <= atomic_load(&w->stamp_ms))
+	s = locks_credited_at(w->locks);
+	if (s.ms <= atomic_load(&w->credited_ms))
 		return;
 	/* It was time to kill before this came: who was stopped until then is
 	 * not to go on as if nothing had been. The alarm goes off. */
-	if (!before(now(), timing_kill(watchdog_stamp(w), ttl)) &&
-	    atomic_load(&w->stamp_ms) != INT64_MIN)
+	if (!before(now(), timing_kill(watchdog_credited_at(w), ttl)) &&
+	    atomic_load(&w->credited_ms) != INT64_MIN)
 		return;
 	atomic_store(&w->spent, locks_spent(w->locks));
 	deadman_set(w->deadman, sooner(timing_kill(s, ttl), w->stop_dead),
 		    sooner(timing_dead(s, ttl), w->stop_dead));
-	atomic_store(&w->stamp_ms, s.ms);
+	atomic_store(&w->credited_ms, s.ms);
 	alarm_set(w->deadman->alarm, timing_term(s, ttl, w->grace_ms));
 	guard_wake(w->guard);
 }
@@ -69,9 +69,11 @@ static void publish_stop(struct watchdog *w)
 		w->asker = d->sight;
 	ttl = d->lease.conf.ttl_ms;
 	w->stop_dead = later(d->lease.stop_dead, after(now(), STOP_LEAST_MS));
-	deadman_set(w->deadman,
-		    sooner(timing_kill(watchdog_stamp(w), ttl), w->stop_dead),
-		    sooner(timing_dead(watchdog_stamp(w), ttl), w->stop_dead));
+	deadman_set(
+		w->deadman,
+		sooner(timing_kill(watchdog_credited_at(w), ttl), w->stop_dead),
+		sooner(timing_dead(watchdog_credited_at(w), ttl),
+		       w->stop_dead));
 	atomic_store(&w->stop_by_ms, d->lease.stop_by.ms);
 }
 
@@ -114,7 +116,7 @@ static void *watchdog_main(void *arg)
 			if (how == LEAVE)
 				break;
 			locks_release(w->locks, how,
-				      w->story.outcome ? &w->story : NULL);
+				      w->entry.outcome ? &w->entry : NULL);
 			/* all are dead */
 			deadman_set(w->deadman, NEVER, NEVER);
 			stop.fd = -1;
@@ -160,9 +162,9 @@ int watchdog_start(struct watchdog *w, struct fail *why)
 	return fail_sys(why, FAIL_INTERNAL, "cannot start the watchdog thread");
 }
 
-struct instant watchdog_stamp(struct watchdog *w)
+struct instant watchdog_credited_at(struct watchdog *w)
 {
-	return (struct instant){atomic_load(&w->stamp_ms)};
+	return (struct instant){atomic_load(&w->credited_ms)};
 }
 
 bool watchdog_spent(struct watchdog *w)
@@ -177,12 +179,12 @@ struct instant watchdog_stop(struct watchdog *w, const struct sight **asker)
 }
 
 void watchdog_release(struct watchdog *w, unsigned int how,
-		      const struct story *story)
+		      const struct history_entry *entry)
 {
 	const unsigned char byte = (unsigned char)how;
 
-	if (story)
-		w->story = *story;
+	if (entry)
+		w->entry = *entry;
 	(void)!write(w->stop[1], &byte, 1);
 }
 

@@ -25,13 +25,14 @@ struct watchdog {
 	pid_t guard; /* continued with each renewal, in case it is stopped */
 	pthread_t thread;
 	bool running;
-	int stop[2];        /* pipe to the thread; both ends stay open */
-	struct story story; /* written before a byte of `stop`, read after it */
-	int news[2];        /* pipe from the thread: enum watchdog_news, then
-			       end of file: the thread closes its end */
-	_Atomic int64_t stamp_ms;   /* s: see timing.h */
-	_Atomic bool spent;         /* see locks_spent() */
-	_Atomic int64_t stop_by_ms; /* see locks_stopped() */
+	int stop[2]; /* pipe to the thread; both ends stay open */
+	struct history_entry
+		entry; /* written before a byte of `stop`, read after it */
+	int news[2];   /* pipe from the thread: enum watchdog_news, then
+			  end of file: the thread closes its end */
+	_Atomic int64_t credited_ms; /* s: see timing.h */
+	_Atomic bool spent;          /* see locks_spent() */
+	_Atomic int64_t stop_by_ms;  /* see locks_stopped() */
 	struct instant stop_dead;
 	struct sight asker; /* written once, before stop_by_ms */
 };
@@ -51,7 +52,7 @@ void watchdog_publish(struct watchdog *w);
  * stay the caller's. */
 int watchdog_start(struct watchdog *w, struct fail *why);
 
-struct instant watchdog_stamp(struct watchdog *w);
+struct instant watchdog_credited_at(struct watchdog *w);
 
 bool watchdog_spent(struct watchdog *w);
 
@@ -61,7 +62,7 @@ struct instant watchdog_stop(struct watchdog *w, const struct sight **asker);
 
 /* The tree is dead: release all (see locks_release()). News end afterwards. */
 void watchdog_release(struct watchdog *w, unsigned int how,
-		      const struct story *story);
+		      const struct history_entry *entry);
 
 /* Or: stop renewing and release nothing. Call watchdog_join() afterwards. */
 void watchdog_leave(struct watchdog *w);

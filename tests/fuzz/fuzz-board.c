@@ -24,7 +24,7 @@ const char fuzz_name[] = "board";
 #define LOCKS_SEEN 20
 #define HEAD 10
 
-static struct look look;
+static struct query query;
 static struct lock_seen seen[LOCKS_SEEN], *each[LOCKS_SEEN];
 static char names[LOCKS_SEEN][200];
 static int n_seen;
@@ -45,14 +45,14 @@ static const char *noon(char *buf, size_t size)
 
 /* ---- what is seen ---- */
 
-static void show_block(struct sighting *s)
+static void show_block(struct snapshot *s)
 {
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
 
 	must(f != NULL, "there is memory");
-	block_print(&look, "job", s, f);
+	block_print(&query, "job", s, f);
 	(void)fclose(f);
 	for (size_t i = 0; i < n; i++)
 		must((unsigned char)text[i] >= ' ' || text[i] == '\n',
@@ -60,11 +60,11 @@ static void show_block(struct sighting *s)
 	free(text);
 }
 
-/* As a census does. */
+/* As a scan does. */
 static void see(const struct reply *r)
 {
 	struct lock_seen *l = &seen[n_seen];
-	static struct sighting s;
+	static struct snapshot s;
 	struct view *v = &s.view;
 	struct fail why = {0};
 
@@ -180,15 +180,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
 	struct screen s = {.on = true};
-	struct census c = {.look = &look, .lock = each};
-	struct board b = {.census = &c, .clock = noon};
+	struct scan c = {.query = &query, .lock = each};
+	struct board b = {.scan = &c, .clock = noon};
 
 	if (size < HEAD)
 		return 0;
 	if (fd < 0)
 		fd = memfd_create("screen", MFD_CLOEXEC);
-	look.servers.n = 1;
-	(void)snprintf(look.servers.endpoint[0].name, 20, "10.0.0.1:6379");
+	query.servers.n = 1;
+	(void)snprintf(query.servers.endpoint[0].name, 20, "10.0.0.1:6379");
 	see_all(data + HEAD, size - HEAD);
 	c.locks = n_seen;
 	s.fd = fd;

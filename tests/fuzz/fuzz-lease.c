@@ -104,9 +104,9 @@ static void check(void)
 	must(lease_place(&l) >= -1, "a place is one");
 	if (l.state != LEASE_HELD)
 		return;
-	must(!before(most(), lease_stamp(&l)),
+	must(!before(most(), lease_credited_at(&l)),
 	     "it counts from what a quorum granted, at most");
-	must(!before(at, lease_stamp(&l)), "it counts from the past");
+	must(!before(at, lease_credited_at(&l)), "it counts from the past");
 }
 
 static void forget(int node, int chan)

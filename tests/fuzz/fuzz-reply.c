@@ -142,7 +142,7 @@ static void read_records(const struct reply *r)
 	     "a record's numbers are bounded");
 	record_read_member(&one, r->bytes, r->len);
 	must_show_about(one.about);
-	must(one.slots >= 0 && one.standing_len <= r->len,
+	must(one.slots >= 0 && one.identity_len <= r->len,
 	     "a member's numbers are bounded");
 }
 
@@ -152,7 +152,7 @@ static void read_members(const struct reply *r)
 	static struct endpoint ep;
 	struct got got = {.reply = r};
 	struct fail why = {0};
-	struct survey s;
+	struct fanout s;
 
 	(void)member_in_nodes(r, &wanted);
 	(void)member_in_slots(r, "10.0.0.7", &wanted);
@@ -160,17 +160,17 @@ static void read_members(const struct reply *r)
 		return;
 	if (ep.places == 0)
 		(void)endpoint_parse(&ep, "redis-cluster://10.0.0.1", &why);
-	if (survey_open(&s, &ep, 1, 1000, &why) < 0)
+	if (fanout_open(&s, &ep, 1, 1000, &why) < 0)
 		return;
-	if (survey_spread_take(&s, &got, &why) < 0)
+	if (fanout_spread_take(&s, &got, &why) < 0)
 		must_show(why.text, sizeof(why.text), "why");
 	must(s.targets <= 1002, "the primaries are bounded");
 	for (uint32_t slot = 0; slot < 16384; slot += 257) {
-		int home = survey_home(&s, 0, (uint16_t)slot);
+		int home = fanout_home(&s, 0, (uint16_t)slot);
 
 		must(home >= 0 && home < s.targets, "a slot is somewhere");
 	}
-	survey_close(&s);
+	fanout_close(&s);
 }
 
 static void check_view(struct view *v, int nodes)

@@ -60,7 +60,7 @@ static const char *const twins[TWIN_COUNT] = {
 
 struct trial {
 	struct keys keys[TOKENS + 1];
-	char token[TOKENS + 1][24], standing[TOKENS + 1][STANDING_SIZE];
+	char token[TOKENS + 1][24], identity[TOKENS + 1][IDENTITY_SIZE];
 	struct node node;
 	int64_t us; /* the server's TIME after the last step */
 	int64_t ttl[TOKENS + 1], came[TOKENS + 1], told[TOKENS + 1],
@@ -148,14 +148,14 @@ static void roll_back(struct trial *t)
 static const char *age(struct trial *t)
 {
 	struct waiter *w = &t->node.line[0];
-	char member[STANDING_SIZE + 24], score[24];
+	char member[IDENTITY_SIZE + 24], score[24];
 
 	if (t->node.waiters == 0)
 		return NULL;
 	w->ticket -= 20000000;
 	t->ticket[w->token] = w->ticket;
 	(void)snprintf(member, sizeof(member), "%s %s", t->token[w->token],
-		       t->standing[w->token]);
+		       t->identity[w->token]);
 	(void)snprintf(score, sizeof(score), "%" PRId64, w->ticket);
 	(void)plain(t, "ZADD", "redlock:{" KEY "}:queue:" KEY, "XX", score,
 		    member, NULL);
@@ -287,7 +287,7 @@ static bool ask_server(struct trial *t, const struct question *q,
 		return true;
 	}
 	script_request(&q->ask, &q->conf, &t->keys[q->token],
-		       t->token[q->token], t->standing[q->token], 0, &scratch,
+		       t->token[q->token], t->identity[q->token], 0, &scratch,
 		       &w);
 	call(t, &w, &reply);
 	if (script_answer(q->ask.verb, &reply, a, &sight, &why) == 0)
@@ -491,7 +491,7 @@ static void introduce(struct trial *t, int i)
 	t->ttl[i] = conf.ttl_ms;
 	t->came[i] = conf.ticket;
 	(void)snprintf(t->token[i], sizeof(t->token[i]), "token-%d", i);
-	script_standing(&conf, &nobody, t->standing[i]);
+	script_identity(&conf, &nobody, t->identity[i]);
 	if (keys_init(&t->keys[i], KEY, strlen(KEY), t->token[i]) < 0)
 		bail("no memory");
 }

@@ -69,7 +69,7 @@ struct stay {
 
 /* A redlock, from when it wants the lock on: known by its token for ever. */
 struct token {
-	char text[40], standing[STANDING_SIZE];
+	char text[40], identity[IDENTITY_SIZE];
 	struct keys keys;
 	struct lease_conf conf;
 	int client;
@@ -734,7 +734,7 @@ static void run_script(struct flight *f)
 	memcpy(had, here->slot, sizeof(had));
 	for (int i = 1; i <= w.tokens; i++)
 		held[i] = stay_of(i)->has;
-	script_request(&f->ask, &t->conf, &t->keys, t->text, t->standing, 0,
+	script_request(&f->ask, &t->conf, &t->keys, t->text, t->identity, 0,
 		       &scratch, &request);
 	f->refused = !redis_run(here->redis, &request, &words);
 	f->answer.place = -1;
@@ -807,7 +807,7 @@ static void new_token(int who, const struct lease_conf *conf)
 			    .granted_us = -1,
 			    .floor = plot.ended_fence};
 	(void)snprintf(t->text, sizeof(t->text), "tok-%d", w.tokens);
-	script_standing(conf, &nobody, t->standing);
+	script_identity(conf, &nobody, t->identity);
 	if (keys_init(&t->keys, KEY, strlen(KEY), t->text) < 0)
 		abort();
 	w.client[who].token = w.tokens;
@@ -1359,7 +1359,7 @@ static void force(int i, bool takes)
 				.who_len = strlen(t->text),
 				.grace_ms = left > 0 ? left : 0,
 				.by = "host somebody\n",
-				.story = "",
+				.entry = "",
 				.alone = n_nodes == 1};
 	struct script_scratch scratch;
 	struct words request, words;
@@ -1765,7 +1765,7 @@ static struct words all_scripts(struct keys *keys)
 					  {.verb = VERB_CONFIRM},
 					  {.verb = VERB_RELEASE}};
 	const struct lease_conf conf = {.nodes = 1, .slots = 1};
-	const struct force force = {.who = "", .by = "", .story = ""};
+	const struct force force = {.who = "", .by = "", .entry = ""};
 	struct words all = {0}, w1;
 	struct script_scratch scratch;
 
@@ -2164,7 +2164,7 @@ static bool question(int token)
 	size_t len;
 	bool same;
 
-	script_request(&ask, &t->conf, &t->keys, t->text, t->standing, 0,
+	script_request(&ask, &t->conf, &t->keys, t->text, t->identity, 0,
 		       &scratch, &request);
 	text = redis_edited(timeless, request.at[1], request.len[1], &len,
 			    found);

@@ -25,7 +25,7 @@ void person_is(struct person *p, struct lease_conf conf)
 	conf.max_waiters = -1;
 	*p = (struct person){.conf = conf};
 	(void)snprintf(p->token, sizeof(p->token), "tok-%d", (int)(p - people));
-	script_standing(&conf, &nobody, p->standing);
+	script_identity(&conf, &nobody, p->identity);
 	if (keys_init(&p->keys, key, strlen(key), p->token) < 0)
 		bail("no memory");
 }
@@ -67,7 +67,7 @@ static int asks(struct person *p, enum verb verb)
 	struct fail why;
 	const char *advice;
 
-	script_request(&ask, &p->conf, &p->keys, p->token, p->standing, 0,
+	script_request(&ask, &p->conf, &p->keys, p->token, p->identity, 0,
 		       &scratch, &request);
 	if (!cluster_ask(owner, &request, &reply)) {
 		(void)snprintf(p->error, sizeof(p->error), "%.*s",

@@ -17,7 +17,7 @@
 #define T 20000 /* their leases; ms */
 
 struct person {
-	char token[8], standing[STANDING_SIZE];
+	char token[8], identity[IDENTITY_SIZE];
 	struct lease_conf conf;
 	struct keys keys;
 	struct answer a;

@@ -457,11 +457,11 @@ void kill_command(int who)
 	post(w.us + chance(c->ttl * 20), EV_COMMAND_DEAD, who, 0, 0);
 }
 
-static void look(int who)
+static void query(int who)
 {
 	struct client *c = &w.client[who];
 	struct lease *l = &c->lease;
-	struct instant at = clock_of(c), s = lease_stamp(l);
+	struct instant at = clock_of(c), s = lease_credited_at(l);
 
 	if (l->state == LEASE_HELD && !c->running && !c->ended) {
 		if (l->stop_by.ms != NEVER.ms)
@@ -492,7 +492,7 @@ static struct instant next_wake(struct client *c)
 	struct instant next = lease_wake(&c->lease);
 
 	if (c->running && !c->dying && c->lease.state == LEASE_HELD) {
-		struct instant s = lease_stamp(&c->lease);
+		struct instant s = lease_credited_at(&c->lease);
 
 		next = sooner(next, timing_kill(s, c->ttl));
 		next = sooner(next, c->lease.stop_by);
@@ -516,7 +516,7 @@ void pump(int who)
 		return;
 	do {
 		if (c->alive)
-			look(who);
+			query(who);
 		while (lease_next(&c->lease, clock_of(c), &ask))
 			send_ask(who, &ask);
 	} while (c->alive && c->lease.state == LEASE_LOST && !c->running);

@@ -104,10 +104,10 @@ static void test_merge(void)
 	is_text(h.hold[0].token, "a", "the oldest is the first");
 	is_int(h.hold[0].since_ms, 10000, "the earliest time is the right one");
 	is_int(h.hold[0].ended_ms, 15000, "it ended when it had been held");
-	is_text(past_ending(&h.hold[0], ending), "failed (exit 3)",
+	is_text(hold_ending(&h.hold[0], ending), "failed (exit 3)",
 		"it ended so");
 	is_text(h.hold[1].outcome, "forced", "that it was forced counts");
-	is_text(past_ending(&h.hold[1], ending),
+	is_text(hold_ending(&h.hold[1], ending),
 		"forced (signal 9) by ann on desk4", "and who did it");
 	is_text(h.hold[2].token, "b", "the latest is the last");
 	history_close(&h);

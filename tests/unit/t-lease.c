@@ -83,8 +83,8 @@ static void reply(const struct ask *a, enum said said, int64_t counter,
 	answer.raised = counter > l.node[a->node].counter;
 	/* what is left is what the last credited question left */
 	if (said == SAID_YES)
-		answer.pttl_ms =
-			l.conf.ttl_ms - between(l.node[a->node].stamp, ms(t));
+		answer.pttl_ms = l.conf.ttl_ms -
+				 between(l.node[a->node].credited_at, ms(t));
 	lease_answer(&l, a, &answer, ms(t));
 }
 
@@ -119,9 +119,9 @@ static void hold(int nodes, int64_t ttl, int64_t rtt)
 	asks(rtt);
 }
 
-static int64_t stamp(void)
+static int64_t credited_at(void)
 {
-	return between(ms(0), lease_stamp(&l));
+	return between(ms(0), lease_credited_at(&l));
 }
 
 /* How many of the last questions are this one: chan -1 is either. */
@@ -170,12 +170,12 @@ static void test_stamp(void)
 	begin(1, T, FOREVER);
 	asks(0);
 	reply(&q[0], SAID_GRANTED, 100, 999);
-	is_int(stamp(), 0, "validity counts from before the send");
+	is_int(credited_at(), 0, "validity counts from before the send");
 	lease_use(&l);
 	is_int(next(999), T / 6, "and so does the next renewal");
 	first = q[0];
 	reply(&first, SAID_YES, 100, 20000);
-	is_int(stamp(), T / 6, "however late the reply comes");
+	is_int(credited_at(), T / 6, "however late the reply comes");
 
 	hold(1, T, 1);
 	next(1);
@@ -185,7 +185,7 @@ static void test_stamp(void)
 	ok(second.sent.ms > first.sent.ms, "a renewal and its repetition");
 	reply(&second, SAID_YES, 100, 6000);
 	reply(&first, SAID_YES, 100, 6001);
-	is_int(stamp(), between(ms(0), second.sent),
+	is_int(credited_at(), between(ms(0), second.sent),
 	       "an older question's answer does not move the stamp back");
 }
 
@@ -205,9 +205,9 @@ static void test_repeat(void)
 	   "the first connection is not given up for it");
 	reply(&first, SAID_GRANTED, 100, t + 5);
 	is_int(l.state, LEASE_HELD, "the first answer is as good");
-	is_int(stamp(), 0, "and counts from its own send");
+	is_int(credited_at(), 0, "and counts from its own send");
 	reply(&q[0], SAID_GRANTED, 100, t + 6);
-	is_int(stamp(), t, "the second one's answer is credited as well");
+	is_int(credited_at(), t, "the second one's answer is credited as well");
 	is_int(l.state, LEASE_HELD, "and changes nothing else");
 
 	begin(1, T, FOREVER);
@@ -235,7 +235,7 @@ static void test_refresh(void)
 	is_int(count(VERB_ACQUIRE, 0, -1), 1, "by another acquire");
 	reply(&q[0], SAID_GRANTED, 103, T / 3 + 1);
 	is_int(l.fence, 103, "granted again, since ours had ended: its fence");
-	is_int(stamp(), T / 3, "and its stamp");
+	is_int(credited_at(), T / 3, "and its stamp");
 	lease_hurry(&l, -1, ms(T / 3 + 2));
 	is_int(l.state, LEASE_ASKING, "hurried: it may not be started on yet");
 	is_int(next(T / 3 + 2), T / 3 + 2, "at once");
@@ -296,7 +296,7 @@ static void test_renew(void)
 
 		hold(1, ttl, 1);
 		for (int k = 0; k < 200; k++) {
-			int64_t from = stamp();
+			int64_t from = credited_at();
 
 			t = next(t);
 			late += t - from > most;
@@ -410,7 +410,7 @@ static void test_hedge(void)
  * been waited for. */
 static int in_a_minute(bool deaf0, bool deaf1, bool curable, int *hasty)
 {
-	bool deaf[CHANNELS] = {deaf0, deaf1};
+	bool no_blpop[CHANNELS] = {deaf0, deaf1};
 	int64_t last = -1000;
 	int sum = 0;
 
@@ -421,8 +421,8 @@ static int in_a_minute(bool deaf0, bool deaf1, bool curable, int *hasty)
 		*hasty += n_q - 1 + (t - last < 50);
 		last = t;
 		for (int i = 0; i < n_q; i++) {
-			deaf[q[i].chan] &= !(curable && q[i].fresh);
-			if (!deaf[q[i].chan])
+			no_blpop[q[i].chan] &= !(curable && q[i].fresh);
+			if (!no_blpop[q[i].chan])
 				reply(&q[i], SAID_YES, 100, t + 1);
 		}
 		t++;
@@ -456,7 +456,7 @@ static void test_hurry(void)
 	is_int(asks(100), 3, "in a hurry all are renewed now");
 	for (int i = 0; i < 3; i++)
 		reply(&q[i], SAID_YES, 100, 101);
-	is_int(stamp(), 100, "which makes the stamp new");
+	is_int(credited_at(), 100, "which makes the stamp new");
 	is_int(asks(101), 0, "once");
 }
 
@@ -625,7 +625,7 @@ static void test_listening(void)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		bool deaf = rows[i].place == 0 && rows[i].foreign;
+		bool no_blpop = rows[i].place == 0 && rows[i].foreign;
 		int64_t t;
 
 		begin(1, T, FOREVER);
@@ -633,10 +633,10 @@ static void test_listening(void)
 		is_int(q[0].ticket, 0, "the first question has no ticket");
 		busy(rows[i].place, rows[i].pttl, rows[i].foreign, 1);
 		is_int(asks(1), 0, "who waits asks nothing,");
-		ok(deaf ? listening.verb == VERB_NONE
-			: listening.verb == VERB_LISTEN &&
-				   listening.listen_ms == 30000,
-		   deaf ? "and nobody would wake it" : "but listens");
+		ok(no_blpop ? listening.verb == VERB_NONE
+			    : listening.verb == VERB_LISTEN &&
+				      listening.listen_ms == 30000,
+		   no_blpop ? "and nobody would wake it" : "but listens");
 		t = next(1) - 1;
 		ok(t >= rows[i].from && t <= rows[i].to &&
 			   q[0].verb == VERB_ACQUIRE && !q[0].fresh,
@@ -660,7 +660,7 @@ static void test_woken(void)
 	   "with its ticket, where it listened");
 	reply(&q[0], SAID_GRANTED, 101, 301);
 	is_int(l.state, LEASE_HELD, "a grant is claimed by asking");
-	is_int(stamp(), 300, "and counts from then, not from the word");
+	is_int(credited_at(), 300, "and counts from then, not from the word");
 	lease_release(&l, ms(400));
 	is_int(asks(400), 1, "what was held is given back");
 	ok(!q[0].queued && q[0].held, "and is in no line any more");
@@ -688,7 +688,7 @@ static void test_woken(void)
 	is_int(q[0].verb, VERB_ACQUIRE, "the answer was older than the word");
 }
 
-static void test_deaf(void)
+static void test_no_blpop(void)
 {
 	struct ask first;
 
@@ -878,7 +878,7 @@ static void test_lost(void)
 			reply(&q[i], SAID_NO, 105, 5001);
 		is_int(l.state, LEASE_HELD, "%d nodes: %d may be lost", nodes,
 		       spare);
-		is_int(stamp(), 0, "the rest is what counts");
+		is_int(credited_at(), 0, "the rest is what counts");
 		reply(&q[0], SAID_NO, 105, 5002);
 		is_int(l.state, LEASE_HELD, "one is not lost twice");
 		reply(&q[spare], SAID_NO, 105, 5003);
@@ -929,7 +929,7 @@ static void test_heal(void)
 	reply(&q[0], SAID_HEALED, 177, 5001);
 	is_int(l.state, LEASE_HELD, "a vanished lock that was set again holds");
 	is_int(l.healed, 1, "that is counted");
-	is_int(stamp(), 5000, "and credited");
+	is_int(credited_at(), 5000, "and credited");
 	is_int(l.fence, 100, "the fence stays: others may move the counter");
 	next(5001);
 	is_int(q[0].seen, 177, "the next heal goes by the newest counter");
@@ -953,7 +953,7 @@ static void test_refused(void)
 	is_int(l.state, LEASE_HELD, "refused while held: nothing is lost yet");
 	is_int(next(t + 1), t + 1 + 1000, "it is retried as any failure");
 	reply(&q[0], SAID_YES, 100, t + 1002);
-	is_int(stamp(), t + 1001, "and may be put right");
+	is_int(credited_at(), t + 1001, "and may be put right");
 }
 
 static void test_step(void)
@@ -1279,7 +1279,7 @@ static void test_claim(void)
 	reply(&q[1], SAID_YES, 103, 12);
 	is_int(l.state, LEASE_HELD, "a quorum stored it: held");
 	is_int(l.fence, 103, "by that fence");
-	is_int(stamp(), 10, "from the send of the confirmation");
+	is_int(credited_at(), 10, "from the send of the confirmation");
 	reply(&third, SAID_BUSY, 99, 12);
 	lease_use(&l);
 	is_int(next(12), T / 6, "the third is asked at T/6");
@@ -1639,7 +1639,7 @@ static void test_down(void)
 		       rows[i].down, n,
 		       rows[i].held ? "does not matter" : "too many");
 		if (rows[i].held)
-			is_int(stamp(), 0, "the others' stamps count");
+			is_int(credited_at(), 0, "the others' stamps count");
 	}
 	hold(3, T, 1);
 	for (int64_t t = 1; t >= 0 && t < INT64_C(10) * T;) {
@@ -1651,7 +1651,7 @@ static void test_down(void)
 				reply(&q[k], SAID_YES, 100, t + 1);
 		t++;
 	}
-	ok(l.state == LEASE_HELD && stamp() > 10 * T - T / 5,
+	ok(l.state == LEASE_HELD && credited_at() > 10 * T - T / 5,
 	   "one that goes down under the lease does not matter");
 }
 
@@ -1670,19 +1670,20 @@ static int64_t staggered(int nodes, int renewed)
 			else
 				broke(&q[k], true, t);
 	}
-	return stamp();
+	return credited_at();
 }
 
 static void test_qth(void)
 {
 	static const struct {
 		int nodes, renewed;
-		int64_t stamp;
+		int64_t credited_at;
 	} rows[] = {{3, 0, 0}, {3, 1, 0},    {3, 2, 5000}, {3, 3, 6000},
 		    {5, 2, 0}, {5, 3, 5000}, {5, 4, 6000}, {5, 5, 7000}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		is_int(staggered(rows[i].nodes, rows[i].renewed), rows[i].stamp,
+		is_int(staggered(rows[i].nodes, rows[i].renewed),
+		       rows[i].credited_at,
 		       "%d nodes, %d renewed one by one: the q-th newest "
 		       "stamp counts",
 		       rows[i].nodes, rows[i].renewed);
@@ -1743,7 +1744,7 @@ static void test_replicas(void)
 	is_int(asks(900), 0, "and is not asked on another connection");
 	reply(&q[0], SAID_YES, 2, 950);
 	is_int(l.state, LEASE_HELD, "two of two: held");
-	is_int(stamp(), 0, "from before the grant was asked for");
+	is_int(credited_at(), 0, "from before the grant was asked for");
 	is_int(l.fence, 100, "under its fence");
 
 	begin_with_replicas(2);
@@ -1870,7 +1871,7 @@ int main(void)
 	test_unreachable();
 	test_listening();
 	test_woken();
-	test_deaf();
+	test_no_blpop();
 	test_turned_away();
 	test_told_of_loss();
 	test_unaware();

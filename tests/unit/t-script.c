@@ -131,7 +131,7 @@ static void test_request(size_t i)
 	struct ask ask = requests[i].ask;
 	struct lease_conf conf = requests[i].conf;
 	struct script_scratch scratch;
-	char standing[STANDING_SIZE];
+	char identity[IDENTITY_SIZE];
 	struct words w;
 	struct keys k;
 
@@ -140,10 +140,10 @@ static void test_request(size_t i)
 	ask.verb = requests[i].verb;
 	if (keys_init(&k, "a\0b", 3, TOKEN) < 0)
 		exit(99);
-	script_standing(&conf, &who, standing);
+	script_identity(&conf, &who, identity);
 	memset(&w, 0x55, sizeof(w));
 	memset(&scratch, 0x55, sizeof(scratch));
-	script_request(&ask, &conf, &k, TOKEN, standing, requests[i].db,
+	script_request(&ask, &conf, &k, TOKEN, identity, requests[i].db,
 		       &scratch, &w);
 	check_words(&w, requests[i].args, (int)ask.verb);
 	ok(w.len[0] == 4 && memcmp(w.at[0], "EVAL", 4) == 0,
@@ -194,13 +194,13 @@ static void test_scripts(void)
 }
 
 /* What became of a hold goes with the release, and with nothing else. */
-static void test_story(void)
+static void test_history_entry(void)
 {
 	static const struct {
-		struct story story;
+		struct history_entry entry;
 		int slot;
 		const char *text;
-	} stories[] = {
+	} entries[] = {
 		{{"ran", 0, 0, 5, 6, NULL},
 		 -1,
 		 "fence 7\n\nwaited_ms 5\nheld_ms 6\noutcome ran\nexit 0\n"},
@@ -216,21 +216,21 @@ static void test_story(void)
 		 "fence 7\n\nwaited_ms 0\nheld_ms 1\noutcome forced\nexit 3\n"
 		 "by web2 (pid 1)\n"},
 	};
-	static char name[2 * STORY_BY];
-	static const struct story longest = {"max-hold", INT32_MIN, INT32_MAX,
-					     INT64_MIN,  INT64_MIN, name};
+	static char name[2 * HISTORY_BY_MAX];
+	static const struct history_entry longest = {
+		"max-hold", INT32_MIN, INT32_MAX, INT64_MIN, INT64_MIN, name};
 	struct lease_conf conf = {.nodes = 1, .ttl_ms = 1500};
-	char text[STORY_SIZE];
+	char text[HISTORY_ENTRY_SIZE];
 	struct script_scratch scratch;
 	struct words w;
 	struct keys k;
 
-	for (size_t i = 0; i < COUNT(stories); i++) {
-		story_text(&stories[i].story, 7, stories[i].slot, text);
-		is_text(text, stories[i].text, "a story is told as it went");
+	for (size_t i = 0; i < COUNT(entries); i++) {
+		history_entry_text(&entries[i].entry, 7, entries[i].slot, text);
+		is_text(text, entries[i].text, "a story is told as it went");
 	}
 	memset(name, 'x', sizeof(name) - 1);
-	story_text(&longest, INT64_MIN, INT32_MAX, text);
+	history_entry_text(&longest, INT64_MIN, INT32_MAX, text);
 	ok(text[strlen(text) - 1] == '\n', "the longest story fits");
 	if (keys_init(&k, "job", 3, TOKEN) < 0)
 		exit(99);
@@ -285,23 +285,23 @@ static void test_listen(void)
 }
 
 /* Two lines of one text must stay two lines. */
-static void test_standing(void)
+static void test_identity(void)
 {
 	static const struct holder odd = {
 		{[ABOUT_HOST] = "a\nuser x", [ABOUT_REASON] = "\xff\n\n"}};
 	struct lease_conf conf = {.ttl_ms = 90, .supersede = true};
 	static char big[5000];
 	struct holder all;
-	char text[STANDING_SIZE];
+	char text[IDENTITY_SIZE];
 
-	script_standing(&conf, &odd, text);
+	script_identity(&conf, &odd, text);
 	is_text(text, "90 1 s\nhost a user x\nreason \xff  \n",
 		"what would end a line is blanked");
 	memset(big, 'x', sizeof(big) - 1);
 	for (int i = 0; i < ABOUT_COUNT; i++)
 		all.about[i] = big;
-	script_standing(&conf, &all, text);
-	ok(strlen(text) < STANDING_SIZE && text[strlen(text) - 1] == '\n',
+	script_identity(&conf, &all, text);
+	ok(strlen(text) < IDENTITY_SIZE && text[strlen(text) - 1] == '\n',
 	   "long fields are cut, and the lines stay whole");
 }
 
@@ -894,9 +894,9 @@ int main(void)
 	for (size_t i = 0; i < COUNT(requests); i++)
 		test_request(i);
 	test_scripts();
-	test_story();
+	test_history_entry();
 	test_listen();
-	test_standing();
+	test_identity();
 	test_answers();
 	test_prefixes();
 	test_bad_answers();

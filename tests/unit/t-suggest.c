@@ -59,15 +59,15 @@ static const struct {
 static void test_forms(void)
 {
 	for (size_t i = 0; i < COUNT(forms); i++)
-		is_text(nearest(forms[i].typed, strlen(forms[i].typed), names,
+		is_text(suggest(forms[i].typed, strlen(forms[i].typed), names,
 				COUNT(names)),
 			forms[i].found, "'%s': %s", forms[i].typed,
 			forms[i].what);
-	ok(nearest("ket", 3, names, COUNT(names)) == names[4],
+	ok(suggest("ket", 3, names, COUNT(names)) == names[4],
 	   "in a tie the first name is taken");
-	is_text(nearest("cacrt=/path", 5, names, COUNT(names)), "cacert",
+	is_text(suggest("cacrt=/path", 5, names, COUNT(names)), "cacert",
 		"no byte behind the length counts");
-	is_text(nearest("cacert", 6, names, 0), NULL, "no names, none near");
+	is_text(suggest("cacert", 6, names, 0), NULL, "no names, none near");
 }
 
 /* What is typed, and names, may be longer than anything sensible. */
@@ -78,16 +78,16 @@ static void test_lengths(void)
 
 	memset(wide, 'w', sizeof(wide) - 1);
 	wide[sizeof(wide) - 1] = '\0';
-	is_text(nearest(wide, 199, names, COUNT(names)), NULL,
+	is_text(suggest(wide, 199, names, COUNT(names)), NULL,
 		"199 bytes are near nothing");
-	is_text(nearest("wwww", 4, one, 1), NULL,
+	is_text(suggest("wwww", 4, one, 1), NULL,
 		"a name of 199 bytes is near nothing");
 	wide[63] = '\0';
-	is_text(nearest(wide, 63, one, 1), wide, "63 bytes are compared");
-	is_text(nearest(wide, 62, one, 1), wide, "62 bytes are near 63");
+	is_text(suggest(wide, 63, one, 1), wide, "63 bytes are compared");
+	is_text(suggest(wide, 62, one, 1), wide, "62 bytes are near 63");
 	wide[63] = 'w';
 	wide[64] = '\0';
-	is_text(nearest(wide, 63, one, 1), NULL, "a name has at most 63 bytes");
+	is_text(suggest(wide, 63, one, 1), NULL, "a name has at most 63 bytes");
 }
 
 /* Another way to count slips, slow and plain: the two must agree. */
@@ -134,7 +134,7 @@ static void test_all_short_words(void)
 
 			near |= m >= 2 && strncmp(a, b, m) == 0;
 			pairs++;
-			wrong += (nearest(a, m, one, 1) != NULL) != near;
+			wrong += (suggest(a, m, one, 1) != NULL) != near;
 		}
 	is_int(wrong, 0, "%d pairs of short words are judged right", pairs);
 }

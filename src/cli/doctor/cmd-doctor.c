@@ -196,7 +196,8 @@ static int status_of(const struct exam *e)
 	return status_of_kind(e->facts[0].why.kind);
 }
 
-static int examine(const struct exam *e, struct facts *facts, struct look *look)
+static int examine(const struct exam *e, struct facts *facts,
+		   struct query *query)
 {
 	char *acl = acl_line(e), *looking = acl_line_looking(e);
 	bool quiet = e->o->loudness < 0;
@@ -204,7 +205,7 @@ static int examine(const struct exam *e, struct facts *facts, struct look *look)
 	check_trials(e, facts);
 	check_servers(e);
 	check_sentinels(e);
-	check_keys(e, look);
+	check_keys(e, query);
 	check_list(e);
 	check_machine(e);
 	findings_group(e->found);
@@ -228,16 +229,16 @@ static int examine(const struct exam *e, struct facts *facts, struct look *look)
 
 static int doctor(const struct opts *o)
 {
-	static struct look look;
+	static struct query query;
 	struct findings findings = {0};
 	struct facts *facts = NULL;
-	struct exam e = {.o = o, .servers = &look.servers, .found = &findings};
+	struct exam e = {.o = o, .servers = &query.servers, .found = &findings};
 	struct fail why;
 	int status;
 
-	if (look_open(&look, o, &why) == 0) {
-		e.needs = needs_of(&look.servers, o);
-		e.n = facts_gather(&look, e.needs, &facts, &why);
+	if (query_open(&query, o, &why) == 0) {
+		e.needs = needs_of(&query.servers, o);
+		e.n = facts_gather(&query, e.needs, &facts, &why);
 		e.facts = facts;
 	} else {
 		e.n = -1;
@@ -246,11 +247,11 @@ static int doctor(const struct opts *o)
 		log_error("failed", "%s", why.text);
 		status = status_of_kind(why.kind);
 	} else {
-		status = examine(&e, facts, &look);
+		status = examine(&e, facts, &query);
 	}
 	findings_close(&findings);
 	free(facts);
-	look_close(&look);
+	query_close(&query);
 	return render_end(status);
 }
 

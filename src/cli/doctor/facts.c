@@ -263,7 +263,7 @@ static const struct question {
 };
 #define QUESTIONS ((int)(sizeof(questions) / sizeof(questions[0])))
 
-static int ask(struct look *l, const struct facts *f, int i)
+static int ask(struct query *l, const struct facts *f, int i)
 {
 	const struct question *q = &questions[i];
 	struct rights_scratch scratch;
@@ -277,7 +277,7 @@ static int ask(struct look *l, const struct facts *f, int i)
 	} else {
 		rights_request(q->kind, &scratch, &w);
 	}
-	return survey_ask(&l->survey, f->target, &w, i);
+	return fanout_ask(&l->fanout, f->target, &w, i);
 }
 
 static bool applies(const struct question *q, const struct facts *f,
@@ -346,14 +346,14 @@ static void take(struct facts *f, const struct got *got)
 
 /* ---- clocks ---- */
 
-static void ask_time(struct look *l, struct facts *f, int i)
+static void ask_time(struct query *l, struct facts *f, int i)
 {
 	struct words w = {0};
 
 	words_add_text(&w, "TIME");
 	f->sent_us = wall_microseconds();
 	f->to_ask--;
-	(void)survey_ask(&l->survey, f->target, &w, i);
+	(void)fanout_ask(&l->fanout, f->target, &w, i);
 }
 
 /* The one with the shortest round trip says most: its clock was read somewhere
@@ -375,7 +375,7 @@ static void take_time(struct facts *f, const struct got *got)
 }
 
 /* One after the other, so that none waits behind another. */
-static void sample(struct look *l, struct facts *all, int n)
+static void sample(struct query *l, struct facts *all, int n)
 {
 	struct got got;
 
@@ -384,7 +384,7 @@ static void sample(struct look *l, struct facts *all, int n)
 		if (all[i].to_ask > 0)
 			ask_time(l, &all[i], i);
 	}
-	while (survey_get(&l->survey, &got)) {
+	while (fanout_get(&l->fanout, &got)) {
 		struct facts *f = &all[got.tag];
 
 		if (got.why.kind != FAIL_NONE)
@@ -397,9 +397,9 @@ static void sample(struct look *l, struct facts *all, int n)
 
 /* ---- all ---- */
 
-static void init(struct facts *f, const struct look *l, int target)
+static void init(struct facts *f, const struct query *l, int target)
 {
-	int node = survey_node(&l->survey, target);
+	int node = fanout_node(&l->fanout, target);
 
 	*f = (struct facts){.target = target,
 			    .node = node,
@@ -421,25 +421,26 @@ static void init(struct facts *f, const struct look *l, int target)
 }
 
 /* By now it is known where Sentinels or a Cluster led us. */
-static void name(struct facts *f, const struct look *l)
+static void name(struct facts *f, const struct query *l)
 {
-	const char *text = survey_name(&l->survey, f->target);
+	const char *text = fanout_name(&l->fanout, f->target);
 
 	(void)format_bytes(text, strlen(text), f->name, sizeof(f->name));
 }
 
-static void take_all(struct look *l, struct facts *all, int n)
+static void take_all(struct query *l, struct facts *all, int n)
 {
 	struct got got;
 
-	while (survey_get(&l->survey, &got))
+	while (fanout_get(&l->fanout, &got))
 		for (int i = 0; i < n; i++)
 			if (all[i].target == got.target)
 				take(&all[i], &got);
 }
 
 /* The first question goes alone: who is turned away at the door hears why. */
-static int ask_all(struct look *l, unsigned int needs, struct facts *all, int n)
+static int ask_all(struct query *l, unsigned int needs, struct facts *all,
+		   int n)
 {
 	int rc = 0;
 
@@ -454,21 +455,21 @@ static int ask_all(struct look *l, unsigned int needs, struct facts *all, int n)
 	return rc;
 }
 
-int facts_gather(struct look *l, unsigned int needs, struct facts **out,
+int facts_gather(struct query *l, unsigned int needs, struct facts **out,
 		 struct fail *why)
 {
-	struct survey *s = &l->survey;
+	struct fanout *s = &l->fanout;
 	struct facts *all;
 	int n = 0;
 
 	/* who does not answer is asked again, and told then */
-	if (survey_spread(s, why) < 0 && why->kind == FAIL_CONFIG)
+	if (fanout_spread(s, why) < 0 && why->kind == FAIL_CONFIG)
 		return -1;
 	*out = all = calloc((size_t)s->targets, sizeof(*all));
 	if (!all)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (int t = 0; t < s->targets; t++)
-		if (survey_covers(s, t))
+		if (fanout_covers(s, t))
 			init(&all[n++], l, t);
 	if (ask_all(l, needs, all, n) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
@@ -477,7 +478,7 @@ int facts_gather(struct look *l, unsigned int needs, struct facts **out,
 		struct facts *f = &all[i];
 
 		f->has_certificate =
-			survey_expiry(s, f->target, &f->certificate_s);
+			fanout_expiry(s, f->target, &f->certificate_s);
 		name(f, l);
 	}
 	return n;

@@ -24,7 +24,7 @@ enum blank {
 };
 
 struct facts {
-	int target;                /* of the survey */
+	int target;                /* of the fanout */
 	int node;                  /* in the list */
 	const struct endpoint *ep; /* borrowed */
 	char name[420];
@@ -70,7 +70,7 @@ struct facts {
 
 /* Asks all servers; in a Cluster, each primary. The caller frees *out. Returns
  * the number of servers, or -1. `needs`: bits of enum right_need. */
-int facts_gather(struct look *l, unsigned int needs, struct facts **out,
+int facts_gather(struct query *l, unsigned int needs, struct facts **out,
 		 struct fail *why);
 
 #endif

@@ -53,7 +53,7 @@ struct tally {
 
 struct search {
 	const struct exam *e;
-	struct survey *survey;
+	struct fanout *fanout;
 	struct probe *probe;
 	int probes, room;
 	struct tally *tally; /* of each server */
@@ -90,7 +90,7 @@ static struct probe *remember(struct search *s, enum subject subject,
 
 static void ask(struct search *s, int target, const struct words *w)
 {
-	s->failed |= survey_ask(s->survey, target, w, s->probes - 1) < 0;
+	s->failed |= fanout_ask(s->fanout, target, w, s->probes - 1) < 0;
 }
 
 static void ask_page(struct search *s, int server, const struct reply *cursor)
@@ -518,10 +518,10 @@ static void sum_up(struct search *s, int server)
 		      t->locks, t->counters);
 }
 
-void check_keys(const struct exam *e, struct look *l)
+void check_keys(const struct exam *e, struct query *l)
 {
 	struct search s = {.e = e,
-			   .survey = &l->survey,
+			   .fanout = &l->fanout,
 			   .limit = after(now(), SCAN_LIMIT_MS)};
 	unsigned int named = 0; /* on these nodes */
 	struct got got;
@@ -538,7 +538,7 @@ void check_keys(const struct exam *e, struct look *l)
 		named |= 1U << f->node;
 		ask_page(&s, i, NULL);
 	}
-	while (survey_get(&l->survey, &got))
+	while (fanout_get(&l->fanout, &got))
 		take(&s, &got);
 	for (int i = 0; !s.failed && i < e->n; i++)
 		if (e->facts[i].answers)

@@ -7,6 +7,6 @@
 
 /* Checks the keys that were named, and all that redlock has on each server. In
  * the latter, only a key with a record of ours counts as a lock. */
-void check_keys(const struct exam *e, struct look *l);
+void check_keys(const struct exam *e, struct query *l);
 
 #endif

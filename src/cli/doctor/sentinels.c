@@ -14,7 +14,7 @@
 struct council {
 	const struct exam *e;
 	const struct endpoint *group, *member;
-	int answers, deaf; /* so many, and which of the others was last */
+	int answers, silent; /* so many, and which of the others was last */
 	struct fail why;
 	char objection[300]; /* no failover can be agreed on */
 	char master[PLACES_MAX][FACT_MAX];
@@ -28,7 +28,7 @@ struct council {
 
 enum asked { ASKED_MASTER, ASKED_QUORUM, ASKED_STATE, ASKED_COUNT };
 
-static void ask(struct survey *s, int target, const char *group)
+static void ask(struct fanout *s, int target, const char *group)
 {
 	static const char *const words[ASKED_COUNT] = {
 		[ASKED_MASTER] = "get-master-addr-by-name",
@@ -41,7 +41,7 @@ static void ask(struct survey *s, int target, const char *group)
 		words_add_text(&w, "SENTINEL");
 		words_add_text(&w, words[i]);
 		words_add_text(&w, group);
-		(void)survey_ask(s, target, &w, i);
+		(void)fanout_ask(s, target, &w, i);
 	}
 }
 
@@ -67,11 +67,11 @@ static void take(struct council *c, const struct got *got)
 
 	if (got->tag == ASKED_MASTER && got->why.kind != FAIL_NONE) {
 		c->why = got->why;
-		c->deaf++;
+		c->silent++;
 	} else if (got->tag == ASKED_MASTER && r->items != 2) {
 		(void)fail(&c->why, FAIL_CONFIG, "%s does not know the name",
 			   c->member[got->target].name);
-		c->deaf++;
+		c->silent++;
 	} else if (got->tag == ASKED_MASTER) {
 		c->answers++;
 		(void)snprintf(master, FACT_MAX, "%s:%.6s",
@@ -105,10 +105,11 @@ static void judge_number(const struct council *c)
 		      "%d of %d Sentinels answer: %.200s", c->answers, n,
 		      c->why.text);
 	else
-		found(f, c->deaf > 0 ? LEVEL_NOTE : LEVEL_OK, name, "sentinel",
-		      "%d of %d Sentinels answer%s%.200s", c->answers, n,
-		      c->deaf > 0 ? ": " : "", c->deaf > 0 ? c->why.text : "");
-	if (c->deaf > 0)
+		found(f, c->silent > 0 ? LEVEL_NOTE : LEVEL_OK, name,
+		      "sentinel", "%d of %d Sentinels answer%s%.200s",
+		      c->answers, n, c->silent > 0 ? ": " : "",
+		      c->silent > 0 ? c->why.text : "");
+	if (c->silent > 0)
 		cure(f, "start them, or leave them out of the URL");
 	if (c->known > n) {
 		found(f, LEVEL_NOTE, name, "sentinel",
@@ -187,21 +188,21 @@ static void check_group(const struct exam *e, int node)
 	static struct endpoint member[PLACES_MAX];
 	struct council c = {
 		.e = e, .group = &e->servers->endpoint[node], .member = member};
-	struct survey s;
+	struct fanout s;
 	struct fail why;
 	struct got got;
 
 	for (int i = 0; i < c.group->places; i++)
 		scout_member(c.group, i, &member[i]);
-	if (survey_open(&s, member, c.group->places,
+	if (fanout_open(&s, member, c.group->places,
 			servers_timeout(e->servers, e->o->ttl_ms), &why) == 0) {
 		for (int i = 0; i < c.group->places; i++)
 			ask(&s, i, c.group->group);
-		while (survey_get(&s, &got))
+		while (fanout_get(&s, &got))
 			take(&c, &got);
 		judge(&c);
 	}
-	survey_close(&s);
+	fanout_close(&s);
 }
 
 void check_sentinels(const struct exam *e)

@@ -33,7 +33,7 @@ static const char *const step_names[STEPS] = {
 
 /* One of the two who contend, on a connection of its own. */
 struct party {
-	struct survey survey;
+	struct fanout fanout;
 	struct keys keys;
 	char token[TOKEN_SIZE];
 	int64_t fence, ticket;
@@ -42,7 +42,7 @@ struct party {
 struct trial {
 	const struct endpoint *ep;
 	struct lease_conf conf;
-	char standing[STANDING_SIZE];
+	char identity[IDENTITY_SIZE];
 	char key[NAMED_MOST + 64];
 	struct party party[2];
 	struct fail why;
@@ -67,9 +67,9 @@ static int put(struct trial *t, struct party *p, struct ask *ask)
 	ask->fence = p->fence;
 	ask->seen = p->fence;
 	ask->ticket = p->ticket;
-	script_request(ask, &t->conf, &p->keys, p->token, t->standing,
+	script_request(ask, &t->conf, &p->keys, p->token, t->identity,
 		       t->ep->db, &scratch, &request);
-	if (survey_ask(&p->survey, 0, &request, 0) == 0)
+	if (fanout_ask(&p->fanout, 0, &request, 0) == 0)
 		return 0;
 	return fail(&t->why, FAIL_INTERNAL, "out of memory");
 }
@@ -81,7 +81,7 @@ static int hear(struct trial *t, struct party *p, enum verb verb,
 	struct sight sight;
 	struct got got;
 
-	if (!survey_get(&p->survey, &got))
+	if (!fanout_get(&p->fanout, &got))
 		return fail(&t->why, FAIL_UNAVAILABLE, "no answer");
 	if (got.why.kind != FAIL_NONE) {
 		t->why = got.why;
@@ -186,8 +186,8 @@ static void clear(struct trial *t)
 	for (int i = 0; i < 2; i++)
 		words_add(&w, t->party[i].keys.part[PART_GRANT],
 			  t->party[i].keys.part_len[PART_GRANT]);
-	if (survey_ask(&t->party[0].survey, 0, &w, 0) == 0)
-		while (survey_get(&t->party[0].survey, &got))
+	if (fanout_ask(&t->party[0].fanout, 0, &w, 0) == 0)
+		while (fanout_get(&t->party[0].fanout, &got))
 			;
 }
 
@@ -214,7 +214,7 @@ static int begin(struct trial *t, const struct exam *e, int node)
 				      .wait_ms = TTL_MS,
 				      .max_waiters = -1,
 				      .slots = 1};
-	script_standing(&t->conf, &who, t->standing);
+	script_identity(&t->conf, &who, t->identity);
 	name_key(t, e->o);
 	for (int i = 0; i < 2; i++) {
 		struct party *p = &t->party[i];
@@ -222,7 +222,7 @@ static int begin(struct trial *t, const struct exam *e, int node)
 		token_generate(p->token);
 		if (keys_init(&p->keys, t->key, strlen(t->key), p->token) < 0)
 			return fail(&t->why, FAIL_INTERNAL, "out of memory");
-		if (survey_open(&p->survey, t->ep, 1,
+		if (fanout_open(&p->fanout, t->ep, 1,
 				servers_timeout(e->servers, e->o->ttl_ms) +
 					LISTEN_MS,
 				&t->why) < 0)
@@ -234,7 +234,7 @@ static int begin(struct trial *t, const struct exam *e, int node)
 static void end(struct trial *t)
 {
 	for (int i = 0; i < 2; i++) {
-		survey_close(&t->party[i].survey);
+		fanout_close(&t->party[i].fanout);
 		keys_close(&t->party[i].keys);
 	}
 }

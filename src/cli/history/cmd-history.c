@@ -21,7 +21,7 @@ struct shown {
 	bool slots, reasons;
 };
 
-static void add_row(struct table *t, const struct past *p,
+static void add_row(struct table *t, const struct history_hold *p,
 		    const struct shown *columns)
 {
 	char date[48], who[400], waited[32], held[32], ending[ENDING_SIZE];
@@ -36,7 +36,7 @@ static void add_row(struct table *t, const struct past *p,
 	table_cell(t, "%s",
 		   format_duration(p->waited_ms, waited, sizeof(waited)));
 	table_cell(t, "%s", format_duration(p->held_ms, held, sizeof(held)));
-	table_cell(t, "%s", past_ending(p, ending));
+	table_cell(t, "%s", hold_ending(p, ending));
 	if (columns->slots && p->slot >= 0)
 		table_cell(t, "%" PRId64, p->slot);
 	else if (columns->slots)
@@ -79,7 +79,7 @@ static void json_or_null(struct json *j, const char *name, int64_t n)
 		json_null(j, name);
 }
 
-static void json_line(const struct past *p, const char *key)
+static void json_line(const struct history_hold *p, const char *key)
 {
 	struct json j = {.f = stdout};
 
@@ -134,9 +134,9 @@ static int answer(const struct history *h, const struct opts *o,
 /* ---- for monitoring ---- */
 
 /* The latest that succeeded; NULL: none did. */
-static const struct past *last_success(const struct history *h)
+static const struct history_hold *last_success(const struct history *h)
 {
-	const struct past *found = NULL;
+	const struct history_hold *found = NULL;
 
 	for (int i = 0; i < h->holds; i++)
 		if (strcmp(h->hold[i].outcome, "ran") == 0 &&
@@ -145,9 +145,9 @@ static const struct past *last_success(const struct history *h)
 	return found;
 }
 
-static const struct past *last_end(const struct history *h)
+static const struct history_hold *last_end(const struct history *h)
 {
-	const struct past *found = h->holds > 0 ? h->hold : NULL;
+	const struct history_hold *found = h->holds > 0 ? h->hold : NULL;
 
 	for (int i = 1; i < h->holds; i++)
 		if (h->hold[i].ended_ms >= found->ended_ms)
@@ -159,7 +159,7 @@ static const struct past *last_end(const struct history *h)
 static int check_success(const struct history *h, const char *shown,
 			 int64_t most_ms)
 {
-	const struct past *good = last_success(h), *last = last_end(h);
+	const struct history_hold *good = last_success(h), *last = last_end(h);
 	int64_t age = good ? at_most(h->now_ms, AGES_MS) - good->ended_ms : 0;
 	bool old = !good || age > most_ms, worse = good != last;
 	char when[48], ago[32], limit[32], ending[ENDING_SIZE] = "";
@@ -180,7 +180,7 @@ static int check_success(const struct history *h, const char *shown,
 	if (good && old)
 		(void)printf(", more than %s", limit);
 	if (last && worse)
-		(void)printf("; the last run: %s", past_ending(last, ending));
+		(void)printf("; the last run: %s", hold_ending(last, ending));
 	(void)putchar('\n');
 	return old ? STATUS_CRITICAL : worse ? STATUS_FREE : STATUS_OK;
 }
@@ -191,7 +191,7 @@ static int check_success(const struct history *h, const char *shown,
  * than nothing. */
 static int history(const struct opts *o)
 {
-	static struct look look;
+	static struct query query;
 	struct history h = {0};
 	static char shown[256]; /* borrowed by the log */
 	struct fail why;
@@ -207,9 +207,9 @@ static int history(const struct opts *o)
 	}
 	(void)format_bytes(o->key[0], strlen(o->key[0]), shown, sizeof(shown));
 	log_key(shown, o->key[0], strlen(o->key[0]));
-	if (look_open(&look, o, &why) < 0 ||
-	    past_read(&look, o->key[0], strlen(o->key[0]), o->since_ms, &h,
-		      &why) < 0) {
+	if (query_open(&query, o, &why) < 0 ||
+	    history_read(&query, o->key[0], strlen(o->key[0]), o->since_ms, &h,
+			 &why) < 0) {
 		log_error("failed", "%s", why.text);
 		status = status_of_kind(why.kind);
 	}
@@ -222,7 +222,7 @@ static int history(const struct opts *o)
 		status = status == STATUS_OK ? its : status;
 	}
 	history_close(&h);
-	look_close(&look);
+	query_close(&query);
 	return render_end(status);
 }
 

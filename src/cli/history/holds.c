@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *past_ending(const struct past *p, char buf[ENDING_SIZE])
+const char *hold_ending(const struct history_hold *p, char buf[ENDING_SIZE])
 {
 	char how[40] = "";
 
@@ -22,7 +22,7 @@ const char *past_ending(const struct past *p, char buf[ENDING_SIZE])
 	return buf;
 }
 
-static int ask(struct look *l, int node, const char *key, size_t len)
+static int ask(struct query *l, int node, const char *key, size_t len)
 {
 	struct script_scratch scratch = {0};
 	struct words request;
@@ -33,13 +33,13 @@ static int ask(struct look *l, int node, const char *key, size_t len)
 		return -1;
 	history_request(&keys, l->servers.endpoint[node].db, &scratch,
 			&request);
-	rc = survey_call(&l->survey, node, &request, history_sha(), node);
+	rc = fanout_call(&l->fanout, node, &request, history_sha(), node);
 	keys_close(&keys);
 	return rc;
 }
 
-int past_read(struct look *l, const char *key, size_t len, int64_t within_ms,
-	      struct history *h, struct fail *why)
+int history_read(struct query *l, const char *key, size_t len,
+		 int64_t within_ms, struct history *h, struct fail *why)
 {
 	struct fail node_why[NODES_MAX] = {{0}};
 	struct got got;
@@ -47,7 +47,7 @@ int past_read(struct look *l, const char *key, size_t len, int64_t within_ms,
 	for (int i = 0; i < l->servers.n; i++)
 		if (ask(l, i, key, len) < 0)
 			return fail(why, FAIL_INTERNAL, "out of memory");
-	while (survey_get(&l->survey, &got)) {
+	while (fanout_get(&l->fanout, &got)) {
 		struct fail *its = &node_why[got.node];
 
 		*its = got.why;
@@ -55,5 +55,5 @@ int past_read(struct look *l, const char *key, size_t len, int64_t within_ms,
 			(void)history_add(h, got.reply, got.node, its);
 	}
 	history_finish(h, within_ms);
-	return look_enough(l, h->answers, node_why, why);
+	return query_enough(l, h->answers, node_why, why);
 }

@@ -6,13 +6,13 @@
 
 #define WISHED 4 /* so that waits cross no bars; more, so that bars do not */
 
-const char *past_host(const struct past *p)
+const char *hold_host(const struct history_hold *p)
 {
 	return p->about[ABOUT_HOST][0] != '\0' ? p->about[ABOUT_HOST]
 					       : "(not told)";
 }
 
-int64_t past_came_ms(const struct past *p)
+int64_t hold_came_ms(const struct history_hold *p)
 {
 	return p->since_ms - p->waited_ms;
 }
@@ -37,9 +37,9 @@ static int free_lane(const struct host *h, int64_t from_ms)
 
 /* Holds of a host at a time (readers, slots) have a lane each. Who waits while
  * another one of its host holds has one as well, but not if there are many. */
-static int pick_lane(struct host *h, const struct past *p)
+static int pick_lane(struct host *h, const struct history_hold *p)
 {
-	int lane = free_lane(h, past_came_ms(p)), soonest = 0;
+	int lane = free_lane(h, hold_came_ms(p)), soonest = 0;
 
 	if (lane < 0 && h->lanes >= WISHED)
 		lane = free_lane(h, p->since_ms);
@@ -54,8 +54,8 @@ static int pick_lane(struct host *h, const struct past *p)
 void lanes_fill(struct lanes *l, const struct history *h, int64_t least_ms)
 {
 	for (int i = 0; i < h->holds; i++) {
-		const struct past *p = &h->hold[i];
-		int n = find_host(l, past_host(p));
+		const struct history_hold *p = &h->hold[i];
+		int n = find_host(l, hold_host(p));
 		struct host *host = &l->host[n];
 		int lane = pick_lane(host, p);
 

@@ -26,8 +26,8 @@ struct lanes {
 void lanes_fill(struct lanes *l, const struct history *h, int64_t least_ms);
 
 /* The host, or "(not told)". */
-const char *past_host(const struct past *p);
+const char *hold_host(const struct history_hold *p);
 /* When the wait for this hold began. */
-int64_t past_came_ms(const struct past *p);
+int64_t hold_came_ms(const struct history_hold *p);
 
 #endif

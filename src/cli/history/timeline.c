@@ -48,7 +48,7 @@ struct picture {
 
 /* ---- where everything goes ---- */
 
-static enum kind kind_of(const struct past *p)
+static enum kind kind_of(const struct history_hold *p)
 {
 	for (int k = 0; k < OTHER; k++)
 		if (strcmp(p->outcome, kinds[k].outcome) == 0)
@@ -68,10 +68,10 @@ static void find_span(struct picture *p)
 
 	p->from_ms = INT64_MAX;
 	for (int i = 0; i < h->holds; i++) {
-		const struct past *its = &h->hold[i];
+		const struct history_hold *its = &h->hold[i];
 
-		if (past_came_ms(its) < p->from_ms)
-			p->from_ms = past_came_ms(its);
+		if (hold_came_ms(its) < p->from_ms)
+			p->from_ms = hold_came_ms(its);
 		if (its->ended_ms > p->to_ms)
 			p->to_ms = its->ended_ms;
 	}
@@ -87,7 +87,7 @@ static void lay_out(struct picture *p)
 
 	find_span(p);
 	for (int i = 0; i < h->holds; i++) {
-		int its = svg_width(past_host(&h->hold[i]));
+		int its = svg_width(hold_host(&h->hold[i]));
 
 		widest = its > widest ? its : widest;
 	}
@@ -342,7 +342,7 @@ static void draw_hosts(const struct picture *p)
 }
 
 /* What is read aloud, or shown while the mouse rests on it. */
-static void describe_hold(const struct past *p, FILE *f)
+static void describe_hold(const struct history_hold *p, FILE *f)
 {
 	char who[400], date[48], held[32], waited[32], ending[ENDING_SIZE];
 	const char *command = p->about[ABOUT_COMMAND];
@@ -350,7 +350,7 @@ static void describe_hold(const struct past *p, FILE *f)
 
 	(void)fputs("<title>", f);
 	svg_say(f, "%s%s%s: %s", about_who(p->about, who, sizeof(who)),
-		command[0] ? ", " : "", command, past_ending(p, ending));
+		command[0] ? ", " : "", command, hold_ending(p, ending));
 	(void)fputc('\n', f);
 	svg_say(f, "from %s on, held for %s, waited %s, fence %" PRId64,
 		wall_zoned(p->since_ms / 1000, date, sizeof(date)),
@@ -368,19 +368,19 @@ static void describe_hold(const struct past *p, FILE *f)
 
 static void draw_wait(const struct picture *p, int i)
 {
-	const struct past *its = &p->h->hold[i];
+	const struct history_hold *its = &p->h->hold[i];
 	double y = p->y[p->lanes.at[i].host] + p->lanes.at[i].lane * p->lane +
 		   ROOM_ABOVE + (p->lane - ROOM_ABOVE) / 2;
 
 	(void)fprintf(p->f,
 		      "<line class=\"wait\" x1=\"%.1f\" x2=\"%.1f\" "
 		      "y1=\"%.1f\" y2=\"%.1f\"/>\n",
-		      x_of(p, past_came_ms(its)), x_of(p, its->since_ms), y, y);
+		      x_of(p, hold_came_ms(its)), x_of(p, its->since_ms), y, y);
 }
 
 static void draw_hold(const struct picture *p, int i)
 {
-	const struct past *its = &p->h->hold[i];
+	const struct history_hold *its = &p->h->hold[i];
 	enum kind kind = kind_of(its);
 	double x = x_of(p, its->since_ms), y = p->y[p->lanes.at[i].host];
 	double width = x_of(p, its->ended_ms) - x,
@@ -424,7 +424,7 @@ static double room_behind(const struct picture *p, int i, double x)
 	double free = WIDTH - MARGIN - x;
 
 	for (int k = 0; k < p->h->holds; k++) {
-		double its = x_of(p, past_came_ms(&p->h->hold[k]));
+		double its = x_of(p, hold_came_ms(&p->h->hold[k]));
 
 		if (k != i && p->lanes.at[k].host == p->lanes.at[i].host &&
 		    p->lanes.at[k].lane == p->lanes.at[i].lane && its >= x &&
@@ -437,7 +437,7 @@ static double room_behind(const struct picture *p, int i, double x)
 /* What has gone wrong, and who did it, where there is room for it. */
 static void draw_ending(const struct picture *p, int i)
 {
-	const struct past *its = &p->h->hold[i];
+	const struct history_hold *its = &p->h->hold[i];
 	double x = x_of(p, its->since_ms), width = x_of(p, its->ended_ms) - x;
 	double y = p->y[p->lanes.at[i].host] + p->lanes.at[i].lane * p->lane;
 	char text[ENDING_SIZE];
@@ -445,7 +445,7 @@ static void draw_ending(const struct picture *p, int i)
 	if (kinds[kind_of(its)].letter[0] == '\0' || p->lane < ROOM_ABOVE + 12)
 		return;
 	x += width < BAR_MIN ? BAR_MIN : width;
-	(void)past_ending(its, text);
+	(void)hold_ending(its, text);
 	if (svg_width(text) * 6.2 + 12 > room_behind(p, i, x))
 		return;
 	(void)fprintf(p->f, "<text class=\"dim\" x=\"%.1f\" y=\"%.1f\">", x + 6,

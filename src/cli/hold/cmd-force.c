@@ -39,12 +39,12 @@ struct forcing {
 	const struct opts *o;
 	const char *key;
 	char shown[256];
-	struct look look;
-	struct sighting seen;
+	struct query query;
+	struct snapshot seen;
 	struct target *target;
 	int targets;
 	struct keys keys;
-	char by[STANDING_SIZE], story[STORY_BY + 8];
+	char by[IDENTITY_SIZE], entry[HISTORY_BY_MAX + 8];
 	struct instant began, until; /* the holder is to be gone by then */
 	struct fail why[NODES_MAX];  /* of a node that did not answer */
 };
@@ -57,7 +57,7 @@ static const struct view_most most_told = {.holders = VIEW_MOST,
 static bool is_done(const struct forcing *f, const struct target *t)
 {
 	return t->here == 0 &&
-	       __builtin_popcount(t->gone) >= lease_quorum(f->look.servers.n);
+	       __builtin_popcount(t->gone) >= lease_quorum(f->query.servers.n);
 }
 
 static bool all_done(const struct forcing *f)
@@ -78,8 +78,8 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 			  .who_len = strlen(h->token),
 			  .grace_ms = left > 0 ? left : 0,
 			  .by = f->by,
-			  .story = f->story,
-			  .alone = f->look.servers.n == 1};
+			  .entry = f->entry,
+			  .alone = f->query.servers.n == 1};
 	struct script_scratch scratch = {0};
 	struct words request;
 
@@ -94,9 +94,9 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 		q.who = strcmp(h->type, "string") == 0 ? h->value : h->type;
 		q.who_len = q.who == h->value ? h->value_len : strlen(h->type);
 	}
-	force_request(&q, &f->keys, f->look.servers.endpoint[node].db, &scratch,
-		      &request);
-	return survey_call(&f->look.survey, node, &request, force_sha(), i);
+	force_request(&q, &f->keys, f->query.servers.endpoint[node].db,
+		      &scratch, &request);
+	return fanout_call(&f->query.fanout, node, &request, force_sha(), i);
 }
 
 static void take_answer(struct forcing *f, enum force_step step,
@@ -138,11 +138,11 @@ static int ask_all(struct forcing *f, enum force_step step)
 			continue;
 		t->here = t->gone = 0;
 		t->asked = t->left_ms = 0;
-		for (int n = 0; n < f->look.servers.n; n++)
+		for (int n = 0; n < f->query.servers.n; n++)
 			if (ask_one(f, step, n, i) < 0)
 				return -1;
 	}
-	while (survey_get(&f->look.survey, &got))
+	while (fanout_get(&f->query.fanout, &got))
 		take_answer(f, step, &got);
 	return 0;
 }
@@ -150,14 +150,14 @@ static int ask_all(struct forcing *f, enum force_step step)
 static void pause_until(struct forcing *f, struct instant t)
 {
 	while (before(now(), t))
-		survey_poll(&f->look.survey, NULL, 0, t);
+		fanout_poll(&f->query.fanout, NULL, 0, t);
 }
 
 /* ---- asking ---- */
 
 static bool may_answer(const struct forcing *f)
 {
-	for (int i = 0; i < f->look.servers.n; i++)
+	for (int i = 0; i < f->query.servers.n; i++)
 		if (f->why[i].kind == FAIL_UNAVAILABLE)
 			return before(now(), f->until);
 	return false;
@@ -215,13 +215,13 @@ static bool ask(struct forcing *f)
  * have ended. */
 static void tell_unaware(struct forcing *f, bool told)
 {
-	struct sighting again;
+	struct snapshot again;
 	struct fail why;
 	int64_t most = 0;
 	char left[32];
 
-	if (look_at(&f->look, f->key, strlen(f->key), &most_told, &again,
-		    &why) < 0)
+	if (query_lock(&f->query, f->key, strlen(f->key), &most_told, &again,
+		       &why) < 0)
 		memset(&again.view, 0, sizeof(again.view));
 	for (int i = 0; i < f->targets; i++) {
 		const struct view_holder *h = f->target[i].h, *its;
@@ -230,7 +230,7 @@ static void tell_unaware(struct forcing *f, bool told)
 		if (its && h->how < HOLD_RESTS && its->left_ms > most)
 			most = its->left_ms;
 	}
-	look_away(&again);
+	snapshot_close(&again);
 	if (most > 0)
 		log_notice("unaware",
 			   "%s: its command may run on until it hears that the "
@@ -259,7 +259,7 @@ static void take(struct forcing *f)
 static int not_done(const struct forcing *f)
 {
 	const struct fail *why = NULL;
-	int n = f->look.servers.n, good = 0;
+	int n = f->query.servers.n, good = 0;
 
 	for (int i = 0; i < n; i++) {
 		good += f->why[i].kind == FAIL_NONE;
@@ -307,7 +307,7 @@ static void show(const struct forcing *f)
 
 	if (!out)
 		return;
-	block_print(&f->look, f->shown, &f->seen, out);
+	block_print(&f->query, f->shown, &f->seen, out);
 	if (fclose(out) != 0)
 		n = 0;
 	/* the key stands before it already */
@@ -372,11 +372,11 @@ static void name_us(struct forcing *f)
 {
 	struct sight s = {.seen = true};
 	struct record r;
-	char name[STORY_BY];
+	char name[HISTORY_BY_MAX];
 
 	record_read(&r, f->by, strlen(f->by));
 	memcpy(s.about, r.about, sizeof(s.about));
-	(void)snprintf(f->story, sizeof(f->story), "by %s\n",
+	(void)snprintf(f->entry, sizeof(f->entry), "by %s\n",
 		       describe_name(&s, name, sizeof(name)));
 }
 
@@ -419,9 +419,9 @@ static int aim_at(struct forcing *f, struct fail *why)
 
 static int look_again(struct forcing *f, struct fail *why)
 {
-	look_away(&f->seen);
-	return look_at(&f->look, f->key, strlen(f->key), &most_told, &f->seen,
-		       why);
+	snapshot_close(&f->seen);
+	return query_lock(&f->query, f->key, strlen(f->key), &most_told,
+			  &f->seen, why);
 }
 
 /* A look may not have told of all. */
@@ -456,7 +456,7 @@ static int look_and_force(struct forcing *f)
 	struct fail why;
 	int status;
 
-	if (look_open(&f->look, f->o, &why) < 0 || look_again(f, &why) < 0) {
+	if (query_open(&f->query, f->o, &why) < 0 || look_again(f, &why) < 0) {
 		log_error("failed", "%s", why.text);
 		return status_of_kind(why.kind);
 	}
@@ -489,8 +489,8 @@ static int force_release(const struct opts *o)
 	status = o->confirm ? check_confirmed(&f, o->confirm) : STATUS_OK;
 	if (status == STATUS_OK)
 		status = look_and_force(&f);
-	look_away(&f.seen);
-	look_close(&f.look);
+	snapshot_close(&f.seen);
+	query_close(&f.query);
 	keys_close(&f.keys);
 	free(f.target);
 	return render_end(status);

@@ -137,34 +137,34 @@ static void let_go_of_stdout(void)
  * signal, as keeper_hold() does. */
 static void hold_live(const struct taking *t)
 {
-	static struct look look;
+	static struct query query;
 	const char *key = t->job.o->key[0];
 	struct instant began = now();
 	struct fail why;
 
-	look.servers = t->job.servers;
-	if (survey_open(&look.survey, look.servers.endpoint, look.servers.n,
-			servers_timeout(&look.servers, t->job.o->ttl_ms),
+	query.servers = t->job.servers;
+	if (fanout_open(&query.fanout, query.servers.endpoint, query.servers.n,
+			servers_timeout(&query.servers, t->job.o->ttl_ms),
 			&why) < 0)
 		return;
 	for (;;) {
-		struct sighting seen = {0};
+		struct snapshot seen = {0};
 		char text[120], took[32], waiting[48] = "";
 
 		if (log_is_live() &&
-		    look_at(&look, key, strlen(key), &(struct view_most){0},
-			    &seen, &why) == 0)
+		    query_lock(&query, key, strlen(key), &(struct view_most){0},
+			       &seen, &why) == 0)
 			(void)snprintf(waiting, sizeof(waiting),
 				       "; %lld waiting",
 				       (long long)seen.view.in_line);
-		look_away(&seen);
+		snapshot_close(&seen);
 		(void)snprintf(text, sizeof(text),
 			       "holding %s; Ctrl-C releases it%s",
 			       format_seconds(between(began, now()), took,
 					      sizeof(took)),
 			       waiting);
 		log_live(text);
-		survey_poll(&look.survey, NULL, 0, after(now(), HOLD_DRAW_MS));
+		fanout_poll(&query.fanout, NULL, 0, after(now(), HOLD_DRAW_MS));
 	}
 }
 

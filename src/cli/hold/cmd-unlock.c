@@ -15,8 +15,8 @@
 
 struct asking {
 	const struct opts *o;
-	struct look look;
-	struct grip grip;
+	struct query query;
+	struct token_op op;
 	int yes, no;
 	struct fail why; /* of one that did not answer */
 };
@@ -36,20 +36,20 @@ static bool is_token(const char *text)
 
 static int ask_all(struct asking *a, struct fail *why)
 {
-	const struct servers *s = &a->look.servers;
+	const struct servers *s = &a->query.servers;
 	const char *key = a->o->key[0];
 	struct script_scratch scratch;
 	struct words request;
 	struct keys keys;
 	int rc = 0;
 
-	if (keys_init(&keys, key, strlen(key), a->grip.token) < 0)
+	if (keys_init(&keys, key, strlen(key), a->op.token) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (int i = 0; i < s->n && rc == 0; i++) {
-		grip_request(&a->grip, &keys, s->endpoint[i].db, &scratch,
-			     &request);
-		rc = survey_call(&a->look.survey, i, &request,
-				 grip_sha(&a->grip), i);
+		token_op_request(&a->op, &keys, s->endpoint[i].db, &scratch,
+				 &request);
+		rc = fanout_call(&a->query.fanout, i, &request,
+				 token_op_sha(&a->op), i);
 	}
 	keys_close(&keys);
 	return rc < 0 ? fail(why, FAIL_INTERNAL, "out of memory") : 0;
@@ -60,10 +60,10 @@ static void count_all(struct asking *a)
 	struct got got;
 	bool was;
 
-	while (survey_get(&a->look.survey, &got)) {
+	while (fanout_get(&a->query.fanout, &got)) {
 		if (got.why.kind != FAIL_NONE) {
 			a->why = got.why;
-		} else if (grip_read(got.reply, &was, &a->why) == 0) {
+		} else if (token_op_read(got.reply, &was, &a->why) == 0) {
 			a->yes += was;
 			a->no += !was;
 		}
@@ -73,16 +73,16 @@ static void count_all(struct asking *a)
 /* Not the owner: who is. */
 static int not_held(struct asking *a)
 {
-	static struct sighting seen;
+	static struct snapshot seen;
 	const char *key = a->o->key[0];
-	const char *done = a->grip.extend ? "extended" : "given back";
+	const char *done = a->op.extend ? "extended" : "given back";
 	struct sight who;
 	struct fail why;
 	char text[860];
 
-	if (look_at(&a->look, key, strlen(key),
-		    &(struct view_most){.holders = 1}, &seen, &why) < 0) {
-		look_away(&seen);
+	if (query_lock(&a->query, key, strlen(key),
+		       &(struct view_most){.holders = 1}, &seen, &why) < 0) {
+		snapshot_close(&seen);
 		return said(status_of_kind(why.kind), why.text);
 	}
 	view_sight(&seen.view, &who);
@@ -91,13 +91,13 @@ static int not_held(struct asking *a)
 	else
 		log_error("not-held", "not %s: it is %s", done,
 			  describe_holder(&who, 0, text, sizeof(text)));
-	look_away(&seen);
+	snapshot_close(&seen);
 	return STATUS_BUSY;
 }
 
 static int judge(struct asking *a)
 {
-	int n = a->look.servers.n, q = lease_quorum(n);
+	int n = a->query.servers.n, q = lease_quorum(n);
 
 	if (a->yes >= q)
 		return STATUS_OK;
@@ -113,7 +113,7 @@ static int judge(struct asking *a)
 	if (a->yes == 0)
 		return not_held(a);
 	log_error("not-held", "it was held on %d of %d servers only%s", a->yes,
-		  n, a->grip.extend ? "" : ", and is given back there");
+		  n, a->op.extend ? "" : ", and is given back there");
 	return STATUS_BUSY;
 }
 
@@ -121,11 +121,11 @@ static int ask(struct asking *a)
 {
 	struct fail why;
 
-	if (look_open(&a->look, a->o, &why) < 0)
+	if (query_open(&a->query, a->o, &why) < 0)
 		return said(status_of_kind(why.kind), why.text);
-	if (!is_token(a->grip.token))
+	if (!is_token(a->op.token))
 		return not_held(a);
-	a->grip.alone = a->look.servers.n == 1;
+	a->op.alone = a->query.servers.n == 1;
 	if (ask_all(a, &why) < 0)
 		return said(status_of_kind(why.kind), why.text);
 	count_all(a);
@@ -148,12 +148,12 @@ static int by_token(const struct opts *o, bool extend)
 			    "no token: give --token, or REDLOCK_TOKEN, which "
 			    "is what 'redlock lock' printed");
 	a.o = o;
-	a.grip = (struct grip){
+	a.op = (struct token_op){
 		.extend = extend, .token = token, .tell = !o->no_history};
 	if (extend && opt_typed(o, &o->ttl_ms))
-		a.grip.ttl_ms = o->ttl_ms;
+		a.op.ttl_ms = o->ttl_ms;
 	status = ask(&a);
-	look_close(&a.look);
+	query_close(&a.query);
 	return render_end(status);
 }
 

@@ -328,18 +328,19 @@ const char *job_outcome(const struct job *j, int status)
 }
 
 /* For the history: see struct supervise_conf. */
-static void tell_story(void *arg, const struct ending *e, struct story *out)
+static void fill_entry(void *arg, const struct ending *e,
+		       struct history_entry *out)
 {
 	const struct job *j = arg;
 	int status = job_status(j);
 	bool cut = e->ended && WIFSIGNALED(e->status);
 
-	*out = (struct story){.outcome = job_outcome(j, status),
-			      .status = -1,
-			      .signal = cut ? WTERMSIG(e->status) : 0,
-			      .waited_ms = e->waited_ms,
-			      .held_ms = e->held_ms,
-			      .by = e->by[0] ? e->by : NULL};
+	*out = (struct history_entry){.outcome = job_outcome(j, status),
+				      .status = -1,
+				      .signal = cut ? WTERMSIG(e->status) : 0,
+				      .waited_ms = e->waited_ms,
+				      .held_ms = e->held_ms,
+				      .by = e->by[0] ? e->by : NULL};
 	if (e->ended && !cut)
 		out->status = WEXITSTATUS(e->status);
 	else if (e->outcome == OUTCOME_CANNOT_EXEC)
@@ -390,15 +391,15 @@ static int use_locks(struct job *j, struct fail *why)
 static void tell_of_death(struct job *j)
 {
 	struct ending *e = &j->end;
-	struct story story;
+	struct history_entry entry;
 
 	e->outcome = OUTCOME_LOST;
 	e->waited_ms = between(j->drive[0].lease.began, j->went);
 	e->held_ms = between(j->went, now());
-	tell_story(j, e, &story);
+	fill_entry(j, e, &entry);
 	for (int i = 0; i < e->given.n && !j->o->no_history; i++)
 		if (!e->given.lock[i].joined)
-			drive_tell(&j->drive[i], &story, e->given.lock[i].fence,
+			drive_tell(&j->drive[i], &entry, e->given.lock[i].fence,
 				   e->given.lock[i].slot);
 }
 
@@ -448,7 +449,7 @@ int job_prepare(struct job *j, const char *command, struct fail *why)
 
 void job_run(struct job *j, struct supervise_conf *conf, struct order *order)
 {
-	conf->story = j->o->no_history ? NULL : tell_story;
+	conf->entry = j->o->no_history ? NULL : fill_entry;
 	conf->teller = j;
 	j->kept = conf->kept;
 	for (int i = 0; i < j->o->keys; i++)

@@ -13,17 +13,17 @@
 
 /* What is printed, and where. */
 struct block {
-	const struct look *look;
-	const struct sighting *seen;
+	const struct query *query;
+	const struct snapshot *seen;
 	const struct view *v;
 	enum view_state state;
 	FILE *out;
-	bool told_wrong;
+	bool told_problems;
 };
 
 static int nodes_of(const struct block *b)
 {
-	return b->look->servers.n;
+	return b->query->servers.n;
 }
 
 /* A line "name value"; without a value, none. */
@@ -161,7 +161,7 @@ static void print_lock(const struct block *b)
 	if (b->v->once_ms > 0)
 		line(b, "once", "done (--once-per); not again for %s",
 		     format_duration(b->v->once_ms, left, sizeof(left)));
-	if (look_is_host_only(b->look))
+	if (query_is_host_only(b->query))
 		line(b, "scope", "host");
 }
 
@@ -197,7 +197,7 @@ static void print_nodes(const struct block *b)
 	(void)fprintf(b->out, "  servers\n");
 	table_begin(&t, 2);
 	for (int i = 0; i < nodes_of(b); i++) {
-		table_cell(&t, "%s", b->look->servers.endpoint[i].name);
+		table_cell(&t, "%s", b->query->servers.endpoint[i].name);
 		table_cell(&t, "%s", say_node(b, i, text));
 	}
 	(void)table_print(&t, "    ", b->out);
@@ -235,21 +235,21 @@ static void print_queue(const struct block *b)
 			      b->v->in_line - n);
 }
 
-static void print_wrong(void *arg, const char *text)
+static void print_problem(void *arg, const char *text)
 {
 	struct block *b = arg;
 
-	if (!b->told_wrong)
+	if (!b->told_problems)
 		(void)fprintf(b->out, "  %sproblems%s\n", paint(TONE_BAD),
 			      paint(TONE_PLAIN));
-	b->told_wrong = true;
+	b->told_problems = true;
 	(void)fprintf(b->out, "    - %s\n", text);
 }
 
-void block_print(const struct look *l, const char *shown,
-		 const struct sighting *s, FILE *out)
+void block_print(const struct query *l, const char *shown,
+		 const struct snapshot *s, FILE *out)
 {
-	struct block b = {.look = l,
+	struct block b = {.query = l,
 			  .seen = s,
 			  .v = &s->view,
 			  .state = view_state(&s->view, l->servers.n),
@@ -260,5 +260,5 @@ void block_print(const struct look *l, const char *shown,
 	print_lock(&b);
 	print_nodes(&b);
 	print_queue(&b);
-	find_wrong(l, s, print_wrong, &b);
+	find_problems(l, s, print_problem, &b);
 }

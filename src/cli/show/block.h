@@ -14,8 +14,8 @@
 #define BLOCK_MOST 200 /* holders, and waiters, are shown */
 
 /* `shown`: the key, safe for a terminal. */
-void block_print(const struct look *l, const char *shown,
-		 const struct sighting *s, FILE *out);
+void block_print(const struct query *l, const char *shown,
+		 const struct snapshot *s, FILE *out);
 
 /* The number of holders and of waiters. */
 int block_holders(const struct view *v);

@@ -15,21 +15,21 @@
 
 /* One key, and what is known of it. */
 struct inspection {
-	const struct look *look;
+	const struct query *query;
 	const char *key;
 	char shown[256];
-	struct sighting seen;
+	struct snapshot seen;
 	enum view_state state;
 };
 
 static int nodes_of(const struct inspection *in)
 {
-	return in->look->servers.n;
+	return in->query->servers.n;
 }
 
 static const char *name_of_node(const struct inspection *in, int node)
 {
-	return in->look->servers.endpoint[node].name;
+	return in->query->servers.endpoint[node].name;
 }
 
 static bool is_on(const struct view_holder *h, int node)
@@ -84,7 +84,7 @@ static void json_nodes(struct json *j, const struct inspection *in)
 	json_end(j);
 }
 
-static void json_wrong(void *arg, const char *text)
+static void json_problem(void *arg, const char *text)
 {
 	json_word(arg, text);
 }
@@ -97,7 +97,8 @@ static void json_all(const struct inspection *in)
 	json_text(&j, "schema", "redlock.inspect/1");
 	json_bytes(&j, "key", in->key, strlen(in->key));
 	json_text(&j, "state", view_state_name(in->state));
-	json_text(&j, "scope", look_is_host_only(in->look) ? "host" : "shared");
+	json_text(&j, "scope",
+		  query_is_host_only(in->query) ? "host" : "shared");
 	json_number(&j, "fence", v->counter);
 	if (v->holders > 0)
 		json_hold(&j, &v->holder[0]);
@@ -112,7 +113,7 @@ static void json_all(const struct inspection *in)
 	json_waiters(&j, v);
 	json_nodes(&j, in);
 	json_list(&j, "problems");
-	find_wrong(in->look, &in->seen, json_wrong, &j);
+	find_problems(in->query, &in->seen, json_problem, &j);
 	json_end(&j);
 	json_close(&j);
 	(void)putchar('\n');
@@ -120,7 +121,7 @@ static void json_all(const struct inspection *in)
 
 /* ---- for monitoring ---- */
 
-static void first_wrong(void *arg, const char *text)
+static void first_problem(void *arg, const char *text)
 {
 	char *first = arg;
 
@@ -133,10 +134,10 @@ static int check_age(struct inspection *in, int64_t most_ms)
 {
 	const struct view *v = &in->seen.view;
 	int64_t since = v->holders > 0 ? v->holder[0].since_ms : 0;
-	char who[860] = "free", wrong[400] = "", limit[32];
+	char who[860] = "free", problem[400] = "", limit[32];
 	struct sight s;
 
-	find_wrong(in->look, &in->seen, first_wrong, wrong);
+	find_problems(in->query, &in->seen, first_problem, problem);
 	view_sight(v, &s);
 	if (v->holders > 0)
 		(void)describe_holder(&s, 0, who, sizeof(who));
@@ -145,48 +146,49 @@ static int check_age(struct inspection *in, int64_t most_ms)
 			     who, format_limit(most_ms, limit, sizeof(limit)));
 		return STATUS_CRITICAL;
 	}
-	if (wrong[0] == '\0' && v->holders > 0 && since <= 0)
-		(void)snprintf(wrong, sizeof(wrong), "not known since when");
-	(void)printf("%s: %s: %s%s%s\n", wrong[0] ? "WARNING" : "OK", in->shown,
-		     who, wrong[0] ? "; " : "", wrong);
-	return wrong[0] ? STATUS_FREE : STATUS_OK;
+	if (problem[0] == '\0' && v->holders > 0 && since <= 0)
+		(void)snprintf(problem, sizeof(problem),
+			       "not known since when");
+	(void)printf("%s: %s: %s%s%s\n", problem[0] ? "WARNING" : "OK",
+		     in->shown, who, problem[0] ? "; " : "", problem);
+	return problem[0] ? STATUS_FREE : STATUS_OK;
 }
 
-static int inspect_one(struct look *look, const char *key, const struct opts *o,
-		       bool last)
+static int inspect_one(struct query *query, const char *key,
+		       const struct opts *o, bool last)
 {
 	static struct inspection in;
 	struct fail why;
 	int status;
 
-	in = (struct inspection){.look = look, .key = key};
+	in = (struct inspection){.query = query, .key = key};
 	(void)format_bytes(key, strlen(key), in.shown, sizeof(in.shown));
 	log_key(in.shown, key, strlen(key));
-	if (look_at(look, key, strlen(key),
-		    &(struct view_most){BLOCK_MOST, BLOCK_MOST}, &in.seen,
-		    &why) < 0) {
+	if (query_lock(query, key, strlen(key),
+		       &(struct view_most){BLOCK_MOST, BLOCK_MOST}, &in.seen,
+		       &why) < 0) {
 		log_error("failed", "%s", why.text);
-		look_away(&in.seen);
+		snapshot_close(&in.seen);
 		return status_of_kind(why.kind);
 	}
-	in.state = view_state(&in.seen.view, look->servers.n);
+	in.state = view_state(&in.seen.view, query->servers.n);
 	status = in.state == VIEW_FREE ? STATUS_FREE : STATUS_OK;
 	if (o->max_age_ms > 0)
 		status = check_age(&in, o->max_age_ms);
 	else if (o->json)
 		json_all(&in);
 	else
-		block_print(look, in.shown, &in.seen, stdout);
+		block_print(query, in.shown, &in.seen, stdout);
 	if (o->max_age_ms == 0 && !o->json && !last)
 		(void)putchar('\n');
-	look_away(&in.seen);
+	snapshot_close(&in.seen);
 	return status;
 }
 
 /* Of several keys the worst. */
 static int inspect(const struct opts *o)
 {
-	static struct look look;
+	static struct query query;
 	struct fail why;
 	int status = STATUS_OK;
 
@@ -194,18 +196,18 @@ static int inspect(const struct opts *o)
 		log_error("usage", "--max-age and --json exclude each other");
 		return STATUS_USAGE;
 	}
-	if (look_open(&look, o, &why) < 0) {
+	if (query_open(&query, o, &why) < 0) {
 		log_error("failed", "%s", why.text);
 		status = status_of_kind(why.kind);
 	} else {
 		for (int i = 0; i < o->keys; i++) {
-			int its = inspect_one(&look, o->key[i], o,
+			int its = inspect_one(&query, o->key[i], o,
 					      i + 1 == o->keys);
 
 			status = its > status ? its : status;
 		}
 	}
-	look_close(&look);
+	query_close(&query);
 	return render_end(status);
 }
 

@@ -7,7 +7,7 @@
 
 static int list(const struct opts *o)
 {
-	static struct look look;
+	static struct query query;
 	struct fail why;
 	int status = STATUS_OK;
 
@@ -16,11 +16,12 @@ static int list(const struct opts *o)
 			  "--json and --prometheus exclude each other");
 		return STATUS_USAGE;
 	}
-	if (look_open(&look, o, &why) < 0 || listing_once(&look, o, &why) < 0) {
-		log_error("failed", "%s%s", why.text, look_cure(&why));
+	if (query_open(&query, o, &why) < 0 ||
+	    listing_once(&query, o, &why) < 0) {
+		log_error("failed", "%s%s", why.text, query_cure(&why));
 		status = status_of_kind(why.kind);
 	}
-	look_close(&look);
+	query_close(&query);
 	return render_end(status);
 }
 

@@ -23,7 +23,7 @@ enum wait_end { STILL_WAITING, WAS_FREE, OUT_OF_TIME, HAS_FAILED, INTERRUPTED };
 
 struct wait {
 	const struct opts *o;
-	struct look look;
+	struct query query;
 	struct signals signals;
 	const char *key;
 	char shown[256];
@@ -31,7 +31,7 @@ struct wait {
 	int sig;
 	struct instant began, give_up, next;
 	/* the look that is under way, or the last one */
-	struct sighting seen;
+	struct snapshot seen;
 	int owed;
 	struct fail why;
 	/* what was seen */
@@ -150,10 +150,10 @@ static void ask(struct wait *w)
 	const struct view_most most = {.holders = HOLDERS};
 	size_t len = strlen(w->key);
 
-	look_away(&w->seen);
+	snapshot_close(&w->seen);
 	memset(&w->seen, 0, sizeof(w->seen));
-	for (int i = 0; i < w->look.servers.n; i++) {
-		if (look_ask(&w->look, i, w->key, len, &most, 0) < 0) {
+	for (int i = 0; i < w->query.servers.n; i++) {
+		if (query_ask(&w->query, i, w->key, len, &most, 0) < 0) {
 			w->end = HAS_FAILED;
 			(void)fail(&w->why, FAIL_INTERNAL, "out of memory");
 			return;
@@ -184,7 +184,7 @@ static void see(struct wait *w)
 
 	w->answered = true;
 	w->silent = NEVER;
-	if (view_is_free(v, w->look.servers.n)) {
+	if (view_is_free(v, w->query.servers.n)) {
 		w->end = WAS_FREE;
 		return;
 	}
@@ -213,11 +213,11 @@ static void take(struct wait *w)
 {
 	struct got got;
 
-	while (w->owed > 0 && survey_next(&w->look.survey, &got)) {
-		look_take(&w->seen, &got);
+	while (w->owed > 0 && fanout_next(&w->query.fanout, &got)) {
+		snapshot_take(&w->seen, &got);
 		if (--w->owed > 0)
 			continue;
-		if (look_done(&w->look, &w->seen, &w->why) == 0)
+		if (query_done(&w->query, &w->seen, &w->why) == 0)
 			see(w);
 		else
 			miss(w);
@@ -262,7 +262,7 @@ static void wait_for_it(struct wait *w)
 
 		if (w->owed == 0 && !before(now(), w->next))
 			ask(w);
-		survey_poll(&w->look.survey, &fd, 1,
+		fanout_poll(&w->query.fanout, &fd, 1,
 			    w->owed > 0 ? limit : sooner(limit, w->next));
 		if (fd.revents)
 			take_signals(w);
@@ -335,14 +335,14 @@ static int wait_verb(const struct opts *o)
 	(void)format_bytes(w.key, strlen(w.key), w.shown, sizeof(w.shown));
 	log_key(w.shown, w.key, strlen(w.key));
 	srandom((unsigned int)getpid() ^ (unsigned int)now().ms);
-	if (look_open(&w.look, o, &w.why) < 0 ||
+	if (query_open(&w.query, o, &w.why) < 0 ||
 	    signals_open(&w.signals, &w.why) < 0)
 		w.end = HAS_FAILED;
 	else
 		wait_for_it(&w);
 	status = finish(&w);
-	look_away(&w.seen);
-	look_close(&w.look);
+	snapshot_close(&w.seen);
+	query_close(&w.query);
 	return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A census, shown. */
+/* A scan, shown. */
 #include "cli/show/listing.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ static bool has_text(const struct lock_seen *l, const char *text)
 
 static bool is_chosen(const struct lock_seen *l, const struct choice *choice)
 {
-	return census_shows(l) && (!choice->held || l->state == VIEW_HELD) &&
+	return scan_shows(l) && (!choice->held || l->state == VIEW_HELD) &&
 	       (!choice->waiting || l->in_line > 0) &&
 	       (!choice->text || has_text(l, choice->text));
 }
@@ -68,7 +68,7 @@ static int compare(const void *a, const void *b, void *arg)
 	return choice->reverse ? -order : order;
 }
 
-int listing_make(struct listing *l, const struct census *c,
+int listing_make(struct listing *l, const struct scan *c,
 		 const struct choice *choice)
 {
 	struct choice copy = *choice;
@@ -173,12 +173,12 @@ int listing_print(const struct listing *l, FILE *out)
 
 /* ---- for programs ---- */
 
-static void json_nodes(const struct census *c, struct json *j)
+static void json_nodes(const struct scan *c, struct json *j)
 {
 	json_list(j, "nodes");
-	for (int i = 0; i < c->look->servers.n; i++) {
+	for (int i = 0; i < c->query->servers.n; i++) {
 		json_item(j);
-		json_text(j, "name", c->look->servers.endpoint[i].name);
+		json_text(j, "name", c->query->servers.endpoint[i].name);
 		json_text(j, "state", c->node[i].down ? "down" : "up");
 		if (c->node[i].down)
 			json_text(j, "error", c->node[i].why.text);
@@ -200,10 +200,9 @@ static void json_lock(const struct lock_seen *l, struct json *j)
 	json_close(j);
 }
 
-void listing_json(const struct listing *l, const struct census *c,
-		  struct json *j)
+void listing_json(const struct listing *l, const struct scan *c, struct json *j)
 {
-	json_text(j, "scope", look_is_host_only(c->look) ? "host" : "shared");
+	json_text(j, "scope", query_is_host_only(c->query) ? "host" : "shared");
 	json_nodes(c, j);
 	json_list(j, "locks");
 	for (int i = 0; i < l->rows; i++)
@@ -213,7 +212,7 @@ void listing_json(const struct listing *l, const struct census *c,
 
 /* ---- once ---- */
 
-static int show(const struct census *c, const struct opts *o, struct fail *why)
+static int show(const struct scan *c, const struct opts *o, struct fail *why)
 {
 	const struct choice choice = {.held = o->held, .waiting = o->waiting};
 	struct listing l;
@@ -241,15 +240,15 @@ static int show(const struct census *c, const struct opts *o, struct fail *why)
 }
 
 /* What may be missing of it. */
-static int say_missing(struct census *c, struct fail *why)
+static int say_missing(struct scan *c, struct fail *why)
 {
-	const struct node_seen *down = census_down(c);
+	const struct node_seen *down = scan_down(c);
 
 	if (c->hidden > 0)
 		log_notice("hidden", "%d lock%s cannot be looked at: %s",
 			   c->hidden, c->hidden == 1 ? "" : "s",
 			   c->hidden_why.text);
-	if (census_verdict(c, why) < 0)
+	if (scan_verdict(c, why) < 0)
 		return -1;
 	if (c->overfull)
 		return fail(why, FAIL_INTERNAL,
@@ -260,26 +259,26 @@ static int say_missing(struct census *c, struct fail *why)
 	return 0;
 }
 
-static int ask_all(struct census *c, struct fail *why)
+static int ask_all(struct scan *c, struct fail *why)
 {
-	census_scan(c);
-	while (census_scans(c) || census_asks(c)) {
-		if (census_step(c) < 0)
+	scan_find(c);
+	while (scan_is_finding(c) || scan_is_asking(c)) {
+		if (scan_step(c) < 0)
 			return fail(why, FAIL_INTERNAL, "out of memory");
-		if (census_scans(c) || census_asks(c))
-			survey_poll(&c->look->survey, NULL, 0, NEVER);
+		if (scan_is_finding(c) || scan_is_asking(c))
+			fanout_poll(&c->query->fanout, NULL, 0, NEVER);
 	}
 	return 0;
 }
 
 /* The rest is shown, and the status is that of the failure. */
-int listing_once(struct look *look, const struct opts *o, struct fail *why)
+int listing_once(struct query *query, const struct opts *o, struct fail *why)
 {
-	struct census c;
+	struct scan c;
 	struct fail missing = {0};
 	int rc;
 
-	census_open(&c, look, o->pattern);
+	scan_open(&c, query, o->pattern);
 	rc = ask_all(&c, why);
 	if (rc == 0)
 		rc = say_missing(&c, &missing);
@@ -287,6 +286,6 @@ int listing_once(struct look *look, const struct opts *o, struct fail *why)
 		rc = show(&c, o, why) < 0 ? -1 : rc;
 	if (missing.kind != FAIL_NONE)
 		*why = missing;
-	census_close(&c);
+	scan_close(&c);
 	return rc;
 }

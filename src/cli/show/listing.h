@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which locks of a census are shown, in which order, and how. */
+/* Which locks of a scan are shown, in which order, and how. */
 #ifndef CLI_SHOW_LISTING_H
 #define CLI_SHOW_LISTING_H
 
@@ -24,7 +24,7 @@ struct choice {
 	bool reverse;
 };
 
-/* Borrows from the census: valid until its next step. */
+/* Borrows from the scan: valid until its next step. */
 struct listing {
 	const struct lock_seen **row;
 	int rows;
@@ -32,7 +32,7 @@ struct listing {
 };
 
 /* -1: out of memory. Call listing_close() in the end. */
-int listing_make(struct listing *l, const struct census *c,
+int listing_make(struct listing *l, const struct scan *c,
 		 const struct choice *choice);
 void listing_close(struct listing *l);
 
@@ -40,12 +40,12 @@ void listing_close(struct listing *l);
  * memory. */
 int listing_print(const struct listing *l, FILE *out);
 /* Writes the members of a document that describe the servers, and `locks`. */
-void listing_json(const struct listing *l, const struct census *c,
+void listing_json(const struct listing *l, const struct scan *c,
 		  struct json *j);
 
 /* Looks at all locks and shows them as `list` does. -1: a server failed on the
  * way, and what only that server knows is missing. */
-int listing_once(struct look *look, const struct opts *o, struct fail *why);
+int listing_once(struct query *query, const struct opts *o, struct fail *why);
 
 /* One word: "held", "reading", ... */
 const char *listing_state(const struct lock_seen *l);

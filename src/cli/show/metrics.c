@@ -84,25 +84,26 @@ static void head(FILE *out, const char *name, const char *help)
 	(void)fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-static void servers(const struct census *c, FILE *out)
+static void servers(const struct scan *c, FILE *out)
 {
 	head(out, "redlock_server_up", "1: the server answered.");
-	for (int i = 0; i < c->look->servers.n; i++) {
+	for (int i = 0; i < c->query->servers.n; i++) {
 		(void)fputs("redlock_server_up{server=\"", out);
-		put_label(out, c->look->servers.endpoint[i].name);
+		put_label(out, c->query->servers.endpoint[i].name);
 		(void)fprintf(out, "\"} %d\n", !c->node[i].down);
 	}
 }
 
 /* A lock whose history cannot be read has none. */
-static void count(struct look *look, const struct lock_seen *l, struct tally *t)
+static void count(struct query *query, const struct lock_seen *l,
+		  struct tally *t)
 {
 	struct history h = {0};
 	struct fail why;
 
-	(void)past_read(look, l->key, l->len, 0, &h, &why);
+	(void)history_read(query, l->key, l->len, 0, &h, &why);
 	for (int i = 0; i < h.holds; i++) {
-		const struct past *p = &h.hold[i];
+		const struct history_hold *p = &h.hold[i];
 		double ended = (double)p->ended_ms / 1000;
 
 		if (strcmp(p->outcome, "ran") == 0 && ended > t->success)
@@ -113,14 +114,14 @@ static void count(struct look *look, const struct lock_seen *l, struct tally *t)
 	history_close(&h);
 }
 
-int metrics_print(const struct listing *l, const struct census *c, FILE *out)
+int metrics_print(const struct listing *l, const struct scan *c, FILE *out)
 {
 	struct tally *t = calloc((size_t)l->rows + 1, sizeof(*t));
 
 	if (!t)
 		return -1;
 	for (int i = 0; i < l->rows; i++)
-		count(c->look, l->row[i], &t[i]);
+		count(c->query, l->row[i], &t[i]);
 	servers(c, out);
 	for (size_t m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++) {
 		head(out, metrics[m].name, metrics[m].help);

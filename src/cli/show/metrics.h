@@ -9,6 +9,6 @@
 #include "cli/show/listing.h"
 
 /* Also reads the history of each lock. -1: out of memory. */
-int metrics_print(const struct listing *l, const struct census *c, FILE *out);
+int metrics_print(const struct listing *l, const struct scan *c, FILE *out);
 
 #endif

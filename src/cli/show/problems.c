@@ -15,7 +15,7 @@ struct telling {
 	int nodes;
 };
 
-__attribute__((format(printf, 2, 3))) static void wrong(const struct telling *t,
+__attribute__((format(printf, 2, 3))) static void found(const struct telling *t,
 							const char *fmt, ...)
 {
 	char text[500];
@@ -33,26 +33,26 @@ static void look_at_holder(const struct view *v, const struct view_holder *h,
 	char left[32], ttl[32];
 
 	if (strcmp(h->type, "string") != 0)
-		wrong(t,
+		found(t,
 		      "the key holds a %s, which is no lock of ours; waiters "
 		      "wait until it is gone (force-release --foreign deletes "
 		      "it)",
 		      h->type);
 	else if (h->how == HOLD_FOREIGN)
-		wrong(t, "no holder record: the lock is another program's, or "
+		found(t, "no holder record: the lock is another program's, or "
 			 "was set by hand");
 	if (h->left_ms < 0)
-		wrong(t, "no expiry: if its owner is gone, it stays for ever; "
+		found(t, "no expiry: if its owner is gone, it stays for ever; "
 			 "see force-release");
 	else if (h->ttl_ms > 0 && h->how != HOLD_RESTS &&
 		 h->left_ms > h->ttl_ms + 1000)
-		wrong(t,
+		found(t,
 		      "%s left of a lease of %s: the server's clock was set "
 		      "back, or the key was changed by hand",
 		      format_duration(h->left_ms, left, sizeof(left)),
 		      format_duration(h->ttl_ms, ttl, sizeof(ttl)));
 	if (t->nodes > 1 && view_nodes_of(v, h) < lease_quorum(t->nodes))
-		wrong(t,
+		found(t,
 		      "token %s has only %d of %d servers, and %d are needed: "
 		      "a run that is about to start or end, or one that died",
 		      h->token, __builtin_popcount(h->nodes), t->nodes,
@@ -66,17 +66,17 @@ static void look_at_line(const struct view *v, const struct telling *t)
 	for (int i = 0; i < v->waiters; i++)
 		silent += v->waiter[i].silent_ms > SILENT_MS;
 	if (silent > 0)
-		wrong(t,
+		found(t,
 		      "%d in line gave no sign of life for over 10s; they "
 		      "are skipped after 15s",
 		      silent);
 	if (view_state(v, t->nodes) == VIEW_FREE && v->in_line > silent)
-		wrong(t, "it is free, and somebody waits: a grant that was "
+		found(t, "it is free, and somebody waits: a grant that was "
 			 "lost; the first in line asks again within 2s");
 }
 
-void find_wrong(const struct look *l, const struct sighting *s,
-		void (*tell)(void *arg, const char *text), void *arg)
+void find_problems(const struct query *l, const struct snapshot *s,
+		   void (*tell)(void *arg, const char *text), void *arg)
 {
 	const struct telling t = {tell, arg, l->servers.n};
 	const struct view *v = &s->view;
@@ -85,9 +85,9 @@ void find_wrong(const struct look *l, const struct sighting *s,
 		look_at_holder(v, &v->holder[i], &t);
 	look_at_line(v, &t);
 	if (v->bad_counter)
-		wrong(&t, "the fence counter is no number: nobody can take the "
+		found(&t, "the fence counter is no number: nobody can take the "
 			  "lock; delete the key redlock:{...}:fence:...");
 	for (int i = 0; i < t.nodes; i++)
 		if (s->why[i].kind != FAIL_NONE)
-			wrong(&t, "%s", s->why[i].text);
+			found(&t, "%s", s->why[i].text);
 }

@@ -9,7 +9,7 @@
 #define SILENT_MS 10000
 
 /* Calls tell() for each finding. */
-void find_wrong(const struct look *l, const struct sighting *s,
-		void (*tell)(void *arg, const char *text), void *arg);
+void find_problems(const struct query *l, const struct snapshot *s,
+		   void (*tell)(void *arg, const char *text), void *arg);
 
 #endif

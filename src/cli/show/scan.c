@@ -10,7 +10,7 @@
 #include "base/glob.h"
 #include "base/units.h"
 
-/* Keys that are looked at, at a time: more do not make it faster, for a survey
+/* Keys that are looked at, at a time: more do not make it faster, for a fanout
  * has a few questions under way on each connection. */
 #define FLIGHTS 64
 /* Of a SCAN: the server is busy with it for a ms at most, and does nothing else
@@ -40,13 +40,13 @@ struct spot {
 /* A lock that is asked about. */
 struct flight {
 	struct lock_seen *lock; /* NULL: free for another */
-	struct sighting seen;
+	struct snapshot seen;
 	int owed; /* answers */
 };
 
-void census_open(struct census *c, struct look *look, const char *pattern)
+void scan_open(struct scan *c, struct query *query, const char *pattern)
 {
-	*c = (struct census){.look = look, .pattern = pattern};
+	*c = (struct scan){.query = query, .pattern = pattern};
 }
 
 static void free_lock(struct lock_seen *l)
@@ -61,35 +61,35 @@ static void keep_name(void *lock)
 	(void)lock; /* `lock` has it, too */
 }
 
-void census_close(struct census *c)
+void scan_close(struct scan *c)
 {
 	for (int i = 0; c->flight && i < FLIGHTS; i++)
-		look_away(&c->flight[i].seen);
+		snapshot_close(&c->flight[i].seen);
 	tdestroy(c->names, keep_name);
 	for (int i = 0; i < c->locks; i++)
 		free_lock(c->lock[i]);
 	free(c->lock);
 	free(c->spot);
 	free(c->flight);
-	*c = (struct census){0};
+	*c = (struct scan){0};
 }
 
-bool census_shows(const struct lock_seen *l)
+bool scan_shows(const struct lock_seen *l)
 {
 	return l->known && (l->holders > 0 || l->in_line > 0);
 }
 
-bool census_scans(const struct census *c)
+bool scan_is_finding(const struct scan *c)
 {
 	return c->scans > 0;
 }
 
-bool census_asks(const struct census *c)
+bool scan_is_asking(const struct scan *c)
 {
 	return c->asking || c->flying > 0 || c->next < c->locks;
 }
 
-static void no_memory(struct census *c)
+static void no_memory(struct scan *c)
 {
 	c->broke = true;
 }
@@ -97,10 +97,10 @@ static void no_memory(struct census *c)
 /* ---- servers ---- */
 
 /* NULL: no memory. */
-static struct spot *spot_of(struct census *c, int target)
+static struct spot *spot_of(struct scan *c, int target)
 {
 	while (c->spots <= target) {
-		int n = c->look->survey.targets;
+		int n = c->query->fanout.targets;
 		struct spot *more = realloc(c->spot, (size_t)n * sizeof(*more));
 
 		if (!more) {
@@ -115,9 +115,9 @@ static struct spot *spot_of(struct census *c, int target)
 	return &c->spot[target];
 }
 
-static void target_failed(struct census *c, int target, const struct fail *why)
+static void target_failed(struct scan *c, int target, const struct fail *why)
 {
-	struct node_seen *n = &c->node[survey_node(&c->look->survey, target)];
+	struct node_seen *n = &c->node[fanout_node(&c->query->fanout, target)];
 	struct spot *spot = spot_of(c, target);
 
 	if (spot)
@@ -128,24 +128,24 @@ static void target_failed(struct census *c, int target, const struct fail *why)
 	n->why = *why;
 }
 
-const struct node_seen *census_down(const struct census *c)
+const struct node_seen *scan_down(const struct scan *c)
 {
-	for (int i = 0; i < c->look->servers.n; i++)
+	for (int i = 0; i < c->query->servers.n; i++)
 		if (c->node[i].down)
 			return &c->node[i];
 	return NULL;
 }
 
-int census_verdict(struct census *c, struct fail *why)
+int scan_verdict(struct scan *c, struct fail *why)
 {
-	struct sighting s = {0};
+	struct snapshot s = {0};
 
-	for (int i = 0; i < c->look->servers.n; i++)
+	for (int i = 0; i < c->query->servers.n; i++)
 		if (c->node[i].missed)
 			s.why[i] = c->node[i].why;
 		else
 			s.view.answers |= 1U << i;
-	return look_done(c->look, &s, why);
+	return query_done(c->query, &s, why);
 }
 
 /* ---- keys ---- */
@@ -177,7 +177,7 @@ static struct lock_seen *make_lock(const char *key, size_t len)
 	return l;
 }
 
-static int add_lock(struct census *c, struct lock_seen *l)
+static int add_lock(struct scan *c, struct lock_seen *l)
 {
 	if (c->locks == c->room) {
 		int room = c->room * 2 + 64;
@@ -197,7 +197,7 @@ static int add_lock(struct census *c, struct lock_seen *l)
 }
 
 /* A name that SCAN told. */
-static void take_name(struct census *c, const char *name, size_t n)
+static void take_name(struct scan *c, const char *name, size_t n)
 {
 	struct lock_seen like = {0}, *l;
 	const char *key;
@@ -223,7 +223,7 @@ static void take_name(struct census *c, const char *name, size_t n)
 
 /* ---- the scan ---- */
 
-static void scan_on(struct census *c, int target, const char *cursor, int count)
+static void scan_on(struct scan *c, int target, const char *cursor, int count)
 {
 	struct spot *spot = spot_of(c, target);
 	struct words w = {0};
@@ -236,7 +236,7 @@ static void scan_on(struct census *c, int target, const char *cursor, int count)
 	words_add_text(&w, KEYS_TRACES);
 	words_add_text(&w, "COUNT");
 	words_add_text(&w, text);
-	if (!spot || survey_ask(&c->look->survey, target, &w, TAG_SCAN) < 0) {
+	if (!spot || fanout_ask(&c->query->fanout, target, &w, TAG_SCAN) < 0) {
 		no_memory(c);
 		return;
 	}
@@ -247,7 +247,7 @@ static void scan_on(struct census *c, int target, const char *cursor, int count)
 			       cursor);
 }
 
-static void scan_from_start(struct census *c, int target)
+static void scan_from_start(struct scan *c, int target)
 {
 	struct spot *spot = spot_of(c, target);
 
@@ -258,18 +258,18 @@ static void scan_from_start(struct census *c, int target)
 	scan_on(c, target, "0", SCAN_COUNT);
 }
 
-static void scan_node(struct census *c, int node)
+static void scan_node(struct scan *c, int node)
 {
-	const struct survey *s = &c->look->survey;
+	const struct fanout *s = &c->query->fanout;
 
 	for (int i = 0; i < s->targets; i++)
-		if (survey_node(s, i) == node && survey_covers(s, i))
+		if (fanout_node(s, i) == node && fanout_covers(s, i))
 			scan_from_start(c, i);
 }
 
-void census_scan(struct census *c)
+void scan_find(struct scan *c)
 {
-	struct survey *s = &c->look->survey;
+	struct fanout *s = &c->query->fanout;
 
 	if (c->scans > 0)
 		return;
@@ -277,29 +277,29 @@ void census_scan(struct census *c)
 	c->overfull = false;
 	for (int i = 0; i < s->nodes; i++) {
 		c->node[i].missed = false;
-		if (!survey_spreads(s, i))
+		if (!fanout_spreads(s, i))
 			scan_from_start(c, i);
-		else if (survey_spread_ask(s, i, TAG_SPREAD) < 0)
+		else if (fanout_spread_ask(s, i, TAG_SPREAD) < 0)
 			no_memory(c);
 		else
 			c->scans++;
 	}
 }
 
-static void take_spread(struct census *c, const struct got *got)
+static void take_spread(struct scan *c, const struct got *got)
 {
 	struct fail why;
 
 	if (got->why.kind != FAIL_NONE)
 		target_failed(c, got->target, &got->why);
-	else if (survey_spread_take(&c->look->survey, got, &why) < 0)
+	else if (fanout_spread_take(&c->query->fanout, got, &why) < 0)
 		target_failed(c, got->target, &why);
 	else
 		scan_node(c, got->node);
 }
 
 /* Keys may be so long that fewer fit into an answer. */
-static bool scanned_less(struct census *c, const struct got *got)
+static bool scanned_less(struct scan *c, const struct got *got)
 {
 	struct spot *spot = spot_of(c, got->target);
 
@@ -322,7 +322,7 @@ static bool goes_on(struct spot *spot, const char *cursor)
 	return true;
 }
 
-static void scan_next(struct census *c, int target, const char *cursor)
+static void scan_next(struct scan *c, int target, const char *cursor)
 {
 	struct spot *spot = spot_of(c, target);
 	struct fail why;
@@ -334,12 +334,12 @@ static void scan_next(struct census *c, int target, const char *cursor)
 		return;
 	}
 	(void)fail(&why, FAIL_UNAVAILABLE, "%s: its SCAN does not end",
-		   survey_name(&c->look->survey, target));
+		   fanout_name(&c->query->fanout, target));
 	target_failed(c, target, &why);
 }
 
 /* {CURSOR, {NAME, ...}} */
-static void take_scan(struct census *c, const struct got *got)
+static void take_scan(struct scan *c, const struct got *got)
 {
 	const struct reply *cursor, *names;
 	char next[24];
@@ -364,13 +364,13 @@ static void take_scan(struct census *c, const struct got *got)
 
 /* ---- the looking ---- */
 
-static void update(struct census *c, struct lock_seen *l, struct sighting *s)
+static void update(struct scan *c, struct lock_seen *l, struct snapshot *s)
 {
 	struct view *v = &s->view;
 
 	l->known = true;
 	l->at = now();
-	l->state = view_state(v, c->look->servers.n);
+	l->state = view_state(v, c->query->servers.n);
 	l->holders = v->held;
 	l->fence = v->counter;
 	l->in_line = v->in_line;
@@ -385,42 +385,42 @@ static void update(struct census *c, struct lock_seen *l, struct sighting *s)
 				     : 0;
 }
 
-static void land(struct census *c, struct flight *f)
+static void land(struct scan *c, struct flight *f)
 {
 	struct fail why;
 
-	if (look_done(c->look, &f->seen, &why) == 0) {
+	if (query_done(c->query, &f->seen, &why) == 0) {
 		update(c, f->lock, &f->seen);
-	} else if (why.kind != FAIL_UNAVAILABLE || !census_down(c)) {
+	} else if (why.kind != FAIL_UNAVAILABLE || !scan_down(c)) {
 		c->hidden++;
 		c->hidden_why = why;
 	}
-	look_away(&f->seen);
+	snapshot_close(&f->seen);
 	f->lock = NULL;
 	c->flying--;
 }
 
-static void ask_target(struct census *c, struct flight *f, int target)
+static void ask_target(struct scan *c, struct flight *f, int target)
 {
 	const struct view_most most = {.holders = HOLDERS};
 
-	if (look_ask(c->look, target, f->lock->key, f->lock->len, &most,
-		     f - c->flight) < 0)
+	if (query_ask(c->query, target, f->lock->key, f->lock->len, &most,
+		      f - c->flight) < 0)
 		no_memory(c);
 	else
 		f->owed++;
 }
 
-static void take_off(struct census *c, struct flight *f, struct lock_seen *l)
+static void take_off(struct scan *c, struct flight *f, struct lock_seen *l)
 {
-	const struct survey *s = &c->look->survey;
+	const struct fanout *s = &c->query->fanout;
 	uint16_t slot = key_slot(l->key, l->len);
 
 	memset(f, 0, sizeof(*f));
 	f->lock = l;
 	c->flying++;
 	for (int i = 0; i < s->nodes; i++) {
-		int target = survey_home(s, i, slot);
+		int target = fanout_home(s, i, slot);
 		const struct spot *spot = spot_of(c, target);
 
 		if (!spot || spot->failed)
@@ -432,7 +432,7 @@ static void take_off(struct census *c, struct flight *f, struct lock_seen *l)
 		land(c, f);
 }
 
-static void take_view(struct census *c, const struct got *got)
+static void take_view(struct scan *c, const struct got *got)
 {
 	struct flight *f = &c->flight[got->tag];
 
@@ -442,7 +442,7 @@ static void take_view(struct census *c, const struct got *got)
 	    got->target != got->node) {
 		ask_target(c, f, got->node);
 	} else {
-		look_take(&f->seen, got);
+		snapshot_take(&f->seen, got);
 		if (!got->overlong &&
 		    (got->why.kind == FAIL_UNAVAILABLE || !got->reply))
 			target_failed(c, got->target, &got->why);
@@ -451,7 +451,7 @@ static void take_view(struct census *c, const struct got *got)
 		land(c, f);
 }
 
-static void fly(struct census *c)
+static void fly(struct scan *c)
 {
 	if (!c->flight)
 		c->flight = calloc(FLIGHTS, sizeof(*c->flight));
@@ -466,14 +466,14 @@ static void fly(struct census *c)
 
 /* ---- a round ---- */
 
-static void forget_free(struct census *c)
+static void forget_free(struct scan *c)
 {
 	int kept = 0;
 
 	for (int i = 0; i < c->locks; i++) {
 		struct lock_seen *l = c->lock[i];
 
-		if (!l->known || census_shows(l)) {
+		if (!l->known || scan_shows(l)) {
 			c->lock[kept++] = l;
 			continue;
 		}
@@ -484,12 +484,12 @@ static void forget_free(struct census *c)
 	c->locks = kept;
 }
 
-void census_ask(struct census *c)
+void scan_ask(struct scan *c)
 {
-	const struct survey *s = &c->look->survey;
+	const struct fanout *s = &c->query->fanout;
 	struct words w = {0};
 
-	if (census_asks(c))
+	if (scan_is_asking(c))
 		return;
 	forget_free(c);
 	words_add_text(&w, "PING");
@@ -503,27 +503,27 @@ void census_ask(struct census *c)
 		struct spot *spot = spot_of(c, i);
 
 		if (!spot ||
-		    (survey_covers(s, i) &&
-		     survey_ask(&c->look->survey, i, &w, TAG_PING) < 0)) {
+		    (fanout_covers(s, i) &&
+		     fanout_ask(&c->query->fanout, i, &w, TAG_PING) < 0)) {
 			no_memory(c);
 			return;
 		}
 		spot->failed = false;
-		c->pings += survey_covers(s, i);
+		c->pings += fanout_covers(s, i);
 	}
 }
 
 /* An error is a sign of life, too (an ACL may forbid it). */
-static void take_ping(struct census *c, const struct got *got)
+static void take_ping(struct scan *c, const struct got *got)
 {
 	c->pings--;
 	if (!got->reply)
 		target_failed(c, got->target, &got->why);
 }
 
-static void end_round(struct census *c)
+static void end_round(struct scan *c)
 {
-	for (int i = 0; i < c->look->servers.n; i++)
+	for (int i = 0; i < c->query->servers.n; i++)
 		if (!c->node[i].failed)
 			c->node[i].down = false;
 	c->asking = false;
@@ -531,7 +531,7 @@ static void end_round(struct census *c)
 	c->round_took_ms = between(c->round_began, now());
 }
 
-static void take_answer(struct census *c, const struct got *got)
+static void take_answer(struct scan *c, const struct got *got)
 {
 	if (got->tag >= 0) {
 		take_view(c, got);
@@ -547,12 +547,12 @@ static void take_answer(struct census *c, const struct got *got)
 	}
 }
 
-int census_step(struct census *c)
+int scan_step(struct scan *c)
 {
 	struct got got;
 
 	fly(c);
-	while (!c->broke && survey_next(&c->look->survey, &got)) {
+	while (!c->broke && fanout_next(&c->query->fanout, &got)) {
 		take_answer(c, &got);
 		fly(c);
 	}

@@ -4,8 +4,8 @@
  * finds the keys that may be locks; each of them is then looked at, some at a
  * time. For `list`, which does this once, and `top`, which goes on.
  *
- * Nothing here waits: census_step() takes the answers that are there and asks
- * what is next. Call survey_poll() between its calls.
+ * Nothing here waits: scan_step() takes the answers that are there and asks
+ * what is next. Call fanout_poll() between its calls.
  */
 #ifndef CLI_SHOW_SCAN_H
 #define CLI_SHOW_SCAN_H
@@ -35,8 +35,8 @@ struct node_seen {
 	bool failed, missed;
 };
 
-struct census {
-	struct look *look;       /* borrowed */
+struct scan {
+	struct query *query;     /* borrowed */
 	const char *pattern;     /* borrowed; NULL: any key */
 	struct lock_seen **lock; /* owned; unsorted; some may be free by now */
 	int locks, room;
@@ -57,27 +57,27 @@ struct census {
 	bool asking, broke; /* broke: out of memory */
 };
 
-/* Call census_close() in the end, whatever failed. */
-void census_open(struct census *c, struct look *look, const char *pattern);
-void census_close(struct census *c);
+/* Call scan_close() in the end, whatever failed. */
+void scan_open(struct scan *c, struct query *query, const char *pattern);
+void scan_close(struct scan *c);
 
 /* Starts a SCAN of everything. The keys that it finds are looked at. */
-void census_scan(struct census *c);
+void scan_find(struct scan *c);
 /* Starts a round: looks again at all known locks, and checks that each server
  * is alive. Forgets the locks that are free by now. */
-void census_ask(struct census *c);
+void scan_ask(struct scan *c);
 /* -1: out of memory. */
-int census_step(struct census *c);
-bool census_scans(const struct census *c);
-bool census_asks(const struct census *c);
+int scan_step(struct scan *c);
+bool scan_is_finding(const struct scan *c);
+bool scan_is_asking(const struct scan *c);
 
 /* Whether somebody holds it or waits for it. */
-bool census_shows(const struct lock_seen *l);
+bool scan_shows(const struct lock_seen *l);
 
 /* Returns 0 if the last scan completely covered a quorum of the servers; else
  * -1 with *why set. */
-int census_verdict(struct census *c, struct fail *why);
+int scan_verdict(struct scan *c, struct fail *why);
 /* The first server that is down; NULL: none is. */
-const struct node_seen *census_down(const struct census *c);
+const struct node_seen *scan_down(const struct scan *c);
 
 #endif

@@ -262,11 +262,11 @@ static void put_titles(const struct board *b, const struct layout *y,
 	screen_next(s);
 }
 
-static int servers_up(const struct census *c)
+static int servers_up(const struct scan *c)
 {
 	int up = 0;
 
-	for (int i = 0; i < c->look->servers.n; i++)
+	for (int i = 0; i < c->query->servers.n; i++)
 		up += !c->node[i].down;
 	return up;
 }
@@ -274,13 +274,13 @@ static int servers_up(const struct census *c)
 static void put_header(const struct board *b, const struct listing *l,
 		       struct screen *s)
 {
-	const struct census *c = b->census;
-	int n = c->look->servers.n, up = servers_up(c);
+	const struct scan *c = b->scan;
+	int n = c->query->servers.n, up = servers_up(c);
 	char servers[420], text[600], clock[40];
 
 	if (n == 1)
 		(void)snprintf(servers, sizeof(servers), "%s%s",
-			       c->look->servers.endpoint[0].name,
+			       c->query->servers.endpoint[0].name,
 			       up == 1 ? "" : " is down");
 	else
 		(void)snprintf(servers, sizeof(servers), "%d of %d servers", up,
@@ -311,18 +311,18 @@ static void put_typed(const struct board *b, struct screen *s)
 /* What is left out, and which server is down. */
 static void put_state(const struct board *b, struct screen *s)
 {
-	const struct node_seen *down = census_down(b->census);
+	const struct node_seen *down = scan_down(b->scan);
 	char text[6 * FILTER_MAX], shown[4 * FILTER_MAX], since[32];
 	char unseen[48] = "";
 	char failure[sizeof(down->why.text) + 64];
 	bool filtered = b->filter[0] != '\0';
 
-	if (b->census->unseen > 0)
+	if (b->scan->unseen > 0)
 		(void)snprintf(unseen, sizeof(unseen),
-			       "%d cannot be looked at  ", b->census->unseen);
+			       "%d cannot be looked at  ", b->scan->unseen);
 	(void)snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s",
 		       b->paused ? "paused  " : "", unseen,
-		       b->census->overfull ? "and more locks  " : "",
+		       b->scan->overfull ? "and more locks  " : "",
 		       b->choice.held ? "held only  " : "",
 		       b->choice.waiting ? "waited for only  " : "",
 		       filtered ? "filter: " : "",
@@ -399,8 +399,8 @@ int board_draw(struct board *b, struct screen *s)
 	if (!screen_begin(s))
 		return 0;
 	b->choice.text = b->filter;
-	b->settled |= !census_scans(b->census) && !census_asks(b->census);
-	rc = listing_make(&l, b->census, &b->choice);
+	b->settled |= !scan_is_finding(b->scan) && !scan_is_asking(b->scan);
+	rc = listing_make(&l, b->scan, &b->choice);
 	b->page = s->rows - ABOVE - BELOW;
 	if (b->first > l.rows - b->page)
 		b->first = l.rows - b->page;

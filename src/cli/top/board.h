@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `top` shows of a census, and what its keys do: a line about the servers,
+ * What `top` shows of a scan, and what its keys do: a line about the servers,
  * one about what is wrong or left out, a row for each lock, and a line of help.
  * Locks are drawn with their present age: a holder's remaining lease shrinks
  * even while no server answers.
@@ -14,7 +14,7 @@
 #define FILTER_MAX 64
 
 struct board {
-	struct census *census; /* borrowed */
+	struct scan *scan; /* borrowed */
 	struct choice choice;
 	char filter[FILTER_MAX];
 	bool typing, helping, paused;

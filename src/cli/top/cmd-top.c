@@ -20,14 +20,14 @@
 
 struct top {
 	const struct opts *o;
-	struct look look;
-	struct census census;
+	struct query query;
+	struct scan scan;
 	struct signals signals;
 	struct screen screen;
 	struct board board;
-	struct instant round, scan; /* the next one */
-	bool stale;                 /* what is shown */
-	bool whole;                 /* all keys were looked for, once */
+	struct instant next_round, next_find;
+	bool stale; /* what is shown */
+	bool whole; /* all keys were looked for, once */
 	bool over;
 	int sig;
 };
@@ -35,10 +35,10 @@ struct top {
 /* ---- asking ---- */
 
 /* Whoever waited for a server that is down kept nobody busy. */
-static struct instant next_after(const struct census *c, struct instant began,
+static struct instant next_after(const struct scan *c, struct instant began,
 				 int64_t took_ms)
 {
-	int64_t ms = census_down(c) ? 0 : took_ms * SHARE;
+	int64_t ms = scan_down(c) ? 0 : took_ms * SHARE;
 
 	return after(began, ms > ROUND_MS ? ms : ROUND_MS);
 }
@@ -46,12 +46,12 @@ static struct instant next_after(const struct census *c, struct instant began,
 /* NEVER: it is under way. */
 static void plan(struct top *t)
 {
-	const struct census *c = &t->census;
+	const struct scan *c = &t->scan;
 
-	if (t->scan.ms == NEVER.ms && !census_scans(c))
-		t->scan = next_after(c, c->scan_began, c->scan_took_ms);
-	if (t->round.ms == NEVER.ms && !census_asks(c))
-		t->round = next_after(c, c->round_began, c->round_took_ms);
+	if (t->next_find.ms == NEVER.ms && !scan_is_finding(c))
+		t->next_find = next_after(c, c->scan_began, c->scan_took_ms);
+	if (t->next_round.ms == NEVER.ms && !scan_is_asking(c))
+		t->next_round = next_after(c, c->round_began, c->round_took_ms);
 }
 
 static void ask(struct top *t)
@@ -61,25 +61,25 @@ static void ask(struct top *t)
 	if (t->board.paused)
 		return;
 	plan(t);
-	if (!before(at, t->scan)) {
-		census_scan(&t->census);
-		t->scan = NEVER;
+	if (!before(at, t->next_find)) {
+		scan_find(&t->scan);
+		t->next_find = NEVER;
 	}
-	if (!before(at, t->round)) {
-		census_ask(&t->census);
-		t->round = NEVER;
+	if (!before(at, t->next_round)) {
+		scan_ask(&t->scan);
+		t->next_round = NEVER;
 	}
 }
 
 /* -1: no memory. */
 static int step(struct top *t)
 {
-	bool asked = census_asks(&t->census),
-	     scanned = census_scans(&t->census);
-	int rc = census_step(&t->census);
+	bool asked = scan_is_asking(&t->scan),
+	     scanned = scan_is_finding(&t->scan);
+	int rc = scan_step(&t->scan);
 
-	t->stale |= asked != census_asks(&t->census) ||
-		    scanned != census_scans(&t->census);
+	t->stale |= asked != scan_is_asking(&t->scan) ||
+		    scanned != scan_is_finding(&t->scan);
 	return rc;
 }
 
@@ -91,16 +91,16 @@ static int no_memory(struct fail *why)
 /* Whether the servers are there at all is said before anything is drawn. */
 static int begin(struct top *t, struct fail *why)
 {
-	struct census *c = &t->census;
+	struct scan *c = &t->scan;
 
 	ask(t);
 	while (c->pings > 0) {
-		if (census_step(c) < 0)
+		if (scan_step(c) < 0)
 			return no_memory(why);
 		if (c->pings > 0)
-			survey_poll(&t->look.survey, NULL, 0, NEVER);
+			fanout_poll(&t->query.fanout, NULL, 0, NEVER);
 	}
-	return census_verdict(c, why);
+	return scan_verdict(c, why);
 }
 
 /* ---- waiting ---- */
@@ -130,7 +130,7 @@ static void take_signals(struct top *t)
 static struct instant next_event(struct top *t)
 {
 	plan(t);
-	return t->board.paused ? NEVER : sooner(t->scan, t->round);
+	return t->board.paused ? NEVER : sooner(t->next_find, t->next_round);
 }
 
 /* ---- on a screen ---- */
@@ -158,7 +158,7 @@ static void wait_on_screen(struct top *t)
 		{.fd = t->signals.fd, .events = POLLIN}};
 	int n = 1 + screen_watch(&t->screen, fds + 1);
 
-	survey_poll(&t->look.survey, fds, n,
+	fanout_poll(&t->query.fanout, fds, n,
 		    sooner(sooner(next_event(t), screen_wake(&t->screen)),
 			   after(now(), ROUND_MS)));
 	if (fds[0].revents)
@@ -198,11 +198,11 @@ static int write_json(struct top *t, struct fail *why)
 	struct listing l;
 	char when[40];
 
-	if (listing_make(&l, &t->census, &t->board.choice) < 0)
+	if (listing_make(&l, &t->scan, &t->board.choice) < 0)
 		return no_memory(why);
 	json_text(&j, "schema", "redlock.top/1");
 	json_text(&j, "time", wall_text(when, sizeof(when)));
-	listing_json(&l, &t->census, &j);
+	listing_json(&l, &t->scan, &j);
 	json_close(&j);
 	(void)putchar('\n');
 	listing_close(&l);
@@ -225,15 +225,15 @@ static int as_stream(struct top *t, struct fail *why)
 		bool asked;
 
 		ask(t);
-		asked = t->census.asking;
+		asked = t->scan.asking;
 		if (step(t) < 0)
 			rc = no_memory(why);
-		t->whole |= !census_scans(&t->census);
-		if (rc == 0 && asked && !t->census.asking && t->whole)
+		t->whole |= !scan_is_finding(&t->scan);
+		if (rc == 0 && asked && !t->scan.asking && t->whole)
 			rc = write_json(t, why);
 		if (rc < 0 || t->over)
 			break;
-		survey_poll(&t->look.survey, fds, 2, next_event(t));
+		fanout_poll(&t->query.fanout, fds, 2, next_event(t));
 		if (fds[0].revents)
 			take_signals(t);
 		t->over |= (fds[1].revents & (POLLERR | POLLHUP)) != 0;
@@ -253,14 +253,14 @@ static int watch(struct top *t, struct fail *why)
 {
 	const struct opts *o = t->o;
 
-	if (look_open(&t->look, o, why) < 0)
+	if (query_open(&t->query, o, why) < 0)
 		return -1;
 	if (!o->json && !has_screen())
-		return listing_once(&t->look, o, why);
+		return listing_once(&t->query, o, why);
 	if (signals_open(&t->signals, why) < 0)
 		return -1;
-	census_open(&t->census, &t->look, o->pattern);
-	t->board.census = &t->census;
+	scan_open(&t->scan, &t->query, o->pattern);
+	t->board.scan = &t->scan;
 	t->board.choice =
 		(struct choice){.held = o->held, .waiting = o->waiting};
 	if (begin(t, why) < 0)
@@ -278,11 +278,11 @@ static int top(const struct opts *o)
 	(void)setlocale(LC_CTYPE, "");
 	t.board.blocks = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	if (watch(&t, &why) < 0) {
-		log_error("failed", "%s%s", why.text, look_cure(&why));
+		log_error("failed", "%s%s", why.text, query_cure(&why));
 		status = status_of_kind(why.kind);
 	}
-	census_close(&t.census);
-	look_close(&t.look);
+	scan_close(&t.scan);
+	query_close(&t.query);
 	if (t.sig != 0)
 		signals_die(t.sig);
 	return render_end(status);

@@ -18,7 +18,7 @@ static void held(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
 
-		lease_deaf(n);
+		lease_stop_listening(n);
 		n->off = false;
 		/* of another slot, or ours beside the outer one's */
 		if (n->mine && (n->slot != l->slot || n->joins != l->joined))
@@ -26,7 +26,7 @@ static void held(struct lease *l, struct instant at)
 		else if (!minority_waits(n))
 			n->want = VERB_NONE;
 	}
-	l->held_from = lease_stamp(l);
+	l->held_from = lease_credited_at(l);
 	if (l->in_use)
 		lease_renew(l);
 }

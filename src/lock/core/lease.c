@@ -54,7 +54,7 @@ void lease_want(struct lease_node *n, enum verb verb, struct instant at)
 	n->next = at;
 }
 
-void lease_deaf(struct lease_node *n)
+void lease_stop_listening(struct lease_node *n)
 {
 	for (int c = 0; c < CHANNELS; c++) {
 		if (n->chan[c].ask.verb != VERB_LISTEN)
@@ -74,7 +74,7 @@ void lease_want_release(struct lease_node *n, struct instant at)
 {
 	bool owed = n->mine || n->unsure || n->queued;
 
-	lease_deaf(n);
+	lease_stop_listening(n);
 	for (int c = 0; c < CHANNELS; c++) {
 		struct lease_chan *ch = &n->chan[c];
 
@@ -99,13 +99,13 @@ void lease_finish(struct lease *l, enum lease_end end, struct instant at)
 void lease_credit(struct lease *l, struct lease_node *n,
 		  const struct ask *asked, const struct answer *a)
 {
-	if (!n->mine || before(n->stamp, asked->sent))
-		n->stamp = asked->sent;
+	if (!n->mine || before(n->credited_at, asked->sent))
+		n->credited_at = asked->sent;
 	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > n->until_ms)
 		n->until_ms = a->at_ms + l->conf.ttl_ms;
 	/* an older question's answer, come late, is no news of the counter */
 	if (a->counter > 0 && (a->counter > n->counter || !n->mine ||
-			       !before(asked->sent, n->stamp)))
+			       !before(asked->sent, n->credited_at)))
 		n->counter = a->counter;
 	n->mine = true;
 	n->lost = n->absent = false;
@@ -123,7 +123,7 @@ void lease_credit(struct lease *l, struct lease_node *n,
 static void watch_clock(struct lease *l, struct lease_node *n,
 			const struct answer *a, struct instant at)
 {
-	int64_t elapsed = between(n->stamp, at);
+	int64_t elapsed = between(n->credited_at, at);
 
 	if (a->pttl_ms < 0 ||
 	    a->pttl_ms >= l->conf.ttl_ms - elapsed - elapsed / 5 - 5)
@@ -206,10 +206,11 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 		stop_renewing(l);
 		return;
 	}
-	part = between(n->stamp, timing_renew(n->stamp, l->conf.ttl_ms));
+	part = between(n->credited_at,
+		       timing_renew(n->credited_at, l->conf.ttl_ms));
 	if (before(at, n->quick))
 		part /= 4;
-	n->next = after(n->stamp, part - lease_jitter(l, part / 10));
+	n->next = after(n->credited_at, part - lease_jitter(l, part / 10));
 }
 
 static void release_answer(struct lease *l, struct lease_node *n,
@@ -561,7 +562,7 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	for (int i = 0; i < kept.nodes; i++) {
 		l->node[i].embargo = LONG_AGO;
 		l->node[i].quick = LONG_AGO;
-		l->node[i].deaf_until = LONG_AGO;
+		l->node[i].no_blpop_until = LONG_AGO;
 		l->node[i].gave_back = LONG_AGO;
 	}
 	rounds_begin(l, at);
@@ -651,7 +652,8 @@ void lease_renew(struct lease *l)
 
 		if (!minority_waits(n))
 			lease_want(n, VERB_CONFIRM,
-				   timing_renew(n->mine ? n->stamp : l->began,
+				   timing_renew(n->mine ? n->credited_at
+							: l->began,
 						l->conf.ttl_ms));
 	}
 }
@@ -665,7 +667,7 @@ void lease_use(struct lease *l)
 		lease_renew(l);
 }
 
-struct instant lease_stamp(const struct lease *l)
+struct instant lease_credited_at(const struct lease *l)
 {
 	struct instant newest[NODES_MAX] = {{0}};
 	int q = lease_quorum(l->conf.nodes), n = 0;
@@ -675,9 +677,10 @@ struct instant lease_stamp(const struct lease *l)
 
 		if (!l->node[i].mine)
 			continue;
-		for (; at > 0 && before(newest[at - 1], l->node[i].stamp); at--)
+		for (; at > 0 && before(newest[at - 1], l->node[i].credited_at);
+		     at--)
 			newest[at] = newest[at - 1];
-		newest[at] = l->node[i].stamp;
+		newest[at] = l->node[i].credited_at;
 		n++;
 	}
 	return n >= q ? newest[q - 1] : LONG_AGO;

@@ -189,7 +189,7 @@ enum lease_state {
 	LEASE_CLAIMING,  /* granted; raising the counters to one fence, or
 			    waiting for replicas */
 	LEASE_WAITING,   /* for the next round */
-	LEASE_HELD,      /* for how long: see lease_stamp() */
+	LEASE_HELD,      /* for how long: see lease_credited_at() */
 	LEASE_LOST,      /* kill the command, then call lease_release() */
 	LEASE_RELEASING, /* for at most RELEASE_MS */
 	LEASE_OVER       /* see lease.end */
@@ -226,12 +226,12 @@ enum vote {
 
 struct lease_node {
 	struct lease_chan chan[CHANNELS];
-	int good;                /* the channel that answered last */
-	enum verb want;          /* to be asked until answered */
-	struct instant next;     /* when to ask it */
-	struct instant stamp;    /* if mine: of the last credited request */
-	struct instant acquired; /* when the last acquire was sent */
-	int slot;                /* the slot we hold */
+	int good;                   /* the channel that answered last */
+	enum verb want;             /* to be asked until answered */
+	struct instant next;        /* when to ask it */
+	struct instant credited_at; /* if mine: of the last credited request */
+	struct instant acquired;    /* when the last acquire was sent */
+	int slot;                   /* the slot we hold */
 	int64_t group;
 	bool joined; /* another client joined our hold: see struct ask */
 	bool joins;  /* the grant joined the outer hold */
@@ -250,11 +250,11 @@ struct lease_node {
 	int64_t renewed;        /* number of renewals since lease_use() */
 	int64_t ticket;         /* ours, as long as we wait */
 	int64_t holder_ttl_ms;
-	struct answer busy;        /* the last refusal */
-	bool answered;             /* has ever answered */
-	bool woken;                /* asking: it woke us meanwhile */
-	int cut_off;               /* listens in a row that broke at once */
-	struct instant deaf_until; /* the server refuses to let us listen */
+	struct answer busy;            /* the last refusal */
+	bool answered;                 /* has ever answered */
+	bool woken;                    /* asking: it woke us meanwhile */
+	int cut_off;                   /* listens in a row that broke at once */
+	struct instant no_blpop_until; /* the server refuses to let us listen */
 	/* several nodes */
 	struct instant gave_back; /* ignore grants asked for before this */
 	bool off;            /* do not take it: the client that has a quorum
@@ -375,7 +375,7 @@ void lease_use(struct lease *l);
 bool lease_spent(const struct lease *l);
 
 /* Held: s, the q-th newest credited stamp, from which timing.h counts. */
-struct instant lease_stamp(const struct lease *l);
+struct instant lease_credited_at(const struct lease *l);
 
 /* Held as a reader: the group, from a node that is ours; else 0. */
 int64_t lease_group(const struct lease *l);

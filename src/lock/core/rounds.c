@@ -153,7 +153,7 @@ static int64_t pause_of(struct lease *l, struct instant at)
 		struct answer busy = n->busy;
 		int64_t look = ms, rest = between(at, n->embargo);
 
-		busy.foreign |= before(at, n->deaf_until);
+		busy.foreign |= before(at, n->no_blpop_until);
 		if (n->vote == VOTE_NO)
 			look = queue_delay(&busy, less);
 		if (rest > 0 && look > POLL_MS - less)
@@ -176,7 +176,7 @@ static bool listens(struct lease_node *n, struct instant at)
 		    before(at, after(a->sent, LISTEN_MS + HEARTBEAT_MS)))
 			return true;
 	}
-	lease_deaf(n);
+	lease_stop_listening(n);
 	return false;
 }
 
@@ -189,7 +189,7 @@ void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
 
 	if (minority_waits(n))
 		return;
-	if (place >= 0 && !before(at, n->deaf_until) &&
+	if (place >= 0 && !before(at, n->no_blpop_until) &&
 	    !(place == 0 && n->busy.foreign) &&
 	    between(at, l->next_round) >= LISTEN_LEAST_MS && !listens(n, at))
 		lease_want(n, VERB_LISTEN, at);
@@ -291,7 +291,7 @@ void rounds_fail(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		/* a server that does not answer is not heard either */
 		if (l->node[i].vote >= VOTE_BACK)
-			lease_deaf(&l->node[i]);
+			lease_stop_listening(&l->node[i]);
 		rounds_listen(l, &l->node[i], at);
 	}
 }
@@ -347,7 +347,7 @@ void rounds_unheard(struct lease *l, const struct ask *asked, bool cut_off,
 	if (between(asked->sent, at) >= OUTSIDE_MS)
 		n->cut_off = 0;
 	if (!cut_off || ++n->cut_off > CUT_OFF_MOST) {
-		n->deaf_until = after(at, LISTEN_MS);
+		n->no_blpop_until = after(at, LISTEN_MS);
 		jitter = OUTSIDE_MS - jitter;
 	}
 	l->next_round = sooner(l->next_round, after(at, jitter));
@@ -399,7 +399,7 @@ struct instant rounds_wake(const struct lease *l)
 		return l->next_round;
 	/* too old to start on: lease_hurry() */
 	if (l->state == LEASE_HELD && !l->in_use)
-		return timing_start(lease_stamp(l), l->conf.ttl_ms);
+		return timing_start(lease_credited_at(l), l->conf.ttl_ms);
 	if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)
 		return l->round_by;
 	return NEVER;

@@ -45,7 +45,7 @@ int64_t lease_jitter(struct lease *l, int64_t range); /* 0..range-1 */
 void lease_want(struct lease_node *n, enum verb verb, struct instant at);
 void lease_renew(struct lease *l); /* in use: renew each node when due */
 void lease_want_release(struct lease_node *n, struct instant at);
-void lease_deaf(struct lease_node *n); /* stop listening */
+void lease_stop_listening(struct lease_node *n); /* stop listening */
 void lease_credit(struct lease *l, struct lease_node *n,
 		  const struct ask *asked, const struct answer *a);
 void lease_note_stop(struct lease *l, const struct ask *asked,

@@ -119,7 +119,7 @@ static void note_grant(struct lease *l, struct lease_node *n,
 	if (l->joined)
 		l->fence = l->conf.outer.fence;
 	/* an earlier grant, come late, is not the one that stands */
-	if (!n->mine || !before(asked->sent, n->stamp)) {
+	if (!n->mine || !before(asked->sent, n->credited_at)) {
 		n->slot = a->slot;
 		n->group = a->group;
 	}
@@ -136,7 +136,7 @@ static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 	else if (l->state == LEASE_HELD && l->in_use && n->want == VERB_NONE &&
 		 !lease_spent(l))
 		lease_want(n, VERB_CONFIRM,
-			   timing_renew(n->stamp, l->conf.ttl_ms));
+			   timing_renew(n->credited_at, l->conf.ttl_ms));
 	else if (l->state == LEASE_CLAIMING && l->replicating &&
 		 n->vote == VOTE_OPEN)
 		lease_want(n, VERB_REPLICATE, at);

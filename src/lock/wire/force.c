@@ -28,7 +28,7 @@ void force_request(const struct force *f, struct keys *keys, int db,
 	words_add_text(out, scratch->number[0]);
 	words_add_text(out, f->by);
 	words_add_text(out, f->alone ? "1" : "0");
-	words_add_text(out, f->story);
+	words_add_text(out, f->entry);
 	(void)snprintf(scratch->number[1], sizeof(scratch->number[1]),
 		       "%" PRId64, f->seen);
 	words_add_text(out, scratch->number[1]);

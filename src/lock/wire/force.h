@@ -34,7 +34,7 @@ struct force {
 	const char *by;    /* who asks: script_about() */
 	int64_t seen;      /* the counter when it was seen to hold the lock;
 			      0: it was not, or the lock is foreign */
-	const char *story; /* take: the end of its history entry: "by ...\n",
+	const char *entry; /* take: the end of its history entry: "by ...\n",
 			      or "" */
 	bool alone;        /* there is one node */
 };

@@ -13,10 +13,10 @@
 
 /* ---- telling ---- */
 
-void story_text(const struct story *s, int64_t fence, int slot,
-		char text[STORY_SIZE])
+void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
+			char text[HISTORY_ENTRY_SIZE])
 {
-	char where[24] = "", how[40] = "", by[STORY_BY + 8] = "";
+	char where[24] = "", how[40] = "", by[HISTORY_BY_MAX + 8] = "";
 
 	if (slot >= 0)
 		(void)snprintf(where, sizeof(where), "slot %d\n", slot);
@@ -25,8 +25,9 @@ void story_text(const struct story *s, int64_t fence, int slot,
 	else if (s->status >= 0)
 		(void)snprintf(how, sizeof(how), "exit %d\n", s->status);
 	if (s->by)
-		(void)snprintf(by, sizeof(by), "by %.*s\n", STORY_BY, s->by);
-	(void)snprintf(text, STORY_SIZE,
+		(void)snprintf(by, sizeof(by), "by %.*s\n", HISTORY_BY_MAX,
+			       s->by);
+	(void)snprintf(text, HISTORY_ENTRY_SIZE,
 		       "fence %" PRId64 "\n%s\nwaited_ms %" PRId64
 		       "\nheld_ms %" PRId64 "\noutcome %.20s\n%s%s",
 		       fence, where, s->waited_ms, s->held_ms, s->outcome, how,
@@ -56,7 +57,7 @@ static int64_t a_time(int64_t ms)
 	return ms > 0 && ms < LATEST_MS ? ms : 0;
 }
 
-static void take_field(struct past *p, const struct reply *name,
+static void take_field(struct history_hold *p, const struct reply *name,
 		       const struct reply *value)
 {
 	const struct {
@@ -93,11 +94,11 @@ static void take_field(struct past *p, const struct reply *name,
 }
 
 /* {AT, {NAME, VALUE, ...}}; false: nobody's hold. */
-static bool read_entry(struct past *p, const struct reply *r)
+static bool read_entry(struct history_hold *p, const struct reply *r)
 {
 	const struct reply *fields = reply_item(r, 1);
 
-	*p = (struct past){.slot = -1, .status = -1, .signal = -1};
+	*p = (struct history_hold){.slot = -1, .status = -1, .signal = -1};
 	for (size_t i = 0; i + 1 < fields->items; i += 2)
 		take_field(p, reply_item(fields, i), reply_item(fields, i + 1));
 	p->fence = p->fence > 0 ? p->fence : 0;
@@ -116,7 +117,7 @@ static bool read_entry(struct past *p, const struct reply *r)
 /* Another node tells of it, too. One that was frozen then tells that it was
  * later; and of a hold that somebody ended by force, its own end was told as
  * well, where that was not known. */
-static void merge(struct past *known, const struct past *its)
+static void merge(struct history_hold *known, const struct history_hold *its)
 {
 	if (its->since_ms < known->since_ms)
 		known->since_ms = its->since_ms;
@@ -131,7 +132,7 @@ static void merge(struct past *known, const struct past *its)
 	known->ended_ms = known->since_ms + known->held_ms;
 }
 
-static void take(struct history *h, const struct past *its)
+static void take(struct history *h, const struct history_hold *its)
 {
 	for (int i = 0; i < h->holds; i++)
 		if (strcmp(h->hold[i].token, its->token) == 0) {
@@ -145,7 +146,7 @@ int history_add(struct history *h, const struct reply *r, int node,
 		struct fail *why)
 {
 	size_t n = r->items < 2 + HISTORY_MAX ? r->items : 2 + HISTORY_MAX;
-	struct past *more;
+	struct history_hold *more;
 
 	if (strcmp(reply_item(r, 0)->bytes, "history") != 0)
 		return fail(why, FAIL_UNAVAILABLE,
@@ -155,7 +156,7 @@ int history_add(struct history *h, const struct reply *r, int node,
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	h->hold = more;
 	for (size_t i = 2; i < n; i++) {
-		struct past its;
+		struct history_hold its;
 
 		if (read_entry(&its, reply_item(r, i)))
 			take(h, &its);
@@ -168,7 +169,7 @@ int history_add(struct history *h, const struct reply *r, int node,
 
 static int in_time(const void *a, const void *b)
 {
-	const struct past *x = a, *y = b;
+	const struct history_hold *x = a, *y = b;
 
 	if (x->since_ms != y->since_ms)
 		return x->since_ms < y->since_ms ? -1 : 1;

@@ -17,7 +17,7 @@
 /* ---- writing ---- */
 
 /* What became of a hold. */
-struct story {
+struct history_entry {
 	const char *outcome; /* "ran", "failed", "lost", "max-hold",
 				"forced" */
 	int status;          /* of the command; -1: unknown, or a signal */
@@ -27,20 +27,20 @@ struct story {
 };
 
 /* The entry as the release sends it. slot -1: the lock has no slots. */
-#define STORY_BY 250
-#define STORY_SIZE (192 + STORY_BY)
-void story_text(const struct story *s, int64_t fence, int slot,
-		char text[STORY_SIZE]);
+#define HISTORY_BY_MAX 250
+#define HISTORY_ENTRY_SIZE (192 + HISTORY_BY_MAX)
+void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
+			char text[HISTORY_ENTRY_SIZE]);
 
 /* ---- reading ---- */
 
 #define HISTORY_MAX 100 /* most holds kept per key */
 
 /* One entry. All text is safe for a terminal. */
-struct past {
+struct history_hold {
 	char token[64];
 	char about[ABOUT_COUNT][ABOUT_MAX];
-	char by[STORY_BY]; /* who took the lock by force, or "" */
+	char by[HISTORY_BY_MAX]; /* who took the lock by force, or "" */
 	char outcome[24];
 	int64_t fence;                /* 0: unknown */
 	int64_t slot, status, signal; /* -1: unknown, or none */
@@ -50,7 +50,7 @@ struct past {
 };
 
 struct history {
-	struct past *hold; /* owned; the oldest first */
+	struct history_hold *hold; /* owned; the oldest first */
 	int holds;
 	int64_t now_ms;       /* the clock of one server */
 	unsigned int answers; /* nodes that answered: bits */

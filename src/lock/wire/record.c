@@ -113,7 +113,7 @@ static void read_lines(struct record *r, const char *from, const char *end)
 
 void record_read(struct record *r, const char *bytes, size_t n)
 {
-	*r = (struct record){.standing = "", .renewed = -1, .slots = 1};
+	*r = (struct record){.identity = "", .renewed = -1, .slots = 1};
 	read_lines(r, bytes, bytes + n);
 }
 
@@ -135,8 +135,8 @@ void record_read_member(struct record *r, const char *bytes, size_t n)
 	r->token = bytes;
 	r->token_len = len;
 	p += len < n ? len + 1 : len;
-	r->standing = p;
-	r->standing_len = (size_t)(end - p);
+	r->identity = p;
+	r->identity_len = (size_t)(end - p);
 	len = word(&p, end);
 	r->ttl_ms = a_time(number(p, len));
 	p += p + len < end ? len + 1 : len;

@@ -3,7 +3,7 @@
  * Parses what a server stores about a client: the record of a holder ("NAME
  * VALUE" lines, src/lua/prelude.lua), and the member of a sorted set with which
  * a client waits or shares a lock ("TOKEN TTL SLOTS FLAGS", then such lines:
- * script_standing()).
+ * script_identity()).
  */
 #ifndef LOCK_WIRE_RECORD_H
 #define LOCK_WIRE_RECORD_H
@@ -23,8 +23,8 @@ struct record {
 	int readers;                        /* 0: it is not a reader */
 	char about[ABOUT_COUNT][ABOUT_MAX]; /* safe for a terminal */
 	/* of a member only */
-	const char *standing; /* what follows the token; borrowed */
-	size_t standing_len;
+	const char *identity; /* what follows the token; borrowed */
+	size_t identity_len;
 	int slots;
 	bool reads, supersedes;
 };

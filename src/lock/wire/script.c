@@ -47,7 +47,7 @@ static const struct script {
   join = SCRIPT(JOIN);
 
 /* A line per field: whatever would end it is blanked. */
-static void add_about(const struct holder *who, char text[STANDING_SIZE],
+static void add_about(const struct holder *who, char text[IDENTITY_SIZE],
 		      size_t used)
 {
 	for (int i = 0; i < ABOUT_COUNT; i++) {
@@ -56,7 +56,7 @@ static void add_about(const struct holder *who, char text[STANDING_SIZE],
 
 		if (!value || value[0] == '\0')
 			continue;
-		used += (size_t)snprintf(from, STANDING_SIZE - used,
+		used += (size_t)snprintf(from, IDENTITY_SIZE - used,
 					 "%s %.*s\n", about_names[i],
 					 ABOUT_MAX - 1, value);
 		for (char *p = from; p < text + used - 1; p++)
@@ -65,22 +65,22 @@ static void add_about(const struct holder *who, char text[STANDING_SIZE],
 	}
 }
 
-void script_about(const struct holder *who, char text[STANDING_SIZE])
+void script_about(const struct holder *who, char text[IDENTITY_SIZE])
 {
 	text[0] = '\0';
 	add_about(who, text, 0);
 }
 
-void script_standing(const struct lease_conf *conf, const struct holder *who,
-		     char text[STANDING_SIZE])
+void script_identity(const struct lease_conf *conf, const struct holder *who,
+		     char text[IDENTITY_SIZE])
 {
 	static const char *const flags[] = {"-", "s", "r", "sr"};
 	size_t used = (size_t)snprintf(
-		text, STANDING_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
+		text, IDENTITY_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
 		lease_slots(conf), flags[conf->supersede + 2 * conf->shared]);
 
 	if (conf->nodes > 1) /* for those who get the other nodes */
-		used += (size_t)snprintf(text + used, STANDING_SIZE - used,
+		used += (size_t)snprintf(text + used, IDENTITY_SIZE - used,
 					 "ticket %" PRId64 "\n", conf->ticket);
 	add_about(who, text, used);
 }
@@ -122,14 +122,14 @@ static bool looks(const struct lease_conf *conf)
 }
 
 static void add_acquire(const struct ask *ask, const struct lease_conf *conf,
-			const char *standing, struct script_scratch *scratch,
+			const char *identity, struct script_scratch *scratch,
 			struct words *out)
 {
 	add_number(out, ask->seen, scratch->number[0]);
 	add_flag(out, conf->nodes == 1);
 	add_number(out, ask->ticket, scratch->number[1]);
 	add_number(out, conf->max_waiters, scratch->number[2]);
-	words_add_text(out, standing);
+	words_add_text(out, identity);
 	add_flag(out, conf->once_ms > 0);
 	add_flag(out, ask->embargo);
 	add_flag(out, ask->newcomer);
@@ -137,11 +137,11 @@ static void add_acquire(const struct ask *ask, const struct lease_conf *conf,
 	add_number(out, ask->only - 1, scratch->number[4]);
 }
 
-static void add_join(const struct lease_conf *conf, const char *standing,
+static void add_join(const struct lease_conf *conf, const char *identity,
 		     struct script_scratch *scratch, struct words *out)
 {
 	add_number(out, conf->ttl_ms, scratch->number[0]);
-	words_add_text(out, standing);
+	words_add_text(out, identity);
 	words_add_text(out, conf->outer.token);
 	add_number(out, conf->outer.group, scratch->number[1]);
 	add_number(out, conf->outer.fence, scratch->number[2]);
@@ -151,7 +151,7 @@ static void add_join(const struct lease_conf *conf, const char *standing,
 }
 
 static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
-			const char *token, const char *standing,
+			const char *token, const char *identity,
 			struct script_scratch *scratch, struct words *out)
 {
 	const char *value = ask->joins ? conf->outer.token : token;
@@ -164,7 +164,7 @@ static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
 	add_number(out, conf->ttl_ms, scratch->number[0]);
 	add_number(out, ask->fence, scratch->number[1]);
 	add_number(out, ask->seen, scratch->number[2]);
-	words_add_text(out, standing);
+	words_add_text(out, identity);
 	words_add_text(out, value);
 	add_flag(out, ask->group > 0 || ask->joins || lease_slots(conf) > 1);
 	add_flag(out, ask->joined);
@@ -174,12 +174,12 @@ static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
 }
 
 static void add_release(const struct ask *ask, const struct lease_conf *conf,
-			const char *standing, struct script_scratch *scratch,
+			const char *identity, struct script_scratch *scratch,
 			struct words *out)
 {
 	add_number(out, ask->fence, scratch->number[0]);
 	add_flag(out, conf->nodes == 1);
-	words_add_text(out, standing);
+	words_add_text(out, identity);
 	add_flag(out, ask->queued);
 	add_flag(out, ask->held);
 	words_add_text(out, ask->joins ? conf->outer.token : "");
@@ -213,15 +213,15 @@ static const struct script *script_of(const struct ask *ask)
 						       : &scripts[ask->verb];
 }
 
-void script_tell(const struct ask *ask, const char *story,
+void script_tell(const struct ask *ask, const char *entry,
 		 struct words *request)
 {
 	int before_db = request->n - 2;
 
 	if (ask->verb != VERB_RELEASE)
 		return;
-	request->at[before_db] = story;
-	request->len[before_db] = strlen(story);
+	request->at[before_db] = entry;
+	request->len[before_db] = strlen(entry);
 }
 
 void script_by_hash(const struct ask *ask, struct words *request)
@@ -250,7 +250,7 @@ void script_end(int db, struct script_scratch *scratch, struct words *out)
 }
 
 void script_request(const struct ask *ask, const struct lease_conf *conf,
-		    struct keys *keys, const char *token, const char *standing,
+		    struct keys *keys, const char *token, const char *identity,
 		    int db, struct script_scratch *scratch, struct words *out)
 {
 	bool joins = ask->verb == VERB_ACQUIRE && ask->joins;
@@ -269,13 +269,13 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		     ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot, out);
 	words_add_text(out, token);
 	if (joins)
-		add_join(conf, standing, scratch, out);
+		add_join(conf, identity, scratch, out);
 	else if (ask->verb == VERB_ACQUIRE)
-		add_acquire(ask, conf, standing, scratch, out);
+		add_acquire(ask, conf, identity, scratch, out);
 	else if (ask->verb == VERB_CONFIRM)
-		add_confirm(ask, conf, token, standing, scratch, out);
+		add_confirm(ask, conf, token, identity, scratch, out);
 	else
-		add_release(ask, conf, standing, scratch, out);
+		add_release(ask, conf, identity, scratch, out);
 	script_end(db, scratch, out);
 }
 

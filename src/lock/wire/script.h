@@ -39,12 +39,12 @@ const char *script_about_name(enum about field); /* "host", "pid", ... */
  * flags see standing() in src/lua/share.lua). A client has one such text and
  * never changes it, because the scripts find it by its bytes. */
 #define ABOUT_MAX 128 /* bytes of a field, with its terminator */
-#define STANDING_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 32)
-void script_standing(const struct lease_conf *conf, const struct holder *who,
-		     char text[STANDING_SIZE]);
+#define IDENTITY_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 32)
+void script_identity(const struct lease_conf *conf, const struct holder *who,
+		     char text[IDENTITY_SIZE]);
 
 /* Only the end of it: "host ...\npid ...\n". */
-void script_about(const struct holder *who, char text[STANDING_SIZE]);
+void script_about(const struct holder *who, char text[IDENTITY_SIZE]);
 
 /* Holds numbers as text, for requests to borrow. */
 struct script_scratch {
@@ -61,12 +61,12 @@ void script_end(int db, struct script_scratch *scratch, struct words *out);
 
 /* The request borrows its arguments: it is valid as long as they are. */
 void script_request(const struct ask *ask, const struct lease_conf *conf,
-		    struct keys *keys, const char *token, const char *standing,
+		    struct keys *keys, const char *token, const char *identity,
 		    int db, struct script_scratch *scratch, struct words *out);
 
-/* Adds to a release what became of the hold (see story_text()). "": there was
- * no hold, or it is not to be recorded. */
-void script_tell(const struct ask *ask, const char *story,
+/* Adds to a release what became of the hold (see history_entry_text()). "":
+ * there was no hold, or it is not to be recorded. */
+void script_tell(const struct ask *ask, const char *entry,
 		 struct words *request);
 
 /* Changes the request to call the script by its hash. */

@@ -8,12 +8,12 @@
 
 #include "lock/wire/lua.inc"
 
-const char *grip_sha(const struct grip *g)
+const char *token_op_sha(const struct token_op *g)
 {
 	return g->extend ? SHA_EXTEND : SHA_UNLOCK;
 }
 
-static void add_unlock(const struct grip *g, struct words *out)
+static void add_unlock(const struct token_op *g, struct words *out)
 {
 	words_add_text(out, "0"); /* fence */
 	words_add_text(out, g->alone ? "1" : "0");
@@ -26,7 +26,7 @@ static void add_unlock(const struct grip *g, struct words *out)
 	words_add_text(out, g->tell ? "1" : "0");
 }
 
-static void add_extend(const struct grip *g, struct script_scratch *scratch,
+static void add_extend(const struct token_op *g, struct script_scratch *scratch,
 		       struct words *out)
 {
 	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]),
@@ -42,8 +42,8 @@ static void add_extend(const struct grip *g, struct script_scratch *scratch,
 	words_add_text(out, g->alone ? "1" : "0");
 }
 
-void grip_request(const struct grip *g, struct keys *keys, int db,
-		  struct script_scratch *scratch, struct words *out)
+void token_op_request(const struct token_op *g, struct keys *keys, int db,
+		      struct script_scratch *scratch, struct words *out)
 {
 	const char *lua = g->extend ? LUA_EXTEND : LUA_UNLOCK;
 
@@ -56,7 +56,7 @@ void grip_request(const struct grip *g, struct keys *keys, int db,
 	script_end(db, scratch, out);
 }
 
-int grip_read(const struct reply *r, bool *was, struct fail *why)
+int token_op_read(const struct reply *r, bool *was, struct fail *why)
 {
 	const struct reply *word = reply_item(r, 0);
 

@@ -15,7 +15,7 @@
 #include "lock/wire/keys.h"
 #include "lock/wire/script.h"
 
-struct grip {
+struct token_op {
 	bool extend;       /* false: release it */
 	const char *token; /* borrowed */
 	int64_t ttl_ms;    /* extend: the new length, from now; 0: as before */
@@ -23,12 +23,12 @@ struct grip {
 	bool tell;         /* release: write the history entry */
 };
 
-void grip_request(const struct grip *g, struct keys *keys, int db,
-		  struct script_scratch *scratch, struct words *out);
-const char *grip_sha(const struct grip *g);
+void token_op_request(const struct token_op *g, struct keys *keys, int db,
+		      struct script_scratch *scratch, struct words *out);
+const char *token_op_sha(const struct token_op *g);
 
 /* *was: whether the token held the lock. Returns -1 if the reply is not an
  * answer of the script. */
-int grip_read(const struct reply *r, bool *was, struct fail *why);
+int token_op_read(const struct reply *r, bool *was, struct fail *why);
 
 #endif
