@@ -97,7 +97,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 
 @test "servers that are no Cluster are not taken for one: each would be a lock of its own" {
 	node_start b --bind "$address" --port $((next_port + 7000))
-	fails 78 'belongs to no Cluster' -k job \
+	fails 78 'not a member of a Cluster' -k job \
 		-u "redis-cluster://$address:$((next_port + 7000)),$address:1"
 	[ "$(cli b exists 'redlock:{job}:fence:job')" = 0 ] ||
 		[ "$(cli b exists job)" = 0 ]
@@ -252,6 +252,6 @@ $(cluster_url c5 | cut -d / -f 3)"
 	line 2
 	ends_with 0
 	wait_until ran 3
-	fails 77 'wants a password' -n -k job -u "${url/:hush@/}"
+	fails 77 'requires a password' -n -k job -u "${url/:hush@/}"
 	kill_servers "$cluster_dir"
 }

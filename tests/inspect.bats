@@ -280,7 +280,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	cli a config set requirepass hush >/dev/null
 	echo hush >"$T/a.auth"
 	run -77 --separate-stderr "$REDLOCK" inspect -u "$url" job
-	[[ $stderr == *"wants a password"* ]]
+	[[ $stderr == *"requires a password"* ]]
 	REDISCLI_AUTH=hush run -1 "$REDLOCK" inspect -u "$url" job
 	REDISCLI_AUTH=hush run -70 sh -c '"$0" inspect -u "$1" job >/dev/full' \
 		"$REDLOCK" "$url"

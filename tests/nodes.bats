@@ -77,9 +77,9 @@ says() {
 	several 3
 	says 64 "redlock: 'nonsense'" -u "${urls[0]}" -u nonsense -u "${urls[1]}"
 	REDLOCK_URL="${urls[0]} redis://h:x" says 78 "REDLOCK_URL: 'redis://h:x'"
-	REDLOCK_URL="${urls[0]} redis://:hun ter2@h" says 78 'a blank'
+	REDLOCK_URL="${urls[0]} redis://:hun ter2@h" says 78 'contains a space'
 	[[ $(cat "$T/err") != *hun* && $(cat "$T/err") != *ter2* ]]
-	says 64 'a blank' -u "redis://joe:hun ter2@h"
+	says 64 'contains a space' -u "redis://joe:hun ter2@h"
 	[[ $(cat "$T/err") != *hun* && $(cat "$T/err") != *ter2* ]]
 }
 

@@ -214,9 +214,9 @@ assert '"$1"', d' <<<"$output"
 	END
 	verb 0 list
 	[ "$(wc -l <<<"$output")" = 20 ] # and the titles
-	[[ $stderr == *'1 lock cannot be looked at: '*'too long a reply' ]]
+	[[ $stderr == *'1 lock cannot be looked at: '*'reply too long' ]]
 	verb 78 inspect g
-	[[ $stderr == *': too long a reply' ]]
+	[[ $stderr == *': reply too long' ]]
 	verb 0 inspect h
 	timeout 20 "$REDLOCK" top --json -u "$url" 2>"$T/err" 3>&- | head -n 2 | tail -n 1 >"$T/doc"
 	output=$(cat "$T/doc")
@@ -240,7 +240,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	! steers
 	verb 1 inspect job
 	! steers
-	[[ $output == *"Sentinel $at: the master's address that it tells is no host and port"* ]]
+	[[ $output == *"Sentinel $at: the master's address that it reports is not a host and port"* ]]
 	fake cluster tcp <<-END
 		def answer(words):
 		    if words[0] == b'CLUSTER':
@@ -255,14 +255,14 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		run --separate-stderr "$REDLOCK" $verb -u "$url"
 		! steers
 		[ "$verb" = 'history job' ] ||
-			[[ $output$stderr == *'no host and port'* || $output$stderr == *'no range of slots'* ]]
+			[[ $output$stderr == *'not a host and port'* || $output$stderr == *'no range of slots'* ]]
 	done
 	url=redis-cluster://$at
 	verb 69 inspect job
-	[[ $stderr == *'MOVED 7 \x1b]0;evil\x07\x1b[31mhost:6379; that is no host and port'* ]]
+	[[ $stderr == *'MOVED 7 \x1b]0;evil\x07\x1b[31mhost:6379; not a host and port'* ]]
 	run -69 --separate-stderr "$REDLOCK" -u "$url" -w 500ms -k job -- true
 	! steers
-	[[ $stderr == *'that is no host and port'* ]]
+	[[ $stderr == *'not a host and port'* ]]
 }
 
 # ---- answers without end ----
@@ -345,9 +345,9 @@ sends_on() {
 		sends_on "[]" "$how"
 		verb 69 inspect job
 		echo "$how: $output$stderr"
-		[[ $output$stderr == *"sends us to $other, which is none of its nodes"* ]]
+		[[ $output$stderr == *"redirects to $other, which is not one of its nodes"* ]]
 		run -69 --separate-stderr "$REDLOCK" -u "$url" -w 500ms -k job -- true
-		[[ $stderr == *"sends us to $other, which is none of its nodes"* ]]
+		[[ $stderr == *"redirects to $other, which is not one of its nodes"* ]]
 		[ ! -e "$T/heard" ]
 	done
 	# by its address, by its name, in whichever line

@@ -661,7 +661,7 @@ turned_away() {
 	turned_away 1 --password-file "$T/password"
 	[[ $output = *WRONGPASS* ]]
 	REDISCLI_AUTH='' turned_away 0
-	[[ $output = *'the server wants a password'* ]]
+	[[ $output = *'the server requires a password'* ]]
 	below "$(($(now_ms) - began))" $((1000 + 3 * one))
 }
 
@@ -1280,8 +1280,8 @@ rubbish() {
 		'*1\r\n+granted\r\n' '+granted\r\n' '*0\r\n' '*-1\r\n' \
 		'$-1\r\n' ':1\r\n'
 	contains "$T/said.1" 'not a Redis server'
-	contains "$T/said.2" 'the server speaks TLS: write rediss://'
-	contains "$T/said.7" 'not an answer of our script'
+	contains "$T/said.2" 'the server uses TLS: write rediss://'
+	contains "$T/said.7" "unexpected reply from redlock's script"
 }
 
 @test "S27 half a reply, a reply without end, and a deep one: bounded in time and memory" {

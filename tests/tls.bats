@@ -65,7 +65,7 @@ ended() { # by TERM
 
 @test "a certificate for another name is refused at once, with status 77" {
 	node_start_tls b elsewhere
-	refused 77 "does not hold for '$address'" -u "$(tls_url b "$(ca)")"
+	refused 77 "is not valid for '$address'" -u "$(tls_url b "$(ca)")"
 	grep -q -- --sni "$T/err"
 	# and at its own name it is fine
 	accepted -u "$(tls_url b "$(ca)" sni=elsewhere.test)"

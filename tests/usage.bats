@@ -321,11 +321,11 @@ result() {
 	done <<-'END'
 		h:6379 write redis://h:6379
 		/run/redis.sock write unix:///run/redis.sock
-		redsi://h not a URL of ours; did you mean redis://?
+		redsi://h unsupported URL; did you mean redis://?
 		rediss://h?cacrt=/c unknown option 'cacrt'; did you mean 'cacert'?
 		redis://h?x=1 unknown option 'x' (known: db, timeout, password-file)
 		redis://h?cacert=/c cacert: only with rediss://
-		redis-sentinel://h which master? write /NAME behind the Sentinels
+		redis-sentinel://h missing master name: add /NAME after the Sentinels
 		redis-cluster://h/1 a Cluster has only database 0
 	END
 }

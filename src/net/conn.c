@@ -227,7 +227,7 @@ int conn_ask(struct conn *c, const struct words *question)
 
 	if (c->asked - c->taken >= OWED_MAX)
 		return conn_broken_by(c, FAIL_UNAVAILABLE,
-				      "too many questions unanswered");
+				      "too many requests unanswered");
 	/* what the old connection owed must be taken before a new one opens */
 	assert(!opened || c->asked == c->taken);
 	if (opened && conn_open(c) < 0)
@@ -286,8 +286,8 @@ const char *conn_awaits(const struct conn *c)
 		break;
 	}
 	return stream_shaking(&c->stream)
-		       ? "no answer to the TLS handshake (if the port has no "
-			 "TLS, write redis:// and not rediss://)"
+		       ? "no answer to the TLS handshake (if the port does not "
+			 "use TLS, write redis://, not rediss://)"
 		       : "no answer";
 }
 
@@ -296,14 +296,14 @@ static int closed(struct conn *c)
 {
 	const struct endpoint *ep = c->peer->ep;
 
-	return conn_broken_by(
-		c, FAIL_UNAVAILABLE,
-		!c->peer->heard && !ep->tls && ep->kind != ENDPOINT_UNIX &&
-				ep->kind != ENDPOINT_LOCAL
-			? "the server closed the connection without a word (if "
-			  "the port wants TLS, write rediss:// and not "
-			  "redis://)"
-			: "the server closed the connection");
+	return conn_broken_by(c, FAIL_UNAVAILABLE,
+			      !c->peer->heard && !ep->tls &&
+					      ep->kind != ENDPOINT_UNIX &&
+					      ep->kind != ENDPOINT_LOCAL
+				      ? "the server closed the connection "
+					"without a reply (if the port uses "
+					"TLS, write rediss://, not redis://)"
+				      : "the server closed the connection");
 }
 
 static int receive(struct conn *c)
@@ -382,10 +382,10 @@ static void greeting_failed(struct conn *c, const struct words *reply)
 
 	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
 	if (echoes_password(c, reply))
-		(void)snprintf(text, sizeof(text),
-			       "ERR unknown command: AUTH was refused, in "
-			       "words that repeat the "
-			       "password");
+		(void)snprintf(
+			text, sizeof(text),
+			"ERR unknown command: AUTH was refused; the text is "
+			"not shown, because it repeats the password");
 	(void)fail(&c->why, FAIL_UNAVAILABLE, "%s", text);
 	c->refused = true;
 	c->doubtful = c->asked;
@@ -407,10 +407,9 @@ static void greeted(struct conn *c, bool well, const struct words *reply)
 		greeting_failed(c, reply);
 	else if (!well && first == GREET_CLUSTER &&
 		 memmem(reply->at[0], reply->len[0], "support disabled", 16))
-		(void)conn_broken_by(
-			c, FAIL_CONFIG,
-			"it belongs to no Cluster: write redis:// and not "
-			"redis-cluster://");
+		(void)conn_broken_by(c, FAIL_CONFIG,
+				     "not a member of a Cluster: write "
+				     "redis://, not redis-cluster://");
 	/* who may not ask for it (an ACL) has the word of the Sentinels */
 	else if (well && first == GREET_ROLE &&
 		 !(reply->len[0] == 6 &&
@@ -418,7 +417,7 @@ static void greeted(struct conn *c, bool well, const struct words *reply)
 		peer_doubt(c->peer);
 		(void)conn_broken_by(
 			c, FAIL_UNAVAILABLE,
-			"it is not the master, as its Sentinels think");
+			"it is not the master, although its Sentinels say so");
 	}
 }
 
@@ -431,7 +430,7 @@ static bool is_useless(const struct conn *c)
 static void overlong(struct conn *c)
 {
 	c->too_long = c->greetings == 0;
-	(void)conn_broken_by(c, FAIL_UNAVAILABLE, "too long a reply");
+	(void)conn_broken_by(c, FAIL_UNAVAILABLE, "reply too long");
 }
 
 enum conn_got conn_next(struct conn *c, unsigned int *number,
@@ -446,9 +445,10 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 		if (got == RESP_BROKEN)
 			(void)conn_broken_by(
 				c, FAIL_UNAVAILABLE,
-				c->speaks_tls ? "the server speaks TLS: write "
-						"rediss:// and not redis://"
-					      : "not a Redis server (no RESP)");
+				c->speaks_tls ? "the server uses TLS: write "
+						"rediss://, not redis://"
+					      : "not a Redis server (the reply "
+						"is not RESP)");
 		else if (got == RESP_TOO_LONG)
 			overlong(c);
 		else if (got != RESP_NOTHING && c->greetings != 0)
@@ -468,7 +468,7 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 		return CONN_NOTHING;
 	if (c->asked == c->taken) {
 		(void)conn_broken_by(c, FAIL_UNAVAILABLE,
-				     "a reply to no question");
+				     "an unexpected reply");
 		return CONN_NOTHING;
 	}
 	c->taken++;

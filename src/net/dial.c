@@ -15,10 +15,9 @@ int dial_on(struct conn *c)
 
 static int refuse_local(struct conn *c)
 {
-	return conn_broken_by(
-		c, FAIL_CONFIG,
-		"an address of this machine alone, and --shared-scope "
-		"forbids that");
+	return conn_broken_by(c, FAIL_CONFIG,
+			      "an address of this machine only, which "
+			      "--shared-scope does not allow");
 }
 
 /* Of a Cluster, those that were not tried yet. */
@@ -90,7 +89,7 @@ static int find(struct conn *c)
 	}
 	c->lookup = lookup_start(&c->peer->place);
 	if (!c->lookup)
-		return conn_broken_sys(c, "cannot look the name up");
+		return conn_broken_sys(c, "cannot look up the name");
 	c->state = CONN_RESOLVING;
 	return 0;
 }

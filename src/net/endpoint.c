@@ -51,8 +51,8 @@ static int take_tcp(struct endpoint *ep, struct span hosts, struct span path,
 {
 	if (memchr(hosts.at, ',', hosts.n))
 		return fail(why, FAIL_USAGE,
-			    "one host only (lists: redis-sentinel://, "
-			    "redis-cluster://)");
+			    "only one host is allowed (for a list: "
+			    "redis-sentinel:// or redis-cluster://)");
 	if (take_places(ep, hosts, "6379", why) < 0)
 		return -1;
 	(void)span_cut(&path, '/');
@@ -64,7 +64,7 @@ static int take_unix(struct endpoint *ep, struct span hosts, struct span path,
 {
 	if (hosts.n > 0 || path.n == 0)
 		return fail(why, FAIL_USAGE,
-			    "a socket is written unix:///full/path");
+			    "write a socket as unix:///full/path");
 	return url_decode(path, ep->path, sizeof(ep->path), "the path", why);
 }
 
@@ -73,7 +73,7 @@ static int take_local(struct endpoint *ep, struct span hosts, struct span path,
 {
 	(void)ep;
 	if (hosts.n > 0 || path.n > 0)
-		return fail(why, FAIL_USAGE, "nothing goes behind 'local:'");
+		return fail(why, FAIL_USAGE, "nothing may follow 'local:'");
 	return 0;
 }
 
@@ -87,8 +87,9 @@ static int take_sentinel(struct endpoint *ep, struct span hosts,
 	(void)span_cut(&path, '/');
 	name = span_cut(&path, '/');
 	if (name.n == 0)
-		return fail(why, FAIL_USAGE,
-			    "which master? write /NAME behind the Sentinels");
+		return fail(
+			why, FAIL_USAGE,
+			"missing master name: add /NAME after the Sentinels");
 	if (url_decode(name, ep->group, sizeof(ep->group), "the master's NAME",
 		       why) < 0)
 		return -1;
@@ -147,8 +148,8 @@ static int take_parts(struct endpoint *ep, struct span text, struct span query,
 	    (memchr(path.at, '@', path.n) &&
 	     !(ep->kind == ENDPOINT_UNIX && hosts.n == 0)))
 		return fail(why, FAIL_USAGE,
-			    "a password with '@', '/' or '?' must be written "
-			    "with %%40, %%2F, %%3F, or use --password-file");
+			    "in a password, write '@' as %%40, '/' as %%2F and "
+			    "'?' as %%3F, or use --password-file");
 	if (at && ep->kind != ENDPOINT_LOCAL) {
 		struct span login = {hosts.at, (size_t)(at - hosts.at)};
 
@@ -159,7 +160,7 @@ static int take_parts(struct endpoint *ep, struct span text, struct span query,
 	}
 	if (memchr(hosts.at, '#', hosts.n) || memchr(path.at, '#', path.n) ||
 	    memchr(query.at, '#', query.n))
-		return fail(why, FAIL_USAGE, "a '#' is written %%23");
+		return fail(why, FAIL_USAGE, "write '#' as %%23");
 	return takers[ep->kind](ep, hosts, path, why);
 }
 
@@ -225,7 +226,7 @@ static int finish(struct endpoint *ep, struct fail *why)
 {
 	if (ep->secret.has_password && ep->secret.file[0] != '\0')
 		return fail(why, FAIL_USAGE,
-			    "both a password and a password-file");
+			    "password and password-file exclude each other");
 	if (ep->kind == ENDPOINT_CLUSTER && ep->db > 0)
 		return fail(why, FAIL_USAGE, "a Cluster has only database 0");
 	if (ep->db < 0)
@@ -359,8 +360,8 @@ static int read_secret(const char *path, char out[PASSWORD_MAX],
 	if (st.st_mode & 077) {
 		close(fd);
 		return fail(why, FAIL_CONFIG,
-			    "password file '%s' is open to others: chmod 600 "
-			    "'%s'",
+			    "password file '%s' is accessible to others: chmod "
+			    "600 '%s'",
 			    path, path);
 	}
 	n = read(fd, out, PASSWORD_MAX - 1);

@@ -5,21 +5,21 @@
 #include <string.h>
 
 #define GIVE                                                                   \
-	"; the server wants a password: see --password-file and REDISCLI_AUTH"
+	"; the server requires a password: see --password-file and "           \
+	"REDISCLI_AUTH"
 #define CLUSTER                                                                \
-	"; the server belongs to a Cluster: write redis-cluster:// and not "   \
+	"; the server belongs to a Cluster: write redis-cluster://, not "      \
 	"redis://"
 #define UNDECLARED                                                             \
-	"; it lets scripts use no keys but those that they declare: it can "   \
-	"hold no lock of ours unless it is told to (see its manual)"
+	"; its scripts may only use the keys that they declare, so it cannot " \
+	"hold redlock's locks unless it allows other keys (see its manual)"
 #define RENAMED                                                                \
-	"; a command that our scripts need is not known there, renamed or "    \
-	"forbidden: it can hold no lock of ours"
+	"; a command that redlock's scripts need is unknown, renamed or "      \
+	"forbidden there, so it cannot hold redlock's locks"
 
 #define USERS                                                                  \
-	"; it knows no users (servers do from 6.0 on, Sentinels from 6.2 "     \
-	"on): "                                                                \
-	"leave the name out"
+	"; it has no users (servers have them since 6.0, Sentinels since "     \
+	"6.2): leave out the user name"
 
 static const struct error_class {
 	const char *prefix;
@@ -45,7 +45,7 @@ static const struct error_class {
 	{"ERR AUTH", "", FAIL_REFUSED, NULL, NULL},
 	{"ERR Client sent AUTH", "", FAIL_REFUSED, NULL, NULL},
 	{"ERR unknown command", "", FAIL_CONFIG, NULL,
-	 "; that is no Sentinel (they listen on 26379)"},
+	 "; it is not a Sentinel (they usually listen on port 26379)"},
 	{"Unknown ", "called from", FAIL_CONFIG, RENAMED, NULL},
 	{"ERR Unknown ", "called from", FAIL_CONFIG, RENAMED, NULL},
 	{"", "undeclared key", FAIL_CONFIG, UNDECLARED, NULL},

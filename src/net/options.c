@@ -46,8 +46,7 @@ static int take_name(struct endpoint *ep, const struct option *o,
 		     const char *value, struct fail *why)
 {
 	if (!place_is_host(value))
-		return fail(why, FAIL_USAGE, "%s: not the name of a host",
-			    o->name);
+		return fail(why, FAIL_USAGE, "%s: not a host name", o->name);
 	return take_text(ep, o, value, why);
 }
 
@@ -68,8 +67,8 @@ static int take_dir(struct endpoint *ep, const struct option *o,
 	char text[FILE_NAME_MAX];
 
 	if (value[0] != '/')
-		return fail(why, FAIL_USAGE, "%s: not a full path (as /run/me)",
-			    o->name);
+		return fail(why, FAIL_USAGE,
+			    "%s: not a full path (such as /run/me)", o->name);
 	while (n > 1 && value[n - 1] == '/')
 		n--;
 	memcpy(text, value, n);
@@ -83,10 +82,10 @@ static int take_ms(struct endpoint *ep, const struct option *o,
 	int64_t ms = parse_duration(value);
 
 	if (ms < 0)
-		return fail(why, FAIL_USAGE, "%s: not a duration (as 30s)",
+		return fail(why, FAIL_USAGE, "%s: not a duration (such as 30s)",
 			    o->name);
 	if (ms < o->least)
-		return fail(why, FAIL_USAGE, "%s: must be more than 0",
+		return fail(why, FAIL_USAGE, "%s: must be greater than 0",
 			    o->name);
 	memcpy((char *)ep + o->at, &ms, sizeof(ms));
 	return 0;
@@ -112,10 +111,11 @@ static int take_db(struct endpoint *ep, const struct option *o,
 	(void)o;
 	if (db < 0)
 		return fail(why, FAIL_USAGE,
-			    "db: the database is a number of 0..%d", DB_LAST);
+			    "db: the database must be a number from 0 to %d",
+			    DB_LAST);
 	if (ep->db >= 0 && ep->db != db)
 		return fail(why, FAIL_USAGE,
-			    "two different databases, in the path and in db=");
+			    "the path and db= name different databases");
 	ep->db = db;
 	return 0;
 }
@@ -142,7 +142,7 @@ static int take_verify(struct endpoint *ep, const struct option *o,
 			ep->tls_conf.verify = v;
 			return 0;
 		}
-	return fail(why, FAIL_USAGE, "%s: full, ca or none", o->name);
+	return fail(why, FAIL_USAGE, "%s: must be full, ca or none", o->name);
 }
 
 static const char *give_verify(const struct endpoint *ep,
@@ -159,7 +159,7 @@ static int take_sentinel_tls(struct endpoint *ep, const struct option *o,
 {
 	ep->sentinel_tls = strcmp(value, "yes") == 0;
 	if (!ep->sentinel_tls && strcmp(value, "no") != 0)
-		return fail(why, FAIL_USAGE, "%s: yes or no", o->name);
+		return fail(why, FAIL_USAGE, "%s: must be yes or no", o->name);
 	return 0;
 }
 
@@ -259,8 +259,9 @@ static int unknown(const struct endpoint *ep, struct span name,
 
 	if (is_password(name))
 		return fail(why, FAIL_USAGE,
-			    "no password behind '?': write password-file=PATH, "
-			    "or :PASSWORD@ in front of the host or path");
+			    "a password cannot follow '?': write "
+			    "password-file=PATH, or :PASSWORD@ before the host "
+			    "or path");
 	for (size_t i = 0; i < OPTIONS; i++)
 		names[i] = options[i].name;
 	(void)format_bytes(name.at, name.n, shown, sizeof(shown));
@@ -288,14 +289,14 @@ static int take_option(struct endpoint *ep, struct span item,
 	char text[FILE_NAME_MAX];
 
 	if (item.n == 0)
-		return fail(why, FAIL_USAGE, "an empty option behind '?'");
+		return fail(why, FAIL_USAGE, "an empty option after '?'");
 	if (!o)
 		return unknown(ep, name, why);
 	/* whether TLS is spoken is known when all have been read */
 	if (!(o->kinds & IN(ep->kind)))
 		return not_allowed(o, ep, why);
 	if (!has_value || value.n == 0)
-		return fail(why, FAIL_USAGE, "%s: no value", o->name);
+		return fail(why, FAIL_USAGE, "%s: missing value", o->name);
 	if (*seen & 1U << (o - options))
 		return fail(why, FAIL_USAGE, "%s: given twice", o->name);
 	*seen |= 1U << (o - options);
@@ -326,7 +327,7 @@ int options_parse(struct endpoint *ep, struct span text, struct fail *why)
 		if (seen & 1U << i && !allowed(&options[i], ep))
 			return not_allowed(&options[i], ep, why);
 	if (!tls->cert[0] != !tls->key[0])
-		return fail(why, FAIL_USAGE, "%s: only with %s=PATH as well",
+		return fail(why, FAIL_USAGE, "%s: needs %s=PATH as well",
 			    tls->cert[0] ? "cert" : "key",
 			    tls->cert[0] ? "key" : "cert");
 	return 0;

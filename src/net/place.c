@@ -37,7 +37,7 @@ static int take_name(struct place *p, struct span text, struct fail *why)
 	struct in_addr in;
 
 	if (text.n == 0)
-		return fail(why, FAIL_USAGE, "no host");
+		return fail(why, FAIL_USAGE, "missing host");
 	if (text.n >= sizeof(p->host))
 		return fail(why, FAIL_USAGE,
 			    "the host is longer than %zu bytes",
@@ -67,7 +67,7 @@ static int take_ipv6(struct place *p, struct span text, struct fail *why)
 	(void)snprintf(copy, sizeof(copy), "%.*s", (int)text.n, text.at);
 	if (strlen(copy) != text.n || inet_pton(AF_INET6, copy, &in6) != 1)
 		return fail(why, FAIL_USAGE,
-			    "no IPv6 address within the brackets");
+			    "not an IPv6 address in the brackets");
 	(void)inet_ntop(AF_INET6, &in6, p->host, sizeof(p->host));
 	return 0;
 }
@@ -83,12 +83,13 @@ int place_parse(struct place *p, struct span text, const char *usual_port,
 	memset(p, 0, sizeof(*p));
 	if (brackets) {
 		if (!memchr(text.at, ']', text.n))
-			return fail(why, FAIL_USAGE, "'[' without ']'");
+			return fail(why, FAIL_USAGE, "missing ']'");
 		host = span_cut(&text, ']');
 		host.at++;
 		host.n--;
 		if (text.n > 0 && text.at[0] != ':')
-			return fail(why, FAIL_USAGE, "text behind ']'");
+			return fail(why, FAIL_USAGE,
+				    "unexpected text after ']'");
 		port = text.n > 0;
 		(void)span_cut(&text, ':');
 	} else {
@@ -104,7 +105,8 @@ int place_parse(struct place *p, struct span text, const char *usual_port,
 	(void)snprintf(digits, sizeof(digits), "%.*s", (int)text.n, text.at);
 	if (port &&
 	    (text.n >= sizeof(digits) || parse_number(digits, 1, 65535) < 0))
-		return fail(why, FAIL_USAGE, "the port is not within 1..65535");
+		return fail(why, FAIL_USAGE,
+			    "the port must be from 1 to 65535");
 	(void)snprintf(p->port, sizeof(p->port), "%d",
 		       (int)parse_number(port ? digits : usual_port, 1, 65535));
 	return 0;

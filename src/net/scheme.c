@@ -81,9 +81,9 @@ static int no_scheme(const char *text, struct fail *why)
 		guess = scheme_suggest(text);
 	if (guess)
 		return fail(why, FAIL_USAGE,
-			    "not a URL of ours; did you mean %s%s?",
-			    guess->name, guess->colon);
-	return fail(why, FAIL_USAGE, "not a URL of ours: write " FORMS);
+			    "unsupported URL; did you mean %s%s?", guess->name,
+			    guess->colon);
+	return fail(why, FAIL_USAGE, "unsupported URL: write " FORMS);
 }
 
 static bool has_blank(const char *text)
@@ -118,11 +118,11 @@ static const struct scheme *find(const char **text, struct fail *why)
 const struct scheme *scheme_take(const char **text, struct fail *why)
 {
 	if (**text == '\0')
-		(void)fail(why, FAIL_USAGE, "an empty URL: write " FORMS);
+		(void)fail(why, FAIL_USAGE, "empty URL: write " FORMS);
 	else if (has_blank(*text))
 		(void)fail(why, FAIL_USAGE,
-			   "a blank or a control character (a blank is "
-			   "written %%20)");
+			   "contains a space or a control character (write a "
+			   "space as %%20)");
 	else
 		return find(text, why);
 	return NULL;

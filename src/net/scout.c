@@ -76,7 +76,8 @@ static bool told(struct scout *s, const struct seeker *k,
 	if (member_master(found, reply) == 0)
 		return true;
 	blame(s, FAIL_CONFIG, k->ep.name,
-	      "the master's address that it tells is no host and port", "");
+	      "the master's address that it reports is not a host and port",
+	      "");
 	return false;
 }
 
@@ -259,7 +260,8 @@ struct scout *scout_start(const struct peer *p, struct fail *why)
 	}
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0) {
-		(void)fail_sys(why, FAIL_INTERNAL, "cannot make an epoll");
+		(void)fail_sys(why, FAIL_INTERNAL,
+			       "cannot create an epoll instance");
 		free(s);
 		return NULL;
 	}
@@ -306,11 +308,10 @@ static void lost_master(const struct scout *s, struct fail *why)
 	const char *group = s->group->group;
 
 	if (s->strangers == s->n)
-		(void)fail(
-			why, FAIL_CONFIG,
-			"the Sentinels do not know '%.100s'; the name stands "
-			"in their configuration (sentinel monitor NAME)",
-			group);
+		(void)fail(why, FAIL_CONFIG,
+			   "the Sentinels do not know '%.100s'; use the name "
+			   "from their configuration (sentinel monitor NAME)",
+			   group);
 	else if (s->strangers > 0 && s->why.kind != FAIL_NONE)
 		(void)fail(why, FAIL_UNAVAILABLE,
 			   "%d of %d Sentinels do not know '%.100s', and the "
@@ -323,7 +324,7 @@ static void lost_master(const struct scout *s, struct fail *why)
 		*why = s->why;
 	else
 		(void)fail(why, FAIL_UNAVAILABLE,
-			   "the Sentinels give no address of '%.100s'", group);
+			   "the Sentinels give no address for '%.100s'", group);
 }
 
 static void lost_member(const struct scout *s, struct fail *why)
@@ -333,9 +334,9 @@ static void lost_member(const struct scout *s, struct fail *why)
 	(void)place_text(&s->wanted, at);
 	if (s->strangers > 0)
 		(void)fail(why, FAIL_UNAVAILABLE,
-			   "the Cluster sends us to %.200s, which is none of "
-			   "its nodes (see CLUSTER NODES): the password is not "
-			   "sent there",
+			   "the Cluster redirects to %.200s, which is not one "
+			   "of its nodes (see CLUSTER NODES); not sending the "
+			   "password there",
 			   at);
 	else
 		(void)fail(why, s->why.kind,

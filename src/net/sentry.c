@@ -43,7 +43,8 @@ struct sentry *sentry_open(const struct endpoint *group, struct fail *why)
 	}
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0) {
-		(void)fail_sys(why, FAIL_INTERNAL, "cannot make an epoll");
+		(void)fail_sys(why, FAIL_INTERNAL,
+			       "cannot create an epoll instance");
 		free(s);
 		return NULL;
 	}
@@ -80,7 +81,7 @@ static void note_answer(struct witness *w, const struct words *reply,
 	w->why.kind = FAIL_NONE;
 	if (!w->knows)
 		(void)fail(&w->why, FAIL_UNAVAILABLE,
-			   "%s tells no master's address", w->ep.name);
+			   "%s gives no address of the master", w->ep.name);
 }
 
 static void note_error(struct witness *w, const struct words *error)
@@ -208,8 +209,9 @@ static void say_unsure(const struct sentry *s, int told, struct fail *why)
 	int needed = s->n / 2 + 1;
 
 	if (told >= needed) {
-		(void)fail(why, FAIL_UNAVAILABLE,
-			   "its Sentinels disagree on who is the master");
+		(void)fail(
+			why, FAIL_UNAVAILABLE,
+			"its Sentinels disagree on which server is the master");
 		return;
 	}
 	(void)fail(why, FAIL_UNAVAILABLE,

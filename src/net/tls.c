@@ -146,8 +146,8 @@ static int load_authorities(SSL_CTX *ctx, const struct tls_conf *conf,
 	if (directory && !file && !strchr(directory, ':') &&
 	    !is_hashed(directory))
 		return fail(why, FAIL_CONFIG,
-			    "--cacertdir '%s': no certificates named by their "
-			    "hash in it (see openssl-rehash(1))",
+			    "--cacertdir '%s': contains no certificates with "
+			    "hashed names (see openssl-rehash(1))",
 			    directory);
 	errno = 0;
 	if (file && !ssl.SSL_CTX_load_verify_locations(ctx, file, NULL))
@@ -330,7 +330,8 @@ struct tls *tls_open(const struct tls_conf *conf, const char *name, int fd,
 	ssl.SSL_set_bio(t->ssl, bio, bio);
 	ssl.SSL_set_connect_state(t->ssl);
 	if (!expect_name(t, conf->verify)) {
-		(void)fail(why, FAIL_CONFIG, "TLS: not a name: '%s'", t->name);
+		(void)fail(why, FAIL_CONFIG, "TLS: not a host name: '%s'",
+			   t->name);
 		tls_close(t);
 		return NULL;
 	}
@@ -349,16 +350,15 @@ static const char *advice_on(long verdict)
 	switch (verdict) {
 	case X509_V_ERR_HOSTNAME_MISMATCH:
 	case X509_V_ERR_IP_ADDRESS_MISMATCH:
-		return "; another name can be expected with --sni";
+		return "; --sni names the one to expect";
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
 	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
 	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
 	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-		return "; whoever signed it is not known here: give that "
-		       "certificate with --cacert";
+		return "; unknown issuer: give its certificate with --cacert";
 	case X509_V_ERR_CERT_NOT_YET_VALID:
-		return "; is this machine's clock right?";
+		return "; check this machine's clock";
 	default:
 		return "";
 	}
@@ -374,7 +374,7 @@ static void blame(struct tls *t)
 
 	if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
 		(void)fail(&t->why, FAIL_REFUSED,
-			   "the certificate does not hold for '%s': %s%s",
+			   "the certificate is not valid for '%s': %s%s",
 			   t->name, ssl.X509_verify_cert_error_string(verdict),
 			   advice_on(verdict));
 	else if (reason == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED ||
@@ -392,8 +392,8 @@ static void blame(struct tls *t)
 			   "the server closed the connection");
 	else
 		(void)fail(&t->why, FAIL_UNAVAILABLE,
-			   "the server does not speak TLS (%s); if it is the "
-			   "right port, write redis:// and not rediss://",
+			   "the server does not speak TLS (%s); if the port is "
+			   "right, write redis://, not rediss://",
 			   text ? text : "no reason given");
 }
 

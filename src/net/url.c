@@ -43,7 +43,7 @@ int url_decode(struct span from, char *to, size_t size, const char *what,
 			if (i + 2 >= from.n || hex(from.at[i + 1]) < 0 ||
 			    hex(from.at[i + 2]) < 0)
 				return fail(why, FAIL_USAGE,
-					    "%s: write %%25 for %%", what);
+					    "%s: write %% as %%25", what);
 			c = hex(from.at[i + 1]) * 16 + hex(from.at[i + 2]);
 			i += 2;
 		}

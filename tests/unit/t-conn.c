@@ -502,8 +502,8 @@ static void test_reply_to_no_question(void)
 	server_accept(&r);
 	say(&r, "+a\r\n+b\r\n");
 	is_text(step_and_hear(&r), "R0[a]", "the answer is taken");
-	ok(r.c.state == CONN_CLOSED && why_says(&r, "a reply to no question"),
-	   "a reply to no question breaks the connection");
+	ok(r.c.state == CONN_CLOSED && why_says(&r, "an unexpected reply"),
+	   "an unexpected reply breaks the connection");
 	is_int(ask(&r), 1, "it may be asked again");
 	server_accept(&r);
 	is_text(server_reads(&r), PING, "on a new connection");
@@ -511,7 +511,7 @@ static void test_reply_to_no_question(void)
 	is_text(step_and_hear(&r), "R1[c]", "with an answer of its own");
 	say(&r, "+late\r\n");
 	is_text(step_and_hear(&r), "", "a stray reply by itself is not given");
-	ok(r.c.state == CONN_CLOSED && why_says(&r, "a reply to no question"),
+	ok(r.c.state == CONN_CLOSED && why_says(&r, "an unexpected reply"),
 	   "it breaks the connection likewise");
 	rig_close(&r);
 }
@@ -552,7 +552,7 @@ static void test_limit(void)
 			"60000 bytes behind '%s' are no reply yet", heads[i]);
 		is_int(r.c.state, CONN_OPEN, "nor too many");
 		is_text(say_much(&r, "", 10000), "B0ran", "70000 are");
-		ok(why_says(&r, "too long a reply"), "the message says so");
+		ok(why_says(&r, "reply too long"), "the message says so");
 		rig_close(&r);
 	}
 	rig_open(&r, "");
@@ -823,7 +823,7 @@ static void test_owed_max(void)
 			wrong = i;
 	is_int(wrong, -1, "numbers are used again once answered");
 	is_int(ask(&r), -1, "question %d is one too many", OWED_MAX + 1);
-	ok(why_says(&r, "too many questions"), "the message says so");
+	ok(why_says(&r, "too many requests"), "the message says so");
 	is_text(hear(&r),
 		"B5ran B6ran B7ran B8ran B9ran B10ran B11ran B12ran B13ran "
 		"B14ran B15ran B0ran B1ran B2ran B3ran B4ran",

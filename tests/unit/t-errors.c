@@ -189,7 +189,7 @@ static void test_sentinels(void)
 	ok(strstr(advice, "sentinel-password-file"), "and is to be given one");
 	is_int(error_of_sentinel("ERR unknown command `SENTINEL`", &advice),
 	       FAIL_CONFIG, "one that knows no SENTINEL");
-	ok(strstr(advice, "no Sentinel"), "is none");
+	ok(strstr(advice, "not a Sentinel"), "is none");
 	is_int(error_of_sentinel("IDONTKNOW that", &advice), FAIL_UNAVAILABLE,
 	       "all else may pass");
 }

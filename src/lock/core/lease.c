@@ -259,7 +259,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		l->passed_on |= a->said == SAID_YES && a->pttl_ms > 0;
 		break;
 	case VERB_NONE:
-		assert(!"an answer to no question");
+		assert(!"an unexpected answer");
 	}
 }
 

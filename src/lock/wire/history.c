@@ -150,7 +150,7 @@ int history_add(struct history *h, const struct reply *r, int node,
 
 	if (strcmp(reply_item(r, 0)->bytes, "history") != 0)
 		return fail(why, FAIL_UNAVAILABLE,
-			    "not an answer of our script");
+			    "unexpected reply from redlock's script");
 	more = realloc(h->hold, ((size_t)h->holds + n) * sizeof(*h->hold));
 	if (!more)
 		return fail(why, FAIL_INTERNAL, "out of memory");

@@ -27,7 +27,7 @@ const char *script_about_name(enum about field)
 /* In line: people count from one. */
 #define PLACE_MOST (INT_MAX - 1)
 
-#define NOT_OURS "not an answer of our script"
+#define NOT_OURS "unexpected reply from redlock's script"
 
 #define SCRIPT(name)                                                           \
 	{                                                                      \
@@ -490,8 +490,8 @@ int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 	}
 	if (word_is(reply, 0, "fence"))
 		return fail(why, FAIL_CONFIG,
-			    "the lock's fence counter is no number; "
-			    "delete it to begin again");
+			    "the lock's fence counter is not a number; delete "
+			    "it to start again");
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (!word_is(reply, 0, forms[i].word) ||
 		    reply->n < forms[i].words)

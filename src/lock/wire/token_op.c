@@ -63,5 +63,6 @@ int token_op_read(const struct reply *r, bool *was, struct fail *why)
 	*was = strcmp(word->bytes, "yes") == 0;
 	if (*was || strcmp(word->bytes, "no") == 0)
 		return 0;
-	return fail(why, FAIL_UNAVAILABLE, "not an answer of our script");
+	return fail(why, FAIL_UNAVAILABLE,
+		    "unexpected reply from redlock's script");
 }

@@ -277,7 +277,7 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 
 	if (word->len != 4 || memcmp(word->bytes, "view", 4) != 0)
 		return fail(why, FAIL_UNAVAILABLE,
-			    "not an answer of our script");
+			    "unexpected reply from redlock's script");
 	if (v->answers == 0)
 		v->once_ms = -1;
 	v->now_ms = reply_ms(reply_item(r, 2), 0);
