@@ -199,6 +199,61 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 	[ "$(holds)" = 2 ]
 }
 
+# The server loses what came after the last fsync, and has an older counter.
+forgets_the_rest() { # the names are those of Redis 7, or of before
+	for f in "$T"/appendonlydir/*.incr.aof "$T"/appendonly.aof; do
+		[ ! -e "$f" ] || truncate -s "$kept" "$f"
+	done
+}
+kept_so_far() {
+	cli b config set appendfsync always >/dev/null
+	cli b config set appendfsync everysec >/dev/null
+	kept=$(cat "$T"/appendonlydir/*.incr.aof "$T"/appendonly.aof 2>/dev/null | wc -c)
+}
+
+@test "S2 R7 a crash that brings an older counter back is healed: nobody had the lock meanwhile" {
+	local old
+
+	node_b --appendonly yes --appendfsync everysec
+	fence_now
+	kept_so_far
+	old=$(counter b)
+	hold 600 -t 3s
+	fence=$(cat "$T/fence")
+	token=$(cli b get job)
+	waiter 1 10 -t 3s
+	node_kill b
+	forgets_the_rest
+	node_start b --appendonly yes --appendfsync everysec
+	wait_until contains "$T/err" 'had vanished'
+	[ "$(cli b get job)" = "$token" ]
+	# as one that was lost: larger than any that it forgot
+	[ "$old" -lt "$fence" ]
+	at_least "$(counter b)" "$fence"
+	ends_with 0
+	all_waiters_ran
+	[ "$(holds)" = 2 ]
+}
+
+@test "S2 R7 a crash that brings an older counter back: whoever was granted the lock since keeps it" {
+	node_b --appendonly yes --appendfsync everysec
+	direct=$url
+	fence_now
+	kept_so_far
+	proxy_start b
+	hold 9000 -t 3s
+	url=$direct
+	px refuse
+	node_kill b
+	forgets_the_rest
+	node_start b --appendonly yes --appendfsync everysec
+	fence_now # it has come and gone
+	px pass
+	wait_until gone "$worker"
+	ends_with 125
+	contains "$T/err" 'no longer ours'
+}
+
 @test "S3 a clean restart with its data disturbs nothing and heals nothing" {
 	node_b --appendonly yes --appendfsync always
 	hold 700
@@ -210,16 +265,30 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 	lacks "$T/err" vanished
 }
 
-@test "S4 a promoted replica that missed the grant: killed at the first answer, status 125" {
+# What the replica has: all but the grant that follows.
+promoted_without() { # MS: how long it is held
 	node_b --dbfilename replica.rdb
 	fence_now
-	# what the replica has: all but the grant that follows
 	cli b save
 	ln -s "$T/b.sock" "$T/master.sock"
 	url=unix://$T/master.sock
-	hold 9000 -t 3s
+	hold "$1" -t 3s
 	lost=$(cat "$T/fence")
 	node_start c --dbfilename replica.rdb
+}
+
+@test "S4 R7 a promoted replica that missed the grant: healed if nobody was granted the lock there" {
+	promoted_without 600
+	ln -sfn "$T/c.sock" "$T/master.sock"
+	node_kill b
+	wait_until contains "$T/err" 'had vanished'
+	at_least "$(counter c)" "$lost"
+	ends_with 0
+}
+
+@test "S4 a promoted replica that missed the grant, and granted it: killed at the first answer, status 125" {
+	promoted_without 9000
+	url=unix://$T/c.sock fence_now
 	ln -sfn "$T/c.sock" "$T/master.sock"
 	node_kill b
 	began=$(now_ms)

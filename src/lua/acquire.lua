@@ -19,7 +19,7 @@
 --   granted COUNTER LOST SLOT GROUP SERVER AT STOP BY   LOST 1: the counter that this
 --       client saw has been missing since: see grant(). GROUP: the G of
 --       "shared:G", or 0. Where there are readers or slots, COUNTER is a new
---       one each time. SERVER: see server.lua. AT: its clock, in ms; or 0. STOP, BY: of a
+--       one each time. SERVER: see server.lua. AT: its clock, in ms. STOP, BY: of a
 --       lock that was ours already, as in confirm.lua
 --   busy COUNTER PTTL VALUE RECORD PLACE TICKET LOST AGE
 --       PTTL -1: no expiry; RECORD "": none, the lock is another program's;
@@ -139,7 +139,7 @@ local function ours(n, at, fresh)
 	end
 	return {'granted', text(c), told(), n,
 	    reads and string.sub(v, 8) or '0', who or '',
-	    who and text(math.floor((at or time()) / 1000)) or '0',
+	    text(math.floor((at or time()) / 1000)),
 	    tostring(stop), by}
 end
 -- Who has it: of several slots, whoever is to be gone first.

@@ -1,7 +1,8 @@
 -- Renew the lease of ARGV[1] and raise the counter to at least ARGV[3]. A
 -- vanished lock is set again ("healed") when the counter proves that nobody
 -- was granted, released or forced since this client's last answer, or when the
--- counter went with it.
+-- counter went with it. A smaller one is an older one, that came back: whoever
+-- was granted since then has made it TIME.
 --
 -- KEYS  lock, fence, holder, of our slot
 -- ARGV  1 token  2 lease ms  3 fence m, or 0
@@ -11,8 +12,9 @@
 --         we joined, or "shared:G"
 --       7 "1": others may share it, and one of those slots: see moved()
 --       8 "1": somebody had joined us, as we were told
---       9 it is healed only until the server's clock says so many ms; 0: for
---         ever; -1: never
+--       9 the lease ends when the server's clock says so many ms, and is not
+--         healed after that; on one node only with a counter that came back;
+--         0: it is not known; -1: never
 --       10 -1; or it was gone already, with the counter of 4 (0: there was
 --          none), and is ours all the same, as the other nodes have shown since:
 --          set it, unless this server is up for less than so many ms
@@ -32,7 +34,7 @@ local value, several = ARGV[6], ARGV[7] == '1'
 local ends, guard, alone = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11] == '1'
 local shares = value ~= token
 local member = token .. ' ' .. ARGV[5]
-local state, pttl = 'yes', 0
+local state, pttl, back = 'yes', 0, false
 local at = time()
 local stop, by, unlocked = stop_word(token, at)
 local raises = not bad and (not c or c < m)
@@ -41,8 +43,11 @@ local function heals()
 		return ((c or 0) == seen or c and untouched(seen))
 		    and not young(guard)
 	end
-	return seen > 0 and (ends == 0 or at < ends * 1000)
-	    and (not c or c == seen or untouched(seen))
+	local lives = at < ends * 1000
+	if seen == 0 or ends < 0 or not alone and ends > 0 and not lives then
+		return false
+	end
+	return not c or c == seen or lives and c < seen or untouched(seen)
 end
 if unlocked then
 	return {'no', text(c), 1, text(stop), by, 1}
@@ -59,7 +64,7 @@ if v == value then
 	pttl = mine and mine - math.floor(at / 1000) or redis.call('pttl', lock)
 elseif not v and not bad and heals()
     and redis.call('set', lock, value, 'nx', 'px', longest(value, ttl)) then
-	state, v = 'healed', value
+	state, v, back = 'healed', value, c and c < seen
 else
 	return {'no', text(c), v and 1 or 0, text(stop), by}
 end
@@ -100,15 +105,15 @@ if not record_is_of(value) or not (not shares and count_renewal())
 	    .. (theirs and joined_line or ''), at)
 end
 local raised = 0
-if raises then
+if raises or back then
 	local before, higher = c, math.max(c or time(), m)
-	if c and not alone and c ~= seen and rolled_back() then
+	if back or c and not alone and c ~= seen and rolled_back() then
 		higher = math.max(higher, at)
 	end
 	if fence_set(higher).ok then
-		c, raised = higher, higher == m and 1 or 0
-		if several or not before then
-			moved(state == 'healed' and slot, before)
+		c, raised = higher, higher == m and higher ~= before and 1 or 0
+		if several or not before or back then
+			moved(state == 'healed' and slot, before, back)
 		end
 	end
 end

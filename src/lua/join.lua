@@ -26,7 +26,8 @@ local value = group == '0' and outer or 'shared:' .. group
 local there = group == '0'
 -- as the holder would find it: see confirm.lua
 if not v and not bad and alone
-    and (not c and ARGV[7] == '1' or c and (c == m or untouched(m))) then
+    and ((not c or c < m) and ARGV[7] == '1'
+    or c and (c == m or untouched(m))) then
 	return {'vanished', text(c)}
 end
 if v ~= value then

@@ -122,8 +122,9 @@ end
 -- uses slots or shares says so in a hash:
 --   last  the counter as it then was     N  the same, of the last move of slot N
 --   from  the hash knows all moves since   born  what a lost counter was born as
--- A move of slot 0 by those who know nothing of slots is seen by `last`.
-local function moved(n, before)
+-- A move of slot 0 by those who know nothing of slots is seen by `last`. `back`:
+-- what was there before is an older counter, that came back.
+local function moved(n, before, back)
 	local moves = part('moves')
 	local last = own('hget', moves, 'last')
 	local now = text(c)
@@ -137,7 +138,7 @@ local function moved(n, before)
 	if n then
 		redis.pcall('hset', moves, n, now)
 	end
-	if not before then
+	if back or not before then
 		redis.pcall('hset', moves, 'born', now)
 	end
 	redis.call('pexpire', moves, month_ms)

@@ -1057,7 +1057,7 @@ static void lose_counter(void)
 
 	if (w.losses < LOSSES_MAX)
 		plot.losses_at[w.losses] = node;
-	note_loss(node);
+	note_loss(node, 0, 0);
 	here->loss_us = w.us;
 	plot.newcomer = false;
 }
@@ -1506,7 +1506,9 @@ static const struct twin {
 	 {{"reads and shared(value) then",
 	   "slots > 1 or reads and shared(value) then"}}},
 	{"heal without any test",
-	 {{"and (not c or c == seen or untouched(seen))\n", "\n"}}},
+	 {{"return not c or c == seen or lives and c < seen or "
+	   "untouched(seen)\n",
+	   "return true\n"}}},
 	{"heal a slot that was somebody else's since",
 	 {{"math.huge) <= seen\nand (whole(m[3] or '0') or math.huge) <= "
 	   "seen\n",

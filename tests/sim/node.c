@@ -356,7 +356,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 	struct answer granted = {.said = SAID_GRANTED,
 				 .place = -1,
 				 .server = looks ? server_of(n) : 0,
-				 .at_ms = looks ? us / 1000 : 0};
+				 .at_ms = us / 1000};
 	struct waiter me = {
 		.token = token, .ttl = conf->ttl_ms, .came = conf->ticket};
 
@@ -413,18 +413,22 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 
 /* ---- the rest ---- */
 
-static bool heals(const struct node *n, const struct ask *ask, int64_t guard_ms,
-		  int64_t us)
+static bool heals(const struct node *n, const struct ask *ask,
+		  const struct lease_conf *conf, int64_t us)
 {
 	bool same = n->counter == ask->seen || n->twin == TWIN_HEAL_ANY;
+	bool lives = us < ask->until_ms * 1000;
 
 	if (ask->repairs)
 		return (larger(n->counter, 0) == ask->seen || same ||
 			(n->counter >= 0 && untouched(n, ask->seen))) &&
-		       young(n, guard_ms, us) == 0;
-	return ask->seen > 0 &&
-	       (ask->until_ms == 0 || us < ask->until_ms * 1000) &&
-	       (same || n->counter < 0 || untouched(n, ask->seen));
+		       young(n, conf->guard_ms, us) == 0;
+	if (ask->seen == 0 || ask->until_ms < 0 ||
+	    (conf->nodes > 1 && ask->until_ms > 0 && !lives))
+		return false;
+	if (lives && n->counter < ask->seen && n->twin != TWIN_BACK_IS_LOST)
+		return true;
+	return same || n->counter < 0 || untouched(n, ask->seen);
 }
 
 static struct answer confirm(struct node *n, const struct ask *ask,
@@ -432,13 +436,14 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 			     int64_t us)
 {
 	struct answer a = {.said = SAID_YES, .place = -1, .at_ms = us / 1000};
-	bool locked = node_locked(n, us);
+	bool locked = node_locked(n, us), back = false;
 	int64_t before = n->counter;
 
 	if (locked && n->token == token) {
 		a.pttl_ms = n->expires_ms - us / 1000;
-	} else if (!locked && heals(n, ask, conf->guard_ms, us)) {
+	} else if (!locked && heals(n, ask, conf, us)) {
 		a.said = SAID_HEALED;
+		back = before >= 0 && before < ask->seen;
 	} else {
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
@@ -453,11 +458,15 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	}
 	n->record = token;
 	n->holder_ttl = conf->ttl_ms;
-	if (before < 0 || before < ask->fence)
+	if (before < 0 || before < ask->fence || back)
 		n->counter =
 			raised(n, ask->fence, ask->seen, conf->nodes == 1, us);
-	if (before < 0)
+	if (back)
+		n->counter = larger(n->counter, us);
+	if (before < 0 || back)
 		moved(n, a.said == SAID_HEALED, before);
+	if (back)
+		n->moves.born = n->counter;
 	a.counter = n->counter;
 	a.raised = a.counter != before && a.counter == ask->fence;
 	return a;

@@ -28,6 +28,7 @@ enum twin {
 	TWIN_CANCEL_KEEPS,   /* who leaves the line keeps a grant */
 	TWIN_DEL_AFTER,      /* the release deletes what it handed over */
 	TWIN_LOSS_UNTOLD,    /* a grant does not tell of a lost counter */
+	TWIN_BACK_IS_LOST,   /* an older counter ends a hold */
 	/* and, where there are several nodes: */
 	TWIN_NO_GUARD,    /* a node votes as soon as it is up */
 	TWIN_ROLLED_BACK, /* a counter that was set back goes on by 1 */

@@ -43,7 +43,9 @@ struct token {
 static int n_nodes = 1;
 static struct node nodes[NODES_MAX], saved[NODES_MAX]; /* on disk */
 static struct token tokens[TOKENS_MAX];
-static int restarts;       /* with the loss of all data */
+static int restarts; /* with the loss of all data */
+static bool rolls;   /* nothing fails but that the server is set back */
+static bool was_set_back;
 static bool clocks_apart;  /* the nodes' */
 static int64_t last_fence; /* of a command that started */
 /* on one node: the last grant */
@@ -74,7 +76,9 @@ static bool may_overlap(const struct client *old)
  * on one node grants are in order of fences. */
 static void granted(struct client *c, bool newcomer, int64_t counter)
 {
-	tokens[c->token].granted_us = w.us;
+	/* in a line that came back it may stand though it runs by now */
+	if (!c->running || !was_set_back)
+		tokens[c->token].granted_us = w.us;
 	tokens[c->token].granted_fence = counter;
 	for (int i = 0; i < w.losses; i++)
 		w.exposed[i] |= !c->knew[i] || newcomer;
@@ -117,6 +121,10 @@ static void node_has_granted(const struct flight *f, const struct node *n)
 	granted_token = n->token;
 	grant_us = w.us;
 	note_robbed(f->ask.node);
+	/* whoever is first in line has it by a newcomer, and is not told */
+	for (int i = 0; i < w.losses && was_set_back; i++)
+		w.exposed[i] |= f->ask.verb == VERB_ACQUIRE &&
+				!w.client[f->client].knew[i];
 	if (!to) /* an earlier run's, come late: it knew nothing */
 		expose();
 	else
@@ -227,7 +235,7 @@ void sim_arrived(int node, int slot)
 	}
 	had = node_locked(n, wall_us(node)) ? n->token : 0;
 	f->answer = node_run(n, &f->ask, f->token, &f->conf, wall_us(node));
-	if (n_nodes > 1 && one_in(8)) /* appendfsync everysec */
+	if (one_in(8)) /* appendfsync everysec */
 		saved[node] = *n;
 	tell("node %d runs verb %d of client %d (token %d): said %d, "
 	     "counter %" PRId64 " (knew %" PRId64
@@ -303,6 +311,8 @@ void sim_lost(int who)
 	tell("client %d loses its lease", who);
 	if (w.gentle)
 		violated("client %d: lost in an outage below 0.48 T", who);
+	else if (rolls && !may_overlap(&w.client[who]))
+		violated("client %d: lost by an older counter", who);
 	kill_command(who);
 }
 
@@ -322,10 +332,24 @@ static void crash_client(int who)
 
 /* ---- faults ---- */
 
+/* The one server has lost what came last. A lock that had been released may be
+ * there again: its holder is dead, and others lose theirs to it. */
+static void set_back(struct node *n, int64_t holder)
+{
+	bool free = !node_locked(n, wall_us(0));
+
+	was_set_back = true;
+	note_loss(0, n->counter > 0 ? n->counter : 0, holder);
+	if (!free)
+		expose();
+}
+
 /* Who has the lock at most nodes is safe: the node does not vote for a while.
  */
 static void restart(int node, bool empty)
 {
+	int64_t holder = nodes[node].token;
+
 	tell("node %d is restarted, and %s", node,
 	     empty ? "empty" : "set back by a little");
 	if (empty)
@@ -334,6 +358,8 @@ static void restart(int node, bool empty)
 		     wall_us(node));
 	saved[node] = nodes[node];
 	restarts++;
+	if (n_nodes == 1)
+		set_back(&nodes[node], holder);
 	for (int i = 0; i < w.n_flights; i++) {
 		struct flight *f = &w.flight[i];
 
@@ -347,8 +373,8 @@ static void restart(int node, bool empty)
 static void lose_data(int node)
 {
 	tell("node %d loses everything", node);
+	note_loss(node, 0, nodes[node].token);
 	node_flush(&nodes[node]);
-	note_loss(node);
 }
 
 static void evict(int node, bool counter)
@@ -359,10 +385,11 @@ static void evict(int node, bool counter)
 		return;
 	tell("node %d: the lock key vanishes%s", node,
 	     counter ? ", and the counter" : "");
+	if (counter)
+		note_loss(node, 0, n->token);
 	n->token = 0;
 	if (counter) {
 		n->counter = -1;
-		note_loss(node);
 		return;
 	}
 	for (int i = 0; i < w.n_clients; i++)
@@ -395,6 +422,13 @@ static void plan_faults(void)
 		plan_outage();
 		return;
 	}
+	rolls = n_nodes == 1 && one_in(6);
+	if (n_nodes == 1 && (rolls || one_in(4)))
+		for (int i = (int)chance(3); i >= 0; i--)
+			post(w.T * 500 + chance(span / 2), EV_FLUSH, 0, 2, 0);
+	w.steady = rolls;
+	if (rolls)
+		return;
 	for (int i = (int)chance(4); i > 0; i--)
 		post(chance(span), EV_DOWN, (int)chance(n_nodes), one_in(2),
 		     chance(w.T * 2000));
@@ -485,6 +519,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 	w.no_poll = twin == TWIN_NO_POLL;
 	last_fence = last_grant = granted_token = grant_us = 0;
 	restarts = 0;
+	rolls = was_set_back = false;
 	clocks_apart = one_in(n_nodes > 1 ? 2 : 1);
 	for (int i = 0; i < n_nodes; i++) {
 		struct server *s = &w.server[i];
@@ -527,6 +562,7 @@ static const char *const twin_names[TWIN_COUNT] = {
 	[TWIN_CANCEL_KEEPS] = "who leaves the line keeps a grant",
 	[TWIN_DEL_AFTER] = "the release deletes what it handed over",
 	[TWIN_LOSS_UNTOLD] = "a grant does not tell of a lost counter",
+	[TWIN_BACK_IS_LOST] = "an older counter ends a hold",
 	[TWIN_NO_GUARD] = "no restart guard",
 	[TWIN_ROLLED_BACK] = "a counter that was set back goes on by 1",
 };

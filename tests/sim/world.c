@@ -160,14 +160,15 @@ double step_clock(int node)
 /* A waiter knows of a holder by the counter it saw. How long to wait for it,
  * when the data are gone, it knows if its own lease, or that of the holder it
  * saw last, is no shorter. */
-void note_loss(int node)
+void note_loss(int node, int64_t left, int64_t holder)
 {
 	int64_t longest = 0;
 
 	if (w.losses == LOSSES_MAX)
 		return;
 	for (int i = 0; i < CLIENTS_MAX; i++)
-		if (w.client[i].lease.state == LEASE_HELD &&
+		if ((w.client[i].lease.state == LEASE_HELD ||
+		     (holder != 0 && w.client[i].token == holder)) &&
 		    w.client[i].ttl > longest)
 			longest = w.client[i].ttl;
 	for (int i = 0; i < CLIENTS_MAX; i++) {
@@ -175,7 +176,7 @@ void note_loss(int node)
 		const struct lease_node *n = &c->lease.node[node];
 
 		c->knew[w.losses] =
-			c->alive && n->counter > 0 &&
+			c->alive && n->counter > left &&
 			(c->ttl >= longest || n->holder_ttl_ms >= longest);
 	}
 	w.loss_us[w.losses++] = w.us;

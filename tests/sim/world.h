@@ -205,8 +205,10 @@ double step_clock(int node);
 
 /* ---- losses of data ---- */
 
-/* Whatever the server knew is gone: notes which clients had seen a counter. */
-void note_loss(int node);
+/* Whatever the server knew is gone, or it knows an older counter, `left`: notes
+ * which clients had seen a larger one. `holder`: the token that had the lock,
+ * as its client may not know yet, or 0. */
+void note_loss(int node, int64_t left, int64_t holder);
 /* Whoever was granted the lock before a loss may be overlapped from now on. */
 void expose(void);
 /* Somebody was granted the lock on this node. Of several, it may count that

@@ -419,7 +419,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	out->until_ms = -1; /* before the claim there is nothing to heal */
 	if (out->verb == VERB_CONFIRM && l->state == LEASE_HELD) {
 		out->repairs = repair_may(l, n);
-		out->until_ms = l->conf.nodes > 1 ? n->until_ms : 0;
+		out->until_ms = n->until_ms;
 	}
 	if (ends && l->held) {
 		out->held_ms = between(l->held_from, out->sent);

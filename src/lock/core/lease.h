@@ -85,8 +85,10 @@ struct ask {
 	int slot;          /* confirm, release: the slot we hold */
 	int64_t group;    /* confirm: the group of readers we are in; 0: none */
 	bool joined;      /* confirm: another client has joined our hold */
-	int64_t until_ms; /* confirm: heal a vanished lock only until then, by
-			     the server's clock; 0: always; -1: never */
+	int64_t until_ms; /* confirm: the lease ends then, by the server's
+			     clock, and a vanished lock is not healed any more
+			     (on one node it is, unless the counter is an older
+			     one); 0: unknown; -1: never heal */
 	bool repairs;     /* confirm: the node said that the lock was gone and
 			     its counter was `seen`; since then, a quorum has
 			     confirmed ours */
