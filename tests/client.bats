@@ -511,7 +511,7 @@ resume_with_clock() {
 	wait_until lock_is_free
 	resume_with_clock
 	wait_until held job
-	wait_until contains "$T/err" "had vanished"
+	wait_until contains "$T/err" "was missing"
 	touch "$T/end"
 	finish
 	[ "$status" = 0 ]
@@ -782,7 +782,7 @@ freeze_command() { # $cmd: no signal ends it now
 	freeze_command
 	wait_until pending_kill "$cmd"
 	run -75 redlock -k job -w 600ms -- witness "$T"
-	wait_until contains "$T/err" "does not die"
+	wait_until contains "$T/err" "was killed but has not ended"
 	thaw_group
 	finish
 	[ "$status" = 124 ]
@@ -826,7 +826,7 @@ as_nobody() { # OPTION...
 	finish
 	[ "$status" = 125 ]
 	contains "$T/err" "lease lost"
-	contains "$T/err" "process $other of user 0 may not be killed by user $(id -u nobody)"
+	contains "$T/err" "process $other of user 0 is still running: user $(id -u nobody) may not kill it"
 	contains "$T/err" "sudo redlock"
 	kill -KILL "$other"
 	cli a del job >/dev/null

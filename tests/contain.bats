@@ -301,7 +301,7 @@ no_storm() { flock -n "$T/w.lock" true; }
 refuses() { # what was run has said so, in one line
 	echo "$stderr"
 	[ "${#stderr_lines[@]}" = 1 ]
-	[[ $stderr = *'--contain: this kernel, or who set it up, does'*"$1"*user_namespaces* ]]
+	[[ $stderr = *'--contain: user '*" $1 "*user_namespaces* ]]
 	[ ! -e "$T/ran" ]
 	free job
 }
@@ -311,13 +311,13 @@ refuses() { # what was run has said so, in one line
 	run -70 --separate-stderr unshare -Ur sh -c '
 		echo 0 >/proc/sys/user/max_pid_namespaces; exec "$@"' - \
 		"$REDLOCK" -u "$url" -k job --contain -- touch "$T/ran"
-	refuses 'give no PID namespace'
+	refuses 'may not create a PID namespace here'
 	# without rights, and no user namespace left
 	run -70 --separate-stderr unshare -Ur sh -c '
 		echo 0 >/proc/sys/user/max_user_namespaces
 		exec setpriv --bounding-set -all --inh-caps -all "$@"' - \
 		"$REDLOCK" -u "$url" -k job --contain -- touch "$T/ran"
-	refuses 'give no PID namespace'
+	refuses 'may not create a PID namespace here'
 	# the same, without the option
 	unshare -Ur "$REDLOCK" -u "$url" -k job -- touch "$T/ran"
 	[ -e "$T/ran" ]
@@ -335,7 +335,7 @@ refuses() { # what was run has said so, in one line
 		"$REDLOCK" -u "$url" -v -k job --contain -- \
 		sh -c 'readlink /proc/self; echo $$; "$@"; echo $?' - \
 		"$REDLOCK" -u "$url" -k other -- touch "$T/ran"
-	[[ $stderr = *'sees the /proc of this machine'* ]]
+	[[ $stderr = *"sees this machine's /proc"* ]]
 	[ "${lines[0]}" -gt 2 ]
 	[ "${lines[1]}" = 2 ]
 	# a redlock could not find its processes there, and knows

@@ -946,7 +946,7 @@ local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
 			'hides other users. \(hidepid\)' "hides other users'"
 	fi
 	as+=(-p -f)
-	machine true wrong 'it is that of another PID namespace' 'guard process: NO: '
+	machine true wrong 'it belongs to another PID namespace' 'guard process: NO: '
 }
 
 @test "P7 color of ok, note and wrong, and of problems: on a terminal, or where it is asked for; NO_COLOR" {

@@ -600,8 +600,8 @@ delete_shared() { # the lock, and who shares it
 	wait_until held b
 	finish
 	[ "$status" = 0 ]
-	contains "$T/err" ' a: the lock had vanished and was set again'
-	contains "$T/err" ' b: the lock had vanished and was set again'
+	contains "$T/err" ' a: the lock was missing and was restored'
+	contains "$T/err" ' b: the lock was missing and was restored'
 }
 
 @test "several keys: killed while waiting, after another attempt, it leaves the line" {
@@ -722,7 +722,7 @@ delete_shared() { # the lock, and who shares it
 	done
 	busy -N 3
 	for n in a b c; do let_go $n; done
-	for n in a b c; do ended $n; contains "$T/err.$n" 'set again'; done
+	for n in a b c; do ended $n; contains "$T/err.$n" 'was restored'; done
 }
 
 @test "slots: one slot overwritten is one holder's loss" {

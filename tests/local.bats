@@ -308,7 +308,7 @@ newcomer() {
 		storm
 		end_hold
 		wait $waiter
-		lacks "$T/err" 'vanished'
+		lacks "$T/err" 'was missing'
 		[ "$(holds)" = $((2 * n)) ]
 	done
 	[ "$(started)" = $((n + 1)) ]
@@ -325,7 +325,7 @@ newcomer() {
 		wait_until serves
 	done
 	end_hold
-	lacks "$T/err" 'vanished\|lost\|killed the\|SIGTERM'
+	lacks "$T/err" 'was missing\|lost\|killed the\|SIGTERM'
 	[ "$(private exists job)" = 0 ]
 }
 
@@ -542,7 +542,7 @@ fill_disk() {
 @test "local: a holder whose server goes with its directory sets its lock again" {
 	hold_until_told -t 5s
 	rm -r "$dir"
-	wait_until contains "$T/err" 'vanished'
+	wait_until contains "$T/err" 'was missing'
 	storm
 	end_hold
 }
@@ -761,7 +761,7 @@ refuses() { # STATUS TEXT, of a run that would start the server
 	mkdir "$dir"
 	for mode in 755 710 701 770 777 1777; do
 		chmod $mode "$dir"
-		refuses 78 "others can enter '$dir'"
+		refuses 78 "'$dir' is accessible to others"
 	done
 	rmdir "$dir"
 	mkdir -m 700 "$T/elsewhere"
@@ -820,10 +820,10 @@ refuses() { # STATUS TEXT, of a run that would start the server
 @test "local: a server that does not start, or not at once, is no hang" {
 	printf '#!/bin/sh\necho "so far"; echo "no: I will not" >&2; exit 1\n' \
 		>"$T/bin/redis-server"
-	PATH="$T/bin:$PATH" refuses 69 'does not start: no: I will not'
+	PATH="$T/bin:$PATH" refuses 69 'did not start: no: I will not'
 	# more than a pipe holds
 	printf '#!/bin/sh\nseq 100000\nexit 127\n' >"$T/bin/redis-server"
-	PATH="$T/bin:$PATH" refuses 69 'does not start: 100000'
+	PATH="$T/bin:$PATH" refuses 69 'did not start: 100000'
 	printf '#!/bin/sh\nsleep 0.3; exec "%s" "$@"\n' "$real" \
 		>"$T/bin/redis-server"
 	locally -n -k job -- true

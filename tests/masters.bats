@@ -121,7 +121,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 	on_all acl setuser joe on '>pw' '~*' +@all -info >/dev/null
 	url=${url//unix:\/\//unix://joe:pw@}
 	run -0 redlock -v -n -k job -t 1s -- witness "$T"
-	[[ $output == *"a.sock: INFO is refused: whether it was restarted"* ]]
+	[[ $output == *"a.sock: INFO is refused: cannot tell whether it has restarted"* ]]
 	[[ $output != *pw@* ]]
 	# one that knows waits for the others
 	url=${url/joe:pw@/}
@@ -142,7 +142,7 @@ fence_on() { # NAME: at least the holder's
 	token=$(cli a get job)
 	node_restart b
 	wait_until have 3
-	contains "$T/err" 'had vanished'
+	contains "$T/err" 'was missing'
 	cli c del job
 	wait_until have 3
 	cli a flushall

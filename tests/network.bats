@@ -491,7 +491,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	cli a replicaof 127.0.0.1 1
 	wait_until contains "$T/px.2.log" accept
 	# nothing was granted there, so the lock is set there
-	wait_until contains "$T/err" 'had vanished'
+	wait_until contains "$T/err" 'was missing'
 	ends_with 0
 	cli a replicaof no one
 	cli a flushall
@@ -637,13 +637,13 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	cli a hset job uuid:1 1
 	cli a pexpire job 500
 	run -75 redlock -k job -n -- witness "$T"
-	[[ $output = *'its lock is a hash'* ]]
+	[[ $output = *'the key holds a hash'* ]]
 	[ "$(cli a type job)" = hash ]
 	redlock -q -k job -- witness "$T"
 	cli a zadd job 1 token
 	cli a pexpire job 300
 	run -75 redlock -k job -n -- witness "$T"
-	[[ $output = *'its lock is a zset'* ]]
+	[[ $output = *'the key holds a zset'* ]]
 	redlock -q -k job -- witness "$T"
 	[ "$(holds)" = 2 ]
 }

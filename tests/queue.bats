@@ -465,7 +465,7 @@ cost() { # WAITERS
 	line 1
 	line 2
 	cli b config resetstat >/dev/null
-	wait_until contains "$T/err.1" 'does not let us listen (BLPOP)'
+	wait_until contains "$T/err.1" 'the server refuses BLPOP: '
 	sleep 1
 	[ "$(scripts_run b)" -lt 20 ]
 	let_go
@@ -479,7 +479,7 @@ cost() { # WAITERS
 	keep -t 1s --user joe --password-file "$T/pw"
 	cli a acl setuser joe -del -eval -evalsha >/dev/null
 	let_go
-	grep -q 'the release was not confirmed: .*; the lock ends by itself' "$T/err"
+	grep -q 'the release was not confirmed: .*; the lock expires within ' "$T/err"
 }
 
 @test "a line that is out of order does not keep the lock" {

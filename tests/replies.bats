@@ -255,7 +255,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		run --separate-stderr "$REDLOCK" $verb -u "$url"
 		! steers
 		[ "$verb" = 'history job' ] ||
-			[[ $output$stderr == *'not a host and port'* || $output$stderr == *'no range of slots'* ]]
+			[[ $output$stderr == *'not a host and port'* || $output$stderr == *'not a range of slots'* ]]
 	done
 	url=redis-cluster://$at
 	verb 69 inspect job

@@ -136,7 +136,7 @@ start_hold_by_hand() {
 	cli a set job other px 60000
 	finish
 	[ "$status" = 125 ]
-	contains "$T/err" 'lease lost: the server says that it is no longer ours; the hold ends'
+	contains "$T/err" 'lease lost: the server says the lock is no longer ours; the hold ends'
 	drop
 }
 
@@ -378,7 +378,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 	"$REDLOCK" lock -t 1s --on-lost none --keep-for "$kept" job \
 		>/dev/null 2>"$T/err"
 	cli a set job other px 60000
-	wait_until contains "$T/err" "no longer ours; process $kept goes on"
+	wait_until contains "$T/err" "no longer ours; process $kept keeps running"
 	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
 	[ ! -e "$T/told" ]
 	drop
@@ -671,7 +671,7 @@ no_shadow() { # no lock, nor what belongs to it
 	"$REDLOCK" unlock --token "$(cat "$T/token2")" job
 	finish
 	[ "$status" = 125 ]
-	contains "$T/err" 'lease lost: it was given back (unlock); killing'
+	contains "$T/err" 'lease lost: it was released (unlock); killing'
 }
 
 @test "force-release of a kept lock: its process is told, and the lock is free when that is gone" {

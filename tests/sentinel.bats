@@ -289,7 +289,7 @@ replicas_have() { # COMMAND...
 	replicas_have ping
 	node_kill g1
 	ends_with 0
-	grep -q 'had vanished and was set again' "$T/err"
+	grep -q 'was missing and was restored' "$T/err"
 }
 
 @test "and when somebody took it, the command is killed and the status is 125" {

@@ -120,7 +120,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	below "$(($(now_ms) - began))" 300
 	[ "$(cli b get job)" = "$token" ]
 	at_least "$(counter b)" "$fence"
-	wait_until contains "$T/err" 'had vanished'
+	wait_until contains "$T/err" 'was missing'
 	ends_with 0
 }
 
@@ -193,7 +193,7 @@ seven_ran() { [ "$(holds)" = 8 ]; }
 	done
 	node_start b --appendonly yes --appendfsync everysec
 	unset_on b nothing
-	wait_until contains "$T/err" 'had vanished'
+	wait_until contains "$T/err" 'was missing'
 	ends_with 0
 	all_waiters_ran
 	[ "$(holds)" = 2 ]
@@ -262,7 +262,7 @@ kept_so_far() {
 	wait_until gone "$pid"
 	node_start b --appendonly yes --appendfsync always
 	ends_with 0
-	lacks "$T/err" vanished
+	lacks "$T/err" 'was missing'
 }
 
 # What the replica has: all but the grant that follows.
@@ -1025,7 +1025,7 @@ step() { wallclock "$T/clock" "$1"; }
 	step 3600000
 	unset_on b job
 	wait_until set_on b job
-	wait_until contains "$T/err" 'had vanished'
+	wait_until contains "$T/err" 'was missing'
 	end_hold
 }
 
@@ -1089,7 +1089,7 @@ pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
 	cli a flushall
 	wait_until set_on a job
 	[ "$(cli a get job)" = "$token" ]
-	wait_until contains "$T/err" 'had vanished'
+	wait_until contains "$T/err" 'was missing'
 	end_hold
 }
 

@@ -225,7 +225,7 @@ ended() { # by TERM
 		--tls-key-file "$certs/server.key" \
 		--tls-ca-cert-file "$certs/ca.crt" --tls-auth-clients no
 	ends_with 0
-	grep -q 'had vanished and was set again' "$T/err"
+	grep -q 'was missing and was restored' "$T/err"
 }
 
 @test "a client certificate that is renewed in mid hold is used from the next connection on" {

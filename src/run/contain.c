@@ -266,9 +266,9 @@ static int bear(struct making *b, pid_t *init)
 int contain_check(bool *old_proc, struct fail *why)
 {
 	static const char *const steps[] = {
-		[STEP_CLONE] = "give no PID namespace",
-		[STEP_MAP] = "map no user into a namespace",
-		[STEP_GUARD] = "give no PID namespace",
+		[STEP_CLONE] = "create a PID namespace",
+		[STEP_MAP] = "map users into a namespace",
+		[STEP_GUARD] = "create a PID namespace",
 	};
 	struct making b = {.birth = NULL};
 	struct words w = {.value = STEP_CLONE, .error = EIO};
@@ -286,10 +286,10 @@ int contain_check(bool *old_proc, struct fail *why)
 	if (w.error == 0)
 		return 0;
 	errno = w.error;
-	return fail_sys(why, FAIL_INTERNAL,
-			"--contain: this kernel, or who set it up, does %s to "
-			"user %u (see user_namespaces(7))",
-			steps[w.value], (unsigned int)geteuid());
+	return fail_sys(
+		why, FAIL_INTERNAL,
+		"--contain: user %u may not %s here (see user_namespaces(7))",
+		(unsigned int)geteuid(), steps[w.value]);
 }
 
 int contain_start(struct contained *c, struct birth *b)

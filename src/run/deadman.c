@@ -29,7 +29,7 @@ int deadman_make(struct deadman *d, _Atomic int64_t *shared, struct fail *why)
 	d->shared = shared;
 	d->alarm = alarm_make();
 	if (d->alarm < 0)
-		return fail_sys(why, FAIL_INTERNAL, "cannot make a timer");
+		return fail_sys(why, FAIL_INTERNAL, "cannot create a timer");
 	if (signal_timer(&d->timer, SIGKILL) < 0 ||
 	    signal_timer(&d->waker, SIGCONT) < 0)
 		return fail_sys(why, FAIL_INTERNAL,

@@ -167,15 +167,14 @@ static void tell_renewal(struct drive *d, int node)
 	}
 	if (l->healed != d->healed)
 		log_notice("healed",
-			   "%sthe lock had vanished%s%s and was set again: "
+			   "%sthe lock was missing%s%s and was restored: "
 			   "deleted by hand, evicted (see maxmemory-policy), "
-			   "flushed, or lost in a restart; no other redlock "
-			   "had it",
+			   "flushed, or lost in a restart; nobody else held it",
 			   d->whose, several ? " from " : "",
 			   several ? d->peer[node].name : "");
 	if (l->stepped != d->stepped)
 		log_notice("clock-step",
-			   "the lease was shorter than asked: the server's "
+			   "the lease was shorter than requested: the server's "
 			   "clock was set forward; renewing four times as "
 			   "often for an hour");
 	d->healed = l->healed;
@@ -238,8 +237,8 @@ static void failed(struct drive *d, const struct ask *asked,
 	else if (kind != FAIL_UNAVAILABLE && !d->told_no_blpop) {
 		d->told_no_blpop = true;
 		log_notice("deaf",
-			   "the server does not let us listen (BLPOP): %s; "
-			   "looking four times a second instead",
+			   "the server refuses BLPOP: %s; polling four times a "
+			   "second instead",
 			   d->why.text);
 	}
 	lease_failed(&d->lease, asked, kind, ran, now());
@@ -256,18 +255,18 @@ static int check_server(struct drive *d, const struct ask *asked,
 		return 0;
 	if (a->in_cluster && ep->kind != ENDPOINT_CLUSTER)
 		return fail(why, FAIL_CONFIG,
-			    "a node of a Cluster: write redis-cluster:// and "
-			    "not redis://");
+			    "a node of a Cluster: write redis-cluster://, not "
+			    "redis://");
 	if (a->is_active)
 		return fail(why, FAIL_CONFIG,
-			    "an active replica (KeyDB): it and its master each "
-			    "grant what the other has granted");
+			    "an active replica (KeyDB): it and its master can "
+			    "both grant the same lock");
 	if (a->server == 0 && !d->told_blind[asked->node]) {
 		d->told_blind[asked->node] = true;
 		log_detail("blind",
-			   "%s: INFO is refused: whether it was restarted "
-			   "(--restart-guard), or is one of the others, is not "
-			   "known",
+			   "%s: INFO is refused: cannot tell whether it has "
+			   "restarted (--restart-guard) or is the same server "
+			   "as another",
 			   d->peer[asked->node].name);
 	}
 	return 0;
@@ -293,8 +292,8 @@ static void notice_twins(struct drive *d)
 		return;
 	d->told_twins = true;
 	(void)fail(&d->why, FAIL_CONFIG,
-		   "%s and %s are one server, and would count twice: name each "
-		   "server once",
+		   "%s and %s are the same server and would count twice; name "
+		   "each server once",
 		   d->peer[twin[0]].name, d->peer[twin[1]].name);
 	if (d->lease.end != END_REFUSED)
 		log_error("twins", "%s", d->why.text);
@@ -360,7 +359,7 @@ static void disprove(struct drive *d, int node, const char *text)
 static void depose(struct drive *d, int node, const struct place *heir)
 {
 	static const char text[] =
-		"not the master any more, as its Sentinels say";
+		"no longer the master, according to its Sentinels";
 
 	disprove(d, node, text);
 	for (int c = 0; c < CHANNELS; c++) {
@@ -398,15 +397,15 @@ static void prove(struct drive *d, int node)
 	struct fail why;
 
 	if (!s) {
-		disprove(d, node, "the Sentinels cannot be asked");
+		disprove(d, node, "cannot ask the Sentinels");
 		return;
 	}
 	if (at->host[0] != '\0' &&
 	    sentry_says(s, at, d->vouched[node], &heir, &why) == SENTRY_OTHER) {
 		if (is_behind(d, node, &heir))
 			disprove(d, node,
-				 "the master, as not all of its Sentinels "
-				 "know yet");
+				 "the new master, but not all of its Sentinels "
+				 "know that yet");
 		else
 			depose(d, node, &heir);
 		return;
@@ -676,7 +675,7 @@ static void refused(struct drive *d, int chan, const struct pending *p,
 	}
 	if (is_replica(d, c->peer->ep, text)) {
 		kind = FAIL_CONFIG;
-		advice = "; of several servers each must take writes by itself";
+		advice = "; with several servers, each must accept writes";
 	}
 	d->refused |= !error_waits(text);
 	(void)snprintf(line, sizeof(line), "%s%s", text, advice);
@@ -722,8 +721,8 @@ static void take(struct drive *d, int node, int chan)
 		if (got == CONN_REPLY && chan == ASIDE &&
 		    p.ask.verb == VERB_ACQUIRE && d->lease.conf.replicas > 0)
 			failed(d, &p.ask, FAIL_UNAVAILABLE, true, c->peer->name,
-			       "the slot is moving, and its replicas cannot be "
-			       "asked for");
+			       "the slot is moving; until it has moved, "
+			       "--wait-replicas cannot be met");
 		else if (got == CONN_REPLY)
 			answered(d, &p.ask, &reply);
 		else if (got == CONN_ERROR)

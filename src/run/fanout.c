@@ -675,8 +675,8 @@ static int check_ranges(const struct fanout *s, const struct got *got,
 		if (read_range(s, got->node, reply_item(got->reply, i), &first,
 			       &last, &at) < 0)
 			return fail(why, FAIL_CONFIG,
-				    "%s: CLUSTER SLOTS: that is no range of "
-				    "slots at a host and a port",
+				    "%s: CLUSTER SLOTS: not a range of slots "
+				    "with a host and port",
 				    fanout_name(s, got->target));
 		slots += last - first + 1;
 		if (slots > SLOTS)
@@ -686,7 +686,7 @@ static int check_ranges(const struct fanout *s, const struct got *got,
 	}
 	if (slots == 0)
 		return fail(why, FAIL_CONFIG,
-			    "%s: CLUSTER SLOTS: nobody serves any slot",
+			    "%s: CLUSTER SLOTS: no node serves any slot",
 			    fanout_name(s, got->target));
 	return 0;
 }

@@ -229,8 +229,8 @@ static bool wait_for_others(const struct wire *w, bool alone,
 	else if (!*told)
 		log_error("undead",
 			  "redlock (pid %d) was killed; process %d of user %d "
-			  "runs on: it may not be killed by user %d. The lock "
-			  "ends by itself",
+			  "is still running: user %d may not kill it. The lock "
+			  "expires by itself",
 			  (int)w->tool, (int)left->pid, (int)left->uid,
 			  (int)getuid());
 	*told = true;
@@ -511,7 +511,7 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 
 	if (alarm < 0 || shared == MAP_FAILED)
 		return fail_sys(why, FAIL_INTERNAL,
-				"cannot make a timer for the guard");
+				"cannot create a timer for the guard");
 	g->shared = shared;
 	atomic_init(&g->shared->deadline_ms, NEVER.ms);
 	atomic_init(&g->shared->command, 0);
@@ -519,11 +519,11 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 	atomic_init(&g->shared->stop_told, 0);
 	atomic_init(&g->shared->stops_too, 0);
 	if (pipe2(life, O_CLOEXEC) < 0)
-		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
+		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
 	if (pipe2(report, O_CLOEXEC) < 0) {
 		close(life[0]);
 		close(life[1]);
-		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
+		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
 	}
 	sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &before);

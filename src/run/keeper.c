@@ -59,7 +59,7 @@ int keeper_open(struct keeper *k, pid_t pid, int sig, struct fail *why)
 {
 	*k = (struct keeper){.pid = pid, .sig = sig, .line = -1};
 	(void)snprintf(k->whom, sizeof(k->whom), "process %d", (int)pid);
-	(void)snprintf(k->will, sizeof(k->will), "%s goes on", k->whom);
+	(void)snprintf(k->will, sizeof(k->will), "%s keeps running", k->whom);
 	for (int i = 0; i < SIGNALS && sig > 0; i++)
 		if (signals[i].sig == sig)
 			(void)snprintf(k->will, sizeof(k->will),
@@ -67,9 +67,9 @@ int keeper_open(struct keeper *k, pid_t pid, int sig, struct fail *why)
 				       k->whom);
 	k->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (k->fd < 0 && (errno == ENOSYS || errno == EPERM))
-		return fail_sys(why, FAIL_INTERNAL,
-				"--keep-for: cannot watch a process (it takes "
-				"Linux 5.3)");
+		return fail_sys(
+			why, FAIL_INTERNAL,
+			"--keep-for: cannot watch a process (needs Linux 5.3)");
 	if (k->fd < 0 && (errno == EMFILE || errno == ENFILE ||
 			  errno == ENOMEM || errno == ENODEV))
 		return fail_sys(why, FAIL_INTERNAL,
@@ -79,8 +79,7 @@ int keeper_open(struct keeper *k, pid_t pid, int sig, struct fail *why)
 			    (int)pid);
 	if (send_signal(k->fd, 0) < 0)
 		return fail_sys(why, FAIL_USAGE,
-				"--keep-for: process %d could not be told of a "
-				"loss",
+				"--keep-for: cannot signal process %d",
 				(int)pid);
 	return 0;
 }
@@ -174,7 +173,7 @@ pid_t keeper_leave(struct keeper *k, struct fail *why)
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return fail_sys(why, FAIL_INTERNAL, "cannot make a socket");
+		return fail_sys(why, FAIL_INTERNAL, "cannot create a socket");
 	pid = fork();
 	if (pid < 0) {
 		close(ends[0]);

@@ -37,7 +37,7 @@ static int start_keeper(const char *path, int64_t idle_ms, int lock,
 	pid_t pid;
 
 	if (pipe2(ready, O_CLOEXEC) < 0)
-		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
+		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
 	tree_adopt(false);
 	pid = fork();
 	if (pid == 0) {
@@ -58,7 +58,7 @@ static int start_keeper(const char *path, int64_t idle_ms, int lock,
 		return fail_sys(why, FAIL_INTERNAL, "cannot fork");
 	if (n != sizeof(said))
 		return fail(why, FAIL_UNAVAILABLE,
-			    "local: the private server on '%s' does not start",
+			    "local: the private server on '%s' did not start",
 			    path);
 	if (said.kind == FAIL_NONE)
 		return 0;

@@ -36,15 +36,16 @@ static int check(const char *dir, const struct stat *st, struct fail *why)
 						 : "a file");
 	if (st->st_uid != geteuid())
 		return fail(why, FAIL_CONFIG,
-			    "local: '%s' belongs to user %lu, not to user "
-			    "%lu: remove it, or take another place with "
+			    "local: '%s' belongs to user %lu, not to user %lu: "
+			    "remove it, or use another directory with "
 			    "local:?dir=PATH",
 			    dir, (unsigned long)st->st_uid,
 			    (unsigned long)geteuid());
 	if (st->st_mode & 077)
-		return fail(why, FAIL_CONFIG,
-			    "local: others can enter '%s': chmod 700 '%s'", dir,
-			    dir);
+		return fail(
+			why, FAIL_CONFIG,
+			"local: '%s' is accessible to others: chmod 700 '%s'",
+			dir, dir);
 	return 0;
 }
 
@@ -67,7 +68,7 @@ int localdir_make(const char *socket, struct fail *why)
 	if (mkdir(dir, 0700) == 0)
 		(void)chmod(dir, 0700); /* whatever the umask says */
 	else if (errno != EEXIST)
-		return fail_sys(why, FAIL_CONFIG, "local: cannot make '%s'",
+		return fail_sys(why, FAIL_CONFIG, "local: cannot create '%s'",
 				dir);
 	if (lstat(dir, &st) < 0)
 		return fail_sys(why, FAIL_CONFIG, "local: '%s'", dir);

@@ -238,7 +238,7 @@ static int not_started(struct kept *k, int status, struct fail *why)
 			       (int)(strrchr(k->socket, '/') + 1 - k->socket),
 			       k->socket, k->aof);
 	return fail(why, FAIL_UNAVAILABLE,
-		    "local: the private server on '%s' does not start%s%s%s",
+		    "local: the private server on '%s' did not start%s%s%s",
 		    k->socket, words[0] ? ": " : "",
 		    format_bytes(words, strlen(words), shown, sizeof(shown)),
 		    advice);
@@ -265,7 +265,7 @@ static int await_answer(struct kept *k, struct instant deadline,
 	}
 	if (rename(LOCAL_NEW, LOCAL_SOCKET) < 0)
 		return fail_sys(why, FAIL_UNAVAILABLE,
-				"local: cannot make '%s'", k->socket);
+				"local: cannot create '%s'", k->socket);
 	return 0;
 }
 
@@ -282,10 +282,10 @@ static int start(struct kept *k, struct fail *why)
 	k->old_aof = rc > 0;
 	if (rc < 0)
 		return fail_sys(why, FAIL_UNAVAILABLE,
-				"local: cannot make '%s' beside '%s'", k->aof,
+				"local: cannot create '%s' beside '%s'", k->aof,
 				k->socket);
 	if (pipe2(said, O_CLOEXEC) < 0)
-		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
+		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
 	k->said = said[0];
 	(void)fcntl(k->said, F_SETFL, O_NONBLOCK);
 	k->server = fork();

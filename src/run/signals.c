@@ -57,7 +57,7 @@ int signals_open(struct signals *s, struct fail *why)
 	sigemptyset(&none);
 	sigfillset(&act.sa_mask);
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
-		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
+		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
 	wake_fd = fds[1];
 	s->fd = fds[0];
 	sigemptyset(&s->ignored);

@@ -249,12 +249,12 @@ static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 	if (how & LEASE_RAN && conf->min_hold_ms > most)
 		most = conf->min_hold_ms;
 	log_error("not-released",
-		  "the release was not confirmed%s%s; the lock ends by itself "
-		  "within %s%s",
+		  "the release was not confirmed%s%s; the lock expires within "
+		  "%s%s",
 		  known ? ": " : "", known ? why->text : "",
 		  format_duration(most, left, sizeof(left)),
 		  how & LEASE_DONE && conf->once_ms > 0
-			  ? ", and the mark of --once-per may be missing"
+			  ? ", and --once-per may not know of this run"
 			  : "");
 }
 
@@ -413,8 +413,8 @@ static int check_contain(const struct order *o, struct fail *why)
 	if (o->contain && contain_check(&old_proc, why) < 0)
 		return -1;
 	if (old_proc)
-		log_detail("contain", "the command sees the /proc of this "
-				      "machine: the kernel allows no new one");
+		log_detail("contain", "the command sees this machine's /proc: "
+				      "the kernel does not allow a new one");
 	return 0;
 }
 

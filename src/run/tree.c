@@ -279,7 +279,7 @@ const char *tree_trouble(void)
 		return "it is not mounted";
 	(void)snprintf(path, sizeof(path), "/proc/self/task/%d", (int)getpid());
 	if (access(path, X_OK) < 0)
-		return "it is that of another PID namespace";
+		return "it belongs to another PID namespace";
 	return "the kernel has no CONFIG_PROC_CHILDREN";
 }
 

@@ -82,7 +82,7 @@ static const char *kind_of(const struct sight *s, char *buf, size_t size)
 {
 	buf[0] = '\0';
 	if (s->type[0] != '\0')
-		(void)snprintf(buf, size, ", its lock is a %s", s->type);
+		(void)snprintf(buf, size, ", the key holds a %s", s->type);
 	else if (s->foreign)
 		(void)snprintf(buf, size, ", token %s", s->token);
 	return buf;
@@ -362,7 +362,7 @@ static void tell_holder(struct waiting *w)
 		  describe_begun(so_far(w), limit_of(w), how),
 		  w->locks->n > 1 ? " for " : "",
 		  w->locks->n > 1 ? d->shown_key : "", in_line,
-		  lease_of(w)->conf.slots > 1 ? "every slot is taken, one "
+		  lease_of(w)->conf.slots > 1 ? "all slots are taken, one "
 					      : "",
 		  describe_holder(&d->sight, sight_age(w), who, sizeof(who)),
 		  describe_remedy(d, next));

@@ -36,8 +36,8 @@ static void tell_undead(struct watch *w)
 {
 	w->undead = NEVER;
 	log_error("undead",
-		  "the command was killed and does not die (see ps -ejH, "
-		  "children of %d); the lock is not given back before",
+		  "the command was killed but has not ended (see ps -ejH, "
+		  "children of %d); the lock stays held until it does",
 		  (int)w->guard->pid);
 }
 
@@ -73,13 +73,14 @@ static void lose_to(struct watch *w, bool unlocked)
 		return;
 	w->end->taken = !unlocked;
 	if (!unlocked || !w->conf->by_hand) {
-		lose(w, unlocked ? "it was given back (unlock)"
-				 : "the server says that it is no longer ours");
+		lose(w, unlocked
+				? "it was released (unlock)"
+				: "the server says the lock is no longer ours");
 		return;
 	}
 	w->end->outcome = OUTCOME_UNLOCKED;
 	kill_tree(w);
-	log_detail("unlocked", "given back (unlock)");
+	log_detail("unlocked", "released (unlock)");
 }
 
 static void tell_refused(struct watch *w, int sig, const struct reach *r)
@@ -88,8 +89,9 @@ static void tell_refused(struct watch *w, int sig, const struct reach *r)
 		return;
 	w->refused = true;
 	log_error("refused",
-		  "cannot send signal %d to process %d of user %d: user %d may "
-		  "not. Run redlock as that user: sudo redlock ... -- COMMAND",
+		  "cannot send signal %d to process %d of user %d: not "
+		  "permitted for user %d. Run redlock as that user: sudo "
+		  "redlock ... -- COMMAND",
 		  sig, (int)r->pid, (int)r->uid, (int)getuid());
 }
 
@@ -109,9 +111,7 @@ static const char *asks(int64_t kill_ms, char text[80])
 {
 	char left[32];
 
-	(void)snprintf(text, 80,
-		       "asking the command to end (SIGTERM), it is killed in "
-		       "%s",
+	(void)snprintf(text, 80, "sent SIGTERM; SIGKILL in %s",
 		       format_duration(kill_ms, left, sizeof(left)));
 	return text;
 }
@@ -355,7 +355,7 @@ static void see_to_orphans(struct watch *w)
 		break;
 	case ORPHANS_WAIT:
 		log_detail("orphans", "the command left processes running; "
-				      "waiting for their end");
+				      "waiting for them to end");
 		break;
 	case ORPHANS_KILL:
 		log_detail("orphans", "killing what the command left running");
@@ -370,8 +370,7 @@ static void command_ended(struct watch *w, bool left)
 
 	if (w->asked_to_end && end->outcome == OUTCOME_RAN) {
 		end->outcome = OUTCOME_LOST;
-		log_error("lost",
-			  "lease lost: %s was asked to end, and has ended",
+		log_error("lost", "lease lost: %s ended after SIGTERM",
 			  whom(w));
 	}
 	/* we ourselves, by somebody's kill -9 */
@@ -392,19 +391,20 @@ static void command_ended(struct watch *w, bool left)
  * until that process ends. */
 static void take_refusal(struct watch *w, const struct report *r)
 {
-	const char *kept = "the lock is kept until it ends";
+	const char *kept = "the lock stays held until it ends";
 
 	w->undead = NEVER;
 	w->abandoned = w->end->outcome == OUTCOME_LOST || w->end->taken;
 	w->done = w->abandoned;
 	if (w->abandoned) {
 		deadman_set(w->deadman, NEVER, NEVER);
-		kept = "it runs on WITHOUT the lock";
+		kept = "it continues WITHOUT the lock";
 	}
-	log_error("undead",
-		  "process %d of user %d may not be killed by user %d: %s. Run "
-		  "redlock as that user: sudo redlock ... -- COMMAND",
-		  r->value, r->uid, (int)getuid(), kept);
+	log_error(
+		"undead",
+		"process %d of user %d is still running: user %d may not kill "
+		"it; %s. Run redlock as that user: sudo redlock ... -- COMMAND",
+		r->value, r->uid, (int)getuid(), kept);
 }
 
 static void take_report(struct watch *w)
@@ -442,9 +442,8 @@ static void take_report(struct watch *w)
 		break;
 	case GUARD_TOO_LATE:
 		end->outcome = OUTCOME_LOST;
-		log_error("lost",
-			  "lease lost before the command could start: this "
-			  "machine stood still");
+		log_error("lost", "lease lost before the command could start: "
+				  "this machine was suspended");
 		break;
 	case GUARD_REFUSED:
 	case GUARD_STOPPED:
@@ -452,11 +451,12 @@ static void take_report(struct watch *w)
 		/* its orphans are ours now */
 		w->abandoned = !tree_kill(0, &end->status, &left);
 		end->outcome = OUTCOME_FAILED;
-		(void)fail(&end->why, FAIL_INTERNAL,
-			   "the guard process was killed; %s",
-			   w->abandoned
-				   ? "processes of another user run on"
-				   : done(w, "the command was ended with it"));
+		(void)fail(
+			&end->why, FAIL_INTERNAL,
+			"the guard process was killed; %s",
+			w->abandoned
+				? "processes of another user are still running"
+				: done(w, "the command was killed"));
 		if (w->conf->kept)
 			keeper_tell(w->conf->kept);
 		break;

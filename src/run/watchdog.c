@@ -135,11 +135,11 @@ int watchdog_start(struct watchdog *w, struct fail *why)
 	int rc;
 
 	if (pipe2(w->stop, O_CLOEXEC) < 0)
-		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
+		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
 	if (pipe2(w->news, O_CLOEXEC) < 0) {
 		close(w->stop[0]);
 		close(w->stop[1]);
-		return fail_sys(why, FAIL_INTERNAL, "cannot make a pipe");
+		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
 	}
 	pthread_attr_init(&attr);
 	(void)pthread_attr_setstacksize(&attr, STACK_BYTES);

@@ -185,7 +185,7 @@ static const struct row rows[] = {
 	{{"T url=local:?dir=$", "U user=joe", "U password-file=/none", "E REDISCLI_AUTH=x"}, "local:?dir=$", 0, NULL},
 	{{"T url=local:?idle=5s&dir=$/"}, "local:?dir=$&idle=5000ms", 0, NULL},
 	{{"S url=local:?dir=here"}, NULL, FAIL_CONFIG, "/S:1: 'local:?dir=here': dir: not a full path"},
-	{{"T url=local:?dir=$/none/here"}, NULL, FAIL_CONFIG, "local: cannot make '$/none/here'"},
+	{{"T url=local:?dir=$/none/here"}, NULL, FAIL_CONFIG, "local: cannot create '$/none/here'"},
 
 	/* TLS */
 	{{"T url=rediss://h"}, TLS_URL "?" FULL, 0, NULL},
