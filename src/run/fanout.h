@@ -6,7 +6,7 @@
  * failed, and so have all questions still to be asked of it.
  *
  * Each server of the list is a target. So is a Cluster; its questions follow
- * their keys (MOVED, ASK). fanout_spread() makes each of its primaries a
+ * their keys (MOVED, ASK). run/primaries.h makes each of its primaries a
  * target.
  */
 #ifndef RUN_FANOUT_H
@@ -42,26 +42,9 @@ int fanout_open(struct fanout *s, const struct endpoint *eps, int n,
 		int64_t timeout_ms, struct fail *why);
 void fanout_close(struct fanout *s);
 
-/* Asks each Cluster for its primaries, waits, and adds them as targets. After
- * that, fanout_covers() says whether a target's keys are to be listed: it is a
- * primary, or a server outside any Cluster. Call it while nothing is being
- * asked. -1: a Cluster did not tell. */
-int fanout_spread(struct fanout *s, struct fail *why);
-bool fanout_covers(const struct fanout *s, int target);
-
-/* The same for one server of the list, without waiting: one call asks, one
- * takes the answer. A server that is no longer a primary covers nothing from
- * then on. fanout_spread_ask(): -1: out of memory. fanout_spread_take(): -1:
- * *why says what is wrong with the answer, and the server covers nothing. */
-bool fanout_spreads(const struct fanout *s, int node);
-int fanout_spread_ask(struct fanout *s, int node, int64_t tag);
-int fanout_spread_take(struct fanout *s, const struct got *got,
-		       struct fail *why);
-
-/* The target that has this slot's keys, as far as known; else, and outside a
- * Cluster, the server of the list itself. A primary does not follow a MOVED:
- * the caller gets it as the answer, and must ask the server of the list. */
-int fanout_home(const struct fanout *s, int node, uint16_t slot);
+/* Adds a target that belongs to this server of the list. NULL: out of memory.
+ */
+struct target *fanout_add(struct fanout *s, int node);
 
 /* The server of the list to which a target belongs, and its name for
  * messages. */

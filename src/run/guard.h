@@ -62,7 +62,7 @@ struct guard {
 
 #define GUARD_NONE ((struct guard){.life = -1, .report = -1})
 
-/* What was granted, one entry per lock, in the order of the drives. */
+/* What was granted, one entry per lock, in the order of the clients. */
 struct grants {
 	int n; /* 0: the command runs without a lock */
 	struct granted {

@@ -9,7 +9,7 @@
 
 static struct lease *lease_of(const struct locks *l, int i)
 {
-	return &l->drive[i].lease;
+	return &l->client[i].lease;
 }
 
 static bool all_in(const struct locks *l, enum lease_state state)
@@ -60,14 +60,14 @@ bool locks_spent(const struct locks *l)
 	return false;
 }
 
-const struct drive *locks_stopped(const struct locks *l)
+const struct client *locks_stopped(const struct locks *l)
 {
-	const struct drive *first = NULL;
+	const struct client *first = NULL;
 
 	for (int i = 0; i < l->n; i++)
 		if (before(lease_of(l, i)->stop_by,
 			   first ? first->lease.stop_by : NEVER))
-			first = &l->drive[i];
+			first = &l->client[i];
 	return first;
 }
 
@@ -96,21 +96,21 @@ struct instant locks_credited_at(const struct locks *l)
 	return oldest;
 }
 
-void locks_init(struct locks *l, struct drive *drives, int n)
+void locks_init(struct locks *l, struct client *clients, int n)
 {
-	const struct lease *any = &drives[0].lease;
+	const struct lease *any = &clients[0].lease;
 
-	*l = (struct locks){.drive = drives, .n = n, .give_up = any->give_up};
+	*l = (struct locks){.client = clients, .n = n, .give_up = any->give_up};
 	l->asked[0] = true;
 	for (int i = 0; i < n && n > 1; i++)
-		(void)snprintf(drives[i].whose, sizeof(drives[i].whose),
-			       "%s: ", drives[i].shown_key);
+		(void)snprintf(clients[i].whose, sizeof(clients[i].whose),
+			       "%s: ", clients[i].shown_key);
 	/* the lead waits; the others are only tried */
 	for (int i = 1; i < n; i++) {
-		struct lease_conf conf = drives[i].lease.conf;
+		struct lease_conf conf = clients[i].lease.conf;
 
 		conf.wait_ms = 0;
-		lease_init(&drives[i].lease, &conf, any->began);
+		lease_init(&clients[i].lease, &conf, any->began);
 		l->asked[i] = true;
 	}
 }
@@ -135,9 +135,9 @@ static void start(struct locks *l, int i, bool waits)
 	/* what is for ever stays so */
 	if (waits && l->give_up.ms >= NEVER.ms)
 		left = INT64_MAX;
-	if (drive_again(&l->drive[i], left) == 0)
+	if (client_again(&l->client[i], left) == 0)
 		return;
-	(void)fail(&l->drive[i].why, FAIL_INTERNAL, "out of memory");
+	(void)fail(&l->client[i].why, FAIL_INTERNAL, "out of memory");
 	l->lead = i;
 	l->end = END_REFUSED;
 	l->ends = true;
@@ -260,13 +260,13 @@ void locks_send(struct locks *l)
 {
 	tick(l);
 	for (int i = 0; i < l->n; i++)
-		drive_send(&l->drive[i]);
+		client_send(&l->client[i]);
 }
 
 void locks_poll(struct locks *l, struct pollfd *extra, int n_extra,
 		struct instant limit)
 {
-	struct pollfd fds[EXTRA_MAX + LOCKS_MAX * DRIVE_FDS_MAX];
+	struct pollfd fds[EXTRA_MAX + LOCKS_MAX * CLIENT_FDS_MAX];
 	int n = n_extra;
 
 	locks_send(l);
@@ -276,7 +276,7 @@ void locks_poll(struct locks *l, struct pollfd *extra, int n_extra,
 	if (n_extra > 0)
 		memcpy(fds, extra, sizeof(*extra) * (size_t)n_extra);
 	for (int i = 0; i < l->n; i++) {
-		n += drive_watch(&l->drive[i], fds + n);
+		n += client_watch(&l->client[i], fds + n);
 		limit = sooner(limit, lease_wake(lease_of(l, i)));
 	}
 	if (poll(fds, (nfds_t)n, poll_ms(limit, now())) <= 0)
@@ -287,8 +287,8 @@ void locks_poll(struct locks *l, struct pollfd *extra, int n_extra,
 	for (int i = 0, at = n_extra; i < l->n; i++) {
 		const struct pollfd *its = fds + at;
 
-		at += drive_fds(&l->drive[i]);
-		drive_serve(&l->drive[i], its);
+		at += client_fds(&l->client[i]);
+		client_serve(&l->client[i], its);
 	}
 	locks_send(l);
 }
@@ -323,7 +323,8 @@ void locks_release(struct locks *l, unsigned int how,
 		bool tells = entry && !its->joined;
 
 		if (tells)
-			drive_tell(&l->drive[i], entry, its->fence, its->slot);
+			client_tell(&l->client[i], entry, its->fence,
+				    its->slot);
 		lease_end(its, how | (tells ? LEASE_TOLD : 0), now());
 	}
 }
@@ -332,7 +333,7 @@ void locks_inherit(struct locks *l, bool ran)
 {
 	l->ends = true;
 	for (int i = 0; i < l->n; i++)
-		drive_inherit(&l->drive[i], ran);
+		client_inherit(&l->client[i], ran);
 	while (!locks_over(l))
 		locks_poll(l, NULL, 0, NEVER);
 }

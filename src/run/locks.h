@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The locks of one run: all or none. Each has a drive and a lease of its own.
+ * The locks of one run: all or none. Each has a client and a lease of its own.
  * This decides which lock to wait for, and when all are held.
  *
  * All locks are asked for at once. If some are busy, we stand in line for the
@@ -17,14 +17,14 @@
 #ifndef RUN_LOCKS_H
 #define RUN_LOCKS_H
 
-#include "run/drive.h"
+#include "run/client.h"
 
 #define LOCKS_MAX 16
 #define PATIENCE 3
 #define EXTRA_MAX 4
 
 struct locks {
-	struct drive *drive; /* borrowed; in the order of the keys */
+	struct client *client; /* borrowed; in the order of the keys */
 	int n;
 	int lead;              /* the lock we wait for, or that ended it all */
 	bool asked[LOCKS_MAX]; /* in this attempt */
@@ -38,8 +38,8 @@ struct locks {
 	struct instant give_up;
 };
 
-/* The drives must be initialised, with the time limit of the whole. */
-void locks_init(struct locks *l, struct drive *drives, int n);
+/* The clients must be initialised, with the time limit of the whole. */
+void locks_init(struct locks *l, struct client *clients, int n);
 
 /* One poll(2), which ends when an extra descriptor is ready (see its revents),
  * a node has sent something, a lease wants to be woken, or at `limit`. Sends
@@ -61,9 +61,9 @@ struct instant locks_credited_at(const struct locks *l);
 /* Whether one is no longer renewed: see lease_spent(). */
 bool locks_spent(const struct locks *l);
 
-/* Somebody wants one of the locks (force-release): returns the drive that must
+/* Somebody wants one of the locks (force-release): returns the client that must
  * stop first, or NULL. Its lease has stop_by, its sight says who asks. */
-const struct drive *locks_stopped(const struct locks *l);
+const struct client *locks_stopped(const struct locks *l);
 
 /* Held, but not fresh enough to start on: see lease_hurry(). */
 void locks_hurry(struct locks *l);
@@ -81,7 +81,7 @@ bool locks_freed(const struct locks *l);
 /* Whether a waiter was handed one. */
 bool locks_passed_on(const struct locks *l);
 
-/* For a forked process whose parent has died: see drive_inherit(). Takes about
+/* For a forked process whose parent has died: see client_inherit(). Takes about
  * a second at most. */
 void locks_inherit(struct locks *l, bool ran);
 

@@ -60,7 +60,7 @@ static void signals_while_waiting(struct supervisor *s)
 /* They have the length of a lease in common. */
 static const struct lease *any_lease(const struct supervisor *s)
 {
-	return &s->locks->drive->lease;
+	return &s->locks->client->lease;
 }
 
 static bool may_start(const struct supervisor *s)
@@ -85,7 +85,7 @@ static void too_slow(struct supervisor *s)
 static void list_grants(const struct locks *l, struct grants *g)
 {
 	for (g->n = 0; g->n < l->n; g->n++) {
-		const struct drive *d = &l->drive[g->n];
+		const struct client *d = &l->client[g->n];
 		struct granted *to = &g->lock[g->n];
 
 		memcpy(to->token, d->token, TOKEN_SIZE);
@@ -109,7 +109,7 @@ static void note_attempt(struct supervisor *s)
 }
 
 /* Held, but somebody wants it: it is not started on any more. */
-static void give_way(struct supervisor *s, const struct drive *stopped)
+static void give_way(struct supervisor *s, const struct client *stopped)
 {
 	char *by = s->end->by;
 
@@ -201,7 +201,7 @@ static void not_acquired(struct supervisor *s)
 	end->outcome = outcome_of(s);
 	if (end->outcome == OUTCOME_UNAVAILABLE ||
 	    end->outcome == OUTCOME_REFUSED)
-		end->why = *drive_why(&s->locks->drive[s->locks->lead]);
+		end->why = *client_why(&s->locks->client[s->locks->lead]);
 }
 
 /* The writers and readers of the command's pipes are its own affair: while we
@@ -240,8 +240,8 @@ static bool was_short(const struct supervisor *s)
 static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 {
 	const struct fail *why =
-		stuck ? NULL : &s->locks->drive[s->locks->lead].why;
-	const struct lease_conf *conf = &s->locks->drive[0].lease.conf;
+		stuck ? NULL : &s->locks->client[s->locks->lead].why;
+	const struct lease_conf *conf = &s->locks->client[0].lease.conf;
 	bool known = why && why->kind != FAIL_NONE;
 	int64_t most = conf->ttl_ms; /* NOLINT(*.NullDereference): a member */
 	char left[32];
@@ -424,7 +424,7 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 {
 	/* static: a watchdog that is stuck outlives this function */
 	static struct supervisor s;
-	int shut[LOCKS_MAX * DRIVE_SOCKETS_MAX + 1];
+	int shut[LOCKS_MAX * CLIENT_SOCKETS_MAX + 1];
 
 	s = (struct supervisor){.locks = l,
 				.conf = conf,
@@ -442,7 +442,7 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 	order->shut = shut;
 	for (int i = 0; i < l->n; i++)
 		order->n_shut +=
-			drive_sockets(&l->drive[i], shut + order->n_shut);
+			client_sockets(&l->client[i], shut + order->n_shut);
 	shut[order->n_shut++] = signals->fd;
 	if (check_proc(&end->why) == 0 &&
 	    check_contain(order, &end->why) == 0 &&
@@ -455,8 +455,8 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 		/* who has answered once has said that it is held */
 		end->without_lock = conf->run_anyway &&
 				    end->outcome == OUTCOME_UNAVAILABLE &&
-				    !l->drive[l->lead].refused &&
-				    !lease_reached(&l->drive[l->lead].lease);
+				    !l->client[l->lead].refused &&
+				    !lease_reached(&l->client[l->lead].lease);
 		if (end->without_lock)
 			log_error("without-lock",
 				  "%s; running WITHOUT the lock",

@@ -43,7 +43,7 @@ enum outcome {
 	OUTCOME_RAN,         /* status: wait status of the command */
 	OUTCOME_BUSY,        /* still held by others when our wait ended */
 	OUTCOME_FULL,        /* max_waiters were waiting already */
-	OUTCOME_SUPERSEDED,  /* by a newer waiter: see the drive's sight */
+	OUTCOME_SUPERSEDED,  /* by a newer waiter: see the client's sight */
 	OUTCOME_ALREADY,     /* done before, --once-per: see the sight */
 	OUTCOME_INSIDE,      /* the outer hold reads what we would write */
 	OUTCOME_UNAVAILABLE, /* `why` is set and names the node */

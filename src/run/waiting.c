@@ -198,12 +198,12 @@ const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
 }
 
 /* Whoever exported only the token has not said enough to be joined. */
-static bool is_own(const struct drive *d)
+static bool is_own(const struct client *d)
 {
 	return d->own && strcmp(d->own, d->sight.token) == 0;
 }
 
-const char *describe_remedy(const struct drive *d, char buf[160])
+const char *describe_remedy(const struct client *d, char buf[160])
 {
 	if (!is_own(d))
 		return describe_next(d->shown_key, buf);
@@ -259,14 +259,14 @@ const char *describe_begun(int64_t took_ms, int64_t limit_ms, char buf[80])
 }
 
 /* Of several locks, the one that is waited for. */
-static struct drive *drive_of(const struct waiting *w)
+static struct client *client_of(const struct waiting *w)
 {
-	return &w->locks->drive[w->locks->lead];
+	return &w->locks->client[w->locks->lead];
 }
 
 static const struct lease *lease_of(const struct waiting *w)
 {
-	return &drive_of(w)->lease;
+	return &client_of(w)->lease;
 }
 
 void waiting_init(struct waiting *w, const struct locks *l, struct instant at)
@@ -287,12 +287,12 @@ static bool is_live(const struct waiting *w)
 
 static int64_t sight_age(const struct waiting *w)
 {
-	return between(drive_of(w)->sight_at, now());
+	return between(client_of(w)->sight_at, now());
 }
 
 /* ---- for programs ---- */
 
-char *describe_members(const struct drive *d, int place)
+char *describe_members(const struct client *d, int place)
 {
 	const struct sight *s = &d->sight;
 	char *text = NULL;
@@ -326,13 +326,13 @@ static void note_told(struct waiting *w, enum told told)
 	w->said = now();
 	w->said_place = lease_place(lease_of(w));
 	(void)snprintf(w->said_token, sizeof(w->said_token), "%s",
-		       drive_of(w)->sight.token);
+		       client_of(w)->sight.token);
 }
 
 static bool has_changed(const struct waiting *w)
 {
 	return w->said_place != lease_place(lease_of(w)) ||
-	       strcmp(w->said_token, drive_of(w)->sight.token) != 0;
+	       strcmp(w->said_token, client_of(w)->sight.token) != 0;
 }
 
 /* When the next line is due, though nothing new has begun. */
@@ -349,7 +349,7 @@ static int64_t so_far(const struct waiting *w)
 
 static void tell_holder(struct waiting *w)
 {
-	const struct drive *d = drive_of(w);
+	const struct client *d = client_of(w);
 	int place = lease_place(lease_of(w));
 	char *more = log_is_json() ? describe_members(d, place) : NULL;
 	char who[860], how[80], in_line[32] = "", next[160];
@@ -376,7 +376,7 @@ static void tell_silence(struct waiting *w)
 
 	log_notice("silence", "%s: %s",
 		   describe_begun(so_far(w), limit_of(w), how),
-		   drive_why(drive_of(w))->text);
+		   client_why(client_of(w))->text);
 	note_told(w, TOLD_SILENCE);
 }
 
@@ -397,7 +397,7 @@ static const char *place_in_line(int place, char buf[40])
 /* What matters most comes first: a terminal of 80 columns cuts the rest. */
 static void draw(struct waiting *w)
 {
-	const struct drive *d = drive_of(w);
+	const struct client *d = client_of(w);
 	const struct sight *s = &d->sight;
 	char text[1000], how[80], who[860], in_line[40];
 	struct instant at = now();
@@ -407,7 +407,7 @@ static void draw(struct waiting *w)
 	(void)place_in_line(lease_place(lease_of(w)), in_line);
 	if (w->silent.ms != NEVER.ms)
 		(void)snprintf(text, sizeof(text), "%s: %s", how,
-			       drive_why(drive_of(w))->text);
+			       client_why(client_of(w))->text);
 	else if (s->seen || s->lost || s->guarded)
 		(void)snprintf(
 			text, sizeof(text), "%s%s%.40s%s: %s%s", how,
@@ -451,8 +451,8 @@ void waiting_tell(struct waiting *w)
 	if (lease_of(w)->state != LEASE_WAITING)
 		return;
 	if (w->silent.ms == NEVER.ms && is_due(w, TOLD_HOLDER, at) &&
-	    (drive_of(w)->sight.seen || drive_of(w)->sight.lost ||
-	     drive_of(w)->sight.guarded) &&
+	    (client_of(w)->sight.seen || client_of(w)->sight.lost ||
+	     client_of(w)->sight.guarded) &&
 	    !before(at, after(w->began, TELL_MS)))
 		tell_holder(w);
 	if (w->silent.ms != NEVER.ms && is_due(w, TOLD_SILENCE, at) &&

@@ -73,10 +73,10 @@ const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80]);
 const char *describe_next(const char *key, char buf[160]);
 
 /* The same, or that we hold the lock already. */
-const char *describe_remedy(const struct drive *d, char buf[160]);
+const char *describe_remedy(const struct client *d, char buf[160]);
 
 /* Members for JSON: holder, token, since, ttl_left_ms, and the place in line
  * (-1: none). The caller frees it; NULL: out of memory. */
-char *describe_members(const struct drive *d, int place);
+char *describe_members(const struct client *d, int place);
 
 #endif

@@ -35,7 +35,7 @@ void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 /* The deadman first: what is published may be relied upon. */
 static void publish_lease(struct watchdog *w)
 {
-	int64_t ttl = w->locks->drive->lease.conf.ttl_ms;
+	int64_t ttl = w->locks->client->lease.conf.ttl_ms;
 	struct instant s;
 
 	if (!locks_held(w->locks))
@@ -59,7 +59,7 @@ static void publish_lease(struct watchdog *w)
 /* Likewise, that somebody asks us to stop, or to stop sooner. */
 static void publish_stop(struct watchdog *w)
 {
-	const struct drive *d = locks_stopped(w->locks);
+	const struct client *d = locks_stopped(w->locks);
 	int64_t known = atomic_load(&w->stop_by_ms);
 	int64_t ttl;
 

@@ -18,6 +18,7 @@
 #include "net/peer.h"
 #include "net/resp.h"
 #include "run/fanout.h"
+#include "run/primaries.h"
 
 const char fuzz_name[] = "reply";
 
@@ -162,11 +163,11 @@ static void read_members(const struct reply *r)
 		(void)endpoint_parse(&ep, "redis-cluster://10.0.0.1", &why);
 	if (fanout_open(&s, &ep, 1, 1000, &why) < 0)
 		return;
-	if (fanout_spread_take(&s, &got, &why) < 0)
+	if (primaries_take(&s, &got, &why) < 0)
 		must_show(why.text, sizeof(why.text), "why");
 	must(s.targets <= 1002, "the primaries are bounded");
 	for (uint32_t slot = 0; slot < 16384; slot += 257) {
-		int home = fanout_home(&s, 0, (uint16_t)slot);
+		int home = primaries_home(&s, 0, (uint16_t)slot);
 
 		must(home >= 0 && home < s.targets, "a slot is somewhere");
 	}

@@ -898,7 +898,7 @@ static void test_replicate(void)
 	if (keys_init(&k, "job", 3, TOKEN) < 0)
 		exit(99);
 	script_request(&ask, &conf, &k, TOKEN, "", 7, &scratch, &w);
-	script_by_hash(&ask, &w);
+	ok(!script_sha(&ask), "it calls no script");
 	is_int(w.n, 3, "replicas are asked for in three words");
 	is_text(w.at[0], "WAIT", "WAIT");
 	is_text(w.at[1], "2", "for so many");

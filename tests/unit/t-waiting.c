@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "tap.h"
 
-static struct drive drive;
-static struct locks locks = {.drive = &drive, .n = 1};
+static struct client client;
+static struct locks locks = {.client = &client, .n = 1};
 static struct waiting waiting;
 static FILE *errors;
 
@@ -27,15 +27,15 @@ static const char *said(void)
 
 static void held_by(const char *user, int place)
 {
-	struct sight *s = &drive.sight;
+	struct sight *s = &client.sight;
 
 	*s = (struct sight){.seen = true, .pttl_ms = 20000};
 	SET(s->about[ABOUT_HOST], "web1");
 	SET(s->about[ABOUT_USER], user);
 	SET(s->about[ABOUT_COMMAND], "deploy.sh");
 	SET(s->token, user);
-	drive.sight_at = now();
-	drive.lease.node[0].busy.place = place;
+	client.sight_at = now();
+	client.lease.node[0].busy.place = place;
 }
 
 /* ms go by: all that is past is so much longer ago. */
@@ -80,7 +80,7 @@ static void test_life(void)
 		"redlock: still waiting after 5m30s of 30m (place 1): held by "
 		"bob@web1, deploy.sh; see: redlock inspect deploy",
 		"a sign of life after 5 min");
-	drive.lease.conf.wait_ms = INT64_MAX;
+	client.lease.conf.wait_ms = INT64_MAX;
 	pass(300001);
 	is_text(said(),
 		"redlock: still waiting after 10m30s (place 1): held by "
@@ -92,8 +92,8 @@ static void test_life(void)
 
 static void test_silence(void)
 {
-	drive.lease.node[0].vote = VOTE_DOWN;
-	(void)fail(&drive.why, FAIL_UNAVAILABLE, "db1: no answer");
+	client.lease.node[0].vote = VOTE_DOWN;
+	(void)fail(&client.why, FAIL_UNAVAILABLE, "db1: no answer");
 	pass(0);
 	is_text(said(), "", "a server may be silent for a second");
 	pass(1000);
@@ -102,7 +102,7 @@ static void test_silence(void)
 	pass(300001);
 	is_text(said(), "redlock: still waiting after 15m31s: db1: no answer",
 		"a sign of life, too, after 5 min of it");
-	drive.lease.node[0].vote = VOTE_NO;
+	client.lease.node[0].vote = VOTE_NO;
 	pass(0);
 	is_text(said(),
 		"redlock: the server answers again; still waiting after "
@@ -132,11 +132,11 @@ int main(void)
 	if (!errors || dup2(fileno(errors), STDERR_FILENO) < 0)
 		return 1;
 	log_init(&(struct log_conf){.most = LOG_SAY_NOTICE});
-	drive.lease.conf.nodes = 1;
-	drive.lease.conf.wait_ms = 1800000;
-	drive.lease.state = LEASE_WAITING;
-	drive.lease.node[0].vote = VOTE_NO;
-	SET(drive.shown_key, "deploy");
+	client.lease.conf.nodes = 1;
+	client.lease.conf.wait_ms = 1800000;
+	client.lease.state = LEASE_WAITING;
+	client.lease.node[0].vote = VOTE_NO;
+	SET(client.shown_key, "deploy");
 	test_changes();
 	test_life();
 	test_silence();

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "lock/wire/rights.h"
+#include "run/primaries.h"
 
 #define SAMPLES 5
 
@@ -463,13 +464,13 @@ int facts_gather(struct query *l, unsigned int needs, struct facts **out,
 	int n = 0;
 
 	/* who does not answer is asked again, and told then */
-	if (fanout_spread(s, why) < 0 && why->kind == FAIL_CONFIG)
+	if (primaries_find(s, why) < 0 && why->kind == FAIL_CONFIG)
 		return -1;
 	*out = all = calloc((size_t)s->targets, sizeof(*all));
 	if (!all)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (int t = 0; t < s->targets; t++)
-		if (fanout_covers(s, t))
+		if (primaries_cover(s, t))
 			init(&all[n++], l, t);
 	if (ask_all(l, needs, all, n) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");

@@ -30,7 +30,7 @@ static char *variable(const char *name, const char *value)
 	return text;
 }
 
-const struct lease_outer *job_outer(const struct drive *d)
+const struct lease_outer *job_outer(const struct client *d)
 {
 	return &d->lease.conf.outer;
 }
@@ -41,7 +41,7 @@ static void take_tokens(void *arg, const struct grants *given)
 	struct job *j = arg;
 
 	for (int i = 0; i < given->n; i++)
-		memcpy(j->drive[i].token, given->lock[i].token, TOKEN_SIZE);
+		memcpy(j->client[i].token, given->lock[i].token, TOKEN_SIZE);
 }
 
 /* In the guard, which must not allocate: what is known only now. What our
@@ -51,7 +51,7 @@ static void fill_in(void *arg, const struct grants *given)
 	struct job *j = arg;
 	const char *outer = getenv("REDLOCK_HELD");
 	const struct granted *g = &given->lock[j->at[0]];
-	const struct drive *d = &j->drive[j->at[0]];
+	const struct client *d = &j->client[j->at[0]];
 	char *end = j->fences + strlen(j->fences), *held = j->held;
 
 	j->end.given = *given;
@@ -61,7 +61,7 @@ static void fill_in(void *arg, const struct grants *given)
 	held += strlen(held);
 	for (int i = 0; i < given->n; i++) {
 		const struct granted *its = &given->lock[j->at[i]];
-		const struct drive *of = &j->drive[j->at[i]];
+		const struct client *of = &j->client[j->at[i]];
 
 		end += snprintf(end, 24, "%s%" PRId64, i ? " " : "",
 				its->fence);
@@ -175,9 +175,9 @@ int job_status(const struct job *j)
 }
 
 /* The lock that is the reason of the end. */
-static const struct drive *seen(const struct job *j)
+static const struct client *seen(const struct job *j)
 {
-	return &j->drive[j->locks.lead];
+	return &j->client[j->locks.lead];
 }
 
 /* Whose conflicts are no failure (-E 0) need not hear of them (-q). */
@@ -188,7 +188,7 @@ static enum log_level conflict_level(const struct job *j)
 
 static void say_busy(const struct job *j)
 {
-	const struct drive *d = seen(j);
+	const struct client *d = seen(j);
 	bool several = j->o->keys > 1;
 	char *more = log_is_json() ? describe_members(d, -1) : NULL;
 	char text[860], limit[32] = "", next[160];
@@ -349,7 +349,7 @@ static void fill_entry(void *arg, const struct ending *e,
 
 /* ---- the locks ---- */
 
-/* The drives, in the order of the keys' bytes: everybody's order. */
+/* The clients, in the order of the keys' bytes: everybody's order. */
 static int use_locks(struct job *j, struct fail *why)
 {
 	const struct opts *o = j->o;
@@ -378,12 +378,12 @@ static int use_locks(struct job *j, struct fail *why)
 		for (int k = 0; k < o->keys; k++)
 			j->at[i] += strcmp(o->key[k], key) < 0;
 		held_find(getenv("REDLOCK_HELD"), key, s->url, &conf.outer);
-		if (drive_init(&j->drive[j->at[i]], s->endpoint, key,
-			       strlen(key), &j->who.holder, &conf, why) < 0)
+		if (client_init(&j->client[j->at[i]], s->endpoint, key,
+				strlen(key), &j->who.holder, &conf, why) < 0)
 			return -1;
-		j->drive[j->at[i]].own = getenv("REDLOCK_TOKEN");
+		j->client[j->at[i]].own = getenv("REDLOCK_TOKEN");
 	}
-	locks_init(&j->locks, j->drive, o->keys);
+	locks_init(&j->locks, j->client, o->keys);
 	return 0;
 }
 
@@ -394,13 +394,14 @@ static void tell_of_death(struct job *j)
 	struct history_entry entry;
 
 	e->outcome = OUTCOME_LOST;
-	e->waited_ms = between(j->drive[0].lease.began, j->went);
+	e->waited_ms = between(j->client[0].lease.began, j->went);
 	e->held_ms = between(j->went, now());
 	fill_entry(j, e, &entry);
 	for (int i = 0; i < e->given.n && !j->o->no_history; i++)
 		if (!e->given.lock[i].joined)
-			drive_tell(&j->drive[i], &entry, e->given.lock[i].fence,
-				   e->given.lock[i].slot);
+			client_tell(&j->client[i], &entry,
+				    e->given.lock[i].fence,
+				    e->given.lock[i].slot);
 }
 
 /* Who was told that the lock is lost may go on for as long as the lease would
@@ -426,7 +427,7 @@ static void name_keys(const struct job *j)
 	for (int i = 0; i < j->o->keys && used < sizeof(shown) - 1; i++)
 		used += (size_t)snprintf(shown + used, sizeof(shown) - used,
 					 "%s%.127s", i ? ", " : "",
-					 j->drive[j->at[i]].shown_key);
+					 j->client[j->at[i]].shown_key);
 	log_key(shown, j->o->key[0], strlen(j->o->key[0]));
 }
 
@@ -453,8 +454,8 @@ void job_run(struct job *j, struct supervise_conf *conf, struct order *order)
 	conf->teller = j;
 	j->kept = conf->kept;
 	for (int i = 0; i < j->o->keys; i++)
-		j->drive[i].stake = conf->by_hand ? "the hold ends"
-						  : "the command is killed";
+		j->client[i].stake = conf->by_hand ? "the hold ends"
+						   : "the command is killed";
 	order->envp = j->envp;
 	order->listen_pid = getenv("LISTEN_PID") ? j->listen_pid : NULL;
 	order->signals = &j->signals;

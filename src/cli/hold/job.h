@@ -16,7 +16,7 @@ struct job {
 	const struct opts *o;
 	struct servers servers;
 	struct description who;
-	struct drive drive[LOCKS_MAX]; /* in the order of the keys */
+	struct client client[LOCKS_MAX]; /* in the order of the keys */
 	int at[LOCKS_MAX]; /* the place of each key of opts in that order */
 	struct locks locks;
 	struct signals signals;
@@ -43,8 +43,8 @@ extern const char *const job_variables[JOB_VARIABLES];
 int job_find(struct job *j, struct fail *why);
 int job_prepare(struct job *j, const char *command, struct fail *why);
 
-/* The outer hold of the drive's lock. */
-const struct lease_outer *job_outer(const struct drive *d);
+/* The outer hold of the client's lock. */
+const struct lease_outer *job_outer(const struct client *d);
 
 /* Completes the settings and the order, and runs it. */
 void job_run(struct job *j, struct supervise_conf *conf, struct order *order);

@@ -9,6 +9,7 @@
 
 #include "base/glob.h"
 #include "base/units.h"
+#include "run/primaries.h"
 
 /* Keys that are looked at, at a time: more do not make it faster, for a fanout
  * has a few questions under way on each connection. */
@@ -263,7 +264,7 @@ static void scan_node(struct scan *c, int node)
 	const struct fanout *s = &c->query->fanout;
 
 	for (int i = 0; i < s->targets; i++)
-		if (fanout_node(s, i) == node && fanout_covers(s, i))
+		if (fanout_node(s, i) == node && primaries_cover(s, i))
 			scan_from_start(c, i);
 }
 
@@ -277,9 +278,9 @@ void scan_find(struct scan *c)
 	c->overfull = false;
 	for (int i = 0; i < s->nodes; i++) {
 		c->node[i].missed = false;
-		if (!fanout_spreads(s, i))
+		if (!primaries_wanted(s, i))
 			scan_from_start(c, i);
-		else if (fanout_spread_ask(s, i, TAG_SPREAD) < 0)
+		else if (primaries_ask(s, i, TAG_SPREAD) < 0)
 			no_memory(c);
 		else
 			c->scans++;
@@ -292,7 +293,7 @@ static void take_spread(struct scan *c, const struct got *got)
 
 	if (got->why.kind != FAIL_NONE)
 		target_failed(c, got->target, &got->why);
-	else if (fanout_spread_take(&c->query->fanout, got, &why) < 0)
+	else if (primaries_take(&c->query->fanout, got, &why) < 0)
 		target_failed(c, got->target, &why);
 	else
 		scan_node(c, got->node);
@@ -420,7 +421,7 @@ static void take_off(struct scan *c, struct flight *f, struct lock_seen *l)
 	f->lock = l;
 	c->flying++;
 	for (int i = 0; i < s->nodes; i++) {
-		int target = fanout_home(s, i, slot);
+		int target = primaries_home(s, i, slot);
 		const struct spot *spot = spot_of(c, target);
 
 		if (!spot || spot->failed)
@@ -503,13 +504,13 @@ void scan_ask(struct scan *c)
 		struct spot *spot = spot_of(c, i);
 
 		if (!spot ||
-		    (fanout_covers(s, i) &&
+		    (primaries_cover(s, i) &&
 		     fanout_ask(&c->query->fanout, i, &w, TAG_PING) < 0)) {
 			no_memory(c);
 			return;
 		}
 		spot->failed = false;
-		c->pings += fanout_covers(s, i);
+		c->pings += primaries_cover(s, i);
 	}
 }
 

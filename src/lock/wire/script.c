@@ -224,14 +224,11 @@ void script_tell(const struct ask *ask, const char *entry,
 	request->len[before_db] = strlen(entry);
 }
 
-void script_by_hash(const struct ask *ask, struct words *request)
+const char *script_sha(const struct ask *ask)
 {
 	if (ask->verb == VERB_LISTEN || ask->verb == VERB_REPLICATE)
-		return;
-	request->at[0] = "EVALSHA";
-	request->len[0] = 7;
-	request->at[1] = script_of(ask)->sha;
-	request->len[1] = SHA_LEN;
+		return NULL;
+	return script_of(ask)->sha;
 }
 
 void script_begin(const char *lua, size_t len, struct keys *keys, int slot,

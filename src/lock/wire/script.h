@@ -69,8 +69,8 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 void script_tell(const struct ask *ask, const char *entry,
 		 struct words *request);
 
-/* Changes the request to call the script by its hash. */
-void script_by_hash(const struct ask *ask, struct words *request);
+/* The hash of the script that it calls; NULL: it calls none. */
+const char *script_sha(const struct ask *ask);
 
 /* The holder of the lock as a busy answer tells it, or the waiter that took our
  * place. All text is safe for a terminal. */

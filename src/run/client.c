@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the lease and the connections. */
+#include "run/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "lock/core/timing.h"
+#include "net/errors.h"
+#include "run/proof.h"
+#include "run/report.h"
+
+#define HOPS_MAX 5
+#define SEEN_MS 1000 /* whoever was seen is still there */
+
+static void start_conns(struct client *cl, int node)
+{
+	for (int c = 0; c < CONNS; c++) {
+		struct session *s = &cl->session[node][c];
+
+		session_init(s,
+			     c == ASIDE ? &cl->aside[node] : &cl->peer[node]);
+		s->conn.hear_out = true;
+	}
+}
+
+int client_init(struct client *cl, const struct endpoint *eps, const char *key,
+		size_t key_len, const struct holder *who,
+		const struct lease_conf *conf, struct fail *why)
+{
+	struct lease_conf seeded = *conf;
+
+	cl->key = key;
+	cl->key_len = key_len;
+	token_generate(cl->token);
+	if (keys_init(&cl->keys, key, key_len, cl->token) < 0)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	(void)format_bytes(key, key_len, cl->shown_key, sizeof(cl->shown_key));
+	script_identity(conf, who, cl->identity);
+	for (int i = 0; i < conf->nodes; i++) {
+		cl->asked[i] = NEVER;
+		peer_init(&cl->peer[i], &eps[i]);
+		start_conns(cl, i);
+	}
+	memcpy(&seeded.seed, cl->token, sizeof(seeded.seed));
+	lease_init(&cl->lease, &seeded, now());
+	return 0;
+}
+
+void client_close(struct client *cl)
+{
+	for (int i = 0; i < NODES_MAX; i++)
+		for (int c = 0; c < CONNS && cl->peer[i].ep; c++)
+			conn_close(&cl->session[i][c].conn);
+	for (int i = 0; i < NODES_MAX; i++)
+		sentry_close(cl->sentry[i]);
+	keys_close(&cl->keys);
+}
+
+int client_again(struct client *cl, int64_t wait_ms)
+{
+	struct lease_conf conf = cl->lease.conf;
+
+	token_generate(cl->token);
+	keys_close(&cl->keys);
+	if (keys_init(&cl->keys, cl->key, cl->key_len, cl->token) < 0)
+		return -1;
+	/* what is still owed there would answer another question */
+	for (int i = 0; i < conf.nodes; i++)
+		for (int c = 0; c < CONNS; c++)
+			if (session_awaits(&cl->session[i][c]))
+				conn_close(&cl->session[i][c].conn);
+	memcpy(&conf.seed, cl->token, sizeof(conf.seed));
+	conf.wait_ms = wait_ms;
+	conf.reached = lease_reached(&cl->lease);
+	for (int i = 0; i < conf.nodes; i++)
+		cl->asked[i] = NEVER;
+	memset(cl->unproven, 0, sizeof(cl->unproven));
+	cl->why.kind = FAIL_NONE;
+	memset(cl->troubled, 0, sizeof(cl->troubled));
+	cl->healed = cl->stepped = 0;
+	cl->renewed = (struct instant){0};
+	lease_init(&cl->lease, &conf, now());
+	return 0;
+}
+
+void client_tell(struct client *cl, const struct history_entry *entry,
+		 int64_t fence, int slot)
+{
+	history_entry_text(entry, fence, cl->lease.conf.slots > 1 ? slot : -1,
+			   cl->entry);
+}
+
+int client_sockets(const struct client *cl, int fds[CLIENT_SOCKETS_MAX])
+{
+	int n = 0;
+
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		for (int c = 0; c < CONNS; c++)
+			n += conn_sockets(&cl->session[i][c].conn, fds + n);
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		if (cl->sentry[i])
+			n += sentry_sockets(cl->sentry[i], fds + n);
+	return n;
+}
+
+/* `who`: named before the text; NULL: it says so itself. */
+static void failed(struct client *cl, const struct ask *asked,
+		   enum fail_kind kind, bool ran, const char *who,
+		   const char *text)
+{
+	(void)fail(&cl->why, kind, "%s%s%s%s", who ? who : "", who ? ": " : "",
+		   who ? cl->whose : "", text);
+	(void)snprintf(cl->node_why[asked->node],
+		       sizeof(cl->node_why[asked->node]), "%.159s",
+		       cl->why.text);
+	/* (of a renewal that was asked for again, and had, nothing need be
+	 * said)
+	 */
+	if (asked->verb == VERB_CONFIRM && cl->lease.state == LEASE_HELD &&
+	    !before(lease_credited_at(&cl->lease), asked->sent))
+		log_detail("trouble", "%s", cl->why.text);
+	else if (asked->verb != VERB_LISTEN)
+		report_trouble(cl, asked->node);
+	else if (kind != FAIL_UNAVAILABLE && !cl->told_no_blpop) {
+		cl->told_no_blpop = true;
+		log_notice("deaf",
+			   "the server refuses BLPOP: %s; polling four times a "
+			   "second instead",
+			   cl->why.text);
+	}
+	lease_failed(&cl->lease, asked, kind, ran, now());
+}
+
+/* What the servers of a list must not be, and what is not known of them. */
+static int check_server(struct client *cl, const struct ask *asked,
+			const struct answer *a, struct fail *why)
+{
+	const struct endpoint *ep = cl->peer[asked->node].ep;
+
+	if (a->said != SAID_GRANTED || asked->joins ||
+	    (cl->lease.conf.nodes == 1 && cl->lease.conf.guard_ms == 0))
+		return 0;
+	if (a->in_cluster && ep->kind != ENDPOINT_CLUSTER)
+		return fail(why, FAIL_CONFIG,
+			    "a node of a Cluster: write redis-cluster://, not "
+			    "redis://");
+	if (a->is_active)
+		return fail(why, FAIL_CONFIG,
+			    "an active replica (KeyDB): it and its master can "
+			    "both grant the same lock");
+	if (a->server == 0 && !cl->told_blind[asked->node]) {
+		cl->told_blind[asked->node] = true;
+		log_detail("blind",
+			   "%s: INFO is refused: cannot tell whether it has "
+			   "restarted (--restart-guard) or is the same server "
+			   "as another",
+			   cl->peer[asked->node].name);
+	}
+	return 0;
+}
+
+/* Nobody has it: unless somebody was seen a moment ago. */
+static void see_nobody(struct client *cl, const struct answer *a)
+{
+	if ((a->said == SAID_GUARDED || cl->lease.conf.nodes > 1) &&
+	    cl->sight.seen && before(now(), after(cl->sight_at, SEEN_MS)))
+		return;
+	cl->sight = (struct sight){.lost = a->said == SAID_LOSS,
+				   .guarded = a->said == SAID_GUARDED,
+				   .pttl_ms = a->pttl_ms};
+	cl->sight_at = now();
+}
+
+/* ---- answers that count ---- */
+
+static void accept_answer(struct client *cl, const struct ask *asked,
+			  const struct answer *said);
+static void take(struct client *cl, int node, int chan);
+
+static bool is_yes(const struct ask *asked, const struct answer *a)
+{
+	return (asked->verb == VERB_ACQUIRE && a->said == SAID_GRANTED) ||
+	       (asked->verb == VERB_CONFIRM &&
+		(a->said == SAID_YES || a->said == SAID_HEALED));
+}
+
+static void disprove(struct client *cl, int node, const char *text)
+{
+	for (int c = 0; c < CHANNELS; c++) {
+		struct ask asked = proof_forget(cl, node, c);
+
+		if (asked.verb != VERB_NONE)
+			failed(cl, &asked, FAIL_UNAVAILABLE, true,
+			       cl->peer[node].name, text);
+	}
+}
+
+/* There is another master: on to that one, at once. That the old one is it
+ * still is from now on believed of half of them only: see scout.h. */
+static void depose(struct client *cl, int node, const struct place *heir)
+{
+	static const char text[] =
+		"no longer the master, according to its Sentinels";
+
+	disprove(cl, node, text);
+	for (int c = 0; c < CHANNELS; c++) {
+		conn_leave(&cl->session[node][c].conn, text);
+		take(cl, node, c);
+	}
+	peer_doubt(&cl->peer[node]);
+	peer_move(&cl->peer[node], heir);
+	lease_hurry(&cl->lease, node, now());
+}
+
+static void prove(struct client *cl, int node)
+{
+	struct proof p;
+
+	for (;;)
+		switch (proof_next(cl, node, &p)) {
+		case PROOF_OPEN:
+			return;
+		case PROOF_COUNTS:
+			accept_answer(cl, &p.yes.ask, &p.yes.answer);
+			break;
+		case PROOF_FAILED:
+			disprove(cl, node, p.why.text);
+			return;
+		case PROOF_DEPOSED:
+			depose(cl, node, &p.heir);
+			return;
+		}
+}
+
+static void answered(struct client *cl, const struct ask *asked,
+		     const struct words *reply)
+{
+	struct answer answer;
+	struct fail why;
+
+	if (script_answer(asked->verb, reply, &answer, &cl->sight, &why) < 0 ||
+	    check_server(cl, asked, &answer, &why) < 0) {
+		failed(cl, asked, why.kind, true, cl->peer[asked->node].name,
+		       why.text);
+		return;
+	}
+	cl->node_why[asked->node][0] = '\0';
+	log_trace("answer", "%s: %.*s after %lld ms",
+		  cl->peer[asked->node].name,
+		  asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],
+		  asked->verb == VERB_LISTEN ? "listen" : reply->at[0],
+		  (long long)between(asked->sent, now()));
+	if (cl->peer[asked->node].ep->kind == ENDPOINT_SENTINEL &&
+	    is_yes(asked, &answer)) {
+		cl->unproven[asked->node][asked->chan] =
+			(struct unproven){*asked, answer};
+		prove(cl, asked->node);
+	} else {
+		accept_answer(cl, asked, &answer);
+	}
+}
+
+static void accept_answer(struct client *cl, const struct ask *asked,
+			  const struct answer *said)
+{
+	struct answer answer = *said;
+
+	/* what another server has of a lease tells nothing about clocks */
+	if (is_yes(asked, &answer)) {
+		if (cl->credited[asked->node] != cl->peer[asked->node].moves)
+			answer.pttl_ms = -1;
+		if (cl->healed_once[asked->node] && answer.said == SAID_YES)
+			answer.said = SAID_HEALED;
+		cl->healed_once[asked->node] = false;
+		cl->credited[asked->node] = cl->peer[asked->node].moves;
+	}
+	if (answer.said == SAID_BUSY)
+		cl->sight_at = now();
+	if (answer.said == SAID_LOSS || answer.said == SAID_GUARDED)
+		see_nobody(cl, &answer);
+	if (asked->verb != VERB_LISTEN)
+		cl->asked[asked->node] = NEVER;
+	if (cl->lease.state != LEASE_RELEASING)
+		cl->why.kind = FAIL_NONE;
+	if (asked->verb == VERB_REPLICATE &&
+	    answer.counter < cl->lease.conf.replicas)
+		(void)fail(&cl->why, FAIL_UNAVAILABLE,
+			   "%s: %lld of %d replicas have the lock (see "
+			   "--wait-replicas)",
+			   cl->peer[asked->node].name,
+			   (long long)answer.counter, cl->lease.conf.replicas);
+	lease_answer(&cl->lease, asked, &answer, now());
+	report_twins(cl);
+	report_renewal(cl, asked->node);
+}
+
+/* ---- questions ---- */
+
+/* What nobody waits for must not be in vain: a frozen server runs it when it
+ * wakes, and we are gone by then. */
+static bool goes_whole(const struct client *cl, const struct ask *ask)
+{
+	const struct lease *l = &cl->lease;
+
+	return cl->whole[ask->node] ||
+	       (l->conf.nodes > 1 && ask->verb == VERB_RELEASE &&
+		!l->node[ask->node].answered);
+}
+
+/* Sends it on connection `chan` of its node. */
+static void send_on(struct client *cl, int chan, const struct errand *e)
+{
+	const struct ask *ask = &e->ask;
+	struct session *s = &cl->session[ask->node][chan];
+	struct conn *c = &s->conn;
+	struct script_scratch scratch = {0};
+	struct words request;
+
+	script_request(ask, &cl->lease.conf, &cl->keys, cl->token, cl->identity,
+		       c->peer->ep->db, &scratch, &request);
+	script_tell(ask, cl->entry, &request);
+	/* it is good for giving back what was taken on it */
+	if (c->refused && ask->verb != VERB_RELEASE)
+		conn_close(c);
+	if (session_ask(s, &request,
+			goes_whole(cl, ask) ? NULL : script_sha(ask), e,
+			!cl->heir) < 0)
+		failed(cl, ask, c->why.kind, false, NULL, c->why.text);
+	if (c->state == CONN_CLOSED)
+		take(cl, ask->node, chan);
+}
+
+static void send_one(struct client *cl, const struct ask *ask)
+{
+	struct conn *c = &cl->session[ask->node][ask->chan].conn;
+	struct errand e = {.ask = *ask};
+
+	if (ask->verb == VERB_CONFIRM)
+		cl->asked[ask->node] = sooner(cl->asked[ask->node], ask->sent);
+	/* and what it still owes */
+	if (ask->fresh) {
+		conn_close(c);
+		(void)proof_forget(cl, ask->node, ask->chan);
+	}
+	proof_ask(cl, ask);
+	/* it counts what was written on its own connection */
+	if (ask->verb == VERB_REPLICATE && c->state == CONN_CLOSED)
+		failed(cl, ask, FAIL_UNAVAILABLE, false, c->peer->name,
+		       "the server closed the connection");
+	else
+		send_on(cl, ask->chan, &e);
+}
+
+/* Nothing was asked behind it: a release is not to be overtaken. */
+static bool is_last(const struct client *cl, const struct ask *asked)
+{
+	return cl->lease.node[asked->node].chan[asked->chan].ask.seq ==
+	       asked->seq;
+}
+
+/* To the node that it names, with ASKING before it, and to that one only as
+ * long as its answer is awaited. */
+static bool send_aside(struct client *cl, const struct errand *e,
+		       const struct place *to)
+{
+	int node = e->ask.node;
+	struct peer *peer = &cl->aside[node];
+	struct session *s = &cl->session[node][ASIDE];
+	struct conn *c = &s->conn;
+	struct words asking = {0};
+
+	if (session_awaits(s)) {
+		if (is_last(cl, &s->owed[(c->asked - 1) % OWED_MAX].ask))
+			return false;
+		conn_close(c);
+	}
+	peer_follow(peer, &cl->peer[node], to);
+	if (c->moves != peer->moves)
+		conn_close(c);
+	words_add_text(&asking, "ASKING");
+	if (session_ask(s, &asking, NULL, &(struct errand){0}, false) < 0 ||
+	    c->state == CONN_CLOSED) {
+		conn_close(c);
+		return false;
+	}
+	send_on(cl, ASIDE, e);
+	return true;
+}
+
+/* A node of a Cluster sends us elsewhere. */
+static void follow(struct client *cl, int chan, const struct session_news *o,
+		   bool aside)
+{
+	const struct ask *asked = &o->errand.ask;
+	struct peer *peer = &cl->peer[asked->node];
+	struct conn *c = &cl->session[asked->node][chan].conn;
+	struct errand again = o->errand;
+	bool listens = asked->verb == VERB_LISTEN;
+	char who[sizeof(peer->shown)];
+
+	(void)snprintf(who, sizeof(who), "%s", c->peer->name);
+	again.ask.fresh = false;
+	again.hops++;
+	if (!aside) {
+		peer_move(peer, &o->to);
+		/* what else it owes, it does not have either */
+		conn_leave(c, o->text);
+	}
+	if (again.hops > HOPS_MAX || !is_last(cl, asked) ||
+	    (aside && listens) || (aside && !send_aside(cl, &again, &o->to)))
+		failed(cl, asked, FAIL_UNAVAILABLE, false, who, o->text);
+	else if (!aside)
+		cl->moved[asked->node][asked->chan] = again;
+}
+
+/* ---- answers ---- */
+
+/* In a list of servers, and not one that has been demoted meanwhile. */
+static bool is_replica(const struct client *cl, const struct endpoint *ep,
+		       const char *error)
+{
+	return cl->lease.conf.nodes > 1 && !cl->lease.held &&
+	       ep->kind != ENDPOINT_SENTINEL && ep->kind != ENDPOINT_CLUSTER &&
+	       strncmp(error, "READONLY", 8) == 0;
+}
+
+/* The server does not know the script by its hash. */
+static void send_whole(struct client *cl, int chan, const struct errand *e)
+{
+	struct errand again = *e;
+
+	cl->whole[e->ask.node] = true;
+	again.ask.fresh = false;
+	if (is_last(cl, &e->ask))
+		send_on(cl, chan, &again);
+}
+
+static void refused(struct client *cl, struct conn *c,
+		    const struct session_news *o)
+{
+	enum fail_kind kind = o->kind;
+	const char *advice = o->advice;
+	char line[500];
+
+	if (is_replica(cl, c->peer->ep, o->text)) {
+		kind = FAIL_CONFIG;
+		advice = "; with several servers, each must accept writes";
+	}
+	cl->refused |= !error_waits(o->text);
+	(void)snprintf(line, sizeof(line), "%.199s%s", o->text, advice);
+	failed(cl, &o->errand.ask, kind, o->ran, c->peer->name, line);
+	/* a demoted master: the name may lead to another by now */
+	if (strncmp(o->text, "READONLY", 8) == 0) {
+		conn_leave(c, o->text);
+		peer_doubt(c->peer);
+	}
+}
+
+/* By an error reply to AUTH or the like. */
+static void turned_away(struct client *cl, const struct conn *c,
+			const struct session_news *o)
+{
+	char line[500];
+
+	(void)snprintf(line, sizeof(line), "%s%s", o->text, o->advice);
+	failed(cl, &o->errand.ask, o->kind, o->ran, c->peer->name, line);
+}
+
+static void take_one(struct client *cl, int chan, enum session_got got,
+		     const struct session_news *o)
+{
+	const struct ask *asked = &o->errand.ask;
+	struct conn *c = &cl->session[asked->node][chan].conn;
+
+	switch (got) {
+	case SESSION_NOTHING:
+		break;
+	case SESSION_REPLY:
+		if (chan == ASIDE && asked->verb == VERB_ACQUIRE &&
+		    cl->lease.conf.replicas > 0)
+			failed(cl, asked, FAIL_UNAVAILABLE, true, c->peer->name,
+			       "the slot is moving; until it has moved, "
+			       "--wait-replicas cannot be met");
+		else
+			answered(cl, asked, &o->reply);
+		break;
+	case SESSION_UNKNOWN:
+		send_whole(cl, chan, &o->errand);
+		break;
+	case SESSION_MOVED:
+	case SESSION_ASK:
+		follow(cl, chan, o, got == SESSION_ASK);
+		break;
+	case SESSION_ERROR:
+		refused(cl, c, o);
+		break;
+	case SESSION_REFUSED:
+		turned_away(cl, c, o);
+		break;
+	case SESSION_BROKEN:
+		failed(cl, asked, o->kind, o->ran, NULL, o->text);
+		break;
+	}
+}
+
+static void take(struct client *cl, int node, int chan)
+{
+	struct session_news outcome;
+	enum session_got got;
+
+	while ((got = session_next(&cl->session[node][chan], &outcome)) !=
+	       SESSION_NOTHING)
+		take_one(cl, chan, got, &outcome);
+	for (int i = 0; i < CHANNELS; i++) {
+		struct errand again = cl->moved[node][i];
+
+		if (again.ask.verb == VERB_NONE)
+			continue;
+		cl->moved[node][i].ask.verb = VERB_NONE;
+		send_on(cl, i, &again);
+	}
+}
+
+/* What never left takes nothing, and need not be given back. */
+static void forget_unsent(struct client *cl)
+{
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		for (int k = 0; k < CHANNELS; k++) {
+			struct conn *c = &cl->session[i][k].conn;
+
+			if (c->state == CONN_CLOSED || c->state == CONN_OPEN)
+				continue;
+			(void)client_why(cl); /* while it can be told */
+			conn_close(c);
+			lease_unsent(&cl->lease, i, k);
+		}
+}
+
+void client_send(struct client *cl)
+{
+	struct ask ask;
+
+	if (cl->lease.state == LEASE_RELEASING && !lease_reached(&cl->lease))
+		forget_unsent(cl);
+	while (lease_next(&cl->lease, now(), &ask))
+		send_one(cl, &ask);
+}
+
+int client_fds(const struct client *cl)
+{
+	return cl->lease.conf.nodes * (CONNS + 1);
+}
+
+int client_watch(const struct client *cl, struct pollfd fds[CLIENT_FDS_MAX])
+{
+	int n = 0;
+
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		for (int c = 0; c < CONNS; c++)
+			fds[n++] = (struct pollfd){
+				.fd = conn_fd(&cl->session[i][c].conn),
+				.events = conn_events(&cl->session[i][c].conn)};
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		fds[n++] = (struct pollfd){
+			.fd = cl->sentry[i] ? sentry_fd(cl->sentry[i]) : -1,
+			.events = POLLIN};
+	return n;
+}
+
+void client_serve(struct client *cl, const struct pollfd fds[CLIENT_FDS_MAX])
+{
+	for (int i = 0; i < cl->lease.conf.nodes * CONNS; i++) {
+		int node = i / CONNS, chan = i % CONNS;
+		struct conn *c = &cl->session[node][chan].conn;
+		bool idle = fds[i].revents &&
+			    !session_awaits(&cl->session[node][chan]);
+
+		conn_step(c, fds[i].revents);
+		take(cl, node, chan);
+		/* cut while nobody asked: look at once what else happened */
+		if (idle && c->state == CONN_CLOSED)
+			lease_hurry(&cl->lease, node, now());
+	}
+	for (int i = 0; i < cl->lease.conf.nodes; i++) {
+		if (cl->sentry[i] &&
+		    fds[cl->lease.conf.nodes * CONNS + i].revents)
+			sentry_step(cl->sentry[i]);
+		if (cl->sentry[i])
+			prove(cl, i);
+		report_silence(cl, i);
+	}
+	client_send(cl);
+}
+
+void client_inherit(struct client *cl, bool ran)
+{
+	const struct lease_conf conf = cl->lease.conf;
+
+	/* the old connections were the parent's */
+	for (int i = 0; i < conf.nodes; i++) {
+		start_conns(cl, i);
+		cl->peer[i].silent = cl->aside[i].silent = 0;
+		cl->sentry[i] = NULL; /* likewise */
+	}
+	cl->heir = true;
+	lease_inherit(&cl->lease, &conf, ran, now());
+}

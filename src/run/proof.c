@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether the server that said yes is still the master. */
+#include "run/proof.h"
+
+#include <string.h>
+
+#define BEHIND_MS 500 /* how far a Sentinel that runs may be behind */
+
+/* The server has answered, and too few of its Sentinels have. */
+bool proof_is_open(const struct client *cl, int node, struct fail *why)
+{
+	struct place heir;
+
+	for (int c = 0; c < CHANNELS; c++)
+		if (cl->unproven[node][c].ask.verb != VERB_NONE) {
+			(void)sentry_says(cl->sentry[node],
+					  &cl->peer[node].place,
+					  cl->vouched[node], &heir, why);
+			return true;
+		}
+	return false;
+}
+
+/* Before the server is asked, so that this takes no time of its own. */
+void proof_ask(struct client *cl, const struct ask *ask)
+{
+	const struct endpoint *ep = cl->peer[ask->node].ep;
+	struct sentry **s = &cl->sentry[ask->node];
+	int64_t patience = cl->lease.conf.ttl_ms / 6;
+
+	/* (what counts on one connection has told which server that is) */
+	if (ep->kind != ENDPOINT_SENTINEL || ask->verb == VERB_REPLICATE)
+		return;
+	if (!*s)
+		*s = sentry_open(ep, &cl->why);
+	if (!*s)
+		return;
+	cl->vouched[ask->node] = ask->sent;
+	sentry_ask(*s, ask->sent, patience);
+}
+
+/* What is not proven will not be. What it did is not done again, but is to be
+ * told. */
+struct ask proof_forget(struct client *cl, int node, int chan)
+{
+	struct unproven *u = &cl->unproven[node][chan];
+	struct ask asked = u->ask;
+
+	if (asked.verb != VERB_NONE)
+		cl->healed_once[node] |= u->answer.said == SAID_HEALED;
+	u->ask.verb = VERB_NONE;
+	return asked;
+}
+
+/* The first Sentinel that knows of a new master is believed, and the others are
+ * a moment behind: back to the old one only if they insist. */
+static bool is_behind(struct client *cl, int node, const struct place *heir)
+{
+	const struct peer *p = &cl->peer[node];
+	int64_t patience = cl->lease.conf.ttl_ms / 6;
+
+	if (cl->arrived[node] != p->moves) {
+		cl->arrived[node] = p->moves;
+		cl->arrived_at[node] = now();
+	}
+	if (patience > BEHIND_MS)
+		patience = BEHIND_MS;
+	return strcmp(heir->host, p->doubted.host) == 0 &&
+	       strcmp(heir->port, p->doubted.port) == 0 &&
+	       before(cl->vouched[node], after(cl->arrived_at[node], patience));
+}
+
+enum proof_says proof_next(struct client *cl, int node, struct proof *out)
+{
+	const struct place *at = &cl->peer[node].place;
+	const struct sentry *s = cl->sentry[node];
+	struct fail why;
+	bool other = s && at->host[0] != '\0' &&
+		     sentry_says(s, at, cl->vouched[node], &out->heir, &why) ==
+			     SENTRY_OTHER;
+
+	if (other && !is_behind(cl, node, &out->heir))
+		return PROOF_DEPOSED;
+	for (int c = 0; c < CHANNELS; c++) {
+		struct unproven *u = &cl->unproven[node][c];
+
+		if (u->ask.verb == VERB_NONE)
+			continue;
+		if (!s || other) {
+			(void)fail(&out->why, FAIL_UNAVAILABLE, "%s",
+				   s ? "the new master, but not all of its "
+				       "Sentinels know that yet"
+				     : "cannot ask the Sentinels");
+			return PROOF_FAILED;
+		}
+		switch (sentry_says(s, at, u->ask.sent, &out->heir,
+				    &out->why)) {
+		case SENTRY_OPEN:
+		case SENTRY_OTHER: /* by then; it was asked again since */
+			break;
+		case SENTRY_SAME:
+			out->yes = *u;
+			u->ask.verb = VERB_NONE;
+			return PROOF_COUNTS;
+		case SENTRY_UNSURE:
+			return PROOF_FAILED;
+		}
+	}
+	return PROOF_OPEN;
+}

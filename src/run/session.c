@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* A conversation with a node. */
+#include "run/session.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "net/errors.h"
+#include "run/local.h"
+
+void session_init(struct session *s, struct peer *peer)
+{
+	conn_init(&s->conn, peer);
+	s->started = false;
+}
+
+bool session_awaits(const struct session *s)
+{
+	return s->conn.asked != s->conn.taken;
+}
+
+/* ---- questions ---- */
+
+/* Nobody serves the socket: start the private server. */
+static bool started_local(struct session *s)
+{
+	const struct endpoint *ep = s->conn.peer->ep;
+	struct fail why;
+
+	s->started = true;
+	if (local_start(ep->path, ep->idle_ms, &why) == 0)
+		return true;
+	s->conn.why = why;
+	return false;
+}
+
+int session_ask(struct session *s, const struct words *request, const char *sha,
+		const struct errand *e, bool start)
+{
+	struct conn *c = &s->conn;
+	struct words w = *request;
+	unsigned int number = c->asked;
+
+	if (sha) {
+		w.at[0] = "EVALSHA";
+		w.len[0] = strlen(w.at[0]);
+		w.at[1] = sha;
+		w.len[1] = strlen(sha);
+	}
+	if (conn_ask(c, &w) < 0 && start &&
+	    c->peer->ep->kind == ENDPOINT_LOCAL && c->asked - c->taken == 1 &&
+	    started_local(s)) {
+		conn_close(c);
+		number = c->asked;
+		(void)conn_ask(c, &w);
+	}
+	if (c->asked == number)
+		return -1;
+	s->owed[number % OWED_MAX] = *e;
+	s->owed[number % OWED_MAX].by_hash = sha != NULL;
+	return 0;
+}
+
+/* ---- answers ---- */
+
+static const char *show(struct session_news *out)
+{
+	return format_bytes(out->reply.at[0], out->reply.len[0], out->shown,
+			    sizeof(out->shown));
+}
+
+static void explain(const struct peer *peer, const char *text,
+		    struct session_news *out)
+{
+	const char *astray = peer_astray(peer, text);
+
+	out->text = text;
+	out->kind = error_kind(text, &out->advice);
+	if (astray) {
+		out->kind = FAIL_UNAVAILABLE;
+		out->advice = astray;
+	}
+}
+
+static enum session_got read_error(const struct peer *peer,
+				   struct session_news *out)
+{
+	bool ask;
+
+	if (out->errand.by_hash && error_missing(out->shown))
+		return SESSION_UNKNOWN;
+	explain(peer, out->shown, out);
+	if (peer->ep->kind == ENDPOINT_CLUSTER && !peer->fixed &&
+	    peer_redirected(peer, out->shown, &ask, &out->to))
+		return ask ? SESSION_ASK : SESSION_MOVED;
+	out->ran = error_begun(out->shown);
+	return SESSION_ERROR;
+}
+
+static enum session_got read_answer(const struct conn *c, enum conn_got got,
+				    struct session_news *out)
+{
+	switch (got) {
+	case CONN_NOTHING:
+		return SESSION_NOTHING;
+	case CONN_REPLY:
+		return SESSION_REPLY;
+	case CONN_ERROR:
+		(void)show(out);
+		return read_error(c->peer, out);
+	case CONN_REFUSED:
+		if (!out->ran)
+			out->ran = error_begun(show(out));
+		explain(c->peer, c->why.text, out);
+		return SESSION_REFUSED;
+	case CONN_BROKEN:
+		break;
+	}
+	explain(c->peer, c->why.text, out);
+	if (c->refused)
+		return SESSION_REFUSED;
+	out->kind = c->why.kind;
+	out->advice = "";
+	return SESSION_BROKEN;
+}
+
+enum session_got session_next(struct session *s, struct session_news *out)
+{
+	for (;;) {
+		unsigned int number = 0;
+		enum conn_got got =
+			conn_next(&s->conn, &number, &out->reply, &out->ran);
+
+		if (got == CONN_NOTHING)
+			return SESSION_NOTHING;
+		out->errand = s->owed[number];
+		s->owed[number] = (struct errand){0};
+		if (out->errand.ask.verb != VERB_NONE || out->errand.question)
+			return read_answer(&s->conn, got, out);
+	}
+}

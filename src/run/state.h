@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* What a client of one lock knows: see client.h. */
+#ifndef RUN_STATE_H
+#define RUN_STATE_H
+
+#include "base/ident.h"
+#include "lock/wire/history.h"
+#include "lock/wire/keys.h"
+#include "lock/core/lease.h"
+#include "lock/wire/script.h"
+#include "net/sentry.h"
+#include "run/session.h"
+
+/* Beside the channels there is one connection for ASK: while a Cluster moves a
+ * slot, it asks another node for what the first one no longer has. */
+#define CONNS (CHANNELS + 1)
+#define ASIDE CHANNELS
+#define CLIENT_FDS_MAX (NODES_MAX * (CONNS + 1))
+#define CLIENT_SOCKETS_MAX (NODES_MAX * (CONNS * CONN_FDS_MAX + SENTRY_FDS_MAX))
+
+/* A yes from a server that the Sentinels named. An old master says yes, too. So
+ * the yes counts only when the Sentinels, asked no earlier than the server was,
+ * have confirmed that it is the master. */
+struct unproven {
+	struct ask ask; /* VERB_NONE: there is none */
+	struct answer answer;
+};
+
+struct client {
+	struct lease lease;
+	struct keys keys;
+	const char *key; /* borrowed */
+	size_t key_len;
+	char shown_key[128]; /* the key, safe for a terminal */
+	char whose[132]; /* "KEY: " in front of messages, if there are several
+			    locks */
+	char token[TOKEN_SIZE];
+	char identity[IDENTITY_SIZE];   /* our entry in the line */
+	char entry[HISTORY_ENTRY_SIZE]; /* what the release adds to the history,
+				   or "" */
+	struct peer peer[NODES_MAX], aside[NODES_MAX];
+	struct session session[NODES_MAX][CONNS];
+	struct errand moved[NODES_MAX][CHANNELS]; /* to be asked elsewhere */
+	struct sentry *sentry[NODES_MAX];         /* NULL: no Sentinels */
+	struct instant vouched[NODES_MAX];        /* last asked then */
+	struct unproven unproven[NODES_MAX][CHANNELS];
+	bool healed_once[NODES_MAX];     /* by an unproven server */
+	unsigned int arrived[NODES_MAX]; /* the peer's moves when we last looked
+					    at them ... */
+	struct instant arrived_at[NODES_MAX]; /* ... and when that changed */
+	unsigned int credited[NODES_MAX]; /* the peer's moves when its last yes
+					     counted */
+	struct sight sight;               /* the holder, when we last saw one */
+	struct instant sight_at;
+	struct fail why;               /* the latest failure */
+	char node_why[NODES_MAX][160]; /* the latest failure of each node, if
+					  there are several */
+	/* The server said that it does not know our scripts by their hash. (A
+	 * frozen server reads 16 kB, and no more once it finds that nobody
+	 * waits for its answer: a release is better off behind that.) */
+	bool whole[NODES_MAX];
+	/* messages that were written, so as not to repeat them */
+	bool told_no_blpop;
+	bool troubled[NODES_MAX]; /* held: a failure was reported */
+	bool told_twins, told_blind[NODES_MAX];
+	bool refused; /* a server was there and refused */
+	bool heir;    /* do not start a private server only to release */
+	struct instant asked[NODES_MAX]; /* held: since when a renewal is
+					    unanswered; or NEVER */
+	int healed, stepped;
+	struct instant renewed; /* last reported; 0: not held yet */
+	const char *own;        /* borrowed: the token in our environment; or
+				   NULL */
+	const char *stake;      /* borrowed: "the command is killed"; NULL:
+				   nothing is at stake */
+};
+
+#endif

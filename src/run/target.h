@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a fanout asks: a server of the list, or a primary of a Cluster. Only for
+ * run/fanout.c and run/primaries.c.
+ */
+#ifndef RUN_TARGET_H
+#define RUN_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/words.h"
+#include "run/session.h"
+
+struct question {
+	struct question *next;
+	int64_t tag;
+	int hops;        /* so often asked again */
+	bool asking;     /* a node that has the key, but not its slot yet */
+	const char *sha; /* of a script that goes by its hash; else NULL */
+	struct instant sent;
+	struct words words; /* point at what follows, or at a script */
+	char bytes[];
+};
+
+struct target {
+	int node;
+	int index;    /* of the fanout's targets */
+	bool primary; /* of a Cluster: this place, and no other */
+	bool gone;    /* it is none any more */
+	int *home;    /* of a Cluster that is spread: of each slot */
+	struct peer peer;
+	struct session session;
+	struct question *first, *last; /* to be asked */
+	unsigned int spared;           /* so many that broke are asked again */
+	struct instant deadline;       /* of the next answer */
+	struct fail down;              /* the connection cannot be had */
+};
+
+#endif
