@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "cli/settings.h"
 #include "fuzz.h"
 
@@ -91,10 +92,15 @@ static void check(const struct opts *o)
 			must(strcmp(o->key[i], o->key[k]) != 0,
 			     "a key is there once", o->key[i]);
 	}
-	must(o->ttl_ms >= 200 && (o->ttl_ms <= 86400000 || o->allow_long_ttl),
-	     "a lease has its length", "");
 	must(o->wait_ms >= 0 && o->grace_ms >= -1, "times", "");
-	must(o->slots >= 1 && (o->slots == 1 || !o->shared), "slots", "");
+	/* (a file's are not judged by verbs that take no lease) */
+	if (o->verb->by & (BY_TAKING | BY_EXTEND | BY_DOCTOR)) {
+		must(o->ttl_ms >= 200 &&
+			     (o->ttl_ms <= 86400000 || o->allow_long_ttl),
+		     "a lease has its length", "");
+		must(o->slots == 1 || !o->shared, "slots", "");
+	}
+	must(o->slots >= 1, "slots", "");
 	must(o->conflict_status >= 0 && o->conflict_status <= 255, "a status",
 	     "");
 	must(o->urls >= 0 && o->urls <= NODES_MAX, "so many servers", "");
