@@ -206,7 +206,7 @@ assert a["event"] == "waiting" and b["event"] == "timeout" and b["key"] == "job"
 		launch --default all "$REDLOCK" wait -u "$url" job 2>"$T/waiting" 3>&- &
 		waiter=$!
 		helpers="$helpers $waiter"
-		wait_until contains "$T/waiting" 'waiting: held'
+		wait_until contains "$T/waiting" 'waiting.*: held'
 		kill -"$sig" "$waiter"
 		waited $((128 + $(kill -l "$sig")))
 	done
