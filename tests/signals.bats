@@ -170,6 +170,16 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	wait_until lock_is_free
 }
 
+# A handler for each signal, and each given up again in the command, would cost a
+# short run a twentieth.
+@test "signals are read, not handled: a run sets few handlers, and none per signal" {
+	command -v strace >/dev/null || skip "no strace"
+	[ -z "${SANITIZED:-}" ] || skip "a sanitizer and strace do not mix"
+	strace -f -o "$T/trace" "$REDLOCK" -u "$url" -k job -- true
+	grep -q signalfd4 "$T/trace"
+	below "$(grep -c 'sigaction(.*{sa_handler' "$T/trace")" 12
+}
+
 # ---- C3: Ctrl-C ----
 
 @test "C3 the third Ctrl-C within two seconds kills a command that ignores them" {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/page.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/optrows.h"
@@ -129,7 +130,8 @@ static int refuse(const struct opts *o, char **argv, int status)
 
 int main(int argc, char **argv)
 {
-	static struct opts o; /* what it owns lives as long as we do */
+	static PAGE_ALIGNED struct opts
+		o; /* what it owns lives as long as we do */
 	struct fail why, wrong;
 	bool broken;
 

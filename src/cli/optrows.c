@@ -423,7 +423,7 @@ bool opt_typed(const struct opts *o, const void *field)
 
 const char *opt_variable(const struct opt_row *r, char buf[200])
 {
-	char *p = buf + snprintf(buf, 200, "REDLOCK_");
+	char *p = buf + snprintf(buf, 200, VARIABLES);
 
 	for (const char *c = r->name; *c; c++)
 		*p++ = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));

@@ -56,6 +56,7 @@ bool opt_typed(const struct opts *o, const void *field);
 const char *opt_where(const struct opts *o, const struct given *g,
 		      char buf[200]);
 
+#define VARIABLES "REDLOCK_" /* what their names begin with */
 /* "REDLOCK_NO_WAIT": the variable with the same meaning. Returns buf. */
 const char *opt_variable(const struct opt_row *r, char buf[200]);
 

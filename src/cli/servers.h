@@ -15,13 +15,13 @@
 	"on this machine alone"
 
 struct servers {
-	struct endpoint endpoint[NODES_MAX];
 	int n;
+	bool asked_for; /* not the default server */
+	struct endpoint endpoint[NODES_MAX];
 	char url[NODES_MAX * ENDPOINT_URL_MAX]; /* of all endpoints, each in
 						   canonical form, separated by
 						   blanks; without a password
 						   from REDISCLI_AUTH */
-	bool asked_for;                         /* not the default server */
 };
 
 /* May ask for a password on the terminal, once. */

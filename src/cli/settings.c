@@ -222,19 +222,51 @@ static int read_user_file(struct opts *o, struct fail *why)
 	return read_file(o, FROM_USER, path, why);
 }
 
+/* The row whose variable this is; NULL: none, or one for the command line
+ * only. */
+static const struct opt_row *row_of_variable(const char *text, size_t n)
+{
+	for (int i = 0; i < opt_rows_n; i++) {
+		char name[200];
+
+		if (!opt_rows[i].typed &&
+		    strlen(opt_variable(&opt_rows[i], name)) == n &&
+		    memcmp(name, text, n) == 0)
+			return &opt_rows[i];
+	}
+	return NULL;
+}
+
+/* The value of each row's variable, or NULL. In one pass: a getenv() for each
+ * row would compare every variable with every name. Of two with the same name
+ * the first counts, as getenv() has it. */
+static void find_variables(char *value[OPTIONS_MAX])
+{
+	for (char **e = environ; e && *e; e++) {
+		const struct opt_row *r;
+		size_t n;
+
+		if (strncmp(*e, VARIABLES, sizeof(VARIABLES) - 1) != 0)
+			continue;
+		n = strcspn(*e, "=");
+		r = (*e)[n] ? row_of_variable(*e, n) : NULL;
+		if (r && !value[r - opt_rows])
+			value[r - opt_rows] = *e + n + 1;
+	}
+}
+
 /* Of every option that may stand in a file. An empty one is none. The first
  * that is wrong is told, and the others count. */
 static int read_variables(struct opts *o, struct fail *why)
 {
+	char *value[OPTIONS_MAX] = {NULL};
 	struct fail next;
 	int rc = 0;
 
+	find_variables(value);
 	for (int i = 0; i < opt_rows_n; i++) {
-		char name[200];
-		char *value = getenv(opt_variable(&opt_rows[i], name));
-
-		if (opt_rows[i].typed || !value || value[0] == '\0' ||
-		    opt_take(o, &opt_rows[i], value, FROM_ENV, 0,
+		if (!value[i] || value[i][0] == '\0' ||
+		    opt_take(o, &opt_rows[i], value[i], FROM_ENV, 0,
 			     rc < 0 ? &next : why) == 0)
 			continue;
 		rc = -1;

@@ -100,7 +100,8 @@ static bool is_one(const struct spot *a, const struct spot *b)
 
 int twins_refuse(const struct servers *s, struct fail *why)
 {
-	struct spot all[ALL_MAX];
+	/* static: on the stack its pages would be touched for one, too */
+	static struct spot all[ALL_MAX];
 	int n;
 
 	if (s->n < 2)

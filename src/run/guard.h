@@ -108,7 +108,7 @@ struct order {
 	/* What the command gets back before it starts: signals_restore(). */
 	const struct signals *signals;
 	/* Descriptors of redlock that the guard closes when it starts: the
-	 * sockets, and the pipe of signals. Redlock's own stay open and
+	 * sockets, and that of signals. Redlock's own stay open and
 	 * redlock's to close. All other descriptors must be close-on-exec
 	 * unless the command is to have them. */
 	const int *shut;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals as bytes in a pipe: all that would end or stop a program, SIGCONT and
- * SIGWINCH, except those that a fault of our own raises. A signal that redlock
- * was started to ignore stays ignored, here and in the command. Only SIGCHLD is
- * reset here (otherwise waitpid() cannot work), and restored for the command.
+ * Signals as something to read: all that would end or stop a program, SIGCONT
+ * and SIGWINCH, except those that a fault of our own raises. They are blocked
+ * here from signals_open() on. A signal that redlock was started to ignore
+ * stays ignored, here and in the command. Only SIGCHLD is reset here (otherwise
+ * waitpid() cannot work), and restored for the command.
  */
 #ifndef RUN_SIGNALS_H
 #define RUN_SIGNALS_H
@@ -19,7 +20,6 @@ struct signals {
 	sigset_t before;   /* the mask we were started with */
 	bool chld_ignored; /* SIGCHLD was SIG_IGN when we started */
 	bool cont_ignored; /* SIGCONT was SIG_IGN when we started */
-	sigset_t ignored;  /* those we would catch, but were ignored */
 };
 
 struct arrival {

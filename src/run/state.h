@@ -38,13 +38,9 @@ struct client {
 	char identity[IDENTITY_SIZE];   /* our entry in the line */
 	char entry[HISTORY_ENTRY_SIZE]; /* what the release adds to the history,
 				   or "" */
-	struct peer peer[NODES_MAX], aside[NODES_MAX];
-	struct session session[NODES_MAX][CONNS];
-	struct errand moved[NODES_MAX][CHANNELS]; /* to be asked elsewhere */
-	struct sentry *sentry[NODES_MAX];         /* NULL: no Sentinels */
-	struct instant vouched[NODES_MAX];        /* last asked then */
-	struct unproven unproven[NODES_MAX][CHANNELS];
-	bool healed_once[NODES_MAX];     /* by an unproven server */
+	struct sentry *sentry[NODES_MAX];  /* NULL: no Sentinels */
+	struct instant vouched[NODES_MAX]; /* last asked then */
+	bool healed_once[NODES_MAX];       /* by an unproven server */
 	unsigned int arrived[NODES_MAX]; /* the peer's moves when we last looked
 					    at them ... */
 	struct instant arrived_at[NODES_MAX]; /* ... and when that changed */
@@ -73,6 +69,11 @@ struct client {
 				   NULL */
 	const char *stake;      /* borrowed: "the command is killed"; NULL:
 				   nothing is at stake */
+	/* large; of each, one node touches only the first */
+	struct peer peer[NODES_MAX], aside[NODES_MAX];
+	struct session session[NODES_MAX][CONNS];
+	struct errand moved[NODES_MAX][CHANNELS]; /* to be asked elsewhere */
+	struct unproven unproven[NODES_MAX][CHANNELS];
 };
 
 #endif

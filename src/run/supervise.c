@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/page.h"
 #include "base/units.h"
 #include "lock/core/timing.h"
 #include "run/contain.h"
@@ -422,36 +423,40 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 	       struct order *order, const struct signals *signals,
 	       struct ending *end)
 {
-	/* static: a watchdog that is stuck outlives this function */
-	static struct supervisor s;
-	int shut[LOCKS_MAX * CLIENT_SOCKETS_MAX + 1];
+	/* static: a watchdog that is stuck outlives this function. On one page,
+	 * to be copied once; of `shut`, most is never touched */
+	static struct {
+		PAGE_ALIGNED struct supervisor s;
+		int shut[LOCKS_MAX * CLIENT_SOCKETS_MAX + 1];
+	} own;
+	struct supervisor *s = &own.s;
 
-	s = (struct supervisor){.locks = l,
-				.conf = conf,
-				.signals = signals,
-				.end = end,
-				.guard = GUARD_NONE,
-				.deadman = DEADMAN_NONE,
-				.began = now()};
+	*s = (struct supervisor){.locks = l,
+				 .conf = conf,
+				 .signals = signals,
+				 .end = end,
+				 .guard = GUARD_NONE,
+				 .deadman = DEADMAN_NONE,
+				 .began = now()};
 
 	*end = (struct ending){.outcome = OUTCOME_FAILED};
 	sigemptyset(&end->sigs);
 	tree_adopt(true);
 	locks_send(l);
 	/* while the first reply is awaited */
-	order->shut = shut;
+	order->shut = own.shut;
 	for (int i = 0; i < l->n; i++)
 		order->n_shut +=
-			client_sockets(&l->client[i], shut + order->n_shut);
-	shut[order->n_shut++] = signals->fd;
+			client_sockets(&l->client[i], own.shut + order->n_shut);
+	own.shut[order->n_shut++] = signals->fd;
 	if (check_proc(&end->why) == 0 &&
 	    check_contain(order, &end->why) == 0 &&
-	    guard_start(&s.guard, order, &end->why) == 0 &&
-	    deadman_make(&s.deadman, &s.guard.shared->deadline_ms, &end->why) ==
-		    0) {
-		acquire(&s);
+	    guard_start(&s->guard, order, &end->why) == 0 &&
+	    deadman_make(&s->deadman, &s->guard.shared->deadline_ms,
+			 &end->why) == 0) {
+		acquire(s);
 		if (!locks_held(l))
-			not_acquired(&s);
+			not_acquired(s);
 		/* who has answered once has said that it is held */
 		end->without_lock = conf->run_anyway &&
 				    end->outcome == OUTCOME_UNAVAILABLE &&
@@ -462,8 +467,8 @@ void supervise(struct locks *l, const struct supervise_conf *conf,
 				  "%s; running WITHOUT the lock",
 				  end->why.text);
 		if (locks_held(l) || end->without_lock)
-			run_command(&s);
+			run_command(s);
 	}
-	give_back(&s);
+	give_back(s);
 	log_attach();
 }

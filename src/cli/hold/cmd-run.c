@@ -6,15 +6,16 @@
 #include <sys/wait.h>
 
 #include "base/log.h"
+#include "base/page.h"
 #include "cli/command.h"
 #include "cli/hold/held.h"
 #include "cli/hold/job.h"
 #include "cli/hold/result.h"
 
 struct run {
-	struct job job;
-	char *shell_argv[4];
 	int result_fd;
+	char *shell_argv[4];
+	struct job job; /* its end is far away */
 };
 
 static void use_command(struct run *r)
@@ -88,7 +89,7 @@ static void run(struct job *j)
 
 static int run_form(const struct opts *o)
 {
-	static struct run r; /* most of it is never touched */
+	static PAGE_ALIGNED struct run r; /* most of it is never touched */
 	struct fail why;
 	int status;
 

@@ -419,16 +419,16 @@ static void inherit(void *arg, bool ran)
 }
 
 /* In messages, all of them. */
-static void name_keys(const struct job *j)
+static void name_keys(struct job *j)
 {
-	static char shown[256]; /* borrowed by the log */
 	size_t used = 0;
 
-	for (int i = 0; i < j->o->keys && used < sizeof(shown) - 1; i++)
-		used += (size_t)snprintf(shown + used, sizeof(shown) - used,
+	for (int i = 0; i < j->o->keys && used < sizeof(j->shown_keys) - 1; i++)
+		used += (size_t)snprintf(j->shown_keys + used,
+					 sizeof(j->shown_keys) - used,
 					 "%s%.127s", i ? ", " : "",
 					 j->client[j->at[i]].shown_key);
-	log_key(shown, j->o->key[0], strlen(j->o->key[0]));
+	log_key(j->shown_keys, j->o->key[0], strlen(j->o->key[0]));
 }
 
 int job_find(struct job *j, struct fail *why)

@@ -14,9 +14,6 @@
 
 struct job {
 	const struct opts *o;
-	struct servers servers;
-	struct description who;
-	struct client client[LOCKS_MAX]; /* in the order of the keys */
 	int at[LOCKS_MAX]; /* the place of each key of opts in that order */
 	struct locks locks;
 	struct signals signals;
@@ -29,7 +26,12 @@ struct job {
 	char token[64], fence[48], slot[32], fences[24 * LOCKS_MAX];
 	char listen_pid[LISTEN_PID_SIZE];
 	struct ending end;
-	struct instant went; /* in the guard: when the command started */
+	struct instant went;  /* in the guard: when the command started */
+	char shown_keys[256]; /* for messages */
+	struct description who;
+	/* large, and mostly untouched */
+	struct servers servers;
+	struct client client[LOCKS_MAX]; /* in the order of the keys */
 };
 
 /* The variables that we add to the environment: "REDLOCK_KEY=" and so on. */
