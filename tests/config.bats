@@ -117,7 +117,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		file <<<"$name = $value"
 		case $name in
 		key | command | help | version)
-			bad_file "$mine:1: '$name' is for the command line only"
+			bad_file "$mine:1: '$name' can only be used on the command line"
 			continue
 			;;
 		esac
@@ -275,7 +275,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	local mode
 	for mode in 620 602 660 606 622 666 777; do
 		file $mode <<<"ttl = 5m"
-		bad_file "may be written to by others: chmod go-w '$mine'"
+		bad_file "may be written by others: chmod go-w '$mine'"
 	done
 	for mode in 400 440 444 600 640 644 755; do
 		file $mode <<<"ttl = 5m"
@@ -295,7 +295,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		file $mode <<<"url = unix:///x redis://:hunter2@127.0.0.1:1 local:"
 		bad_file "chmod 600 '$mine'"
 		file $mode < <(printf 'url = redis://:hunter2@h\nurl = redis://g\n')
-		bad_file "'$mine' holds a password and is open to others"
+		bad_file "'$mine' holds a password and is accessible to others"
 		file $mode <<<"url = unix://$T/a.sock"
 		"$REDLOCK" -k job -- true
 	done
@@ -490,7 +490,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	[[ $output != *"wait = for ever"* ]]
 	says 78 "REDLOCK_TTL: ttl '2y': not a duration" env REDLOCK_TTL=2y \
 		"$REDLOCK" -u "$url" -k job -- touch "$T/ran"
-	says 78 "REDLOCK_SHARED: shared 'perhaps': neither yes nor no" \
+	says 78 "REDLOCK_SHARED: shared 'perhaps': must be yes or no" \
 		env REDLOCK_SHARED=perhaps "$REDLOCK" -u "$url" -k job -- touch "$T/ran"
 	# what a command is given is no option
 	REDLOCK_KEY=other REDLOCK_COMMAND=x REDLOCK_JSON=yes run -0 \
@@ -584,9 +584,9 @@ ask() {
 	local long
 	long=$(printf '%2048s' | tr ' ' x)
 	run -78 ask 'wait:: ' 'send:\n' -- -- touch "$T/ran"
-	[[ $output = *"no password was typed"* ]]
+	[[ $output = *"no password entered"* ]]
 	run -78 ask 'wait:: ' 'send:^D' -- -- touch "$T/ran"
-	[[ $output = *"no password was typed"* ]]
+	[[ $output = *"no password entered"* ]]
 	run -78 ask 'wait:: ' "send:$long\n" -- -- touch "$T/ran"
 	[[ $output = *"longer than 2047"* ]]
 	[ ! -e "$T/ran" ]

@@ -20,7 +20,7 @@ doctor() {
 	run --separate-stderr timeout 20 "$REDLOCK" doctor "${at[@]}" "$@"
 	told=$output
 	# (what is a finding as well)
-	stderr=$(sed '/ servers outlast \|tls-verify=none/d' <<<"$stderr")
+	stderr=$(sed '/ servers survive \|tls-verify=none/d' <<<"$stderr")
 	[ "$status $stderr" = "$want " ] || {
 		printf '%s\n' "wanted $want, got $status:" "$stderr" "$told" >&2
 		return 1
@@ -109,8 +109,8 @@ masked() {
 	finds ok clients ' of at most 10000'
 	finds ok clock "agrees with this machine's|(ahead of|behind) this machine's"
 	finds ok round-trip 'for a lease of 30.0s'
-	finds ok keys 'nothing odd'
-	finds note persistence 'nothing is kept on disk' 'CONFIG SET appendonly yes'
+	finds ok keys 'no problems'
+	finds note persistence 'nothing is saved to disk' 'CONFIG SET appendonly yes'
 	finds_no wrong '.*'
 	# a column begins where it begins in the line above
 	[ "$(sed '/^$/,$d; s/\(^[a-z]*  *[^ ]*  *\)[a-z-].*/\1/' <<<"$told" |
@@ -166,7 +166,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	# nobody is woken, and who waits finds out all the same
 	cli a acl setuser joe allkeys -blpop >/dev/null
 	doctor 1 job
-	finds note lock 'nobody who waits is woken.*NOPERM'
+	finds note lock 'waiters are not woken.*NOPERM'
 	[ "$(cli a dbsize)" = 0 ]
 }
 
@@ -361,7 +361,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	cli a acl setuser default -info >/dev/null
 	on "$url"
 	doctor 0
-	finds note info 'INFO is refused' 'whoever runs it'
+	finds note info 'INFO is refused' 'ask the provider'
 	cli a acl setuser default +info >/dev/null
 	node_start b --rename-command CONFIG '' --rename-command INFO '' \
 		--rename-command ACL '' --rename-command ROLE ''
@@ -370,14 +370,14 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	finds note config 'CONFIG is refused'
 	on "unix://joe:pw@$T/a.sock" "unix://$T/b.sock"
 	doctor 0
-	finds note info 'the restart guard is blind'
+	finds note info 'redlock cannot notice a restart'
 	[[ $told = *' +info'* ]]
 }
 
 @test "nothing can be asked at all: 69, 77 or 78, and why" {
 	on "unix://$T/none.sock"
 	doctor 69
-	finds wrong answer 'cannot connect' 'is it up'
+	finds wrong answer 'cannot connect' 'check that it is running'
 	json 69 "not d['well'] and not d['servers'][0]['answers'] and \
 'cannot connect' in d['servers'][0]['error']"
 	on "unix://$T/a.sock" "unix://$T/none.sock" "unix://$T/nobody.sock"
@@ -406,7 +406,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 @test "an eviction policy with a limit throws locks away: wrong, until it is cured" {
 	cli a config set maxmemory-policy allkeys-lru >/dev/null
 	doctor 0
-	finds ok eviction 'allkeys-lru, but memory has no limit'
+	finds ok eviction 'allkeys-lru, but maxmemory is not set'
 	cli a config set maxmemory 100mb >/dev/null
 	doctor 1
 	finds wrong eviction 'allkeys-lru' 'CONFIG SET maxmemory-policy noeviction'
@@ -438,7 +438,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 
 @test "what a restart forgets: nothing kept, snapshots, the append-only file" {
 	doctor 0
-	finds note persistence 'nothing is kept on disk: .* set them again'
+	finds note persistence 'nothing is saved to disk: .* restore them'
 	cli a config set save '3600 1' >/dev/null
 	doctor 0
 	finds note persistence 'snapshots only \(save 3600 1\)' 'appendonly yes'
@@ -450,13 +450,13 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	finds note persistence 'half a minute'
 	cli a config set appendfsync always >/dev/null
 	doctor 0
-	finds ok persistence 'forgets nothing'
+	finds ok persistence 'always: keeps all locks'
 	json 0 "d['servers'][0]['appendfsync'] == 'always' and \
 d['servers'][0]['save'] == '3600 1'"
 	on "$url" "unix://$T/none.sock"
 	cli a config set appendfsync everysec >/dev/null
 	doctor 1
-	finds note persistence 'no vote until .*--restart-guard'
+	finds note persistence 'does not vote until .*--restart-guard'
 }
 
 @test "a save that fails stops all writing: wrong; without stop-writes-on-bgsave-error a note" {
@@ -467,7 +467,7 @@ d['servers'][0]['save'] == '3600 1'"
 	wait_until save_failed
 	run -69 "$REDLOCK" -q -u "$url" -k job -n -- true
 	doctor 1
-	finds wrong saving 'nothing can be written' 'stop-writes-on-bgsave-error no'
+	finds wrong saving 'writes are refused' 'stop-writes-on-bgsave-error no'
 	cli a config set stop-writes-on-bgsave-error no >/dev/null
 	redlock -k job -n -- true
 	doctor 0
@@ -549,7 +549,7 @@ one_online() { cli m1 info replication | grep -q 'state=online'; }
 	on "unix://$T/twin.sock" "$url"
 	doctor 0
 	finds_no wrong '.*'
-	finds note quorum '2 servers outlast no more failures than 1'
+	finds note quorum '2 servers survive no more failures than 1'
 }
 tcp_too() {
 	# shellcheck disable=SC2034 # of member_options
@@ -580,7 +580,7 @@ tcp_too() {
 	several 3
 	on "${urls[@]}"
 	doctor 0 --restart-guard 1h
-	finds note uptime 'no vote for another (59m5|1h00m)'
+	finds note uptime 'does not vote for another (59m5|1h00m)'
 	doctor 0 --restart-guard off
 	finds_no note uptime
 	finds ok uptime '.'
@@ -676,7 +676,7 @@ off_by() {
 	several 2
 	on "${urls[@]}"
 	off_by 2000 doctor 0
-	finds note clock "it is this machine's that is wrong"
+	finds note clock "this machine's clock is wrong"
 	wallclock "$T/later" 60000
 	LD_PRELOAD=$shim WALLCLOCK=$T/later node_start later
 	on "${urls[@]}" "unix://$T/later.sock"
@@ -696,7 +696,7 @@ off_by() {
 	masked early none none 0
 	on "$url" "unix://$T/far.sock" "unix://$T/early.sock"
 	doctor 1
-	finds wrong clock 'that of .*far.sock is [0-9]+d[0-9]+h ahead of that of .*early.sock'
+	finds wrong clock 'the clock of .*far.sock is [0-9]+d[0-9]+h ahead of that of .*early.sock'
 }
 
 # ---- keys ----
@@ -727,7 +727,7 @@ off_by() {
 	cli a set 'redlock:{bad}:fence:bad' many >/dev/null
 	cli a rpush 'redlock:{list}:fence:list' 1 >/dev/null
 	doctor 1 # plain and hash may be anybody's
-	finds wrong keys 'bad: its fence counter is no number' 'DEL "redlock:\{bad\}:fence:bad"'
+	finds wrong keys 'bad: its fence counter is not a number' 'DEL "redlock:\{bad\}:fence:bad"'
 	finds wrong keys 'list: its fence counter'
 	[ "$(grep -c '^wrong' <<<"$told")" = 2 ]
 	doctor 1 plain hash bad nobody
@@ -811,11 +811,11 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	node_start_tls t server
 	on "$(tls_url t cacert="$certs/ca.crt")"
 	doctor 0
-	finds note tls 'holds for another 1d23h' 'renew it'
+	finds note tls 'is valid for another 1d23h' 'renew it'
 	finds_no note 'tls  *tls-verify'
 	on "$(tls_url t tls-verify=none)"
 	doctor 0
-	finds note tls 'whoever answers' '--tls-verify full'
+	finds note tls 'any server that answers' '--tls-verify full'
 	node_start_tls old expired
 	on "$(tls_url old tls-verify=none)"
 	doctor 1
@@ -832,18 +832,18 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	doctor 0
 	finds ok sentinel '3 of 3 Sentinels answer'
 	finds note sentinel 'best effort' 'wait-replicas'
-	finds_not sentinel 'outlasts'
+	finds_not sentinel 'survives an outage'
 	finds ok replicas '2, of which 2 online'
 	doctor 0 -t 3s
-	finds note sentinel 'lease of 3.0s outlasts a server that is away for 1.4s: a failover takes up to 3.0s' '-t 7.0s'
+	finds note sentinel 'lease of 3.0s survives an outage of 1.4s, but a failover takes up to 3.0s' '-t 7.0s'
 	doctor 0 -t 7s
-	finds_not sentinel 'outlasts'
+	finds_not sentinel 'survives an outage'
 	doctor 0
 	[[ $told = *' +role'* && $told = *'+sentinel|get-master-addr-by-name'* ]]
 	json 0 "d['acl_sentinel'] and d['servers'][0]['role'] == 'master'"
 	on "redis-sentinel://$(node_at gs1)/g"
 	doctor 0
-	finds note sentinel 'they are 3, of which the URL names 1' 'name them all'
+	finds note sentinel 'there are 3, of which the URL names 1' 'name them all'
 	on "$(group_url g)"
 	node_freeze gs3
 	doctor 0
@@ -909,7 +909,7 @@ slot_lost() { # those who still have it tell the others
 	on "local:?dir=$T/mine&idle=1s"
 	doctor 0
 	finds note scope 'this machine'
-	finds ok persistence 'forgets nothing while the machine runs'
+	finds ok persistence 'keeps all locks unless the machine crashes'
 	finds ok scripts 'EVAL works'
 	wait_until local_gone
 }
@@ -934,7 +934,7 @@ local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
 	doctor 0
 	finds ok processes 'found through /proc'
 	machine 'mount -t tmpfs none /proc' wrong \
-		'/proc does not show .*: it is not mounted; nothing is run  -> mount' \
+		'/proc does not show .*: it is not mounted; redlock runs nothing  -> mount' \
 		'guard process: NO: '
 	if [ "$(id -u)" = 0 ]; then
 		need_user
@@ -943,7 +943,7 @@ local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
 		machine 'mount -t proc -o hidepid=2 proc /proc && set -- setpriv \
 			--bounding-set -all --reuid 54321 --regid 54321 \
 			--clear-groups "$@"' note \
-			'hides other users. \(hidepid\)' "hides other users'"
+			'hides other users. processes \(hidepid\)' 'hides those of other users'
 	fi
 	as+=(-p -f)
 	machine true wrong 'it belongs to another PID namespace' 'guard process: NO: '

@@ -67,8 +67,8 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	begin -t 30s -K 5s -- "${runs[@]}"
 	force 0 --reason "the disk is stuck"
 	says "held by "
-	says "asked to stop; waiting for it for up to 10.0s"
-	says "it has stopped, after "
+	says "asked the holder to stop; waiting up to 10.0s"
+	says "the holder stopped after "
 	lacks "$T/said" "taken away"
 	forced
 	contains "$T/err" "asked to stop (force-release) by .*: the disk is stuck"
@@ -93,7 +93,7 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	waits_in_line
 	# it hears within 5 s, and has 0.8 of the rest
 	force 0 --grace 7s
-	says "it has stopped"
+	says "the holder stopped after "
 	ends_with 125
 	wait "$waiter"
 	ran 1
@@ -141,7 +141,7 @@ entry() { # FIELD of the last entry of the history, or of server $2
 @test "force-release --now: taken at once; the holder hears of it with its next renewal" {
 	begin -t 3s -- "${runs[@]}"
 	force 0 --now
-	says "its command may run on until it hears that the lock is gone"
+	says ", until it notices the loss"
 	says "the lock was taken away"
 	forced
 	contains "$T/err" "the lock was taken away (force-release) by"
@@ -157,7 +157,7 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	helper "$REDLOCK" -q -u "$url" -k job -- sh -c ': >"$T/next"'
 	wait_until in_line 1
 	force 0 --grace 300ms
-	says "it has not stopped in time"
+	says "the holder has not stopped in time"
 	says "handed to the first in line"
 	wait_until exists "$T/next"
 	kill -CONT "$tool"
@@ -175,7 +175,7 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	pkill -KILL -P "$guard"
 	kill -KILL "$guard" "$tool"
 	force 0 --grace 300ms
-	says "it has not stopped in time"
+	says "the holder has not stopped in time"
 	[ "$(entry outcome)" = forced ]
 	free job
 	forget_words
@@ -195,7 +195,7 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	redlock -q -k job --min-hold 60s -- true
 	held job
 	force 0
-	lacks "$T/said" "asked to stop;"
+	lacks "$T/said" "asked the holder to stop;"
 	says "kept (--min-hold) for"
 	free job
 }
@@ -208,7 +208,7 @@ entry() { # FIELD of the last entry of the history, or of server $2
 		true
 	cli m config set maxmemory 1mb >/dev/null
 	force 0 --grace 8s
-	says "it has stopped"
+	says "the holder stopped after "
 	forced
 	[ "$(cli m exists job)" = 0 ]
 	cli m config set maxmemory 0 >/dev/null
@@ -265,7 +265,7 @@ when_asked() {
 
 	cli a set job theirs px 60000 >/dev/null
 	force 64
-	says "no lock of redlock's"
+	says "not a redlock lock"
 	held job
 	force 0 --foreign
 	says "the lock was taken away"
@@ -362,7 +362,7 @@ when_asked() {
 		sh -c "$hold_nested" "$REDLOCK"
 	wait_until exists "$T/on"
 	force 0
-	says "inside it"
+	says "within it: "
 	forced
 	free job
 }
@@ -375,7 +375,7 @@ when_asked() {
 		: >"$T/on"; while :; do sleep 0.05; done' "$REDLOCK" 2>"$T/err"
 	wait_until exists "$T/on"
 	force 0
-	says "it has stopped"
+	says "the holder stopped after "
 	wait_until exists "$T/told"
 	contains "$T/err" "asked to stop (force-release) by .*; sending SIGTERM"
 	[ "$(entry outcome)" = forced ]
@@ -384,7 +384,7 @@ when_asked() {
 @test "force-release: of a hold by hand, which nobody renews, when the time is over" {
 	"$REDLOCK" lock -u "$url" job -t 20s >"$T/token"
 	force 0 --grace 200ms
-	says "it has not stopped in time"
+	says "the holder has not stopped in time"
 	free job
 	run -75 "$REDLOCK" extend -u "$url" job --token "$(cat "$T/token")"
 	forget_words
@@ -397,7 +397,7 @@ when_asked() {
 	keep -K 200ms
 	node_kill c
 	force 0
-	says "it has stopped"
+	says "the holder stopped after "
 	ends_with 125
 	have 0
 	[ "$(entry outcome b)" = forced ]
@@ -436,7 +436,7 @@ when_asked() {
 	url=$(cluster_url)
 	begin -t 2s -K 200ms -- "${runs[@]}"
 	force 0
-	says "it has stopped"
+	says "the holder stopped after "
 	forced
 	begin -t 2s -- "${runs[@]}"
 	force 0 --now
@@ -455,7 +455,7 @@ when_asked() {
 	url=unix://joe:pw@$T/a.sock
 	begin -t 2s -K 200ms -- "${runs[@]}"
 	force 0
-	says "it has stopped"
+	says "the holder stopped after "
 	forced
 	begin -t 2s -- "${runs[@]}"
 	force 0 --now
@@ -493,7 +493,7 @@ when_asked() {
 	held job
 	run -0 pty 'wait:type the key again: ' 'send:job\n' -- \
 		"$REDLOCK" force-release -u "$url" job
-	[[ $output == *"it has stopped"* ]]
+	[[ $output == *"the holder stopped after "* ]]
 	forced
 }
 

@@ -232,7 +232,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	cli a del job >/dev/null
 	cli a set 'redlock:{job}:fence:job' many >/dev/null
 	inspect 1 job
-	shows '- the fence counter is no number: .*'
+	shows '- the fence counter is not a number: .*'
 	cli a flushall >/dev/null
 }
 
@@ -244,7 +244,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 		$'dead-token 30000 1 -\nhost gone\npid 7\n' >/dev/null
 	inspect 0 job
 	shows '1 .*\(silent\)'
-	shows '- 1 in line gave no sign of life .*'
+	shows '- 1 in line silent for over 10s .*'
 	cli a flushall >/dev/null
 }
 
@@ -341,8 +341,8 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	several 3
 	cli b set job somebody px 60000 >/dev/null
 	inspect 0 job
-	[[ $answer == "job: held by nobody: on 1 of 3 servers, held by another"* ]]
-	shows '- token somebody has only 1 of 3 servers, and 2 are needed: .*'
+	[[ $answer == "job: not held: on only 1 of 3 servers, held by another"* ]]
+	shows '- token somebody is on only 1 of 3 servers \(2 needed\): .*'
 	json 0 "d['state'] == 'minority'"
 	cli b del job >/dev/null
 }

@@ -250,7 +250,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	order out r w
 	run redlock -s -k job -- sh -c "$(inner) -w 5s -- touch '$T/ran'"
 	[ "$status" = 64 ]
-	[[ $output = *'already holds the lock, shared (-s)'* ]]
+	[[ $output = *'deadlock: already held shared (-s) by'* ]]
 	[ ! -e "$T/ran" ]
 	# a reader inside a writer is in its hold
 	redlock -k job -- sh -c "$(inner) -s -n -- true"
@@ -635,7 +635,7 @@ delete_shared() { # the lock, and who shares it
 	[ "$(for n in a b c; do fence_of $n; done | sort -u | wc -l)" = 3 ]
 	busy -N 3
 	lines_up client d "$stays" -N 3
-	[ -s "$T/err.d" ] || wait_until contains "$T/err.d" 'every slot is taken'
+	[ -s "$T/err.d" ] || wait_until contains "$T/err.d" 'all slots are taken'
 	let_go b
 	running d
 	[ "$(slot_of d)" = "$(slot_of b)" ]

@@ -260,7 +260,7 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 	cli a acl setuser joe +scan resetkeys '~job' '~redlock:{job}*' >/dev/null
 	list 0 --user joe --password-file "$T/pw"
 	[ "$(keys)" = 'job ' ]
-	[[ $stderr == *'1 lock cannot be looked at: '* ]]
+	[[ $stderr == *'1 lock cannot be read: '* ]]
 	list 64 a b
 	[[ $stderr == *'more than one pattern'* ]]
 	list 64 -k job
@@ -371,7 +371,7 @@ cluster_hold() {
 	node_freeze c
 	list 0
 	[ "$(keys)" = 'job ' ]
-	[[ $stderr == *"this is what the others know: "*"$T/c.sock"* ]]
+	[[ $stderr == *"showing what the others know: "*"$T/c.sock"* ]]
 	json "[n['state'] for n in d['nodes']] == ['up', 'up', 'down']"
 	node_thaw c
 	node_kill b

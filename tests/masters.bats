@@ -204,10 +204,10 @@ fence_on() { # NAME: at least the holder's
 @test "S34 two sockets of one server, or a socket and a port, are refused, and both are named" {
 	several 1
 	ln -s a.sock "$T/alias.sock"
-	fails 78 "a.sock and .*alias.sock are one server" redlock -k job \
+	fails 78 "a.sock and .*alias.sock are the same server" redlock -k job \
 		-u "unix://$T/alias.sock" -- touch "$T/ran"
 	on_ports 1 port_launch d
-	fails 78 "d.sock and $address:$port are one server" \
+	fails 78 "d.sock and $address:$port are the same server" \
 		"$REDLOCK" -k job -u "unix://$T/d.sock" \
 		-u "redis://$address:$port" -- touch "$T/ran"
 	wait_until have 0
@@ -221,17 +221,17 @@ fence_on() { # NAME: at least the holder's
 	next_port=$((20000 + RANDOM))
 	on_ports 1 port_launch d
 	for ((i = 0; i < 20; i++)); do
-		fails 78 "127.0.0.1:$port and localhost:$port are one server" \
+		fails 78 "127.0.0.1:$port and localhost:$port are the same server" \
 			"$REDLOCK" -q -k job -u "redis://localhost:$port" \
 			-u "redis://127.0.0.1:$port" -u "$url" -- touch "$T/ran"
 	done
 	# nobody was asked
 	[ "$(cli d dbsize)" = 0 ]
 	# a Cluster, and a group, by two of its names
-	fails 78 'are one server' "$REDLOCK" -q -k job \
+	fails 78 'are the same server' "$REDLOCK" -q -k job \
 		-u "redis-cluster://127.9.9.9,localhost:$port" \
 		-u "redis://127.0.0.1:$port" -u "$url" -- touch "$T/ran"
-	fails 78 'are one server' "$REDLOCK" -q -k job \
+	fails 78 'are the same server' "$REDLOCK" -q -k job \
 		-u "redis-sentinel://127.9.9.9,localhost:$port/g" \
 		-u "redis-sentinel://127.0.0.1:$port/g" -u "$url" -- touch "$T/ran"
 	# two groups may have their Sentinels in common
@@ -258,7 +258,7 @@ fence_on() { # NAME: at least the holder's
 	wait_until exists "$T/started"
 	[ ! -s "$T/err" ]
 	node_thaw d
-	wait_until grep -Eq "(d.sock and $address:$port|$address:$port and .*d.sock) are one server" "$T/err"
+	wait_until grep -Eq "(d.sock and $address:$port|$address:$port and .*d.sock) are the same server" "$T/err"
 	touch "$T/done"
 	ends_with 0
 }

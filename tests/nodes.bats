@@ -97,7 +97,7 @@ says() {
 	several 4
 	run -0 --separate-stderr redlock -k job -- echo ran
 	[ "$output" = ran ]
-	[ "$stderr" = 'redlock: 4 servers outlast no more failures than 3; leave one out, or add one' ]
+	[ "$stderr" = 'redlock: 4 servers survive no more failures than 3; use an odd number' ]
 	run -0 --separate-stderr redlock -q -k job -- echo ran
 	[ "$output$stderr" = ran ]
 }
@@ -114,12 +114,12 @@ says() {
 	several 1
 	cli a flushall >/dev/null
 	for name in .evil.com evil..com 'a b' 127.1 '*.com'; do
-		says 64 '--sni: not the name of a host' -u rediss://h \
+		says 64 '--sni: not a host name' -u rediss://h \
 			--sni "$name"
-		says 64 'sni: not the name of a host' \
+		says 64 'sni: not a host name' \
 			-u "rediss://h?sni=${name// /%20}"
 		settings "sni = $name"
-		says 78 '--sni: not the name of a host' -u "rediss://h"
+		says 78 '--sni: not a host name' -u "rediss://h"
 		settings
 	done
 }

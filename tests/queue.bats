@@ -495,9 +495,9 @@ cost() { # WAITERS
 	[[ $output = *"--max-waiters 'x': not a number"* ]]
 	run -64 redlock -k job --max-waiters=-1 -- true
 	run -64 redlock -k job --color sometimes -- true
-	[[ $output = *"--color 'sometimes': not one of auto|always|never" ]]
+	[[ $output = *"--color 'sometimes': must be one of auto|always|never" ]]
 	run -64 redlock -k job --log-format xml -- true
-	[[ $output = *"--log-format 'xml': not one of text|json" ]]
+	[[ $output = *"--log-format 'xml': must be one of text|json" ]]
 }
 
 # ---- other programs ----

@@ -77,7 +77,7 @@ told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
 	drop
 }
 
-@test "a token that cannot be printed is given back, status 70" {
+@test "a token that cannot be printed is released, status 70" {
 	for how in '' --hold "--keep-for $$" --export "--export --keep-for $$"; do
 		status=0
 		# shellcheck disable=SC2086 # words
@@ -419,7 +419,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 	kill "$tool"
 }
 
-@test "nobody's standard output: the lock is given back, status 70" {
+@test "nobody's standard output: the lock is released, status 70" {
 	run -70 sh -c '"$REDLOCK" lock job >&-'
 	free job
 	run -70 sh -c '"$REDLOCK" inspect job >&-'
@@ -444,7 +444,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 	cli a flushall >/dev/null # the word for a keeper
 }
 
-@test "a token that another program set without expiry can be extended, and given back" {
+@test "a token that another program set without expiry can be extended, and released" {
 	local uuid=7d9f5c54-0c3f-4a43-9f0a-0d2c9f6a7b11
 
 	cli a set job "$uuid" >/dev/null
@@ -503,14 +503,14 @@ no_shadow() { # no lock, nor what belongs to it
 @test "unlock and extend by a token that does not hold it: 75, who does, nothing changed" {
 	other=12345678-1234-1234-1234-123456789abc
 	run -75 "$REDLOCK" unlock --token $other job
-	[[ $output = *"not given back: nobody holds it" ]]
+	[[ $output = *"not released: nobody holds it" ]]
 	[ "$(cli a dbsize)" = 0 ]
 	token=$("$REDLOCK" lock -t 5s --reason mine job)
 	cli a --raw dump job >"$T/before"
 	for t in $other "${token%?}" "$token rest" 'shared:1' $'\n' "$(printf %060d 1)"; do
 		run -75 "$REDLOCK" unlock --token "$t" job
 		[ "${#lines[@]}" = 1 ]
-		[[ $output = *"not given back: it is held by"*": mine" ]]
+		[[ $output = *"not released: it is held by"*": mine" ]]
 		run -75 "$REDLOCK" extend -t 1h --token "$t" job
 		[[ $output = *"not extended: it is held by"* ]]
 	done
@@ -548,7 +548,7 @@ no_shadow() { # no lock, nor what belongs to it
 
 @test "a plain client's lock is nobody's token: 75" {
 	cli a set job 12345678-1234-1234-1234-123456789abc px 60000
-	# it holds that value, and is given back by it as any other
+	# it holds that value, and is released by it as any other
 	"$REDLOCK" unlock --token 12345678-1234-1234-1234-123456789abc job
 	free job
 	cli a set job value px 60000
@@ -573,7 +573,7 @@ no_shadow() { # no lock, nor what belongs to it
 	cli a --raw keys '*:grant:*' | xargs -r redis-cli -s "$T/a.sock" del
 }
 
-@test "readers and slots: each is extended and given back by its own token" {
+@test "readers and slots: each is extended and released by its own token" {
 	a=$("$REDLOCK" lock -s -t 1s job)
 	b=$("$REDLOCK" lock -s -t 1s job)
 	"$REDLOCK" extend -t 10s --token "$a" job

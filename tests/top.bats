@@ -144,7 +144,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	# a host, whatever the case; q is a letter
 	on_screen 0 'wait:backup' 'send:/DB' 'wait:filter: ' 'run:sleep 0.2' 'send:^M' 'send:q' --
 	[ "$(rows)" = 'backup ' ]
-	on_screen 0 'wait:backup' 'send:/q' 'wait:no lock is like that' 'send:^[' 'wait:deploy' 'send:q' --
+	on_screen 0 'wait:backup' 'send:/q' 'wait:no matching locks' 'send:^[' 'wait:deploy' 'send:q' --
 	[ "$(rows)" = 'backup deploy idle ' ]
 	on_screen 0 'wait:backup' 'send:h' 'wait:held only' 'run:sleep 0.2' 'send:q' --
 	[ "$(rows)" = 'backup deploy ' ]
@@ -163,7 +163,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 		"run:redis-cli -s $T/a.sock config resetstat >$T/null" \
 		"run:redis-cli -s $T/a.sock del job 'redlock:{job}:holder:job'  >$T/null" \
 		'run:sleep 1.5' "run:redis-cli -s $T/a.sock info commandstats >$T/stats" \
-		'send:?' 'wait:space' 'send: ' 'wait:no lock is held' 'send:q' --
+		'send:?' 'wait:space' 'send: ' 'wait:no locks are held' 'send:q' --
 	! grep 'scan\|evalsha' "$T/stats"
 	restored
 }

@@ -194,7 +194,7 @@ result() {
 		"${cmd[@]}"
 	refuses 64 --node-timeout -u "$url" -k job --node-timeout 0 -- \
 		"${cmd[@]}"
-	refuses 64 "--restart-guard 'never': neither auto nor off" -u "$url" \
+	refuses 64 "--restart-guard 'never': must be auto, off or" -u "$url" \
 		-k job --restart-guard never -- "${cmd[@]}"
 	refuses 64 --user -u "$url" -k job --user '' -- "${cmd[@]}"
 	refuses 64 --user -u "$url" -k job \
@@ -368,7 +368,7 @@ result() {
 
 @test "U8 a URL without its -u is no command: refused, and its password is not shown" {
 	marker
-	refuses 64 "is there a -u missing" -k job redis://joe:hush@h "${cmd[@]}"
+	refuses 64 "is -u missing" -k job redis://joe:hush@h "${cmd[@]}"
 	run ! contains "$T/err" hush
 	refuses 64 "unknown option '--url'" -k job --url:redis://:hush@h -- \
 		"${cmd[@]}"
@@ -1101,14 +1101,14 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	done
 	help=$("$REDLOCK" force-release --help | sed -n '/^Options:/,/^$/p')
 	[ "${help%%$'\n'-*}" = "Options:
-      --confirm KEY                 the key once more: do it
-      --grace DUR                   time to stop by itself (10s)
+      --confirm KEY                 the key again, to confirm
+      --grace DUR                   time for the holder to stop (10s)
       --now                         take it without asking
-      --foreign                     even if it is no lock of redlock's
+      --foreign                     even if it is not a redlock lock
   -k, --key KEY                     the Redis key that is the lock
       --reason TEXT                 told to the holder, kept in the history" ]
 	help=$("$REDLOCK" lock --help | sed -n '/^Options:/,/^$/p')
-	[[ $help = *"--max-hold DUR                give it back after DUR, status 124"* ]]
+	[[ $help = *"--max-hold DUR                release it after DUR, status 124"* ]]
 	[[ $("$REDLOCK" --help) = *"--max-hold DUR                end the command after DUR, status 124"* ]]
 }
 

@@ -169,8 +169,7 @@ static int use_line(char *line, ssize_t n, char password[PASSWORD_MAX],
 	line[n] = '\0';
 	line[strcspn(line, "\r\n")] = '\0';
 	if (line[0] == '\0')
-		return fail(why, FAIL_CONFIG,
-			    "--askpass: no password was typed");
+		return fail(why, FAIL_CONFIG, "--askpass: no password entered");
 	if (strlen(line) >= PASSWORD_MAX)
 		return fail(why, FAIL_CONFIG, "--askpass: longer than %d bytes",
 			    PASSWORD_MAX - 1);
@@ -188,7 +187,7 @@ int askpass(const char *user, const char *server, char password[PASSWORD_MAX],
 
 	if (open_terminal(&a) < 0)
 		return fail(why, FAIL_CONFIG,
-			    "--askpass: no terminal to ask on; give "
+			    "--askpass: no terminal to ask on; use "
 			    "--password-file or REDISCLI_AUTH");
 	user = *user ? user : "default";
 	(void)snprintf(

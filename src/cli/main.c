@@ -57,14 +57,16 @@ static void show_versions(void)
 	tls_version(tls, sizeof(tls));
 	(void)printf("TLS: %s\n", tls);
 	if (trouble)
-		(void)printf("guard process: NO: /proc does not show the "
-			     "children of a process: %s; nothing is run\n",
-			     trouble);
+		(void)printf(
+			"guard process: NO: /proc does not show the children "
+			"of a process: %s; redlock runs nothing\n",
+			trouble);
 	else
 		(void)printf("guard process: yes (descendants found through "
 			     "/proc%s)\n",
-			     tree_is_veiled() ? ", which hides other users'"
-					      : "");
+			     tree_is_veiled()
+				     ? ", which hides those of other users"
+				     : "");
 	(void)printf("kernel deadman: yes\n");
 }
 

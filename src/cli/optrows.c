@@ -23,21 +23,21 @@ const struct opt_row opt_rows[] = {
 	{'k', "key",	"KEY",	KEY, true, ~(BY_LIST | BY_TOP) & BY_ALL, AT(keys), 1, KEY_MAX,		"the Redis key that is the lock"},
 	{'t', "ttl",	"DUR",	DURATION, false, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(ttl_ms), 0, 0,		"lease length, 200ms..24h (30s)"},
 	{ 0,  "allow-long-ttl",	NULL, SWITCH, false, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(allow_long_ttl), true, 0, "let -t exceed 24h"},
-	{'w', "wait",	"DUR",	DURATION, false, BY_TAKING | BY_WAIT, AT(wait_ms), 0, 0,		"give up after DUR (wait for ever)"},
-	{'n', "no-wait", NULL,	SWITCH, false, BY_TAKING, AT(wait_ms), 0, 0,		"give up at once if it is held"},
-	{'s', "shared",	NULL,	SWITCH, false, BY_TAKING, AT(shared), true, 0,		"as one of the readers"},
-	{'x', "exclusive", NULL, SWITCH, false, BY_TAKING, AT(shared), false, 0,		"alone (the default)"},
-	{'N', "slots",	"N",	NUMBER, false, BY_TAKING, AT(slots), 1, SLOTS_MAX,	"as one of N at a time"},
+	{'w', "wait",	"DUR",	DURATION, false, BY_TAKING | BY_WAIT, AT(wait_ms), 0, 0,		"give up after DUR (wait forever)"},
+	{'n', "no-wait", NULL,	SWITCH, false, BY_TAKING, AT(wait_ms), 0, 0,		"give up at once if the lock is held"},
+	{'s', "shared",	NULL,	SWITCH, false, BY_TAKING, AT(shared), true, 0,		"hold it as a reader, with other readers"},
+	{'x', "exclusive", NULL, SWITCH, false, BY_TAKING, AT(shared), false, 0,		"hold it alone (the default)"},
+	{'N', "slots",	"N",	NUMBER, false, BY_TAKING, AT(slots), 1, SLOTS_MAX,	"hold it as one of at most N"},
 	{ 0,  "max-waiters", "N", NUMBER, false, BY_TAKING, AT(max_waiters), 0, 1000000,	"give up if N wait already"},
-	{ 0,  "supersede", NULL, SWITCH, false, BY_TAKING, AT(supersede), true, 0,		"older waiters with this option give up"},
+	{ 0,  "supersede", NULL, SWITCH, false, BY_TAKING, AT(supersede), true, 0,		"make older waiters with this option give up"},
 	{'E', "conflict-exit-code", "N", NUMBER, false, BY_TAKING | BY_WAIT, AT(conflict_status), 0, 255, "status when not acquired (75)"},
 	{'c', "command", "TEXT", TEXT, true, BY_RUN, AT(shell_command), 0, 0,	"run TEXT with $SHELL -c"},
 	{ 0,  "max-hold", "DUR", DURATION, false, BY_TAKING, AT(max_hold_ms), 1, 0,	"end the command after DUR, status 124"},
 	{ 0,  "max-renewals", "N", NUMBER, false, BY_TAKING, AT(max_renewals), 0, INT32_MAX, "same, after N renewals"},
-	{ 0,  "min-hold", "DUR", DURATION, false, BY_RUN, AT(min_hold_ms), 0, 0,	"keep the lock for DUR at least"},
-	{ 0,  "once-per", "DUR", DURATION, false, BY_RUN, AT(once_ms), 1, 0,		"not within DUR of a success (status 0)"},
+	{ 0,  "min-hold", "DUR", DURATION, false, BY_RUN, AT(min_hold_ms), 0, 0,	"keep the lock at least DUR"},
+	{ 0,  "once-per", "DUR", DURATION, false, BY_RUN, AT(once_ms), 1, 0,		"skip the run if one succeeded within DUR"},
 	{'K', "kill-after", "DUR", DURATION, false, BY_TAKING, AT(grace_ms), 0, 0,		"TERM to KILL (0.15 of -t)"},
-	{ 0,  "orphans", "leave|wait|kill", WORD, false, BY_RUN, AT(orphans), 0, 0,	"what the command leaves running (leave)"},
+	{ 0,  "orphans", "leave|wait|kill", WORD, false, BY_RUN, AT(orphans), 0, 0,	"what to do with leftover processes (leave)"},
 	{ 0,  "contain", NULL,	SWITCH, false, BY_RUN, AT(contain), true, 0,	"run it in a PID namespace of its own"},
 	{'u', "url",	"URL",	URL, false, BY_ALL, AT(url), 0, 0,			"redis://..., local:; repeat for a quorum"},
 	{ 0,  "user",	"NAME",	TEXT, false, BY_ALL, AT(user), 1, 255,		"ACL user"},
@@ -49,11 +49,11 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "key-file", "FILE", PATH, false, BY_ALL, AT(key_file), 1, FILE_MAX,	"TLS: its private key"},
 	{ 0,  "sni",	"NAME",	TEXT, false, BY_ALL, AT(sni), 1, 255,		"TLS: the name to ask for and verify"},
 	{ 0,  "tls-verify", "full|ca|none", WORD, false, BY_ALL, AT(tls_verify), 0, 0,	"TLS: what to verify (full)"},
-	{ 0,  "node-timeout", "DUR", DURATION, false, BY_ALL, AT(node_timeout_ms), 1, 0, "to connect and answer at start (1s)"},
+	{ 0,  "node-timeout", "DUR", DURATION, false, BY_ALL, AT(node_timeout_ms), 1, 0, "time to connect and to answer (1s)"},
 	{ 0,  "restart-guard", "auto|off|DUR", GUARD, false, BY_TAKING | BY_DOCTOR, AT(guard_ms), 0, 0, "a server up for less does not vote (auto)"},
-	{ 0,  "shared-scope", NULL, SWITCH, false, BY_ALL, AT(shared_scope), true, 0,	"refuse a server of this machine alone"},
-	{ 0,  "wait-replicas", "N", NUMBER, false, BY_TAKING | BY_DOCTOR, AT(wait_replicas), 0, 100,	"have N replicas know of the lock first (0)"},
-	{ 0,  "on-unavailable", "fail|run", WORD, false, BY_RUN, AT(run_anyway), 0, 0,	"when no server answers at start (fail)"},
+	{ 0,  "shared-scope", NULL, SWITCH, false, BY_ALL, AT(shared_scope), true, 0,	"refuse servers only this machine can reach"},
+	{ 0,  "wait-replicas", "N", NUMBER, false, BY_TAKING | BY_DOCTOR, AT(wait_replicas), 0, 100,	"first have N replicas store the lock (0)"},
+	{ 0,  "on-unavailable", "fail|run", WORD, false, BY_RUN, AT(run_anyway), 0, 0,	"what to do if no server answers (fail)"},
 	{ 0,  "reason",	"TEXT",	TEXT, false, BY_TAKING | BY_FORCE, AT(reason), 0, 0,		"shown to others while the lock is held"},
 	{ 0,  "no-describe", NULL, SWITCH, false, BY_TAKING, AT(no_describe), true, 0,	"do not tell others who holds the lock"},
 	{ 0,  "no-history", NULL, SWITCH, false, BY_TAKING | BY_UNLOCK, AT(no_history), true, 0,	"keep no entry in the lock's history"},
@@ -62,24 +62,24 @@ const struct opt_row opt_rows[] = {
 	{'v', "verbose", NULL,	SWITCH, false, BY_ALL, AT(loudness), 1, 2,		"say what happens; -vv: every answer"},
 	{ 0,  "color",	"auto|always|never", WORD, false, BY_ALL, AT(color), 0, 0,	"color in messages (auto)"},
 	{ 0,  "log-format", "text|json", WORD, false, BY_ALL, AT(log_json), 0, 0,	"form of the messages (text)"},
-	{ 0,  "hold",	NULL,	SWITCH, true, BY_LOCK, AT(hold), true, 0,	"stay, and renew it, until Ctrl-C"},
-	{ 0,  "keep-for", "PID", NUMBER, true, BY_LOCK, AT(keep_for), 1, INT32_MAX, "renew it as long as process PID lives"},
-	{ 0,  "on-lost", "SIGNAL", TEXT, true, BY_LOCK, AT(on_lost), 1, 16,	"tell that process so, or none (TERM)"},
+	{ 0,  "hold",	NULL,	SWITCH, true, BY_LOCK, AT(hold), true, 0,	"renew and hold it until Ctrl-C"},
+	{ 0,  "keep-for", "PID", NUMBER, true, BY_LOCK, AT(keep_for), 1, INT32_MAX, "renew it while process PID lives"},
+	{ 0,  "on-lost", "SIGNAL", TEXT, true, BY_LOCK, AT(on_lost), 1, 16,	"signal it if the lease is lost (TERM)"},
 	{ 0,  "export",	NULL,	SWITCH, true, BY_LOCK, AT(export), true, 0,	"print shell code that sets REDLOCK_TOKEN..."},
 	{ 0,  "token",	"TOKEN", TEXT, true, BY_UNLOCK | BY_EXTEND, AT(token), 1, 64, "what lock printed ($REDLOCK_TOKEN)"},
-	{ 0,  "since",	"DUR",	DURATION, true, BY_HISTORY, AT(since_ms), 1, 0,	"what ended within DUR"},
-	{ 0,  "max-age", "DUR",	DURATION, true, BY_INSPECT, AT(max_age_ms), 1, 0,	"a check: 2 if it is held for longer"},
-	{ 0,  "last-success", "DUR", DURATION, true, BY_HISTORY, AT(last_success_ms), 1, 0, "a check: 2 without a success within DUR"},
-	{ 0,  "svg",	NULL,	SWITCH, true, BY_HISTORY, AT(svg), true, 0,	"answer with a picture, in SVG"},
+	{ 0,  "since",	"DUR",	DURATION, true, BY_HISTORY, AT(since_ms), 1, 0,	"only holds that ended within DUR"},
+	{ 0,  "max-age", "DUR",	DURATION, true, BY_INSPECT, AT(max_age_ms), 1, 0,	"check: status 2 if it is held for longer"},
+	{ 0,  "last-success", "DUR", DURATION, true, BY_HISTORY, AT(last_success_ms), 1, 0, "check: status 2 if no success within DUR"},
+	{ 0,  "svg",	NULL,	SWITCH, true, BY_HISTORY, AT(svg), true, 0,	"print a picture, in SVG"},
 	{ 0,  "config",	NULL,	SWITCH, true, BY_DOCTOR, AT(config), true, 0,	"only check and print the settings"},
-	{ 0,  "json",	NULL,	SWITCH, true, BY_LOOKING, AT(json), true, 0,	"answer in JSON"},
-	{ 0,  "prometheus", NULL, SWITCH, true, BY_LIST, AT(prometheus), true, 0,	"answer in Prometheus' text format"},
+	{ 0,  "json",	NULL,	SWITCH, true, BY_LOOKING, AT(json), true, 0,	"print JSON"},
+	{ 0,  "prometheus", NULL, SWITCH, true, BY_LIST, AT(prometheus), true, 0,	"print metrics in Prometheus text format"},
 	{ 0,  "held",	NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(held), true, 0,	"only locks that somebody holds"},
 	{ 0,  "waiting", NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(waiting), true, 0,	"only locks that somebody waits for"},
-	{ 0,  "confirm", "KEY",	TEXT, true, BY_FORCE, AT(confirm), 0, 0,	"the key once more: do it"},
-	{ 0,  "grace",	"DUR",	DURATION, true, BY_FORCE, AT(force_grace_ms), 0, 0, "time to stop by itself (10s)"},
+	{ 0,  "confirm", "KEY",	TEXT, true, BY_FORCE, AT(confirm), 0, 0,	"the key again, to confirm"},
+	{ 0,  "grace",	"DUR",	DURATION, true, BY_FORCE, AT(force_grace_ms), 0, 0, "time for the holder to stop (10s)"},
 	{ 0,  "now",	NULL,	SWITCH, true, BY_FORCE, AT(now), true, 0,	"take it without asking"},
-	{ 0,  "foreign", NULL,	SWITCH, true, BY_FORCE, AT(foreign), true, 0,	"even if it is no lock of redlock's"},
+	{ 0,  "foreign", NULL,	SWITCH, true, BY_FORCE, AT(foreign), true, 0,	"even if it is not a redlock lock"},
 	{'h', "help",	NULL,	SWITCH, true, BY_ALL, AT(show), SHOW_HELP, 0,		"show this"},
 	{'V', "version", NULL,	SWITCH, true, BY_ALL, AT(show), SHOW_VERSION, 0,	"show versions; with -v all settings"},
 };
@@ -175,7 +175,8 @@ static int take_duration(const struct taking *t, char *value)
 				 "not a duration (write 250ms, 30s, 5m, 1h30m; "
 				 "a bare number means seconds)");
 	if (ms < t->r->lo)
-		return fail(t->why, FAIL_USAGE, "%s: 0 is no time", t->label);
+		return fail(t->why, FAIL_USAGE, "%s: must be greater than 0",
+			    t->label);
 	store(t->o, t->r, ms);
 	return 0;
 }
@@ -190,8 +191,8 @@ static int take_guard(const struct taking *t, char *value)
 		ms = 0;
 	else if (ms < 0)
 		return bad_value(t, value,
-				 "neither auto nor off nor a duration (write "
-				 "30s, 5m; a bare number means seconds)");
+				 "must be auto, off or a duration (30s, 5m; a "
+				 "bare number means seconds)");
 	store(t->o, t->r, ms);
 	return 0;
 }
@@ -203,7 +204,7 @@ static int take_number(const struct taking *t, char *value)
 
 	if (n < 0) {
 		(void)snprintf(what, sizeof(what),
-			       "not a number within %lld..%lld",
+			       "not a number from %lld to %lld",
 			       (long long)t->r->lo, (long long)t->r->hi);
 		return bad_value(t, value, what);
 	}
@@ -222,7 +223,7 @@ static int take_switch(const struct taking *t, char *value)
 	else if (!value || strcmp(value, "yes") == 0)
 		store(o, t->r, t->r->lo);
 	else if (strcmp(value, "no") != 0)
-		return bad_value(t, value, "neither yes nor no");
+		return bad_value(t, value, "must be yes or no");
 	else if (is_stored(o, t->r, t->r->lo))
 		memcpy((char *)o + t->r->at, (const char *)&defaults + t->r->at,
 		       t->r->size);
@@ -245,7 +246,7 @@ static int take_word(const struct taking *t, char *value)
 			break;
 		words += n + 1;
 	}
-	(void)snprintf(what, sizeof(what), "not one of %s", t->r->value);
+	(void)snprintf(what, sizeof(what), "must be one of %s", t->r->value);
 	return bad_value(t, value, what);
 }
 
@@ -256,7 +257,7 @@ static int take_text(const struct taking *t, char *value)
 
 	if (n < t->r->lo || (t->r->hi > 0 && n > t->r->hi))
 		return fail(t->why, FAIL_USAGE,
-			    n == 0 ? "%s: an empty value"
+			    n == 0 ? "%s: empty value"
 				   : "%s: longer than %lld bytes",
 			    t->label, (long long)t->r->hi);
 	memcpy((char *)t->o + t->r->at, &text, sizeof(text));
@@ -483,7 +484,7 @@ static void duration_text(const struct opt_row *r, int64_t ms, char *buf,
 			  size_t size)
 {
 	if (ms == INT64_MAX)
-		(void)snprintf(buf, size, "for ever");
+		(void)snprintf(buf, size, "forever");
 	else if (ms == 0 && r->lo > 0)
 		(void)snprintf(buf, size, "not set");
 	else

@@ -150,7 +150,7 @@ static int take_operand(struct opts *o, char *text, struct fail *why)
 	if (o->pattern)
 		return fail(why, FAIL_USAGE,
 			    "more than one pattern; quote it, or the shell "
-			    "makes file names of it");
+			    "expands it to file names");
 	o->pattern = text;
 	return 0;
 }
@@ -229,8 +229,8 @@ static int check_times(const struct opts *o, struct fail *why)
 			     (long long)o->ttl_ms / 2);
 	if (o->min_hold_ms > TTL_MAX_MS && !o->allow_long_ttl)
 		return clash(o, &o->min_hold_ms, &o->min_hold_ms, why,
-			     "--min-hold: longer than 24h; give "
-			     "--allow-long-ttl if that is meant");
+			     "--min-hold: longer than 24h; use "
+			     "--allow-long-ttl if you mean it");
 	if (o->max_hold_ms > 0 && o->min_hold_ms > o->max_hold_ms)
 		return clash(o, &o->min_hold_ms, &o->max_hold_ms, why,
 			     "--min-hold is longer than --max-hold");
@@ -258,8 +258,7 @@ static int check_command(struct opts *o, int argc, char **argv,
 	/* and the password in it would be shown to whoever waits */
 	if (o->command && strstr(o->command[0], "://"))
 		return fail(why, FAIL_USAGE,
-			    "'%.150s' is a URL and no command: is there a -u "
-			    "missing?",
+			    "'%.150s' is a URL, not a command; is -u missing?",
 			    endpoint_masked(o->command[0], shown));
 	if (!o->shell_command && !o->command)
 		return fail(why, FAIL_USAGE,

@@ -118,8 +118,7 @@ int table_print(struct table *t, const char *indent, FILE *out)
 const char *about_who(const char (*about)[ABOUT_MAX], char *buf, size_t size)
 {
 	if (about[ABOUT_HOST][0] == '\0')
-		(void)snprintf(buf, size,
-			       "a holder that does not say who it is");
+		(void)snprintf(buf, size, "an anonymous holder");
 	else
 		(void)snprintf(buf, size, "%s (pid %s, user %s)",
 			       about[ABOUT_HOST], about[ABOUT_PID],

@@ -119,7 +119,7 @@ static int merge_tls(struct endpoint *ep, const struct opts *o, int at,
 	for (size_t i = 0; i < GROUPS; i++)
 		merge_group(ep, o, tls_texts[i]);
 	if (t->sni[0] && !place_is_host(t->sni)) {
-		(void)fail(why, FAIL_USAGE, "--sni: not the name of a host");
+		(void)fail(why, FAIL_USAGE, "--sni: not a host name");
 		return opt_blame(o, opt_given(o, &o->sni), why);
 	}
 	if (counts(o, &o->tls_verify,
@@ -130,8 +130,8 @@ static int merge_tls(struct endpoint *ep, const struct opts *o, int at,
 	if (!t->cert[0] == !t->key[0])
 		return 0;
 	(void)fail(why, FAIL_USAGE,
-		   "a certificate and its private key go together (--cert, "
-		   "--key-file)");
+		   "a certificate needs its private key, and the reverse "
+		   "(--cert, --key-file)");
 	return opt_blame(o, opt_given(o, t->cert[0] ? &o->cert : &o->key_file),
 			 why);
 }
@@ -195,8 +195,8 @@ static int merge_secret(struct endpoint *ep, const struct opts *o,
 		if (opt_typed(o, &o->user) || opt_typed(o, &o->password_file) ||
 		    (o->askpass && opt_typed(o, &o->askpass)))
 			return fail(why, FAIL_USAGE,
-				    "local: is for its owner alone and knows "
-				    "neither users nor passwords");
+				    "local: has no users and no passwords; "
+				    "only its owner can use it");
 		return 0;
 	}
 	if (counts(o, &o->user, url_says))
@@ -250,7 +250,7 @@ static int make_full(char path[FILE_NAME_MAX], struct fail *why)
 	    snprintf(path, FILE_NAME_MAX, "%s/%s", here, given) >=
 		    FILE_NAME_MAX)
 		return fail(why, FAIL_CONFIG,
-			    "'%.200s': the full name of this file is unknown "
+			    "'%.200s': the full path of this file is unknown "
 			    "or too long",
 			    given);
 	return 0;
@@ -282,8 +282,8 @@ static int check_paths(const struct endpoint *ep, const struct opts *o, int at,
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
 		if (each[i][0] != '\0' && each[i][0] != '/') {
 			(void)fail(why, FAIL_CONFIG,
-				   "'%.150s': not a full name; in a "
-				   "configuration file it must be",
+				   "'%.150s': not a full path; a configuration "
+				   "file needs one",
 				   each[i]);
 			return opt_blame(o, given_at(o, at), why);
 		}
@@ -326,11 +326,10 @@ static int check_scope(struct endpoint *ep, const struct opts *o, int at,
 		here |= is_this_machine(ep->at[i].host);
 	if (!here || !o->shared_scope)
 		return 0;
-	(void)fail(
-		why, FAIL_USAGE,
-		"'%.150s' excludes on this machine alone, and --shared-scope "
-		"wants a server that other machines use",
-		ep->name);
+	(void)fail(why, FAIL_USAGE,
+		   "'%.150s' covers this machine only; --shared-scope requires "
+		   "a server that other machines can use",
+		   ep->name);
 	return opt_blame(o, given_at(o, at), why);
 }
 

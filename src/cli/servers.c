@@ -28,8 +28,8 @@ static int refuse_twins(const struct servers *s, const struct opts *o,
 			    0)
 				continue;
 			(void)fail(why, FAIL_USAGE,
-				   "'%.130s' and '%.130s' are the same server, "
-				   "which has one vote",
+				   "'%.130s' and '%.130s' are the same server "
+				   "and count once",
 				   endpoint_masked(o->url[i], a),
 				   endpoint_masked(o->url[k], b));
 			return opt_blame(o, &o->url_from[k], why);
@@ -42,10 +42,10 @@ static int refuse_local(const struct servers *s, const struct opts *o,
 {
 	for (int i = 0; s->n > 1 && i < s->n; i++)
 		if (s->endpoint[i].kind == ENDPOINT_LOCAL) {
-			(void)fail(why, FAIL_USAGE,
-				   "local: cannot be one of several servers: "
-				   "it is another one on each machine, and for "
-				   "each user");
+			(void)fail(
+				why, FAIL_USAGE,
+				"local: cannot be one of several servers: it "
+				"differs on each machine and for each user");
 			return opt_blame(o, &o->url_from[i], why);
 		}
 	return 0;
@@ -68,8 +68,8 @@ static int refuse_tls(const struct servers *s, const struct opts *o,
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
 		if (opt_typed(o, each[i].field))
 			return fail(why, FAIL_USAGE,
-				    "%s: %.150s is asked without TLS; with it "
-				    "a URL begins with rediss://",
+				    "%s: %.150s does not use TLS; with TLS, a "
+				    "URL begins with rediss://",
 				    each[i].name, s->endpoint[0].name);
 	return 0;
 }
@@ -79,8 +79,8 @@ static int parse(struct servers *s, const struct opts *o, struct fail *why)
 	s->asked_for = o->urls > 0;
 	s->n = s->asked_for ? o->urls : 1;
 	if (o->more_urls) {
-		(void)fail(why, FAIL_USAGE, "more than %d servers: at most %d",
-			   NODES_MAX, NODES_MAX);
+		(void)fail(why, FAIL_USAGE, "too many servers: at most %d",
+			   NODES_MAX);
 		return opt_blame(o, opt_given(o, &o->url), why);
 	}
 	for (int i = 0; i < s->n; i++)
@@ -97,21 +97,21 @@ static void tell(const struct servers *s)
 {
 	if (!s->asked_for)
 		log_notice("default-url",
-			   "no -u and no REDLOCK_URL: using %s; a server on "
-			   "each machine is a lock on each machine",
+			   "no -u and no REDLOCK_URL: using %s; if each "
+			   "machine has its own server, each has its own lock",
 			   DEFAULT_URL);
 	if (s->n % 2 == 0)
 		log_notice("even",
-			   "%d servers outlast no more failures than %d; "
-			   "leave one out, or add one",
+			   "%d servers survive no more failures than %d; use "
+			   "an odd number",
 			   s->n, s->n - 1);
 	for (int i = 0; i < s->n; i++) {
 		const struct endpoint *ep = &s->endpoint[i];
 
 		if (server_has_tls(ep) && ep->tls_conf.verify == TLS_NONE)
 			log_notice("unverified",
-				   "tls-verify=none: whoever answers for %s is "
-				   "believed, and gets the password",
+				   "tls-verify=none: any server that answers "
+				   "for %s is trusted and gets the password",
 				   ep->name);
 	}
 }

@@ -89,7 +89,8 @@ static int take_line(const struct reading *r, char *line)
 	value = strchr(line, '=');
 	n = trimmed(line, strcspn(line, "="));
 	if (!value || n == 0)
-		return fail(r->why, FAIL_USAGE, "not a line 'name = value'");
+		return fail(r->why, FAIL_USAGE,
+			    "not a line of the form 'name = value'");
 	do
 		value++;
 	while (is_blank(*value));
@@ -99,12 +100,14 @@ static int take_line(const struct reading *r, char *line)
 		return bad_name(r, line, n);
 	if (row->typed)
 		return fail(r->why, FAIL_USAGE,
-			    "'%s' is for the command line only", row->name);
+			    "'%s' can only be used on the command line",
+			    row->name);
 	if (opt_take(r->o, row, value, r->source, r->line, r->why) < 0)
 		return -1;
 	if (row->shape == URL && (r->st.st_mode & 077) && holds_password(r->o))
-		return refuse_mode(r, "600",
-				   "holds a password and is open to others");
+		return refuse_mode(
+			r, "600",
+			"holds a password and is accessible to others");
 	return 0;
 }
 
@@ -139,9 +142,9 @@ static int check_file(const struct reading *r)
 		return refuse(r, "is not a regular file");
 	if (r->st.st_uid != 0 && r->st.st_uid != geteuid())
 		return refuse(r, "belongs to another user, who may change it: "
-				 "chown it, or set HOME to a home of yours");
+				 "chown it, or set HOME to your own home");
 	if (r->st.st_mode & 022)
-		return refuse_mode(r, "go-w", "may be written to by others");
+		return refuse_mode(r, "go-w", "may be written by others");
 	return 0;
 }
 

@@ -112,9 +112,9 @@ int twins_refuse(const struct servers *s, struct fail *why)
 		for (int k = 0; k < i; k++)
 			if (all[i].ep != all[k].ep && is_one(&all[k], &all[i]))
 				return fail(why, FAIL_CONFIG,
-					    "%.250s and %.250s are one server, "
-					    "and would count twice: name each "
-					    "server once",
+					    "%.250s and %.250s are the same "
+					    "server and would count twice; "
+					    "name each server once",
 					    all[k].ep->name, all[i].ep->name);
 	return 0;
 }

@@ -98,13 +98,14 @@ void check_rights(const struct exam *e, const struct facts *s)
 		   !is_default) {
 		found(e->found, LEVEL_NOTE, s->name, "rights",
 		      "not known whether user %s may use the commands that "
-		      "write: before Redis 7 that is told by writing only",
+		      "write: before Redis 7, only a write can show that",
 		      user_of(s, "default"));
 		cure(e->found, "compare ACL GETUSER %s with the line below",
 		     user_typed(s, name));
 	} else if (s->scripts.kind == FAIL_NONE) {
 		found(e->found, LEVEL_OK, s->name, "rights",
-		      "user %s may use all commands that locks need",
+		      "user %s may use all commands that redlock needs to hold "
+		      "locks",
 		      user_of(s, "default"));
 	}
 	note_missing(e, s);

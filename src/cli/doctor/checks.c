@@ -46,10 +46,10 @@ static void check_answer(const struct exam *e, const struct facts *s)
 			     ? "see --cacert, --cert and --sni"
 			     : "see --user, --password-file and the ACL below");
 	else if (strstr(text, "max number of clients"))
-		cure(e->found, "CONFIG SET maxclients N, by somebody who is "
+		cure(e->found, "CONFIG SET maxclients N, from a client that is "
 			       "still connected");
 	else if (s->why.kind == FAIL_UNAVAILABLE)
-		cure(e->found, "is it up, and is that its address?");
+		cure(e->found, "check that it is running, and its address");
 }
 
 static void check_version(const struct exam *e, const struct facts *s)
@@ -62,22 +62,21 @@ static void check_version(const struct exam *e, const struct facts *s)
 		return;
 	if (redis && s->major < 6) {
 		found(e->found, LEVEL_WRONG, s->name, "version",
-		      "Redis %s; nothing before 6.0 is known to work",
-		      s->version);
+		      "Redis %s; redlock needs 6.0 or later", s->version);
 		cure(e->found, "upgrade it: Redis 6.0 or Valkey 7.2, or later");
 	} else if (redis || others) {
 		found(e->found, LEVEL_OK, s->name, "version", "%s %s",
 		      s->software, s->version);
 	} else if (strcmp(s->software, "KeyDB") == 0) {
 		found(e->found, LEVEL_NOTE, s->name, "version",
-		      "KeyDB %s; with active-replica each of two servers "
-		      "grants the same lock",
+		      "KeyDB %s; with active-replica, two servers can grant "
+		      "the same lock",
 		      s->version);
 		cure(e->found, "active-replica no");
 	} else {
 		found(e->found, LEVEL_NOTE, s->name, "version",
-		      "%s %s, with which redlock was not tried",
-		      s->software[0] ? s->software : "a server of unknown make",
+		      "%s %s; redlock has not been tested with it",
+		      s->software[0] ? s->software : "an unknown server",
 		      s->version);
 	}
 }
@@ -88,18 +87,19 @@ static void check_role(const struct exam *e, const struct facts *s)
 
 	if (strcmp(s->role, "slave") == 0) {
 		found(e->found, LEVEL_WRONG, s->name, "role",
-		      "a replica of %s:%s, which takes no locks",
+		      "a replica of %s:%s; it cannot grant locks",
 		      s->master_host, s->master_port);
-		cure(e->found, "name its master, or redis-sentinel://");
+		cure(e->found,
+		     "use the URL of its master, or redis-sentinel://");
 	} else if (s->is_active) {
 		say(e, s, LEVEL_WRONG, "role",
-		    "an active replica: it and its master each grant the same "
-		    "lock, to two at once");
+		    "an active replica: it and its master can both grant the "
+		    "same lock");
 		cure(e->found, "active-replica no");
 	} else if (member) {
 		say(e, s, LEVEL_WRONG, "role",
-		    "a member of a Cluster, which sends most keys elsewhere");
-		cure(e->found, "write redis-cluster:// and not redis://");
+		    "a member of a Cluster; most keys are on other nodes");
+		cure(e->found, "write redis-cluster://, not redis://");
 	} else if (s->role[0] != '\0') {
 		say(e, s, LEVEL_OK, "role", s->role);
 	}
@@ -120,12 +120,12 @@ static void check_scripts(const struct exam *e, const struct facts *s)
 		cure(e->found, "ACL SETUSER %s +eval +evalsha",
 		     user_typed(s, name));
 	else if (strstr(text, "LOADING"))
-		cure(e->found, "wait until it has read its data");
+		cure(e->found, "wait until it has loaded its data");
 	else if (strstr(text, "BUSY"))
 		cure(e->found, "SCRIPT KILL");
 	else
-		cure(e->found, "redlock needs scripts: have them enabled, or "
-			       "take another server");
+		cure(e->found, "redlock needs scripts: enable them, or use "
+			       "another server");
 }
 
 static void check_blanks(const struct exam *e, const struct facts *s)
@@ -135,26 +135,24 @@ static void check_blanks(const struct exam *e, const struct facts *s)
 	if (!knows(s, BLANK_INFO)) {
 		say(e, s, LEVEL_NOTE, "info",
 		    e->servers->n > 1
-			    ? "INFO is refused: a restart goes unseen (the "
-			      "restart guard is blind), and so do two names "
-			      "of one server; nothing is known of memory and "
-			      "disk"
-			    : "INFO is refused: nothing is known of version, "
-			      "memory and disk");
+			    ? "INFO is refused: redlock cannot notice a "
+			      "restart (--restart-guard) or two names for one "
+			      "server, and cannot check memory and disk"
+			    : "INFO is refused: cannot check version, memory "
+			      "and disk");
 		/* (the usual user of a managed server nobody can be asked to
 		 * let do more) */
 		if (strcmp(user_of(s, "default"), "default") != 0)
 			cure(e->found, "ACL SETUSER %s +info",
 			     user_typed(s, name));
 		else
-			cure(e->found, "ask for +info whoever runs it, if it "
-				       "can be had there");
+			cure(e->found, "ask the provider for +info");
 	}
 	if (!knows(s, BLANK_CONFIG))
 		say(e, s, LEVEL_NOTE, "config",
-		    "CONFIG is refused, as managed servers do: not known how "
-		    "often it writes to its disk, and how many replicas it "
-		    "wants");
+		    "CONFIG is refused, as on managed servers: cannot check "
+		    "how often it writes to disk and how many replicas it "
+		    "requires");
 }
 
 /* ---- what it forgets ---- */
@@ -165,35 +163,34 @@ static void check_saving(const struct exam *e, const struct facts *s)
 	    strcmp(s->stops_writes, "no") != 0 &&
 	    !(s->save_known && s->save[0] == '\0')) {
 		say(e, s, LEVEL_WRONG, "saving",
-		    "the last save failed, and until one works nothing can be "
-		    "written (stop-writes-on-bgsave-error)");
-		cure(e->found, "CONFIG SET stop-writes-on-bgsave-error no, or "
-			       "see its log");
+		    "the last save failed; writes are refused until one "
+		    "succeeds (stop-writes-on-bgsave-error)");
+		cure(e->found, "see its log, or CONFIG SET "
+			       "stop-writes-on-bgsave-error no");
 	} else if (strcmp(s->save_status, "err") == 0) {
 		say(e, s, LEVEL_NOTE, "saving", "the last save failed");
-		cure(e->found, "make room on its disk, see its log");
+		cure(e->found, "free space on its disk; see its log");
 	}
 	if (strcmp(s->aof_status, "err") == 0) {
 		say(e, s, LEVEL_WRONG, "saving",
-		    "writing the append-only file fails, and nothing else can "
-		    "be written");
-		cure(e->found, "make room on its disk, see its log");
+		    "writing the append-only file fails, so the server refuses "
+		    "writes");
+		cure(e->found, "free space on its disk; see its log");
 	}
 	if (s->loading == 1) {
 		say(e, s, LEVEL_WRONG, "saving",
-		    "it is still reading its data");
-		cure(e->found, "wait until it has read them");
+		    "it is still loading its data");
+		cure(e->found, "wait until it has loaded them");
 	}
 }
 
 /* What redlock makes of a server that forgot. */
 static const char *after_loss(const struct exam *e)
 {
-	return e->servers->n > 1
-		       ? "it then has no vote until these leases are over "
-			 "(--restart-guard)"
-		       : "their holders set them again, and who comes first "
-			 "before that may get one";
+	return e->servers->n > 1 ? "it then does not vote until those leases "
+				   "are over (--restart-guard)"
+				 : "until their holders restore them, another "
+				   "client may get one";
 }
 
 static void check_persistence(const struct exam *e, const struct facts *s)
@@ -205,12 +202,12 @@ static void check_persistence(const struct exam *e, const struct facts *s)
 	/* (whoever held one is gone when the machine is) */
 	if (s->aof == 1 && e->servers->endpoint[0].kind == ENDPOINT_LOCAL) {
 		say(e, s, LEVEL_OK, "persistence",
-		    "appendonly: forgets nothing while the machine runs");
+		    "appendonly: keeps all locks unless the machine crashes");
 		return;
 	}
 	if (s->aof == 1 && strcmp(s->fsync, "always") == 0)
 		say(e, s, LEVEL_OK, "persistence",
-		    "appendonly, appendfsync always: forgets nothing");
+		    "appendonly, appendfsync always: keeps all locks");
 	else if (s->aof == 1)
 		found(e->found, LEVEL_NOTE, s->name, "persistence",
 		      "appendonly, appendfsync %s: a crash of the machine may "
@@ -229,7 +226,7 @@ static void check_persistence(const struct exam *e, const struct facts *s)
 		      s->save, then);
 	else
 		found(e->found, LEVEL_NOTE, s->name, "persistence",
-		      "nothing is kept on disk: a restart forgets all locks; "
+		      "nothing is saved to disk: a restart forgets all locks; "
 		      "%s",
 		      then);
 	if (s->aof == 1 && strcmp(s->fsync, "always") != 0)
@@ -247,14 +244,14 @@ static void check_eviction(const struct exam *e, const struct facts *s)
 		return;
 	if (evicts && s->memory_max > 0) {
 		found(e->found, LEVEL_WRONG, s->name, "eviction",
-		      "maxmemory-policy is %s: when memory is full, locks are "
-		      "thrown away while they are held (%" PRId64
+		      "maxmemory-policy is %s: when memory is full, the server "
+		      "deletes locks that are held (%" PRId64
 		      " keys were evicted so far)",
 		      s->policy, s->evicted > 0 ? s->evicted : 0);
 		cure(e->found, "CONFIG SET maxmemory-policy noeviction");
 	} else {
 		found(e->found, LEVEL_OK, s->name, "eviction", "%s%s",
-		      s->policy, evicts ? ", but memory has no limit" : "");
+		      s->policy, evicts ? ", but maxmemory is not set" : "");
 	}
 }
 
@@ -270,13 +267,13 @@ static void check_memory(const struct exam *e, const struct facts *s)
 	      s->name, "memory",
 	      "%" PRId64 "%% of maxmemory (%" PRId64 " of %" PRId64 " MB)%s",
 	      percent, s->memory / 1000000, s->memory_max / 1000000,
-	      percent >= FULL_PERCENT ? ": a full server renews and releases, "
-					"but grants nothing"
+	      percent >= FULL_PERCENT ? ": when full, it renews and releases "
+					"locks but grants none"
 				      : "");
 	if (percent >= FULL_PERCENT)
 		cure(e->found,
-		     "CONFIG SET maxmemory %" PRId64 "mb, or delete "
-		     "what is not needed",
+		     "CONFIG SET maxmemory %" PRId64
+		     "mb, or delete keys that are not needed",
 		     more * 2 / 1000000 + 1);
 }
 
@@ -318,8 +315,8 @@ static void check_rtt(const struct exam *e, const struct facts *s)
 		return;
 	}
 	found(e->found, LEVEL_WRONG, s->name, "round-trip",
-	      "%s: a lease of %s, less than %d of these, is lost at the first "
-	      "hiccup",
+	      "%s: a lease of %s is less than %d round trips; one short delay "
+	      "loses it",
 	      rtt, ttl, RTTS_PER_LEASE);
 	cure(e->found, "-t %s",
 	     format_duration(least_ms, enough, sizeof(enough)));
@@ -337,7 +334,8 @@ static void check_clients(const struct exam *e, const struct facts *s)
 	found(e->found, percent >= FULL_PERCENT ? LEVEL_WRONG : LEVEL_OK,
 	      s->name, "clients", "%" PRId64 " of at most %" PRId64 "%s",
 	      s->clients, s->clients_max,
-	      percent >= FULL_PERCENT ? ": soon nobody else can connect" : "");
+	      percent >= FULL_PERCENT ? ": soon no more clients can connect"
+				      : "");
 	if (percent >= FULL_PERCENT)
 		cure(e->found, "CONFIG SET maxclients %" PRId64,
 		     s->clients_max * 2);
@@ -364,13 +362,13 @@ static void check_replicas(const struct exam *e, const struct facts *s)
 	if (blocked)
 		cure(e->found,
 		     "CONFIG SET min-replicas-to-write %" PRId64
-		     ", or mend the replicas: with fewer than %" PRId64
-		     " nothing is written",
+		     ", or repair the replicas: with fewer than %" PRId64
+		     " writes are refused",
 		     s->replicas_good, s->replicas_least);
 	else if (few)
 		cure(e->found,
-		     "--wait-replicas %d waits in vain: mend the "
-		     "replicas, or ask for fewer",
+		     "--wait-replicas %d cannot be met: repair the replicas, "
+		     "or lower it",
 		     e->o->wait_replicas);
 	else if (lag)
 		cure(e->found, "see the log of the replicas");
@@ -390,7 +388,7 @@ static void check_uptime(const struct exam *e, const struct facts *s)
 		return;
 	}
 	found(e->found, LEVEL_NOTE, s->name, "uptime",
-	      "%s: it may have forgotten leases, and has no vote for another "
+	      "%s: it may have forgotten leases and does not vote for another "
 	      "%s (--restart-guard)",
 	      up, format_duration(left, wait, sizeof(wait)));
 	cure(e->found, "wait");
@@ -423,11 +421,12 @@ static void check_certificate(const struct exam *e, const struct facts *s)
 	      : left < CERTIFICATE_NOTE_S ? LEVEL_NOTE
 					  : LEVEL_OK,
 	      s->name, "tls", "its certificate %s %s",
-	      left < 0 ? "has expired, since" : "holds for another",
+	      left < 0 ? "has expired, since" : "is valid for another",
 	      format_duration((left < 0 ? -left : left) * 1000, text,
 			      sizeof(text)));
 	if (left < CERTIFICATE_NOTE_S)
-		cure(e->found, "renew it: nobody is let in with an old one");
+		cure(e->found,
+		     "renew it: clients reject an expired certificate");
 }
 
 static void check_tls(const struct exam *e, const struct facts *s)
@@ -436,10 +435,9 @@ static void check_tls(const struct exam *e, const struct facts *s)
 	if (!server_has_tls(s->ep) || s->ep->tls_conf.verify != TLS_NONE)
 		return;
 	say(e, s, LEVEL_NOTE, "tls",
-	    "tls-verify=none: whoever answers is believed, and gets the "
+	    "tls-verify=none: any server that answers is trusted and gets the "
 	    "password");
-	cure(e->found,
-	     "--tls-verify full, and --cacert FILE for who signed it");
+	cure(e->found, "--tls-verify full, and --cacert FILE for its issuer");
 }
 
 /* ---- all ---- */

@@ -54,7 +54,7 @@ static void print_acl(const char *whose, const char *line)
 static void print_acls(const struct exam *e, const char *acl,
 		       const char *looking)
 {
-	print_acl("What a user needs, for the prompt of redis-cli", acl);
+	print_acl("What a user needs, to be typed in redis-cli", acl);
 	print_acl("For list, top and doctor as well", looking);
 	print_acl("And at the Sentinels", acl_line_sentinel(e));
 }
@@ -258,7 +258,8 @@ static int doctor(const struct opts *o)
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.usage = "[OPTIONS] [KEY]...",
-	.summary = "Says whether the servers are fit for locks, and what to do",
+	.summary = "Checks whether the servers are suitable for locks, and "
+		   "says what to do",
 	.example =
 		{"redlock doctor deploy",
 		 "redlock doctor -u redis://db1 -u redis://db2 -u redis://db3"},

@@ -11,8 +11,8 @@
 /* A machine with a synchronised clock is never that far from another one. */
 #define DISTANCE_NOTE_US 500000
 #define CURE_CLOCK                                                             \
-	"have both clocks kept (chrony, ntpd); set them by slewing: a step "   \
-	"ends leases early, or late"
+	"synchronise both clocks (chrony, ntpd); slew them: a step ends "      \
+	"leases early or late"
 
 /* Who holds a lock does not depend on dates, so a difference alone breaks no
  * lock. But a clock that is this far off will be set one day, and a server's

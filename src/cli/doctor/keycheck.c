@@ -150,10 +150,10 @@ static const struct companion {
 } companions[] = {
 	{"queue:", "its line of waiters", {"ZRANGE", "0", "99"}, true},
 	{"sharers:",
-	 "the list of those who share it",
+	 "its list of readers and slots",
 	 {"ZRANGE", "0", "99"},
 	 true},
-	{"alive:", "the waiters' signs of life", {"ZCARD"}, false},
+	{"alive:", "its waiters' times of last contact", {"ZCARD"}, false},
 	{"moves:", "its list of slots", {"HGET", "last"}, false},
 };
 
@@ -323,7 +323,7 @@ static void no_expiry(struct search *s, const struct probe *p)
 	char key[TYPED_MAX];
 
 	say(s, p, LEVEL_WRONG,
-	    "no expiry: if its owner is gone, it stays for ever");
+	    "no expiry: if its owner is gone, it stays forever");
 	cure(s->e->found, "redlock force-release %s",
 	     typed(p, key, sizeof(key)));
 }
@@ -338,11 +338,12 @@ static void take_type(struct search *s, const struct probe *p,
 	if (strcmp(t->type, "none") == 0 || strcmp(t->type, "string") == 0)
 		return;
 	(void)snprintf(text, sizeof(text),
-		       "it holds a %s, which is no lock of ours: waiters wait "
-		       "until it is gone",
+		       "it holds a %s, not a redlock lock: waiters wait until "
+		       "it is gone",
 		       t->type);
 	say(s, p, LEVEL_WRONG, text);
-	cure(s->e->found, "another key; or redlock force-release --foreign %s",
+	cure(s->e->found,
+	     "use another key, or redlock force-release --foreign %s",
 	     typed(p, key, sizeof(key)));
 }
 
@@ -406,7 +407,7 @@ static void take_fence(struct search *s, const struct probe *p,
 	    strncmp(r->bytes, "WRONGTYPE", 9) != 0)
 		return;
 	say(s, p, LEVEL_WRONG,
-	    "its fence counter is no number: nobody can take the lock");
+	    "its fence counter is not a number: nobody can acquire the lock");
 	cure_fence(s, p);
 }
 
@@ -424,10 +425,11 @@ static void take_companion(struct search *s, const struct probe *p,
 	if (!odd || ++s->tally[p->server].odd > TOLD_MAX)
 		return;
 	found(s->e->found, LEVEL_NOTE, s->e->facts[p->server].name, "keys",
-	      "%s: %s %s: whoever comes next drops that",
+	      "%s: %s %s: the next client drops it",
 	      format_bytes(p->key, p->len, key, sizeof(key)), c->name,
-	      got->why.kind != FAIL_NONE ? "is of another type"
-					 : "has what is not redlock's");
+	      got->why.kind != FAIL_NONE
+		      ? "is of another type"
+		      : "has entries that are not redlock's");
 }
 
 static void take_refusal(struct search *s, const struct probe *p,
@@ -500,21 +502,21 @@ static void sum_up(struct search *s, int server)
 
 	if (t->refused)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",
-		      "SCAN is refused: not known whether there are locks "
-		      "without expiry; name them: redlock doctor KEY...");
+		      "SCAN is refused: cannot look for locks without expiry; "
+		      "name the keys: redlock doctor KEY...");
 	else if (t->told >= TOLD_MAX)
 		found(s->e->found, LEVEL_WRONG, f->name, "keys",
-		      "that is enough: there may be more");
+		      "stopping here: there may be more");
 	else if (t->overlong)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",
-		      "its keys are too long: not all were looked at");
+		      "its keys are too long: not all were checked");
 	else if (t->cut)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",
-		      "too many keys: only the first were looked at");
+		      "too many keys: only the first were checked");
 	else if (t->told == 0 && t->odd == 0)
 		found(s->e->found, LEVEL_OK, f->name, "keys",
-		      "%" PRId64 " held, %" PRId64 " fence counters, nothing "
-		      "odd",
+		      "%" PRId64 " held, %" PRId64
+		      " fence counters, no problems",
 		      t->locks, t->counters);
 }
 

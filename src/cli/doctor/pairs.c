@@ -28,7 +28,9 @@ static void check_number(const struct exam *e)
 		      answers, n, lease_quorum(n));
 	if (n % 2 == 0) {
 		found(e->found, LEVEL_NOTE, ALL, "quorum",
-		      "%d servers outlast no more failures than %d", n, n - 1);
+		      "%d servers survive no more failures than %d; use an odd "
+		      "number",
+		      n, n - 1);
 		cure(e->found, "leave one out, or add one");
 	}
 }
@@ -69,8 +71,7 @@ static void check_twins(const struct exam *e)
 				continue;
 			told[a->node] |= 1U << b->node;
 			found(e->found, LEVEL_WRONG, ALL, "twins",
-			      "%s and %s are the same server, which has one "
-			      "vote",
+			      "%s and %s are the same server and count once",
 			      a->name, b->name);
 			cure(e->found, "leave one out");
 		}
@@ -99,14 +100,14 @@ static void check_clocks(const struct exam *e)
 	apart = high->ahead_us - low->ahead_us;
 	if (distance_level(apart, e->o->ttl_ms) != LEVEL_OK) {
 		found(e->found, distance_level(apart, e->o->ttl_ms), ALL,
-		      "clock", "that of %s is %s ahead of that of %s",
+		      "clock", "the clock of %s is %s ahead of that of %s",
 		      high->name, span_text(apart, by, sizeof(by)), low->name);
 		cure(e->found, CURE_CLOCK);
 	} else if (low->ahead_us > DISTANCE_NOTE_US ||
 		   high->ahead_us < -DISTANCE_NOTE_US) {
 		found(e->found, LEVEL_NOTE, ALL, "clock",
-		      "the servers agree within %s: it is this machine's that "
-		      "is wrong",
+		      "the servers agree within %s: this machine's clock is "
+		      "wrong",
 		      span_text(apart, by, sizeof(by)));
 		cure(e->found, CURE_CLOCK);
 	}
@@ -120,7 +121,7 @@ static void check_scope(const struct exam *e)
 	if (e->servers->asked_for)
 		return;
 	found(e->found, LEVEL_NOTE, ALL, "scope",
-	      "no server was named: %s is another one on each machine",
+	      "no server was named: %s is a different server on each machine",
 	      DEFAULT_URL);
 	cure(e->found, "-u URL, REDLOCK_URL, or a configuration file");
 }
@@ -141,14 +142,14 @@ void check_machine(const struct exam *e)
 	if (trouble) {
 		found(e->found, LEVEL_WRONG, HERE, "processes",
 		      "/proc does not show the children of a process: %s; "
-		      "nothing is run",
+		      "redlock runs nothing",
 		      trouble);
 		cure(e->found, "mount -t proc proc /proc");
 	} else if (tree_is_veiled()) {
 		found(e->found, LEVEL_NOTE, HERE, "processes",
-		      "/proc hides other users' (hidepid): a TERM may miss "
-		      "what "
-		      "they start, and who cannot be killed is not named");
+		      "/proc hides other users' processes (hidepid): a TERM "
+		      "may miss them, and messages cannot name those that "
+		      "cannot be killed");
 	} else {
 		found(e->found, LEVEL_OK, HERE, "processes",
 		      "found through /proc");

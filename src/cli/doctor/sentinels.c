@@ -113,7 +113,7 @@ static void judge_number(const struct council *c)
 		cure(f, "start them, or leave them out of the URL");
 	if (c->known > n) {
 		found(f, LEVEL_NOTE, name, "sentinel",
-		      "they are %" PRId64 ", of which the URL names %d",
+		      "there are %" PRId64 ", of which the URL names %d",
 		      c->known, n);
 		cure(f, "name them all");
 	}
@@ -132,7 +132,8 @@ static void judge_masters(const struct council *c)
 		if (strcmp(at, first) == 0)
 			continue;
 		found(c->e->found, LEVEL_WRONG, c->group->name, "sentinel",
-		      "they disagree on the master: %s or %s", first, at);
+		      "they disagree on which server is the master: %s or %s",
+		      first, at);
 		cure(c->e->found, "wait until the failover is over");
 		return;
 	}
@@ -149,10 +150,9 @@ static void judge_lease(const struct council *c)
 	if (c->down_after_ms == 0 || timing_outage(ttl_ms) >= outage_ms)
 		return;
 	found(f, LEVEL_NOTE, c->group->name, "sentinel",
-	      "a lease of %s outlasts a server that is away for %s: a failover "
-	      "takes up to %s (down-after-milliseconds: %s), the next try "
-	      "twice "
-	      "the failover-timeout (%s) more",
+	      "a lease of %s survives an outage of %s, but a failover takes up "
+	      "to %s (down-after-milliseconds: %s), the next try twice the "
+	      "failover-timeout (%s) more",
 	      format_duration(ttl_ms, ttl, sizeof(ttl)),
 	      format_duration(timing_outage(ttl_ms), lasts, sizeof(lasts)),
 	      format_duration(outage_ms, outage, sizeof(outage)),
@@ -173,12 +173,12 @@ static void judge(const struct council *c)
 	if (c->objection[0] != '\0') {
 		found(f, LEVEL_WRONG, c->group->name, "sentinel", "%s",
 		      c->objection);
-		cure(f, "without that there is no failover: start more "
-			"Sentinels, or lower the quorum");
+		cure(f, "without a quorum there is no failover: start more "
+			"Sentinels, or lower it");
 	}
 	found(f, LEVEL_NOTE, c->group->name, "sentinel",
-	      "best effort: around a failover two masters may grant one lock; "
-	      "only the fence is certain");
+	      "best effort: around a failover, two masters may grant the same "
+	      "lock; only the fence protects");
 	cure(f, "--wait-replicas 1, min-replicas-to-write, or several "
 		"independent servers");
 }

@@ -107,13 +107,13 @@ static int ask(struct trial *t, struct party *p, struct ask question,
 		return fail(&t->why, FAIL_UNAVAILABLE, "%s",
 			    expected == SAID_GRANTED
 				    ? "it was not granted, though nobody else "
-				      "can have it"
+				      "can hold it"
 			    : expected == SAID_BUSY
-				    ? "it was granted to two"
+				    ? "it was granted to two clients"
 				    : "it was gone a moment after");
 	if (expected == SAID_BUSY && a.place < 0)
 		return fail(&t->why, FAIL_UNAVAILABLE,
-			    "there is no place in line");
+			    "the waiter got no place in line");
 	if (expected == SAID_BUSY)
 		p->ticket = a.ticket;
 	return 0;
@@ -253,9 +253,9 @@ static void judge(const struct exam *e, const struct facts *s,
 
 	if (failed && t->why.kind == FAIL_REFUSED && is_other_key(text)) {
 		found(e->found, LEVEL_NOTE, s->name, "lock",
-		      "not tried: this user may use no key of doctor's own");
-		cure(e->found, "a key that it may use, as an operand, if it "
-			       "may use others that begin with it");
+		      "not tried: this user has no access to doctor's own key");
+		cure(e->found,
+		     "name a key whose prefix it may use: redlock doctor KEY");
 	} else if (failed) {
 		found(e->found, LEVEL_WRONG, s->name, "lock",
 		      "%s a lock of doctor's own: %s", step_names[at], text);
@@ -264,13 +264,13 @@ static void judge(const struct exam *e, const struct facts *s,
 	} else if (t->asleep) {
 		found(e->found, LEVEL_NOTE, s->name, "lock",
 		      "can be taken, renewed, waited for and released, but "
-		      "nobody who waits is woken (BLPOP)%s%s",
+		      "waiters are not woken (BLPOP)%s%s",
 		      t->why.kind == FAIL_NONE ? "" : ": ",
 		      t->why.kind == FAIL_NONE ? "" : text);
 	} else {
 		found(e->found, LEVEL_OK, s->name, "lock",
-		      "taken, renewed, waited for, handed over and released, "
-		      "as a trial");
+		      "a trial lock was taken, renewed, waited for, handed "
+		      "over and released");
 	}
 }
 

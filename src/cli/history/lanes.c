@@ -9,7 +9,7 @@
 const char *hold_host(const struct history_hold *p)
 {
 	return p->about[ABOUT_HOST][0] != '\0' ? p->about[ABOUT_HOST]
-					       : "(not told)";
+					       : "(anonymous)";
 }
 
 int64_t hold_came_ms(const struct history_hold *p)

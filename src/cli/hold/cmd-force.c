@@ -116,7 +116,7 @@ static void take_answer(struct forcing *f, enum force_step step,
 		t->here |= bit;
 	if (a.said == FORCED_FOREIGN && step != FORCE_ASK)
 		(void)fail(why, FAIL_CONFIG,
-			   "the lock has no holder record any more: see "
+			   "the lock no longer has a holder record: see "
 			   "--foreign");
 	if (step != FORCE_ASK) {
 		t->passed_on |= a.said == FORCED_YES && a.ms > 0;
@@ -199,7 +199,7 @@ static bool ask(struct forcing *f)
 		if (!told && asked(f) > 0) {
 			told = true;
 			log_notice("asked",
-				   "asked to stop; waiting for it for up to %s",
+				   "asked the holder to stop; waiting up to %s",
 				   format_duration(f->o->force_grace_ms, text,
 						   sizeof(text)));
 		}
@@ -233,10 +233,10 @@ static void tell_unaware(struct forcing *f, bool told)
 	snapshot_close(&again);
 	if (most > 0)
 		log_notice("unaware",
-			   "%s: its command may run on until it hears that the "
-			   "lock is gone, for %s at most",
-			   told ? "it has not stopped in time"
-				: "it was not asked to stop",
+			   "%s: its command may run for up to %s more, until "
+			   "it notices the loss",
+			   told ? "the holder has not stopped in time"
+				: "the holder was not asked to stop",
 			   format_duration(most, left, sizeof(left)));
 }
 
@@ -286,7 +286,7 @@ static int force(struct forcing *f)
 	if (!f->o->now)
 		told = ask(f);
 	if (all_done(f)) {
-		log_notice("stopped", "it has stopped, after %s",
+		log_notice("stopped", "the holder stopped after %s",
 			   format_duration(between(f->began, now()), text,
 					   sizeof(text)));
 		return STATUS_OK;
@@ -327,13 +327,12 @@ static int check_foreign(const struct forcing *f)
 
 		if (h->how != HOLD_FOREIGN)
 			continue;
-		log_error(
-			"foreign",
-			"it is no lock of redlock's (%s%s); --foreign deletes "
-			"it all the same",
-			strcmp(h->type, "string") == 0 ? "no holder record"
-						       : "a ",
-			strcmp(h->type, "string") == 0 ? "" : h->type);
+		log_error("foreign",
+			  "not a redlock lock (%s%s); --foreign deletes it "
+			  "anyway",
+			  strcmp(h->type, "string") == 0 ? "no holder record"
+							 : "a ",
+			  strcmp(h->type, "string") == 0 ? "" : h->type);
 		return STATUS_USAGE;
 	}
 	return STATUS_OK;
@@ -356,11 +355,11 @@ static int confirm(const struct forcing *f)
 		return STATUS_OK; /* it was right */
 	if (!isatty(STDIN_FILENO)) {
 		log_error("not-confirmed",
-			  "to take it away, name the key again: --confirm KEY; "
-			  "nothing was changed");
+			  "to confirm, repeat the key: --confirm KEY; nothing "
+			  "was changed");
 		return STATUS_USAGE;
 	}
-	if (ask_line("To take it away, type the key again: ", line, &why) < 0) {
+	if (ask_line("To confirm, type the key again: ", line, &why) < 0) {
 		log_error("failed", "%s", why.text);
 		return status_of_kind(why.kind);
 	}
@@ -445,7 +444,7 @@ static int force_all(struct forcing *f)
 		if (f->seen.view.holders == 0)
 			return STATUS_OK;
 		(void)fail(&why, FAIL_UNAVAILABLE,
-			   "not taken away: there are always more");
+			   "not taken away: new holders keep arriving");
 	} while (++looks < LOOKS_MAX);
 	log_error("failed", "%s", why.text);
 	return status_of_kind(why.kind);

@@ -117,8 +117,8 @@ static int print(const char *answer)
 {
 	if (answer && fputs(answer, stdout) >= 0 && fflush(stdout) == 0)
 		return STATUS_OK;
-	log_error("stdout", "standard output: cannot write; the lock is given "
-			    "back");
+	log_error("stdout",
+		  "standard output: cannot write; the lock is released");
 	return STATUS_INTERNAL;
 }
 
@@ -218,7 +218,7 @@ static int take(struct taking *t, pid_t whose)
 				      .max_hold_ms = o->max_hold_ms};
 	struct order order = {.instead = hand_out,
 			      .epitaph = conf.kept ? t->keeper.will
-						   : "the lock is given back"};
+						   : "the lock is released"};
 	char command[32];
 	struct fail why;
 
@@ -249,17 +249,15 @@ static int check(struct taking *t, struct fail *why)
 		return fail(why, FAIL_USAGE,
 			    "--hold and --keep-for exclude each other");
 	if (o->on_lost && !o->keep_for)
-		return fail(why, FAIL_USAGE,
-			    "--on-lost is for --keep-for: nobody else could be "
-			    "told");
+		return fail(why, FAIL_USAGE, "--on-lost needs --keep-for");
 	if (!o->hold && !o->keep_for &&
 	    (opt_typed(o, &o->max_hold_ms) || opt_typed(o, &o->max_renewals)))
 		return fail(why, FAIL_USAGE,
-			    "--max-hold and --max-renewals are for --hold and "
-			    "--keep-for: nothing else is renewed");
+			    "--max-hold and --max-renewals need --hold or "
+			    "--keep-for: otherwise nothing is renewed");
 	if (sig < 0)
 		return fail(why, FAIL_USAGE,
-			    "--on-lost '%.40s': not one of TERM, HUP, INT, "
+			    "--on-lost '%.40s': must be one of TERM, HUP, INT, "
 			    "KILL, USR1, USR2, QUIT, none",
 			    o->on_lost);
 	if (o->keep_for &&

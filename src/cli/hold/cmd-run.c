@@ -82,7 +82,7 @@ static void run(struct job *j)
 				      .run_anyway = o->run_anyway};
 	struct order order = {.argv = j->argv,
 			      .contain = o->contain,
-			      .epitaph = "no process of its command is left"};
+			      .epitaph = "command killed"};
 
 	job_run(j, &conf, &order);
 }

@@ -75,7 +75,7 @@ static int not_held(struct asking *a)
 {
 	static struct snapshot seen;
 	const char *key = a->o->key[0];
-	const char *done = a->op.extend ? "extended" : "given back";
+	const char *done = a->op.extend ? "extended" : "released";
 	struct sight who;
 	struct fail why;
 	char text[860];
@@ -112,8 +112,8 @@ static int judge(struct asking *a)
 	}
 	if (a->yes == 0)
 		return not_held(a);
-	log_error("not-held", "it was held on %d of %d servers only%s", a->yes,
-		  n, a->op.extend ? "" : ", and is given back there");
+	log_error("not-held", "it was held on only %d of %d servers%s", a->yes,
+		  n, a->op.extend ? "" : ", and was released there");
 	return STATUS_BUSY;
 }
 
@@ -145,8 +145,8 @@ static int by_token(const struct opts *o, bool extend)
 		token = getenv("REDLOCK_TOKEN");
 	if (!token || token[0] == '\0')
 		return said(STATUS_USAGE,
-			    "no token: give --token, or REDLOCK_TOKEN, which "
-			    "is what 'redlock lock' printed");
+			    "no token: give --token or set REDLOCK_TOKEN; "
+			    "'redlock lock' prints it");
 	a.o = o;
 	a.op = (struct token_op){
 		.extend = extend, .token = token, .tell = !o->no_history};
@@ -170,7 +170,7 @@ static int extend(const struct opts *o)
 const struct command cmd_unlock = {
 	.name = "unlock",
 	.usage = "[OPTIONS] KEY",
-	.summary = "Gives a lock back, by its token",
+	.summary = "Releases a lock, by its token",
 	.example = {"redlock unlock deploy --token \"$token\"",
 		    "redlock unlock deploy  (with $REDLOCK_TOKEN)"},
 	.by = BY_UNLOCK,

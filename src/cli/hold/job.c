@@ -198,7 +198,7 @@ static void say_busy(const struct job *j)
 	log_at(conflict_level(j), "not-acquired", more ? more : "",
 	       "not acquired%s%s: %s%s%s%s%s", limit[0] ? " within " : "",
 	       limit, several ? d->shown_key : "", several ? " is " : "",
-	       j->o->slots > 1 ? "every slot is taken, one " : "",
+	       j->o->slots > 1 ? "all slots are taken, one " : "",
 	       describe_holder(&d->sight, 0, text, sizeof(text)),
 	       describe_remedy(d, next));
 	free(more);
@@ -252,9 +252,8 @@ void job_say_ending(const struct job *j)
 		say_already_ran(j);
 		break;
 	case OUTCOME_INSIDE:
-		log_error("inside",
-			  "deadlock: the command that runs this already "
-			  "holds the lock, shared (-s)");
+		log_error("inside", "deadlock: already held shared (-s) by the "
+				    "command that runs this");
 		break;
 	case OUTCOME_BUSY:
 		say_busy(j);

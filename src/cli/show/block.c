@@ -109,7 +109,7 @@ static void print_first(const struct block *b, const char *shown)
 		return;
 	}
 	if (b->state == VIEW_MINORITY)
-		(void)fprintf(b->out, "held by nobody: on %d of %d servers, ",
+		(void)fprintf(b->out, "not held: on only %d of %d servers, ",
 			      __builtin_popcount(h->nodes), nodes_of(b));
 	(void)fprintf(b->out, "%s%s\n", by[h->how],
 		      block_who(h, who, sizeof(who)));
@@ -138,7 +138,7 @@ static void print_others(const struct block *b)
 
 		(void)fprintf(b->out, "  and %s%s\n",
 			      h->how == HOLD_READS    ? "reader "
-			      : h->how == HOLD_INSIDE ? "inside it "
+			      : h->how == HOLD_INSIDE ? "within it: "
 			      : h->how == HOLD_RESTS  ? "kept for "
 						      : "",
 			      block_who(h, who, sizeof(who)));

@@ -214,7 +214,7 @@ static int inspect(const struct opts *o)
 const struct command cmd_inspect = {
 	.name = "inspect",
 	.usage = "[OPTIONS] KEY...",
-	.summary = "Shows who holds a lock, who waits, and what looks wrong",
+	.summary = "Shows who holds a lock, who waits, and any problems",
 	.example = {"redlock inspect deploy",
 		    "redlock inspect deploy nightly --json"},
 	.by = BY_INSPECT,

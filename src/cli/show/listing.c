@@ -245,16 +245,15 @@ static int say_missing(struct scan *c, struct fail *why)
 	const struct node_seen *down = scan_down(c);
 
 	if (c->hidden > 0)
-		log_notice("hidden", "%d lock%s cannot be looked at: %s",
-			   c->hidden, c->hidden == 1 ? "" : "s",
-			   c->hidden_why.text);
+		log_notice("hidden", "%d lock%s cannot be read: %s", c->hidden,
+			   c->hidden == 1 ? "" : "s", c->hidden_why.text);
 	if (scan_verdict(c, why) < 0)
 		return -1;
 	if (c->overfull)
 		return fail(why, FAIL_INTERNAL,
-			    "there are more locks than these %d", c->locks);
+			    "there are more than these %d locks", c->locks);
 	if (down)
-		log_notice("incomplete", "this is what the others know: %s",
+		log_notice("incomplete", "showing what the others know: %s",
 			   down->why.text);
 	return 0;
 }

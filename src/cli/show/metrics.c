@@ -58,13 +58,12 @@ static double forced(const struct lock_seen *l, const struct tally *t)
 }
 
 static const struct metric metrics[] = {
-	{"redlock_held", "1: somebody holds the lock.", is_held},
-	{"redlock_held_seconds", "Since the first holder acquired it.",
+	{"redlock_held", "1 if the lock is held.", is_held},
+	{"redlock_held_seconds", "How long ago the first holder acquired it.",
 	 held_for},
 	{"redlock_waiters", "Clients that wait for the lock.", waiters},
 	{"redlock_last_success_timestamp_seconds",
-	 "When the latest successful run ended, as the history has it.",
-	 success},
+	 "When the latest successful run in the history ended.", success},
 	{"redlock_history_lost", "Holds in the history that were lost.", lost},
 	{"redlock_history_forced",
 	 "Holds in the history that force-release ended.", forced},
@@ -86,7 +85,7 @@ static void head(FILE *out, const char *name, const char *help)
 
 static void servers(const struct scan *c, FILE *out)
 {
-	head(out, "redlock_server_up", "1: the server answered.");
+	head(out, "redlock_server_up", "1 if the server answered.");
 	for (int i = 0; i < c->query->servers.n; i++) {
 		(void)fputs("redlock_server_up{server=\"", out);
 		put_label(out, c->query->servers.endpoint[i].name);

@@ -34,15 +34,14 @@ static void look_at_holder(const struct view *v, const struct view_holder *h,
 
 	if (strcmp(h->type, "string") != 0)
 		found(t,
-		      "the key holds a %s, which is no lock of ours; waiters "
-		      "wait until it is gone (force-release --foreign deletes "
-		      "it)",
+		      "the key holds a %s, not a redlock lock; waiters wait "
+		      "until it is gone (force-release --foreign deletes it)",
 		      h->type);
 	else if (h->how == HOLD_FOREIGN)
 		found(t, "no holder record: the lock is another program's, or "
 			 "was set by hand");
 	if (h->left_ms < 0)
-		found(t, "no expiry: if its owner is gone, it stays for ever; "
+		found(t, "no expiry: if its owner is gone, it stays forever; "
 			 "see force-release");
 	else if (h->ttl_ms > 0 && h->how != HOLD_RESTS &&
 		 h->left_ms > h->ttl_ms + 1000)
@@ -53,8 +52,8 @@ static void look_at_holder(const struct view *v, const struct view_holder *h,
 		      format_duration(h->ttl_ms, ttl, sizeof(ttl)));
 	if (t->nodes > 1 && view_nodes_of(v, h) < lease_quorum(t->nodes))
 		found(t,
-		      "token %s has only %d of %d servers, and %d are needed: "
-		      "a run that is about to start or end, or one that died",
+		      "token %s is on only %d of %d servers (%d needed): a run "
+		      "is starting or ending, or it died",
 		      h->token, __builtin_popcount(h->nodes), t->nodes,
 		      lease_quorum(t->nodes));
 }
@@ -66,13 +65,11 @@ static void look_at_line(const struct view *v, const struct telling *t)
 	for (int i = 0; i < v->waiters; i++)
 		silent += v->waiter[i].silent_ms > SILENT_MS;
 	if (silent > 0)
-		found(t,
-		      "%d in line gave no sign of life for over 10s; they "
-		      "are skipped after 15s",
+		found(t, "%d in line silent for over 10s; skipped after 15s",
 		      silent);
 	if (view_state(v, t->nodes) == VIEW_FREE && v->in_line > silent)
-		found(t, "it is free, and somebody waits: a grant that was "
-			 "lost; the first in line asks again within 2s");
+		found(t, "free, but somebody waits: a grant was lost; the "
+			 "first in line asks again within 2s");
 }
 
 void find_problems(const struct query *l, const struct snapshot *s,
@@ -85,8 +82,9 @@ void find_problems(const struct query *l, const struct snapshot *s,
 		look_at_holder(v, &v->holder[i], &t);
 	look_at_line(v, &t);
 	if (v->bad_counter)
-		found(&t, "the fence counter is no number: nobody can take the "
-			  "lock; delete the key redlock:{...}:fence:...");
+		found(&t,
+		      "the fence counter is not a number: nobody can acquire "
+		      "the lock; delete the key redlock:{...}:fence:...");
 	for (int i = 0; i < t.nodes; i++)
 		if (s->why[i].kind != FAIL_NONE)
 			found(&t, "%s", s->why[i].text);

@@ -334,7 +334,7 @@ static void scan_next(struct scan *c, int target, const char *cursor)
 		scan_on(c, target, cursor, SCAN_COUNT);
 		return;
 	}
-	(void)fail(&why, FAIL_UNAVAILABLE, "%s: its SCAN does not end",
+	(void)fail(&why, FAIL_UNAVAILABLE, "%s: SCAN does not finish",
 		   fanout_name(&c->query->fanout, target));
 	target_failed(c, target, &why);
 }

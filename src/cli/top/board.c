@@ -318,8 +318,8 @@ static void put_state(const struct board *b, struct screen *s)
 	bool filtered = b->filter[0] != '\0';
 
 	if (b->scan->unseen > 0)
-		(void)snprintf(unseen, sizeof(unseen),
-			       "%d cannot be looked at  ", b->scan->unseen);
+		(void)snprintf(unseen, sizeof(unseen), "%d cannot be read  ",
+			       b->scan->unseen);
 	(void)snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s",
 		       b->paused ? "paused  " : "", unseen,
 		       b->scan->overfull ? "and more locks  " : "",
@@ -376,8 +376,8 @@ static void put_locks(const struct board *b, const struct listing *l,
 	if (l->rows == 0) {
 		screen_put(s, 0, s->columns, DIM,
 			   !b->settled            ? "looking ..."
-			   : b->filter[0] != '\0' ? "no lock is like that"
-						  : "no lock is held");
+			   : b->filter[0] != '\0' ? "no matching locks"
+						  : "no locks are held");
 		screen_next(s);
 		row++;
 	}

@@ -291,7 +291,7 @@ static int top(const struct opts *o)
 const struct command cmd_top = {
 	.name = "top",
 	.usage = "[OPTIONS] [PATTERN]",
-	.summary = "Shows the locks again and again, on the whole screen",
+	.summary = "Shows the locks live, on the whole screen",
 	.example = {"redlock top --held", "redlock top 'deploy*' --json"},
 	.by = BY_TOP,
 	.operands = OPERANDS_PATTERN,
