@@ -4,7 +4,8 @@
 # net} -> base. A file may include its own folder and those to the right; lock
 # and net do not know each other. The rooms of a folder are ordered as well:
 # lock/wire -> lock/core; cli/{hold,top} -> cli/show -> cli/{history,doctor} ->
-# cli. Some things have one home only: the clock, standard error, hiredis, the
+# cli. No files include each other in a circle, but for those that HACKING.md
+# names. Some things have one home only: the clock, standard error, hiredis, the
 # environment. And nowhere, nor in tests and bench, is written what knows no
 # end: strcpy() and the like. One line per offence, status 1.
 set -eu
@@ -115,3 +116,30 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 	}
 	END { exit bad }
 ' || exit 1 # not the 123 of xargs
+
+# name.c and name.h are one; tsort(1) finds the circles
+# shellcheck disable=SC2016
+circles=$(find src -name '*.[ch]' | LC_ALL=C sort | xargs awk '
+	BEGIN {
+		# as in HACKING.md
+		known["net/conn"] = known["net/dial"] = known["net/scout"] = 1
+		known["cli/opts"] = known["cli/optrows"] = 2
+		known["lock/core/claim"] = known["lock/core/lease"] = \
+		    known["lock/core/minority"] = known["lock/core/queue"] = \
+		    known["lock/core/repair"] = known["lock/core/rounds"] = \
+		    known["lock/core/vote"] = 3
+	}
+	/^#include "/ {
+		split($0, quoted, "\"")
+		from = substr(FILENAME, 5)
+		to = quoted[2]
+		sub(/\.[a-z]*$/, "", from)
+		sub(/\.[a-z]*$/, "", to)
+		if (from != to && !(known[from] && known[from] == known[to]))
+			print from, to
+	}
+' | tsort 2>&1 >/dev/null) || true
+if [ -n "$circles" ]; then
+	echo "$circles" | sed 's/^tsort: -:/src: /; s/^tsort: /src:   /'
+	exit 1
+fi

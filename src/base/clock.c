@@ -89,26 +89,28 @@ const char *wall_text(char *buf, size_t size)
 	return wall_stamp(wall_microseconds() / 1000, buf, size);
 }
 
-const char *wall_date(int64_t seconds, char *buf, size_t size)
+static const char *local_time(int64_t seconds, bool zone, char *buf,
+			      size_t size)
 {
 	time_t t = (time_t)seconds;
 	struct tm tm;
 
 	if (!localtime_r(&t, &tm) ||
-	    strftime(buf, size, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+	    strftime(buf, size,
+		     zone ? "%Y-%m-%d %H:%M:%S %Z" : "%Y-%m-%d %H:%M:%S",
+		     &tm) == 0)
 		buf[0] = '\0';
 	return buf;
 }
 
+const char *wall_date(int64_t seconds, char *buf, size_t size)
+{
+	return local_time(seconds, false, buf, size);
+}
+
 const char *wall_zoned(int64_t seconds, char *buf, size_t size)
 {
-	time_t t = (time_t)seconds;
-	struct tm tm;
-
-	if (!localtime_r(&t, &tm) ||
-	    strftime(buf, size, "%Y-%m-%d %H:%M:%S %Z", &tm) == 0)
-		buf[0] = '\0';
-	return buf;
+	return local_time(seconds, true, buf, size);
 }
 
 const char *wall_since(int64_t seconds, char *buf, size_t size)

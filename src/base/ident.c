@@ -20,3 +20,12 @@ void host_name(char host[HOST_SIZE])
 		(void)snprintf(host, HOST_SIZE, "?");
 	host[HOST_SIZE - 1] = '\0';
 }
+
+uint64_t hash_bytes(const char *bytes, size_t n)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)bytes[i]) * 0x100000001b3ULL;
+	return h;
+}

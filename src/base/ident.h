@@ -3,6 +3,9 @@
 #ifndef BASE_IDENT_H
 #define BASE_IDENT_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #define TOKEN_SIZE 37 /* a UUID as text, with its NUL */
 #define HOST_SIZE 65
 
@@ -11,5 +14,8 @@ void token_generate(char token[TOKEN_SIZE]);
 
 /* This machine's name; "?" if it has none. */
 void host_name(char host[HOST_SIZE]);
+
+/* FNV-1a of these bytes: tells names apart, and resists nobody. */
+uint64_t hash_bytes(const char *bytes, size_t n);
 
 #endif

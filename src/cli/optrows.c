@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "lock/wire/keys.h"
 #include "run/title.h"
+#include "net/parse.h"
 
 #define AT(field)                                                              \
 	offsetof(struct opts, field), sizeof(((struct opts *)0)->field)

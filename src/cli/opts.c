@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/optrows.h"
 #include "lock/core/timing.h"
+#include "net/parse.h"
 
 #define LONG_ONLY 256 /* getopt's value of a row without a letter */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How the verbs that look see the servers. */
 #include "cli/query.h"
+#include "run/report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,8 +56,7 @@ static void say_missing(const struct query *l, int good,
 {
 	int n = l->servers.n;
 	size_t used =
-		(size_t)snprintf(why->text, sizeof(why->text),
-				 "%d of %d servers answered, %d are needed",
+		(size_t)snprintf(why->text, sizeof(why->text), TOO_FEW_ANSWERED,
 				 good, n, lease_quorum(n));
 
 	why->kind = FAIL_UNAVAILABLE;

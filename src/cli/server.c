@@ -12,6 +12,7 @@
 #include "cli/askpass.h"
 #include "cli/optrows.h"
 #include "net/place.h"
+#include "net/parse.h"
 
 /* A text that an option and a URL both may say. */
 struct both {

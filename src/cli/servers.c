@@ -9,6 +9,7 @@
 #include "cli/optrows.h"
 #include "net/address.h"
 #include "run/local.h"
+#include "net/parse.h"
 
 #define TIMEOUT_MS 1000
 #define TIMEOUT_SEVERAL_MS 250 /* the others make up for one that is slow */

@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "cli/optrows.h"
+#include "net/parse.h"
 
 #define SYSTEM_FILE "/etc/redlock/config"
 

@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "net/dial.h"
+#include "net/parse.h"
 
 /* In the order in which they are sent. */
 enum greeting {

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "run/tree.h"
+#include "run/descriptors.h"
 
 #define ANSWER_STEP 4096
 
@@ -128,17 +129,6 @@ int keeper_hold(void)
 
 /* ---- the two processes ---- */
 
-static void close_from(unsigned int first, unsigned int last)
-{
-	long most = sysconf(_SC_OPEN_MAX);
-
-	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
-		return;
-	for (unsigned int fd = first; fd <= last && fd < (unsigned long)most;
-	     fd++)
-		(void)close((int)fd);
-}
-
 static bool is_same_pipe(int a, int b)
 {
 	struct stat x, y;
@@ -156,9 +146,9 @@ static void let_go(int a, int b)
 	unsigned int high = (unsigned int)(a < b ? b : a);
 	int null;
 
-	close_from(3, low - 1);
-	close_from(low + 1, high - 1);
-	close_from(high + 1, ~0U);
+	descriptors_close(3, low - 1);
+	descriptors_close(low + 1, high - 1);
+	descriptors_close(high + 1, ~0U);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return;

@@ -100,7 +100,10 @@ void locks_init(struct locks *l, struct client *clients, int n)
 {
 	const struct lease *any = &clients[0].lease;
 
-	*l = (struct locks){.client = clients, .n = n, .give_up = any->give_up};
+	*l = (struct locks){.client = clients,
+			    .n = n,
+			    .ttl_ms = any->conf.ttl_ms,
+			    .give_up = any->give_up};
 	l->asked[0] = true;
 	for (int i = 0; i < n && n > 1; i++)
 		(void)snprintf(clients[i].whose, sizeof(clients[i].whose),

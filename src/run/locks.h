@@ -26,7 +26,8 @@
 struct locks {
 	struct client *client; /* borrowed; in the order of the keys */
 	int n;
-	int lead;              /* the lock we wait for, or that ended it all */
+	int64_t ttl_ms; /* T: the length of every lease, for all of the run */
+	int lead;       /* the lock we wait for, or that ended it all */
 	bool asked[LOCKS_MAX]; /* in this attempt */
 	int attempts;          /* each uses new tokens */
 	int overtaken;         /* number of times: see PATIENCE */
@@ -72,7 +73,7 @@ void locks_use(struct locks *l);
 /* Lost before anything ran: back to waiting. */
 void locks_again(struct locks *l);
 
-/* Stops waiting, or releases all: see lease_end(). Each release writes `story`
+/* Stops waiting, or releases all: see lease_end(). Each release writes `entry`
  * to the history, except for a hold that we joined; NULL: none does. */
 void locks_release(struct locks *l, unsigned int how,
 		   const struct history_entry *entry);

@@ -23,6 +23,7 @@
 #include "run/localdir.h"
 #include "run/title.h"
 #include "run/tree.h"
+#include "run/descriptors.h"
 
 #define STEP_MS 2
 #define NO_PROGRAM 127 /* exit status of a server that cannot be executed */
@@ -150,12 +151,7 @@ static void leave_caller(int ready, int lock)
 		(void)dup2(null, fd);
 	(void)dup3(ready, KEPT_READY, O_CLOEXEC);
 	(void)dup3(lock, KEPT_LOCK, O_CLOEXEC);
-#ifdef HAVE_CLOSE_RANGE
-	if (close_range(KEPT_LOCK + 1, ~0U, 0) == 0)
-		return;
-#endif
-	for (int fd = KEPT_LOCK + 1; fd < sysconf(_SC_OPEN_MAX); fd++)
-		close(fd);
+	descriptors_close(KEPT_LOCK + 1, ~0U);
 }
 
 /* In the server's process. The file is plain commands, so that any of the three

@@ -149,8 +149,7 @@ static void say_missing(struct client *cl)
 	for (int i = 0; i < l->conf.nodes; i++)
 		good += lease_heard(l, i);
 	/* those that were not waited for would be too few */
-	used = (size_t)snprintf(text, sizeof(text),
-				"%s%s%d of %d servers answered, %d are needed",
+	used = (size_t)snprintf(text, sizeof(text), "%s%s" TOO_FEW_ANSWERED,
 				cl->whose, open ? "at most " : "", good + open,
 				l->conf.nodes, lease_quorum(l->conf.nodes));
 	for (int i = 0; i < l->conf.nodes && used < sizeof(text); i++) {

@@ -5,6 +5,10 @@
 
 #include "run/state.h"
 
+/* For too few of several servers: how many answered, of how many, and how many
+ * are needed. */
+#define TOO_FEW_ANSWERED "%d of %d servers answered, %d are needed"
+
 /* A question to this node failed: see why. */
 void report_trouble(struct client *cl, int node);
 /* The same for a question that is never answered, which fails nowhere. */

@@ -26,7 +26,7 @@
 
 struct supervisor {
 	struct locks *locks;
-	const struct supervise_conf *conf;
+	const struct hold_conf *conf;
 	const struct signals *signals;
 	struct ending *end;
 	struct guard guard;
@@ -68,7 +68,7 @@ static bool may_start(const struct supervisor *s)
 {
 	return locks_held(s->locks) && !locks_stopped(s->locks) &&
 	       before(now(), timing_start(locks_credited_at(s->locks),
-					  any_lease(s)->conf.ttl_ms));
+					  s->locks->ttl_ms));
 }
 
 /* Granted, but each answer is too old to start on. */
@@ -76,10 +76,9 @@ static void too_slow(struct supervisor *s)
 {
 	char ttl[32];
 
-	(void)fail(
-		&s->end->why, FAIL_UNAVAILABLE,
-		"the server answers too slowly for a lease of %s",
-		format_duration(any_lease(s)->conf.ttl_ms, ttl, sizeof(ttl)));
+	(void)fail(&s->end->why, FAIL_UNAVAILABLE,
+		   "the server answers too slowly for a lease of %s",
+		   format_duration(s->locks->ttl_ms, ttl, sizeof(ttl)));
 	locks_release(s->locks, 0, NULL);
 }
 
@@ -264,7 +263,7 @@ static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 static bool outlast(struct supervisor *s)
 {
 	const struct ending *end = s->end;
-	int64_t ttl = any_lease(s)->conf.ttl_ms;
+	int64_t ttl = s->locks->ttl_ms;
 
 	if (!s->conf->kept || end->given.n == 0 || end->taken ||
 	    end->outcome == OUTCOME_RAN || end->outcome == OUTCOME_UNLOCKED)
@@ -354,7 +353,7 @@ static void warn_if_short(const struct supervisor *s)
 
 static void run_command(struct supervisor *s)
 {
-	int64_t ttl = any_lease(s)->conf.ttl_ms;
+	int64_t ttl = s->locks->ttl_ms;
 	struct instant credited_at = NEVER;
 
 	s->end->outcome = OUTCOME_RAN;
@@ -419,7 +418,7 @@ static int check_contain(const struct order *o, struct fail *why)
 	return 0;
 }
 
-void supervise(struct locks *l, const struct supervise_conf *conf,
+void supervise(struct locks *l, const struct hold_conf *conf,
 	       struct order *order, const struct signals *signals,
 	       struct ending *end)
 {

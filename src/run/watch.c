@@ -197,7 +197,7 @@ static void look_at_stop(struct watch *w)
 /* The alarm went off: has the lease really been without renewal so long? */
 static void look_at_lease(struct watch *w)
 {
-	int64_t ttl = w->locks->client->lease.conf.ttl_ms;
+	int64_t ttl = w->locks->ttl_ms;
 	struct instant credited_at = watchdog_credited_at(w->dog), at = now();
 	struct instant kill = timing_kill(credited_at, ttl);
 	struct instant term = timing_term(credited_at, ttl, w->conf->grace_ms);
@@ -240,7 +240,7 @@ static int command_of(const struct watch *w)
  * only when an overdue renewal has succeeded. The deadman bounds all this. */
 static void stop_with_command(struct watch *w, bool from_terminal)
 {
-	int64_t ttl = w->locks->client->lease.conf.ttl_ms;
+	int64_t ttl = w->locks->ttl_ms;
 	struct instant credited_at = watchdog_credited_at(w->dog);
 
 	struct reach r;

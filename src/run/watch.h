@@ -8,15 +8,15 @@
 
 #include "run/deadman.h"
 #include "run/guard.h"
+#include "run/hold.h"
 #include "run/locks.h"
 #include "run/signals.h"
-#include "run/supervise.h"
 #include "run/terminal.h"
 #include "run/watchdog.h"
 
 struct watch {
 	struct locks *locks;
-	const struct supervise_conf *conf;
+	const struct hold_conf *conf;
 	const struct signals *signals;
 	struct ending *end;
 	struct guard *guard;

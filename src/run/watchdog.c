@@ -35,7 +35,7 @@ void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 /* The deadman first: what is published may be relied upon. */
 static void publish_lease(struct watchdog *w)
 {
-	int64_t ttl = w->locks->client->lease.conf.ttl_ms;
+	int64_t ttl = w->locks->ttl_ms;
 	struct instant s;
 
 	if (!locks_held(w->locks))
@@ -67,7 +67,7 @@ static void publish_stop(struct watchdog *w)
 		return;
 	if (known == NEVER.ms)
 		w->asker = d->sight;
-	ttl = d->lease.conf.ttl_ms;
+	ttl = w->locks->ttl_ms;
 	w->stop_dead = later(d->lease.stop_dead, after(now(), STOP_LEAST_MS));
 	deadman_set(
 		w->deadman,

@@ -19,6 +19,7 @@
 #include "net/resp.h"
 #include "run/fanout.h"
 #include "run/primaries.h"
+#include "net/parse.h"
 
 const char fuzz_name[] = "reply";
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* URLs and passwords. */
 #include "net/endpoint.h"
+#include "net/parse.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "net/place.h"
 #include "tap.h"
+#include "net/parse.h"
 
 static struct endpoint ep;
 

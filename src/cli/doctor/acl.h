@@ -3,7 +3,7 @@
 #ifndef CLI_DOCTOR_ACL_H
 #define CLI_DOCTOR_ACL_H
 
-#include "cli/doctor/checks.h"
+#include "cli/doctor/exam.h"
 
 /* The user that the server takes us for; `none`: the default user, or
  * unknown. */

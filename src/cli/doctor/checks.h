@@ -3,18 +3,7 @@
 #ifndef CLI_DOCTOR_CHECKS_H
 #define CLI_DOCTOR_CHECKS_H
 
-#include "cli/doctor/facts.h"
-#include "cli/doctor/findings.h"
-#include "cli/opts.h"
-
-struct exam {
-	const struct opts *o;
-	const struct servers *servers;
-	const struct facts *facts;
-	int n;
-	unsigned int needs; /* bits of enum right_need */
-	struct findings *found;
-};
+#include "cli/doctor/exam.h"
 
 /* Checks each server by itself. */
 void check_servers(const struct exam *e);

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/askpass.h"
 #include "cli/show/block.h"
+#include "cli/show/problems.h"
 #include "cli/command.h"
 #include "cli/hold/describe.h"
 #include "cli/query.h"
@@ -18,6 +19,7 @@
 #include "lock/wire/history.h"
 #include "lock/wire/record.h"
 #include "run/waiting.h"
+#include "run/report.h"
 
 #define POLL_MS 100  /* between looks whether it has stopped */
 #define TAKE_MS 2000 /* a Cluster's slot may be on the move */
@@ -50,7 +52,7 @@ struct forcing {
 };
 
 static const struct view_most most_told = {.holders = VIEW_MOST,
-					   .waiters = BLOCK_MOST};
+					   .waiters = LISTED_MOST};
 
 /* ---- questions ---- */
 
@@ -268,9 +270,8 @@ static int not_done(const struct forcing *f)
 	}
 	if (n > 1)
 		log_error("not-released",
-			  "not taken away: %d of %d servers answered, %d are "
-			  "needed%s%s",
-			  good, n, lease_quorum(n), why ? "; " : "",
+			  "not taken away: " TOO_FEW_ANSWERED "%s%s", good, n,
+			  lease_quorum(n), why ? "; " : "",
 			  why ? why->text : "");
 	else
 		log_error("not-released", "not taken away%s%s", why ? ": " : "",

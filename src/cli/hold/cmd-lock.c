@@ -212,10 +212,10 @@ static int take(struct taking *t, pid_t whose)
 	struct job *j = &t->job;
 	const struct opts *o = j->o;
 	int64_t most = o->ttl_ms / 2;
-	struct supervise_conf conf = {.by_hand = true,
-				      .leave = !o->hold && o->keep_for == 0,
-				      .kept = o->keep_for ? &t->keeper : NULL,
-				      .max_hold_ms = o->max_hold_ms};
+	struct hold_conf conf = {.by_hand = true,
+				 .leave = !o->hold && o->keep_for == 0,
+				 .kept = o->keep_for ? &t->keeper : NULL,
+				 .max_hold_ms = o->max_hold_ms};
 	struct order order = {.instead = hand_out,
 			      .epitaph = conf.kept ? t->keeper.will
 						   : "the lock is released"};

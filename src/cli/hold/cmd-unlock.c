@@ -12,6 +12,7 @@
 #include "cli/render.h"
 #include "lock/wire/token_op.h"
 #include "run/waiting.h"
+#include "run/report.h"
 
 struct asking {
 	const struct opts *o;
@@ -103,9 +104,7 @@ static int judge(struct asking *a)
 		return STATUS_OK;
 	if (a->yes + a->no < q) {
 		if (n > 1)
-			log_error("failed",
-				  "%d of %d servers answered, %d are needed; "
-				  "%s",
+			log_error("failed", TOO_FEW_ANSWERED "; %s",
 				  a->yes + a->no, n, q, a->why.text);
 		return n > 1 ? status_of_kind(a->why.kind)
 			     : said(status_of_kind(a->why.kind), a->why.text);

@@ -6,15 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ident.h"
 #include "base/units.h"
 
 static uint64_t hash(const char *text)
 {
-	uint64_t h = 0xcbf29ce484222325ULL;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return h;
+	return hash_bytes(text, strlen(text));
 }
 
 const char *held_token(const struct granted *g, const struct lease_outer *outer)

@@ -17,6 +17,7 @@
 #include "cli/optrows.h"
 #include "cli/twins.h"
 #include "run/waiting.h"
+#include "net/parse.h"
 
 /* ---- what the command gets ---- */
 
@@ -326,7 +327,7 @@ const char *job_outcome(const struct job *j, int status)
 	return "failed";
 }
 
-/* For the history: see struct supervise_conf. */
+/* For the history: see struct hold_conf. */
 static void fill_entry(void *arg, const struct ending *e,
 		       struct history_entry *out)
 {
@@ -447,7 +448,7 @@ int job_prepare(struct job *j, const char *command, struct fail *why)
 	return 0;
 }
 
-void job_run(struct job *j, struct supervise_conf *conf, struct order *order)
+void job_run(struct job *j, struct hold_conf *conf, struct order *order)
 {
 	conf->entry = j->o->no_history ? NULL : fill_entry;
 	conf->teller = j;

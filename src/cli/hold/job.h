@@ -49,7 +49,7 @@ int job_prepare(struct job *j, const char *command, struct fail *why);
 const struct lease_outer *job_outer(const struct client *d);
 
 /* Completes the settings and the order, and runs it. */
-void job_run(struct job *j, struct supervise_conf *conf, struct order *order);
+void job_run(struct job *j, struct hold_conf *conf, struct order *order);
 
 int job_status(const struct job *j);
 const char *job_outcome(const struct job *j, int status); /* one word */

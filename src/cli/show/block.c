@@ -116,22 +116,12 @@ static void print_first(const struct block *b, const char *shown)
 	print_holder(b, h);
 }
 
-int block_holders(const struct view *v)
-{
-	return v->holders < BLOCK_MOST ? v->holders : BLOCK_MOST;
-}
-
-int block_waiters(const struct view *v)
-{
-	return v->waiters < BLOCK_MOST ? v->waiters : BLOCK_MOST;
-}
-
 /* Readers, slots, those inside; on several servers, who has a few of them. */
 static void print_others(const struct block *b)
 {
 	char who[300];
 
-	int n = block_holders(b->v);
+	int n = listed_holders(b->v);
 
 	for (int i = 1; i < n; i++) {
 		const struct view_holder *h = &b->v->holder[i];
@@ -205,7 +195,7 @@ static void print_nodes(const struct block *b)
 
 static void print_queue(const struct block *b)
 {
-	int n = block_waiters(b->v);
+	int n = listed_waiters(b->v);
 	struct table t;
 
 	if (b->v->waiters == 0)

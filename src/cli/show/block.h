@@ -11,15 +11,9 @@
 
 #include "cli/query.h"
 
-#define BLOCK_MOST 200 /* holders, and waiters, are shown */
-
 /* `shown`: the key, safe for a terminal. */
 void block_print(const struct query *l, const char *shown,
 		 const struct snapshot *s, FILE *out);
-
-/* The number of holders and of waiters. */
-int block_holders(const struct view *v);
-int block_waiters(const struct view *v);
 
 /* "web1 (pid 12, user joe)" */
 const char *block_who(const struct view_holder *h, char *buf, size_t size);

@@ -41,7 +41,7 @@ static void json_waiters(struct json *j, const struct view *v)
 {
 	json_number(j, "in_line", v->in_line);
 	json_list(j, "waiters");
-	for (int i = 0; i < block_waiters(v); i++) {
+	for (int i = 0; i < listed_waiters(v); i++) {
 		const struct view_waiter *w = &v->waiter[i];
 
 		json_item(j);
@@ -104,7 +104,7 @@ static void json_all(const struct inspection *in)
 		json_hold(&j, &v->holder[0]);
 	json_number(&j, "holders", v->held);
 	json_list(&j, "others");
-	for (int i = 1; i < block_holders(v); i++) {
+	for (int i = 1; i < listed_holders(v); i++) {
 		json_item(&j);
 		json_hold(&j, &v->holder[i]);
 		json_close(&j);
@@ -165,7 +165,7 @@ static int inspect_one(struct query *query, const char *key,
 	(void)format_bytes(key, strlen(key), in.shown, sizeof(in.shown));
 	log_key(in.shown, key, strlen(key));
 	if (query_lock(query, key, strlen(key),
-		       &(struct view_most){BLOCK_MOST, BLOCK_MOST}, &in.seen,
+		       &(struct view_most){LISTED_MOST, LISTED_MOST}, &in.seen,
 		       &why) < 0) {
 		log_error("failed", "%s", why.text);
 		snapshot_close(&in.seen);

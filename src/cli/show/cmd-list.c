@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/show/listing.h"
+#include "cli/show/once.h"
 #include "cli/render.h"
 
 static int list(const struct opts *o)

@@ -43,10 +43,6 @@ int listing_print(const struct listing *l, FILE *out);
 void listing_json(const struct listing *l, const struct scan *c,
 		  struct json *j);
 
-/* Looks at all locks and shows them as `list` does. -1: a server failed on the
- * way, and what only that server knows is missing. */
-int listing_once(struct query *query, const struct opts *o, struct fail *why);
-
 /* One word: "held", "reading", ... */
 const char *listing_state(const struct lock_seen *l);
 /* "web1", or "web1 +2" with two other holders; "" if nobody holds it. */

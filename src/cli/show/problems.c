@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cli/show/block.h"
 
 struct telling {
 	void (*tell)(void *arg, const char *text);
@@ -72,13 +71,23 @@ static void look_at_line(const struct view *v, const struct telling *t)
 			 "first in line asks again within 2s");
 }
 
+int listed_holders(const struct view *v)
+{
+	return v->holders < LISTED_MOST ? v->holders : LISTED_MOST;
+}
+
+int listed_waiters(const struct view *v)
+{
+	return v->waiters < LISTED_MOST ? v->waiters : LISTED_MOST;
+}
+
 void find_problems(const struct query *l, const struct snapshot *s,
 		   void (*tell)(void *arg, const char *text), void *arg)
 {
 	const struct telling t = {tell, arg, l->servers.n};
 	const struct view *v = &s->view;
 
-	for (int i = 0; i < block_holders(v); i++)
+	for (int i = 0; i < listed_holders(v); i++)
 		look_at_holder(v, &v->holder[i], &t);
 	look_at_line(v, &t);
 	if (v->bad_counter)

@@ -151,7 +151,7 @@ int scan_verdict(struct scan *c, struct fail *why)
 
 /* ---- keys ---- */
 
-static int by_key(const void *a, const void *b)
+int scan_by_key(const void *a, const void *b)
 {
 	const struct lock_seen *x = a, *y = b;
 	size_t n = x->len < y->len ? x->len : y->len;
@@ -190,7 +190,7 @@ static int add_lock(struct scan *c, struct lock_seen *l)
 		c->lock = more;
 		c->room = room;
 	}
-	if (!tsearch(l, &c->names, by_key))
+	if (!tsearch(l, &c->names, scan_by_key))
 		return -1;
 	c->lock[c->locks++] = l;
 	c->bytes += l->len;
@@ -208,7 +208,7 @@ static void take_name(struct scan *c, const char *name, size_t n)
 	     !glob_match(c->pattern, strlen(c->pattern), key, like.len)))
 		return;
 	like.key = (char *)(uintptr_t)key;
-	if (tfind(&like, &c->names, by_key))
+	if (tfind(&like, &c->names, scan_by_key))
 		return;
 	if (c->locks >= KEPT_MAX || c->bytes + like.len > KEPT_BYTES_MAX) {
 		c->overfull = true;
@@ -478,7 +478,7 @@ static void forget_free(struct scan *c)
 			c->lock[kept++] = l;
 			continue;
 		}
-		(void)tdelete(l, &c->names, by_key);
+		(void)tdelete(l, &c->names, scan_by_key);
 		c->bytes -= l->len;
 		free_lock(l);
 	}

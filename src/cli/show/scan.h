@@ -71,6 +71,9 @@ int scan_step(struct scan *c);
 bool scan_is_finding(const struct scan *c);
 bool scan_is_asking(const struct scan *c);
 
+/* The order of two struct lock_seen. */
+int scan_by_key(const void *a, const void *b);
+
 /* Whether somebody holds it or waits for it. */
 bool scan_shows(const struct lock_seen *l);
 

@@ -11,6 +11,7 @@
 #include "cli/top/board.h"
 #include "cli/command.h"
 #include "cli/render.h"
+#include "cli/show/once.h"
 #include "run/signals.h"
 
 #define ROUND_MS 1000

@@ -88,7 +88,7 @@ static void take_field(struct history_hold *p, const struct reply *name,
 					   fields[i].text, fields[i].size);
 	}
 	for (int i = 0; i < ABOUT_COUNT; i++)
-		if (strcmp(name->bytes, script_about_name((enum about)i)) == 0)
+		if (strcmp(name->bytes, about_name((enum about)i)) == 0)
 			about_take((enum about)i, value->bytes, value->len,
 				   p->about[i]);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "lock/wire/keys.h"
 
 #define MEMBER_TTL_MAX 1000000000000
 
@@ -96,7 +97,7 @@ static void take_line(struct record *r, const struct line *l)
 		r->readers = how_many(n);
 	}
 	for (int i = 0; i < ABOUT_COUNT; i++)
-		if (is_name(l, script_about_name((enum about)i)))
+		if (is_name(l, about_name((enum about)i)))
 			about_take((enum about)i, l->value, l->value_len,
 				   r->about[i]);
 }
@@ -188,7 +189,7 @@ bool record_is_member(const char *bytes, size_t n)
 void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])
 {
 	for (int i = 0; i < ABOUT_COUNT; i++) {
-		const char *field = script_about_name((enum about)i);
+		const char *field = about_name((enum about)i);
 		int64_t pid = i == ABOUT_PID
 				      ? parse_number(about[i], 0, INT64_MAX / 2)
 				      : -1;

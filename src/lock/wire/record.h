@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
-#include "lock/wire/script.h"
+#include "lock/wire/about.h"
 
 struct record {
 	const char *token; /* borrowed; not safe for a terminal; NULL: none */

@@ -9,20 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ident.h"
 #include "base/units.h"
 #include "lock/wire/lua.inc"
 #include "lock/wire/record.h"
-
-static const char *const about_names[ABOUT_COUNT] = {
-	[ABOUT_HOST] = "host",     [ABOUT_PID] = "pid",
-	[ABOUT_USER] = "user",     [ABOUT_COMMAND] = "command",
-	[ABOUT_REASON] = "reason", [ABOUT_CI] = "ci_url",
-};
-
-const char *script_about_name(enum about field)
-{
-	return about_names[field];
-}
 
 /* In line: people count from one. */
 #define PLACE_MOST (INT_MAX - 1)
@@ -57,7 +47,7 @@ static void add_about(const struct holder *who, char text[IDENTITY_SIZE],
 		if (!value || value[0] == '\0')
 			continue;
 		used += (size_t)snprintf(from, IDENTITY_SIZE - used,
-					 "%s %.*s\n", about_names[i],
+					 "%s %.*s\n", about_name((enum about)i),
 					 ABOUT_MAX - 1, value);
 		for (char *p = from; p < text + used - 1; p++)
 			if (*p == '\n')
@@ -301,16 +291,10 @@ static int64_t word_ms(const struct words *w, int i)
 	return at_most(word_number(w, i), AGES_MS);
 }
 
-/* FNV-1a. 0: empty, or missing. */
+/* 0: empty, or missing. */
 static uint64_t hash_of(const struct words *w, int i)
 {
-	uint64_t h = 0xcbf29ce484222325ULL;
-
-	if (i >= w->n || w->len[i] == 0)
-		return 0;
-	for (size_t k = 0; k < w->len[i]; k++)
-		h = (h ^ (unsigned char)w->at[i][k]) * 0x100000001b3ULL;
-	return h;
+	return i < w->n && w->len[i] > 0 ? hash_bytes(w->at[i], w->len[i]) : 0;
 }
 
 /* Of a word that need not be there. */

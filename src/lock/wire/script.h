@@ -14,31 +14,13 @@
 
 #include "base/fail.h"
 #include "base/words.h"
+#include "lock/wire/about.h"
 #include "lock/wire/keys.h"
 #include "lock/core/lease.h"
-
-/* What others may see of a holder or waiter. Any field may be "". The strings
- * are borrowed. */
-enum about {
-	ABOUT_HOST,
-	ABOUT_PID,
-	ABOUT_USER,
-	ABOUT_COMMAND,
-	ABOUT_REASON,
-	ABOUT_CI,
-	ABOUT_COUNT
-};
-
-struct holder {
-	const char *about[ABOUT_COUNT];
-};
-
-const char *script_about_name(enum about field); /* "host", "pid", ... */
 
 /* A client's entry in the line: "TTL SLOTS FLAGS\nhost ...\npid ...\n" (for the
  * flags see standing() in src/lua/share.lua). A client has one such text and
  * never changes it, because the scripts find it by its bytes. */
-#define ABOUT_MAX 128 /* bytes of a field, with its terminator */
 #define IDENTITY_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 32)
 void script_identity(const struct lease_conf *conf, const struct holder *who,
 		     char text[IDENTITY_SIZE]);

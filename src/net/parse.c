@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* URLs. Small, strict, and ours: general parsers guess. */
-#include "net/endpoint.h"
+#include "net/parse.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* The listing, made and shown once. */
+#include "cli/show/once.h"
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "cli/render.h"
+#include "cli/show/listing.h"
+#include "cli/show/metrics.h"
+
+static int show(const struct scan *c, const struct opts *o, struct fail *why)
+{
+	const struct choice choice = {.held = o->held, .waiting = o->waiting};
+	struct listing l;
+	int rc = listing_make(&l, c, &choice);
+
+	if (rc == 0 && o->prometheus) {
+		rc = metrics_print(&l, c, stdout);
+	} else if (rc == 0 && o->json) {
+		struct json j = {.f = stdout};
+
+		json_text(&j, "schema", "redlock.list/1");
+		listing_json(&l, c, &j);
+		json_close(&j);
+		(void)putchar('\n');
+	} else if (rc == 0) {
+		if (l.rows == 0)
+			log_notice("no-locks", "%s",
+				   o->pattern || o->held || o->waiting
+					   ? "no matching locks"
+					   : "no locks");
+		rc = listing_print(&l, stdout);
+	}
+	listing_close(&l);
+	return rc < 0 ? fail(why, FAIL_INTERNAL, "out of memory") : 0;
+}
+
+/* What may be missing of it. */
+static int say_missing(struct scan *c, struct fail *why)
+{
+	const struct node_seen *down = scan_down(c);
+
+	if (c->hidden > 0)
+		log_notice("hidden", "%d lock%s cannot be read: %s", c->hidden,
+			   c->hidden == 1 ? "" : "s", c->hidden_why.text);
+	if (scan_verdict(c, why) < 0)
+		return -1;
+	if (c->overfull)
+		return fail(why, FAIL_INTERNAL,
+			    "there are more than these %d locks", c->locks);
+	if (down)
+		log_notice("incomplete", "showing what the others know: %s",
+			   down->why.text);
+	return 0;
+}
+
+static int ask_all(struct scan *c, struct fail *why)
+{
+	scan_find(c);
+	while (scan_is_finding(c) || scan_is_asking(c)) {
+		if (scan_step(c) < 0)
+			return fail(why, FAIL_INTERNAL, "out of memory");
+		if (scan_is_finding(c) || scan_is_asking(c))
+			fanout_poll(&c->query->fanout, NULL, 0, NEVER);
+	}
+	return 0;
+}
+
+/* The rest is shown, and the status is that of the failure. */
+int listing_once(struct query *query, const struct opts *o, struct fail *why)
+{
+	struct scan c;
+	struct fail missing = {0};
+	int rc;
+
+	scan_open(&c, query, o->pattern);
+	rc = ask_all(&c, why);
+	if (rc == 0)
+		rc = say_missing(&c, &missing);
+	if (rc == 0 || c.locks > 0)
+		rc = show(&c, o, why) < 0 ? -1 : rc;
+	if (missing.kind != FAIL_NONE)
+		*why = missing;
+	scan_close(&c);
+	return rc;
+}

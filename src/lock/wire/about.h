@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Who holds or waits, in the fields that everybody may see. */
+#ifndef LOCK_WIRE_ABOUT_H
+#define LOCK_WIRE_ABOUT_H
+
+/* What others may see of a holder or waiter. Any field may be "". The strings
+ * are borrowed. */
+enum about {
+	ABOUT_HOST,
+	ABOUT_PID,
+	ABOUT_USER,
+	ABOUT_COMMAND,
+	ABOUT_REASON,
+	ABOUT_CI,
+	ABOUT_COUNT
+};
+#define ABOUT_MAX 128 /* bytes of a field, with its terminator */
+
+struct holder {
+	const char *about[ABOUT_COUNT];
+};
+
+const char *about_name(enum about field); /* "host", "pid", ... */
+
+#endif
