@@ -710,7 +710,7 @@ no_shadow() { # no lock, nor what belongs to it
 
 everything() { # by $REDLOCK_URL
 	token=$("$REDLOCK" lock -t 2s job)
-	"$REDLOCK" extend -t 10s --token "$token" job
+	"$REDLOCK" extend -t 3s --token "$token" job
 	run -75 "$REDLOCK" lock -n job
 	"$REDLOCK" unlock --token "$token" job
 	run -75 "$REDLOCK" unlock --token "$token" job
