@@ -204,10 +204,33 @@ static int as_it_was(const char *node, const char *file)
 	return same;
 }
 
+/* The word for a holder whose lock was given back by hand: it expires. */
+static int is_word(redisContext *to, const char *key)
+{
+	redisReply *reply;
+	int is;
+
+	if (!strstr(key, "}:grant:"))
+		return 0;
+	reply = redisCommand(to, "LRANGE %s 0 -1", key);
+	is = reply && reply->type == REDIS_REPLY_ARRAY &&
+	     reply->elements == 1 &&
+	     strcmp(reply->element[0]->str, "unlocked") == 0;
+	if (reply)
+		freeReplyObject(reply);
+	if (!is)
+		return 0;
+	reply = redisCommand(to, "PTTL %s", key);
+	is = reply && reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;
+	if (reply)
+		freeReplyObject(reply);
+	return is;
+}
+
 /*
  * A fence counter outlives its lock by design, with what belongs to it, and so
  * do the history, the latest ticket of --supersede and the mark of --once-per;
- * nothing else does.
+ * for a while, that word; nothing else does.
  */
 static int locks(const char *node, FILE *out)
 {
@@ -229,7 +252,7 @@ static int locks(const char *node, FILE *out)
 	for (size_t i = 0; reply && i < reply->elements; i++) {
 		const char *key = reply->element[i]->str;
 
-		if (!regexec(&pattern, key, 0, NULL, 0))
+		if (!regexec(&pattern, key, 0, NULL, 0) || is_word(to, key))
 			continue;
 		(void)fprintf(out, "on %s: %s\n", node, key);
 		n++;
