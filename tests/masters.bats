@@ -180,6 +180,53 @@ fence_on() { # NAME: at least the holder's
 	lacks "$T/err" SIGTERM
 }
 
+reads_on() { # NODE N: so many read there
+	local group
+
+	group=$(cli "$1" get job)
+	[ "$(cli "$1" zcount "redlock:{job}:sharers:$group:job" 1 +inf)" = "$2" ]
+}
+@test "S30 R11 readers are repaired on a node that was down, and outlive the death of another" {
+	several 3
+	node_kill c
+	stay r1 -k job -s
+	on r1
+	stay r2 -k job -s
+	on r2
+	node_start c
+	wait_until reads_on c 2
+	# each counts there: another node may go now
+	node_kill a
+	fails 75 'held by' redlock -v -n -k job -t 1s -- touch "$T/ran"
+	stay r3 -k job -s
+	on r3
+	sleep 1.9 # no lease is left that has not been renewed since
+	go r1
+	go r2
+	go r3
+	wait_until have_on b 0
+	wait_until have_on c 0
+}
+have_on() { [ "$(cli "$1" exists job)" = "$2" ]; }
+
+@test "S30 R11 a nested run is repaired with the run around it" {
+	several 3
+	node_kill c
+	: >"$T/stay.in"
+	helper "$REDLOCK" -u "$url" -k job -t 2s -- sh -c "'$REDLOCK' -k job -t 2s -- \
+		sh -c 'echo on >$T/on.in; while [ -e $T/stay.in ]; do sleep 0.05; done'" \
+		2>"$T/err.in"
+	pid[in]=$!
+	on in
+	node_start c
+	wait_until reads_on c 1
+	node_kill a
+	sleep 1.9
+	go in
+	wait_until have_on b 0
+	wait_until have_on c 0
+}
+
 @test "S18 a node where somebody else has the key is left to him, and taken when he has gone" {
 	several 3
 	cli c set job theirs >/dev/null

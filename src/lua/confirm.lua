@@ -9,7 +9,8 @@
 --       4 the counter last seen under this token; 0 forbids healing
 --       5 how we stand in line: see standing() in share.lua
 --       6 what the lock holds while it is ours: the token, that of the holder
---         we joined, or "shared:G"
+--         we joined, or "shared:G"; "shared:0": we read on other nodes, and
+--         join whoever reads here
 --       7 "1": others may share it, and one of those slots: see moved()
 --       8 "1": somebody had joined us, as we were told
 --       9 the lease ends when the server's clock says so many ms, and is not
@@ -20,11 +21,12 @@
 --          set it, unless this server is up for less than so many ms
 --       11 "1" on one node: see server.lua
 -- Returns
---   yes COUNTER PTTL JOINED RAISED AT STOP BY   PTTL of ours as it was before
+--   yes COUNTER PTTL JOINED RAISED AT STOP BY GROUP   PTTL of ours as it was before
 --       the renewal; JOINED 1: somebody has joined us; RAISED 1: the counter
 --       became m by this; AT: the server's clock, in ms; STOP: in so many ms we
---       must be gone, as BY asks; -1: nobody does. See force.lua
---   healed COUNTER 0 JOINED RAISED AT STOP BY
+--       must be gone, as BY asks; -1: nobody does. See force.lua. GROUP: the G
+--       of "shared:G", or 0
+--   healed COUNTER 0 JOINED RAISED AT STOP BY GROUP
 --   no COUNTER TAKEN STOP BY UNLOCKED    gone, or, if TAKEN is 1, held by
 --       somebody else; UNLOCKED 1: given back in our name, which ends it
 -- A claim counts only if COUNTER >= m: the raise is refused when memory is
@@ -38,6 +40,11 @@ local state, pttl, back = 'yes', 0, false
 local at = time()
 local stop, by, unlocked = stop_word(token, at)
 local raises = not bad and (not c or c < m)
+-- On several nodes, repaired: we were not among them before.
+local joins = seen == 0 or guard >= 0
+if value == 'shared:0' then
+	value = shared(v) and v or 'shared:' .. text(math.max(c or at, m))
+end
 local function heals()
 	if guard >= 0 then
 		return ((c or 0) == seen or c and untouched(seen))
@@ -70,7 +77,7 @@ else
 end
 local theirs = shares or may_be_joined()
 if shares then
-	share(value, member, at, ttl, true)
+	share(value, member, at, ttl, not joins)
 	let_record_know(value, ttl)
 end
 if state == 'healed' and ARGV[8] == '1' and not shares then
@@ -118,4 +125,5 @@ if raises or back then
 	end
 end
 return {state, text(c), pttl, theirs and 1 or 0, raised,
-    text(math.floor(at / 1000)), text(stop), by}
+    text(math.floor(at / 1000)), text(stop), by,
+    shared(value) and string.sub(value, 8) or '0'}

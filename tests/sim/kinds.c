@@ -57,6 +57,7 @@
 #define PART(name) "redlock:{" KEY "}:" name ":" KEY
 #define SLOTS_MOST 4
 #define TOKENS_MAX 256
+#define BARE_T 6 /* see plan_bare() */
 
 /* A token on a node; times by that one's clock. */
 struct stay {
@@ -115,6 +116,7 @@ struct plot {
 	bool flushes; /* nothing fails but by FLUSHALL */
 	bool carried; /* nothing fails; the slot moves, all keys at once */
 	bool neat;    /* nothing but kills: what is given back is gone */
+	bool bare;    /* a minority is down, and later another one is */
 	bool evicted, full, moving;
 	bool newcomer; /* since the last loss one has had the free handed out */
 	bool blind;    /* a twin: see blur() */
@@ -447,10 +449,15 @@ static void touch(const struct flight *f)
 	struct client *c = &w.client[f->client];
 
 	t->ghost |= nobodys(f) && f->ask.verb == VERB_CONFIRM;
+	if (f->ask.reads && f->answer.said != SAID_NO && !f->refused)
+		stay_of(f->token)->owner = -f->answer.group;
 	if (f->ask.verb == VERB_CONFIRM && f->ask.joins &&
 	    f->answer.said != SAID_NO && !f->refused) {
 		t->joined = root_of(t);
 		stay_of(f->token)->owner = owner_in(t->joined, f->ask.slot);
+		/* for the longest lease that the record knows */
+		if (f->answer.said == SAID_HEALED)
+			stay_of(t->joined)->seen_ms = wall_ms();
 	}
 	if (f->ask.verb == VERB_ACQUIRE && f->answer.said == SAID_GRANTED)
 		t->fence = f->answer.counter;
@@ -608,7 +615,8 @@ static void note_start(const struct client *c)
 void sim_start(int who)
 {
 	struct client *c = &w.client[who];
-	int64_t us = chance(w.T * (kin[who].parent >= 0 ? 1500 : 2500));
+	int64_t us = chance(w.T * (kin[who].parent >= 0 ? 1500 : 2500)) +
+		     (plot.bare ? w.T * BARE_T * 1000 : 0);
 
 	tell("client %d starts: slot %d, fence %" PRId64 "%s%s", who,
 	     slot_of(c), c->lease.fence, reads(c) ? ", reads" : "",
@@ -955,6 +963,8 @@ void sim_lost(int who)
 		violated("client %d: lost while the slot moved", who);
 	if (w.gentle)
 		violated("client %d: lost in an outage below 0.48 T", who);
+	else if (plot.bare)
+		violated("client %d: its bare majority stayed bare", who);
 	else if (plot.flushes && !plot.newcomer && !may_overlap(c) &&
 		 !(c->lease.joined && left_alone(c)))
 		violated("client %d: lost by FLUSHALL", who);
@@ -1243,6 +1253,20 @@ static void plan_blackout(void)
 		post(at, EV_DOWN, i, one_in(2), us);
 }
 
+/* All the others were there when it came, or have been for long. */
+static void plan_bare(void)
+{
+	int least = n_nodes - lease_quorum(n_nodes);
+
+	plot.bare = w.steady = true;
+	plot.mix = MIX_READERS;
+	for (int i = 0; i < least; i++) {
+		post(0, EV_DOWN, i, one_in(2), w.T * 3000);
+		post(w.T * BARE_T * 1000, EV_DOWN, n_nodes - 1 - i, one_in(2),
+		     w.T * 2000);
+	}
+}
+
 static void plan_faults(void)
 {
 	int64_t span = w.T * 12000;
@@ -1255,6 +1279,10 @@ static void plan_faults(void)
 		plan_outage();
 		if (!w.calm && n_nodes > 1 && one_in(3))
 			plan_blackout();
+		return;
+	}
+	if (n_nodes > 1 && one_in(8)) {
+		plan_bare();
 		return;
 	}
 	if (n_nodes == 1 && plot.mix <= MIX_SLOTS && one_in(2)) {
@@ -1562,13 +1590,15 @@ static const struct twin {
 	/* and, seen on several nodes alone: */
 	{"a restarted node votes at once",
 	 {{"return rest > 0 and rest or nil\n", "return nil\n"}}},
+	{"a reader joins nobody on a node that was down",
+	 {{"value = shared(v) and v or 'shared:'", "value = 'shared:'"}}},
 	{"a fence counts, whoever has raised the counter to it",
 	 {{"theirs and 1 or 0, raised,", "theirs and 1 or 0, 1,"}}},
 	/* not in the scripts: see blur() */
 	{"slots of several nodes count as one, whichever they are", {{0}}},
 };
 #define TWINS ((int)(sizeof(twins) / sizeof(twins[0])))
-#define OF_SEVERAL 3
+#define OF_SEVERAL 4
 
 /* ---- one schedule ---- */
 
@@ -1744,7 +1774,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 		setup_server(i);
 	go_to(0);
 	plan_faults();
-	if (one_in(4))
+	if (!plot.bare && one_in(4))
 		plan_forces(w.T * 8000);
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		kin[i] = (struct kin){.machine = i, .parent = -1};
@@ -2050,6 +2080,7 @@ static struct ask invent(int token)
 		.newcomer = one_in(6),
 		.only = one_in(6) ? 1 + (int)chance(SLOTS_MOST) : 0,
 		.repairs = one_in(6),
+		.reads = one_in(6),
 		.until_ms =
 			one_in(6) ? trial.us / 1000 + chance(2000) - 1000 : 0,
 		.withheld = one_in(6),

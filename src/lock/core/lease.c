@@ -196,7 +196,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 		watch_clock(l, n, a, at);
 	lease_credit(l, n, asked, a);
 	n->slot = asked->slot;
-	n->group = asked->group;
+	n->group = asked->reads ? a->group : asked->group;
 	n->joins = l->joined;
 	n->joined = a->joined;
 	n->renewed++;
@@ -410,8 +410,11 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 		       (n->off || before(out->sent, n->embargo));
 	out->withheld = ends && n->off;
 	out->slot = out->verb == VERB_CONFIRM && !n->mine ? l->slot : n->slot;
-	/* with readers that we were never among, or are no more, we are not */
+	/* where we were never among the readers, or are no more, we join them
+	 */
 	out->group = out->verb == VERB_CONFIRM && !n->mine ? 0 : n->group;
+	out->reads = out->verb == VERB_CONFIRM && !n->mine &&
+		     l->state == LEASE_HELD && lease_group(l) > 0;
 	out->joined = n->joined;
 	out->joins = l->joining || l->joined || (ends && n->joins);
 	if (out->joins && (!l->joined || !n->mine || out->verb == VERB_ACQUIRE))

@@ -84,6 +84,8 @@ struct ask {
 			      have joined it */
 	int slot;          /* confirm, release: the slot we hold */
 	int64_t group;    /* confirm: the group of readers we are in; 0: none */
+	bool reads;       /* confirm: we read on other nodes, and join whoever
+			     reads on this one */
 	bool joined;      /* confirm: another client has joined our hold */
 	int64_t until_ms; /* confirm: the lease ends then, by the server's
 			     clock, and a vanished lock is not healed any more
@@ -131,7 +133,7 @@ struct answer {
 	int64_t ticket;        /* busy, loss: our ticket; 0: none */
 	int place;       /* number of waiters before us; -1: not in line */
 	int slot;        /* granted: the slot */
-	int64_t group;   /* granted: see struct ask */
+	int64_t group;   /* granted, yes, healed: see struct ask */
 	bool joined;     /* yes, healed: see struct ask */
 	bool foreign;    /* busy: held by another program, which wakes
 			    nobody */

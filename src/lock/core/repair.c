@@ -27,7 +27,7 @@ static int bits(unsigned int x)
 
 bool repair_may(const struct lease *l, const struct lease_node *n)
 {
-	return !n->mine && n->absent && !l->joined && !l->conf.shared &&
+	return !n->mine && n->absent &&
 	       bits(n->shown) >= lease_quorum(l->conf.nodes);
 }
 

@@ -7,7 +7,9 @@
  * quorum of nodes has confirmed ours after that, nobody else can have had a
  * quorum that includes this node. If the node's counter is still the same,
  * it has granted the lock to nobody since, and we may take it there. A node
- * that may have forgotten a lease because it restarted refuses.
+ * that may have forgotten a lease because it restarted refuses. A reader
+ * joins whoever reads on such a node; a nested run takes it under the token of
+ * the run around it.
  */
 #ifndef LOCK_CORE_REPAIR_H
 #define LOCK_CORE_REPAIR_H

@@ -146,7 +146,7 @@ static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
 {
 	const char *value = ask->joins ? conf->outer.token : token;
 
-	if (ask->group > 0) {
+	if (ask->group > 0 || ask->reads) {
 		(void)snprintf(scratch->value, sizeof(scratch->value),
 			       "shared:%" PRId64, ask->group);
 		value = scratch->value;
@@ -156,7 +156,8 @@ static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
 	add_number(out, ask->seen, scratch->number[2]);
 	words_add_text(out, identity);
 	words_add_text(out, value);
-	add_flag(out, ask->group > 0 || ask->joins || lease_slots(conf) > 1);
+	add_flag(out, ask->group > 0 || ask->reads || ask->joins ||
+			      lease_slots(conf) > 1);
 	add_flag(out, ask->joined);
 	add_number(out, ask->until_ms, scratch->number[3]);
 	add_number(out, ask->repairs ? conf->guard_ms : -1, scratch->number[4]);
@@ -415,6 +416,9 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		out->raised = word_is(w, 4, "1");
 		out->at_ms = word_ms_or(w, 5, 0);
 		read_stop(w, 6, out, s);
+		out->group = w->n > 8 ? word_number(w, 8) : 0;
+		if (out->group < 0)
+			return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
 	}
 	if (out->said == SAID_NO) {
 		read_stop(w, 3, out, s);
