@@ -233,7 +233,7 @@ kept_so_far() {
 	node_kill b
 	forgets_the_rest
 	node_start b --appendonly yes --appendfsync everysec
-	wait_until contains "$T/err" 'had vanished'
+	wait_until contains "$T/err" 'was missing'
 	[ "$(cli b get job)" = "$token" ]
 	# as one that was lost: larger than any that it forgot
 	[ "$old" -lt "$fence" ]
@@ -289,7 +289,7 @@ promoted_without() { # MS: how long it is held
 	promoted_without 600
 	ln -sfn "$T/c.sock" "$T/master.sock"
 	node_kill b
-	wait_until contains "$T/err" 'had vanished'
+	wait_until contains "$T/err" 'was missing'
 	at_least "$(counter c)" "$lost"
 	ends_with 0
 }
@@ -868,7 +868,6 @@ says() { case "$(cli "$1" set probe 1 2>&1)" in $2*) ;; *) return 1 ;; esac; }
 # Who wants the lock meets such an error, which a short wait ends with; and who
 # waits longer gets it when the error ends: waited_out TEXT OFF
 waited_out() {
-	heeded_by_scripts
 	run -69 redlock -k job -w 200ms -- witness "$T"
 	[[ $output = *"$1"* ]]
 	[ "$(holds)" = 0 ]
@@ -881,17 +880,20 @@ waited_out() {
 }
 
 @test "S13 NOREPLICAS is waited out while acquiring, and named when the wait is over" {
+	heeded_by_scripts
 	cli a config set min-replicas-to-write 1
 	waited_out NOREPLICAS 'cli a config set min-replicas-to-write 0'
 }
 
 @test "S13 MASTERDOWN is waited out while acquiring, and named when the wait is over" {
+	heeded_by_scripts
 	cli a config set replica-serve-stale-data no
 	cli a replicaof 127.0.0.1 1
 	waited_out MASTERDOWN 'cli a replicaof no one'
 }
 
 @test "S13 MISCONF is waited out while acquiring, and named when the wait is over" {
+	heeded_by_scripts
 	node_that_cannot_save
 	cli b bgsave
 	wait_until says b MISCONF
@@ -988,6 +990,7 @@ settle_disk() {
 }
 
 @test "S37 a full disk under the AOF is waited out while acquiring, and named when the wait is over" {
+	heeded_by_scripts
 	node_on_a_small_disk
 	fill_disk
 	waited_out MISCONF empty_disk
