@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the lease and the connections. */
+/* Brings the lease's questions to the nodes, and their answers to the lease. */
 #include "run/client.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "run/report.h"
 
 #define HOPS_MAX 5
-#define SEEN_MS 1000 /* whoever was seen is still there */
+#define SEEN_MS 1000 /* a holder seen this recently is still there */
 
 static void start_conns(struct client *cl, int node)
 {
@@ -69,7 +69,7 @@ int client_again(struct client *cl, int64_t wait_ms)
 	keys_close(&cl->keys);
 	if (keys_init(&cl->keys, cl->key, cl->key_len, cl->token) < 0)
 		return -1;
-	/* what is still owed there would answer another question */
+	/* an answer still owed there would be taken for another question's */
 	for (int i = 0; i < conf.nodes; i++)
 		for (int c = 0; c < CONNS; c++)
 			if (session_awaits(&cl->session[i][c]))
@@ -108,7 +108,7 @@ int client_sockets(const struct client *cl, int fds[CLIENT_SOCKETS_MAX])
 	return n;
 }
 
-/* `who`: named before the text; NULL: it says so itself. */
+/* `who` goes before the text; NULL: the text names the node itself. */
 static void failed(struct client *cl, const struct ask *asked,
 		   enum fail_kind kind, bool ran, const char *who,
 		   const char *text)
@@ -118,9 +118,7 @@ static void failed(struct client *cl, const struct ask *asked,
 	(void)snprintf(cl->node_why[asked->node],
 		       sizeof(cl->node_why[asked->node]), "%.159s",
 		       cl->why.text);
-	/* (of a renewal that was asked for again, and had, nothing need be
-	 * said)
-	 */
+	/* (a renewal that failed and succeeded since needs no message) */
 	if (asked->verb == VERB_CONFIRM && cl->lease.state == LEASE_HELD &&
 	    !before(lease_credited_at(&cl->lease), asked->sent))
 		log_detail("trouble", "%s", cl->why.text);
@@ -136,7 +134,7 @@ static void failed(struct client *cl, const struct ask *asked,
 	lease_failed(&cl->lease, asked, kind, ran, now());
 }
 
-/* What the servers of a list must not be, and what is not known of them. */
+/* Refuses servers that must not be in a list, and notes what is unknown. */
 static int check_server(struct client *cl, const struct ask *asked,
 			const struct answer *a, struct fail *why)
 {
@@ -164,7 +162,7 @@ static int check_server(struct client *cl, const struct ask *asked,
 	return 0;
 }
 
-/* Nobody has it: unless somebody was seen a moment ago. */
+/* Notes that nobody has it, unless a holder was seen a moment ago. */
 static void see_nobody(struct client *cl, const struct answer *a)
 {
 	if ((a->said == SAID_GUARDED || cl->lease.conf.nodes > 1) &&
@@ -200,8 +198,8 @@ static void disprove(struct client *cl, int node, const char *text)
 	}
 }
 
-/* There is another master: on to that one, at once. That the old one is it
- * still is from now on believed of half of them only: see scout.h. */
+/* There is another master: go to it at once. From now on, more than half of the
+ * Sentinels must say so before we believe in the old one again: see scout.h. */
 static void depose(struct client *cl, int node, const struct place *heir)
 {
 	static const char text[] =
@@ -270,7 +268,8 @@ static void accept_answer(struct client *cl, const struct ask *asked,
 {
 	struct answer answer = *said;
 
-	/* what another server has of a lease tells nothing about clocks */
+	/* the lease left on another server says nothing about this one's
+	 * clock */
 	if (is_yes(asked, &answer)) {
 		if (cl->credited[asked->node] != cl->peer[asked->node].moves)
 			answer.pttl_ms = -1;
@@ -301,8 +300,8 @@ static void accept_answer(struct client *cl, const struct ask *asked,
 
 /* ---- questions ---- */
 
-/* What nobody waits for must not be in vain: a frozen server runs it when it
- * wakes, and we are gone by then. */
+/* A request that nobody waits for must work at the first try: a frozen server
+ * runs it when it wakes, and by then we are gone. */
 static bool goes_whole(const struct client *cl, const struct ask *ask)
 {
 	const struct lease *l = &cl->lease;
@@ -324,7 +323,8 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 	script_request(ask, &cl->lease.conf, &cl->keys, cl->token, cl->identity,
 		       c->peer->ep->db, &scratch, &request);
 	script_tell(ask, cl->entry, &request);
-	/* it is good for giving back what was taken on it */
+	/* a refused connection is good only for releasing what was taken on
+	 * it */
 	if (c->refused && ask->verb != VERB_RELEASE)
 		conn_close(c);
 	if (session_ask(s, &request,
@@ -342,13 +342,13 @@ static void send_one(struct client *cl, const struct ask *ask)
 
 	if (ask->verb == VERB_CONFIRM)
 		cl->asked[ask->node] = sooner(cl->asked[ask->node], ask->sent);
-	/* and what it still owes */
+	/* and with it the answers that it still owes */
 	if (ask->fresh) {
 		conn_close(c);
 		(void)proof_forget(cl, ask->node, ask->chan);
 	}
 	proof_ask(cl, ask);
-	/* it counts what was written on its own connection */
+	/* WAIT counts what was written on its own connection */
 	if (ask->verb == VERB_REPLICATE && c->state == CONN_CLOSED)
 		failed(cl, ask, FAIL_UNAVAILABLE, false, c->peer->name,
 		       "the server closed the connection");
@@ -356,15 +356,15 @@ static void send_one(struct client *cl, const struct ask *ask)
 		send_on(cl, ask->chan, &e);
 }
 
-/* Nothing was asked behind it: a release is not to be overtaken. */
+/* Whether nothing was asked after it: an old question must not overtake a
+ * release. */
 static bool is_last(const struct client *cl, const struct ask *asked)
 {
 	return cl->lease.node[asked->node].chan[asked->chan].ask.seq ==
 	       asked->seq;
 }
 
-/* To the node that it names, with ASKING before it, and to that one only as
- * long as its answer is awaited. */
+/* Asks the node that it names, after ASKING. One such question at a time. */
 static bool send_aside(struct client *cl, const struct errand *e,
 		       const struct place *to)
 {
@@ -392,7 +392,7 @@ static bool send_aside(struct client *cl, const struct errand *e,
 	return true;
 }
 
-/* A node of a Cluster sends us elsewhere. */
+/* A node of a Cluster redirects us. */
 static void follow(struct client *cl, int chan, const struct session_news *o,
 		   bool aside)
 {
@@ -408,7 +408,7 @@ static void follow(struct client *cl, int chan, const struct session_news *o,
 	again.hops++;
 	if (!aside) {
 		peer_move(peer, &o->to);
-		/* what else it owes, it does not have either */
+		/* its other answers would be redirections as well */
 		conn_leave(c, o->text);
 	}
 	if (again.hops > HOPS_MAX || !is_last(cl, asked) ||
@@ -420,7 +420,7 @@ static void follow(struct client *cl, int chan, const struct session_news *o,
 
 /* ---- answers ---- */
 
-/* In a list of servers, and not one that has been demoted meanwhile. */
+/* A replica in a list of servers, not a master that was demoted meanwhile. */
 static bool is_replica(const struct client *cl, const struct endpoint *ep,
 		       const char *error)
 {
@@ -461,7 +461,7 @@ static void refused(struct client *cl, struct conn *c,
 	}
 }
 
-/* By an error reply to AUTH or the like. */
+/* AUTH or the like was refused. */
 static void turned_away(struct client *cl, const struct conn *c,
 			const struct session_news *o)
 {
@@ -526,7 +526,8 @@ static void take(struct client *cl, int node, int chan)
 	}
 }
 
-/* What never left takes nothing, and need not be given back. */
+/* A request that was never sent takes nothing, so there is nothing to
+ * release. */
 static void forget_unsent(struct client *cl)
 {
 	for (int i = 0; i < cl->lease.conf.nodes; i++)
@@ -535,7 +536,8 @@ static void forget_unsent(struct client *cl)
 
 			if (c->state == CONN_CLOSED || c->state == CONN_OPEN)
 				continue;
-			(void)client_why(cl); /* while it can be told */
+			/* while the reason is still known */
+			(void)client_why(cl);
 			conn_close(c);
 			lease_unsent(&cl->lease, i, k);
 		}
@@ -582,7 +584,8 @@ void client_serve(struct client *cl, const struct pollfd fds[CLIENT_FDS_MAX])
 
 		conn_step(c, fds[i].revents);
 		take(cl, node, chan);
-		/* cut while nobody asked: look at once what else happened */
+		/* the server closed it while idle: find out at once what else
+		 * happened */
 		if (idle && c->state == CONN_CLOSED)
 			lease_hurry(&cl->lease, node, now());
 	}
@@ -605,7 +608,7 @@ void client_inherit(struct client *cl, bool ran)
 	for (int i = 0; i < conf.nodes; i++) {
 		start_conns(cl, i);
 		cl->peer[i].silent = cl->aside[i].silent = 0;
-		cl->sentry[i] = NULL; /* likewise */
+		cl->sentry[i] = NULL; /* as above */
 	}
 	cl->heir = true;
 	lease_inherit(&cl->lease, &conf, ran, now());

@@ -19,7 +19,7 @@
 
 #define STACK_BYTES ((size_t)64 * 1024)
 
-/* What the init says. */
+/* What the init reports. */
 enum said {
 	SAID_SET_UP,  /* value: step; left: /proc is the old one; or error */
 	SAID_BORN,    /* by the command's process itself: the kernel adds who */
@@ -30,7 +30,7 @@ struct words {
 	int said, value, left, error;
 };
 
-/* Steps of the setting up, for messages. */
+/* Steps of the setup, for messages. */
 enum step { STEP_CLONE, STEP_MAP, STEP_MOUNT, STEP_GUARD, STEP_FORK };
 
 struct making {
@@ -60,7 +60,8 @@ static int write_file(const char *path, const char *text)
 	return n < 0 ? -1 : 0;
 }
 
-/* Each is itself. Who may not give groups must first forswear setgroups(2). */
+/* Maps each id to itself. Without the right to map groups, setgroups(2) must be
+ * given up first. */
 static int map(const struct making *b)
 {
 	char uid[48], gid[48];
@@ -75,7 +76,7 @@ static int map(const struct making *b)
 	return 0;
 }
 
-/* What the command mounts is seen outside as if it were there; but not this. */
+/* Mounts made by the command still show outside; this one must not. */
 static bool mount_proc(void)
 {
 	return mount(NULL, "/proc", NULL, MS_PRIVATE | MS_REC, NULL) == 0 &&
@@ -142,7 +143,7 @@ static void serve(int line, pid_t command)
 		told = ended;
 		if (ended && !left)
 			_exit(0);
-		/* who has no number here is outside */
+		/* a sender outside the namespace has no number here */
 		if (sigwaitinfo(&all, &info) > 0 && !ended &&
 		    info.si_signo != SIGCHLD && info.si_code == SI_USER &&
 		    info.si_pid == 0)
@@ -200,8 +201,8 @@ static int init_main(void *arg)
 
 /* ---- outside ---- */
 
-/* As fork(), which cannot make namespaces; not unshare(), after which nobody
- * could fork once the init is dead. */
+/* Like fork(), which cannot make namespaces. Not unshare(): after it, forking
+ * fails once the init is dead. */
 static pid_t make_init(struct making *b)
 {
 	static _Alignas(16) char stack[STACK_BYTES];
@@ -215,7 +216,7 @@ static pid_t make_init(struct making *b)
 		     b);
 }
 
-/* The next words, and who says them. False: none. */
+/* Reads the next report and its sender. False: there is none. */
 static bool hear(int line, int flags, struct words *w, pid_t *whose)
 {
 	char room[CMSG_SPACE(sizeof(struct ucred))];

@@ -62,7 +62,7 @@ static void drop_all(struct target *t)
 
 static void keep_target(void *target)
 {
-	(void)target; /* `target` has it, too */
+	(void)target; /* s->target owns it */
 }
 
 void fanout_close(struct fanout *s)
@@ -128,7 +128,8 @@ static struct question *make(const struct words *w, const char *lua,
 static void append(struct target *t, struct question *q)
 {
 	if (!t->first && !session_awaits(&t->session))
-		t->down.kind = FAIL_NONE; /* all were told: a new attempt */
+		t->down.kind = FAIL_NONE; /* all earlier questions have been
+					     reported: this is a new attempt */
 	q->next = NULL;
 	if (t->last)
 		t->last->next = q;
@@ -191,19 +192,19 @@ static bool send_one(struct target *t, struct question *q)
 		q->asking = false;
 	}
 	q->sent = now();
-	/* once is enough */
+	/* start the private server once at most */
 	return session_ask(&t->session, &q->words, q->sha, &e,
 			   !t->session.started && !t->peer.heard) == 0;
 }
 
-/* Sends as much as may be under way at a time. */
+/* Sends as many questions as may be open at a time. */
 static void pump(struct fanout *s, struct target *t)
 {
 	while (t->first && t->down.kind == FAIL_NONE &&
 	       t->session.conn.asked - t->session.conn.taken < OWED_MAX - 2) {
 		struct question *q = take_first(t);
 
-		/* what the old connection owed is told first */
+		/* first report what the old connection owed */
 		if (t->session.conn.state == CONN_CLOSED &&
 		    session_awaits(&t->session)) {
 			prepend(t, q);
@@ -232,7 +233,7 @@ static void ask_again(struct target *t, struct question *q)
 	prepend(t, q);
 }
 
-/* Its answer was too long: that is no fault of those behind it. */
+/* Its answer was too long to read: ask the questions behind it again. */
 static bool is_overlong(struct target *t)
 {
 	if (!t->session.conn.too_long)
@@ -263,7 +264,8 @@ static bool retried(struct target *t, struct question *q)
 	return true;
 }
 
-/* It goes to another node, or whole. false: the answer is the caller's. */
+/* Sends it to another node, or with the whole script. false: the answer is for
+ * the caller. */
 static bool sent_on(struct target *t, struct question *q, enum session_got got,
 		    const struct session_news *o)
 {
@@ -276,7 +278,7 @@ static bool sent_on(struct target *t, struct question *q, enum session_got got,
 		return false;
 	q->asking = got == SESSION_ASK;
 	peer_move(&t->peer, &o->to);
-	/* what else it owes is asked again */
+	/* the other open questions are asked again */
 	conn_leave(&t->session.conn, o->text);
 	ask_again(t, q);
 	return true;
@@ -293,7 +295,7 @@ static void answer(struct fanout *s, const struct target *t, struct question *q,
 	out->came = now();
 }
 
-/* One that was sent: true when it is for the caller. */
+/* Takes an answer. true: it is for the caller. */
 static bool take(struct fanout *s, struct target *t, struct got *out)
 {
 	struct conn *c = &t->session.conn;
@@ -334,7 +336,7 @@ static bool take(struct fanout *s, struct target *t, struct got *out)
 	return true;
 }
 
-/* What is still to be asked of a server that cannot be. */
+/* Fails the questions that wait for a server that cannot be reached. */
 static bool take_unsent(struct fanout *s, struct target *t, struct got *out)
 {
 	struct question *q;

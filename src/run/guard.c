@@ -29,15 +29,15 @@
 	1000 /* between looks for an end that we cannot bring about            \
 	      */
 
-/* What redlock says to the guard. Its death is another thing than "kill": then
- * nobody else gives the lock back. */
+/* What redlock tells the guard. When redlock dies, which is not the same as
+ * "kill", nobody but the guard can release the lock. */
 enum { MESSAGE_NOTE, MESSAGE_GO, MESSAGE_KILL, MESSAGE_DONE };
 struct message {
 	int64_t what; /* wide, so that no padding goes over the wire */
 	struct instant start_by;
 };
-/* A note and the go are followed by what is held, or asked for. All fits in a
- * pipe's atomic write. */
+/* A note, and the go, are followed by what is held or asked for. It all fits
+ * into one atomic write to a pipe. */
 struct long_message {
 	struct message m;
 	struct grants given;
@@ -45,7 +45,7 @@ struct long_message {
 
 static void on_signal(int sig)
 {
-	(void)sig; /* its coming ends ppoll(), or a stop */
+	(void)sig; /* ends ppoll(), or a stop */
 }
 
 /* In the command's process: between fork and exec, or in place of exec. The
@@ -86,7 +86,7 @@ static void title_of(const char *what, pid_t tool)
 	title_set(what, number);
 }
 
-/* A copy of the guard, which is not to be taken for one. */
+/* A copy of the guard that must not be taken for the guard. */
 static pid_t start_instead(const struct order *o, const struct wire *w)
 {
 	pid_t guard = getpid(), pid = fork();
@@ -138,7 +138,7 @@ static void start_command(const struct order *o, const struct wire *w,
 	else
 		pid = vfork(); /* NOLINT(*.vfork): why, is said above */
 	if (pid == 0) {
-		become_command(o, guard); /* NOLINT(*.Vfork): likewise */
+		become_command(o, guard); /* NOLINT(*.Vfork): as above */
 		exec_error = errno;
 		_exit(127);
 	}
@@ -147,9 +147,9 @@ static void start_command(const struct order *o, const struct wire *w,
 	t->command = pid;
 }
 
-/* From here on nobody else would wake a guard that is stopped: the kernel does,
- * again and again. The signal must be caught: since Linux 6.13 a timer whose
- * signal is ignored goes off once and rests. */
+/* From here on nobody else would wake a suspended guard, so the kernel does,
+ * again and again. The signal must be caught: since Linux 6.13, a timer whose
+ * signal is ignored goes off only once. */
 static void stay_awake(void)
 {
 	struct sigaction act = {.sa_handler = on_signal,
@@ -164,9 +164,9 @@ static void stay_awake(void)
 		(void)timer_settime(timer, 0, &at, NULL);
 }
 
-/* Once it is clear that this takes longer: the memory stays where it is, and if
- * we may, others are killed for lack of it before us. Nothing of this is worth
- * a message: the lease is safe without. */
+/* For a run that takes longer: lock our memory, and if allowed, let the kernel
+ * kill others before us when memory is short. Failure needs no message: the
+ * lease is safe without it. */
 static void dig_in(void)
 {
 	static const char score[] = "-900";
@@ -192,7 +192,7 @@ static void prepare(const struct order *o, const struct wire *w)
 	(void)sigprocmask(SIG_SETMASK, &most, NULL);
 	tree_adopt(true);
 	(void)prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
-	/* not by our own name: pkill -9 redlock must not take both */
+	/* not under our own name: pkill -9 redlock must not kill both */
 	(void)prctl(PR_SET_NAME, "lockguard", 0, 0, 0);
 	title_of("lockguard", w->tool);
 	for (int i = 0; i < o->n_shut; i++)
@@ -214,9 +214,9 @@ static bool hear(const struct wire *w, struct message *m)
 	return read_all(w, m, sizeof(*m));
 }
 
-/* What is left is others', and cannot be killed: said once. Then its end is
- * waited for, and for redlock's word. True: redlock is, too, or is dead by now.
- */
+/* What is left belongs to other users and cannot be killed: report it once,
+ * then wait for its end and for word from redlock. True: redlock cannot either,
+ * or is dead. */
 static bool wait_for_others(const struct wire *w, bool alone,
 			    const struct reach *left, bool *told)
 {
@@ -239,8 +239,8 @@ static bool wait_for_others(const struct wire *w, bool alone,
 	return !hear(w, &m) || m.what == MESSAGE_DONE;
 }
 
-/* Kills until nothing is left; `alone`: redlock is dead. False: redlock does
- * not want to wait for it. */
+/* Kills until nothing is left. `alone`: redlock is dead. False: redlock does
+ * not want to wait. */
 static bool end_all(const struct wire *w, pid_t command, bool alone,
 		    struct report *r)
 {
@@ -255,10 +255,10 @@ static bool end_all(const struct wire *w, pid_t command, bool alone,
 	return true;
 }
 
-/* What redlock says next; true when that was the last word. It may want what
- * the command left to be killed, and be told when that is done. A kill -9 of
- * the whole group may reach redlock after the command: then, too, we kill, and
- * give the lock back. */
+/* Reads what redlock says next. True: that was its last word. It may ask us to
+ * kill what the command left, and to report when that is done. A kill -9 of the
+ * whole group may reach redlock after the command: then, too, we kill and
+ * release the lock. */
 static bool obey(const struct order *o, const struct wire *w, pid_t command,
 		 struct report *r)
 {
@@ -281,8 +281,8 @@ static bool obey(const struct order *o, const struct wire *w, pid_t command,
 	return true;
 }
 
-/* Redlock is to stop no more. It may be just about to: again and again, until
- * it is seen to go on, or speaks, or is dead. */
+/* Redlock must no longer stop. It may be about to, so continue it again and
+ * again, until it runs, or speaks, or is dead. */
 static void continue_tool(const struct wire *w)
 {
 	struct pollfd life = {.fd = w->life, .events = POLLIN};
@@ -316,7 +316,7 @@ static void end_tree(const struct order *o, const struct wire *w, pid_t command)
 }
 
 /* The lease is over, and redlock neither killed nor died: it hangs in the
- * kernel. Should it come back, its deadman's signal is waiting for it. */
+ * kernel. If it comes back, the deadman's signal is waiting for it. */
 static void end_overdue_tree(const struct order *o, const struct wire *w,
 			     pid_t command)
 {
@@ -334,7 +334,7 @@ struct seen {
 	bool ended, stopped;
 	int status; /* how it ended */
 	bool gone; /* the child is reaped: its number may be another's by now */
-	bool alone; /* its init says that it has left nobody */
+	bool alone; /* its init reports that no process is left */
 };
 
 static void see(const struct wire *w, int status, struct seen *s)
@@ -351,7 +351,7 @@ static void see(const struct wire *w, int status, struct seen *s)
 	s->status = status;
 }
 
-/* What the init says; it may be dead by now. */
+/* Reads what the init reports; it may be dead by now. */
 static void hear_init(const struct wire *w, const struct tree *t,
 		      struct seen *s)
 {
@@ -380,7 +380,7 @@ static void see_child(const struct wire *w, const struct tree *t, int status,
 		see(w, status, s);
 }
 
-/* Whoever has ended is reaped. True: others live on. */
+/* Reaps all children that have ended. True: others are still alive. */
 static bool reap(const struct wire *w, const struct tree *t, struct seen *s)
 {
 	pid_t pid;
@@ -394,9 +394,8 @@ static bool reap(const struct wire *w, const struct tree *t, struct seen *s)
 	return pid == 0 && !(s->ended && !t->contained && tree_is_keepers());
 }
 
-/* Until redlock or the command has news. The command goes on, and redlock may
- * be just about to stop with it: that one is continued until it is seen to go
- * on. */
+/* Waits until redlock or the command has news. The command runs again, and
+ * redlock may be about to stop with it: continue redlock until it runs. */
 static int wait_for_news(const struct wire *w, const struct seen *s,
 			 struct pollfd fds[3], const sigset_t *waiting)
 {
@@ -486,11 +485,11 @@ static void guard_main(const struct order *o, const struct wire *w)
 	atomic_store(&w->shared->init, t.contained ? t.child : 0);
 	if (t.error == 0)
 		atomic_store(&w->shared->command, t.command);
-	/* Not before: the command is to be born into the job's group. Nor
-	 * through a group of our own: when a child of ours ended there, the
-	 * kernel would take the job for orphaned, and hang it up. */
+	/* Not earlier: the command must start in the job's group. Not through a
+	 * group of our own either: when a child of ours ended there, the kernel
+	 * would take the job for orphaned and send it a hangup. */
 	(void)setsid();
-	/* the readers and writers of the command's pipes are its own affair */
+	/* our copies must not keep the command's pipes open */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	if (t.error != 0) {

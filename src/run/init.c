@@ -42,7 +42,7 @@ void init_split(void)
 	child = fork();
 	if (child > 0)
 		serve(child, &all);
-	/* the child; or no child could be had, and one process does it all */
+	/* the child; or fork() failed, and one process does it all */
 	(void)sigaction(SIGCHLD, &old, NULL);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For as long as another process lives. */
+/* Holds a lock for as long as another process lives. */
 #include "run/keeper.h"
 
 #include <errno.h>
@@ -137,9 +137,9 @@ static bool is_same_pipe(int a, int b)
 	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* A pipe that the caller, or whoever called it, waits for the end of would not
- * end while we hold it: x=$(redlock lock ...). Standard error is kept, to say
- * what happens; keeper_quiet() is for when it is that pipe: 2>&1. */
+/* A caller that waits for the end of a pipe, as in x=$(redlock lock ...), would
+ * wait as long as we hold it open. Standard error stays open for messages;
+ * keeper_quiet() is for when that is the pipe: 2>&1. */
 static void let_go(int a, int b)
 {
 	unsigned int low = (unsigned int)(a < b ? a : b);
@@ -213,7 +213,7 @@ void keeper_thank(const struct keeper *k)
 	(void)send(k->line, "", 1, MSG_NOSIGNAL);
 }
 
-/* Reads what is there; true: the answer is whole. */
+/* Reads what is there. true: the answer is complete. */
 static bool read_answer(int line, char **text, size_t *used, bool *broken)
 {
 	char *more = realloc(*text, *used + ANSWER_STEP);
@@ -232,7 +232,7 @@ static bool read_answer(int line, char **text, size_t *used, bool *broken)
 	return n > 0 && (*text)[*used - 1] == '\0';
 }
 
-/* The end of the process is news, too: others may hold the line. */
+/* Watch for the end of the process as well: others may hold the pipe open. */
 char *keeper_answer(const struct keeper *k, pid_t keeper, int *status)
 {
 	int fd = (int)syscall(SYS_pidfd_open, keeper, 0), st = 0;

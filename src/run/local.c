@@ -26,8 +26,8 @@ int local_path(struct endpoint *ep, struct fail *why)
 	return localdir_make(ep->path, why);
 }
 
-/* Forks twice, and disowns, so that the keeper is nobody's child: it must not
- * die with our tree. */
+/* Forks twice, so that the keeper is not our descendant: it must not die with
+ * our tree. */
 static int start_keeper(const char *path, int64_t idle_ms, int lock,
 			struct fail *why)
 {
@@ -70,10 +70,10 @@ int local_start(const char *path, int64_t idle_ms, struct fail *why)
 {
 	int lock, rc = 0;
 
-	/* somebody may have removed it since */
+	/* it may have been removed since */
 	if (localdir_make(path, why) < 0)
 		return -1;
-	/* another redlock may be starting it, or be stopped while it does */
+	/* another redlock may be starting it, or be suspended while it does */
 	lock = localdir_lock(path, after(now(), START_MS));
 	if (lock < 0)
 		return fail_sys(why,

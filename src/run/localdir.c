@@ -26,7 +26,7 @@ static void pause_a_step(void)
 
 /* ---- whose it is ---- */
 
-/* Everybody may make what they like in /tmp, under any name. */
+/* In /tmp, anybody may create anything under any name. */
 static int check(const char *dir, const struct stat *st, struct fail *why)
 {
 	if (!S_ISDIR(st->st_mode))
@@ -141,8 +141,8 @@ int localdir_enter(const char *socket, struct instant deadline,
 
 /* ---- the append-only file ---- */
 
-/* Adds up how long the files are, and removes them if that is wanted. No link
- * is followed. */
+/* Adds up the lengths of the files, and removes them if asked to. Follows no
+ * link. */
 static int64_t walk(int at, const char *name, bool removes)
 {
 	int fd = openat(at, name,

@@ -135,7 +135,7 @@ static void start(struct locks *l, int i, bool waits)
 		left = 0;
 	l->asked[i] = true;
 	l->attempts++;
-	/* what is for ever stays so */
+	/* no limit stays no limit */
 	if (waits && l->give_up.ms >= NEVER.ms)
 		left = INT64_MAX;
 	if (client_again(&l->client[i], left) == 0)
@@ -147,8 +147,8 @@ static void start(struct locks *l, int i, bool waits)
 	give_back(l, -1);
 }
 
-/* All are given back for one that is not to be had, or was lost again. If it
- * was only tried, it is waited for from now on. */
+/* One cannot be taken, or was lost again: release all. If it was only tried,
+ * wait for it from now on. */
 static void back_off(struct locks *l, int lead)
 {
 	const struct lease *its = lease_of(l, lead);
@@ -174,7 +174,7 @@ static void try_anew(struct locks *l)
 	start(l, l->lead, true);
 }
 
-/* In its line: what the others said, or gave, is past. */
+/* The lead stands in line: ignore what the others said or granted. */
 static void wait_for_lead(struct locks *l)
 {
 	memset(l->asked, 0, sizeof(l->asked));
@@ -182,7 +182,7 @@ static void wait_for_lead(struct locks *l)
 	give_back(l, l->lead);
 }
 
-/* The lead is ours: on to the others. */
+/* We have the lead: ask for the others. */
 static void go_on(struct locks *l)
 {
 	if (l->patient && l->lead + 1 < l->n) {
@@ -194,7 +194,7 @@ static void go_on(struct locks *l)
 			start(l, i, false);
 }
 
-/* The others may take longer than what is had may be started on. */
+/* Taking the others may last longer than we may wait before we start. */
 static void refresh(struct locks *l)
 {
 	for (int i = 0; i < l->n; i++) {
@@ -207,8 +207,8 @@ static void refresh(struct locks *l)
 	}
 }
 
-/* Whoever ended without being held is why all end, or begin anew. The lead
- * comes last: it may be waited for still. */
+/* A lock that ended without being held makes all end or start anew. Look at the
+ * lead last: we may still be waiting for it. */
 static int refused(const struct locks *l)
 {
 	for (int k = 1; k <= l->n; k++) {
@@ -248,7 +248,8 @@ static void tick(struct locks *l)
 		return;
 	}
 	refresh(l);
-	/* in its line: nothing else is kept, unless in order */
+	/* in line for the lead: keep no other lock, unless we take them in
+	 * order */
 	if (lead->state == LEASE_WAITING && !l->patient && lease_answered(lead))
 		wait_for_lead(l);
 	else if ((culprit = refused(l)) >= 0)
@@ -273,7 +274,7 @@ void locks_poll(struct locks *l, struct pollfd *extra, int n_extra,
 	int n = n_extra;
 
 	locks_send(l);
-	/* by that all may be over, and then nothing would ever end the wait */
+	/* this may end all of them, and then no event would end the wait */
 	if (locks_over(l))
 		limit = now();
 	if (n_extra > 0)

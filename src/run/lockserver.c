@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The keeper of the private server. */
+/* The process that keeps the private server. */
 #include "run/lockserver.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@
 #define STEP_MS 2
 #define NO_PROGRAM 127 /* exit status of a server that cannot be executed */
 
-/* Keys that may go with the server, when nobody holds or waits: fences are born
- * from the clock again, and the history ends with it. */
+/* Keys that may be lost with the server when nobody holds or waits: fences
+ * start from the clock again, and the history ends. */
 static const char idle_lua[] =
 	"local may_go = {fence = 1, log = 1, moves = 1, newest = 1} "
 	"for _, k in ipairs(redis.call('keys', '*')) do "
@@ -64,7 +64,7 @@ static int socket_at(const char *path)
 	return -1;
 }
 
-/* Asks and reads until `until` stands in the reply; false: it never came. */
+/* Asks, and reads until `until` appears in the reply. false: it never did. */
 static bool ask(int fd, const char *question, size_t n, const char *until,
 		char *reply, size_t size)
 {
@@ -104,7 +104,7 @@ bool lockserver_answers(const char *path)
 	return yes;
 }
 
-/* The asker is the only client, and nothing but fences is stored. */
+/* Whether we are the only client, and only fences are stored. */
 static bool is_idle(int fd)
 {
 	char question[512], reply[65536];
@@ -126,10 +126,12 @@ static bool is_idle(int fd)
 
 #define KEPT_READY 3
 #define KEPT_LOCK 4
-#define GIVEN_LOCK 3 /* what the server has of us, besides the first three */
+#define GIVEN_LOCK                                                             \
+	3 /* the descriptors that the server inherits, besides the first three \
+	   */
 
-/* Nothing of the caller's stays open, and no signal or terminal of its
- * reaches the server. */
+/* Closes everything of the caller's, and cuts the server off from its signals
+ * and terminal. */
 static void leave_caller(int ready, int lock)
 {
 	struct sigaction act = {.sa_handler = SIG_DFL};
@@ -143,7 +145,7 @@ static void leave_caller(int ready, int lock)
 		(void)sigaction(sig, &act, NULL);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	/* out of the way first: either may be 3 or 4 already */
+	/* move both first: either may be 3 or 4 already */
 	ready = fcntl(ready, F_DUPFD, 10);
 	lock = fcntl(lock, F_DUPFD, 10);
 	null = open("/dev/null", O_RDWR);
@@ -180,10 +182,9 @@ static void exec_server(const struct kept *k, pid_t keeper, int own, int said)
 	_exit(NO_PROGRAM);
 }
 
-/* Keeps the end of what the server writes. The last line says why it did not
- * start. Later it is read all the same: a server that cannot write what is
- * wrong with its disk would take that for what is wrong (Redis 6.0), or hang.
- */
+/* Keeps the end of what the server writes; the last line says why it did not
+ * start. Reads on later, or a server whose disk fails could not write that and
+ * would hang, or fail for that reason (Redis 6.0). */
 static bool hear(struct kept *k)
 {
 	ssize_t n;
@@ -220,7 +221,7 @@ static int not_started(struct kept *k, int status, struct fail *why)
 
 	while (hear(k))
 		;
-	/* (of one that was killed they are no reason) */
+	/* (the last words of a killed server are not the reason) */
 	words = failed ? last_words(k) : "";
 	if (failed && WEXITSTATUS(status) == NO_PROGRAM && words[0] == '\0')
 		return fail(why, FAIL_CONFIG,
@@ -240,8 +241,8 @@ static int not_started(struct kept *k, int status, struct fail *why)
 		    advice);
 }
 
-/* It listens before it has read its file, and then says LOADING: who comes
- * finds it only when it is ready. */
+/* The server listens before it has read its file, and answers LOADING: show its
+ * socket to clients only when it is ready. */
 static int await_answer(struct kept *k, struct instant deadline,
 			struct fail *why)
 {
@@ -296,8 +297,8 @@ static int start(struct kept *k, struct fail *why)
 
 /* ---- keeping it ---- */
 
-/* What was idle, and then wrote nothing until its end, had nothing to
- * remember. */
+/* A server that was idle, and then wrote nothing before it ended, had nothing
+ * to remember. */
 static void stop(const struct kept *k, int fd, int64_t length)
 {
 	static const char word[] = "*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n";
@@ -311,9 +312,9 @@ static void stop(const struct kept *k, int fd, int64_t length)
 		localdir_forget(k->aof);
 }
 
-/* Whoever comes between the rename and the end waits for the start lock, and
- * then finds no server, or this one again. One that had found the socket just
- * before may still be granted a lock, which is then in the file. */
+/* A client that comes between the rename and the end waits for the start lock,
+ * and then finds no server, or this one again. A client that found the socket
+ * just before may still be granted a lock, which is then in the file. */
 static bool stop_if_idle(const struct kept *k)
 {
 	int lock = localdir_lock(LOCAL_SOCKET, now());
@@ -339,8 +340,8 @@ static bool stop_if_idle(const struct kept *k)
 
 #define SOURCES 3
 
-/* To be told at once when the server ends, or the socket is removed; without it
- * that is seen when it is looked for. */
+/* Tells us at once when the server ends or the socket is removed; without it,
+ * we see that at the next check. */
 static void open_sources(struct pollfd from[SOURCES], const struct kept *k)
 {
 	sigset_t chld;
@@ -376,7 +377,7 @@ static void wait_for_events(struct pollfd from[SOURCES], struct instant until)
 	}
 }
 
-/* Lives as long as the server does, and looks twice per idle time. */
+/* Lives as long as the server, and checks twice per idle time. */
 static void keep(const struct kept *k, int64_t idle_ms)
 {
 	int64_t quiet = 0, step = idle_ms / 2 > 0 ? idle_ms / 2 : 1;
@@ -390,8 +391,8 @@ static void keep(const struct kept *k, int64_t idle_ms)
 		int fd;
 
 		wait_for_events(from, look);
-		/* removed, moved away, or another server's by now: nobody can
-		 * come */
+		/* removed, moved, or another server's by now: no client can
+		 * find us */
 		if (stat(k->socket, &there) < 0 ||
 		    there.st_ino != ours.st_ino ||
 		    there.st_dev != ours.st_dev) {

@@ -51,7 +51,7 @@ static int by_place(const void *a, const void *b)
 			  : strcmp(x->peer.place.port, y->peer.place.port);
 }
 
-/* NULL: it is not known. */
+/* NULL: unknown. */
 static struct target *find_primary(const struct fanout *s, int node,
 				   const struct place *at)
 {
@@ -67,8 +67,8 @@ static bool is_idle(const struct target *t)
 	       !session_awaits(&t->session);
 }
 
-/* The target of a primary that is none any more is used again: in `top` they
- * come and go for weeks. *next: where to look for one. NULL: no memory. */
+/* Reuses the target of a node that is no longer a primary: in `top` they come
+ * and go for weeks. *next: where to look for one. NULL: out of memory. */
 static struct target *add_primary(struct fanout *s, int node,
 				  const struct place *at, int *next)
 {
@@ -95,8 +95,8 @@ static struct target *add_primary(struct fanout *s, int node,
 	return tsearch(t, &s->primaries, by_place) ? t : NULL;
 }
 
-/* {first slot, last slot, {host, port, ...} of the primary, ...}, as the node
- * that we asked says it; no host: that node. */
+/* Reads {first slot, last slot, {host, port, ...} of the primary, ...}. No host
+ * means the node that answered. */
 static int read_range(const struct fanout *s, int node,
 		      const struct reply *range, int64_t *first, int64_t *last,
 		      struct place *at)
@@ -150,7 +150,7 @@ static void forget_primaries(struct fanout *s, int node)
 			s->target[i]->gone = true;
 }
 
-/* Those that are known keep their connections. Returns how many they are. */
+/* Known primaries keep their connections. Returns their number. */
 static int keep_known(struct fanout *s, const struct got *got)
 {
 	int known = 0;

@@ -6,7 +6,7 @@
 
 #define BEHIND_MS 500 /* how far a Sentinel that runs may be behind */
 
-/* The server has answered, and too few of its Sentinels have. */
+/* Whether the server has answered, but too few of its Sentinels have. */
 bool proof_is_open(const struct client *cl, int node, struct fail *why)
 {
 	struct place heir;
@@ -21,14 +21,14 @@ bool proof_is_open(const struct client *cl, int node, struct fail *why)
 	return false;
 }
 
-/* Before the server is asked, so that this takes no time of its own. */
+/* Called before the server is asked, so that both run at the same time. */
 void proof_ask(struct client *cl, const struct ask *ask)
 {
 	const struct endpoint *ep = cl->peer[ask->node].ep;
 	struct sentry **s = &cl->sentry[ask->node];
 	int64_t patience = cl->lease.conf.ttl_ms / 6;
 
-	/* (what counts on one connection has told which server that is) */
+	/* (REPLICATE follows a grant, for which the Sentinels were asked) */
 	if (ep->kind != ENDPOINT_SENTINEL || ask->verb == VERB_REPLICATE)
 		return;
 	if (!*s)
@@ -39,8 +39,8 @@ void proof_ask(struct client *cl, const struct ask *ask)
 	sentry_ask(*s, ask->sent, patience);
 }
 
-/* What is not proven will not be. What it did is not done again, but is to be
- * told. */
+/* Gives up on proof. A heal happens only once, so it is remembered for the next
+ * yes. */
 struct ask proof_forget(struct client *cl, int node, int chan)
 {
 	struct unproven *u = &cl->unproven[node][chan];
@@ -52,8 +52,8 @@ struct ask proof_forget(struct client *cl, int node, int chan)
 	return asked;
 }
 
-/* The first Sentinel that knows of a new master is believed, and the others are
- * a moment behind: back to the old one only if they insist. */
+/* We believed the first Sentinel that knew of a new master, and the others may
+ * be a moment behind: go back to the old one only if they insist. */
 static bool is_behind(struct client *cl, int node, const struct place *heir)
 {
 	const struct peer *p = &cl->peer[node];
@@ -96,7 +96,8 @@ enum proof_says proof_next(struct client *cl, int node, struct proof *out)
 		switch (sentry_says(s, at, u->ask.sent, &out->heir,
 				    &out->why)) {
 		case SENTRY_OPEN:
-		case SENTRY_OTHER: /* by then; it was asked again since */
+		case SENTRY_OTHER: /* at that time; the Sentinels were asked
+				      again since */
 			break;
 		case SENTRY_SAME:
 			out->yes = *u;

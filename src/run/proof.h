@@ -17,14 +17,14 @@ void proof_ask(struct client *cl, const struct ask *ask);
  * have answered. */
 bool proof_is_open(const struct client *cl, int node, struct fail *why);
 
-/* What is not proven will not be: returns the question, or VERB_NONE. What it
- * did is not done again, but is still to be reported. */
+/* Gives up on the proof of a yes: returns its question, or VERB_NONE. A heal is
+ * remembered: the next yes reports it. */
 struct ask proof_forget(struct client *cl, int node, int chan);
 
 enum proof_says {
 	PROOF_OPEN,   /* nothing is decided */
 	PROOF_COUNTS, /* `yes` is an answer that counts */
-	PROOF_FAILED, /* what is not proven will not be: see why */
+	PROOF_FAILED, /* no open yes will be proven: see why */
 	PROOF_DEPOSED /* `heir` is the master now */
 };
 

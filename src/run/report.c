@@ -27,7 +27,8 @@ static const char *tell_stake(const struct client *cl, char *buf, size_t size)
 	return buf;
 }
 
-/* Held: the first failure and the recovery are worth a line each. */
+/* While we hold the lock, the first failure and the recovery get a line
+ * each. */
 void report_trouble(struct client *cl, int node)
 {
 	const struct lease *l = &cl->lease;
@@ -85,7 +86,7 @@ void report_renewal(struct client *cl, int node)
 	cl->stepped = l->stepped;
 }
 
-/* A question that is never answered fails nowhere. */
+/* A question without an answer does not fail, so look for silence. */
 void report_silence(struct client *cl, int node)
 {
 	const struct lease *l = &cl->lease;
@@ -138,7 +139,7 @@ static void say_awaited(const struct client *cl, int node, char *buf,
 				       sizeof(limit)));
 }
 
-/* How many of several answered, and what is wrong with the others. */
+/* Says how many servers answered, and what is wrong with the others. */
 static void say_missing(struct client *cl)
 {
 	const struct lease *l = &cl->lease;
@@ -148,7 +149,7 @@ static void say_missing(struct client *cl)
 
 	for (int i = 0; i < l->conf.nodes; i++)
 		good += lease_heard(l, i);
-	/* those that were not waited for would be too few */
+	/* even with those that we did not wait for, there would be too few */
 	used = (size_t)snprintf(text, sizeof(text), "%s%s" TOO_FEW_ANSWERED,
 				cl->whose, open ? "at most " : "", good + open,
 				l->conf.nodes, lease_quorum(l->conf.nodes));

@@ -21,7 +21,7 @@
 #include "run/watch.h"
 
 #define LONG_MS 1000
-#define LINGER_MS 1  /* out of the next one's way */
+#define LINGER_MS 1  /* the next signal must not end us */
 #define JOIN_MS 1500 /* the release itself gives up after 1 s */
 
 struct supervisor {
@@ -40,7 +40,7 @@ struct supervisor {
 
 /* ---- acquiring ---- */
 
-/* While nothing runs, a signal that would end a program ends the waiting. */
+/* While nothing runs, a signal that would end a program ends the wait. */
 static void signals_while_waiting(struct supervisor *s)
 {
 	struct arrival a;
@@ -58,7 +58,7 @@ static void signals_while_waiting(struct supervisor *s)
 	}
 }
 
-/* They have the length of a lease in common. */
+/* For what all leases have in common. */
 static const struct lease *any_lease(const struct supervisor *s)
 {
 	return &s->locks->client->lease;
@@ -108,7 +108,7 @@ static void note_attempt(struct supervisor *s)
 	guard_note(&s->guard, &asked);
 }
 
-/* Held, but somebody wants it: it is not started on any more. */
+/* Held, but somebody wants the lock by force: do not start. */
 static void give_way(struct supervisor *s, const struct client *stopped)
 {
 	char *by = s->end->by;
@@ -119,14 +119,15 @@ static void give_way(struct supervisor *s, const struct client *stopped)
 		  "asked to stop (force-release) by %s; nothing was run", by);
 }
 
-/* Nobody would have the lock: who asked is gone, or for whom it was. */
+/* The lock would be for nobody: the process that asked for it is gone, or the
+ * one it was for. */
 static void give_up(struct supervisor *s)
 {
 	s->end->sig = SIGHUP;
 	locks_release(s->locks, 0, NULL);
 }
 
-/* Until the locks may be started on, or are over. */
+/* Waits until the command may start, or the locks are over. */
 static void acquire(struct supervisor *s)
 {
 	struct locks *l = s->locks;
@@ -204,8 +205,8 @@ static void not_acquired(struct supervisor *s)
 		end->why = *client_why(&s->locks->client[s->locks->lead]);
 }
 
-/* The writers and readers of the command's pipes are its own affair: while we
- * hold copies, `redlock -- sh -c 'exec >&-; ...' | cat` would not end. */
+/* Our copies must not keep the command's pipes open: `redlock -- sh -c 'exec
+ * >&-; ...' | cat` would not end. */
 static void let_go_of_pipes(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -217,7 +218,7 @@ static void let_go_of_pipes(void)
 	close(null);
 }
 
-/* What the release is told: see lease_end(). */
+/* The argument of the release: see lease_end(). */
 static unsigned int how_it_ended(const struct ending *end)
 {
 	if (end->outcome == OUTCOME_MAX_HOLD ||
@@ -228,15 +229,15 @@ static unsigned int how_it_ended(const struct ending *end)
 	return end->status == 0 ? LEASE_RAN | LEASE_DONE : LEASE_RAN;
 }
 
-/* Whoever neither waited nor held for long has no waiters, most likely. */
+/* A run that neither waited nor held for long most likely has no waiters. */
 static bool was_short(const struct supervisor *s)
 {
 	return s->locks->n == 1 && any_lease(s)->node[0].ticket == 0 &&
 	       s->end->held_ms < LONG_MS;
 }
 
-/* `stuck`: the watchdog is, in a look-up of a name for example. What it knows
- * is its own, but for what never changes. */
+/* `stuck`: the watchdog thread is, for example while it looks up a name. Then
+ * its data is its own, except what never changes. */
 static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 {
 	const struct fail *why =
@@ -258,8 +259,8 @@ static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 			  : "");
 }
 
-/* Who was told that the lock is lost may go on for a while, which is what a
- * lease is for: until then it is not given back, nor renewed. false: stuck. */
+/* A person or script that was told of the loss may go on for a while; the lease
+ * allows for that. Until then, neither release nor renew. false: stuck. */
 static bool outlast(struct supervisor *s)
 {
 	const struct ending *end = s->end;
@@ -278,7 +279,7 @@ static bool outlast(struct supervisor *s)
 	return true;
 }
 
-/* To whom it was given it is left. */
+/* The lease stays with the process it was given to. */
 static bool stays(const struct supervisor *s)
 {
 	const struct ending *end = s->end;
@@ -316,9 +317,9 @@ static void give_back(struct supervisor *s)
 		stuck = !watchdog_join(&s->dog, after(now(), JOIN_MS));
 	while (!stuck && !locks_over(s->locks))
 		locks_poll(s->locks, NULL, 0, NEVER);
-	/* A waiter starts now, on this machine perhaps. Two processes of ours
-	 * that end at the same time would take a processor from it just then:
-	 * up to a fifth of a millisecond, measured with two processors. */
+	/* A waiter starts now, perhaps on this machine. If our two processes
+	 * ended at the same time, they would take a processor from it: up to
+	 * 0.2 ms, measured with two processors. */
 	if (!stuck && locks_passed_on(s->locks))
 		(void)poll(NULL, 0, LINGER_MS);
 	guard_close(&s->guard);
@@ -393,7 +394,7 @@ static void run_command(struct supervisor *s)
 	s->end->held_ms = between(s->claimed, now());
 }
 
-/* Without it nobody could be found to be killed. */
+/* Without /proc we could not find the processes to kill. */
 static int check_proc(struct fail *why)
 {
 	const char *trouble = tree_trouble();
@@ -422,8 +423,8 @@ void supervise(struct locks *l, const struct hold_conf *conf,
 	       struct order *order, const struct signals *signals,
 	       struct ending *end)
 {
-	/* static: a watchdog that is stuck outlives this function. On one page,
-	 * to be copied once; of `shut`, most is never touched */
+	/* static: a stuck watchdog thread outlives this function. On one page,
+	 * so that fork() copies one; most of `shut` is never touched */
 	static struct {
 		PAGE_ALIGNED struct supervisor s;
 		int shut[LOCKS_MAX * CLIENT_SOCKETS_MAX + 1];
@@ -456,7 +457,7 @@ void supervise(struct locks *l, const struct hold_conf *conf,
 		acquire(s);
 		if (!locks_held(l))
 			not_acquired(s);
-		/* who has answered once has said that it is held */
+		/* a server that answered has said that the lock is held */
 		end->without_lock = conf->run_anyway &&
 				    end->outcome == OUTCOME_UNAVAILABLE &&
 				    !l->client[l->lead].refused &&

@@ -17,9 +17,11 @@
 struct question {
 	struct question *next;
 	int64_t tag;
-	int hops;        /* so often asked again */
-	bool asking;     /* a node that has the key, but not its slot yet */
-	const char *sha; /* of a script that goes by its hash; else NULL */
+	int hops;        /* how often it was asked again */
+	bool asking;     /* send ASKING first: the node has the key, but not its
+			    slot yet */
+	const char *sha; /* call the script by this hash; NULL: send the words
+			    as they are */
 	struct instant sent;
 	struct words words; /* point at what follows, or at a script */
 	char bytes[];
@@ -29,14 +31,14 @@ struct target {
 	int node;
 	int index;    /* of the fanout's targets */
 	bool primary; /* of a Cluster: this place, and no other */
-	bool gone;    /* it is none any more */
+	bool gone;    /* no longer a primary */
 	int *home;    /* of a Cluster that is spread: of each slot */
 	struct peer peer;
 	struct session session;
 	struct question *first, *last; /* to be asked */
-	unsigned int spared;           /* so many that broke are asked again */
-	struct instant deadline;       /* of the next answer */
-	struct fail down;              /* the connection cannot be had */
+	unsigned int spared;     /* number of broken questions to ask again */
+	struct instant deadline; /* of the next answer */
+	struct fail down;        /* why it cannot be reached */
 };
 
 #endif

@@ -16,7 +16,7 @@ static int open_tty(void)
 	return open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Or we would be stopped, should the foreground be lost meanwhile. */
+/* Otherwise we would be stopped if we lose the foreground meanwhile. */
 static void block_ttou(sigset_t *old)
 {
 	sigset_t ttou;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The arguments as the kernel shows them: one block of memory. */
+/* The arguments as the kernel shows them, in one block of memory. */
 #include "run/title.h"
 
 #include <stdio.h>

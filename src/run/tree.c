@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Descendants. Runs in the guard: no allocation, no stdio but snprintf. */
+/* Finds descendants. Runs in the guard: no allocation, no stdio except
+ * snprintf. */
 #include "run/tree.h"
 
 #include <errno.h>
@@ -19,17 +20,17 @@
 #include "base/clock.h"
 
 #define DEPTH_MAX 200     /* deeper ones follow when their parents are dead */
-#define AGAIN_NS 10000000 /* another look, should a SIGCHLD be missed */
+#define AGAIN_NS 10000000 /* look again, in case a SIGCHLD was missed */
 #define GUARDS_MS 800     /* for the guards of nested runs to give back */
 
 #define FOUND_MAX 65536 /* memory that is not touched costs nothing */
-#define REFUSED_MS 50   /* so long none but these were met */
+#define REFUSED_MS 50   /* this long, only these were left */
 
 struct sweep {
 	int sig;
 	bool spare;   /* the guards of nested runs */
-	bool pass;    /* by keepers, and all that is below them */
-	int passed;   /* so many */
+	bool pass;    /* started by keepers, and all processes below them */
+	int passed;   /* their number */
 	pid_t *found; /* only found, and not signalled, while there is room */
 	int n;
 	struct reach reach;
@@ -113,8 +114,8 @@ static void meet(pid_t pid, struct sweep *s)
 		s->reach.met++;
 }
 
-/* The list is read in one go where it fits: while it is read in pieces,
- * children that end can make it skip others. The caller looks again anyway. */
+/* Reads the list in one go if it fits: when it is read in pieces, children that
+ * end can make the kernel skip others. The caller looks again anyway. */
 static void signal_listed(int fd, struct sweep *s, int depth)
 {
 	char text[4096];
@@ -138,7 +139,7 @@ static void signal_listed(int fd, struct sweep *s, int depth)
 	}
 }
 
-/* What the children of one thread are sent. */
+/* Signals the children of one thread. */
 static void signal_children(pid_t pid, const char *thread, struct sweep *s,
 			    int depth)
 {
@@ -154,8 +155,8 @@ static void signal_children(pid_t pid, const char *thread, struct sweep *s,
 	close(fd);
 }
 
-/* As the kernel writes them. (opendir() would need memory, and who is to kill
- * for lack of it has none.) */
+/* As the kernel writes them. (opendir() needs memory, and we may have to kill
+ * because there is none.) */
 struct entry {
 	uint64_t inode, offset;
 	uint16_t size;
@@ -194,9 +195,9 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Found first, then signalled: a shell that dies of the signal at once hands
- * its children to us, behind what was read of our own. What was forked in
- * between is found by a second look, where the signal is to end them all. */
+/* Finds all first, then signals: a shell that dies at once hands its children
+ * to us, behind the part of our own list that was read. A second look finds
+ * what was forked in between, if the signal is meant to end them all. */
 void tree_signal(pid_t root, int sig, struct reach *out)
 {
 	static pid_t found[FOUND_MAX], more[FOUND_MAX];
@@ -244,7 +245,7 @@ bool tree_kill(pid_t leader, int *status, struct reach *out)
 
 		if (leader > 0)
 			(void)kill(leader, SIGKILL);
-		/* each as it is met: fork() fails from then on */
+		/* signal each at once: its fork() fails from then on */
 		signal_below(getpid(), &s, 0);
 		while ((pid = waitpid(-1, &st, WNOHANG)) > 0) {
 			if (pid != leader)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a person sees of the waiting. */
+/* Shows a person that we wait. */
 #include "run/waiting.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static const char *name_of(const struct sight *s, char *buf, size_t size)
 	return buf;
 }
 
-/* Of the lease, as long after it was seen; -1: it has no expiry. */
+/* What is left of the lease `ago` ms after it was seen; -1: no expiry. */
 static int64_t left_of(const struct sight *s, int64_t ago)
 {
 	if (s->pttl_ms < 0)
@@ -46,7 +46,7 @@ static bool is_kept(const struct sight *s)
 	return n > 5 && strcmp(s->token + n - 5, " rest") == 0;
 }
 
-/* Of whom nothing else is known: ", lease left 20s". */
+/* ", lease left 20s", for a holder of whom nothing else is known. */
 static const char *lease_left(const struct sight *s, int64_t ago, char *buf,
 			      size_t size)
 {
@@ -116,7 +116,7 @@ const char *describe_asker(const struct sight *s, char *buf, size_t size)
 	return buf;
 }
 
-/* Nobody has it, and still it is not to be had. */
+/* Nobody has it, but it cannot be taken yet. */
 static const char *why_free(const struct sight *s, int64_t ago, char *buf,
 			    size_t size)
 {
@@ -197,7 +197,7 @@ const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
 	return buf;
 }
 
-/* Whoever exported only the token has not said enough to be joined. */
+/* With only the token in the environment, we cannot join that hold. */
 static bool is_own(const struct client *d)
 {
 	return d->own && strcmp(d->own, d->sight.token) == 0;
@@ -258,7 +258,7 @@ const char *describe_begun(int64_t took_ms, int64_t limit_ms, char buf[80])
 	return buf;
 }
 
-/* Of several locks, the one that is waited for. */
+/* The lock we wait for. */
 static struct client *client_of(const struct waiting *w)
 {
 	return &w->locks->client[w->locks->lead];
@@ -319,7 +319,7 @@ static int64_t limit_of(const struct waiting *w)
 	return lease_of(w)->conf.wait_ms;
 }
 
-/* What a line is for: another one is worth a line of its own. */
+/* Remembers what the line said: a change is worth another line. */
 static void note_told(struct waiting *w, enum told told)
 {
 	w->told = told;
@@ -335,7 +335,7 @@ static bool has_changed(const struct waiting *w)
 	       strcmp(w->said_token, client_of(w)->sight.token) != 0;
 }
 
-/* When the next line is due, though nothing new has begun. */
+/* When the next line is due, if nothing new begins. */
 static struct instant next_line(const struct waiting *w)
 {
 	return after(w->said, has_changed(w) ? TELL_CHANGE_MS : TELL_ALIVE_MS);
@@ -394,7 +394,7 @@ static const char *place_in_line(int place, char buf[40])
 	return buf;
 }
 
-/* What matters most comes first: a terminal of 80 columns cuts the rest. */
+/* The most important comes first: a terminal of 80 columns cuts the rest. */
 static void draw(struct waiting *w)
 {
 	const struct client *d = client_of(w);

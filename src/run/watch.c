@@ -16,9 +16,9 @@
 #include "run/waiting.h"
 
 #define INT_THRICE_MS 2000 /* the third Ctrl-C within this kills */
-#define BIRTH_MS 2         /* between looks for a command that was not born */
+#define BIRTH_MS 2 /* between checks for a command that has not started */
 #define UNDEAD_MS 1000
-#define RESUME_MS 5 /* between looks for a renewal after a stop */
+#define RESUME_MS 5 /* between checks for a renewal after a stop */
 #define ALONE_MS 5  /* a stop of the whole job reaches us within */
 
 static void kill_tree(struct watch *w)
@@ -46,7 +46,7 @@ static const char *whom(const struct watch *w)
 	return w->conf->kept ? w->conf->kept->whom : "the command";
 }
 
-/* For messages: what is done about it; `command`: to a command. */
+/* For messages: what we do about it; `command`: what we do to a command. */
 static const char *done(const struct watch *w, const char *command)
 {
 	return w->conf->kept      ? w->conf->kept->will
@@ -65,8 +65,8 @@ static void lose(struct watch *w, const char *reason)
 		  done(w, "killing the command"));
 }
 
-/* The server says so. `unlocked`: somebody gave it back in our name, as may be
- * done to who holds by hand. */
+/* The server says that the lease is lost. `unlocked`: somebody released it with
+ * our token, which is allowed for a lock held by hand. */
 static void lose_to(struct watch *w, bool unlocked)
 {
 	if (w->killed)
@@ -95,7 +95,7 @@ static void tell_refused(struct watch *w, int sig, const struct reach *r)
 		  sig, (int)r->pid, (int)r->uid, (int)getuid());
 }
 
-/* TERM, and SIGCONT for who is stopped. */
+/* Sends TERM, and SIGCONT for a stopped process. */
 static void ask_to_end(struct watch *w)
 {
 	struct reach r;
@@ -106,7 +106,7 @@ static void ask_to_end(struct watch *w)
 	tell_refused(w, SIGTERM, &r);
 }
 
-/* For messages: what is done to a command then. */
+/* For messages: what we do to the command then. */
 static const char *asks(int64_t kill_ms, char text[80])
 {
 	char left[32];
@@ -121,7 +121,7 @@ static void end_hold(struct watch *w, const char *reason, struct instant kill)
 {
 	char text[80];
 
-	/* it is ending already, and why was said */
+	/* it is already ending, and the reason was reported */
 	if (w->killed || w->end->outcome == OUTCOME_LOST ||
 	    w->end->outcome == OUTCOME_FORCED ||
 	    (w->asked_to_end && w->end->outcome == OUTCOME_RAN))
@@ -178,7 +178,7 @@ static void look_at_stop(struct watch *w)
 	by = watchdog_stop(w->dog, &asker);
 	if (by.ms == NEVER.ms)
 		return;
-	/* whom we cannot kill we give all the time that there is */
+	/* a process that we cannot kill gets all the time there is */
 	if (w->stop_by.ms == NEVER.ms && !w->conf->kept)
 		w->stop_by = after(now(), w->conf->kill_after_ms);
 	w->stop_by = sooner(w->stop_by, by);
@@ -194,7 +194,7 @@ static void look_at_stop(struct watch *w)
 		tell_asker(w, asker, !before(at, by));
 }
 
-/* The alarm went off: has the lease really been without renewal so long? */
+/* The alarm went off: check that the lease really was not renewed. */
 static void look_at_lease(struct watch *w)
 {
 	int64_t ttl = w->locks->ttl_ms;
@@ -206,7 +206,7 @@ static void look_at_lease(struct watch *w)
 
 	(void)!read(w->deadman->alarm, &times, sizeof(times));
 	(void)format_duration(between(credited_at, at), age, sizeof(age));
-	/* it was not to be renewed any more */
+	/* it reached its last renewal */
 	if (watchdog_spent(w->dog) && !before(at, term) &&
 	    w->end->outcome != OUTCOME_FORCED) {
 		alarm_set(w->deadman->alarm, kill);
@@ -235,9 +235,9 @@ static int command_of(const struct watch *w)
 	return atomic_load(&w->guard->shared->command);
 }
 
-/* From the terminal the whole group stops, without our doing. Stopped alone,
- * we stop the command first, and it goes on (with the SIGCONT that woke us)
- * only when an overdue renewal has succeeded. The deadman bounds all this. */
+/* A stop from the terminal stops the whole group without us. If only we are
+ * told to stop, we stop the command first, and continue it only when an overdue
+ * renewal has succeeded. The deadman bounds all this. */
 static void stop_with_command(struct watch *w, bool from_terminal)
 {
 	int64_t ttl = w->locks->ttl_ms;
@@ -256,8 +256,8 @@ static void stop_with_command(struct watch *w, bool from_terminal)
 		(void)poll(NULL, 0, RESUME_MS);
 }
 
-/* To the command, or to all that it has started: see signal_is_for_all().
- * Before the command's birth there is nobody to take it: it waits. */
+/* Passes it to the command, or to all its processes: see signal_is_for_all().
+ * Before the command starts, the signal has to wait. */
 static void pass_on(struct watch *w, int sig)
 {
 	struct reach r = {0};
@@ -272,7 +272,7 @@ static void pass_on(struct watch *w, int sig)
 	tell_refused(w, sig, &r);
 }
 
-/* Twice is for the command: many take it for "now, and at once". */
+/* Two are for the command: to many programs they mean "at once". */
 static bool is_third(struct watch *w, struct instant at)
 {
 	bool third = before(at, after(w->interrupted[1], INT_THRICE_MS));
@@ -287,7 +287,7 @@ static void forward(struct watch *w, const struct arrival *a)
 	if (a->from_timer) /* the waker; the alarm goes off as well */
 		return;
 	if (a->sig == SIGCONT && a->pid == w->guard->pid)
-		return; /* the command goes on already */
+		return; /* the command runs again already */
 	if (a->sig == SIGTSTP) {
 		stop_with_command(w, a->from_terminal);
 		return;
@@ -308,11 +308,11 @@ static void forward(struct watch *w, const struct arrival *a)
 		   "interrupted three times; killing the command");
 }
 
-/* The command has stopped, and nobody has stopped us: so that the shell hears
- * of it, we stop as well. Without a terminal nobody may be there who would make
- * us go on, and without a shell the kernel does not let us stop: then the lease
- * is kept until somebody continues the command. If it had the terminal to
- * itself, it has it again when we go on. */
+/* The command has stopped, and we have not: stop as well, so that the shell
+ * notices. Without a terminal there may be nobody to continue us, and without a
+ * shell the kernel does not let us stop: then we keep the lease until the
+ * command is continued. If it had the terminal to itself, it gets it back when
+ * we go on. */
 static void stop_like_command(struct watch *w)
 {
 	int command = command_of(w);
@@ -329,7 +329,7 @@ static void stop_like_command(struct watch *w)
 		signals_stop();
 		if (front == getpgid(command))
 			terminal_hand_to(front);
-		/* a Ctrl-Z that came just before the stop is done with */
+		/* ignore a Ctrl-Z that came just before the stop */
 		while (signals_next(w->signals, &a))
 			if (a.sig != SIGTSTP)
 				forward(w, &a);
@@ -337,12 +337,12 @@ static void stop_like_command(struct watch *w)
 	atomic_store(&w->guard->shared->stops_too, 0);
 }
 
-/* What the command left behind, when it ended by itself. */
+/* Deals with processes that the command left when it ended by itself. */
 static void see_to_orphans(struct watch *w)
 {
 	const struct ending *end = w->end;
-	/* nobody sent that through us: it ran out of memory, or crashed. What
-	 * it left must not run on beside the next holder */
+	/* not sent through us: it ran out of memory, or crashed. What it left
+	 * must not run beside the next holder */
 	bool crashed = WIFSIGNALED(end->status) &&
 		       !sigismember(&end->sigs, WTERMSIG(end->status));
 
@@ -373,21 +373,21 @@ static void command_ended(struct watch *w, bool left)
 		log_error("lost", "lease lost: %s ended after SIGTERM",
 			  whom(w));
 	}
-	/* we ourselves, by somebody's kill -9 */
+	/* redlock itself, by a kill -9 */
 	if (w->conf->kept && WIFSIGNALED(end->status))
 		lose(w, "its keeper was killed");
 	if (!left)
 		w->done = true;
 	else if (!w->asked_to_end && !w->killed)
 		see_to_orphans(w);
-	/* those that it left have the rest of the time as well */
+	/* its orphans get the rest of that time */
 	else if (!w->killed && end->outcome != OUTCOME_MAX_HOLD &&
 		 end->outcome != OUTCOME_FORCED)
 		kill_tree(w);
 }
 
-/* Another user's process. Whose lease is lost can but say so and go: its own
- * deadman would not leave it the time to wait. Who still has the lease keeps it
+/* Another user's process. If the lease is lost, we can only say so and go: our
+ * own deadman leaves no time to wait. If we still have the lease, we keep it
  * until that process ends. */
 static void take_refusal(struct watch *w, const struct report *r)
 {
@@ -464,8 +464,8 @@ static void take_report(struct watch *w)
 	w->done = true;
 }
 
-/* When the first renewal is near, the watchdog takes over: a command that ends
- * before costs no thread. Should no thread be had, this loop renews. */
+/* When the first renewal is near, the watchdog thread takes over: a shorter
+ * command needs no thread. If no thread can be started, this loop renews. */
 static void hand_over(struct watch *w)
 {
 	struct fail why;
@@ -526,7 +526,7 @@ void watch_run(struct watch *w)
 		look_at_stop(w);
 		if (w->unborn)
 			pass_on(w, w->unborn);
-		/* before what may have been their effect */
+		/* read the signals before the ends that they may have caused */
 		while (fds[1].revents && signals_next(w->signals, &a))
 			forward(w, &a);
 		if (!before(now(), w->stopped))
@@ -540,7 +540,7 @@ void watch_run(struct watch *w)
 		if (fds[2].revents)
 			look_at_lease(w);
 	}
-	/* a Ctrl-C may have ended the command before we looked */
+	/* a Ctrl-C may have ended the command before we read it */
 	while (signals_next(w->signals, &late))
 		if (signal_ends(late.sig)) {
 			w->end->sig = late.sig;

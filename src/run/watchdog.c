@@ -14,7 +14,7 @@
 
 /* Deep enough for the resolver's and the starter's buffers. */
 #define STACK_BYTES ((size_t)256 * 1024)
-/* Who is asked to stop at once has so long to do it by itself. */
+/* time to end by itself when asked to stop at once */
 #define STOP_LEAST_MS 50
 
 void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
@@ -32,7 +32,7 @@ void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 	w->stop_dead = NEVER;
 }
 
-/* The deadman first: what is published may be relied upon. */
+/* Arms the deadman first: others rely on what is published. */
 static void publish_lease(struct watchdog *w)
 {
 	int64_t ttl = w->locks->ttl_ms;
@@ -43,8 +43,9 @@ static void publish_lease(struct watchdog *w)
 	s = locks_credited_at(w->locks);
 	if (s.ms <= atomic_load(&w->credited_ms))
 		return;
-	/* It was time to kill before this came: who was stopped until then is
-	 * not to go on as if nothing had been. The alarm goes off. */
+	/* The time to kill passed before this renewal came: a process that was
+	 * suspended must not go on as if nothing had happened. The alarm will
+	 * go off. */
 	if (!before(now(), timing_kill(watchdog_credited_at(w), ttl)) &&
 	    atomic_load(&w->credited_ms) != INT64_MIN)
 		return;
@@ -56,7 +57,7 @@ static void publish_lease(struct watchdog *w)
 	guard_wake(w->guard);
 }
 
-/* Likewise, that somebody asks us to stop, or to stop sooner. */
+/* The same when somebody asks us to stop, or to stop sooner. */
 static void publish_stop(struct watchdog *w)
 {
 	const struct client *d = locks_stopped(w->locks);
@@ -149,8 +150,8 @@ int watchdog_start(struct watchdog *w, struct fail *why)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	w->running = rc == 0;
-	/* a holder must not wait for a swap disk; where the limit is too low,
-	 * it may. What a short command would pay for it, none does. */
+	/* a holder must not wait for a swap disk; if the limit is too low, it
+	 * has to. Done here, so that a short command does not pay for it. */
 	(void)mlockall(MCL_CURRENT | MCL_ONFAULT);
 	if (rc == 0)
 		return 0;
