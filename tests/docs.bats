@@ -320,6 +320,136 @@ sys.exit(bad > 0)
 END
 }
 
+# The same lines, as a shell takes them: without a schedule, a prompt or the
+# machine's paths. The scripts, the Makefile, the job of several steps and the
+# timer have tests of their own.
+shell_lines() {
+	{
+		sed -n 's/^    //p; /^```sh/,/^```/p' "$top/README.md"
+		sed -n '/^```yaml/,/^```/s/^ *- \(run: exec \)\?\(redlock -k\)/\2/p' "$top/README.md"
+		sed -n '/^\.Bd -literal/,/^\.Ed/p; s/^\.Dl //p' "$top/man/redlock.1" |
+			sed "s/\\\\(aq/'/g; s/\\\\e/\\\\/g; s/\\\\-/-/g"
+		for verb in '' lock unlock extend inspect list top wait \
+			force-release history doctor; do
+			"$REDLOCK" $verb --help | sed -n '/^Examples:/,/^$/s/^  //p'
+		done
+	} | sed -e ':a' -e '/\\$/N; s/\\\n *//; ta' |
+		sed -E 's/^\$ //; s/^[0-9*]+( [0-9*]+){4} +(root +)?//
+			s|^\./bootstrap && \./||; s|/usr/local/bin/|./|
+			s/ +\(with .*\)$//' |
+		grep -E '^(eval "\$\()?redlock [a-z-]' | grep -v '^redlock VERB' | sort -u
+}
+# Our servers for those of the examples, which have no such names here.
+as_redlock() {
+	cat <<'END'
+#!/bin/bash
+args=()
+for a; do
+	case $a in
+	redis://[bc]|redis://[bc].example|redis://db[23]) a=unix://$T/${a:8}.sock
+		a=${a/.example}; a=${a/db2/b}; a=${a/db3/c} ;;
+	redis://cache.example/2) a="unix://$T/a.sock?db=2" ;;
+	redis://*) a=unix://$T/a.sock ;;
+	local:*) a="local:?dir=$T/local&idle=1s" ;;
+	--) args+=(--); shift; break ;;
+	esac
+	args+=("$a"); shift
+done
+exec "$REDLOCK" "${args[@]}" "$@"
+END
+}
+# What a line needs: a lock that is held, one that was, or a token.
+example_needs() { # LINE
+	local key=deploy
+
+	case $1 in
+	*' site'*) key=site ;;
+	'redlock history nightly'*) key=nightly ;;
+	esac
+	case $1 in
+	'redlock extend'* | 'redlock unlock'*)
+		token=$(redlock lock "$key" -t 1m)
+		export token REDLOCK_TOKEN=$token
+		tee token .token <<<"$token" >/dev/null
+		;;
+	'redlock history'*) redlock -k "$key" true ;;
+	'redlock force-release'* | 'redlock inspect'* | 'redlock top'*)
+		"$REDLOCK" -k deploy -k nightly -t 3s sleep 600 3>&- &
+		other=$!
+		wait_until held deploy
+		;;
+	esac
+}
+example_runs() { # LINE: with the status that it has when all is well
+	local want=0
+
+	case $1 in
+	*' --hold '*)
+		sh -c "exec $1" 3>&- &
+		wait_until held deploy
+		kill "$!"
+		wait "$!" || want=$?
+		[ "$want" = 143 ]
+		;;
+	'redlock top'*' --json')
+		want=0
+		timeout 1 sh -c "exec $1" >answer || want=$?
+		[ "$want" = 124 ] && head -n 1 answer | grep -q '"deploy"'
+		;;
+	'redlock top'*)
+		TERM=xterm pty size:24x80 'wait:deploy' send:q -- sh -c "$1"
+		;;
+	'redlock force-release'*)
+		case $1 in
+		*--confirm*) sh -c "$1" ;;
+		*) pty 'wait:type the key again: ' 'send:deploy\n' -- sh -c "$1" ;;
+		esac
+		free deploy
+		;;
+	*) sh -c "$1" 3>&- ;;
+	esac
+}
+
+@test "every example line of the README, the manual and --help runs as it stands there" {
+	local line words n=0 other token c
+
+	node_start b
+	node_start c
+	cli a acl setuser ci on '>secret' '~*' '&*' +@all >/dev/null
+	mkdir "$T/bin" "$T/home"
+	as_redlock >"$T/bin/redlock"
+	ln -s /bin/true "$T/bin/make"
+	ln -s ../command "$T/bin/nightly"
+	printf '#!/bin/sh\necho "$0 $*" >>"%s/ran"\n' "$T" >"$T/command"
+	chmod +x "$T/bin/redlock" "$T/command"
+	(umask 077; echo secret >"$T/home/.redis")
+	export HOME=$T/home PATH=$T/bin:$PATH T REDLOCK REDLOCK_URL=$url
+	export REDLOCK_RESTART_GUARD=off CI_ENVIRONMENT_SLUG=production
+	shell_lines >"$T/lines"
+	at_least "$(wc -l <"$T/lines")" 45
+	while IFS= read -r line <&4; do
+		rm -rf "$T/there" "$T/ran"
+		mkdir "$T/there"
+		cd "$T/there"
+		for c in $(grep -oE '(^| )\./[a-z.-]+' "$T/lines" | sort -u) smoke-test.sh; do
+			cp "$T/command" "$c"
+		done
+		other=
+		unset REDLOCK_TOKEN token
+		echo "example: $line"
+		example_needs "$line"
+		example_runs "$line" || { echo "failed: $line, $?" >&2; return 1; }
+		case $line in
+		*' -- ./'*) [ -s "$T/ran" ] || { echo "not run: $line" >&2; return 1; } ;;
+		esac
+		[ -z "$other" ] || { kill "$other" 2>/dev/null || :; wait "$other" || :; }
+		cli a flushall >/dev/null
+		n=$((n + 1))
+	done 4<"$T/lines"
+	at_least "$n" 45
+	wait_until eval '! pgrep -f "$T/local" >/dev/null'
+}
+
 @test "the README's timer: on the machine whose timer is late the work is not done again" {
 	local line
 
