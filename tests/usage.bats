@@ -322,6 +322,7 @@ result() {
 		h:6379 write redis://h:6379
 		/run/redis.sock write unix:///run/redis.sock
 		redsi://h unsupported URL; did you mean redis://?
+		reds://h unsupported URL; did you mean rediss://?
 		rediss://h?cacrt=/c unknown option 'cacrt'; did you mean 'cacert'?
 		redis://h?x=1 unknown option 'x' (known: db, timeout, password-file)
 		redis://h?cacert=/c cacert: only with rediss://

@@ -30,6 +30,9 @@ static const struct scheme schemes[] = {
 	{"rediss-cluster", "://", ENDPOINT_CLUSTER, true, NULL},
 	{"valkey-cluster", "://", ENDPOINT_CLUSTER, false, NULL},
 	{"valkeys-cluster", "://", ENDPOINT_CLUSTER, true, NULL},
+	/* the s says TLS, as that of https does */
+	{"reds", "://", ENDPOINT_TCP, true,
+	 "unsupported URL; did you mean rediss://?"},
 	{"http", "://", ENDPOINT_TCP, false, rest_address},
 	{"https", "://", ENDPOINT_TCP, true, rest_address},
 };

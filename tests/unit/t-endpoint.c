@@ -530,6 +530,7 @@ static const struct {
 	{"REDIS://h", "did you mean redis://?"},
 	{"Redis-Cluster://h", "did you mean redis-cluster://?"},
 	{"redsi://:SECRET@h", "did you mean redis://?"},
+	{"reds://:SECRET@h", "unsupported URL; did you mean rediss://?"},
 	{"reddis://h", "did you mean redis://?"},
 	{"redis+sentinel://h/m", "did you mean redis-sentinel://?"},
 	{"unxi:///s", "did you mean unix://?"},
