@@ -14,8 +14,8 @@
 
 #include "base/units.h"
 
-/* While echo is off, these are held back but for the moments of waiting.
- * SIGCONT: whoever stopped us outright set the terminal anew. */
+/* While echo is off, these signals are blocked except while we wait. SIGCONT:
+ * after a SIGSTOP, the shell may have changed the terminal. */
 static const int held_back[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGALRM,
 				SIGUSR1, SIGUSR2, SIGPIPE, SIGTSTP, SIGCONT};
 #define SIGNALS (sizeof(held_back) / sizeof(held_back[0]))
@@ -47,13 +47,13 @@ static void hold_signals(struct asking *a)
 	(void)sigprocmask(SIG_BLOCK, &set, &a->mask);
 	for (size_t i = 0; i < SIGNALS; i++) {
 		(void)sigaction(held_back[i], &act, &a->old[i]);
-		/* what we were told to ignore stays ignored */
+		/* an ignored signal stays ignored */
 		if (a->old[i].sa_handler == SIG_IGN)
 			(void)sigaction(held_back[i], &a->old[i], NULL);
 	}
 }
 
-/* A signal that is still held back has its usual effect now. */
+/* A signal that is still blocked takes effect now. */
 static void release_signals(const struct asking *a)
 {
 	for (size_t i = 0; i < SIGNALS; i++)
@@ -79,7 +79,8 @@ static int echo_off(struct asking *a)
 	return 0;
 }
 
-/* In the background it belongs to somebody else, who has set it. */
+/* In the background the terminal belongs to another process, which has set
+ * it. */
 static void echo_on(const struct asking *a)
 {
 	if (tcgetpgrp(a->fd) != getpgrp())
@@ -89,15 +90,15 @@ static void echo_on(const struct asking *a)
 		say(a, "\n");
 }
 
-/* A line; or -1, and `came` has the signal if it was one. Does not block in
- * read(): a line that was there may be thrown away by Ctrl-C. */
+/* Reads a line; or -1, with the signal in `came` if there was one. Does not
+ * block in read(): Ctrl-C may discard a line that was there. */
 static ssize_t read_line(const struct asking *a, char *line, size_t size)
 {
 	struct pollfd p = {.fd = a->fd, .events = POLLIN};
 	ssize_t n;
 
 	do {
-		/* as long as a person takes, so without a limit */
+		/* no limit: a person may take long */
 		if (ppoll(&p, 1, NULL, &a->mask) < 0)
 			return -1;
 		n = read(a->fd, line, size);
@@ -105,15 +106,15 @@ static ssize_t read_line(const struct asking *a, char *line, size_t size)
 	return n;
 }
 
-/* Once more when a stop is over. */
+/* Asks again after a stop. */
 static ssize_t ask(struct asking *a, char *line, size_t size)
 {
 	for (;;) {
 		ssize_t n = -1;
 		int error;
 
-		/* changes nothing, but in the background it stops us until we
-		 * are in front, and signals still have their effect */
+		/* changes nothing; but in the background it stops us until we
+		 * are in the foreground, and signals still work */
 		if (tcgetattr(a->fd, &a->before) < 0 ||
 		    tcsetattr(a->fd, TCSANOW, &a->before) < 0)
 			return -1;

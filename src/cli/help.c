@@ -7,7 +7,7 @@
 
 #define TEXT_AT 36 /* the column where the texts begin */
 
-/* What an option means to a verb, where that is not what it means to a run. */
+/* What an option means to a verb, where that differs from the run form. */
 static const struct {
 	unsigned int by;
 	const char *name, *text;
@@ -34,7 +34,7 @@ static const char *text_of(const struct command *verb, const struct opt_row *r)
 	return r->help;
 }
 
-/* The verb's own come first, those of the servers and messages last. */
+/* The verb's own options come first, those for servers and messages last. */
 enum group { GROUP_OWN, GROUP_LOCK, GROUP_SERVER, GROUP_OUTPUT };
 
 static enum group group_of(const struct opt_row *r)

@@ -79,8 +79,8 @@ static int version(const struct opts *o, const struct fail *broken)
 	return render_end(broken ? status_of_kind(broken->kind) : STATUS_OK);
 }
 
-/* doctor --config: all that would be used, and whether it could be. A password
- * is not asked for, and nobody is connected to. */
+/* doctor --config: shows the settings, and whether they can be used. Asks for
+ * no password and connects to no server. */
 static int config(const struct opts *o, const struct fail *broken)
 {
 	static struct servers servers;
@@ -95,9 +95,9 @@ static int config(const struct opts *o, const struct fail *broken)
 	return render_end(broken ? status_of_kind(broken->kind) : STATUS_OK);
 }
 
-/* A socket must not land on descriptor 0, 1 or 2. What was closed stays closed
- * for the command: the stand-ins vanish at exec. An answer to a closed standard
- * output fails. */
+/* A socket must not become descriptor 0, 1 or 2. A closed one stays closed for
+ * the command: the stand-ins vanish at exec. Writing an answer to a closed
+ * standard output fails. */
 static void fill_standard_fds(void)
 {
 	for (int fd = 0; fd <= 2; fd++)

@@ -130,7 +130,7 @@ struct taking {
 	const struct opt_row *r;
 	enum source source;
 	int line;
-	const char *label; /* how the option is called there */
+	const char *label; /* the option's name there */
 	struct fail *why;
 };
 
@@ -265,7 +265,7 @@ static int take_text(const struct taking *t, char *value)
 	return 0;
 }
 
-/* A file is for every directory that redlock is started in. */
+/* A settings file applies in every directory. */
 static int take_path(const struct taking *t, char *value)
 {
 	if (t->source != FROM_TYPED && value[0] != '/' && value[0] != '\0')
@@ -314,7 +314,7 @@ static void overwrite_secret(char *url)
 	memset(from, '*', (size_t)(at - from));
 }
 
-/* Each word of a list begins so. */
+/* Each URL of a list begins like this. */
 static bool begins_url(const char *word)
 {
 	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz-");
@@ -323,8 +323,8 @@ static bool begins_url(const char *word)
 	       strncmp(word, "local:", 6) == 0;
 }
 
-/* A blank may be a mistake within one URL, whose password a message must not
- * show half of: then it stays whole, and is refused as it is. */
+/* A blank may be a mistake within one URL. A message must not show half of its
+ * password, so the URL stays whole and is refused. */
 static bool is_list(const char *value)
 {
 	for (value += strspn(value, BLANKS); *value;
@@ -343,7 +343,7 @@ static int add_url(const struct taking *t, const char *url, size_t n)
 
 	o->more_urls = o->urls == NODES_MAX;
 	if (o->more_urls)
-		return 0; /* said when it is known that this list counts */
+		return 0; /* reported once we know that this list is used */
 	copy = strndup(url, n);
 	if (!copy)
 		return fail(t->why, FAIL_INTERNAL, "out of memory");
@@ -353,7 +353,7 @@ static int add_url(const struct taking *t, const char *url, size_t n)
 	return 0;
 }
 
-/* Adds to those of the same source, takes the place of those of another. */
+/* Adds to the values of the same source, replaces those of another. */
 static int take_urls(const struct taking *t, char *value)
 {
 	struct opts *o = t->o;
@@ -398,7 +398,7 @@ int opt_take(struct opts *o, const struct opt_row *r, char *value,
 		(void)snprintf(label, sizeof(label), "--%s", r->name);
 	if (take[r->shape](&t, value) < 0)
 		return opt_blame(o, &now, why);
-	/* -n takes the place of -w; "no-wait = no" does not */
+	/* -n replaces -w; "no-wait = no" does not */
 	for (int i = 0; i < opt_rows_n; i++)
 		if (opt_rows[i].at == r->at && strcmp(now.value, "no") != 0)
 			o->given[i] = (struct given){0};
@@ -492,7 +492,7 @@ static void duration_text(const struct opt_row *r, int64_t ms, char *buf,
 		(void)format_limit(ms, buf, size);
 }
 
-/* As it would be written, or "not set". */
+/* The value as it would be written, or "not set". */
 static void default_text(const struct opts *o, const struct opt_row *r,
 			 char *buf, size_t size)
 {

@@ -16,11 +16,11 @@
 
 #define LONG_ONLY 256 /* getopt's value of a row without a letter */
 
-/* Of the run form nothing behind the command is ours; a verb takes options
- * behind its key, too, where getopt gives each operand back as an option 1. */
+/* In the run form, everything after the command is the command's. A verb takes
+ * options after its key, too: there getopt returns each operand as option 1. */
 #define OPERAND 1
 
-/* What flock(1) calls them. */
+/* flock(1)'s names for them. */
 static const struct {
 	const char *name, *ours;
 } aliases[] = {{"timeout", "wait"}, {"nonblock", "no-wait"}, {"nb", "no-wait"}};
@@ -186,8 +186,8 @@ static int parse_options(struct opts *o, int argc, char **argv,
 	}
 }
 
-/* What does not go together: whoever came last is to blame, and is told where
- * the other stands. */
+/* Checks what does not go together: blames the later one, and says where the
+ * other is. */
 __attribute__((format(printf, 5, 6))) static int
 clash(const struct opts *o, const void *a, const void *b, struct fail *why,
       const char *fmt, ...)
@@ -223,7 +223,7 @@ static int check_times(const struct opts *o, struct fail *why)
 			     "-t: a crash would block the key for more than "
 			     "24h; renewal makes a short lease last as long "
 			     "as the command (or give --allow-long-ttl)");
-	/* on loss there is no more time than that */
+	/* after a loss there is no more time */
 	if (o->grace_ms > o->ttl_ms / 2 && o->max_hold_ms == 0)
 		return clash(o, &o->grace_ms, &o->ttl_ms, why,
 			     "-K: at most half of -t (%lldms)",
@@ -256,7 +256,7 @@ static int check_command(struct opts *o, int argc, char **argv,
 		return fail(why, FAIL_USAGE,
 			    "-c and a command ('%.60s') exclude each other",
 			    endpoint_masked(o->command[0], shown));
-	/* and the password in it would be shown to whoever waits */
+	/* and the password in it would be shown to waiters */
 	if (o->command && strstr(o->command[0], "://"))
 		return fail(why, FAIL_USAGE,
 			    "'%.150s' is a URL, not a command; is -u missing?",
@@ -268,7 +268,7 @@ static int check_command(struct opts *o, int argc, char **argv,
 	return 0;
 }
 
-/* What stands behind "--" is an operand, too. */
+/* After "--" there are only operands. */
 static int check_operands(struct opts *o, int argc, char **argv,
 			  struct fail *why)
 {
@@ -289,7 +289,7 @@ static int check_operands(struct opts *o, int argc, char **argv,
 	return 0;
 }
 
-/* What other tools call it; "": what is said anyway helps. */
+/* The name in other tools; "": the message helps without it. */
 static const char *meant_by(const char *word)
 {
 	static const struct {
@@ -334,9 +334,8 @@ static int find_verb(struct opts *o, const char *word, struct fail *why)
 		    guess ? "'?" : "");
 }
 
-/* Options may stand before the verb. With a key or -c there it is a command
- * that happens to have the name of a verb, and so it is behind "--". Returns
- * where the verb is; 0: there is none. */
+/* Options may precede the verb. After -k or -c, or "--", a word like a verb is
+ * a command of that name. Returns the index of the verb; 0: none. */
 static int verb_behind(int argc, char **argv)
 {
 	struct option longs[LONGS_MAX];
@@ -405,7 +404,8 @@ int opts_parse(struct opts *o, int argc, char **argv, struct fail *why)
 	} else if (check_command(o, argc, argv, why) < 0) {
 		return -1;
 	}
-	/* a file's are for those that take a lease, or look at its length */
+	/* a file's lease is only for verbs that take one, or judge its
+	 * length */
 	return o->verb->by & (BY_TAKING | BY_EXTEND | BY_DOCTOR)
 		       ? check_times(o, why)
 		       : 0;

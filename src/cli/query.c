@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the verbs that look see the servers. */
+/* Questions of the verbs that only look. */
 #include "cli/query.h"
 #include "run/report.h"
 

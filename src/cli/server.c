@@ -14,7 +14,7 @@
 #include "net/place.h"
 #include "net/parse.h"
 
-/* A text that an option and a URL both may say. */
+/* A text that both an option and a URL may set. */
 struct both {
 	size_t option; /* in struct opts; a const char * */
 	size_t field;  /* in struct endpoint; an array of char */
@@ -27,8 +27,8 @@ struct both {
 			sizeof(((struct endpoint *)0)->field)                  \
 	}
 
-/* What belongs together is taken from one place: a CA that was named must not
- * be joined by all those of a directory. */
+/* Takes options that belong together from one place: a named CA must not be
+ * joined by all those of a directory. */
 static const struct both tls_texts[][2] = {
 	{BOTH(cacert, tls_conf.cacert), BOTH(cacertdir, tls_conf.cacertdir)},
 	{BOTH(cert, tls_conf.cert), BOTH(key_file, tls_conf.key)},
@@ -47,7 +47,7 @@ static void set_text(struct endpoint *ep, const struct both *b,
 	(void)snprintf((char *)ep + b->field, b->size, "%s", text);
 }
 
-/* Where the URL stands; NULL: nowhere, it is the default one. */
+/* Where the URL was given; NULL: nowhere, it is the default. */
 static const struct given *given_at(const struct opts *o, int at)
 {
 	return at < o->urls ? &o->url_from[at] : NULL;
@@ -60,7 +60,7 @@ static enum source source_of(const struct opts *o, const void *field)
 	return g ? g->source : FROM_NOWHERE;
 }
 
-/* Of an option that the URL says as well, or does not. */
+/* Whether an option counts, given that the URL sets it as well or does not. */
 static bool counts(const struct opts *o, const void *field, bool url_says)
 {
 	enum source s = source_of(o, field);
@@ -144,7 +144,7 @@ static bool says_who(const struct secret *s)
 	return s->user[0] || s->has_password || s->file[0];
 }
 
-/* Once, for all that need one. */
+/* Asked once, for all servers that need one. */
 static int ask_for(const struct endpoint *ep, const struct opts *o,
 		   char typed[PASSWORD_MAX], struct fail *why)
 {
@@ -192,7 +192,7 @@ static int merge_secret(struct endpoint *ep, const struct opts *o,
 	bool url_says = says_who(s);
 
 	if (ep->kind == ENDPOINT_LOCAL) {
-		/* it has no users; what a file says is for other servers */
+		/* it has no users; settings in a file are for other servers */
 		if (opt_typed(o, &o->user) || opt_typed(o, &o->password_file) ||
 		    (o->askpass && opt_typed(o, &o->askpass)))
 			return fail(why, FAIL_USAGE,
@@ -220,7 +220,7 @@ static int use_variable(struct secret *s, struct fail *why)
 	return 0;
 }
 
-/* A file that cannot be read is best said before anything else. */
+/* Reports an unreadable file before anything else. */
 static int check_secret(const struct secret *s, const char *ways,
 			struct fail *why)
 {
@@ -269,7 +269,7 @@ static int make_all_full(struct endpoint *ep, struct fail *why)
 	return 0;
 }
 
-/* Who may choose the directory must not choose the file. */
+/* A user who may choose the directory must not choose the file. */
 static int check_paths(const struct endpoint *ep, const struct opts *o, int at,
 		       struct fail *why)
 {
@@ -293,7 +293,7 @@ static int check_paths(const struct endpoint *ep, const struct opts *o, int at,
 
 /* ---- --shared-scope ---- */
 
-/* Names are resolved later, and looked at again by the connection. */
+/* Names are resolved later, and checked again by the connection. */
 static bool is_this_machine(const char *host)
 {
 	size_t n = strcspn(host, "%");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of servers: what is wrong with it as a whole, and its order. */
+/* Checks and sorts the list of servers. */
 #include "cli/servers.h"
 
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 #include "net/parse.h"
 
 #define TIMEOUT_MS 1000
-#define TIMEOUT_SEVERAL_MS 250 /* the others make up for one that is slow */
+#define TIMEOUT_SEVERAL_MS 250 /* the others compensate for a slow one */
 
 /* ---- the list ---- */
 
-/* (A name has all of where it is: the hosts, of which the first is never left
- * out, or the path; and the Sentinels' name for it.) */
+/* (A name says where the server is: the hosts, always with the first, or the
+ * path; and the Sentinels' name for it.) */
 static int refuse_twins(const struct servers *s, const struct opts *o,
 			struct fail *why)
 {
@@ -52,7 +52,7 @@ static int refuse_local(const struct servers *s, const struct opts *o,
 	return 0;
 }
 
-/* What a file says of TLS is for all servers; what is typed is for these. */
+/* TLS settings in a file are for all servers; options are for these. */
 static int refuse_tls(const struct servers *s, const struct opts *o,
 		      struct fail *why)
 {
@@ -188,7 +188,7 @@ int64_t servers_timeout(const struct servers *s, int64_t ttl_ms)
 						: TIMEOUT_SEVERAL_MS;
 }
 
-/* Shorter than the lease it would be no guard. */
+/* A guard shorter than the lease would not protect it. */
 int64_t servers_guard(const struct servers *s, const struct opts *o)
 {
 	if (o->guard_ms == GUARD_AUTO)

@@ -171,15 +171,15 @@ static int read_lines(struct reading *r, int fd)
 	return take_lines(r, text, n);
 }
 
-/* A home that we may not enter is not ours (sudo -u): nothing is there for us.
- * Anything else that cannot be read was meant to be. */
+/* A home that we may not enter is not ours (sudo -u): it has no settings for
+ * us. Any other unreadable file is an error. */
 static bool is_absent(const struct reading *r, int error)
 {
 	struct stat st;
 
 	if (error == EACCES && r->source == FROM_USER)
 		return stat(r->path, &st) < 0 && errno == EACCES;
-	/* (a link that leads nowhere is a file that cannot be read) */
+	/* (a dangling link is a file that cannot be read) */
 	return (error == ENOENT && lstat(r->path, &st) < 0) || error == ENOTDIR;
 }
 
@@ -206,7 +206,7 @@ static int read_file(struct opts *o, enum source source, const char *path,
 
 /* ---- all ---- */
 
-/* A path that is not a full one counts as none: so says the XDG standard. */
+/* The XDG standard says to ignore a relative path. */
 static int read_user_file(struct opts *o, struct fail *why)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");

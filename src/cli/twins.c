@@ -48,7 +48,7 @@ static void take_found(struct spot *spot, bool ready)
 
 	if (!spot->lookup || !ready)
 		return;
-	/* (who cannot be found cannot be asked, either) */
+	/* (a name that cannot be resolved cannot be asked, either) */
 	(void)lookup_take(spot->lookup, &spot->address, &why);
 	spot->lookup = NULL;
 }

@@ -126,9 +126,7 @@ static bool is_idle(int fd)
 
 #define KEPT_READY 3
 #define KEPT_LOCK 4
-#define GIVEN_LOCK                                                             \
-	3 /* the descriptors that the server inherits, besides the first three \
-	   */
+#define GIVEN_LOCK 3 /* inherited by the server */
 
 /* Closes everything of the caller's, and cuts the server off from its signals
  * and terminal. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user of the servers must be allowed. */
+/* The rights that a user needs on the servers. */
 #include "cli/doctor/acl.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ const char *user_of(const struct facts *s, const char *none)
 	return s->ep->secret.user[0] ? s->ep->secret.user : none;
 }
 
-/* (what was escaped is not what it is called) */
+/* (an escaped name is not the name) */
 const char *user_typed(const struct facts *s, char buf[USER_TYPED_MAX])
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -47,8 +47,8 @@ static bool is_refused(const struct exam *e, const struct facts *s, int i)
 	       (rights[i].need & ~e->needs) == 0;
 }
 
-/* " zadd zrem", those without which locks fail; EVAL is a finding of its own.
- */
+/* " zadd zrem": the refused commands that locks need. EVAL is a finding of its
+ * own. */
 static void list_missing(const struct exam *e, const struct facts *s,
 			 const char *before, char list[LIST_MAX])
 {
@@ -113,8 +113,8 @@ void check_rights(const struct exam *e, const struct facts *s)
 
 /* ---- the line ---- */
 
-/* What is special in a pattern is escaped; what neither a word of redis-cli nor
- * an ACL may have is any character. */
+/* Escapes the special characters of a pattern; "?" replaces those that
+ * redis-cli or an ACL cannot have. */
 static void add_pattern(FILE *out, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to be thought of each server by itself. */
+/* Judges each server by itself. */
 #include "cli/doctor/checks.h"
 
 #include <inttypes.h>
@@ -140,8 +140,8 @@ static void check_blanks(const struct exam *e, const struct facts *s)
 			      "server, and cannot check memory and disk"
 			    : "INFO is refused: cannot check version, memory "
 			      "and disk");
-		/* (the usual user of a managed server nobody can be asked to
-		 * let do more) */
+		/* (nobody can grant more to the usual user of a managed
+		 * server) */
 		if (strcmp(user_of(s, "default"), "default") != 0)
 			cure(e->found, "ACL SETUSER %s +info",
 			     user_typed(s, name));
@@ -199,7 +199,7 @@ static void check_persistence(const struct exam *e, const struct facts *s)
 
 	if (s->aof < 0)
 		return;
-	/* (whoever held one is gone when the machine is) */
+	/* (a restart of the machine ends the holders as well) */
 	if (s->aof == 1 && e->servers->endpoint[0].kind == ENDPOINT_LOCAL) {
 		say(e, s, LEVEL_OK, "persistence",
 		    "appendonly: keeps all locks unless the machine crashes");

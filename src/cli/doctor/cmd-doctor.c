@@ -186,7 +186,7 @@ static unsigned int needs_of(const struct servers *s, const struct opts *o)
 	return needs;
 }
 
-/* Not well is 1, unless no server says anything at all. */
+/* A problem is 1, unless no server answers at all. */
 static int status_of(const struct exam *e)
 {
 	for (int i = 0; i < e->n; i++)

@@ -13,8 +13,8 @@
 
 #define SAMPLES 5
 
-/* What is more is not believed: 9 PB, or 290 million years. It is to be
- * multiplied by 1000. */
+/* Larger numbers are not believed: 9 PB, or 290 million years. We multiply by
+ * 1000. */
 #define NUMBER_MAX (INT64_MAX / 1000)
 /* Of a clock, in seconds since 1970, and then in us: 70,000 years. */
 #define TIME_MAX (INT64_MAX / 4 / 1000000)
@@ -52,7 +52,7 @@ static int64_t number_of(const char *info, const char *name)
 	return parse_number(text, 0, NUMBER_MAX);
 }
 
-/* What it begins with, at most NUMBER_MAX; UNKNOWN: it is no digit. */
+/* The number at the beginning, at most NUMBER_MAX; UNKNOWN: not a digit. */
 static int64_t number_at(const char *text)
 {
 	int64_t n = *text >= '0' && *text <= '9' ? 0 : UNKNOWN;
@@ -156,7 +156,7 @@ static void take_role(struct facts *f, const struct reply *r)
 	}
 }
 
-/* {NAME, VALUE}; a server may know no such setting. */
+/* {NAME, VALUE}; empty if the server does not know the setting. */
 static const struct reply *setting(struct facts *f, const struct reply *r)
 {
 	f->blanks &= ~(unsigned int)BLANK_CONFIG;
@@ -223,8 +223,8 @@ static void take_writes(struct facts *f, const struct reply *r)
 
 /* ---- the questions ---- */
 
-/* What is tried only to see whether it is refused has a `right`: a script of
- * no text, a list that is waited for for less than no time. */
+/* A command that is sent only to see whether it is refused has a `right`: an
+ * empty script, BLPOP with a negative time. */
 static const struct question {
 	const char *text; /* words with blanks between; NULL: see rights.h */
 	enum right_kind kind;
@@ -296,8 +296,8 @@ static bool begins(const struct reply *r, const char *text)
 	return strncmp(r->bytes, text, strlen(text)) == 0;
 }
 
-/* It turns away whoever comes, or wants another password: nothing else will
- * be answered either. */
+/* The server refuses all clients, or wants another password: it will not answer
+ * anything else either. */
 static bool is_shut(const struct got *got)
 {
 	return !got->reply || begins(got->reply, "NOAUTH") ||
@@ -305,7 +305,7 @@ static bool is_shut(const struct got *got)
 	       begins(got->reply, "DENIED");
 }
 
-/* The command, and not just the keys that it was given. */
+/* The command itself is refused, not only its keys. */
 static bool is_forbidden(const struct reply *r)
 {
 	return begins(r, "NOPERM") && strstr(r->bytes, " to run ");
@@ -357,8 +357,8 @@ static void ask_time(struct query *l, struct facts *f, int i)
 	(void)fanout_ask(&l->fanout, f->target, &w, i);
 }
 
-/* The one with the shortest round trip says most: its clock was read somewhere
- * within that. (A step of our own clock meanwhile gives nonsense, once.) */
+/* The shortest round trip says most: the server's clock was read within it. (If
+ * our own clock steps meanwhile, one result is nonsense.) */
 static void take_time(struct facts *f, const struct got *got)
 {
 	int64_t came_us = wall_microseconds(), took = came_us - f->sent_us;
@@ -375,7 +375,7 @@ static void take_time(struct facts *f, const struct got *got)
 	f->samples++;
 }
 
-/* One after the other, so that none waits behind another. */
+/* One after the other, so that none is delayed by another. */
 static void sample(struct query *l, struct facts *all, int n)
 {
 	struct got got;
@@ -421,7 +421,7 @@ static void init(struct facts *f, const struct query *l, int target)
 			    .cluster_slots = UNKNOWN};
 }
 
-/* By now it is known where Sentinels or a Cluster led us. */
+/* By now we know where Sentinels or a Cluster led us. */
 static void name(struct facts *f, const struct query *l)
 {
 	const char *text = fanout_name(&l->fanout, f->target);
@@ -439,7 +439,7 @@ static void take_all(struct query *l, struct facts *all, int n)
 				take(&all[i], &got);
 }
 
-/* The first question goes alone: who is turned away at the door hears why. */
+/* The first question goes alone: if the server refuses us, it says why. */
 static int ask_all(struct query *l, unsigned int needs, struct facts *all,
 		   int n)
 {
@@ -463,7 +463,7 @@ int facts_gather(struct query *l, unsigned int needs, struct facts **out,
 	struct facts *all;
 	int n = 0;
 
-	/* who does not answer is asked again, and told then */
+	/* a silent server is asked again, and reported then */
 	if (primaries_find(s, why) < 0 && why->kind == FAIL_CONFIG)
 		return -1;
 	*out = all = calloc((size_t)s->targets, sizeof(*all));

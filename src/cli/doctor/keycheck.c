@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Locks that stay for ever, and counters that nobody can count on. */
+/* Finds locks that never expire, and unusable counters. */
 #include "cli/doctor/keycheck.h"
 
 #include <assert.h>
@@ -216,7 +216,7 @@ static bool was_named(const struct search *s, const char *key, size_t len)
 	return false;
 }
 
-/* "slot-holder:N:"; its length, or 0: it is none of ours. */
+/* The length of "slot-holder:N:", or 0: not one of our keys. */
 static size_t slot_at(const char *text, int *slot)
 {
 	const char *number = text + strlen("slot-holder:");
@@ -234,8 +234,8 @@ static size_t slot_at(const char *text, int *slot)
 	return *slot < 0 ? 0 : (size_t)(number - text) + n + 1;
 }
 
-/* redlock:{TAG}:fence:KEY, ...:holder:KEY and ...:slot-holder:N:KEY; what else
- * there is has no say. */
+/* redlock:{TAG}:fence:KEY, ...:holder:KEY and ...:slot-holder:N:KEY; other keys
+ * do not count. */
 static void sort_out(struct search *s, int server, const struct reply *name)
 {
 	const char *end = name->bytes + name->len;
@@ -286,8 +286,8 @@ static void take_page(struct search *s, const struct probe *p,
 
 /* ---- answers ---- */
 
-/* The key as it is to be typed in a shell, an operand; "KEY" if it cannot be,
- * or not without cutting it. */
+/* The key as an operand in a shell; "KEY" if it cannot be typed, or is too
+ * long. */
 static const char *typed(const struct probe *p, char *buf, size_t size)
 {
 	char shown[CURED_KEY_MAX];
@@ -368,7 +368,7 @@ static void take_named_ttl(struct search *s, const struct probe *p,
 	say(s, p, LEVEL_OK, text);
 }
 
-/* For the prompt of redis-cli, where it is another key without its quotes. */
+/* For the prompt of redis-cli: without its quotes it would be another key. */
 static void cure_fence(struct search *s, const struct probe *p)
 {
 	int db = s->e->facts[p->server].ep->db;
@@ -398,7 +398,7 @@ static void cure_fence(struct search *s, const struct probe *p)
 static void take_fence(struct search *s, const struct probe *p,
 		       const struct got *got)
 {
-	const struct reply *r = got->reply; /* NULL: it is too long for one */
+	const struct reply *r = got->reply; /* NULL: too long for one command */
 
 	if (r && got->why.kind == FAIL_NONE &&
 	    (r->kind == REPLY_NIL || parse_number(r->bytes, 0, FENCE_MAX) >= 0))
@@ -411,7 +411,7 @@ static void take_fence(struct search *s, const struct probe *p,
 	cure_fence(s, p);
 }
 
-/* They do no harm for long. */
+/* A lock with an expiry does no harm for long. */
 static void take_companion(struct search *s, const struct probe *p,
 			   const struct got *got)
 {
@@ -465,7 +465,7 @@ static void take(struct search *s, const struct got *got)
 		return;
 	}
 	if (!got->reply)
-		return; /* what is wrong was said when it was asked first */
+		return; /* the failure of its first question was reported */
 	if (p->subject == COMPANION)
 		take_companion(s, p, got);
 	else if (got->why.kind != FAIL_NONE)
@@ -482,7 +482,7 @@ static void take(struct search *s, const struct got *got)
 
 /* ---- all ---- */
 
-/* On each server of the list: a Cluster says itself where a key is. */
+/* Asks each server of the list: a Cluster says itself where a key is. */
 static void ask_named(struct search *s, int server, int node)
 {
 	const struct opts *o = s->e->o;

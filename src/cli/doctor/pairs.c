@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to be thought of the servers together, and of this machine. */
+/* Judges the servers together, and this machine. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void check_versions(const struct exam *e)
 	}
 }
 
-/* Once for each two servers of the list, whatever these are. */
+/* Once for each pair of servers of the list. */
 static void check_twins(const struct exam *e)
 {
 	unsigned int told[NODES_MAX] = {0};
@@ -77,8 +77,8 @@ static void check_twins(const struct exam *e)
 		}
 }
 
-/* The two that are farthest apart. When they agree, and we do not, it is our
- * clock that is wrong. */
+/* The two that are farthest apart. If they agree and we do not, our clock is
+ * wrong. */
 static void check_clocks(const struct exam *e)
 {
 	const struct facts *low = NULL, *high = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the Sentinels of a group are good for. */
+/* Judges the Sentinels of a group. */
 #include "cli/doctor/sentinels.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 struct council {
 	const struct exam *e;
 	const struct endpoint *group, *member;
-	int answers, silent; /* so many, and which of the others was last */
+	int answers, silent; /* how many answered, and how many did not */
 	struct fail why;
 	char objection[300]; /* no failover can be agreed on */
 	char master[PLACES_MAX][FACT_MAX];
@@ -22,8 +22,9 @@ struct council {
 	int64_t down_after_ms, timeout_ms; /* the longest of any */
 };
 
-/* From a master that counts as down to one that is renewed at: a vote, and up
- * to a second, fixed in Redis, until the promoted one is asked what it is. */
+/* The time from "the master is down" to the first renewal at the new one: a
+ * vote, and up to a second (fixed in Redis) until the promoted server is asked
+ * for its role. */
 #define FAILOVER_MS 2500
 
 enum asked { ASKED_MASTER, ASKED_QUORUM, ASKED_STATE, ASKED_COUNT };

@@ -10,7 +10,7 @@
 
 #define TTL_MS 10000
 #define LISTEN_MS 1000
-#define NAMED_MOST 200 /* of a key that is named, so long a one is a prefix */
+#define NAMED_MOST 200 /* of a named key: longer ones are cut */
 
 /* In the order in which they are done. */
 enum step {
@@ -31,7 +31,7 @@ static const char *const step_names[STEPS] = {
 	[STEP_END] = "releasing",
 };
 
-/* One of the two who contend, on a connection of its own. */
+/* One of the two clients, with a connection of its own. */
 struct party {
 	struct fanout fanout;
 	struct keys keys;
@@ -46,10 +46,11 @@ struct trial {
 	char key[NAMED_MOST + 64];
 	struct party party[2];
 	struct fail why;
-	bool asleep; /* nobody was woken, but the lock was had all the same */
+	bool asleep; /* the lock was handed over, but the waiter was not woken
+		      */
 };
 
-/* What a client reads of it: the items of a list, or the one word. */
+/* The reply as words: the items of a list, or the one word. */
 static void flatten(const struct reply *r, struct words *out)
 {
 	*out = (struct words){0};
@@ -119,7 +120,7 @@ static int ask(struct trial *t, struct party *p, struct ask question,
 	return 0;
 }
 
-/* (its connection blocks, until the other one gives the lock back) */
+/* (its connection blocks until the other one releases the lock) */
 static int hand_over(struct trial *t, enum step *at)
 {
 	struct ask listen = {.verb = VERB_LISTEN, .listen_ms = LISTEN_MS};
@@ -133,7 +134,7 @@ static int hand_over(struct trial *t, enum step *at)
 	if (ask(t, &t->party[0], release, SAID_YES) < 0)
 		return -1;
 	*at = STEP_WAKE;
-	/* who may not listen looks from time to time */
+	/* a client without BLPOP polls */
 	t->asleep = hear(t, &t->party[1], VERB_LISTEN, &a) < 0 ||
 		    a.said != SAID_WOKEN;
 	return 0;
@@ -164,7 +165,7 @@ static int try_all(struct trial *t, enum step *at)
 	return ask(t, &t->party[1], end, SAID_YES);
 }
 
-/* All that it may have left. */
+/* Deletes all keys that the trial may have left. */
 static void clear(struct trial *t)
 {
 	static const char *const parts[] = {"fence", "holder", "queue",
@@ -191,8 +192,8 @@ static void clear(struct trial *t)
 			;
 }
 
-/* Of a key that is named, one that a user who may use that may use, if anything
- * is left open behind it. */
+/* Makes a key from a named one, so that a user with rights for that prefix may
+ * use it. */
 static void name_key(struct trial *t, const struct opts *o)
 {
 	char token[TOKEN_SIZE];
@@ -239,7 +240,7 @@ static void end(struct trial *t)
 	}
 }
 
-/* It is the key that is forbidden, not a command. */
+/* The key is forbidden, not a command. */
 static bool is_other_key(const char *text)
 {
 	return strstr(text, "access") && strstr(text, "key");
@@ -274,7 +275,7 @@ static void judge(const struct exam *e, const struct facts *s,
 	}
 }
 
-/* What is wrong is said by another check; a trial would say it again. */
+/* Another check reports the problem; a trial would only repeat it. */
 static bool is_told(const struct facts *s)
 {
 	return !s->answers || strcmp(s->role, "slave") == 0 ||

@@ -16,7 +16,7 @@
 
 /* ---- answering ---- */
 
-/* A column that none of them has is left out. */
+/* Leaves out a column that is empty everywhere. */
 struct shown {
 	bool slots, reasons;
 };
@@ -187,8 +187,8 @@ static int check_success(const struct history *h, const char *shown,
 
 /* ---- the verb ---- */
 
-/* What fewer servers than a quorum tell is not all that there is, and better
- * than nothing. */
+/* Fewer servers than a quorum may not know everything, but it is better than
+ * nothing. */
 static int history(const struct opts *o)
 {
 	static struct query query;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Holds of the past: asked for, and in words. */
+/* Asks for past holds, and puts them into words. */
 #include "cli/history/holds.h"
 
 #include <inttypes.h>

@@ -26,7 +26,7 @@ static int find_host(struct lanes *l, const char *name)
 	return l->hosts++;
 }
 
-/* The first lane that is free from then on; -1: none is. */
+/* The first lane that is free from then on; -1: none. */
 static int free_lane(const struct host *h, int64_t from_ms)
 {
 	for (int i = 0; i < h->lanes; i++)
@@ -35,8 +35,8 @@ static int free_lane(const struct host *h, int64_t from_ms)
 	return -1;
 }
 
-/* Holds of a host at a time (readers, slots) have a lane each. Who waits while
- * another one of its host holds has one as well, but not if there are many. */
+/* Simultaneous holds of a host (readers, slots) have a lane each. A wait during
+ * another hold of its host gets a lane as well, unless there are many. */
 static int pick_lane(struct host *h, const struct history_hold *p)
 {
 	int lane = free_lane(h, hold_came_ms(p)), soonest = 0;

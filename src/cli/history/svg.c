@@ -7,8 +7,8 @@
 
 #include "base/units.h"
 
-/* Hangul, Han, kana, their punctuation, and what lies beyond the first plane.
- */
+/* Hangul, Han, kana, their punctuation, and everything beyond the first
+ * plane. */
 #define WIDE_FROM "\xe1\x84\x80" /* U+1100 */
 
 static size_t letter_length(const char *p)
@@ -26,7 +26,7 @@ static void put_letter(FILE *f, const char *p, size_t len)
 		    {"<", "&lt;"},
 		    {">", "&gt;"},
 		    {"\"", "&quot;"},
-		    /* two that are UTF-8, and no XML */
+		    /* two code points that XML does not allow */
 		    {"\xef\xbf\xbe", "\xef\xbf\xbd"},
 		    {"\xef\xbf\xbf", "\xef\xbf\xbd"}};
 
@@ -47,7 +47,7 @@ void svg_say(FILE *f, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	/* what was cut may have been cut within a letter */
+	/* the text may have been cut within a letter */
 	(void)format_bytes(text, strlen(text), safe, sizeof(safe));
 	for (const char *p = safe; *p; p += letter_length(p))
 		put_letter(f, p, letter_length(p));

@@ -16,12 +16,12 @@
 #define MARGIN 16
 #define HEAD 84         /* title, what is shown, legend */
 #define TOP 28          /* the times above the rows */
-#define LETTER 6.8      /* how wide one is, about, at 12 px */
+#define LETTER 6.8      /* the width of a letter, roughly, at 12 px */
 #define NAME_LETTERS 26 /* of a host, at most */
 #define KEY_LETTERS 54
-#define TALL 200      /* from here on the times stand above, too */
+#define TALL 200      /* from here on, show the times above as well */
 #define ROOM_ABOVE 12 /* a bar, for its letter */
-#define BAR_MIN 2.5   /* what is shorter is still to be seen */
+#define BAR_MIN 2.5   /* shorter bars must still be visible */
 #define TICKS_MAX 8
 
 /* How a hold may have ended: its style, and the letter above its bar. */
@@ -168,7 +168,7 @@ static void say_counts(const struct picture *p, const int count[KINDS])
 				kinds[k].outcome);
 }
 
-/* From when to when; the day is said once if it is one. */
+/* From when to when; one day is named once. */
 static void say_span(const struct picture *p)
 {
 	char from[40], to[40], zone[16];
@@ -203,7 +203,7 @@ static void draw_head(const struct picture *p, const char *shown,
 	(void)fputs("</text>\n", f);
 }
 
-/* What the colours and letters mean, those that occur. */
+/* Explains the colours and letters that occur. */
 static void draw_legend(const struct picture *p, const int count[KINDS],
 			bool waits)
 {
@@ -274,7 +274,7 @@ static void tick_text(int64_t ms, int64_t step, char buf[40])
 			       (int)(ms % 1000));
 }
 
-/* On round times of the clock on the wall; the day, where it begins. */
+/* Marks round times of the wall clock, and the beginning of a day. */
 static void draw_times(const struct picture *p)
 {
 	int64_t step = tick_step(p->to_ms - p->from_ms);
@@ -341,7 +341,7 @@ static void draw_hosts(const struct picture *p)
 	}
 }
 
-/* What is read aloud, or shown while the mouse rests on it. */
+/* The text for screen readers, and for the mouse. */
 static void describe_hold(const struct history_hold *p, FILE *f)
 {
 	char who[400], date[48], held[32], waited[32], ending[ENDING_SIZE];
@@ -434,7 +434,7 @@ static double room_behind(const struct picture *p, int i, double x)
 	return free;
 }
 
-/* What has gone wrong, and who did it, where there is room for it. */
+/* What went wrong, and who did it, if there is room. */
 static void draw_ending(const struct picture *p, int i)
 {
 	const struct history_hold *its = &p->h->hold[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Take a lock away from whoever holds it: first by asking. */
+/* Takes a lock away from its holder: first by asking. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +21,13 @@
 #include "run/waiting.h"
 #include "run/report.h"
 
-#define POLL_MS 100  /* between looks whether it has stopped */
+#define POLL_MS 100  /* between checks whether it has stopped */
 #define TAKE_MS 2000 /* a Cluster's slot may be on the move */
 
-#define READERS_MAX 100 /* of more, all are one target */
+#define READERS_MAX 100 /* more than these become one target */
 #define LOOKS_MAX 100
 
-/* Whoever has it. */
+/* The holders. */
 struct target {
 	const struct view_holder *h; /* as we saw it first */
 	bool crowd;                  /* and all other readers of that lock */
@@ -47,7 +47,7 @@ struct forcing {
 	int targets;
 	struct keys keys;
 	char by[IDENTITY_SIZE], entry[HISTORY_BY_MAX + 8];
-	struct instant began, until; /* the holder is to be gone by then */
+	struct instant began, until; /* the holder must be gone by then */
 	struct fail why[NODES_MAX];  /* of a node that did not answer */
 };
 
@@ -128,7 +128,7 @@ static void take_answer(struct forcing *f, enum force_step step,
 	t->left_ms = a.ms > t->left_ms ? a.ms : t->left_ms;
 }
 
-/* All nodes, of all whom it is not done with. -1: no memory. */
+/* Asks all nodes about all holders that are left. -1: out of memory. */
 static int ask_all(struct forcing *f, enum force_step step)
 {
 	struct got got;
@@ -165,7 +165,8 @@ static bool may_answer(const struct forcing *f)
 	return false;
 }
 
-/* Somebody was asked, and has time; or nobody has answered yet. */
+/* Whether a holder was asked and still has time, or no node has answered
+ * yet. */
 static bool is_awaited(const struct forcing *f)
 {
 	for (int i = 0; i < f->targets; i++) {
@@ -213,7 +214,7 @@ static bool ask(struct forcing *f)
 
 /* ---- taking ---- */
 
-/* How long its command may run on, as it may not know: until its lease would
+/* How long its command may still run without knowing: until its lease would
  * have ended. */
 static void tell_unaware(struct forcing *f, bool told)
 {
@@ -299,7 +300,7 @@ static int force(struct forcing *f)
 
 /* ---- before anything is done ---- */
 
-/* Line by line, as everything that is no answer. */
+/* Line by line on standard error, like everything except answers. */
 static void show(const struct forcing *f)
 {
 	char *text = NULL, *next, *line;
@@ -392,7 +393,7 @@ static int aim(struct forcing *f, struct fail *why)
 	return 0;
 }
 
-/* Whoever has it by now. */
+/* The present holders. */
 static int aim_at(struct forcing *f, struct fail *why)
 {
 	const struct view *v = &f->seen.view;
@@ -424,7 +425,7 @@ static int look_again(struct forcing *f, struct fail *why)
 			  &f->seen, why);
 }
 
-/* A look may not have told of all. */
+/* One query may not have listed all holders. */
 static int force_all(struct forcing *f)
 {
 	struct fail why;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock: takes the lock for a script or a person, and prints by what it is given
- * back. It is the run form with something of ours in the command's place, which
- * hands out the answer, and then waits, or does not.
+ * lock: takes the lock for a script or a person, and prints what `unlock`
+ * needs. It is the run form with a part of redlock in place of the command,
+ * which prints the answer, and then waits, or does not.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -43,9 +43,8 @@ static void add_variables(FILE *f, char *const *envp)
 	}
 }
 
-/* What is printed first, before anything is waited for, ends the script: we may
- * be killed, and then nothing else comes. What comes next makes an assignment
- * of it. */
+/* Printed first, before any wait, this ends the script: we may be killed, and
+ * then nothing else comes. What is printed next turns it into an assignment. */
 #define UNLESS "(exit 70) || exit"
 #define LOCKED "_unless_locked=\n"
 
@@ -62,7 +61,7 @@ static int begin(const struct opts *o, struct fail *why)
 	return 0;
 }
 
-/* What is printed; the caller's to free. NULL: no memory. */
+/* Returns the text to print, which the caller frees. NULL: out of memory. */
 static char *answer_of(const struct taking *t)
 {
 	const struct job *j = &t->job;
@@ -124,7 +123,7 @@ static int print(const char *answer)
 
 /* ---- in the command's place ---- */
 
-/* In $(...), the end of it is waited for. */
+/* In $(...), the shell waits for its end. */
 static void let_go_of_stdout(void)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -133,8 +132,8 @@ static void let_go_of_stdout(void)
 		(void)dup2(null, STDOUT_FILENO);
 }
 
-/* For a person: that it is held, how to end that, and who wants it. Ends by a
- * signal, as keeper_hold() does. */
+/* Tells a person that the lock is held, how to end that, and who wants it.
+ * Ended by a signal, like keeper_hold(). */
 static void hold_live(const struct taking *t)
 {
 	static struct query query;
@@ -191,7 +190,7 @@ static int hand_out(void *arg)
 
 /* ---- lock ---- */
 
-/* The name of a process; "lock" where that is not to be had. */
+/* The name of a process; "lock" if it cannot be read. */
 static void name_of(pid_t pid, char name[32])
 {
 	char path[40];
@@ -206,7 +205,7 @@ static void name_of(pid_t pid, char name[32])
 	name[strcspn(name, "\n")] = '\0';
 }
 
-/* In the process that holds, or that takes the lock to leave it. */
+/* Runs in the process that holds, or that takes the lock and leaves it. */
 static int take(struct taking *t, pid_t whose)
 {
 	struct job *j = &t->job;

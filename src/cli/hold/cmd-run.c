@@ -15,7 +15,7 @@
 struct run {
 	int result_fd;
 	char *shell_argv[4];
-	struct job job; /* its end is far away */
+	struct job job; /* the guard's end lies far ahead */
 };
 
 static void use_command(struct run *r)
@@ -63,7 +63,7 @@ static int prepare(struct run *r, struct fail *why)
 	return 0;
 }
 
-/* Nothing can be left running in a namespace whose init ends. */
+/* Nothing keeps running in a namespace whose init has ended. */
 static enum orphans orphans(const struct opts *o)
 {
 	return o->contain && o->orphans == ORPHANS_LEAVE ? ORPHANS_KILL

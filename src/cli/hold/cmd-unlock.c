@@ -28,7 +28,7 @@ static int said(int status, const char *text)
 	return status;
 }
 
-/* A token of ours is 36 of these; nothing else is sent. */
+/* One of our tokens is 36 of these; send nothing else. */
 static bool is_token(const char *text)
 {
 	return strlen(text) == TOKEN_SIZE - 1 &&
@@ -71,7 +71,7 @@ static void count_all(struct asking *a)
 	}
 }
 
-/* Not the owner: who is. */
+/* Not ours: say whose it is. */
 static int not_held(struct asking *a)
 {
 	static struct snapshot seen;

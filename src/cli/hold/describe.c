@@ -24,8 +24,8 @@ static void user_name(char *buf, size_t size)
 		(void)snprintf(buf, size, "%ld", (long)getuid());
 }
 
-/* GitLab, Jenkins, Buildkite and CircleCI name the job's page; GitHub gives
- * its parts. All can read it, so a password in it is masked. */
+/* GitLab, Jenkins, Buildkite and CircleCI name the job's page; GitHub gives its
+ * parts. Everybody can read it, so mask a password in it. */
 static void ci_link(char *buf, size_t size)
 {
 	static const char *const names[] = {"CI_JOB_URL", "BUILD_URL",

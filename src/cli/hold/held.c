@@ -44,7 +44,7 @@ enum {
 #define WORD_FIELDS (WORD_URL + 1)
 #define HASH_LEN 16
 
-/* What is not of our making is none. */
+/* false: redlock did not write this. */
 static int read_word(char *text, char *field[WORD_FIELDS],
 		     struct lease_outer *out)
 {
@@ -77,7 +77,7 @@ static bool is_hash_of(const char *field, const char *text)
 	return strcmp(field, its) == 0;
 }
 
-/* The first word of this key, and of this server if one is. */
+/* The first word for this key, preferably on this server. */
 void held_find(const char *words, const char *key, const char *url,
 	       struct lease_outer *out)
 {

@@ -36,7 +36,7 @@ const struct lease_outer *job_outer(const struct client *d)
 	return &d->lease.conf.outer;
 }
 
-/* In the guard, which gives back in our stead. */
+/* Runs in the guard, which releases for us. */
 static void take_tokens(void *arg, const struct grants *given)
 {
 	struct job *j = arg;
@@ -45,8 +45,8 @@ static void take_tokens(void *arg, const struct grants *given)
 		memcpy(j->client[i].token, given->lock[i].token, TOKEN_SIZE);
 }
 
-/* In the guard, which must not allocate: what is known only now. What our
- * parents hold of other keys is still theirs. */
+/* Runs in the guard, which must not allocate: fills in what is known only now.
+ * Our parents still hold their other keys. */
 static void fill_in(void *arg, const struct grants *given)
 {
 	struct job *j = arg;
@@ -82,7 +82,7 @@ static void fill_in(void *arg, const struct grants *given)
 			       g->slot);
 		return;
 	}
-	/* no lock: what stands from there on says nothing */
+	/* no lock: the variables from here on mean nothing */
 	for (char **e = j->envp; *e; e++)
 		if (*e == j->token)
 			*e = NULL;
@@ -175,13 +175,13 @@ int job_status(const struct job *j)
 	return status_of_kind(e->why.kind);
 }
 
-/* The lock that is the reason of the end. */
+/* The lock that caused the end. */
 static const struct client *seen(const struct job *j)
 {
 	return &j->client[j->locks.lead];
 }
 
-/* Whose conflicts are no failure (-E 0) need not hear of them (-q). */
+/* With -E 0 a conflict is no failure, so -q silences it. */
 static enum log_level conflict_level(const struct job *j)
 {
 	return j->o->conflict_status == 0 ? LOG_SAY_NOTICE : LOG_SAY_ERROR;
@@ -245,7 +245,7 @@ void job_say_ending(const struct job *j)
 	switch (e->outcome) {
 	case OUTCOME_RAN:
 	case OUTCOME_UNLOCKED:
-	case OUTCOME_LOST: /* said when it happened */
+	case OUTCOME_LOST: /* reported when it happened */
 	case OUTCOME_FORCED:
 	case OUTCOME_MAX_HOLD:
 		break;
@@ -270,7 +270,7 @@ void job_say_ending(const struct job *j)
 		       describe_name(&seen(j)->sight, text, sizeof(text)));
 		break;
 	case OUTCOME_GAVE_UP:
-		/* who asked a keeper knows what ended the asking */
+		/* the caller of a keeper knows why it ended */
 		if (!j->kept)
 			log_notice("gave-up", "gave up waiting (signal %d)%s",
 				   e->sig,
@@ -349,7 +349,8 @@ static void fill_entry(void *arg, const struct ending *e,
 
 /* ---- the locks ---- */
 
-/* The clients, in the order of the keys' bytes: everybody's order. */
+/* Makes the clients, in the order of the keys' bytes: the same order for
+ * everybody. */
 static int use_locks(struct job *j, struct fail *why)
 {
 	const struct opts *o = j->o;
@@ -387,7 +388,7 @@ static int use_locks(struct job *j, struct fail *why)
 	return 0;
 }
 
-/* In the guard: redlock died. */
+/* Runs in the guard: redlock died. */
 static void tell_of_death(struct job *j)
 {
 	struct ending *e = &j->end;
@@ -404,8 +405,8 @@ static void tell_of_death(struct job *j)
 				    e->given.lock[i].slot);
 }
 
-/* Who was told that the lock is lost may go on for as long as the lease would
- * have lasted. */
+/* A person or script that was told of the loss may go on for as long as the
+ * lease would have lasted. */
 static void inherit(void *arg, bool ran)
 {
 	struct job *j = arg;
@@ -418,7 +419,7 @@ static void inherit(void *arg, bool ran)
 		locks_inherit(&j->locks, ran);
 }
 
-/* In messages, all of them. */
+/* All keys, for messages. */
 static void name_keys(struct job *j)
 {
 	size_t used = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The block about a lock. */
+/* Prints the block about a lock. */
 #include "cli/show/block.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static int nodes_of(const struct block *b)
 	return b->query->servers.n;
 }
 
-/* A line "name value"; without a value, none. */
+/* Prints a line "name value", or nothing without a value. */
 __attribute__((format(printf, 3, 4))) static void
 line(const struct block *b, const char *name, const char *fmt, ...)
 {
@@ -50,7 +50,7 @@ const char *block_who(const struct view_holder *h, char *buf, size_t size)
 	return buf;
 }
 
-/* Since its lease began, as the server's clock has it. */
+/* When it was granted, by the server's clock. */
 static int64_t age_of(const struct block *b, int64_t since_ms)
 {
 	int64_t ms = b->v->now_ms - since_ms;
@@ -116,7 +116,8 @@ static void print_first(const struct block *b, const char *shown)
 	print_holder(b, h);
 }
 
-/* Readers, slots, those inside; on several servers, who has a few of them. */
+/* Other holders: readers, slots, nested runs; on several servers, clients that
+ * have only a few. */
 static void print_others(const struct block *b)
 {
 	char who[300];

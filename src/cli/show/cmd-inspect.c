@@ -185,7 +185,7 @@ static int inspect_one(struct query *query, const char *key,
 	return status;
 }
 
-/* Of several keys the worst. */
+/* The worst status of several keys. */
 static int inspect(const struct opts *o)
 {
 	static struct query query;

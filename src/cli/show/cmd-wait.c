@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Waits until nobody holds a lock. It takes nothing, and stands in no line: so
- * it has to look again and again. */
+/* Waits until nobody holds a lock. Takes nothing and stands in no line, so it
+ * has to poll. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,8 +15,8 @@
 #include "run/waiting.h"
 
 #define AFTER_END_MS 5 /* the server ends a lease up to 1 ms late */
-#define START_MS 5000  /* so long a server is waited for at first */
-/* Of more, it is certain that the lock is not free. */
+#define START_MS 5000  /* how long to wait for a server at first */
+/* with more holders, the lock is certainly not free */
 #define HOLDERS 20
 
 enum wait_end { STILL_WAITING, WAS_FREE, OUT_OF_TIME, HAS_FAILED, INTERRUPTED };
@@ -30,7 +30,7 @@ struct wait {
 	enum wait_end end;
 	int sig;
 	struct instant began, give_up, next;
-	/* the look that is under way, or the last one */
+	/* the present query, or the last one */
 	struct snapshot seen;
 	int owed;
 	struct fail why;
@@ -69,7 +69,8 @@ static void draw(struct wait *w)
 	log_live(text);
 }
 
-/* A change of holders, or that we still live: see run/waiting.h. */
+/* When to report a change of holders, or that we still wait: see
+ * run/waiting.h. */
 static struct instant next_line(const struct wait *w)
 {
 	bool same = strcmp(w->said_token, w->sight.token) == 0;
@@ -129,7 +130,7 @@ static void tell(struct wait *w)
 	}
 }
 
-/* When tell() has something to tell, without an event. */
+/* When tell() has something to report without an event. */
 static struct instant tell_at(const struct wait *w)
 {
 	if (w->silent.ms == NEVER.ms && !w->answered)
@@ -167,7 +168,7 @@ static int64_t pause_ms(void)
 	return OUTSIDE_MS - random() % (OUTSIDE_MS / 5);
 }
 
-/* Whoever holds it renews; whoever died does not. */
+/* A live holder renews; a dead one does not. */
 static void look_again(struct wait *w)
 {
 	const struct view *v = &w->seen.view;
@@ -196,7 +197,7 @@ static void see(struct wait *w)
 	look_again(w);
 }
 
-/* What can be helped by waiting is waited for. */
+/* Waits if waiting may help. */
 static void miss(struct wait *w)
 {
 	struct instant at = now();
@@ -244,7 +245,7 @@ static void take_signals(struct wait *w)
 	}
 }
 
-/* A first look has the time that a server may take, whatever -w says. */
+/* The first query may take as long as a server may, even with a shorter -w. */
 static struct instant deadline_of(const struct wait *w)
 {
 	return w->owed > 0 && !w->answered ? NEVER : w->give_up;

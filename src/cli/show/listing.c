@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A scan, shown. */
+/* Shows a scan. */
 #include "cli/show/listing.h"
 
 #include <inttypes.h>
@@ -29,7 +29,7 @@ static bool is_chosen(const struct lock_seen *l, const struct choice *choice)
 	       (!choice->text || has_text(l, choice->text));
 }
 
-/* The largest comes first: of leases, the one that ends soonest. */
+/* The largest comes first; of leases, the one that ends first. */
 static int64_t rank(const struct lock_seen *l, enum column by)
 {
 	if (by == COLUMN_WAITERS)

@@ -8,7 +8,7 @@
 
 #include "cli/history/holds.h"
 
-/* What the history of a lock has. */
+/* Counts from the history of a lock. */
 struct tally {
 	double success; /* seconds since 1970; 0: none */
 	int64_t lost, forced;
@@ -93,7 +93,7 @@ static void servers(const struct scan *c, FILE *out)
 	}
 }
 
-/* A lock whose history cannot be read has none. */
+/* A lock without a readable history has no samples. */
 static void count(struct query *query, const struct lock_seen *l,
 		  struct tally *t)
 {

@@ -37,7 +37,7 @@ static int show(const struct scan *c, const struct opts *o, struct fail *why)
 	return rc < 0 ? fail(why, FAIL_INTERNAL, "out of memory") : 0;
 }
 
-/* What may be missing of it. */
+/* Reports what may be missing. */
 static int say_missing(struct scan *c, struct fail *why)
 {
 	const struct node_seen *down = scan_down(c);
@@ -68,7 +68,7 @@ static int ask_all(struct scan *c, struct fail *why)
 	return 0;
 }
 
-/* The rest is shown, and the status is that of the failure. */
+/* Shows the rest, but the status is that of the failure. */
 int listing_once(struct query *query, const struct opts *o, struct fail *why)
 {
 	struct scan c;

@@ -11,19 +11,19 @@
 #include "base/units.h"
 #include "run/primaries.h"
 
-/* Keys that are looked at, at a time: more do not make it faster, for a fanout
- * has a few questions under way on each connection. */
+/* Keys to ask about at a time: more are not faster, because a fanout has only a
+ * few open questions on each connection. */
 #define FLIGHTS 64
-/* Of a SCAN: the server is busy with it for a ms at most, and does nothing else
- * meanwhile. */
+/* COUNT of a SCAN: it occupies the server for 1 ms at most, and the server does
+ * nothing else meanwhile. */
 #define SCAN_COUNT 1000
 #define SHOWN_MAX 256
 /* A SCAN of a thousand million keys. */
 #define PAGES_MAX 1000000
-/* So many locks are kept in mind, with so many bytes of keys. */
+/* The most locks that we remember, and bytes of their keys. */
 #define KEPT_MAX 100000
 #define KEPT_BYTES_MAX ((size_t)32 << 20)
-/* One is shown; but of several servers, each may tell of others. */
+/* One is shown, but several servers may each know others. */
 #define HOLDERS 20
 
 enum tag { TAG_SPREAD = -1, TAG_SCAN = -2, TAG_PING = -3 };
@@ -59,7 +59,7 @@ static void free_lock(struct lock_seen *l)
 
 static void keep_name(void *lock)
 {
-	(void)lock; /* `lock` has it, too */
+	(void)lock; /* c->lock owns it */
 }
 
 void scan_close(struct scan *c)
@@ -197,7 +197,7 @@ static int add_lock(struct scan *c, struct lock_seen *l)
 	return 0;
 }
 
-/* A name that SCAN told. */
+/* Takes a name from SCAN. */
 static void take_name(struct scan *c, const char *name, size_t n)
 {
 	struct lock_seen like = {0}, *l;
@@ -299,7 +299,7 @@ static void take_spread(struct scan *c, const struct got *got)
 		scan_node(c, got->node);
 }
 
-/* Keys may be so long that fewer fit into an answer. */
+/* With long keys, fewer fit into an answer. */
 static bool scanned_less(struct scan *c, const struct got *got)
 {
 	struct spot *spot = spot_of(c, got->target);
@@ -310,8 +310,8 @@ static bool scanned_less(struct scan *c, const struct got *got)
 	return true;
 }
 
-/* No cursor comes twice in a SCAN that ends. It is looked for where the number
- * of pages is a power of 2, which finds a circle after three turns. */
+/* A SCAN that ends never repeats a cursor. Remembers the cursor whenever the
+ * number of pages is a power of 2, which finds a circle after three turns. */
 static bool goes_on(struct spot *spot, const char *cursor)
 {
 	int pages = ++spot->pages;
@@ -514,7 +514,7 @@ void scan_ask(struct scan *c)
 	}
 }
 
-/* An error is a sign of life, too (an ACL may forbid it). */
+/* An error is also a sign of life (an ACL may forbid PING). */
 static void take_ping(struct scan *c, const struct got *got)
 {
 	c->pings--;

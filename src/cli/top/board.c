@@ -36,9 +36,9 @@ struct layout {
 
 static const struct {
 	const char *title;
-	int width;  /* 0: as wide as need be ... */
-	int share;  /* ... but of what is left so many hundredths ... */
-	int from;   /* not on a screen that is narrower */
+	int width;  /* 0: as wide as needed ... */
+	int share;  /* ... else this percentage of the rest ... */
+	int from;   /* hidden on narrower screens */
 	int sorted; /* by which: enum column; -1: none */
 	bool right; /* aligned */
 } cells[CELLS] = {
@@ -89,7 +89,7 @@ static void widen(int *width, const char *text)
 	*width = its > *width ? its : *width;
 }
 
-/* As wide as its widest text. */
+/* The width of its widest text. */
 static void measure(const struct listing *l, int widest[CELLS])
 {
 	char text[WHO_MAX];
@@ -104,7 +104,7 @@ static void measure(const struct listing *l, int widest[CELLS])
 	}
 }
 
-/* What one column does not need of its share, the others may have. */
+/* A column's unused share goes to the others. */
 static void share_out(struct layout *y, const int widest[CELLS], int left)
 {
 	for (int again = 0; again < CELLS; again++) {
@@ -170,7 +170,7 @@ static void put_number(const struct layout *y, struct screen *s, int c,
 	put_cell(y, s, c, n > 0 ? BOLD : DIM, text);
 }
 
-/* Of a holder that renews in time, two thirds are left at least. */
+/* A holder that renews in time has at least two thirds left. */
 static enum style style_of(int64_t left, int64_t ttl)
 {
 	return left >= ttl / 3 * 2 ? GREEN : left >= ttl / 3 ? YELLOW : RED;
@@ -308,7 +308,7 @@ static void put_typed(const struct board *b, struct screen *s)
 	screen_next(s);
 }
 
-/* What is left out, and which server is down. */
+/* Says what is left out, and which server is down. */
 static void put_state(const struct board *b, struct screen *s)
 {
 	const struct node_seen *down = scan_down(b->scan);
@@ -443,7 +443,7 @@ static void type(struct board *b, int key)
 		b->filter[n] = (char)key, b->filter[n + 1] = '\0';
 }
 
-/* false: it is no such key. */
+/* false: not such a key. */
 static bool scroll(struct board *b, int key)
 {
 	int page = b->page > 1 ? b->page - 1 : 1;

@@ -15,8 +15,8 @@
 #include "run/signals.h"
 
 #define ROUND_MS 1000
-/* A scan keeps a server busy for 0.8 s per million keys, a round for 0.05 s per
- * thousand locks: each does so at most for a tenth of the time. */
+/* A scan occupies a server for 0.8 s per million keys, a round for 0.05 s per
+ * thousand locks: each may take a tenth of the time at most. */
 #define SHARE 10
 
 struct top {
@@ -28,14 +28,14 @@ struct top {
 	struct board board;
 	struct instant next_round, next_find;
 	bool stale; /* what is shown */
-	bool whole; /* all keys were looked for, once */
+	bool whole; /* all keys were scanned once */
 	bool over;
 	int sig;
 };
 
 /* ---- asking ---- */
 
-/* Whoever waited for a server that is down kept nobody busy. */
+/* Waiting for a server that is down occupied nobody. */
 static struct instant next_after(const struct scan *c, struct instant began,
 				 int64_t took_ms)
 {
@@ -89,7 +89,7 @@ static int no_memory(struct fail *why)
 	return fail(why, FAIL_INTERNAL, "out of memory");
 }
 
-/* Whether the servers are there at all is said before anything is drawn. */
+/* Reports that no server answers before anything is drawn. */
 static int begin(struct top *t, struct fail *why)
 {
 	struct scan *c = &t->scan;
@@ -209,13 +209,13 @@ static int write_json(struct top *t, struct fail *why)
 	listing_close(&l);
 	if (fflush(stdout) < 0) {
 		t->over = true;
-		if (errno == EPIPE) /* nobody reads on: that is all right */
+		if (errno == EPIPE) /* the reader has gone: that is fine */
 			__fpurge(stdout), clearerr(stdout);
 	}
 	return 0;
 }
 
-/* After each round, once all keys were looked for. */
+/* After each round, once all keys were scanned. */
 static int as_stream(struct top *t, struct fail *why)
 {
 	int rc = 0;

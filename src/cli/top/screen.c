@@ -12,8 +12,7 @@
 
 #include "base/columns.h"
 
-/* The other screen, which has no history; no cursor; what is too long for a row
- * does not go on in the next one. */
+/* The alternate screen, which has no history; no cursor; no line wrap. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l\033[2J"
 #define LEAVE "\033[0m\033[?7h\033[?25h\033[?1049l"
 #define ROWS_MAX 1000
@@ -73,7 +72,7 @@ void screen_measure(struct screen *s)
 	forget(s);
 }
 
-/* Signals come from the keyboard as ever; Ctrl-S would freeze us. */
+/* Keep signals from the keyboard, but not Ctrl-S, which would freeze us. */
 static int make_raw(const struct screen *s)
 {
 	struct termios raw = s->before;
@@ -110,8 +109,8 @@ static void flush(struct screen *s)
 		s->sent = s->used = 0;
 }
 
-/* Also when it is ours already: whoever stopped us outright, or the shell that
- * let us go on, has set the terminal anew. */
+/* Even if it is ours already: after a SIGSTOP, the shell has changed the
+ * terminal. */
 void screen_enter(struct screen *s)
 {
 	if (!s->on)
@@ -132,8 +131,8 @@ void screen_leave(struct screen *s)
 	s->on = false;
 }
 
-/* Nobody else's writes become such that do not wait: it is another open file of
- * the same terminal. */
+/* A separate open file of the same terminal, so that O_NONBLOCK affects nobody
+ * else. */
 static int open_own(void)
 {
 	int fd = open("/proc/self/fd/1",
@@ -205,7 +204,8 @@ void screen_put(struct screen *s, int at, int width, enum style style,
 		width = s->columns - at;
 	if (!s->making || width <= 0 || text[0] == '\0')
 		return;
-	/* by its number: a character may be wider than we think */
+	/* address the column by number: a character may be wider than we
+	 * think */
 	(void)fprintf(s->making, "\033[%dG%s%.*s%s", at + 1, code,
 		      (int)columns_fit(text, width), text,
 		      code[0] ? "\033[0m" : "");
@@ -279,7 +279,7 @@ void screen_serve(struct screen *s, const struct pollfd fds[SCREEN_FDS])
 	s->typed_len += n > 0 ? (size_t)n : 0;
 	s->typed_when = now();
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		s->on = false; /* hung up: there is nothing to give back */
+		s->on = false; /* hung up: nothing to restore */
 }
 
 static const struct {
@@ -304,7 +304,8 @@ static size_t sequence_length(const char *p, size_t n)
 	return i < n ? i + 1 : 0;
 }
 
-/* From ESC on: more may come. Over a slow line a key's bytes come apart. */
+/* After ESC, more may come: over a slow line, the bytes of a key arrive
+ * separately. */
 static bool is_begun(const struct screen *s)
 {
 	const char *p = s->typed + s->typed_at;
