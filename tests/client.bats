@@ -252,7 +252,7 @@ tree_is_dead_at() { # MS after `since`
 		inject_behind "$gap" "$REDLOCK" -u "$url" -k job -t 20s -- \
 			witness "$T" --hold 9000
 		wait_until exists "$T/hit"
-		kill -KILL "$(pgrep -P "$tool")"
+		kill -KILL "$(guard_of "$tool")"
 		rm "$T/hit"
 		finish
 		[ "$status" = 70 ]
@@ -986,7 +986,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 		witness "$T" --started w --hold 9000 3>&- &
 	outer=$!
 	wait_until contains "$T/w" '^[0-9]'
-	kill -TERM "$(pgrep -P "$outer")"
+	kill -TERM "$(guard_of "$outer")"
 	status=0
 	wait "$outer" || status=$?
 	[ "$status" = 143 ]
@@ -1001,7 +1001,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	outer=$!
 	helpers="$helpers $outer"
 	wait_until contains "$T/w" '^[0-9]'
-	kill -STOP "$(pgrep -P "$outer")"
+	kill -STOP "$(guard_of "$outer")"
 	while held job; do
 		! tree_is_dead || break
 	done
@@ -1023,7 +1023,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	cli a set job other px 60000
 	start -k job -- witness "$T"
 	wait_until contains "$T/err" "waiting.*: held by"
-	kill -KILL "$(pgrep -P "$tool")"
+	kill -KILL "$(guard_of "$tool")"
 	finish
 	[ "$status" = 70 ]
 	[ "$(cli a get job)" = other ]

@@ -117,7 +117,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	tool=$!
 	wait_until exists "$T/w"
 	kill -HUP "$tool"
-	kill -HUP -- "$(pgrep -P "$(pgrep -P "$tool")")"
+	kill -HUP -- "$(pgrep -P "$(guard_of "$tool")")"
 	touch "$T/go"
 	finish
 	[ "$status" = 0 ]
@@ -534,4 +534,126 @@ until_stopped() {
 	node_thaw a
 	exec 8>&-
 	flock -n "$T/witness" true
+}
+
+# ---- signals sent to the whole group ----
+
+# Notes each signal that it gets; so does a child in a group of its own. Ends by
+# USR2. (Real-time signals queue; the others are taken as soon as they come.)
+note_signals() { # COMMAND...
+	cat >"$T/note.py" <<-'PY'
+		import os, signal, sys
+		dir, name = sys.argv[1], "me"
+		every = signal.valid_signals()
+		signal.pthread_sigmask(signal.SIG_BLOCK, every)
+		parent = os.getpid()
+		if os.fork() == 0:
+		    os.setpgid(0, 0)
+		    name = "other"
+		open(dir + "/" + name, "w").close()
+		while name == "me" or os.getppid() == parent:
+		    got = signal.sigtimedwait(every, 0.1)
+		    if got is None or got.si_signo in (signal.SIGCHLD, signal.SIGCONT):
+		        continue
+		    with open(dir + "/got", "a") as f:
+		        f.write("%s %d\n" % (name, got.si_signo))
+		    if got.si_signo == signal.SIGUSR2:
+		        break
+	PY
+	rm -f "$T"/{me,other,got}
+	launch --default all --session "$@" python3 "$T/note.py" "$T" \
+		2>"$T/err" 3>&- &
+	tool=$!
+	helpers="$helpers $tool"
+	wait_until exists "$T/me"
+	wait_until exists "$T/other"
+}
+has_groupmate() { pgrep -P "$tool" -x lockgroup >/dev/null; }
+count() { grep -cx "$1 $2" "$T/got" || true; }
+noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
+
+@test "C2 a signal to the whole group reaches the command once, as under env" {
+	local how n sig
+	for how in env redlock; do
+		if [ $how = env ]; then
+			note_signals env
+		else
+			note_signals "$REDLOCK" -u "$url" -k job --
+			wait_until has_groupmate
+		fi
+		for sig in 37 10 1 15 2; do
+			for n in 1 2 3; do
+				kill -$sig -- "-$tool"
+				wait_until noted me $sig $n
+			done
+		done
+		if [ $how = redlock ]; then
+			# what has left the group has them from redlock
+			for sig in 15 2; do
+				wait_until noted other $sig 3
+				[ "$(count other $sig)" = 3 ]
+			done
+			[ "$(count other 37)" = 0 ]
+			# and redlock is done with all of these
+			kill -ALRM "$tool"
+			wait_until noted me 14 1
+		fi
+		for sig in 37 10 1 15 2; do
+			echo "$how: signal $sig: $(count me $sig)"
+			[ "$(count me $sig)" = 3 ]
+		done
+		kill -USR2 -- "-$tool"
+		finish
+		[ "$status" = 0 ]
+		wait_until no_process_left
+	done
+}
+
+@test "C2 a signal to redlock alone is passed on, also right after one to the group" {
+	local n
+	note_signals "$REDLOCK" -u "$url" -k job --
+	wait_until has_groupmate
+	for n in 1 3 5 7; do
+		kill -37 -- "-$tool"
+		kill -37 "$tool"
+		wait_until noted me 37 $((n + 1))
+		kill -TERM -- "-$tool"
+		wait_until noted me 15 "$n"
+		kill -TERM "$tool"
+		wait_until noted me 15 $((n + 1))
+	done
+	[ "$(count me 37)" = 8 ]
+	[ "$(count me 15)" = 8 ]
+	kill -USR2 "$tool"
+	finish
+	[ "$status" = 0 ]
+}
+
+@test "C2 without the process that tells them apart, every signal is passed on" {
+	note_signals "$REDLOCK" -u "$url" -k job --
+	wait_until has_groupmate
+	kill -STOP "$(pgrep -P "$tool" -x lockgroup)"
+	kill -37 "$tool"
+	wait_until noted me 37 1
+	run ! has_groupmate
+	kill -37 -- "-$tool"
+	wait_until noted me 37 3
+	kill -USR2 "$tool"
+	finish
+	[ "$status" = 0 ]
+	wait_until no_process_left
+}
+
+@test "C1 what tells signals apart dies with redlock, and shows no key" {
+	local mate
+	start -k job -- witness "$T" --started w --hold 9000
+	wait_until exists "$T/w"
+	wait_until has_groupmate
+	mate=$(pgrep -P "$tool" -x lockgroup)
+	wait_until contains "/proc/$mate/cmdline" "lockgroup: $tool"
+	[ "$(ls "/proc/$mate/fd" | wc -l)" = 2 ]
+	[ "$(ps -o pgid= -p "$mate")" = "$(ps -o pgid= -p "$tool")" ]
+	kill -KILL "$tool"
+	wait_until gone "$mate"
+	wait_until no_process_left
 }

@@ -75,6 +75,7 @@ bool signals_next(const struct signals *s, struct arrival *out)
 		.sig = (unsigned char)info.ssi_signo,
 		.from_terminal = info.ssi_code > 0 && info.ssi_signo != SIGHUP,
 		.from_timer = info.ssi_code == SI_TIMER,
+		.by_kill = info.ssi_code == SI_USER,
 		.pid = info.ssi_code == SI_USER ? (int)info.ssi_pid : 0};
 	return true;
 }

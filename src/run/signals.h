@@ -26,6 +26,7 @@ struct arrival {
 	unsigned char sig;
 	bool from_terminal; /* the kernel sent it, to the whole group */
 	bool from_timer;    /* a timer of ours sent it */
+	bool by_kill;       /* kill(2) sent it, to us or to our group */
 	int pid;            /* the process that sent it; or 0 */
 };
 

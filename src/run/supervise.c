@@ -368,6 +368,7 @@ static void run_command(struct supervisor *s)
 		.dog = &s->dog,
 		.hand_over = NEVER,
 		.interrupted = {{INT64_MIN / 2}, {INT64_MIN / 2}},
+		.mated = NEVER,
 		.limit = NEVER,
 		.stop_by = NEVER,
 		.stopped = NEVER,

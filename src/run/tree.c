@@ -79,6 +79,14 @@ static void send(pid_t pid, int sig, struct reach *r)
 	r->pid = pid;
 }
 
+static void send_but(pid_t pid, int sig, pid_t spared, struct reach *r)
+{
+	if (spared > 0 && getpgid(pid) == spared)
+		r->met++;
+	else
+		send(pid, sig, r);
+}
+
 /* By its name, and by running what we run. */
 static bool is_ours(pid_t pid, const char *line)
 {
@@ -198,7 +206,7 @@ static int by_pid(const void *a, const void *b)
 /* Finds all first, then signals: a shell that dies at once hands its children
  * to us, behind the part of our own list that was read. A second look finds
  * what was forked in between, if the signal is meant to end them all. */
-void tree_signal(pid_t root, int sig, struct reach *out)
+void tree_signal(pid_t root, int sig, pid_t spared, struct reach *out)
 {
 	static pid_t found[FOUND_MAX], more[FOUND_MAX];
 	struct sweep s = {.sig = sig, .found = found};
@@ -206,14 +214,14 @@ void tree_signal(pid_t root, int sig, struct reach *out)
 
 	signal_below(root, &s, 0);
 	for (int i = 0; i < s.n; i++)
-		send(found[i], sig, &s.reach);
+		send_but(found[i], sig, spared, &s.reach);
 	if (sig == SIGTERM || sig == SIGINT) {
 		signal_below(root, &late, 0);
 		qsort(found, (size_t)s.n, sizeof(*found), by_pid);
 		for (int i = 0; i < late.n; i++)
 			if (!bsearch(&more[i], found, (size_t)s.n,
 				     sizeof(*found), by_pid))
-				send(more[i], sig, &s.reach);
+				send_but(more[i], sig, spared, &s.reach);
 	}
 	*out = s.reach;
 	if (out->refused > 0)

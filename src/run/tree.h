@@ -21,8 +21,9 @@ struct reach {
 	uid_t uid;   /* its owner */
 };
 
-/* Signals every descendant of `root`, but not root itself. */
-void tree_signal(pid_t root, int sig, struct reach *out);
+/* Signals every descendant of `root`, but not root itself, nor those in the
+ * process group `spared` (0: none), which count as met. */
+void tree_signal(pid_t root, int sig, pid_t spared, struct reach *out);
 
 /* Whether it is stopped, by a signal and not by a debugger. */
 bool tree_is_stopped(pid_t pid);

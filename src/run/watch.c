@@ -20,6 +20,7 @@
 #define UNDEAD_MS 1000
 #define RESUME_MS 5 /* between checks for a renewal after a stop */
 #define ALONE_MS 5  /* a stop of the whole job reaches us within */
+#define MATE_MS 20  /* a command shorter than this costs no third process */
 
 static void kill_tree(struct watch *w)
 {
@@ -101,8 +102,8 @@ static void ask_to_end(struct watch *w)
 	struct reach r;
 
 	w->asked_to_end = true;
-	tree_signal(guard_root(w->guard), SIGTERM, &r);
-	tree_signal(guard_root(w->guard), SIGCONT, &r);
+	tree_signal(guard_root(w->guard), SIGTERM, 0, &r);
+	tree_signal(guard_root(w->guard), SIGCONT, 0, &r);
 	tell_refused(w, SIGTERM, &r);
 }
 
@@ -235,21 +236,21 @@ static int command_of(const struct watch *w)
 	return atomic_load(&w->guard->shared->command);
 }
 
-/* A stop from the terminal stops the whole group without us. If only we are
+/* A stop of the whole group happens without us. If only we are
  * told to stop, we stop the command first, and continue it only when an overdue
  * renewal has succeeded. The deadman bounds all this. */
-static void stop_with_command(struct watch *w, bool from_terminal)
+static void stop_with_command(struct watch *w, bool group)
 {
 	int64_t ttl = w->locks->ttl_ms;
 	struct instant credited_at = watchdog_credited_at(w->dog);
 
 	struct reach r;
 
-	if (!from_terminal)
-		tree_signal(guard_root(w->guard), SIGTSTP, &r);
+	if (!group)
+		tree_signal(guard_root(w->guard), SIGTSTP, 0, &r);
 	signals_stop();
 	w->stopped = NEVER;
-	while (!from_terminal && w->dog->running && !watchdog_spent(w->dog) &&
+	while (!group && w->dog->running && !watchdog_spent(w->dog) &&
 	       watchdog_credited_at(w->dog).ms == credited_at.ms &&
 	       !before(now(), timing_renew(credited_at, ttl)) &&
 	       before(now(), timing_kill(credited_at, ttl)))
@@ -257,14 +258,18 @@ static void stop_with_command(struct watch *w, bool from_terminal)
 }
 
 /* Passes it to the command, or to all its processes: see signal_is_for_all().
- * Before the command starts, the signal has to wait. */
-static void pass_on(struct watch *w, int sig)
+ * `group`: those in our process group have it already. Before the command
+ * starts, the signal has to wait. */
+static void pass_on(struct watch *w, int sig, bool group)
 {
+	pid_t ours = group ? getpgrp() : 0;
 	struct reach r = {0};
 	int command = command_of(w);
 
 	if (signal_is_for_all(sig)) {
-		tree_signal(guard_root(w->guard), sig, &r);
+		tree_signal(guard_root(w->guard), sig, ours, &r);
+	} else if (command > 0 && group && getpgid(command) == ours) {
+		return;
 	} else if (command > 0 && kill(command, sig) < 0 && errno == EPERM) {
 		r = (struct reach){1, 1, command, tree_owner(command)};
 	}
@@ -284,19 +289,23 @@ static bool is_third(struct watch *w, struct instant at)
 
 static void forward(struct watch *w, const struct arrival *a)
 {
+	bool group;
+
 	if (a->from_timer) /* the waker; the alarm goes off as well */
 		return;
 	if (a->sig == SIGCONT && a->pid == w->guard->pid)
 		return; /* the command runs again already */
+	group = a->by_kill && groupmate_got(&w->mate, a->sig, a->pid);
 	if (a->sig == SIGTSTP) {
-		stop_with_command(w, a->from_terminal);
+		stop_with_command(w, a->from_terminal || group);
 		return;
 	}
 	/* the terminal's own reached the command as well: it is in our group,
 	 * if it is born */
 	if (!a->from_terminal || command_of(w) == 0)
-		pass_on(w, a->sig);
-	log_detail("signal", "signal %d", a->sig);
+		pass_on(w, a->sig, group);
+	log_detail("signal", "signal %d%s", a->sig,
+		   group ? ", sent to the process group" : "");
 	if (!signal_ends(a->sig))
 		return;
 	w->end->sig = a->sig;
@@ -449,6 +458,7 @@ static void take_report(struct watch *w)
 	case GUARD_STOPPED:
 	case GUARD_LOST:
 		/* its orphans are ours now */
+		groupmate_end(&w->mate);
 		w->abandoned = !tree_kill(0, &end->status, &left);
 		end->outcome = OUTCOME_FAILED;
 		(void)fail(
@@ -497,10 +507,24 @@ static void renew_here(struct watch *w, struct pollfd *fds, int n,
 		hand_over(w);
 }
 
+/* Not before the command is born: see groupmate.h. */
+static void look_at_mate(struct watch *w)
+{
+	if (before(now(), w->mated))
+		return;
+	w->mated = NEVER;
+	if (command_of(w) > 0)
+		groupmate_start(&w->mate);
+	else if (command_of(w) == 0)
+		w->mated = after(now(), MATE_MS);
+}
+
 void watch_run(struct watch *w)
 {
 	struct arrival late;
 
+	if (!w->conf->kept && !w->conf->by_hand)
+		w->mated = after(now(), MATE_MS);
 	while (!w->done) {
 		struct pollfd fds[] = {
 			{.fd = w->guard->report, .events = POLLIN},
@@ -512,7 +536,8 @@ void watch_run(struct watch *w)
 			 .events = POLLIN},
 		};
 		struct instant limit =
-			sooner(sooner(sooner(w->limit, w->stop_by), w->stopped),
+			sooner(sooner(sooner(w->limit, w->stop_by),
+				      sooner(w->stopped, w->mated)),
 			       w->unborn ? after(now(), BIRTH_MS) : w->undead);
 		struct arrival a;
 
@@ -524,8 +549,9 @@ void watch_run(struct watch *w)
 			tell_undead(w);
 		look_at_limit(w);
 		look_at_stop(w);
+		look_at_mate(w);
 		if (w->unborn)
-			pass_on(w, w->unborn);
+			pass_on(w, w->unborn, false);
 		/* read the signals before the ends that they may have caused */
 		while (fds[1].revents && signals_next(w->signals, &a))
 			forward(w, &a);
@@ -540,6 +566,7 @@ void watch_run(struct watch *w)
 		if (fds[2].revents)
 			look_at_lease(w);
 	}
+	groupmate_end(&w->mate);
 	/* a Ctrl-C may have ended the command before we read it */
 	while (signals_next(w->signals, &late))
 		if (signal_ends(late.sig)) {

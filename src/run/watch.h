@@ -7,6 +7,7 @@
 #define RUN_WATCH_H
 
 #include "run/deadman.h"
+#include "run/groupmate.h"
 #include "run/guard.h"
 #include "run/hold.h"
 #include "run/locks.h"
@@ -25,6 +26,8 @@ struct watch {
 	struct instant hand_over;      /* when the watchdog thread takes over */
 	struct instant interrupted[2]; /* the last two Ctrl-C, latest first */
 	struct terminal terminal;
+	struct groupmate mate;
+	struct instant mated;   /* when to start it; NEVER: it was */
 	struct instant limit;   /* the next step of --max-hold */
 	struct instant stop_by; /* force-release: dead by then */
 	struct instant undead;  /* when to say that the tree does not die */

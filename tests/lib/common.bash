@@ -343,7 +343,7 @@ stopped() {
 	stat=${stat##*) }
 	[ "${stat:0:1}" = T ]
 }
-guard_of() { pgrep -P "$1" | head -n 1; }
+guard_of() { pgrep -P "$1" | head -n 1; } # the first that it starts
 exists() { [ -e "$1" ]; }
 contains() { # FILE TEXT, as of grep; mostly without a process
 	local line

@@ -294,8 +294,8 @@ static size_t slurp(int proc, const char *pid, const char *what, char *text,
 static int is_watched(int proc, const char *pid)
 {
 	static const char *const names[] = {
-		"redlock", "lockguard", "lockinit", "lockkeeper",
-		"witness", "sleep",     "sh"};
+		"redlock",    "lockguard", "lockgroup", "lockinit",
+		"lockkeeper", "witness",   "sleep",     "sh"};
 	char name[64];
 
 	if (!slurp(proc, pid, "comm", name, sizeof(name)))
