@@ -15,6 +15,7 @@
 --       10 a server that is up for less than so many ms grants nothing; -1: do
 --          not look who it is
 --       11 of several slots, this one only; -1: any
+--       12 the round: see round_line()
 -- Returns
 --   granted COUNTER LOST SLOT GROUP SERVER AT STOP BY   LOST 1: the counter that this
 --       client saw has been missing since: see grant(). GROUP: the G of
@@ -38,6 +39,7 @@ local saw, alone = tonumber(ARGV[2]), ARGV[3] == '1'
 local ticket, most = tonumber(ARGV[4]), tonumber(ARGV[5])
 local newcomer, guard, only = ARGV[9] == '1', tonumber(ARGV[10]), tonumber(ARGV[11])
 local ttl, slots, reads, about, marked = standing(ARGV[6])
+round = tonumber(ARGV[12])
 local member = token .. ' ' .. ARGV[6]
 local several = reads or slots > 1
 -- A missing counter was born again, and this client saw the one before.
@@ -120,6 +122,9 @@ local function ours(n, at, fresh)
 		else
 			keep(n, token, at or time(), ttl)
 		end
+	end
+	if not fresh and not reads then
+		note_round(n)
 	end
 	-- where others hold as well, or may, the counter may be one of theirs
 	local before = c

@@ -20,6 +20,7 @@
 --          none), and is ours all the same, as the other nodes have shown since:
 --          set it, unless this server is up for less than so many ms
 --       11 "1" on one node: see server.lua
+--       12 the round: see round_line()
 -- Returns
 --   yes COUNTER PTTL JOINED RAISED AT STOP BY GROUP   PTTL of ours as it was before
 --       the renewal; JOINED 1: somebody has joined us; RAISED 1: the counter
@@ -35,6 +36,7 @@ local ttl, m, seen = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local value, several = ARGV[6], ARGV[7] == '1'
 local ends, guard, alone = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11] == '1'
 local shares = value ~= token
+round = tonumber(ARGV[12])
 local member = token .. ' ' .. ARGV[5]
 local state, pttl, back = 'yes', 0, false
 local at = time()
@@ -68,7 +70,7 @@ if v == value then
 		here(part('moves'))
 	end
 	local mine = shares and own('zscore', sharers_of(value), member)
-	pttl = mine and mine - math.floor(at / 1000) or redis.call('pttl', lock)
+	pttl = mine and math.floor(mine) - math.floor(at / 1000) or redis.call('pttl', lock)
 elseif not v and not bad and heals()
     and redis.call('set', lock, value, 'nx', 'px', longest(value, ttl)) then
 	state, v, back = 'healed', value, c and c < seen

@@ -13,7 +13,7 @@ local its, of = standing(stands)
 local ends = value ~= token
     and redis.call('zscore', sharers_of(value), token .. ' ' .. stands)
 local longest = math.max(tonumber(ARGV[2]) > 0 and tonumber(ARGV[2]) or its,
-    ends and ends - math.floor(now_us / 1000) or redis.call('pttl', lock))
+    ends and math.floor(ends) - math.floor(now_us / 1000) or redis.call('pttl', lock))
 ARGV[2] = text(longest)
 if longest > its and record_is_of(token) then
 	-- who finds data lost waits for as long as the lease may be

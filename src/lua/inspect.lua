@@ -28,7 +28,8 @@ local function pairs_of(flat)
 		if bytes < 0 then
 			return list, (#flat + 1 - i) / 2
 		end
-		list[#list + 1] = {cut(flat[i], 2048), flat[i + 1]}
+		list[#list + 1] = {cut(flat[i], 2048),
+		    string.match(flat[i + 1], '^[^.]*')}
 	end
 	return list, 0
 end

@@ -7,6 +7,7 @@
 --       6 its fence  7 "1": this is the server that it has it on
 --       8 "1": not if the work was done: --once-per
 --       9 "1" on one node; on several, each has a G of its own
+--       10 the round: see round_line()
 -- Returns
 --   joined COUNTER LOST SLOT GROUP SERVER AT STOP BY     see acquire.lua
 --   vanished COUNTER   the lock is gone, and the holder does not know yet: it
@@ -15,6 +16,7 @@
 --   done COUNTER MS "" RECORD     see acquire.lua
 --   no COUNTER         it does not hold the lock
 local ttl = tonumber(ARGV[2])
+round = tonumber(ARGV[10])
 local member = token .. ' ' .. ARGV[3]
 local outer, group, m = ARGV[4], ARGV[5], tonumber(ARGV[6])
 local at = time()

@@ -95,11 +95,19 @@ end
 local function fence_set(n)
 	return bad and {} or redis.pcall('set', fence, text(n), 'px', month_ms)
 end
+-- A release may arrive late, after this client has asked for the lock anew: each
+-- acquire after a release is of another round, and a release of an earlier one
+-- does not undo it. The record says of which round the grant is.
+local round = 0
+local function round_line(who)
+	return who == token and round > 0 and 'round ' .. round .. '\n' or ''
+end
 -- "lost": see grant() in queue.lua; that must outlive any lease.
 local function record_of(who, ttl, about, since, lost)
 	return 'token ' .. who .. '\nttl ' .. ttl .. '\nsince '
 	    .. text(math.floor(since / 1000)) .. '\n'
-	    .. (lost and 'lost ' .. text(lost) .. '\n' or '') .. about
+	    .. (lost and 'lost ' .. text(lost) .. '\n' or '')
+	    .. round_line(who) .. about
 end
 -- It counts only while its token is what the lock holds.
 local function record_set(n, who, ttl, about, at, lost)
@@ -116,6 +124,18 @@ local function record_is_of(value)
 end
 local function number_in(words, name)
 	return whole(string.match(words or '', '\n' .. name .. ' (%d+)\n'))
+end
+-- What is ours already is of this round from now on.
+local function note_round(n)
+	local words = round > 0
+	    and (n == slot and record or own('get', slot_key('holder', n)))
+	if not words or (number_in(words, 'round') or 0) >= round then
+		return
+	end
+	words = string.gsub(words, '\nround %d+\n', '\n', 1)
+	words = string.gsub(words, '\nsince %d+\n', '%0' .. round_line(token), 1)
+	redis.pcall('set', slot_key('holder', n), words, 'px',
+	    math.max(1, redis.call('pttl', slot_key('holder', n))))
 end
 -- Where several hold at a time, the counter moves without a lock having changed
 -- hands, and a holder whose lock vanished must know whether its own did. Who

@@ -13,7 +13,8 @@
 --       9 we held it for so many, as our clock has it
 --       10 for so many nobody else is to do the same, or 0: --once-per
 --       11 "1": hand it to nobody: see `withheld` in lease.h
---       12 what became of the hold: see log.lua; "": nothing to tell
+--       12 the round: see round_line()
+--       13 what became of the hold: see log.lua; "": nothing to tell
 -- Returns
 --   yes COUNTER MS    released; handed over for so long, 0: to nobody
 --   no COUNTER     it was not ours (any more): nothing changed
@@ -37,7 +38,7 @@ if (slots > 1 or slot > 0) and v ~= token then
 end
 local at = time()
 local function told(reply, again)
-	note(token, ARGV[12], about, at, again)
+	note(token, ARGV[13], about, at, again)
 	return reply
 end
 local sharers = sharers_of(v or '')
@@ -49,6 +50,12 @@ local shares = reads and shared(v) or joined ~= '' and v == joined
 if theirs or shares then
 	here(sharers)
 	shares = shares and own('zscore', sharers, member)
+end
+-- it was sent before the acquire that this is ours by
+local since_round = shares and math.floor(shares % 1 * 1000 + 0.5)
+    or v == token and number_in(record, 'round') or 0
+if since_round > tonumber(ARGV[12]) then
+	return {'no', text(c)}
 end
 -- we joined, and others have it still, or we ourselves for as long as we said
 local outer = shares and not shared(v)

@@ -2,8 +2,9 @@
 -- started, and who joined it. Each has a lease of its own: a live one never
 -- renews that of a dead one.
 --   redlock:{TAG}:sharers:VALUE:KEY  sorted set, by the server time in ms at
---       which the lease of each ends. A member is "TOKEN TTL SLOTS FLAGS\nABOUT",
---       as in the line of waiters; also
+--       which the lease of each ends; its thousandths are the round: see
+--       round_line(). A member is "TOKEN TTL SLOTS FLAGS\nABOUT", as in the
+--       line of waiters; also
 --       left        the holder that the others joined has ended (its time is 0)
 --       ?           whoever else it may have been: data were lost
 --       rest ...    a member that has ended, but holds for a while: --min-hold
@@ -43,7 +44,8 @@ local function sharers_end(value, at)
 		redis.call('zrem', sharers, last[1])
 		last = try('zrevrange', sharers, 0, 0, 'withscores')
 	end
-	local ends = math.min(tonumber(last[2] or 0), now + 1000000000000)
+	local ends = math.floor(math.min(tonumber(last[2] or 0),
+	    now + 1000000000000))
 	try('zremrangebyscore', sharers, '(0', now)
 	return ends > now and ends or nil
 end
@@ -85,7 +87,9 @@ end
 local function share(value, member, at, ttl, known)
 	local ends = math.floor(at / 1000) + ttl
 	redis.call('pexpire', sharers_of(value), ttl) -- memory may be full
-	if own('zadd', sharers_of(value), ends, member) == 1 and known then
+	local is_us = string.sub(member, 1, #token + 1) == token .. ' '
+	if own('zadd', sharers_of(value), ends + (is_us and round or 0) / 1000,
+	    member) == 1 and known then
 		ends = ends - ttl + longest(value, ttl)
 		redis.call('zadd', sharers_of(value), ends, '?')
 	end

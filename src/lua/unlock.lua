@@ -1,6 +1,6 @@
 -- Give up what a token has, for whoever has nothing else of it. The rest is
 -- release.lua, and so are its arguments, but that
--- ARGV  4, 5 and 7 are filled in here  12 "1": tell the history
+-- ARGV  4, 5 and 7 are filled in here  13 "1": tell the history
 -- Returns as that does.
 local value, stands = find(time())
 if not value then
@@ -10,5 +10,5 @@ ARGV[4] = stands
 -- a keeper may renew it; a value without a record is another program's
 ARGV[5] = (value ~= token or record_is_of(token)) and '2' or '0'
 ARGV[7] = value ~= token and not shared(value) and value or ''
-ARGV[12] = ARGV[12] == '1' and value == token
+ARGV[13] = ARGV[13] == '1' and value == token
     and story_of(not bad and c, time(), 'outcome ran\n') or ''

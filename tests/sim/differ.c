@@ -258,6 +258,7 @@ static struct question invent(struct trial *t)
 	q.ask.queued = chance(t, 2);
 	q.ask.held = chance(t, 2);
 	q.ask.withheld = chance(t, 4) == 0;
+	q.ask.round = (int)chance(t, 3);
 	q.ask.listen_ms = 60000;
 	return q;
 }

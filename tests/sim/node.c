@@ -176,6 +176,7 @@ static void grant(struct node *n, const struct waiter *to, int64_t ms,
 	n->lost = lost == LOST_NOW ? n->counter : lost;
 	set(n, to->token, ms, us);
 	n->record = to->token;
+	n->round = 0;
 	n->holder_ttl = to->ttl;
 	n->holder_ticket = to->came;
 	n->since_us = us;
@@ -379,6 +380,8 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 				by_time ? larger(before + 1, us) : before + 1;
 		if (before < 0)
 			moved(n, true, before);
+		if (n->record == token && n->round < ask->round)
+			n->round = ask->round;
 		granted.counter = n->counter;
 		granted.lost = told(n, ask);
 		return granted;
@@ -403,6 +406,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 			grant(n, &me, conf->ttl_ms, by_time, before, us);
 		if (n->token == token) {
 			set(n, token, conf->ttl_ms, us);
+			n->round = ask->round;
 			granted.counter = n->counter;
 			granted.lost = told(n, ask);
 			return granted;
@@ -455,6 +459,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 		n->lost = 0;
 		n->holder_ticket = conf->ticket;
 		n->since_us = us;
+		n->round = ask->round;
 	}
 	n->record = token;
 	n->holder_ttl = conf->ttl_ms;
@@ -479,6 +484,11 @@ static struct answer release(struct node *n, const struct ask *ask,
 	int64_t before = n->counter;
 	bool passed;
 
+	if (node_locked(n, us) && n->token == token && n->record == token &&
+	    n->round > ask->round && n->twin != TWIN_ROUND)
+		return (struct answer){.said = SAID_NO,
+				       .counter = larger(n->counter, 0),
+				       .place = -1};
 	if (ask->queued && at >= 0)
 		leave(n, at);
 	while (node_heard(n, token, us))

@@ -32,6 +32,7 @@ enum twin {
 	/* and, where there are several nodes: */
 	TWIN_NO_GUARD,    /* a node votes as soon as it is up */
 	TWIN_ROLLED_BACK, /* a counter that was set back goes on by 1 */
+	TWIN_ROUND,       /* a release of an earlier round counts */
 	TWIN_COUNT
 };
 
@@ -56,6 +57,7 @@ struct node {
 	int64_t written_us; /* the counter, last */
 	/* the holder record; 0: none of the lock's */
 	int64_t record, holder_ttl;
+	int round;      /* of the grant: see struct ask */
 	int64_t lost;   /* what a missing counter was born as; 0: none was */
 	int64_t newest; /* ticket of the newest marked waiter */
 	/* what the counter did where there are slots, or was lost: moved() */

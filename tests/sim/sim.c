@@ -565,6 +565,7 @@ static const char *const twin_names[TWIN_COUNT] = {
 	[TWIN_BACK_IS_LOST] = "an older counter ends a hold",
 	[TWIN_NO_GUARD] = "no restart guard",
 	[TWIN_ROLLED_BACK] = "a counter that was set back goes on by 1",
+	[TWIN_ROUND] = "a release of an earlier round counts",
 };
 
 const char *sim_twin(int twin)

@@ -262,7 +262,8 @@ static void send_ask(int who, const struct ask *ask)
 	struct client *c = &w.client[who];
 	int64_t *front = &c->front[ask->node][ask->chan];
 	int *conn = &c->conns[ask->node][ask->chan];
-	int copies = rough() && one_in(100) && ask->verb != VERB_LISTEN ? 2 : 1;
+	bool again = rough() && one_in(w.tail ? 10 : 100);
+	int copies = again && ask->verb != VERB_LISTEN ? 2 : 1;
 
 	if (ask->fresh || *conn == 0)
 		new_connection(c, ask->node, ask->chan);
@@ -271,6 +272,9 @@ static void send_ask(int who, const struct ask *ask)
 		int slot = new_flight();
 		int64_t at = w.us + delay();
 
+		/* the copy may come long after */
+		if (i > 0 && w.tail)
+			at += chance(w.T * 5000);
 		w.flight[slot] = (struct flight){
 			.used = true,
 			.serial = ++w.serial,

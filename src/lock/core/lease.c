@@ -398,6 +398,18 @@ static void fill_in_place(const struct lease *l, const struct lease_node *n,
 	out->ticket = out->newcomer ? l->conf.ticket : n->ticket;
 }
 
+/* Rounds end at ROUNDS_MAX, where a late release counts again. */
+static int round_of(struct lease_node *n, enum verb verb)
+{
+	if (verb == VERB_RELEASE)
+		n->gave = true;
+	if (verb == VERB_ACQUIRE && n->gave) {
+		n->gave = false;
+		n->round += n->round < ROUNDS_MAX;
+	}
+	return n->round;
+}
+
 /* What a question says beside its verb. */
 static void fill_in(const struct lease *l, struct lease_node *n,
 		    struct ask *out)
@@ -405,6 +417,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	bool ends = out->verb == VERB_RELEASE;
 
 	out->ticket = -1;
+	out->round = round_of(n, out->verb);
 	out->guard_ms = l->conf.guard_ms;
 	out->embargo = out->verb == VERB_ACQUIRE &&
 		       (n->off || before(out->sent, n->embargo));
@@ -696,6 +709,7 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
 	l->held = held;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		l->node[i].unsure = true;
+		l->node[i].round = ROUNDS_MAX;
 		/* whatever it has asked since we knew of it */
 		l->node[i].queued = true;
 	}

@@ -47,6 +47,7 @@
 
 #define NODES_MAX 9
 #define CHANNELS 2
+#define ROUNDS_MAX 999 /* the scripts keep it in thousandths */
 
 enum verb {
 	VERB_NONE,
@@ -80,6 +81,9 @@ struct ask {
 			      not know it yet */
 	int only;          /* acquire: take slot only - 1; 0: any slot */
 	int64_t listen_ms; /* listen, replicate: time limit */
+	int round;         /* number of times we released this node and asked
+			      again: a release of an earlier round, come late,
+			      must not undo a later grant */
 	bool joins;        /* acquire: join the outer hold; release: we may
 			      have joined it */
 	int slot;          /* confirm, release: the slot we hold */
@@ -265,6 +269,8 @@ struct lease_node {
 				repairs it */
 	bool refused;        /* asking: it refused permanently */
 	bool spoiled;        /* a release may arrive late: never ask again */
+	int round;           /* see struct ask */
+	bool gave;           /* a release was sent in this round */
 	uint64_t server;     /* identifies the server; 0: unknown */
 	bool absent;         /* held: nobody has the lock on this node ... */
 	int64_t had;         /* ... its counter was this, 0: none ... */

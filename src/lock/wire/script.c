@@ -125,10 +125,12 @@ static void add_acquire(const struct ask *ask, const struct lease_conf *conf,
 	add_flag(out, ask->newcomer);
 	add_number(out, looks(conf) ? conf->guard_ms : -1, scratch->number[3]);
 	add_number(out, ask->only - 1, scratch->number[4]);
+	add_number(out, ask->round, scratch->number[5]);
 }
 
-static void add_join(const struct lease_conf *conf, const char *identity,
-		     struct script_scratch *scratch, struct words *out)
+static void add_join(const struct ask *ask, const struct lease_conf *conf,
+		     const char *identity, struct script_scratch *scratch,
+		     struct words *out)
 {
 	add_number(out, conf->ttl_ms, scratch->number[0]);
 	words_add_text(out, identity);
@@ -138,6 +140,7 @@ static void add_join(const struct lease_conf *conf, const char *identity,
 	add_flag(out, conf->outer.here);
 	add_flag(out, conf->once_ms > 0);
 	add_flag(out, conf->nodes == 1);
+	add_number(out, ask->round, scratch->number[3]);
 }
 
 static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
@@ -162,6 +165,7 @@ static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
 	add_number(out, ask->until_ms, scratch->number[3]);
 	add_number(out, ask->repairs ? conf->guard_ms : -1, scratch->number[4]);
 	add_flag(out, conf->nodes == 1);
+	add_number(out, ask->round, scratch->number[5]);
 }
 
 static void add_release(const struct ask *ask, const struct lease_conf *conf,
@@ -178,6 +182,7 @@ static void add_release(const struct ask *ask, const struct lease_conf *conf,
 	add_number(out, ask->held_ms, scratch->number[2]);
 	add_number(out, ask->once_ms, scratch->number[3]);
 	add_flag(out, ask->withheld);
+	add_number(out, ask->round, scratch->number[4]);
 	words_add_text(out, ""); /* see script_tell() */
 }
 
@@ -257,7 +262,7 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		     ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot, out);
 	words_add_text(out, token);
 	if (joins)
-		add_join(conf, identity, scratch, out);
+		add_join(ask, conf, identity, scratch, out);
 	else if (ask->verb == VERB_ACQUIRE)
 		add_acquire(ask, conf, identity, scratch, out);
 	else if (ask->verb == VERB_CONFIRM)

@@ -13,6 +13,9 @@ const char *token_op_sha(const struct token_op *g)
 	return g->extend ? SHA_EXTEND : SHA_UNLOCK;
 }
 
+/* Whatever round it was granted in. */
+#define ROUND_ANY "1000"
+
 static void add_unlock(const struct token_op *g, struct words *out)
 {
 	words_add_text(out, "0"); /* fence */
@@ -23,6 +26,7 @@ static void add_unlock(const struct token_op *g, struct words *out)
 	words_add_text(out, "");  /* whom it joined */
 	for (int i = 0; i < 4; i++)
 		words_add_text(out, "0");
+	words_add_text(out, ROUND_ANY);
 	words_add_text(out, g->tell ? "1" : "0");
 }
 
@@ -40,6 +44,7 @@ static void add_extend(const struct token_op *g, struct script_scratch *scratch,
 	words_add_text(out, "-1");
 	words_add_text(out, "-1");
 	words_add_text(out, g->alone ? "1" : "0");
+	words_add_text(out, "0"); /* round */
 }
 
 void token_op_request(const struct token_op *g, struct keys *keys, int db,
