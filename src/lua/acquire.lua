@@ -42,10 +42,11 @@ local ttl, slots, reads, about, marked = standing(ARGV[6])
 round = tonumber(ARGV[12])
 local member = token .. ' ' .. ARGV[6]
 local several = reads or slots > 1
--- A missing counter was born again, and this client saw the one before.
+-- A missing counter was born again, and this client saw the one before. (Above
+-- the counter it is that of a clock that was set back since.)
 local function reborn()
 	local born = saw > 0 and (several or not v) and born_as()
-	return born and saw < born
+	return born and saw < born and born <= (c or born)
 end
 local function told()
 	local lost = number_in(record, 'lost')

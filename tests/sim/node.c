@@ -239,7 +239,8 @@ static bool told(const struct node *n, const struct ask *ask)
 
 static bool reborn(const struct node *n, const struct ask *ask)
 {
-	return ask->seen > 0 && ask->seen < n->moves.born;
+	return ask->seen > 0 && ask->seen < n->moves.born &&
+	       (n->counter < 0 || n->moves.born <= n->counter);
 }
 
 static bool superseded(struct node *n, const struct ask *ask, int64_t token,
