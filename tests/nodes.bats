@@ -53,7 +53,7 @@ says() {
 	wait_until have 0
 	for n in "${names[@]}"; do cli "$n" flushall; done
 	says 64 'at most 9' -u "$url" -u redis://ten
-	REDLOCK_URL="$url redis://ten" says 78 'redlock: REDLOCK_URL: more than 9'
+	REDLOCK_URL="$url redis://ten" says 78 'redlock: REDLOCK_URL: too many servers: at most 9'
 	settings "url = $url" 'url = redis://ten'
 	says 78 "$XDG_CONFIG_HOME/redlock/config:2: more than 9"
 	# what is not used may be wrong
