@@ -23,7 +23,7 @@ static const struct {
 	{0x20000, 0x3fffd, 2}, {0xe0100, 0xe01ef, 0},
 };
 
-/* Well-formed, as utf8_length() says. */
+/* For well-formed text: see utf8_length(). */
 static uint32_t code_of(const unsigned char *p, size_t len)
 {
 	uint32_t code = len == 1 ? p[0] : p[0] & (0xffU >> (len + 1));
@@ -33,7 +33,7 @@ static uint32_t code_of(const unsigned char *p, size_t len)
 	return code;
 }
 
-/* Of the first character, whose length becomes *len. */
+/* The width of the first character; sets *len to its length. */
 static int first_columns(const char *text, size_t left, size_t *len)
 {
 	uint32_t code;

@@ -6,8 +6,7 @@ struct span {
 	const unsigned char *at, *end;
 };
 
-/* "abc]", behind the "[", which may end without the "]". Afterwards *p stands
- * behind it. */
+/* Matches "abc]", after the "["; the "]" may be missing. Moves *p past it. */
 static bool in_class(struct span *p, unsigned char c)
 {
 	bool negated = p->at < p->end && *p->at == '^', found = false;
@@ -31,7 +30,7 @@ static bool in_class(struct span *p, unsigned char c)
 	return found != negated;
 }
 
-/* One byte against what is no star. */
+/* Matches one byte against anything but a star. */
 static bool one_matches(struct span *p, unsigned char c)
 {
 	unsigned char wanted;
@@ -48,13 +47,14 @@ static bool one_matches(struct span *p, unsigned char c)
 	return wanted == c;
 }
 
-/* Only the last star can be to blame for a byte that does not fit: what an
- * earlier one might take besides, the last one may take as well. */
+/* When a byte does not match, only the last star needs to take more: whatever
+ * an earlier star could take as well, the last one can take too. */
 bool glob_match(const char *pattern, size_t pattern_len, const char *text,
 		size_t len)
 {
 	const unsigned char *t = (const unsigned char *)text, *end = t + len;
-	const unsigned char *retry = NULL; /* there, the star takes one more */
+	const unsigned char *retry =
+		NULL; /* back there, with one byte more for the star */
 	struct span p = {(const unsigned char *)pattern,
 			 (const unsigned char *)pattern + pattern_len};
 	struct span behind = p; /* the star */

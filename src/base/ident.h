@@ -15,7 +15,8 @@ void token_generate(char token[TOKEN_SIZE]);
 /* This machine's name; "?" if it has none. */
 void host_name(char host[HOST_SIZE]);
 
-/* FNV-1a of these bytes: tells names apart, and resists nobody. */
+/* FNV-1a of these bytes: tells names apart, but is no defense against
+ * forgery. */
 uint64_t hash_bytes(const char *bytes, size_t n);
 
 #endif

@@ -27,7 +27,7 @@ static void quoted(FILE *f, const char *bytes, size_t n, bool *exact)
 			(void)fprintf(f, "\\u%04x", c);
 		else if (utf8_length(bytes + i, n - i) > 0)
 			(void)fwrite(bytes + i, 1, len, f);
-		else if (len > 0) /* what a terminal must not see */
+		else if (len > 0) /* bytes that a terminal must not see */
 			(void)fprintf(f, "\\u%04x", (unsigned int)code);
 		else
 			*exact = false, (void)fputs("\\ufffd", f);

@@ -20,12 +20,12 @@
 #include "base/units.h"
 
 #define TEXT_MAX 1000
-#define KEY_CUT 256 /* bytes, where the whole key does not fit */
+#define KEY_CUT 256 /* bytes of a key that does not fit whole */
 #define LINE_SIZE                                                              \
 	4000 /* below PIPE_BUF: POLLOUT then means that it all fits            \
 	      */
-/* From the start of the line to the end of the screen: a narrowed terminal may
- * have wrapped what we drew, and the cursor was left where the line begins. */
+/* Clears from the start of the line to the end of the screen: a narrowed
+ * terminal may have wrapped our line, and we left the cursor at its start. */
 #define WIPE "\r\033[J"
 
 static struct log_conf conf = {.most = LOG_SAY_NOTICE};
@@ -72,7 +72,8 @@ static void write_out(const char *bytes, size_t n)
 	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
 	sigset_t ttou, old;
 
-	/* `stty tostop`: a message must not stop who has a lock to renew */
+	/* `stty tostop`: a message must not stop a process that has a lock to
+	 * renew */
 	sigemptyset(&ttou);
 	sigaddset(&ttou, SIGTTOU);
 	(void)pthread_sigmask(SIG_BLOCK, &ttou, &old);
@@ -84,7 +85,8 @@ static void write_out(const char *bytes, size_t n)
 /* ---- a thread that waits in our stead ---- */
 
 static struct {
-	pthread_mutex_t lock; /* of what follows; never held while writing */
+	pthread_mutex_t
+		lock; /* protects what follows; never held while writing */
 	bool detached, running;
 	pthread_t thread;
 	int line[2];
@@ -156,7 +158,7 @@ static void put(const char *bytes, size_t n)
 
 /* ---- the live line ---- */
 
-/* As many bytes as fit on the terminal; *cut: an ellipsis belongs behind. */
+/* The number of bytes that fit on the terminal; *cut: add an ellipsis. */
 static size_t fit(const char *text, bool *cut)
 {
 	struct winsize size = {0};
@@ -229,7 +231,7 @@ static size_t as_text(enum log_level level, const char *text, char *line)
 	return n;
 }
 
-/* The first so many bytes of the key. 0: it does not fit into a line. */
+/* How many bytes of the key to show. 0: it does not fit into a line. */
 static size_t try_json(enum log_level level, const char *event,
 		       const char *more, const char *text, size_t most,
 		       char *line)
@@ -260,7 +262,7 @@ static size_t try_json(enum log_level level, const char *event,
 	return n > 0 && n < LINE_SIZE ? (size_t)n : 0;
 }
 
-/* Whatever is too long, that it happened is said. */
+/* Even if the text is too long, reports that it happened. */
 static size_t as_json(enum log_level level, const char *event, const char *more,
 		      char text[TEXT_MAX], char *line)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define SUGGEST_MAX 63 /* no name of ours is as long */
+#define SUGGEST_MAX 63 /* longer than all our names */
 
 static int lower(char c)
 {
@@ -16,8 +16,8 @@ static int least(int a, int b)
 	return a < b ? a : b;
 }
 
-/* How many slips lead from a to b. No byte takes part in two swaps: of the
- * whole table only the last three rows are needed. */
+/* The number of typos from a to b. No byte takes part in two swaps, so only the
+ * last three rows of the table are needed. */
 static int slips(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	int rows[3][SUGGEST_MAX + 1];
@@ -73,12 +73,12 @@ const char *suggest(const char *typed, size_t len, const char *const *names,
 		size_t longer = len > name_len ? len : name_len;
 		int far;
 
-		/* each byte more is a slip */
+		/* each extra byte is a typo */
 		if (name_len > SUGGEST_MAX ||
 		    2 * longer - len - name_len >= (size_t)fewest)
 			continue;
 		far = slips(typed, len, names[i], name_len);
-		/* nothing in common is not near, however short */
+		/* words with nothing in common are not close, however short */
 		if (far < fewest && (size_t)far < longer) {
 			fewest = far;
 			found = names[i];

@@ -30,15 +30,15 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* One "12.5m"; moves *at behind it. A number without a unit means seconds and
- * must be the whole text. */
+/* Reads one "12.5m" and moves *at past it. A number without a unit means
+ * seconds and must be the whole text. */
 static int64_t parse_part(const char **at, bool only)
 {
 	double value = 0, scale = 1;
 	const struct unit *u;
 	const char *p = *at;
 
-	/* ".5", as flock and timeout take it */
+	/* ".5", as in flock and timeout */
 	if (!is_digit(*p) && *p != '.')
 		return -1;
 	for (; is_digit(*p); p++)
@@ -204,7 +204,7 @@ const char *format_limit(int64_t ms, char *buf, size_t size)
 const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size)
 {
 	const unsigned char *p = (const unsigned char *)bytes;
-	size_t used = 0, kept = 0; /* kept: what leaves room for "..." */
+	size_t used = 0, kept = 0; /* kept: how much fits before "..." */
 
 	for (size_t i = 0; i < n;) {
 		size_t len = p[i] < 0x20 || p[i] == 0x7f

@@ -17,7 +17,7 @@
 
 #include "base/units.h"
 
-/* Shared by the asker and the thread; the last of them frees it. */
+/* Shared by the caller and the thread; the last of the two frees it. */
 struct lookup {
 	atomic_int users;
 	struct place at;
@@ -146,7 +146,8 @@ int lookup_take(struct lookup *l, struct address *a, struct fail *why)
 	int rc = 0;
 	char byte;
 
-	(void)!read(l->pipe[0], &byte, 1); /* what it wrote is ours now */
+	(void)!read(l->pipe[0], &byte,
+		    1); /* the thread has handed over its result */
 	if (l->found.n > 0)
 		*a = l->found;
 	else

@@ -49,7 +49,7 @@ void conn_close(struct conn *c)
 
 	/* given up while connecting: this address may be a black hole */
 	if (c->moves != c->peer->moves)
-		; /* and is no longer of interest */
+		; /* the peer has moved, so this address no longer matters */
 	else if (c->state == CONN_CONNECTING)
 		c->peer->try++;
 	/* silent: in a Cluster, others may know of a new primary; and a name
@@ -139,7 +139,7 @@ static int greet_auth(struct conn *c)
 	struct fail why;
 	bool has;
 
-	/* it may be about to be replaced: worth another try */
+	/* it may be about to be replaced: try again */
 	if (secret_password(secret, password, &has, &why) < 0)
 		return conn_broken_by(c, FAIL_UNAVAILABLE, why.text);
 	if (!has)
@@ -151,7 +151,7 @@ static int greet_auth(struct conn *c)
 	return greet_with(c, GREET_AUTH, &w);
 }
 
-/* They travel ahead of the first question, in the same send. */
+/* The greetings go before the first question, in the same send. */
 static int greet(struct conn *c)
 {
 	const struct endpoint *ep = c->peer->ep;
@@ -169,9 +169,9 @@ static int greet(struct conn *c)
 	words_add_text(&w, "ROLE");
 	if (ep->kind == ENDPOINT_SENTINEL && greet_with(c, GREET_ROLE, &w) < 0)
 		return -1;
-	/* a server that belongs to no Cluster knows no such command, and
-	 * several of those would be several locks. (READWRITE is answered with
-	 * OK by some that are none) */
+	/* a server outside a Cluster does not know this command, and several
+	 * such servers would be several locks. (Some of them answer READWRITE
+	 * with OK) */
 	w = (struct words){0};
 	words_add_text(&w, "CLUSTER");
 	words_add_text(&w, "KEYSLOT");
@@ -182,7 +182,7 @@ static int greet(struct conn *c)
 	return 0;
 }
 
-/* A server may close while we write: that must not be a signal. */
+/* A server may close while we write: that must not raise a signal. */
 int conn_flush(struct conn *c)
 {
 	while (c->sent < c->used) {
@@ -194,7 +194,7 @@ int conn_flush(struct conn *c)
 			      errno == EINTR || errno == ENOTCONN))
 			return 0;
 		if (n < 0 && errno == EPIPE && c->state == CONN_CONNECTING) {
-			/* turned away at the door: it may have said why */
+			/* the server closed on us: it may have said why */
 			c->state = CONN_OPEN;
 			c->sent = c->used;
 			return 0;
@@ -292,7 +292,7 @@ const char *conn_awaits(const struct conn *c)
 		       : "no answer";
 }
 
-/* "It closed" is what a TLS port does with those that come without. */
+/* A TLS port closes connections without TLS. */
 static int closed(struct conn *c)
 {
 	const struct endpoint *ep = c->peer->ep;
@@ -315,8 +315,8 @@ static int receive(struct conn *c)
 		char bytes[4096];
 		ssize_t n = stream_recv(&c->stream, bytes, sizeof(bytes));
 
-		/* first take what came before the end, which poll(2) shows
-		 * again */
+		/* first read what came before the end; poll(2) will show the
+		 * end again */
 		if (n <= 0 && fed)
 			return 0;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -334,8 +334,8 @@ static int receive(struct conn *c)
 		if (resp_feed(c->reader, bytes, (size_t)n) < 0)
 			return conn_broken_by(c, FAIL_INTERNAL,
 					      "out of memory");
-		/* poll(2) does not see what TLS has read. Of so much there is
-		 * an end: it is more than all replies that are owed */
+		/* poll(2) does not see what TLS has already read. The loop is
+		 * bounded: this is more than all replies that are owed */
 	} while (c->stream.tls && !resp_is_full(c->reader));
 	return 0;
 }
@@ -344,7 +344,7 @@ void conn_step(struct conn *c, short revents)
 {
 	if (c->state == CONN_CLOSED)
 		return;
-	/* an answer of the server it was before means nothing now */
+	/* an answer of the former server means nothing now */
 	if (c->moves != c->peer->moves && c->state != CONN_SEEKING) {
 		conn_leave(c, "has taken over from another server");
 		return;
@@ -361,7 +361,7 @@ void conn_step(struct conn *c, short revents)
 		(void)conn_flush(c); /* that may have ended the handshake */
 }
 
-/* A server that knows no AUTH repeats what it was given. */
+/* A server that does not know AUTH repeats its arguments in the error. */
 static bool echoes_password(const struct conn *c, const struct words *reply)
 {
 	char password[PASSWORD_MAX];
@@ -374,8 +374,8 @@ static bool echoes_password(const struct conn *c, const struct words *reply)
 			      strlen(password)));
 }
 
-/* An error reply to AUTH or SELECT ends the connection, at the latest when all
- * that came behind it is answered: that was refused as well, or was run for the
+/* An error reply to AUTH or SELECT ends the connection, at the latest when
+ * everything sent after it is answered: that was refused as well, or ran as the
  * default user, or would go to another database. */
 static void greeting_failed(struct conn *c, const struct words *reply)
 {
@@ -411,7 +411,7 @@ static void greeted(struct conn *c, bool well, const struct words *reply)
 		(void)conn_broken_by(c, FAIL_CONFIG,
 				     "not a member of a Cluster: write "
 				     "redis://, not redis-cluster://");
-	/* who may not ask for it (an ACL) has the word of the Sentinels */
+	/* if an ACL forbids ROLE, rely on the Sentinels */
 	else if (well && first == GREET_ROLE &&
 		 !(reply->len[0] == 6 &&
 		   memcmp(reply->at[0], "master", 6) == 0)) {
@@ -422,7 +422,7 @@ static void greeted(struct conn *c, bool well, const struct words *reply)
 	}
 }
 
-/* Nothing was done behind the AUTH that was refused. */
+/* Whether nothing ran after the refused AUTH. */
 static bool is_useless(const struct conn *c)
 {
 	return c->refused && c->taken == c->doubtful && !c->served;

@@ -20,7 +20,7 @@ static int refuse_local(struct conn *c)
 			      "--shared-scope does not allow");
 }
 
-/* Of a Cluster, those that were not tried yet. */
+/* The nodes of a Cluster that were not tried yet. */
 static bool more_nodes(struct conn *c)
 {
 	return c->peer->ep->kind == ENDPOINT_CLUSTER && !c->peer->fixed &&
@@ -29,8 +29,8 @@ static bool more_nodes(struct conn *c)
 
 static int go_on(struct conn *c);
 
-/* From the address that worked last, one after the other; of a Cluster, then
- * the other nodes that the URL names. */
+/* Tries the addresses one by one, beginning with the one that worked last; in a
+ * Cluster, then the other nodes of the URL. */
 static int connect_next(struct conn *c)
 {
 	struct peer *p = c->peer;
@@ -46,8 +46,8 @@ static int connect_next(struct conn *c)
 			stream_close(&c->stream);
 			continue;
 		}
-		/* (OpenSSL is loaded only when somebody is there: by then the
-		 * guard is forked, and has no part in it) */
+		/* (loads OpenSSL only once connected: by then the guard is
+		 * forked, and does not have it) */
 		return p->ep->tls ? 0 : conn_flush(c);
 	}
 	if (more_nodes(c))
@@ -57,7 +57,7 @@ static int connect_next(struct conn *c)
 	return -1;
 }
 
-/* The old answer serves on while the resolver is out. */
+/* The old addresses remain in use while the resolver fails. */
 static int resolved(struct conn *c)
 {
 	struct address fresh = {.n = 0};
@@ -67,7 +67,8 @@ static int resolved(struct conn *c)
 
 	c->lookup = NULL;
 	if (rc == 0 && address_left(&p->address, &fresh))
-		c->moves = ++p->moves; /* the name is another server's now */
+		c->moves =
+			++p->moves; /* the name leads to another server now */
 	if (rc == 0)
 		p->address = fresh;
 	else if (p->address.n == 0 && ++p->try && more_nodes(c))
@@ -77,7 +78,7 @@ static int resolved(struct conn *c)
 	return connect_next(c);
 }
 
-/* A name is looked up the first time, and when every address has failed. */
+/* Looks a name up the first time, and when every address has failed. */
 static int find(struct conn *c)
 {
 	bool known = peer_known(c->peer);

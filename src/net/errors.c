@@ -23,13 +23,13 @@
 
 static const struct error_class {
 	const char *prefix;
-	const char *part; /* and somewhere behind it */
+	const char *part; /* and this, somewhere after the beginning */
 	enum fail_kind kind;
 	const char *advice, *of_sentinel; /* NULL: none */
 } classes[] = {
 	{"NOAUTH", "", FAIL_REFUSED, GIVE,
 	 "; give its password with ?sentinel-password-file="},
-	/* Redis 7 reads nothing long from a stranger */
+	/* Redis 7 limits the length of requests before AUTH */
 	{"ERR Protocol error: unauthenticated", "", FAIL_REFUSED, GIVE, NULL},
 	{"WRONGPASS", "", FAIL_REFUSED, NULL, NULL},
 	{"DENIED", "", FAIL_REFUSED, NULL, NULL}, /* protected mode */
@@ -39,7 +39,7 @@ static const struct error_class {
 	{"ERR The user executing the script", "", FAIL_REFUSED, NULL, NULL},
 	{"ERR ACL failure in script", "", FAIL_REFUSED, NULL, NULL},
 	{"ERR invalid password", "", FAIL_REFUSED, NULL, NULL},
-	/* before 6.0 there are no users */
+	/* before 6.0, Redis has no users */
 	{"ERR wrong number of arguments for 'auth'", "", FAIL_REFUSED, USERS,
 	 USERS},
 	{"ERR AUTH", "", FAIL_REFUSED, NULL, NULL},
@@ -53,13 +53,13 @@ static const struct error_class {
 	{"ERR SELECT is not allowed", "", FAIL_CONFIG, NULL, NULL},
 	{"ERR invalid DB index", "", FAIL_CONFIG, NULL, NULL},
 	{"CROSSSLOT", "", FAIL_CONFIG, NULL, NULL},
-	/* (where the URL says that it is one, these are followed) */
+	/* (with a Cluster URL, redirections are followed) */
 	{"MOVED", "", FAIL_CONFIG, CLUSTER, NULL},
 	{"ASK ", "", FAIL_CONFIG, CLUSTER, NULL},
 	{"WRONGTYPE", "", FAIL_CONFIG, NULL, NULL},
-	/* all else is worth another try: LOADING BUSY READONLY OOM
-	 * MASTERDOWN MISCONF NOREPLICAS CLUSTERDOWN TRYAGAIN,
-	 * "ERR max number of clients reached" */
+	/* all other errors may pass: LOADING BUSY READONLY OOM MASTERDOWN
+	 * MISCONF NOREPLICAS CLUSTERDOWN TRYAGAIN, "ERR max number of clients
+	 * reached" */
 };
 
 static bool begins(const char *text, const char *prefix)
@@ -112,7 +112,7 @@ bool error_begun(const char *text)
 	       !begins(text, "ERR Protocol error: unauthenticated");
 }
 
-/* "@user_script:475: " or "@user_script: 475: " at text + at: past it. */
+/* Skips "@user_script:475: " or "@user_script: 475: " at text + at. */
 static size_t past_line(const char *text, size_t len, size_t at)
 {
 	static const char name[] = "@user_script:";

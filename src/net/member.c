@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What servers tell of others. */
+/* What servers say about others. */
 #include "net/member.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of tls.c, where there is no OpenSSL. */
+/* Replaces tls.c in a build without OpenSSL. */
 #include <errno.h>
 #include <stdio.h>
 

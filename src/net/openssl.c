@@ -42,7 +42,7 @@ int openssl_load(struct fail *why)
 				    LIBRARY, wanted[i].name);
 		memcpy((char *)&ssl + wanted[i].at, &found, sizeof(found));
 	}
-	/* what is left is the kernel's to clean up */
+	/* the kernel frees the rest */
 	(void)ssl.OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
 	ssl.loaded = library;
 	return 0;

@@ -22,7 +22,7 @@
 struct option {
 	const char *name;
 	unsigned int kinds;
-	const char *refusal; /* elsewhere; NULL: only where TLS is spoken */
+	const char *refusal; /* without TLS; NULL: the option needs TLS */
 	int (*take)(struct endpoint *, const struct option *, const char *value,
 		    struct fail *);
 	/* NULL: as without the option. The buffer may be used. */
@@ -59,7 +59,7 @@ static const char *give_text(const struct endpoint *ep, const struct option *o,
 	return text[0] != '\0' ? text : NULL;
 }
 
-/* In one form for all ways to write it. */
+/* The canonical form. */
 static int take_dir(struct endpoint *ep, const struct option *o,
 		    const char *value, struct fail *why)
 {
@@ -241,7 +241,7 @@ static int not_allowed(const struct option *o, const struct endpoint *ep,
 		    o->refusal ? o->refusal : tls_refusals[ep->kind]);
 }
 
-/* A password there would be read by everybody who reads logs. */
+/* Everybody who reads logs would see a password there. */
 static bool is_password(struct span name)
 {
 	static const char word[] = "password";
@@ -292,7 +292,7 @@ static int take_option(struct endpoint *ep, struct span item,
 		return fail(why, FAIL_USAGE, "an empty option after '?'");
 	if (!o)
 		return unknown(ep, name, why);
-	/* whether TLS is spoken is known when all have been read */
+	/* only after all options do we know whether TLS is used */
 	if (!(o->kinds & IN(ep->kind)))
 		return not_allowed(o, ep, why);
 	if (!has_value || value.n == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* URLs. Small, strict, and ours: general parsers guess. */
+/* URLs. Small, strict, and our own: general parsers guess. */
 #include "net/parse.h"
 
 #include <errno.h>
@@ -132,8 +132,8 @@ static const char *span_last(struct span s, char c)
 	return s.n > 0 ? memrchr(s.at, c, s.n) : NULL;
 }
 
-/* [login@]hosts[/path]. An "@" that stands where none may stand is taken for a
- * part of a password, and then nothing here is where it seems to be. */
+/* [login@]hosts[/path]. A stray "@" may be part of a password, and then all the
+ * other parts are misread: refuse it. */
 static int take_parts(struct endpoint *ep, struct span text, struct span query,
 		      struct fail *why)
 {
@@ -142,7 +142,7 @@ static int take_parts(struct endpoint *ep, struct span text, struct span query,
 
 	path.at = hosts.at + hosts.n; /* with its slash */
 	path.n = text.n - hosts.n;
-	/* unix:///a@b: with nothing in front of it, a path is a path */
+	/* unix:///a@b: without a login, this is a path */
 	if (memchr(query.at, '@', query.n) ||
 	    (at && memchr(hosts.at, '@', (size_t)(at - hosts.at))) ||
 	    (memchr(path.at, '@', path.n) &&
@@ -166,7 +166,7 @@ static int take_parts(struct endpoint *ep, struct span text, struct span query,
 
 /* ---- what can only be said of the whole ---- */
 
-/* The hosts, as many as there is room for; the first always fits. */
+/* As many hosts as there is room for; the first always fits. */
 static void name_places(struct endpoint *ep, const char *before)
 {
 	const size_t room = sizeof(ep->name) - sizeof(", and 15 more");
@@ -308,7 +308,7 @@ void endpoint_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX])
 	options_put(ep, &out);
 }
 
-/* How long the "scheme://" at the start is; 0: none. */
+/* The length of the "scheme://" at the start; 0: none. */
 static size_t scheme_length(const char *text)
 {
 	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz"
@@ -317,7 +317,7 @@ static size_t scheme_length(const char *text)
 	return n > 0 && strncmp(text + n, "://", 3) == 0 ? n + 3 : 0;
 }
 
-/* Everything between the scheme and the last "@" goes: a misread URL must not
+/* Masks everything between the scheme and the last "@": a misread URL must not
  * show half a password. */
 const char *endpoint_masked(const char *url, char buf[160])
 {

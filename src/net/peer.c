@@ -7,7 +7,7 @@
 
 #include "net/place.h"
 
-/* A server that others led us to is told by its own address, too. */
+/* Messages about a server that others led us to include its own address. */
 static void show(struct peer *p)
 {
 	bool v6 = strchr(p->place.host, ':') != NULL;

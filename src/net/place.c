@@ -14,7 +14,7 @@ static bool all_of(const char *text, const char *set)
 	return text[strspn(text, set)] == '\0';
 }
 
-/* "1.2.3.4." and "127.1" are addresses to some and names to others. */
+/* Some parsers take "1.2.3.4." and "127.1" for addresses, others for names. */
 static bool ends_in_number(const char *host)
 {
 	char label[256];
@@ -31,7 +31,7 @@ static bool ends_in_number(const char *host)
 		all_of(dot + 2, "0123456789abcdef"));
 }
 
-/* In one form for all ways to write it: lower case. */
+/* The canonical form: lower case. */
 static int take_name(struct place *p, struct span text, struct fail *why)
 {
 	struct in_addr in;

@@ -16,7 +16,7 @@
 #define STRING(x) STRING_(x)
 
 #define WAITING_MAX 16 /* replies */
-#define DEPTH_MAX 7    /* lists within a list, one in the other */
+#define DEPTH_MAX 7    /* depth of nested lists */
 
 #if HIREDIS_MAJOR >= 1
 typedef size_t array_size;
@@ -27,16 +27,16 @@ typedef int array_size;
 struct resp {
 	redisReader *reader;
 	redisReplyObjectFunctions *theirs, ours;
-	redisReply *last; /* what the words of resp_next() point into */
+	redisReply *last; /* the words of resp_next() point into this */
 	char number[WORDS_MAX][24];
-	size_t waiting; /* bytes behind the last whole reply */
+	size_t waiting; /* bytes after the last whole reply */
 	bool whole;
-	struct reply *tree; /* of the last one; NULL: not asked for */
+	struct reply *tree; /* the last reply; NULL: not asked for */
 };
 
-/* "*2147483647" would have hiredis allocate, and free one by one, for seconds.
- * And lists within lists are gone through by recursion, here and there: 0.14
- * has a limit of its own, 1.x has none. */
+/* For "*2147483647" hiredis would allocate, and free one by one, for seconds.
+ * And both hiredis and we walk nested lists by recursion: 0.14 limits the
+ * depth, 1.x does not. */
 static void *make_array(const redisReadTask *task, array_size n)
 {
 	const struct resp *r = task->privdata;
@@ -124,9 +124,9 @@ static void add_word(struct resp *r, struct words *out, const redisReply *p)
 	}
 }
 
-/* From 1.0 on hiredis reads RESP3 as well, asked for or not: maps, booleans and
- * the like, which have no text. 0.14 calls that a protocol error, and so do we.
- */
+/* From 1.0 on, hiredis also reads RESP3, even if nobody asked for it: maps,
+ * booleans and the like, which have no text. 0.14 calls that a protocol error,
+ * and so do we. */
 static bool is_resp2(const redisReply *p)
 {
 	switch (p->type) {
@@ -172,7 +172,7 @@ enum resp_got resp_next(struct resp *r, struct words *out)
 
 #define NUMBER_SIZE 24
 
-/* How many there are, and how many of them are numbers. */
+/* Counts the replies, and the numbers among them. */
 static void count(const redisReply *p, size_t *all, size_t *numbers)
 {
 	++*all;
@@ -181,7 +181,7 @@ static void count(const redisReply *p, size_t *all, size_t *numbers)
 		count(p->element[i], all, numbers);
 }
 
-/* Copies *p to *to, what it holds to *rest and on, and numbers as text to
+/* Copies *p to *to, its items to *rest and after it, and numbers as text to
  * *text. */
 static void copy(const redisReply *p, struct reply *to, struct reply **rest,
 		 char **text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The schemes, and what is no URL. */
+/* The schemes of URLs. */
 #include "net/scheme.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 static const char rest_address[] =
 	"that is a REST address; redlock needs redis:// (TCP)";
 
-/* of several names for one thing, scheme_of() has the first */
+/* of several names for one kind, scheme_of() returns the first */
 static const struct scheme schemes[] = {
 	{"redis", "://", ENDPOINT_TCP, false, NULL},
 	{"rediss", "://", ENDPOINT_TCP, true, NULL},
@@ -30,7 +30,7 @@ static const struct scheme schemes[] = {
 	{"rediss-cluster", "://", ENDPOINT_CLUSTER, true, NULL},
 	{"valkey-cluster", "://", ENDPOINT_CLUSTER, false, NULL},
 	{"valkeys-cluster", "://", ENDPOINT_CLUSTER, true, NULL},
-	/* the s says TLS, as that of https does */
+	/* the s means TLS, as in https */
 	{"reds", "://", ENDPOINT_TCP, true,
 	 "unsupported URL; did you mean rediss://?"},
 	{"http", "://", ENDPOINT_TCP, false, rest_address},
@@ -63,8 +63,8 @@ static const struct scheme *scheme_suggest(const char *text)
 	return NULL;
 }
 
-/* Nothing is taken for what it might mean, but that is what the advice says.
- * What may be a password is not repeated. */
+/* Never guesses what a text might mean, but the advice does. Does not repeat
+ * what may be a password. */
 static int no_scheme(const char *text, struct fail *why)
 {
 	const struct scheme *guess = NULL;

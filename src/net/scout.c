@@ -16,7 +16,7 @@
 #include "net/place.h"
 
 enum quest {
-	QUEST_MASTER, /* of a group of Sentinels */
+	QUEST_MASTER, /* the master of a group of Sentinels */
 	QUEST_ALIVE,  /* any node of the Cluster */
 	QUEST_MEMBER  /* whether they know a node of it */
 };
@@ -33,12 +33,12 @@ struct scout {
 	enum quest quest;
 	int epoll; /* all of them as one descriptor */
 	int n, open;
-	int strangers; /* Sentinels that do not know the group, nodes that do
-			  not know the other one */
+	int strangers; /* number of Sentinels that do not know the group, or
+			  nodes that do not know the other node */
 	struct place wanted; /* QUEST_MEMBER */
 	struct place doubted;
-	int insist;      /* so many say that it is there all the same */
-	struct fail why; /* the weightiest failure */
+	int insist;      /* number that say it is still the master */
+	struct fail why; /* the most important failure */
 	struct seeker at[];
 };
 
@@ -47,7 +47,7 @@ static bool is_cluster(const struct scout *s)
 	return s->quest != QUEST_MASTER;
 }
 
-/* What a refusal says is of more use than that another one is down. */
+/* A refusal says more than another server that is down. */
 static void blame(struct scout *s, enum fail_kind kind, const char *name,
 		  const char *text, const char *advice)
 {
@@ -65,7 +65,7 @@ static void refused(struct scout *s, const struct seeker *k, const char *text)
 	blame(s, kind, k->ep.name, text, is_cluster(s) ? "" : advice);
 }
 
-/* Host and port, or nothing where the name is not known. */
+/* Host and port, or nothing if the name is unknown. */
 static bool told(struct scout *s, const struct seeker *k,
 		 const struct words *reply, struct place *found)
 {
@@ -96,7 +96,7 @@ static bool is_member(struct scout *s, const struct seeker *k)
 	return is;
 }
 
-/* Of which place it says that it is the one. */
+/* The place that it names. */
 static bool learns(struct scout *s, const struct seeker *k,
 		   const struct words *reply, struct place *found)
 {
@@ -137,7 +137,7 @@ static bool take(struct scout *s, struct seeker *k, struct place *found)
 		refused(s, k,
 			format_bytes(reply.at[0], reply.len[0], text,
 				     sizeof(text)));
-		/* whatever is wrong, it lives: it will say so again */
+		/* an error, but the server is alive: it will tell us again */
 		knows = s->quest == QUEST_ALIVE && learns(s, k, &reply, found);
 		break;
 	case CONN_REFUSED:
@@ -301,8 +301,8 @@ int scout_sockets(const struct scout *s, int fds[SCOUT_FDS_MAX])
 	return n;
 }
 
-/* All have spoken, or cannot be reached. That the name is wrong is certain only
- * if all of them say so: one that was just set up knows nothing yet. */
+/* All have answered, or cannot be reached. The name is certainly wrong only if
+ * all of them say so: a new Sentinel knows nothing yet. */
 static void lost_master(const struct scout *s, struct fail *why)
 {
 	const char *group = s->group->group;

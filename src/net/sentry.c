@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The Sentinels' word. */
+/* Asks the Sentinels for the master. */
 #include "net/sentry.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct witness {
 	struct conn conn;
 	struct instant sent[OWED_MAX]; /* by the question's number */
 	bool knows;
-	struct place master; /* as it said to what was asked ... */
+	struct place master; /* its answer to the question asked at ... */
 	struct instant told; /* ... then */
 	struct fail why;     /* the last question that told nothing */
 };
@@ -192,7 +192,7 @@ static bool has_told(const struct witness *w, struct instant since)
 	return w->knows && !before(w->told, since);
 }
 
-/* Of those that have told, so many say what this one does. */
+/* How many of those that answered agree with this one. */
 static int who_agree(const struct sentry *s, const struct witness *w,
 		     struct instant since)
 {

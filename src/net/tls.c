@@ -15,7 +15,7 @@
 
 #include "net/openssl.h"
 
-/* The files of a conf, as they were when they were read. */
+/* The state of a conf's files when they were read. */
 #define FILES 4
 struct trust {
 	struct trust *next;
@@ -29,10 +29,10 @@ static BIO_METHOD *our_socket; /* how its bytes travel */
 struct tls {
 	SSL *ssl;
 	int fd;
-	int error; /* the socket's errno, when it failed */
+	int error; /* the errno of a failed socket */
 	bool send_waits_in, recv_waits_out;
 	char name[256];
-	struct fail why; /* what TLS had against it */
+	struct fail why; /* the error of TLS */
 };
 
 /* ---- bytes, through send(2) and recv(2) ---- */
@@ -42,7 +42,7 @@ static int later_or_broken(BIO *b, struct tls *t, ssize_t n, int flag)
 	ssl.BIO_clear_flags(b, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
 	if (n >= 0)
 		return (int)n;
-	/* (who closes on us may have said why: that is to be read first) */
+	/* (a server that closes may have said why: read that first) */
 	if (errno == EAGAIN || errno == EINTR || errno == ENOTCONN ||
 	    (flag == BIO_FLAGS_WRITE &&
 	     (errno == EPIPE || errno == ECONNRESET)))
@@ -183,7 +183,7 @@ static int load_ours(SSL_CTX *ctx, const struct tls_conf *conf,
 	return 0;
 }
 
-/* Nobody is there to type a pass phrase; OpenSSL would ask the terminal. */
+/* Nobody can type a pass phrase; OpenSSL would ask the terminal. */
 static int no_phrase(char *buf, int size, int writes, void *arg)
 {
 	(void)buf;
@@ -243,8 +243,8 @@ static bool same_files(const struct stat a[FILES], const struct stat b[FILES])
 	return true;
 }
 
-/* Certificates that were renewed in mid hold are read anew; while they cannot
- * be, the old ones serve. */
+/* Reads certificates again when they were renewed during a hold; if that fails,
+ * keeps the old ones. */
 static SSL_CTX *trust(const struct tls_conf *conf, struct fail *why)
 {
 	struct tls_conf wanted = *conf;
@@ -364,7 +364,7 @@ static const char *advice_on(long verdict)
 	}
 }
 
-/* What the other side, or its certificate, has done wrong. */
+/* What is wrong with the other side, or its certificate. */
 static void blame(struct tls *t)
 {
 	long verdict = ssl.SSL_get_verify_result(t->ssl);
@@ -417,7 +417,7 @@ static ssize_t result(struct tls *t, int n, bool *waits, int natural)
 		blame(t);
 		t->error = EPROTO;
 	}
-	/* the socket's end, which 1.1.1 calls no error */
+	/* end of the socket, which is no error to OpenSSL 1.1.1 */
 	if (t->error == 0)
 		return 0;
 	errno = t->error;
