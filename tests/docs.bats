@@ -539,3 +539,14 @@ END
 		grep -q '<text x="[0-9.]* [0-9.]* ' "$top/docs/$f.svg"
 	done
 }
+
+@test "docs/situations.md: forty situations, within 80 columns, each with what is printed now" {
+	local page=$top/docs/situations.md
+
+	[ "$(grep -c '^## ' "$page")" = 40 ]
+	[ "$(grep -c '^Now:$' "$page")" = 40 ]
+	[ -z "$(awk 'length > 80' "$page")" ]
+	# it is of today: the first of them
+	run -64 --separate-stderr "$REDLOCK" -u reds://cache -k job -- true
+	grep -qxF -- "    $stderr" "$page"
+}

@@ -1118,7 +1118,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 
 	while read -r word meant; do
 		run -64 --separate-stderr "$REDLOCK" "$word"
-		[ "$stderr" = "redlock: unknown verb '$word': did you mean '$meant'?; \
+		[ "$stderr" = "redlock: unknown verb '$word' (did you mean '$meant'?); \
 to run a command: redlock -k KEY -- COMMAND" ]
 	done <<-END
 	ls list

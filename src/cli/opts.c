@@ -330,8 +330,8 @@ static int find_verb(struct opts *o, const char *word, struct fail *why)
 		    "unknown verb '%.60s'%s%s%s; to run a command: redlock -k "
 		    "KEY -- COMMAND",
 		    endpoint_masked(word, shown),
-		    guess ? ": did you mean '" : "", guess ? guess : "",
-		    guess ? "'?" : "");
+		    guess ? " (did you mean '" : "", guess ? guess : "",
+		    guess ? "'?)" : "");
 }
 
 /* Options may precede the verb. After -k or -c, or "--", a word like a verb is
