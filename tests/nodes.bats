@@ -55,7 +55,7 @@ says() {
 	says 64 'at most 9' -u "$url" -u redis://ten
 	REDLOCK_URL="$url redis://ten" says 78 'redlock: REDLOCK_URL: too many servers: at most 9'
 	settings "url = $url" 'url = redis://ten'
-	says 78 "$XDG_CONFIG_HOME/redlock/config:2: more than 9"
+	says 78 "$XDG_CONFIG_HOME/redlock/config:2: too many servers: at most 9"
 	# what is not used may be wrong
 	settings 'restart-guard = off'
 	REDLOCK_URL="$url redis://ten" "$REDLOCK" -u "$url" -k job -- true
