@@ -1465,9 +1465,16 @@ static void test_slots(void)
 	is_int(count(VERB_RELEASE, 0, -1), 1, "the lower one is given back");
 	for (int k = 0; k < n_q; k++)
 		if (q[k].verb == VERB_RELEASE)
+			is_int(q[k].round, 0, "in the first round");
+	for (int k = 0; k < n_q; k++)
+		if (q[k].verb == VERB_RELEASE)
 			reply(&q[k], SAID_YES, 101, t + 1);
 	t = next(t + 1);
 	is_int(count(VERB_ACQUIRE, 0, -1), 1, "and that node asked again");
+	for (int k = 0; k < n_q; k++)
+		if (q[k].verb == VERB_ACQUIRE)
+			is_int(q[k].round, q[k].node == 0,
+			       "in another round where it was given back");
 	for (int k = 0; k < n_q; k++)
 		if (q[k].node == 0)
 			is_int(q[k].only, 1 + 1,
