@@ -143,6 +143,20 @@ static int check_ranges(const struct fanout *s, const struct got *got,
 	return 0;
 }
 
+struct range {
+	int64_t first, last;
+	struct place at;
+};
+
+/* The primary of a range that check_ranges() has passed. NULL: a new one. */
+static struct target *primary_of(const struct fanout *s, const struct got *got,
+				 size_t i, struct range *range)
+{
+	(void)read_range(s, got->node, reply_item(got->reply, i), &range->first,
+			 &range->last, &range->at);
+	return find_primary(s, got->node, &range->at);
+}
+
 static void forget_primaries(struct fanout *s, int node)
 {
 	for (int i = s->nodes; i < s->targets; i++)
@@ -153,17 +167,13 @@ static void forget_primaries(struct fanout *s, int node)
 /* Known primaries keep their connections. Returns their number. */
 static int keep_known(struct fanout *s, const struct got *got)
 {
+	struct range range;
 	int known = 0;
 
 	forget_primaries(s, got->node);
 	for (size_t i = 0; i < got->reply->items; i++) {
-		int64_t first, last;
-		struct place at;
-		struct target *t;
+		struct target *t = primary_of(s, got, i, &range);
 
-		(void)read_range(s, got->node, reply_item(got->reply, i),
-				 &first, &last, &at);
-		t = find_primary(s, got->node, &at);
 		known += t && t->gone;
 		if (t)
 			t->gone = false;
@@ -176,25 +186,21 @@ static int take_ranges(struct fanout *s, const struct got *got,
 {
 	int primaries = keep_known(s, got), next = s->nodes;
 	int *home = s->target[got->node]->home;
+	struct range range;
 
 	for (size_t i = 0; i < got->reply->items; i++) {
-		int64_t first, last;
-		struct place at;
-		struct target *t;
+		struct target *t = primary_of(s, got, i, &range);
 
-		(void)read_range(s, got->node, reply_item(got->reply, i),
-				 &first, &last, &at);
-		t = find_primary(s, got->node, &at);
 		if (!t && ++primaries > PRIMARIES_MAX)
 			return fail(why, FAIL_CONFIG,
 				    "%s: CLUSTER SLOTS: more than %d primaries",
 				    fanout_name(s, got->target), PRIMARIES_MAX);
 		if (!t)
-			t = add_primary(s, got->node, &at, &next);
+			t = add_primary(s, got->node, &range.at, &next);
 		if (!t)
 			return fail(why, FAIL_INTERNAL, "out of memory");
-		for (; first <= last; first++)
-			home[first] = t->index;
+		for (; range.first <= range.last; range.first++)
+			home[range.first] = t->index;
 	}
 	return 0;
 }

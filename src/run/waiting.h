@@ -8,6 +8,7 @@
 #ifndef RUN_WAITING_H
 #define RUN_WAITING_H
 
+#include "run/describe.h"
 #include "run/locks.h"
 
 #define TELL_MS 100          /* do not report shorter waits */
@@ -48,35 +49,5 @@ void waiting_hide(void);
 
 /* The wait is over; `ours`: we have the lock. */
 void waiting_end(const struct waiting *w, int64_t waited_ms, bool ours);
-
-/* "held by ann@web1 since 09:12 UTC (3m), backup.sh: nightly, https://...": who
- * was seen, or why a free lock is not granted. `ago`: ms since then. All of
- * these return buf. */
-const char *describe_holder(const struct sight *s, int64_t ago, char *buf,
-			    size_t size);
-/* The same, for a live line: "ann@web1 backup.sh, 3m, nightly". */
-const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
-			   size_t size);
-/* "web1 (pid 12, user joe, backup.sh)" */
-const char *describe_name(const struct sight *s, char *buf, size_t size);
-/* Who asks us to stop. */
-const char *describe_asker(const struct sight *s, char *buf, size_t size);
-
-/* "waiting up to 30m", or "still waiting after 5m of 30m" if took_ms is above
- * 0. limit_ms INT64_MAX: no limit. */
-const char *describe_begun(int64_t took_ms, int64_t limit_ms, char buf[80]);
-/* "waiting 2s of 30m" */
-const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80]);
-
-/* "; see: redlock inspect KEY", or "" if that command would not work as shown.
- * `key` is safe for a terminal. */
-const char *describe_next(const char *key, char buf[160]);
-
-/* The same, or that we hold the lock already. */
-const char *describe_remedy(const struct client *d, char buf[160]);
-
-/* Members for JSON: holder, token, since, ttl_left_ms, and the place in line
- * (-1: none). The caller frees it; NULL: out of memory. */
-char *describe_members(const struct client *d, int place);
 
 #endif
