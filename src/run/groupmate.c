@@ -9,11 +9,11 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "run/descriptors.h"
 #include "run/title.h"
 
 #define NOTES 16
@@ -96,9 +96,9 @@ static void be_groupmate(int line, pid_t tool, const sigset_t *all)
 	int signals;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != tool || dup2(line, 0) < 0 ||
-	    syscall(SYS_close_range, 1, ~0U, 0) < 0)
+	if (getppid() != tool || dup2(line, 0) < 0)
 		return;
+	descriptors_close(1, ~0U);
 	(void)prctl(PR_SET_NAME, "lockgroup", 0, 0, 0);
 	(void)snprintf(number, sizeof(number), "%d", (int)tool);
 	title_set("lockgroup", number);

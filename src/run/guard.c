@@ -65,7 +65,8 @@ static void become_command(const void *order, pid_t parent)
 		(void)execvpe(o->argv[0], o->argv, o->envp);
 }
 
-/* What is between the two, seen from the guard. */
+/* What is between the two, seen from the guard. The descriptors are open until
+ * it exits; what it forks closes its copies, or they vanish at exec. */
 struct wire {
 	int life, report;
 	int alarm; /* goes off at the deadline */
@@ -500,52 +501,94 @@ static void guard_main(const struct order *o, const struct wire *w)
 	watch(o, w, &t);
 }
 
-int guard_start(struct guard *g, const struct order *o, struct fail *why)
+/* What guard_start() opens for the two: -1 is not open. `life` and `report` are
+ * as pipe(2) has them. */
+struct opened {
+	int alarm, life[2], report[2];
+};
+
+static int open_all(struct opened *o, struct fail *why)
 {
-	int life[2], report[2], alarm = alarm_make();
-	pid_t tool = getpid();
-	sigset_t all, before;
+	*o = (struct opened){alarm_make(), {-1, -1}, {-1, -1}};
+	if (o->alarm < 0)
+		return fail_sys(why, FAIL_INTERNAL,
+				"cannot create a timer for the guard");
+	if (pipe2(o->life, O_CLOEXEC) < 0 || pipe2(o->report, O_CLOEXEC) < 0)
+		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
+	return 0;
+}
+
+static void close_all(const struct opened *o)
+{
+	const int all[] = {o->alarm, o->life[0], o->life[1], o->report[0],
+			   o->report[1]};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i] >= 0)
+			close(all[i]);
+}
+
+static int map_shared(struct guard *g, struct fail *why)
+{
 	void *shared = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (alarm < 0 || shared == MAP_FAILED)
+	if (shared == MAP_FAILED)
 		return fail_sys(why, FAIL_INTERNAL,
-				"cannot create a timer for the guard");
+				"cannot map memory for the guard");
 	g->shared = shared;
 	atomic_init(&g->shared->deadline_ms, NEVER.ms);
 	atomic_init(&g->shared->command, 0);
 	atomic_init(&g->shared->init, 0);
 	atomic_init(&g->shared->stop_told, 0);
 	atomic_init(&g->shared->stops_too, 0);
-	if (pipe2(life, O_CLOEXEC) < 0)
-		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
-	if (pipe2(report, O_CLOEXEC) < 0) {
-		close(life[0]);
-		close(life[1]);
-		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
-	}
+	return 0;
+}
+
+static pid_t fork_guard(const struct guard *g, const struct order *o,
+			const struct opened *fds)
+{
+	pid_t tool = getpid(), pid;
+	sigset_t all, before;
+
 	sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
-	g->pid = fork();
-	if (g->pid == 0) {
-		close(life[1]);
-		close(report[0]);
-		guard_main(o, &(struct wire){life[0], report[1], alarm, tool,
-					     g->shared});
+	pid = fork();
+	if (pid == 0) {
+		close(fds->life[1]);
+		close(fds->report[0]);
+		guard_main(o, &(struct wire){fds->life[0], fds->report[1],
+					     fds->alarm, tool, g->shared});
 		_exit(0);
 	}
-	close(alarm);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
-	close(life[0]);
-	close(report[1]);
-	g->life = life[1];
-	g->report = report[0];
-	if (g->pid > 0)
-		return 0;
-	g->pid = 0;
-	(void)fail_sys(why, FAIL_INTERNAL, "cannot fork");
-	guard_close(g);
-	return -1;
+	return pid;
+}
+
+int guard_start(struct guard *g, const struct order *o, struct fail *why)
+{
+	struct opened fds;
+
+	*g = GUARD_NONE;
+	if (open_all(&fds, why) < 0 || map_shared(g, why) < 0) {
+		close_all(&fds);
+		return -1;
+	}
+	g->pid = fork_guard(g, o, &fds);
+	if (g->pid < 0) {
+		(void)fail_sys(why, FAIL_INTERNAL, "cannot fork");
+		close_all(&fds);
+		(void)munmap(g->shared, sizeof(*g->shared));
+		*g = GUARD_NONE;
+		return -1;
+	}
+	/* ours from here on; the guard has its own copies of the others */
+	g->life = fds.life[1];
+	g->report = fds.report[0];
+	close(fds.alarm);
+	close(fds.life[0]);
+	close(fds.report[1]);
+	return 0;
 }
 
 static void say_long(const struct guard *g, int what,

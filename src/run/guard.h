@@ -35,8 +35,8 @@
 #include "run/locks.h"
 #include "run/signals.h"
 
-/* Mapped by guard_start() and never unmapped: both processes may use it until
- * they exit. */
+/* Mapped by guard_start(), and unmapped only if that fails: both processes may
+ * use it until they exit. */
 struct guard_shared {
 	/* By when the tree must be dead, in ms on the lease clock. Set by the
 	 * deadman. */
@@ -54,10 +54,12 @@ struct guard_shared {
 /* Redlock's side. Initialise it with GUARD_NONE. */
 struct guard {
 	pid_t pid;  /* our child; 0: none. guard_close() reaps it */
-	int life;   /* written by guard_*(), closed by guard_close() */
-	int report; /* poll it, and read it with guard_take(); closed by
-		       guard_close() */
-	struct guard_shared *shared;
+	int life;   /* ours; written by guard_*(), closed by guard_close(). Only
+		       we may have it open: its end of file tells the guard
+		       that we are dead. -1: not open */
+	int report; /* ours; poll it, and read it with guard_take(); closed by
+		       guard_close(). -1: not open */
+	struct guard_shared *shared; /* NULL: not started */
 };
 
 #define GUARD_NONE ((struct guard){.life = -1, .report = -1})
@@ -153,7 +155,8 @@ struct report {
 
 /* Forks the guard. The command does not start before guard_go(). Returns 0, and
  * *g owns the process and both descriptors until guard_close(); or -1 with *why
- * set, and *g owns no process and no descriptor. */
+ * set: no process, no descriptor and no memory is left, and *g is GUARD_NONE.
+ */
 int guard_start(struct guard *g, const struct order *o, struct fail *why);
 
 /* Tells the guard under which tokens we ask for the locks from now on. */
