@@ -89,7 +89,7 @@ renewed_thrice() { # since it was so often
 	# one that was set up a moment ago knows nothing: the others do
 	cli gs1 sentinel remove g >/dev/null
 	redlock -k job -- true
-	fails 78 'no Sentinel' -u "redis-sentinel://$(node_at g1)/g"
+	fails 78 'is not a Sentinel' -u "redis-sentinel://$(node_at g1)/g"
 	node_kill gs2
 	node_kill gs3
 	fails 69 'do not answer' -n -u "$url"
