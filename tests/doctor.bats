@@ -515,7 +515,7 @@ full() { if node_answers a; then return 1; fi; }
 	doctor 0 --wait-replicas 1
 	finds ok replicas '1, of which 1 online'
 	doctor 1 --wait-replicas 2
-	finds wrong replicas '1, of which 1 online' '--wait-replicas 2 waits in vain'
+	finds wrong replicas '1, of which 1 online' '--wait-replicas 2 cannot be met'
 	cli m1 config set min-replicas-to-write 2 >/dev/null
 	doctor 1
 	finds wrong replicas '1, of which 1 online' 'CONFIG SET min-replicas-to-write 1'

@@ -325,7 +325,7 @@ newcomer() {
 		wait_until serves
 	done
 	end_hold
-	lacks "$T/err" 'was missing\|lost\|killed the\|SIGTERM'
+	lacks "$T/err" 'was missing\|lease lost\|killed the\|SIGTERM'
 	[ "$(private exists job)" = 0 ]
 }
 

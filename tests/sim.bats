@@ -15,11 +15,11 @@ setup_file() {
 	echo "# SIM_SEED=$SIM_SEED" >&3
 }
 from() { echo --from "${SIM_SEED}000000"; }
-# of N in a full run: a fifth, or a fiftieth where a sanitizer makes it slow
+# of N in a full run: a tenth, or a hundredth where a sanitizer makes it slow
 some() {
-	local n=$(($1 / 5))
+	local n=$(($1 / 10))
 
-	[ -z "${SANITIZED:-}" ] || n=$(($1 / 50))
+	[ -z "${SANITIZED:-}" ] || n=$(($1 / 100))
 	[ -z "${SIM_FULL:-}" ] || n=$1
 	echo $((n > 0 ? n : 1))
 }
@@ -44,7 +44,7 @@ need_kinds() {
 }
 
 @test "each broken twin of the protocol is caught by the simulator" {
-	run -0 twins "$sim" 100000 4
+	run -0 twins "$sim" 100000 8
 }
 
 @test "a seed plays the same schedule again" {
@@ -71,7 +71,7 @@ need_kinds() {
 
 @test "each broken twin of the scripts is caught by the simulator" {
 	need_kinds
-	run -0 twins "$kinds" 3000 8
+	run -0 twins "$kinds" 3000 16
 }
 
 @test "the small Redis of the simulator and a real server agree" {
