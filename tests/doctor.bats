@@ -971,3 +971,16 @@ local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
 	[[ $output = *$'\n  problems\n    '* && $output != *$'\e'* ]]
 	cli a del job >/dev/null
 }
+
+@test "on a terminal a finding is wrapped at whole words, and goes on below its text" {
+	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x80 -- \
+		"$REDLOCK" doctor -u "$url"
+	told=$(tr -d '\r' <<<"$output" | sed '/^$/,$d')
+	[ -z "$(awk 'length > 80' <<<"$told")" ]
+	[[ $told = *'  nothing is saved to disk: '*$'\n          '* ]]
+	# the same words as without one
+	[ "$(tr -s ' \n' ' ' <<<"$told" | grep -o 'nothing is saved.*appendonly yes')" = \
+		"nothing is saved to disk: a restart forgets all locks; until \
+their holders restore them, another client may get one -> CONFIG SET \
+appendonly yes" ]
+}

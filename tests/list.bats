@@ -453,3 +453,24 @@ cluster_hold() {
 	finish
 	run -64 "$REDLOCK" list -u "$url" --prometheus --json
 }
+
+@test "on a terminal list and history fit it: keys and reasons are cut in the middle" {
+	local key=deploy-of-the-shop/with-a-path/and-more/in-the-third-region/blue
+	local reason=$key/of-the-first-shop
+
+	"$REDLOCK" -u "$url" -k "$key" --reason "$reason" true
+	"$REDLOCK" lock -q -u "$url" "$key" -t 1m >/dev/null
+	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x100 -- \
+		"$REDLOCK" list -u "$url"
+	[[ $output = *deploy-of-t*…*region/blue\ \ held\ * ]]
+	[ -z "$(tr -d '\r' <<<"$output" | LC_ALL=C.UTF-8 grep -E '.{101}')" ]
+	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x130 -- \
+		"$REDLOCK" history -u "$url" "$key"
+	[[ $output = *deploy-of-t*…*first-shop* ]]
+	[ -z "$(tr -d '\r' <<<"$output" | LC_ALL=C.UTF-8 grep -E '.{131}')" ]
+	# elsewhere nothing is cut
+	run -0 "$REDLOCK" list -u "$url"
+	[[ $output = *$'\n'"$key  held "* ]]
+	run -0 "$REDLOCK" history -u "$url" "$key"
+	[[ $output = *"$reason"* ]]
+}

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/columns.h"
@@ -53,6 +55,9 @@ const char *paint(enum tone tone)
 
 /* ---- tables ---- */
 
+#define CELL_MIN 24 /* no date or number is cut */
+#define WRAP_MIN 20 /* less room is none for words */
+
 void table_begin(struct table *t, int columns)
 {
 	*t = (struct table){.columns = columns};
@@ -85,26 +90,110 @@ void table_cell(struct table *t, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* The columns of the terminal that this goes to; if to none, many. */
+static int room_of(FILE *out)
+{
+	struct winsize size = {0};
+
+	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) < 0 ||
+	    size.ws_col == 0)
+		return INT32_MAX;
+	return size.ws_col;
+}
+
+/* What has too many columns is cut in the middle. */
+static void put_cut(FILE *out, const char *text, int columns)
+{
+	int tail = (columns - 1) / 2;
+	const char *rest = text;
+
+	if (columns_of(text) <= columns) {
+		(void)fputs(text, out);
+		return;
+	}
+	while (columns_of(rest) > tail)
+		rest += columns_fit(rest, 1) > 0 ? columns_fit(rest, 1)
+						 : columns_fit(rest, 2);
+	(void)fprintf(out, "%.*s…%s",
+		      (int)columns_fit(text, columns - 1 - tail), text, rest);
+}
+
+/* Whole words, each line but the first behind `at` columns. */
+static void put_wrapped(FILE *out, const char *text, int columns, int at)
+{
+	while (columns_of(text) > columns) {
+		size_t n = columns_fit(text, columns), words = n;
+
+		while (words > 0 &&
+		       (text[words] != ' ' || text[words - 1] == ' '))
+			words--;
+		if (words == 0)
+			words = n + strcspn(text + n, " ");
+		if (text[words] == '\0')
+			break;
+		(void)fprintf(out, "%.*s\n%*s", (int)words, text, at, "");
+		text += words + strspn(text + words, " ");
+	}
+	(void)fputs(text, out);
+}
+
+/* The widest column gives way, down to CELL_MIN; returns the room of the last
+ * one, if that is to be wrapped. */
+static int fit_columns(const struct table *t, int width[COLUMNS_MAX], int room)
+{
+	int n = t->columns - t->wraps, total = 2 * (t->columns - 1);
+
+	for (int i = 0; i < n; i++)
+		total += width[i];
+	while (!t->wraps && total > room) {
+		int widest = 0;
+
+		for (int i = 1; i < n; i++)
+			widest = width[i] > width[widest] ? i : widest;
+		if (width[widest] <= CELL_MIN)
+			break;
+		width[widest]--;
+		total--;
+	}
+	return room - total < WRAP_MIN ? INT32_MAX : room - total;
+}
+
+static void put_cell(const struct table *t, int i, const int width[COLUMNS_MAX],
+		     FILE *out)
+{
+	int column = i % t->columns;
+	bool toned = column == 0 && t->tone;
+	int pad = width[column] - columns_of(t->cell[i]);
+
+	(void)fputs(toned ? paint(t->tone(t->cell[i])) : "", out);
+	put_cut(out, t->cell[i], width[column]);
+	(void)fputs(toned ? paint(TONE_PLAIN) : "", out);
+	if (column < t->columns - 1)
+		(void)fprintf(out, "%*s", (pad > 0 ? pad : 0) + 2, "");
+	else
+		(void)fputc('\n', out);
+}
+
 int table_print(struct table *t, const char *indent, FILE *out)
 {
-	int width[COLUMNS_MAX] = {0}, rc = t->room < 0 ? -1 : 0;
+	int width[COLUMNS_MAX] = {0}, rc = t->room < 0 ? -1 : 0, room, last;
 
 	for (int i = 0; i < t->cells; i++) {
 		int its = columns_of(t->cell[i]), *w = &width[i % t->columns];
 
 		*w = its > *w ? its : *w;
 	}
+	room = room_of(out) - (int)strlen(indent);
+	last = fit_columns(t, width, room);
 	for (int i = 0; rc == 0 && i < t->cells; i++) {
-		int column = i % t->columns;
-		bool last = column == t->columns - 1;
-		int pad = width[column] - columns_of(t->cell[i]) + 2;
-
-		bool toned = column == 0 && t->tone;
-
-		(void)fprintf(out, "%s%s%s%s%*s%s", column == 0 ? indent : "",
-			      toned ? paint(t->tone(t->cell[i])) : "",
-			      t->cell[i], toned ? paint(TONE_PLAIN) : "",
-			      last ? 0 : pad, "", last ? "\n" : "");
+		if (i % t->columns == 0)
+			(void)fputs(indent, out);
+		if (t->wraps && i % t->columns == t->columns - 1) {
+			put_wrapped(out, t->cell[i], last, room - last);
+			(void)fputc('\n', out);
+		} else {
+			put_cell(t, i, width, out);
+		}
 	}
 	for (int i = 0; i < t->cells; i++)
 		free(t->cell[i]);

@@ -31,6 +31,7 @@ const char *paint(enum tone tone);
 
 struct table {
 	enum tone (*tone)(const char *cell); /* of the first column, or NULL */
+	bool wraps; /* the last column, at words; the others are not cut */
 	int columns;
 	char **cell; /* owned; row by row */
 	int cells, room;

@@ -31,6 +31,7 @@ static void print_findings(const struct findings *f, bool quiet)
 
 	table_begin(&t, 4);
 	t.tone = tone_of;
+	t.wraps = true;
 	for (int i = 0; i < f->n; i++) {
 		const struct finding *at = &f->at[i];
 
