@@ -25,11 +25,11 @@ script() { # NAME PART...
 tmp=$(mktemp)
 trap 'rm -f "$tmp"' EXIT
 script ACQUIRE prelude share queue server stop acquire
-script JOIN prelude share stop join
-script CONFIRM prelude share server stop confirm
+script JOIN prelude share heal stop join
+script CONFIRM prelude share heal server stop confirm
 script RELEASE prelude share queue server log release
-script FORCE prelude share queue server stop log story force
+script FORCE prelude share heal queue server stop log story force
 script UNLOCK prelude share queue server log story look find unlock release
-script EXTEND prelude share server stop story look find extend confirm
+script EXTEND prelude share heal server stop story look find extend confirm
 script INSPECT prelude share look inspect
 script HISTORY prelude history

@@ -492,6 +492,31 @@ delete_shared() { # the lock, and who shares it
 	ended w
 }
 
+# Who is handed the lock claims it when it looks; meanwhile the counter moves on.
+@test "S38 R5 the hash of moves is lost between a hand-over and its claim: no fence is given twice" {
+	client h "$together" -t 10s
+	running h
+	client first "$together" -N 2 -t 10s # there is a hash of moves
+	running first
+	lines_up client w "$together" -t 10s
+	frozen w
+	let_go h
+	ended h
+	wait_until eval '[ "$(lock)" != "" ]'
+	let_go first
+	ended first
+	client x "$together" -N 2 -t 10s
+	running x
+	cli a del 'redlock:{job}:moves:job' >/dev/null
+	thawed w
+	running w
+	[ "$(fence_of w)" != "$(fence_of x)" ]
+	let_go w
+	let_go x
+	ended w
+	ended x
+}
+
 # ---- several keys ----
 
 @test "several keys: all are held, one fence each, in the order given" {

@@ -52,6 +52,21 @@ local function told()
 	local lost = number_in(record, 'lost')
 	return (lost and saw > 0 and saw < lost or reborn()) and 1 or 0
 end
+-- How many wait and live; the others leave the line, and so does what is none of
+-- ours.
+local function living(at)
+	local line, n = own('zrange', queue, 0, -1, 'withscores'), 0
+	for i = 1, #line, 2 do
+		local who = parsed(line[i])
+		if not who or gone(who, tonumber(line[i + 1]), at) then
+			redis.call('zrem', queue, line[i])
+			redis.call('zrem', alive, who or '')
+		else
+			n = n + 1
+		end
+	end
+	return n
+end
 -- In line, with the ticket that we have; which place that is.
 local function stand(at, new)
 	local function add()
@@ -108,6 +123,18 @@ local function mine()
 		end
 	end
 end
+-- What is ours already is of this round from now on.
+local function note_round(n)
+	local words = round > 0
+	    and (n == slot and record or own('get', slot_key('holder', n)))
+	if not words or (number_in(words, 'round') or 0) >= round then
+		return
+	end
+	words = string.gsub(words, '\nround %d+\n', '\n', 1)
+	words = string.gsub(words, '\nsince %d+\n', '%0' .. round_line(token), 1)
+	redis.pcall('set', slot_key('holder', n), words, 'px',
+	    math.max(1, redis.call('pttl', slot_key('holder', n))))
+end
 local function ours(n, at, fresh)
 	if several then
 		here(part('moves'))
@@ -130,8 +157,8 @@ local function ours(n, at, fresh)
 	-- where others hold as well, or may, the counter may be one of theirs
 	local before = c
 	if not granted and (not raw or not bad
-	    and (several or moving
-	    or redis.call('exists', part('moves')) == 1)) then
+	    and (several or moving or not record_is_of(token)
+	    or number_in(record, 'fence') ~= c)) then
 		c = next_fence(at or time(), alone)
 		fence_set(c)
 		if several or not before then
@@ -147,6 +174,13 @@ local function ours(n, at, fresh)
 	    reads and string.sub(v, 8) or '0', who or '',
 	    text(math.floor((at or time()) / 1000)),
 	    tostring(stop), by}
+end
+-- The end of a record: how many readers there are, and who is to be gone last.
+local function readers_now()
+	local sharers = sharers_of(v)
+	local last = own('zrevrange', sharers, 0, 0)[1] or ''
+	return 'readers ' .. redis.call('zcard', sharers) .. '\n'
+	    .. (string.match(last, '\n(.*)$') or '')
 end
 -- Who has it: of several slots, whoever is to be gone first.
 local function busy(place, kind)

@@ -102,16 +102,18 @@ local round = 0
 local function round_line(who)
 	return who == token and round > 0 and 'round ' .. round .. '\n' or ''
 end
--- "lost": see grant() in queue.lua; that must outlive any lease.
-local function record_of(who, ttl, about, since, lost)
-	return 'token ' .. who .. '\nttl ' .. ttl .. '\nsince '
+-- "fence": the counter as it was granted. "lost": see grant() in queue.lua; that
+-- must outlive any lease.
+local function record_of(who, ttl, about, since, lost, given)
+	return 'token ' .. who .. '\nttl ' .. ttl
+	    .. (given and '\nfence ' .. text(given) or '') .. '\nsince '
 	    .. text(math.floor(since / 1000)) .. '\n'
 	    .. (lost and 'lost ' .. text(lost) .. '\n' or '')
 	    .. round_line(who) .. about
 end
 -- It counts only while its token is what the lock holds.
-local function record_set(n, who, ttl, about, at, lost)
-	local words = record_of(who, ttl, about, at, lost)
+local function record_set(n, who, ttl, about, at, lost, given)
+	local words = record_of(who, ttl, about, at, lost, given)
 	if n == slot then
 		record = words
 	end
@@ -124,18 +126,6 @@ local function record_is_of(value)
 end
 local function number_in(words, name)
 	return whole(string.match(words or '', '\n' .. name .. ' (%d+)\n'))
-end
--- What is ours already is of this round from now on.
-local function note_round(n)
-	local words = round > 0
-	    and (n == slot and record or own('get', slot_key('holder', n)))
-	if not words or (number_in(words, 'round') or 0) >= round then
-		return
-	end
-	words = string.gsub(words, '\nround %d+\n', '\n', 1)
-	words = string.gsub(words, '\nsince %d+\n', '%0' .. round_line(token), 1)
-	redis.pcall('set', slot_key('holder', n), words, 'px',
-	    math.max(1, redis.call('pttl', slot_key('holder', n))))
 end
 -- Where several hold at a time, the counter moves without a lock having changed
 -- hands, and a holder whose lock vanished must know whether its own did. Who
@@ -162,14 +152,6 @@ local function moved(n, before, back)
 		redis.pcall('hset', moves, 'born', now)
 	end
 	redis.call('pexpire', moves, month_ms)
-end
--- Nobody was granted this slot, and nobody gave it back, since the counter was
--- `seen`.
-local function untouched(seen)
-	local m = own('hmget', part('moves'), 'last', 'from', slot)
-	return m[1] and (whole(m[2]) or math.huge) <= seen
-	    and (whole(m[3] or '0') or math.huge) <= seen
-	    and (slot > 0 or m[1] == text(c))
 end
 -- What a lost counter was born as: see moved().
 local function born_as()

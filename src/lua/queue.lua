@@ -105,7 +105,7 @@ local function grant(n, who, stands, px, at, alone, lost)
 	if ttl > (words and number_in(words, 'ttl') or 0) then
 		record_set(n, value, ttl, about,
 		    (number_in(words, 'since') or at / 1000) * 1000,
-		    lost == true and c or lost)
+		    lost == true and c or lost, c)
 	end
 	if reads then
 		keep(n, value, at, 0)
@@ -120,21 +120,6 @@ end
 local function gone(who, ticket, at)
 	return not moving and at - ticket > 3 * heartbeat and at
 	    - tonumber(own('zscore', alive, who) or 0) > 3 * heartbeat
-end
--- How many wait and live; the others leave the line, and so does what is none of
--- ours.
-local function living(at)
-	local line, n = own('zrange', queue, 0, -1, 'withscores'), 0
-	for i = 1, #line, 2 do
-		local who = parsed(line[i])
-		if not who or gone(who, tonumber(line[i + 1]), at) then
-			redis.call('zrem', queue, line[i])
-			redis.call('zrem', alive, who or '')
-		else
-			n = n + 1
-		end
-	end
-	return n
 end
 -- The first two in line, with their tickets. A member that is none of ours would
 -- be in the way for ever, and is dropped.

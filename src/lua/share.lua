@@ -74,14 +74,6 @@ end
 local function longest(value, ttl)
 	return math.max(ttl, record_is_of(value) and number_in(record, 'ttl') or 0)
 end
-local function let_record_know(value, ttl)
-	if record_is_of(value) and longest(value, 0) < ttl then
-		record = string.gsub(record, '\nttl %d+\n',
-		    '\nttl ' .. text(ttl) .. '\n', 1)
-		redis.pcall('set', holder, record,
-		    'px', math.max(1, redis.call('pttl', holder)))
-	end
-end
 -- Join, or renew. Who is `known` to be in there and is not was forgotten, and so
 -- may others have been: each of them is heard of within the longest lease.
 local function share(value, member, at, ttl, known)
@@ -93,13 +85,6 @@ local function share(value, member, at, ttl, known)
 		ends = ends - ttl + longest(value, ttl)
 		redis.call('zadd', sharers_of(value), ends, '?')
 	end
-end
--- The end of a record: how many readers there are, and who is to be gone last.
-local function readers_now()
-	local sharers = sharers_of(v)
-	local last = own('zrevrange', sharers, 0, 0)[1] or ''
-	return 'readers ' .. redis.call('zcard', sharers) .. '\n'
-	    .. (string.match(last, '\n(.*)$') or '')
 end
 -- --once-per: the answer when somebody did it already, or nil.
 local function done_by()

@@ -382,6 +382,7 @@ static void follow(struct trial *t, const struct question *q,
 	/* born at another microsecond */
 	if (t->node.counter >= 0 && q->ask.verb != VERB_LISTEN) {
 		adjust(t, &t->node.lost, real->counter);
+		adjust(t, &t->node.given, real->counter);
 		adjust(t, &t->node.moves.last, real->counter);
 		adjust(t, &t->node.moves.slot, real->counter);
 		adjust(t, &t->node.moves.born, real->counter);

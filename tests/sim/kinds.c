@@ -1294,6 +1294,10 @@ static void plan_faults(void)
 		plan_moves(w.T * 6000);
 		return;
 	}
+	/* what says who moved the counter, again and again */
+	if (plot.mix >= MIX_UNEQUAL && one_in(3))
+		for (int i = 0; i < 40; i++)
+			post(chance(span), EV_EVICT, any_node(), 0, 0);
 	plot.neat = w.steady = one_in(5);
 	if (!plot.neat)
 		plan_server_faults(span);
@@ -1580,6 +1584,9 @@ static const struct twin {
 	{"asked again, the counter is told as it is",
 	 {{"c = next_fence(at or time(), alone)\n",
 	   "c = raw and c or next_fence(at or time(), alone)\n"}}},
+	{"only the hash of moves tells a claim that others hold",
+	 {{"not record_is_of(token)\nor number_in(record, 'fence') ~= c)",
+	   "redis.call('exists', part('moves')) == 1)"}}},
 	{"who is asked to stop does not hear of it",
 	 {{"local stop, by, unlocked = stop_word(token, at)\n",
 	   "local stop, by, unlocked = -1, ''\n"}}},

@@ -177,6 +177,7 @@ static void grant(struct node *n, const struct waiter *to, int64_t ms,
 	set(n, to->token, ms, us);
 	n->record = to->token;
 	n->round = 0;
+	n->given = n->counter;
 	n->holder_ttl = to->ttl;
 	n->holder_ticket = to->came;
 	n->since_us = us;
@@ -376,7 +377,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 		set(n, token, conf->ttl_ms, us);
 		if (before < 0)
 			n->counter = us;
-		else if (n->moves.there)
+		else if (n->record != token || n->given != n->counter)
 			n->counter =
 				by_time ? larger(before + 1, us) : before + 1;
 		if (before < 0)
@@ -457,7 +458,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	}
 	set(n, token, conf->ttl_ms, us);
 	if (n->record != token) {
-		n->lost = 0;
+		n->lost = n->given = 0;
 		n->holder_ticket = conf->ticket;
 		n->since_us = us;
 		n->round = ask->round;

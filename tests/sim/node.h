@@ -58,6 +58,7 @@ struct node {
 	/* the holder record; 0: none of the lock's */
 	int64_t record, holder_ttl;
 	int round;      /* of the grant: see struct ask */
+	int64_t given;  /* of the record: the counter as it was granted */
 	int64_t lost;   /* what a missing counter was born as; 0: none was */
 	int64_t newest; /* ticket of the newest marked waiter */
 	/* what the counter did where there are slots, or was lost: moved() */
