@@ -187,7 +187,7 @@ and d['waiters'][1]['shared'] and d['waiters'][2]['slots'] == 3"
 	wait_until eval 'json 0 "[o[\"role\"] for o in d[\"others\"]] == [\"inside\"]" 2>/dev/null'
 	inspect 0 job
 	[[ $answer == "job: held by $(hostname) (pid $tool,"* ]]
-	shows "and inside it $(hostname) .*"
+	shows "and within it: $(hostname) .*"
 	kill "$tool"
 }
 
@@ -244,7 +244,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 		$'dead-token 30000 1 -\nhost gone\npid 7\n' >/dev/null
 	inspect 0 job
 	shows '1 .*\(silent\)'
-	shows '- 1 in line silent for over 10s .*'
+	shows '- 1 in line silent for over 10s; skipped after 15s'
 	cli a flushall >/dev/null
 }
 
