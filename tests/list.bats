@@ -463,14 +463,15 @@ cluster_hold() {
 	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x100 -- \
 		"$REDLOCK" list -u "$url"
 	[[ $output = *deploy-of-t*…*region/blue\ \ held\ * ]]
-	[ -z "$(tr -d '\r' <<<"$output" | LC_ALL=C.UTF-8 grep -E '.{101}')" ]
+	LC_ALL=C.UTF-8 run -1 grep -E '.{101}' <<<"${output//$'\r'}"
 	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x130 -- \
 		"$REDLOCK" history -u "$url" "$key"
 	[[ $output = *deploy-of-t*…*first-shop* ]]
-	[ -z "$(tr -d '\r' <<<"$output" | LC_ALL=C.UTF-8 grep -E '.{131}')" ]
+	LC_ALL=C.UTF-8 run -1 grep -E '.{131}' <<<"${output//$'\r'}"
 	# elsewhere nothing is cut
 	run -0 "$REDLOCK" list -u "$url"
 	[[ $output = *$'\n'"$key  held "* ]]
 	run -0 "$REDLOCK" history -u "$url" "$key"
 	[[ $output = *"$reason"* ]]
+	cli a flushall >/dev/null
 }
