@@ -592,6 +592,7 @@ resume_with_clock() {
 		lock_is_free
 	done
 	run -127 redlock -k job -- no-such-command-anywhere
+	run -127 redlock -k job -- ''
 }
 
 @test "C11 too long an environment gives 126" {
