@@ -155,7 +155,7 @@ assert '"$1"', d' <<<"$output"
 @test "8000 readers of a lock are asked to stop, and then it is taken from all" {
 	readers 8000
 	verb 0 force-release docs --confirm docs --grace 500ms
-	[[ $stderr == *'and 7800 more'*'asked to stop'*'the lock was taken away'* ]]
+	[[ $stderr == *'and 7800 more'*'asked the holder to stop'*'the lock was taken away'* ]]
 	free docs
 	word() { cli a lindex "redlock:{docs}:grant:tok-$1:docs" -1; }
 	for n in 1 4000 8000; do [[ $(word $n) == 'stop '* ]]; done
