@@ -180,6 +180,10 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 		'send:^[[F' 'wait:281-300 of 300' 'send:q' --
 	[[ "$(rows)" = 'k380 k381 '*'k399 ' ]]
 	on_screen 0 'wait:1-20 of 300' 'send:^[[4~' 'wait:281-300' 'send:^[[H' 'wait:1-20' 'send:q' --
+	# a new order is shown from its first row on
+	on_screen 0 'wait:1-20 of 300' 'send:^[[F' 'wait:281-300' 'send:r' 'wait:1-20 of 300' 'send:q' --
+	[[ "$(rows)" = 'k399 k398 '* ]]
+	on_screen 0 'wait:1-20 of 300' 'send:^[[F' 'wait:281-300' 'send:s' 'wait:1-20 of 300' 'send:q' --
 	cli a flushall >/dev/null
 }
 

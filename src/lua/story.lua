@@ -4,6 +4,7 @@ local function about_of(words)
 	local about = string.match(words or '', '\nsince %d+\n(.*)$') or ''
 	about = string.gsub(about, '^lost %d+\n', '')
 	about = string.gsub(about, '^renewed %d+\n', '')
+	about = string.gsub(about, '^round %d+\n', '')
 	return (string.gsub(about, joined_line .. '$', ''))
 end
 -- See log.lua. `before`: the fence, if that is known.

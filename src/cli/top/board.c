@@ -486,9 +486,11 @@ bool board_key(struct board *b, int key)
 		return false;
 	case 's':
 		b->choice.by = (b->choice.by + 1) % COLUMNS_SORTED;
+		b->first = 0;
 		break;
 	case 'r':
 		b->choice.reverse = !b->choice.reverse;
+		b->first = 0;
 		break;
 	case 'h':
 		b->choice.held = !b->choice.held;
