@@ -385,9 +385,10 @@ cluster_hold() {
 @test "a Sentinel group: the locks of its master" {
 	group_start g
 	url=$(group_url g)
-	helper "$REDLOCK" -q -u "$url" -k job -- sleep 61.3
-	one() { list 0; [ "$(keys)" = 'job ' ]; }
-	wait_until one
+	helper "$REDLOCK" -q -u "$url" -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
+	wait_until exists "$T/started"
+	list 0
+	[ "$(keys)" = 'job ' ]
 	kill_helpers || true
 }
 

@@ -1054,7 +1054,8 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	local pid=$!
 	wait_until held job
 	run -0 cli a --raw get 'redlock:{job}:holder:job'
-	[ "$(tail -n +4 <<<"$output")" = "$(printf '%s\n' \
+	# what the scripts add comes first
+	[ "$(sed '1,/^since /d' <<<"$output")" = "$(printf '%s\n' \
 		"host $(hostname)" "pid $pid" 'user fred' 'command sleep' \
 		'reason why' 'ci_url http://ci/1')" ]
 }

@@ -101,6 +101,10 @@ static void healed(struct client *c, const struct flight *f)
 		c->robbed &= ~(1U << f->ask.node);
 	if (n_nodes > 1)
 		return;
+	/* a renewal that comes late, when the counter was set back behind what
+	 * it saw: nobody runs under it, and the lock stays for T (R16) */
+	if (was_set_back && released && !other)
+		return;
 	/* a counter born from a clock that was set back proves nothing */
 	if (fences_promised() &&
 	    ((released && released > loss_us) || (other && grant_us > loss_us)))
@@ -121,10 +125,12 @@ static void node_has_granted(const struct flight *f, const struct node *n)
 	granted_token = n->token;
 	grant_us = w.us;
 	note_robbed(f->ask.node);
-	/* whoever is first in line has it by a newcomer, and is not told */
+	/* whoever is first in line has it by a newcomer, and is not told; nor
+	 * does a question that was asked before the loss know of it (R15) */
 	for (int i = 0; i < w.losses && was_set_back; i++)
 		w.exposed[i] |= f->ask.verb == VERB_ACQUIRE &&
-				!w.client[f->client].knew[i];
+				(!w.client[f->client].knew[i] ||
+				 f->ask.seen <= w.left[i]);
 	if (!to) /* an earlier run's, come late: it knew nothing */
 		expose();
 	else

@@ -179,6 +179,7 @@ void note_loss(int node, int64_t left, int64_t holder)
 			c->alive && n->counter > left &&
 			(c->ttl >= longest || n->holder_ttl_ms >= longest);
 	}
+	w.left[w.losses] = left;
 	w.loss_us[w.losses++] = w.us;
 }
 

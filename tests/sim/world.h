@@ -115,6 +115,7 @@ struct world {
 	int n_clients;        /* that come by themselves */
 	int n_events, n_flights, next_conn, tokens, losses, overlaps;
 	bool exposed[LOSSES_MAX];
+	int64_t left[LOSSES_MAX]; /* the counter that was left, or 0 */
 	int64_t loss_us[LOSSES_MAX], T, serial;
 	/* gentle: no faults but one short outage; calm: not even that;
 	 * steady: whatever else, the network does not fail */
