@@ -657,3 +657,25 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 	wait_until gone "$mate"
 	wait_until no_process_left
 }
+
+@test "C2 the lock is kept until what was told to end has ended, after the command itself, for -K at most" {
+	cat >"$T/worker" <<-'END'
+		#!/bin/sh
+		trap 'sleep 0.5; : >"$T/cleaned"; exit 0' TERM
+		: >"$T/started"
+		while :; do sleep 0.05; done
+	END
+	chmod +x "$T/worker"
+	helper "$REDLOCK" -u "$url" -t 5s -k job -- sh -c '"$T/worker"; true'
+	local pid=$!
+	wait_until exists "$T/started"
+	kill -TERM "$pid"
+	"$REDLOCK" -q -u "$url" -k job -- test -e "$T/cleaned"
+	run -143 wait "$pid"
+}
+
+@test "C2 an alarm that was set before redlock started ends the command, as without it" {
+	command -v perl >/dev/null || skip "needs perl"
+	run -142 --separate-stderr perl -e 'alarm 1; exec @ARGV' \
+		"$REDLOCK" -q -u "$url" -k job -- sleep 61.4
+}

@@ -131,7 +131,9 @@ local function note_round(n)
 		return
 	end
 	words = string.gsub(words, '\nround %d+\n', '\n', 1)
-	words = string.gsub(words, '\nsince %d+\n', '%0' .. round_line(token), 1)
+	words = string.gsub(words, number_in(words, 'renewed') and '\nrenewed %d+\n'
+	    or number_in(words, 'lost') and '\nlost %d+\n' or '\nsince %d+\n',
+	    '%0' .. round_line(token), 1)
 	redis.pcall('set', slot_key('holder', n), words, 'px',
 	    math.max(1, redis.call('pttl', slot_key('holder', n))))
 end

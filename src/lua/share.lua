@@ -80,8 +80,12 @@ local function share(value, member, at, ttl, known)
 	local ends = math.floor(at / 1000) + ttl
 	redis.call('pexpire', sharers_of(value), ttl) -- memory may be full
 	local is_us = string.sub(member, 1, #token + 1) == token .. ' '
-	if own('zadd', sharers_of(value), ends + (is_us and round or 0) / 1000,
-	    member) == 1 and known then
+	-- what comes late does not set the round back
+	local its = is_us and own('zscore', sharers_of(value), member)
+	local of = is_us and math.max(round,
+	    its and math.floor(its % 1 * 1000 + 0.5) or 0) or 0
+	if own('zadd', sharers_of(value), ends + of / 1000, member) == 1
+	    and known then
 		ends = ends - ttl + longest(value, ttl)
 		redis.call('zadd', sharers_of(value), ends, '?')
 	end

@@ -73,7 +73,10 @@ bool signals_next(const struct signals *s, struct arrival *out)
 	 * tells the session's leader alone */
 	*out = (struct arrival){
 		.sig = (unsigned char)info.ssi_signo,
-		.from_terminal = info.ssi_code > 0 && info.ssi_signo != SIGHUP,
+		/* an alarm set before exec is ours alone, too */
+		.from_terminal = info.ssi_code > 0 &&
+				 info.ssi_signo != SIGHUP &&
+				 info.ssi_signo != SIGALRM,
 		.from_timer = info.ssi_code == SI_TIMER,
 		.by_kill = info.ssi_code == SI_USER,
 		.pid = info.ssi_code == SI_USER ? (int)info.ssi_pid : 0};

@@ -372,7 +372,8 @@ static void run_command(struct supervisor *s)
 		.limit = NEVER,
 		.stop_by = NEVER,
 		.stopped = NEVER,
-		.undead = NEVER};
+		.undead = NEVER,
+		.parted = NEVER};
 	locks_use(s->locks);
 	if (!s->end->without_lock) {
 		list_grants(s->locks, &s->end->given);

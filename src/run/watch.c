@@ -347,6 +347,14 @@ static void stop_like_command(struct watch *w)
 }
 
 /* Deals with processes that the command left when it ended by itself. */
+/* What is told to end through us is told to all of them. */
+static bool were_told(const struct ending *end)
+{
+	return sigismember(&end->sigs, SIGTERM) ||
+	       sigismember(&end->sigs, SIGINT) ||
+	       sigismember(&end->sigs, SIGQUIT);
+}
+
 static void see_to_orphans(struct watch *w)
 {
 	const struct ending *end = w->end;
@@ -357,6 +365,11 @@ static void see_to_orphans(struct watch *w)
 
 	switch (crashed ? ORPHANS_KILL : w->conf->orphans) {
 	case ORPHANS_LEAVE:
+		if (were_told(end) && w->parted.ms == NEVER.ms) {
+			w->parted = after(now(), w->conf->kill_after_ms);
+			break;
+		}
+		w->parted = NEVER;
 		log_notice("orphans",
 			   "the command left processes running; the lock does "
 			   "not cover them");
@@ -538,7 +551,8 @@ void watch_run(struct watch *w)
 		struct instant limit =
 			sooner(sooner(sooner(w->limit, w->stop_by),
 				      sooner(w->stopped, w->mated)),
-			       w->unborn ? after(now(), BIRTH_MS) : w->undead);
+			       w->unborn ? after(now(), BIRTH_MS)
+					 : sooner(w->undead, w->parted));
 		struct arrival a;
 
 		if (!w->dog->running && !w->end->without_lock)
@@ -548,6 +562,8 @@ void watch_run(struct watch *w)
 		if (!before(now(), w->undead))
 			tell_undead(w);
 		look_at_limit(w);
+		if (!w->killed && !before(now(), w->parted))
+			see_to_orphans(w);
 		look_at_stop(w);
 		look_at_mate(w);
 		if (w->unborn)

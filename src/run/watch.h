@@ -31,6 +31,9 @@ struct watch {
 	struct instant limit;   /* the next step of --max-hold */
 	struct instant stop_by; /* force-release: dead by then */
 	struct instant undead;  /* when to say that the tree does not die */
+	struct instant parted;  /* the command was told to end, and ended: until
+				   then the rest, which was told as well, is
+				   waited for */
 	struct instant stopped; /* when to see whether it is still stopped */
 	int unborn;             /* a signal for a command not started yet */
 	bool asked_to_end;      /* we sent TERM */

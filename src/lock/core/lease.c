@@ -190,8 +190,8 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 			lose(l, n);
 		return;
 	}
-	if (a->said == SAID_HEALED)
-		l->healed++;
+	if (a->said == SAID_HEALED) /* by a repair, it is had there anew */
+		l->healed += !asked->repairs;
 	else if (n->mine)
 		watch_clock(l, n, a, at);
 	lease_credit(l, n, asked, a);
