@@ -1,40 +1,44 @@
--- Take the lock for ARGV[1], or a place in line, and say who has it. Asked
--- again by the same token it refreshes the lease, or the place, and answers the
--- same, so a lost reply costs nothing. It is how a waiter claims a grant, too.
+-- Takes the lock for ARGV[1], or a place in line, and tells who holds it. If
+-- the same token asks again, the script refreshes the lease or the place and
+-- gives the same answer, so a lost reply costs nothing. A waiter also claims
+-- its grant this way.
 --
 -- KEYS  lock, fence, holder, of slot 0
--- ARGV  1 token  2 the largest counter this client saw, or 0
+-- ARGV  1 token  2 the largest counter that this client saw, or 0
 --       3 "1" on one node: see grant()
---       4 ticket; 0: none yet; -1: do not get into line; on several nodes a
---         new one is the client's
---       5 do not get into a line of so many; -1: into any
+--       4 ticket; 0: none yet; -1: do not get into line; on several nodes the
+--         client chooses a new one
+--       5 do not get into a line of this many waiters; -1: no limit
 --       6 how we stand in line: see standing()
---       7 "1": not if the work was done: --once-per
---       8 "1": data were lost, and a holder may be unaware: take nothing yet
---       9 "1": the ticket is a new one, and ours
---       10 a server that is up for less than so many ms grants nothing; -1: do
---          not look who it is
---       11 of several slots, this one only; -1: any
+--       7 "1": not if the work was done already: --once-per
+--       8 "1": data were lost, and a holder may not know it: take nothing yet
+--       9 "1": the ticket is new, and we chose it
+--       10 the restart guard: a server that has been up for less than this many
+--          ms grants nothing; -1: do not ask which server it is
+--       11 take this slot only; -1: any
 --       12 the round: see round_line()
 -- Returns
---   granted COUNTER LOST SLOT GROUP SERVER AT STOP BY   LOST 1: the counter that this
---       client saw has been missing since: see grant(). GROUP: the G of
---       "shared:G", or 0. Where there are readers or slots, COUNTER is a new
---       one each time. SERVER: see server.lua. AT: its clock, in ms. STOP, BY: of a
---       lock that was ours already, as in confirm.lua
+--   granted COUNTER LOST SLOT GROUP SERVER AT STOP BY
+--       LOST 1: the counter that this client saw was lost since: see grant().
+--       GROUP: the G of "shared:G", or 0. With readers or slots, COUNTER is a
+--       new one each time. SERVER: see server.lua. AT: its clock, in ms. STOP,
+--       BY: for a lock that was ours already, as in confirm.lua
 --   busy COUNTER PTTL VALUE RECORD PLACE TICKET LOST AGE
---       PTTL -1: no expiry; RECORD "": none, the lock is another program's;
---       PLACE: waiters before us, -1: we are not in line. Of several slots, the
---       one that is free first. AGE: ms since it was granted, or -1
---   type COUNTER PTTL TYPE "" PLACE TICKET 0     the key holds no string
+--       PTTL -1: no expiry. RECORD "": there is none, the lock is another
+--       program's. PLACE: number of waiters before us; -1: we are not in line.
+--       AGE: ms since the grant, or -1. With several slots this is the one that
+--       is free first.
+--   type COUNTER PTTL TYPE "" PLACE TICKET 0     the key is not a string
 --   loss COUNTER 0 "" "" PLACE TICKET LOST    free, but the counter is behind
---       what this client saw: data were lost, and a holder may be unaware
---   guarded COUNTER MS "" "" PLACE TICKET 0    free, but the server has not been
---       up for long enough; it will be in so many ms
+--       what this client saw: data were lost, and a holder may not know it
+--   guarded COUNTER MS "" "" PLACE TICKET 0    free, but the server has not
+--       been up for long enough; it will have been in MS
 --   full COUNTER WAITERS
---   superseded COUNTER 0 "" RECORD        by whom
---   done COUNTER MS "" RECORD             by whom; for so long it is not to run
---   fence                      the counter is no number: nothing can be granted
+--   superseded COUNTER 0 "" RECORD        by the client in RECORD
+--   done COUNTER MS "" RECORD             by the client in RECORD; the work may
+--       not be repeated for MS
+--   fence                      the counter is not a number: no grant is
+--       possible
 local saw, alone = tonumber(ARGV[2]), ARGV[3] == '1'
 local ticket, most = tonumber(ARGV[4]), tonumber(ARGV[5])
 local newcomer, guard, only = ARGV[9] == '1', tonumber(ARGV[10]), tonumber(ARGV[11])
@@ -42,8 +46,8 @@ local ttl, slots, reads, about, marked = standing(ARGV[6])
 round = tonumber(ARGV[12])
 local member = token .. ' ' .. ARGV[6]
 local several = reads or slots > 1
--- A missing counter was born again, and this client saw the one before. (Above
--- the counter it is that of a clock that was set back since.)
+-- Whether a counter was lost and started again after this client saw it. (A
+-- start above the counter proves nothing: the clock was set back since.)
 local function reborn()
 	local born = saw > 0 and (several or not v) and born_as()
 	return born and saw < born and born <= (c or born)
@@ -52,8 +56,8 @@ local function told()
 	local lost = number_in(record, 'lost')
 	return (lost and saw > 0 and saw < lost or reborn()) and 1 or 0
 end
--- How many wait and live; the others leave the line, and so does what is none of
--- ours.
+-- Counts the waiters that are alive. The others leave the line, and so do
+-- members that are not ours.
 local function living(at)
 	local line, n = own('zrange', queue, 0, -1, 'withscores'), 0
 	for i = 1, #line, 2 do
@@ -67,7 +71,8 @@ local function living(at)
 	end
 	return n
 end
--- In line, with the ticket that we have; which place that is.
+-- Puts us in line with our ticket, and returns our place; -1: we are not in
+-- line.
 local function stand(at, new)
 	local function add()
 		if new then
@@ -81,7 +86,8 @@ local function stand(at, new)
 		redis.call('pexpire', queue, kept_ms)
 		added = add()
 	end
-	-- what else is wrong may pass, but not that we have no right to wait
+	-- other errors may go away, but a missing right does not: repeat the
+	-- command, so that the script fails with it
 	if type(added) == 'table'
 	    and (string.find(added.err, 'The user executing', 1, true)
 	    or string.find(added.err, 'ACL failure', 1, true)
@@ -105,7 +111,7 @@ local function stand(at, new)
 	end
 	return place
 end
--- Which slot is ours already.
+-- The slot that we have already, if any.
 local function mine()
 	if shared(v) then
 		here(sharers_of(v))
@@ -123,7 +129,7 @@ local function mine()
 		end
 	end
 end
--- What is ours already is of this round from now on.
+-- Moves a hold that we have already to this round.
 local function note_round(n)
 	local words = round > 0
 	    and (n == slot and record or own('get', slot_key('holder', n)))
@@ -145,7 +151,8 @@ local function ours(n, at, fresh)
 		share(v, member, at, ttl)
 		keep(n, v, at, 0)
 	elseif not fresh then
-		-- those who joined may have longer, though we have ended
+		-- nested runs may have longer leases than ours, even if we have
+		-- ended
 		if (n > 0 or not may_be_joined())
 		    and (moving or redis.call('exists', sharers_of(token)) == 0) then
 			redis.call('pexpire', slot_key('', n), ttl)
@@ -156,7 +163,8 @@ local function ours(n, at, fresh)
 	if not fresh and not reads then
 		note_round(n)
 	end
-	-- where others hold as well, or may, the counter may be one of theirs
+	-- the counter may have moved for another client since our grant; then
+	-- we need a new fence
 	local before = c
 	if not granted and (not raw or not bad
 	    and (several or moving or not record_is_of(token)
@@ -177,14 +185,15 @@ local function ours(n, at, fresh)
 	    text(math.floor((at or time()) / 1000)),
 	    tostring(stop), by}
 end
--- The end of a record: how many readers there are, and who is to be gone last.
+-- The end of a record of readers: how many there are, and the one whose lease
+-- ends last.
 local function readers_now()
 	local sharers = sharers_of(v)
 	local last = own('zrevrange', sharers, 0, 0)[1] or ''
 	return 'readers ' .. redis.call('zcard', sharers) .. '\n'
 	    .. (string.match(last, '\n(.*)$') or '')
 end
--- Who has it: of several slots, whoever is to be gone first.
+-- Tells who has the lock: with several slots, the one that is free first.
 local function busy(place, kind)
 	local left
 	if slots == 1 then
@@ -211,7 +220,7 @@ local function busy(place, kind)
 	    text(math.max(ticket, 0)), (kind or moving) and 0 or told(),
 	    text(since and math.max(0, math.floor(time() / 1000) - since) or -1)}
 end
--- On several nodes the counters grow by 1, unless this one was set back.
+-- On several nodes the counters grow by 1, except where one was rolled back.
 if not alone and c and not moving then
 	alone = rolled_back()
 end
@@ -220,7 +229,7 @@ local done = (n or not moving) and ARGV[7] == '1' and done_by()
 if done then
 	return done
 end
--- set back, it may not know that we gave it back
+-- a server that was set back may not know that we released the lock
 local guarded = n and guard > 0 and young(guard)
 if guarded then
 	return {'guarded', text(c), guarded, '', '', -1, 0, 0}
@@ -228,24 +237,24 @@ end
 if n then
 	return ours(n, several and time())
 end
--- On the move nobody gets into line, or past it: the line may be elsewhere. Who
--- has a place keeps the ticket, and asks again soon.
+-- During a migration nobody gets into line or past it: the line may be on the
+-- other node. A waiter keeps its ticket and asks again soon.
 if moving then
 	return busy(-1)
 end
 local at = time()
--- A clock that is wrong must not lead past everybody, or behind.
+-- A wrong clock must not put a waiter ahead of all others, or behind them.
 if newcomer and ticket > 0 then
 	ticket = math.min(math.max(ticket, at - 1000000), at + 1000000)
 end
 local newest, latest = part('newest'), nil
 if marked then
 	latest = own('get', newest) or '0\n'
-	-- (it lives for a day)
+	-- (the key lives for a day)
 	local by = whole(string.match(latest, '^%d+')) or 0
 	by = by <= math.max(at, c or 0) + 86400000000 and by or 0
-	-- a first question that comes twice finds the word of what happened in
-	-- between
+	-- if a first question comes twice, the second copy finds the word of
+	-- what happened in between
 	local word = ticket == 0 and own('lindex', part('grant:' .. token), 0)
 	if word == 'superseded' or (ticket > 0 and by > ticket) then
 		return {'superseded', text(c), 0, '',
@@ -263,8 +272,8 @@ if free then
 	if bad then
 		return {'fence'}
 	end
-	-- whoever is first in line, be it the caller or not; who was skipped
-	-- has its place still
+	-- serve the first in line, which may be the caller; if the caller was
+	-- skipped, it still has its place
 	if ticket > 0 and not newcomer and not lost then
 		stand(at)
 	end

@@ -1,37 +1,40 @@
--- Renew the lease of ARGV[1] and raise the counter to at least ARGV[3]. A
--- vanished lock is set again ("healed") when the counter proves that nobody
--- was granted, released or forced since this client's last answer, or when the
--- counter went with it. A smaller one is an older one, that came back: whoever
--- was granted since then has made it TIME.
+-- Renews the lease of ARGV[1] and raises the counter to at least ARGV[3]. It
+-- sets a vanished lock again ("heals" it) if the counter proves that there was
+-- no grant, release or force-release since this client's last answer, or if the
+-- counter vanished, too. A smaller counter is an older one that came back: a
+-- grant since then would have set it to TIME.
 --
 -- KEYS  lock, fence, holder, of our slot
 -- ARGV  1 token  2 lease ms  3 fence m, or 0
---       4 the counter last seen under this token; 0 forbids healing
+--       4 the counter last seen under this token; 0: do not heal
 --       5 how we stand in line: see standing() in share.lua
---       6 what the lock holds while it is ours: the token, that of the holder
+--       6 the value of the lock while it is ours: our token, that of the holder
 --         we joined, or "shared:G"; "shared:0": we read on other nodes, and
---         join whoever reads here
---       7 "1": others may share it, and one of those slots: see moved()
---       8 "1": somebody had joined us, as we were told
---       9 the lease ends when the server's clock says so many ms, and is not
---         healed after that; on one node only with a counter that came back;
---         0: it is not known; -1: never
---       10 -1; or it was gone already, with the counter of 4 (0: there was
---          none), and is ours all the same, as the other nodes have shown since:
---          set it, unless this server is up for less than so many ms
+--         join the readers on this one
+--       7 "1": the lock is shared, or is one of several slots: see moved()
+--       8 "1": an earlier answer said that another client has joined us
+--       9 when the lease ends, in ms by the server's clock: do not heal after
+--         that (on one node this holds only if an older counter came back); 0:
+--         unknown; -1: never heal
+--       10 -1; or repair: the lock was gone already when the counter was that
+--          of 4 (0: there was none), and since then the other nodes have shown
+--          that the lock is ours all the same. Set it, unless this server has
+--          been up for less than this many ms
 --       11 "1" on one node: see server.lua
 --       12 the round: see round_line()
 -- Returns
---   yes COUNTER PTTL JOINED RAISED AT STOP BY GROUP   PTTL of ours as it was before
---       the renewal; JOINED 1: somebody has joined us; RAISED 1: the counter
---       became m by this; AT: the server's clock, in ms; STOP: in so many ms we
---       must be gone, as BY asks; -1: nobody does. See force.lua. GROUP: the G
---       of "shared:G", or 0
+--   yes COUNTER PTTL JOINED RAISED AT STOP BY GROUP
+--       PTTL: what was left of our lease before this renewal. JOINED 1: another
+--       client has joined us. RAISED 1: this renewal raised the counter to m.
+--       AT: the server's clock, in ms. STOP: BY asks us to be gone within this
+--       many ms; -1: nobody asks; see force.lua. GROUP: the G of "shared:G", or
+--       0
 --   healed COUNTER 0 JOINED RAISED AT STOP BY GROUP
---   no COUNTER TAKEN STOP BY UNLOCKED    gone, or, if TAKEN is 1, held by
---       somebody else; UNLOCKED 1: given back in our name, which ends it
--- A claim counts only if COUNTER >= m: the raise is refused when memory is
--- full, while PEXPIRE is not.
+--   no COUNTER TAKEN STOP BY UNLOCKED
+--       TAKEN 1: another client holds the lock, else it is gone. UNLOCKED 1: it
+--       was released in our name, which ends the hold
+-- A claim counts only if COUNTER >= m: when memory is full, the server refuses
+-- to raise the counter, but not PEXPIRE.
 local ttl, m, seen = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local value, several = ARGV[6], ARGV[7] == '1'
 local ends, guard, alone = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11] == '1'
@@ -42,7 +45,7 @@ local state, pttl, back = 'yes', 0, false
 local at = time()
 local stop, by, unlocked = stop_word(token, at)
 local raises = not bad and (not c or c < m)
--- On several nodes, repaired: we were not among them before.
+-- On several nodes this may be a repair: we are new among those who share it.
 local joins = seen == 0 or guard >= 0
 if value == 'shared:0' then
 	value = shared(v) and v or 'shared:' .. text(math.max(c or at, m))
@@ -62,7 +65,8 @@ if unlocked then
 	return {'no', text(c), 1, text(stop), by, 1}
 end
 if v == value then
-	-- what is shared is not renewed blindly; what is one's own is
+	-- renew our own lock in any case, but a shared one only if the sharers
+	-- are here
 	if shares then
 		here(sharers_of(value))
 	end
@@ -97,8 +101,8 @@ if theirs and not away then
 else
 	redis.call('pexpire', lock, ttl)
 end
--- For people the record counts the renewals of whose it is. Where that cannot
--- be stored it lives on as it was.
+-- Counts the owner's renewals in the record, for people to read. If that cannot
+-- be stored, the record stays as it was.
 local function count_renewal()
 	local n = number_in(record, 'renewed') or 0
 	local words = string.gsub(record, n > 0 and '\nrenewed %d+\n'

@@ -1,9 +1,11 @@
--- Renew the lease of a token, for whoever has nothing else of it. The rest is
--- confirm.lua, and so are its arguments, but that
--- ARGV  2 may be 0: as long as it was  3, 4 and 8 "0"  5, 6 and 7 are filled in
+-- Renews the lease of a client of which only the token is known. confirm.lua
+-- does the rest, and has the same arguments, except:
+-- ARGV  2 may be 0: as long as before  3, 4 and 8 "0"  5, 6 and 7 are filled in
 --       here  9 and 10 -1
--- Returns as that does.
---   It makes no lease shorter: whoever renews it relies on the time it has.
+-- The answers are those of confirm.lua.
+--
+-- It never shortens a lease, because the client that renews it relies on the
+-- time it has.
 local now_us = time()
 local value, stands = find(now_us)
 if not value then
@@ -16,7 +18,7 @@ local longest = math.max(tonumber(ARGV[2]) > 0 and tonumber(ARGV[2]) or its,
     ends and math.floor(ends) - math.floor(now_us / 1000) or redis.call('pttl', lock))
 ARGV[2] = text(longest)
 if longest > its and record_is_of(token) then
-	-- who finds data lost waits for as long as the lease may be
+	-- a waiter that finds data lost waits as long as the lease may be
 	record = string.gsub(record, '\nttl %d+\n', '\nttl ' .. ARGV[2] .. '\n', 1)
 end
 ARGV[5], ARGV[6] = stands, value

@@ -1,5 +1,5 @@
--- How ARGV[1], a token of which nothing else is known, has the lock: its slot
--- becomes ours. Returns what the lock holds, and how the client stands; or nil.
+-- Finds the hold of ARGV[1] when only the token is known, and switches to its
+-- slot. Returns the value of the lock, and how the client stands; or nil.
 local function find(at)
 	local function stands(value)
 		local sharers = sharers_of(value)
@@ -7,7 +7,8 @@ local function find(at)
 			if type(ask('zscore', sharers, 'left')) == 'string' then
 				return nil
 			end
-			-- of slot 0 we cannot tell: as those who move the counter
+			-- slot 0 does not show whether it is one of several: if
+			-- there is a hash `moves`, assume so
 			local slots = redis.pcall('exists', part('moves')) == 1
 			    and math.max(slot + 1, 2) or slot + 1
 			local ttl = number_in(record, 'ttl')

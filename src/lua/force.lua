@@ -1,26 +1,29 @@
--- force-release: ask whoever holds a lock, or one of its slots, to stop; or take
--- it away, and hand it to the first in line.
+-- force-release: asks the clients that hold a lock, or one of its slots, to
+-- stop; or takes the lock away and hands it to the first in line.
 --
 -- KEYS  lock, fence, holder, of the slot
--- ARGV  1 the token of one who holds it; of what is no lock of ours, what it
---         holds, up to 4096 bytes, or the type; "shared:*": all who read
---       2 "ask", "take", or "foreign": take what is no lock of ours, too
---       3 ask: the holder is to be gone within so many ms
+-- ARGV  1 the token of one that holds it; for a lock that is not ours, its
+--       value, up to 4096 bytes, or its type; "shared:*": all readers
+--       2 "ask", "take", or "foreign": take the lock even if it is not ours
+--       3 ask: the holder must be gone within this many ms
 --       4 who asks: see stop.lua
 --       5 "1" on one node: see grant()
---       6 take: how the history ends: see log.lua
---       7 the counter when it was seen to hold; 0: it was not, or is no lock of ours
+--       6 take: the end of the history entry: see log.lua
+--       7 the counter when the client was seen to hold the lock; 0: it was not,
+--         or the lock is not ours
 -- Returns
---   yes COUNTER LEFT ASKED  asked; what is left of the time of whoever has most;
---       how many are asked: all who share it, too
---   yes COUNTER MS          taken; handed over for so long, 0: to nobody. Of those
---       who share it, that one goes, for those who came since may not know yet
---   foreign COUNTER         no lock of ours
---   no COUNTER              it is gone, or somebody else's: nothing changed
--- Asked again, it says how much time is left, and asks those who have come, or
--- lost the word. What was taken is not given back by anybody: the counter moves,
--- so a renewal that comes late does not heal. A lock that is gone though the
--- counter has not moved is not given up: it is asked for, and taken, likewise.
+--   yes COUNTER LEFT ASKED  asked. LEFT: the time left to the one that has
+--       most. ASKED: number of clients asked, with all that share the lock
+--   yes COUNTER MS          taken, and handed to the next client for MS; 0: to
+--       nobody. If several share the lock, only that one loses it, because
+--       those that came since may not know yet
+--   foreign COUNTER         the lock is not ours
+--   no COUNTER              it is gone, or another client's: nothing changed
+-- If asked again, it tells how much time is left, and asks the clients that
+-- came since or whose word was lost. A taken lock does not come back: the
+-- counter moves, so a late renewal does not heal. A lock that is gone while the
+-- counter has not moved may still be healed, so it can be asked for and taken
+-- as well.
 local step, grace, alone = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
 local seen = tonumber(ARGV[7])
 local at = time()
@@ -33,21 +36,21 @@ local kind = v and 'string' or redis.call('type', lock).ok
 if v and v ~= token then
 	here(sharers)
 end
--- Those whose leases have not ended.
+-- The members whose leases have not ended.
 local members, all = {}, try('zrange', sharers, 0, -1, 'withscores')
 for i = 1, #all, 2 do
 	if tonumber(all[i + 1]) > now_ms then
 		members[#members + 1] = all[i]
 	end
 end
--- Who shares it, by ARGV[1]: a member, or what is left of it.
+-- Whether this member is the client of ARGV[1], or what --min-hold keeps of it.
 local function is_its(member)
 	local name = string.gsub(member, '^rest ', '')
 	return string.sub(name, 1, #token + 1) == token .. ' '
 end
--- The holder has left it to those who joined it.
+-- Whether the holder has ended and left the lock to those who joined it.
 local left = v and not shared(v) and tonumber(try('zscore', sharers, 'left'))
--- The tokens of those who hold it. Of --min-hold the lock stands for nobody.
+-- The tokens of those who hold it. What --min-hold keeps is held by nobody.
 local function holders()
 	local tokens = {}
 	for _, member in ipairs(members) do
@@ -67,21 +70,22 @@ local function is_there()
 	end
 	return found
 end
--- The word; there is a renewal in 5 s.
+-- Leaves the word. A renewal comes within 5 s and finds it.
 local function tell(who, ms)
 	local list = part('grant:' .. who)
 	redis.call('del', list) -- a first write: see release.lua
 	redis.call('rpush', list, 'stop ' .. text(now_ms + ms) .. '\n' .. ARGV[4])
 	redis.call('pexpire', list, ms + 15000)
 end
--- What became of the hold. Who is inside has no entry.
+-- Writes the history entry of a hold. A nested run has none.
 local function note_it(who, about, before)
-	-- of --min-hold it was told, under the bare token
+	-- a hold that --min-hold keeps has its entry already, under the bare
+	-- token
 	note((string.gsub(who, ' rest$', '')), story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
 	    at, true)
 end
--- The record tells of the holder alone. Of all who read, the history has room for
--- a hundred.
+-- The record describes the holder alone. Of the readers, a hundred get an
+-- entry: the history has room for no more.
 local function note_all(before)
 	if not shared(v) then
 		note_it(token, about_of(record), before)
@@ -94,8 +98,8 @@ local function note_all(before)
 		end
 	end
 end
--- Its holder sets again what has vanished, as in confirm.lua: data were lost, or
--- the key deleted by hand.
+-- The lock vanished, and its holder will set it again, as in confirm.lua: data
+-- were lost, or the key was deleted by hand.
 local function vanished()
 	return kind == 'none' and seen > 0 and not bad
 	    and (not c or c <= seen or untouched(seen))
@@ -141,7 +145,7 @@ end
 if step == 'foreign' then -- it may be longer than what was sent
 	token = v or token
 end
--- where several hold, it matters whose the counter is: see moved()
+-- with several holders it matters whose move of the counter it is: see moved()
 local several = slot > 0 or shared(v)
 if several then
 	here(part('moves'), sharers)
@@ -153,7 +157,7 @@ if step == 'take' and not moving then
 		tell(who, 0)
 	end
 end
--- one of those who share it
+-- one of the clients that share it
 if v and v ~= token then
 	redis.call('zrem', sharers, '') -- a first write
 	for i = 1, #all, 2 do
@@ -192,7 +196,7 @@ c = math.max(c or at, not alone and c and rolled_back() and at or 0)
 if not before or several and before < c then
 	moved(slot, before)
 end
--- a line that is out of order must not keep it
+-- a broken line must not keep the lock
 local done, px = pcall(serve, at, alone, lost, born)
 if not v then
 	c = c + 1

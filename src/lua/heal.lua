@@ -1,13 +1,15 @@
--- For whoever sets a lock again that has vanished, or joins one.
--- Nobody was granted this slot, and nobody gave it back, since the counter was
--- `seen`.
+-- For the scripts that set a vanished lock again, or join one.
+--
+-- Whether nobody was granted this slot, and nobody released it, since the
+-- counter was `seen`.
 local function untouched(seen)
 	local m = own('hmget', part('moves'), 'last', 'from', slot)
 	return m[1] and (whole(m[2]) or math.huge) <= seen
 	    and (whole(m[3] or '0') or math.huge) <= seen
 	    and (slot > 0 or m[1] == text(c))
 end
--- What is healed lasts for the longest lease: see longest() in share.lua.
+-- Notes a longer lease in the record: a healed lock lasts for the longest
+-- lease, see longest() in share.lua.
 local function let_record_know(value, ttl)
 	if record_is_of(value) and longest(value, 0) < ttl then
 		record = string.gsub(record, '\nttl %d+\n',

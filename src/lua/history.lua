@@ -1,13 +1,13 @@
--- What became of the latest holds. Changes nothing.
+-- Lists the latest holds. Changes nothing.
 --
 -- KEYS  lock, fence, holder, of slot 0
 -- ARGV  1 ""
 -- Returns
---   history NOW {AT, {NAME, VALUE, ...}} ...     the newest first; fields as
---       log.lua has them. AT: when it was written; it and NOW in ms, by the
---       server's clock
+--   history NOW {AT, {NAME, VALUE, ...}} ...     the newest first; the fields
+--       are those of log.lua. AT: when the entry was written. NOW and AT are in
+--       ms, by the server's clock
 local list = {'history', text(math.floor(time() / 1000))}
--- Anybody may have written there: of what is longer than ours, only so much.
+-- Other programs may have written there: cut what is longer than our entries.
 for _, entry in ipairs(redis.call('xrevrange', part('log'), '+', '-', 'count',
     100)) do
 	local words = {}

@@ -1,18 +1,20 @@
--- Who has the lock, and who waits for it. Changes nothing.
+-- Tells who holds the lock and who waits for it. Changes nothing.
 --
 -- KEYS  lock, fence, holder, of slot 0
--- ARGV  1 ""  2 tell of so many waiters at most  3 and of so many who hold it
+-- ARGV  1 ""  2 list at most this many waiters  3 and this many holders
 -- Returns
 --   view COUNTER NOW HOLDERS WAITERS IN_LINE ONCE MORE
---       COUNTER: "bad" if it is no number; 0: there is none. NOW: the server's
---       clock, in ms. IN_LINE: so many wait. ONCE: ms left of --once-per, or -1.
---       MORE: so many hold it of whom nothing is told
---   HOLDERS  {SLOT, TYPE, VALUE, PTTL, RECORD, SHARERS, LEFT} of each slot that is
---       taken. RECORD "": none, or another one's. SHARERS: {MEMBER, ENDS}, see
---       share.lua; LEFT 1: the holder has left it to them
---   WAITERS  {MEMBER, TICKET, LIFE}, see queue.lua. LIFE: the last sign, in us
--- What is stored may be of any length, and a reply of more than 1 MB is read by
--- nobody.
+--       COUNTER: 0 if there is none, "bad" if it is not a number. NOW: the
+--       server's clock, in ms. IN_LINE: number of waiters. ONCE: ms left of
+--       --once-per, or -1. MORE: number of holders that are not listed
+--   HOLDERS  {SLOT, TYPE, VALUE, PTTL, RECORD, SHARERS, LEFT} of each slot that
+--       is taken. RECORD "": there is none, or it is another holder's. SHARERS:
+--       {MEMBER, ENDS}, see share.lua; LEFT 1: the holder has ended and left
+--       the lock to them
+--   WAITERS  {MEMBER, TICKET, LIFE}, see queue.lua. LIFE: the last sign of
+--       life, in us
+-- Stored values may be of any length, and clients do not read a reply of more
+-- than 1 MB.
 local bytes = 400000
 local function cut(words, n)
 	words = type(words) == 'string' and string.sub(words, 1, n) or ''
@@ -20,8 +22,8 @@ local function cut(words, n)
 	return words
 end
 local function number(n, none) return type(n) == 'number' and n or none end
--- {MEMBER, SCORE} of a list of both, as far as there is room; and how many have
--- none.
+-- Turns a flat list into pairs {MEMBER, SCORE}, as far as there is room. Also
+-- returns how many pairs were left out.
 local function pairs_of(flat)
 	local list = {}
 	for i = 1, #flat, 2 do
@@ -34,7 +36,7 @@ local function pairs_of(flat)
 	return list, 0
 end
 local holders, more, most = {}, 0, tonumber(ARGV[3])
--- Whoever ends last comes first.
+-- The one that ends last comes first.
 local function sharers_told(value)
 	local sharers = sharers_of(value)
 	local all = number(ask('zcard', sharers), 0)

@@ -1,18 +1,19 @@
--- Join the hold of the command that started us, as its environment tells:
--- REDLOCK_HELD. What is no longer so is not believed.
+-- Joins the hold of the run around us, which we know from the environment:
+-- REDLOCK_HELD. That may be out of date, so the script checks all of it.
 --
 -- KEYS  lock, fence, holder, of the slot that is held
 -- ARGV  1 token  2 lease ms  3 how we stand in line: see standing()
---       4 the token of the holder  5 the G of "shared:G" while it reads, or "0"
---       6 its fence  7 "1": this is the server that it has it on
---       8 "1": not if the work was done: --once-per
---       9 "1" on one node; on several, each has a G of its own
+--       4 the holder's token  5 the G of "shared:G" if it reads, else "0"
+--       6 its fence  7 "1": this is the server on which it holds the lock
+--       8 "1": not if the work was done already: --once-per
+--       9 "1" on one node; on several, each node has its own G
 --       10 the round: see round_line()
 -- Returns
 --   joined COUNTER LOST SLOT GROUP SERVER AT STOP BY     see acquire.lua
---   vanished COUNTER   the lock is gone, and the holder does not know yet: it
---       sets it again when it renews, and nobody else does
---   inside COUNTER     it reads, and we want to write: that would never end
+--   vanished COUNTER   the lock is gone, and the holder does not know it yet.
+--       It will set the lock again with its next renewal; nobody else does
+--   inside COUNTER     the holder reads and we want to write, which would block
+--       for ever
 --   done COUNTER MS "" RECORD     see acquire.lua
 --   no COUNTER         it does not hold the lock
 local ttl = tonumber(ARGV[2])
@@ -26,7 +27,7 @@ if not alone and group ~= '0' and shared(v) then
 end
 local value = group == '0' and outer or 'shared:' .. group
 local there = group == '0'
--- as the holder would find it: see confirm.lua
+-- the same conditions under which the holder would heal: see confirm.lua
 if not v and not bad and alone
     and ((not c or c < m) and ARGV[7] == '1'
     or c and (c == m or untouched(m))) then

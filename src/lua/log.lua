@@ -1,15 +1,16 @@
--- The history of a lock: what became of the latest hundred holds, each told once
--- by whoever gives it back, with the release.
---   redlock:{TAG}:log:KEY            stream. The fields of an entry, all text, in
---       this order, those that are not known left out: token fence slot host
---       pid user command reason ci_url since waited_ms held_ms outcome exit
---       signal by. BY: who forced it. SINCE is in ms since 1970, by this server's clock
--- Nothing depends on it: it comes after all else, and what fails (memory, rights,
--- a key of another type) fails quietly. On the move it is left out: it may be
--- on the other node, and would be made a second time.
---   A story is "fence N\nslot N\n\nwaited_ms N\nheld_ms N\noutcome WORD\n...",
--- what comes before who it was and what comes behind it; or "". `again`: it may
--- have been told already.
+-- The history of a lock: an entry for each of the last hundred holds. The
+-- release (or force-release) of a hold writes its entry, once.
+--   redlock:{TAG}:log:KEY            stream. The fields of an entry, all text,
+--       in this order; unknown ones are left out: token fence slot host pid
+--       user command reason ci_url since waited_ms held_ms outcome exit signal
+--       by. BY: who forced it. SINCE: ms since 1970, by this server's clock
+-- Nothing depends on the history. It is written last, and a failure (memory,
+-- rights, a key of another type) is ignored. During a migration nothing is
+-- written: the stream may be on the other node, and would be created twice.
+--
+-- A story is "fence N\nslot N\n\nwaited_ms N\nheld_ms N\noutcome WORD\n...", or
+-- "". The empty line stands for the fields that say who it was. `again`: the
+-- entry may have been written already.
 local function note(who, story, about, at, again)
 	local log = part('log')
 	local first, rest = string.match(story, '^(.-\n)\n(.*)$')

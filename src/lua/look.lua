@@ -1,10 +1,10 @@
--- For who looks at a lock and knows nothing of it. A slot of a Cluster may be on
--- the move: what is not here is not told, and is {}.
+-- For scripts that look at a lock and know nothing of it yet. During a
+-- migration, a key that is not on this node counts as empty: {}.
 local function ask(...)
 	local answer = redis.pcall(...)
 	return type(answer) == 'table' and answer.err and {} or answer
 end
--- Those that somebody ever had, in their order; slot 0 always.
+-- The slots that were ever in use, in order; always slot 0.
 local function slots_known()
 	local slots = {0}
 	for _, name in ipairs(ask('hkeys', part('moves'))) do

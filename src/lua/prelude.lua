@@ -1,18 +1,20 @@
--- What every script begins with: what is stored, the counter that the fences
--- come from, and who shares a lock. A counter that is no number below 2^53 is
--- `bad` and is never touched. The last argument is the database: the script
--- travels right behind a SELECT, and must not touch another one when that was
--- refused.
+-- The start of every script: the keys, the fence counter and the record of the
+-- holder. A counter that is not a number below 2^53 is `bad`; no script changes
+-- it.
 --
--- KEYS are those of one slot. Slot 0 is the user's key itself, and all there is
--- without --slots:
---   KEY, or redlock:{TAG}:slot:N:KEY                 string: whose it is: the
---       holder's token, or "shared:G" while readers hold; G is the counter as
---       the first of them came
+-- The last argument is the database. The client sends the script right behind a
+-- SELECT. If the server refuses that SELECT, the script must not work on
+-- another database, so it selects its own.
+--
+-- KEYS belong to one slot. Slot 0 uses the user's key itself, and is the only
+-- slot without --slots:
+--   KEY, or redlock:{TAG}:slot:N:KEY                 string: the holder's
+--       token, or "shared:G" while readers hold; G is the counter as the first
+--       reader was granted the lock
 --   redlock:{TAG}:fence:KEY                          the counter, for all slots
---   redlock:{TAG}:holder:KEY, ...:slot-holder:N:KEY  the record: who it is
---   redlock:{TAG}:sharers:VALUE:KEY                  who else holds what the
---       lock says; see share.lua
+--   redlock:{TAG}:holder:KEY, ...:slot-holder:N:KEY  the record of the holder
+--   redlock:{TAG}:sharers:VALUE:KEY                  the clients that share a
+--       lock whose value is VALUE; see share.lua
 --   redlock:{TAG}:moves:KEY                          hash; see moved()
 if ARGV[#ARGV] ~= '0' then
 	redis.call('select', ARGV[#ARGV])
@@ -29,15 +31,17 @@ local function slot_key(name, n)
 	return n == 0 and (name == '' and key or part(name))
 	    or part('slot' .. (name == '' and '' or '-' .. name) .. ':' .. n)
 end
--- A slot of a Cluster may be on the move, for minutes if that was broken off.
--- Each of its keys is on one of two nodes then, and neither knows what the
--- other has. A script is let run where all KEYS are: the lock is held. Of a key
--- that is not here, though it may be there, a command fails on the old node; on
--- the new one it finds nothing, or makes a second key of that name, which the
--- move will run into. A command on several keys fails on both. No key is called
--- "none": MGET tells whether the slot is on the move.
---   What a script will need beside KEYS must then be here(), before the first
--- write; what it may do without, it may try().
+-- A Cluster slot may be migrating, for minutes if the migration was
+-- interrupted. Each of its keys is then on one of two nodes, and neither node
+-- knows what the other has. A script runs only where all KEYS are, which means
+-- that the lock is held. If another key is missing on this node, it may be on
+-- the other one. On the old node a command on it fails. On the new node the
+-- command finds nothing, or creates a second key of that name, which gets in
+-- the way of the migration. A command on several keys fails on both nodes. No
+-- key is called "none", so an MGET with it fails while the slot is migrating.
+--
+-- If a script needs more keys than KEYS, it must call here() for them before
+-- its first write. Where it can do without a key, it uses try().
 local have = redis.pcall('mget', lock, fence, holder, part('none'))
 local moving = have.err
 if moving then
@@ -46,8 +50,8 @@ if moving then
 		return {err = moving}
 	end
 end
--- A companion key of another type is not ours, and is in the way of everybody:
--- it is dropped.
+-- A companion key of another type is not ours and would block every client.
+-- Delete it.
 local function own(command, name, ...)
 	local answer = redis.pcall(command, name, ...)
 	if type(answer) ~= 'table' or not answer.err then
@@ -65,8 +69,8 @@ local function here(...)
 	end
 end
 local v, raw, record = have[1], have[2], have[3]
--- MGET calls a key of another type missing; that of the lock shows when SET NX
--- fails
+-- MGET returns nil also for a key of another type. GET finds out for the
+-- counter; for the lock, SET NX will fail.
 if not raw then
 	raw = redis.pcall('get', fence)
 	if raw and not string.find(raw.err, 'WRONGTYPE') then
@@ -80,14 +84,14 @@ if c and c > 9007199254740000 then
 end
 local bad = raw and not c
 local function text(n) return string.format('%.0f', n or 0) end
--- Anybody may have written there: what is no number that is exact is none.
+-- Other programs may have written there: accept only what is an exact number.
 local function whole(words)
 	local n = tonumber(string.match(words or '', '^%d+$'))
 	return n and n <= 9007199254740000 and n or nil
 end
 local month_ms = 2592000000
--- A missing counter is born from the clock in microseconds: it is then ahead
--- of every fence a lost one ever gave out.
+-- A missing counter starts from the clock in microseconds, which is larger than
+-- every fence that a lost counter gave out.
 local function time()
 	local t = redis.call('time')
 	return t[1] * 1000000 + t[2]
@@ -95,15 +99,15 @@ end
 local function fence_set(n)
 	return bad and {} or redis.pcall('set', fence, text(n), 'px', month_ms)
 end
--- A release may arrive late, after this client has asked for the lock anew: each
--- acquire after a release is of another round, and a release of an earlier one
--- does not undo it. The record says of which round the grant is.
+-- A release may arrive late, after this client has asked for the lock again. So
+-- each acquire after a release starts a new round, and a release of an earlier
+-- round does not undo it. The record keeps the round of the grant.
 local round = 0
 local function round_line(who)
 	return who == token and round > 0 and 'round ' .. round .. '\n' or ''
 end
--- "fence": the counter as it was granted. "lost": see grant() in queue.lua; that
--- must outlive any lease.
+-- "fence": the counter at the grant. "lost": see grant() in queue.lua; a record
+-- with it must outlive any lease.
 local function record_of(who, ttl, about, since, lost, given)
 	return 'token ' .. who .. '\nttl ' .. ttl
 	    .. (given and '\nfence ' .. text(given) or '') .. '\nsince '
@@ -111,7 +115,7 @@ local function record_of(who, ttl, about, since, lost, given)
 	    .. (lost and 'lost ' .. text(lost) .. '\n' or '')
 	    .. round_line(who) .. about
 end
--- It counts only while its token is what the lock holds.
+-- The record counts only while its token is the value of the lock.
 local function record_set(n, who, ttl, about, at, lost, given)
 	local words = record_of(who, ttl, about, at, lost, given)
 	if n == slot then
@@ -127,13 +131,16 @@ end
 local function number_in(words, name)
 	return whole(string.match(words or '', '\n' .. name .. ' (%d+)\n'))
 end
--- Where several hold at a time, the counter moves without a lock having changed
--- hands, and a holder whose lock vanished must know whether its own did. Who
--- uses slots or shares says so in a hash:
---   last  the counter as it then was     N  the same, of the last move of slot N
---   from  the hash knows all moves since   born  what a lost counter was born as
--- A move of slot 0 by those who know nothing of slots is seen by `last`. `back`:
--- what was there before is an older counter, that came back.
+-- With slots or readers, the counter also moves when other clients come and go.
+-- If a holder's lock vanishes, the holder must know whether its own slot
+-- changed hands. So clients that use slots or share a lock keep a hash:
+--   last  the counter after the last move that was noted
+--   N     the counter after the last move of slot N
+--   from  the hash has all moves since this counter
+--   born  the value from which a lost counter started again
+-- Other clients move slot 0 without a note; then `last` differs from the
+-- counter. `back`: the counter before was an older one that came back after a
+-- loss of data.
 local function moved(n, before, back)
 	local moves = part('moves')
 	local last = own('hget', moves, 'last')
@@ -153,7 +160,7 @@ local function moved(n, before, back)
 	end
 	redis.call('pexpire', moves, month_ms)
 end
--- What a lost counter was born as: see moved().
+-- The value from which a lost counter started again: see moved().
 local function born_as()
 	return whole(own('hget', part('moves'), 'born'))
 end

@@ -1,13 +1,13 @@
--- The line of waiters, in the order of their tickets, one for all slots:
+-- The line of waiters, in the order of their tickets. All slots share one line:
 --   redlock:{TAG}:queue:KEY        sorted set, ticket -> member. A ticket is
---       the server's TIME in microseconds at which the waiter came; a member
---       is "TOKEN TTL SLOTS FLAGS\n" and what others may see of the waiter
+--       the server's TIME in microseconds at which the waiter came. A member is
+--       "TOKEN TTL SLOTS FLAGS\n" and what others may see of the waiter
 --   redlock:{TAG}:alive:KEY        sorted set, last sign of life -> token, of
---       whoever has waited for more than a heartbeat
---   redlock:{TAG}:grant:TOKEN:KEY  list: what wakes the waiter. It expires, so
---       that a waiter that died leaves nothing
--- A waiter asks again once per heartbeat, and gets into line with the ticket it
--- has, should it have been skipped or the data be lost.
+--       waiters that have waited for more than a heartbeat
+--   redlock:{TAG}:grant:TOKEN:KEY  list; a push wakes the waiter. It expires,
+--       so that a dead waiter leaves nothing behind
+-- A waiter asks again once per heartbeat. If it was skipped or the data were
+-- lost, it gets back into line with its old ticket.
 local heartbeat, kept_ms, grant_ms = 5000000, 60000, 2000
 local queue, alive = part('queue'), part('alive')
 local granted -- the slot that the caller was given
@@ -19,7 +19,7 @@ local function wake(who, word, ms)
 		redis.call('pexpire', list, ms)
 	end
 end
--- What a lock holds; of another type: nothing.
+-- The value of a lock; nil if the key is missing or of another type.
 local function words_at(name)
 	local words = redis.pcall('get', name)
 	if type(words) == 'table'
@@ -28,7 +28,7 @@ local function words_at(name)
 	end
 	return type(words) == 'string' and words or nil
 end
--- Whose the first so many slots are.
+-- The values of slots 0 to slots - 1.
 local function values_of(slots)
 	local names = {}
 	for n = 0, slots - 1 do
@@ -36,9 +36,9 @@ local function values_of(slots)
 	end
 	return redis.call('mget', unpack(names))
 end
--- A slot that such a client may have now, or nil. Where data were lost a moment
--- ago (`fresh`), an empty slot is none: its holder may not have renewed yet.
--- `only`: this one, if that is not negative.
+-- Returns a slot that this client may have now, or nil. If data were lost a
+-- moment ago (`fresh`), an empty slot is not free: its holder may not have
+-- renewed yet. `only`: look at this slot alone, unless it is negative or nil.
 local function room(slots, reads, fresh, only)
 	local values = {v}
 	if slots > 1 or slot > 0 then
@@ -55,18 +55,20 @@ local function room(slots, reads, fresh, only)
 		end
 	end
 end
--- The counter moves with every grant; on one node (`alone`) it becomes TIME at
--- least, because a counter rolled back by a restart would hand out a fence twice;
--- on several it grows by 1, so that their answers agree.
+-- Every grant moves the counter. On one node (`alone`) it becomes at least
+-- TIME, because a counter that a restart rolled back would give out a fence
+-- twice. On several nodes it grows by 1, so that their answers agree.
 local function next_fence(at, alone)
 	local next = c and c + 1 or at
 	return alone and next < at and at or next
 end
--- Slot n becomes `who`'s for `px` ms. False: it is of another type, or memory is
--- full.
---   The counter may be missing though somebody waits: then whoever remembers a
--- smaller one remembers a holder that may be unaware, and must be told. What the
--- counter was born as stands in the record as `lost`, until somebody has held.
+-- Gives slot n to `who` for `px` ms. Returns false if the key is of another
+-- type or memory is full.
+--
+-- If the counter is missing while clients wait, it was lost. A client that
+-- remembers a smaller counter remembers a holder that may not know of the loss,
+-- and must be told. So the record keeps the value from which the counter
+-- started again, as `lost`, until a client has held the lock.
 local function grant(n, who, stands, px, at, alone, lost)
 	local name, before = slot_key('', n), c
 	local ttl, slots, reads, about = standing(stands)
@@ -95,7 +97,7 @@ local function grant(n, who, stands, px, at, alone, lost)
 	if who == token then
 		granted = n
 	end
-	-- who joins writes here first: see release.lua on full memory
+	-- a reader that joins writes here first: see release.lua on full memory
 	if reads then
 		share(value, who .. ' ' .. stands, at, px)
 	end
@@ -115,14 +117,15 @@ local function grant(n, who, stands, px, at, alone, lost)
 	end
 	return true
 end
--- No sign of life for three heartbeats. The ticket is the first sign. On the
--- move, nobody gives any.
+-- Whether the waiter gave no sign of life for three heartbeats. Its ticket is
+-- the first sign. During a migration waiters give no signs, so none counts as
+-- gone.
 local function gone(who, ticket, at)
 	return not moving and at - ticket > 3 * heartbeat and at
 	    - tonumber(own('zscore', alive, who) or 0) > 3 * heartbeat
 end
--- The first two in line, with their tickets. A member that is none of ours would
--- be in the way for ever, and is dropped.
+-- The first two in line, with their tickets. Drops members that are not ours:
+-- they would block the line for ever.
 local function first_two()
 	while true do
 		local line, odd = own('zrange', queue, 0, 1, 'withscores'), false
@@ -137,14 +140,17 @@ local function first_two()
 		end
 	end
 end
--- Whoever is first in line, and lives, gets what it may have, for as long as it
--- may take to claim it; then the next, until one finds no room: nobody gets
--- past it. `born`: see moved(), where the caller uses slots. Returns for how
--- long, or nil; whether somebody waits still; whether that is because the grant
+-- Hands the lock or a slot to the first live waiter in line, for as long as it
+-- may take to claim it, then to the next, and so on. It stops at the first for
+-- which there is no room: nobody may pass that one. `born`: see moved(); nil
+-- without slots and readers. Returns for how long the lock was handed over, or
+-- nil; whether a waiter is left; and whether one is left because its grant
 -- failed.
---   On the move it may fail at any key that is not here, and whatever was done
--- by then stands: a grant of a plain lock, all of which is in KEYS. Any other
--- could end half-way, with the counter unmoved, or be of a slot held there.
+--
+-- During a migration it may fail at any key that is not here, and what was
+-- written by then stays. With a plain lock that is a complete grant, because
+-- all its keys are in KEYS. Any other grant could stop half-way, before the
+-- counter moves, or give away a slot that is held on the other node.
 local function serve(at, alone, lost, born)
 	local given
 	while true do
@@ -156,8 +162,9 @@ local function serve(at, alone, lost, born)
 			if moving and (reads or slots > 1 or slot > 0) then
 				return given, true
 			end
-			-- who came after the counter was born waits for nobody
-			-- whom it was lost with
+			-- a waiter that came after the counter started again
+			-- need not wait for holders that were lost with the old
+			-- one
 			local n = room(slots, reads, born and ticket < born
 			    and at - born < ttl * 1000)
 			local dead = gone(who, ticket, at)

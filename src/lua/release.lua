@@ -1,31 +1,32 @@
--- Give up what ARGV[1] has: its place in line, and the lock, which then goes to
--- the first in line. The counter moves: a renewal that comes late must not find
+-- Gives up what ARGV[1] has: its place in line, and the lock, which then goes
+-- to the first in line. The counter moves, so that a late renewal does not find
 -- the counter it saw, and heal.
 --
--- KEYS  lock, fence, holder, of our slot, if we know it, else of slot 0
+-- KEYS  lock, fence, holder, of our slot if we know it, else of slot 0
 -- ARGV  1 token  2 fence m, or 0  3 "1" on one node
 --       4 how we stand in line: see standing()
---       5 "1": we may be in it; "2": somebody else gives it back in our name,
---         and leaves word: see confirm.lua
+--       5 "1": we may be in line; "2": unlock.lua releases the lock in our
+--         name: leave word for the client that has it, see confirm.lua
 --       6 "1": we have held the lock: see grant()
---       7 the token of the holder whom we joined, or ""
---       8 keep the lock for so many ms since it was granted, or 0: --min-hold
---       9 we held it for so many, as our clock has it
---       10 for so many nobody else is to do the same, or 0: --once-per
---       11 "1": hand it to nobody: see `withheld` in lease.h
+--       7 the token of the holder that we joined, or ""
+--       8 keep the lock until this many ms after the grant, or 0: --min-hold
+--       9 for how many ms we held it, by our clock
+--       10 for how many ms nobody may repeat the work, or 0: --once-per
+--       11 "1": do not hand it to a waiter: see `withheld` in lease.h
 --       12 the round: see round_line()
---       13 what became of the hold: see log.lua; "": nothing to tell
+--       13 what became of the hold: see log.lua; "": no entry
 -- Returns
---   yes COUNTER MS    released; handed over for so long, 0: to nobody
---   no COUNTER     it was not ours (any more): nothing changed
--- When memory is full a script may write more only after it has written
--- something: taking the head from the line, or DEL, comes first.
+--   yes COUNTER MS    released; handed to the next client for MS; 0: to nobody
+--   no COUNTER     it was not ours, or no longer: nothing changed
+-- When memory is full, the server refuses the writes of a script until the
+-- script has made one that is always allowed. So a ZREM of the head of the
+-- line, or a DEL, comes first.
 local ttl, slots, reads, about = standing(ARGV[4])
 local member = token .. ' ' .. ARGV[4]
 local alone, joined = ARGV[3] == '1', ARGV[7]
 local least, once = tonumber(ARGV[8]), tonumber(ARGV[10])
--- an answer that never came does not say which slot it is, or that it is not
--- the outer one's
+-- if an answer was lost, we do not know our slot, or that the hold is ours and
+-- not the outer one's
 if (slots > 1 or slot > 0) and v ~= token then
 	for n, value in ipairs(values_of(slots)) do
 		if value == token then
@@ -42,28 +43,28 @@ local function told(reply, again)
 	return reply
 end
 local sharers = sharers_of(v or '')
--- On the move, a plain lock is freed whatever else is here. Who has joined it,
--- or reads, is not forgotten; and a counter that moves is noted where it must
--- be.
+-- During a migration, a plain lock is freed even if its other keys are not
+-- here. But those who joined it, or read, must not be forgotten, and a move of
+-- the counter must be noted where that is needed: then the keys must be here.
 local theirs = v == token and may_be_joined()
 local shares = reads and shared(v) or joined ~= '' and v == joined
 if theirs or shares then
 	here(sharers)
 	shares = shares and own('zscore', sharers, member)
 end
--- it was sent before the acquire that this is ours by
+-- this release was sent before the acquire to which we owe the grant
 local since_round = shares and math.floor(shares % 1 * 1000 + 0.5)
     or v == token and number_in(record, 'round') or 0
 if since_round > tonumber(ARGV[12]) then
 	return {'no', text(c)}
 end
--- we joined, and others have it still, or we ourselves for as long as we said
+-- we joined, and the holder that we joined has not ended
 local outer = shares and not shared(v)
     and not own('zscore', sharers, 'left')
 if shares and not outer or v == token and slots > 1 then
 	here(part('moves'))
 end
--- it was done, whoever has the lock by now
+-- the work was done, even if another client has the lock by now
 if once > 0 then
 	try('zrem', queue, '') -- a first write: see above
 	local noted = redis.pcall('set', part('once'),
@@ -79,7 +80,8 @@ end
 try('del', part('grant:' .. token)) -- of a waiter, or who was asked to stop
 if ARGV[5] == '2' and not moving then
 	redis.pcall('rpush', part('grant:' .. token), 'unlocked')
-	-- what is shared still stands there: nothing else says that one is out
+	-- a shared lock stays, so only this word tells the client that it is
+	-- out
 	redis.pcall('pexpire', part('grant:' .. token),
 	    v == token and math.min(ttl, kept_ms) or ttl)
 end
@@ -87,11 +89,11 @@ if v ~= token and not shares then
 	return told({'no', text(c)}, true)
 end
 local least_c = not alone and c and rolled_back() and at or 0
--- the record tells when the lock was granted, but not when it was joined
+-- the record says when the lock was granted, but not when we joined
 local since = not shares and number_in(record, 'since')
 local rest = least > 0 and math.ceil(least - (since
     and math.max(at / 1000 - since, 0) or tonumber(ARGV[9]))) or 0
--- Whoever is first in line knows of a lease that is longer.
+-- Wakes the first in line: the lease it knows of is longer.
 local function look()
 	local first = rest > 0 and try('zrange', queue, 0, 0)[1]
 	if first then
@@ -110,6 +112,7 @@ if shares or theirs then
 		redis.call('zadd', sharers, 0, 'left')
 	end
 	if outer or sharers_end(v, at) then
+		-- others hold it still, or we do: --min-hold
 		if shared(v) then
 			local before = c
 			c = c and c + 1 or at
@@ -124,7 +127,7 @@ if shares or theirs then
 	try('del', sharers)
 	v = false
 elseif rest > 0 then
-	-- under another name, for a renewal that comes late would prolong it
+	-- under another name, because a late renewal would prolong it
 	redis.call('pexpire', lock, rest)
 	local before, name = c, token .. ' rest'
 	if redis.pcall('set', lock, name, 'xx', 'px', rest).ok then
@@ -149,7 +152,7 @@ if not before or several and before < c then
 	moved(slot, before)
 end
 leaving = v
--- a line that is out of order must not keep the lock
+-- a broken line must not keep us from freeing the lock
 local born = several and born_as() or nil
 local done, px
 if ARGV[11] ~= '1' then

@@ -1,6 +1,5 @@
--- Which server this is: its run id, and the word "cluster" if it is a node of
--- one, "active" if it is an active replica (of KeyDB); "" if we may not know
--- (INFO is refused).
+-- Identifies this server: its run id, followed by " cluster" for a Cluster node
+-- or " active" for an active replica (of KeyDB). Returns "" if INFO is refused.
 local run_id, uptime, member
 local function server()
 	if run_id == nil then
@@ -8,9 +7,10 @@ local function server()
 		words = type(words) == 'string' and words or ''
 		run_id = string.match(words, 'run_id:(%x+)') or ''
 		uptime = tonumber(string.match(words, 'uptime_in_seconds:(%d+)'))
-		-- redis_mode, server_mode or redict_mode
+		-- the field is redis_mode, server_mode or redict_mode
 		member = string.find(words, '_mode:cluster', 1, true) and ' cluster'
-		-- of two such, each grants by itself what the other has granted
+		-- of two active replicas, each grants what the other has
+		-- granted
 		words = redis.pcall('info', 'replication')
 		if type(words) == 'string'
 		    and string.find(words, 'role:active-replica', 1, true) then
@@ -19,17 +19,19 @@ local function server()
 	end
 	return run_id .. (member or '')
 end
--- The counter was written before the server was started: what it gave out since
--- may be lost, and it must not give that out again, so it is to become TIME at
--- least before it is written anew. Its expiry tells how old it is; the server
--- may be up for a second less than it says.
+-- Whether the counter was written before the server was started. Then the
+-- server may have lost a later value, and must not give out that fence again:
+-- before the next write, the counter must become at least TIME. The expiry of
+-- the counter tells how old it is. The server may have been up for a second
+-- less than it says.
 local function rolled_back()
 	server()
 	local left = redis.call('pttl', fence)
 	return left < 0 or not uptime or month_ms - left >= (uptime - 1) * 1000
 end
--- It may have been restarted, and have forgotten a lease: for how many ms still,
--- or nil. It counts in whole seconds, and one of them may have just begun.
+-- A server that has been up for less than `ms` may have forgotten a lease.
+-- Returns for how many ms more, or nil. (Uptime is in whole seconds, and the
+-- last one may have just begun.)
 local function young(ms)
 	server()
 	local rest = ms > 0 and ms + 1000 - (uptime or math.huge) * 1000 or 0

@@ -1,17 +1,21 @@
--- Those who hold a lock together: readers, or those whom the holder's command
--- started, and who joined it. Each has a lease of its own: a live one never
--- renews that of a dead one.
---   redlock:{TAG}:sharers:VALUE:KEY  sorted set, by the server time in ms at
---       which the lease of each ends; its thousandths are the round: see
+-- Clients that share a lock: readers, or nested runs that joined the hold of
+-- the command that started them. Each has its own lease: a live client never
+-- renews the lease of a dead one.
+--   redlock:{TAG}:sharers:VALUE:KEY  sorted set. The score is the server time
+--       in ms at which the lease ends; its thousandths are the round, see
 --       round_line(). A member is "TOKEN TTL SLOTS FLAGS\nABOUT", as in the
---       line of waiters; also
---       left        the holder that the others joined has ended (its time is 0)
---       ?           whoever else it may have been: data were lost
---       rest ...    a member that has ended, but holds for a while: --min-hold
--- Whom others have joined has a "joined 1" in its record: on the move, that set
--- may be on the other node, or nowhere.
--- "TTL SLOTS FLAGS\nABOUT": how a client stands in line. Flags: "-" none,
--- "s" --supersede, "r" --shared. nil: those are no words of ours.
+--       line of waiters, or one of these:
+--       left        the holder that the others joined has ended (its score is
+--                   0)
+--       ?           members that we do not know: data were lost
+--       rest ...    a member that has ended but keeps the lock for a while:
+--                   --min-hold
+-- If others have joined a hold, its record has a line "joined 1": during a
+-- migration, the set may be on the other node, or on neither.
+-- Parses "TTL SLOTS FLAGS\nABOUT", which says how a client stands in line.
+-- Flags: "-" none, "s" --supersede, "r" --shared. Returns the TTL, the slots,
+-- whether it reads, ABOUT, and whether it supersedes; nil if the text is not
+-- ours.
 local function standing(words)
 	local ttl, slots, flags, about =
 	    string.match(words or '', '^([1-9]%d*) ([1-9]%d*) (%S+)\n(.*)$')
@@ -22,7 +26,8 @@ local function standing(words)
 	return ttl, slots, string.find(flags, 'r') and true, about,
 	    string.find(flags, 's') and true
 end
--- A member: its token, and how that stands; nil: it is none of ours.
+-- Splits a member into its token and the text for standing(). Returns nil if
+-- the member is not ours.
 local function parsed(member)
 	local who, words = string.match(member, '^(%S+) (.*)$')
 	if who and standing(words) then
@@ -33,11 +38,12 @@ local function shared(value)
 	return string.sub(value or '', 1, 7) == 'shared:'
 end
 local function sharers_of(value) return part('sharers:' .. value) end
--- When the last of them ends; nil: none is left. A member that is none of ours
--- is dropped. (Nobody's time is more than 30 years.)
+-- Returns when the last of their leases ends, or nil if none is left. Drops
+-- members that are not ours. (A lease ends within 30 years at most.)
 local function sharers_end(value, at)
 	local sharers, now = sharers_of(value), math.floor(at / 1000)
-	-- it was here; on the move it may be nowhere once we took the last away
+	-- the set was here; during a migration it may be on neither node after
+	-- we have removed the last member
 	local last = try('zrevrange', sharers, 0, 0, 'withscores')
 	while last[1] and last[1] ~= '?' and last[1] ~= 'left'
 	    and not parsed((string.gsub(last[1], '^rest ', ''))) do
@@ -50,32 +56,34 @@ local function sharers_end(value, at)
 	return ends > now and ends or nil
 end
 local joined_line = 'joined 1\n'
--- Whether anybody may have joined whoever holds the lock.
+-- Whether another client may have joined the hold.
 local function may_be_joined()
 	if moving then
 		return not record_is_of(v) or number_in(record, 'joined') == 1
 	end
 	return redis.call('exists', sharers_of(v)) == 1
 end
--- The lock lives as long as the last of them, but no shorter than `least` ms.
+-- The lock expires with the last of their leases, but not in less than `least`
+-- ms.
 local function keep(n, value, at, least)
 	local last = sharers_end(value, at)
 	local ms = math.max(least, last and last - math.floor(at / 1000) or 0)
 	redis.call('pexpire', slot_key('', n), ms)
 	try('pexpire', sharers_of(value), ms)
-	-- the record of a loss must not end sooner than it was meant to
+	-- only ever prolong the record: one that notes a loss lives longer
 	if redis.call('pttl', slot_key('holder', n)) < ms then
 		redis.call('pexpire', slot_key('holder', n), ms)
 	end
 end
--- The longest lease of those who hold `value`, as the record knows it: what was
--- lost and is set again lasts for as long, and so do waiters wait for whoever is
--- unaware.
+-- The longest lease of those who hold `value`, as far as the record knows. A
+-- lost lock is set again for that long, because waiters wait that long for a
+-- holder that does not know of the loss.
 local function longest(value, ttl)
 	return math.max(ttl, record_is_of(value) and number_in(record, 'ttl') or 0)
 end
--- Join, or renew. Who is `known` to be in there and is not was forgotten, and so
--- may others have been: each of them is heard of within the longest lease.
+-- Joins, or renews. `known`: the member should be in the set. If it is not, the
+-- server has forgotten it, and perhaps others too. "?" stands for those until
+-- the longest lease is over; by then each of them has asked again.
 local function share(value, member, at, ttl, known)
 	local ends = math.floor(at / 1000) + ttl
 	redis.call('pexpire', sharers_of(value), ttl) -- memory may be full
@@ -90,7 +98,7 @@ local function share(value, member, at, ttl, known)
 		redis.call('zadd', sharers_of(value), ends, '?')
 	end
 end
--- --once-per: the answer when somebody did it already, or nil.
+-- --once-per: the answer if the work was done already, else nil.
 local function done_by()
 	here(part('once'))
 	local by = own('get', part('once'))

@@ -1,11 +1,12 @@
--- force-release asks a holder to stop by a word on its grant list, which the
--- holder finds with its next renewal:
---   "stop DEADLINE\nABOUT"     DEADLINE: the server's clock, in ms, by when it
---       must be gone; ABOUT: who asks, in lines as those of standing()
--- Another word is "unlocked": see unlock.lua.
--- Returns how many ms are left, and ABOUT; -1 and "": nobody asks; and whether
--- it was unlocked. On the move the list may be elsewhere: then nobody is asked,
--- or hears.
+-- force-release asks a holder to stop. It leaves a word on the holder's grant
+-- list, and the holder finds it with its next renewal:
+--   "stop DEADLINE\nABOUT"     DEADLINE: when the holder must be gone, in ms by
+--       the server's clock; ABOUT: who asks, in lines as those of standing()
+-- The other word is "unlocked": see unlock.lua.
+--
+-- Returns how many ms are left, and ABOUT; -1 and "" if nobody asks; and
+-- whether the lock was unlocked. During a migration the list may be on the
+-- other node: then the holder is not asked, or does not hear of it.
 local function stop_word(who, at)
 	local word = not moving and redis.pcall('lindex', part('grant:' .. who), -1)
 	local deadline, about = string.match(

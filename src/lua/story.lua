@@ -1,5 +1,6 @@
--- What the record tells of a hold that somebody else ends, for the history.
--- Who it is: the record without what the scripts put in.
+-- What the record tells the history about a hold that another client ends.
+--
+-- Who it is: the record without the lines that the scripts add.
 local function about_of(words)
 	local about = string.match(words or '', '\nsince %d+\n(.*)$') or ''
 	about = string.gsub(about, '^lost %d+\n', '')
@@ -7,7 +8,7 @@ local function about_of(words)
 	about = string.gsub(about, '^round %d+\n', '')
 	return (string.gsub(about, joined_line .. '$', ''))
 end
--- See log.lua. `before`: the fence, if that is known.
+-- The story for log.lua. `before`: the fence, or nil if unknown.
 local function story_of(before, at, ending)
 	local now_ms = math.floor(at / 1000)
 	local held = now_ms - (number_in(record, 'since') or now_ms)

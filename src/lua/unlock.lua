@@ -1,13 +1,13 @@
--- Give up what a token has, for whoever has nothing else of it. The rest is
--- release.lua, and so are its arguments, but that
--- ARGV  4, 5 and 7 are filled in here  13 "1": tell the history
--- Returns as that does.
+-- Releases the hold of a client of which only the token is known. release.lua
+-- does the rest, and has the same arguments, except:
+-- ARGV  4, 5 and 7 are filled in here  13 "1": write the history
+-- The answers are those of release.lua.
 local value, stands = find(time())
 if not value then
 	return {'no', text(c)}
 end
 ARGV[4] = stands
--- a keeper may renew it; a value without a record is another program's
+-- a keeper may still renew it; a value without a record is another program's
 ARGV[5] = (value ~= token or record_is_of(token)) and '2' or '0'
 ARGV[7] = value ~= token and not shared(value) and value or ''
 ARGV[13] = ARGV[13] == '1' and value == token
