@@ -6,7 +6,7 @@
 #include "lock/core/rounds.h"
 #include "lock/core/timing.h"
 
-#define CLAIMS_MOST 5 /* of those whose counters others move, too */
+#define CLAIMS_MOST 5 /* other clients may move the counters each time */
 
 static void held(struct lease *l, struct instant at)
 {
@@ -20,7 +20,8 @@ static void held(struct lease *l, struct instant at)
 
 		lease_stop_listening(n);
 		n->off = false;
-		/* of another slot, or ours beside the outer one's */
+		/* granted another slot, or a hold of our own beside the outer
+		 * one */
 		if (n->mine && (n->slot != l->slot || n->joins != l->joined))
 			minority_give_back(n, at);
 		else if (!minority_waits(n))
@@ -31,7 +32,7 @@ static void held(struct lease *l, struct instant at)
 		lease_renew(l);
 }
 
-/* With one fence. Replicas are asked for once that is settled. */
+/* The fence is agreed. Only now ask for replicas. */
 void claim_agreed(struct lease *l, struct instant at)
 {
 	if (l->conf.replicas == 0 || l->replicating) {
@@ -40,13 +41,13 @@ void claim_agreed(struct lease *l, struct instant at)
 	}
 	l->replicating = true;
 	l->state = LEASE_CLAIMING;
-	/* the server answers at the end of its own time-out */
+	/* WAIT answers when its own time-out is over */
 	l->round_by = after(at, 2 * l->conf.node_timeout_ms);
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
 		bool yes = n->vote == VOTE_YES;
 
-		/* or it may grant yet: see vote.c */
+		/* an open vote may still become a grant: see vote.c */
 		if (minority_waits(n) || n->vote == VOTE_OPEN)
 			continue;
 		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
@@ -54,9 +55,10 @@ void claim_agreed(struct lease *l, struct instant at)
 	}
 }
 
-/* A slot is a lock of its own, and a quorum must be of the same. Each node gave
- * the first that was free there: a lower one is not free on all. False: it is
- * to be asked for. */
+/* Each slot is a lock of its own, so a quorum must have granted the same one.
+ * Each node granted its first free slot, so a slot below the highest is not
+ * free on all nodes. Returns false if no slot has a quorum: the highest is
+ * asked for next. */
 static bool one_slot(struct lease *l, struct instant at)
 {
 	int q = lease_quorum(l->conf.nodes), highest = 0;
@@ -84,7 +86,7 @@ static bool one_slot(struct lease *l, struct instant at)
 	return false;
 }
 
-/* The largest counter becomes the fence when a quorum has stored it under our
+/* The largest counter becomes the fence once a quorum has stored it under our
  * token: see claim_answer(). */
 static void store(struct lease *l, int64_t most, struct instant at)
 {
@@ -102,7 +104,7 @@ static void store(struct lease *l, int64_t most, struct instant at)
 	}
 }
 
-/* A quorum granted. One value from q nodes is a fence at once. */
+/* A quorum granted. If q nodes granted the same value, it is the fence. */
 void claim_begin(struct lease *l, struct instant at)
 {
 	int q = lease_quorum(l->conf.nodes);
@@ -143,7 +145,7 @@ static bool is_ours(const struct lease *l, const struct lease_node *n)
 	return n->mine && n->slot == l->slot;
 }
 
-/* A quorum is ours still, but the counters have moved: a larger one. */
+/* We still have a quorum, but its counters have moved: try a larger fence. */
 bool claim_again(struct lease *l, struct instant at)
 {
 	int64_t most = l->fence;
@@ -174,14 +176,15 @@ void claim_answer(struct lease *l, struct lease_node *n,
 {
 	bool mine = a->said != SAID_NO, ours;
 
-	/* an earlier claim's, or the second answer of two: the first has told
-	 * the counter, and that would look as if it had been granted */
+	/* An answer to an earlier claim, or the second of two answers. The
+	 * first one has told us the counter, so the second would look as if the
+	 * node had granted the lock with it. */
 	if (asked->fence != l->fence || n->vote != VOTE_OPEN)
 		return;
-	/* More than the fence is not what we know of: it was granted to us
-	 * anew, and others may have been before; or they hold as well, and move
-	 * the counter, too. So it must have become the fence by us, or have
-	 * been granted to us as such. */
+	/* If the counter is larger than the fence, either the lock was granted
+	 * to us anew, and perhaps to others before, or other holders move the
+	 * counter as well. So it must equal the fence, and either we raised it
+	 * or it was granted to us like that. */
 	ours = a->counter == l->fence && (a->raised || n->counter == l->fence);
 	if (mine)
 		lease_credit(l, n, asked, a);
@@ -193,7 +196,7 @@ void claim_answer(struct lease *l, struct lease_node *n,
 	rounds_check(l, at);
 }
 
-/* Too few of them are no matter of time. */
+/* If there are too few replicas, waiting does not help. */
 void claim_replicated(struct lease *l, struct lease_node *n,
 		      const struct answer *a, struct instant at)
 {

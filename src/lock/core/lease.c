@@ -15,7 +15,7 @@
 
 #define RELEASE_MS 1000
 #define RELEASE_AGAIN_MS 10
-#define QUICK_MS 3600000 /* renew often for so long after a clock step */
+#define QUICK_MS 3600000 /* renew often for this long after a clock step */
 
 int lease_quorum(int nodes)
 {
@@ -36,7 +36,7 @@ int lease_votes(const struct lease *l, enum vote vote)
 	return sum;
 }
 
-/* xorshift64*: jitter needs no better. */
+/* xorshift64*, which is good enough for jitter. */
 int64_t lease_jitter(struct lease *l, int64_t range)
 {
 	l->random ^= l->random >> 12;
@@ -64,12 +64,13 @@ void lease_stop_listening(struct lease_node *n)
 	}
 }
 
-/* Every connection on which an acquire is unanswered gets a release behind it:
- * a frozen server runs both when it wakes. A renewal is drained instead, or its
- * connection given up: run late, after a loss of data, it heals, and a release
- * behind it would free the healed lock under the eyes of waiters, whose memory
- * then takes the new counter for an ordinary hand-over. Left alone the healed
- * lock stays for T, which outlives any unaware holder. */
+/* If an acquire is unanswered, send a release behind it on the same connection:
+ * a frozen server runs both when it wakes. A renewal gets no release behind it.
+ * We drain it or give up its connection. If it runs late, after a loss of data,
+ * it heals the lock; a release would then free that lock, and waiters that saw
+ * it would take the new counter for an ordinary hand-over. If we leave it
+ * alone, the healed lock stays for T, which is longer than a holder that does
+ * not know of the loss can live. */
 void lease_want_release(struct lease_node *n, struct instant at)
 {
 	bool owed = n->mine || n->unsure || n->queued;
@@ -103,23 +104,25 @@ void lease_credit(struct lease *l, struct lease_node *n,
 		n->credited_at = asked->sent;
 	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > n->until_ms)
 		n->until_ms = a->at_ms + l->conf.ttl_ms;
-	/* an older question's answer, come late, is no news of the counter */
+	/* a late answer to an older question says nothing new about the
+	 * counter */
 	if (a->counter > 0 && (a->counter > n->counter || !n->mine ||
 			       !before(asked->sent, n->credited_at)))
 		n->counter = a->counter;
 	n->mine = true;
 	n->lost = n->absent = false;
-	/* The same token may have been granted again after a loss of data, and
-	 * others in between: what counts is the grant that stands. On several
-	 * nodes the fence was agreed upon, and stays. A renewal does not tell
-	 * it: where several hold, the counter is somebody else's by then. */
+	/* After a loss of data, the same token may be granted again, with other
+	 * holders in between: only the last grant counts. With several nodes
+	 * the fence was agreed upon, and stays. A renewal does not tell the
+	 * fence: if several clients hold, the counter may be another's by
+	 * then. */
 	if (l->conf.nodes == 1 && a->counter > l->fence && !l->joined &&
 	    !l->in_use && asked->verb == VERB_ACQUIRE)
 		l->fence = a->counter;
 }
 
-/* A lease that ends sooner than we asked for: the server's clock was set
- * forward. The next step may be larger, so look more often for an hour. */
+/* If a lease ends sooner than we asked for, the server's clock was set forward.
+ * The next step may be larger, so renew more often for an hour. */
 static void watch_clock(struct lease *l, struct lease_node *n,
 			const struct answer *a, struct instant at)
 {
@@ -154,7 +157,7 @@ static void lose(struct lease *l, struct lease_node *n)
 	stop_renewing(l);
 }
 
-/* Any node's word is enough, and counts from its own question. */
+/* The word of any node is enough. The time counts from its own question. */
 void lease_note_stop(struct lease *l, const struct ask *asked,
 		     const struct answer *a)
 {
@@ -180,7 +183,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 	}
 	if (l->state != LEASE_HELD)
 		return;
-	/* it is to be given back, for it was of another slot */
+	/* it granted another slot, and the grant is to be given back */
 	if (n->want == VERB_RELEASE)
 		return;
 	if (!mine) {
@@ -275,7 +278,7 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 	}
 	if (ch->ask.seq != asked->seq)
 		return;
-	/* we had stopped to listen */
+	/* we have stopped listening */
 	if (asked->verb == VERB_LISTEN && ch->ask.verb == VERB_NONE)
 		return;
 	ch->ask.verb = VERB_NONE;
@@ -302,9 +305,9 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 
 /* ---- questions ---- */
 
-/* How long an unanswered question keeps its connection. An acquire on one that
- * is given up may run late and stay until T: only one that is surely dead is
- * worth that. */
+/* How long an unanswered question may keep its connection. If we give up the
+ * connection of an acquire, the acquire may run late, and its grant stay until
+ * T. So do that only if the connection is surely dead. */
 static int64_t given_up(const struct lease *l, enum verb verb, int64_t patience)
 {
 	int64_t least = timing_retry(l->conf.ttl_ms);
@@ -314,7 +317,8 @@ static int64_t given_up(const struct lease *l, enum verb verb, int64_t patience)
 	return 2 * patience < least ? least : 2 * patience;
 }
 
-/* On a channel that has nothing else to do; false: none has. */
+/* Finds a channel that has nothing else to do. Returns false if there is
+ * none. */
 static bool idle_chan(const struct lease_node *n, int *chan)
 {
 	if (n->chan[n->good].ask.verb != VERB_NONE)
@@ -322,10 +326,10 @@ static bool idle_chan(const struct lease_node *n, int *chan)
 	return n->chan[*chan].ask.verb == VERB_NONE;
 }
 
-/* Which channel the wanted question goes out on, and when. An unanswered one
- * is repeated on the other connection after a while, and when both are silent
- * the older one is given up for a new one. One on which we listen is silent by
- * its nature, and is left alone. */
+/* Chooses the channel for the wanted question, and returns when to send it.
+ * After a while an unanswered question is repeated on the other connection. If
+ * both are silent, a new connection replaces the older one. A channel on which
+ * we listen is silent by nature, and is left alone. */
 static struct instant due(const struct lease *l, const struct lease_node *n,
 			  int *chan, bool *fresh)
 {
@@ -345,11 +349,11 @@ static struct instant due(const struct lease *l, const struct lease_node *n,
 		}
 	if (n->want == VERB_LISTEN)
 		return idle_chan(n, chan) ? n->next : NEVER;
-	/* one is under way, and enough as long as we go on */
+	/* a release is under way; one is enough unless we are releasing */
 	if (n->want == VERB_RELEASE && l->state != LEASE_RELEASING &&
 	    (a->ask.verb == VERB_RELEASE || b->ask.verb == VERB_RELEASE))
 		return NEVER;
-	/* of any other connection it would ask something else */
+	/* on another connection, WAIT would ask about other writes */
 	if (n->want == VERB_REPLICATE)
 		return a->ask.verb == VERB_NONE ? n->next : NEVER;
 	if (n->want == VERB_ACQUIRE)
@@ -387,7 +391,8 @@ static int64_t seen_for(const struct lease *l, const struct lease_node *n)
 	return n->mine ? n->counter : repair_may(l, n) ? n->had : 0;
 }
 
-/* The ticket is the client's where nodes must agree on it. */
+/* With several nodes the client chooses the ticket, so that they agree on
+ * it. */
 static void fill_in_place(const struct lease *l, const struct lease_node *n,
 			  struct ask *out)
 {
@@ -398,7 +403,7 @@ static void fill_in_place(const struct lease *l, const struct lease_node *n,
 	out->ticket = out->newcomer ? l->conf.ticket : n->ticket;
 }
 
-/* Rounds end at ROUNDS_MAX, where a late release counts again. */
+/* The round stays at ROUNDS_MAX; from then on a late release counts again. */
 static int round_of(struct lease_node *n, enum verb verb)
 {
 	if (verb == VERB_RELEASE)
@@ -410,7 +415,7 @@ static int round_of(struct lease_node *n, enum verb verb)
 	return n->round;
 }
 
-/* What a question says beside its verb. */
+/* Fills in what a question says besides its verb. */
 static void fill_in(const struct lease *l, struct lease_node *n,
 		    struct ask *out)
 {
@@ -423,8 +428,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 		       (n->off || before(out->sent, n->embargo));
 	out->withheld = ends && n->off;
 	out->slot = out->verb == VERB_CONFIRM && !n->mine ? l->slot : n->slot;
-	/* where we were never among the readers, or are no more, we join them
-	 */
+	/* if we are not among the readers on this node, we join them */
 	out->group = out->verb == VERB_CONFIRM && !n->mine ? 0 : n->group;
 	out->reads = out->verb == VERB_CONFIRM && !n->mine &&
 		     l->state == LEASE_HELD && lease_group(l) > 0;
@@ -455,10 +459,10 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	out->held = ends && l->held;
 }
 
-/* Until when the last nodes are waited for, once a quorum has given back: those
- * that are about to answer. What they have would stay until it ends, and of one
- * that is just running our acquire so would that: it cannot answer somebody who
- * is gone, and then does not read the release behind it. */
+/* A quorum has released. Returns until when to wait for nodes that are about to
+ * answer. Without a release their locks would stay until the leases end. So
+ * would the grant of a node that is just running our acquire: it cannot answer
+ * a client that is gone, and then does not read the release behind it. */
 static struct instant late_by(const struct lease *l)
 {
 	struct instant until = l->freed_at;
@@ -477,7 +481,7 @@ static struct instant late_by(const struct lease *l)
 	return until;
 }
 
-/* So many nodes have a release before them that has not left yet. */
+/* The number of nodes whose release has not been sent yet. */
 static int unsent(const struct lease *l)
 {
 	int n = 0;
@@ -660,7 +664,7 @@ int64_t lease_group(const struct lease *l)
 	return 0;
 }
 
-/* Each node when it is due. */
+/* Renews each node when it is due. */
 void lease_renew(struct lease *l)
 {
 	for (int i = 0; i < l->conf.nodes && !lease_spent(l); i++) {
@@ -710,7 +714,7 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
 	for (int i = 0; i < l->conf.nodes; i++) {
 		l->node[i].unsure = true;
 		l->node[i].round = ROUNDS_MAX;
-		/* whatever it has asked since we knew of it */
+		/* the holder may have got into line since we last knew */
 		l->node[i].queued = true;
 	}
 	l->held_from = at;

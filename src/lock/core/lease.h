@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lease: decides when the lock is ours. A state machine without I/O, for
- * 1 to NODES_MAX nodes.
+ * The lease: decides when the lock is ours. A state machine without I/O, for 1
+ * to NODES_MAX nodes.
  *
  * Events go in (an answer, a failure, "release"), questions come out of
  * lease_next(); lease_wake() says when to call it again. The lease opens no
- * socket, reads no clock and allocates nothing: the caller passes the time, so
+ * socket, reads no clock and allocates nothing. The caller passes the time, so
  * redlock and the simulator (tests/sim) run the same code.
  *
  * The caller sends each question on channel `chan` (0 or 1: each node has two
@@ -14,27 +14,27 @@
  * refused. A channel answers its questions in order. Answers may be arbitrarily
  * late. Every question is idempotent by token.
  *
- * If a quorum granted with the same counter, that value is the fence.
- * Otherwise the largest becomes the fence, once a quorum has stored it under
- * our token. Why validity counts from `sent`: see timing.h.
+ * If a quorum granted with the same counter, that value is the fence. Otherwise
+ * the largest becomes the fence, once a quorum has stored it under our token.
+ * Why validity counts from `sent`: see timing.h.
  *
  * With several nodes, a waiter stands in line on each of them and asks a node
- * again when that node wakes it. A minority of grants is kept for a moment,
- * because the others may follow, unless a waiter that came earlier is about to
- * get the lock. In that case, or when the moment is over, the minority is given
- * back. If another client already has a quorum, the nodes given back are left
- * for that client to repair, and we do not take them again while it has its
- * quorum. A node where such a release may still be under way is not asked
- * again: the release would free whatever was granted since.
+ * again when that node wakes it. It keeps a minority of grants for a moment,
+ * because the others may follow. It gives the minority back when the moment is
+ * over, or as soon as a waiter that came earlier is about to get the lock. If
+ * another client already has a quorum, it repairs the nodes that we give back,
+ * and we do not take them again while it has its quorum. We ask no node on
+ * which such a release may still be under way: the release would free a later
+ * grant.
  *
  * If a lock vanishes from a node, its holder sets it again, as with a single
  * node, but not after the time at which the lock would have ended there. After
  * that time, and on a node that never granted, the holder takes the lock once
- * the answering nodes have shown that nobody else can have it: see
- * ask.repairs.
+ * the answering nodes have shown that nobody else can have it: see ask.repairs.
  *
- * A holder that is asked to stop within some time (force-release) treats that
- * time as a lease of that length: see timing.h. Renewals continue meanwhile.
+ * If a holder is asked to stop within some time (force-release), that time
+ * counts like a lease of that length: see timing.h. Renewals continue
+ * meanwhile.
  */
 #ifndef LOCK_CORE_LEASE_H
 #define LOCK_CORE_LEASE_H
@@ -88,13 +88,13 @@ struct ask {
 			      have joined it */
 	int slot;          /* confirm, release: the slot we hold */
 	int64_t group;    /* confirm: the group of readers we are in; 0: none */
-	bool reads;       /* confirm: we read on other nodes, and join whoever
-			     reads on this one */
+	bool reads;       /* confirm: we read on other nodes, and join the
+			     readers on this one */
 	bool joined;      /* confirm: another client has joined our hold */
 	int64_t until_ms; /* confirm: the lease ends then, by the server's
-			     clock, and a vanished lock is not healed any more
-			     (on one node it is, unless the counter is an older
-			     one); 0: unknown; -1: never heal */
+			     clock, and a vanished lock is not healed after that
+			     (with one node it is, unless the counter is an
+			     older one); 0: unknown; -1: never heal */
 	bool repairs;     /* confirm: the node said that the lock was gone and
 			     its counter was `seen`; since then, a quorum has
 			     confirmed ours */
@@ -327,8 +327,8 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 		struct instant at);
 
 /* For a process that outlives the holder: releases the lock under the token of
- * that holder, on all nodes, whatever was granted. `held`: a command may have
- * run under it. */
+ * that holder, on all nodes, whether they granted it or not. `held`: a command
+ * may have run under it. */
 void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
 		   struct instant at);
 
@@ -342,26 +342,27 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		  const struct answer *a, struct instant at);
 
 /* The question will not be answered. FAIL_UNAVAILABLE: the connection broke, or
- * try again; any other kind: permanently refused (a holder still tries again:
- * the password may be corrected within the lease). `ran`: the server may have
- * run the question, or may run it later. */
+ * the server said to try again. Any other kind: it refused permanently (a
+ * holder still tries again, because the password may be corrected within the
+ * lease). `ran`: the server may have run the question, or may run it later. */
 void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 		  bool ran, struct instant at);
 
-/* Releasing: nothing asked on this channel was sent, and nothing will be. */
+/* While releasing: no question on this channel was sent, and none will be. */
 void lease_unsent(struct lease *l, int node, int chan);
 
 /* Stops waiting, or releases the lock. The command's tree must be dead. */
 void lease_release(struct lease *l, struct instant at);
-/* The same after something ran under the lock. `how`: LEASE_RAN and so on. */
+/* The same after something ran under the lock. `how`: LEASE_RAN and other
+ * bits. */
 void lease_end(struct lease *l, unsigned int how, struct instant at);
 
 /* Lost before anything ran under it: go back to waiting. */
 void lease_again(struct lease *l, struct instant at);
 
 /* Held: renew now, not at T/6, on this node (-1: on all). Before lease_use(),
- * it asks all nodes for another grant, and the state is LEASE_ASKING until they
- * have granted: the command may start only before s + T/3. */
+ * it asks all nodes for another grant, and the state is LEASE_ASKING until a
+ * quorum has granted: the command may start only before s + T/3. */
 void lease_hurry(struct lease *l, int node, struct instant at);
 
 /* Waiting: whether a quorum answered in the last round. */
@@ -376,10 +377,11 @@ bool lease_reached(const struct lease *l);
  * nodes differ, the largest. */
 int lease_place(const struct lease *l);
 
-/* Held: something starts under it. From now on the lease is renewed, renewals
- * are counted and the fence does not change. Before, the lease is acquired
- * again and again, so that the fence is that of the current grant: at
- * lease_wake() it is too old to start on, and lease_hurry() is due. */
+/* Held: something starts under the lease. From now on the lease is renewed, the
+ * renewals are counted and the fence does not change. Before this call, the
+ * lease is acquired anew instead, so that the fence is that of the current
+ * grant: when lease_wake() is due, the grant is too old to start on. Then call
+ * lease_hurry(). */
 void lease_use(struct lease *l);
 /* In use: whether renewals have stopped because of max_leases. */
 bool lease_spent(const struct lease *l);

@@ -5,12 +5,12 @@
 #include "lock/core/rounds.h"
 #include "lock/core/timing.h"
 
-#define KEEP_MS 1000 /* or a quarter of T */
+#define KEEP_MS 1000 /* at most a quarter of T */
 #define PAUSE_LEAST_MS 10
 #define PAUSE_MOST_MS 500
 
-/* A release of ours may be under way, or come late: what is granted there now
- * it would free. */
+/* A release of ours may be under way or arrive late, and would free a new
+ * grant. */
 bool minority_waits(const struct lease_node *n)
 {
 	bool owed = n->want == VERB_RELEASE;
@@ -26,14 +26,15 @@ static int64_t keep_ms(const struct lease *l)
 	return l->conf.ttl_ms / 4 < KEEP_MS ? l->conf.ttl_ms / 4 : KEEP_MS;
 }
 
-/* Whoever has it there may not have a quorum, and give it back. */
+/* The client that has this node may not have a quorum, and give the node
+ * back. */
 static bool is_recent(const struct lease *l, const struct lease_node *n)
 {
 	return n->vote == VOTE_NO && n->busy.said == SAID_BUSY &&
 	       n->busy.age_ms >= 0 && n->busy.age_ms < keep_ms(l);
 }
 
-/* Others want it at this moment, and nobody has it yet. */
+/* Others ask for the lock at this moment, and nobody has a quorum yet. */
 bool minority_is_split(const struct lease *l)
 {
 	for (int i = 0; i < l->conf.nodes; i++)
@@ -48,7 +49,7 @@ static bool is_taken(const struct lease_node *n)
 	       n->busy.holder != 0;
 }
 
-/* Somebody has a quorum, as this round has shown. */
+/* This round has shown that another client has a quorum. */
 static bool is_lost(const struct lease *l)
 {
 	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
@@ -64,8 +65,8 @@ static bool is_lost(const struct lease *l)
 	return false;
 }
 
-/* Or is about to, and came before us. Who is granted here and there for longer
- * than one would wait is not about to. */
+/* A client that came before us is about to have a quorum. If it has had a node
+ * for longer than a client keeps a minority, it is not. */
 static bool is_outranked(const struct lease *l)
 {
 	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
@@ -78,7 +79,7 @@ static bool is_outranked(const struct lease *l)
 	return false;
 }
 
-/* Behind whatever may be granted still. */
+/* The release goes behind an acquire that may still be granted. */
 void minority_give_back(struct lease_node *n, struct instant at)
 {
 	lease_want_release(n, at);
@@ -108,8 +109,8 @@ void minority_give_back_all(struct lease *l, struct instant at)
 						      : PAUSE_MOST_MS;
 }
 
-/* A minority is ours, and for a moment it is worth keeping: the other nodes'
- * grants may be on their way, and whoever came later gives theirs back. */
+/* A minority is worth keeping for a moment: the grants of other nodes may be on
+ * their way, and clients that came later give theirs back. */
 bool minority_keeps(struct lease *l, struct instant at)
 {
 	bool any = false;
@@ -123,8 +124,8 @@ bool minority_keeps(struct lease *l, struct instant at)
 	return before(at, l->keep_until) && !is_lost(l) && !is_outranked(l);
 }
 
-/* What somebody with a quorum does not have is not taken from it, for as long
- * as it has that. True: it has not any more. */
+/* While another client has a quorum, we do not take the nodes that it lacks.
+ * Returns true when it no longer has its quorum. */
 bool minority_stand_off(struct lease *l)
 {
 	bool lost = is_lost(l), freed = false;
@@ -138,7 +139,7 @@ bool minority_stand_off(struct lease *l)
 	return freed;
 }
 
-/* When to look what became of the others. */
+/* When to see what became of the others' grants. */
 struct instant minority_look(const struct lease *l, struct instant at)
 {
 	int64_t look = 0;
@@ -146,7 +147,7 @@ struct instant minority_look(const struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (timing_hedge(l->node[i].srtt_ms) > look)
 			look = timing_hedge(l->node[i].srtt_ms);
-	/* nobody wakes whoever is not in line */
+	/* a client that is not in line is never woken */
 	if (l->conf.wait_ms <= 0)
 		return sooner(l->keep_until, after(at, look / 5));
 	return l->whole ? l->keep_until : after(at, look);

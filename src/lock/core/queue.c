@@ -3,7 +3,7 @@
 #include "lock/core/queue.h"
 
 #define AFTER_END_MS 5 /* the server ends a lease up to 1 ms late */
-#define APART_MS 50    /* so that one of many finds the lock, not all */
+#define APART_MS 50    /* so that waiters do not all ask at once */
 
 int64_t queue_delay(const struct answer *busy, int64_t jitter_ms)
 {

@@ -22,8 +22,8 @@
 #include "lock/core/lease.h"
 
 #define HEARTBEAT_MS 5000
-#define LISTEN_MS 30000 /* then the server is asked to listen anew */
-#define OUTSIDE_MS 250  /* between looks at what wakes nobody */
+#define LISTEN_MS 30000 /* time limit of a BLPOP; then listen anew */
+#define OUTSIDE_MS 250  /* between looks when nobody wakes us */
 
 /* How long to pause after a busy answer. If another program holds the lock, or
  * if we cannot stand in line, it is OUTSIDE_MS less the jitter, and longer for

@@ -2,7 +2,8 @@
 /* A node where the lock is gone. Read repair.h first. */
 #include "lock/core/repair.h"
 
-/* Nobody has it on that node: see `repairs` in lease.h. */
+/* The node answered no. Notes whether nobody has the lock there, and since
+ * when. */
 void repair_note(struct lease_node *n, const struct answer *a,
 		 struct instant at)
 {
@@ -31,7 +32,8 @@ bool repair_may(const struct lease *l, const struct lease_node *n)
 	       bits(n->shown) >= lease_quorum(l->conf.nodes);
 }
 
-/* Node i is ours, as it was asked at that time. */
+/* Node i is ours. That counts for each node that had lost the lock, as it told
+ * us before we asked node i. */
 void repair_show(struct lease *l, int i, struct instant asked,
 		 struct instant at)
 {

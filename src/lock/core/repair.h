@@ -3,20 +3,24 @@
  * Several nodes: if the lock is gone from one of them, the holder sets it again
  * there, so that a bare majority does not stay bare.
  *
- * A node answers a renewal with "nobody has the lock" and its counter. Once a
- * quorum of nodes has confirmed ours after that, nobody else can have had a
- * quorum that includes this node. If the node's counter is still the same,
- * it has granted the lock to nobody since, and we may take it there. A node
- * that may have forgotten a lease because it restarted refuses. A reader
- * joins whoever reads on such a node; a nested run takes it under the token of
- * the run around it.
+ * A node answers a renewal with "nobody has the lock", and its counter. Once a
+ * quorum of nodes has confirmed renewals that were sent after that answer,
+ * nobody else can have had a quorum with the first node. If the counter of that
+ * node is still the same, it has granted the lock to nobody since, and the
+ * holder may take the lock there. (Moves of the counter for other slots or
+ * readers do not matter: see untouched() in src/lua/heal.lua.)
+ *
+ * A node that has restarted and may have forgotten a lease refuses. A reader
+ * joins the readers on such a node, if there are any. A nested run takes the
+ * lock there under the token of the run around it.
  */
 #ifndef LOCK_CORE_REPAIR_H
 #define LOCK_CORE_REPAIR_H
 
 #include "lock/core/lease.h"
 
-/* A node that is not ours answered a renewal with no. */
+/* A node that is not ours answered a renewal with no. If nobody has the lock
+ * there, that starts a repair. */
 void repair_note(struct lease_node *n, const struct answer *a,
 		 struct instant at);
 /* Node i confirmed a renewal that was sent at `asked`. */

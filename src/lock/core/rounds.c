@@ -7,13 +7,13 @@
 #include "lock/core/queue.h"
 #include "lock/core/timing.h"
 
-#define POLL_MS 100         /* between looks, where data were lost */
-#define BACKOFF_LEAST_MS 10 /* between rounds that nobody answered */
+#define POLL_MS 100         /* between looks after a loss of data */
+#define BACKOFF_LEAST_MS 10 /* between rounds without an answer */
 #define BACKOFF_MOST_MS 500
-#define UNREACHED_MS 5000  /* then nobody ever answered: give up */
-#define LISTEN_LEAST_MS 20 /* not worth a question */
+#define UNREACHED_MS 5000  /* give up if nobody ever answered */
+#define LISTEN_LEAST_MS 20 /* a shorter listen is not worth it */
 #define CUT_OFF_MOST 2
-#define BROKEN_MS 100 /* who listens comes back within, not all at once */
+#define BROKEN_MS 100 /* spread out the listens that come back */
 
 bool lease_answered(const struct lease *l)
 {
@@ -53,7 +53,7 @@ int lease_place(const struct lease *l)
 	return l->conf.wait_ms > 0 ? place : -1;
 }
 
-/* When a lock that is not to be had is given up. */
+/* Until when to try for a lock that we do not get. */
 static struct instant limit_of(const struct lease *l)
 {
 	return lease_reached(l)
@@ -71,10 +71,10 @@ void rounds_ask(struct lease *l, int i, struct instant at)
 }
 
 /*
- * Before anything runs, only an acquire refreshes. A yes to a confirm proves
- * whose the lock is, not that it has been so since the fence was given: our
- * lease may have ended, somebody else run, and an old question of ours have had
- * the lock again.
+ * Before anything runs, only an acquire refreshes the lease. A yes to a confirm
+ * proves that the lock is ours, but not that it has been ours since we got the
+ * fence: our lease may have ended, another client may have run, and an old
+ * question of ours may have got the lock again.
  */
 void rounds_refresh(struct lease *l, struct instant at)
 {
@@ -104,7 +104,7 @@ void rounds_begin(struct lease *l, struct instant at)
 
 	ask_from(l, at);
 	l->whole = true;
-	/* what was not so may be so again: its hold was lost, and healed */
+	/* the outer hold may have been lost and healed: try again to join it */
 	l->joining = l->conf.outer.token[0] != '\0';
 	if (l->backoff_ms == 0)
 		l->backoff_ms = BACKOFF_LEAST_MS;
@@ -118,15 +118,15 @@ void rounds_begin(struct lease *l, struct instant at)
 		if (timing_hedge(n->srtt_ms) > look)
 			look = timing_hedge(n->srtt_ms);
 	}
-	/* the first one has its time, also for -n; the last look is a short one
-	 */
+	/* the first look has its full time, also with -n; the last one is
+	 * short */
 	if (before(l->began, at))
 		l->round_by = sooner(l->round_by,
 				     after(later(limit_of(l), at), look));
 	l->last_look = before(l->round_by, after(at, l->conf.node_timeout_ms));
 }
 
-/* Woken on this node: the others have said nothing new. */
+/* This node woke us. The others have said nothing new. */
 void rounds_ask_again(struct lease *l, int i, struct instant at)
 {
 	if (l->conf.nodes == 1) {
@@ -141,9 +141,9 @@ void rounds_ask_again(struct lease *l, int i, struct instant at)
 		rounds_ask(l, i, at);
 }
 
-/* How long until another look. Where data were lost, often: the holder may heal
- * its lock, and they may be lost again, and only who saw the lock in between
- * knows that it has to wait anew. */
+/* How long until the next look. After a loss of data, look often: the holder
+ * may heal its lock, and the data may be lost again. Only a waiter that saw the
+ * lock in between knows that it must wait anew. */
 static int64_t pause_of(struct lease *l, struct instant at)
 {
 	int64_t less = lease_jitter(l, POLL_MS / 5), ms = HEARTBEAT_MS;
@@ -166,7 +166,7 @@ static int64_t pause_of(struct lease *l, struct instant at)
 	return ms;
 }
 
-/* A word should have come long ago, or be asked for again. */
+/* Whether we listen to this node. After so long without a word, listen anew. */
 static bool listens(struct lease_node *n, struct instant at)
 {
 	for (int c = 0; c < CHANNELS; c++) {
@@ -180,8 +180,8 @@ static bool listens(struct lease_node *n, struct instant at)
 	return false;
 }
 
-/* Until the next round, a node where we are in line is listened to. (The first
- * in line behind another program's lock is woken by nobody.) */
+/* Listens until the next round to a node where we are in line. (Behind another
+ * program's lock nobody wakes the first in line.) */
 void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
 {
 	int place =
@@ -199,14 +199,14 @@ void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
 
 static void give_up(struct lease *l, bool busy, struct instant at)
 {
-	/* too short a look proves nothing */
+	/* a look that was too short proves nothing */
 	busy |= l->last_look && l->was_busy;
 	lease_finish(l, busy ? END_BUSY : END_UNAVAILABLE, at);
 }
 
 /* ---- several nodes: a minority ---- */
 
-/* What time will not change. */
+/* Reasons to stop that waiting will not change. */
 static enum lease_end hopeless(struct lease *l)
 {
 	int spoiled = 0, refused = 0, most;
@@ -227,7 +227,7 @@ static enum lease_end hopeless(struct lease *l)
 				: END_NONE;
 }
 
-/* Too few hold what the outer one has: then it is not held, or not any more. */
+/* Too few nodes have the outer hold: it does not exist, or no longer. */
 static bool joins_in_vain(struct lease *l, struct instant at)
 {
 	int may = 0, spoiled = 0;
@@ -238,7 +238,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 		may += l->node[i].mine || l->node[i].spoiled;
 		spoiled += l->node[i].spoiled;
 	}
-	/* with those that we may not ask it would be a quorum */
+	/* with the nodes that we must not ask, it could be a quorum */
 	if (spoiled > 0 && may >= lease_quorum(l->conf.nodes)) {
 		lease_finish(l, END_STALE, at);
 		return true;
@@ -289,14 +289,14 @@ void rounds_fail(struct lease *l, struct instant at)
 	if (!keep)
 		minority_give_back_all(l, at);
 	for (int i = 0; i < l->conf.nodes; i++) {
-		/* a server that does not answer is not heard either */
+		/* a server that does not answer will not wake us either */
 		if (l->node[i].vote >= VOTE_BACK)
 			lease_stop_listening(&l->node[i]);
 		rounds_listen(l, &l->node[i], at);
 	}
 }
 
-/* A quorum cannot be had, and whether because it is held is known, too. */
+/* A quorum is out of reach, and we know whether others hold the lock. */
 static bool is_decided(const struct lease *l)
 {
 	int q = lease_quorum(l->conf.nodes), open = lease_votes(l, VOTE_OPEN);
@@ -330,14 +330,15 @@ void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
 	if (woken && (l->state == LEASE_WAITING ||
 		      (l->state == LEASE_ASKING && n->vote == VOTE_NO)))
 		rounds_ask_again(l, asked->node, at);
-	/* a server that will not wait is not asked to before the next round */
+	/* if a server does not let us wait, try again in the next round */
 	else if (l->state == LEASE_WAITING &&
 		 between(asked->sent, at) >= LISTEN_MS / 2)
 		rounds_listen(l, n, at);
 }
 
-/* Cut off: back at once, but not all at once. Refused, or cut off as soon as it
- * began (a proxy that knows no BLPOP): then we look, as outsiders do. */
+/* If the listen was cut off, come back soon, but not all waiters at once. If it
+ * was refused, or cut off as soon as it began (a proxy that does not know
+ * BLPOP), poll instead, as for another program's lock. */
 void rounds_unheard(struct lease *l, const struct ask *asked, bool cut_off,
 		    struct instant at)
 {
@@ -356,8 +357,8 @@ void rounds_unheard(struct lease *l, const struct ask *asked, bool cut_off,
 void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 		   struct instant at)
 {
-	/* one of several may be refused as it may be down: whoever set it up
-	 * wrongly has set up a quorum rightly */
+	/* one of several nodes may be set up wrongly: it counts as down,
+	 * because the others can still be a quorum */
 	n->refused = kind == FAIL_REFUSED;
 	if (kind != FAIL_UNAVAILABLE &&
 	    (l->conf.nodes == 1 || kind != FAIL_REFUSED)) {
@@ -365,7 +366,7 @@ void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 		lease_finish(l, END_REFUSED, at);
 		return;
 	}
-	/* asked twice: the other answer may come */
+	/* it was asked twice: the other answer may come */
 	for (int c = 0; c < CHANNELS && l->state == LEASE_ASKING; c++)
 		if (n->chan[c].ask.verb == VERB_ACQUIRE)
 			return;
@@ -397,7 +398,7 @@ struct instant rounds_wake(const struct lease *l)
 {
 	if (l->state == LEASE_WAITING)
 		return l->next_round;
-	/* too old to start on: lease_hurry() */
+	/* later it is too old to start on: lease_hurry() */
 	if (l->state == LEASE_HELD && !l->in_use)
 		return timing_start(lease_credited_at(l), l->conf.ttl_ms);
 	if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)

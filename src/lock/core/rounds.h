@@ -17,13 +17,13 @@
 void rounds_begin(struct lease *l, struct instant at);
 /* Held, but nothing runs yet: asks each node for another grant. */
 void rounds_refresh(struct lease *l, struct instant at);
-/* Asks node i, in this round; rounds_ask_again(): node i woke us, ask it
+/* Asks node i, in this round. rounds_ask_again(): node i woke us; ask it
  * alone. */
 void rounds_ask(struct lease *l, int i, struct instant at);
 void rounds_ask_again(struct lease *l, int i, struct instant at);
-/* After each vote: do we have a quorum, can there be none, or is it open? */
+/* After each vote: finds out whether we have a quorum or can have none. */
 void rounds_check(struct lease *l, struct instant at);
-/* No quorum. */
+/* This round has no quorum: waits for the next one, or gives up. */
 void rounds_fail(struct lease *l, struct instant at);
 
 /* Listens to a node where we are in line, until the next round. */
@@ -45,7 +45,8 @@ int64_t lease_jitter(struct lease *l, int64_t range); /* 0..range-1 */
 void lease_want(struct lease_node *n, enum verb verb, struct instant at);
 void lease_renew(struct lease *l); /* in use: renew each node when due */
 void lease_want_release(struct lease_node *n, struct instant at);
-void lease_stop_listening(struct lease_node *n); /* stop listening */
+/* Forgets a listen under way: its channel needs a fresh connection. */
+void lease_stop_listening(struct lease_node *n);
 void lease_credit(struct lease *l, struct lease_node *n,
 		  const struct ask *asked, const struct answer *a);
 void lease_note_stop(struct lease *l, const struct ask *asked,

@@ -42,7 +42,7 @@ int64_t timing_grace(int64_t ttl)
 	return ttl * 15 / 100;
 }
 
-/* It was renewed a period ago when the server went away. */
+/* The last renewal is a period old when the server goes away. */
 int64_t timing_outage(int64_t ttl)
 {
 	return ttl * 80 / 100 - timing_grace(ttl) - period(ttl);

@@ -8,7 +8,7 @@
 
 #define OUTER_LOOK_MS 20
 
-/* The node may be asked again. */
+/* Asks the node again, unless a release is under way. */
 void vote_again(struct lease *l, struct lease_node *n, struct instant at)
 {
 	if (minority_waits(n))
@@ -20,7 +20,7 @@ void vote_again(struct lease *l, struct lease_node *n, struct instant at)
 		lease_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
 }
 
-/* Data were lost: an unaware holder may have renewed until this answer. */
+/* Data were lost. A holder that does not know it may have renewed until now. */
 static void wait_out(struct lease *l, struct lease_node *n, struct instant at)
 {
 	int64_t ttl = l->conf.ttl_ms;
@@ -30,8 +30,8 @@ static void wait_out(struct lease *l, struct lease_node *n, struct instant at)
 	n->embargo = after(at, ttl);
 }
 
-/* A node that was restarted may have forgotten a lease as long as that. What
- * was granted by the shorter guard does not count: it is asked for again. */
+/* A node that restarted may have forgotten a lease of this length. Grants made
+ * under a shorter guard do not count, and are asked for again. */
 static void guard_for(struct lease *l, const struct answer *a,
 		      struct instant at)
 {
@@ -45,7 +45,7 @@ static void guard_for(struct lease *l, const struct answer *a,
 			rounds_ask(l, i, at);
 }
 
-/* A waiter's memory: a counter that is behind what it saw proves a loss. */
+/* What a waiter remembers: a counter behind the one it saw proves a loss. */
 static void remember(struct lease *l, struct lease_node *n,
 		     const struct answer *a, struct instant at)
 {
@@ -53,7 +53,7 @@ static void remember(struct lease *l, struct lease_node *n,
 		wait_out(l, n, at);
 	guard_for(l, a, at);
 	n->counter = a->counter;
-	/* a foreign holder has at most what is left */
+	/* a foreign lock lasts no longer than what is left of it */
 	if (a->said == SAID_BUSY &&
 	    (a->foreign ? a->pttl_ms : a->holder_ttl_ms) > 0)
 		n->holder_ttl_ms = a->foreign ? a->pttl_ms : a->holder_ttl_ms;
@@ -62,7 +62,7 @@ static void remember(struct lease *l, struct lease_node *n,
 		n->busy.pttl_ms = -1;
 }
 
-/* Two names of one server would count twice. */
+/* One server under two names would count twice. */
 static bool is_twin(struct lease *l, struct lease_node *n,
 		    const struct answer *a, struct instant at)
 {
@@ -85,8 +85,8 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 	return false;
 }
 
-/* The outer one's hold is no part of ours, nor ours of that: a counter that was
- * told with it is nobody's fence. */
+/* The outer hold and a hold of our own do not mix: the counter that came with
+ * the other one is no fence of ours. Gives the grant back. */
 static void decline(const struct lease *l, struct lease_node *n,
 		    const struct ask *asked, struct instant at)
 {
@@ -97,8 +97,9 @@ static void decline(const struct lease *l, struct lease_node *n,
 	minority_give_back(n, at);
 }
 
-/* What comes too late to count: given back behind this, or about to be; or to
- * the other of two questions, whether we join the outer one. */
+/* An answer that is too late to count: the grant was given back since, or is
+ * about to be; or whether we join the outer hold has been decided the other
+ * way. */
 static bool is_stale(const struct lease *l, const struct lease_node *n,
 		     const struct ask *asked)
 {
@@ -118,17 +119,17 @@ static void note_grant(struct lease *l, struct lease_node *n,
 	l->joining = l->joined;
 	if (l->joined)
 		l->fence = l->conf.outer.fence;
-	/* an earlier grant, come late, is not the one that stands */
+	/* a late answer about an earlier grant: a newer grant stands */
 	if (!n->mine || !before(asked->sent, n->credited_at)) {
 		n->slot = a->slot;
 		n->group = a->group;
 	}
 	lease_credit(l, n, asked, a);
-	/* who joins is in line still, if it was */
+	/* a grant takes us out of the line; joining does not */
 	n->queued &= asked->joins;
 }
 
-/* A quorum was quicker. */
+/* A grant that came after the others had made a quorum. */
 static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 {
 	if (l->state == LEASE_HELD && n->slot != l->slot)
@@ -143,10 +144,10 @@ static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 }
 
 /*
- * A loss is told to whom it concerns: to the one that says which counter it
- * saw. A question from before that (a copy of it, on a slow way) is answered as
- * a newcomer's would be. Such an answer proves nothing, and must not stand for
- * what we remember: the node is asked again.
+ * A server tells a loss only to a client that says which counter it saw. A
+ * question from before we saw it (a copy on a slow path) is answered like a
+ * newcomer's. Such an answer proves nothing and must not replace what we
+ * remember, so the node is asked again.
  */
 static bool is_unaware(const struct lease *l, const struct lease_node *n,
 		       const struct ask *asked)
@@ -156,7 +157,7 @@ static bool is_unaware(const struct lease *l, const struct lease_node *n,
 	       asked->seen < n->counter;
 }
 
-/* It was asked before we knew of a longer lease. */
+/* The question was sent before we knew of a longer lease. */
 static bool is_unguarded(const struct lease *l, const struct ask *asked)
 {
 	return (l->state == LEASE_ASKING || l->state == LEASE_WAITING) &&
@@ -176,7 +177,7 @@ static void granted(struct lease *l, struct lease_node *n,
 		    struct instant at)
 {
 	if (l->state == LEASE_RELEASING) {
-		/* it may have run after our release */
+		/* the acquire may have run after our release */
 		lease_want(n, VERB_RELEASE, at);
 		return;
 	}
@@ -196,12 +197,12 @@ static void granted(struct lease *l, struct lease_node *n,
 	}
 	if (is_twin(l, n, a, at))
 		return;
-	/* what runs is renewed, and an old question proves nothing of it */
+	/* renewals keep what runs; an old acquire proves nothing about it */
 	if (l->in_use && n->mine)
 		return;
 	l->outer_by = LONG_AGO;
 	note_grant(l, n, asked, a);
-	/* late, and ours all the same: it counts from its own question */
+	/* late, but still ours: the lease counts from its own question */
 	if (l->state == LEASE_WAITING) {
 		rounds_ask_again(l, (int)(n - l->node), at);
 		l->joining = l->joined;
@@ -212,8 +213,8 @@ static void granted(struct lease *l, struct lease_node *n,
 	}
 	n->vote = VOTE_YES;
 	n->want = VERB_NONE;
-	/* too soon after a loss: keep what it gave, for nobody else may have
-	 * it, but do not start yet */
+	/* too soon after a loss: keep the grant, so that nobody else gets the
+	 * lock, but do not start yet */
 	if (before(at, n->embargo)) {
 		n->vote = VOTE_NO;
 		n->busy = (struct answer){.said = SAID_BUSY,
@@ -223,7 +224,8 @@ static void granted(struct lease *l, struct lease_node *n,
 	rounds_check(l, at);
 }
 
-/* By this round; or, of several nodes, it was quicker than this one. */
+/* This round waits for the answer. With several nodes, an answer also counts if
+ * it comes when the round is over. */
 static bool is_awaited(const struct lease *l, const struct lease_node *n,
 		       const struct ask *asked)
 {
@@ -236,8 +238,8 @@ static bool is_awaited(const struct lease *l, const struct lease_node *n,
 		       : n->vote >= VOTE_BACK && l->state == LEASE_WAITING;
 }
 
-/* It heals its lock with its next renewal, or is dead by the end of its lease,
- * which began before we asked. */
+/* The outer holder heals its lock with its next renewal, or is dead when its
+ * lease ends. That lease began before we asked. */
 static bool outer_may_live(struct lease *l, struct instant at)
 {
 	if (l->outer_by.ms == LONG_AGO.ms)
@@ -245,7 +247,7 @@ static bool outer_may_live(struct lease *l, struct instant at)
 	return before(at, l->outer_by);
 }
 
-/* Asked again in a moment, whatever else we would wait for. */
+/* Asks again in a moment, whatever else we wait for. */
 static void await_outer(struct lease *l, struct lease_node *n,
 			struct instant at)
 {
@@ -258,7 +260,7 @@ static void await_outer(struct lease *l, struct lease_node *n,
 	rounds_check(l, at);
 }
 
-/* An answer after which there is nothing to wait for. */
+/* Answers that end the waiting. */
 static const enum lease_end ending_of[SAID_NO + 1] = {
 	[SAID_SUPERSEDED] = END_SUPERSEDED,
 	[SAID_DONE] = END_DONE,
@@ -278,7 +280,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		await_outer(l, n, at);
 		return;
 	}
-	/* whoever started us does not hold it, or not any more */
+	/* the run around us does not hold the lock, or no longer */
 	if (asked->joins && l->conf.nodes == 1 &&
 	    (a->said == SAID_NO || a->said == SAID_VANISHED)) {
 		if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
@@ -287,7 +289,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		l->joining = l->joined = false;
 		return;
 	}
-	/* also when the answer comes late: we are in line, and must leave it */
+	/* a late answer counts here too: we are in line, and must leave it */
 	n->queued |= a->place >= 0;
 	if (a->ticket > n->ticket)
 		n->ticket = a->ticket;
@@ -301,7 +303,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 	n->want = VERB_NONE;
 	n->vote = VOTE_NO;
 	if (end != END_NONE) {
-		/* a lock handed over meanwhile is to be passed on */
+		/* if the lock was handed to us meanwhile, pass it on */
 		n->queued &= end == END_DONE;
 		n->unsure |= n->queued;
 		lease_finish(l, end, at);
