@@ -11,7 +11,7 @@
 #include "lock/wire/record.h"
 #include "lock/wire/lua.inc"
 
-/* ---- telling ---- */
+/* ---- writing ---- */
 
 void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
 			char text[HISTORY_ENTRY_SIZE])
@@ -49,7 +49,7 @@ void history_request(struct keys *keys, int db, struct script_scratch *scratch,
 	script_end(db, scratch, out);
 }
 
-/* Anybody may have written it: a time is one of the next 3000 years. */
+/* Other programs may have written it: only the next 3000 years are a time. */
 #define LATEST_MS 100000000000000
 
 static int64_t a_time(int64_t ms)
@@ -93,7 +93,7 @@ static void take_field(struct history_hold *p, const struct reply *name,
 				   p->about[i]);
 }
 
-/* {AT, {NAME, VALUE, ...}}; false: nobody's hold. */
+/* Reads {AT, {NAME, VALUE, ...}}. Returns false if the entry has no token. */
 static bool read_entry(struct history_hold *p, const struct reply *r)
 {
 	const struct reply *fields = reply_item(r, 1);
@@ -114,9 +114,9 @@ static bool read_entry(struct history_hold *p, const struct reply *r)
 	return p->token[0] != '\0';
 }
 
-/* Another node tells of it, too. One that was frozen then tells that it was
- * later; and of a hold that somebody ended by force, its own end was told as
- * well, where that was not known. */
+/* Another node tells of the same hold. A node that was frozen saw it start
+ * later. If the hold was ended by force, one node may know who did it, and
+ * another how the command itself ended. */
 static void merge(struct history_hold *known, const struct history_hold *its)
 {
 	if (its->since_ms < known->since_ms)

@@ -73,7 +73,7 @@ static size_t tag_for_slot(uint16_t slot, char tag[TAG_LETTERS])
 	return n;
 }
 
-/* The tag of a lock's companions: part of the key, or made. */
+/* The tag of a lock's companion keys: part of the key, or computed. */
 static size_t tag_of(const char *key, size_t len, char made[TAG_LETTERS],
 		     const char **tag)
 {
@@ -93,7 +93,7 @@ static char *add(char *to, const char *bytes, size_t n)
 	return to + n;
 }
 
-/* redlock:{TAG}:NAME:KEY, from the prefix on */
+/* Adds NAME:KEY, which follows the prefix redlock:{TAG}: */
 static char *add_name(const struct keys *k, char *to, const char *name,
 		      const char *more)
 {
@@ -161,9 +161,9 @@ void keys_close(struct keys *k)
 	*k = (struct keys){0};
 }
 
-/* ---- the other way round ---- */
+/* ---- from a name to its key ---- */
 
-/* What follows the word, where it begins so; else NULL. */
+/* What follows the word, if the text begins with it; else NULL. */
 static const char *behind(const char *from, const char *end, const char *word)
 {
 	size_t n = strlen(word);

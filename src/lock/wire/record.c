@@ -16,7 +16,7 @@ struct line {
 	size_t name_len, value_len;
 };
 
-/* Returns what follows it. */
+/* Returns the start of the next line. */
 static const char *read_line(const char *from, const char *end,
 			     struct line *out)
 {
@@ -39,7 +39,7 @@ static bool is_name(const struct line *l, const char *name)
 	       memcmp(l->name, name, l->name_len) == 0;
 }
 
-/* -1: it is none. */
+/* Returns -1 if it is not a number. */
 static int64_t number(const char *bytes, size_t n)
 {
 	char text[24];
@@ -152,8 +152,8 @@ void record_read_member(struct record *r, const char *bytes, size_t n)
 		read_lines(r, lines + 1, end);
 }
 
-/* The length of a word that `blank` ends, which goes as well; 0: there is none.
- */
+/* Takes a word that ends with `blank`, and that byte, too. Returns the length
+ * of the word; 0: there is none. */
 static size_t take_word(const char **from, const char *end, char blank)
 {
 	const char *p = *from;

@@ -29,8 +29,8 @@ struct record {
 	bool reads, supersedes;
 };
 
-/* Copies a field, made safe for a terminal. A link loses its user and
- * password. */
+/* Copies a field, made safe for a terminal. In a link, "***" replaces the user
+ * and password. */
 void about_take(enum about what, const char *bytes, size_t n,
 		char out[ABOUT_MAX]);
 

@@ -61,9 +61,10 @@ const char *rights_text(unsigned int needs, char *buf, size_t size)
 	return buf;
 }
 
-/* Other makes of server might let a script write that says it will not. These
- * change nothing without a key; one of them must be refused for that reason, or
- * because this user may not touch that key at all. */
+/* Other servers might let a script write although it declares that it will not.
+ * So the script first tries writes that change nothing, because the key does
+ * not exist. One of them must be refused for that declaration, or because this
+ * user may not touch the key at all. */
 static const char no_writes[] =
 	"#!lua flags=no-writes\n"
 	"local key, sure = 'redlock:{doctor}:rights'\n"
@@ -79,10 +80,10 @@ static const char no_writes[] =
 	"	return redis.error_reply('ERR scripts may write')\n"
 	"end\n";
 
-/* Whether a command is refused is decided before whether a script may write.
- * "can't run this command" is Redis, "no permissions to run" Valkey; a refused
- * key is another matter. What the commands are given makes sense to few of
- * them, and changes nothing with any. */
+/* The server checks whether the user may run a command before it checks whether
+ * the script may write. Redis says "can't run this command", Valkey "no
+ * permissions to run"; a refused key is a different error. The arguments make
+ * sense to few commands, and change nothing with any. */
 static const char probe[] =
 	"local refused = {}\n"
 	"for name, n in string.gmatch(ARGV[1], '(%S+) (%d+)') do\n"

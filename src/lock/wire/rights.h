@@ -41,11 +41,12 @@ extern const int rights_n;
  * right_need). Returns buf. */
 const char *rights_text(unsigned int needs, char *buf, size_t size);
 
-/* A question that asks which commands of the scripts this user may not run. The
- * reply is a list of their names. It writes nothing: the script declares that
- * it will not write, so the server refuses each command that the user may run.
- * For commands that write, only Redis 7 and Valkey support that; others answer
- * with an error. The request is valid as long as the scratch. */
+/* Makes a request that asks which commands of the scripts this user may not
+ * run. The reply is a list of their names. The request writes nothing: its
+ * script declares that it will not write, so the server refuses each command
+ * that the user may run. For commands that write, only Redis 7 and Valkey
+ * support that; others answer with an error. The request is valid as long as
+ * the scratch. */
 struct rights_scratch {
 	char list[512], script[1500];
 };

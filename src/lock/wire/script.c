@@ -14,7 +14,7 @@
 #include "lock/wire/lua.inc"
 #include "lock/wire/record.h"
 
-/* In line: people count from one. */
+/* A place in line. Messages count from one, so leave room for that. */
 #define PLACE_MOST (INT_MAX - 1)
 
 #define NOT_OURS "unexpected reply from redlock's script"
@@ -27,7 +27,7 @@
 static const struct script {
 	const char *lua;
 	size_t len;
-	const char *sha; /* by which the server knows it */
+	const char *sha; /* its name for the server */
 } scripts[] =
 	{
 		[VERB_ACQUIRE] = SCRIPT(ACQUIRE),
@@ -36,7 +36,7 @@ static const struct script {
 },
   join = SCRIPT(JOIN);
 
-/* A line per field: whatever would end it is blanked. */
+/* One line per field: a newline in a value becomes a blank. */
 static void add_about(const struct holder *who, char text[IDENTITY_SIZE],
 		      size_t used)
 {
@@ -69,7 +69,7 @@ void script_identity(const struct lease_conf *conf, const struct holder *who,
 		text, IDENTITY_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
 		lease_slots(conf), flags[conf->supersede + 2 * conf->shared]);
 
-	if (conf->nodes > 1) /* for those who get the other nodes */
+	if (conf->nodes > 1) /* for clients that get other nodes */
 		used += (size_t)snprintf(text + used, IDENTITY_SIZE - used,
 					 "ticket %" PRId64 "\n", conf->ticket);
 	add_about(who, text, used);
@@ -81,13 +81,13 @@ static void add_number(struct words *w, int64_t value, char *buf)
 	words_add_text(w, buf);
 }
 
-/* Not a script: a script cannot wait. */
+/* This is not a script, because a script cannot wait. */
 static void listen_request(const struct ask *ask, const struct keys *keys,
 			   struct script_scratch *scratch, struct words *out)
 {
 	words_add_text(out, "BLPOP");
 	words_add(out, keys->part[PART_GRANT], keys->part_len[PART_GRANT]);
-	/* whole seconds: Redis 5 and some proxies know no others */
+	/* in whole seconds: Redis 5 and some proxies accept no others */
 	add_number(out, (ask->listen_ms + 999) / 1000, scratch->number[0]);
 }
 
@@ -105,7 +105,8 @@ static void add_flag(struct words *w, bool value)
 	words_add_text(w, value ? "1" : "0");
 }
 
-/* Which server it is matters where there are several. */
+/* With several nodes, or a restart guard, we must know which server
+ * answered. */
 static bool looks(const struct lease_conf *conf)
 {
 	return conf->nodes > 1 || conf->guard_ms > 0;
@@ -278,7 +279,7 @@ static bool word_is(const struct words *w, int i, const char *text)
 	       memcmp(w->at[i], text, w->len[i]) == 0;
 }
 
-/* A missing or odd number counts as -1. */
+/* A missing or malformed number counts as -1. */
 static int64_t word_number(const struct words *w, int i)
 {
 	char text[24];
@@ -297,13 +298,13 @@ static int64_t word_ms(const struct words *w, int i)
 	return at_most(word_number(w, i), AGES_MS);
 }
 
-/* 0: empty, or missing. */
+/* Returns 0 if the word is empty or missing. */
 static uint64_t hash_of(const struct words *w, int i)
 {
 	return i < w->n && w->len[i] > 0 ? hash_bytes(w->at[i], w->len[i]) : 0;
 }
 
-/* Of a word that need not be there. */
+/* The same for a word that may be missing. */
 static int64_t word_ms_or(const struct words *w, int i, int64_t none)
 {
 	return i < w->n ? word_ms(w, i) : none;
@@ -322,7 +323,7 @@ static void word_text(const struct words *w, int i, char *buf, size_t size)
 	(void)format_bytes(w->at[i], w->len[i], buf, size);
 }
 
-/* The record counts only when its token is the lock's value. */
+/* The record counts only if its token is the lock's value. */
 static bool read_record(const struct words *w, int at, struct words *value,
 			struct answer *out, struct sight *s)
 {
@@ -371,7 +372,7 @@ static int read_type(const struct words *w, struct answer *out, struct sight *s,
 	return 0;
 }
 
-/* Somebody asks us to stop: who, if the word at `at` is in how many ms. */
+/* Reads who asks us to stop, if the word at `at` says in how many ms. */
 static void read_stop(const struct words *w, int at, struct answer *out,
 		      struct sight *s)
 {
@@ -388,7 +389,7 @@ static void read_stop(const struct words *w, int at, struct answer *out,
 	memcpy(s->about, by.about, sizeof(s->about));
 }
 
-/* What follows the counter differs from form to form. */
+/* What follows the counter depends on the answer. */
 static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 		     struct fail *why)
 {

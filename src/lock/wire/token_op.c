@@ -13,7 +13,7 @@ const char *token_op_sha(const struct token_op *g)
 	return g->extend ? SHA_EXTEND : SHA_UNLOCK;
 }
 
-/* Whatever round it was granted in. */
+/* Larger than the round of any grant. */
 #define ROUND_ANY "1000"
 
 static void add_unlock(const struct token_op *g, struct words *out)
@@ -21,7 +21,7 @@ static void add_unlock(const struct token_op *g, struct words *out)
 	words_add_text(out, "0"); /* fence */
 	words_add_text(out, g->alone ? "1" : "0");
 	words_add_text(out, "");  /* how it stands */
-	words_add_text(out, "0"); /* in no line */
+	words_add_text(out, "0"); /* not in line */
 	words_add_text(out, "1"); /* it was held */
 	words_add_text(out, "");  /* whom it joined */
 	for (int i = 0; i < 4; i++)
@@ -37,7 +37,7 @@ static void add_extend(const struct token_op *g, struct script_scratch *scratch,
 		       "%" PRId64, g->ttl_ms);
 	words_add_text(out, scratch->number[0]);
 	words_add_text(out, "0"); /* fence */
-	words_add_text(out, "0"); /* heals nothing */
+	words_add_text(out, "0"); /* do not heal */
 	for (int i = 0; i < 3; i++)
 		words_add_text(out, ""); /* how it stands, and where */
 	words_add_text(out, "0");

@@ -34,7 +34,7 @@ void view_request(struct keys *keys, const struct view_most *most, int db,
 
 /* ---- lists that grow ---- */
 
-/* NULL: no memory. */
+/* Returns NULL when out of memory. */
 static void *grow(void *list, int used, int *room, size_t size)
 {
 	void *more;
@@ -60,14 +60,14 @@ static char *copy_of(const char *bytes, size_t n)
 
 /* ---- holders ---- */
 
-/* PTTL, or the time at which it ends: -1 is "never". */
+/* A time left; -1: it never ends, or there is none. */
 static int64_t signed_number(const struct reply *r)
 {
 	return r->len > 0 && r->bytes[0] == '-' ? -1 : reply_ms(r, 0);
 }
 
-/* The same client on another node. What readers share has another name on each
- * node. */
+/* Finds the same client on another node. The value that readers share differs
+ * from node to node, so it is not compared. */
 static struct view_holder *known_holder(const struct view *v,
 					const struct view_holder *its)
 {
@@ -81,7 +81,7 @@ static struct view_holder *known_holder(const struct view *v,
 	return NULL;
 }
 
-/* What *its points at is copied. */
+/* Copies what *its points to. */
 static int add_holder(struct view *v, const struct view_holder *its, int node)
 {
 	struct view_holder *h = known_holder(v, its), *more;
@@ -120,8 +120,9 @@ static void use_record(struct view_holder *h, const struct record *r)
 	h->renewed = r->renewed;
 }
 
-/* One of those who share what the slot holds. `rest TOKEN ...`: it has ended.
- * 1: added; 0: it is nobody; -1: no memory. */
+/* Adds a client that shares the lock of this slot. `rest TOKEN ...`: it has
+ * ended. Returns 1 if it was added, 0 if it is not a client, -1 when out of
+ * memory. */
 static int add_sharer(struct view *v, const struct view_holder *slot,
 		      const struct reply *pair, int node)
 {
@@ -135,7 +136,7 @@ static int add_sharer(struct view *v, const struct view_holder *slot,
 	if (rests)
 		bytes += 5, n -= 5;
 	record_read_member(&r, bytes, n);
-	/* whoever else it may have been, or the holder itself has ended */
+	/* "?" is unknown members, "left" is a holder that has ended */
 	if (!r.token || !memchr(bytes, '\n', n))
 		return 0;
 	use_record(&h, &r);
@@ -145,11 +146,11 @@ static int add_sharer(struct view *v, const struct view_holder *slot,
 	(void)format_bytes(r.token, r.token_len, h.token, sizeof(h.token));
 	h.left_ms = reply_ms(reply_item(pair, 1), v->now_ms) - v->now_ms;
 	if (h.left_ms < 0)
-		return 0; /* a dead one, not swept out yet */
+		return 0; /* expired, but not removed yet */
 	return add_holder(v, &h, node) < 0 ? -1 : 1;
 }
 
-/* "TOKEN rest": under that name it is kept, see release.lua. */
+/* --min-hold keeps the lock under the name "TOKEN rest": see release.lua. */
 static enum hold how_held(const struct reply *value, const struct record *r)
 {
 	const char *end = value->bytes + value->len;
@@ -163,7 +164,8 @@ static enum hold how_held(const struct reply *value, const struct record *r)
 	return HOLD_ALONE;
 }
 
-/* -1: no memory. Else how many of a node's, of whom *most may be told. */
+/* Returns how many clients hold the slot on this node, or -1 when out of
+ * memory. Of those that share it, no more than `most` are added. */
 static int add_slot(struct view *v, const struct reply *of, int node, int most)
 {
 	const struct reply *type = reply_item(of, 1),
@@ -192,13 +194,13 @@ static int add_slot(struct view *v, const struct reply *of, int node, int most)
 			return -1;
 		others += rc;
 	}
-	/* (of readers, somebody is there even if data were lost) */
+	/* (readers without a member: data were lost, but somebody reads) */
 	if (others == 0 || (h.how != HOLD_READS && !left))
 		return add_holder(v, &h, node) < 0 ? -1 : others + 1;
 	return others;
 }
 
-/* What is more than anybody asks for is counted. */
+/* Holders beyond VIEW_MOST are only counted. */
 static int add_slots(struct view *v, const struct reply *held, int64_t more,
 		     int node)
 {
@@ -366,14 +368,14 @@ void view_close(struct view *v)
 	*v = (struct view){0};
 }
 
-/* Of somebody a node may not have told, having told of others. */
+/* A node that did not list all its holders may have this one as well. */
 int view_nodes_of(const struct view *v, const struct view_holder *h)
 {
 	return count(h->nodes | v->more_on);
 }
 
-/* Who shares a lock, or has one of several slots, need not be the same on all
- * nodes: together they are in the way of anybody else. */
+/* Those who share a lock, or have one of several slots, need not be the same on
+ * all nodes. It is held if one of them has a quorum, or may have one. */
 enum view_state view_state(const struct view *v, int nodes)
 {
 	int q = lease_quorum(nodes);
