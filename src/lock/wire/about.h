@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who holds or waits, in the fields that everybody may see. */
+/* Describes a holder or waiter, in fields that others may see. */
 #ifndef LOCK_WIRE_ABOUT_H
 #define LOCK_WIRE_ABOUT_H
 

@@ -34,7 +34,7 @@ struct keys {
 };
 
 /* The token is part of the name of its grant list. Returns 0, or -1 when out of
- * memory. */
+ * memory; then there is nothing to free. */
 int keys_init(struct keys *k, const char *key, size_t len, const char *token);
 void keys_close(struct keys *k);
 
@@ -44,8 +44,8 @@ void keys_slot(struct keys *k, int slot);
 /* What the name of a companion key says about its lock. */
 enum trace {
 	TRACE_NONE,  /* nothing, or it is not a companion key */
-	TRACE_HELD,  /* somebody may hold it */
-	TRACE_QUEUED /* somebody may wait for it */
+	TRACE_HELD,  /* a client may hold it */
+	TRACE_QUEUED /* a client may wait for it */
 };
 
 /* Finds KEY in such a name: *key points into the name. If the tag is not the

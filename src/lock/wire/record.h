@@ -34,6 +34,7 @@ struct record {
 void about_take(enum about what, const char *bytes, size_t n,
 		char out[ABOUT_MAX]);
 
+/* They never fail: what is missing or malformed is unknown. */
 void record_read(struct record *r, const char *bytes, size_t n);
 void record_read_member(struct record *r, const char *bytes, size_t n);
 /* The same test as parsed() in src/lua/share.lua: the scripts drop any member

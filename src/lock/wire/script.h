@@ -41,13 +41,15 @@ void script_begin(const char *lua, size_t len, struct keys *keys, int slot,
 		  struct words *out);
 void script_end(int db, struct script_scratch *scratch, struct words *out);
 
-/* The request borrows its arguments: it is valid as long as they are. */
+/* The request borrows its arguments: it is valid as long as they are, and until
+ * `keys` names another slot. */
 void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    struct keys *keys, const char *token, const char *identity,
 		    int db, struct script_scratch *scratch, struct words *out);
 
 /* Adds to a release what became of the hold (see history_entry_text()). "":
- * there was no hold, or it is not to be recorded. */
+ * there was no hold, or it is not to be recorded. The request borrows `entry`.
+ * Any other question stays as it is. */
 void script_tell(const struct ask *ask, const char *entry,
 		 struct words *request);
 
@@ -69,8 +71,9 @@ struct sight {
 	int64_t pttl_ms; /* -1: no expiry */
 };
 
-/* Returns 0 and fills *out, and *sight if somebody has the lock; or -1 and
- * fills *why, without the node's name. */
+/* Returns 0 and fills *out, and *sight if the reply tells who has the lock, who
+ * took our place or who asks us to stop. Or returns -1 and fills *why, without
+ * the node's name. */
 int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 		  struct sight *sight, struct fail *why);
 

@@ -75,7 +75,7 @@ struct view {
 	int64_t once_ms;      /* done, and not to be repeated for this long
 				 (--once-per); -1: no such mark */
 	unsigned int answers; /* nodes that answered: bits */
-	unsigned int held_on; /* nodes on which somebody has it: bits */
+	unsigned int held_on; /* nodes on which a client has it: bits */
 	unsigned int more_on; /* nodes with more holders than they listed:
 				 bits */
 };
@@ -85,8 +85,9 @@ void view_request(struct keys *keys, const struct view_most *most, int db,
 		  struct script_scratch *scratch, struct words *out);
 const char *view_sha(void);
 
-/* Adds a node's answer. *v must be all zero at first. Returns -1, and adds
- * nothing, if the reply is not an answer of the script or memory is short. */
+/* Adds a node's answer. *v must be all zero at first. Returns -1 if the reply
+ * is not an answer of the script, and adds nothing; or if memory is short, when
+ * it may have added a part. *v can be closed after either. */
 int view_add(struct view *v, const struct reply *r, int node, struct fail *why);
 /* Call it after the last answer; `nodes` is the number of nodes. Sorts, and
  * fills in left_ms. */
@@ -96,7 +97,7 @@ void view_close(struct view *v);
 enum view_state {
 	VIEW_FREE,
 	VIEW_HELD,
-	VIEW_MINORITY /* somebody has it on fewer than a quorum */
+	VIEW_MINORITY /* held on fewer nodes than a quorum */
 };
 enum view_state view_state(const struct view *v, int nodes);
 
