@@ -58,7 +58,7 @@ void claim_agreed(struct lease *l, struct instant at)
 /* Each slot is a lock of its own, so a quorum must have granted the same one.
  * Each node granted its first free slot, so a slot below the highest is not
  * free on all nodes. Returns false if no slot has a quorum: the highest is
- * asked for next. */
+ * asked for next, or the one after it if that was tried already. */
 static bool one_slot(struct lease *l, struct instant at)
 {
 	int q = lease_quorum(l->conf.nodes), highest = 0;

@@ -391,8 +391,8 @@ static int64_t seen_for(const struct lease *l, const struct lease_node *n)
 	return n->mine ? n->counter : repair_may(l, n) ? n->had : 0;
 }
 
-/* With several nodes the client chooses the ticket, so that they agree on
- * it. */
+/* With several nodes the client chooses the ticket, so that all nodes have the
+ * same one. */
 static void fill_in_place(const struct lease *l, const struct lease_node *n,
 			  struct ask *out)
 {

@@ -26,7 +26,7 @@ static int64_t keep_ms(const struct lease *l)
 	return l->conf.ttl_ms / 4 < KEEP_MS ? l->conf.ttl_ms / 4 : KEEP_MS;
 }
 
-/* The client that has this node may not have a quorum, and give the node
+/* The client that has this node may lack a quorum, and then gives the node
  * back. */
 static bool is_recent(const struct lease *l, const struct lease_node *n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Acquiring. Read lease.h first. */
+/* Acquiring. Read lease.h and rounds.h first. */
 #include "lock/core/rounds.h"
 
 #include "lock/core/claim.h"
@@ -13,7 +13,7 @@
 #define UNREACHED_MS 5000  /* give up if nobody ever answered */
 #define LISTEN_LEAST_MS 20 /* a shorter listen is not worth it */
 #define CUT_OFF_MOST 2
-#define BROKEN_MS 100 /* spread out the listens that come back */
+#define BROKEN_MS 100 /* waiters come back within this, not all at once */
 
 bool lease_answered(const struct lease *l)
 {
@@ -166,7 +166,8 @@ static int64_t pause_of(struct lease *l, struct instant at)
 	return ms;
 }
 
-/* Whether we listen to this node. After so long without a word, listen anew. */
+/* Whether we listen to this node. A listen without a word for too long is
+ * forgotten, so that it is sent again. */
 static bool listens(struct lease_node *n, struct instant at)
 {
 	for (int c = 0; c < CHANNELS; c++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an acquire was answered. Read vote.h first. */
+/* Answers to an acquire. Read vote.h first. */
 #include "lock/core/vote.h"
 
 #include "lock/core/minority.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Somebody else's lock. */
+/* Another client's lock. */
 #include "lock/wire/force.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a server keeps of a client. */
+/* What a server stores about a client. */
 #include "lock/wire/record.h"
 
 #include <limits.h>

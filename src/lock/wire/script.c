@@ -27,7 +27,7 @@
 static const struct script {
 	const char *lua;
 	size_t len;
-	const char *sha; /* its name for the server */
+	const char *sha; /* by which EVALSHA calls it */
 } scripts[] =
 	{
 		[VERB_ACQUIRE] = SCRIPT(ACQUIRE),

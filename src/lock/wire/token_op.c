@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A hold of which nothing but the token is known. */
+/* A hold of which only the token is known. */
 #include "lock/wire/token_op.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the nodes say of a lock. */
+/* What the nodes say about a lock. */
 #include "lock/wire/view.h"
 
 #include <limits.h>
