@@ -53,8 +53,8 @@ if theirs or shares then
 	shares = shares and own('zscore', sharers, member)
 end
 -- this release was sent before the acquire to which we owe the grant
-local since_round = shares and math.floor(shares % 1 * 1000 + 0.5)
-    or v == token and number_in(record, 'round') or 0
+local since_round = shares and round_of(shares) or v == token
+    and number_in(record, 'round') or 0
 if since_round > tonumber(ARGV[12]) then
 	return {'no', text(c)}
 end

@@ -81,6 +81,10 @@ end
 local function longest(value, ttl)
 	return math.max(ttl, record_is_of(value) and number_in(record, 'ttl') or 0)
 end
+-- The round in the score of a member, or 0: see round_line().
+local function round_of(score)
+	return score and math.floor(score % 1 * 1000 + 0.5) or 0
+end
 -- Joins, or renews. `known`: the member should be in the set. If it is not, the
 -- server has forgotten it, and perhaps others too. "?" stands for those until
 -- the longest lease is over; by then each of them has asked again.
@@ -90,8 +94,7 @@ local function share(value, member, at, ttl, known)
 	local is_us = string.sub(member, 1, #token + 1) == token .. ' '
 	-- what comes late does not set the round back
 	local its = is_us and own('zscore', sharers_of(value), member)
-	local of = is_us and math.max(round,
-	    its and math.floor(its % 1 * 1000 + 0.5) or 0) or 0
+	local of = is_us and math.max(round, round_of(its)) or 0
 	if own('zadd', sharers_of(value), ends + of / 1000, member) == 1
 	    and known then
 		ends = ends - ttl + longest(value, ttl)
