@@ -43,7 +43,7 @@ wait_until() { # COMMAND...: up to 10 s
 	done
 }
 
-soon() { # COMMAND...: likewise, without a pause
+soon() { # COMMAND...: the same without a pause
 	tries=0
 	until "$@"; do
 		tries=$((tries + 1))

@@ -25,7 +25,7 @@ each=300 # replays per round
 start_redis
 cli() { redis-cli -s "$sock" "$@"; }
 
-# What MONITOR told of commands, as redis-cli reads them: quoted likewise.
+# What MONITOR told of commands, quoted as redis-cli prints them.
 monitor_on() {
 	redis-cli -s "$sock" monitor >"$W/monitor" &
 	monitor=$!

@@ -269,17 +269,26 @@ ran() { # COMMAND...: each under one lock
 	forget_words
 }
 
+# What the manual and --help show as examples, as it is printed there.
+manual_shows() {
+	sed -n '/^\.Bd -literal/,/^\.Ed/p; s/^\.Dl //p' "$top/man/redlock.1" |
+		sed "s/\\\\(aq/'/g; s/\\\\e/\\\\/g; s/\\\\-/-/g"
+}
+help_shows() {
+	local verb
+
+	for verb in '' lock unlock extend inspect list top wait \
+		force-release history doctor; do
+		"$REDLOCK" $verb --help | sed -n '/^Examples:/,/^$/p'
+	done
+}
 # Every command line of ours in the README, the manual and --help, as words, one
 # to a line: what stands behind redlock, up to what is the shell's.
 examples() {
 	{
 		sed -n '/^```/,/^```/p; /^    /p' "$top/README.md"
-		sed -n '/^\.Bd -literal/,/^\.Ed/p; s/^\.Dl //p' "$top/man/redlock.1" |
-			sed "s/\\\\(aq/'/g; s/\\\\e/\\\\/g; s/\\\\-/-/g"
-		for verb in '' lock unlock extend inspect list top wait \
-			force-release history doctor; do
-			"$REDLOCK" $verb --help | sed -n '/^Examples:/,/^$/p'
-		done
+		manual_shows
+		help_shows
 	} | /usr/bin/python3 -c '
 import json, re, shlex, sys
 text = re.sub(r"\\\n\s*", " ", sys.stdin.read())
@@ -327,12 +336,8 @@ shell_lines() {
 	{
 		sed -n 's/^    //p; /^```sh/,/^```/p' "$top/README.md"
 		sed -n '/^```yaml/,/^```/s/^ *- \(run: exec \)\?\(redlock -k\)/\2/p' "$top/README.md"
-		sed -n '/^\.Bd -literal/,/^\.Ed/p; s/^\.Dl //p' "$top/man/redlock.1" |
-			sed "s/\\\\(aq/'/g; s/\\\\e/\\\\/g; s/\\\\-/-/g"
-		for verb in '' lock unlock extend inspect list top wait \
-			force-release history doctor; do
-			"$REDLOCK" $verb --help | sed -n '/^Examples:/,/^$/s/^  //p'
-		done
+		manual_shows
+		help_shows | sed -n 's/^  //p'
 	} | sed -e ':a' -e '/\\$/N; s/\\\n *//; ta' |
 		sed -E 's/^\$ //; s/^[0-9*]+( [0-9*]+){4} +(root +)?//
 			s|^\./bootstrap && \./||; s|/usr/local/bin/|./|

@@ -180,7 +180,7 @@ fence_on() { # NAME: at least the holder's
 	lacks "$T/err" SIGTERM
 }
 
-reads_on() { # NODE N: so many read there
+reads_on() { # NODE N: that node has N readers
 	local group
 
 	group=$(cli "$1" get job)

@@ -125,8 +125,8 @@ static void node_has_granted(const struct flight *f, const struct node *n)
 	granted_token = n->token;
 	grant_us = w.us;
 	note_robbed(f->ask.node);
-	/* whoever is first in line has it by a newcomer, and is not told; nor
-	 * does a question that was asked before the loss know of it (R15) */
+	/* A newcomer's question hands the lock to the first in line, who is
+	 * not told of the loss. So does a question from before it (R15). */
 	for (int i = 0; i < w.losses && was_set_back; i++)
 		w.exposed[i] |= f->ask.verb == VERB_ACQUIRE &&
 				(!w.client[f->client].knew[i] ||
