@@ -267,15 +267,16 @@ $said" ]
 
 # Whom to kill: "server", "keeper", or "both", as the end of a cgroup does.
 kill_the() {
-	local pids pid
+	local pids pid dying
 	case $1 in
 	server) pids=$(servers) ;;
 	keeper) pids=$(keepers) ;;
 	both) pids="$(keepers) $(servers)" ;;
 	esac
+	dying="$pids $(servers)" # the server dies with its keeper
 	kill -KILL $pids
 	# one that is dying may still take a connection
-	for pid in $pids; do wait_until gone "$pid"; done
+	for pid in $dying; do wait_until gone "$pid"; done
 }
 
 # Many newcomers at once, with a lock that is held: none gets it.
