@@ -155,10 +155,10 @@ static pid_t start(const struct making *b, int *error)
 {
 	volatile int exec_error = 0;
 	pid_t init = getpid();
-	pid_t pid = vfork(); /* NOLINT(*.vfork): see guard.c */
+	pid_t pid = vfork(); /* NOLINT(*.vfork): see guardproc.c */
 
 	if (pid == 0) {
-		/* NOLINTNEXTLINE(*.Vfork): see guard.c */
+		/* NOLINTNEXTLINE(*.Vfork): see guardproc.c */
 		say(b->line, (struct words){SAID_BORN, 0, 0, 0});
 		b->birth->become(b->birth->what, init);
 		exec_error = errno;

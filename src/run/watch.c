@@ -15,12 +15,7 @@
 #include "run/tree.h"
 #include "run/waiting.h"
 
-#define INT_THRICE_MS 2000 /* the third Ctrl-C within this kills */
-#define BIRTH_MS 2 /* between checks for a command that has not started */
 #define UNDEAD_MS 1000
-#define RESUME_MS 5 /* between checks for a renewal after a stop */
-#define ALONE_MS 5  /* a stop of the whole job reaches us within */
-#define MATE_MS 20  /* a command shorter than this costs no third process */
 
 static void kill_tree(struct watch *w)
 {
@@ -84,18 +79,6 @@ static void lose_to(struct watch *w, bool unlocked)
 	log_detail("unlocked", "released (unlock)");
 }
 
-static void tell_refused(struct watch *w, int sig, const struct reach *r)
-{
-	if (r->refused == 0 || w->refused)
-		return;
-	w->refused = true;
-	log_error("refused",
-		  "cannot send signal %d to process %d of user %d: not "
-		  "permitted for user %d. Run redlock as that user: sudo "
-		  "redlock ... -- COMMAND",
-		  sig, (int)r->pid, (int)r->uid, (int)getuid());
-}
-
 /* Sends TERM, and SIGCONT for a stopped process. */
 static void ask_to_end(struct watch *w)
 {
@@ -104,7 +87,7 @@ static void ask_to_end(struct watch *w)
 	w->asked_to_end = true;
 	tree_signal(guard_root(w->guard), SIGTERM, 0, &r);
 	tree_signal(guard_root(w->guard), SIGCONT, 0, &r);
-	tell_refused(w, SIGTERM, &r);
+	relay_refused(&w->relay, SIGTERM, &r);
 }
 
 /* For messages: what we do to the command then. */
@@ -231,122 +214,6 @@ static void look_at_lease(struct watch *w)
 		  done(w, asks(between(at, kill), text)));
 }
 
-static int command_of(const struct watch *w)
-{
-	return atomic_load(&w->guard->shared->command);
-}
-
-/* A stop of the whole group happens without us. If only we are
- * told to stop, we stop the command first, and continue it only when an overdue
- * renewal has succeeded. The deadman bounds all this. */
-static void stop_with_command(struct watch *w, bool group)
-{
-	int64_t ttl = w->locks->ttl_ms;
-	struct instant credited_at = watchdog_credited_at(w->dog);
-
-	struct reach r;
-
-	if (!group)
-		tree_signal(guard_root(w->guard), SIGTSTP, 0, &r);
-	signals_stop();
-	w->stopped = NEVER;
-	while (!group && w->dog->running && !watchdog_spent(w->dog) &&
-	       watchdog_credited_at(w->dog).ms == credited_at.ms &&
-	       !before(now(), timing_renew(credited_at, ttl)) &&
-	       before(now(), timing_kill(credited_at, ttl)))
-		(void)poll(NULL, 0, RESUME_MS);
-}
-
-/* Passes it to the command, or to all its processes: see signal_is_for_all().
- * `group`: those in our process group have it already. Before the command
- * starts, the signal has to wait. */
-static void pass_on(struct watch *w, int sig, bool group)
-{
-	pid_t ours = group ? getpgrp() : 0;
-	struct reach r = {0};
-	int command = command_of(w);
-
-	if (signal_is_for_all(sig)) {
-		tree_signal(guard_root(w->guard), sig, ours, &r);
-	} else if (command > 0 && group && getpgid(command) == ours) {
-		return;
-	} else if (command > 0 && kill(command, sig) < 0 && errno == EPERM) {
-		r = (struct reach){1, 1, command, tree_owner(command)};
-	}
-	w->unborn = command == 0 && r.met == 0 ? sig : 0;
-	tell_refused(w, sig, &r);
-}
-
-/* Two are for the command: to many programs they mean "at once". */
-static bool is_third(struct watch *w, struct instant at)
-{
-	bool third = before(at, after(w->interrupted[1], INT_THRICE_MS));
-
-	w->interrupted[1] = w->interrupted[0];
-	w->interrupted[0] = at;
-	return third;
-}
-
-static void forward(struct watch *w, const struct arrival *a)
-{
-	bool group;
-
-	if (a->from_timer) /* the waker; the alarm goes off as well */
-		return;
-	if (a->sig == SIGCONT && a->pid == w->guard->pid)
-		return; /* the command runs again already */
-	group = a->by_kill && groupmate_got(&w->mate, a->sig, a->pid);
-	if (a->sig == SIGTSTP) {
-		stop_with_command(w, a->from_terminal || group);
-		return;
-	}
-	/* the terminal's own reached the command as well: it is in our group,
-	 * if it is born */
-	if (!a->from_terminal || command_of(w) == 0)
-		pass_on(w, a->sig, group);
-	log_detail("signal", "signal %d%s", a->sig,
-		   group ? ", sent to the process group" : "");
-	if (!signal_ends(a->sig))
-		return;
-	w->end->sig = a->sig;
-	sigaddset(&w->end->sigs, a->sig);
-	if (a->sig != SIGINT || !a->from_terminal || !is_third(w, now()))
-		return;
-	kill_tree(w);
-	log_notice("interrupted",
-		   "interrupted three times; killing the command");
-}
-
-/* The command has stopped, and we have not: stop as well, so that the shell
- * notices. Without a terminal there may be nobody to continue us, and without a
- * shell the kernel does not let us stop: then we keep the lease until the
- * command is continued. If it had the terminal to itself, it gets it back when
- * we go on. */
-static void stop_like_command(struct watch *w)
-{
-	int command = command_of(w);
-	pid_t front = terminal_foreground();
-	struct arrival a;
-
-	w->stopped = NEVER;
-	if (front < 0 || w->killed || w->ended || w->asked_to_end ||
-	    w->conf->by_hand || command <= 0)
-		return;
-	atomic_store(&w->guard->shared->stops_too, 1);
-	if (tree_is_stopped(command)) {
-		log_detail("stopped", "the command has stopped");
-		signals_stop();
-		if (front == getpgid(command))
-			terminal_hand_to(front);
-		/* ignore a Ctrl-Z that came just before the stop */
-		while (signals_next(w->signals, &a))
-			if (a.sig != SIGTSTP)
-				forward(w, &a);
-	}
-	atomic_store(&w->guard->shared->stops_too, 0);
-}
-
-/* Deals with processes that the command left when it ended by itself. */
 /* What is told to end through us is told to all of them. */
 static bool were_told(const struct ending *end)
 {
@@ -355,6 +222,7 @@ static bool were_told(const struct ending *end)
 	       sigismember(&end->sigs, SIGQUIT);
 }
 
+/* Deals with processes that the command left when it ended by itself. */
 static void see_to_orphans(struct watch *w)
 {
 	const struct ending *end = w->end;
@@ -442,7 +310,7 @@ static void take_report(struct watch *w)
 	}
 	if (r.news == GUARD_STOPPED) {
 		atomic_store(&w->guard->shared->stop_told, 0);
-		w->stopped = after(now(), ALONE_MS);
+		relay_stopped(&w->relay);
 		return;
 	}
 	if (!w->ended)
@@ -471,7 +339,7 @@ static void take_report(struct watch *w)
 	case GUARD_STOPPED:
 	case GUARD_LOST:
 		/* its orphans are ours now */
-		groupmate_end(&w->mate);
+		groupmate_end(&w->relay.mate);
 		w->abandoned = !tree_kill(0, &end->status, &left);
 		end->outcome = OUTCOME_FAILED;
 		(void)fail(
@@ -520,28 +388,29 @@ static void renew_here(struct watch *w, struct pollfd *fds, int n,
 		hand_over(w);
 }
 
-/* Not before the command is born: see groupmate.h. */
-static void look_at_mate(struct watch *w)
+/* Whether we may stop because the command has. */
+static bool may_stop(const struct watch *w)
 {
-	if (before(now(), w->mated))
-		return;
-	w->mated = NEVER;
-	if (command_of(w) > 0)
-		groupmate_start(&w->mate);
-	else if (command_of(w) == 0)
-		w->mated = after(now(), MATE_MS);
+	return !w->killed && !w->ended && !w->asked_to_end && !w->conf->by_hand;
+}
+
+/* The user has pressed Ctrl-C for the third time. */
+static void kill_at_once(struct watch *w)
+{
+	w->relay.insists = false;
+	kill_tree(w);
+	log_notice("interrupted",
+		   "interrupted three times; killing the command");
 }
 
 void watch_run(struct watch *w)
 {
-	struct arrival late;
-
 	if (!w->conf->kept && !w->conf->by_hand)
-		w->mated = after(now(), MATE_MS);
+		relay_start(&w->relay);
 	while (!w->done) {
 		struct pollfd fds[] = {
 			{.fd = w->guard->report, .events = POLLIN},
-			{.fd = w->signals->fd, .events = POLLIN},
+			{.fd = w->relay.signals->fd, .events = POLLIN},
 			{.fd = w->killed ? -1 : w->deadman->alarm,
 			 .events = POLLIN},
 			{.fd = w->killed || !w->dog->running ? -1
@@ -550,10 +419,8 @@ void watch_run(struct watch *w)
 		};
 		struct instant limit =
 			sooner(sooner(sooner(w->limit, w->stop_by),
-				      sooner(w->stopped, w->mated)),
-			       w->unborn ? after(now(), BIRTH_MS)
-					 : sooner(w->undead, w->parted));
-		struct arrival a;
+				      sooner(w->undead, w->parted)),
+			       relay_due(&w->relay));
 
 		if (!w->dog->running && !w->end->without_lock)
 			renew_here(w, fds, 3, limit);
@@ -565,14 +432,10 @@ void watch_run(struct watch *w)
 		if (!w->killed && !before(now(), w->parted))
 			see_to_orphans(w);
 		look_at_stop(w);
-		look_at_mate(w);
-		if (w->unborn)
-			pass_on(w, w->unborn, false);
 		/* read the signals before the ends that they may have caused */
-		while (fds[1].revents && signals_next(w->signals, &a))
-			forward(w, &a);
-		if (!before(now(), w->stopped))
-			stop_like_command(w);
+		relay_step(&w->relay, fds[1].revents != 0, may_stop(w));
+		if (w->relay.insists)
+			kill_at_once(w);
 		if (fds[0].revents) {
 			take_report(w);
 			continue;
@@ -582,13 +445,7 @@ void watch_run(struct watch *w)
 		if (fds[2].revents)
 			look_at_lease(w);
 	}
-	groupmate_end(&w->mate);
-	/* a Ctrl-C may have ended the command before we read it */
-	while (signals_next(w->signals, &late))
-		if (signal_ends(late.sig)) {
-			w->end->sig = late.sig;
-			sigaddset(&w->end->sigs, late.sig);
-		}
+	relay_close(&w->relay);
 	if (w->killed)
 		terminal_restore(&w->terminal);
 }

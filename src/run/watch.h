@@ -1,45 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * While the command runs: passes signals on, keeps the lease or ends the
+ * While the command runs: keeps the lease or ends the
  * command, and takes the command's end from the guard.
  */
 #ifndef RUN_WATCH_H
 #define RUN_WATCH_H
 
 #include "run/deadman.h"
-#include "run/groupmate.h"
 #include "run/guard.h"
 #include "run/hold.h"
 #include "run/locks.h"
-#include "run/signals.h"
+#include "run/relay.h"
 #include "run/terminal.h"
 #include "run/watchdog.h"
 
 struct watch {
 	struct locks *locks;
 	const struct hold_conf *conf;
-	const struct signals *signals;
 	struct ending *end;
 	struct guard *guard;
 	struct deadman *deadman;
 	struct watchdog *dog;
-	struct instant hand_over;      /* when the watchdog thread takes over */
-	struct instant interrupted[2]; /* the last two Ctrl-C, latest first */
+	struct instant hand_over; /* when the watchdog thread takes over */
 	struct terminal terminal;
-	struct groupmate mate;
-	struct instant mated;   /* when to start it; NEVER: it was */
+	struct relay relay;
 	struct instant limit;   /* the next step of --max-hold */
 	struct instant stop_by; /* force-release: dead by then */
 	struct instant undead;  /* when to say that the tree does not die */
 	struct instant parted;  /* the command was told to end, and ended: until
 				   then the rest, which was told as well, is
 				   waited for */
-	struct instant stopped; /* when to see whether it is still stopped */
-	int unborn;             /* a signal for a command not started yet */
 	bool asked_to_end;      /* we sent TERM */
 	bool killed;            /* we told the guard to kill */
 	bool ended;             /* the command ended; its status is known */
-	bool refused;           /* we reported that a signal is not permitted */
 	bool abandoned; /* lost, and what still runs is not ours to kill */
 	bool done;
 };

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals, on their way to the command. Read relay.h, signals.h and groupmate.h
+ * first. */
+#include "run/relay.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "lock/core/timing.h"
+#include "run/terminal.h"
+
+#define INT_THRICE_MS 2000 /* the third Ctrl-C within this kills */
+#define RESUME_MS 5        /* between checks for a renewal after a stop */
+#define BIRTH_MS 2 /* between checks for a command that has not started */
+#define ALONE_MS 5 /* a stop of the whole job reaches us within */
+#define MATE_MS 20 /* a command shorter than this costs no third process */
+
+void relay_refused(struct relay *y, int sig, const struct reach *r)
+{
+	if (r->refused == 0 || y->refused)
+		return;
+	y->refused = true;
+	log_error("refused",
+		  "cannot send signal %d to process %d of user %d: not "
+		  "permitted for user %d. Run redlock as that user: sudo "
+		  "redlock ... -- COMMAND",
+		  sig, (int)r->pid, (int)r->uid, (int)getuid());
+}
+
+static int command_of(const struct relay *y)
+{
+	return atomic_load(&y->guard->shared->command);
+}
+
+/* A stop of the whole group happens without us. If only we are told to stop, we
+ * stop the command first, and continue it only when an overdue renewal has
+ * succeeded. The deadman bounds all this. */
+static void stop_with_command(struct relay *y, bool group)
+{
+	int64_t ttl = y->ttl_ms;
+	struct instant credited_at = watchdog_credited_at(y->dog);
+	struct reach r;
+
+	if (!group)
+		tree_signal(guard_root(y->guard), SIGTSTP, 0, &r);
+	signals_stop();
+	y->stopped = NEVER;
+	while (!group && y->dog->running && !watchdog_spent(y->dog) &&
+	       watchdog_credited_at(y->dog).ms == credited_at.ms &&
+	       !before(now(), timing_renew(credited_at, ttl)) &&
+	       before(now(), timing_kill(credited_at, ttl)))
+		(void)poll(NULL, 0, RESUME_MS);
+}
+
+/* Passes it to the command, or to all its processes: see signal_is_for_all().
+ * `group`: those in our process group have it already. Before the command
+ * starts, the signal has to wait. */
+static void pass_on(struct relay *y, int sig, bool group)
+{
+	pid_t ours = group ? getpgrp() : 0;
+	struct reach r = {0};
+	int command = command_of(y);
+
+	if (signal_is_for_all(sig)) {
+		tree_signal(guard_root(y->guard), sig, ours, &r);
+	} else if (command > 0 && group && getpgid(command) == ours) {
+		return;
+	} else if (command > 0 && kill(command, sig) < 0 && errno == EPERM) {
+		r = (struct reach){1, 1, command, tree_owner(command)};
+	}
+	y->unborn = command == 0 && r.met == 0 ? sig : 0;
+	relay_refused(y, sig, &r);
+}
+
+/* Two are for the command: to many programs they mean "at once". */
+static bool is_third(struct relay *y, struct instant at)
+{
+	bool third = before(at, after(y->interrupted[1], INT_THRICE_MS));
+
+	y->interrupted[1] = y->interrupted[0];
+	y->interrupted[0] = at;
+	return third;
+}
+
+static void note(struct relay *y, int sig)
+{
+	y->end->sig = sig;
+	sigaddset(&y->end->sigs, sig);
+}
+
+static void forward(struct relay *y, const struct arrival *a)
+{
+	bool group;
+
+	if (a->from_timer) /* the waker; the alarm goes off as well */
+		return;
+	if (a->sig == SIGCONT && a->pid == y->guard->pid)
+		return; /* the command runs again already */
+	group = a->by_kill && groupmate_got(&y->mate, a->sig, a->pid);
+	if (a->sig == SIGTSTP) {
+		stop_with_command(y, a->from_terminal || group);
+		return;
+	}
+	/* the terminal's own reached the command as well: it is in our group,
+	 * if it is born */
+	if (!a->from_terminal || command_of(y) == 0)
+		pass_on(y, a->sig, group);
+	log_detail("signal", "signal %d%s", a->sig,
+		   group ? ", sent to the process group" : "");
+	if (!signal_ends(a->sig))
+		return;
+	note(y, a->sig);
+	y->insists |=
+		a->sig == SIGINT && a->from_terminal && is_third(y, now());
+}
+
+/* The command has stopped, and we have not: stop as well, so that the shell
+ * notices. Without a terminal there may be nobody to continue us, and without a
+ * shell the kernel does not let us stop: then we keep the lease until the
+ * command is continued. If it had the terminal to itself, it gets it back when
+ * we go on. */
+static void stop_like_command(struct relay *y, bool may)
+{
+	int command = command_of(y);
+	pid_t front = terminal_foreground();
+	struct arrival a;
+
+	y->stopped = NEVER;
+	if (front < 0 || !may || y->insists || command <= 0)
+		return;
+	atomic_store(&y->guard->shared->stops_too, 1);
+	if (tree_is_stopped(command)) {
+		log_detail("stopped", "the command has stopped");
+		signals_stop();
+		if (front == getpgid(command))
+			terminal_hand_to(front);
+		/* ignore a Ctrl-Z that came just before the stop */
+		while (signals_next(y->signals, &a))
+			if (a.sig != SIGTSTP)
+				forward(y, &a);
+	}
+	atomic_store(&y->guard->shared->stops_too, 0);
+}
+
+/* Not before the command is born: see groupmate.h. */
+static void look_at_mate(struct relay *y)
+{
+	if (before(now(), y->mated))
+		return;
+	y->mated = NEVER;
+	if (command_of(y) > 0)
+		groupmate_start(&y->mate);
+	else if (command_of(y) == 0)
+		y->mated = after(now(), MATE_MS);
+}
+
+void relay_start(struct relay *y)
+{
+	y->mated = after(now(), MATE_MS);
+}
+
+void relay_stopped(struct relay *y)
+{
+	y->stopped = after(now(), ALONE_MS);
+}
+
+struct instant relay_due(const struct relay *y)
+{
+	struct instant due = sooner(y->stopped, y->mated);
+
+	return y->unborn ? sooner(due, after(now(), BIRTH_MS)) : due;
+}
+
+void relay_step(struct relay *y, bool readable, bool may_stop)
+{
+	struct arrival a;
+
+	look_at_mate(y);
+	if (y->unborn)
+		pass_on(y, y->unborn, false);
+	while (readable && signals_next(y->signals, &a))
+		forward(y, &a);
+	if (!before(now(), y->stopped))
+		stop_like_command(y, may_stop);
+}
+
+void relay_close(struct relay *y)
+{
+	struct arrival late;
+
+	groupmate_end(&y->mate);
+	/* a Ctrl-C may have ended the command before we read it */
+	while (signals_next(y->signals, &late))
+		if (signal_ends(late.sig))
+			note(y, late.sig);
+}
