@@ -49,7 +49,8 @@ size_t utf8_length(const char *bytes, size_t left);
  * printable text is unchanged. Returns buf. */
 const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size);
 
-/* Copies a link, with "***" for user and password. Returns buf. */
+/* Copies a link, with "***" for user and password. What does not fit is cut,
+ * even within a character. Returns buf. */
 const char *mask_link(const char *link, char *buf, size_t size);
 
 #endif

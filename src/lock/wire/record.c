@@ -69,13 +69,14 @@ static int how_many(int64_t n)
 void about_take(enum about what, const char *bytes, size_t n,
 		char out[ABOUT_MAX])
 {
-	char shown[1024];
+	char shown[1024], masked[sizeof(shown) + sizeof("***")];
 
-	(void)format_bytes(bytes, n, shown, sizeof(shown));
-	if (what == ABOUT_CI)
-		(void)mask_link(shown, out, ABOUT_MAX);
-	else
-		(void)format_bytes(bytes, n, out, ABOUT_MAX);
+	if (what == ABOUT_CI) {
+		(void)format_bytes(bytes, n, shown, sizeof(shown));
+		bytes = mask_link(shown, masked, sizeof(masked));
+		n = strlen(masked);
+	}
+	(void)format_bytes(bytes, n, out, ABOUT_MAX);
 }
 
 static void take_line(struct record *r, const struct line *l)
