@@ -78,6 +78,7 @@ if v == value then
 elseif not v and not bad and heals()
     and redis.call('set', lock, value, 'nx', 'px', longest(value, ttl)) then
 	state, v, back = 'healed', value, c and c < seen
+	try('zrem', part('queue'), member) -- see share()
 else
 	return {'no', text(c), v and 1 or 0, text(stop), by}
 end

@@ -66,6 +66,10 @@ struct stay {
 	int64_t seen_ms;  /* last touched its lease */
 	int64_t rest_ms;  /* ends at: --min-hold */
 	int64_t rests_ms; /* and not sooner than; 0: not told */
+	bool waits;       /* stands in line now, and */
+	bool waited;      /* did so before this script */
+	/* when it left the line by another's script, and had a slot then */
+	int64_t given_ms;
 };
 
 /* A redlock, from when it wants the lock on: known by its token for ever. */
@@ -186,12 +190,23 @@ static void note_held(int token, int n)
 /* Who holds which slot here now. */
 static void scan(void)
 {
+	const char *member;
+	double ticket;
+
 	go_to((int)(here - nodes));
-	for (int i = 1; i <= w.tokens; i++)
-		stay_of(i)->has = 0;
+	for (int i = 1; i <= w.tokens; i++) {
+		struct stay *y = stay_of(i);
+
+		y->has = 0;
+		y->waited = y->waits;
+		y->waits = false;
+	}
+	for (int i = 0;
+	     (member = redis_member(here->redis, PART("queue"), i, &ticket));
+	     i++)
+		stay_of(token_of(member))->waits = true;
 	for (int n = 0; n < SLOTS_MOST; n++) {
 		const char *value = redis_get(here->redis, here->slot[n].name);
-		const char *member;
 		char name[160];
 		double ends;
 
@@ -381,7 +396,15 @@ static int64_t family_ends(int token)
 	return most;
 }
 
-/* Nothing lasts longer than whoever was last heard of. */
+/* A waiter that is handed the lock has so much to answer: grant_ms in Lua. */
+static int64_t grant_ms(int token)
+{
+	int64_t half = tokens[token].conf.ttl_ms / 2;
+
+	return half < 2000 ? half : 2000;
+}
+
+/* Nothing lasts longer than the lease of those last heard of. */
 static void check_ends(int n)
 {
 	const struct slot *s = &here->slot[n];
@@ -406,6 +429,8 @@ static void check_ends(int n)
 		if (member[0] == '?')
 			return;
 		may = stay_of(who)->seen_ms + tokens[who].conf.ttl_ms;
+		if (stay_of(who)->given_ms + grant_ms(who) > may)
+			may = stay_of(who)->given_ms + grant_ms(who);
 		if (begins(member, "rest "))
 			may = stay_of(token_of(member + 5))->rest_ms;
 		/* P4: T, and one poll */
@@ -506,6 +531,8 @@ static void node_has_run(const struct flight *f, const unsigned int *held,
 
 		unsigned int more = y->has & (~held[i] | passed);
 
+		if (y->has && y->waited && !y->waits && i != f->token)
+			y->given_ms = wall_ms();
 		/* (by its own release, if it was in line, too) */
 		if (more && (i != f->token || f->ask.verb == VERB_RELEASE))
 			y->seen_ms = wall_ms();
@@ -515,6 +542,10 @@ static void node_has_run(const struct flight *f, const unsigned int *held,
 	}
 	if (f->answer.said == SAID_HEALED)
 		healed(f);
+	if (f->ask.verb != VERB_RELEASE && stay_of(f->token)->waits &&
+	    stay_of(f->token)->has & ~held[f->token])
+		violated("%s holds the lock and waits for it",
+			 tokens[f->token].text);
 	if (f->ask.verb == VERB_RELEASE)
 		released(f, slot_in(held[f->token], f->ask.slot), had);
 	for (int n = 0; n < SLOTS_MOST; n++)
