@@ -3,6 +3,7 @@
 #include "lock/core/claim.h"
 
 #include "lock/core/minority.h"
+#include "lock/core/renewal.h"
 #include "lock/core/rounds.h"
 #include "lock/core/timing.h"
 
@@ -29,7 +30,7 @@ static void held(struct lease *l, struct instant at)
 	}
 	l->held_from = lease_credited_at(l);
 	if (l->in_use)
-		lease_renew(l);
+		renewal_begin(l);
 }
 
 /* The fence is agreed. Only now ask for replicas. */
@@ -187,7 +188,7 @@ void claim_answer(struct lease *l, struct lease_node *n,
 	 * or it was granted to us like that. */
 	ours = a->counter == l->fence && (a->raised || n->counter == l->fence);
 	if (mine)
-		lease_credit(l, n, asked, a);
+		renewal_credit(l, n, asked, a);
 	else
 		n->mine = false;
 	n->vote = mine && ours ? VOTE_YES : VOTE_NO;

@@ -7,15 +7,14 @@
 
 #include "lock/core/claim.h"
 #include "lock/core/minority.h"
-#include "lock/core/queue.h"
-#include "lock/core/repair.h"
+#include "lock/core/question.h"
+#include "lock/core/renewal.h"
 #include "lock/core/rounds.h"
 #include "lock/core/timing.h"
 #include "lock/core/vote.h"
 
 #define RELEASE_MS 1000
 #define RELEASE_AGAIN_MS 10
-#define QUICK_MS 3600000 /* renew often for this long after a clock step */
 
 int lease_quorum(int nodes)
 {
@@ -97,125 +96,6 @@ void lease_finish(struct lease *l, enum lease_end end, struct instant at)
 
 /* ---- answers ---- */
 
-void lease_credit(struct lease *l, struct lease_node *n,
-		  const struct ask *asked, const struct answer *a)
-{
-	if (!n->mine || before(n->credited_at, asked->sent))
-		n->credited_at = asked->sent;
-	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > n->until_ms)
-		n->until_ms = a->at_ms + l->conf.ttl_ms;
-	/* a late answer to an older question says nothing new about the
-	 * counter */
-	if (a->counter > 0 && (a->counter > n->counter || !n->mine ||
-			       !before(asked->sent, n->credited_at)))
-		n->counter = a->counter;
-	n->mine = true;
-	n->lost = n->absent = false;
-	/* After a loss of data, the same token may be granted again, with other
-	 * holders in between: only the last grant counts. With several nodes
-	 * the fence was agreed upon, and stays. A renewal does not tell the
-	 * fence: if several clients hold, the counter may be another's by
-	 * then. */
-	if (l->conf.nodes == 1 && a->counter > l->fence && !l->joined &&
-	    !l->in_use && asked->verb == VERB_ACQUIRE)
-		l->fence = a->counter;
-}
-
-/* If a lease ends sooner than we asked for, the server's clock was set forward.
- * The next step may be larger, so renew more often for an hour. */
-static void watch_clock(struct lease *l, struct lease_node *n,
-			const struct answer *a, struct instant at)
-{
-	int64_t elapsed = between(n->credited_at, at);
-
-	if (a->pttl_ms < 0 ||
-	    a->pttl_ms >= l->conf.ttl_ms - elapsed - elapsed / 5 - 5)
-		return;
-	l->stepped++;
-	n->quick = after(at, QUICK_MS);
-}
-
-static void stop_renewing(struct lease *l)
-{
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].want == VERB_CONFIRM)
-			l->node[i].want = VERB_NONE;
-}
-
-static void lose(struct lease *l, struct lease_node *n)
-{
-	int mine = 0;
-
-	n->mine = false;
-	n->lost = true;
-	n->counter = 0;
-	for (int i = 0; i < l->conf.nodes; i++)
-		mine += l->node[i].mine;
-	if (mine >= lease_quorum(l->conf.nodes))
-		return;
-	l->state = LEASE_LOST;
-	stop_renewing(l);
-}
-
-/* The word of any node is enough. The time counts from its own question. */
-void lease_note_stop(struct lease *l, const struct ask *asked,
-		     const struct answer *a)
-{
-	if (!a->stops || l->state == LEASE_RELEASING)
-		return;
-	l->stop_by = sooner(l->stop_by, timing_kill(asked->sent, a->stop_ms));
-	l->stop_dead =
-		sooner(l->stop_dead, timing_dead(asked->sent, a->stop_ms));
-}
-
-static void confirm_answer(struct lease *l, struct lease_node *n,
-			   const struct ask *asked, const struct answer *a,
-			   struct instant at)
-{
-	bool mine = a->said != SAID_NO;
-	int64_t part;
-
-	lease_note_stop(l, asked, a);
-	l->unlocked |= a->unlocked;
-	if (l->state == LEASE_CLAIMING && !l->replicating) {
-		claim_answer(l, n, asked, a, at);
-		return;
-	}
-	if (l->state != LEASE_HELD)
-		return;
-	/* it granted another slot, and the grant is to be given back */
-	if (n->want == VERB_RELEASE)
-		return;
-	if (!mine) {
-		n->next = timing_renew(at, l->conf.ttl_ms);
-		repair_note(n, a, at);
-		if (n->mine)
-			lose(l, n);
-		return;
-	}
-	if (a->said == SAID_HEALED) /* by a repair, it is had there anew */
-		l->healed += !asked->repairs;
-	else if (n->mine)
-		watch_clock(l, n, a, at);
-	lease_credit(l, n, asked, a);
-	n->slot = asked->slot;
-	n->group = asked->reads ? a->group : asked->group;
-	n->joins = l->joined;
-	n->joined = a->joined;
-	n->renewed++;
-	if (a->said == SAID_YES)
-		repair_show(l, asked->node, asked->sent, at);
-	if (lease_spent(l)) {
-		stop_renewing(l);
-		return;
-	}
-	part = between(n->credited_at,
-		       timing_renew(n->credited_at, l->conf.ttl_ms));
-	if (before(at, n->quick))
-		part /= 4;
-	n->next = after(n->credited_at, part - lease_jitter(l, part / 10));
-}
-
 static void release_answer(struct lease *l, struct lease_node *n,
 			   struct instant at)
 {
@@ -252,7 +132,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		rounds_heard(l, asked, a->said == SAID_WOKEN, at);
 		break;
 	case VERB_CONFIRM:
-		confirm_answer(l, n, asked, a, at);
+		renewal_answer(l, n, asked, a, at);
 		break;
 	case VERB_REPLICATE:
 		claim_replicated(l, n, a, at);
@@ -304,160 +184,6 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 }
 
 /* ---- questions ---- */
-
-/* How long an unanswered question may keep its connection. If we give up the
- * connection of an acquire, the acquire may run late, and its grant stay until
- * T. So do that only if the connection is surely dead. */
-static int64_t given_up(const struct lease *l, enum verb verb, int64_t patience)
-{
-	int64_t least = timing_retry(l->conf.ttl_ms);
-
-	if (verb == VERB_ACQUIRE)
-		return 5 * l->conf.node_timeout_ms;
-	return 2 * patience < least ? least : 2 * patience;
-}
-
-/* Finds a channel that has nothing else to do. Returns false if there is
- * none. */
-static bool idle_chan(const struct lease_node *n, int *chan)
-{
-	if (n->chan[n->good].ask.verb != VERB_NONE)
-		*chan = !n->good;
-	return n->chan[*chan].ask.verb == VERB_NONE;
-}
-
-/* Chooses the channel for the wanted question, and returns when to send it.
- * After a while an unanswered question is repeated on the other connection. If
- * both are silent, a new connection replaces the older one. A channel on which
- * we listen is silent by nature, and is left alone. */
-static struct instant due(const struct lease *l, const struct lease_node *n,
-			  int *chan, bool *fresh)
-{
-	const struct lease_chan *a = &n->chan[n->good], *b = &n->chan[!n->good];
-	int64_t patience = timing_hedge(n->srtt_ms);
-	const struct ask *old;
-	struct instant newer;
-
-	*fresh = false;
-	*chan = n->good;
-	if (n->want == VERB_NONE)
-		return NEVER;
-	for (int i = 0; i < CHANNELS; i++)
-		if (n->chan[i].release) {
-			*chan = i;
-			return LONG_AGO;
-		}
-	if (n->want == VERB_LISTEN)
-		return idle_chan(n, chan) ? n->next : NEVER;
-	/* a release is under way; one is enough unless we are releasing */
-	if (n->want == VERB_RELEASE && l->state != LEASE_RELEASING &&
-	    (a->ask.verb == VERB_RELEASE || b->ask.verb == VERB_RELEASE))
-		return NEVER;
-	/* on another connection, WAIT would ask about other writes */
-	if (n->want == VERB_REPLICATE)
-		return a->ask.verb == VERB_NONE ? n->next : NEVER;
-	if (n->want == VERB_ACQUIRE)
-		patience = l->conf.manifold && !n->answered
-				   ? l->conf.node_timeout_ms / 4
-				   : l->conf.node_timeout_ms;
-	else if (patience > l->conf.ttl_ms / 6)
-		patience = l->conf.ttl_ms / 6;
-	if (a->ask.verb == VERB_NONE && b->ask.verb == VERB_NONE)
-		return n->next;
-	if (a->ask.verb == VERB_NONE || b->ask.verb == VERB_NONE) {
-		*chan = a->ask.verb == VERB_NONE ? n->good : !n->good;
-		if (n->chan[!*chan].ask.verb == VERB_LISTEN)
-			return n->next;
-		return later(n->next,
-			     after(n->chan[!*chan].ask.sent, patience));
-	}
-	*chan = before(b->ask.sent, a->ask.sent) ? !n->good : n->good;
-	if (n->chan[*chan].ask.verb == VERB_LISTEN)
-		*chan = !*chan;
-	*fresh = true;
-	newer = n->chan[!*chan].ask.sent;
-	old = &n->chan[*chan].ask;
-	return later(n->next,
-		     later(after(newer, patience),
-			   after(old->sent, given_up(l, old->verb, patience))));
-}
-
-static int64_t seen_for(const struct lease *l, const struct lease_node *n)
-{
-	if (n->want == VERB_ACQUIRE)
-		return n->counter;
-	if (n->want != VERB_CONFIRM)
-		return 0;
-	return n->mine ? n->counter : repair_may(l, n) ? n->had : 0;
-}
-
-/* With several nodes the client chooses the ticket, so that all nodes have the
- * same one. */
-static void fill_in_place(const struct lease *l, const struct lease_node *n,
-			  struct ask *out)
-{
-	out->only = l->only;
-	if (l->conf.wait_ms <= 0)
-		return;
-	out->newcomer = l->conf.nodes > 1 && n->ticket == 0;
-	out->ticket = out->newcomer ? l->conf.ticket : n->ticket;
-}
-
-/* The round stays at ROUNDS_MAX; from then on a late release counts again. */
-static int round_of(struct lease_node *n, enum verb verb)
-{
-	if (verb == VERB_RELEASE)
-		n->gave = true;
-	if (verb == VERB_ACQUIRE && n->gave) {
-		n->gave = false;
-		n->round += n->round < ROUNDS_MAX;
-	}
-	return n->round;
-}
-
-/* Fills in what a question says besides its verb. */
-static void fill_in(const struct lease *l, struct lease_node *n,
-		    struct ask *out)
-{
-	bool ends = out->verb == VERB_RELEASE;
-
-	out->ticket = -1;
-	out->round = round_of(n, out->verb);
-	out->guard_ms = l->conf.guard_ms;
-	out->embargo = out->verb == VERB_ACQUIRE &&
-		       (n->off || before(out->sent, n->embargo));
-	out->withheld = ends && n->off;
-	out->slot = out->verb == VERB_CONFIRM && !n->mine ? l->slot : n->slot;
-	/* if we are not among the readers on this node, we join them */
-	out->group = out->verb == VERB_CONFIRM && !n->mine ? 0 : n->group;
-	out->reads = out->verb == VERB_CONFIRM && !n->mine &&
-		     l->state == LEASE_HELD && lease_group(l) > 0;
-	out->joined = n->joined;
-	out->joins = l->joining || l->joined || (ends && n->joins);
-	if (out->joins && (!l->joined || !n->mine || out->verb == VERB_ACQUIRE))
-		out->slot = l->conf.outer.slot;
-	out->until_ms = -1; /* before the claim there is nothing to heal */
-	if (out->verb == VERB_CONFIRM && l->state == LEASE_HELD) {
-		out->repairs = repair_may(l, n);
-		out->until_ms = n->until_ms;
-	}
-	if (ends && l->held) {
-		out->held_ms = between(l->held_from, out->sent);
-		out->least_ms = l->how & LEASE_RAN ? l->conf.min_hold_ms : 0;
-		out->once_ms = l->how & LEASE_DONE ? l->conf.once_ms : 0;
-	}
-	if (out->verb == VERB_ACQUIRE)
-		fill_in_place(l, n, out);
-	if (out->verb == VERB_LISTEN) {
-		out->listen_ms = LISTEN_MS;
-		n->want = VERB_NONE; /* asked once */
-	}
-	if (out->verb == VERB_REPLICATE)
-		out->listen_ms = l->conf.node_timeout_ms;
-	out->queued = ends && n->queued &&
-		      (l->state == LEASE_RELEASING || n->spoiled);
-	out->held = ends && l->held;
-}
 
 /* A quorum has released. Returns until when to wait for nodes that are about to
  * answer. Without a release their locks would stay until the leases end. So
@@ -523,22 +249,9 @@ bool lease_next(struct lease *l, struct instant at, struct ask *out)
 		bool fresh;
 		int chan;
 
-		if (before(at, due(l, n, &chan, &fresh)))
+		if (before(at, question_due(l, n, &chan, &fresh)))
 			continue;
-		*out = (struct ask){.verb = n->want,
-				    .node = i,
-				    .chan = chan,
-				    .fresh = fresh || n->chan[chan].blocked,
-				    .seq = ++l->seq,
-				    .sent = at,
-				    .fence = l->fence,
-				    .seen = seen_for(l, n)};
-		fill_in(l, n, out);
-		if (out->verb == VERB_ACQUIRE)
-			n->acquired = at;
-		n->chan[chan].release = false;
-		n->chan[chan].blocked = false;
-		n->chan[chan].ask = *out;
+		question_make(l, i, chan, fresh, at, out);
 		return true;
 	}
 	return false;
@@ -558,7 +271,7 @@ struct instant lease_wake(const struct lease *l)
 		bool fresh;
 		int chan;
 
-		t = sooner(t, due(l, &l->node[i], &chan, &fresh));
+		t = sooner(t, question_due(l, &l->node[i], &chan, &fresh));
 	}
 	return t;
 }
@@ -664,27 +377,13 @@ int64_t lease_group(const struct lease *l)
 	return 0;
 }
 
-/* Renews each node when it is due. */
-void lease_renew(struct lease *l)
-{
-	for (int i = 0; i < l->conf.nodes && !lease_spent(l); i++) {
-		struct lease_node *n = &l->node[i];
-
-		if (!minority_waits(n))
-			lease_want(n, VERB_CONFIRM,
-				   timing_renew(n->mine ? n->credited_at
-							: l->began,
-						l->conf.ttl_ms));
-	}
-}
-
 void lease_use(struct lease *l)
 {
 	l->in_use = true;
 	for (int i = 0; i < l->conf.nodes; i++)
 		l->node[i].renewed = 0;
 	if (l->state == LEASE_HELD)
-		lease_renew(l);
+		renewal_begin(l);
 }
 
 struct instant lease_credited_at(const struct lease *l)

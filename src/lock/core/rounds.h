@@ -43,14 +43,9 @@ struct instant rounds_wake(const struct lease *l);
 
 int64_t lease_jitter(struct lease *l, int64_t range); /* 0..range-1 */
 void lease_want(struct lease_node *n, enum verb verb, struct instant at);
-void lease_renew(struct lease *l); /* in use: renew each node when due */
 void lease_want_release(struct lease_node *n, struct instant at);
 /* Forgets a listen under way: its channel needs a fresh connection. */
 void lease_stop_listening(struct lease_node *n);
-void lease_credit(struct lease *l, struct lease_node *n,
-		  const struct ask *asked, const struct answer *a);
-void lease_note_stop(struct lease *l, const struct ask *asked,
-		     const struct answer *a);
 void lease_finish(struct lease *l, enum lease_end end, struct instant at);
 
 #endif

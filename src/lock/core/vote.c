@@ -3,6 +3,7 @@
 #include "lock/core/vote.h"
 
 #include "lock/core/minority.h"
+#include "lock/core/renewal.h"
 #include "lock/core/rounds.h"
 #include "lock/core/timing.h"
 
@@ -124,7 +125,7 @@ static void note_grant(struct lease *l, struct lease_node *n,
 		n->slot = a->slot;
 		n->group = a->group;
 	}
-	lease_credit(l, n, asked, a);
+	renewal_credit(l, n, asked, a);
 	/* a grant takes us out of the line; joining does not */
 	n->queued &= asked->joins;
 }
@@ -181,7 +182,7 @@ static void granted(struct lease *l, struct lease_node *n,
 		lease_want(n, VERB_RELEASE, at);
 		return;
 	}
-	lease_note_stop(l, asked, a);
+	renewal_note_stop(l, asked, a);
 	if (is_stale(l, n, asked))
 		return;
 	if (a->lost || a->counter < n->counter)

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* Which question a node is due, and what it says. */
+#include "lock/core/question.h"
+
+#include "lock/core/queue.h"
+#include "lock/core/repair.h"
+#include "lock/core/rounds.h"
+#include "lock/core/timing.h"
+
+/* How long an unanswered question may keep its connection. If we give up the
+ * connection of an acquire, the acquire may run late, and its grant stay until
+ * T. So do that only if the connection is surely dead. */
+static int64_t given_up(const struct lease *l, enum verb verb, int64_t patience)
+{
+	int64_t least = timing_retry(l->conf.ttl_ms);
+
+	if (verb == VERB_ACQUIRE)
+		return 5 * l->conf.node_timeout_ms;
+	return 2 * patience < least ? least : 2 * patience;
+}
+
+/* Finds a channel that has nothing else to do. Returns false if there is
+ * none. */
+static bool idle_chan(const struct lease_node *n, int *chan)
+{
+	if (n->chan[n->good].ask.verb != VERB_NONE)
+		*chan = !n->good;
+	return n->chan[*chan].ask.verb == VERB_NONE;
+}
+
+struct instant question_due(const struct lease *l, const struct lease_node *n,
+			    int *chan, bool *fresh)
+{
+	const struct lease_chan *a = &n->chan[n->good], *b = &n->chan[!n->good];
+	int64_t patience = timing_hedge(n->srtt_ms);
+	const struct ask *old;
+	struct instant newer;
+
+	*fresh = false;
+	*chan = n->good;
+	if (n->want == VERB_NONE)
+		return NEVER;
+	for (int i = 0; i < CHANNELS; i++)
+		if (n->chan[i].release) {
+			*chan = i;
+			return LONG_AGO;
+		}
+	if (n->want == VERB_LISTEN)
+		return idle_chan(n, chan) ? n->next : NEVER;
+	/* a release is under way; one is enough unless we are releasing */
+	if (n->want == VERB_RELEASE && l->state != LEASE_RELEASING &&
+	    (a->ask.verb == VERB_RELEASE || b->ask.verb == VERB_RELEASE))
+		return NEVER;
+	/* on another connection, WAIT would ask about other writes */
+	if (n->want == VERB_REPLICATE)
+		return a->ask.verb == VERB_NONE ? n->next : NEVER;
+	if (n->want == VERB_ACQUIRE)
+		patience = l->conf.manifold && !n->answered
+				   ? l->conf.node_timeout_ms / 4
+				   : l->conf.node_timeout_ms;
+	else if (patience > l->conf.ttl_ms / 6)
+		patience = l->conf.ttl_ms / 6;
+	if (a->ask.verb == VERB_NONE && b->ask.verb == VERB_NONE)
+		return n->next;
+	if (a->ask.verb == VERB_NONE || b->ask.verb == VERB_NONE) {
+		*chan = a->ask.verb == VERB_NONE ? n->good : !n->good;
+		if (n->chan[!*chan].ask.verb == VERB_LISTEN)
+			return n->next;
+		return later(n->next,
+			     after(n->chan[!*chan].ask.sent, patience));
+	}
+	*chan = before(b->ask.sent, a->ask.sent) ? !n->good : n->good;
+	if (n->chan[*chan].ask.verb == VERB_LISTEN)
+		*chan = !*chan;
+	*fresh = true;
+	newer = n->chan[!*chan].ask.sent;
+	old = &n->chan[*chan].ask;
+	return later(n->next,
+		     later(after(newer, patience),
+			   after(old->sent, given_up(l, old->verb, patience))));
+}
+
+static int64_t seen_for(const struct lease *l, const struct lease_node *n)
+{
+	if (n->want == VERB_ACQUIRE)
+		return n->counter;
+	if (n->want != VERB_CONFIRM)
+		return 0;
+	return n->mine ? n->counter : repair_may(l, n) ? n->had : 0;
+}
+
+/* With several nodes the client chooses the ticket, so that all nodes have the
+ * same one. */
+static void fill_in_place(const struct lease *l, const struct lease_node *n,
+			  struct ask *out)
+{
+	out->only = l->only;
+	if (l->conf.wait_ms <= 0)
+		return;
+	out->newcomer = l->conf.nodes > 1 && n->ticket == 0;
+	out->ticket = out->newcomer ? l->conf.ticket : n->ticket;
+}
+
+/* The round stays at ROUNDS_MAX; from then on a late release counts again. */
+static int round_of(struct lease_node *n, enum verb verb)
+{
+	if (verb == VERB_RELEASE)
+		n->gave = true;
+	if (verb == VERB_ACQUIRE && n->gave) {
+		n->gave = false;
+		n->round += n->round < ROUNDS_MAX;
+	}
+	return n->round;
+}
+
+/* Fills in what a question says besides its verb. */
+static void fill_in(const struct lease *l, struct lease_node *n,
+		    struct ask *out)
+{
+	bool ends = out->verb == VERB_RELEASE;
+
+	out->ticket = -1;
+	out->round = round_of(n, out->verb);
+	out->guard_ms = l->conf.guard_ms;
+	out->embargo = out->verb == VERB_ACQUIRE &&
+		       (n->off || before(out->sent, n->embargo));
+	out->withheld = ends && n->off;
+	out->slot = out->verb == VERB_CONFIRM && !n->mine ? l->slot : n->slot;
+	/* if we are not among the readers on this node, we join them */
+	out->group = out->verb == VERB_CONFIRM && !n->mine ? 0 : n->group;
+	out->reads = out->verb == VERB_CONFIRM && !n->mine &&
+		     l->state == LEASE_HELD && lease_group(l) > 0;
+	out->joined = n->joined;
+	out->joins = l->joining || l->joined || (ends && n->joins);
+	if (out->joins && (!l->joined || !n->mine || out->verb == VERB_ACQUIRE))
+		out->slot = l->conf.outer.slot;
+	out->until_ms = -1; /* before the claim there is nothing to heal */
+	if (out->verb == VERB_CONFIRM && l->state == LEASE_HELD) {
+		out->repairs = repair_may(l, n);
+		out->until_ms = n->until_ms;
+	}
+	if (ends && l->held) {
+		out->held_ms = between(l->held_from, out->sent);
+		out->least_ms = l->how & LEASE_RAN ? l->conf.min_hold_ms : 0;
+		out->once_ms = l->how & LEASE_DONE ? l->conf.once_ms : 0;
+	}
+	if (out->verb == VERB_ACQUIRE)
+		fill_in_place(l, n, out);
+	if (out->verb == VERB_LISTEN) {
+		out->listen_ms = LISTEN_MS;
+		n->want = VERB_NONE; /* asked once */
+	}
+	if (out->verb == VERB_REPLICATE)
+		out->listen_ms = l->conf.node_timeout_ms;
+	out->queued = ends && n->queued &&
+		      (l->state == LEASE_RELEASING || n->spoiled);
+	out->held = ends && l->held;
+}
+
+void question_make(struct lease *l, int node, int chan, bool fresh,
+		   struct instant at, struct ask *out)
+{
+	struct lease_node *n = &l->node[node];
+
+	*out = (struct ask){.verb = n->want,
+			    .node = node,
+			    .chan = chan,
+			    .fresh = fresh || n->chan[chan].blocked,
+			    .seq = ++l->seq,
+			    .sent = at,
+			    .fence = l->fence,
+			    .seen = seen_for(l, n)};
+	fill_in(l, n, out);
+	if (out->verb == VERB_ACQUIRE)
+		n->acquired = at;
+	n->chan[chan].release = false;
+	n->chan[chan].blocked = false;
+	n->chan[chan].ask = *out;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Renewing, and losing. */
+#include "lock/core/renewal.h"
+
+#include "lock/core/claim.h"
+#include "lock/core/minority.h"
+#include "lock/core/repair.h"
+#include "lock/core/rounds.h"
+#include "lock/core/timing.h"
+
+#define QUICK_MS 3600000 /* renew often for this long after a clock step */
+
+void renewal_credit(struct lease *l, struct lease_node *n,
+		    const struct ask *asked, const struct answer *a)
+{
+	if (!n->mine || before(n->credited_at, asked->sent))
+		n->credited_at = asked->sent;
+	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > n->until_ms)
+		n->until_ms = a->at_ms + l->conf.ttl_ms;
+	/* a late answer to an older question says nothing new about the
+	 * counter */
+	if (a->counter > 0 && (a->counter > n->counter || !n->mine ||
+			       !before(asked->sent, n->credited_at)))
+		n->counter = a->counter;
+	n->mine = true;
+	n->lost = n->absent = false;
+	/* After a loss of data, the same token may be granted again, with other
+	 * holders in between: only the last grant counts. With several nodes
+	 * the fence was agreed upon, and stays. A renewal does not tell the
+	 * fence: if several clients hold, the counter may be another's by
+	 * then. */
+	if (l->conf.nodes == 1 && a->counter > l->fence && !l->joined &&
+	    !l->in_use && asked->verb == VERB_ACQUIRE)
+		l->fence = a->counter;
+}
+
+/* If a lease ends sooner than we asked for, the server's clock was set forward.
+ * The next step may be larger, so renew more often for an hour. */
+static void watch_clock(struct lease *l, struct lease_node *n,
+			const struct answer *a, struct instant at)
+{
+	int64_t elapsed = between(n->credited_at, at);
+
+	if (a->pttl_ms < 0 ||
+	    a->pttl_ms >= l->conf.ttl_ms - elapsed - elapsed / 5 - 5)
+		return;
+	l->stepped++;
+	n->quick = after(at, QUICK_MS);
+}
+
+static void stop_renewing(struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].want == VERB_CONFIRM)
+			l->node[i].want = VERB_NONE;
+}
+
+static void lose(struct lease *l, struct lease_node *n)
+{
+	int mine = 0;
+
+	n->mine = false;
+	n->lost = true;
+	n->counter = 0;
+	for (int i = 0; i < l->conf.nodes; i++)
+		mine += l->node[i].mine;
+	if (mine >= lease_quorum(l->conf.nodes))
+		return;
+	l->state = LEASE_LOST;
+	stop_renewing(l);
+}
+
+/* The word of any node is enough. The time counts from its own question. */
+void renewal_note_stop(struct lease *l, const struct ask *asked,
+		       const struct answer *a)
+{
+	if (!a->stops || l->state == LEASE_RELEASING)
+		return;
+	l->stop_by = sooner(l->stop_by, timing_kill(asked->sent, a->stop_ms));
+	l->stop_dead =
+		sooner(l->stop_dead, timing_dead(asked->sent, a->stop_ms));
+}
+
+void renewal_answer(struct lease *l, struct lease_node *n,
+		    const struct ask *asked, const struct answer *a,
+		    struct instant at)
+{
+	bool mine = a->said != SAID_NO;
+	int64_t part;
+
+	renewal_note_stop(l, asked, a);
+	l->unlocked |= a->unlocked;
+	if (l->state == LEASE_CLAIMING && !l->replicating) {
+		claim_answer(l, n, asked, a, at);
+		return;
+	}
+	if (l->state != LEASE_HELD)
+		return;
+	/* it granted another slot, and the grant is to be given back */
+	if (n->want == VERB_RELEASE)
+		return;
+	if (!mine) {
+		n->next = timing_renew(at, l->conf.ttl_ms);
+		repair_note(n, a, at);
+		if (n->mine)
+			lose(l, n);
+		return;
+	}
+	if (a->said == SAID_HEALED) /* by a repair, it is had there anew */
+		l->healed += !asked->repairs;
+	else if (n->mine)
+		watch_clock(l, n, a, at);
+	renewal_credit(l, n, asked, a);
+	n->slot = asked->slot;
+	n->group = asked->reads ? a->group : asked->group;
+	n->joins = l->joined;
+	n->joined = a->joined;
+	n->renewed++;
+	if (a->said == SAID_YES)
+		repair_show(l, asked->node, asked->sent, at);
+	if (lease_spent(l)) {
+		stop_renewing(l);
+		return;
+	}
+	part = between(n->credited_at,
+		       timing_renew(n->credited_at, l->conf.ttl_ms));
+	if (before(at, n->quick))
+		part /= 4;
+	n->next = after(n->credited_at, part - lease_jitter(l, part / 10));
+}
+
+void renewal_begin(struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes && !lease_spent(l); i++) {
+		struct lease_node *n = &l->node[i];
+
+		if (!minority_waits(n))
+			lease_want(n, VERB_CONFIRM,
+				   timing_renew(n->mine ? n->credited_at
+							: l->began,
+						l->conf.ttl_ms));
+	}
+}
