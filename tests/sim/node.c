@@ -444,12 +444,15 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	struct answer a = {.said = SAID_YES, .place = -1, .at_ms = us / 1000};
 	bool locked = node_locked(n, us), back = false;
 	int64_t before = n->counter;
+	int place = node_place(n, token);
 
 	if (locked && n->token == token) {
 		a.pttl_ms = n->expires_ms - us / 1000;
 	} else if (!locked && heals(n, ask, conf, us)) {
 		a.said = SAID_HEALED;
 		back = before >= 0 && before < ask->seen;
+		if (place >= 0)
+			leave(n, place);
 	} else {
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
