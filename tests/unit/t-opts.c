@@ -388,6 +388,151 @@ static void test_refused(void)
 	}
 }
 
+/* A refusal as it is printed: of usage, with what is wrong, in one line. */
+static void refuses(const char *const args[ARGS_MAX], const char *says)
+{
+	struct line l;
+	bool good = parse(&l, args) == -1 && l.why.kind == FAIL_USAGE &&
+		    strstr(l.why.text, says);
+
+	for (const char *p = l.why.text; good && *p; p++)
+		good = (unsigned char)*p >= ' ' && *p != 0x7f;
+	if (!ok(good, "[%s] is refused: %s", joined(args), says))
+		printf("# said: %s\n", l.why.text);
+	forget(&l);
+}
+
+static void refuses_value(const char *option, const char *value,
+			  const char *says)
+{
+	char word[100];
+
+	(void)snprintf(word, sizeof(word), "%s=%s", option, value);
+	refuses((const char *[ARGS_MAX]){"-k", "job", word, "--", "true"},
+		says);
+}
+
+/* Durations have one grammar. */
+static void test_durations(void)
+{
+	static const char *const options[] = {"--ttl", "--wait", "--kill-after",
+					      "--node-timeout"};
+	static const char *const values[] = {
+		"",         " ",      "-1s",
+		"-1",       "1e3",    "99999d",
+		"inf",      "nan",    "0x10",
+		"30 s",     " 30",    "30s ",
+		"30S",      "1h30",   "s",
+		"ms",       "1.s",    ".",
+		".s",       "1..5",   "5x",
+		"30ss",     "1,5",    "+5",
+		"\xd9\xa3", "1h-30m", "99999999999999999999999",
+	};
+	static const char *const short_ones[] = {"0",   "0s",    "0ms",
+						 "1ms", "199ms", "0.199"};
+	static const char *const long_ones[] = {"99d", "25h", "86400001ms",
+						"9999d"};
+
+	for (size_t i = 0; i < COUNT(values); i++)
+		for (size_t k = 0; k < COUNT(options); k++)
+			refuses_value(options[k], values[i], "not a duration");
+	for (size_t i = 0; i < COUNT(short_ones); i++)
+		refuses_value("--ttl", short_ones[i], "200ms");
+	for (size_t i = 0; i < COUNT(long_ones); i++)
+		refuses_value("--ttl", long_ones[i], "24h");
+}
+
+static void test_statuses(void)
+{
+	static const char *const values[] = {
+		"600",
+		"256",
+		"-1",
+		"",
+		"x",
+		"1.5",
+		"0x10",
+		" 5",
+		"5 ",
+		"+5",
+		"99999999999999999999",
+	};
+
+	for (size_t i = 0; i < COUNT(values); i++)
+		refuses_value("--conflict-exit-code", values[i], "-E");
+}
+
+static void test_option_names(void)
+{
+	static const char *const unknown[] = {
+		"--frobnicate", "--frob=1", "--noo", "-Z", "-nZ", "-@", "-1"};
+	static const char *const shortened[] = {
+		"--no-wai", "--verb", "--qui", "--ver", "--no-desc", "--he"};
+	static const char *const with_value[] = {"--ke=job", "--wai=1",
+						 "--tt=1",   "--conf=3",
+						 "--pass=x", "--reas=x"};
+	static const char *const needs[] = {
+		"-k",
+		"-t",
+		"-w",
+		"-E",
+		"-c",
+		"-K",
+		"-u",
+		"--key",
+		"--ttl",
+		"--wait",
+		"--conflict-exit-code",
+		"--command",
+		"--kill-after",
+		"--url",
+		"--user",
+		"--password-file",
+		"--node-timeout",
+		"--restart-guard",
+		"--on-unavailable",
+		"--reason",
+		"--result-file",
+	};
+	static const char *const takes_none[] = {"no-wait", "quiet",
+						 "verbose", "help",
+						 "version", "no-describe"};
+	char word[100], says[100];
+
+	for (size_t i = 0; i < COUNT(unknown); i++)
+		refuses((const char *[ARGS_MAX]){"-k", "job", unknown[i], "--",
+						 "true"},
+			"unknown option");
+	for (size_t i = 0; i < COUNT(shortened); i++) {
+		(void)snprintf(says, sizeof(says), "'%s'", shortened[i]);
+		refuses((const char *[ARGS_MAX]){"-k", "job", shortened[i],
+						 "--", "true"},
+			says);
+	}
+	for (size_t i = 0; i < COUNT(with_value); i++) {
+		(void)snprintf(says, sizeof(says), "'%.*s'",
+			       (int)strcspn(with_value[i], "="), with_value[i]);
+		refuses((const char *[ARGS_MAX]){"-k", "job", with_value[i],
+						 "--", "true"},
+			says);
+	}
+	for (size_t i = 0; i < COUNT(needs); i++) {
+		(void)snprintf(says, sizeof(says), "'%s' needs a value",
+			       needs[i]);
+		refuses((const char *[ARGS_MAX]){"-u", "redis://h", "-k", "job",
+						 needs[i]},
+			says);
+	}
+	for (size_t i = 0; i < COUNT(takes_none); i++) {
+		(void)snprintf(word, sizeof(word), "--%s=yes", takes_none[i]);
+		(void)snprintf(says, sizeof(says), "'--%s' takes no value",
+			       takes_none[i]);
+		refuses((const char *[ARGS_MAX]){"-k", "job", word, "--",
+						 "true"},
+			says);
+	}
+}
+
 /* The command's words are its own, even those that look like ours. */
 static const struct {
 	const char *args[ARGS_MAX];
@@ -670,5 +815,8 @@ int main(void)
 	test_secrets();
 	test_lengths();
 	test_help();
+	test_durations();
+	test_statuses();
+	test_option_names(); /* last: getopt(3) keeps optopt, too */
 	return done();
 }
