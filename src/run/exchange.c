@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions, and answers that count. */
+#include "run/exchange.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "net/errors.h"
+#include "run/proof.h"
+#include "run/report.h"
+
+#define HOPS_MAX 5
+#define SEEN_MS 1000 /* a holder seen this recently is still there */
+
+/* `who` goes before the text; NULL: the text names the node itself. */
+static void failed(struct client *cl, const struct ask *asked,
+		   enum fail_kind kind, bool ran, const char *who,
+		   const char *text)
+{
+	(void)fail(&cl->why, kind, "%s%s%s%s", who ? who : "", who ? ": " : "",
+		   who ? cl->whose : "", text);
+	(void)snprintf(cl->node_why[asked->node],
+		       sizeof(cl->node_why[asked->node]), "%.159s",
+		       cl->why.text);
+	/* (a renewal that failed and succeeded since needs no message) */
+	if (asked->verb == VERB_CONFIRM && cl->lease.state == LEASE_HELD &&
+	    !before(lease_credited_at(&cl->lease), asked->sent))
+		log_detail("trouble", "%s", cl->why.text);
+	else if (asked->verb != VERB_LISTEN)
+		report_trouble(cl, asked->node);
+	else if (kind != FAIL_UNAVAILABLE && !cl->told_no_blpop) {
+		cl->told_no_blpop = true;
+		log_notice("deaf",
+			   "the server refuses BLPOP: %s; polling four times a "
+			   "second instead",
+			   cl->why.text);
+	}
+	lease_failed(&cl->lease, asked, kind, ran, now());
+}
+
+/* Refuses servers that must not be in a list, and notes what is unknown. */
+static int check_server(struct client *cl, const struct ask *asked,
+			const struct answer *a, struct fail *why)
+{
+	const struct endpoint *ep = cl->peer[asked->node].ep;
+
+	if (a->said != SAID_GRANTED || asked->joins ||
+	    (cl->lease.conf.nodes == 1 && cl->lease.conf.guard_ms == 0))
+		return 0;
+	if (a->in_cluster && ep->kind != ENDPOINT_CLUSTER)
+		return fail(why, FAIL_CONFIG,
+			    "a node of a Cluster: write redis-cluster://, not "
+			    "redis://");
+	if (a->is_active)
+		return fail(why, FAIL_CONFIG,
+			    "an active replica (KeyDB): it and its master can "
+			    "both grant the same lock");
+	if (a->server == 0 && !cl->told_blind[asked->node]) {
+		cl->told_blind[asked->node] = true;
+		log_detail("blind",
+			   "%s: INFO is refused: cannot tell whether it has "
+			   "restarted (--restart-guard) or is the same server "
+			   "as another",
+			   cl->peer[asked->node].name);
+	}
+	return 0;
+}
+
+/* Notes that nobody has it, unless a holder was seen a moment ago. */
+static void see_nobody(struct client *cl, const struct answer *a)
+{
+	if ((a->said == SAID_GUARDED || cl->lease.conf.nodes > 1) &&
+	    cl->sight.seen && before(now(), after(cl->sight_at, SEEN_MS)))
+		return;
+	cl->sight = (struct sight){.lost = a->said == SAID_LOSS,
+				   .guarded = a->said == SAID_GUARDED,
+				   .pttl_ms = a->pttl_ms};
+	cl->sight_at = now();
+}
+
+/* ---- answers that count ---- */
+
+static void accept_answer(struct client *cl, const struct ask *asked,
+			  const struct answer *said);
+
+static bool is_yes(const struct ask *asked, const struct answer *a)
+{
+	return (asked->verb == VERB_ACQUIRE && a->said == SAID_GRANTED) ||
+	       (asked->verb == VERB_CONFIRM &&
+		(a->said == SAID_YES || a->said == SAID_HEALED));
+}
+
+static void disprove(struct client *cl, int node, const char *text)
+{
+	for (int c = 0; c < CHANNELS; c++) {
+		struct ask asked = proof_forget(cl, node, c);
+
+		if (asked.verb != VERB_NONE)
+			failed(cl, &asked, FAIL_UNAVAILABLE, true,
+			       cl->peer[node].name, text);
+	}
+}
+
+/* There is another master: go to it at once. From now on, more than half of the
+ * Sentinels must say so before we believe in the old one again: see scout.h. */
+static void depose(struct client *cl, int node, const struct place *heir)
+{
+	static const char text[] =
+		"no longer the master, according to its Sentinels";
+
+	disprove(cl, node, text);
+	for (int c = 0; c < CHANNELS; c++) {
+		conn_leave(&cl->session[node][c].conn, text);
+		exchange_take(cl, node, c);
+	}
+	peer_doubt(&cl->peer[node]);
+	peer_move(&cl->peer[node], heir);
+	lease_hurry(&cl->lease, node, now());
+}
+
+void exchange_prove(struct client *cl, int node)
+{
+	struct proof p;
+
+	for (;;)
+		switch (proof_next(cl, node, &p)) {
+		case PROOF_OPEN:
+			return;
+		case PROOF_COUNTS:
+			accept_answer(cl, &p.yes.ask, &p.yes.answer);
+			break;
+		case PROOF_FAILED:
+			disprove(cl, node, p.why.text);
+			return;
+		case PROOF_DEPOSED:
+			depose(cl, node, &p.heir);
+			return;
+		}
+}
+
+static void answered(struct client *cl, const struct ask *asked,
+		     const struct words *reply)
+{
+	struct answer answer;
+	struct fail why;
+
+	if (script_answer(asked->verb, reply, &answer, &cl->sight, &why) < 0 ||
+	    check_server(cl, asked, &answer, &why) < 0) {
+		failed(cl, asked, why.kind, true, cl->peer[asked->node].name,
+		       why.text);
+		return;
+	}
+	cl->node_why[asked->node][0] = '\0';
+	log_trace("answer", "%s: %.*s after %lld ms",
+		  cl->peer[asked->node].name,
+		  asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],
+		  asked->verb == VERB_LISTEN ? "listen" : reply->at[0],
+		  (long long)between(asked->sent, now()));
+	if (cl->peer[asked->node].ep->kind == ENDPOINT_SENTINEL &&
+	    is_yes(asked, &answer)) {
+		cl->unproven[asked->node][asked->chan] =
+			(struct unproven){*asked, answer};
+		exchange_prove(cl, asked->node);
+	} else {
+		accept_answer(cl, asked, &answer);
+	}
+}
+
+static void accept_answer(struct client *cl, const struct ask *asked,
+			  const struct answer *said)
+{
+	struct answer answer = *said;
+
+	/* the lease left on another server says nothing about this one's
+	 * clock */
+	if (is_yes(asked, &answer)) {
+		if (cl->credited[asked->node] != cl->peer[asked->node].moves)
+			answer.pttl_ms = -1;
+		if (cl->healed_once[asked->node] && answer.said == SAID_YES)
+			answer.said = SAID_HEALED;
+		cl->healed_once[asked->node] = false;
+		cl->credited[asked->node] = cl->peer[asked->node].moves;
+	}
+	if (answer.said == SAID_BUSY)
+		cl->sight_at = now();
+	if (answer.said == SAID_LOSS || answer.said == SAID_GUARDED)
+		see_nobody(cl, &answer);
+	if (asked->verb != VERB_LISTEN)
+		cl->asked[asked->node] = NEVER;
+	if (cl->lease.state != LEASE_RELEASING)
+		cl->why.kind = FAIL_NONE;
+	if (asked->verb == VERB_REPLICATE &&
+	    answer.counter < cl->lease.conf.replicas)
+		(void)fail(&cl->why, FAIL_UNAVAILABLE,
+			   "%s: %lld of %d replicas have the lock (see "
+			   "--wait-replicas)",
+			   cl->peer[asked->node].name,
+			   (long long)answer.counter, cl->lease.conf.replicas);
+	lease_answer(&cl->lease, asked, &answer, now());
+	report_twins(cl);
+	report_renewal(cl, asked->node);
+}
+
+/* ---- questions ---- */
+
+/* A request that nobody waits for must work at the first try: a frozen server
+ * runs it when it wakes, and by then we are gone. */
+static bool goes_whole(const struct client *cl, const struct ask *ask)
+{
+	const struct lease *l = &cl->lease;
+
+	return cl->whole[ask->node] ||
+	       (l->conf.nodes > 1 && ask->verb == VERB_RELEASE &&
+		!l->node[ask->node].answered);
+}
+
+/* Sends it on connection `chan` of its node. */
+static void send_on(struct client *cl, int chan, const struct errand *e)
+{
+	const struct ask *ask = &e->ask;
+	struct session *s = &cl->session[ask->node][chan];
+	struct conn *c = &s->conn;
+	struct script_scratch scratch = {0};
+	struct words request;
+
+	script_request(ask, &cl->lease.conf, &cl->keys, cl->token, cl->identity,
+		       c->peer->ep->db, &scratch, &request);
+	script_tell(ask, cl->entry, &request);
+	/* a refused connection is good only for releasing what was taken on
+	 * it */
+	if (c->refused && ask->verb != VERB_RELEASE)
+		conn_close(c);
+	if (session_ask(s, &request,
+			goes_whole(cl, ask) ? NULL : script_sha(ask), e,
+			!cl->heir) < 0)
+		failed(cl, ask, c->why.kind, false, NULL, c->why.text);
+	if (c->state == CONN_CLOSED)
+		exchange_take(cl, ask->node, chan);
+}
+
+void exchange_ask(struct client *cl, const struct ask *ask)
+{
+	struct conn *c = &cl->session[ask->node][ask->chan].conn;
+	struct errand e = {.ask = *ask};
+
+	if (ask->verb == VERB_CONFIRM)
+		cl->asked[ask->node] = sooner(cl->asked[ask->node], ask->sent);
+	/* and with it the answers that it still owes */
+	if (ask->fresh) {
+		conn_close(c);
+		(void)proof_forget(cl, ask->node, ask->chan);
+	}
+	proof_ask(cl, ask);
+	/* WAIT counts what was written on its own connection */
+	if (ask->verb == VERB_REPLICATE && c->state == CONN_CLOSED)
+		failed(cl, ask, FAIL_UNAVAILABLE, false, c->peer->name,
+		       "the server closed the connection");
+	else
+		send_on(cl, ask->chan, &e);
+}
+
+/* Whether nothing was asked after it: an old question must not overtake a
+ * release. */
+static bool is_last(const struct client *cl, const struct ask *asked)
+{
+	return cl->lease.node[asked->node].chan[asked->chan].ask.seq ==
+	       asked->seq;
+}
+
+/* Asks the node that it names, after ASKING. One such question at a time. */
+static bool send_aside(struct client *cl, const struct errand *e,
+		       const struct place *to)
+{
+	int node = e->ask.node;
+	struct peer *peer = &cl->aside[node];
+	struct session *s = &cl->session[node][ASIDE];
+	struct conn *c = &s->conn;
+	struct words asking = {0};
+
+	if (session_awaits(s)) {
+		if (is_last(cl, &s->owed[(c->asked - 1) % OWED_MAX].ask))
+			return false;
+		conn_close(c);
+	}
+	peer_follow(peer, &cl->peer[node], to);
+	if (c->moves != peer->moves)
+		conn_close(c);
+	words_add_text(&asking, "ASKING");
+	if (session_ask(s, &asking, NULL, &(struct errand){0}, false) < 0 ||
+	    c->state == CONN_CLOSED) {
+		conn_close(c);
+		return false;
+	}
+	send_on(cl, ASIDE, e);
+	return true;
+}
+
+/* A node of a Cluster redirects us. */
+static void follow(struct client *cl, int chan, const struct session_news *o,
+		   bool aside)
+{
+	const struct ask *asked = &o->errand.ask;
+	struct peer *peer = &cl->peer[asked->node];
+	struct conn *c = &cl->session[asked->node][chan].conn;
+	struct errand again = o->errand;
+	bool listens = asked->verb == VERB_LISTEN;
+	char who[sizeof(peer->shown)];
+
+	(void)snprintf(who, sizeof(who), "%s", c->peer->name);
+	again.ask.fresh = false;
+	again.hops++;
+	if (!aside) {
+		peer_move(peer, &o->to);
+		/* its other answers would be redirections as well */
+		conn_leave(c, o->text);
+	}
+	if (again.hops > HOPS_MAX || !is_last(cl, asked) ||
+	    (aside && listens) || (aside && !send_aside(cl, &again, &o->to)))
+		failed(cl, asked, FAIL_UNAVAILABLE, false, who, o->text);
+	else if (!aside)
+		cl->moved[asked->node][asked->chan] = again;
+}
+
+/* ---- answers ---- */
+
+/* A replica in a list of servers, not a master that was demoted meanwhile. */
+static bool is_replica(const struct client *cl, const struct endpoint *ep,
+		       const char *error)
+{
+	return cl->lease.conf.nodes > 1 && !cl->lease.held &&
+	       ep->kind != ENDPOINT_SENTINEL && ep->kind != ENDPOINT_CLUSTER &&
+	       strncmp(error, "READONLY", 8) == 0;
+}
+
+/* The server does not know the script by its hash. */
+static void send_whole(struct client *cl, int chan, const struct errand *e)
+{
+	struct errand again = *e;
+
+	cl->whole[e->ask.node] = true;
+	again.ask.fresh = false;
+	if (is_last(cl, &e->ask))
+		send_on(cl, chan, &again);
+}
+
+static void refused(struct client *cl, struct conn *c,
+		    const struct session_news *o)
+{
+	enum fail_kind kind = o->kind;
+	const char *advice = o->advice;
+	char line[500];
+
+	if (is_replica(cl, c->peer->ep, o->text)) {
+		kind = FAIL_CONFIG;
+		advice = "; with several servers, each must accept writes";
+	}
+	cl->refused |= !error_waits(o->text);
+	(void)snprintf(line, sizeof(line), "%.199s%s", o->text, advice);
+	failed(cl, &o->errand.ask, kind, o->ran, c->peer->name, line);
+	/* a demoted master: the name may lead to another by now */
+	if (strncmp(o->text, "READONLY", 8) == 0) {
+		conn_leave(c, o->text);
+		peer_doubt(c->peer);
+	}
+}
+
+/* AUTH or the like was refused. */
+static void turned_away(struct client *cl, const struct conn *c,
+			const struct session_news *o)
+{
+	char line[500];
+
+	(void)snprintf(line, sizeof(line), "%s%s", o->text, o->advice);
+	failed(cl, &o->errand.ask, o->kind, o->ran, c->peer->name, line);
+}
+
+static void take_one(struct client *cl, int chan, enum session_got got,
+		     const struct session_news *o)
+{
+	const struct ask *asked = &o->errand.ask;
+	struct conn *c = &cl->session[asked->node][chan].conn;
+
+	switch (got) {
+	case SESSION_NOTHING:
+		break;
+	case SESSION_REPLY:
+		if (chan == ASIDE && asked->verb == VERB_ACQUIRE &&
+		    cl->lease.conf.replicas > 0)
+			failed(cl, asked, FAIL_UNAVAILABLE, true, c->peer->name,
+			       "the slot is moving; until it has moved, "
+			       "--wait-replicas cannot be met");
+		else
+			answered(cl, asked, &o->reply);
+		break;
+	case SESSION_UNKNOWN:
+		send_whole(cl, chan, &o->errand);
+		break;
+	case SESSION_MOVED:
+	case SESSION_ASK:
+		follow(cl, chan, o, got == SESSION_ASK);
+		break;
+	case SESSION_ERROR:
+		refused(cl, c, o);
+		break;
+	case SESSION_REFUSED:
+		turned_away(cl, c, o);
+		break;
+	case SESSION_BROKEN:
+		failed(cl, asked, o->kind, o->ran, NULL, o->text);
+		break;
+	}
+}
+
+void exchange_take(struct client *cl, int node, int chan)
+{
+	struct session_news outcome;
+	enum session_got got;
+
+	while ((got = session_next(&cl->session[node][chan], &outcome)) !=
+	       SESSION_NOTHING)
+		take_one(cl, chan, got, &outcome);
+	for (int i = 0; i < CHANNELS; i++) {
+		struct errand again = cl->moved[node][i];
+
+		if (again.ask.verb == VERB_NONE)
+			continue;
+		cl->moved[node][i].ask.verb = VERB_NONE;
+		send_on(cl, i, &again);
+	}
+}

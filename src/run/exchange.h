@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Brings the lease's questions to the nodes, and their answers to the lease:
+ * makes a request of a question, follows redirections, asks the Sentinels for
+ * proof, and reports failures. Only for run/client.c.
+ */
+#ifndef RUN_EXCHANGE_H
+#define RUN_EXCHANGE_H
+
+#include "run/state.h"
+
+/* Sends a question of the lease, on its channel. */
+void exchange_ask(struct client *cl, const struct ask *ask);
+
+/* Takes all answers that have come on this connection: a channel, or ASIDE. */
+void exchange_take(struct client *cl, int node, int chan);
+
+/* Takes what the Sentinels of this node have decided. */
+void exchange_prove(struct client *cl, int node);
+
+#endif
