@@ -11,7 +11,7 @@
 #include "base/page.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/optrows.h"
+#include "cli/optshow.h"
 #include "cli/render.h"
 #include "cli/server.h"
 #include "cli/servers.h"

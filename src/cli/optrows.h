@@ -60,12 +60,6 @@ const char *opt_where(const struct opts *o, const struct given *g,
 /* "REDLOCK_NO_WAIT": the variable with the same meaning. Returns buf. */
 const char *opt_variable(const struct opt_row *r, char buf[200]);
 
-/* Writes "ttl = 5m  (FILE:LINE)" for each option that was given. */
-void opt_show(const struct opts *o, FILE *out);
-/* Writes "ttl = 30s  (default)" for each option that was not, if it is valid in
- * a file. */
-void opt_show_defaults(const struct opts *o, FILE *out);
-
 /* Attributes a failure to its source: on the command line it is FAIL_USAGE;
  * elsewhere it is FAIL_CONFIG, and the text begins with the place. g NULL: the
  * default is wrong. Returns -1. */

@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "cli/show/block.h"
 #include "cli/top/board.h"
+#include "cli/top/keyboard.h"
 #include "fuzz.h"
 #include "net/resp.h"
 
@@ -191,7 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
 	struct screen s = {.on = true};
-	struct scan c = {.query = &query, .lock = each};
+	struct scan c = {.query = &query, .known.lock = each};
 	struct board b = {.scan = &c, .clock = noon};
 
 	if (size < HEAD)
@@ -201,7 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	query.servers.n = 1;
 	(void)snprintf(query.servers.endpoint[0].name, 20, "10.0.0.1:6379");
 	see_all(data + HEAD, size - HEAD);
-	c.locks = n_seen;
+	c.known.locks = n_seen;
 	s.fd = fd;
 	/* rows for all locks and what is around them; seldom as wide as can
 	 * be: each column costs time, and the layout has its steps up to 70 */
@@ -211,14 +212,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	b.blocks = data[2] & 2;
 	c.node[0].down = data[2] & 4;
 	c.unseen = data[2] & 8;
-	c.overfull = data[2] & 16;
+	c.known.overfull = data[2] & 16;
 	c.node[0].since = now();
 	(void)fail(&c.node[0].why, FAIL_UNAVAILABLE,
 		   "10.0.0.1:6379: no answer");
 	draw(&b, &s);
 	for (int i = 3; i < HEAD; i++)
-		(void)board_key(&b,
-				data[i] < 128 ? data[i] : KEY_UP + data[i] % 7);
+		(void)keyboard_take(&b, data[i] < 128 ? data[i]
+						      : KEY_UP + data[i] % 7);
 	draw(&b, &s);
 	for (int i = 0; i < s.shown_rows; i++)
 		free(s.shown[i]);

@@ -3,15 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "cli/askpass.h"
-#include "cli/show/block.h"
 #include "cli/show/problems.h"
 #include "cli/command.h"
+#include "cli/hold/consent.h"
 #include "cli/hold/describe.h"
 #include "cli/query.h"
 #include "cli/render.h"
@@ -300,74 +298,6 @@ static int force(struct forcing *f)
 
 /* ---- before anything is done ---- */
 
-/* Line by line on standard error, like everything except answers. */
-static void show(const struct forcing *f)
-{
-	char *text = NULL, *next, *line;
-	size_t n = 0, skip = strlen(f->shown) + 2;
-	FILE *out = open_memstream(&text, &n);
-
-	if (!out)
-		return;
-	block_print(&f->query, f->shown, &f->seen, out);
-	if (fclose(out) != 0)
-		n = 0;
-	/* the key stands before it already */
-	for (line = n > skip ? text + skip : NULL; line && *line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		log_notice("holder", "%s", line);
-	}
-	free(text);
-}
-
-static int check_foreign(const struct forcing *f)
-{
-	for (int i = 0; i < f->seen.view.holders && !f->o->foreign; i++) {
-		const struct view_holder *h = &f->seen.view.holder[i];
-
-		if (h->how != HOLD_FOREIGN)
-			continue;
-		log_error("foreign",
-			  "not a redlock lock (%s%s); --foreign deletes it "
-			  "anyway",
-			  strcmp(h->type, "string") == 0 ? "no holder record"
-							 : "a ",
-			  strcmp(h->type, "string") == 0 ? "" : h->type);
-		return STATUS_USAGE;
-	}
-	return STATUS_OK;
-}
-
-static int check_confirmed(const struct forcing *f, const char *typed)
-{
-	if (strcmp(typed, f->key) == 0)
-		return STATUS_OK;
-	log_error("not-confirmed", "that is not the key; nothing was changed");
-	return STATUS_USAGE;
-}
-
-static int confirm(const struct forcing *f)
-{
-	char line[ASK_MAX];
-	struct fail why;
-
-	if (f->o->confirm)
-		return STATUS_OK; /* it was right */
-	if (!isatty(STDIN_FILENO)) {
-		log_error("not-confirmed",
-			  "to confirm, repeat the key: --confirm KEY; nothing "
-			  "was changed");
-		return STATUS_USAGE;
-	}
-	if (ask_line("To confirm, type the key again: ", line, &why) < 0) {
-		log_error("failed", "%s", why.text);
-		return status_of_kind(why.kind);
-	}
-	return check_confirmed(f, line);
-}
-
 /* As the holder would name us. */
 static void name_us(struct forcing *f)
 {
@@ -465,10 +395,7 @@ static int look_and_force(struct forcing *f)
 		log_notice("free", "nobody holds it");
 		return STATUS_FREE;
 	}
-	show(f);
-	status = check_foreign(f);
-	if (status == STATUS_OK)
-		status = confirm(f);
+	status = consent_get(f->o, &f->query, f->shown, &f->seen);
 	if (status != STATUS_OK)
 		return status;
 	if (aim(f, &why) < 0) {
@@ -487,7 +414,7 @@ static int force_release(const struct opts *o)
 	f.key = o->key[0];
 	(void)format_bytes(f.key, strlen(f.key), f.shown, sizeof(f.shown));
 	log_key(f.shown, f.key, strlen(f.key));
-	status = o->confirm ? check_confirmed(&f, o->confirm) : STATUS_OK;
+	status = o->confirm ? consent_check(f.key, o->confirm) : STATUS_OK;
 	if (status == STATUS_OK)
 		status = look_and_force(&f);
 	snapshot_close(&f.seen);

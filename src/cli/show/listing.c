@@ -24,7 +24,7 @@ static bool has_text(const struct lock_seen *l, const char *text)
 
 static bool is_chosen(const struct lock_seen *l, const struct choice *choice)
 {
-	return scan_shows(l) && (!choice->held || l->state == VIEW_HELD) &&
+	return lockset_in_use(l) && (!choice->held || l->state == VIEW_HELD) &&
 	       (!choice->waiting || l->in_line > 0) &&
 	       (!choice->text || has_text(l, choice->text));
 }
@@ -54,9 +54,9 @@ static int compare(const void *a, const void *b, void *arg)
 		order = (n > m) - (n < m);
 	}
 	if (order == 0 && choice->by != COLUMN_KEY)
-		return scan_by_key(x, y);
+		return lockset_by_key(x, y);
 	if (order == 0)
-		order = scan_by_key(x, y);
+		order = lockset_by_key(x, y);
 	return choice->reverse ? -order : order;
 }
 
@@ -66,14 +66,15 @@ int listing_make(struct listing *l, const struct scan *c,
 	struct choice copy = *choice;
 
 	*l = (struct listing){0};
-	l->row = malloc((size_t)(c->locks + 1) * sizeof(struct lock_seen *));
+	l->row = malloc((size_t)(c->known.locks + 1) *
+			sizeof(struct lock_seen *));
 	if (!l->row)
 		return -1;
-	for (int i = 0; i < c->locks; i++) {
-		if (!is_chosen(c->lock[i], choice))
+	for (int i = 0; i < c->known.locks; i++) {
+		if (!is_chosen(c->known.lock[i], choice))
 			continue;
-		l->row[l->rows++] = c->lock[i];
-		l->waiters += c->lock[i]->in_line;
+		l->row[l->rows++] = c->known.lock[i];
+		l->waiters += c->known.lock[i]->in_line;
 	}
 	qsort_r(l->row, (size_t)l->rows, sizeof(struct lock_seen *), compare,
 		&copy);

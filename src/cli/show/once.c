@@ -47,9 +47,10 @@ static int say_missing(struct scan *c, struct fail *why)
 			   c->hidden == 1 ? "" : "s", c->hidden_why.text);
 	if (scan_verdict(c, why) < 0)
 		return -1;
-	if (c->overfull)
+	if (c->known.overfull)
 		return fail(why, FAIL_INTERNAL,
-			    "there are more than these %d locks", c->locks);
+			    "there are more than these %d locks",
+			    c->known.locks);
 	if (down)
 		log_notice("incomplete", "showing what the others know: %s",
 			   down->why.text);
@@ -79,7 +80,7 @@ int listing_once(struct query *query, const struct opts *o, struct fail *why)
 	rc = ask_all(&c, why);
 	if (rc == 0)
 		rc = say_missing(&c, &missing);
-	if (rc == 0 || c.locks > 0)
+	if (rc == 0 || c.known.locks > 0)
 		rc = show(&c, o, why) < 0 ? -1 : rc;
 	if (missing.kind != FAIL_NONE)
 		*why = missing;

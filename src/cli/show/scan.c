@@ -2,7 +2,6 @@
 /* The locks that are held or waited for. */
 #include "cli/show/scan.h"
 
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +16,8 @@
 /* COUNT of a SCAN: it occupies the server for 1 ms at most, and the server does
  * nothing else meanwhile. */
 #define SCAN_COUNT 1000
-#define SHOWN_MAX 256
 /* A SCAN of a thousand million keys. */
 #define PAGES_MAX 1000000
-/* The most locks that we remember, and bytes of their keys. */
-#define KEPT_MAX 100000
-#define KEPT_BYTES_MAX ((size_t)32 << 20)
 /* One is shown, but several servers may each know others. */
 #define HOLDERS 20
 
@@ -50,34 +45,14 @@ void scan_open(struct scan *c, struct query *query, const char *pattern)
 	*c = (struct scan){.query = query, .pattern = pattern};
 }
 
-static void free_lock(struct lock_seen *l)
-{
-	free(l->key);
-	free(l->shown);
-	free(l);
-}
-
-static void keep_name(void *lock)
-{
-	(void)lock; /* c->lock owns it */
-}
-
 void scan_close(struct scan *c)
 {
 	for (int i = 0; c->flight && i < FLIGHTS; i++)
 		snapshot_close(&c->flight[i].seen);
-	tdestroy(c->names, keep_name);
-	for (int i = 0; i < c->locks; i++)
-		free_lock(c->lock[i]);
-	free(c->lock);
+	lockset_close(&c->known);
 	free(c->spot);
 	free(c->flight);
 	*c = (struct scan){0};
-}
-
-bool scan_shows(const struct lock_seen *l)
-{
-	return l->known && (l->holders > 0 || l->in_line > 0);
 }
 
 bool scan_is_finding(const struct scan *c)
@@ -87,7 +62,7 @@ bool scan_is_finding(const struct scan *c)
 
 bool scan_is_asking(const struct scan *c)
 {
-	return c->asking || c->flying > 0 || c->next < c->locks;
+	return c->asking || c->flying > 0 || c->next < c->known.locks;
 }
 
 static void no_memory(struct scan *c)
@@ -149,77 +124,18 @@ int scan_verdict(struct scan *c, struct fail *why)
 	return query_done(c->query, &s, why);
 }
 
-/* ---- keys ---- */
-
-int scan_by_key(const void *a, const void *b)
-{
-	const struct lock_seen *x = a, *y = b;
-	size_t n = x->len < y->len ? x->len : y->len;
-	int order = memcmp(x->key, y->key, n);
-
-	return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
-}
-
-static struct lock_seen *make_lock(const char *key, size_t len)
-{
-	struct lock_seen *l = calloc(1, sizeof(*l));
-	char shown[SHOWN_MAX];
-
-	if (!l)
-		return NULL;
-	l->key = malloc(len);
-	l->len = len;
-	l->shown = strdup(format_bytes(key, len, shown, sizeof(shown)));
-	if (!l->key || !l->shown) {
-		free_lock(l);
-		return NULL;
-	}
-	memcpy(l->key, key, len);
-	return l;
-}
-
-static int add_lock(struct scan *c, struct lock_seen *l)
-{
-	if (c->locks == c->room) {
-		int room = c->room * 2 + 64;
-		struct lock_seen **more = realloc(
-			c->lock, (size_t)room * sizeof(struct lock_seen *));
-
-		if (!more)
-			return -1;
-		c->lock = more;
-		c->room = room;
-	}
-	if (!tsearch(l, &c->names, scan_by_key))
-		return -1;
-	c->lock[c->locks++] = l;
-	c->bytes += l->len;
-	return 0;
-}
-
 /* Takes a name from SCAN. */
 static void take_name(struct scan *c, const char *name, size_t n)
 {
-	struct lock_seen like = {0}, *l;
 	const char *key;
+	size_t len;
 
-	if (keys_trace(name, n, &key, &like.len) == TRACE_NONE ||
+	if (keys_trace(name, n, &key, &len) == TRACE_NONE ||
 	    (c->pattern &&
-	     !glob_match(c->pattern, strlen(c->pattern), key, like.len)))
+	     !glob_match(c->pattern, strlen(c->pattern), key, len)))
 		return;
-	like.key = (char *)(uintptr_t)key;
-	if (tfind(&like, &c->names, scan_by_key))
-		return;
-	if (c->locks >= KEPT_MAX || c->bytes + like.len > KEPT_BYTES_MAX) {
-		c->overfull = true;
-		return;
-	}
-	l = make_lock(key, like.len);
-	if (l && add_lock(c, l) == 0)
-		return;
-	if (l)
-		free_lock(l);
-	no_memory(c);
+	if (lockset_add(&c->known, key, len) < 0)
+		no_memory(c);
 }
 
 /* ---- the scan ---- */
@@ -275,7 +191,7 @@ void scan_find(struct scan *c)
 	if (c->scans > 0)
 		return;
 	c->scan_began = now();
-	c->overfull = false;
+	c->known.overfull = false;
 	for (int i = 0; i < s->nodes; i++) {
 		c->node[i].missed = false;
 		if (!primaries_wanted(s, i))
@@ -460,30 +376,12 @@ static void fly(struct scan *c)
 		no_memory(c);
 		return;
 	}
-	for (int i = 0; i < FLIGHTS && c->next < c->locks; i++)
+	for (int i = 0; i < FLIGHTS && c->next < c->known.locks; i++)
 		if (!c->flight[i].lock)
-			take_off(c, &c->flight[i], c->lock[c->next++]);
+			take_off(c, &c->flight[i], c->known.lock[c->next++]);
 }
 
 /* ---- a round ---- */
-
-static void forget_free(struct scan *c)
-{
-	int kept = 0;
-
-	for (int i = 0; i < c->locks; i++) {
-		struct lock_seen *l = c->lock[i];
-
-		if (!l->known || scan_shows(l)) {
-			c->lock[kept++] = l;
-			continue;
-		}
-		(void)tdelete(l, &c->names, scan_by_key);
-		c->bytes -= l->len;
-		free_lock(l);
-	}
-	c->locks = kept;
-}
 
 void scan_ask(struct scan *c)
 {
@@ -492,7 +390,7 @@ void scan_ask(struct scan *c)
 
 	if (scan_is_asking(c))
 		return;
-	forget_free(c);
+	lockset_forget_free(&c->known);
 	words_add_text(&w, "PING");
 	c->round_began = now();
 	c->next = 0;
@@ -557,7 +455,8 @@ int scan_step(struct scan *c)
 		take_answer(c, &got);
 		fly(c);
 	}
-	if (c->asking && c->pings == 0 && c->flying == 0 && c->next == c->locks)
+	if (c->asking && c->pings == 0 && c->flying == 0 &&
+	    c->next == c->known.locks)
 		end_round(c);
 	return c->broke ? -1 : 0;
 }

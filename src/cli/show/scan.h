@@ -11,20 +11,7 @@
 #define CLI_SHOW_SCAN_H
 
 #include "cli/query.h"
-
-/* A lock, as a quorum last described it. */
-struct lock_seen {
-	char *key; /* owned; any bytes */
-	size_t len;
-	char *shown; /* owned; safe for a terminal */
-	bool known;  /* the fields below are set */
-	struct instant at;
-	enum view_state state;
-	int64_t holders;
-	struct view_holder holder; /* the first one, without its value */
-	int64_t held_ms;           /* -1: unknown */
-	int64_t fence, in_line;
-};
+#include "cli/show/lockset.h"
 
 /* A server of the list; a Cluster counts as one. */
 struct node_seen {
@@ -36,13 +23,9 @@ struct node_seen {
 };
 
 struct scan {
-	struct query *query;     /* borrowed */
-	const char *pattern;     /* borrowed; NULL: any key */
-	struct lock_seen **lock; /* owned; unsorted; some may be free by now */
-	int locks, room;
-	size_t bytes;  /* total length of the keys */
-	bool overfull; /* the last scan found more than we keep */
-	void *names;   /* tsearch(3): all of `lock` */
+	struct query *query;  /* borrowed */
+	const char *pattern;  /* borrowed; NULL: any key */
+	struct lockset known; /* some may be free by now */
 	struct node_seen node[NODES_MAX];
 	struct spot *spot; /* one for each target */
 	int spots;
@@ -70,12 +53,6 @@ void scan_ask(struct scan *c);
 int scan_step(struct scan *c);
 bool scan_is_finding(const struct scan *c);
 bool scan_is_asking(const struct scan *c);
-
-/* The order of two struct lock_seen. */
-int scan_by_key(const void *a, const void *b);
-
-/* Whether somebody holds it or waits for it. */
-bool scan_shows(const struct lock_seen *l);
 
 /* Returns 0 if the last scan completely covered a quorum of the servers; else
  * -1 with *why set. */

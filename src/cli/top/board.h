@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `top` shows of a scan, and what its keys do: a line about the servers,
- * one about what is wrong or left out, a row for each lock, and a line of help.
- * Locks are drawn with their present age: a holder's remaining lease shrinks
- * even while no server answers.
+ * What `top` shows of a scan: a line about the servers, one about what is wrong
+ * or left out, a row for each lock, and a line of help. Locks are drawn with
+ * their present age: a holder's remaining lease shrinks even while no server
+ * answers.
  */
 #ifndef CLI_TOP_BOARD_H
 #define CLI_TOP_BOARD_H
@@ -28,8 +28,5 @@ struct board {
 
 /* -1: out of memory. */
 int board_draw(struct board *b, struct screen *s);
-
-/* false: `top` is to end. */
-bool board_key(struct board *b, int key);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "cli/top/board.h"
+#include "cli/top/keyboard.h"
 #include "cli/command.h"
 #include "cli/render.h"
 #include "cli/show/once.h"
@@ -148,7 +149,7 @@ static void take_keys(struct top *t)
 	int key;
 
 	while (!t->over && (key = screen_key(&t->screen)) != KEY_NONE) {
-		t->over = !board_key(&t->board, key);
+		t->over = !keyboard_take(&t->board, key);
 		t->stale = true;
 	}
 }
