@@ -872,26 +872,15 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	finish
 }
 
-@test "C28 a command of another user that cannot be killed is not overlooked" {
-	need_root
-	id nobody >/dev/null 2>&1 || skip "no user nobody"
-	chmod 711 "$T"
-	chmod 777 "$T/a.sock"
-	cp "$(command -v setpriv)" "$T/become"
-	chmod 4755 "$T/become"
-	setpriv --reuid nobody --clear-groups "$T/become" --reuid root true \
-		2>/dev/null || skip "cannot become nobody, and root again, here"
-	cp "$(command -v sleep)" "$T/sleep"
-	cp "$REDLOCK" "$T/redlock"
-	setpriv --reuid nobody --clear-groups "$T/redlock" -u "$url" -k job \
-		-t 20s -- "$T/become" --reuid root "$T/sleep" 9 3>&- &
-	tool=$!
-	wait_until pgrep -f "^$T/sleep"
+@test "C28 redlock is killed over a command of another user: the guard says whose it is" {
+	as_nobody -t 20s
+	other=$(pgrep -f "^$T/sleep")
 	kill -KILL "$tool"
 	wait_until ended "$tool"
+	wait_until contains "$T/err" "redlock (pid $tool) was killed; process $other of user 0 is still running: user $(id -u nobody) may not kill it"
 	for i in {1..20}; do held job; done
-	pgrep -f "^$T/sleep"
-	kill -KILL "$(pgrep -f "^$T/sleep")"
+	kill -0 "$other"
+	kill -KILL "$other"
 	wait_until lock_is_free
 }
 
@@ -945,6 +934,20 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	kill -INT "$tool"
 	finish
 	[ "$status" = 5 ]
+}
+
+@test "C25 a signal that was blocked at the start does not end the wait, and the command has it" {
+	cli a set job other px 60000
+	launch --default all --block 15 "$REDLOCK" -u "$url" -k job -t 20s -- \
+		python3 -c 'import signal, sys; sys.exit(signal.sigwait([15]) - 9)' \
+		2>"$T/err" 3>&- &
+	tool=$!
+	wait_until contains "$T/err" "waiting.*: held by"
+	kill -TERM "$tool"
+	cli a del job
+	finish
+	[ "$status" = 6 ]
+	lock_is_free
 }
 
 @test "C26 the command inherits no descriptor of redlock" {
@@ -1060,6 +1063,45 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	since=$(now_ms)
 	tree_is_dead_at 1200 # it is heard of with the next renewal
 	cli a del job >/dev/null
+}
+
+@test "C19 C10 nor does it where no thread can be had; and all is said in the end" {
+	preloading inject.so
+	make_disk
+	LD_PRELOAD=$TEST_BIN/inject.so INJECT=pthread_create:1+:11 \
+		INJECT_MARK=$T/hit \
+		launch --default all "$REDLOCK" -v -u "$url" -k job -t 3s -- \
+		witness "$T" --hold 600000 --spawn --stubborn --started "$T/w" \
+		2>"$T/disk/err" 3>&- &
+	helpers="$helpers $!"
+	tool=$!
+	wait_until contains "$T/w" '^[0-9]'
+	disk_hangs
+	kill -WINCH "$tool" # something is said
+	cli a set job stolen px 60000 >/dev/null
+	since=$(now_ms)
+	tree_is_dead_at 1200
+	cli a del job >/dev/null
+	fsfreeze -u "$T/disk"
+	finish
+	[ "$status" = 125 ]
+	contains "$T/disk/err" "signal 28"
+	contains "$T/disk/err" "lease lost"
+}
+
+@test "C19 C2 TERM ends the command, and the lock is given back, though the disk hangs" {
+	make_disk
+	launch --default all "$REDLOCK" -v -u "$url" -k job -t 60s -- \
+		witness "$T" --hold 600000 --started "$T/w" \
+		2>"$T/disk/err" 3>&- &
+	helpers="$helpers $!"
+	tool=$!
+	wait_until contains "$T/w" '^[0-9]'
+	disk_hangs
+	kill -WINCH "$tool"
+	kill -TERM "$tool"
+	wait_until tree_is_dead
+	wait_until lock_is_free
 }
 
 @test "C35 a guard killed while redlock is stopped: nothing outlives the lease" {

@@ -16,3 +16,10 @@ load lib/common
 	wait
 	[ "$(holds)" = 24 ]
 }
+
+@test "a lock taken by hand is held until it is released" {
+	run -0 redlock lock -k job -t 20s
+	[ "$(redis-cli -s "$T/a.sock" exists job)" = 1 ]
+	run -0 redlock unlock job --token "$output"
+	free job
+}

@@ -316,8 +316,8 @@ counting() { # SIGNAL
 		while :; do sleep 0.05; done"
 }
 
-@test "C2 HUP, USR1, USR2, ALRM, PWR, WINCH and real-time signals go to the command alone" {
-	for sig in HUP USR1 USR2 ALRM PWR WINCH RTMIN+3; do
+@test "C2 HUP, USR1, USR2, ALRM, PWR, WINCH, URG and real-time signals go to the command alone" {
+	for sig in HUP USR1 USR2 ALRM PWR WINCH URG RTMIN+3; do
 		rm -f "$T/w" "$T/w2" "$T/got"
 		start_told -k job -- bash -c "$(counting $sig)"
 		wait_until exists "$T/w"
@@ -373,6 +373,22 @@ counting() { # SIGNAL
 	run -0 pty "file:$T/w" "send:^Z" "run:sleep 1.3" "run:touch $T/go" -- \
 		"$REDLOCK" -u "$url" -k job -t 1s -- \
 		sh -c "touch $T/w; while [ ! -e $T/go ]; do sleep 0.05; done"
+}
+
+@test "C6 C32 as PID 1 of a container, Ctrl-Z stops nothing" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	run -0 pty "file:$T/w" "send:^Z" "run:sleep 1.3" "run:touch $T/go" -- \
+		unshare -fp --mount-proc "$REDLOCK" -u "$url" -k job -t 1s -- \
+		sh -c "touch $T/w; while [ ! -e $T/go ]; do sleep 0.05; done"
+}
+
+@test "C25 C6 Ctrl-Z that is blocked at the start stops nothing" {
+	run -0 shell_on_tty \
+		"send:launch --block 20 \$RL -k job -t 1s -- bash -c 'touch $T/w; while [ ! -e $T/go ]; do read -t 0.05 <>/dev/null; done; echo fin''ished'\n" \
+		"file:$T/w" "send:^Z" "run:sleep 1.3" "run:touch $T/go" \
+		"wait:finished"
+	[[ $output != *Stopped* ]]
 }
 
 wait_for_go() {

@@ -87,7 +87,7 @@ static void write_out(const char *bytes, size_t n)
 static struct {
 	pthread_mutex_t
 		lock; /* protects what follows; never held while writing */
-	bool detached, running;
+	bool detached, open, running;
 	pthread_t thread;
 	int line[2];
 } writer = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -104,23 +104,25 @@ static void *write_lines(void *unused)
 	return NULL;
 }
 
-static bool start_writer(void)
+static bool open_line(void)
+{
+	writer.open = pipe2(writer.line, O_CLOEXEC) == 0;
+	if (writer.open)
+		(void)fcntl(writer.line[1], F_SETFL, O_NONBLOCK);
+	return writer.open;
+}
+
+/* Without a thread, lines wait in the pipe until there is one, or until
+ * log_attach(). */
+static void start_writer(void)
 {
 	sigset_t all, old;
 
-	if (pipe2(writer.line, O_CLOEXEC) < 0)
-		return false;
-	(void)fcntl(writer.line[1], F_SETFL, O_NONBLOCK);
 	sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	writer.running =
 		pthread_create(&writer.thread, NULL, write_lines, NULL) == 0;
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!writer.running) {
-		close(writer.line[0]);
-		close(writer.line[1]);
-	}
-	return writer.running;
 }
 
 void log_detach(void)
@@ -130,16 +132,19 @@ void log_detach(void)
 
 void log_attach(void)
 {
-	bool ran;
+	bool open, ran;
 
 	(void)pthread_mutex_lock(&writer.lock);
+	open = writer.open;
 	ran = writer.running;
-	writer.detached = writer.running = false;
-	if (ran)
+	writer.detached = writer.open = writer.running = false;
+	if (open)
 		close(writer.line[1]);
 	(void)pthread_mutex_unlock(&writer.lock);
 	if (ran)
 		(void)pthread_join(writer.thread, NULL);
+	else if (open)
+		(void)write_lines(NULL);
 }
 
 static void put(const char *bytes, size_t n)
@@ -147,7 +152,9 @@ static void put(const char *bytes, size_t n)
 	bool sent = false;
 
 	(void)pthread_mutex_lock(&writer.lock);
-	if (writer.detached && (writer.running || start_writer())) {
+	if (writer.detached && (writer.open || open_line())) {
+		if (!writer.running)
+			start_writer();
 		(void)!write(writer.line[1], bytes, n);
 		sent = true;
 	}

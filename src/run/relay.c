@@ -100,7 +100,7 @@ static void forward(struct relay *y, const struct arrival *a)
 	if (a->sig == SIGCONT && a->pid == y->guard->pid)
 		return; /* the command runs again already */
 	group = a->by_kill && groupmate_got(&y->mate, a->sig, a->pid);
-	if (a->sig == SIGTSTP) {
+	if (a->sig == SIGTSTP && !signal_waits(y->signals, a->sig)) {
 		stop_with_command(y, a->from_terminal || group);
 		return;
 	}
@@ -113,8 +113,8 @@ static void forward(struct relay *y, const struct arrival *a)
 	if (!signal_ends(a->sig))
 		return;
 	note(y, a->sig);
-	y->insists |=
-		a->sig == SIGINT && a->from_terminal && is_third(y, now());
+	y->insists |= a->sig == SIGINT && a->from_terminal &&
+		      !signal_waits(y->signals, a->sig) && is_third(y, now());
 }
 
 /* The command has stopped, and we have not: stop as well, so that the shell

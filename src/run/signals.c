@@ -10,10 +10,10 @@
 
 /* And the real-time signals. Not those of a fault of our own, nor those that
  * nobody sends. */
-static const int caught[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGTERM,
-			     SIGUSR1, SIGUSR2,   SIGALRM, SIGPOLL,
-			     SIGPROF, SIGPWR,    SIGXCPU, SIGVTALRM,
-			     SIGTSTP, SIGSTKFLT, SIGCONT, SIGWINCH};
+static const int caught[] = {SIGHUP,   SIGINT,    SIGQUIT, SIGTERM,   SIGUSR1,
+			     SIGUSR2,  SIGALRM,   SIGPOLL, SIGPROF,   SIGPWR,
+			     SIGXCPU,  SIGVTALRM, SIGTSTP, SIGSTKFLT, SIGCONT,
+			     SIGWINCH, SIGURG};
 #define CAUGHT (sizeof(caught) / sizeof(caught[0]))
 
 static void all_caught(sigset_t *set)
@@ -30,13 +30,24 @@ static void on_nothing(int sig)
 	(void)sig;
 }
 
+/* What is read from the start. */
+static void signals_heard(const struct signals *s, sigset_t *set)
+{
+	all_caught(set);
+	for (int sig = 1; sig <= SIGRTMAX; sig++)
+		if (signal_waits(s, sig))
+			sigdelset(set, sig);
+}
+
 int signals_open(struct signals *s, struct fail *why)
 {
 	struct sigaction act = {.sa_handler = on_nothing}, old;
-	sigset_t set;
+	sigset_t set, heard;
 
 	all_caught(&set);
-	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	(void)sigprocmask(SIG_SETMASK, &set, &s->before);
+	signals_heard(s, &heard);
+	s->fd = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->fd < 0)
 		return fail_sys(why, FAIL_INTERNAL, "cannot create a signalfd");
 	/* caught, not ignored: a handler vanishes at exec */
@@ -49,8 +60,20 @@ int signals_open(struct signals *s, struct fail *why)
 	(void)sigaction(SIGCHLD, &act, NULL);
 	(void)sigaction(SIGCONT, NULL, &old);
 	s->cont_ignored = old.sa_handler == SIG_IGN;
-	(void)sigprocmask(SIG_SETMASK, &set, &s->before);
 	return 0;
+}
+
+void signals_for_command(const struct signals *s)
+{
+	sigset_t set;
+
+	all_caught(&set);
+	for (int sig = 1; sig <= SIGRTMAX; sig++) {
+		if (sigismember(&set, sig) == 1 && signal_waits(s, sig)) {
+			(void)signalfd(s->fd, &set, 0);
+			return;
+		}
+	}
 }
 
 /* While it is blocked, the kernel delivers even what is ignored. */
@@ -85,7 +108,13 @@ bool signals_next(const struct signals *s, struct arrival *out)
 
 bool signal_ends(int sig)
 {
-	return sig != SIGTSTP && sig != SIGCONT && sig != SIGWINCH;
+	return sig != SIGTSTP && sig != SIGCONT && sig != SIGWINCH &&
+	       sig != SIGURG;
+}
+
+bool signal_waits(const struct signals *s, int sig)
+{
+	return sig != SIGCONT && sigismember(&s->before, sig) == 1;
 }
 
 bool signal_is_for_all(int sig)

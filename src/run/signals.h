@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals as something to read: all that would end or stop a program, SIGCONT
- * and SIGWINCH, except those that a fault of our own raises. They are blocked
- * here from signals_open() on. A signal that redlock was started to ignore
- * stays ignored, here and in the command. Only SIGCHLD is reset here (otherwise
+ * Signals as something to read: all that would end or stop a program, SIGCONT,
+ * SIGWINCH and SIGURG, except those that a fault of our own raises. They are
+ * blocked here from signals_open() on. A signal that redlock was started to
+ * ignore stays ignored, here and in the command. One that was blocked stays
+ * pending, as in any program, and goes to the command when there is one. Only SIGCHLD is reset here (otherwise
  * waitpid() cannot work), and restored for the command.
  */
 #ifndef RUN_SIGNALS_H
@@ -32,12 +33,19 @@ struct arrival {
 
 int signals_open(struct signals *s, struct fail *why);
 
+/* The command starts: read those as well that were blocked before. */
+void signals_for_command(const struct signals *s);
+
 /* Takes the next arrival; false: there is none. Never waits. */
 bool signals_next(const struct signals *s, struct arrival *out);
 
 /* Whether it would end a program that does not catch it: not so for signals of
- * job control and for SIGWINCH. */
+ * job control, SIGWINCH and SIGURG. */
 bool signal_ends(int sig);
+
+/* Whether it was blocked when we started, so that it has no effect on us. Not
+ * so for SIGCONT, which continues a process that blocks it, too. */
+bool signal_waits(const struct signals *s, int sig);
 
 /* Whether it means "end", and so goes to the command and all its descendants.
  * Only the command knows what any other signal means. */

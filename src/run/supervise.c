@@ -392,6 +392,7 @@ static void run_command(struct supervisor *s)
 		s->watch.limit = after(now(), s->conf->max_hold_ms);
 	terminal_save(&s->watch.terminal);
 	log_detach();
+	signals_for_command(s->signals);
 	guard_go(&s->guard, &s->end->given, timing_kill(credited_at, ttl));
 	let_go_of_pipes();
 	if (s->conf->kept)

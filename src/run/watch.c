@@ -248,8 +248,8 @@ static void see_to_orphans(struct watch *w)
 				      "waiting for them to end");
 		break;
 	case ORPHANS_KILL:
-		log_detail("orphans", "killing what the command left running");
 		kill_tree(w);
+		log_detail("orphans", "killing what the command left running");
 		break;
 	}
 }
@@ -258,11 +258,10 @@ static void command_ended(struct watch *w, bool left)
 {
 	struct ending *end = w->end;
 
-	if (w->asked_to_end && end->outcome == OUTCOME_RAN) {
+	bool lost = w->asked_to_end && end->outcome == OUTCOME_RAN;
+
+	if (lost)
 		end->outcome = OUTCOME_LOST;
-		log_error("lost", "lease lost: %s ended after SIGTERM",
-			  whom(w));
-	}
 	/* redlock itself, by a kill -9 */
 	if (w->conf->kept && WIFSIGNALED(end->status))
 		lose(w, "its keeper was killed");
@@ -274,6 +273,9 @@ static void command_ended(struct watch *w, bool left)
 	else if (!w->killed && end->outcome != OUTCOME_MAX_HOLD &&
 		 end->outcome != OUTCOME_FORCED)
 		kill_tree(w);
+	if (lost)
+		log_error("lost", "lease lost: %s ended after SIGTERM",
+			  whom(w));
 }
 
 /* Another user's process. If the lease is lost, we can only say so and go: our

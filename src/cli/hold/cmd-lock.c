@@ -175,11 +175,15 @@ static int hand_out(void *arg)
 	int status;
 
 	(void)sigaction(SIGPIPE, &ignored, NULL);
-	if (t->job.kept)
-		return answer && keeper_hand(t->job.kept, answer)
-			       ? keeper_wait(t->job.kept)
-			       : STATUS_INTERNAL;
+	if (t->job.kept) {
+		status = answer && keeper_hand(t->job.kept, answer)
+				 ? STATUS_OK
+				 : STATUS_INTERNAL;
+		free(answer);
+		return status == STATUS_OK ? keeper_wait(t->job.kept) : status;
+	}
 	status = print(answer);
+	free(answer);
 	if (status != STATUS_OK || !t->job.o->hold)
 		return status;
 	let_go_of_stdout();
