@@ -21,7 +21,7 @@
 #include "run/watch.h"
 
 #define LONG_MS 1000
-#define LINGER_MS 1  /* the next signal must not end us */
+#define LINGER_MS 1
 #define JOIN_MS 1500 /* the release itself gives up after 1 s */
 
 struct supervisor {
