@@ -42,8 +42,8 @@ void log_key(const char *shown, const char *bytes, size_t n);
  * After log_detach() no caller waits for standard error: a thread, started by
  * the first line, does the writing, and lines that do not fit in its pipe are
  * dropped. If no thread can be started, the next line tries again, or
- * log_attach() writes them. log_attach() waits until all is written. Only the main thread calls
- * these two; any thread may log in between.
+ * log_attach() writes them. log_attach() waits until all is written. Only the
+ * main thread calls these two; any thread may log in between.
  */
 void log_detach(void);
 void log_attach(void);

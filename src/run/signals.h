@@ -4,8 +4,9 @@
  * SIGWINCH and SIGURG, except those that a fault of our own raises. They are
  * blocked here from signals_open() on. A signal that redlock was started to
  * ignore stays ignored, here and in the command. One that was blocked stays
- * pending, as in any program, and goes to the command when there is one. Only SIGCHLD is reset here (otherwise
- * waitpid() cannot work), and restored for the command.
+ * pending, as in any program, and goes to the command when there is one. Only
+ * SIGCHLD is reset here (otherwise waitpid() cannot work), and restored for the
+ * command.
  */
 #ifndef RUN_SIGNALS_H
 #define RUN_SIGNALS_H
