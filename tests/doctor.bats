@@ -495,6 +495,18 @@ save_failed() { cli a info persistence | grep -q rdb_last_bgsave_status:err; }
 	(kill_helpers) 2>/dev/null || :
 	wait_until node_answers a
 }
+
+@test "connections: a server that does not say how many it takes, as before 7.0 without CONFIG, is noted" {
+	masked silent 'maxclients:\d+' 'max_clients:0'
+	cli a acl setuser joe on '>pw' '~*' +@all -config >/dev/null
+	on "unix://joe:pw@$T/silent.sock"
+	doctor 0
+	finds note clients '[0-9]+, but of how many at most is unknown'
+	finds_no ok clients
+	on "unix://$T/silent.sock" # which has CONFIG
+	doctor 0
+	finds ok clients ' of at most 10000'
+}
 clients_are() { # with the one that asks
 	cli a info clients | grep -q "^connected_clients:$1.\$"
 }
@@ -741,6 +753,16 @@ off_by() {
 
 # What doctor says is to be typed about KEY
 cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
+
+@test "S38 entries of a line that are not redlock's are noted, until somebody has dropped them" {
+	cli a zadd 'redlock:{job}:queue:job' 1 garbage >/dev/null
+	doctor 0 job
+	finds note keys "job: .*has entries that are not redlock's: the next client drops"
+	redlock -k job -n -- true
+	doctor 0 job
+	finds_not keys "has entries that are not"
+	cli a flushall >/dev/null
+}
 
 @test "a cure is quoted for the program it is for: it mends that key, and no other" {
 	local key

@@ -328,6 +328,12 @@ static void check_clients(const struct exam *e, const struct facts *s)
 {
 	int64_t percent;
 
+	/* (from 7.0 on INFO has it as well, and needs no right to CONFIG) */
+	if (s->clients >= 0 && s->clients_max < 0)
+		found(e->found, LEVEL_NOTE, s->name, "clients",
+		      "%" PRId64 ", but of how many at most is unknown: the "
+		      "server does not say maxclients",
+		      s->clients);
 	if (s->clients < 0 || s->clients_max <= 0)
 		return;
 	percent = s->clients * 100 / s->clients_max;
