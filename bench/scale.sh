@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What thousands of redlocks cost one server: its share of a core, its memory,
+# and how long a renewal and a hand-over take. Clients and server share the
+# machine, so with 2 cores the times include waiting for a core.
+#
+#   bench/scale.sh [PATH-OF-REDLOCK] [SECONDS]
+#
+# Needs `make bench/scale` (beside this script, or in the directory of redlock).
+set -eu
+. "$(dirname "$0")/lib.sh"
+seconds=${2:-20}
+scale=$(dirname "$redlock")/bench/scale
+[ -x "$scale" ] || {
+	echo "$0: run \"make bench/scale\" first" >&2
+	exit 69
+}
+# shellcheck disable=SC3045
+ulimit -n 60000 2>/dev/null || :
+redis_options="--maxclients 40000"
+start_redis
+
+info() { # FIELD
+	redis-cli -s "$sock" info all | tr -d '\r' | sed -n "s/^$1://p"
+}
+cpu_ms() {
+	redis-cli -s "$sock" info cpu | tr -d '\r' |
+		awk -F: '/^used_cpu_(sys|user):/ { s += $2 } END { print int(s * 1000) }'
+}
+
+# What they cost while they are there.
+trial() { # WORDS KEYS EACH T HOLD
+	redis-cli -s "$sock" flushall >/dev/null
+	before=$(info used_memory)
+	"$scale" "unix://$sock" "$2" "$3" "$4" "$5" "$seconds" >"$W/out" 2>"$W/err" &
+	mine="$mine $!"
+	until grep -q settled "$W/out"; do sleep 0.1; done
+	all=$(($2 * $3))
+	data=$(($(info used_memory) - $(info mem_clients_normal) - before))
+	clients=$(info connected_clients)
+	cpu=$(cpu_ms)
+	calls=$(info total_commands_processed)
+	until grep -q counted "$W/out"; do sleep 0.1; done
+	cpu=$(($(cpu_ms) - cpu))
+	calls=$(($(info total_commands_processed) - calls))
+	wait $! || :
+	awk -v words="$1" -v all="$all" -v data="$data" -v cpu="$cpu" \
+		-v seconds="$seconds" -v calls="$calls" -v clients="$clients" '
+		{ v[$1] = $2 }
+		END {
+			printf "%-34s %5.1f%% of a core, %6d commands/s, %d connections, %d bytes of data each\n",
+				words, cpu / seconds / 10, calls / seconds, clients, data / all
+			if (v["renewals"])
+				printf "%34s renewals %d/s, p50 %.1f ms, p99 %.1f ms\n", "",
+					v["renewals"] / seconds, v["renewals_p50_us"] / 1000,
+					v["renewals_p99_us"] / 1000
+			if (v["handovers"])
+				printf "%34s hand-overs %d/s, p50 %.2f ms, p99 %.2f ms\n", "",
+					v["handovers"] / seconds, v["handovers_p50_us"] / 1000,
+					v["handovers_p99_us"] / 1000
+			if (v["lost"] + v["ended"])
+				printf "%34s %d leases lost, %d ended without the lock\n", "",
+					v["lost"], v["ended"]
+		}' "$W/out"
+	sed 's/[0-9a-f-]\{36\}/TOKEN/' "$W/err" | sort | uniq -c | sort -rn | head -n 3
+	sleep 0.5
+}
+
+machine
+# A first look.
+if [ "$seconds" -lt 5 ]; then
+	trial '100 holders, T 3 s' 100 1 3000 0
+	trial '100 waiters, each holds for 20 ms' 1 101 3000 20
+	exit
+fi
+trial '10,000 holders, T 30 s' 10000 1 30000 0
+for n in 10 1000 5000; do
+	trial "$n waiters on one key, at rest" 1 $((n + 1)) 30000 0
+done
+for n in 10 1000 5000; do
+	trial "$n waiters, each holds for 20 ms" 1 $((n + 1)) 30000 20
+done
+trial '1,000 keys, 10 contenders each' 1000 10 30000 100
