@@ -26,6 +26,7 @@
 struct one {
 	struct client client;
 	int key;
+	char name[32];
 	struct instant wake, until; /* holds until then */
 	struct instant credited;    /* the last renewal seen */
 	bool settled;               /* was seen to hold or to wait */
@@ -206,14 +207,13 @@ static void start(const struct endpoint *ep, int keys, int each)
 	if (!ones || !freed_us)
 		die("out of memory");
 	for (int i = 0; i < all; i++) {
-		static char name[32];
-		int n = snprintf(name, sizeof(name), "scale-%d", i % keys);
-		char *key = strdup(name);
+		int n = snprintf(ones[i].name, sizeof(ones[i].name), "scale-%d",
+				 i % keys);
 
 		ones[i].key = i % keys;
 		ones[i].until = ones[i].wake = NEVER;
-		if (!key || client_init(&ones[i].client, ep, key, (size_t)n,
-					&who, &conf, &why) < 0)
+		if (client_init(&ones[i].client, ep, ones[i].name, (size_t)n,
+				&who, &conf, &why) < 0)
 			die("out of memory");
 		n_ones++;
 		run_one(&ones[i]);
