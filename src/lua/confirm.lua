@@ -41,7 +41,7 @@ local ends, guard, alone = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11] == '1
 local shares = value ~= token
 round = tonumber(ARGV[12])
 local member = token .. ' ' .. ARGV[5]
-local state, pttl, back = 'yes', 0, false
+local state, pttl, back, mine = 'yes', 0, false, nil
 local at = time()
 local stop, by, unlocked = stop_word(token, at)
 local raises = not bad and (not c or c < m)
@@ -73,14 +73,16 @@ if v == value then
 	if raises and several then
 		here(part('moves'))
 	end
-	local mine = shares and own('zscore', sharers_of(value), member)
+	mine = shares and own('zscore', sharers_of(value), member)
 	pttl = mine and math.floor(mine) - math.floor(at / 1000) or redis.call('pttl', lock)
 elseif not v and not bad and heals()
     and redis.call('set', lock, value, 'nx', 'px', longest(value, ttl)) then
 	state, v, back = 'healed', value, c and c < seen
-	try('zrem', part('queue'), member) -- see share()
 else
 	return {'no', text(c), v and 1 or 0, text(stop), by}
+end
+if state == 'healed' or shares and not mine then
+	leave_line(member)
 end
 local theirs = shares or may_be_joined()
 if shares then

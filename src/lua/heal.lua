@@ -18,3 +18,7 @@ local function let_record_know(value, ttl)
 		    'px', math.max(1, redis.call('pttl', holder)))
 	end
 end
+-- A client that holds the lock on other nodes may still wait for it on this one.
+-- Once it holds it here, too, it leaves the line: a waiter is handed a short
+-- lease, which would replace this one.
+local function leave_line(member) try('zrem', part('queue'), member) end

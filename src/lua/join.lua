@@ -53,6 +53,7 @@ local done = ARGV[8] == '1' and done_by()
 if done then
 	return done
 end
+leave_line(member)
 share(v, member, at, ttl)
 let_record_know(v, ttl)
 if group == '0' and record_is_of(v) and not number_in(record, 'joined') then

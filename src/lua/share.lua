@@ -95,13 +95,8 @@ local function share(value, member, at, ttl, known)
 	-- what comes late does not set the round back
 	local its = is_us and own('zscore', sharers_of(value), member)
 	local of = is_us and math.max(round, round_of(its)) or 0
-	local new = own('zadd', sharers_of(value), ends + of / 1000, member) == 1
-	-- It may still be waiting here, from before other nodes gave it the
-	-- lock. A waiter is handed a short lease, which would replace this one.
-	if new or not known then
-		try('zrem', part('queue'), member)
-	end
-	if new and known then
+	if own('zadd', sharers_of(value), ends + of / 1000, member) == 1
+	    and known then
 		ends = ends - ttl + longest(value, ttl)
 		redis.call('zadd', sharers_of(value), ends, '?')
 	end
