@@ -364,6 +364,24 @@ static void test_stop(void)
 	is_int(l.stop_by.ms, NEVER.ms, "the next time nobody asks");
 }
 
+static void test_late_renewal(void)
+{
+	struct ask old;
+	int64_t t;
+
+	hold(3, T, 1);
+	t = next(1);
+	old = q[0];
+	old.fence--;
+	old.slot = 1;
+	reply(&q[0], SAID_YES, 100, t + 1);
+	reply(&old, SAID_YES, 100, t + 2);
+	is_int(l.node[old.node].slot, 0,
+	       "the answer to an earlier claim says nothing of our slot");
+	reply(&old, SAID_NO, 100, t + 2);
+	ok(l.node[old.node].mine, "and takes nothing away");
+}
+
 static void test_retry(void)
 {
 	static const struct {
@@ -1869,6 +1887,7 @@ int main(void)
 	test_guard();
 	test_renew();
 	test_stop();
+	test_late_renewal();
 	test_retry();
 	test_hedge();
 	test_storm();

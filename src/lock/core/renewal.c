@@ -94,7 +94,8 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 		claim_answer(l, n, asked, a, at);
 		return;
 	}
-	if (l->state != LEASE_HELD)
+	/* an answer to an earlier claim says nothing about this hold */
+	if (l->state != LEASE_HELD || asked->fence != l->fence)
 		return;
 	/* it granted another slot, and the grant is to be given back */
 	if (n->want == VERB_RELEASE)
