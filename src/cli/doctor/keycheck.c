@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/doctor/acl.h"
+#include "cli/doctor/keycure.h"
 #include "cli/render.h"
 #include "lock/wire/keys.h"
 #include "lock/wire/record.h"
@@ -18,9 +19,6 @@
 #define SCAN_COUNT "1000"
 #define SCAN_LIMIT_MS 10000 /* of all servers together */
 #define TOLD_MAX 20         /* findings on one server */
-#define CURED_KEY_MAX 200
-#define TYPED_MAX (4 * CURED_KEY_MAX + 6)
-#define DEL_MAX 800
 #define PROBES_MAX 200000
 #define FENCE_MAX 9007199254740000
 
@@ -144,41 +142,28 @@ static void ask_about(struct search *s, enum subject subject, int server,
 
 /* Each is asked for in a way that shows its type. */
 static const struct companion {
-	const char *part, *name;
+	const char *name;
 	const char *question[3]; /* without the key, which comes second */
 	bool members;            /* of whom the answer tells */
 } companions[] = {
-	{"queue:", "its line of waiters", {"ZRANGE", "0", "99"}, true},
-	{"sharers:",
-	 "its list of readers and slots",
-	 {"ZRANGE", "0", "99"},
-	 true},
-	{"alive:", "its waiters' times of last contact", {"ZCARD"}, false},
-	{"moves:", "its list of slots", {"HGET", "last"}, false},
+	[NAME_QUEUE] = {"its line of waiters", {"ZRANGE", "0", "99"}, true},
+	[NAME_SHARERS] = {"its list of readers and slots",
+			  {"ZRANGE", "0", "99"},
+			  true},
+	[NAME_ALIVE] = {"its waiters' times of last contact", {"ZCARD"}, false},
+	[NAME_MOVES] = {"its list of slots", {"HGET", "last"}, false},
 };
 
-/* Behind "redlock:{TAG}:". false: it is something else. */
-static bool ask_companion(struct search *s, int server,
-			  const struct reply *name, const char *key)
+static void ask_companion(struct search *s, int server,
+			  const struct reply *name, const struct key_read *read)
 {
-	const struct companion *c = companions;
-	const char *end = name->bytes + name->len;
+	const struct companion *c = &companions[read->kind];
 	struct words w = {0};
-	struct probe *p;
+	struct probe *p = remember(s, COMPANION, server, read->key, read->len);
 
-	while (strncmp(key, c->part, strlen(c->part)) != 0)
-		if (++c == companions + sizeof(companions) / sizeof(*c))
-			return false;
-	key += strlen(c->part);
-	if (strcmp(c->part, "sharers:") == 0) { /* TOKEN: or shared:G: */
-		key += strncmp(key, "shared:", 7) == 0 ? 7 : 0;
-		key += strcspn(key, ":");
-		key += *key == ':';
-	}
-	p = remember(s, COMPANION, server, key, (size_t)(end - key));
 	if (!p) {
 		s->failed = true;
-		return true;
+		return;
 	}
 	p->companion = c;
 	words_add_text(&w, c->question[0]);
@@ -186,7 +171,6 @@ static bool ask_companion(struct search *s, int server,
 	for (int i = 1; i < 3 && c->question[i]; i++)
 		words_add_text(&w, c->question[i]);
 	ask(s, s->e->facts[server].target, &w);
-	return true;
 }
 
 static bool is_ours(const struct companion *c, const struct reply *member)
@@ -194,7 +178,7 @@ static bool is_ours(const struct companion *c, const struct reply *member)
 	const char *bytes = member->bytes;
 	size_t n = member->len;
 
-	if (strcmp(c->part, "sharers:") == 0) {
+	if (c == &companions[NAME_SHARERS]) {
 		if (strcmp(bytes, "left") == 0 || strcmp(bytes, "?") == 0)
 			return true;
 		if (strncmp(bytes, "rest ", 5) == 0)
@@ -216,54 +200,37 @@ static bool was_named(const struct search *s, const char *key, size_t len)
 	return false;
 }
 
-/* The length of "slot-holder:N:", or 0: not one of our keys. */
-static size_t slot_at(const char *text, int *slot)
-{
-	const char *number = text + strlen("slot-holder:");
-	size_t n;
-	char digits[8];
-
-	if (strncmp(text, "slot-holder:", strlen("slot-holder:")) != 0)
-		return 0;
-	n = strspn(number, "0123456789");
-	if (n >= sizeof(digits) || number[n] != ':')
-		return 0;
-	memcpy(digits, number, n);
-	digits[n] = '\0';
-	*slot = (int)parse_number(digits, 0, SLOTS_MAX - 1);
-	return *slot < 0 ? 0 : (size_t)(number - text) + n + 1;
-}
-
-/* redlock:{TAG}:fence:KEY, ...:holder:KEY and ...:slot-holder:N:KEY; other keys
- * do not count. */
 static void sort_out(struct search *s, int server, const struct reply *name)
 {
-	const char *end = name->bytes + name->len;
-	const char *key = memmem(name->bytes, name->len, "}:", 2);
-	int target = s->e->facts[server].target, slot = 0;
-	size_t used = 0;
+	const char *part = memmem(name->bytes, name->len, "}:", 2);
+	int target = s->e->facts[server].target;
 	enum subject subject = LOCK_TTL;
+	struct key_read read;
 
-	if (!key || strlen(name->bytes) != name->len)
+	if (!part || strlen(name->bytes) != name->len)
 		return;
-	key += 2;
-	if (strncmp(key, "fence:", 6) == 0) {
+	part += 2;
+	switch (keys_read(part, (size_t)(name->bytes + name->len - part),
+			  &read)) {
+	case NAME_OTHER:
+		return;
+	case NAME_FENCE:
 		subject = FENCE_VALUE;
-		used = 6;
-	} else if (strncmp(key, "holder:", 7) == 0) {
-		used = 7;
-	} else {
-		if (ask_companion(s, server, name, key))
-			return;
-		used = slot_at(key, &slot);
+		break;
+	case NAME_HOLDER:
+		break;
+	case NAME_QUEUE:
+	case NAME_SHARERS:
+	case NAME_ALIVE:
+	case NAME_MOVES:
+		ask_companion(s, server, name, &read);
+		return;
 	}
-	key += used;
-	if (used == 0 || key == end ||
-	    (slot == 0 && was_named(s, key, (size_t)(end - key))))
+	if (read.slot == 0 && was_named(s, read.key, read.len))
 		return;
 	s->tally[server].locks += subject == LOCK_TTL;
 	s->tally[server].counters += subject == FENCE_VALUE;
-	ask_about(s, subject, server, target, slot, key, (size_t)(end - key));
+	ask_about(s, subject, server, target, read.slot, read.key, read.len);
 }
 
 static void take_page(struct search *s, const struct probe *p,
@@ -286,24 +253,6 @@ static void take_page(struct search *s, const struct probe *p,
 
 /* ---- answers ---- */
 
-/* The key as an operand in a shell; "KEY" if it cannot be typed, or is too
- * long. */
-static const char *typed(const struct probe *p, char *buf, size_t size)
-{
-	char shown[CURED_KEY_MAX];
-	FILE *f = fmemopen(buf, size, "w");
-
-	(void)format_bytes(p->key, p->len, shown, sizeof(shown));
-	if (f) {
-		(void)fputs(p->key[0] == '-' ? "-k " : "", f);
-		put_quoted(f, p->key);
-		(void)fclose(f);
-	}
-	if (!f || p->len >= sizeof(shown) || strcmp(shown, p->key) != 0)
-		(void)snprintf(buf, size, "KEY");
-	return buf;
-}
-
 static void say(struct search *s, const struct probe *p, enum level level,
 		const char *text)
 {
@@ -325,7 +274,7 @@ static void no_expiry(struct search *s, const struct probe *p)
 	say(s, p, LEVEL_WRONG,
 	    "no expiry: if its owner is gone, it stays forever");
 	cure(s->e->found, "redlock force-release %s",
-	     typed(p, key, sizeof(key)));
+	     key_typed(p->key, p->len, key, sizeof(key)));
 }
 
 static void take_type(struct search *s, const struct probe *p,
@@ -344,7 +293,7 @@ static void take_type(struct search *s, const struct probe *p,
 	say(s, p, LEVEL_WRONG, text);
 	cure(s->e->found,
 	     "use another key, or redlock force-release --foreign %s",
-	     typed(p, key, sizeof(key)));
+	     key_typed(p->key, p->len, key, sizeof(key)));
 }
 
 static void take_named_ttl(struct search *s, const struct probe *p,
@@ -368,33 +317,6 @@ static void take_named_ttl(struct search *s, const struct probe *p,
 	say(s, p, LEVEL_OK, text);
 }
 
-/* For the prompt of redis-cli: without its quotes it would be another key. */
-static void cure_fence(struct search *s, const struct probe *p)
-{
-	int db = s->e->facts[p->server].ep->db;
-	char *word = NULL;
-	size_t n = 0;
-	FILE *f = open_memstream(&word, &n);
-	struct keys k;
-
-	if (!f)
-		return;
-	if (keys_init(&k, p->key, p->len, "") == 0) {
-		put_redis_word(f, k.part[PART_FENCE], k.part_len[PART_FENCE]);
-		keys_close(&k);
-	}
-	if (fclose(f) != 0)
-		n = 0;
-	if (n == 0 || n > DEL_MAX)
-		cure(s->e->found, "delete that counter, whose name is too long "
-				  "to be shown");
-	else if (db != 0)
-		cure(s->e->found, "DEL %s, in database %d", word, db);
-	else
-		cure(s->e->found, "DEL %s", word);
-	free(word);
-}
-
 static void take_fence(struct search *s, const struct probe *p,
 		       const struct got *got)
 {
@@ -408,7 +330,7 @@ static void take_fence(struct search *s, const struct probe *p,
 		return;
 	say(s, p, LEVEL_WRONG,
 	    "its fence counter is not a number: nobody can acquire the lock");
-	cure_fence(s, p);
+	cure_fence(s->e->found, p->key, p->len, s->e->facts[p->server].ep->db);
 }
 
 /* A lock with an expiry does no harm for long. */

@@ -172,16 +172,61 @@ static const char *behind(const char *from, const char *end, const char *word)
 								      : NULL;
 }
 
-static const char *behind_slot(const char *from, const char *end)
+/* N: */
+static const char *behind_slot(const char *from, const char *end, int *slot)
 {
-	const char *p = behind(from, end, "slot-holder:");
-	size_t digits = 0;
+	const char *p = from;
+	int n = 0;
 
-	if (!p)
+	for (; p < end && *p >= '0' && *p <= '9' && n < SLOTS_MAX; p++)
+		n = 10 * n + *p - '0';
+	if (p == from || n >= SLOTS_MAX)
 		return NULL;
-	while (p + digits < end && p[digits] >= '0' && p[digits] <= '9')
-		digits++;
-	return digits > 0 ? behind(p + digits, end, ":") : NULL;
+	*slot = n;
+	return behind(p, end, ":");
+}
+
+/* TOKEN: or shared:G: */
+static const char *behind_sharer(const char *from, const char *end)
+{
+	const char *group = behind(from, end, "shared:"), *colon;
+
+	from = group ? group : from;
+	colon = memchr(from, ':', (size_t)(end - from));
+	return colon ? behind(colon, end, ":") : NULL;
+}
+
+enum key_name keys_read(const char *from, size_t len, struct key_read *out)
+{
+	static const struct {
+		const char *word;
+		enum key_name kind;
+	} kinds[] = {
+		{"fence:", NAME_FENCE},        {"holder:", NAME_HOLDER},
+		{"slot-holder:", NAME_HOLDER}, {"queue:", NAME_QUEUE},
+		{"sharers:", NAME_SHARERS},    {"alive:", NAME_ALIVE},
+		{"moves:", NAME_MOVES},
+	};
+	const char *end = from + len;
+
+	*out = (struct key_read){.kind = NAME_OTHER};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const char *key = behind(from, end, kinds[i].word);
+
+		if (!key)
+			continue;
+		if (strcmp(kinds[i].word, "slot-holder:") == 0)
+			key = behind_slot(key, end, &out->slot);
+		else if (kinds[i].kind == NAME_SHARERS)
+			key = behind_sharer(key, end);
+		if (!key)
+			break;
+		out->kind = kinds[i].kind;
+		out->key = key;
+		out->len = (size_t)(end - key);
+		break;
+	}
+	return out->kind;
 }
 
 enum trace keys_trace(const char *name, size_t len, const char **key,
@@ -190,24 +235,18 @@ enum trace keys_trace(const char *name, size_t len, const char **key,
 	const char *end = name + len, *tag = behind(name, end, head);
 	const char *shut = tag ? memchr(tag, '}', (size_t)(end - tag)) : NULL;
 	const char *part = shut ? behind(shut, end, "}:") : NULL, *ours;
-	enum trace trace = TRACE_HELD;
+	struct key_read read;
 	char made[TAG_LETTERS];
 	size_t n;
 
-	if (!part)
+	if (!part ||
+	    (keys_read(part, (size_t)(end - part), &read) != NAME_HOLDER &&
+	     read.kind != NAME_QUEUE))
 		return TRACE_NONE;
-	*key = behind(part, end, "holder:");
-	if (!*key)
-		*key = behind_slot(part, end);
-	if (!*key) {
-		*key = behind(part, end, "queue:");
-		trace = TRACE_QUEUED;
-	}
-	if (!*key)
-		return TRACE_NONE;
-	*key_len = (size_t)(end - *key);
+	*key = read.key;
+	*key_len = read.len;
 	n = tag_of(*key, *key_len, made, &ours);
 	return n == (size_t)(shut - tag) && memcmp(tag, ours, n) == 0
-		       ? trace
+		       ? read.kind == NAME_QUEUE ? TRACE_QUEUED : TRACE_HELD
 		       : TRACE_NONE;
 }

@@ -17,8 +17,8 @@
 #define KEY_MAX 65536
 #define SLOTS_MAX 1000
 
-/* The parts that a client names. The scripts derive all others from the name of
- * the fence (src/lua/prelude.lua). */
+/* The parts that a client names. The scripts derive the others from the name of
+ * the fence. */
 enum key_part { PART_FENCE, PART_HOLDER, PART_GRANT, PART_COUNT };
 
 struct keys {
@@ -40,6 +40,26 @@ void keys_close(struct keys *k);
 
 /* Names the keys of this slot, 1..SLOTS_MAX-1. Does not allocate. */
 void keys_slot(struct keys *k, int slot);
+
+enum key_name {
+	NAME_OTHER, /* none of these */
+	NAME_FENCE,
+	NAME_HOLDER, /* the record; with its slot */
+	NAME_QUEUE,
+	NAME_SHARERS,
+	NAME_ALIVE,
+	NAME_MOVES
+};
+
+struct key_read {
+	enum key_name kind;
+	int slot;        /* NAME_HOLDER; else 0 */
+	const char *key; /* the lock; points into the name */
+	size_t len;
+};
+
+/* Takes apart what follows "redlock:{TAG}:" in a name. */
+enum key_name keys_read(const char *from, size_t len, struct key_read *out);
 
 /* What the name of a companion key says about its lock. */
 enum trace {
