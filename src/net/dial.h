@@ -6,6 +6,8 @@
  *
  * Only conn.c calls this; the functions at the end are conn.c's, for dial.c.
  * Each returns -1 when the connection is broken.
+ *
+ * Larger than most: it has two sides, for conn.c and for dial.c.
  */
 #ifndef NET_DIAL_H
 #define NET_DIAL_H

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A holder, and a wait, in words. */
+/*
+ * A holder, and a wait, in words.
+ *
+ * Larger than most: one phrase each, so that all messages name holders
+ * alike.
+ */
 #ifndef RUN_DESCRIBE_H
 #define RUN_DESCRIBE_H
 

@@ -11,6 +11,7 @@
 #include "cli/history/holds.h"
 #include "cli/render.h"
 #include "cli/history/svg.h"
+#include "cli/history/ticks.h"
 
 #define WIDTH 960
 #define MARGIN 16
@@ -22,7 +23,6 @@
 #define TALL 200      /* from here on, show the times above as well */
 #define ROOM_ABOVE 12 /* a bar, for its letter */
 #define BAR_MIN 2.5   /* shorter bars must still be visible */
-#define TICKS_MAX 8
 
 /* How a hold may have ended: its style, and the letter above its bar. */
 enum kind { RAN, FAILED, LOST, MAX_HOLD, FORCED, OTHER, KINDS };
@@ -233,51 +233,10 @@ static void draw_legend(const struct picture *p, const int count[KINDS],
 
 /* ---- times ---- */
 
-#define S INT64_C(1000)
-#define M (60 * S)
-#define H (60 * M)
-#define D (24 * H)
-
-static int64_t tick_step(int64_t span_ms)
-{
-	static const int64_t steps[] = {
-		1,     2,      5,      10,     20,     50,     100,    200,
-		500,   S,      2 * S,  5 * S,  10 * S, 15 * S, 30 * S, M,
-		2 * M, 5 * M,  10 * M, 15 * M, 30 * M, H,      2 * H,  3 * H,
-		6 * H, 12 * H, D,      2 * D,  7 * D,  14 * D};
-	int64_t step = 0;
-
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		step = steps[i];
-		if (span_ms / step <= TICKS_MAX)
-			return step;
-	}
-	while (span_ms / step > TICKS_MAX)
-		step *= 2;
-	return step;
-}
-
-/* As exact as the step is. */
-static void tick_text(int64_t ms, int64_t step, char buf[40])
-{
-	char date[40];
-
-	(void)wall_date(ms / 1000, date, sizeof(date));
-	if (step >= 86400000)
-		(void)snprintf(buf, 40, "%.10s", date);
-	else if (step >= 60000)
-		(void)snprintf(buf, 40, "%.5s", date + 11);
-	else if (step >= 1000)
-		(void)snprintf(buf, 40, "%.8s", date + 11);
-	else
-		(void)snprintf(buf, 40, "%.8s.%03d", date + 11,
-			       (int)(ms % 1000));
-}
-
 /* Marks round times of the wall clock, and the beginning of a day. */
 static void draw_times(const struct picture *p)
 {
-	int64_t step = tick_step(p->to_ms - p->from_ms);
+	int64_t step = ticks_step(p->to_ms - p->from_ms);
 	int64_t ahead = wall_offset(p->from_ms / 1000) * 1000;
 	int64_t first = (p->from_ms + ahead + step - 1) / step * step - ahead;
 	char text[40], date[40], day[11] = "";
@@ -290,7 +249,7 @@ static void draw_times(const struct picture *p)
 			      "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" "
 			      "y1=\"%.0f\" y2=\"%.0f\"/>",
 			      x, x, p->top - 4, p->bottom + 4);
-		tick_text(t, step, text);
+		ticks_text(t, step, text);
 		/* a short picture is read without the upper one */
 		for (int below = p->bottom - p->top < TALL; below < 2; below++)
 			(void)fprintf(f,

@@ -35,6 +35,9 @@
  * If a holder is asked to stop within some time (force-release), that time
  * counts like a lease of that length: see timing.h. Renewals continue
  * meanwhile.
+ *
+ * Larger than most: the whole interface of the state machine. Most of it is
+ * the meaning of fields.
  */
 #ifndef LOCK_CORE_LEASE_H
 #define LOCK_CORE_LEASE_H

@@ -8,6 +8,8 @@
  * Its parts: vote.h (a node's answer), minority.h (fewer than a quorum),
  * claim.h (a quorum). The functions at the end are in lease.c and serve all of
  * them.
+ *
+ * Larger than most: its parts call each other through it.
  */
 #ifndef LOCK_CORE_ROUNDS_H
 #define LOCK_CORE_ROUNDS_H

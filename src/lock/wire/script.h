@@ -6,6 +6,8 @@
  * A script is 4 to 18 kB long. It is called by its hash (EVALSHA), which makes
  * a hand-over a tenth shorter. A server that does not know the hash gets the
  * whole script (EVAL) and knows it from then on.
+ *
+ * Larger than most: a question and its answer are described together.
  */
 #ifndef LOCK_WIRE_SCRIPT_H
 #define LOCK_WIRE_SCRIPT_H
