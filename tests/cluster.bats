@@ -188,6 +188,22 @@ $(cluster_url c5 | cut -d / -f 3)"
 	ran 1
 }
 
+@test "S23 MOVED is for good: a hold asks no node twice that has sent it on" {
+	local first
+
+	use_cluster
+	first=$(cluster_other job)
+	cluster_cli "$first" info errorstats | grep -q '^# Errorstats' ||
+		skip "this server does not count its errors"
+	cluster_cli "$first" config resetstat >/dev/null
+	url=$(cluster_url "$first")
+	hold 2500 -t 2s
+	after_a_while
+	ends_with 0
+	[ "$(cluster_cli "$first" info errorstats |
+		tr -d '\r' | sed -n 's/^errorstat_MOVED:count=//p')" -le 2 ]
+}
+
 @test "S23 ASK is followed: a lock whose keys have all moved ahead of their slot" {
 	local to
 

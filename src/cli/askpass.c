@@ -107,7 +107,7 @@ static ssize_t read_line(const struct asking *a, char *line, size_t size)
 }
 
 /* Asks again after a stop. */
-static ssize_t ask(struct asking *a, char *line, size_t size)
+static ssize_t prompt_again(struct asking *a, char *line, size_t size)
 {
 	for (;;) {
 		ssize_t n = -1;
@@ -153,7 +153,7 @@ int ask_line(const char *prompt, char line[ASK_MAX], struct fail *why)
 		return fail(why, FAIL_USAGE, "no terminal to ask on");
 	a.open = true;
 	(void)snprintf(a.prompt, sizeof(a.prompt), "%s", prompt);
-	n = ask(&a, line, ASK_MAX - 1);
+	n = prompt_again(&a, line, ASK_MAX - 1);
 	close(a.fd);
 	if (n < 0)
 		return fail_sys(why, FAIL_USAGE, "the terminal");
@@ -195,7 +195,7 @@ int askpass(const char *user, const char *server, char password[PASSWORD_MAX],
 		a.prompt, sizeof(a.prompt), "Password for %s at %s: ",
 		format_bytes(user, strlen(user), who, sizeof(who)),
 		format_bytes(server, strlen(server), where, sizeof(where)));
-	n = ask(&a, line, sizeof(line) - 1);
+	n = prompt_again(&a, line, sizeof(line) - 1);
 	rc = use_line(line, n, password, why);
 	explicit_bzero(line, sizeof(line));
 	close(a.fd);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions of the verbs that only look. */
 #include "cli/query.h"
-#include "run/report.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "lock/wire/history.h"
+#include "run/report.h"
 
 int query_open(struct query *l, const struct opts *o, struct fail *why)
 {
@@ -24,8 +26,9 @@ bool query_is_host_only(const struct query *l)
 	return l->servers.endpoint[0].kind == ENDPOINT_LOCAL;
 }
 
-int query_ask(struct query *l, int target, const char *key, size_t len,
-	      const struct view_most *most, int64_t tag)
+/* `most`: of its view; NULL: its history. */
+static int ask_about(struct query *l, int target, const char *key, size_t len,
+		     const struct view_most *most, int64_t tag)
 {
 	const struct endpoint *ep =
 		&l->servers.endpoint[fanout_node(&l->fanout, target)];
@@ -36,10 +39,25 @@ int query_ask(struct query *l, int target, const char *key, size_t len,
 
 	if (keys_init(&keys, key, len, "") < 0)
 		return -1;
-	view_request(&keys, most, ep->db, &scratch, &request);
-	rc = fanout_call(&l->fanout, target, &request, view_sha(), tag);
+	if (most)
+		view_request(&keys, most, ep->db, &scratch, &request);
+	else
+		history_request(&keys, ep->db, &scratch, &request);
+	rc = fanout_call(&l->fanout, target, &request,
+			 most ? view_sha() : history_sha(), tag);
 	keys_close(&keys);
 	return rc;
+}
+
+int query_ask(struct query *l, int target, const char *key, size_t len,
+	      const struct view_most *most, int64_t tag)
+{
+	return ask_about(l, target, key, len, most, tag);
+}
+
+int query_ask_history(struct query *l, int node, const char *key, size_t len)
+{
+	return ask_about(l, node, key, len, NULL, node);
 }
 
 void snapshot_take(struct snapshot *s, const struct got *got)

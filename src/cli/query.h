@@ -39,6 +39,8 @@ void snapshot_close(struct snapshot *s);
  * its answer. */
 int query_ask(struct query *l, int target, const char *key, size_t len,
 	      const struct view_most *most, int64_t tag);
+/* Asks a server of the list for its history of a key. */
+int query_ask_history(struct query *l, int node, const char *key, size_t len);
 /* If it is a failure, it goes to s->why. */
 void snapshot_take(struct snapshot *s, const struct got *got);
 /* Whether a quorum answered. `answers`: the nodes that did, as bits. Returns 0;

@@ -120,7 +120,7 @@ static void over(struct scout *s, struct seeker *k)
 	conn_close(&k->conn);
 }
 
-static bool take(struct scout *s, struct seeker *k, struct place *found)
+static bool take_answer(struct scout *s, struct seeker *k, struct place *found)
 {
 	char text[200];
 	unsigned int number;
@@ -149,7 +149,7 @@ static bool take(struct scout *s, struct seeker *k, struct place *found)
 		break;
 	}
 	if (!knows && k->conn.asked != k->conn.taken)
-		return take(s, k, found);
+		return take_answer(s, k, found);
 	over(s, k);
 	if (!knows || !is_same(found, &s->doubted) || s->quest == QUEST_MEMBER)
 		return knows;
@@ -221,7 +221,7 @@ static int ask_quest(struct scout *s, struct seeker *k)
 	return -1;
 }
 
-static void ask(struct scout *s, int i, const struct place *at)
+static void ask_member_at(struct scout *s, int i, const struct place *at)
 {
 	struct seeker *k = &s->at[i];
 
@@ -271,7 +271,8 @@ struct scout *scout_start(const struct peer *p, struct fail *why)
 	s->doubted = p->doubted;
 	s->n = s->open = n;
 	for (int i = 0; i < n; i++)
-		ask(s, i, quest == QUEST_MEMBER ? &each[i] : &p->ep->at[i]);
+		ask_member_at(s, i,
+			      quest == QUEST_MEMBER ? &each[i] : &p->ep->at[i]);
 	return s;
 }
 
@@ -379,7 +380,7 @@ enum scout_got scout_step(struct scout *s, struct place *found,
 
 		if (k->over)
 			continue;
-		if (take(s, k, found))
+		if (take_answer(s, k, found))
 			return SCOUT_FOUND;
 		if (!k->over)
 			watch(s, k);

@@ -93,7 +93,7 @@ static void note_error(struct witness *w, const struct words *error)
 		format_bytes(error->at[0], error->len[0], text, sizeof(text)));
 }
 
-static void take(struct witness *w)
+static void take_answers(struct witness *w)
 {
 	unsigned int number;
 	struct words reply;
@@ -133,8 +133,8 @@ static bool owes(const struct witness *w)
 	return w->conn.asked != w->conn.taken;
 }
 
-static void ask(struct sentry *s, struct witness *w, struct instant at,
-		int64_t patience_ms)
+static void ask_witness(struct sentry *s, struct witness *w, struct instant at,
+			int64_t patience_ms)
 {
 	struct conn *c = &w->conn;
 	struct instant oldest = w->sent[c->taken % OWED_MAX];
@@ -153,14 +153,14 @@ static void ask(struct sentry *s, struct witness *w, struct instant at,
 		w->sent[before_it % OWED_MAX] = at;
 	else
 		w->why = c->why;
-	take(w);
+	take_answers(w);
 	watch(s, w);
 }
 
 void sentry_ask(struct sentry *s, struct instant at, int64_t patience_ms)
 {
 	for (int i = 0; i < s->n; i++)
-		ask(s, &s->at[i], at, patience_ms);
+		ask_witness(s, &s->at[i], at, patience_ms);
 }
 
 int sentry_fd(const struct sentry *s)
@@ -177,7 +177,7 @@ void sentry_step(struct sentry *s)
 		struct witness *w = came[i].data.ptr;
 
 		conn_step(&w->conn, (short)came[i].events);
-		take(w);
+		take_answers(w);
 		watch(s, w);
 	}
 }

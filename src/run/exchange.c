@@ -297,28 +297,25 @@ static bool send_aside(struct client *cl, const struct errand *e,
 }
 
 /* A node of a Cluster redirects us. */
-static void follow(struct client *cl, int chan, const struct session_news *o,
-		   bool aside)
+static void follow(struct client *cl, int chan, enum session_got got,
+		   const struct session_news *o)
 {
 	const struct ask *asked = &o->errand.ask;
 	struct peer *peer = &cl->peer[asked->node];
-	struct conn *c = &cl->session[asked->node][chan].conn;
+	struct session *s = &cl->session[asked->node][chan];
 	struct errand again = o->errand;
 	bool listens = asked->verb == VERB_LISTEN;
 	char who[sizeof(peer->shown)];
+	bool moved;
 
-	(void)snprintf(who, sizeof(who), "%s", c->peer->name);
+	(void)snprintf(who, sizeof(who), "%s", s->conn.peer->name);
 	again.ask.fresh = false;
 	again.hops++;
-	if (!aside) {
-		peer_move(peer, &o->to);
-		/* its other answers would be redirections as well */
-		conn_leave(c, o->text);
-	}
+	moved = session_follow(s, peer, got, o, true);
 	if (again.hops > HOPS_MAX || !is_last(cl, asked) ||
-	    (aside && listens) || (aside && !send_aside(cl, &again, &o->to)))
+	    (!moved && (listens || !send_aside(cl, &again, &o->to))))
 		failed(cl, asked, FAIL_UNAVAILABLE, false, who, o->text);
-	else if (!aside)
+	else if (moved)
 		cl->moved[asked->node][asked->chan] = again;
 }
 
@@ -398,7 +395,7 @@ static void take_one(struct client *cl, int chan, enum session_got got,
 		break;
 	case SESSION_MOVED:
 	case SESSION_ASK:
-		follow(cl, chan, o, got == SESSION_ASK);
+		follow(cl, chan, got, o);
 		break;
 	case SESSION_ERROR:
 		refused(cl, c, o);

@@ -277,9 +277,8 @@ static bool sent_on(struct target *t, struct question *q, enum session_got got,
 	if ((got != SESSION_MOVED && got != SESSION_ASK) || q->hops >= HOPS_MAX)
 		return false;
 	q->asking = got == SESSION_ASK;
-	peer_move(&t->peer, &o->to);
 	/* the other open questions are asked again */
-	conn_leave(&t->session.conn, o->text);
+	(void)session_follow(&t->session, &t->peer, got, o, false);
 	ask_again(t, q);
 	return true;
 }
@@ -296,7 +295,7 @@ static void answer(struct fanout *s, const struct target *t, struct question *q,
 }
 
 /* Takes an answer. true: it is for the caller. */
-static bool take(struct fanout *s, struct target *t, struct got *out)
+static bool take_answer(struct fanout *s, struct target *t, struct got *out)
 {
 	struct conn *c = &t->session.conn;
 	unsigned int before = c->taken;
@@ -364,7 +363,7 @@ bool fanout_next(struct fanout *s, struct got *out)
 		out->target = i;
 		do {
 			before = t->session.conn.taken;
-			if (take(s, t, out))
+			if (take_answer(s, t, out))
 				return true;
 		} while (t->session.conn.taken != before);
 		pump(s, t);

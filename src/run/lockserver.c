@@ -65,8 +65,8 @@ static int socket_at(const char *path)
 }
 
 /* Asks, and reads until `until` appears in the reply. false: it never did. */
-static bool ask(int fd, const char *question, size_t n, const char *until,
-		char *reply, size_t size)
+static bool ask_server(int fd, const char *question, size_t n,
+		       const char *until, char *reply, size_t size)
 {
 	struct instant deadline = after(now(), START_MS);
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -98,7 +98,8 @@ bool lockserver_answers(const char *path)
 
 	if (fd < 0)
 		return false;
-	yes = ask(fd, ping, sizeof(ping) - 1, "\r\n", reply, sizeof(reply)) &&
+	yes = ask_server(fd, ping, sizeof(ping) - 1, "\r\n", reply,
+			 sizeof(reply)) &&
 	      strcmp(reply, "+PONG\r\n") == 0;
 	close(fd);
 	return yes;
@@ -114,7 +115,8 @@ static bool is_idle(int fd)
 			 "*3\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n0\r\n",
 			 sizeof(idle_lua) - 1, idle_lua);
 
-	if (!ask(fd, question, (size_t)n, "held\r\n", reply, sizeof(reply)) ||
+	if (!ask_server(fd, question, (size_t)n, "held\r\n", reply,
+			sizeof(reply)) ||
 	    !strstr(reply, "nothing is held"))
 		return false;
 	for (const char *p = reply; (p = strstr(p, "\nid=")); p++)
@@ -302,7 +304,8 @@ static void stop(const struct kept *k, int fd, int64_t length)
 	static const char word[] = "*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n";
 	char reply[64];
 
-	(void)ask(fd, word, sizeof(word) - 1, "never", reply, sizeof(reply));
+	(void)ask_server(fd, word, sizeof(word) - 1, "never", reply,
+			 sizeof(reply));
 	(void)kill(k->server, SIGKILL);
 	(void)waitpid(k->server, NULL, 0);
 	(void)unlink(LOCAL_ASIDE);

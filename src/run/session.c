@@ -139,3 +139,13 @@ enum session_got session_next(struct session *s, struct session_news *out)
 			return read_answer(&s->conn, got, out);
 	}
 }
+
+bool session_follow(struct session *s, struct peer *peer, enum session_got got,
+		    const struct session_news *o, bool aside)
+{
+	if (got == SESSION_ASK && aside)
+		return false;
+	peer_move(peer, &o->to);
+	conn_leave(&s->conn, o->text);
+	return true;
+}

@@ -69,4 +69,12 @@ struct session_news {
 /* Takes what became of the next question. Call it until SESSION_NOTHING. */
 enum session_got session_next(struct session *s, struct session_news *out);
 
+/* Follows the redirection *o. SESSION_MOVED: the peer moves to the node at `to`
+ * for good. This connection is left, because the answers that it owes would be
+ * redirections as well. SESSION_ASK: the same, unless `aside`: the owner has
+ * another connection for what is asked this time only. Returns whether the peer
+ * has moved. */
+bool session_follow(struct session *s, struct peer *peer, enum session_got got,
+		    const struct session_news *o, bool aside);
+
 #endif

@@ -264,7 +264,7 @@ static const struct question {
 };
 #define QUESTIONS ((int)(sizeof(questions) / sizeof(questions[0])))
 
-static int ask(struct query *l, const struct facts *f, int i)
+static int ask_question(struct query *l, const struct facts *f, int i)
 {
 	const struct question *q = &questions[i];
 	struct rights_scratch scratch;
@@ -318,7 +318,7 @@ static void refuse(struct facts *f, const char *command)
 			f->refused |= (uint64_t)1 << i;
 }
 
-static void take(struct facts *f, const struct got *got)
+static void take_answer(struct facts *f, const struct got *got)
 {
 	const struct question *q = &questions[got->tag];
 	const struct reply *r = got->reply;
@@ -436,7 +436,7 @@ static void take_all(struct query *l, struct facts *all, int n)
 	while (fanout_get(&l->fanout, &got))
 		for (int i = 0; i < n; i++)
 			if (all[i].target == got.target)
-				take(&all[i], &got);
+				take_answer(&all[i], &got);
 }
 
 /* The first question goes alone: if the server refuses us, it says why. */
@@ -446,12 +446,12 @@ static int ask_all(struct query *l, unsigned int needs, struct facts *all,
 	int rc = 0;
 
 	for (int i = 0; i < n; i++)
-		rc |= ask(l, &all[i], 0);
+		rc |= ask_question(l, &all[i], 0);
 	take_all(l, all, n);
 	for (int i = 0; i < n; i++)
 		for (int k = 1; !all[i].shut && k < QUESTIONS; k++)
 			if (applies(&questions[k], &all[i], needs))
-				rc |= ask(l, &all[i], k);
+				rc |= ask_question(l, &all[i], k);
 	take_all(l, all, n);
 	return rc;
 }

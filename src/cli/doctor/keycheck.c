@@ -86,7 +86,7 @@ static struct probe *remember(struct search *s, enum subject subject,
 	return p;
 }
 
-static void ask(struct search *s, int target, const struct words *w)
+static void send_probe(struct search *s, int target, const struct words *w)
 {
 	s->failed |= fanout_ask(s->fanout, target, w, s->probes - 1) < 0;
 }
@@ -105,7 +105,7 @@ static void ask_page(struct search *s, int server, const struct reply *cursor)
 	words_add_text(&w, "redlock:{*");
 	words_add_text(&w, "COUNT");
 	words_add_text(&w, SCAN_COUNT);
-	ask(s, s->e->facts[server].target, &w);
+	send_probe(s, s->e->facts[server].target, &w);
 }
 
 /* Of a lock, or of its slot: 0 is the key itself. */
@@ -134,7 +134,7 @@ static void ask_about(struct search *s, enum subject subject, int server,
 		words_add(&w, k.slot_lock, k.slot_lock_len);
 	else
 		words_add(&w, key, len);
-	ask(s, target, &w);
+	send_probe(s, target, &w);
 	keys_close(&k);
 }
 
@@ -170,7 +170,7 @@ static void ask_companion(struct search *s, int server,
 	words_add(&w, name->bytes, name->len);
 	for (int i = 1; i < 3 && c->question[i]; i++)
 		words_add_text(&w, c->question[i]);
-	ask(s, s->e->facts[server].target, &w);
+	send_probe(s, s->e->facts[server].target, &w);
 }
 
 static bool is_ours(const struct companion *c, const struct reply *member)
@@ -375,7 +375,7 @@ static void take_refusal(struct search *s, const struct probe *p,
 		     user_typed(&s->e->facts[p->server], name));
 }
 
-static void take(struct search *s, const struct got *got)
+static void take_answer(struct search *s, const struct got *got)
 {
 	const struct probe *p = &s->probe[got->tag];
 
@@ -463,7 +463,7 @@ void check_keys(const struct exam *e, struct query *l)
 		ask_page(&s, i, NULL);
 	}
 	while (fanout_get(&l->fanout, &got))
-		take(&s, &got);
+		take_answer(&s, &got);
 	for (int i = 0; !s.failed && i < e->n; i++)
 		if (e->facts[i].answers)
 			sum_up(&s, i);

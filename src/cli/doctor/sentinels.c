@@ -29,7 +29,7 @@ struct council {
 
 enum asked { ASKED_MASTER, ASKED_QUORUM, ASKED_STATE, ASKED_COUNT };
 
-static void ask(struct fanout *s, int target, const char *group)
+static void ask_sentinel(struct fanout *s, int target, const char *group)
 {
 	static const char *const words[ASKED_COUNT] = {
 		[ASKED_MASTER] = "get-master-addr-by-name",
@@ -61,7 +61,7 @@ static void raise_to(int64_t *most, int64_t ms)
 		*most = at_most(ms, AGES_MS);
 }
 
-static void take(struct council *c, const struct got *got)
+static void take_view(struct council *c, const struct got *got)
 {
 	const struct reply *r = got->reply;
 	char *master = c->master[got->target], host[FACT_MAX - 8];
@@ -198,9 +198,9 @@ static void check_group(const struct exam *e, int node)
 	if (fanout_open(&s, member, c.group->places,
 			servers_timeout(e->servers, e->o->ttl_ms), &why) == 0) {
 		for (int i = 0; i < c.group->places; i++)
-			ask(&s, i, c.group->group);
+			ask_sentinel(&s, i, c.group->group);
 		while (fanout_get(&s, &got))
-			take(&c, &got);
+			take_view(&c, &got);
 		judge(&c);
 	}
 	fanout_close(&s);

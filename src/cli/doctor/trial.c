@@ -97,8 +97,8 @@ static int hear(struct trial *t, struct party *p, enum verb verb,
 }
 
 /* 0: it was answered like that. */
-static int ask(struct trial *t, struct party *p, struct ask question,
-	       enum said expected)
+static int ask_as(struct trial *t, struct party *p, struct ask question,
+		  enum said expected)
 {
 	struct answer a = {0};
 
@@ -131,7 +131,7 @@ static int hand_over(struct trial *t, enum step *at)
 	if (put(t, &t->party[1], &listen) < 0)
 		return -1;
 	*at = STEP_RELEASE;
-	if (ask(t, &t->party[0], release, SAID_YES) < 0)
+	if (ask_as(t, &t->party[0], release, SAID_YES) < 0)
 		return -1;
 	*at = STEP_WAKE;
 	/* a client without BLPOP polls */
@@ -148,21 +148,21 @@ static int try_all(struct trial *t, enum step *at)
 	struct ask end = {.verb = VERB_RELEASE, .held = true, .queued = true};
 
 	*at = STEP_ACQUIRE;
-	if (ask(t, &t->party[0], acquire, SAID_GRANTED) < 0)
+	if (ask_as(t, &t->party[0], acquire, SAID_GRANTED) < 0)
 		return -1;
 	*at = STEP_RENEW;
-	if (ask(t, &t->party[0], confirm, SAID_YES) < 0)
+	if (ask_as(t, &t->party[0], confirm, SAID_YES) < 0)
 		return -1;
 	*at = STEP_WAIT;
-	if (ask(t, &t->party[1], acquire, SAID_BUSY) < 0)
+	if (ask_as(t, &t->party[1], acquire, SAID_BUSY) < 0)
 		return -1;
 	if (hand_over(t, at) < 0)
 		return -1;
 	*at = STEP_TAKE_OVER;
-	if (ask(t, &t->party[1], acquire, SAID_GRANTED) < 0)
+	if (ask_as(t, &t->party[1], acquire, SAID_GRANTED) < 0)
 		return -1;
 	*at = STEP_END;
-	return ask(t, &t->party[1], end, SAID_YES);
+	return ask_as(t, &t->party[1], end, SAID_YES);
 }
 
 /* Deletes all keys that the trial may have left. */

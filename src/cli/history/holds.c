@@ -22,22 +22,6 @@ const char *hold_ending(const struct history_hold *p, char buf[ENDING_SIZE])
 	return buf;
 }
 
-static int ask(struct query *l, int node, const char *key, size_t len)
-{
-	struct script_scratch scratch = {0};
-	struct words request;
-	struct keys keys;
-	int rc;
-
-	if (keys_init(&keys, key, len, "") < 0)
-		return -1;
-	history_request(&keys, l->servers.endpoint[node].db, &scratch,
-			&request);
-	rc = fanout_call(&l->fanout, node, &request, history_sha(), node);
-	keys_close(&keys);
-	return rc;
-}
-
 int history_read(struct query *l, const char *key, size_t len,
 		 int64_t within_ms, struct history *h, struct fail *why)
 {
@@ -45,7 +29,7 @@ int history_read(struct query *l, const char *key, size_t len,
 	struct got got;
 
 	for (int i = 0; i < l->servers.n; i++)
-		if (ask(l, i, key, len) < 0)
+		if (query_ask_history(l, i, key, len) < 0)
 			return fail(why, FAIL_INTERNAL, "out of memory");
 	while (fanout_get(&l->fanout, &got)) {
 		struct fail *its = &node_why[got.node];

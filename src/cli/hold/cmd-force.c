@@ -189,7 +189,7 @@ static int64_t asked(const struct forcing *f)
 }
 
 /* Returns whether anybody was. */
-static bool ask(struct forcing *f)
+static bool ask_holders(struct forcing *f)
 {
 	char text[32];
 	bool told = false;
@@ -241,7 +241,7 @@ static void tell_unaware(struct forcing *f, bool told)
 			   format_duration(most, left, sizeof(left)));
 }
 
-static void take(struct forcing *f)
+static void take_lock(struct forcing *f)
 {
 	struct instant limit = after(now(), TAKE_MS);
 	bool passed_on = false;
@@ -284,7 +284,7 @@ static int force(struct forcing *f)
 	bool told = false;
 
 	if (!f->o->now)
-		told = ask(f);
+		told = ask_holders(f);
 	if (all_done(f)) {
 		log_notice("stopped", "the holder stopped after %s",
 			   format_duration(between(f->began, now()), text,
@@ -292,7 +292,7 @@ static int force(struct forcing *f)
 		return STATUS_OK;
 	}
 	tell_unaware(f, told);
-	take(f);
+	take_lock(f);
 	return all_done(f) ? STATUS_OK : not_done(f);
 }
 

@@ -210,7 +210,7 @@ static void name_of(pid_t pid, char name[32])
 }
 
 /* Runs in the process that holds, or that takes the lock and leaves it. */
-static int take(struct taking *t, pid_t whose)
+static int take_locks(struct taking *t, pid_t whose)
 {
 	struct job *j = &t->job;
 	const struct opts *o = j->o;
@@ -286,7 +286,7 @@ static int lock(const struct opts *o)
 			goto failed;
 	}
 	if (keeper == 0) {
-		status = take(&t, o->keep_for ? o->keep_for : getppid());
+		status = take_locks(&t, o->keep_for ? o->keep_for : getppid());
 		if (!o->keep_for)
 			(void)refuse(o, t.job.end.given.n > 0 ? 0 : status);
 		job_die(&t.job);

@@ -116,7 +116,7 @@ static int judge(struct asking *a)
 	return STATUS_BUSY;
 }
 
-static int ask(struct asking *a)
+static int ask_servers(struct asking *a)
 {
 	struct fail why;
 
@@ -151,7 +151,7 @@ static int by_token(const struct opts *o, bool extend)
 		.extend = extend, .token = token, .tell = !o->no_history};
 	if (extend && opt_typed(o, &o->ttl_ms))
 		a.op.ttl_ms = o->ttl_ms;
-	status = ask(&a);
+	status = ask_servers(&a);
 	query_close(&a.query);
 	return render_end(status);
 }

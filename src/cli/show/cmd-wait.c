@@ -146,7 +146,7 @@ static struct instant tell_at(const struct wait *w)
 
 /* ---- looking ---- */
 
-static void ask(struct wait *w)
+static void ask_servers(struct wait *w)
 {
 	const struct view_most most = {.holders = HOLDERS};
 	size_t len = strlen(w->key);
@@ -210,7 +210,7 @@ static void miss(struct wait *w)
 		w->end = HAS_FAILED;
 }
 
-static void take(struct wait *w)
+static void take_answers(struct wait *w)
 {
 	struct got got;
 
@@ -262,12 +262,12 @@ static void wait_for_it(struct wait *w)
 		struct instant limit = sooner(deadline_of(w), tell_at(w));
 
 		if (w->owed == 0 && !before(now(), w->next))
-			ask(w);
+			ask_servers(w);
 		fanout_poll(&w->query.fanout, &fd, 1,
 			    w->owed > 0 ? limit : sooner(limit, w->next));
 		if (fd.revents)
 			take_signals(w);
-		take(w);
+		take_answers(w);
 		if (w->end == STILL_WAITING && !before(now(), deadline_of(w)))
 			w->end = w->answered ? OUT_OF_TIME : HAS_FAILED;
 		if (w->end == STILL_WAITING)

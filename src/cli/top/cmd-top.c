@@ -56,7 +56,7 @@ static void plan(struct top *t)
 		t->next_round = next_after(c, c->round_began, c->round_took_ms);
 }
 
-static void ask(struct top *t)
+static void ask_servers(struct top *t)
 {
 	struct instant at = now();
 
@@ -95,7 +95,7 @@ static int begin(struct top *t, struct fail *why)
 {
 	struct scan *c = &t->scan;
 
-	ask(t);
+	ask_servers(t);
 	while (c->pings > 0) {
 		if (scan_step(c) < 0)
 			return no_memory(why);
@@ -175,7 +175,7 @@ static int on_screen(struct top *t, struct fail *why)
 	int rc = screen_open(&t->screen, colors_are_wanted(t->o), why);
 
 	while (rc == 0 && !t->over) {
-		ask(t);
+		ask_servers(t);
 		if (step(t) < 0)
 			rc = no_memory(why);
 		if (t->stale || !before(now(), after(drawn, ROUND_MS))) {
@@ -226,7 +226,7 @@ static int as_stream(struct top *t, struct fail *why)
 				       {.fd = STDOUT_FILENO, .events = 0}};
 		bool asked;
 
-		ask(t);
+		ask_servers(t);
 		asked = t->scan.asking;
 		if (step(t) < 0)
 			rc = no_memory(why);

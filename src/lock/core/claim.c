@@ -9,7 +9,7 @@
 
 #define CLAIMS_MOST 5 /* other clients may move the counters each time */
 
-static void held(struct lease *l, struct instant at)
+static void begin_hold(struct lease *l, struct instant at)
 {
 	l->state = LEASE_HELD;
 	l->held = true;
@@ -37,7 +37,7 @@ static void held(struct lease *l, struct instant at)
 void claim_agreed(struct lease *l, struct instant at)
 {
 	if (l->conf.replicas == 0 || l->replicating) {
-		held(l, at);
+		begin_hold(l, at);
 		return;
 	}
 	l->replicating = true;

@@ -132,7 +132,7 @@ static void merge(struct history_hold *known, const struct history_hold *its)
 	known->ended_ms = known->since_ms + known->held_ms;
 }
 
-static void take(struct history *h, const struct history_hold *its)
+static void take_hold(struct history *h, const struct history_hold *its)
 {
 	for (int i = 0; i < h->holds; i++)
 		if (strcmp(h->hold[i].token, its->token) == 0) {
@@ -159,7 +159,7 @@ int history_add(struct history *h, const struct reply *r, int node,
 		struct history_hold its;
 
 		if (read_entry(&its, reply_item(r, i)))
-			take(h, &its);
+			take_hold(h, &its);
 	}
 	h->answers |= 1U << node;
 	if (reply_number(reply_item(r, 1), 0) > h->now_ms)
