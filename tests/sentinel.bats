@@ -145,6 +145,8 @@ stale_url() { # OLD
 	cat "$T/new" >&2
 	[ "$got" = 75 ]
 	[ ! -e "$T/ran" ]
+	kill -TERM "$worker"
+	ends_with 143
 }
 
 @test "a Sentinel's password file that cannot be read is told at once" {
@@ -223,18 +225,26 @@ rights() {
 	wait_until eval '[ "$(holds)" = 4 ]'
 }
 
+is_replica() { [ "$(cli "$1" role | head -n 1)" = slave ]; }
+renewals_at_master() {
+	master get 'redlock:{job}:holder:job' | sed -n 's/^renewed //p'
+}
 @test "S39 a failover by agreement disturbs nobody: the hold goes on, the line as well" {
 	local i
 
 	group_start g hasten=no
 	url=$(group_url g)
-	hold 20000 -t 3s
+	hold open -t 3s
 	for i in 1 2 3; do
 		helper "$REDLOCK" -u "$url" -k job -t 3s -- witness "$T" --hold 20
 	done
 	wait_until replicated
 	group_failover g
-	ends_with 0
+	# until the old master is one no more, and for two renewals from then on
+	wait_until is_replica g1
+	i=$(renewals_at_master)
+	wait_until eval 'at_least "$(renewals_at_master)" $((i + 2)) 2>/dev/null'
+	end_hold
 	run ! grep -q 'clock was set forward' "$T/err"
 	wait_until eval '[ "$(holds)" = 4 ]'
 }
