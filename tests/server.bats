@@ -1269,7 +1269,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 		wait_until contains "$T/sub.$i" subscribe
 	done
 	wait "$holder" # not ends_with: its redis-cli would find no place
-	[ "$(cat "$T/err")" = "" ]
+	[ ! -s "$T/err" ] || { cat "$T/err" >&2; false; }
 	kill_helpers || true
 	wait_until node_answers b
 }
