@@ -540,7 +540,7 @@ assert [round((at[c] - at['a']) / letter, 1) for c in 'bcd'] == [1, 4, 6], at
 assert float(svg.getAttribute('width')) < 12 * letter + 40, svg.getAttribute('width')
 END
 	for f in top inspect; do
-		! grep -q textLength "$top/docs/$f.svg"
+		not grep -q textLength "$top/docs/$f.svg"
 		grep -q '<text x="[0-9.]* [0-9.]* ' "$top/docs/$f.svg"
 	done
 }

@@ -308,7 +308,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	cli a set job nonsense >/dev/null
 	run -1 "$REDLOCK" doctor -q "${at[@]}" job
 	[[ $output = *"wrong "*job* ]]
-	! grep -v '^\(note\|wrong\) ' <<<"$output"
+	not grep -v '^\(note\|wrong\) ' <<<"$output"
 	cli a del job >/dev/null
 }
 

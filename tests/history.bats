@@ -328,20 +328,92 @@ bars() { # STYLE N: of holds, and one in the legend
 	history 0 job
 	[ -z "$stderr" ]
 	[ "${#lines[@]}" = 3 ]
-	[[ ${lines[0]} =~ ^WHEN\ +WHO\ +COMMAND\ +WAITED\ +HELD\ +OUTCOME\ +FENCE$ ]]
-	[[ ${lines[1]} =~ ^20[-0-9]+\ [0-9:]{8}\ [A-Z]+\ \ "$(hostname) (pid "[0-9]+", user joe)"\ \ \
-sleep\ +[0-9.]+m?s\ +([1-9][0-9]{2}ms|[0-9.]+s)\ +ran\ +[0-9]+$ ]]
-	[[ ${lines[2]} =~ user\ ann\)\ \ sh\ +.*failed\ \(exit\ 3\)\ +$(value fence)$ ]]
+	[[ ${lines[0]} =~ ^WHEN\ +WHO\ +PID\ +COMMAND\ +WAITED\ +HELD\ +FENCE\ +OUTCOME$ ]]
+	[[ ${lines[1]} =~ ^20[-0-9]+\ [0-9:]{8}\ [A-Z]+\ \ joe@"$(hostname)"\ +[0-9]+\ +\
+sleep\ +[0-9.]+m?s\ +([1-9][0-9]{2}ms|[0-9.]+s)\ +[0-9]+\ +ran$ ]]
+	[[ ${lines[2]} =~ \ ann@.*\ sh\ +.*\ $(value fence)\ +failed\ \(exit\ 3\)$ ]]
 }
 
 @test "history: columns that are as wide as they must be; slot and reason where there are any" {
 	redlock -k job -N 3 -- true
 	redlock -k job --reason 'the nightly dump' -- true
 	history 0 job
-	[[ ${lines[0]} = *'OUTCOME  SLOT  FENCE'*REASON ]]
-	[[ ${lines[1]} = *' ran      0     '*' -' ]]
-	[[ ${lines[2]} = *' ran      -     '*' the nightly dump' ]]
-	[ "$(grep -o '  the nightly dump$' <<<"${lines[2]}")" ]
+	[[ ${lines[0]} = *'  SLOT  FENCE '*' REASON            OUTCOME' ]]
+	[[ ${lines[1]} = *'  0     '*'  -                 ran' ]]
+	[[ ${lines[2]} = *'  -     '*'  the nightly dump  ran' ]]
+}
+
+@test "history: the present hold: its row goes on, and its bar is open-ended" {
+	redlock -k job -- true
+	start -k job --reason 'release 1.4' -- sleep 61.3
+	wait_until eval '[ "$(cli a exists job)" = 1 ]'
+	history 0 job
+	[ "${#lines[@]}" = 3 ]
+	[[ ${lines[2]} =~ \ sleep\ +-\ +[0-9.]+m?s\ +[0-9]+\ +release\ 1.4\ +held$ ]]
+	[[ ${lines[2]} = *" $(redlock inspect --json job | sed 's/.*"fence":\([0-9]*\).*/\1/') "* ]]
+	history 0 job --since 1ms
+	[ "${#lines[@]}" = 2 ]
+	json "len(d) == 2 and d[1]['outcome'] == 'held' and d[1]['waited_ms'] is None \
+and d[1]['held_ms'] >= 0 and d[1]['exit'] is None and d[1]['reason'] == 'release 1.4' \
+and d[1]['token'] == '$(cli a get job)'"
+	picture
+	# an arrow, not a bar with an end; what is known is beside the mouse, too
+	grep -Eq '<path class="held" d="M[0-9.]+,[0-9.]+ H[0-9.]+ L[0-9.]+,[0-9.]+ L' "$T/svg"
+	grep -q '^from 20.* on, held for [0-9.a-z]* so far, fence ' "$T/svg"
+	grep -q '<desc>2 holds on 1 host: 1 ran, 1 held' "$T/svg"
+	not grep -q '<rect class="held" x="[^"]*" y="[^6]' "$T/svg" # but for the legend
+	kill "$tool"
+	finish
+	history 0 job
+	[[ ${lines[2]} != *held ]]
+	# a nested run has no row, nor has a reader before its end, nor what is kept
+	start -k both -N 2 -- sh -c 'touch "$0"; exec sleep 62.3' "$T/in"
+	wait_until exists "$T/in"
+	redlock -k both -N 2 -- "$REDLOCK" -n -u "$url" -k both -N 2 -- \
+		"$REDLOCK" history -u "$url" both >"$T/rows"
+	[ "$(grep -c ' held$' "$T/rows")" = 2 ]
+	[ "$(awk '$NF == "held" { print $9 }' "$T/rows" | sort | tr '\n' ' ')" = '- 1 ' ]
+	redlock -k reading -s -- "$REDLOCK" history -u "$url" reading >"$T/rows" 2>&1
+	[ "$(<"$T/rows")" = 'redlock: reading: no history' ]
+	redlock -k kept --min-hold 9s -- true
+	history 0 kept
+	[ "${#lines[@]}" = 2 ]
+	[[ ${lines[1]} = *' ran' ]]
+	# another program's: nothing is known
+	cli a set foreign x >/dev/null
+	history 0 foreign
+	[ "$stderr" = 'redlock: foreign: no history' ]
+	cli a del foreign >/dev/null
+}
+
+@test "history: a lock held by hand: released, or ended with its process; how the work went is not known" {
+	local token
+
+	token=$(redlock lock job)
+	redlock unlock job --token "$token"
+	is outcome=released
+	start_by_hand() {
+		"$REDLOCK" lock -u "$url" --hold job >"$T/token" 3>&- &
+		tool=$!
+		helpers="$helpers $tool"
+		wait_until eval '[ "$(cli a exists job)" = 1 ] && [ -s "$T/token" ]'
+	}
+	start_by_hand
+	kill -TERM "$tool"
+	finish
+	[ "$status" = 143 ]
+	is outcome=released
+	is_not signal=
+	start_by_hand
+	redlock unlock job --token "$(cli a get job)"
+	finish
+	is outcome=released
+	sh -c 'eval "$("$0" lock -u "$1" --keep-for $$ --export job)"' "$REDLOCK" "$url"
+	wait_until written 4
+	is outcome=ended
+	is_not exit=
+	history 0 job
+	[[ ${lines[4]} = *' ended' && ${lines[3]} = *' released' ]]
 }
 
 @test "history: no entry is no failure, and an empty answer" {
@@ -416,18 +488,18 @@ and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 	entry token twice token none
 	history 0 job
 	[ "${#lines[@]}" = 10 ]
-	! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f]' <<<"$output"
+	LC_ALL=C not grep -q $'[\x01-\x09\x0b-\x1f\x7f]' <<<"$output"
 	json 'len(d) == 9'
 	picture
-	! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f]' "$T/svg"
-	! grep -q '<script>' "$T/svg"
+	LC_ALL=C not grep -q $'[\x01-\x09\x0b-\x1f\x7f]' "$T/svg"
+	not grep -q '<script>' "$T/svg"
 }
 
 @test "history: --svg, a bar for each hold in the colour of how it ended, with words" {
 	local now=$(now_ms) i=0 how
 
 	for how in ran 'ran' 'failed exit 3' 'lost signal 9' 'max-hold signal 15' \
-		forced odd; do
+		forced odd released ended; do
 		i=$((i + 1))
 		entry token t$i fence $i host web$((i % 2)) pid 7 user joe command \
 			backup since $((now + 60000 * i)) waited_ms $((i * 1000)) \
@@ -436,11 +508,12 @@ and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 	picture
 	bars ran 2
 	for how in failed lost max forced other; do bars $how 1; done
+	bars hand 3 # two in the legend
 	# the waits, and one in the legend
-	[ "$(grep -o '<line class="wait"' "$T/svg" | wc -l)" = 8 ]
+	[ "$(grep -o '<line class="wait"' "$T/svg" | wc -l)" = 10 ]
 	grep -q '<title>web1 (pid 7, user joe), backup: failed (exit 3)' "$T/svg"
 	grep -q '<title>History of the lock job</title>' "$T/svg"
-	grep -q '<desc>7 holds on 2 hosts: 2 ran, 1 failed, 1 lost, 1 max-hold, 1 forced, 1 unknown' \
+	grep -q '<desc>9 holds on 2 hosts: 2 ran, 1 failed, 1 lost, 1 max-hold, 1 forced, 1 released, 1 ended, 1 unknown' \
 		"$T/svg"
 	grep -q 'prefers-color-scheme: dark' "$T/svg"
 	grep -q 'width="960"' "$T/svg"
@@ -456,9 +529,56 @@ and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 	entry token c fence 3 since 1763733480000 held_ms 60000 outcome ran
 	picture
 	grep -Eq '<text class="dim" x="[0-9.]+" y="[0-9.]+">failed \(exit 3\)</text>' "$T/svg"
-	grep -Eq '<text class="dim" x="[0-9.]+" y="[0-9.]+">forced by ann: stuck</text>' "$T/svg"
+	grep -Eq '<text class="loud" x="[0-9.]+" y="[0-9.]+">forced by ann: stuck</text>' "$T/svg"
 	[ "$(grep -c '<text class="dim" x="[0-9.]*" y="[0-9.]*">ran' "$T/svg")" = 0 ]
-	! grep -Eiq '<script|href|@import|url\(' "$T/svg"
+	not grep -Eiq '<script|href|@import|url\(' "$T/svg"
+}
+
+@test "history: --svg: without room beside the bar, a numbered line below says how it ended and why" {
+	local t=1763726400000
+
+	entry token a fence 1 host web1 command deploy.sh since $t held_ms 600000 \
+		outcome forced signal 15 by 'ann on ops: wrong branch'
+	entry token b fence 2 host web1 since $((t + 601000)) held_ms 600000 outcome failed exit 3
+	entry token c fence 3 host web1 since $((t + 1202000)) held_ms 600000 outcome ran
+	TZ=UTC picture
+	grep -Eq '<text class="loud" x="16" y="[0-9]+">X1  forced \(signal 15\) by ann on ops: wrong branch; web1, deploy.sh, since 2025-11-21 12:00:00 UTC</text>' "$T/svg"
+	grep -Eq '<text class="dim" x="16" y="[0-9]+">F2  failed \(exit 3\); web1, since 2025-11-21 12:10:01 UTC</text>' "$T/svg"
+	for mark in X1 F2; do
+		grep -Eq "<text class=\"mark\" x=\"[0-9.]+\" y=\"[0-9.]+\">$mark</text>" "$T/svg"
+	done
+	not grep -q '<text class="[a-z]*" x="[0-9]*\.[0-9]*" [^>]*>f[oa]' "$T/svg"
+	# the picture is high enough for the last line
+	[ "$(sed -n 's/.*width="960" height="\([0-9]*\)".*/\1/p' "$T/svg" | head -n 1)" -gt \
+		"$(sed -n 's/.* y="\([0-9]*\)">F2.*/\1/p' "$T/svg")" ]
+}
+
+@test "history: --svg: lost and forced are the loudest, on light ground and on dark" {
+	entry token a fence 1 since 1763726400000 held_ms 600000 outcome lost
+	picture
+	/usr/bin/python3 - "$T/svg" <<'END'
+import re, sys
+style = re.search('<style>(.*)</style>', open(sys.argv[1]).read(), re.S).group(1)
+light, dark = style.split('@media')
+def fills(text, base):
+    return base | {m[1]: m[2] for m in re.finditer(r'^\.(\w+) { fill: #([0-9a-f]+)', text, re.M)}
+def lum(c):
+    c = c if len(c) == 6 else ''.join(x * 2 for x in c)
+    v = [int(c[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+    v = [x / 12.92 if x <= .03928 else ((x + .055) / 1.055) ** 2.4 for x in v]
+    return .2126 * v[0] + .7152 * v[1] + .0722 * v[2]
+def contrast(a, b):
+    a, b = sorted((lum(a), lum(b)))
+    return (b + .05) / (a + .05)
+day = fills(light, {})
+for f in day, fills(dark, day):
+    c = {k: contrast(f[k], f['ground']) for k in
+         'ran failed max hand held other lost forced'.split()}
+    quiet = max(v for k, v in c.items() if k not in ('lost', 'forced'))
+    assert min(c.values()) >= 3, c
+    assert min(c['lost'], c['forced']) >= 1.4 * quiet, c
+assert len(re.findall(r'^\.(?:lost|forced) { .*stroke-width: 1.5', style, re.M)) == 2
+END
 }
 
 @test "history: --svg of 100 holds of 100 hosts, and of 100 at a time" {
@@ -484,6 +604,8 @@ and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 	TZ=Asia/Kolkata picture
 	grep -q '2025-11-21 17:30:00 to 19:29:00, UTC+05:30' "$T/svg"
 	grep -q '>18:00</text>' "$T/svg"
+	TZ=UTC picture
+	grep -q '2025-11-21 12:00:00 to 13:59:00, UTC</text>' "$T/svg"
 	TZ=America/St_Johns history 0 job
 	[[ ${lines[1]} = '2025-11-21 08:30:00 NST'* ]]
 }
@@ -578,6 +700,15 @@ and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 	check 2 --last-success 50ms
 	[[ $output =~ ^'CRITICAL: job: last success '[0-9]+'s ago ('[^\)]+'), more than 50ms; the last run: failed (exit 3)'$ ]]
 	[ -z "$stderr" ]
+	# what was held by hand is neither good nor bad, nor is who holds it now
+	redlock -k job -- true
+	redlock unlock job --token "$(redlock lock job)"
+	start -k job -- sleep 61.3
+	wait_until eval '[ "$(cli a exists job)" = 1 ]'
+	check 0 --last-success 25h
+	[[ $output = 'OK: job: last success '* ]]
+	kill "$tool"
+	finish
 	check 64 --last-success 1h --json
 	check 64 --last-success 1h --svg
 	run -69 "$REDLOCK" history -u "unix://$T/none" --last-success 1h job

@@ -454,6 +454,17 @@ cluster_hold() {
 		last = name }' <<<"$output"
 	kill "$tool"
 	finish
+	# free again: held is 0, and the last success is still there to be watched
+	run -0 "$REDLOCK" list -u "$url" --prometheus
+	[ "$(value held) $(value waiters) $(value held_seconds)" = '0 0 ' ]
+	[ "$(value history_lost) $(value history_forced)" = '1 1' ]
+	[ "$(value last_success_timestamp_seconds)" ]
+	run -0 "$REDLOCK" list -u "$url" --prometheus 'x*'
+	[[ $output != *'{key='* ]]
+	run -0 "$REDLOCK" list -u "$url" --prometheus --held
+	[[ $output != *'{key='* ]]
+	run -0 --separate-stderr "$REDLOCK" list -u "$url"
+	[ -z "$output" ]
 	run -64 "$REDLOCK" list -u "$url" --prometheus --json
 }
 

@@ -82,7 +82,7 @@ result() {
 		--pasword-file=/x -- "${cmd[@]}"
 	refuses 64 "see redlock --help" -u "$url" -k job --frobnicate -- \
 		"${cmd[@]}"
-	! grep -q 'did you' "$T/err"
+	not grep -q 'did you' "$T/err"
 }
 
 @test "U3 an option without its value, or with one too many, is refused" {
@@ -379,7 +379,7 @@ result() {
 		chmod $mode "$f"
 		refused 78 "chmod 600" -u "$url" -k job --password-file "$f" -- \
 			"${cmd[@]}"
-		! grep -q secret-in-file "$T/err"
+		not grep -q secret-in-file "$T/err"
 	done
 	untouched
 }
@@ -430,7 +430,7 @@ result() {
 			'$REDLOCK' -u '$url' -k job -t 400ms $kind -w 5s \
 				--user joe --password-file '$T/pw' -- sleep 0.2" \
 			2>"$T/err.kind"
-		! grep -i 'noperm\|permission' "$T/err.kind"
+		not grep -i 'noperm\|permission' "$T/err.kind"
 	done
 	wait_until lock_is_free
 	cli a flushall >/dev/null
@@ -440,7 +440,7 @@ result() {
 	cli a acl setuser joe +pexpire +set -eval -evalsha >/dev/null
 	refuses 77 "$T/a.sock" -u "$url" -n -k job --user joe \
 		--password-file "$T/pw" -- "${cmd[@]}"
-	! grep -q 'pw of joe' "$T/err"
+	not grep -q 'pw of joe' "$T/err"
 }
 
 @test "S12 a refused password takes no lock as the server's default user" {
@@ -490,7 +490,7 @@ result() {
 			! tr '\0' ' ' <"$f" 2>/dev/null | grep hunter2 |
 				grep -v grep
 		done
-		! grep -q hunter2 "$T/err"
+		not grep -q hunter2 "$T/err"
 		[ -s "$T/err" ]
 	done
 }
@@ -506,7 +506,7 @@ result() {
 	refuses 64 "'redis://***@h.example' and" -u "$secret" -u "$secret" -k job \
 		-- "${cmd[@]}"
 	refuses 64 "'redis://***@h.example' is a URL" -k job "$secret" true
-	! grep -q hunter2 "$T/err"
+	not grep -q hunter2 "$T/err"
 }
 
 @test "U8 no message, refusal or -v line shows a password" {
@@ -1061,7 +1061,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 		grep -q -- "--$o" <<<"$all"
 	done
 	[ "$o" = version ]
-	! grep -qE '.{101}' <<<"$help"
+	not grep -qE '.{101}' <<<"$help"
 }
 
 @test "P7 --help of a verb: own options and words first, examples, servers and messages last, 80 columns" {
@@ -1070,7 +1070,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	for verb in '' lock unlock extend inspect list top wait force-release \
 		history doctor; do
 		run -0 "$REDLOCK" $verb --help
-		! grep -E '.{81}' <<<"$output"
+		not grep -E '.{81}' <<<"$output"
 		[ "$(grep -c '^[A-Z].*:$' <<<"$output")" -ge 4 ]
 		[ "$(grep '^[A-Z][a-z]*:$' <<<"$output" | tr -d '\n')" = \
 			'Examples:Options:Servers:Messages:' ]

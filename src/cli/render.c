@@ -55,7 +55,8 @@ const char *paint(enum tone tone)
 
 /* ---- tables ---- */
 
-#define CELL_MIN 24 /* no date or number is cut */
+#define CELL_MIN 12 /* no number is cut */
+#define LEFT_OUT (-1)
 #define WRAP_MIN 20 /* less room is none for words */
 
 void table_begin(struct table *t, int columns)
@@ -137,25 +138,47 @@ static void put_wrapped(FILE *out, const char *text, int columns, int at)
 	(void)fputs(text, out);
 }
 
-/* The widest column gives way, down to CELL_MIN; returns the room of the last
- * one, if that is to be wrapped. */
+static bool has_bit(unsigned int columns, int i)
+{
+	return i < COLUMNS_MAX && columns & 1U << i;
+}
+
+/* The widest column that may be cut; -1: there is none. */
+static int widest_of(const struct table *t, int n, const int width[COLUMNS_MAX])
+{
+	int widest = -1;
+
+	for (int i = 0; i < n; i++)
+		if (!has_bit(t->whole, i) && width[i] > CELL_MIN &&
+		    (widest < 0 || width[i] > width[widest]))
+			widest = i;
+	return widest;
+}
+
+/* First the spare columns are left out, then the widest one gives way. Returns
+ * the room of the last one, if that is to be wrapped. */
 static int fit_columns(const struct table *t, int width[COLUMNS_MAX], int room)
 {
 	int n = t->columns - t->wraps, total = 2 * (t->columns - 1);
+	int last = t->wraps ? width[n] : 0, least;
 
+	least = last < WRAP_MIN ? last : WRAP_MIN;
 	for (int i = 0; i < n; i++)
 		total += width[i];
-	while (!t->wraps && total > room) {
-		int widest = 0;
+	for (int i = n - 1; i >= 0 && total + last > room; i--)
+		if (has_bit(t->spare, i)) {
+			total -= width[i] + 2;
+			width[i] = LEFT_OUT;
+		}
+	while (total + least > room) {
+		int widest = widest_of(t, n, width);
 
-		for (int i = 1; i < n; i++)
-			widest = width[i] > width[widest] ? i : widest;
-		if (width[widest] <= CELL_MIN)
+		if (widest < 0)
 			break;
 		width[widest]--;
 		total--;
 	}
-	return room - total < WRAP_MIN ? INT32_MAX : room - total;
+	return room - total < least ? INT32_MAX : room - total;
 }
 
 static void put_cell(const struct table *t, int i, const int width[COLUMNS_MAX],
@@ -165,6 +188,8 @@ static void put_cell(const struct table *t, int i, const int width[COLUMNS_MAX],
 	bool toned = column == 0 && t->tone;
 	int pad = width[column] - columns_of(t->cell[i]);
 
+	if (width[column] == LEFT_OUT)
+		return;
 	(void)fputs(toned ? paint(t->tone(t->cell[i])) : "", out);
 	put_cut(out, t->cell[i], width[column]);
 	(void)fputs(toned ? paint(TONE_PLAIN) : "", out);

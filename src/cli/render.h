@@ -34,7 +34,10 @@ const char *paint(enum tone tone);
 
 struct table {
 	enum tone (*tone)(const char *cell); /* of the first column, or NULL */
-	bool wraps; /* the last column, at words; the others are not cut */
+	bool wraps;                          /* the last column, at words */
+	unsigned int whole; /* columns, as bits, that are never cut */
+	unsigned int spare; /* columns, as bits, that are left out, from the
+			       right, if the terminal is too narrow for all */
 	int columns;
 	char **cell; /* owned; row by row */
 	int cells, room;

@@ -11,4 +11,4 @@ ARGV[4] = stands
 ARGV[5] = (value ~= token or record_is_of(token)) and '2' or '0'
 ARGV[7] = value ~= token and not shared(value) and value or ''
 ARGV[13] = ARGV[13] == '1' and value == token
-    and story_of(not bad and c, time(), 'outcome ran\n') or ''
+    and story_of(not bad and c, time(), 'outcome released\n') or ''

@@ -194,20 +194,12 @@ const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
 	return buf;
 }
 
-/* With only the token in the environment, we cannot join that hold. */
+/* With only the token in the environment, we cannot join that hold. A slot may
+ * become free while we hold another. */
 bool describe_is_own(const struct client *d)
 {
-	return d->own && strcmp(d->own, d->sight.token) == 0;
-}
-
-const char *describe_remedy(const struct client *d, char buf[160])
-{
-	if (!describe_is_own(d))
-		return describe_next(d->shown_key, buf);
-	(void)snprintf(buf, 160,
-		       "; that is our own REDLOCK_TOKEN: unlock it first, or "
-		       "take it with 'lock --export', which is joined");
-	return buf;
+	return d->own && d->lease.conf.slots <= 1 && d->sight.seen &&
+	       strcmp(d->own, d->sight.token) == 0;
 }
 
 const char *describe_next(const char *key, char buf[160])

@@ -33,10 +33,9 @@ const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80]);
  * `key` is safe for a terminal. */
 const char *describe_next(const char *key, char buf[160]);
 
-/* Whether our own environment has the token of the holder. */
+/* Whether our own environment has the token of the holder: who waits for that
+ * waits for itself. */
 bool describe_is_own(const struct client *d);
-/* The same as describe_next(), or that we hold the lock already. */
-const char *describe_remedy(const struct client *d, char buf[160]);
 
 /* Members for JSON: holder, token, since, ttl_left_ms, and the place in line
  * (-1: none). The caller frees it; NULL: out of memory. */

@@ -96,7 +96,7 @@ static void tell_holder(struct waiting *w)
 		  lease_of(w)->conf.slots > 1 ? "all slots are taken, one "
 					      : "",
 		  describe_holder(&d->sight, sight_age(w), who, sizeof(who)),
-		  describe_remedy(d, next));
+		  describe_next(d->shown_key, next));
 	free(more);
 	note_told(w, TOLD_HOLDER);
 }
@@ -141,10 +141,9 @@ static void draw(struct waiting *w)
 			       client_why(client_of(w))->text);
 	else if (s->seen || s->lost || s->guarded)
 		(void)snprintf(
-			text, sizeof(text), "%s%s%.40s%s: %s%s", how,
+			text, sizeof(text), "%s%s%.40s%s: %s", how,
 			w->locks->n > 1 ? " for " : "",
 			w->locks->n > 1 ? d->shown_key : "", in_line,
-			describe_is_own(d) ? "our own REDLOCK_TOKEN, " : "",
 			describe_brief(s, sight_age(w), who, sizeof(who)));
 	else
 		(void)snprintf(text, sizeof(text), "%s: no answer yet from %s",

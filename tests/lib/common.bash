@@ -114,6 +114,10 @@ start() {
 	tool=$!
 	helpers="$helpers $tool"
 }
+# COMMAND...: fails if it succeeds ("! COMMAND" alone fails no test)
+not() {
+	if "$@"; then return 1; fi
+}
 finish() { # its exit status is then $status
 	status=0
 	wait "$tool" || status=$?

@@ -242,6 +242,7 @@ static const struct {
 	{TEXT("redlock:{job}:holder:job"), TRACE_HELD, TEXT("job")},
 	{TEXT("redlock:{job}:queue:job"), TRACE_QUEUED, TEXT("job")},
 	{TEXT("redlock:{job}:slot-holder:12:job"), TRACE_HELD, TEXT("job")},
+	{TEXT("redlock:{job}:log:job"), TRACE_PAST, TEXT("job")},
 	{TEXT("redlock:{a}:holder:x:{a}:y"), TRACE_HELD, TEXT("x:{a}:y")},
 	{TEXT("redlock:{a\0b\n}:queue:a\0b\n"), TRACE_QUEUED, TEXT("a\0b\n")},
 	{TEXT("redlock:{{}:holder:{"), TRACE_HELD, TEXT("{")},

@@ -32,6 +32,7 @@ static void print_findings(const struct findings *f, bool quiet)
 	table_begin(&t, 4);
 	t.tone = tone_of;
 	t.wraps = true;
+	t.whole = ~0U;
 	for (int i = 0; i < f->n; i++) {
 		const struct finding *at = &f->at[i];
 
@@ -259,7 +260,7 @@ static int doctor(const struct opts *o)
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.usage = "[OPTIONS] [KEY]...",
-	.summary = "Checks whether the servers are suitable for locks, and "
+	.summary = "Checks whether servers are suitable, and "
 		   "says what to do",
 	.example =
 		{"redlock doctor deploy",

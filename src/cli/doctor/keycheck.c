@@ -213,6 +213,8 @@ static void sort_out(struct search *s, int server, const struct reply *name)
 	switch (keys_read(part, (size_t)(name->bytes + name->len - part),
 			  &read)) {
 	case NAME_OTHER:
+	case NAME_LOG:
+	case NAMES:
 		return;
 	case NAME_FENCE:
 		subject = FENCE_VALUE;

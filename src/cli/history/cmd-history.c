@@ -21,36 +21,54 @@ struct shown {
 	bool slots, reasons;
 };
 
+/* "ann@web1" */
+static const char *who_of(const struct history_hold *p, char *buf, size_t size)
+{
+	const char *host = p->about[ABOUT_HOST], *user = p->about[ABOUT_USER];
+
+	(void)snprintf(buf, size, "%s%s%s", host[0] ? user : "",
+		       host[0] && user[0] ? "@" : "", host[0] ? host : "-");
+	return buf;
+}
+
+static const char *or_dash(const char *text)
+{
+	return text[0] != '\0' ? text : "-";
+}
+
 static void add_row(struct table *t, const struct history_hold *p,
 		    const struct shown *columns)
 {
-	char date[48], who[400], waited[32], held[32], ending[ENDING_SIZE];
-	const char *host = p->about[ABOUT_HOST];
-	const char *command = p->about[ABOUT_COMMAND];
-	const char *reason = p->about[ABOUT_REASON];
+	char date[48], who[400], held[32], waited[32] = "-";
+	char ending[ENDING_SIZE];
 
+	if (p->waited_ms >= 0)
+		(void)format_duration(p->waited_ms, waited, sizeof(waited));
 	table_cell(t, "%s", wall_zoned(p->since_ms / 1000, date, sizeof(date)));
-	(void)about_who(p->about, who, sizeof(who));
-	table_cell(t, "%s", host[0] != '\0' ? who : "-");
-	table_cell(t, "%s", command[0] != '\0' ? command : "-");
-	table_cell(t, "%s",
-		   format_duration(p->waited_ms, waited, sizeof(waited)));
+	table_cell(t, "%s", who_of(p, who, sizeof(who)));
+	table_cell(t, "%s", or_dash(p->about[ABOUT_PID]));
+	table_cell(t, "%s", or_dash(p->about[ABOUT_COMMAND]));
+	table_cell(t, "%s", waited);
 	table_cell(t, "%s", format_duration(p->held_ms, held, sizeof(held)));
-	table_cell(t, "%s", hold_ending(p, ending));
 	if (columns->slots && p->slot >= 0)
 		table_cell(t, "%" PRId64, p->slot);
 	else if (columns->slots)
 		table_cell(t, "-");
-	table_cell(t, "%" PRId64, p->fence);
+	if (p->fence > 0)
+		table_cell(t, "%" PRId64, p->fence);
+	else
+		table_cell(t, "-");
 	if (columns->reasons)
-		table_cell(t, "%s", reason[0] != '\0' ? reason : "-");
+		table_cell(t, "%s", or_dash(p->about[ABOUT_REASON]));
+	table_cell(t, "%s", hold_ending(p, ending));
 }
 
+/* A terminal of 80 columns has no room for pid and fence. */
 static int print_table(const struct history *h)
 {
-	static const char *const names[] = {"WHEN",   "WHO",  "COMMAND",
-					    "WAITED", "HELD", "OUTCOME"};
-	enum { NAMES = sizeof(names) / sizeof(names[0]) };
+	static const char *const names[] = {"WHEN",    "WHO",    "PID",
+					    "COMMAND", "WAITED", "HELD"};
+	enum { PID = 2, NAMES = sizeof(names) / sizeof(names[0]) };
 	struct shown columns = {0};
 	struct table t;
 
@@ -58,7 +76,10 @@ static int print_table(const struct history *h)
 		columns.slots |= h->hold[i].slot >= 0;
 		columns.reasons |= h->hold[i].about[ABOUT_REASON][0] != '\0';
 	}
-	table_begin(&t, NAMES + 1 + columns.slots + columns.reasons);
+	table_begin(&t, NAMES + 2 + columns.slots + columns.reasons);
+	t.wraps = true;
+	t.whole = 1;
+	t.spare = 1U << PID | 1U << (NAMES + columns.slots);
 	for (int i = 0; i < NAMES; i++)
 		table_cell(&t, "%s", names[i]);
 	if (columns.slots)
@@ -66,6 +87,7 @@ static int print_table(const struct history *h)
 	table_cell(&t, "FENCE");
 	if (columns.reasons)
 		table_cell(&t, "REASON");
+	table_cell(&t, "OUTCOME");
 	for (int i = 0; i < h->holds; i++)
 		add_row(&t, &h->hold[i], &columns);
 	return table_print(&t, "", stdout);
@@ -91,7 +113,7 @@ static void json_line(const struct history_hold *p, const char *key)
 		json_number(&j, "slot", p->slot);
 	json_about_flat(&j, p->about);
 	json_time(&j, "since", p->since_ms);
-	json_number(&j, "waited_ms", p->waited_ms);
+	json_or_null(&j, "waited_ms", p->waited_ms);
 	json_number(&j, "held_ms", p->held_ms);
 	json_text(&j, "outcome", p->outcome);
 	json_or_null(&j, "exit", p->status);
@@ -145,12 +167,14 @@ static const struct history_hold *last_success(const struct history *h)
 	return found;
 }
 
-static const struct history_hold *last_end(const struct history *h)
+/* The latest of which it is known whether it succeeded. */
+static const struct history_hold *last_judged(const struct history *h)
 {
-	const struct history_hold *found = h->holds > 0 ? h->hold : NULL;
+	const struct history_hold *found = NULL;
 
-	for (int i = 1; i < h->holds; i++)
-		if (h->hold[i].ended_ms >= found->ended_ms)
+	for (int i = 0; i < h->holds; i++)
+		if (hold_is_judged(&h->hold[i]) &&
+		    (!found || h->hold[i].ended_ms >= found->ended_ms))
 			found = &h->hold[i];
 	return found;
 }
@@ -159,7 +183,8 @@ static const struct history_hold *last_end(const struct history *h)
 static int check_success(const struct history *h, const char *shown,
 			 int64_t most_ms)
 {
-	const struct history_hold *good = last_success(h), *last = last_end(h);
+	const struct history_hold *good = last_success(h),
+				  *last = last_judged(h);
 	int64_t age = good ? at_most(h->now_ms, AGES_MS) - good->ended_ms : 0;
 	bool old = !good || age > most_ms, worse = good != last;
 	char when[48], ago[32], limit[32], ending[ENDING_SIZE] = "";
@@ -187,41 +212,66 @@ static int check_success(const struct history *h, const char *shown,
 
 /* ---- the verb ---- */
 
+static int check_forms(const struct opts *o)
+{
+	if (o->svg + o->json + (o->last_success_ms > 0) <= 1)
+		return STATUS_OK;
+	log_error("usage", o->last_success_ms > 0
+				   ? "--last-success and another form of the "
+				     "answer exclude each other"
+				   : "--svg and --json exclude each other");
+	return STATUS_USAGE;
+}
+
 /* Fewer servers than a quorum may not know everything, but it is better than
  * nothing. */
-static int history(const struct opts *o)
+static int show(struct query *query, const struct opts *o, const char *shown)
 {
-	static struct query query;
+	const char *key = o->key[0];
 	struct history h = {0};
-	static char shown[256]; /* borrowed by the log */
-	struct fail why;
-	int status = STATUS_OK;
+	struct fail why, unknown = {0};
+	int status = STATUS_OK, rc, its;
 
-	if (o->svg + o->json + (o->last_success_ms > 0) > 1) {
-		log_error("usage",
-			  o->last_success_ms > 0
-				  ? "--last-success and another form of the "
-				    "answer exclude each other"
-				  : "--svg and --json exclude each other");
-		return STATUS_USAGE;
-	}
-	(void)format_bytes(o->key[0], strlen(o->key[0]), shown, sizeof(shown));
-	log_key(shown, o->key[0], strlen(o->key[0]));
-	if (query_open(&query, o, &why) < 0 ||
-	    history_read(&query, o->key[0], strlen(o->key[0]), o->since_ms, &h,
-			 &why) < 0) {
+	if (o->last_success_ms > 0)
+		rc = history_read(query, key, strlen(key), 0, &h, &why);
+	else
+		rc = history_read_open(query, key, strlen(key), o->since_ms, &h,
+				       &unknown, &why);
+	if (rc < 0) {
 		log_error("failed", "%s", why.text);
 		status = status_of_kind(why.kind);
+	} else if (unknown.kind != FAIL_NONE) {
+		log_notice("incomplete", "the present holder is unknown: %s",
+			   unknown.text);
 	}
 	if (o->last_success_ms > 0) {
 		if (status == STATUS_OK)
 			status = check_success(&h, shown, o->last_success_ms);
 	} else if (h.holds > 0 || status == STATUS_OK) {
-		int its = answer(&h, o, shown);
-
+		its = answer(&h, o, shown);
 		status = status == STATUS_OK ? its : status;
 	}
 	history_close(&h);
+	return status;
+}
+
+static int history(const struct opts *o)
+{
+	static struct query query;
+	static char shown[256]; /* borrowed by the log */
+	int status = check_forms(o);
+	struct fail why;
+
+	if (status != STATUS_OK)
+		return status;
+	(void)format_bytes(o->key[0], strlen(o->key[0]), shown, sizeof(shown));
+	log_key(shown, o->key[0], strlen(o->key[0]));
+	if (query_open(&query, o, &why) < 0) {
+		log_error("failed", "%s", why.text);
+		status = status_of_kind(why.kind);
+	} else {
+		status = show(&query, o, shown);
+	}
 	query_close(&query);
 	return render_end(status);
 }

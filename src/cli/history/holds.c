@@ -22,10 +22,16 @@ const char *hold_ending(const struct history_hold *p, char buf[ENDING_SIZE])
 	return buf;
 }
 
-int history_read(struct query *l, const char *key, size_t len,
-		 int64_t within_ms, struct history *h, struct fail *why)
+bool hold_is_judged(const struct history_hold *p)
 {
-	struct fail node_why[NODES_MAX] = {{0}};
+	return strcmp(p->outcome, "released") != 0 &&
+	       strcmp(p->outcome, "ended") != 0;
+}
+
+static int read_past(struct query *l, const char *key, size_t len,
+		     struct history *h, struct fail node_why[NODES_MAX],
+		     struct fail *why)
+{
 	struct got got;
 
 	for (int i = 0; i < l->servers.n; i++)
@@ -38,6 +44,75 @@ int history_read(struct query *l, const char *key, size_t len,
 		if (its->kind == FAIL_NONE)
 			(void)history_add(h, got.reply, got.node, its);
 	}
+	return 0;
+}
+
+int history_read(struct query *l, const char *key, size_t len,
+		 int64_t within_ms, struct history *h, struct fail *why)
+{
+	struct fail node_why[NODES_MAX] = {{0}};
+
+	if (read_past(l, key, len, h, node_why, why) < 0)
+		return -1;
+	history_finish(h, within_ms);
+	return query_enough(l, h->answers, node_why, why);
+}
+
+/* Most that are shown. */
+#define OPEN_MAX 50
+
+/* Nested runs have no entry of their own; a lock that is kept for --min-hold
+ * has one already; of another program's hold nothing is known. */
+static bool is_open(const struct view *v, const struct view_holder *p,
+		    int nodes)
+{
+	return (p->how == HOLD_ALONE || p->how == HOLD_READS) &&
+	       p->since_ms > 0 && view_nodes_of(v, p) >= lease_quorum(nodes);
+}
+
+static int add_open(struct history *h, const struct view *v,
+		    const struct view_holder *p, struct fail *why)
+{
+	struct history_hold its = {.slot = -1,
+				   .status = -1,
+				   .signal = -1,
+				   .since_ms = p->since_ms,
+				   .waited_ms = -1,
+				   .ended_ms = v->now_ms,
+				   .open = true};
+
+	if (its.ended_ms < its.since_ms)
+		its.ended_ms = its.since_ms;
+	its.held_ms = its.ended_ms - its.since_ms;
+	if (v->held == 1 && p->slot == 0)
+		its.fence = v->counter;
+	if (p->slot > 0)
+		its.slot = p->slot;
+	(void)snprintf(its.token, sizeof(its.token), "%.63s", p->token);
+	(void)snprintf(its.outcome, sizeof(its.outcome), "held");
+	memcpy(its.about, p->about, sizeof(its.about));
+	return history_add_open(h, &its, why);
+}
+
+/* Who holds it is asked first: a hold that ends meanwhile has an entry. */
+int history_read_open(struct query *l, const char *key, size_t len,
+		      int64_t within_ms, struct history *h,
+		      struct fail *unknown, struct fail *why)
+{
+	const struct view_most most = {.holders = OPEN_MAX};
+	struct fail node_why[NODES_MAX] = {{0}};
+	struct snapshot seen;
+	int rc;
+
+	*unknown = (struct fail){0};
+	(void)query_lock(l, key, len, &most, &seen, unknown);
+	rc = read_past(l, key, len, h, node_why, why);
+	for (int i = 0; rc == 0 && i < seen.view.holders; i++)
+		if (is_open(&seen.view, &seen.view.holder[i], l->servers.n))
+			rc = add_open(h, &seen.view, &seen.view.holder[i], why);
+	snapshot_close(&seen);
+	if (rc < 0)
+		return -1;
 	history_finish(h, within_ms);
 	return query_enough(l, h->answers, node_why, why);
 }

@@ -11,7 +11,18 @@
 int history_read(struct query *l, const char *key, size_t len,
 		 int64_t within_ms, struct history *h, struct fail *why);
 
-/* "ran", "failed (exit 3)", "forced by joe on web2". Returns buf. */
+/* The same, with the present holders. If it is not known who they are,
+ * *unknown says why. */
+int history_read_open(struct query *l, const char *key, size_t len,
+		      int64_t within_ms, struct history *h,
+		      struct fail *unknown, struct fail *why);
+
+/* Whether this outcome says that the work was done, or that it was not. What a
+ * person or script does under a lock taken by hand is not known. */
+bool hold_is_judged(const struct history_hold *p);
+
+/* "ran", "failed (exit 3)", "forced by joe on web2", "held". Returns
+ * buf. */
 #define ENDING_SIZE (HISTORY_BY_MAX + 100)
 const char *hold_ending(const struct history_hold *p, char buf[ENDING_SIZE]);
 

@@ -14,7 +14,7 @@ const char *hold_host(const struct history_hold *p)
 
 int64_t hold_came_ms(const struct history_hold *p)
 {
-	return p->since_ms - p->waited_ms;
+	return p->since_ms - (p->waited_ms > 0 ? p->waited_ms : 0);
 }
 
 static int find_host(struct lanes *l, const char *name)
@@ -63,7 +63,8 @@ void lanes_fill(struct lanes *l, const struct history *h, int64_t least_ms)
 		l->at[i].lane = lane;
 		host->free_ms[lane] =
 			p->since_ms +
-			(p->held_ms > least_ms ? p->held_ms : least_ms);
+			(p->held_ms > least_ms ? p->held_ms : least_ms) +
+			l->behind_ms[i];
 	}
 	for (int i = 0; i < l->hosts; i++)
 		l->rows += l->host[i].lanes;

@@ -15,6 +15,9 @@ struct host {
 
 /* Hosts are in the order of their first hold. */
 struct lanes {
+	/* set by the caller: what is written behind each bar takes the room of
+	 * this long */
+	int64_t behind_ms[HISTORY_MAX];
 	struct host host[HISTORY_MAX];
 	int hosts, rows; /* rows: the lanes of all of them */
 	struct {
@@ -22,10 +25,11 @@ struct lanes {
 	} at[HISTORY_MAX]; /* of each hold */
 };
 
-/* *l must be all zero at first. No bar is shorter than least_ms. */
+/* *l must be all zero at first, but for behind_ms. No bar is shorter than
+ * least_ms. */
 void lanes_fill(struct lanes *l, const struct history *h, int64_t least_ms);
 
-/* The host, or "(not told)". */
+/* The host, or "(anonymous)". */
 const char *hold_host(const struct history_hold *p);
 /* When the wait for this hold began. */
 int64_t hold_came_ms(const struct history_hold *p);

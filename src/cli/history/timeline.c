@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The picture of a history. */
+/*
+ * The picture of a history. Larger than most: what is drawn must agree in where
+ * everything is.
+ */
 #include "cli/history/timeline.h"
 
 #include <inttypes.h>
@@ -9,6 +12,7 @@
 #include "base/units.h"
 #include "cli/history/lanes.h"
 #include "cli/history/holds.h"
+#include "cli/history/kinds.h"
 #include "cli/render.h"
 #include "cli/history/svg.h"
 #include "cli/history/ticks.h"
@@ -23,38 +27,25 @@
 #define TALL 200      /* from here on, show the times above as well */
 #define ROOM_ABOVE 12 /* a bar, for its letter */
 #define BAR_MIN 2.5   /* shorter bars must still be visible */
-
-/* How a hold may have ended: its style, and the letter above its bar. */
-enum kind { RAN, FAILED, LOST, MAX_HOLD, FORCED, OTHER, KINDS };
-static const struct {
-	const char *outcome, *style, *letter;
-} kinds[KINDS] = {
-	[RAN] = {"ran", "ran", ""},
-	[FAILED] = {"failed", "failed", "F"},
-	[LOST] = {"lost", "lost", "L"},
-	[MAX_HOLD] = {"max-hold", "max", "M"},
-	[FORCED] = {"forced", "forced", "X"},
-	[OTHER] = {"unknown", "other", "?"},
-};
+#define ARROW 12      /* the tip of a bar that has no end yet */
+#define BELOW 44      /* the times below the rows */
+#define NOTE 16       /* the height of a line below */
+#define NOTE_LETTERS 140
 
 struct picture {
 	const struct history *h;
 	FILE *f;
 	struct lanes lanes;
 	double y[HISTORY_MAX]; /* of each host */
+	/* of each hold: 0, or the number under which its end is told below the
+	 * rows, for lack of room beside the bar */
+	int note[HISTORY_MAX];
+	int notes;
 	int64_t from_ms, to_ms;
 	double left, right, top, bottom, lane; /* px; a lane's height */
 };
 
 /* ---- where everything goes ---- */
-
-static enum kind kind_of(const struct history_hold *p)
-{
-	for (int k = 0; k < OTHER; k++)
-		if (strcmp(p->outcome, kinds[k].outcome) == 0)
-			return (enum kind)k;
-	return OTHER;
-}
 
 static double x_of(const struct picture *p, int64_t ms)
 {
@@ -79,24 +70,62 @@ static void find_span(struct picture *p)
 		p->to_ms = p->from_ms + 10;
 }
 
+/* px of what is said behind a bar; 0: nothing is. */
+static double label_of(const struct history_hold *p)
+{
+	char text[ENDING_SIZE];
+
+	return kinds[kind_of(p)].told
+		       ? svg_width(hold_ending(p, text)) * LETTER + 14
+		       : 0;
+}
+
+/* Leaves room for what is said behind the last bars, but not more than half of
+ * the picture. */
+static double right_of(const struct picture *p, bool open)
+{
+	double most = WIDTH - MARGIN - 8 - (open ? ARROW : 0);
+	double right = most;
+
+	for (int i = 0; i < p->h->holds; i++) {
+		const struct history_hold *its = &p->h->hold[i];
+		double at = (double)(its->ended_ms - p->from_ms) /
+			    (double)(p->to_ms - p->from_ms);
+		double end = WIDTH - MARGIN - BAR_MIN - label_of(its);
+		double fits = at > 0 ? p->left + (end - p->left) / at : most;
+
+		if (label_of(its) > 0 && fits < right &&
+		    fits > p->left + (most - p->left) / 2)
+			right = fits;
+	}
+	return right;
+}
+
 static void lay_out(struct picture *p)
 {
 	const struct history *h = p->h;
 	int64_t least;
 	int widest = 0;
+	bool open = false;
 
 	find_span(p);
 	for (int i = 0; i < h->holds; i++) {
 		int its = svg_width(hold_host(&h->hold[i]));
 
 		widest = its > widest ? its : widest;
+		open |= h->hold[i].open;
 	}
 	if (widest > NAME_LETTERS)
 		widest = NAME_LETTERS;
 	p->left = MARGIN + widest * LETTER + 12;
-	p->right = WIDTH - MARGIN - 8;
+	p->right = right_of(p, open);
 	least = (int64_t)((double)(p->to_ms - p->from_ms) * (BAR_MIN + 1) /
 			  (p->right - p->left));
+	for (int i = 0; i < h->holds; i++)
+		p->lanes.behind_ms[i] =
+			(int64_t)(label_of(&h->hold[i]) *
+				  (double)(p->to_ms - p->from_ms) /
+				  (p->right - p->left));
 	lanes_fill(&p->lanes, h, least);
 	p->lane = p->lanes.rows > 30 ? 20 : 26;
 	p->top = HEAD + TOP;
@@ -109,49 +138,16 @@ static void lay_out(struct picture *p)
 
 /* ---- head ---- */
 
-static const char style[] =
-	"<style>\n"
-	"text { font: 12px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; "
-	"fill: #1c2128 }\n"
-	".key { font-size: 17px; font-weight: 600 }\n"
-	".dim { fill: #57606a }\n"
-	".time { font-size: 11px }\n"
-	".mark { font-size: 10px; font-weight: 700; text-anchor: middle }\n"
-	".in { font-size: 10.5px; fill: #fff }\n"
-	".ground { fill: #fff }\n"
-	".band { fill: #f3f5f8 }\n"
-	".grid { stroke: #ccd3db; stroke-width: 1 }\n"
-	".wait { stroke: #6b7680; stroke-width: 1.5; stroke-dasharray: 3 2 }\n"
-	".ran { fill: #1b6ca8 }\n"
-	".failed { fill: #b35309 }\n"
-	".lost { fill: #b3123a }\n"
-	".max { fill: #6b46b8 }\n"
-	".forced { fill: #5b4a2f }\n"
-	".other { fill: #5f6b76 }\n"
-	"@media (prefers-color-scheme: dark) {\n"
-	"text { fill: #e4e9ee }\n"
-	".dim { fill: #a3adb8 }\n"
-	".in { fill: #10151b }\n"
-	".ground { fill: #10151b }\n"
-	".band { fill: #1a2129 }\n"
-	".grid { stroke: #39434e }\n"
-	".wait { stroke: #98a3ae }\n"
-	".ran { fill: #5fb0e8 }\n"
-	".failed { fill: #f0a04b }\n"
-	".lost { fill: #ff7a90 }\n"
-	".max { fill: #bca4f5 }\n"
-	".forced { fill: #d9c08c }\n"
-	".other { fill: #a7b1bb }\n"
-	"}\n"
-	"</style>\n";
-
-/* Hours and minutes by which local time is ahead of UTC. */
+/* "UTC", or "UTC+05:30" where local time is ahead of it. */
 static const char *zone_of(int64_t ms, char buf[16])
 {
 	int64_t s = wall_offset(ms / 1000), ahead = s < 0 ? -s : s;
 
-	(void)snprintf(buf, 16, "UTC%c%02d:%02d", s < 0 ? '-' : '+',
-		       (int)(ahead / 3600 % 24), (int)(ahead / 60 % 60));
+	(void)snprintf(buf, 16, "UTC");
+	if (s != 0)
+		(void)snprintf(buf, 16, "UTC%c%02d:%02d", s < 0 ? '-' : '+',
+			       (int)(ahead / 3600 % 24),
+			       (int)(ahead / 60 % 60));
 	return buf;
 }
 
@@ -311,11 +307,15 @@ static void describe_hold(const struct history_hold *p, FILE *f)
 	svg_say(f, "%s%s%s: %s", about_who(p->about, who, sizeof(who)),
 		command[0] ? ", " : "", command, hold_ending(p, ending));
 	(void)fputc('\n', f);
-	svg_say(f, "from %s on, held for %s, waited %s, fence %" PRId64,
+	svg_say(f, "from %s on, held for %s%s",
 		wall_zoned(p->since_ms / 1000, date, sizeof(date)),
 		format_duration(p->held_ms, held, sizeof(held)),
-		format_duration(p->waited_ms, waited, sizeof(waited)),
-		p->fence);
+		p->open ? " so far" : "");
+	if (p->waited_ms >= 0)
+		svg_say(f, ", waited %s",
+			format_duration(p->waited_ms, waited, sizeof(waited)));
+	if (p->fence > 0)
+		svg_say(f, ", fence %" PRId64, p->fence);
 	if (p->slot >= 0)
 		svg_say(f, ", slot %" PRId64, p->slot);
 	if (reason[0] != '\0') {
@@ -337,45 +337,89 @@ static void draw_wait(const struct picture *p, int i)
 		      x_of(p, hold_came_ms(its)), x_of(p, its->since_ms), y, y);
 }
 
+/* Where bar i begins and ends; no bar is too short to be seen. */
+static double bar_of(const struct picture *p, int i, double *end)
+{
+	const struct history_hold *its = &p->h->hold[i];
+	double x = x_of(p, its->since_ms);
+
+	*end = x_of(p, its->ended_ms);
+	if (*end < x + BAR_MIN)
+		*end = x + BAR_MIN;
+	return x;
+}
+
+static double lane_of(const struct picture *p, int i)
+{
+	return p->y[p->lanes.at[i].host] + p->lanes.at[i].lane * p->lane;
+}
+
+/* A hold that goes on ends in an arrow. */
+static void draw_bar(const struct picture *p, int i, double y, double height)
+{
+	const char *class = kinds[kind_of(&p->h->hold[i])].style;
+	double end, x = bar_of(p, i, &end);
+
+	if (p->h->hold[i].open)
+		(void)fprintf(p->f,
+			      "<path class=\"%s\" d=\"M%.1f,%.1f H%.1f "
+			      "L%.1f,%.1f L%.1f,%.1f H%.1f Z\"/>",
+			      class, x, y, end, end + ARROW, y + height / 2,
+			      end, y + height, x);
+	else
+		(void)fprintf(p->f,
+			      "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" "
+			      "width=\"%.1f\" height=\"%.1f\" rx=\"%s\"/>",
+			      class, x, y, end - x, height,
+			      end - x < 6 ? "0" : "2");
+}
+
+/* The letter, with the number of the note, if there is one. */
+static void draw_mark(const struct picture *p, int i)
+{
+	double end, x = bar_of(p, i, &end);
+	const char *letter = kinds[kind_of(&p->h->hold[i])].letter;
+	char number[12] = "";
+
+	if (letter[0] == '\0')
+		return;
+	if (p->note[i] > 0)
+		(void)snprintf(number, sizeof(number), "%d", p->note[i]);
+	(void)fprintf(
+		p->f, "<text class=\"mark\" x=\"%.1f\" y=\"%.1f\">%s%s</text>",
+		(x + end) / 2, lane_of(p, i) + ROOM_ABOVE - 1, letter, number);
+}
+
 static void draw_hold(const struct picture *p, int i)
 {
 	const struct history_hold *its = &p->h->hold[i];
-	enum kind kind = kind_of(its);
-	double x = x_of(p, its->since_ms), y = p->y[p->lanes.at[i].host];
-	double width = x_of(p, its->ended_ms) - x,
-	       height = p->lane - ROOM_ABOVE;
+	double end, x = bar_of(p, i, &end), height = p->lane - ROOM_ABOVE;
+	double y = lane_of(p, i) + ROOM_ABOVE;
 	const char *command = its->about[ABOUT_COMMAND];
 	char held[32], text[ABOUT_MAX + 40];
 	FILE *f = p->f;
 
-	if (width < BAR_MIN)
-		width = BAR_MIN;
-	y += p->lanes.at[i].lane * p->lane + ROOM_ABOVE;
 	(void)fputs("<g>", f);
 	describe_hold(its, f);
-	(void)fprintf(f,
-		      "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" "
-		      "width=\"%.1f\" height=\"%.1f\" rx=\"%s\"/>",
-		      kinds[kind].style, x, y, width, height,
-		      width < 6 ? "0" : "2");
-	if (kinds[kind].letter[0] != '\0')
-		(void)fprintf(f,
-			      "<text class=\"mark\" x=\"%.1f\" "
-			      "y=\"%.1f\">%s</text>",
-			      x + width / 2, y - 1, kinds[kind].letter);
-	(void)snprintf(text, sizeof(text), "%s%s%s", command,
-		       command[0] != '\0' ? " " : "",
-		       format_duration(its->held_ms, held, sizeof(held)));
-	if (svg_width(text) * 6.2 + 10 > width)
+	draw_bar(p, i, y, height);
+	draw_mark(p, i);
+	(void)format_duration(its->held_ms, held, sizeof(held));
+	(void)snprintf(text, sizeof(text), "%s%s%s%s", command,
+		       command[0] != '\0' ? " " : "", held,
+		       its->open ? " so far" : "");
+	if (svg_width(text) * 6.2 + 10 > end - x)
 		(void)snprintf(text, sizeof(text), "%s", held);
-	if (svg_width(text) * 6.2 + 10 <= width && height >= 12) {
-		(void)fprintf(f, "<text class=\"in\" x=\"%.1f\" y=\"%.1f\">",
-			      x + 5, y + height - 3.5);
+	if (svg_width(text) * 6.2 + 10 <= end - x && height >= 12) {
+		(void)fprintf(f, "<text class=\"in%s\" x=\"%.1f\" y=\"%.1f\">",
+			      kinds[kind_of(its)].loud ? " loud" : "", x + 5,
+			      y + height - 3.5);
 		svg_say(f, "%s", text);
 		(void)fputs("</text>", f);
 	}
 	(void)fputs("</g>\n", f);
 }
+
+/* ---- what went wrong ---- */
 
 /* To the next bar of its lane, or to the edge. */
 static double room_behind(const struct picture *p, int i, double x)
@@ -393,23 +437,55 @@ static double room_behind(const struct picture *p, int i, double x)
 	return free;
 }
 
-/* What went wrong, and who did it, if there is room. */
+/* Where there is no room beside the bar, a line below tells it. */
+static void number_notes(struct picture *p)
+{
+	for (int i = 0; i < p->h->holds; i++) {
+		double label = label_of(&p->h->hold[i]), end;
+
+		(void)bar_of(p, i, &end);
+		if (label > 0 && label - 2 > room_behind(p, i, end))
+			p->note[i] = ++p->notes;
+	}
+}
+
+static const char *class_of(enum kind kind)
+{
+	return kinds[kind].loud ? "loud" : "dim";
+}
+
 static void draw_ending(const struct picture *p, int i)
 {
 	const struct history_hold *its = &p->h->hold[i];
-	double x = x_of(p, its->since_ms), width = x_of(p, its->ended_ms) - x;
-	double y = p->y[p->lanes.at[i].host] + p->lanes.at[i].lane * p->lane;
 	char text[ENDING_SIZE];
+	double end;
 
-	if (kinds[kind_of(its)].letter[0] == '\0' || p->lane < ROOM_ABOVE + 12)
+	if (!kinds[kind_of(its)].told || p->note[i] > 0)
 		return;
-	x += width < BAR_MIN ? BAR_MIN : width;
-	(void)hold_ending(its, text);
-	if (svg_width(text) * 6.2 + 12 > room_behind(p, i, x))
-		return;
-	(void)fprintf(p->f, "<text class=\"dim\" x=\"%.1f\" y=\"%.1f\">", x + 6,
-		      y + p->lane - 3.5);
-	svg_say(p->f, "%s", text);
+	(void)bar_of(p, i, &end);
+	(void)fprintf(p->f, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">",
+		      class_of(kind_of(its)), end + 6,
+		      lane_of(p, i) + p->lane - 3.5);
+	svg_say(p->f, "%s", hold_ending(its, text));
+	(void)fputs("</text>\n", p->f);
+}
+
+static void draw_note(const struct picture *p, int i)
+{
+	const struct history_hold *its = &p->h->hold[i];
+	const char *command = its->about[ABOUT_COMMAND];
+	char ending[ENDING_SIZE], date[48], cut[SVG_CUT];
+	char text[ENDING_SIZE + 3 * ABOUT_MAX];
+
+	(void)snprintf(text, sizeof(text), "%s; %s%s%s, since %s",
+		       hold_ending(its, ending), hold_host(its),
+		       command[0] != '\0' ? ", " : "", command,
+		       wall_zoned(its->since_ms / 1000, date, sizeof(date)));
+	(void)fprintf(p->f, "<text class=\"%s\" x=\"%d\" y=\"%.0f\">%s%d  ",
+		      class_of(kind_of(its)), MARGIN,
+		      p->bottom + BELOW + NOTE * p->note[i] - 4,
+		      kinds[kind_of(its)].letter, p->note[i]);
+	svg_say(p->f, "%s", svg_cut(text, NOTE_LETTERS, cut));
 	(void)fputs("</text>\n", p->f);
 }
 
@@ -428,7 +504,7 @@ static void draw_nothing(const char *shown, FILE *f)
 	(void)fprintf(f,
 		      "</title>\n%s<rect class=\"ground\" width=\"%d\" "
 		      "height=\"60\"/>\n<text x=\"%d\" y=\"35\">",
-		      style, WIDTH, MARGIN);
+		      kinds_style, WIDTH, MARGIN);
 	svg_say(f, "no holds in the history of %s", shown);
 	(void)fputs("</text>\n</svg>\n", f);
 }
@@ -451,7 +527,8 @@ void timeline_draw(const struct history *h, const char *shown, FILE *f)
 		if (h->hold[i].waited_ms > longest_wait)
 			longest_wait = h->hold[i].waited_ms;
 	}
-	height = p.bottom + 44;
+	number_notes(&p);
+	height = p.bottom + BELOW + NOTE * p.notes;
 	(void)fprintf(f,
 		      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		      "<svg xmlns=\"http://www.w3.org/2000/svg\" "
@@ -464,7 +541,7 @@ void timeline_draw(const struct history *h, const char *shown, FILE *f)
 	(void)fprintf(f,
 		      "</desc>\n%s<rect class=\"ground\" width=\"%d\" "
 		      "height=\"%.0f\"/>\n",
-		      style, WIDTH, height);
+		      kinds_style, WIDTH, height);
 	draw_head(&p, shown, count, longest_wait);
 	draw_legend(&p, count, longest_wait > 0);
 	draw_hosts(&p);
@@ -475,5 +552,8 @@ void timeline_draw(const struct history *h, const char *shown, FILE *f)
 		draw_hold(&p, i);
 	for (int i = 0; i < h->holds; i++)
 		draw_ending(&p, i);
+	for (int i = 0; i < h->holds; i++)
+		if (p.note[i] > 0)
+			draw_note(&p, i);
 	(void)fputs("</svg>\n", f);
 }

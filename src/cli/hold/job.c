@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Leases, environment, messages. */
+/*
+ * Leases, environment, messages. Larger than most: all that a run and a hold by
+ * hand have in common.
+ */
 #include "cli/hold/job.h"
 
 #include <errno.h>
@@ -155,6 +158,7 @@ int job_status(const struct job *j)
 	case OUTCOME_ALREADY:
 		return STATUS_OK;
 	case OUTCOME_INSIDE:
+	case OUTCOME_OWN:
 		return STATUS_USAGE;
 	case OUTCOME_MAX_HOLD:
 		return STATUS_MAX_HOLD;
@@ -201,7 +205,7 @@ static void say_busy(const struct job *j)
 	       limit, several ? d->shown_key : "", several ? " is " : "",
 	       j->o->slots > 1 ? "all slots are taken, one " : "",
 	       describe_holder(&d->sight, 0, text, sizeof(text)),
-	       describe_remedy(d, next));
+	       describe_next(d->shown_key, next));
 	free(more);
 }
 
@@ -255,6 +259,14 @@ void job_say_ending(const struct job *j)
 	case OUTCOME_INSIDE:
 		log_error("inside", "deadlock: already held shared (-s) by the "
 				    "command that runs this");
+		break;
+	case OUTCOME_OWN:
+		log_error("inside",
+			  "deadlock: %s, with our own REDLOCK_TOKEN; unlock it "
+			  "first, or take it with 'lock --export', which is "
+			  "joined",
+			  describe_holder(&seen(j)->sight, 0, text,
+					  sizeof(text)));
 		break;
 	case OUTCOME_BUSY:
 		say_busy(j);
@@ -317,6 +329,7 @@ const char *job_outcome(const struct job *j, int status)
 	case OUTCOME_FORCED:
 		return "forced";
 	case OUTCOME_INSIDE:
+	case OUTCOME_OWN:
 	case OUTCOME_CANNOT_EXEC:
 	case OUTCOME_FAILED:
 		return "failed";
@@ -327,12 +340,24 @@ const char *job_outcome(const struct job *j, int status)
 	return "failed";
 }
 
+/* Held by hand: how the work went is not known. NULL: it did not end so. */
+static const char *outcome_by_hand(const struct job *j, int status)
+{
+	bool ran = j->end.outcome == OUTCOME_RAN;
+	bool well = ran && (status == STATUS_OK || (!j->kept && j->end.sig));
+
+	if (!j->by_hand || (!well && j->end.outcome != OUTCOME_UNLOCKED))
+		return NULL;
+	return ran && j->kept ? "ended" : "released";
+}
+
 /* For the history: see struct hold_conf. */
 static void fill_entry(void *arg, const struct ending *e,
 		       struct history_entry *out)
 {
 	const struct job *j = arg;
 	int status = job_status(j);
+	const char *hand = outcome_by_hand(j, status);
 	bool cut = e->ended && WIFSIGNALED(e->status);
 
 	*out = (struct history_entry){.outcome = job_outcome(j, status),
@@ -341,10 +366,14 @@ static void fill_entry(void *arg, const struct ending *e,
 				      .waited_ms = e->waited_ms,
 				      .held_ms = e->held_ms,
 				      .by = e->by[0] ? e->by : NULL};
-	if (e->ended && !cut)
+	if (hand) {
+		out->outcome = hand;
+		out->signal = 0;
+	} else if (e->ended && !cut) {
 		out->status = WEXITSTATUS(e->status);
-	else if (e->outcome == OUTCOME_CANNOT_EXEC)
+	} else if (e->outcome == OUTCOME_CANNOT_EXEC) {
 		out->status = status;
+	}
 }
 
 /* ---- the locks ---- */

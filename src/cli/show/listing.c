@@ -24,7 +24,9 @@ static bool has_text(const struct lock_seen *l, const char *text)
 
 static bool is_chosen(const struct lock_seen *l, const struct choice *choice)
 {
-	return lockset_in_use(l) && (!choice->held || l->state == VIEW_HELD) &&
+	bool shows = lockset_in_use(l) || (choice->past && l->known && l->past);
+
+	return shows && (!choice->held || l->state == VIEW_HELD) &&
 	       (!choice->waiting || l->in_line > 0) &&
 	       (!choice->text || has_text(l, choice->text));
 }

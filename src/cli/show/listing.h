@@ -18,6 +18,7 @@ enum column {
 
 struct choice {
 	bool held, waiting; /* only held, only waited for; both: only both */
+	bool past;          /* free ones, too, if they have a history */
 	const char *text;   /* only rows that show this text; "": all */
 	enum column by; /* left: the soonest to end first; held, waiters: the
 			   largest first */

@@ -85,19 +85,24 @@ void lockset_close(struct lockset *s)
 	*s = (struct lockset){0};
 }
 
-int lockset_add(struct lockset *s, const char *key, size_t len)
+int lockset_add(struct lockset *s, const char *key, size_t len, bool past)
 {
 	const struct lock_seen like = {.key = (char *)(uintptr_t)key,
 				       .len = len};
-	struct lock_seen *l;
+	struct lock_seen *l, *const *known;
 
-	if (tfind(&like, &s->names, lockset_by_key))
+	known = tfind(&like, &s->names, lockset_by_key);
+	if (known) {
+		(*known)->past |= past;
 		return 0;
+	}
 	if (s->locks >= KEPT_MAX || s->bytes + len > KEPT_BYTES_MAX) {
 		s->overfull = true;
 		return 0;
 	}
 	l = make_lock(key, len);
+	if (l)
+		l->past = past;
 	if (l && add_lock(s, l) == 0)
 		return 0;
 	if (l)

@@ -15,6 +15,7 @@ struct lock_seen {
 	char *key; /* owned; any bytes */
 	size_t len;
 	char *shown; /* owned; safe for a terminal */
+	bool past;   /* it has a history */
 	bool known;  /* the fields below are set */
 	struct instant at;
 	enum view_state state;
@@ -35,9 +36,9 @@ struct lockset {
 
 void lockset_close(struct lockset *s);
 
-/* Adds a lock, unless it is there already. If there are too many, sets overfull
- * instead. -1: out of memory. */
-int lockset_add(struct lockset *s, const char *key, size_t len);
+/* Adds a lock, unless it is there already, and sets `past`. If there are too
+ * many, sets overfull instead. -1: out of memory. */
+int lockset_add(struct lockset *s, const char *key, size_t len, bool past);
 
 /* Removes those that are known to be free. */
 void lockset_forget_free(struct lockset *s);

@@ -12,7 +12,8 @@
 
 static int show(const struct scan *c, const struct opts *o, struct fail *why)
 {
-	const struct choice choice = {.held = o->held, .waiting = o->waiting};
+	const struct choice choice = {
+		.held = o->held, .waiting = o->waiting, .past = o->prometheus};
 	struct listing l;
 	int rc = listing_make(&l, c, &choice);
 
@@ -77,6 +78,7 @@ int listing_once(struct query *query, const struct opts *o, struct fail *why)
 	int rc;
 
 	scan_open(&c, query, o->pattern);
+	c.past = o->prometheus;
 	rc = ask_all(&c, why);
 	if (rc == 0)
 		rc = say_missing(&c, &missing);

@@ -129,12 +129,13 @@ static void take_name(struct scan *c, const char *name, size_t n)
 {
 	const char *key;
 	size_t len;
+	enum trace trace = keys_trace(name, n, &key, &len);
 
-	if (keys_trace(name, n, &key, &len) == TRACE_NONE ||
+	if (trace == TRACE_NONE || (trace == TRACE_PAST && !c->past) ||
 	    (c->pattern &&
 	     !glob_match(c->pattern, strlen(c->pattern), key, len)))
 		return;
-	if (lockset_add(&c->known, key, len) < 0)
+	if (lockset_add(&c->known, key, len, trace == TRACE_PAST) < 0)
 		no_memory(c);
 }
 
@@ -150,7 +151,7 @@ static void scan_on(struct scan *c, int target, const char *cursor, int count)
 	words_add_text(&w, "SCAN");
 	words_add_text(&w, cursor);
 	words_add_text(&w, "MATCH");
-	words_add_text(&w, KEYS_TRACES);
+	words_add_text(&w, c->past ? KEYS_TRACES : KEYS_PRESENT);
 	words_add_text(&w, "COUNT");
 	words_add_text(&w, text);
 	if (!spot || fanout_ask(&c->query->fanout, target, &w, TAG_SCAN) < 0) {

@@ -27,6 +27,7 @@ struct node_seen {
 struct scan {
 	struct query *query;  /* borrowed */
 	const char *pattern;  /* borrowed; NULL: any key */
+	bool past;            /* find locks that have only a history, too */
 	struct lockset known; /* some may be free by now */
 	struct node_seen node[NODES_MAX];
 	struct spot *spot; /* one for each target */

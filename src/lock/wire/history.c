@@ -176,12 +176,28 @@ static int in_time(const void *a, const void *b)
 	return x->fence < y->fence ? -1 : x->fence > y->fence;
 }
 
-void history_finish(struct history *h, int64_t within_ms)
+int history_add_open(struct history *h, const struct history_hold *its,
+		     struct fail *why)
 {
-	int left = 0, over;
+	struct history_hold *more;
 
 	for (int i = 0; i < h->holds; i++)
-		if (within_ms == 0 ||
+		if (strcmp(h->hold[i].token, its->token) == 0)
+			return 0;
+	more = realloc(h->hold, ((size_t)h->holds + 1) * sizeof(*h->hold));
+	if (!more)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	h->hold = more;
+	h->hold[h->holds++] = *its;
+	return 0;
+}
+
+void history_finish(struct history *h, int64_t within_ms)
+{
+	int left = 0, kept = 0, over;
+
+	for (int i = 0; i < h->holds; i++)
+		if (within_ms == 0 || h->hold[i].open ||
 		    h->hold[i].ended_ms >= h->now_ms - within_ms)
 			h->hold[left++] = h->hold[i];
 	h->holds = left;
@@ -189,10 +205,10 @@ void history_finish(struct history *h, int64_t within_ms)
 		return;
 	qsort(h->hold, (size_t)left, sizeof(*h->hold), in_time);
 	over = left - HISTORY_MAX;
-	if (over <= 0)
-		return;
-	h->holds = HISTORY_MAX;
-	memmove(h->hold, h->hold + over, HISTORY_MAX * sizeof(*h->hold));
+	for (int i = 0; i < left; i++)
+		if (h->hold[i].open || over-- <= 0)
+			h->hold[kept++] = h->hold[i];
+	h->holds = kept;
 }
 
 void history_close(struct history *h)

@@ -7,6 +7,7 @@
 #ifndef LOCK_WIRE_HISTORY_H
 #define LOCK_WIRE_HISTORY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/fail.h"
@@ -18,8 +19,8 @@
 
 /* What became of a hold. */
 struct history_entry {
-	const char *outcome; /* "ran", "failed", "lost", "max-hold",
-				"forced" */
+	const char *outcome; /* "ran", "failed", "lost", "max-hold", "forced";
+				by hand: "released", "ended" */
 	int status;          /* of the command; -1: unknown, or a signal */
 	int signal;          /* the signal that ended it; 0: none */
 	int64_t waited_ms, held_ms;
@@ -36,7 +37,7 @@ void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
 
 #define HISTORY_MAX 100 /* most holds kept per key */
 
-/* One entry. All text is safe for a terminal. */
+/* One entry, or a present holder. All text is safe for a terminal. */
 struct history_hold {
 	char token[64];
 	char about[ABOUT_COUNT][ABOUT_MAX];
@@ -45,8 +46,10 @@ struct history_hold {
 	int64_t fence;                /* 0: unknown */
 	int64_t slot, status, signal; /* -1: unknown, or none */
 	int64_t since_ms;             /* by the server's clock */
-	int64_t waited_ms, held_ms;
+	int64_t waited_ms;            /* open: -1, unknown */
+	int64_t held_ms;
 	int64_t ended_ms; /* since_ms + held_ms */
+	bool open;        /* it goes on: `held_ms` is so far */
 };
 
 struct history {
@@ -66,8 +69,11 @@ const char *history_sha(void);
  * is not an answer of the script or memory is short. */
 int history_add(struct history *h, const struct reply *r, int node,
 		struct fail *why);
+/* Adds a present holder, unless it has an entry; -1: no memory. */
+int history_add_open(struct history *h, const struct history_hold *its,
+		     struct fail *why);
 /* Call it after the last answer. Sorts, and keeps the latest holds of those
- * that ended in the last within_ms; 0: of all. */
+ * that ended in the last within_ms (0: of all), and the open ones. */
 void history_finish(struct history *h, int64_t within_ms);
 void history_close(struct history *h);
 

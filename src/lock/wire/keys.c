@@ -205,7 +205,7 @@ enum key_name keys_read(const char *from, size_t len, struct key_read *out)
 		{"fence:", NAME_FENCE},        {"holder:", NAME_HOLDER},
 		{"slot-holder:", NAME_HOLDER}, {"queue:", NAME_QUEUE},
 		{"sharers:", NAME_SHARERS},    {"alive:", NAME_ALIVE},
-		{"moves:", NAME_MOVES},
+		{"moves:", NAME_MOVES},        {"log:", NAME_LOG},
 	};
 	const char *end = from + len;
 
@@ -232,21 +232,27 @@ enum key_name keys_read(const char *from, size_t len, struct key_read *out)
 enum trace keys_trace(const char *name, size_t len, const char **key,
 		      size_t *key_len)
 {
+	static const enum trace traces[NAMES] = {
+		[NAME_HOLDER] = TRACE_HELD,
+		[NAME_QUEUE] = TRACE_QUEUED,
+		[NAME_LOG] = TRACE_PAST,
+	};
 	const char *end = name + len, *tag = behind(name, end, head);
 	const char *shut = tag ? memchr(tag, '}', (size_t)(end - tag)) : NULL;
 	const char *part = shut ? behind(shut, end, "}:") : NULL, *ours;
+	enum trace trace = TRACE_NONE;
 	struct key_read read;
 	char made[TAG_LETTERS];
 	size_t n;
 
-	if (!part ||
-	    (keys_read(part, (size_t)(end - part), &read) != NAME_HOLDER &&
-	     read.kind != NAME_QUEUE))
+	if (part)
+		trace = traces[keys_read(part, (size_t)(end - part), &read)];
+	if (trace == TRACE_NONE)
 		return TRACE_NONE;
 	*key = read.key;
 	*key_len = read.len;
 	n = tag_of(*key, *key_len, made, &ours);
 	return n == (size_t)(shut - tag) && memcmp(tag, ours, n) == 0
-		       ? read.kind == NAME_QUEUE ? TRACE_QUEUED : TRACE_HELD
+		       ? trace
 		       : TRACE_NONE;
 }

@@ -50,7 +50,9 @@ enum key_name {
 	NAME_QUEUE,
 	NAME_SHARERS,
 	NAME_ALIVE,
-	NAME_MOVES
+	NAME_MOVES,
+	NAME_LOG,
+	NAMES /* how many */
 };
 
 struct key_read {
@@ -65,9 +67,10 @@ enum key_name keys_read(const char *from, size_t len, struct key_read *out);
 
 /* What the name of a companion key says about its lock. */
 enum trace {
-	TRACE_NONE,  /* nothing, or it is not a companion key */
-	TRACE_HELD,  /* a client may hold it */
-	TRACE_QUEUED /* a client may wait for it */
+	TRACE_NONE,   /* nothing, or it is not a companion key */
+	TRACE_HELD,   /* a client may hold it */
+	TRACE_QUEUED, /* a client may wait for it */
+	TRACE_PAST    /* it has a history */
 };
 
 /* Finds KEY in such a name: *key points into the name. If the tag is not the
@@ -76,7 +79,9 @@ enum trace keys_trace(const char *name, size_t len, const char **key,
 		      size_t *key_len);
 /* A pattern for SCAN that matches every name for which keys_trace() returns
  * something other than TRACE_NONE. */
-#define KEYS_TRACES "redlock:{*}:[hqs]*"
+#define KEYS_TRACES "redlock:{*}:[hlqs]*"
+/* The same, without those for TRACE_PAST. */
+#define KEYS_PRESENT "redlock:{*}:[hqs]*"
 
 /* The Cluster slot of a key, 0..16383 (CRC16/XMODEM of its hash tag). */
 uint16_t key_slot(const char *key, size_t len);
