@@ -214,7 +214,7 @@ static void sort_out(struct search *s, int server, const struct reply *name)
 			  &read)) {
 	case NAME_OTHER:
 	case NAME_LOG:
-	case NAMES:
+	case KEY_NAMES:
 		return;
 	case NAME_FENCE:
 		subject = FENCE_VALUE;

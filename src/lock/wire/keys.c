@@ -232,7 +232,7 @@ enum key_name keys_read(const char *from, size_t len, struct key_read *out)
 enum trace keys_trace(const char *name, size_t len, const char **key,
 		      size_t *key_len)
 {
-	static const enum trace traces[NAMES] = {
+	static const enum trace traces[KEY_NAMES] = {
 		[NAME_HOLDER] = TRACE_HELD,
 		[NAME_QUEUE] = TRACE_QUEUED,
 		[NAME_LOG] = TRACE_PAST,

@@ -52,7 +52,7 @@ enum key_name {
 	NAME_ALIVE,
 	NAME_MOVES,
 	NAME_LOG,
-	NAMES /* how many */
+	KEY_NAMES /* how many */
 };
 
 struct key_read {
