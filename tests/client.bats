@@ -172,6 +172,20 @@ tree_is_dead_at() { # MS after `since`
 	contains "$T/err" "was killed"
 }
 
+@test "C1 SIGKILL of redlock while its server is away: the guard gives the lock back when it is there" {
+	node_start b --dbfilename b.rdb
+	url=unix://$T/b.sock
+	started -k job -t 60s -- witness "$T" --started w --hold 60000
+	cli b save >/dev/null
+	node_kill b
+	kill -KILL "$tool"
+	wait_until tree_is_dead
+	sleep 1.5 # longer than a living redlock would try
+	node_start b --dbfilename b.rdb
+	wait_until given_back b
+}
+given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
+
 @test "C1 SIGKILL of redlock's whole process group leaves nothing of the command" {
 	launch --session "$REDLOCK" -u "$url" -k job -t 20s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn 3>&- &

@@ -43,6 +43,14 @@ static void drop(struct conn *c)
 	c->state = CONN_CLOSED;
 }
 
+void conn_forget(struct conn *c)
+{
+	resp_close(c->reader);
+	free(c->out);
+	c->reader = NULL;
+	c->out = NULL;
+}
+
 void conn_close(struct conn *c)
 {
 	bool whole = c->whole, hear_out = c->hear_out;

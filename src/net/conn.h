@@ -68,6 +68,10 @@ struct conn {
 void conn_init(struct conn *c, struct peer *peer);
 void conn_close(struct conn *c);
 
+/* After a fork, in the child, in place of conn_close(): frees memory. Socket,
+ * TLS and lookup stay the parent's. */
+void conn_forget(struct conn *c);
+
 /* Sends the question, or queues it until connected. Returns its number, or -1:
  * the connection is broken; take what it owes with conn_next(). */
 int conn_ask(struct conn *c, const struct words *question);

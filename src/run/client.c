@@ -179,6 +179,8 @@ void client_inherit(struct client *cl, bool ran)
 
 	/* the old connections were the parent's */
 	for (int i = 0; i < conf.nodes; i++) {
+		for (int c = 0; c < CONNS; c++)
+			conn_forget(&cl->session[i][c].conn);
 		start_conns(cl, i);
 		cl->peer[i].silent = cl->aside[i].silent = 0;
 		cl->sentry[i] = NULL; /* as above */

@@ -465,7 +465,9 @@ void guard_main(const struct order *o, const struct wire *w)
 		atomic_store(&w->shared->command, t.command);
 	/* Not earlier: the command must start in the job's group. Not through a
 	 * group of our own either: when a child of ours ended there, the kernel
-	 * would take the job for orphaned and send it a hangup. */
+	 * would take the job for orphaned and send it a hangup. Nor later:
+	 * until then a kill -9 of the job's group takes us along (HACKING,
+	 * Speed). */
 	(void)setsid();
 	/* our copies must not keep the command's pipes open */
 	close(STDIN_FILENO);

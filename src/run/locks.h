@@ -84,8 +84,8 @@ bool locks_freed(const struct locks *l);
 /* Whether a waiter was handed one. */
 bool locks_passed_on(const struct locks *l);
 
-/* For a forked process whose parent has died: see client_inherit(). Takes about
- * a second at most. */
+/* For a forked process whose parent has died: see client_inherit(). Takes 10 s
+ * at most, if no server answers. */
 void locks_inherit(struct locks *l, bool ran);
 
 #endif

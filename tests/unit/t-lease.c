@@ -1245,6 +1245,25 @@ static void test_inherit(void)
 	}
 }
 
+/* Nobody answers: the command is dead already, so there is time. */
+static void test_inherit_late(void)
+{
+	static const int64_t ttls[][2] = {
+		{300, 1000}, {T, T < 10000 ? T : 10000}, {60000, 10000}};
+
+	for (int i = 0; i < 3; i++) {
+		int64_t end = 50 + ttls[i][1];
+
+		hold(1, ttls[i][0], 1);
+		lease_inherit(&l, &l.conf, true, ms(50));
+		(void)asks(50);
+		(void)asks(end - 1);
+		is_int(l.state, LEASE_RELEASING, "inherited: still tried");
+		(void)asks(end);
+		is_int(l.state, LEASE_OVER, "until the lease is over");
+	}
+}
+
 /* ---- several nodes ---- */
 
 static void test_fast(void)
@@ -1915,6 +1934,7 @@ int main(void)
 	test_release_unanswered();
 	test_late_grant();
 	test_inherit();
+	test_inherit_late();
 	test_fast();
 	test_claim();
 	test_minority();

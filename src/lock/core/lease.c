@@ -14,6 +14,7 @@
 #include "lock/core/vote.h"
 
 #define RELEASE_MS 1000
+#define HEIR_MS 10000 /* nobody waits for an heir */
 #define RELEASE_AGAIN_MS 10
 
 int lease_quorum(int nodes)
@@ -418,4 +419,7 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
 	}
 	l->held_from = at;
 	lease_end(l, held ? LEASE_RAN : 0, at);
+	if (conf->ttl_ms > RELEASE_MS)
+		l->release_by =
+			sooner(after(at, conf->ttl_ms), after(at, HEIR_MS));
 }

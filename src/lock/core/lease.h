@@ -331,7 +331,8 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 
 /* For a process that outlives the holder: releases the lock under the token of
  * that holder, on all nodes, whether they granted it or not. `held`: a command
- * may have run under it. */
+ * may have run under it. Tries for 1 s at least and 10 s at most, in between
+ * until the lease must have expired. */
 void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
 		   struct instant at);
 
