@@ -62,13 +62,18 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	forge a another db1 60000 3
 	on_screen 0 'wait:LEFT' 'wait:another' 'run:sleep 1.2' 'send:q' --
 	restored
-	row '^redlock top  2 locks, 3 waiting .*[0-9][0-9]:[0-9][0-9]:[0-9][0-9]$'
+	row '^redlock top  2 locks, 3 waiting .*[0-9][0-9]:[0-9][0-9]:[0-9][0-9] [A-Z]+$'
 	row '^KEY▴ +HOLDER +HOST +HELD +LEASE +LEFT +WAIT'
 	row "^another  backup.sh\[12\] +db1 +[0-9]+d[0-9]+h +█████████[█░] +5[0-9]s +3$"
 	row "^job      sleep\[$tool\] +$(hostname | cut -c 1-10).* +[12]s +█████████[█░] +1[0-9]s +0$"
 	row '^q quit  \? help'
 	cli a flushall >/dev/null
 	kill "$tool"
+}
+
+@test "the time of day has its zone" {
+	TZ=Asia/Tokyo on_screen 0 'wait:KEY' 'send:q' --
+	[[ $(head -n 1 <<<"$screen") =~ \ [0-2][0-9]:[0-5][0-9]:[0-5][0-9]\ JST$ ]]
 }
 
 @test "leases that no clock will see the end of: they are shown, in a bar that is full" {

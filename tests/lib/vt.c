@@ -305,6 +305,34 @@ static double block(const struct cell *c)
 						      : 0;
 }
 
+static bool is_blank(const struct cell *c)
+{
+	return c->text[0] == '\0' || strcmp(c->text, " ") == 0;
+}
+
+/* Cells up to the next blank; returns how many. Each has its place, so no font
+ * moves what follows; and no renderer has to know of blanks, or of more than
+ * the first place. */
+static int draw_word(const struct cell *c, int row, int from, int most)
+{
+	int n = 1;
+
+	while (n < most && strcmp(c[n].text, " ") != 0)
+		n++;
+	(void)fputs("<text x=\"", stdout);
+	for (int i = 0; i < n; i++)
+		if (c[i].text[0] != '\0')
+			(void)printf("%s%.1f", i > 0 ? " " : "",
+				     EDGE + (from + i) * LETTER);
+	(void)printf("\" y=\"%.1f\" fill=\"%s\"%s>",
+		     2 * EDGE + row * LINE + LINE * 0.74, ink_of(&c->look),
+		     c->look.bold ? " font-weight=\"bold\"" : "");
+	for (int i = 0; i < n; i++)
+		escape(c[i].text);
+	(void)printf("</text>\n");
+	return n;
+}
+
 /* As many cells as look the same; returns how many. */
 static int draw_run(const struct page *p, int row, int from, int end)
 {
@@ -324,24 +352,12 @@ static int draw_run(const struct page *p, int row, int from, int end)
 			     n * LETTER, LINE - 8, ink_of(&c->look), block(c));
 		return n;
 	}
-	/* a place for each: no font, and no renderer, moves what follows */
-	(void)fputs("<text x=\"", stdout);
-	for (int i = 0; i < n; i++)
-		if (c[i].text[0] != '\0')
-			(void)printf("%s%.1f", i > 0 ? " " : "",
-				     EDGE + (from + i) * LETTER);
-	(void)printf("\" y=\"%.1f\" fill=\"%s\"%s>",
-		     2 * EDGE + row * LINE + LINE * 0.74, ink_of(&c->look),
-		     c->look.bold ? " font-weight=\"bold\"" : "");
-	/* blanks that no renderer makes one of, whatever it knows of
-	 * white-space */
-	for (int i = 0; i < n; i++) {
-		if (strcmp(c[i].text, " ") == 0)
-			(void)fputs("\xc2\xa0", stdout);
+	for (int i = 0; i < n;) {
+		if (is_blank(&c[i]))
+			i++;
 		else
-			escape(c[i].text);
+			i += draw_word(&c[i], row, from + i, n - i);
 	}
-	(void)printf("</text>\n");
 	return n;
 }
 

@@ -276,7 +276,9 @@ static void put_header(const struct board *b, const struct listing *l,
 {
 	const struct scan *c = b->scan;
 	int n = c->query->servers.n, up = servers_up(c);
-	char servers[420], text[600], clock[40];
+	char servers[420], text[600], clock[48];
+	const char *day = b->clock(clock, sizeof(clock));
+	int width = columns_of(day);
 
 	if (n == 1)
 		(void)snprintf(servers, sizeof(servers), "%s%s",
@@ -288,10 +290,9 @@ static void put_header(const struct board *b, const struct listing *l,
 	(void)snprintf(text, sizeof(text),
 		       "redlock top  %d lock%s, %" PRId64 " waiting  %s",
 		       l->rows, l->rows == 1 ? "" : "s", l->waiters, servers);
-	screen_put(s, 0, s->columns - 10, BOLD, text);
-	if (s->columns > 30)
-		screen_put(s, s->columns - 8, 8, PLAIN,
-			   b->clock(clock, sizeof(clock)));
+	screen_put(s, 0, s->columns - width - 2, BOLD, text);
+	if (s->columns > width + 22)
+		screen_put(s, s->columns - width, width, PLAIN, day);
 	screen_next(s);
 }
 

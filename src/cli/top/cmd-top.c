@@ -137,9 +137,10 @@ static struct instant next_event(struct top *t)
 
 /* ---- on a screen ---- */
 
+/* With its zone. */
 static const char *time_of_day(char *buf, size_t size)
 {
-	const char *blank = strchr(wall_date(wall_seconds(), buf, size), ' ');
+	const char *blank = strchr(wall_zoned(wall_seconds(), buf, size), ' ');
 
 	return blank ? blank + 1 : buf;
 }
