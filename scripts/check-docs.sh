@@ -8,7 +8,8 @@
 #   the JSON schemas with JSON,
 #   enum exit_status with EXIT STATUS,
 #   schemes and options of URLs with SERVERS,
-#   the variables given to the command, and those read, with ENVIRONMENT.
+#   the variables given to the command, and those read, with ENVIRONMENT,
+#   the functions that HACKING.md and docs/protocol.md name, with their files.
 # One line per difference, status 1.
 set -eu
 LC_ALL=C
@@ -288,5 +289,25 @@ subsection "Read by redlock" <"$tmp/environment" |
 	sed -n 's/^\.\(It \)\{0,1\}Ev //p' | tr -s ' ' '\n' |
 	grep '^[A-Z]' >"$tmp/read-man"
 compare read read-man "variable that is read" "$man, ENVIRONMENT"
+
+# ---- "`f()` in `src/...`", "`f()` and `g()` in `src/...`" ----
+
+# shellcheck disable=SC2016 # backquotes of Markdown
+name='`[a-z_]*[()]*`'
+grep -ho "$name\( and $name\)* in \`src/[a-z/.-]*\`" HACKING.md docs/protocol.md |
+	tr -d '`()' | sed 's/ and / /g' >"$tmp/named"
+[ -s "$tmp/named" ] || {
+	echo "HACKING.md: names no functions: has its form changed?"
+	bad=1
+}
+while read -r line; do
+	file=${line##* in }
+	for f in ${line%% in *}; do
+		grep -qE "^[a-z].*[ *]$f(\(|\[)" "$file" || {
+			echo "HACKING.md, docs/protocol.md: no $f in $file"
+			bad=1
+		}
+	done
+done <"$tmp/named"
 
 exit $bad
