@@ -271,7 +271,9 @@ struct lease_node {
 	bool off;            /* do not take it: the client that has a quorum
 				repairs it */
 	bool refused;        /* asking: it refused permanently */
-	bool spoiled;        /* a release may arrive late: never ask again */
+	bool spoiled;        /* a release may arrive late: never ask again. (Its
+				round makes it harmless, but only up to
+				ROUNDS_MAX) */
 	int round;           /* see struct ask */
 	bool gave;           /* a release was sent in this round */
 	uint64_t server;     /* identifies the server; 0: unknown */
