@@ -482,6 +482,22 @@ cluster_hold() {
 		"$REDLOCK" history -u "$url" "$key"
 	[[ $output = *deploy-of-t*…*first-shop* ]]
 	LC_ALL=C.UTF-8 run -1 grep -E '.{131}' <<<"${output//$'\r'}"
+	# of 80 columns: who and how it ended, whole; the fence is left out
+	cli a flushall >/dev/null
+	"$REDLOCK" lock -q -u "$url" "deploy" -t 1m >/dev/null
+	cli a xadd 'redlock:{deploy}:log:deploy' '*' token t fence 7 host web1 user joe pid 4711 \
+		command deploy.sh since 1763726400000 waited_ms 60000 held_ms 90000 \
+		outcome forced signal 15 by 'ann on ops: wrong branch' >/dev/null
+	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x80 -- \
+		"$REDLOCK" history -u "$url" deploy
+	LC_ALL=C.UTF-8 run -1 grep -E '.{81}' <<<"${output//$'\r'}"
+	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x80 -- \
+		"$REDLOCK" history -u "$url" deploy
+	[[ ${lines[0]} =~ ^WHEN\ +WHO\ +COMMAND\ +WAITED\ +HELD\ +OUTCOME ]]
+	[[ $(tr -s ' \r\n' ' ' <<<"$output") = *' joe@web1 deploy.sh 1m00s 1m30s forced (signal 15) by ann on ops: wrong branch '* ]]
+	cli a flushall >/dev/null
+	"$REDLOCK" -u "$url" -k "$key" --reason "$reason" true
+	"$REDLOCK" lock -q -u "$url" "$key" -t 1m >/dev/null
 	# elsewhere nothing is cut
 	run -0 "$REDLOCK" list -u "$url"
 	[[ $output = *$'\n'"$key  held "* ]]

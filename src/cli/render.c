@@ -57,7 +57,8 @@ const char *paint(enum tone tone)
 
 #define CELL_MIN 12 /* no number is cut */
 #define LEFT_OUT (-1)
-#define WRAP_MIN 20 /* less room is none for words */
+#define WRAP_WISHED 20 /* for which the others give way */
+#define WRAP_MIN 12    /* less room is none for words */
 
 void table_begin(struct table *t, int columns)
 {
@@ -162,7 +163,7 @@ static int fit_columns(const struct table *t, int width[COLUMNS_MAX], int room)
 	int n = t->columns - t->wraps, total = 2 * (t->columns - 1);
 	int last = t->wraps ? width[n] : 0, least;
 
-	least = last < WRAP_MIN ? last : WRAP_MIN;
+	least = last < WRAP_WISHED ? last : WRAP_WISHED;
 	for (int i = 0; i < n; i++)
 		total += width[i];
 	for (int i = n - 1; i >= 0 && total + last > room; i--)
@@ -178,7 +179,7 @@ static int fit_columns(const struct table *t, int width[COLUMNS_MAX], int room)
 		width[widest]--;
 		total--;
 	}
-	return room - total < least ? INT32_MAX : room - total;
+	return room - total < WRAP_MIN ? INT32_MAX : room - total;
 }
 
 static void put_cell(const struct table *t, int i, const int width[COLUMNS_MAX],
