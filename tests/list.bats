@@ -494,6 +494,13 @@ cluster_hold() {
 	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x80 -- \
 		"$REDLOCK" history -u "$url" deploy
 	[[ ${lines[0]} =~ ^WHEN\ +WHO\ +COMMAND\ +WAITED\ +HELD\ +OUTCOME ]]
+	cli a xadd 'redlock:{deploy}:log:deploy' '*' token u fence 8 host web1 user joe \
+		command sh reason "$reason" since 1763726500000 held_ms 1 outcome ran >/dev/null
+	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x80 -- \
+		"$REDLOCK" history -u "$url" deploy
+	LC_ALL=C.UTF-8 run -1 grep -E '.{81}' <<<"${output//$'\r'}"
+	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x80 -- \
+		"$REDLOCK" history -u "$url" deploy
 	[[ $(tr -s ' \r\n' ' ' <<<"$output") = *' joe@web1 deploy.sh 1m00s 1m30s forced (signal 15) by ann on ops: wrong branch '* ]]
 	cli a flushall >/dev/null
 	"$REDLOCK" -u "$url" -k "$key" --reason "$reason" true

@@ -156,6 +156,19 @@ static int widest_of(const struct table *t, int n, const int width[COLUMNS_MAX])
 	return widest;
 }
 
+/* The room of all of them, each cut as far as may be. */
+static int floor_of(const struct table *t, int n, const int width[COLUMNS_MAX])
+{
+	int sum = 0;
+
+	for (int i = 0; i < n && i < COLUMNS_MAX; i++)
+		if (width[i] != LEFT_OUT)
+			sum += 2 + (has_bit(t->whole, i) || width[i] < CELL_MIN
+					    ? width[i]
+					    : CELL_MIN);
+	return sum;
+}
+
 /* First the spare columns are left out, then the widest one gives way. Returns
  * the room of the last one, if that is to be wrapped. */
 static int fit_columns(const struct table *t, int width[COLUMNS_MAX], int room)
@@ -171,6 +184,10 @@ static int fit_columns(const struct table *t, int width[COLUMNS_MAX], int room)
 			total -= width[i] + 2;
 			width[i] = LEFT_OUT;
 		}
+	if (t->resort > 0 && floor_of(t, n, width) + WRAP_MIN > room) {
+		total -= width[t->resort] + 2;
+		width[t->resort] = LEFT_OUT;
+	}
 	while (total + least > room) {
 		int widest = widest_of(t, n, width);
 

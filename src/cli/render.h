@@ -38,6 +38,8 @@ struct table {
 	unsigned int whole; /* columns, as bits, that are never cut */
 	unsigned int spare; /* columns, as bits, that are left out, from the
 			       right, if the terminal is too narrow for all */
+	int resort;         /* a column that is left out if cutting the others
+			       is not enough; 0: none */
 	int columns;
 	char **cell; /* owned; row by row */
 	int cells, room;

@@ -63,7 +63,7 @@ static void add_row(struct table *t, const struct history_hold *p,
 	table_cell(t, "%s", hold_ending(p, ending));
 }
 
-/* A terminal of 80 columns has no room for pid and fence. */
+/* A terminal of 80 columns has no room for pid, fence and reason. */
 static int print_table(const struct history *h)
 {
 	static const char *const names[] = {"WHEN",    "WHO",    "PID",
@@ -80,6 +80,7 @@ static int print_table(const struct history *h)
 	t.wraps = true;
 	t.whole = 1;
 	t.spare = 1U << PID | 1U << (NAMES + columns.slots);
+	t.resort = columns.reasons ? NAMES + columns.slots + 1 : 0;
 	for (int i = 0; i < NAMES; i++)
 		table_cell(&t, "%s", names[i]);
 	if (columns.slots)
