@@ -29,8 +29,9 @@
  * keys are together is not lost, and no key is made that the other node has;
  *   - who is asked to stop (force-release), and can hear it, is dead before the
  *     lock is taken; nobody heals what was taken;
- *   - no slot stays free while somebody waits for it, everybody who waits gets
- *     it in the end, and nothing stays behind.
+ *   - no slot stays free while somebody waits for it, also where several come
+ *     for one at the same moment and a minority is down; everybody who waits
+ *     gets it in the end, and nothing stays behind.
  * On several nodes order in line and what becomes of losses of data are less
  * certain; --min-hold is kept where a quorum knows of it; a node that was
  * restarted, and is empty, breaks nothing; fences are larger than those of
@@ -57,7 +58,8 @@
 #define PART(name) "redlock:{" KEY "}:" name ":" KEY
 #define SLOTS_MOST 4
 #define TOKENS_MAX 256
-#define BARE_T 6 /* see plan_bare() */
+#define BARE_T 6        /* see plan_bare() */
+#define FREE_US 6000000 /* one poll, and a round */
 
 /* A token on a node; times by that one's clock. */
 struct stay {
@@ -121,13 +123,16 @@ struct plot {
 	bool carried; /* nothing fails; the slot moves, all keys at once */
 	bool neat;    /* nothing but kills: what is given back is gone */
 	bool bare;    /* a minority is down, and later another one is */
+	bool rush;    /* a minority is down, and all come for a slot at once */
 	bool evicted, full, moving;
 	bool newcomer; /* since the last loss one has had the free handed out */
 	bool blind;    /* a twin: see blur() */
+	bool stubborn; /* another: see insist() */
 	bool apart;    /* the nodes' clocks */
 	int losses_at[LOSSES_MAX]; /* nodes */
 	int restarts;
-	int64_t ended_fence, idle_us, none_us;
+	int64_t ended_fence, idle_us, none_us, free_us;
+	int has; /* the lock, when a slot was first seen free */
 	int64_t started[SLOTS_MOST][2]; /* largest fences: writers', readers' */
 	int64_t fences[TOKENS_MAX];
 	int n_fences;
@@ -652,7 +657,8 @@ void sim_start(int who)
 {
 	struct client *c = &w.client[who];
 	int64_t us = chance(w.T * (kin[who].parent >= 0 ? 1500 : 2500)) +
-		     (plot.bare ? w.T * BARE_T * 1000 : 0);
+		     (plot.bare ? w.T * BARE_T * 1000 : 0) +
+		     (plot.rush ? FREE_US : 0);
 
 	tell("client %d starts: slot %d, fence %" PRId64 "%s%s", who,
 	     slot_of(c), c->lease.fence, reads(c) ? ", reads" : "",
@@ -754,6 +760,13 @@ static void blur(struct flight *f)
 	for (int i = 0; i < n_nodes && plot.blind; i++)
 		if (f->answer.said == SAID_GRANTED && l->node[i].mine)
 			f->answer.slot = l->node[i].slot;
+}
+
+/* As somebody would ask who never looks beyond the slot that he tried last. */
+static void insist(struct lease *l)
+{
+	if (plot.stubborn && l->tried > 0 && l->state != LEASE_HELD)
+		l->only = l->tried;
 }
 
 /* For want of memory, or of keys. */
@@ -878,7 +891,7 @@ static void begin(int who, const struct lease_outer *outer)
 	struct lease_conf conf = {
 		.nodes = n_nodes,
 		.ttl_ms = c->ttl,
-		.node_timeout_ms = w.T / 4,
+		.node_timeout_ms = w.T / (plot.rush ? 10 : 4),
 		.wait_ms = INT64_MAX,
 		.guard_ms = n_nodes > 1 ? c->ttl : 0,
 		.ticket = n_nodes > 1 ? EPOCH_US + w.us + chance(20000) : 0,
@@ -1303,6 +1316,21 @@ static void plan_bare(void)
 	}
 }
 
+/* As many as there are slots come at the same moment, or more, and wait for as
+ * long as they do by default. */
+static void plan_rush(void)
+{
+	int down = (int)chance(n_nodes - lease_quorum(n_nodes) + 1);
+
+	plot.rush = w.steady = true;
+	plot.mix = MIX_SLOTS;
+	plot.nests = plot.rests = false;
+	if (one_in(2) && w.n_clients > plot.slots)
+		w.n_clients = plot.slots;
+	for (int i = 0; i < down; i++)
+		post(0, EV_DOWN, n_nodes - 1 - i, one_in(2), w.T * 100000);
+}
+
 static void plan_faults(void)
 {
 	int64_t span = w.T * 12000;
@@ -1319,6 +1347,10 @@ static void plan_faults(void)
 	}
 	if (n_nodes > 1 && one_in(8)) {
 		plan_bare();
+		return;
+	}
+	if (n_nodes > 1 && one_in(8)) {
+		plan_rush();
 		return;
 	}
 	if (n_nodes == 1 && plot.mix <= MIX_SLOTS && one_in(2)) {
@@ -1640,9 +1672,11 @@ static const struct twin {
 	 {{"theirs and 1 or 0, raised,", "theirs and 1 or 0, 1,"}}},
 	/* not in the scripts: see blur() */
 	{"slots of several nodes count as one, whichever they are", {{0}}},
+	/* see insist() */
+	{"in vain for one slot, another is not asked for", {{0}}},
 };
 #define TWINS ((int)(sizeof(twins) / sizeof(twins[0])))
-#define OF_SEVERAL 4
+#define OF_SEVERAL 5
 
 /* ---- one schedule ---- */
 
@@ -1731,6 +1765,29 @@ static void check_idle(void)
 		violated("nobody runs, and somebody waits");
 }
 
+/* Clients that met, each in another slot on another node, must find the slot
+ * that none of them got. */
+static void check_free(void)
+{
+	int has = 0, wants = 0;
+
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		struct client *c = &w.client[i];
+		enum lease_state state = c->lease.state;
+
+		insist(&c->lease);
+		has += (c->alive || c->guard_will) &&
+		       (state == LEASE_HELD || state == LEASE_LOST ||
+			state == LEASE_RELEASING);
+		wants += c->alive && state <= LEASE_WAITING;
+	}
+	if (!wants || has >= plot.slots || has != plot.has)
+		plot.free_us = w.us;
+	plot.has = has;
+	if (w.us - plot.free_us > FREE_US)
+		violated("a slot is free, and somebody waits");
+}
+
 static const char *first_of(const char *name)
 {
 	const char *member;
@@ -1808,7 +1865,8 @@ static void setup(uint64_t seed, int twin, bool aloud)
 		keys_close(&tokens[i].keys);
 	memset(&plot, 0, sizeof(plot));
 	world_begin(seed, twin, aloud);
-	plot.blind = twin > 0 && !twins[twin].edits[0].from;
+	plot.blind = twin == TWINS - 2;
+	plot.stubborn = twin == TWINS - 1;
 	plot.mix = (enum mix)chance(MIX_COUNT);
 	plot.slots = 2 + (int)chance(SLOTS_MOST - 1);
 	plot.nests = one_in(2);
@@ -1818,11 +1876,15 @@ static void setup(uint64_t seed, int twin, bool aloud)
 		setup_server(i);
 	go_to(0);
 	plan_faults();
-	if (!plot.bare && one_in(4))
+	if (!plot.bare && !plot.rush && one_in(4))
 		plan_forces(w.T * 8000);
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		kin[i] = (struct kin){.machine = i, .parent = -1};
 	world_people();
+	for (int i = 0; i < w.n_clients && plot.rush; i++) {
+		w.client[i].todo = 1;
+		post(chance(2000), EV_NEXT, i, 0, 0);
+	}
 	if (aloud)
 		printf("mix %d, %d slots, T %" PRId64 "%s%s%s%s\n",
 		       (int)plot.mix, plot.slots, w.T, w.calm ? ", calm" : "",
@@ -1894,9 +1956,12 @@ bool sim_run(uint64_t seed, int twin, bool aloud)
 	if (w.twin != twin)
 		become(twin);
 	setup(seed, twin, aloud);
-	while (world_step())
+	while (world_step()) {
 		if (w.us > w.quiet_us)
 			check_idle();
+		if (plot.rush)
+			check_free();
+	}
 	if (!w.failed)
 		check_end();
 	return !w.failed;

@@ -1528,6 +1528,54 @@ static void test_slots(void)
 	is_int(l.slot, 1, "that one");
 }
 
+/* Two clients met: each has slot 0 on one node and slot 1 on the other, and the
+ * third node is down. */
+static void meet(int64_t wait)
+{
+	begin(3, T, wait);
+	l.conf.slots = 2;
+	asks(0);
+	granted_by(&q[0], 0, 0, 1);
+	granted_by(&q[1], 0, 1, 1);
+	broke(&q[2], false, 1);
+}
+
+/* The other client gets slot 1. Then slot 0 is free, and must be asked for. */
+static void test_slots_met(void)
+{
+	int64_t t = 1;
+	bool any = false;
+
+	meet(FOREVER);
+	while (!any && (t = next(t)) >= 0 && t < 2 * KEEP)
+		for (int k = 0; k < n_q; k++)
+			if (q[k].verb == VERB_RELEASE)
+				reply(&q[k], SAID_YES, 101, t);
+			else if (q[k].node == 2)
+				broke(&q[k], false, t);
+			else if ((any = q[k].only == 0))
+				break;
+			else if (q[k].node == 0)
+				held_by(&q[k], 8, 600, 5, t);
+			else
+				granted_by(&q[k], 0, 1, t);
+	ok(any, "in vain for one slot: any other will do");
+	ok(t >= 0 && t < 2 * KEEP, "as soon as the minority is given back");
+}
+
+/* What one_slot() gave back is owed until a node has answered. */
+static void test_slots_left(void)
+{
+	int nodes = 0;
+
+	meet(0);
+	is_int(l.state, LEASE_RELEASING, "one try: no slot");
+	asks(1);
+	for (int k = 0; k < n_q; k++)
+		nodes |= q[k].verb == VERB_RELEASE ? 1 << q[k].node : 0;
+	ok((nodes & 3) == 3, "both grants are given back");
+}
+
 /* Two names of one server count once, also when that shows late: a name may
  * lead elsewhere on a second connection. */
 static void test_twins(void)
@@ -1940,6 +1988,8 @@ int main(void)
 	test_minority();
 	test_taken_since();
 	test_slots();
+	test_slots_met();
+	test_slots_left();
 	test_twins();
 	test_max_leases();
 	test_repair();

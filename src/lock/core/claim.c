@@ -77,9 +77,9 @@ static bool one_slot(struct lease *l, struct instant at)
 		if (l->node[i].vote == VOTE_YES && l->node[i].slot > highest)
 			highest = l->node[i].slot;
 	}
-	if (l->only == highest + 1)
+	if (l->tried == highest + 1)
 		highest = (highest + 1) % lease_slots(&l->conf);
-	l->only = highest + 1;
+	l->tried = highest + 1;
 	l->pause_until = at;
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].mine && l->node[i].slot != highest)
@@ -113,6 +113,7 @@ void claim_begin(struct lease *l, struct instant at)
 
 	if (!one_slot(l, at)) {
 		rounds_fail(l, at);
+		l->only = l->tried;
 		return;
 	}
 	for (int i = 0; i < l->conf.nodes; i++)

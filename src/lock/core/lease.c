@@ -73,7 +73,8 @@ void lease_stop_listening(struct lease_node *n)
  * not know of the loss can live. */
 void lease_want_release(struct lease_node *n, struct instant at)
 {
-	bool owed = n->mine || n->unsure || n->queued;
+	bool owed =
+		n->mine || n->unsure || n->queued || n->want == VERB_RELEASE;
 
 	lease_stop_listening(n);
 	for (int c = 0; c < CHANNELS; c++) {

@@ -318,6 +318,8 @@ struct lease {
 	struct instant pause_until; /* ... and when the pause ends */
 	int claims;                 /* claims tried in this round */
 	int only;                   /* see struct ask */
+	int tried;                  /* the last slot that was asked for alone,
+				       plus 1 */
 	int twin[2];                /* END_REFUSED: two nodes, one server */
 	bool was_busy;              /* a quorum answered in the last round */
 	bool last_look; /* this round is shorter than node_timeout_ms */

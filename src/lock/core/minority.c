@@ -90,9 +90,10 @@ void minority_give_back(struct lease_node *n, struct instant at)
 
 void minority_give_back_all(struct lease *l, struct instant at)
 {
-	bool any = false;
+	bool any = l->only > 0;
 
 	l->keep_until = NEVER;
+	l->only = 0;
 	for (int i = 0; i < l->conf.nodes && l->conf.nodes > 1; i++) {
 		if (!l->node[i].mine)
 			continue;

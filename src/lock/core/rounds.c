@@ -254,7 +254,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 
 void rounds_fail(struct lease *l, struct instant at)
 {
-	bool busy = lease_answered(l), woken = false, keep, freed;
+	bool busy = lease_answered(l), woken = false, keep, freed, narrow;
 	struct instant limit = limit_of(l);
 	enum lease_end end = hopeless(l);
 
@@ -287,8 +287,12 @@ void rounds_fail(struct lease *l, struct instant at)
 	}
 	l->next_round =
 		sooner(l->next_round, keep ? minority_look(l, at) : limit);
+	/* that slot was not to be had, but another one may be free */
+	narrow = l->only > 0;
 	if (!keep)
 		minority_give_back_all(l, at);
+	if (!keep && narrow)
+		l->next_round = sooner(l->next_round, l->pause_until);
 	for (int i = 0; i < l->conf.nodes; i++) {
 		/* a server that does not answer will not wake us either */
 		if (l->node[i].vote >= VOTE_BACK)
