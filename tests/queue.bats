@@ -792,3 +792,17 @@ wipe=$'\r\e[J'
 		cli a del "redlock:{job}:$part:job" >/dev/null
 	done
 }
+
+# A client that counts the line drops members that are not redlock's, also from
+# the signs of life.
+@test "S38 signs of life of another type do not stop the one that counts the line" {
+	keep
+	cli a zadd "$queue" 1 garbage >/dev/null
+	cli a lpush 'redlock:{job}:alive:job' x >/dev/null
+	start -k job -w 10s --max-waiters 1 -- true
+	alone() { in_line 1 && [ -z "$(cli a zscore "$queue" garbage)" ]; }
+	wait_until alone
+	let_go
+	finish
+	[ "$status" = 0 ]
+}

@@ -64,7 +64,7 @@ local function living(at)
 		local who = parsed(line[i])
 		if not who or gone(who, tonumber(line[i + 1]), at) then
 			redis.call('zrem', queue, line[i])
-			redis.call('zrem', alive, who or '')
+			try('zrem', alive, who or '')
 		else
 			n = n + 1
 		end
@@ -320,7 +320,7 @@ if marked and place >= 0 and latest < ticket then
 		local who, words = parsed(other)
 		if who and select(5, standing(words)) and other ~= member then
 			redis.call('zrem', queue, other)
-			redis.call('zrem', alive, who)
+			try('zrem', alive, who)
 			wake(who, 'superseded', 3 * grant_ms)
 			place = place - 1
 		end

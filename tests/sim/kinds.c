@@ -125,6 +125,7 @@ struct plot {
 	bool bare;    /* a minority is down, and later another one is */
 	bool rush;    /* a minority is down, and all come for a slot at once */
 	bool evicted, full, moving;
+	bool spoils;   /* nothing fails but by what is kept beside the lock */
 	bool newcomer; /* since the last loss one has had the free handed out */
 	bool blind;    /* a twin: see blur() */
 	bool stubborn; /* another: see insist() */
@@ -895,8 +896,8 @@ static void begin(int who, const struct lease_outer *outer)
 		.wait_ms = INT64_MAX,
 		.guard_ms = n_nodes > 1 ? c->ttl : 0,
 		.ticket = n_nodes > 1 ? EPOCH_US + w.us + chance(20000) : 0,
-		.max_waiters = one_in(20) ? chance(3) : -1,
-		.supersede = one_in(20),
+		.max_waiters = one_in(plot.spoils ? 3 : 20) ? chance(3) : -1,
+		.supersede = one_in(plot.spoils ? 2 : 20),
 		.slots = 1,
 		.min_hold_ms = plot.rests && one_in(3) ? chance(w.T * 3) : 0,
 		.seed = (uint64_t)chance(INT64_MAX)};
@@ -1168,6 +1169,71 @@ static void rob(int n)
 			w.client[i].robbed |= 1U << (here - nodes);
 }
 
+/* A command that somebody types. */
+static void __attribute__((sentinel)) by_hand(const char *word, ...)
+{
+	struct words request = {0}, out;
+	va_list ap;
+
+	va_start(ap, word);
+	for (; word; word = va_arg(ap, const char *))
+		words_add_text(&request, word);
+	va_end(ap);
+	if (!redis_run(here->redis, &request, &out))
+		violated("by hand: %s", out.at[0]);
+}
+
+/* Deleted, emptied, or of any type. The counter is only deleted: one that is no
+ * number stops all, as it should. */
+static void spoil_key(const char *name)
+{
+	int how = strcmp(name, PART("fence")) == 0 ? 0 : (int)chance(7);
+	static const char *const words[] = {
+		"vanishes",          "vanishes",        "is empty",
+		"is another string", "is another list", "is another hash",
+		"is another set"};
+
+	tell("%s: %s %s", w.server[here - nodes].name, name, words[how]);
+	redis_del(here->redis, name);
+	if (how == 2 || how == 3)
+		by_hand("SET", name, how == 2 ? "" : "x", NULL);
+	else if (how == 4)
+		by_hand("RPUSH", name, "x", NULL);
+	else if (how == 5)
+		by_hand("HSET", name, "x", "1", NULL);
+	else if (how == 6)
+		by_hand("ZADD", name, "1", "x", NULL);
+	if (how > 1)
+		by_hand("PEXPIRE", name, "60000", NULL);
+	if (strcmp(name, PART("fence")) == 0)
+		lose_counter();
+}
+
+/* Any of the companion keys, or one alone; also some that are not there yet. */
+static void spoil(int node)
+{
+	static char names[64][160];
+	static const char *const known[] = {PART("queue"), PART("alive"),
+					    PART("moves"), PART("newest"),
+					    PART("once")};
+	const int n_known = sizeof(known) / sizeof(known[0]);
+	const char *name;
+	int n = 0, one;
+
+	go_to(node);
+	for (; n < n_known; n++)
+		(void)snprintf(names[n], sizeof(names[0]), "%s", known[n]);
+	for (int i = 0; n < 64 && (name = redis_key(here->redis, i)); i++)
+		if (begins(name, "redlock:") &&
+		    !begins(name, "redlock:{" KEY "}:slot:"))
+			(void)snprintf(names[n++], sizeof(names[0]), "%s",
+				       name);
+	one = one_in(2) ? (int)chance(n) : -1;
+	for (int i = 0; i < n && !plot.moving && !plot.full; i++)
+		if (one < 0 ? one_in(2) : i == one)
+			spoil_key(names[i]);
+}
+
 static void evict(int node, int what)
 {
 	static const char *const names[] = {PART("moves"), PART("queue"),
@@ -1177,6 +1243,10 @@ static void evict(int node, int what)
 	char name[160];
 
 	plot.evicted = true;
+	if (what > 11) {
+		spoil(node);
+		return;
+	}
 	go_to(node);
 	if (what > 5) { /* the lock, or who shares it */
 		scan();
@@ -1271,7 +1341,7 @@ static void plan_losses(int64_t span)
 	if (one_in(4))
 		for (int i = (int)chance(3); i >= 0; i--)
 			post(chance(span), EV_EVICT, any_node(),
-			     (int)chance(12), 0);
+			     (int)chance(24), 0);
 }
 
 static void plan_server_faults(int64_t span)
@@ -1360,6 +1430,13 @@ static void plan_faults(void)
 	if (n_nodes == 1 && one_in(8)) {
 		plot.carried = w.steady = true;
 		plan_moves(w.T * 6000);
+		return;
+	}
+	if (one_in(6)) {
+		plot.spoils = w.steady = true;
+		for (int i = (int)chance(12); i >= 0; i--)
+			post(chance(span), EV_EVICT, any_node(), 12, 0);
+		plan_deaths(span, one_in(2) ? CLIENTS_MAX : 0);
 		return;
 	}
 	/* what says who moved the counter, again and again */
@@ -1663,6 +1740,10 @@ static const struct twin {
 	{"whoever is put out is asked with the others who came since",
 	 {{"if outer or sharers_end(v, at) then\nif shared(v) and not bad then",
 	   "if outer then\nif shared(v) and not bad then"}}},
+	{"who supersedes stops at a key of another type",
+	 {{"redis.call('zrem', queue, other)\ntry('zrem', alive, who)",
+	   "redis.call('zrem', queue, other)\n"
+	   "redis.call('zrem', alive, who)"}}},
 	/* and, seen on several nodes alone: */
 	{"a restarted node votes at once",
 	 {{"return rest > 0 and rest or nil\n", "return nil\n"}}},
