@@ -168,6 +168,10 @@ int main(int argc, char **argv)
 		close(fd);
 		fd = open("witness", O_RDWR);
 		(void)flock(fd, LOCK_EX);
+		/* its files are closed before it is dead: until then redlock
+		 * says that a process is left */
+		for (int i = 0; i < 1000 && kill(below, 0) == 0; i++)
+			pause_ms(1);
 	}
 	return 0;
 }
