@@ -703,6 +703,10 @@ END
 
 	check 2 --last-success 25h
 	[ "$output$stderr" = 'CRITICAL: job: no success in the history' ]
+	# how the work went under a lock held by hand is not known
+	redlock unlock job --token "$(redlock lock job)"
+	check 2 --last-success 25h
+	[ "$output$stderr" = 'CRITICAL: job: no success in the history' ]
 	run redlock -k job -- false
 	check 2 --last-success 25h
 	[ "$output" = 'CRITICAL: job: no success in the history; the last run: failed (exit 1)' ]
