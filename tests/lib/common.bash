@@ -363,6 +363,15 @@ contains() { # FILE TEXT, as of grep; mostly without a process
 	esac
 }
 lacks() { ! grep -- "$2" "$1" >&2; }
+# FILE: no message of redlock's, but perhaps that this machine answers slowly
+nothing_said() { ! grep -v 'is short for a server that takes' "$1" >&2; }
+said_renewed() { # TIMES: a holder with -v says so
+	[ "$(grep -c 'redlock: job: renewed$' "$T/err")" -ge "$1" ]
+}
+only_renewed() { # nor did it say anything else in between
+	! grep -v ': \(acquired after .*\|renewed\|released, .*\)$' "$T/err" |
+		grep -v 'is short for a server that takes' >&2
+}
 at_least() { [ "$1" -ge "$2" ] || { echo "$1 < $2" >&2; return 1; }; }
 below() { [ "$1" -lt "$2" ] || { echo "$1 >= $2" >&2; return 1; }; }
 now_ms() { local t=${EPOCHREALTIME/[.,]/}; echo $((t / 1000)); }

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -161,17 +162,12 @@ int main(int argc, char **argv)
 		pause_ms(10);
 	write_number("counter", count + 1);
 	if (spawns) {
-		(void)kill(below, SIGKILL);
+		/* below is to be a child of ours, so that we see it gone */
+		(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 		(void)kill(child, SIGKILL);
-		(void)waitpid(child, NULL, 0);
-		/* below is no child of ours: wait until it lets go of fd */
-		close(fd);
-		fd = open("witness", O_RDWR);
-		(void)flock(fd, LOCK_EX);
-		/* its files are closed before it is dead: until then redlock
-		 * says that a process is left */
-		for (int i = 0; i < 1000 && kill(below, 0) == 0; i++)
-			pause_ms(1);
+		(void)kill(below, SIGKILL);
+		while (waitpid(-1, NULL, 0) > 0)
+			;
 	}
 	return 0;
 }
