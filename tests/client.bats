@@ -873,6 +873,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 
 @test "C21 after the first renewals the guard's memory is locked, and others die before it" {
 	need_root
+	[ -z "${SANITIZED:-}" ] || skip "a sanitizer makes nothing of mlockall()"
 	started -k job -t 1s -- witness "$T" --started w --hold 60000
 	g=$(guard)
 	wait_until grep -q '^VmLck:.*[1-9]' "/proc/$g/status"
