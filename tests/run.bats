@@ -11,7 +11,8 @@ load lib/common
 
 @test "the witness counts every one of 24 contending runs" {
 	for i in {1..24}; do
-		redlock -q -k job -t 20s -- witness "$T" --hold 2 &
+		redlock -q -k job -t 20s --node-timeout 5s -- \
+			witness "$T" --hold 2 &
 	done
 	wait
 	[ "$(holds)" = 24 ]
