@@ -57,7 +57,7 @@ after_a_while() { # as many renewals as make the lease, twice
 		"$REDLOCK" -q -u "$url" -k "$key" -n -N 3 -- true
 		"$REDLOCK" -q -u "$url" -k "$key" -n -s -- true
 		run -75 "$REDLOCK" -q -u "$url" -k "$key" -t 5s -- env \
-			-u REDLOCK_HELD "$REDLOCK" -q -u "$url" -k "$key" -n -- \
+			-u REDLOCK_HELD -u REDLOCK_TOKEN "$REDLOCK" -q -u "$url" -k "$key" -n -- \
 			true
 		n=$((n + 1))
 	done; done; done

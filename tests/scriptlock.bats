@@ -651,7 +651,7 @@ no_shadow() { # no lock, nor what belongs to it
 	"$REDLOCK" unlock job
 	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
 	held job
-	run -75 env -u REDLOCK_HELD "$REDLOCK" -n -k job -- true
+	run -75 env -u REDLOCK_HELD -u REDLOCK_TOKEN "$REDLOCK" -n -k job -- true
 	touch "$T/go"
 	finish
 	[ "$status" = 0 ]
