@@ -1,19 +1,56 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # embed-lua.sh DIR: the scripts of DIR as C, each whole, with the name by which
-# EVALSHA calls it: LUA_ACQUIRE and SHA_ACQUIRE, ...  Blank lines, lines that are
-# all comment and indents stay behind: they are free in the source and would
-# cost bytes on the wire.
+# EVALSHA calls it: LUA_ACQUIRE and SHA_ACQUIRE, ...
+# embed-lua.sh DIR NAME [plain]: the text of one script; plain: with its blanks.
+#
+# Comments, blank lines, indents and the blanks around operators are left out:
+# they would cost bytes on the wire. All other lines stay lines, so the server
+# compiles the same code, and the same line numbers, with the blanks or without
+# them (tests/sim.bats compares both).
 set -eu
 dir=$1
+only=${2-}
+plain=${3-}
 
-script() { # NAME PART...
-	name=$1
-	shift
-	for part; do cat "$dir/$part.lua"; done |
-		sed -e 's/^[ 	]*//' -e '/^$/d' -e '/^--/d' >"$tmp"
-	echo "#define SHA_$name \"$(sha1sum <"$tmp" | cut -c1-40)\""
-	printf '#define LUA_%s' "$name"
+lines() { sed -e 's/^[ 	]*//' -e '/^$/d' -e '/^--/d'; }
+# What is left of a blank: one that keeps two words, two signs or a number and
+# its neighbour apart.
+short() {
+	awk -v q="'" '
+	function apart(a, b) {
+		return a ~ /[A-Za-z0-9_]/ && b ~ /[A-Za-z0-9_]/ ||
+		    a ~ /[-.0-9]/ && b ~ /[-.]/ || a == "." && b ~ /[0-9]/
+	}
+	BEGIN { string = "^" q "([^" q "\\\\]|\\\\.)*" q }
+	{
+		rest = $0
+		out = ""
+		while (rest != "") {
+			n = 1
+			if (match(rest, string)) {
+				n = RLENGTH
+			} else if (rest ~ /^"|^\[\[|^\[=/) {
+				print "embed-lua.sh: a string of another kind: " $0 >"/dev/stderr"
+				exit 1
+			} else if (rest ~ /^--/) {
+				break
+			} else if (match(rest, /^[ \t]+/)) {
+				rest = substr(rest, RLENGTH + 1)
+				if (rest !~ /^--/ &&
+				    apart(substr(out, length(out)), substr(rest, 1, 1)))
+					out = out " "
+				continue
+			}
+			out = out substr(rest, 1, n)
+			rest = substr(rest, n + 1)
+		}
+		print out
+	}'
+}
+as_c() { # NAME
+	echo "#define SHA_$1 \"$(sha1sum <"$tmp" | cut -c1-40)\""
+	printf '#define LUA_%s' "$1"
 	awk '{
 		gsub(/\\/, "&&")
 		gsub(/"/, "\\\"")
@@ -21,9 +58,20 @@ script() { # NAME PART...
 	}
 	END { print "" }' "$tmp"
 }
+script() { # NAME PART...
+	name=$1
+	shift
+	[ -z "$only" ] || [ "$only" = "$name" ] || return 0
+	for part; do cat "$dir/$part.lua"; done | lines >"$tmp"
+	if [ -z "$plain" ]; then
+		short <"$tmp" >"$tmp.short"
+		mv "$tmp.short" "$tmp"
+	fi
+	if [ -n "$only" ]; then cat "$tmp"; else as_c "$name"; fi
+}
 
 tmp=$(mktemp)
-trap 'rm -f "$tmp"' EXIT
+trap 'rm -f "$tmp" "$tmp.short"' EXIT
 script ACQUIRE prelude share queue server stop acquire
 script JOIN prelude share heal stop join
 script CONFIRM prelude share heal server stop confirm

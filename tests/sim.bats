@@ -78,3 +78,19 @@ need_kinds() {
 	need_kinds
 	run -0 "$kinds" --differ "$T/a.sock" "$(some 5000)"
 }
+
+@test "the scripts are sent without their blanks, and mean the same" {
+	local name names
+
+	need_kinds
+	names=$(sed -n 's/^script \([A-Z]*\) .*/\1/p' "$top/scripts/embed-lua.sh")
+	[ "$(wc -w <<<"$names")" -ge 9 ]
+	for name in $names; do
+		sh "$top/scripts/embed-lua.sh" "$top/src/lua" "$name" >"$T/short"
+		sh "$top/scripts/embed-lua.sh" "$top/src/lua" "$name" plain >"$T/plain"
+		[ "$(wc -c <"$T/short")" -lt "$(wc -c <"$T/plain")" ]
+		run -0 "$kinds" --same "$T/short" "$T/plain"
+	done
+	sed 's/2592000000/2592000001/' "$T/short" >"$T/other"
+	run -1 "$kinds" --same "$T/short" "$T/other"
+}

@@ -12,6 +12,8 @@
  *   kinds --twins N                  each twin, caught within N schedules
  *   kinds --twins N --parts P --from SEED   one in P of them, another with each
  * seed kinds --differ SOCKET [STEPS [SEED]]   redis.c against a server
+ *   kinds --same FILE FILE     whether two scripts are compiled to the same
+ * code
  *
  * What is checked, whenever a script has run, a command starts, and at the end:
  *   - nobody runs in a slot in which somebody else runs, save readers among
@@ -2460,6 +2462,30 @@ static int differ(const char *path, uint64_t steps, uint64_t seed)
 	return !same;
 }
 
+/* ---- two texts of one script ---- */
+
+static char *text_of(const char *path)
+{
+	static char text[2][65536];
+	static int n;
+	FILE *f = fopen(path, "r");
+
+	n = !n;
+	if (!f)
+		return NULL;
+	text[n][fread(text[n], 1, sizeof(text[n]) - 1, f)] = '\0';
+	(void)fclose(f);
+	return text[n];
+}
+
+static int same_code(const char *one, const char *other)
+{
+	const char *a = text_of(one), *b = text_of(other);
+
+	return !a || !b || a[0] == '\0' ||
+	       !redis_same_code(nodes[0].redis, a, b);
+}
+
 /* ---- from the command line ---- */
 
 const char *sim_twin(int twin)
@@ -2488,6 +2514,8 @@ int main(int argc, char **argv)
 		if (!nodes[i].redis)
 			abort();
 	}
+	if (argc > 3 && strcmp(argv[1], "--same") == 0)
+		return same_code(argv[2], argv[3]);
 	if (argc > 2 && strcmp(argv[1], "--differ") == 0)
 		return differ(argv[2],
 			      argc > 3 ? strtoull(argv[3], NULL, 10) : STEPS,

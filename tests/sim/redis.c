@@ -961,15 +961,36 @@ void redis_edit(struct redis *r, const struct redis_edit *edits)
 	r->edits = edits;
 }
 
+/* How much of the text is this, but for blanks: the scripts are sent without
+ * most of theirs. 0: it is something else. */
+static size_t fits(const char *text, const char *words)
+{
+	const char *p = text;
+
+	for (; *words; words++) {
+		if (*words == ' ')
+			continue;
+		p += strspn(p, " ");
+		if (*p++ != *words)
+			return 0;
+	}
+	return (size_t)(p - text);
+}
+
 static char *replaced(char *text, const struct redis_edit *e, int *found)
 {
-	size_t from = strlen(e->from), to = strlen(e->to);
-	char *at = strstr(text, e->from), *out;
+	size_t from = 0, to = strlen(e->to);
+	char *at = NULL, *out;
 
-	for (char *p = at; p; p = strstr(p + 1, e->from))
-		(*found)++;
+	for (char *p = text; *p; p++) {
+		if (*p == ' ' || !fits(p, e->from))
+			continue;
+		if ((*found)++ == 0)
+			at = p;
+	}
 	if (!at)
 		return text;
+	from = fits(at, e->from);
 	out = must(malloc(strlen(text) - from + to + 1));
 	memcpy(out, text, (size_t)(at - text));
 	memcpy(out + (at - text), e->to, to);
@@ -987,6 +1008,33 @@ char *redis_edited(const struct redis_edit *edits, const char *text, size_t len,
 		out = replaced(out, &edits[i], &found[i]);
 	*out_len = strlen(out);
 	return out;
+}
+
+static int add_code(lua_State *l, const void *code, size_t len, void *buf)
+{
+	(void)l;
+	luaL_addlstring(buf, code, len);
+	return 0;
+}
+
+/* Puts the code on the stack, as a string. */
+static bool push_code(struct redis *r, const char *text)
+{
+	luaL_Buffer buf;
+
+	if (luaL_loadbuffer(r->lua, text, strlen(text), "@user_script"))
+		return false;
+	luaL_buffinit(r->lua, &buf);
+	if (lua_dump(r->lua, add_code, &buf))
+		return false;
+	luaL_pushresult(&buf);
+	return true;
+}
+
+bool redis_same_code(struct redis *r, const char *a, const char *b)
+{
+	return push_code(r, a) && push_code(r, b) &&
+	       lua_rawequal(r->lua, -1, -3);
 }
 
 /* Puts the script on the stack, or the text of an error. */

@@ -48,8 +48,8 @@ const char *redis_twice(const struct redis *r);
 bool redis_run(struct redis *r, const struct words *request,
 	       struct words *reply);
 
-/* A change to every script that has the text `from`. A list of them ends with
- * a NULL; it is borrowed. */
+/* A change to every script that has the text `from`, but for blanks. A list of
+ * them ends with a NULL; it is borrowed. */
 struct redis_edit {
 	const char *from, *to;
 };
@@ -59,6 +59,9 @@ void redis_edit(struct redis *r, const struct redis_edit *edits);
  * was. */
 char *redis_edited(const struct redis_edit *edits, const char *text, size_t len,
 		   size_t *out_len, int *found);
+
+/* Whether both texts are compiled to the same code, line by line. */
+bool redis_same_code(struct redis *r, const char *a, const char *b);
 
 /* ---- what a test looks at, and does by hand ---- */
 

@@ -167,7 +167,7 @@ static void test_scripts(void)
 	static const char *const marks[] = {
 		[VERB_ACQUIRE] = "'granted'",
 		[VERB_CONFIRM] = "'healed'",
-		[VERB_RELEASE] = "pcall(serve, at, alone,",
+		[VERB_RELEASE] = "pcall(serve,at,alone,",
 	};
 
 	for (int v = VERB_ACQUIRE; v <= VERB_RELEASE; v++) {
@@ -187,9 +187,9 @@ static void test_scripts(void)
 		       "verb %d: the script is sent whole", v);
 		ok(strstr(w.at[1], marks[v]), "verb %d: it is its own script",
 		   v);
-		ok(strstr(w.at[1], "local lock, fence, holder = KEYS[1]"),
+		ok(strstr(w.at[1], "local lock,fence,holder=KEYS[1]"),
 		   "verb %d: it names its keys", v);
-		ok(strstr(w.at[1], "redis.call('select', ARGV[#ARGV])"),
+		ok(strstr(w.at[1], "redis.call('select',ARGV[#ARGV])"),
 		   "verb %d: it selects the last word", v);
 		ok(w.len[1] < 19456, "verb %d: it is no long text", v);
 		/* A server that was frozen reads 16 KiB at a time. It must find
