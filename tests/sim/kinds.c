@@ -1727,7 +1727,7 @@ static const struct twin {
 	 {{"if moving and (reads or slots > 1 or slot > 0) then",
 	   "if moving and false then"}}},
 	{"on the move, who gets the lock is woken by a list made anew",
-	 {{"if not moving then -- it will ask", "if true then"}}},
+	 {{"if not moving then\nown('rpush',", "if true then\nown('rpush',"}}},
 	{"asked again, the counter is told as it is",
 	 {{"c = next_fence(at or time(), alone)\n",
 	   "c = raw and c or next_fence(at or time(), alone)\n"}}},
