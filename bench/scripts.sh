@@ -114,7 +114,7 @@ hand_over() { # BUILD
 	echo >"$W/go"
 	wait $waiter
 	monitor_off
-	sed -nE '/"EVALSHA"/I,/"started"/p' "$W/monitor" |
+	sed -nE '/"started"/q; /\] "EVAL/I,$p' "$W/monitor" |
 		grep -vciE '\] "(echo|ping|hello|client|command|info)"'
 }
 

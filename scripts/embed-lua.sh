@@ -72,12 +72,15 @@ script() { # NAME PART...
 
 tmp=$(mktemp)
 trap 'rm -f "$tmp" "$tmp.short"' EXIT
-script ACQUIRE prelude share queue server stop acquire
-script JOIN prelude share heal stop join
-script CONFIRM prelude share heal server stop confirm
-script RELEASE prelude share queue server log release
-script FORCE prelude share heal queue server stop log story force
-script UNLOCK prelude share queue server log story look find unlock release
-script EXTEND prelude share heal server stop story look find extend confirm
-script INSPECT prelude share look inspect
-script HISTORY prelude history
+script ACQUIRE head record plain-acquire prelude share queue server stop acquire
+script JOIN head record prelude share heal stop join
+script CONFIRM head renewed plain-confirm record prelude share heal server stop \
+	confirm
+script RELEASE head log plain-release record prelude share queue server release
+script FORCE head log record prelude share heal queue server stop story force
+script UNLOCK head log record prelude share queue server story look find unlock \
+	release
+script EXTEND head renewed record prelude share heal server stop story look find \
+	extend confirm
+script INSPECT head record prelude share look inspect
+script HISTORY head record prelude history

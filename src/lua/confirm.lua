@@ -104,16 +104,11 @@ if theirs and not away then
 else
 	redis.call('pexpire', lock, ttl)
 end
--- Counts the owner's renewals in the record, for people to read. If that cannot
--- be stored, the record stays as it was.
+-- If the renewal cannot be counted, the record stays as it was.
 local function count_renewal()
-	local n = number_in(record, 'renewed') or 0
-	local words = string.gsub(record, n > 0 and '\nrenewed %d+\n'
-	    or number_in(record, 'lost') and '\nlost %d+\n' or '\nsince %d+\n',
-	    (n > 0 and '\n' or '%0') .. 'renewed ' .. n + 1 .. '\n', 1)
 	local ms = (away or not theirs) and ttl
 	    or math.max(1, redis.call('pttl', holder))
-	return redis.pcall('set', holder, words, 'px', ms).ok
+	return redis.pcall('set', holder, renewed(), 'px', ms).ok
 end
 if not record_is_of(value) or not (not shares and count_renewal())
     and (away or not theirs) and redis.call('pexpire', holder, ttl) == 0 then

@@ -1746,6 +1746,20 @@ static const struct twin {
 	 {{"redis.call('zrem', queue, other)\ntry('zrem', alive, who)",
 	   "redis.call('zrem', queue, other)\n"
 	   "redis.call('zrem', alive, who)"}}},
+	{"a plain acquire passes those who wait",
+	 {{"and ARGV[4] < '1'\nand redis.call('exists', part('queue')) == 0 "
+	   "then",
+	   "and ARGV[4] < '1' then"}}},
+	{"a plain release does not move the counter",
+	 {{"c = math.max(c, tonumber(ARGV[2])) + 1\nredis.pcall",
+	   "c = math.max(c, tonumber(ARGV[2]))\nredis.pcall"}}},
+	{"a plain release passes over those who wait",
+	 {{"redis.call('exists', part('queue'), part('alive'),",
+	   "redis.call('exists', part('alive'),"}}},
+	{"a plain renewal does not see that somebody has joined",
+	 {{"and redis.call('exists', part('sharers:' .. token),\n"
+	   "part('grant:' .. token)) == 0 then\nlocal at, pttl",
+	   "then\nlocal at, pttl"}}},
 	/* and, seen on several nodes alone: */
 	{"a restarted node votes at once",
 	 {{"return rest > 0 and rest or nil\n", "return nil\n"}}},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parses what a server stores about a client: the record of a holder ("NAME
- * VALUE" lines, src/lua/prelude.lua), and the member of a sorted set with which
+ * VALUE" lines, src/lua/record.lua), and the member of a sorted set with which
  * a client waits or shares a lock ("TOKEN TTL SLOTS FLAGS", then such lines:
  * script_identity()).
  */

@@ -1,0 +1,37 @@
+-- An acquire on one node of a lock without slots and readers, by a client that
+-- asks for nothing more: the lock is free and nobody waits; or it is the
+-- client's own, nobody has joined it or asks its holder to stop, and the counter
+-- has not moved since the grant. This does what acquire.lua would do, which has
+-- the arguments.
+local ttl, about, given, at
+if c and slot == 0 and not moving and ARGV[3] == '1' and ARGV[7] == '0'
+    and ARGV[8] == '0' and ARGV[9] == '0' and ARGV[10] == '-1'
+    and ARGV[11] == '-1' and ARGV[12] == '0' then
+	ttl, about = ARGV[6]:match('^(%d+) 1 %-\n(.*)$')
+end
+if ttl and v == token then
+	local who, fence = (record or ''):match(
+	    '^token (%S+)\nttl %d+\nfence (%d+)\nsince %d+\n')
+	given = who == token and tonumber(fence) == c
+	    and not record:find('\nlost ', 1, true)
+	    and redis.call('exists', part('sharers:' .. token),
+	    part('grant:' .. token)) == 0
+	    and redis.call('pexpire', lock, ttl)
+	at = given and time()
+elseif ttl and not v and not record and ARGV[2] == '0' and ARGV[4] < '1'
+    and redis.call('exists', part('queue')) == 0 then
+	at = time()
+	-- it fails if the key is of another type, or memory is full
+	local set = redis.pcall('set', lock, token, 'nx', 'px', ttl)
+	given = set and set.ok
+	if given then
+		c = math.max(c + 1, at)
+		redis.pcall('set', fence, text(c), 'px', month_ms)
+		redis.pcall('set', holder,
+		    record_of(token, ttl, about, at, nil, c), 'px', ttl)
+	end
+end
+if given then
+	return {'granted', text(c), 0, 0, '0', '', text(math.floor(at / 1000)),
+	    '-1', ''}
+end

@@ -1,0 +1,16 @@
+-- A renewal by the holder itself, whose record is there: nobody has joined it or
+-- asks it to stop, and the counter need not be raised. This does what
+-- confirm.lua would do, which has the arguments.
+if v == token and ARGV[6] == token and c and c >= tonumber(ARGV[3])
+    and not moving and record
+    and record:find('token ' .. token .. '\n', 1, true) == 1
+    and redis.call('exists', part('sharers:' .. token),
+    part('grant:' .. token)) == 0 then
+	local at, pttl = time(), redis.call('pttl', lock)
+	redis.call('pexpire', lock, ARGV[2])
+	if not redis.pcall('set', holder, renewed(), 'px', ARGV[2]).ok then
+		redis.call('pexpire', holder, ARGV[2])
+	end
+	return {'yes', text(c), pttl, 0, 0, text(math.floor(at / 1000)), '-1', '',
+	    '0'}
+end

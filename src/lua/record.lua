@@ -1,0 +1,16 @@
+-- A release may arrive late, after this client has asked for the lock again. So
+-- each acquire after a release starts a new round, and a release of an earlier
+-- round does not undo it. The record keeps the round of the grant.
+local round = 0
+local function round_line(who)
+	return who == token and round > 0 and 'round ' .. round .. '\n' or ''
+end
+-- "fence": the counter at the grant. "lost": see grant() in queue.lua; a record
+-- with it must outlive any lease.
+local function record_of(who, ttl, about, since, lost, given)
+	return 'token ' .. who .. '\nttl ' .. ttl
+	    .. (given and '\nfence ' .. text(given) or '') .. '\nsince '
+	    .. text(math.floor(since / 1000)) .. '\n'
+	    .. (lost and 'lost ' .. text(lost) .. '\n' or '')
+	    .. round_line(who) .. about
+end
