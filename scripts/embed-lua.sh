@@ -76,7 +76,7 @@ script ACQUIRE head record plain-acquire prelude share queue server stop acquire
 script JOIN head record prelude share heal stop join
 script CONFIRM head renewed plain-confirm record prelude share heal server stop \
 	confirm
-script RELEASE head log plain-release record prelude share queue server release
+script RELEASE head record log plain-release prelude share queue server release
 script FORCE head log record prelude share heal queue server stop story force
 script UNLOCK head log record prelude share queue server story look find unlock \
 	release

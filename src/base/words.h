@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#define WORDS_MAX 32
+#define WORDS_MAX 48
 
 struct words {
 	int n;

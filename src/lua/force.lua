@@ -81,8 +81,8 @@ end
 local function note_it(who, about, before)
 	-- a hold that --min-hold keeps has its entry already, under the bare
 	-- token
-	note((string.gsub(who, ' rest$', '')), story_of(before, at, 'outcome forced\n' .. ARGV[6]), about,
-	    at, true)
+	note((string.gsub(who, ' rest$', '')), true,
+	    story_of(before, at, about, 'outcome forced\n' .. ARGV[6]))
 end
 -- The record describes the holder alone. Of the readers, a hundred get an
 -- entry: the history has room for no more.

@@ -1,16 +1,43 @@
--- A release on one node of a lock without slots and readers that nobody waits
--- for or has joined. This does what release.lua would do, which has the
--- arguments.
-if v == token and c and slot == 0 and not moving and ARGV[3] == '1'
-    and ARGV[5] ~= '2' and ARGV[7] == '' and ARGV[8] == '0'
-    and ARGV[10] == '0' and not (record and record:find('\nround ', 1, true)) then
-	local about = ARGV[4]:match('^%d+ 1 [-s]\n(.*)$')
-	if about and redis.call('exists', part('queue'), part('alive'),
-	    part('sharers:' .. token), part('grant:' .. token)) == 0 then
-		redis.call('del', lock, holder)
+-- A release on one node of a lock without slots and readers that nobody has
+-- joined: nobody waits, or the first in line wants such a lock, too, and came a
+-- moment ago. This does what release.lua would do, which has the arguments.
+-- (A record without "joined 1" says that nobody has joined: see share.lua.)
+local line = v == token and c and slot == 0 and not moving and record
+    and ARGV[3] == '1' and ARGV[5] == '0' and ARGV[7] == '' and ARGV[8] == '0'
+    and ARGV[10] == '0' and record:find('token ' .. token .. '\n', 1, true) == 1
+    and not record:find('\njoined 1\n', 1, true)
+    and not record:find('\nlost ', 1, true)
+    and not record:find('\nround ', 1, true)
+    and redis.pcall('zrange', part('queue'), 0, 0, 'withscores')
+local about = line and not line.err and ARGV[4]:match('^%d+ 1 [-s]\n')
+if about then
+	local grant, px = part('grant:' .. token), 0
+	if not line[1] then
+		redis.call('del', lock, holder, grant)
 		c = math.max(c, tonumber(ARGV[2])) + 1
 		redis.pcall('set', fence, text(c), 'px', month_ms)
-		note(token, ARGV[13], about, time())
-		return {'yes', text(c), 0}
+	elseif ARGV[11] == '0' then
+		local at = time()
+		local who, ttl, its = line[1]:match('^(%S+) ([1-9]%d*) 1 [-s]\n(.*)$')
+		px = ttl and who ~= token and at - line[2] <= 5000000
+		    and math.min(2000, math.floor(ttl / 2))
+		if px then
+			redis.call('del', grant)
+			redis.call('zrem', part('queue'), line[1])
+			redis.call('set', lock, who, 'px', px)
+			c = math.max(c + 1, tonumber(ARGV[2]) + 1, at)
+			redis.pcall('set', fence, text(c), 'px', month_ms)
+			redis.pcall('set', holder,
+			    record_of(who, ttl, its, at, nil, c), 'px', ttl)
+			grant = part('grant:' .. who)
+			redis.pcall('rpush', grant, text(c))
+			redis.pcall('pexpire', grant, px)
+		end
+	else
+		px = nil
+	end
+	if px then
+		note(token, nil, unpack(ARGV, 13, #ARGV - 1))
+		return {'yes', text(c), px}
 	end
 end

@@ -14,7 +14,7 @@
 --       10 for how many ms nobody may repeat the work, or 0: --once-per
 --       11 "1": do not hand it to a waiter: see `withheld` in lease.h
 --       12 the round: see round_line()
---       13 what became of the hold: see log.lua; "": no entry
+--       13... what became of the hold: see log.lua; none: no entry
 -- Returns
 --   yes COUNTER MS    released; handed to the next client for MS; 0: to nobody
 --   no COUNTER     it was not ours, or no longer: nothing changed
@@ -39,7 +39,7 @@ if (slots > 1 or slot > 0) and v ~= token then
 end
 local at = time()
 local function told(reply, again)
-	note(token, ARGV[13], about, at, again)
+	note(token, again, unpack(ARGV, 13, #ARGV - 1))
 	return reply
 end
 local sharers = sharers_of(v or '')

@@ -8,12 +8,18 @@ local function about_of(words)
 	about = string.gsub(about, '^round %d+\n', '')
 	return (string.gsub(about, joined_line .. '$', ''))
 end
--- The story for log.lua. `before`: the fence, or nil if unknown.
-local function story_of(before, at, ending)
+-- The fields for log.lua. `before`: the fence, or nil if unknown. `ending`:
+-- "NAME VALUE" lines.
+local function story_of(before, at, about, ending)
 	local now_ms = math.floor(at / 1000)
 	local held = now_ms - (number_in(record, 'since') or now_ms)
-	local story = (before and 'fence ' .. text(before) .. '\n' or '')
+	local fields = {}
+	for name, value in string.gmatch(
+	    (before and 'fence ' .. text(before) .. '\n' or '')
 	    .. (slot > 0 and 'slot ' .. slot .. '\n' or '')
-	return (story == '' and '\n' or story) .. '\nheld_ms ' .. text(held)
-	    .. '\n' .. ending
+	    .. string.gsub(about, '^ticket %d+\n', '') .. 'held_ms '
+	    .. text(held) .. '\n' .. ending, '(%S+) ([^\n]*)\n') do
+		fields[#fields + 1], fields[#fields + 2] = name, value
+	end
+	return unpack(fields)
 end

@@ -10,5 +10,13 @@ ARGV[4] = stands
 -- a keeper may still renew it; a value without a record is another program's
 ARGV[5] = (value ~= token or record_is_of(token)) and '2' or '0'
 ARGV[7] = value ~= token and not shared(value) and value or ''
-ARGV[13] = ARGV[13] == '1' and value == token
-    and story_of(not bad and c, time(), 'outcome released\n') or ''
+local fields = ARGV[13] == '1' and value == token and {story_of(
+    not bad and c, time(), string.match(stands, '\n(.*)$'), 'outcome released\n')}
+    or {}
+fields[#fields + 1] = ARGV[14]
+for i, word in ipairs(fields) do
+	ARGV[12 + i] = word
+end
+if not fields[2] then
+	ARGV[14] = nil
+end

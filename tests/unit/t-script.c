@@ -95,19 +95,18 @@ static const struct request {
 	 0,
 	 {.nodes = 1},
 	 {.fence = 7, .seen = 8, .held = true},
-	 {TOKEN, "7", "1", STANDS, "0", "1", "", "0", "0", "0", "0", "0", "",
-	  "0"}},
+	 {TOKEN, "7", "1", STANDS, "0", "1", "", "0", "0", "0", "0", "0", "0"}},
 	{VERB_RELEASE,
 	 9,
 	 {.nodes = 3},
 	 {.fence = INT64_MAX, .least_ms = 5, .held_ms = 4, .once_ms = 3},
 	 {TOKEN, "9223372036854775807", "0", "1500 1 -\nticket 0\n" ABOUT, "0",
-	  "0", "", "5", "4", "3", "0", "0", "", "9"}},
+	  "0", "", "5", "4", "3", "0", "0", "9"}},
 	{VERB_RELEASE,
 	 9,
 	 {.nodes = 1, .outer = {OUTER, 0, 0, 7, 1500, false}},
 	 {.queued = true, .joins = true},
-	 {TOKEN, "0", "1", STANDS, "1", "0", OUTER, "0", "0", "0", "0", "0", "",
+	 {TOKEN, "0", "1", STANDS, "1", "0", OUTER, "0", "0", "0", "0", "0",
 	  "9"}},
 };
 
@@ -243,23 +242,31 @@ static void test_history_entry(void)
 	if (keys_init(&k, "job", 3, TOKEN) < 0)
 		exit(99);
 	for (int v = VERB_ACQUIRE; v <= VERB_RELEASE; v++) {
+		static const char *const told[] = {
+			"fence", "7",  "slot",    "3", "host",    "web 2",
+			"pid",   "12", "held_ms", "1", "outcome", "lost"};
 		struct ask ask = {.verb = (enum verb)v};
 		int n;
 
-		script_request(&ask, &conf, &k, TOKEN, "1500 1 -\n", 9,
+		script_request(&ask, &conf, &k, TOKEN,
+			       "1500 1 -\nticket 5\nhost web 2\npid 12\n", 9,
 			       &scratch, &w);
 		n = w.n;
-		script_tell(&ask, "story", &w);
-		is_int(w.n, n, "it adds no word");
+		script_tell(&ask, "", &w);
+		is_int(w.n, n, "verb %d: nothing adds no word", v);
+		script_tell(&ask,
+			    "fence 7\nslot 3\n\nheld_ms 1\noutcome lost\n", &w);
 		if (v != VERB_RELEASE) {
-			for (int i = 0; i < n; i++)
-				ok(strcmp(w.at[i], "story") != 0,
-				   "verb %d tells none", v);
+			is_int(w.n, n, "verb %d: it tells none", v);
 			continue;
 		}
-		is_text(w.at[n - 2], "story", "a release tells it");
-		is_int((int64_t)w.len[n - 2], 5, "the whole");
-		is_text(w.at[n - 1], "9", "the database is last");
+		is_text(w.at[w.n - 1], "9", "the database is last");
+		is_int(w.n, n + (int)COUNT(told), "a release tells it");
+		for (int i = 0; i < (int)COUNT(told); i++)
+			ok(w.len[n - 1 + i] == strlen(told[i]) &&
+				   memcmp(w.at[n - 1 + i], told[i],
+					  w.len[n - 1 + i]) == 0,
+			   "word by word: %s", told[i]);
 	}
 	keys_close(&k);
 }
