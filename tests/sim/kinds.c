@@ -1753,8 +1753,6 @@ static const struct twin {
 	{"a plain release does not move the counter",
 	 {{"c = math.max(c, tonumber(ARGV[2])) + 1\nredis.pcall",
 	   "c = math.max(c, tonumber(ARGV[2]))\nredis.pcall"}}},
-	{"a plain release passes over those who wait",
-	 {{"if not line[1] then\n", "if true then\n"}}},
 	{"a plain hand-over does not move the counter",
 	 {{"c = math.max(c + 1, tonumber(ARGV[2]) + 1, at)\n",
 	   "c = math.max(c, tonumber(ARGV[2]))\n"}}},
