@@ -226,7 +226,7 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 
 	script_request(ask, &cl->lease.conf, &cl->keys, cl->token, cl->identity,
 		       c->peer->ep->db, &scratch, &request);
-	script_tell(ask, cl->entry, &request);
+	history_tell(ask, cl->entry, &request);
 	/* a refused connection is good only for releasing what was taken on
 	 * it */
 	if (c->refused && ask->verb != VERB_RELEASE)

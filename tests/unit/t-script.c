@@ -252,10 +252,11 @@ static void test_history_entry(void)
 			       "1500 1 -\nticket 5\nhost web 2\npid 12\n", 9,
 			       &scratch, &w);
 		n = w.n;
-		script_tell(&ask, "", &w);
+		history_tell(&ask, "", &w);
 		is_int(w.n, n, "verb %d: nothing adds no word", v);
-		script_tell(&ask,
-			    "fence 7\nslot 3\n\nheld_ms 1\noutcome lost\n", &w);
+		history_tell(&ask,
+			     "fence 7\nslot 3\n\nheld_ms 1\noutcome lost\n",
+			     &w);
 		if (v != VERB_RELEASE) {
 			is_int(w.n, n, "verb %d: it tells none", v);
 			continue;

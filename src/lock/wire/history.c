@@ -34,6 +34,45 @@ void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
 		       by);
 }
 
+/* The word of a release that says how its client stands, and who it is: see
+ * script.c and src/lua/release.lua. */
+#define RELEASE_STANDS 9
+
+/* Adds a name and its value for each line "NAME VALUE". For an empty line, adds
+ * those of `who`. */
+static void add_fields(struct words *out, const char *text, size_t len,
+		       const char *who, size_t who_len)
+{
+	const char *end = text + len, *stop, *value;
+
+	for (; text < end; text = stop + 1) {
+		stop = memchr(text, '\n', (size_t)(end - text));
+		if (!stop)
+			return;
+		value = memchr(text, ' ', (size_t)(stop - text));
+		if (stop == text && who)
+			add_fields(out, who, who_len, NULL, 0);
+		if (!value || strncmp(text, "ticket ", 7) == 0)
+			continue;
+		words_add(out, text, (size_t)(value - text));
+		words_add(out, value + 1, (size_t)(stop - value - 1));
+	}
+}
+
+void history_tell(const struct ask *ask, const char *entry,
+		  struct words *request)
+{
+	const char *who, *db;
+
+	if (ask->verb != VERB_RELEASE || entry[0] == '\0')
+		return;
+	db = request->at[--request->n];
+	who = strchr(request->at[RELEASE_STANDS], '\n');
+	add_fields(request, entry, strlen(entry), who ? who + 1 : "",
+		   who ? strlen(who + 1) : 0);
+	words_add_text(request, db);
+}
+
 /* ---- reading ---- */
 
 const char *history_sha(void)

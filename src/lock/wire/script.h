@@ -49,13 +49,6 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    struct keys *keys, const char *token, const char *identity,
 		    int db, struct script_scratch *scratch, struct words *out);
 
-/* Adds to a release what became of the hold (see history_entry_text()), as the
- * fields of src/lua/log.lua, with those of the identity in their place. "":
- * there was no hold, or it is not to be recorded. The request borrows `entry`.
- * Any other question stays as it is. */
-void script_tell(const struct ask *ask, const char *entry,
-		 struct words *request);
-
 /* The hash of the script that it calls; NULL: it calls none. */
 const char *script_sha(const struct ask *ask);
 
