@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Larger than most: an entry has one form, and both sides of it are
+ * here.
+ */
 /*
  * The history of a lock: one entry per hold, in a stream beside the key. The
  * release writes it (src/lua/log.lua). This header serves both the writer and
