@@ -1746,10 +1746,6 @@ static const struct twin {
 	 {{"redis.call('zrem', queue, other)\ntry('zrem', alive, who)",
 	   "redis.call('zrem', queue, other)\n"
 	   "redis.call('zrem', alive, who)"}}},
-	{"a plain acquire passes those who wait",
-	 {{"and ARGV[4] < '1'\nand redis.call('exists', part('queue')) == 0 "
-	   "then",
-	   "and ARGV[4] < '1' then"}}},
 	{"a plain release does not move the counter",
 	 {{"c = math.max(c, tonumber(ARGV[2])) + 1\nredis.pcall",
 	   "c = math.max(c, tonumber(ARGV[2]))\nredis.pcall"}}},
