@@ -190,7 +190,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	for text in 'nonsense = 1' 'ttl = 100ms' 'url = redis://:hunter2@h'; do
 		says 78 /etc/redlock/config with_system "$text" \
 			"$REDLOCK" -n -k job -- touch "$T/ran"
-		! grep -q hunter2 "$T/err"
+		not grep -q hunter2 "$T/err"
 	done
 	# of two that are wrong the first is told
 	file <<<"other = 1"
@@ -233,7 +233,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	bad_file "did you mean 'no-wait'?"
 	file <<<"frobnicate = 1"
 	bad_file "$mine:1: unknown option 'frobnicate'"
-	! grep -q 'did you' "$T/err"
+	not grep -q 'did you' "$T/err"
 }
 
 @test "a bad value is refused by the option's name in the file" {
@@ -288,10 +288,10 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	for mode in 640 604 644 610 601; do
 		file $mode <<<"url = redis://:hunter2@127.0.0.1:1"
 		bad_file "chmod 600 '$mine'"
-		! grep -q hunter2 "$T/err"
+		not grep -q hunter2 "$T/err"
 		file $mode <<<"url = redis://joe:hunter2@[broken"
 		bad_file "chmod 600 '$mine'"
-		! grep -q hunter2 "$T/err"
+		not grep -q hunter2 "$T/err"
 		file $mode <<<"url = unix:///x redis://:hunter2@127.0.0.1:1 local:"
 		bad_file "chmod 600 '$mine'"
 		file $mode < <(printf 'url = redis://:hunter2@h\nurl = redis://g\n')

@@ -56,7 +56,7 @@ all_values() {
 	CI_JOB_URL="https://ann:$(printf 'x%.0s' {1..300})@ci.example/7" \
 		start -k job -t 20s -- sleep 61.3
 	wait_until held job
-	! all_values | grep -F xxx
+	all_values | not grep -F xxx
 	inspect 0 job
 	shows 'ci job    https://\*\*\*@ci.example/7'
 	kill "$tool"

@@ -340,7 +340,7 @@ cluster_hold() {
 	list 69 --node-timeout 500ms
 	[[ $stderr == *"$(cluster node_at "$down")"* ]]
 	at_least "$(wc -l <<<"$output")" 2
-	! grep -q '^a ' <<<"$output"
+	not grep -q '^a ' <<<"$output"
 	# until its replica has taken over
 	wait_until ten
 	kill_helpers || true

@@ -208,7 +208,7 @@ in_line() { [ "$(private zcard 'redlock:{job}:queue:job')" = "$1" ]; }
 	[[ $(readlink "/proc/$s/cwd") = "$dir"/aof.* ]]
 	for p in $s $k; do
 		[ "$(readlink "/proc/$p/fd/0")" = /dev/null ]
-		! ls -l "/proc/$p/fd" | grep -F "$T/mine"
+		ls -l "/proc/$p/fd" | not grep -F "$T/mine"
 		# session and group are the keeper's own; no terminal
 		set -- $(sed 's/.*) //' "/proc/$p/stat")
 		[ "$3" = "$k" ]

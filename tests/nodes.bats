@@ -162,7 +162,7 @@ says() {
 		--url="unix://joe:hunter3@$T/c.sock" -k job -- sh -c \
 		'cat "/proc/$0/cmdline" /proc/$PPID/cmdline' $$ >"$T/out" 2>"$T/err"
 	[ -s "$T/out" ] && [ -s "$T/err" ]
-	! grep -a 'hunter[23]' "$T/out" "$T/err"
+	not grep -a 'hunter[23]' "$T/out" "$T/err"
 }
 
 # ---- holding ----
@@ -257,7 +257,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	redlock -k job --result-file "$T/result" -- true
 	grep -q '"scope":"shared","servers":3,' "$T/result"
 	"$REDLOCK" -u "${urls[0]}" -k job --result-file "$T/result" -- true
-	! grep -q servers "$T/result"
+	not grep -q servers "$T/result"
 }
 @test "the result file has the token, so it is for its owner alone" {
 	several 1
@@ -354,14 +354,14 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	wait_until have 3
 	node_kill a
 	ends_with 0
-	! grep -q 'SIGTERM\|lost' "$T/err"
+	not grep -q 'SIGTERM\|lost' "$T/err"
 	several 5
 	hold 2500
 	wait_until have 5
 	node_kill b
 	node_freeze d
 	ends_with 0
-	! grep -q 'SIGTERM\|lost' "$T/err"
+	not grep -q 'SIGTERM\|lost' "$T/err"
 	[ "$(holds)" = 2 ]
 }
 

@@ -697,8 +697,8 @@ wipe=$'\r\e[J'
 	[ "$status" = 0 ]
 	let_go
 	# every line of ours begins at the start of a wiped line or after a newline
-	! tr '\r' '\n' <<<"$output" | sed 's/\x1b\[J//' |
-		grep -v '^$\|^redlock: \|^done$'
+	tr '\r' '\n' <<<"$output" | sed 's/\x1b\[J//' |
+		not grep -v '^$\|^redlock: \|^done$'
 }
 
 @test "P7 color on a terminal only, and not with NO_COLOR; --color always without one" {

@@ -237,9 +237,9 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	END
 	url="redis-sentinel://$at/g unix://$T/a.sock unix://$T/b.sock"
 	run --separate-stderr "$REDLOCK" -u "$url" -n -k job -v -- true
-	! steers
+	not steers
 	verb 1 inspect job
-	! steers
+	not steers
 	[[ $output == *"Sentinel $at: the master's address that it reports is not a host and port"* ]]
 	fake cluster tcp <<-END
 		def answer(words):
@@ -253,7 +253,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	for verb in 'inspect job' list 'list --json' 'history job' 'doctor job'; do
 		# shellcheck disable=SC2086 # words
 		run --separate-stderr "$REDLOCK" $verb -u "$url"
-		! steers
+		not steers
 		[ "$verb" = 'history job' ] ||
 			[[ $output$stderr == *'not a host and port'* || $output$stderr == *'not a range of slots'* ]]
 	done
@@ -261,7 +261,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	verb 69 inspect job
 	[[ $stderr == *'MOVED 7 \x1b]0;evil\x07\x1b[31mhost:6379; not a host and port'* ]]
 	run -69 --separate-stderr "$REDLOCK" -u "$url" -w 500ms -k job -- true
-	! steers
+	not steers
 	[[ $stderr == *'not a host and port'* ]]
 }
 

@@ -483,7 +483,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 
 line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 no_shadow() { # no lock, nor what belongs to it
-	! cli a --raw keys '*' | grep -v ':\(fence\|log\|moves\|grant:.*\):job$' >&2
+	cli a --raw keys '*' | not grep -v ':\(fence\|log\|moves\|grant:.*\):job$' >&2
 }
 
 @test "every shell: lock, extend and unlock, each line a shell of its own" {

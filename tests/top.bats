@@ -108,7 +108,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 		'wait:second' "run:sleep 0.1" \
 		'wait:1 lock,' 'send:q' --
 	row '^redlock top  1 lock,'
-	! grep second <<<"$screen"
+	not grep second <<<"$screen"
 	restored
 	cli a flushall >/dev/null
 }
@@ -169,7 +169,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 		"run:redis-cli -s $T/a.sock del job 'redlock:{job}:holder:job'  >$T/null" \
 		'run:sleep 1.5' "run:redis-cli -s $T/a.sock info commandstats >$T/stats" \
 		'send:?' 'wait:space' 'send: ' 'wait:no locks are held' 'send:q' --
-	! grep 'scan\|evalsha' "$T/stats"
+	not grep 'scan\|evalsha' "$T/stats"
 	restored
 }
 
@@ -214,7 +214,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	# wide letters do not shift what follows
 	[ "$(grep -o '.*backup' <<<"$screen" | tail -n 1 | wc -m)" = \
 		"$(($(grep -o '^e.*backup' <<<"$screen" | wc -m) - 3))" ]
-	! tr -d '\r\n' <"$T/raw" | sed 's/\x1b\[[?0-9;]*[A-Za-z]//g' | grep -aP '[\x00-\x1f]'
+	tr -d '\r\n' <"$T/raw" | sed 's/\x1b\[[?0-9;]*[A-Za-z]//g' | not grep -aP '[\x00-\x1f]'
 	cli a flushall >/dev/null
 }
 
@@ -223,9 +223,9 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	NO_COLOR='' on_screen 0 'wait:job' 'send:q' --
 	grep -q $'\e\[32m' "$T/raw"
 	NO_COLOR=1 on_screen 0 'wait:job' 'send:q' --
-	! grep -q $'\e\[3[0-9]m' "$T/raw"
+	not grep -q $'\e\[3[0-9]m' "$T/raw"
 	NO_COLOR='' on_screen 0 'wait:job' 'send:q' -- --color never
-	! grep -q $'\e\[3[0-9]m' "$T/raw"
+	not grep -q $'\e\[3[0-9]m' "$T/raw"
 	NO_COLOR=1 on_screen 0 'wait:job' 'send:q' -- --color always
 	grep -q $'\e\[32m' "$T/raw"
 	cli a flushall >/dev/null
@@ -294,7 +294,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	on_screen 0 'wait:job' "run:kill -STOP $(node_pid b)" 'wait:is down' 'wait:down for 1s' \
 		"run:kill -CONT $(node_pid b)" 'run:sleep 2.5' 'send:q' --
 	row '^job  '
-	! grep 'down' <<<"$screen"
+	not grep 'down' <<<"$screen"
 	on_screen 0 'wait:job' "run:kill -KILL $(node_pid b)" 'wait:is down' 'run:sleep 1.2' 'send:q' --
 	row 'down for [1-3]s: .*b.sock: '
 	row '^job  '
@@ -302,7 +302,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	wait_until eval '! cli b ping 2>/dev/null'
 	on_screen 69 -- 2>/dev/null
 	grep -q 'cannot connect' "$T/raw"
-	! grep -q '1049h' "$T/raw"
+	not grep -q '1049h' "$T/raw"
 }
 
 @test "three servers, one of them dead: how many answer, and all locks" {
@@ -334,7 +334,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	on_screen 0 'wait:6 locks' "run:kill -STOP $(cluster node_pid "$down")" 'wait:down for' \
 		'wait:6 locks' 'run:sleep 7' 'send:q' --
 	row '^redlock top  6 locks'
-	! grep 'down for' <<<"$screen"
+	not grep 'down for' <<<"$screen"
 	restored
 	kill_helpers || true
 }

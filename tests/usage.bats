@@ -487,8 +487,8 @@ result() {
 			>"$T/out" 2>"$T/err" || :
 		# the searching grep itself is told the word
 		for f in $(cat "$T/out"); do
-			! tr '\0' ' ' <"$f" 2>/dev/null | grep hunter2 |
-				grep -v grep
+			tr '\0' ' ' <"$f" 2>/dev/null | grep hunter2 |
+				not grep -v grep
 		done
 		not grep -q hunter2 "$T/err"
 		[ -s "$T/err" ]

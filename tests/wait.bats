@@ -66,7 +66,7 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 	cli a config resetstat >/dev/null
 	looked() { [ "$(scripts_run a)" -ge 3 ]; }
 	wait_until looked
-	! gone "$waiter"
+	not gone "$waiter"
 	kill_helpers || true
 	cli a del job 'redlock:{job}:holder:job' >/dev/null
 }
