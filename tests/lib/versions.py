@@ -42,7 +42,7 @@ def calls_of(text):
 
 
 def functions_of(text):
-    bare = STRING.sub("''", text)
+    bare = re.sub(r":(\w+)\(", r" string.\1(", STRING.sub("''", text))
     ours = set(re.findall(r"\bfunction (\w+)", bare)) | {"try", "function"}
     words = set("and or not if elseif while return in local".split())
     return set(re.findall(r"[\w.]+(?=\()", bare)) - ours - words
