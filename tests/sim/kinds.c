@@ -1190,12 +1190,18 @@ static void __attribute__((sentinel)) by_hand(const char *word, ...)
 static void spoil_key(const char *name)
 {
 	int how = strcmp(name, PART("fence")) == 0 ? 0 : (int)chance(7);
+	char sharers[160];
 	static const char *const words[] = {
 		"vanishes",          "vanishes",        "is empty",
 		"is another string", "is another list", "is another hash",
 		"is another set"};
 
 	tell("%s: %s %s", w.server[here - nodes].name, name, words[how]);
+	scan();
+	for (int n = 0; n < SLOTS_MOST; n++)
+		if (strcmp(name, sharers_name(here->slot[n].value, sharers)) ==
+		    0)
+			rob(n);
 	redis_del(here->redis, name);
 	if (how == 2 || how == 3)
 		by_hand("SET", name, how == 2 ? "" : "x", NULL);
