@@ -237,6 +237,21 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	wait_until lock_is_free
 }
 
+@test "nesting: healed by the outer one, which does not know yet that somebody has joined" {
+	: >"$T/stay.in"
+	redlock -q -k job -t 1s -- sh -c "$(inner) -q -t 9s -- sh -c 'echo on \
+		>\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.05; done' &
+		while [ ! -e '$T/on.in' ]; do sleep 0.01; done
+		redis-cli -s '$T/a.sock' flushall
+		# until the inner one has renewed
+		while ! redis-cli -s '$T/a.sock' exists \
+			\"redlock:{job}:sharers:\$REDLOCK_TOKEN:job\" | grep -q 1; do
+		sleep 0.05; done" >/dev/null 2>&1
+	busy
+	let_go in
+	wait_until lock_is_free
+}
+
 @test "nesting: a reader inside a reader does not wait for a waiting writer; a writer is refused" {
 	client out "while [ -e '$T/stay.out' ]; do sleep 0.05; done
 		$(inner) -s -n -- sh -c 'echo r >>\"$T/order\"'" -s

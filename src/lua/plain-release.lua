@@ -1,13 +1,13 @@
 -- A release on one node of a lock without slots and readers that nobody has
 -- joined: nobody waits, or the first in line wants such a lock, too, and came a
 -- moment ago. This does what release.lua would do, which has the arguments.
--- (A record without "joined 1" says that nobody has joined: see share.lua.)
+-- (A record may have lost its "joined 1" together with other data.)
 local line = v == token and c and slot == 0 and not moving and record
     and ARGV[3] == '1' and ARGV[5] == '0' and ARGV[7] == '' and ARGV[8] == '0'
     and ARGV[10] == '0' and record:find('token ' .. token .. '\n', 1, true) == 1
-    and not record:find('\njoined 1\n', 1, true)
     and not record:find('\nlost ', 1, true)
     and not record:find('\nround ', 1, true)
+    and redis.call('exists', part('sharers:' .. token)) == 0
     and redis.pcall('zrange', part('queue'), 0, 0, 'withscores')
 local about = line and not line.err and ARGV[4]:match('^%d+ 1 [-s]\n')
 if about then

@@ -194,11 +194,12 @@ const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
 	return buf;
 }
 
-/* With only the token in the environment, we cannot join that hold. A slot may
- * become free while we hold another. */
+/* With only the token in the environment, we cannot join that hold. With all of
+ * it, we ask to join again. A slot may become free while we hold another. */
 bool describe_is_own(const struct client *d)
 {
-	return d->own && d->lease.conf.slots <= 1 && d->sight.seen &&
+	return d->own && d->lease.conf.outer.token[0] == '\0' &&
+	       d->lease.conf.slots <= 1 && d->sight.seen &&
 	       strcmp(d->own, d->sight.token) == 0;
 }
 
