@@ -172,7 +172,7 @@ static const char *hear(struct rig *r)
 	unsigned int number;
 	enum conn_got got;
 	struct words w;
-	bool ran;
+	bool ran = false; /* set for what is broken only */
 
 	r->heard[0] = '\0';
 	while ((got = conn_next(&r->c, &number, &w, &ran)) != CONN_NOTHING)
