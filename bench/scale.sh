@@ -6,10 +6,11 @@
 #
 #   bench/scale.sh [PATH-OF-REDLOCK] [SECONDS]
 #
-# Needs `make bench/scale` (beside this script, or in the directory of redlock).
+# Needs `make bench/scale` in the build directory that this redlock comes from.
 set -eu
 . "$(dirname "$0")/lib.sh"
 seconds=${2:-20}
+# the build directory: both programs must be of the same build
 scale=$(dirname "$redlock")/bench/scale
 [ -x "$scale" ] || {
 	echo "$0: run \"make bench/scale\" first" >&2
@@ -28,22 +29,41 @@ cpu_ms() {
 		awk -F: '/^used_cpu_(sys|user):/ { s += $2 } END { print int(s * 1000) }'
 }
 
+# Fails if scale dies before it says WORD.
+await() { # WORD PID
+	until grep -q "$1" "$W/out"; do
+		kill -0 "$2" 2>/dev/null || {
+			echo "$0: scale died before it had $1:" >&2
+			cat "$W/err" >&2
+			return 1
+		}
+		sleep 0.1
+	done
+}
+
 # What they cost while they are there.
 trial() { # WORDS KEYS EACH T HOLD
 	redis-cli -s "$sock" flushall >/dev/null
 	before=$(info used_memory)
 	"$scale" "unix://$sock" "$2" "$3" "$4" "$5" "$seconds" >"$W/out" 2>"$W/err" &
-	mine="$mine $!"
-	until grep -q settled "$W/out"; do sleep 0.1; done
+	trial=$!
+	mine="$mine $trial"
+	await settled $trial || {
+		status=1
+		return 0
+	}
 	all=$(($2 * $3))
 	data=$(($(info used_memory) - $(info mem_clients_normal) - before))
 	clients=$(info connected_clients)
 	cpu=$(cpu_ms)
 	calls=$(info total_commands_processed)
-	until grep -q counted "$W/out"; do sleep 0.1; done
+	await counted $trial || {
+		status=1
+		return 0
+	}
 	cpu=$(($(cpu_ms) - cpu))
 	calls=$(($(info total_commands_processed) - calls))
-	wait $! || :
+	wait $trial || :
 	awk -v words="$1" -v all="$all" -v data="$data" -v cpu="$cpu" \
 		-v seconds="$seconds" -v calls="$calls" -v clients="$clients" '
 		{ v[$1] = $2 }
@@ -67,11 +87,12 @@ trial() { # WORDS KEYS EACH T HOLD
 }
 
 machine
+status=0
 # A first look.
 if [ "$seconds" -lt 5 ]; then
 	trial '100 holders, T 3 s' 100 1 3000 0
 	trial '100 waiters, each holds for 20 ms' 1 101 3000 20
-	exit
+	exit $status
 fi
 trial '10,000 holders, T 30 s' 10000 1 30000 0
 for n in 10 1000 5000; do
@@ -81,3 +102,4 @@ for n in 10 1000 5000; do
 	trial "$n waiters, each holds for 20 ms" 1 $((n + 1)) 30000 20
 done
 trial '1,000 keys, 10 contenders each' 1000 10 30000 100
+exit $status
