@@ -336,6 +336,25 @@ kill_both() {
 	[ "$status" = 137 ] || [ "$status" = 125 ]
 }
 
+@test "C4 P7 a redlock that neither wakes nor dies: the guard kills in time, and 125 is told afterwards" {
+	preloading inject.so
+	inject_behind timer_settime:1+:22 launch --default all \
+		"$REDLOCK" -u "$url" -k job -t 2s -- \
+		witness "$T" --started "$T/w" --hold 9000 --spawn --stubborn
+	helpers="$helpers $tool"
+	wait_until contains "$T/w" '^[0-9]'
+	kill -STOP "$tool"
+	while held job; do
+		! tree_is_dead || break
+	done
+	tree_is_dead
+	stopped "$tool"
+	kill -CONT "$tool"
+	finish
+	[ "$status" = 125 ]
+	contains "$T/err" "lease lost: not renewed for"
+}
+
 @test "C4 redlock, guard and command stopped at once are dead in time" {
 	started -k job -t 500ms -- witness "$T" --started w --hold 9000 --spawn
 	kill -STOP "$tool" "$(guard)" "$cmd"

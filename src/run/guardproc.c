@@ -294,11 +294,12 @@ static void end_tree(const struct order *o, const struct wire *w, pid_t command)
 }
 
 /* The lease is over, and redlock neither killed nor died: it hangs in the
- * kernel. If it comes back, the deadman's signal is waiting for it. */
+ * kernel. If it comes back, the deadman's signal is waiting for it; if there is
+ * none, it must hear why the command is dead. */
 static void end_overdue_tree(const struct order *o, const struct wire *w,
 			     pid_t command)
 {
-	struct report r = {.news = GUARD_ENDED, .value = SIGKILL};
+	struct report r = {.news = GUARD_OVERDUE, .value = SIGKILL};
 
 	if (!end_all(w, command, false, &r))
 		return;

@@ -31,6 +31,8 @@ enum guard_news {
 	GUARD_ENDED,       /* value: wait status of the command. If `left` is
 			      set, another report may follow when the processes
 			      it left are gone */
+	GUARD_OVERDUE,     /* the same, but the lease was over and redlock had
+			      not killed: the guard has */
 	GUARD_CANNOT_EXEC, /* value: errno */
 	GUARD_CANNOT_FORK, /* value: errno */
 	GUARD_REFUSED,     /* the rest of the tree belongs to other users and

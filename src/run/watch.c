@@ -79,6 +79,18 @@ static void lose_to(struct watch *w, bool unlocked)
 	log_detail("unlocked", "released (unlock)");
 }
 
+/* The guard had to do what we did not. */
+static void lose_overdue(struct watch *w)
+{
+	struct instant since = watchdog_credited_at(w->dog);
+	char age[32], text[96];
+
+	(void)snprintf(
+		text, sizeof(text), "not renewed for %s",
+		format_duration(between(since, now()), age, sizeof(age)));
+	lose(w, text);
+}
+
 /* Sends TERM, and SIGCONT for a stopped process. */
 static void ask_to_end(struct watch *w)
 {
@@ -315,10 +327,13 @@ static void take_report(struct watch *w)
 		relay_stopped(&w->relay);
 		return;
 	}
+	if (r.news == GUARD_OVERDUE)
+		lose_overdue(w);
 	if (!w->ended)
 		end->status = r.value;
 	w->ended = true;
 	switch ((enum guard_news)r.news) {
+	case GUARD_OVERDUE:
 	case GUARD_ENDED:
 		end->ended = true;
 		command_ended(w, r.left);

@@ -106,6 +106,9 @@ WRAP(pid_t, getppid, (void), (), -1)
 WRAP(int, pipe2, (int fds[2], int flags), (fds, flags), -1)
 WRAP(int, timer_create, (clockid_t c, struct sigevent *e, timer_t *t),
      (c, e, t), -1)
+WRAP(int, timer_settime,
+     (timer_t t, int f, const struct itimerspec *n, struct itimerspec *o),
+     (t, f, n, o), -1)
 WRAP(int, timerfd_create, (clockid_t c, int flags), (c, flags), -1)
 WRAP(int, socket, (int d, int t, int p), (d, t, p), -1)
 WRAP(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n),
