@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "base/units.h"
 #include "net/conn.h"
@@ -58,16 +57,6 @@ struct sentry *sentry_open(const struct endpoint *group, struct fail *why)
 		conn_init(&w->conn, &w->peer);
 	}
 	return s;
-}
-
-void sentry_close(struct sentry *s)
-{
-	if (!s)
-		return;
-	for (int i = 0; i < s->n; i++)
-		conn_close(&s->at[i].conn);
-	close(s->epoll);
-	free(s);
 }
 
 static void note_answer(struct witness *w, const struct words *reply,

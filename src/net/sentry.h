@@ -16,9 +16,9 @@
 
 struct sentry;
 
-/* Asks nothing yet. `group` is borrowed. NULL: see *why. */
+/* Asks nothing yet. `group` is borrowed. The sentry lasts as long as the
+ * process. NULL: see *why. */
 struct sentry *sentry_open(const struct endpoint *group, struct fail *why);
-void sentry_close(struct sentry *s); /* s may be NULL */
 
 /* Asks them all. `at`: now. A Sentinel that has owed an answer for longer than
  * patience_ms is asked over a new connection. */

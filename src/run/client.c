@@ -42,16 +42,6 @@ int client_init(struct client *cl, const struct endpoint *eps, const char *key,
 	return 0;
 }
 
-void client_close(struct client *cl)
-{
-	for (int i = 0; i < NODES_MAX; i++)
-		for (int c = 0; c < CONNS && cl->peer[i].ep; c++)
-			conn_close(&cl->session[i][c].conn);
-	for (int i = 0; i < NODES_MAX; i++)
-		sentry_close(cl->sentry[i]);
-	keys_close(&cl->keys);
-}
-
 int client_again(struct client *cl, int64_t wait_ms)
 {
 	struct lease_conf conf = cl->lease.conf;

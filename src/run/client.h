@@ -4,8 +4,8 @@
  * lease's questions and brings it the nodes' answers. Belongs to one thread at
  * a time: the main thread until the command runs, then the watchdog.
  *
- * Larger than most: a client is polled, asked, inherited and closed; locks.c
- * calls all of it.
+ * Larger than most: a client is polled, asked and inherited; locks.c calls all
+ * of it.
  */
 #ifndef RUN_CLIENT_H
 #define RUN_CLIENT_H
@@ -17,11 +17,11 @@
 
 /* Asks nothing yet. *cl must be all zero (to clear it here would touch pages
  * that a single node never needs). It sets the seed in conf itself. `eps` and
- * `key` are borrowed and must outlive *cl. Returns -1 when out of memory. */
+ * `key` are borrowed. *cl lasts as long as the process. Returns -1 when out of
+ * memory. */
 int client_init(struct client *cl, const struct endpoint *eps, const char *key,
 		size_t key_len, const struct holder *who,
 		const struct lease_conf *conf, struct fail *why);
-void client_close(struct client *cl);
 
 /* After the lease is over: starts again under a new token and waits up to
  * wait_ms. -1: out of memory. */
