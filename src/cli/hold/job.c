@@ -241,6 +241,17 @@ static void say_cannot_execute(const char *command, int error)
 		       : "");
 }
 
+/* The REDLOCK_TOKEN in our environment holds the lock. */
+static void say_own(const struct client *d)
+{
+	char text[860];
+
+	log_error("inside",
+		  "deadlock: %s, with our own REDLOCK_TOKEN; unlock it first, "
+		  "or take it with 'lock --export', which is joined",
+		  describe_holder(&d->sight, 0, text, sizeof(text)));
+}
+
 void job_say_ending(const struct job *j)
 {
 	const struct ending *e = &j->end;
@@ -261,12 +272,7 @@ void job_say_ending(const struct job *j)
 				    "command that runs this");
 		break;
 	case OUTCOME_OWN:
-		log_error("inside",
-			  "deadlock: %s, with our own REDLOCK_TOKEN; unlock it "
-			  "first, or take it with 'lock --export', which is "
-			  "joined",
-			  describe_holder(&seen(j)->sight, 0, text,
-					  sizeof(text)));
+		say_own(seen(j));
 		break;
 	case OUTCOME_BUSY:
 		say_busy(j);
