@@ -254,7 +254,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	file < <(printf 'shared = yes\nslots = 2\n')
 	bad_file "$mine:"
 	file <<<'kill-after = 10s'
-	says 64 "redlock: -K: at most half of -t (500ms); see $mine:1" \
+	says 64 "redlock: -K: must be at most half of -t (500ms); see $mine:1" \
 		"$REDLOCK" -u "$url" -k job -t 1s -- touch "$T/ran"
 	file <<<'slots = 2'
 	says 64 "see $mine:1" "$REDLOCK" -u "$url" -k job -s -- touch "$T/ran"
@@ -275,7 +275,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	local mode
 	for mode in 620 602 660 606 622 666 777; do
 		file $mode <<<"ttl = 5m"
-		bad_file "may be written by others: chmod go-w '$mine'"
+		bad_file "is writable by others: chmod go-w '$mine'"
 	done
 	for mode in 400 440 444 600 640 644 755; do
 		file $mode <<<"ttl = 5m"

@@ -51,7 +51,7 @@ finds_all_rights() { # of joe
 	if tells_writes; then
 		finds ok rights 'user joe may use all'
 	else
-		finds note rights 'not known whether user joe may use the comm'
+		finds note rights 'cannot tell whether user joe may use the comm'
 	fi
 }
 # What stands behind the arrow of a finding, as redis-cli takes it. CHECK
@@ -325,7 +325,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	cli a $(cure_of rights) >/dev/null
 	tells_writes || {
 		doctor 1
-		finds wrong lock 'waiting for a lock of doctor.s own: The user executing'
+		finds wrong lock 'waiting for a test lock: The user executing'
 		cli a acl setuser joe +zadd +zrem >/dev/null
 	}
 	doctor 0
@@ -501,7 +501,7 @@ save_failed() { cli a info persistence | grep -q rdb_last_bgsave_status:err; }
 	cli a acl setuser joe on '>pw' '~*' +@all -config >/dev/null
 	on "unix://joe:pw@$T/silent.sock"
 	doctor 0
-	finds note clients '[0-9]+, but of how many at most is unknown'
+	finds note clients '[0-9]+ connected; the limit is unknown'
 	finds_no ok clients
 	on "unix://$T/silent.sock" # which has CONFIG
 	doctor 0
@@ -865,7 +865,7 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	json 0 "d['acl_sentinel'] and d['servers'][0]['role'] == 'master'"
 	on "redis-sentinel://$(node_at gs1)/g"
 	doctor 0
-	finds note sentinel 'there are 3, of which the URL names 1' 'name them all'
+	finds note sentinel 'there are 3, but the URL names 1' 'name them all'
 	on "$(group_url g)"
 	node_freeze gs3
 	doctor 0
@@ -956,7 +956,7 @@ local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
 	doctor 0
 	finds ok processes 'found through /proc'
 	machine 'mount -t tmpfs none /proc' wrong \
-		'/proc does not show .*: it is not mounted; redlock runs nothing  -> mount' \
+		'/proc does not show .*: it is not mounted; redlock cannot run commands  -> mount' \
 		'guard process: NO: '
 	if [ "$(id -u)" = 0 ]; then
 		need_user

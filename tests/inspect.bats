@@ -244,7 +244,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 		$'dead-token 30000 1 -\nhost gone\npid 7\n' >/dev/null
 	inspect 0 job
 	shows '1 .*\(silent\)'
-	shows '- 1 in line silent for over 10s; skipped after 15s'
+	shows '- 1 waiter silent for over 10s; skipped after 15s'
 	cli a flushall >/dev/null
 }
 

@@ -371,7 +371,7 @@ cluster_hold() {
 	node_freeze c
 	list 0
 	[ "$(keys)" = 'job ' ]
-	[[ $stderr == *"showing what the others know: "*"$T/c.sock"* ]]
+	[[ $stderr == *"showing what the other servers report: "*"$T/c.sock"* ]]
 	json "[n['state'] for n in d['nodes']] == ['up', 'up', 'down']"
 	node_thaw c
 	node_kill b

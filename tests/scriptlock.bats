@@ -801,7 +801,7 @@ our_lockservers() { # other tests may have some, too
 	for o in -n '-w 1h' '-w 1h -E 0 -q'; do
 		run -64 --separate-stderr timeout 15 "$REDLOCK" $o -u "$url" -k job -- true
 		[[ $stderr = "redlock: job: deadlock: held by "*"@$(hostname) since "*", with our own \
-REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', which is joined" ]]
+REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this run can share it" ]]
 		[ "$(wc -l <<<"$stderr")" = 1 ]
 	done
 	run -64 "$REDLOCK" lock -w 1h -u "$url" job

@@ -1085,9 +1085,9 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
       --confirm KEY                 the key again, to confirm
       --grace DUR                   time for the holder to stop (10s)
       --now                         take it without asking
-      --foreign                     even if it is not a redlock lock
+      --foreign                     also delete a key that is not a redlock lock
   -k, --key KEY                     the Redis key that is the lock
-      --reason TEXT                 told to the holder, kept in the history" ]
+      --reason TEXT                 text for the holder and for the history" ]
 	help=$("$REDLOCK" lock --help | sed -n '/^Options:/,/^$/p')
 	[[ $help = *"--max-hold DUR                release it after DUR, status 124"* ]]
 	[[ $("$REDLOCK" --help) = *"--max-hold DUR                end the command after DUR, status 124"* ]]
@@ -1127,7 +1127,7 @@ to run a command: redlock -k KEY -- COMMAND" ]
 	run -0 "$REDLOCK" -qu"$url" --held list 'jo*'
 	[[ $output = *job* ]]
 	run -64 "$REDLOCK" --hold -u "$url" list
-	[[ $output = *"option '--hold' is not one of 'redlock list'"* ]]
+	[[ $output = *"'redlock list' has no option '--hold'"* ]]
 	run -64 "$REDLOCK" -u "$url" -- list
 	[[ $output = *"no key"* ]]
 	printf '#!/bin/sh\necho mine "$@"\n' >"$T/list"

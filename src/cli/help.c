@@ -13,12 +13,12 @@ static const struct {
 	const char *name, *text;
 } own[] = {
 	{BY_RUN, "key", "the lock; repeat it to take several at once"},
-	{BY_FORCE, "reason", "told to the holder, kept in the history"},
+	{BY_FORCE, "reason", "text for the holder and for the history"},
 	{BY_LOCK, "max-hold", "release it after DUR, status 124"},
 	{BY_LOCK, "max-renewals", "same, after N renewals"},
 	{BY_LOCK, "kill-after", "--keep-for: signal this long before a loss"},
 	{BY_EXTEND, "ttl", "lease length from now on (30s)"},
-	{BY_DOCTOR, "key", "check this lock, too"},
+	{BY_DOCTOR, "key", "also check this lock"},
 	{BY_DOCTOR, "ttl", "the lease length to check against (30s)"},
 	{BY_DOCTOR, "restart-guard", "the setting to check (auto)"},
 	{BY_DOCTOR, "wait-replicas", "the setting to check (0)"},

@@ -59,7 +59,7 @@ static void show_versions(void)
 	if (trouble)
 		(void)printf(
 			"guard process: NO: /proc does not show the children "
-			"of a process: %s; redlock runs nothing\n",
+			"of a process: %s; redlock cannot run commands\n",
 			trouble);
 	else
 		(void)printf("guard process: yes (descendants found through "

@@ -137,9 +137,8 @@ static int not_of_verb(const struct opts *o, const struct opt_row *r,
 	bool runs = o->verb->name[0] == '\0';
 
 	return fail(why, FAIL_USAGE,
-		    "option '%s' is not one of 'redlock%s%s'; see redlock "
-		    "%s%s--help",
-		    said_as(r, name), runs ? "" : " ", o->verb->name,
+		    "'redlock%s%s' has no option '%s'; see redlock %s%s--help",
+		    runs ? "" : " ", o->verb->name, said_as(r, name),
 		    o->verb->name, runs ? "" : " ");
 }
 
@@ -217,27 +216,26 @@ static int check_times(const struct opts *o, struct fail *why)
 {
 	if (o->ttl_ms < TTL_MIN_MS)
 		return clash(o, &o->ttl_ms, &o->ttl_ms, why,
-			     "-t: a lease is at least 200ms long");
+			     "-t: must be at least 200ms");
 	if (o->ttl_ms > TTL_MAX_MS && !o->allow_long_ttl)
 		return clash(o, &o->ttl_ms, &o->ttl_ms, why,
-			     "-t: a crash would block the key for more than "
-			     "24h; renewal makes a short lease last as long "
-			     "as the command (or give --allow-long-ttl)");
+			     "-t: over 24h needs --allow-long-ttl: a crash "
+			     "would block the key for that long, and redlock "
+			     "renews a short lease anyway");
 	/* after a loss there is no more time */
 	if (o->grace_ms > o->ttl_ms / 2 && o->max_hold_ms == 0)
 		return clash(o, &o->grace_ms, &o->ttl_ms, why,
-			     "-K: at most half of -t (%lldms)",
+			     "-K: must be at most half of -t (%lldms)",
 			     (long long)o->ttl_ms / 2);
 	if (o->min_hold_ms > TTL_MAX_MS && !o->allow_long_ttl)
 		return clash(o, &o->min_hold_ms, &o->min_hold_ms, why,
-			     "--min-hold: longer than 24h; use "
-			     "--allow-long-ttl if you mean it");
+			     "--min-hold: over 24h needs --allow-long-ttl");
 	if (o->max_hold_ms > 0 && o->min_hold_ms > o->max_hold_ms)
 		return clash(o, &o->min_hold_ms, &o->max_hold_ms, why,
 			     "--min-hold is longer than --max-hold");
 	if (o->shared && o->slots > 1)
 		return clash(o, &o->shared, &o->slots, why,
-			     "-s and -N exclude each other: readers are not "
+			     "-s and -N cannot be combined: readers are not "
 			     "counted");
 	return 0;
 }
@@ -250,11 +248,11 @@ static int check_command(struct opts *o, int argc, char **argv,
 	o->command = optind < argc ? argv + optind : NULL;
 	if (o->keys == 0)
 		return fail(why, FAIL_USAGE,
-			    "no key: redlock -k KEY -- COMMAND; see redlock "
-			    "--help");
+			    "no key; usage: redlock -k KEY -- COMMAND (see "
+			    "redlock --help)");
 	if (o->shell_command && o->command)
 		return fail(why, FAIL_USAGE,
-			    "-c and a command ('%.60s') exclude each other",
+			    "-c and a command ('%.60s') cannot be combined",
 			    endpoint_masked(o->command[0], shown));
 	/* and the password in it would be shown to waiters */
 	if (o->command && strstr(o->command[0], "://"))
@@ -263,8 +261,8 @@ static int check_command(struct opts *o, int argc, char **argv,
 			    endpoint_masked(o->command[0], shown));
 	if (!o->shell_command && !o->command)
 		return fail(why, FAIL_USAGE,
-			    "no command: redlock -k KEY -- COMMAND; see "
-			    "redlock --help");
+			    "no command; usage: redlock -k KEY -- COMMAND (see "
+			    "redlock --help)");
 	return 0;
 }
 
@@ -279,9 +277,10 @@ static int check_operands(struct opts *o, int argc, char **argv,
 		if (take_operand(o, argv[optind], why) < 0)
 			return -1;
 	if (o->keys == 0 && (takes == OPERANDS_KEY || takes == OPERANDS_KEYS))
-		return fail(why, FAIL_USAGE,
-			    "no key: redlock %s %s; see redlock %s --help",
-			    o->verb->name, o->verb->usage, o->verb->name);
+		return fail(
+			why, FAIL_USAGE,
+			"no key; usage: redlock %s %s (see redlock %s --help)",
+			o->verb->name, o->verb->usage, o->verb->name);
 	if (o->keys > most)
 		return fail(why, FAIL_USAGE,
 			    "more than one key: 'redlock %s' takes one",

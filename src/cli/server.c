@@ -131,8 +131,7 @@ static int merge_tls(struct endpoint *ep, const struct opts *o, int at,
 	if (!t->cert[0] == !t->key[0])
 		return 0;
 	(void)fail(why, FAIL_USAGE,
-		   "a certificate needs its private key, and the reverse "
-		   "(--cert, --key-file)");
+		   "--cert and --key-file must be used together");
 	return opt_blame(o, opt_given(o, t->cert[0] ? &o->cert : &o->key_file),
 			 why);
 }
@@ -165,7 +164,7 @@ static int use_secret(struct endpoint *ep, const struct opts *o, bool url_says,
 
 	if (ask != FROM_NOWHERE && ask == file) {
 		(void)fail(why, FAIL_USAGE,
-			   "--askpass and --password-file exclude each other");
+			   "--askpass and --password-file cannot be combined");
 		return opt_blame(o, opt_given(o, &o->askpass), why);
 	}
 	if (ask > file && counts(o, &o->askpass, url_says)) {

@@ -90,8 +90,7 @@ static int take_line(const struct reading *r, char *line)
 	value = strchr(line, '=');
 	n = trimmed(line, strcspn(line, "="));
 	if (!value || n == 0)
-		return fail(r->why, FAIL_USAGE,
-			    "not a line of the form 'name = value'");
+		return fail(r->why, FAIL_USAGE, "expected 'name = value'");
 	do
 		value++;
 	while (is_blank(*value));
@@ -145,7 +144,7 @@ static int check_file(const struct reading *r)
 		return refuse(r, "belongs to another user, who may change it: "
 				 "chown it, or set HOME to your own home");
 	if (r->st.st_mode & 022)
-		return refuse_mode(r, "go-w", "may be written by others");
+		return refuse_mode(r, "go-w", "is writable by others");
 	return 0;
 }
 

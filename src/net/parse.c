@@ -226,7 +226,7 @@ static int finish(struct endpoint *ep, struct fail *why)
 {
 	if (ep->secret.has_password && ep->secret.file[0] != '\0')
 		return fail(why, FAIL_USAGE,
-			    "password and password-file exclude each other");
+			    "password and password-file cannot be combined");
 	if (ep->kind == ENDPOINT_CLUSTER && ep->db > 0)
 		return fail(why, FAIL_USAGE, "a Cluster has only database 0");
 	if (ep->db < 0)

@@ -165,7 +165,7 @@ static const struct row rows[] = {
 	{{"T url=redis://h", "U password-file=/none"}, NULL, FAIL_CONFIG, "/none"},
 	{{"T url=redis://h", "T password-file=none"}, NULL, FAIL_CONFIG, "~/none"},
 	{{"T url=redis://h", "T user=joe"}, NULL, FAIL_CONFIG, "user 'joe' without a password"},
-	{{"T url=redis://h", "T askpass=yes", "T password-file=@"}, NULL, FAIL_USAGE, "exclude each other"},
+	{{"T url=redis://h", "T askpass=yes", "T password-file=@"}, NULL, FAIL_USAGE, "cannot be combined"},
 	{{"T url=redis://h", "U password-file=@", "U askpass=yes"}, NULL, FAIL_CONFIG, "/U:1: --askpass and"},
 	{{"T url=redis://h", "S askpass=yes", "U password-file=@"}, "redis://h:6379?password-file=^", 0, NULL},
 	{{"T url=redis://h", "S askpass=yes", "T password-file=@"}, "redis://h:6379?password-file=^", 0, NULL},

@@ -97,7 +97,7 @@ void check_rights(const struct exam *e, const struct facts *s)
 	} else if (s->scripts.kind == FAIL_NONE && s->blanks & BLANK_WRITES &&
 		   !is_default) {
 		found(e->found, LEVEL_NOTE, s->name, "rights",
-		      "not known whether user %s may use the commands that "
+		      "cannot tell whether user %s may use the commands that "
 		      "write: before Redis 7, only a write can show that",
 		      user_of(s, "default"));
 		cure(e->found, "compare ACL GETUSER %s with the line below",

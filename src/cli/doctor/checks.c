@@ -180,7 +180,7 @@ static void check_saving(const struct exam *e, const struct facts *s)
 	if (s->loading == 1) {
 		say(e, s, LEVEL_WRONG, "saving",
 		    "it is still loading its data");
-		cure(e->found, "wait until it has loaded them");
+		cure(e->found, "wait until it has loaded its data");
 	}
 }
 
@@ -331,8 +331,8 @@ static void check_clients(const struct exam *e, const struct facts *s)
 	/* (from 7.0 on INFO has it as well, and needs no right to CONFIG) */
 	if (s->clients >= 0 && s->clients_max < 0)
 		found(e->found, LEVEL_NOTE, s->name, "clients",
-		      "%" PRId64 ", but of how many at most is unknown: the "
-		      "server does not say maxclients",
+		      "%" PRId64 " connected; the limit is unknown (the server "
+				 "does not report maxclients)",
 		      s->clients);
 	if (s->clients < 0 || s->clients_max <= 0)
 		return;

@@ -349,7 +349,7 @@ static void take_companion(struct search *s, const struct probe *p,
 	if (!odd || ++s->tally[p->server].odd > TOLD_MAX)
 		return;
 	found(s->e->found, LEVEL_NOTE, s->e->facts[p->server].name, "keys",
-	      "%s: %s %s: the next client drops it",
+	      "%s: %s %s; the next client deletes it",
 	      format_bytes(p->key, p->len, key, sizeof(key)), c->name,
 	      got->why.kind != FAIL_NONE
 		      ? "is of another type"

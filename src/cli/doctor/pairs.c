@@ -142,7 +142,7 @@ void check_machine(const struct exam *e)
 	if (trouble) {
 		found(e->found, LEVEL_WRONG, HERE, "processes",
 		      "/proc does not show the children of a process: %s; "
-		      "redlock runs nothing",
+		      "redlock cannot run commands",
 		      trouble);
 		cure(e->found, "mount -t proc proc /proc");
 	} else if (tree_is_veiled()) {

@@ -114,8 +114,8 @@ static void judge_number(const struct council *c)
 		cure(f, "start them, or leave them out of the URL");
 	if (c->known > n) {
 		found(f, LEVEL_NOTE, name, "sentinel",
-		      "there are %" PRId64 ", of which the URL names %d",
-		      c->known, n);
+		      "there are %" PRId64 ", but the URL names %d", c->known,
+		      n);
 		cure(f, "name them all");
 	}
 }
@@ -152,13 +152,13 @@ static void judge_lease(const struct council *c)
 		return;
 	found(f, LEVEL_NOTE, c->group->name, "sentinel",
 	      "a lease of %s survives an outage of %s, but a failover takes up "
-	      "to %s (down-after-milliseconds: %s), the next try twice the "
-	      "failover-timeout (%s) more",
+	      "to %s (down-after-milliseconds: %s); if it fails, the next "
+	      "attempt comes %s later (twice the failover-timeout)",
 	      format_duration(ttl_ms, ttl, sizeof(ttl)),
 	      format_duration(timing_outage(ttl_ms), lasts, sizeof(lasts)),
 	      format_duration(outage_ms, outage, sizeof(outage)),
 	      format_duration(c->down_after_ms, down, sizeof(down)),
-	      format_duration(c->timeout_ms, again, sizeof(again)));
+	      format_duration(2 * c->timeout_ms, again, sizeof(again)));
 	cure(f, "-t %s",
 	     format_duration((timing_ttl_for(outage_ms) + 999) / 1000 * 1000,
 			     ttl, sizeof(ttl)));
@@ -175,7 +175,7 @@ static void judge(const struct council *c)
 		found(f, LEVEL_WRONG, c->group->name, "sentinel", "%s",
 		      c->objection);
 		cure(f, "without a quorum there is no failover: start more "
-			"Sentinels, or lower it");
+			"Sentinels, or lower the quorum");
 	}
 	found(f, LEVEL_NOTE, c->group->name, "sentinel",
 	      "best effort: around a failover, two masters may grant the same "

@@ -254,23 +254,24 @@ static void judge(const struct exam *e, const struct facts *s,
 
 	if (failed && t->why.kind == FAIL_REFUSED && is_other_key(text)) {
 		found(e->found, LEVEL_NOTE, s->name, "lock",
-		      "not tried: this user has no access to doctor's own key");
+		      "not tested: this user has no access to the key of the "
+		      "test lock");
 		cure(e->found,
 		     "name a key whose prefix it may use: redlock doctor KEY");
 	} else if (failed) {
 		found(e->found, LEVEL_WRONG, s->name, "lock",
-		      "%s a lock of doctor's own: %s", step_names[at], text);
+		      "%s a test lock: %s", step_names[at], text);
 		if (t->why.kind == FAIL_REFUSED)
 			cure(e->found, "see the ACL below");
 	} else if (t->asleep) {
 		found(e->found, LEVEL_NOTE, s->name, "lock",
-		      "can be taken, renewed, waited for and released, but "
+		      "can be acquired, renewed, waited for and released, but "
 		      "waiters are not woken (BLPOP)%s%s",
 		      t->why.kind == FAIL_NONE ? "" : ": ",
 		      t->why.kind == FAIL_NONE ? "" : text);
 	} else {
 		found(e->found, LEVEL_OK, s->name, "lock",
-		      "a trial lock was taken, renewed, waited for, handed "
+		      "a test lock was acquired, renewed, waited for, handed "
 		      "over and released");
 	}
 }

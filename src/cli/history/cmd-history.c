@@ -218,9 +218,9 @@ static int check_forms(const struct opts *o)
 	if (o->svg + o->json + (o->last_success_ms > 0) <= 1)
 		return STATUS_OK;
 	log_error("usage", o->last_success_ms > 0
-				   ? "--last-success and another form of the "
-				     "answer exclude each other"
-				   : "--svg and --json exclude each other");
+				   ? "--last-success cannot be combined with "
+				     "--svg or --json"
+				   : "--svg and --json cannot be combined");
 	return STATUS_USAGE;
 }
 

@@ -250,7 +250,7 @@ static int check(struct taking *t, struct fail *why)
 
 	if (o->hold && o->keep_for)
 		return fail(why, FAIL_USAGE,
-			    "--hold and --keep-for exclude each other");
+			    "--hold and --keep-for cannot be combined");
 	if (o->on_lost && !o->keep_for)
 		return fail(why, FAIL_USAGE, "--on-lost needs --keep-for");
 	if (!o->hold && !o->keep_for &&
@@ -308,7 +308,7 @@ failed:
 const struct command cmd_lock = {
 	.name = "lock",
 	.usage = "[OPTIONS] KEY",
-	.summary = "Takes a lock for a script, and prints its token",
+	.summary = "Takes a lock, and prints its token for unlock and extend",
 	.example = {"redlock lock deploy --hold --reason \"looking into it\"",
 		    "eval \"$(redlock lock deploy --keep-for $$ --export)\""},
 	.by = BY_LOCK,

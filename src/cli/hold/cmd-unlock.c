@@ -169,7 +169,7 @@ static int extend(const struct opts *o)
 const struct command cmd_unlock = {
 	.name = "unlock",
 	.usage = "[OPTIONS] KEY",
-	.summary = "Releases a lock, by its token",
+	.summary = "Releases a lock, given its token",
 	.example = {"redlock unlock deploy --token \"$token\"",
 		    "redlock unlock deploy  (with $REDLOCK_TOKEN)"},
 	.by = BY_UNLOCK,
@@ -180,7 +180,7 @@ const struct command cmd_unlock = {
 const struct command cmd_extend = {
 	.name = "extend",
 	.usage = "[OPTIONS] KEY",
-	.summary = "Renews the lease of a lock, by its token",
+	.summary = "Renews the lease of a lock, given its token",
 	.example = {"redlock extend deploy -t 10m --token \"$token\"",
 		    "redlock extend deploy -t 10m  (with $REDLOCK_TOKEN)"},
 	.by = BY_EXTEND,

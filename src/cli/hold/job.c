@@ -246,10 +246,11 @@ static void say_own(const struct client *d)
 {
 	char text[860];
 
-	log_error("inside",
-		  "deadlock: %s, with our own REDLOCK_TOKEN; unlock it first, "
-		  "or take it with 'lock --export', which is joined",
-		  describe_holder(&d->sight, 0, text, sizeof(text)));
+	log_error(
+		"inside",
+		"deadlock: %s, with our own REDLOCK_TOKEN; unlock it first, or "
+		"take it with 'lock --export', so that this run can share it",
+		describe_holder(&d->sight, 0, text, sizeof(text)));
 }
 
 void job_say_ending(const struct job *j)

@@ -148,7 +148,7 @@ static int check_age(struct inspection *in, int64_t most_ms)
 	}
 	if (problem[0] == '\0' && v->holders > 0 && since <= 0)
 		(void)snprintf(problem, sizeof(problem),
-			       "not known since when");
+			       "since when is not known");
 	(void)printf("%s: %s: %s%s%s\n", problem[0] ? "WARNING" : "OK",
 		     in->shown, who, problem[0] ? "; " : "", problem);
 	return problem[0] ? STATUS_FREE : STATUS_OK;
@@ -193,7 +193,7 @@ static int inspect(const struct opts *o)
 	int status = STATUS_OK;
 
 	if (o->max_age_ms > 0 && o->json) {
-		log_error("usage", "--max-age and --json exclude each other");
+		log_error("usage", "--max-age and --json cannot be combined");
 		return STATUS_USAGE;
 	}
 	if (query_open(&query, o, &why) < 0) {

@@ -14,7 +14,7 @@ static int list(const struct opts *o)
 
 	if (o->json && o->prometheus) {
 		log_error("usage",
-			  "--json and --prometheus exclude each other");
+			  "--json and --prometheus cannot be combined");
 		return STATUS_USAGE;
 	}
 	if (query_open(&query, o, &why) < 0 ||

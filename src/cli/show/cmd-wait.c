@@ -350,7 +350,7 @@ static int wait_verb(const struct opts *o)
 const struct command cmd_wait = {
 	.name = "wait",
 	.usage = "[OPTIONS] KEY",
-	.summary = "Waits until nobody holds a lock, and takes nothing",
+	.summary = "Waits until nobody holds a lock, without taking it",
 	.example = {"redlock wait deploy && ./notify.sh",
 		    "redlock wait deploy -w 10m"},
 	.by = BY_WAIT,

@@ -53,7 +53,8 @@ static int say_missing(struct scan *c, struct fail *why)
 			    "there are more than these %d locks",
 			    c->known.locks);
 	if (down)
-		log_notice("incomplete", "showing what the others know: %s",
+		log_notice("incomplete",
+			   "showing what the other servers report: %s",
 			   down->why.text);
 	return 0;
 }

@@ -64,8 +64,8 @@ static void look_at_line(const struct view *v, const struct telling *t)
 	for (int i = 0; i < v->waiters; i++)
 		silent += v->waiter[i].silent_ms > SILENT_MS;
 	if (silent > 0)
-		found(t, "%d in line silent for over 10s; skipped after 15s",
-		      silent);
+		found(t, "%d waiter%s silent for over 10s; skipped after 15s",
+		      silent, silent == 1 ? "" : "s");
 	if (view_state(v, t->nodes) == VIEW_FREE && v->in_line > silent)
 		found(t, "free, but somebody waits: a grant was lost; the "
 			 "first in line asks again within 2s");
