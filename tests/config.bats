@@ -247,7 +247,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		bad_file "$mine:1: ${line%% =*}"
 	done
 	file <<<"ttl = 100ms"
-	bad_file "$mine:1: -t: a lease is at least 200ms"
+	bad_file "$mine:1: -t: must be at least 200ms"
 }
 
 @test "what does not go together is the fault of whoever came last" {

@@ -29,7 +29,7 @@ plant() {
 	plant $m 's/^\.It Fl w , Fl -wait Ar duration/.It Fl w , Fl -wait/' \
 		', OPTIONS: unknown option: run -w --wait'
 	plant $b '/--shared-scope: all/d' ': missing option: run --shared-scope'
-	plant $z 's/\[alone\]/[alone]:word: /' \
+	plant $z 's/\[hold the lock alone\]/[hold the lock alone]:word: /' \
 		': unknown option: run -x --exclusive value'
 	plant $f "s/ -l tls-verify -x -a 'full ca none'/ -l tls-verify -x/" \
 		': --tls-verify: the values are not full|ca|none'

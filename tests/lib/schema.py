@@ -21,6 +21,8 @@ def schemas(manual):
             inside = line.strip() == '.Sh JSON'
         elif inside and line.startswith('.Ss '):
             members = found.setdefault(line[4:].strip(), {})
+        elif inside and members is not None and line.startswith('.Sx '):
+            members.update(found.get(line[4:].split()[0], {}))
         elif inside and members is not None and line.startswith('.It Li '):
             name, kinds = re.fullmatch(r'\.It Li (\S+) Em (.+)\n', line).groups()
             maybe = kinds.endswith(' , if known')

@@ -304,12 +304,12 @@ static const struct {
 	{{"-N", "0", "-k", "job", "true"}, "-N '0': not a number from"},
 	{{"-N", "1001", "-k", "job", "true"}, "not a number from 1 to 1000"},
 	{{"--slots", "two", "-k", "job", "true"}, "-N 'two'"},
-	{{"-s", "-N", "2", "-k", "job", "true"}, "-s and -N exclude"},
+	{{"-s", "-N", "2", "-k", "job", "true"}, "-s and -N cannot be combined"},
 	{{"--max-hold", "0", "-k", "job", "true"}, "must be greater than 0"},
 	{{"--max-hold", "x", "-k", "job", "true"}, "--max-hold 'x'"},
 	{{"--max-renewals", "-1", "-k", "job", "true"}, "--max-renewals '-1'"},
 	{{"--max-renewals", "1.5", "-k", "job", "true"}, "--max-renewals"},
-	{{"--min-hold", "2d", "-k", "job", "true"}, "longer than 24h"},
+	{{"--min-hold", "2d", "-k", "job", "true"}, "over 24h needs --allow-long-ttl"},
 	{{"--min-hold", "2s", "--max-hold", "1s", "-k", "job", "true"},
 	 "--min-hold is longer than --max-hold"},
 	{{"--once-per", "0", "-k", "job", "true"},
@@ -358,7 +358,7 @@ static const struct {
 	{{"-k", "job", "--user", "", "true"}, "--user"},
 	{{"-k", "job", "--restart-guard", "on", "x"}, "must be auto, off or"},
 	{{"-k", "job", "--restart-guard=", "x"}, "--restart-guard ''"},
-	{{"-k", "job", "-c", "true", "false"}, "('false') exclude"},
+	{{"-k", "job", "-c", "true", "false"}, "('false') cannot be combined"},
 	{{"-h", "--nosuch"}, "unknown option '--nosuch'"},
 	{{"--no-wiat", "-k", "job", "true"}, "did you mean '--no-wait'?"},
 	{{"--no_wait", "-k", "job", "true"}, "did you mean '--no-wait'?"},
@@ -640,7 +640,7 @@ static void test_verbs(void)
 		{{"inspect", ""}, "the key is empty"},
 		{{"inspect", "job", "-t", "3"}, "'redlock inspect'"},
 		{{"inspect", "job", "--jso"}, "did you mean '--json'"},
-		{{"-k", "job", "--json", "ls"}, "not one of 'redlock'"},
+		{{"-k", "job", "--json", "ls"}, "'redlock' has no option '--json'"},
 	};
 
 	for (size_t i = 0; i < COUNT(good); i++) {
