@@ -154,15 +154,15 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 
 @test "a lock is taken, renewed, waited for, handed over and released as a trial" {
 	doctor 0
-	finds ok lock 'taken, renewed, waited for, handed over and released'
+	finds ok lock 'acquired, renewed, waited for, handed over and released'
 	[ "$(cli a dbsize)" = 0 ]
 	# on other keys this user may do nothing: those of the key that is named
 	cli a acl setuser joe on '>pw' '~job*' '~redlock:{job*' +@all >/dev/null
 	as_joe
 	doctor 0
-	finds note lock 'not tried'
+	finds note lock 'not tested'
 	doctor 0 job
-	finds ok lock 'taken, renewed'
+	finds ok lock 'acquired, renewed'
 	# nobody is woken, and who waits finds out all the same
 	cli a acl setuser joe allkeys -blpop >/dev/null
 	doctor 1 job
@@ -193,7 +193,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	wait_until exists "$T/strict.sock"
 	on "unix://$T/strict.sock"
 	doctor 1
-	finds wrong lock 'taking a lock .*undeclared key'
+	finds wrong lock 'taking a test lock: .*undeclared key'
 	run -78 "$REDLOCK" -u "unix://$T/strict.sock" -k job -- touch "$T/ran"
 	[[ $output = *'undeclared key; its scripts may only use the keys'* ]]
 	[ ! -e "$T/ran" ]
@@ -227,7 +227,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	on "unix://$T/keyed.sock"
 	doctor 0
 	finds ok scripts 'EVAL works'
-	finds ok lock 'taken'
+	finds ok lock 'acquired'
 }
 
 # ---- rights ----
@@ -757,7 +757,7 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 @test "S38 entries of a line that are not redlock's are noted, until somebody has dropped them" {
 	cli a zadd 'redlock:{job}:queue:job' 1 garbage >/dev/null
 	doctor 0 job
-	finds note keys "job: .*has entries that are not redlock's: the next client drops"
+	finds note keys "job: .*has entries that are not redlock's; the next client deletes it"
 	redlock -k job -n -- true
 	doctor 0 job
 	finds_not keys "has entries that are not"
@@ -988,10 +988,16 @@ local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
 	TERM=xterm NO_COLOR=1 run -1 pty -- "$REDLOCK" doctor -q -u "$url" job
 	[[ $output != *$'\e'* ]]
 	run -0 "$REDLOCK" inspect -u "$url" --color always job
+	[[ $output = $'job: \e[33mheld\e[0m by another program\n'* ]]
 	[[ $output = *$'  \e[1;31mproblems\e[0m\n    '* ]]
 	run -0 "$REDLOCK" inspect -u "$url" job
 	[[ $output = *$'\n  problems\n    '* && $output != *$'\e'* ]]
-	cli a del job >/dev/null
+	# the same in messages, which have a color of their own
+	run -0 "$REDLOCK" force-release -u "$url" --color always --foreign --now \
+		--confirm job job
+	[[ $output = *'job:   problems'* && $output != *'x1b'* ]]
+	run -1 "$REDLOCK" inspect -u "$url" --color always job
+	[[ $output = $'job: \e[32mfree\e[0m'* ]]
 }
 
 @test "on a terminal a finding is wrapped at whole words, and goes on below its text" {

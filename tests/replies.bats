@@ -312,6 +312,28 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	json "d['holders'] == 6002 and len(d['others']) == 199 and d['in_line'] == 6000 and len(d['waiters']) == 200"
 }
 
+@test "history: a server that tells what has ended but not who holds the lock: both are said" {
+	fake half <<-'END'
+		def answer(words):
+		    if words[0] == b'EVAL' and b"'history'" in words[1]:
+		        return ['history', '2000', ['1000', ['token', 't', 'fence', '7',
+		                'held_ms', '10', 'outcome', 'ran']]]
+		    if words[0] == b'EVAL':
+		        return Error('ERR not today')
+		    return usual(words)
+	END
+	verb 0 history job
+	[ "${#lines[@]}" = 2 ]
+	[[ ${lines[1]} = *' 7 '*' ran' ]]
+	[ "$stderr" = "redlock: job: the present holder is unknown: $T/half.sock: ERR not today" ]
+	verb 0 history --json job
+	json "d['fence'] == 7 and d['outcome'] == 'ran'"
+	[[ $stderr = *': the present holder is unknown: '* ]]
+	# which the check does not ask
+	verb 0 history --last-success 1h job
+	[ -z "$stderr" ]
+}
+
 # ---- where the password goes ----
 
 # sends_on KNOWN: a node that sends all who ask for a lock to the one called

@@ -26,6 +26,18 @@ static int nodes_of(const struct block *b)
 	return b->query->servers.n;
 }
 
+/* Colors are for standard output: elsewhere each line becomes a message. */
+static const char *tone(const struct block *b, enum tone tone)
+{
+	return b->out == stdout ? paint(tone) : "";
+}
+
+static void print_state(const struct block *b, enum tone its, const char *state)
+{
+	(void)fprintf(b->out, "%s%s%s", tone(b, its), state,
+		      tone(b, TONE_PLAIN));
+}
+
 /* Prints a line "name value", or nothing without a value. */
 __attribute__((format(printf, 3, 4))) static void
 line(const struct block *b, const char *name, const char *fmt, ...)
@@ -94,24 +106,29 @@ static void print_holder(const struct block *b, const struct view_holder *h)
 
 static void print_first(const struct block *b, const char *shown)
 {
-	static const char *const by[] = {[HOLD_ALONE] = "held by ",
-					 [HOLD_READS] = "read by ",
-					 [HOLD_INSIDE] = "held by ",
-					 [HOLD_RESTS] =
-						 "kept (--min-hold) for ",
-					 [HOLD_FOREIGN] = "held by "};
+	static const char *const held[] = {[HOLD_ALONE] = "held",
+					   [HOLD_READS] = "read",
+					   [HOLD_INSIDE] = "held",
+					   [HOLD_RESTS] = "kept (--min-hold)",
+					   [HOLD_FOREIGN] = "held"};
 	const struct view_holder *h = b->v->holder;
 	char who[300];
 
 	(void)fprintf(b->out, "%s: ", shown);
 	if (b->state == VIEW_FREE) {
-		(void)fprintf(b->out, "free\n");
+		print_state(b, TONE_GOOD, "free");
+		(void)fputc('\n', b->out);
 		return;
 	}
-	if (b->state == VIEW_MINORITY)
-		(void)fprintf(b->out, "not held: on only %d of %d servers, ",
-			      __builtin_popcount(h->nodes), nodes_of(b));
-	(void)fprintf(b->out, "%s%s\n", by[h->how],
+	if (b->state == VIEW_MINORITY) {
+		print_state(b, TONE_BAD, "not held");
+		(void)fprintf(b->out, ": on only %d of %d servers, %s",
+			      __builtin_popcount(h->nodes), nodes_of(b),
+			      held[h->how]);
+	} else {
+		print_state(b, TONE_NOTE, held[h->how]);
+	}
+	(void)fprintf(b->out, " %s %s\n", h->how == HOLD_RESTS ? "for" : "by",
 		      block_who(h, who, sizeof(who)));
 	print_holder(b, h);
 }
@@ -231,8 +248,8 @@ static void print_problem(void *arg, const char *text)
 	struct block *b = arg;
 
 	if (!b->told_problems)
-		(void)fprintf(b->out, "  %sproblems%s\n", paint(TONE_BAD),
-			      paint(TONE_PLAIN));
+		(void)fprintf(b->out, "  %sproblems%s\n", tone(b, TONE_BAD),
+			      tone(b, TONE_PLAIN));
 	b->told_problems = true;
 	(void)fprintf(b->out, "    - %s\n", text);
 }
