@@ -38,8 +38,7 @@ enum guard_news {
 	GUARD_REFUSED,     /* the rest of the tree belongs to other users and
 			      cannot be killed: value is a pid, `uid` its owner;
 			      the guard waits for it to end */
-	GUARD_STOPPED,     /* the command has stopped, by itself or by a
-			      signal */
+	GUARD_STOPPED,     /* the command has stopped */
 	GUARD_TOO_LATE,    /* the go came after start_by: nothing ran */
 	GUARD_LOST         /* end of file: the guard itself was killed */
 };
