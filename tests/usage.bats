@@ -1108,6 +1108,8 @@ to run a command: redlock -k KEY -- COMMAND" ]
 	release unlock
 	acquire lock
 	force-unlock force-release
+	config doctor --config
+	check doctor
 	help --help
 	version --version
 	hist history

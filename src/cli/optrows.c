@@ -205,7 +205,7 @@ static int take_number(const struct taking *t, char *value)
 
 	if (n < 0) {
 		(void)snprintf(what, sizeof(what),
-			       "not a number from %lld to %lld",
+			       "must be a number from %lld to %lld",
 			       (long long)t->r->lo, (long long)t->r->hi);
 		return bad_value(t, value, what);
 	}

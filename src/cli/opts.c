@@ -87,8 +87,19 @@ static const struct opt_row *row_of(int found, const char *word)
 	return NULL;
 }
 
-static int unknown_option(const char *word, const char *shown, struct fail *why)
+/* "redlock", or with a verb "redlock list". */
+static const char *form_of(const struct opts *o, char buf[40])
 {
+	bool runs = o->verb->name[0] == '\0';
+
+	(void)snprintf(buf, 40, "redlock%s%s", runs ? "" : " ", o->verb->name);
+	return buf;
+}
+
+static int unknown_option(const struct opts *o, const char *word,
+			  const char *shown, struct fail *why)
+{
+	char form[40];
 	const char *guess =
 		word ? opt_suggest(word + 2, strcspn(word, "=") - 2) : NULL;
 
@@ -97,31 +108,32 @@ static int unknown_option(const char *word, const char *shown, struct fail *why)
 			    "unknown option '%s': did you mean '--%s'? (long "
 			    "options are not abbreviated)",
 			    shown, guess);
-	return fail(why, FAIL_USAGE, "unknown option '%s'; see redlock --help",
-		    shown);
+	return fail(why, FAIL_USAGE, "unknown option '%s'; see %s --help",
+		    shown, form_of(o, form));
 }
 
 /* What follows may be a password: --url:redis://:pw@host */
 #define NAME_LETTERS                                                           \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
-static int bad_option(int found, const char *word, struct fail *why)
+static int bad_option(const struct opts *o, int found, const char *word,
+		      struct fail *why)
 {
 	char dash[3] = {'-', (char)optopt, '\0'};
 	bool is_long = strncmp(word, "--", 2) == 0;
-	char shown[80];
+	char shown[80], form[40];
 
 	(void)format_bytes(is_long ? word : dash,
 			   is_long ? strspn(word, NAME_LETTERS) : 2, shown,
 			   sizeof(shown));
 	if (found == ':')
 		return fail(why, FAIL_USAGE,
-			    "option '%s' needs a value; see redlock --help",
-			    shown);
+			    "option '%s' needs a value; see %s --help", shown,
+			    form_of(o, form));
 	if (is_long && optopt >= LONG_ONLY)
 		return fail(why, FAIL_USAGE, "option '%s' takes no value",
 			    shown);
-	return unknown_option(is_long ? word : NULL, shown, why);
+	return unknown_option(o, is_long ? word : NULL, shown, why);
 }
 
 static const char *said_as(const struct opt_row *r, char buf[40])
@@ -133,13 +145,11 @@ static const char *said_as(const struct opt_row *r, char buf[40])
 static int not_of_verb(const struct opts *o, const struct opt_row *r,
 		       struct fail *why)
 {
-	char name[40];
-	bool runs = o->verb->name[0] == '\0';
+	char name[40], form[40];
 
-	return fail(why, FAIL_USAGE,
-		    "'redlock%s%s' has no option '%s'; see redlock %s%s--help",
-		    runs ? "" : " ", o->verb->name, said_as(r, name),
-		    o->verb->name, runs ? "" : " ");
+	(void)form_of(o, form);
+	return fail(why, FAIL_USAGE, "'%s' has no option '%s'; see %s --help",
+		    form, said_as(r, name), form);
 }
 
 static int take_operand(struct opts *o, char *text, struct fail *why)
@@ -177,7 +187,7 @@ static int parse_options(struct opts *o, int argc, char **argv,
 		}
 		r = found == '?' || found == ':' ? NULL : row_of(found, word);
 		if (!r)
-			return bad_option(found, word, why);
+			return bad_option(o, found, word, why);
 		if (!(r->takes & o->verb->by))
 			return not_of_verb(o, r, why);
 		if (opt_take(o, r, optarg, FROM_TYPED, 0, why) < 0)
@@ -300,6 +310,8 @@ static const char *meant_by(const char *word)
 		      {"release", "unlock"},
 		      {"acquire", "lock"},
 		      {"force-unlock", "force-release"},
+		      {"config", "doctor --config"},
+		      {"check", "doctor"},
 		      {"run", ""},
 		      {"help", "--help"},
 		      {"version", "--version"}};

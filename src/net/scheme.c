@@ -76,10 +76,12 @@ static int no_scheme(const char *text, struct fail *why)
 	if (strcmp(text, "local") == 0)
 		return fail(why, FAIL_USAGE, "write local:");
 	if (place_parse(&p, host, "6379", why) == 0)
-		return fail(why, FAIL_USAGE, "write redis://%s", shown);
+		return fail(why, FAIL_USAGE, "not a URL: write redis://%s",
+			    shown);
 	if (text[0] == '/' && text[1] != '/' && !strchr(text, '@') &&
 	    options_shown(text) == host.n)
-		return fail(why, FAIL_USAGE, "write unix://%s", shown);
+		return fail(why, FAIL_USAGE, "not a URL: write unix://%s",
+			    shown);
 	if (strchr(text, ':'))
 		guess = scheme_suggest(text);
 	if (guess)
