@@ -10,7 +10,8 @@
 #include "run/proof.h"
 #include "run/report.h"
 
-#define HOPS_MAX 5
+/* of one question: a slot that has moved needs two */
+#define REDIRECTIONS_MAX 5
 #define SEEN_MS 1000 /* a holder seen this recently is still there */
 
 /* `who` goes before the text; NULL: the text names the node itself. */
@@ -312,7 +313,7 @@ static void follow(struct client *cl, int chan, enum session_got got,
 	again.ask.fresh = false;
 	again.hops++;
 	moved = session_follow(s, peer, got, o, true);
-	if (again.hops > HOPS_MAX || !is_last(cl, asked) ||
+	if (again.hops > REDIRECTIONS_MAX || !is_last(cl, asked) ||
 	    (!moved && (listens || !send_aside(cl, &again, &o->to))))
 		failed(cl, asked, FAIL_UNAVAILABLE, false, who, o->text);
 	else if (moved)

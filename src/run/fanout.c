@@ -10,6 +10,8 @@
 #include "base/units.h"
 #include "run/target.h"
 
+/* How often a question is asked again: redirected, with the whole script, or of
+ * another node because one is gone; a node that is silent counts for half. */
 #define HOPS_MAX 8
 #define EXTRA_MAX 4
 

@@ -20,7 +20,7 @@
 struct errand {
 	struct ask ask;            /* of a lease; VERB_NONE: of none */
 	struct question *question; /* of a fanout; NULL: of none */
-	int hops;                  /* how often it was asked again */
+	int hops;                  /* of a lease: how often it was redirected */
 	bool by_hash;              /* set by session_ask() */
 };
 

@@ -17,6 +17,7 @@
 #include "run/contain.h"
 #include "run/deadman.h"
 #include "run/tree.h"
+#include "run/describe.h"
 #include "run/waiting.h"
 #include "run/watch.h"
 
@@ -133,7 +134,7 @@ static bool waits_for_itself(const struct supervisor *s)
 {
 	return describe_is_own(&s->locks->client[s->locks->lead]) &&
 	       (any_lease(s)->conf.nodes == 1 ||
-		!before(now(), after(s->began, TELL_MS)));
+		!before(now(), after(s->began, PACE_MS)));
 }
 
 /* Waits until the command may start, or the locks are over. */

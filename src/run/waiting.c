@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "run/describe.h"
 
 #define TELL_GRANT_MS 1000
 
@@ -24,10 +25,8 @@ static const struct lease *lease_of(const struct waiting *w)
 
 void waiting_init(struct waiting *w, const struct locks *l, struct instant at)
 {
-	*w = (struct waiting){.locks = l,
-			      .began = at,
-			      .silent = NEVER,
-			      .drawn = {INT64_MIN / 2}};
+	w->locks = l;
+	pace_begin(&w->pace, at);
 }
 
 static bool is_live(const struct waiting *w)
@@ -50,32 +49,16 @@ static int64_t limit_of(const struct waiting *w)
 	return lease_of(w)->conf.wait_ms;
 }
 
-/* Remembers what the line said: a change is worth another line. */
-static void note_told(struct waiting *w, enum told told)
+static const char *opening(const struct waiting *w, enum told what,
+			   char buf[120])
 {
-	w->told = told;
-	w->said = now();
-	w->said_place = lease_place(lease_of(w));
-	(void)snprintf(w->said_token, sizeof(w->said_token), "%s",
-		       client_of(w)->sight.token);
+	return pace_opening(&w->pace, what, limit_of(w), buf, 120);
 }
 
-static bool has_changed(const struct waiting *w)
+static void note_told(struct waiting *w, enum told what)
 {
-	return w->said_place != lease_place(lease_of(w)) ||
-	       strcmp(w->said_token, client_of(w)->sight.token) != 0;
-}
-
-/* When the next line is due, if nothing new begins. */
-static struct instant next_line(const struct waiting *w)
-{
-	return after(w->said, has_changed(w) ? TELL_CHANGE_MS : TELL_ALIVE_MS);
-}
-
-/* ms since the beginning; 0: this is the first line. */
-static int64_t so_far(const struct waiting *w)
-{
-	return w->told == TOLD_NOTHING ? 0 : between(w->began, now()) + 1;
+	pace_told(&w->pace, what, client_of(w)->sight.token,
+		  lease_place(lease_of(w)));
 }
 
 static void tell_holder(struct waiting *w)
@@ -83,15 +66,13 @@ static void tell_holder(struct waiting *w)
 	const struct client *d = client_of(w);
 	int place = lease_place(lease_of(w));
 	char *more = log_is_json() ? describe_members(d, place) : NULL;
-	char who[860], how[80], in_line[32] = "", next[160];
+	char who[860], how[120], in_line[32] = "", next[160];
 
 	if (place >= 0)
 		(void)snprintf(in_line, sizeof(in_line), " (place %d)",
 			       place + 1);
-	log_event("waiting", more ? more : "", "%s%s%s%s%s: %s%s%s",
-		  w->told == TOLD_SILENCE ? "the server answers again; " : "",
-		  describe_begun(so_far(w), limit_of(w), how),
-		  w->locks->n > 1 ? " for " : "",
+	log_event("waiting", more ? more : "", "%s%s%s%s: %s%s%s",
+		  opening(w, TOLD_HOLDER, how), w->locks->n > 1 ? " for " : "",
 		  w->locks->n > 1 ? d->shown_key : "", in_line,
 		  lease_of(w)->conf.slots > 1 ? "all slots are taken, one "
 					      : "",
@@ -103,10 +84,9 @@ static void tell_holder(struct waiting *w)
 
 static void tell_silence(struct waiting *w)
 {
-	char how[80];
+	char how[120];
 
-	log_notice("silence", "%s: %s",
-		   describe_begun(so_far(w), limit_of(w), how),
+	log_notice("silence", "%s: %s", opening(w, TOLD_SILENCE, how),
 		   client_why(client_of(w))->text);
 	note_told(w, TOLD_SILENCE);
 }
@@ -133,10 +113,10 @@ static void draw(struct waiting *w)
 	char text[1000], how[80], who[860], in_line[40];
 	struct instant at = now();
 
-	w->drawn = at;
-	(void)describe_waiting(between(w->began, at), limit_of(w), how);
+	w->pace.drawn = at;
+	(void)describe_waiting(between(w->pace.began, at), limit_of(w), how);
 	(void)place_in_line(lease_place(lease_of(w)), in_line);
-	if (w->silent.ms != NEVER.ms)
+	if (w->pace.silent.ms != NEVER.ms)
 		(void)snprintf(text, sizeof(text), "%s: %s", how,
 			       client_why(client_of(w))->text);
 	else if (s->seen || s->lost || s->guarded)
@@ -149,63 +129,54 @@ static void draw(struct waiting *w)
 		(void)snprintf(text, sizeof(text), "%s: no answer yet from %s",
 			       how, d->peer[0].ep->name);
 	log_live(text);
-	w->told = TOLD_HOLDER;
+	w->pace.told = TOLD_HOLDER;
 }
 
-static void notice_silence(struct waiting *w, struct instant at)
+static void notice_silence(struct pace *p, const struct lease *l)
 {
-	if (lease_of(w)->state != LEASE_WAITING)
+	if (l->state != LEASE_WAITING)
 		return;
-	if (lease_answered(lease_of(w)))
-		w->silent = NEVER;
-	else if (w->silent.ms == NEVER.ms)
-		w->silent = w->told == TOLD_NOTHING ? w->began : at;
-}
-
-static bool is_due(const struct waiting *w, enum told what, struct instant at)
-{
-	return w->told != what || !before(at, next_line(w));
+	if (lease_answered(l))
+		p->silent = NEVER;
+	else if (p->silent.ms == NEVER.ms)
+		p->silent = p->told == TOLD_NOTHING ? p->began : now();
 }
 
 void waiting_tell(struct waiting *w)
 {
-	struct instant at = now();
+	const struct lease *l = lease_of(w);
+	const struct sight *s = &client_of(w)->sight;
 
-	notice_silence(w, at);
+	notice_silence(&w->pace, l);
 	if (is_live(w)) {
-		if (!before(at, after(w->began, TELL_MS)) &&
-		    !before(at, after(w->drawn, DRAW_MS)))
+		if (pace_draws(&w->pace))
 			draw(w);
 		return;
 	}
-	if (lease_of(w)->state != LEASE_WAITING)
+	if (l->state != LEASE_WAITING)
 		return;
-	if (w->silent.ms == NEVER.ms && is_due(w, TOLD_HOLDER, at) &&
-	    (client_of(w)->sight.seen || client_of(w)->sight.lost ||
-	     client_of(w)->sight.guarded) &&
-	    !before(at, after(w->began, TELL_MS)))
+	switch (pace_due(&w->pace, s->seen || s->lost || s->guarded, s->token,
+			 lease_place(l))) {
+	case TOLD_NOTHING:
+		break;
+	case TOLD_HOLDER:
 		tell_holder(w);
-	if (w->silent.ms != NEVER.ms && is_due(w, TOLD_SILENCE, at) &&
-	    !before(at, after(w->silent, TELL_SILENCE_MS)))
+		break;
+	case TOLD_SILENCE:
 		tell_silence(w);
+		break;
+	}
 }
 
 struct instant waiting_next(const struct waiting *w)
 {
-	struct instant at = now();
-
-	if (before(at, after(w->began, TELL_MS)))
-		return after(w->began, TELL_MS);
-	if (is_live(w))
-		return after(w->drawn, DRAW_MS);
-	if (before(at, after(w->began, TELL_SILENCE_MS)))
-		return after(w->began, TELL_SILENCE_MS);
-	return w->told == TOLD_NOTHING ? NEVER : next_line(w);
+	return pace_next(&w->pace, is_live(w), client_of(w)->sight.token,
+			 lease_place(lease_of(w)));
 }
 
 void waiting_redraw(struct waiting *w)
 {
-	w->drawn = (struct instant){INT64_MIN / 2};
+	pace_redraw(&w->pace);
 }
 
 void waiting_hide(void)
@@ -217,7 +188,7 @@ void waiting_end(const struct waiting *w, int64_t waited_ms, bool ours)
 {
 	char took[32], more[96];
 	bool news =
-		log_is_json() || (w->told != TOLD_NOTHING &&
+		log_is_json() || (w->pace.told != TOLD_NOTHING &&
 				  waited_ms >= TELL_GRANT_MS && !log_is_live());
 
 	waiting_hide();

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "lock/core/timing.h"
 #include "run/tree.h"
-#include "run/waiting.h"
+#include "run/describe.h"
 
 #define UNDEAD_MS 1000
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "run/describe.h"
 #include "tap.h"
 
 static struct client client;
@@ -41,10 +42,10 @@ static void held_by(const char *user, int place)
 /* ms go by: all that is past is so much longer ago. */
 static void pass(int64_t ms)
 {
-	waiting.began.ms -= ms;
-	waiting.said.ms -= ms;
-	if (waiting.silent.ms != NEVER.ms)
-		waiting.silent.ms -= ms;
+	waiting.pace.began.ms -= ms;
+	waiting.pace.said.ms -= ms;
+	if (waiting.pace.silent.ms != NEVER.ms)
+		waiting.pace.silent.ms -= ms;
 	waiting_tell(&waiting);
 }
 

@@ -16,7 +16,7 @@
 #include "lock/wire/force.h"
 #include "lock/wire/history.h"
 #include "lock/wire/record.h"
-#include "run/waiting.h"
+#include "run/describe.h"
 #include "run/report.h"
 
 #define POLL_MS 100  /* between checks whether it has stopped */

@@ -11,7 +11,7 @@
 #include "cli/optrows.h"
 #include "cli/render.h"
 #include "lock/wire/token_op.h"
-#include "run/waiting.h"
+#include "run/describe.h"
 #include "run/report.h"
 
 struct asking {

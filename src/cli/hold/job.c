@@ -19,7 +19,7 @@
 #include "cli/hold/held.h"
 #include "cli/optrows.h"
 #include "cli/twins.h"
-#include "run/waiting.h"
+#include "run/describe.h"
 #include "net/parse.h"
 
 /* ---- what the command gets ---- */

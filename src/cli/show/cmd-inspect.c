@@ -11,7 +11,7 @@
 #include "cli/render.h"
 #include "cli/show/problems.h"
 #include "lock/wire/record.h"
-#include "run/waiting.h"
+#include "run/describe.h"
 
 /* One key, and what is known of it. */
 struct inspection {

@@ -11,8 +11,9 @@
 #include "cli/query.h"
 #include "cli/render.h"
 #include "lock/core/queue.h"
+#include "run/describe.h"
+#include "run/pace.h"
 #include "run/signals.h"
-#include "run/waiting.h"
 
 #define AFTER_END_MS 5 /* the server ends a lease up to 1 ms late */
 #define START_MS 5000  /* how long to wait for a server at first */
@@ -29,7 +30,7 @@ struct wait {
 	char shown[256];
 	enum wait_end end;
 	int sig;
-	struct instant began, give_up, next;
+	struct instant give_up, next;
 	/* the present query, or the last one */
 	struct snapshot seen;
 	int owed;
@@ -38,12 +39,11 @@ struct wait {
 	bool answered; /* ever */
 	struct sight sight;
 	struct view_holder holder;
-	struct instant seen_at, silent; /* NEVER: it is not */
-	/* and said */
-	struct instant drawn, said;
-	char said_token[140];
-	enum told told;
+	struct instant seen_at;
+	struct pace pace; /* and said */
 };
+
+#define NO_PLACE (-1) /* we are in no line */
 
 /* ---- telling ---- */
 
@@ -58,10 +58,10 @@ static void draw(struct wait *w)
 	char text[1000], how[80], who[860];
 	struct instant at = now();
 
-	w->drawn = at;
-	(void)describe_waiting(between(w->began, at), w->o->wait_ms, how);
+	w->pace.drawn = at;
+	(void)describe_waiting(between(w->pace.began, at), w->o->wait_ms, how);
 	(void)snprintf(text, sizeof(text), "%s: %s", how,
-		       w->silent.ms != NEVER.ms
+		       w->pace.silent.ms != NEVER.ms
 			       ? w->why.text
 			       : describe_brief(&w->sight,
 						between(w->seen_at, at), who,
@@ -69,79 +69,42 @@ static void draw(struct wait *w)
 	log_live(text);
 }
 
-/* When to report a change of holders, or that we still wait: see
- * run/waiting.h. */
-static struct instant next_line(const struct wait *w)
+static void tell_line(struct wait *w, enum told what)
 {
-	bool same = strcmp(w->said_token, w->sight.token) == 0;
+	char how[120], who[860], next[160];
 
-	return after(w->said, same ? TELL_ALIVE_MS : TELL_CHANGE_MS);
-}
-
-static bool is_due(const struct wait *w, enum told what)
-{
-	return w->told != what || !before(now(), next_line(w));
-}
-
-static void note_told(struct wait *w, enum told told)
-{
-	w->told = told;
-	w->said = now();
-	(void)snprintf(w->said_token, sizeof(w->said_token), "%s",
-		       w->sight.token);
-}
-
-static void tell_line(struct wait *w)
-{
-	bool silent = w->silent.ms != NEVER.ms;
-	int64_t so_far =
-		w->told == TOLD_NOTHING ? 0 : between(w->began, now()) + 1;
-	char how[80], who[860], next[160] = "";
-
-	(void)describe_begun(so_far, w->o->wait_ms, how);
-	if (!silent)
-		(void)describe_next(w->shown, next);
-	log_notice(silent ? "silence" : "waiting", "%s%s: %s%s",
-		   !silent && w->told == TOLD_SILENCE
-			   ? "the server answers again; "
-			   : "",
-		   how,
-		   silent ? w->why.text : describe_seen(w, who, sizeof(who)),
-		   next);
-	note_told(w, silent ? TOLD_SILENCE : TOLD_HOLDER);
+	(void)pace_opening(&w->pace, what, w->o->wait_ms, how, sizeof(how));
+	if (what == TOLD_SILENCE)
+		log_notice("silence", "%s: %s", how, w->why.text);
+	else
+		log_notice("waiting", "%s: %s%s", how,
+			   describe_seen(w, who, sizeof(who)),
+			   describe_next(w->shown, next));
+	pace_told(&w->pace, what, w->sight.token, NO_PLACE);
 }
 
 static void tell(struct wait *w)
 {
-	bool silent = w->silent.ms != NEVER.ms;
-	struct instant at = now();
+	enum told what;
 
-	if (before(at, after(w->began, TELL_MS)) || (!w->answered && !silent))
+	if (!w->answered && w->pace.silent.ms == NEVER.ms)
 		return;
 	if (log_is_live()) {
-		if (!before(at, after(w->drawn, DRAW_MS)))
+		if (pace_draws(&w->pace))
 			draw(w);
-	} else if (!silent) {
-		if (is_due(w, TOLD_HOLDER))
-			tell_line(w);
-	} else if (is_due(w, TOLD_SILENCE) &&
-		   !before(at, after(w->silent, TELL_SILENCE_MS))) {
-		tell_line(w);
+		return;
 	}
+	what = pace_due(&w->pace, w->answered, w->sight.token, NO_PLACE);
+	if (what != TOLD_NOTHING)
+		tell_line(w, what);
 }
 
 /* When tell() has something to report without an event. */
 static struct instant tell_at(const struct wait *w)
 {
-	if (w->silent.ms == NEVER.ms && !w->answered)
+	if (!w->answered && w->pace.silent.ms == NEVER.ms)
 		return NEVER;
-	if (before(now(), after(w->began, TELL_MS)))
-		return after(w->began, TELL_MS);
-	if (log_is_live())
-		return after(w->drawn, DRAW_MS);
-	if (w->silent.ms != NEVER.ms && w->told != TOLD_SILENCE)
-		return after(w->silent, TELL_SILENCE_MS);
-	return w->told == TOLD_NOTHING ? NEVER : next_line(w);
+	return pace_next(&w->pace, log_is_live(), w->sight.token, NO_PLACE);
 }
 
 /* ---- looking ---- */
@@ -184,7 +147,7 @@ static void see(struct wait *w)
 	const struct view *v = &w->seen.view;
 
 	w->answered = true;
-	w->silent = NEVER;
+	w->pace.silent = NEVER;
 	if (view_is_free(v, w->query.servers.n)) {
 		w->end = WAS_FREE;
 		return;
@@ -202,11 +165,11 @@ static void miss(struct wait *w)
 {
 	struct instant at = now();
 
-	if (w->silent.ms == NEVER.ms)
-		w->silent = w->answered ? at : w->began;
+	if (w->pace.silent.ms == NEVER.ms)
+		w->pace.silent = w->answered ? at : w->pace.began;
 	w->next = after(at, pause_ms());
 	if (w->why.kind != FAIL_UNAVAILABLE ||
-	    (!w->answered && !before(at, after(w->began, START_MS))))
+	    (!w->answered && !before(at, after(w->pace.began, START_MS))))
 		w->end = HAS_FAILED;
 }
 
@@ -236,7 +199,7 @@ static void take_signals(struct wait *w)
 			log_live("");
 			(void)raise(SIGSTOP);
 		}
-		w->drawn = (struct instant){INT64_MIN / 2};
+		pace_redraw(&w->pace);
 		if (signal_ends(a.sig) && a.sig != SIGUSR1 &&
 		    a.sig != SIGUSR2) {
 			w->end = INTERRUPTED;
@@ -253,10 +216,10 @@ static struct instant deadline_of(const struct wait *w)
 
 static void wait_for_it(struct wait *w)
 {
-	w->began = w->next = now();
-	w->give_up = w->o->wait_ms == INT64_MAX
-			     ? NEVER
-			     : after(w->began, w->o->wait_ms);
+	w->next = now();
+	pace_begin(&w->pace, w->next);
+	w->give_up = w->o->wait_ms == INT64_MAX ? NEVER
+						: after(w->next, w->o->wait_ms);
 	while (w->end == STILL_WAITING) {
 		struct pollfd fd = {.fd = w->signals.fd, .events = POLLIN};
 		struct instant limit = sooner(deadline_of(w), tell_at(w));
@@ -294,7 +257,7 @@ static void say_json(const struct wait *w)
 	json_text(&j, "schema", "redlock.wait/1");
 	json_bytes(&j, "key", w->key, strlen(w->key));
 	json_text(&j, "outcome", w->end == WAS_FREE ? "free" : "timeout");
-	json_number(&j, "waited_ms", between(w->began, now()));
+	json_number(&j, "waited_ms", between(w->pace.began, now()));
 	if (w->end != WAS_FREE)
 		json_hold(&j, &w->holder);
 	json_close(&j);
@@ -328,11 +291,7 @@ static int wait_verb(const struct opts *o)
 	static struct wait w;
 	int status;
 
-	w = (struct wait){.o = o,
-			  .key = o->key[0],
-			  .silent = NEVER,
-			  .drawn = {INT64_MIN / 2},
-			  .signals = {.fd = -1}};
+	w = (struct wait){.o = o, .key = o->key[0], .signals = {.fd = -1}};
 	(void)format_bytes(w.key, strlen(w.key), w.shown, sizeof(w.shown));
 	log_key(w.shown, w.key, strlen(w.key));
 	srandom((unsigned int)getpid() ^ (unsigned int)now().ms);

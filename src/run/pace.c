@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* When a wait is worth a line. */
+#include "run/pace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "run/describe.h"
+
+void pace_begin(struct pace *p, struct instant at)
+{
+	*p = (struct pace){.began = at, .silent = NEVER};
+	pace_redraw(p);
+}
+
+void pace_redraw(struct pace *p)
+{
+	p->drawn = (struct instant){INT64_MIN / 2};
+}
+
+bool pace_draws(const struct pace *p)
+{
+	struct instant at = now();
+
+	return !before(at, after(p->began, PACE_MS)) &&
+	       !before(at, after(p->drawn, PACE_DRAW_MS));
+}
+
+/* When the next line is due, if nothing new begins. */
+static struct instant next_line(const struct pace *p, const char *token,
+				int place)
+{
+	bool same = p->said_place == place && strcmp(p->said_token, token) == 0;
+
+	return after(p->said, same ? PACE_ALIVE_MS : PACE_CHANGE_MS);
+}
+
+enum told pace_due(const struct pace *p, bool known, const char *token,
+		   int place)
+{
+	bool silent = p->silent.ms != NEVER.ms;
+	enum told what = silent ? TOLD_SILENCE : TOLD_HOLDER;
+	struct instant at = now(),
+		       first = silent ? after(p->silent, PACE_SILENCE_MS)
+				      : after(p->began, PACE_MS);
+
+	if ((!silent && !known) || before(at, first) ||
+	    (p->told == what && before(at, next_line(p, token, place))))
+		return TOLD_NOTHING;
+	return what;
+}
+
+void pace_told(struct pace *p, enum told what, const char *token, int place)
+{
+	p->told = what;
+	p->said = now();
+	p->said_place = place;
+	(void)snprintf(p->said_token, sizeof(p->said_token), "%s", token);
+}
+
+const char *pace_opening(const struct pace *p, enum told what, int64_t limit_ms,
+			 char *buf, size_t size)
+{
+	bool again = what == TOLD_HOLDER && p->told == TOLD_SILENCE;
+	int64_t so_far =
+		p->told == TOLD_NOTHING ? 0 : between(p->began, now()) + 1;
+	char how[80];
+
+	(void)snprintf(buf, size, "%s%s",
+		       again ? "the server answers again; " : "",
+		       describe_begun(so_far, limit_ms, how));
+	return buf;
+}
+
+struct instant pace_next(const struct pace *p, bool live, const char *token,
+			 int place)
+{
+	struct instant first = after(p->began, PACE_MS);
+
+	if (before(now(), first))
+		return first;
+	if (live)
+		return after(p->drawn, PACE_DRAW_MS);
+	if (p->silent.ms != NEVER.ms && p->told != TOLD_SILENCE)
+		return after(p->silent, PACE_SILENCE_MS);
+	return p->told == TOLD_NOTHING ? NEVER : next_line(p, token, place);
+}
