@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/units.h"
 
@@ -73,4 +74,11 @@ int columns_of(const char *text)
 		used += len;
 	}
 	return columns;
+}
+
+int columns_at(int fd)
+{
+	struct winsize size = {0};
+
+	return ioctl(fd, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
 }

@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -168,14 +167,14 @@ static void put(const char *bytes, size_t n)
 /* The number of bytes that fit on the terminal; *cut: add an ellipsis. */
 static size_t fit(const char *text, bool *cut)
 {
-	struct winsize size = {0};
+	int columns = columns_at(STDERR_FILENO);
 	size_t n;
 
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
-		size.ws_col = 80;
-	n = columns_fit(text, size.ws_col - 1);
+	if (columns == 0)
+		columns = 80;
+	n = columns_fit(text, columns - 1);
 	*cut = text[n] != '\0';
-	return *cut ? columns_fit(text, size.ws_col - 2) : n;
+	return *cut ? columns_fit(text, columns - 2) : n;
 }
 
 static size_t draw(char *to, size_t size)

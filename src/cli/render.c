@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -95,12 +94,9 @@ void table_cell(struct table *t, const char *fmt, ...)
 /* The columns of the terminal that this goes to; if to none, many. */
 static int room_of(FILE *out)
 {
-	struct winsize size = {0};
+	int columns = columns_at(fileno(out));
 
-	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) < 0 ||
-	    size.ws_col == 0)
-		return INT32_MAX;
-	return size.ws_col;
+	return columns == 0 ? INT32_MAX : columns;
 }
 
 /* What has too many columns is cut in the middle. */

@@ -175,6 +175,6 @@ void client_inherit(struct client *cl, bool ran)
 		cl->peer[i].silent = cl->aside[i].silent = 0;
 		cl->sentry[i] = NULL; /* as above */
 	}
-	cl->heir = true;
+	cl->releases_only = true;
 	lease_inherit(&cl->lease, &conf, ran, now());
 }

@@ -234,7 +234,7 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 		conn_close(c);
 	if (session_ask(s, &request,
 			goes_whole(cl, ask) ? NULL : script_sha(ask), e,
-			!cl->heir) < 0)
+			!cl->releases_only) < 0)
 		failed(cl, ask, c->why.kind, false, NULL, c->why.text);
 	if (c->state == CONN_CLOSED)
 		exchange_take(cl, ask->node, chan);

@@ -18,9 +18,7 @@
 #define CLIENT_FDS_MAX (NODES_MAX * (CONNS + 1))
 #define CLIENT_SOCKETS_MAX (NODES_MAX * (CONNS * CONN_FDS_MAX + SENTRY_FDS_MAX))
 
-/* A yes from a server that the Sentinels named. An old master says yes, too. So
- * the yes counts only when the Sentinels, asked no earlier than the server was,
- * have confirmed that it is the master. */
+/* A yes that the Sentinels have not confirmed yet: see proof.h. */
 struct unproven {
 	struct ask ask; /* VERB_NONE: there is none */
 	struct answer answer;
@@ -59,8 +57,8 @@ struct client {
 	bool told_no_blpop;
 	bool troubled[NODES_MAX]; /* held: a failure was reported */
 	bool told_twins, told_blind[NODES_MAX];
-	bool refused; /* a server was there and refused */
-	bool heir;    /* do not start a private server only to release */
+	bool refused;       /* a server was there and refused */
+	bool releases_only; /* do not start a private server for that */
 	struct instant asked[NODES_MAX]; /* held: since when a renewal is
 					    unanswered; or NEVER */
 	int healed, stepped;

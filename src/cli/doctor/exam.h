@@ -10,9 +10,9 @@
 struct exam {
 	const struct opts *o;
 	const struct servers *servers;
-	const struct facts *facts;
-	int n;
-	unsigned int needs; /* bits of enum right_need */
+	const struct facts *facts; /* what each server says of itself */
+	int n;                     /* number of facts */
+	unsigned int needs;        /* bits of enum right_need */
 	struct findings *found;
 };
 

@@ -56,10 +56,10 @@ static void fill_in(void *arg, const struct grants *given)
 	const char *outer = getenv("REDLOCK_HELD");
 	const struct granted *g = &given->lock[j->at[0]];
 	const struct client *d = &j->client[j->at[0]];
-	char *end = j->fences + strlen(j->fences), *held = j->held;
+	char *end = j->fences + strlen(j->fences), *held = j->held_env;
 
 	j->end.given = *given;
-	j->went = now();
+	j->ran_at = now();
 	if (j->kept)
 		keeper_quiet(j->kept);
 	held += strlen(held);
@@ -116,8 +116,8 @@ static int use_environment(struct job *j, struct fail *why)
 	size = sizeof("REDLOCK_HELD=") + (size_t)HELD_WORD_MAX * LOCKS_MAX +
 	       (outer ? strlen(outer) : 0);
 	j->envp = malloc((n + JOB_VARIABLES + 1) * sizeof(*j->envp));
-	j->held = malloc(size);
-	if (!j->envp || !j->held)
+	j->held_env = malloc(size);
+	if (!j->envp || !j->held_env)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (size_t i = 0; i < n; i++)
 		if (strncmp(environ[i], "LISTEN_PID=", 11) == 0)
@@ -129,8 +129,8 @@ static int use_environment(struct job *j, struct fail *why)
 	if (!j->envp[used - 1] || !j->envp[used - 2])
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	(void)snprintf(j->fences, sizeof(j->fences), "REDLOCK_FENCES=");
-	(void)snprintf(j->held, size, "REDLOCK_HELD=");
-	j->envp[used++] = j->held;
+	(void)snprintf(j->held_env, size, "REDLOCK_HELD=");
+	j->envp[used++] = j->held_env;
 	j->envp[used++] = j->token;
 	j->envp[used++] = j->fence;
 	j->envp[used++] = j->slot;
@@ -431,8 +431,8 @@ static void tell_of_death(struct job *j)
 	struct history_entry entry;
 
 	e->outcome = OUTCOME_LOST;
-	e->waited_ms = between(j->client[0].lease.began, j->went);
-	e->held_ms = between(j->went, now());
+	e->waited_ms = between(j->client[0].lease.began, j->ran_at);
+	e->held_ms = between(j->ran_at, now());
 	fill_entry(j, e, &entry);
 	for (int i = 0; i < e->given.n && !j->o->no_history; i++)
 		if (!e->given.lock[i].joined)

@@ -17,20 +17,20 @@
 
 struct job {
 	const struct opts *o;
-	int at[LOCKS_MAX]; /* the place of each key of opts in that order */
+	int at[LOCKS_MAX]; /* for each key of opts: its index in `client` */
 	struct locks locks;
 	struct signals signals;
 	char *const *argv; /* of the command */
 	bool by_hand;      /* REDLOCK_TOKEN is our own token, even if we joined
 			      another hold: only ours is given back with it */
-	const struct keeper *kept;
+	const struct keeper *kept; /* --keep-for: see struct hold_conf */
 	char **envp;
-	char *held; /* "REDLOCK_HELD=...", filled in by the guard */
+	char *held_env; /* "REDLOCK_HELD=...", filled in by the guard */
 	char token[64], fence[48], slot[32], fences[24 * LOCKS_MAX];
 	char listen_pid[LISTEN_PID_SIZE];
 	struct ending end;
-	struct instant went;  /* in the guard: when the command started */
-	char shown_keys[256]; /* for messages */
+	struct instant ran_at; /* in the guard: when the command started */
+	char shown_keys[256];  /* for messages */
 	struct description who;
 	/* large, and mostly untouched */
 	struct servers servers;
