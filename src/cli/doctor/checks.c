@@ -332,7 +332,7 @@ static void check_clients(const struct exam *e, const struct facts *s)
 	if (s->clients >= 0 && s->clients_max < 0)
 		found(e->found, LEVEL_NOTE, s->name, "clients",
 		      "%" PRId64 " connected; the limit is unknown (the server "
-				 "does not report maxclients)",
+		      "does not report maxclients)",
 		      s->clients);
 	if (s->clients < 0 || s->clients_max <= 0)
 		return;
