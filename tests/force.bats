@@ -67,7 +67,7 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	begin -t 30s -K 5s -- "${runs[@]}"
 	force 0 --reason "the disk is stuck"
 	says "held by "
-	says "asked the holder to stop; waiting up to 10.0s"
+	says "asked the holder to stop; waiting up to 10s"
 	says "the holder stopped after "
 	lacks "$T/said" "taken away"
 	forced

@@ -296,8 +296,8 @@ result() {
 	while read -r u says; do
 		refuses 64 "': $says" -n -u "$u" -k job -- "${cmd[@]}"
 	done <<-'END'
-		h:6379 write redis://h:6379
-		/run/redis.sock write unix:///run/redis.sock
+		h:6379 not a URL: write redis://h:6379
+		/run/redis.sock not a URL: write unix:///run/redis.sock
 		redsi://h unsupported URL; did you mean redis://?
 		reds://h unsupported URL; did you mean rediss://?
 		rediss://h?cacrt=/c unknown option 'cacrt'; did you mean 'cacert'?

@@ -440,8 +440,8 @@ static void sum_up(struct search *s, int server)
 	else if (t->told == 0 && t->odd == 0)
 		found(s->e->found, LEVEL_OK, f->name, "keys",
 		      "%" PRId64 " held, %" PRId64
-		      " fence counters, no problems",
-		      t->locks, t->counters);
+		      " fence counter%s, no problems",
+		      t->locks, t->counters, t->counters == 1 ? "" : "s");
 }
 
 void check_keys(const struct exam *e, struct query *l)

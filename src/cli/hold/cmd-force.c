@@ -201,8 +201,8 @@ static bool ask_holders(struct forcing *f)
 			told = true;
 			log_notice("asked",
 				   "asked the holder to stop; waiting up to %s",
-				   format_duration(f->o->force_grace_ms, text,
-						   sizeof(text)));
+				   format_limit(f->o->force_grace_ms, text,
+						sizeof(text)));
 		}
 		if (all_done(f) || !is_awaited(f))
 			return told;
