@@ -30,13 +30,13 @@ struct taking {
 
 static void add_variables(FILE *f, char *const *envp)
 {
-	for (int i = 0; i < JOB_VARIABLES; i++) {
-		size_t n = strlen(job_variables[i]);
+	for (int i = 0; i < VARIABLES_N; i++) {
+		size_t n = strlen(variable_names[i]);
 
 		for (char *const *e = envp; *e; e++) {
-			if (strncmp(*e, job_variables[i], n) != 0)
+			if (strncmp(*e, variable_names[i], n) != 0)
 				continue;
-			(void)fprintf(f, "export %s", job_variables[i]);
+			(void)fprintf(f, "export %s", variable_names[i]);
 			put_quoted(f, *e + n);
 			(void)putc('\n', f);
 		}
@@ -73,9 +73,9 @@ static char *answer_of(const struct taking *t)
 		return NULL;
 	if (j->o->export) {
 		(void)fputs(LOCKED, f);
-		add_variables(f, j->envp);
+		add_variables(f, j->variables.envp);
 	} else {
-		(void)fprintf(f, "%s\n", strchr(j->token, '=') + 1);
+		(void)fprintf(f, "%s\n", strchr(j->variables.token, '=') + 1);
 	}
 	if (fclose(f) == 0)
 		return text;

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Leases, environment, messages. Larger than most: all that a run and a hold by
- * hand have in common.
- */
+/* Leases, messages, statuses. */
 #include "cli/hold/job.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +20,6 @@
 
 /* ---- what the command gets ---- */
 
-static char *variable(const char *name, const char *value)
-{
-	size_t n = strlen(name) + strlen(value) + 2;
-	char *text = malloc(n);
-
-	if (text)
-		(void)snprintf(text, n, "%s=%s", name, value);
-	return text;
-}
-
 const struct lease_outer *job_outer(const struct client *d)
 {
 	return &d->lease.conf.outer;
@@ -49,94 +35,29 @@ static void take_tokens(void *arg, const struct grants *given)
 }
 
 /* Runs in the guard, which must not allocate: fills in what is known only now.
- * Our parents still hold their other keys. */
+ */
 static void fill_in(void *arg, const struct grants *given)
 {
 	struct job *j = arg;
-	const char *outer = getenv("REDLOCK_HELD");
-	const struct granted *g = &given->lock[j->at[0]];
-	const struct client *d = &j->client[j->at[0]];
-	char *end = j->fences + strlen(j->fences), *held = j->held_env;
+	const struct granted *first =
+		given->n > 0 ? &given->lock[j->at[0]] : NULL;
+	const struct lease_outer *outer = job_outer(&j->client[j->at[0]]);
 
 	j->end.given = *given;
 	j->ran_at = now();
 	if (j->kept)
 		keeper_quiet(j->kept);
-	held += strlen(held);
 	for (int i = 0; i < given->n; i++) {
-		const struct granted *its = &given->lock[j->at[i]];
 		const struct client *of = &j->client[j->at[i]];
 
-		end += snprintf(end, 24, "%s%" PRId64, i ? " " : "",
-				its->fence);
-		held += held_word(its, job_outer(of), of->lease.conf.ttl_ms,
-				  of->key, j->servers.url, held);
-		if (i + 1 < given->n || outer)
-			*held++ = ' ';
+		variables_add(&j->variables, &given->lock[j->at[i]],
+			      job_outer(of), of->lease.conf.ttl_ms, of->key,
+			      j->servers.url);
 	}
-	memcpy(held, outer ? outer : "", outer ? strlen(outer) + 1 : 1);
-	if (given->n > 0) {
-		(void)snprintf(j->token, sizeof(j->token), "REDLOCK_TOKEN=%s",
-			       j->by_hand ? g->token
-					  : held_token(g, job_outer(d)));
-		(void)snprintf(j->fence, sizeof(j->fence),
-			       "REDLOCK_FENCE=%" PRId64, g->fence);
-		(void)snprintf(j->slot, sizeof(j->slot), "REDLOCK_SLOT=%d",
-			       g->slot);
-		return;
-	}
-	/* no lock: the variables from here on mean nothing */
-	for (char **e = j->envp; *e; e++)
-		if (*e == j->token)
-			*e = NULL;
-}
-
-const char *const job_variables[JOB_VARIABLES] = {
-	"REDLOCK_KEY=",  "REDLOCK_URL=",    "REDLOCK_TOKEN=", "REDLOCK_FENCE=",
-	"REDLOCK_SLOT=", "REDLOCK_FENCES=", "REDLOCK_HELD="};
-
-static bool is_ours(const char *variable)
-{
-	for (int k = 0; k < JOB_VARIABLES; k++)
-		if (strncmp(variable, job_variables[k],
-			    strlen(job_variables[k])) == 0)
-			return true;
-	return false;
-}
-
-/* The user's environment with our variables in place of older ones; those that
- * are not known yet come last. */
-static int use_environment(struct job *j, struct fail *why)
-{
-	const char *outer = getenv("REDLOCK_HELD");
-	size_t n = 0, used = 0, size;
-
-	while (environ[n])
-		n++;
-	size = sizeof("REDLOCK_HELD=") + (size_t)HELD_WORD_MAX * LOCKS_MAX +
-	       (outer ? strlen(outer) : 0);
-	j->envp = malloc((n + JOB_VARIABLES + 1) * sizeof(*j->envp));
-	j->held_env = malloc(size);
-	if (!j->envp || !j->held_env)
-		return fail(why, FAIL_INTERNAL, "out of memory");
-	for (size_t i = 0; i < n; i++)
-		if (strncmp(environ[i], "LISTEN_PID=", 11) == 0)
-			j->envp[used++] = j->listen_pid;
-		else if (!is_ours(environ[i]))
-			j->envp[used++] = environ[i];
-	j->envp[used++] = variable("REDLOCK_KEY", j->o->key[0]);
-	j->envp[used++] = variable("REDLOCK_URL", j->servers.url);
-	if (!j->envp[used - 1] || !j->envp[used - 2])
-		return fail(why, FAIL_INTERNAL, "out of memory");
-	(void)snprintf(j->fences, sizeof(j->fences), "REDLOCK_FENCES=");
-	(void)snprintf(j->held_env, size, "REDLOCK_HELD=");
-	j->envp[used++] = j->held_env;
-	j->envp[used++] = j->token;
-	j->envp[used++] = j->fence;
-	j->envp[used++] = j->slot;
-	j->envp[used++] = j->fences;
-	j->envp[used] = NULL;
-	return 0;
+	variables_end(&j->variables, first,
+		      !first       ? ""
+		      : j->by_hand ? first->token
+				   : held_token(first, outer));
 }
 
 /* ---- how it ended ---- */
@@ -479,7 +400,8 @@ int job_prepare(struct job *j, const char *command, struct fail *why)
 {
 	describe(&j->who, j->o, command);
 	if (signals_open(&j->signals, why) < 0 || use_locks(j, why) < 0 ||
-	    use_environment(j, why) < 0)
+	    variables_init(&j->variables, j->o->key[0], j->servers.url, why) <
+		    0)
 		return -1;
 	name_keys(j);
 	return 0;
@@ -493,8 +415,9 @@ void job_run(struct job *j, struct hold_conf *conf, struct order *order)
 	for (int i = 0; i < j->o->keys; i++)
 		j->client[i].stake = conf->by_hand ? "the hold ends"
 						   : "the command is killed";
-	order->envp = j->envp;
-	order->listen_pid = getenv("LISTEN_PID") ? j->listen_pid : NULL;
+	order->envp = j->variables.envp;
+	order->listen_pid =
+		getenv("LISTEN_PID") ? j->variables.listen_pid : NULL;
 	order->signals = &j->signals;
 	order->noted = take_tokens;
 	order->given = fill_in;

@@ -11,6 +11,7 @@
 #define CLI_HOLD_JOB_H
 
 #include "cli/hold/describe.h"
+#include "cli/hold/variables.h"
 #include "cli/opts.h"
 #include "cli/servers.h"
 #include "run/supervise.h"
@@ -23,11 +24,8 @@ struct job {
 	char *const *argv; /* of the command */
 	bool by_hand;      /* REDLOCK_TOKEN is our own token, even if we joined
 			      another hold: only ours is given back with it */
-	const struct keeper *kept; /* --keep-for: see struct hold_conf */
-	char **envp;
-	char *held_env; /* "REDLOCK_HELD=...", filled in by the guard */
-	char token[64], fence[48], slot[32], fences[24 * LOCKS_MAX];
-	char listen_pid[LISTEN_PID_SIZE];
+	const struct keeper *kept;  /* --keep-for: see struct hold_conf */
+	struct variables variables; /* of what runs under the locks */
 	struct ending end;
 	struct instant ran_at; /* in the guard: when the command started */
 	char shown_keys[256];  /* for messages */
@@ -36,10 +34,6 @@ struct job {
 	struct servers servers;
 	struct client client[LOCKS_MAX]; /* in the order of the keys */
 };
-
-/* The variables that we add to the environment: "REDLOCK_KEY=" and so on. */
-#define JOB_VARIABLES 7
-extern const char *const job_variables[JOB_VARIABLES];
 
 /* *j must be all zero except for its options. job_find() finds the servers; it
  * may ask for a password on the terminal. job_prepare() does the rest, in the

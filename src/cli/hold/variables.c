@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* What the command finds in its environment. */
+#include "cli/hold/variables.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const variable_names[VARIABLES_N] = {
+	"REDLOCK_KEY=",  "REDLOCK_URL=",    "REDLOCK_TOKEN=", "REDLOCK_FENCE=",
+	"REDLOCK_SLOT=", "REDLOCK_FENCES=", "REDLOCK_HELD="};
+
+static char *variable(const char *name, const char *value)
+{
+	size_t n = strlen(name) + strlen(value) + 2;
+	char *text = malloc(n);
+
+	if (text)
+		(void)snprintf(text, n, "%s=%s", name, value);
+	return text;
+}
+
+static bool is_ours(const char *variable)
+{
+	for (int k = 0; k < VARIABLES_N; k++)
+		if (strncmp(variable, variable_names[k],
+			    strlen(variable_names[k])) == 0)
+			return true;
+	return false;
+}
+
+/* Variables that are not known yet come last. */
+int variables_init(struct variables *v, const char *key, const char *url,
+		   struct fail *why)
+{
+	const char *outer = getenv("REDLOCK_HELD");
+	size_t n = 0, used = 0, size;
+
+	while (environ[n])
+		n++;
+	size = sizeof("REDLOCK_HELD=") + (size_t)HELD_WORD_MAX * LOCKS_MAX +
+	       (outer ? strlen(outer) : 0);
+	v->envp = malloc((n + VARIABLES_N + 1) * sizeof(*v->envp));
+	v->held = malloc(size);
+	if (!v->envp || !v->held)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], "LISTEN_PID=", 11) == 0)
+			v->envp[used++] = v->listen_pid;
+		else if (!is_ours(environ[i]))
+			v->envp[used++] = environ[i];
+	v->envp[used++] = variable("REDLOCK_KEY", key);
+	v->envp[used++] = variable("REDLOCK_URL", url);
+	if (!v->envp[used - 1] || !v->envp[used - 2])
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	(void)snprintf(v->fences, sizeof(v->fences), "REDLOCK_FENCES=");
+	(void)snprintf(v->held, size, "REDLOCK_HELD=");
+	v->envp[used++] = v->held;
+	v->envp[used++] = v->token;
+	v->envp[used++] = v->fence;
+	v->envp[used++] = v->slot;
+	v->envp[used++] = v->fences;
+	v->envp[used] = NULL;
+	return 0;
+}
+
+/* Where the next word of a variable goes, behind a blank unless it is the
+ * first. */
+static char *next_word(char *variable)
+{
+	char *end = variable + strlen(variable);
+
+	if (end[-1] != '=')
+		*end++ = ' ';
+	return end;
+}
+
+void variables_add(struct variables *v, const struct granted *its,
+		   const struct lease_outer *outer, int64_t ttl_ms,
+		   const char *key, const char *url)
+{
+	(void)snprintf(next_word(v->fences), 23, "%" PRId64, its->fence);
+	(void)held_word(its, outer, ttl_ms, key, url, next_word(v->held));
+}
+
+/* Our parents still hold their other keys. */
+void variables_end(struct variables *v, const struct granted *first,
+		   const char *token)
+{
+	const char *outer = getenv("REDLOCK_HELD");
+
+	if (outer)
+		memcpy(next_word(v->held), outer, strlen(outer) + 1);
+	if (first) {
+		(void)snprintf(v->token, sizeof(v->token), "REDLOCK_TOKEN=%s",
+			       token);
+		(void)snprintf(v->fence, sizeof(v->fence),
+			       "REDLOCK_FENCE=%" PRId64, first->fence);
+		(void)snprintf(v->slot, sizeof(v->slot), "REDLOCK_SLOT=%d",
+			       first->slot);
+		return;
+	}
+	/* no lock: the variables from here on mean nothing */
+	for (char **e = v->envp; *e; e++)
+		if (*e == v->token)
+			*e = NULL;
+}
