@@ -857,7 +857,7 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	finds_not sentinel 'survives an outage'
 	finds ok replicas '2, of which 2 online'
 	doctor 0 -t 3s
-	finds note sentinel 'lease of 3.0s survives an outage of 1.4s, but a failover takes up to 3.0s' '-t 7.0s'
+	finds note sentinel 'lease of 3.0s survives an outage of 1.4s, but a failover takes up to 3.0s .*if it fails, the next attempt comes 4.0s later .twice the failover-timeout.' '-t 7.0s'
 	doctor 0 -t 7s
 	finds_not sentinel 'survives an outage'
 	doctor 0
