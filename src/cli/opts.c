@@ -395,7 +395,7 @@ int opts_parse(struct opts *o, int argc, char **argv, struct fail *why)
 
 		if (at > 0)
 			put_verb_first(argv, at);
-		optind = 0; /* begins anew */
+		optind = 0; /* starts again */
 	}
 	if (argv[1][0] != '-') {
 		if (find_verb(o, argv[1], why) < 0)

@@ -48,7 +48,7 @@ void peer_move(struct peer *p, const struct place *to);
 void peer_follow(struct peer *p, const struct peer *other,
 		 const struct place *to);
 
-/* The next connection must find out anew where it is. */
+/* The next connection must find out again where it is. */
 void peer_doubt(struct peer *p);
 
 /* A server that we connect to gets the password. false: a node of a Cluster

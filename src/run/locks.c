@@ -165,7 +165,7 @@ static void back_off(struct locks *l, int lead)
 	give_back(l, -1);
 }
 
-static void try_anew(struct locks *l)
+static void try_again(struct locks *l)
 {
 	l->backing = false;
 	memset(l->asked, 0, sizeof(l->asked));
@@ -207,8 +207,8 @@ static void refresh(struct locks *l)
 	}
 }
 
-/* A lock that ended without being held makes all end or start anew. Look at the
- * lead last: we may still be waiting for it. */
+/* A lock that ended without being held makes all end or start again. Look at
+ * the lead last: we may still be waiting for it. */
 static int refused(const struct locks *l)
 {
 	for (int k = 1; k <= l->n; k++) {
@@ -224,7 +224,7 @@ static int refused(const struct locks *l)
 }
 
 /* Under another token. */
-static void begin_anew(struct locks *l)
+static void begin_again(struct locks *l)
 {
 	for (int i = 0; i < l->n && !l->ends; i++) {
 		const struct lease *x = lease_of(l, i);
@@ -239,12 +239,12 @@ static void tick(struct locks *l)
 	const struct lease *lead = lease_of(l, l->lead);
 	int culprit;
 
-	begin_anew(l);
+	begin_again(l);
 	if (l->n == 1 || l->in_use || l->ends || locks_held(l))
 		return;
 	if (l->backing) {
 		if (all_in(l, LEASE_OVER))
-			try_anew(l);
+			try_again(l);
 		return;
 	}
 	refresh(l);

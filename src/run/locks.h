@@ -36,7 +36,7 @@ struct locks {
 	bool patient;          /* take them in order and keep them */
 	bool backing;          /* giving all back, then we wait for the lead */
 	bool ends;             /* giving all back for good */
-	bool in_use;           /* something runs: take nothing lost anew */
+	bool in_use; /* something runs: do not acquire again what was lost */
 	enum lease_end end;
 	struct instant give_up;
 };

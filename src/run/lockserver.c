@@ -157,7 +157,7 @@ static void leave_caller(int ready, int lock)
 }
 
 /* In the server's process. The file is plain commands, so that any of the three
- * reads what another has written, and is written anew when it has doubled. */
+ * reads what another has written, and is rewritten when it has doubled. */
 static void exec_server(const struct kept *k, pid_t keeper, int own, int said)
 {
 	static const char *const names[] = {"redis-server", "valkey-server",
