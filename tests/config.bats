@@ -473,6 +473,18 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	run -64 --separate-stderr "$REDLOCK" list --config
 }
 
+@test "doctor --config: a variable whose name is nearly that of an option is reported; ours are not, nor are others" {
+	export REDLOCK_WIAT=5m REDLOCK_SLOT=0 REDLOCK_KEY=a \
+		REDLOCK_HELD= REDLOCK_FENCES=1 REDLOCK_QUITE_ANOTHER=1
+	run -0 --separate-stderr "$REDLOCK" doctor --config -u redis://h
+	[ "$stderr" = 'redlock: REDLOCK_WIAT is not used: did you mean REDLOCK_WAIT?' ]
+	grep -qxF 'wait = forever  (default)' <<<"$output"
+	REDLOCK_MAXHOLD=1h run -0 --separate-stderr "$REDLOCK" doctor --config -u redis://h
+	[[ $stderr = *'REDLOCK_MAXHOLD is not used: did you mean REDLOCK_MAX_HOLD?'* ]]
+	REDLOCK_WIAT='' run -0 --separate-stderr "$REDLOCK" doctor --config -q -u redis://h
+	[ -z "$stderr" ]
+}
+
 @test "a variable for every option that may stand in a file: over the files, under the command line" {
 	file < <(printf 'ttl = 1m\nconflict-exit-code = 3\n')
 	export REDLOCK_TTL=2m REDLOCK_NO_WAIT=yes REDLOCK_REASON='a b' REDLOCK_WAIT=

@@ -90,6 +90,7 @@ static int config(const struct opts *o, const struct fail *broken)
 		broken = &why;
 	show_settings(o, NULL);
 	opt_show_defaults(o, stdout);
+	settings_report_typos();
 	if (broken)
 		log_error("failed", "%s", broken->text);
 	return render_end(broken ? status_of_kind(broken->kind) : STATUS_OK);

@@ -2,6 +2,7 @@
 /* The files. */
 #include "cli/settings.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/units.h"
 #include "cli/optrows.h"
 #include "net/parse.h"
@@ -275,6 +277,55 @@ static int read_variables(struct opts *o, struct fail *why)
 		rc = -1;
 	}
 	return rc;
+}
+
+/* We give these to commands; they set nothing. */
+static bool is_for_commands(const char *name)
+{
+	static const char *const given[] = {"KEY",  "TOKEN",  "FENCE",
+					    "SLOT", "FENCES", "HELD"};
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		if (strcmp(given[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The row whose name is nearly that of the variable VARIABLES + name. */
+static const struct opt_row *row_like(const char *name)
+{
+	char option[64];
+	size_t n = 0;
+	const char *guess;
+	const struct opt_row *r;
+
+	for (; name[n] && n < sizeof(option); n++)
+		option[n] = (char)(name[n] == '_'
+					   ? '-'
+					   : tolower((unsigned char)name[n]));
+	guess = opt_suggest(option, n);
+	r = guess ? opt_named(guess, strlen(guess)) : NULL;
+	return r && !r->typed ? r : NULL;
+}
+
+void settings_report_typos(void)
+{
+	for (char **e = environ; e && *e; e++) {
+		size_t n = strcspn(*e, "="), from = sizeof(VARIABLES) - 1;
+		char name[80] = "", shown[200], variable[200];
+		const struct opt_row *r;
+
+		if (strncmp(*e, VARIABLES, from) != 0 || !(*e)[n] ||
+		    n - from >= sizeof(name) || row_of_variable(*e, n))
+			continue;
+		memcpy(name, *e + from, n - from);
+		r = is_for_commands(name) ? NULL : row_like(name);
+		if (r)
+			log_notice("unused-variable",
+				   "%s is not used: did you mean %s?",
+				   format_bytes(*e, n, shown, sizeof(shown)),
+				   opt_variable(r, variable));
+	}
 }
 
 int settings_load(struct opts *o, struct fail *why)

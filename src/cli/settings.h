@@ -5,7 +5,7 @@
  *
  *   /etc/redlock/config
  *   $XDG_CONFIG_HOME/redlock/config, else $HOME/.config/redlock/config
- *   $REDLOCK_URL
+ *   $REDLOCK_URL, $REDLOCK_TTL and so on: one for each long option
  *
  * A line of a file is `name = value`, where name is a long option; a switch is
  * `quiet = yes` or `no`. There is no quoting; blanks and a carriage return
@@ -26,5 +26,9 @@
 /* Reads every source, even if an earlier one failed. -1: one failed; *why is
  * the first failure. */
 int settings_load(struct opts *o, struct fail *why);
+
+/* Reports variables that are not used, but whose names are nearly those of
+ * options. */
+void settings_report_typos(void);
 
 #endif
