@@ -299,7 +299,7 @@ static const struct opt_row *row_like(const char *name)
 	const char *guess;
 	const struct opt_row *r;
 
-	for (; name[n] && n < sizeof(option); n++)
+	for (; n < sizeof(option) && name[n]; n++)
 		option[n] = (char)(name[n] == '_'
 					   ? '-'
 					   : tolower((unsigned char)name[n]));
