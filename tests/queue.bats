@@ -492,7 +492,7 @@ cost() { # WAITERS
 
 @test "--max-waiters wants a number, --color and --log-format one of their words" {
 	run -64 redlock -k job --max-waiters x -- true
-	[[ $output = *"--max-waiters 'x': not a number"* ]]
+	[[ $output = *"--max-waiters 'x': must be a number"* ]]
 	run -64 redlock -k job --max-waiters=-1 -- true
 	run -64 redlock -k job --color sometimes -- true
 	[[ $output = *"--color 'sometimes': must be one of auto|always|never" ]]
