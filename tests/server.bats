@@ -737,9 +737,33 @@ turned_away() {
 	[[ $output = *WRONGPASS* ]]
 	turned_away 1 --password-file "$T/password"
 	[[ $output = *WRONGPASS* ]]
+	turned_away 1 --password-file "$T/password" -k one -k two -k three
+	[[ $output = *WRONGPASS* ]]
 	REDISCLI_AUTH='' turned_away 0
 	[[ $output = *'the server requires a password'* ]]
-	below "$(($(now_ms) - began))" $((1000 + 3 * one))
+	# with retries, one of them would take 5 s
+	below "$(($(now_ms) - began))" $((3000 + 4 * one))
+}
+
+@test "S12 with a wrong password each verb tries it once, and says 77" {
+	local auths more verb
+
+	server_is_at_least 6.2 || skip "the server does not count them"
+	secure
+	cli a acl setuser default resetpass '>secret' on
+	echo secret >"$T/a.auth"
+	for verb in "list" "list --prometheus" "inspect job" "history job" \
+		"history job --since 1d" "history job --last-success 1d" \
+		"wait job" "doctor" "top --json" "lock job" "lock job --hold" \
+		"lock job --keep-for $$" "unlock job --token x" \
+		"extend job --token x" "force-release job --confirm job" \
+		"force-release job --now --confirm job"; do
+		auths=$(refused_auths)
+		# shellcheck disable=SC2086 # words
+		REDISCLI_AUTH=wrong run -77 "$REDLOCK" $verb -u "$url"
+		more=$(($(refused_auths) - auths))
+		[ "$more" = 1 ] || { echo "$verb: $more"; false; }
+	done
 }
 
 # The server then runs for its default user what came behind the AUTH.

@@ -91,6 +91,11 @@ const char *fanout_name(const struct fanout *s, int target)
 	return s->target[target]->peer.name;
 }
 
+bool fanout_refused(const struct fanout *s, int target)
+{
+	return s->target[target]->session.conn.refused;
+}
+
 bool fanout_expiry(const struct fanout *s, int target, int64_t *left_s)
 {
 	const struct conn *c = &s->target[target]->session.conn;

@@ -54,6 +54,9 @@ struct target *fanout_add(struct fanout *s, int node);
 int fanout_node(const struct fanout *s, int target);
 const char *fanout_name(const struct fanout *s, int target);
 
+/* Whether its server has refused our password since it was last asked. */
+bool fanout_refused(const struct fanout *s, int target);
+
 /* For how many more seconds the server's TLS certificate is valid. false: it
  * has none, or is not connected. */
 bool fanout_expiry(const struct fanout *s, int target, int64_t *left_s);

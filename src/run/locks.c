@@ -96,6 +96,17 @@ struct instant locks_credited_at(const struct locks *l)
 	return oldest;
 }
 
+static void wait_for_lead(struct locks *l);
+
+static bool has_password(const struct client *cl)
+{
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		if (cl->peer[i].ep->secret.has_password ||
+		    cl->peer[i].ep->secret.file[0] != '\0')
+			return true;
+	return false;
+}
+
 void locks_init(struct locks *l, struct client *clients, int n)
 {
 	const struct lease *any = &clients[0].lease;
@@ -116,6 +127,10 @@ void locks_init(struct locks *l, struct client *clients, int n)
 		lease_init(&clients[i].lease, &conf, any->began);
 		l->asked[i] = true;
 	}
+	/* each client has a connection of its own, and a server that counts
+	 * wrong passwords would count as many */
+	if (n > 1 && has_password(clients))
+		wait_for_lead(l);
 }
 
 /* ---- several ---- */

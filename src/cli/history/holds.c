@@ -28,6 +28,7 @@ bool hold_is_judged(const struct history_hold *p)
 	       strcmp(p->outcome, "ended") != 0;
 }
 
+/* A server that has refused our password before is not asked: it may count. */
 static int read_past(struct query *l, const char *key, size_t len,
 		     struct history *h, struct fail node_why[NODES_MAX],
 		     struct fail *why)
@@ -35,7 +36,8 @@ static int read_past(struct query *l, const char *key, size_t len,
 	struct got got;
 
 	for (int i = 0; i < l->servers.n; i++)
-		if (query_ask_history(l, i, key, len) < 0)
+		if (!fanout_refused(&l->fanout, i) &&
+		    query_ask_history(l, i, key, len) < 0)
 			return fail(why, FAIL_INTERNAL, "out of memory");
 	while (fanout_get(&l->fanout, &got)) {
 		struct fail *its = &node_why[got.node];
@@ -106,6 +108,7 @@ int history_read_open(struct query *l, const char *key, size_t len,
 
 	*unknown = (struct fail){0};
 	(void)query_lock(l, key, len, &most, &seen, unknown);
+	memcpy(node_why, seen.why, sizeof(node_why));
 	rc = read_past(l, key, len, h, node_why, why);
 	for (int i = 0; rc == 0 && i < seen.view.holders; i++)
 		if (is_open(&seen.view, &seen.view.holder[i], l->servers.n))
