@@ -823,6 +823,20 @@ freeze_command() { # $cmd: no signal ends it now
 	lock_is_free
 }
 
+@test "C17 P7 a lease that is lost under a command that cannot die: redlock waits for its end, 125" {
+	need_root
+	started -k job -t 2s -- witness "$T" --started w --hold 9000
+	freeze_command
+	node_freeze a
+	wait_until pending_kill "$cmd"
+	wait_until contains "$T/err" "was killed but has not ended"
+	node_thaw a
+	contains "$T/err" "lease lost: not renewed for"
+	thaw_group
+	finish
+	[ "$status" = 125 ]
+}
+
 @test "C17 redlock killed, its lock is not given back before the command is dead" {
 	need_root
 	started -k job -t 20s -- witness "$T" --started w --hold 9000

@@ -40,15 +40,32 @@ int deadman_make(struct deadman *d, _Atomic int64_t *shared, struct fail *why)
 	return 0;
 }
 
+static void set_killer(struct deadman *d)
+{
+	const struct instant dead = {atomic_load(d->shared)};
+	const struct itimerspec at =
+		once_at(atomic_load(&d->rests) ? NEVER : dead);
+
+	(void)timer_settime(d->timer, TIMER_ABSTIME, &at, NULL);
+}
+
 void deadman_set(struct deadman *d, struct instant wake, struct instant dead)
 {
-	const struct itimerspec waking = once_at(wake), at = once_at(dead);
+	const struct itimerspec waking = once_at(wake);
 
 	if (!d->made)
 		return;
 	atomic_store(d->shared, dead.ms);
-	(void)timer_settime(d->timer, TIMER_ABSTIME, &at, NULL);
+	set_killer(d);
 	(void)timer_settime(d->waker, TIMER_ABSTIME, &waking, NULL);
+}
+
+void deadman_rest(struct deadman *d, bool rest)
+{
+	if (!d->made)
+		return;
+	atomic_store(&d->rests, rest);
+	set_killer(d);
 }
 
 int alarm_make(void)

@@ -16,6 +16,7 @@
 #define RUN_DEADMAN_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -28,6 +29,7 @@ struct deadman {
 	int alarm;               /* poll it for POLLIN; stays open until we
 				    exit */
 	_Atomic int64_t *shared; /* the deadline as the guard sees it */
+	_Atomic bool rests;
 };
 
 #define DEADMAN_NONE ((struct deadman){.made = 0, .alarm = -1})
@@ -39,6 +41,10 @@ int deadman_make(struct deadman *d, _Atomic int64_t *shared, struct fail *why);
 /* Any thread may call this. `wake`: when the command is to be killed, a little
  * before `dead`. NEVER disarms. */
 void deadman_set(struct deadman *d, struct instant wake, struct instant dead);
+
+/* Once the guard is told to kill, our own death brings nothing more, and we
+ * want to live to say what happened: `rest` spares us, not the tree. */
+void deadman_rest(struct deadman *d, bool rest);
 
 /* Makes a timer that makes a descriptor readable. Returns the descriptor, which
  * the caller closes, or -1 with errno set. */

@@ -16,6 +16,7 @@
 #include "run/describe.h"
 
 #define UNDEAD_MS 1000
+#define WAKE_MS 50 /* a guard that is stopped before it has heard us */
 
 static void kill_tree(struct watch *w)
 {
@@ -25,16 +26,21 @@ static void kill_tree(struct watch *w)
 	if (w->conf->kept && w->end->outcome != OUTCOME_UNLOCKED)
 		keeper_tell(w->conf->kept);
 	guard_kill(w->guard);
+	deadman_rest(w->deadman, true);
 }
 
 /* Another user's process, or one that hangs in the kernel. */
 static void tell_undead(struct watch *w)
 {
+	bool lost = w->end->outcome == OUTCOME_LOST || w->end->taken;
+
 	w->undead = NEVER;
 	log_error("undead",
 		  "the command was killed but has not ended (see ps -ejH, "
-		  "children of %d); the lock stays held until it does",
-		  (int)w->guard->pid);
+		  "children of %d); %s",
+		  (int)w->guard->pid,
+		  lost ? "another may get the lock before it does"
+		       : "the lock stays held until it does");
 }
 
 static const char *whom(const struct watch *w)
@@ -300,6 +306,9 @@ static void take_refusal(struct watch *w, const struct report *r)
 	w->undead = NEVER;
 	w->abandoned = w->end->outcome == OUTCOME_LOST || w->end->taken;
 	w->done = w->abandoned;
+	/* nobody will ever kill it: we may still lose the lease */
+	if (!w->abandoned)
+		deadman_rest(w->deadman, false);
 	if (w->abandoned) {
 		deadman_set(w->deadman, NEVER, NEVER);
 		kept = "it continues WITHOUT the lock";
@@ -439,6 +448,10 @@ void watch_run(struct watch *w)
 				      sooner(w->undead, w->parted)),
 			       relay_due(&w->relay));
 
+		if (w->undead.ms != NEVER.ms) {
+			guard_wake(w->guard->pid);
+			limit = sooner(limit, after(now(), WAKE_MS));
+		}
 		if (!w->dog->running && !w->end->without_lock)
 			renew_here(w, fds, 3, limit);
 		else if (poll(fds, 4, poll_ms(limit, now())) < 0)
