@@ -734,7 +734,8 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 		kill \$stranger || exit 1
 	done 2>/dev/null
 	# the guards end with this shell, process 1
-	until [ "\$(redis-cli -s $T/a.sock exists job)" = 0 ]; do
+	until [ "\$(redis-cli -s $T/a.sock exists job)" = 0 ] &&
+		[ -z "\$(redis-cli -s $T/a.sock --raw keys '*:queue:*')" ]; do
 		sleep 0.05
 	done
 	END
