@@ -141,6 +141,14 @@ int localdir_enter(const char *socket, struct instant deadline,
 
 /* ---- the append-only file ---- */
 
+/* The list of files: Redis 8.0 writes it once more when it ends. */
+static bool is_manifest(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && strcmp(dot, ".manifest") == 0;
+}
+
 /* Adds up the lengths of the files, and removes them if asked to. Follows no
  * link. */
 static int64_t walk(int at, const char *name, bool removes)
@@ -155,7 +163,8 @@ static int64_t walk(int at, const char *name, bool removes)
 	if (!d) {
 		if (fd >= 0)
 			close(fd);
-		if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		if (!is_manifest(name) &&
+		    fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			sum = st.st_size;
 		if (removes)
 			(void)unlinkat(at, name, 0);

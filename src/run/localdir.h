@@ -53,7 +53,7 @@ int localdir_enter(const char *socket, struct instant deadline,
  * earlier starts. Returns 1: it existed; 0: it is new; -1 with errno set. */
 int localdir_aof(char name[LOCALDIR_AOF_MAX]);
 
-/* The total length of its files, in bytes. */
+/* The total length of its files, in bytes, but for the list of them. */
 int64_t localdir_length(const char *name);
 
 /* Removes it. Others see it disappear in one step. */
