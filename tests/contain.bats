@@ -72,7 +72,8 @@ same_with_and_without() { # COMMAND by which redlock is started...
 	run -137 contained -- sh -c 'kill -KILL $$'
 	run -139 contained -- sh -c 'ulimit -c 0; kill -SEGV $$'
 	run -127 contained -- "$T/missing"
-	run -126 contained -- "$T"
+	# TSan makes a fork of vfork, and its error does not come back
+	[ "${SANITIZED:-}" = tsan ] || run -126 contained -- "$T"
 	run -0 contained -- true
 	[ -z "$output" ]
 	free job
@@ -141,6 +142,7 @@ left_alone() {
 # ---- signals ----
 
 @test "C2 --contain: TERM reaches the whole tree once, HUP the command alone" {
+	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
 	cat >"$T/child" <<-END
 	trap 'echo \$0 \$1 >>$T/got; [ \$1 = HUP ] || exit 0' HUP
 	trap 'echo \$0 TERM >>$T/got; exit 0' TERM
@@ -277,6 +279,7 @@ both_are_killed() { # with a -t 2s witness in $T/w
 no_storm() { flock -n "$T/w.lock" true; }
 
 @test "C9 --contain: an init that is killed is the end of all, and status 137" {
+	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
 	start_contained -- witness "$T" --hold 60000 --spawn --stubborn --started "$T/w"
 	kill -KILL "$init"
 	finish
