@@ -580,12 +580,14 @@ resume_with_clock() {
 	tree_is_dead
 }
 
+has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
+
 @test "C21 redlock and guard together have less than 1 MB of private memory" {
 	[ -z "${SANITIZED:-}" ] || skip "a sanitizer needs more"
-	started -k job -t 300ms -- witness "$T" --started w --hold 500
-	wait_until test -d "/proc/$tool/task" -a \
-		"$(ls "/proc/$tool/task" | wc -l)" -ge 1
+	started -k job -t 2s -- witness "$T" --started w --hold 60000
+	wait_until has_threads "$tool" 2
 	[ "$(private_kb "$tool" "$(guard)")" -lt 1024 ]
+	kill -TERM "$tool"
 	finish
 }
 
@@ -836,6 +838,26 @@ freeze_command() { # $cmd: no signal ends it now
 	thaw_group
 	finish
 	[ "$status" = 125 ]
+}
+
+is_past() { [ "$(now_ms)" -gt "$1" ]; } # MS
+
+@test "C17 C35 a guard killed over a command that cannot die: redlock outlives the lease to kill the rest" {
+	need_root
+	started -k job -t 2s -- \
+		witness "$T" --started w --hold 60000 --spawn --stubborn
+	freeze_command
+	node_freeze a
+	since=$(now_ms)
+	kill -KILL "$(guard)"
+	wait_until pending_kill "$cmd"
+	wait_until is_past $((since + 2000)) # its last renewal is older
+	state_is "$tool" '[RS]'
+	node_thaw a
+	thaw_group
+	finish
+	[ "$status" = 70 ]
+	tree_is_dead
 }
 
 @test "C17 redlock killed, its lock is not given back before the command is dead" {

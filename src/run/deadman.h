@@ -43,7 +43,8 @@ int deadman_make(struct deadman *d, _Atomic int64_t *shared, struct fail *why);
 void deadman_set(struct deadman *d, struct instant wake, struct instant dead);
 
 /* Once the guard is told to kill, our own death brings nothing more, and we
- * want to live to say what happened: `rest` spares us, not the tree. */
+ * want to live to say what happened. If the guard is dead, only we can kill.
+ * `rest` spares us, not the tree. */
 void deadman_rest(struct deadman *d, bool rest);
 
 /* Makes a timer that makes a descriptor readable. Returns the descriptor, which

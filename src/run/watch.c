@@ -364,7 +364,8 @@ static void take_report(struct watch *w)
 	case GUARD_REFUSED:
 	case GUARD_STOPPED:
 	case GUARD_LOST:
-		/* its orphans are ours now */
+		/* its orphans are ours now, and nobody's if we die */
+		deadman_rest(w->deadman, true);
 		groupmate_end(&w->relay.mate);
 		w->abandoned = !tree_kill(0, &end->status, &left);
 		end->outcome = OUTCOME_FAILED;
