@@ -675,6 +675,18 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 }
 
 @test "C2 the lock is kept until what was told to end has ended, after the command itself, for -K at most" {
+	tells_all_to_end
+}
+@test "C2 C15 --orphans kill gives the same time to what was told to end, and kills the rest" {
+	tells_all_to_end --orphans kill
+	start_told -k job -t 2s -K 100ms --orphans kill -- \
+		sh -c "witness '$T' --hold 60000 --stubborn --started '$T/w'; true"
+	wait_until exists "$T/w"
+	kill -TERM "$tool"
+	[ "$(how)" = "signal 15" ]
+	flock -n "$T/witness" true
+}
+tells_all_to_end() { # OPTION...
 	cat >"$T/worker" <<-'END'
 		#!/bin/sh
 		trap 'sleep 0.5; : >"$T/cleaned"; exit 0' TERM
@@ -682,7 +694,7 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 		while :; do sleep 0.05; done
 	END
 	chmod +x "$T/worker"
-	helper "$REDLOCK" -u "$url" -t 5s -k job -- sh -c '"$T/worker"; true'
+	helper "$REDLOCK" -u "$url" -t 5s -k job "$@" -- sh -c '"$T/worker"; true'
 	local pid=$!
 	wait_until exists "$T/started"
 	kill -TERM "$pid"

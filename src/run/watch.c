@@ -249,13 +249,14 @@ static void see_to_orphans(struct watch *w)
 	bool crashed = WIFSIGNALED(end->status) &&
 		       !sigismember(&end->sigs, WTERMSIG(end->status));
 
+	if (!crashed && w->conf->orphans != ORPHANS_WAIT && were_told(end) &&
+	    w->parted.ms == NEVER.ms) {
+		w->parted = after(now(), w->conf->kill_after_ms);
+		return;
+	}
+	w->parted = NEVER;
 	switch (crashed ? ORPHANS_KILL : w->conf->orphans) {
 	case ORPHANS_LEAVE:
-		if (were_told(end) && w->parted.ms == NEVER.ms) {
-			w->parted = after(now(), w->conf->kill_after_ms);
-			break;
-		}
-		w->parted = NEVER;
 		log_notice("orphans",
 			   "the command left processes running; the lock does "
 			   "not cover them");
