@@ -17,9 +17,7 @@ static bool names(struct span host, struct span port,
 {
 	struct place p;
 
-	return place_told(&p, host, port) == 0 &&
-	       strcmp(p.host, wanted->host) == 0 &&
-	       strcmp(p.port, wanted->port) == 0;
+	return place_told(&p, host, port) == 0 && place_same(&p, wanted);
 }
 
 /* {first, last, {host, port, ...} of the primary, ... of its replicas} ... */

@@ -50,14 +50,9 @@ static void go_to(struct peer *p, const struct place *to)
 	show(p);
 }
 
-static bool is_same(const struct place *a, const struct place *b)
-{
-	return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
-}
-
 void peer_move(struct peer *p, const struct place *to)
 {
-	if (!is_same(to, &p->place))
+	if (!place_same(to, &p->place))
 		go_to(p, to);
 }
 
@@ -74,7 +69,7 @@ void peer_follow(struct peer *p, const struct peer *other,
 static bool is_among(const struct place *each, int n, const struct place *at)
 {
 	for (int i = 0; i < n; i++)
-		if (is_same(&each[i], at))
+		if (place_same(&each[i], at))
 			return true;
 	return false;
 }

@@ -130,6 +130,11 @@ int place_told(struct place *p, struct span host, struct span port)
 	return 0;
 }
 
+bool place_same(const struct place *a, const struct place *b)
+{
+	return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
+}
+
 bool place_is_host(const char *text)
 {
 	struct place p;

@@ -19,6 +19,8 @@ int place_parse(struct place *p, struct span text, const char *usual_port,
  * be in any case. Returns -1 for a place that no URL could name. */
 int place_told(struct place *p, struct span host, struct span port);
 
+bool place_same(const struct place *a, const struct place *b);
+
 /* Whether it is a name or an address for which a certificate can be checked.
  * OpenSSL takes ".evil.com" to match every name that ends so. */
 bool place_is_host(const char *text);

@@ -2,7 +2,6 @@
 /* Several servers asked at once. */
 #include "net/scout.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "net/bundle.h"
 #include "net/conn.h"
 #include "net/errors.h"
 #include "net/member.h"
@@ -81,11 +81,6 @@ static bool told(struct scout *s, const struct seeker *k,
 	return false;
 }
 
-static bool is_same(const struct place *a, const struct place *b)
-{
-	return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
-}
-
 static bool is_member(struct scout *s, const struct seeker *k)
 {
 	const struct reply *r = conn_whole(&k->conn);
@@ -151,22 +146,16 @@ static bool take_answer(struct scout *s, struct seeker *k, struct place *found)
 	if (!knows && k->conn.asked != k->conn.taken)
 		return take_answer(s, k, found);
 	over(s, k);
-	if (!knows || !is_same(found, &s->doubted) || s->quest == QUEST_MEMBER)
+	if (!knows || !place_same(found, &s->doubted) ||
+	    s->quest == QUEST_MEMBER)
 		return knows;
 	s->insist++;
 	return 2 * s->insist >= s->n;
 }
 
-/* A closed descriptor leaves the epoll by itself. */
-static void watch(struct scout *s, struct seeker *k)
+static void watch(const struct scout *s, struct seeker *k)
 {
-	struct epoll_event e = {.events = (uint32_t)conn_events(&k->conn),
-				.data.ptr = k};
-	int fd = conn_fd(&k->conn);
-
-	if (fd >= 0 && epoll_ctl(s->epoll, EPOLL_CTL_MOD, fd, &e) < 0 &&
-	    errno == ENOENT)
-		(void)epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e);
+	bundle_watch(s->epoll, conn_fd(&k->conn), conn_events(&k->conn), k);
 }
 
 static void member_at(const struct endpoint *group, const struct place *at,
@@ -258,10 +247,8 @@ struct scout *scout_start(const struct peer *p, struct fail *why)
 		(void)fail(why, FAIL_INTERNAL, "out of memory");
 		return NULL;
 	}
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->epoll = bundle_open(why);
 	if (s->epoll < 0) {
-		(void)fail_sys(why, FAIL_INTERNAL,
-			       "cannot create an epoll instance");
 		free(s);
 		return NULL;
 	}

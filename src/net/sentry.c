@@ -2,12 +2,11 @@
 /* Asks the Sentinels for the master. */
 #include "net/sentry.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 
 #include "base/units.h"
+#include "net/bundle.h"
 #include "net/conn.h"
 #include "net/place.h"
 #include "net/scout.h"
@@ -40,10 +39,8 @@ struct sentry *sentry_open(const struct endpoint *group, struct fail *why)
 		(void)fail(why, FAIL_INTERNAL, "out of memory");
 		return NULL;
 	}
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->epoll = bundle_open(why);
 	if (s->epoll < 0) {
-		(void)fail_sys(why, FAIL_INTERNAL,
-			       "cannot create an epoll instance");
 		free(s);
 		return NULL;
 	}
@@ -105,16 +102,9 @@ static void take_answers(struct witness *w)
 		}
 }
 
-/* A closed descriptor leaves the epoll by itself. */
-static void watch(struct sentry *s, struct witness *w)
+static void watch(const struct sentry *s, struct witness *w)
 {
-	struct epoll_event e = {.events = (uint32_t)conn_events(&w->conn),
-				.data.ptr = w};
-	int fd = conn_fd(&w->conn);
-
-	if (fd >= 0 && epoll_ctl(s->epoll, EPOLL_CTL_MOD, fd, &e) < 0 &&
-	    errno == ENOENT)
-		(void)epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e);
+	bundle_watch(s->epoll, conn_fd(&w->conn), conn_events(&w->conn), w);
 }
 
 static bool owes(const struct witness *w)
@@ -171,11 +161,6 @@ void sentry_step(struct sentry *s)
 	}
 }
 
-static bool is_same(const struct place *a, const struct place *b)
-{
-	return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
-}
-
 static bool has_told(const struct witness *w, struct instant since)
 {
 	return w->knows && !before(w->told, since);
@@ -189,7 +174,7 @@ static int who_agree(const struct sentry *s, const struct witness *w,
 
 	for (int i = 0; i < s->n; i++)
 		same += has_told(&s->at[i], since) &&
-			is_same(&s->at[i].master, &w->master);
+			place_same(&s->at[i].master, &w->master);
 	return same;
 }
 
@@ -236,7 +221,7 @@ enum sentry_says sentry_says(const struct sentry *s, const struct place *master,
 		if (2 * agree <= s->n)
 			continue;
 		*other = w->master;
-		return is_same(other, master) ? SENTRY_SAME : SENTRY_OTHER;
+		return place_same(other, master) ? SENTRY_SAME : SENTRY_OTHER;
 	}
 	say_unsure(s, told, why);
 	return 2 * (most + open) > s->n ? SENTRY_OPEN : SENTRY_UNSURE;

@@ -2,7 +2,7 @@
 /* Whether the server that said yes is still the master. */
 #include "run/proof.h"
 
-#include <string.h>
+#include "net/place.h"
 
 #define BEHIND_MS 500 /* how far a Sentinel that runs may be behind */
 
@@ -65,8 +65,7 @@ static bool is_behind(struct client *cl, int node, const struct place *heir)
 	}
 	if (patience > BEHIND_MS)
 		patience = BEHIND_MS;
-	return strcmp(heir->host, p->doubted.host) == 0 &&
-	       strcmp(heir->port, p->doubted.port) == 0 &&
+	return place_same(heir, &p->doubted) &&
 	       before(cl->vouched[node], after(cl->arrived_at[node], patience));
 }
 
