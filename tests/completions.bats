@@ -10,6 +10,7 @@ setup() {
 	mkdir "$T/bin" "$T/here"
 	ln -s "$REDLOCK" "$T/bin/redlock"
 	export REDLOCK_URL=$url PATH="$T/bin:$PATH" HOME=$T LC_ALL=C.UTF-8
+	export DUMP=$BATS_FILE_TMPDIR/zcompdump
 	cd "$T/here"
 }
 from=$top/completions

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # offers.zsh FOLDER LINE: what zsh offers at the end of LINE, a candidate a line,
-# with the completion _redlock of FOLDER. Needs a directory $T.
+# with the completion _redlock of FOLDER. Needs a directory $T, and a file $DUMP,
+# in which zsh finds what it knew the last time.
 #
 # zsh completes on a terminal only, so it gets one: a shell on it types LINE, and
 # notes what its completion hands over.
@@ -9,7 +10,7 @@ export LINE=$2 FOLDER=$1
 rm -f $T/offers $T/ready $T/offered
 cat >$T/zshrc <<'END'
 fpath=($FOLDER $fpath)
-autoload -Uz compinit && compinit -u -d $T/zcompdump
+autoload -Uz compinit && compinit -u -d $DUMP
 compadd() {
 	local -a hits
 	# with these it is asked what fits, and nothing is handed over
