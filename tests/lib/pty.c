@@ -9,7 +9,7 @@
  *   gone:PID     until that process has ended
  *   send:KEYS    \n is Return, ^C Ctrl-C, ^Z Ctrl-Z, ^D end of input, ...
  *   run:COMMAND  sh -c COMMAND, outside of the terminal
- *   size:ROWSxCOLS
+ *   size:ROWSxCOLS   if it comes first, the command starts with this size
  *   hangup       the terminal goes away
  *
  * What the terminal shows goes to stdout. Ends with the command, with its exit
@@ -193,7 +193,7 @@ static void become_command(char **argv)
 
 int main(int argc, char **argv)
 {
-	int steps = 1, status = 0;
+	int steps = 1, next = 1, status = 0;
 	long long deadline;
 
 	while (steps < argc && strcmp(argv[steps], "--") != 0)
@@ -206,11 +206,13 @@ int main(int argc, char **argv)
 		return 97;
 	}
 	resize("24x80");
+	while (next < steps && strncmp(argv[next], "size:", 5) == 0)
+		play(argv[next++]);
 	child = fork();
 	if (child == 0)
 		become_command(argv + steps + 1);
-	for (int i = 1; i < steps; i++)
-		play(argv[i]);
+	while (next < steps)
+		play(argv[next++]);
 	deadline = now_ms() + PATIENCE_MS;
 	while (waitpid(child, &status, WNOHANG) == 0) {
 		if (now_ms() > deadline)
