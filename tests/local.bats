@@ -36,28 +36,8 @@ counting() {
 }
 
 # The private server and its keeper, by where they are, and by our mark.
-servers() {
-	local p
-	for p in $(called redis-server); do
-		[[ $(readlink "/proc/$p/cwd" 2>/dev/null) != "$dir"/aof.* ]] ||
-			echo "$p"
-	done
-}
-keepers() {
-	local p
-	for p in $(called lockserver); do
-		grep -qzxF "REDLOCK_TEST_ID=$T" "/proc/$p/environ" \
-			2>/dev/null && echo "$p"
-	done
-	return 0
-}
-called() { # COMM
-	local p
-	for p in $(grep -lx -- "$1" /proc/[0-9]*/comm 2>/dev/null); do
-		p=${p%/comm}
-		grep -q '^State:.Z' "$p/status" 2>/dev/null || echo "${p#/proc/}"
-	done
-}
+servers() { kit called redis-server --at "$dir/aof."; }
+keepers() { kit called lockserver --mark "$T"; }
 kill_private() {
 	local p
 	for p in $(keepers) $(servers); do kill -KILL "$p" || :; done

@@ -87,12 +87,8 @@ cluster_serves() { # NODE
 # has its primary's data if it is a replica; then, behind semicolons, `c4 master
 # - 0-5460` or `c1 slave c4` of all. (few processes, as cluster_ok asks often)
 cluster_views() { # NODE...
-	local n
-
-	for n; do
-		cli "$n" <<<$'cluster info\ninfo replication\ncluster nodes'
-		echo end
-	done | awk '
+	kit each "${@/#/$T/}" \
+		<<<$'cluster info\ninfo replication\ncluster nodes' | awk '
 		function name(id) {
 			return id == "-" ? id : "c" (substr(id, 40) + 0)
 		}
@@ -119,11 +115,12 @@ cluster_views() { # NODE...
 # All nodes that run are ok and see the same, and all slots are with nodes that
 # run.
 cluster_ok() {
-	local T=$cluster_dir n view running=()
+	local T=$cluster_dir n view views running=()
 
 	for n in c{1..6}; do ! node_runs "$n" || running+=("$n"); done
-	view=$(cluster_views "${running[@]}" | sort -u)
-	[[ $view == ok* && $view != *$'\n'* ]] || return
+	views=$(cluster_views "${running[@]}")
+	view=${views%%$'\n'*}
+	[[ $view == ok* && ${views//"$view"/} != *[!$'\n']* ]] || return
 	for n in c{1..6}; do
 		# (also "master,fail? - 0-5460": suspected, and not replaced yet)
 		node_runs "$n" || [[ ! $view =~ ";$n master"[^\ ]*" - " ]] ||

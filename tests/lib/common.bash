@@ -43,13 +43,11 @@ get_mills_since_epoch() { now_ms; }
 
 common_begin() {
 	BATS_TEST_RETRIES=0 # unless the test says may_need_another_try
-	T=$(mktemp -d "${TMPDIR:-/tmp}/rl.XXXXXX")
-	export T
-	export REDLOCK_TEST_ID=$T
-	unset REDLOCK_URL REDISCLI_AUTH SSL_CERT_FILE SSL_CERT_DIR
-	export XDG_CONFIG_HOME=$T/settings # nobody's, unless a test makes it
 	nodes=
 	borrow_node
+	export T REDLOCK_TEST_ID=$T
+	unset REDLOCK_URL REDISCLI_AUTH SSL_CERT_FILE SSL_CERT_DIR
+	export XDG_CONFIG_HOME=$T/settings # nobody's, unless a test makes it
 	url=unix://$T/a.sock
 }
 
@@ -72,9 +70,12 @@ common_end() {
 	}
 	[ -n "${BATS_TEST_COMPLETED-}" ] || failed=1
 	return_node $failed
-	for n in $nodes; do node_kill "$n"; done
-	[ -z "$launched" ] || kill_servers "$T"
-	rm -rf "$T"
+	# after what went well there is nothing
+	[ ! -e "$T" ] || {
+		for n in $nodes; do node_kill "$n"; done
+		[ -z "$launched" ] || kill_servers "$T"
+		rm -rf "$T"
+	}
 	[ $failed = 0 ] || tell_of_another_try
 	return $failed
 }
@@ -106,6 +107,18 @@ tell_of_another_try() {
 
 # As a user types it, but with the test's server.
 redlock() { "$REDLOCK" -u "$url" "$@"; }
+
+# How a child of ours ended. ("run wait" asks in a subshell, which is not its
+# parent, and knows only if the parent happens to know already.) PID STATUS
+ended_as() {
+	local got=0
+
+	wait "$1" || got=$?
+	[ "$got" = "$2" ] || {
+		echo "process $1 ended with $got, not with $2" >&2
+		return 1
+	}
+}
 
 # redlock ARGUMENTS in the background as $tool, with every signal at its default
 # (a shell makes its background jobs ignore two), stderr in $T/err.
@@ -143,14 +156,14 @@ need_user() {
 hold() {
 	start_hold "$@"
 	wait_until exists "$T/started"
-	worker=$(cat "$T/started")
+	read -r worker <"$T/started"
 }
 start_hold() {
 	local long=(--hold "$1")
 
 	[ "$1" != open ] || long=(--until "$T/end")
 	shift
-	rm -f "$T/started" "$T/end"
+	! exists "$T/started" && ! exists "$T/end" || rm -f "$T/started" "$T/end"
 	helper ${within:+"${within[@]}"} "$REDLOCK" -u "$url" -k job -t 1s "$@" \
 		-- witness "$T" "${long[@]}" --spawn --started "$T/started" \
 		2>"$T/err"
@@ -175,7 +188,7 @@ ends_with() { # STATUS: how the holder ended
 
 node_start() { # NAME [redis-server option...]
 	node_launch "$@"
-	wait_until node_answers "$1"
+	kit await "$T/$1" PONG ping
 }
 launched= # a server of this test's own
 via=() # by this, which executes what follows
@@ -184,12 +197,15 @@ node_launch() { # the same, but does not wait for it
 	shift
 	case " $nodes " in *" $n "*) ;; *) nodes="$nodes $n" ;; esac
 	launched=yes
-	rm -f "$T/$n".{sock,pid,log} # they may be those of a lent server
-	# not marked as ours; bats waits for whoever holds its descriptor 3
-	env -u REDLOCK_TEST_ID "${via[@]}" redis-server --port 0 \
-		--unixsocket "$T/$n.sock" --save '' --appendonly no \
-		--dir "$T" --daemonize yes --logfile "$T/$n.log" \
-		--pidfile "$T/$n.pid" "$@" >/dev/null 3>&-
+	# they may be those of a lent server
+	[ ! -e "$T/$n.log" ] && [ ! -L "$T/$n.log" ] || rm -f "$T/$n".{sock,pid,log}
+	( # not marked as ours; bats waits for whoever holds its descriptor 3
+		unset REDLOCK_TEST_ID
+		exec "${via[@]}" redis-server --port 0 \
+			--unixsocket "$T/$n.sock" --save '' --appendonly no \
+			--dir "$T" --daemonize yes --logfile "$T/$n.log" \
+			--pidfile "$T/$n.pid" "$@" >/dev/null 3>&-
+	)
 }
 node_answers() { [ "$(cli "$1" ping 2>/dev/null)" = PONG ]; }
 node_pid() { cat "$T/$1.pid"; }
@@ -256,7 +272,7 @@ borrow_node() {
 		kit state "$at/a" >"$at/a.fresh"
 		launched=
 	}
-	ln -s "$at"/a.{sock,pid,log} "$T"
+	T=$(kit lend "$at")
 	nodes=a
 }
 # It is taken back if it is as it was; then it is empty, too. After a test that
@@ -268,7 +284,14 @@ return_node() { # FAILED
 		nodes=${nodes#a}
 	else
 		rm -f "$BATS_FILE_TMPDIR/a.fresh"
+		kill_lent
 	fi
+}
+kill_lent() { # if it is still there: a test may have killed it
+	local at=$BATS_FILE_TMPDIR pid
+
+	read -r pid <"$at/a.pid" && [ "/proc/$pid/cwd" -ef "$at" ] || return 0
+	shared node_kill a
 }
 
 # A server that has run all our scripts before, as most have: where a test counts
@@ -316,11 +339,16 @@ T= # until setup
 wait_until() { # COMMAND...: up to 20 s, however long it takes
 	local end=$((SECONDS + 20)) ms=10
 
+	case $1 in # one process asks, until it is so
+	held) kit await "$T/a" 1 exists "$2" && return 0 ;;
+	free) kit await "$T/a" 0 exists "$2" && return 0 ;;
+	lock_is_free) kit await "$T/a" 0 exists job && return 0 ;;
+	esac
 	while ((SECONDS < end)); do
 		"$@" && return 0 # not "return": teardown runs in a trap
 		pause 0.0$ms
 		# what does not come soon is not asked for so often
-		((ms < 50)) && ((ms += 2))
+		((ms < 50)) && ((ms += 5))
 	done
 	echo "waited 20 s for: $*" >&2
 	return 1
@@ -347,7 +375,12 @@ stopped() {
 	stat=${stat##*) }
 	[ "${stat:0:1}" = T ]
 }
-guard_of() { pgrep -P "$1" | head -n 1; } # the first that it starts
+guard_of() { # the first that it starts
+	local first=
+
+	read -r first _ 2>/dev/null <"/proc/$1/task/$1/children" || true
+	echo $first
+}
 exists() { [ -e "$1" ]; }
 contains() { # FILE TEXT, as of grep; mostly without a process
 	local line
@@ -386,7 +419,7 @@ what_is_left() {
 	for n in $shared_nodes; do at+=("$BATS_FILE_TMPDIR/$n"); done
 	! is_lent || lent=(--lent "$T/a" "$BATS_FILE_TMPDIR/a.fresh")
 	kit left "$T" "${lent[@]}" "${at[@]}" || status=$?
-	if is_lent && [ "$status" = 0 ]; then as_it_was=yes; fi
+	if [ ${#lent[@]} != 0 ] && [ "$status" = 0 ]; then as_it_was=yes; fi
 	[ "$status" = 0 ] || [ "$status" = 3 ]
 }
 # Processes that carry this test's mark, but not this shell and its children.

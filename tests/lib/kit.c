@@ -4,13 +4,22 @@
  *
  *   kit ask NODE COMMAND...   the answer, as redis-cli gives it to a file
  *   kit ask NODE              the same for each line of standard input
+ *   kit each NODE...          the same of each node, and a line "end" behind it
+ *   kit await NODE ANSWER COMMAND...
+ *                             until the answer is this; asks for up to 20 s
+ *   kit lend DIR              makes a directory for a test, with node a of DIR
  *   kit state NODE            empties a server, says what it is like then
  *   kit processes MARK        who carries it: "PID COMMAND LINE", a line each
+ *   kit called NAME --mark MARK
+ *   kit called NAME --at PREFIX
+ *                             the pids of the processes of that name that carry
+ *                             the mark, or whose directory begins with that
  *   kit left MARK [--lent NODE FILE] NODE...
  *                             what should not be there after a test: processes
- *                             with the mark, locks on the nodes. Waits for 20
- * s; status 1 if they stay, their names on stderr. 3 if the state of the lent
- * one is not that in the file.
+ *                             with the mark, locks on the nodes. Waits for 20 s
+ *                             and says what stays: status 1. Else the mark's
+ *                             directory goes, with the servers in it; status 3
+ *                             if the lent one is not in the state of the file
  *
  * NODE is DIR/NAME: its socket is NODE.sock, and NODE.auth has its password, if
  * there is one, else REDISCLI_AUTH.
@@ -19,9 +28,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <hiredis.h>
 #include <limits.h>
 #include <regex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +53,21 @@ static int usage(void)
 static void path_of(char *path, const char *node, const char *suffix)
 {
 	(void)snprintf(path, PATH_MAX, "%s%s", node, suffix);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void pause_ms(long ms)
+{
+	const struct timespec t = {0, ms * 1000000};
+
+	(void)nanosleep(&t, NULL);
 }
 
 /* ---- one server ---- */
@@ -161,6 +187,93 @@ static int cmd_ask(int argc, char **argv)
 		bad = ask_line(to, line, stdout);
 	redisFree(to);
 	return bad;
+}
+
+static int cmd_each(int argc, char **argv)
+{
+	static char lines[16][4096];
+	char line[sizeof(*lines)];
+	redisContext *to;
+	int n = 0;
+
+	while (n < 16 && fgets(lines[n], sizeof(*lines), stdin))
+		n++;
+	for (int i = 0; i < argc; i++) {
+		int bad = 0;
+
+		to = reach(argv[i]);
+		for (int j = 0; to && j < n && !bad; j++) {
+			(void)memcpy(line, lines[j], sizeof(line));
+			bad = ask_line(to, line, stdout);
+		}
+		if (to)
+			redisFree(to);
+		puts("end");
+	}
+	return 0;
+}
+
+static int is_answer(const char *node, const char *answer, int argc,
+		     const char **argv)
+{
+	static char is[4096];
+	FILE *out = fmemopen(is, sizeof(is), "w");
+	redisContext *to;
+	int same = 0;
+	char path[PATH_MAX];
+
+	/* (not there yet: nothing is said about that) */
+	path_of(path, node, ".sock");
+	to = access(path, F_OK) ? NULL : redisConnectUnix(path);
+	if (to && !to->err && !authenticate(to, node) && out) {
+		same = !ask(to, argc, argv, out) && !fflush(out);
+		is[strcspn(is, "\n")] = '\0';
+		same = same && strcmp(is, answer) == 0;
+	}
+	if (to)
+		redisFree(to);
+	if (out)
+		(void)fclose(out);
+	return same;
+}
+
+static int cmd_await(int argc, char **argv)
+{
+	int64_t end = now_ms() + WAIT_MS;
+
+	if (argc < 3)
+		return usage();
+	while (!is_answer(argv[0], argv[1], argc - 2,
+			  (const char **)argv + 2)) {
+		if (now_ms() >= end)
+			return 1;
+		pause_ms(5);
+	}
+	return 0;
+}
+
+static int cmd_lend(const char *from)
+{
+	static const char *const suffixes[] = {".sock", ".pid", ".log"};
+	const char *tmp = getenv("TMPDIR");
+	char dir[PATH_MAX / 2], is[PATH_MAX], link[PATH_MAX];
+
+	(void)snprintf(dir, sizeof(dir), "%s/rl.XXXXXX",
+		       tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(dir)) {
+		perror(dir);
+		return 1;
+	}
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		(void)snprintf(is, sizeof(is), "%s/a%s", from, suffixes[i]);
+		(void)snprintf(link, sizeof(link), "%s/a%s", dir, suffixes[i]);
+		if (symlink(is, link)) {
+			perror(link);
+			return 1;
+		}
+	}
+	puts(dir);
+	return 0;
 }
 
 /* What tells a server that was used from a new one. */
@@ -294,8 +407,8 @@ static size_t slurp(int proc, const char *pid, const char *what, char *text,
 static int is_watched(int proc, const char *pid)
 {
 	static const char *const names[] = {
-		"redlock",    "lockguard", "lockgroup", "lockinit",
-		"lockkeeper", "witness",   "sleep",     "sh"};
+		"redlock", "lockguard", "lockgroup", "lockinit", "lockkeeper",
+		"witness", "linger",    "sleep",     "sh"};
 	char name[64];
 
 	if (!slurp(proc, pid, "comm", name, sizeof(name)))
@@ -350,12 +463,73 @@ static int processes(const char *mark, FILE *out)
 
 /* ---- after a test ---- */
 
-static int64_t now_ms(void)
+/* It has this name and, unless that is NULL, is in a directory that begins so.
+ */
+static int is_at(int proc, const char *pid, const char *name,
+		 const char *prefix)
 {
-	struct timespec now;
+	char path[64], is[PATH_MAX];
+	size_t length = strlen(name);
+	ssize_t n;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	if (!isdigit((unsigned char)*pid) ||
+	    !slurp(proc, pid, "comm", is, sizeof(is)) ||
+	    strncmp(is, name, length) != 0 || is[length] != '\n')
+		return 0;
+	if (!prefix)
+		return 1;
+	(void)snprintf(path, sizeof(path), "%.16s/cwd", pid);
+	n = readlinkat(proc, path, is, sizeof(is) - 1);
+	is[n > 0 ? n : 0] = '\0'; /* (a zombie is nowhere) */
+	return n > 0 && strncmp(is, prefix, strlen(prefix)) == 0;
+}
+
+static int cmd_called(const char *name, const char *how, const char *what)
+{
+	int by_mark = strcmp(how, "--mark") == 0;
+	DIR *all = opendir("/proc");
+	struct dirent *entry;
+
+	if (!all || (!by_mark && strcmp(how, "--at") != 0))
+		return usage();
+	while ((entry = readdir(all))) {
+		const char *pid = entry->d_name;
+
+		if (is_at(dirfd(all), pid, name, by_mark ? NULL : what) &&
+		    (!by_mark || has_mark(dirfd(all), pid, what)))
+			puts(pid);
+	}
+	(void)closedir(all);
+	return 0;
+}
+
+/* Those below a directory, which is no other's beginning. */
+static void kill_servers(const char *dir)
+{
+	DIR *all = opendir("/proc");
+	struct dirent *entry;
+
+	while (all && (entry = readdir(all))) {
+		const char *pid = entry->d_name;
+
+		if (!is_at(dirfd(all), pid, "redis-server", dir))
+			continue;
+		(void)kill(atoi(pid), SIGKILL);
+		while (is_at(dirfd(all), pid, "redis-server", dir))
+			pause_ms(1);
+	}
+	if (all)
+		(void)closedir(all);
+}
+
+static int remove_one(const char *path, const struct stat *is, int type,
+		      struct FTW *at)
+{
+	(void)is;
+	(void)type;
+	(void)at;
+	(void)remove(path);
+	return 0;
 }
 
 static int left(const char *mark, int nodes, char **node, FILE *out)
@@ -369,11 +543,12 @@ static int left(const char *mark, int nodes, char **node, FILE *out)
 
 static int cmd_left(int argc, char **argv)
 {
-	const struct timespec pause = {0, 10000000};
 	const char *lent = NULL, *file = NULL;
 	const char *mark = argv[0];
 	FILE *nowhere = fopen("/dev/null", "w");
 	int64_t end = now_ms() + WAIT_MS;
+	long ms = 5;
+	int status;
 
 	if (argc < 1 || !nowhere)
 		return usage();
@@ -385,9 +560,13 @@ static int cmd_left(int argc, char **argv)
 	while (left(mark, argc, argv, nowhere)) {
 		if (now_ms() >= end)
 			return left(mark, argc, argv, stderr) > 0;
-		(void)nanosleep(&pause, NULL);
+		pause_ms(ms);
+		ms += ms < 50 ? 5 : 0; /* each look is at every process */
 	}
-	return lent && !as_it_was(lent, file) ? 3 : 0;
+	status = lent && !as_it_was(lent, file) ? 3 : 0;
+	kill_servers(mark);
+	(void)nftw(mark, remove_one, 64, FTW_DEPTH | FTW_PHYS);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -396,10 +575,18 @@ int main(int argc, char **argv)
 		return usage();
 	if (strcmp(argv[1], "ask") == 0)
 		return cmd_ask(argc - 2, argv + 2);
+	if (strcmp(argv[1], "each") == 0)
+		return cmd_each(argc - 2, argv + 2);
+	if (strcmp(argv[1], "await") == 0)
+		return cmd_await(argc - 2, argv + 2);
+	if (strcmp(argv[1], "lend") == 0)
+		return cmd_lend(argv[2]);
 	if (strcmp(argv[1], "state") == 0)
 		return state(argv[2], stdout);
 	if (strcmp(argv[1], "processes") == 0)
 		return processes(argv[2], stdout) < 0;
+	if (strcmp(argv[1], "called") == 0 && argc == 5)
+		return cmd_called(argv[2], argv[3], argv[4]);
 	if (strcmp(argv[1], "left") == 0)
 		return cmd_left(argc - 2, argv + 2);
 	return usage();

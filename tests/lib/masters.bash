@@ -47,7 +47,10 @@ are_up() { # how many
 }
 # Only they are asked: one that is frozen would keep us.
 have() { # N: so many servers have the lock
-	[ "$(holding job | wc -w)" = "$1" ]
+	local has
+
+	read -ra has <<<"$(holding job)"
+	[ ${#has[@]} = "$1" ]
 }
 # Or: so many, and each the same client
 hold_alike() { # N
@@ -64,12 +67,15 @@ values_of() { # KEY: a line for each server that is up and has it
 		grep .
 }
 holding() { # KEY: which
-	local n
+	local n i=0 is up=()
 
-	for n in "${names[@]}"; do
-		! node_runs "$n" || [ "$(cli "$n" exists "$1")" != 1 ] ||
-			printf '%s ' "$n"
-	done
+	for n in "${names[@]}"; do ! node_runs "$n" || up+=("$n"); done
+	while read -r is; do
+		case $is in
+		1) printf '%s ' "${up[i]}" ;;
+		end) ((i += 1)) ;;
+		esac
+	done < <(kit each "${up[@]/#/$T/}" <<<"exists $1")
 }
 counter() { cli "$1" get 'redlock:{job}:fence:job'; } # NAME
 in_line() { # N: so many wait on each server that is up

@@ -150,23 +150,30 @@ group_master_name() { # GROUP: g1, g2 or g3
 group_settled() { # GROUP
 	local T=$group_dir n at
 
-	at=$(group_master "$1")
 	for n in "$1"{1,2,3} "$1"s{1,2,3}; do node_runs "$n" || return; done
-	for n in "$1"s{1,2,3}; do
-		[ "$(sentinel_view "$n" "$1")" = \
-			"$at master slave slave sentinel sentinel" ] || return
-	done
+	at=$(group_master "$1")
+	n="$at master slave slave sentinel sentinel"
+	[ "$(sentinel_views "$1" "$1"s{1,2,3})" = "$n"$'\n'"$n"$'\n'"$n" ] ||
+		return
 	n=$(group_master_name "$1")
 	[ "$(cli "$n" role | head -n 1)" = master ] && replicas_online "$n"
 }
-# The address and the flags of the master, then the flags of the others.
-sentinel_view() { # SENTINEL GROUP
-	printf "sentinel %s $2\n" master replicas sentinels | cli "$1" | awk '
+# A line for each Sentinel: the address and the flags of the master, then the
+# flags of the others.
+sentinel_views() { # GROUP SENTINEL...
+	local g=$1
+
+	shift
+	printf "sentinel %s $g\n" master replicas sentinels |
+		kit each "${@/#/$T/}" | awk '
 		last == "ip" && !ip { ip = $0 }
 		last == "port" && !port { port = $0 }
 		last == "flags" { flags = flags " " $0 }
 		{ last = $0 }
-		END { print ip ":" port flags }'
+		$0 == "end" {
+			print ip ":" port flags
+			ip = port = flags = last = ""
+		}'
 }
 
 # ---- failover ----

@@ -56,7 +56,11 @@ node_decided() {
 	unbound=1
 	contains "$T/$1.log" 'Failed listening' 2>/dev/null
 }
-node_at() { cat "$T/$1.at"; } # NAME: where it listens, ADDRESS:PORT
+node_at() { # NAME: where it listens, ADDRESS:PORT
+	local at
+
+	read -r at <"$T/$1.at" && echo "$at"
+}
 node_runs() { # NAME: neither killed nor frozen
 	local pid state
 
