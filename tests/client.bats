@@ -453,7 +453,7 @@ start_old() { # OPTION...
 	[ -n "\$1" ] || setsid sh $T/old below &
 	echo "\$REDLOCK_FENCE" >$T/first
 	echo \$\$ >$T/w\$1
-	while [ ! -e $T/end ]; do sleep 0.02; done
+	linger until $T/end
 	END
 	start -k job "$@" -- sh "$T/old"
 	wait_until test -s "$T/w" -a -s "$T/wbelow"
@@ -504,8 +504,7 @@ resume_with_clock() {
 	own_clock start_old -t 2s
 	pause_with_clock
 	helper "$REDLOCK" -q -u "$url" -k job -- sh -c \
-		"echo \$REDLOCK_FENCE >$T/second; while [ ! -e $T/end ]; do
-		sleep 0.02; done"
+		"echo \$REDLOCK_FENCE >$T/second; linger until $T/end"
 	second=$!
 	wait_until test -s "$T/second"
 	old_tree # only the fence tells them apart now

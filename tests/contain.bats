@@ -103,7 +103,7 @@ same_with_and_without() { # COMMAND by which redlock is started...
 @test "--contain: the reader of a pipeline sees the end when the command closes it" {
 	# cat ends first, and lets the command go on
 	run -0 timeout 8 sh -c "'$REDLOCK' -u '$url' -k job --contain -- \
-		sh -c 'exec >&-; while [ ! -e $T/go ]; do sleep 0.02; done' |
+		sh -c 'exec >&-; linger until $T/go' |
 		{ cat; touch $T/go; }"
 }
 
@@ -119,10 +119,10 @@ same_with_and_without() { # COMMAND by which redlock is started...
 
 @test "C15 --contain: what the command leaves is killed, or waited for" {
 	run -3 contained -- sh -c "setsid sh -c 'touch $T/on; exec sleep 600' &
-		while [ ! -e $T/on ]; do sleep 0.02; done; exit 3"
+		linger until $T/on; exit 3"
 	[ -z "$(list_processes)" ]
 	start -k job --contain --orphans wait -- sh -c "setsid sh -c '
-		while [ ! -e $T/go ]; do sleep 0.02; done; echo >$T/done' & exit 4"
+		linger until $T/go; echo >$T/done' & exit 4"
 	wait_until held job
 	wait_until left_alone
 	held job
@@ -150,7 +150,7 @@ left_alone() {
 	touch $T/\$0
 	while :; do sleep 0.02; done
 	END
-	start_contained -- sh -c "bash -c '. $T/child' child & while [ ! -e $T/child ]; do sleep 0.02; done
+	start_contained -- sh -c "bash -c '. $T/child' child & linger until $T/child
 		exec bash -c '. $T/child' w"
 	kill -HUP "$tool"
 	wait_until contains "$T/got" 'w HUP'
@@ -181,7 +181,8 @@ left_alone() {
 
 @test "C14 --contain: a shell in there has job control, and Ctrl-C comes once" {
 	RL="$REDLOCK -u $url" TERM=dumb run -0 pty \
-		"wait:#" "send:sleep 100\n" "run:sleep .2" "send:^Z" \
+		"wait:#" "send:sh -c ': >$T/runs; exec sleep 100'\n" \
+		"file:$T/runs" "send:^Z" \
 		"wait:Stopped" "send:kill %1; echo o''n\n" "wait:on" "send:exit\n" -- \
 		env PS1='#' "$REDLOCK" -u "$url" -k job --contain -- \
 		bash --norc --noprofile --noediting -i

@@ -122,7 +122,7 @@ holds_in() { # LOCK SCENARIO
 	deploy=$!
 	wait_until grep -qs begins "$T/log"
 	"$REDLOCK" force-release -q --confirm deploy:web deploy:web
-	run -1 wait "$deploy"
+	ended_as "$deploy" 1
 	grep -x 'web: stopped' "$T/log"
 }
 @test "ci-job.sh: each step a shell, and the lock is given back" {

@@ -29,8 +29,8 @@ begin() { # [OPTION...] -- COMMAND...
 	wait_until exists "$T/on"
 }
 # A command that says that it runs; "deaf": that does not hear SIGTERM.
-runs=(sh -c ': >"$T/on"; while :; do sleep 0.05; done')
-deaf=(sh -c 'trap "" TERM; : >"$T/on"; while :; do sleep 0.05; done')
+runs=(sh -c ': >"$T/on"; exec linger')
+deaf=(sh -c 'trap "" TERM; : >"$T/on"; exec linger')
 forced() { # it was, as it says
 	finish
 	[ "$status" = 125 ] && grep -q '"outcome":"forced","exit":125' "$T/result" &&
@@ -294,7 +294,7 @@ when_asked() {
 	for i in 1 2 3; do
 		helper "$REDLOCK" -q -u "$url" -k job -s -t 2s -K 200ms \
 			--result-file "$T/result.$i" -- sh -c \
-			": >'$T/on.$i'; while :; do sleep 0.05; done"
+			": >'$T/on.$i'; linger"
 	done
 	for i in 1 2 3; do wait_until exists "$T/on.$i"; done
 	waits_in_line
@@ -312,7 +312,7 @@ when_asked() {
 	for i in 1 2 3; do
 		helper "$REDLOCK" -q -u "$url" -k job -s -t 2s \
 			--result-file "$T/result.$i" -- sh -c \
-			": >'$T/on.$i'; while :; do sleep 0.05; done"
+			": >'$T/on.$i'; linger"
 	done
 	for i in 1 2 3; do wait_until exists "$T/on.$i"; done
 	force 0 --now
@@ -330,7 +330,7 @@ when_asked() {
 	for i in 1 2; do
 		helper "$REDLOCK" -q -u "$url" -k job -N 2 -t 2s -K 200ms \
 			--result-file "$T/result.$i" -- sh -c \
-			": >'$T/on.$i'; while :; do sleep 0.05; done"
+			": >'$T/on.$i'; linger"
 		wait_until exists "$T/on.$i"
 	done
 	helper "$REDLOCK" -q -u "$url" -k job -N 2 -t 2s -- sh -c ': >"$T/next"'
@@ -346,7 +346,7 @@ when_asked() {
 	may_need_another_try "redlock has 50 ms to end by itself"
 	begin -N 3 -t 2s -- "${runs[@]}"
 	helper "$REDLOCK" -q -u "$url" -k job -N 3 -t 2s -- \
-		sh -c ': >"$T/two"; while :; do sleep 0.05; done'
+		sh -c ': >"$T/two"; linger'
 	wait_until exists "$T/two"
 	force 0 --now
 	forced
@@ -357,7 +357,7 @@ when_asked() {
 
 @test "force-release: runs inside runs are asked as well, and stop" {
 	hold_nested="\"\$0\" -q -u \"$url\" -k job -t 2s -K 200ms -- sh -c '
-		: >\"\$T/on\"; while :; do sleep 0.05; done'"
+		: >\"\$T/on\"; linger'"
 	rm -f "$T/on"
 	start --result-file "$T/result" -k job -t 2s -K 200ms -- \
 		sh -c "$hold_nested" "$REDLOCK"

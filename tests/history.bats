@@ -135,7 +135,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 }
 
 @test "readers and slots have an entry each; a slot says which" {
-	start -k job -s -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.05; done"
+	start -k job -s -- sh -c "linger until '$T/go'"
 	wait_until held job
 	redlock -k job -s -- true
 	: >"$T/go"
@@ -143,7 +143,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	written 2
 	[ "$(entries a | cut -d' ' -f1 | sort -u | wc -l)" = 2 ]
 	rm "$T/go"
-	start -k job -N 2 -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.05; done"
+	start -k job -N 2 -- sh -c "linger until '$T/go'"
 	wait_until held job
 	redlock -k job -N 2 -- true
 	is slot=1
@@ -202,7 +202,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 
 @test "a server that was frozen for a while has one entry of a hold" {
 	several 3
-	start -k job -t 2s -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.05; done"
+	start -k job -t 2s -- sh -c "linger until '$T/go'"
 	wait_until have 3
 	node_freeze c
 	: >"$T/go"
@@ -245,7 +245,7 @@ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 }
 
 @test "memory is full: the lock is released all the same" {
-	start -k job -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.05; done"
+	start -k job -- sh -c "linger until '$T/go'"
 	wait_until held job
 	cli a config set maxmemory 1 >/dev/null
 	: >"$T/go"
@@ -276,7 +276,7 @@ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 
 @test "told twice, it is written once" {
 	several 3
-	start -k job -t 2s -- sh -c "while [ ! -e '$T/go' ]; do sleep 0.05; done"
+	start -k job -t 2s -- sh -c "linger until '$T/go'"
 	wait_until have 3
 	# the answer to the release is lost, and it is asked for again
 	for n in a b c; do node_freeze $n; done

@@ -56,7 +56,7 @@ stay() { # N [OPTION...]
 	helper "$REDLOCK" -u "$url" -t 2s "$@" -- sh -c "
 		echo \"\$REDLOCK_SLOT \$REDLOCK_FENCE\" >$T/new.$n
 		mv $T/new.$n $T/on.$n
-		while [ -e $T/stay.$n ]; do sleep 0.05; done" 2>"$T/err.$n"
+		linger while $T/stay.$n" 2>"$T/err.$n"
 	pid[$n]=$!
 }
 on() { wait_until exists "$T/on.$1"; }
@@ -214,7 +214,7 @@ have_on() { [ "$(cli "$1" exists job)" = "$2" ]; }
 	node_kill c
 	: >"$T/stay.in"
 	helper "$REDLOCK" -u "$url" -k job -t 2s -- sh -c "'$REDLOCK' -k job -t 2s -- \
-		sh -c 'echo on >$T/on.in; while [ -e $T/stay.in ]; do sleep 0.05; done'" \
+		sh -c 'echo on >$T/on.in; linger while $T/stay.in'" \
 		2>"$T/err.in"
 	pid[in]=$!
 	on in
@@ -299,7 +299,7 @@ have_on() { [ "$(cli "$1" exists job)" = "$2" ]; }
 	helper "$REDLOCK" -q -k job -t 3s -u "unix://$T/d.sock" \
 		-u "redis://$address:$port" -u "unix://$T/a.sock" \
 		-u "unix://$T/b.sock" -u "unix://$T/c.sock" -- \
-		sh -c "touch $T/started; while ! test -e $T/done; do sleep 0.05; done" \
+		sh -c "touch $T/started; linger until $T/done" \
 		2>"$T/err"
 	holder=$!
 	wait_until exists "$T/started"
@@ -439,7 +439,7 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 	several 3
 	run -0 redlock -k job -t 1s -- sh -c '
 		"$0" -n -k job -- sh -c "
-			echo \$REDLOCK_FENCE; while [ ! -e $1/end ]; do sleep 0.05; done
+			echo \$REDLOCK_FENCE; linger until $1/end
 			echo ended" >"$1/inner" 2>&1 3>&- &
 		while ! [ -s "$1/inner" ]; do sleep 0.05; done
 		echo $REDLOCK_FENCE' "$REDLOCK" "$T"

@@ -281,14 +281,14 @@ start_hold_by_hand() {
 	wait_until in_line 1
 	kill -INT "$asker"
 	wait_until in_line 0
-	run -130 wait "$asker"
+	ended_as "$asker" 130
 	launch --default all "$REDLOCK" lock --keep-for "$kept" job \
 		>"$T/out" 2>"$T/err2" 3>&- &
 	asker=$!
 	wait_until in_line 1
 	kill -9 "$kept"
 	wait_until in_line 0
-	run -129 wait "$asker"
+	ended_as "$asker" 129
 	[ ! -s "$T/out" ]
 	kill "$holder"
 	ends_with 143
@@ -646,7 +646,7 @@ no_shadow() { # no lock, nor what belongs to it
 @test "unlock while a nested run goes on: the keeper ends, the lock with the run" {
 	target TERM
 	eval "$("$REDLOCK" lock -t 1s --keep-for "$kept" --export job)"
-	start -k job -t 1s -- sh -c 'touch "$T/in"; until [ -e "$T/go" ]; do sleep 0.05; done'
+	start -k job -t 1s -- sh -c 'touch "$T/in"; linger until "$T/go"'
 	wait_until exists "$T/in"
 	"$REDLOCK" unlock job
 	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'

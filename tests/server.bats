@@ -562,7 +562,7 @@ unfill() {
 # A holder whose command runs until $T/end exists: hold_on [OPTION...]
 hold_on() {
 	helper "$REDLOCK" -u "$url" -k job "$@" -- sh -c \
-		"echo \$\$ >$T/started; while [ ! -e $T/end ]; do sleep 0.02; done" \
+		"echo \$\$ >$T/started; linger until $T/end" \
 		2>"$T/err"
 	holder=$!
 	wait_until test -s "$T/started"
@@ -1088,8 +1088,7 @@ step() { wallclock "$T/clock" "$1"; }
 	step 3600000
 	url=$direct
 	helper "$REDLOCK" -u "$url" -k job -t 5s -- sh -c \
-		"echo \$REDLOCK_FENCE >$T/second; while [ ! -e $T/end ]; do
-		sleep 0.02; done" 2>"$T/err.2"
+		"echo \$REDLOCK_FENCE >$T/second; linger until $T/end" 2>"$T/err.2"
 	second=$!
 	wait_until exists "$T/second"
 	px pass

@@ -112,7 +112,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 @test "C2 what redlock was told to ignore stays ignored, here and in the command" {
 	launch --default all --ignore 1 "$REDLOCK" -u "$url" -k job -- \
 		sh -c "touch $T/w
-		while [ ! -e $T/go ]; do sleep 0.05; done; echo on >$T/end" \
+		linger until $T/go; echo on >$T/end" \
 		3>&- &
 	tool=$!
 	wait_until exists "$T/w"
@@ -372,7 +372,7 @@ counting() { # SIGNAL
 @test "C6 Ctrl-Z where no shell could make us go on stops nothing" {
 	run -0 pty "file:$T/w" "send:^Z" "run:sleep 1.3" "run:touch $T/go" -- \
 		"$REDLOCK" -u "$url" -k job -t 1s -- \
-		sh -c "touch $T/w; while [ ! -e $T/go ]; do sleep 0.05; done"
+		sh -c "touch $T/w; linger until $T/go"
 }
 
 @test "C6 C32 as PID 1 of a container, Ctrl-Z stops nothing" {
@@ -380,7 +380,7 @@ counting() { # SIGNAL
 	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
 	run -0 pty "file:$T/w" "send:^Z" "run:sleep 1.3" "run:touch $T/go" -- \
 		unshare -fp --mount-proc "$REDLOCK" -u "$url" -k job -t 1s -- \
-		sh -c "touch $T/w; while [ ! -e $T/go ]; do sleep 0.05; done"
+		sh -c "touch $T/w; linger until $T/go"
 }
 
 @test "C25 C6 Ctrl-Z that is blocked at the start stops nothing" {
@@ -699,7 +699,7 @@ tells_all_to_end() { # OPTION...
 	wait_until exists "$T/started"
 	kill -TERM "$pid"
 	"$REDLOCK" -q -u "$url" -k job -- test -e "$T/cleaned"
-	run -143 wait "$pid"
+	ended_as "$pid" 143
 }
 
 @test "C2 an alarm that was set before redlock started ends the command, as without it" {
