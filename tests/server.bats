@@ -640,16 +640,17 @@ errs_for_a_while() {
 
 # Node b, known to be loading, with the keys it had.
 load_slowly() {
-	# it looks up from its file every 2 MB
+	# it looks up from its file every 2 MB; few keys, because on a busy
+	# machine each of its short sleeps is a long one
 	cli b config set rdbcompression no
-	cli b eval "local v = string.rep('x', 20000)
-		for i = 1, 500 do redis.call('set', 'k' .. i, v) end" 0
+	cli b eval "local v = string.rep('x', 200000)
+		for i = 1, 50 do redis.call('set', 'k' .. i, v) end" 0
 	cli b save
 	node_kill b
 	env -u REDLOCK_TEST_ID redis-server --port 0 \
 		--unixsocket "$T/b.sock" --save '' --dir "$T" \
 		--dbfilename b.rdb --daemonize yes --pidfile "$T/b.pid" \
-		--key-load-delay 800 --loglevel warning >/dev/null 3>&-
+		--key-load-delay 8000 --loglevel warning >/dev/null 3>&-
 	wait_until loading
 }
 loading() { case "$(cli b get k1 2>&1)" in LOADING*) ;; *) return 1 ;; esac; }
