@@ -53,7 +53,7 @@ told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
 	run -0 --separate-stderr "$REDLOCK" lock -t 700ms job
 	[ "$output" = "$(value)" ]
 	[ ${#output} = 36 ]
-	[ -z "$stderr" ]
+	nothing_said - <<<"$stderr"
 	lasts 200
 	run -75 "$REDLOCK" -n -k job -- true
 	wait_until free job

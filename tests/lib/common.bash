@@ -396,8 +396,9 @@ contains() { # FILE TEXT, as of grep; mostly without a process
 	esac
 }
 lacks() { ! grep -- "$2" "$1" >&2; }
-# FILE: no message of redlock's, but perhaps that this machine answers slowly
-nothing_said() { ! grep -v 'is short for a server that takes' "$1" >&2; }
+# FILE, or - and its text: no message of redlock's, but perhaps that this machine
+# answers slowly
+nothing_said() { ! grep -v -e '^$' -e 'is short for a server that takes' "$1" >&2; }
 said_renewed() { # TIMES: a holder with -v says so
 	[ "$(grep -c 'redlock: job: renewed$' "$T/err")" -ge "$1" ]
 }
