@@ -15,7 +15,7 @@
 
 bats_require_minimum_version 1.5.0
 
-top=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+top=${BATS_TEST_DIRNAME%/*}
 REDLOCK=${REDLOCK:-$top/redlock}
 TEST_BIN=${TEST_BIN:-$top/tests/lib}
 export PATH="$TEST_BIN:$PATH"
