@@ -32,8 +32,7 @@ i=0
 while [ $i -lt "$locks" ]; do
 	i=$((i + 1))
 	printf 'SET job%d tok%d PX 600000\n' $i $i
-	printf 'SET redlock:{job%d}:holder:job%d "token tok%d\\nttl 600000\\nsince 1790000000000\\nhost web1\\npid 7\\nuser ann\\ncommand backup\\n" PX 600000\n' $i $i $i
-	printf 'SET redlock:{job%d}:fence:job%d 1790000000000000\n' $i $i
+	printf 'HSET redlock:{job%d}:state:job%d fence 1790000000000000 holder "token tok%d\\nttl 600000\\nsince 1790000000000\\nhost web1\\npid 7\\nuser ann\\ncommand backup\\n"\n' $i $i $i
 done | redis-cli -s "$sock" --pipe >/dev/null
 echo "$others other keys, $locks locks"
 i=0

@@ -99,7 +99,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	node_start b --bind "$address" --port $((next_port + 7000))
 	fails 78 'not a member of a Cluster' -k job \
 		-u "redis-cluster://$address:$((next_port + 7000)),$address:1"
-	[ "$(cli b exists 'redlock:{job}:fence:job')" = 0 ] ||
+	[ "$(cli b exists 'redlock:{job}:state:job')" = 0 ] ||
 		[ "$(cli b exists job)" = 0 ]
 }
 
@@ -164,7 +164,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	hold 6000 -t 3s
 	to=$(cluster_other job)
 	cluster_migrate_begin job "$to"
-	cluster_migrate_keys job "$to" 'redlock:{job}:fence:job'
+	cluster_migrate_keys job "$to" 'redlock:{job}:state:job'
 	wait_until contains "$T/err" 'cannot renew'
 	cluster_migrate_keys job "$to"
 	wait_until contains "$T/err" 'renewed again'

@@ -129,7 +129,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 
 	"$REDLOCK" -u "$url" lock job -t 60s >/dev/null
 	cli a set forever 1 >/dev/null
-	cli a hset "redlock:{x}:fence:x" a b >/dev/null
+	cli a set "redlock:{x}:state:x" a >/dev/null
 	was=$(cli a dbsize)
 	cli a monitor >"$T/seen" &
 	helpers="$helpers $!"
@@ -716,18 +716,17 @@ off_by() {
 # ---- keys ----
 
 @test "a lock of ours without expiry is found without being named, a slot as well; cured, all is well" {
-	cli a set 'redlock:{job}:holder:job' 'token x' >/dev/null
+	cli a hset 'redlock:{job}:state:job' holder 'token x' >/dev/null
 	cli a set job x >/dev/null
 	doctor 1
 	finds wrong keys 'job: no expiry' "redlock force-release 'job'"
 	cli a pexpire job 60000 >/dev/null
 	# 3, by the lower half of its bits: no slot of ours
-	cli a set 'redlock:{job}:slot-holder:4294967299:job' 'token y' >/dev/null
+	cli a set 'redlock:{job}:slot:4294967299:job' y >/dev/null
 	doctor 0
 	finds ok keys '1 held'
-	cli a set "redlock:{job}:slot-holder:3:job" "token y" >/dev/null
 	cli a set "redlock:{job}:slot:3:job" y >/dev/null
-	cli a set "redlock:{it's}:holder:it's" z >/dev/null
+	cli a hset "redlock:{it's}:state:it's" holder z >/dev/null
 	cli a set "it's" z >/dev/null
 	doctor 1
 	finds wrong keys 'job, slot 3: no expiry'
@@ -738,12 +737,12 @@ off_by() {
 @test "a key that is named is judged by itself: no expiry, another type, a counter that is no number" {
 	cli a set plain x >/dev/null
 	cli a hset hash a b >/dev/null
-	cli a set 'redlock:{bad}:fence:bad' many >/dev/null
-	cli a rpush 'redlock:{list}:fence:list' 1 >/dev/null
+	cli a hset 'redlock:{bad}:state:bad' fence many >/dev/null
+	cli a rpush 'redlock:{list}:state:list' 1 >/dev/null
 	doctor 1 # plain and hash may be anybody's
-	finds wrong keys 'bad: its fence counter is not a number' 'DEL "redlock:\{bad\}:fence:bad"'
-	finds wrong keys 'list: its fence counter'
-	[ "$(grep -c '^wrong' <<<"$told")" = 2 ]
+	finds wrong keys 'bad: its fence counter is not a number' 'HDEL "redlock:\{bad\}:state:bad" fence'
+	finds note keys 'list: its state is of another type; the next client deletes it'
+	[ "$(grep -c '^wrong' <<<"$told")" = 1 ]
 	doctor 1 plain hash bad nobody
 	finds wrong keys 'plain: no expiry' "redlock force-release 'plain'"
 	finds wrong keys 'hash: it holds a hash' "force-release --foreign 'hash'"
@@ -769,23 +768,23 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 @test "a cure is quoted for the program it is for: it mends that key, and no other" {
 	local key
 
-	cli a mset 'redlock:{a' 1 victim 1 b}... 1 KEY 1 'redlock:{b}:fence:b' 1 >/dev/null
+	cli a mset 'redlock:{a' 1 victim 1 b}... 1 KEY 1 'redlock:{b}:state:b' 1 >/dev/null
 	for key in 'a" "victim" "b' "it's \\ a \"key\"" $'k\e]0;x\a\xff\x01 y' \
 		'a b' '\x61' '-x' '--foreign' 'é' '{b}"' "$(printf '%0600d' 0)"; do
-		cli a set "redlock:{$(tag "$key")}:fence:$key" many >/dev/null
+		cli a hset "redlock:{$(tag "$key")}:state:$key" fence many >/dev/null
 	done
 	[ "$(cli a dbsize)" = 15 ]
 	doctor 1
-	grep -ao 'DEL ".*"$' <<<"$told" >"$T/typed"
+	grep -ao 'HDEL ".*" fence$' <<<"$told" >"$T/typed"
 	[ "$(wc -l <"$T/typed")" = 9 ]
 	redis-cli -s "$T/a.sock" <"$T/typed"
-	[ "$(cli a exists 'redlock:{a' victim b}... KEY 'redlock:{b}:fence:b')" = 5 ]
+	[ "$(cli a exists 'redlock:{a' victim b}... KEY 'redlock:{b}:state:b')" = 5 ]
 	[ "$(cli a dbsize)" = 6 ]
 	grep -q 'delete that counter, whose name is too long to be shown$' <<<"$told"
 	cli a flushall >/dev/null
 	# in a shell
 	for key in -x --foreign "it's" 'a b' '$(touch x)' '*'; do
-		cli a set "redlock:{$key}:holder:$key" $'token x\nttl 60000\n' >/dev/null
+		cli a hset "redlock:{$key}:state:$key" holder $'token x\nttl 60000\n' >/dev/null
 		cli a set "$key" x >/dev/null
 		doctor 1
 		sh -c "PATH=${REDLOCK%/*}:\$PATH REDLOCK_URL=$url $(cure_for "$key") --now --confirm=\"\$0\"" "$key"
@@ -806,7 +805,7 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 @test "bytes that a terminal must not see are escaped, in text and in JSON" {
 	local key=$'k\e]0;x\a\xff'
 
-	cli a set "redlock:{$key}:holder:$key" x >/dev/null
+	cli a hset "redlock:{$key}:state:$key" holder x >/dev/null
 	cli a set "$key" x >/dev/null
 	doctor 1
 	finds wrong keys 'k\\x1b\]0;x\\x07\\xff: no expiry' 'force-release KEY$'
@@ -817,10 +816,10 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 
 @test "many keys are gone through page by page; many faults are told only so often" {
 	cli a eval 'for i = 1, 20000 do
-			redis.call("set", "redlock:{k" .. i .. "}:fence:k" .. i, i)
+			redis.call("hset", "redlock:{k" .. i .. "}:state:k" .. i, "fence", i)
 		end
 		for i = 1, 30 do
-			redis.call("set", "redlock:{l" .. i .. "}:holder:l" .. i, 1)
+			redis.call("hset", "redlock:{l" .. i .. "}:state:l" .. i, "fence", 1)
 			redis.call("set", "l" .. i, 1)
 		end' 0 >/dev/null
 	doctor 1
@@ -897,10 +896,10 @@ quorum_gone() { cli gs1 sentinel ckquorum g 2>&1 | grep -q NOQUORUM; }
 	doctor 1 job
 	finds wrong keys 'job: no expiry'
 	cluster_cli "$(cluster_owner job)" \
-		set 'redlock:{job}:holder:job' x >/dev/null
+		hset 'redlock:{job}:state:job' holder x >/dev/null
 	doctor 1
 	finds wrong keys 'job: no expiry'
-	cluster_cli "$(cluster_owner job)" del job 'redlock:{job}:holder:job' \
+	cluster_cli "$(cluster_owner job)" del job 'redlock:{job}:state:job' \
 		>/dev/null
 	on "redis://$(node_at c1)"
 	doctor 1

@@ -425,8 +425,8 @@ when_asked() {
 @test "force-release: what a minority of three masters keeps is taken, too" {
 	several 3
 	cli a set job lost-and-found px 60000 >/dev/null
-	cli a set 'redlock:{job}:holder:job' $'token lost-and-found\nttl 60000\nsince 5\nhost web1\n' \
-		px 60000 >/dev/null
+	cli a hset 'redlock:{job}:state:job' holder $'token lost-and-found\nttl 60000\nsince 5\nhost web1\n' \
+		>/dev/null
 	force 0 --grace 300ms
 	have 0
 	forget_words

@@ -86,7 +86,7 @@ all_values() {
 	shows 'since     20[0-9-]* [0-9:]* [A-Z]+ \([0-9.]*m?s ago\)'
 	shows 'lease     (20\.0|1[0-9]\.[0-9])s left of 20\.0s'
 	shows "token     $(cli a get job)"
-	shows "fence     $(cli a get 'redlock:{job}:fence:job')"
+	shows "fence     $(cli a hget 'redlock:{job}:state:job' fence)"
 	[[ $answer != *"problems"* && $answer != *renewed* ]]
 	json 0 "d['state'] == 'held' and d['role'] == 'holder' and \
 d['holder']['pid'] == $tool and d['holder']['ci_url'].endswith('/7') and \
@@ -117,8 +117,8 @@ ran_at_least() { [ "$(scripts_run a)" -ge "$1" ]; }
 # A lock that was renewed so often, as redlock leaves it: on NODE, TIMES
 forge() {
 	cli "$1" set job tok px 60000
-	cli "$1" set 'redlock:{job}:holder:job' \
-		$'token tok\nttl 60000\nsince 1790000000000\nrenewed '"$2"$'\nhost web1\npid 12\nuser ann\ncommand x\n' px 60000
+	cli "$1" hset 'redlock:{job}:state:job' holder \
+		$'token tok\nttl 60000\nsince 1790000000000\nrenewed '"$2"$'\nhost web1\npid 12\nuser ann\ncommand x\n'
 }
 
 @test "a lease that was renewed once, and of several servers the one that has renewed most" {
@@ -162,7 +162,7 @@ and d['waiters'][1]['shared'] and d['waiters'][2]['slots'] == 3"
 	redlock -k job -- true
 	inspect 1 job
 	[[ $answer == "job: free"* ]]
-	shows "counter   $(cli a get 'redlock:{job}:fence:job')"
+	shows "counter   $(cli a hget 'redlock:{job}:state:job' fence)"
 	json 1 "d['state'] == 'free' and 'token' not in d and d['fence'] > 0"
 	start -k other -- sleep 61.3
 	wait_until held other
@@ -230,7 +230,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	shows '- the key holds a list, .*--foreign.*'
 	json 0 "d['type'] == 'list'"
 	cli a del job >/dev/null
-	cli a set 'redlock:{job}:fence:job' many >/dev/null
+	cli a hset 'redlock:{job}:state:job' fence many >/dev/null
 	inspect 1 job
 	shows '- the fence counter is not a number: .*'
 	cli a flushall >/dev/null

@@ -436,7 +436,7 @@ forgotten_in() { # MS, at most; who lost it may be unaware of it till then
 	cli a flushall >/dev/null
 }
 renewals() {
-	cli a get 'redlock:{job}:holder:job' | sed -n 's/^renewed //p'
+	cli a hget 'redlock:{job}:state:job' holder | sed -n 's/^renewed //p'
 }
 delete_shared() { # the lock, and who shares it
 	cli a eval "return redis.call('del', 'job',
@@ -515,10 +515,10 @@ delete_shared() { # the lock, and who shares it
 }
 
 # Who is handed the lock claims it when it looks; meanwhile the counter moves on.
-@test "S38 R5 the hash of moves is lost between a hand-over and its claim: no fence is given twice" {
+@test "S38 R5 the state is lost between a hand-over and its claim: no fence is given twice" {
 	client h "$together" -t 10s
 	running h
-	client first "$together" -N 2 -t 10s # there is a hash of moves
+	client first "$together" -N 2 -t 10s
 	running first
 	lines_up client w "$together" -t 10s
 	frozen w
@@ -529,7 +529,7 @@ delete_shared() { # the lock, and who shares it
 	ended first
 	client x "$together" -N 2 -t 10s
 	running x
-	cli a del 'redlock:{job}:moves:job' >/dev/null
+	cli a del 'redlock:{job}:state:job' >/dev/null
 	thawed w
 	running w
 	[ "$(fence_of w)" != "$(fence_of x)" ]
@@ -548,8 +548,8 @@ delete_shared() { # the lock, and who shares it
 	read -r key fence one two rest <"$T/env"
 	[ "$key" = b ]
 	[ "$fence" = "$one" ]
-	[ "$one" = "$(($(cli a get 'redlock:{b}:fence:b') - 1))" ]
-	[ "$two" = "$(($(cli a get 'redlock:{a}:fence:a') - 1))" ]
+	[ "$one" = "$(($(cli a hget 'redlock:{b}:state:b' fence) - 1))" ]
+	[ "$two" = "$(($(cli a hget 'redlock:{a}:state:a' fence) - 1))" ]
 	[ "$rest" = '' ]
 	[ "$(sort -u "$T/tokens" | grep -c .)" = 2 ]
 	free a

@@ -45,7 +45,7 @@ forge() {
 
 	record=$'token tok\nttl 60000\nsince 1790000000000\nrenewed 23\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n'
 	cli "$1" set "$2" tok px 60000 >/dev/null
-	cli "$1" set "redlock:{$(tag "$2")}:holder:$2" "$record" px 60000 >/dev/null
+	cli "$1" hset "redlock:{$(tag "$2")}:state:$2" holder "$record" >/dev/null
 }
 tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;; esac; }
 
@@ -56,7 +56,7 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	[ -z "$output" ]
 	quiet
 	cli a set other 1 >/dev/null
-	cli a set 'redlock:{job}:fence:job' 1 >/dev/null
+	cli a hset 'redlock:{job}:state:job' fence 1 >/dev/null
 	list 0
 	[ -z "$output" ]
 	list 0 --json
@@ -78,7 +78,7 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	json "k == ['another', 'job'] and of['job']['in_line'] == 1 and \
 of['job']['holder']['pid'] == $tool and of['job']['role'] == 'holder' and \
 of['job']['token'] == '$(cli a get job)' and d['scope'] == 'shared' and \
-of['job']['fence'] == $(cli a get 'redlock:{job}:fence:job') and \
+of['job']['fence'] == $(cli a hget 'redlock:{job}:state:job' fence) and \
 of['another']['renewals'] == 23 and d['nodes'][0]['state'] == 'up'"
 	list 0 --waiting
 	[ "$(keys)" = 'job ' ]
@@ -86,7 +86,7 @@ of['another']['renewals'] == 23 and d['nodes'][0]['state'] == 'up'"
 	[ "$(keys)" = 'another ' ]
 	list 0 x
 	[ -z "$output" ]
-	cli a del another 'redlock:{another}:holder:another' >/dev/null
+	cli a del another 'redlock:{another}:state:another' >/dev/null
 	kill "$tool"
 }
 
@@ -152,10 +152,10 @@ of['foreign']['role'] == 'foreign' and of['foreign']['state'] == 'held'"
 }
 
 @test "a record whose lock is gone, and names that only look like ours, are no locks" {
-	cli a set 'redlock:{job}:holder:job' $'token tok\n' >/dev/null
-	cli a set 'redlock:{other}:holder:job' $'token tok\n' >/dev/null
+	cli a hset 'redlock:{job}:state:job' holder $'token tok\n' >/dev/null
+	cli a hset 'redlock:{other}:state:job' holder $'token tok\n' >/dev/null
 	cli a set 'redlock:{' 1 >/dev/null
-	cli a set 'redlock:{x}:holder:' 1 >/dev/null
+	cli a hset 'redlock:{x}:state:' holder 1 >/dev/null
 	cli a set 'redlock:{x}:queue' 1 >/dev/null
 	cli a set 'redlock:{x}:queue:x' 1 >/dev/null # of another type
 	list 0
@@ -219,7 +219,7 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 @test "300 locks, each once, with waiters, and one server command for each" {
 	for ((i = 0; i < 300; i++)); do
 		printf 'SET k%d tok PX 60000\n' $i
-		printf 'SET redlock:{k%d}:holder:k%d "token tok\\nttl 60000\\nhost web%d\\n" PX 60000\n' $i $i $((i % 7))
+		printf 'HSET redlock:{k%d}:state:k%d holder "token tok\\nttl 60000\\nhost web%d\\n"\n' $i $i $((i % 7))
 		printf 'ZADD redlock:{k%d}:queue:k%d 1790000000000000 "w%d 30000 1 -\\nhost x\\n"\n' $i $i $i
 	done | cli a --pipe >/dev/null
 	"$REDLOCK" list -u "$url" x # knows the script from then on

@@ -320,7 +320,7 @@ ends_at() {
 	local token fence was whom
 	token=$(locally lock -n -t 1h job)
 	was=$(ends_at)
-	fence=$(private get 'redlock:{job}:fence:job')
+	fence=$(private hget 'redlock:{job}:state:job' fence)
 	for whom in server keeper both; do
 		kill_the $whom
 		wait_until nobody_serves
@@ -329,7 +329,7 @@ ends_at() {
 		at_least $(($(ends_at) - was)) -1
 		at_least 1 $(($(ends_at) - was))
 		[ "$(private get job)" = "$token" ]
-		[ "$(private get 'redlock:{job}:fence:job')" = "$fence" ]
+		[ "$(private hget 'redlock:{job}:state:job' fence)" = "$fence" ]
 	done
 	locally extend -t 2h --token "$token" job
 	at_least "$(ends_at)" $((was + 3000000))

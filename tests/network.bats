@@ -25,7 +25,7 @@ proxy_answers() { ${within:+"${within[@]}"} redis-cli -u "$url" ping >/dev/null 
 px() { echo "$*" >"$T/px.new" && mv "$T/px.new" "$T/px"; }
 did() { grep -c -- "$1" "$T/px.log" || true; } # WHAT: how often
 
-counter() { cli a get 'redlock:{job}:fence:job'; }
+counter() { cli a hget 'redlock:{job}:state:job' fence; }
 asked() { [ "$(scripts_run a)" -ge "$1" ]; } # so many scripts have run
 
 # Waits until the command is dead: at 0.80 T from a renewal that was at most
@@ -45,7 +45,7 @@ killed_by_deadline() { # MS: the lease length
 }
 # by redlock, when all was dead: a release moves the counter
 released() {
-	[ "$(cli a get 'redlock:{job}:fence:job')" -gt "$(cat "$T/fence")" ]
+	[ "$(cli a hget 'redlock:{job}:state:job' fence)" -gt "$(cat "$T/fence")" ]
 }
 
 # What the kernel does with packets to the server: on_port VERDICT...; pass_all
@@ -651,7 +651,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 @test "foreign: the record of a holder that is gone does not describe the next" {
 	hold 100
 	ends_with 0
-	cli a set 'redlock:{job}:holder:job' \
+	cli a hset 'redlock:{job}:state:job' holder \
 		$'token old\nhost elsewhere\n' >/dev/null
 	cli a set job theirs px 400
 	run -75 redlock -k job -n -- witness "$T"

@@ -183,7 +183,7 @@ says() {
 	keep
 	for n in "${names[@]}"; do
 		[ "$(cli "$n" get job)" = "$(cli a get job)" ]
-		[ "$(cli "$n" get 'redlock:{job}:fence:job')" -lt \
+		[ "$(cli "$n" hget 'redlock:{job}:state:job' fence)" -lt \
 			"$(cat "$T/fence")" ] || sum=$((sum + 1))
 	done
 	[ "$sum" -ge 2 ]
@@ -195,7 +195,7 @@ says() {
 	keep
 	run -75 --separate-stderr redlock -n -k job -- touch "$T/ran"
 	[[ $stderr = *"not acquired: held by "*"@$(hostname) "*witness* ]]
-	for n in "${names[@]}"; do [ "$(cli "$n" dbsize)" = 3 ]; done
+	for n in "${names[@]}"; do [ "$(cli "$n" dbsize)" = 2 ]; done
 	run -75 redlock -q -w 300ms -E 75 -k job -- touch "$T/ran"
 	[ ! -e "$T/ran" ]
 	let_go

@@ -263,7 +263,7 @@ cost() { # WAITERS
 		in_line 0
 	done
 	[ "$(cli a --raw keys 'redlock:*' | sort | tr '\n' ' ')" = \
-		'redlock:{job}:fence:job redlock:{job}:holder:job ' ]
+		'redlock:{job}:state:job ' ]
 	kill -KILL "$holder"
 	[ ! -e "$T/order" ]
 }
@@ -424,8 +424,8 @@ cost() { # WAITERS
 	let_go
 	all_ran 1
 	# as if that ticket had been given out by a clock that was ahead
-	cli b eval "redis.call('set', KEYS[1], '9000000000000000\nhost past\n')" 1 \
-		'redlock:{job}:newest:job' >/dev/null
+	cli b hset 'redlock:{job}:state:job' newest \
+		$'9000000000000000\nhost past\n' >/dev/null
 	keep
 	waiting=0
 	line 2 --supersede
@@ -775,7 +775,7 @@ wipe=$'\r\e[J'
 @test "S38 companions of another type are in nobody's way" {
 	local part way
 
-	for part in queue alive moves newest once; do
+	for part in queue alive state once; do
 		for way in '' -s '-N 3' --supersede '--once-per 1ms'; do
 			cli a del "redlock:{job}:$part:job" >/dev/null
 			cli a lpush "redlock:{job}:$part:job" x >/dev/null

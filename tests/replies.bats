@@ -99,8 +99,8 @@ readers() { # N [SERVER]
 
 	{
 		printf 'SET docs %s PX 600000\n' $group
-		printf 'SET redlock:{docs}:holder:docs "token %s\\nttl 600000\\nsince 1790000000000\\nhost web0\\n" PX 600000\n' $group
-		printf 'SET redlock:{docs}:fence:docs 1790000000000000\n'
+		printf 'HSET redlock:{docs}:state:docs holder "token %s\\nttl 600000\\nsince 1790000000000\\nhost web0\\n"\n' $group
+		printf 'HSET redlock:{docs}:state:docs fence 1790000000000000\n'
 		seq "$1" | awk -v key="redlock:{docs}:sharers:$group:docs" \
 			-v ends="$(($(now_ms) + 600000))" -v seed=$RANDOM '{
 			printf "ZADD %s %.0f \"tok-%d 600000 1 r\\nhost web%d\\npid %d\\nuser ann\\ncommand read.sh\\nreason %0100d\\n\"\n", key, ends + $1 * seed % 997, $1, $1 % 7, $1, 0
@@ -109,7 +109,7 @@ readers() { # N [SERVER]
 }
 held_by_web1() { # KEY: as redlock leaves it
 	cli a set "$1" "tok-$1" px 600000 >/dev/null
-	cli a set "redlock:{$1}:holder:$1" "token tok-$1"$'\nttl 600000\nsince 1790000000000\nhost web1\npid 1\n' px 600000 >/dev/null
+	cli a hset "redlock:{$1}:state:$1" holder "token tok-$1"$'\nttl 600000\nsince 1790000000000\nhost web1\npid 1\n' >/dev/null
 }
 json() { # EXPRESSION: `d` is the document
 	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output" >/dev/null
@@ -167,14 +167,14 @@ assert '"$1"', d' <<<"$output"
 @test "1000 slots, each with as long a record as there is: told, counted, and taken" {
 	long=$(printf '%01000d' 0)
 	{
-		echo 'HSET redlock:{job}:moves:job' $(seq 999 | sed 's/$/ 1/')
-		printf 'SET redlock:{job}:fence:job 1\n'
+		echo 'HSET redlock:{job}:state:job fence 1' \
+			$(seq 999 | sed 's/.*/moved:& 1/')
 		for ((i = 0; i < 1000; i++)); do
 			lock=redlock:{job}:slot:$i:job
-			holder=redlock:{job}:slot-holder:$i:job
-			[ $i != 0 ] || { lock=job holder=redlock:{job}:holder:job; }
+			holder=holder:$i
+			[ $i != 0 ] || { lock=job holder=holder; }
 			printf 'SET %s tok-%d PX 600000\n' "$lock" $i
-			printf 'SET %s "token tok-%d\\nttl 600000\\nsince 1790000000000\\nhost h\\nx %s\\n" PX 600000\n' \
+			printf 'HSET redlock:{job}:state:job %s "token tok-%d\\nttl 600000\\nsince 1790000000000\\nhost h\\nx %s\\n"\n' \
 				"$holder" $i "$long"
 		done
 	} | cli a --pipe >/dev/null
@@ -201,7 +201,7 @@ assert '"$1"', d' <<<"$output"
 
 @test "a lock that a server tells of at too great a length hides no others, nor does the server count as down" {
 	fake long <<-'END'
-		names = ['redlock:{%s}:holder:%s' % (k, k) for k in 'abcdefghijklmnopqrst']
+		names = ['redlock:{%s}:state:%s' % (k, k) for k in 'abcdefghijklmnopqrst']
 		def answer(words):
 		    if words[0] == b'SCAN':
 		        return ['0', names]
@@ -275,7 +275,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		    if words[0] != b'SCAN':
 		        return usual(words)
 		    asked += 1
-		    return [str(asked % 7 + 1), ['redlock:{job}:holder:job']]
+		    return [str(asked % 7 + 1), ['redlock:{job}:state:job']]
 	END
 	verb 69 list
 	[[ $stderr == *"$T/circle.sock: SCAN does not finish" ]]
@@ -289,7 +289,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		    if words[0] == b'SCAN':
 		        asked += 1
 		        keys = ['%d-%d-%060000d' % (asked, i, 0) for i in range(8)]
-		        return [str(asked % 80), ['redlock:{%s}:holder:%s' % (k, k) for k in keys]]
+		        return [str(asked % 80), ['redlock:{%s}:state:%s' % (k, k) for k in keys]]
 		    if words[0] == b'EVALSHA':
 		        return b'*8\r\n$4\r\nview\r\n$1\r\n1\r\n$1\r\n1\r\n*0\r\n*0\r\n:1\r\n:-1\r\n:0\r\n'
 		    return usual(words)

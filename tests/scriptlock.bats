@@ -23,7 +23,7 @@ shells() { # those that are here
 script() { cat >"$T/script"; timeout 30 "$@" "$T/script" 3>&-; }
 lasts() { [ "$(cli a pttl job)" -gt "$1" ]; } # so many ms are left
 value() { cli a get job; }
-drop() { cli a del job 'redlock:{job}:holder:job' >/dev/null; }
+drop() { cli a del job 'redlock:{job}:state:job' >/dev/null; }
 renewed() { # its lease grew
 	local was=$left
 
@@ -154,7 +154,7 @@ start_hold_by_hand() {
 		run -0 --separate-stderr script "$sh" <<-'SH'
 			eval "$("$REDLOCK" lock -t 500ms --keep-for $$ --export job)"
 			[ "$(redis-cli -s "$T/a.sock" get job)" = "$REDLOCK_TOKEN" ]
-			[ "$(redis-cli -s "$T/a.sock" get 'redlock:{job}:fence:job')" = \
+			[ "$(redis-cli -s "$T/a.sock" hget 'redlock:{job}:state:job' fence)" = \
 				"$REDLOCK_FENCE" ]
 			left=$(redis-cli -s "$T/a.sock" pttl job)
 			was=$left
@@ -466,14 +466,14 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 	wait_until eval '"$REDLOCK" history job 2>/dev/null | grep -q max-hold'
 	free job
 	kill -0 "$kept"
-	[ "$(cli a get 'redlock:{job}:holder:job')" = "" ]
 }
 
 @test "a keeper whose lock is taken from it writes what became of it" {
 	target TERM
 	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null
 	cli a set job somebody px 60000 >/dev/null
-	cli a incr 'redlock:{job}:fence:job' >/dev/null
+	cli a hset 'redlock:{job}:state:job' moved \
+		"$(cli a hincrby 'redlock:{job}:state:job' fence 1)" >/dev/null
 	wait_until eval '"$REDLOCK" history job 2>/dev/null | grep -q lost'
 	kill -KILL "$kept"
 	cli a del job >/dev/null
@@ -483,7 +483,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 
 line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 no_shadow() { # no lock, nor what belongs to it
-	cli a --raw keys '*' | not grep -v ':\(fence\|log\|moves\|grant:.*\):job$' >&2
+	cli a --raw keys '*' | not grep -v ':\(state\|log\|grant:.*\):job$' >&2
 }
 
 @test "every shell: lock, extend and unlock, each line a shell of its own" {
@@ -539,7 +539,7 @@ no_shadow() { # no lock, nor what belongs to it
 @test "extend -t tells those who may have to wait that the lease is longer" {
 	token=$("$REDLOCK" lock -t 2s job)
 	"$REDLOCK" extend -t 40s --token "$token" job
-	cli a get 'redlock:{job}:holder:job' | grep -x 'ttl 40000'
+	cli a hget 'redlock:{job}:state:job' holder | grep -x 'ttl 40000'
 	run -0 "$REDLOCK" inspect --json job
 	[[ $output = *'"ttl_ms":40000'* ]]
 	[[ $output = *'"command":"bats'* || $output = *'"command":"bash"'* ]]

@@ -36,7 +36,7 @@ fails() { # STATUS TEXT ARGUMENT...
 	node_freeze gs1
 	run -0 redlock -vv -k job -- true
 	[[ $output = *"g at $(node_at g1): granted"* ]]
-	[ "$(cli g1 exists 'redlock:{job}:fence:job')" = 1 ]
+	[ "$(cli g1 exists 'redlock:{job}:state:job')" = 1 ]
 	# one alone may be cut off with an old master
 	node_kill gs2
 	fails 69 'fewer than 2 of its 3 Sentinels say' -u "$url" -w 1s
@@ -55,7 +55,7 @@ fails() { # STATUS TEXT ARGUMENT...
 	run ! grep -q 'clock was set forward' "$T/err"
 }
 
-renewals() { cli g1 get 'redlock:{job}:holder:job' | sed -n 's/^renewed //p'; }
+renewals() { cli g1 hget 'redlock:{job}:state:job' holder | sed -n 's/^renewed //p'; }
 renewed_thrice() { # since it was so often
 	[ "$(renewals)" -ge $(($1 + 3)) ]
 }
@@ -227,7 +227,7 @@ rights() {
 
 is_replica() { [ "$(cli "$1" role | head -n 1)" = slave ]; }
 renewals_at_master() {
-	master get 'redlock:{job}:holder:job' | sed -n 's/^renewed //p'
+	master hget 'redlock:{job}:state:job' holder | sed -n 's/^renewed //p'
 }
 @test "S39 a failover by agreement disturbs nobody: the hold goes on, the line as well" {
 	local i

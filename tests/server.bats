@@ -33,7 +33,7 @@ node_b() { # [redis-server option...]
 	node_start b "$@"
 	url=unix://$T/b.sock
 }
-counter() { cli "$1" get 'redlock:{job}:fence:job'; }
+counter() { cli "$1" hget 'redlock:{job}:state:job' fence; }
 
 # The proxy of lib/proxy.c at $T/px.sock, before node $1.
 proxy_start() {
@@ -55,7 +55,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	node_b --dbfilename old.rdb
 	for i in plain plain counter flush save plain restart rollback plain; do
 		case $i in
-		counter) cli b del 'redlock:{job}:fence:job' ;;
+		counter) cli b del 'redlock:{job}:state:job' ;;
 		flush) cli b flushall ;;
 		save) cli b save && mv "$T/old.rdb" "$T/kept.rdb" ;;
 		restart) node_restart b ;;
@@ -405,7 +405,8 @@ promoted_without() { # MS: how long it is held
 	sleep 1 # T/3, not T
 	[ "$(cli a eval "
 		if redis.call('get', 'job') == 'other' then return 'other' end
-		redis.call('incr', 'redlock:{job}:fence:job')
+		redis.call('hset', 'redlock:{job}:state:job', 'moved',
+			redis.call('hincrby', 'redlock:{job}:state:job', 'fence', 1))
 		return redis.call('set', 'job', 'third', 'px', 500)" 0)" = OK ]
 	kill -CONT "$holder"
 	ends_with 0
@@ -516,7 +517,7 @@ ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
 	wait_until unset_on b job
 	[ "$(holds)" = 0 ]
 	# the server did run it
-	wait_until set_on b 'redlock:{job}:fence:job'
+	wait_until set_on b 'redlock:{job}:state:job'
 }
 
 # ---- memory ----
@@ -1170,7 +1171,9 @@ five_ran() { [ "$(holds)" = 5 ]; }
 
 @test "S17 a lock deleted together with a moved counter is lost: the holder is killed" {
 	hold 9000
-	cli a incr 'redlock:{job}:fence:job'
+	# as if somebody else had held it
+	cli a hset 'redlock:{job}:state:job' moved \
+		"$(cli a hincrby 'redlock:{job}:state:job' fence 1)"
 	cli a del job
 	began=$(now_ms)
 	wait_until gone "$worker"
@@ -1433,23 +1436,19 @@ rubbish() {
 	local bad
 
 	for bad in abc -1 1.5 1e3 '' ' 1' 9007199254740993 99999999999999999999; do
-		cli a set 'redlock:{job}:fence:job' "$bad"
+		cli a hset 'redlock:{job}:state:job' fence "$bad"
 		run -78 redlock -k job -- witness "$T"
 		[[ $output = *counter* ]]
 		[ "$(counter a)" = "$bad" ]
 		unset_on a job
 	done
-	cli a del 'redlock:{job}:fence:job'
-	cli a rpush 'redlock:{job}:fence:job' x
-	run -78 redlock -k job -- witness "$T"
-	[ "$(cli a type 'redlock:{job}:fence:job')" = list ]
-	cli a del 'redlock:{job}:fence:job'
+	cli a del 'redlock:{job}:state:job'
 	[ "$(holds)" = 0 ]
 }
 
 @test "S29 a counter spoilt in mid hold ends nothing, and the release still frees" {
 	hold 600 -t 500ms
-	cli a set 'redlock:{job}:fence:job' abc
+	cli a hset 'redlock:{job}:state:job' fence abc
 	ends_with 0
 	unset_on a job
 	run -78 redlock -k job -- true

@@ -209,7 +209,7 @@ result() {
 	refuses 64 '65537 bytes' -u "$url" -k "${k}k" -- "${cmd[@]}"
 	refuses 64 '131000 bytes' -u "$url" -k "$k${k:0:65464}" -- "${cmd[@]}"
 	run -0 redlock -k "$k" -- redis-cli -s "$T/a.sock" dbsize
-	[ "$output" = 3 ]
+	[ "$output" = 2 ]
 	run -0 redlock -k "$k" -- sh -c 'printf %s "$REDLOCK_KEY" | wc -c'
 	[ "$output" -eq 65536 ]
 }
@@ -243,7 +243,7 @@ result() {
 	for k in "${keys[@]}"; do
 		run -75 redlock -n -k "$k" -- true
 	done
-	[ "$(cli a --raw keys 'redlock:*:holder:*' | wc -l)" = "${#keys[@]}" ]
+	[ "$(cli a --raw keys 'redlock:*:state:*' | wc -l)" = "${#keys[@]}" ]
 }
 
 @test "U12 -n, and -w 0, is one try that leaves nothing behind" {
@@ -253,7 +253,7 @@ result() {
 	run -75 redlock -q -w 0 -k job -- touch "$T/ran"
 	[ ! -e "$T/ran" ]
 	[ "$(scripts_run a)" = 2 ]
-	[ "$(cli a dbsize)" = 3 ]
+	[ "$(cli a dbsize)" = 2 ]
 }
 
 # ---- the server ----
@@ -836,7 +836,7 @@ result() {
 	grep -zvE "$ours" "$T/all" | sort -z | cmp - "$T/before"
 	redlock -k job -- sh -c 'env -0 >"$0/all"
 		redis-cli -s "$0/a.sock" --raw get job >"$0/token"
-		redis-cli -s "$0/a.sock" --raw get "redlock:{job}:fence:job" \
+		redis-cli -s "$0/a.sock" --raw hget "redlock:{job}:state:job" fence \
 			>"$0/count"' "$T"
 	grep -zqx 'REDLOCK_KEY=job' "$T/all"
 	grep -zqx "REDLOCK_URL=$url" "$T/all"
@@ -1023,7 +1023,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	run -75 --separate-stderr redlock -k job -n -- true
 	[[ $stderr = *"held by an anonymous holder since "* ]]
 	[[ $stderr != *$(hostname)* && $stderr != *fred* && $stderr != *secret* ]]
-	run -0 cli a --raw get 'redlock:{job}:holder:job'
+	run -0 cli a --raw hget 'redlock:{job}:state:job' holder
 	[[ $output = "token "* && $output != *fred* && $output != *secret* && $output != *sleep* ]]
 	[[ $output != *http* && $output != *$(hostname)* ]]
 }
@@ -1033,7 +1033,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 		--reason why -- "$(command -v sleep)" 61.5
 	local pid=$!
 	wait_until held job
-	run -0 cli a --raw get 'redlock:{job}:holder:job'
+	run -0 cli a --raw hget 'redlock:{job}:state:job' holder
 	# what the scripts add comes first
 	[ "$(sed '1,/^since /d' <<<"$output")" = "$(printf '%s\n' \
 		"host $(hostname)" "pid $pid" 'user fred' 'command sleep' \

@@ -68,7 +68,7 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 	wait_until looked
 	not gone "$waiter"
 	kill_helpers || true
-	cli a del job 'redlock:{job}:holder:job' >/dev/null
+	cli a del job 'redlock:{job}:state:job' >/dev/null
 }
 
 @test "the lease of a holder that was killed: until it ends, and not much longer" {

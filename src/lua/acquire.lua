@@ -3,7 +3,7 @@
 -- gives the same answer, so a lost reply costs nothing. A waiter also claims
 -- its grant this way.
 --
--- KEYS  lock, fence, holder, of slot 0
+-- KEYS  lock, state, of slot 0
 -- ARGV  1 token  2 the largest counter that this client saw, or 0
 --       3 "1" on one node: see grant()
 --       4 ticket; 0: none yet; -1: do not get into line; on several nodes the
@@ -49,8 +49,8 @@ local several = reads or slots > 1
 -- Whether a counter was lost and started again after this client saw it. (A
 -- start above the counter proves nothing: the clock was set back since.)
 local function reborn()
-	local born = saw > 0 and (several or not v) and born_as()
-	return born and saw < born and born <= (c or born)
+	return saw > 0 and (several or not v) and born and saw < born
+	    and born <= (c or born)
 end
 local function told()
 	local lost = number_in(record, 'lost')
@@ -131,8 +131,7 @@ local function mine()
 end
 -- Moves a hold that we have already to this round.
 local function note_round(n)
-	local words = round > 0
-	    and (n == slot and record or own('get', slot_key('holder', n)))
+	local words = round > 0 and record_at(n, token)
 	if not words or (number_in(words, 'round') or 0) >= round then
 		return
 	end
@@ -140,13 +139,9 @@ local function note_round(n)
 	words = string.gsub(words, number_in(words, 'renewed') and '\nrenewed %d+\n'
 	    or number_in(words, 'lost') and '\nlost %d+\n' or '\nsince %d+\n',
 	    '%0' .. round_line(token), 1)
-	redis.pcall('set', slot_key('holder', n), words, 'px',
-	    math.max(1, redis.call('pttl', slot_key('holder', n))))
+	put(field('holder', n), words)
 end
 local function ours(n, at, fresh)
-	if several then
-		here(part('moves'))
-	end
 	if reads then
 		share(v, member, at, ttl)
 		keep(n, v, at, 0)
@@ -155,7 +150,7 @@ local function ours(n, at, fresh)
 		-- ended
 		if (n > 0 or not may_be_joined())
 		    and (moving or redis.call('exists', sharers_of(token)) == 0) then
-			redis.call('pexpire', slot_key('', n), ttl)
+			redis.call('pexpire', slot_key(n), ttl)
 		else
 			keep(n, token, at or time(), ttl)
 		end
@@ -165,15 +160,11 @@ local function ours(n, at, fresh)
 	end
 	-- the counter may have moved for another client since our grant; then
 	-- we need a new fence
-	local before = c
-	if not granted and (not raw or not bad
-	    and (several or moving or not record_is_of(token)
-	    or number_in(record, 'fence') ~= c)) then
-		c = next_fence(at or time(), alone)
-		fence_set(c)
-		if several or not before then
-			moved(n, before)
-		end
+	if not granted and not bad and (several or moving
+	    or not record_is_of(token) or number_in(record, 'fence') ~= c) then
+		local next = next_fence(at or time(), alone)
+		move(next, n)
+		c = next
 	end
 	local who = guard >= 0 and server()
 	local stop, by = -1, ''
@@ -195,19 +186,19 @@ local function readers_now()
 end
 -- Tells who has the lock: with several slots, the one that is free first.
 local function busy(place, kind)
-	local left
+	local left, first = nil, slot
 	if slots == 1 then
 		left = redis.call('pttl', lock)
 	else
 		for n = 0, slots - 1 do
-			local ms = redis.call('pttl', slot_key('', n))
+			local ms = redis.call('pttl', slot_key(n))
 			if ms >= -1 and (not left or left < 0
 			    or ms >= 0 and ms < left) then
-				left, slot = ms, n
+				left, first = ms, n
 			end
 		end
-		v, record = words_at(slot_key('', slot)),
-		    own('get', slot_key('holder', slot))
+		v = words_at(slot_key(first))
+		record = v and record_at(first, v)
 	end
 	local since = guard >= 0 and number_in(record, 'since')
 	if shared(v) then
@@ -221,7 +212,7 @@ local function busy(place, kind)
 	    text(since and math.max(0, math.floor(time() / 1000) - since) or -1)}
 end
 -- On several nodes the counters grow by 1, except where one was rolled back.
-if not alone and c and not moving then
+if not alone and not moving then
 	alone = rolled_back()
 end
 local n = mine()
@@ -247,10 +238,9 @@ local at = time()
 if newcomer and ticket > 0 then
 	ticket = math.min(math.max(ticket, at - 1000000), at + 1000000)
 end
-local newest, latest = part('newest'), nil
+local latest
 if marked then
-	latest = own('get', newest) or '0\n'
-	-- (the key lives for a day)
+	latest = own('hget', state, 'newest') or '0\n'
 	local by = whole(string.match(latest, '^%d+')) or 0
 	by = by <= math.max(at, c or 0) + 86400000000 and by or 0
 	-- if a first question comes twice, the second copy finds the word of
@@ -315,7 +305,7 @@ if ticket > 0 then
 	place = stand(at, new)
 end
 if marked and place >= 0 and latest < ticket then
-	redis.call('set', newest, text(ticket) .. '\n' .. about, 'px', 86400000)
+	put('newest', text(ticket) .. '\n' .. about)
 	for _, other in ipairs(redis.call('zrange', queue, 0, place)) do
 		local who, words = parsed(other)
 		if who and select(5, standing(words)) and other ~= member then

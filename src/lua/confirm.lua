@@ -4,24 +4,23 @@
 -- counter vanished, too. A smaller counter is an older one that came back: a
 -- grant since then would have set it to TIME.
 --
--- KEYS  lock, fence, holder, of our slot
+-- KEYS  lock, state, of our slot
 -- ARGV  1 token  2 lease ms  3 fence m, or 0
 --       4 the counter last seen under this token; 0: do not heal
 --       5 how we stand in line: see standing() in share.lua
 --       6 the value of the lock while it is ours: our token, that of the holder
 --         we joined, or "shared:G"; "shared:0": we read on other nodes, and
 --         join the readers on this one
---       7 "1": the lock is shared, or is one of several slots: see moved()
---       8 "1": an earlier answer said that another client has joined us
---       9 when the lease ends, in ms by the server's clock: do not heal after
+--       7 "1": an earlier answer said that another client has joined us
+--       8 when the lease ends, in ms by the server's clock: do not heal after
 --         that (on one node this holds only if an older counter came back); 0:
 --         unknown; -1: never heal
---       10 -1; or repair: the lock was gone already when the counter was that
+--       9 -1; or repair: the lock was gone already when the counter was that
 --          of 4 (0: there was none), and since then the other nodes have shown
 --          that the lock is ours all the same. Set it, unless this server has
 --          been up for less than this many ms
---       11 "1" on one node: see server.lua
---       12 the round: see round_line()
+--       10 "1" on one node: see server.lua
+--       11 the round: see round_line()
 -- Returns
 --   yes COUNTER PTTL JOINED RAISED AT STOP BY GROUP
 --       PTTL: what was left of our lease before this renewal. JOINED 1: another
@@ -36,12 +35,13 @@
 -- A claim counts only if COUNTER >= m: when memory is full, the server refuses
 -- to raise the counter, but not PEXPIRE.
 local ttl, m, seen = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local value, several = ARGV[6], ARGV[7] == '1'
-local ends, guard, alone = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11] == '1'
+local value = ARGV[6]
+local ends, guard, alone = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10] == '1'
 local shares = value ~= token
-round = tonumber(ARGV[12])
+lives_ms = math.max(lives_ms, ttl)
+round = tonumber(ARGV[11])
 local member = token .. ' ' .. ARGV[5]
-local state, pttl, back, mine = 'yes', 0, false, nil
+local said, pttl, back, mine = 'yes', 0, false, nil
 local at = time()
 local stop, by, unlocked = stop_word(token, at)
 local raises = not bad and (not c or c < m)
@@ -70,18 +70,15 @@ if v == value then
 	if shares then
 		here(sharers_of(value))
 	end
-	if raises and several then
-		here(part('moves'))
-	end
 	mine = shares and own('zscore', sharers_of(value), member)
 	pttl = mine and math.floor(mine) - math.floor(at / 1000) or redis.call('pttl', lock)
 elseif not v and not bad and heals()
     and redis.call('set', lock, value, 'nx', 'px', longest(value, ttl)) then
-	state, v, back = 'healed', value, c and c < seen
+	said, v, back = 'healed', value, c and c < seen
 else
 	return {'no', text(c), v and 1 or 0, text(stop), by}
 end
-if state == 'healed' or shares and not mine then
+if said == 'healed' or shares and not mine then
 	leave_line(member)
 end
 local theirs = shares or may_be_joined()
@@ -89,7 +86,7 @@ if shares then
 	share(value, member, at, ttl, not joins)
 	let_record_know(value, ttl)
 end
-if state == 'healed' and ARGV[8] == '1' and not shares then
+if said == 'healed' and ARGV[7] == '1' and not shares then
 	share(value, '?', at, longest(value, ttl))
 	theirs = true
 end
@@ -104,30 +101,24 @@ if theirs and not away then
 else
 	redis.call('pexpire', lock, ttl)
 end
--- If the renewal cannot be counted, the record stays as it was.
-local function count_renewal()
-	local ms = (away or not theirs) and ttl
-	    or math.max(1, redis.call('pttl', holder))
-	return redis.pcall('set', holder, renewed(), 'px', ms).ok
-end
-if not record_is_of(value) or not (not shares and count_renewal())
-    and (away or not theirs) and redis.call('pexpire', holder, ttl) == 0 then
+if not record_is_of(value) then
 	record_set(slot, value, ttl, select(4, standing(ARGV[5]))
 	    .. (theirs and joined_line or ''), at)
+elseif not shares then -- if it cannot be counted, the record stays as it was
+	put(field('holder', slot), renewed())
+elseif c then
+	stay(at)
 end
 local raised = 0
 if raises or back then
 	local before, higher = c, math.max(c or time(), m)
-	if back or c and not alone and c ~= seen and rolled_back() then
+	if back or not alone and c ~= seen and rolled_back() then
 		higher = math.max(higher, at)
 	end
-	if fence_set(higher).ok then
+	if move(higher, said == 'healed' and slot or nil, back) then
 		c, raised = higher, higher == m and higher ~= before and 1 or 0
-		if several or not before or back then
-			moved(state == 'healed' and slot, before, back)
-		end
 	end
 end
-return {state, text(c), pttl, theirs and 1 or 0, raised,
+return {said, text(c), pttl, theirs and 1 or 0, raised,
     text(math.floor(at / 1000)), text(stop), by,
     shared(value) and string.sub(value, 8) or '0'}

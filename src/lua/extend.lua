@@ -1,7 +1,7 @@
 -- Renews the lease of a client of which only the token is known. confirm.lua
 -- does the rest, and has the same arguments, except:
--- ARGV  2 may be 0: as long as before  3, 4 and 8 "0"  5, 6 and 7 are filled in
---       here  9 and 10 -1
+-- ARGV  2 may be 0: as long as before  3, 4 and 7 "0"  5 and 6 are filled in
+--       here  8 and 9 -1
 -- The answers are those of confirm.lua.
 --
 -- It never shortens a lease, because the client that renews it relies on the
@@ -11,7 +11,7 @@ local value, stands = find(now_us)
 if not value then
 	return {'no', text(c), v and 1 or 0}
 end
-local its, of = standing(stands)
+local its = standing(stands)
 local ends = value ~= token
     and redis.call('zscore', sharers_of(value), token .. ' ' .. stands)
 local longest = math.max(tonumber(ARGV[2]) > 0 and tonumber(ARGV[2]) or its,
@@ -22,4 +22,3 @@ if longest > its and record_is_of(token) then
 	record = string.gsub(record, '\nttl %d+\n', '\nttl ' .. ARGV[2] .. '\n', 1)
 end
 ARGV[5], ARGV[6] = stands, value
-ARGV[7] = (value ~= token or of > 1) and '1' or '0'

@@ -1,7 +1,7 @@
 -- force-release: asks the clients that hold a lock, or one of its slots, to
 -- stop; or takes the lock away and hands it to the first in line.
 --
--- KEYS  lock, fence, holder, of the slot
+-- KEYS  lock, state, of the slot
 -- ARGV  1 the token of one that holds it; for a lock that is not ours, its
 --       value, up to 4096 bytes, or its type; "shared:*": all readers
 --       2 "ask", "take", or "foreign": take the lock even if it is not ours
@@ -125,13 +125,9 @@ if vanished() then
 		end
 		return {'yes', text(c), math.max(stop_word(token, at), 0), 1}
 	end
-	local before = c
-	c = math.max(c or at, seen) + 1
-	fence_set(c)
-	if slot > 0 or redis.call('exists', part('moves')) == 1 then
-		moved(slot, before)
-	end
-	return {'yes', text(c), 0}
+	local next = math.max(c or at, seen) + 1
+	move(next, slot)
+	return {'yes', text(next), 0}
 end
 if not is_there() then
 	return {'no', text(c)}
@@ -145,12 +141,8 @@ end
 if step == 'foreign' then -- it may be longer than what was sent
 	token = v or token
 end
--- with several holders it matters whose move of the counter it is: see moved()
-local several = slot > 0 or shared(v)
-if several then
-	here(part('moves'), sharers)
-elseif not moving then
-	several = redis.call('exists', part('moves')) == 1
+if shared(v) then
+	here(sharers)
 end
 if step == 'take' and not moving then
 	for _, who in ipairs(v == token and holders() or {token}) do
@@ -171,18 +163,18 @@ if v and v ~= token then
 	local outer = not shared(v) and not left
 	if outer or sharers_end(v, at) then
 		if shared(v) and not bad then
-			local before = c
-			c = c and c + 1 or at
-			fence_set(c)
-			moved(nil, before)
+			local next = c and c + 1 or at
+			move(next)
+			c = next
 		end
 		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
 		return {'yes', text(c), 0}
 	end
 end
 local lost = number_in(record, 'lost')
-local born = several and born_as() or nil
-redis.call('del', lock, holder)
+-- with several holders it matters whose fence the counter is
+local several = slot > 0 or shared(v) or redis.call('hget', state, 'moved:1')
+redis.call('del', lock)
 try('del', sharers)
 if v == token and record_is_of(v) then
 	pcall(note_all, not several and c)
@@ -191,18 +183,15 @@ v, record = nil, nil
 if bad then
 	return {'yes', '0', 0}
 end
-local before = c
-c = math.max(c or at, not alone and c and rolled_back() and at or 0)
-if not before or several and before < c then
-	moved(slot, before)
+local next = math.max(c or at, not alone and rolled_back() and at or 0)
+if not c then
+	move(next, slot)
 end
+c = next
 -- a broken line must not keep the lock
-local done, px = pcall(serve, at, alone, lost, born)
+local done, px = pcall(serve, at, alone, lost, several and born or nil)
 if not v then
+	move(c + 1, slot, nil, field('holder', slot), '')
 	c = c + 1
-	fence_set(c)
-	if several then
-		moved(slot, c - 1)
-	end
 end
 return {'yes', text(c), done and px or 0}

@@ -12,22 +12,28 @@
 --   KEY, or redlock:{TAG}:slot:N:KEY                 string: the holder's
 --       token, or "shared:G" while readers hold; G is the counter as the first
 --       reader was granted the lock
---   redlock:{TAG}:fence:KEY                          the counter, for all slots
---   redlock:{TAG}:holder:KEY, ...:slot-holder:N:KEY  the record of the holder
+--   redlock:{TAG}:state:KEY                          hash: all that must be
+--       lost or kept together. (Slot 0 has no ":N" in the names of its fields.)
+--       fence     the counter, for all slots
+--       holder:N  the record of the holder; "" once the lock was released
+--       moved:N   the counter after the slot was last granted or released
+--       born      the value from which a lost counter started again
+--       writer    which server the counter is safe on: see server.lua
+--       newest    the ticket of the last --supersede, and who it was
 --   redlock:{TAG}:sharers:VALUE:KEY                  the clients that share a
 --       lock whose value is VALUE; see share.lua
---   redlock:{TAG}:moves:KEY                          hash; see moved()
 if ARGV[#ARGV] ~= '0' then
 	redis.call('select', ARGV[#ARGV])
 end
-local lock, fence, holder = KEYS[1], KEYS[2], KEYS[3]
+local lock, state = KEYS[1], KEYS[2]
 local token = ARGV[1]
-local base, key = string.match(fence, '^(redlock:{[^}]*}:)fence:(.*)$')
+local base, key = string.match(state, '^(redlock:{[^}]*}:)state:(.*)$')
 local slot = 0
 if lock ~= key then
 	slot = tonumber(string.match(lock, '^slot:(%d+):', #base + 1))
 end
 local function part(name) return base .. name .. ':' .. key end
+local function field(name, n) return n == 0 and name or name .. ':' .. n end
 -- A Cluster slot may be migrating, for minutes if the migration was
 -- interrupted. Each of its keys is then on one of two nodes, and neither node
 -- knows what the other has. A script runs only where all KEYS are, which means
@@ -39,15 +45,22 @@ local function part(name) return base .. name .. ':' .. key end
 --
 -- If a script needs more keys than KEYS, it must call here() for them before
 -- its first write. Where it can do without a key, it uses try().
-local have = redis.pcall('mget', lock, fence, holder, part('none'))
+local have = redis.pcall('mget', lock, part('none'))
 local moving = have.err
 if moving then
-	have = redis.call('mget', lock, fence, holder)
-	if not (have[1] and have[2] and have[3]) then
+	have = redis.call('mget', lock, state)
+	if not have[1] then
 		return {err = moving}
 	end
 end
-local v, raw, record = have[1], have[2], have[3]
+local v, got = have[1], redis.pcall('hmget', state, 'fence', field('holder', slot), 'born')
+if got.err and not string.find(got.err, 'WRONGTYPE', 1, true) then
+	return got
+end
+local raw, record, born = got[1], got[2], got[3]
+if record == '' then
+	record = nil
+end
 local c = raw and #raw <= 16 and raw:find('^%d+$') and tonumber(raw) or nil
 if c and c > 9007199254740000 then
 	c = nil
@@ -59,4 +72,11 @@ local month_ms = 2592000000
 local function time()
 	local t = redis.call('time')
 	return t[1] * 1000000 + t[2]
+end
+-- A counter is seldom far from the clock. If it is, the lock has been held or
+-- unused for long, and the state would expire.
+local function stay(at)
+	if at - c > 86400000000 or c - at > 86400000000 then
+		redis.call('pexpire', state, month_ms)
+	end
 end

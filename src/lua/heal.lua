@@ -3,10 +3,8 @@
 -- Whether nobody was granted this slot, and nobody released it, since the
 -- counter was `seen`.
 local function untouched(seen)
-	local m = own('hmget', part('moves'), 'last', 'from', slot)
-	return m[1] and (whole(m[2]) or math.huge) <= seen
-	    and (whole(m[3] or '0') or math.huge) <= seen
-	    and (slot > 0 or m[1] == text(c))
+	local last = own('hget', state, field('moved', slot))
+	return (whole(last or '0') or math.huge) <= seen
 end
 -- Notes a longer lease in the record: a healed lock lasts for the longest
 -- lease, see longest() in share.lua.
@@ -14,8 +12,7 @@ local function let_record_know(value, ttl)
 	if record_is_of(value) and longest(value, 0) < ttl then
 		record = string.gsub(record, '\nttl %d+\n',
 		    '\nttl ' .. text(ttl) .. '\n', 1)
-		redis.pcall('set', holder, record,
-		    'px', math.max(1, redis.call('pttl', holder)))
+		put(field('holder', slot), record)
 	end
 end
 -- A client that holds the lock on other nodes may still wait for it on this one.

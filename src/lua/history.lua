@@ -1,6 +1,6 @@
 -- Lists the latest holds. Changes nothing.
 --
--- KEYS  lock, fence, holder, of slot 0
+-- KEYS  lock, state, of slot 0
 -- ARGV  1 ""
 -- Returns
 --   history NOW {AT, {NAME, VALUE, ...}} ...     the newest first; the fields

@@ -1,6 +1,6 @@
 -- Tells who holds the lock and who waits for it. Changes nothing.
 --
--- KEYS  lock, fence, holder, of slot 0
+-- KEYS  lock, state, of slot 0
 -- ARGV  1 ""  2 list at most this many waiters  3 and this many holders
 -- Returns
 --   view COUNTER NOW HOLDERS WAITERS IN_LINE ONCE MORE
@@ -48,19 +48,18 @@ local function sharers_told(value)
 	return list, type(ask('zscore', sharers, 'left')) == 'string' and 1 or 0
 end
 for _, n in ipairs(slots_known()) do
-	local name = slot_key('', n)
+	local name = slot_key(n)
 	local kind = ask('type', name).ok or 'none'
 	if kind ~= 'none' and (most <= 0 or bytes < 0) then
 		more = more + 1
 	elseif kind ~= 'none' then
 		local value = kind == 'string' and ask('get', name)
 		value = type(value) == 'string' and value or ''
-		record = ask('get', slot_key('holder', n))
-		record = type(record) == 'string' and record or nil
+		record = record_seen(n, value)
 		local list, left = sharers_told(value)
 		holders[#holders + 1] = {n, kind, cut(value, 4096),
 		    ask('pttl', name),
-		    cut(record_is_of(value) and record or '', 2048), list, left}
+		    cut(record or '', 2048), list, left}
 	end
 end
 local queue, alive = part('queue'), part('alive')

@@ -1,7 +1,7 @@
 -- Joins the hold of the run around us, which we know from the environment:
 -- REDLOCK_HELD. That may be out of date, so the script checks all of it.
 --
--- KEYS  lock, fence, holder, of the slot that is held
+-- KEYS  lock, state, of the slot that is held
 -- ARGV  1 token  2 lease ms  3 how we stand in line: see standing()
 --       4 the holder's token  5 the G of "shared:G" if it reads, else "0"
 --       6 its fence  7 "1": this is the server on which it holds the lock
@@ -57,8 +57,7 @@ leave_line(member)
 share(v, member, at, ttl)
 let_record_know(v, ttl)
 if group == '0' and record_is_of(v) and not number_in(record, 'joined') then
-	redis.call('set', holder, record .. joined_line,
-	    'px', math.max(1, redis.call('pttl', holder)))
+	redis.call('hset', state, field('holder', slot), record .. joined_line)
 end
 keep(slot, v, at, group == '0' and redis.call('pttl', lock) or 0)
 local stop, by = stop_word(token, at)

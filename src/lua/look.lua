@@ -7,12 +7,16 @@ end
 -- The slots that were ever in use, in order; always slot 0.
 local function slots_known()
 	local slots = {0}
-	for _, name in ipairs(ask('hkeys', part('moves'))) do
-		local n = string.match(name, '^[1-9]%d?%d?$')
+	for _, name in ipairs(ask('hkeys', state)) do
+		local n = string.match(name, '^moved:([1-9]%d?%d?)$')
 		if n then
 			slots[#slots + 1] = tonumber(n)
 		end
 	end
 	table.sort(slots)
 	return slots
+end
+local function record_seen(n, value)
+	local words = ask('hget', state, field('holder', n))
+	return type(words) == 'string' and is_of(words, value) and words or nil
 end

@@ -8,11 +8,12 @@ if c and slot == 0 and not moving and ARGV[3] == '1' and ARGV[7] == '0'
     and ARGV[8] == '0' and ARGV[9] == '0' and ARGV[10] == '-1'
     and ARGV[11] == '-1' and ARGV[12] == '0' then
 	ttl, about = ARGV[6]:match('^(%d+) 1 %-\n(.*)$')
+	ttl = ttl and #ttl < 10 and ttl -- the state lives longer
 end
 if ttl and v == token then
-	local who, fence = (record or ''):match(
+	local who, its = (record or ''):match(
 	    '^token (%S+)\nttl %d+\nfence (%d+)\nsince %d+\n')
-	given = who == token and tonumber(fence) == c
+	given = who == token and tonumber(its) == c
 	    and not record:find('\nlost ', 1, true)
 	    and redis.call('exists', part('sharers:' .. token),
 	    part('grant:' .. token)) == 0
@@ -25,10 +26,10 @@ elseif ttl and not v and not record and ARGV[2] == '0' and ARGV[4] < '1'
 	local set = redis.pcall('set', lock, token, 'nx', 'px', ttl)
 	given = set and set.ok
 	if given then
+		stay(at)
 		c = math.max(c + 1, at)
-		redis.pcall('set', fence, text(c), 'px', month_ms)
-		redis.pcall('set', holder,
-		    record_of(token, ttl, about, at, nil, c), 'px', ttl)
+		redis.pcall('hset', state, 'fence', text(c), 'moved', text(c),
+		    'holder', record_of(token, ttl, about, at, nil, c))
 	end
 end
 if given then

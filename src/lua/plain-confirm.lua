@@ -8,9 +8,8 @@ if v == token and ARGV[6] == token and c and c >= tonumber(ARGV[3])
     part('grant:' .. token)) == 0 then
 	local at, pttl = time(), redis.call('pttl', lock)
 	redis.call('pexpire', lock, ARGV[2])
-	if not redis.pcall('set', holder, renewed(), 'px', ARGV[2]).ok then
-		redis.call('pexpire', holder, ARGV[2])
-	end
+	redis.pcall('hset', state, field('holder', slot), renewed())
+	stay(at)
 	return {'yes', text(c), pttl, 0, 0, text(math.floor(at / 1000)), '-1', '',
 	    '0'}
 end

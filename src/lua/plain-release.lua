@@ -13,9 +13,10 @@ local about = line and not line.err and ARGV[4]:match('^%d+ 1 [-s]\n')
 if about then
 	local grant, px = part('grant:' .. token), 0
 	if not line[1] then
-		redis.call('del', lock, holder, grant)
+		redis.call('del', lock, grant)
 		c = math.max(c, tonumber(ARGV[2])) + 1
-		redis.pcall('set', fence, text(c), 'px', month_ms)
+		redis.pcall('hset', state, 'fence', text(c), 'moved', text(c),
+		    'holder', '')
 	elseif ARGV[11] == '0' then
 		local at = time()
 		local who, ttl, its = line[1]:match('^(%S+) ([1-9]%d*) 1 [-s]\n(.*)$')
@@ -26,9 +27,8 @@ if about then
 			redis.call('zrem', part('queue'), line[1])
 			redis.call('set', lock, who, 'px', px)
 			c = math.max(c + 1, tonumber(ARGV[2]) + 1, at)
-			redis.pcall('set', fence, text(c), 'px', month_ms)
-			redis.pcall('set', holder,
-			    record_of(who, ttl, its, at, nil, c), 'px', ttl)
+			redis.pcall('hset', state, 'fence', text(c), 'moved', text(c),
+			    'holder', record_of(who, ttl, its, at, nil, c))
 			grant = part('grant:' .. who)
 			redis.pcall('rpush', grant, text(c))
 			redis.pcall('pexpire', grant, px)

@@ -1,10 +1,7 @@
 -- The rest of the start: a counter that is not a number below 2^53 is `bad`; no
--- script changes it. head.lua read the counter with MGET, which returns nil also
--- for a key of another type.
-local function slot_key(name, n)
-	return n == 0 and (name == '' and key or part(name))
-	    or part('slot' .. (name == '' and '' or '-' .. name) .. ':' .. n)
-end
+-- script changes it.
+local bad = raw and not c
+local function slot_key(n) return n == 0 and key or part('slot:' .. n) end
 -- A companion key of another type is not ours and would block every client.
 -- Delete it.
 local function own(command, name, ...)
@@ -23,68 +20,77 @@ local function here(...)
 		redis.call('exists', lock, ...)
 	end
 end
--- GET finds out for the counter; for the lock, SET NX will fail.
-if not raw then
-	raw = redis.pcall('get', fence)
-	if raw and not string.find(raw.err, 'WRONGTYPE') then
-		redis.call('get', fence)
-	end
-end
-local bad = raw and not c
 -- Other programs may have written there: accept only what is an exact number.
 local function whole(words)
 	local n = tonumber(string.match(words or '', '^%d+$'))
 	return n and n <= 9007199254740000 and n or nil
 end
-local function fence_set(n)
-	return bad and {} or redis.pcall('set', fence, text(n), 'px', month_ms)
+born = whole(born)
+-- Writes fields of the state, which outlives any lease. Returns whether it could:
+-- memory may be full.
+local lives_ms = month_ms
+local function put(...)
+	local answer = redis.pcall('hset', state, ...)
+	if type(answer) == 'table' and not moving
+	    and string.find(answer.err, 'WRONGTYPE', 1, true) then
+		redis.call('del', state)
+		answer = redis.pcall('hset', state, ...)
+	end
+	redis.call('pexpire', state, lives_ms)
+	return type(answer) == 'number'
 end
--- The record counts only while its token is the value of the lock.
+-- Moves the counter, of slot n or, with nil, of no slot. `back`: the counter
+-- before was an older one that came back after a loss of data. The fields and
+-- values that follow are written as well.
+local distrusted -- see server.lua
+local function move(next, n, back, ...)
+	local words, lost = {...}, back or not c
+	local function add(name, value)
+		words[#words + 1], words[#words + 2] = name, value
+	end
+	if bad then
+		return false
+	end
+	add('fence', text(next))
+	if n then
+		add(field('moved', n), text(next))
+	end
+	if lost then
+		add('born', text(next))
+	end
+	if distrusted then
+		add('writer', distrusted)
+	end
+	if not put(unpack(words)) then
+		return false
+	end
+	born = lost and next or born
+	return true
+end
+-- The record counts only while its token is the value of the lock. While the
+-- lock is free, it tells of the last holder.
+local function is_of(words, value)
+	local ours = 'token ' .. value .. '\n'
+	return string.sub(words or '', 1, #ours) == ours
+end
+local function record_is_of(value) return is_of(record, value) end
+if v and not record_is_of(v) then
+	record = nil
+end
 local function record_set(n, who, ttl, about, at, lost, given)
 	local words = record_of(who, ttl, about, at, lost, given)
 	if n == slot then
 		record = words
 	end
-	return redis.pcall('set', slot_key('holder', n), words, 'px',
-	    lost and 86400000 or ttl)
+	return put(field('holder', n), words)
 end
-local function record_is_of(value)
-	local ours = 'token ' .. value .. '\n'
-	return string.sub(record or '', 1, #ours) == ours
+local function record_at(n, value)
+	if n == slot then
+		return record
+	end
+	local words = own('hget', state, field('holder', n))
+	return is_of(words, value) and words or nil
 end
 local function number_in(words, name)
 	return whole(string.match(words or '', '\n' .. name .. ' (%d+)\n'))
-end
--- With slots or readers, the counter also moves when other clients come and go.
--- If a holder's lock vanishes, the holder must know whether its own slot
--- changed hands. So clients that use slots or share a lock keep a hash:
---   last  the counter after the last move that was noted
---   N     the counter after the last move of slot N
---   from  the hash has all moves since this counter
---   born  the value from which a lost counter started again
--- Other clients move slot 0 without a note; then `last` differs from the
--- counter. `back`: the counter before was an older one that came back after a
--- loss of data.
-local function moved(n, before, back)
-	local moves = part('moves')
-	local last = own('hget', moves, 'last')
-	local now = text(c)
-	if not last then
-		redis.pcall('hset', moves, 'from', text(before), 'last', now)
-	elseif last ~= text(before) then
-		redis.pcall('hset', moves, 'last', now, '0', text(before or c))
-	else
-		redis.pcall('hset', moves, 'last', now)
-	end
-	if n then
-		redis.pcall('hset', moves, n, now)
-	end
-	if back or not before then
-		redis.pcall('hset', moves, 'born', now)
-	end
-	redis.call('pexpire', moves, month_ms)
-end
--- The value from which a lost counter started again: see moved().
-local function born_as()
-	return whole(own('hget', part('moves'), 'born'))
 end

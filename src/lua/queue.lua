@@ -32,7 +32,7 @@ end
 local function values_of(slots)
 	local names = {}
 	for n = 0, slots - 1 do
-		names[n + 1] = slot_key('', n)
+		names[n + 1] = slot_key(n)
 	end
 	return redis.call('mget', unpack(names))
 end
@@ -70,8 +70,9 @@ end
 -- and must be told. So the record keeps the value from which the counter
 -- started again, as `lost`, until a client has held the lock.
 local function grant(n, who, stands, px, at, alone, lost)
-	local name, before = slot_key('', n), c
+	local name = slot_key(n)
 	local ttl, slots, reads, about = standing(stands)
+	lives_ms = math.max(lives_ms, ttl)
 	local next = next_fence(at, alone)
 	local value = n == slot and v
 	    or n ~= slot and reads and words_at(name)
@@ -90,7 +91,6 @@ local function grant(n, who, stands, px, at, alone, lost)
 		end
 		value = becomes
 	end
-	c = next
 	if n == slot then
 		v, leaving = value, nil
 	end
@@ -101,19 +101,19 @@ local function grant(n, who, stands, px, at, alone, lost)
 	if reads then
 		share(value, who .. ' ' .. stands, at, px)
 	end
-	fence_set(c)
-	local words = joins and (n == slot and record
-	    or own('get', slot_key('holder', n)))
+	local words = joins and record_at(n, value)
 	if ttl > (words and number_in(words, 'ttl') or 0) then
-		record_set(n, value, ttl, about,
-		    (number_in(words, 'since') or at / 1000) * 1000,
-		    lost == true and c or lost, c)
+		words = record_of(value, ttl, about,
+		    (words and number_in(words, 'since') or at / 1000) * 1000,
+		    lost == true and next or lost, next)
 	end
+	if n == slot then
+		record = words
+	end
+	move(next, not joins and n, nil, field('holder', n), words)
+	c = next
 	if reads then
 		keep(n, value, at, 0)
-	end
-	if reads or slots > 1 then
-		moved(not joins and n, before)
 	end
 	return true
 end

@@ -2,7 +2,7 @@
 -- to the first in line. The counter moves, so that a late renewal does not find
 -- the counter it saw, and heal.
 --
--- KEYS  lock, fence, holder, of our slot if we know it, else of slot 0
+-- KEYS  lock, state, of our slot if we know it, else of slot 0
 -- ARGV  1 token  2 fence m, or 0  3 "1" on one node
 --       4 how we stand in line: see standing()
 --       5 "1": we may be in line; "2": unlock.lua releases the lock in our
@@ -30,9 +30,8 @@ local least, once = tonumber(ARGV[8]), tonumber(ARGV[10])
 if (slots > 1 or slot > 0) and v ~= token then
 	for n, value in ipairs(values_of(slots)) do
 		if value == token then
-			slot, lock, holder = n - 1, slot_key('', n - 1),
-			    slot_key('holder', n - 1)
-			v, record = token, own('get', holder)
+			record = record_at(n - 1, token)
+			slot, lock, v = n - 1, slot_key(n - 1), token
 			break
 		end
 	end
@@ -44,8 +43,7 @@ local function told(reply, again)
 end
 local sharers = sharers_of(v or '')
 -- During a migration, a plain lock is freed even if its other keys are not
--- here. But those who joined it, or read, must not be forgotten, and a move of
--- the counter must be noted where that is needed: then the keys must be here.
+-- here. But those who joined it, or read, must not be forgotten.
 local theirs = v == token and may_be_joined()
 local shares = reads and shared(v) or joined ~= '' and v == joined
 if theirs or shares then
@@ -61,9 +59,6 @@ end
 -- we joined, and the holder that we joined has not ended
 local outer = shares and not shared(v)
     and not own('zscore', sharers, 'left')
-if shares and not outer or v == token and slots > 1 then
-	here(part('moves'))
-end
 -- the work was done, even if another client has the lock by now
 if once > 0 then
 	try('zrem', queue, '') -- a first write: see above
@@ -114,10 +109,9 @@ if shares or theirs then
 	if outer or sharers_end(v, at) then
 		-- others hold it still, or we do: --min-hold
 		if shared(v) then
-			local before = c
-			c = c and c + 1 or at
-			fence_set(c)
-			moved(nil, before)
+			local next = math.max(c and c + 1 or at, least_c)
+			move(next)
+			c = next
 		end
 		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
 		look()
@@ -129,42 +123,38 @@ if shares or theirs then
 elseif rest > 0 then
 	-- under another name, because a late renewal would prolong it
 	redis.call('pexpire', lock, rest)
-	local before, name = c, token .. ' rest'
+	local name = token .. ' rest'
 	if redis.pcall('set', lock, name, 'xx', 'px', rest).ok then
 		record_set(slot, name, rest, about, since and since * 1000 or at)
 	end
-	c = math.max(c or at, least_c, tonumber(ARGV[2])) + 1
-	fence_set(c)
-	if slots > 1 then
-		moved(slot, before)
-	end
+	local next = math.max(c or at, least_c, tonumber(ARGV[2])) + 1
+	move(next, slot)
+	c = next
 	look()
 	return told({'yes', text(c), 0})
 end
 if bad then
-	redis.call('del', lock, holder)
+	redis.call('del', lock)
+	put(field('holder', slot), '')
 	return told({'yes', '0'})
 end
-local several = reads or slots > 1 or shares
-local before = c
-c = math.max(c or at, least_c, tonumber(ARGV[2]))
-if not before or several and before < c then
-	moved(slot, before)
+local next = math.max(c or at, least_c, tonumber(ARGV[2]))
+if not c then -- its birth is noted
+	move(next, slot)
 end
-leaving = v
+c, leaving = next, v
 -- a broken line must not keep us from freeing the lock
-local born = several and born_as() or nil
 local done, px
 if ARGV[11] ~= '1' then
 	done, px = pcall(serve, at, alone, ARGV[6] ~= '1'
-	    and number_in(record, 'lost'), born)
+	    and number_in(record, 'lost'),
+	    (reads or slots > 1 or shares) and born or nil)
 end
 if not v or leaving then
-	redis.call('del', leaving and lock or holder, holder)
-	c = c + 1
-	fence_set(c)
-	if several then
-		moved(slot, c - 1)
+	if leaving then
+		redis.call('del', lock)
 	end
+	move(c + 1, slot, nil, field('holder', slot), '')
+	c = c + 1
 end
 return told({'yes', text(c), done and px or 0})

@@ -1,6 +1,6 @@
 -- Identifies this server: its run id, followed by " cluster" for a Cluster node
 -- or " active" for an active replica (of KeyDB). Returns "" if INFO is refused.
-local run_id, uptime, member
+local run_id, uptime, member, life
 local function server()
 	if run_id == nil then
 		local words = redis.pcall('info', 'server')
@@ -12,22 +12,27 @@ local function server()
 		-- of two active replicas, each grants what the other has
 		-- granted
 		words = redis.pcall('info', 'replication')
-		if type(words) == 'string'
-		    and string.find(words, 'role:active-replica', 1, true) then
+		words = type(words) == 'string' and words or ''
+		if string.find(words, 'role:active-replica', 1, true) then
 			member = ' active'
 		end
+		life = run_id .. ' ' .. (string.match(words, 'master_replid:(%x+)') or '')
 	end
 	return run_id .. (member or '')
 end
--- Whether the counter was written before the server was started. Then the
--- server may have lost a later value, and must not give out that fence again:
--- before the next write, the counter must become at least TIME. The expiry of
--- the counter tells how old it is. The server may have been up for a second
--- less than it says.
+-- Whether the counter may be an older one: another server wrote it, or this one
+-- before it was started or became the master. It may have lost a later value,
+-- and must not give out that fence again: with the next write, the counter must
+-- become at least TIME. Then it is safe as long as the server lives. (A server
+-- has a run_id for each start, and a master_replid for each time that it becomes
+-- the master.)
 local function rolled_back()
 	server()
-	local left = redis.call('pttl', fence)
-	return left < 0 or not uptime or month_ms - left >= (uptime - 1) * 1000
+	if run_id ~= '' and own('hget', state, 'writer') == life then
+		return false
+	end
+	distrusted = life
+	return true
 end
 -- A server that has been up for less than `ms` may have forgotten a lease.
 -- Returns for how many ms more, or nil. (Uptime is in whole seconds, and the

@@ -12,6 +12,7 @@
 --                   --min-hold
 -- If others have joined a hold, its record has a line "joined 1": during a
 -- migration, the set may be on the other node, or on neither.
+--
 -- Parses "TTL SLOTS FLAGS\nABOUT", which says how a client stands in line.
 -- Flags: "-" none, "s" --supersede, "r" --shared. Returns the TTL, the slots,
 -- whether it reads, ABOUT, and whether it supersedes; nil if the text is not
@@ -68,12 +69,8 @@ end
 local function keep(n, value, at, least)
 	local last = sharers_end(value, at)
 	local ms = math.max(least, last and last - math.floor(at / 1000) or 0)
-	redis.call('pexpire', slot_key('', n), ms)
+	redis.call('pexpire', slot_key(n), ms)
 	try('pexpire', sharers_of(value), ms)
-	-- only ever prolong the record: one that notes a loss lives longer
-	if redis.call('pttl', slot_key('holder', n)) < ms then
-		redis.call('pexpire', slot_key('holder', n), ms)
-	end
 end
 -- The longest lease of those who hold `value`, as far as the record knows. A
 -- lost lock is set again for that long, because waiters wait that long for a

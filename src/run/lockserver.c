@@ -31,7 +31,7 @@
 /* Keys that may be lost with the server when nobody holds or waits: fences
  * start from the clock again, and the history ends. */
 static const char idle_lua[] =
-	"local may_go = {fence = 1, log = 1, moves = 1, newest = 1} "
+	"local may_go = {state = 1, log = 1} "
 	"for _, k in ipairs(redis.call('keys', '*')) do "
 	"if not may_go[string.match(k, '^redlock:{.-}:(%l+):')] then "
 	"return 'held' end end "

@@ -298,7 +298,7 @@ kill_lent() { # if it is still there: a test may have killed it
 # what goes over the wire. NAME
 warm() {
 	"$REDLOCK" -q -u "unix://$T/$1.sock" -k warm -t 900ms -- sleep 0.2
-	cli "$1" del 'redlock:{warm}:fence:warm' >/dev/null
+	cli "$1" del 'redlock:{warm}:state:warm' >/dev/null
 	cli "$1" config resetstat >/dev/null
 }
 # How many scripts a server has run: whole, or by a hash that it knows.
@@ -431,7 +431,7 @@ no_process_left() { [ -z "$(list_processes)" ]; }
 # else does.
 no_lock_left() {
 	[ -z "$(cli "$1" --raw keys '*' 2>/dev/null |
-		grep -v '^redlock:{.*}:\(fence\|newest\|moves\|once\|log\):')" ]
+		grep -v '^redlock:{.*}:\(state\|once\|log\):')" ]
 }
 no_lock_left_anywhere() {
 	local n

@@ -341,14 +341,13 @@ static int is_word(redisContext *to, const char *key)
 }
 
 /*
- * A fence counter outlives its lock by design, with what belongs to it, and so
+ * The state of a lock outlives it by design, with the fence counter, and so
  * do the history, the latest ticket of --supersede and the mark of --once-per;
  * for a while, that word; nothing else does.
  */
 static int locks(const char *node, FILE *out)
 {
-	static const char stays[] =
-		"^redlock:[{].*[}]:(fence|newest|moves|once|log):";
+	static const char stays[] = "^redlock:[{].*[}]:(state|once|log):";
 	redisContext *to;
 	redisReply *reply;
 	regex_t pattern;

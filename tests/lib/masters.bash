@@ -77,7 +77,7 @@ holding() { # KEY: which
 		esac
 	done < <(kit each "${up[@]/#/$T/}" <<<"exists $1")
 }
-counter() { cli "$1" get 'redlock:{job}:fence:job'; } # NAME
+counter() { cli "$1" hget 'redlock:{job}:state:job' fence; } # NAME
 in_line() { # N: so many wait on each server that is up
 	local n
 

@@ -113,12 +113,7 @@ static int64_t __attribute__((sentinel)) plain(struct trial *t, ...)
 
 /* ---- what is done by hand, to both ---- */
 
-static const char *fence_key(const struct trial *t, char buf[80])
-{
-	(void)snprintf(buf, 80, "%.*s", (int)t->keys[1].part_len[PART_FENCE],
-		       t->keys[1].part[PART_FENCE]);
-	return buf;
-}
+#define STATE "redlock:{" KEY "}:state:" KEY
 
 static void overwrite(struct trial *t)
 {
@@ -136,12 +131,13 @@ static void overwrite(struct trial *t)
 static void roll_back(struct trial *t)
 {
 	int64_t counter = 1 + chance(t, t->us);
-	char number[24], name[80];
+	char number[24];
 
 	(void)snprintf(number, sizeof(number), "%" PRId64, counter);
-	(void)plain(t, "SET", fence_key(t, name), number, NULL);
+	(void)plain(t, "HSET", STATE, "fence", number, "writer", "another",
+		    NULL);
 	t->node.counter = counter;
-	t->node.written_us = INT64_MIN / 2; /* it has no expiry */
+	t->node.writer = 0;
 }
 
 /* As if the first in line had come long ago: has it been heard of since? */
@@ -166,7 +162,6 @@ static const char *age(struct trial *t)
 static const char *meddle(struct trial *t)
 {
 	int64_t dice = chance(t, 100);
-	char name[80];
 
 	if (dice < 5) {
 		(void)plain(t, "DEL", KEY, NULL);
@@ -174,9 +169,13 @@ static const char *meddle(struct trial *t)
 		return "the lock is deleted";
 	}
 	if (dice < 8) {
-		(void)plain(t, "DEL", fence_key(t, name), NULL);
+		(void)plain(t, "DEL", STATE, NULL);
 		t->node.counter = -1;
-		return "the counter is deleted";
+		t->node.born = t->node.moved = t->node.newest = 0;
+		t->node.record = t->node.lost = t->node.given = 0;
+		t->node.round = 0;
+		t->node.writer = 0;
+		return "the state is deleted";
 	}
 	if (dice < 10) {
 		(void)plain(t, "FLUSHALL", NULL);
@@ -384,9 +383,8 @@ static void follow(struct trial *t, const struct question *q,
 	if (t->node.counter >= 0 && q->ask.verb != VERB_LISTEN) {
 		adjust(t, &t->node.lost, real->counter);
 		adjust(t, &t->node.given, real->counter);
-		adjust(t, &t->node.moves.last, real->counter);
-		adjust(t, &t->node.moves.slot, real->counter);
-		adjust(t, &t->node.moves.born, real->counter);
+		adjust(t, &t->node.moved, real->counter);
+		adjust(t, &t->node.born, real->counter);
 		t->node.counter = real->counter;
 	}
 	if (real->ticket > 0) {

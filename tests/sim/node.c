@@ -47,27 +47,30 @@ bool node_locked(struct node *n, int64_t us)
 	return n->token != 0;
 }
 
-/* The counter has moved; of our slot, or of nobody's. */
-static void moved(struct node *n, bool ours, int64_t before)
+/* Every start gives it another name; no two nodes begin at one microsecond. */
+static uint64_t server_of(const struct node *n)
 {
-	int64_t was = before < 0 ? 0 : before;
-
-	if (!n->moves.there)
-		n->moves.from = was;
-	else if (n->moves.last != was)
-		n->moves.slot = before < 0 ? n->counter : before;
-	n->moves.there = true;
-	n->moves.last = n->counter;
-	if (ours)
-		n->moves.slot = n->counter;
-	if (before < 0)
-		n->moves.born = n->counter;
+	return (uint64_t)n->up_us * 1000 + (uint64_t)n->boots + 1;
 }
 
-static bool untouched(const struct node *n, int64_t seen)
+/* `ours`: for a grant or a release. */
+static void move(struct node *n, int64_t next, bool ours)
 {
-	return n->moves.there && n->moves.from <= seen &&
-	       n->moves.slot <= seen && n->moves.last == n->counter;
+	if (n->counter < 0)
+		n->born = next;
+	if (ours)
+		n->moved = next;
+	if (n->distrusted)
+		n->writer = server_of(n);
+	n->counter = next;
+}
+
+/* The counter may be an older one. */
+static bool is_rolled_back(struct node *n)
+{
+	n->distrusted =
+		n->writer != server_of(n) && n->twin != TWIN_ROLLED_BACK;
+	return n->distrusted;
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -169,10 +172,10 @@ static void grant(struct node *n, const struct waiter *to, int64_t ms,
 		  bool alone, int64_t lost, int64_t us)
 {
 	if (n->counter < 0)
-		n->counter = us;
+		move(n, us, true);
 	else
-		n->counter =
-			alone ? larger(n->counter + 1, us) : n->counter + 1;
+		move(n, alone ? larger(n->counter + 1, us) : n->counter + 1,
+		     true);
 	n->lost = lost == LOST_NOW ? n->counter : lost;
 	set(n, to->token, ms, us);
 	n->record = to->token;
@@ -203,45 +206,20 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 	return false;
 }
 
-/* The server is younger than the counter. */
-static bool is_rolled_back(const struct node *n, int64_t us)
-{
-	int64_t up = (us - n->lag_us) / 1000000 - n->up_us / 1000000;
-
-	return n->counter >= 0 &&
-	       us / 1000 - n->written_us / 1000 >= (up - 1) * 1000 &&
-	       n->twin != TWIN_ROLLED_BACK;
-}
-
-/* `known`: nothing was lost since it was that. */
-static int64_t raised(const struct node *n, int64_t fence, int64_t known,
-		      bool alone, int64_t us)
-{
-	bool by_time = n->counter < 0 ||
-		       (!alone && n->counter != known && is_rolled_back(n, us));
-
-	return larger(larger(by_time ? us : 0, n->counter), fence);
-}
-
 /* ---- acquire ---- */
-
-/* Every start gives it another name; no two nodes begin at one microsecond. */
-static uint64_t server_of(const struct node *n)
-{
-	return (uint64_t)n->up_us * 1000 + (uint64_t)n->boots + 1;
-}
 
 /* The record says that a counter was missing, and this client saw it before. */
 static bool told(const struct node *n, const struct ask *ask)
 {
-	return ask->seen > 0 && n->record != 0 && ask->seen < n->lost &&
-	       n->twin != TWIN_LOSS_UNTOLD;
+	return ask->seen > 0 && n->record != 0 &&
+	       (n->token == 0 || n->record == n->token) &&
+	       ask->seen < n->lost && n->twin != TWIN_LOSS_UNTOLD;
 }
 
 static bool reborn(const struct node *n, const struct ask *ask)
 {
-	return ask->seen > 0 && ask->seen < n->moves.born &&
-	       (n->counter < 0 || n->moves.born <= n->counter);
+	return ask->seen > 0 && ask->seen < n->born &&
+	       (n->counter < 0 || n->born <= n->counter);
 }
 
 static bool superseded(struct node *n, const struct ask *ask, int64_t token,
@@ -355,7 +333,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 			     const struct lease_conf *conf, int64_t us)
 {
 	bool alone = conf->nodes == 1, looks = !alone || conf->guard_ms > 0;
-	bool by_time = alone || is_rolled_back(n, us);
+	bool by_time = alone || is_rolled_back(n);
 	struct answer granted = {.said = SAID_GRANTED,
 				 .place = -1,
 				 .server = looks ? server_of(n) : 0,
@@ -376,12 +354,10 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 
 		set(n, token, conf->ttl_ms, us);
 		if (before < 0)
-			n->counter = us;
+			move(n, us, true);
 		else if (n->record != token || n->given != n->counter)
-			n->counter =
-				by_time ? larger(before + 1, us) : before + 1;
-		if (before < 0)
-			moved(n, true, before);
+			move(n, by_time ? larger(before + 1, us) : before + 1,
+			     true);
 		if (n->record == token && n->round < ask->round)
 			n->round = ask->round;
 		granted.counter = n->counter;
@@ -427,14 +403,14 @@ static bool heals(const struct node *n, const struct ask *ask,
 
 	if (ask->repairs)
 		return (larger(n->counter, 0) == ask->seen || same ||
-			(n->counter >= 0 && untouched(n, ask->seen))) &&
+			(n->counter >= 0 && n->moved <= ask->seen)) &&
 		       young(n, conf->guard_ms, us) == 0;
 	if (ask->seen == 0 || ask->until_ms < 0 ||
 	    (conf->nodes > 1 && ask->until_ms > 0 && !lives))
 		return false;
 	if (lives && n->counter < ask->seen && n->twin != TWIN_BACK_IS_LOST)
 		return true;
-	return same || n->counter < 0 || untouched(n, ask->seen);
+	return same || n->counter < 0 || n->moved <= ask->seen;
 }
 
 static struct answer confirm(struct node *n, const struct ask *ask,
@@ -443,7 +419,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 {
 	struct answer a = {.said = SAID_YES, .place = -1, .at_ms = us / 1000};
 	bool locked = node_locked(n, us), back = false;
-	int64_t before = n->counter;
+	int64_t before = n->counter, higher;
 	int place = node_place(n, token);
 
 	if (locked && n->token == token) {
@@ -468,15 +444,15 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	}
 	n->record = token;
 	n->holder_ttl = conf->ttl_ms;
-	if (before < 0 || before < ask->fence || back)
-		n->counter =
-			raised(n, ask->fence, ask->seen, conf->nodes == 1, us);
-	if (back)
-		n->counter = larger(n->counter, us);
-	if (before < 0 || back)
-		moved(n, a.said == SAID_HEALED, before);
-	if (back)
-		n->moves.born = n->counter;
+	if (before < 0 || before < ask->fence || back) {
+		higher = larger(before < 0 ? us : before, ask->fence);
+		if (back || (conf->nodes > 1 && before != ask->seen &&
+			     is_rolled_back(n)))
+			higher = larger(higher, us);
+		move(n, higher, a.said == SAID_HEALED);
+		if (back)
+			n->born = higher;
+	}
 	a.counter = n->counter;
 	a.raised = a.counter != before && a.counter == ask->fence;
 	return a;
@@ -486,7 +462,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 			     int64_t token, bool alone, int64_t us)
 {
 	int at = node_place(n, token);
-	int64_t before = n->counter;
+	int64_t before = n->counter, least;
 	bool passed;
 
 	if (node_locked(n, us) && n->token == token && n->record == token &&
@@ -504,20 +480,20 @@ static struct answer release(struct node *n, const struct ask *ask,
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
 				       .place = -1};
-	if (n->twin != TWIN_RELEASE_STILL)
-		n->counter = raised(n, ask->fence, 0, alone, us);
+	least = before < 0 || (!alone && is_rolled_back(n)) ? us : 0;
+	least = larger(larger(before, least), ask->fence);
 	if (before < 0)
-		moved(n, true, before);
+		move(n, least, true);
+	if (n->twin != TWIN_RELEASE_STILL)
+		n->counter = least;
 	passed = !ask->withheld &&
 		 hand_over(n, token, alone,
-			   ask->held || n->record == 0 ? 0 : n->lost, us);
+			   ask->held || n->record != token ? 0 : n->lost, us);
 	if (!passed) {
 		n->token = 0;
 		n->record = 0;
-		if (n->counter < 0)
-			n->counter = us;
-		else if (n->twin != TWIN_RELEASE_STILL)
-			n->counter++;
+		if (n->twin != TWIN_RELEASE_STILL)
+			move(n, n->counter + 1, true);
 	}
 	if (n->twin == TWIN_DEL_AFTER)
 		n->token = 0;
@@ -546,10 +522,7 @@ struct answer node_run(struct node *n, const struct ask *ask, int64_t token,
 		       const struct lease_conf *conf, int64_t us)
 {
 	struct ask its = *ask;
-	int64_t before = n->counter;
-	struct answer a = run(n, &its, token, conf, us);
 
-	if (n->counter != before)
-		n->written_us = us;
-	return a;
+	n->distrusted = false;
+	return run(n, &its, token, conf, us);
 }

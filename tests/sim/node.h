@@ -53,19 +53,17 @@ struct word {
 struct node {
 	int64_t token; /* 0: no lock */
 	int64_t expires_ms;
-	int64_t counter;    /* -1: missing */
-	int64_t written_us; /* the counter, last */
+	int64_t counter; /* -1: missing */
+	int64_t born;    /* what a lost one started again from */
+	int64_t moved;   /* its value after the last grant or release */
+	uint64_t writer; /* the server on which it is safe */
+	bool distrusted; /* in this script it was not */
 	/* the holder record; 0: none of the lock's */
 	int64_t record, holder_ttl;
 	int round;      /* of the grant: see struct ask */
 	int64_t given;  /* of the record: the counter as it was granted */
 	int64_t lost;   /* what a missing counter was born as; 0: none was */
 	int64_t newest; /* ticket of the newest marked waiter */
-	/* what the counter did where there are slots, or was lost: moved() */
-	struct {
-		bool there;
-		int64_t last, from, slot, born;
-	} moves;
 	/* of the record */
 	int64_t holder_ticket, since_us;
 	int64_t up_us;  /* server time at its last start */

@@ -1272,6 +1272,13 @@ const char *redis_get(struct redis *r, const char *key)
 	return k && k->type == TYPE_STRING ? k->text : NULL;
 }
 
+const char *redis_field(struct redis *r, const char *key, const char *name)
+{
+	struct key *k = find(r, bytes_of(key));
+
+	return k && k->type == TYPE_HASH ? field(k, bytes_of(name)).at : NULL;
+}
+
 int64_t redis_ends(struct redis *r, const char *key)
 {
 	struct key *k = find(r, bytes_of(key));

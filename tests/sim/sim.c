@@ -579,6 +579,12 @@ const char *sim_twin(int twin)
 	return twin < TWIN_COUNT ? twin_names[twin] : NULL;
 }
 
+uint64_t sim_twin_from(int twin)
+{
+	(void)twin;
+	return 1;
+}
+
 int sim_twin_nodes(int twin)
 {
 	return twin >= TWIN_NO_GUARD ? 3 : 1;

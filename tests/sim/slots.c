@@ -144,8 +144,7 @@ static void carry(const char *part)
 static void carry_lock(void)
 {
 	cluster_carry(&move, key);
-	carry("fence");
-	carry("holder");
+	carry("state");
 }
 
 static void has_moved(void)
@@ -236,10 +235,8 @@ static void ahead_of_the_line(void)
 	on_the_move();
 	cluster_carry(&move, key);
 	ASKS(A, CONFIRM, LATER);
-	carry("holder");
-	ASKS(A, CONFIRM, LATER);
 	ASKS(A, RELEASE, LATER);
-	carry("fence");
+	carry("state");
 	lease_is(move.to, 5000);
 	ASKS(A, CONFIRM, YES);
 	CHECK(lease_left(move.to) > 15000);
@@ -325,7 +322,7 @@ static void last_reader(void)
 	ASKS(A, RELEASE, YES);
 	seen = B->counter;
 	ASKS(B, RELEASE, YES);
-	CHECK(cluster_count(move.from) == 2); /* fence, moves */
+	CHECK(cluster_count(move.from) == 1); /* the state */
 	has_moved();
 	B->counter = seen;
 	ASKS(B, CONFIRM, NO);
@@ -348,12 +345,9 @@ static void moving_slots(void)
 	ASKS(B, CONFIRM, YES);
 	ASKS(D, ACQUIRE, BUSY);
 	carry("slot:1");
-	carry("slot-holder:1");
-	carry("fence");
+	carry("state");
 	ASKS(A, CONFIRM, LATER);
 	ASKS(B, CONFIRM, YES);
-	ASKS(B, RELEASE, LATER);
-	carry("moves");
 	carry("queue");
 	ASKS(B, RELEASE, YES);
 	has_moved();
@@ -459,7 +453,7 @@ static void test_down(void)
 	all_good = true;
 	ASKS(A, CONFIRM, YES);
 	CHECK(A->a.counter == counter);
-	CHECK(cluster_count(owner) == 3);
+	CHECK(cluster_count(owner) == 2);
 	ASKS(A, RELEASE, YES);
 	ok(all_good, "and nothing has changed");
 }

@@ -145,6 +145,8 @@ const char *sim_scope(void);
 const char *sim_twin(int twin);
 /* On so many nodes what it breaks is seen. */
 int sim_twin_nodes(int twin);
+/* A seed shortly before one that catches it, if few do; else 1. */
+uint64_t sim_twin_from(int twin);
 
 /* A question has reached a server that is neither down nor frozen: it is to be
  * run, and then reply(), listen() or break_off(). */

@@ -66,28 +66,17 @@ static const struct {
 	size_t len;
 	const char *part[PART_COUNT];
 } names[] = {
-	{TEXT("job"),
-	 {"redlock:{job}:fence:job", "redlock:{job}:holder:job",
-	  "redlock:{job}:grant:T:job"}},
-	{TEXT("{a}b"),
-	 {"redlock:{a}:fence:{a}b", "redlock:{a}:holder:{a}b",
-	  "redlock:{a}:grant:T:{a}b"}},
+	{TEXT("job"), {"redlock:{job}:state:job", "redlock:{job}:grant:T:job"}},
+	{TEXT("{a}b"), {"redlock:{a}:state:{a}b", "redlock:{a}:grant:T:{a}b"}},
 	{TEXT("a{b}c{d}"),
-	 {"redlock:{b}:fence:a{b}c{d}", "redlock:{b}:holder:a{b}c{d}",
-	  "redlock:{b}:grant:T:a{b}c{d}"}},
-	{TEXT("a{b"),
-	 {"redlock:{a{b}:fence:a{b", "redlock:{a{b}:holder:a{b",
-	  "redlock:{a{b}:grant:T:a{b"}},
-	{TEXT("{"),
-	 {"redlock:{{}:fence:{", "redlock:{{}:holder:{",
-	  "redlock:{{}:grant:T:{"}},
+	 {"redlock:{b}:state:a{b}c{d}", "redlock:{b}:grant:T:a{b}c{d}"}},
+	{TEXT("a{b"), {"redlock:{a{b}:state:a{b", "redlock:{a{b}:grant:T:a{b"}},
+	{TEXT("{"), {"redlock:{{}:state:{", "redlock:{{}:grant:T:{"}},
 	{TEXT("a b\n"),
-	 {"redlock:{a b\n}:fence:a b\n", "redlock:{a b\n}:holder:a b\n",
-	  "redlock:{a b\n}:grant:T:a b\n"}},
-	{TEXT("redlock:{x}:fence:x"),
-	 {"redlock:{x}:fence:redlock:{x}:fence:x",
-	  "redlock:{x}:holder:redlock:{x}:fence:x",
-	  "redlock:{x}:grant:T:redlock:{x}:fence:x"}},
+	 {"redlock:{a b\n}:state:a b\n", "redlock:{a b\n}:grant:T:a b\n"}},
+	{TEXT("redlock:{x}:state:x"),
+	 {"redlock:{x}:state:redlock:{x}:state:x",
+	  "redlock:{x}:grant:T:redlock:{x}:state:x"}},
 };
 
 static void test_names(void)
@@ -164,10 +153,10 @@ static void check_string(const struct keys *k, const char *key)
 	if (has_tag(key) || !strchr(key, '}'))
 		return;
 	first_tag(slot, tag);
-	(void)snprintf(want, sizeof(want), "redlock:{%.8s}:fence:%.3s", tag,
+	(void)snprintf(want, sizeof(want), "redlock:{%.8s}:state:%.3s", tag,
 		       key);
-	ok(k->part_len[PART_FENCE] == strlen(want) &&
-		   memcmp(k->part[PART_FENCE], want, strlen(want)) == 0,
+	ok(k->part_len[PART_STATE] == strlen(want) &&
+		   memcmp(k->part[PART_STATE], want, strlen(want)) == 0,
 	   "'%s' has no tag; it gets the first one of its slot, '%s'", key,
 	   tag);
 }
@@ -219,10 +208,10 @@ static void test_bytes(void)
 	memcpy(big, "}\0\xff{", 4);
 	if (keys_init(&k, big, sizeof(big), "T") < 0)
 		exit(99);
-	ok(key_slot(k.part[PART_HOLDER], k.part_len[PART_HOLDER]) ==
+	ok(key_slot(k.part[PART_STATE], k.part_len[PART_STATE]) ==
 		   key_slot(big, sizeof(big)),
 	   "the longest key, of any bytes, has companions in its slot");
-	ok(memcmp(k.part[PART_HOLDER] + k.part_len[PART_HOLDER] - sizeof(big),
+	ok(memcmp(k.part[PART_STATE] + k.part_len[PART_STATE] - sizeof(big),
 		  big, sizeof(big)) == 0,
 	   "a companion ends with all bytes of the key");
 	keys_close(&k);
@@ -239,33 +228,32 @@ static const struct {
 	const char *key;
 	size_t key_len;
 } traces[] = {
-	{TEXT("redlock:{job}:holder:job"), TRACE_HELD, TEXT("job")},
+	{TEXT("redlock:{job}:state:job"), TRACE_HELD, TEXT("job")},
 	{TEXT("redlock:{job}:queue:job"), TRACE_QUEUED, TEXT("job")},
-	{TEXT("redlock:{job}:slot-holder:12:job"), TRACE_HELD, TEXT("job")},
+	{TEXT("redlock:{job}:slot:12:job"), TRACE_HELD, TEXT("job")},
 	{TEXT("redlock:{job}:log:job"), TRACE_PAST, TEXT("job")},
-	{TEXT("redlock:{a}:holder:x:{a}:y"), TRACE_HELD, TEXT("x:{a}:y")},
+	{TEXT("redlock:{a}:state:x:{a}:y"), TRACE_HELD, TEXT("x:{a}:y")},
 	{TEXT("redlock:{a\0b\n}:queue:a\0b\n"), TRACE_QUEUED, TEXT("a\0b\n")},
-	{TEXT("redlock:{{}:holder:{"), TRACE_HELD, TEXT("{")},
-	{TEXT("redlock:{x}:holder:redlock:{x}:holder:x"), TRACE_HELD,
-	 TEXT("redlock:{x}:holder:x")},
-	{TEXT("redlock:{1:{a}}:holder:1:{a}"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{{}:state:{"), TRACE_HELD, TEXT("{")},
+	{TEXT("redlock:{x}:state:redlock:{x}:state:x"), TRACE_HELD,
+	 TEXT("redlock:{x}:state:x")},
+	{TEXT("redlock:{1:{a}}:state:1:{a}"), TRACE_NONE, TEXT("")},
 	/* what is there besides, and is in the way of nobody */
-	{TEXT("redlock:{job}:fence:job"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:slot:1:job"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:sharers:holder:job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:once:job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:sharers:state:job"), TRACE_NONE, TEXT("")},
 	/* no companions */
 	{TEXT("job"), TRACE_NONE, TEXT("")},
 	{TEXT(""), TRACE_NONE, TEXT("")},
 	{TEXT("redlock:{"), TRACE_NONE, TEXT("")},
 	{TEXT("redlock:{job}"), TRACE_NONE, TEXT("")},
 	{TEXT("redlock:{job}:"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:holder:"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{other}:holder:job"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{jo}:holder:job"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:slot-holder:job"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:slot-holder::job"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:slot-holder:1:"), TRACE_NONE, TEXT("")},
-	{TEXT("Redlock:{job}:holder:job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:state:"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{other}:state:job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{jo}:state:job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:slot:job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:slot::job"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{job}:slot:1:"), TRACE_NONE, TEXT("")},
+	{TEXT("Redlock:{job}:state:job"), TRACE_NONE, TEXT("")},
 };
 
 static void test_traces(void)
@@ -300,11 +288,11 @@ static void test_there_and_back(void)
 		if (keys_init(&k, all[i], strnlen(all[i], 4), "T") < 0)
 			exit(99);
 		keys_slot(&k, 7);
-		bad += keys_trace(k.part[PART_HOLDER], k.part_len[PART_HOLDER],
+		bad += keys_trace(k.part[PART_STATE], k.part_len[PART_STATE],
 				  &key, &len) != TRACE_HELD ||
 		       len != k.lock_len || memcmp(key, k.lock, len) != 0;
-		bad += keys_trace(k.slot_holder, k.slot_holder_len, &key,
-				  &len) != TRACE_HELD ||
+		bad += keys_trace(k.slot_lock, k.slot_lock_len, &key, &len) !=
+			       TRACE_HELD ||
 		       len != k.lock_len || memcmp(key, k.lock, len) != 0;
 		keys_close(&k);
 	}

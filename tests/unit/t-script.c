@@ -28,7 +28,7 @@ static const struct holder who = {{[ABOUT_HOST] = "web1",
 
 /* NOLINTBEGIN(bugprone-suspicious-missing-comma): texts of several lines */
 
-/* What must stand behind the three keys. */
+/* What must stand behind the two keys. */
 static const struct request {
 	enum verb verb;
 	int db;
@@ -73,7 +73,7 @@ static const struct request {
 	 0,
 	 {.nodes = 1},
 	 {.fence = 7, .seen = 8},
-	 {TOKEN, "1500", "7", "8", STANDS, TOKEN, "0", "0", "0", "-1", "1", "0",
+	 {TOKEN, "1500", "7", "8", STANDS, TOKEN, "0", "0", "-1", "1", "0",
 	  "0"}},
 	{VERB_CONFIRM,
 	 1000000,
@@ -84,12 +84,12 @@ static const struct request {
 	  .repairs = true,
 	  .round = 4},
 	 {TOKEN, "1500", "9007199254740993", "0", "1500 1 r\nticket 0\n" ABOUT,
-	  "shared:42", "1", "0", "8", "9", "0", "4", "1000000"}},
+	  "shared:42", "0", "8", "9", "0", "4", "1000000"}},
 	{VERB_CONFIRM,
 	 0,
 	 {.nodes = 1, .outer = {OUTER, 0, 0, 7, 1500, false}},
 	 {.joins = true, .joined = true, .fence = 7},
-	 {TOKEN, "1500", "7", "0", STANDS, OUTER, "1", "1", "0", "-1", "1", "0",
+	 {TOKEN, "1500", "7", "0", STANDS, OUTER, "1", "0", "-1", "1", "0",
 	  "0"}},
 	{VERB_RELEASE,
 	 0,
@@ -117,12 +117,12 @@ static void check_words(const struct words *w, const char *const want[20],
 
 	while (n < 20 && want[n])
 		n++;
-	if (!is_int(w->n, 6 + n, "a request of verb %d has %d words", verb,
-		    6 + n))
+	if (!is_int(w->n, 5 + n, "a request of verb %d has %d words", verb,
+		    5 + n))
 		return;
 	for (int i = 0; i < n; i++)
-		if (w->len[6 + i] != strlen(want[i]) ||
-		    memcmp(w->at[6 + i], want[i], w->len[6 + i]) != 0)
+		if (w->len[5 + i] != strlen(want[i]) ||
+		    memcmp(w->at[5 + i], want[i], w->len[5 + i]) != 0)
 			wrong = i;
 	is_int(wrong, -1, "verb %d: the arguments are what the script reads",
 	       verb);
@@ -150,13 +150,10 @@ static void test_request(size_t i)
 	check_words(&w, requests[i].args, (int)ask.verb);
 	ok(w.len[0] == 4 && memcmp(w.at[0], "EVAL", 4) == 0,
 	   "a request is an EVAL");
-	ok(w.len[2] == 1 && w.at[2][0] == '3', "it has three keys");
+	ok(w.len[2] == 1 && w.at[2][0] == '2', "it has two keys");
 	ok(w.at[3] == k.lock && w.len[3] == 3, "the first is the lock, whole");
-	ok(w.at[4] == k.part[PART_FENCE] && w.len[4] == k.part_len[PART_FENCE],
-	   "the second is the fence");
-	ok(w.at[5] == k.part[PART_HOLDER] &&
-		   w.len[5] == k.part_len[PART_HOLDER],
-	   "the third is the holder record");
+	ok(w.at[4] == k.part[PART_STATE] && w.len[4] == k.part_len[PART_STATE],
+	   "the second is the state");
 	keys_close(&k);
 }
 
@@ -186,7 +183,7 @@ static void test_scripts(void)
 		       "verb %d: the script is sent whole", v);
 		ok(strstr(w.at[1], marks[v]), "verb %d: it is its own script",
 		   v);
-		ok(strstr(w.at[1], "local lock,fence,holder=KEYS[1]"),
+		ok(strstr(w.at[1], "local lock,state=KEYS[1]"),
 		   "verb %d: it names its keys", v);
 		ok(strstr(w.at[1], "redis.call('select',ARGV[#ARGV])"),
 		   "verb %d: it selects the last word", v);

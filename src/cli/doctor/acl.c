@@ -143,7 +143,7 @@ static void add_key(FILE *out, const char *key)
 	(void)fputs(" ~", out);
 	add_pattern(out, key, n);
 	(void)fputs(" ~", out);
-	add_pattern(out, k.part[PART_FENCE], k.prefix);
+	add_pattern(out, k.part[PART_STATE], k.prefix);
 	(void)fputc('*', out);
 	keys_close(&k);
 }

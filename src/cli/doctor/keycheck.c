@@ -113,7 +113,7 @@ static void ask_about(struct search *s, enum subject subject, int server,
 		      int target, int slot, const char *key, size_t len)
 {
 	static const char *const commands[] = {[LOCK_TTL] = "PTTL",
-					       [FENCE_VALUE] = "GET",
+					       [FENCE_VALUE] = "HGET",
 					       [NAMED_TYPE] = "TYPE",
 					       [NAMED_TTL] = "PTTL"};
 	struct probe *p = remember(s, subject, server, key, len);
@@ -129,11 +129,13 @@ static void ask_about(struct search *s, enum subject subject, int server,
 	if (slot > 0)
 		keys_slot(&k, slot);
 	if (subject == FENCE_VALUE)
-		words_add(&w, k.part[PART_FENCE], k.part_len[PART_FENCE]);
+		words_add(&w, k.part[PART_STATE], k.part_len[PART_STATE]);
 	else if (slot > 0)
 		words_add(&w, k.slot_lock, k.slot_lock_len);
 	else
 		words_add(&w, key, len);
+	if (subject == FENCE_VALUE)
+		words_add_text(&w, "fence");
 	send_probe(s, target, &w);
 	keys_close(&k);
 }
@@ -151,7 +153,6 @@ static const struct companion {
 			  {"ZRANGE", "0", "99"},
 			  true},
 	[NAME_ALIVE] = {"its waiters' times of last contact", {"ZCARD"}, false},
-	[NAME_MOVES] = {"its list of slots", {"HGET", "last"}, false},
 };
 
 static void ask_companion(struct search *s, int server,
@@ -204,7 +205,6 @@ static void sort_out(struct search *s, int server, const struct reply *name)
 {
 	const char *part = memmem(name->bytes, name->len, "}:", 2);
 	int target = s->e->facts[server].target;
-	enum subject subject = LOCK_TTL;
 	struct key_read read;
 
 	if (!part || strlen(name->bytes) != name->len)
@@ -216,23 +216,23 @@ static void sort_out(struct search *s, int server, const struct reply *name)
 	case NAME_LOG:
 	case KEY_NAMES:
 		return;
-	case NAME_FENCE:
-		subject = FENCE_VALUE;
-		break;
-	case NAME_HOLDER:
+	case NAME_STATE:
+	case NAME_SLOT:
 		break;
 	case NAME_QUEUE:
 	case NAME_SHARERS:
 	case NAME_ALIVE:
-	case NAME_MOVES:
 		ask_companion(s, server, name, &read);
 		return;
 	}
 	if (read.slot == 0 && was_named(s, read.key, read.len))
 		return;
-	s->tally[server].locks += subject == LOCK_TTL;
-	s->tally[server].counters += subject == FENCE_VALUE;
-	ask_about(s, subject, server, target, read.slot, read.key, read.len);
+	ask_about(s, LOCK_TTL, server, target, read.slot, read.key, read.len);
+	if (read.kind == NAME_STATE) {
+		s->tally[server].counters++;
+		ask_about(s, FENCE_VALUE, server, target, 0, read.key,
+			  read.len);
+	}
 }
 
 static void take_page(struct search *s, const struct probe *p,
@@ -319,6 +319,28 @@ static void take_named_ttl(struct search *s, const struct probe *p,
 	say(s, p, LEVEL_OK, text);
 }
 
+static void take_ttl(struct search *s, const struct probe *p,
+		     const struct reply *r)
+{
+	if (strcmp(r->bytes, "-2") == 0)
+		return;
+	s->tally[p->server].locks++;
+	if (strcmp(r->bytes, "-1") == 0)
+		no_expiry(s, p);
+}
+
+static void say_odd(struct search *s, const struct probe *p, const char *what,
+		    const char *how)
+{
+	char key[200];
+
+	if (++s->tally[p->server].odd > TOLD_MAX)
+		return;
+	found(s->e->found, LEVEL_NOTE, s->e->facts[p->server].name, "keys",
+	      "%s: %s %s; the next client deletes it",
+	      format_bytes(p->key, p->len, key, sizeof(key)), what, how);
+}
+
 static void take_fence(struct search *s, const struct probe *p,
 		       const struct got *got)
 {
@@ -327,9 +349,11 @@ static void take_fence(struct search *s, const struct probe *p,
 	if (r && got->why.kind == FAIL_NONE &&
 	    (r->kind == REPLY_NIL || parse_number(r->bytes, 0, FENCE_MAX) >= 0))
 		return;
-	if (r && got->why.kind != FAIL_NONE &&
-	    strncmp(r->bytes, "WRONGTYPE", 9) != 0)
+	if (r && got->why.kind != FAIL_NONE) {
+		if (strncmp(r->bytes, "WRONGTYPE", 9) == 0)
+			say_odd(s, p, "its state", "is of another type");
 		return;
+	}
 	say(s, p, LEVEL_WRONG,
 	    "its fence counter is not a number: nobody can acquire the lock");
 	cure_fence(s->e->found, p->key, p->len, s->e->facts[p->server].ep->db);
@@ -342,18 +366,14 @@ static void take_companion(struct search *s, const struct probe *p,
 	const struct companion *c = p->companion;
 	bool odd = got->why.kind != FAIL_NONE &&
 		   strncmp(got->reply->bytes, "WRONGTYPE", 9) == 0;
-	char key[200];
 
 	for (size_t i = 0; c->members && !odd && i < got->reply->items; i++)
 		odd = !is_ours(c, reply_item(got->reply, i));
-	if (!odd || ++s->tally[p->server].odd > TOLD_MAX)
-		return;
-	found(s->e->found, LEVEL_NOTE, s->e->facts[p->server].name, "keys",
-	      "%s: %s %s; the next client deletes it",
-	      format_bytes(p->key, p->len, key, sizeof(key)), c->name,
-	      got->why.kind != FAIL_NONE
-		      ? "is of another type"
-		      : "has entries that are not redlock's");
+	if (odd)
+		say_odd(s, p, c->name,
+			got->why.kind != FAIL_NONE
+				? "is of another type"
+				: "has entries that are not redlock's");
 }
 
 static void take_refusal(struct search *s, const struct probe *p,
@@ -400,8 +420,8 @@ static void take_answer(struct search *s, const struct got *got)
 		take_type(s, p, got->reply);
 	else if (p->subject == NAMED_TTL)
 		take_named_ttl(s, p, got->reply);
-	else if (strcmp(got->reply->bytes, "-1") == 0)
-		no_expiry(s, p);
+	else
+		take_ttl(s, p, got->reply);
 }
 
 /* ---- all ---- */

@@ -41,7 +41,7 @@ void cure_fence(struct findings *found, const char *key, size_t len, int db)
 	if (!f)
 		return;
 	if (keys_init(&k, key, len, "") == 0) {
-		put_redis_word(f, k.part[PART_FENCE], k.part_len[PART_FENCE]);
+		put_redis_word(f, k.part[PART_STATE], k.part_len[PART_STATE]);
 		keys_close(&k);
 	}
 	if (fclose(f) != 0)
@@ -50,8 +50,8 @@ void cure_fence(struct findings *found, const char *key, size_t len, int db)
 		cure(found, "delete that counter, whose name is too long "
 			    "to be shown");
 	else if (db != 0)
-		cure(found, "DEL %s, in database %d", word, db);
+		cure(found, "HDEL %s fence, in database %d", word, db);
 	else
-		cure(found, "DEL %s", word);
+		cure(found, "HDEL %s fence", word);
 	free(word);
 }

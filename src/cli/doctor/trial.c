@@ -168,9 +168,8 @@ static int try_all(struct trial *t, enum step *at)
 /* Deletes all keys that the trial may have left. */
 static void clear(struct trial *t)
 {
-	static const char *const parts[] = {"fence", "holder", "queue",
-					    "alive", "moves",  "log",
-					    "once",  "newest"};
+	static const char *const parts[] = {"state", "queue", "alive", "log",
+					    "once"};
 	const struct keys *k = &t->party[0].keys;
 	char names[sizeof(parts) / sizeof(parts[0])][2 * sizeof(t->key) + 64];
 	struct words w = {0};
@@ -180,7 +179,7 @@ static void clear(struct trial *t)
 	words_add(&w, k->lock, k->lock_len);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		(void)snprintf(names[i], sizeof(names[i]), "%.*s%s:%s",
-			       (int)k->prefix, k->part[PART_FENCE], parts[i],
+			       (int)k->prefix, k->part[PART_STATE], parts[i],
 			       t->key);
 		words_add_text(&w, names[i]);
 	}

@@ -93,7 +93,8 @@ void find_problems(const struct query *l, const struct snapshot *s,
 	if (v->bad_counter)
 		found(&t,
 		      "the fence counter is not a number: nobody can acquire "
-		      "the lock; delete the key redlock:{...}:fence:...");
+		      "the lock; delete the field fence of "
+		      "redlock:{...}:state:...");
 	for (int i = 0; i < t.nodes; i++)
 		if (s->why[i].kind != FAIL_NONE)
 			found(&t, "%s", s->why[i].text);

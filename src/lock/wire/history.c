@@ -36,7 +36,7 @@ void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
 
 /* The word of a release that says how its client stands, and who it is: see
  * script.c and src/lua/release.lua. */
-#define RELEASE_STANDS 9
+#define RELEASE_STANDS 8
 
 /* Adds a name and its value for each line "NAME VALUE". For an empty line, adds
  * those of `who`. */

@@ -12,8 +12,7 @@
 static const char head[] = "redlock:{";
 
 static const char *const part_names[PART_COUNT] = {
-	[PART_FENCE] = "fence",
-	[PART_HOLDER] = "holder",
+	[PART_STATE] = "state",
 	[PART_GRANT] = "grant:",
 };
 
@@ -105,7 +104,7 @@ static char *add_name(const struct keys *k, char *to, const char *name,
 
 int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 {
-	static const char longest[] = "slot-holder:999";
+	static const char longest[] = "slot:999";
 	char made[TAG_LETTERS];
 	const char *tag;
 	size_t tag_len = tag_of(key, len, made, &tag);
@@ -115,10 +114,10 @@ int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 	*k = (struct keys){.lock = key,
 			   .lock_len = len,
 			   .prefix = sizeof(head) - 1 + tag_len + 2};
-	p = malloc((PART_COUNT + 2) * (k->prefix + name + 1 + len));
+	p = malloc((PART_COUNT + 1) * (k->prefix + name + 1 + len));
 	if (!p)
 		return -1;
-	for (int i = 0; i < PART_COUNT + 2; i++) {
+	for (int i = 0; i <= PART_COUNT; i++) {
 		char *from = p;
 
 		p = add(p, head, sizeof(head) - 1);
@@ -126,9 +125,6 @@ int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 		p = add(p, "}:", 2);
 		if (i == PART_COUNT) {
 			k->slot_lock = from;
-			p += name + 1 + len;
-		} else if (i > PART_COUNT) {
-			k->slot_holder = from;
 		} else {
 			k->part[i] = from;
 			p = add_name(k, p, part_names[i],
@@ -150,9 +146,6 @@ void keys_slot(struct keys *k, int slot)
 	k->slot_lock_len = (size_t)(add_name(k, k->slot_lock + k->prefix,
 					     "slot:", number) -
 				    k->slot_lock);
-	k->slot_holder_len = (size_t)(add_name(k, k->slot_holder + k->prefix,
-					       "slot-holder:", number) -
-				      k->slot_holder);
 }
 
 void keys_close(struct keys *k)
@@ -202,10 +195,9 @@ enum key_name keys_read(const char *from, size_t len, struct key_read *out)
 		const char *word;
 		enum key_name kind;
 	} kinds[] = {
-		{"fence:", NAME_FENCE},        {"holder:", NAME_HOLDER},
-		{"slot-holder:", NAME_HOLDER}, {"queue:", NAME_QUEUE},
-		{"sharers:", NAME_SHARERS},    {"alive:", NAME_ALIVE},
-		{"moves:", NAME_MOVES},        {"log:", NAME_LOG},
+		{"state:", NAME_STATE}, {"slot:", NAME_SLOT},
+		{"queue:", NAME_QUEUE}, {"sharers:", NAME_SHARERS},
+		{"alive:", NAME_ALIVE}, {"log:", NAME_LOG},
 	};
 	const char *end = from + len;
 
@@ -215,7 +207,7 @@ enum key_name keys_read(const char *from, size_t len, struct key_read *out)
 
 		if (!key)
 			continue;
-		if (strcmp(kinds[i].word, "slot-holder:") == 0)
+		if (kinds[i].kind == NAME_SLOT)
 			key = behind_slot(key, end, &out->slot);
 		else if (kinds[i].kind == NAME_SHARERS)
 			key = behind_sharer(key, end);
@@ -233,7 +225,8 @@ enum trace keys_trace(const char *name, size_t len, const char **key,
 		      size_t *key_len)
 {
 	static const enum trace traces[KEY_NAMES] = {
-		[NAME_HOLDER] = TRACE_HELD,
+		[NAME_STATE] = TRACE_HELD,
+		[NAME_SLOT] = TRACE_HELD,
 		[NAME_QUEUE] = TRACE_QUEUED,
 		[NAME_LOG] = TRACE_PAST,
 	};

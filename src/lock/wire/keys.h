@@ -20,8 +20,8 @@
 #define SLOTS_MAX 1000
 
 /* The parts that a client names. The scripts derive the others from the name of
- * the fence. */
-enum key_part { PART_FENCE, PART_HOLDER, PART_GRANT, PART_COUNT };
+ * the state. */
+enum key_part { PART_STATE, PART_GRANT, PART_COUNT };
 
 struct keys {
 	const char *lock; /* the user's key; borrowed */
@@ -29,10 +29,10 @@ struct keys {
 	char *part[PART_COUNT]; /* owned; one allocation, freed by keys_close */
 	size_t part_len[PART_COUNT];
 	size_t prefix; /* length of "redlock:{TAG}:" */
-	/* --slots: lock and holder record of a slot other than 0 */
+	/* --slots: the lock of a slot other than 0 */
 	int slot;
-	char *slot_lock, *slot_holder;
-	size_t slot_lock_len, slot_holder_len;
+	char *slot_lock;
+	size_t slot_lock_len;
 };
 
 /* The token is part of the name of its grant list. Returns 0, or -1 when out of
@@ -40,24 +40,23 @@ struct keys {
 int keys_init(struct keys *k, const char *key, size_t len, const char *token);
 void keys_close(struct keys *k);
 
-/* Names the keys of this slot, 1..SLOTS_MAX-1. Does not allocate. */
+/* Names the lock of this slot, 1..SLOTS_MAX-1. Does not allocate. */
 void keys_slot(struct keys *k, int slot);
 
 enum key_name {
 	NAME_OTHER, /* none of these */
-	NAME_FENCE,
-	NAME_HOLDER, /* the record; with its slot */
+	NAME_STATE,
+	NAME_SLOT, /* the lock of a slot */
 	NAME_QUEUE,
 	NAME_SHARERS,
 	NAME_ALIVE,
-	NAME_MOVES,
 	NAME_LOG,
 	KEY_NAMES /* how many */
 };
 
 struct key_read {
 	enum key_name kind;
-	int slot;        /* NAME_HOLDER; else 0 */
+	int slot;        /* NAME_SLOT; else 0 */
 	const char *key; /* the lock; points into the name */
 	size_t len;
 };
@@ -68,7 +67,7 @@ enum key_name keys_read(const char *from, size_t len, struct key_read *out);
 /* What the name of a companion key says about its lock. */
 enum trace {
 	TRACE_NONE,   /* nothing, or it is not a companion key */
-	TRACE_HELD,   /* a client may hold it */
+	TRACE_HELD,   /* a client holds it, or has held it */
 	TRACE_QUEUED, /* a client may wait for it */
 	TRACE_PAST    /* it has a history */
 };
@@ -79,9 +78,9 @@ enum trace keys_trace(const char *name, size_t len, const char **key,
 		      size_t *key_len);
 /* A pattern for SCAN that matches every name for which keys_trace() returns
  * something other than TRACE_NONE. */
-#define KEYS_TRACES "redlock:{*}:[hlqs]*"
+#define KEYS_TRACES "redlock:{*}:[lqs]*"
 /* The same, without those for TRACE_PAST. */
-#define KEYS_PRESENT "redlock:{*}:[hqs]*"
+#define KEYS_PRESENT "redlock:{*}:[qs]*"
 
 /* The Cluster slot of a key, 0..16383 (CRC16/XMODEM of its hash tag). */
 uint16_t key_slot(const char *key, size_t len);

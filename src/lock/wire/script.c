@@ -160,8 +160,6 @@ static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
 	add_number(out, ask->seen, scratch->number[2]);
 	words_add_text(out, identity);
 	words_add_text(out, value);
-	add_flag(out, ask->group > 0 || ask->reads || ask->joins ||
-			      lease_slots(conf) > 1);
 	add_flag(out, ask->joined);
 	add_number(out, ask->until_ms, scratch->number[3]);
 	add_number(out, ask->repairs ? conf->guard_ms : -1, scratch->number[4]);
@@ -188,19 +186,14 @@ static void add_release(const struct ask *ask, const struct lease_conf *conf,
 
 static void add_keys(struct keys *keys, int slot, struct words *out)
 {
-	words_add_text(out, "3");
+	words_add_text(out, "2");
 	if (slot > 0) {
 		keys_slot(keys, slot);
 		words_add(out, keys->slot_lock, keys->slot_lock_len);
 	} else {
 		words_add(out, keys->lock, keys->lock_len);
 	}
-	words_add(out, keys->part[PART_FENCE], keys->part_len[PART_FENCE]);
-	if (slot > 0)
-		words_add(out, keys->slot_holder, keys->slot_holder_len);
-	else
-		words_add(out, keys->part[PART_HOLDER],
-			  keys->part_len[PART_HOLDER]);
+	words_add(out, keys->part[PART_STATE], keys->part_len[PART_STATE]);
 }
 
 static const struct script *script_of(const struct ask *ask)

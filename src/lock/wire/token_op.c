@@ -38,7 +38,7 @@ static void add_extend(const struct token_op *g, struct script_scratch *scratch,
 	words_add_text(out, scratch->number[0]);
 	words_add_text(out, "0"); /* fence */
 	words_add_text(out, "0"); /* do not heal */
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 2; i++)
 		words_add_text(out, ""); /* how it stands, and where */
 	words_add_text(out, "0");
 	words_add_text(out, "-1");
