@@ -740,3 +740,43 @@ END
 	run -69 "$REDLOCK" history -u "unix://$T/none" --last-success 1h job
 	[[ $output != *CRITICAL* ]]
 }
+
+# ---- what nobody ended ----
+
+@test "a lock by hand that ran out, and a run that was killed, guard and all: the next client writes that they expired" {
+	local since
+
+	since=$(now_ms)
+	"$REDLOCK" -u "$url" lock job -t 400ms --reason 'by hand' >/dev/null
+	wait_until lock_is_free
+	start -k job -t 900ms -- sleep 61.7
+	wait_until held job
+	written 1
+	is 'outcome=expired'
+	is 'reason=by hand'
+	[ "$(value held_ms)" = 400 ]
+	at_least "$(value since)" "$since"
+	kill -STOP "$tool" $(pgrep -P "$tool") # neither sees the other end
+	kill -KILL "$tool" $(pgrep -P "$tool")
+	wait_until lock_is_free
+	written 1
+	redlock -k job -- true
+	written 3
+	is outcome=ran
+	[ "$("$REDLOCK" history -u "$url" job | grep -cw expired)" = 2 ]
+}
+
+@test "what expired is written once, not with --no-history, and not for a holder that lived to say how it ended" {
+	"$REDLOCK" -u "$url" lock job -t 200ms --no-history >/dev/null
+	wait_until lock_is_free
+	redlock -k job --no-history -- true
+	written 0
+	hold 20000 -t 1s
+	cli a set job other px 200 >/dev/null
+	ends_with 125
+	wait_until lock_is_free
+	redlock -k job --no-history -- true
+	redlock -k job --no-history -- true
+	written 1
+	is outcome=lost
+}

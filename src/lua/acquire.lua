@@ -267,6 +267,10 @@ if free then
 	if ticket > 0 and not newcomer and not lost then
 		stand(at)
 	end
+	local last = record
+	if free ~= slot then
+		last = own('hget', state, field('holder', free))
+	end
 	local before, waits, failed, _ = number_in(record, 'lost')
 	if not lost and redis.call('exists', queue) == 1 then
 		_, waits, failed = serve(at, alone, not c or before)
@@ -279,6 +283,9 @@ if free then
 		if kind == 'none' then -- memory is full
 			redis.call('set', lock, token, 'nx', 'px', ttl)
 		end
+	end
+	if not lost and not failed and not kind then
+		pcall(note_expired, free, last, at)
 	end
 	if granted then
 		return ours(granted, at, not served)

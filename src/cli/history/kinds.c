@@ -8,6 +8,7 @@ const struct kind_look kinds[KINDS] = {
 	[RAN] = {"ran", "ran", "", false, false},
 	[FAILED] = {"failed", "failed", "F", true, false},
 	[LOST] = {"lost", "lost", "L", true, true},
+	[EXPIRED] = {"expired", "expired", "!", true, true},
 	[MAX_HOLD] = {"max-hold", "max", "M", true, false},
 	[FORCED] = {"forced", "forced", "X", true, true},
 	[RELEASED] = {"released", "hand", "R", false, false},
@@ -24,8 +25,8 @@ enum kind kind_of(const struct history_hold *p)
 	return OTHER;
 }
 
-/* Lost and forced are the loudest: they contrast most with the ground, and have
- * an edge. */
+/* Lost, expired and forced are the loudest: they contrast most with the ground,
+ * and have an edge. */
 const char kinds_style[] =
 	"<style>\n"
 	"text { font: 12px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; "
@@ -48,6 +49,7 @@ const char kinds_style[] =
 	".held { fill: #3f9a70 }\n"
 	".other { fill: #87919c }\n"
 	".lost { fill: #c4002f; stroke: #5c0016; stroke-width: 1.5 }\n"
+	".expired { fill: #b0451a; stroke: #5c1f00; stroke-width: 1.5 }\n"
 	".forced { fill: #a3008f; stroke: #4b0042; stroke-width: 1.5 }\n"
 	"@media (prefers-color-scheme: dark) {\n"
 	"text { fill: #e4e9ee }\n"
@@ -65,6 +67,7 @@ const char kinds_style[] =
 	".held { fill: #3a8062 }\n"
 	".other { fill: #68727c }\n"
 	".lost { fill: #ff7088; stroke: #fff }\n"
+	".expired { fill: #ff9a70; stroke: #fff }\n"
 	".forced { fill: #ff86e8; stroke: #fff }\n"
 	"}\n"
 	"</style>\n";

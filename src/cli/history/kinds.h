@@ -11,6 +11,7 @@ enum kind {
 	RAN,
 	FAILED,
 	LOST,
+	EXPIRED,
 	MAX_HOLD,
 	FORCED,
 	RELEASED,

@@ -320,6 +320,7 @@ static int use_locks(struct job *j, struct fail *why)
 		.max_waiters = o->max_waiters,
 		.supersede = o->supersede,
 		.shared = o->shared,
+		.unrecorded = o->no_history,
 		.slots = o->slots,
 		.replicas = o->wait_replicas,
 		.manifold = servers_are_manifold(s),

@@ -179,6 +179,7 @@ struct lease_conf {
 	int64_t max_waiters;     /* give up if this many wait; -1: no limit */
 	bool supersede;          /* older waiters with this flag give up */
 	bool shared;             /* hold it as a reader */
+	bool unrecorded;         /* nobody writes it into the history */
 	int slots;               /* number of slots; 0 means 1 */
 	int replicas;            /* hold only what this many replicas have */
 	bool manifold;      /* a node may be any of several servers: if one is

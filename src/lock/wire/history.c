@@ -155,11 +155,16 @@ static bool read_entry(struct history_hold *p, const struct reply *r)
 
 /* Another node tells of the same hold. A node that was frozen saw it start
  * later. If the hold was ended by force, one node may know who did it, and
- * another how the command itself ended. */
+ * another how the command itself ended. If one took the holder for dead,
+ * another may know how the hold really ended. */
 static void merge(struct history_hold *known, const struct history_hold *its)
 {
 	if (its->since_ms < known->since_ms)
 		known->since_ms = its->since_ms;
+	if (strcmp(known->outcome, "expired") == 0) {
+		memcpy(known->outcome, its->outcome, sizeof(known->outcome));
+		known->held_ms = its->held_ms;
+	}
 	if (known->status < 0 && known->signal < 0) {
 		known->status = its->status;
 		known->signal = its->signal;

@@ -72,6 +72,9 @@ void script_identity(const struct lease_conf *conf, const struct holder *who,
 	if (conf->nodes > 1) /* for clients that get other nodes */
 		used += (size_t)snprintf(text + used, IDENTITY_SIZE - used,
 					 "ticket %" PRId64 "\n", conf->ticket);
+	if (conf->unrecorded)
+		used += (size_t)snprintf(text + used, IDENTITY_SIZE - used,
+					 "unrecorded 1\n");
 	add_about(who, text, used);
 }
 

@@ -23,7 +23,7 @@
 /* A client's entry in the line: "TTL SLOTS FLAGS\nhost ...\npid ...\n" (for the
  * flags see standing() in src/lua/share.lua). A client has one such text and
  * never changes it, because the scripts find it by its bytes. */
-#define IDENTITY_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 32)
+#define IDENTITY_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 48)
 void script_identity(const struct lease_conf *conf, const struct holder *who,
 		     char text[IDENTITY_SIZE]);
 

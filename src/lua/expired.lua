@@ -1,0 +1,21 @@
+-- The history entry of a hold that nobody ended: its holder crashed, or nobody
+-- renewed or released what was locked by hand. The record of slot n stays until
+-- the next client is granted the slot, which writes the entry. Readers leave no
+-- such record, nor do --min-hold and --no-history.
+--
+-- The hold lasted, at most, one lease more than its renewals, of which there is
+-- one each sixth of the lease or 5 s.
+local function note_expired(n, words, at)
+	local who, ttl = string.match(words or '', '^token (%S+)\nttl (%d+)\n')
+	local since = number_in(words, 'since')
+	if not since or not who or who == token or shared(who) then
+		return
+	end
+	local fence = number_in(words, 'fence')
+	local held = math.min(math.floor(at / 1000) - since, ttl
+	    + (number_in(words, 'renewed') or 0) * math.min(ttl / 6, 5000))
+	note(who, true, fields_of('outcome expired\n'
+	    .. (fence and 'fence ' .. text(fence) .. '\n' or '')
+	    .. (n > 0 and 'slot ' .. n .. '\n' or ''), about_of(words),
+	    'since ' .. text(since) .. '\nheld_ms ' .. text(held) .. '\n'))
+end
