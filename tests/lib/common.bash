@@ -19,6 +19,7 @@ top=${BATS_TEST_DIRNAME%/*}
 REDLOCK=${REDLOCK:-$top/redlock}
 TEST_BIN=${TEST_BIN:-$top/tests/lib}
 export PATH="$TEST_BIN:$PATH"
+export LC_ALL=C.UTF-8 # what is shown is compared letter by letter
 
 setup() {
 	trace_failures
