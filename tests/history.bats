@@ -766,6 +766,13 @@ END
 	[ "$("$REDLOCK" history -u "$url" job | grep -cw expired)" = 2 ]
 }
 
+@test "a lock that ran out under a waiter: the waiter's next question writes that it expired" {
+	"$REDLOCK" -u "$url" lock job -t 700ms >/dev/null
+	redlock -k job -- true
+	written 2
+	[[ $(entries a | head -n 1) = *' outcome=expired '* ]]
+}
+
 @test "what expired is written once, not with --no-history, and not for a holder that lived to say how it ended" {
 	"$REDLOCK" -u "$url" lock job -t 200ms --no-history >/dev/null
 	wait_until lock_is_free

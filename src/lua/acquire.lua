@@ -267,7 +267,7 @@ if free then
 	if ticket > 0 and not newcomer and not lost then
 		stand(at)
 	end
-	local last = record
+	local taken, last = free, record
 	if free ~= slot then
 		last = own('hget', state, field('holder', free))
 	end
@@ -285,7 +285,7 @@ if free then
 		end
 	end
 	if not lost and not failed and not kind then
-		pcall(note_expired, free, last, at)
+		pcall(note_expired, taken, last, at)
 	end
 	if granted then
 		return ours(granted, at, not served)
