@@ -756,8 +756,7 @@ END
 	is 'reason=by hand'
 	[ "$(value held_ms)" = 400 ]
 	at_least "$(value since)" "$since"
-	kill -STOP "$tool" $(pgrep -P "$tool") # neither sees the other end
-	kill -KILL "$tool" $(pgrep -P "$tool")
+	kill -KILL $(pgrep -P "$tool") "$tool"
 	wait_until lock_is_free
 	written 1
 	redlock -k job -- true
@@ -771,6 +770,21 @@ END
 	redlock -k job -- true
 	written 2
 	[[ $(entries a | head -n 1) = *' outcome=expired '* ]]
+}
+
+@test "a waiter that was handed the lock and never claimed it did not hold it" {
+	hold 400
+	start -k job -t 600ms -- true
+	wait_until in_line
+	kill -STOP "$tool"
+	end_hold
+	wait_until lock_is_free
+	redlock -k job -- true
+	written 2
+	kill -CONT "$tool"
+	finish
+	written 3
+	not contains <(entries a) outcome=expired
 }
 
 @test "what expired is written once, not with --no-history, and not for a holder that lived to say how it ended" {

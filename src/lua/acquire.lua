@@ -140,6 +140,7 @@ local function note_round(n)
 	    or number_in(words, 'lost') and '\nlost %d+\n' or '\nsince %d+\n',
 	    '%0' .. round_line(token), 1)
 	put(field('holder', n), words)
+	record = n == slot and words or record
 end
 local function ours(n, at, fresh)
 	if reads then
@@ -163,7 +164,15 @@ local function ours(n, at, fresh)
 	if not granted and not bad and (several or moving
 	    or not record_is_of(token) or number_in(record, 'fence') ~= c) then
 		local next = next_fence(at or time(), alone)
-		move(next, n)
+		local words = not reads and record_at(n, token)
+		if words then
+			words = string.gsub(words, '\nfence %d+\n', '\n', 1)
+			words = string.gsub(words, '\nttl %d+\n',
+			    '%0fence ' .. text(next) .. '\n', 1)
+			move(next, n, nil, field('holder', n), words)
+		else
+			move(next, not reads and n or nil)
+		end
 		c = next
 	end
 	local who = guard >= 0 and server()
@@ -207,7 +216,7 @@ local function busy(place, kind)
 	end
 	return {kind and 'type' or 'busy', text(c), left or -1,
 	    kind or string.sub(v or '', 1, 128),
-	    string.sub(record or '', 1, 2048), place,
+	    string.sub(not kind and record or '', 1, 2048), place,
 	    text(math.max(ticket, 0)), (kind or moving) and 0 or told(),
 	    text(since and math.max(0, math.floor(time() / 1000) - since) or -1)}
 end

@@ -115,7 +115,8 @@ if raises or back then
 	if back or not alone and c ~= seen and rolled_back() then
 		higher = math.max(higher, at)
 	end
-	if move(higher, said == 'healed' and slot or nil, back) then
+	if move(higher, (said == 'healed' or not c and not shares) and slot or nil,
+	    back) then
 		c, raised = higher, higher == m and higher ~= before and 1 or 0
 	end
 end

@@ -14,10 +14,10 @@ end
 local its = standing(stands)
 local ends = value ~= token
     and redis.call('zscore', sharers_of(value), token .. ' ' .. stands)
-local longest = math.max(tonumber(ARGV[2]) > 0 and tonumber(ARGV[2]) or its,
+local lasts = math.max(tonumber(ARGV[2]) > 0 and tonumber(ARGV[2]) or its,
     ends and math.floor(ends) - math.floor(now_us / 1000) or redis.call('pttl', lock))
-ARGV[2] = text(longest)
-if longest > its and record_is_of(token) then
+ARGV[2] = text(lasts)
+if lasts > its and record_is_of(token) then
 	-- a waiter that finds data lost waits as long as the lease may be
 	record = string.gsub(record, '\nttl %d+\n', '\nttl ' .. ARGV[2] .. '\n', 1)
 end

@@ -126,7 +126,8 @@ if vanished() then
 		return {'yes', text(c), math.max(stop_word(token, at), 0), 1}
 	end
 	local next = math.max(c or at, seen) + 1
-	move(next, slot)
+	redis.call('del', lock) -- a first write
+	move(next, slot, nil, field('holder', slot), '')
 	return {'yes', text(next), 0}
 end
 if not is_there() then
@@ -171,9 +172,9 @@ if v and v ~= token then
 		return {'yes', text(c), 0}
 	end
 end
-local lost = number_in(record, 'lost')
+local lost = number_in(v and record, 'lost')
 -- with several holders it matters whose fence the counter is
-local several = slot > 0 or shared(v) or redis.call('hget', state, 'moved:1')
+local several = slot > 0 or shared(v) or own('hget', state, 'moved:1')
 redis.call('del', lock)
 try('del', sharers)
 if v == token and record_is_of(v) then

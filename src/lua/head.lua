@@ -73,10 +73,17 @@ local function time()
 	local t = redis.call('time')
 	return t[1] * 1000000 + t[2]
 end
--- A counter is seldom far from the clock. If it is, the lock has been held or
--- unused for long, and the state would expire.
+-- The state lives for a month from its last use, or for the longest lease. It is
+-- prolonged once a day, and never shortened.
+local day_us, lives_ms = 86400000000, month_ms
+local function prolong()
+	if redis.call('pttl', state) < lives_ms - day_us / 1000 then
+		redis.call('pexpire', state, lives_ms)
+	end
+end
+-- The counter tells when the state was used last: on one node, by the clock.
 local function stay(at)
-	if at - c > 86400000000 or c - at > 86400000000 then
-		redis.call('pexpire', state, month_ms)
+	if math.floor(at / day_us) ~= math.floor(c / day_us) then
+		prolong()
 	end
 end

@@ -19,6 +19,7 @@
 local ttl = tonumber(ARGV[2])
 round = tonumber(ARGV[10])
 local member = token .. ' ' .. ARGV[3]
+lives_ms = math.max(lives_ms, ttl)
 local outer, group, m = ARGV[4], ARGV[5], tonumber(ARGV[6])
 local at = time()
 local alone = ARGV[9] == '1'

@@ -6,11 +6,11 @@ local function ask(...)
 end
 -- The slots that were ever in use, in order; always slot 0.
 local function slots_known()
-	local slots = {0}
+	local slots, known = {0}, {}
 	for _, name in ipairs(ask('hkeys', state)) do
-		local n = string.match(name, '^moved:([1-9]%d?%d?)$')
-		if n then
-			slots[#slots + 1] = tonumber(n)
+		local n = string.match(name, '^%l+:([1-9]%d?%d?)$')
+		if n and not known[n] then
+			slots[#slots + 1], known[n] = tonumber(n), true
 		end
 	end
 	table.sort(slots)

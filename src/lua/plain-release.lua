@@ -28,7 +28,7 @@ if about then
 			redis.call('set', lock, who, 'px', px)
 			c = math.max(c + 1, tonumber(ARGV[2]) + 1, at)
 			redis.pcall('hset', state, 'fence', text(c), 'moved', text(c),
-			    'holder', record_of(who, ttl, its, at, nil, c))
+			    'holder', record_of(who, ttl, handed_line .. its, at, nil, c))
 			grant = part('grant:' .. who)
 			redis.pcall('rpush', grant, text(c))
 			redis.pcall('pexpire', grant, px)

@@ -26,9 +26,7 @@ local function whole(words)
 	return n and n <= 9007199254740000 and n or nil
 end
 born = whole(born)
--- Writes fields of the state, which outlives any lease. Returns whether it could:
--- memory may be full.
-local lives_ms = month_ms
+-- Writes fields of the state. Returns whether it could: memory may be full.
 local function put(...)
 	local answer = redis.pcall('hset', state, ...)
 	if type(answer) == 'table' and not moving
@@ -36,7 +34,7 @@ local function put(...)
 		redis.call('del', state)
 		answer = redis.pcall('hset', state, ...)
 	end
-	redis.call('pexpire', state, lives_ms)
+	prolong()
 	return type(answer) == 'number'
 end
 -- Moves the counter, of slot n or, with nil, of no slot. `back`: the counter

@@ -103,7 +103,7 @@ local function grant(n, who, stands, px, at, alone, lost)
 	end
 	local words = joins and record_at(n, value)
 	if ttl > (words and number_in(words, 'ttl') or 0) then
-		words = record_of(value, ttl, about,
+		words = record_of(value, ttl, (who == token and '' or handed_line) .. about,
 		    (words and number_in(words, 'since') or at / 1000) * 1000,
 		    lost == true and next or lost, next)
 	end

@@ -5,6 +5,8 @@ local round = 0
 local function round_line(who)
 	return who == token and round > 0 and 'round ' .. round .. '\n' or ''
 end
+-- Of a waiter that was handed the lock, and may never claim it.
+local handed_line = 'handed 1\n'
 -- "fence": the counter at the grant. "lost": see grant() in queue.lua; a record
 -- with it must outlive any lease.
 local function record_of(who, ttl, about, since, lost, given)

@@ -121,6 +121,7 @@ if shares or theirs then
 	try('del', sharers)
 	v = false
 elseif rest > 0 then
+	lives_ms = math.max(lives_ms, rest)
 	-- under another name, because a late renewal would prolong it
 	redis.call('pexpire', lock, rest)
 	local name = token .. ' rest'

@@ -6,6 +6,7 @@ local function about_of(words)
 	about = string.gsub(about, '^lost %d+\n', '')
 	about = string.gsub(about, '^renewed %d+\n', '')
 	about = string.gsub(about, '^round %d+\n', '')
+	about = string.gsub(about, '^' .. handed_line, '')
 	return (string.gsub(about, joined_line .. '$', ''))
 end
 -- "NAME VALUE" lines as fields for log.lua: `first`, who it is, and the rest.

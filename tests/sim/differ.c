@@ -333,8 +333,8 @@ static const char *difference(const struct question *q,
 		return "one finds the lock gone";
 	if (real->at_ms < early->at_ms || real->at_ms > late->at_ms)
 		return "the clocks differ";
-	/* by the clock, at times: a counter that was just born is above what the
-	 * client saw, or a time passes the fence meanwhile */
+	/* by the clock, at times: a counter that was just born is above what
+	 * the client saw, or a time passes the fence meanwhile */
 	if (real->lost != early->lost && real->lost != late->lost)
 		return "one tells of a loss";
 	if (real->raised != early->raised && real->raised != late->raised)

@@ -358,6 +358,8 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 		else if (n->record != token || n->given != n->counter)
 			move(n, by_time ? larger(before + 1, us) : before + 1,
 			     true);
+		if (n->record == token)
+			n->given = n->counter;
 		if (n->record == token && n->round < ask->round)
 			n->round = ask->round;
 		granted.counter = n->counter;
@@ -449,7 +451,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 		if (back || (conf->nodes > 1 && before != ask->seen &&
 			     is_rolled_back(n)))
 			higher = larger(higher, us);
-		move(n, higher, a.said == SAID_HEALED);
+		move(n, higher, a.said == SAID_HEALED || before < 0);
 		if (back)
 			n->born = higher;
 	}

@@ -159,12 +159,16 @@ static bool read_entry(struct history_hold *p, const struct reply *r)
  * another may know how the hold really ended. */
 static void merge(struct history_hold *known, const struct history_hold *its)
 {
+	bool died = strcmp(known->outcome, "expired") == 0;
+
+	if (strcmp(its->outcome, "expired") == 0)
+		return;
+	if (died) {
+		*known = *its;
+		return;
+	}
 	if (its->since_ms < known->since_ms)
 		known->since_ms = its->since_ms;
-	if (strcmp(known->outcome, "expired") == 0) {
-		memcpy(known->outcome, its->outcome, sizeof(known->outcome));
-		known->held_ms = its->held_ms;
-	}
 	if (known->status < 0 && known->signal < 0) {
 		known->status = its->status;
 		known->signal = its->signal;
