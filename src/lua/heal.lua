@@ -1,10 +1,11 @@
 -- For the scripts that set a vanished lock again, or join one.
 --
 -- Whether nobody was granted this slot, and nobody released it, since the
--- counter was `seen`.
+-- counter was `seen`. (A smaller counter is an older one that came back: it does
+-- not know.)
 local function untouched(seen)
 	local last = own('hget', state, field('moved', slot))
-	return (whole(last or '0') or math.huge) <= seen
+	return c >= seen and (whole(last or '0') or math.huge) <= seen
 end
 -- Notes a longer lease in the record: a healed lock lasts for the longest
 -- lease, see longest() in share.lua.

@@ -1688,7 +1688,7 @@ static const struct twin {
 	   "untouched(seen)\n",
 	   "return true\n"}}},
 	{"heal a slot that was somebody else's since",
-	 {{"return (whole(last or '0') or math.huge) <= seen\n",
+	 {{"return c >= seen and (whole(last or '0') or math.huge) <= seen\n",
 	   "return true\n"}}},
 	{"nobody notes which slot has moved",
 	 {{"add(field('moved', n), text(next))\n",

@@ -65,6 +65,11 @@ static void move(struct node *n, int64_t next, bool ours)
 	n->counter = next;
 }
 
+static bool untouched(const struct node *n, int64_t seen)
+{
+	return n->counter >= 0 && n->counter >= seen && n->moved <= seen;
+}
+
 /* The counter may be an older one. */
 static bool is_rolled_back(struct node *n)
 {
@@ -405,14 +410,14 @@ static bool heals(const struct node *n, const struct ask *ask,
 
 	if (ask->repairs)
 		return (larger(n->counter, 0) == ask->seen || same ||
-			(n->counter >= 0 && n->moved <= ask->seen)) &&
+			untouched(n, ask->seen)) &&
 		       young(n, conf->guard_ms, us) == 0;
 	if (ask->seen == 0 || ask->until_ms < 0 ||
 	    (conf->nodes > 1 && ask->until_ms > 0 && !lives))
 		return false;
 	if (lives && n->counter < ask->seen && n->twin != TWIN_BACK_IS_LOST)
 		return true;
-	return same || n->counter < 0 || n->moved <= ask->seen;
+	return same || n->counter < 0 || untouched(n, ask->seen);
 }
 
 static struct answer confirm(struct node *n, const struct ask *ask,
