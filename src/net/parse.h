@@ -45,9 +45,8 @@ const char *endpoint_masked(const char *url, char buf[160]);
 
 /* The password to use now: the first line of the file, read each time (a
  * password may be rotated during a hold), or the one given. Returns -1 if the
- * file cannot be read or others may read it. *has false: there is none, and it
- * is
- * "". */
+ * file cannot be read or others may read it. *has false: there is none, and out
+ * is "". */
 int secret_password(const struct secret *s, char out[PASSWORD_MAX], bool *has,
 		    struct fail *why);
 

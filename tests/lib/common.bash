@@ -200,7 +200,7 @@ node_launch() { # the same, but does not wait for it
 	launched=yes
 	# they may be those of a lent server
 	[ ! -e "$T/$n.log" ] && [ ! -L "$T/$n.log" ] || rm -f "$T/$n".{sock,pid,log}
-	( # not marked as ours; bats waits for whoever holds its descriptor 3
+	( # not marked as ours; bats waits until all have closed its descriptor 3
 		unset REDLOCK_TEST_ID
 		exec "${via[@]}" redis-server --port 0 \
 			--unixsocket "$T/$n.sock" --save '' --appendonly no \

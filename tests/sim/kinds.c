@@ -1741,7 +1741,7 @@ static const struct twin {
 	 {{"if not v then\n"
 	   "move(c + 1, slot, nil, field('holder', slot), '')\n",
 	   "if not v then\n"}}},
-	{"whoever is put out is asked with the others who came since",
+	{"taking the lock from one reader takes it from all",
 	 {{"if outer or sharers_end(v, at) then\nif shared(v) and not bad then",
 	   "if outer then\nif shared(v) and not bad then"}}},
 	{"who supersedes stops at a key of another type",
@@ -2513,8 +2513,7 @@ uint64_t sim_twin_from(int twin)
 		const char *name;
 		uint64_t from;
 	} rare[] = {
-		{"whoever is put out is asked with the others who came since",
-		 3200},
+		{"taking the lock from one reader takes it from all", 3200},
 		{"a restarted node votes at once", 3200},
 	};
 

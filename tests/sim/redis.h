@@ -69,9 +69,9 @@ void redis_flush(struct redis *r);
 void redis_del(struct redis *r, const char *key);
 /* NULL: missing, or not a string. */
 const char *redis_get(struct redis *r, const char *key);
-/* In ms since 1970; -1: never; 0: there is no such key. */
-/* Of a hash, or NULL. */
+/* NULL: missing, or not a hash. */
 const char *redis_field(struct redis *r, const char *key, const char *name);
+/* In ms since 1970; -1: never; 0: there is no such key. */
 int64_t redis_ends(struct redis *r, const char *key);
 /* The i-th member; NULL: there are not so many. */
 const char *redis_member(struct redis *r, const char *key, int i,
