@@ -12,12 +12,25 @@ setup() {
 	export REDLOCK_URL=$url PATH="$T/bin:$PATH" HOME=$T LC_ALL=C.UTF-8
 	export DUMP=$BATS_FILE_TMPDIR/zcompdump
 	cd "$T/here"
+	! command -v zsh >/dev/null || start_zsh
+}
+start_zsh() { # one for all lines of a test: it takes long to start
+	coproc timeout 120 zsh -f "$top/tests/lib/offers.zsh" "$from/zsh" 3>&-
+	exec {to_zsh}>&"${COPROC[1]}" {from_zsh}<&"${COPROC[0]}"
 }
 from=$top/completions
 
 # Prints what a shell offers at the end of a line.
 in_bash() { timeout 30 bash --norc "$top/tests/lib/offers.bash" "$from/bash" "$1"; }
-in_zsh() { timeout 30 zsh -f "$top/tests/lib/offers.zsh" "$from/zsh" "$1"; }
+in_zsh() {
+	local word
+
+	printf '%s\n' "$1" >&"$to_zsh"
+	while IFS= read -rt 30 -u "$from_zsh" word && [ "$word" != end ]; do
+		printf '%s\n' "$word"
+	done
+	[ "$word" = end ]
+}
 in_fish() {
 	timeout 30 fish -N -c 'source $argv[1]/redlock.fish
 		complete -C $argv[2]' "$from/fish" "$1" | cut -f 1
@@ -36,7 +49,7 @@ offers() {
 	for sh in $(shells); do
 		got=$("in_$sh" "$line" 3>&- | sort -u)
 		for want; do
-			grep -qxF -- "$want" <<<"$got" && continue
+			[[ $'\n'$got$'\n' != *$'\n'"$want"$'\n'* ]] || continue
 			printf '%s, %s: lacks %s, offers:\n%s\n' \
 				"$sh" "$line" "$want" "$got" >&2
 			return 1

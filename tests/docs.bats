@@ -432,13 +432,14 @@ example_runs() { # LINE: with the status that it has when all is well
 	export REDLOCK_RESTART_GUARD=off CI_ENVIRONMENT_SLUG=production
 	shell_lines >"$T/lines"
 	at_least "$(wc -l <"$T/lines")" 45
+	mkdir "$T/scripts"
+	for c in $(grep -oE '(^| )\./[a-z.-]+' "$T/lines" | sort -u) smoke-test.sh; do
+		cp "$T/command" "$T/scripts/$c"
+	done
 	while IFS= read -r line <&4; do
 		rm -rf "$T/there" "$T/ran"
-		mkdir "$T/there"
+		cp -r "$T/scripts" "$T/there"
 		cd "$T/there"
-		for c in $(grep -oE '(^| )\./[a-z.-]+' "$T/lines" | sort -u) smoke-test.sh; do
-			cp "$T/command" "$c"
-		done
 		other=
 		unset REDLOCK_TOKEN token
 		echo "example: $line"

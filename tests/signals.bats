@@ -330,13 +330,13 @@ counting() { # SIGNAL
 }
 
 @test "C2 TERM reaches each of 2,500 processes" {
-	start -k job -- sh -c "i=0; while [ \$i -lt 2500 ]; do sleep 62.5 &
-		i=\$((i + 1)); done; touch $T/w; wait"
+	start -k job -- linger many 2500 "$T/w"
 	wait_until exists "$T/w"
+	[ "$(pgrep -cfx "linger many 2500 $T/w")" = 2501 ]
 	kill -TERM "$tool"
 	finish
 	wait_until no_process_left
-	[ "$(pgrep -cfx 'sleep 62.5')" = 0 ]
+	[ "$(pgrep -cfx "linger many 2500 $T/w")" = 0 ]
 }
 
 @test "C2 INT and then TERM: redlock dies of what the command died of" {

@@ -6,8 +6,12 @@
  *   linger              until it is killed
  *   linger until FILE   until FILE is there
  *   linger while FILE   as long as it is there
+ *   linger many N FILE  until it is killed, with N children who do the same:
+ *                       FILE is made when all are there
  */
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +23,23 @@ static bool goes_on(const char *how, const char *file)
 	return strcmp(how, "while") == 0 ? there : !there;
 }
 
+static int many(int n, const char *file)
+{
+	for (int i = 0; i < n; i++) {
+		pid_t child = fork();
+
+		if (child == -1)
+			return 70;
+		if (child == 0)
+			for (;;)
+				(void)pause();
+	}
+	if (open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) == -1)
+		return 73;
+	for (;;)
+		(void)pause();
+}
+
 int main(int argc, char **argv)
 {
 	const struct timespec pause_for = {0, 10000000};
@@ -26,6 +47,8 @@ int main(int argc, char **argv)
 	if (argc == 1)
 		for (;;)
 			(void)pause();
+	if (argc == 4 && strcmp(argv[1], "many") == 0)
+		return many(atoi(argv[2]), argv[3]);
 	if (argc != 3 ||
 	    (strcmp(argv[1], "until") != 0 && strcmp(argv[1], "while") != 0))
 		return 64;

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# offers.zsh FOLDER LINE: what zsh offers at the end of LINE, a candidate a line,
-# with the completion _redlock of FOLDER. Needs a directory $T, and a file $DUMP,
-# in which zsh finds what it knew the last time.
+# offers.zsh FOLDER: for each line of standard input what zsh offers at its end, a
+# candidate a line, and then "end", with the completion _redlock of FOLDER. Needs a
+# directory $T, and a file $DUMP, in which zsh finds what it knew the last time.
 #
-# zsh completes on a terminal only, so it gets one: a shell on it types LINE, and
-# notes what its completion hands over.
-zmodload zsh/zpty
-export LINE=$2 FOLDER=$1
-rm -f $T/offers $T/ready $T/offered
+# zsh completes on a terminal only, so it gets one: a shell on it types the line,
+# and notes what its completion hands over.
+zmodload zsh/zpty zsh/zselect
+export FOLDER=$1
+rm -f $T/ready
 cat >$T/zshrc <<'END'
 fpath=($FOLDER $fpath)
 autoload -Uz compinit && compinit -u -d $DUMP
@@ -21,27 +21,32 @@ compadd() {
 	builtin compadd "$@"
 }
 offer() {
-	BUFFER=$LINE CURSOR=$#LINE
+	BUFFER=$(<$T/line) CURSOR=$#BUFFER
 	zle complete-word
 	BUFFER=
 	: >$T/offered
 }
 zle -N offer
-bindkey '^X' offer
+bindkey '^T' offer
 : >$T/ready
 END
 await() {
 	local end=$((SECONDS + 10)) seen
 
 	until [[ -e $1 ]]; do
-		zpty -rt terminal seen || sleep 0.01
+		zpty -rt terminal seen || zselect -t 1
 		(( SECONDS < end )) || exit 1
 	done
 }
 zpty -b terminal zsh -f -i
 zpty -w terminal '. $T/zshrc'
 await $T/ready
-zpty -wn terminal $'\x18'
-await $T/offered
+while IFS= read -r line; do
+	rm -f $T/offers $T/offered
+	print -rn -- $line >$T/line
+	zpty -wn terminal $'\x14'
+	await $T/offered
+	[[ ! -e $T/offers ]] || cat $T/offers
+	print end
+done
 zpty -d terminal
-[[ ! -e $T/offers ]] || cat $T/offers
