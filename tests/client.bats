@@ -317,6 +317,7 @@ kill_both() {
 	kill -STOP "$tool"
 	while held job; do # for as long as nobody else may run
 		! tree_is_dead || break
+		pause 0.01
 	done
 	tree_is_dead
 	finish
@@ -329,6 +330,7 @@ kill_both() {
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	while kill -STOP "$tool" 2>/dev/null && held job; do
 		! tree_is_dead || break
+		pause 0.01
 	done
 	tree_is_dead
 	kill -CONT "$tool" 2>/dev/null || true # nothing is left to be guarded
@@ -344,9 +346,7 @@ kill_both() {
 	helpers="$helpers $tool"
 	wait_until contains "$T/w" '^[0-9]'
 	kill -STOP "$tool"
-	while held job; do
-		! tree_is_dead || break
-	done
+	while held job && ! tree_is_dead; do pause 0.01; done
 	tree_is_dead
 	stopped "$tool"
 	kill -CONT "$tool"
@@ -358,9 +358,7 @@ kill_both() {
 @test "C4 redlock, guard and command stopped at once are dead in time" {
 	started -k job -t 500ms -- witness "$T" --started w --hold 9000 --spawn
 	kill -STOP "$tool" "$(guard)" "$cmd"
-	while held job; do
-		! tree_is_dead || break
-	done
+	while held job && ! tree_is_dead; do pause 0.01; done
 	tree_is_dead
 	finish
 }
@@ -385,9 +383,7 @@ kill_both() {
 	helper launch --trace "$tool" >"$T/trace" 2>"$T/trace.err"
 	wait_until test -s "$T/trace" -o -s "$T/trace.err"
 	[ -s "$T/trace" ] || { kill "$tool"; skip "no ptrace here"; }
-	while held job; do
-		! tree_is_dead || break
-	done
+	while held job && ! tree_is_dead; do pause 0.01; done
 	tree_is_dead
 }
 
@@ -1076,9 +1072,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	helpers="$helpers $outer"
 	wait_until contains "$T/w" '^[0-9]'
 	kill -STOP "$(guard_of "$outer")"
-	while held job; do
-		! tree_is_dead || break
-	done
+	while held job && ! tree_is_dead; do pause 0.01; done
 	tree_is_dead
 }
 

@@ -118,7 +118,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 }
 
 @test "S33 who may not see INFO is blind, and -v says so: the rest goes on" {
-	several 3
+	several 3 off # and just started
 	settings
 	on_all acl setuser joe on '>pw' '~*' +@all -info >/dev/null
 	url=${url//unix:\/\//unix://joe:pw@}

@@ -241,7 +241,7 @@ renewals_at_master() {
 	wait_until replicated
 	group_failover g
 	# until the old master is one no more, and for two renewals from then on
-	wait_until is_replica g1
+	kit await "$T/g1" slave role
 	i=$(renewals_at_master)
 	wait_until eval 'at_least "$(renewals_at_master)" $((i + 2)) 2>/dev/null'
 	end_hold

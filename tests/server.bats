@@ -956,6 +956,7 @@ waited_out() {
 	helpers="$helpers $!"
 	while held job && [ "$(cli a pttl job)" -gt 500 ]; do
 		[ ! -e "$T/value" ]
+		pause 0.01
 	done
 	wait_until exists "$T/value"
 	wait_until lock_is_free

@@ -178,7 +178,7 @@ seen_as() {
 	[ "$(cli "$(group_master_name g)" role | head -n 1)" = master ]
 	run ! group_settled g
 	group node_thaw g1
-	wait_until is_replica g1
+	kit await "$T/g1" slave role
 	wait_until group_settled g
 }
 
@@ -218,7 +218,7 @@ agree() { [ "$(sentinel_master "$1" g)" = "$(group_master g)" ]; } # SENTINEL
 	[ "$(group_master g)" != "$was" ]
 	group_revive gs3
 	wait_until agree gs3
-	wait_until is_replica g1
+	kit await "$T/g1" slave role
 }
 
 # ---- Cluster ----

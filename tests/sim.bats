@@ -15,9 +15,9 @@ setup_file() {
 	echo "# SIM_SEED=$SIM_SEED" >&3
 }
 from() { echo --from "${SIM_SEED}000000"; }
-# of N in a full run: a tenth, or a hundredth where a sanitizer makes it slow
+# of N in a full run: a twentieth, or a hundredth where a sanitizer makes it slow
 some() {
-	local n=$(($1 / 10))
+	local n=$(($1 / 20))
 
 	[ -z "${SANITIZED:-}" ] || n=$(($1 / 100))
 	[ -z "${SIM_FULL:-}" ] || n=$1
@@ -44,7 +44,7 @@ need_kinds() {
 }
 
 @test "each broken twin of the protocol is caught by the simulator" {
-	run -0 twins "$sim" 100000 8
+	run -0 twins "$sim" 100000 13
 }
 
 @test "a seed plays the same schedule again" {
@@ -73,7 +73,7 @@ need_kinds() {
 
 @test "each broken twin of the scripts is caught by the simulator" {
 	need_kinds
-	run -0 twins "$kinds" 3000 16
+	run -0 twins "$kinds" 3000 37
 }
 
 @test "the small Redis of the simulator and a real server agree" {

@@ -9,9 +9,9 @@
 # server.
 #
 # Node a is lent: one server for all tests of a file, empty at the beginning of
-# each. A test may do to it what it likes; if it is not as it was afterwards
-# (killed, frozen, configured, with users of its own), the next test gets
-# another one.
+# each; so is any other node that is started without options. A test may do to it
+# what it likes; if it is not as it was afterwards (killed, frozen, configured,
+# with users of its own), the next test gets another one.
 
 bats_require_minimum_version 1.5.0
 
@@ -45,7 +45,7 @@ get_mills_since_epoch() { now_ms; }
 common_begin() {
 	BATS_TEST_RETRIES=0 # unless the test says may_need_another_try
 	nodes=
-	borrow_node
+	borrow a
 	export T REDLOCK_TEST_ID=$T
 	unset REDLOCK_URL REDISCLI_AUTH SSL_CERT_FILE SSL_CERT_DIR
 	export XDG_CONFIG_HOME=$T/settings # nobody's, unless a test makes it
@@ -70,7 +70,7 @@ common_end() {
 		list_processes | while read -r n _; do kill -KILL "$n"; done
 	}
 	[ -n "${BATS_TEST_COMPLETED-}" ] || failed=1
-	return_node $failed
+	return_lent $failed
 	# after what went well there is nothing
 	[ ! -e "$T" ] || {
 		for n in $nodes; do node_kill "$n"; done
@@ -188,8 +188,12 @@ ends_with() { # STATUS: how the holder ended
 # ---- servers ----
 
 node_start() { # NAME [redis-server option...]
-	node_launch "$@"
-	kit await "$T/$1" PONG ping
+	if can_borrow "$@"; then
+		borrow "$1"
+	else
+		node_launch "$@"
+		kit await "$T/$1" PONG ping
+	fi
 }
 launched= # a server of this test's own
 via=() # by this, which executes what follows
@@ -234,10 +238,10 @@ node_restart() { # NAME [option...]: comes back empty
 cli() { # NAME COMMAND...; $T/NAME.auth has the password, if there is one
 	local n=$1 auth=()
 	shift
-	case "$n ${1,,}-${2,,}" in # what node_state does not see
-	a\ debug-* | a\ save-* | a\ bgsave-* | a\ replicaof-* | \
-		a\ swapdb-* | a\ client-pause)
-		: >"$T/a.spoiled"
+	case "$n ${1,,}-${2,,}" in # what kit state does not see
+	*\ debug-* | *\ save-* | *\ bgsave-* | *\ replicaof-* | \
+		*\ swapdb-* | *\ client-pause)
+		: >"$T/$n.spoiled"
 		;;
 	esac
 	case "${1-}" in
@@ -262,37 +266,44 @@ kill_servers() { # DIRECTORY
 	done
 }
 
-# ---- the server that is lent ----
+# ---- the servers that are lent ----
 
-borrow_node() {
-	local at=$BATS_FILE_TMPDIR
+lent= # to this test
+can_borrow() { # NAME [option...]: as node_start; not what is started once more
+	[ $# = 1 ] && [ ${#via[@]} = 0 ] && [ -z "${LD_PRELOAD-}" ] &&
+		[ "$T" != "$BATS_FILE_TMPDIR" ] && [[ " $nodes " != *" $1 "* ]]
+}
+borrow() { # NAME
+	local at=$BATS_FILE_TMPDIR own=$launched
 
-	[ -e "$at/a.fresh" ] || {
+	[ -e "$at/$1.fresh" ] || {
 		chmod a+x "$BATS_RUN_TMPDIR" # for tests with other users
-		T=$at node_start a
-		kit state "$at/a" >"$at/a.fresh"
-		launched=
+		T=$at node_launch "$1"
+		launched=$own
+		kit await "$at/$1" PONG ping
+		kit state "$at/$1" >"$at/$1.fresh"
 	}
-	T=$(kit lend "$at")
-	nodes=a
+	T=$(kit lend "$at" "$1" $T)
+	[[ " $nodes " == *" $1 "* ]] || nodes="$nodes $1"
+	lent="$lent $1"
 }
-# It is taken back if it is as it was; then it is empty, too. After a test that
-# failed it is not looked at.
-is_lent() { [ -L "$T/a.sock" ] && [ ! -e "$T/a.spoiled" ]; }
-as_it_was=
-return_node() { # FAILED
-	if [ "$1" = 0 ] && [ -n "$as_it_was" ]; then
-		nodes=${nodes#a}
-	else
-		rm -f "$BATS_FILE_TMPDIR/a.fresh"
-		kill_lent
-	fi
-}
-kill_lent() { # if it is still there: a test may have killed it
-	local at=$BATS_FILE_TMPDIR pid
+is_lent() { [ -L "$T/$1.sock" ] && [ ! -e "$T/$1.spoiled" ]; }
+# What was found as it was is empty now, and stays. After a test that failed none
+# is looked at.
+returned=
+return_lent() { # FAILED
+	local at=$BATS_FILE_TMPDIR n pid
 
-	read -r pid <"$at/a.pid" && [ "/proc/$pid/cwd" -ef "$at" ] || return 0
-	shared node_kill a
+	for n in $lent; do
+		[ "$1" = 0 ] && [[ " $returned " == *" $n "* ]] &&
+			[ -e "$at/$n.fresh" ] || {
+			rm -f "$at/$n.fresh"
+			# a test may have killed it
+			read -r pid <"$at/$n.pid" &&
+				[ "/proc/$pid/cwd" -ef "$at" ] || continue
+			shared node_kill "$n"
+		}
+	done
 }
 
 # A server that has run all our scripts before, as most have: where a test counts
@@ -415,14 +426,16 @@ now_ms() { local t=${EPOCHREALTIME/[.,]/}; echo $((t / 1000)); }
 
 # All of them at once, as each test ends with them: see kit.c.
 what_is_left() {
-	local status=0 lent=() n at=()
+	local n lend=() at=()
 
 	for n in $nodes; do at+=("$T/$n"); done
 	for n in $shared_nodes; do at+=("$BATS_FILE_TMPDIR/$n"); done
-	! is_lent || lent=(--lent "$T/a" "$BATS_FILE_TMPDIR/a.fresh")
-	kit left "$T" "${lent[@]}" "${at[@]}" || status=$?
-	if [ ${#lent[@]} != 0 ] && [ "$status" = 0 ]; then as_it_was=yes; fi
-	[ "$status" = 0 ] || [ "$status" = 3 ]
+	for n in $lent; do
+		is_lent "$n" || continue
+		lend+=(--lent "$T/$n" "$BATS_FILE_TMPDIR/$n.fresh")
+		returned="$returned $n"
+	done
+	kit left "$T" "${lend[@]}" "${at[@]}"
 }
 # Processes that carry this test's mark, but not this shell and its children.
 list_processes() { kit processes "$T"; }

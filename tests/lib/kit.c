@@ -7,19 +7,20 @@
  *   kit each NODE...          the same of each node, and a line "end" behind it
  *   kit await NODE ANSWER COMMAND...
  *                             until the answer is this; asks for up to 20 s
- *   kit lend DIR              makes a directory for a test, with node a of DIR
+ *   kit lend DIR NAME [TO]    node NAME of DIR is found in TO as well, or in a new
+ *                             directory; says in which
  *   kit state NODE            empties a server, says what it is like then
  *   kit processes MARK        who carries it: "PID COMMAND LINE", a line each
  *   kit called NAME --mark MARK
  *   kit called NAME --at PREFIX
  *                             the pids of the processes of that name that carry
  *                             the mark, or whose directory begins with that
- *   kit left MARK [--lent NODE FILE] NODE...
+ *   kit left MARK [--lent NODE FILE]... NODE...
  *                             what should not be there after a test: processes
  *                             with the mark, locks on the nodes. Waits for 20 s
  *                             and says what stays: status 1. Else the mark's
- *                             directory goes, with the servers in it; status 3
- *                             if the lent one is not in the state of the file
+ *                             directory goes, with the servers in it, and the
+ *                             FILE of each that is not in the state it tells
  *
  * NODE is DIR/NAME: its socket is NODE.sock, and NODE.auth has its password, if
  * there is one, else REDISCLI_AUTH.
@@ -252,7 +253,7 @@ static int cmd_await(int argc, char **argv)
 	return 0;
 }
 
-static int cmd_lend(const char *from)
+static int cmd_lend(const char *from, const char *name, const char *to)
 {
 	static const char *const suffixes[] = {".sock", ".pid", ".log"};
 	const char *tmp = getenv("TMPDIR");
@@ -260,13 +261,17 @@ static int cmd_lend(const char *from)
 
 	(void)snprintf(dir, sizeof(dir), "%s/rl.XXXXXX",
 		       tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(dir)) {
+	if (to)
+		(void)snprintf(dir, sizeof(dir), "%s", to);
+	else if (!mkdtemp(dir)) {
 		perror(dir);
 		return 1;
 	}
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-		(void)snprintf(is, sizeof(is), "%s/a%s", from, suffixes[i]);
-		(void)snprintf(link, sizeof(link), "%s/a%s", dir, suffixes[i]);
+		(void)snprintf(is, sizeof(is), "%s/%s%s", from, name,
+			       suffixes[i]);
+		(void)snprintf(link, sizeof(link), "%s/%s%s", dir, name,
+			       suffixes[i]);
 		if (symlink(is, link)) {
 			perror(link);
 			return 1;
@@ -542,18 +547,18 @@ static int left(const char *mark, int nodes, char **node, FILE *out)
 
 static int cmd_left(int argc, char **argv)
 {
-	const char *lent = NULL, *file = NULL;
 	const char *mark = argv[0];
+	char **lent = argv + 1;
 	FILE *nowhere = fopen("/dev/null", "w");
 	int64_t end = now_ms() + WAIT_MS;
 	long ms = 5;
-	int status;
+	int lends = 0;
 
 	if (argc < 1 || !nowhere)
 		return usage();
 	argc--, argv++;
-	if (argc > 2 && strcmp(argv[0], "--lent") == 0) {
-		lent = argv[1], file = argv[2];
+	while (argc > 2 && strcmp(argv[0], "--lent") == 0) {
+		lends++;
 		argc -= 3, argv += 3;
 	}
 	while (left(mark, argc, argv, nowhere)) {
@@ -562,10 +567,12 @@ static int cmd_left(int argc, char **argv)
 		pause_ms(ms);
 		ms += ms < 50 ? 5 : 0; /* each look is at every process */
 	}
-	status = lent && !as_it_was(lent, file) ? 3 : 0;
+	for (int i = 0; i < lends; i++)
+		if (!as_it_was(lent[i * 3 + 1], lent[i * 3 + 2]))
+			(void)unlink(lent[i * 3 + 2]);
 	kill_servers(mark);
 	(void)nftw(mark, remove_one, 64, FTW_DEPTH | FTW_PHYS);
-	return status;
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -578,8 +585,8 @@ int main(int argc, char **argv)
 		return cmd_each(argc - 2, argv + 2);
 	if (strcmp(argv[1], "await") == 0)
 		return cmd_await(argc - 2, argv + 2);
-	if (strcmp(argv[1], "lend") == 0)
-		return cmd_lend(argv[2]);
+	if (strcmp(argv[1], "lend") == 0 && argc > 3)
+		return cmd_lend(argv[2], argv[3], argc > 4 ? argv[4] : NULL);
 	if (strcmp(argv[1], "state") == 0)
 		return state(argv[2], stdout);
 	if (strcmp(argv[1], "processes") == 0)

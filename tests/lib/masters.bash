@@ -2,7 +2,8 @@
 # Several independent servers: `load lib/masters` after lib/common.
 #
 #	several 3		a, b and c, of which any that is up votes
-#	several 3 auto		likewise, but only two seconds after its start
+#	several 3 off		the same, started just now
+#	several 3 auto		and each votes only two seconds after its start
 #	proxied			each behind a proxy of its own: network b hold
 #
 # Servers, as in lib/common, are node_freeze b, node_kill b, node_restart b
@@ -18,11 +19,15 @@ several() { # N [--restart-guard]
 	names=("${all[@]:0:$1}")
 	urls=()
 	for n in "${names[@]}"; do
-		# not the one that is lent, which may be up for long
-		{ node_runs "$n" && [ ! -L "$T/$n.sock" ]; } || node_launch "$n"
 		urls+=("unix://$T/$n.sock")
+		if [ -z "${2-}" ] && can_borrow "$n"; then
+			borrow "$n"
+		# one that is lent may be up for long
+		elif ! node_runs "$n" || { [ -n "${2-}" ] && [ -L "$T/$n.sock" ]; }; then
+			node_launch "$n"
+		fi
 	done
-	for n in "${names[@]}"; do wait_until node_answers "$n"; done
+	for n in "${names[@]}"; do kit await "$T/$n" PONG ping; done
 	url=${urls[*]} # for the kit's functions, which say -u "$url"
 	settings "restart-guard = ${2:-off}"
 	if [ "${2:-off}" = auto ]; then wait_until all_vote; fi
