@@ -310,10 +310,9 @@ json() {
 
 	shift
 	history 0 --json job "$@"
-	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
-	/usr/bin/python3 -c 'import json, sys
-d = [json.loads(line) for line in sys.argv[1].splitlines()]
-assert '"$expression"', d' "$output"
+	as_in_manual "$output" '
+d = docs
+assert '"$expression"', d'
 }
 # As others might write it: [NODE] FIELD VALUE...
 entry() { cli a xadd "$log" '*' "$@" >/dev/null; }
@@ -672,7 +671,7 @@ END
 	url=unix://$T/a.sock?db=3
 	redlock -k "$odd" -- true
 	run -0 --separate-stderr "$REDLOCK" history -u "$url" --json "$odd"
-	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
+	as_in_manual "$output"
 	[[ $output = *'"key_b64":"YX1ie2Mg/w=="'* ]]
 	run -0 "$REDLOCK" history -u "unix://$T/a.sock" "$odd"
 	[[ $output = *'no history'* ]]

@@ -20,10 +20,7 @@ inspect() {
 # STATUS EXPRESSION [KEY]: `d` is the JSON document, which is as the manual says
 json() {
 	inspect "$1" --json "${3:-job}"
-	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$answer"
-	/usr/bin/python3 -c 'import json, sys
-d = json.loads(sys.argv[1])
-assert '"$2"', d' "$answer"
+	as_in_manual "$answer" 'assert '"$2"', d'
 }
 shows() { grep -Eqx -- " *$1" <<<"$answer" || { echo "$answer" >&2; return 1; }; }
 in_line() { [ "$(cli a zcard "redlock:{job}:queue:job")" = "$1" ]; }

@@ -32,12 +32,10 @@ json() {
 
 	shift
 	list 0 --json "$@"
-	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"
-	/usr/bin/python3 -c 'import json, sys, base64
-d = json.loads(sys.argv[1])
+	as_in_manual "$output" 'import base64
 k = [l["key"] for l in d["locks"]]
 of = {l["key"]: l for l in d["locks"]}
-assert '"$what"', d' "$output"
+assert '"$what"', d'
 }
 # A lock as redlock leaves it, without one that runs: on NODE, KEY [HOST]
 forge() {
@@ -60,7 +58,7 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	list 0
 	[ -z "$output" ]
 	list 0 --json
-	[ "$(/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output")" = 1 ]
+	[ "$(as_in_manual "$output")" = 1 ]
 	cli a flushall >/dev/null
 }
 

@@ -548,7 +548,7 @@ cost() { # WAITERS
 	let_go
 	all_ran 1
 	[ "$(wc -l <"$T/err.1")" = 2 ]
-	/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <"$T/err.1"
+	as_in_manual "$(<"$T/err.1")"
 	/usr/bin/python3 - "$T/err.1" <<'END'
 import json, re, sys
 waiting, acquired = [json.loads(line) for line in open(sys.argv[1])]

@@ -48,7 +48,8 @@ says() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output" >&2; return 1; 
 @test "what lives in a directory dies with it, frozen and without a pid file" {
 	local pid
 
-	node_start b
+	node_launch b # here, not lent
+	wait_until node_answers b
 	pid=$(node_pid b)
 	node_freeze b
 	wait_until stopped "$pid"

@@ -369,7 +369,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	forge a job web1 60000 2
 	timeout 20 "$REDLOCK" top --json -u "$url" 2>"$T/err" 3>&- | head -n 3 >"$T/docs"
 	[ ! -s "$T/err" ]
-	[ "$(/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <"$T/docs")" = 3 ]
+	[ "$(as_in_manual "$(<"$T/docs")")" = 3 ]
 	/usr/bin/python3 - "$T/docs" <<-'END'
 	import datetime, json, sys
 	d = [json.loads(l) for l in open(sys.argv[1])]

@@ -56,8 +56,7 @@ result() {
 \"redlock\.result/1\",\"outcome\":\"$1\",\"exit\":$2,\"key\":\"job\",$fence\
 \"token\":\"[0-9a-f-]{36}\",\"scope\":\"shared\",\"waited_ms\":[0-9]+,\
 \"held_ms\":[0-9]+\}" "$T/result" &&
-		/usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" \
-			<"$T/result" >/dev/null && return
+		as_in_manual "$(<"$T/result")" >/dev/null && return
 	echo "wanted $1 $2, got:" >&2
 	cat "$T/result" >&2
 	return 1

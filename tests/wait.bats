@@ -119,7 +119,7 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 }
 
 @test "--json: one document, free or timeout, as the manual says" {
-	schema() { /usr/bin/python3 "$top/tests/lib/schema.py" "$top/man/redlock.1" <<<"$output"; }
+	schema() { as_in_manual "$output"; }
 	wait_for 0 --json job
 	schema
 	[[ $output == *'"outcome":"free"'* ]]

@@ -185,6 +185,13 @@ ends_with() { # STATUS: how the holder ended
 	}
 }
 
+# TEXT [STATEMENTS]: each line of TEXT is a JSON document as the manual says; see
+# schema.py
+as_in_manual() {
+	/usr/bin/python3 -IS "$top/tests/lib/schema.py" "$top/man/redlock.1" \
+		"${@:2}" <<<"$1"
+}
+
 # ---- servers ----
 
 node_start() { # NAME [redis-server option...]

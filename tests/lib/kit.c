@@ -108,14 +108,17 @@ static int authenticate(redisContext *to, const char *node)
 	return 0;
 }
 
+/* (of a server that is frozen it would hear nothing for ever) */
 static redisContext *reach(const char *node)
 {
+	const struct timeval limit = {WAIT_MS / 1000, 0};
 	char path[PATH_MAX];
 	redisContext *to;
 
 	path_of(path, node, ".sock");
-	to = redisConnectUnix(path);
-	if (to && !to->err && !authenticate(to, node))
+	to = redisConnectUnixWithTimeout(path, limit);
+	if (to && !to->err && !redisSetTimeout(to, limit) &&
+	    !authenticate(to, node))
 		return to;
 	(void)fprintf(stderr, "Could not connect to Redis at %s: %s\n", path,
 		      to && to->err ? to->errstr : "closed");

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-# schema.py MANUAL < DOCUMENTS: each line of standard input is a JSON document
-# just as the manual says, in its section JSON: no member is missing, none is
-# unknown, and each is of the type that stands there. Prints how many there were.
+# schema.py MANUAL [STATEMENTS] < DOCUMENTS: each line of standard input is a JSON
+# document just as the manual says, in its section JSON: no member is missing,
+# none is unknown, and each is of the type that stands there. Then STATEMENTS are
+# run, where `docs` are all of them and `d` is the last. Prints how many there
+# were.
 
 import json
 import re
@@ -64,7 +66,7 @@ def check(document, members, path):
             assert rest in document, f'missing member {name}'
 
 
-found, n = schemas(sys.argv[1]), 0
+found, docs = schemas(sys.argv[1]), []
 for line in sys.stdin:
     document = json.loads(line)
     assert document['schema'] in found, f'unknown {document["schema"]}'
@@ -72,5 +74,7 @@ for line in sys.stdin:
         check(document, found[document['schema']], '')
     except AssertionError as wrong:
         sys.exit(f'{document["schema"]}: {wrong}\n{line}')
-    n += 1
-print(n)
+    docs.append(document)
+if len(sys.argv) > 2:
+    exec(sys.argv[2], {'docs': docs, 'd': docs[-1], 'json': json})
+print(len(docs))
