@@ -225,7 +225,6 @@ rights() {
 	wait_until eval '[ "$(holds)" = 4 ]'
 }
 
-is_replica() { [ "$(cli "$1" role | head -n 1)" = slave ]; }
 renewals_at_master() {
 	master hget 'redlock:{job}:state:job' holder | sed -n 's/^renewed //p'
 }

@@ -14,7 +14,7 @@ setup_file() {
 	cluster_start
 }
 
-is_replica() { [ "$(cli "$1" role | head -n 1)" = slave ]; } # NODE
+is_replica() { [[ $(cli "$1" role) == slave* ]]; } # NODE
 says() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output" >&2; return 1; }; }
 
 # ---- addresses ----

@@ -59,17 +59,16 @@ have() { # N: so many servers have the lock
 }
 # Or: so many, and each the same client
 hold_alike() { # N
-	local values
+	local first= is n=0
 
-	values=$(values_of job)
-	[ "$(wc -l <<<"$values")" = "$1" ] && [ -n "$values" ] &&
-		[ "$(sort -u <<<"$values" | wc -l)" = 1 ]
-}
-values_of() { # KEY: a line for each server that is up and has it
-	local n
-
-	for n in "${names[@]}"; do ! node_runs "$n" || cli "$n" get "$1"; done |
-		grep .
+	while read -r is; do
+		case $is in
+		'' | end) continue ;;
+		"${first:=$is}") ((n += 1)) ;;
+		*) return 1 ;;
+		esac
+	done < <(each_up get job)
+	[ "$n" = "$1" ]
 }
 holding() { # KEY: which
 	local n i=0 is up=()
@@ -81,6 +80,12 @@ holding() { # KEY: which
 		end) ((i += 1)) ;;
 		esac
 	done < <(kit each "${up[@]/#/$T/}" <<<"exists $1")
+}
+each_up() { # COMMAND...: of each server that is up, and a line "end" behind it
+	local n up=()
+
+	for n in "${names[@]}"; do ! node_runs "$n" || up+=("$T/$n"); done
+	kit each "${up[@]}" <<<"$*"
 }
 counter() { cli "$1" hget 'redlock:{job}:state:job' fence; } # NAME
 in_line() { # N: so many wait on each server that is up

@@ -135,7 +135,10 @@ group_master() { # GROUP: the master's ADDRESS:PORT
 	return 1
 }
 sentinel_master() { # SENTINEL GROUP
-	cli "$1" sentinel get-master-addr-by-name "$2" | paste -s -d :
+	local at
+
+	at=$(cli "$1" sentinel get-master-addr-by-name "$2")
+	echo "${at/$'\n'/:}"
 }
 group_master_name() { # GROUP: g1, g2 or g3
 	local T=$group_dir n at
@@ -156,7 +159,7 @@ group_settled() { # GROUP
 	[ "$(sentinel_views "$1" "$1"s{1,2,3})" = "$n"$'\n'"$n"$'\n'"$n" ] ||
 		return
 	n=$(group_master_name "$1")
-	[ "$(cli "$n" role | head -n 1)" = master ] && replicas_online "$n"
+	[[ $(cli "$n" role) == master* ]] && replicas_online "$n"
 }
 # A line for each Sentinel: the address and the flags of the master, then the
 # flags of the others.
