@@ -1202,8 +1202,9 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 }
 
 @test "C35 a guard stopped for good while the command ends does not block redlock" {
-	started -k job -t 1s -- witness "$T" --started w --hold 300
+	started -k job -t 1s -- witness "$T" --started w --until "$T/end"
 	kill -STOP "$(guard)"
+	: >"$T/end"
 	finish
 	[ "$status" = 0 ]
 }
