@@ -73,16 +73,16 @@ script() { # NAME PART...
 tmp=$(mktemp)
 trap 'rm -f "$tmp" "$tmp.short"' EXIT
 script ACQUIRE head record plain-acquire log prelude share queue server stop \
-	story expired acquire
-script JOIN head record prelude share heal stop join
-script CONFIRM head renewed plain-confirm record prelude share heal server stop \
+	lines story expired acquire
+script JOIN head record prelude share lines heal stop join
+script CONFIRM head lines plain-confirm record prelude share heal server stop \
 	confirm
 script RELEASE head record log plain-release prelude share queue server release
-script FORCE head log record prelude share heal queue server stop story \
+script FORCE head log record prelude share lines heal queue server stop story \
 	ended force
 script UNLOCK head log record prelude share queue server story ended look find \
 	unlock release
-script EXTEND head renewed record prelude share heal server stop story look find \
+script EXTEND head lines record prelude share heal server stop story look find \
 	extend confirm
 script INSPECT head record prelude share look inspect
 script HISTORY head record prelude history

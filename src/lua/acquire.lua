@@ -135,10 +135,7 @@ local function note_round(n)
 	if not words or (number_in(words, 'round') or 0) >= round then
 		return
 	end
-	words = string.gsub(words, '\nround %d+\n', '\n', 1)
-	words = string.gsub(words, number_in(words, 'renewed') and '\nrenewed %d+\n'
-	    or number_in(words, 'lost') and '\nlost %d+\n' or '\nsince %d+\n',
-	    '%0' .. round_line(token), 1)
+	words = with(words, 'round', round)
 	put(field('holder', n), words)
 	record = n == slot and words or record
 end
@@ -166,14 +163,11 @@ local function ours(n, at, fresh)
 		local next = next_fence(at or time(), alone)
 		local words = not reads and record_at(n, token)
 		if words then
-			words = string.gsub(words, '\nfence %d+\n', '\n', 1)
-			words = string.gsub(words, '\nttl %d+\n',
-			    '%0fence ' .. text(next) .. '\n', 1)
-			move(next, n, nil, field('holder', n), words)
+			move(next, n, nil, field('holder', n),
+			    with(words, 'fence', next))
 		else
 			move(next, not reads and n or nil)
 		end
-		c = next
 	end
 	local who = guard >= 0 and server()
 	local stop, by = -1, ''

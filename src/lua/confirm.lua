@@ -115,9 +115,11 @@ if raises or back then
 	if back or not alone and c ~= seen and rolled_back() then
 		higher = math.max(higher, at)
 	end
-	if move(higher, (said == 'healed' or not c and not shares) and slot or nil,
-	    back) then
-		c, raised = higher, higher == m and higher ~= before and 1 or 0
+	if not move(higher, (said == 'healed' or not c and not shares) and slot
+	    or nil, back) then
+		c = before
+	elseif higher == m and higher ~= before then
+		raised = 1
 	end
 end
 return {said, text(c), pttl, theirs and 1 or 0, raised,

@@ -19,6 +19,6 @@ local lasts = math.max(tonumber(ARGV[2]) > 0 and tonumber(ARGV[2]) or its,
 ARGV[2] = text(lasts)
 if lasts > its and record_is_of(token) then
 	-- a waiter that finds data lost waits as long as the lease may be
-	record = string.gsub(record, '\nttl %d+\n', '\nttl ' .. ARGV[2] .. '\n', 1)
+	record = with(record, 'ttl', lasts)
 end
 ARGV[5], ARGV[6] = stands, value

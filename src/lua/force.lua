@@ -125,10 +125,9 @@ if vanished() then
 		end
 		return {'yes', text(c), math.max(stop_word(token, at), 0), 1}
 	end
-	local next = math.max(c or at, seen) + 1
 	redis.call('del', lock) -- a first write
-	move(next, slot, nil, field('holder', slot), '')
-	return {'yes', text(next), 0}
+	move(math.max(c or at, seen) + 1, slot, nil, field('holder', slot), '')
+	return {'yes', text(c), 0}
 end
 if not is_there() then
 	return {'no', text(c)}
@@ -164,9 +163,7 @@ if v and v ~= token then
 	local outer = not shared(v) and not left
 	if outer or sharers_end(v, at) then
 		if shared(v) and not bad then
-			local next = c and c + 1 or at
-			move(next)
-			c = next
+			move(c and c + 1 or at)
 		end
 		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
 		return {'yes', text(c), 0}
@@ -193,6 +190,5 @@ c = next
 local done, px = pcall(serve, at, alone, lost, several and born or nil)
 if not v then
 	move(c + 1, slot, nil, field('holder', slot), '')
-	c = c + 1
 end
 return {'yes', text(c), done and px or 0}

@@ -11,8 +11,7 @@ end
 -- lease, see longest() in share.lua.
 local function let_record_know(value, ttl)
 	if record_is_of(value) and longest(value, 0) < ttl then
-		record = string.gsub(record, '\nttl %d+\n',
-		    '\nttl ' .. text(ttl) .. '\n', 1)
+		record = with(record, 'ttl', ttl)
 		put(field('holder', slot), record)
 	end
 end

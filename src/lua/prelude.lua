@@ -37,9 +37,10 @@ local function put(...)
 	prolong()
 	return type(answer) == 'number'
 end
--- Moves the counter, of slot n or, with nil, of no slot. `back`: the counter
--- before was an older one that came back after a loss of data. The fields and
--- values that follow are written as well.
+-- Moves the counter to `next`, of slot n or, with nil, of no slot. `back`: the
+-- counter before was an older one that came back after a loss of data. The
+-- fields and values that follow are written as well. Returns whether they could
+-- be: an answer tells the new counter in any case.
 local distrusted -- see server.lua
 local function move(next, n, back, ...)
 	local words, lost = {...}, back or not c
@@ -59,6 +60,7 @@ local function move(next, n, back, ...)
 	if distrusted then
 		add('writer', distrusted)
 	end
+	c = next
 	if not put(unpack(words)) then
 		return false
 	end

@@ -111,7 +111,6 @@ local function grant(n, who, stands, px, at, alone, lost)
 		record = words
 	end
 	move(next, not joins and n, nil, field('holder', n), words)
-	c = next
 	if reads then
 		keep(n, value, at, 0)
 	end

@@ -109,9 +109,7 @@ if shares or theirs then
 	if outer or sharers_end(v, at) then
 		-- others hold it still, or we do: --min-hold
 		if shared(v) then
-			local next = math.max(c and c + 1 or at, least_c)
-			move(next)
-			c = next
+			move(math.max(c and c + 1 or at, least_c))
 		end
 		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
 		look()
@@ -128,9 +126,7 @@ elseif rest > 0 then
 	if redis.pcall('set', lock, name, 'xx', 'px', rest).ok then
 		record_set(slot, name, rest, about, since and since * 1000 or at)
 	end
-	local next = math.max(c or at, least_c, tonumber(ARGV[2])) + 1
-	move(next, slot)
-	c = next
+	move(math.max(c or at, least_c, tonumber(ARGV[2])) + 1, slot)
 	look()
 	return told({'yes', text(c), 0})
 end
@@ -156,6 +152,5 @@ if not v or leaving then
 		redis.call('del', lock)
 	end
 	move(c + 1, slot, nil, field('holder', slot), '')
-	c = c + 1
 end
 return told({'yes', text(c), done and px or 0})

@@ -3,10 +3,9 @@
 -- Who it is: the record without the lines that the scripts add.
 local function about_of(words)
 	local about = string.match(words or '', '\nsince %d+\n(.*)$') or ''
-	about = string.gsub(about, '^lost %d+\n', '')
-	about = string.gsub(about, '^renewed %d+\n', '')
-	about = string.gsub(about, '^round %d+\n', '')
-	about = string.gsub(about, '^' .. handed_line, '')
+	for _, name in ipairs({'lost', 'renewed', 'round', 'handed'}) do
+		about = string.gsub(about, '^' .. name .. ' %d+\n', '')
+	end
 	return (string.gsub(about, joined_line .. '$', ''))
 end
 -- "NAME VALUE" lines as fields for log.lua: `first`, who it is, and the rest.

@@ -1,0 +1,21 @@
+-- A record has these lines in this order, and then who the holder is:
+--   token, ttl    of the lease, in ms
+--   fence         the counter at the grant
+--   since         of the grant, in ms
+--   lost          see grant() in queue.lua
+--   renewed       how often, for people to read
+--   round
+local behind = {fence = 'ttl', lost = 'since', renewed = 'lost', round = 'renewed'}
+-- The record with the line "NAME N", in the place of an earlier one.
+local function with(words, name, n)
+	local line, found = name .. ' ' .. text(n) .. '\n', nil
+	words, found = words:gsub('\n' .. name .. ' %d+\n', '\n' .. line, 1)
+	while found == 0 and behind[name] do
+		name = behind[name]
+		words, found = words:gsub('\n' .. name .. ' %d+\n', '%0' .. line, 1)
+	end
+	return words
+end
+local function renewed()
+	return with(record, 'renewed', (record:match('\nrenewed (%d+)\n') or 0) + 1)
+end
