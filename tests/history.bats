@@ -755,6 +755,9 @@ END
 	is 'reason=by hand'
 	[ "$(value held_ms)" = 400 ]
 	at_least "$(value since)" "$since"
+	# (or it would notice the guard's death, and release)
+	kill -STOP "$tool"
+	wait_until stopped "$tool"
 	kill -KILL $(pgrep -P "$tool") "$tool"
 	wait_until lock_is_free
 	written 1

@@ -296,6 +296,27 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	cli a del 'redlock:{job}:queue:job' >/dev/null
 }
 
+@test "a missing right is told: the lock is not taken for free, nor for another program's" {
+	local right
+
+	start -k job -- sleep 61.3
+	wait_until held job
+	for right in get type hget hkeys pttl zcard zscore; do
+		cli a acl setuser joe on '>x' '~*' +@all "-$right" >/dev/null
+		REDISCLI_AUTH=x run -77 "$REDLOCK" inspect -u "$url" --user joe job
+		[[ $output == *'redlock doctor prints the rights that redlock needs' ]]
+	done
+	# nor is the holder told that it has nothing
+	for right in get hget hkeys; do
+		cli a acl setuser joe +@all "-$right" >/dev/null
+		REDISCLI_AUTH=x run -77 "$REDLOCK" unlock -u "$url" --user joe \
+			--token "$(cli a get job)" job
+	done
+	cli a acl deluser joe >/dev/null
+	held job
+	kill_helpers || true
+}
+
 @test "the script is asked for by its hash, and sent to a server that does not know it" {
 	inspect 1 job
 	cli a script flush >/dev/null

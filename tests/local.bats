@@ -531,7 +531,7 @@ fill_disk() {
 
 @test "local: a holder whose server goes with its directory sets its lock again" {
 	hold_until_told -t 5s
-	rm -r "$dir"
+	wait_until rm -rf "$dir" # its server may write just then
 	wait_until contains "$T/err" 'was missing'
 	storm
 	end_hold

@@ -1,8 +1,14 @@
--- For scripts that look at a lock and know nothing of it yet. During a
--- migration, a key that is not on this node counts as empty: {}.
+-- For scripts that look at a lock and know nothing of it yet. A key of another
+-- type counts as empty: {}; during a migration, so does one that is not on this
+-- node. Any other error ends the script: a missing right must not look like a
+-- free lock.
 local function ask(...)
 	local answer = redis.pcall(...)
-	return type(answer) == 'table' and answer.err and {} or answer
+	if type(answer) ~= 'table' or not answer.err then
+		return answer
+	end
+	return moving and {} or string.find(answer.err, 'WRONGTYPE', 1, true) and {}
+	    or redis.call(...)
 end
 -- The slots that were ever in use, in order; always slot 0.
 local function slots_known()

@@ -17,6 +17,7 @@
 	"; a command that redlock's scripts need is unknown, renamed or "      \
 	"forbidden there, so it cannot hold redlock's locks"
 
+#define RIGHTS "; redlock doctor prints the rights that redlock needs"
 #define USERS                                                                  \
 	"; it has no users (servers have them since 6.0, Sentinels since "     \
 	"6.2): leave out the user name"
@@ -35,9 +36,9 @@ static const struct error_class {
 	{"DENIED", "", FAIL_REFUSED, NULL, NULL}, /* protected mode */
 	{"NOPERM", "", FAIL_REFUSED, NULL, NULL},
 	/* in a script: up to 6.2, 7.0, and from 7.2 on */
-	{"The user executing the script", "", FAIL_REFUSED, NULL, NULL},
-	{"ERR The user executing the script", "", FAIL_REFUSED, NULL, NULL},
-	{"ERR ACL failure in script", "", FAIL_REFUSED, NULL, NULL},
+	{"The user executing the script", "", FAIL_REFUSED, RIGHTS, NULL},
+	{"ERR The user executing the script", "", FAIL_REFUSED, RIGHTS, NULL},
+	{"ERR ACL failure in script", "", FAIL_REFUSED, RIGHTS, NULL},
 	{"ERR invalid password", "", FAIL_REFUSED, NULL, NULL},
 	/* before 6.0, Redis has no users */
 	{"ERR wrong number of arguments for 'auth'", "", FAIL_REFUSED, USERS,
