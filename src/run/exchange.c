@@ -326,7 +326,7 @@ static void follow(struct client *cl, int chan, enum session_got got,
 static bool is_replica(const struct client *cl, const struct endpoint *ep,
 		       const char *error)
 {
-	return cl->lease.conf.nodes > 1 && !cl->lease.held &&
+	return cl->lease.conf.nodes > 1 && !cl->lease.was_held &&
 	       ep->kind != ENDPOINT_SENTINEL && ep->kind != ENDPOINT_CLUSTER &&
 	       strncmp(error, "READONLY", 8) == 0;
 }

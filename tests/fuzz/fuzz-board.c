@@ -81,7 +81,7 @@ static void see(const struct reply *r)
 				.known = true,
 				.at = now(),
 				.state = view_state(v, 1),
-				.holders = v->held,
+				.holders = v->in_all,
 				.fence = v->counter,
 				.in_line = v->in_line,
 				.held_ms = -1};

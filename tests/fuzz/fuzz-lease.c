@@ -181,7 +181,7 @@ static void answer(struct ask *q)
 	struct answer a = {.said = said_to(q->verb),
 			   .counter = number(),
 			   .pttl_ms = flags & 1 ? number() : -1,
-			   .place = flags & 2 ? (int)byte() - 1 : -1,
+			   .ahead = flags & 2 ? (int)byte() - 1 : -1,
 			   .foreign = flags & 4,
 			   .lost = flags & 8,
 			   .joined = flags & 16,

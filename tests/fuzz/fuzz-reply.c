@@ -73,7 +73,7 @@ static void read_answers(const struct words *w)
 		must(a.pttl_ms >= -1 && a.pttl_ms <= AGES_MS &&
 			     a.holder_ttl_ms >= 0 && a.holder_ttl_ms <= AGES_MS,
 		     "times are bounded");
-		must(a.place >= -1 && a.place + 1 > a.place, "a place is one");
+		must(a.ahead >= -1 && a.ahead + 1 > a.ahead, "a place is one");
 		must(a.slot >= 0 && a.slot < 10000 && a.group >= 0,
 		     "a slot is one");
 		must_show(s.token, sizeof(s.token), "a token can be shown");
@@ -195,7 +195,7 @@ static void check_view(struct view *v, int nodes)
 	}
 	for (int i = 0; i < v->waiters; i++)
 		must_show_about(v->waiter[i].about);
-	must(v->held >= 0 && v->in_line >= 0 && v->once_ms >= -1,
+	must(v->in_all >= 0 && v->in_line >= 0 && v->once_ms >= -1,
 	     "numbers are bounded");
 	(void)view_state_name(view_state(v, nodes));
 	(void)view_is_free(v, nodes);

@@ -255,7 +255,7 @@ static struct question invent(struct trial *t)
 		chance(t, 2) ? 0 : t->us / 1000 + (chance(t, 3) - 1) * 60000;
 	q.ask.repairs = chance(t, 4) == 0;
 	q.ask.queued = chance(t, 2);
-	q.ask.held = chance(t, 2);
+	q.ask.ran = chance(t, 2);
 	q.ask.withheld = chance(t, 4) == 0;
 	q.ask.round = (int)chance(t, 3);
 	q.ask.listen_ms = 60000;
@@ -283,7 +283,7 @@ static bool ask_server(struct trial *t, const struct question *q,
 	struct fail why;
 
 	if (nothing_to_hear(t, q)) {
-		*a = (struct answer){.said = SAID_QUIET, .place = -1};
+		*a = (struct answer){.said = SAID_QUIET, .ahead = -1};
 		return true;
 	}
 	script_request(&q->ask, &q->conf, &t->keys[q->token],
@@ -324,7 +324,7 @@ static const char *difference(const struct question *q,
 		return "the counters differ";
 	if (real->ticket < early->ticket || real->ticket > late->ticket)
 		return "the tickets differ";
-	if (real->place != early->place)
+	if (real->ahead != early->ahead)
 		return "the places in line differ";
 	if (real->said == SAID_FULL && real->pttl_ms != early->pttl_ms)
 		return "the numbers of waiters differ";
@@ -364,7 +364,7 @@ static void tell(const char *who, const struct answer *a)
 	       " ms, the holder's T %" PRId64 ", ticket %" PRId64
 	       ", place %d%s%s\n",
 	       who, said_names[a->said], a->counter, a->pttl_ms,
-	       a->holder_ttl_ms, a->ticket, a->place,
+	       a->holder_ttl_ms, a->ticket, a->ahead,
 	       a->foreign ? ", foreign" : "", a->lost ? ", lost" : "");
 }
 

@@ -503,7 +503,7 @@ static void touch(const struct flight *f)
 	    (f->ask.verb == VERB_CONFIRM && f->answer.said == SAID_YES))
 		stay_of(f->token)->seen_ms = wall_ms();
 	if (f->ask.verb == VERB_ACQUIRE && f->life == c->life &&
-	    t->joined_us < 0 && f->answer.place >= 0)
+	    t->joined_us < 0 && f->answer.ahead >= 0)
 		t->joined_us = w.us;
 }
 
@@ -723,7 +723,7 @@ static void listen_at(int slot)
 {
 	struct flight *f = &w.flight[slot];
 
-	f->answer = (struct answer){.said = SAID_QUIET, .place = -1};
+	f->answer = (struct answer){.said = SAID_QUIET, .ahead = -1};
 	if (sim_take_word(f)) {
 		f->answer.said = SAID_WOKEN;
 		reply(slot);
@@ -797,7 +797,7 @@ static void run_script(struct flight *f)
 	script_request(&f->ask, &t->conf, &t->keys, t->text, t->identity, 0,
 		       &scratch, &request);
 	f->refused = !redis_run(here->redis, &request, &words);
-	f->answer.place = -1;
+	f->answer.ahead = -1;
 	if (f->refused && !may_fail(words.at[0]))
 		violated("%s: the script fails: %s", t->text, words.at[0]);
 	else if (!f->refused && script_answer(f->ask.verb, &words, &f->answer,
@@ -972,7 +972,7 @@ static void finished(int who)
 	tell("client %d is done", who);
 	scan();
 	/* a minority may be freed later */
-	if (n_nodes == 1 && (w.calm || (plot.neat && c->lease.held)) &&
+	if (n_nodes == 1 && (w.calm || (plot.neat && c->lease.was_held)) &&
 	    c->lease.freed && tokens[c->token].at[0].has &&
 	    !tokens[c->token].ghost)
 		violated("client %d has left, its token has not", who);
@@ -2292,7 +2292,7 @@ static struct ask invent(int token)
 			one_in(6) ? trial.us / 1000 + chance(2000) - 1000 : 0,
 		.withheld = one_in(6),
 		.queued = one_in(2),
-		.held = one_in(2),
+		.ran = one_in(2),
 		.least_ms = one_in(4) ? chance(600000) : 0,
 		.held_ms = chance(300000),
 		.once_ms = one_in(20) ? chance(60000) : 0};

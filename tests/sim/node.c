@@ -304,7 +304,7 @@ static struct answer wait_for(struct node *n, const struct ask *ask,
 					    : SAID_LOSS,
 			   .counter = larger(n->counter, 0),
 			   .age_ms = -1,
-			   .place = -1};
+			   .ahead = -1};
 
 	if (newcomer && conf->max_waiters >= 0 && node_place(n, token) < 0 &&
 	    living(n, us) >= conf->max_waiters) {
@@ -316,7 +316,7 @@ static struct answer wait_for(struct node *n, const struct ask *ask,
 		a.ticket = join(n, ask, token, conf, us);
 		if (conf->supersede)
 			supersede(n, token, a.ticket, us);
-		a.place = node_place(n, token);
+		a.ahead = node_place(n, token);
 	}
 	if (a.said != SAID_BUSY) {
 		a.pttl_ms = rest;
@@ -340,7 +340,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 	bool alone = conf->nodes == 1, looks = !alone || conf->guard_ms > 0;
 	bool by_time = alone || is_rolled_back(n);
 	struct answer granted = {.said = SAID_GRANTED,
-				 .place = -1,
+				 .ahead = -1,
 				 .server = looks ? server_of(n) : 0,
 				 .at_ms = us / 1000};
 	struct waiter me = {
@@ -353,7 +353,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 				       .counter = larger(n->counter, 0),
 				       .pttl_ms = rest,
 				       .age_ms = 0,
-				       .place = -1};
+				       .ahead = -1};
 	if (node_locked(n, us) && n->token == token) {
 		int64_t before = n->counter;
 
@@ -378,7 +378,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 	if (conf->supersede && superseded(n, ask, token, us))
 		return (struct answer){.said = SAID_SUPERSEDED,
 				       .counter = larger(n->counter, 0),
-				       .place = -1};
+				       .ahead = -1};
 	if (n->token == 0 && !ask->embargo && !reborn(n, ask) && rest == 0 &&
 	    !(ask->seen > 0 && n->counter < ask->seen)) {
 		int64_t before = n->record != 0 ? n->lost : 0;
@@ -424,7 +424,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 			     int64_t token, const struct lease_conf *conf,
 			     int64_t us)
 {
-	struct answer a = {.said = SAID_YES, .place = -1, .at_ms = us / 1000};
+	struct answer a = {.said = SAID_YES, .ahead = -1, .at_ms = us / 1000};
 	bool locked = node_locked(n, us), back = false;
 	int64_t before = n->counter, higher;
 	int place = node_place(n, token);
@@ -440,7 +440,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
 				       .pttl_ms = locked,
-				       .place = -1};
+				       .ahead = -1};
 	}
 	set(n, token, conf->ttl_ms, us);
 	if (n->record != token) {
@@ -476,7 +476,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 	    n->round > ask->round && n->twin != TWIN_ROUND)
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
-				       .place = -1};
+				       .ahead = -1};
 	if (ask->queued && at >= 0)
 		leave(n, at);
 	while (node_heard(n, token, us))
@@ -486,7 +486,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 	    (ask->queued && n->twin == TWIN_CANCEL_KEEPS))
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
-				       .place = -1};
+				       .ahead = -1};
 	least = before < 0 || (!alone && is_rolled_back(n)) ? us : 0;
 	least = larger(larger(before, least), ask->fence);
 	if (before < 0)
@@ -495,7 +495,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 		n->counter = least;
 	passed = !ask->withheld &&
 		 hand_over(n, token, alone,
-			   ask->held || n->record != token ? 0 : n->lost, us);
+			   ask->ran || n->record != token ? 0 : n->lost, us);
 	if (!passed) {
 		n->token = 0;
 		n->record = 0;
@@ -508,7 +508,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 			       .counter = n->counter,
 			       .pttl_ms =
 				       passed ? n->expires_ms - us / 1000 : 0,
-			       .place = -1};
+			       .ahead = -1};
 }
 
 static struct answer run(struct node *n, struct ask *ask, int64_t token,
@@ -522,7 +522,7 @@ static struct answer run(struct node *n, struct ask *ask, int64_t token,
 		return release(n, ask, token, conf->nodes == 1, us);
 	return (struct answer){.said = node_heard(n, token, us) ? SAID_WOKEN
 								: SAID_QUIET,
-			       .place = -1};
+			       .ahead = -1};
 }
 
 struct answer node_run(struct node *n, const struct ask *ask, int64_t token,

@@ -42,7 +42,7 @@ static struct ask question(const struct person *p, enum verb verb)
 			    .group = p->group,
 			    .joined = p->a.joined,
 			    .queued = verb == VERB_RELEASE,
-			    .held = p->fence > 0};
+			    .ran = p->fence > 0};
 }
 
 static void remember(struct person *p)

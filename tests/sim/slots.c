@@ -37,7 +37,7 @@ static void plain(void)
 {
 	ASKS(A, ACQUIRE, GRANTED);
 	ASKS(B, ACQUIRE, BUSY);
-	CHECK(B->a.place == 0);
+	CHECK(B->a.ahead == 0);
 	person_is(C, person_inside(A));
 	ASKS(C, ACQUIRE, GRANTED);
 	ASKS(A, CONFIRM, YES);
@@ -186,7 +186,7 @@ static void stuck(void)
 	CHECK(A->fence > seen); /* it might be that of another slot's by now */
 	CHECK(lease_left(move.from) > 15000);
 	ASKS(B, ACQUIRE, BUSY);
-	CHECK(B->a.place == -1 && B->ticket == 0);
+	CHECK(B->a.ahead == -1 && B->ticket == 0);
 	seen = A->counter;
 	ASKS(A, RELEASE, YES);
 	CHECK(cluster_count(move.from) == 1 && cluster_count(move.to) == 0);
@@ -209,7 +209,7 @@ static void handed_over(void)
 	ASKS(C, ACQUIRE, BUSY);
 	on_the_move();
 	ASKS(C, ACQUIRE, BUSY);
-	CHECK(C->a.place == -1);
+	CHECK(C->a.ahead == -1);
 	ASKS(A, RELEASE, YES);
 	ASKS(C, ACQUIRE, BUSY);
 	ASKS(B, ACQUIRE, GRANTED);
@@ -218,7 +218,7 @@ static void handed_over(void)
 	ASKS(B, CONFIRM, YES);
 	has_moved();
 	ASKS(C, ACQUIRE, BUSY);
-	CHECK(C->a.place == 0);
+	CHECK(C->a.ahead == 0);
 	ASKS(B, RELEASE, YES);
 	ASKS(C, LISTEN, WOKEN);
 	ASKS(C, ACQUIRE, GRANTED);

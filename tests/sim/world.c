@@ -356,7 +356,7 @@ void wake_listeners(int node, bool lossy)
 		}
 		if (!sim_take_word(f))
 			continue;
-		f->answer = (struct answer){.said = SAID_WOKEN, .place = -1};
+		f->answer = (struct answer){.said = SAID_WOKEN, .ahead = -1};
 		reply(i);
 	}
 }

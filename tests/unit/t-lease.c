@@ -76,7 +76,7 @@ static void reply(const struct ask *a, enum said said, int64_t counter,
 	struct answer answer = {.said = said, .counter = counter};
 
 	if (a->ticket < 0)
-		answer.place = -1;
+		answer.ahead = -1;
 
 	if (said == SAID_BUSY)
 		answer.pttl_ms = T;
@@ -98,7 +98,7 @@ static void held_by(const struct ask *a, uint64_t whose, int64_t ticket,
 				.holder = whose,
 				.holder_ticket = ticket,
 				.age_ms = age,
-				.place = a->ticket < 0 ? -1 : 0};
+				.ahead = a->ticket < 0 ? -1 : 0};
 
 	lease_answer(&l, a, &answer, ms(t));
 }
@@ -270,7 +270,7 @@ static void test_guard(void)
 				      .counter = 100,
 				      .pttl_ms = T,
 				      .holder_ttl_ms = (int64_t)30 * T,
-				      .place = 0},
+				      .ahead = 0},
 		     ms(2));
 	is_int(l.state, LEASE_ASKING, "one tells of a longer lease");
 	reply(&q[1], SAID_GRANTED, 100, 3);
@@ -557,7 +557,7 @@ static void test_wait(void)
 	reply(&q[0], SAID_BUSY, 100, 3600000);
 	lease_release(&l, ms(3600001));
 	is_int(asks(3600001), 1, "a waiter that is told to stop");
-	ok(q[0].verb == VERB_RELEASE && q[0].queued && !q[0].held,
+	ok(q[0].verb == VERB_RELEASE && q[0].queued && !q[0].ran,
 	   "leaves the line");
 	reply(&q[0], SAID_NO, 100, 3600002);
 	is_int(asks(3600002), 0, "no more than that");
@@ -599,7 +599,7 @@ static void busy(int place, int64_t pttl, bool foreign, int64_t t)
 				      .counter = 100,
 				      .pttl_ms = pttl,
 				      .ticket = 77,
-				      .place = place,
+				      .ahead = place,
 				      .foreign = foreign};
 
 	lease_answer(&l, &q[0], &answer, ms(t));
@@ -607,7 +607,7 @@ static void busy(int place, int64_t pttl, bool foreign, int64_t t)
 
 static void heard(enum said said, int64_t t)
 {
-	const struct answer answer = {.said = said, .place = -1};
+	const struct answer answer = {.said = said, .ahead = -1};
 
 	lease_answer(&l, &listening, &answer, ms(t));
 }
@@ -625,7 +625,7 @@ static void test_listening(void)
 {
 	static const struct {
 		int64_t pttl, from, to;
-		int place;
+		int ahead;
 		bool foreign;
 		const char *what;
 	} rows[] = {
@@ -643,13 +643,13 @@ static void test_listening(void)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		bool no_blpop = rows[i].place == 0 && rows[i].foreign;
+		bool no_blpop = rows[i].ahead == 0 && rows[i].foreign;
 		int64_t t;
 
 		begin(1, T, FOREVER);
 		asks(0);
 		is_int(q[0].ticket, 0, "the first question has no ticket");
-		busy(rows[i].place, rows[i].pttl, rows[i].foreign, 1);
+		busy(rows[i].ahead, rows[i].pttl, rows[i].foreign, 1);
 		is_int(asks(1), 0, "who waits asks nothing,");
 		ok(no_blpop ? listening.verb == VERB_NONE
 			    : listening.verb == VERB_LISTEN &&
@@ -681,7 +681,7 @@ static void test_woken(void)
 	is_int(credited_at(), 300, "and counts from then, not from the word");
 	lease_release(&l, ms(400));
 	is_int(asks(400), 1, "what was held is given back");
-	ok(!q[0].queued && q[0].held, "and is in no line any more");
+	ok(!q[0].queued && q[0].ran, "and is in no line any more");
 
 	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 300);
@@ -803,7 +803,7 @@ static void test_told_of_loss(void)
 {
 	struct answer granted = {.said = SAID_GRANTED,
 				 .counter = 200,
-				 .place = -1,
+				 .ahead = -1,
 				 .lost = true};
 	int64_t t;
 
@@ -862,7 +862,7 @@ static void test_slots_apart(void)
 							   ? SAID_GRANTED
 							   : SAID_YES,
 					   .counter = 100,
-					   .place = -1,
+					   .ahead = -1,
 					   .slot = q[i].node};
 
 			lease_answer(&l, &q[i], &a, ms(t));
@@ -1451,7 +1451,7 @@ static void granted_by(const struct ask *a, uint64_t server, int slot,
 				.counter = 100,
 				.slot = slot,
 				.server = server,
-				.place = -1};
+				.ahead = -1};
 
 	lease_answer(&l, a, &answer, ms(t));
 }
@@ -1475,7 +1475,7 @@ static void test_taken_since(void)
 	lease_answer(&l, &q[0],
 		     &(struct answer){.said = SAID_GRANTED,
 				      .counter = 600,
-				      .place = -1,
+				      .ahead = -1,
 				      .lost = true},
 		     ms(10));
 	ok(l.node[0].mine && l.state == LEASE_WAITING,

@@ -94,7 +94,7 @@ static const struct request {
 	{VERB_RELEASE,
 	 0,
 	 {.nodes = 1},
-	 {.fence = 7, .seen = 8, .held = true},
+	 {.fence = 7, .seen = 8, .ran = true},
 	 {TOKEN, "7", "1", STANDS, "0", "1", "", "0", "0", "0", "0", "0", "0"}},
 	{VERB_RELEASE,
 	 9,
@@ -323,13 +323,13 @@ static void test_identity(void)
 #define BUSY(what, pttl, ttl, at, before, other)                               \
 	{                                                                      \
 		.said = (what), .counter = 7, .pttl_ms = (pttl),               \
-		.holder_ttl_ms = (ttl), .ticket = (at), .place = (before),     \
+		.holder_ttl_ms = (ttl), .ticket = (at), .ahead = (before),     \
 		.foreign = (other)                                             \
 	}
 #define PLAIN(what, value, pttl)                                               \
 	{                                                                      \
 		.said = (what), .counter = (value), .pttl_ms = (pttl),         \
-		.place = -1                                                    \
+		.ahead = -1                                                    \
 	}
 #define LAST "0", "1700000000123456", "0"
 
@@ -342,13 +342,13 @@ static const struct form {
 	{{"granted", "7", "0", "0", "0"}, 5, PLAIN(SAID_GRANTED, 7, 0)},
 	{{"granted", "0", "0", "12", "0"},
 	 5,
-	 {.said = SAID_GRANTED, .place = -1, .slot = 12}},
+	 {.said = SAID_GRANTED, .ahead = -1, .slot = 12}},
 	{{"granted", "9", "1", "0", "8"},
 	 5,
 	 {.said = SAID_GRANTED,
 	  .counter = 9,
 	  .pttl_ms = 1,
-	  .place = -1,
+	  .ahead = -1,
 	  .lost = true,
 	  .group = 8}},
 	{{"granted", "9007199254740993", "0", "0", "0"},
@@ -356,7 +356,7 @@ static const struct form {
 	 PLAIN(SAID_GRANTED, 9007199254740993, 0)},
 	{{"joined", "7", "0", "2", "0"},
 	 5,
-	 {.said = SAID_GRANTED, .counter = 7, .place = -1, .slot = 2}},
+	 {.said = SAID_GRANTED, .counter = 7, .ahead = -1, .slot = 2}},
 	{{"inside", "7"}, 2, PLAIN(SAID_INSIDE, 7, -1)},
 	{{"done", "7", "900", "", "token \nsince 5\nhost b\n"},
 	 5,
@@ -403,7 +403,7 @@ static const struct form {
 	 {.said = SAID_YES,
 	  .counter = 7,
 	  .pttl_ms = 1200,
-	  .place = -1,
+	  .ahead = -1,
 	  .joined = true}},
 	{{"healed", "7", "0"}, 2, PLAIN(SAID_HEALED, 7, 0)},
 	{{"no", "7", "0"}, 2, PLAIN(SAID_NO, 7, 0)},
@@ -458,7 +458,7 @@ static bool same_answer(const struct answer *a, const struct answer *b)
 	return a->said == b->said && a->counter == b->counter &&
 	       a->pttl_ms == b->pttl_ms &&
 	       a->holder_ttl_ms == b->holder_ttl_ms && a->ticket == b->ticket &&
-	       a->place == b->place && a->foreign == b->foreign &&
+	       a->ahead == b->ahead && a->foreign == b->foreign &&
 	       a->lost == b->lost && a->slot == b->slot &&
 	       a->group == b->group && a->joined == b->joined;
 }
@@ -685,7 +685,7 @@ static void test_ages(void)
 	is_int(a.holder_ttl_ms, AGES_MS, "so is its length");
 	is_int(a.age_ms, AGES_MS, "so is its age");
 	is_int(sight.since, AGES_MS / 1000, "so is its beginning");
-	is_int(a.place, INT_MAX - 1,
+	is_int(a.ahead, INT_MAX - 1,
 	       "so is our place, which is told from 1 on");
 	is_int(sight.readers, INT_MAX, "so are the readers");
 	w = words_of(yes, 8);

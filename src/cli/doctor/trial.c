@@ -112,7 +112,7 @@ static int ask_as(struct trial *t, struct party *p, struct ask question,
 			    : expected == SAID_BUSY
 				    ? "it was granted to two clients"
 				    : "it was gone a moment after");
-	if (expected == SAID_BUSY && a.place < 0)
+	if (expected == SAID_BUSY && a.ahead < 0)
 		return fail(&t->why, FAIL_UNAVAILABLE,
 			    "the waiter got no place in line");
 	if (expected == SAID_BUSY)
@@ -124,7 +124,7 @@ static int ask_as(struct trial *t, struct party *p, struct ask question,
 static int hand_over(struct trial *t, enum step *at)
 {
 	struct ask listen = {.verb = VERB_LISTEN, .listen_ms = LISTEN_MS};
-	struct ask release = {.verb = VERB_RELEASE, .held = true};
+	struct ask release = {.verb = VERB_RELEASE, .ran = true};
 	struct answer a = {.said = SAID_QUIET};
 
 	*at = STEP_WAKE;
@@ -145,7 +145,7 @@ static int try_all(struct trial *t, enum step *at)
 {
 	struct ask acquire = {.verb = VERB_ACQUIRE};
 	struct ask confirm = {.verb = VERB_CONFIRM};
-	struct ask end = {.verb = VERB_RELEASE, .held = true, .queued = true};
+	struct ask end = {.verb = VERB_RELEASE, .ran = true, .queued = true};
 
 	*at = STEP_ACQUIRE;
 	if (ask_as(t, &t->party[0], acquire, SAID_GRANTED) < 0)

@@ -86,7 +86,7 @@ static int add_open(struct history *h, const struct view *v,
 	if (its.ended_ms < its.since_ms)
 		its.ended_ms = its.since_ms;
 	its.held_ms = its.ended_ms - its.since_ms;
-	if (v->held == 1 && p->slot == 0)
+	if (v->in_all == 1 && p->slot == 0)
 		its.fence = v->counter;
 	if (p->slot > 0)
 		its.slot = p->slot;

@@ -152,9 +152,9 @@ static void print_others(const struct block *b)
 			      block_who(h, who, sizeof(who)));
 		print_holder(b, h);
 	}
-	if (b->v->held > n)
+	if (b->v->in_all > n)
 		(void)fprintf(b->out, "  and %" PRId64 " more\n",
-			      b->v->held - n);
+			      b->v->in_all - n);
 }
 
 /* ---- the rest ---- */

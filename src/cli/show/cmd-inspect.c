@@ -102,7 +102,7 @@ static void json_all(const struct inspection *in)
 	json_number(&j, "fence", v->counter);
 	if (v->holders > 0)
 		json_hold(&j, &v->holder[0]);
-	json_number(&j, "holders", v->held);
+	json_number(&j, "holders", v->in_all);
 	json_list(&j, "others");
 	for (int i = 1; i < listed_holders(v); i++) {
 		json_item(&j);

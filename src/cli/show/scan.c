@@ -289,7 +289,7 @@ static void update(struct scan *c, struct lock_seen *l, struct snapshot *s)
 	l->known = true;
 	l->at = now();
 	l->state = view_state(v, c->query->servers.n);
-	l->holders = v->held;
+	l->holders = v->in_all;
 	l->fence = v->counter;
 	l->in_line = v->in_line;
 	l->held_ms = -1;

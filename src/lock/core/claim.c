@@ -12,7 +12,7 @@
 static void begin_hold(struct lease *l, struct instant at)
 {
 	l->state = LEASE_HELD;
-	l->held = true;
+	l->was_held = true;
 	l->keep_until = NEVER;
 	l->split_ms = 0;
 	l->only = 0;
@@ -193,7 +193,7 @@ void claim_answer(struct lease *l, struct lease_node *n,
 	else
 		n->mine = false;
 	n->vote = mine && ours ? VOTE_YES : VOTE_NO;
-	n->busy = (struct answer){.pttl_ms = -1, .place = -1};
+	n->busy = (struct answer){.pttl_ms = -1, .ahead = -1};
 	n->want = VERB_NONE;
 	rounds_check(l, at);
 }

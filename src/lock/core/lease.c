@@ -407,11 +407,11 @@ struct instant lease_credited_at(const struct lease *l)
 	return n >= q ? newest[q - 1] : LONG_AGO;
 }
 
-void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
+void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 		   struct instant at)
 {
 	lease_init(l, conf, at);
-	l->held = held;
+	l->was_held = ran;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		l->node[i].unsure = true;
 		l->node[i].round = ROUNDS_MAX;
@@ -419,7 +419,7 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
 		l->node[i].queued = true;
 	}
 	l->held_from = at;
-	lease_end(l, held ? LEASE_RAN : 0, at);
+	lease_end(l, ran ? LEASE_RAN : 0, at);
 	if (conf->ttl_ms > RELEASE_MS)
 		l->release_by =
 			sooner(after(at, conf->ttl_ms), after(at, HEIR_MS));

@@ -102,7 +102,7 @@ struct ask {
 			     its counter was `seen`; since then, a quorum has
 			     confirmed ours */
 	bool queued;      /* release: leave the line as well */
-	bool held;        /* release: a command may have run */
+	bool ran;         /* release: a command may have run */
 	bool withheld;    /* release: do not hand the lock to a waiter */
 	int64_t least_ms; /* release: keep the lock until this long after the
 			     grant (--min-hold) */
@@ -138,7 +138,7 @@ struct answer {
 				  No: 0: nobody has the lock */
 	int64_t holder_ttl_ms; /* busy: the holder's T; 0: unknown */
 	int64_t ticket;        /* busy, loss: our ticket; 0: none */
-	int place;       /* number of waiters before us; -1: not in line */
+	int ahead;       /* number of waiters before us; -1: not in line */
 	int slot;        /* granted: the slot */
 	int64_t group;   /* granted, yes, healed: see struct ask */
 	bool joined;     /* yes, healed: see struct ask */
@@ -290,10 +290,10 @@ struct lease {
 	enum lease_end end;
 	enum fail_kind refusal;
 	int64_t fence;
-	int healed;   /* times it vanished and was set again */
-	int stepped;  /* server clock jumps seen */
-	bool held;    /* was ever held since lease_init() */
-	bool joining; /* the outer hold may still exist */
+	int healed;    /* times it vanished and was set again */
+	int stepped;   /* server clock jumps seen */
+	bool was_held; /* since lease_init() */
+	bool joining;  /* the outer hold may still exist */
 	/* The outer hold vanished. If its holder lives, it sets the lock again
 	 * by then. LONG_AGO: it has not vanished. */
 	struct instant outer_by;
@@ -335,10 +335,10 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 		struct instant at);
 
 /* For a process that outlives the holder: releases the lock under the token of
- * that holder, on all nodes, whether they granted it or not. `held`: a command
+ * that holder, on all nodes, whether they granted it or not. `ran`: a command
  * may have run under it. Tries for 1 s at least and 10 s at most, in between
  * until the lease must have expired. */
-void lease_inherit(struct lease *l, const struct lease_conf *conf, bool held,
+void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 		   struct instant at);
 
 /* Returns in *out the next question to send now, with its stamp set to `at`;

@@ -139,7 +139,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 		out->repairs = repair_may(l, n);
 		out->until_ms = n->until_ms;
 	}
-	if (ends && l->held) {
+	if (ends && l->was_held) {
 		out->held_ms = between(l->held_from, out->sent);
 		out->least_ms = l->how & LEASE_RAN ? l->conf.min_hold_ms : 0;
 		out->once_ms = l->how & LEASE_DONE ? l->conf.once_ms : 0;
@@ -154,7 +154,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 		out->listen_ms = l->conf.node_timeout_ms;
 	out->queued = ends && n->queued &&
 		      (l->state == LEASE_RELEASING || n->spoiled);
-	out->held = ends && l->held;
+	out->ran = ends && l->was_held;
 }
 
 void question_make(struct lease *l, int node, int chan, bool fresh,

@@ -8,10 +8,10 @@
 int64_t queue_delay(const struct answer *busy, int64_t jitter_ms)
 {
 	static const int64_t pauses[] = {HEARTBEAT_MS, 1900, 3500};
-	int64_t place = busy->place > 0 ? busy->place : 0;
+	int64_t place = busy->ahead > 0 ? busy->ahead : 0;
 	int64_t ms = pauses[place < 2 ? place : 2], end;
 
-	if (busy->foreign || busy->place < 0)
+	if (busy->foreign || busy->ahead < 0)
 		ms = (OUTSIDE_MS - jitter_ms) * (place + 1);
 	end = busy->pttl_ms + AFTER_END_MS + APART_MS * place;
 	if (busy->pttl_ms >= 0 && end < ms)

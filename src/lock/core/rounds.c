@@ -47,8 +47,8 @@ int lease_place(const struct lease *l)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
 
-		if (n->vote == VOTE_NO && n->busy.place > place)
-			place = n->busy.place;
+		if (n->vote == VOTE_NO && n->busy.ahead > place)
+			place = n->busy.ahead;
 	}
 	return l->conf.wait_ms > 0 ? place : -1;
 }
@@ -186,7 +186,7 @@ static bool listens(struct lease_node *n, struct instant at)
 void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
 {
 	int place =
-		l->conf.wait_ms > 0 && n->vote == VOTE_NO ? n->busy.place : -1;
+		l->conf.wait_ms > 0 && n->vote == VOTE_NO ? n->busy.ahead : -1;
 
 	if (minority_waits(n))
 		return;

@@ -220,7 +220,7 @@ static void granted(struct lease *l, struct lease_node *n,
 		n->vote = VOTE_NO;
 		n->busy = (struct answer){.said = SAID_BUSY,
 					  .pttl_ms = l->conf.ttl_ms / 6,
-					  .place = -1};
+					  .ahead = -1};
 	}
 	rounds_check(l, at);
 }
@@ -257,7 +257,7 @@ static void await_outer(struct lease *l, struct lease_node *n,
 	n->want = VERB_NONE;
 	n->vote = VOTE_NO;
 	n->busy = (struct answer){
-		.said = SAID_BUSY, .pttl_ms = OUTER_LOOK_MS, .place = -1};
+		.said = SAID_BUSY, .pttl_ms = OUTER_LOOK_MS, .ahead = -1};
 	rounds_check(l, at);
 }
 
@@ -291,7 +291,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		return;
 	}
 	/* a late answer counts here too: we are in line, and must leave it */
-	n->queued |= a->place >= 0;
+	n->queued |= a->ahead >= 0;
 	if (a->ticket > n->ticket)
 		n->ticket = a->ticket;
 	if (!is_awaited(l, n, asked))

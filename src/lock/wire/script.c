@@ -178,7 +178,7 @@ static void add_release(const struct ask *ask, const struct lease_conf *conf,
 	add_flag(out, conf->nodes == 1);
 	words_add_text(out, identity);
 	add_flag(out, ask->queued);
-	add_flag(out, ask->held);
+	add_flag(out, ask->ran);
 	words_add_text(out, ask->joins ? conf->outer.token : "");
 	add_number(out, ask->least_ms, scratch->number[1]);
 	add_number(out, ask->held_ms, scratch->number[2]);
@@ -381,7 +381,7 @@ static int read_rest(const struct words *w, struct answer *out, struct sight *s,
 
 	if (out->said == SAID_BUSY || out->said == SAID_LOSS ||
 	    out->said == SAID_GUARDED) {
-		out->place = (int)at_most(word_number(w, 5), PLACE_MOST);
+		out->ahead = (int)at_most(word_number(w, 5), PLACE_MOST);
 		out->ticket = word_number(w, 6);
 		out->lost = word_is(w, 7, "1");
 	}
@@ -426,7 +426,7 @@ static int listen_answer(const struct words *reply, struct answer *out)
 {
 	/* the list's name and the word, or nil */
 	*out = (struct answer){.said = reply->n == 2 ? SAID_WOKEN : SAID_QUIET,
-			       .place = -1};
+			       .ahead = -1};
 	return 0;
 }
 
@@ -474,7 +474,7 @@ int script_answer(enum verb verb, const struct words *reply, struct answer *out,
 		*out = (struct answer){.said = forms[i].said,
 				       .counter = word_number(reply, 1),
 				       .pttl_ms = word_ms(reply, 2),
-				       .place = -1};
+				       .ahead = -1};
 		if (out->counter < 0)
 			break;
 		return read_rest(reply, out, sight, why);

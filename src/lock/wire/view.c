@@ -221,8 +221,8 @@ static int add_slots(struct view *v, const struct reply *held, int64_t more,
 	}
 	if (more > 0)
 		v->more_on |= 1U << node;
-	if (here + more > v->held)
-		v->held = here + more;
+	if (here + more > v->in_all)
+		v->in_all = here + more;
 	return 0;
 }
 
@@ -355,8 +355,8 @@ void view_finish(struct view *v, int nodes)
 	if (v->waiters > 1)
 		qsort(v->waiter, (size_t)v->waiters, sizeof(v->waiter[0]),
 		      by_ticket);
-	if (v->held < v->holders)
-		v->held = v->holders;
+	if (v->in_all < v->holders)
+		v->in_all = v->holders;
 }
 
 void view_close(struct view *v)
@@ -433,7 +433,7 @@ void view_sight(const struct view *v, struct sight *out)
 	if (strcmp(h->type, "string") != 0)
 		memcpy(out->type, h->type, sizeof(out->type));
 	if (h->how == HOLD_READS && v->more_on)
-		out->readers = (int)at_most(v->held, INT_MAX);
+		out->readers = (int)at_most(v->in_all, INT_MAX);
 	else
 		for (int i = 0; h->how == HOLD_READS && i < v->holders; i++)
 			out->readers += v->holder[i].how == HOLD_READS;

@@ -68,7 +68,7 @@ struct view {
 	int holders, room_holders;
 	struct view_waiter *waiter; /* owned; in the order of the line */
 	int waiters, room_waiters;
-	int64_t held;    /* number of holders on the node that has the most;
+	int64_t in_all;  /* number of holders on the node that has the most;
 			    may exceed `holders` */
 	int64_t in_line; /* number of waiters on the node that has the most */
 	int64_t counter; /* the largest fence counter; 0: none */
