@@ -19,7 +19,7 @@ rm -rf build-versions
 for version in $versions; do
 	mkdir -p "build-versions/$version"
 	for suite in $suites; do echo "$version $suite"; done
-done | xargs -P $(($(nproc) + 2)) -n 2 sh -c '
+done | xargs -P $(($(nproc) * 4)) -n 2 sh -c '
 	PATH=$PWD/build-servers/$1/bin:$PATH
 	case $2 in
 	differ) set -- "$@" "$top/tests/sim.bats" -f "real server agree" ;;
