@@ -81,8 +81,8 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 # ---- the restart guard ----
 
 @test "S33 servers just started do not vote for T and a second: said with how long, and off is at once" {
-	several 3
-	"$REDLOCK" -k job -t 300ms -n -u "$url" -- true
+	several 3 off # and just started
+	"$REDLOCK" -k job -t 2s -n -u "$url" -- true
 	settings
 	# (a tenth of T is little for a machine that is busy)
 	patient=(--node-timeout 100ms)

@@ -295,7 +295,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 		"run:kill -CONT $(node_pid b)" 'run:sleep 2.5' 'send:q' --
 	row '^job  '
 	not grep 'down' <<<"$screen"
-	on_screen 0 'wait:job' "run:kill -KILL $(node_pid b)" 'wait:is down' 'run:sleep 1.2' 'send:q' --
+	on_screen 0 'wait:job' "run:kill -KILL $(node_pid b)" 'wait:is down' 'wait:down for 1s' 'send:q' --
 	row 'down for [1-3]s: .*b.sock: '
 	row '^job  '
 	rm -f "$T/b.pid"
