@@ -472,9 +472,8 @@ ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
 }
 
 @test "S6 a server frozen for good: TERM at 0.65 T, the tree is dead before 0.85 T, status 125" {
-	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	node_b
-	helper "$REDLOCK" -u "$url" -k job -t 1s -- sh -c \
+	helper "$REDLOCK" -u "$url" -k job -t 3s -- sh -c \
 		"trap 'date +%s%3N >$T/term' TERM; echo \$\$ >$T/pid
 		while :; do sleep 0.02; done" 2>"$T/err"
 	holder=$!
@@ -487,10 +486,10 @@ ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
 	term=$(($(cat "$T/term") - began))
 	ends_with 125
 	# the last renewal was up to T/6 before
-	at_least "$term" 450
-	below "$term" 700
-	at_least "$took" 600
-	below "$took" 850
+	at_least "$term" 1350
+	below "$term" 2100
+	at_least "$took" 1800
+	below "$took" 2550
 	contains "$T/err" SIGTERM
 }
 
@@ -1343,11 +1342,11 @@ connected() { [ "$(cli a client list | wc -l)" -ge 2 ]; }
 
 @test "S26 CLIENT PAUSE ALL past the deadline: killed in time, and nothing is left when it ends" {
 	node_b
-	hold 9000 -t 500ms
+	hold 9000 -t 2s
 	began=$(now_ms)
-	cli b client pause 1000 # ALL
+	cli b client pause 3000 # ALL
 	wait_until gone "$worker"
-	below "$(($(now_ms) - began))" 430
+	below "$(($(now_ms) - began))" 1700
 	ends_with 125
 	wait_until unset_on b job
 }
