@@ -234,7 +234,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	local was
 
 	use_cluster
-	hold 6000 -t 5s
+	hold 7000 -t 10s
 	line 2
 	was=$(cluster_owner job)
 	cluster node_kill "$was"
@@ -246,7 +246,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	local was
 
 	use_cluster
-	hold 6000 -t 5s
+	hold 7000 -t 10s
 	line 3
 	was=$(cluster_owner job)
 	cluster node_freeze "$was"

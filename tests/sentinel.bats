@@ -215,9 +215,9 @@ rights() {
 
 	group_start g
 	url=$(group_url g)
-	hold 4000 -t 3s
+	hold 6000 -t 8s
 	for i in 1 2 3; do
-		helper "$REDLOCK" -u "$url" -k job -t 3s -- witness "$T" --hold 20
+		helper "$REDLOCK" -u "$url" -k job -t 8s -- witness "$T" --hold 20
 	done
 	wait_until replicated
 	group_failover g
