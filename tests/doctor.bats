@@ -332,11 +332,10 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	}
 	doctor 0
 	finds_all_rights
-	cli a acl setuser joe -xadd -hkeys -evalsha >/dev/null
+	cli a acl setuser joe -xadd -evalsha >/dev/null
 	doctor 0
 	! tells_writes ||
 		finds note rights 'may not use xadd: no history' '\+xadd'
-	finds note rights 'may not use hkeys' '\+hkeys'
 	finds note rights 'may not use evalsha' '\+evalsha'
 	cli a acl setuser joe -wait >/dev/null
 	doctor 0

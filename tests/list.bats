@@ -259,6 +259,10 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 	list 0 --user joe --password-file "$T/pw"
 	[ "$(keys)" = 'job ' ]
 	[[ $stderr == *'1 lock cannot be read: '* ]]
+	# what cannot be read is not said to be nothing
+	cli a acl setuser joe resetkeys '~none' >/dev/null
+	list 0 --user joe --password-file "$T/pw"
+	[[ $stderr == *'2 locks cannot be read: '* && $stderr != *'no locks'* ]]
 	list 64 a b
 	[[ $stderr == *'more than one pattern'* ]]
 	list 64 -k job

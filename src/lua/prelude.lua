@@ -40,7 +40,7 @@ end
 -- Moves the counter to `next`, of slot n or, with nil, of no slot. `back`: the
 -- counter before was an older one that came back after a loss of data. The
 -- fields and values that follow are written as well. Returns whether they could
--- be: an answer tells the new counter in any case.
+-- be: an answer tells the new counter in any case, unless it is bad.
 local distrusted -- see server.lua
 local function move(next, n, back, ...)
 	local words, lost = {...}, back or not c

@@ -277,11 +277,12 @@ kill_servers() { # DIRECTORY
 
 lent= # to this test
 can_borrow() { # NAME [option...]: as node_start; not what is started once more
-	[ $# = 1 ] && [ ${#via[@]} = 0 ] && [ -z "${LD_PRELOAD-}" ] &&
+	[ $# = 1 ] && [ "$BASH_SUBSHELL" = 0 ] &&
+		[ ${#via[@]} = 0 ] && [ -z "${LD_PRELOAD-}" ] &&
 		[ "$T" != "$BATS_FILE_TMPDIR" ] && [[ " $nodes " != *" $1 "* ]]
 }
 borrow() { # NAME
-	local at=$BATS_FILE_TMPDIR own=$launched
+	local at=$BATS_FILE_TMPDIR own=$launched to
 
 	[ -e "$at/$1.fresh" ] || {
 		chmod a+x "$BATS_RUN_TMPDIR" # for tests with other users
@@ -290,7 +291,8 @@ borrow() { # NAME
 		kit await "$at/$1" PONG ping
 		kit state "$at/$1" >"$at/$1.fresh"
 	}
-	T=$(kit lend "$at" "$1" $T)
+	to=$(kit lend "$at" "$1" $T) || return
+	T=$to
 	[[ " $nodes " == *" $1 "* ]] || nodes="$nodes $1"
 	lent="$lent $1"
 }

@@ -381,6 +381,10 @@ static int locks(const char *node, FILE *out)
 		(void)fprintf(out, "on %s: %s\n", node, reply->str);
 		n++;
 	}
+	if (to && !reply) {
+		(void)fprintf(out, "on %s: no answer\n", node);
+		n++;
+	}
 	if (reply)
 		freeReplyObject(reply);
 	if (to)
@@ -557,7 +561,8 @@ static int cmd_left(int argc, char **argv)
 	long ms = 5;
 	int lends = 0;
 
-	if (argc < 1 || !nowhere)
+	/* (servers below "" would be all servers of this machine) */
+	if (argc < 1 || argv[0][0] != '/' || !nowhere)
 		return usage();
 	argc--, argv++;
 	while (argc > 2 && strcmp(argv[0], "--lent") == 0) {

@@ -3,8 +3,8 @@
 # schema.py MANUAL [STATEMENTS] < DOCUMENTS: each line of standard input is a JSON
 # document just as the manual says, in its section JSON: no member is missing,
 # none is unknown, and each is of the type that stands there. Then STATEMENTS are
-# run, where `docs` are all of them and `d` is the last. Prints how many there
-# were.
+# run, where `docs` are all of them, and `d` is the one if there is no other.
+# Prints how many there were.
 
 import json
 import re
@@ -76,5 +76,6 @@ for line in sys.stdin:
         sys.exit(f'{document["schema"]}: {wrong}\n{line}')
     docs.append(document)
 if len(sys.argv) > 2:
-    exec(sys.argv[2], {'docs': docs, 'd': docs[-1], 'json': json})
+    exec(sys.argv[2], {'docs': docs, 'json': json}
+         | ({'d': docs[0]} if len(docs) == 1 else {}))
 print(len(docs))

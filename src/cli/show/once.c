@@ -27,7 +27,7 @@ static int show(const struct scan *c, const struct opts *o, struct fail *why)
 		json_close(&j);
 		(void)putchar('\n');
 	} else if (rc == 0) {
-		if (l.rows == 0)
+		if (l.rows == 0 && c->hidden == 0)
 			log_notice("no-locks", "%s",
 				   o->pattern || o->held || o->waiting
 					   ? "no matching locks"
