@@ -229,12 +229,23 @@ const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size)
 	return buf;
 }
 
+/* Whether HOST or HOST:PORT ends there, or a password that has a raw slash. */
+static bool is_host(const char *text, const char *end)
+{
+	const char *colon = memchr(text, ':', (size_t)(end - text));
+
+	return text[0] == '[' || !colon ||
+	       colon + 1 + strspn(colon + 1, "0123456789") == end;
+}
+
 const char *mask_link(const char *link, char *buf, size_t size)
 {
 	const char *from = strstr(link, "://"), *end, *at;
 
 	from = from ? from + 3 : link;
 	end = from + strcspn(from, "/?#");
+	if (!memchr(from, '@', (size_t)(end - from)) && !is_host(from, end))
+		end = from + strlen(from);
 	at = memrchr(from, '@', (size_t)(end - from));
 	if (at)
 		(void)snprintf(buf, size, "%.*s***%s", (int)(from - link), link,

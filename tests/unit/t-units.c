@@ -469,6 +469,9 @@ static const struct {
 	{"https://ci?me@there", "https://ci?me@there"},
 	{"https://ci#me@there", "https://ci#me@there"},
 	{"me:token@ci/7", "***@ci/7"},
+	{"https://me:to/ken@ci/7", "https://***@ci/7"},
+	{"https://ci:8443/7@2", "https://ci:8443/7@2"},
+	{"https://[::1]:1/7@2", "https://[::1]:1/7@2"},
 	{"://me@", "://***@"},
 	{"https://me:token@", "https://***@"},
 };
