@@ -7,8 +7,8 @@
  *   kit each NODE...          the same of each node, and a line "end" behind it
  *   kit await NODE ANSWER COMMAND...
  *                             until the answer is this; asks for up to 20 s
- *   kit lend DIR NAME [TO]    node NAME of DIR is found in TO as well, or in a new
- *                             directory; says in which
+ *   kit lend DIR NAME [TO]    node NAME of DIR is found in TO as well, or in a
+ *                             new directory; says in which
  *   kit state NODE            empties a server, says what it is like then
  *   kit processes MARK        who carries it: "PID COMMAND LINE", a line each
  *   kit called NAME --mark MARK

@@ -99,8 +99,26 @@ int node_place(const struct node *n, int64_t token)
 	return -1;
 }
 
+static void forget_sign(struct node *n, int64_t token)
+{
+	if (n->sign[token % SIGNS_KEPT].token == token)
+		n->sign[token % SIGNS_KEPT].us = 0;
+}
+
+static int64_t sign_of(const struct node *n, int64_t token)
+{
+	int at = (int)(token % SIGNS_KEPT);
+
+	return n->sign[at].token == token ? n->sign[at].us : 0;
+}
+
+/* The scripts leave its sign of life there, unless they say so. */
 static void leave(struct node *n, int i)
 {
+	const struct waiter *w = &n->line[i];
+
+	n->sign[w->token % SIGNS_KEPT].token = w->token;
+	n->sign[w->token % SIGNS_KEPT].us = w->sign;
 	n->waiters--;
 	memmove(&n->line[i], &n->line[i + 1],
 		sizeof(n->line[0]) * (size_t)(n->waiters - i));
@@ -199,6 +217,8 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 		int64_t ms = head.ttl / 2 < 2000 ? head.ttl / 2 : 2000;
 
 		leave(n, 0);
+		if (us - head.ticket > HEARTBEAT_US)
+			forget_sign(n, head.token);
 		if (gone(&head, us))
 			continue;
 		if (n->twin == TWIN_GRANT_FOREVER)
@@ -239,8 +259,12 @@ static bool superseded(struct node *n, const struct ask *ask, int64_t token,
 static int living(struct node *n, int64_t us)
 {
 	for (int i = n->waiters - 1; i >= 0; i--)
-		if (gone(&n->line[i], us))
+		if (gone(&n->line[i], us)) {
+			int64_t token = n->line[i].token;
+
 			leave(n, i);
+			forget_sign(n, token);
+		}
 	return n->waiters;
 }
 
@@ -255,6 +279,7 @@ static void supersede(struct node *n, int64_t token, int64_t ticket, int64_t us)
 		if (!n->line[i].marked || other == token)
 			continue;
 		leave(n, i);
+		forget_sign(n, other);
 		wake(n, other, true, 6000, us);
 	}
 }
@@ -280,10 +305,9 @@ static int64_t join(struct node *n, const struct ask *ask, int64_t token,
 	}
 	if (at >= 0 && (ask->ticket == 0 || ask->newcomer))
 		w.ticket = n->line[at].ticket;
-	if (at >= 0) {
-		w.sign = n->line[at].sign;
+	w.sign = at >= 0 ? n->line[at].sign : sign_of(n, token);
+	if (at >= 0)
 		leave(n, at);
-	}
 	stand(n, &w);
 	at = node_place(n, token);
 	/* the ticket is sign enough for a heartbeat */
@@ -479,6 +503,8 @@ static struct answer release(struct node *n, const struct ask *ask,
 				       .ahead = -1};
 	if (ask->queued && at >= 0)
 		leave(n, at);
+	if (ask->queued)
+		forget_sign(n, token);
 	while (node_heard(n, token, us))
 		;
 	if (((!node_locked(n, us) || n->token != token) &&

@@ -36,6 +36,7 @@ enum twin {
 	TWIN_COUNT
 };
 
+#define SIGNS_KEPT 8
 struct waiter {
 	int64_t token, ticket, ttl, sign; /* last sign of life, us */
 	int64_t came;                     /* what it says itself */
@@ -71,6 +72,10 @@ struct node {
 	int64_t boots;  /* so often */
 	int waiters;
 	struct waiter line[LINE_MAX]; /* by ticket */
+	/* signs of life that stayed when their waiters left */
+	struct {
+		int64_t token, us;
+	} sign[SIGNS_KEPT];
 	struct word words[WORDS_KEPT];
 	int64_t said;
 	bool full; /* memory: nothing more is stored */
