@@ -18,6 +18,7 @@
 	"forbidden there, so it cannot hold redlock's locks"
 
 #define RIGHTS "; redlock doctor prints the rights that redlock needs"
+
 #define USERS                                                                  \
 	"; it has no users (servers have them since 6.0, Sentinels since "     \
 	"6.2): leave out the user name"

@@ -297,21 +297,18 @@ borrow() { # NAME
 	lent="$lent $1"
 }
 is_lent() { [ -L "$T/$1.sock" ] && [ ! -e "$T/$1.spoiled" ]; }
-# What was found as it was is empty now, and stays. After a test that failed none
-# is looked at.
-returned=
+# What was found as it was is empty now, and stays: it is fresh. After a test that
+# failed none is.
 return_lent() { # FAILED
 	local at=$BATS_FILE_TMPDIR n pid
 
 	for n in $lent; do
-		[ "$1" = 0 ] && [[ " $returned " == *" $n "* ]] &&
-			[ -e "$at/$n.fresh" ] || {
-			rm -f "$at/$n.fresh"
-			# a test may have killed it
-			read -r pid <"$at/$n.pid" &&
-				[ "/proc/$pid/cwd" -ef "$at" ] || continue
-			shared node_kill "$n"
-		}
+		[ "$1" != 0 ] || [ ! -e "$at/$n.fresh" ] || continue
+		rm -f "$at/$n.fresh"
+		# a test may have killed it
+		read -r pid <"$at/$n.pid" && [ "/proc/$pid/cwd" -ef "$at" ] ||
+			continue
+		shared node_kill "$n"
 	done
 }
 
@@ -440,9 +437,11 @@ what_is_left() {
 	for n in $nodes; do at+=("$T/$n"); done
 	for n in $shared_nodes; do at+=("$BATS_FILE_TMPDIR/$n"); done
 	for n in $lent; do
-		is_lent "$n" || continue
-		lend+=(--lent "$T/$n" "$BATS_FILE_TMPDIR/$n.fresh")
-		returned="$returned $n"
+		if is_lent "$n"; then
+			lend+=(--lent "$T/$n" "$BATS_FILE_TMPDIR/$n.fresh")
+		else
+			rm -f "$BATS_FILE_TMPDIR/$n.fresh"
+		fi
 	done
 	kit left "$T" "${lend[@]}" "${at[@]}"
 }

@@ -44,11 +44,17 @@ on_all() { # COMMAND...
 
 	for n in "${names[@]}"; do cli "$n" "$@"; done
 }
-are_up() { # how many
-	local n sum=0
+find_up() { # their names are in the caller's `up`
+	local n
 
-	for n in "${names[@]}"; do ! node_runs "$n" || sum=$((sum + 1)); done
-	echo "$sum"
+	up=()
+	for n in "${names[@]}"; do ! node_runs "$n" || up+=("$n"); done
+}
+are_up() { # how many
+	local up
+
+	find_up
+	echo ${#up[@]}
 }
 # Only they are asked: one that is frozen would keep us.
 have() { # N: so many servers have the lock
@@ -59,33 +65,28 @@ have() { # N: so many servers have the lock
 }
 # Or: so many, and each the same client
 hold_alike() { # N
-	local first= is n=0
+	local first= is n=0 up
 
+	find_up
 	while read -r is; do
 		case $is in
 		'' | end) continue ;;
 		"${first:=$is}") ((n += 1)) ;;
 		*) return 1 ;;
 		esac
-	done < <(each_up get job)
+	done < <(kit each "${up[@]/#/$T/}" <<<"get job")
 	[ "$n" = "$1" ]
 }
 holding() { # KEY: which
-	local n i=0 is up=()
+	local i=0 is up
 
-	for n in "${names[@]}"; do ! node_runs "$n" || up+=("$n"); done
+	find_up
 	while read -r is; do
 		case $is in
 		1) printf '%s ' "${up[i]}" ;;
 		end) ((i += 1)) ;;
 		esac
 	done < <(kit each "${up[@]/#/$T/}" <<<"exists $1")
-}
-each_up() { # COMMAND...: of each server that is up, and a line "end" behind it
-	local n up=()
-
-	for n in "${names[@]}"; do ! node_runs "$n" || up+=("$T/$n"); done
-	kit each "${up[@]}" <<<"$*"
 }
 counter() { cli "$1" hget 'redlock:{job}:state:job' fence; } # NAME
 in_line() { # N: so many wait on each server that is up
