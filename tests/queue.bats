@@ -235,6 +235,34 @@ cost() { # WAITERS
 	awk "BEGIN { exit !($EPOCHREALTIME - $t0 < 4) }"
 }
 
+@test "R19 a server that forgot a claim is told again before the grant ends" {
+	each=3000
+	keep -t 30s
+	line 1 -t 30s
+	line 2 -t 30s
+	let_go
+	wait_until contains "$T/order" 1
+	# a restart without the last second leaves so much of the lease
+	cli a pexpire job 1500
+	all_ran 1 2
+	[ "$(holds)" = 2 ]
+}
+
+@test "R19 when all but the line is lost, the first in line is handed a whole lease" {
+	keep
+	line 1 -t 30s
+	kill -STOP "${pid[1]}"
+	crash "$holder"
+	kill -KILL "$worker"
+	cli a del job 'redlock:{job}:state:job'
+	redlock -q -k job -n -- true && return 1
+	lock_is "$(cli a --raw hget 'redlock:{job}:state:job' holder |
+		sed -n 's/^token //p')"
+	at_least "$(cli a pttl job)" 20000
+	kill -CONT "${pid[1]}"
+	all_ran 1
+}
+
 @test "I6 a waiter that is stopped and continued does not start on a stale grant" {
 	each=1500
 	keep

@@ -1182,6 +1182,29 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	unset_on a job
 }
 
+@test "R20 a late copy of a renewal sets a lost lock only until its lease is over" {
+	local copy over
+
+	again() { printf '%s\n' "$1" | redis-cli -s "$T/a.sock" | head -n 1; }
+	later() { [ "$(now_ms)" -gt "$1" ]; }
+	cli a monitor >"$T/seen" &
+	helpers="$helpers $!"
+	wait_until contains "$T/seen" OK
+	hold open -t 2s -v
+	wait_until said_renewed 1
+	end_hold
+	wait_until contains "$T/seen" '"xadd"' # by the release
+	copy=$(sed -n 's/^[^"]* \("EVAL\)/\1/p' "$T/seen" | tail -n 2 | head -n 1)
+	over=$(($(now_ms) + 2000))
+	cli a del job 'redlock:{job}:state:job'
+	[ "$(again "$copy")" = healed ]
+	set_on a job
+	cli a del job 'redlock:{job}:state:job'
+	wait_until later "$over"
+	[ "$(again "$copy")" = no ]
+	unset_on a job
+}
+
 @test "S18 a lock overwritten is lost at the next answer, and the other's is never touched" {
 	hold 9000
 	cli a set job other

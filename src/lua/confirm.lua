@@ -13,8 +13,8 @@
 --         join the readers on this one
 --       7 "1": an earlier answer said that another client has joined us
 --       8 when the lease ends, in ms by the server's clock: do not heal after
---         that (on one node this holds only if an older counter came back); 0:
---         unknown; -1: never heal
+--         that (with one node it is, if the counter is not an older one, nor
+--         missing); 0: unknown; -1: never heal
 --       9 -1; or repair: the lock was gone already when the counter was that
 --          of 4 (0: there was none), and since then the other nodes have shown
 --          that the lock is ours all the same. Set it, unless this server has
@@ -56,7 +56,7 @@ local function heals()
 		    and not young(guard)
 	end
 	local lives = at < ends * 1000
-	if seen == 0 or ends < 0 or not alone and ends > 0 and not lives then
+	if seen == 0 or ends < 0 or ends > 0 and not lives and not (alone and c) then
 		return false
 	end
 	return not c or c == seen or lives and c < seen or untouched(seen)

@@ -142,9 +142,12 @@ end
 -- Hands the lock or a slot to the first live waiter in line, for as long as it
 -- may take to claim it, then to the next, and so on. It stops at the first for
 -- which there is no room: nobody may pass that one. `born`: see moved(); nil
--- without slots and readers. Returns for how long the lock was handed over, or
--- nil; whether a waiter is left; and whether one is left because its grant
--- failed.
+-- without slots and readers. `lost`: see grant(). Returns for how long the lock
+-- was handed over, or nil; whether a waiter is left; and whether one is left
+-- because its grant failed.
+--
+-- If the counter was just lost, the first in line may have claimed the lock
+-- before that, and run by now: it gets a whole lease.
 --
 -- During a migration it may fail at any key that is not here, and what was
 -- written by then stays. With a plain lock that is a complete grant, because
@@ -171,8 +174,8 @@ local function serve(at, alone, lost, born)
 				return given, true
 			end
 			redis.call('zrem', queue, line[i])
-			local px = not dead
-			    and math.min(grant_ms, math.floor(ttl / 2))
+			local px = not dead and (lost == true and ttl
+			    or math.min(grant_ms, math.floor(ttl / 2)))
 			if px and not grant(n, who, words, px, at, alone, lost) then
 				redis.call('zadd', queue, line[i + 1], line[i])
 				redis.call('pexpire', queue, kept_ms)

@@ -214,7 +214,9 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 {
 	while (n->waiters > 0) {
 		struct waiter head = n->line[0];
-		int64_t ms = head.ttl / 2 < 2000 ? head.ttl / 2 : 2000;
+		int64_t ms = lost == LOST_NOW	   ? head.ttl
+			     : head.ttl / 2 < 2000 ? head.ttl / 2
+						   : 2000;
 
 		leave(n, 0);
 		if (us - head.ticket > HEARTBEAT_US)
@@ -437,7 +439,8 @@ static bool heals(const struct node *n, const struct ask *ask,
 			untouched(n, ask->seen)) &&
 		       young(n, conf->guard_ms, us) == 0;
 	if (ask->seen == 0 || ask->until_ms < 0 ||
-	    (conf->nodes > 1 && ask->until_ms > 0 && !lives))
+	    (ask->until_ms > 0 && !lives &&
+	     (conf->nodes > 1 || n->counter < 0)))
 		return false;
 	if (lives && n->counter < ask->seen && n->twin != TWIN_BACK_IS_LOST)
 		return true;

@@ -679,8 +679,15 @@ static void test_woken(void)
 	reply(&q[0], SAID_GRANTED, 101, 301);
 	is_int(l.state, LEASE_HELD, "a grant is claimed by asking");
 	is_int(credited_at(), 300, "and counts from then, not from the word");
-	lease_release(&l, ms(400));
-	is_int(asks(400), 1, "what was held is given back");
+	lease_use(&l);
+	is_int(next(301), 1300,
+	       "it is renewed while the server would still have the grant");
+	is_int(q[0].verb, VERB_CONFIRM, "if it forgot the claim");
+	reply(&q[0], SAID_YES, 101, 1301);
+	is_int(next(1301) - 1300 > T / 7, 1, "and every T/6 from then on");
+	reply(&q[0], SAID_YES, 101, 7000);
+	lease_release(&l, ms(7001));
+	is_int(asks(7001), 1, "what was held is given back");
 	ok(!q[0].queued && q[0].ran, "and is in no line any more");
 
 	stand_in_line(FOREVER);

@@ -96,8 +96,9 @@ struct ask {
 	bool joined;      /* confirm: another client has joined our hold */
 	int64_t until_ms; /* confirm: the lease ends then, by the server's
 			     clock, and a vanished lock is not healed after that
-			     (with one node it is, unless the counter is an
-			     older one); 0: unknown; -1: never heal */
+			     (with one node it is, if the counter is not an
+			     older one, nor missing); 0: unknown; -1: never
+			     heal */
 	bool repairs;     /* confirm: the node said that the lock was gone and
 			     its counter was `seen`; since then, a quorum has
 			     confirmed ours */

@@ -9,8 +9,8 @@
  * asks at least once per heartbeat, as its sign of life. (src/lua/queue.lua has
  * the same heartbeat, and skips a waiter that missed three.)
  *
- * A grant is good for 2 s (grant_ms there). The second in line asks within that
- * time: if the first dies holding a grant, nobody tells the second. The others
+ * A grant is good for GRANT_MS (grant_ms there). The second in line asks within
+ * that time: if the first dies holding a grant, nobody tells the second. The others
  * are behind a moving line and may be second by now; 3.5 s keeps the mean at a
  * third of a question per second and waiter.
  */
@@ -22,6 +22,7 @@
 #include "lock/core/lease.h"
 
 #define HEARTBEAT_MS 5000
+#define GRANT_MS 2000
 #define LISTEN_MS 30000 /* time limit of a BLPOP; then listen anew */
 #define OUTSIDE_MS 250  /* between looks when nobody wakes us */
 

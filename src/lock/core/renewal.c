@@ -4,6 +4,7 @@
 
 #include "lock/core/claim.h"
 #include "lock/core/minority.h"
+#include "lock/core/queue.h"
 #include "lock/core/repair.h"
 #include "lock/core/rounds.h"
 #include "lock/core/timing.h"
@@ -130,15 +131,25 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	n->next = after(n->credited_at, part - lease_jitter(l, part / 10));
 }
 
+/* A server that restarts without its last second may forget that we claimed the
+ * lock that it handed to us. It would give the lock to the next waiter when the
+ * grant ends, so a client that stood in line renews sooner. */
+static struct instant first_due(const struct lease *l,
+				const struct lease_node *n)
+{
+	struct instant s = n->mine ? n->credited_at : l->began;
+	struct instant due = timing_renew(s, l->conf.ttl_ms);
+
+	return n->mine && n->ticket > 0 ? sooner(due, after(s, GRANT_MS / 2))
+					: due;
+}
+
 void renewal_begin(struct lease *l)
 {
 	for (int i = 0; i < l->conf.nodes && !lease_spent(l); i++) {
 		struct lease_node *n = &l->node[i];
 
 		if (!minority_waits(n))
-			lease_want(n, VERB_CONFIRM,
-				   timing_renew(n->mine ? n->credited_at
-							: l->began,
-						l->conf.ttl_ms));
+			lease_want(n, VERB_CONFIRM, first_due(l, n));
 	}
 }
