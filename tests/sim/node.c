@@ -214,7 +214,7 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 {
 	while (n->waiters > 0) {
 		struct waiter head = n->line[0];
-		int64_t ms = lost == LOST_NOW	   ? head.ttl
+		int64_t ms = lost == LOST_NOW      ? head.ttl
 			     : head.ttl / 2 < 2000 ? head.ttl / 2
 						   : 2000;
 

@@ -10,9 +10,9 @@
  * the same heartbeat, and skips a waiter that missed three.)
  *
  * A grant is good for GRANT_MS (grant_ms there). The second in line asks within
- * that time: if the first dies holding a grant, nobody tells the second. The others
- * are behind a moving line and may be second by now; 3.5 s keeps the mean at a
- * third of a question per second and waiter.
+ * that time: if the first dies holding a grant, nobody tells the second. The
+ * others are behind a moving line and may be second by now; 3.5 s keeps the
+ * mean at a third of a question per second and waiter.
  */
 #ifndef LOCK_CORE_QUEUE_H
 #define LOCK_CORE_QUEUE_H
