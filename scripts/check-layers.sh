@@ -189,10 +189,6 @@ circles=$(find src -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 		# as in HACKING.md
 		known["net/conn"] = known["net/dial"] = known["net/scout"] = 1
 		known["cli/opts"] = known["cli/optrows"] = 2
-		split("claim lease minority question queue renewal repair " \
-		    "rounds vote", core, " ")
-		for (i in core)
-			known["lock/core/" core[i]] = 3
 	}
 	/^#include "/ {
 		split($0, quoted, "\"")

@@ -23,6 +23,8 @@ struct instant {
 
 /* Sorts after every real instant: "no deadline". */
 #define NEVER ((struct instant){INT64_MAX})
+/* Sorts before every real instant, also with a day added: "not yet". */
+#define LONG_AGO ((struct instant){INT64_MIN / 2})
 
 extern const clockid_t lease_clock;
 

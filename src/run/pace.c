@@ -15,7 +15,7 @@ void pace_begin(struct pace *p, struct instant at)
 
 void pace_redraw(struct pace *p)
 {
-	p->drawn = (struct instant){INT64_MIN / 2};
+	p->drawn = LONG_AGO;
 }
 
 bool pace_draws(const struct pace *p)

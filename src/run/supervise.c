@@ -386,7 +386,7 @@ static void run_command(struct supervisor *s)
 			  .dog = &s->dog,
 			  .ttl_ms = ttl,
 			  .end = s->end,
-			  .interrupted = {{INT64_MIN / 2}, {INT64_MIN / 2}},
+			  .interrupted = {LONG_AGO, LONG_AGO},
 			  .mated = NEVER,
 			  .stopped = NEVER},
 		.limit = NEVER,

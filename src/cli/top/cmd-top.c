@@ -172,7 +172,7 @@ static void wait_on_screen(struct top *t)
 
 static int on_screen(struct top *t, struct fail *why)
 {
-	struct instant drawn = {INT64_MIN / 2};
+	struct instant drawn = LONG_AGO;
 	int rc = screen_open(&t->screen, colors_are_wanted(t->o), why);
 
 	while (rc == 0 && !t->over) {

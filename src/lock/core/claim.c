@@ -2,9 +2,10 @@
 /* From a quorum to a hold. Read claim.h first. */
 #include "lock/core/claim.h"
 
+#include "lock/core/ending.h"
 #include "lock/core/minority.h"
+#include "lock/core/node.h"
 #include "lock/core/renewal.h"
-#include "lock/core/rounds.h"
 #include "lock/core/timing.h"
 
 #define CLAIMS_MOST 5 /* other clients may move the counters each time */
@@ -19,13 +20,13 @@ static void begin_hold(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
 
-		lease_stop_listening(n);
+		node_stop_listening(n);
 		n->off = false;
 		/* granted another slot, or a hold of our own beside the outer
 		 * one */
 		if (n->mine && (n->slot != l->slot || n->joins != l->joined))
 			minority_give_back(n, at);
-		else if (!minority_waits(n))
+		else if (!node_waits(n))
 			n->want = VERB_NONE;
 	}
 	l->held_from = lease_credited_at(l);
@@ -49,10 +50,10 @@ void claim_agreed(struct lease *l, struct instant at)
 		bool yes = n->vote == VOTE_YES;
 
 		/* an open vote may still become a grant: see vote.c */
-		if (minority_waits(n) || n->vote == VOTE_OPEN)
+		if (node_waits(n) || n->vote == VOTE_OPEN)
 			continue;
 		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
-		lease_want(n, yes ? VERB_REPLICATE : VERB_NONE, at);
+		node_want(n, yes ? VERB_REPLICATE : VERB_NONE, at);
 	}
 }
 
@@ -98,30 +99,27 @@ static void store(struct lease *l, int64_t most, struct instant at)
 		struct lease_node *n = &l->node[i];
 		bool yes = n->vote == VOTE_YES;
 
-		if (minority_waits(n))
+		if (node_waits(n))
 			continue;
 		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
-		lease_want(n, yes ? VERB_CONFIRM : VERB_NONE, at);
+		node_want(n, yes ? VERB_CONFIRM : VERB_NONE, at);
 	}
 }
 
 /* A quorum granted. If q nodes granted the same value, it is the fence. */
-void claim_begin(struct lease *l, struct instant at)
+bool claim_begin(struct lease *l, struct instant at)
 {
 	int q = lease_quorum(l->conf.nodes);
 	int64_t most = 0;
 
-	if (!one_slot(l, at)) {
-		rounds_fail(l, at);
-		l->only = l->tried;
-		return;
-	}
+	if (!one_slot(l, at))
+		return false;
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].vote == VOTE_YES && l->node[i].slot != l->slot)
 			l->node[i].vote = VOTE_DOWN;
 	if (l->joined) {
 		claim_agreed(l, at);
-		return;
+		return true;
 	}
 	for (int i = 0; i < l->conf.nodes; i++) {
 		int same = 0;
@@ -134,12 +132,13 @@ void claim_begin(struct lease *l, struct instant at)
 		if (same >= q) {
 			l->fence = l->node[i].counter;
 			claim_agreed(l, at);
-			return;
+			return true;
 		}
 		if (l->node[i].counter > most)
 			most = l->node[i].counter;
 	}
 	store(l, most, at);
+	return true;
 }
 
 static bool is_ours(const struct lease *l, const struct lease_node *n)
@@ -172,17 +171,17 @@ bool claim_again(struct lease *l, struct instant at)
 	return true;
 }
 
-void claim_answer(struct lease *l, struct lease_node *n,
-		  const struct ask *asked, const struct answer *a,
-		  struct instant at)
+bool claim_answer(struct lease *l, struct lease_node *n,
+		  const struct ask *asked, const struct answer *a)
 {
 	bool mine = a->said != SAID_NO, ours;
 
 	/* An answer to an earlier claim, or the second of two answers. The
 	 * first one has told us the counter, so the second would look as if the
 	 * node had granted the lock with it. */
-	if (asked->fence != l->fence || n->vote != VOTE_OPEN)
-		return;
+	if (l->state != LEASE_CLAIMING || l->replicating ||
+	    asked->fence != l->fence || n->vote != VOTE_OPEN)
+		return false;
 	/* If the counter is larger than the fence, either the lock was granted
 	 * to us anew, and perhaps to others before, or other holders move the
 	 * counter as well. So it must equal the fence, and either we raised it
@@ -195,22 +194,22 @@ void claim_answer(struct lease *l, struct lease_node *n,
 	n->vote = mine && ours ? VOTE_YES : VOTE_NO;
 	n->busy = (struct answer){.pttl_ms = -1, .ahead = -1};
 	n->want = VERB_NONE;
-	rounds_check(l, at);
+	return true;
 }
 
 /* If there are too few replicas, waiting does not help. */
-void claim_replicated(struct lease *l, struct lease_node *n,
+bool claim_replicated(struct lease *l, struct lease_node *n,
 		      const struct answer *a, struct instant at)
 {
 	if (l->state != LEASE_CLAIMING || !l->replicating)
-		return;
+		return false;
 	n->want = VERB_NONE;
 	n->vote = a->counter < l->conf.replicas ? VOTE_NO : VOTE_YES;
 	if (lease_votes(l, VOTE_YES) + lease_votes(l, VOTE_OPEN) <
 	    lease_quorum(l->conf.nodes)) {
 		l->refusal = FAIL_UNAVAILABLE;
-		lease_finish(l, END_REFUSED, at);
-		return;
+		ending_begin(l, END_REFUSED, 0, at);
+		return false;
 	}
-	rounds_check(l, at);
+	return true;
 }

@@ -11,10 +11,11 @@
 #ifndef LOCK_CORE_CLAIM_H
 #define LOCK_CORE_CLAIM_H
 
-#include "lock/core/lease.h"
+#include "lock/core/state.h"
 
-/* A quorum has granted. */
-void claim_begin(struct lease *l, struct instant at);
+/* A quorum has granted. Returns false if not the same slot: then l->tried is
+ * the one to ask for next. */
+bool claim_begin(struct lease *l, struct instant at);
 /* The grants of a quorum have a fence. Asks for replicas if need be, else the
  * lease is held. */
 void claim_agreed(struct lease *l, struct instant at);
@@ -22,11 +23,11 @@ void claim_agreed(struct lease *l, struct instant at);
  * larger fence. False: we have no quorum, or have tried too often. */
 bool claim_again(struct lease *l, struct instant at);
 
-/* Answers while claiming. */
-void claim_answer(struct lease *l, struct lease_node *n,
-		  const struct ask *asked, const struct answer *a,
-		  struct instant at);
-void claim_replicated(struct lease *l, struct lease_node *n,
+/* Answers while claiming. Return whether the node has voted: then the votes are
+ * to be counted. */
+bool claim_answer(struct lease *l, struct lease_node *n,
+		  const struct ask *asked, const struct answer *a);
+bool claim_replicated(struct lease *l, struct lease_node *n,
 		      const struct answer *a, struct instant at);
 
 #endif

@@ -6,95 +6,15 @@
 #include <string.h>
 
 #include "lock/core/claim.h"
-#include "lock/core/minority.h"
+#include "lock/core/ending.h"
+#include "lock/core/node.h"
 #include "lock/core/question.h"
 #include "lock/core/renewal.h"
 #include "lock/core/rounds.h"
 #include "lock/core/timing.h"
 #include "lock/core/vote.h"
 
-#define RELEASE_MS 1000
 #define HEIR_MS 10000 /* nobody waits for an heir */
-#define RELEASE_AGAIN_MS 10
-
-int lease_quorum(int nodes)
-{
-	return nodes / 2 + 1;
-}
-
-int lease_slots(const struct lease_conf *conf)
-{
-	return conf->slots > 0 ? conf->slots : 1;
-}
-
-int lease_votes(const struct lease *l, enum vote vote)
-{
-	int sum = 0;
-
-	for (int i = 0; i < l->conf.nodes; i++)
-		sum += l->node[i].vote == vote;
-	return sum;
-}
-
-/* xorshift64*, which is good enough for jitter. */
-int64_t lease_jitter(struct lease *l, int64_t range)
-{
-	l->random ^= l->random >> 12;
-	l->random ^= l->random << 25;
-	l->random ^= l->random >> 27;
-	return range <= 0
-		       ? 0
-		       : (int64_t)((l->random * 0x2545f4914f6cdd1dULL >> 33) %
-				   (uint64_t)range);
-}
-
-void lease_want(struct lease_node *n, enum verb verb, struct instant at)
-{
-	n->want = verb;
-	n->next = at;
-}
-
-void lease_stop_listening(struct lease_node *n)
-{
-	for (int c = 0; c < CHANNELS; c++) {
-		if (n->chan[c].ask.verb != VERB_LISTEN)
-			continue;
-		n->chan[c].ask.verb = VERB_NONE;
-		n->chan[c].blocked = true;
-	}
-}
-
-/* If an acquire is unanswered, send a release behind it on the same connection:
- * a frozen server runs both when it wakes. A renewal gets no release behind it.
- * We drain it or give up its connection. If it runs late, after a loss of data,
- * it heals the lock; a release would then free that lock, and waiters that saw
- * it would take the new counter for an ordinary hand-over. If we leave it
- * alone, the healed lock stays for T, which is longer than a holder that does
- * not know of the loss can live. */
-void lease_want_release(struct lease_node *n, struct instant at)
-{
-	bool owed =
-		n->mine || n->unsure || n->queued || n->want == VERB_RELEASE;
-
-	lease_stop_listening(n);
-	for (int c = 0; c < CHANNELS; c++) {
-		struct lease_chan *ch = &n->chan[c];
-
-		if (ch->ask.verb != VERB_ACQUIRE)
-			continue;
-		n->queued |= ch->ask.ticket >= 0;
-		ch->release = true;
-		ch->ask.verb = VERB_NONE;
-		owed = true;
-	}
-	lease_want(n, owed ? VERB_RELEASE : VERB_NONE, at);
-}
-
-void lease_finish(struct lease *l, enum lease_end end, struct instant at)
-{
-	lease_release(l, at);
-	l->end = end;
-}
 
 /* ---- answers ---- */
 
@@ -109,6 +29,18 @@ static void release_answer(struct lease *l, struct lease_node *n,
 		n->queued = false;
 	else
 		vote_again(l, n, at);
+}
+
+static void confirm_answer(struct lease *l, struct lease_node *n,
+			   const struct ask *asked, const struct answer *a,
+			   struct instant at)
+{
+	renewal_note_stop(l, asked, a);
+	l->unlocked |= a->unlocked;
+	if (l->state == LEASE_HELD)
+		renewal_answer(l, n, asked, a, at);
+	else if (claim_answer(l, n, asked, a))
+		rounds_check(l, at);
 }
 
 void lease_answer(struct lease *l, const struct ask *asked,
@@ -134,10 +66,11 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		rounds_heard(l, asked, a->said == SAID_WOKEN, at);
 		break;
 	case VERB_CONFIRM:
-		renewal_answer(l, n, asked, a, at);
+		confirm_answer(l, n, asked, a, at);
 		break;
 	case VERB_REPLICATE:
-		claim_replicated(l, n, a, at);
+		if (claim_replicated(l, n, a, at))
+			rounds_check(l, at);
 		break;
 	case VERB_RELEASE:
 		release_answer(l, n, at);
@@ -167,13 +100,8 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 	n->next = after(at, timing_retry(l->conf.ttl_ms));
 	if (asked->verb == VERB_RELEASE && ran)
 		n->spoiled = n->queued = true;
-	if (l->state == LEASE_RELEASING) {
-		n->next = after(at, RELEASE_AGAIN_MS);
-		if (kind != FAIL_UNAVAILABLE) {
-			n->want = VERB_NONE;
-			n->kept = true;
-		}
-	}
+	if (l->state == LEASE_RELEASING)
+		ending_failed(n, kind, at);
 	if (asked->verb == VERB_LISTEN) {
 		if (l->state == LEASE_WAITING)
 			rounds_unheard(l, asked,
@@ -187,65 +115,10 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 
 /* ---- questions ---- */
 
-/* A quorum has released. Returns until when to wait for nodes that are about to
- * answer. Without a release their locks would stay until the leases end. So
- * would the grant of a node that is just running our acquire: it cannot answer
- * a client that is gone, and then does not read the release behind it. */
-static struct instant late_by(const struct lease *l)
-{
-	struct instant until = l->freed_at;
-
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
-		if (n->want != VERB_RELEASE ||
-		    (n->chan[0].ask.verb != VERB_RELEASE &&
-		     n->chan[1].ask.verb != VERB_RELEASE))
-			continue;
-		until = later(until,
-			      after(n->answered ? l->freed_at : n->acquired,
-				    timing_hedge(n->srtt_ms)));
-	}
-	return until;
-}
-
-/* The number of nodes whose release has not been sent yet. */
-static int unsent(const struct lease *l)
-{
-	int n = 0;
-
-	for (int i = 0; i < l->conf.nodes; i++)
-		n += l->node[i].want != VERB_NONE &&
-		     l->node[i].chan[0].ask.verb != VERB_RELEASE &&
-		     l->node[i].chan[1].ask.verb != VERB_RELEASE;
-	return n;
-}
-
-static void tick(struct lease *l, struct instant at)
-{
-	int over = 0, done = 0;
-
-	rounds_tick(l, at);
-	if (l->state != LEASE_RELEASING)
-		return;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
-		over += n->want == VERB_NONE;
-		done += n->want == VERB_NONE && !n->kept;
-	}
-	if (!l->freed && done >= lease_quorum(l->conf.nodes)) {
-		l->freed = true;
-		l->freed_at = at;
-	}
-	if ((l->freed && unsent(l) == 0 && !before(at, late_by(l))) ||
-	    over == l->conf.nodes || !before(at, l->release_by))
-		l->state = LEASE_OVER;
-}
-
 bool lease_next(struct lease *l, struct instant at, struct ask *out)
 {
-	tick(l, at);
+	rounds_tick(l, at);
+	ending_tick(l, at);
 	for (int i = 0; i < l->conf.nodes && l->state != LEASE_OVER; i++) {
 		struct lease_node *n = &l->node[i];
 		bool fresh;
@@ -266,9 +139,7 @@ struct instant lease_wake(const struct lease *l)
 	if (l->state == LEASE_OVER)
 		return NEVER;
 	if (l->state == LEASE_RELEASING)
-		t = l->freed && unsent(l) == 0
-			    ? sooner(late_by(l), l->release_by)
-			    : l->release_by;
+		t = ending_wake(l);
 	for (int i = 0; i < l->conf.nodes; i++) {
 		bool fresh;
 		int chan;
@@ -303,29 +174,14 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	rounds_begin(l, at);
 }
 
+void lease_end(struct lease *l, unsigned int how, struct instant at)
+{
+	ending_begin(l, END_RELEASED, how, at);
+}
+
 void lease_release(struct lease *l, struct instant at)
 {
 	lease_end(l, 0, at);
-}
-
-void lease_end(struct lease *l, unsigned int how, struct instant at)
-{
-	bool tells = l->state == LEASE_LOST && how & LEASE_TOLD;
-
-	if (l->state == LEASE_RELEASING || l->state == LEASE_OVER)
-		return;
-	l->state = LEASE_RELEASING;
-	l->end = END_RELEASED;
-	l->how = how;
-	l->release_by = after(at, RELEASE_MS);
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-
-		lease_want_release(n, at);
-		if (tells && n->lost)
-			lease_want(n, VERB_RELEASE, at);
-	}
-	tick(l, at);
 }
 
 void lease_unsent(struct lease *l, int node, int chan)
@@ -360,25 +216,6 @@ void lease_hurry(struct lease *l, int node, struct instant at)
 			l->node[i].next = sooner(l->node[i].next, at);
 }
 
-bool lease_spent(const struct lease *l)
-{
-	int64_t most = 0;
-
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].renewed > most)
-			most = l->node[i].renewed;
-	return l->in_use && l->conf.max_leases > 0 &&
-	       most + 1 >= l->conf.max_leases;
-}
-
-int64_t lease_group(const struct lease *l)
-{
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].mine && l->node[i].group > 0)
-			return l->node[i].group;
-	return 0;
-}
-
 void lease_use(struct lease *l)
 {
 	l->in_use = true;
@@ -386,25 +223,6 @@ void lease_use(struct lease *l)
 		l->node[i].renewed = 0;
 	if (l->state == LEASE_HELD)
 		renewal_begin(l);
-}
-
-struct instant lease_credited_at(const struct lease *l)
-{
-	struct instant newest[NODES_MAX] = {{0}};
-	int q = lease_quorum(l->conf.nodes), n = 0;
-
-	for (int i = 0; i < l->conf.nodes; i++) {
-		int at = n;
-
-		if (!l->node[i].mine)
-			continue;
-		for (; at > 0 && before(newest[at - 1], l->node[i].credited_at);
-		     at--)
-			newest[at] = newest[at - 1];
-		newest[at] = l->node[i].credited_at;
-		n++;
-	}
-	return n >= q ? newest[q - 1] : LONG_AGO;
 }
 
 void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
@@ -420,7 +238,6 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 	}
 	l->held_from = at;
 	lease_end(l, ran ? LEASE_RAN : 0, at);
-	if (conf->ttl_ms > RELEASE_MS)
-		l->release_by =
-			sooner(after(at, conf->ttl_ms), after(at, HEIR_MS));
+	l->release_by = later(l->release_by, sooner(after(at, conf->ttl_ms),
+						    after(at, HEIR_MS)));
 }

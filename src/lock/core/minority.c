@@ -2,24 +2,12 @@
 /* Fewer than a quorum. Read minority.h first. */
 #include "lock/core/minority.h"
 
-#include "lock/core/rounds.h"
+#include "lock/core/node.h"
 #include "lock/core/timing.h"
 
 #define KEEP_MS 1000 /* at most a quarter of T */
 #define PAUSE_LEAST_MS 10
 #define PAUSE_MOST_MS 500
-
-/* A release of ours may be under way or arrive late, and would free a new
- * grant. */
-bool minority_waits(const struct lease_node *n)
-{
-	bool owed = n->want == VERB_RELEASE;
-
-	for (int c = 0; c < CHANNELS; c++)
-		owed |= n->chan[c].release ||
-			n->chan[c].ask.verb == VERB_RELEASE;
-	return owed || n->spoiled;
-}
 
 static int64_t keep_ms(const struct lease *l)
 {
@@ -82,7 +70,7 @@ static bool is_outranked(const struct lease *l)
 /* The release goes behind an acquire that may still be granted. */
 void minority_give_back(struct lease_node *n, struct instant at)
 {
-	lease_want_release(n, at);
+	node_want_release(n, at);
 	n->gave_back = at;
 	n->mine = false;
 	n->vote = VOTE_BACK;

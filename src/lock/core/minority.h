@@ -8,11 +8,7 @@
 #ifndef LOCK_CORE_MINORITY_H
 #define LOCK_CORE_MINORITY_H
 
-#include "lock/core/lease.h"
-
-/* Whether a release of ours may still run on this node. It would free a new
- * grant, so the node must not be asked. */
-bool minority_waits(const struct lease_node *n);
+#include "lock/core/state.h"
 
 /* Gives this node's grant back. The release goes behind any acquire that may
  * still run. */

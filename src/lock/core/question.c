@@ -4,7 +4,6 @@
 
 #include "lock/core/queue.h"
 #include "lock/core/repair.h"
-#include "lock/core/rounds.h"
 #include "lock/core/timing.h"
 
 /* How long an unanswered question may keep its connection. If we give up the

@@ -6,7 +6,7 @@
 #ifndef LOCK_CORE_QUESTION_H
 #define LOCK_CORE_QUESTION_H
 
-#include "lock/core/lease.h"
+#include "lock/core/state.h"
 
 /* Chooses the channel for the wanted question, and returns when to send it.
  * After a while an unanswered question is repeated on the other connection. If

@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "lock/core/lease.h"
+#include "lock/core/ask.h"
 
 #define HEARTBEAT_MS 5000
 #define GRANT_MS 2000

@@ -2,11 +2,9 @@
 /* Renewing, and losing. */
 #include "lock/core/renewal.h"
 
-#include "lock/core/claim.h"
-#include "lock/core/minority.h"
+#include "lock/core/node.h"
 #include "lock/core/queue.h"
 #include "lock/core/repair.h"
-#include "lock/core/rounds.h"
 #include "lock/core/timing.h"
 
 #define QUICK_MS 3600000 /* renew often for this long after a clock step */
@@ -89,14 +87,8 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	bool mine = a->said != SAID_NO;
 	int64_t part;
 
-	renewal_note_stop(l, asked, a);
-	l->unlocked |= a->unlocked;
-	if (l->state == LEASE_CLAIMING && !l->replicating) {
-		claim_answer(l, n, asked, a, at);
-		return;
-	}
 	/* an answer to an earlier claim says nothing about this hold */
-	if (l->state != LEASE_HELD || asked->fence != l->fence)
+	if (asked->fence != l->fence)
 		return;
 	/* it granted another slot, and the grant is to be given back */
 	if (n->want == VERB_RELEASE)
@@ -149,7 +141,7 @@ void renewal_begin(struct lease *l)
 	for (int i = 0; i < l->conf.nodes && !lease_spent(l); i++) {
 		struct lease_node *n = &l->node[i];
 
-		if (!minority_waits(n))
-			lease_want(n, VERB_CONFIRM, first_due(l, n));
+		if (!node_waits(n))
+			node_want(n, VERB_CONFIRM, first_due(l, n));
 	}
 }

@@ -6,7 +6,7 @@
 #ifndef LOCK_CORE_RENEWAL_H
 #define LOCK_CORE_RENEWAL_H
 
-#include "lock/core/lease.h"
+#include "lock/core/state.h"
 
 /* In use: renews each node when it is due. */
 void renewal_begin(struct lease *l);

@@ -17,7 +17,7 @@
 #ifndef LOCK_CORE_REPAIR_H
 #define LOCK_CORE_REPAIR_H
 
-#include "lock/core/lease.h"
+#include "lock/core/state.h"
 
 /* A node that is not ours answered a renewal with no. If nobody has the lock
  * there, that starts a repair. */

@@ -3,7 +3,9 @@
 #include "lock/core/rounds.h"
 
 #include "lock/core/claim.h"
+#include "lock/core/ending.h"
 #include "lock/core/minority.h"
+#include "lock/core/node.h"
 #include "lock/core/queue.h"
 #include "lock/core/timing.h"
 
@@ -14,44 +16,6 @@
 #define LISTEN_LEAST_MS 20 /* a shorter listen is not worth it */
 #define CUT_OFF_MOST 2
 #define BROKEN_MS 100 /* waiters come back within this, not all at once */
-
-bool lease_answered(const struct lease *l)
-{
-	int sum = 0;
-
-	for (int i = 0; i < l->conf.nodes; i++)
-		sum += lease_heard(l, i);
-	return sum >= lease_quorum(l->conf.nodes);
-}
-
-bool lease_heard(const struct lease *l, int node)
-{
-	enum vote vote = l->node[node].vote;
-
-	return vote != VOTE_OPEN && vote != VOTE_DOWN;
-}
-
-bool lease_reached(const struct lease *l)
-{
-	int sum = 0;
-
-	for (int i = 0; i < l->conf.nodes; i++)
-		sum += l->node[i].answered;
-	return l->conf.reached || sum >= lease_quorum(l->conf.nodes);
-}
-
-int lease_place(const struct lease *l)
-{
-	int place = -1;
-
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
-		if (n->vote == VOTE_NO && n->busy.ahead > place)
-			place = n->busy.ahead;
-	}
-	return l->conf.wait_ms > 0 ? place : -1;
-}
 
 /* Until when to try for a lock that we do not get. */
 static struct instant limit_of(const struct lease *l)
@@ -67,7 +31,7 @@ void rounds_ask(struct lease *l, int i, struct instant at)
 
 	n->woken = false;
 	n->vote = VOTE_OPEN;
-	lease_want(n, VERB_ACQUIRE, at);
+	node_want(n, VERB_ACQUIRE, at);
 }
 
 /*
@@ -111,7 +75,7 @@ void rounds_begin(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
 
-		if (minority_waits(n))
+		if (node_waits(n))
 			n->vote = VOTE_DOWN;
 		else
 			rounds_ask(l, i, at);
@@ -137,7 +101,7 @@ void rounds_ask_again(struct lease *l, int i, struct instant at)
 		ask_from(l, at);
 		l->whole = false;
 	}
-	if (!minority_waits(&l->node[i]))
+	if (!node_waits(&l->node[i]))
 		rounds_ask(l, i, at);
 }
 
@@ -177,7 +141,7 @@ static bool listens(struct lease_node *n, struct instant at)
 		    before(at, after(a->sent, LISTEN_MS + HEARTBEAT_MS)))
 			return true;
 	}
-	lease_stop_listening(n);
+	node_stop_listening(n);
 	return false;
 }
 
@@ -188,12 +152,12 @@ void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
 	int place =
 		l->conf.wait_ms > 0 && n->vote == VOTE_NO ? n->busy.ahead : -1;
 
-	if (minority_waits(n))
+	if (node_waits(n))
 		return;
 	if (place >= 0 && !before(at, n->no_blpop_until) &&
 	    !(place == 0 && n->busy.foreign) &&
 	    between(at, l->next_round) >= LISTEN_LEAST_MS && !listens(n, at))
-		lease_want(n, VERB_LISTEN, at);
+		node_want(n, VERB_LISTEN, at);
 	else
 		n->want = VERB_NONE;
 }
@@ -202,7 +166,7 @@ static void give_up(struct lease *l, bool busy, struct instant at)
 {
 	/* a look that was too short proves nothing */
 	busy |= l->last_look && l->was_busy;
-	lease_finish(l, busy ? END_BUSY : END_UNAVAILABLE, at);
+	ending_begin(l, busy ? END_BUSY : END_UNAVAILABLE, 0, at);
 }
 
 /* ---- several nodes: a minority ---- */
@@ -241,7 +205,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 	}
 	/* with the nodes that we must not ask, it could be a quorum */
 	if (spoiled > 0 && may >= lease_quorum(l->conf.nodes)) {
-		lease_finish(l, END_STALE, at);
+		ending_begin(l, END_STALE, 0, at);
 		return true;
 	}
 	for (int i = 0; i < l->conf.nodes; i++)
@@ -252,7 +216,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 	return true;
 }
 
-void rounds_fail(struct lease *l, struct instant at)
+static void rounds_fail(struct lease *l, struct instant at)
 {
 	bool busy = lease_answered(l), woken = false, keep, freed, narrow;
 	struct instant limit = limit_of(l);
@@ -261,7 +225,7 @@ void rounds_fail(struct lease *l, struct instant at)
 	if (joins_in_vain(l, at))
 		return;
 	if (end != END_NONE) {
-		lease_finish(l, end, at);
+		ending_begin(l, end, 0, at);
 		return;
 	}
 	freed = minority_stand_off(l);
@@ -296,7 +260,7 @@ void rounds_fail(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		/* a server that does not answer will not wake us either */
 		if (l->node[i].vote >= VOTE_BACK)
-			lease_stop_listening(&l->node[i]);
+			node_stop_listening(&l->node[i]);
 		rounds_listen(l, &l->node[i], at);
 	}
 }
@@ -316,12 +280,16 @@ void rounds_check(struct lease *l, struct instant at)
 	int q = lease_quorum(l->conf.nodes);
 	int yes = lease_votes(l, VOTE_YES);
 
-	if (yes >= q && l->state == LEASE_ASKING)
-		claim_begin(l, at);
-	else if (yes >= q)
-		claim_agreed(l, at);
-	else if (is_decided(l) && !claim_again(l, at))
+	if (yes >= q && l->state == LEASE_ASKING) {
+		if (claim_begin(l, at))
+			return;
 		rounds_fail(l, at);
+		l->only = l->tried;
+	} else if (yes >= q) {
+		claim_agreed(l, at);
+	} else if (is_decided(l) && !claim_again(l, at)) {
+		rounds_fail(l, at);
+	}
 }
 
 /* ---- answers ---- */
@@ -368,7 +336,7 @@ void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 	if (kind != FAIL_UNAVAILABLE &&
 	    (l->conf.nodes == 1 || kind != FAIL_REFUSED)) {
 		l->refusal = kind;
-		lease_finish(l, END_REFUSED, at);
+		ending_begin(l, END_REFUSED, 0, at);
 		return;
 	}
 	/* it was asked twice: the other answer may come */

@@ -2,7 +2,9 @@
 /* Answers to an acquire. Read vote.h first. */
 #include "lock/core/vote.h"
 
+#include "lock/core/ending.h"
 #include "lock/core/minority.h"
+#include "lock/core/node.h"
 #include "lock/core/renewal.h"
 #include "lock/core/rounds.h"
 #include "lock/core/timing.h"
@@ -12,13 +14,13 @@
 /* Asks the node again, unless a release is under way. */
 void vote_again(struct lease *l, struct lease_node *n, struct instant at)
 {
-	if (minority_waits(n))
+	if (node_waits(n))
 		return;
 	if (l->state == LEASE_WAITING)
 		l->next_round =
 			sooner(l->next_round, later(at, l->pause_until));
 	else if (l->state == LEASE_HELD && l->in_use)
-		lease_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
+		node_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
 }
 
 /* Data were lost. A holder that does not know it may have renewed until now. */
@@ -80,7 +82,7 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 			if (l->in_use)
 				return true;
 			l->refusal = FAIL_CONFIG;
-			lease_finish(l, END_REFUSED, at);
+			ending_begin(l, END_REFUSED, 0, at);
 			return true;
 		}
 	return false;
@@ -105,7 +107,7 @@ static bool is_stale(const struct lease *l, const struct lease_node *n,
 		     const struct ask *asked)
 {
 	if (l->conf.nodes > 1 &&
-	    (minority_waits(n) || !before(n->gave_back, asked->sent)))
+	    (node_waits(n) || !before(n->gave_back, asked->sent)))
 		return true;
 	return l->state == LEASE_LOST || l->state == LEASE_OVER ||
 	       (l->state == LEASE_HELD && asked->joins != l->joined);
@@ -137,11 +139,11 @@ static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 		minority_give_back(n, at);
 	else if (l->state == LEASE_HELD && l->in_use && n->want == VERB_NONE &&
 		 !lease_spent(l))
-		lease_want(n, VERB_CONFIRM,
-			   timing_renew(n->credited_at, l->conf.ttl_ms));
+		node_want(n, VERB_CONFIRM,
+			  timing_renew(n->credited_at, l->conf.ttl_ms));
 	else if (l->state == LEASE_CLAIMING && l->replicating &&
 		 n->vote == VOTE_OPEN)
-		lease_want(n, VERB_REPLICATE, at);
+		node_want(n, VERB_REPLICATE, at);
 }
 
 /*
@@ -170,7 +172,7 @@ static void ask_aware(struct lease *l, struct lease_node *n, struct instant at)
 	if (l->state == LEASE_WAITING)
 		rounds_ask_again(l, (int)(n - l->node), at);
 	else if (n->vote == VOTE_OPEN)
-		lease_want(n, VERB_ACQUIRE, at);
+		node_want(n, VERB_ACQUIRE, at);
 }
 
 static void granted(struct lease *l, struct lease_node *n,
@@ -179,7 +181,7 @@ static void granted(struct lease *l, struct lease_node *n,
 {
 	if (l->state == LEASE_RELEASING) {
 		/* the acquire may have run after our release */
-		lease_want(n, VERB_RELEASE, at);
+		node_want(n, VERB_RELEASE, at);
 		return;
 	}
 	renewal_note_stop(l, asked, a);
@@ -232,7 +234,7 @@ static bool is_awaited(const struct lease *l, const struct lease_node *n,
 {
 	if (l->conf.nodes == 1)
 		return l->state == LEASE_ASKING && n->vote == VOTE_OPEN;
-	if (asked->joins != l->joining || minority_waits(n))
+	if (asked->joins != l->joining || node_waits(n))
 		return false;
 	return n->vote == VOTE_OPEN
 		       ? l->state == LEASE_ASKING || l->state == LEASE_WAITING
@@ -286,7 +288,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 	    (a->said == SAID_NO || a->said == SAID_VANISHED)) {
 		if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
 			return;
-		lease_want(n, VERB_ACQUIRE, at);
+		node_want(n, VERB_ACQUIRE, at);
 		l->joining = l->joined = false;
 		return;
 	}
@@ -307,7 +309,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		/* if the lock was handed to us meanwhile, pass it on */
 		n->queued &= end == END_DONE;
 		n->unsure |= n->queued;
-		lease_finish(l, end, at);
+		ending_begin(l, end, 0, at);
 		return;
 	}
 	if (a->said == SAID_FULL)

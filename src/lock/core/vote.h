@@ -6,7 +6,7 @@
 #ifndef LOCK_CORE_VOTE_H
 #define LOCK_CORE_VOTE_H
 
-#include "lock/core/lease.h"
+#include "lock/core/state.h"
 
 void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		 const struct answer *a, struct instant at);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the lease asks a node, and what the node answers. lock/wire/script.h
+ * turns a question into a script, and a reply into an answer.
+ *
+ * Larger than most: the meaning of each field.
+ */
+#ifndef LOCK_CORE_ASK_H
+#define LOCK_CORE_ASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+
+enum verb {
+	VERB_NONE,
+	VERB_ACQUIRE,   /* take the lock, or a place in line */
+	VERB_LISTEN,    /* wait until woken; blocks its connection */
+	VERB_CONFIRM,   /* renew */
+	VERB_REPLICATE, /* wait until enough replicas have the grant; goes on
+			   the grant's connection, behind it */
+	VERB_RELEASE
+};
+
+struct ask {
+	enum verb verb;
+	int node, chan;
+	bool fresh;          /* close the channel's old connection first */
+	uint64_t seq;        /* identifies the question */
+	struct instant sent; /* read before the send: the stamp */
+	int64_t fence;       /* confirm, release: raise the counter to this */
+	int64_t seen;        /* the counter we saw. Acquire: to detect a loss;
+				confirm: to decide on a heal. 0: none */
+	bool embargo;        /* acquire: take nothing yet; data were lost, or
+				another client repairs this node */
+	int64_t guard_ms;    /* acquire: conf.guard_ms at that time */
+	int64_t ticket;    /* acquire: 0: none yet; -1: do not stand in line */
+	bool newcomer;     /* acquire: we chose the ticket, and the node does
+			      not know it yet */
+	int only;          /* acquire: take slot only - 1; 0: any slot */
+	int64_t listen_ms; /* listen, replicate: time limit */
+	int round;         /* number of times we released this node and asked
+			      again: a release of an earlier round, come late,
+			      must not undo a later grant */
+	bool joins;        /* acquire: join the outer hold; release: we may
+			      have joined it */
+	int slot;          /* confirm, release: the slot we hold */
+	int64_t group;    /* confirm: the group of readers we are in; 0: none */
+	bool reads;       /* confirm: we read on other nodes, and join the
+			     readers on this one */
+	bool joined;      /* confirm: another client has joined our hold */
+	int64_t until_ms; /* confirm: the lease ends then, by the server's
+			     clock, and a vanished lock is not healed after that
+			     (with one node it is, if the counter is not an
+			     older one, nor missing); 0: unknown; -1: never
+			     heal */
+	bool repairs;     /* confirm: the node said that the lock was gone and
+			     its counter was `seen`; since then, a quorum has
+			     confirmed ours */
+	bool queued;      /* release: leave the line as well */
+	bool ran;         /* release: a command may have run */
+	bool withheld;    /* release: do not hand the lock to a waiter */
+	int64_t least_ms; /* release: keep the lock until this long after the
+			     grant (--min-hold) */
+	int64_t held_ms;  /* release: how long it was held */
+	int64_t once_ms;  /* release: nobody may repeat the work for this
+			     long (--once-per) */
+};
+
+enum said {
+	SAID_GRANTED,
+	SAID_BUSY,
+	SAID_LOSS,
+	SAID_GUARDED, /* the server restarted and may have forgotten a lease */
+	SAID_FULL,    /* max_waiters wait already */
+	SAID_SUPERSEDED, /* a newer waiter has our place */
+	SAID_DONE,       /* the work was done already: --once-per */
+	SAID_INSIDE,     /* the outer hold is a reader, and we want to write */
+	SAID_VANISHED,   /* the outer hold is gone, and its holder does not
+			    know it yet */
+	SAID_WOKEN,
+	SAID_QUIET, /* the listen timed out */
+	SAID_YES,
+	SAID_HEALED,
+	SAID_NO
+};
+
+struct answer {
+	enum said said;
+	int64_t counter;       /* the stored counter; 0: unknown. Replicate: the
+				  number of replicas that have it */
+	int64_t pttl_ms;       /* busy, yes: what is left of the lease; -1: no
+				  expiry. Guarded: time left until it is not.
+				  No: 0: nobody has the lock */
+	int64_t holder_ttl_ms; /* busy: the holder's T; 0: unknown */
+	int64_t ticket;        /* busy, loss: our ticket; 0: none */
+	int ahead;       /* number of waiters before us; -1: not in line */
+	int slot;        /* granted: the slot */
+	int64_t group;   /* granted, yes, healed: see struct ask */
+	bool joined;     /* yes, healed: see struct ask */
+	bool foreign;    /* busy: held by another program, which wakes
+			    nobody */
+	uint64_t holder; /* busy: a hash of the holder's token */
+	int64_t holder_ticket; /* busy: the holder's ticket; 0: unknown */
+	int64_t age_ms;        /* busy: time since the grant; -1: unknown */
+	uint64_t server;       /* granted: identifies the server; 0: unknown */
+	bool in_cluster;       /* granted: the server is a Cluster node */
+	bool is_active;        /* granted: it is a replica that takes writes */
+	int64_t at_ms;         /* granted, yes, healed: the server's clock;
+				  0: unknown */
+	bool raised;           /* yes: this question raised the counter to the
+				  fence */
+	bool lost; /* what we saw is missing: the server lost data */
+	/* confirm: we must be gone within stop_ms (force-release) */
+	bool stops;
+	int64_t stop_ms;
+	bool unlocked; /* confirm, no: `redlock unlock` gave it back for us */
+};
+
+#endif

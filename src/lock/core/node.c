@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Orders to one node. Read node.h first. */
+#include "lock/core/node.h"
+
+void node_want(struct lease_node *n, enum verb verb, struct instant at)
+{
+	n->want = verb;
+	n->next = at;
+}
+
+void node_stop_listening(struct lease_node *n)
+{
+	for (int c = 0; c < CHANNELS; c++) {
+		if (n->chan[c].ask.verb != VERB_LISTEN)
+			continue;
+		n->chan[c].ask.verb = VERB_NONE;
+		n->chan[c].blocked = true;
+	}
+}
+
+void node_want_release(struct lease_node *n, struct instant at)
+{
+	bool owed =
+		n->mine || n->unsure || n->queued || n->want == VERB_RELEASE;
+
+	node_stop_listening(n);
+	for (int c = 0; c < CHANNELS; c++) {
+		struct lease_chan *ch = &n->chan[c];
+
+		if (ch->ask.verb != VERB_ACQUIRE)
+			continue;
+		n->queued |= ch->ask.ticket >= 0;
+		ch->release = true;
+		ch->ask.verb = VERB_NONE;
+		owed = true;
+	}
+	node_want(n, owed ? VERB_RELEASE : VERB_NONE, at);
+}
+
+bool node_waits(const struct lease_node *n)
+{
+	bool owed = n->want == VERB_RELEASE;
+
+	for (int c = 0; c < CHANNELS; c++)
+		owed |= n->chan[c].release ||
+			n->chan[c].ask.verb == VERB_RELEASE;
+	return owed || n->spoiled;
+}

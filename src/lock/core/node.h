@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Part of the lease: what one node is to be asked next.
+ */
+#ifndef LOCK_CORE_NODE_H
+#define LOCK_CORE_NODE_H
+
+#include "lock/core/state.h"
+
+/* Asks it, from then on, until it has answered. */
+void node_want(struct lease_node *n, enum verb verb, struct instant at);
+
+/*
+ * Releases what it granted, or may have granted. If an acquire is unanswered, a
+ * release follows it on the same connection: a frozen server runs both when it
+ * wakes. A renewal gets no release behind it. We drain it or give up its
+ * connection. If it runs late, after a loss of data, it heals the lock; a
+ * release would then free that lock, and waiters that saw it would take the new
+ * counter for an ordinary hand-over. If we leave it alone, the healed lock
+ * stays for T, which is longer than a holder that does not know of the loss can
+ * live.
+ */
+void node_want_release(struct lease_node *n, struct instant at);
+
+/* Forgets a listen under way: its channel needs a fresh connection. */
+void node_stop_listening(struct lease_node *n);
+
+/* Whether a release of ours may still run there, or arrive late. It would free
+ * a new grant, so the node must not be asked for one. */
+bool node_waits(const struct lease_node *n);
+
+#endif
