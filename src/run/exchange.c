@@ -213,7 +213,7 @@ static bool goes_whole(const struct client *cl, const struct ask *ask)
 
 	return cl->whole[ask->node] ||
 	       (l->conf.nodes > 1 && ask->verb == VERB_RELEASE &&
-		!l->node[ask->node].answered);
+		!l->node[ask->node].link.answered);
 }
 
 /* Sends it on connection `chan` of its node. */
@@ -265,7 +265,7 @@ void exchange_ask(struct client *cl, const struct ask *ask)
  * release. */
 static bool is_last(const struct client *cl, const struct ask *asked)
 {
-	return cl->lease.node[asked->node].chan[asked->chan].ask.seq ==
+	return cl->lease.node[asked->node].link.chan[asked->chan].ask.seq ==
 	       asked->seq;
 }
 

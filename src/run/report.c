@@ -134,7 +134,7 @@ static void say_awaited(const struct client *cl, int node, char *buf,
 	(void)snprintf(buf, size, "%s: %s within %s", cl->peer[node].name,
 		       proof_is_open(cl, node, &sentinels)
 			       ? sentinels.text
-			       : conn_awaits(&cl->session[node][n->good].conn),
+			       : conn_awaits(&cl->session[node][n->link.good].conn),
 		       format_duration(cl->lease.conf.node_timeout_ms, limit,
 				       sizeof(limit)));
 }

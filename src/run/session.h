@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "lock/core/lease.h"
+#include "lock/core/state.h"
 #include "net/conn.h"
 
 /* A question on its way. With neither owner, nobody wants the answer. */

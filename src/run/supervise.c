@@ -247,7 +247,7 @@ static unsigned int how_it_ended(const struct ending *end)
 /* A run that neither waited nor held for long most likely has no waiters. */
 static bool was_short(const struct supervisor *s)
 {
-	return s->locks->n == 1 && any_lease(s)->node[0].ticket == 0 &&
+	return s->locks->n == 1 && any_lease(s)->node[0].line.ticket == 0 &&
 	       s->end->held_ms < LONG_MS;
 }
 
@@ -355,8 +355,8 @@ static void warn_if_short(const struct supervisor *s)
 	char ttl[32], rtt[32], enough[32];
 
 	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].srtt_ms * RTTS_PER_LEASE > least)
-			least = l->node[i].srtt_ms * RTTS_PER_LEASE;
+		if (l->node[i].link.srtt_ms * RTTS_PER_LEASE > least)
+			least = l->node[i].link.srtt_ms * RTTS_PER_LEASE;
 	if (l->conf.ttl_ms >= least)
 		return;
 	log_notice("short-lease",

@@ -20,12 +20,12 @@ static struct instant late_by(const struct lease *l)
 		const struct lease_node *n = &l->node[i];
 
 		if (n->want != VERB_RELEASE ||
-		    (n->chan[0].ask.verb != VERB_RELEASE &&
-		     n->chan[1].ask.verb != VERB_RELEASE))
+		    (n->link.chan[0].ask.verb != VERB_RELEASE &&
+		     n->link.chan[1].ask.verb != VERB_RELEASE))
 			continue;
-		until = later(until,
-			      after(n->answered ? l->freed_at : n->acquired,
-				    timing_hedge(n->srtt_ms)));
+		until = later(until, after(n->link.answered ? l->freed_at
+							    : n->link.acquired,
+					   timing_hedge(n->link.srtt_ms)));
 	}
 	return until;
 }
@@ -37,8 +37,8 @@ static int unsent(const struct lease *l)
 
 	for (int i = 0; i < l->conf.nodes; i++)
 		n += l->node[i].want != VERB_NONE &&
-		     l->node[i].chan[0].ask.verb != VERB_RELEASE &&
-		     l->node[i].chan[1].ask.verb != VERB_RELEASE;
+		     l->node[i].link.chan[0].ask.verb != VERB_RELEASE &&
+		     l->node[i].link.chan[1].ask.verb != VERB_RELEASE;
 	return n;
 }
 

@@ -26,7 +26,7 @@ static void release_answer(struct lease *l, struct lease_node *n,
 	n->mine = n->joins = false;
 	n->unsure = false;
 	if (l->state == LEASE_RELEASING || n->spoiled)
-		n->queued = false;
+		n->line.queued = false;
 	else
 		vote_again(l, n, at);
 }
@@ -47,7 +47,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		  const struct answer *a, struct instant at)
 {
 	struct lease_node *n = &l->node[asked->node];
-	struct lease_chan *ch = &n->chan[asked->chan];
+	struct lease_chan *ch = &n->link.chan[asked->chan];
 	int64_t rtt = between(asked->sent, at);
 
 	if (ch->ask.seq == asked->seq) {
@@ -55,9 +55,11 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		ch->blocked = false;
 	}
 	if (asked->verb != VERB_LISTEN && asked->verb != VERB_REPLICATE)
-		n->srtt_ms = n->answered ? (7 * n->srtt_ms + rtt) / 8 : rtt;
-	n->answered = true;
-	n->good = asked->chan;
+		n->link.srtt_ms = n->link.answered
+					  ? (7 * n->link.srtt_ms + rtt) / 8
+					  : rtt;
+	n->link.answered = true;
+	n->link.good = asked->chan;
 	switch (asked->verb) {
 	case VERB_ACQUIRE:
 		vote_answer(l, n, asked, a, at);
@@ -85,11 +87,11 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 		  bool ran, struct instant at)
 {
 	struct lease_node *n = &l->node[asked->node];
-	struct lease_chan *ch = &n->chan[asked->chan];
+	struct lease_chan *ch = &n->link.chan[asked->chan];
 
 	if (ran && asked->verb == VERB_ACQUIRE) {
 		n->unsure = true;
-		n->queued |= asked->ticket >= 0;
+		n->line.queued |= asked->ticket >= 0;
 	}
 	if (ch->ask.seq != asked->seq)
 		return;
@@ -99,7 +101,7 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 	ch->ask.verb = VERB_NONE;
 	n->next = after(at, timing_retry(l->conf.ttl_ms));
 	if (asked->verb == VERB_RELEASE && ran)
-		n->spoiled = n->queued = true;
+		n->spoiled = n->line.queued = true;
 	if (l->state == LEASE_RELEASING)
 		ending_failed(n, kind, at);
 	if (asked->verb == VERB_LISTEN) {
@@ -168,7 +170,7 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	for (int i = 0; i < kept.nodes; i++) {
 		l->node[i].embargo = LONG_AGO;
 		l->node[i].quick = LONG_AGO;
-		l->node[i].no_blpop_until = LONG_AGO;
+		l->node[i].line.no_blpop_until = LONG_AGO;
 		l->node[i].gave_back = LONG_AGO;
 	}
 	rounds_begin(l, at);
@@ -188,9 +190,9 @@ void lease_unsent(struct lease *l, int node, int chan)
 {
 	struct lease_node *n = &l->node[node];
 
-	n->chan[chan].release = false;
-	if (!n->answered && !n->unsure && !n->mine && !n->chan[0].release &&
-	    !n->chan[1].release)
+	n->link.chan[chan].release = false;
+	if (!n->link.answered && !n->unsure && !n->mine &&
+	    !n->link.chan[0].release && !n->link.chan[1].release)
 		n->want = VERB_NONE;
 }
 
@@ -234,7 +236,7 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 		l->node[i].unsure = true;
 		l->node[i].round = ROUNDS_MAX;
 		/* the holder may have got into line since we last knew */
-		l->node[i].queued = true;
+		l->node[i].line.queued = true;
 	}
 	l->held_from = at;
 	lease_end(l, ran ? LEASE_RAN : 0, at);

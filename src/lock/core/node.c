@@ -11,25 +11,25 @@ void node_want(struct lease_node *n, enum verb verb, struct instant at)
 void node_stop_listening(struct lease_node *n)
 {
 	for (int c = 0; c < CHANNELS; c++) {
-		if (n->chan[c].ask.verb != VERB_LISTEN)
+		if (n->link.chan[c].ask.verb != VERB_LISTEN)
 			continue;
-		n->chan[c].ask.verb = VERB_NONE;
-		n->chan[c].blocked = true;
+		n->link.chan[c].ask.verb = VERB_NONE;
+		n->link.chan[c].blocked = true;
 	}
 }
 
 void node_want_release(struct lease_node *n, struct instant at)
 {
-	bool owed =
-		n->mine || n->unsure || n->queued || n->want == VERB_RELEASE;
+	bool owed = n->mine || n->unsure || n->line.queued ||
+		    n->want == VERB_RELEASE;
 
 	node_stop_listening(n);
 	for (int c = 0; c < CHANNELS; c++) {
-		struct lease_chan *ch = &n->chan[c];
+		struct lease_chan *ch = &n->link.chan[c];
 
 		if (ch->ask.verb != VERB_ACQUIRE)
 			continue;
-		n->queued |= ch->ask.ticket >= 0;
+		n->line.queued |= ch->ask.ticket >= 0;
 		ch->release = true;
 		ch->ask.verb = VERB_NONE;
 		owed = true;
@@ -42,7 +42,7 @@ bool node_waits(const struct lease_node *n)
 	bool owed = n->want == VERB_RELEASE;
 
 	for (int c = 0; c < CHANNELS; c++)
-		owed |= n->chan[c].release ||
-			n->chan[c].ask.verb == VERB_RELEASE;
+		owed |= n->link.chan[c].release ||
+			n->link.chan[c].ask.verb == VERB_RELEASE;
 	return owed || n->spoiled;
 }

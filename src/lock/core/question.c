@@ -20,32 +20,34 @@ static int64_t given_up(const struct lease *l, enum verb verb, int64_t patience)
 
 /* Finds a channel that has nothing else to do. Returns false if there is
  * none. */
-static bool idle_chan(const struct lease_node *n, int *chan)
+static bool idle_chan(const struct lease_link *link, int *chan)
 {
-	if (n->chan[n->good].ask.verb != VERB_NONE)
-		*chan = !n->good;
-	return n->chan[*chan].ask.verb == VERB_NONE;
+	if (link->chan[link->good].ask.verb != VERB_NONE)
+		*chan = !link->good;
+	return link->chan[*chan].ask.verb == VERB_NONE;
 }
 
 struct instant question_due(const struct lease *l, const struct lease_node *n,
 			    int *chan, bool *fresh)
 {
-	const struct lease_chan *a = &n->chan[n->good], *b = &n->chan[!n->good];
-	int64_t patience = timing_hedge(n->srtt_ms);
+	const struct lease_link *link = &n->link;
+	const struct lease_chan *a = &link->chan[link->good],
+				*b = &link->chan[!link->good];
+	int64_t patience = timing_hedge(link->srtt_ms);
 	const struct ask *old;
 	struct instant newer;
 
 	*fresh = false;
-	*chan = n->good;
+	*chan = link->good;
 	if (n->want == VERB_NONE)
 		return NEVER;
 	for (int i = 0; i < CHANNELS; i++)
-		if (n->chan[i].release) {
+		if (link->chan[i].release) {
 			*chan = i;
 			return LONG_AGO;
 		}
 	if (n->want == VERB_LISTEN)
-		return idle_chan(n, chan) ? n->next : NEVER;
+		return idle_chan(link, chan) ? n->next : NEVER;
 	/* a release is under way; one is enough unless we are releasing */
 	if (n->want == VERB_RELEASE && l->state != LEASE_RELEASING &&
 	    (a->ask.verb == VERB_RELEASE || b->ask.verb == VERB_RELEASE))
@@ -54,7 +56,7 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 	if (n->want == VERB_REPLICATE)
 		return a->ask.verb == VERB_NONE ? n->next : NEVER;
 	if (n->want == VERB_ACQUIRE)
-		patience = l->conf.manifold && !n->answered
+		patience = l->conf.manifold && !link->answered
 				   ? l->conf.node_timeout_ms / 4
 				   : l->conf.node_timeout_ms;
 	else if (patience > l->conf.ttl_ms / 6)
@@ -62,18 +64,18 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 	if (a->ask.verb == VERB_NONE && b->ask.verb == VERB_NONE)
 		return n->next;
 	if (a->ask.verb == VERB_NONE || b->ask.verb == VERB_NONE) {
-		*chan = a->ask.verb == VERB_NONE ? n->good : !n->good;
-		if (n->chan[!*chan].ask.verb == VERB_LISTEN)
+		*chan = a->ask.verb == VERB_NONE ? link->good : !link->good;
+		if (link->chan[!*chan].ask.verb == VERB_LISTEN)
 			return n->next;
 		return later(n->next,
-			     after(n->chan[!*chan].ask.sent, patience));
+			     after(link->chan[!*chan].ask.sent, patience));
 	}
-	*chan = before(b->ask.sent, a->ask.sent) ? !n->good : n->good;
-	if (n->chan[*chan].ask.verb == VERB_LISTEN)
+	*chan = before(b->ask.sent, a->ask.sent) ? !link->good : link->good;
+	if (link->chan[*chan].ask.verb == VERB_LISTEN)
 		*chan = !*chan;
 	*fresh = true;
-	newer = n->chan[!*chan].ask.sent;
-	old = &n->chan[*chan].ask;
+	newer = link->chan[!*chan].ask.sent;
+	old = &link->chan[*chan].ask;
 	return later(n->next,
 		     later(after(newer, patience),
 			   after(old->sent, given_up(l, old->verb, patience))));
@@ -85,7 +87,7 @@ static int64_t seen_for(const struct lease *l, const struct lease_node *n)
 		return n->counter;
 	if (n->want != VERB_CONFIRM)
 		return 0;
-	return n->mine ? n->counter : repair_may(l, n) ? n->had : 0;
+	return n->mine ? n->counter : repair_may(l, n) ? n->repair.counter : 0;
 }
 
 /* With several nodes the client chooses the ticket, so that all nodes have the
@@ -96,8 +98,8 @@ static void fill_in_place(const struct lease *l, const struct lease_node *n,
 	out->only = l->only;
 	if (l->conf.wait_ms <= 0)
 		return;
-	out->newcomer = l->conf.nodes > 1 && n->ticket == 0;
-	out->ticket = out->newcomer ? l->conf.ticket : n->ticket;
+	out->newcomer = l->conf.nodes > 1 && n->line.ticket == 0;
+	out->ticket = out->newcomer ? l->conf.ticket : n->line.ticket;
 }
 
 /* The round stays at ROUNDS_MAX; from then on a late release counts again. */
@@ -151,7 +153,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	}
 	if (out->verb == VERB_REPLICATE)
 		out->listen_ms = l->conf.node_timeout_ms;
-	out->queued = ends && n->queued &&
+	out->queued = ends && n->line.queued &&
 		      (l->state == LEASE_RELEASING || n->spoiled);
 	out->ran = ends && l->was_held;
 }
@@ -164,15 +166,15 @@ void question_make(struct lease *l, int node, int chan, bool fresh,
 	*out = (struct ask){.verb = n->want,
 			    .node = node,
 			    .chan = chan,
-			    .fresh = fresh || n->chan[chan].blocked,
+			    .fresh = fresh || n->link.chan[chan].blocked,
 			    .seq = ++l->seq,
 			    .sent = at,
 			    .fence = l->fence,
 			    .seen = seen_for(l, n)};
 	fill_in(l, n, out);
 	if (out->verb == VERB_ACQUIRE)
-		n->acquired = at;
-	n->chan[chan].release = false;
-	n->chan[chan].blocked = false;
-	n->chan[chan].ask = *out;
+		n->link.acquired = at;
+	n->link.chan[chan].release = false;
+	n->link.chan[chan].blocked = false;
+	n->link.chan[chan].ask = *out;
 }

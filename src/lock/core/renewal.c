@@ -22,7 +22,7 @@ void renewal_credit(struct lease *l, struct lease_node *n,
 			       !before(asked->sent, n->credited_at)))
 		n->counter = a->counter;
 	n->mine = true;
-	n->lost = n->absent = false;
+	n->lost = n->repair.absent = false;
 	/* After a loss of data, the same token may be granted again, with other
 	 * holders in between: only the last grant counts. With several nodes
 	 * the fence was agreed upon, and stays. A renewal does not tell the
@@ -132,8 +132,9 @@ static struct instant first_due(const struct lease *l,
 	struct instant s = n->mine ? n->credited_at : l->began;
 	struct instant due = timing_renew(s, l->conf.ttl_ms);
 
-	return n->mine && n->ticket > 0 ? sooner(due, after(s, GRANT_MS / 2))
-					: due;
+	return n->mine && n->line.ticket > 0
+		       ? sooner(due, after(s, GRANT_MS / 2))
+		       : due;
 }
 
 void renewal_begin(struct lease *l)

@@ -9,12 +9,12 @@ void repair_note(struct lease_node *n, const struct answer *a,
 {
 	bool gone = a->pttl_ms == 0;
 
-	if (!gone || !n->absent || n->had != a->counter) {
-		n->gone = at;
-		n->shown = 0;
+	if (!gone || !n->repair.absent || n->repair.counter != a->counter) {
+		n->repair.since = at;
+		n->repair.shown = 0;
 	}
-	n->absent = gone;
-	n->had = a->counter;
+	n->repair.absent = gone;
+	n->repair.counter = a->counter;
 }
 
 static int bits(unsigned int x)
@@ -28,8 +28,8 @@ static int bits(unsigned int x)
 
 bool repair_may(const struct lease *l, const struct lease_node *n)
 {
-	return !n->mine && n->absent &&
-	       bits(n->shown) >= lease_quorum(l->conf.nodes);
+	return !n->mine && n->repair.absent &&
+	       bits(n->repair.shown) >= lease_quorum(l->conf.nodes);
 }
 
 /* Node i is ours. That counts for each node that had lost the lock, as it told
@@ -40,9 +40,10 @@ void repair_show(struct lease *l, int i, struct instant asked,
 	for (int k = 0; k < l->conf.nodes; k++) {
 		struct lease_node *n = &l->node[k];
 
-		if (!n->absent || !before(n->gone, asked) || repair_may(l, n))
+		if (!n->repair.absent || !before(n->repair.since, asked) ||
+		    repair_may(l, n))
 			continue;
-		n->shown |= 1U << i;
+		n->repair.shown |= 1U << i;
 		if (repair_may(l, n) && n->want == VERB_CONFIRM)
 			n->next = sooner(n->next, at);
 	}

@@ -29,7 +29,7 @@ void rounds_ask(struct lease *l, int i, struct instant at)
 {
 	struct lease_node *n = &l->node[i];
 
-	n->woken = false;
+	n->line.woken = false;
 	n->vote = VOTE_OPEN;
 	node_want(n, VERB_ACQUIRE, at);
 }
@@ -79,8 +79,8 @@ void rounds_begin(struct lease *l, struct instant at)
 			n->vote = VOTE_DOWN;
 		else
 			rounds_ask(l, i, at);
-		if (timing_hedge(n->srtt_ms) > look)
-			look = timing_hedge(n->srtt_ms);
+		if (timing_hedge(n->link.srtt_ms) > look)
+			look = timing_hedge(n->link.srtt_ms);
 	}
 	/* the first look has its full time, also with -n; the last one is
 	 * short */
@@ -117,7 +117,7 @@ static int64_t pause_of(struct lease *l, struct instant at)
 		struct answer busy = n->busy;
 		int64_t look = ms, rest = between(at, n->embargo);
 
-		busy.foreign |= before(at, n->no_blpop_until);
+		busy.foreign |= before(at, n->line.no_blpop_until);
 		if (n->vote == VOTE_NO)
 			look = queue_delay(&busy, less);
 		if (rest > 0 && look > POLL_MS - less)
@@ -135,7 +135,7 @@ static int64_t pause_of(struct lease *l, struct instant at)
 static bool listens(struct lease_node *n, struct instant at)
 {
 	for (int c = 0; c < CHANNELS; c++) {
-		const struct ask *a = &n->chan[c].ask;
+		const struct ask *a = &n->link.chan[c].ask;
 
 		if (a->verb == VERB_LISTEN &&
 		    before(at, after(a->sent, LISTEN_MS + HEARTBEAT_MS)))
@@ -154,7 +154,7 @@ void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
 
 	if (node_waits(n))
 		return;
-	if (place >= 0 && !before(at, n->no_blpop_until) &&
+	if (place >= 0 && !before(at, n->line.no_blpop_until) &&
 	    !(place == 0 && n->busy.foreign) &&
 	    between(at, l->next_round) >= LISTEN_LEAST_MS && !listens(n, at))
 		node_want(n, VERB_LISTEN, at);
@@ -235,7 +235,7 @@ static void rounds_fail(struct lease *l, struct instant at)
 		return;
 	}
 	for (int i = 0; i < l->conf.nodes; i++)
-		woken |= l->node[i].woken;
+		woken |= l->node[i].line.woken;
 	l->was_busy = busy;
 	l->state = LEASE_WAITING;
 	if (busy) {
@@ -299,7 +299,7 @@ void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
 {
 	struct lease_node *n = &l->node[asked->node];
 
-	n->woken |= woken;
+	n->line.woken |= woken;
 	if (woken && (l->state == LEASE_WAITING ||
 		      (l->state == LEASE_ASKING && n->vote == VOTE_NO)))
 		rounds_ask_again(l, asked->node, at);
@@ -319,9 +319,9 @@ void rounds_unheard(struct lease *l, const struct ask *asked, bool cut_off,
 	int64_t jitter = lease_jitter(l, BROKEN_MS);
 
 	if (between(asked->sent, at) >= OUTSIDE_MS)
-		n->cut_off = 0;
-	if (!cut_off || ++n->cut_off > CUT_OFF_MOST) {
-		n->no_blpop_until = after(at, LISTEN_MS);
+		n->line.cut_off = 0;
+	if (!cut_off || ++n->line.cut_off > CUT_OFF_MOST) {
+		n->line.no_blpop_until = after(at, LISTEN_MS);
 		jitter = OUTSIDE_MS - jitter;
 	}
 	l->next_round = sooner(l->next_round, after(at, jitter));
@@ -341,7 +341,7 @@ void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 	}
 	/* it was asked twice: the other answer may come */
 	for (int c = 0; c < CHANNELS && l->state == LEASE_ASKING; c++)
-		if (n->chan[c].ask.verb == VERB_ACQUIRE)
+		if (n->link.chan[c].ask.verb == VERB_ACQUIRE)
 			return;
 	if (n->vote != VOTE_OPEN)
 		return;

@@ -42,7 +42,7 @@ bool lease_reached(const struct lease *l)
 	int sum = 0;
 
 	for (int i = 0; i < l->conf.nodes; i++)
-		sum += l->node[i].answered;
+		sum += l->node[i].link.answered;
 	return l->conf.reached || sum >= lease_quorum(l->conf.nodes);
 }
 

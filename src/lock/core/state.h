@@ -100,52 +100,72 @@ enum vote {
 	VOTE_DOWN
 };
 
-struct lease_node {
+/* The connections to a node. */
+struct lease_link {
 	struct lease_chan chan[CHANNELS];
-	int good;                   /* the channel that answered last */
-	enum verb want;             /* to be asked until answered */
-	struct instant next;        /* when to ask it */
-	struct instant credited_at; /* if mine: of the last credited request */
-	struct instant acquired;    /* when the last acquire was sent */
-	int slot;                   /* the slot we hold */
-	int64_t group;
-	bool joined; /* another client joined our hold: see struct ask */
-	bool joins;  /* the grant joined the outer hold */
-	bool mine;   /* the last answer under our token was yes */
-	bool unsure; /* an acquire was sent and its outcome is unknown */
-	bool queued; /* our token may be in line */
-	bool kept;   /* it refused the release */
-	bool lost;   /* it was mine and is no longer */
-	enum vote vote;
-	int64_t counter;  /* mine: the last seen; else: what it last told */
-	int64_t until_ms; /* mine: when the lease ends unless renewed, by the
-			     node's clock */
-	struct instant embargo; /* data were lost: take nothing before */
-	struct instant quick;   /* its clock stepped: renew often until */
-	int64_t srtt_ms;        /* smoothed round-trip time */
-	int64_t renewed;        /* number of renewals since lease_use() */
-	int64_t ticket;         /* ours, as long as we wait */
-	int64_t holder_ttl_ms;
-	struct answer busy;            /* the last refusal */
-	bool answered;                 /* has ever answered */
-	bool woken;                    /* asking: it woke us meanwhile */
+	int good;                /* the channel that answered last */
+	bool answered;           /* has ever answered */
+	int64_t srtt_ms;         /* smoothed round-trip time */
+	struct instant acquired; /* when the last acquire was sent */
+};
+
+/* Our place in the line of a node. */
+struct lease_line {
+	int64_t ticket;                /* 0: we never stood in line */
+	bool queued;                   /* our token may be in line */
+	bool woken;                    /* asking: the node woke us meanwhile */
 	int cut_off;                   /* listens in a row that broke at once */
 	struct instant no_blpop_until; /* the server refuses to let us listen */
+};
+
+/* Held, but not on this node: see repair.h. */
+struct lease_repair {
+	bool absent;          /* nobody has the lock there ... */
+	int64_t counter;      /* ... the counter was this, 0: none ... */
+	struct instant since; /* ... at this time; since then ... */
+	unsigned int shown;   /* ... these nodes renewed ours: bits */
+};
+
+struct lease_node {
+	struct lease_link link;
+	struct lease_line line;
+	struct lease_repair repair;
+	enum verb want;      /* to be asked until answered */
+	struct instant next; /* when to ask it */
+
+	/* the grant */
+	bool mine;   /* the last answer under our token was yes */
+	bool lost;   /* it was mine and is no longer */
+	bool unsure; /* an acquire was sent and its outcome is unknown */
+	bool kept;   /* it refused the release */
+	struct instant credited_at; /* mine: when the request was sent */
+	int64_t until_ms; /* mine: when the lease ends unless renewed, by the
+			     node's clock */
+	int64_t counter;  /* mine: the last seen; else: what it last told */
+	int slot;
+	int64_t group;
+	bool joins;      /* the grant joined the outer hold */
+	bool joined;     /* another client joined our hold: see struct ask */
+	int64_t renewed; /* number of renewals since lease_use() */
+	struct instant quick; /* its clock stepped: renew often until */
+
+	/* while acquiring */
+	enum vote vote;
+	struct answer busy; /* the last refusal */
+	int64_t holder_ttl_ms;
+	struct instant embargo; /* data were lost: take nothing before */
+
 	/* several nodes */
 	struct instant gave_back; /* ignore grants asked for before this */
-	bool off;            /* do not take it: the client that has a quorum
-				repairs it */
-	bool refused;        /* asking: it refused permanently */
-	bool spoiled;        /* a release may arrive late: never ask again. (Its
-				round makes it harmless, but only up to
-				ROUNDS_MAX) */
-	int round;           /* see struct ask */
-	bool gave;           /* a release was sent in this round */
-	uint64_t server;     /* identifies the server; 0: unknown */
-	bool absent;         /* held: nobody has the lock on this node ... */
-	int64_t had;         /* ... its counter was this, 0: none ... */
-	struct instant gone; /* ... at this time; since then ... */
-	unsigned int shown;  /* ... these nodes renewed ours: bits */
+	bool off;        /* do not take it: the client that has a quorum
+			    repairs it */
+	bool refused;    /* asking: it refused permanently */
+	bool spoiled;    /* a release may arrive late: never ask again. (Its
+			    round makes it harmless, but only up to
+			    ROUNDS_MAX) */
+	int round;       /* see struct ask */
+	bool gave;       /* a release was sent in this round */
+	uint64_t server; /* identifies the server; 0: unknown */
 };
 
 struct lease {

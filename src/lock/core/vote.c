@@ -129,7 +129,7 @@ static void note_grant(struct lease *l, struct lease_node *n,
 	}
 	renewal_credit(l, n, asked, a);
 	/* a grant takes us out of the line; joining does not */
-	n->queued &= asked->joins;
+	n->line.queued &= asked->joins;
 }
 
 /* A grant that came after the others had made a quorum. */
@@ -293,9 +293,9 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		return;
 	}
 	/* a late answer counts here too: we are in line, and must leave it */
-	n->queued |= a->ahead >= 0;
-	if (a->ticket > n->ticket)
-		n->ticket = a->ticket;
+	n->line.queued |= a->ahead >= 0;
+	if (a->ticket > n->line.ticket)
+		n->line.ticket = a->ticket;
 	if (!is_awaited(l, n, asked))
 		return;
 	if (is_unaware(l, n, asked)) {
@@ -307,13 +307,13 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 	n->vote = VOTE_NO;
 	if (end != END_NONE) {
 		/* if the lock was handed to us meanwhile, pass it on */
-		n->queued &= end == END_DONE;
-		n->unsure |= n->queued;
+		n->line.queued &= end == END_DONE;
+		n->unsure |= n->line.queued;
 		ending_begin(l, end, 0, at);
 		return;
 	}
 	if (a->said == SAID_FULL)
-		n->queued = false;
+		n->line.queued = false;
 	if (a->said == SAID_NO || a->said == SAID_FULL)
 		n->busy = *a;
 	else
@@ -322,7 +322,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		rounds_listen(l, n, at);
 		return;
 	}
-	if (n->woken && a->said == SAID_BUSY)
+	if (n->line.woken && a->said == SAID_BUSY)
 		rounds_ask(l, asked->node, at);
 	rounds_check(l, at);
 }

@@ -18,7 +18,7 @@
 #include "base/words.h"
 #include "lock/wire/about.h"
 #include "lock/wire/keys.h"
-#include "lock/core/lease.h"
+#include "lock/core/state.h"
 
 /* A client's entry in the line: "TTL SLOTS FLAGS\nhost ...\npid ...\n" (for the
  * flags see standing() in src/lua/share.lua). A client has one such text and

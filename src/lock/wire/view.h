@@ -16,7 +16,7 @@
 #include "base/fail.h"
 #include "base/reply.h"
 #include "lock/wire/keys.h"
-#include "lock/core/lease.h"
+#include "lock/core/state.h"
 #include "lock/wire/script.h"
 
 /* How a client holds a lock. */
