@@ -5,7 +5,7 @@
 #   the options of `redlock --help` with OPTIONS, those of `redlock VERB --help`
 #   with VERBS, and all of them with the three completions,
 #   the verbs with VERBS, the completions and README.md,
-#   the JSON schemas with JSON,
+#   the JSON schemas with redlock-json(5),
 #   enum exit_status with EXIT STATUS,
 #   schemes and options of URLs with SERVERS,
 #   the variables given to the command, and those read, with ENVIRONMENT,
@@ -231,8 +231,8 @@ cat "$tmp/unsaid"
 # ---- JSON ----
 
 grep -rho --include='*.[ch]' 'redlock\.[a-z]*/[0-9]*' src >"$tmp/schemas"
-section JSON | sed -n 's/^\.Ss //p' >"$tmp/schemas-man"
-compare schemas schemas-man schema "$man, JSON"
+sed -n 's/^\.Ss //p' man/redlock-json.5 >"$tmp/schemas-man"
+compare schemas schemas-man schema man/redlock-json.5
 
 # ---- URLs ----
 

@@ -119,8 +119,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 @test "the least rights that the manual names are enough, with +asking" {
 	local n rights
 
-	rights=$(sed -n '/^ *ACL SETUSER/,/^\.Ed/{/^    /p}' \
-		"$top/man/redlock.1" | tr -s ' \n' ' ')
+	rights=$(rights_in_manual)
 	for n in 1 2 3 4 5 6; do
 		# shellcheck disable=SC2086 # words
 		cluster_cli "c$n" acl setuser joe on '>pw' '~job' \

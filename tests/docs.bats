@@ -57,9 +57,9 @@ plant() {
 	plant $f '/-n __redlock_first .* -a top /d' ': missing verb: top'
 	plant README.md 's/redlock history/redlock story/' ': missing verb: history'
 	# the rest
-	plant $m 's|^\.Ss redlock.list/1|.Ss redlock.list/2|' \
-		', JSON: missing schema: redlock.list/1'
-	told+=("$m, JSON: unknown schema: redlock.list/2")
+	plant man/redlock-json.5 's|^\.Ss redlock.list/1|.Ss redlock.list/2|' \
+		': missing schema: redlock.list/1'
+	told+=("man/redlock-json.5: unknown schema: redlock.list/2")
 	plant $m 's/^\.It 124$/.It 123/' ', EXIT STATUS: missing exit status: 124'
 	plant $m 's/^\.It Li sni=/.It Li snj=/' ', SERVERS: unknown option of a URL: snj'
 	plant $m 's/^\.It Ev REDLOCK_FENCE$/.It Ev REDLOCK_FENS/' \
@@ -271,7 +271,7 @@ ran() { # COMMAND...: each under one lock
 
 # What the manual and --help show as examples, as it is printed there.
 manual_shows() {
-	sed -n '/^\.Bd -literal/,/^\.Ed/p; s/^\.Dl //p' "$top/man/redlock.1" |
+	sed -n '/^\.Bd -literal/,/^\.Ed/p; s/^\.Dl //p' "$top"/man/redlock*.[157] |
 		sed "s/\\\\(aq/'/g; s/\\\\e/\\\\/g; s/\\\\-/-/g"
 }
 help_shows() {

@@ -240,8 +240,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	doctor 0
 	told_rights=$(grep -m 1 '^ACL SETUSER' <<<"$told" | grep -o '+.*')
 	[[ $told = *'SETUSER NAME on >PASSWORD ~KEY ~redlock:{KEY}:* +select '* ]]
-	manual=$(sed -n '/^ *ACL SETUSER/,/^\.Ed/{/^    /p}' "$top/man/redlock.1" |
-		tr -s ' \n' ' ' | sed 's/^ //; s/ $//')
+	manual=$(rights_in_manual | sed 's/^ //; s/ $//')
 	[ "$told_rights" = "$manual" ]
 	# what a script calls, by redis.call, redis.pcall, or by a function of ours
 	scripts=$(grep -oh "\(redis\.p\?call\|try\|own\|ask\)('[a-z]*'" "$top"/src/lua/*.lua |

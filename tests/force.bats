@@ -450,8 +450,7 @@ when_asked() {
 @test "force-release: the rights of the manual are enough, for both" {
 	local rights
 
-	rights=$(sed -n '/^ *ACL SETUSER/,/^\.Ed/{/^    /p}' \
-		"$top/man/redlock.1")
+	rights=$(rights_in_manual)
 	cli a acl setuser joe on '>pw' '~job*' '~redlock:{job*' $rights >/dev/null
 	url=unix://joe:pw@$T/a.sock
 	begin -t 2s -K 200ms -- "${runs[@]}"

@@ -166,7 +166,7 @@ stale_url() { # OLD
 	fails 77 'Sentinel' -n -u \
 		"${url%%\?*}?sentinel-password-file=$T/loud"
 	# a user of each, with the least that it needs
-	cli g1 acl setuser joe on '>pw' '~job' '~redlock:{job}:*' $(rights) \
+	cli g1 acl setuser joe on '>pw' '~job' '~redlock:{job}:*' $(rights_in_manual) \
 		+role >/dev/null
 	echo pw >"$T/pw"
 	chmod 600 "$T/pw"
@@ -181,11 +181,6 @@ sentinel-password-file=$T/gs1.auth}" -k job -- true
 	cli gs1 acl setuser joe on '>pw' \
 		'+sentinel|get-master-addr-by-name' >/dev/null
 	"$REDLOCK" -u "$url" -k job -- true
-}
-# What the manual says that a user needs.
-rights() {
-	sed -n '/^ *ACL SETUSER/,/^\.Ed/{/^    /p}' "$top/man/redlock.1" |
-		tr -s ' \n' ' '
 }
 
 @test "TLS goes to the Sentinels and to the servers, unless sentinel-tls says no" {

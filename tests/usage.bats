@@ -401,8 +401,8 @@ result() {
 }
 
 @test "U8 --user and --password-file serve an ACL of just what is needed" {
-	local most=($(sed -n '/^ *ACL SETUSER/,/^\.Ed/{/^    /p}' \
-		"$top/man/redlock.1") +auth)
+	local most=($(rights_in_manual) +auth)
+
 	marker
 	(umask 077; printf 'pw of joe\n' >"$T/pw")
 	cli a acl setuser joe on '>pw of joe' '~job' '~redlock:{job}:*' \

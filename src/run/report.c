@@ -131,12 +131,13 @@ static void say_awaited(const struct client *cl, int node, char *buf,
 	struct fail sentinels;
 	char limit[32];
 
-	(void)snprintf(buf, size, "%s: %s within %s", cl->peer[node].name,
-		       proof_is_open(cl, node, &sentinels)
-			       ? sentinels.text
-			       : conn_awaits(&cl->session[node][n->link.good].conn),
-		       format_duration(cl->lease.conf.node_timeout_ms, limit,
-				       sizeof(limit)));
+	(void)snprintf(
+		buf, size, "%s: %s within %s", cl->peer[node].name,
+		proof_is_open(cl, node, &sentinels)
+			? sentinels.text
+			: conn_awaits(&cl->session[node][n->link.good].conn),
+		format_duration(cl->lease.conf.node_timeout_ms, limit,
+				sizeof(limit)));
 }
 
 /* Says how many servers answered, and what is wrong with the others. */

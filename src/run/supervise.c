@@ -373,26 +373,25 @@ static void run_command(struct supervisor *s)
 	struct instant credited_at = NEVER;
 
 	s->end->outcome = OUTCOME_RAN;
-	s->watch = (struct watch){
-		.locks = s->locks,
-		.conf = s->conf,
-		.end = s->end,
-		.guard = &s->guard,
-		.deadman = &s->deadman,
-		.dog = &s->dog,
-		.hand_over = NEVER,
-		.relay = {.signals = s->signals,
-			  .guard = &s->guard,
-			  .dog = &s->dog,
-			  .ttl_ms = ttl,
-			  .end = s->end,
-			  .interrupted = {LONG_AGO, LONG_AGO},
-			  .mated = NEVER,
-			  .stopped = NEVER},
-		.limit = NEVER,
-		.stop_by = NEVER,
-		.undead = NEVER,
-		.parted = NEVER};
+	s->watch = (struct watch){.locks = s->locks,
+				  .conf = s->conf,
+				  .end = s->end,
+				  .guard = &s->guard,
+				  .deadman = &s->deadman,
+				  .dog = &s->dog,
+				  .hand_over = NEVER,
+				  .relay = {.signals = s->signals,
+					    .guard = &s->guard,
+					    .dog = &s->dog,
+					    .ttl_ms = ttl,
+					    .end = s->end,
+					    .interrupted = {LONG_AGO, LONG_AGO},
+					    .mated = NEVER,
+					    .stopped = NEVER},
+				  .limit = NEVER,
+				  .stop_by = NEVER,
+				  .undead = NEVER,
+				  .parted = NEVER};
 	locks_use(s->locks);
 	if (!s->end->without_lock) {
 		list_grants(s->locks, &s->end->given);

@@ -188,8 +188,14 @@ ends_with() { # STATUS: how the holder ended
 # TEXT [STATEMENTS]: each line of TEXT is a JSON document as the manual says; see
 # schema.py
 as_in_manual() {
-	/usr/bin/python3 -IS "$top/tests/lib/schema.py" "$top/man/redlock.1" \
+	/usr/bin/python3 -IS "$top/tests/lib/schema.py" "$top/man/redlock-json.5" \
 		"${@:2}" <<<"$1"
+}
+
+# The rights that the manual says a user needs, as words of ACL SETUSER.
+rights_in_manual() {
+	sed -n '/^ *ACL SETUSER/,/^\.Ed/{/^    /p}' \
+		"$top/man/redlock-servers.7" | tr -s ' \n' ' '
 }
 
 # ---- servers ----

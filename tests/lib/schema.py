@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 # schema.py MANUAL [STATEMENTS] < DOCUMENTS: each line of standard input is a JSON
-# document just as the manual says, in its section JSON: no member is missing,
+# document just as the manual says, in redlock-json(5): no member is missing,
 # none is unknown, and each is of the type that stands there. Then STATEMENTS are
 # run, where `docs` are all of them, and `d` is the one if there is no other.
 # Prints how many there were.
@@ -17,15 +17,13 @@ TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z')
 
 def schemas(manual):
     """The members of each schema: NAME -> (types, whether it may be missing)."""
-    found, members, inside = {}, None, False
+    found, members = {}, None
     for line in open(manual, encoding='utf-8'):
-        if line.startswith('.Sh '):
-            inside = line.strip() == '.Sh JSON'
-        elif inside and line.startswith('.Ss '):
+        if line.startswith('.Ss '):
             members = found.setdefault(line[4:].strip(), {})
-        elif inside and members is not None and line.startswith('.Sx '):
+        elif members is not None and line.startswith('.Sx '):
             members.update(found.get(line[4:].split()[0], {}))
-        elif inside and members is not None and line.startswith('.It Li '):
+        elif members is not None and line.startswith('.It Li '):
             name, kinds = re.fullmatch(r'\.It Li (\S+) Em (.+)\n', line).groups()
             maybe = kinds.endswith(' , if known')
             kinds = kinds.removesuffix(' , if known')
