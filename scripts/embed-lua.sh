@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # embed-lua.sh DIR: the scripts of DIR as C, each whole, with the name by which
-# EVALSHA calls it: LUA_ACQUIRE and SHA_ACQUIRE, ...
+# EVALSHA calls it: LUA_ACQUIRE and SHA_ACQUIRE, ...; and the numbers of their
+# arguments: ACQUIRE_TOKEN, ..., see DIR/arguments.
 # embed-lua.sh DIR NAME [plain]: the text of one script; plain: with its blanks.
 #
 # Comments, blank lines, indents and the blanks around operators are left out:
@@ -13,6 +14,47 @@ dir=$1
 only=${2-}
 plain=${3-}
 
+# named SCRIPT: ARG.name and AT.name become ARGV[n] and n.
+named() {
+	awk -v script="$1" '
+	FNR == NR {
+		if ($2 == "=")
+			at[$1] = at[$3]
+		else if (/^[A-Z]/) {
+			at[$1] = " "
+			for (i = 2; i <= NF; i++)
+				at[$1] = at[$1] $i " " i - 1 " "
+		}
+		next
+	}
+	{
+		out = ""
+		while (match($0, /(ARG|AT)\.[a-z]+/)) {
+			name = substr($0, RSTART, RLENGTH)
+			out = out substr($0, 1, RSTART - 1)
+			$0 = substr($0, RSTART + RLENGTH)
+			whole = name ~ /^ARG/
+			sub(/.*\./, "", name)
+			if (!match(at[script], " " name " [0-9]+ ")) {
+				print "embed-lua.sh: " script " has no " name >"/dev/stderr"
+				exit 1
+			}
+			n = substr(at[script], RSTART + length(name) + 2) + 0
+			out = out (whole ? "ARGV[" n "]" : n)
+		}
+		print out $0
+	}' "$dir/arguments" -
+}
+# The numbers, for C; ..._ARGS is how many there are before an entry.
+numbers() {
+	awk '
+	/^[A-Z]/ && $2 != "=" {
+		printf "enum {"
+		for (i = 2; i <= NF; i++)
+			printf " %s_%s = %d,", $1, toupper($i), i - 1
+		printf " %s_ARGS = %d };\n", $1, NF - 1 - ($NF == "entry")
+	}' "$dir/arguments"
+}
 lines() { sed -e 's/^[ 	]*//' -e '/^$/d' -e '/^--/d'; }
 # What is left of a blank: one that keeps two words, two signs or a number and
 # its neighbour apart.
@@ -62,7 +104,8 @@ script() { # NAME PART...
 	name=$1
 	shift
 	[ -z "$only" ] || [ "$only" = "$name" ] || return 0
-	for part; do cat "$dir/$part.lua"; done | lines >"$tmp"
+	for part; do cat "$dir/$part.lua"; done | lines >"$tmp.named"
+	named "$name" <"$tmp.named" >"$tmp"
 	if [ -z "$plain" ]; then
 		short <"$tmp" >"$tmp.short"
 		mv "$tmp.short" "$tmp"
@@ -71,7 +114,8 @@ script() { # NAME PART...
 }
 
 tmp=$(mktemp)
-trap 'rm -f "$tmp" "$tmp.short"' EXIT
+trap 'rm -f "$tmp" "$tmp.named" "$tmp.short"' EXIT
+[ -n "$only" ] || numbers
 script ACQUIRE head record plain-acquire log prelude share queue server stop \
 	lines story expired acquire
 script JOIN head record prelude share lines heal stop join
@@ -86,3 +130,6 @@ script EXTEND head lines record prelude share heal server stop story look find \
 	extend confirm
 script INSPECT head record prelude share look inspect
 script HISTORY head record prelude history
+script RIGHTS rights
+script RIGHTS_WRITE no-writes rights
+script IDLE idle

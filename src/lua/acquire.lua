@@ -1,22 +1,24 @@
--- Takes the lock for ARGV[1], or a place in line, and tells who holds it. If
+-- Takes the lock for a client, or a place in line, and tells who holds it. If
 -- the same token asks again, the script refreshes the lease or the place and
 -- gives the same answer, so a lost reply costs nothing. A waiter also claims
 -- its grant this way.
 --
 -- KEYS  lock, state, of slot 0
--- ARGV  1 token  2 the largest counter that this client saw, or 0
---       3 "1" on one node: see grant()
---       4 ticket; 0: none yet; -1: do not get into line; on several nodes the
---         client chooses a new one
---       5 do not get into a line of this many waiters; -1: no limit
---       6 how we stand in line: see standing()
---       7 "1": not if the work was done already: --once-per
---       8 "1": data were lost, and a holder may not know it: take nothing yet
---       9 "1": the ticket is new, and we chose it
---       10 the restart guard: a server that has been up for less than this many
---          ms grants nothing; -1: do not ask which server it is
---       11 take this slot only; -1: any
---       12 the round: see round_line()
+-- ARG
+--   token     ours
+--   seen      the largest counter that this client saw, or 0
+--   alone     "1" on one node: see grant()
+--   ticket    0: none yet; -1: do not get into line; on several nodes the client
+--             chooses a new one
+--   most      do not get into a line of this many waiters; -1: no limit
+--   stands    how we stand in line: see standing()
+--   once      "1": not if the work was done already: --once-per
+--   embargo   "1": data were lost, and a holder may not know it: take nothing yet
+--   newcomer  "1": the ticket is new, and we chose it
+--   guard     the restart guard: a server that has been up for less than this
+--             many ms grants nothing; -1: do not ask which server it is
+--   only      take this slot only; -1: any
+--   round     see round_line()
 -- Returns
 --   granted COUNTER LOST SLOT GROUP SERVER AT STOP BY
 --       LOST 1: the counter that this client saw was lost since: see grant().
@@ -39,12 +41,12 @@
 --       not be repeated for MS
 --   fence                      the counter is not a number: no grant is
 --       possible
-local saw, alone = tonumber(ARGV[2]), ARGV[3] == '1'
-local ticket, most = tonumber(ARGV[4]), tonumber(ARGV[5])
-local newcomer, guard, only = ARGV[9] == '1', tonumber(ARGV[10]), tonumber(ARGV[11])
-local ttl, slots, reads, about, marked = standing(ARGV[6])
-round = tonumber(ARGV[12])
-local member = token .. ' ' .. ARGV[6]
+local saw, alone = tonumber(ARG.seen), ARG.alone == '1'
+local ticket, most = tonumber(ARG.ticket), tonumber(ARG.most)
+local newcomer, guard, only = ARG.newcomer == '1', tonumber(ARG.guard), tonumber(ARG.only)
+local ttl, slots, reads, about, marked = standing(ARG.stands)
+round = tonumber(ARG.round)
+local member = token .. ' ' .. ARG.stands
 local several = reads or slots > 1
 -- Whether a counter was lost and started again after this client saw it. (A
 -- start above the counter proves nothing: the clock was set back since.)
@@ -219,7 +221,7 @@ if not alone and not moving then
 	alone = rolled_back()
 end
 local n = mine()
-local done = (n or not moving) and ARGV[7] == '1' and done_by()
+local done = (n or not moving) and ARG.once == '1' and done_by()
 if done then
 	return done
 end
@@ -256,7 +258,7 @@ if marked then
 	latest = by
 end
 local free = room(slots, reads, nil, only)
-local lost = ARGV[8] == '1'
+local lost = ARG.embargo == '1'
     or saw > 0 and (not c or c < saw or free and reborn())
 local kind
 guarded = free and guard > 0 and young(guard)
@@ -281,7 +283,7 @@ if free then
 	end
 	local served = granted
 	if not lost and (failed or free and not granted
-	    and not grant(free, token, ARGV[6], ttl, at, alone, before)) then
+	    and not grant(free, token, ARG.stands, ttl, at, alone, before)) then
 		kind = redis.call('type', lock).ok
 		if kind == 'none' then -- memory is full
 			redis.call('set', lock, token, 'nx', 'px', ttl)

@@ -1,26 +1,28 @@
--- Renews the lease of ARGV[1] and raises the counter to at least ARGV[3]. It
+-- Renews the lease of a client and raises the counter to at least ARG.fence. It
 -- sets a vanished lock again ("heals" it) if the counter proves that there was
 -- no grant, release or force-release since this client's last answer, or if the
 -- counter vanished, too. A smaller counter is an older one that came back: a
 -- grant since then would have set it to TIME.
 --
 -- KEYS  lock, state, of our slot
--- ARGV  1 token  2 lease ms  3 fence m, or 0
---       4 the counter last seen under this token; 0: do not heal
---       5 how we stand in line: see standing() in share.lua
---       6 the value of the lock while it is ours: our token, that of the holder
---         we joined, or "shared:G"; "shared:0": we read on other nodes, and
---         join the readers on this one
---       7 "1": an earlier answer said that another client has joined us
---       8 when the lease ends, in ms by the server's clock: do not heal after
---         that (with one node it is, if the counter is not an older one, nor
---         missing); 0: unknown; -1: never heal
---       9 -1; or repair: the lock was gone already when the counter was that
---          of 4 (0: there was none), and since then the other nodes have shown
---          that the lock is ours all the same. Set it, unless this server has
---          been up for less than this many ms
---       10 "1" on one node: see server.lua
---       11 the round: see round_line()
+-- ARG
+--   token, ttl  ours, in ms
+--   fence       m, or 0
+--   seen        the counter last seen under this token; 0: do not heal
+--   stands      how we stand in line: see standing() in share.lua
+--   value       that of the lock while it is ours: our token, that of the holder
+--               we joined, or "shared:G"; "shared:0": we read on other nodes,
+--               and join the readers on this one
+--   joined      "1": an earlier answer said that another client has joined us
+--   ends        when the lease ends, in ms by the server's clock: do not heal
+--               after that (with one node it is, if the counter is not an older
+--               one, nor missing); 0: unknown; -1: never heal
+--   guard       -1; or repair: the lock was gone already when the counter was
+--               `seen` (0: there was none), and since then the other nodes have
+--               shown that the lock is ours all the same. Set it, unless this
+--               server has been up for less than this many ms
+--   alone       "1" on one node: see server.lua
+--   round       see round_line()
 -- Returns
 --   yes COUNTER PTTL JOINED RAISED AT STOP BY GROUP
 --       PTTL: what was left of our lease before this renewal. JOINED 1: another
@@ -34,13 +36,13 @@
 --       was released in our name, which ends the hold
 -- A claim counts only if COUNTER >= m: when memory is full, the server refuses
 -- to raise the counter, but not PEXPIRE.
-local ttl, m, seen = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local value = ARGV[6]
-local ends, guard, alone = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10] == '1'
+local ttl, m, seen = tonumber(ARG.ttl), tonumber(ARG.fence), tonumber(ARG.seen)
+local value = ARG.value
+local ends, guard, alone = tonumber(ARG.ends), tonumber(ARG.guard), ARG.alone == '1'
 local shares = value ~= token
 lives_ms = math.max(lives_ms, ttl)
-round = tonumber(ARGV[11])
-local member = token .. ' ' .. ARGV[5]
+round = tonumber(ARG.round)
+local member = token .. ' ' .. ARG.stands
 local said, pttl, back, mine = 'yes', 0, false, nil
 local at = time()
 local stop, by, unlocked = stop_word(token, at)
@@ -78,7 +80,7 @@ elseif not v and not bad and heals()
 else
 	return {'no', text(c), v and 1 or 0, text(stop), by}
 end
-if said == 'healed' or shares and not mine then
+if said == 'healed' or shares and (not mine or pttl <= 0) then
 	leave_line(member)
 end
 local theirs = shares or may_be_joined()
@@ -86,7 +88,7 @@ if shares then
 	share(value, member, at, ttl, not joins)
 	let_record_know(value, ttl)
 end
-if said == 'healed' and ARGV[7] == '1' and not shares then
+if said == 'healed' and ARG.joined == '1' and not shares then
 	share(value, '?', at, longest(value, ttl))
 	theirs = true
 end
@@ -102,7 +104,7 @@ else
 	redis.call('pexpire', lock, ttl)
 end
 if not record_is_of(value) then
-	record_set(slot, value, ttl, select(4, standing(ARGV[5]))
+	record_set(slot, value, ttl, select(4, standing(ARG.stands))
 	    .. (theirs and joined_line or ''), at)
 elseif not shares then -- if it cannot be counted, the record stays as it was
 	put(field('holder', slot), renewed())

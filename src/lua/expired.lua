@@ -17,7 +17,7 @@ local function note_expired(n, words, at)
 	if not renewals and string.find(words, '\n' .. handed_line, 1, true) then
 		return
 	end
-	local fence = ARGV[3] == '1' and number_in(words, 'fence')
+	local fence = ARG.alone == '1' and number_in(words, 'fence')
 	local held = math.max(0, math.min(math.floor(at / 1000) - since, ttl
 	    + (renewals or 0) * math.min(ttl / 6, 5000)))
 	note(who, true, fields_of('outcome expired\n'

@@ -1,7 +1,8 @@
 -- Renews the lease of a client of which only the token is known. confirm.lua
 -- does the rest, and has the same arguments, except:
--- ARGV  2 may be 0: as long as before  3, 4 and 7 "0"  5 and 6 are filled in
---       here  8 and 9 -1
+-- ARG
+--   ttl            may be 0: as long as before
+--   stands, value  are filled in here
 -- The answers are those of confirm.lua.
 --
 -- It never shortens a lease, because the client that renews it relies on the
@@ -14,11 +15,11 @@ end
 local its = standing(stands)
 local ends = value ~= token
     and redis.call('zscore', sharers_of(value), token .. ' ' .. stands)
-local lasts = math.max(tonumber(ARGV[2]) > 0 and tonumber(ARGV[2]) or its,
+local lasts = math.max(tonumber(ARG.ttl) > 0 and tonumber(ARG.ttl) or its,
     ends and math.floor(ends) - math.floor(now_us / 1000) or redis.call('pttl', lock))
-ARGV[2] = text(lasts)
+ARG.ttl = text(lasts)
 if lasts > its and record_is_of(token) then
 	-- a waiter that finds data lost waits as long as the lease may be
 	record = with(record, 'ttl', lasts)
 end
-ARGV[5], ARGV[6] = stands, value
+ARG.stands, ARG.value = stands, value

@@ -1,4 +1,4 @@
--- Finds the hold of ARGV[1] when only the token is known, and switches to its
+-- Finds the hold of ARG.token when only the token is known, and switches to its
 -- slot. Returns the value of the lock, and how the client stands; or nil.
 local function find(at)
 	local known = slots_known()

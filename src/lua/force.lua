@@ -2,15 +2,16 @@
 -- stop; or takes the lock away and hands it to the first in line.
 --
 -- KEYS  lock, state, of the slot
--- ARGV  1 the token of one that holds it; for a lock that is not ours, its
---       value, up to 4096 bytes, or its type; "shared:*": all readers
---       2 "ask", "take", or "foreign": take the lock even if it is not ours
---       3 ask: the holder must be gone within this many ms
---       4 who asks: see stop.lua
---       5 "1" on one node: see grant()
---       6 take: the end of the history entry: see log.lua
---       7 the counter when the client was seen to hold the lock; 0: it was not,
---         or the lock is not ours
+-- ARG
+--   token  of one that holds it; for a lock that is not ours, its value, up to
+--          4096 bytes, or its type; "shared:*": all readers
+--   step   "ask", "take", or "foreign": take the lock even if it is not ours
+--   grace  ask: the holder must be gone within this many ms
+--   by     who asks: see stop.lua
+--   alone  "1" on one node: see grant()
+--   entry  take: the end of the history entry: see log.lua
+--   seen   the counter when the client was seen to hold the lock; 0: it was not,
+--          or the lock is not ours
 -- Returns
 --   yes COUNTER LEFT ASKED  asked. LEFT: the time left to the one that has
 --       most. ASKED: number of clients asked, with all that share the lock
@@ -24,8 +25,8 @@
 -- counter moves, so a late renewal does not heal. A lock that is gone while the
 -- counter has not moved may still be healed, so it can be asked for and taken
 -- as well.
-local step, grace, alone = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
-local seen = tonumber(ARGV[7])
+local step, grace, alone = ARG.step, tonumber(ARG.grace), ARG.alone == '1'
+local seen = tonumber(ARG.seen)
 local at = time()
 local now_ms = math.floor(at / 1000)
 if token == 'shared:*' and shared(v) then
@@ -43,7 +44,7 @@ for i = 1, #all, 2 do
 		members[#members + 1] = all[i]
 	end
 end
--- Whether this member is the client of ARGV[1], or what --min-hold keeps of it.
+-- Whether this member is the client of ARG.token, or what --min-hold keeps of it.
 local function is_its(member)
 	local name = string.gsub(member, '^rest ', '')
 	return string.sub(name, 1, #token + 1) == token .. ' '
@@ -74,7 +75,7 @@ end
 local function tell(who, ms)
 	local list = part('grant:' .. who)
 	redis.call('del', list) -- a first write: see release.lua
-	redis.call('rpush', list, 'stop ' .. text(now_ms + ms) .. '\n' .. ARGV[4])
+	redis.call('rpush', list, 'stop ' .. text(now_ms + ms) .. '\n' .. ARG.by)
 	redis.call('pexpire', list, ms + 15000)
 end
 -- Writes the history entry of a hold. A nested run has none.
@@ -82,7 +83,7 @@ local function note_it(who, about, before)
 	-- a hold that --min-hold keeps has its entry already, under the bare
 	-- token
 	note((string.gsub(who, ' rest$', '')), true,
-	    story_of(before, at, about, 'outcome forced\n' .. ARGV[6]))
+	    story_of(before, at, about, 'outcome forced\n' .. ARG.entry))
 end
 -- The record describes the holder alone. Of the readers, a hundred get an
 -- entry: the history has room for no more.

@@ -26,7 +26,7 @@ if ARGV[#ARGV] ~= '0' then
 	redis.call('select', ARGV[#ARGV])
 end
 local lock, state = KEYS[1], KEYS[2]
-local token = ARGV[1]
+local token = ARG.token
 local base, key = string.match(state, '^(redlock:{[^}]*}:)state:(.*)$')
 local slot = 0
 if lock ~= key then

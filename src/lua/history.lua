@@ -1,7 +1,8 @@
 -- Lists the latest holds. Changes nothing.
 --
 -- KEYS  lock, state, of slot 0
--- ARGV  1 ""
+-- ARG
+--   token  ""
 -- Returns
 --   history NOW {AT, {NAME, VALUE, ...}} ...     the newest first; the fields
 --       are those of log.lua. AT: when the entry was written. NOW and AT are in

@@ -1,7 +1,10 @@
 -- Tells who holds the lock and who waits for it. Changes nothing.
 --
 -- KEYS  lock, state, of slot 0
--- ARGV  1 ""  2 list at most this many waiters  3 and this many holders
+-- ARG
+--   token    ""
+--   waiters  list at most this many waiters
+--   holders  and this many holders
 -- Returns
 --   view COUNTER NOW HOLDERS WAITERS IN_LINE ONCE MORE
 --       COUNTER: 0 if there is none, "bad" if it is not a number. NOW: the
@@ -35,7 +38,7 @@ local function pairs_of(flat)
 	end
 	return list, 0
 end
-local holders, more, most = {}, 0, tonumber(ARGV[3])
+local holders, more, most = {}, 0, tonumber(ARG.holders)
 -- The one that ends last comes first.
 local function sharers_told(value)
 	local sharers = sharers_of(value)
@@ -63,7 +66,7 @@ for _, n in ipairs(slots_known()) do
 	end
 end
 local queue, alive = part('queue'), part('alive')
-most = tonumber(ARGV[2])
+most = tonumber(ARG.waiters)
 local waiters = most > 0
     and pairs_of(ask('zrange', queue, 0, most - 1, 'withscores')) or {}
 for _, waiter in ipairs(waiters) do

@@ -2,12 +2,16 @@
 -- REDLOCK_HELD. That may be out of date, so the script checks all of it.
 --
 -- KEYS  lock, state, of the slot that is held
--- ARGV  1 token  2 lease ms  3 how we stand in line: see standing()
---       4 the holder's token  5 the G of "shared:G" if it reads, else "0"
---       6 its fence  7 "1": this is the server on which it holds the lock
---       8 "1": not if the work was done already: --once-per
---       9 "1" on one node; on several, each node has its own G
---       10 the round: see round_line()
+-- ARG
+--   token, ttl   ours, in ms
+--   stands       how we stand in line: see standing()
+--   outer        the holder's token
+--   group        the G of "shared:G" if it reads, else "0"
+--   fence        its fence
+--   here         "1": this is the server on which it holds the lock
+--   once         "1": not if the work was done already: --once-per
+--   alone        "1" on one node; on several, each node has its own G
+--   round        see round_line()
 -- Returns
 --   joined COUNTER LOST SLOT GROUP SERVER AT STOP BY     see acquire.lua
 --   vanished COUNTER   the lock is gone, and the holder does not know it yet.
@@ -16,13 +20,13 @@
 --       for ever
 --   done COUNTER MS "" RECORD     see acquire.lua
 --   no COUNTER         it does not hold the lock
-local ttl = tonumber(ARGV[2])
-round = tonumber(ARGV[10])
-local member = token .. ' ' .. ARGV[3]
+local ttl = tonumber(ARG.ttl)
+round = tonumber(ARG.round)
+local member = token .. ' ' .. ARG.stands
 lives_ms = math.max(lives_ms, ttl)
-local outer, group, m = ARGV[4], ARGV[5], tonumber(ARGV[6])
+local outer, group, m = ARG.outer, ARG.group, tonumber(ARG.fence)
 local at = time()
-local alone = ARGV[9] == '1'
+local alone = ARG.alone == '1'
 if not alone and group ~= '0' and shared(v) then
 	group = string.sub(v, 8)
 end
@@ -30,7 +34,7 @@ local value = group == '0' and outer or 'shared:' .. group
 local there = group == '0'
 -- the same conditions under which the holder would heal: see confirm.lua
 if not v and not bad and alone
-    and ((not c or c < m) and ARGV[7] == '1'
+    and ((not c or c < m) and ARG.here == '1'
     or c and (c == m or untouched(m))) then
 	return {'vanished', text(c)}
 end
@@ -47,10 +51,10 @@ end
 if not there then
 	return {'no', text(c)}
 end
-if group ~= '0' and not select(3, standing(ARGV[3])) then
+if group ~= '0' and not select(3, standing(ARG.stands)) then
 	return {'inside', text(c)}
 end
-local done = ARGV[8] == '1' and done_by()
+local done = ARG.once == '1' and done_by()
 if done then
 	return done
 end

@@ -4,10 +4,10 @@
 -- has not moved since the grant. This does what acquire.lua would do, which has
 -- the arguments.
 local ttl, about, given, at
-if c and slot == 0 and not moving and ARGV[3] == '1' and ARGV[7] == '0'
-    and ARGV[8] == '0' and ARGV[9] == '0' and ARGV[10] == '-1'
-    and ARGV[11] == '-1' and ARGV[12] == '0' then
-	ttl, about = ARGV[6]:match('^(%d+) 1 %-\n(.*)$')
+if c and slot == 0 and not moving and ARG.alone == '1' and ARG.once == '0'
+    and ARG.embargo == '0' and ARG.newcomer == '0' and ARG.guard == '-1'
+    and ARG.only == '-1' and ARG.round == '0' then
+	ttl, about = ARG.stands:match('^(%d+) 1 %-\n(.*)$')
 	ttl = ttl and #ttl < 10 and ttl -- the state lives longer
 end
 if ttl and v == token then
@@ -19,7 +19,7 @@ if ttl and v == token then
 	    part('grant:' .. token)) == 0
 	    and redis.call('pexpire', lock, ttl)
 	at = given and time()
-elseif ttl and not v and not record and ARGV[2] == '0' and ARGV[4] < '1'
+elseif ttl and not v and not record and ARG.seen == '0' and ARG.ticket < '1'
     and redis.call('exists', part('queue')) == 0 then
 	at = time()
 	-- it fails if the key is of another type, or memory is full

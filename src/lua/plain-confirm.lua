@@ -1,13 +1,13 @@
 -- A renewal by the holder itself, whose record is there: nobody has joined it or
 -- asks it to stop, and the counter need not be raised. This does what
 -- confirm.lua would do, which has the arguments.
-if v == token and ARGV[6] == token and c and c >= tonumber(ARGV[3])
+if v == token and ARG.value == token and c and c >= tonumber(ARG.fence)
     and not moving and record
     and record:find('token ' .. token .. '\n', 1, true) == 1
     and redis.call('exists', part('sharers:' .. token),
     part('grant:' .. token)) == 0 then
 	local at, pttl = time(), redis.call('pttl', lock)
-	redis.call('pexpire', lock, ARGV[2])
+	redis.call('pexpire', lock, ARG.ttl)
 	redis.pcall('hset', state, field('holder', slot), renewed())
 	stay(at)
 	return {'yes', text(c), pttl, 0, 0, text(math.floor(at / 1000)), '-1', '',

@@ -1,30 +1,34 @@
--- Gives up what ARGV[1] has: its place in line, and the lock, which then goes
+-- Gives up what a client has: its place in line, and the lock, which then goes
 -- to the first in line. The counter moves, so that a late renewal does not find
 -- the counter it saw, and heal.
 --
 -- KEYS  lock, state, of our slot if we know it, else of slot 0
--- ARGV  1 token  2 fence m, or 0  3 "1" on one node
---       4 how we stand in line: see standing()
---       5 "1": we may be in line; "2": unlock.lua releases the lock in our
---         name: leave word for the client that has it, see confirm.lua
---       6 "1": we have held the lock: see grant()
---       7 the token of the holder that we joined, or ""
---       8 keep the lock until this many ms after the grant, or 0: --min-hold
---       9 for how many ms we held it, by our clock
---       10 for how many ms nobody may repeat the work, or 0: --once-per
---       11 "1": do not hand it to a waiter: see `withheld` in lease.h
---       12 the round: see round_line()
---       13... what became of the hold: see log.lua; none: no entry
+-- ARG
+--   token     ours
+--   fence     m, or 0
+--   alone     "1" on one node
+--   stands    how we stand in line: see standing()
+--   queued    "1": we may be in line; "2": unlock.lua releases the lock in our
+--             name: leave word for the client that has it, see confirm.lua
+--   ran       "1": we have held the lock: see grant()
+--   outer     the token of the holder that we joined, or ""
+--   least     keep the lock until this many ms after the grant, or 0: --min-hold
+--   held      for how many ms we held it, by our clock
+--   once      for how many ms nobody may repeat the work, or 0: --once-per
+--   withheld  "1": do not hand it to a waiter: see lock/core/ask.h
+--   round     see round_line()
+--   entry     what became of the hold, and what follows it: see log.lua; the
+--             database: no entry
 -- Returns
 --   yes COUNTER MS    released; handed to the next client for MS; 0: to nobody
 --   no COUNTER     it was not ours, or no longer: nothing changed
 -- When memory is full, the server refuses the writes of a script until the
 -- script has made one that is always allowed. So a ZREM of the head of the
 -- line, or a DEL, comes first.
-local ttl, slots, reads, about = standing(ARGV[4])
-local member = token .. ' ' .. ARGV[4]
-local alone, joined = ARGV[3] == '1', ARGV[7]
-local least, once = tonumber(ARGV[8]), tonumber(ARGV[10])
+local ttl, slots, reads, about = standing(ARG.stands)
+local member = token .. ' ' .. ARG.stands
+local alone, joined = ARG.alone == '1', ARG.outer
+local least, once = tonumber(ARG.least), tonumber(ARG.once)
 -- if an answer was lost, we do not know our slot, or that the hold is ours and
 -- not the outer one's
 if (slots > 1 or slot > 0) and v ~= token then
@@ -38,7 +42,7 @@ if (slots > 1 or slot > 0) and v ~= token then
 end
 local at = time()
 local function told(reply, again)
-	note(token, again, unpack(ARGV, 13, #ARGV - 1))
+	note(token, again, unpack(ARGV, AT.entry, #ARGV - 1))
 	return reply
 end
 local sharers = sharers_of(v or '')
@@ -53,7 +57,7 @@ end
 -- this release was sent before the acquire to which we owe the grant
 local since_round = shares and round_of(shares) or v == token
     and number_in(record, 'round') or 0
-if since_round > tonumber(ARGV[12]) then
+if since_round > tonumber(ARG.round) then
 	return {'no', text(c)}
 end
 -- we joined, and the holder that we joined has not ended
@@ -68,12 +72,12 @@ if once > 0 then
 		return noted
 	end
 end
-if ARGV[5] == '1' then
+if ARG.queued == '1' then
 	try('zrem', queue, member)
 	try('zrem', alive, token)
 end
 try('del', part('grant:' .. token)) -- of a waiter, or who was asked to stop
-if ARGV[5] == '2' and not moving then
+if ARG.queued == '2' and not moving then
 	redis.pcall('rpush', part('grant:' .. token), 'unlocked')
 	-- a shared lock stays, so only this word tells the client that it is
 	-- out
@@ -87,7 +91,7 @@ local least_c = not alone and c and rolled_back() and at or 0
 -- the record says when the lock was granted, but not when we joined
 local since = not shares and number_in(record, 'since')
 local rest = least > 0 and math.ceil(least - (since
-    and math.max(at / 1000 - since, 0) or tonumber(ARGV[9]))) or 0
+    and math.max(at / 1000 - since, 0) or tonumber(ARG.held))) or 0
 -- Wakes the first in line: the lease it knows of is longer.
 local function look()
 	local first = rest > 0 and try('zrange', queue, 0, 0)[1]
@@ -126,7 +130,7 @@ elseif rest > 0 then
 	if redis.pcall('set', lock, name, 'xx', 'px', rest).ok then
 		record_set(slot, name, rest, about, since and since * 1000 or at)
 	end
-	move(math.max(c or at, least_c, tonumber(ARGV[2])) + 1, slot)
+	move(math.max(c or at, least_c, tonumber(ARG.fence)) + 1, slot)
 	look()
 	return told({'yes', text(c), 0})
 end
@@ -135,15 +139,15 @@ if bad then
 	put(field('holder', slot), '')
 	return told({'yes', '0'})
 end
-local next = math.max(c or at, least_c, tonumber(ARGV[2]))
+local next = math.max(c or at, least_c, tonumber(ARG.fence))
 if not c then -- its birth is noted
 	move(next, slot)
 end
 c, leaving = next, v
 -- a broken line must not keep us from freeing the lock
 local done, px
-if ARGV[11] ~= '1' then
-	done, px = pcall(serve, at, alone, ARGV[6] ~= '1'
+if ARG.withheld ~= '1' then
+	done, px = pcall(serve, at, alone, ARG.ran ~= '1'
 	    and number_in(record, 'lost'),
 	    (reads or slots > 1 or shares) and born or nil)
 end

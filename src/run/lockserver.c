@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "config.h"
+#include "lock/wire/lua.inc"
 #include "run/localdir.h"
 #include "run/title.h"
 #include "run/tree.h"
@@ -27,15 +28,6 @@
 
 #define STEP_MS 2
 #define NO_PROGRAM 127 /* exit status of a server that cannot be executed */
-
-/* Keys that may be lost with the server when nobody holds or waits: fences
- * start from the clock again, and the history ends. */
-static const char idle_lua[] =
-	"local may_go = {state = 1, log = 1} "
-	"for _, k in ipairs(redis.call('keys', '*')) do "
-	"if not may_go[string.match(k, '^redlock:{.-}:(%l+):')] then "
-	"return 'held' end end "
-	"return 'nothing is held'";
 
 struct kept {
 	const char *socket;     /* its full name */
@@ -108,12 +100,12 @@ bool lockserver_answers(const char *path)
 /* Whether we are the only client, and only fences are stored. */
 static bool is_idle(int fd)
 {
-	char question[512], reply[65536];
+	char question[sizeof(LUA_IDLE) + 100], reply[65536];
 	int clients = 0;
 	int n = snprintf(question, sizeof(question),
 			 "*2\r\n$6\r\nCLIENT\r\n$4\r\nLIST\r\n"
 			 "*3\r\n$4\r\nEVAL\r\n$%zu\r\n%s\r\n$1\r\n0\r\n",
-			 sizeof(idle_lua) - 1, idle_lua);
+			 sizeof(LUA_IDLE) - 1, LUA_IDLE);
 
 	if (!ask_server(fd, question, (size_t)n, "held\r\n", reply,
 			sizeof(reply)) ||

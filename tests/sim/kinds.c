@@ -74,6 +74,8 @@ struct stay {
 	bool waited;      /* did so before this script */
 	/* when it left the line by another's script, and had a slot then */
 	int64_t given_ms;
+	int64_t healed_ms; /* last set its lock again, or */
+	int64_t kept_ms;   /* its lock may last until then: see force() */
 };
 
 /* A redlock, from when it wants the lock on: known by its token for ever. */
@@ -165,6 +167,11 @@ static void go_to(int node)
 }
 
 /* Here. */
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 static struct stay *stay_of(int token)
 {
 	return &tokens[token].at[here - nodes];
@@ -381,6 +388,7 @@ static void healed(const struct flight *f)
 	else if (s->freed_us || other)
 		expose();
 	stay_of(f->token)->owner = owner;
+	stay_of(f->token)->healed_ms = wall_ms();
 	if (f->ask.repairs) /* where it was another's before */
 		now_of(s, owner);
 	for (int i = 0; i < CLIENTS_MAX; i++)
@@ -389,19 +397,22 @@ static void healed(const struct flight *f)
 }
 
 /* Who has left does not shorten what it prolonged: they are of one tree, and
- * the next renewal does. */
+ * the next renewal does. A lost lock that one of them sets again lasts for the
+ * longest lease of them all. */
 static int64_t family_ends(int token)
 {
-	int64_t most = 0;
+	int64_t most = stay_of(token)->kept_ms, longest = 0, healed = 0;
 
 	for (int i = 1; i <= w.tokens; i++) {
 		const struct token *t = &tokens[i];
-		int64_t ends = stay_of(i)->seen_ms + t->conf.ttl_ms;
 
-		if ((i == token || t->joined == token) && ends > most)
-			most = ends;
+		if (i != token && t->joined != token)
+			continue;
+		most = larger(most, stay_of(i)->seen_ms + t->conf.ttl_ms);
+		longest = larger(longest, t->conf.ttl_ms);
+		healed = larger(healed, stay_of(i)->healed_ms);
 	}
-	return most;
+	return larger(most, healed + longest);
 }
 
 /* A waiter that is handed the lock has so much to answer: grant_ms in Lua. */
@@ -1543,8 +1554,12 @@ static void force(int i, bool takes)
 	struct words request, words;
 	struct slot had[SLOTS_MOST];
 	unsigned int held[TOKENS_MAX] = {0};
+	int64_t ends;
+	int outer;
 
 	scan();
+	ends = redis_ends(here->redis, here->slot[n].name);
+	outer = token_of(here->slot[n].value);
 	memcpy(had, here->slot, sizeof(had));
 	for (int k = 1; k <= w.tokens; k++)
 		held[k] = stay_of(k)->has;
@@ -1562,6 +1577,10 @@ static void force(int i, bool takes)
 	if (takes && strcmp(words.at[0], "yes") == 0) {
 		forget_rests();
 		here->slot[n].rest_ms = 0;
+		/* the server may not know that the outer run has ended, if it
+		 * lost data: its lock stays as long as it would have */
+		if (outer > 0 && outer != token)
+			stay_of(outer)->kept_ms = ends;
 	}
 	node_has_run(&f, held, had);
 	wake_listeners((int)(here - nodes), rough());

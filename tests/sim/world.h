@@ -30,7 +30,7 @@
 #define CLIENTS_MAX 10
 #define EVENTS_MAX 8192
 #define LOSSES_MAX 8
-#define FLIGHTS_MAX 2048
+#define FLIGHTS_MAX 8192
 /* servers' wall clock at 0 */
 #define EPOCH_US ((int64_t)1700000000 * 1000000)
 

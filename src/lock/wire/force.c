@@ -2,8 +2,6 @@
 /* Another client's lock. */
 #include "lock/wire/force.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lock/wire/lua.inc"
@@ -20,19 +18,16 @@ void force_request(const struct force *f, struct keys *keys, int db,
 					    [FORCE_TAKE] = "take",
 					    [FORCE_FOREIGN] = "foreign"};
 
-	script_begin(LUA_FORCE, sizeof(LUA_FORCE) - 1, keys, f->slot, out);
-	words_add(out, f->who, f->who_len);
-	words_add_text(out, steps[f->step]);
-	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]),
-		       "%" PRId64, f->grace_ms);
-	words_add_text(out, scratch->number[0]);
-	words_add_text(out, f->by);
-	words_add_text(out, f->alone ? "1" : "0");
-	words_add_text(out, f->entry);
-	(void)snprintf(scratch->number[1], sizeof(scratch->number[1]),
-		       "%" PRId64, f->seen);
-	words_add_text(out, scratch->number[1]);
-	script_end(db, scratch, out);
+	request_begin(LUA_FORCE, sizeof(LUA_FORCE) - 1, keys, f->slot,
+		      FORCE_ARGS, out);
+	request_bytes(out, FORCE_TOKEN, f->who, f->who_len);
+	request_text(out, FORCE_STEP, steps[f->step]);
+	request_number(out, FORCE_GRACE, f->grace_ms, scratch);
+	request_text(out, FORCE_BY, f->by);
+	request_flag(out, FORCE_ALONE, f->alone);
+	request_text(out, FORCE_ENTRY, f->entry);
+	request_number(out, FORCE_SEEN, f->seen, scratch);
+	request_end(db, scratch, out);
 }
 
 int force_read(enum force_step step, const struct reply *r,

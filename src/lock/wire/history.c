@@ -34,10 +34,6 @@ void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
 		       by);
 }
 
-/* The word of a release that says how its client stands, and who it is: see
- * script.c and src/lua/release.lua. */
-#define RELEASE_STANDS 8
-
 /* Adds a name and its value for each line "NAME VALUE". For an empty line, adds
  * those of `who`. */
 static void add_fields(struct words *out, const char *text, size_t len,
@@ -62,12 +58,13 @@ static void add_fields(struct words *out, const char *text, size_t len,
 void history_tell(const struct ask *ask, const char *entry,
 		  struct words *request)
 {
+	const char *identity = request->at[request_place(RELEASE_STANDS)];
 	const char *who, *db;
 
 	if (ask->verb != VERB_RELEASE || entry[0] == '\0')
 		return;
 	db = request->at[--request->n];
-	who = strchr(request->at[RELEASE_STANDS], '\n');
+	who = strchr(identity, '\n');
 	add_fields(request, entry, strlen(entry), who ? who + 1 : "",
 		   who ? strlen(who + 1) : 0);
 	words_add_text(request, db);
@@ -83,9 +80,10 @@ const char *history_sha(void)
 void history_request(struct keys *keys, int db, struct script_scratch *scratch,
 		     struct words *out)
 {
-	script_begin(LUA_HISTORY, sizeof(LUA_HISTORY) - 1, keys, 0, out);
-	words_add_text(out, ""); /* no token */
-	script_end(db, scratch, out);
+	request_begin(LUA_HISTORY, sizeof(LUA_HISTORY) - 1, keys, 0,
+		      HISTORY_ARGS, out);
+	request_text(out, HISTORY_TOKEN, "");
+	request_end(db, scratch, out);
 }
 
 /* Other programs may have written it: only the next 3000 years are a time. */

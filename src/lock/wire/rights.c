@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock/wire/lua.inc"
+
 /* clang-format off */
 const struct right rights[] = {
 	{"select", RIGHT_READ, 1, NEED_ALWAYS, NULL},
@@ -61,43 +63,6 @@ const char *rights_text(unsigned int needs, char *buf, size_t size)
 	return buf;
 }
 
-/* Other servers might let a script write although it declares that it will not.
- * So the script first tries writes that change nothing, because the key does
- * not exist. One of them must be refused for that declaration, or because this
- * user may not touch the key at all. */
-static const char no_writes[] =
-	"#!lua flags=no-writes\n"
-	"local key, sure = 'redlock:{doctor}:rights'\n"
-	"for _, words in ipairs({{'del', key}, {'pexpire', key, '1'},\n"
-	"    {'zrem', key, '0'}}) do\n"
-	"	local answer = redis.pcall(unpack(words))\n"
-	"	local text = type(answer) == 'table' and answer.err or ''\n"
-	"	sure = sure or string.find(text, 'read-only', 1, true) or\n"
-	"	    string.find(text, 'access at least one') or\n"
-	"	    string.find(text, 'permissions to access')\n"
-	"end\n"
-	"if not sure then\n"
-	"	return redis.error_reply('ERR scripts may write')\n"
-	"end\n";
-
-/* The server checks whether the user may run a command before it checks whether
- * the script may write. Redis says "can't run this command", Valkey "no
- * permissions to run"; a refused key is a different error. The arguments make
- * sense to few commands, and change nothing with any. */
-static const char probe[] =
-	"local refused = {}\n"
-	"for name, n in string.gmatch(ARGV[1], '(%S+) (%d+)') do\n"
-	"	local words = {'redlock:{doctor}:rights', '0', '0', '0'}\n"
-	"	local answer = redis.pcall(name, unpack(words, 1, "
-	"tonumber(n)))\n"
-	"	local text = type(answer) == 'table' and answer.err or ''\n"
-	"	if string.find(text, 'run this command') or\n"
-	"	    string.find(text, 'permissions to run') then\n"
-	"		refused[#refused + 1] = name\n"
-	"	end\n"
-	"end\n"
-	"return refused\n";
-
 void rights_request(enum right_kind kind, struct rights_scratch *scratch,
 		    struct words *out)
 {
@@ -110,11 +75,10 @@ void rights_request(enum right_kind kind, struct rights_scratch *scratch,
 						 sizeof(scratch->list) - used,
 						 "%s %d ", rights[i].command,
 						 rights[i].words);
-	(void)snprintf(scratch->script, sizeof(scratch->script), "%s%s",
-		       kind == RIGHT_WRITE ? no_writes : "", probe);
 	*out = (struct words){0};
 	words_add_text(out, "EVAL");
-	words_add_text(out, scratch->script);
+	words_add_text(out,
+		       kind == RIGHT_WRITE ? LUA_RIGHTS_WRITE : LUA_RIGHTS);
 	words_add_text(out, "0");
 	words_add_text(out, scratch->list);
 }

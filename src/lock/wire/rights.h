@@ -48,7 +48,7 @@ const char *rights_text(unsigned int needs, char *buf, size_t size);
  * support that; others answer with an error. The request is valid as long as
  * the scratch. */
 struct rights_scratch {
-	char list[512], script[1500];
+	char list[512];
 };
 void rights_request(enum right_kind kind, struct rights_scratch *scratch,
 		    struct words *out);

@@ -21,13 +21,14 @@
 
 #define SCRIPT(name)                                                           \
 	{                                                                      \
-		LUA_##name, sizeof(LUA_##name) - 1, SHA_##name                 \
+		LUA_##name, sizeof(LUA_##name) - 1, SHA_##name, name##_ARGS    \
 	}
 #define SHA_LEN 40
 static const struct script {
 	const char *lua;
 	size_t len;
 	const char *sha; /* by which EVALSHA calls it */
+	int arguments;
 } scripts[] =
 	{
 		[VERB_ACQUIRE] = SCRIPT(ACQUIRE),
@@ -78,34 +79,29 @@ void script_identity(const struct lease_conf *conf, const struct holder *who,
 	add_about(who, text, used);
 }
 
-static void add_number(struct words *w, int64_t value, char *buf)
-{
-	(void)snprintf(buf, 24, "%" PRId64, value);
-	words_add_text(w, buf);
-}
-
 /* This is not a script, because a script cannot wait. */
 static void listen_request(const struct ask *ask, const struct keys *keys,
 			   struct script_scratch *scratch, struct words *out)
 {
+	/* in whole seconds: Redis 5 and some proxies accept no others */
+	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]),
+		       "%" PRId64, (ask->listen_ms + 999) / 1000);
 	words_add_text(out, "BLPOP");
 	words_add(out, keys->part[PART_GRANT], keys->part_len[PART_GRANT]);
-	/* in whole seconds: Redis 5 and some proxies accept no others */
-	add_number(out, (ask->listen_ms + 999) / 1000, scratch->number[0]);
+	words_add_text(out, scratch->number[0]);
 }
 
 static void replicate_request(const struct ask *ask,
 			      const struct lease_conf *conf,
 			      struct script_scratch *scratch, struct words *out)
 {
+	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]), "%d",
+		       conf->replicas);
+	(void)snprintf(scratch->number[1], sizeof(scratch->number[1]),
+		       "%" PRId64, ask->listen_ms);
 	words_add_text(out, "WAIT");
-	add_number(out, conf->replicas, scratch->number[0]);
-	add_number(out, ask->listen_ms, scratch->number[1]);
-}
-
-static void add_flag(struct words *w, bool value)
-{
-	words_add_text(w, value ? "1" : "0");
+	words_add_text(out, scratch->number[0]);
+	words_add_text(out, scratch->number[1]);
 }
 
 /* With several nodes, or a restart guard, we must know which server
@@ -115,41 +111,42 @@ static bool looks(const struct lease_conf *conf)
 	return conf->nodes > 1 || conf->guard_ms > 0;
 }
 
-static void add_acquire(const struct ask *ask, const struct lease_conf *conf,
-			const char *identity, struct script_scratch *scratch,
-			struct words *out)
+static void fill_acquire(const struct ask *ask, const struct lease_conf *conf,
+			 const char *identity, struct script_scratch *scratch,
+			 struct words *w)
 {
-	add_number(out, ask->seen, scratch->number[0]);
-	add_flag(out, conf->nodes == 1);
-	add_number(out, ask->ticket, scratch->number[1]);
-	add_number(out, conf->max_waiters, scratch->number[2]);
-	words_add_text(out, identity);
-	add_flag(out, conf->once_ms > 0);
-	add_flag(out, ask->embargo);
-	add_flag(out, ask->newcomer);
-	add_number(out, looks(conf) ? conf->guard_ms : -1, scratch->number[3]);
-	add_number(out, ask->only - 1, scratch->number[4]);
-	add_number(out, ask->round, scratch->number[5]);
+	request_number(w, ACQUIRE_SEEN, ask->seen, scratch);
+	request_flag(w, ACQUIRE_ALONE, conf->nodes == 1);
+	request_number(w, ACQUIRE_TICKET, ask->ticket, scratch);
+	request_number(w, ACQUIRE_MOST, conf->max_waiters, scratch);
+	request_text(w, ACQUIRE_STANDS, identity);
+	request_flag(w, ACQUIRE_ONCE, conf->once_ms > 0);
+	request_flag(w, ACQUIRE_EMBARGO, ask->embargo);
+	request_flag(w, ACQUIRE_NEWCOMER, ask->newcomer);
+	request_number(w, ACQUIRE_GUARD, looks(conf) ? conf->guard_ms : -1,
+		       scratch);
+	request_number(w, ACQUIRE_ONLY, ask->only - 1, scratch);
+	request_number(w, ACQUIRE_ROUND, ask->round, scratch);
 }
 
-static void add_join(const struct ask *ask, const struct lease_conf *conf,
-		     const char *identity, struct script_scratch *scratch,
-		     struct words *out)
+static void fill_join(const struct ask *ask, const struct lease_conf *conf,
+		      const char *identity, struct script_scratch *scratch,
+		      struct words *w)
 {
-	add_number(out, conf->ttl_ms, scratch->number[0]);
-	words_add_text(out, identity);
-	words_add_text(out, conf->outer.token);
-	add_number(out, conf->outer.group, scratch->number[1]);
-	add_number(out, conf->outer.fence, scratch->number[2]);
-	add_flag(out, conf->outer.here);
-	add_flag(out, conf->once_ms > 0);
-	add_flag(out, conf->nodes == 1);
-	add_number(out, ask->round, scratch->number[3]);
+	request_number(w, JOIN_TTL, conf->ttl_ms, scratch);
+	request_text(w, JOIN_STANDS, identity);
+	request_text(w, JOIN_OUTER, conf->outer.token);
+	request_number(w, JOIN_GROUP, conf->outer.group, scratch);
+	request_number(w, JOIN_FENCE, conf->outer.fence, scratch);
+	request_flag(w, JOIN_HERE, conf->outer.here);
+	request_flag(w, JOIN_ONCE, conf->once_ms > 0);
+	request_flag(w, JOIN_ALONE, conf->nodes == 1);
+	request_number(w, JOIN_ROUND, ask->round, scratch);
 }
 
-static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
-			const char *token, const char *identity,
-			struct script_scratch *scratch, struct words *out)
+static void fill_confirm(const struct ask *ask, const struct lease_conf *conf,
+			 const char *token, const char *identity,
+			 struct script_scratch *scratch, struct words *w)
 {
 	const char *value = ask->joins ? conf->outer.token : token;
 
@@ -158,45 +155,34 @@ static void add_confirm(const struct ask *ask, const struct lease_conf *conf,
 			       "shared:%" PRId64, ask->group);
 		value = scratch->value;
 	}
-	add_number(out, conf->ttl_ms, scratch->number[0]);
-	add_number(out, ask->fence, scratch->number[1]);
-	add_number(out, ask->seen, scratch->number[2]);
-	words_add_text(out, identity);
-	words_add_text(out, value);
-	add_flag(out, ask->joined);
-	add_number(out, ask->until_ms, scratch->number[3]);
-	add_number(out, ask->repairs ? conf->guard_ms : -1, scratch->number[4]);
-	add_flag(out, conf->nodes == 1);
-	add_number(out, ask->round, scratch->number[5]);
+	request_number(w, CONFIRM_TTL, conf->ttl_ms, scratch);
+	request_number(w, CONFIRM_FENCE, ask->fence, scratch);
+	request_number(w, CONFIRM_SEEN, ask->seen, scratch);
+	request_text(w, CONFIRM_STANDS, identity);
+	request_text(w, CONFIRM_VALUE, value);
+	request_flag(w, CONFIRM_JOINED, ask->joined);
+	request_number(w, CONFIRM_ENDS, ask->until_ms, scratch);
+	request_number(w, CONFIRM_GUARD, ask->repairs ? conf->guard_ms : -1,
+		       scratch);
+	request_flag(w, CONFIRM_ALONE, conf->nodes == 1);
+	request_number(w, CONFIRM_ROUND, ask->round, scratch);
 }
 
-static void add_release(const struct ask *ask, const struct lease_conf *conf,
-			const char *identity, struct script_scratch *scratch,
-			struct words *out)
+static void fill_release(const struct ask *ask, const struct lease_conf *conf,
+			 const char *identity, struct script_scratch *scratch,
+			 struct words *w)
 {
-	add_number(out, ask->fence, scratch->number[0]);
-	add_flag(out, conf->nodes == 1);
-	words_add_text(out, identity);
-	add_flag(out, ask->queued);
-	add_flag(out, ask->ran);
-	words_add_text(out, ask->joins ? conf->outer.token : "");
-	add_number(out, ask->least_ms, scratch->number[1]);
-	add_number(out, ask->held_ms, scratch->number[2]);
-	add_number(out, ask->once_ms, scratch->number[3]);
-	add_flag(out, ask->withheld);
-	add_number(out, ask->round, scratch->number[4]);
-}
-
-static void add_keys(struct keys *keys, int slot, struct words *out)
-{
-	words_add_text(out, "2");
-	if (slot > 0) {
-		keys_slot(keys, slot);
-		words_add(out, keys->slot_lock, keys->slot_lock_len);
-	} else {
-		words_add(out, keys->lock, keys->lock_len);
-	}
-	words_add(out, keys->part[PART_STATE], keys->part_len[PART_STATE]);
+	request_number(w, RELEASE_FENCE, ask->fence, scratch);
+	request_flag(w, RELEASE_ALONE, conf->nodes == 1);
+	request_text(w, RELEASE_STANDS, identity);
+	request_flag(w, RELEASE_QUEUED, ask->queued);
+	request_flag(w, RELEASE_RAN, ask->ran);
+	request_text(w, RELEASE_OUTER, ask->joins ? conf->outer.token : "");
+	request_number(w, RELEASE_LEAST, ask->least_ms, scratch);
+	request_number(w, RELEASE_HELD, ask->held_ms, scratch);
+	request_number(w, RELEASE_ONCE, ask->once_ms, scratch);
+	request_flag(w, RELEASE_WITHHELD, ask->withheld);
+	request_number(w, RELEASE_ROUND, ask->round, scratch);
 }
 
 static const struct script *script_of(const struct ask *ask)
@@ -210,21 +196,6 @@ const char *script_sha(const struct ask *ask)
 	if (ask->verb == VERB_LISTEN || ask->verb == VERB_REPLICATE)
 		return NULL;
 	return script_of(ask)->sha;
-}
-
-void script_begin(const char *lua, size_t len, struct keys *keys, int slot,
-		  struct words *out)
-{
-	*out = (struct words){0};
-	words_add_text(out, "EVAL");
-	words_add(out, lua, len);
-	add_keys(keys, slot, out);
-}
-
-void script_end(int db, struct script_scratch *scratch, struct words *out)
-{
-	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
-	words_add_text(out, scratch->db);
 }
 
 void script_request(const struct ask *ask, const struct lease_conf *conf,
@@ -243,18 +214,19 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		replicate_request(ask, conf, scratch, out);
 		return;
 	}
-	script_begin(script->lua, script->len, keys,
-		     ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot, out);
-	words_add_text(out, token);
+	request_begin(script->lua, script->len, keys,
+		      ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot,
+		      script->arguments, out);
+	request_text(out, ACQUIRE_TOKEN, token); /* the first one of each */
 	if (joins)
-		add_join(ask, conf, identity, scratch, out);
+		fill_join(ask, conf, identity, scratch, out);
 	else if (ask->verb == VERB_ACQUIRE)
-		add_acquire(ask, conf, identity, scratch, out);
+		fill_acquire(ask, conf, identity, scratch, out);
 	else if (ask->verb == VERB_CONFIRM)
-		add_confirm(ask, conf, token, identity, scratch, out);
+		fill_confirm(ask, conf, token, identity, scratch, out);
 	else
-		add_release(ask, conf, identity, scratch, out);
-	script_end(db, scratch, out);
+		fill_release(ask, conf, identity, scratch, out);
+	request_end(db, scratch, out);
 }
 
 static bool word_is(const struct words *w, int i, const char *text)

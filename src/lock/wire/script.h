@@ -18,6 +18,7 @@
 #include "base/words.h"
 #include "lock/wire/about.h"
 #include "lock/wire/keys.h"
+#include "lock/wire/request.h"
 #include "lock/core/state.h"
 
 /* A client's entry in the line: "TTL SLOTS FLAGS\nhost ...\npid ...\n" (for the
@@ -29,19 +30,6 @@ void script_identity(const struct lease_conf *conf, const struct holder *who,
 
 /* Only the end of it: "host ...\npid ...\n". */
 void script_about(const struct holder *who, char text[IDENTITY_SIZE]);
-
-/* Holds numbers as text, for requests to borrow. */
-struct script_scratch {
-	char number[6][24];
-	char value[40]; /* the value of the lock */
-	char db[12];
-};
-
-/* The start of any script's request, up to its KEYS, and its end. The script's
- * own arguments go between them. */
-void script_begin(const char *lua, size_t len, struct keys *keys, int slot,
-		  struct words *out);
-void script_end(int db, struct script_scratch *scratch, struct words *out);
 
 /* The request borrows its arguments: it is valid as long as they are, and until
  * `keys` names another slot. */

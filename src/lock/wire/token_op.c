@@ -2,8 +2,6 @@
 /* A hold of which only the token is known. */
 #include "lock/wire/token_op.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lock/wire/lua.inc"
@@ -16,35 +14,36 @@ const char *token_op_sha(const struct token_op *g)
 /* Larger than the round of any grant. */
 #define ROUND_ANY "1000"
 
-static void add_unlock(const struct token_op *g, struct words *out)
+/* What stands as "" is found out by find.lua. */
+static void fill_unlock(const struct token_op *g, struct words *w)
 {
-	words_add_text(out, "0"); /* fence */
-	words_add_text(out, g->alone ? "1" : "0");
-	words_add_text(out, "");  /* how it stands */
-	words_add_text(out, "0"); /* not in line */
-	words_add_text(out, "1"); /* it was held */
-	words_add_text(out, "");  /* whom it joined */
-	for (int i = 0; i < 4; i++)
-		words_add_text(out, "0");
-	words_add_text(out, ROUND_ANY);
-	words_add_text(out, g->tell ? "1" : "0");
+	request_text(w, RELEASE_FENCE, "0");
+	request_flag(w, RELEASE_ALONE, g->alone);
+	request_text(w, RELEASE_STANDS, "");
+	request_flag(w, RELEASE_QUEUED, false);
+	request_flag(w, RELEASE_RAN, true);
+	request_text(w, RELEASE_OUTER, "");
+	request_text(w, RELEASE_LEAST, "0");
+	request_text(w, RELEASE_HELD, "0");
+	request_text(w, RELEASE_ONCE, "0");
+	request_flag(w, RELEASE_WITHHELD, false);
+	request_text(w, RELEASE_ROUND, ROUND_ANY);
+	words_add_text(w, g->tell ? "1" : "0"); /* entry: see unlock.lua */
 }
 
-static void add_extend(const struct token_op *g, struct script_scratch *scratch,
-		       struct words *out)
+static void fill_extend(const struct token_op *g,
+			struct script_scratch *scratch, struct words *w)
 {
-	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]),
-		       "%" PRId64, g->ttl_ms);
-	words_add_text(out, scratch->number[0]);
-	words_add_text(out, "0"); /* fence */
-	words_add_text(out, "0"); /* do not heal */
-	for (int i = 0; i < 2; i++)
-		words_add_text(out, ""); /* how it stands, and where */
-	words_add_text(out, "0");
-	words_add_text(out, "-1");
-	words_add_text(out, "-1");
-	words_add_text(out, g->alone ? "1" : "0");
-	words_add_text(out, "0"); /* round */
+	request_number(w, CONFIRM_TTL, g->ttl_ms, scratch);
+	request_text(w, CONFIRM_FENCE, "0");
+	request_text(w, CONFIRM_SEEN, "0"); /* do not heal */
+	request_text(w, CONFIRM_STANDS, "");
+	request_text(w, CONFIRM_VALUE, "");
+	request_flag(w, CONFIRM_JOINED, false);
+	request_text(w, CONFIRM_ENDS, "-1");
+	request_text(w, CONFIRM_GUARD, "-1");
+	request_flag(w, CONFIRM_ALONE, g->alone);
+	request_text(w, CONFIRM_ROUND, "0");
 }
 
 void token_op_request(const struct token_op *g, struct keys *keys, int db,
@@ -52,13 +51,14 @@ void token_op_request(const struct token_op *g, struct keys *keys, int db,
 {
 	const char *lua = g->extend ? LUA_EXTEND : LUA_UNLOCK;
 
-	script_begin(lua, strlen(lua), keys, 0, out);
-	words_add_text(out, g->token);
+	request_begin(lua, strlen(lua), keys, 0,
+		      g->extend ? CONFIRM_ARGS : RELEASE_ARGS, out);
+	request_text(out, RELEASE_TOKEN, g->token);
 	if (g->extend)
-		add_extend(g, scratch, out);
+		fill_extend(g, scratch, out);
 	else
-		add_unlock(g, out);
-	script_end(db, scratch, out);
+		fill_unlock(g, out);
+	request_end(db, scratch, out);
 }
 
 int token_op_read(const struct reply *r, bool *was, struct fail *why)

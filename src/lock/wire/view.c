@@ -21,15 +21,12 @@ const char *view_sha(void)
 void view_request(struct keys *keys, const struct view_most *most, int db,
 		  struct script_scratch *scratch, struct words *out)
 {
-	script_begin(LUA_INSPECT, sizeof(LUA_INSPECT) - 1, keys, 0, out);
-	words_add_text(out, "");
-	(void)snprintf(scratch->number[0], sizeof(scratch->number[0]), "%d",
-		       most->waiters);
-	words_add_text(out, scratch->number[0]);
-	(void)snprintf(scratch->number[1], sizeof(scratch->number[1]), "%d",
-		       most->holders);
-	words_add_text(out, scratch->number[1]);
-	script_end(db, scratch, out);
+	request_begin(LUA_INSPECT, sizeof(LUA_INSPECT) - 1, keys, 0,
+		      INSPECT_ARGS, out);
+	request_text(out, INSPECT_TOKEN, "");
+	request_number(out, INSPECT_WAITERS, most->waiters, scratch);
+	request_number(out, INSPECT_HOLDERS, most->holders, scratch);
+	request_end(db, scratch, out);
 }
 
 /* ---- lists that grow ---- */
