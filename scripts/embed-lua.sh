@@ -18,6 +18,7 @@ plain=${3-}
 named() {
 	awk -v script="$1" '
 	FNR == NR {
+		sub(/\.\.\.$/, "")
 		if ($2 == "=")
 			at[$1] = at[$3]
 		else if (/^[A-Z]/) {
@@ -49,10 +50,11 @@ named() {
 numbers() {
 	awk '
 	/^[A-Z]/ && $2 != "=" {
+		several = sub(/\.\.\.$/, "")
 		printf "enum {"
 		for (i = 2; i <= NF; i++)
 			printf " %s_%s = %d,", $1, toupper($i), i - 1
-		printf " %s_ARGS = %d };\n", $1, NF - 1 - ($NF == "entry")
+		printf " %s_ARGS = %d };\n", $1, NF - 1 - several
 	}' "$dir/arguments"
 }
 lines() { sed -e 's/^[ 	]*//' -e '/^$/d' -e '/^--/d'; }

@@ -15,8 +15,8 @@
 --               and join the readers on this one
 --   joined      "1": an earlier answer said that another client has joined us
 --   ends        when the lease ends, in ms by the server's clock: do not heal
---               after that (with one node it is, if the counter is not an older
---               one, nor missing); 0: unknown; -1: never heal
+--               after that (on one node, only if the counter is missing, an older
+--               one, or started again since); 0: unknown; -1: never heal
 --   guard       -1; or repair: the lock was gone already when the counter was
 --               `seen` (0: there was none), and since then the other nodes have
 --               shown that the lock is ours all the same. Set it, unless this
@@ -61,7 +61,9 @@ local function heals()
 	if seen == 0 or ends < 0 or ends > 0 and not lives and not (alone and c) then
 		return false
 	end
-	return not c or c == seen or lives and c < seen or untouched(seen)
+	-- a counter that was lost and started again knows nothing from before
+	return not c or c == seen or lives and c < seen
+	    or untouched(seen) and (lives or (born or 0) <= seen)
 end
 if unlocked then
 	return {'no', text(c), 1, text(stop), by, 1}

@@ -3,6 +3,8 @@
 -- ARG
 --   ttl            may be 0: as long as before
 --   stands, value  are filled in here
+--   fence, seen, joined, round  0
+--   ends, guard    -1: nothing is healed
 -- The answers are those of confirm.lua.
 --
 -- It never shortens a lease, because the client that renews it relies on the

@@ -32,7 +32,7 @@ if not alone and group ~= '0' and shared(v) then
 end
 local value = group == '0' and outer or 'shared:' .. group
 local there = group == '0'
--- the same conditions under which the holder would heal: see confirm.lua
+-- the holder may heal it: see confirm.lua, which also asks for how long
 if not v and not bad and alone
     and ((not c or c < m) and ARG.here == '1'
     or c and (c == m or untouched(m))) then

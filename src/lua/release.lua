@@ -17,8 +17,8 @@
 --   once      for how many ms nobody may repeat the work, or 0: --once-per
 --   withheld  "1": do not hand it to a waiter: see lock/core/ask.h
 --   round     see round_line()
---   entry     what became of the hold, and what follows it: see log.lua; the
---             database: no entry
+--   entry     and the arguments after it: what became of the hold, see log.lua.
+--             If only the database follows `round`, no entry is written
 -- Returns
 --   yes COUNTER MS    released; handed to the next client for MS; 0: to nobody
 --   no COUNTER     it was not ours, or no longer: nothing changed

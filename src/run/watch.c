@@ -383,8 +383,8 @@ static void take_report(struct watch *w)
 	w->done = true;
 }
 
-/* When the first renewal is near, the watchdog thread takes over: a shorter
- * command needs no thread. If no thread can be started, this loop renews. */
+/* Before T/6 is over, the watchdog thread takes over: a shorter command needs
+ * no thread. Until then, or if no thread can be started, this loop renews. */
 static void hand_over(struct watch *w)
 {
 	struct fail why;

@@ -74,8 +74,7 @@ struct stay {
 	bool waited;      /* did so before this script */
 	/* when it left the line by another's script, and had a slot then */
 	int64_t given_ms;
-	int64_t healed_ms; /* last set its lock again, or */
-	int64_t kept_ms;   /* its lock may last until then: see force() */
+	int64_t kept_ms; /* after a loss its lock may last until then */
 };
 
 /* A redlock, from when it wants the lock on: known by its token for ever. */
@@ -166,12 +165,12 @@ static void go_to(int node)
 	redis_clock(here->redis, wall_us(node));
 }
 
-/* Here. */
 static int64_t larger(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
 
+/* Here. */
 static struct stay *stay_of(int token)
 {
 	return &tokens[token].at[here - nodes];
@@ -369,6 +368,18 @@ static bool counters_promised(void)
 		!(plot.apart || w.backward_step));
 }
 
+/* A lost lock that one of them sets again lasts for the longest lease that the
+ * record knows: that of any who joined. */
+static void keep_family(int token)
+{
+	int64_t longest = tokens[token].conf.ttl_ms;
+
+	for (int i = 1; i <= w.tokens; i++)
+		if (tokens[i].joined == token)
+			longest = larger(longest, tokens[i].conf.ttl_ms);
+	stay_of(token)->kept_ms = wall_ms() + longest;
+}
+
 /* What healing must never do: set a lock again that was released, or that
  * somebody else was granted in the meantime: see sim.c. */
 static void healed(const struct flight *f)
@@ -388,7 +399,7 @@ static void healed(const struct flight *f)
 	else if (s->freed_us || other)
 		expose();
 	stay_of(f->token)->owner = owner;
-	stay_of(f->token)->healed_ms = wall_ms();
+	keep_family(f->ask.joins ? root_of(t) : f->token);
 	if (f->ask.repairs) /* where it was another's before */
 		now_of(s, owner);
 	for (int i = 0; i < CLIENTS_MAX; i++)
@@ -397,25 +408,23 @@ static void healed(const struct flight *f)
 }
 
 /* Who has left does not shorten what it prolonged: they are of one tree, and
- * the next renewal does. A lost lock that one of them sets again lasts for the
- * longest lease of them all. */
+ * the next renewal does. */
 static int64_t family_ends(int token)
 {
-	int64_t most = stay_of(token)->kept_ms, longest = 0, healed = 0;
+	int64_t most = stay_of(token)->kept_ms;
 
 	for (int i = 1; i <= w.tokens; i++) {
 		const struct token *t = &tokens[i];
 
-		if (i != token && t->joined != token)
-			continue;
-		most = larger(most, stay_of(i)->seen_ms + t->conf.ttl_ms);
-		longest = larger(longest, t->conf.ttl_ms);
-		healed = larger(healed, stay_of(i)->healed_ms);
+		if (i == token || t->joined == token)
+			most = larger(most,
+				      stay_of(i)->seen_ms + t->conf.ttl_ms);
 	}
-	return larger(most, healed + longest);
+	return most;
 }
 
-/* A waiter that is handed the lock has so much to answer: grant_ms in Lua. */
+/* A waiter that is handed the lock has so much to answer, unless data were just
+ * lost: grant_ms in Lua. */
 static int64_t grant_ms(int token)
 {
 	int64_t half = tokens[token].conf.ttl_ms / 2;
@@ -504,9 +513,6 @@ static void touch(const struct flight *f)
 	    f->answer.said != SAID_NO && !f->refused) {
 		t->joined = root_of(t);
 		stay_of(f->token)->owner = owner_in(t->joined, f->ask.slot);
-		/* for the longest lease that the record knows */
-		if (f->answer.said == SAID_HEALED)
-			stay_of(t->joined)->seen_ms = wall_ms();
 	}
 	if (f->ask.verb == VERB_ACQUIRE && f->answer.said == SAID_GRANTED)
 		t->fence = f->answer.counter;
@@ -1579,7 +1585,7 @@ static void force(int i, bool takes)
 		here->slot[n].rest_ms = 0;
 		/* the server may not know that the outer run has ended, if it
 		 * lost data: its lock stays as long as it would have */
-		if (outer > 0 && outer != token)
+		if (outer > 0 && outer != token && here->loss_us >= 0)
 			stay_of(outer)->kept_ms = ends;
 	}
 	node_has_run(&f, held, had);
@@ -1703,8 +1709,8 @@ static const struct twin {
 	 {{"reads and shared(value) then",
 	   "slots > 1 or reads and shared(value) then"}}},
 	{"heal without any test",
-	 {{"return not c or c == seen or lives and c < seen or "
-	   "untouched(seen)\n",
+	 {{"return not c or c == seen or lives and c < seen\n"
+	   "or untouched(seen) and (lives or (born or 0) <= seen)\n",
 	   "return true\n"}}},
 	{"heal a slot that was somebody else's since",
 	 {{"return c >= seen and (whole(last or '0') or math.huge) <= seen\n",

@@ -444,7 +444,8 @@ static bool heals(const struct node *n, const struct ask *ask,
 		return false;
 	if (lives && n->counter < ask->seen && n->twin != TWIN_BACK_IS_LOST)
 		return true;
-	return same || n->counter < 0 || untouched(n, ask->seen);
+	return same || n->counter < 0 ||
+	       (untouched(n, ask->seen) && (lives || n->born <= ask->seen));
 }
 
 static struct answer confirm(struct node *n, const struct ask *ask,

@@ -52,9 +52,9 @@ struct ask {
 	bool joined;      /* confirm: another client has joined our hold */
 	int64_t until_ms; /* confirm: the lease ends then, by the server's
 			     clock, and a vanished lock is not healed after that
-			     (with one node it is, if the counter is not an
-			     older one, nor missing); 0: unknown; -1: never
-			     heal */
+			     (with one node, only if the counter is missing, an
+			     older one, or started again since); 0: unknown;
+			     -1: never heal */
 	bool repairs;     /* confirm: the node said that the lock was gone and
 			     its counter was `seen`; since then, a quorum has
 			     confirmed ours */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Part of the lease: the end. The lock is released on all nodes that have it or
- * may have it, and we leave their lines. That takes at most `release_by`; then
- * the lease is over.
+ * may have it, and we leave their lines. At `release_by`, at the latest, the
+ * lease is over.
  */
 #ifndef LOCK_CORE_ENDING_H
 #define LOCK_CORE_ENDING_H

@@ -7,7 +7,6 @@
 
 #include "lock/core/claim.h"
 #include "lock/core/ending.h"
-#include "lock/core/node.h"
 #include "lock/core/question.h"
 #include "lock/core/renewal.h"
 #include "lock/core/rounds.h"

@@ -36,7 +36,7 @@
  * counts like a lease of that length: see timing.h. Renewals continue
  * meanwhile.
  *
- * The states, and what leads from one to the next:
+ * The states, and what usually leads from one to the next:
  *
  *   ASKING     a quorum granted, with one counter  HELD, or CLAIMING (replicas)
  *              a quorum granted, counters differ   CLAIMING

@@ -98,6 +98,15 @@ void minority_give_back_all(struct lease *l, struct instant at)
 						      : PAUSE_MOST_MS;
 }
 
+/* Two clients may hand a node to each other in turn, for ever, if each keeps it
+ * for as long as the other. So a client that had to give a minority back keeps
+ * the next one longer, at random, up to twice. */
+static int64_t longer(struct lease *l)
+{
+	return lease_jitter(l, l->split_ms < keep_ms(l) ? l->split_ms
+							: keep_ms(l));
+}
+
 /* A minority is worth keeping for a moment: the grants of other nodes may be on
  * their way, and clients that came later give theirs back. */
 bool minority_keeps(struct lease *l, struct instant at)
@@ -109,7 +118,7 @@ bool minority_keeps(struct lease *l, struct instant at)
 	if (!any || l->conf.nodes == 1)
 		return false;
 	if (l->keep_until.ms == NEVER.ms)
-		l->keep_until = after(at, keep_ms(l));
+		l->keep_until = after(at, keep_ms(l) + longer(l));
 	return before(at, l->keep_until) && !is_lost(l) && !is_outranked(l);
 }
 

@@ -2,8 +2,8 @@
 /*
  * Part of acquiring: fewer than a quorum of several nodes have granted. The
  * minority is kept for KEEP_MS, because the other nodes' grants may be on their
- * way. It is given back after that, or as soon as it is another waiter's turn.
- * See lease.h.
+ * way, and for longer if one was given back before. It is given back after
+ * that, or as soon as it is another waiter's turn. See lease.h.
  */
 #ifndef LOCK_CORE_MINORITY_H
 #define LOCK_CORE_MINORITY_H

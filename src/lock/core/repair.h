@@ -26,7 +26,7 @@ void repair_note(struct lease_node *n, const struct answer *a,
 /* Node i confirmed a renewal that was sent at `asked`. */
 void repair_show(struct lease *l, int i, struct instant asked,
 		 struct instant at);
-/* Whether the lock may be set again on this node: see `repairs` in lease.h. */
+/* Whether the lock may be set again on this node: see `repairs` in ask.h. */
 bool repair_may(const struct lease *l, const struct lease_node *n);
 
 #endif

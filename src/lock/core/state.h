@@ -67,7 +67,7 @@ enum lease_state {
 	LEASE_WAITING,   /* for the next round */
 	LEASE_HELD,      /* for how long: see lease_credited_at() */
 	LEASE_LOST,      /* kill the command, then call lease_release() */
-	LEASE_RELEASING, /* for at most RELEASE_MS */
+	LEASE_RELEASING, /* until release_by at the latest */
 	LEASE_OVER       /* see lease.end */
 };
 

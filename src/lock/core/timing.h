@@ -35,7 +35,7 @@
 
 /* s + T/6, at most s + RENEW_MOST_MS */
 struct instant timing_renew(struct instant s, int64_t ttl);
-/* A little earlier: by then the watchdog must be ready to renew. */
+/* A little earlier: from then on the watchdog renews. */
 struct instant timing_hand_over(struct instant s, int64_t ttl);
 struct instant timing_start(struct instant s, int64_t ttl); /* s + T/3 */
 struct instant timing_kill(struct instant s, int64_t ttl);  /* s + 0.80 T */

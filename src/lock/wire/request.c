@@ -40,6 +40,7 @@ void request_begin(const char *lua, size_t len, struct keys *keys, int slot,
 
 void request_bytes(struct words *w, int argument, const char *bytes, size_t len)
 {
+	assert(argument > 0 && request_place(argument) < w->n);
 	w->at[request_place(argument)] = bytes;
 	w->len[request_place(argument)] = len;
 }
@@ -59,6 +60,7 @@ void request_number(struct words *w, int argument, int64_t value,
 {
 	char *text = scratch->number[argument - 1];
 
+	assert(argument > 0 && argument <= ARGUMENTS_MOST);
 	(void)snprintf(text, sizeof(scratch->number[0]), "%" PRId64, value);
 	request_text(w, argument, text);
 }

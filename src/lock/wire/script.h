@@ -44,7 +44,7 @@ const char *script_sha(const struct ask *ask);
  * place. All text is safe for a terminal. */
 struct sight {
 	bool seen;     /* the answer told anything */
-	bool lost;     /* nobody has it, but data were lost: see lease.h */
+	bool lost;     /* nobody has it, but data were lost: see ask.h */
 	bool guarded;  /* nobody has it, but the server has just started */
 	bool foreign;  /* no holder record: another program's lock */
 	char type[16]; /* the key's type if it is not a string, else "" */
