@@ -58,9 +58,10 @@ void request_flag(struct words *w, int argument, bool value)
 void request_number(struct words *w, int argument, int64_t value,
 		    struct script_scratch *scratch)
 {
-	char *text = scratch->number[argument - 1];
+	char *text;
 
 	assert(argument > 0 && argument <= ARGUMENTS_MOST);
+	text = scratch->number[argument - 1];
 	(void)snprintf(text, sizeof(scratch->number[0]), "%" PRId64, value);
 	request_text(w, argument, text);
 }
