@@ -31,30 +31,31 @@ struct ask {
 	struct instant sent; /* read before the send: the stamp */
 	int64_t fence;       /* confirm, release: raise the counter to this */
 	int64_t seen;        /* the counter we saw. Acquire: to detect a loss;
-				confirm: to decide on a heal. 0: none */
+				confirm: to decide whether to heal. 0: none */
 	bool embargo;        /* acquire: take nothing yet; data were lost, or
 				another client repairs this node */
 	int64_t guard_ms;    /* acquire: conf.guard_ms at that time */
-	int64_t ticket;    /* acquire: 0: none yet; -1: do not stand in line */
-	bool newcomer;     /* acquire: we chose the ticket, and the node does
-			      not know it yet */
-	int only;          /* acquire: take slot only - 1; 0: any slot */
+	int64_t ticket; /* acquire: 0: none yet; -1: do not stand in line */
+	bool newcomer;  /* acquire: we chose the ticket, and the node does
+			   not know it yet */
+	int only;       /* acquire: take slot number `only` - 1; 0: any slot */
 	int64_t listen_ms; /* listen, replicate: time limit */
 	int round;         /* number of times we released this node and asked
 			      again: a release of an earlier round, come late,
 			      must not undo a later grant */
 	bool joins;        /* acquire: join the outer hold; release: we may
 			      have joined it */
-	int slot;          /* confirm, release: the slot we hold */
+	int slot;          /* confirm, release: the slot we hold; joins: that of
+			      the outer hold */
 	int64_t group;    /* confirm: the group of readers we are in; 0: none */
 	bool reads;       /* confirm: we read on other nodes, and join the
 			     readers on this one */
 	bool joined;      /* confirm: another client has joined our hold */
 	int64_t until_ms; /* confirm: the lease ends then, by the server's
 			     clock, and a vanished lock is not healed after that
-			     (with one node, only if the counter is missing, an
-			     older one, or started again since); 0: unknown;
-			     -1: never heal */
+			     (with one node, this holds only if the counter is
+			     missing, an older one, or started again since); 0:
+			     unknown; -1: never heal */
 	bool repairs;     /* confirm: the node said that the lock was gone and
 			     its counter was `seen`; since then, a quorum has
 			     confirmed ours */
@@ -76,9 +77,9 @@ enum said {
 	SAID_FULL,    /* max_waiters wait already */
 	SAID_SUPERSEDED, /* a newer waiter has our place */
 	SAID_DONE,       /* the work was done already: --once-per */
-	SAID_INSIDE,     /* the outer hold is a reader, and we want to write */
-	SAID_VANISHED,   /* the outer hold is gone, and its holder does not
-			    know it yet */
+	SAID_INSIDE,   /* the outer hold is a reader's, and we want to write */
+	SAID_VANISHED, /* the outer hold is gone, and its holder does not
+			  know it yet */
 	SAID_WOKEN,
 	SAID_QUIET, /* the listen timed out */
 	SAID_YES,
@@ -92,7 +93,10 @@ struct answer {
 				  number of replicas that have it */
 	int64_t pttl_ms;       /* busy, yes: what is left of the lease; -1: no
 				  expiry. Guarded: time left until it is not.
-				  No: 0: nobody has the lock */
+				  No: 0: nobody has the lock. To a release,
+				  yes: how long it was handed on for; 0: it
+				  was not. Done: how long the work may not be
+				  repeated */
 	int64_t holder_ttl_ms; /* busy: the holder's T; 0: unknown */
 	int64_t ticket;        /* busy, loss: our ticket; 0: none */
 	int ahead;       /* number of waiters before us; -1: not in line */
@@ -112,10 +116,11 @@ struct answer {
 	bool raised;           /* yes: this question raised the counter to the
 				  fence */
 	bool lost; /* what we saw is missing: the server lost data */
-	/* confirm: we must be gone within stop_ms (force-release) */
+	/* granted, confirm: we must be gone within stop_ms (force-release) */
 	bool stops;
 	int64_t stop_ms;
-	bool unlocked; /* confirm, no: `redlock unlock` gave it back for us */
+	bool unlocked; /* confirm, no: `redlock unlock` released it under our
+			  token */
 };
 
 #endif

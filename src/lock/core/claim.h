@@ -13,11 +13,11 @@
 
 #include "lock/core/state.h"
 
-/* A quorum has granted. Returns false if not the same slot: then l->tried is
- * the one to ask for next. */
+/* A quorum has granted. Returns false if they granted different slots: l->tried
+ * is then the next one to ask for, plus 1. */
 bool claim_begin(struct lease *l, struct instant at);
-/* The grants of a quorum have a fence. Asks for replicas if need be, else the
- * lease is held. */
+/* A quorum agrees on the fence, or, called again, has its replicas. Asks for
+ * replicas if need be, else the lease is held. */
 void claim_agreed(struct lease *l, struct instant at);
 /* We still have a quorum, but its counters have moved: claim again with a
  * larger fence. False: we have no quorum, or have tried too often. */

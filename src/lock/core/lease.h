@@ -12,7 +12,7 @@
  * connections) of node `node`. It keeps the question and passes it back with
  * the answer, or to lease_failed() if the connection broke or the server
  * refused. A channel answers its questions in order. Answers may be arbitrarily
- * late. Every question is idempotent by token.
+ * late. Every question but a listen is idempotent by token.
  *
  * If a quorum granted with the same counter, that value is the fence. Otherwise
  * the largest becomes the fence, once a quorum has stored it under our token.
@@ -22,15 +22,15 @@
  * again when that node wakes it. It keeps a minority of grants for a moment,
  * because the others may follow. It gives the minority back when the moment is
  * over, or as soon as a waiter that came earlier is about to get the lock. If
- * another client already has a quorum, it repairs the nodes that we give back,
- * and we do not take them again while it has its quorum. We ask no node on
- * which such a release may still be under way: the release would free a later
- * grant.
+ * another client already has a quorum, that client repairs the nodes that we
+ * give back, and we do not take them again while it has its quorum. We ask no
+ * node on which such a release may still be under way: the release would free a
+ * later grant.
  *
  * If a lock vanishes from a node, its holder sets it again, as with a single
  * node, but not after the time at which the lock would have ended there. After
  * that time, and on a node that never granted, the holder takes the lock once
- * the answering nodes have shown that nobody else can have it: see ask.repairs.
+ * the answering nodes have shown that nobody else can have it: see repair.h.
  *
  * If a holder is asked to stop within some time (force-release), that time
  * counts like a lease of that length: see timing.h. Renewals continue
@@ -41,28 +41,33 @@
  *   ASKING     a quorum granted, with one counter  HELD, or CLAIMING (replicas)
  *              a quorum granted, counters differ   CLAIMING
  *              a quorum is out of reach            WAITING
+ *              they granted different slots        WAITING
  *              too late, refused, done already     RELEASING
  *   CLAIMING   a quorum stored the fence           HELD, or CLAIMING (replicas)
+ *              enough replicas have it             HELD
  *              the counters moved meanwhile        CLAIMING, or WAITING
  *              too few replicas                    RELEASING
  *   WAITING    woken, granted late, or time to ask ASKING
+ *              refused, superseded, done already   RELEASING
  *   HELD       lease_hurry() before lease_use()    ASKING
  *              fewer than a quorum is ours         LOST
  *   LOST       lease_again()                       WAITING
- *   RELEASING  all released, or time is up         OVER
+ *   RELEASING  a quorum has released, or time up   OVER
  *   any of the first five: lease_end()             RELEASING
  *
  * A lease is lost in five places, and only the first is here (see "Where a
- * lease is lost" in docs/protocol.md): a server says so (LOST: renewal.h); the
- * clock says so (run/watch.c); it was too old at the start, or the command
- * ended too late (run/supervise.c, run/watch.c); redlock is stuck and the guard
- * kills (run/guardproc.c), or the kernel does (run/deadman.c).
+ * lease is lost" in docs/protocol.md): (1) a server says so (LOST: renewal.h);
+ * (2) the clock says so (run/watch.c); (3) it was too old at the start, or the
+ * command ended after TERM (run/supervise.c, run/watch.c); (4) redlock is
+ * stuck, and the guard kills the tree (run/guardproc.c); (5) the kernel kills
+ * redlock (run/deadman.c), and the guard then kills the tree.
  *
  * Its parts, each of which uses only those to its right:
  *
  *   lease -> vote -> rounds -> claim -> { renewal, minority, ending } -> node
  *   lease -> question                      renewal, question -> repair
- *   all of them -> state -> ask
+ *   all of them -> state -> ask; most of them -> timing
+ *   rounds, renewal, question -> queue -> ask
  *
  * Larger than most: the whole interface of the state machine.
  */
@@ -82,12 +87,12 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 
 /* For a process that outlives the holder: releases the lock under the token of
  * that holder, on all nodes, whether they granted it or not. `ran`: a command
- * may have run under it. Tries for 1 s at least and 10 s at most, in between
- * until the lease must have expired. */
+ * may have run under it. Tries until the lease must have
+ * expired, but for 1 s at least and 10 s at most. */
 void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 		   struct instant at);
 
-/* Returns in *out the next question to send now, with its stamp set to `at`;
+/* Returns in *out the next question to send now, with out->sent set to `at`;
  * false: there is none. Call it until false, after every event and at
  * lease_wake(). */
 bool lease_next(struct lease *l, struct instant at, struct ask *out);

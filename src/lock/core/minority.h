@@ -2,7 +2,7 @@
 /*
  * Part of acquiring: fewer than a quorum of several nodes have granted. The
  * minority is kept for KEEP_MS, because the other nodes' grants may be on their
- * way, and for longer if one was given back before. It is given back after
+ * way, and for longer if we gave one back before. It is given back after
  * that, or as soon as it is another waiter's turn. See lease.h.
  */
 #ifndef LOCK_CORE_MINORITY_H
@@ -19,8 +19,8 @@ void minority_give_back_all(struct lease *l, struct instant at);
 
 /* Whether we have a minority that is still worth keeping. */
 bool minority_keeps(struct lease *l, struct instant at);
-/* Whether other clients were granted nodes a moment ago: no one may have a
- * quorum yet. */
+/* Whether other clients were granted nodes a moment ago: perhaps nobody
+ * has a quorum yet. */
 bool minority_is_split(const struct lease *l);
 /* When to see what became of the others' grants. */
 struct instant minority_look(const struct lease *l, struct instant at);

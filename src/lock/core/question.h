@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Part of the lease: when a node is to be asked what it is wanted for, on which
- * channel, and what the question says besides its verb. See struct ask.
+ * Part of the lease: when to send a node the question that it is wanted for
+ * (lease_node.want), on which channel, and what the question says besides its
+ * verb. See struct ask.
  */
 #ifndef LOCK_CORE_QUESTION_H
 #define LOCK_CORE_QUESTION_H

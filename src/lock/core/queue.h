@@ -9,7 +9,8 @@
  * asks at least once per heartbeat, as its sign of life. (src/lua/queue.lua has
  * the same heartbeat, and skips a waiter that missed three.)
  *
- * A grant is good for GRANT_MS (grant_ms there). The second in line asks within
+ * A grant is good for GRANT_MS (grant_ms there), or half the lease if that is
+ * shorter. The second in line asks within
  * that time: if the first dies holding a grant, nobody tells the second. The
  * others are behind a moving line and may be second by now; 3.5 s keeps the
  * mean at a third of a question per second and waiter.

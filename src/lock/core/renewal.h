@@ -8,7 +8,7 @@
 
 #include "lock/core/state.h"
 
-/* In use: renews each node when it is due. */
+/* In use: starts renewing on each node. */
 void renewal_begin(struct lease *l);
 
 /* A node answered a renewal. If it was ours and says no, and fewer than a

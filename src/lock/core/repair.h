@@ -19,8 +19,8 @@
 
 #include "lock/core/state.h"
 
-/* A node that is not ours answered a renewal with no. If nobody has the lock
- * there, that starts a repair. */
+/* A node answered a renewal with no. If nobody has the lock there, that starts
+ * a repair. */
 void repair_note(struct lease_node *n, const struct answer *a,
 		 struct instant at);
 /* Node i confirmed a renewal that was sent at `asked`. */

@@ -145,7 +145,7 @@ static bool listens(struct lease_node *n, struct instant at)
 	return false;
 }
 
-/* Listens until the next round to a node where we are in line. (Behind another
+/* Listens to a node where we are in line, unless we do already. (Behind another
  * program's lock nobody wakes the first in line.) */
 void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
 {

@@ -19,14 +19,14 @@
 void rounds_begin(struct lease *l, struct instant at);
 /* Held, but nothing runs yet: asks each node for another grant. */
 void rounds_refresh(struct lease *l, struct instant at);
-/* Asks node i, in this round. rounds_ask_again(): node i woke us; ask it
- * alone. */
+/* Asks node i, in this round. rounds_ask_again(): it has news (it woke us, or
+ * granted late); ask it alone. */
 void rounds_ask(struct lease *l, int i, struct instant at);
 void rounds_ask_again(struct lease *l, int i, struct instant at);
 /* After each vote: finds out whether we have a quorum or can have none. */
 void rounds_check(struct lease *l, struct instant at);
 
-/* Listens to a node where we are in line, until the next round. */
+/* Listens to a node where we are in line, unless we do already. */
 void rounds_listen(struct lease *l, struct lease_node *n, struct instant at);
 /* A listen ended: with an answer, or with a failure. */
 void rounds_heard(struct lease *l, const struct ask *asked, bool woken,

@@ -31,7 +31,7 @@ struct lease_outer {
 	char token[40]; /* "": there is none */
 	int slot;
 	int64_t group, fence;
-	int64_t ttl_ms; /* not renewed for this long, its holder is dead */
+	int64_t ttl_ms; /* if not renewed for this long, its holder is dead */
 	bool here;      /* it is on the server we use, under the same name */
 };
 
@@ -53,8 +53,8 @@ struct lease_conf {
 	int64_t guard_ms; /* a node that has been up for less does not vote;
 			     0: all vote. Grows to the longest lease that any
 			     node reports */
-	int64_t ticket;   /* our ticket on several nodes: our arrival, in us
-			     since 1970 */
+	int64_t ticket;   /* our ticket on several nodes: our arrival, in
+			     microseconds   since 1970 */
 	bool reached;     /* nodes answered before: see lease_reached() */
 	struct lease_outer outer;
 	uint64_t seed; /* of the jitter */
@@ -66,7 +66,8 @@ enum lease_state {
 			    waiting for replicas */
 	LEASE_WAITING,   /* for the next round */
 	LEASE_HELD,      /* for how long: see lease_credited_at() */
-	LEASE_LOST,      /* kill the command, then call lease_release() */
+	LEASE_LOST,      /* kill the command, then call lease_end(); if nothing
+			    runs, lease_again() */
 	LEASE_RELEASING, /* until release_by at the latest */
 	LEASE_OVER       /* see lease.end */
 };
@@ -115,7 +116,8 @@ struct lease_line {
 	bool queued;                   /* our token may be in line */
 	bool woken;                    /* asking: the node woke us meanwhile */
 	int cut_off;                   /* listens in a row that broke at once */
-	struct instant no_blpop_until; /* the server refuses to let us listen */
+	struct instant no_blpop_until; /* poll until then: it does not
+					  let us listen */
 };
 
 /* Held, but not on this node: see repair.h. */
@@ -141,28 +143,28 @@ struct lease_node {
 	struct instant credited_at; /* mine: when the request was sent */
 	int64_t until_ms; /* mine: when the lease ends unless renewed, by the
 			     node's clock */
-	int64_t counter;  /* mine: the last seen; else: what it last told */
+	int64_t counter;  /* mine: the last seen; else: what it last reported */
 	int slot;
 	int64_t group;
 	bool joins;      /* the grant joined the outer hold */
 	bool joined;     /* another client joined our hold: see struct ask */
 	int64_t renewed; /* number of renewals since lease_use() */
-	struct instant quick; /* its clock stepped: renew often until */
+	struct instant quick; /* its clock stepped: renew often until then */
 
 	/* while acquiring */
 	enum vote vote;
 	struct answer busy; /* the last refusal */
 	int64_t holder_ttl_ms;
-	struct instant embargo; /* data were lost: take nothing before */
+	struct instant embargo; /* data were lost: take nothing before this */
 
 	/* several nodes */
 	struct instant gave_back; /* ignore grants asked for before this */
 	bool off;        /* do not take it: the client that has a quorum
 			    repairs it */
 	bool refused;    /* asking: it refused permanently */
-	bool spoiled;    /* a release may arrive late: never ask again. (Its
-			    round makes it harmless, but only up to
-			    ROUNDS_MAX) */
+	bool spoiled;    /* a release may arrive late: never ask again. (The
+			    round would make it harmless, but only up to
+			    ROUNDS_MAX.) */
 	int round;       /* see struct ask */
 	bool gave;       /* a release was sent in this round */
 	uint64_t server; /* identifies the server; 0: unknown */
@@ -186,8 +188,8 @@ struct lease {
 	int slot;         /* held: the slot, on a quorum */
 	unsigned int how; /* LEASE_RAN and so on */
 	struct instant held_from;
-	/* We are asked to stop: when the tree must be dead, and when the
-	 * kernel kills us. NEVER: we are not. */
+	/* We are asked to stop: when to kill the tree, and when the kernel
+	 * kills us. NEVER: we are not. */
 	struct instant stop_by, stop_dead;
 	bool unlocked;           /* lost: see struct answer */
 	bool freed;              /* a quorum confirmed the release ... */

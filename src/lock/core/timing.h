@@ -3,19 +3,20 @@
  * When a lease of length T, credited to stamp s, is renewed, given up and
  * enforced. Pure arithmetic, all in ms.
  *
- * s is read before the request whose success it credits is sent: the server
- * starts its T after s, never before. If validity counted from the reply, two
- * commands could run at once even with a kill at T/2 (found by model checking).
+ * s is read just before the request is sent to which the lease is credited: the
+ * server starts its T after s, never before. If validity counted from the
+ * reply, two commands could run at once even with a kill at T/2 (found by model
+ * checking).
  *
  * Where the numbers come from: chrony slews a clock by at most 83,333 ppm, so
  * two clocks drift at most 1.182 : 1 and the server may end the lease at
  * 0.846 T of ours. KILL at 0.80 T leaves 0.046 T for a tree to die (measured:
- * 2 ms). Renewing at T/6 leaves 0.65 T - 0.17 T = 0.48 T of outage before the
- * first TERM.
+ * 2 ms). TERM comes 0.15 T before KILL. Renewing at T/6 leaves 0.65 T - 0.17 T
+ * = 0.48 T of outage before the first TERM, and more above T = 30 s.
  *
- * A renewal also tells the holder that it must stop (force-release). The holder
- * should learn that within RENEW_MOST_MS, however long its lease is: half of
- * the default time it gets to stop.
+ * The answer to a renewal also tells the holder that it must stop
+ * (force-release). The holder should learn that within RENEW_MOST_MS, however
+ * long its lease is: half of the default time it gets to stop.
  *
  * Larger than most: every number in one place, one line each.
  */

@@ -24,8 +24,8 @@ struct script_scratch {
 	char db[12];
 };
 
-/* Starts the request, with room for so many arguments. Each must be set, in any
- * order, before request_end(). */
+/* Starts the request, with room for that many arguments. Each must be set, in
+ * any order, before request_end(). */
 void request_begin(const char *lua, size_t len, struct keys *keys, int slot,
 		   int arguments, struct words *out);
 
@@ -36,7 +36,7 @@ void request_flag(struct words *w, int argument, bool value);
 void request_number(struct words *w, int argument, int64_t value,
 		    struct script_scratch *scratch);
 
-/* Sets the last argument of every script, the database. */
+/* Appends the last argument of every script, the database. */
 void request_end(int db, struct script_scratch *scratch, struct words *out);
 
 /* Where an argument is among the words. */
