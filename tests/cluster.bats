@@ -187,6 +187,18 @@ $(cluster_url c5 | cut -d / -f 3)"
 	ran 1
 }
 
+@test "S38 in a slot on its way, a state of another type counts as empty" {
+	use_cluster
+	hold 2000 -t 3s -N 2
+	helper "$REDLOCK" -u "$url" -k job -N 2 -t 1s -- sleep 2
+	wait_until eval '[ "$(on_owner exists "redlock:{job}:slot:1:job")" = 1 ]'
+	on_owner del 'redlock:{job}:state:job' >/dev/null
+	on_owner sadd 'redlock:{job}:state:job' x >/dev/null
+	cluster_migrate_begin job "$(cluster_other job)"
+	fails 75 'all slots are taken' -u "$url" -k job -N 2 -n
+	ends_with 0
+}
+
 @test "S23 MOVED is for good: a hold asks no node twice that has sent it on" {
 	local first
 

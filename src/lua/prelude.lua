@@ -3,13 +3,18 @@
 local bad = raw and not c
 local function slot_key(n) return n == 0 and key or part('slot:' .. n) end
 -- A companion key of another type is not ours and would block every client.
--- Delete it.
+-- Delete it. During a migration, take it for an empty one: the old node does not
+-- create a key again.
 local function own(command, name, ...)
 	local answer = redis.pcall(command, name, ...)
 	if type(answer) ~= 'table' or not answer.err then
 		return answer
 	end
-	if not moving and string.find(answer.err, 'WRONGTYPE', 1, true) then
+	if string.find(answer.err, 'WRONGTYPE', 1, true) then
+		if moving then
+			return string.find(command, 'range', 1, true) and {}
+			    or command == 'zcard' and 0
+		end
 		redis.call('del', name)
 	end
 	return redis.call(command, name, ...)
