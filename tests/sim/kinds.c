@@ -88,7 +88,7 @@ struct token {
 	int64_t came_us;
 	int64_t joined_us;  /* stood in line; -1: never */
 	int64_t granted_us; /* last; -1: not yet */
-	int64_t fence;      /* what it was told last */
+	int64_t fence;      /* what it was told of that; 0: nothing yet */
 	int64_t floor;      /* the largest of who had ended by then */
 	bool ghost;         /* renewed by a question that nobody waits for */
 	int family_then, slot_then; /* when its command started */
@@ -343,6 +343,8 @@ static void granted(const struct flight *f, int token, int n)
 		t->family = family;
 	t->joined = joins ? family : t->joined;
 	t->granted_us = w.us;
+	if (token != f->token) /* handed over: it was not told yet */
+		t->fence = 0;
 	y->owner = owner_in(family, n);
 	if (n_nodes == 1)
 		t->floor = plot.ended_fence;
