@@ -1274,6 +1274,14 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	[ "$(holds)" = 3 ]
 }
 
+@test "S21 a holder that sent its scripts whole calls them by their hash, too" {
+	node_b
+	hold open -t 1s -v
+	wait_until said_renewed 4
+	end_hold
+	cli b info commandstats | grep -q '^cmdstat_eval:calls=3,' # acquire, confirm, release
+}
+
 @test "S22 a server without EVALSHA gets the scripts whole" {
 	node_b --rename-command EVALSHA ''
 	hold open -t 1s -v

@@ -211,7 +211,7 @@ static bool goes_whole(const struct client *cl, const struct ask *ask)
 {
 	const struct lease *l = &cl->lease;
 
-	return cl->whole[ask->node] ||
+	return (cl->whole[ask->node] & (ALWAYS_WHOLE | 1U << ask->verb)) ||
 	       (l->conf.nodes > 1 && ask->verb == VERB_RELEASE &&
 		!l->node[ask->node].link.answered);
 }
@@ -224,7 +224,9 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 	struct conn *c = &s->conn;
 	struct script_scratch scratch = {0};
 	struct words request;
+	bool whole = goes_whole(cl, ask);
 
+	cl->whole[ask->node] &= ~(1U << ask->verb);
 	script_request(ask, &cl->lease.conf, &cl->keys, cl->token, cl->identity,
 		       c->peer->ep->db, &scratch, &request);
 	history_tell(ask, cl->entry, &request);
@@ -232,8 +234,7 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 	 * it */
 	if (c->refused && ask->verb != VERB_RELEASE)
 		conn_close(c);
-	if (session_ask(s, &request,
-			goes_whole(cl, ask) ? NULL : script_sha(ask), e,
+	if (session_ask(s, &request, whole ? NULL : script_sha(ask), e,
 			!cl->releases_only) < 0)
 		failed(cl, ask, c->why.kind, false, NULL, c->why.text);
 	if (c->state == CONN_CLOSED)
@@ -331,12 +332,15 @@ static bool is_replica(const struct client *cl, const struct endpoint *ep,
 	       strncmp(error, "READONLY", 8) == 0;
 }
 
-/* The server does not know the script by its hash. */
-static void send_whole(struct client *cl, int chan, const struct errand *e)
+/* The server does not know the script by its hash: it was started anew, and
+ * knows no other script, either. Or it has no EVALSHA. */
+static void send_whole(struct client *cl, int chan, const struct errand *e,
+		       const char *error)
 {
 	struct errand again = *e;
+	bool learns = strncmp(error, "NOSCRIPT", 8) == 0;
 
-	cl->whole[e->ask.node] = true;
+	cl->whole[e->ask.node] = learns ? ~ALWAYS_WHOLE : ALWAYS_WHOLE;
 	again.ask.fresh = false;
 	if (is_last(cl, &e->ask))
 		send_on(cl, chan, &again);
@@ -392,7 +396,7 @@ static void take_one(struct client *cl, int chan, enum session_got got,
 			answered(cl, asked, &o->reply);
 		break;
 	case SESSION_UNKNOWN:
-		send_whole(cl, chan, &o->errand);
+		send_whole(cl, chan, &o->errand, o->shown);
 		break;
 	case SESSION_MOVED:
 	case SESSION_ASK:
