@@ -1450,6 +1450,48 @@ static void test_minority(void)
 	is_int(l.state, LEASE_WAITING, "then the one is kept for a moment");
 }
 
+/* Node 0 heard of us late, and so has another ticket. */
+static void in_line(const struct ask *a, int64_t t)
+{
+	struct answer answer = {.said = SAID_BUSY,
+				.counter = 100,
+				.pttl_ms = T,
+				.holder = 8 + (unsigned int)a->node,
+				.age_ms = 5000,
+				.ticket = a->node == 0 ? 5000 : 700};
+
+	lease_answer(&l, a, &answer, ms(t));
+}
+
+/* The lines of two nodes may have different clients in front. */
+static void test_stand_back(void)
+{
+	int64_t t;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	for (int k = 0; k < n_q; k++)
+		in_line(&q[k], 1);
+	t = next(1);
+	for (int round = 0; round < 2; round++) {
+		for (int k = 0; k < n_q; k++)
+			if (q[k].node == 1)
+				reply(&q[k], SAID_GRANTED, 100, t);
+			else
+				in_line(&q[k], t);
+		t = next(t);
+	}
+	ok(count(VERB_RELEASE, 1, -1), "a minority was kept in vain");
+	while (count(VERB_RELEASE, 1, -1)) {
+		reply(&q[0], SAID_YES, 101, t);
+		t = next(t);
+	}
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node == 1)
+			is_int(q[k].ticket, 5000,
+			       "then we stand where we came last");
+}
+
 /* Granted by that server, in that slot. */
 static void granted_by(const struct ask *a, uint64_t server, int slot,
 		       int64_t t)
@@ -1993,6 +2035,7 @@ int main(void)
 	test_fast();
 	test_claim();
 	test_minority();
+	test_stand_back();
 	test_taken_since();
 	test_slots();
 	test_slots_met();

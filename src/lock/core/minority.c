@@ -76,6 +76,16 @@ void minority_give_back(struct lease_node *n, struct instant at)
 	n->vote = VOTE_BACK;
 }
 
+/* Our tickets differ if a node did not hear of us at once. If the lines of two
+ * nodes had different clients in front for ever, none would have both nodes: we
+ * stand where we do in the line in which we came last. */
+static void stand_back(struct lease *l, struct lease_node *n)
+{
+	for (int i = 0; i < l->conf.nodes && n->line.ticket > 0; i++)
+		if (l->node[i].line.ticket > n->line.ticket)
+			n->line.ticket = l->node[i].line.ticket;
+}
+
 void minority_give_back_all(struct lease *l, struct instant at)
 {
 	bool any = l->only > 0;
@@ -86,6 +96,7 @@ void minority_give_back_all(struct lease *l, struct instant at)
 		if (!l->node[i].mine)
 			continue;
 		minority_give_back(&l->node[i], at);
+		stand_back(l, &l->node[i]);
 		any = true;
 	}
 	if (!any)
