@@ -121,6 +121,7 @@ cost() { # WAITERS
 @test "P4 nobody polls meanwhile: a waiter asks once per heartbeat" {
 	keep -t 30s
 	line 1 -t 30s
+	wait_until listening 1
 	cli a config resetstat >/dev/null
 	sleep 1.5 # nothing may happen meanwhile: there is no condition
 	[ -z "$(cli a info commandstats | grep -i 'eval\|blpop')" ]

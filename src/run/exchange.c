@@ -224,9 +224,7 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 	struct conn *c = &s->conn;
 	struct script_scratch scratch = {0};
 	struct words request;
-	bool whole = goes_whole(cl, ask);
 
-	cl->whole[ask->node] &= ~(1U << ask->verb);
 	script_request(ask, &cl->lease.conf, &cl->keys, cl->token, cl->identity,
 		       c->peer->ep->db, &scratch, &request);
 	history_tell(ask, cl->entry, &request);
@@ -234,7 +232,8 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 	 * it */
 	if (c->refused && ask->verb != VERB_RELEASE)
 		conn_close(c);
-	if (session_ask(s, &request, whole ? NULL : script_sha(ask), e,
+	if (session_ask(s, &request,
+			goes_whole(cl, ask) ? NULL : script_sha(ask), e,
 			!cl->releases_only) < 0)
 		failed(cl, ask, c->why.kind, false, NULL, c->why.text);
 	if (c->state == CONN_CLOSED)
@@ -387,6 +386,7 @@ static void take_one(struct client *cl, int chan, enum session_got got,
 	case SESSION_NOTHING:
 		break;
 	case SESSION_REPLY:
+		cl->whole[asked->node] &= ~(1U << asked->verb);
 		if (chan == ASIDE && asked->verb == VERB_ACQUIRE &&
 		    cl->lease.conf.replicas > 0)
 			failed(cl, asked, FAIL_UNAVAILABLE, true, c->peer->name,

@@ -49,10 +49,11 @@ struct client {
 	struct fail why;               /* the latest failure */
 	char node_why[NODES_MAX][160]; /* the latest failure of each node, if
 					  there are several */
-	/* The scripts that go out whole, as bits (1 << verb), because the
-	 * server did not know one by its hash; each once, or ALWAYS_WHOLE. (A
-	 * frozen server reads 16 kB, and no more once it finds that nobody
-	 * waits for its answer: a release is better off behind that.) */
+	/* The scripts that go out whole, as bits (1 << verb), until each has
+	 * been answered once, because the server did not know one by its hash;
+	 * or ALWAYS_WHOLE. (A frozen server reads 16 kB, and no more once it
+	 * finds that nobody waits for its answer: a release is better off
+	 * behind that.) */
 #define ALWAYS_WHOLE (1U << 31)
 	unsigned int whole[NODES_MAX];
 	/* messages that were written, so as not to repeat them */
