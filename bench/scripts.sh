@@ -7,8 +7,11 @@
 #
 # The requests of one run are recorded, and each is replayed alone, on the keys
 # as they were before it (DUMP and RESTORE, which are not counted). The rounds
-# are interleaved; the fastest counts: what else runs makes the others slower. Then: how many commands run inside, and
-# from one release to the next start. With several builds all take turns.
+# are interleaved; the fastest counts: what else runs makes the others slower.
+# "only" is a script that gets the same arguments and calls the same commands,
+# written out, and decides nothing: no script that calls them can cost less.
+# Then: how many commands run inside, and from one release to the next start.
+# With several builds all take turns.
 set -eu
 builds=
 while [ $# -gt 0 ] && [ -x "$1" ]; do
@@ -77,6 +80,20 @@ prepare() { # NAME REQUEST: on the keys as they are
 	inside >"$W/$1.inside"
 }
 
+# The same, and beside it the commands that were called, and nothing else.
+prepare_both() { # NAME REQUEST
+	keys_now >"$W/keys"
+	prepare "$1" "$2"
+	only=$(sed -nE 's/^[0-9.]+ \[0 lua\] (.*)/redis.call(\1)/p' "$W/monitor" |
+		sed -E 's/" "/", "/g'
+		echo 'return {"yes", "0", 0, 0, "0", "0", "-1", ""}')
+	sha=$(cli script load "$only")
+	cli flushdb >/dev/null
+	cli <"$W/keys" >/dev/null
+	prepare "$1-only" "$(printf '%s\n' "$2" |
+		sed -E "s/^\"EVALSHA\" \"[0-9a-f]*\"/\"EVALSHA\" \"$sha\"/I")"
+}
+
 record() { # BUILD NAME: what it sends
 	cli flushall >/dev/null
 	n=0 # a history as long as it gets
@@ -90,9 +107,9 @@ record() { # BUILD NAME: what it sends
 	"$1" -u "unix://$sock" -k job -t 7777ms -- sleep 1.4
 	monitor_off
 	requests | sed 's/7777/777700/g' >"$W/requests" # time enough to look
-	prepare "$2-acquire" "$(sed -n 1p "$W/requests")"
-	prepare "$2-confirm" "$(sed -n 2p "$W/requests")"
-	prepare "$2-release" "$(sed -n '$p' "$W/requests")"
+	prepare_both "$2-acquire" "$(sed -n 1p "$W/requests")"
+	prepare_both "$2-confirm" "$(sed -n 2p "$W/requests")"
+	prepare_both "$2-release" "$(sed -n '$p' "$W/requests")"
 }
 
 # From the holder's release to the next one's start.
@@ -131,7 +148,9 @@ b=0
 for build in $builds; do
 	b=$((b + 1))
 	record "$build" "$b"
-	names="$names $b-acquire $b-confirm $b-release"
+	for verb in acquire confirm release; do
+		names="$names $b-$verb $b-$verb-only"
+	done
 	hand_over "$build" >"$W/$b.over"
 done
 r=0
@@ -139,7 +158,7 @@ while [ "$r" -lt "$rounds" ]; do
 	for name in $names; do replay "$name"; done
 	r=$((r + 1))
 done
-printf '\n%-10s %8s %8s %7s %8s\n' 'µs a call' median least ratio commands
+printf '\n%-14s %8s %8s %7s %8s\n' 'µs a call' median least ratio commands
 for name in $names; do
 	sort -n "$W/$name.us" | awk -v name="$name" \
 		-v inside="$(cat "$W/$name.inside")" -v f="$W/bare.least" '
@@ -149,7 +168,7 @@ for name in $names; do
 			if (name == "bare") print m >f
 			else getline bare <f
 			if (name == "bare") bare = m
-			printf "%-10s %8.2f %8.2f %6.1fx %8d\n", name,
+			printf "%-14s %8.2f %8.2f %6.1fx %8d\n", name,
 				v[int((NR + 1) / 2)], m, m / bare, inside
 		}'
 done

@@ -107,6 +107,9 @@ script() { # NAME PART...
 	shift
 	[ -z "$only" ] || [ "$only" = "$name" ] || return 0
 	for part; do cat "$dir/$part.lua"; done | lines >"$tmp.named"
+	case " $* " in
+	*" prelude "*) echo 'end)()' >>"$tmp.named" ;;
+	esac
 	named "$name" <"$tmp.named" >"$tmp"
 	if [ -z "$plain" ]; then
 		short <"$tmp" >"$tmp.short"
@@ -118,16 +121,17 @@ script() { # NAME PART...
 tmp=$(mktemp)
 trap 'rm -f "$tmp" "$tmp.named" "$tmp.short"' EXIT
 [ -n "$only" ] || numbers
-script ACQUIRE head record plain-acquire log prelude share queue server stop \
-	lines story expired acquire
+script ACQUIRE head record plain-acquire log prelude share queue grant serve \
+	server stop lines story expired acquire stand answers decide
 script JOIN head record prelude share lines heal stop join
 script CONFIRM head lines plain-confirm record prelude share heal server stop \
 	confirm
-script RELEASE head record log plain-release prelude share queue server release
-script FORCE head log record prelude share lines heal queue server stop story \
-	ended force
-script UNLOCK head log record prelude share queue server story ended look find \
-	unlock release
+script RELEASE head record log plain-release prelude share queue grant serve \
+	server free release
+script FORCE head log record prelude share lines heal queue grant serve server \
+	stop story ended free force
+script UNLOCK head log record prelude share queue grant serve server story \
+	ended look find unlock free release
 script EXTEND head lines record prelude share heal server stop story look find \
 	extend confirm
 script INSPECT head record prelude share look inspect

@@ -179,17 +179,6 @@ if v == token and record_is_of(v) then
 	pcall(note_all, not several and c)
 end
 v, record = nil, nil
-if bad then
-	return {'yes', '0', 0}
-end
-local next = math.max(c or at, not alone and rolled_back() and at or 0)
-if not c then
-	move(next, slot)
-end
-c = next
--- a broken line must not keep the lock
-local done, px = pcall(serve, at, alone, lost, several and born or nil)
-if not v then
-	move(c + 1, slot, nil, field('holder', slot), '')
-end
-return {'yes', text(c), done and px or 0}
+local ms = free(at, alone, not alone and rolled_back() and at or 0, lost,
+    several and born or nil)
+return {'yes', text(c), ms}

@@ -2,7 +2,7 @@
 --   token, ttl    of the lease, in ms
 --   fence         the counter at the grant
 --   since         of the grant, in ms
---   lost          see grant() in queue.lua
+--   lost          see grant() in grant.lua
 --   renewed       how often, for people to read
 --   round
 local behind = {fence = 'ttl', lost = 'since', renewed = 'lost', round = 'renewed'}
@@ -17,5 +17,7 @@ local function with(words, name, n)
 	return words
 end
 local function renewed()
-	return with(record, 'renewed', (record:match('\nrenewed (%d+)\n') or 0) + 1)
+	local from, to, n = record:find('\nrenewed (%d+)\n')
+	return n and record:sub(1, from) .. 'renewed ' .. n + 1 .. record:sub(to)
+	    or with(record, 'renewed', 1)
 end

@@ -10,6 +10,5 @@ if v == token and ARG.value == token and c and c >= tonumber(ARG.fence)
 	redis.call('pexpire', lock, ARG.ttl)
 	redis.pcall('hset', state, field('holder', slot), renewed())
 	stay(at)
-	return {'yes', text(c), pttl, 0, 0, text(math.floor(at / 1000)), '-1', '',
-	    '0'}
+	return {'yes', raw, pttl, 0, 0, math.floor(at / 1000), -1, '', 0}
 end

@@ -1,5 +1,9 @@
--- The rest of the start: a counter that is not a number below 2^53 is `bad`; no
--- script changes it.
+-- The rest of the start. From here on the script is a function of its own, which
+-- embed-lua.sh closes at the end: Lua makes its many closures faster if what they
+-- use of the lines above are no longer locals of a running function (a sixth of
+-- the time of a question that is told "busy").
+return (function()
+-- A counter that is not a number below 2^53 is `bad`; no script changes it.
 local bad = raw and not c
 local function slot_key(n) return n == 0 and key or part('slot:' .. n) end
 -- A companion key of another type is not ours and would block every client.
@@ -13,7 +17,6 @@ local function own(command, name, ...)
 	if string.find(answer.err, 'WRONGTYPE', 1, true) then
 		if moving then
 			return string.find(command, 'range', 1, true) and {}
-			    or command == 'zcard' and 0
 		end
 		redis.call('del', name)
 	end
@@ -46,7 +49,7 @@ end
 -- counter before was an older one that came back after a loss of data. The
 -- fields and values that follow are written as well. Returns whether they could
 -- be: an answer tells the new counter in any case, unless it is bad.
-local distrusted -- see server.lua
+local writer -- see server.lua
 local function move(next, n, back, ...)
 	local words, lost = {...}, back or not c
 	local function add(name, value)
@@ -62,8 +65,8 @@ local function move(next, n, back, ...)
 	if lost then
 		add('born', text(next))
 	end
-	if distrusted then
-		add('writer', distrusted)
+	if writer then
+		add('writer', writer)
 	end
 	c = next
 	if not put(unpack(words)) then

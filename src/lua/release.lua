@@ -55,9 +55,9 @@ if theirs or shares then
 	shares = shares and own('zscore', sharers, member)
 end
 -- this release was sent before the acquire to which we owe the grant
-local since_round = shares and round_of(shares) or v == token
+local its = shares and round_of(shares) or v == token
     and number_in(record, 'round') or 0
-if since_round > tonumber(ARG.round) then
+if its > tonumber(ARG.round) then
 	return {'no', text(c)}
 end
 -- we joined, and the holder that we joined has not ended
@@ -87,7 +87,9 @@ end
 if v ~= token and not shares then
 	return told({'no', text(c)}, true)
 end
-local least_c = not alone and c and rolled_back() and at or 0
+-- the counter becomes larger
+local low = math.max(tonumber(ARG.fence),
+    not alone and c and rolled_back() and at or 0)
 -- the record says when the lock was granted, but not when we joined
 local since = not shares and number_in(record, 'since')
 local rest = least > 0 and math.ceil(least - (since
@@ -113,7 +115,7 @@ if shares or theirs then
 	if outer or sharers_end(v, at) then
 		-- others hold it still, or we do: --min-hold
 		if shared(v) then
-			move(math.max(c and c + 1 or at, least_c))
+			move(math.max(c and c + 1 or at, low))
 		end
 		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
 		look()
@@ -130,31 +132,10 @@ elseif rest > 0 then
 	if redis.pcall('set', lock, name, 'xx', 'px', rest).ok then
 		record_set(slot, name, rest, about, since and since * 1000 or at)
 	end
-	move(math.max(c or at, least_c, tonumber(ARG.fence)) + 1, slot)
+	move(math.max(c or at, low) + 1, slot)
 	look()
 	return told({'yes', text(c), 0})
 end
-if bad then
-	redis.call('del', lock)
-	put(field('holder', slot), '')
-	return told({'yes', '0'})
-end
-local next = math.max(c or at, least_c, tonumber(ARG.fence))
-if not c then -- its birth is noted
-	move(next, slot)
-end
-c, leaving = next, v
--- a broken line must not keep us from freeing the lock
-local done, px
-if ARG.withheld ~= '1' then
-	done, px = pcall(serve, at, alone, ARG.ran ~= '1'
-	    and number_in(record, 'lost'),
-	    (reads or slots > 1 or shares) and born or nil)
-end
-if not v or leaving then
-	if leaving then
-		redis.call('del', lock)
-	end
-	move(c + 1, slot, nil, field('holder', slot), '')
-end
-return told({'yes', text(c), done and px or 0})
+local ms = free(at, alone, low, ARG.ran ~= '1' and number_in(record, 'lost'),
+    (reads or slots > 1 or shares) and born or nil, ARG.withheld == '1')
+return told({'yes', text(c), ms})

@@ -31,7 +31,7 @@ local function rolled_back()
 	if run_id ~= '' and own('hget', state, 'writer') == life then
 		return false
 	end
-	distrusted = life
+	writer = life
 	return true
 end
 -- A server that has been up for less than `ms` may have forgotten a lease.

@@ -1,0 +1,105 @@
+-- For decide.lua: what it tells of a lock that is ours, or another client's.
+--
+-- The slot that we have already, if any.
+local function mine()
+	if shared(v) then
+		here(sharers_of(v))
+	end
+	if reads then
+		return shared(v) and own('zscore', sharers_of(v), member)
+		    and 0
+	end
+	if slots == 1 then
+		return v == token and 0
+	end
+	for n, value in ipairs(values_of(slots)) do
+		if value == token then
+			return n - 1
+		end
+	end
+end
+-- Moves a hold that we have already to this round.
+local function note_round(n)
+	local words = round > 0 and record_at(n, token)
+	if not words or (number_in(words, 'round') or 0) >= round then
+		return
+	end
+	words = with(words, 'round', round)
+	put(field('holder', n), words)
+	record = n == slot and words or record
+end
+local function ours(n, at, fresh)
+	if reads then
+		share(v, member, at, ttl)
+		keep(n, v, at, 0)
+	elseif not fresh then
+		-- nested runs may have longer leases than ours, even if we have
+		-- ended
+		if (n > 0 or not may_be_joined())
+		    and (moving or redis.call('exists', sharers_of(token)) == 0) then
+			redis.call('pexpire', slot_key(n), ttl)
+		else
+			keep(n, token, at or time(), ttl)
+		end
+	end
+	if not fresh and not reads then
+		note_round(n)
+	end
+	-- the counter may have moved for another client since our grant; then
+	-- we need a new fence
+	if not granted and not bad and (several or moving
+	    or not record_is_of(token) or number_in(record, 'fence') ~= c) then
+		local next = next_fence(at or time(), alone)
+		local words = not reads and record_at(n, token)
+		if words then
+			move(next, n, nil, field('holder', n),
+			    with(words, 'fence', next))
+		else
+			move(next, not reads and n or nil)
+		end
+	end
+	local who = guard >= 0 and server()
+	local stop, by = -1, ''
+	if not fresh then
+		stop, by = stop_word(token, at or time())
+	end
+	return {'granted', text(c), told(), n,
+	    reads and string.sub(v, 8) or '0', who or '',
+	    text(math.floor((at or time()) / 1000)),
+	    tostring(stop), by}
+end
+-- The end of a record of readers: how many there are, and the one whose lease
+-- ends last.
+local function readers_now()
+	local sharers = sharers_of(v)
+	local last = own('zrevrange', sharers, 0, 0)[1] or ''
+	return 'readers ' .. redis.call('zcard', sharers) .. '\n'
+	    .. (string.match(last, '\n(.*)$') or '')
+end
+-- Tells who has the lock: with several slots, the one that is free first.
+local function busy(place, kind)
+	local left, first = nil, slot
+	if slots == 1 then
+		left = redis.call('pttl', lock)
+	else
+		for n = 0, slots - 1 do
+			local ms = redis.call('pttl', slot_key(n))
+			if ms >= -1 and (not left or left < 0
+			    or ms >= 0 and ms < left) then
+				left, first = ms, n
+			end
+		end
+		v = words_at(slot_key(first))
+		record = v and record_at(first, v)
+	end
+	local since = guard >= 0 and number_in(record, 'since')
+	if shared(v) then
+		record = string.gsub(record or '',
+		    '^(.-\nsince %d+\n).*$', '%1') .. readers_now()
+	end
+	return {kind and 'type' or 'busy', text(c), left or -1,
+	    kind or string.sub(v or '', 1, 128),
+	    string.sub(not kind and record or '', 1, 2048), place,
+	    text(math.max(ticket, 0)), (kind or moving) and 0 or told(),
+	    text(since and math.max(0, math.floor(time() / 1000) - since) or -1)}
+end

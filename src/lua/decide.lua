@@ -1,0 +1,119 @@
+-- For acquire.lua: whether the client gets the lock, a place in line, or neither.
+--
+-- On several nodes the counters grow by 1, except where one was rolled back.
+if not alone and not moving then
+	alone = rolled_back()
+end
+local n = mine()
+local done = (n or not moving) and ARG.once == '1' and done_by()
+if done then
+	return done
+end
+-- a server that was set back may not know that we released the lock
+local guarded = n and guard > 0 and young(guard)
+if guarded then
+	return {'guarded', text(c), guarded, '', '', -1, 0, 0}
+end
+if n then
+	return ours(n, several and time())
+end
+-- During a migration nobody gets into line or past it: the line may be on the
+-- other node. A waiter keeps its ticket and asks again soon.
+if moving then
+	return busy(-1)
+end
+local at = time()
+-- A wrong clock must not put a waiter ahead of all others, or behind them.
+if newcomer and ticket > 0 then
+	ticket = math.min(math.max(ticket, at - 1000000), at + 1000000)
+end
+local latest
+if marked then
+	latest = own('hget', state, 'newest') or '0\n'
+	local by = whole(string.match(latest, '^%d+')) or 0
+	by = by <= math.max(at, c or 0) + 86400000000 and by or 0
+	-- if a first question comes twice, the second copy finds the word of
+	-- what happened in between
+	local word = ticket == 0 and own('lindex', part('grant:' .. token), 0)
+	if word == 'superseded' or (ticket > 0 and by > ticket) then
+		return {'superseded', text(c), 0, '',
+		    string.match(latest, '\n(.*)$') or ''}
+	end
+	latest = by
+end
+local free = room(slots, reads, nil, only)
+local lost = ARG.embargo == '1'
+    or saw > 0 and (not c or c < saw or free and reborn())
+local kind
+guarded = free and guard > 0 and young(guard)
+lost = lost or guarded
+if free then
+	if bad then
+		return {'fence'}
+	end
+	-- serve the first in line, which may be the caller; if the caller was
+	-- skipped, it still has its place
+	if ticket > 0 and not newcomer and not lost then
+		stand(at)
+	end
+	local taken, last = free, record
+	if free ~= slot then
+		last = own('hget', state, field('holder', free))
+	end
+	local before, waits, failed, _ = number_in(record, 'lost')
+	if not lost and redis.call('exists', queue) == 1 then
+		_, waits, failed = serve(at, alone, not c or before)
+		free = not granted and not waits and room(slots, reads, nil, only)
+	end
+	local served = granted
+	if not lost and (failed or free and not granted
+	    and not grant(free, token, ARG.stands, ttl, at, alone, before)) then
+		kind = redis.call('type', lock).ok
+		if kind == 'none' then -- memory is full
+			redis.call('set', lock, token, 'nx', 'px', ttl)
+		end
+	end
+	if not lost and not failed and not kind then
+		pcall(note_expired, taken, last, at)
+	end
+	if granted then
+		return ours(granted, at, not served)
+	end
+end
+local place = -1
+local new = ticket == 0 or ticket > 0 and newcomer
+if new and most >= 0 and not own('zscore', queue, member) then
+	local n = living(at)
+	if n >= most then
+		return {'full', text(c), n}
+	end
+end
+if ticket == 0 then
+	ticket = at
+	if c and c > at then -- the clock was set back: stay behind
+		local last = own('zrevrange', queue, 0, 0, 'withscores')
+		local behind = whole(last[2]) or at
+		ticket = math.max(at, math.min(behind, c + 86400000000) + 1)
+	end
+	ticket = math.max(ticket, (latest or 0) + 1)
+end
+if ticket > 0 then
+	place = stand(at, new)
+end
+if marked and place >= 0 and latest < ticket then
+	put('newest', text(ticket) .. '\n' .. about)
+	for _, other in ipairs(redis.call('zrange', queue, 0, place)) do
+		local who, words = parsed(other)
+		if who and select(5, standing(words)) and other ~= member then
+			redis.call('zrem', queue, other)
+			try('zrem', alive, who)
+			wake(who, 'superseded', 3 * grant_ms)
+			place = place - 1
+		end
+	end
+end
+if free and lost then
+	return {guarded and 'guarded' or 'loss', text(c), guarded or 0, '', '',
+	    place, text(math.max(ticket, 0)), reborn() and 1 or 0}
+end
+return busy(place, kind)
