@@ -119,6 +119,11 @@ if raises or back then
 	if back or not alone and c ~= seen and rolled_back() then
 		higher = math.max(higher, at)
 	end
+	-- all who saw the old one must find a larger one, also if the clock was
+	-- set back
+	if alone and (not c or back) then
+		higher = math.max(higher, seen + 1, m + 1)
+	end
 	if not move(higher, (said == 'healed' or not c and not shares) and slot
 	    or nil, back) then
 		c = before

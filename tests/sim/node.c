@@ -484,6 +484,9 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 		if (back || (conf->nodes > 1 && before != ask->seen &&
 			     is_rolled_back(n)))
 			higher = larger(higher, us);
+		if (conf->nodes == 1 && (before < 0 || back))
+			higher = larger(higher,
+					larger(ask->seen, ask->fence) + 1);
 		move(n, higher, a.said == SAID_HEALED || before < 0);
 		if (back)
 			n->born = higher;
