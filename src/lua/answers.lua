@@ -72,8 +72,8 @@ end
 -- ends last.
 local function readers_now()
 	local sharers = sharers_of(v)
-	local last = own('zrevrange', sharers, 0, 0)[1] or ''
-	return 'readers ' .. redis.call('zcard', sharers) .. '\n'
+	local last = try('zrevrange', sharers, 0, 0)[1] or ''
+	return 'readers ' .. (tonumber(try('zcard', sharers)) or 0) .. '\n'
 	    .. (string.match(last, '\n(.*)$') or '')
 end
 -- Tells who has the lock: with several slots, the one that is free first.

@@ -119,10 +119,9 @@ if raises or back then
 	if back or not alone and c ~= seen and rolled_back() then
 		higher = math.max(higher, at)
 	end
-	-- all who saw the old one must find a larger one, also if the clock was
-	-- set back
-	if alone and (not c or back) then
-		higher = math.max(higher, seen + 1, m + 1)
+	-- a clock that was set back: others may have seen more of it than we
+	if alone and (not c or back) and math.max(seen, m) >= higher then
+		higher = math.max(seen, m) + day_us
 	end
 	if not move(higher, (said == 'healed' or not c and not shares) and slot
 	    or nil, back) then

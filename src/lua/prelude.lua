@@ -7,18 +7,19 @@ return (function()
 local bad = raw and not c
 local function slot_key(n) return n == 0 and key or part('slot:' .. n) end
 -- A companion key of another type is not ours and would block every client.
--- Delete it. During a migration, take it for an empty one: the old node does not
--- create a key again.
+-- Delete it. During a migration, take the state for an empty one: the old node
+-- does not create a key again.
 local function own(command, name, ...)
 	local answer = redis.pcall(command, name, ...)
 	if type(answer) ~= 'table' or not answer.err then
 		return answer
 	end
 	if string.find(answer.err, 'WRONGTYPE', 1, true) then
-		if moving then
-			return string.find(command, 'range', 1, true) and {}
+		if not moving then
+			redis.call('del', name)
+		elseif command == 'hget' then
+			return nil
 		end
-		redis.call('del', name)
 	end
 	return redis.call(command, name, ...)
 end

@@ -25,7 +25,7 @@ local function first_two()
 end
 -- Hands the lock or a slot to the first live waiter in line, for as long as it
 -- may take to claim it, then to the next, and so on. It stops at the first for
--- which there is no room: nobody may pass that one. `born`: see moved(); nil
+-- which there is no room: nobody may pass that one. `born`: see head.lua; nil
 -- without slots and readers. `lost`: see grant(). Returns for how long the lock
 -- was handed over, or nil; whether a waiter is left; and whether one is left
 -- because its grant failed.

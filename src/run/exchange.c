@@ -331,8 +331,8 @@ static bool is_replica(const struct client *cl, const struct endpoint *ep,
 	       strncmp(error, "READONLY", 8) == 0;
 }
 
-/* The server does not know the script by its hash: it was started anew, and
- * knows no other script, either. Or it has no EVALSHA. */
+/* The server does not know the script by its hash, and may know no other of
+ * ours. Or it has no EVALSHA. */
 static void send_whole(struct client *cl, int chan, const struct errand *e,
 		       const char *error)
 {

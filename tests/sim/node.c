@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define HEARTBEAT_US ((int64_t)5000000)
+#define DAY_US ((int64_t)86400000000)
 #define LOST_NOW (-1)
 
 void node_flush(struct node *n)
@@ -484,9 +485,9 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 		if (back || (conf->nodes > 1 && before != ask->seen &&
 			     is_rolled_back(n)))
 			higher = larger(higher, us);
-		if (conf->nodes == 1 && (before < 0 || back))
-			higher = larger(higher,
-					larger(ask->seen, ask->fence) + 1);
+		if (conf->nodes == 1 && (before < 0 || back) &&
+		    larger(ask->seen, ask->fence) >= higher)
+			higher = larger(ask->seen, ask->fence) + DAY_US;
 		move(n, higher, a.said == SAID_HEALED || before < 0);
 		if (back)
 			n->born = higher;

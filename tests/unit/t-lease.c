@@ -1450,35 +1450,33 @@ static void test_minority(void)
 	is_int(l.state, LEASE_WAITING, "then the one is kept for a moment");
 }
 
-/* Node 0 heard of us late, and so has another ticket. */
-static void in_line(const struct ask *a, int64_t t)
+static void in_line(const struct ask *a, int64_t ticket, int64_t t)
 {
 	struct answer answer = {.said = SAID_BUSY,
 				.counter = 100,
 				.pttl_ms = T,
 				.holder = 8 + (unsigned int)a->node,
 				.age_ms = 5000,
-				.ticket = a->node == 0 ? 5000 : 700};
+				.ticket = a->node == 0 ? ticket : 700};
 
 	lease_answer(&l, a, &answer, ms(t));
 }
 
-/* The lines of two nodes may have different clients in front. */
-static void test_stand_back(void)
+/* Node 0 has put us further back. Its line and that of node 1, which is ours for
+ * a moment, may have different clients in front. */
+static int64_t stood_back(int64_t ticket, bool supersede)
 {
-	int64_t t;
+	int64_t t = 1;
 
 	begin(3, T, FOREVER);
+	l.conf.supersede = supersede;
 	asks(0);
-	for (int k = 0; k < n_q; k++)
-		in_line(&q[k], 1);
-	t = next(1);
-	for (int round = 0; round < 2; round++) {
+	for (int round = 0; round < 3; round++) {
 		for (int k = 0; k < n_q; k++)
-			if (q[k].node == 1)
+			if (round > 0 && q[k].node == 1)
 				reply(&q[k], SAID_GRANTED, 100, t);
 			else
-				in_line(&q[k], t);
+				in_line(&q[k], ticket, t);
 		t = next(t);
 	}
 	ok(count(VERB_RELEASE, 1, -1), "a minority was kept in vain");
@@ -1488,8 +1486,17 @@ static void test_stand_back(void)
 	}
 	for (int k = 0; k < n_q; k++)
 		if (q[k].node == 1)
-			is_int(q[k].ticket, 5000,
-			       "then we stand where we came last");
+			return q[k].ticket;
+	return -1;
+}
+
+static void test_stand_back(void)
+{
+	is_int(stood_back(5000, false), 5000,
+	       "then we stand as far back on the other");
+	is_int(stood_back(3600000000, false), 10000700,
+	       "by ten seconds at most");
+	is_int(stood_back(5000, true), 700, "who supersedes stays there");
 }
 
 /* Granted by that server, in that slot. */

@@ -6,6 +6,7 @@
 #include "lock/core/timing.h"
 
 #define KEEP_MS 1000 /* at most a quarter of T */
+#define BACK_US 10000000 /* see stand_back() */
 #define PAUSE_LEAST_MS 10
 #define PAUSE_MOST_MS 500
 
@@ -76,14 +77,23 @@ void minority_give_back(struct lease_node *n, struct instant at)
 	n->vote = VOTE_BACK;
 }
 
-/* Our tickets differ if a node did not hear of us at once. If the lines of two
- * nodes had different clients in front for ever, none would have both nodes: we
- * stand where we do in the line in which we came last. */
-static void stand_back(struct lease *l, struct lease_node *n)
+/* A node that heard of us late, or whose clock is ahead, has put us further back
+ * than the others. If the lines of two nodes had different clients in front for
+ * ever, none would have both nodes. So we go as far back in this one, but not
+ * much: the clock of the other may be wrong. (Not who supersedes others: the
+ * tickets tell who came later.) */
+static void stand_back(const struct lease *l, struct lease_node *n)
 {
-	for (int i = 0; i < l->conf.nodes && n->line.ticket > 0; i++)
-		if (l->node[i].line.ticket > n->line.ticket)
-			n->line.ticket = l->node[i].line.ticket;
+	int64_t most = l->conf.ticket + BACK_US;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		int64_t there = l->node[i].line.ticket;
+
+		there = there < most ? there : most;
+		if (n->line.ticket > 0 && n->line.ticket < there &&
+		    !l->conf.supersede)
+			n->line.ticket = there;
+	}
 }
 
 void minority_give_back_all(struct lease *l, struct instant at)

@@ -3,7 +3,8 @@
  * Part of acquiring: fewer than a quorum of several nodes have granted. The
  * minority is kept for KEEP_MS, because the other nodes' grants may be on their
  * way, and for longer if we gave one back before. It is given back after
- * that, or as soon as it is another waiter's turn. See lease.h.
+ * that, or as soon as it is another waiter's turn; then we stand in line where
+ * the node does that put us furthest back. See lease.h.
  */
 #ifndef LOCK_CORE_MINORITY_H
 #define LOCK_CORE_MINORITY_H
