@@ -1,8 +1,8 @@
 -- The end of a release, and of force-release: our slot goes to the first in line,
 -- or is free. `v` is what it still holds: false or nil if it was deleted. `low`:
--- the counter becomes larger than that. `lost`, `born`: see serve(). `withheld`:
+-- the counter becomes larger than that. `lost`, `born`: see serve(). `kept`:
 -- hand it to nobody. Returns for how many ms it was handed over, or 0.
-local function free(at, alone, low, lost, born, withheld)
+local function free(at, alone, low, lost, born, kept)
 	if bad then
 		redis.call('del', lock)
 		put(field('holder', slot), '')
@@ -14,7 +14,7 @@ local function free(at, alone, low, lost, born, withheld)
 	end
 	c, leaving = next, v
 	local done, px
-	if not withheld then -- a broken line must not keep the lock
+	if not kept then -- a broken line must not keep the lock
 		done, px = pcall(serve, at, alone, lost, born)
 	end
 	if not v or leaving then

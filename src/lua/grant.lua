@@ -58,19 +58,19 @@ local function grant(n, who, stands, px, at, alone, lost)
 	local value = n == slot and v
 	    or n ~= slot and reads and words_at(name)
 	local joins = reads and shared(value)
-	local becomes = reads and 'shared:' .. text(next) or who
+	local new = reads and 'shared:' .. text(next) or who
 	if not joins then
 		local how = n == slot and v and 'xx' or 'nx'
-		local set = redis.pcall('set', name, becomes, how, 'px', px)
+		local set = redis.pcall('set', name, new, how, 'px', px)
 		if not set and n > 0 and not moving
 		    and redis.call('type', name).ok ~= 'string' then -- see own()
 			redis.call('del', name)
-			set = redis.pcall('set', name, becomes, how, 'px', px)
+			set = redis.pcall('set', name, new, how, 'px', px)
 		end
 		if not set or set.err then
 			return false
 		end
-		value = becomes
+		value = new
 	end
 	if n == slot then
 		v, leaving = value, nil

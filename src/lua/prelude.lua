@@ -6,29 +6,31 @@ return (function()
 -- A counter that is not a number below 2^53 is `bad`; no script changes it.
 local bad = raw and not c
 local function slot_key(n) return n == 0 and key or part('slot:' .. n) end
+-- Fails, if a Cluster slot is migrating and one of these keys is not on this node:
+-- the client asks again later.
+local function here(...)
+	if moving then
+		redis.call('exists', lock, ...)
+	end
+end
 -- A companion key of another type is not ours and would block every client.
--- Delete it. During a migration, take the state for an empty one: the old node
--- does not create a key again.
+-- Delete it; but not during a migration, because the old node does not create a
+-- key again. Then a state of another type counts as empty.
 local function own(command, name, ...)
 	local answer = redis.pcall(command, name, ...)
 	if type(answer) ~= 'table' or not answer.err then
 		return answer
 	end
 	if string.find(answer.err, 'WRONGTYPE', 1, true) then
-		if not moving then
-			redis.call('del', name)
-		elseif command == 'hget' then
+		if moving and command == 'hget' then
 			return nil
 		end
+		here(part('none'))
+		redis.call('del', name)
 	end
 	return redis.call(command, name, ...)
 end
 local try = moving and redis.pcall or own
-local function here(...)
-	if moving then
-		redis.call('exists', lock, ...)
-	end
-end
 -- Other programs may have written there: accept only what is an exact number.
 local function whole(words)
 	local n = tonumber(string.match(words or '', '^%d+$'))
