@@ -311,8 +311,6 @@ replicas_have() { # COMMAND...
 	master del job
 }
 
-# ---- --wait-replicas ----
-
 # Two of three give out fences; then one of these is set back, and with the third
 # one, which those did not reach, gives out the next. The witness compares them.
 @test "R4 one of three is a group whose new master is set back: each fence is larger" {
@@ -341,6 +339,8 @@ replicas_have() { # COMMAND...
 	[ "$(holds)" = 8 ]
 	[ ! -s "$T/errors" ]
 }
+
+# ---- --wait-replicas ----
 
 @test "--wait-replicas has the lock on so many replicas before the command starts" {
 	group_start g

@@ -119,9 +119,10 @@ if raises or back then
 	if back or not alone and c ~= seen and rolled_back() then
 		higher = math.max(higher, at)
 	end
-	-- a clock that was set back: others may have seen more of it than we
+	-- a clock that was set back: since our last answer, others may have seen
+	-- a larger counter, but no more than one a microsecond
 	if alone and (not c or back) and math.max(seen, m) >= higher then
-		higher = math.max(seen, m) + day_us
+		higher = math.max(seen, m) + ttl * 1000
 	end
 	if not move(higher, (said == 'healed' or not c and not shares) and slot
 	    or nil, back) then

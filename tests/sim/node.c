@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define HEARTBEAT_US ((int64_t)5000000)
-#define DAY_US ((int64_t)86400000000)
 #define LOST_NOW (-1)
 
 void node_flush(struct node *n)
@@ -487,7 +486,8 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 			higher = larger(higher, us);
 		if (conf->nodes == 1 && (before < 0 || back) &&
 		    larger(ask->seen, ask->fence) >= higher)
-			higher = larger(ask->seen, ask->fence) + DAY_US;
+			higher = larger(ask->seen, ask->fence) +
+				 conf->ttl_ms * 1000;
 		move(n, higher, a.said == SAID_HEALED || before < 0);
 		if (back)
 			n->born = higher;

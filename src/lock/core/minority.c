@@ -5,7 +5,7 @@
 #include "lock/core/node.h"
 #include "lock/core/timing.h"
 
-#define KEEP_MS 1000 /* at most a quarter of T */
+#define KEEP_MS 1000     /* at most a quarter of T */
 #define BACK_US 10000000 /* see stand_back() */
 #define PAUSE_LEAST_MS 10
 #define PAUSE_MOST_MS 500
@@ -77,14 +77,15 @@ void minority_give_back(struct lease_node *n, struct instant at)
 	n->vote = VOTE_BACK;
 }
 
-/* A node that heard of us late, or whose clock is ahead, has put us further back
- * than the others. If the lines of two nodes had different clients in front for
- * ever, none would have both nodes. So we go as far back in this one, but not
- * much: the clock of the other may be wrong. (Not who supersedes others: the
- * tickets tell who came later.) */
-static void stand_back(const struct lease *l, struct lease_node *n)
+/* A node that heard of us late, or whose clock is ahead, has put us further
+ * back than the others. If the lines of two nodes had different clients in
+ * front for ever, none would have both nodes. So we go as far back in this one,
+ * but to 10 s from now at most: the clock of the other may be wrong. (Not who
+ * supersedes others: the tickets tell who came later.) */
+static void stand_back(const struct lease *l, struct lease_node *n,
+		       struct instant at)
 {
-	int64_t most = l->conf.ticket + BACK_US;
+	int64_t most = l->conf.ticket + between(l->began, at) * 1000 + BACK_US;
 
 	for (int i = 0; i < l->conf.nodes; i++) {
 		int64_t there = l->node[i].line.ticket;
@@ -106,7 +107,7 @@ void minority_give_back_all(struct lease *l, struct instant at)
 		if (!l->node[i].mine)
 			continue;
 		minority_give_back(&l->node[i], at);
-		stand_back(l, &l->node[i]);
+		stand_back(l, &l->node[i], at);
 		any = true;
 	}
 	if (!any)
