@@ -87,7 +87,7 @@ end
 if v ~= token and not shares then
 	return told({'no', text(c)}, true)
 end
--- the counter becomes larger
+-- the counter becomes at least that
 local low = math.max(tonumber(ARG.fence),
     not alone and c and rolled_back() and at or 0)
 -- the record says when the lock was granted, but not when we joined
