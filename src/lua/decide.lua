@@ -31,7 +31,7 @@ local latest
 if marked then
 	latest = own('hget', state, 'newest') or '0\n'
 	local by = whole(string.match(latest, '^%d+')) or 0
-	by = by <= math.max(at, c or 0) + 86400000000 and by or 0
+	by = by <= math.max(at, c or 0) + day_us and by or 0
 	-- if a first question comes twice, the second copy finds the word of
 	-- what happened in between
 	local word = ticket == 0 and own('lindex', part('grant:' .. token), 0)
@@ -93,7 +93,7 @@ if ticket == 0 then
 	if c and c > at then -- the clock was set back: stay behind
 		local last = own('zrevrange', queue, 0, 0, 'withscores')
 		local behind = whole(last[2]) or at
-		ticket = math.max(at, math.min(behind, c + 86400000000) + 1)
+		ticket = math.max(at, math.min(behind, c + day_us) + 1)
 	end
 	ticket = math.max(ticket, (latest or 0) + 1)
 end

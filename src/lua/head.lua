@@ -67,6 +67,8 @@ if c and c > 9007199254740000 then
 end
 local function text(n) return string.format('%.0f', n or 0) end
 local month_ms = 2592000000
+-- Of the line of waiters, see queue.lua: the first in microseconds, the others in ms.
+local heartbeat, kept_ms, grant_ms = 5000000, 60000, 2000
 -- A missing counter starts from the clock in microseconds, which is larger than
 -- every fence that a lost counter gave out.
 local function time()

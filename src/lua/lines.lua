@@ -17,7 +17,5 @@ local function with(words, name, n)
 	return words
 end
 local function renewed()
-	local from, to, n = record:find('\nrenewed (%d+)\n')
-	return n and record:sub(1, from) .. 'renewed ' .. n + 1 .. record:sub(to)
-	    or with(record, 'renewed', 1)
+	return with(record, 'renewed', (record:match('\nrenewed (%d+)\n') or 0) + 1)
 end

@@ -38,11 +38,11 @@ elseif ttl and v and tonumber(ARG.ticket) > 0 and record
 	local place = type(redis.pcall('zadd', line, ARG.ticket, member)) == 'number'
 	    and redis.call('zrank', line, member)
 	at = time()
-	-- a sign of life after five seconds: see stand() in stand.lua
-	if place and (at - ARG.ticket <= 5000000 or type(redis.pcall('zadd',
+	-- a sign of life: see stand() in stand.lua
+	if place and (at - ARG.ticket <= heartbeat or type(redis.pcall('zadd',
 	    part('alive'), at, token)) == 'number'
-	    and redis.call('pexpire', part('alive'), 60000)) then
-		redis.call('pexpire', line, 60000)
+	    and redis.call('pexpire', part('alive'), kept_ms)) then
+		redis.call('pexpire', line, kept_ms)
 		return {'busy', raw, redis.call('pttl', lock), v:sub(1, 128),
 		    record:sub(1, 2048), place, ARG.ticket, 0, '-1'}
 	end

@@ -20,8 +20,8 @@ if about then
 	elseif ARG.withheld == '0' then
 		local at = time()
 		local who, ttl, its = line[1]:match('^(%S+) ([1-9]%d*) 1 [-s]\n(.*)$')
-		px = ttl and who ~= token and at - line[2] <= 5000000
-		    and math.min(2000, math.floor(ttl / 2))
+		px = ttl and who ~= token and at - line[2] <= heartbeat
+		    and math.min(grant_ms, math.floor(ttl / 2))
 		if px then
 			redis.call('del', grant)
 			redis.call('zrem', part('queue'), line[1])

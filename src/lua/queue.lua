@@ -8,7 +8,6 @@
 --       so that a dead waiter leaves nothing behind
 -- A waiter asks again once per heartbeat. If it was skipped or the data were
 -- lost, it gets back into line with its old ticket.
-local heartbeat, kept_ms, grant_ms = 5000000, 60000, 2000
 local queue, alive = part('queue'), part('alive')
 local granted -- the slot that the caller was given
 local leaving -- what the caller's slot holds, which it gives back

@@ -6,7 +6,7 @@
  * lock. It must not depend on that: the holder may have died, the wake-up may
  * be lost, the line may be gone. So each waiter also asks again, on another
  * connection, when the lease it was told of ends, the first in line first. It
- * asks at least once per heartbeat, as its sign of life. (src/lua/queue.lua has
+ * asks at least once per heartbeat, as its sign of life. (src/lua/head.lua has
  * the same heartbeat, and skips a waiter that missed three.)
  *
  * A grant is good for GRANT_MS (grant_ms there), or half the lease if that is
