@@ -1024,6 +1024,21 @@ delete_shared() { # the lock, and who shares it
 	cli m flushall >/dev/null
 }
 
+@test "slots: memory is full: the message says so" {
+	: >"$T/stay.r"
+	helper "$REDLOCK" -u "$url" -N 2 -k job -t 2s -- sh -c "echo on >'$T/on.r'
+		while [ -e '$T/stay.r' ]; do sleep 0.05; done"
+	local r=$!
+	wait_until begun r
+	cli a config set maxmemory 1mb >/dev/null
+	run -69 redlock -N 2 -w 200ms -k job -- touch "$T/ran"
+	cli a config set maxmemory 0 >/dev/null
+	[ ! -e "$T/ran" ]
+	[[ $output == *maxmemory* ]]
+	let_go r
+	wait "$r"
+}
+
 # ---- time ----
 
 @test "--max-hold: TERM, then KILL after -K, status 124, and the lock is free when all are dead" {

@@ -26,10 +26,10 @@
 --       new one each time. SERVER: see server.lua. AT: its clock, in ms. STOP,
 --       BY: for a lock that was ours already, as in confirm.lua
 --   busy COUNTER PTTL VALUE RECORD PLACE TICKET LOST AGE
---       PTTL -1: no expiry. RECORD "": there is none, the lock is another
+--       PTTL -1: no expiry; -2: nobody has it. RECORD "": there is none, the lock is another
 --       program's. PLACE: number of waiters before us; -1: we are not in line.
 --       AGE: ms since the grant, or -1. With several slots this is the one that
---       is free first.
+--       is free first, or the one in `only` if that is taken.
 --   type COUNTER PTTL TYPE "" PLACE TICKET 0     the key is not a string
 --   loss COUNTER 0 "" "" PLACE TICKET LOST    free, but the counter is behind
 --       what this client saw: data were lost, and a holder may not know it

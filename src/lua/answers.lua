@@ -76,18 +76,27 @@ local function readers_now()
 	return 'readers ' .. (tonumber(try('zcard', sharers)) or 0) .. '\n'
 	    .. (string.match(last, '\n(.*)$') or '')
 end
--- Tells who has the lock: with several slots, the one that is free first.
+-- Tells who has the lock: with several slots, who has the one that the client
+-- wants, else the one that is free first.
 local function busy(place, kind)
 	local left, first = nil, slot
-	if slots == 1 then
-		left = redis.call('pttl', lock)
-	else
-		for n = 0, slots - 1 do
+	local function seek(from, to)
+		for n = from, to do
 			local ms = redis.call('pttl', slot_key(n))
 			if ms >= -1 and (not left or left < 0
 			    or ms >= 0 and ms < left) then
 				left, first = ms, n
 			end
+		end
+	end
+	if slots == 1 then
+		left = redis.call('pttl', lock)
+	else
+		if only >= 0 then
+			seek(only, only)
+		end
+		if not left then
+			seek(0, slots - 1)
 		end
 		v = words_at(slot_key(first))
 		record = v and record_at(first, v)
@@ -97,7 +106,7 @@ local function busy(place, kind)
 		record = string.gsub(record or '',
 		    '^(.-\nsince %d+\n).*$', '%1') .. readers_now()
 	end
-	return {kind and 'type' or 'busy', text(c), left or -1,
+	return {kind and 'type' or 'busy', text(c), left or -2,
 	    kind or string.sub(v or '', 1, 128),
 	    string.sub(not kind and record or '', 1, 2048), place,
 	    text(math.max(ticket, 0)), (kind or moving) and 0 or told(),

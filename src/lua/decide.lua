@@ -62,15 +62,19 @@ if free then
 	end
 	local before, waits, failed, _ = number_in(record, 'lost')
 	if not lost and redis.call('exists', queue) == 1 then
-		_, waits, failed = serve(at, alone, not c or before)
+		_, waits, failed = serve(at, alone, not c or before, nil, only)
 		free = not granted and not waits and room(slots, reads, nil, only)
 	end
 	local served = granted
 	if not lost and (failed or free and not granted
 	    and not grant(free, token, ARG.stands, ttl, at, alone, before)) then
-		kind = redis.call('type', lock).ok
+		-- of a waiter's grant it is not known for which slot it failed
+		local name = failed and lock or slot_key(taken)
+		kind = redis.call('type', name).ok
 		if kind == 'none' then -- memory is full
-			redis.call('set', lock, token, 'nx', 'px', ttl)
+			redis.call('set', name, token, 'nx', 'px', ttl)
+		elseif kind == 'string' then -- another client's lock
+			kind = nil
 		end
 	end
 	if not lost and not failed and not kind then

@@ -19,19 +19,16 @@ local function values_of(slots)
 end
 -- Returns a slot that this client may have now, or nil. If data were lost a
 -- moment ago (`fresh`), an empty slot is not free: its holder may not have
--- renewed yet. `only`: look at this slot alone, unless it is negative or nil.
+-- renewed yet. `only`: look at this slot alone, unless that is negative, nil or
+-- false.
 local function room(slots, reads, fresh, only)
-	local values = {v}
-	if slots > 1 or slot > 0 then
-		values = values_of(slots)
-	end
+	local values = (slots > 1 or slot > 0) and values_of(slots) or {v}
 	for n = 1, slots do
 		local value = values[n]
-		if (only or -1) >= 0 and n ~= only + 1 then
-			value = nil
-		elseif not value and not fresh
+		if (not only or only < 0 or n == only + 1)
+		    and (not value and not fresh
 		    or value and value == leaving and n == slot + 1
-		    or reads and shared(value) then
+		    or reads and shared(value)) then
 			return n - 1
 		end
 	end

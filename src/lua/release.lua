@@ -9,7 +9,7 @@
 --   alone     "1" on one node
 --   stands    how we stand in line: see standing()
 --   queued    "1": we may be in line; "2": unlock.lua releases the lock in our
---             name: leave word for the client that has it, see confirm.lua
+--             name, and leaves word
 --   ran       "1": we have held the lock: see grant()
 --   outer     the token of the holder that we joined, or ""
 --   least     keep the lock until this many ms after the grant, or 0: --min-hold
@@ -77,12 +77,8 @@ if ARG.queued == '1' then
 	try('zrem', alive, token)
 end
 try('del', part('grant:' .. token)) -- of a waiter, or who was asked to stop
-if ARG.queued == '2' and not moving then
-	redis.pcall('rpush', part('grant:' .. token), 'unlocked')
-	-- a shared lock stays, so only this word tells the client that it is
-	-- out
-	redis.pcall('pexpire', part('grant:' .. token),
-	    v == token and math.min(ttl, kept_ms) or ttl)
+if ARG.queued == '2' then
+	leave_word(ttl)
 end
 if v ~= token and not shares then
 	return told({'no', text(c)}, true)

@@ -26,9 +26,9 @@ end
 -- Hands the lock or a slot to the first live waiter in line, for as long as it
 -- may take to claim it, then to the next, and so on. It stops at the first for
 -- which there is no room: nobody may pass that one. `born`: see head.lua; nil
--- without slots and readers. `lost`: see grant(). Returns for how long the lock
--- was handed over, or nil; whether a waiter is left; and whether one is left
--- because its grant failed.
+-- without slots and readers. `lost`: see grant(). `only`: the caller, if it is in
+-- line, wants this slot. Returns for how long the lock was handed over, or nil;
+-- whether a waiter is left; and whether one is left because its grant failed.
 --
 -- If the counter was just lost, the first in line may have claimed the lock
 -- before that, and run by now: it gets a whole lease.
@@ -37,7 +37,7 @@ end
 -- written by then stays. With a plain lock that is a complete grant, because
 -- all its keys are in KEYS. Any other grant could stop half-way, before the
 -- counter moves, or give away a slot that is held on the other node.
-local function serve(at, alone, lost, born)
+local function serve(at, alone, lost, born, only)
 	local given
 	while true do
 		local line = first_two()
@@ -52,7 +52,7 @@ local function serve(at, alone, lost, born)
 			-- need not wait for holders that were lost with the old
 			-- one
 			local n = room(slots, reads, born and ticket < born
-			    and at - born < ttl * 1000)
+			    and at - born < ttl * 1000, who == token and only)
 			local dead = gone(who, ticket, at)
 			if not n and (given or not dead) then
 				return given, true

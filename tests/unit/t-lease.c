@@ -877,7 +877,7 @@ static void test_slots_apart(void)
 	}
 	is_int(l.end, END_BUSY, "three slots of one are no quorum");
 	ok(t >= 20000, "it is tried again until the time is up");
-	is_int(l.only, 1, "for the first slot, of which there is one");
+	is_int(l.only, 0, "for any slot: there is only one");
 }
 
 /* ---- losing ---- */
@@ -1464,7 +1464,7 @@ static void in_line(const struct ask *a, int64_t ticket, int64_t t)
 
 /* Node 0 has put us further back. Its line and that of node 1, which is ours
  * for a moment, may have different clients in front. */
-static int64_t stood_back(int64_t ticket, bool supersede)
+static int64_t stood_back(int64_t ticket, bool supersede, int node)
 {
 	int64_t t = 1;
 
@@ -1484,8 +1484,9 @@ static int64_t stood_back(int64_t ticket, bool supersede)
 		reply(&q[0], SAID_YES, 101, t);
 		t = next(t);
 	}
+	is_int(n_q, 3, "all three are asked again");
 	for (int k = 0; k < n_q; k++)
-		if (q[k].node == 1)
+		if (q[k].node == node)
 			return q[k].ticket;
 	return -1;
 }
@@ -1497,11 +1498,15 @@ static bool between_us(int64_t us, int64_t least, int64_t most)
 
 static void test_stand_back(void)
 {
-	is_int(stood_back(5000, false), 5000,
+	is_int(stood_back(5000, false, 1), 5000,
 	       "then we stand as far back on the other");
-	ok(between_us(stood_back(3600000000, false), 10000000, 20000000),
+	is_int(stood_back(5000, false, 2), 5000,
+	       "and where nothing was given back");
+	ok(between_us(stood_back(3600000000, false, 1), 10000000, 20000000),
 	   "by not much more than ten seconds");
-	is_int(stood_back(5000, true), 700, "who supersedes stays there");
+	is_int(stood_back(3600000000, false, 2), 700 + 10000000,
+	       "by ten seconds where nothing was given back");
+	is_int(stood_back(5000, true, 1), 700, "who supersedes stays there");
 }
 
 /* Granted by that server, in that slot. */
@@ -1624,7 +1629,61 @@ static void test_slots_met(void)
 	ok(t >= 0 && t < KEEP + KEEP, "as soon as the minority is given back");
 }
 
-/* What one_slot() gave back is owed until a node has answered. */
+/* Three nodes of five granted different slots: one is kept, and all nodes are
+ * asked for that one, so that their answers tell who else has it. */
+static void test_slots_narrow(void)
+{
+	int64_t t = 1;
+
+	begin(5, T, FOREVER);
+	l.conf.slots = 4;
+	asks(0);
+	granted_by(&q[0], 0, 0, 1);
+	granted_by(&q[1], 0, 2, 1);
+	granted_by(&q[2], 0, 3, 1);
+	held_by(&q[3], 8, 600, 5, 1);
+	held_by(&q[4], 8, 600, 5, 1);
+	next(1);
+	is_int(count(VERB_RELEASE, 0, -1) + count(VERB_RELEASE, 1, -1), 2,
+	       "the lower ones are given back");
+	is_int(n_q, 2, "nobody is asked yet");
+	reply(&q[0], SAID_YES, 101, 2);
+	is_int(next(2), 1 + 50, "nor when one of them has answered");
+	is_int(n_q, 4, "but after a moment, those that can be");
+	for (int k = 0; k < n_q; k++)
+		is_int(q[k].only, 1 + 3, "for the slot that is kept");
+	t = 52;
+	for (int k = 0; k < n_q; k++)
+		granted_by(&q[k], 0, q[k].node == 0 ? 1 : 3, t);
+	is_int(l.state, LEASE_HELD, "a quorum: held");
+}
+
+/* A node that had put us in line gave us another slot meanwhile. */
+static void test_slots_handed(void)
+{
+	int64_t t;
+
+	begin(5, T, FOREVER);
+	l.conf.slots = 4;
+	asks(0);
+	granted_by(&q[0], 0, 1, 1);
+	for (int k = 1; k < 5; k++)
+		held_by(&q[k], 8 + (unsigned int)k, 800, 5, 1);
+	t = next(1);
+	is_int(n_q, 5, "all are asked for the slot that one has granted");
+	for (int k = 0; k < n_q; k++) {
+		is_int(q[k].only, 1 + 1, "for that one alone");
+		if (q[k].node < 2)
+			granted_by(&q[k], 0, q[k].node == 0 ? 1 : 3, t + 1);
+		else
+			held_by(&q[k], 8 + (unsigned int)k, 800, 5, t + 1);
+	}
+	next(t + 1);
+	is_int(count(VERB_RELEASE, 1, -1), 1, "another one is given back");
+	is_int(count(VERB_RELEASE, 0, -1), 0, "and that one kept");
+}
+
+/* What was given back is owed until a node has answered. */
 static void test_slots_left(void)
 {
 	int nodes = 0;
@@ -2051,6 +2110,8 @@ int main(void)
 	test_taken_since();
 	test_slots();
 	test_slots_met();
+	test_slots_narrow();
+	test_slots_handed();
 	test_slots_left();
 	test_twins();
 	test_max_leases();

@@ -57,34 +57,21 @@ void claim_agreed(struct lease *l, struct instant at)
 	}
 }
 
-/* Each slot is a lock of its own, so a quorum must have granted the same one.
- * Each node granted its first free slot, so a slot below the highest is not
- * free on all nodes. Returns false if no slot has a quorum: the highest is
- * asked for next, or the one after it if that was tried already. */
-static bool one_slot(struct lease *l, struct instant at)
+/* Each slot is a lock of its own: a quorum must have granted the same one. */
+static bool one_slot(struct lease *l)
 {
-	int q = lease_quorum(l->conf.nodes), highest = 0;
-
 	for (int i = 0; i < l->conf.nodes; i++) {
 		int same = 0;
 
 		for (int j = 0; j < l->conf.nodes; j++)
 			same += l->node[j].vote == VOTE_YES &&
 				l->node[j].slot == l->node[i].slot;
-		if (l->node[i].vote == VOTE_YES && same >= q) {
+		if (l->node[i].vote == VOTE_YES &&
+		    same >= lease_quorum(l->conf.nodes)) {
 			l->slot = l->node[i].slot;
 			return true;
 		}
-		if (l->node[i].vote == VOTE_YES && l->node[i].slot > highest)
-			highest = l->node[i].slot;
 	}
-	if (l->tried == highest + 1)
-		highest = (highest + 1) % lease_slots(&l->conf);
-	l->tried = highest + 1;
-	l->pause_until = at;
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].mine && l->node[i].slot != highest)
-			minority_give_back(&l->node[i], at);
 	return false;
 }
 
@@ -112,7 +99,7 @@ bool claim_begin(struct lease *l, struct instant at)
 	int q = lease_quorum(l->conf.nodes);
 	int64_t most = 0;
 
-	if (!one_slot(l, at))
+	if (!one_slot(l))
 		return false;
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].vote == VOTE_YES && l->node[i].slot != l->slot)

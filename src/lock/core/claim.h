@@ -13,8 +13,8 @@
 
 #include "lock/core/state.h"
 
-/* A quorum has granted. Returns false if they granted different slots: l->tried
- * is then the next one to ask for, plus 1. */
+/* A quorum has granted. Returns false if they granted different slots: see
+ * minority_narrow(). */
 bool claim_begin(struct lease *l, struct instant at);
 /* A quorum agrees on the fence, or, called again, has its replicas. Asks for
  * replicas if need be, else the lease is held. */

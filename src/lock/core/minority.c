@@ -79,14 +79,17 @@ void minority_give_back(struct lease_node *n, struct instant at)
 
 /* A node that heard of us late, or whose clock is ahead, has put us further
  * back than the others. If the lines of two nodes had different clients in
- * front for ever, none would have both nodes. So we go as far back in this one,
- * but to 10 s from now at most: the clock of the other may be wrong. (Not who
- * supersedes others: the tickets tell who came later.) */
+ * front for ever, none would have both nodes. So we go as far back on all of
+ * them. But its clock may be wrong: where we gave nothing back, we go to 10 s
+ * after we came at most, or each newcomer could pass us; where we did, to 10 s
+ * from now. (Not who supersedes others: the tickets tell who came later.) */
 static void stand_back(const struct lease *l, struct lease_node *n,
 		       struct instant at)
 {
-	int64_t most = l->conf.ticket + between(l->began, at) * 1000 + BACK_US;
+	int64_t most = l->conf.ticket + BACK_US;
 
+	if (n->vote == VOTE_BACK)
+		most += between(l->began, at) * 1000;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		int64_t there = l->node[i].line.ticket;
 
@@ -107,11 +110,12 @@ void minority_give_back_all(struct lease *l, struct instant at)
 		if (!l->node[i].mine)
 			continue;
 		minority_give_back(&l->node[i], at);
-		stand_back(l, &l->node[i], at);
 		any = true;
 	}
 	if (!any)
 		return;
+	for (int i = 0; i < l->conf.nodes; i++)
+		stand_back(l, &l->node[i], at);
 	if (l->split_ms == 0)
 		l->split_ms = PAUSE_LEAST_MS;
 	l->pause_until =
@@ -142,6 +146,51 @@ bool minority_keeps(struct lease *l, struct instant at)
 	if (l->keep_until.ms == NEVER.ms)
 		l->keep_until = after(at, keep_ms(l) + longer(l));
 	return before(at, l->keep_until) && !is_lost(l) && !is_outranked(l);
+}
+
+/* Each node granted its first free slot, so a slot below the highest is not
+ * free on all of them. If the highest was asked for last and even a quorum
+ * granted other slots since, it is the turn of the one after it. */
+static int slot_to_try(const struct lease *l)
+{
+	int highest = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].mine && l->node[i].slot > highest)
+			highest = l->node[i].slot;
+	if (l->tried == highest + 1 &&
+	    lease_votes(l, VOTE_YES) >= lease_quorum(l->conf.nodes))
+		return (highest + 1) % lease_slots(&l->conf);
+	return highest;
+}
+
+/* A client that kept one slot here and another there would stand in the way of
+ * all. With one slot, the answers tell who else has it and who came first. */
+void minority_narrow(struct lease *l, struct instant at)
+{
+	bool first = l->only == 0;
+
+	if (lease_slots(&l->conf) == 1)
+		return;
+	if (first) {
+		l->only = l->tried = slot_to_try(l) + 1;
+		l->next_round = l->pause_until = at;
+	}
+	for (int i = 0; i < l->conf.nodes; i++) {
+		struct lease_node *n = &l->node[i];
+		struct instant moment;
+
+		if (!n->mine || n->slot == l->only - 1)
+			continue;
+		minority_give_back(n, at);
+		moment = after(at, timing_hedge(n->link.srtt_ms));
+		/* the round can ask it only when it has answered */
+		if (first)
+			l->next_round = later(l->next_round, moment);
+		/* or two clients could hand it to each other all the time */
+		else
+			l->pause_until = later(l->pause_until, moment);
+	}
 }
 
 /* While another client has a quorum, we do not take the nodes that it lacks.

@@ -3,8 +3,8 @@
  * Part of acquiring: fewer than a quorum of several nodes have granted. The
  * minority is kept for KEEP_MS, because the other nodes' grants may be on their
  * way, and for longer if we gave one back before. It is given back after
- * that, or as soon as it is another waiter's turn; then we stand in line where
- * the node does that put us furthest back. See lease.h.
+ * that, or as soon as it is another waiter's turn; then we stand in every line
+ * as far back as in the one that has us furthest back. See lease.h.
  */
 #ifndef LOCK_CORE_MINORITY_H
 #define LOCK_CORE_MINORITY_H
@@ -20,6 +20,9 @@ void minority_give_back_all(struct lease *l, struct instant at);
 
 /* Whether we have a minority that is still worth keeping. */
 bool minority_keeps(struct lease *l, struct instant at);
+/* To keep a minority: gives back all but one slot, and asks for that one on all
+ * nodes. */
+void minority_narrow(struct lease *l, struct instant at);
 /* Whether other clients were granted nodes a moment ago: perhaps nobody
  * has a quorum yet. */
 bool minority_is_split(const struct lease *l);

@@ -211,6 +211,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].mine)
 			minority_give_back(&l->node[i], at);
+	l->only = 0;
 	rounds_begin(l, at);
 	l->joining = l->joined = false;
 	return true;
@@ -218,7 +219,8 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 
 static void rounds_fail(struct lease *l, struct instant at)
 {
-	bool busy = lease_answered(l), woken = false, keep, freed, narrow;
+	bool busy = lease_answered(l), woken = false, keep, freed;
+	bool narrow = l->only > 0;
 	struct instant limit = limit_of(l);
 	enum lease_end end = hopeless(l);
 
@@ -251,10 +253,11 @@ static void rounds_fail(struct lease *l, struct instant at)
 	}
 	l->next_round =
 		sooner(l->next_round, keep ? minority_look(l, at) : limit);
-	/* that slot was not to be had, but another one may be free */
-	narrow = l->only > 0;
-	if (!keep)
+	if (keep)
+		minority_narrow(l, at);
+	else
 		minority_give_back_all(l, at);
+	/* that slot was not to be had, but another one may be free */
 	if (!keep && narrow)
 		l->next_round = sooner(l->next_round, l->pause_until);
 	for (int i = 0; i < l->conf.nodes; i++) {
@@ -284,7 +287,6 @@ void rounds_check(struct lease *l, struct instant at)
 		if (claim_begin(l, at))
 			return;
 		rounds_fail(l, at);
-		l->only = l->tried;
 	} else if (yes >= q) {
 		claim_agreed(l, at);
 	} else if (is_decided(l) && !claim_again(l, at)) {

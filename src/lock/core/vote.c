@@ -11,10 +11,15 @@
 
 #define OUTER_LOOK_MS 20
 
-/* Asks the node again, unless a release is under way. */
+/* Asks the node again, unless a release is under way. (A round for one slot
+ * needs all nodes: the other grants were given back for it.) */
 void vote_again(struct lease *l, struct lease_node *n, struct instant at)
 {
-	if (node_waits(n))
+	bool waits = node_waits(n);
+
+	for (int i = 0; l->only > 0 && i < l->conf.nodes; i++)
+		waits |= node_waits(&l->node[i]);
+	if (waits)
 		return;
 	if (l->state == LEASE_WAITING)
 		l->next_round =
