@@ -206,7 +206,7 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	begin -t 30s -- "${runs[@]}"
 	cli m set big "$(head -c 2000000 /dev/zero | tr '\0' x)" >/dev/null ||
 		true
-	cli m config set maxmemory 1mb >/dev/null
+	cli m config set maxmemory 1 >/dev/null
 	force 0 --grace 8s
 	says "the holder stopped after "
 	forced

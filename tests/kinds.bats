@@ -1030,7 +1030,7 @@ delete_shared() { # the lock, and who shares it
 		while [ -e '$T/stay.r' ]; do sleep 0.05; done"
 	local r=$!
 	wait_until begun r
-	cli a config set maxmemory 1mb >/dev/null
+	cli a config set maxmemory 1 >/dev/null
 	run -69 redlock -N 2 -w 200ms -k job -- touch "$T/ran"
 	cli a config set maxmemory 0 >/dev/null
 	[ ! -e "$T/ran" ]
@@ -1216,7 +1216,7 @@ delete_shared() { # the lock, and who shares it
 	redlock -k job --once-per 60s -- redis-cli -s "$T/a.sock" flushall >/dev/null
 	run redlock -k job --once-per 60s -- touch "$T/ran.1"
 	redlock -k other --once-per 60s -- redis-cli -s "$T/a.sock" config set \
-		maxmemory 1mb >/dev/null
+		maxmemory 1 >/dev/null
 	cli a config set maxmemory 0 >/dev/null
 	run redlock -k other --once-per 60s -- touch "$T/ran.2"
 	[ ! -e "$T/ran.1" ]

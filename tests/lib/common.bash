@@ -384,13 +384,15 @@ pause() { # SECONDS
 	[ -p "$never" ] || mkfifo "$never" 2>/dev/null
 	read -rt "$1" <>"$never" || true
 }
-# A zombie is gone: who should reap it may take its time.
+# A zombie is gone, if it was its last thread: who should reap it may take its
+# time. While another thread is still writing to a disk, a socket of the process
+# takes connections.
 gone() {
-	local stat
+	local stat fields
 
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
-	stat=${stat##*) }
-	[ "${stat:0:1}" = Z ]
+	read -ra fields <<<"${stat##*) }"
+	[ "${fields[0]}" = Z ] && [ "${fields[17]}" -le 1 ] # threads
 }
 stopped() {
 	local stat

@@ -310,17 +310,29 @@ static struct answer ask_node(struct trial *t, const struct question *q,
 
 /* ---- the comparison ---- */
 
+/* Both grow as the time passes, but for a counter that starts again. That is as
+ * far above what its holder saw as its lease is long, until the time has passed
+ * what the holder saw: then it is the time, which is less. */
+static bool counter_fits(int64_t counter, const struct answer *early,
+			 const struct answer *late, int64_t from)
+{
+	if (early->counter > late->counter)
+		return counter == early->counter ||
+		       (counter >= from && counter <= late->counter);
+	return counter >= early->counter && counter <= late->counter;
+}
+
 static const char *difference(const struct question *q,
 			      const struct answer *real,
 			      const struct answer *early,
-			      const struct answer *late)
+			      const struct answer *late, int64_t from)
 {
 	int64_t more = real->pttl_ms - early->pttl_ms,
 		less = late->pttl_ms - real->pttl_ms;
 
 	if (real->said != early->said || real->said != late->said)
 		return "they say different things";
-	if (real->counter < early->counter || real->counter > late->counter)
+	if (!counter_fits(real->counter, early, late, from))
 		return "the counters differ";
 	/* as the time passes the counter, a ticket behind all others becomes
 	 * the time */
@@ -431,7 +443,7 @@ static const char *compare(struct trial *t, const struct question *q,
 		*early = ask_node(t, q, from, counted[i]);
 		t->node = before;
 		*late = ask_node(t, q, t->us, counted[i]);
-		what = difference(q, real, early, late);
+		what = difference(q, real, early, late, from);
 		if (!what)
 			return NULL;
 	}
