@@ -368,6 +368,27 @@ when_asked() {
 	free job
 }
 
+# Its first renewal may come after the time that the outer run has.
+@test "force-release: a run that starts inside one that was asked hears of it before it runs" {
+	begin -t 60s -- sh -c ': >"$T/on"; until [ -e "$T/go" ]; do sleep 0.01; done
+		"$0" -u "$1" -k job -t 60s -- touch "$T/ran" 2>"$T/inner"
+		echo $? >"$T/inner.status"; linger' "$REDLOCK" "$url"
+	kill -STOP "$tool" # it hears nothing
+	force 0 --grace 20s &
+	local forcer=$!
+	wait_until asked
+	: >"$T/go"
+	wait_until exists "$T/inner.status"
+	[ ! -e "$T/ran" ]
+	[ "$(cat "$T/inner.status")" = 125 ]
+	contains "$T/inner" 'force-release'
+	kill -CONT "$tool"
+	wait "$forcer"
+	forced
+	free job
+}
+asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
+
 @test "force-release: a script that holds by hand, with a keeper, is told by its signal" {
 	rm -f "$T/on"
 	helper env REDLOCK_URL="$url" sh -c 'eval "$("$0" lock job -t 2s \

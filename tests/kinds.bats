@@ -971,6 +971,30 @@ delete_shared() { # the lock, and who shares it
 	ended r1
 }
 
+# In line, it would be granted the lock once more, for as long as a waiter has to
+# answer: less than its lease, which it believes it still has.
+@test "readers: one that waits because the lock was lost leaves the line when another heals it" {
+	writer w
+	running w
+	lines_up reader first
+	lines_up reader second -t 3s
+	kill -STOP "${pid[second]}"
+	let_go w
+	running first
+	kill -STOP "${pid[first]}"
+	cli a del job 'redlock:{job}:state:job' >/dev/null
+	kill -CONT "${pid[second]}"
+	wait_until in_line 1
+	kill -CONT "${pid[first]}"
+	running second # after a lease: there may have been another holder
+	in_line 0
+	let_go first
+	let_go second
+	ended first
+	ended second
+	ended w
+}
+
 @test "readers: the key overwritten is every reader's loss" {
 	reader r1
 	reader r2

@@ -32,6 +32,11 @@ local function ours(n, at, fresh)
 	if reads then
 		share(v, member, at, ttl)
 		keep(n, v, at, 0)
+		-- the lock was lost and we waited, until another reader healed
+		-- it: in line, we would be granted it again, for a shorter time
+		if not fresh then
+			try('zrem', queue, member)
+		end
 	elseif not fresh then
 		-- nested runs may have longer leases than ours, even if we have
 		-- ended

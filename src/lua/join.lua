@@ -66,5 +66,17 @@ if group == '0' and record_is_of(v) and not number_in(record, 'joined') then
 end
 keep(slot, v, at, group == '0' and redis.call('pttl', lock) or 0)
 local stop, by = stop_word(token, at)
+-- force-release has asked those it found here: who comes later hears it now, as
+-- its first renewal may be too late. If the holder has ended, so has its word
+if stop < 0 then
+	stop, by = stop_word(outer, at)
+end
+local left = stop < 0 and group == '0'
+    and own('zscore', sharers_of(v), 'left')
+for _, other in ipairs(left and own('zrange', sharers_of(v), 0, -1) or {}) do
+	if stop < 0 then
+		stop, by = stop_word(string.match(other, '^%S*'), at)
+	end
+end
 return {'joined', text(c), 0, slot, group, '', text(math.floor(at / 1000)),
     tostring(stop), by}

@@ -91,7 +91,7 @@ struct token {
 	int64_t granted_us; /* last; -1: not yet */
 	int64_t fence;      /* what it was told of that; 0: nothing yet */
 	int64_t floor;      /* the largest of who had ended by then */
-	bool ghost;         /* renewed by a question that nobody waits for */
+	bool ghost;         /* granted or renewed, and nobody waits for it */
 	int family_then, slot_then; /* when its command started */
 	bool read_then;
 	struct stay at[NODES_MAX];
@@ -137,6 +137,7 @@ struct plot {
 	int losses_at[LOSSES_MAX]; /* nodes */
 	int restarts;
 	int64_t ended_fence, idle_us, none_us, free_us;
+	bool waited, wanted; /* when it was last looked at idle_us, none_us */
 	int has; /* the lock, when a slot was first seen free */
 	int64_t started[SLOTS_MOST][2]; /* largest fences: writers', readers' */
 	int64_t fences[TOKENS_MAX];
@@ -414,8 +415,9 @@ static void healed(const struct flight *f)
 			w.client[i].robbed &= ~(1U << (here - nodes));
 }
 
-/* Who has left does not shorten what it prolonged: they are of one tree, and
- * the next renewal does. */
+/* Who has left does not shorten what it prolonged, nor is it shortened when
+ * somebody takes what --min-hold kept of one: they are of one tree, and the next
+ * renewal does. */
 static int64_t family_ends(int token)
 {
 	int64_t most = stay_of(token)->kept_ms;
@@ -426,6 +428,8 @@ static int64_t family_ends(int token)
 		if (i == token || t->joined == token)
 			most = larger(most,
 				      stay_of(i)->seen_ms + t->conf.ttl_ms);
+		if (t->joined == token)
+			most = larger(most, stay_of(i)->rest_ms);
 	}
 	return most;
 }
@@ -513,7 +517,10 @@ static void touch(const struct flight *f)
 	struct token *t = &tokens[f->token];
 	struct client *c = &w.client[f->client];
 
-	t->ghost |= nobodys(f) && f->ask.verb == VERB_CONFIRM;
+	/* what a killed client sent last, its guard's release may overtake */
+	t->ghost |= nobodys(f) && (f->ask.verb == VERB_CONFIRM ||
+				   (f->ask.verb == VERB_ACQUIRE &&
+				    c->guard_will));
 	if (f->ask.reads && f->answer.said != SAID_NO && !f->refused)
 		stay_of(f->token)->owner = -f->answer.group;
 	if (f->ask.verb == VERB_CONFIRM && f->ask.joins &&
@@ -1907,14 +1914,17 @@ static void check_idle(void)
 	waits = wants;
 	for (int n = 0; n < SLOTS_MOST; n++)
 		waits = waits && !taken(n);
-	if (!waits || plot.idle_us < w.quiet_us)
+	/* nothing happened while who waits now was stopped */
+	if (!waits || !plot.waited || plot.idle_us < w.quiet_us)
 		plot.idle_us = w.us;
+	plot.waited = waits;
 	/* a heartbeat, and what may have to be waited out after a loss */
 	if (w.us - plot.idle_us > 7000000 + w.T * 3000)
 		violated("nobody has the lock, and somebody waits");
 	/* tokens of which none has a quorum are somebody's, too */
-	if (runs || !wants || w.us - w.quiet_us < w.T * 10000)
+	if (runs || !wants || !plot.wanted || w.us - w.quiet_us < w.T * 10000)
 		plot.none_us = w.us;
+	plot.wanted = wants;
 	if (n_nodes > 1 && w.us - plot.none_us > 20000000 + w.T * 10000)
 		violated("nobody runs, and somebody waits");
 }

@@ -1658,6 +1658,23 @@ static void test_slots_narrow(void)
 	is_int(l.state, LEASE_HELD, "a quorum: held");
 }
 
+/* One that needs longer than a round does not make us wait longer than that. */
+static void test_slots_slow(void)
+{
+	begin(5, T, FOREVER);
+	l.conf.slots = 4;
+	asks(0);
+	granted_by(&q[0], 0, 0, 1);
+	l.node[0].link.srtt_ms = 4000;
+	granted_by(&q[1], 0, 2, 1);
+	granted_by(&q[2], 0, 3, 1);
+	held_by(&q[3], 8, 600, 5, 1);
+	held_by(&q[4], 8, 600, 5, 1);
+	next(1);
+	is_int(next(2), 1 + NODE_TIMEOUT,
+	       "a slow node is not waited for longer than a round lasts");
+}
+
 /* A node that had put us in line gave us another slot meanwhile. */
 static void test_slots_handed(void)
 {
@@ -2111,6 +2128,7 @@ int main(void)
 	test_slots();
 	test_slots_met();
 	test_slots_narrow();
+	test_slots_slow();
 	test_slots_handed();
 	test_slots_left();
 	test_twins();

@@ -164,6 +164,15 @@ static int slot_to_try(const struct lease *l)
 	return highest;
 }
 
+/* How long a node may need for its answer. One that needs more than the time of
+ * a round cannot vote anyway. */
+static int64_t moment_of(const struct lease *l, const struct lease_node *n)
+{
+	int64_t ms = timing_hedge(n->link.srtt_ms);
+
+	return ms < l->conf.node_timeout_ms ? ms : l->conf.node_timeout_ms;
+}
+
 /* A client that kept one slot here and another there would stand in the way of
  * all. With one slot, the answers tell who else has it and who came first. */
 void minority_narrow(struct lease *l, struct instant at)
@@ -183,7 +192,7 @@ void minority_narrow(struct lease *l, struct instant at)
 		if (!n->mine || n->slot == l->only - 1)
 			continue;
 		minority_give_back(n, at);
-		moment = after(at, timing_hedge(n->link.srtt_ms));
+		moment = after(at, moment_of(l, n));
 		/* the round can ask it only when it has answered */
 		if (first)
 			l->next_round = later(l->next_round, moment);
