@@ -670,6 +670,7 @@ static void test_listening(void)
 static void test_woken(void)
 {
 	struct ask first;
+	int64_t t;
 
 	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 300);
@@ -689,6 +690,25 @@ static void test_woken(void)
 	lease_release(&l, ms(7001));
 	is_int(asks(7001), 1, "what was held is given back");
 	ok(!q[0].queued && q[0].ran, "and is in no line any more");
+
+	stand_in_line(FOREVER);
+	heard(SAID_WOKEN, 300);
+	asks(300);
+	t = next(301);
+	ok(t > 301 && q[0].verb == VERB_ACQUIRE,
+	   "an answer that is late is asked for once more");
+	reply(&q[0], SAID_GRANTED, 101, t + 1);
+	lease_use(&l);
+	is_int(asks(t + 1), 1, "the first one may have claimed it: renewed");
+	is_int(q[0].verb, VERB_CONFIRM, "at once");
+
+	stand_in_line(FOREVER);
+	heard(SAID_WOKEN, 300);
+	asks(300);
+	reply(&q[0], SAID_GRANTED, 101, 301);
+	lease_use(&l);
+	is_int(asks(1400), 1, "who starts late");
+	is_int(q[0].verb, VERB_CONFIRM, "renews at once");
 
 	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 300);

@@ -9,11 +9,26 @@
 
 #define QUICK_MS 3600000 /* renew often for this long after a clock step */
 
+/* The first copy of the question may have got the grant, though only the second
+ * was answered. */
+static struct instant first_asked(const struct lease_node *n,
+				  const struct ask *asked)
+{
+	struct instant first = asked->sent;
+
+	for (int c = 0; c < CHANNELS; c++)
+		if (n->link.chan[c].ask.verb == asked->verb)
+			first = sooner(first, n->link.chan[c].ask.sent);
+	return first;
+}
+
 void renewal_credit(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a)
 {
 	if (!n->mine || before(n->credited_at, asked->sent))
 		n->credited_at = asked->sent;
+	if (!n->mine)
+		n->mine_since = first_asked(n, asked);
 	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > n->until_ms)
 		n->until_ms = a->at_ms + l->conf.ttl_ms;
 	/* a late answer to an older question says nothing new about the
@@ -125,7 +140,8 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 
 /* A server that restarts without its last second may forget that we claimed the
  * lock that it handed to us. It would give the lock to the next waiter when the
- * grant ends, so a client that stood in line renews sooner. */
+ * grant ends, so a client that stood in line renews sooner: at once, if it
+ * starts its command later than that. */
 static struct instant first_due(const struct lease *l,
 				const struct lease_node *n)
 {
@@ -133,7 +149,7 @@ static struct instant first_due(const struct lease *l,
 	struct instant due = timing_renew(s, l->conf.ttl_ms);
 
 	return n->mine && n->line.ticket > 0
-		       ? sooner(due, after(s, GRANT_MS / 2))
+		       ? sooner(due, after(n->mine_since, GRANT_MS / 2))
 		       : due;
 }
 
