@@ -1649,6 +1649,48 @@ static void test_slots_met(void)
 	ok(t >= 0 && t < KEEP + KEEP, "as soon as the minority is given back");
 }
 
+/* The outer hold is gone, and one node of three has granted us the lock. */
+static void test_joins_in_vain(void)
+{
+	struct lease_conf conf = {.nodes = 3,
+				  .ttl_ms = T,
+				  .node_timeout_ms = NODE_TIMEOUT,
+				  .wait_ms = FOREVER,
+				  .slots = 3,
+				  .outer = {.token = "outer", .ttl_ms = T}};
+	int64_t t = 2, rounds = 0, joined = 0;
+
+	lease_init(&l, &conf, ms(0));
+	is_int(asks(0), 3, "three are asked");
+	for (int k = 0; k < 3; k++) {
+		ok(q[k].joins, "to join the hold of the run around us");
+		reply(&q[k], SAID_NO, 100, 1);
+	}
+	is_int(asks(1), 3, "none has it: they are asked");
+	for (int k = 0; k < 3; k++) {
+		ok(!q[k].joins, "for a hold of our own");
+		if (q[k].node == 0)
+			granted_by(&q[k], 0, 1, 2);
+		else
+			held_by(&q[k], 8 + (unsigned int)k, 600, 5000, 2);
+	}
+	while ((t = next(t)) > 0 && !count(VERB_RELEASE, 0, -1) && rounds < 9) {
+		for (int k = 0; k < n_q; k++) {
+			joined += q[k].joins;
+			if (q[k].node == 0)
+				granted_by(&q[k], 0, 1, t + 1);
+			else
+				held_by(&q[k], 8, 600, 5000, t + 1);
+		}
+		rounds++;
+	}
+	ok(joined == 0 && rounds < 9, "what one has granted is kept for a while");
+	ok(t < KEEP + KEEP, "and given back");
+	reply(&q[0], SAID_YES, 101, t);
+	t = next(t);
+	ok(n_q > 0 && q[0].joins, "then they are asked to join once more");
+}
+
 /* Three nodes of five granted different slots: one is kept, and all nodes are
  * asked for that one, so that their answers tell who else has it. */
 static void test_slots_narrow(void)
@@ -2147,6 +2189,7 @@ int main(void)
 	test_taken_since();
 	test_slots();
 	test_slots_met();
+	test_joins_in_vain();
 	test_slots_narrow();
 	test_slots_slow();
 	test_slots_handed();
