@@ -46,6 +46,9 @@ static struct token tokens[TOKENS_MAX];
 static int restarts; /* with the loss of all data */
 static bool rolls;   /* nothing fails but that the server is set back */
 static bool was_set_back;
+/* one server that was set back: who had the lock, and was not heard of since;
+ * and to whom the server has last handed it, as far as it knows */
+static int64_t unheard, handed;
 static bool clocks_apart;  /* the nodes' */
 static int64_t last_fence; /* of a command that started */
 /* on one node: the last grant */
@@ -114,17 +117,37 @@ static void healed(struct client *c, const struct flight *f)
 		expose();
 }
 
+/* The server does not know that this client claimed the lock, and hands it on.
+ * The renewal that would tell it is late, or the command starts late (R21). */
+static void note_unheard(struct client *c)
+{
+	bool late = c->stopped || !c->running;
+
+	for (int i = 0; i < w.n_flights; i++) {
+		const struct flight *f = &w.flight[i];
+
+		late |= f->used && !f->arrived && f->token == c->token &&
+			f->ask.verb == VERB_CONFIRM;
+	}
+	c->robbed |= late ? 1U : 0;
+}
+
 /* By asking, or handed over. */
 static void node_has_granted(const struct flight *f, const struct node *n)
 {
 	struct client *to = NULL;
 
-	for (int i = 0; i < w.n_clients; i++)
+	for (int i = 0; i < w.n_clients; i++) {
 		if (w.client[i].token == n->token)
 			to = &w.client[i];
+		else if (unheard != 0 && unheard == handed &&
+			 w.client[i].token == unheard)
+			note_unheard(&w.client[i]);
+	}
 	granted_token = n->token;
 	grant_us = w.us;
 	note_robbed(f->ask.node);
+	handed = n->token;
 	/* A newcomer's question hands the lock to the first in line, who is
 	 * not told of the loss. So does a question from before it (R15). */
 	for (int i = 0; i < w.losses && was_set_back; i++)
@@ -144,6 +167,8 @@ static void node_has_run(const struct flight *f, const struct node *n,
 	struct client *c = &w.client[f->client];
 	struct token *t = &tokens[f->token];
 
+	if (f->token == unheard)
+		unheard = 0;
 	if (f->answer.said == SAID_HEALED)
 		healed(c, f);
 	else if (n->token != 0 && n->token != had)
@@ -354,7 +379,7 @@ static void set_back(struct node *n, int64_t holder)
  */
 static void restart(int node, bool empty)
 {
-	int64_t holder = nodes[node].token;
+	int64_t holder = nodes[node].token, ends = nodes[node].expires_ms;
 
 	tell("node %d is restarted, and %s", node,
 	     empty ? "empty" : "set back by a little");
@@ -363,6 +388,10 @@ static void restart(int node, bool empty)
 	node_restart(&nodes[node], empty ? &nodes[node] : &saved[node],
 		     wall_us(node));
 	saved[node] = nodes[node];
+	if (n_nodes == 1 && holder != 0 &&
+	    (nodes[node].token != holder || nodes[node].expires_ms < ends))
+		unheard = holder;
+	handed = nodes[node].token;
 	restarts++;
 	if (n_nodes == 1)
 		set_back(&nodes[node], holder);
@@ -526,6 +555,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 	last_fence = last_grant = granted_token = grant_us = 0;
 	restarts = 0;
 	rolls = was_set_back = false;
+	unheard = handed = 0;
 	clocks_apart = one_in(n_nodes > 1 ? 2 : 1);
 	for (int i = 0; i < n_nodes; i++) {
 		struct server *s = &w.server[i];
