@@ -408,7 +408,7 @@ static void healed(const struct flight *f)
 		expose();
 	stay_of(f->token)->owner = owner;
 	keep_family(f->ask.joins ? root_of(t) : f->token);
-	if (f->ask.repairs) /* where it was another's before */
+	if (f->ask.repairs && other) /* else its record is there still */
 		now_of(s, owner);
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (stay_of(w.client[i].token)->owner == owner)
@@ -1915,7 +1915,8 @@ static void check_idle(void)
 	for (int n = 0; n < SLOTS_MOST; n++)
 		waits = waits && !taken(n);
 	/* nothing happened while who waits now was stopped */
-	if (!waits || !plot.waited || plot.idle_us < w.quiet_us)
+	if (!waits || !plot.waited || plot.idle_us < w.quiet_us ||
+	    plot.idle_us < w.slow_us)
 		plot.idle_us = w.us;
 	plot.waited = waits;
 	/* a heartbeat, and what may have to be waited out after a loss */

@@ -225,6 +225,8 @@ static int64_t delay(void)
 		us += chance(w.T * 300);
 	if (one_in(w.tail ? 12 : 200))
 		us += chance(w.T * (w.tail ? 5000 : 3000));
+	if (w.slow_us < w.us + us)
+		w.slow_us = w.us + us;
 	return us;
 }
 
