@@ -138,7 +138,7 @@ struct plot {
 	int restarts;
 	int64_t ended_fence, idle_us, none_us, free_us;
 	bool waited, wanted; /* when it was last looked at idle_us, none_us */
-	int has; /* the lock, when a slot was first seen free */
+	int has;             /* the lock, when a slot was first seen free */
 	int64_t started[SLOTS_MOST][2]; /* largest fences: writers', readers' */
 	int64_t fences[TOKENS_MAX];
 	int n_fences;
@@ -416,8 +416,8 @@ static void healed(const struct flight *f)
 }
 
 /* Who has left does not shorten what it prolonged, nor is it shortened when
- * somebody takes what --min-hold kept of one: they are of one tree, and the next
- * renewal does. */
+ * somebody takes what --min-hold kept of one: they are of one tree, and the
+ * next renewal does. */
 static int64_t family_ends(int token)
 {
 	int64_t most = stay_of(token)->kept_ms;
@@ -518,9 +518,9 @@ static void touch(const struct flight *f)
 	struct client *c = &w.client[f->client];
 
 	/* what a killed client sent last, its guard's release may overtake */
-	t->ghost |= nobodys(f) && (f->ask.verb == VERB_CONFIRM ||
-				   (f->ask.verb == VERB_ACQUIRE &&
-				    c->guard_will));
+	t->ghost |=
+		nobodys(f) && (f->ask.verb == VERB_CONFIRM ||
+			       (f->ask.verb == VERB_ACQUIRE && c->guard_will));
 	if (f->ask.reads && f->answer.said != SAID_NO && !f->refused)
 		stay_of(f->token)->owner = -f->answer.group;
 	if (f->ask.verb == VERB_CONFIRM && f->ask.joins &&

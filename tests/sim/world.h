@@ -113,7 +113,7 @@ struct world {
 	uint64_t random, seed, order;
 	int64_t us, quiet_us; /* no more faults from then on ... */
 	int64_t slow_us; /* ... but what was sent before may take until then */
-	int n_clients;        /* that come by themselves */
+	int n_clients;   /* that come by themselves */
 	int n_events, n_flights, next_conn, tokens, losses, overlaps;
 	bool exposed[LOSSES_MAX];
 	int64_t left[LOSSES_MAX]; /* the counter that was left, or 0 */

@@ -1684,10 +1684,11 @@ static void test_joins_in_vain(void)
 		}
 		rounds++;
 	}
-	ok(joined == 0 && rounds < 9, "what one has granted is kept for a while");
+	ok(joined == 0 && rounds < 9,
+	   "what one has granted is kept for a while");
 	ok(t < KEEP + KEEP, "and given back");
 	reply(&q[0], SAID_YES, 101, t);
-	t = next(t);
+	next(t);
 	ok(n_q > 0 && q[0].joins, "then they are asked to join once more");
 }
 

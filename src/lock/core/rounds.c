@@ -70,8 +70,8 @@ void rounds_begin(struct lease *l, struct instant at)
 	l->whole = true;
 	/* the outer hold may have been lost and healed: try again to join it,
 	 * but not while we keep a minority for ourselves */
-	l->joining = l->conf.outer.token[0] != '\0' &&
-		     l->keep_until.ms == NEVER.ms;
+	l->joining =
+		l->conf.outer.token[0] != '\0' && l->keep_until.ms == NEVER.ms;
 	if (l->backoff_ms == 0)
 		l->backoff_ms = BACKOFF_LEAST_MS;
 	for (int i = 0; i < l->conf.nodes; i++) {

@@ -141,7 +141,7 @@ struct lease_node {
 	bool unsure; /* an acquire was sent and its outcome is unknown */
 	bool kept;   /* it refused the release */
 	struct instant credited_at; /* mine: when the request was sent ... */
-	struct instant mine_since; /* ... and the first one, without a break */
+	struct instant mine_since;  /* ... and the first one, without a break */
 	int64_t until_ms; /* mine: when the lease ends unless renewed, by the
 			     node's clock */
 	int64_t counter;  /* mine: the last seen; else: what it last reported */
