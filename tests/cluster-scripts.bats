@@ -13,7 +13,7 @@ in_cluster() { # TEST
 		"$cluster_dir/$(cluster_replica job).sock"
 }
 
-@test "every key of up to 3 letters of {}ab has all it needs in its slot" {
+@test "R26 every key of up to 3 letters of {}ab has all it needs in its slot; one script, two fences" {
 	in_cluster names
 }
 

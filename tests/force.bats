@@ -369,7 +369,7 @@ when_asked() {
 }
 
 # Its first renewal may come after the time that the outer run has.
-@test "force-release: a run that starts inside one that was asked hears of it before it runs" {
+@test "R27 force-release: a run that starts inside one that was asked hears of it before it runs" {
 	begin -t 60s -- sh -c ': >"$T/on"; until [ -e "$T/go" ]; do sleep 0.01; done
 		"$0" -u "$1" -k job -t 60s -- touch "$T/ran" 2>"$T/inner"
 		echo $? >"$T/inner.status"; linger' "$REDLOCK" "$url"

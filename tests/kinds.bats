@@ -973,11 +973,11 @@ delete_shared() { # the lock, and who shares it
 
 # In line, it would be granted the lock once more, for as long as a waiter has to
 # answer: less than its lease, which it believes it still has.
-@test "readers: one that waits because the lock was lost leaves the line when another heals it" {
+@test "R25 readers: one that waits because the lock was lost leaves the line when another heals it" {
 	writer w
 	running w
-	lines_up reader first
-	lines_up reader second -t 3s
+	lines_up reader first -t 3s
+	lines_up reader second -t 10s
 	kill -STOP "${pid[second]}"
 	let_go w
 	running first
@@ -986,13 +986,30 @@ delete_shared() { # the lock, and who shares it
 	kill -CONT "${pid[second]}"
 	wait_until in_line 1
 	kill -CONT "${pid[first]}"
-	running second # after a lease: there may have been another holder
+	wait_until in_line 0
+	# after its lease: there may have been another holder
+	not begun second
+	let_go first
+	ended first
+	ended w
+	kill "${pid[second]}"
+	ended second 143
+}
+
+@test "R25 readers: one that holds and is in line all the same keeps its lease when it is served" {
+	reader first -t 30s
+	running first
+	cli a eval "local s = redis.call('keys', '*:sharers:*')[1]
+		return redis.call('zadd', '$queue', redis.call('time')[1] .. '000000',
+			redis.call('zrange', s, 0, 0)[1])" 0 >/dev/null
+	reader second -t 1s
+	running second
 	in_line 0
+	at_least "$(cli a pttl job)" 20000
 	let_go first
 	let_go second
 	ended first
 	ended second
-	ended w
 }
 
 @test "readers: the key overwritten is every reader's loss" {

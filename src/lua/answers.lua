@@ -50,10 +50,11 @@ local function ours(n, at, fresh)
 	if not fresh and not reads then
 		note_round(n)
 	end
-	-- the counter may have moved for another client since our grant; then
-	-- we need a new fence
-	if not granted and not bad and (several or moving
-	    or not record_is_of(token) or number_in(record, 'fence') ~= c) then
+	-- the counter may have moved for another client since our grant, even in
+	-- this script; then we need a new fence
+	local old = granted and its_fence ~= c or not granted and (several or moving
+	    or not record_is_of(token) or number_in(record, 'fence') ~= c)
+	if old and not bad then
 		local next = next_fence(at or time(), alone)
 		local words = not reads and record_at(n, token)
 		if words then

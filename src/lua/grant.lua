@@ -73,7 +73,7 @@ local function grant(n, who, stands, px, at, alone, lost)
 		v, leaving = value, nil
 	end
 	if who == token then
-		granted = n
+		granted, its_fence = n, next
 	end
 	-- a reader that joins writes here first: see release.lua on full memory
 	if reads then

@@ -68,14 +68,16 @@ keep(slot, v, at, group == '0' and redis.call('pttl', lock) or 0)
 local stop, by = stop_word(token, at)
 -- force-release has asked those it found here: who comes later hears it now, as
 -- its first renewal may be too late. If the holder has ended, so has its word
-if stop < 0 then
-	stop, by = stop_word(outer, at)
+local function hear(who)
+	local left, asker = stop_word(who, at)
+	if stop < 0 and left > 0 then
+		stop, by = left, asker
+	end
 end
-local left = stop < 0 and group == '0'
-    and own('zscore', sharers_of(v), 'left')
-for _, other in ipairs(left and own('zrange', sharers_of(v), 0, -1) or {}) do
-	if stop < 0 then
-		stop, by = stop_word(string.match(other, '^%S*'), at)
+hear(outer)
+if stop < 0 and group == '0' and own('zscore', sharers_of(v), 'left') then
+	for _, other in ipairs(own('zrange', sharers_of(v), 0, -1)) do
+		hear(string.match(other, '^%S*'))
 	end
 end
 return {'joined', text(c), 0, slot, group, '', text(math.floor(at / 1000)),

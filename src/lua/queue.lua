@@ -9,7 +9,7 @@
 -- A waiter asks again once per heartbeat. If it was skipped or the data were
 -- lost, it gets back into line with its old ticket.
 local queue, alive = part('queue'), part('alive')
-local granted -- the slot that the caller was given
+local granted, its_fence -- the slot that the caller was given
 local leaving -- what the caller's slot holds, which it gives back
 local function wake(who, word, ms)
 	local list = part('grant:' .. who)

@@ -84,14 +84,16 @@ local function round_of(score)
 end
 -- Joins, or renews. `known`: the member should be in the set. If it is not, the
 -- server has forgotten it, and perhaps others too. "?" stands for those until
--- the longest lease is over; by then each of them has asked again.
+-- the longest lease is over; by then each of them has asked again. A waiter that
+-- is handed the lock, and has it already, keeps its lease if that is longer.
 local function share(value, member, at, ttl, known)
 	local ends = math.floor(at / 1000) + ttl
 	redis.call('pexpire', sharers_of(value), ttl) -- memory may be full
 	local is_us = string.sub(member, 1, #token + 1) == token .. ' '
+	local its = own('zscore', sharers_of(value), member)
 	-- what comes late does not set the round back
-	local its = is_us and own('zscore', sharers_of(value), member)
-	local of = is_us and math.max(round, round_of(its)) or 0
+	local of = math.max(is_us and round or 0, round_of(its))
+	ends = math.max(ends, not is_us and its and math.floor(its) or 0)
 	if own('zadd', sharers_of(value), ends + of / 1000, member) == 1
 	    and known then
 		ends = ends - ttl + longest(value, ttl)

@@ -36,6 +36,7 @@ static struct ask question(const struct person *p, enum verb verb)
 			    .fence = p->fence,
 			    .seen = p->counter,
 			    .ticket = p->ticket,
+			    .only = p->only,
 			    .listen_ms = 1000,
 			    .joins = p->conf.outer.token[0] != '\0',
 			    .slot = p->slot,

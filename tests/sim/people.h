@@ -22,7 +22,7 @@ struct person {
 	struct keys keys;
 	struct answer a;
 	int64_t fence, counter, ticket;
-	int slot;
+	int slot, only; /* only: 1 + the slot that it wants, or 0 */
 	int64_t group;
 	char error[160];
 };

@@ -46,8 +46,10 @@ static struct token tokens[TOKENS_MAX];
 static int restarts; /* with the loss of all data */
 static bool rolls;   /* nothing fails but that the server is set back */
 static bool was_set_back;
-/* one server that was set back: who had the lock, and was not heard of since;
- * and to whom the server has last handed it, as far as it knows */
+/* on one node: who claimed the lock that it has, and as it is on disk */
+static int64_t claimed, saved_claimed;
+/* when that was set back: whose claim it forgot, and was not heard of since;
+ * and to whom it has last handed the lock, as far as it knows */
 static int64_t unheard, handed;
 static bool clocks_apart;  /* the nodes' */
 static int64_t last_fence; /* of a command that started */
@@ -121,7 +123,7 @@ static void healed(struct client *c, const struct flight *f)
  * The renewal that would tell it is late, or the command starts late (R21). */
 static void note_unheard(struct client *c)
 {
-	bool late = c->stopped || !c->running;
+	bool late = c->stopped || (c->lease.state == LEASE_HELD && !c->running);
 
 	for (int i = 0; i < w.n_flights; i++) {
 		const struct flight *f = &w.flight[i];
@@ -266,8 +268,12 @@ void sim_arrived(int node, int slot)
 	}
 	had = node_locked(n, wall_us(node)) ? n->token : 0;
 	f->answer = node_run(n, &f->ask, f->token, &f->conf, wall_us(node));
-	if (one_in(8)) /* appendfsync everysec */
+	if (f->ask.verb == VERB_ACQUIRE && f->answer.said == SAID_GRANTED)
+		claimed = f->token;
+	if (one_in(8)) { /* appendfsync everysec */
 		saved[node] = *n;
+		saved_claimed = claimed;
+	}
 	tell("node %d runs verb %d of client %d (token %d): said %d, "
 	     "counter %" PRId64 " (knew %" PRId64
 	     "), place %d, lock of %" PRId64 "%s",
@@ -379,7 +385,7 @@ static void set_back(struct node *n, int64_t holder)
  */
 static void restart(int node, bool empty)
 {
-	int64_t holder = nodes[node].token, ends = nodes[node].expires_ms;
+	int64_t holder = nodes[node].token;
 
 	tell("node %d is restarted, and %s", node,
 	     empty ? "empty" : "set back by a little");
@@ -388,9 +394,9 @@ static void restart(int node, bool empty)
 	node_restart(&nodes[node], empty ? &nodes[node] : &saved[node],
 		     wall_us(node));
 	saved[node] = nodes[node];
-	if (n_nodes == 1 && holder != 0 &&
-	    (nodes[node].token != holder || nodes[node].expires_ms < ends))
+	if (n_nodes == 1 && claimed == holder && saved_claimed != holder)
 		unheard = holder;
+	claimed = saved_claimed = empty ? 0 : saved_claimed;
 	handed = nodes[node].token;
 	restarts++;
 	if (n_nodes == 1)
@@ -555,7 +561,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 	last_fence = last_grant = granted_token = grant_us = 0;
 	restarts = 0;
 	rolls = was_set_back = false;
-	unheard = handed = 0;
+	claimed = saved_claimed = unheard = handed = 0;
 	clocks_apart = one_in(n_nodes > 1 ? 2 : 1);
 	for (int i = 0; i < n_nodes; i++) {
 		struct server *s = &w.server[i];

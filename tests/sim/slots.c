@@ -87,6 +87,27 @@ static void slots(void)
 	ASKS(C, RELEASE, YES);
 }
 
+/* Two slots are free at once. C wants the second one, and is served first; D,
+ * whose lock has one slot, is handed the first one by the same script. */
+static void two_at_once(void)
+{
+	person_is(D, one);
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(C, ACQUIRE, BUSY);
+	ASKS(D, ACQUIRE, BUSY);
+	(void)cluster_say(owner, "DEL job redlock:{job}:slot:1:job");
+	C->only = 1 + 1;
+	ASKS(C, ACQUIRE, GRANTED);
+	CHECK(C->slot == 1);
+	ASKS(D, LISTEN, WOKEN);
+	ASKS(D, ACQUIRE, GRANTED);
+	CHECK(C->fence != D->fence);
+	CHECK(C->fence > B->fence && D->fence > B->fence);
+	ASKS(C, RELEASE, YES);
+	ASKS(D, RELEASE, YES);
+}
+
 static void test_names(void)
 {
 	char name[4] = "";
@@ -107,6 +128,10 @@ static void test_names(void)
 		}
 	ok(all_good, "with each of %d keys all scripts run, in one slot", keys);
 	is_int(keys, 84, "so many are the keys of up to 3 letters of 4");
+	all_good = true;
+	people_begin("job", (struct lease_conf){.slots = 2});
+	two_at_once();
+	ok(all_good, "two that are handed out by one script have two fences");
 }
 
 /* ---- a slot on the move ---- */

@@ -1649,8 +1649,7 @@ static void test_slots_met(void)
 	ok(t >= 0 && t < KEEP + KEEP, "as soon as the minority is given back");
 }
 
-/* The outer hold is gone, and one node of three has granted us the lock. */
-static void test_joins_in_vain(void)
+static void begin_inside(void) /* a run that holds the lock */
 {
 	struct lease_conf conf = {.nodes = 3,
 				  .ttl_ms = T,
@@ -1658,14 +1657,21 @@ static void test_joins_in_vain(void)
 				  .wait_ms = FOREVER,
 				  .slots = 3,
 				  .outer = {.token = "outer", .ttl_ms = T}};
-	int64_t t = 2, rounds = 0, joined = 0;
 
 	lease_init(&l, &conf, ms(0));
 	is_int(asks(0), 3, "three are asked");
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < 3; k++)
 		ok(q[k].joins, "to join the hold of the run around us");
+}
+
+/* The outer hold is gone, and one node of three has granted us the lock. */
+static void test_joins_in_vain(void)
+{
+	int64_t t = 2, rounds = 0, joined = 0;
+
+	begin_inside();
+	for (int k = 0; k < 3; k++)
 		reply(&q[k], SAID_NO, 100, 1);
-	}
 	is_int(asks(1), 3, "none has it: they are asked");
 	for (int k = 0; k < 3; k++) {
 		ok(!q[k].joins, "for a hold of our own");
@@ -1690,6 +1696,53 @@ static void test_joins_in_vain(void)
 	reply(&q[0], SAID_YES, 101, t);
 	next(t);
 	ok(n_q > 0 && q[0].joins, "then they are asked to join once more");
+}
+
+/* One has it, one is down, and one answers when the round is over. */
+static void test_joins_late(void)
+{
+	struct ask slow;
+	int64_t t = 1, asked = 0;
+
+	begin_inside();
+	slow = q[1];
+	granted_by(&q[0], 0, 0, 1);
+	broke(&q[2], false, 1);
+	for (; t < 2 * NODE_TIMEOUT && l.state != LEASE_HELD; t++) {
+		asks(t);
+		for (int k = 0; k < n_q; k++) {
+			asked += q[k].verb == VERB_ACQUIRE;
+			if (q[k].node == 0)
+				granted_by(&q[k], 0, 0, t);
+			else if (q[k].node == 2)
+				broke(&q[k], false, t);
+		}
+		if (t == NODE_TIMEOUT + 50)
+			granted_by(&slow, 0, 0, t);
+	}
+	ok(l.state == LEASE_HELD && l.joined, "a late answer makes it two");
+	is_int(t, NODE_TIMEOUT + 50 + 1, "at once");
+	ok(asked < 20, "and nobody is asked again and again");
+}
+
+/* The only one that has the outer hold tells that its holder is to stop. */
+static void test_joins_a_stop(void)
+{
+	struct answer joined = {.said = SAID_GRANTED,
+				.counter = 100,
+				.stops = true,
+				.stop_ms = 1000};
+
+	begin_inside();
+	lease_answer(&l, &q[0], &joined, ms(1));
+	reply(&q[1], SAID_NO, 100, 1);
+	reply(&q[2], SAID_NO, 100, 1);
+	asks(1);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].verb == VERB_ACQUIRE && !q[k].joins)
+			granted_by(&q[k], 0, 0, 2);
+	ok(l.state == LEASE_HELD && !l.joined, "it gets a hold of its own");
+	is_int(l.stop_by.ms, NEVER.ms, "which nobody has asked to stop");
 }
 
 /* Three nodes of five granted different slots: one is kept, and all nodes are
@@ -2191,6 +2244,8 @@ int main(void)
 	test_slots();
 	test_slots_met();
 	test_joins_in_vain();
+	test_joins_late();
+	test_joins_a_stop();
 	test_slots_narrow();
 	test_slots_slow();
 	test_slots_handed();

@@ -223,10 +223,11 @@ struct instant minority_look(const struct lease *l, struct instant at)
 	int64_t look = 0;
 
 	for (int i = 0; i < l->conf.nodes; i++)
-		if (timing_hedge(l->node[i].link.srtt_ms) > look)
-			look = timing_hedge(l->node[i].link.srtt_ms);
+		if (moment_of(l, &l->node[i]) > look)
+			look = moment_of(l, &l->node[i]);
 	/* a client that is not in line is never woken */
 	if (l->conf.wait_ms <= 0)
 		return sooner(l->keep_until, after(at, look / 5));
-	return l->whole ? l->keep_until : after(at, look);
+	return l->whole ? l->keep_until
+			: sooner(l->keep_until, after(at, look));
 }

@@ -69,9 +69,9 @@ void rounds_begin(struct lease *l, struct instant at)
 	ask_from(l, at);
 	l->whole = true;
 	/* the outer hold may have been lost and healed: try again to join it,
-	 * but not while we keep a minority for ourselves */
-	l->joining =
-		l->conf.outer.token[0] != '\0' && l->keep_until.ms == NEVER.ms;
+	 * but not while we keep a minority of our own */
+	l->joining = l->conf.outer.token[0] != '\0' &&
+		     (l->joined || l->keep_until.ms == NEVER.ms);
 	if (l->backoff_ms == 0)
 		l->backoff_ms = BACKOFF_LEAST_MS;
 	for (int i = 0; i < l->conf.nodes; i++) {
@@ -214,6 +214,9 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 		if (l->node[i].mine)
 			minority_give_back(&l->node[i], at);
 	l->only = 0;
+	l->keep_until = NEVER;
+	/* the word was for the outer hold, which is not ours */
+	l->stop_by = l->stop_dead = NEVER;
 	rounds_begin(l, at);
 	l->joining = l->joined = false;
 	return true;

@@ -189,7 +189,9 @@ static void granted(struct lease *l, struct lease_node *n,
 		node_want(n, VERB_RELEASE, at);
 		return;
 	}
-	renewal_note_stop(l, asked, a);
+	/* not what the outer hold is told, when we have asked for our own */
+	if (asked->joins == l->joining)
+		renewal_note_stop(l, asked, a);
 	if (is_stale(l, n, asked))
 		return;
 	if (a->lost || a->counter < n->counter)
