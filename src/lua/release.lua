@@ -33,23 +33,23 @@ local least, once = tonumber(ARG.least), tonumber(ARG.once)
 -- not the outer one's
 if (slots > 1 or slot > 0) and v ~= token then
 	for n, value in ipairs(values_of(slots)) do
-		if value == token then
-			record = record_at(n - 1, token)
-			slot, lock, v = n - 1, slot_key(n - 1), token
+		if value == token or reads and shared(value) and v ~= joined then
+			slot, v = n - 1, value
+			lock, record = slot_key(slot), record_at(slot, v)
 			break
 		end
 	end
 end
 local at = time()
-local function told(reply, again)
+local function told(said, ms, again)
 	note(token, again, unpack(ARGV, AT.entry, #ARGV - 1))
-	return reply
+	return {said, text(c), ms}
 end
 local sharers = sharers_of(v or '')
 -- During a migration, a plain lock is freed even if its other keys are not
 -- here. But those who joined it, or read, must not be forgotten.
 local theirs = v == token and may_be_joined()
-local shares = reads and shared(v) or joined ~= '' and v == joined
+local shares = reads and shared(v) or v == joined
 if theirs or shares then
 	here(sharers)
 	shares = shares and own('zscore', sharers, member)
@@ -81,7 +81,11 @@ if ARG.queued == '2' then
 	leave_word(ttl)
 end
 if v ~= token and not shares then
-	return told({'no', text(c)}, true)
+	-- a renewal that comes late must not set the lock again: see stop.lua
+	if alone and ARG.ran == '1' and joined == '' then
+		wake(token, 'unlocked', kept_ms)
+	end
+	return told('no', nil, true)
 end
 -- the counter becomes at least that
 local low = math.max(tonumber(ARG.fence),
@@ -115,7 +119,7 @@ if shares or theirs then
 		end
 		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
 		look()
-		return told({'yes', text(c), 0})
+		return told('yes', 0)
 	end
 	redis.call('del', lock)
 	try('del', sharers)
@@ -130,8 +134,8 @@ elseif rest > 0 then
 	end
 	move(math.max(c or at, low) + 1, slot)
 	look()
-	return told({'yes', text(c), 0})
+	return told('yes', 0)
 end
 local ms = free(at, alone, low, ARG.ran ~= '1' and number_in(record, 'lost'),
     (reads or slots > 1 or shares) and born or nil, ARG.withheld == '1')
-return told({'yes', text(c), ms})
+return told('yes', ms)

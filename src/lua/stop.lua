@@ -2,7 +2,8 @@
 -- list, and the holder finds it with its next renewal:
 --   "stop DEADLINE\nABOUT"     DEADLINE: when the holder must be gone, in ms by
 --       the server's clock; ABOUT: who asks, in lines as those of standing()
--- The other word is "unlocked": see unlock.lua.
+-- The other word is "unlocked": the hold was released, see unlock.lua and
+-- release.lua.
 --
 -- Returns how many ms are left, and ABOUT; -1 and "" if nobody asks; and
 -- whether the lock was unlocked. During a migration the list may be on the

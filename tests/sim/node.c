@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#define KEPT_MS 60000 /* kept_ms in Lua */
 #define HEARTBEAT_US ((int64_t)5000000)
 #define LOST_NOW (-1)
 
@@ -148,7 +149,7 @@ static bool gone(const struct waiter *w, int64_t us)
 	       us - w->sign > 3 * HEARTBEAT_US;
 }
 
-static void wake(struct node *n, int64_t token, bool superseded, int64_t ms,
+static void wake(struct node *n, int64_t token, enum word_kind kind, int64_t ms,
 		 int64_t us)
 {
 	struct word *free = NULL;
@@ -164,7 +165,7 @@ static void wake(struct node *n, int64_t token, bool superseded, int64_t ms,
 			free = w;
 	}
 	assert(free);
-	*free = (struct word){token, us / 1000 + ms, superseded, ++n->said};
+	*free = (struct word){token, us / 1000 + ms, kind, ++n->said};
 }
 
 /* The first in the list. */
@@ -180,6 +181,21 @@ static struct word *word_of(struct node *n, int64_t token, int64_t us)
 			first = w;
 	}
 	return first;
+}
+
+/* Whether the last in the list is that the client has left. */
+static bool unlocked(const struct node *n, int64_t token, int64_t us)
+{
+	const struct word *last = NULL;
+
+	for (int i = 0; i < WORDS_KEPT; i++) {
+		const struct word *w = &n->words[i];
+
+		if (w->token == token && us / 1000 <= w->expires_ms &&
+		    (!last || w->order > last->order))
+			last = w;
+	}
+	return last && last->kind == WORD_UNLOCKED;
 }
 
 bool node_heard(struct node *n, int64_t token, int64_t us)
@@ -227,7 +243,7 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 			ms = INT64_MAX / 4;
 		grant(n, &head, ms, alone, lost, us);
 		if (head.token != self)
-			wake(n, head.token, false, ms, us);
+			wake(n, head.token, WORD_HANDED, ms, us);
 		return true;
 	}
 	return false;
@@ -254,8 +270,9 @@ static bool superseded(struct node *n, const struct ask *ask, int64_t token,
 {
 	const struct word *w = word_of(n, token, us);
 
-	return ask->ticket > 0 ? n->newest > ask->ticket
-			       : ask->ticket == 0 && w && w->superseded;
+	return ask->ticket > 0
+		       ? n->newest > ask->ticket
+		       : ask->ticket == 0 && w && w->kind == WORD_SUPERSEDED;
 }
 
 static int living(struct node *n, int64_t us)
@@ -282,7 +299,7 @@ static void supersede(struct node *n, int64_t token, int64_t ticket, int64_t us)
 			continue;
 		leave(n, i);
 		forget_sign(n, other);
-		wake(n, other, true, 6000, us);
+		wake(n, other, WORD_SUPERSEDED, 6000, us);
 	}
 }
 
@@ -457,6 +474,11 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	int64_t before = n->counter, higher;
 	int place = node_place(n, token);
 
+	if (unlocked(n, token, us))
+		return (struct answer){.said = SAID_NO,
+				       .counter = larger(n->counter, 0),
+				       .pttl_ms = 1,
+				       .ahead = -1};
 	if (locked && n->token == token) {
 		a.pttl_ms = n->expires_ms - us / 1000;
 	} else if (!locked && heals(n, ask, conf, us)) {
@@ -517,10 +539,13 @@ static struct answer release(struct node *n, const struct ask *ask,
 		;
 	if (((!node_locked(n, us) || n->token != token) &&
 	     n->twin != TWIN_RELEASE_ANY) ||
-	    (ask->queued && n->twin == TWIN_CANCEL_KEEPS))
+	    (ask->queued && n->twin == TWIN_CANCEL_KEEPS)) {
+		if (alone && ask->ran)
+			wake(n, token, WORD_UNLOCKED, KEPT_MS, us);
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
 				       .ahead = -1};
+	}
 	least = before < 0 || (!alone && is_rolled_back(n)) ? us : 0;
 	least = larger(larger(before, least), ask->fence);
 	if (before < 0)

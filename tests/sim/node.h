@@ -47,7 +47,7 @@ struct waiter {
 struct word {
 	int64_t token; /* 0: none */
 	int64_t expires_ms;
-	bool superseded;
+	enum word_kind { WORD_HANDED, WORD_SUPERSEDED, WORD_UNLOCKED } kind;
 	int64_t order;
 };
 

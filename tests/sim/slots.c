@@ -108,6 +108,18 @@ static void two_at_once(void)
 	ASKS(D, RELEASE, YES);
 }
 
+/* Its lease ended before the release came, and the renewal comes last. */
+static void late_renewal(void)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	(void)cluster_say(owner, "DEL job");
+	ASKS(A, RELEASE, NO);
+	ASKS(A, CONFIRM, NO);
+	CHECK(A->a.unlocked);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(B, RELEASE, YES);
+}
+
 static void test_names(void)
 {
 	char name[4] = "";
@@ -132,6 +144,10 @@ static void test_names(void)
 	people_begin("job", (struct lease_conf){.slots = 2});
 	two_at_once();
 	ok(all_good, "two that are handed out by one script have two fences");
+	all_good = true;
+	people_begin("job", one);
+	late_renewal();
+	ok(all_good, "a renewal after the release does not set the lock again");
 }
 
 /* ---- a slot on the move ---- */
