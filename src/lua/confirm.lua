@@ -16,8 +16,7 @@
 --   joined      "1": an earlier answer said that another client has joined us
 --   ends        when the lease ends, in ms by the server's clock: do not heal
 --               after that (on one node, only if the counter is missing, an older
---               one, or started again since, or if we joined: the holder heals);
---               0: unknown; -1: never heal
+--               one, or started again since); 0: unknown; -1: never heal
 --   guard       -1; or repair: the lock was gone already when the counter was
 --               `seen` (0: there was none), and since then the other nodes have
 --               shown that the lock is ours all the same. Set it, unless this
@@ -59,9 +58,7 @@ local function heals()
 		    and not young(guard)
 	end
 	local lives = at < ends * 1000
-	local nested = shares and not shared(value)
-	if seen == 0 or ends < 0
-	    or ends > 0 and not lives and (nested or not (alone and c)) then
+	if seen == 0 or ends < 0 or ends > 0 and not lives and not (alone and c) then
 		return false
 	end
 	-- a counter that was lost and started again knows nothing from before

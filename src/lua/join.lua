@@ -69,9 +69,8 @@ local stop, by = stop_word(token, at)
 -- force-release has asked those it found here: who comes later hears it now, as
 -- its first renewal may be too late. If the holder has ended, so has its word
 local function hear(who)
-	local left, asker = stop_word(who, at)
-	if stop < 0 and left > 0 then
-		stop, by = left, asker
+	if stop < 0 then
+		stop, by = stop_word(who, at)
 	end
 end
 hear(outer)

@@ -34,8 +34,8 @@ local least, once = tonumber(ARG.least), tonumber(ARG.once)
 if (slots > 1 or slot > 0) and v ~= token then
 	for n, value in ipairs(values_of(slots)) do
 		if value == token or reads and shared(value) and v ~= joined then
-			slot, v = n - 1, value
-			lock, record = slot_key(slot), record_at(slot, v)
+			record = record_at(n - 1, value)
+			slot, lock, v = n - 1, slot_key(n - 1), value
 			break
 		end
 	end
@@ -81,8 +81,9 @@ if ARG.queued == '2' then
 	leave_word(ttl)
 end
 if v ~= token and not shares then
-	-- a renewal that comes late must not set the lock again: see stop.lua
-	if alone and ARG.ran == '1' and joined == '' then
+	-- the lease is over, but nobody had the lock since: a renewal that comes
+	-- late must not set it again, see stop.lua
+	if not v and record and alone and ARG.ran == '1' then
 		wake(token, 'unlocked', kept_ms)
 	end
 	return told('no', nil, true)

@@ -89,7 +89,7 @@ end
 local function share(value, member, at, ttl, known)
 	local ends = math.floor(at / 1000) + ttl
 	redis.call('pexpire', sharers_of(value), ttl) -- memory may be full
-	local is_us = string.sub(member, 1, #token + 1) == token .. ' '
+	local is_us = member:find(token .. ' ', 1, true) == 1
 	local its = own('zscore', sharers_of(value), member)
 	-- what comes late does not set the round back
 	local of = math.max(is_us and round or 0, round_of(its))

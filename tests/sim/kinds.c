@@ -110,6 +110,7 @@ struct slot {
 	char name[64], value[64];
 	int64_t owner;              /* see struct token: of the last grant */
 	int64_t granted_ms;         /* likewise, by the node's clock */
+	int64_t ends_ms;            /* before a release, by its clock */
 	int64_t grant_us, freed_us; /* freed: by a release since; 0: not */
 	int64_t rest_ms;            /* --min-hold lasts until */
 	int64_t rest_owner;
@@ -577,7 +578,10 @@ static void node_has_run(const struct flight *f, const unsigned int *held,
 		if (had[n].value[0] == '\0' ||
 		    strcmp(had[n].value, here->slot[n].value) == 0)
 			continue;
-		here->slot[n].freed_us = w.us;
+		/* the lease that it joined ends in this ms: by itself, as if
+		 * the release had come too late */
+		if (!f->ask.joins || had[n].ends_ms != wall_ms())
+			here->slot[n].freed_us = w.us;
 		passed |= 1U << n;
 	}
 	for (int i = 1; i <= w.tokens && f->ask.verb != VERB_CONFIRM; i++) {
@@ -842,6 +846,8 @@ static void run_script(struct flight *f)
 
 	scan();
 	memcpy(had, here->slot, sizeof(had));
+	for (int n = 0; n < SLOTS_MOST && f->ask.verb == VERB_RELEASE; n++)
+		had[n].ends_ms = redis_ends(here->redis, had[n].name);
 	for (int i = 1; i <= w.tokens; i++)
 		held[i] = stay_of(i)->has;
 	script_request(&f->ask, &t->conf, &t->keys, t->text, t->identity, 0,

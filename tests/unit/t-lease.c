@@ -1708,7 +1708,7 @@ static void test_joins_late(void)
 	slow = q[1];
 	granted_by(&q[0], 0, 0, 1);
 	broke(&q[2], false, 1);
-	for (; t < 2 * NODE_TIMEOUT && l.state != LEASE_HELD; t++) {
+	for (; t < NODE_TIMEOUT + 500 && l.state != LEASE_HELD; t++) {
 		asks(t);
 		for (int k = 0; k < n_q; k++) {
 			asked += q[k].verb == VERB_ACQUIRE;

@@ -119,8 +119,8 @@ struct answer {
 	/* granted, confirm: we must be gone within stop_ms (force-release) */
 	bool stops;
 	int64_t stop_ms;
-	bool unlocked; /* confirm, no: `redlock unlock` released it under our
-			  token */
+	bool unlocked; /* confirm, no: it was released under our token, by
+			  `redlock unlock` or a release that overtook us */
 };
 
 #endif

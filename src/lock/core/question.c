@@ -155,7 +155,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 		out->listen_ms = l->conf.node_timeout_ms;
 	out->queued = ends && n->line.queued &&
 		      (l->state == LEASE_RELEASING || n->spoiled);
-	out->ran = ends && l->was_held;
+	out->ran = ends && l->was_held && l->state == LEASE_RELEASING;
 }
 
 void question_make(struct lease *l, int node, int chan, bool fresh,

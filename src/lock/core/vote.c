@@ -190,7 +190,7 @@ static void granted(struct lease *l, struct lease_node *n,
 		return;
 	}
 	/* not what the outer hold is told, when we have asked for our own */
-	if (asked->joins == l->joining)
+	if (l->conf.nodes == 1 || asked->joins == l->joining)
 		renewal_note_stop(l, asked, a);
 	if (is_stale(l, n, asked))
 		return;
@@ -297,6 +297,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 			return;
 		node_want(n, VERB_ACQUIRE, at);
 		l->joining = l->joined = false;
+		l->stop_by = l->stop_dead = NEVER;
 		return;
 	}
 	/* a late answer counts here too: we are in line, and must leave it */
