@@ -95,32 +95,34 @@ local low = math.max(tonumber(ARG.fence),
 local since = not shares and number_in(record, 'since')
 local rest = least > 0 and math.ceil(least - (since
     and math.max(at / 1000 - since, 0) or tonumber(ARG.held))) or 0
--- Wakes the first in line: the lease it knows of is longer.
-local function look()
+-- The answer if the lock stays. Wakes the first in line: the lease it knows of
+-- is longer.
+local function stays()
 	local first = rest > 0 and try('zrange', queue, 0, 0)[1]
 	if first then
 		wake(string.match(first, '^%S*'), 'look', grant_ms)
 	end
+	return told('yes', 0)
 end
 if shares or theirs then
 	own('zrem', sharers, '') -- a first write: see above
 	if rest > 0 then
-		redis.call('zadd', sharers, math.floor(at / 1000) + rest,
+		own('zadd', sharers, math.floor(at / 1000) + rest,
 		    'rest ' .. member)
 	end
 	if shares then -- the last: on the move, what is empty cannot be filled
-		redis.call('zrem', sharers, member)
+		own('zrem', sharers, member)
 	else
-		redis.call('zadd', sharers, 0, 'left')
+		own('zadd', sharers, 0, 'left')
 	end
 	if outer or sharers_end(v, at) then
-		-- others hold it still, or we do: --min-hold
-		if shared(v) then
-			move(math.max(c and c + 1 or at, low))
+		-- others hold it still, or we do: --min-hold. That may outlast
+		-- them all, and a late renewal must not set the lock again.
+		if not outer then
+			move(math.max(c or at, low) + 1, rest > 0 and slot)
 		end
 		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
-		look()
-		return told('yes', 0)
+		return stays()
 	end
 	redis.call('del', lock)
 	try('del', sharers)
@@ -134,8 +136,7 @@ elseif rest > 0 then
 		record_set(slot, name, rest, about, since and since * 1000 or at)
 	end
 	move(math.max(c or at, low) + 1, slot)
-	look()
-	return told('yes', 0)
+	return stays()
 end
 local ms = free(at, alone, low, ARG.ran ~= '1' and number_in(record, 'lost'),
     (reads or slots > 1 or shares) and born or nil, ARG.withheld == '1')

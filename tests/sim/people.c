@@ -43,7 +43,8 @@ static struct ask question(const struct person *p, enum verb verb)
 			    .group = p->group,
 			    .joined = p->a.joined,
 			    .queued = verb == VERB_RELEASE,
-			    .ran = p->fence > 0};
+			    .ran = p->fence > 0,
+			    .least_ms = p->conf.min_hold_ms};
 }
 
 static void remember(struct person *p)

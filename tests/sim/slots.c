@@ -120,6 +120,29 @@ static void late_renewal(void)
 	ASKS(B, RELEASE, YES);
 }
 
+/* It comes after the hold is over: the run inside it was the last to leave, and
+ * had left the lock standing for the rest of its --min-hold. */
+static void late_renewal_of_outer(void)
+{
+	struct lease_conf inside;
+	char text[80];
+
+	ASKS(A, ACQUIRE, GRANTED);
+	inside = person_inside(A);
+	inside.min_hold_ms = T;
+	person_is(C, inside);
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(A, RELEASE, YES);
+	ASKS(C, RELEASE, YES);
+	ASKS(B, ACQUIRE, BUSY);
+	(void)snprintf(text, sizeof(text),
+		       "DEL job redlock:{job}:sharers:%s:job", A->token);
+	(void)cluster_say(owner, text); /* as if the time was over */
+	ASKS(A, CONFIRM, NO);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(B, RELEASE, YES);
+}
+
 static void test_names(void)
 {
 	char name[4] = "";
@@ -148,6 +171,10 @@ static void test_names(void)
 	people_begin("job", one);
 	late_renewal();
 	ok(all_good, "a renewal after the release does not set the lock again");
+	all_good = true;
+	people_begin("job", one);
+	late_renewal_of_outer();
+	ok(all_good, "nor after the rest of a --min-hold of a run inside it");
 }
 
 /* ---- a slot on the move ---- */
