@@ -2584,7 +2584,7 @@ uint64_t sim_twin_from(int twin)
 		const char *name;
 		uint64_t from;
 	} rare[] = {
-		{"taking the lock from one reader takes it from all", 3200},
+		{"taking the lock from one reader takes it from all", 6800},
 		{"a restarted node votes at once", 3200},
 	};
 

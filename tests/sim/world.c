@@ -781,13 +781,13 @@ bool world_step(void)
 
 /* ---- from the command line ---- */
 
-static int many(uint64_t from, uint64_t runs)
+static int many(uint64_t from, uint64_t runs, int twin)
 {
 	uint64_t failed = 0;
 	int overlaps = 0;
 
 	for (uint64_t i = 0; i < runs; i++) {
-		failed += !sim_run(from + i, 0, false);
+		failed += !sim_run(from + i, twin, false);
 		overlaps += w.overlaps;
 	}
 	printf("%s 1 - %" PRIu64 " schedules %s from seed %" PRIu64 ": %" PRIu64
@@ -856,5 +856,5 @@ int world_main(int argc, char **argv, int *nodes)
 	}
 	if (twins > 0)
 		return try_twins(twins, nodes, from, parts ? parts : 1);
-	return runs > 0 ? many(from, runs) : !sim_run(from, twin, true);
+	return runs > 0 ? many(from, runs, twin) : !sim_run(from, twin, true);
 }
