@@ -183,7 +183,7 @@ left_alone() {
 	RL="$REDLOCK -u $url" TERM=dumb run -0 pty \
 		"wait:#" "send:sh -c ': >$T/runs; exec sleep 100'\n" \
 		"file:$T/runs" "send:^Z" \
-		"wait:Stopped" "send:kill %1; wait %1; echo o''n\n" "wait:on" "send:exit\n" -- \
+		"wait:Stopped" "send:kill %1\nexit 0\nexit 0\n" -- \
 		env PS1='#' "$REDLOCK" -u "$url" -k job --contain -- \
 		bash --norc --noprofile --noediting -i
 	run -0 pty "file:$T/w2" "send:^C" "file:$T/int" \

@@ -294,7 +294,8 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 }
 
 @test "C14 an interactive shell as the command has job control" {
-	run -0 pty "wait:%" "send:sleep 9\n" "run:sleep 0.1" "send:^Z" \
+	run -0 pty "wait:%" "send:sh -c ': >$T/runs; exec sleep 100'\n" \
+		"file:$T/runs" "send:^Z" \
 		"wait:Stopped" "send:kill -9 %1\nexit 0\nexit 0\n" -- \
 		env PS1=% "$REDLOCK" -u "$url" -k job -- \
 		bash --norc --noprofile --noediting -i
