@@ -631,7 +631,10 @@ static void test_listening(void)
 	} rows[] = {
 		{T, 5000, 5000, 0, false, "the first, once a heartbeat"},
 		{T, 1900, 1900, 1, false, "the second, within a grant"},
-		{T, 3500, 3500, 500, false, "however far behind"},
+		{T, 3500, 3500, 2, false, "who may be second soon"},
+		{T, 3500, 3500, 9, false, "the tenth, too"},
+		{T, 5000, 5000, 10, false, "those behind, once a heartbeat"},
+		{T, 5000, 5000, 500, false, "however far behind"},
 		{800, 805, 805, 0, false, "the first in line, at the end"},
 		{800, 905, 905, 2, false, "the third, a little later"},
 		{-1, 5000, 5000, 0, false, "a lock without end"},

@@ -4,12 +4,13 @@
 
 #define AFTER_END_MS 5 /* the server ends a lease up to 1 ms late */
 #define APART_MS 50    /* so that waiters do not all ask at once */
+#define FAR_BACK 10    /* waiters before us */
 
 int64_t queue_delay(const struct answer *busy, int64_t jitter_ms)
 {
 	static const int64_t pauses[] = {HEARTBEAT_MS, 1900, 3500};
 	int64_t place = busy->ahead > 0 ? busy->ahead : 0;
-	int64_t ms = pauses[place < 2 ? place : 2], end;
+	int64_t ms = pauses[place < 2 ? place : place < FAR_BACK ? 2 : 0], end;
 
 	if (busy->foreign || busy->ahead < 0)
 		ms = (OUTSIDE_MS - jitter_ms) * (place + 1);

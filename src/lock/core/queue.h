@@ -10,10 +10,10 @@
  * the same heartbeat, and skips a waiter that missed three.)
  *
  * A grant is good for GRANT_MS (grant_ms there), or half the lease if that is
- * shorter. The second in line asks within
- * that time: if the first dies holding a grant, nobody tells the second. The
- * others are behind a moving line and may be second by now; 3.5 s keeps the
- * mean at a third of a question per second and waiter.
+ * shorter. The second in line asks within that time: if the first dies holding
+ * a grant, nobody tells the second. Those behind may be second by now, so they
+ * ask every 3.5 s; from the eleventh on the heartbeat is enough. That keeps the
+ * mean of a long line at a fifth of a question per second and waiter.
  */
 #ifndef LOCK_CORE_QUEUE_H
 #define LOCK_CORE_QUEUE_H
