@@ -28,7 +28,7 @@
 local ttl, slots, reads, about = standing(ARG.stands)
 local member = token .. ' ' .. ARG.stands
 local alone, joined = ARG.alone == '1', ARG.outer
-local least, once = tonumber(ARG.least), tonumber(ARG.once)
+local once = tonumber(ARG.once)
 -- if an answer was lost, we do not know our slot, or that the hold is ours and
 -- not the outer one's
 if (slots > 1 or slot > 0) and v ~= token then
@@ -93,14 +93,14 @@ local low = math.max(tonumber(ARG.fence),
     not alone and c and rolled_back() and at or 0)
 -- the record says when the lock was granted, but not when we joined
 local since = not shares and number_in(record, 'since')
-local rest = least > 0 and math.ceil(least - (since
-    and math.max(at / 1000 - since, 0) or tonumber(ARG.held))) or 0
+local rest = math.ceil(tonumber(ARG.least) - (since
+    and math.max(at / 1000 - since, 0) or tonumber(ARG.held)))
 -- The answer if the lock stays. Wakes the first in line: the lease it knows of
 -- is longer.
 local function stays()
 	local first = rest > 0 and try('zrange', queue, 0, 0)[1]
 	if first then
-		wake(string.match(first, '^%S*'), 'look', grant_ms)
+		wake(first:match('^%S*'), 'look', grant_ms)
 	end
 	return told('yes', 0)
 end
@@ -115,11 +115,13 @@ if shares or theirs then
 	else
 		own('zadd', sharers, 0, 'left')
 	end
-	if outer or sharers_end(v, at) then
-		-- others hold it still, or we do: --min-hold. That may outlast
-		-- them all, and a late renewal must not set the lock again.
-		if not outer then
-			move(math.max(c or at, low) + 1, rest > 0 and slot)
+	local ends, last = sharers_end(v, at)
+	if outer or ends then
+		-- others hold it still, or it stays for --min-hold: then a late
+		-- renewal must not set it again
+		local over = not outer and last:find('^rest ')
+		if over or shared(v) then
+			move(math.max(c or at, low) + 1, over and slot)
 		end
 		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
 		return stays()

@@ -30,7 +30,7 @@ end
 -- Splits a member into its token and the text for standing(). Returns nil if
 -- the member is not ours.
 local function parsed(member)
-	local who, words = string.match(member, '^(%S+) (.*)$')
+	local who, words = member:match('^(%S+) (.*)$')
 	if who and standing(words) then
 		return who, words
 	end
@@ -39,22 +39,22 @@ local function shared(value)
 	return string.sub(value or '', 1, 7) == 'shared:'
 end
 local function sharers_of(value) return part('sharers:' .. value) end
--- Returns when the last of their leases ends, or nil if none is left. Drops
--- members that are not ours. (A lease ends within 30 years at most.)
+-- Returns when the last of their leases ends, or nil if none is left, and whose
+-- it is. Drops members that are not ours. (A lease ends within 30 years at most.)
 local function sharers_end(value, at)
 	local sharers, now = sharers_of(value), math.floor(at / 1000)
 	-- the set was here; during a migration it may be on neither node after
 	-- we have removed the last member
 	local last = try('zrevrange', sharers, 0, 0, 'withscores')
-	while last[1] and last[1] ~= '?' and last[1] ~= 'left'
-	    and not parsed((string.gsub(last[1], '^rest ', ''))) do
+	if last[1] and last[1] ~= '?' and last[1] ~= 'left'
+	    and not parsed((last[1]:gsub('^rest ', ''))) then
 		redis.call('zrem', sharers, last[1])
-		last = try('zrevrange', sharers, 0, 0, 'withscores')
+		return sharers_end(value, at)
 	end
 	local ends = math.floor(math.min(tonumber(last[2] or 0),
 	    now + 1000000000000))
 	try('zremrangebyscore', sharers, '(0', now)
-	return ends > now and ends or nil
+	return ends > now and ends or nil, last[1]
 end
 local joined_line = 'joined 1\n'
 -- Whether another client may have joined the hold.

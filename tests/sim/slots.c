@@ -8,6 +8,7 @@
  * The sockets are those of the primaries, which must be empty: they are
  * flushed; and of the replica of who has the key "job".
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -120,12 +121,22 @@ static void late_renewal(void)
 	ASKS(B, RELEASE, YES);
 }
 
-/* It comes after the hold is over: the run inside it was the last to leave, and
- * had left the lock standing for the rest of its --min-hold. */
+/* The time for which the lock was to stand is over. */
+static void over(const char *value)
+{
+	char text[80];
+
+	ASKS(D, ACQUIRE, BUSY);
+	(void)snprintf(text, sizeof(text),
+		       "DEL job redlock:{job}:sharers:%s:job", value);
+	(void)cluster_say(owner, text);
+}
+
+/* The run inside it was the last to leave, and had left the lock standing for
+ * the rest of its --min-hold. */
 static void late_renewal_of_outer(void)
 {
 	struct lease_conf inside;
-	char text[80];
 
 	ASKS(A, ACQUIRE, GRANTED);
 	inside = person_inside(A);
@@ -134,13 +145,34 @@ static void late_renewal_of_outer(void)
 	ASKS(C, ACQUIRE, GRANTED);
 	ASKS(A, RELEASE, YES);
 	ASKS(C, RELEASE, YES);
-	ASKS(B, ACQUIRE, BUSY);
-	(void)snprintf(text, sizeof(text),
-		       "DEL job redlock:{job}:sharers:%s:job", A->token);
-	(void)cluster_say(owner, text); /* as if the time was over */
+	over(A->token);
 	ASKS(A, CONFIRM, NO);
+	ASKS(D, ACQUIRE, GRANTED);
+	ASKS(D, RELEASE, YES);
+}
+
+/* The other way round: who had not asked for that is the last to leave. */
+static void late_renewal_of_reader(void)
+{
+	struct lease_conf long_one = {
+		.slots = 1, .shared = true, .min_hold_ms = T};
+	char value[32];
+	int64_t seen;
+
+	person_is(C, long_one);
+	person_is(D, one);
+	ASKS(C, ACQUIRE, GRANTED);
 	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(C, RELEASE, YES);
+	ASKS(B, CONFIRM, YES);
+	seen = B->counter;
 	ASKS(B, RELEASE, YES);
+	B->counter = seen; /* the renewal was sent before */
+	(void)snprintf(value, sizeof(value), "shared:%" PRId64, B->group);
+	over(value);
+	ASKS(B, CONFIRM, NO);
+	ASKS(D, ACQUIRE, GRANTED);
+	ASKS(D, RELEASE, YES);
 }
 
 static void test_names(void)
@@ -174,7 +206,9 @@ static void test_names(void)
 	all_good = true;
 	people_begin("job", one);
 	late_renewal_of_outer();
-	ok(all_good, "nor after the rest of a --min-hold of a run inside it");
+	people_begin("job", (struct lease_conf){.slots = 1, .shared = true});
+	late_renewal_of_reader();
+	ok(all_good, "nor after the rest of another one's --min-hold");
 }
 
 /* ---- a slot on the move ---- */
