@@ -29,6 +29,17 @@ cpu_ms() {
 		awk -F: '/^used_cpu_(sys|user):/ { s += $2 } END { print int(s * 1000) }'
 }
 
+# What the keys take. (used_memory less mem_clients_normal is not that: the
+# server counts the buffers of its clients with some delay.)
+keys_bytes() {
+	redis-cli -s "$sock" eval "local bytes = 0
+		for _, key in ipairs(redis.call('keys', '*')) do
+			bytes = bytes + (redis.call('memory', 'usage', key,
+				'samples', 0) or 0)
+		end
+		return bytes" 0
+}
+
 # Fails if scale dies before it says WORD.
 await() { # WORD PID
 	until grep -q "$1" "$W/out"; do
@@ -44,7 +55,6 @@ await() { # WORD PID
 # What they cost while they are there.
 trial() { # WORDS KEYS EACH T HOLD
 	redis-cli -s "$sock" flushall >/dev/null
-	before=$(info used_memory)
 	"$scale" "unix://$sock" "$2" "$3" "$4" "$5" "$seconds" >"$W/out" 2>"$W/err" &
 	trial=$!
 	mine="$mine $trial"
@@ -53,7 +63,7 @@ trial() { # WORDS KEYS EACH T HOLD
 		return 0
 	}
 	all=$(($2 * $3))
-	data=$(($(info used_memory) - $(info mem_clients_normal) - before))
+	data=$(keys_bytes)
 	clients=$(info connected_clients)
 	cpu=$(cpu_ms)
 	calls=$(info total_commands_processed)
