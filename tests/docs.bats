@@ -216,10 +216,6 @@ steps() { # KEY COMMAND...
 	ln -s "$REDLOCK" redlock
 	export PATH="$T/there:$PATH" REDLOCK_URL=$url
 }
-# What unlock leaves for a keeper to hear of goes by itself.
-forget_words() {
-	cli a --raw keys '*:grant:*' | xargs -r redis-cli -s "$T/a.sock" del
-}
 ran() { # COMMAND...: each under one lock
 	local held
 
@@ -246,7 +242,6 @@ ran() { # COMMAND...: each under one lock
 	make site
 	ran render publish
 	free site
-	forget_words
 }
 
 @test "README: a job of GitHub Actions, each step a shell" {
@@ -266,7 +261,6 @@ ran() { # COMMAND...: each under one lock
 	[ ! -e step.6 ]
 	ran migrate.sh deploy.sh
 	free deploy-production
-	forget_words
 }
 
 # What the manual and --help show as examples, as it is printed there.

@@ -46,16 +46,6 @@ waits_in_line() { # [COMMAND...]: $waiter, with the witness
 }
 in_line() { [ "$(cli a zcard 'redlock:{job}:queue:job')" = "$1" ]; }
 ran() { [ "$(holds)" = "$1" ]; } # so many commands, to their end
-# What is left for whoever may still renew.
-forget_words() {
-	local n
-
-	for n in $nodes; do
-		cli "$n" --raw keys '*:grant:*' | while read -r key; do
-			cli "$n" del "$key"
-		done >/dev/null
-	done
-}
 entry() { # FIELD of the last entry of the history, or of server $2
 	cli "${2-a}" --raw xrevrange 'redlock:{job}:log:job' + - count 1 |
 		sed -n "/^$1\$/{n;p}"
@@ -162,7 +152,6 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	wait_until exists "$T/next"
 	kill -CONT "$tool"
 	forced
-	forget_words
 }
 
 @test "force-release: what a dead machine holds is taken after the grace" {
@@ -178,7 +167,6 @@ entry() { # FIELD of the last entry of the history, or of server $2
 	says "the holder has not stopped in time"
 	[ "$(entry outcome)" = forced ]
 	free job
-	forget_words
 }
 
 @test "force-release: a renewal that comes late, when the lock was taken, does not heal" {
@@ -352,7 +340,6 @@ when_asked() {
 	forced
 	wait_until free job
 	[ "$(cli a exists 'redlock:{job}:slot:1:job')" = 0 ]
-	forget_words
 }
 
 @test "force-release: runs inside runs are asked as well, and stop" {
@@ -409,7 +396,6 @@ asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 	says "the holder has not stopped in time"
 	free job
 	run -75 "$REDLOCK" extend -u "$url" job --token "$(cat "$T/token")"
-	forget_words
 }
 
 # ---- several servers, and a Cluster ----
@@ -440,7 +426,6 @@ asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 	kill -KILL "$worker"
 	wait "$holder" || true
 	cli a del job >/dev/null
-	forget_words
 }
 
 @test "force-release: what a minority of three masters keeps is taken, too" {
@@ -450,7 +435,6 @@ asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 		>/dev/null
 	force 0 --grace 300ms
 	have 0
-	forget_words
 }
 
 @test "force-release on a Cluster" {

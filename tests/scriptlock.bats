@@ -496,8 +496,6 @@ no_shadow() { # no lock, nor what belongs to it
 		line "$sh" 'REDLOCK_TOKEN=$(cat "$T/token") "$REDLOCK" unlock -k job'
 		no_shadow
 	done
-	cli a del "$(cli a --raw keys '*:grant:*')" >/dev/null || true
-	cli a --raw keys '*:grant:*' | xargs -r redis-cli -s "$T/a.sock" del
 }
 
 @test "unlock and extend by a token that does not hold it: 75, who does, nothing changed" {

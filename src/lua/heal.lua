@@ -16,7 +16,6 @@ local function let_record_know(value, ttl)
 	end
 end
 -- A client that holds the lock on other nodes may still wait for it on this one.
--- Once it holds it here, too, it leaves the line: a waiter is handed a short
--- lease, which would replace this one. (So does a reader or a nested run whose
--- lease had ended here: its place may be that of a late question.)
+-- Once it holds it here, too, it leaves the line. (So does a reader or a nested
+-- run whose lease had ended here: its place may be that of a late question.)
 local function leave_line(member) try('zrem', part('queue'), member) end

@@ -1,6 +1,7 @@
 -- Gives up what a client has: its place in line, and the lock, which then goes
 -- to the first in line. The counter moves, so that a late renewal does not find
--- the counter it saw, and heal.
+-- the counter it saw, and heal. If others hold the lock still, or it was gone
+-- already, the counter does not move: then such a renewal finds a word.
 --
 -- KEYS  lock, state, of our slot if we know it, else of slot 0
 -- ARG
@@ -10,7 +11,8 @@
 --   stands    how we stand in line: see standing()
 --   queued    "1": we may be in line; "2": unlock.lua releases the lock in our
 --             name, and leaves word
---   ran       "1": we have held the lock: see grant()
+--   ran       "1": a command may have run under it, so renewals may still come:
+--             see also grant()
 --   outer     the token of the holder that we joined, or ""
 --   least     keep the lock until this many ms after the grant, or 0: --min-hold
 --   held      for how many ms we held it, by our clock
@@ -21,7 +23,7 @@
 --             If only the database follows `round`, no entry is written
 -- Returns
 --   yes COUNTER MS    released; handed to the next client for MS; 0: to nobody
---   no COUNTER     it was not ours, or no longer: nothing changed
+--   no COUNTER     it was not ours, or no longer: the lock stays as it was
 -- When memory is full, the server refuses the writes of a script until the
 -- script has made one that is always allowed. So a ZREM of the head of the
 -- line, or a DEL, comes first.
@@ -80,12 +82,15 @@ try('del', part('grant:' .. token)) -- of a waiter, or who was asked to stop
 if ARG.queued == '2' then
 	leave_word(ttl)
 end
-if v ~= token and not shares then
-	-- the lease is over, but nobody had the lock since: a renewal that comes
-	-- late must not set it again, see stop.lua
-	if not v and record and alone and ARG.ran == '1' then
+-- Tells a renewal that comes late, see stop.lua. (What unlock.lua has left lasts
+-- longer.)
+local function warn()
+	if ARG.ran == '1' and ARG.queued ~= '2' then
 		wake(token, 'unlocked', kept_ms)
 	end
+end
+if v ~= token and not shares then
+	warn()
 	return told('no', nil, true)
 end
 -- the counter becomes at least that
@@ -115,15 +120,13 @@ if shares or theirs then
 	else
 		own('zadd', sharers, 0, 'left')
 	end
-	local ends, last = sharers_end(v, at)
-	if outer or ends then
-		-- others hold it still, or it stays for --min-hold: then a late
-		-- renewal must not set it again
-		local over = not outer and last:find('^rest ')
-		if over or shared(v) then
-			move(math.max(c or at, low) + 1, over and slot)
+	if outer or sharers_end(v, at) then
+		-- others hold it still, or it stays for --min-hold
+		if shared(v) then
+			move(math.max(c or at, low) + 1)
 		end
 		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
+		warn()
 		return stays()
 	end
 	redis.call('del', lock)

@@ -39,8 +39,8 @@ local function shared(value)
 	return string.sub(value or '', 1, 7) == 'shared:'
 end
 local function sharers_of(value) return part('sharers:' .. value) end
--- Returns when the last of their leases ends, or nil if none is left, and whose
--- it is. Drops members that are not ours. (A lease ends within 30 years at most.)
+-- Returns when the last of their leases ends, or nil if none is left. Drops
+-- members that are not ours. (A lease ends within 30 years at most.)
 local function sharers_end(value, at)
 	local sharers, now = sharers_of(value), math.floor(at / 1000)
 	-- the set was here; during a migration it may be on neither node after
@@ -54,7 +54,7 @@ local function sharers_end(value, at)
 	local ends = math.floor(math.min(tonumber(last[2] or 0),
 	    now + 1000000000000))
 	try('zremrangebyscore', sharers, '(0', now)
-	return ends > now and ends or nil, last[1]
+	return ends > now and ends or nil
 end
 local joined_line = 'joined 1\n'
 -- Whether another client may have joined the hold.

@@ -456,13 +456,7 @@ what_is_left() {
 # Processes that carry this test's mark, but not this shell and its children.
 list_processes() { kit processes "$T"; }
 no_process_left() { [ -z "$(list_processes)" ]; }
-# A fence counter outlives its lock by design, with what belongs to it, and so do
-# the history, the latest ticket of --supersede and the mark of --once-per; nothing
-# else does.
-no_lock_left() {
-	[ -z "$(cli "$1" --raw keys '*' 2>/dev/null |
-		grep -v '^redlock:{.*}:\(state\|once\|log\):')" ]
-}
+no_lock_left() { kit locks "$T/$1" >/dev/null; } # NODE
 no_lock_left_anywhere() {
 	local n
 

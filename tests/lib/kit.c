@@ -15,12 +15,11 @@
  *   kit called NAME --at PREFIX
  *                             the pids of the processes of that name that carry
  *                             the mark, or whose directory begins with that
- *   kit left MARK [--lent NODE FILE]... NODE...
- *                             what should not be there after a test: processes
- *                             with the mark, locks on the nodes. Waits for 20 s
- *                             and says what stays: status 1. Else the mark's
- *                             directory goes, with the servers in it, and the
- *                             FILE of each that is not in the state it tells
+ *   kit locks NODE            the keys that are left of locks: status 1 if any
+ * is kit left MARK [--lent NODE FILE]... NODE... what should not be there after
+ * a test: processes with the mark, locks on the nodes. Waits for 20 s and says
+ * what stays: status 1. Else the mark's directory goes, with the servers in it,
+ * and the FILE of each that is not in the state it tells
  *
  * NODE is DIR/NAME: its socket is NODE.sock, and NODE.auth has its password, if
  * there is one, else REDISCLI_AUTH.
@@ -325,7 +324,7 @@ static int as_it_was(const char *node, const char *file)
 	return same;
 }
 
-/* The word for a holder whose lock was given back by hand: it expires. */
+/* The word for a renewal that comes after the release: it expires. */
 static int is_word(redisContext *to, const char *key)
 {
 	redisReply *reply;
@@ -333,10 +332,9 @@ static int is_word(redisContext *to, const char *key)
 
 	if (!strstr(key, "}:grant:"))
 		return 0;
-	reply = redisCommand(to, "LRANGE %s 0 -1", key);
-	is = reply && reply->type == REDIS_REPLY_ARRAY &&
-	     reply->elements == 1 &&
-	     strcmp(reply->element[0]->str, "unlocked") == 0;
+	reply = redisCommand(to, "LINDEX %s -1", key);
+	is = reply && reply->type == REDIS_REPLY_STRING &&
+	     strcmp(reply->str, "unlocked") == 0;
 	if (reply)
 		freeReplyObject(reply);
 	if (!is)
@@ -368,6 +366,10 @@ static int locks(const char *node, FILE *out)
 	if (regcomp(&pattern, stays, REG_EXTENDED | REG_NOSUB))
 		return usage();
 	to = reach(node);
+	/* a replica in a Cluster tells what it has; another server refuses */
+	reply = to ? redisCommand(to, "READONLY") : NULL;
+	if (reply)
+		freeReplyObject(reply);
 	reply = to ? redisCommand(to, "KEYS *") : NULL;
 	for (size_t i = 0; reply && i < reply->elements; i++) {
 		const char *key = reply->element[i]->str;
@@ -601,6 +603,8 @@ int main(int argc, char **argv)
 		return processes(argv[2], stdout) < 0;
 	if (strcmp(argv[1], "called") == 0 && argc == 5)
 		return cmd_called(argv[2], argv[3], argv[4]);
+	if (strcmp(argv[1], "locks") == 0)
+		return locks(argv[2], stdout) > 0;
 	if (strcmp(argv[1], "left") == 0)
 		return cmd_left(argc - 2, argv + 2);
 	return usage();

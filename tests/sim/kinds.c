@@ -91,7 +91,7 @@ struct token {
 	int64_t granted_us; /* last; -1: not yet */
 	int64_t fence;      /* what it was told of that; 0: nothing yet */
 	int64_t floor;      /* the largest of who had ended by then */
-	bool ghost;         /* granted or renewed, and nobody waits for it */
+	bool ghost;         /* granted, and nobody waits for it */
 	int family_then, slot_then; /* when its command started */
 	bool read_then;
 	struct stay at[NODES_MAX];
@@ -519,9 +519,7 @@ static void touch(const struct flight *f)
 	struct client *c = &w.client[f->client];
 
 	/* what a killed client sent last, its guard's release may overtake */
-	t->ghost |=
-		nobodys(f) && (f->ask.verb == VERB_CONFIRM ||
-			       (f->ask.verb == VERB_ACQUIRE && c->guard_will));
+	t->ghost |= nobodys(f) && f->ask.verb == VERB_ACQUIRE && c->guard_will;
 	if (f->ask.reads && f->answer.said != SAID_NO && !f->refused)
 		stay_of(f->token)->owner = -f->answer.group;
 	if (f->ask.verb == VERB_CONFIRM && f->ask.joins &&
@@ -1740,7 +1738,8 @@ static const struct twin {
 	 {{"local ms = math.max(least,",
 	   "local ms = math.max(least, redis.call('pttl', slot_key(n)),"}}},
 	{"a reader's release deletes the lock",
-	 {{"if outer or ends then", "if outer or not reads and ends then"}}},
+	 {{"sharers_end(v, at) then",
+	   "not reads and sharers_end(v, at) then"}}},
 	{"a writer is granted what readers hold",
 	 {{"or reads and shared(value))", "or shared(value))"}}},
 	{"one of several slots is granted, taken or not",

@@ -540,7 +540,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 	if (((!node_locked(n, us) || n->token != token) &&
 	     n->twin != TWIN_RELEASE_ANY) ||
 	    (ask->queued && n->twin == TWIN_CANCEL_KEEPS)) {
-		if (alone && ask->ran && !node_locked(n, us) && n->record != 0)
+		if (ask->ran)
 			wake(n, token, WORD_UNLOCKED, KEPT_MS, us);
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),

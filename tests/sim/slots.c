@@ -132,6 +132,75 @@ static void over(const char *value)
 	(void)cluster_say(owner, text);
 }
 
+/* A reader has left, the others have not. */
+static void late_renewal_of_reader_who_left(void)
+{
+	int64_t seen;
+
+	person_is(D, one);
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(B, CONFIRM, YES);
+	seen = B->counter;
+	ASKS(B, RELEASE, YES);
+	B->counter = seen; /* the renewal was sent before */
+	ASKS(B, CONFIRM, NO);
+	ASKS(A, CONFIRM, YES);
+	ASKS(A, RELEASE, YES);
+	ASKS(D, ACQUIRE, GRANTED);
+	ASKS(D, RELEASE, YES);
+}
+
+/* A nested run has left, and the hold around it goes on, or is lost. */
+static void late_renewal_of_nested(bool lost)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	person_is(C, person_inside(A));
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(C, RELEASE, YES);
+	if (lost)
+		(void)cluster_say(owner, "DEL job");
+	ASKS(C, CONFIRM, NO);
+	if (!lost) {
+		ASKS(A, CONFIRM, YES);
+		ASKS(A, RELEASE, YES);
+	}
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(B, RELEASE, YES);
+}
+
+/* The run around it has ended; the nested run has not. */
+static void late_renewal_of_outer_who_left(void)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	person_is(C, person_inside(A));
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(A, RELEASE, YES);
+	ASKS(A, CONFIRM, NO);
+	ASKS(C, CONFIRM, YES);
+	ASKS(C, RELEASE, YES);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(B, RELEASE, YES);
+}
+
+/* The readers' lock is lost while only one of them has ended by --min-hold: who
+ * runs still sets it again. */
+static void heals_beside_rest(void)
+{
+	struct lease_conf long_one = {
+		.slots = 1, .shared = true, .min_hold_ms = 10L * T};
+
+	person_is(C, long_one);
+	person_is(D, one);
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(B, CONFIRM, YES);
+	ASKS(C, RELEASE, YES);
+	(void)cluster_say(owner, "DEL job");
+	ASKS(B, CONFIRM, HEALED);
+	ASKS(B, RELEASE, YES);
+}
+
 /* The run inside it was the last to leave, and had left the lock standing for
  * the rest of its --min-hold. */
 static void late_renewal_of_outer(void)
@@ -204,11 +273,29 @@ static void test_names(void)
 	late_renewal();
 	ok(all_good, "a renewal after the release does not set the lock again");
 	all_good = true;
+	people_begin("job", (struct lease_conf){.slots = 1, .shared = true});
+	late_renewal_of_reader_who_left();
+	ok(all_good, "nor does it bring back a reader");
+	all_good = true;
+	people_begin("job", one);
+	late_renewal_of_nested(false);
+	people_begin("job", one);
+	late_renewal_of_nested(true);
+	ok(all_good, "nor a nested run, nor the lock that was lost since");
+	all_good = true;
+	people_begin("job", one);
+	late_renewal_of_outer_who_left();
+	ok(all_good, "nor who left a nested run behind");
+	all_good = true;
 	people_begin("job", one);
 	late_renewal_of_outer();
 	people_begin("job", (struct lease_conf){.slots = 1, .shared = true});
 	late_renewal_of_reader();
 	ok(all_good, "nor after the rest of another one's --min-hold");
+	all_good = true;
+	people_begin("job", (struct lease_conf){.slots = 1, .shared = true});
+	heals_beside_rest();
+	ok(all_good, "who runs on beside that sets the lock again");
 }
 
 /* ---- a slot on the move ---- */

@@ -8,10 +8,11 @@
 
 int64_t queue_delay(const struct answer *busy, int64_t jitter_ms)
 {
-	static const int64_t pauses[] = {HEARTBEAT_MS, 1900, 3500};
 	int64_t place = busy->ahead > 0 ? busy->ahead : 0;
-	int64_t ms = pauses[place < 2 ? place : place < FAR_BACK ? 2 : 0], end;
+	int64_t ms = place == 1 ? 1900 : 3500, end;
 
+	if (place == 0 || place >= FAR_BACK)
+		ms = HEARTBEAT_MS;
 	if (busy->foreign || busy->ahead < 0)
 		ms = (OUTSIDE_MS - jitter_ms) * (place + 1);
 	end = busy->pttl_ms + AFTER_END_MS + APART_MS * place;
