@@ -67,7 +67,7 @@ end
 keep(slot, v, at, group == '0' and redis.call('pttl', lock) or 0)
 local stop, by = stop_word(token, at)
 -- force-release has asked those it found here: who comes later hears it now, as
--- its first renewal may be too late. If the holder has ended, so has its word
+-- its first renewal may be too late. If the holder has ended, it left another word
 local function hear(who)
 	if stop < 0 then
 		stop, by = stop_word(who, at)

@@ -1,7 +1,7 @@
 -- Gives up what a client has: its place in line, and the lock, which then goes
 -- to the first in line. The counter moves, so that a late renewal does not find
 -- the counter it saw, and heal. If others hold the lock still, or it was gone
--- already, the counter does not move: then such a renewal finds a word.
+-- already, they may have to heal it: then such a renewal finds a word.
 --
 -- KEYS  lock, state, of our slot if we know it, else of slot 0
 -- ARG
@@ -11,8 +11,7 @@
 --   stands    how we stand in line: see standing()
 --   queued    "1": we may be in line; "2": unlock.lua releases the lock in our
 --             name, and leaves word
---   ran       "1": a command may have run under it, so renewals may still come:
---             see also grant()
+--   ran       "1": a command may have run under it: see warn() and grant()
 --   outer     the token of the holder that we joined, or ""
 --   least     keep the lock until this many ms after the grant, or 0: --min-hold
 --   held      for how many ms we held it, by our clock
@@ -83,7 +82,7 @@ if ARG.queued == '2' then
 	leave_word(ttl)
 end
 -- Tells a renewal that comes late, see stop.lua. (What unlock.lua has left lasts
--- longer.)
+-- as long, or longer.)
 local function warn()
 	if ARG.ran == '1' and ARG.queued ~= '2' then
 		wake(token, 'unlocked', kept_ms)

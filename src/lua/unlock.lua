@@ -11,7 +11,7 @@ local function leave_word(ttl)
 	if not moving then
 		redis.pcall('rpush', part('grant:' .. token), 'unlocked')
 		redis.pcall('pexpire', part('grant:' .. token),
-		    v == token and math.min(ttl, kept_ms) or ttl)
+		    v == token and kept_ms or math.max(ttl, kept_ms))
 	end
 end
 if not value then

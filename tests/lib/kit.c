@@ -15,11 +15,13 @@
  *   kit called NAME --at PREFIX
  *                             the pids of the processes of that name that carry
  *                             the mark, or whose directory begins with that
- *   kit locks NODE            the keys that are left of locks: status 1 if any
- * is kit left MARK [--lent NODE FILE]... NODE... what should not be there after
- * a test: processes with the mark, locks on the nodes. Waits for 20 s and says
- * what stays: status 1. Else the mark's directory goes, with the servers in it,
- * and the FILE of each that is not in the state it tells
+ *   kit locks NODE            the keys that are left of locks: 1 if any is
+ *   kit left MARK [--lent NODE FILE]... NODE...
+ *                             what should not be there after a test: processes
+ *                             with the mark, locks on the nodes. Waits for 20 s
+ *                             and says what stays: status 1. Else the mark's
+ *                             directory goes, with the servers in it, and the
+ *                             FILE of each that is not in the state it tells
  *
  * NODE is DIR/NAME: its socket is NODE.sock, and NODE.auth has its password, if
  * there is one, else REDISCLI_AUTH.
