@@ -54,7 +54,8 @@ node_decided() {
 	unbound=
 	node_answers "$1" && return
 	unbound=1
-	contains "$T/$1.log" 'Failed listening' 2>/dev/null
+	# as Redis 6.0 says it
+	contains "$T/$1.log" 'Failed listening\|# Could not create server TCP'
 }
 node_at() { # NAME: where it listens, ADDRESS:PORT
 	local at
