@@ -482,9 +482,6 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 # ---- unlock, extend ----
 
 line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
-no_shadow() { # no lock, nor what belongs to it
-	cli a --raw keys '*' | not grep -v ':\(state\|log\|grant:.*\):job$' >&2
-}
 
 @test "every shell: lock, extend and unlock, each line a shell of its own" {
 	for sh in $(shells); do
@@ -494,7 +491,7 @@ no_shadow() { # no lock, nor what belongs to it
 		line "$sh" 'REDLOCK_TOKEN=$(cat "$T/token") "$REDLOCK" extend job'
 		lasts 15000
 		line "$sh" 'REDLOCK_TOKEN=$(cat "$T/token") "$REDLOCK" unlock -k job'
-		no_shadow
+		no_lock_left a
 	done
 }
 
@@ -580,7 +577,7 @@ no_shadow() { # no lock, nor what belongs to it
 	run -75 "$REDLOCK" extend --token "$a" job
 	held job
 	"$REDLOCK" unlock --token "$b" job
-	no_shadow
+	no_lock_left a
 	for n in 0 1 2; do t[n]=$("$REDLOCK" lock -N 3 -t 1s job); done
 	run -75 "$REDLOCK" lock -n -N 3 job
 	"$REDLOCK" extend -t 10s --token "${t[1]}" job
@@ -589,7 +586,7 @@ no_shadow() { # no lock, nor what belongs to it
 		"$REDLOCK" unlock --token "${t[n]}" job
 		run -75 "$REDLOCK" unlock --token "${t[n]}" job
 	done
-	no_shadow
+	no_lock_left a
 }
 
 @test "a keeper of a command is nothing that it left behind: not waited for, killed or told of" {
@@ -620,7 +617,7 @@ no_shadow() { # no lock, nor what belongs to it
 		"$REDLOCK" extend --token "$token" job || exit
 		"$REDLOCK" unlock --token "$token" job || exit
 		[ "$(redis-cli -s "$T/a.sock" get job)" = "$REDLOCK_TOKEN" ]'
-	wait_until no_shadow
+	wait_until no_lock_left a
 }
 
 # So many renewals more: a keeper has asked since.
@@ -653,7 +650,7 @@ no_shadow() { # no lock, nor what belongs to it
 	touch "$T/go"
 	finish
 	[ "$status" = 0 ]
-	no_shadow
+	no_lock_left a
 	[ ! -e "$T/told" ]
 }
 

@@ -32,8 +32,8 @@ local function ours(n, at, fresh)
 	if reads then
 		share(v, member, at, ttl)
 		keep(n, v, at, 0)
-		-- the lock was lost and we waited, until another reader set it
-		-- again: whoever has the lock does not wait for it
+		-- the lock was lost, and another reader has set it again while
+		-- we waited: a holder leaves the line
 		if not fresh then
 			try('zrem', queue, member)
 		end

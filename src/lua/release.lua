@@ -1,7 +1,8 @@
 -- Gives up what a client has: its place in line, and the lock, which then goes
 -- to the first in line. The counter moves, so that a late renewal does not find
--- the counter it saw, and heal. If others hold the lock still, or it was gone
--- already, they may have to heal it: then such a renewal finds a word.
+-- the counter it saw, and heal. It does not move for the slot while others hold
+-- the lock, who may have to heal it, nor if the lock was gone already: then such
+-- a renewal finds a word.
 --
 -- KEYS  lock, state, of our slot if we know it, else of slot 0
 -- ARG
@@ -79,10 +80,11 @@ if ARG.queued == '1' then
 end
 try('del', part('grant:' .. token)) -- of a waiter, or who was asked to stop
 if ARG.queued == '2' then
-	leave_word(ttl)
+	-- the client that has the hold finds it with its next renewal, see
+	-- confirm.lua. A shared lock stays: then only this tells it that it is out
+	wake(token, 'unlocked', v == token and kept_ms or math.max(ttl, kept_ms))
 end
--- Tells a renewal that comes late, see stop.lua. (What unlock.lua has left lasts
--- as long, or longer.)
+-- Tells a renewal that comes late, see stop.lua.
 local function warn()
 	if ARG.ran == '1' and ARG.queued ~= '2' then
 		wake(token, 'unlocked', kept_ms)

@@ -5,15 +5,6 @@
 --   entry                  "1": write the history
 -- The answers are those of release.lua.
 local value, stands = find(time())
--- The client that has the hold finds the word with its next renewal, see
--- confirm.lua. A shared lock stays, so only this tells the client that it is out.
-local function leave_word(ttl)
-	if not moving then
-		redis.pcall('rpush', part('grant:' .. token), 'unlocked')
-		redis.pcall('pexpire', part('grant:' .. token),
-		    v == token and kept_ms or math.max(ttl, kept_ms))
-	end
-end
 if not value then
 	return {'no', text(c)}
 end

@@ -334,9 +334,10 @@ static int is_word(redisContext *to, const char *key)
 
 	if (!strstr(key, "}:grant:"))
 		return 0;
-	reply = redisCommand(to, "LINDEX %s -1", key);
-	is = reply && reply->type == REDIS_REPLY_STRING &&
-	     strcmp(reply->str, "unlocked") == 0;
+	reply = redisCommand(to, "LRANGE %s 0 -1", key);
+	is = reply && reply->type == REDIS_REPLY_ARRAY &&
+	     reply->elements == 1 &&
+	     strcmp(reply->element[0]->str, "unlocked") == 0;
 	if (reply)
 		freeReplyObject(reply);
 	if (!is)

@@ -54,7 +54,7 @@ node_decided() {
 	unbound=
 	node_answers "$1" && return
 	unbound=1
-	# as Redis 6.0 says it
+	# (Redis 6.0 says the second)
 	contains "$T/$1.log" 'Failed listening\|# Could not create server TCP'
 }
 node_at() { # NAME: where it listens, ADDRESS:PORT

@@ -152,7 +152,7 @@ static void late_renewal_of_reader_who_left(void)
 }
 
 /* A nested run has left, and the hold around it goes on, or is lost. */
-static void late_renewal_of_nested(bool lost)
+static void late_renewal_of_nested_in(bool lost)
 {
 	ASKS(A, ACQUIRE, GRANTED);
 	person_is(C, person_inside(A));
@@ -169,6 +169,15 @@ static void late_renewal_of_nested(bool lost)
 	ASKS(B, RELEASE, YES);
 }
 
+static void late_renewal_of_nested(void)
+{
+	late_renewal_of_nested_in(false);
+}
+static void late_renewal_of_nested_lost(void)
+{
+	late_renewal_of_nested_in(true);
+}
+
 /* The run around it has ended; the nested run has not. */
 static void late_renewal_of_outer_who_left(void)
 {
@@ -183,8 +192,8 @@ static void late_renewal_of_outer_who_left(void)
 	ASKS(B, RELEASE, YES);
 }
 
-/* The readers' lock is lost while only one of them has ended by --min-hold: who
- * runs still sets it again. */
+/* One reader has ended and keeps the lock for its --min-hold, when the lock is
+ * lost: the other one, which still runs, sets it again. */
 static void heals_beside_rest(void)
 {
 	struct lease_conf long_one = {
@@ -244,6 +253,39 @@ static void late_renewal_of_reader(void)
 	ASKS(D, RELEASE, YES);
 }
 
+/* What comes late, or twice: each begins with empty servers. */
+static const struct {
+	const char *what;
+	void (*play)(void);
+	struct lease_conf conf;
+} late[] = {
+	{"two that are handed out by one script have two fences",
+	 two_at_once,
+	 {.slots = 2}},
+	{"a renewal after the release does not set the lock again",
+	 late_renewal,
+	 {.slots = 1}},
+	{"nor does it bring back a reader",
+	 late_renewal_of_reader_who_left,
+	 {.slots = 1, .shared = true}},
+	{"nor a nested run", late_renewal_of_nested, {.slots = 1}},
+	{"nor the lock that was lost since",
+	 late_renewal_of_nested_lost,
+	 {.slots = 1}},
+	{"nor who left a nested run behind",
+	 late_renewal_of_outer_who_left,
+	 {.slots = 1}},
+	{"nor after the rest of a nested run's --min-hold",
+	 late_renewal_of_outer,
+	 {.slots = 1}},
+	{"nor after that of a reader",
+	 late_renewal_of_reader,
+	 {.slots = 1, .shared = true}},
+	{"who runs on beside that sets the lock again",
+	 heals_beside_rest,
+	 {.slots = 1, .shared = true}},
+};
+
 static void test_names(void)
 {
 	char name[4] = "";
@@ -264,38 +306,12 @@ static void test_names(void)
 		}
 	ok(all_good, "with each of %d keys all scripts run, in one slot", keys);
 	is_int(keys, 84, "so many are the keys of up to 3 letters of 4");
-	all_good = true;
-	people_begin("job", (struct lease_conf){.slots = 2});
-	two_at_once();
-	ok(all_good, "two that are handed out by one script have two fences");
-	all_good = true;
-	people_begin("job", one);
-	late_renewal();
-	ok(all_good, "a renewal after the release does not set the lock again");
-	all_good = true;
-	people_begin("job", (struct lease_conf){.slots = 1, .shared = true});
-	late_renewal_of_reader_who_left();
-	ok(all_good, "nor does it bring back a reader");
-	all_good = true;
-	people_begin("job", one);
-	late_renewal_of_nested(false);
-	people_begin("job", one);
-	late_renewal_of_nested(true);
-	ok(all_good, "nor a nested run, nor the lock that was lost since");
-	all_good = true;
-	people_begin("job", one);
-	late_renewal_of_outer_who_left();
-	ok(all_good, "nor who left a nested run behind");
-	all_good = true;
-	people_begin("job", one);
-	late_renewal_of_outer();
-	people_begin("job", (struct lease_conf){.slots = 1, .shared = true});
-	late_renewal_of_reader();
-	ok(all_good, "nor after the rest of another one's --min-hold");
-	all_good = true;
-	people_begin("job", (struct lease_conf){.slots = 1, .shared = true});
-	heals_beside_rest();
-	ok(all_good, "who runs on beside that sets the lock again");
+	for (size_t i = 0; i < COUNT(late); i++) {
+		all_good = true;
+		people_begin("job", late[i].conf);
+		late[i].play();
+		ok(all_good, "%s", late[i].what);
+	}
 }
 
 /* ---- a slot on the move ---- */
