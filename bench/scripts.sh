@@ -138,8 +138,16 @@ hand_over() { # BUILD
 bare="if redis.call('get', KEYS[1]) == ARGV[1] then
 return redis.call('del', KEYS[1]) else return 0 end"
 sha=$(cli script load "$bare")
-cli flushall >/dev/null
-cli set job 5c3b7b6e-9a53-4d65-a4b7-0c5ee8ee59dc px 30000 >/dev/null
+bare_first() { # beside the other keys of a lock, as the scripts have them
+	cli flushall >/dev/null
+	n=0
+	while [ $n -lt 120 ]; do
+		"$1" -u "unix://$sock" -k job -- true
+		n=$((n + 1))
+	done
+	cli set job 5c3b7b6e-9a53-4d65-a4b7-0c5ee8ee59dc px 30000 >/dev/null
+}
+bare_first "$1"
 prepare bare "\"EVALSHA\" \"$sha\" \"1\" \"job\" \"5c3b7b6e-9a53-4d65-a4b7-0c5ee8ee59dc\""
 
 machine

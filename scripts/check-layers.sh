@@ -8,7 +8,7 @@
 # names. Some things have one home only: the clock, standard error, hiredis, the
 # environment. And nowhere, nor in tests and bench, is written what knows no
 # end: strcpy() and the like. A header has at most 7 functions and 80 lines, a
-# source 500 lines, or says why. One line per offence, status 1.
+# source 500 lines, or says why; a Lua script 120. One line per offence, status 1.
 set -eu
 cd "${1:-.}"
 
@@ -181,6 +181,14 @@ find src -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 		exit bad
 	}
 ' || exit 1
+
+# A script fits on a page.
+long=$(find src/lua -name '*.lua' -exec wc -l {} + |
+	awk '$2 != "total" && $1 > 120 { print $2 ": " $1 " lines, not 120" }')
+[ -z "$long" ] || {
+	echo "$long"
+	exit 1
+}
 
 # name.c and name.h are one; tsort(1) finds the circles
 # shellcheck disable=SC2016

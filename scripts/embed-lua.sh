@@ -18,7 +18,6 @@ plain=${3-}
 named() {
 	awk -v script="$1" '
 	FNR == NR {
-		sub(/\.\.\.$/, "")
 		if ($2 == "=")
 			at[$1] = at[$3]
 		else if (/^[A-Z]/) {
@@ -46,15 +45,14 @@ named() {
 		print out $0
 	}' "$dir/arguments" -
 }
-# The numbers, for C; ..._ARGS is how many there are before an entry.
+# The numbers, for C; ..._ARGS is how many there are.
 numbers() {
 	awk '
 	/^[A-Z]/ && $2 != "=" {
-		several = sub(/\.\.\.$/, "")
 		printf "enum {"
 		for (i = 2; i <= NF; i++)
 			printf " %s_%s = %d,", $1, toupper($i), i - 1
-		printf " %s_ARGS = %d };\n", $1, NF - 1 - several
+		printf " %s_ARGS = %d };\n", $1, NF - 1
 	}' "$dir/arguments"
 }
 lines() { sed -e 's/^[ 	]*//' -e '/^$/d' -e '/^--/d'; }
@@ -121,21 +119,24 @@ script() { # NAME PART...
 tmp=$(mktemp)
 trap 'rm -f "$tmp" "$tmp.named" "$tmp.short"' EXIT
 [ -n "$only" ] || numbers
-script ACQUIRE head record plain-acquire log prelude share queue grant serve \
-	server stop lines story expired acquire stand answers decide
-script JOIN head record prelude share lines heal stop join
-script CONFIRM head lines plain-confirm record prelude share heal server stop \
-	confirm
-script RELEASE head record log plain-release prelude share queue grant serve \
-	server free release
-script FORCE head log record prelude share lines heal queue grant serve server \
-	stop story ended free force
-script UNLOCK head log record prelude share queue grant serve server story \
-	ended look find unlock free release
-script EXTEND head lines record prelude share heal server stop story look find \
-	extend confirm
-script INSPECT head record prelude share look inspect
-script HISTORY head record prelude history
+script ACQUIRE keys plain-acquire head record log prelude share queue grant serve \
+	server stop lines story expired acquire stand answers decide wait
+script JOIN keys head record prelude share lines heal stop join
+script CONFIRM keys plain-confirm head record prelude share lines heal server stop \
+	confirm renew
+script RELEASE keys log plain-release head record prelude share queue grant serve \
+	server free release leave
+# for several nodes, where nothing is plain: see tests/unit/t-script.c
+script RELEASE_EACH keys log head record prelude share queue grant serve server \
+	free release leave
+script FORCE keys log head record prelude share lines heal queue grant serve server \
+	stop story ended free force tell take
+script UNLOCK keys log head record prelude share queue grant serve server story \
+	ended look find unlock free release leave
+script EXTEND keys head record prelude share lines heal server stop story look find \
+	extend confirm renew
+script INSPECT keys head record prelude share look inspect
+script HISTORY keys head record prelude history
 script RIGHTS rights
 script RIGHTS_WRITE no-writes rights
 script IDLE idle

@@ -46,9 +46,9 @@ waits_in_line() { # [COMMAND...]: $waiter, with the witness
 }
 in_line() { [ "$(cli a zcard 'redlock:{job}:queue:job')" = "$1" ]; }
 ran() { [ "$(holds)" = "$1" ]; } # so many commands, to their end
-entry() { # FIELD of the last entry of the history, or of server $2
+entry() { # NAME in the last entry of the history, or of server $2
 	cli "${2-a}" --raw xrevrange 'redlock:{job}:log:job' + - count 1 |
-		sed -n "/^$1\$/{n;p}"
+		sed -n "s/^$1 //p"
 }
 
 # ---- asking ----

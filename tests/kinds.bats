@@ -436,7 +436,7 @@ forgotten_in() { # MS, at most; who lost it may be unaware of it till then
 	cli a flushall >/dev/null
 }
 renewals() {
-	cli a hget 'redlock:{job}:state:job' holder | sed -n 's/^renewed //p'
+	cli a hget 'redlock:{job}:state:job' renewed
 }
 delete_shared() { # the lock, and who shares it
 	cli a eval "return redis.call('del', 'job',

@@ -837,3 +837,69 @@ wipe=$'\r\e[J'
 	finish
 	[ "$status" = 0 ]
 }
+
+# A server whose scripts may use only the keys that are in KEYS.
+strict_server() {
+	cat >"$T/strict.py" <<-'END'
+		import socket
+
+		BEFORE = b'''local redis = (function()
+		local real, known = redis, {}
+		for _, key in ipairs(KEYS) do known[key] = true end
+		local all, none = {mget = 1, del = 1, exists = 1}, {time = 1, select = 1}
+		local function refused(name, ...)
+		for i, key in ipairs(none[name] and {} or all[name] and {...} or {(...)}) do
+		if not known[key] then
+		return {err = 'ERR script tried accessing undeclared key ' .. key} end end end
+		return {
+		call = function(...)
+		local no = refused(...) if no then error(no) end
+		return real.call(...) end,
+		pcall = function(...) return refused(...) or real.pcall(...) end}
+		end)()
+		'''
+
+		def answer(words):
+		    name = words[0].upper()
+		    if name == b'EVALSHA' or name == b'PING':
+		        return usual(words)
+		    if name == b'BLPOP':
+		        return None  # nobody can push
+		    if name == b'EVAL':
+		        words[1] = BEFORE + words[1]
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(PATH)
+		    s.sendall(b'*%d\r\n' % len(words) + b''.join(
+		        b'$%d\r\n%s\r\n' % (len(w), w) for w in words) +
+		        b'*1\r\n$4\r\nPING\r\n')
+		    said = b''
+		    while not said.endswith(b'+PONG\r\n'):
+		        said += s.recv(65536)
+		    with open(SAID, 'ab') as f:
+		        f.write(said)
+		    return said[:-7]
+	END
+	sed -i "s|PATH|'$T/a.sock'|; s|SAID|'$T/said'|" "$T/strict.py"
+	helper /usr/bin/python3 "$top/tests/lib/fake.py" "$T/strict.sock" "$T/strict.py"
+	wait_until exists "$T/strict.sock"
+}
+
+@test "a server that refuses undeclared keys: a plain lock is acquired, renewed, waited for and released" {
+	strict_server
+	url="unix://$T/strict.sock"
+	redlock -q -k job -- true
+	redlock -q -k job -t 1s -- witness "$T" --hold 1500
+	start -q -k job -- witness "$T" --hold 300 --started "$T/started"
+	wait_until exists "$T/started"
+	redlock -q -k job -- witness "$T"
+	wait "$tool"
+	[ "$(holds)" = 3 ]
+	not grep -q undeclared "$T/said"
+	# who holds by hand, too
+	token=$("$REDLOCK" lock -u "$url" -t 30s job)
+	"$REDLOCK" extend -u "$url" -t 40s --token "$token" job
+	"$REDLOCK" unlock -u "$url" --token "$token" job
+	# it does refuse others
+	run -78 "$REDLOCK" -u "$url" -k job -s -- true
+	[[ $output = *'undeclared key'* ]]
+}

@@ -687,7 +687,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 	"$REDLOCK" unlock --token "$token" job
 	[ "$(cli a xlen 'redlock:{job}:log:job')" = 1 ]
 	run -0 cli a --raw xrange 'redlock:{job}:log:job' - +
-	[[ $output = *$'\n'"$token"$'\n'*$'\nreason\nmine\n'*$'\noutcome\nreleased' ]]
+	[[ $output = *$'\n'"$token"$'\n'*$'\noutcome released\n'*$'\nreason mine'* ]]
 	target
 	token=$("$REDLOCK" lock -t 1s --keep-for "$kept" job)
 	"$REDLOCK" unlock --token "$token" job

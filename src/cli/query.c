@@ -7,6 +7,7 @@
 
 #include "lock/wire/history.h"
 #include "run/report.h"
+#include "run/session.h"
 
 int query_open(struct query *l, const struct opts *o, struct fail *why)
 {
@@ -40,9 +41,9 @@ static int ask_about(struct query *l, int target, const char *key, size_t len,
 	if (keys_init(&keys, key, len, "") < 0)
 		return -1;
 	if (most)
-		view_request(&keys, most, ep->db, &scratch, &request);
+		view_request(&keys, most, session_db(ep), &scratch, &request);
 	else
-		history_request(&keys, ep->db, &scratch, &request);
+		history_request(&keys, session_db(ep), &scratch, &request);
 	rc = fanout_call(&l->fanout, target, &request,
 			 most ? view_sha() : history_sha(), tag);
 	keys_close(&keys);

@@ -6,6 +6,8 @@
 -- KEYS  lock, state, of slot 0
 -- ARG
 --   token     ours
+--   plain     "1": see plain-acquire.lua; then `stands` is "TTL 1 -\n" and more
+--   ttl       the lease, in ms
 --   seen      the largest counter that this client saw, or 0
 --   alone     "1" on one node: see grant()
 --   ticket    0: none yet; -1: do not get into line; on several nodes the client
@@ -48,6 +50,10 @@ local ttl, slots, reads, about, marked = standing(ARG.stands)
 round = tonumber(ARG.round)
 local member = token .. ' ' .. ARG.stands
 local several = reads or slots > 1
+-- needs keys that are not in KEYS: where they are refused, fail before a write
+if several and not cluster then
+	redis.call('exists', part('none'))
+end
 -- Whether a counter was lost and started again after this client saw it. (A
 -- start above the counter proves nothing: the clock was set back since.)
 local function reborn()

@@ -7,21 +7,23 @@
 -- The hold lasted about a lease longer than its renewals, of which there is one
 -- each sixth of the lease or 5 s. On several nodes the record does not have the
 -- fence of the hold.
-local function note_expired(n, words, at)
+local function note_expired(n, words, at, renewals)
 	local who, ttl = string.match(words or '', '^token (%S+)\nttl (%d+)\n')
 	local since = number_in(words, 'since')
 	if not since or not who or who == token or shared(who) then
 		return
 	end
-	local renewals = number_in(words, 'renewed')
-	if not renewals and string.find(words, '\n' .. handed_line, 1, true) then
+	local about = about_of(words)
+	renewals = whole(renewals) or 0
+	if not recorded(about) or renewals == 0
+	    and string.find(words, '\n' .. handed_line, 1, true) then
 		return
 	end
 	local fence = ARG.alone == '1' and number_in(words, 'fence')
 	local held = math.max(0, math.min(math.floor(at / 1000) - since, ttl
-	    + (renewals or 0) * math.min(ttl / 6, 5000)))
-	note(who, true, fields_of('outcome expired\n'
+	    + renewals * math.min(ttl / 6, 5000)))
+	note(who, true, 'outcome expired\n'
 	    .. (fence and 'fence ' .. text(fence) .. '\n' or '')
-	    .. (n > 0 and 'slot ' .. n .. '\n' or ''), about_of(words),
-	    'since ' .. text(since) .. '\nheld_ms ' .. text(held) .. '\n'))
+	    .. (n > 0 and 'slot ' .. n .. '\n' or '')
+	    .. 'since ' .. text(since) .. '\nheld_ms ' .. text(held) .. '\n', about)
 end

@@ -3,7 +3,7 @@
 -- ARG
 --   ttl            may be 0: as long as before
 --   stands, value  are filled in here
---   fence, seen, joined, round  0
+--   fence, seen, joined, round, plain  0
 --   ends, guard    -1: nothing is healed
 -- The answers are those of confirm.lua.
 --
@@ -23,5 +23,6 @@ ARG.ttl = text(lasts)
 if lasts > its and record_is_of(token) then
 	-- a waiter that finds data lost waits as long as the lease may be
 	record = with(record, 'ttl', lasts)
+	put(field('holder', slot), record)
 end
 ARG.stands, ARG.value = stands, value

@@ -21,7 +21,9 @@ local function free(at, alone, low, lost, born, kept)
 		if leaving then
 			redis.call('del', lock)
 		end
-		move(c + 1, slot, nil, field('holder', slot), '')
+		-- the next one is told of the loss, too: see grant()
+		move(c + 1, slot, nil, field('holder', slot),
+		    lost and '\nlost ' .. text(lost) .. '\n' or '')
 	end
 	return done and px or 0
 end

@@ -81,6 +81,9 @@ local function grant(n, who, stands, px, at, alone, lost)
 	end
 	local words = joins and record_at(n, value)
 	if ttl > (words and number_in(words, 'ttl') or 0) then
+		-- a late question of one that has it already, and others joined
+		about = about .. (not reads and not moving and redis.pcall('exists',
+		    sharers_of(value)) == 1 and joined_line or '')
 		words = record_of(value, ttl, (who == token and '' or handed_line) .. about,
 		    (words and number_in(words, 'since') or at / 1000) * 1000,
 		    lost == true and next or lost, next)

@@ -18,4 +18,4 @@ end
 -- A client that holds the lock on other nodes may still wait for it on this one.
 -- Once it holds it here, too, it leaves the line. (So does a reader or a nested
 -- run whose lease had ended here: its place may be that of a late question.)
-local function leave_line(member) try('zrem', part('queue'), member) end
+local function leave_line(member) try('zrem', queue, member) end

@@ -59,13 +59,15 @@ for _, n in ipairs(slots_known()) do
 		local value = kind == 'string' and ask('get', name)
 		value = type(value) == 'string' and value or ''
 		record = record_seen(n, value)
+		local times = record and ask('hget', state, field('renewed', n))
+		record = type(times) == 'string' and times ~= '0' and record:gsub('\nsince %d+\n',
+		    '%0renewed ' .. times .. '\n', 1) or record
 		local list, left = sharers_told(value)
 		holders[#holders + 1] = {n, kind, cut(value, 4096),
 		    ask('pttl', name),
 		    cut(record or '', 2048), list, left}
 	end
 end
-local queue, alive = part('queue'), part('alive')
 most = tonumber(ARG.waiters)
 local waiters = most > 0
     and pairs_of(ask('zrange', queue, 0, most - 1, 'withscores')) or {}
@@ -75,4 +77,4 @@ for _, waiter in ipairs(waiters) do
 end
 return {'view', bad and 'bad' or text(c), text(math.floor(time() / 1000)),
     holders, waiters, number(ask('zcard', queue), 0),
-    number(ask('pttl', part('once')), -1), more}
+    number(ask('pttl', once_key), -1), more}

@@ -3,9 +3,8 @@
 --   fence         the counter at the grant
 --   since         of the grant, in ms
 --   lost          see grant() in grant.lua
---   renewed       how often, for people to read
 --   round
-local behind = {fence = 'ttl', lost = 'since', renewed = 'lost', round = 'renewed'}
+local behind = {fence = 'ttl', lost = 'since', round = 'lost'}
 -- The record with the line "NAME N", in the place of an earlier one.
 local function with(words, name, n)
 	local line, found = name .. ' ' .. text(n) .. '\n', nil
@@ -15,7 +14,4 @@ local function with(words, name, n)
 		words, found = words:gsub('\n' .. name .. ' %d+\n', '%0' .. line, 1)
 	end
 	return words
-end
-local function renewed()
-	return with(record, 'renewed', (record:match('\nrenewed (%d+)\n') or 0) + 1)
 end

@@ -1,31 +1,35 @@
 -- The history of a lock: an entry for each of the last hundred holds, and a few
 -- older ones. The release (or force-release) of a hold writes its entry, once.
---   redlock:{TAG}:log:KEY            stream. The fields of an entry, all text,
---       in this order; unknown ones are left out: token fence slot host pid
---       user command reason ci_url waited_ms held_ms outcome exit signal by.
---       BY: who forced it. The hold ended when the entry was written, unless it
---       has the field "since", in ms
+--   redlock:{TAG}:log:KEY            stream. The fields of an entry:
+--       token
+--       hold   "NAME VALUE" lines, of these names: fence slot waited_ms held_ms
+--              outcome exit signal by since. BY: who forced it. SINCE, in ms;
+--              without it, the hold ended when the entry was written
+--       who    the holder, in such lines: host pid user command reason ci_url.
+--              Other lines mean nothing here
 -- Nothing depends on the history. It is written last, and a failure (memory,
 -- rights, a key of another type) is ignored. During a migration nothing is
 -- written: the stream may be on the other node, and would be created twice.
 --
--- The fields and values that follow the token are written as they are; without
--- any, nothing is. `again`: the entry may have been written already.
-local function note(who, again, ...)
-	local log = part('log')
-	if moving or not ... then
+-- `hold` "": nothing is written. `again`: the entry may have been written already.
+local function note(who, again, hold, about)
+	if moving or hold == '' then
 		return
 	end
 	for _, entry in ipairs(again
 	    and redis.pcall('xrevrange', log, '+', '-', 'count', 20) or {}) do
 		-- a holder that lives knows better than who took it for dead
-		if entry[2][2] == who and (entry[2][4] ~= 'expired'
-		    or select(2, ...) == 'expired') then
+		local its = entry[2][4] or ''
+		if entry[2][2] == who and (its:sub(1, 15) ~= 'outcome expired'
+		    or hold:sub(1, 15) == 'outcome expired') then
 			return
 		end
 	end
-	if type(redis.pcall('xadd', log, 'maxlen', '~', 100, '*', 'token', who,
-	    ...)) == 'string' then
+	local added = redis.pcall('xadd', log, 'nomkstream', 'maxlen', '~', 100, '*',
+	    'token', who, 'hold', hold, 'who', about)
+	-- there is no such stream, or (before Redis 6.2) no NOMKSTREAM
+	if type(added) ~= 'string' and type(redis.pcall('xadd', log, 'maxlen', '~',
+	    100, '*', 'token', who, 'hold', hold, 'who', about)) == 'string' then
 		redis.pcall('pexpire', log, month_ms)
 	end
 end

@@ -1,43 +1,55 @@
 -- A release on one node of a lock without slots and readers that nobody has
--- joined: nobody waits, or the first in line wants such a lock, too, and came a
--- moment ago. This does what release.lua would do, which has the arguments.
--- (A record may have lost its "joined 1" together with other data.)
-local line = v == token and c and slot == 0 and not moving and record
-    and ARG.alone == '1' and ARG.queued == '0' and ARG.outer == '' and ARG.least == '0'
-    and ARG.once == '0' and record:find('token ' .. token .. '\n', 1, true) == 1
-    and not record:find('\nlost ', 1, true)
-    and not record:find('\nround ', 1, true)
-    and redis.call('exists', part('sharers:' .. token)) == 0
-    and redis.pcall('zrange', part('queue'), 0, 0, 'withscores')
-local about = line and not line.err and ARG.stands:match('^%d+ 1 [-s]\n')
-if about then
-	local grant, px = part('grant:' .. token), 0
-	if not line[1] then
-		redis.call('del', lock, grant)
-		c = math.max(c, tonumber(ARG.fence)) + 1
-		redis.pcall('hset', state, 'fence', text(c), 'moved', text(c),
-		    'holder', '')
-	elseif ARG.withheld == '0' then
-		local at = time()
-		local who, ttl, its = line[1]:match('^(%S+) ([1-9]%d*) 1 [-s]\n(.*)$')
-		px = ttl and who ~= token and at - line[2] <= heartbeat
+-- joined (`plain`): nobody waits, or the first in line wants such a lock, too.
+-- Does what the rest of the script would do. The arguments are those of
+-- release.lua.
+--
+-- The record tells whether others have joined, or the client was asked to stop
+-- (see share.lua), unless it was made anew: then it has no line "fence".
+local got = ARG.plain == '1' and value() == token
+    and redis.pcall('hmget', state, 'fence', 'holder') or {}
+local c, record = got[1], got[2] or ''
+local who, line = record:match('^token (%S+)\nttl %d+\nfence %d+\nsince %d+\n(%l*)')
+local first = who == token and line ~= 'lost' and line ~= 'round'
+    and not record:find('\njoined 1\n', 1, true)
+    and not record:find('\nasked 1\n', 1, true)
+    and c and #c == 16 and c:find('^[1-8]%d+$') and tonumber(c) >= tonumber(ARG.fence)
+    and redis.pcall('zpopmin', queue)
+if first and not first.err then
+	local member, ticket, px = first[1], first[2], 0
+	if not member then
+		redis.call('del', lock, inbox)
+		c = string.format('%.0f', c + 1)
+		redis.pcall('hset', state, 'fence', c, 'moved', c, 'holder', '')
+	else
+		local at = now()
+		local ttl, its
+		who, ttl, its = member:match('^(%S+) ([1-9]%d*) 1 [-s]\n(.*)$')
+		local life = who and at - ticket > heartbeat
+		    and redis.pcall('zscore', alive, who) or ticket
+		px = who and who ~= token and #ttl < 10 and ARG.withheld == '0'
+		    and tonumber(at) > tonumber(c) and tonumber(life)
+		    and at - life <= 3 * heartbeat
 		    and math.min(grant_ms, math.floor(ttl / 2))
 		if px then
-			redis.call('del', grant)
-			redis.call('zrem', part('queue'), line[1])
+			c = at
 			redis.call('set', lock, who, 'px', px)
-			c = math.max(c + 1, tonumber(ARG.fence) + 1, at)
-			redis.pcall('hset', state, 'fence', text(c), 'moved', text(c),
-			    'holder', record_of(who, ttl, handed_line .. its, at, nil, c))
-			grant = part('grant:' .. who)
-			redis.pcall('rpush', grant, text(c))
-			redis.pcall('pexpire', grant, px)
+			redis.pcall('hset', state, 'fence', c, 'moved', c, 'renewed',
+			    '0', 'holder', 'token ' .. who .. '\nttl ' .. ttl
+			    .. '\nfence ' .. c .. '\nsince ' .. c:sub(1, 13)
+			    .. '\nhanded 1\n' .. its)
+			local list = state:sub(1, -#lock - 7) .. 'grant:' .. who .. ':' .. lock
+			redis.pcall('rpush', list, c)
+			redis.pcall('pexpire', list, px)
+			if life ~= ticket then
+				redis.pcall('zrem', alive, who)
+			end
+		else
+			redis.call('zadd', queue, ticket, member)
+			redis.call('pexpire', queue, kept_ms)
 		end
-	else
-		px = nil
 	end
 	if px then
-		note(token, nil, unpack(ARGV, AT.entry, #ARGV - 1))
-		return {'yes', text(c), px}
+		note(token, nil, ARG.entry, ARG.stands)
+		return {'yes', c, px}
 	end
 end

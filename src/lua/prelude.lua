@@ -25,7 +25,7 @@ local function own(command, name, ...)
 		if moving and command == 'hget' then
 			return nil
 		end
-		here(part('none'))
+		here(none)
 		redis.call('del', name)
 	end
 	return redis.call(command, name, ...)
@@ -64,6 +64,7 @@ local function move(next, n, back, ...)
 	add('fence', text(next))
 	if n then
 		add(field('moved', n), text(next))
+		add(field('renewed', n), '0')
 	end
 	if lost then
 		add('born', text(next))

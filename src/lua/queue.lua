@@ -5,16 +5,16 @@
 --   redlock:{TAG}:alive:KEY        sorted set, last sign of life -> token, of
 --       waiters that have waited for more than a heartbeat
 --   redlock:{TAG}:grant:TOKEN:KEY  list; a push wakes the waiter. It expires,
---       so that a dead waiter leaves nothing behind
+--       so that a dead waiter leaves nothing behind. If it cannot be pushed (some
+--       servers refuse keys that are not in KEYS), the waiter finds out by itself
 -- A waiter asks again once per heartbeat. If it was skipped or the data were
 -- lost, it gets back into line with its old ticket.
-local queue, alive = part('queue'), part('alive')
 local granted, its_fence -- the slot that the caller was given
 local leaving -- what the caller's slot holds, which it gives back
 local function wake(who, word, ms)
 	local list = part('grant:' .. who)
 	if not moving then -- it will ask
-		own('rpush', list, word)
-		redis.call('pexpire', list, ms)
+		pcall(own, 'rpush', list, word)
+		redis.pcall('pexpire', list, ms)
 	end
 end

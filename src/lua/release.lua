@@ -19,8 +19,8 @@
 --   once      for how many ms nobody may repeat the work, or 0: --once-per
 --   withheld  "1": do not hand it to a waiter: see lock/core/ask.h
 --   round     see round_line()
---   entry     and the arguments after it: what became of the hold, see log.lua.
---             If only the database follows `round`, no entry is written
+--   entry     what became of the hold: see log.lua
+--   plain     "1": see plain-release.lua
 -- Returns
 --   yes COUNTER MS    released; handed to the next client for MS; 0: to nobody
 --   no COUNTER     it was not ours, or no longer: the lock stays as it was
@@ -44,7 +44,7 @@ if (slots > 1 or slot > 0) and v ~= token then
 end
 local at = time()
 local function told(said, ms, again)
-	note(token, again, unpack(ARGV, AT.entry, #ARGV - 1))
+	note(token, again, ARG.entry, ARG.stands)
 	return {said, text(c), ms}
 end
 local sharers = sharers_of(v or '')
@@ -68,7 +68,7 @@ local outer = shares and not shared(v)
 -- the work was done, even if another client has the lock by now
 if once > 0 then
 	try('zrem', queue, '') -- a first write: see above
-	local noted = redis.pcall('set', part('once'),
+	local noted = redis.pcall('set', once_key,
 	    record_of('', ttl, about, at), 'px', once)
 	if moving and noted.err then
 		return noted
@@ -78,7 +78,7 @@ if ARG.queued == '1' then
 	try('zrem', queue, member)
 	try('zrem', alive, token)
 end
-try('del', part('grant:' .. token)) -- of a waiter, or who was asked to stop
+try('del', inbox) -- of a waiter, or who was asked to stop
 if ARG.queued == '2' then
 	-- the client that has the hold finds it with its next renewal, see
 	-- confirm.lua. A shared lock stays: then only this tells it that it is out
@@ -94,56 +94,3 @@ if v ~= token and not shares then
 	warn()
 	return told('no', nil, true)
 end
--- the counter becomes at least that
-local low = math.max(tonumber(ARG.fence),
-    not alone and c and rolled_back() and at or 0)
--- the record says when the lock was granted, but not when we joined
-local since = not shares and number_in(record, 'since')
-local rest = math.ceil(tonumber(ARG.least) - (since
-    and math.max(at / 1000 - since, 0) or tonumber(ARG.held)))
--- The answer if the lock stays. Wakes the first in line: the lease it knows of
--- is longer.
-local function stays()
-	local first = rest > 0 and try('zrange', queue, 0, 0)[1]
-	if first then
-		wake(first:match('^%S*'), 'look', grant_ms)
-	end
-	return told('yes', 0)
-end
-if shares or theirs then
-	own('zrem', sharers, '') -- a first write: see above
-	if rest > 0 then
-		own('zadd', sharers, math.floor(at / 1000) + rest,
-		    'rest ' .. member)
-	end
-	if shares then -- the last: on the move, what is empty cannot be filled
-		own('zrem', sharers, member)
-	else
-		own('zadd', sharers, 0, 'left')
-	end
-	if outer or sharers_end(v, at) then
-		-- others hold it still, or it stays for --min-hold
-		if shared(v) then
-			move(math.max(c or at, low) + 1)
-		end
-		keep(slot, v, at, outer and redis.call('pttl', lock) or 0)
-		warn()
-		return stays()
-	end
-	redis.call('del', lock)
-	try('del', sharers)
-	v = false
-elseif rest > 0 then
-	lives_ms = math.max(lives_ms, rest)
-	-- under another name, because a late renewal would prolong it
-	redis.call('pexpire', lock, rest)
-	local name = token .. ' rest'
-	if redis.pcall('set', lock, name, 'xx', 'px', rest).ok then
-		record_set(slot, name, rest, about, since and since * 1000 or at)
-	end
-	move(math.max(c or at, low) + 1, slot)
-	return stays()
-end
-local ms = free(at, alone, low, ARG.ran ~= '1' and number_in(record, 'lost'),
-    (reads or slots > 1 or shares) and born or nil, ARG.withheld == '1')
-return told('yes', ms)

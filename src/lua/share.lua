@@ -10,8 +10,10 @@
 --       ?           members that we do not know: data were lost
 --       rest ...    a member that has ended but keeps the lock for a while:
 --                   --min-hold
--- If others have joined a hold, its record has a line "joined 1": during a
--- migration, the set may be on the other node, or on neither.
+-- If others have joined a hold, its record has a line "joined 1", and if
+-- force-release has asked the holder to stop, a line "asked 1": what is plain
+-- looks at nothing else, and during a migration the set or the word may be on
+-- the other node, or on neither.
 --
 -- Parses "TTL SLOTS FLAGS\nABOUT", which says how a client stands in line.
 -- Flags: "-" none, "s" --supersede, "r" --shared. Returns the TTL, the slots,
@@ -56,7 +58,7 @@ local function sharers_end(value, at)
 	try('zremrangebyscore', sharers, '(0', now)
 	return ends > now and ends or nil
 end
-local joined_line = 'joined 1\n'
+local joined_line, asked_line = 'joined 1\n', 'asked 1\n'
 -- Whether another client may have joined the hold.
 local function may_be_joined()
 	if moving then
@@ -102,7 +104,7 @@ local function share(value, member, at, ttl, known)
 end
 -- --once-per: the answer if the work was done already, else nil.
 local function done_by()
-	here(part('once'))
-	local by = own('get', part('once'))
-	return by and {'done', text(c), redis.call('pttl', part('once')), '', by}
+	here(once_key)
+	local by = own('get', once_key)
+	return by and {'done', text(c), redis.call('pttl', once_key), '', by}
 end

@@ -12,13 +12,5 @@ ARG.stands = stands
 -- a keeper may still renew it; a value without a record is another program's
 ARG.queued = (value ~= token or record_is_of(token)) and '2' or '0'
 ARG.outer = value ~= token and not shared(value) and value or ''
-local fields = ARG.entry == '1' and value == token and {story_of(
-    not bad and c, time(), string.match(stands, '\n(.*)$'), 'outcome released\n')}
-    or {}
-fields[#fields + 1] = ARGV[#ARGV]
-for i, word in ipairs(fields) do
-	ARGV[AT.entry - 1 + i] = word
-end
-if not fields[2] then
-	ARGV[AT.entry + 1] = nil
-end
+ARG.entry = ARG.entry == '1' and value == token and story_of(not bad and c, time(),
+    string.match(stands, '\n(.*)$'), 'outcome released\n') or ''

@@ -11,8 +11,10 @@
 	"; the server belongs to a Cluster: write redis-cluster://, not "      \
 	"redis://"
 #define UNDECLARED                                                             \
-	"; its scripts may only use the keys that they declare, so it cannot " \
-	"hold redlock's locks unless it allows other keys (see its manual)"
+	"; its scripts may only use the keys that they declare: it can hold "  \
+	"plain locks, but no other kind, unless it allows other keys (see "    \
+	"its "                                                                 \
+	"manual)"
 #define RENAMED                                                                \
 	"; a command that redlock's scripts need is unknown, renamed or "      \
 	"forbidden there, so it cannot hold redlock's locks"

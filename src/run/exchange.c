@@ -226,15 +226,16 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 	struct words request;
 
 	script_request(ask, &cl->lease.conf, &cl->keys, cl->token, cl->identity,
-		       c->peer->ep->db, &scratch, &request);
+		       session_db(c->peer->ep), &scratch, &request);
 	history_tell(ask, cl->entry, &request);
 	/* a refused connection is good only for releasing what was taken on
 	 * it */
 	if (c->refused && ask->verb != VERB_RELEASE)
 		conn_close(c);
 	if (session_ask(s, &request,
-			goes_whole(cl, ask) ? NULL : script_sha(ask), e,
-			!cl->releases_only) < 0)
+			goes_whole(cl, ask) ? NULL
+					    : script_sha(ask, &cl->lease.conf),
+			e, !cl->releases_only) < 0)
 		failed(cl, ask, c->why.kind, false, NULL, c->why.text);
 	if (c->state == CONN_CLOSED)
 		exchange_take(cl, ask->node, chan);

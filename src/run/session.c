@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "lock/wire/request.h"
 #include "net/errors.h"
 #include "run/local.h"
 
@@ -12,6 +13,11 @@ void session_init(struct session *s, struct peer *peer)
 {
 	conn_init(&s->conn, peer);
 	s->started = false;
+}
+
+int session_db(const struct endpoint *ep)
+{
+	return ep->kind == ENDPOINT_CLUSTER ? REQUEST_CLUSTER : ep->db;
 }
 
 bool session_awaits(const struct session *s)

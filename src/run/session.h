@@ -4,9 +4,7 @@
  * its owner's notes, and says what became of it. Calls scripts by their hash,
  * recognizes redirections, and starts the private server of local:. Used by the
  * holder (run/client.h) and by the verbs that ask many servers (run/fanout.h).
- * Nothing here waits.
- *
- * Whether to ask again is for the owner to decide.
+ * Nothing here waits. Whether to ask again is for the owner to decide.
  */
 #ifndef RUN_SESSION_H
 #define RUN_SESSION_H
@@ -32,6 +30,8 @@ struct session {
 
 /* *s must be all zero at first. */
 void session_init(struct session *s, struct peer *peer);
+/* What request_begin() wants to know of this server. */
+int session_db(const struct endpoint *ep);
 /* Whether an answer is owed. */
 bool session_awaits(const struct session *s);
 
@@ -45,8 +45,7 @@ int session_ask(struct session *s, const struct words *request, const char *sha,
 enum session_got {
 	SESSION_NOTHING,
 	SESSION_REPLY,
-	SESSION_UNKNOWN, /* the server does not know the hash: send the script
-			  */
+	SESSION_UNKNOWN, /* it does not know the hash: send the script */
 	SESSION_MOVED,   /* ask the node at `to`, from now on */
 	SESSION_ASK,     /* ask the node at `to`, this time only */
 	SESSION_ERROR,   /* an error reply */

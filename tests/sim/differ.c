@@ -410,6 +410,19 @@ static void follow(struct trial *t, const struct question *q,
 		if (place >= 0)
 			t->node.line[place].ticket = real->ticket;
 	}
+	/* a release that hands the lock over may leave a word to its own token,
+	 * which nobody asks with any more */
+	if (q->ask.verb == VERB_RELEASE && real->said == SAID_YES &&
+	    real->pttl_ms > 0) {
+		char list[120];
+
+		(void)snprintf(list, sizeof(list), "%.*s",
+			       (int)t->keys[q->token].part_len[PART_GRANT],
+			       t->keys[q->token].part[PART_GRANT]);
+		(void)plain(t, "DEL", list, NULL);
+		while (node_heard(&t->node, q->token, t->us))
+			;
+	}
 	/* no lease ends by itself: neither does that of who was handed one */
 	if (t->node.token != had && t->node.token != q->token) {
 		(void)plain(t, "PEXPIRE", KEY, "600000", NULL);

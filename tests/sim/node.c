@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
+/* What is plain knows a counter by its sixteen digits: see src/lua/keys.lua. */
+#define PLAIN_LEAST INT64_C(1000000000000000)
 #define KEPT_MS 60000 /* kept_ms in Lua */
 #define HEARTBEAT_US ((int64_t)5000000)
 #define LOST_NOW (-1)
@@ -254,8 +256,7 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 /* The record says that a counter was missing, and this client saw it before. */
 static bool told(const struct node *n, const struct ask *ask)
 {
-	return ask->seen > 0 && n->record != 0 &&
-	       (n->token == 0 || n->record == n->token) &&
+	return ask->seen > 0 && (n->token == 0 || n->record == n->token) &&
 	       ask->seen < n->lost && n->twin != TWIN_LOSS_UNTOLD;
 }
 
@@ -424,7 +425,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 				       .ahead = -1};
 	if (n->token == 0 && !ask->embargo && !reborn(n, ask) && rest == 0 &&
 	    !(ask->seen > 0 && n->counter < ask->seen)) {
-		int64_t before = n->record != 0 ? n->lost : 0;
+		int64_t before = n->lost;
 		int64_t lost = n->counter < 0 ? LOST_NOW : before;
 
 		/* who was skipped has its place still */
@@ -474,7 +475,10 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	int64_t before = n->counter, higher;
 	int place = node_place(n, token);
 
-	if (unlocked(n, token, us))
+	/* what is plain does not look for a word */
+	if (unlocked(n, token, us) &&
+	    !(locked && n->token == token && n->record == token &&
+	      n->counter >= PLAIN_LEAST && n->counter >= ask->fence))
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
 				       .pttl_ms = 1,
@@ -523,7 +527,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 			     int64_t token, bool alone, int64_t us)
 {
 	int at = node_place(n, token);
-	int64_t before = n->counter, least;
+	int64_t before = n->counter, least, lost;
 	bool passed;
 
 	if (node_locked(n, us) && n->token == token && n->record == token &&
@@ -552,12 +556,12 @@ static struct answer release(struct node *n, const struct ask *ask,
 		move(n, least, true);
 	if (n->twin != TWIN_RELEASE_STILL)
 		n->counter = least;
-	passed = !ask->withheld &&
-		 hand_over(n, token, alone,
-			   ask->ran || n->record != token ? 0 : n->lost, us);
+	lost = ask->ran || n->record != token ? 0 : n->lost;
+	passed = !ask->withheld && hand_over(n, token, alone, lost, us);
 	if (!passed) {
 		n->token = 0;
 		n->record = 0;
+		n->lost = lost;
 		if (n->twin != TWIN_RELEASE_STILL)
 			move(n, n->counter + 1, true);
 	}

@@ -44,6 +44,7 @@ static struct ask question(const struct person *p, enum verb verb)
 			    .joined = p->a.joined,
 			    .queued = verb == VERB_RELEASE,
 			    .ran = p->fence > 0,
+			    .withheld = p->withheld,
 			    .least_ms = p->conf.min_hold_ms};
 }
 
@@ -69,8 +70,8 @@ static int asks(struct person *p, enum verb verb)
 	struct fail why;
 	const char *advice;
 
-	script_request(&ask, &p->conf, &p->keys, p->token, p->identity, 0,
-		       &scratch, &request);
+	script_request(&ask, &p->conf, &p->keys, p->token, p->identity,
+		       REQUEST_CLUSTER, &scratch, &request);
 	if (!cluster_ask(owner, &request, &reply)) {
 		(void)snprintf(p->error, sizeof(p->error), "%.*s",
 			       (int)reply.len[0], reply.at[0]);

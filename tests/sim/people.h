@@ -24,6 +24,7 @@ struct person {
 	int64_t fence, counter, ticket;
 	int slot, only; /* only: 1 + the slot that it wants, or 0 */
 	int64_t group;
+	bool withheld; /* it hands the lock to nobody: see lock/core/ask.h */
 	char error[160];
 };
 extern struct person people[PEOPLE];

@@ -72,6 +72,7 @@ struct redis {
 	bool full, wrote, moving;
 	int node; /* where the script runs, of two; else ANY */
 	char *twice;
+	char *popped; /* told, and no longer there */
 	char run_id[41], info[128];
 	int64_t up_us;
 	const struct redis_edit *edits;
@@ -537,6 +538,25 @@ static void do_zrem(struct redis *r, const struct args *a)
 	say_number(r, gone);
 }
 
+static void do_zpopmin(struct redis *r, const struct args *a)
+{
+	struct key *k;
+
+	if (!typed(r, a->at[1], TYPE_ZSET, &k))
+		return;
+	r->reply.kind = REPLY_ARRAY;
+	if (!k)
+		return;
+	free(r->popped);
+	r->popped =
+		copy_of((struct bytes){k->element[0].text, k->element[0].len});
+	add_item(r, (struct bytes){r->popped, k->element[0].len});
+	add_item(r, print(r, "%.17g", k->element[0].score));
+	take_out(k, 0);
+	if (k->n == 0)
+		drop(r, k);
+}
+
 static void do_zscore(struct redis *r, const struct args *a)
 {
 	struct key *k;
@@ -725,6 +745,26 @@ static void do_hset(struct redis *r, const struct args *a)
 	say_number(r, new);
 }
 
+static void do_hincrby(struct redis *r, const struct args *a)
+{
+	int64_t n = 0, by;
+	char text[24];
+	struct key *k;
+	int at;
+
+	if (!typed(r, a->at[1], TYPE_HASH, &k) || !whole(r, a->at[3], &by))
+		return;
+	at = element_at(k, a->at[2]);
+	if (at >= 0 && !whole(r, field(k, a->at[2]), &n)) {
+		say_error(r, "ERR hash value is not an integer");
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "%" PRId64, n + by);
+	do_hset(r, &(struct args){
+			   4, {a->at[0], a->at[1], a->at[2], bytes_of(text)}});
+	say_number(r, n + by);
+}
+
 /* ---- the table of commands ---- */
 
 #define READS 0
@@ -752,6 +792,7 @@ static const struct command {
 	{"select", do_select, 2, READS, NONE},
 	{"zadd", do_zadd, 4, STORES, ONE},
 	{"zrem", do_zrem, 3, WRITES, ONE},
+	{"zpopmin", do_zpopmin, 2, WRITES, ONE},
 	{"zscore", do_zscore, 3, READS, ONE},
 	{"zrank", do_zrank, 3, READS, ONE},
 	{"zcard", do_zcard, 2, READS, ONE},
@@ -763,6 +804,7 @@ static const struct command {
 	{"hget", do_hget, 3, READS, ONE},
 	{"hmget", do_hmget, 3, READS, ONE},
 	{"hset", do_hset, 4, STORES, ONE},
+	{"hincrby", do_hincrby, 4, STORES, ONE},
 	{"flushall", do_flushall, 1, WRITES, NONE},
 };
 
@@ -949,6 +991,7 @@ void redis_close(struct redis *r)
 	free(r->key);
 	forget_chunks(r);
 	free(r->twice);
+	free(r->popped);
 	lua_close(r->lua);
 	free(r);
 }

@@ -253,6 +253,30 @@ static void late_renewal_of_reader(void)
 	ASKS(D, RELEASE, YES);
 }
 
+/* The server loses the lock and the counter. A, who is handed it then, gives it
+ * back to nobody before anything has run. B is the next one, and must hear of
+ * the loss, too: the last holder may run still. */
+static void told_of_old_loss(void)
+{
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(A, ACQUIRE, BUSY);
+	ASKS(B, ACQUIRE, BUSY);
+	(void)cluster_say(owner, "DEL job redlock:{job}:state:job");
+	ASKS(D, ACQUIRE, BUSY);
+	ASKS(A, ACQUIRE, GRANTED);
+	CHECK(A->a.lost);
+	A->fence = 0;
+	A->withheld = true;
+	ASKS(A, RELEASE, YES);
+	ASKS(D, ACQUIRE, BUSY);
+	ASKS(B, ACQUIRE, GRANTED);
+	CHECK(B->a.lost);
+	ASKS(B, RELEASE, YES);
+	ASKS(D, ACQUIRE, GRANTED);
+	CHECK(!D->a.lost);
+	ASKS(D, RELEASE, YES);
+}
+
 /* What comes late, or twice: each begins with empty servers. */
 static const struct {
 	const char *what;
@@ -281,6 +305,9 @@ static const struct {
 	{"nor after that of a reader",
 	 late_renewal_of_reader,
 	 {.slots = 1, .shared = true}},
+	{"a loss is told until somebody has held the lock since",
+	 told_of_old_loss,
+	 {.slots = 1}},
 	{"who runs on beside that sets the lock again",
 	 heals_beside_rest,
 	 {.slots = 1, .shared = true}},

@@ -1962,6 +1962,44 @@ static void test_repair(void)
 	       "not where somebody else has it");
 }
 
+/* We wait on three nodes, and start when two have handed us the lock. The
+ * release is late on the third one: its grant would end after 2 s. */
+static void test_handed_late(void)
+{
+	const struct answer held = {.said = SAID_BUSY,
+				    .counter = 99,
+				    .pttl_ms = T,
+				    .ticket = 77,
+				    .holder = 5};
+	int64_t t = 1;
+	int asked = 0;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	for (int i = 0; i < 3; i++)
+		lease_answer(&l, &q[i], &held, ms(1));
+	while (l.state != LEASE_HELD && t < T) {
+		t = next(t);
+		for (int i = 0; i < n_q; i++)
+			if (q[i].verb == VERB_ACQUIRE && q[i].node < 2)
+				reply(&q[i], SAID_GRANTED, 100, t);
+			else if (q[i].verb == VERB_ACQUIRE)
+				lease_answer(&l, &q[i], &held, ms(t));
+	}
+	is_int(l.state, LEASE_HELD, "two of three hand it over");
+	lease_use(&l);
+	for (int64_t from = t; t <= from + 2100; t++) {
+		asks(t);
+		for (int i = 0; i < n_q; i++)
+			if (q[i].verb == VERB_CONFIRM && q[i].node == 2) {
+				asked++;
+				reply(&q[i], SAID_NO, 99, t);
+			}
+	}
+	is_int(asked, 3,
+	       "the third is asked at once, after 1 s, and after 2 s");
+}
+
 static void test_down(void)
 {
 	static const struct {
@@ -2256,6 +2294,7 @@ int main(void)
 	test_twins();
 	test_max_leases();
 	test_repair();
+	test_handed_late();
 	test_down();
 	test_qth();
 	test_hasty();

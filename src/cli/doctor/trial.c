@@ -7,6 +7,7 @@
 
 #include "base/ident.h"
 #include "lock/wire/rights.h"
+#include "run/session.h"
 
 #define TTL_MS 10000
 #define LISTEN_MS 1000
@@ -69,7 +70,7 @@ static int put(struct trial *t, struct party *p, struct ask *ask)
 	ask->seen = p->fence;
 	ask->ticket = p->ticket;
 	script_request(ask, &t->conf, &p->keys, p->token, t->identity,
-		       t->ep->db, &scratch, &request);
+		       session_db(t->ep), &scratch, &request);
 	if (fanout_ask(&p->fanout, 0, &request, 0) == 0)
 		return 0;
 	return fail(&t->why, FAIL_INTERNAL, "out of memory");

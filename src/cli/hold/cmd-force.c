@@ -18,6 +18,7 @@
 #include "lock/wire/record.h"
 #include "run/describe.h"
 #include "run/report.h"
+#include "run/session.h"
 
 #define POLL_MS 100  /* between checks whether it has stopped */
 #define TAKE_MS 2000 /* a Cluster's slot may be on the move */
@@ -94,8 +95,9 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 		q.who = strcmp(h->type, "string") == 0 ? h->value : h->type;
 		q.who_len = q.who == h->value ? h->value_len : strlen(h->type);
 	}
-	force_request(&q, &f->keys, f->query.servers.endpoint[node].db,
-		      &scratch, &request);
+	force_request(&q, &f->keys,
+		      session_db(&f->query.servers.endpoint[node]), &scratch,
+		      &request);
 	return fanout_call(&f->query.fanout, node, &request, force_sha(), i);
 }
 

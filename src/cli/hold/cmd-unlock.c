@@ -13,6 +13,7 @@
 #include "lock/wire/token_op.h"
 #include "run/describe.h"
 #include "run/report.h"
+#include "run/session.h"
 
 struct asking {
 	const struct opts *o;
@@ -47,8 +48,8 @@ static int ask_all(struct asking *a, struct fail *why)
 	if (keys_init(&keys, key, strlen(key), a->op.token) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (int i = 0; i < s->n && rc == 0; i++) {
-		token_op_request(&a->op, &keys, s->endpoint[i].db, &scratch,
-				 &request);
+		token_op_request(&a->op, &keys, session_db(&s->endpoint[i]),
+				 &scratch, &request);
 		rc = fanout_call(&a->query.fanout, i, &request,
 				 token_op_sha(&a->op), i);
 	}

@@ -95,6 +95,20 @@ void renewal_note_stop(struct lease *l, const struct ask *asked,
 		sooner(l->stop_dead, timing_dead(asked->sent, a->stop_ms));
 }
 
+/* When to ask a node where the lock is not ours: a period after `s`. But if we
+ * stood in line there, the last holder's release may still be on its way and
+ * hand it to us, for GRANT_MS: ask soon, and once more. */
+static struct instant absent_due(const struct lease *l,
+				 const struct lease_node *n, struct instant s)
+{
+	struct instant due = timing_renew(s, l->conf.ttl_ms);
+	struct instant from = later(s, l->held_from);
+
+	return n->line.ticket > 0 && before(from, after(l->held_from, GRANT_MS))
+		       ? sooner(due, after(from, GRANT_MS / 2))
+		       : due;
+}
+
 void renewal_answer(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a,
 		    struct instant at)
@@ -109,7 +123,7 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	if (n->want == VERB_RELEASE)
 		return;
 	if (!mine) {
-		n->next = timing_renew(at, l->conf.ttl_ms);
+		n->next = absent_due(l, n, at);
 		repair_note(n, a, at);
 		if (n->mine)
 			lose(l, n);
@@ -145,10 +159,12 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 static struct instant first_due(const struct lease *l,
 				const struct lease_node *n)
 {
-	struct instant s = n->mine ? n->credited_at : l->began;
-	struct instant due = timing_renew(s, l->conf.ttl_ms);
+	struct instant due;
 
-	return n->mine && n->line.ticket > 0
+	if (!n->mine)
+		return absent_due(l, n, l->began);
+	due = timing_renew(n->credited_at, l->conf.ttl_ms);
+	return n->line.ticket > 0
 		       ? sooner(due, after(n->mine_since, GRANT_MS / 2))
 		       : due;
 }

@@ -19,7 +19,7 @@ void force_request(const struct force *f, struct keys *keys, int db,
 					    [FORCE_FOREIGN] = "foreign"};
 
 	request_begin(LUA_FORCE, sizeof(LUA_FORCE) - 1, keys, f->slot,
-		      FORCE_ARGS, out);
+		      FORCE_ARGS, db, scratch, out);
 	request_bytes(out, FORCE_TOKEN, f->who, f->who_len);
 	request_text(out, FORCE_STEP, steps[f->step]);
 	request_number(out, FORCE_GRACE, f->grace_ms, scratch);
@@ -27,7 +27,7 @@ void force_request(const struct force *f, struct keys *keys, int db,
 	request_flag(out, FORCE_ALONE, f->alone);
 	request_text(out, FORCE_ENTRY, f->entry);
 	request_number(out, FORCE_SEEN, f->seen, scratch);
-	request_end(db, scratch, out);
+	request_end(out);
 }
 
 int force_read(enum force_step step, const struct reply *r,

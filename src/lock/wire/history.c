@@ -28,46 +28,17 @@ void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
 		(void)snprintf(by, sizeof(by), "by %.*s\n", HISTORY_BY_MAX,
 			       s->by);
 	(void)snprintf(text, HISTORY_ENTRY_SIZE,
-		       "fence %" PRId64 "\n%s\nwaited_ms %" PRId64
+		       "fence %" PRId64 "\n%swaited_ms %" PRId64
 		       "\nheld_ms %" PRId64 "\noutcome %.20s\n%s%s",
 		       fence, where, s->waited_ms, s->held_ms, s->outcome, how,
 		       by);
 }
 
-/* Adds a name and its value for each line "NAME VALUE". For an empty line, adds
- * those of `who`. */
-static void add_fields(struct words *out, const char *text, size_t len,
-		       const char *who, size_t who_len)
-{
-	const char *end = text + len, *stop, *value;
-
-	for (; text < end; text = stop + 1) {
-		stop = memchr(text, '\n', (size_t)(end - text));
-		if (!stop)
-			return;
-		value = memchr(text, ' ', (size_t)(stop - text));
-		if (stop == text && who)
-			add_fields(out, who, who_len, NULL, 0);
-		if (!value || strncmp(text, "ticket ", 7) == 0)
-			continue;
-		words_add(out, text, (size_t)(value - text));
-		words_add(out, value + 1, (size_t)(stop - value - 1));
-	}
-}
-
 void history_tell(const struct ask *ask, const char *entry,
 		  struct words *request)
 {
-	const char *identity = request->at[request_place(RELEASE_STANDS)];
-	const char *who, *db;
-
-	if (ask->verb != VERB_RELEASE || entry[0] == '\0')
-		return;
-	db = request->at[--request->n];
-	who = strchr(identity, '\n');
-	add_fields(request, entry, strlen(entry), who ? who + 1 : "",
-		   who ? strlen(who + 1) : 0);
-	words_add_text(request, db);
+	if (ask->verb == VERB_RELEASE)
+		request_text(request, RELEASE_ENTRY, entry);
 }
 
 /* ---- reading ---- */
@@ -81,9 +52,9 @@ void history_request(struct keys *keys, int db, struct script_scratch *scratch,
 		     struct words *out)
 {
 	request_begin(LUA_HISTORY, sizeof(LUA_HISTORY) - 1, keys, 0,
-		      HISTORY_ARGS, out);
+		      HISTORY_ARGS, db, scratch, out);
 	request_text(out, HISTORY_TOKEN, "");
-	request_end(db, scratch, out);
+	request_end(out);
 }
 
 /* Other programs may have written it: only the next 3000 years are a time. */

@@ -34,9 +34,9 @@ struct history_entry {
 void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
 			char text[HISTORY_ENTRY_SIZE]);
 
-/* Adds to a release what became of the hold, field by field, and who it was.
- * "": there was no hold, or it is not to be recorded. The request borrows
- * `entry`. Any other question stays as it is. */
+/* Adds to a release what became of the hold. "": there was no hold, or it is
+ * not to be recorded. The request borrows `entry`. Any other question stays as
+ * it is. */
 void history_tell(const struct ask *ask, const char *entry,
 		  struct words *request);
 

@@ -12,8 +12,10 @@
 static const char head[] = "redlock:{";
 
 static const char *const part_names[PART_COUNT] = {
-	[PART_STATE] = "state",
-	[PART_GRANT] = "grant:",
+	[PART_STATE] = "state",      [PART_QUEUE] = "queue",
+	[PART_ALIVE] = "alive",      [PART_GRANT] = "grant:",
+	[PART_SHARERS] = "sharers:", [PART_ONCE] = "once",
+	[PART_LOG] = "log",          [PART_NONE] = "none",
 };
 
 static uint16_t crc16(const char *p, size_t n)
@@ -127,8 +129,9 @@ int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 			k->slot_lock = from;
 		} else {
 			k->part[i] = from;
-			p = add_name(k, p, part_names[i],
-				     i == PART_GRANT ? token : "");
+			bool ours = i == PART_GRANT || i == PART_SHARERS;
+
+			p = add_name(k, p, part_names[i], ours ? token : "");
 			k->part_len[i] = (size_t)(p - from);
 		}
 	}

@@ -19,9 +19,21 @@
 #define KEY_MAX 65536
 #define SLOTS_MAX 1000
 
-/* The parts that a client names. The scripts derive the others from the name of
- * the state. */
-enum key_part { PART_STATE, PART_GRANT, PART_COUNT };
+/* The parts that a client names, in the order in which the scripts want them
+ * (src/lua/keys.lua); the first ones go with every request, PART_NONE with
+ * those to a Cluster. The scripts derive what belongs to other clients or slots
+ * from the name of the state. */
+enum key_part {
+	PART_STATE,
+	PART_QUEUE,
+	PART_ALIVE,
+	PART_GRANT,   /* of our token */
+	PART_SHARERS, /* of our token */
+	PART_ONCE,
+	PART_LOG,
+	PART_NONE, /* no key has this name */
+	PART_COUNT
+};
 
 struct keys {
 	const char *lock; /* the user's key; borrowed */
@@ -35,7 +47,7 @@ struct keys {
 	size_t slot_lock_len;
 };
 
-/* The token is part of the name of its grant list. Returns 0, or -1 when out of
+/* The token is part of some of the names. Returns 0, or -1 when out of
  * memory; then there is nothing to free. */
 int keys_init(struct keys *k, const char *key, size_t len, const char *token);
 void keys_close(struct keys *k);

@@ -7,42 +7,63 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BEFORE 4 /* EVAL, the script, "2" and two keys: the first is word 0 */
+/* EVAL, the script, the number of keys, the keys */
+#define BEFORE 3
 
-int request_place(int argument)
+static int keys_of(const struct words *w)
 {
-	return BEFORE + argument;
+	return w->at[BEFORE - 1][0] - '0';
 }
 
-static void add_keys(struct keys *keys, int slot, struct words *out)
+int request_place(const struct words *w, int argument)
 {
-	words_add_text(out, "2");
+	return BEFORE + keys_of(w) + argument - 1;
+}
+
+static void add_lock(struct keys *keys, int slot, struct words *out)
+{
 	if (slot > 0) {
 		keys_slot(keys, slot);
 		words_add(out, keys->slot_lock, keys->slot_lock_len);
 	} else {
 		words_add(out, keys->lock, keys->lock_len);
 	}
-	words_add(out, keys->part[PART_STATE], keys->part_len[PART_STATE]);
+}
+
+static void add_parts(const struct keys *keys, int from, int to,
+		      struct words *out)
+{
+	for (int i = from; i <= to; i++)
+		words_add(out, keys->part[i], keys->part_len[i]);
 }
 
 void request_begin(const char *lua, size_t len, struct keys *keys, int slot,
-		   int arguments, struct words *out)
+		   int arguments, int db, struct script_scratch *scratch,
+		   struct words *out)
 {
+	bool cluster = db == REQUEST_CLUSTER;
+
 	assert(arguments <= ARGUMENTS_MOST);
 	*out = (struct words){0};
 	words_add_text(out, "EVAL");
 	words_add(out, lua, len);
-	add_keys(keys, slot, out);
+	words_add_text(out, cluster ? "2" : "8");
+	add_lock(keys, slot, out);
+	add_parts(keys, PART_STATE, cluster ? PART_STATE : PART_LOG, out);
 	for (int i = 0; i < arguments; i++)
 		words_add(out, NULL, 0);
+	request_number(out, arguments, cluster ? 0 : db, scratch);
+	if (cluster)
+		add_parts(keys, PART_QUEUE, PART_NONE, out);
 }
 
 void request_bytes(struct words *w, int argument, const char *bytes, size_t len)
 {
-	assert(argument > 0 && request_place(argument) < w->n);
-	w->at[request_place(argument)] = bytes;
-	w->len[request_place(argument)] = len;
+	int place = request_place(w, argument);
+
+	assert(argument > 0 && place < w->n);
+	w->at[place] = bytes;
+	w->len[place] = len;
 }
 
 void request_text(struct words *w, int argument, const char *text)
@@ -66,10 +87,8 @@ void request_number(struct words *w, int argument, int64_t value,
 	request_text(w, argument, text);
 }
 
-void request_end(int db, struct script_scratch *scratch, struct words *out)
+void request_end(const struct words *w)
 {
-	for (int i = 0; i < out->n; i++)
-		assert(out->at[i]);
-	(void)snprintf(scratch->db, sizeof(scratch->db), "%d", db);
-	words_add_text(out, scratch->db);
+	for (int i = 0; i < w->n; i++)
+		assert(w->at[i]);
 }

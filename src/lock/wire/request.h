@@ -2,7 +2,7 @@
 /*
  * A request that runs a script of src/lua: its text, its KEYS, and its
  * arguments by their names. src/lua/arguments has the names; lua.inc has them
- * for C, as ACQUIRE_SEEN and so on.
+ * for C, as ACQUIRE_SEEN and so on. The last one is the database.
  *
  * The words borrow all that they are made of: texts, keys and scratch.
  */
@@ -15,19 +15,23 @@
 #include "base/words.h"
 #include "lock/wire/keys.h"
 
-#define ARGUMENTS_MOST 12
+#define ARGUMENTS_MOST 16
+
+/* In the place of a database: a node of a Cluster. See src/lua/keys.lua. */
+#define REQUEST_CLUSTER (-1)
 
 /* Holds numbers as text. */
 struct script_scratch {
 	char number[ARGUMENTS_MOST][24];
 	char value[40]; /* the value of the lock */
-	char db[12];
 };
 
-/* Starts the request, with room for that many arguments. Each must be set, in
- * any order, before request_end(). */
+/* Starts the request, with room for that many arguments. Each but the last must
+ * be set, in any order, before request_end(). `db`: a database, or
+ * REQUEST_CLUSTER. */
 void request_begin(const char *lua, size_t len, struct keys *keys, int slot,
-		   int arguments, struct words *out);
+		   int arguments, int db, struct script_scratch *scratch,
+		   struct words *out);
 
 void request_text(struct words *w, int argument, const char *text);
 void request_bytes(struct words *w, int argument, const char *bytes,
@@ -36,10 +40,10 @@ void request_flag(struct words *w, int argument, bool value);
 void request_number(struct words *w, int argument, int64_t value,
 		    struct script_scratch *scratch);
 
-/* Appends the last argument of every script, the database. */
-void request_end(int db, struct script_scratch *scratch, struct words *out);
+/* Checks that every argument was set. */
+void request_end(const struct words *w);
 
 /* Where an argument is among the words. */
-int request_place(int argument);
+int request_place(const struct words *w, int argument);
 
 #endif

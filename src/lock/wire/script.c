@@ -17,11 +17,13 @@
 /* A place in line. Messages count from one, so leave room for that. */
 #define PLACE_MOST (INT_MAX - 1)
 
+#define PLAIN_TTL_MS 1000000000 /* eleven days; a state lives for thirty */
+
 #define NOT_OURS "unexpected reply from redlock's script"
 
-#define SCRIPT(name)                                                           \
+#define SCRIPT(name, args)                                                     \
 	{                                                                      \
-		LUA_##name, sizeof(LUA_##name) - 1, SHA_##name, name##_ARGS    \
+		LUA_##name, sizeof(LUA_##name) - 1, SHA_##name, args##_ARGS    \
 	}
 #define SHA_LEN 40
 static const struct script {
@@ -31,11 +33,11 @@ static const struct script {
 	int arguments;
 } scripts[] =
 	{
-		[VERB_ACQUIRE] = SCRIPT(ACQUIRE),
-		[VERB_CONFIRM] = SCRIPT(CONFIRM),
-		[VERB_RELEASE] = SCRIPT(RELEASE),
+		[VERB_ACQUIRE] = SCRIPT(ACQUIRE, ACQUIRE),
+		[VERB_CONFIRM] = SCRIPT(CONFIRM, CONFIRM),
+		[VERB_RELEASE] = SCRIPT(RELEASE, RELEASE),
 },
-  join = SCRIPT(JOIN);
+  join = SCRIPT(JOIN, JOIN), release_each = SCRIPT(RELEASE_EACH, RELEASE);
 
 /* One line per field: a newline in a value becomes a blank. */
 static void add_about(const struct holder *who, char text[IDENTITY_SIZE],
@@ -111,10 +113,24 @@ static bool looks(const struct lease_conf *conf)
 	return conf->nodes > 1 || conf->guard_ms > 0;
 }
 
+/* What plain-acquire.lua and its like decide: a lock as flock(1) has it, on one
+ * server. The state lives longer than such a lease. */
+static bool is_plain(const struct lease_conf *conf)
+{
+	return conf->nodes == 1 && conf->slots <= 1 && !conf->shared &&
+	       conf->ttl_ms < PLAIN_TTL_MS;
+}
+
 static void fill_acquire(const struct ask *ask, const struct lease_conf *conf,
 			 const char *identity, struct script_scratch *scratch,
 			 struct words *w)
 {
+	bool plain = is_plain(conf) && !conf->supersede && !looks(conf) &&
+		     conf->once_ms == 0 && !ask->embargo && !ask->newcomer &&
+		     ask->only == 0 && ask->round == 0;
+
+	request_flag(w, ACQUIRE_PLAIN, plain);
+	request_number(w, ACQUIRE_TTL, conf->ttl_ms, scratch);
 	request_number(w, ACQUIRE_SEEN, ask->seen, scratch);
 	request_flag(w, ACQUIRE_ALONE, conf->nodes == 1);
 	request_number(w, ACQUIRE_TICKET, ask->ticket, scratch);
@@ -155,6 +171,9 @@ static void fill_confirm(const struct ask *ask, const struct lease_conf *conf,
 			       "shared:%" PRId64, ask->group);
 		value = scratch->value;
 	}
+	request_flag(w, CONFIRM_PLAIN,
+		     value == token && ask->slot == 0 &&
+			     conf->ttl_ms < PLAIN_TTL_MS);
 	request_number(w, CONFIRM_TTL, conf->ttl_ms, scratch);
 	request_number(w, CONFIRM_FENCE, ask->fence, scratch);
 	request_number(w, CONFIRM_SEEN, ask->seen, scratch);
@@ -172,6 +191,9 @@ static void fill_release(const struct ask *ask, const struct lease_conf *conf,
 			 const char *identity, struct script_scratch *scratch,
 			 struct words *w)
 {
+	request_flag(w, RELEASE_PLAIN,
+		     is_plain(conf) && !ask->joins && !ask->queued &&
+			     ask->least_ms == 0 && ask->once_ms == 0);
 	request_number(w, RELEASE_FENCE, ask->fence, scratch);
 	request_flag(w, RELEASE_ALONE, conf->nodes == 1);
 	request_text(w, RELEASE_STANDS, identity);
@@ -183,19 +205,24 @@ static void fill_release(const struct ask *ask, const struct lease_conf *conf,
 	request_number(w, RELEASE_ONCE, ask->once_ms, scratch);
 	request_flag(w, RELEASE_WITHHELD, ask->withheld);
 	request_number(w, RELEASE_ROUND, ask->round, scratch);
+	request_text(w, RELEASE_ENTRY, ""); /* see history_tell() */
 }
 
-static const struct script *script_of(const struct ask *ask)
+static const struct script *script_of(const struct ask *ask,
+				      const struct lease_conf *conf)
 {
-	return ask->verb == VERB_ACQUIRE && ask->joins ? &join
-						       : &scripts[ask->verb];
+	if (ask->verb == VERB_ACQUIRE && ask->joins)
+		return &join;
+	if (ask->verb == VERB_RELEASE && conf->nodes > 1)
+		return &release_each;
+	return &scripts[ask->verb];
 }
 
-const char *script_sha(const struct ask *ask)
+const char *script_sha(const struct ask *ask, const struct lease_conf *conf)
 {
 	if (ask->verb == VERB_LISTEN || ask->verb == VERB_REPLICATE)
 		return NULL;
-	return script_of(ask)->sha;
+	return script_of(ask, conf)->sha;
 }
 
 void script_request(const struct ask *ask, const struct lease_conf *conf,
@@ -203,7 +230,7 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    int db, struct script_scratch *scratch, struct words *out)
 {
 	bool joins = ask->verb == VERB_ACQUIRE && ask->joins;
-	const struct script *script = script_of(ask);
+	const struct script *script = script_of(ask, conf);
 
 	*out = (struct words){0};
 	if (ask->verb == VERB_LISTEN) {
@@ -216,7 +243,7 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 	}
 	request_begin(script->lua, script->len, keys,
 		      ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot,
-		      script->arguments, out);
+		      script->arguments, db, scratch, out);
 	request_text(out, ACQUIRE_TOKEN, token); /* the first one of each */
 	if (joins)
 		fill_join(ask, conf, identity, scratch, out);
@@ -226,7 +253,7 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		fill_confirm(ask, conf, token, identity, scratch, out);
 	else
 		fill_release(ask, conf, identity, scratch, out);
-	request_end(db, scratch, out);
+	request_end(out);
 }
 
 static bool word_is(const struct words *w, int i, const char *text)

@@ -31,14 +31,14 @@ void script_identity(const struct lease_conf *conf, const struct holder *who,
 /* Only the end of it: "host ...\npid ...\n". */
 void script_about(const struct holder *who, char text[IDENTITY_SIZE]);
 
-/* The request borrows its arguments: it is valid as long as they are, and until
- * `keys` names another slot. */
+/* `db`: see request_begin(). The request borrows its arguments: it is valid as
+ * long as they are, and until `keys` names another slot. */
 void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    struct keys *keys, const char *token, const char *identity,
 		    int db, struct script_scratch *scratch, struct words *out);
 
 /* The hash of the script that it calls; NULL: it calls none. */
-const char *script_sha(const struct ask *ask);
+const char *script_sha(const struct ask *ask, const struct lease_conf *conf);
 
 /* The holder of the lock as a busy answer tells it, or the waiter that took our
  * place. All text is safe for a terminal. */

@@ -17,6 +17,7 @@ const char *token_op_sha(const struct token_op *g)
 /* What stands as "" is found out by find.lua. */
 static void fill_unlock(const struct token_op *g, struct words *w)
 {
+	request_flag(w, RELEASE_PLAIN, false);
 	request_text(w, RELEASE_FENCE, "0");
 	request_flag(w, RELEASE_ALONE, g->alone);
 	request_text(w, RELEASE_STANDS, "");
@@ -28,12 +29,13 @@ static void fill_unlock(const struct token_op *g, struct words *w)
 	request_text(w, RELEASE_ONCE, "0");
 	request_flag(w, RELEASE_WITHHELD, false);
 	request_text(w, RELEASE_ROUND, ROUND_ANY);
-	words_add_text(w, g->tell ? "1" : "0"); /* entry: see unlock.lua */
+	request_flag(w, RELEASE_ENTRY, g->tell); /* see unlock.lua */
 }
 
 static void fill_extend(const struct token_op *g,
 			struct script_scratch *scratch, struct words *w)
 {
+	request_flag(w, CONFIRM_PLAIN, false);
 	request_number(w, CONFIRM_TTL, g->ttl_ms, scratch);
 	request_text(w, CONFIRM_FENCE, "0");
 	request_text(w, CONFIRM_SEEN, "0"); /* do not heal */
@@ -52,13 +54,14 @@ void token_op_request(const struct token_op *g, struct keys *keys, int db,
 	const char *lua = g->extend ? LUA_EXTEND : LUA_UNLOCK;
 
 	request_begin(lua, strlen(lua), keys, 0,
-		      g->extend ? CONFIRM_ARGS : RELEASE_ARGS, out);
+		      g->extend ? CONFIRM_ARGS : RELEASE_ARGS, db, scratch,
+		      out);
 	request_text(out, RELEASE_TOKEN, g->token);
 	if (g->extend)
 		fill_extend(g, scratch, out);
 	else
 		fill_unlock(g, out);
-	request_end(db, scratch, out);
+	request_end(out);
 }
 
 int token_op_read(const struct reply *r, bool *was, struct fail *why)

@@ -22,11 +22,11 @@ void view_request(struct keys *keys, const struct view_most *most, int db,
 		  struct script_scratch *scratch, struct words *out)
 {
 	request_begin(LUA_INSPECT, sizeof(LUA_INSPECT) - 1, keys, 0,
-		      INSPECT_ARGS, out);
+		      INSPECT_ARGS, db, scratch, out);
 	request_text(out, INSPECT_TOKEN, "");
 	request_number(out, INSPECT_WAITERS, most->waiters, scratch);
 	request_number(out, INSPECT_HOLDERS, most->holders, scratch);
-	request_end(db, scratch, out);
+	request_end(out);
 }
 
 /* ---- lists that grow ---- */

@@ -1,0 +1,61 @@
+-- For confirm.lua: the lock is ours, or was set again. Renews it, and raises the
+-- counter.
+if said == 'healed' or shares and (not mine or pttl <= 0) then
+	leave_line(member)
+end
+local theirs = shares or may_be_joined()
+if shares then
+	share(value, member, at, ttl, not joins)
+	let_record_know(value, ttl)
+end
+if said == 'healed' and ARG.joined == '1' and not shares then
+	share(value, '?', at, longest(value, ttl))
+	theirs = true
+end
+local away = moving and theirs
+    and type(redis.pcall('exists', lock, sharers_of(value))) == 'table'
+if away then -- theirs may be longer
+	ttl = math.max(ttl, pttl)
+end
+if theirs and not away then
+	keep(slot, value, at, not shares and ttl or shared(value) and 0
+	    or redis.call('pttl', lock))
+else
+	redis.call('pexpire', lock, ttl)
+end
+if not record_is_of(value) then
+	record_set(slot, value, ttl, select(4, standing(ARG.stands))
+	    .. (theirs and joined_line or '') .. (stop >= 0 and asked_line or ''), at)
+else
+	if theirs and not shares and number_in(record, 'joined') ~= 1 then
+		record = record .. joined_line
+		put(field('holder', slot), record)
+	end
+	if not shares then -- if it cannot be counted, so be it
+		redis.pcall('hincrby', state, field('renewed', slot), 1)
+	end
+	if c then
+		stay(at)
+	end
+end
+local raised = 0
+if raises or back then
+	local before, higher = c, math.max(c or time(), m)
+	if back or not alone and c ~= seen and rolled_back() then
+		higher = math.max(higher, at)
+	end
+	-- a clock that was set back: since our last answer, others may have seen
+	-- a larger counter, but no more than one a microsecond
+	if alone and (not c or back) and math.max(seen, m) >= higher then
+		higher = math.max(seen, m) + ttl * 1000
+	end
+	if not move(higher, (said == 'healed' or not c and not shares) and slot
+	    or nil, back) then
+		c = before
+	elseif higher == m and higher ~= before then
+		raised = 1
+	end
+end
+return {said, text(c), pttl, theirs and 1 or 0, raised,
+    text(math.floor(at / 1000)), text(stop), by,
+    shared(value) and string.sub(value, 8) or '0'}
