@@ -6,7 +6,8 @@
 #   bench/scripts.sh [PATH-OF-REDLOCK]... [ROUNDS]
 #
 # The requests of one run are recorded, and each is replayed alone, on the keys
-# as they were before it (DUMP and RESTORE, which are not counted). The rounds
+# as they were before it (DUMP and RESTORE, which are not counted); the bare one
+# beside the same keys, because the RESTORE of a long history leaves cold caches. The rounds
 # are interleaved; the fastest counts: what else runs makes the others slower.
 # "only" is a script that gets the same arguments and calls the same commands,
 # written out, and decides nothing: no script that calls them can cost less.
@@ -94,13 +95,17 @@ prepare_both() { # NAME REQUEST
 		sed -E "s/^\"EVALSHA\" \"[0-9a-f]*\"/\"EVALSHA\" \"$sha\"/I")"
 }
 
-record() { # BUILD NAME: what it sends
+with_history() { # BUILD: as long as it gets
 	cli flushall >/dev/null
-	n=0 # a history as long as it gets
+	n=0
 	while [ $n -lt 120 ]; do
 		"$1" -u "unix://$sock" -k job -- true
 		n=$((n + 1))
 	done
+}
+
+record() { # BUILD NAME: what it sends
+	with_history "$1"
 	# twice: a script that is not known yet travels whole
 	"$1" -u "unix://$sock" -k job -t 7777ms -- sleep 1.4
 	monitor_on
@@ -115,6 +120,7 @@ record() { # BUILD NAME: what it sends
 # From the holder's release to the next one's start.
 hand_over() { # BUILD
 	cli flushall >/dev/null
+	"$1" -u "unix://$sock" -k job -- true
 	rm -f "$W/go" && mkfifo "$W/go"
 	"$1" -u "unix://$sock" -k job -- sh -c "read -r _ <'$W/go'" &
 	mine="$mine $!"
@@ -138,16 +144,8 @@ hand_over() { # BUILD
 bare="if redis.call('get', KEYS[1]) == ARGV[1] then
 return redis.call('del', KEYS[1]) else return 0 end"
 sha=$(cli script load "$bare")
-bare_first() { # beside the other keys of a lock, as the scripts have them
-	cli flushall >/dev/null
-	n=0
-	while [ $n -lt 120 ]; do
-		"$1" -u "unix://$sock" -k job -- true
-		n=$((n + 1))
-	done
-	cli set job 5c3b7b6e-9a53-4d65-a4b7-0c5ee8ee59dc px 30000 >/dev/null
-}
-bare_first "$1"
+with_history "$1"
+cli set job 5c3b7b6e-9a53-4d65-a4b7-0c5ee8ee59dc px 30000 >/dev/null
 prepare bare "\"EVALSHA\" \"$sha\" \"1\" \"job\" \"5c3b7b6e-9a53-4d65-a4b7-0c5ee8ee59dc\""
 
 machine

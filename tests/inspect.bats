@@ -114,8 +114,8 @@ ran_at_least() { [ "$(scripts_run a)" -ge "$1" ]; }
 # A lock that was renewed so often, as redlock leaves it: on NODE, TIMES
 forge() {
 	cli "$1" set job tok px 60000
-	cli "$1" hset 'redlock:{job}:state:job' holder \
-		$'token tok\nttl 60000\nsince 1790000000000\nrenewed '"$2"$'\nhost web1\npid 12\nuser ann\ncommand x\n'
+	cli "$1" hset 'redlock:{job}:state:job' renewed "$2" holder \
+		$'token tok\nttl 60000\nsince 1790000000000\nhost web1\npid 12\nuser ann\ncommand x\n'
 }
 
 @test "a lease that was renewed once, and of several servers the one that has renewed most" {

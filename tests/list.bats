@@ -41,9 +41,9 @@ assert '"$what"', d'
 forge() {
 	local record
 
-	record=$'token tok\nttl 60000\nsince 1790000000000\nrenewed 23\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n'
+	record=$'token tok\nttl 60000\nsince 1790000000000\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n'
 	cli "$1" set "$2" tok px 60000 >/dev/null
-	cli "$1" hset "redlock:{$(tag "$2")}:state:$2" holder "$record" >/dev/null
+	cli "$1" hset "redlock:{$(tag "$2")}:state:$2" renewed 23 holder "$record" >/dev/null
 }
 tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;; esac; }
 

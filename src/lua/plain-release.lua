@@ -27,7 +27,8 @@ if first and not first.err then
 		local life = who and at - ticket > heartbeat
 		    and redis.pcall('zscore', alive, who) or ticket
 		px = who and who ~= token and #ttl < 10 and ARG.withheld == '0'
-		    and tonumber(at) > tonumber(c) and tonumber(life)
+		    and tonumber(at) > tonumber(c) and at:sub(1, 5) == c:sub(1, 5)
+		    and tonumber(life)
 		    and at - life <= 3 * heartbeat
 		    and math.min(grant_ms, math.floor(ttl / 2))
 		if px then
