@@ -119,12 +119,12 @@ script() { # NAME PART...
 tmp=$(mktemp)
 trap 'rm -f "$tmp" "$tmp.named" "$tmp.short"' EXIT
 [ -n "$only" ] || numbers
-script ACQUIRE keys plain-acquire head record log prelude share queue grant serve \
+script ACQUIRE keys plain plain-acquire head record log prelude share queue grant serve \
 	server stop lines story expired acquire stand answers decide wait
 script JOIN keys head record prelude share lines heal stop join
-script CONFIRM keys plain-confirm head record prelude share lines heal server stop \
+script CONFIRM keys plain plain-confirm head record prelude share lines heal server stop \
 	confirm renew
-script RELEASE keys log plain-release head record prelude share queue grant serve \
+script RELEASE keys log plain plain-release head record prelude share queue grant serve \
 	server free release leave
 # for several nodes, where nothing is plain: see tests/unit/t-script.c
 script RELEASE_EACH keys log head record prelude share queue grant serve server \

@@ -1342,3 +1342,27 @@ rests() { [[ $(cli a get 'redlock:{job}:slot:1:job') = *' rest' ]]; }
 	[[ $output = *'left processes running; the lock does not cover them'* ]]
 	lock_is_free
 }
+
+@test "S2 a loss of the last second forgets that a nested run has joined: its next renewal is enough" {
+	local record
+
+	helper "$REDLOCK" -q -u "$url" -k job -t 3s -- sh -c '
+		: >"$1/outer"; linger until "$1/go"
+		"$0" -q -k job -t 3s -- witness "$1" --hold 60000 --started "$1/inner" &
+		linger until "$1/end"' "$REDLOCK" "$T"
+	tool=$!
+	wait_until exists "$T/outer"
+	record=$(cli a hget 'redlock:{job}:state:job' holder)
+	: >"$T/go"
+	wait_until exists "$T/inner"
+	shared="redlock:{job}:sharers:$(cli a get job):job"
+	# as if the server had come back without the join
+	cli a hset 'redlock:{job}:state:job' holder "$record"$'\n' >/dev/null
+	cli a del "$shared" >/dev/null
+	wait_until eval '[ "$(cli a exists "$shared")" = 1 ]'
+	: >"$T/end"
+	wait "$tool"
+	run -75 redlock -k job -n -- witness "$T"
+	pkill -KILL -f "^witness $T" || pkill -KILL -f "witness $T"
+	wait_until lock_is_free
+}

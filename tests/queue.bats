@@ -853,7 +853,7 @@ strict_server() {
 		return {err = 'ERR script tried accessing undeclared key ' .. key} end end end
 		return {
 		call = function(...)
-		local no = refused(...) if no then error(no) end
+		local no = refused(...) if no then error(no.err) end
 		return real.call(...) end,
 		pcall = function(...) return refused(...) or real.pcall(...) end}
 		end)()

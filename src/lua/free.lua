@@ -1,3 +1,8 @@
+-- What stands in the place of a record. A loss of data is told until a client has
+-- held the lock since: see grant().
+local function no_holder(lost)
+	return lost and '\nlost ' .. text(lost) .. '\n' or ''
+end
 -- The end of a release, and of force-release: our slot goes to the first in line,
 -- or is free. `v` is what it still holds: false or nil if it was deleted. `low`:
 -- the counter becomes larger than that. `lost`, `born`: see serve(). `kept`:
@@ -21,9 +26,7 @@ local function free(at, alone, low, lost, born, kept)
 		if leaving then
 			redis.call('del', lock)
 		end
-		-- the next one is told of the loss, too: see grant()
-		move(c + 1, slot, nil, field('holder', slot),
-		    lost and '\nlost ' .. text(lost) .. '\n' or '')
+		move(c + 1, slot, nil, field('holder', slot), no_holder(lost))
 	end
 	return done and px or 0
 end

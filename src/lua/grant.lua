@@ -81,9 +81,12 @@ local function grant(n, who, stands, px, at, alone, lost)
 	end
 	local words = joins and record_at(n, value)
 	if ttl > (words and number_in(words, 'ttl') or 0) then
-		-- a late question of one that has it already, and others joined
+		-- a late question of one that others have joined, or that was
+		-- asked to stop
 		about = about .. (not reads and not moving and redis.pcall('exists',
 		    sharers_of(value)) == 1 and joined_line or '')
+		    .. (who == token and not moving and redis.pcall('exists',
+		    inbox) == 1 and asked_line or '')
 		words = record_of(value, ttl, (who == token and '' or handed_line) .. about,
 		    (words and number_in(words, 'since') or at / 1000) * 1000,
 		    lost == true and next or lost, next)

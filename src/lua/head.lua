@@ -4,7 +4,8 @@
 -- The state holds all that must be lost or kept together. Slot 0 has no ":N" in
 -- the names of its fields:
 --   fence     the counter, for all slots
---   holder:N  the record of the holder; "" once the lock was released
+--   holder:N  the record of the holder; once the lock was released, "", or
+--             "\nlost COUNTER\n" (see free.lua)
 --   renewed:N how often the holder has renewed, for people to read
 --   moved:N   the counter after the slot was last granted or released
 --   born      the value from which a lost counter started again
@@ -57,9 +58,11 @@ local day_us, lives_ms = day_ms * 1000, month_ms
 local function prolong()
 	if redis.call('pttl', state) < lives_ms - day_ms then
 		redis.call('pexpire', state, lives_ms)
-		if redis.pcall('type', log).ok == 'stream' then
-			redis.call('pexpire', log, lives_ms)
-		end
+	end
+	local left = redis.pcall('pttl', log)
+	if type(left) == 'number' and left >= 0 and left < month_ms - day_ms
+	    and redis.pcall('type', log).ok == 'stream' then
+		redis.pcall('pexpire', log, month_ms)
 	end
 end
 -- The counter tells when the state was used last: on one node, by the clock.

@@ -12,6 +12,7 @@
 --   redlock:{TAG}:queue:KEY, ...:alive:KEY           see queue.lua
 --   redlock:{TAG}:grant:TOKEN:KEY                    our list of words, the same
 --   redlock:{TAG}:sharers:TOKEN:KEY                  who joined us: see share.lua
+--       (it has a name of its own there)
 --   redlock:{TAG}:once:KEY                           the mark of --once-per
 --   redlock:{TAG}:log:KEY                            see log.lua
 --   redlock:{TAG}:none:KEY                           no key has this name. A
@@ -32,14 +33,8 @@ local cluster = none
 none = none or lock
 local token = ARG.token
 local moving -- see head.lua
--- The value of the lock; nil if there is none, or it cannot be told.
-local function value()
-	local v = cluster and redis.pcall('mget', lock, none)[1]
-	    or not cluster and redis.pcall('get', lock)
-	return type(v) == 'string' and v or nil
-end
--- The clock in microseconds. It has sixteen digits, as any sound counter: what is
--- plain takes only such a counter, and one below 2^53.
+-- The clock in microseconds. It has sixteen digits, as any counter that started
+-- from it, and is below 2^53 for two hundred years.
 local function now()
 	local t = redis.call('time')
 	return t[1] .. ('00000' .. t[2]):sub(-6)

@@ -1,4 +1,5 @@
--- A record has these lines in this order, and then who the holder is:
+-- A record has these lines in this order, and then handed_line (record.lua), who
+-- the holder is, joined_line and asked_line (share.lua):
 --   token, ttl    of the lease, in ms
 --   fence         the counter at the grant
 --   since         of the grant, in ms

@@ -1,21 +1,21 @@
 -- An acquire on one node of a lock without slots and readers, by a client that
 -- asks for nothing more (`plain`): the lock is free and nobody waits; or it was
--- handed to us, and we claim it; or we are in line, and another client has it.
+-- handed to us, and we claim it; or we are in line, and another client has it. (A
+-- late question of one who was asked to stop finds that word, and is not plain.)
 -- Does what the rest of the script would do. The arguments are those of
 -- acquire.lua.
 if ARG.plain == '1' and ARG.ticket == '0' and ARG.seen == '0'
-    and redis.pcall('exists', lock, queue) == 0 then
+    and redis.pcall('exists', lock, queue, inbox) == 0 then
 	local got = redis.pcall('hmget', state, 'fence', 'holder')
 	local c = got[2] == '' and got[1]
-	local at = c and #c == 16 and c:find('^[1-8]%d+$') and now()
+	local at = sound(c) and now()
 	-- SET fails if memory is full
 	local set = at and tonumber(at) > tonumber(c) and at:sub(1, 5) == c:sub(1, 5)
 	    and redis.pcall('set', lock, token, 'nx', 'px', ARG.ttl)
 	if set and set.ok then
 		redis.pcall('hset', state, 'fence', at, 'moved', at, 'renewed', '0',
-		    'holder', 'token ' .. token .. '\nttl ' .. ARG.ttl .. '\nfence '
-		    .. at .. '\nsince ' .. at:sub(1, 13) .. '\n'
-		    .. ARG.stands:sub(#ARG.ttl + 6))
+		    'holder', granted_record(token, ARG.ttl, at,
+		    ARG.stands:sub(#ARG.ttl + 6)))
 		return {'granted', at, 0, 0, '0', '', at:sub(1, 13), '-1', ''}
 	end
 elseif ARG.plain == '1' and #ARG.ticket == 16 then
@@ -24,7 +24,7 @@ elseif ARG.plain == '1' and #ARG.ticket == 16 then
 	local c, record = got[1], got[2] or ''
 	local claimed = 'token ' .. token .. '\nttl ' .. ARG.ttl .. '\nfence '
 	    .. (c or '') .. '\nsince '
-	if not c or #c ~= 16 or not c:find('^[1-8]%d+$') then
+	if not sound(c) then
 		v = nil
 	elseif v == token and record:sub(1, #claimed) == claimed
 	    and record:sub(#claimed + 14)

@@ -4,8 +4,7 @@
 if ARG.plain == '1' and value() == token then
 	local got = redis.pcall('hmget', state, 'fence', 'holder')
 	local c, record = got[1], got[2]
-	if c and record and #c == 16 and c:find('^[1-8]%d+$')
-	    and tonumber(c) >= tonumber(ARG.fence)
+	if record and sound(c) and tonumber(c) >= tonumber(ARG.fence)
 	    and record:find('token ' .. token .. '\n', 1, true) == 1
 	    and not record:find('\njoined 1\n', 1, true)
 	    and not record:find('\nasked 1\n', 1, true) then

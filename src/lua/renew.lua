@@ -27,7 +27,8 @@ if not record_is_of(value) then
 	record_set(slot, value, ttl, select(4, standing(ARG.stands))
 	    .. (theirs and joined_line or '') .. (stop >= 0 and asked_line or ''), at)
 else
-	if theirs and not shares and number_in(record, 'joined') ~= 1 then
+	-- data may have been lost since it was noted: see plain-release.lua
+	if theirs and not shared(value) and number_in(record, 'joined') ~= 1 then
 		record = record .. joined_line
 		put(field('holder', slot), record)
 	end

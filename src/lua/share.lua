@@ -11,9 +11,9 @@
 --       rest ...    a member that has ended but keeps the lock for a while:
 --                   --min-hold
 -- If others have joined a hold, its record has a line "joined 1", and if
--- force-release has asked the holder to stop, a line "asked 1": what is plain
--- looks at nothing else, and during a migration the set or the word may be on
--- the other node, or on neither.
+-- force-release has asked the holder to stop, a line "asked 1". The plain scripts
+-- look at these lines alone. So does everybody during a migration, when the set
+-- or the word may be on the other node, or on neither.
 --
 -- Parses "TTL SLOTS FLAGS\nABOUT", which says how a client stands in line.
 -- Flags: "-" none, "s" --supersede, "r" --shared. Returns the TTL, the slots,

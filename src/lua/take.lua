@@ -7,7 +7,8 @@ if vanished() then
 		return {'yes', text(c), math.max(stop_word(token, at), 0), 1}
 	end
 	redis.call('del', lock) -- a first write
-	move(math.max(c or at, seen) + 1, slot, nil, field('holder', slot), '')
+	move(math.max(c or at, seen) + 1, slot, nil, field('holder', slot),
+	    no_holder(number_in(record, 'lost')))
 	return {'yes', text(c), 0}
 end
 if not is_there() then

@@ -1816,8 +1816,7 @@ static const struct twin {
 	{"a plain release does not move the counter",
 	 {{"c = string.format('%.0f', c + 1)\n", ""}}},
 	{"a plain hand-over does not move the counter",
-	 {{"c = at\nredis.call('set', lock, who",
-	   "redis.call('set', lock, who"}}},
+	 {{"c = at\nredis.pcall('hset',", "redis.pcall('hset',"}}},
 	{"a plain release does not see that somebody has joined",
 	 {{"and not record:find('\\njoined 1\\n', 1, true)\n"
 	   "and not record:find('\\nasked 1\\n', 1, true)\n"

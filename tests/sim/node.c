@@ -210,7 +210,7 @@ bool node_heard(struct node *n, int64_t token, int64_t us)
 }
 
 static void grant(struct node *n, const struct waiter *to, int64_t ms,
-		  bool alone, int64_t lost, int64_t us)
+		  bool alone, int64_t lost, bool asked, int64_t us)
 {
 	if (n->counter < 0)
 		move(n, us, true);
@@ -221,6 +221,7 @@ static void grant(struct node *n, const struct waiter *to, int64_t ms,
 	set(n, to->token, ms, us);
 	n->record = to->token;
 	n->round = 0;
+	n->asked = asked;
 	n->given = n->counter;
 	n->holder_ttl = to->ttl;
 	n->holder_ticket = to->came;
@@ -243,7 +244,8 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 			continue;
 		if (n->twin == TWIN_GRANT_FOREVER)
 			ms = INT64_MAX / 4;
-		grant(n, &head, ms, alone, lost, us);
+		grant(n, &head, ms, alone, lost,
+		      head.token == self && word_of(n, self, us), us);
 		if (head.token != self)
 			wake(n, head.token, WORD_HANDED, ms, us);
 		return true;
@@ -432,7 +434,8 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 		if (ask->ticket > 0 && !ask->newcomer)
 			(void)join(n, ask, token, conf, us);
 		if (!hand_over(n, token, by_time, lost, us))
-			grant(n, &me, conf->ttl_ms, by_time, before, us);
+			grant(n, &me, conf->ttl_ms, by_time, before,
+			      word_of(n, token, us), us);
 		if (n->token == token) {
 			set(n, token, conf->ttl_ms, us);
 			n->round = ask->round;
@@ -477,7 +480,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 
 	/* what is plain does not look for a word */
 	if (unlocked(n, token, us) &&
-	    !(locked && n->token == token && n->record == token &&
+	    !(locked && n->token == token && n->record == token && !n->asked &&
 	      n->counter >= PLAIN_LEAST && n->counter >= ask->fence))
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
@@ -499,6 +502,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	set(n, token, conf->ttl_ms, us);
 	if (n->record != token) {
 		n->lost = n->given = 0;
+		n->asked = false;
 		n->holder_ticket = conf->ticket;
 		n->since_us = us;
 		n->round = ask->round;

@@ -77,6 +77,7 @@ struct node {
 		int64_t token, us;
 	} sign[SIGNS_KEPT];
 	struct word words[WORDS_KEPT];
+	bool asked; /* its record says: look for a word */
 	int64_t said;
 	bool full; /* memory: nothing more is stored */
 	enum twin twin;

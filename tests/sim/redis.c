@@ -747,7 +747,8 @@ static void do_hset(struct redis *r, const struct args *a)
 
 static void do_hincrby(struct redis *r, const struct args *a)
 {
-	int64_t n = 0, by;
+	struct bytes old = bytes_of("0");
+	int64_t n, by;
 	char text[24];
 	struct key *k;
 	int at;
@@ -755,7 +756,9 @@ static void do_hincrby(struct redis *r, const struct args *a)
 	if (!typed(r, a->at[1], TYPE_HASH, &k) || !whole(r, a->at[3], &by))
 		return;
 	at = element_at(k, a->at[2]);
-	if (at >= 0 && !whole(r, field(k, a->at[2]), &n)) {
+	if (at >= 0 && k->element[at].value)
+		old = bytes_of(k->element[at].value);
+	if (!whole(r, old, &n)) {
 		say_error(r, "ERR hash value is not an integer");
 		return;
 	}

@@ -3,7 +3,7 @@
  * The scripts (src/lua): makes a request from a question, and an answer from a
  * reply.
  *
- * A script is 4 to 21 kB long. It is called by its hash (EVALSHA), which makes
+ * A script is 4 to 22 kB long. It is called by its hash (EVALSHA), which makes
  * a hand-over a tenth shorter. A server that does not know the hash gets the
  * whole script (EVAL) and knows it from then on.
  *
