@@ -1820,9 +1820,9 @@ static const struct twin {
 	{"a plain release does not see that somebody has joined",
 	 {{"and not record:find('\\njoined 1\\n', 1, true)\n"
 	   "and not record:find('\\nasked 1\\n', 1, true)\n"
-	   "and c and",
+	   "and sound(c)",
 	   "and not record:find('\\nasked 1\\n', 1, true)\n"
-	   "and c and"}}},
+	   "and sound(c)"}}},
 	{"a plain renewal does not see that somebody has joined",
 	 {{"and not record:find('\\njoined 1\\n', 1, true)\n"
 	   "and not record:find('\\nasked 1\\n', 1, true) then\n",

@@ -253,6 +253,21 @@ static void late_renewal_of_reader(void)
 	ASKS(D, RELEASE, YES);
 }
 
+/* The hold was ended by `redlock unlock`, and then a late copy of its first
+ * question is granted the lock: its holder, which may run still, must hear. */
+static void late_acquire_of_unlocked(void)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(A, RELEASE, YES);
+	(void)cluster_say(owner,
+			  "RPUSH redlock:{job}:grant:tok-0:job unlocked");
+	A->counter = A->ticket = 0;
+	ASKS(A, ACQUIRE, GRANTED);
+	ASKS(A, CONFIRM, NO);
+	CHECK(A->a.unlocked);
+	ASKS(A, RELEASE, YES);
+}
+
 /* The server loses the lock and the counter. A, who is handed it then, gives it
  * back to nobody before anything has run. B is the next one, and must hear of
  * the loss, too: the last holder may run still. */
@@ -305,6 +320,9 @@ static const struct {
 	{"nor after that of a reader",
 	 late_renewal_of_reader,
 	 {.slots = 1, .shared = true}},
+	{"who was unlocked hears of it, also if a late question took it again",
+	 late_acquire_of_unlocked,
+	 {.slots = 1}},
 	{"a loss is told until somebody has held the lock since",
 	 told_of_old_loss,
 	 {.slots = 1}},
