@@ -18,16 +18,6 @@ local function mine()
 		end
 	end
 end
--- Moves a hold that we have already to this round.
-local function note_round(n)
-	local words = round > 0 and record_at(n, token)
-	if not words or (number_in(words, 'round') or 0) >= round then
-		return
-	end
-	words = with(words, 'round', round)
-	put(field('holder', n), words)
-	record = n == slot and words or record
-end
 local function ours(n, at, fresh)
 	if reads then
 		share(v, member, at, ttl)

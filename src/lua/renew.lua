@@ -32,7 +32,9 @@ else
 		record = record .. joined_line
 		put(field('holder', slot), record)
 	end
-	if not shares then -- if it cannot be counted, so be it
+	if not shares then
+		note_round(slot) -- it may have been handed to us without one
+		-- if it cannot be counted, so be it
 		redis.pcall('hincrby', state, field('renewed', slot), 1)
 	end
 	if c then

@@ -507,6 +507,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 		n->since_us = us;
 		n->round = ask->round;
 	}
+	n->round = (int)larger(n->round, ask->round);
 	n->record = token;
 	n->holder_ttl = conf->ttl_ms;
 	if (before < 0 || before < ask->fence || back) {

@@ -45,6 +45,7 @@ static struct ask question(const struct person *p, enum verb verb)
 			    .queued = verb == VERB_RELEASE,
 			    .ran = p->fence > 0,
 			    .withheld = p->withheld,
+			    .round = p->round,
 			    .least_ms = p->conf.min_hold_ms};
 }
 

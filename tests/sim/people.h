@@ -23,6 +23,7 @@ struct person {
 	struct answer a;
 	int64_t fence, counter, ticket;
 	int slot, only; /* only: 1 + the slot that it wants, or 0 */
+	int round;
 	int64_t group;
 	bool withheld; /* it hands the lock to nobody: see lock/core/ask.h */
 	char error[160];

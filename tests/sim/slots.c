@@ -253,6 +253,22 @@ static void late_renewal_of_reader(void)
 	ASKS(D, RELEASE, YES);
 }
 
+/* A is handed the lock, and renews it at once, as on a node that was late. Then
+ * a release arrives that A sent before it asked again. */
+static void late_release_of_handed(void)
+{
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(A, ACQUIRE, BUSY);
+	ASKS(B, RELEASE, YES);
+	A->round = 1;
+	ASKS(A, CONFIRM, YES);
+	A->round = 0;
+	ASKS(A, RELEASE, NO);
+	A->round = 1;
+	ASKS(A, CONFIRM, YES);
+	ASKS(A, RELEASE, YES);
+}
+
 /* The hold was ended by `redlock unlock`, and then a late copy of its first
  * question is granted the lock: its holder, which may run still, must hear. */
 static void late_acquire_of_unlocked(void)
@@ -320,6 +336,10 @@ static const struct {
 	{"nor after that of a reader",
 	 late_renewal_of_reader,
 	 {.slots = 1, .shared = true}},
+	{"a release of an earlier round does not end a hold that was handed "
+	 "over",
+	 late_release_of_handed,
+	 {.slots = 1}},
 	{"who was unlocked hears of it, also if a late question took it again",
 	 late_acquire_of_unlocked,
 	 {.slots = 1}},
