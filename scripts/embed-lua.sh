@@ -119,11 +119,11 @@ script() { # NAME PART...
 tmp=$(mktemp)
 trap 'rm -f "$tmp" "$tmp.named" "$tmp.short"' EXIT
 [ -n "$only" ] || numbers
-script ACQUIRE keys plain plain-acquire head record log prelude share queue grant serve \
-	server stop lines story expired acquire stand answers decide wait
-script JOIN keys head record prelude share lines heal stop join
-script CONFIRM keys plain plain-confirm head record prelude share lines heal server stop \
-	confirm renew
+script ACQUIRE keys plain plain-acquire head record log prelude share once queue grant \
+	serve server young stop lines story expired acquire stand answers decide wait
+script JOIN keys head record prelude share once lines heal stop join
+script CONFIRM keys plain plain-confirm head record prelude share lines heal server young \
+	stop confirm renew
 script RELEASE keys log plain plain-release head record prelude share queue grant serve \
 	server free release leave
 # for several nodes, where nothing is plain: see tests/unit/t-script.c
@@ -133,7 +133,7 @@ script FORCE keys log head record prelude share lines heal queue grant serve ser
 	stop story ended free force tell take
 script UNLOCK keys log head record prelude share queue grant serve server story \
 	ended look find unlock free release leave
-script EXTEND keys head record prelude share lines heal server stop story look find \
+script EXTEND keys head record prelude share lines heal server young stop story look find \
 	extend confirm renew
 script INSPECT keys head record prelude share look inspect
 script HISTORY keys head record prelude history

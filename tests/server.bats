@@ -118,7 +118,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 
 @test "S1 after an empty restart the holder heals its lock at once, under the same token" {
 	node_b
-	hold 600 -t 3s
+	hold 2000 -t 3s
 	token=$(cli b get job)
 	fence=$(counter b)
 	node_restart b
@@ -226,7 +226,7 @@ kept_so_far() {
 	fence_now
 	kept_so_far
 	old=$(counter b)
-	hold 600 -t 3s
+	hold 2000 -t 3s
 	fence=$(cat "$T/fence")
 	token=$(cli b get job)
 	waiter 1 10 -t 3s

@@ -65,9 +65,3 @@ local function prolong()
 		redis.pcall('pexpire', log, month_ms)
 	end
 end
--- The counter tells when the state was used last: on one node, by the clock.
-local function stay(at)
-	if math.floor(at / day_us) ~= math.floor(c / day_us) then
-		prolong()
-	end
-end

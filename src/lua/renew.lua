@@ -1,5 +1,12 @@
 -- For confirm.lua: the lock is ours, or was set again. Renews it, and raises the
 -- counter.
+--
+-- The counter tells when the state was used last: on one node, by the clock.
+local function stay(at)
+	if math.floor(at / day_us) ~= math.floor(c / day_us) then
+		prolong()
+	end
+end
 if said == 'healed' or shares and (not mine or pttl <= 0) then
 	leave_line(member)
 end
