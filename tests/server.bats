@@ -136,7 +136,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	node_b
 	direct=$url
 	proxy_start b
-	hold 900
+	hold 1500 -t 2s
 	url=$direct
 	waiter 1 10
 	px refuse
