@@ -1171,10 +1171,10 @@ five_ran() { [ "$(holds)" = 5 ]; }
 
 @test "S17 a lock deleted together with a moved counter is lost: the holder is killed" {
 	hold 9000
-	# as if somebody else had held it
-	cli a hset 'redlock:{job}:state:job' moved \
-		"$(cli a hincrby 'redlock:{job}:state:job' fence 1)"
-	cli a del job
+	# as if somebody else had held it, between two renewals
+	cli a eval "redis.call('hset', KEYS[2], 'moved',
+		redis.call('hincrby', KEYS[2], 'fence', 1))
+		return redis.call('del', KEYS[1])" 2 job 'redlock:{job}:state:job'
 	began=$(now_ms)
 	wait_until gone "$worker"
 	below "$(($(now_ms) - began))" 400
