@@ -203,25 +203,12 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 
 @test "EVAL that is refused without keys is no finding where a lock can be had" {
 	cat >"$T/keyed.py" <<-'END'
-		import socket
-
-		def ask(words):
-		    s = socket.socket(socket.AF_UNIX)
-		    s.connect(PATH)
-		    s.sendall(b'*%d\r\n' % len(words) + b''.join(
-		        b'$%d\r\n%s\r\n' % (len(w), w) for w in words) +
-		        b'*1\r\n$4\r\nPING\r\n')
-		    said = b''
-		    while not said.endswith(b'+PONG\r\n'):
-		        said += s.recv(65536)
-		    return said[:-7]
-
 		def answer(words):
 		    if words[0].upper() == b'EVAL' and words[2] == b'0':
 		        return Error('ERR a script without keys goes nowhere')
 		    if words[0] == b'BLPOP' and words[2] != b'-1':
 		        return [words[1], 'woken']
-		    return ask(words)
+		    return forward(PATH, words)
 	END
 	sed -i "s|PATH|'$T/a.sock'|" "$T/keyed.py"
 	helper /usr/bin/python3 "$top/tests/lib/fake.py" "$T/keyed.sock" "$T/keyed.py"

@@ -6,9 +6,11 @@ ADDRESS is the path of a unix socket, or HOST:0; the port is then found in
 FILE.port. FILE defines answer(words), which gets a request as a list of bytes
 and returns what is said: bytes as they are, else a value for encode(), or None:
 nothing at all. END closes the connection. What FILE leaves to usual(words) is
-answered as by an empty Redis."""
+answered as by an empty Redis. forward(path, words) returns what the real server
+at that socket says."""
 import asyncio
 import os
+import socket
 import sys
 
 END = object()
@@ -49,6 +51,18 @@ def usual(words):
     return Error("ERR unknown command '%s'" % name.decode('latin-1'))
 
 
+def forward(path, words):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(path)
+        s.sendall(b'*%d\r\n' % len(words) + b''.join(
+            b'$%d\r\n%s\r\n' % (len(w), w) for w in words) +
+            b'*1\r\n$4\r\nPING\r\n')
+        said = b''
+        while not said.endswith(b'+PONG\r\n'):
+            said += s.recv(65536)
+        return said[:-7]
+
+
 async def read_request(reader):
     line = await reader.readline()
     if not line.startswith(b'*'):
@@ -61,7 +75,8 @@ async def read_request(reader):
 
 
 async def main(address, path):
-    scope = {'usual': usual, 'Error': Error, 'END': END, 'encode': encode}
+    scope = {'usual': usual, 'Error': Error, 'END': END, 'encode': encode,
+             'forward': forward}
     with open(path, encoding='utf-8') as f:
         exec(compile(f.read(), path, 'exec'), scope)
 
