@@ -795,7 +795,7 @@ END
 }
 
 @test "what expired is written once, not with --no-history, and not for a holder that lived to say how it ended" {
-	"$REDLOCK" -u "$url" lock job -t 200ms --no-history >/dev/null
+	"$REDLOCK" -u "$url" lock job -t 600ms --no-history >/dev/null
 	wait_until lock_is_free
 	redlock -k job --no-history -- true
 	written 0

@@ -66,8 +66,11 @@ static int64_t last_grant, granted_token, grant_us;
 static bool may_overlap(const struct client *old)
 {
 	const struct token *t = &tokens[old->token];
-	/* a quorum may have been its before the last node was */
-	int64_t since = n_nodes > 1 ? t->came_us : t->granted_us;
+	/* It may be granted anew, by a question that came late or in a line
+	 * that came back, and not know it; and on several nodes a quorum may
+	 * have been its before the last node was. */
+	bool latest = n_nodes == 1 && old->lease.fence == t->granted_fence;
+	int64_t since = latest ? t->granted_us : t->came_us;
 
 	if (w.forward_step || old->robbed)
 		return true;
@@ -81,9 +84,7 @@ static bool may_overlap(const struct client *old)
  * on one node grants are in order of fences. */
 static void granted(struct client *c, bool newcomer, int64_t counter)
 {
-	/* in a line that came back it may stand though it runs by now */
-	if (!c->running || !was_set_back)
-		tokens[c->token].granted_us = w.us;
+	tokens[c->token].granted_us = w.us;
 	tokens[c->token].granted_fence = counter;
 	for (int i = 0; i < w.losses; i++)
 		w.exposed[i] |= !c->knew[i] || newcomer;
