@@ -49,15 +49,15 @@ static int check_server(struct client *cl, const struct ask *asked,
 	if (a->said != SAID_GRANTED || asked->joins ||
 	    (cl->lease.conf.nodes == 1 && cl->lease.conf.guard_ms == 0))
 		return 0;
-	if (a->in_cluster && ep->kind != ENDPOINT_CLUSTER)
+	if (a->granted.in_cluster && ep->kind != ENDPOINT_CLUSTER)
 		return fail(why, FAIL_CONFIG,
 			    "a node of a Cluster: write redis-cluster://, not "
 			    "redis://");
-	if (a->is_active)
+	if (a->granted.is_active)
 		return fail(why, FAIL_CONFIG,
 			    "an active replica (KeyDB): it and its master can "
 			    "both grant the same lock");
-	if (a->server == 0 && !cl->told_blind[asked->node]) {
+	if (a->granted.server == 0 && !cl->told_blind[asked->node]) {
 		cl->told_blind[asked->node] = true;
 		log_detail("blind",
 			   "%s: INFO is refused: cannot tell whether it has "
@@ -76,7 +76,7 @@ static void see_nobody(struct client *cl, const struct answer *a)
 		return;
 	cl->sight = (struct sight){.lost = a->said == SAID_LOSS,
 				   .guarded = a->said == SAID_GUARDED,
-				   .pttl_ms = a->pttl_ms};
+				   .pttl_ms = a->busy.pttl_ms};
 	cl->sight_at = now();
 }
 
@@ -146,7 +146,7 @@ static void answered(struct client *cl, const struct ask *asked,
 	struct answer answer;
 	struct fail why;
 
-	if (script_answer(asked->verb, reply, &answer, &cl->sight, &why) < 0 ||
+	if (answer_read(asked->verb, reply, &answer, &cl->sight, &why) < 0 ||
 	    check_server(cl, asked, &answer, &why) < 0) {
 		failed(cl, asked, why.kind, true, cl->peer[asked->node].name,
 		       why.text);
@@ -177,7 +177,7 @@ static void accept_answer(struct client *cl, const struct ask *asked,
 	 * clock */
 	if (is_yes(asked, &answer)) {
 		if (cl->credited[asked->node] != cl->peer[asked->node].moves)
-			answer.pttl_ms = -1;
+			answer.confirm.pttl_ms = -1;
 		if (cl->healed_once[asked->node] && answer.said == SAID_YES)
 			answer.said = SAID_HEALED;
 		cl->healed_once[asked->node] = false;

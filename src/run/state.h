@@ -4,8 +4,8 @@
 #define RUN_STATE_H
 
 #include "base/ident.h"
+#include "lock/wire/answer.h"
 #include "lock/wire/history.h"
-#include "lock/wire/keys.h"
 #include "lock/core/lease.h"
 #include "lock/wire/script.h"
 #include "net/sentry.h"

@@ -180,29 +180,30 @@ static void answer(struct ask *q)
 	unsigned int flags = byte();
 	struct answer a = {.said = said_to(q->verb),
 			   .counter = number(),
-			   .pttl_ms = flags & 1 ? number() : -1,
-			   .ahead = flags & 2 ? (int)byte() - 1 : -1,
-			   .foreign = flags & 4,
+			   .busy = {.pttl_ms = flags & 1 ? number() : -1,
+				    .place = flags & 2 ? (int)byte() : 0,
+				    .foreign = flags & 4,
+				    .age_ms = -1},
 			   .lost = flags & 8,
-			   .joined = flags & 16,
-			   .raised = flags & 32,
-			   .stops = flags & 64,
-			   .unlocked = flags & 128,
-			   .age_ms = -1};
+			   .confirm = {.joined = flags & 16,
+				       .raised = flags & 32,
+				       .unlocked = flags & 128},
+			   .stops = flags & 64};
 	const struct ask copy = *q;
 
 	if (flags & 1) {
-		a.holder = byte();
-		a.holder_ticket = number();
-		a.holder_ttl_ms = number();
-		a.ticket = number();
-		a.age_ms = (int64_t)byte() - 1;
+		a.busy.holder = byte();
+		a.busy.holder_ticket = number();
+		a.busy.holder_ttl_ms = number();
+		a.busy.ticket = number();
+		a.busy.age_ms = (int64_t)byte() - 1;
 	}
+	a.confirm.pttl_ms = a.handed_ms = a.busy.pttl_ms;
 	if (flags & 64)
 		a.stop_ms = number();
 	if (a.said == SAID_GRANTED) {
-		a.slot = (int)byte() % lease_slots(&l.conf);
-		a.server = byte() % 16;
+		a.granted.slot = (int)byte() % lease_slots(&l.conf);
+		a.granted.server = byte() % 16;
 	}
 	if (byte() & 1)
 		a.at_ms = number();

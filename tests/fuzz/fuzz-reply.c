@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/history/timeline.h"
 #include "fuzz.h"
+#include "lock/wire/answer.h"
 #include "lock/wire/history.h"
 #include "lock/wire/record.h"
 #include "lock/wire/view.h"
@@ -64,17 +65,22 @@ static void read_answers(const struct words *w)
 		struct sight s = {.seen = false};
 		struct fail why = {0};
 
-		if (script_answer(verbs[i], w, &a, &s, &why) < 0) {
+		if (answer_read(verbs[i], w, &a, &s, &why) < 0) {
 			must_show(why.text, sizeof(why.text), "why");
 			must(why.kind != FAIL_NONE, "a failure has a kind");
 			continue;
 		}
 		must(a.counter >= 0, "a counter is one");
-		must(a.pttl_ms >= -1 && a.pttl_ms <= AGES_MS &&
-			     a.holder_ttl_ms >= 0 && a.holder_ttl_ms <= AGES_MS,
+		must(a.busy.pttl_ms >= -1 && a.busy.pttl_ms <= AGES_MS &&
+			     a.confirm.pttl_ms >= -1 &&
+			     a.confirm.pttl_ms <= AGES_MS &&
+			     a.handed_ms >= -1 && a.handed_ms <= AGES_MS &&
+			     a.busy.holder_ttl_ms >= 0 &&
+			     a.busy.holder_ttl_ms <= AGES_MS,
 		     "times are bounded");
-		must(a.ahead >= -1 && a.ahead + 1 > a.ahead, "a place is one");
-		must(a.slot >= 0 && a.slot < 10000 && a.group >= 0,
+		must(a.busy.place >= 0, "a place is one");
+		must(a.granted.slot >= 0 && a.granted.slot < 10000 &&
+			     a.group >= 0,
 		     "a slot is one");
 		must_show(s.token, sizeof(s.token), "a token can be shown");
 		must_show(s.type, sizeof(s.type), "a type can be shown");

@@ -28,6 +28,7 @@
 #include "base/words.h"
 #include "lock/wire/keys.h"
 #include "lock/core/lease.h"
+#include "lock/wire/answer.h"
 #include "lock/wire/script.h"
 #include "node.h"
 #include "server.h"
@@ -245,18 +246,18 @@ static struct question invent(struct trial *t)
 	q.ask.verb = verb_of[chance(t, 6)];
 	q.ask.seen = number_for(t, q.token);
 	q.ask.fence = number_for(t, q.token);
-	q.ask.ticket = chance(t, 4) == 0   ? -1
-		       : chance(t, 4) == 0 ? 0
-					   : t->ticket[q.token];
-	q.ask.newcomer = chance(t, 3) == 0;
-	if (q.ask.newcomer && q.ask.ticket > 0)
-		q.ask.ticket = t->us + (chance(t, 5) - 2) * 900000;
-	q.ask.until_ms =
+	q.ask.acquire.ticket = chance(t, 4) == 0   ? -1
+			       : chance(t, 4) == 0 ? 0
+						   : t->ticket[q.token];
+	q.ask.acquire.newcomer = chance(t, 3) == 0;
+	if (q.ask.acquire.newcomer && q.ask.acquire.ticket > 0)
+		q.ask.acquire.ticket = t->us + (chance(t, 5) - 2) * 900000;
+	q.ask.confirm.until_ms =
 		chance(t, 2) ? 0 : t->us / 1000 + (chance(t, 3) - 1) * 60000;
-	q.ask.repairs = chance(t, 4) == 0;
-	q.ask.queued = chance(t, 2);
-	q.ask.ran = chance(t, 2);
-	q.ask.withheld = chance(t, 4) == 0;
+	q.ask.confirm.repairs = chance(t, 4) == 0;
+	q.ask.release.queued = chance(t, 2);
+	q.ask.release.ran = chance(t, 2);
+	q.ask.release.withheld = chance(t, 4) == 0;
 	q.ask.round = (int)chance(t, 3);
 	q.ask.listen_ms = 60000;
 	return q;
@@ -283,14 +284,14 @@ static bool ask_server(struct trial *t, const struct question *q,
 	struct fail why;
 
 	if (nothing_to_hear(t, q)) {
-		*a = (struct answer){.said = SAID_QUIET, .ahead = -1};
+		*a = (struct answer){.said = SAID_QUIET};
 		return true;
 	}
 	script_request(&q->ask, &q->conf, &t->keys[q->token],
 		       t->token[q->token], t->identity[q->token], 0, &scratch,
 		       &w);
 	call(t, &w, &reply);
-	if (script_answer(q->ask.verb, &reply, a, &sight, &why) == 0)
+	if (answer_read(q->ask.verb, &reply, a, &sight, &why) == 0)
 		return true;
 	printf("# not an answer: %s\n", why.text);
 	return false;
@@ -322,13 +323,22 @@ static bool counter_fits(int64_t counter, const struct answer *early,
 	return counter >= early->counter && counter <= late->counter;
 }
 
+/* Of the lease, or as the answer has it. */
+static int64_t left_of(const struct answer *a)
+{
+	return a->said == SAID_YES || a->said == SAID_HEALED ||
+			       a->said == SAID_NO
+		       ? a->confirm.pttl_ms
+		       : a->busy.pttl_ms;
+}
+
 static const char *difference(const struct question *q,
 			      const struct answer *real,
 			      const struct answer *early,
 			      const struct answer *late, int64_t from)
 {
-	int64_t more = real->pttl_ms - early->pttl_ms,
-		less = late->pttl_ms - real->pttl_ms;
+	int64_t more = left_of(real) - left_of(early),
+		less = left_of(late) - left_of(real);
 
 	if (real->said != early->said || real->said != late->said)
 		return "they say different things";
@@ -336,15 +346,17 @@ static const char *difference(const struct question *q,
 		return "the counters differ";
 	/* as the time passes the counter, a ticket behind all others becomes
 	 * the time */
-	if ((real->ticket < early->ticket || real->ticket > late->ticket) &&
-	    real->ticket != early->ticket && real->ticket != late->ticket)
+	if ((real->busy.ticket < early->busy.ticket ||
+	     real->busy.ticket > late->busy.ticket) &&
+	    real->busy.ticket != early->busy.ticket &&
+	    real->busy.ticket != late->busy.ticket)
 		return "the tickets differ";
-	if (real->ahead != early->ahead)
+	if (real->busy.place != early->busy.place)
 		return "the places in line differ";
-	if (real->said == SAID_FULL && real->pttl_ms != early->pttl_ms)
+	if (real->said == SAID_FULL && left_of(real) != left_of(early))
 		return "the numbers of waiters differ";
 	if (real->said == SAID_NO && q->ask.verb == VERB_CONFIRM &&
-	    real->pttl_ms != early->pttl_ms)
+	    left_of(real) != left_of(early))
 		return "one finds the lock gone";
 	if (real->at_ms < early->at_ms || real->at_ms > late->at_ms)
 		return "the clocks differ";
@@ -352,12 +364,13 @@ static const char *difference(const struct question *q,
 	 * the client saw, or a time passes the fence meanwhile */
 	if (real->lost != early->lost && real->lost != late->lost)
 		return "one tells of a loss";
-	if (real->raised != early->raised && real->raised != late->raised)
+	if (real->confirm.raised != early->confirm.raised &&
+	    real->confirm.raised != late->confirm.raised)
 		return "one has raised the counter";
-	if (real->holder_ticket != early->holder_ticket)
+	if (real->busy.holder_ticket != early->busy.holder_ticket)
 		return "the holders' tickets differ";
-	if (real->age_ms < early->age_ms - PTTL_SLACK_MS ||
-	    real->age_ms > late->age_ms + PTTL_SLACK_MS)
+	if (real->busy.age_ms < early->busy.age_ms - PTTL_SLACK_MS ||
+	    real->busy.age_ms > late->busy.age_ms + PTTL_SLACK_MS)
 		return "the holders' ages differ";
 	if (real->said == SAID_GUARDED && (more > 2000 || less > 2000))
 		return "the guards differ";
@@ -366,9 +379,9 @@ static const char *difference(const struct question *q,
 		return NULL;
 	if (more > PTTL_SLACK_MS || less > PTTL_SLACK_MS)
 		return "the leases left differ";
-	if (real->foreign != early->foreign)
+	if (real->busy.foreign != early->busy.foreign)
 		return "one calls the holder foreign";
-	if (real->holder_ttl_ms != early->holder_ttl_ms)
+	if (real->busy.holder_ttl_ms != early->busy.holder_ttl_ms)
 		return "the holders' lengths of lease differ";
 	return NULL;
 }
@@ -378,9 +391,9 @@ static void tell(const char *who, const struct answer *a)
 	printf("#   %s: %s, counter %" PRId64 ", left %" PRId64
 	       " ms, the holder's T %" PRId64 ", ticket %" PRId64
 	       ", place %d%s%s\n",
-	       who, said_names[a->said], a->counter, a->pttl_ms,
-	       a->holder_ttl_ms, a->ticket, a->ahead,
-	       a->foreign ? ", foreign" : "", a->lost ? ", lost" : "");
+	       who, said_names[a->said], a->counter, left_of(a),
+	       a->busy.holder_ttl_ms, a->busy.ticket, a->busy.place,
+	       a->busy.foreign ? ", foreign" : "", a->lost ? ", lost" : "");
 }
 
 static void adjust(const struct trial *t, int64_t *number, int64_t counter)
@@ -403,17 +416,17 @@ static void follow(struct trial *t, const struct question *q,
 		adjust(t, &t->node.born, real->counter);
 		t->node.counter = real->counter;
 	}
-	if (real->ticket > 0) {
-		t->ticket[q->token] = real->ticket;
+	if (real->busy.ticket > 0) {
+		t->ticket[q->token] = real->busy.ticket;
 		if (place >= 0 && t->node.newest == t->node.line[place].ticket)
-			t->node.newest = real->ticket;
+			t->node.newest = real->busy.ticket;
 		if (place >= 0)
-			t->node.line[place].ticket = real->ticket;
+			t->node.line[place].ticket = real->busy.ticket;
 	}
 	/* a release that hands the lock over may leave a word to its own token,
 	 * which nobody asks with any more */
 	if (q->ask.verb == VERB_RELEASE && real->said == SAID_YES &&
-	    real->pttl_ms > 0) {
+	    real->handed_ms > 0) {
 		char list[120];
 
 		(void)snprintf(list, sizeof(list), "%.*s",
@@ -491,10 +504,10 @@ static bool step(struct trial *t)
 	       "# before: token %" PRId64 ", counter %" PRId64 ", %d waiters\n",
 	       t->step, what, by_hand ? by_hand : "", by_hand ? "; then " : "",
 	       verbs[q.ask.verb], q.token, t->ttl[q.token], q.ask.fence,
-	       q.ask.seen, q.ask.ticket, q.ask.newcomer ? " (new)" : "",
-	       q.conf.max_waiters,
+	       q.ask.seen, q.ask.acquire.ticket,
+	       q.ask.acquire.newcomer ? " (new)" : "", q.conf.max_waiters,
 	       q.conf.nodes == 1 ? ", one node" : ", of several nodes",
-	       q.ask.repairs ? ", repairs" : "",
+	       q.ask.confirm.repairs ? ", repairs" : "",
 	       q.conf.guard_ms > 0 ? ", guarded" : "", before.token,
 	       before.counter, before.waiters);
 	return false;

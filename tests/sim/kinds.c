@@ -51,6 +51,7 @@
 
 #include "lock/wire/force.h"
 #include "lock/wire/keys.h"
+#include "lock/wire/answer.h"
 #include "lock/wire/script.h"
 #include "redis.h"
 #include "server.h"
@@ -340,10 +341,10 @@ static void granted(const struct flight *f, int token, int n)
 	/* a question to join that comes late joins nobody who holds alone */
 	if (joins && c->token == token && c->running && !c->lease.joined)
 		return;
-	if (token == f->token && !joins && f->ask.only > 0 &&
-	    n != f->ask.only - 1)
+	if (token == f->token && !joins && f->ask.acquire.only > 0 &&
+	    n != f->ask.acquire.only - 1)
 		violated("%s wants slot %d and is granted %d", t->text,
-			 f->ask.only - 1, n);
+			 f->ask.acquire.only - 1, n);
 	plot.newcomer |=
 		!joins && f->ask.verb == VERB_ACQUIRE && f->ask.seen == 0;
 	if (n_nodes == 1)
@@ -401,7 +402,7 @@ static void healed(const struct flight *f)
 	bool other = s->owner != owner;
 
 	/* a counter born from a clock that was set back proves nothing */
-	if (counters_promised() && !f->ask.repairs &&
+	if (counters_promised() && !f->ask.confirm.repairs &&
 	    ((s->freed_us && s->freed_us > here->loss_us) ||
 	     (other && s->grant_us > here->loss_us)))
 		violated("%s heals a lock that is no longer its own", t->text);
@@ -409,7 +410,8 @@ static void healed(const struct flight *f)
 		expose();
 	stay_of(f->token)->owner = owner;
 	keep_family(f->ask.joins ? root_of(t) : f->token);
-	if (f->ask.repairs && other) /* else its record is there still */
+	if (f->ask.confirm.repairs &&
+	    other) /* else its record is there still */
 		now_of(s, owner);
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (stay_of(w.client[i].token)->owner == owner)
@@ -493,7 +495,7 @@ static void released(const struct flight *f, int n, const struct slot *had)
 {
 	const struct token *t = &tokens[f->token];
 	struct stay *y = stay_of(f->token);
-	int64_t least = f->ask.least_ms, rest;
+	int64_t least = f->ask.release.least_ms, rest;
 
 	if (f->answer.said != SAID_YES || least == 0)
 		return;
@@ -502,7 +504,7 @@ static void released(const struct flight *f, int n, const struct slot *had)
 		return;
 	rest = had[n].granted_ms + least;
 	if (y->owner != f->token)
-		rest = wall_ms() + least - f->ask.held_ms * 12 / 10 -
+		rest = wall_ms() + least - f->ask.release.held_ms * 12 / 10 -
 		       between(f->ask.sent, clock_of(&w.client[f->client])) *
 			       12 / 10;
 	if (n == t->slot_then) /* it may have another here, too */
@@ -520,7 +522,7 @@ static void touch(const struct flight *f)
 
 	/* what a killed client sent last, its guard's release may overtake */
 	t->ghost |= nobodys(f) && f->ask.verb == VERB_ACQUIRE && c->guard_will;
-	if (f->ask.reads && f->answer.said != SAID_NO && !f->refused)
+	if (f->ask.confirm.reads && f->answer.said != SAID_NO && !f->refused)
 		stay_of(f->token)->owner = -f->answer.group;
 	if (f->ask.verb == VERB_CONFIRM && f->ask.joins &&
 	    f->answer.said != SAID_NO && !f->refused) {
@@ -533,7 +535,7 @@ static void touch(const struct flight *f)
 	    (f->ask.verb == VERB_CONFIRM && f->answer.said == SAID_YES))
 		stay_of(f->token)->seen_ms = wall_ms();
 	if (f->ask.verb == VERB_ACQUIRE && f->life == c->life &&
-	    t->joined_us < 0 && f->answer.ahead >= 0)
+	    t->joined_us < 0 && f->answer.busy.place > 0)
 		t->joined_us = w.us;
 }
 
@@ -554,13 +556,14 @@ static void check_told(const struct flight *f)
 {
 	const struct slot *s;
 
-	if (f->ask.only == 0 || f->answer.said != SAID_BUSY)
+	if (f->ask.acquire.only == 0 || f->answer.said != SAID_BUSY)
 		return;
-	s = &here->slot[f->ask.only - 1];
+	s = &here->slot[f->ask.acquire.only - 1];
 	if (s->value[0] != '\0' &&
-	    f->answer.pttl_ms != redis_ends(here->redis, s->name) - wall_ms())
+	    f->answer.busy.pttl_ms !=
+		    redis_ends(here->redis, s->name) - wall_ms())
 		violated("%s wants slot %d and is told of another",
-			 tokens[f->token].text, f->ask.only - 1);
+			 tokens[f->token].text, f->ask.acquire.only - 1);
 }
 
 /* A script has run: what has changed? */
@@ -732,11 +735,10 @@ void sim_start(int who)
 	    slot_of(c) >= c->lease.conf.slots)
 		violated("client %d: slot %d of %d", who, slot_of(c),
 			 c->lease.conf.slots);
-	if (n_nodes > 1) {
-		note_start(c);
-		if (!plot.evicted && !w.backward_step)
-			check_rests(who);
-	}
+	/* (a question to join may have come late, and joined it elsewhere) */
+	note_start(c);
+	if (n_nodes > 1 && !plot.evicted && !w.backward_step)
+		check_rests(who);
 	check_fence(who);
 	c->running = true;
 	c->ended = c->dying = kin[who].lingers = false;
@@ -775,7 +777,7 @@ static void listen_at(int slot)
 {
 	struct flight *f = &w.flight[slot];
 
-	f->answer = (struct answer){.said = SAID_QUIET, .ahead = -1};
+	f->answer = (struct answer){.said = SAID_QUIET};
 	if (sim_take_word(f)) {
 		f->answer.said = SAID_WOKEN;
 		reply(slot);
@@ -797,7 +799,7 @@ static void tell_run(const struct flight *f, const struct words *words)
 		printf(" at node %d, fence %" PRId64, f->ask.node,
 		       f->ask.fence);
 	printf(" (saw %" PRId64 ", slot %d, ticket %" PRId64 ") ->",
-	       f->ask.seen, f->ask.slot, f->ask.ticket);
+	       f->ask.seen, f->ask.slot, f->ask.acquire.ticket);
 	for (int i = 0; i < words->n; i++)
 		if (!memchr(words->at[i], '\n', words->len[i]))
 			printf(" %.*s", (int)words->len[i], words->at[i]);
@@ -814,7 +816,7 @@ static void blur(struct flight *f)
 
 	for (int i = 0; i < n_nodes && plot.blind; i++)
 		if (f->answer.said == SAID_GRANTED && l->node[i].mine)
-			f->answer.slot = l->node[i].slot;
+			f->answer.granted.slot = l->node[i].slot;
 }
 
 /* As somebody would ask who never looks beyond the slot that he tried last. */
@@ -851,11 +853,10 @@ static void run_script(struct flight *f)
 	script_request(&f->ask, &t->conf, &t->keys, t->text, t->identity,
 		       plot.cluster ? REQUEST_CLUSTER : 0, &scratch, &request);
 	f->refused = !redis_run(here->redis, &request, &words);
-	f->answer.ahead = -1;
 	if (f->refused && !may_fail(words.at[0]))
 		violated("%s: the script fails: %s", t->text, words.at[0]);
-	else if (!f->refused && script_answer(f->ask.verb, &words, &f->answer,
-					      &sight, &why) < 0)
+	else if (!f->refused &&
+		 answer_read(f->ask.verb, &words, &f->answer, &sight, &why) < 0)
 		violated("%s: no answer: %s", t->text, why.text);
 	node_has_run(f, held, had);
 	blur(f);
@@ -1171,8 +1172,7 @@ static void lose_counter(void)
 {
 	int node = (int)(here - nodes);
 
-	if (w.losses < LOSSES_MAX)
-		plot.losses_at[w.losses] = node;
+	plot.losses_at[w.losses] = node;
 	note_loss(node, 0, 0);
 	here->loss_us = w.us;
 	plot.newcomer = false;
@@ -2357,25 +2357,27 @@ static struct ask invent(int token)
 		.fence = number_for(),
 		.slot = one_in(4) || !t->at[0].has ? (int)chance(SLOTS_MOST)
 						   : slot_in(t->at[0].has, 0),
-		.newcomer = one_in(6),
-		.only = one_in(6) ? 1 + (int)chance(SLOTS_MOST) : 0,
-		.repairs = one_in(6),
-		.reads = one_in(6),
-		.until_ms =
-			one_in(6) ? trial.us / 1000 + chance(2000) - 1000 : 0,
-		.withheld = one_in(6),
-		.queued = one_in(2),
-		.ran = one_in(2),
-		.least_ms = one_in(4) ? chance(600000) : 0,
-		.held_ms = chance(300000),
-		.once_ms = one_in(20) ? chance(60000) : 0};
+		.acquire = {.newcomer = one_in(6),
+			    .only = one_in(6) ? 1 + (int)chance(SLOTS_MOST)
+					      : 0},
+		.confirm = {.repairs = one_in(6),
+			    .reads = one_in(6),
+			    .until_ms = one_in(6) ? trial.us / 1000 +
+							    chance(2000) - 1000
+						  : 0},
+		.release = {.withheld = one_in(6),
+			    .queued = one_in(2),
+			    .ran = one_in(2),
+			    .least_ms = one_in(4) ? chance(600000) : 0,
+			    .held_ms = chance(300000),
+			    .once_ms = one_in(20) ? chance(60000) : 0}};
 
 	if (one_in(2))
 		choose_outer(&t->conf.outer);
 	ask.joins = one_in(t->conf.outer.group > 0 ? 2 : 4);
-	ask.ticket = one_in(4) ? -1 : one_in(3) ? 0 : t->joined_us;
+	ask.acquire.ticket = one_in(4) ? -1 : one_in(3) ? 0 : t->joined_us;
 	if (t->conf.shared)
-		ask.group = group_now();
+		ask.confirm.group = group_now();
 	return ask;
 }
 
@@ -2484,10 +2486,10 @@ static bool question(int token)
 	edited.at[1] = text;
 	edited.len[1] = len;
 	same = same_reply(&request, &edited, &out);
-	if (out.n > 0 && script_answer(ask.verb, &out, &a, &sight, &why) == 0) {
+	if (out.n > 0 && answer_read(ask.verb, &out, &a, &sight, &why) == 0) {
 		trial.seen[a.said]++;
-		if (a.ticket > 0)
-			t->joined_us = a.ticket;
+		if (a.busy.ticket > 0)
+			t->joined_us = a.busy.ticket;
 	}
 	same = same && same_reply(&request, &edited, &out);
 	free(text);

@@ -273,9 +273,9 @@ static bool superseded(struct node *n, const struct ask *ask, int64_t token,
 {
 	const struct word *w = word_of(n, token, us);
 
-	return ask->ticket > 0
-		       ? n->newest > ask->ticket
-		       : ask->ticket == 0 && w && w->kind == WORD_SUPERSEDED;
+	return ask->acquire.ticket > 0 ? n->newest > ask->acquire.ticket
+				       : ask->acquire.ticket == 0 && w &&
+						 w->kind == WORD_SUPERSEDED;
 }
 
 static int living(struct node *n, int64_t us)
@@ -311,13 +311,13 @@ static int64_t join(struct node *n, const struct ask *ask, int64_t token,
 		    const struct lease_conf *conf, int64_t us)
 {
 	struct waiter w = {.token = token,
-			   .ticket = ask->ticket,
+			   .ticket = ask->acquire.ticket,
 			   .ttl = conf->ttl_ms,
 			   .came = conf->ticket,
 			   .marked = conf->supersede};
 	int at = node_place(n, token);
 
-	if (ask->ticket == 0) {
+	if (ask->acquire.ticket == 0) {
 		w.ticket = us;
 		if (n->counter > us && n->waiters > 0)
 			w.ticket =
@@ -325,7 +325,7 @@ static int64_t join(struct node *n, const struct ask *ask, int64_t token,
 		if (conf->supersede)
 			w.ticket = larger(w.ticket, n->newest + 1);
 	}
-	if (at >= 0 && (ask->ticket == 0 || ask->newcomer))
+	if (at >= 0 && (ask->acquire.ticket == 0 || ask->acquire.newcomer))
 		w.ticket = n->line[at].ticket;
 	w.sign = at >= 0 ? n->line[at].sign : sign_of(n, token);
 	if (at >= 0)
@@ -343,40 +343,40 @@ static struct answer wait_for(struct node *n, const struct ask *ask,
 			      int64_t token, const struct lease_conf *conf,
 			      int64_t us)
 {
-	bool newcomer = ask->ticket == 0 || (ask->ticket > 0 && ask->newcomer);
+	bool newcomer = ask->acquire.ticket == 0 ||
+			(ask->acquire.ticket > 0 && ask->acquire.newcomer);
 	int64_t rest = young(n, conf->guard_ms, us);
 	struct answer a = {.said = n->token ? SAID_BUSY
 				   : rest   ? SAID_GUARDED
 					    : SAID_LOSS,
 			   .counter = larger(n->counter, 0),
-			   .age_ms = -1,
-			   .ahead = -1};
+			   .busy = {.age_ms = -1}};
 
 	if (newcomer && conf->max_waiters >= 0 && node_place(n, token) < 0 &&
 	    living(n, us) >= conf->max_waiters) {
 		a.said = SAID_FULL;
-		a.pttl_ms = n->waiters;
+		a.busy.pttl_ms = n->waiters;
 		return a;
 	}
-	if (ask->ticket >= 0) {
-		a.ticket = join(n, ask, token, conf, us);
+	if (ask->acquire.ticket >= 0) {
+		a.busy.ticket = join(n, ask, token, conf, us);
 		if (conf->supersede)
-			supersede(n, token, a.ticket, us);
-		a.ahead = node_place(n, token);
+			supersede(n, token, a.busy.ticket, us);
+		a.busy.place = node_place(n, token) + 1;
 	}
 	if (a.said != SAID_BUSY) {
-		a.pttl_ms = rest;
+		a.busy.pttl_ms = rest;
 		a.lost = reborn(n, ask);
 		return a;
 	}
-	a.pttl_ms = n->expires_ms - us / 1000;
-	a.foreign = n->record != n->token;
+	a.busy.pttl_ms = n->expires_ms - us / 1000;
+	a.busy.foreign = n->record != n->token;
 	a.lost = told(n, ask);
-	a.holder_ttl_ms = a.foreign ? 0 : n->holder_ttl;
-	a.holder = (uint64_t)n->token;
-	a.holder_ticket = a.foreign ? 0 : n->holder_ticket;
-	if (!a.foreign && (conf->nodes > 1 || conf->guard_ms > 0))
-		a.age_ms = larger(us / 1000 - n->since_us / 1000, 0);
+	a.busy.holder_ttl_ms = a.busy.foreign ? 0 : n->holder_ttl;
+	a.busy.holder = (uint64_t)n->token;
+	a.busy.holder_ticket = a.busy.foreign ? 0 : n->holder_ticket;
+	if (!a.busy.foreign && (conf->nodes > 1 || conf->guard_ms > 0))
+		a.busy.age_ms = larger(us / 1000 - n->since_us / 1000, 0);
 	return a;
 }
 
@@ -386,8 +386,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 	bool alone = conf->nodes == 1, looks = !alone || conf->guard_ms > 0;
 	bool by_time = alone || is_rolled_back(n);
 	struct answer granted = {.said = SAID_GRANTED,
-				 .ahead = -1,
-				 .server = looks ? server_of(n) : 0,
+				 .granted.server = looks ? server_of(n) : 0,
 				 .at_ms = us / 1000};
 	struct waiter me = {
 		.token = token, .ttl = conf->ttl_ms, .came = conf->ticket};
@@ -397,9 +396,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 	if (node_locked(n, us) && n->token == token && rest > 0)
 		return (struct answer){.said = SAID_GUARDED,
 				       .counter = larger(n->counter, 0),
-				       .pttl_ms = rest,
-				       .age_ms = 0,
-				       .ahead = -1};
+				       .busy.pttl_ms = rest};
 	if (node_locked(n, us) && n->token == token) {
 		int64_t before = n->counter;
 
@@ -417,21 +414,22 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 		granted.lost = told(n, ask);
 		return granted;
 	}
-	if (ask->newcomer && ask->ticket > 0)
-		ask->ticket = ask->ticket < us - 1000000   ? us - 1000000
-			      : ask->ticket > us + 1000000 ? us + 1000000
-							   : ask->ticket;
+	if (ask->acquire.newcomer && ask->acquire.ticket > 0)
+		ask->acquire.ticket = ask->acquire.ticket < us - 1000000
+					      ? us - 1000000
+				      : ask->acquire.ticket > us + 1000000
+					      ? us + 1000000
+					      : ask->acquire.ticket;
 	if (conf->supersede && superseded(n, ask, token, us))
 		return (struct answer){.said = SAID_SUPERSEDED,
-				       .counter = larger(n->counter, 0),
-				       .ahead = -1};
-	if (n->token == 0 && !ask->embargo && !reborn(n, ask) && rest == 0 &&
-	    !(ask->seen > 0 && n->counter < ask->seen)) {
+				       .counter = larger(n->counter, 0)};
+	if (n->token == 0 && !ask->acquire.embargo && !reborn(n, ask) &&
+	    rest == 0 && !(ask->seen > 0 && n->counter < ask->seen)) {
 		int64_t before = n->lost;
 		int64_t lost = n->counter < 0 ? LOST_NOW : before;
 
 		/* who was skipped has its place still */
-		if (ask->ticket > 0 && !ask->newcomer)
+		if (ask->acquire.ticket > 0 && !ask->acquire.newcomer)
 			(void)join(n, ask, token, conf, us);
 		if (!hand_over(n, token, by_time, lost, us))
 			grant(n, &me, conf->ttl_ms, by_time, before,
@@ -453,14 +451,14 @@ static bool heals(const struct node *n, const struct ask *ask,
 		  const struct lease_conf *conf, int64_t us)
 {
 	bool same = n->counter == ask->seen || n->twin == TWIN_HEAL_ANY;
-	bool lives = us < ask->until_ms * 1000;
+	bool lives = us < ask->confirm.until_ms * 1000;
 
-	if (ask->repairs)
+	if (ask->confirm.repairs)
 		return (larger(n->counter, 0) == ask->seen || same ||
 			untouched(n, ask->seen)) &&
 		       young(n, conf->guard_ms, us) == 0;
-	if (ask->seen == 0 || ask->until_ms < 0 ||
-	    (ask->until_ms > 0 && !lives &&
+	if (ask->seen == 0 || ask->confirm.until_ms < 0 ||
+	    (ask->confirm.until_ms > 0 && !lives &&
 	     (conf->nodes > 1 || n->counter < 0)))
 		return false;
 	if (lives && n->counter < ask->seen && n->twin != TWIN_BACK_IS_LOST)
@@ -473,7 +471,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 			     int64_t token, const struct lease_conf *conf,
 			     int64_t us)
 {
-	struct answer a = {.said = SAID_YES, .ahead = -1, .at_ms = us / 1000};
+	struct answer a = {.said = SAID_YES, .at_ms = us / 1000};
 	bool locked = node_locked(n, us), back = false;
 	int64_t before = n->counter, higher;
 	int place = node_place(n, token);
@@ -484,10 +482,9 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	      n->counter >= PLAIN_LEAST && n->counter >= ask->fence))
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
-				       .pttl_ms = 1,
-				       .ahead = -1};
+				       .confirm.pttl_ms = 1};
 	if (locked && n->token == token) {
-		a.pttl_ms = n->expires_ms - us / 1000;
+		a.confirm.pttl_ms = n->expires_ms - us / 1000;
 	} else if (!locked && heals(n, ask, conf, us)) {
 		a.said = SAID_HEALED;
 		back = before >= 0 && before < ask->seen;
@@ -496,8 +493,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 	} else {
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0),
-				       .pttl_ms = locked,
-				       .ahead = -1};
+				       .confirm.pttl_ms = locked};
 	}
 	set(n, token, conf->ttl_ms, us);
 	if (n->record != token) {
@@ -524,7 +520,7 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 			n->born = higher;
 	}
 	a.counter = n->counter;
-	a.raised = a.counter != before && a.counter == ask->fence;
+	a.confirm.raised = a.counter != before && a.counter == ask->fence;
 	return a;
 }
 
@@ -538,22 +534,20 @@ static struct answer release(struct node *n, const struct ask *ask,
 	if (node_locked(n, us) && n->token == token && n->record == token &&
 	    n->round > ask->round && n->twin != TWIN_ROUND)
 		return (struct answer){.said = SAID_NO,
-				       .counter = larger(n->counter, 0),
-				       .ahead = -1};
-	if (ask->queued && at >= 0)
+				       .counter = larger(n->counter, 0)};
+	if (ask->release.queued && at >= 0)
 		leave(n, at);
-	if (ask->queued)
+	if (ask->release.queued)
 		forget_sign(n, token);
 	while (node_heard(n, token, us))
 		;
 	if (((!node_locked(n, us) || n->token != token) &&
 	     n->twin != TWIN_RELEASE_ANY) ||
-	    (ask->queued && n->twin == TWIN_CANCEL_KEEPS)) {
-		if (ask->ran)
+	    (ask->release.queued && n->twin == TWIN_CANCEL_KEEPS)) {
+		if (ask->release.ran)
 			wake(n, token, WORD_UNLOCKED, KEPT_MS, us);
 		return (struct answer){.said = SAID_NO,
-				       .counter = larger(n->counter, 0),
-				       .ahead = -1};
+				       .counter = larger(n->counter, 0)};
 	}
 	least = before < 0 || (!alone && is_rolled_back(n)) ? us : 0;
 	least = larger(larger(before, least), ask->fence);
@@ -561,8 +555,8 @@ static struct answer release(struct node *n, const struct ask *ask,
 		move(n, least, true);
 	if (n->twin != TWIN_RELEASE_STILL)
 		n->counter = least;
-	lost = ask->ran || n->record != token ? 0 : n->lost;
-	passed = !ask->withheld && hand_over(n, token, alone, lost, us);
+	lost = ask->release.ran || n->record != token ? 0 : n->lost;
+	passed = !ask->release.withheld && hand_over(n, token, alone, lost, us);
 	if (!passed) {
 		n->token = 0;
 		n->record = 0;
@@ -574,9 +568,8 @@ static struct answer release(struct node *n, const struct ask *ask,
 		n->token = 0;
 	return (struct answer){.said = SAID_YES,
 			       .counter = n->counter,
-			       .pttl_ms =
-				       passed ? n->expires_ms - us / 1000 : 0,
-			       .ahead = -1};
+			       .handed_ms =
+				       passed ? n->expires_ms - us / 1000 : 0};
 }
 
 static struct answer run(struct node *n, struct ask *ask, int64_t token,
@@ -589,8 +582,7 @@ static struct answer run(struct node *n, struct ask *ask, int64_t token,
 	if (ask->verb == VERB_RELEASE)
 		return release(n, ask, token, conf->nodes == 1, us);
 	return (struct answer){.said = node_heard(n, token, us) ? SAID_WOKEN
-								: SAID_QUIET,
-			       .ahead = -1};
+								: SAID_QUIET};
 }
 
 struct answer node_run(struct node *n, const struct ask *ask, int64_t token,

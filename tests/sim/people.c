@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cluster.h"
+#include "lock/wire/answer.h"
 #include "net/errors.h"
 #include "server.h"
 
@@ -32,33 +33,32 @@ void person_is(struct person *p, struct lease_conf conf)
 
 static struct ask question(const struct person *p, enum verb verb)
 {
-	return (struct ask){.verb = verb,
-			    .fence = p->fence,
-			    .seen = p->counter,
-			    .ticket = p->ticket,
-			    .only = p->only,
-			    .listen_ms = 1000,
-			    .joins = p->conf.outer.token[0] != '\0',
-			    .slot = p->slot,
-			    .group = p->group,
-			    .joined = p->a.joined,
-			    .queued = verb == VERB_RELEASE,
+	return (struct ask){
+		.verb = verb,
+		.fence = p->fence,
+		.seen = p->counter,
+		.acquire = {.ticket = p->ticket, .only = p->only},
+		.listen_ms = 1000,
+		.joins = p->conf.outer.token[0] != '\0',
+		.slot = p->slot,
+		.round = p->round,
+		.confirm = {.group = p->group, .joined = p->a.confirm.joined},
+		.release = {.queued = verb == VERB_RELEASE,
 			    .ran = p->fence > 0,
 			    .withheld = p->withheld,
-			    .round = p->round,
-			    .least_ms = p->conf.min_hold_ms};
+			    .least_ms = p->conf.min_hold_ms}};
 }
 
 static void remember(struct person *p)
 {
 	if (p->a.counter > p->counter)
 		p->counter = p->a.counter;
-	if (p->a.ticket > 0)
-		p->ticket = p->a.ticket;
+	if (p->a.busy.ticket > 0)
+		p->ticket = p->a.busy.ticket;
 	if (p->a.said != SAID_GRANTED)
 		return;
 	p->fence = p->a.counter;
-	p->slot = p->a.slot;
+	p->slot = p->a.granted.slot;
 	p->group = p->a.group;
 }
 
@@ -80,7 +80,7 @@ static int asks(struct person *p, enum verb verb)
 			       ? SAID_LATER
 			       : SAID_NEVER;
 	}
-	if (script_answer(verb, &reply, &p->a, &sight, &why) < 0)
+	if (answer_read(verb, &reply, &p->a, &sight, &why) < 0)
 		bail("%s: %s", p->token, why.text);
 	remember(p);
 	return (int)p->a.said;

@@ -179,7 +179,7 @@ static void node_has_run(const struct flight *f, const struct node *n,
 	if (f->ask.verb == VERB_RELEASE && had == f->token)
 		t->released_us = w.us;
 	if (f->ask.verb == VERB_ACQUIRE && f->life == c->life &&
-	    t->joined_us < 0 && f->answer.ahead >= 0)
+	    t->joined_us < 0 && f->answer.busy.place > 0)
 		t->joined_us = w.us;
 }
 
@@ -279,7 +279,7 @@ void sim_arrived(int node, int slot)
 	     "counter %" PRId64 " (knew %" PRId64
 	     "), place %d, lock of %" PRId64 "%s",
 	     node, f->ask.verb, f->client, f->token, f->answer.said,
-	     f->answer.counter, f->ask.seen, f->answer.ahead, n->token,
+	     f->answer.counter, f->ask.seen, f->answer.busy.place - 1, n->token,
 	     f->answer.lost ? ", told of a loss" : "");
 	node_has_run(f, n, had);
 	if (f->answer.said == SAID_QUIET) {

@@ -38,16 +38,16 @@ static void plain(void)
 {
 	ASKS(A, ACQUIRE, GRANTED);
 	ASKS(B, ACQUIRE, BUSY);
-	CHECK(B->a.ahead == 0);
+	CHECK(B->a.busy.place == 1);
 	person_is(C, person_inside(A));
 	ASKS(C, ACQUIRE, GRANTED);
 	ASKS(A, CONFIRM, YES);
-	CHECK(A->a.joined);
+	CHECK(A->a.confirm.joined);
 	ASKS(C, CONFIRM, YES);
 	ASKS(C, RELEASE, YES);
 	CHECK(in_one_slot());
 	ASKS(A, RELEASE, YES);
-	CHECK(A->a.pttl_ms > 0);
+	CHECK(A->a.handed_ms > 0);
 	ASKS(B, LISTEN, WOKEN);
 	ASKS(B, ACQUIRE, GRANTED);
 	CHECK(B->fence > A->fence);
@@ -116,7 +116,7 @@ static void late_renewal(void)
 	(void)cluster_say(owner, "DEL job");
 	ASKS(A, RELEASE, NO);
 	ASKS(A, CONFIRM, NO);
-	CHECK(A->a.unlocked);
+	CHECK(A->a.confirm.unlocked);
 	ASKS(B, ACQUIRE, GRANTED);
 	ASKS(B, RELEASE, YES);
 }
@@ -280,7 +280,7 @@ static void late_acquire_of_unlocked(void)
 	A->counter = A->ticket = 0;
 	ASKS(A, ACQUIRE, GRANTED);
 	ASKS(A, CONFIRM, NO);
-	CHECK(A->a.unlocked);
+	CHECK(A->a.confirm.unlocked);
 	ASKS(A, RELEASE, YES);
 }
 
@@ -456,7 +456,7 @@ static void stuck(void)
 	CHECK(A->fence > seen); /* it might be that of another slot's by now */
 	CHECK(lease_left(move.from) > 15000);
 	ASKS(B, ACQUIRE, BUSY);
-	CHECK(B->a.ahead == -1 && B->ticket == 0);
+	CHECK(B->a.busy.place == 0 && B->ticket == 0);
 	seen = A->counter;
 	ASKS(A, RELEASE, YES);
 	CHECK(cluster_count(move.from) == 1 && cluster_count(move.to) == 0);
@@ -479,7 +479,7 @@ static void handed_over(void)
 	ASKS(C, ACQUIRE, BUSY);
 	on_the_move();
 	ASKS(C, ACQUIRE, BUSY);
-	CHECK(C->a.ahead == -1);
+	CHECK(C->a.busy.place == 0);
 	ASKS(A, RELEASE, YES);
 	ASKS(C, ACQUIRE, BUSY);
 	ASKS(B, ACQUIRE, GRANTED);
@@ -488,7 +488,7 @@ static void handed_over(void)
 	ASKS(B, CONFIRM, YES);
 	has_moved();
 	ASKS(C, ACQUIRE, BUSY);
-	CHECK(C->a.ahead == 0);
+	CHECK(C->a.busy.place == 1);
 	ASKS(B, RELEASE, YES);
 	ASKS(C, LISTEN, WOKEN);
 	ASKS(C, ACQUIRE, GRANTED);
@@ -512,7 +512,7 @@ static void ahead_of_the_line(void)
 	CHECK(lease_left(move.to) > 15000);
 	ASKS(C, ACQUIRE, BUSY);
 	ASKS(A, RELEASE, YES);
-	CHECK(A->a.pttl_ms == 0 && cluster_count(move.to) == 1);
+	CHECK(A->a.handed_ms == 0 && cluster_count(move.to) == 1);
 	ASKS(B, ACQUIRE, LATER);
 	has_moved();
 	ASKS(C, ACQUIRE, BUSY); /* B came before */
@@ -534,14 +534,14 @@ static void nested(void)
 	ASKS(C, ACQUIRE, GRANTED);
 	on_the_move();
 	ASKS(A, CONFIRM, YES);
-	CHECK(A->a.joined);
+	CHECK(A->a.confirm.joined);
 	ASKS(C, CONFIRM, YES);
 	person_is(D, person_inside(A));
 	ASKS(D, ACQUIRE, GRANTED);
 	carry("sharers:tok-0");
 	lease_is(move.from, 60000);
 	ASKS(A, CONFIRM, YES);
-	CHECK(A->a.joined && lease_left(move.from) > 55000);
+	CHECK(A->a.confirm.joined && lease_left(move.from) > 55000);
 	ASKS(C, CONFIRM, LATER);
 	ASKS(A, RELEASE, LATER);
 	CHECK(lease_left(move.from) > 0);

@@ -165,7 +165,7 @@ void note_loss(int node, int64_t left, int64_t holder)
 	int64_t longest = 0;
 
 	if (w.losses == LOSSES_MAX)
-		return;
+		abort();
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if ((w.client[i].lease.state == LEASE_HELD ||
 		     (holder != 0 && w.client[i].token == holder)) &&
@@ -358,7 +358,7 @@ void wake_listeners(int node, bool lossy)
 		}
 		if (!sim_take_word(f))
 			continue;
-		f->answer = (struct answer){.said = SAID_WOKEN, .ahead = -1};
+		f->answer = (struct answer){.said = SAID_WOKEN};
 		reply(i);
 	}
 }

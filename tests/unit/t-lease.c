@@ -75,16 +75,16 @@ static void reply(const struct ask *a, enum said said, int64_t counter,
 {
 	struct answer answer = {.said = said, .counter = counter};
 
-	if (a->ticket < 0)
-		answer.ahead = -1;
-
-	if (said == SAID_BUSY)
-		answer.pttl_ms = T;
-	answer.raised = counter > l.node[a->node].counter;
+	if (a->verb == VERB_ACQUIRE)
+		answer.busy =
+			(struct busy){.pttl_ms = said == SAID_BUSY ? T : 0,
+				      .place = a->acquire.ticket >= 0};
+	answer.confirm.raised = counter > l.node[a->node].counter;
 	/* what is left is what the last credited question left */
 	if (said == SAID_YES)
-		answer.pttl_ms = l.conf.ttl_ms -
-				 between(l.node[a->node].credited_at, ms(t));
+		answer.confirm.pttl_ms =
+			l.conf.ttl_ms -
+			between(l.node[a->node].credited_at, ms(t));
 	lease_answer(&l, a, &answer, ms(t));
 }
 
@@ -94,11 +94,11 @@ static void held_by(const struct ask *a, uint64_t whose, int64_t ticket,
 {
 	struct answer answer = {.said = SAID_BUSY,
 				.counter = 100,
-				.pttl_ms = T,
-				.holder = whose,
-				.holder_ticket = ticket,
-				.age_ms = age,
-				.ahead = a->ticket < 0 ? -1 : 0};
+				.busy = {.pttl_ms = T,
+					 .holder = whose,
+					 .holder_ticket = ticket,
+					 .age_ms = age,
+					 .place = a->acquire.ticket >= 0}};
 
 	lease_answer(&l, a, &answer, ms(t));
 }
@@ -263,20 +263,22 @@ static void test_guard(void)
 	begin(3, T, FOREVER);
 	l.conf.guard_ms = T;
 	asks(0);
-	is_int(q[0].guard_ms, T, "a server up for less than T has no vote");
+	is_int(q[0].acquire.guard_ms, T,
+	       "a server up for less than T has no vote");
 	reply(&q[0], SAID_GRANTED, 100, 1);
 	lease_answer(&l, &q[2],
 		     &(struct answer){.said = SAID_BUSY,
 				      .counter = 100,
-				      .pttl_ms = T,
-				      .holder_ttl_ms = (int64_t)30 * T,
-				      .ahead = 0},
+				      .busy = {.pttl_ms = T,
+					       .holder_ttl_ms = (int64_t)30 * T,
+					       .place = 1}},
 		     ms(2));
 	is_int(l.state, LEASE_ASKING, "one tells of a longer lease");
 	reply(&q[1], SAID_GRANTED, 100, 3);
 	is_int(l.state, LEASE_ASKING, "two grants, but by the shorter guard");
 	is_int(asks(3), 2, "are asked for again");
-	ok(q[0].guard_ms == (int64_t)30 * T && q[1].guard_ms == q[0].guard_ms,
+	ok(q[0].acquire.guard_ms == (int64_t)30 * T &&
+		   q[1].acquire.guard_ms == q[0].acquire.guard_ms,
 	   "by the longer one");
 	lease_release(&l, ms(4));
 	asks(4);
@@ -319,7 +321,7 @@ static void told_to_stop(const struct ask *a, enum said said, int64_t stop_ms,
 {
 	struct answer answer = {.said = said,
 				.counter = 100,
-				.pttl_ms = T - 5000,
+				.confirm.pttl_ms = T - 5000,
 				.stops = true,
 				.stop_ms = stop_ms};
 
@@ -557,7 +559,8 @@ static void test_wait(void)
 	reply(&q[0], SAID_BUSY, 100, 3600000);
 	lease_release(&l, ms(3600001));
 	is_int(asks(3600001), 1, "a waiter that is told to stop");
-	ok(q[0].verb == VERB_RELEASE && q[0].queued && !q[0].ran,
+	ok(q[0].verb == VERB_RELEASE && q[0].release.queued &&
+		   !q[0].release.ran,
 	   "leaves the line");
 	reply(&q[0], SAID_NO, 100, 3600002);
 	is_int(asks(3600002), 0, "no more than that");
@@ -597,17 +600,17 @@ static void busy(int place, int64_t pttl, bool foreign, int64_t t)
 {
 	const struct answer answer = {.said = SAID_BUSY,
 				      .counter = 100,
-				      .pttl_ms = pttl,
-				      .ticket = 77,
-				      .ahead = place,
-				      .foreign = foreign};
+				      .busy = {.pttl_ms = pttl,
+					       .ticket = 77,
+					       .place = place + 1,
+					       .foreign = foreign}};
 
 	lease_answer(&l, &q[0], &answer, ms(t));
 }
 
 static void heard(enum said said, int64_t t)
 {
-	const struct answer answer = {.said = said, .ahead = -1};
+	const struct answer answer = {.said = said};
 
 	lease_answer(&l, &listening, &answer, ms(t));
 }
@@ -651,7 +654,8 @@ static void test_listening(void)
 
 		begin(1, T, FOREVER);
 		asks(0);
-		is_int(q[0].ticket, 0, "the first question has no ticket");
+		is_int(q[0].acquire.ticket, 0,
+		       "the first question has no ticket");
 		busy(rows[i].ahead, rows[i].pttl, rows[i].foreign, 1);
 		is_int(asks(1), 0, "who waits asks nothing,");
 		ok(no_blpop ? listening.verb == VERB_NONE
@@ -678,7 +682,8 @@ static void test_woken(void)
 	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 300);
 	is_int(asks(300), 1, "who is woken asks at once");
-	ok(q[0].verb == VERB_ACQUIRE && q[0].ticket == 77 && !q[0].fresh,
+	ok(q[0].verb == VERB_ACQUIRE && q[0].acquire.ticket == 77 &&
+		   !q[0].fresh,
 	   "with its ticket, where it listened");
 	reply(&q[0], SAID_GRANTED, 101, 301);
 	is_int(l.state, LEASE_HELD, "a grant is claimed by asking");
@@ -692,7 +697,8 @@ static void test_woken(void)
 	reply(&q[0], SAID_YES, 101, 7000);
 	lease_release(&l, ms(7001));
 	is_int(asks(7001), 1, "what was held is given back");
-	ok(!q[0].queued && q[0].ran, "and is in no line any more");
+	ok(!q[0].release.queued && q[0].release.ran,
+	   "and is in no line any more");
 
 	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 300);
@@ -744,7 +750,7 @@ static void test_no_blpop(void)
 	first = listening;
 	is_int(next(1), 5001, "who listens asks");
 	ok(q[0].verb == VERB_ACQUIRE && q[0].chan != first.chan &&
-		   !q[0].fresh && q[0].ticket == 77,
+		   !q[0].fresh && q[0].acquire.ticket == 77,
 	   "beside that, with its ticket");
 	for (int64_t t = 5002; t < 40000; t = next(t)) {
 		busy(0, T, false, t);
@@ -770,12 +776,12 @@ static void test_no_blpop(void)
 	stand_in_line(FOREVER);
 	broke(&listening, true, 50);
 	ok(next(50) <= 150, "who is cut off comes back soon");
-	is_int(q[0].ticket, 77, "with its ticket");
+	is_int(q[0].acquire.ticket, 77, "with its ticket");
 
 	stand_in_line(FOREVER);
 	lease_release(&l, ms(60));
 	is_int(asks(60), 1, "who gives up");
-	ok(q[0].verb == VERB_RELEASE && q[0].fresh && q[0].queued,
+	ok(q[0].verb == VERB_RELEASE && q[0].fresh && q[0].release.queued,
 	   "leaves the line, and not where it listens");
 
 	stand_in_line(3000);
@@ -783,7 +789,8 @@ static void test_no_blpop(void)
 	busy(0, T, false, 3001);
 	is_int(l.end, END_BUSY, "and given up");
 	is_int(asks(3001), 1, "not without");
-	ok(q[0].verb == VERB_RELEASE && q[0].queued, "leaving the line");
+	ok(q[0].verb == VERB_RELEASE && q[0].release.queued,
+	   "leaving the line");
 
 	stand_in_line(3000);
 	is_int(next(1), 3000, "a look that is not answered");
@@ -795,11 +802,13 @@ static void test_no_blpop(void)
 	is_int(next(0) > 0, 1, "no answer, for now");
 	is_int(l.state, LEASE_ASKING, "it is asked for again");
 	lease_answer(&l, &q[0],
-		     &(struct answer){.said = SAID_BUSY, .ticket = 5},
+		     &(struct answer){.said = SAID_BUSY,
+				      .busy = {.ticket = 5, .place = 1}},
 		     ms(9000));
 	lease_release(&l, ms(9001));
 	asks(9001);
-	ok(n_q > 0 && q[n_q - 1].verb == VERB_RELEASE && q[n_q - 1].queued,
+	ok(n_q > 0 && q[n_q - 1].verb == VERB_RELEASE &&
+		   q[n_q - 1].release.queued,
 	   "an answer that comes late has put us in line: we leave it");
 }
 
@@ -821,20 +830,19 @@ static void test_turned_away(void)
 
 	begin(1, T, 0);
 	asks(0);
-	is_int(q[0].ticket, -1, "-n does not stand in line");
+	is_int(q[0].acquire.ticket, -1, "-n does not stand in line");
 	begin(3, T, FOREVER);
 	asks(0);
-	ok(q[0].ticket == 700 && q[2].ticket == 700 && q[1].newcomer,
+	ok(q[0].acquire.ticket == 700 && q[2].acquire.ticket == 700 &&
+		   q[1].acquire.newcomer,
 	   "on several nodes the ticket is ours");
 }
 
 /* Handed over after the counter was lost: somebody may be unaware. */
 static void test_told_of_loss(void)
 {
-	struct answer granted = {.said = SAID_GRANTED,
-				 .counter = 200,
-				 .ahead = -1,
-				 .lost = true};
+	struct answer granted = {
+		.said = SAID_GRANTED, .counter = 200, .lost = true};
 	int64_t t;
 
 	begin(1, 3000, FOREVER);
@@ -892,8 +900,7 @@ static void test_slots_apart(void)
 							   ? SAID_GRANTED
 							   : SAID_YES,
 					   .counter = 100,
-					   .ahead = -1,
-					   .slot = q[i].node};
+					   .granted.slot = q[i].node};
 
 			lease_answer(&l, &q[i], &a, ms(t));
 		}
@@ -952,7 +959,8 @@ static void test_lost_and_told(void)
 		is_int(asks(5002), nodes, "%d nodes: lost, and all are told",
 		       nodes);
 		for (int i = 0; i < n_q; i++)
-			to_those += q[i].verb == VERB_RELEASE && !q[i].queued;
+			to_those += q[i].verb == VERB_RELEASE &&
+				    !q[i].release.queued;
 		is_int(to_those, nodes, "with a release");
 		for (int i = 0; i < nodes; i++)
 			reply(&q[i], SAID_NO, 105, 5003);
@@ -1016,7 +1024,7 @@ static void test_step(void)
 	lease_answer(&l, &q[0],
 		     &(struct answer){.said = SAID_YES,
 				      .counter = 100,
-				      .pttl_ms = 15000},
+				      .confirm.pttl_ms = 15000},
 		     ms(t + 1));
 	is_int(l.stepped, 1, "10 s too short: the server's clock was set");
 	is_int(l.state, LEASE_HELD, "nothing is lost by that");
@@ -1044,10 +1052,10 @@ static void test_step(void)
  * be granted. */
 static int64_t embargo(int64_t own, int64_t holders)
 {
-	struct answer busy = {.said = SAID_BUSY,
-			      .counter = 500,
-			      .pttl_ms = 50,
-			      .holder_ttl_ms = holders};
+	struct answer busy = {
+		.said = SAID_BUSY,
+		.counter = 500,
+		.busy = {.pttl_ms = 50, .holder_ttl_ms = holders, .place = 1}};
 	int64_t t, shown;
 
 	begin(1, own, FOREVER);
@@ -1057,7 +1065,7 @@ static int64_t embargo(int64_t own, int64_t holders)
 	is_int(q[0].seen, 500, "a waiter tells the counter it saw");
 	shown = t + 7;
 	reply(&q[0], SAID_LOSS, 0, shown);
-	for (t = shown; (t = next(t)) >= 0 && q[0].embargo;)
+	for (t = shown; (t = next(t)) >= 0 && q[0].acquire.embargo;)
 		reply(&q[0], SAID_LOSS, 0, t);
 	return t - shown;
 }
@@ -1339,7 +1347,7 @@ static void test_claim(void)
 	is_int(asks(10), 2, "those who granted are asked to confirm");
 	ok(count(VERB_CONFIRM, 0, -1) && count(VERB_CONFIRM, 1, -1), "both");
 	ok(q[0].fence == 103 && q[1].fence == 103, "the largest value");
-	ok(q[0].until_ms < 0 && q[1].until_ms < 0,
+	ok(q[0].confirm.until_ms < 0 && q[1].confirm.until_ms < 0,
 	   "nothing heals before the claim");
 	reply(&q[0], SAID_YES, 103, 11);
 	is_int(l.state, LEASE_CLAIMING, "one is too few");
@@ -1389,7 +1397,7 @@ static void test_minority(void)
 
 	split(8, 8, 900, 5000);
 	is_int(asks(1), 1, "somebody has a quorum:");
-	ok(count(VERB_RELEASE, 1, 0) && !q[0].queued,
+	ok(count(VERB_RELEASE, 1, 0) && !q[0].release.queued,
 	   "what was granted is given back, and nothing else");
 	(void)next(1);
 	ok(!count(VERB_ACQUIRE, 1, -1) && n_q == 2,
@@ -1477,10 +1485,11 @@ static void in_line(const struct ask *a, int64_t ticket, int64_t t)
 {
 	struct answer answer = {.said = SAID_BUSY,
 				.counter = 100,
-				.pttl_ms = T,
-				.holder = 8 + (unsigned int)a->node,
-				.age_ms = 5000,
-				.ticket = a->node == 0 ? ticket : 700};
+				.busy = {.pttl_ms = T,
+					 .holder = 8 + (unsigned int)a->node,
+					 .age_ms = 5000,
+					 .ticket = a->node == 0 ? ticket : 700,
+					 .place = 1}};
 
 	lease_answer(&l, a, &answer, ms(t));
 }
@@ -1510,7 +1519,7 @@ static int64_t stood_back(int64_t ticket, bool supersede, int node)
 	is_int(n_q, 3, "all three are asked again");
 	for (int k = 0; k < n_q; k++)
 		if (q[k].node == node)
-			return q[k].ticket;
+			return q[k].acquire.ticket;
 	return -1;
 }
 
@@ -1538,9 +1547,7 @@ static void granted_by(const struct ask *a, uint64_t server, int slot,
 {
 	struct answer answer = {.said = SAID_GRANTED,
 				.counter = 100,
-				.slot = slot,
-				.server = server,
-				.ahead = -1};
+				.granted = {.slot = slot, .server = server}};
 
 	lease_answer(&l, a, &answer, ms(t));
 }
@@ -1564,7 +1571,6 @@ static void test_taken_since(void)
 	lease_answer(&l, &q[0],
 		     &(struct answer){.said = SAID_GRANTED,
 				      .counter = 600,
-				      .ahead = -1,
 				      .lost = true},
 		     ms(10));
 	ok(l.node[0].mine && l.state == LEASE_WAITING,
@@ -1582,7 +1588,8 @@ static void test_slots(void)
 	begin(3, T, FOREVER);
 	l.conf.slots = 3;
 	asks(0);
-	is_int(q[0].only + q[1].only + q[2].only, 0, "any slot will do");
+	is_int(q[0].acquire.only + q[1].acquire.only + q[2].acquire.only, 0,
+	       "any slot will do");
 	granted_by(&q[0], 0, 0, 1);
 	granted_by(&q[1], 0, 1, 1);
 	held_by(&q[2], 8, 600, 5000, 1);
@@ -1603,7 +1610,7 @@ static void test_slots(void)
 			       "in another round where it was given back");
 	for (int k = 0; k < n_q; k++)
 		if (q[k].node == 0)
-			is_int(q[k].only, 1 + 1,
+			is_int(q[k].acquire.only, 1 + 1,
 			       "for the slot that was given "
 			       "on the other");
 	for (int k = 0; k < n_q; k++)
@@ -1642,7 +1649,7 @@ static void test_slots_met(void)
 				reply(&q[k], SAID_YES, 101, t);
 			else if (q[k].node == 2)
 				broke(&q[k], false, t);
-			else if ((any = q[k].only == 0))
+			else if ((any = q[k].acquire.only == 0))
 				break;
 			else if (q[k].node == 0)
 				held_by(&q[k], 8, 600, 5, t);
@@ -1770,7 +1777,7 @@ static void test_slots_narrow(void)
 	is_int(next(2), 1 + 50, "nor when one of them has answered");
 	is_int(n_q, 4, "but after a moment, those that can be");
 	for (int k = 0; k < n_q; k++)
-		is_int(q[k].only, 1 + 3, "for the slot that is kept");
+		is_int(q[k].acquire.only, 1 + 3, "for the slot that is kept");
 	t = 52;
 	for (int k = 0; k < n_q; k++)
 		granted_by(&q[k], 0, q[k].node == 0 ? 1 : 3, t);
@@ -1808,7 +1815,7 @@ static void test_slots_handed(void)
 	t = next(1);
 	is_int(n_q, 5, "all are asked for the slot that one has granted");
 	for (int k = 0; k < n_q; k++) {
-		is_int(q[k].only, 1 + 1, "for that one alone");
+		is_int(q[k].acquire.only, 1 + 1, "for that one alone");
 		if (q[k].node < 2)
 			granted_by(&q[k], 0, q[k].node == 0 ? 1 : 3, t + 1);
 		else
@@ -1909,7 +1916,7 @@ static int until_repaired(int64_t *t, int64_t counter, bool taken)
 	for (int i = 0; i < 12; i++) {
 		*t = next(*t);
 		for (int k = 0; k < n_q; k++) {
-			if (q[k].repairs) {
+			if (q[k].confirm.repairs) {
 				q[0] = q[k];
 				return asked;
 			}
@@ -1923,7 +1930,7 @@ static int until_repaired(int64_t *t, int64_t counter, bool taken)
 			lease_answer(&l, &q[k],
 				     &(struct answer){.said = SAID_NO,
 						      .counter = counter,
-						      .pttl_ms = taken},
+						      .confirm.pttl_ms = taken},
 				     ms(*t));
 		}
 	}
@@ -1944,7 +1951,7 @@ static void test_repair(void)
 			     ms(1));
 	lease_use(&l);
 	t = next(1);
-	is_int(q[0].until_ms, 5000 + T,
+	is_int(q[0].confirm.until_ms, 5000 + T,
 	       "a vanished lock is set again until it would have ended there");
 	l.node[1].mine = false;
 	is_int(until_repaired(&t, 107, false), 1 << 0 | 1 << 2,
@@ -1966,11 +1973,10 @@ static void test_repair(void)
  * release is late on the third one: its grant would end after 2 s. */
 static void test_handed_late(void)
 {
-	const struct answer held = {.said = SAID_BUSY,
-				    .counter = 99,
-				    .pttl_ms = T,
-				    .ticket = 77,
-				    .holder = 5};
+	const struct answer held = {
+		.said = SAID_BUSY,
+		.counter = 99,
+		.busy = {.pttl_ms = T, .ticket = 77, .place = 1, .holder = 5}};
 	int64_t t = 1;
 	int asked = 0;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions as requests, replies as answers. */
+#include "lock/wire/answer.h"
 #include "lock/wire/script.h"
 
 #include <limits.h>
@@ -45,30 +46,28 @@ static const struct request {
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .max_waiters = 4},
-	 {.ticket = 1700000000123456},
+	 {.acquire.ticket = 1700000000123456},
 	 {TOKEN, "1", "1500", "0", "1", "1700000000123456", "-1", STANDS, "0",
 	  "0", "0", "-1", "-1", "0", "0"}},
 	{VERB_ACQUIRE,
 	 5,
 	 {.nodes = 3, .once_ms = 1, .guard_ms = 30000, .ticket = 77},
 	 {.fence = 7,
-	  .ticket = -1,
-	  .embargo = true,
-	  .newcomer = true,
-	  .only = 3},
+	  .acquire =
+		  {.ticket = -1, .embargo = true, .newcomer = true, .only = 3}},
 	 {TOKEN, "0", "1500", "0", "0", "-1", "-1",
 	  "1500 1 -\nticket 77\n" ABOUT, "1", "1", "1", "30000", "2", "0",
 	  "5"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .shared = true, .slots = 1},
-	 {.ticket = 1700000000123456, .slot = 3},
+	 {.acquire.ticket = 1700000000123456, .slot = 3},
 	 {TOKEN, "0", "1500", "0", "1", "1700000000123456", "-1",
 	  "1500 1 r\n" ABOUT, "0", "0", "0", "-1", "-1", "0", "0"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .slots = 3, .supersede = true},
-	 {.ticket = 1},
+	 {.acquire.ticket = 1},
 	 {TOKEN, "0", "1500", "0", "1", "1", "-1", "1500 3 s\n" ABOUT, "0", "0",
 	  "0", "-1", "-1", "0", "0"}},
 	{VERB_ACQUIRE,
@@ -86,9 +85,7 @@ static const struct request {
 	 1000000,
 	 {.nodes = 5, .shared = true, .guard_ms = 9},
 	 {.fence = 9007199254740993,
-	  .group = 42,
-	  .until_ms = 8,
-	  .repairs = true,
+	  .confirm = {.group = 42, .until_ms = 8, .repairs = true},
 	  .round = 4},
 	 {TOKEN, "0", "1500", "9007199254740993", "0",
 	  "1500 1 r\nticket 0\n" ABOUT, "shared:42", "0", "8", "9", "0", "4",
@@ -96,25 +93,26 @@ static const struct request {
 	{VERB_CONFIRM,
 	 0,
 	 {.nodes = 1, .outer = {OUTER, 0, 0, 7, 1500, false}},
-	 {.joins = true, .joined = true, .fence = 7},
+	 {.joins = true, .confirm.joined = true, .fence = 7},
 	 {TOKEN, "0", "1500", "7", "0", STANDS, OUTER, "1", "0", "-1", "1", "0",
 	  "0"}},
 	{VERB_RELEASE,
 	 0,
 	 {.nodes = 1},
-	 {.fence = 7, .seen = 8, .ran = true},
+	 {.fence = 7, .seen = 8, .release.ran = true},
 	 {TOKEN, "1", "7", "1", STANDS, "0", "1", "", "0", "0", "0", "0", "0",
 	  "", "0"}},
 	{VERB_RELEASE,
 	 9,
 	 {.nodes = 3},
-	 {.fence = INT64_MAX, .least_ms = 5, .held_ms = 4, .once_ms = 3},
+	 {.fence = INT64_MAX,
+	  .release = {.least_ms = 5, .held_ms = 4, .once_ms = 3}},
 	 {TOKEN, "0", "9223372036854775807", "0", "1500 1 -\nticket 0\n" ABOUT,
 	  "0", "0", "", "5", "4", "3", "0", "0", "", "9"}},
 	{VERB_RELEASE,
 	 9,
 	 {.nodes = 1, .outer = {OUTER, 0, 0, 7, 1500, false}},
-	 {.queued = true, .joins = true},
+	 {.release.queued = true, .joins = true},
 	 {TOKEN, "0", "0", "1", STANDS, "1", "0", OUTER, "0", "0", "0", "0",
 	  "0", "", "9"}},
 };
@@ -359,16 +357,27 @@ static void test_identity(void)
 
 /* ---- answers ---- */
 
-#define BUSY(what, pttl, ttl, at, before, other)                               \
+#define BUSY(what, left, ttl, at, at_place, other)                             \
 	{                                                                      \
-		.said = (what), .counter = 7, .pttl_ms = (pttl),               \
-		.holder_ttl_ms = (ttl), .ticket = (at), .ahead = (before),     \
-		.foreign = (other)                                             \
+		.said = (what), .counter = 7, .busy = {                        \
+			.pttl_ms = (left),                                     \
+			.holder_ttl_ms = (ttl),                                \
+			.ticket = (at),                                        \
+			.place = (at_place),                                   \
+			.foreign = (other)                                     \
+		}                                                              \
 	}
-#define PLAIN(what, value, pttl)                                               \
+#define PLAIN(what, value, left)                                               \
 	{                                                                      \
-		.said = (what), .counter = (value), .pttl_ms = (pttl),         \
-		.ahead = -1                                                    \
+		.said = (what), .counter = (value), .busy = {                  \
+			.pttl_ms = (left)                                      \
+		}                                                              \
+	}
+#define RENEWED(what, value, left)                                             \
+	{                                                                      \
+		.said = (what), .counter = (value), .confirm = {               \
+			.pttl_ms = (left)                                      \
+		}                                                              \
 	}
 #define LAST "0", "1700000000123456", "0"
 
@@ -381,72 +390,65 @@ static const struct form {
 	{{"granted", "7", "0", "0", "0"}, 5, PLAIN(SAID_GRANTED, 7, 0)},
 	{{"granted", "0", "0", "12", "0"},
 	 5,
-	 {.said = SAID_GRANTED, .ahead = -1, .slot = 12}},
+	 {.said = SAID_GRANTED, .granted.slot = 12}},
 	{{"granted", "9", "1", "0", "8"},
 	 5,
-	 {.said = SAID_GRANTED,
-	  .counter = 9,
-	  .pttl_ms = 1,
-	  .ahead = -1,
-	  .lost = true,
-	  .group = 8}},
+	 {.said = SAID_GRANTED, .counter = 9, .lost = true, .group = 8}},
 	{{"granted", "9007199254740993", "0", "0", "0"},
 	 5,
 	 PLAIN(SAID_GRANTED, 9007199254740993, 0)},
 	{{"joined", "7", "0", "2", "0"},
 	 5,
-	 {.said = SAID_GRANTED, .counter = 7, .ahead = -1, .slot = 2}},
+	 {.said = SAID_GRANTED, .counter = 7, .granted.slot = 2}},
 	{{"inside", "7"}, 2, PLAIN(SAID_INSIDE, 7, -1)},
 	{{"done", "7", "900", "", "token \nsince 5\nhost b\n"},
 	 5,
 	 PLAIN(SAID_DONE, 7, 900)},
 	{{"busy", "7", "1500", "value", "", "-1", "0", "0"},
 	 8,
-	 BUSY(SAID_BUSY, 1500, 0, 0, -1, true)},
+	 BUSY(SAID_BUSY, 1500, 0, 0, 0, true)},
 	{{"busy", "7", "-1", "", "", LAST},
 	 8,
-	 BUSY(SAID_BUSY, -1, 0, 1700000000123456, 0, true)},
+	 BUSY(SAID_BUSY, -1, 0, 1700000000123456, 1, true)},
 	{{"busy", "7", "90", TOKEN, "ttl 3000\ntoken " TOKEN "\n", LAST},
 	 8,
-	 BUSY(SAID_BUSY, 90, 3000, 1700000000123456, 0, false)},
+	 BUSY(SAID_BUSY, 90, 3000, 1700000000123456, 1, false)},
 	{{"busy", "7", "90", TOKEN, "ttl 3000\ntoken other\n", "12", "5", "0"},
 	 8,
-	 BUSY(SAID_BUSY, 90, 0, 5, 12, true)},
+	 BUSY(SAID_BUSY, 90, 0, 5, 13, true)},
 	{{"busy", "7", "90", TOKEN, "token " TOKEN "\nttl", LAST},
 	 8,
-	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 0, false)},
+	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 1, false)},
 	{{"busy", "7", "90", TOKEN, "token " TOKEN "\nttl -3\n", LAST},
 	 8,
-	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 0, false)},
+	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 1, false)},
 	{{"busy", "7", "90", TOKEN, "token " TOKEN "\nttl x\n", LAST},
 	 8,
-	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 0, false)},
+	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 1, false)},
 	{{"type", "7", "90", "list", "", LAST},
 	 8,
-	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 0, true)},
+	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 1, true)},
 	{{"type", "7", "0", "hash", "", "-1", "0", "0"},
 	 8,
-	 BUSY(SAID_BUSY, 0, 0, 0, -1, true)},
+	 BUSY(SAID_BUSY, 0, 0, 0, 0, true)},
 	{{"loss", "7", "0", "", "", "3", "5", "0"},
 	 8,
-	 BUSY(SAID_LOSS, 0, 0, 5, 3, false)},
+	 BUSY(SAID_LOSS, 0, 0, 5, 4, false)},
 	{{"full", "7", "3"}, 3, PLAIN(SAID_FULL, 7, 3)},
 	{{"superseded", "7", "0", "", "host b\n"},
 	 5,
 	 PLAIN(SAID_SUPERSEDED, 7, 0)},
-	{{"yes", "7", "1200"}, 2, PLAIN(SAID_YES, 7, 1200)},
-	{{"yes", "7", "-1"}, 2, PLAIN(SAID_YES, 7, -1)},
-	{{"yes", "7"}, 2, PLAIN(SAID_YES, 7, -1)},
+	{{"yes", "7", "1200"}, 2, RENEWED(SAID_YES, 7, 1200)},
+	{{"yes", "7", "-1"}, 2, RENEWED(SAID_YES, 7, -1)},
+	{{"yes", "7"}, 2, RENEWED(SAID_YES, 7, -1)},
 	{{"yes", "7", "1200", "1"},
 	 2,
 	 {.said = SAID_YES,
 	  .counter = 7,
-	  .pttl_ms = 1200,
-	  .ahead = -1,
-	  .joined = true}},
-	{{"healed", "7", "0"}, 2, PLAIN(SAID_HEALED, 7, 0)},
-	{{"no", "7", "0"}, 2, PLAIN(SAID_NO, 7, 0)},
-	{{"no", "0"}, 2, PLAIN(SAID_NO, 0, -1)},
+	  .confirm = {.pttl_ms = 1200, .joined = true}}},
+	{{"healed", "7", "0"}, 2, RENEWED(SAID_HEALED, 7, 0)},
+	{{"no", "7", "0"}, 2, RENEWED(SAID_NO, 7, 0)},
+	{{"no", "0"}, 2, RENEWED(SAID_NO, 0, -1)},
 };
 
 /* NOLINTEND(bugprone-suspicious-missing-comma): as above */
@@ -495,11 +497,16 @@ static const char *joined(const char *const texts[FORM_MAX])
 static bool same_answer(const struct answer *a, const struct answer *b)
 {
 	return a->said == b->said && a->counter == b->counter &&
-	       a->pttl_ms == b->pttl_ms &&
-	       a->holder_ttl_ms == b->holder_ttl_ms && a->ticket == b->ticket &&
-	       a->ahead == b->ahead && a->foreign == b->foreign &&
-	       a->lost == b->lost && a->slot == b->slot &&
-	       a->group == b->group && a->joined == b->joined;
+	       a->lost == b->lost && a->group == b->group &&
+	       a->granted.slot == b->granted.slot &&
+	       a->busy.pttl_ms == b->busy.pttl_ms &&
+	       a->busy.holder_ttl_ms == b->busy.holder_ttl_ms &&
+	       a->busy.ticket == b->busy.ticket &&
+	       a->busy.place == b->busy.place &&
+	       a->busy.foreign == b->busy.foreign &&
+	       a->confirm.pttl_ms == b->confirm.pttl_ms &&
+	       a->confirm.joined == b->confirm.joined &&
+	       a->handed_ms == b->handed_ms;
 }
 
 static void test_answers(void)
@@ -513,13 +520,13 @@ static void test_answers(void)
 		int rc;
 
 		memset(&a, 0x55, sizeof(a));
-		rc = script_answer(VERB_ACQUIRE, &w, &a, &sight, &why);
+		rc = answer_read(VERB_ACQUIRE, &w, &a, &sight, &why);
 		if (!ok(rc == 0 && same_answer(&a, &f->want),
 			"[%s] is an answer", joined(f->words)))
 			printf("# rc %d said %d counter %" PRId64
 			       " pttl %" PRId64 " holder %" PRId64 "\n",
-			       rc, a.said, a.counter, a.pttl_ms,
-			       a.holder_ttl_ms);
+			       rc, a.said, a.counter, a.busy.pttl_ms,
+			       a.busy.holder_ttl_ms);
 		is_int(sight.seen,
 		       a.said == SAID_BUSY || a.said == SAID_SUPERSEDED ||
 			       a.said == SAID_DONE,
@@ -542,7 +549,7 @@ static void test_prefixes(void)
 			struct sight sight;
 			struct answer a;
 
-			if (script_answer(VERB_ACQUIRE, &w, &a, &sight, &why) !=
+			if (answer_read(VERB_ACQUIRE, &w, &a, &sight, &why) !=
 				    -1 ||
 			    why.kind != FAIL_UNAVAILABLE)
 				wrong = n;
@@ -554,7 +561,7 @@ static void test_prefixes(void)
 			struct answer a;
 
 			w.len[0] = n;
-			if (script_answer(VERB_ACQUIRE, &w, &a, &sight, &why) !=
+			if (answer_read(VERB_ACQUIRE, &w, &a, &sight, &why) !=
 				    -1 ||
 			    why.kind != FAIL_UNAVAILABLE)
 				wrong = (int)n;
@@ -644,7 +651,7 @@ static void test_bad_answers(void)
 		struct sight sight;
 		struct answer a;
 
-		ok(script_answer(VERB_ACQUIRE, &w, &a, &sight, &why) == -1 &&
+		ok(answer_read(VERB_ACQUIRE, &w, &a, &sight, &why) == -1 &&
 			   why.kind == bad[i].kind &&
 			   strstr(why.text, bad[i].says),
 		   "[%s] is refused: %s", joined(bad[i].words), bad[i].says);
@@ -685,8 +692,8 @@ static void test_garbage(void)
 
 			words_add(&w, bytes + from, noise() % (len - from + 1));
 		}
-		if (script_answer(VERB_ACQUIRE, &w, &a, &sight, &why) == 0
-			    ? a.counter < 0 || a.holder_ttl_ms < 0
+		if (answer_read(VERB_ACQUIRE, &w, &a, &sight, &why) == 0
+			    ? a.counter < 0 || a.busy.holder_ttl_ms < 0
 			    : why.text[0] == '\0')
 			odd++;
 		free(bytes);
@@ -718,17 +725,16 @@ static void test_ages(void)
 	struct fail why;
 	struct answer a;
 
-	is_int(script_answer(VERB_ACQUIRE, &w, &a, &sight, &why), 0,
+	is_int(answer_read(VERB_ACQUIRE, &w, &a, &sight, &why), 0,
 	       "a lease of ages is one");
-	is_int(a.pttl_ms, AGES_MS, "what is left of it is limited");
-	is_int(a.holder_ttl_ms, AGES_MS, "so is its length");
-	is_int(a.age_ms, AGES_MS, "so is its age");
+	is_int(a.busy.pttl_ms, AGES_MS, "what is left of it is limited");
+	is_int(a.busy.holder_ttl_ms, AGES_MS, "so is its length");
+	is_int(a.busy.age_ms, AGES_MS, "so is its age");
 	is_int(sight.since, AGES_MS / 1000, "so is its beginning");
-	is_int(a.ahead, INT_MAX - 1,
-	       "so is our place, which is told from 1 on");
+	is_int(a.busy.place, INT_MAX, "so is our place");
 	is_int(sight.readers, INT_MAX, "so are the readers");
 	w = words_of(yes, 8);
-	is_int(script_answer(VERB_CONFIRM, &w, &a, &sight, &why), 0,
+	is_int(answer_read(VERB_CONFIRM, &w, &a, &sight, &why), 0,
 	       "a renewal tells times, too");
 	is_int(a.at_ms, AGES_MS, "the server's clock is limited");
 	ok(a.stops, "we are asked to stop");
@@ -748,11 +754,11 @@ static void test_most_words(void)
 	words_add_text(&w, "busy");
 	while (w.n < WORDS_MAX)
 		words_add_text(&w, "7");
-	is_int(script_answer(VERB_ACQUIRE, &w, &a, &sight, &why), 0,
+	is_int(answer_read(VERB_ACQUIRE, &w, &a, &sight, &why), 0,
 	       "a reply may have as many words as the list");
 	w.at[0] = "granted";
 	w.len[0] = 7;
-	is_int(script_answer(VERB_ACQUIRE, &w, &a, &sight, &why), 0,
+	is_int(answer_read(VERB_ACQUIRE, &w, &a, &sight, &why), 0,
 	       "words behind those we know are no error");
 	is_int(a.counter, 7, "the counter is read all the same");
 }
@@ -777,7 +783,7 @@ static struct sight sight_of(const char *word, const char *pttl,
 	words_add_text(&w, "0");
 	end_words(&w);
 	memset(&s, 0x55, sizeof(s));
-	if (script_answer(VERB_ACQUIRE, &w, &a, &s, &why) < 0)
+	if (answer_read(VERB_ACQUIRE, &w, &a, &s, &why) < 0)
 		ok(false, "a busy answer is understood");
 	return s;
 }
@@ -853,7 +859,7 @@ static void test_long_texts(void)
 	words_add_text(&w, "0");
 	words_add_text(&w, "5");
 	words_add_text(&w, "0");
-	is_int(script_answer(VERB_ACQUIRE, &w, &a, &s, &why), 0,
+	is_int(answer_read(VERB_ACQUIRE, &w, &a, &s, &why), 0,
 	       "long binary texts are no error");
 	ok(!s.foreign, "tokens are compared as bytes, not as shown");
 	ok(strlen(s.token) > 120 && strlen(s.token) < sizeof(s.token) &&
@@ -862,6 +868,23 @@ static void test_long_texts(void)
 	ok(strlen(s.about[ABOUT_HOST]) > 100 &&
 		   strncmp(s.about[ABOUT_HOST], "\\xff\\xff", 8) == 0,
 	   "a long text is cut and printable");
+}
+
+/* What follows a yes depends on the question. */
+static void test_released(void)
+{
+	const char *const words[FORM_MAX] = {"yes", "8", "1200"};
+	struct words w = words_of(words, 3);
+	struct sight s;
+	struct fail why;
+	struct answer a;
+
+	ok(answer_read(VERB_RELEASE, &w, &a, &s, &why) == 0 &&
+		   a.said == SAID_YES && a.handed_ms == 1200,
+	   "a release tells for how long it handed the lock on");
+	w = words_of(words, 2);
+	ok(answer_read(VERB_RELEASE, &w, &a, &s, &why) == 0 && a.handed_ms == 0,
+	   "or that it did not");
 }
 
 /* Listening is no script: whatever comes is a word for us, or none. */
@@ -875,10 +898,10 @@ static void test_listened(void)
 	words_add_text(&woken, "redlock:{job}:grant:T:job");
 	words_add_text(&woken, "1700000000123456");
 	words_add_text(&nil, "");
-	ok(script_answer(VERB_LISTEN, &woken, &a, &s, &why) == 0 &&
+	ok(answer_read(VERB_LISTEN, &woken, &a, &s, &why) == 0 &&
 		   a.said == SAID_WOKEN,
 	   "a word in the list wakes");
-	ok(script_answer(VERB_LISTEN, &nil, &a, &s, &why) == 0 &&
+	ok(answer_read(VERB_LISTEN, &nil, &a, &s, &why) == 0 &&
 		   a.said == SAID_QUIET,
 	   "nil does not");
 }
@@ -927,7 +950,7 @@ static void test_stop(void)
 
 		for (int k = 0; rows[i].words[k]; k++)
 			words_add_text(&w, rows[i].words[k]);
-		is_int(script_answer(VERB_CONFIRM, &w, &a, &s, &why), 0,
+		is_int(answer_read(VERB_CONFIRM, &w, &a, &s, &why), 0,
 		       "an answer");
 		is_int(a.said, rows[i].said, "says what it says");
 		is_int(a.stops, rows[i].stops, "and whether we are to stop");
@@ -956,11 +979,11 @@ static void test_replicate(void)
 	is_text(w.at[1], "2", "for so many");
 	is_text(w.at[2], "250", "for so long");
 	words_add_text(&two, "2");
-	ok(script_answer(VERB_REPLICATE, &two, &a, &s, &why) == 0 &&
+	ok(answer_read(VERB_REPLICATE, &two, &a, &s, &why) == 0 &&
 		   a.said == SAID_YES && a.counter == 2,
 	   "the answer is how many have it");
 	words_add_text(&odd, "many");
-	is_int(script_answer(VERB_REPLICATE, &odd, &a, &s, &why), -1,
+	is_int(answer_read(VERB_REPLICATE, &odd, &a, &s, &why), -1,
 	       "and nothing else is");
 	keys_close(&k);
 }
@@ -982,6 +1005,7 @@ int main(void)
 	test_sight();
 	test_foreign();
 	test_long_texts();
+	test_released();
 	test_listened();
 	test_replicate();
 	test_stop();

@@ -36,7 +36,7 @@ static void held_by(const char *user, int place)
 	SET(s->about[ABOUT_COMMAND], "deploy.sh");
 	SET(s->token, user);
 	client.sight_at = now();
-	client.lease.node[0].busy.ahead = place;
+	client.lease.node[0].last.busy.place = place + 1;
 }
 
 /* ms go by: all that is past is so much longer ago. */

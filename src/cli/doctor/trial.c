@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/ident.h"
+#include "lock/wire/answer.h"
 #include "lock/wire/rights.h"
 #include "run/session.h"
 
@@ -68,7 +69,7 @@ static int put(struct trial *t, struct party *p, struct ask *ask)
 
 	ask->fence = p->fence;
 	ask->seen = p->fence;
-	ask->ticket = p->ticket;
+	ask->acquire.ticket = p->ticket;
 	script_request(ask, &t->conf, &p->keys, p->token, t->identity,
 		       session_db(t->ep), &scratch, &request);
 	if (fanout_ask(&p->fanout, 0, &request, 0) == 0)
@@ -90,7 +91,7 @@ static int hear(struct trial *t, struct party *p, enum verb verb,
 		return -1;
 	}
 	flatten(got.reply, &words);
-	if (script_answer(verb, &words, out, &sight, &t->why) < 0)
+	if (answer_read(verb, &words, out, &sight, &t->why) < 0)
 		return -1;
 	if (out->counter > 0)
 		p->fence = out->counter;
@@ -113,11 +114,11 @@ static int ask_as(struct trial *t, struct party *p, struct ask question,
 			    : expected == SAID_BUSY
 				    ? "it was granted to two clients"
 				    : "it was gone a moment after");
-	if (expected == SAID_BUSY && a.ahead < 0)
+	if (expected == SAID_BUSY && a.busy.place == 0)
 		return fail(&t->why, FAIL_UNAVAILABLE,
 			    "the waiter got no place in line");
 	if (expected == SAID_BUSY)
-		p->ticket = a.ticket;
+		p->ticket = a.busy.ticket;
 	return 0;
 }
 
@@ -125,7 +126,7 @@ static int ask_as(struct trial *t, struct party *p, struct ask question,
 static int hand_over(struct trial *t, enum step *at)
 {
 	struct ask listen = {.verb = VERB_LISTEN, .listen_ms = LISTEN_MS};
-	struct ask release = {.verb = VERB_RELEASE, .ran = true};
+	struct ask release = {.verb = VERB_RELEASE, .release = {.ran = true}};
 	struct answer a = {.said = SAID_QUIET};
 
 	*at = STEP_WAKE;
@@ -146,7 +147,8 @@ static int try_all(struct trial *t, enum step *at)
 {
 	struct ask acquire = {.verb = VERB_ACQUIRE};
 	struct ask confirm = {.verb = VERB_CONFIRM};
-	struct ask end = {.verb = VERB_RELEASE, .ran = true, .queued = true};
+	struct ask end = {.verb = VERB_RELEASE,
+			  .release = {.ran = true, .queued = true}};
 
 	*at = STEP_ACQUIRE;
 	if (ask_as(t, &t->party[0], acquire, SAID_GRANTED) < 0)

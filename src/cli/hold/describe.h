@@ -5,7 +5,7 @@
 
 #include "base/ident.h"
 #include "cli/opts.h"
-#include "lock/wire/script.h"
+#include "lock/wire/about.h"
 
 struct description {
 	char host[HOST_SIZE], pid[16], user[64], command[128], ci_url[256];

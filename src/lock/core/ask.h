@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the lease asks a node, and what the node answers. lock/wire/script.h
- * turns a question into a script, and a reply into an answer.
+ * makes a request from a question, lock/wire/answer.h an answer from a reply.
  *
  * Larger than most: the meaning of each field.
  */
@@ -23,6 +23,9 @@ enum verb {
 	VERB_RELEASE
 };
 
+/* What only one verb says stands under its name. These are not a union: in a
+ * question of another verb they are 0, so code that looks there by mistake
+ * finds nothing, and not what that verb says. */
 struct ask {
 	enum verb verb;
 	int node, chan;
@@ -32,41 +35,48 @@ struct ask {
 	int64_t fence;       /* confirm, release: raise the counter to this */
 	int64_t seen;        /* the counter we saw. Acquire: to detect a loss;
 				confirm: to decide whether to heal. 0: none */
-	bool embargo;        /* acquire: take nothing yet; data were lost, or
-				another client repairs this node */
-	int64_t guard_ms;    /* acquire: conf.guard_ms at that time */
-	int64_t ticket; /* acquire: 0: none yet; -1: do not stand in line */
-	bool newcomer;  /* acquire: we chose the ticket, and the node does
-			   not know it yet */
-	int only;       /* acquire: take slot number `only` - 1; 0: any slot */
-	int64_t listen_ms; /* listen, replicate: time limit */
-	int round;         /* number of times we released this node and asked
-			      again: a release of an earlier round, come late,
-			      must not undo a later grant */
-	bool joins;        /* acquire: join the outer hold; release: we may
-			      have joined it */
-	int slot;          /* confirm, release: the slot we hold; joins: that of
-			      the outer hold */
-	int64_t group;    /* confirm: the group of readers we are in; 0: none */
-	bool reads;       /* confirm: we read on other nodes, and join the
-			     readers on this one */
-	bool joined;      /* confirm: another client has joined our hold */
-	int64_t until_ms; /* confirm: the lease ends then, by the server's
-			     clock, and a vanished lock is not healed after that
-			     (with one node, this holds only if the counter is
-			     missing, an older one, or started again since); 0:
-			     unknown; -1: never heal */
-	bool repairs;     /* confirm: the node said that the lock was gone and
-			     its counter was `seen`; since then, a quorum has
-			     confirmed ours */
-	bool queued;      /* release: leave the line as well */
-	bool ran;         /* release: a command may have run */
-	bool withheld;    /* release: do not hand the lock to a waiter */
-	int64_t least_ms; /* release: keep the lock until this long after the
-			     grant (--min-hold) */
-	int64_t held_ms;  /* release: how long it was held */
-	int64_t once_ms;  /* release: nobody may repeat the work for this
-			     long (--once-per) */
+	int round;           /* number of times we released this node and asked
+				again: a release of an earlier round, come late,
+				must not undo a later grant */
+	bool joins;          /* acquire: join the outer hold; confirm: we joined
+				it; release: we may have */
+	int slot;            /* confirm, release: the slot we hold; joins: that
+				of the outer hold */
+	int64_t listen_ms;   /* listen, replicate: time limit */
+	struct {
+		bool embargo;     /* take nothing yet; data were lost, or
+				     another client repairs this node */
+		int64_t guard_ms; /* conf.guard_ms at that time */
+		int64_t ticket;   /* 0: none yet; -1: do not stand in line */
+		bool newcomer;    /* we chose the ticket, and the node does not
+				     know it yet */
+		int only;         /* take slot number `only` - 1; 0: any slot */
+	} acquire;
+	struct {
+		int64_t group;    /* of readers, which we are in; 0: none */
+		bool reads;       /* we read on other nodes, and join the
+				     readers on this one */
+		bool joined;      /* another client has joined our hold */
+		int64_t until_ms; /* the lease ends then, by the server's clock,
+				     and a vanished lock is not healed after
+				     that (with one node, this holds only if
+				     the counter is missing, an older one, or
+				     started again since); 0: unknown; -1:
+				     never heal */
+		bool repairs;     /* the node said that the lock was gone and
+				     its counter was `seen`; since then, a
+				     quorum has confirmed ours */
+	} confirm;
+	struct {
+		bool queued;      /* leave the line as well */
+		bool ran;         /* a command may have run */
+		bool withheld;    /* do not hand the lock to a waiter */
+		int64_t least_ms; /* keep the lock until this long after the
+				     grant (--min-hold) */
+		int64_t held_ms;  /* how long it was held */
+		int64_t once_ms;  /* nobody may repeat the work for this long
+				     (--once-per) */
+	} release;
 };
 
 enum said {
@@ -87,40 +97,51 @@ enum said {
 	SAID_NO
 };
 
+/* As above: what only some answers say is 0 in all others. */
 struct answer {
 	enum said said;
-	int64_t counter;       /* the stored counter; 0: unknown. Replicate: the
-				  number of replicas that have it */
-	int64_t pttl_ms;       /* busy, yes: what is left of the lease; -1: no
-				  expiry. Guarded: time left until it is not.
-				  No: 0: nobody has the lock. To a release,
-				  yes: how long it was handed on for; 0: it
-				  was not. Done: how long the work may not be
-				  repeated */
-	int64_t holder_ttl_ms; /* busy: the holder's T; 0: unknown */
-	int64_t ticket;        /* busy, loss: our ticket; 0: none */
-	int ahead;       /* number of waiters before us; -1: not in line */
-	int slot;        /* granted: the slot */
-	int64_t group;   /* granted, yes, healed: see struct ask */
-	bool joined;     /* yes, healed: see struct ask */
-	bool foreign;    /* busy: held by another program, which wakes
-			    nobody */
-	uint64_t holder; /* busy: a hash of the holder's token */
-	int64_t holder_ticket; /* busy: the holder's ticket; 0: unknown */
-	int64_t age_ms;        /* busy: time since the grant; -1: unknown */
-	uint64_t server;       /* granted: identifies the server; 0: unknown */
-	bool in_cluster;       /* granted: the server is a Cluster node */
-	bool is_active;        /* granted: it is a replica that takes writes */
-	int64_t at_ms;         /* granted, yes, healed: the server's clock;
-				  0: unknown */
-	bool raised;           /* yes: this question raised the counter to the
-				  fence */
-	bool lost; /* what we saw is missing: the server lost data */
-	/* granted, confirm: we must be gone within stop_ms (force-release) */
-	bool stops;
-	int64_t stop_ms;
-	bool unlocked; /* confirm, no: it was released under our token, by
-			  `redlock unlock` or a release that overtook us */
+	int64_t counter; /* the stored counter; 0: unknown. Replicate: the
+			    number of replicas that have it */
+	bool lost;       /* granted, busy: what we saw is missing: the server
+			    lost data */
+	int64_t group;   /* granted, yes, healed: of the readers; 0: none */
+	int64_t at_ms;   /* granted, yes, healed: the server's clock; 0:
+			    unknown */
+	bool stops;      /* granted, and to a confirm: we must be gone ... */
+	int64_t stop_ms; /* ... within this time (force-release) */
+	struct {
+		int slot;
+		uint64_t server; /* identifies the server; 0: unknown */
+		bool in_cluster; /* the server is a Cluster node */
+		bool is_active;  /* it is a replica that takes writes */
+	} granted;
+	/* to an acquire, if not granted */
+	struct busy {
+		int64_t pttl_ms;       /* what is left of the lease; -1: no
+					  expiry. Guarded: time left until it
+					  is not. Done: how long the work may
+					  not be repeated */
+		int64_t holder_ttl_ms; /* the holder's T; 0: unknown */
+		int64_t ticket;        /* ours; 0: none */
+		int place;             /* ours in line, from 1; 0: none */
+		bool foreign;          /* held by another program, which wakes
+					  nobody */
+		uint64_t holder;       /* a hash of the holder's token */
+		int64_t holder_ticket; /* 0: unknown */
+		int64_t age_ms;        /* time since the grant; -1: unknown */
+	} busy;
+	struct {
+		int64_t pttl_ms; /* yes: what was left of the lease; -1:
+				    unknown. No: 0: nobody has the lock */
+		bool joined;     /* another client has joined our hold */
+		bool raised;     /* this question raised the counter to the
+				    fence */
+		bool unlocked;   /* no: it was released under our token, by
+				    `redlock unlock` or a release that overtook
+				    us */
+	} confirm;
+	int64_t handed_ms; /* to a release, yes: how long it was handed on for;
+			      0: it was not */
 };
 
 #endif

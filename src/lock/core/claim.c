@@ -173,13 +173,14 @@ bool claim_answer(struct lease *l, struct lease_node *n,
 	 * to us anew, and perhaps to others before, or other holders move the
 	 * counter as well. So it must equal the fence, and either we raised it
 	 * or it was granted to us like that. */
-	ours = a->counter == l->fence && (a->raised || n->counter == l->fence);
+	ours = a->counter == l->fence &&
+	       (a->confirm.raised || n->counter == l->fence);
 	if (mine)
 		renewal_credit(l, n, asked, a);
 	else
 		n->mine = false;
 	n->vote = mine && ours ? VOTE_YES : VOTE_NO;
-	n->busy = (struct answer){.pttl_ms = -1, .ahead = -1};
+	n->last = (struct answer){.busy = {.pttl_ms = -1}};
 	n->want = VERB_NONE;
 	return true;
 }

@@ -35,7 +35,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 			   struct instant at)
 {
 	renewal_note_stop(l, asked, a);
-	l->unlocked |= a->unlocked;
+	l->unlocked |= a->confirm.unlocked;
 	if (l->state == LEASE_HELD)
 		renewal_answer(l, n, asked, a, at);
 	else if (claim_answer(l, n, asked, a))
@@ -75,7 +75,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		break;
 	case VERB_RELEASE:
 		release_answer(l, n, at);
-		l->passed_on |= a->said == SAID_YES && a->pttl_ms > 0;
+		l->passed_on |= a->said == SAID_YES && a->handed_ms > 0;
 		break;
 	case VERB_NONE:
 		assert(!"an unexpected answer");
@@ -90,7 +90,7 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 
 	if (ran && asked->verb == VERB_ACQUIRE) {
 		n->unsure = true;
-		n->line.queued |= asked->ticket >= 0;
+		n->line.queued |= asked->acquire.ticket >= 0;
 	}
 	if (ch->ask.seq != asked->seq)
 		return;

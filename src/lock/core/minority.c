@@ -19,8 +19,8 @@ static int64_t keep_ms(const struct lease *l)
  * back. */
 static bool is_recent(const struct lease *l, const struct lease_node *n)
 {
-	return n->vote == VOTE_NO && n->busy.said == SAID_BUSY &&
-	       n->busy.age_ms >= 0 && n->busy.age_ms < keep_ms(l);
+	return n->vote == VOTE_NO && n->last.said == SAID_BUSY &&
+	       n->last.busy.age_ms >= 0 && n->last.busy.age_ms < keep_ms(l);
 }
 
 /* Others ask for the lock at this moment, and nobody has a quorum yet. */
@@ -34,8 +34,8 @@ bool minority_is_split(const struct lease *l)
 
 static bool is_taken(const struct lease_node *n)
 {
-	return n->vote == VOTE_NO && n->busy.said == SAID_BUSY &&
-	       n->busy.holder != 0;
+	return n->vote == VOTE_NO && n->last.said == SAID_BUSY &&
+	       n->last.busy.holder != 0;
 }
 
 /* This round has shown that another client has a quorum. */
@@ -46,8 +46,8 @@ static bool is_lost(const struct lease *l)
 
 		for (int j = 0; j < l->conf.nodes && is_taken(&l->node[i]); j++)
 			same += is_taken(&l->node[j]) &&
-				l->node[j].busy.holder ==
-					l->node[i].busy.holder;
+				l->node[j].last.busy.holder ==
+					l->node[i].last.busy.holder;
 		if (same >= lease_quorum(l->conf.nodes))
 			return true;
 	}
@@ -61,8 +61,8 @@ static bool is_outranked(const struct lease *l)
 	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
 		const struct lease_node *n = &l->node[i];
 
-		if (is_recent(l, n) && n->busy.holder_ticket > 0 &&
-		    n->busy.holder_ticket < l->conf.ticket)
+		if (is_recent(l, n) && n->last.busy.holder_ticket > 0 &&
+		    n->last.busy.holder_ticket < l->conf.ticket)
 			return true;
 	}
 	return false;

@@ -29,7 +29,7 @@ void node_want_release(struct lease_node *n, struct instant at)
 
 		if (ch->ask.verb != VERB_ACQUIRE)
 			continue;
-		n->line.queued |= ch->ask.ticket >= 0;
+		n->line.queued |= ch->ask.acquire.ticket >= 0;
 		ch->release = true;
 		ch->ask.verb = VERB_NONE;
 		owed = true;

@@ -81,25 +81,61 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 			   after(old->sent, given_up(l, old->verb, patience))));
 }
 
-static int64_t seen_for(const struct lease *l, const struct lease_node *n)
-{
-	if (n->want == VERB_ACQUIRE)
-		return n->counter;
-	if (n->want != VERB_CONFIRM)
-		return 0;
-	return n->mine ? n->counter : repair_may(l, n) ? n->repair.counter : 0;
-}
-
 /* With several nodes the client chooses the ticket, so that all nodes have the
  * same one. */
-static void fill_in_place(const struct lease *l, const struct lease_node *n,
-			  struct ask *out)
+static void fill_acquire(const struct lease *l, const struct lease_node *n,
+			 struct ask *out)
 {
-	out->only = l->only;
-	if (l->conf.wait_ms <= 0)
+	out->seen = n->counter;
+	out->acquire.guard_ms = l->conf.guard_ms;
+	out->acquire.embargo = n->off || before(out->sent, n->embargo);
+	out->acquire.only = l->only;
+	out->acquire.newcomer =
+		l->conf.wait_ms > 0 && l->conf.nodes > 1 && n->line.ticket == 0;
+	out->acquire.ticket = l->conf.wait_ms <= 0    ? -1
+			      : out->acquire.newcomer ? l->conf.ticket
+						      : n->line.ticket;
+	if (out->joins)
+		out->slot = l->conf.outer.slot;
+}
+
+/* Where the lock is not ours, it may be repaired, and if we read, we join the
+ * readers. Before the claim there is nothing to heal. */
+static void fill_confirm(const struct lease *l, const struct lease_node *n,
+			 struct ask *out)
+{
+	bool held = l->state == LEASE_HELD;
+
+	out->seen = n->mine            ? n->counter
+		    : repair_may(l, n) ? n->repair.counter
+				       : 0;
+	out->slot = n->mine ? n->slot : l->slot;
+	if (out->joins && (!l->joined || !n->mine))
+		out->slot = l->conf.outer.slot;
+	out->confirm.group = n->mine ? n->group : 0;
+	out->confirm.reads = !n->mine && held && lease_group(l) > 0;
+	out->confirm.joined = n->joined;
+	out->confirm.repairs = held && repair_may(l, n);
+	out->confirm.until_ms = held ? n->until_ms : -1;
+}
+
+static void fill_release(const struct lease *l, const struct lease_node *n,
+			 struct ask *out)
+{
+	bool ends = l->state == LEASE_RELEASING;
+
+	out->joins |= n->joins;
+	out->slot = n->slot;
+	if (out->joins && (!l->joined || !n->mine))
+		out->slot = l->conf.outer.slot;
+	out->release.withheld = n->off;
+	out->release.queued = n->line.queued && (ends || n->spoiled);
+	if (!l->was_held)
 		return;
-	out->newcomer = l->conf.nodes > 1 && n->line.ticket == 0;
-	out->ticket = out->newcomer ? l->conf.ticket : n->line.ticket;
+	out->release.ran = ends;
+	out->release.held_ms = between(l->held_from, out->sent);
+	out->release.least_ms = l->how & LEASE_RAN ? l->conf.min_hold_ms : 0;
+	out->release.once_ms = l->how & LEASE_DONE ? l->conf.once_ms : 0;
 }
 
 /* The round stays at ROUNDS_MAX; from then on a late release counts again. */
@@ -118,44 +154,29 @@ static int round_of(struct lease_node *n, enum verb verb)
 static void fill_in(const struct lease *l, struct lease_node *n,
 		    struct ask *out)
 {
-	bool ends = out->verb == VERB_RELEASE;
-
-	out->ticket = -1;
+	out->fence = l->fence;
 	out->round = round_of(n, out->verb);
-	out->guard_ms = l->conf.guard_ms;
-	out->embargo = out->verb == VERB_ACQUIRE &&
-		       (n->off || before(out->sent, n->embargo));
-	out->withheld = ends && n->off;
-	out->slot = out->verb == VERB_CONFIRM && !n->mine ? l->slot : n->slot;
-	/* if we are not among the readers on this node, we join them */
-	out->group = out->verb == VERB_CONFIRM && !n->mine ? 0 : n->group;
-	out->reads = out->verb == VERB_CONFIRM && !n->mine &&
-		     l->state == LEASE_HELD && lease_group(l) > 0;
-	out->joined = n->joined;
-	out->joins = l->joining || l->joined || (ends && n->joins);
-	if (out->joins && (!l->joined || !n->mine || out->verb == VERB_ACQUIRE))
-		out->slot = l->conf.outer.slot;
-	out->until_ms = -1; /* before the claim there is nothing to heal */
-	if (out->verb == VERB_CONFIRM && l->state == LEASE_HELD) {
-		out->repairs = repair_may(l, n);
-		out->until_ms = n->until_ms;
-	}
-	if (ends && l->was_held) {
-		out->held_ms = between(l->held_from, out->sent);
-		out->least_ms = l->how & LEASE_RAN ? l->conf.min_hold_ms : 0;
-		out->once_ms = l->how & LEASE_DONE ? l->conf.once_ms : 0;
-	}
-	if (out->verb == VERB_ACQUIRE)
-		fill_in_place(l, n, out);
-	if (out->verb == VERB_LISTEN) {
+	out->joins = l->joining || l->joined;
+	switch (out->verb) {
+	case VERB_ACQUIRE:
+		fill_acquire(l, n, out);
+		break;
+	case VERB_CONFIRM:
+		fill_confirm(l, n, out);
+		break;
+	case VERB_RELEASE:
+		fill_release(l, n, out);
+		break;
+	case VERB_LISTEN:
 		out->listen_ms = LISTEN_MS;
 		n->want = VERB_NONE; /* asked once */
-	}
-	if (out->verb == VERB_REPLICATE)
+		break;
+	case VERB_REPLICATE:
 		out->listen_ms = l->conf.node_timeout_ms;
-	out->queued = ends && n->line.queued &&
-		      (l->state == LEASE_RELEASING || n->spoiled);
-	out->ran = ends && l->was_held && l->state == LEASE_RELEASING;
+		break;
+	case VERB_NONE:
+		break;
+	}
 }
 
 void question_make(struct lease *l, int node, int chan, bool fresh,
@@ -168,9 +189,7 @@ void question_make(struct lease *l, int node, int chan, bool fresh,
 			    .chan = chan,
 			    .fresh = fresh || n->link.chan[chan].blocked,
 			    .seq = ++l->seq,
-			    .sent = at,
-			    .fence = l->fence,
-			    .seen = seen_for(l, n)};
+			    .sent = at};
 	fill_in(l, n, out);
 	if (out->verb == VERB_ACQUIRE)
 		n->link.acquired = at;

@@ -30,6 +30,6 @@
 /* How long to pause after a busy answer. If another program holds the lock, or
  * if we cannot stand in line, it is OUTSIDE_MS less the jitter, and longer for
  * those further behind. */
-int64_t queue_delay(const struct answer *busy, int64_t jitter_ms);
+int64_t queue_delay(const struct busy *busy, int64_t jitter_ms);
 
 #endif

@@ -55,8 +55,8 @@ static void watch_clock(struct lease *l, struct lease_node *n,
 {
 	int64_t elapsed = between(n->credited_at, at);
 
-	if (a->pttl_ms < 0 ||
-	    a->pttl_ms >= l->conf.ttl_ms - elapsed - elapsed / 5 - 5)
+	if (a->confirm.pttl_ms < 0 ||
+	    a->confirm.pttl_ms >= l->conf.ttl_ms - elapsed - elapsed / 5 - 5)
 		return;
 	l->stepped++;
 	n->quick = after(at, QUICK_MS);
@@ -130,14 +130,14 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 		return;
 	}
 	if (a->said == SAID_HEALED) /* by a repair, it is had there anew */
-		l->healed += !asked->repairs;
+		l->healed += !asked->confirm.repairs;
 	else if (n->mine)
 		watch_clock(l, n, a, at);
 	renewal_credit(l, n, asked, a);
 	n->slot = asked->slot;
-	n->group = asked->reads ? a->group : asked->group;
+	n->group = asked->confirm.reads ? a->group : asked->confirm.group;
 	n->joins = l->joined;
-	n->joined = a->joined;
+	n->joined = a->confirm.joined;
 	n->renewed++;
 	if (a->said == SAID_YES)
 		repair_show(l, asked->node, asked->sent, at);

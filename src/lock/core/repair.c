@@ -7,7 +7,7 @@
 void repair_note(struct lease_node *n, const struct answer *a,
 		 struct instant at)
 {
-	bool gone = a->pttl_ms == 0;
+	bool gone = a->confirm.pttl_ms == 0;
 
 	if (!gone || !n->repair.absent || n->repair.counter != a->counter) {
 		n->repair.since = at;

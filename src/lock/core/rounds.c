@@ -116,7 +116,7 @@ static int64_t pause_of(struct lease *l, struct instant at)
 
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
-		struct answer busy = n->busy;
+		struct busy busy = n->last.busy;
 		int64_t look = ms, rest = between(at, n->embargo);
 
 		busy.foreign |= before(at, n->line.no_blpop_until);
@@ -151,13 +151,14 @@ static bool listens(struct lease_node *n, struct instant at)
  * program's lock nobody wakes the first in line.) */
 void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
 {
-	int place =
-		l->conf.wait_ms > 0 && n->vote == VOTE_NO ? n->busy.ahead : -1;
+	int place = l->conf.wait_ms > 0 && n->vote == VOTE_NO
+			    ? n->last.busy.place
+			    : 0;
 
 	if (node_waits(n))
 		return;
-	if (place >= 0 && !before(at, n->line.no_blpop_until) &&
-	    !(place == 0 && n->busy.foreign) &&
+	if (place > 0 && !before(at, n->line.no_blpop_until) &&
+	    !(place == 1 && n->last.busy.foreign) &&
 	    between(at, l->next_round) >= LISTEN_LEAST_MS && !listens(n, at))
 		node_want(n, VERB_LISTEN, at);
 	else
@@ -184,7 +185,7 @@ static enum lease_end hopeless(struct lease *l)
 
 		spoiled += n->spoiled;
 		refused += n->vote == VOTE_DOWN && n->refused;
-		if (n->vote == VOTE_NO && n->busy.said == SAID_FULL)
+		if (n->vote == VOTE_NO && n->last.said == SAID_FULL)
 			return END_FULL;
 	}
 	if (refused > most)

@@ -48,15 +48,15 @@ bool lease_reached(const struct lease *l)
 
 int lease_place(const struct lease *l)
 {
-	int place = -1;
+	int place = 0;
 
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
 
-		if (n->vote == VOTE_NO && n->busy.ahead > place)
-			place = n->busy.ahead;
+		if (n->vote == VOTE_NO && n->last.busy.place > place)
+			place = n->last.busy.place;
 	}
-	return l->conf.wait_ms > 0 ? place : -1;
+	return l->conf.wait_ms > 0 ? place - 1 : -1;
 }
 
 bool lease_spent(const struct lease *l)

@@ -154,7 +154,7 @@ struct lease_node {
 
 	/* while acquiring */
 	enum vote vote;
-	struct answer busy; /* the last refusal */
+	struct answer last; /* the last refusal */
 	int64_t holder_ttl_ms;
 	struct instant embargo; /* data were lost: take nothing before this */
 

@@ -43,7 +43,7 @@ static void wait_out(struct lease *l, struct lease_node *n, struct instant at)
 static void guard_for(struct lease *l, const struct answer *a,
 		      struct instant at)
 {
-	int64_t ttl = a->holder_ttl_ms;
+	int64_t ttl = a->busy.holder_ttl_ms;
 
 	if (l->conf.guard_ms == 0 || ttl <= l->conf.guard_ms)
 		return;
@@ -63,11 +63,12 @@ static void remember(struct lease *l, struct lease_node *n,
 	n->counter = a->counter;
 	/* a foreign lock lasts no longer than what is left of it */
 	if (a->said == SAID_BUSY &&
-	    (a->foreign ? a->pttl_ms : a->holder_ttl_ms) > 0)
-		n->holder_ttl_ms = a->foreign ? a->pttl_ms : a->holder_ttl_ms;
-	n->busy = *a;
+	    (a->busy.foreign ? a->busy.pttl_ms : a->busy.holder_ttl_ms) > 0)
+		n->holder_ttl_ms = a->busy.foreign ? a->busy.pttl_ms
+						   : a->busy.holder_ttl_ms;
+	n->last = *a;
 	if (a->said != SAID_BUSY && a->said != SAID_GUARDED)
-		n->busy.pttl_ms = -1;
+		n->last.busy.pttl_ms = -1;
 }
 
 /* One server under two names would count twice. */
@@ -76,10 +77,10 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 {
 	int me = (int)(n - l->node);
 
-	n->server = a->server;
+	n->server = a->granted.server;
 	for (int i = 0; i < l->conf.nodes; i++)
-		if (i != me && a->server != 0 &&
-		    l->node[i].server == a->server) {
+		if (i != me && a->granted.server != 0 &&
+		    l->node[i].server == a->granted.server) {
 			l->twin[0] = i < me ? i : me;
 			l->twin[1] = i < me ? me : i;
 			n->mine = false;
@@ -129,7 +130,7 @@ static void note_grant(struct lease *l, struct lease_node *n,
 		l->fence = l->conf.outer.fence;
 	/* a late answer about an earlier grant: a newer grant stands */
 	if (!n->mine || !before(asked->sent, n->credited_at)) {
-		n->slot = a->slot;
+		n->slot = a->granted.slot;
 		n->group = a->group;
 	}
 	renewal_credit(l, n, asked, a);
@@ -169,7 +170,7 @@ static bool is_unaware(const struct lease *l, const struct lease_node *n,
 static bool is_unguarded(const struct lease *l, const struct ask *asked)
 {
 	return (l->state == LEASE_ASKING || l->state == LEASE_WAITING) &&
-	       asked->guard_ms < l->conf.guard_ms;
+	       asked->acquire.guard_ms < l->conf.guard_ms;
 }
 
 static void ask_aware(struct lease *l, struct lease_node *n, struct instant at)
@@ -178,6 +179,12 @@ static void ask_aware(struct lease *l, struct lease_node *n, struct instant at)
 		rounds_ask_again(l, (int)(n - l->node), at);
 	else if (n->vote == VOTE_OPEN)
 		node_want(n, VERB_ACQUIRE, at);
+}
+
+/* As if another client had the lock for so long. */
+static struct answer busy_for(int64_t ms)
+{
+	return (struct answer){.said = SAID_BUSY, .busy = {.pttl_ms = ms}};
 }
 
 static void granted(struct lease *l, struct lease_node *n,
@@ -227,9 +234,7 @@ static void granted(struct lease *l, struct lease_node *n,
 	 * lock, but do not start yet */
 	if (before(at, n->embargo)) {
 		n->vote = VOTE_NO;
-		n->busy = (struct answer){.said = SAID_BUSY,
-					  .pttl_ms = l->conf.ttl_ms / 6,
-					  .ahead = -1};
+		n->last = busy_for(l->conf.ttl_ms / 6);
 	}
 	rounds_check(l, at);
 }
@@ -265,8 +270,7 @@ static void await_outer(struct lease *l, struct lease_node *n,
 		return;
 	n->want = VERB_NONE;
 	n->vote = VOTE_NO;
-	n->busy = (struct answer){
-		.said = SAID_BUSY, .pttl_ms = OUTER_LOOK_MS, .ahead = -1};
+	n->last = busy_for(OUTER_LOOK_MS);
 	rounds_check(l, at);
 }
 
@@ -301,9 +305,9 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		return;
 	}
 	/* a late answer counts here too: we are in line, and must leave it */
-	n->line.queued |= a->ahead >= 0;
-	if (a->ticket > n->line.ticket)
-		n->line.ticket = a->ticket;
+	n->line.queued |= a->busy.place > 0;
+	if (a->busy.ticket > n->line.ticket)
+		n->line.ticket = a->busy.ticket;
 	if (!is_awaited(l, n, asked))
 		return;
 	if (is_unaware(l, n, asked)) {
@@ -323,7 +327,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 	if (a->said == SAID_FULL)
 		n->line.queued = false;
 	if (a->said == SAID_NO || a->said == SAID_FULL)
-		n->busy = *a;
+		n->last = *a;
 	else
 		remember(l, n, a, at);
 	if (l->state == LEASE_WAITING) {

@@ -13,8 +13,10 @@
 
 #include "base/fail.h"
 #include "base/reply.h"
+#include "lock/core/ask.h"
+#include "lock/wire/about.h"
 #include "lock/wire/keys.h"
-#include "lock/wire/script.h"
+#include "lock/wire/request.h"
 
 /* ---- writing ---- */
 

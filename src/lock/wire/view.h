@@ -15,9 +15,10 @@
 
 #include "base/fail.h"
 #include "base/reply.h"
+#include "lock/wire/answer.h"
 #include "lock/wire/keys.h"
 #include "lock/core/state.h"
-#include "lock/wire/script.h"
+#include "lock/wire/request.h"
 
 /* How a client holds a lock. */
 enum hold {
