@@ -257,8 +257,8 @@ char *describe_members(const struct client *d, int place)
 
 	if (!j.f)
 		return NULL;
-	if (place >= 0)
-		json_number(&j, "place", place + 1);
+	if (place > 0)
+		json_number(&j, "place", place);
 	json_about(&j, "holder", s->about);
 	json_text(&j, "token", s->token);
 	if (s->since > 0)

@@ -38,7 +38,7 @@ const char *describe_next(const char *key, char buf[160]);
 bool describe_is_own(const struct client *d);
 
 /* Members for JSON: holder, token, since, ttl_left_ms, and the place in line
- * (-1: none). The caller frees it; NULL: out of memory. */
+ * (0: none). The caller frees it; NULL: out of memory. */
 char *describe_members(const struct client *d, int place);
 
 #endif

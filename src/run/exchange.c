@@ -176,7 +176,8 @@ static void accept_answer(struct client *cl, const struct ask *asked,
 	/* the lease left on another server says nothing about this one's
 	 * clock */
 	if (is_yes(asked, &answer)) {
-		if (cl->credited[asked->node] != cl->peer[asked->node].moves)
+		if (asked->verb == VERB_CONFIRM &&
+		    cl->credited[asked->node] != cl->peer[asked->node].moves)
 			answer.confirm.pttl_ms = -1;
 		if (cl->healed_once[asked->node] && answer.said == SAID_YES)
 			answer.said = SAID_HEALED;

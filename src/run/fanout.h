@@ -23,7 +23,6 @@
 #include "base/fail.h"
 #include "base/reply.h"
 #include "base/words.h"
-#include "lock/wire/request.h"
 #include "net/endpoint.h"
 
 struct target; /* a server, and its connection */

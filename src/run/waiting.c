@@ -68,9 +68,8 @@ static void tell_holder(struct waiting *w)
 	char *more = log_is_json() ? describe_members(d, place) : NULL;
 	char who[860], how[120], in_line[32] = "", next[160];
 
-	if (place >= 0)
-		(void)snprintf(in_line, sizeof(in_line), " (place %d)",
-			       place + 1);
+	if (place > 0)
+		(void)snprintf(in_line, sizeof(in_line), " (place %d)", place);
 	log_event("waiting", more ? more : "", "%s%s%s%s: %s%s%s",
 		  opening(w, TOLD_HOLDER, how), w->locks->n > 1 ? " for " : "",
 		  w->locks->n > 1 ? d->shown_key : "", in_line,
@@ -95,13 +94,13 @@ static void tell_silence(struct waiting *w)
 static const char *place_in_line(int place, char buf[40])
 {
 	static const char *const ends[] = {"th", "st", "nd", "rd"};
-	int n = place + 1, last = n % 10;
+	int last = place % 10;
 
 	buf[0] = '\0';
-	if (last > 3 || n % 100 / 10 == 1)
+	if (last > 3 || place % 100 / 10 == 1)
 		last = 0;
-	if (place >= 0)
-		(void)snprintf(buf, 40, " (%d%s in line)", n, ends[last]);
+	if (place > 0)
+		(void)snprintf(buf, 40, " (%d%s in line)", place, ends[last]);
 	return buf;
 }
 

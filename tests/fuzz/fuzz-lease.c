@@ -101,7 +101,7 @@ static void check(void)
 	must(l.state != LEASE_OVER || l.end != END_NONE,
 	     "it has an end when it is over");
 	must(l.fence >= 0, "a fence is one");
-	must(lease_place(&l) >= -1, "a place is one");
+	must(lease_place(&l) >= 0, "a place is one");
 	if (l.state != LEASE_HELD)
 		return;
 	must(!before(most(), lease_credited_at(&l)),

@@ -26,9 +26,9 @@
 
 #include "base/fail.h"
 #include "base/words.h"
-#include "lock/wire/keys.h"
 #include "lock/core/lease.h"
 #include "lock/wire/answer.h"
+#include "lock/wire/keys.h"
 #include "lock/wire/script.h"
 #include "node.h"
 #include "server.h"
@@ -323,9 +323,11 @@ static bool counter_fits(int64_t counter, const struct answer *early,
 	return counter >= early->counter && counter <= late->counter;
 }
 
-/* Of the lease, or as the answer has it. */
+/* The time that the answer tells; of FULL, the number of waiters. */
 static int64_t left_of(const struct answer *a)
 {
+	if (a->handed_ms > 0)
+		return a->handed_ms;
 	return a->said == SAID_YES || a->said == SAID_HEALED ||
 			       a->said == SAID_NO
 		       ? a->confirm.pttl_ms

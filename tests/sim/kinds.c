@@ -49,9 +49,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "lock/wire/answer.h"
 #include "lock/wire/force.h"
 #include "lock/wire/keys.h"
-#include "lock/wire/answer.h"
 #include "lock/wire/script.h"
 #include "redis.h"
 #include "server.h"
@@ -735,7 +735,7 @@ void sim_start(int who)
 	    slot_of(c) >= c->lease.conf.slots)
 		violated("client %d: slot %d of %d", who, slot_of(c),
 			 c->lease.conf.slots);
-	/* (a question to join may have come late, and joined it elsewhere) */
+	/* a late join may have put its token into another family */
 	note_start(c);
 	if (n_nodes > 1 && !plot.evicted && !w.backward_step)
 		check_rests(who);
@@ -1172,8 +1172,8 @@ static void lose_counter(void)
 {
 	int node = (int)(here - nodes);
 
-	plot.losses_at[w.losses] = node;
 	note_loss(node, 0, 0);
+	plot.losses_at[w.losses - 1] = node;
 	here->loss_us = w.us;
 	plot.newcomer = false;
 }

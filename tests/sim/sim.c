@@ -34,7 +34,8 @@
 /* A redlock, from when it wants the lock on: known by its token for ever. */
 struct token {
 	int64_t came_us;
-	int64_t granted_us; /* last; -1: not yet */
+	int64_t first_us;   /* granted; -1: not yet */
+	int64_t granted_us; /* the last time */
 	int64_t granted_fence;
 	int64_t joined_us; /* stands in line since; -1: it does not */
 	int64_t released_us;
@@ -66,11 +67,13 @@ static int64_t last_grant, granted_token, grant_us;
 static bool may_overlap(const struct client *old)
 {
 	const struct token *t = &tokens[old->token];
-	/* It may be granted anew, by a question that came late or in a line
-	 * that came back, and not know it; and on several nodes a quorum may
-	 * have been its before the last node was. */
-	bool latest = n_nodes == 1 && old->lease.fence == t->granted_fence;
-	int64_t since = latest ? t->granted_us : t->came_us;
+	/* It may be granted anew, by a question that came late or from a line
+	 * that was restored with old data, and not know it; and on several
+	 * nodes it may have had a quorum before it had the last node. */
+	bool latest = old->lease.fence == t->granted_fence;
+	int64_t since = n_nodes > 1 ? t->came_us
+			: latest    ? t->granted_us
+				    : t->first_us;
 
 	if (w.forward_step || old->robbed)
 		return true;
@@ -85,6 +88,8 @@ static bool may_overlap(const struct client *old)
 static void granted(struct client *c, bool newcomer, int64_t counter)
 {
 	tokens[c->token].granted_us = w.us;
+	if (tokens[c->token].first_us < 0)
+		tokens[c->token].first_us = w.us;
 	tokens[c->token].granted_fence = counter;
 	for (int i = 0; i < w.losses; i++)
 		w.exposed[i] |= !c->knew[i] || newcomer;
@@ -279,7 +284,7 @@ void sim_arrived(int node, int slot)
 	     "counter %" PRId64 " (knew %" PRId64
 	     "), place %d, lock of %" PRId64 "%s",
 	     node, f->ask.verb, f->client, f->token, f->answer.said,
-	     f->answer.counter, f->ask.seen, f->answer.busy.place - 1, n->token,
+	     f->answer.counter, f->ask.seen, f->answer.busy.place, n->token,
 	     f->answer.lost ? ", told of a loss" : "");
 	node_has_run(f, n, had);
 	if (f->answer.said == SAID_QUIET) {
@@ -318,8 +323,10 @@ static void begin(int who)
 	new_life(who, &conf);
 	c->token = ++w.tokens;
 	assert(c->token < TOKENS_MAX);
-	tokens[c->token] = (struct token){
-		.came_us = w.us, .granted_us = -1, .joined_us = -1};
+	tokens[c->token] = (struct token){.came_us = w.us,
+					  .granted_us = -1,
+					  .first_us = -1,
+					  .joined_us = -1};
 	tell("client %d wants the lock (token %d, T %" PRId64 ")", who,
 	     c->token, c->ttl);
 	pump(who);

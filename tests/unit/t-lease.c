@@ -602,7 +602,7 @@ static void busy(int place, int64_t pttl, bool foreign, int64_t t)
 				      .counter = 100,
 				      .busy = {.pttl_ms = pttl,
 					       .ticket = 77,
-					       .place = place + 1,
+					       .place = place,
 					       .foreign = foreign}};
 
 	lease_answer(&l, &q[0], &answer, ms(t));
@@ -620,7 +620,7 @@ static void stand_in_line(int64_t wait)
 {
 	begin(1, T, wait);
 	asks(0);
-	busy(0, T, false, 1);
+	busy(1, T, false, 1);
 	asks(1);
 }
 
@@ -628,35 +628,35 @@ static void test_listening(void)
 {
 	static const struct {
 		int64_t pttl, from, to;
-		int ahead;
+		int place;
 		bool foreign;
 		const char *what;
 	} rows[] = {
-		{T, 5000, 5000, 0, false, "the first, once a heartbeat"},
-		{T, 1900, 1900, 1, false, "the second, within a grant"},
-		{T, 3500, 3500, 2, false, "who may be second soon"},
-		{T, 3500, 3500, 9, false, "the tenth, too"},
-		{T, 5000, 5000, 10, false, "those behind, once a heartbeat"},
-		{T, 5000, 5000, 500, false, "however far behind"},
-		{800, 805, 805, 0, false, "the first in line, at the end"},
-		{800, 905, 905, 2, false, "the third, a little later"},
-		{-1, 5000, 5000, 0, false, "a lock without end"},
-		{T, 230, 250, 0, true, "a foreign lock, often"},
-		{90, 95, 95, 0, true, "a foreign lock, at its end"},
-		{T, 690, 750, 2, true, "the third behind it"},
-		{90, 195, 195, 2, true, "the third at its end"},
-		{T, 5000, 5000, 99, true, "far behind it"},
+		{T, 5000, 5000, 1, false, "the first, once a heartbeat"},
+		{T, 1900, 1900, 2, false, "the second, within a grant"},
+		{T, 3500, 3500, 3, false, "who may be second soon"},
+		{T, 3500, 3500, 10, false, "the tenth, too"},
+		{T, 5000, 5000, 11, false, "those behind, once a heartbeat"},
+		{T, 5000, 5000, 501, false, "however far behind"},
+		{800, 805, 805, 1, false, "the first in line, at the end"},
+		{800, 905, 905, 3, false, "the third, a little later"},
+		{-1, 5000, 5000, 1, false, "a lock without end"},
+		{T, 230, 250, 1, true, "a foreign lock, often"},
+		{90, 95, 95, 1, true, "a foreign lock, at its end"},
+		{T, 690, 750, 3, true, "the third behind it"},
+		{90, 195, 195, 3, true, "the third at its end"},
+		{T, 5000, 5000, 100, true, "far behind it"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		bool no_blpop = rows[i].ahead == 0 && rows[i].foreign;
+		bool no_blpop = rows[i].place == 1 && rows[i].foreign;
 		int64_t t;
 
 		begin(1, T, FOREVER);
 		asks(0);
 		is_int(q[0].acquire.ticket, 0,
 		       "the first question has no ticket");
-		busy(rows[i].ahead, rows[i].pttl, rows[i].foreign, 1);
+		busy(rows[i].place, rows[i].pttl, rows[i].foreign, 1);
 		is_int(asks(1), 0, "who waits asks nothing,");
 		ok(no_blpop ? listening.verb == VERB_NONE
 			    : listening.verb == VERB_LISTEN &&
@@ -669,7 +669,7 @@ static void test_listening(void)
 	}
 	begin(1, T, FOREVER);
 	asks(0);
-	busy(0, 10, false, 1);
+	busy(1, 10, false, 1);
 	is_int(asks(1), 0, "so near the end");
 	is_int(listening.verb, VERB_NONE, "listening is not worth it");
 }
@@ -722,7 +722,7 @@ static void test_woken(void)
 	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 300);
 	asks(300);
-	busy(0, T, false, 301);
+	busy(1, T, false, 301);
 	is_int(l.state, LEASE_WAITING,
 	       "a word that comes too late is no grant");
 	asks(301);
@@ -737,7 +737,7 @@ static void test_woken(void)
 	listening = first;
 	heard(SAID_WOKEN, 5002);
 	is_int(asks(5002), 0, "a word may come");
-	busy(0, T, false, 5003);
+	busy(1, T, false, 5003);
 	is_int(asks(5003), 1, "and is not forgotten");
 	is_int(q[0].verb, VERB_ACQUIRE, "the answer was older than the word");
 }
@@ -753,7 +753,7 @@ static void test_no_blpop(void)
 		   !q[0].fresh && q[0].acquire.ticket == 77,
 	   "beside that, with its ticket");
 	for (int64_t t = 5002; t < 40000; t = next(t)) {
-		busy(0, T, false, t);
+		busy(1, T, false, t);
 		asks(t);
 		if (listening.verb == VERB_LISTEN) {
 			ok(t > 35000 && (listening.fresh ||
@@ -768,7 +768,7 @@ static void test_no_blpop(void)
 	heard(SAID_QUIET, 30000);
 	is_int(asks(30000), 1, "a server that has waited for long enough");
 	ok(listening.verb == VERB_NONE, "is asked first");
-	busy(0, T, false, 30001);
+	busy(1, T, false, 30001);
 	asks(30001);
 	ok(listening.verb == VERB_LISTEN && !listening.fresh,
 	   "and listened to again");
@@ -786,7 +786,7 @@ static void test_no_blpop(void)
 
 	stand_in_line(3000);
 	is_int(next(1), 3000, "at the end of -w the lock is looked at once");
-	busy(0, T, false, 3001);
+	busy(1, T, false, 3001);
 	is_int(l.end, END_BUSY, "and given up");
 	is_int(asks(3001), 1, "not without");
 	ok(q[0].verb == VERB_RELEASE && q[0].release.queued,
@@ -847,7 +847,7 @@ static void test_told_of_loss(void)
 
 	begin(1, 3000, FOREVER);
 	asks(0);
-	busy(0, T, false, 1);
+	busy(1, T, false, 1);
 	asks(1);
 	heard(SAID_WOKEN, 100);
 	asks(100);

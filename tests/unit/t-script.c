@@ -520,7 +520,9 @@ static void test_answers(void)
 		int rc;
 
 		memset(&a, 0x55, sizeof(a));
-		rc = answer_read(VERB_ACQUIRE, &w, &a, &sight, &why);
+		rc = answer_read(f->want.said >= SAID_YES ? VERB_CONFIRM
+							  : VERB_ACQUIRE,
+				 &w, &a, &sight, &why);
 		if (!ok(rc == 0 && same_answer(&a, &f->want),
 			"[%s] is an answer", joined(f->words)))
 			printf("# rc %d said %d counter %" PRId64
@@ -870,10 +872,11 @@ static void test_long_texts(void)
 	   "a long text is cut and printable");
 }
 
-/* What follows a yes depends on the question. */
+/* What follows a yes or a no depends on the question. */
 static void test_released(void)
 {
-	const char *const words[FORM_MAX] = {"yes", "8", "1200"};
+	const char *const words[FORM_MAX] = {"yes", "8", "1200"},
+			  *const no[FORM_MAX] = {"no", "8"};
 	struct words w = words_of(words, 3);
 	struct sight s;
 	struct fail why;
@@ -885,6 +888,10 @@ static void test_released(void)
 	w = words_of(words, 2);
 	ok(answer_read(VERB_RELEASE, &w, &a, &s, &why) == 0 && a.handed_ms == 0,
 	   "or that it did not");
+	w = words_of(no, 2);
+	ok(answer_read(VERB_ACQUIRE, &w, &a, &s, &why) == 0 &&
+		   a.busy.pttl_ms == -1 && a.confirm.pttl_ms == 0,
+	   "who cannot join is told of no lease");
 }
 
 /* Listening is no script: whatever comes is a word for us, or none. */

@@ -36,7 +36,7 @@ static void held_by(const char *user, int place)
 	SET(s->about[ABOUT_COMMAND], "deploy.sh");
 	SET(s->token, user);
 	client.sight_at = now();
-	client.lease.node[0].last.busy.place = place + 1;
+	client.lease.node[0].last.busy.place = place;
 }
 
 /* ms go by: all that is past is so much longer ago. */
@@ -52,7 +52,7 @@ static void pass(int64_t ms)
 static void test_changes(void)
 {
 	waiting_init(&waiting, &locks, now());
-	held_by("ann", 1);
+	held_by("ann", 2);
 	pass(-60000); /* however slow this machine is */
 	is_text(said(), "", "a short wait is not mentioned");
 	pass(60100);
@@ -60,7 +60,7 @@ static void test_changes(void)
 		"redlock: waiting up to 30m (place 2): held by ann@web1, "
 		"deploy.sh; see: redlock inspect deploy",
 		"one line when it begins");
-	held_by("bob", 0);
+	held_by("bob", 1);
 	pass(29800);
 	is_text(said(), "", "a change is not told within 30 s of a line");
 	ok(!before(after(now(), 300), waiting_next(&waiting)),

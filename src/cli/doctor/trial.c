@@ -8,6 +8,7 @@
 #include "base/ident.h"
 #include "lock/wire/answer.h"
 #include "lock/wire/rights.h"
+#include "lock/wire/script.h"
 #include "run/session.h"
 
 #define TTL_MS 10000
@@ -69,7 +70,8 @@ static int put(struct trial *t, struct party *p, struct ask *ask)
 
 	ask->fence = p->fence;
 	ask->seen = p->fence;
-	ask->acquire.ticket = p->ticket;
+	if (ask->verb == VERB_ACQUIRE)
+		ask->acquire.ticket = p->ticket;
 	script_request(ask, &t->conf, &p->keys, p->token, t->identity,
 		       session_db(t->ep), &scratch, &request);
 	if (fanout_ask(&p->fanout, 0, &request, 0) == 0)

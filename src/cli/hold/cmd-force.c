@@ -16,6 +16,7 @@
 #include "lock/wire/force.h"
 #include "lock/wire/history.h"
 #include "lock/wire/record.h"
+#include "lock/wire/script.h"
 #include "run/describe.h"
 #include "run/report.h"
 #include "run/session.h"

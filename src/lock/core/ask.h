@@ -23,9 +23,9 @@ enum verb {
 	VERB_RELEASE
 };
 
-/* What only one verb says stands under its name. These are not a union: in a
- * question of another verb they are 0, so code that looks there by mistake
- * finds nothing, and not what that verb says. */
+/* Fields that only one verb uses are in a struct named after it. This is not a
+ * union on purpose: for other verbs they are 0, so code that reads the wrong
+ * struct gets 0, not another verb's value. */
 struct ask {
 	enum verb verb;
 	int node, chan;
@@ -36,8 +36,8 @@ struct ask {
 	int64_t seen;        /* the counter we saw. Acquire: to detect a loss;
 				confirm: to decide whether to heal. 0: none */
 	int round;           /* number of times we released this node and asked
-				again: a release of an earlier round, come late,
-				must not undo a later grant */
+				again: a late release of an earlier round must
+				not undo a later grant */
 	bool joins;          /* acquire: join the outer hold; confirm: we joined
 				it; release: we may have */
 	int slot;            /* confirm, release: the slot we hold; joins: that
@@ -53,7 +53,8 @@ struct ask {
 		int only;         /* take slot number `only` - 1; 0: any slot */
 	} acquire;
 	struct {
-		int64_t group;    /* of readers, which we are in; 0: none */
+		int64_t group;    /* the group of readers that we are in;
+				     0: none */
 		bool reads;       /* we read on other nodes, and join the
 				     readers on this one */
 		bool joined;      /* another client has joined our hold */
@@ -82,7 +83,7 @@ struct ask {
 enum said {
 	SAID_GRANTED,
 	SAID_BUSY,
-	SAID_LOSS,
+	SAID_LOSS,    /* free, but data were lost: a holder may not know it */
 	SAID_GUARDED, /* the server restarted and may have forgotten a lease */
 	SAID_FULL,    /* max_waiters wait already */
 	SAID_SUPERSEDED, /* a newer waiter has our place */
@@ -97,18 +98,21 @@ enum said {
 	SAID_NO
 };
 
-/* As above: what only some answers say is 0 in all others. */
+/* As above: fields that only some answers have are 0 in the others. `granted`
+ * and `busy` go by the word, `confirm` and `handed_ms` by the question. */
 struct answer {
 	enum said said;
 	int64_t counter; /* the stored counter; 0: unknown. Replicate: the
 			    number of replicas that have it */
-	bool lost;       /* granted, busy: what we saw is missing: the server
-			    lost data */
-	int64_t group;   /* granted, yes, healed: of the readers; 0: none */
+	bool lost;       /* granted, busy, loss: what we saw is missing: the
+			    server lost data */
+	int64_t group;   /* granted, yes, healed: the group of readers that
+			    has the lock; 0: none */
 	int64_t at_ms;   /* granted, yes, healed: the server's clock; 0:
 			    unknown */
-	bool stops;      /* granted, and to a confirm: we must be gone ... */
-	int64_t stop_ms; /* ... within this time (force-release) */
+	bool stops;      /* granted, or any answer to a confirm: we are asked
+			    to stop (force-release) */
+	int64_t stop_ms; /* stops: the time left for that */
 	struct {
 		int slot;
 		uint64_t server; /* identifies the server; 0: unknown */
@@ -120,7 +124,8 @@ struct answer {
 		int64_t pttl_ms;       /* what is left of the lease; -1: no
 					  expiry. Guarded: time left until it
 					  is not. Done: how long the work may
-					  not be repeated */
+					  not be repeated. Full: the number
+					  of waiters */
 		int64_t holder_ttl_ms; /* the holder's T; 0: unknown */
 		int64_t ticket;        /* ours; 0: none */
 		int place;             /* ours in line, from 1; 0: none */
@@ -140,8 +145,8 @@ struct answer {
 				    `redlock unlock` or a release that overtook
 				    us */
 	} confirm;
-	int64_t handed_ms; /* to a release, yes: how long it was handed on for;
-			      0: it was not */
+	int64_t handed_ms; /* release, yes: for how long the lock was granted to
+			      the next waiter; 0: nobody waited */
 };
 
 #endif

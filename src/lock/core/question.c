@@ -6,9 +6,9 @@
 #include "lock/core/repair.h"
 #include "lock/core/timing.h"
 
-/* How long an unanswered question may keep its connection. If we give up the
- * connection of an acquire, the acquire may run late, and its grant stay until
- * T. So do that only if the connection is surely dead. */
+/* How long an unanswered question may keep its connection. An acquire whose
+ * connection we give up may still run later, and its grant then lasts for T. So
+ * give it up only when the connection is certainly dead. */
 static int64_t given_up(const struct lease *l, enum verb verb, int64_t patience)
 {
 	int64_t least = timing_retry(l->conf.ttl_ms);
@@ -99,8 +99,8 @@ static void fill_acquire(const struct lease *l, const struct lease_node *n,
 		out->slot = l->conf.outer.slot;
 }
 
-/* Where the lock is not ours, it may be repaired, and if we read, we join the
- * readers. Before the claim there is nothing to heal. */
+/* On a node where the lock is not ours we may repair it or, as a reader, join
+ * the readers there. Nothing is healed before the claim. */
 static void fill_confirm(const struct lease *l, const struct lease_node *n,
 			 struct ask *out)
 {

@@ -56,7 +56,7 @@ int lease_place(const struct lease *l)
 		if (n->vote == VOTE_NO && n->last.busy.place > place)
 			place = n->last.busy.place;
 	}
-	return l->conf.wait_ms > 0 ? place - 1 : -1;
+	return l->conf.wait_ms > 0 ? place : 0;
 }
 
 bool lease_spent(const struct lease *l)

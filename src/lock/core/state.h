@@ -226,8 +226,8 @@ bool lease_heard(const struct lease *l, int node);
 bool lease_answered(const struct lease *l);
 /* Whether a quorum has ever answered. */
 bool lease_reached(const struct lease *l);
-/* Waiting: the number of waiters before us; -1: unknown, or not in line. If the
- * nodes differ, the largest. */
+/* Waiting: our place in line, from 1; 0: unknown, or not in line. If the nodes
+ * differ, the largest. */
 int lease_place(const struct lease *l);
 
 /* In use: whether renewals have stopped because of max_leases. */

@@ -39,16 +39,16 @@ static int64_t word_ms(const struct words *w, int i)
 	return at_most(word_number(w, i), AGES_MS);
 }
 
+/* `none` if the word is missing. */
+static int64_t word_ms_or(const struct words *w, int i, int64_t none)
+{
+	return i < w->n ? word_ms(w, i) : none;
+}
+
 /* Returns 0 if the word is empty or missing. */
 static uint64_t hash_of(const struct words *w, int i)
 {
 	return i < w->n && w->len[i] > 0 ? hash_bytes(w->at[i], w->len[i]) : 0;
-}
-
-/* The same for a word that may be missing. */
-static int64_t word_ms_or(const struct words *w, int i, int64_t none)
-{
-	return i < w->n ? word_ms(w, i) : none;
 }
 
 static bool word_ends(const struct words *w, int i, const char *text)
@@ -167,7 +167,7 @@ static int read_confirmed(const struct words *w, struct answer *out,
 static int read_refusal(const struct words *w, struct answer *out,
 			struct sight *s, struct fail *why)
 {
-	struct words nobody = {0};
+	struct words no_value = {0}; /* such a record has no token */
 
 	out->busy.pttl_ms = word_ms(w, 2);
 	if (out->said == SAID_BUSY || out->said == SAID_LOSS ||
@@ -183,13 +183,14 @@ static int read_refusal(const struct words *w, struct answer *out,
 		read_busy(w, &out->busy, s);
 	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE) {
 		*s = (struct sight){.seen = true, .pttl_ms = out->busy.pttl_ms};
-		words_add_text(&nobody, "");
-		(void)read_record(w, 4, &nobody, &out->busy, s);
+		words_add_text(&no_value, "");
+		(void)read_record(w, 4, &no_value, &out->busy, s);
 	}
 	return 0;
 }
 
-/* What follows the counter depends on the answer. */
+/* What follows the counter depends on the answer and, after a yes or a no, on
+ * the question. */
 static int read_rest(enum verb verb, const struct words *w, struct answer *out,
 		     struct sight *s, struct fail *why)
 {
@@ -197,7 +198,7 @@ static int read_rest(enum verb verb, const struct words *w, struct answer *out,
 
 	if (out->said == SAID_GRANTED)
 		return read_granted(w, out, s, why);
-	if (!yes && out->said != SAID_NO)
+	if (!yes && (out->said != SAID_NO || verb == VERB_ACQUIRE))
 		return read_refusal(w, out, s, why);
 	if (verb != VERB_RELEASE)
 		return read_confirmed(w, out, s, why);

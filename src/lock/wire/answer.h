@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes an answer from the reply of a script (src/lua; each begins with what it
- * returns), or of a BLPOP or WAIT.
+ * Makes an answer from the reply of a script, a BLPOP or a WAIT. The comment at
+ * the top of each script (src/lua) says what it returns.
  */
 #ifndef LOCK_WIRE_ANSWER_H
 #define LOCK_WIRE_ANSWER_H
@@ -14,10 +14,10 @@
 #include "lock/core/ask.h"
 #include "lock/wire/about.h"
 
-/* The holder of the lock as a busy answer tells it, or the waiter that took our
- * place. All text is safe for a terminal. */
+/* The holder of the lock as a busy answer describes it, or the waiter that took
+ * our place. All text is safe for a terminal. */
 struct sight {
-	bool seen;     /* the answer told anything */
+	bool seen;     /* the answer described somebody */
 	bool lost;     /* nobody has it, but data were lost: see ask.h */
 	bool guarded;  /* nobody has it, but the server has just started */
 	bool foreign;  /* no holder record: another program's lock */

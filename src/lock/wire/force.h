@@ -13,7 +13,7 @@
 #include "base/reply.h"
 #include "base/words.h"
 #include "lock/wire/keys.h"
-#include "lock/wire/script.h"
+#include "lock/wire/request.h"
 
 enum force_step {
 	FORCE_ASK,

@@ -68,7 +68,7 @@ struct history {
 	unsigned int answers; /* nodes that answered: bits */
 };
 
-/* Makes the request; see script.h. */
+/* Makes the request; see request.h. */
 void history_request(struct keys *keys, int db, struct script_scratch *scratch,
 		     struct words *out);
 const char *history_sha(void);

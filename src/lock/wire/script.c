@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "lock/wire/lua.inc"
 
@@ -14,7 +13,6 @@
 	{                                                                      \
 		LUA_##name, sizeof(LUA_##name) - 1, SHA_##name, args##_ARGS    \
 	}
-#define SHA_LEN 40
 static const struct script {
 	const char *lua;
 	size_t len;

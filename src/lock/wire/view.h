@@ -15,9 +15,9 @@
 
 #include "base/fail.h"
 #include "base/reply.h"
+#include "lock/core/state.h"
 #include "lock/wire/answer.h"
 #include "lock/wire/keys.h"
-#include "lock/core/state.h"
 #include "lock/wire/request.h"
 
 /* How a client holds a lock. */
@@ -84,7 +84,7 @@ struct view {
 				 bits */
 };
 
-/* Makes the request; see script.h. */
+/* Makes the request; see request.h. */
 void view_request(struct keys *keys, const struct view_most *most, int db,
 		  struct script_scratch *scratch, struct words *out);
 const char *view_sha(void);
