@@ -87,7 +87,8 @@ static bool may_overlap(const struct client *old)
  * on one node grants are in order of fences. */
 static void granted(struct client *c, bool newcomer, int64_t counter)
 {
-	tokens[c->token].granted_us = w.us;
+	if (!c->running) /* else it is not told: it runs by an earlier one */
+		tokens[c->token].granted_us = w.us;
 	if (tokens[c->token].first_us < 0)
 		tokens[c->token].first_us = w.us;
 	tokens[c->token].granted_fence = counter;
