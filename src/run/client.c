@@ -58,6 +58,7 @@ int client_again(struct client *cl, int64_t wait_ms)
 	memcpy(&conf.seed, cl->token, sizeof(conf.seed));
 	conf.wait_ms = wait_ms;
 	conf.reached = lease_reached(&cl->lease);
+	conf.guard_ms = cl->lease.guard_ms;
 	for (int i = 0; i < conf.nodes; i++)
 		cl->asked[i] = NEVER;
 	memset(cl->unproven, 0, sizeof(cl->unproven));

@@ -244,6 +244,7 @@ static struct question invent(struct trial *t)
 				     .max_waiters = chance(t, 4) - 1,
 				     .supersede = q.token >= MARKED};
 	q.ask.verb = verb_of[chance(t, 6)];
+	q.ask.guard_ms = q.conf.guard_ms;
 	q.ask.seen = number_for(t, q.token);
 	q.ask.fence = number_for(t, q.token);
 	q.ask.acquire.ticket = chance(t, 4) == 0   ? -1

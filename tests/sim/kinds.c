@@ -1042,6 +1042,7 @@ void sim_over(int who)
 	const struct lease *l = &w.client[who].lease;
 	struct lease_conf conf = l->conf;
 
+	conf.guard_ms = l->guard_ms;
 	if (w.client[who].alive && l->end == END_STALE) {
 		begin_as(who, &conf);
 		return;
@@ -2374,6 +2375,7 @@ static struct ask invent(int token)
 
 	if (one_in(2))
 		choose_outer(&t->conf.outer);
+	ask.guard_ms = t->conf.guard_ms;
 	ask.joins = one_in(t->conf.outer.group > 0 ? 2 : 4);
 	ask.acquire.ticket = one_in(4) ? -1 : one_in(3) ? 0 : t->joined_us;
 	if (t->conf.shared)

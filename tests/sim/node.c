@@ -345,7 +345,7 @@ static struct answer wait_for(struct node *n, const struct ask *ask,
 {
 	bool newcomer = ask->acquire.ticket == 0 ||
 			(ask->acquire.ticket > 0 && ask->acquire.newcomer);
-	int64_t rest = young(n, conf->guard_ms, us);
+	int64_t rest = young(n, ask->guard_ms, us);
 	struct answer a = {.said = n->token ? SAID_BUSY
 				   : rest   ? SAID_GUARDED
 					    : SAID_LOSS,
@@ -391,7 +391,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 	struct waiter me = {
 		.token = token, .ttl = conf->ttl_ms, .came = conf->ticket};
 
-	int64_t rest = young(n, conf->guard_ms, us);
+	int64_t rest = young(n, ask->guard_ms, us);
 
 	if (node_locked(n, us) && n->token == token && rest > 0)
 		return (struct answer){.said = SAID_GUARDED,
@@ -456,7 +456,7 @@ static bool heals(const struct node *n, const struct ask *ask,
 	if (ask->confirm.repairs)
 		return (larger(n->counter, 0) == ask->seen || same ||
 			untouched(n, ask->seen)) &&
-		       young(n, conf->guard_ms, us) == 0;
+		       young(n, ask->guard_ms, us) == 0;
 	if (ask->seen == 0 || ask->confirm.until_ms < 0 ||
 	    (ask->confirm.until_ms > 0 && !lives &&
 	     (conf->nodes > 1 || n->counter < 0)))

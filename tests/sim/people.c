@@ -42,6 +42,7 @@ static struct ask question(const struct person *p, enum verb verb)
 		.joins = p->conf.outer.token[0] != '\0',
 		.slot = p->slot,
 		.round = p->round,
+		.guard_ms = p->conf.guard_ms,
 		.confirm = {.group = p->group, .joined = p->a.confirm.joined},
 		.release = {.queued = verb == VERB_RELEASE,
 			    .ran = p->fence > 0,

@@ -261,10 +261,9 @@ static void test_refresh(void)
 static void test_guard(void)
 {
 	begin(3, T, FOREVER);
-	l.conf.guard_ms = T;
+	l.guard_ms = T;
 	asks(0);
-	is_int(q[0].acquire.guard_ms, T,
-	       "a server up for less than T has no vote");
+	is_int(q[0].guard_ms, T, "a server up for less than T has no vote");
 	reply(&q[0], SAID_GRANTED, 100, 1);
 	lease_answer(&l, &q[2],
 		     &(struct answer){.said = SAID_BUSY,
@@ -277,8 +276,7 @@ static void test_guard(void)
 	reply(&q[1], SAID_GRANTED, 100, 3);
 	is_int(l.state, LEASE_ASKING, "two grants, but by the shorter guard");
 	is_int(asks(3), 2, "are asked for again");
-	ok(q[0].acquire.guard_ms == (int64_t)30 * T &&
-		   q[1].acquire.guard_ms == q[0].acquire.guard_ms,
+	ok(q[0].guard_ms == (int64_t)30 * T && q[1].guard_ms == q[0].guard_ms,
 	   "by the longer one");
 	lease_release(&l, ms(4));
 	asks(4);

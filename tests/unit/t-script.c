@@ -53,6 +53,7 @@ static const struct request {
 	 5,
 	 {.nodes = 3, .once_ms = 1, .guard_ms = 30000, .ticket = 77},
 	 {.fence = 7,
+	  .guard_ms = 30000,
 	  .acquire =
 		  {.ticket = -1, .embargo = true, .newcomer = true, .only = 3}},
 	 {TOKEN, "0", "1500", "0", "0", "-1", "-1",
@@ -86,6 +87,7 @@ static const struct request {
 	 {.nodes = 5, .shared = true, .guard_ms = 9},
 	 {.fence = 9007199254740993,
 	  .confirm = {.group = 42, .until_ms = 8, .repairs = true},
+	  .guard_ms = 9,
 	  .round = 4},
 	 {TOKEN, "0", "1500", "9007199254740993", "0",
 	  "1500 1 r\nticket 0\n" ABOUT, "shared:42", "0", "8", "9", "0", "4",

@@ -42,15 +42,17 @@ struct ask {
 				it; release: we may have */
 	int slot;            /* confirm, release: the slot we hold; joins: that
 				of the outer hold */
+	int64_t guard_ms;    /* acquire, and a confirm that repairs: a server
+				that has been up for less does not vote; 0: it
+				does */
 	int64_t listen_ms;   /* listen, replicate: time limit */
 	struct {
-		bool embargo;     /* take nothing yet; data were lost, or
-				     another client repairs this node */
-		int64_t guard_ms; /* conf.guard_ms at that time */
-		int64_t ticket;   /* 0: none yet; -1: do not stand in line */
-		bool newcomer;    /* we chose the ticket, and the node does not
-				     know it yet */
-		int only;         /* take slot number `only` - 1; 0: any slot */
+		bool embargo;   /* take nothing yet; data were lost, or
+				   another client repairs this node */
+		int64_t ticket; /* 0: none yet; -1: do not stand in line */
+		bool newcomer;  /* we chose the ticket, and the node does not
+				   know it yet */
+		int only;       /* take slot number `only` - 1; 0: any slot */
 	} acquire;
 	struct {
 		int64_t group;    /* the group of readers that we are in;

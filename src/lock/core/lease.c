@@ -160,6 +160,7 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	assert(conf->nodes >= 1 && conf->nodes <= NODES_MAX);
 	memset(l, 0, sizeof(*l));
 	l->conf = kept;
+	l->guard_ms = kept.guard_ms;
 	l->began = at;
 	l->give_up = after(at, kept.wait_ms);
 	l->random = kept.seed | 1;

@@ -87,7 +87,6 @@ static void fill_acquire(const struct lease *l, const struct lease_node *n,
 			 struct ask *out)
 {
 	out->seen = n->counter;
-	out->acquire.guard_ms = l->conf.guard_ms;
 	out->acquire.embargo = n->off || before(out->sent, n->embargo);
 	out->acquire.only = l->only;
 	out->acquire.newcomer =
@@ -156,6 +155,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 {
 	out->fence = l->fence;
 	out->round = round_of(n, out->verb);
+	out->guard_ms = l->guard_ms;
 	out->joins = l->joining || l->joined;
 	switch (out->verb) {
 	case VERB_ACQUIRE:

@@ -51,10 +51,9 @@ struct lease_conf {
 	int64_t max_leases; /* renew max_leases - 1 times; 0: no limit */
 	int64_t min_hold_ms, once_ms;
 	int64_t guard_ms; /* a node that has been up for less does not vote;
-			     0: all vote. Grows to the longest lease that any
-			     node reports */
+			     0: all vote. See also struct lease */
 	int64_t ticket;   /* our ticket on several nodes: our arrival, in
-			     microseconds   since 1970 */
+			     microseconds since 1970 */
 	bool reached;     /* nodes answered before: see lease_reached() */
 	struct lease_outer outer;
 	uint64_t seed; /* of the jitter */
@@ -177,10 +176,12 @@ struct lease {
 	enum lease_end end;
 	enum fail_kind refusal;
 	int64_t fence;
-	int healed;    /* times it vanished and was set again */
-	int stepped;   /* server clock jumps seen */
-	bool was_held; /* since lease_init() */
-	bool joining;  /* the outer hold may still exist */
+	int healed;       /* times it vanished and was set again */
+	int stepped;      /* server clock jumps seen */
+	bool was_held;    /* since lease_init() */
+	bool joining;     /* the outer hold may still exist */
+	int64_t guard_ms; /* conf.guard_ms, or the longest lease that any node
+			     reported */
 	/* The outer hold vanished. If its holder lives, it sets the lock again
 	 * by then. LONG_AGO: it has not vanished. */
 	struct instant outer_by;

@@ -45,9 +45,9 @@ static void guard_for(struct lease *l, const struct answer *a,
 {
 	int64_t ttl = a->busy.holder_ttl_ms;
 
-	if (l->conf.guard_ms == 0 || ttl <= l->conf.guard_ms)
+	if (l->guard_ms == 0 || ttl <= l->guard_ms)
 		return;
-	l->conf.guard_ms = ttl;
+	l->guard_ms = ttl;
 	for (int i = 0; i < l->conf.nodes && l->state == LEASE_ASKING; i++)
 		if (l->node[i].vote == VOTE_YES)
 			rounds_ask(l, i, at);
@@ -170,7 +170,7 @@ static bool is_unaware(const struct lease *l, const struct lease_node *n,
 static bool is_unguarded(const struct lease *l, const struct ask *asked)
 {
 	return (l->state == LEASE_ASKING || l->state == LEASE_WAITING) &&
-	       asked->acquire.guard_ms < l->conf.guard_ms;
+	       asked->guard_ms < l->guard_ms;
 }
 
 static void ask_aware(struct lease *l, struct lease_node *n, struct instant at)

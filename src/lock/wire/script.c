@@ -127,7 +127,7 @@ static void fill_acquire(const struct ask *ask, const struct lease_conf *conf,
 	request_flag(w, ACQUIRE_ONCE, conf->once_ms > 0);
 	request_flag(w, ACQUIRE_EMBARGO, ask->acquire.embargo);
 	request_flag(w, ACQUIRE_NEWCOMER, ask->acquire.newcomer);
-	request_number(w, ACQUIRE_GUARD, looks(conf) ? conf->guard_ms : -1,
+	request_number(w, ACQUIRE_GUARD, looks(conf) ? ask->guard_ms : -1,
 		       scratch);
 	request_number(w, ACQUIRE_ONLY, ask->acquire.only - 1, scratch);
 	request_number(w, ACQUIRE_ROUND, ask->round, scratch);
@@ -170,7 +170,7 @@ static void fill_confirm(const struct ask *ask, const struct lease_conf *conf,
 	request_flag(w, CONFIRM_JOINED, ask->confirm.joined);
 	request_number(w, CONFIRM_ENDS, ask->confirm.until_ms, scratch);
 	request_number(w, CONFIRM_GUARD,
-		       ask->confirm.repairs ? conf->guard_ms : -1, scratch);
+		       ask->confirm.repairs ? ask->guard_ms : -1, scratch);
 	request_flag(w, CONFIRM_ALONE, conf->nodes == 1);
 	request_number(w, CONFIRM_ROUND, ask->round, scratch);
 }
