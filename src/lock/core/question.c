@@ -98,6 +98,14 @@ static void fill_acquire(const struct lease *l, const struct lease_node *n,
 		out->slot = l->conf.outer.slot;
 }
 
+/* `ours`, or the outer hold's until a grant has told where we joined it. */
+static int slot_for(const struct lease *l, const struct lease_node *n,
+		    const struct ask *out, int ours)
+{
+	return out->joins && (!l->joined || !n->mine) ? l->conf.outer.slot
+						      : ours;
+}
+
 /* On a node where the lock is not ours we may repair it or, as a reader, join
  * the readers there. Nothing is healed before the claim. */
 static void fill_confirm(const struct lease *l, const struct lease_node *n,
@@ -108,9 +116,7 @@ static void fill_confirm(const struct lease *l, const struct lease_node *n,
 	out->seen = n->mine            ? n->counter
 		    : repair_may(l, n) ? n->repair.counter
 				       : 0;
-	out->slot = n->mine ? n->slot : l->slot;
-	if (out->joins && (!l->joined || !n->mine))
-		out->slot = l->conf.outer.slot;
+	out->slot = slot_for(l, n, out, n->mine ? n->slot : l->slot);
 	out->confirm.group = n->mine ? n->group : 0;
 	out->confirm.reads = !n->mine && held && lease_group(l) > 0;
 	out->confirm.joined = n->joined;
@@ -124,9 +130,7 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 	bool ends = l->state == LEASE_RELEASING;
 
 	out->joins |= n->joins;
-	out->slot = n->slot;
-	if (out->joins && (!l->joined || !n->mine))
-		out->slot = l->conf.outer.slot;
+	out->slot = slot_for(l, n, out, n->slot);
 	out->release.withheld = n->off;
 	out->release.queued = n->line.queued && (ends || n->spoiled);
 	if (!l->was_held)

@@ -57,15 +57,15 @@ static void guard_for(struct lease *l, const struct answer *a,
 static void remember(struct lease *l, struct lease_node *n,
 		     const struct answer *a, struct instant at)
 {
+	/* a foreign lock lasts no longer than what is left of it */
+	int64_t ttl = a->busy.foreign ? a->busy.pttl_ms : a->busy.holder_ttl_ms;
+
 	if (a->counter < n->counter || a->lost)
 		wait_out(l, n, at);
 	guard_for(l, a, at);
 	n->counter = a->counter;
-	/* a foreign lock lasts no longer than what is left of it */
-	if (a->said == SAID_BUSY &&
-	    (a->busy.foreign ? a->busy.pttl_ms : a->busy.holder_ttl_ms) > 0)
-		n->holder_ttl_ms = a->busy.foreign ? a->busy.pttl_ms
-						   : a->busy.holder_ttl_ms;
+	if (a->said == SAID_BUSY && ttl > 0)
+		n->holder_ttl_ms = ttl;
 	n->last = *a;
 	if (a->said != SAID_BUSY && a->said != SAID_GUARDED)
 		n->last.busy.pttl_ms = -1;

@@ -64,13 +64,19 @@ static void word_text(const struct words *w, int i, char *buf, size_t size)
 	(void)format_bytes(w->at[i], w->len[i], buf, size);
 }
 
+/* An empty one if the word is missing. */
+static void word_record(const struct words *w, int i, struct record *out)
+{
+	record_read(out, i < w->n ? w->at[i] : "", i < w->n ? w->len[i] : 0);
+}
+
 /* The record counts only if its token is the lock's value. */
 static bool read_record(const struct words *w, int at, struct words *value,
 			struct busy *out, struct sight *s)
 {
 	struct record r;
 
-	record_read(&r, at < w->n ? w->at[at] : "", at < w->n ? w->len[at] : 0);
+	word_record(w, at, &r);
 	memcpy(s->about, r.about, sizeof(s->about));
 	if (!r.token || r.token_len != value->len[0] ||
 	    memcmp(r.token, value->at[0], r.token_len) != 0)
@@ -123,8 +129,7 @@ static void read_stop(const struct words *w, int at, struct answer *out,
 		return;
 	out->stops = true;
 	out->stop_ms = ms;
-	record_read(&by, at + 1 < w->n ? w->at[at + 1] : "",
-		    at + 1 < w->n ? w->len[at + 1] : 0);
+	word_record(w, at + 1, &by);
 	*s = (struct sight){.seen = true, .pttl_ms = -1};
 	memcpy(s->about, by.about, sizeof(s->about));
 }
