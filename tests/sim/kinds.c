@@ -410,9 +410,11 @@ static void healed(const struct flight *f)
 		expose();
 	stay_of(f->token)->owner = owner;
 	keep_family(f->ask.joins ? root_of(t) : f->token);
-	if (f->ask.confirm.repairs &&
-	    other) /* else its record is there still */
-		now_of(s, owner);
+	if (f->ask.confirm.repairs) {
+		s->freed_us = 0; /* it was given back here before the claim */
+		if (other)       /* else its record is there still */
+			now_of(s, owner);
+	}
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (stay_of(w.client[i].token)->owner == owner)
 			w.client[i].robbed &= ~(1U << (here - nodes));
