@@ -67,6 +67,7 @@
 /* A token on a node; times by that one's clock. */
 struct stay {
 	unsigned int has; /* now; slots: bits */
+	unsigned int lost; /* with all data, and not told since */
 	int64_t owner;    /* which family's or, negative, which readers' lock */
 	int64_t seen_ms;  /* last touched its lease */
 	int64_t rest_ms;  /* ends at: --min-hold */
@@ -201,8 +202,10 @@ static const char *sharers_name(const char *value, char name[160])
 
 static void note_held(int token, int n)
 {
-	if (token > 0 && token <= w.tokens)
-		stay_of(token)->has |= 1U << n;
+	if (token <= 0 || token > w.tokens)
+		return;
+	stay_of(token)->has |= 1U << n;
+	stay_of(token)->lost &= ~(1U << n);
 }
 
 /* Who holds which slot here now. */
@@ -1181,6 +1184,14 @@ static void lose_counter(void)
 	plot.newcomer = false;
 }
 
+/* What the server knows of the holders is lost as well. */
+static void lose_holders(void)
+{
+	scan();
+	for (int i = 1; i <= w.tokens; i++)
+		stay_of(i)->lost |= stay_of(i)->has;
+}
+
 static void forget_rests(void)
 {
 	for (int i = 1; i <= w.tokens; i++)
@@ -1191,6 +1202,7 @@ static void lose_data(int node)
 {
 	tell("%s loses everything", w.server[node].name);
 	go_to(node);
+	lose_holders();
 	redis_flush(here->redis);
 	forget_rests();
 	lose_counter();
@@ -1205,6 +1217,7 @@ static void restart(int node)
 	(void)snprintf(run_id, sizeof(run_id), "%040x",
 		       (unsigned int)(node + NODES_MAX * ++plot.restarts));
 	go_to(node);
+	lose_holders();
 	redis_start(here->redis, run_id, wall_us(node));
 	forget_rests();
 	here->loss_us = w.us;
@@ -1562,6 +1575,19 @@ static void put_out(int token, int n, bool reads)
 	c->robbed |= 1U << (here - nodes);
 }
 
+/* --now takes the lock from those, too, who had it before the server lost all
+ * data and have not renewed since: it does not know them. */
+static void put_out_unknown(int n, int64_t owner)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		struct client *c = &w.client[i];
+		const struct stay *y = stay_of(c->token);
+
+		if (c->token > 0 && y->lost & 1U << n && y->owner == owner)
+			c->robbed |= 1U << (here - nodes);
+	}
+}
+
 static void ran_force(int i, const struct words *words, bool takes)
 {
 	unsigned int bit = 1U << (here - nodes);
@@ -1623,6 +1649,8 @@ static void force(int i, bool takes)
 		if (held[k] & ~stay_of(k)->has & 1U << n)
 			put_out(k, n, begins(had[n].value, "shared:"));
 	if (takes && strcmp(words.at[0], "yes") == 0) {
+		if (forcer.now)
+			put_out_unknown(n, here->slot[n].owner);
 		forget_rests();
 		here->slot[n].rest_ms = 0;
 		/* the server may not know that the outer run has ended, if it
