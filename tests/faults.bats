@@ -195,7 +195,11 @@ eight_contend() { # N
 	done
 	if [ "$long" ]; then until_over all_at_random; fi
 	all_end 0 69 75 125
+	if [ "$long" ]; then drop_line; fi # see R31
 	tell "$(holds) holds; ended with: $(sort "$T/ended" | uniq -c | tr -s ' \n' ' ')"
+}
+drop_line() {
+	on_all del 'redlock:{job}:queue:job' 'redlock:{job}:alive:job' >/dev/null
 }
 all_restart() { # NAME...: none before all are dead
 	local n
@@ -473,8 +477,7 @@ granted_by() { # NAME: since then
 	all_end 0
 	tell "$(holds) holds by 4 clients through a bad network"
 	wait_until have 0
-	# a copy that comes late may stand in line for a minute
-	on_all del 'redlock:{job}:queue:job' 'redlock:{job}:alive:job' >/dev/null
+	drop_line # a copy that comes late may stand in line for a minute
 }
 bad_at_random() { # one at a time, for up to a second
 	local n=${names[RANDOM % 3]}
