@@ -66,7 +66,7 @@
 
 /* A token on a node; times by that one's clock. */
 struct stay {
-	unsigned int has; /* now; slots: bits */
+	unsigned int has;  /* now; slots: bits */
 	unsigned int lost; /* with all data, and not told since */
 	int64_t owner;    /* which family's or, negative, which readers' lock */
 	int64_t seen_ms;  /* last touched its lease */

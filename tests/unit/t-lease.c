@@ -1622,6 +1622,46 @@ static void test_slots(void)
 	is_int(l.slot, 1, "that one");
 }
 
+/* A release that comes late must not take what we have been given since. */
+static void test_round(void)
+{
+	struct ask ask[3], release = {0};
+	int64_t t;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	for (int k = 0; k < 3; k++)
+		ask[q[k].node] = q[k];
+	reply(&ask[0], SAID_GRANTED, 100, 1);
+	held_by(&ask[1], 8, 600, 5000, 1);
+	held_by(&ask[2], 8, 600, 5000, 1);
+	t = next(1);
+	is_int(count(VERB_RELEASE, 0, -1), 1, "a minority: given back");
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node == 0 && q[k].verb == VERB_RELEASE)
+			release = q[k];
+	for (int n = 0; l.state != LEASE_HELD && n < 20; n++) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (q[k].verb == VERB_ACQUIRE && q[k].node > 0)
+				reply(&q[k], SAID_GRANTED, 200, t);
+	}
+	is_int(l.state, LEASE_HELD,
+	       "the others grant, before that is answered");
+	lease_use(&l);
+	reply(&release, SAID_YES, 101, t);
+	for (int n = 0; count(VERB_CONFIRM, 0, -1) == 0 && n < 20; n++) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (q[k].node > 0)
+				reply(&q[k], SAID_YES, 200, t);
+	}
+	is_int(count(VERB_CONFIRM, 0, -1), 1, "the node is asked again");
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node == 0)
+			is_int(q[k].round, 1, "in another round");
+}
+
 /* Two clients met: each has slot 0 on one node and slot 1 on the other, and the
  * third node is down. */
 static void meet(int64_t wait)
@@ -2287,6 +2327,7 @@ int main(void)
 	test_stand_back();
 	test_taken_since();
 	test_slots();
+	test_round();
 	test_slots_met();
 	test_joins_in_vain();
 	test_joins_late();

@@ -146,7 +146,7 @@ static int round_of(struct lease_node *n, enum verb verb)
 {
 	if (verb == VERB_RELEASE)
 		n->gave = true;
-	if (verb == VERB_ACQUIRE && n->gave) {
+	else if ((verb == VERB_ACQUIRE || verb == VERB_CONFIRM) && n->gave) {
 		n->gave = false;
 		n->round += n->round < ROUNDS_MAX;
 	}
