@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # run.sh [MODEL]...
-# Verifies queue.pml, fence.pml and lease.pml, or those named, completely, and
-# that each of their broken twins is caught. TAP on standard output; status 0
-# only when all is as it must be. Takes spin and a C compiler, 2.1 GB of memory,
-# and about ten minutes of one processor.
+# Verifies queue.pml, round.pml, fence.pml and lease.pml, or those named,
+# completely, and that each of their broken twins is caught. TAP on standard
+# output; status 0 only when all is as it must be. Takes spin and a C compiler,
+# 2.1 GB of memory, and about fifteen minutes of one processor.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
@@ -121,10 +121,19 @@ lease() {
 	twins safety -DN=3 HEAL_BLIND REPAIR_BLIND MISSING_EVER
 }
 
-[ $# -gt 0 ] || set -- queue fence lease
+round() {
+	depth=100000 pack=-DCOLLAPSE
+	holds safety '-DLATE=1 -DMISHAPS=4' '1 late message, 4 mishaps'
+	holds safety '-DROUNDS=1 -DMISHAPS=3' '2 late messages, 3 mishaps'
+	holds safety '-DMISHAPS=2' '2 late messages, 3 rounds'
+	twins safety '-DLATE=1 -DROUNDS=1 -DMISHAPS=2' NO_ROUND SAME_ROUND \
+		UNNOTED UNNOTED_ASK OLD_GRANT
+}
+
+[ $# -gt 0 ] || set -- queue round fence lease
 for model; do
 	case $model in
-	queue | fence | lease) "$model" ;;
+	queue | round | fence | lease) "$model" ;;
 	*)
 		echo "Bail out! there is no model $model"
 		exit 1
