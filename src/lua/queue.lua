@@ -11,6 +11,9 @@
 -- lost, it gets back into line with its old ticket.
 local granted, its_fence -- the slot that the caller was given
 local leaving -- what the caller's slot holds, which it gives back
+-- The caller gives the lock up: a place in line that a late question of it has
+-- left does not count.
+local leaves
 local function wake(who, word, ms)
 	local list = part('grant:' .. who)
 	if not moving then -- it will ask

@@ -228,8 +228,9 @@ static void grant(struct node *n, const struct waiter *to, int64_t ms,
 	n->since_us = us;
 }
 
-static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
-		      int64_t us)
+/* leaves: self gives the lock up, and a place that it still has is void. */
+static bool hand_over(struct node *n, int64_t self, bool leaves, bool alone,
+		      int64_t lost, int64_t us)
 {
 	while (n->waiters > 0) {
 		struct waiter head = n->line[0];
@@ -240,7 +241,7 @@ static bool hand_over(struct node *n, int64_t self, bool alone, int64_t lost,
 		leave(n, 0);
 		if (us - head.ticket > HEARTBEAT_US)
 			forget_sign(n, head.token);
-		if (gone(&head, us))
+		if (gone(&head, us) || (leaves && head.token == self))
 			continue;
 		if (n->twin == TWIN_GRANT_FOREVER)
 			ms = INT64_MAX / 4;
@@ -431,7 +432,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 		/* who was skipped has its place still */
 		if (ask->acquire.ticket > 0 && !ask->acquire.newcomer)
 			(void)join(n, ask, token, conf, us);
-		if (!hand_over(n, token, by_time, lost, us))
+		if (!hand_over(n, token, false, by_time, lost, us))
 			grant(n, &me, conf->ttl_ms, by_time, before,
 			      word_of(n, token, us), us);
 		if (n->token == token) {
@@ -556,7 +557,8 @@ static struct answer release(struct node *n, const struct ask *ask,
 	if (n->twin != TWIN_RELEASE_STILL)
 		n->counter = least;
 	lost = ask->release.ran || n->record != token ? 0 : n->lost;
-	passed = !ask->release.withheld && hand_over(n, token, alone, lost, us);
+	passed = !ask->release.withheld &&
+		 hand_over(n, token, true, alone, lost, us);
 	if (!passed) {
 		n->token = 0;
 		n->record = 0;

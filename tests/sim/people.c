@@ -44,7 +44,7 @@ static struct ask question(const struct person *p, enum verb verb)
 		.round = p->round,
 		.guard_ms = p->conf.guard_ms,
 		.confirm = {.group = p->group, .joined = p->a.confirm.joined},
-		.release = {.queued = verb == VERB_RELEASE,
+		.release = {.queued = verb == VERB_RELEASE && !p->unaware,
 			    .ran = p->fence > 0,
 			    .withheld = p->withheld,
 			    .least_ms = p->conf.min_hold_ms}};

@@ -25,6 +25,7 @@ struct person {
 	int slot, only; /* only: 1 + the slot that it wants, or 0 */
 	int round;
 	int64_t group;
+	bool unaware;  /* that it stands in line */
 	bool withheld; /* it hands the lock to nobody: see lock/core/ask.h */
 	char error[160];
 };

@@ -269,6 +269,21 @@ static void late_release_of_handed(void)
 	ASKS(A, RELEASE, YES);
 }
 
+/* A waits because of a late question, and then a run inside its command sets
+ * the lock again. When A gives it up, it must not go to A. */
+static void released_to_next(void)
+{
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(A, ACQUIRE, BUSY);
+	ASKS(C, ACQUIRE, BUSY);
+	(void)cluster_say(owner, "SET job tok-0 PX 20000");
+	A->unaware = true;
+	ASKS(A, RELEASE, YES);
+	ASKS(C, LISTEN, WOKEN);
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(C, RELEASE, YES);
+}
+
 /* The hold was ended by `redlock unlock`, and then a late copy of its first
  * question is granted the lock: its holder, which may run still, must hear. */
 static void late_acquire_of_unlocked(void)
@@ -339,6 +354,9 @@ static const struct {
 	{"a release of an earlier round does not end a hold that was handed "
 	 "over",
 	 late_release_of_handed,
+	 {.slots = 1}},
+	{"who gives the lock up is not handed it",
+	 released_to_next,
 	 {.slots = 1}},
 	{"who was unlocked hears of it, also if a late question took it again",
 	 late_acquire_of_unlocked,
