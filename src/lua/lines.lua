@@ -25,4 +25,5 @@ local function note_round(n)
 	words = with(words, 'round', round)
 	put(field('holder', n), words)
 	record = n == slot and words or record
+	try('zrem', sharers_of(token), 'left') -- by a release of an earlier round
 end

@@ -1,6 +1,7 @@
 -- A release may arrive late, after this client has asked for the lock again. So
 -- the first question after a release starts a new round, and a release of an
--- earlier round does not undo a grant. The record keeps the round of the grant.
+-- earlier round does not undo a grant. The record keeps the latest round in which
+-- the client asked while it had the lock.
 local round = 0
 local function round_line(who)
 	return who == token and round > 0 and 'round ' .. round .. '\n' or ''

@@ -3,9 +3,9 @@
  * Rounds: a client that gave a node back and asks it again, as a SPIN model.
  *
  * What it says about src/lock/core/{minority,question,vote}.c and the scripts:
- * a release that comes late never takes what the client has been given since. So
- * while its command runs, nobody else has a quorum. run.sh checks that
- * completely, and that every rule is needed: each broken twin below drops one.
+ * a release that comes late never takes a node that the client counts. So while
+ * its command runs, nobody else has a quorum. run.sh checks that completely, and
+ * that every rule is needed: each broken twin below drops one.
  *
  * How to read it. One client asks N nodes and runs once it has Q of them. It
  * gives nodes back before that, and asks each again, in the next round, ROUNDS
@@ -15,8 +15,8 @@
  *
  * Time is left out (lease.pml): a node lets a lock go only when the client does
  * not count that node any more, which may be at any moment; a yes that is still
- * under way is too old then. Left out as well: losses of data, fences, and who is
- * first in line.
+ * under way is too old then. Left out as well: losses of data, fences, who is
+ * first in line, slots, and repairs by us or by a run inside our command (R34).
  *
  * Searched: 1.9 million states with one late message and four mishaps, 2.1 and
  * 6.7 with two late messages. (Five nodes, one mishap and two rounds: 30 million,

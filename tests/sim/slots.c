@@ -269,6 +269,23 @@ static void late_release_of_handed(void)
 	ASKS(A, RELEASE, YES);
 }
 
+/* A run inside A's command sets the lock on a node that A gave back. The
+ * release comes late, and then A asks again: the end of the run is not the end
+ * of A. */
+static void late_release_beside_nested(void)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	person_is(C, person_inside(A));
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(A, RELEASE, YES);
+	A->round = 1;
+	(void)cluster_say(owner, "DEL redlock:{job}:grant:tok-0:job");
+	ASKS(A, CONFIRM, YES);
+	ASKS(C, RELEASE, YES);
+	ASKS(A, CONFIRM, YES);
+	ASKS(A, RELEASE, YES);
+}
+
 /* A waits because of a late question, and then a run inside its command sets
  * the lock again. When A gives it up, it must not go to A. */
 static void released_to_next(void)
@@ -354,6 +371,9 @@ static const struct {
 	{"a release of an earlier round does not end a hold that was handed "
 	 "over",
 	 late_release_of_handed,
+	 {.slots = 1}},
+	{"nor does it let a nested run end it",
+	 late_release_beside_nested,
 	 {.slots = 1}},
 	{"who gives the lock up is not handed it",
 	 released_to_next,

@@ -1662,6 +1662,33 @@ static void test_round(void)
 			is_int(q[k].round, 1, "in another round");
 }
 
+/* What was asked before a node was given back is about a grant that is no
+ * longer ours, also if it was a renewal. */
+static void test_late_yes(void)
+{
+	struct ask late = {0};
+
+	begin(3, T, FOREVER);
+	l.conf.slots = 2;
+	asks(0);
+	granted_by(&q[0], 0, 0, 1);
+	granted_by(&q[1], 0, 0, 1);
+	held_by(&q[2], 8, 600, 5000, 1);
+	is_int(l.state, LEASE_HELD, "two of three");
+	lease_use(&l);
+	for (int64_t t = 1; late.verb != VERB_CONFIRM && t > 0;) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (q[k].node == 2 && q[k].verb == VERB_CONFIRM)
+				late = q[k];
+			else if (q[k].node < 2)
+				reply(&q[k], SAID_YES, 100, t);
+	}
+	l.node[2].gave_back = ms(T);
+	reply(&late, SAID_YES, 100, T + 1);
+	ok(!l.node[2].mine, "a yes from before it was given back");
+}
+
 /* Two clients met: each has slot 0 on one node and slot 1 on the other, and the
  * third node is down. */
 static void meet(int64_t wait)
@@ -2328,6 +2355,7 @@ int main(void)
 	test_taken_since();
 	test_slots();
 	test_round();
+	test_late_yes();
 	test_slots_met();
 	test_joins_in_vain();
 	test_joins_late();

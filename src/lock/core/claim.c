@@ -187,9 +187,12 @@ bool claim_answer(struct lease *l, struct lease_node *n,
 
 /* If there are too few replicas, waiting does not help. */
 bool claim_replicated(struct lease *l, struct lease_node *n,
-		      const struct answer *a, struct instant at)
+		      const struct ask *asked, const struct answer *a,
+		      struct instant at)
 {
-	if (l->state != LEASE_CLAIMING || !l->replicating)
+	if (l->state != LEASE_CLAIMING || !l->replicating ||
+	    n->vote != VOTE_OPEN || node_gave_since(l, n, asked->sent) ||
+	    before(asked->sent, n->link.acquired))
 		return false;
 	n->want = VERB_NONE;
 	n->vote = a->counter < l->conf.replicas ? VOTE_NO : VOTE_YES;

@@ -28,6 +28,7 @@ bool claim_again(struct lease *l, struct instant at);
 bool claim_answer(struct lease *l, struct lease_node *n,
 		  const struct ask *asked, const struct answer *a);
 bool claim_replicated(struct lease *l, struct lease_node *n,
-		      const struct answer *a, struct instant at);
+		      const struct ask *asked, const struct answer *a,
+		      struct instant at);
 
 #endif

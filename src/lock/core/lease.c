@@ -7,6 +7,7 @@
 
 #include "lock/core/claim.h"
 #include "lock/core/ending.h"
+#include "lock/core/node.h"
 #include "lock/core/question.h"
 #include "lock/core/renewal.h"
 #include "lock/core/rounds.h"
@@ -36,6 +37,8 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 {
 	renewal_note_stop(l, asked, a);
 	l->unlocked |= a->confirm.unlocked;
+	if (node_gave_since(l, n, asked->sent))
+		return;
 	if (l->state == LEASE_HELD)
 		renewal_answer(l, n, asked, a, at);
 	else if (claim_answer(l, n, asked, a))
@@ -70,7 +73,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		confirm_answer(l, n, asked, a, at);
 		break;
 	case VERB_REPLICATE:
-		if (claim_replicated(l, n, a, at))
+		if (claim_replicated(l, n, asked, a, at))
 			rounds_check(l, at);
 		break;
 	case VERB_RELEASE:

@@ -46,3 +46,10 @@ bool node_waits(const struct lease_node *n)
 			n->link.chan[c].ask.verb == VERB_RELEASE;
 	return owed || n->spoiled;
 }
+
+bool node_gave_since(const struct lease *l, const struct lease_node *n,
+		     struct instant sent)
+{
+	return l->conf.nodes > 1 &&
+	       (node_waits(n) || !before(n->gave_back, sent));
+}

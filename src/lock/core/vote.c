@@ -112,8 +112,7 @@ static void decline(const struct lease *l, struct lease_node *n,
 static bool is_stale(const struct lease *l, const struct lease_node *n,
 		     const struct ask *asked)
 {
-	if (l->conf.nodes > 1 &&
-	    (node_waits(n) || !before(n->gave_back, asked->sent)))
+	if (node_gave_since(l, n, asked->sent))
 		return true;
 	return l->state == LEASE_LOST || l->state == LEASE_OVER ||
 	       (l->state == LEASE_HELD && asked->joins != l->joined);
