@@ -17,7 +17,7 @@ local function free(at, alone, low, lost, born, kept)
 	if not c then -- its birth is noted
 		move(next, slot)
 	end
-	c, leaving, leaves = next, v, true
+	c, leaving, gives_up = next, v, true
 	local done, px
 	if not kept then -- a broken line must not keep the lock
 		done, px = pcall(serve, at, alone, lost, born)

@@ -13,7 +13,7 @@ local granted, its_fence -- the slot that the caller was given
 local leaving -- what the caller's slot holds, which it gives back
 -- The caller gives the lock up: a place in line that a late question of it has
 -- left does not count.
-local leaves
+local gives_up
 local function wake(who, word, ms)
 	local list = part('grant:' .. who)
 	if not moving then -- it will ask

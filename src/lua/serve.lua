@@ -53,7 +53,7 @@ local function serve(at, alone, lost, born, only)
 			-- one
 			local n = room(slots, reads, born and ticket < born
 			    and at - born < ttl * 1000, who == token and only)
-			local dead = who == token and leaves or gone(who, ticket, at)
+			local dead = who == token and gives_up or gone(who, ticket, at)
 			if not n and (given or not dead) then
 				return given, true
 			end

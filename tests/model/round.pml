@@ -125,7 +125,7 @@ inline adds_up()
 		ours = ours + has[k];
 		others = others + (lock[k] == OTHER)
 	}
-	l = 0
+	l = 0 /* a d_step cannot end with a loop */
 }
 
 /* With too few left, the command is killed. */
@@ -227,16 +227,12 @@ active proctype client()
 end:	do
 	:: d_step {
 		phase == ASKS -> adds_up();
-		phase = (ours >= Q -> RUNS : ASKS);
-		ours = 0;
-		others = 0
+		phase = (ours >= Q -> RUNS : ASKS)
 	   }
 	/* At every moment: P1 */
 	:: d_step {
 		phase == RUNS -> adds_up();
-		assert(others < Q);
-		ours = 0;
-		others = 0
+		assert(others < Q)
 	   }
 	od
 }

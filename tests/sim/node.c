@@ -228,8 +228,8 @@ static void grant(struct node *n, const struct waiter *to, int64_t ms,
 	n->since_us = us;
 }
 
-/* leaves: self gives the lock up, and a place that it still has is void. */
-static bool hand_over(struct node *n, int64_t self, bool leaves, bool alone,
+/* gives_up: self gives the lock up, and a place that it still has is void. */
+static bool hand_over(struct node *n, int64_t self, bool gives_up, bool alone,
 		      int64_t lost, int64_t us)
 {
 	while (n->waiters > 0) {
@@ -241,7 +241,7 @@ static bool hand_over(struct node *n, int64_t self, bool leaves, bool alone,
 		leave(n, 0);
 		if (us - head.ticket > HEARTBEAT_US)
 			forget_sign(n, head.token);
-		if (gone(&head, us) || (leaves && head.token == self))
+		if (gone(&head, us) || (gives_up && head.token == self))
 			continue;
 		if (n->twin == TWIN_GRANT_FOREVER)
 			ms = INT64_MAX / 4;

@@ -119,9 +119,6 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	/* an answer to an earlier claim says nothing about this hold */
 	if (asked->fence != l->fence)
 		return;
-	/* it granted another slot, and the grant is to be given back */
-	if (n->want == VERB_RELEASE)
-		return;
 	if (!mine) {
 		n->next = absent_due(l, n, at);
 		repair_note(n, a, at);
