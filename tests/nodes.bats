@@ -329,6 +329,16 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	wait_until have 0
 }
 
+@test "R36 one of three frozen, and renewals have taken the connection of its acquire: none is left" {
+	several 3
+	redlock -k job -- true # they know the scripts
+	node_freeze b
+	redlock -k job -t 1s -- sleep 1.5
+	node_thaw b
+	cli b ping
+	[ -z "$(cli b get job)" ]
+}
+
 @test "two of three dead, or frozen, or three of five: 69 within the time, and no lock is left" {
 	several 3
 	node_kill b

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One conversation with one node. */
+/* One conversation with one node. Larger than most: conn.h says why. */
 #include "net/conn.h"
 
 #include <assert.h>
@@ -255,6 +255,11 @@ int conn_ask(struct conn *c, const struct words *question)
 	return (int)((c->asked - 1) % OWED_MAX);
 }
 
+bool conn_sent(const struct conn *c, unsigned int number)
+{
+	return c->starts[number % OWED_MAX] < c->sent;
+}
+
 int conn_fd(const struct conn *c)
 {
 	if (c->state == CONN_SEEKING)
@@ -469,7 +474,7 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 	if (c->state == CONN_CLOSED) {
 		if (c->asked == c->taken)
 			return CONN_NOTHING;
-		*ran = c->starts[*number] < c->sent;
+		*ran = conn_sent(c, *number);
 		c->taken++;
 		return CONN_BROKEN;
 	}

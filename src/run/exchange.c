@@ -217,6 +217,23 @@ static bool goes_whole(const struct client *cl, const struct ask *ask)
 		!l->node[ask->node].link.answered);
 }
 
+static void unheard(struct client *cl, const struct ask *asked, bool ran)
+{
+	if (asked->verb != VERB_NONE)
+		lease_failed(&cl->lease, asked, FAIL_UNAVAILABLE, ran, now());
+}
+
+/* Closes a connection in favour of a newer question. What it owes may still
+ * run. */
+static void hang_up(struct client *cl, struct session *s)
+{
+	struct conn *c = &s->conn;
+
+	for (unsigned int i = c->taken; i != c->asked; i++)
+		unheard(cl, &s->owed[i % OWED_MAX].ask, conn_sent(c, i));
+	conn_close(c);
+}
+
 /* Sends it on connection `chan` of its node. */
 static void send_on(struct client *cl, int chan, const struct errand *e)
 {
@@ -232,7 +249,7 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 	/* a refused connection is good only for releasing what was taken on
 	 * it */
 	if (c->refused && ask->verb != VERB_RELEASE)
-		conn_close(c);
+		hang_up(cl, s);
 	if (session_ask(s, &request,
 			goes_whole(cl, ask) ? NULL
 					    : script_sha(ask, &cl->lease.conf),
@@ -244,20 +261,21 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 
 void exchange_ask(struct client *cl, const struct ask *ask)
 {
-	struct conn *c = &cl->session[ask->node][ask->chan].conn;
+	struct session *s = &cl->session[ask->node][ask->chan];
 	struct errand e = {.ask = *ask};
 
 	if (ask->verb == VERB_CONFIRM)
 		cl->asked[ask->node] = sooner(cl->asked[ask->node], ask->sent);
-	/* and with it the answers that it still owes */
 	if (ask->fresh) {
-		conn_close(c);
-		(void)proof_forget(cl, ask->node, ask->chan);
+		struct ask unproven = proof_forget(cl, ask->node, ask->chan);
+
+		unheard(cl, &unproven, true);
+		hang_up(cl, s);
 	}
 	proof_ask(cl, ask);
 	/* WAIT counts what was written on its own connection */
-	if (ask->verb == VERB_REPLICATE && c->state == CONN_CLOSED)
-		failed(cl, ask, FAIL_UNAVAILABLE, false, c->peer->name,
+	if (ask->verb == VERB_REPLICATE && s->conn.state == CONN_CLOSED)
+		failed(cl, ask, FAIL_UNAVAILABLE, false, s->conn.peer->name,
 		       "the server closed the connection");
 	else
 		send_on(cl, ask->chan, &e);
@@ -284,7 +302,7 @@ static bool send_aside(struct client *cl, const struct errand *e,
 	if (session_awaits(s)) {
 		if (is_last(cl, &s->owed[(c->asked - 1) % OWED_MAX].ask))
 			return false;
-		conn_close(c);
+		hang_up(cl, s);
 	}
 	peer_follow(peer, &cl->peer[node], to);
 	if (c->moves != peer->moves)

@@ -239,11 +239,26 @@ static int new_flight(void)
 	return w.n_flights++;
 }
 
+/* What it owes may still run, but nobody hears the answer. */
+static void drop_connection(struct client *c, int node, int chan)
+{
+	int conn = c->conns[node][chan];
+
+	c->conns[node][chan] = 0;
+	for (int i = 0; i < w.n_flights && conn; i++) {
+		struct flight *f = &w.flight[i];
+
+		if (!f->used || f->dead || f->conn != conn)
+			continue;
+		f->dead = true;
+		lease_failed(&c->lease, &f->ask, FAIL_UNAVAILABLE, true,
+			     clock_of(c));
+	}
+}
+
 static void new_connection(struct client *c, int node, int chan)
 {
-	for (int i = 0; i < w.n_flights; i++)
-		if (w.flight[i].conn == c->conns[node][chan])
-			w.flight[i].dead = true;
+	drop_connection(c, node, chan);
 	c->conns[node][chan] = ++w.next_conn;
 	c->front[node][chan] = c->back[node][chan] = w.us;
 }
@@ -291,23 +306,6 @@ static void send_ask(int who, const struct ask *ask)
 		if (i == 0)
 			*front = at = at > *front ? at : *front;
 		post(at, EV_ARRIVE, ask->node, slot, w.serial);
-	}
-}
-
-static void connection_lost(int who, int node, int chan)
-{
-	struct client *c = &w.client[who];
-	int conn = c->conns[node][chan];
-
-	c->conns[node][chan] = 0;
-	for (int i = 0; i < w.n_flights && conn; i++) {
-		struct flight *f = &w.flight[i];
-
-		if (!f->used || f->dead || f->conn != conn)
-			continue;
-		f->dead = true;
-		lease_failed(&c->lease, &f->ask, FAIL_UNAVAILABLE, true,
-			     clock_of(c));
 	}
 }
 
@@ -431,7 +429,7 @@ static void broken(const struct event *e)
 
 	if (w.client[e->who].conns[node][chan] != e->value)
 		return;
-	connection_lost(e->who, node, chan);
+	drop_connection(&w.client[e->who], node, chan);
 	pump(e->who);
 }
 

@@ -1689,6 +1689,42 @@ static void test_late_yes(void)
 	ok(!l.node[2].mine, "a yes from before it was given back");
 }
 
+/* One of three is frozen, and the renewals have taken both of its connections:
+ * its acquire, which it runs when it wakes, is not forgotten. */
+static void test_acquire_given_up(void)
+{
+	struct ask acquire;
+	int64_t t = 1;
+	bool fresh = false;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	acquire = q[2];
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	reply(&q[1], SAID_GRANTED, 100, 1);
+	lease_use(&l);
+	while (!fresh && t >= 0) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (q[k].node < 2)
+				reply(&q[k], SAID_YES, 100, t);
+			else
+				fresh |=
+					q[k].fresh && q[k].chan == acquire.chan;
+	}
+	broke(&acquire, true, t);
+	lease_release(&l, ms(t));
+	asks(t);
+	is_int(count(VERB_RELEASE, 2, -1), 1, "released there at once");
+	ok(q[n_q - 1].node == 2 && q[n_q - 1].release.queued &&
+		   !q[n_q - 1].fresh,
+	   "behind a renewal, and its place in line, too");
+	reply(&q[0], SAID_YES, 101, t + 1);
+	reply(&q[1], SAID_YES, 101, t + 1);
+	asks(t + 1);
+	is_int(l.state, LEASE_OVER, "which keeps nobody");
+}
+
 /* Two clients met: each has slot 0 on one node and slot 1 on the other, and the
  * third node is down. */
 static void meet(int64_t wait)
@@ -2356,6 +2392,7 @@ int main(void)
 	test_slots();
 	test_round();
 	test_late_yes();
+	test_acquire_given_up();
 	test_slots_met();
 	test_joins_in_vain();
 	test_joins_late();

@@ -29,7 +29,8 @@ enum verb {
 struct ask {
 	enum verb verb;
 	int node, chan;
-	bool fresh;          /* close the channel's old connection first */
+	bool fresh;          /* close the channel's old connection first, and
+				say that what it owes has failed */
 	uint64_t seq;        /* identifies the question */
 	struct instant sent; /* read before the send: the stamp */
 	int64_t fence;       /* confirm, release: raise the counter to this */

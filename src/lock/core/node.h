@@ -13,8 +13,9 @@ void node_want(struct lease_node *n, enum verb verb, struct instant at);
 /*
  * Releases what it granted, or may have granted. If an acquire is unanswered, a
  * release follows it on the same connection: a frozen server runs both when it
- * wakes. A renewal gets no release behind it. We wait for its answer or give up
- * its connection. If it runs late, after a loss of data, the renewal heals the
+ * wakes. So does one that follows a renewal which heals nothing. Any other
+ * renewal gets no release behind it. We wait for its answer or give up its
+ * connection. If it runs late, after a loss of data, the renewal heals the
  * lock; a release would then free that lock, and waiters that saw it would take
  * the new counter for an ordinary hand-over. If we leave it alone, the healed
  * lock stays for T, which is longer than a holder that does not know of the

@@ -27,6 +27,22 @@ static bool idle_chan(const struct lease_link *link, int *chan)
 	return link->chan[*chan].ask.verb == VERB_NONE;
 }
 
+/* Finds a renewal under way that sets no lock again, whenever it runs: a
+ * release may go right behind it. See node_want_release(). */
+static bool harmless_chan(const struct lease_link *link, int *chan)
+{
+	for (int i = 0; i < CHANNELS; i++) {
+		const struct ask *ask = &link->chan[i].ask;
+
+		if (ask->verb != VERB_CONFIRM || ask->confirm.repairs ||
+		    (ask->seen > 0 && ask->confirm.until_ms >= 0))
+			continue;
+		*chan = i;
+		return true;
+	}
+	return false;
+}
+
 struct instant question_due(const struct lease *l, const struct lease_node *n,
 			    int *chan, bool *fresh)
 {
@@ -36,6 +52,7 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 	int64_t patience = timing_hedge(link->srtt_ms);
 	const struct ask *old;
 	struct instant newer;
+	bool under_way;
 
 	*fresh = false;
 	*chan = link->good;
@@ -48,10 +65,13 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 		}
 	if (n->want == VERB_LISTEN)
 		return idle_chan(link, chan) ? n->next : NEVER;
-	/* a release is under way; one is enough unless we are releasing */
-	if (n->want == VERB_RELEASE && l->state != LEASE_RELEASING &&
-	    (a->ask.verb == VERB_RELEASE || b->ask.verb == VERB_RELEASE))
+	under_way = a->ask.verb == VERB_RELEASE || b->ask.verb == VERB_RELEASE;
+	/* one is enough unless we are releasing */
+	if (n->want == VERB_RELEASE && l->state != LEASE_RELEASING && under_way)
 		return NEVER;
+	if (n->want == VERB_RELEASE && l->state == LEASE_RELEASING &&
+	    !under_way && harmless_chan(link, chan))
+		return n->next;
 	/* on another connection, WAIT would ask about other writes */
 	if (n->want == VERB_REPLICATE)
 		return a->ask.verb == VERB_NONE ? n->next : NEVER;
