@@ -206,15 +206,12 @@ static void accept_answer(struct client *cl, const struct ask *asked,
 
 /* ---- questions ---- */
 
-/* A request that nobody waits for must work at the first try: a frozen server
- * runs it when it wakes, and by then we are gone. */
+/* (A release that nobody waits for goes by hash, too. A frozen server reads 16
+ * kB when it wakes, and hears then that we are gone: a whole one would not fit
+ * behind an acquire.) */
 static bool goes_whole(const struct client *cl, const struct ask *ask)
 {
-	const struct lease *l = &cl->lease;
-
-	return (cl->whole[ask->node] & (ALWAYS_WHOLE | 1U << ask->verb)) ||
-	       (l->conf.nodes > 1 && ask->verb == VERB_RELEASE &&
-		!l->node[ask->node].link.answered);
+	return cl->whole[ask->node] & (ALWAYS_WHOLE | 1U << ask->verb);
 }
 
 static void unheard(struct client *cl, const struct ask *asked, bool ran)
@@ -223,15 +220,24 @@ static void unheard(struct client *cl, const struct ask *asked, bool ran)
 		lease_failed(&cl->lease, asked, FAIL_UNAVAILABLE, ran, now());
 }
 
-/* Closes a connection in favour of a newer question. What it owes may still
- * run. */
+/* Nobody will hear what this connection owes, but it may still run. `chan`: of
+ * this channel; -1: of both. */
+static void give_up(struct client *cl, const struct session *s, int chan)
+{
+	const struct conn *c = &s->conn;
+
+	for (unsigned int i = c->taken; i != c->asked; i++) {
+		const struct ask *ask = &s->owed[i % OWED_MAX].ask;
+
+		if (chan < 0 || ask->chan == chan)
+			unheard(cl, ask, conn_sent(c, i));
+	}
+}
+
 static void hang_up(struct client *cl, struct session *s)
 {
-	struct conn *c = &s->conn;
-
-	for (unsigned int i = c->taken; i != c->asked; i++)
-		unheard(cl, &s->owed[i % OWED_MAX].ask, conn_sent(c, i));
-	conn_close(c);
+	give_up(cl, s, -1);
+	conn_close(&s->conn);
 }
 
 /* Sends it on connection `chan` of its node. */
@@ -271,6 +277,7 @@ void exchange_ask(struct client *cl, const struct ask *ask)
 
 		unheard(cl, &unproven, true);
 		hang_up(cl, s);
+		give_up(cl, &cl->session[ask->node][ASIDE], ask->chan);
 	}
 	proof_ask(cl, ask);
 	/* WAIT counts what was written on its own connection */

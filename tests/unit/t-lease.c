@@ -1689,6 +1689,13 @@ static void test_late_yes(void)
 	ok(!l.node[2].mine, "a yes from before it was given back");
 }
 
+static void two_of_three(void)
+{
+	reply(&q[0], SAID_GRANTED, 100, 1);
+	reply(&q[1], SAID_GRANTED, 100, 1);
+	lease_use(&l);
+}
+
 /* One of three is frozen, and the renewals have taken both of its connections:
  * its acquire, which it runs when it wakes, is not forgotten. */
 static void test_acquire_given_up(void)
@@ -1700,9 +1707,7 @@ static void test_acquire_given_up(void)
 	begin(3, T, FOREVER);
 	asks(0);
 	acquire = q[2];
-	reply(&q[0], SAID_GRANTED, 100, 1);
-	reply(&q[1], SAID_GRANTED, 100, 1);
-	lease_use(&l);
+	two_of_three();
 	while (!fresh && t >= 0) {
 		t = next(t);
 		for (int k = 0; k < n_q; k++)
@@ -1723,6 +1728,90 @@ static void test_acquire_given_up(void)
 	reply(&q[1], SAID_YES, 101, t + 1);
 	asks(t + 1);
 	is_int(l.state, LEASE_OVER, "which keeps nobody");
+}
+
+/* One of three has us in line. A renewal is silent, its copy was answered. */
+static void test_silent_renewal(void)
+{
+	struct ask silent = {0}, copy = {0};
+	int64_t t = 1;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	reply(&q[2], SAID_BUSY, 90, 1);
+	two_of_three();
+	while (copy.verb == VERB_NONE && t >= 0) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (q[k].node < 2)
+				reply(&q[k], SAID_YES, 100, t);
+			else if (silent.verb == VERB_NONE)
+				silent = q[k];
+			else
+				copy = q[k];
+	}
+	reply(&copy, SAID_NO, 90, t + 1);
+	lease_release(&l, ms(t + 2));
+	asks(t + 2);
+	is_int(count(VERB_RELEASE, 2, copy.chan), 1,
+	       "a release goes where it was answered last, and at once");
+	is_int(count(VERB_RELEASE, 2, silent.chan), 0, "and only there");
+}
+
+/* One of three is slow: it grants when the hold is lost. */
+static void test_granted_when_lost(void)
+{
+	struct ask slow;
+	int64_t t = 1;
+
+	begin(3, T, FOREVER);
+	asks(0);
+	slow = q[2];
+	two_of_three();
+	while (l.state == LEASE_HELD && t >= 0) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (q[k].node < 2)
+				reply(&q[k], q[k].node ? SAID_YES : SAID_NO,
+				      100, t);
+	}
+	is_int(l.state, LEASE_LOST, "lost");
+	reply(&slow, SAID_GRANTED, 100, t + 1);
+	lease_end(&l, LEASE_RAN, ms(t + T));
+	asks(t + T);
+	is_int(count(VERB_RELEASE, 2, -1), 1,
+	       "what was granted since is given back");
+}
+
+/* A reader on two of three joins those on the third, which does not answer. */
+static void test_joins_readers_unheard(bool broken)
+{
+	int64_t t = 1;
+	struct ask joins = {0};
+	struct answer granted = {
+		.said = SAID_GRANTED, .counter = 100, .group = 100};
+
+	begin(3, T, FOREVER);
+	l.conf.shared = true;
+	asks(0);
+	broke(&q[2], false, 1);
+	for (int i = 0; i < 2; i++)
+		lease_answer(&l, &q[i], &granted, ms(1));
+	lease_use(&l);
+	while (joins.verb == VERB_NONE && t >= 0) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (q[k].verb == VERB_CONFIRM && q[k].node == 2)
+				joins = q[k];
+	}
+	ok(joins.confirm.reads, "a reader joins the readers on a third node");
+	if (broken)
+		broke(&joins, true, t);
+	lease_release(&l, ms(t + 1));
+	asks(t + 1);
+	is_int(count(VERB_RELEASE, 2, broken ? -1 : joins.chan), 1,
+	       broken ? "and leaves it, though the connection broke"
+		      : "and leaves it, right behind");
 }
 
 /* Two clients met: each has slot 0 on one node and slot 1 on the other, and the
@@ -1854,6 +1943,63 @@ static void test_joins_a_stop(void)
 			granted_by(&q[k], 0, 0, 2);
 	ok(l.state == LEASE_HELD && !l.joined, "it gets a hold of its own");
 	is_int(l.stop_by.ms, NEVER.ms, "which nobody has asked to stop");
+}
+
+/* One of three does not answer whether we join there, and the others say no. */
+static void test_join_unheard(bool broken)
+{
+	struct ask join;
+
+	begin_inside();
+	join = q[2];
+	reply(&q[0], SAID_NO, 60, 1);
+	reply(&q[1], SAID_NO, 60, 1);
+	asks(2);
+	granted_by(&q[0], 0, 0, 3);
+	granted_by(&q[1], 0, 0, 3);
+	ok(l.state == LEASE_HELD && !l.joined, "a hold of our own");
+	lease_use(&l);
+	if (broken)
+		broke(&join, true, 3);
+	lease_end(&l, LEASE_RAN, ms(4));
+	asks(4);
+	is_int(count(VERB_RELEASE, 2, -1), 1, "the third is told of the end");
+	ok(q[n_q - 1].node == 2 && q[n_q - 1].joins,
+	   "and that we may have joined there");
+}
+
+/* The other way round: a grant of our own comes when we have joined. */
+static void test_own_grant_late(void)
+{
+	const struct answer no = {.said = SAID_NO, .counter = 60};
+	struct ask own = {0}, join = {0};
+	int64_t t = 2;
+
+	begin_inside();
+	for (int k = 0; k < 3; k++)
+		lease_answer(&l, &q[k], &no, ms(1));
+	asks(2);
+	for (int k = 0; k < n_q; k++)
+		if (q[k].node == 2)
+			own = q[k];
+		else
+			held_by(&q[k], 7, 600, 5000, 3);
+	ok(own.verb == VERB_ACQUIRE && !own.joins, "asked for our own");
+	while (l.state != LEASE_HELD && t >= 0) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (q[k].node == 2)
+				join = q[k];
+			else if (q[k].joins)
+				granted_by(&q[k], 0, 0, t);
+	}
+	ok(l.joined, "joined");
+	lease_use(&l);
+	granted_by(&own, 0, 0, t + 1);
+	lease_answer(&l, &join, &no, ms(t + 1));
+	lease_end(&l, LEASE_RAN, ms(t + 2));
+	asks(t + 2);
+	is_int(count(VERB_RELEASE, 2, -1), 1, "our own is given back");
 }
 
 /* Three nodes of five granted different slots: one is kept, and all nodes are
@@ -2393,10 +2539,17 @@ int main(void)
 	test_round();
 	test_late_yes();
 	test_acquire_given_up();
+	test_silent_renewal();
+	test_granted_when_lost();
+	test_joins_readers_unheard(false);
+	test_joins_readers_unheard(true);
 	test_slots_met();
 	test_joins_in_vain();
 	test_joins_late();
 	test_joins_a_stop();
+	test_join_unheard(false);
+	test_join_unheard(true);
+	test_own_grant_late();
 	test_slots_narrow();
 	test_slots_slow();
 	test_slots_handed();

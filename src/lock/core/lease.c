@@ -41,6 +41,8 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 		return;
 	if (l->state == LEASE_HELD)
 		renewal_answer(l, n, asked, a, at);
+	else if (l->state == LEASE_LOST)
+		node_may_have(n, asked);
 	else if (claim_answer(l, n, asked, a))
 		rounds_check(l, at);
 }
@@ -91,10 +93,8 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 	struct lease_node *n = &l->node[asked->node];
 	struct lease_chan *ch = &n->link.chan[asked->chan];
 
-	if (ran && asked->verb == VERB_ACQUIRE) {
-		n->unsure = true;
-		n->line.queued |= asked->acquire.ticket >= 0;
-	}
+	if (ran)
+		node_may_have(n, asked);
 	if (ch->ask.seq != asked->seq)
 		return;
 	/* we have stopped listening */

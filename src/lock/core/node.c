@@ -8,6 +8,19 @@ void node_want(struct lease_node *n, enum verb verb, struct instant at)
 	n->next = at;
 }
 
+/* Of the renewals, only one that joins readers leaves anything new: see
+ * node_want_release(). */
+void node_may_have(struct lease_node *n, const struct ask *asked)
+{
+	if (asked->verb == VERB_ACQUIRE) {
+		n->line.queued |= asked->acquire.ticket >= 0;
+		n->joins |= asked->joins && !n->mine;
+	} else if (asked->verb != VERB_CONFIRM || !asked->confirm.reads) {
+		return;
+	}
+	n->unsure = true;
+}
+
 void node_stop_listening(struct lease_node *n)
 {
 	for (int c = 0; c < CHANNELS; c++) {
@@ -27,9 +40,11 @@ void node_want_release(struct lease_node *n, struct instant at)
 	for (int c = 0; c < CHANNELS; c++) {
 		struct lease_chan *ch = &n->link.chan[c];
 
+		owed |= ch->ask.verb == VERB_CONFIRM && ch->ask.confirm.reads;
 		if (ch->ask.verb != VERB_ACQUIRE)
 			continue;
 		n->line.queued |= ch->ask.acquire.ticket >= 0;
+		n->joins |= ch->ask.joins && !n->mine;
 		ch->release = true;
 		ch->ask.verb = VERB_NONE;
 		owed = true;

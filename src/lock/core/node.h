@@ -23,6 +23,10 @@ void node_want(struct lease_node *n, enum verb verb, struct instant at);
  */
 void node_want_release(struct lease_node *n, struct instant at);
 
+/* A question that may have run, or may run later, and whose answer does not
+ * count: what it may have left on the node is owed a release. */
+void node_may_have(struct lease_node *n, const struct ask *asked);
+
 /* Forgets a listen under way: its channel needs a fresh connection. */
 void node_stop_listening(struct lease_node *n);
 

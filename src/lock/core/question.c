@@ -27,9 +27,10 @@ static bool idle_chan(const struct lease_link *link, int *chan)
 	return link->chan[*chan].ask.verb == VERB_NONE;
 }
 
-/* Finds a renewal under way that sets no lock again, whenever it runs: a
- * release may go right behind it. See node_want_release(). */
-static bool harmless_chan(const struct lease_link *link, int *chan)
+/* A release need not wait for a renewal under way that sets no lock again,
+ * whenever it runs: see node_want_release(). Finds the channel for it: that of
+ * the renewal, if both are busy, or if it may join readers. */
+static bool passes_renewal(const struct lease_link *link, int *chan)
 {
 	for (int i = 0; i < CHANNELS; i++) {
 		const struct ask *ask = &link->chan[i].ask;
@@ -37,7 +38,10 @@ static bool harmless_chan(const struct lease_link *link, int *chan)
 		if (ask->verb != VERB_CONFIRM || ask->confirm.repairs ||
 		    (ask->seen > 0 && ask->confirm.until_ms >= 0))
 			continue;
-		*chan = i;
+		*chan = link->chan[!i].ask.verb == VERB_NONE &&
+					!ask->confirm.reads
+				? !i
+				: i;
 		return true;
 	}
 	return false;
@@ -70,7 +74,7 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 	if (n->want == VERB_RELEASE && l->state != LEASE_RELEASING && under_way)
 		return NEVER;
 	if (n->want == VERB_RELEASE && l->state == LEASE_RELEASING &&
-	    !under_way && harmless_chan(link, chan))
+	    !under_way && passes_renewal(link, chan))
 		return n->next;
 	/* on another connection, WAIT would ask about other writes */
 	if (n->want == VERB_REPLICATE)

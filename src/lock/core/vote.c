@@ -99,21 +99,19 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 static void decline(const struct lease *l, struct lease_node *n,
 		    const struct ask *asked, struct instant at)
 {
-	if (n->mine || l->state == LEASE_CLAIMING)
+	if (n->mine || l->state == LEASE_CLAIMING) {
+		node_may_have(n, asked);
 		return;
+	}
 	n->joins |= asked->joins;
 	n->mine = true;
 	minority_give_back(n, at);
 }
 
-/* An answer that is too late to count: the grant was given back since, or is
- * about to be; or whether we join the outer hold has been decided the other
- * way. */
-static bool is_stale(const struct lease *l, const struct lease_node *n,
-		     const struct ask *asked)
+/* A grant that is too late to count: the hold is lost, or whether we join the
+ * outer hold has been decided the other way. */
+static bool is_stale(const struct lease *l, const struct ask *asked)
 {
-	if (node_gave_since(l, n, asked->sent))
-		return true;
 	return l->state == LEASE_LOST || l->state == LEASE_OVER ||
 	       (l->state == LEASE_HELD && asked->joins != l->joined);
 }
@@ -198,8 +196,12 @@ static void granted(struct lease *l, struct lease_node *n,
 	/* not what the outer hold is told, when we have asked for our own */
 	if (l->conf.nodes == 1 || asked->joins == l->joining)
 		renewal_note_stop(l, asked, a);
-	if (is_stale(l, n, asked))
+	if (node_gave_since(l, n, asked->sent))
 		return;
+	if (is_stale(l, asked)) {
+		node_may_have(n, asked);
+		return;
+	}
 	if (a->lost || a->counter < n->counter)
 		wait_out(l, n, at);
 	if (is_unaware(l, n, asked) || is_unguarded(l, asked)) {
