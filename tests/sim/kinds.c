@@ -328,6 +328,12 @@ static void now_of(struct slot *s, int64_t owner)
 	s->freed_us = 0;
 }
 
+/* Late copies of who has gone may put it into line, or find it holding. */
+static bool asker_lives(const struct flight *f)
+{
+	return f->life == w.client[f->client].life;
+}
+
 /* By asking, or handed over. Who knew no counter at a loss is the newcomer that
  * may overlap. */
 static void granted(const struct flight *f, int token, int n)
@@ -344,8 +350,8 @@ static void granted(const struct flight *f, int token, int n)
 	/* a question to join that comes late joins nobody who holds alone */
 	if (joins && c->token == token && c->running && !c->lease.joined)
 		return;
-	if (token == f->token && !joins && f->ask.acquire.only > 0 &&
-	    n != f->ask.acquire.only - 1)
+	if (token == f->token && asker_lives(f) && !joins &&
+	    f->ask.acquire.only > 0 && n != f->ask.acquire.only - 1)
 		violated("%s wants slot %d and is granted %d", t->text,
 			 f->ask.acquire.only - 1, n);
 	plot.newcomer |=
@@ -608,10 +614,8 @@ static void node_has_run(const struct flight *f, const unsigned int *held,
 	}
 	if (f->answer.said == SAID_HEALED)
 		healed(f);
-	/* (late copies of who has gone may do both) */
 	if (f->ask.verb != VERB_RELEASE && stay_of(f->token)->waits &&
-	    f->life == w.client[f->client].life &&
-	    stay_of(f->token)->has & ~held[f->token])
+	    asker_lives(f) && stay_of(f->token)->has & ~held[f->token])
 		violated("%s holds the lock and waits for it",
 			 tokens[f->token].text);
 	if (f->ask.verb == VERB_RELEASE)
