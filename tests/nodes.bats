@@ -329,7 +329,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	wait_until have 0
 }
 
-@test "R36 one of three frozen: what it is asked before it wakes ends with a release, also after renewals" {
+@test "R36 one of three frozen: whatever it was asked while frozen is followed by a release, also after renewals" {
 	local key=some-service/deploys-to-production-in-europe args
 
 	several 3
@@ -342,6 +342,22 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 		cli b ping
 		[ -z "$(cli b get "$key")" ]
 	done
+}
+
+@test "R31 one of three that has seen no release yet freezes, and knows one when it thaws" {
+	several 3
+	on_all script flush >/dev/null
+	helper "$REDLOCK" -q -u "$url" -k other -- \
+		sh -c "touch $T/started; linger until $T/done"
+	holder=$!
+	wait_until exists "$T/started"
+	node_freeze b
+	redlock -k job -t 30s -- true
+	node_thaw b
+	cli b ping
+	[ -z "$(cli b get job)" ]
+	touch "$T/done"
+	ends_with 0
 }
 
 @test "two of three dead, or frozen, or three of five: 69 within the time, and no lock is left" {

@@ -76,7 +76,7 @@ void conn_forget(struct conn *c);
  * the connection is broken; take what it owes with conn_next(). */
 int conn_ask(struct conn *c, const struct words *question);
 
-/* Whether an owed question has been sent, at least its first bytes. */
+/* Whether at least the first bytes of an owed question were sent. */
 bool conn_sent(const struct conn *c, unsigned int number);
 
 /* For poll(2); -1: there is nothing to wait for. The descriptor stays the

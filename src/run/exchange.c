@@ -206,9 +206,9 @@ static void accept_answer(struct client *cl, const struct ask *asked,
 
 /* ---- questions ---- */
 
-/* (A release that nobody waits for goes by hash, too. A frozen server reads 16
- * kB when it wakes, and hears then that we are gone: a whole one would not fit
- * behind an acquire.) */
+/* Even a release that nobody waits for goes by hash: a frozen server that wakes
+ * reads 16 kB before it learns that we are gone, and a whole script does not
+ * fit behind an acquire. */
 static bool goes_whole(const struct client *cl, const struct ask *ask)
 {
 	return cl->whole[ask->node] & (ALWAYS_WHOLE | 1U << ask->verb);
@@ -220,8 +220,8 @@ static void unheard(struct client *cl, const struct ask *asked, bool ran)
 		lease_failed(&cl->lease, asked, FAIL_UNAVAILABLE, ran, now());
 }
 
-/* Nobody will hear what this connection owes, but it may still run. `chan`: of
- * this channel; -1: of both. */
+/* Nobody waits for these answers any more, but the questions may still run:
+ * reports them as failed. `chan`: only those of that channel; -1: all. */
 static void give_up(struct client *cl, const struct session *s, int chan)
 {
 	const struct conn *c = &s->conn;
@@ -358,6 +358,20 @@ static bool is_replica(const struct client *cl, const struct endpoint *ep,
 	       strncmp(error, "READONLY", 8) == 0;
 }
 
+/* Who can acquire must be able to release by hash: see goes_whole(). Nobody
+ * waits for the answer. */
+static void teach_release(struct client *cl, int chan, int node)
+{
+	struct session *s = &cl->session[node][chan];
+	struct words request;
+
+	script_teach_release(&cl->lease.conf, &request);
+	if (session_ask(s, &request, NULL, &(struct errand){0}, false) == 0)
+		cl->whole[node] &= ~(1U << VERB_RELEASE);
+	if (s->conn.state == CONN_CLOSED)
+		conn_close(&s->conn);
+}
+
 /* The server does not know the script by its hash, and may know no other of
  * ours. Or it has no EVALSHA. */
 static void send_whole(struct client *cl, int chan, const struct errand *e,
@@ -368,8 +382,11 @@ static void send_whole(struct client *cl, int chan, const struct errand *e,
 
 	cl->whole[e->ask.node] = learns ? ~ALWAYS_WHOLE : ALWAYS_WHOLE;
 	again.ask.fresh = false;
-	if (is_last(cl, &e->ask))
-		send_on(cl, chan, &again);
+	if (!is_last(cl, &e->ask))
+		return;
+	if (learns && e->ask.verb == VERB_ACQUIRE)
+		teach_release(cl, chan, e->ask.node);
+	send_on(cl, chan, &again);
 }
 
 static void refused(struct client *cl, struct conn *c,

@@ -328,7 +328,8 @@ static void now_of(struct slot *s, int64_t owner)
 	s->freed_us = 0;
 }
 
-/* Late copies of who has gone may put it into line, or find it holding. */
+/* A late copy from a client that is gone may put it in line, or find it still
+ * holding. */
 static bool asker_lives(const struct flight *f)
 {
 	return f->life == w.client[f->client].life;
@@ -410,9 +411,10 @@ static void healed(const struct flight *f)
 		owner_in(f->ask.joins ? root_of(t) : f->token, f->ask.slot);
 	bool other = s->owner != owner;
 
-	/* a counter born from a clock that was set back proves nothing, nor
-	 * does one that is behind another node's, whose clock was set ahead */
-	if (counters_promised() && !(n_nodes > 1 && w.forward_step) &&
+	/* a counter born from a clock that was set back proves nothing; nor
+	 * does one that trails a node whose clock was set ahead */
+	if (counters_promised() &&
+	    !(n_nodes > 1 && w.forward_step && w.losses + plot.restarts > 0) &&
 	    !f->ask.confirm.repairs &&
 	    ((s->freed_us && s->freed_us > here->loss_us) ||
 	     (other && s->grant_us > here->loss_us)))

@@ -239,7 +239,7 @@ static int new_flight(void)
 	return w.n_flights++;
 }
 
-/* What it owes may still run, but nobody hears the answer. */
+/* Questions under way may still run, but their answers are lost. */
 static void drop_connection(struct client *c, int node, int chan)
 {
 	int conn = c->conns[node][chan];

@@ -1727,10 +1727,11 @@ static void test_acquire_given_up(void)
 	reply(&q[0], SAID_YES, 101, t + 1);
 	reply(&q[1], SAID_YES, 101, t + 1);
 	asks(t + 1);
-	is_int(l.state, LEASE_OVER, "which keeps nobody");
+	is_int(l.state, LEASE_OVER, "and nobody waits for it");
 }
 
-/* One of three has us in line. A renewal is silent, its copy was answered. */
+/* One of three has us in line. One renewal goes unanswered; its copy is
+ * answered. */
 static void test_silent_renewal(void)
 {
 	struct ask silent = {0}, copy = {0};
@@ -1758,7 +1759,30 @@ static void test_silent_renewal(void)
 	is_int(count(VERB_RELEASE, 2, silent.chan), 0, "and only there");
 }
 
-/* One of three is slow: it grants when the hold is lost. */
+/* It is waited for if it can heal: no release may follow it. */
+static void test_healing_renewal(void)
+{
+	int64_t t = 1;
+	struct ask silent = {0};
+
+	hold(3, T, 1);
+	while (silent.verb == VERB_NONE && t >= 0) {
+		t = next(t);
+		for (int k = 0; k < n_q; k++)
+			if (q[k].node < 2)
+				reply(&q[k], SAID_YES, 100, t);
+			else
+				silent = q[k];
+	}
+	ok(silent.seen > 0 && silent.confirm.until_ms >= 0,
+	   "a renewal that can heal");
+	lease_release(&l, ms(t));
+	asks(t);
+	is_int(count(VERB_RELEASE, 2, -1), 0, "no release passes it");
+	is_int(count(VERB_RELEASE, 0, -1), 1, "others are released at once");
+}
+
+/* One of three is slow: it grants after the hold was lost. */
 static void test_granted_when_lost(void)
 {
 	struct ask slow;
@@ -1810,8 +1834,8 @@ static void test_joins_readers_unheard(bool broken)
 	lease_release(&l, ms(t + 1));
 	asks(t + 1);
 	is_int(count(VERB_RELEASE, 2, broken ? -1 : joins.chan), 1,
-	       broken ? "and leaves it, though the connection broke"
-		      : "and leaves it, right behind");
+	       broken ? "released, though the connection broke"
+		      : "the release follows right behind");
 }
 
 /* Two clients met: each has slot 0 on one node and slot 1 on the other, and the
@@ -1968,7 +1992,7 @@ static void test_join_unheard(bool broken)
 	   "and that we may have joined there");
 }
 
-/* The other way round: a grant of our own comes when we have joined. */
+/* The other way round: a grant of our own comes after we have joined. */
 static void test_own_grant_late(void)
 {
 	const struct answer no = {.said = SAID_NO, .counter = 60};
@@ -2540,6 +2564,7 @@ int main(void)
 	test_late_yes();
 	test_acquire_given_up();
 	test_silent_renewal();
+	test_healing_renewal();
 	test_granted_when_lost();
 	test_joins_readers_unheard(false);
 	test_joins_readers_unheard(true);

@@ -30,7 +30,7 @@ struct ask {
 	enum verb verb;
 	int node, chan;
 	bool fresh;          /* close the channel's old connection first, and
-				say that what it owes has failed */
+				report the questions it owes as failed */
 	uint64_t seq;        /* identifies the question */
 	struct instant sent; /* read before the send: the stamp */
 	int64_t fence;       /* confirm, release: raise the counter to this */

@@ -104,8 +104,8 @@ void lease_answer(struct lease *l, const struct ask *asked,
 /* The question will not be answered. FAIL_UNAVAILABLE: the connection broke, or
  * the server said to try again. Any other kind: it refused permanently (a
  * holder still tries again, because the password may be corrected within the
- * lease). `ran`: the server may have run the question, or may run it later. Of
- * an older question than the channel's, only that counts. */
+ * lease). `ran`: the server may have run the question, or may run it later. If
+ * the channel has been asked something newer since, only `ran` matters. */
 void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 		  bool ran, struct instant at);
 

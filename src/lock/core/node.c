@@ -8,8 +8,7 @@ void node_want(struct lease_node *n, enum verb verb, struct instant at)
 	n->next = at;
 }
 
-/* Of the renewals, only one that joins readers leaves anything new: see
- * node_want_release(). */
+/* A renewal finds what is ours already, unless it joins readers. */
 void node_may_have(struct lease_node *n, const struct ask *asked)
 {
 	if (asked->verb == VERB_ACQUIRE) {

@@ -13,18 +13,19 @@ void node_want(struct lease_node *n, enum verb verb, struct instant at);
 /*
  * Releases what it granted, or may have granted. If an acquire is unanswered, a
  * release follows it on the same connection: a frozen server runs both when it
- * wakes. So does one that follows a renewal which heals nothing. Any other
- * renewal gets no release behind it. We wait for its answer or give up its
- * connection. If it runs late, after a loss of data, the renewal heals the
- * lock; a release would then free that lock, and waiters that saw it would take
- * the new counter for an ordinary hand-over. If we leave it alone, the healed
- * lock stays for T, which is longer than a holder that does not know of the
- * loss can live.
+ * wakes. At the end of the lease, a release need not wait for a renewal that
+ * cannot heal. For one that can, we wait until it is answered or its connection
+ * is given up, and send no release behind it. If it runs late, after a loss of
+ * data, the renewal heals the lock; a release would then free that lock, and
+ * waiters that saw it would take the new counter for an ordinary hand-over. If
+ * we leave it alone, the healed lock stays for T, which is longer than a holder
+ * that does not know of the loss can live.
  */
 void node_want_release(struct lease_node *n, struct instant at);
 
-/* A question that may have run, or may run later, and whose answer does not
- * count: what it may have left on the node is owed a release. */
+/* Notes that a question whose answer does not count may have run, or may still
+ * run: the node is owed a release. (Not after a repair: see R29 in
+ * docs/protocol.md.) */
 void node_may_have(struct lease_node *n, const struct ask *asked);
 
 /* Forgets a listen under way: its channel needs a fresh connection. */

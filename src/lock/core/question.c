@@ -27,24 +27,32 @@ static bool idle_chan(const struct lease_link *link, int *chan)
 	return link->chan[*chan].ask.verb == VERB_NONE;
 }
 
-/* A release need not wait for a renewal under way that sets no lock again,
- * whenever it runs: see node_want_release(). Finds the channel for it: that of
- * the renewal, if both are busy, or if it may join readers. */
-static bool passes_renewal(const struct lease_link *link, int *chan)
+/* A release need not wait for renewals that cannot set the lock again, however
+ * late they run: see node_want_release(). It goes on the idle channel, or
+ * behind the later one: if both are busy, or if they may join readers. */
+static bool passes_renewals(const struct lease_link *link, int *chan)
 {
+	const struct ask *last = NULL;
+	bool joins = false;
+
 	for (int i = 0; i < CHANNELS; i++) {
 		const struct ask *ask = &link->chan[i].ask;
 
-		if (ask->verb != VERB_CONFIRM || ask->confirm.repairs ||
-		    (ask->seen > 0 && ask->confirm.until_ms >= 0))
+		if (ask->verb != VERB_CONFIRM)
 			continue;
-		*chan = link->chan[!i].ask.verb == VERB_NONE &&
-					!ask->confirm.reads
-				? !i
-				: i;
-		return true;
+		if (ask->confirm.repairs ||
+		    (ask->seen > 0 && ask->confirm.until_ms >= 0))
+			return false;
+		joins |= ask->confirm.reads || ask->confirm.group > 0;
+		if (!last || last->seq < ask->seq)
+			last = ask;
 	}
-	return false;
+	if (!last)
+		return false;
+	*chan = last->chan;
+	if (!joins && link->chan[!last->chan].ask.verb == VERB_NONE)
+		*chan = !last->chan;
+	return true;
 }
 
 struct instant question_due(const struct lease *l, const struct lease_node *n,
@@ -74,7 +82,7 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 	if (n->want == VERB_RELEASE && l->state != LEASE_RELEASING && under_way)
 		return NEVER;
 	if (n->want == VERB_RELEASE && l->state == LEASE_RELEASING &&
-	    !under_way && passes_renewal(link, chan))
+	    !under_way && passes_renewals(link, chan))
 		return n->next;
 	/* on another connection, WAIT would ask about other writes */
 	if (n->want == VERB_REPLICATE)

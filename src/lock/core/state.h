@@ -137,7 +137,7 @@ struct lease_node {
 	/* the grant */
 	bool mine;   /* the last answer under our token was yes */
 	bool lost;   /* it was mine and is no longer */
-	bool unsure; /* an acquire was sent and its outcome is unknown */
+	bool unsure; /* it may have something of ours: see node_may_have() */
 	bool kept;   /* it refused the release */
 	struct instant credited_at; /* mine: when the request was sent ... */
 	struct instant mine_since;  /* ... and the first one, without a break */
@@ -146,7 +146,8 @@ struct lease_node {
 	int64_t counter;  /* mine: the last seen; else: what it last reported */
 	int slot;
 	int64_t group;
-	bool joins;      /* the grant joined the outer hold */
+	bool joins;      /* mine: the grant joined the outer hold; else: an
+			    unanswered acquire may have */
 	bool joined;     /* another client joined our hold: see struct ask */
 	int64_t renewed; /* number of renewals since lease_use() */
 	struct instant quick; /* its clock stepped: renew often until then */

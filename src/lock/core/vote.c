@@ -108,8 +108,8 @@ static void decline(const struct lease *l, struct lease_node *n,
 	minority_give_back(n, at);
 }
 
-/* A grant that is too late to count: the hold is lost, or whether we join the
- * outer hold has been decided the other way. */
+/* A grant that is too late to count: the hold is lost, or we have since decided
+ * otherwise about joining the outer hold. */
 static bool is_stale(const struct lease *l, const struct ask *asked)
 {
 	return l->state == LEASE_LOST || l->state == LEASE_OVER ||

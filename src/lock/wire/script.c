@@ -207,6 +207,17 @@ static const struct script *script_of(const struct ask *ask,
 	return &scripts[ask->verb];
 }
 
+void script_teach_release(const struct lease_conf *conf, struct words *out)
+{
+	const struct script *script =
+		script_of(&(struct ask){.verb = VERB_RELEASE}, conf);
+
+	*out = (struct words){0};
+	words_add_text(out, "SCRIPT");
+	words_add_text(out, "LOAD");
+	words_add(out, script->lua, script->len);
+}
+
 const char *script_sha(const struct ask *ask, const struct lease_conf *conf)
 {
 	if (ask->verb == VERB_LISTEN || ask->verb == VERB_REPLICATE)
