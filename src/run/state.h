@@ -51,9 +51,8 @@ struct client {
 					  there are several */
 	/* The scripts that go out whole, as bits (1 << verb), until each has
 	 * been answered once, because the server did not know one by its hash;
-	 * or ALWAYS_WHOLE. (The release stays among them until then: a frozen
-	 * server that wakes reads 16 kB, and no more once it finds that nobody
-	 * waits for its answer, so it may never see a release in two steps.) */
+	 * or ALWAYS_WHOLE. The release is not among them once it was taught:
+	 * see teach_release() */
 #define ALWAYS_WHOLE (1U << 31)
 	unsigned int whole[NODES_MAX];
 	/* messages that were written, so as not to repeat them */

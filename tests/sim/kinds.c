@@ -62,7 +62,7 @@
 #define SLOTS_MOST 4
 #define TOKENS_MAX 256
 #define BARE_T 6        /* see plan_bare() */
-#define FREE_US 4000000 /* a few rounds and pauses; 2.4 s was seen */
+#define FREE_US 5000000 /* a few rounds and pauses; 4.2 s was seen */
 
 /* A token on a node; times by that one's clock. */
 struct stay {
