@@ -8,16 +8,22 @@ void node_want(struct lease_node *n, enum verb verb, struct instant at)
 	n->next = at;
 }
 
-/* A renewal finds what is ours already, unless it joins readers. */
+/* Notes what a question may leave on the node. Returns whether that is
+ * anything. A renewal finds what is ours already, unless it joins readers. */
+static bool note_traces(struct lease_node *n, const struct ask *asked)
+{
+	if (asked->verb == VERB_CONFIRM)
+		return asked->confirm.reads;
+	if (asked->verb != VERB_ACQUIRE)
+		return false;
+	n->line.queued |= asked->acquire.ticket >= 0;
+	n->joins |= asked->joins && !n->mine;
+	return true;
+}
+
 void node_may_have(struct lease_node *n, const struct ask *asked)
 {
-	if (asked->verb == VERB_ACQUIRE) {
-		n->line.queued |= asked->acquire.ticket >= 0;
-		n->joins |= asked->joins && !n->mine;
-	} else if (asked->verb != VERB_CONFIRM || !asked->confirm.reads) {
-		return;
-	}
-	n->unsure = true;
+	n->unsure |= note_traces(n, asked);
 }
 
 void node_stop_listening(struct lease_node *n)
@@ -39,14 +45,11 @@ void node_want_release(struct lease_node *n, struct instant at)
 	for (int c = 0; c < CHANNELS; c++) {
 		struct lease_chan *ch = &n->link.chan[c];
 
-		owed |= ch->ask.verb == VERB_CONFIRM && ch->ask.confirm.reads;
+		owed |= note_traces(n, &ch->ask);
 		if (ch->ask.verb != VERB_ACQUIRE)
 			continue;
-		n->line.queued |= ch->ask.acquire.ticket >= 0;
-		n->joins |= ch->ask.joins && !n->mine;
 		ch->release = true;
 		ch->ask.verb = VERB_NONE;
-		owed = true;
 	}
 	node_want(n, owed ? VERB_RELEASE : VERB_NONE, at);
 }
