@@ -38,7 +38,7 @@ local function ours(n, at, fresh)
 		end
 	end
 	if not fresh and not reads then
-		note_round(n)
+		note_round(n, member)
 	end
 	-- the counter may have moved for another client since our grant, even in
 	-- this script; then we need a new fence

@@ -16,8 +16,9 @@ local function with(words, name, n)
 	end
 	return words
 end
--- Moves a hold that we have already to this round.
-local function note_round(n)
+-- Moves a hold that we have already to this round: a late question and a late
+-- release of an earlier round may have put us in line, and noted that we had left.
+local function note_round(n, member)
 	local words = round > 0 and record_at(n, token)
 	if not words or (number_in(words, 'round') or 0) >= round then
 		return
@@ -25,5 +26,6 @@ local function note_round(n)
 	words = with(words, 'round', round)
 	put(field('holder', n), words)
 	record = n == slot and words or record
-	try('zrem', sharers_of(token), 'left') -- by a release of an earlier round
+	try('zrem', sharers_of(token), 'left')
+	try('zrem', queue, member)
 end

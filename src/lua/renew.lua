@@ -40,7 +40,7 @@ else
 		put(field('holder', slot), record)
 	end
 	if not shares then
-		note_round(slot) -- it may have been handed to us without one
+		note_round(slot, member) -- it may have been handed to us without one
 		-- if it cannot be counted, so be it
 		redis.pcall('hincrby', state, field('renewed', slot), 1)
 	end

@@ -301,6 +301,20 @@ static void released_to_next(void)
 	ASKS(C, RELEASE, YES);
 }
 
+/* As before, but A asks in a new round first: whoever holds the lock leaves the
+ * line. */
+static void late_line_of_holder(void)
+{
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(A, ACQUIRE, BUSY);
+	(void)cluster_say(owner, "SET job tok-0 PX 20000");
+	ASKS(A, CONFIRM, YES);
+	A->round = 1;
+	ASKS(A, CONFIRM, YES);
+	CHECK(cluster_say(owner, "ZCARD redlock:{job}:queue:job") == 0);
+	ASKS(A, RELEASE, YES);
+}
+
 /* The hold was ended by `redlock unlock`, and then a late copy of its first
  * question is granted the lock: its holder, which may run still, must hear. */
 static void late_acquire_of_unlocked(void)
@@ -377,6 +391,9 @@ static const struct {
 	 {.slots = 1}},
 	{"who gives the lock up is not handed it",
 	 released_to_next,
+	 {.slots = 1}},
+	{"nor does it stay in line once it has asked in a new round",
+	 late_line_of_holder,
 	 {.slots = 1}},
 	{"who was unlocked hears of it, also if a late question took it again",
 	 late_acquire_of_unlocked,
