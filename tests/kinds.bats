@@ -109,6 +109,21 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	redlock -k job -n -- true
 }
 
+@test "R39 nesting: the server loses who has joined: the inner one is protected all the same" {
+	for lost in '*:sharers:*' '*:s[ht]a*:*'; do # with the state, too
+		: >"$T/stay.in"
+		rm -f "$T/on.in"
+		redlock -q -k job -t 3s -- sh -c "$(inner) -t 3s -- \
+			sh -c 'echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do
+			sleep 0.05; done' & while [ ! -e '$T/on.in' ]; do sleep 0.05; done
+			redis-cli -s '$T/a.sock' eval \"return redis.call('del',
+				unpack(redis.call('keys', '$lost')))\" 0"
+		for i in {1..10}; do busy; sleep 0.1; done
+		let_go in
+		wait_until lock_is_free
+	done
+}
+
 @test "nesting: whoever waits comes after the last inner one" {
 	: >"$T/stay.in"
 	redlock -q -k job -t 2s -- sh -c "$(inner) -t 2s -- \

@@ -30,11 +30,11 @@ local function ours(n, at, fresh)
 	elseif not fresh then
 		-- nested runs may have longer leases than ours, even if we have
 		-- ended
-		if (n > 0 or not may_be_joined())
-		    and (moving or redis.call('exists', sharers_of(token)) == 0) then
-			redis.call('pexpire', slot_key(n), ttl)
+		at = at or time()
+		if may_be_joined(n, token, record_at(n, token), at) then
+			keep(n, token, at, ttl)
 		else
-			keep(n, token, at or time(), ttl)
+			redis.call('pexpire', slot_key(n), ttl)
 		end
 	end
 	if not fresh and not reads then

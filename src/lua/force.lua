@@ -37,11 +37,14 @@ local kind = v and 'string' or redis.call('type', lock).ok
 if v and v ~= token then
 	here(sharers)
 end
--- The members whose leases have not ended.
+-- The members whose leases have not ended. `unknown`: the time left to "?".
 local members, all = {}, try('zrange', sharers, 0, -1, 'withscores')
+local unknown
 for i = 1, #all, 2 do
-	if tonumber(all[i + 1]) > now_ms then
+	local ms = tonumber(all[i + 1]) - now_ms
+	if ms > 0 then
 		members[#members + 1] = all[i]
+		unknown = all[i] == '?' and ms or unknown
 	end
 end
 -- Whether this member is the client of ARG.token, or what --min-hold keeps of it.

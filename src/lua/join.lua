@@ -59,6 +59,9 @@ if done then
 	return done
 end
 leave_line(member)
+if group == '0' then
+	may_be_joined(slot, v, record, at, not record)
+end
 share(v, member, at, ttl)
 let_record_know(v, ttl)
 if group == '0' and record_is_of(v) and not number_in(record, 'joined') then

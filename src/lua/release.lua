@@ -14,6 +14,7 @@
 --             name, and leaves word
 --   ran       "1": a command may have run under it: see warn() and grant()
 --   outer     the token of the holder that we joined, or ""
+--   joined    "1": others may have joined us, if there is no record that tells
 --   least     keep the lock until this many ms after the grant, or 0: --min-hold
 --   held      for how many ms we held it, by our clock
 --   once      for how many ms nobody may repeat the work, or 0: --once-per
@@ -29,13 +30,13 @@
 -- line, or a DEL, comes first.
 local ttl, slots, reads, about = standing(ARG.stands)
 local member = token .. ' ' .. ARG.stands
-local alone, joined = ARG.alone == '1', ARG.outer
+local alone, around = ARG.alone == '1', ARG.outer
 local once = tonumber(ARG.once)
 -- if an answer was lost, we do not know our slot, or that the hold is ours and
 -- not the outer one's
 if (slots > 1 or slot > 0) and v ~= token then
 	for n, value in ipairs(values_of(slots)) do
-		if value == token or reads and shared(value) and v ~= joined then
+		if value == token or reads and shared(value) and v ~= around then
 			record = record_at(n - 1, value)
 			slot, lock, v = n - 1, slot_key(n - 1), value
 			break
@@ -50,8 +51,9 @@ end
 local sharers = sharers_of(v or '')
 -- During a migration, a plain lock is freed even if its other keys are not
 -- here. But those who joined it, or read, must not be forgotten.
-local theirs = v == token and may_be_joined()
-local shares = reads and shared(v) or v == joined
+local theirs = v == token and may_be_joined(slot, v, record, at,
+    not record and ARG.joined == '1')
+local shares = reads and shared(v) or v == around
 if theirs or shares then
 	here(sharers)
 	shares = shares and own('zscore', sharers, member)

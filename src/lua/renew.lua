@@ -10,22 +10,23 @@ end
 if said == 'healed' or shares and (not mine or pttl <= 0) then
 	leave_line(member)
 end
-local theirs = shares or may_be_joined()
+local theirs = shares
+if not shared(value) then
+	theirs = may_be_joined(slot, value, record_is_of(value) and record, at,
+	    shares and not joins or ARG.joined == '1') or shares
+end
 if shares then
 	share(value, member, at, ttl, not joins)
 	let_record_know(value, ttl)
-end
-if said == 'healed' and ARG.joined == '1' and not shares then
-	share(value, '?', at, longest(value, ttl))
-	theirs = true
 end
 local away = moving and theirs
     and type(redis.pcall('exists', lock, sharers_of(value))) == 'table'
 if away then -- theirs may be longer
 	ttl = math.max(ttl, pttl)
 end
+local others = theirs
 if theirs and not away then
-	keep(slot, value, at, not shares and ttl or shared(value) and 0
+	others = keep(slot, value, at, not shares and ttl or shared(value) and 0
 	    or redis.call('pttl', lock))
 else
 	redis.call('pexpire', lock, ttl)
@@ -66,6 +67,6 @@ if raises or back then
 		raised = 1
 	end
 end
-return {said, text(c), pttl, theirs and 1 or 0, raised,
+return {said, text(c), pttl, others and 1 or 0, raised,
     text(math.floor(at / 1000)), text(stop), by,
     shared(value) and string.sub(value, 8) or '0'}

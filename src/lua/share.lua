@@ -5,6 +5,8 @@
 --       in ms at which the lease ends; its thousandths are the round, see
 --       round_line(). A member is "TOKEN TTL SLOTS FLAGS\nABOUT", as in the
 --       line of waiters, or one of these:
+--       kept        the set was not lost since a client joined this holder (its
+--                   score is 0)
 --       left        the holder that the others joined has ended (its score is
 --                   0)
 --       ?           members that we do not know: data were lost
@@ -48,9 +50,10 @@ local function sharers_end(value, at)
 	-- the set was here; during a migration it may be on neither node after
 	-- we have removed the last member
 	local last = try('zrevrange', sharers, 0, 0, 'withscores')
-	if last[1] and last[1] ~= '?' and last[1] ~= 'left'
-	    and not parsed((last[1]:gsub('^rest ', ''))) then
-		redis.call('zrem', sharers, last[1])
+	local first = last[1]
+	if first and first ~= '?' and first ~= 'left' and first ~= 'kept'
+	    and not parsed((first:gsub('^rest ', ''))) then
+		redis.call('zrem', sharers, first)
 		return sharers_end(value, at)
 	end
 	local ends = math.floor(math.min(tonumber(last[2] or 0),
@@ -59,20 +62,14 @@ local function sharers_end(value, at)
 	return ends > now and ends or nil
 end
 local joined_line, asked_line = 'joined 1\n', 'asked 1\n'
--- Whether another client may have joined the hold.
-local function may_be_joined()
-	if moving then
-		return not record_is_of(v) or number_in(record, 'joined') == 1
-	end
-	return redis.call('exists', sharers_of(v)) == 1
-end
 -- The lock expires with the last of their leases, but not in less than `least`
--- ms.
+-- ms. Returns when that lease ends, or nil.
 local function keep(n, value, at, least)
 	local last = sharers_end(value, at)
 	local ms = math.max(least, last and last - math.floor(at / 1000) or 0)
 	redis.call('pexpire', slot_key(n), ms)
 	try('pexpire', sharers_of(value), ms)
+	return last
 end
 -- The longest lease of those who hold `value`, as far as the record knows. A
 -- lost lock is set again for that long, because waiters wait that long for a
@@ -96,9 +93,28 @@ local function share(value, member, at, ttl, known)
 	-- what comes late does not set the round back
 	local of = math.max(is_us and round or 0, round_of(its))
 	ends = math.max(ends, not is_us and its and math.floor(its) or 0)
-	if own('zadd', sharers_of(value), ends + of / 1000, member) == 1
-	    and known then
-		ends = ends - ttl + longest(value, ttl)
-		redis.call('zadd', sharers_of(value), ends, '?')
+	if own('zadd', sharers_of(value), ends + of / 1000, member) == 1 then
+		if not shared(value) then
+			redis.call('zadd', sharers_of(value), 0, 'kept')
+		end
+		if known then
+			share(value, '?', at, longest(value, ttl))
+		end
 	end
+end
+-- Whether another client may have joined the hold of slot n. `words`: its record, if
+-- it is there; `told`: the holder says so. If the set was lost, "?" stands for those
+-- who were in it, until the lock would expire: no lease is longer.
+local function may_be_joined(n, value, words, at, told)
+	local joined = told or words and number_in(words, 'joined') == 1
+	if moving then
+		return joined or not words
+	end
+	if own('zscore', sharers_of(value), 'kept') then
+		return true
+	end
+	if joined then
+		share(value, '?', at, math.max(redis.call('pttl', slot_key(n)), 1))
+	end
+	return joined
 end

@@ -40,7 +40,9 @@ local function vanished()
 	    and (not c or c <= seen or untouched(seen))
 end
 local function ask()
-	local most, tokens = 0, holders()
+	local tokens = holders()
+	-- those whom the server has forgotten are asked once they have renewed
+	local most = unknown and math.min(unknown, grace) or 0
 	for _, who in ipairs(tokens) do
 		local left = stop_word(who, at)
 		if left < 0 or left > grace + 1000 then
@@ -51,5 +53,5 @@ local function ask()
 		end
 		most = math.max(most, left)
 	end
-	return {'yes', text(c), most, #tokens}
+	return {'yes', text(c), most, #tokens + (unknown and 1 or 0)}
 end

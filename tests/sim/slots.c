@@ -286,6 +286,21 @@ static void late_release_beside_nested(void)
 	ASKS(A, RELEASE, YES);
 }
 
+/* As a run inside A's command would do, which knows no round of A. */
+static void set_by_nested(void)
+{
+	static const char *const text[] = {"HSET", "redlock:{job}:state:job",
+					   "holder",
+					   "token tok-0\nttl 20000\n"
+					   "since 1\n"};
+	struct words request = {0}, reply;
+
+	(void)cluster_say(owner, "SET job tok-0 PX 20000");
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
+		words_add_text(&request, text[i]);
+	CHECK(cluster_ask(owner, &request, &reply));
+}
+
 /* A waits because of a late question, and then a run inside its command sets
  * the lock again. When A gives it up, it must not go to A. */
 static void released_to_next(void)
@@ -293,7 +308,7 @@ static void released_to_next(void)
 	ASKS(B, ACQUIRE, GRANTED);
 	ASKS(A, ACQUIRE, BUSY);
 	ASKS(C, ACQUIRE, BUSY);
-	(void)cluster_say(owner, "SET job tok-0 PX 20000");
+	set_by_nested();
 	A->unaware = true;
 	ASKS(A, RELEASE, YES);
 	ASKS(C, LISTEN, WOKEN);
@@ -307,12 +322,63 @@ static void late_line_of_holder(void)
 {
 	ASKS(B, ACQUIRE, GRANTED);
 	ASKS(A, ACQUIRE, BUSY);
-	(void)cluster_say(owner, "SET job tok-0 PX 20000");
+	set_by_nested();
 	ASKS(A, CONFIRM, YES);
 	A->round = 1;
 	ASKS(A, CONFIRM, YES);
 	CHECK(cluster_say(owner, "ZCARD redlock:{job}:queue:job") == 0);
 	ASKS(A, RELEASE, YES);
+}
+
+/* The server loses who has joined A: their lock outlasts A all the same. */
+static void loses_nested(const char *keys)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	person_is(C, person_inside(A));
+	ASKS(C, ACQUIRE, GRANTED);
+	(void)cluster_say(owner, keys);
+	ASKS(A, RELEASE, YES);
+	ASKS(B, ACQUIRE, BUSY);
+	ASKS(C, CONFIRM, YES);
+	ASKS(C, RELEASE, YES);
+}
+
+static void loses_set_of_nested(void)
+{
+	loses_nested("DEL redlock:{job}:sharers:tok-0:job");
+}
+
+static void loses_nested_and_record(void)
+{
+	loses_nested("DEL redlock:{job}:sharers:tok-0:job "
+		     "redlock:{job}:state:job");
+}
+
+static void loses_nested_before_another(void)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	person_is(C, person_inside(A));
+	person_is(D, person_inside(A));
+	ASKS(C, ACQUIRE, GRANTED);
+	(void)cluster_say(owner, "DEL redlock:{job}:sharers:tok-0:job");
+	ASKS(D, ACQUIRE, GRANTED);
+	ASKS(D, RELEASE, YES);
+	ASKS(A, RELEASE, YES);
+	ASKS(B, ACQUIRE, BUSY);
+}
+
+/* Who has ended is not lost: then A's lock is free at once. */
+static void outlives_nested(void)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	person_is(C, person_inside(A));
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(C, RELEASE, YES);
+	ASKS(A, CONFIRM, YES);
+	CHECK(!A->a.confirm.joined);
+	ASKS(A, RELEASE, YES);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(B, RELEASE, YES);
 }
 
 /* The hold was ended by `redlock unlock`, and then a late copy of its first
@@ -395,6 +461,16 @@ static const struct {
 	{"nor does it stay in line once it has asked in a new round",
 	 late_line_of_holder,
 	 {.slots = 1}},
+	{"nested runs whose set is lost outlast the outer one",
+	 loses_set_of_nested,
+	 {.slots = 1}},
+	{"so they do if the record is lost as well",
+	 loses_nested_and_record,
+	 {.slots = 1}},
+	{"or if another one has joined since",
+	 loses_nested_before_another,
+	 {.slots = 1}},
+	{"but not if they have ended", outlives_nested, {.slots = 1}},
 	{"who was unlocked hears of it, also if a late question took it again",
 	 late_acquire_of_unlocked,
 	 {.slots = 1}},

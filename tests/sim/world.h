@@ -29,7 +29,7 @@
 #define TOP_MAX 6 /* clients that come by themselves */
 #define CLIENTS_MAX 10
 #define EVENTS_MAX 8192
-#define LOSSES_MAX 64 /* more than any schedule has */
+#define LOSSES_MAX 128 /* more than any schedule has */
 #define FLIGHTS_MAX 8192
 /* servers' wall clock at 0 */
 #define EPOCH_US ((int64_t)1700000000 * 1000000)

@@ -180,7 +180,8 @@ static bool is_ours(const struct companion *c, const struct reply *member)
 	size_t n = member->len;
 
 	if (c == &companions[NAME_SHARERS]) {
-		if (strcmp(bytes, "left") == 0 || strcmp(bytes, "?") == 0)
+		if (strcmp(bytes, "kept") == 0 || strcmp(bytes, "left") == 0 ||
+		    strcmp(bytes, "?") == 0)
 			return true;
 		if (strncmp(bytes, "rest ", 5) == 0)
 			bytes += 5, n -= 5;

@@ -60,7 +60,8 @@ struct ask {
 				     0: none */
 		bool reads;       /* we read on other nodes, and join the
 				     readers on this one */
-		bool joined;      /* another client has joined our hold */
+		bool joined;      /* others may have joined, if the node has
+				     lost what it knew of the hold */
 		int64_t until_ms; /* the lease ends then, by the server's clock,
 				     and a vanished lock is not healed after
 				     that (with one node, this holds only if
@@ -74,6 +75,7 @@ struct ask {
 	struct {
 		bool queued;      /* leave the line as well */
 		bool ran;         /* a command may have run */
+		bool joined;      /* another client has joined our hold */
 		bool withheld;    /* do not hand the lock to a waiter */
 		int64_t least_ms; /* keep the lock until this long after the
 				     grant (--min-hold) */

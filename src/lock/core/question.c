@@ -167,7 +167,7 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 	out->release.queued = n->line.queued && (ends || n->spoiled);
 	if (!l->was_held)
 		return;
-	out->release.ran = ends;
+	out->release.ran = out->release.joined = ends;
 	out->release.held_ms = between(l->held_from, out->sent);
 	out->release.least_ms = l->how & LEASE_RAN ? l->conf.min_hold_ms : 0;
 	out->release.once_ms = l->how & LEASE_DONE ? l->conf.once_ms : 0;

@@ -189,6 +189,7 @@ static void fill_release(const struct ask *ask, const struct lease_conf *conf,
 	request_flag(w, RELEASE_QUEUED, ask->release.queued);
 	request_flag(w, RELEASE_RAN, ask->release.ran);
 	request_text(w, RELEASE_OUTER, ask->joins ? conf->outer.token : "");
+	request_flag(w, RELEASE_JOINED, ask->release.joined);
 	request_number(w, RELEASE_LEAST, ask->release.least_ms, scratch);
 	request_number(w, RELEASE_HELD, ask->release.held_ms, scratch);
 	request_number(w, RELEASE_ONCE, ask->release.once_ms, scratch);

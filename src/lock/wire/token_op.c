@@ -24,6 +24,7 @@ static void fill_unlock(const struct token_op *g, struct words *w)
 	request_flag(w, RELEASE_QUEUED, false);
 	request_flag(w, RELEASE_RAN, true);
 	request_text(w, RELEASE_OUTER, "");
+	request_flag(w, RELEASE_JOINED, false);
 	request_text(w, RELEASE_LEAST, "0");
 	request_text(w, RELEASE_HELD, "0");
 	request_text(w, RELEASE_ONCE, "0");

@@ -133,7 +133,7 @@ static int add_sharer(struct view *v, const struct view_holder *slot,
 	if (rests)
 		bytes += 5, n -= 5;
 	record_read_member(&r, bytes, n);
-	/* "?" is unknown members, "left" is a holder that has ended */
+	/* "kept", "left" and "?" are no clients: see share.lua */
 	if (!r.token || !memchr(bytes, '\n', n))
 		return 0;
 	use_record(&h, &r);
