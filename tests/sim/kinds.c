@@ -475,9 +475,18 @@ static void check_ends(int n)
 	double score;
 
 	/* in its last ms those who shared it are gone already */
-	if (s->value[0] == '\0' || ends == wall_ms() || w.backward_step ||
-	    plot.evicted)
+	if (s->value[0] == '\0' || ends == wall_ms() || w.backward_step)
 		return;
+	if (plot.evicted) { /* P4: whoever is forgotten has gone by then */
+		for (int i = 1; i <= w.tokens; i++)
+			most = larger(most, larger(tokens[i].conf.ttl_ms,
+						   tokens[i].conf.min_hold_ms));
+		if (ends < 0 || ends > wall_ms() + most)
+			violated("slot %d: the lock lasts for another %" PRId64
+				 " ms",
+				 n, ends - wall_ms());
+		return;
+	}
 	if (token > 0)
 		most = strchr(s->value, ' ') ? stay_of(token)->rest_ms
 					     : family_ends(token);
@@ -488,6 +497,8 @@ static void check_ends(int n)
 
 		if (member[0] == '?')
 			return;
+		if (who == 0 && !begins(member, "rest "))
+			continue;
 		may = stay_of(who)->seen_ms + tokens[who].conf.ttl_ms;
 		if (stay_of(who)->given_ms + grant_ms(who) > may)
 			may = stay_of(who)->given_ms + grant_ms(who);
@@ -1345,6 +1356,7 @@ static void lose_children(int who)
 {
 	char sharers[160];
 
+	plot.evicted = true;
 	for (int i = 0; i < n_nodes; i++) {
 		go_to(i);
 		if (!one_in(8))
@@ -2479,6 +2491,7 @@ static struct ask invent(int token)
 		.release = {.withheld = one_in(6),
 			    .queued = one_in(2),
 			    .ran = one_in(2),
+			    .joined = one_in(2),
 			    .least_ms = one_in(4) ? chance(600000) : 0,
 			    .held_ms = chance(300000),
 			    .once_ms = one_in(20) ? chance(60000) : 0}};
