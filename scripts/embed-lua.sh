@@ -126,7 +126,7 @@ script CONFIRM keys plain plain-confirm head record prelude share lines heal ser
 	stop confirm renew
 script RELEASE keys log plain plain-release head record prelude share queue grant serve \
 	server free release leave
-# for several nodes, where nothing is plain: see tests/unit/t-script.c
+# for several nodes, where nothing is plain: shorter
 script RELEASE_EACH keys log head record prelude share queue grant serve server \
 	free release leave
 script FORCE keys log head record prelude share lines heal queue grant serve server \

@@ -53,6 +53,18 @@ entry() { # NAME in the last entry of the history, or of server $2
 
 # ---- asking ----
 
+@test "R39 force-release: a nested run that the server has forgotten is asked, too, once it has renewed" {
+	run redlock -q -k job -t 6s -- sh -c "setsid '$REDLOCK' -q -u '$url' -k job -t 6s \
+		-- sh -c 'echo \$PPID >\"$T/on\"; exec linger' >'$T/out' 2>'$T/inner' 3>&- &
+		while [ ! -s '$T/on' ]; do sleep 0.05; done
+		redis-cli -s '$T/a.sock' del \
+			\"redlock:{job}:sharers:\$REDLOCK_TOKEN:job\""
+	force 0 --grace 8s
+	[ "$(cli a exists job)" = 0 ]
+	wait_until gone "$(cat "$T/on")"
+	grep -q 'force-release' "$T/inner"
+}
+
 @test "force-release: the holder is asked, ends its command and releases; it is told by whom and why" {
 	begin -t 30s -K 5s -- "${runs[@]}"
 	force 0 --reason "the disk is stuck"

@@ -116,6 +116,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 		redlock -q -k job -t 3s -- sh -c "$(inner) -t 3s -- \
 			sh -c 'echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do
 			sleep 0.05; done' & while [ ! -e '$T/on.in' ]; do sleep 0.05; done
+			sleep 1 # until the outer one has heard of it
 			redis-cli -s '$T/a.sock' eval \"return redis.call('del',
 				unpack(redis.call('keys', '$lost')))\" 0"
 		for i in {1..10}; do busy; sleep 0.1; done

@@ -26,8 +26,8 @@
 --   plain       "1": see plain-confirm.lua
 -- Returns
 --   yes COUNTER PTTL JOINED RAISED AT STOP BY GROUP
---       PTTL: what was left of our lease before this renewal. JOINED 1: another
---       client has joined us. RAISED 1: this renewal raised the counter to m.
+--       PTTL: what was left of our lease before this renewal. JOINED 1: the
+--       lease of another client that has joined us still runs. RAISED 1: this renewal raised the counter to m.
 --       AT: the server's clock, in ms. STOP: BY asks us to be gone within this
 --       many ms; -1: nobody asks; see force.lua. GROUP: the G of "shared:G", or
 --       0

@@ -9,7 +9,8 @@
 --   view COUNTER NOW HOLDERS WAITERS IN_LINE ONCE MORE
 --       COUNTER: 0 if there is none, "bad" if it is not a number. NOW: the
 --       server's clock, in ms. IN_LINE: number of waiters. ONCE: ms left of
---       --once-per, or -1. MORE: number of holders that are not listed
+--       --once-per, or -1. MORE: number of holders that are not listed; those
+--       whom the server has forgotten ("?", see share.lua) count as one
 --   HOLDERS  {SLOT, TYPE, VALUE, PTTL, RECORD, SHARERS, LEFT} of each slot that
 --       is taken. RECORD "": there is none, or it is another holder's. SHARERS:
 --       {MEMBER, ENDS}, see share.lua; LEFT 1: the holder has ended and left
@@ -42,13 +43,20 @@ local holders, more, most = {}, 0, tonumber(ARG.holders)
 -- The one that ends last comes first.
 local function sharers_told(value)
 	local sharers = sharers_of(value)
-	local all = number(ask('zcard', sharers), 0)
+	local function score(word)
+		local ends = ask('zscore', sharers, word)
+		return type(ends) == 'string' and tonumber(ends)
+	end
+	local left, unknown = score('left'), score('?')
+	local all = number(ask('zcard', sharers), 0) - (left and 1 or 0)
+	    - (score('kept') and 1 or 0) - (unknown and 1 or 0)
 	local n = math.min(all, math.max(most, 1))
 	local list, rest = pairs_of(n == 0 and {}
-	    or ask('zrevrange', sharers, 0, n - 1, 'withscores'))
+	    or ask('zrevrange', sharers, 0, n - (unknown and 0 or 1), 'withscores'))
 	most = most - math.max(n, 1)
 	more = more + all - n + rest
-	return list, type(ask('zscore', sharers, 'left')) == 'string' and 1 or 0
+	    + (unknown and unknown > time() / 1000 and 1 or 0)
+	return list, left and 1 or 0
 end
 for _, n in ipairs(slots_known()) do
 	local name = slot_key(n)

@@ -14,7 +14,7 @@ local function stays()
 	if first then
 		wake(first:match('^%S*'), 'look', grant_ms)
 	end
-	return told('yes', 0)
+	return told('yes', 0, true)
 end
 if shares or theirs then
 	own('zrem', sharers, '') -- a first write: see above

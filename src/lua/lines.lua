@@ -18,14 +18,17 @@ local function with(words, name, n)
 end
 -- Moves a hold that we have already to this round: a late question and a late
 -- release of an earlier round may have put us in line, and noted that we had left.
+-- (If the record is lost, so is its round.)
 local function note_round(n, member)
 	local words = round > 0 and record_at(n, token)
-	if not words or (number_in(words, 'round') or 0) >= round then
+	if round == 0 or words and (number_in(words, 'round') or 0) >= round then
 		return
 	end
-	words = with(words, 'round', round)
-	put(field('holder', n), words)
-	record = n == slot and words or record
+	if words then
+		words = with(words, 'round', round)
+		put(field('holder', n), words)
+		record = n == slot and words or record
+	end
 	try('zrem', sharers_of(token), 'left')
 	try('zrem', queue, member)
 end

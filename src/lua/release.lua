@@ -14,7 +14,7 @@
 --             name, and leaves word
 --   ran       "1": a command may have run under it: see warn() and grant()
 --   outer     the token of the holder that we joined, or ""
---   joined    "1": others may have joined us, if there is no record that tells
+--   joined    "1": an earlier answer said that another client has joined us
 --   least     keep the lock until this many ms after the grant, or 0: --min-hold
 --   held      for how many ms we held it, by our clock
 --   once      for how many ms nobody may repeat the work, or 0: --once-per
@@ -51,8 +51,7 @@ end
 local sharers = sharers_of(v or '')
 -- During a migration, a plain lock is freed even if its other keys are not
 -- here. But those who joined it, or read, must not be forgotten.
-local theirs = v == token and may_be_joined(slot, v, record, at,
-    not record and ARG.joined == '1')
+local theirs = v == token and may_be_joined(slot, v, record, at, ARG.joined == '1')
 local shares = reads and shared(v) or v == around
 if theirs or shares then
 	here(sharers)

@@ -13,7 +13,7 @@ end
 local theirs = shares
 if not shared(value) then
 	theirs = may_be_joined(slot, value, record_is_of(value) and record, at,
-	    shares and not joins or ARG.joined == '1') or shares
+	    shares and not joins or not shares and ARG.joined == '1') or shares
 end
 if shares then
 	share(value, member, at, ttl, not joins)
@@ -31,6 +31,9 @@ if theirs and not away then
 else
 	redis.call('pexpire', lock, ttl)
 end
+if not shares and (said == 'yes' or record_is_of(value)) then
+	note_round(slot, member) -- it may have been handed to us without one
+end
 if not record_is_of(value) then
 	record_set(slot, value, ttl, select(4, standing(ARG.stands))
 	    .. (theirs and joined_line or '') .. (stop >= 0 and asked_line or ''), at)
@@ -41,7 +44,6 @@ else
 		put(field('holder', slot), record)
 	end
 	if not shares then
-		note_round(slot, member) -- it may have been handed to us without one
 		-- if it cannot be counted, so be it
 		redis.pcall('hincrby', state, field('renewed', slot), 1)
 	end

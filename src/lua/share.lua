@@ -5,8 +5,8 @@
 --       in ms at which the lease ends; its thousandths are the round, see
 --       round_line(). A member is "TOKEN TTL SLOTS FLAGS\nABOUT", as in the
 --       line of waiters, or one of these:
---       kept        the set was not lost since a client joined this holder (its
---                   score is 0)
+--       kept        in a set of nested runs: it was not lost since the first of
+--                   them joined (its score is 0)
 --       left        the holder that the others joined has ended (its score is
 --                   0)
 --       ?           members that we do not know: data were lost
@@ -102,9 +102,9 @@ local function share(value, member, at, ttl, known)
 		end
 	end
 end
--- Whether another client may have joined the hold of slot n. `words`: its record, if
--- it is there; `told`: the holder says so. If the set was lost, "?" stands for those
--- who were in it, until the lock would expire: no lease is longer.
+-- Whether another client may have joined the hold of slot n. `words`: its record, or
+-- nil; `told`: whoever asks knows of one. If the set was lost, it gets a "?" for those
+-- who were in it, until the lock would expire.
 local function may_be_joined(n, value, words, at, told)
 	local joined = told or words and number_in(words, 'joined') == 1
 	if moving then
@@ -112,9 +112,9 @@ local function may_be_joined(n, value, words, at, told)
 	end
 	if own('zscore', sharers_of(value), 'kept') then
 		return true
-	end
-	if joined then
+	elseif joined then
 		share(value, '?', at, math.max(redis.call('pttl', slot_key(n)), 1))
+		redis.call('zadd', sharers_of(value), 0, 'kept')
 	end
 	return joined
 end

@@ -865,22 +865,23 @@ static bool may_fail(const char *error)
 }
 
 /* R17: the node has lost who joined this holder, and the holder was not told of
- * them. Once the record is made anew, nothing tells that they were forgotten.
- */
+ * them. When it renews or ends, nothing tells that they were forgotten. */
 static bool forgets(const struct flight *f)
 {
 	const struct token *t = &tokens[f->token];
 	const struct slot *s = &here->slot[f->ask.slot];
 	char name[160], field[20], start[60];
 	const char *member, *record;
+	bool told = f->ask.verb == VERB_CONFIRM   ? f->ask.confirm.joined
+		    : f->ask.verb == VERB_RELEASE ? f->ask.release.joined
+						  : true;
 	double ends;
 
 	(void)snprintf(field, sizeof(field),
 		       f->ask.slot ? "holder:%d" : "holder", f->ask.slot);
 	(void)snprintf(start, sizeof(start), "token %s\n", t->text);
 	record = redis_field(here->redis, PART("state"), field);
-	if (f->ask.verb != VERB_CONFIRM || f->ask.joins ||
-	    f->ask.confirm.joined || strcmp(s->value, t->text) != 0 ||
+	if (f->ask.joins || told || strcmp(s->value, t->text) != 0 ||
 	    (record && begins(record, start)))
 		return false;
 	(void)sharers_name(s->value, name);

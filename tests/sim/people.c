@@ -46,7 +46,7 @@ static struct ask question(const struct person *p, enum verb verb)
 		.confirm = {.group = p->group, .joined = p->a.confirm.joined},
 		.release = {.queued = verb == VERB_RELEASE && !p->unaware,
 			    .ran = p->fence > 0,
-			    .joined = p->fence > 0,
+			    .joined = p->a.confirm.joined,
 			    .withheld = p->withheld,
 			    .least_ms = p->conf.min_hold_ms}};
 }

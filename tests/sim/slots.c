@@ -330,12 +330,30 @@ static void late_line_of_holder(void)
 	ASKS(A, RELEASE, YES);
 }
 
+/* So it is if the record is lost, and its round with it. */
+static void late_release_and_lost_record(void)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	person_is(C, person_inside(A));
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(A, RELEASE, YES);
+	A->round = 1;
+	(void)cluster_say(owner, "DEL redlock:{job}:grant:tok-0:job "
+				 "redlock:{job}:state:job");
+	ASKS(A, CONFIRM, YES);
+	ASKS(C, RELEASE, YES);
+	ASKS(A, CONFIRM, YES);
+	ASKS(A, RELEASE, YES);
+}
+
 /* The server loses who has joined A: their lock outlasts A all the same. */
 static void loses_nested(const char *keys)
 {
 	ASKS(A, ACQUIRE, GRANTED);
 	person_is(C, person_inside(A));
 	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(A, CONFIRM, YES);
+	CHECK(A->a.confirm.joined);
 	(void)cluster_say(owner, keys);
 	ASKS(A, RELEASE, YES);
 	ASKS(B, ACQUIRE, BUSY);
@@ -460,6 +478,9 @@ static const struct {
 	 {.slots = 1}},
 	{"nor does it stay in line once it has asked in a new round",
 	 late_line_of_holder,
+	 {.slots = 1}},
+	{"nor does a nested run end the hold if the record is lost",
+	 late_release_and_lost_record,
 	 {.slots = 1}},
 	{"nested runs whose set is lost outlast the outer one",
 	 loses_set_of_nested,

@@ -102,7 +102,7 @@ static const struct request {
 	 0,
 	 {.nodes = 1},
 	 {.fence = 7, .seen = 8, .release = {.ran = true, .joined = true}},
-	 {TOKEN, "1", "7", "1", STANDS, "0", "1", "", "1", "0", "0", "0", "0",
+	 {TOKEN, "0", "7", "1", STANDS, "0", "1", "", "1", "0", "0", "0", "0",
 	  "0", "", "0"}},
 	{VERB_RELEASE,
 	 9,

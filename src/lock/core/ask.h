@@ -60,8 +60,7 @@ struct ask {
 				     0: none */
 		bool reads;       /* we read on other nodes, and join the
 				     readers on this one */
-		bool joined;      /* others may have joined, if the node has
-				     lost what it knew of the hold */
+		bool joined;      /* another client has joined our hold */
 		int64_t until_ms; /* the lease ends then, by the server's clock,
 				     and a vanished lock is not healed after
 				     that (with one node, this holds only if

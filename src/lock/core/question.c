@@ -164,10 +164,11 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 	out->joins |= n->joins;
 	out->slot = slot_for(l, n, out, n->slot);
 	out->release.withheld = n->off;
+	out->release.joined = n->joined;
 	out->release.queued = n->line.queued && (ends || n->spoiled);
 	if (!l->was_held)
 		return;
-	out->release.ran = out->release.joined = ends;
+	out->release.ran = ends;
 	out->release.held_ms = between(l->held_from, out->sent);
 	out->release.least_ms = l->how & LEASE_RAN ? l->conf.min_hold_ms : 0;
 	out->release.once_ms = l->how & LEASE_DONE ? l->conf.once_ms : 0;

@@ -181,6 +181,7 @@ static void fill_release(const struct ask *ask, const struct lease_conf *conf,
 {
 	request_flag(w, RELEASE_PLAIN,
 		     is_plain(conf) && !ask->joins && !ask->release.queued &&
+			     !ask->release.joined &&
 			     ask->release.least_ms == 0 &&
 			     ask->release.once_ms == 0);
 	request_number(w, RELEASE_FENCE, ask->fence, scratch);
