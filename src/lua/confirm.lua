@@ -27,10 +27,10 @@
 -- Returns
 --   yes COUNTER PTTL JOINED RAISED AT STOP BY GROUP
 --       PTTL: what was left of our lease before this renewal. JOINED 1: the
---       lease of another client that has joined us still runs. RAISED 1: this renewal raised the counter to m.
---       AT: the server's clock, in ms. STOP: BY asks us to be gone within this
---       many ms; -1: nobody asks; see force.lua. GROUP: the G of "shared:G", or
---       0
+--       lease of another client that has joined us still runs. RAISED 1: this
+--       renewal raised the counter to m. AT: the server's clock, in ms. STOP: BY
+--       asks us to be gone within this many ms; -1: nobody asks; see force.lua.
+--       GROUP: the G of "shared:G", or 0
 --   healed COUNTER 0 JOINED RAISED AT STOP BY GROUP
 --   no COUNTER TAKEN STOP BY UNLOCKED
 --       TAKEN 1: another client holds the lock, else it is gone. UNLOCKED 1: it
