@@ -103,8 +103,8 @@ local function share(value, member, at, ttl, known)
 	end
 end
 -- Whether another client may have joined the hold of slot n. `words`: its record, or
--- nil; `told`: whoever asks knows of one. If the set was lost, it gets a "?" for those
--- who were in it, until the lock would expire.
+-- nil; `told`: the caller knows of a join. If the set was lost, adds "?" for its
+-- members, until the lock would expire.
 local function may_be_joined(n, value, words, at, told)
 	local joined = told or words and number_in(words, 'joined') == 1
 	if moving then

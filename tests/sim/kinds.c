@@ -477,7 +477,7 @@ static void check_ends(int n)
 	/* in its last ms those who shared it are gone already */
 	if (s->value[0] == '\0' || ends == wall_ms() || w.backward_step)
 		return;
-	if (plot.evicted) { /* P4: whoever is forgotten has gone by then */
+	if (plot.evicted) { /* P4: a forgotten client keeps it for T at most */
 		for (int i = 1; i <= w.tokens; i++)
 			most = larger(most, larger(tokens[i].conf.ttl_ms,
 						   tokens[i].conf.min_hold_ms));
@@ -497,8 +497,6 @@ static void check_ends(int n)
 
 		if (member[0] == '?')
 			return;
-		if (who == 0 && !begins(member, "rest "))
-			continue;
 		may = stay_of(who)->seen_ms + tokens[who].conf.ttl_ms;
 		if (stay_of(who)->given_ms + grant_ms(who) > may)
 			may = stay_of(who)->given_ms + grant_ms(who);
@@ -892,7 +890,7 @@ static bool forgets(const struct flight *f)
 	return true;
 }
 
-/* Whoever joined it may overlap until the node hears of it. */
+/* Those who joined it may overlap with others until they renew here. */
 static void rob_inner(int outer)
 {
 	for (int i = 0; i < CLIENTS_MAX; i++)
@@ -1253,6 +1251,13 @@ static void lose_counter(void)
 	plot.newcomer = false;
 }
 
+/* The counter and the records, but not the locks. */
+static void lose_state(void)
+{
+	lose_counter();
+	plot.spared[w.losses - 1] = true;
+}
+
 /* What the server knows of the holders is lost as well. */
 static void lose_holders(void)
 {
@@ -1345,10 +1350,8 @@ static void spoil_key(const char *name)
 		by_hand("ZADD", name, "1", "x", NULL);
 	if (how > 1)
 		by_hand("PEXPIRE", name, "60000", NULL);
-	if (strcmp(name, PART("state")) == 0) {
-		lose_counter();
-		plot.spared[w.losses - 1] = true;
-	}
+	if (strcmp(name, PART("state")) == 0)
+		lose_state();
 }
 
 /* Each server may lose those who joined its hold, with or without its record.
@@ -1421,10 +1424,8 @@ static void evict(int node, int what)
 	what /= 2;
 	tell("%s: %s vanishes", w.server[node].name, names[what]);
 	redis_del(here->redis, names[what]);
-	if (what == 2) {
-		lose_counter();
-		plot.spared[w.losses - 1] = true;
-	}
+	if (what == 2)
+		lose_state();
 }
 
 static void step_time(int node)

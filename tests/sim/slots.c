@@ -271,19 +271,31 @@ static void late_release_of_handed(void)
 
 /* A run inside A's command sets the lock on a node that A gave back. The
  * release comes late, and then A asks again: the end of the run is not the end
- * of A. */
-static void late_release_beside_nested(void)
+ * of A. `lost`: keys that the server loses in between. */
+static void late_release_then(const char *lost)
 {
 	ASKS(A, ACQUIRE, GRANTED);
 	person_is(C, person_inside(A));
 	ASKS(C, ACQUIRE, GRANTED);
 	ASKS(A, RELEASE, YES);
 	A->round = 1;
-	(void)cluster_say(owner, "DEL redlock:{job}:grant:tok-0:job");
+	(void)cluster_say(owner, lost);
 	ASKS(A, CONFIRM, YES);
 	ASKS(C, RELEASE, YES);
 	ASKS(A, CONFIRM, YES);
 	ASKS(A, RELEASE, YES);
+}
+
+static void late_release_beside_nested(void)
+{
+	late_release_then("DEL redlock:{job}:grant:tok-0:job");
+}
+
+/* The record is lost, and its round with it. */
+static void late_release_and_lost_record(void)
+{
+	late_release_then("DEL redlock:{job}:grant:tok-0:job "
+			  "redlock:{job}:state:job");
 }
 
 /* As a run inside A's command would do, which knows no round of A. */
@@ -316,8 +328,7 @@ static void released_to_next(void)
 	ASKS(C, RELEASE, YES);
 }
 
-/* As before, but A asks in a new round first: whoever holds the lock leaves the
- * line. */
+/* The same, but A asks in a new round first, which takes it out of the line. */
 static void late_line_of_holder(void)
 {
 	ASKS(B, ACQUIRE, GRANTED);
@@ -327,22 +338,6 @@ static void late_line_of_holder(void)
 	A->round = 1;
 	ASKS(A, CONFIRM, YES);
 	CHECK(cluster_say(owner, "ZCARD redlock:{job}:queue:job") == 0);
-	ASKS(A, RELEASE, YES);
-}
-
-/* So it is if the record is lost, and its round with it. */
-static void late_release_and_lost_record(void)
-{
-	ASKS(A, ACQUIRE, GRANTED);
-	person_is(C, person_inside(A));
-	ASKS(C, ACQUIRE, GRANTED);
-	ASKS(A, RELEASE, YES);
-	A->round = 1;
-	(void)cluster_say(owner, "DEL redlock:{job}:grant:tok-0:job "
-				 "redlock:{job}:state:job");
-	ASKS(A, CONFIRM, YES);
-	ASKS(C, RELEASE, YES);
-	ASKS(A, CONFIRM, YES);
 	ASKS(A, RELEASE, YES);
 }
 
