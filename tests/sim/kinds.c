@@ -331,8 +331,7 @@ static void now_of(struct slot *s, int64_t owner)
 	s->freed_us = 0;
 }
 
-/* A late copy from a client that is gone may put it in line, or find it still
- * holding. */
+/* A late copy from a client that is gone may put it in line. */
 static bool asker_lives(const struct flight *f)
 {
 	return f->life == w.client[f->client].life;
@@ -354,10 +353,6 @@ static void granted(const struct flight *f, int token, int n)
 	/* a question to join that comes late joins nobody who holds alone */
 	if (joins && c->token == token && c->running && !c->lease.joined)
 		return;
-	if (token == f->token && asker_lives(f) && !joins &&
-	    f->ask.acquire.only > 0 && n != f->ask.acquire.only - 1)
-		violated("%s wants slot %d and is granted %d", t->text,
-			 f->ask.acquire.only - 1, n);
 	plot.newcomer |=
 		!joins && f->ask.verb == VERB_ACQUIRE && f->ask.seen == 0;
 	if (n_nodes == 1)
@@ -594,6 +589,19 @@ static void check_told(const struct flight *f)
 			 tokens[f->token].text, f->ask.acquire.only - 1);
 }
 
+/* Who asks for one slot gets no other. A late copy may find another one, kept
+ * by those who joined it; that is no new grant. */
+static void check_wanted(const struct flight *f, int n, const struct slot *had)
+{
+	const char *text = tokens[f->token].text;
+
+	if (f->ask.verb == VERB_ACQUIRE && !f->ask.joins &&
+	    f->ask.acquire.only > 0 && n != f->ask.acquire.only - 1 &&
+	    strcmp(had[n].value, text) != 0)
+		violated("%s wants slot %d and is granted %d", text,
+			 f->ask.acquire.only - 1, n);
+}
+
 /* A script has run: what has changed? */
 static void node_has_run(const struct flight *f, const unsigned int *held,
 			 const struct slot *had)
@@ -623,9 +631,13 @@ static void node_has_run(const struct flight *f, const unsigned int *held,
 		/* (by its own release, if it was in line, too) */
 		if (more && (i != f->token || f->ask.verb == VERB_RELEASE))
 			y->seen_ms = wall_ms();
-		for (int n = 0; n < SLOTS_MOST; n++)
-			if (more & 1U << n)
-				granted(f, i, n);
+		for (int n = 0; n < SLOTS_MOST; n++) {
+			if (!(more & 1U << n))
+				continue;
+			if (i == f->token)
+				check_wanted(f, n, had);
+			granted(f, i, n);
+		}
 	}
 	if (f->answer.said == SAID_HEALED)
 		healed(f);
