@@ -41,7 +41,8 @@ void report_trouble(struct client *cl, int node)
 	}
 	cl->troubled[node] = true;
 	for (int i = 0; i < l->conf.nodes; i++)
-		good += i != node && l->node[i].mine && !cl->troubled[i];
+		good += i != node && node_is_ours(&l->node[i]) &&
+			!cl->troubled[i];
 	if (l->conf.nodes > 1)
 		(void)snprintf(others, sizeof(others),
 			       "; %d of %d other servers hold the lock", good,
@@ -64,7 +65,7 @@ void report_renewal(struct client *cl, int node)
 		cl->renewed = lease_credited_at(l);
 	}
 	if (cl->troubled[node] && l->state == LEASE_HELD &&
-	    l->node[node].mine) {
+	    node_is_ours(&l->node[node])) {
 		log_notice("renewed", "%srenewed again%s%s", cl->whose,
 			   several ? ": " : "",
 			   several ? cl->peer[node].name : "");
@@ -92,7 +93,8 @@ void report_silence(struct client *cl, int node)
 	const struct lease *l = &cl->lease;
 	const struct lease_node *n = &l->node[node];
 	struct instant at = now();
-	struct instant credited_at = n->mine ? n->credited_at : l->held_from;
+	struct instant credited_at =
+		node_is_ours(n) ? n->grant.credited_at : l->held_from;
 	struct fail sentinels;
 	char age[32];
 

@@ -661,7 +661,7 @@ static int family_of(const struct client *c)
 /* Several nodes agreed upon one. */
 static int slot_of(const struct client *c)
 {
-	return n_nodes > 1 ? c->lease.slot : c->lease.node[0].slot;
+	return n_nodes > 1 ? c->lease.slot : c->lease.node[0].grant.slot;
 }
 
 static bool reads(const struct client *c)
@@ -855,8 +855,8 @@ static void blur(struct flight *f)
 	const struct lease *l = &w.client[f->client].lease;
 
 	for (int i = 0; i < n_nodes && plot.blind; i++)
-		if (f->answer.said == SAID_GRANTED && l->node[i].mine)
-			f->answer.granted.slot = l->node[i].slot;
+		if (f->answer.said == SAID_GRANTED && node_is_ours(&l->node[i]))
+			f->answer.granted.slot = l->node[i].grant.slot;
 }
 
 /* As somebody would ask who never looks beyond the slot that he tried last. */

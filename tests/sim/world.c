@@ -176,7 +176,7 @@ void note_loss(int node, int64_t left, int64_t holder)
 		const struct lease_node *n = &c->lease.node[node];
 
 		c->knew[w.losses] =
-			c->alive && n->counter > left &&
+			c->alive && n->grant.counter > left &&
 			(c->ttl >= longest || n->holder_ttl_ms >= longest);
 	}
 	w.left[w.losses] = left;

@@ -79,12 +79,12 @@ static void reply(const struct ask *a, enum said said, int64_t counter,
 		answer.busy =
 			(struct busy){.pttl_ms = said == SAID_BUSY ? T : 0,
 				      .place = a->acquire.ticket >= 0};
-	answer.confirm.raised = counter > l.node[a->node].counter;
+	answer.confirm.raised = counter > l.node[a->node].grant.counter;
 	/* what is left is what the last credited question left */
 	if (said == SAID_YES)
 		answer.confirm.pttl_ms =
 			l.conf.ttl_ms -
-			between(l.node[a->node].credited_at, ms(t));
+			between(l.node[a->node].grant.credited_at, ms(t));
 	lease_answer(&l, a, &answer, ms(t));
 }
 
@@ -376,10 +376,10 @@ static void test_late_renewal(void)
 	old.slot = 1;
 	reply(&q[0], SAID_YES, 100, t + 1);
 	reply(&old, SAID_YES, 100, t + 2);
-	is_int(l.node[old.node].slot, 0,
+	is_int(l.node[old.node].grant.slot, 0,
 	       "the answer to an earlier claim says nothing of our slot");
 	reply(&old, SAID_NO, 100, t + 2);
-	ok(l.node[old.node].mine, "and takes nothing away");
+	ok(node_is_ours(&l.node[old.node]), "and takes nothing away");
 }
 
 static void test_retry(void)
@@ -1558,7 +1558,7 @@ static void test_taken_since(void)
 	is_int(n_q, 3, "also the one that granted");
 	for (int k = 0; k < n_q; k++)
 		held_by(&q[k], q[k].node == 2 ? 9 : 8, 900, 5000, 1 + KEEP);
-	ok(!l.node[1].mine, "somebody has that as well by now");
+	ok(!node_is_ours(&l.node[1]), "somebody has that as well by now");
 	asks(1 + KEEP);
 	is_int(count(VERB_RELEASE, 1, -1), 0, "it is not ours to give back");
 
@@ -1571,11 +1571,11 @@ static void test_taken_since(void)
 				      .counter = 600,
 				      .lost = true},
 		     ms(10));
-	ok(l.node[0].mine && l.state == LEASE_WAITING,
+	ok(node_is_ours(&l.node[0]) && l.state == LEASE_WAITING,
 	   "one node: granted after a loss, and not started on yet");
 	next(10);
 	held_by(&q[0], 8, 600, 5, 20);
-	ok(!l.node[0].mine, "and lost to somebody meanwhile");
+	ok(!node_is_ours(&l.node[0]), "and lost to somebody meanwhile");
 }
 
 /* Each node grants the first slot that is free there. */
@@ -1686,7 +1686,7 @@ static void test_late_yes(void)
 	}
 	l.node[2].gave_back = ms(T);
 	reply(&late, SAID_YES, 100, T + 1);
-	ok(!l.node[2].mine, "a yes from before it was given back");
+	ok(!node_is_ours(&l.node[2]), "a yes from before it was given back");
 }
 
 static void two_of_three(void)
@@ -2224,17 +2224,18 @@ static void test_repair(void)
 	t = next(1);
 	is_int(q[0].confirm.until_ms, 5000 + T,
 	       "a vanished lock is set again until it would have ended there");
-	l.node[1].mine = false;
+	l.node[1].grant.state = GRANT_NONE;
 	is_int(until_repaired(&t, 107, false), 1 << 0 | 1 << 2,
 	       "gone on one node: set again once a quorum was renewed after");
 	is_int(q[0].seen, 107, "by the counter that was found");
 	lease_answer(&l, &q[0],
 		     &(struct answer){.said = SAID_HEALED, .counter = 108},
 		     ms(t));
-	ok(l.node[1].mine && l.state == LEASE_HELD, "and is ours there again");
+	ok(node_is_ours(&l.node[1]) && l.state == LEASE_HELD,
+	   "and is ours there again");
 
 	hold(3, T, 1);
-	l.node[1].mine = false;
+	l.node[1].grant.state = GRANT_NONE;
 	t = 1;
 	is_int(until_repaired(&t, 107, true), -1,
 	       "not where somebody else has it");

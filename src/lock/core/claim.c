@@ -24,7 +24,8 @@ static void begin_hold(struct lease *l, struct instant at)
 		n->off = false;
 		/* granted another slot, or a hold of our own beside the outer
 		 * one */
-		if (n->mine && (n->slot != l->slot || n->joins != l->joined))
+		if (node_is_ours(n) &&
+		    (n->grant.slot != l->slot || n->grant.joins != l->joined))
 			minority_give_back(n, at);
 		else if (!node_waits(n))
 			n->want = VERB_NONE;
@@ -65,10 +66,10 @@ static bool one_slot(struct lease *l)
 
 		for (int j = 0; j < l->conf.nodes; j++)
 			same += l->node[j].vote == VOTE_YES &&
-				l->node[j].slot == l->node[i].slot;
+				l->node[j].grant.slot == l->node[i].grant.slot;
 		if (l->node[i].vote == VOTE_YES &&
 		    same >= lease_quorum(l->conf.nodes)) {
-			l->slot = l->node[i].slot;
+			l->slot = l->node[i].grant.slot;
 			return true;
 		}
 	}
@@ -102,7 +103,8 @@ bool claim_begin(struct lease *l, struct instant at)
 	if (!one_slot(l))
 		return false;
 	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].vote == VOTE_YES && l->node[i].slot != l->slot)
+		if (l->node[i].vote == VOTE_YES &&
+		    l->node[i].grant.slot != l->slot)
 			l->node[i].vote = VOTE_DOWN;
 	if (l->joined) {
 		claim_agreed(l, at);
@@ -115,22 +117,23 @@ bool claim_begin(struct lease *l, struct instant at)
 			continue;
 		for (int j = 0; j < l->conf.nodes; j++)
 			same += l->node[j].vote == VOTE_YES &&
-				l->node[j].counter == l->node[i].counter;
+				l->node[j].grant.counter ==
+					l->node[i].grant.counter;
 		if (same >= q) {
-			l->fence = l->node[i].counter;
+			l->fence = l->node[i].grant.counter;
 			claim_agreed(l, at);
 			return true;
 		}
-		if (l->node[i].counter > most)
-			most = l->node[i].counter;
+		if (l->node[i].grant.counter > most)
+			most = l->node[i].grant.counter;
 	}
 	store(l, most, at);
 	return true;
 }
 
-static bool is_ours(const struct lease *l, const struct lease_node *n)
+static bool has_slot(const struct lease *l, const struct lease_node *n)
 {
-	return n->mine && n->slot == l->slot;
+	return node_is_ours(n) && n->grant.slot == l->slot;
 }
 
 /* We still have a quorum, but its counters have moved: try a larger fence. */
@@ -145,15 +148,15 @@ bool claim_again(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
 
-		mine += is_ours(l, n);
-		if (is_ours(l, n) && n->counter > most)
-			most = n->counter;
+		mine += has_slot(l, n);
+		if (has_slot(l, n) && n->grant.counter > most)
+			most = n->grant.counter;
 	}
 	if (mine < lease_quorum(l->conf.nodes))
 		return false;
 	for (int i = 0; i < l->conf.nodes; i++)
 		l->node[i].vote =
-			is_ours(l, &l->node[i]) ? VOTE_YES : VOTE_DOWN;
+			has_slot(l, &l->node[i]) ? VOTE_YES : VOTE_DOWN;
 	store(l, most + 1, at);
 	return true;
 }
@@ -174,11 +177,11 @@ bool claim_answer(struct lease *l, struct lease_node *n,
 	 * counter as well. So it must equal the fence, and either we raised it
 	 * or it was granted to us like that. */
 	ours = a->counter == l->fence &&
-	       (a->confirm.raised || n->counter == l->fence);
+	       (a->confirm.raised || n->grant.counter == l->fence);
 	if (mine)
 		renewal_credit(l, n, asked, a);
 	else
-		n->mine = false;
+		n->grant.state = GRANT_NONE;
 	n->vote = mine && ours ? VOTE_YES : VOTE_NO;
 	n->last = (struct answer){.busy = {.pttl_ms = -1}};
 	n->want = VERB_NONE;

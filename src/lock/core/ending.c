@@ -52,7 +52,7 @@ void ending_tick(struct lease *l, struct instant at)
 		const struct lease_node *n = &l->node[i];
 
 		over += n->want == VERB_NONE;
-		done += n->want == VERB_NONE && !n->kept;
+		done += n->want == VERB_NONE && n->grant.state != GRANT_KEPT;
 	}
 	if (!l->freed && done >= lease_quorum(l->conf.nodes)) {
 		l->freed = true;
@@ -75,7 +75,7 @@ void ending_failed(struct lease_node *n, enum fail_kind kind, struct instant at)
 	if (kind == FAIL_UNAVAILABLE)
 		return;
 	n->want = VERB_NONE;
-	n->kept = true;
+	n->grant.state = GRANT_KEPT;
 }
 
 void ending_begin(struct lease *l, enum lease_end end, unsigned int how,
@@ -94,7 +94,7 @@ void ending_begin(struct lease *l, enum lease_end end, unsigned int how,
 		struct lease_node *n = &l->node[i];
 
 		node_want_release(n, at);
-		if (tells && n->lost)
+		if (tells && n->grant.state == GRANT_LOST)
 			node_want(n, VERB_RELEASE, at);
 	}
 	ending_tick(l, at);

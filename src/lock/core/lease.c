@@ -23,8 +23,9 @@ static void release_answer(struct lease *l, struct lease_node *n,
 {
 	if (n->want == VERB_RELEASE)
 		n->want = VERB_NONE;
-	n->mine = n->joins = false;
-	n->unsure = false;
+	n->grant.state = GRANT_NONE;
+	n->grant.joins = false;
+	n->grant.unsure = false;
 	if (l->state == LEASE_RELEASING || n->spoiled)
 		n->line.queued = false;
 	else
@@ -172,7 +173,7 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	l->outer_by = LONG_AGO;
 	for (int i = 0; i < kept.nodes; i++) {
 		l->node[i].embargo = LONG_AGO;
-		l->node[i].quick = LONG_AGO;
+		l->node[i].grant.quick = LONG_AGO;
 		l->node[i].line.no_blpop_until = LONG_AGO;
 		l->node[i].gave_back = LONG_AGO;
 	}
@@ -194,7 +195,7 @@ void lease_unsent(struct lease *l, int node, int chan)
 	struct lease_node *n = &l->node[node];
 
 	n->link.chan[chan].release = false;
-	if (!n->link.answered && !n->unsure && !n->mine &&
+	if (!n->link.answered && !n->grant.unsure && !node_is_ours(n) &&
 	    !n->link.chan[0].release && !n->link.chan[1].release)
 		n->want = VERB_NONE;
 }
@@ -225,7 +226,7 @@ void lease_use(struct lease *l)
 {
 	l->in_use = true;
 	for (int i = 0; i < l->conf.nodes; i++)
-		l->node[i].renewed = 0;
+		l->node[i].grant.renewed = 0;
 	if (l->state == LEASE_HELD)
 		renewal_begin(l);
 }
@@ -236,7 +237,7 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 	lease_init(l, conf, at);
 	l->was_held = ran;
 	for (int i = 0; i < l->conf.nodes; i++) {
-		l->node[i].unsure = true;
+		l->node[i].grant.unsure = true;
 		l->node[i].round = ROUNDS_MAX;
 		/* the holder may have got into line since we last knew */
 		l->node[i].line.queued = true;

@@ -73,7 +73,7 @@ void minority_give_back(struct lease_node *n, struct instant at)
 {
 	node_want_release(n, at);
 	n->gave_back = at;
-	n->mine = false;
+	n->grant.state = GRANT_NONE;
 	n->vote = VOTE_BACK;
 }
 
@@ -107,7 +107,7 @@ void minority_give_back_all(struct lease *l, struct instant at)
 	l->keep_until = NEVER;
 	l->only = 0;
 	for (int i = 0; i < l->conf.nodes && l->conf.nodes > 1; i++) {
-		if (!l->node[i].mine)
+		if (!node_is_ours(&l->node[i]))
 			continue;
 		minority_give_back(&l->node[i], at);
 		any = true;
@@ -140,7 +140,7 @@ bool minority_keeps(struct lease *l, struct instant at)
 	bool any = false;
 
 	for (int i = 0; i < l->conf.nodes; i++)
-		any |= l->node[i].mine;
+		any |= node_is_ours(&l->node[i]);
 	if (!any || l->conf.nodes == 1)
 		return false;
 	if (l->keep_until.ms == NEVER.ms)
@@ -156,8 +156,9 @@ static int slot_to_try(const struct lease *l)
 	int highest = 0;
 
 	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].mine && l->node[i].slot > highest)
-			highest = l->node[i].slot;
+		if (node_is_ours(&l->node[i]) &&
+		    l->node[i].grant.slot > highest)
+			highest = l->node[i].grant.slot;
 	if (l->tried == highest + 1 &&
 	    lease_votes(l, VOTE_YES) >= lease_quorum(l->conf.nodes))
 		return (highest + 1) % lease_slots(&l->conf);
@@ -189,7 +190,7 @@ void minority_narrow(struct lease *l, struct instant at)
 		struct lease_node *n = &l->node[i];
 		struct instant moment;
 
-		if (!n->mine || n->slot == l->only - 1)
+		if (!node_is_ours(n) || n->grant.slot == l->only - 1)
 			continue;
 		minority_give_back(n, at);
 		moment = after(at, moment_of(l, n));
@@ -212,7 +213,7 @@ bool minority_stand_off(struct lease *l)
 		struct lease_node *n = &l->node[i];
 
 		freed |= n->off && !lost;
-		n->off = lost && (n->off || n->mine) && !is_taken(n);
+		n->off = lost && (n->off || node_is_ours(n)) && !is_taken(n);
 	}
 	return freed;
 }

@@ -17,13 +17,13 @@ static bool note_traces(struct lease_node *n, const struct ask *asked)
 	if (asked->verb != VERB_ACQUIRE)
 		return false;
 	n->line.queued |= asked->acquire.ticket >= 0;
-	n->joins |= asked->joins && !n->mine;
+	n->grant.joins |= asked->joins && !node_is_ours(n);
 	return true;
 }
 
 void node_may_have(struct lease_node *n, const struct ask *asked)
 {
-	n->unsure |= note_traces(n, asked);
+	n->grant.unsure |= note_traces(n, asked);
 }
 
 void node_stop_listening(struct lease_node *n)
@@ -38,7 +38,7 @@ void node_stop_listening(struct lease_node *n)
 
 void node_want_release(struct lease_node *n, struct instant at)
 {
-	bool owed = n->mine || n->unsure || n->line.queued ||
+	bool owed = node_is_ours(n) || n->grant.unsure || n->line.queued ||
 		    n->want == VERB_RELEASE;
 
 	node_stop_listening(n);

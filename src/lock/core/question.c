@@ -118,7 +118,7 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 static void fill_acquire(const struct lease *l, const struct lease_node *n,
 			 struct ask *out)
 {
-	out->seen = n->counter;
+	out->seen = n->grant.counter;
 	out->acquire.embargo = n->off || before(out->sent, n->embargo);
 	out->acquire.only = l->only;
 	out->acquire.newcomer =
@@ -134,8 +134,9 @@ static void fill_acquire(const struct lease *l, const struct lease_node *n,
 static int slot_for(const struct lease *l, const struct lease_node *n,
 		    const struct ask *out, int ours)
 {
-	return out->joins && (!l->joined || !n->mine) ? l->conf.outer.slot
-						      : ours;
+	return out->joins && (!l->joined || !node_is_ours(n))
+		       ? l->conf.outer.slot
+		       : ours;
 }
 
 /* On a node where the lock is not ours we may repair it or, as a reader, join
@@ -145,15 +146,16 @@ static void fill_confirm(const struct lease *l, const struct lease_node *n,
 {
 	bool held = l->state == LEASE_HELD;
 
-	out->seen = n->mine            ? n->counter
+	out->seen = node_is_ours(n)    ? n->grant.counter
 		    : repair_may(l, n) ? n->repair.counter
 				       : 0;
-	out->slot = slot_for(l, n, out, n->mine ? n->slot : l->slot);
-	out->confirm.group = n->mine ? n->group : 0;
-	out->confirm.reads = !n->mine && held && lease_group(l) > 0;
-	out->confirm.joined = n->joined;
+	out->slot =
+		slot_for(l, n, out, node_is_ours(n) ? n->grant.slot : l->slot);
+	out->confirm.group = node_is_ours(n) ? n->grant.group : 0;
+	out->confirm.reads = !node_is_ours(n) && held && lease_group(l) > 0;
+	out->confirm.joined = n->grant.joined;
 	out->confirm.repairs = held && repair_may(l, n);
-	out->confirm.until_ms = held ? n->until_ms : -1;
+	out->confirm.until_ms = held ? n->grant.until_ms : -1;
 }
 
 static void fill_release(const struct lease *l, const struct lease_node *n,
@@ -161,10 +163,10 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 {
 	bool ends = l->state == LEASE_RELEASING;
 
-	out->joins |= n->joins;
-	out->slot = slot_for(l, n, out, n->slot);
+	out->joins |= n->grant.joins;
+	out->slot = slot_for(l, n, out, n->grant.slot);
 	out->release.withheld = n->off;
-	out->release.joined = n->joined;
+	out->release.joined = n->grant.joined;
 	out->release.queued = n->line.queued && (ends || n->spoiled);
 	if (!l->was_held)
 		return;

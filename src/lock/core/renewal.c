@@ -25,19 +25,22 @@ static struct instant first_asked(const struct lease_node *n,
 void renewal_credit(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a)
 {
-	if (!n->mine || before(n->credited_at, asked->sent))
-		n->credited_at = asked->sent;
-	if (!n->mine)
-		n->mine_since = first_asked(n, asked);
-	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > n->until_ms)
-		n->until_ms = a->at_ms + l->conf.ttl_ms;
+	struct lease_grant *g = &n->grant;
+	bool ours = node_is_ours(n);
+
+	if (!ours || before(g->credited_at, asked->sent))
+		g->credited_at = asked->sent;
+	if (!ours)
+		g->ours_since = first_asked(n, asked);
+	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > g->until_ms)
+		g->until_ms = a->at_ms + l->conf.ttl_ms;
 	/* a late answer to an older question says nothing new about the
 	 * counter */
-	if (a->counter > 0 && (a->counter > n->counter || !n->mine ||
-			       !before(asked->sent, n->credited_at)))
-		n->counter = a->counter;
-	n->mine = true;
-	n->lost = n->repair.absent = false;
+	if (a->counter > 0 && (a->counter > g->counter || !ours ||
+			       !before(asked->sent, g->credited_at)))
+		g->counter = a->counter;
+	g->state = GRANT_OURS;
+	n->repair.absent = false;
 	/* After a loss of data, the same token may be granted again, with other
 	 * holders in between: only the last grant counts. With several nodes
 	 * the fence was agreed upon, and stays. A renewal does not tell the
@@ -53,13 +56,13 @@ void renewal_credit(struct lease *l, struct lease_node *n,
 static void watch_clock(struct lease *l, struct lease_node *n,
 			const struct answer *a, struct instant at)
 {
-	int64_t elapsed = between(n->credited_at, at);
+	int64_t elapsed = between(n->grant.credited_at, at);
 
 	if (a->confirm.pttl_ms < 0 ||
 	    a->confirm.pttl_ms >= l->conf.ttl_ms - elapsed - elapsed / 5 - 5)
 		return;
 	l->stepped++;
-	n->quick = after(at, QUICK_MS);
+	n->grant.quick = after(at, QUICK_MS);
 }
 
 static void stop_renewing(struct lease *l)
@@ -73,11 +76,10 @@ static void lose(struct lease *l, struct lease_node *n)
 {
 	int mine = 0;
 
-	n->mine = false;
-	n->lost = true;
-	n->counter = 0;
+	n->grant.state = GRANT_LOST;
+	n->grant.counter = 0;
 	for (int i = 0; i < l->conf.nodes; i++)
-		mine += l->node[i].mine;
+		mine += node_is_ours(&l->node[i]);
 	if (mine >= lease_quorum(l->conf.nodes))
 		return;
 	l->state = LEASE_LOST;
@@ -114,6 +116,7 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 		    struct instant at)
 {
 	bool mine = a->said != SAID_NO;
+	struct lease_grant *g = &n->grant;
 	int64_t part;
 
 	/* an answer to an earlier claim says nothing about this hold */
@@ -122,31 +125,31 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	if (!mine) {
 		n->next = absent_due(l, n, at);
 		repair_note(n, a, at);
-		if (n->mine)
+		if (node_is_ours(n))
 			lose(l, n);
 		return;
 	}
 	if (a->said == SAID_HEALED) /* by a repair, it is had there anew */
 		l->healed += !asked->confirm.repairs;
-	else if (n->mine)
+	else if (node_is_ours(n))
 		watch_clock(l, n, a, at);
 	renewal_credit(l, n, asked, a);
-	n->slot = asked->slot;
-	n->group = asked->confirm.reads ? a->group : asked->confirm.group;
-	n->joins = l->joined;
-	n->joined = a->confirm.joined;
-	n->renewed++;
+	g->slot = asked->slot;
+	g->group = asked->confirm.reads ? a->group : asked->confirm.group;
+	g->joins = l->joined;
+	g->joined = a->confirm.joined;
+	g->renewed++;
 	if (a->said == SAID_YES)
 		repair_show(l, asked->node, asked->sent, at);
 	if (lease_spent(l)) {
 		stop_renewing(l);
 		return;
 	}
-	part = between(n->credited_at,
-		       timing_renew(n->credited_at, l->conf.ttl_ms));
-	if (before(at, n->quick))
+	part = between(g->credited_at,
+		       timing_renew(g->credited_at, l->conf.ttl_ms));
+	if (before(at, g->quick))
 		part /= 4;
-	n->next = after(n->credited_at, part - lease_jitter(l, part / 10));
+	n->next = after(g->credited_at, part - lease_jitter(l, part / 10));
 }
 
 /* A server that restarts without its last second may forget that we claimed the
@@ -158,11 +161,11 @@ static struct instant first_due(const struct lease *l,
 {
 	struct instant due;
 
-	if (!n->mine)
+	if (!node_is_ours(n))
 		return absent_due(l, n, l->began);
-	due = timing_renew(n->credited_at, l->conf.ttl_ms);
+	due = timing_renew(n->grant.credited_at, l->conf.ttl_ms);
 	return n->line.ticket > 0
-		       ? sooner(due, after(n->mine_since, GRANT_MS / 2))
+		       ? sooner(due, after(n->grant.ours_since, GRANT_MS / 2))
 		       : due;
 }
 

@@ -28,7 +28,7 @@ static int bits(unsigned int x)
 
 bool repair_may(const struct lease *l, const struct lease_node *n)
 {
-	return !n->mine && n->repair.absent &&
+	return !node_is_ours(n) && n->repair.absent &&
 	       bits(n->repair.shown) >= lease_quorum(l->conf.nodes);
 }
 

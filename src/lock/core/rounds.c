@@ -203,7 +203,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 	if (!l->joining || l->conf.nodes == 1 || lease_votes(l, VOTE_NO) == 0)
 		return false;
 	for (int i = 0; i < l->conf.nodes; i++) {
-		may += l->node[i].mine || l->node[i].spoiled;
+		may += node_is_ours(&l->node[i]) || l->node[i].spoiled;
 		spoiled += l->node[i].spoiled;
 	}
 	/* with the nodes that we must not ask, it could be a quorum */
@@ -212,7 +212,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 		return true;
 	}
 	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].mine)
+		if (node_is_ours(&l->node[i]))
 			minority_give_back(&l->node[i], at);
 	l->only = 0;
 	l->keep_until = NEVER;

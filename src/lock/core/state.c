@@ -12,6 +12,11 @@ int lease_quorum(int nodes)
 	return nodes / 2 + 1;
 }
 
+bool node_is_ours(const struct lease_node *n)
+{
+	return n->grant.state == GRANT_OURS;
+}
+
 int lease_votes(const struct lease *l, enum vote vote)
 {
 	int sum = 0;
@@ -64,8 +69,8 @@ bool lease_spent(const struct lease *l)
 	int64_t most = 0;
 
 	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].renewed > most)
-			most = l->node[i].renewed;
+		if (l->node[i].grant.renewed > most)
+			most = l->node[i].grant.renewed;
 	return l->in_use && l->conf.max_leases > 0 &&
 	       most + 1 >= l->conf.max_leases;
 }
@@ -78,12 +83,13 @@ struct instant lease_credited_at(const struct lease *l)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		int at = n;
 
-		if (!l->node[i].mine)
+		if (!node_is_ours(&l->node[i]))
 			continue;
-		for (; at > 0 && before(newest[at - 1], l->node[i].credited_at);
+		for (; at > 0 &&
+		       before(newest[at - 1], l->node[i].grant.credited_at);
 		     at--)
 			newest[at] = newest[at - 1];
-		newest[at] = l->node[i].credited_at;
+		newest[at] = l->node[i].grant.credited_at;
 		n++;
 	}
 	return n >= q ? newest[q - 1] : LONG_AGO;
@@ -92,8 +98,8 @@ struct instant lease_credited_at(const struct lease *l)
 int64_t lease_group(const struct lease *l)
 {
 	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].mine && l->node[i].group > 0)
-			return l->node[i].group;
+		if (node_is_ours(&l->node[i]) && l->node[i].grant.group > 0)
+			return l->node[i].grant.group;
 	return 0;
 }
 

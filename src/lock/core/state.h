@@ -127,30 +127,38 @@ struct lease_repair {
 	unsigned int shown;   /* ... these nodes renewed ours: bits */
 };
 
-struct lease_node {
-	struct lease_link link;
-	struct lease_line line;
-	struct lease_repair repair;
-	enum verb want;      /* to be asked until answered */
-	struct instant next; /* when to ask it */
+enum grant_state {
+	GRANT_NONE, /* not ours, as far as we know */
+	GRANT_OURS, /* the last answer under our token was yes */
+	GRANT_LOST, /* held: it was ours and is no longer */
+	GRANT_KEPT  /* releasing: it refused to give it back */
+};
 
-	/* the grant */
-	bool mine;   /* the last answer under our token was yes */
-	bool lost;   /* it was mine and is no longer */
+/* What a node granted us. */
+struct lease_grant {
+	enum grant_state state;
 	bool unsure; /* it may have something of ours: see node_may_have() */
-	bool kept;   /* it refused the release */
-	struct instant credited_at; /* mine: when the request was sent ... */
-	struct instant mine_since;  /* ... and the first one, without a break */
-	int64_t until_ms; /* mine: when the lease ends unless renewed, by the
+	struct instant credited_at; /* ours: when the request was sent ... */
+	struct instant ours_since;  /* ... and the first one, without a break */
+	int64_t until_ms; /* ours: when the lease ends unless renewed, by the
 			     node's clock */
-	int64_t counter;  /* mine: the last seen; else: what it last reported */
+	int64_t counter;  /* ours: the last seen; else: what it last reported */
 	int slot;
 	int64_t group;
-	bool joins;      /* mine: the grant joined the outer hold; else: an
+	bool joins;      /* ours: the grant joined the outer hold; else: an
 			    unanswered acquire may have */
 	bool joined;     /* another client joined our hold: see struct ask */
 	int64_t renewed; /* number of renewals since lease_use() */
 	struct instant quick; /* its clock stepped: renew often until then */
+};
+
+struct lease_node {
+	struct lease_link link;
+	struct lease_line line;
+	struct lease_grant grant;
+	struct lease_repair repair;
+	enum verb want;      /* to be asked until answered */
+	struct instant next; /* when to ask it */
 
 	/* while acquiring */
 	enum vote vote;
@@ -219,6 +227,9 @@ struct lease {
 
 int lease_slots(const struct lease_conf *conf); /* at least 1 */
 int lease_quorum(int nodes);                    /* nodes / 2 + 1 */
+
+/* Whether the lock is ours there, as far as we know. */
+bool node_is_ours(const struct lease_node *n);
 
 /* The number of nodes with this vote. */
 int lease_votes(const struct lease *l, enum vote vote);

@@ -60,10 +60,10 @@ static void remember(struct lease *l, struct lease_node *n,
 	/* a foreign lock lasts no longer than what is left of it */
 	int64_t ttl = a->busy.foreign ? a->busy.pttl_ms : a->busy.holder_ttl_ms;
 
-	if (a->counter < n->counter || a->lost)
+	if (a->counter < n->grant.counter || a->lost)
 		wait_out(l, n, at);
 	guard_for(l, a, at);
-	n->counter = a->counter;
+	n->grant.counter = a->counter;
 	if (a->said == SAID_BUSY && ttl > 0)
 		n->holder_ttl_ms = ttl;
 	n->last = *a;
@@ -83,7 +83,7 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 		    l->node[i].server == a->granted.server) {
 			l->twin[0] = i < me ? i : me;
 			l->twin[1] = i < me ? me : i;
-			n->mine = false;
+			n->grant.state = GRANT_NONE;
 			n->want = VERB_NONE;
 			if (l->in_use)
 				return true;
@@ -99,12 +99,12 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 static void decline(const struct lease *l, struct lease_node *n,
 		    const struct ask *asked, struct instant at)
 {
-	if (n->mine || l->state == LEASE_CLAIMING) {
+	if (node_is_ours(n) || l->state == LEASE_CLAIMING) {
 		node_may_have(n, asked);
 		return;
 	}
-	n->joins |= asked->joins;
-	n->mine = true;
+	n->grant.joins |= asked->joins;
+	n->grant.state = GRANT_OURS;
 	minority_give_back(n, at);
 }
 
@@ -119,16 +119,16 @@ static bool is_stale(const struct lease *l, const struct ask *asked)
 static void note_grant(struct lease *l, struct lease_node *n,
 		       const struct ask *asked, const struct answer *a)
 {
-	n->joins = asked->joins;
+	n->grant.joins = asked->joins;
 	if (l->state != LEASE_CLAIMING)
 		l->joined = asked->joins;
 	l->joining = l->joined;
 	if (l->joined)
 		l->fence = l->conf.outer.fence;
 	/* a late answer about an earlier grant: a newer grant stands */
-	if (!n->mine || !before(asked->sent, n->credited_at)) {
-		n->slot = a->granted.slot;
-		n->group = a->group;
+	if (!node_is_ours(n) || !before(asked->sent, n->grant.credited_at)) {
+		n->grant.slot = a->granted.slot;
+		n->grant.group = a->group;
 	}
 	renewal_credit(l, n, asked, a);
 	/* a grant takes us out of the line; joining does not */
@@ -138,12 +138,12 @@ static void note_grant(struct lease *l, struct lease_node *n,
 /* A grant that came after the others had made a quorum. */
 static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 {
-	if (l->state == LEASE_HELD && n->slot != l->slot)
+	if (l->state == LEASE_HELD && n->grant.slot != l->slot)
 		minority_give_back(n, at);
 	else if (l->state == LEASE_HELD && l->in_use && n->want == VERB_NONE &&
 		 !lease_spent(l))
 		node_want(n, VERB_CONFIRM,
-			  timing_renew(n->credited_at, l->conf.ttl_ms));
+			  timing_renew(n->grant.credited_at, l->conf.ttl_ms));
 	else if (l->state == LEASE_CLAIMING && l->replicating &&
 		 n->vote == VOTE_OPEN)
 		node_want(n, VERB_REPLICATE, at);
@@ -159,8 +159,8 @@ static bool is_unaware(const struct lease *l, const struct lease_node *n,
 		       const struct ask *asked)
 {
 	return (l->state == LEASE_ASKING || l->state == LEASE_WAITING) &&
-	       !n->mine && asked->verb == VERB_ACQUIRE &&
-	       asked->seen < n->counter;
+	       !node_is_ours(n) && asked->verb == VERB_ACQUIRE &&
+	       asked->seen < n->grant.counter;
 }
 
 /* The question was sent before we knew of a longer lease. */
@@ -202,10 +202,10 @@ static void granted(struct lease *l, struct lease_node *n,
 		node_may_have(n, asked);
 		return;
 	}
-	if (a->lost || a->counter < n->counter)
+	if (a->lost || a->counter < n->grant.counter)
 		wait_out(l, n, at);
 	if (is_unaware(l, n, asked) || is_unguarded(l, asked)) {
-		n->unsure = true;
+		n->grant.unsure = true;
 		ask_aware(l, n, at);
 		return;
 	}
@@ -216,7 +216,7 @@ static void granted(struct lease *l, struct lease_node *n,
 	if (is_twin(l, n, a, at))
 		return;
 	/* renewals keep what runs; an old acquire proves nothing about it */
-	if (l->in_use && n->mine)
+	if (l->in_use && node_is_ours(n))
 		return;
 	l->outer_by = LONG_AGO;
 	note_grant(l, n, asked, a);
@@ -315,13 +315,13 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		ask_aware(l, n, at);
 		return;
 	}
-	n->mine = false;
+	n->grant.state = GRANT_NONE;
 	n->want = VERB_NONE;
 	n->vote = VOTE_NO;
 	if (end != END_NONE) {
 		/* if the lock was handed to us meanwhile, pass it on */
 		n->line.queued &= end == END_DONE;
-		n->unsure |= n->line.queued;
+		n->grant.unsure |= n->line.queued;
 		ending_begin(l, end, 0, at);
 		return;
 	}
