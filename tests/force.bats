@@ -65,6 +65,52 @@ entry() { # NAME in the last entry of the history, or of server $2
 	grep -q 'force-release' "$T/inner"
 }
 
+# The holder, which is stopped and hears nothing, is asked; KEY...: then the server
+# loses these and the word. It goes on once force-release has looked again.
+asked_and_forgotten() { # PID KEY...
+	kill -STOP "$1"
+	wait_until stopped "$1"
+	force 0 --grace 3s &
+	forcer=$!
+	wait_until asked
+	cli a eval "for _, names in ipairs(ARGV) do
+		redis.call('del', unpack(redis.call('keys', names))) end" 0 \
+		'*:grant:*' "${@:2}" >/dev/null
+	wait_until looked_again
+	kill -CONT "$1"
+	wait "$forcer"
+}
+# It has asked again, or noted that it does not know whom, or it has ended.
+looked_again() {
+	[ -n "$(cli a --raw keys 'redlock:*:[gs][rh]a[nr]*')" ] || gone "$forcer"
+}
+
+@test "R42 force-release: the server forgets that the holder was asked, and who it is: it is asked again" {
+	hold 600000 -t 3s -K 200ms
+	waits_in_line
+	asked_and_forgotten "$holder" '*:state:*'
+	says "the holder stopped after "
+	lacks "$T/said" "taken away"
+	ends_with 125
+	contains "$T/err" "asked to stop (force-release) by"
+	wait "$waiter"
+	ran 1
+}
+
+# It is asked once it has renewed. Others may have been forgotten with it: their
+# part of the lock ends with its lease.
+@test "R42 force-release: the server forgets a reader that was asked: it is asked again, and stops" {
+	begin -s -t 3s -K 200ms -- "${runs[@]}"
+	asked_and_forgotten "$tool" '*:sharers:*'
+	gone "$tool"
+	forced
+	contains "$T/err" "asked to stop (force-release) by"
+	wait_until free job
+	# the word, should it come when it has stopped
+	cli a eval "return redis.call('del', 'none',
+		unpack(redis.call('keys', '*:grant:*')))" 0 >/dev/null
+}
+
 @test "force-release: the holder is asked, ends its command and releases; it is told by whom and why" {
 	begin -t 30s -K 5s -- "${runs[@]}"
 	force 0 --reason "the disk is stuck"

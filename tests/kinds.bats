@@ -945,7 +945,7 @@ rests() { [[ $(cli a get 'redlock:{job}:slot:1:job') = *' rest' ]]; }
 	crash dead
 	# for longer than the dead one's lease
 	for i in {1..25}; do held job; sleep 0.1; done
-	[ "$(cli a zcard "redlock:{job}:sharers:$(lock):job")" = 1 ]
+	[ "$(cli a zcount "redlock:{job}:sharers:$(lock):job" 1 +inf)" = 1 ]
 	let_go live
 	local t0=$(now_ms)
 	running w
@@ -1024,6 +1024,165 @@ rests() { [[ $(cli a get 'redlock:{job}:slot:1:job') = *' rest' ]]; }
 	ended w
 	kill "${pid[second]}"
 	ended second 143
+}
+
+# The first reader cannot renew while another one comes and goes. COMMAND...: how
+# the server loses $readers
+forgets_readers() {
+	local readers
+
+	reader r1 -t 2500ms
+	running r1
+	readers="redlock:{job}:sharers:$(lock):job"
+	kill -STOP "${pid[r1]}"
+	wait_until stopped "${pid[r1]}"
+	cli a del "$readers" >/dev/null
+	"$@"
+	reader r2
+	running r2
+	lines_up writer w
+	let_go r2
+	ended r2
+	# that was the last one that the server knew of
+	held job
+	in_line 1
+	kill -CONT "${pid[r1]}"
+	wait_until eval '[[ $(cli a zrange "$readers" 0 -1) = *" 2500 1 r"* ]]'
+	not_yet w
+	let_go r1
+	ended r1
+	running w
+	let_go w
+	ended w
+	order r1 r2 w
+}
+
+@test "R40 readers: the server loses the set of them: no writer starts beside the one that has not renewed" {
+	forgets_readers true
+}
+
+@test "R40 readers: the set of them is of another type: no writer starts beside the one that has not renewed" {
+	forgets_readers eval 'cli a lpush "$readers" x >/dev/null'
+}
+
+# Two hold together, KIND and KIND, and KIND... wait. The server comes back as it was
+# before the second one started, which is stopped and hears of it last. The first
+# one knows better, and ends; by then it has renewed, or not. HOW KIND KIND...
+comes_back_without_r2() {
+	local how=$1 one=$2 n=0 kind
+
+	shift 2
+	"$one" r1 -t 2500ms -v
+	running r1
+	if [ -n "${pid[r0]-}" ]; then # r1 has slot 1, and r2 will have slot 0
+		let_go r0
+		ended r0
+	fi
+	cli a save >/dev/null
+	mv "$BATS_FILE_TMPDIR/dump.rdb" "$T/old.rdb"
+	"$one" r2 -t 2500ms
+	running r2
+	for kind; do
+		n=$((n + 1))
+		lines_up "$kind" w$n
+	done
+	renewals=$(times_renewed r1)
+	wait_until renewed_since r1
+	kill -STOP "${pid[r1]}" "${pid[r2]}"
+	wait_until stopped "${pid[r1]}"
+	wait_until stopped "${pid[r2]}"
+	node_kill a
+	node_start a --dbfilename old.rdb
+	wait_until in_line $n # they are back
+	[ "$how" = renews ] || let_go r1
+	[ "$how" = renews ] || wait_until has_no_command r1
+	renewals=$(times_renewed r1)
+	kill -CONT "${pid[r1]}"
+	[ "$how" = ends ] || wait_until renewed_since r1
+	let_go r1
+	ended r1
+}
+times_renewed() { grep -c 'job: renewed' "$T/err.$1" || true; }
+renewed_since() { [ "$(times_renewed "$1")" -gt "$renewals" ]; }
+has_no_command() { ! pgrep -P "$(guard_of "${pid[$1]}")" >/dev/null; }
+slot_taker() { client "$1" "$in_slot" -N 2 "${@:2}"; }
+in_slot='flock -n -x "$T/slot.$REDLOCK_SLOT" -c "$0" || echo "$1 is not alone" >>"$T/errors"'
+
+slot_is_kept() { # HOW
+	comes_back_without_r2 "$1" slot_taker slot_taker slot_taker
+	in_line 1 # one has that of the first
+	kill -CONT "${pid[r2]}"
+	wait_until contains "$T/err.r2" 'was missing'
+	not_yet w2
+	let_go r2
+	ended r2
+	let_go w1
+	let_go w2
+	ended w1
+	ended w2
+}
+
+@test "R41 slots: an older counter comes back, and one ends: the slot that is forgotten is given to nobody" {
+	slot_taker r0
+	running r0
+	slot_is_kept ends
+}
+
+@test "R41 slots: an older counter comes back, one renews and ends: the slot that is forgotten is given to nobody" {
+	slot_taker r0
+	running r0
+	slot_is_kept renews
+}
+
+for_nobody() { # HOW
+	comes_back_without_r2 "$1" reader writer
+	in_line 1
+	kill -CONT "${pid[r2]}"
+	let_go r2
+	wait "${pid[r2]}" || true # it may have been killed
+	not_yet w1
+	running w1
+	let_go w1
+	ended w1
+}
+
+@test "R41 readers: an older counter comes back, and one ends: the lock is handed to no writer" {
+	for_nobody ends
+}
+
+@test "R41 readers: an older counter comes back, one renews and ends: the lock is handed to no writer" {
+	for_nobody renews
+}
+
+goes_on() { # HOW KIND...
+	comes_back_without_r2 "$1" reader "${@:2}"
+	kill -CONT "${pid[r2]}"
+	wait_until renewed_by_now
+	let_go r2
+	ended r2
+	[ $# = 1 ] || running w1
+	let_go w1
+	[ $# = 1 ] || ended w1
+}
+renewed_by_now() {
+	gone "${pid[r2]}" ||
+		[[ $(cli a zrange "redlock:{job}:sharers:$(lock):job" 0 -1) = *" 2500 1 r"* ]]
+}
+
+@test "R41 readers: an older counter comes back, and one ends: the one that is forgotten goes on" {
+	goes_on ends writer
+}
+
+@test "R41 readers: an older counter comes back, one renews and ends: the one that is forgotten goes on" {
+	goes_on renews writer
+}
+
+@test "R41 readers: an older counter comes back, and one ends, where nobody waits: the other goes on" {
+	goes_on ends
+}
+
+@test "R41 slots: an older counter comes back, one with slot 0 renews and ends: slot 1 is given to nobody" {
+	slot_is_kept renews
 }
 
 @test "R25 readers: one that holds and is in line all the same keeps its lease when it is served" {

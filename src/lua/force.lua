@@ -10,8 +10,8 @@
 --   by     who asks: see stop.lua
 --   alone  "1" on one node: see grant()
 --   entry  take: the end of the history entry: see log.lua
---   seen   the counter when the client was seen to hold the lock; 0: it was not,
---          or the lock is not ours
+--   seen   the counter when the client was seen to hold the lock; 0: it was not
+--          seen to, or the lock is not ours
 -- Returns
 --   yes COUNTER LEFT ASKED  asked. LEFT: the time left to the one that has
 --       most. ASKED: number of clients asked, with all that share the lock
@@ -36,6 +36,9 @@ local value, sharers = v or '', sharers_of(v or '')
 local kind = v and 'string' or redis.call('type', lock).ok
 if v and v ~= token then
 	here(sharers)
+end
+if shared(v) and record_is_of(v) then
+	may_be_joined(slot, v, nil, at, true)
 end
 -- The members whose leases have not ended. `unknown`: the time left to "?".
 local members, all = {}, try('zrange', sharers, 0, -1, 'withscores')
@@ -65,8 +68,9 @@ local function holders()
 	end
 	return tokens
 end
+-- (It may be one of those whom the server has forgotten.)
 local function is_there()
-	local found = kind ~= 'none'
+	local found = unknown or kind ~= 'none'
 	    and token == (v and string.sub(v, 1, 4096) or kind)
 	    and not (left and #holders() > 0)
 	for _, member in ipairs(members) do

@@ -76,6 +76,9 @@ local function grant(n, who, stands, px, at, alone, lost)
 		granted, its_fence = n, next
 	end
 	-- a reader that joins writes here first: see release.lua on full memory
+	if joins then
+		may_be_joined(n, value, nil, at, true)
+	end
 	if reads then
 		share(value, who .. ' ' .. stands, at, px)
 	end

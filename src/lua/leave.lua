@@ -3,6 +3,17 @@
 -- the counter becomes at least that
 local low = math.max(tonumber(ARG.fence),
     not alone and c and rolled_back() and at or 0)
+-- A counter that is behind what we saw is an older one that came back. Those who
+-- hold other slots, or read, may have been forgotten: this tells the waiters. (On
+-- several nodes the others know.)
+local others = shared(v) or slots > 1 or slot > 0
+if alone and others and c and c < low then
+	if shared(v) then
+		share(v, '?', at, longest(v, ttl))
+	end
+	low = math.max(low, at)
+	move(low, nil, true)
+end
 -- the record says when the lock was granted, but not when we joined
 local since = not shares and number_in(record, 'since')
 local rest = math.ceil(tonumber(ARG.least) - (since
@@ -51,5 +62,5 @@ elseif rest > 0 then
 	return stays()
 end
 local ms = free(at, alone, low, ARG.ran ~= '1' and number_in(record, 'lost'),
-    (reads or slots > 1 or shares) and born or nil, ARG.withheld == '1')
+    (others or shares) and born or nil, ARG.withheld == '1')
 return told('yes', ms)

@@ -5,6 +5,7 @@ if ARG.plain == '1' and value() == token then
 	local got = redis.pcall('hmget', state, 'fence', 'holder')
 	local c, record = got[1], got[2]
 	if record and sound(c) and tonumber(c) >= tonumber(ARG.fence)
+	    and tonumber(c) >= tonumber(ARG.seen)
 	    and record:find('token ' .. token .. '\n', 1, true) == 1
 	    and not record:find('\njoined 1\n', 1, true)
 	    and not record:find('\nasked 1\n', 1, true)

@@ -7,7 +7,7 @@
 -- KEYS  lock, state, of our slot if we know it, else of slot 0
 -- ARG
 --   token     ours
---   fence     m, or 0
+--   fence     m, or what we saw of the counter if that is larger; or 0
 --   alone     "1" on one node
 --   stands    how we stand in line: see standing()
 --   queued    "1": we may be in line; "2": unlock.lua releases the lock in our

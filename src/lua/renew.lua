@@ -10,11 +10,18 @@ end
 if said == 'healed' or shares and (not mine or pttl <= 0) then
 	leave_line(member)
 end
-local theirs = shares
-if not shared(value) then
-	theirs = may_be_joined(slot, value, record_is_of(value) and record, at,
-	    shares and not joins or not shares and ARG.joined == '1') or shares
+local reads = shared(value)
+-- an older counter came back: waiters are told, see leave.lua
+if said == 'yes' and alone and c and c < seen
+    and (reads or slot > 0 or select(2, standing(ARG.stands)) > 1) then
+	back = true
+	if reads then
+		share(value, '?', at, longest(value, ttl))
+	end
 end
+local theirs = may_be_joined(slot, value, record_is_of(value) and record, at,
+    reads and said == 'yes' or shares and not joins
+    or not shares and ARG.joined == '1') or shares
 if shares then
 	share(value, member, at, ttl, not joins)
 	let_record_know(value, ttl)
@@ -26,7 +33,7 @@ if away then -- theirs may be longer
 end
 local others = theirs
 if theirs and not away then
-	others = keep(slot, value, at, not shares and ttl or shared(value) and 0
+	others = keep(slot, value, at, not shares and ttl or reads and 0
 	    or redis.call('pttl', lock))
 else
 	redis.call('pexpire', lock, ttl)
@@ -39,7 +46,7 @@ if not record_is_of(value) then
 	    .. (theirs and joined_line or '') .. (stop >= 0 and asked_line or ''), at)
 else
 	-- data may have been lost since it was noted: see plain-release.lua
-	if theirs and not shared(value) and number_in(record, 'joined') ~= 1 then
+	if theirs and not reads and number_in(record, 'joined') ~= 1 then
 		record = record .. joined_line
 		put(field('holder', slot), record)
 	end
@@ -71,4 +78,4 @@ if raises or back then
 end
 return {said, text(c), pttl, others and 1 or 0, raised,
     text(math.floor(at / 1000)), text(stop), by,
-    shared(value) and string.sub(value, 8) or '0'}
+    reads and string.sub(value, 8) or '0'}

@@ -5,8 +5,8 @@
 --       in ms at which the lease ends; its thousandths are the round, see
 --       round_line(). A member is "TOKEN TTL SLOTS FLAGS\nABOUT", as in the
 --       line of waiters, or one of these:
---       kept        in a set of nested runs: it was not lost since the first of
---                   them joined (its score is 0)
+--       kept        the set was not lost since the first of them came (its score
+--                   is 0)
 --       left        the holder that the others joined has ended (its score is
 --                   0)
 --       ?           members that we do not know: data were lost
@@ -94,17 +94,15 @@ local function share(value, member, at, ttl, known)
 	local of = math.max(is_us and round or 0, round_of(its))
 	ends = math.max(ends, not is_us and its and math.floor(its) or 0)
 	if own('zadd', sharers_of(value), ends + of / 1000, member) == 1 then
-		if not shared(value) then
-			redis.call('zadd', sharers_of(value), 0, 'kept')
-		end
+		redis.call('zadd', sharers_of(value), 0, 'kept')
 		if known then
 			share(value, '?', at, longest(value, ttl))
 		end
 	end
 end
 -- Whether another client may have joined the hold of slot n. `words`: its record, or
--- nil; `told`: the caller knows of a join. If the set was lost, adds "?" for its
--- members, until the lock would expire.
+-- nil; `told`: the caller knows of a join, or of readers. If the set was lost, adds
+-- "?" for its members, until the lock would expire.
 local function may_be_joined(n, value, words, at, told)
 	local joined = told or words and number_in(words, 'joined') == 1
 	if moving then
@@ -113,8 +111,10 @@ local function may_be_joined(n, value, words, at, told)
 	if own('zscore', sharers_of(value), 'kept') then
 		return true
 	elseif joined then
-		share(value, '?', at, math.max(redis.call('pttl', slot_key(n)), 1))
+		local ms = math.max(redis.call('pttl', slot_key(n)), 1)
+		share(value, '?', at, ms)
 		redis.call('zadd', sharers_of(value), 0, 'kept')
+		redis.call('pexpire', sharers_of(value), ms)
 	end
 	return joined
 end

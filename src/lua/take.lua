@@ -13,7 +13,7 @@ if vanished() then
 end
 if not is_there() then
 	return {'no', text(c)}
-elseif step ~= 'foreign' and not record_is_of(value)
+elseif step ~= 'foreign' and not record_is_of(value) and seen == 0
     and redis.call('exists', sharers) == 0 then
 	return {'foreign', text(c)}
 end

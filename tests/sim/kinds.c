@@ -10,10 +10,9 @@
  *   kinds [--nodes N] [--twin N] SEED            one schedule, step by step
  *   kinds [--nodes N] --runs N [--from SEED]     many, silently
  *   kinds --twins N                  each twin, caught within N schedules
- *   kinds --twins N --parts P --from SEED   one in P of them, another with each
- * seed kinds --differ SOCKET [STEPS [SEED]]   redis.c against a server
- *   kinds --same FILE FILE     whether two scripts are compiled to the same
- * code
+ *   kinds --twins N --parts P --from SEED   one in P of them, each seed others
+ *   kinds --differ SOCKET [STEPS [SEED]]    redis.c against a server
+ *   kinds --same FILE FILE    whether two scripts are compiled to the same code
  *
  * What is checked, whenever a script has run, a command starts, and at the end:
  *   - nobody runs in a slot in which somebody else runs, save readers among
@@ -28,7 +27,7 @@
  *   - an outage shorter than 0.48 T ends no command, nor does FLUSHALL, where
  *     all are readers, or all have the same slots, and no newcomer is quicker;
  *   - while the keys move from one node of a Cluster to another, a lock whose
- * keys are together is not lost, and no key is made that the other node has;
+ *     keys are together is not lost, and no key is made twice;
  *   - who is asked to stop (force-release), and can hear it, is dead before the
  *     lock is taken; nobody heals what was taken;
  *   - no slot stays free while somebody waits for it, also where several come
@@ -66,10 +65,12 @@
 
 /* A token on a node; times by that one's clock. */
 struct stay {
-	unsigned int has;  /* now; slots: bits */
-	unsigned int lost; /* with all data, and not told since */
+	unsigned int has;       /* now; slots: bits */
+	unsigned int lost;      /* with all data, and not told since; and */
+	unsigned int lost_then; /* before this script */
 	int64_t owner;    /* which family's or, negative, which readers' lock */
 	int64_t seen_ms;  /* last touched its lease */
+	int64_t yes_us;   /* last granted, renewed or healed it */
 	int64_t rest_ms;  /* ends at: --min-hold */
 	int64_t rests_ms; /* and not sooner than; 0: not told */
 	int64_t start_ms; /* its command started: --min-hold counts from here */
@@ -121,6 +122,8 @@ struct slot {
 /* Who comes: what the schedule is about. */
 enum mix { MIX_READERS, MIX_SLOTS, MIX_RW, MIX_UNEQUAL, MIX_ALL, MIX_COUNT };
 
+enum loss { LOSS_ALL, LOSS_RESTART, LOSS_LAST };
+
 /* This schedule. */
 struct plot {
 	enum mix mix;
@@ -133,10 +136,12 @@ struct plot {
 	bool rush;    /* a minority is down, and all come for a slot at once */
 	bool evicted, full, moving, cluster;
 	bool spoils;   /* nothing fails but by what is kept beside the lock */
+	bool rolls;    /* nothing fails but that what came last is lost */
 	bool newcomer; /* since the last loss one has had the free handed out */
 	bool blind;    /* a twin: see blur() */
 	bool stubborn; /* another: see insist() */
-	bool apart;    /* the nodes' clocks */
+	int64_t saved_us;          /* rolls: what came since may be lost */
+	bool apart;                /* the nodes' clocks */
 	int losses_at[LOSSES_MAX]; /* nodes */
 	bool spared[LOSSES_MAX];   /* the locks were not lost */
 	int restarts;
@@ -220,6 +225,7 @@ static void scan(void)
 		struct stay *y = stay_of(i);
 
 		y->has = 0;
+		y->lost_then = y->lost;
 		y->waited = y->waits;
 		y->waits = false;
 	}
@@ -250,6 +256,13 @@ static void scan(void)
 	}
 }
 
+static int64_t counter_here(void)
+{
+	const char *c = redis_field(here->redis, PART("state"), "fence");
+
+	return c ? strtoll(c, NULL, 10) : 0;
+}
+
 /* ---- promises ---- */
 
 /* Data were lost after `old` was granted, and a client that had seen no counter
@@ -265,10 +278,46 @@ static bool may_overlap(const struct client *old)
 	/* a quorum may have been its before the last node was */
 	if (n_nodes > 1)
 		since = old->lease.joined ? 0 : t->came_us;
-	if (w.forward_step || old->robbed)
+	else
+		since = larger(since, t->at[0].yes_us);
+	if ((w.forward_step && since < w.forward_us) || old->robbed ||
+	    old->replaced)
 		return true;
 	for (int i = 0; i < w.losses; i++)
 		if (since < w.loss_us[i] && w.exposed[i] && !plot.spared[i])
+			return true;
+	return false;
+}
+
+/* Whether node k may have forgotten it. */
+static bool is_exposed_at(const struct client *c, int k)
+{
+	const struct token *t = &tokens[c->token];
+
+	if ((c->robbed | c->replaced) & 1U << k)
+		return true;
+	for (int i = 0; i < w.losses; i++)
+		if (plot.losses_at[i] == k && w.exposed[i] && !plot.spared[i] &&
+		    (c->lease.joined ? 0 : t->came_us) < w.loss_us[i])
+			return true;
+	return false;
+}
+
+static bool counts_on(const struct client *c, int k)
+{
+	return node_is_ours(&c->lease.node[k]) || c->dying;
+}
+
+/* Two quorums have a node in common. It must have forgotten one of them. */
+static bool may_overlap_with(const struct client *a, const struct client *b)
+{
+	if (!may_overlap(a) && !may_overlap(b))
+		return false;
+	if (n_nodes == 1 || w.forward_step)
+		return true;
+	for (int k = 0; k < n_nodes; k++)
+		if ((is_exposed_at(a, k) && counts_on(b, k)) ||
+		    (is_exposed_at(b, k) && counts_on(a, k)))
 			return true;
 	return false;
 }
@@ -285,7 +334,7 @@ static int64_t owner_in(int family, int n)
 		       : family;
 }
 
-/* Where nothing fails, whoever still stands in line came later. */
+/* Whoever still stands in line, and asks, came later. */
 static void check_line(int token)
 {
 	const struct token *t = &tokens[token];
@@ -298,7 +347,11 @@ static void check_line(int token)
 	     i++) {
 		const struct token *o = &tokens[token_of(member)];
 
-		if (o != t && o->joined_us >= 0 && o->joined_us < mine)
+		const struct client *c = &w.client[o->client];
+		bool asks = w.calm ||
+			    (c->alive && !c->stopped && c->token == o - tokens);
+
+		if (o != t && o->joined_us >= 0 && o->joined_us < mine && asks)
 			violated("%s is granted past %s", t->text, o->text);
 	}
 }
@@ -321,6 +374,22 @@ static void note_newcomer(const struct client *c, bool newcomer)
 	for (int i = 0; i < w.losses; i++)
 		if (plot.losses_at[i] == here - nodes)
 			w.exposed[i] |= !c->knew[i] || newcomer;
+}
+
+/* A question from before the loss hands the lock to the first in line, who is
+ * not told of it (R15). */
+static void note_unaware(const struct flight *f)
+{
+	for (int i = 0; i < w.losses; i++)
+		w.exposed[i] |= f->ask.verb == VERB_ACQUIRE &&
+				(!w.client[f->client].knew[i] ||
+				 f->ask.seen <= w.left[i]);
+}
+
+static void expose_here(void)
+{
+	for (int i = 0; i < w.losses; i++)
+		w.exposed[i] |= plot.losses_at[i] == here - nodes;
 }
 
 static void now_of(struct slot *s, int64_t owner)
@@ -369,21 +438,26 @@ static void granted(const struct flight *f, int token, int n)
 	tell("%s is granted slot %d%s", t->text, n,
 	     y->owner < 0 ? ", to read" : "");
 	if (c->token != token)
-		expose(); /* an earlier run's, come late */
+		expose_here(); /* an earlier run's, come late */
 	note_robbed(here - nodes);
 	note_newcomer(c, token == f->token && f->ask.seen == 0);
-	if (w.calm && n_nodes == 1) /* else as well as it can be done */
+	if (plot.rolls)
+		note_unaware(f);
+	/* else as well as it can be done */
+	if (n_nodes == 1 && w.losses == 0 && (w.gentle || plot.neat))
 		check_line(token);
 	check_rest(t, y->owner, s);
 	now_of(s, y->owner);
 }
 
-/* One that was born again tells more than any before. */
+/* One that was born again tells more than any before. On several nodes it does
+ * not, if their clocks differ and one loses its data without a restart (R37).
+ */
 static bool counters_promised(void)
 {
 	return fences_promised() &&
 	       (n_nodes == 1 || w.losses + plot.restarts == 0 ||
-		!(plot.apart || w.backward_step));
+		!(w.backward_step || (plot.apart && w.losses > 0)));
 }
 
 /* A lost lock that one of them sets again lasts for the longest lease that the
@@ -408,17 +482,20 @@ static void healed(const struct flight *f)
 	int64_t owner =
 		owner_in(f->ask.joins ? root_of(t) : f->token, f->ask.slot);
 	bool other = s->owner != owner;
+	/* the server forgot it, and then it was freed by one who shared it */
+	bool forgotten =
+		plot.rolls && stay_of(f->token)->lost_then & 1U << f->ask.slot;
 
 	/* a counter born from a clock that was set back proves nothing; nor
 	 * does one that trails a node whose clock was set ahead */
 	if (counters_promised() &&
 	    !(n_nodes > 1 && w.forward_step && w.losses + plot.restarts > 0) &&
-	    !f->ask.confirm.repairs &&
+	    !f->ask.confirm.repairs && !forgotten &&
 	    ((s->freed_us && s->freed_us > here->loss_us) ||
 	     (other && s->grant_us > here->loss_us)))
 		violated("%s heals a lock that is no longer its own", t->text);
 	else if (s->freed_us || other)
-		expose();
+		expose_here();
 	stay_of(f->token)->owner = owner;
 	keep_family(f->ask.joins ? root_of(t) : f->token);
 	if (f->ask.confirm.repairs) {
@@ -552,11 +629,15 @@ static void touch(const struct flight *f)
 		stay_of(f->token)->owner = owner_in(t->joined, f->ask.slot);
 		c->robbed &= ~(1U << (here - nodes));
 	}
-	if (f->ask.verb == VERB_ACQUIRE && f->answer.said == SAID_GRANTED)
+	if (!f->refused && f->ask.verb == VERB_ACQUIRE &&
+	    f->answer.said == SAID_GRANTED)
 		t->fence = f->answer.counter;
-	if (f->answer.said == SAID_GRANTED || f->answer.said == SAID_HEALED ||
-	    (f->ask.verb == VERB_CONFIRM && f->answer.said == SAID_YES))
+	if (!f->refused &&
+	    (f->answer.said == SAID_GRANTED || f->answer.said == SAID_HEALED ||
+	     (f->ask.verb == VERB_CONFIRM && f->answer.said == SAID_YES))) {
 		stay_of(f->token)->seen_ms = wall_ms();
+		stay_of(f->token)->yes_us = w.us;
+	}
 	if (f->ask.verb == VERB_ACQUIRE && f->life == c->life &&
 	    t->joined_us < 0 && f->answer.busy.place > 0)
 		t->joined_us = w.us;
@@ -701,20 +782,25 @@ static void check_fence(int who)
 			violated("client %d: not the outer one's fence", who);
 		return;
 	}
-	/* it does not know yet that it was granted again, after a loss of data;
-	 * the fence in its hand says so */
-	if (!counters_promised() || may_overlap(c) ||
-	    (n_nodes == 1 && w.losses > 0 && fence != t->fence))
+	/* several nodes: one that lost its data counts on from its clock */
+	if (!fences_promised() ||
+	    (n_nodes > 1 && w.backward_step && w.losses + plot.restarts > 0))
 		return;
 	for (int i = 0; i < plot.n_fences; i++)
 		if (plot.fences[i] == fence)
 			violated("client %d: fence %" PRId64 " a second time",
 				 who, fence);
+	plot.fences[plot.n_fences++] = fence;
+	/* it does not know yet that it was granted again, after a loss of data;
+	 * the fence in its hand says so */
+	if (!counters_promised() ||
+	    (n_nodes == 1 && w.losses > 0 && fence != t->fence))
+		return;
 	if (fence <= t->floor)
 		violated("client %d: fence %" PRId64 " after %" PRId64, who,
 			 fence, t->floor);
-	plot.fences[plot.n_fences++] = fence;
-	check_order(c);
+	if (!may_overlap(c))
+		check_order(c);
 }
 
 /* On so many nodes that it may not be anybody else's yet. */
@@ -765,7 +851,7 @@ void sim_start(int who)
 		if (i == who || !w.client[i].running ||
 		    together(c, &w.client[i]))
 			continue;
-		if (may_overlap(c) || may_overlap(&w.client[i]))
+		if (may_overlap_with(c, &w.client[i]))
 			w.overlaps++;
 		else
 			violated("client %d starts while client %d runs", who,
@@ -780,6 +866,15 @@ void sim_start(int who)
 	if (n_nodes > 1 && !plot.evicted && !w.backward_step)
 		check_rests(who);
 	check_fence(who);
+	if (plot.spoils && reads(c) && one_in(4))
+		us = chance(w.T * 100);
+	if (plot.rolls && (reads(c) || c->lease.joined) && one_in(3)) {
+		us = chance(w.T * 350);
+		post(w.us + chance(w.T * 100), EV_FLUSH, 0, LOSS_LAST, 0);
+		if (kin[who].parent >= 0)
+			post(w.us + chance(w.T * 350), EV_COMMAND_END,
+			     kin[who].parent, 0, 0);
+	}
 	c->running = true;
 	c->ended = c->dying = kin[who].lingers = false;
 	kin[who].waits = one_in(2);
@@ -874,6 +969,12 @@ static bool may_fail(const char *error)
 		(begins(error, "TRYAGAIN") || strstr(error, "non local key")));
 }
 
+static void save(void)
+{
+	redis_save(here->redis);
+	plot.saved_us = w.us;
+}
+
 /* R17: the node has lost who joined this holder, and the holder was not told of
  * them. When it renews or ends, nothing tells that they were forgotten. */
 static bool forgets(const struct flight *f)
@@ -940,6 +1041,8 @@ static void run_script(struct flight *f)
 	if (forgotten && !f->refused && f->answer.said == SAID_YES)
 		rob_inner(f->token);
 	node_has_run(f, held, had);
+	if (plot.rolls && one_in(8))
+		save();
 	blur(f);
 	tell_run(f, &words);
 	if (redis_twice(here->redis))
@@ -1024,6 +1127,22 @@ static void begin_as(int who, struct lease_conf *conf)
 	pump(who);
 }
 
+static void spoil_key(const char *name);
+
+/* The others do not know it until they renew. */
+static void lose_readers(void)
+{
+	char name[160];
+
+	plot.evicted = true;
+	for (int i = 0; i < n_nodes; i++) {
+		go_to(i);
+		scan();
+		if (begins(here->slot[0].value, "shared:"))
+			spoil_key(sharers_name(here->slot[0].value, name));
+	}
+}
+
 static void begin(int who, const struct lease_outer *outer)
 {
 	struct client *c = &w.client[who];
@@ -1048,6 +1167,8 @@ static void begin(int who, const struct lease_outer *outer)
 		conf.shared = true;
 	if (conf.shared)
 		conf.slots = 1;
+	if (plot.spoils && conf.shared && one_in(3))
+		lose_readers();
 	begin_as(who, &conf);
 }
 
@@ -1108,7 +1229,9 @@ static void finished(int who)
 	tell("client %d is done", who);
 	scan();
 	/* a minority may be freed later */
-	if (n_nodes == 1 && (w.calm || (plot.neat && c->lease.was_held)) &&
+	if (n_nodes == 1 &&
+	    (w.calm ||
+	     ((plot.neat || plot.spoils || w.gentle) && c->lease.was_held)) &&
 	    c->lease.freed && tokens[c->token].at[0].has &&
 	    !tokens[c->token].ghost)
 		violated("client %d has left, its token has not", who);
@@ -1157,6 +1280,10 @@ void sim_lost(int who)
 	else if (plot.flushes && !plot.newcomer && !may_overlap(c) &&
 		 !(c->lease.joined && left_alone(c)))
 		violated("client %d: lost by FLUSHALL", who);
+	else if (n_nodes == 1 && (plot.spoils || plot.neat) &&
+		 !may_overlap(c) && !c->stopped &&
+		 w.us - c->cont_us > w.T * 4000)
+		violated("client %d: lost, and nobody took it", who);
 	kill_command(who);
 }
 
@@ -1292,6 +1419,29 @@ static void lose_data(int node)
 	redis_flush(here->redis);
 	forget_rests();
 	lose_counter();
+}
+
+/* As after a restart without the end of the append-only file. */
+static void set_back(int node)
+{
+	int64_t left;
+
+	if (w.us - plot.saved_us > 1000000)
+		return;
+	go_to(node);
+	lose_holders();
+	redis_set_back(here->redis);
+	left = counter_here();
+	tell("%s loses its last %.3f ms: the counter is %" PRId64,
+	     w.server[node].name, (double)(w.us - plot.saved_us) / 1000.0,
+	     left);
+	note_loss(node, left, 0);
+	plot.losses_at[w.losses - 1] = node;
+	here->loss_us = w.us;
+	plot.newcomer = false;
+	plot.evicted = true;
+	forget_rests();
+	plot.saved_us = w.us;
 }
 
 /* Another process, and empty: it does not vote for a while. */
@@ -1489,11 +1639,19 @@ static void plan_moves(int64_t span)
 	post(ends, EV_MOVE, 0, MOVE_END, 0);
 }
 
+static void plan_rolls(int64_t span)
+{
+	plot.rolls = w.steady = true;
+	save();
+	for (int i = (int)chance(6); i >= 0; i--)
+		post(chance(span), EV_FLUSH, 0, LOSS_LAST, 0);
+}
+
 static void plan_flushes(int64_t span)
 {
 	plot.flushes = w.steady = true;
 	for (int i = (int)chance(3); i >= 0; i--)
-		post(w.T * 500 + chance(span), EV_FLUSH, 0, 0, 0);
+		post(w.T * 500 + chance(span), EV_FLUSH, 0, LOSS_ALL, 0);
 }
 
 /* One of them. */
@@ -1506,10 +1664,11 @@ static void plan_losses(int64_t span)
 {
 	if (one_in(n_nodes > 1 ? 8 : 4))
 		for (int i = (int)chance(3); i >= 0; i--)
-			post(chance(span), EV_FLUSH, any_node(), 0, 0);
+			post(chance(span), EV_FLUSH, any_node(), LOSS_ALL, 0);
 	if (n_nodes > 1 && one_in(2))
 		for (int i = (int)chance(6); i >= 0; i--)
-			post(chance(span), EV_FLUSH, any_node(), 1, 0);
+			post(chance(span), EV_FLUSH, any_node(), LOSS_RESTART,
+			     0);
 	if (one_in(10))
 		post(chance(span), EV_STEP, any_node(), 0, 0);
 	if (one_in(4))
@@ -1613,6 +1772,10 @@ static void plan_faults(void)
 		plan_deaths(span, one_in(2) ? CLIENTS_MAX : 0);
 		return;
 	}
+	if (n_nodes == 1 && one_in(6)) {
+		plan_rolls(span);
+		return;
+	}
 	plot.neat = w.steady = one_in(5);
 	if (!plot.neat)
 		plan_server_faults(span);
@@ -1633,6 +1796,7 @@ static struct forcer {
 		int token, slot;
 		unsigned int here, gone; /* nodes: bits */
 		int64_t left_ms;
+		int64_t seen[NODES_MAX]; /* counters, where it held it */
 	} target[TARGETS_MAX];
 } forcer;
 
@@ -1643,12 +1807,14 @@ static bool is_out(int i)
 		       lease_quorum(n_nodes);
 }
 
-static bool is_target(int token)
+/* Its number; if it is none, that of the next one. */
+static int target_of(int token)
 {
-	for (int i = 0; i < forcer.targets; i++)
-		if (forcer.target[i].token == token)
-			return true;
-	return false;
+	int i = 0;
+
+	while (i < forcer.targets && forcer.target[i].token != token)
+		i++;
+	return i;
 }
 
 /* It was told in time if it could be: then of its command nothing is left. Who
@@ -1668,7 +1834,7 @@ static void put_out(int token, int n, bool reads)
 		violated("%s was asked to stop, and runs when its lock is "
 			 "taken",
 			 t->text);
-	if (c->running && reads && !is_target(token))
+	if (c->running && reads && target_of(token) == forcer.targets)
 		violated("%s came later, and is put out", t->text);
 	c->robbed |= 1U << (here - nodes);
 }
@@ -1720,6 +1886,7 @@ static void force(int i, bool takes)
 				.grace_ms = left > 0 ? left : 0,
 				.by = "host somebody\n",
 				.entry = "",
+				.seen = forcer.target[i].seen[here - nodes],
 				.alone = n_nodes == 1};
 	struct script_scratch scratch;
 	struct words request, words;
@@ -1788,21 +1955,22 @@ static bool has_time(void)
 static void aim(void)
 {
 	forcer.targets = 0;
+	memset(forcer.target, 0, sizeof(forcer.target));
 	for (int k = 0; k < n_nodes; k++) {
 		go_to(k);
 		scan();
 		for (int i = 1; i <= w.tokens; i++) {
-			bool known = stay_of(i)->has == 0;
+			int j = target_of(i);
 
-			for (int j = 0; j < forcer.targets; j++)
-				known |= forcer.target[j].token == i;
-			if (known || forcer.targets == TARGETS_MAX)
+			if (stay_of(i)->has == 0 || j == TARGETS_MAX)
 				continue;
-			forcer.target[forcer.targets].token = i;
-			forcer.target[forcer.targets].here = 0;
-			forcer.target[forcer.targets].gone = 0;
-			forcer.target[forcer.targets++].slot =
-				slot_in(stay_of(i)->has, 0);
+			if (j == forcer.targets) {
+				forcer.targets++;
+				forcer.target[j].token = i;
+				forcer.target[j].slot =
+					slot_in(stay_of(i)->has, 0);
+			}
+			forcer.target[j].seen[k] = counter_here();
 		}
 	}
 }
@@ -1891,12 +2059,10 @@ static const struct twin {
 	   "and born <= (c or born)\n",
 	   "return false\n"}}},
 	{"whoever else may be in there is forgotten",
-	 {{"share(value, '?', at, longest(value, ttl))\nend",
-	   "redis.call('exists', lock)\nend"}}},
+	 {{"if known then\nshare(value, '?', at, longest(value, ttl))\nend\n",
+	   ""}}},
 	{"a lost set of inner ones is forgotten",
-	 {{"share(value, '?', at, math.max(redis.call('pttl', slot_key(n)), "
-	   "1))\n",
-	   "redis.call('exists', lock)\n"}}},
+	 {{"share(value, '?', at, ms)\n", "redis.call('exists', lock)\n"}}},
 	{"so it is if the record is lost with it",
 	 {{"local joined = told or", "local joined ="}}},
 	{"the outer one's release deletes what an inner one holds",
@@ -1961,6 +2127,12 @@ static const struct twin {
 	 {{"and record:find('token ' .. token .. '\\n', 1, true) == 1\n"
 	   "and not record:find('\\njoined 1\\n', 1, true)\n",
 	   "and record:find('token ' .. token .. '\\n', 1, true) == 1\n"}}},
+	{"who reads anew does not see that the set of readers was lost",
+	 {{"if joins then\nmay_be_joined(n, value, nil, at, true)\nend\n",
+	   ""}}},
+	{"who was asked is a stranger once the record is lost",
+	 {{"not record_is_of(value) and seen == 0\nand redis.call('exists'",
+	   "not record_is_of(value)\nand redis.call('exists'"}}},
 	/* and, seen on several nodes alone: */
 	{"a restarted node votes at once",
 	 {{"guarded = free and guard > 0 and young(guard)\n",
@@ -2002,7 +2174,9 @@ void sim_event(const struct event *e)
 		crash_machine(e->who);
 		break;
 	case EV_FLUSH:
-		if (e->slot)
+		if (e->slot == LOSS_LAST)
+			set_back(e->who);
+		else if (e->slot == LOSS_RESTART)
 			restart(e->who);
 		else
 			lose_data(e->who);
@@ -2068,7 +2242,8 @@ static void check_idle(void)
 	if (runs || !wants || !plot.wanted || w.us - w.quiet_us < w.T * 10000)
 		plot.none_us = w.us;
 	plot.wanted = wants;
-	if (n_nodes > 1 && w.us - plot.none_us > 20000000 + w.T * 10000)
+	if (w.us - plot.none_us >
+	    (n_nodes > 1 ? 20000000 + w.T * 10000 : 7000000 + w.T * 5000))
 		violated("nobody runs, and somebody waits");
 }
 

@@ -551,7 +551,7 @@ static struct answer release(struct node *n, const struct ask *ask,
 				       .counter = larger(n->counter, 0)};
 	}
 	least = before < 0 || (!alone && is_rolled_back(n)) ? us : 0;
-	least = larger(larger(before, least), ask->fence);
+	least = larger(larger(before, least), larger(ask->fence, ask->seen));
 	if (before < 0)
 		move(n, least, true);
 	if (n->twin != TWIN_RELEASE_STILL)

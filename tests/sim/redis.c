@@ -66,8 +66,8 @@ struct chunk {
 
 struct redis {
 	lua_State *lua;
-	struct key *key;
-	int n, room;
+	struct key *key, *saved;
+	int n, room, n_saved;
 	int64_t us;
 	bool full, wrote, moving;
 	int node; /* where the script runs, of two; else ANY */
@@ -986,12 +986,23 @@ static void forget_chunks(struct redis *r)
 	r->chunks = 0;
 }
 
+static void forget_saved(struct redis *r)
+{
+	for (int i = 0; i < r->n_saved; i++) {
+		clear(&r->saved[i]);
+		free(r->saved[i].name);
+	}
+	r->n_saved = 0;
+}
+
 void redis_close(struct redis *r)
 {
 	if (!r)
 		return;
 	redis_flush(r);
 	free(r->key);
+	forget_saved(r);
+	free(r->saved);
 	forget_chunks(r);
 	free(r->twice);
 	free(r->popped);
@@ -1301,6 +1312,53 @@ void redis_flush(struct redis *r)
 {
 	while (r->n > 0)
 		drop(r, &r->key[r->n - 1]);
+}
+
+static char *copy_or_null(const char *text, size_t len)
+{
+	return text ? copy_of((struct bytes){text, len}) : NULL;
+}
+
+static struct key copy_of_key(const struct key *k)
+{
+	struct key copy = *k;
+
+	copy.name = copy_or_null(k->name, k->name_len);
+	copy.text = copy_or_null(k->text, k->len);
+	copy.room = k->n;
+	copy.element = NULL;
+	if (k->n > 0)
+		copy.element =
+			must(calloc((size_t)k->n, sizeof(*copy.element)));
+	for (int i = 0; i < k->n; i++) {
+		const struct element *e = &k->element[i];
+
+		copy.element[i] = *e;
+		copy.element[i].text = copy_or_null(e->text, e->len);
+		copy.element[i].value = copy_or_null(e->value, e->value_len);
+	}
+	return copy;
+}
+
+void redis_save(struct redis *r)
+{
+	forget_saved(r);
+	r->saved =
+		must(realloc(r->saved, sizeof(*r->saved) * (size_t)(r->n + 1)));
+	for (int i = 0; i < r->n; i++)
+		r->saved[r->n_saved++] = copy_of_key(&r->key[i]);
+}
+
+void redis_set_back(struct redis *r)
+{
+	redis_flush(r);
+	if (r->room < r->n_saved) {
+		r->room = r->n_saved;
+		r->key = must(
+			realloc(r->key, sizeof(*r->key) * (size_t)r->room));
+	}
+	for (int i = 0; i < r->n_saved; i++)
+		r->key[r->n++] = copy_of_key(&r->saved[i]);
 }
 
 void redis_del(struct redis *r, const char *key)

@@ -66,6 +66,9 @@ bool redis_same_code(struct redis *r, const char *a, const char *b);
 /* ---- what a test looks at, and does by hand ---- */
 
 void redis_flush(struct redis *r);
+/* Notes what it has now, and goes back to that: it loses what came since. */
+void redis_save(struct redis *r);
+void redis_set_back(struct redis *r);
 void redis_del(struct redis *r, const char *key);
 /* NULL: missing, or not a string. */
 const char *redis_get(struct redis *r, const char *key);

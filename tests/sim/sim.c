@@ -39,6 +39,7 @@ struct token {
 	int64_t granted_fence;
 	int64_t joined_us; /* stands in line since; -1: it does not */
 	int64_t released_us;
+	bool blindly; /* released by one that did not tell what it had seen */
 };
 
 static int n_nodes = 1;
@@ -75,7 +76,8 @@ static bool may_overlap(const struct client *old)
 			: latest    ? t->granted_us
 				    : t->first_us;
 
-	if (w.forward_step || old->robbed)
+	if ((w.forward_step && since < w.forward_us) || old->robbed ||
+	    old->replaced)
 		return true;
 	for (int i = 0; i < w.losses; i++)
 		if (since < w.loss_us[i] && w.exposed[i])
@@ -114,8 +116,9 @@ static void healed(struct client *c, const struct flight *f)
 	if (n_nodes > 1)
 		return;
 	/* a renewal that comes late, when the counter was set back behind what
-	 * it saw: nobody runs under it, and the lock stays for T (R16) */
-	if (was_set_back && released && !other)
+	 * it saw, and the guard, which does not know that, has released the
+	 * lock: nobody runs under it, and it stays for T (R16) */
+	if (was_set_back && released && tokens[f->token].blindly && !other)
 		return;
 	/* a counter born from a clock that was set back proves nothing */
 	if (fences_promised() &&
@@ -182,8 +185,10 @@ static void node_has_run(const struct flight *f, const struct node *n,
 		healed(c, f);
 	else if (n->token != 0 && n->token != had)
 		node_has_granted(f, n);
-	if (f->ask.verb == VERB_RELEASE && had == f->token)
+	if (f->ask.verb == VERB_RELEASE && had == f->token) {
 		t->released_us = w.us;
+		t->blindly = f->ask.seen == 0;
+	}
 	if (f->ask.verb == VERB_ACQUIRE && f->life == c->life &&
 	    t->joined_us < 0 && f->answer.busy.place > 0)
 		t->joined_us = w.us;

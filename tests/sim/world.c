@@ -150,6 +150,7 @@ double step_clock(int node)
 		w.backward_step = true;
 	} else {
 		w.forward_step = true;
+		w.forward_us = w.us;
 	}
 	w.server[node].step_us += us;
 	return (double)us / 1000.0;
@@ -193,7 +194,7 @@ void note_robbed(long node)
 {
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (w.client[i].robbed & 1U << node)
-			w.client[i].robbed |= 1U << NODES_MAX;
+			w.client[i].replaced |= 1U << node;
 }
 
 bool fences_promised(void)
@@ -446,7 +447,7 @@ void new_life(int who, struct lease_conf *conf)
 		post(w.us + chance(w.T * 4000), EV_CANCEL, who, 0, 0);
 	c->alive = true;
 	c->stopped = c->guard_will = c->running = c->ended = c->dying = false;
-	c->robbed = 0;
+	c->robbed = c->replaced = 0;
 	memset(c->knew, 0, sizeof(c->knew));
 	c->wake_us = INT64_MAX;
 	memset(c->conns, 0, sizeof(c->conns));
@@ -611,6 +612,7 @@ static void continue_client(int who)
 	if (!c->alive || !c->stopped)
 		return;
 	c->stopped = false;
+	c->cont_us = w.us;
 	if (c->ended && c->lease.state == LEASE_HELD)
 		lease_end(&c->lease, LEASE_RAN, clock_of(c));
 	pump(who);

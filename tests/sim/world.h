@@ -91,10 +91,13 @@ struct client {
 	bool alive, stopped, guard_will; /* guard_will: it gives back */
 	bool running; /* the command, or what is left of it */
 	bool dying;
-	bool ended;            /* the command ended by itself */
-	unsigned int robbed;   /* its key vanished on these nodes (bits), and
-				  it does not know yet */
-	int64_t dead_us;       /* deadman: dead at, unless moved on */
+	bool ended;          /* the command ended by itself */
+	unsigned int robbed; /* its key vanished on these nodes (bits), and
+				it does not know yet */
+	unsigned int
+		replaced; /* and another was granted the lock there since */
+	int64_t dead_us;  /* deadman: dead at, unless moved on */
+	int64_t cont_us;  /* last continued */
 	bool knew[LOSSES_MAX]; /* a counter, when data were lost */
 	int64_t wake_us;
 	int todo, conns[NODES_MAX][CHANNELS];
@@ -124,7 +127,8 @@ struct world {
 	bool unequal; /* some want the lock for eight times as long */
 	bool tail;    /* many answers are slower than any lease */
 	bool forward_step, backward_step, tell, failed;
-	int twin; /* 0: none */
+	int64_t forward_us; /* the last step forward */
+	int twin;           /* 0: none */
 	/* twins in clients: answered is counted as sent; who waits for ever
 	 * listens, and asks no more */
 	bool late_stamp, no_poll;

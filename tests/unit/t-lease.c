@@ -1115,6 +1115,63 @@ static void test_embargo_grant(void)
 	is_int(l.state, LEASE_HELD, "then it does");
 }
 
+/* R43: the last look was sent while it still had to wait, and is answered when
+ * it need not. */
+static void test_embargo_late(void)
+{
+	static const int64_t late[] = {0, 1, 60};
+
+	for (int i = 0; i < 3; i++) {
+		int64_t t, ends;
+
+		begin(1, 5000, FOREVER);
+		asks(0);
+		reply(&q[0], SAID_BUSY, 500, 1);
+		t = next(1);
+		for (ends = t + 5000; t < ends - 100; t = next(t))
+			reply(&q[0], SAID_LOSS, 0, t);
+		ok(t < ends && q[0].acquire.embargo,
+		   "its last look, %" PRId64 " ms before it may take anything",
+		   ends - t);
+		reply(&q[0], SAID_LOSS, 0, ends + late[i]);
+		t = next(ends + late[i]) - ends - late[i];
+		ok(t >= 0 && t <= 5,
+		   "answered %" PRId64 " ms after that: it asks again %" PRId64
+		   " ms later",
+		   late[i], t);
+		is_int(count(VERB_ACQUIRE, 0, -1), 1, "once");
+		ok(!q[0].acquire.embargo, "and would take it");
+		reply(&q[0], SAID_GRANTED, 900, ends + late[i] + 10);
+		is_int(l.state, LEASE_HELD, "which it does");
+	}
+}
+
+/* The same if it is woken in the last millisecond. */
+static void test_embargo_woken(void)
+{
+	struct ask listens;
+	int64_t t, ends;
+
+	begin(1, 5000, FOREVER);
+	asks(0);
+	reply(&q[0], SAID_BUSY, 500, 1);
+	asks(1);
+	listens = listening;
+	t = next(1);
+	for (ends = t + 5000; t < ends - 100; t = next(t))
+		reply(&q[0], SAID_LOSS, 0, t);
+	reply(&q[0], SAID_LOSS, 0, t);
+	listening = listens;
+	heard(SAID_WOKEN, ends - 1);
+	is_int(asks(ends - 1), 1, "woken 1 ms before it may take anything");
+	ok(q[0].acquire.embargo, "it asks, and still has to wait");
+	reply(&q[0], SAID_LOSS, 0, ends + 1);
+	t = next(ends + 1) - ends - 1;
+	ok(t >= 0 && t <= 5,
+	   "told so after it: it asks again %" PRId64 " ms later", t);
+	ok(!q[0].acquire.embargo, "and would take it");
+}
+
 /* ---- giving back ---- */
 
 static void test_release(void)
@@ -2548,6 +2605,8 @@ int main(void)
 	test_step();
 	test_embargo();
 	test_embargo_grant();
+	test_embargo_late();
+	test_embargo_woken();
 	test_release();
 	test_release_behind();
 	test_release_unsure();

@@ -34,8 +34,9 @@ struct ask {
 	uint64_t seq;        /* identifies the question */
 	struct instant sent; /* read before the send: the stamp */
 	int64_t fence;       /* confirm, release: raise the counter to this */
-	int64_t seen;        /* the counter we saw. Acquire: to detect a loss;
-				confirm: to decide whether to heal. 0: none */
+	int64_t seen;        /* the counter we saw. Acquire, release: to detect
+				a loss; confirm: to decide whether to heal. 0:
+				none */
 	int round;           /* number of times we released this node and asked
 				again: a late release of an earlier round must
 				not undo a later grant */

@@ -126,6 +126,10 @@ static int64_t pause_of(struct lease *l, struct instant at)
 			look = POLL_MS - less;
 		if (rest > 0 && look > rest)
 			look = rest;
+		/* the last look was sent while it still had to wait */
+		if (rest <= 0 && !n->off && n->vote == VOTE_NO &&
+		    n->last.said == SAID_LOSS)
+			look = 0;
 		if (look < ms)
 			ms = look;
 	}

@@ -184,7 +184,9 @@ static void fill_release(const struct ask *ask, const struct lease_conf *conf,
 			     !ask->release.joined &&
 			     ask->release.least_ms == 0 &&
 			     ask->release.once_ms == 0);
-	request_number(w, RELEASE_FENCE, ask->fence, scratch);
+	request_number(w, RELEASE_FENCE,
+		       ask->seen > ask->fence ? ask->seen : ask->fence,
+		       scratch);
 	request_flag(w, RELEASE_ALONE, conf->nodes == 1);
 	request_text(w, RELEASE_STANDS, identity);
 	request_flag(w, RELEASE_QUEUED, ask->release.queued);
