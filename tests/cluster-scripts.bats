@@ -13,7 +13,7 @@ in_cluster() { # TEST
 		"$cluster_dir/$(cluster_replica job).sock"
 }
 
-@test "R12 R24 R26 R28 R30 R33 R34 R38 every key of up to 3 letters of {}ab has all it needs in its slot; late and double answers" {
+@test "R12 R24 R26 R28 R30 R33 R34 R38 R39 R40 every key of up to 3 letters of {}ab has all it needs in its slot; late and double answers" {
 	in_cluster names
 }
 

@@ -101,6 +101,7 @@ readers() { # N [SERVER]
 		printf 'SET docs %s PX 600000\n' $group
 		printf 'HSET redlock:{docs}:state:docs holder "token %s\\nttl 600000\\nsince 1790000000000\\nhost web0\\n"\n' $group
 		printf 'HSET redlock:{docs}:state:docs fence 1790000000000000\n'
+		printf 'ZADD redlock:{docs}:sharers:%s:docs 0 kept\n' $group
 		seq "$1" | awk -v key="redlock:{docs}:sharers:$group:docs" \
 			-v ends="$(($(now_ms) + 600000))" -v seed=$RANDOM '{
 			printf "ZADD %s %.0f \"tok-%d 600000 1 r\\nhost web%d\\npid %d\\nuser ann\\ncommand read.sh\\nreason %0100d\\n\"\n", key, ends + $1 * seed % 997, $1, $1 % 7, $1, 0

@@ -69,8 +69,8 @@ end
 local function readers_now()
 	local sharers = sharers_of(v)
 	local last = try('zrevrange', sharers, 0, 0)[1] or ''
-	return 'readers ' .. (tonumber(try('zcard', sharers)) or 0)
-	    - (type(try('zscore', sharers, 'kept')) == 'string' and 1 or 0) .. '\n'
+	local n = tonumber(try('zcard', sharers)) or 0
+	return 'readers ' .. math.max(n - 1, 0) .. '\n' -- but for "kept"
 	    .. (string.match(last, '\n(.*)$') or '')
 end
 -- Tells who has the lock: with several slots, who has the one that the client

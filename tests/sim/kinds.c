@@ -68,9 +68,10 @@ struct stay {
 	unsigned int has;       /* now; slots: bits */
 	unsigned int lost;      /* with all data, and not told since; and */
 	unsigned int lost_then; /* before this script */
+	bool forgot;            /* the server was set back to before it came */
 	int64_t owner;    /* which family's or, negative, which readers' lock */
 	int64_t seen_ms;  /* last touched its lease */
-	int64_t yes_us;   /* last granted, renewed or healed it */
+	int64_t yes_us;   /* last renewed or healed it */
 	int64_t rest_ms;  /* ends at: --min-hold */
 	int64_t rests_ms; /* and not sooner than; 0: not told */
 	int64_t start_ms; /* its command started: --min-hold counts from here */
@@ -137,7 +138,8 @@ struct plot {
 	bool evicted, full, moving, cluster;
 	bool spoils;   /* nothing fails but by what is kept beside the lock */
 	bool rolls;    /* nothing fails but that what came last is lost */
-	bool newcomer; /* since the last loss one has had the free handed out */
+	bool newcomer; /* since the last loss one has had the free handed out,
+			  or force-release has taken what had vanished */
 	bool blind;    /* a twin: see blur() */
 	bool stubborn; /* another: see insist() */
 	int64_t saved_us;          /* rolls: what came since may be lost */
@@ -636,7 +638,9 @@ static void touch(const struct flight *f)
 	    (f->answer.said == SAID_GRANTED || f->answer.said == SAID_HEALED ||
 	     (f->ask.verb == VERB_CONFIRM && f->answer.said == SAID_YES))) {
 		stay_of(f->token)->seen_ms = wall_ms();
-		stay_of(f->token)->yes_us = w.us;
+		/* a late acquire may be granted another slot */
+		if (f->ask.verb == VERB_CONFIRM)
+			stay_of(f->token)->yes_us = w.us;
 	}
 	if (f->ask.verb == VERB_ACQUIRE && f->life == c->life &&
 	    t->joined_us < 0 && f->answer.busy.place > 0)
@@ -792,8 +796,8 @@ static void check_fence(int who)
 				 who, fence);
 	plot.fences[plot.n_fences++] = fence;
 	/* it does not know yet that it was granted again, after a loss of data;
-	 * the fence in its hand says so */
-	if (!counters_promised() ||
+	 * the fence in its hand says so. Or its lock was taken away */
+	if (!counters_promised() || c->robbed || c->replaced ||
 	    (n_nodes == 1 && w.losses > 0 && fence != t->fence))
 		return;
 	if (fence <= t->floor)
@@ -975,6 +979,20 @@ static void save(void)
 	plot.saved_us = w.us;
 }
 
+/* One of those who joined this holder, and was forgotten, has renewed since:
+ * the server knows that there may be others. */
+static bool is_told(int outer)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		const struct stay *y = stay_of(w.client[i].token);
+
+		if (tokens[w.client[i].token].joined == outer && y->forgot &&
+		    y->yes_us > here->loss_us)
+			return true;
+	}
+	return false;
+}
+
 /* R17: the node has lost who joined this holder, and the holder was not told of
  * them. When it renews or ends, nothing tells that they were forgotten. */
 static bool forgets(const struct flight *f)
@@ -992,23 +1010,25 @@ static bool forgets(const struct flight *f)
 		       f->ask.slot ? "holder:%d" : "holder", f->ask.slot);
 	(void)snprintf(start, sizeof(start), "token %s\n", t->text);
 	record = redis_field(here->redis, PART("state"), field);
-	if (f->ask.joins || told || strcmp(s->value, t->text) != 0 ||
-	    (record && begins(record, start)))
+	if (f->ask.joins || strcmp(s->value, t->text) != 0)
 		return false;
 	(void)sharers_name(s->value, name);
 	for (int i = 0; (member = redis_member(here->redis, name, i, &ends));
 	     i++)
-		if (strcmp(member, "kept") == 0)
+		if (strcmp(member, plot.rolls ? "?" : "kept") == 0)
 			return false;
-	return true;
+	return plot.rolls ? f->ask.verb == VERB_RELEASE && !is_told(f->token)
+			  : !told && !(record && begins(record, start));
 }
 
-/* Those who joined it may overlap with others until they renew here. */
+/* Those who joined it may overlap with others until they renew here: of what
+ * came last, or of all. */
 static void rob_inner(int outer)
 {
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (w.client[i].token > 0 &&
-		    tokens[w.client[i].token].joined == outer)
+		    tokens[w.client[i].token].joined == outer &&
+		    (!plot.rolls || stay_of(w.client[i].token)->lost))
 			w.client[i].robbed |= 1U << (here - nodes);
 }
 
@@ -1206,6 +1226,8 @@ static void nest(int parent)
 	w.client[who].ttl = w.T * (one_in(4) ? 2 : 1);
 	w.client[who].todo = 1;
 	begin(who, &outer);
+	w.client[who].robbed |= p->robbed;
+	w.client[who].replaced |= p->replaced;
 }
 
 static bool has_children(int who)
@@ -1431,6 +1453,9 @@ static void set_back(int node)
 	go_to(node);
 	lose_holders();
 	redis_set_back(here->redis);
+	scan();
+	for (int i = 1; i <= w.tokens; i++)
+		stay_of(i)->forgot = stay_of(i)->lost != 0;
 	left = counter_here();
 	tell("%s loses its last %.3f ms: the counter is %" PRId64,
 	     w.server[node].name, (double)(w.us - plot.saved_us) / 1000.0,
@@ -1467,13 +1492,22 @@ static void restart(int node)
 	}
 }
 
+/* The server may have forgotten who has joined. */
+static bool is_within(const struct client *c, int n)
+{
+	return c->lease.state == LEASE_HELD && slot_of(c) == n &&
+	       owner_in(family_of(c), n) == stay_of(c->token)->owner &&
+	       (reads(c) || token_of(here->slot[n].value) == family_of(c));
+}
+
 /* Whoever held that slot may overlap until it hears of it. */
 static void rob(int n)
 {
 	scan();
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (w.client[i].token > 0 &&
-		    stay_of(w.client[i].token)->has & 1U << n)
+		    (stay_of(w.client[i].token)->has & 1U << n ||
+		     is_within(&w.client[i], n)))
 			w.client[i].robbed |= 1U << (here - nodes);
 }
 
@@ -1909,6 +1943,7 @@ static void force(int i, bool takes)
 		return;
 	}
 	ran_force(i, &words, takes);
+	plot.newcomer |= takes && had[n].value[0] == '\0';
 	scan();
 	for (int k = 1; k <= w.tokens && takes; k++)
 		if (held[k] & ~stay_of(k)->has & 1U << n)
@@ -2058,9 +2093,6 @@ static const struct twin {
 	 {{"return saw > 0 and (several or not v) and born and saw < born\n"
 	   "and born <= (c or born)\n",
 	   "return false\n"}}},
-	{"whoever else may be in there is forgotten",
-	 {{"if known then\nshare(value, '?', at, longest(value, ttl))\nend\n",
-	   ""}}},
 	{"a lost set of inner ones is forgotten",
 	 {{"share(value, '?', at, ms)\n", "redis.call('exists', lock)\n"}}},
 	{"so it is if the record is lost with it",

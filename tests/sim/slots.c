@@ -380,6 +380,40 @@ static void loses_nested_before_another(void)
 	ASKS(B, ACQUIRE, BUSY);
 }
 
+/* It comes back without those who joined last. One of them renews. */
+static void loses_last_nested(void)
+{
+	ASKS(A, ACQUIRE, GRANTED);
+	person_is(C, person_inside(A));
+	person_is(D, person_inside(A));
+	ASKS(C, ACQUIRE, GRANTED);
+	ASKS(D, ACQUIRE, GRANTED);
+	(void)cluster_say(owner, "ZREMRANGEBYSCORE "
+				 "redlock:{job}:sharers:tok-0:job (0 +inf");
+	ASKS(C, CONFIRM, YES);
+	ASKS(C, RELEASE, YES);
+	ASKS(A, RELEASE, YES);
+	ASKS(B, ACQUIRE, BUSY);
+}
+
+/* Who comes, and goes before the others renew, does not free their lock. */
+static void loses_readers(void)
+{
+	char text[80];
+
+	person_is(C, one);
+	ASKS(A, ACQUIRE, GRANTED);
+	(void)snprintf(text, sizeof(text),
+		       "DEL redlock:{job}:sharers:shared:%" PRId64 ":job",
+		       A->group);
+	CHECK(cluster_say(owner, text) == 1);
+	ASKS(B, ACQUIRE, GRANTED);
+	ASKS(B, RELEASE, YES);
+	ASKS(C, ACQUIRE, BUSY);
+	ASKS(A, CONFIRM, YES);
+	ASKS(A, RELEASE, YES);
+}
+
 /* Who has ended is not lost: then A's lock is free at once. */
 static void outlives_nested(void)
 {
@@ -486,7 +520,13 @@ static const struct {
 	{"or if another one has joined since",
 	 loses_nested_before_another,
 	 {.slots = 1}},
+	{"or if those who joined last are lost, and one of them has renewed",
+	 loses_last_nested,
+	 {.slots = 1}},
 	{"but not if they have ended", outlives_nested, {.slots = 1}},
+	{"readers whose set is lost outlast one who came since",
+	 loses_readers,
+	 {.slots = 1, .shared = true}},
 	{"who was unlocked hears of it, also if a late question took it again",
 	 late_acquire_of_unlocked,
 	 {.slots = 1}},

@@ -163,8 +163,8 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 {
 	bool ends = l->state == LEASE_RELEASING;
 
-	out->seen = l->conf.nodes == 1 && node_is_ours(n) ? n->grant.counter
-							  : 0;
+	if (l->conf.nodes == 1 && node_is_ours(n))
+		out->seen = n->grant.largest;
 	out->joins |= n->grant.joins;
 	out->slot = slot_for(l, n, out, n->grant.slot);
 	out->release.withheld = n->off;

@@ -39,6 +39,8 @@ void renewal_credit(struct lease *l, struct lease_node *n,
 	if (a->counter > 0 && (a->counter > g->counter || !ours ||
 			       !before(asked->sent, g->credited_at)))
 		g->counter = a->counter;
+	if (!ours || a->counter > g->largest)
+		g->largest = a->counter;
 	g->state = GRANT_OURS;
 	n->repair.absent = false;
 	/* After a loss of data, the same token may be granted again, with other
