@@ -1240,6 +1240,15 @@ static bool has_children(int who)
 
 static void command_over(int who);
 
+/* The note that it has left them may be lost. */
+static bool was_joined(int token)
+{
+	for (int i = 1; i <= w.tokens; i++)
+		if (tokens[i].joined == token)
+			return true;
+	return false;
+}
+
 static void finished(int who)
 {
 	struct client *c = &w.client[who];
@@ -1253,7 +1262,8 @@ static void finished(int who)
 	/* a minority may be freed later */
 	if (n_nodes == 1 &&
 	    (w.calm ||
-	     ((plot.neat || plot.spoils || w.gentle) && c->lease.was_held)) &&
+	     (c->lease.was_held && (plot.neat || w.gentle ||
+				    (plot.spoils && !was_joined(c->token))))) &&
 	    c->lease.freed && tokens[c->token].at[0].has &&
 	    !tokens[c->token].ghost)
 		violated("client %d has left, its token has not", who);
