@@ -99,9 +99,9 @@ looked_again() {
 
 # It is asked once it has renewed. Others may have been forgotten with it: their
 # part of the lock ends with its lease.
-@test "R42 force-release: the server forgets a reader that was asked: it is asked again, and stops" {
+forgets_reader() { # PATTERN
 	begin -s -t 3s -K 200ms -- "${runs[@]}"
-	asked_and_forgotten "$tool" '*:sharers:*'
+	asked_and_forgotten "$tool" "$1"
 	gone "$tool"
 	forced
 	contains "$T/err" "asked to stop (force-release) by"
@@ -109,6 +109,14 @@ looked_again() {
 	# the word, should it come when it has stopped
 	cli a eval "return redis.call('del', 'none',
 		unpack(redis.call('keys', '*:grant:*')))" 0 >/dev/null
+}
+
+@test "R42 force-release: the server forgets a reader that was asked: it is asked again, and stops" {
+	forgets_reader '*:sharers:*'
+}
+
+@test "R42 force-release: so it is if the server forgets the record, too" {
+	forgets_reader '*:s[ht]a*'
 }
 
 @test "force-release: the holder is asked, ends its command and releases; it is told by whom and why" {

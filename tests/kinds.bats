@@ -1061,6 +1061,10 @@ forgets_readers() {
 	forgets_readers true
 }
 
+@test "R40 readers: so it is of a lock without expiry" {
+	forgets_readers eval 'cli a persist job >/dev/null'
+}
+
 @test "R40 readers: the set of them is of another type: no writer starts beside the one that has not renewed" {
 	forgets_readers eval 'cli a lpush "$readers" x >/dev/null'
 }

@@ -31,7 +31,7 @@ local function ours(n, at, fresh)
 		-- nested runs may have longer leases than ours, even if we have
 		-- ended
 		at = at or time()
-		if may_be_joined(n, token, record_at(n, token), at) then
+		if may_be_shared(n, token, record_at(n, token), at) then
 			keep(n, token, at, ttl)
 		else
 			redis.call('pexpire', slot_key(n), ttl)

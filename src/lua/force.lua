@@ -10,8 +10,8 @@
 --   by     who asks: see stop.lua
 --   alone  "1" on one node: see grant()
 --   entry  take: the end of the history entry: see log.lua
---   seen   the counter when the client was seen to hold the lock; 0: it was not
---          seen to, or the lock is not ours
+--   seen   the counter when we last saw this client hold the lock; 0: we never
+--          did, or the lock is not redlock's
 -- Returns
 --   yes COUNTER LEFT ASKED  asked. LEFT: the time left to the one that has
 --       most. ASKED: number of clients asked, with all that share the lock
@@ -37,8 +37,12 @@ local kind = v and 'string' or redis.call('type', lock).ok
 if v and v ~= token then
 	here(sharers)
 end
-if shared(v) and record_is_of(v) then
-	may_be_joined(slot, v, nil, at, true)
+if shared(v) and (seen > 0 or record_is_of(v)) then
+	may_be_shared(slot, v, nil, at, true)
+	if alone and not moving and not bad and c and c < seen then -- see leave.lua
+		share(v, '?', at, math.max(longest(v, 1), redis.call('pttl', lock)))
+		move(math.max(seen, at), nil, true)
+	end
 end
 -- The members whose leases have not ended. `unknown`: the time left to "?".
 local members, all = {}, try('zrange', sharers, 0, -1, 'withscores')
@@ -68,7 +72,7 @@ local function holders()
 	end
 	return tokens
 end
--- (It may be one of those whom the server has forgotten.)
+-- While "?" lasts, the client may be one of the forgotten ones, and counts as there.
 local function is_there()
 	local found = unknown or kind ~= 'none'
 	    and token == (v and string.sub(v, 1, 4096) or kind)

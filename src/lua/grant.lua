@@ -77,7 +77,7 @@ local function grant(n, who, stands, px, at, alone, lost)
 	end
 	-- a reader that joins writes here first: see release.lua on full memory
 	if joins then
-		may_be_joined(n, value, nil, at, true)
+		may_be_shared(n, value, nil, at, true)
 	end
 	if reads then
 		share(value, who .. ' ' .. stands, at, px)

@@ -60,7 +60,7 @@ if done then
 end
 leave_line(member)
 if group == '0' then
-	may_be_joined(slot, v, record, at, not record)
+	may_be_shared(slot, v, record, at, not record)
 end
 share(v, member, at, ttl)
 let_record_know(v, ttl)

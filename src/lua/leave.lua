@@ -3,9 +3,10 @@
 -- the counter becomes at least that
 local low = math.max(tonumber(ARG.fence),
     not alone and c and rolled_back() and at or 0)
--- A counter that is behind what we saw is an older one that came back. Those who
--- hold other slots, or read, may have been forgotten: this tells the waiters. (On
--- several nodes the others know.)
+-- If the counter is smaller than one we saw, the server lost data. It may have
+-- forgotten other readers, or holders of other slots, so start the counter again:
+-- that is how waiters learn of a loss. (With several nodes, the others still know
+-- the holders.)
 local others = shared(v) or slots > 1 or slot > 0
 if alone and others and c and c < low then
 	if shared(v) then

@@ -51,7 +51,7 @@ end
 local sharers = sharers_of(v or '')
 -- During a migration, a plain lock is freed even if its other keys are not
 -- here. But those who joined it, or read, must not be forgotten.
-local theirs = v == token and may_be_joined(slot, v, record, at, ARG.joined == '1')
+local theirs = v == token and may_be_shared(slot, v, record, at, ARG.joined == '1')
 local shares = reads and shared(v) or v == around
 if theirs or shares then
 	here(sharers)

@@ -11,7 +11,7 @@ if said == 'healed' or shares and (not mine or pttl <= 0) then
 	leave_line(member)
 end
 local reads = shared(value)
--- an older counter came back: waiters are told, see leave.lua
+-- an older counter came back: see leave.lua
 if said == 'yes' and alone and c and c < seen
     and (reads or slot > 0 or select(2, standing(ARG.stands)) > 1) then
 	back = true
@@ -19,7 +19,7 @@ if said == 'yes' and alone and c and c < seen
 		share(value, '?', at, longest(value, ttl))
 	end
 end
-local theirs = may_be_joined(slot, value, record_is_of(value) and record, at,
+local theirs = may_be_shared(slot, value, record_is_of(value) and record, at,
     reads and said == 'yes' or shares and not joins
     or not shares and ARG.joined == '1') or shares
 if shares then

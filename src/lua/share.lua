@@ -5,8 +5,7 @@
 --       in ms at which the lease ends; its thousandths are the round, see
 --       round_line(). A member is "TOKEN TTL SLOTS FLAGS\nABOUT", as in the
 --       line of waiters, or one of these:
---       kept        the set was not lost since the first of them came (its score
---                   is 0)
+--       kept        there as long as the set has not been lost (score 0)
 --       left        the holder that the others joined has ended (its score is
 --                   0)
 --       ?           members that we do not know: data were lost
@@ -101,9 +100,9 @@ local function share(value, member, at, ttl, known)
 	end
 end
 -- Whether another client may have joined the hold of slot n. `words`: its record, or
--- nil; `told`: the caller knows of a join, or of readers. If the set was lost, adds
--- "?" for its members, until the lock would expire.
-local function may_be_joined(n, value, words, at, told)
+-- nil; `told`: the caller knows that others share it. If the set was lost, adds "?"
+-- for its members, until the lock would expire.
+local function may_be_shared(n, value, words, at, told)
 	local joined = told or words and number_in(words, 'joined') == 1
 	if moving then
 		return joined or not words
@@ -111,7 +110,8 @@ local function may_be_joined(n, value, words, at, told)
 	if own('zscore', sharers_of(value), 'kept') then
 		return true
 	elseif joined then
-		local ms = math.max(redis.call('pttl', slot_key(n)), 1)
+		local ms = redis.call('pttl', slot_key(n))
+		ms = ms > 0 and ms or longest(value, 1)
 		share(value, '?', at, ms)
 		redis.call('zadd', sharers_of(value), 0, 'kept')
 		redis.call('pexpire', sharers_of(value), ms)

@@ -310,7 +310,8 @@ static bool counts_on(const struct client *c, int k)
 	return node_is_ours(&c->lease.node[k]) || c->dying;
 }
 
-/* Two quorums have a node in common. It must have forgotten one of them. */
+/* Two quorums share a node, so an overlap is excused only if a shared node may
+ * have forgotten one of the two. */
 static bool may_overlap_with(const struct client *a, const struct client *b)
 {
 	if (!may_overlap(a) && !may_overlap(b))
@@ -2170,7 +2171,7 @@ static const struct twin {
 	   "and not record:find('\\njoined 1\\n', 1, true)\n",
 	   "and record:find('token ' .. token .. '\\n', 1, true) == 1\n"}}},
 	{"who reads anew does not see that the set of readers was lost",
-	 {{"if joins then\nmay_be_joined(n, value, nil, at, true)\nend\n",
+	 {{"if joins then\nmay_be_shared(n, value, nil, at, true)\nend\n",
 	   ""}}},
 	{"who was asked is a stranger once the record is lost",
 	 {{"not record_is_of(value) and seen == 0\nand redis.call('exists'",

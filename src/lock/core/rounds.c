@@ -126,7 +126,8 @@ static int64_t pause_of(struct lease *l, struct instant at)
 			look = POLL_MS - less;
 		if (rest > 0 && look > rest)
 			look = rest;
-		/* the last look was sent while it still had to wait */
+		/* the wait ended while the last question was on its way: ask
+		 * again at once */
 		if (rest <= 0 && !n->off && n->vote == VOTE_NO &&
 		    n->last.said == SAID_LOSS)
 			look = 0;

@@ -143,8 +143,8 @@ struct lease_grant {
 	int64_t until_ms; /* ours: when the lease ends unless renewed, by the
 			     node's clock */
 	int64_t counter;  /* ours: the last seen; else: what it last reported */
-	int64_t largest;  /* ours: the largest seen; a smaller one is an older
-			     one that came back */
+	int64_t largest;  /* ours: the largest counter seen; if the node tells a
+			     smaller one, it lost data */
 	int slot;
 	int64_t group;
 	bool joins;      /* ours: the grant joined the outer hold; else: an
