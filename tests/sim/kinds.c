@@ -994,11 +994,16 @@ static bool is_told(int outer)
 	return false;
 }
 
+static int outer_of(const struct flight *f)
+{
+	return f->ask.joins ? root_of(&tokens[f->token]) : f->token;
+}
+
 /* R17: the node has lost who joined this holder, and the holder was not told of
  * them. When it renews or ends, nothing tells that they were forgotten. */
 static bool forgets(const struct flight *f)
 {
-	const struct token *t = &tokens[f->token];
+	const struct token *t = &tokens[outer_of(f)];
 	const struct slot *s = &here->slot[f->ask.slot];
 	char name[160], field[20], start[60];
 	const char *member, *record;
@@ -1011,14 +1016,14 @@ static bool forgets(const struct flight *f)
 		       f->ask.slot ? "holder:%d" : "holder", f->ask.slot);
 	(void)snprintf(start, sizeof(start), "token %s\n", t->text);
 	record = redis_field(here->redis, PART("state"), field);
-	if (f->ask.joins || strcmp(s->value, t->text) != 0)
+	if ((f->ask.joins && !plot.rolls) || strcmp(s->value, t->text) != 0)
 		return false;
 	(void)sharers_name(s->value, name);
 	for (int i = 0; (member = redis_member(here->redis, name, i, &ends));
 	     i++)
 		if (strcmp(member, plot.rolls ? "?" : "kept") == 0)
 			return false;
-	return plot.rolls ? f->ask.verb == VERB_RELEASE && !is_told(f->token)
+	return plot.rolls ? f->ask.verb == VERB_RELEASE && !is_told(outer_of(f))
 			  : !told && !(record && begins(record, start));
 }
 
@@ -1060,7 +1065,7 @@ static void run_script(struct flight *f)
 		 answer_read(f->ask.verb, &words, &f->answer, &sight, &why) < 0)
 		violated("%s: no answer: %s", t->text, why.text);
 	if (forgotten && !f->refused && f->answer.said == SAID_YES)
-		rob_inner(f->token);
+		rob_inner(outer_of(f));
 	node_has_run(f, held, had);
 	if (plot.rolls && one_in(8))
 		save();
