@@ -10,7 +10,7 @@ redlock=$(cd "$(dirname "$redlock")" && pwd)/$(basename "$redlock")
 dir=$(mktemp -d)
 export REDLOCK_URL="local:?dir=$dir/server&idle=1s"
 # (in dash, $(jobs -p) is empty)
-trap 'jobs -p >"$dir/jobs"; xargs kill <"$dir/jobs" 2>/dev/null; wait
+trap 'jobs -p >"$dir/jobs"; xargs kill <"$dir/jobs" 2>/dev/null || :; wait
 	rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 

@@ -184,3 +184,8 @@ holds_in() { # LOCK SCENARIO
 	holds_in setnx-expire clocks
 	holds_in get-compare-del slow
 }
+
+@test "the demonstration shows what it says, ends with 0, and leaves nothing" {
+	run -0 "$top/scripts/demo.sh" "$REDLOCK"
+	[[ $output == *'[Bob, fence '*'[Carol] exit status 75'*'Done: the lock is free'* ]]
+}
