@@ -447,7 +447,8 @@ static void granted(const struct flight *f, int token, int n)
 	if (plot.rolls)
 		note_unaware(f);
 	/* else as well as it can be done */
-	if (n_nodes == 1 && w.losses == 0 && (w.gentle || plot.neat))
+	if (n_nodes == 1 && w.losses == 0 && (w.gentle || plot.neat) &&
+	    !t->ghost)
 		check_line(token);
 	check_rest(t, y->owner, s);
 	now_of(s, y->owner);
