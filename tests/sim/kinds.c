@@ -843,6 +843,15 @@ static void note_start(const struct client *c)
 	t->read_then = reads(c);
 }
 
+/* The run around it runs beside that one already. */
+static bool inherits(int who, int other)
+{
+	int parent = kin[who].parent;
+
+	return parent >= 0 && w.client[parent].running &&
+	       !together(&w.client[parent], &w.client[other]);
+}
+
 void sim_start(int who)
 {
 	struct client *c = &w.client[who];
@@ -857,7 +866,7 @@ void sim_start(int who)
 		if (i == who || !w.client[i].running ||
 		    together(c, &w.client[i]))
 			continue;
-		if (may_overlap_with(c, &w.client[i]))
+		if (may_overlap_with(c, &w.client[i]) || inherits(who, i))
 			w.overlaps++;
 		else
 			violated("client %d starts while client %d runs", who,
@@ -2276,6 +2285,8 @@ static void check_idle(void)
 			 (c->lease.state == LEASE_WAITING ||
 			  c->lease.state == LEASE_ASKING);
 	}
+	if (plot.moving) /* nobody can be granted what is on two nodes */
+		plot.idle_us = plot.none_us = w.us;
 	waits = wants;
 	for (int n = 0; n < SLOTS_MOST; n++)
 		waits = waits && !taken(n);
