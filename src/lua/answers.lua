@@ -69,8 +69,8 @@ end
 local function readers_now()
 	local sharers = sharers_of(v)
 	local last = try('zrevrange', sharers, 0, 0)[1] or ''
-	local n = tonumber(try('zcard', sharers)) or 0
-	return 'readers ' .. math.max(n - 1, 0) .. '\n' -- but for "kept"
+	local n = tonumber(try('zcard', sharers)) or 1 -- with "kept"
+	return 'readers ' .. math.max(n, 1) - 1 .. '\n'
 	    .. (string.match(last, '\n(.*)$') or '')
 end
 -- Tells who has the lock: with several slots, who has the one that the client

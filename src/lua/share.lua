@@ -113,7 +113,6 @@ local function may_be_shared(n, value, words, at, told)
 		local ms = redis.call('pttl', slot_key(n))
 		ms = ms > 0 and ms or longest(value, 1)
 		share(value, '?', at, ms)
-		redis.call('zadd', sharers_of(value), 0, 'kept')
 		redis.call('pexpire', sharers_of(value), ms)
 	end
 	return joined

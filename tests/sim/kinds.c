@@ -337,7 +337,7 @@ static int64_t owner_in(int family, int n)
 		       : family;
 }
 
-/* Whoever still stands in line, and asks, came later. */
+/* Nobody who stands in line and still asks came earlier. */
 static void check_line(int token)
 {
 	const struct token *t = &tokens[token];
@@ -1427,12 +1427,12 @@ static void crash_machine(int machine)
 
 /* ---- faults ---- */
 
-/* Of all data, or of the counter. */
-static void lose_counter(void)
+/* Of all data, or of the counter. `left`: what it is now, or 0. */
+static void lose_counter(int64_t left)
 {
 	int node = (int)(here - nodes);
 
-	note_loss(node, 0, 0);
+	note_loss(node, left, 0);
 	plot.losses_at[w.losses - 1] = node;
 	here->loss_us = w.us;
 	plot.newcomer = false;
@@ -1441,7 +1441,7 @@ static void lose_counter(void)
 /* The counter and the records, but not the locks. */
 static void lose_state(void)
 {
-	lose_counter();
+	lose_counter(0);
 	plot.spared[w.losses - 1] = true;
 }
 
@@ -1466,7 +1466,7 @@ static void lose_data(int node)
 	lose_holders();
 	redis_flush(here->redis);
 	forget_rests();
-	lose_counter();
+	lose_counter(0);
 }
 
 /* As after a restart without the end of the append-only file. */
@@ -1486,10 +1486,7 @@ static void set_back(int node)
 	tell("%s loses its last %.3f ms: the counter is %" PRId64,
 	     w.server[node].name, (double)(w.us - plot.saved_us) / 1000.0,
 	     left);
-	note_loss(node, left, 0);
-	plot.losses_at[w.losses - 1] = node;
-	here->loss_us = w.us;
-	plot.newcomer = false;
+	lose_counter(left);
 	plot.evicted = true;
 	forget_rests();
 	plot.saved_us = w.us;

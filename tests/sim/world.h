@@ -91,13 +91,13 @@ struct client {
 	bool alive, stopped, guard_will; /* guard_will: it gives back */
 	bool running; /* the command, or what is left of it */
 	bool dying;
-	bool ended;          /* the command ended by itself */
-	unsigned int robbed; /* its key vanished on these nodes (bits), and
-				it does not know yet */
-	unsigned int
-		replaced; /* and another was granted the lock there since */
-	int64_t dead_us;  /* deadman: dead at, unless moved on */
-	int64_t cont_us;  /* last continued */
+	bool ended;            /* the command ended by itself */
+	unsigned int robbed;   /* its key vanished on these nodes (bits), and
+				  it does not know yet */
+	unsigned int replaced; /* nodes where another has been granted it since
+				  (bits) */
+	int64_t dead_us;       /* deadman: dead at, unless moved on */
+	int64_t cont_us;       /* last continued */
 	bool knew[LOSSES_MAX]; /* a counter, when data were lost */
 	int64_t wake_us;
 	int todo, conns[NODES_MAX][CHANNELS];
