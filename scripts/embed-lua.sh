@@ -122,18 +122,15 @@ trap 'rm -f "$tmp" "$tmp.named" "$tmp.short"' EXIT
 script ACQUIRE keys plain plain-acquire head record log prelude share once queue grant \
 	serve server young stop lines story expired acquire stand answers decide wait
 script JOIN keys head record prelude share once lines heal stop join
-script CONFIRM keys plain plain-confirm head record prelude share lines heal server young \
-	stop confirm renew
-script RELEASE keys log plain plain-release head record prelude share queue grant serve \
-	server free release leave
-# for several nodes, where nothing is plain: shorter
-script RELEASE_EACH keys log head record prelude share queue grant serve server \
-	free release leave
-script FORCE keys log head record prelude share lines heal queue grant serve server \
+script CONFIRM keys plain plain-confirm head record prelude share behind lines heal server \
+	young stop confirm renew
+script RELEASE keys log plain plain-release head record prelude share behind queue grant \
+	serve server free release leave
+script FORCE keys log head record prelude share behind lines heal queue grant serve server \
 	stop story ended free force tell take
-script UNLOCK keys log head record prelude share queue grant serve server story \
+script UNLOCK keys log head record prelude share behind queue grant serve server story \
 	ended look find unlock free release leave
-script EXTEND keys head record prelude share lines heal server young stop story look find \
+script EXTEND keys head record prelude share behind lines heal server young stop story look find \
 	extend confirm renew
 script INSPECT keys head record prelude share look inspect
 script HISTORY keys head record prelude history

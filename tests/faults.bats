@@ -354,6 +354,48 @@ behind_proxies() { # N
 	at_least "$(cat "$T"/?.done | grep -c accept)" 9
 }
 
+# A waiter that gives back what it is granted there, and hears nothing of it, is
+# next all the same: unheard NAME...
+unheard() {
+	local n
+
+	behind_proxies 3
+	on_all set job foreign px 60000 >/dev/null
+	helper "$REDLOCK" -u "$url" -k job -t 2s -- witness "$T" 2>"$T/err"
+	waiter=$!
+	for n; do
+		wait_until waits_at "$n"
+		cli "$n" del job >/dev/null
+		# it keeps a minority for T/4
+		wait_until set_on "$n"
+		network "$n" drop-replies
+		wait_until contains "$T/$n.done" 'dropped a reply'
+		wait_until unset_on "$n"
+	done
+	network_all old silent
+}
+is_next() {
+	cli c del job >/dev/null
+	wait_until gone "$waiter"
+	wait "$waiter"
+	[ "$(holds)" = 1 ]
+	wait_until have 0
+}
+waits_at() { [ "$(cli "$1" zcard 'redlock:{job}:queue:job')" = 1 ]; } # NAME
+set_on() { [ "$(cli "$1" exists job)" = 1 ]; }
+unset_on() { [ "$(cli "$1" exists job)" = 0 ]; }
+
+@test "R44 N6 the releases of a waiter go unanswered on two of three: it is next all the same" {
+	unheard a b
+	is_next
+}
+
+@test "R44 N6 its release goes unanswered on one of three, and another is dead: likewise" {
+	unheard a
+	node_kill b
+	is_next
+}
+
 @test "N7 replies of one held for 2 T, then of two: granted by the others; never on an old lease" {
 	local n
 	local -A was

@@ -366,6 +366,32 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	[ "$(redlock -q -k job -- sh -c 'echo $REDLOCK_FENCE')" -gt "$before" ]
 }
 
+@test "R46 force-release, while an older counter came back: a late renewal does not set the lock again" {
+	local counter forcer
+
+	proxy_start
+	start -k job -t 9s -- sh -c ': >"$0"; exec linger' "$T/on"
+	wait_until exists "$T/on"
+	px silent
+	sleep 2 # longer than T/6: a renewal is on its way
+	kill -KILL "$(guard_of "$tool")" "$tool"
+	finish
+	"$REDLOCK" force-release -u "unix://$T/a.sock" job --confirm job \
+		--grace 1s 2>"$T/said" &
+	forcer=$!
+	wait_until stop_asked
+	counter=$(counter)
+	cli a hset 'redlock:{job}:state:job' fence $((counter - 1000)) \
+		moved $((counter - 1000)) >/dev/null
+	wait "$forcer"
+	free job
+	before=$(scripts_run a)
+	px pass
+	wait_until asked "$((before + 1))"
+	free job
+}
+stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
+
 @test "N10 an old acquire that runs after our release blocks the key for T at most" {
 	proxy_start
 	px duplicate 1000

@@ -1117,6 +1117,16 @@ step() { wallclock "$T/clock" "$1"; }
 }
 pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
 
+@test "R45 a server clock set back to before its start: the restart guard still holds" {
+	clock_b
+	run -75 redlock -n -k job --restart-guard 1h -- true
+	[[ $output = *'a server has just started'* ]]
+	step -7200000
+	[[ $(cli b info server) = *'uptime_in_seconds:-'* ]]
+	run -75 redlock -n -k job --restart-guard 1h -- true
+	[[ $output = *'a server has just started'*' (--restart-guard); '[23]h* ]]
+}
+
 # ---- what others do to the key ----
 
 @test "S16 FLUSHALL in mid hold is healed, under the same token" {

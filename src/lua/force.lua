@@ -39,10 +39,11 @@ if v and v ~= token then
 end
 if shared(v) and (seen > 0 or record_is_of(v)) then
 	may_be_shared(slot, v, nil, at, true)
-	if alone and not moving and not bad and c and c < seen then -- see leave.lua
-		share(v, '?', at, math.max(longest(v, 1), redis.call('pttl', lock)))
-		move(math.max(seen, at), nil, true)
-	end
+end
+local several = slot > 0 or shared(v) or own('hget', state, 'moved:1')
+if v and not moving and is_behind(seen, several, at,
+    math.max(longest(v, 1), redis.call('pttl', lock))) then
+	move(math.max(seen, at), nil, true)
 end
 -- The members whose leases have not ended. `unknown`: the time left to "?".
 local members, all = {}, try('zrange', sharers, 0, -1, 'withscores')

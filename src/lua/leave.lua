@@ -3,15 +3,8 @@
 -- the counter becomes at least that
 local low = math.max(tonumber(ARG.fence),
     not alone and c and rolled_back() and at or 0)
--- If the counter is smaller than one we saw, the server lost data. It may have
--- forgotten other readers, or holders of other slots, so start the counter again:
--- that is how waiters learn of a loss. (With several nodes, the others still know
--- the holders.)
 local others = shared(v) or slots > 1 or slot > 0
-if alone and others and c and c < low then
-	if shared(v) then
-		share(v, '?', at, longest(v, ttl))
-	end
+if is_behind(low, others, at, longest(v, ttl)) then
 	low = math.max(low, at)
 	move(low, nil, true)
 end

@@ -11,13 +11,9 @@ if said == 'healed' or shares and (not mine or pttl <= 0) then
 	leave_line(member)
 end
 local reads = shared(value)
--- an older counter came back: see leave.lua
-if said == 'yes' and alone and c and c < seen
-    and (reads or slot > 0 or select(2, standing(ARG.stands)) > 1) then
-	back = true
-	if reads then
-		share(value, '?', at, longest(value, ttl))
-	end
+if said == 'yes' then
+	back = is_behind(seen, reads or slot > 0
+	    or select(2, standing(ARG.stands)) > 1, at, longest(value, ttl))
 end
 local theirs = may_be_shared(slot, value, record_is_of(value) and record, at,
     reads and said == 'yes' or shares and not joins

@@ -1,12 +1,13 @@
 -- Identifies this server: its run id, followed by " cluster" for a Cluster node
 -- or " active" for an active replica (of KeyDB). Returns "" if INFO is refused.
+-- (A server whose clock was set back tells a negative uptime.)
 local run_id, uptime, member, life
 local function server()
 	if run_id == nil then
 		local words = redis.pcall('info', 'server')
 		words = type(words) == 'string' and words or ''
 		run_id = string.match(words, 'run_id:(%x+)') or ''
-		uptime = tonumber(string.match(words, 'uptime_in_seconds:(%d+)'))
+		uptime = tonumber(string.match(words, 'uptime_in_seconds:(%-?%d+)'))
 		-- the field is redis_mode, server_mode or redict_mode
 		member = string.find(words, '_mode:cluster', 1, true) and ' cluster'
 		-- of two active replicas, each grants what the other has

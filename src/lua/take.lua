@@ -52,14 +52,13 @@ if v and v ~= token then
 	end
 end
 local lost = number_in(v and record, 'lost')
--- with several holders it matters whose fence the counter is
-local several = slot > 0 or shared(v) or own('hget', state, 'moved:1')
 redis.call('del', lock)
 try('del', sharers)
 if v == token and record_is_of(v) then
+	-- with several holders it matters whose fence the counter is
 	pcall(note_all, not several and c)
 end
 v, record = nil, nil
-local ms = free(at, alone, not alone and rolled_back() and at or 0, lost,
-    several and born or nil)
+local low = not alone and rolled_back() and at or 0
+local ms = free(at, alone, math.max(low, seen), lost, several and born or nil)
 return {'yes', text(c), ms}

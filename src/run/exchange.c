@@ -257,9 +257,8 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 	if (c->refused && ask->verb != VERB_RELEASE)
 		hang_up(cl, s);
 	if (session_ask(s, &request,
-			goes_whole(cl, ask) ? NULL
-					    : script_sha(ask, &cl->lease.conf),
-			e, !cl->releases_only) < 0)
+			goes_whole(cl, ask) ? NULL : script_sha(ask), e,
+			!cl->releases_only) < 0)
 		failed(cl, ask, c->why.kind, false, NULL, c->why.text);
 	if (c->state == CONN_CLOSED)
 		exchange_take(cl, ask->node, chan);
@@ -365,7 +364,7 @@ static void teach_release(struct client *cl, int chan, int node)
 	struct session *s = &cl->session[node][chan];
 	struct words request;
 
-	script_teach_release(&cl->lease.conf, &request);
+	script_teach_release(&request);
 	if (session_ask(s, &request, NULL, &(struct errand){0}, false) == 0)
 		cl->whole[node] &= ~(1U << VERB_RELEASE);
 	if (s->conn.state == CONN_CLOSED)

@@ -275,6 +275,20 @@ static void check_listening(int who, int conn)
 	}
 }
 
+/* Nothing comes back on this connection any more, and it does not break: a
+ * network or a proxy has forgotten it. Deaf: nothing arrives either. */
+static void go_mute(struct client *c, int node, int chan)
+{
+	c->mute[node][chan] = c->conns[node][chan];
+	c->deaf[node][chan] = one_in(2);
+}
+
+static bool is_mute(const struct client *c, int node, int chan)
+{
+	return c->mute[node][chan] != 0 &&
+	       c->mute[node][chan] == c->conns[node][chan];
+}
+
 /* One connection delivers in order; two do not. */
 static void send_ask(int who, const struct ask *ask)
 {
@@ -304,6 +318,11 @@ static void send_ask(int who, const struct ask *ask)
 			.client = who,
 			.life = c->life,
 			.conn = *conn};
+		if (is_mute(c, ask->node, ask->chan) &&
+		    c->deaf[ask->node][ask->chan]) {
+			w.flight[slot].arrived = true;
+			continue;
+		}
 		if (i == 0)
 			*front = at = at > *front ? at : *front;
 		post(at, EV_ARRIVE, ask->node, slot, w.serial);
@@ -318,6 +337,10 @@ void reply(int slot)
 
 	f->blocked = false;
 	if (nobodys(f))
+		return;
+	if (w.mutes && rough() && one_in(30))
+		go_mute(c, f->ask.node, f->ask.chan);
+	if (is_mute(c, f->ask.node, f->ask.chan))
 		return;
 	at = w.us + delay();
 	*back = at = at > *back ? at : *back;
@@ -748,6 +771,8 @@ void world_begin(uint64_t seed, int twin, bool aloud)
 	w.T = lengths[chance(3)];
 	w.n_clients = 2 + (int)chance(TOP_MAX - 1);
 	w.tail = one_in(4);
+	/* (not drawn: the other schedules stay what they were) */
+	w.mutes = (seed ^ seed >> 3) % 4 == 0;
 }
 
 void world_people(void)

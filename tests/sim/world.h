@@ -101,6 +101,8 @@ struct client {
 	bool knew[LOSSES_MAX]; /* a counter, when data were lost */
 	int64_t wake_us;
 	int todo, conns[NODES_MAX][CHANNELS];
+	int mute[NODES_MAX][CHANNELS]; /* the connection that has gone mute */
+	bool deaf[NODES_MAX][CHANNELS];
 	int64_t front[NODES_MAX][CHANNELS]; /* FIFO of each connection */
 	int64_t back[NODES_MAX][CHANNELS];
 };
@@ -126,6 +128,7 @@ struct world {
 	bool gentle, calm, steady;
 	bool unequal; /* some want the lock for eight times as long */
 	bool tail;    /* many answers are slower than any lease */
+	bool mutes;   /* connections may go mute: see go_mute() */
 	bool forward_step, backward_step, tell, failed;
 	int64_t forward_us; /* the last step forward */
 	int twin;           /* 0: none */

@@ -195,7 +195,6 @@ static void test_scripts(void)
 		[VERB_CONFIRM] = "'healed'",
 		[VERB_RELEASE] = "pcall(serve,at,alone,",
 	};
-	static const char with_fast_path[] = "redis.pcall('zpopmin',queue)";
 
 	for (int v = VERB_ACQUIRE; v <= VERB_RELEASE; v++) {
 		if (v == VERB_LISTEN || v == VERB_REPLICATE)
@@ -219,15 +218,6 @@ static void test_scripts(void)
 		ok(strstr(w.at[1], "redis.call('select',ARGV["),
 		   "verb %d: it selects the database", v);
 		ok(w.len[1] < 23552, "verb %d: it is no long text", v);
-		if (v != VERB_RELEASE) {
-			keys_close(&k);
-			continue;
-		}
-		ok(strstr(w.at[1], with_fast_path), "on one node it is plain");
-		conf.nodes = 3;
-		script_request(&ask, &conf, &k, TOKEN, "1500 1 -\n", 0,
-			       &scratch, &w);
-		ok(!strstr(w.at[1], with_fast_path), "on several it is not");
 		keys_close(&k);
 	}
 }
@@ -978,7 +968,7 @@ static void test_replicate(void)
 	if (keys_init(&k, "job", 3, TOKEN) < 0)
 		exit(99);
 	script_request(&ask, &conf, &k, TOKEN, "", 7, &scratch, &w);
-	ok(!script_sha(&ask, &conf), "it calls no script");
+	ok(!script_sha(&ask), "it calls no script");
 	is_int(w.n, 3, "replicas are asked for in three words");
 	is_text(w.at[0], "WAIT", "WAIT");
 	is_text(w.at[1], "2", "for so many");

@@ -2,6 +2,8 @@
 /* Orders to one node. Read node.h first. */
 #include "lock/core/node.h"
 
+#include "lock/core/timing.h"
+
 void node_want(struct lease_node *n, enum verb verb, struct instant at)
 {
 	n->want = verb;
@@ -62,6 +64,21 @@ bool node_waits(const struct lease_node *n)
 		owed |= n->link.chan[c].release ||
 			n->link.chan[c].ask.verb == VERB_RELEASE;
 	return owed || n->spoiled;
+}
+
+bool node_is_out(const struct lease *l, const struct lease_node *n,
+		 struct instant at)
+{
+	int64_t mute = timing_mute(l->conf.node_timeout_ms);
+	bool out = n->spoiled;
+
+	for (int c = 0; c < CHANNELS; c++) {
+		const struct ask *ask = &n->link.chan[c].ask;
+
+		out |= ask->verb == VERB_RELEASE &&
+		       !before(at, after(ask->sent, mute));
+	}
+	return out;
 }
 
 bool node_gave_since(const struct lease *l, const struct lease_node *n,

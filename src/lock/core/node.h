@@ -35,6 +35,11 @@ void node_stop_listening(struct lease_node *n);
  * a new grant, so the node must not be asked for one. */
 bool node_waits(const struct lease_node *n);
 
+/* Whether that may be so for as long as we use this token: the connection of
+ * the release broke, or is mute. */
+bool node_is_out(const struct lease *l, const struct lease_node *n,
+		 struct instant at);
+
 /* Several nodes: whether we have given it back, or are about to, since a
  * question was sent. The answer is about a grant that is no longer ours. */
 bool node_gave_since(const struct lease *l, const struct lease_node *n,

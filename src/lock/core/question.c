@@ -14,7 +14,7 @@ static int64_t given_up(const struct lease *l, enum verb verb, int64_t patience)
 	int64_t least = timing_retry(l->conf.ttl_ms);
 
 	if (verb == VERB_ACQUIRE)
-		return 5 * l->conf.node_timeout_ms;
+		return timing_mute(l->conf.node_timeout_ms);
 	return 2 * patience < least ? least : 2 * patience;
 }
 

@@ -179,40 +179,47 @@ static void give_up(struct lease *l, bool busy, struct instant at)
 
 /* ---- several nodes: a minority ---- */
 
-/* Reasons to stop that waiting will not change. */
-static enum lease_end hopeless(struct lease *l)
+/* Reasons to stop that waiting will not change. Under a new token, the nodes
+ * that are out can be asked again: it helps if they are a quorum with those
+ * that answer, who are none. */
+static enum lease_end hopeless(struct lease *l, struct instant at)
 {
-	int spoiled = 0, refused = 0, most;
+	int out = 0, down = 0, refused = 0, most;
 
 	most = l->conf.nodes - lease_quorum(l->conf.nodes);
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
 
-		spoiled += n->spoiled;
+		if (node_is_out(l, n, at))
+			out++;
+		else
+			down += n->vote == VOTE_DOWN;
 		refused += n->vote == VOTE_DOWN && n->refused;
 		if (n->vote == VOTE_NO && n->last.said == SAID_FULL)
 			return END_FULL;
 	}
-	if (refused > most)
+	if (refused > most) {
 		l->refusal = FAIL_REFUSED;
-	return refused > most   ? END_REFUSED
-	       : spoiled > most ? END_STALE
-				: END_NONE;
+		return END_REFUSED;
+	}
+	return out + down > most && down <= most ? END_STALE : END_NONE;
 }
 
 /* Too few nodes have the outer hold: it does not exist, or no longer. */
 static bool joins_in_vain(struct lease *l, struct instant at)
 {
-	int may = 0, spoiled = 0;
+	int may = 0, out = 0;
 
 	if (!l->joining || l->conf.nodes == 1 || lease_votes(l, VOTE_NO) == 0)
 		return false;
 	for (int i = 0; i < l->conf.nodes; i++) {
-		may += node_is_ours(&l->node[i]) || l->node[i].spoiled;
-		spoiled += l->node[i].spoiled;
+		bool is_out = node_is_out(l, &l->node[i], at);
+
+		may += node_is_ours(&l->node[i]) || is_out;
+		out += is_out;
 	}
 	/* with the nodes that we must not ask, it could be a quorum */
-	if (spoiled > 0 && may >= lease_quorum(l->conf.nodes)) {
+	if (out > 0 && may >= lease_quorum(l->conf.nodes)) {
 		ending_begin(l, END_STALE, 0, at);
 		return true;
 	}
@@ -233,7 +240,7 @@ static void rounds_fail(struct lease *l, struct instant at)
 	bool busy = lease_answered(l), woken = false, keep, freed;
 	bool narrow = l->only > 0;
 	struct instant limit = limit_of(l);
-	enum lease_end end = hopeless(l);
+	enum lease_end end = hopeless(l, at);
 
 	if (joins_in_vain(l, at))
 		return;

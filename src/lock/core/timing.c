@@ -70,3 +70,8 @@ int64_t timing_hedge(int64_t srtt_ms)
 {
 	return 4 * srtt_ms < 50 ? 50 : 4 * srtt_ms;
 }
+
+int64_t timing_mute(int64_t node_timeout_ms)
+{
+	return 5 * node_timeout_ms;
+}

@@ -53,5 +53,7 @@ int64_t timing_ttl_for(int64_t outage_ms);
 
 int64_t timing_retry(int64_t ttl);     /* pause after an error */
 int64_t timing_hedge(int64_t srtt_ms); /* wait, then ask on the other channel */
+/* A connection that has not answered for so long is certainly dead. */
+int64_t timing_mute(int64_t node_timeout_ms);
 
 #endif

@@ -24,7 +24,7 @@ static const struct script {
 		[VERB_CONFIRM] = SCRIPT(CONFIRM, CONFIRM),
 		[VERB_RELEASE] = SCRIPT(RELEASE, RELEASE),
 },
-  join = SCRIPT(JOIN, JOIN), release_each = SCRIPT(RELEASE_EACH, RELEASE);
+  join = SCRIPT(JOIN, JOIN);
 
 /* One line per field: a newline in a value becomes a blank. */
 static void add_about(const struct holder *who, char text[IDENTITY_SIZE],
@@ -201,20 +201,15 @@ static void fill_release(const struct ask *ask, const struct lease_conf *conf,
 	request_text(w, RELEASE_ENTRY, ""); /* see history_tell() */
 }
 
-static const struct script *script_of(const struct ask *ask,
-				      const struct lease_conf *conf)
+static const struct script *script_of(const struct ask *ask)
 {
-	if (ask->verb == VERB_ACQUIRE && ask->joins)
-		return &join;
-	if (ask->verb == VERB_RELEASE && conf->nodes > 1)
-		return &release_each;
-	return &scripts[ask->verb];
+	return ask->verb == VERB_ACQUIRE && ask->joins ? &join
+						       : &scripts[ask->verb];
 }
 
-void script_teach_release(const struct lease_conf *conf, struct words *out)
+void script_teach_release(struct words *out)
 {
-	const struct script *script =
-		script_of(&(struct ask){.verb = VERB_RELEASE}, conf);
+	const struct script *script = &scripts[VERB_RELEASE];
 
 	*out = (struct words){0};
 	words_add_text(out, "SCRIPT");
@@ -222,11 +217,11 @@ void script_teach_release(const struct lease_conf *conf, struct words *out)
 	words_add(out, script->lua, script->len);
 }
 
-const char *script_sha(const struct ask *ask, const struct lease_conf *conf)
+const char *script_sha(const struct ask *ask)
 {
 	if (ask->verb == VERB_LISTEN || ask->verb == VERB_REPLICATE)
 		return NULL;
-	return script_of(ask, conf)->sha;
+	return script_of(ask)->sha;
 }
 
 void script_request(const struct ask *ask, const struct lease_conf *conf,
@@ -234,7 +229,7 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    int db, struct script_scratch *scratch, struct words *out)
 {
 	bool joins = ask->verb == VERB_ACQUIRE && ask->joins;
-	const struct script *script = script_of(ask, conf);
+	const struct script *script = script_of(ask);
 
 	*out = (struct words){0};
 	if (ask->verb == VERB_LISTEN) {

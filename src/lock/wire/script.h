@@ -32,11 +32,11 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    struct keys *keys, const char *token, const char *identity,
 		    int db, struct script_scratch *scratch, struct words *out);
 
-/* Makes a request (SCRIPT LOAD) that tells the server the script by which a
- * client with these settings releases. */
-void script_teach_release(const struct lease_conf *conf, struct words *out);
+/* Makes a request (SCRIPT LOAD) that tells the server the script of a release.
+ */
+void script_teach_release(struct words *out);
 
 /* The hash of the script that it calls; NULL: it calls none. */
-const char *script_sha(const struct ask *ask, const struct lease_conf *conf);
+const char *script_sha(const struct ask *ask);
 
 #endif
