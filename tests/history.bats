@@ -779,6 +779,21 @@ END
 	[[ $(entries a | head -n 1) = *' outcome=expired '* ]]
 }
 
+@test "a lock that was waited for, and ran out before its first renewal: written, too" {
+	local n
+
+	for n in 1 2; do
+		hold 300
+		if [ $n = 2 ]; then set -- --supersede; fi # another path
+		"$REDLOCK" -u "$url" lock job -w 10s -t 700ms "$@" >/dev/null
+		ends_with 0
+		wait_until lock_is_free
+		redlock -k job -- true
+		written $((3 * n))
+		[ "$(entries a | grep -c outcome=expired)" = $n ]
+	done
+}
+
 @test "a waiter that was handed the lock and never claimed it did not hold it" {
 	hold 400
 	start -k job -t 600ms -- true

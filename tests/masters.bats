@@ -209,6 +209,39 @@ reads_on() { # NODE N: that node has N readers
 }
 have_on() { [ "$(cli "$1" exists job)" = "$2" ]; }
 
+@test "R47 a nested run, when the lock has just vanished everywhere: it joins once the holder has set it again" {
+	local lost
+
+	several 3
+	for lost in 'del job' flushall; do
+		redlock -k job -t 3s -- sh -c "echo \$REDLOCK_FENCE >'$T/outer'
+			$(on_each $lost)
+			'$REDLOCK' -k job -n -- sh -c 'echo \$REDLOCK_FENCE' >'$T/inner'" \
+			>/dev/null
+		diff "$T/outer" "$T/inner"
+	done
+	redlock -s -k job -t 3s -- sh -c "echo \$REDLOCK_FENCE >'$T/outer'
+		$(on_each flushall)
+		'$REDLOCK' -s -k job -n -- sh -c 'echo \$REDLOCK_FENCE' >'$T/inner'" \
+		>/dev/null
+	diff "$T/outer" "$T/inner"
+	wait_until have 0
+}
+on_each() { # WORD...: so the shell says it to all servers
+	local n
+
+	for n in "${names[@]}"; do echo "redis-cli -s '$T/$n.sock' $*"; done
+}
+
+@test "R47 a nested run whose holder has died with the servers' data: the lock is its own when that lease is over" {
+	several 3
+	redlock -q -k job -t 1s -- sh -c 'echo "$REDLOCK_HELD" >"$0"; kill -KILL $PPID
+		sleep 0.1' "$T/held" || true
+	on_all flushall >/dev/null
+	REDLOCK_HELD=$(cat "$T/held") redlock -k job -n -- touch "$T/ran"
+	[ -e "$T/ran" ]
+}
+
 @test "S30 R11 a nested run is repaired with the run around it" {
 	several 3
 	node_kill c

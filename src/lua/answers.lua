@@ -18,6 +18,15 @@ local function mine()
 		end
 	end
 end
+-- Notes that the lock that was handed to us did not go unclaimed: see expired.lua.
+local function claim(n)
+	local words, found = string.gsub(record_at(n, token) or '',
+	    '\n' .. handed_line, '\n', 1)
+	if found > 0 then
+		put(field('holder', n), words)
+		record = n == slot and words or record
+	end
+end
 local function ours(n, at, fresh)
 	if reads then
 		share(v, member, at, ttl)
@@ -39,6 +48,7 @@ local function ours(n, at, fresh)
 	end
 	if not fresh and not reads then
 		note_round(n, member)
+		claim(n)
 	end
 	-- the counter may have moved for another client since our grant, even in
 	-- this script; then we need a new fence

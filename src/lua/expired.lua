@@ -1,8 +1,8 @@
 -- The history entry of a hold that nobody ended: its holder crashed, or nobody
 -- renewed or released what was locked by hand. The record of slot n stays until
 -- the next client is granted the slot, which writes the entry. Readers leave no
--- such record, nor do --min-hold and --no-history. A waiter that was handed the
--- lock and never renewed it may not have claimed it.
+-- such record, nor do --min-hold and --no-history, nor a waiter that was handed
+-- the lock and never claimed it.
 --
 -- The hold lasted about a lease longer than its renewals, of which there is one
 -- each sixth of the lease or 5 s. On several nodes the record does not have the
@@ -15,8 +15,7 @@ local function note_expired(n, words, at, renewals)
 	end
 	local about = about_of(words)
 	renewals = whole(renewals) or 0
-	if not recorded(about) or renewals == 0
-	    and string.find(words, '\n' .. handed_line, 1, true) then
+	if not recorded(about) or string.find(words, '\n' .. handed_line, 1, true) then
 		return
 	end
 	local fence = ARG.alone == '1' and number_in(words, 'fence')

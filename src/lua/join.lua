@@ -33,7 +33,7 @@ end
 local value = group == '0' and outer or 'shared:' .. group
 local there = group == '0'
 -- the holder may heal it: see confirm.lua, which also asks for how long
-if not v and not bad and alone
+if not v and not bad
     and ((not c or c < m) and ARG.here == '1'
     or c and (c == m or untouched(m))) then
 	return {'vanished', text(c)}

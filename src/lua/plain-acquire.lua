@@ -24,12 +24,14 @@ elseif ARG.plain == '1' and #ARG.ticket == 16 then
 	local c, record = got[1], got[2] or ''
 	local claimed = 'token ' .. token .. '\nttl ' .. ARG.ttl .. '\nfence '
 	    .. (c or '') .. '\nsince '
+	local about = ARG.stands:sub(#ARG.ttl + 6)
 	if not sound(c) then
 		v = nil
 	elseif v == token and record:sub(1, #claimed) == claimed
-	    and record:sub(#claimed + 14)
-	    == '\nhanded 1\n' .. ARG.stands:sub(#ARG.ttl + 6) then
+	    and record:sub(#claimed + 14) == '\nhanded 1\n' .. about then
 		redis.call('pexpire', lock, ARG.ttl)
+		redis.pcall('hset', state, 'holder',
+		    record:sub(1, #claimed + 14) .. about)
 		return {'granted', c, 0, 0, '0', '', now():sub(1, 13), '-1', ''}
 	end
 	if v and v ~= token and record:find('token ' .. v .. '\n', 1, true) == 1

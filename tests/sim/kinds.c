@@ -409,6 +409,16 @@ static bool asker_lives(const struct flight *f)
 	return f->life == w.client[f->client].life;
 }
 
+/* Its holder runs and has the same servers: it is no newcomer, but joins. */
+static bool has_outer(const struct token *t)
+{
+	int outer = token_of(t->conf.outer.token);
+	const struct client *c = &w.client[tokens[outer].client];
+
+	return t->conf.outer.here && outer > 0 && c->token == outer &&
+	       c->running;
+}
+
 /* By asking, or handed over. Who knew no counter at a loss is the newcomer that
  * may overlap. */
 static void granted(const struct flight *f, int token, int n)
@@ -425,8 +435,8 @@ static void granted(const struct flight *f, int token, int n)
 	/* a question to join that comes late joins nobody who holds alone */
 	if (joins && c->token == token && c->running && !c->lease.joined)
 		return;
-	plot.newcomer |=
-		!joins && f->ask.verb == VERB_ACQUIRE && f->ask.seen == 0;
+	plot.newcomer |= !joins && f->ask.verb == VERB_ACQUIRE &&
+			 f->ask.seen == 0 && !has_outer(t);
 	if (n_nodes == 1)
 		t->family = family;
 	t->joined = joins ? family : t->joined;
@@ -443,7 +453,8 @@ static void granted(const struct flight *f, int token, int n)
 	if (c->token != token)
 		expose_here(); /* an earlier run's, come late */
 	note_robbed(here - nodes);
-	note_newcomer(c, token == f->token && f->ask.seen == 0);
+	note_newcomer(c,
+		      token == f->token && f->ask.seen == 0 && !has_outer(t));
 	if (plot.rolls)
 		note_unaware(f);
 	/* else as well as it can be done */
@@ -1221,7 +1232,8 @@ static void nest(int parent)
 	struct lease_outer outer = {.slot = slot_of(p),
 				    .group = lease_group(&p->lease),
 				    .fence = p->lease.fence,
-				    .ttl_ms = p->ttl};
+				    .ttl_ms = p->ttl,
+				    .here = !one_in(4)};
 	int who = TOP_MAX;
 
 	while (who < CLIENTS_MAX && !free_client(&w.client[who]))
@@ -1314,6 +1326,15 @@ static bool left_alone(const struct client *c)
 	       !w.client[tokens[outer].client].running;
 }
 
+/* One that was excused runs beside it. */
+static bool is_beside(const struct client *c)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if (w.client[i].running && !together(c, &w.client[i]))
+			return true;
+	return false;
+}
+
 void sim_lost(int who)
 {
 	struct client *c = &w.client[who];
@@ -1326,7 +1347,7 @@ void sim_lost(int who)
 	else if (plot.bare)
 		violated("client %d: its bare majority stayed bare", who);
 	else if (plot.flushes && !plot.newcomer && !may_overlap(c) &&
-		 !(c->lease.joined && left_alone(c)))
+		 !is_beside(c) && !(c->lease.joined && left_alone(c)))
 		violated("client %d: lost by FLUSHALL", who);
 	else if (n_nodes == 1 && (plot.spoils || plot.neat) &&
 		 !may_overlap(c) && !c->stopped &&
@@ -1704,11 +1725,21 @@ static void plan_rolls(int64_t span)
 		post(chance(span), EV_FLUSH, 0, LOSS_LAST, 0);
 }
 
+/* Of all nodes, or of one. */
+static void flush_all(int64_t at)
+{
+	int one = n_nodes > 1 && one_in(2) ? (int)chance(n_nodes) : -1;
+
+	for (int i = 0; i < n_nodes; i++)
+		if (one < 0 || one == i)
+			post(at, EV_FLUSH, i, LOSS_ALL, 0);
+}
+
 static void plan_flushes(int64_t span)
 {
 	plot.flushes = w.steady = true;
 	for (int i = (int)chance(3); i >= 0; i--)
-		post(w.T * 500 + chance(span), EV_FLUSH, 0, LOSS_ALL, 0);
+		flush_all(w.T * 500 + chance(span));
 }
 
 /* One of them. */
@@ -1813,7 +1844,7 @@ static void plan_faults(void)
 		plan_rush();
 		return;
 	}
-	if (n_nodes == 1 && plot.mix <= MIX_SLOTS && one_in(2)) {
+	if (plot.mix <= MIX_SLOTS && one_in(n_nodes == 1 ? 2 : 6)) {
 		plan_flushes(w.T * 6000);
 		return;
 	}

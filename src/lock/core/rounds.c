@@ -205,6 +205,19 @@ static enum lease_end hopeless(struct lease *l, struct instant at)
 	return out + down > most && down <= most ? END_STALE : END_NONE;
 }
 
+/* Where the outer hold has vanished, its holder sets it again: see vote.c. */
+static bool outer_may_return(const struct lease *l, int may, struct instant at)
+{
+	int vanished = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		vanished += l->node[i].vote == VOTE_NO &&
+			    l->node[i].last.said == SAID_VANISHED;
+	return vanished > 0 && before(at, l->outer_by) &&
+	       may + vanished + lease_votes(l, VOTE_OPEN) >=
+		       lease_quorum(l->conf.nodes);
+}
+
 /* Too few nodes have the outer hold: it does not exist, or no longer. */
 static bool joins_in_vain(struct lease *l, struct instant at)
 {
@@ -218,6 +231,8 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 		may += node_is_ours(&l->node[i]) || is_out;
 		out += is_out;
 	}
+	if (outer_may_return(l, may, at))
+		return false;
 	/* with the nodes that we must not ask, it could be a quorum */
 	if (out > 0 && may >= lease_quorum(l->conf.nodes)) {
 		ending_begin(l, END_STALE, 0, at);

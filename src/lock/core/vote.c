@@ -272,6 +272,7 @@ static void await_outer(struct lease *l, struct lease_node *n,
 	n->want = VERB_NONE;
 	n->vote = VOTE_NO;
 	n->last = busy_for(OUTER_LOOK_MS);
+	n->last.said = SAID_VANISHED;
 	rounds_check(l, at);
 }
 
