@@ -287,6 +287,16 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 	redlock -k job -- sh -c "$(inner) -s -n -- true"
 }
 
+@test "R47 nesting: the key is lost, with all data and alone, in turn: joined each time" {
+	redlock -k job -t 3s -- sh -c "echo \$REDLOCK_FENCE
+		for lost in flushall 'del job' flushall 'del job'; do
+			redis-cli -s '$T/a.sock' \$lost >/dev/null
+			$(inner) -n -- sh -c 'echo \$REDLOCK_FENCE'
+		done" >"$T/fences"
+	[ "$(wc -l <"$T/fences")" = 5 ]
+	[ "$(sort -u "$T/fences" | wc -l)" = 1 ]
+}
+
 @test "nesting: the key has vanished and the outer one does not know yet: joined all the same" {
 	redlock -k job -t 3s -- sh -c "redis-cli -s '$T/a.sock' del job
 		$(inner) -n -- sh -c 'echo ran >\"$T/ran.1\"'

@@ -20,8 +20,7 @@ local function mine()
 end
 -- Notes that the lock that was handed to us did not go unclaimed: see expired.lua.
 local function claim(n)
-	local words, found = string.gsub(record_at(n, token) or '',
-	    '\n' .. handed_line, '\n', 1)
+	local words, found = (record_at(n, token) or ''):gsub('\n' .. handed_line, '\n', 1)
 	if found > 0 then
 		put(field('holder', n), words)
 		record = n == slot and words or record

@@ -27,14 +27,16 @@ lives_ms = math.max(lives_ms, ttl)
 local outer, group, m = ARG.outer, ARG.group, tonumber(ARG.fence)
 local at = time()
 local alone = ARG.alone == '1'
-if not alone and group ~= '0' and shared(v) then
-	group = string.sub(v, 8)
+if not alone and group ~= '0' then
+	local here = v or string.match(record or '', '^token (shared:%d+)\n')
+	group = shared(here) and string.sub(here, 8) or group
 end
 local value = group == '0' and outer or 'shared:' .. group
 local there = group == '0'
--- the holder may heal it: see confirm.lua, which also asks for how long
-if not v and not bad
-    and ((not c or c < m) and ARG.here == '1'
+-- The holder may heal it: see confirm.lua, which also asks for how long. (The
+-- record is that of the last one who had it, and goes with a release.)
+if not v and not bad and (is_of(record, value)
+    or (not c or c < m) and ARG.here == '1'
     or c and (c == m or untouched(m))) then
 	return {'vanished', text(c)}
 end

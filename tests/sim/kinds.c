@@ -877,7 +877,13 @@ void sim_start(int who)
 		if (i == who || !w.client[i].running ||
 		    together(c, &w.client[i]))
 			continue;
-		if (may_overlap_with(c, &w.client[i]) || inherits(who, i))
+		if (plot.flushes && !plot.newcomer && !c->lease.joined &&
+		    has_outer(&tokens[c->token]) &&
+		    w.client[i].token ==
+			    token_of(tokens[c->token].conf.outer.token))
+			violated("client %d starts beside the run around it",
+				 who);
+		else if (may_overlap_with(c, &w.client[i]) || inherits(who, i))
 			w.overlaps++;
 		else
 			violated("client %d starts while client %d runs", who,
@@ -1353,6 +1359,10 @@ void sim_lost(int who)
 		 !may_overlap(c) && !c->stopped &&
 		 w.us - c->cont_us > w.T * 4000)
 		violated("client %d: lost, and nobody took it", who);
+	else if (plot.rolls && !plot.newcomer &&
+		 nodes[0].slot[slot_of(c)].value[0] == '\0' && !is_beside(c) &&
+		 !(c->lease.joined && left_alone(c)))
+		violated("client %d: lost by an older counter", who);
 	kill_command(who);
 }
 
@@ -1480,6 +1490,14 @@ static void forget_rests(void)
 		stay_of(i)->rests_ms = 0;
 }
 
+/* A command may start a redlock before the next renewal. */
+static void nest_soon(void)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if (w.client[i].running && plot.nests && one_in(4))
+			post(w.us + chance(5000), EV_NEST, i, 0, 0);
+}
+
 static void lose_data(int node)
 {
 	tell("%s loses everything", w.server[node].name);
@@ -1488,6 +1506,8 @@ static void lose_data(int node)
 	redis_flush(here->redis);
 	forget_rests();
 	lose_counter(0);
+	if (plot.flushes)
+		nest_soon();
 }
 
 /* As after a restart without the end of the append-only file. */
@@ -2219,6 +2239,20 @@ static const struct twin {
 	{"who was asked is a stranger once the record is lost",
 	 {{"not record_is_of(value) and seen == 0\nand redis.call('exists'",
 	   "not record_is_of(value)\nand redis.call('exists'"}}},
+	{"what does not run yet is healed, too",
+	 {{"if seen == 0 or ends < 0 or ends > 0 and",
+	   "if seen == 0 or ends > 0 and"}}},
+	{"a healed lock lasts for as long as who heals it wants it",
+	 {{"return math.max(ttl, record_is_of(value) and number_in(record, "
+	   "'ttl') or 0)",
+	   "return ttl"}}},
+	{"an older counter ends a hold",
+	 {{"return not c or c == seen or lives and c < seen\n",
+	   "return not c or c == seen\n"}}},
+	{"a nested run sets the lock that has vanished",
+	 {{"return {'vanished', text(c)}\n",
+	   "redis.call('set', lock, value, 'px', ttl)\nv = value\n"
+	   "move(math.max(c or at, m))\n"}}},
 	/* and, seen on several nodes alone: */
 	{"a restarted node votes at once",
 	 {{"guarded = free and guard > 0 and young(guard)\n",
@@ -2231,13 +2265,16 @@ static const struct twin {
 	 {{"if only >= 0 then\nseek(only, only)", "if false then\n"}}},
 	{"a fence counts, whoever has raised the counter to it",
 	 {{"others and 1 or 0, raised,", "others and 1 or 0, 1,"}}},
+	{"where the lock has vanished, a nested run takes it for itself",
+	 {{"if not v and not bad and (is_of",
+	   "if not v and not bad and alone and (is_of"}}},
 	/* not in the scripts: see blur() */
 	{"slots of several nodes count as one, whichever they are", {{0}}},
 	/* see insist() */
 	{"in vain for one slot, another is not asked for", {{0}}},
 };
 #define TWINS ((int)(sizeof(twins) / sizeof(twins[0])))
-#define OF_SEVERAL 7
+#define OF_SEVERAL 8
 
 /* ---- one schedule ---- */
 

@@ -29,8 +29,10 @@ enum twin {
 	TWIN_DEL_AFTER,      /* the release deletes what it handed over */
 	TWIN_LOSS_UNTOLD,    /* a grant does not tell of a lost counter */
 	TWIN_BACK_IS_LOST,   /* an older counter ends a hold */
+	TWIN_OLD_GRANT,      /* a command starts on a grant that was renewed */
 	/* and, where there are several nodes: */
 	TWIN_NO_GUARD,    /* a node votes as soon as it is up */
+	TWIN_SHORT_GUARD, /* ... or after T, though others have longer leases */
 	TWIN_ROLLED_BACK, /* a counter that was set back goes on by 1 */
 	TWIN_ROUND,       /* a release of an earlier round counts */
 	TWIN_COUNT

@@ -272,14 +272,17 @@ void sim_arrived(int node, int slot)
 {
 	struct flight *f = &w.flight[slot];
 	struct node *n = &nodes[node];
+	struct ask ask = f->ask;
 	int64_t had;
 
+	if (w.short_guard)
+		ask.guard_ms = f->conf.guard_ms;
 	if (refuses(n, f)) {
 		break_off(f);
 		return;
 	}
 	had = node_locked(n, wall_us(node)) ? n->token : 0;
-	f->answer = node_run(n, &f->ask, f->token, &f->conf, wall_us(node));
+	f->answer = node_run(n, &ask, f->token, &f->conf, wall_us(node));
 	if (f->ask.verb == VERB_ACQUIRE && f->answer.said == SAID_GRANTED)
 		claimed = f->token;
 	if (one_in(8)) { /* appendfsync everysec */
@@ -572,6 +575,8 @@ static void setup(uint64_t seed, int twin, bool aloud)
 	world_begin(seed, twin, aloud);
 	w.late_stamp = twin == TWIN_STAMP_AT_REPLY;
 	w.no_poll = twin == TWIN_NO_POLL;
+	w.old_grant = twin == TWIN_OLD_GRANT;
+	w.short_guard = twin == TWIN_SHORT_GUARD;
 	last_fence = last_grant = granted_token = grant_us = 0;
 	restarts = 0;
 	rolls = was_set_back = false;
@@ -619,7 +624,9 @@ static const char *const twin_names[TWIN_COUNT] = {
 	[TWIN_DEL_AFTER] = "the release deletes what it handed over",
 	[TWIN_LOSS_UNTOLD] = "a grant does not tell of a lost counter",
 	[TWIN_BACK_IS_LOST] = "an older counter ends a hold",
+	[TWIN_OLD_GRANT] = "a renewal counts as a new grant",
 	[TWIN_NO_GUARD] = "no restart guard",
+	[TWIN_SHORT_GUARD] = "a guard of our own T alone",
 	[TWIN_ROLLED_BACK] = "a counter that was set back goes on by 1",
 	[TWIN_ROUND] = "a release of an earlier round counts",
 };

@@ -499,7 +499,9 @@ static void query(int who)
 		else if (before(at, timing_start(s, c->ttl))) {
 			sim_start(who);
 			lease_use(l);
-		} else
+		} else if (w.old_grant)
+			lease_use(l);
+		else
 			lease_hurry(l, -1, at);
 	}
 	if (c->running && !c->dying && !before(at, l->stop_by)) {

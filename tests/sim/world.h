@@ -135,6 +135,8 @@ struct world {
 	/* twins in clients: answered is counted as sent; who waits for ever
 	 * listens, and asks no more */
 	bool late_stamp, no_poll;
+	/* others: a renewal counts as a new grant; the guard is our own T */
+	bool old_grant, short_guard;
 	struct server server[NODES_MAX];
 	struct client client[CLIENTS_MAX];
 	struct event heap[EVENTS_MAX];

@@ -205,17 +205,25 @@ static enum lease_end hopeless(struct lease *l, struct instant at)
 	return out + down > most && down <= most ? END_STALE : END_NONE;
 }
 
-/* Where the outer hold has vanished, its holder sets it again: see vote.c. */
-static bool outer_may_return(const struct lease *l, int may, struct instant at)
+/* Where the outer hold has vanished, its holder sets it again (see vote.c),
+ * unless so many nodes say that it does not hold the lock that it cannot have a
+ * quorum. */
+static bool outer_may_return(const struct lease *l, struct instant at)
 {
-	int vanished = 0;
+	int vanished = 0, no = 0;
 
-	for (int i = 0; i < l->conf.nodes; i++)
-		vanished += l->node[i].vote == VOTE_NO &&
-			    l->node[i].last.said == SAID_VANISHED;
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		if (n->vote != VOTE_NO)
+			continue;
+		if (n->last.said == SAID_VANISHED)
+			vanished++;
+		else
+			no++;
+	}
 	return vanished > 0 && before(at, l->outer_by) &&
-	       may + vanished + lease_votes(l, VOTE_OPEN) >=
-		       lease_quorum(l->conf.nodes);
+	       no <= l->conf.nodes - lease_quorum(l->conf.nodes);
 }
 
 /* Too few nodes have the outer hold: it does not exist, or no longer. */
@@ -231,7 +239,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 		may += node_is_ours(&l->node[i]) || is_out;
 		out += is_out;
 	}
-	if (outer_may_return(l, may, at))
+	if (outer_may_return(l, at))
 		return false;
 	/* with the nodes that we must not ask, it could be a quorum */
 	if (out > 0 && may >= lease_quorum(l->conf.nodes)) {

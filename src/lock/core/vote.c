@@ -218,7 +218,6 @@ static void granted(struct lease *l, struct lease_node *n,
 	/* renewals keep what runs; an old acquire proves nothing about it */
 	if (l->in_use && node_is_ours(n))
 		return;
-	l->outer_by = LONG_AGO;
 	note_grant(l, n, asked, a);
 	/* late, but still ours: the lease counts from its own question */
 	if (l->state == LEASE_WAITING) {
@@ -231,6 +230,8 @@ static void granted(struct lease *l, struct lease_node *n,
 	}
 	n->vote = VOTE_YES;
 	n->want = VERB_NONE;
+	if (lease_votes(l, VOTE_YES) >= lease_quorum(l->conf.nodes))
+		l->outer_by = LONG_AGO;
 	/* too soon after a loss: keep the grant, so that nobody else gets the
 	 * lock, but do not start yet */
 	if (before(at, n->embargo)) {
