@@ -138,6 +138,7 @@ struct plot {
 	bool evicted, full, moving, cluster;
 	bool spoils;   /* nothing fails but by what is kept beside the lock */
 	bool rolls;    /* nothing fails but that what came last is lost */
+	bool granted;  /* since the first loss somebody has been granted it */
 	bool newcomer; /* since the last loss one has had the free handed out,
 			  or force-release has taken what had vanished */
 	bool blind;    /* a twin: see blur() */
@@ -435,6 +436,7 @@ static void granted(const struct flight *f, int token, int n)
 	/* a question to join that comes late joins nobody who holds alone */
 	if (joins && c->token == token && c->running && !c->lease.joined)
 		return;
+	plot.granted |= !joins;
 	plot.newcomer |= !joins && f->ask.verb == VERB_ACQUIRE &&
 			 f->ask.seen == 0 && !has_outer(t);
 	if (n_nodes == 1)
@@ -1359,7 +1361,7 @@ void sim_lost(int who)
 		 !may_overlap(c) && !c->stopped &&
 		 w.us - c->cont_us > w.T * 4000)
 		violated("client %d: lost, and nobody took it", who);
-	else if (plot.rolls && !plot.newcomer &&
+	else if (plot.rolls && !plot.granted &&
 		 nodes[0].slot[slot_of(c)].value[0] == '\0' && !is_beside(c) &&
 		 !(c->lease.joined && left_alone(c)))
 		violated("client %d: lost by an older counter", who);
@@ -1467,6 +1469,7 @@ static void lose_counter(int64_t left)
 	plot.losses_at[w.losses - 1] = node;
 	here->loss_us = w.us;
 	plot.newcomer = false;
+	plot.granted &= w.losses > 1;
 }
 
 /* The counter and the records, but not the locks. */
@@ -2113,6 +2116,7 @@ static void plan_forces(int64_t span)
 		int64_t us = w.T * (w.calm ? 1400 : 2000) + chance(w.T * 300);
 		bool now = !w.steady && one_in(3);
 
+		us *= w.unequal ? 4 : 1;
 		post(at, EV_FORCE, 0, now ? FORCE_NOW : FORCE_BEGIN, us);
 		at += us + w.T * 1000 + chance(w.T * 3000);
 	}
@@ -2336,6 +2340,12 @@ static bool taken(int n)
 	return sum >= lease_quorum(n_nodes);
 }
 
+/* The longest lease that anybody wants. */
+static int64_t longest_us(void)
+{
+	return w.T * 1000 * (w.unequal ? 8 : 2);
+}
+
 /* Long after the last fault: a lock that is free, and who wants it. */
 static void check_idle(void)
 {
@@ -2361,14 +2371,16 @@ static void check_idle(void)
 		plot.idle_us = w.us;
 	plot.waited = waits;
 	/* a heartbeat, and what may have to be waited out after a loss */
-	if (w.us - plot.idle_us > 7000000 + w.T * 3000)
+	if (w.us - plot.idle_us > 7000000 + longest_us() * 3 / 2)
 		violated("nobody has the lock, and somebody waits");
 	/* tokens of which none has a quorum are somebody's, too */
-	if (runs || !wants || !plot.wanted || w.us - w.quiet_us < w.T * 10000)
+	if (runs || !wants || !plot.wanted ||
+	    w.us - w.quiet_us < longest_us() * 5)
 		plot.none_us = w.us;
 	plot.wanted = wants;
-	if (w.us - plot.none_us >
-	    (n_nodes > 1 ? 20000000 + w.T * 10000 : 7000000 + w.T * 5000))
+	if (w.us - plot.none_us > (n_nodes > 1
+					   ? 20000000 + longest_us() * 5
+					   : 7000000 + longest_us() * 5 / 2))
 		violated("nobody runs, and somebody waits");
 }
 
@@ -2425,7 +2437,7 @@ static void check_end(void)
 		return;
 	/* an acquire delayed on a given-up connection may leave an orphan, for
 	 * T at most */
-	w.us += w.T * 8000;
+	w.us += longest_us() * 4;
 	for (int i = 0; i < n_nodes; i++) {
 		go_to(i);
 		scan();
@@ -2469,6 +2481,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 		keys_close(&tokens[i].keys);
 	memset(&plot, 0, sizeof(plot));
 	world_begin(seed, twin, aloud);
+	w.unequal = (seed ^ seed >> 5) % 4 == 1; /* see w.mutes */
 	plot.blind = twin == TWINS - 2;
 	plot.stubborn = twin == TWINS - 1;
 	plot.mix = (enum mix)chance(MIX_COUNT);

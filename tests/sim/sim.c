@@ -638,8 +638,7 @@ const char *sim_twin(int twin)
 
 uint64_t sim_twin_from(int twin)
 {
-	(void)twin;
-	return 1;
+	return twin == TWIN_SHORT_GUARD ? 256000 : 1;
 }
 
 int sim_twin_nodes(int twin)
