@@ -44,7 +44,7 @@ need_kinds() {
 }
 
 @test "each broken twin of the protocol is caught by the simulator" {
-	run -0 twins "$sim" 100000 13
+	run -0 twins "$sim" 100000 15
 }
 
 @test "a seed plays the same schedule again" {
@@ -73,7 +73,7 @@ need_kinds() {
 
 @test "each broken twin of the scripts is caught by the simulator" {
 	need_kinds
-	run -0 twins "$kinds" 3000 43
+	run -0 twins "$kinds" 3000 48
 }
 
 @test "the small Redis of the simulator and a real server agree" {

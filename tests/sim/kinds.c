@@ -1028,7 +1028,7 @@ static int outer_of(const struct flight *f)
 	return f->ask.joins ? root_of(&tokens[f->token]) : f->token;
 }
 
-/* R17: the node has lost who joined this holder, and the holder was not told of
+/* R17, R50: the node has lost who joined this holder, and the holder was not told of
  * them. When it renews or ends, nothing tells that they were forgotten. */
 static bool forgets(const struct flight *f)
 {

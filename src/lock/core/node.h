@@ -24,7 +24,7 @@ void node_want(struct lease_node *n, enum verb verb, struct instant at);
 void node_want_release(struct lease_node *n, struct instant at);
 
 /* Notes that a question whose answer does not count may have run, or may still
- * run: the node is owed a release. (Not after a repair: see R29 in
+ * run: the node is owed a release. (Not after a repair: see R54 in
  * docs/protocol.md.) */
 void node_may_have(struct lease_node *n, const struct ask *asked);
 
