@@ -198,8 +198,8 @@ static void node_has_run(const struct flight *f, const struct node *n,
  * several nodes agree, and none was set back. */
 static bool fences_kept(void)
 {
-	if (n_nodes > 1 && restarts + w.losses > 0 &&
-	    (clocks_apart || w.backward_step))
+	if (n_nodes > 1 && ((clocks_apart && w.losses > 0) ||
+			    (w.backward_step && restarts + w.losses > 0)))
 		return false;
 	return fences_promised();
 }
@@ -212,7 +212,7 @@ static void check_fence(int who)
 	/* after a loss of data, on one node: it does not know yet that it was
 	 * granted again; the fence in its hand says so */
 	if (fence <= last_fence && fences_kept() && !may_overlap(c) &&
-	    (n_nodes > 1 || w.losses == 0 ||
+	    (n_nodes > 1 || !lost_since(tokens[c->token].came_us) ||
 	     fence == tokens[c->token].granted_fence))
 		violated("client %d: fence %" PRId64 " after %" PRId64, who,
 			 fence, last_fence);

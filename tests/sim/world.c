@@ -209,6 +209,15 @@ bool rough(void)
 	return w.us < w.quiet_us && !w.steady;
 }
 
+bool lost_since(int64_t us)
+{
+	bool lost = false;
+
+	for (int i = 0; i < w.losses; i++)
+		lost |= w.loss_us[i] >= us;
+	return lost;
+}
+
 bool nobodys(const struct flight *f)
 {
 	return f->dead || f->life != w.client[f->client].life;

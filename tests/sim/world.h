@@ -240,6 +240,8 @@ bool nobodys(const struct flight *f);
 void reply(int slot);
 /* f blocks until a word comes, or it has listened for long enough. */
 void listen_on(int slot);
+/* Whether data have been lost since. */
+bool lost_since(int64_t us);
 /* The connection breaks. */
 void break_off(const struct flight *f);
 /* Words were put into grant lists: whoever listens takes one. `lossy`: a
