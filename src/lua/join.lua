@@ -28,8 +28,8 @@ local outer, group, m = ARG.outer, ARG.group, tonumber(ARG.fence)
 local at = time()
 local alone = ARG.alone == '1'
 if not alone and group ~= '0' then
-	local here = v or string.match(record or '', '^token (shared:%d+)\n')
-	group = shared(here) and string.sub(here, 8) or group
+	local its = v or string.match(record or '', '^token (shared:%d+)\n')
+	group = shared(its) and string.sub(its, 8) or group
 end
 local value = group == '0' and outer or 'shared:' .. group
 local there = group == '0'
