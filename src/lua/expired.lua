@@ -15,7 +15,8 @@ local function note_expired(n, words, at, renewals)
 	end
 	local about = about_of(words)
 	renewals = whole(renewals) or 0
-	if not recorded(about) or string.find(words, '\n' .. handed_line, 1, true) then
+	if not recorded(about) or renewals == 0
+	    and string.find(words, '\n' .. handed_line, 1, true) then
 		return
 	end
 	local fence = ARG.alone == '1' and number_in(words, 'fence')

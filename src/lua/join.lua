@@ -34,7 +34,8 @@ end
 local value = group == '0' and outer or 'shared:' .. group
 local there = group == '0'
 -- The holder may heal it: see confirm.lua, which also asks for how long. (The
--- record is that of the last one who had it, and goes with a release.)
+-- record is that of the last one who had it. A release removes it, unless others
+-- share the lock.)
 if not v and not bad and (is_of(record, value)
     or (not c or c < m) and ARG.here == '1'
     or c and (c == m or untouched(m))) then

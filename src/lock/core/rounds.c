@@ -179,9 +179,10 @@ static void give_up(struct lease *l, bool busy, struct instant at)
 
 /* ---- several nodes: a minority ---- */
 
-/* Reasons to stop that waiting will not change. Under a new token, the nodes
- * that are out can be asked again: it helps if they are a quorum with those
- * that answer, who are none. */
+/* Reasons to stop that waiting will not change. A new token helps if those that
+ * answer are no quorum, but are one together with the nodes that are out. (A
+ * node is down if it has been silent for some rounds: a slow answer is no
+ * reason.) */
 static enum lease_end hopeless(struct lease *l, struct instant at)
 {
 	int out = 0, down = 0, refused = 0, most;
@@ -193,7 +194,8 @@ static enum lease_end hopeless(struct lease *l, struct instant at)
 		if (node_is_out(l, n, at))
 			out++;
 		else
-			down += n->vote == VOTE_DOWN;
+			down += n->vote == VOTE_DOWN &&
+				l->backoff_ms == BACKOFF_MOST_MS;
 		refused += n->vote == VOTE_DOWN && n->refused;
 		if (n->vote == VOTE_NO && n->last.said == SAID_FULL)
 			return END_FULL;

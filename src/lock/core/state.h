@@ -80,8 +80,8 @@ enum lease_end {
 	END_DONE,        /* the work was done within --once-per */
 	END_INSIDE,      /* SAID_INSIDE */
 	END_UNAVAILABLE, /* too few nodes answered */
-	END_STALE,       /* a release is unanswered on too many nodes: start
-			    again under a new token */
+	END_STALE,       /* too many nodes are out (node_is_out()) or down:
+			    start again under a new token */
 	END_REFUSED      /* permanently refused: see lease.refusal */
 };
 

@@ -293,6 +293,9 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		granted(l, n, asked, a, at);
 		return;
 	}
+	/* to a question from before we decided to ask for ourselves */
+	if (a->said == SAID_VANISHED && l->conf.nodes > 1 && !l->joining)
+		return;
 	if (a->said == SAID_VANISHED && outer_may_live(l, at)) {
 		await_outer(l, n, at);
 		return;
