@@ -174,7 +174,7 @@ fence_on() { # NAME: at least the holder's
 	wait_until fence_on c
 	# it counts: another one may go now
 	node_kill a
-	fails 75 'held by' redlock -v -n -k job -t 1s -- touch "$T/ran"
+	fails 75 'held by' redlock -v -n -k job -t 1s --node-timeout 900ms -- touch "$T/ran"
 	kill -0 "$worker"
 	let_go
 	wait_until have 0
@@ -198,7 +198,7 @@ reads_on() { # NODE N: that node has N readers
 	wait_until reads_on c 2
 	# each counts there: another node may go now
 	node_kill a
-	fails 75 'held by' redlock -v -n -k job -t 1s -- touch "$T/ran"
+	fails 75 'held by' redlock -v -n -k job -t 1s --node-timeout 900ms -- touch "$T/ran"
 	stay r3 -k job -s
 	on r3
 	sleep 1.9 # no lease is left that has not been renewed since
@@ -292,13 +292,13 @@ let_in_go() {
 @test "S30 R11 a nested run that outlives the run around it repairs the lock itself, and outlives a node" {
 	alone_on_two
 	hold_alike 2
-	fails 75 'held by' redlock -v -n -k job -t 1s -- touch "$T/ran"
+	fails 75 'held by' redlock -v -n -k job -t 1s --node-timeout 900ms -- touch "$T/ran"
 	let_in_go
 }
 @test "S30 R11 likewise among readers: it lets others read on the node where it repaired" {
 	alone_on_two -s
 	redlock -n -s -k job -t 1s -- true
-	fails 75 'held by' redlock -v -n -k job -t 1s -- touch "$T/ran"
+	fails 75 'held by' redlock -v -n -k job -t 1s --node-timeout 900ms -- touch "$T/ran"
 	let_in_go
 }
 
