@@ -130,8 +130,8 @@ script FORCE keys log head record prelude share behind lines heal queue grant se
 	stop story ended free force tell take
 script UNLOCK keys log head record prelude share behind queue grant serve server story \
 	ended look find unlock free release leave
-script EXTEND keys head record prelude share behind lines heal server young stop story look find \
-	extend confirm renew
+script EXTEND keys head record prelude share behind lines heal server young stop story \
+	look find extend confirm renew
 script INSPECT keys head record prelude share look inspect
 script HISTORY keys head record prelude history
 script RIGHTS rights

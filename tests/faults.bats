@@ -367,10 +367,10 @@ unheard() {
 		wait_until waits_at "$n"
 		cli "$n" del job >/dev/null
 		# it keeps a minority for T/4
-		wait_until set_on "$n"
+		wait_until set_on "$n" job
 		network "$n" drop-replies
 		wait_until contains "$T/$n.done" 'dropped a reply'
-		wait_until unset_on "$n"
+		wait_until unset_on "$n" job
 	done
 	network_all old silent
 }
@@ -382,15 +382,13 @@ is_next() {
 	wait_until have 0
 }
 waits_at() { [ "$(cli "$1" zcard 'redlock:{job}:queue:job')" = 1 ]; } # NAME
-set_on() { [ "$(cli "$1" exists job)" = 1 ]; }
-unset_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 
 @test "R44 N6 the releases of a waiter go unanswered on two of three: it is next all the same" {
 	unheard a b
 	is_next
 }
 
-@test "R44 N6 its release goes unanswered on one of three, and another is dead: likewise" {
+@test "R44 N6 the release of a waiter goes unanswered on one of three, and another is dead: it is next all the same" {
 	unheard a
 	node_kill b
 	is_next

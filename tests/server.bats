@@ -27,8 +27,6 @@ all_waiters_ran() { # each with status 0
 	for pid in $waiters; do wait "$pid"; done
 }
 
-set_on() { [ "$(cli "$1" exists "$2")" = 1 ]; } # NODE KEY
-unset_on() { [ "$(cli "$1" exists "$2")" = 0 ]; }
 node_b() { # [redis-server option...]
 	node_start b "$@"
 	url=unix://$T/b.sock

@@ -422,6 +422,8 @@ contains() { # FILE TEXT, as of grep; mostly without a process
 	esac
 }
 lacks() { ! grep -- "$2" "$1" >&2; }
+set_on() { [ "$(cli "$1" exists "$2")" = 1 ]; } # NODE KEY
+unset_on() { [ "$(cli "$1" exists "$2")" = 0 ]; }
 # FILE, or - and its text: no message of redlock's, but perhaps that this machine
 # answers slowly
 nothing_said() { ! grep -v -e '^$' -e 'is short for a server that takes' "$1" >&2; }

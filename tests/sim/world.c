@@ -184,6 +184,15 @@ void note_loss(int node, int64_t left, int64_t holder)
 	w.loss_us[w.losses++] = w.us;
 }
 
+bool lost_since(int64_t us)
+{
+	bool lost = false;
+
+	for (int i = 0; i < w.losses; i++)
+		lost |= w.loss_us[i] >= us;
+	return lost;
+}
+
 void expose(void)
 {
 	for (int i = 0; i < w.losses; i++)
@@ -207,15 +216,6 @@ bool fences_promised(void)
 bool rough(void)
 {
 	return w.us < w.quiet_us && !w.steady;
-}
-
-bool lost_since(int64_t us)
-{
-	bool lost = false;
-
-	for (int i = 0; i < w.losses; i++)
-		lost |= w.loss_us[i] >= us;
-	return lost;
 }
 
 bool nobodys(const struct flight *f)

@@ -222,6 +222,8 @@ double step_clock(int node);
  * which clients had seen a larger one. `holder`: the token that had the lock,
  * as its client may not know yet, or 0. */
 void note_loss(int node, int64_t left, int64_t holder);
+/* Whether data have been lost since. */
+bool lost_since(int64_t us);
 /* Whoever was granted the lock before a loss may be overlapped from now on. */
 void expose(void);
 /* Somebody was granted the lock on this node. Of several, it may count that
@@ -240,8 +242,6 @@ bool nobodys(const struct flight *f);
 void reply(int slot);
 /* f blocks until a word comes, or it has listened for long enough. */
 void listen_on(int slot);
-/* Whether data have been lost since. */
-bool lost_since(int64_t us);
 /* The connection breaks. */
 void break_off(const struct flight *f);
 /* Words were put into grant lists: whoever listens takes one. `lossy`: a

@@ -195,6 +195,7 @@ static void test_scripts(void)
 		[VERB_CONFIRM] = "'healed'",
 		[VERB_RELEASE] = "pcall(serve,at,alone,",
 	};
+	static const char with_fast_path[] = "redis.pcall('zpopmin',queue)";
 
 	for (int v = VERB_ACQUIRE; v <= VERB_RELEASE; v++) {
 		if (v == VERB_LISTEN || v == VERB_REPLICATE)
@@ -218,6 +219,9 @@ static void test_scripts(void)
 		ok(strstr(w.at[1], "redis.call('select',ARGV["),
 		   "verb %d: it selects the database", v);
 		ok(w.len[1] < 23552, "verb %d: it is no long text", v);
+		if (v == VERB_RELEASE)
+			ok(strstr(w.at[1], with_fast_path),
+			   "a plain one is decided first");
 		keys_close(&k);
 	}
 }

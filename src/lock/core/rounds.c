@@ -207,9 +207,8 @@ static enum lease_end hopeless(struct lease *l, struct instant at)
 	return out + down > most && down <= most ? END_STALE : END_NONE;
 }
 
-/* Where the outer hold has vanished, its holder sets it again (see vote.c),
- * unless so many nodes say that it does not hold the lock that it cannot have a
- * quorum. */
+/* Where the outer hold has vanished, its holder sets it again: see vote.c. But
+ * if too many nodes deny that it holds the lock, it has no quorum. */
 static bool outer_may_return(const struct lease *l, struct instant at)
 {
 	int vanished = 0, no = 0;
