@@ -93,6 +93,7 @@ struct token {
 	int64_t came_us;
 	int64_t joined_us;  /* stood in line; -1: never */
 	int64_t granted_us; /* last; -1: not yet */
+	int64_t started_us; /* its command */
 	int64_t fence;      /* what it was told of that; 0: nothing yet */
 	int64_t floor;      /* the largest of who had ended by then */
 	bool ghost;         /* granted, and nobody waits for it */
@@ -410,7 +411,7 @@ static bool asker_lives(const struct flight *f)
 	return f->life == w.client[f->client].life;
 }
 
-/* Its holder runs and has the same servers: it is no newcomer, but joins. */
+/* Its holder runs and has the same servers. */
 static bool has_outer(const struct token *t)
 {
 	int outer = token_of(t->conf.outer.token);
@@ -418,6 +419,18 @@ static bool has_outer(const struct token *t)
 
 	return t->conf.outer.here && outer > 0 && c->token == outer &&
 	       c->running;
+}
+
+/* Such a one is none: it joins, unless a third one has the holder's slot. */
+static bool is_newcomer(const struct token *t)
+{
+	const char *outer = t->conf.outer.token, *value;
+
+	if (!has_outer(t))
+		return true;
+	value = here->slot[t->conf.outer.slot].value;
+	return value[0] != '\0' && !begins(value, "shared:") &&
+	       strcmp(value, outer) != 0 && strcmp(value, t->text) != 0;
 }
 
 /* By asking, or handed over. Who knew no counter at a loss is the newcomer that
@@ -431,14 +444,17 @@ static void granted(const struct flight *f, int token, int n)
 	/* who joins a lock that vanished sets it again, for all in it */
 	bool joins = f->ask.joins && f->ask.verb == VERB_ACQUIRE &&
 		     (token == f->token || t->joined > 0);
-	int family = joins ? root_of(t) : token;
+	/* and so does a late question of the one that they joined */
+	bool again = t->joined > 0 && t->joined == f->token &&
+		     strcmp(s->value, tokens[f->token].text) == 0;
+	int family = joins || again ? root_of(t) : token;
 
 	/* a question to join that comes late joins nobody who holds alone */
 	if (joins && c->token == token && c->running && !c->lease.joined)
 		return;
-	plot.granted |= !joins && !has_outer(t);
+	plot.granted |= !joins && is_newcomer(t);
 	plot.newcomer |= !joins && f->ask.verb == VERB_ACQUIRE &&
-			 f->ask.seen == 0 && !has_outer(t);
+			 f->ask.seen == 0 && is_newcomer(t);
 	if (n_nodes == 1)
 		t->family = family;
 	t->joined = joins ? family : t->joined;
@@ -456,7 +472,7 @@ static void granted(const struct flight *f, int token, int n)
 		expose_here(); /* an earlier run's, come late */
 	note_robbed(here - nodes);
 	note_newcomer(c,
-		      token == f->token && f->ask.seen == 0 && !has_outer(t));
+		      token == f->token && f->ask.seen == 0 && is_newcomer(t));
 	if (plot.rolls)
 		note_unaware(f);
 	/* else as well as it can be done */
@@ -657,8 +673,8 @@ static void touch(const struct flight *f)
 		if (f->ask.verb == VERB_CONFIRM)
 			stay_of(f->token)->yes_us = w.us;
 	}
-	if (f->ask.verb == VERB_ACQUIRE && f->life == c->life &&
-	    t->joined_us < 0 && f->answer.busy.place > 0)
+	if (f->ask.verb == VERB_ACQUIRE && t->joined_us < 0 &&
+	    f->answer.busy.place > 0)
 		t->joined_us = w.us;
 }
 
@@ -852,6 +868,7 @@ static void note_start(const struct client *c)
 	for (int k = 0; k < n_nodes; k++)
 		t->at[k].start_ms = wall_us(k) / 1000;
 	t->family = t->family_then = family_of(c);
+	t->started_us = w.us;
 	t->slot_then = slot_of(c);
 	t->read_then = reads(c);
 }
@@ -1911,7 +1928,7 @@ static void plan_faults(void)
  * good one. */
 static struct forcer {
 	bool now; /* without asking */
-	int64_t until_us;
+	int64_t began_us, until_us;
 	int targets;
 	struct {
 		int token, slot;
@@ -1938,14 +1955,16 @@ static int target_of(int token)
 	return i;
 }
 
-/* It was told in time if it could be: then of its command nothing is left. Who
- * came to read since is left alone. */
+/* It was told in time if it could be: then of its command nothing is left. (Not
+ * so if a waiter has got it since, which was aimed at because it had one node.)
+ * Who came to read since is left alone. */
 static void put_out(int token, int n, bool reads)
 {
 	struct token *t = &tokens[token];
 	struct client *c = &w.client[t->client];
-	bool excused =
-		forcer.now || !w.steady || plot.carried || may_overlap(c);
+	bool excused = forcer.now || !w.steady || plot.carried ||
+		       may_overlap(c) ||
+		       (n_nodes > 1 && t->started_us > forcer.began_us);
 
 	if (c->token != token)
 		return;
@@ -2105,6 +2124,7 @@ static void force_step(const struct event *e)
 		tell("somebody wants the lock, in %.3f ms",
 		     (double)e->value / 1000.0);
 		forcer.now = e->slot == FORCE_NOW;
+		forcer.began_us = w.us;
 		forcer.until_us = w.us + (forcer.now ? 0 : e->value);
 		aim();
 	}
@@ -2260,6 +2280,10 @@ static const struct twin {
 	 {{"return {'vanished', text(c)}\n",
 	   "redis.call('set', lock, value, 'px', ttl)\nv = value\n"
 	   "move(math.max(c or at, m))\n"}}},
+	{"a young counter counts as one that was lost",
+	 {{"return saw > 0 and (several or not v) and born and saw < born\n"
+	   "and born <= (c or born)\n",
+	   "return several and born and time() - born < 5000000\n"}}},
 	/* and, seen on several nodes alone: */
 	{"a restarted node votes at once",
 	 {{"guarded = free and guard > 0 and young(guard)\n",
@@ -2349,10 +2373,12 @@ static int64_t longest_us(void)
 	return w.T * 1000 * (w.unequal ? 8 : 2);
 }
 
-/* Long after the last fault: a lock that is free, and who wants it. */
+/* Long after the last fault: a lock that is free, and who wants it. Where there
+ * is no fault, somebody gets it with the next poll, if not at once. */
 static void check_idle(void)
 {
 	bool wants = false, runs = false, waits;
+	bool no_fault = w.calm && n_nodes == 1;
 
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		const struct client *c = &w.client[i];
@@ -2369,12 +2395,13 @@ static void check_idle(void)
 	for (int n = 0; n < SLOTS_MOST; n++)
 		waits = waits && !taken(n);
 	/* nothing happened while who waits now was stopped */
-	if (!waits || !plot.waited || plot.idle_us < w.quiet_us ||
-	    plot.idle_us < w.slow_us)
+	if (!waits || !plot.waited ||
+	    (!no_fault && plot.idle_us < larger(w.quiet_us, w.slow_us)))
 		plot.idle_us = w.us;
 	plot.waited = waits;
 	/* a heartbeat, and what may have to be waited out after a loss */
-	if (w.us - plot.idle_us > 7000000 + longest_us() * 3 / 2)
+	if (w.us - plot.idle_us > (no_fault ? 1000000 + longest_us()
+					    : 7000000 + longest_us() * 3 / 2))
 		violated("nobody has the lock, and somebody waits");
 	/* tokens of which none has a quorum are somebody's, too */
 	if (runs || !wants || !plot.wanted ||
@@ -2577,7 +2604,7 @@ bool sim_run(uint64_t seed, int twin, bool aloud)
 		become(twin);
 	setup(seed, twin, aloud);
 	while (world_step()) {
-		if (w.us > w.quiet_us)
+		if (w.us > w.quiet_us || w.calm)
 			check_idle();
 		if (plot.rush)
 			check_free();
