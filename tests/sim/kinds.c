@@ -69,6 +69,7 @@ struct stay {
 	unsigned int lost;      /* with all data, and not told since; and */
 	unsigned int lost_then; /* before this script */
 	bool forgot;            /* the server was set back to before it came */
+	bool told_no;     /* it asked to join, and another one had that slot */
 	int64_t owner;    /* which family's or, negative, which readers' lock */
 	int64_t seen_ms;  /* last touched its lease */
 	int64_t yes_us;   /* last renewed or healed it */
@@ -93,7 +94,7 @@ struct token {
 	int64_t came_us;
 	int64_t joined_us;  /* stood in line; -1: never */
 	int64_t granted_us; /* last; -1: not yet */
-	int64_t started_us; /* its command */
+	int64_t started_us; /* its command; 0: not yet */
 	int64_t fence;      /* what it was told of that; 0: nothing yet */
 	int64_t floor;      /* the largest of who had ended by then */
 	bool ghost;         /* granted, and nobody waits for it */
@@ -421,16 +422,24 @@ static bool has_outer(const struct token *t)
 	       c->running;
 }
 
-/* Such a one is none: it joins, unless a third one has the holder's slot. */
+/* Whoever was started by the command of a holder that runs joins that one, and
+ * is no newcomer; unless it was told that somebody else has the holder's slot.
+ */
 static bool is_newcomer(const struct token *t)
 {
-	const char *outer = t->conf.outer.token, *value;
+	return !has_outer(t) || t->at[here - nodes].told_no;
+}
 
-	if (!has_outer(t))
-		return true;
-	value = here->slot[t->conf.outer.slot].value;
-	return value[0] != '\0' && !begins(value, "shared:") &&
-	       strcmp(value, outer) != 0 && strcmp(value, t->text) != 0;
+/* Neither the holder that it wants to join nor another one inside has that
+ * slot, but who came since the last loss, or came back with older data. */
+static bool other_has_slot(const struct token *t)
+{
+	const struct slot *s = &here->slot[t->conf.outer.slot];
+	int other = token_of(s->value), outer = token_of(t->conf.outer.token);
+
+	return other > 0 && other != outer && &tokens[other] != t &&
+	       root_of(&tokens[other]) != root_of(t) &&
+	       (plot.rolls || s->grant_us > here->loss_us);
 }
 
 /* By asking, or handed over. Who knew no counter at a loss is the newcomer that
@@ -444,9 +453,11 @@ static void granted(const struct flight *f, int token, int n)
 	/* who joins a lock that vanished sets it again, for all in it */
 	bool joins = f->ask.joins && f->ask.verb == VERB_ACQUIRE &&
 		     (token == f->token || t->joined > 0);
-	/* and so does a late question of the one that they joined */
-	bool again = t->joined > 0 && t->joined == f->token &&
-		     strcmp(s->value, tokens[f->token].text) == 0;
+	/* so does a late question of the holder that it had joined */
+	bool again = f->ask.verb == VERB_ACQUIRE && t->joined > 0 &&
+		     t->joined == f->token &&
+		     strcmp(s->value, tokens[f->token].text) == 0 &&
+		     !(c->token == token && c->running && !c->lease.joined);
 	int family = joins || again ? root_of(t) : token;
 
 	/* a question to join that comes late joins nobody who holds alone */
@@ -673,7 +684,10 @@ static void touch(const struct flight *f)
 		if (f->ask.verb == VERB_CONFIRM)
 			stay_of(f->token)->yes_us = w.us;
 	}
-	if (f->ask.verb == VERB_ACQUIRE && t->joined_us < 0 &&
+	if (f->ask.verb == VERB_ACQUIRE && f->ask.joins && !f->refused)
+		stay_of(f->token)->told_no =
+			f->answer.said == SAID_NO && other_has_slot(t);
+	if (f->ask.verb == VERB_ACQUIRE && !f->refused && t->joined_us < 0 &&
 	    f->answer.busy.place > 0)
 		t->joined_us = w.us;
 }
@@ -1932,7 +1946,8 @@ static struct forcer {
 	int targets;
 	struct {
 		int token, slot;
-		unsigned int here, gone; /* nodes: bits */
+		/* nodes: bits; had: when it was aimed at */
+		unsigned int had, here, gone;
 		int64_t left_ms;
 		int64_t seen[NODES_MAX]; /* counters, where it held it */
 	} target[TARGETS_MAX];
@@ -1955,16 +1970,28 @@ static int target_of(int token)
 	return i;
 }
 
-/* It was told in time if it could be: then of its command nothing is left. (Not
- * so if a waiter has got it since, which was aimed at because it had one node.)
- * Who came to read since is left alone. */
-static void put_out(int token, int n, bool reads)
+/* It was aimed at because it had a minority of the nodes, but still waited; and
+ * its command started when less than a lease was left to it. */
+static bool started_late(const struct token *t)
+{
+	int i = target_of((int)(t - tokens));
+	const struct client *c = &w.client[t->client];
+
+	return i < forcer.targets && !c->lease.joined &&
+	       __builtin_popcount(forcer.target[i].had) <
+		       lease_quorum(n_nodes) &&
+	       t->started_us >
+		       larger(forcer.began_us, forcer.until_us - c->ttl * 1000);
+}
+
+/* It was told in time if it could be: then of its command nothing is left. Who
+ * came since is left alone. */
+static void put_out(int token, int n)
 {
 	struct token *t = &tokens[token];
 	struct client *c = &w.client[t->client];
 	bool excused = forcer.now || !w.steady || plot.carried ||
-		       may_overlap(c) ||
-		       (n_nodes > 1 && t->started_us > forcer.began_us);
+		       may_overlap(c) || started_late(t);
 
 	if (c->token != token)
 		return;
@@ -1974,7 +2001,7 @@ static void put_out(int token, int n, bool reads)
 		violated("%s was asked to stop, and runs when its lock is "
 			 "taken",
 			 t->text);
-	if (c->running && reads && target_of(token) == forcer.targets)
+	if (c->running && target_of(token) == forcer.targets)
 		violated("%s came later, and is put out", t->text);
 	c->robbed |= 1U << (here - nodes);
 }
@@ -2053,7 +2080,7 @@ static void force(int i, bool takes)
 	scan();
 	for (int k = 1; k <= w.tokens && takes; k++)
 		if (held[k] & ~stay_of(k)->has & 1U << n)
-			put_out(k, n, begins(had[n].value, "shared:"));
+			put_out(k, n);
 	if (takes && strcmp(words.at[0], "yes") == 0) {
 		if (forcer.now)
 			put_out_unknown(n, here->slot[n].owner);
@@ -2111,6 +2138,7 @@ static void aim(void)
 				forcer.target[j].slot =
 					slot_in(stay_of(i)->has, 0);
 			}
+			forcer.target[j].had |= 1U << k;
 			forcer.target[j].seen[k] = counter_here();
 		}
 	}
@@ -2373,8 +2401,20 @@ static int64_t longest_us(void)
 	return w.T * 1000 * (w.unequal ? 8 : 2);
 }
 
-/* Long after the last fault: a lock that is free, and who wants it. Where there
- * is no fault, somebody gets it with the next poll, if not at once. */
+/* Where there is no fault, a lock that is free goes to who waits for it at
+ * once; or, after --min-hold, when the lease is over that the waiter was told
+ * of. */
+static int64_t no_fault_us(void)
+{
+	int64_t most = w.T * (plot.rests ? 3 : 1);
+
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		most = larger(most, w.client[i].ttl);
+	return 1000000 + most * 1000;
+}
+
+/* Long after the last fault, or without one: a lock that is free, and who wants
+ * it. */
 static void check_idle(void)
 {
 	bool wants = false, runs = false, waits;
@@ -2399,9 +2439,9 @@ static void check_idle(void)
 	    (!no_fault && plot.idle_us < larger(w.quiet_us, w.slow_us)))
 		plot.idle_us = w.us;
 	plot.waited = waits;
-	/* a heartbeat, and what may have to be waited out after a loss */
-	if (w.us - plot.idle_us > (no_fault ? 1000000 + longest_us()
-					    : 7000000 + longest_us() * 3 / 2))
+	/* else a heartbeat, and what may have to be waited out after a loss */
+	if (w.us - plot.idle_us >
+	    (no_fault ? no_fault_us() : 7000000 + longest_us() * 3 / 2))
 		violated("nobody has the lock, and somebody waits");
 	/* tokens of which none has a quorum are somebody's, too */
 	if (runs || !wants || !plot.wanted ||
