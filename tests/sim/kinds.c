@@ -501,7 +501,8 @@ static bool counters_promised(void)
 {
 	return fences_promised() &&
 	       (n_nodes == 1 || w.losses + plot.restarts == 0 ||
-		!(w.backward_step || (plot.apart && w.losses > 0)));
+		!(w.backward_step ||
+		  ((plot.apart || w.forward_step) && w.losses > 0)));
 }
 
 /* A lost lock that one of them sets again lasts for the longest lease that the
@@ -1971,7 +1972,7 @@ static int target_of(int token)
 }
 
 /* It was aimed at because it had a minority of the nodes, but still waited; and
- * its command started when less than a lease was left to it. */
+ * its command started when less than a lease was left to it (R59). */
 static bool started_late(const struct token *t)
 {
 	int i = target_of((int)(t - tokens));
@@ -1985,8 +1986,8 @@ static bool started_late(const struct token *t)
 }
 
 /* It was told in time if it could be: then of its command nothing is left. Who
- * came since is left alone. */
-static void put_out(int token, int n)
+ * came since is left alone, unless it joined one that is put out. */
+static void put_out(int token, int n, bool reads)
 {
 	struct token *t = &tokens[token];
 	struct client *c = &w.client[t->client];
@@ -2001,7 +2002,8 @@ static void put_out(int token, int n)
 		violated("%s was asked to stop, and runs when its lock is "
 			 "taken",
 			 t->text);
-	if (c->running && target_of(token) == forcer.targets)
+	if (c->running && (reads || !c->lease.joined) &&
+	    target_of(token) == forcer.targets)
 		violated("%s came later, and is put out", t->text);
 	c->robbed |= 1U << (here - nodes);
 }
@@ -2080,7 +2082,7 @@ static void force(int i, bool takes)
 	scan();
 	for (int k = 1; k <= w.tokens && takes; k++)
 		if (held[k] & ~stay_of(k)->has & 1U << n)
-			put_out(k, n);
+			put_out(k, n, begins(had[n].value, "shared:"));
 	if (takes && strcmp(words.at[0], "yes") == 0) {
 		if (forcer.now)
 			put_out_unknown(n, here->slot[n].owner);

@@ -195,11 +195,12 @@ static void node_has_run(const struct flight *f, const struct node *n,
 }
 
 /* A counter that is born again is larger than those before if the clocks of
- * several nodes agree, and none was set back. */
+ * several nodes agree (R37), and none was set back. */
 static bool fences_kept(void)
 {
-	if (n_nodes > 1 && ((clocks_apart && w.losses > 0) ||
-			    (w.backward_step && restarts + w.losses > 0)))
+	if (n_nodes > 1 &&
+	    (((clocks_apart || w.forward_step) && w.losses > 0) ||
+	     (w.backward_step && restarts + w.losses > 0)))
 		return false;
 	return fences_promised();
 }
