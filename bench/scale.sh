@@ -21,11 +21,18 @@ ulimit -n 60000 2>/dev/null || :
 redis_options="--maxclients 40000"
 start_redis
 
+# A socket with many clients at the door may refuse one more.
+ask_info() { # SECTION
+	until redis-cli -s "$sock" info "$1" 2>/dev/null; do
+		kill -0 "$redis" || return 1
+		sleep 0.1
+	done
+}
 info() { # FIELD
-	redis-cli -s "$sock" info all | tr -d '\r' | sed -n "s/^$1://p"
+	ask_info all | tr -d '\r' | sed -n "s/^$1://p"
 }
 cpu_ms() {
-	redis-cli -s "$sock" info cpu | tr -d '\r' |
+	ask_info cpu | tr -d '\r' |
 		awk -F: '/^used_cpu_(sys|user):/ { s += $2 } END { print int(s * 1000) }'
 }
 
