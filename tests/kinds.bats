@@ -1079,11 +1079,11 @@ forgets_readers() {
 	forgets_readers eval 'cli a lpush "$readers" x >/dev/null'
 }
 
-# Two hold together, KIND and KIND, and KIND... wait. The server comes back as it was
-# before the second one started, which is stopped and hears of it last. The first
-# one knows better, and ends; by then it has renewed, or not. HOW KIND KIND...
+# Two hold together, and KIND... wait. The server comes back as it was before the
+# second one started, which is stopped and hears of it last. The first one knows
+# better, and ends; by then it has renewed, or not. HOW FIRST[,SECOND] KIND...
 comes_back_without_r2() {
-	local how=$1 one=$2 n=0 kind
+	local how=$1 one=${2%,*} two=${2#*,} n=0 kind
 
 	shift 2
 	"$one" r1 -t 2500ms -v
@@ -1094,7 +1094,7 @@ comes_back_without_r2() {
 	fi
 	cli a save >/dev/null
 	mv "$BATS_FILE_TMPDIR/dump.rdb" "$T/old.rdb"
-	"$one" r2 -t 2500ms
+	"$two" r2 -t 2500ms
 	running r2
 	for kind; do
 		n=$((n + 1))
@@ -1122,8 +1122,8 @@ has_no_command() { ! pgrep -P "$(guard_of "${pid[$1]}")" >/dev/null; }
 slot_taker() { client "$1" "$in_slot" -N 2 "${@:2}"; }
 in_slot='flock -n -x "$T/slot.$REDLOCK_SLOT" -c "$0" || echo "$1 is not alone" >>"$T/errors"'
 
-slot_is_kept() { # HOW
-	comes_back_without_r2 "$1" slot_taker slot_taker slot_taker
+slot_is_kept() { # HOW [FIRST,SECOND]
+	comes_back_without_r2 "$1" "${2:-slot_taker}" slot_taker slot_taker
 	in_line 1 # one has that of the first
 	kill -CONT "${pid[r2]}"
 	wait_until contains "$T/err.r2" 'was missing'
@@ -1158,6 +1158,61 @@ for_nobody() { # HOW
 	running w1
 	let_go w1
 	ended w1
+}
+
+one_of_one() { client "$1" "$in_slot" "${@:2}"; }
+mixed() { # HOW: the first one wants the only slot
+	slot_taker s0
+	slot_taker s1
+	running s0 s1 # somebody had slot 1 before
+	let_go s0
+	let_go s1
+	ended s0
+	ended s1
+	slot_is_kept "$1" one_of_one,slot_taker
+}
+
+@test "R41 slots and -N 1: an older counter comes back, and -N 1 ends: the slot that is forgotten is given to nobody" {
+	mixed ends
+}
+
+@test "R41 slots and -N 1: an older counter comes back, -N 1 renews and ends: the slot that is forgotten is given to nobody" {
+	mixed renews
+}
+
+@test "R41 readers and slots: an older counter comes back, one with slot 1 renews: the reader that is forgotten goes on" {
+	reader r1 -t 2500ms
+	running r1
+	slot_taker s1 -t 2500ms -v
+	running s1
+	cli a save >/dev/null
+	mv "$BATS_FILE_TMPDIR/dump.rdb" "$T/old.rdb"
+	reader r2 -t 2500ms
+	running r2
+	lines_up writer w1
+	renewals=$(times_renewed s1)
+	wait_until renewed_since s1
+	kill -STOP "${pid[r1]}" "${pid[r2]}" "${pid[s1]}"
+	for n in r1 r2 s1; do wait_until stopped "${pid[$n]}"; done
+	node_kill a
+	node_start a --dbfilename old.rdb
+	wait_until in_line 1
+	renewals=$(times_renewed s1)
+	kill -CONT "${pid[s1]}"
+	wait_until renewed_since s1
+	kill -CONT "${pid[r1]}"
+	let_go r1
+	ended r1
+	not_yet w1
+	kill -CONT "${pid[r2]}"
+	wait_until renewed_by_now
+	let_go r2
+	ended r2
+	running w1
+	let_go w1
+	let_go s1
+	ended w1
+	ended s1
 }
 
 @test "R41 readers: an older counter comes back, and one ends: the lock is handed to no writer" {

@@ -4,6 +4,7 @@
 local low = math.max(tonumber(ARG.fence),
     not alone and c and rolled_back() and at or 0)
 local others = shared(v) or slots > 1 or slot > 0
+    or alone and own('hget', state, 'moved:1') -- others may have other slots
 if is_behind(low, others, at, longest(v, ttl)) then
 	low = math.max(low, at)
 	move(low, nil, true)

@@ -15,6 +15,9 @@ if said == 'yes' then
 	back = is_behind(seen, reads or slot > 0
 	    or select(2, standing(ARG.stands)) > 1, at, longest(value, ttl))
 end
+if said == 'healed' and back and alone and slot > 0 then
+	may_forget_readers(at, ttl)
+end
 local theirs = may_be_shared(slot, value, record_is_of(value) and record, at,
     reads and said == 'yes' or shares and not joins
     or not shares and ARG.joined == '1') or shares

@@ -1949,8 +1949,8 @@ static struct forcer {
 		int token, slot;
 		/* nodes: bits; had: when it was aimed at */
 		unsigned int had, here, gone;
-		int64_t left_ms;
-		int64_t seen[NODES_MAX]; /* counters, where it held it */
+		int64_t left_ms, told_us; /* first; 0: not yet */
+		int64_t seen[NODES_MAX];  /* counters, where it held it */
 	} target[TARGETS_MAX];
 } forcer;
 
@@ -1971,18 +1971,25 @@ static int target_of(int token)
 	return i;
 }
 
-/* It was aimed at because it had a minority of the nodes, but still waited; and
- * its command started when less than a lease was left to it (R59). */
-static bool started_late(const struct token *t)
+/* It had less than a lease to hear of it (R59): the state was lost, so that it
+ * could not be told before it had renewed; or it was aimed at because it had a
+ * minority of the nodes, but still waited, and its command started that late.
+ */
+static bool is_late(const struct token *t)
 {
 	int i = target_of((int)(t - tokens));
 	const struct client *c = &w.client[t->client];
+	int64_t last = larger(forcer.began_us, forcer.until_us - c->ttl * 1000);
+	bool knew = false; /* the counter, where it held the lock */
 
-	return i < forcer.targets && !c->lease.joined &&
-	       __builtin_popcount(forcer.target[i].had) <
-		       lease_quorum(n_nodes) &&
-	       t->started_us >
-		       larger(forcer.began_us, forcer.until_us - c->ttl * 1000);
+	if (i == forcer.targets || c->lease.joined)
+		return false;
+	for (int k = 0; k < n_nodes; k++)
+		knew |= forcer.target[i].seen[k] > 0;
+	return (!knew && forcer.target[i].told_us > last) ||
+	       (__builtin_popcount(forcer.target[i].had) <
+			lease_quorum(n_nodes) &&
+		t->started_us > last);
 }
 
 /* It was told in time if it could be: then of its command nothing is left. Who
@@ -1992,7 +1999,7 @@ static void put_out(int token, int n, bool reads)
 	struct token *t = &tokens[token];
 	struct client *c = &w.client[t->client];
 	bool excused = forcer.now || !w.steady || plot.carried ||
-		       may_overlap(c) || started_late(t);
+		       may_overlap(c) || is_late(t);
 
 	if (c->token != token)
 		return;
@@ -2008,15 +2015,17 @@ static void put_out(int token, int n, bool reads)
 	c->robbed |= 1U << (here - nodes);
 }
 
-/* --now takes the lock from those, too, who had it before the server lost all
- * data and have not renewed since: it does not know them. */
+/* --now takes the lock from those, too, whom the server does not know: they had
+ * it before all data were lost and have not renewed since, or joined, and that
+ * was lost. */
 static void put_out_unknown(int n, int64_t owner)
 {
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		struct client *c = &w.client[i];
 		const struct stay *y = stay_of(c->token);
 
-		if (c->token > 0 && y->lost & 1U << n && y->owner == owner)
+		if (c->token > 0 && y->owner == owner &&
+		    (owner > 0 || y->lost & 1U << n))
 			c->robbed |= 1U << (here - nodes);
 	}
 }
@@ -2036,6 +2045,8 @@ static void ran_force(int i, const struct words *words, bool takes)
 		forcer.target[i].here |= bit;
 	if (yes && !takes && left > forcer.target[i].left_ms)
 		forcer.target[i].left_ms = left;
+	if (yes && !takes && forcer.target[i].told_us == 0)
+		forcer.target[i].told_us = w.us;
 }
 
 static void force(int i, bool takes)
