@@ -412,7 +412,7 @@ static bool asker_lives(const struct flight *f)
 	return f->life == w.client[f->client].life;
 }
 
-/* Its holder runs and has the same servers. */
+/* The holder whose command started it is running, on the same servers. */
 static bool has_outer(const struct token *t)
 {
 	int outer = token_of(t->conf.outer.token);
@@ -422,16 +422,15 @@ static bool has_outer(const struct token *t)
 	       c->running;
 }
 
-/* Whoever was started by the command of a holder that runs joins that one, and
- * is no newcomer; unless it was told that somebody else has the holder's slot.
- */
+/* A run inside a command joins the holder, so it is no newcomer, unless it was
+ * told that somebody else has the holder's slot. */
 static bool is_newcomer(const struct token *t)
 {
 	return !has_outer(t) || t->at[here - nodes].told_no;
 }
 
-/* Neither the holder that it wants to join nor another one inside has that
- * slot, but who came since the last loss, or came back with older data. */
+/* The slot of the holder that it wants to join belongs to another client, which
+ * came after the last loss or came back with older data. */
 static bool other_has_slot(const struct token *t)
 {
 	const struct slot *s = &here->slot[t->conf.outer.slot];
@@ -450,18 +449,18 @@ static void granted(const struct flight *f, int token, int n)
 	struct stay *y = stay_of(token);
 	struct client *c = &w.client[t->client];
 	struct slot *s = &here->slot[n];
+	bool by_itself = c->token == token && c->running && !c->lease.joined;
 	/* who joins a lock that vanished sets it again, for all in it */
 	bool joins = f->ask.joins && f->ask.verb == VERB_ACQUIRE &&
 		     (token == f->token || t->joined > 0);
 	/* so does a late question of the holder that it had joined */
 	bool again = f->ask.verb == VERB_ACQUIRE && t->joined > 0 &&
 		     t->joined == f->token &&
-		     strcmp(s->value, tokens[f->token].text) == 0 &&
-		     !(c->token == token && c->running && !c->lease.joined);
+		     strcmp(s->value, tokens[f->token].text) == 0 && !by_itself;
 	int family = joins || again ? root_of(t) : token;
 
 	/* a question to join that comes late joins nobody who holds alone */
-	if (joins && c->token == token && c->running && !c->lease.joined)
+	if (joins && by_itself)
 		return;
 	plot.granted |= !joins && is_newcomer(t);
 	plot.newcomer |= !joins && f->ask.verb == VERB_ACQUIRE &&
@@ -2414,9 +2413,9 @@ static int64_t longest_us(void)
 	return w.T * 1000 * (w.unequal ? 8 : 2);
 }
 
-/* Where there is no fault, a lock that is free goes to who waits for it at
- * once; or, after --min-hold, when the lease is over that the waiter was told
- * of. */
+/* Where nothing fails, a free lock goes to a waiter at once or, after
+ * --min-hold, at the end of the lease that the waiter was last told of. Returns
+ * how long that takes at most, and a second. */
 static int64_t no_fault_us(void)
 {
 	int64_t most = w.T * (plot.rests ? 3 : 1);
