@@ -4,6 +4,9 @@
 # and how long a renewal and a hand-over take. Clients and server share the
 # machine, so with 2 cores the times include waiting for a core.
 #
+# Beside the holders: as many clients that renew as often, but with a bare
+# compare-and-PEXPIRE, or with nothing but a GET. No lock costs less.
+#
 #   bench/scale.sh [PATH-OF-REDLOCK] [SECONDS]
 #
 # Needs `make bench/scale` in the build directory that this redlock comes from.
@@ -61,15 +64,23 @@ await() { # WORD PID
 
 # What they cost while they are there.
 trial() { # WORDS KEYS EACH T HOLD
+	measure "$1" $(($2 * $3)) "$scale" "unix://$sock" "$2" "$3" "$4" "$5" "$seconds"
+}
+yardstick() { # WORDS CLIENTS T EVERY HOW
+	measure "$1" "$2" "$W/renew" "$sock" "$2" "$3" "$4" "$seconds" "$5"
+}
+measure() { # WORDS CLIENTS COMMAND...
 	redis-cli -s "$sock" flushall >/dev/null
-	"$scale" "unix://$sock" "$2" "$3" "$4" "$5" "$seconds" >"$W/out" 2>"$W/err" &
+	words=$1
+	all=$2
+	shift 2
+	"$@" >"$W/out" 2>"$W/err" &
 	trial=$!
 	mine="$mine $trial"
 	await settled $trial || {
 		status=1
 		return 0
 	}
-	all=$(($2 * $3))
 	data=$(keys_bytes)
 	clients=$(info connected_clients)
 	cpu=$(cpu_ms)
@@ -81,7 +92,7 @@ trial() { # WORDS KEYS EACH T HOLD
 	cpu=$(($(cpu_ms) - cpu))
 	calls=$(($(info total_commands_processed) - calls))
 	wait $trial || :
-	awk -v words="$1" -v all="$all" -v data="$data" -v cpu="$cpu" \
+	awk -v words="$words" -v all="$all" -v data="$data" -v cpu="$cpu" \
 		-v seconds="$seconds" -v calls="$calls" -v clients="$clients" '
 		{ v[$1] = $2 }
 		END {
@@ -103,14 +114,18 @@ trial() { # WORDS KEYS EACH T HOLD
 	sleep 0.5
 }
 
+compile renew
 machine
 status=0
 # A first look.
 if [ "$seconds" -lt 5 ]; then
+	yardstick '100 bare ones' 100 3000 500 compare
 	trial '100 holders, T 3 s' 100 1 3000 0
 	trial '100 waiters, each holds for 20 ms' 1 101 3000 20
 	exit $status
 fi
+yardstick '10,000 that only read it' 10000 30000 5000 get
+yardstick '10,000 bare ones' 10000 30000 5000 compare
 trial '10,000 holders, T 30 s' 10000 1 30000 0
 for n in 10 1000 5000; do
 	trial "$n waiters on one key, at rest" 1 $((n + 1)) 30000 0
