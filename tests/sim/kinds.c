@@ -1040,28 +1040,40 @@ static void save(void)
 	plot.saved_us = w.us;
 }
 
-/* One of those who joined this holder, and was forgotten, has renewed since:
- * the server knows that there may be others. */
-static bool is_told(int outer)
+static int outer_of(const struct flight *f)
+{
+	return f->ask.joins ? root_of(&tokens[f->token]) : f->token;
+}
+
+/* Whether it joined the hold that this client has; of readers, any of them. */
+static bool is_inner(int token, const struct flight *f)
+{
+	const struct slot *s = &here->slot[f->ask.slot];
+
+	return begins(s->value, "shared:")
+		       ? tokens[token].joined > 0 &&
+				 stay_of(token)->owner == s->owner
+		       : tokens[token].joined == outer_of(f);
+}
+
+/* One of those was forgotten, and has renewed since: the server knows that
+ * there may be others. */
+static bool is_told(const struct flight *f)
 {
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		const struct stay *y = stay_of(w.client[i].token);
 
-		if (tokens[w.client[i].token].joined == outer && y->forgot &&
+		if (is_inner(w.client[i].token, f) && y->forgot &&
 		    y->yes_us > here->loss_us)
 			return true;
 	}
 	return false;
 }
 
-static int outer_of(const struct flight *f)
-{
-	return f->ask.joins ? root_of(&tokens[f->token]) : f->token;
-}
-
-/* R17, R50: the node has lost who joined this holder, and the holder was not
- * told of them. When it renews or ends, nothing tells that they were forgotten.
- */
+/* R17, R50: the node has lost who joined this hold, and the holder was not told
+ * of them. When it renews or ends, nothing tells that they were forgotten.
+ * (What came last was lost, `plot.rolls`: so do those that the node still
+ * knows.) */
 static bool forgets(const struct flight *f)
 {
 	const struct token *t = &tokens[outer_of(f)];
@@ -1077,24 +1089,31 @@ static bool forgets(const struct flight *f)
 		       f->ask.slot ? "holder:%d" : "holder", f->ask.slot);
 	(void)snprintf(start, sizeof(start), "token %s\n", t->text);
 	record = redis_field(here->redis, PART("state"), field);
-	if ((f->ask.joins && !plot.rolls) || strcmp(s->value, t->text) != 0)
+	if (strcmp(s->value, t->text) != 0 &&
+	    !(plot.rolls && begins(s->value, "shared:")))
+		return false;
+	if (f->ask.joins && !plot.rolls)
 		return false;
 	(void)sharers_name(s->value, name);
 	for (int i = 0; (member = redis_member(here->redis, name, i, &ends));
 	     i++)
 		if (strcmp(member, plot.rolls ? "?" : "kept") == 0)
 			return false;
-	return plot.rolls ? f->ask.verb == VERB_RELEASE && !is_told(outer_of(f))
+	return plot.rolls ? f->ask.verb == VERB_RELEASE && !is_told(f)
 			  : !told && !(record && begins(record, start));
 }
 
 /* Those who joined it may overlap with others until they renew here: of what
- * came last, or of all. */
-static void rob_inner(int outer)
+ * came last, once the lock is free, or of all. */
+static void rob_inner(const struct flight *f)
 {
+	const struct slot *s = &here->slot[f->ask.slot];
+	const char *value = redis_get(here->redis, s->name);
+
+	if (plot.rolls && value && strcmp(value, s->value) == 0)
+		return;
 	for (int i = 0; i < CLIENTS_MAX; i++)
-		if (w.client[i].token > 0 &&
-		    tokens[w.client[i].token].joined == outer &&
+		if (w.client[i].token > 0 && is_inner(w.client[i].token, f) &&
 		    (!plot.rolls || stay_of(w.client[i].token)->lost))
 			w.client[i].robbed |= 1U << (here - nodes);
 }
@@ -1126,7 +1145,7 @@ static void run_script(struct flight *f)
 		 answer_read(f->ask.verb, &words, &f->answer, &sight, &why) < 0)
 		violated("%s: no answer: %s", t->text, why.text);
 	if (forgotten && !f->refused && f->answer.said == SAID_YES)
-		rob_inner(outer_of(f));
+		rob_inner(f);
 	node_has_run(f, held, had);
 	if (plot.rolls && one_in(8))
 		save();
