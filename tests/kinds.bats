@@ -436,7 +436,7 @@ in_leaves() {
 	ended out
 }
 
-@test "U9 deleted by hand with who shares it and healed by a short one, it lasts for the long one inside" {
+lasts_for_the_long_one_inside() { # HOW the lock goes
 	local was
 
 	out_and_in 400ms 8s
@@ -447,7 +447,7 @@ in_leaves() {
 	wait_until eval '[ "$(renewals)" -ge $((was + 2)) ]'
 	pid[in]=$(pgrep -f "^$REDLOCK -u $url -k job -t 8s")
 	frozen in
-	delete_shared
+	"$1"
 	wait_until held job
 	at_least "$(pttl)" 7000
 	thawed in
@@ -456,6 +456,14 @@ in_leaves() {
 	ended out
 	forgotten_in 8000
 }
+@test "U9 deleted by hand with who shares it and healed by a short one, it lasts for the long one inside" {
+	lasts_for_the_long_one_inside delete_shared
+}
+
+@test "R58 lost with all data and healed by a short one, it lasts for the long one inside" {
+	lasts_for_the_long_one_inside lose_all
+}
+
 forgotten_in() { # MS, at most; who lost it may be unaware of it till then
 	held job || return 0
 	below "$(pttl)" $(($1 + 1))
@@ -469,13 +477,19 @@ delete_shared() { # the lock, and who shares it
 		unpack(redis.call('keys', 'redlock:{job}:sharers:*')))" 0
 }
 
-@test "U9 a short reader heals for as long as a long one may read" {
+heals_for_a_long_reader() { # HOW the lock goes
+	local was _
+
 	reader long -t 8s
 	running long
 	reader short -t 300ms
 	running short
+	for _ in 1 2; do # the short one renews, and hears of the long one
+		was=$(first_end)
+		wait_until eval '[ "$(first_end)" != "$was" ]'
+	done
 	frozen long
-	delete_shared
+	"$1"
 	wait_until held job
 	let_go short
 	ended short
@@ -485,6 +499,19 @@ delete_shared() { # the lock, and who shares it
 	let_go long
 	ended long
 	forgotten_in 8000
+}
+first_end() { # of the leases of those who share the lock
+	cli a eval "local one = redis.call('keys', 'redlock:{job}:sharers:*')[1]
+		return redis.call('zrangebyscore', one, '(0', '+inf', 'withscores',
+			'limit', 0, 1)[2]" 0
+}
+
+@test "U9 a short reader heals for as long as a long one may read" {
+	heals_for_a_long_reader delete_shared
+}
+
+@test "R58 a short reader that heals after a loss of all data, too" {
+	heals_for_a_long_reader lose_all
 }
 
 # Whoever waits knows how long a holder may go on without knowing of a loss.
@@ -1094,7 +1121,7 @@ comes_back_without_r2() {
 	fi
 	cli a save >/dev/null
 	mv "$BATS_FILE_TMPDIR/dump.rdb" "$T/old.rdb"
-	"$two" r2 -t 2500ms
+	"$two" r2 -t "${of_r2:-2500ms}"
 	running r2
 	for kind; do
 		n=$((n + 1))
@@ -1248,6 +1275,25 @@ renewed_by_now() {
 
 @test "R41 readers: an older counter comes back, and one ends, where nobody waits: the other goes on" {
 	goes_on ends
+}
+
+long_one_goes_on() { # HOW
+	of_r2=8s comes_back_without_r2 "$1" reader writer
+	at_least "$(pttl)" 5000 # r1 knew of it
+	kill -CONT "${pid[r2]}"
+	let_go r2
+	ended r2
+	running w1
+	let_go w1
+	ended w1
+}
+
+@test "R58 readers: an older counter comes back, and one ends: the forgotten one with a longer lease goes on" {
+	long_one_goes_on ends
+}
+
+@test "R58 readers: an older counter comes back, one renews and ends: the forgotten one with a longer lease goes on" {
+	long_one_goes_on renews
 }
 
 @test "R41 slots: an older counter comes back, one with slot 0 renews and ends: slot 1 is given to nobody" {

@@ -14,6 +14,7 @@
 --               we joined, or "shared:G"; "shared:0": we read on other nodes,
 --               and join the readers on this one
 --   joined      "1": an earlier answer said that another client has joined us
+--   longest     the longest lease that the answers told of, or 0
 --   ends        when the lease ends, in ms by the server's clock: do not heal
 --               after that (on one node, only if the counter is missing, an older
 --               one, or started again since); 0: unknown; -1: never heal
@@ -25,13 +26,14 @@
 --   round       see round_line()
 --   plain       "1": see plain-confirm.lua
 -- Returns
---   yes COUNTER PTTL JOINED RAISED AT STOP BY GROUP
+--   yes COUNTER PTTL JOINED RAISED AT STOP BY GROUP LONGEST
 --       PTTL: what was left of our lease before this renewal. JOINED 1: the
 --       lease of another client that has joined us still runs. RAISED 1: this
 --       renewal raised the counter to m. AT: the server's clock, in ms. STOP: BY
 --       asks us to be gone within this many ms; -1: nobody asks; see force.lua.
---       GROUP: the G of "shared:G", or 0
---   healed COUNTER 0 JOINED RAISED AT STOP BY GROUP
+--       GROUP: the G of "shared:G", or 0. LONGEST: the longest lease of those who
+--       share the lock, as far as the record knows, in ms; 0: nobody shares it
+--   healed COUNTER 0 JOINED RAISED AT STOP BY GROUP LONGEST
 --   no COUNTER TAKEN STOP BY UNLOCKED
 --       TAKEN 1: another client holds the lock, else it is gone. UNLOCKED 1: it
 --       was released in our name, which ends the hold
@@ -42,6 +44,7 @@ local value = ARG.value
 local ends, guard, alone = tonumber(ARG.ends), tonumber(ARG.guard), ARG.alone == '1'
 local shares = value ~= token
 lives_ms = math.max(lives_ms, ttl)
+longest_ms = tonumber(ARG.longest)
 round = tonumber(ARG.round)
 local member = token .. ' ' .. ARG.stands
 local said, pttl, back, mine = 'yes', 0, false, nil

@@ -10,7 +10,7 @@ end
 -- Notes a longer lease in the record: a healed lock lasts for the longest
 -- lease, see longest() in share.lua.
 local function let_record_know(value, ttl)
-	if record_is_of(value) and longest(value, 0) < ttl then
+	if record_is_of(value) and (number_in(record, 'ttl') or 0) < ttl then
 		record = with(record, 'ttl', ttl)
 		put(field('holder', slot), record)
 	end

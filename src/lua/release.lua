@@ -15,6 +15,7 @@
 --   ran       "1": a command may have run under it: see warn() and grant()
 --   outer     the token of the holder that we joined, or ""
 --   joined    "1": an earlier answer said that another client has joined us
+--   longest   see confirm.lua
 --   least     keep the lock until this many ms after the grant, or 0: --min-hold
 --   held      for how many ms we held it, by our clock
 --   once      for how many ms nobody may repeat the work, or 0: --once-per
@@ -32,6 +33,7 @@ local ttl, slots, reads, about = standing(ARG.stands)
 local member = token .. ' ' .. ARG.stands
 local alone, around = ARG.alone == '1', ARG.outer
 local once = tonumber(ARG.once)
+longest_ms = tonumber(ARG.longest)
 -- if an answer was lost, we do not know our slot, or that the hold is ours and
 -- not the outer one's
 if (slots > 1 or slot > 0) and v ~= token then

@@ -41,8 +41,9 @@ if not shares and (said == 'yes' or record_is_of(value)) then
 	note_round(slot, member) -- it may have been handed to us without one
 end
 if not record_is_of(value) then
-	record_set(slot, value, ttl, select(4, standing(ARG.stands))
-	    .. (theirs and joined_line or '') .. (stop >= 0 and asked_line or ''), at)
+	record_set(slot, value, theirs and longest(value, ttl) or ttl,
+	    select(4, standing(ARG.stands)) .. (theirs and joined_line or '')
+	    .. (stop >= 0 and asked_line or ''), at)
 else
 	-- data may have been lost since it was noted: see plain-release.lua
 	if theirs and not reads and number_in(record, 'joined') ~= 1 then
@@ -77,4 +78,4 @@ if raises or back then
 end
 return {said, text(c), pttl, others and 1 or 0, raised,
     text(math.floor(at / 1000)), text(stop), by,
-    reads and string.sub(value, 8) or '0'}
+    reads and string.sub(value, 8) or '0', theirs and longest(value, 0) or 0}

@@ -70,11 +70,12 @@ local function keep(n, value, at, least)
 	try('pexpire', sharers_of(value), ms)
 	return last
 end
--- The longest lease of those who hold `value`, as far as the record knows. A
--- lost lock is set again for that long, because waiters wait that long for a
+-- The longest lease of those who hold `value`, as far as the record and we know.
+-- A lost lock is set again for that long, because waiters wait that long for a
 -- holder that does not know of the loss.
+local longest_ms = 0 -- see confirm.lua
 local function longest(value, ttl)
-	return math.max(ttl, record_is_of(value) and number_in(record, 'ttl') or 0)
+	return math.max(ttl, longest_ms, record_is_of(value) and number_in(record, 'ttl') or 0)
 end
 -- The round in the score of a member, or 0: see round_line().
 local function round_of(score)

@@ -69,6 +69,8 @@ struct stay {
 	unsigned int lost;      /* with all data, and not told since; and */
 	unsigned int lost_then; /* before this script */
 	bool forgot;            /* the server was set back to before it came */
+	bool unheard;     /* before its lock was lost, not all who share it had
+			     renewed, and so heard of its lease */
 	bool told_no;     /* it asked to join, and another one had that slot */
 	int64_t owner;    /* which family's or, negative, which readers' lock */
 	int64_t seen_ms;  /* last touched its lease */
@@ -1395,11 +1397,11 @@ static bool is_beside(const struct client *c)
 	return false;
 }
 
-/* Who sets a lock again for all readers does not know of longer leases (R58).
- */
-static bool is_longest(const struct client *c)
+/* R60: who sets a lock again for all readers may not know of a longer lease. */
+static bool is_unheard(const struct client *c)
 {
-	return c->lease.conf.shared && w.unequal && c->ttl > w.T * 2;
+	return c->lease.conf.shared && w.unequal && c->ttl > w.T * 2 &&
+	       stay_of(c->token)->unheard;
 }
 
 void sim_lost(int who)
@@ -1414,7 +1416,7 @@ void sim_lost(int who)
 	else if (plot.bare)
 		violated("client %d: its bare majority stayed bare", who);
 	else if (plot.flushes && !plot.newcomer && !may_overlap(c) &&
-		 !is_beside(c) && !is_longest(c) &&
+		 !is_beside(c) && !is_unheard(c) &&
 		 !(c->lease.joined && left_alone(c)))
 		violated("client %d: lost by FLUSHALL", who);
 	else if (n_nodes == 1 && (plot.spoils || plot.neat) &&
@@ -1539,12 +1541,33 @@ static void lose_state(void)
 	plot.spared[w.losses - 1] = true;
 }
 
+/* Whether all who share its lock have renewed since it was granted. */
+static bool is_heard_of(int token)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		const struct client *c = &w.client[i];
+		const struct lease_grant *g =
+			&c->lease.node[here - nodes].grant;
+
+		if (c->token > 0 && c->token != token &&
+		    stay_of(c->token)->has &&
+		    stay_of(c->token)->owner == stay_of(token)->owner &&
+		    (g->renewed == 0 ||
+		     !before(clock_at(c, tokens[token].granted_us),
+			     g->credited_at)))
+			return false;
+	}
+	return true;
+}
+
 /* What the server knows of the holders is lost as well. */
 static void lose_holders(void)
 {
 	scan();
-	for (int i = 1; i <= w.tokens; i++)
+	for (int i = 1; i <= w.tokens; i++) {
 		stay_of(i)->lost |= stay_of(i)->has;
+		stay_of(i)->unheard |= stay_of(i)->has && !is_heard_of(i);
+	}
 }
 
 static void forget_rests(void)
@@ -2927,6 +2950,7 @@ static struct ask invent(int token)
 	if (one_in(2))
 		choose_outer(&t->conf.outer);
 	ask.guard_ms = t->conf.guard_ms;
+	ask.longest_ms = one_in(4) ? chance(600000) : 0;
 	ask.joins = one_in(t->conf.outer.group > 0 ? 2 : 4);
 	ask.acquire.ticket = one_in(4) ? -1 : one_in(3) ? 0 : t->joined_us;
 	if (t->conf.shared)

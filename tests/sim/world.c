@@ -118,10 +118,15 @@ static struct event pop(void)
 
 /* ---- clocks ---- */
 
+struct instant clock_at(const struct client *c, int64_t us)
+{
+	return (struct instant){us / 1000 * c->rate_ppm / 1000000 +
+				c->offset_ms};
+}
+
 struct instant clock_of(const struct client *c)
 {
-	return (struct instant){w.us / 1000 * c->rate_ppm / 1000000 +
-				c->offset_ms};
+	return clock_at(c, w.us);
 }
 
 /* When the client's clock will show t. */

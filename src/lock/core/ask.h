@@ -44,6 +44,8 @@ struct ask {
 				it; release: we may have */
 	int slot;            /* confirm, release: the slot we hold; joins: that
 				of the outer hold */
+	int64_t longest_ms;  /* confirm, release: the longest lease of those who
+				share our hold, as far as we know; 0: nobody */
 	int64_t guard_ms;    /* acquire, and a confirm that repairs: a server
 				that has been up for less does not vote; 0: it
 				does */
@@ -141,14 +143,16 @@ struct answer {
 		int64_t age_ms;        /* time since the grant; -1: unknown */
 	} busy;
 	struct {
-		int64_t pttl_ms; /* yes: what was left of the lease; -1:
-				    unknown. No: 0: nobody has the lock */
-		bool joined;     /* another client has joined our hold */
-		bool raised;     /* this question raised the counter to the
-				    fence */
-		bool unlocked;   /* no: it was released under our token, by
-				    `redlock unlock` or a release that overtook
-				    us */
+		int64_t pttl_ms;    /* yes: what was left of the lease; -1:
+				       unknown. No: 0: nobody has the lock */
+		int64_t longest_ms; /* yes, healed: the longest lease of those
+				    who share the hold; 0: nobody does */
+		bool joined;        /* another client has joined our hold */
+		bool raised;        /* this question raised the counter to the
+				       fence */
+		bool unlocked;      /* no: it was released under our token, by
+				       `redlock unlock` or a release that overtook
+				       us */
 	} confirm;
 	int64_t handed_ms; /* release, yes: for how long the lock was granted to
 			      the next waiter; 0: nobody waited */

@@ -197,6 +197,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	out->fence = l->fence;
 	out->round = round_of(n, out->verb);
 	out->guard_ms = l->guard_ms;
+	out->longest_ms = l->longest_ms;
 	out->joins = l->joining || l->joined;
 	switch (out->verb) {
 	case VERB_ACQUIRE:

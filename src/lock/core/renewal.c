@@ -140,6 +140,8 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	g->group = asked->confirm.reads ? a->group : asked->confirm.group;
 	g->joins = l->joined;
 	g->joined = a->confirm.joined;
+	if (a->confirm.longest_ms > l->longest_ms)
+		l->longest_ms = a->confirm.longest_ms;
 	g->renewed++;
 	if (a->said == SAID_YES)
 		repair_show(l, asked->node, asked->sent, at);

@@ -187,12 +187,14 @@ struct lease {
 	enum lease_end end;
 	enum fail_kind refusal;
 	int64_t fence;
-	int healed;       /* times it vanished and was set again */
-	int stepped;      /* server clock jumps seen */
-	bool was_held;    /* since lease_init() */
-	bool joining;     /* the outer hold may still exist */
-	int64_t guard_ms; /* conf.guard_ms, or the longest lease that any node
-			     reported */
+	int healed;         /* times it vanished and was set again */
+	int stepped;        /* server clock jumps seen */
+	bool was_held;      /* since lease_init() */
+	bool joining;       /* the outer hold may still exist */
+	int64_t guard_ms;   /* conf.guard_ms, or the longest lease that any node
+			       reported */
+	int64_t longest_ms; /* the longest of those who share our hold, as far
+			       as any node reported; 0: nobody does */
 	/* The outer hold vanished. If its holder lives, it sets the lock again
 	 * by then. LONG_AGO: it has not vanished. */
 	struct instant outer_by;

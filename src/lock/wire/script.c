@@ -168,6 +168,7 @@ static void fill_confirm(const struct ask *ask, const struct lease_conf *conf,
 	request_text(w, CONFIRM_STANDS, identity);
 	request_text(w, CONFIRM_VALUE, value);
 	request_flag(w, CONFIRM_JOINED, ask->confirm.joined);
+	request_number(w, CONFIRM_LONGEST, ask->longest_ms, scratch);
 	request_number(w, CONFIRM_ENDS, ask->confirm.until_ms, scratch);
 	request_number(w, CONFIRM_GUARD,
 		       ask->confirm.repairs ? ask->guard_ms : -1, scratch);
@@ -193,6 +194,7 @@ static void fill_release(const struct ask *ask, const struct lease_conf *conf,
 	request_flag(w, RELEASE_RAN, ask->release.ran);
 	request_text(w, RELEASE_OUTER, ask->joins ? conf->outer.token : "");
 	request_flag(w, RELEASE_JOINED, ask->release.joined);
+	request_number(w, RELEASE_LONGEST, ask->longest_ms, scratch);
 	request_number(w, RELEASE_LEAST, ask->release.least_ms, scratch);
 	request_number(w, RELEASE_HELD, ask->release.held_ms, scratch);
 	request_number(w, RELEASE_ONCE, ask->release.once_ms, scratch);

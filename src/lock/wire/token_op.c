@@ -25,6 +25,7 @@ static void fill_unlock(const struct token_op *g, struct words *w)
 	request_flag(w, RELEASE_RAN, true);
 	request_text(w, RELEASE_OUTER, "");
 	request_flag(w, RELEASE_JOINED, false);
+	request_text(w, RELEASE_LONGEST, "0");
 	request_text(w, RELEASE_LEAST, "0");
 	request_text(w, RELEASE_HELD, "0");
 	request_text(w, RELEASE_ONCE, "0");
@@ -43,6 +44,7 @@ static void fill_extend(const struct token_op *g,
 	request_text(w, CONFIRM_STANDS, "");
 	request_text(w, CONFIRM_VALUE, "");
 	request_flag(w, CONFIRM_JOINED, false);
+	request_text(w, CONFIRM_LONGEST, "0");
 	request_text(w, CONFIRM_ENDS, "-1");
 	request_text(w, CONFIRM_GUARD, "-1");
 	request_flag(w, CONFIRM_ALONE, g->alone);
