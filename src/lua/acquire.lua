@@ -22,11 +22,11 @@
 --   only      take this slot only; -1: any
 --   round     see round_line()
 -- Returns
---   granted COUNTER LOST SLOT GROUP SERVER AT STOP BY
+--   granted COUNTER LOST SLOT GROUP SERVER AT STOP BY LONGEST
 --       LOST 1: the counter that this client saw was lost since: see grant().
 --       GROUP: the G of "shared:G", or 0. With readers or slots, COUNTER is a
 --       new one each time. SERVER: see server.lua. AT: its clock, in ms. STOP,
---       BY: for a lock that was ours already, as in confirm.lua
+--       BY: for a lock that was ours already, as in confirm.lua. LONGEST: as there
 --   busy COUNTER PTTL VALUE RECORD PLACE TICKET LOST AGE
 --       PTTL -1: no expiry; -2: nobody has it. RECORD "": there is none, the lock is another
 --       program's. PLACE: number of waiters before us; -1: we are not in line.

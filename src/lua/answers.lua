@@ -71,7 +71,7 @@ local function ours(n, at, fresh)
 	return {'granted', text(c), told(), n,
 	    reads and string.sub(v, 8) or '0', who or '',
 	    text(math.floor((at or time()) / 1000)),
-	    tostring(stop), by}
+	    tostring(stop), by, reads and longest(v, 0) or 0}
 end
 -- The end of a record of readers: how many there are, and the one whose lease
 -- ends last.

@@ -14,7 +14,7 @@
 --               we joined, or "shared:G"; "shared:0": we read on other nodes,
 --               and join the readers on this one
 --   joined      "1": an earlier answer said that another client has joined us
---   longest     the longest lease that the answers told of, or 0
+--   longest     the longest LONGEST of the answers so far, or 0
 --   ends        when the lease ends, in ms by the server's clock: do not heal
 --               after that (on one node, only if the counter is missing, an older
 --               one, or started again since); 0: unknown; -1: never heal

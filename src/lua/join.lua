@@ -13,7 +13,7 @@
 --   alone        "1" on one node; on several, each node has its own G
 --   round        see round_line()
 -- Returns
---   joined COUNTER LOST SLOT GROUP SERVER AT STOP BY     see acquire.lua
+--   joined COUNTER LOST SLOT GROUP SERVER AT STOP BY LONGEST     see acquire.lua
 --   vanished COUNTER   the lock is gone, and the holder does not know it yet.
 --       It will set the lock again with its next renewal; nobody else does
 --   inside COUNTER     the holder reads and we want to write, which would block
@@ -86,4 +86,4 @@ if stop < 0 and group == '0' and own('zscore', sharers_of(v), 'left') then
 	end
 end
 return {'joined', text(c), 0, slot, group, '', text(math.floor(at / 1000)),
-    tostring(stop), by}
+    tostring(stop), by, longest(v, 0)}

@@ -69,8 +69,6 @@ struct stay {
 	unsigned int lost;      /* with all data, and not told since; and */
 	unsigned int lost_then; /* before this script */
 	bool forgot;            /* the server was set back to before it came */
-	bool unheard;     /* before its lock was lost, not all who share it had
-			     renewed, and so heard of its lease */
 	bool told_no;     /* it asked to join, and another one had that slot */
 	int64_t owner;    /* which family's or, negative, which readers' lock */
 	int64_t seen_ms;  /* last touched its lease */
@@ -1397,13 +1395,6 @@ static bool is_beside(const struct client *c)
 	return false;
 }
 
-/* R60: who sets a lock again for all readers may not know of a longer lease. */
-static bool is_unheard(const struct client *c)
-{
-	return c->lease.conf.shared && w.unequal && c->ttl > w.T * 2 &&
-	       stay_of(c->token)->unheard;
-}
-
 void sim_lost(int who)
 {
 	struct client *c = &w.client[who];
@@ -1416,8 +1407,7 @@ void sim_lost(int who)
 	else if (plot.bare)
 		violated("client %d: its bare majority stayed bare", who);
 	else if (plot.flushes && !plot.newcomer && !may_overlap(c) &&
-		 !is_beside(c) && !is_unheard(c) &&
-		 !(c->lease.joined && left_alone(c)))
+		 !is_beside(c) && !(c->lease.joined && left_alone(c)))
 		violated("client %d: lost by FLUSHALL", who);
 	else if (n_nodes == 1 && (plot.spoils || plot.neat) &&
 		 !may_overlap(c) && !c->stopped &&
@@ -1541,33 +1531,12 @@ static void lose_state(void)
 	plot.spared[w.losses - 1] = true;
 }
 
-/* Whether all who share its lock have renewed since it was granted. */
-static bool is_heard_of(int token)
-{
-	for (int i = 0; i < CLIENTS_MAX; i++) {
-		const struct client *c = &w.client[i];
-		const struct lease_grant *g =
-			&c->lease.node[here - nodes].grant;
-
-		if (c->token > 0 && c->token != token &&
-		    stay_of(c->token)->has &&
-		    stay_of(c->token)->owner == stay_of(token)->owner &&
-		    (g->renewed == 0 ||
-		     !before(clock_at(c, tokens[token].granted_us),
-			     g->credited_at)))
-			return false;
-	}
-	return true;
-}
-
 /* What the server knows of the holders is lost as well. */
 static void lose_holders(void)
 {
 	scan();
-	for (int i = 1; i <= w.tokens; i++) {
+	for (int i = 1; i <= w.tokens; i++)
 		stay_of(i)->lost |= stay_of(i)->has;
-		stay_of(i)->unheard |= stay_of(i)->has && !is_heard_of(i);
-	}
 }
 
 static void forget_rests(void)

@@ -118,15 +118,10 @@ static struct event pop(void)
 
 /* ---- clocks ---- */
 
-struct instant clock_at(const struct client *c, int64_t us)
-{
-	return (struct instant){us / 1000 * c->rate_ppm / 1000000 +
-				c->offset_ms};
-}
-
 struct instant clock_of(const struct client *c)
 {
-	return clock_at(c, w.us);
+	return (struct instant){w.us / 1000 * c->rate_ppm / 1000000 +
+				c->offset_ms};
 }
 
 /* When the client's clock will show t. */

@@ -109,17 +109,19 @@ enum said {
  * and `busy` go by the word, `confirm` and `handed_ms` by the question. */
 struct answer {
 	enum said said;
-	int64_t counter; /* the stored counter; 0: unknown. Replicate: the
-			    number of replicas that have it */
-	bool lost;       /* granted, busy, loss: what we saw is missing: the
-			    server lost data */
-	int64_t group;   /* granted, yes, healed: the group of readers that
-			    has the lock; 0: none */
-	int64_t at_ms;   /* granted, yes, healed: the server's clock; 0:
-			    unknown */
-	bool stops;      /* granted, or any answer to a confirm: we are asked
-			    to stop (force-release) */
-	int64_t stop_ms; /* stops: the time left for that */
+	int64_t counter;    /* the stored counter; 0: unknown. Replicate: the
+			       number of replicas that have it */
+	bool lost;          /* granted, busy, loss: what we saw is missing: the
+			       server lost data */
+	int64_t group;      /* granted, yes, healed: the group of readers that
+			       has the lock; 0: none */
+	int64_t at_ms;      /* granted, yes, healed: the server's clock; 0:
+			       unknown */
+	int64_t longest_ms; /* granted, yes, healed: the longest lease of those
+			       who share the hold; 0: nobody does */
+	bool stops;         /* granted, or any answer to a confirm: we are asked
+			       to stop (force-release) */
+	int64_t stop_ms;    /* stops: the time left for that */
 	struct {
 		int slot;
 		uint64_t server; /* identifies the server; 0: unknown */
@@ -143,16 +145,14 @@ struct answer {
 		int64_t age_ms;        /* time since the grant; -1: unknown */
 	} busy;
 	struct {
-		int64_t pttl_ms;    /* yes: what was left of the lease; -1:
-				       unknown. No: 0: nobody has the lock */
-		int64_t longest_ms; /* yes, healed: the longest lease of those
-				    who share the hold; 0: nobody does */
-		bool joined;        /* another client has joined our hold */
-		bool raised;        /* this question raised the counter to the
-				       fence */
-		bool unlocked;      /* no: it was released under our token, by
-				       `redlock unlock` or a release that overtook
-				       us */
+		int64_t pttl_ms; /* yes: what was left of the lease; -1:
+				    unknown. No: 0: nobody has the lock */
+		bool joined;     /* another client has joined our hold */
+		bool raised;     /* this question raised the counter to the
+				    fence */
+		bool unlocked;   /* no: it was released under our token, by
+				    `redlock unlock` or a release that overtook
+				    us */
 	} confirm;
 	int64_t handed_ms; /* release, yes: for how long the lock was granted to
 			      the next waiter; 0: nobody waited */

@@ -41,6 +41,8 @@ void renewal_credit(struct lease *l, struct lease_node *n,
 		g->counter = a->counter;
 	if (!ours || a->counter > g->largest)
 		g->largest = a->counter;
+	if (a->longest_ms > l->longest_ms)
+		l->longest_ms = a->longest_ms;
 	g->state = GRANT_OURS;
 	n->repair.absent = false;
 	/* After a loss of data, the same token may be granted again, with other
@@ -140,8 +142,6 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	g->group = asked->confirm.reads ? a->group : asked->confirm.group;
 	g->joins = l->joined;
 	g->joined = a->confirm.joined;
-	if (a->confirm.longest_ms > l->longest_ms)
-		l->longest_ms = a->confirm.longest_ms;
 	g->renewed++;
 	if (a->said == SAID_YES)
 		repair_show(l, asked->node, asked->sent, at);

@@ -148,6 +148,7 @@ static int read_granted(const struct words *w, struct answer *out,
 	    out->group < 0)
 		return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
 	read_stop(w, 7, out, s);
+	out->longest_ms = word_ms_or(w, 9, 0);
 	return 0;
 }
 
@@ -165,7 +166,7 @@ static int read_confirmed(const struct words *w, struct answer *out,
 	out->at_ms = word_ms_or(w, 5, 0);
 	read_stop(w, 6, out, s);
 	out->group = w->n > 8 ? word_number(w, 8) : 0;
-	out->confirm.longest_ms = word_ms_or(w, 9, 0);
+	out->longest_ms = word_ms_or(w, 9, 0);
 	return out->group >= 0 ? 0 : fail(why, FAIL_UNAVAILABLE, NOT_OURS);
 }
 
