@@ -31,6 +31,7 @@ cli() { redis-cli -s "$sock" "$@"; }
 
 # What MONITOR told of commands, quoted as redis-cli prints them.
 monitor_on() {
+	: >"$W/monitor" # not the answer of the last one
 	redis-cli -s "$sock" monitor >"$W/monitor" &
 	monitor=$!
 	mine="$mine $monitor"
