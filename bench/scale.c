@@ -112,7 +112,7 @@ static void go_on(struct one *o, struct instant at)
 		}
 		if (!before(at, o->until)) {
 			o->until = NEVER;
-			lease_end(l, LEASE_RAN | LEASE_DONE, at);
+			lease_end(l, HOW_RAN | HOW_DONE, at);
 			freed_us[o->key] = us();
 		}
 		break;
@@ -132,6 +132,7 @@ static void go_on(struct one *o, struct instant at)
 		break;
 	case LEASE_ASKING:
 	case LEASE_CLAIMING:
+	case LEASE_REPLICATING:
 	case LEASE_RELEASING:
 		break;
 	}

@@ -1115,8 +1115,10 @@ comes_back_without_r2() {
 		n=$((n + 1))
 		lines_up "$kind" w$n
 	done
-	renewals=$(times_renewed r1)
-	wait_until renewed_since r1
+	for _ in 1 2; do # the first may have been sent before
+		renewals=$(times_renewed r1)
+		wait_until renewed_since r1
+	done
 	kill -STOP "${pid[r1]}" "${pid[r2]}"
 	wait_until stopped "${pid[r1]}"
 	wait_until stopped "${pid[r2]}"
@@ -1282,6 +1284,54 @@ long_one_goes_on() { # HOW
 
 @test "R58 readers: an older counter comes back, one renews and ends: the forgotten one with a longer lease goes on" {
 	long_one_goes_on renews
+}
+
+# The server comes back as it was before a nested run joined, of which the outer
+# one has heard. That one ends; by then it has renewed, or not.
+forgets_the_join() { # HOW T_IN LEAST
+	: >"$T/stay.in"
+	client out "(while [ ! -e '$T/go' ]; do sleep 0.01; done
+		exec $(inner) -t $2 -- sh -c 'echo on >\"$T/on.in\"
+		while [ -e \"$T/stay.in\" ]; do sleep 0.01; done') & $together" -t 2500ms -v
+	running out
+	cli a save >/dev/null
+	mv "$BATS_FILE_TMPDIR/dump.rdb" "$T/old.rdb"
+	: >"$T/go"
+	running in
+	for _ in 1 2; do
+		renewals=$(times_renewed out)
+		wait_until renewed_since out
+	done
+	pid[in]=$(pgrep -f "^$REDLOCK -u $url -k job -t $2")
+	frozen in
+	node_kill a
+	node_start a --dbfilename old.rdb
+	if [ "$1" = renews ]; then
+		renewals=$(times_renewed out)
+		wait_until renewed_since out
+	fi
+	let_go out
+	ended out
+	at_least "$(pttl)" "$3"
+	client w "$alone"
+	not_yet w
+	thawed in
+	let_go in
+	running w
+	let_go w
+	ended w
+}
+
+@test "R61 an older state comes back, and the outer run ends: the nested run that is forgotten goes on" {
+	forgets_the_join ends 2600ms 1500
+}
+
+@test "R61 an older state comes back, and the outer run ends: so it is of one with a longer lease" {
+	forgets_the_join ends 8s 5000
+}
+
+@test "R61 an older state comes back, the outer run renews and ends: the nested run that is forgotten goes on" {
+	forgets_the_join renews 2600ms 1500
 }
 
 @test "R41 slots: an older counter comes back, one with slot 0 renews and ends: slot 1 is given to nobody" {

@@ -22,14 +22,14 @@ end
 local function claim(n)
 	local words, found = (record_at(n, token) or ''):gsub('\n' .. handed_line, '\n', 1)
 	if found > 0 then
-		put(field('holder', n), words)
-		record = n == slot and words or record
+		record_put(n, words)
 	end
 end
 local function ours(n, at, fresh)
+	local last
 	if reads then
 		share(v, member, at, ttl)
-		keep(n, v, at, 0)
+		last = keep(n, v, at, 0)
 		-- the lock was lost, and another reader has set it again while
 		-- we waited: a holder leaves the line
 		if not fresh then
@@ -71,7 +71,7 @@ local function ours(n, at, fresh)
 	return {'granted', text(c), told(), n,
 	    reads and string.sub(v, 8) or '0', who or '',
 	    text(math.floor((at or time()) / 1000)),
-	    tostring(stop), by, reads and longest(v, 0) or 0}
+	    tostring(stop), by, left_of(last, at)}
 end
 -- The end of a record of readers: how many there are, and the one whose lease
 -- ends last.

@@ -9,12 +9,12 @@
 --   token, ttl  ours, in ms
 --   fence       m, or 0
 --   seen        the counter last seen under this token; 0: do not heal
---   stands      how we stand in line: see standing() in share.lua
+--   stands      how we stand in line: see standing.lua
 --   value       that of the lock while it is ours: our token, that of the holder
 --               we joined, or "shared:G"; "shared:0": we read on other nodes,
 --               and join the readers on this one
 --   joined      "1": an earlier answer said that another client has joined us
---   longest     the longest LONGEST of the answers so far, or 0
+--   longest     LONGEST of the last answer, or 0
 --   ends        when the lease ends, in ms by the server's clock: do not heal
 --               after that (on one node, only if the counter is missing, an older
 --               one, or started again since); 0: unknown; -1: never heal
@@ -31,8 +31,10 @@
 --       lease of another client that has joined us still runs. RAISED 1: this
 --       renewal raised the counter to m. AT: the server's clock, in ms. STOP: BY
 --       asks us to be gone within this many ms; -1: nobody asks; see force.lua.
---       GROUP: the G of "shared:G", or 0. LONGEST: the longest lease of those who
---       share the lock, as far as the record knows, in ms; 0: nobody shares it
+--       GROUP: the G of "shared:G", or 0. LONGEST: what is left of the
+--       longest lease of those who share the lock, in ms; 0: nobody does, or it
+--       cannot be told. (Who renews on time has five sixths left, and is killed
+--       when four fifths of a lease are over.)
 --   healed COUNTER 0 JOINED RAISED AT STOP BY GROUP LONGEST
 --   no COUNTER TAKEN STOP BY UNLOCKED
 --       TAKEN 1: another client holds the lock, else it is gone. UNLOCKED 1: it

@@ -80,7 +80,7 @@ if free then
 		end
 	end
 	if not lost and not failed and not kind then
-		pcall(note_expired, taken, last, at, renewals or nil)
+		pcall(note_expired, taken, last, at, renewals)
 	end
 	if granted then
 		return ours(granted, at, not served)

@@ -22,7 +22,6 @@ local lasts = math.max(tonumber(ARG.ttl) > 0 and tonumber(ARG.ttl) or its,
 ARG.ttl = text(lasts)
 if lasts > its and record_is_of(token) then
 	-- a waiter that finds data lost waits as long as the lease may be
-	record = with(record, 'ttl', lasts)
-	put(field('holder', slot), record)
+	record_put(slot, with(record, 'ttl', lasts))
 end
 ARG.stands, ARG.value = stands, value

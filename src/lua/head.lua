@@ -44,10 +44,13 @@ local raw, record, born = got[1], got[2], got[3]
 if record == '' then
 	record = nil
 end
-local c = raw and #raw <= 16 and raw:find('^%d+$') and tonumber(raw) or nil
-if c and c > 9007199254740000 then
-	c = nil
+-- Other programs may have written there: accept only what is an exact number.
+local function whole(words)
+	local n = tonumber(string.match(words or '', '^%d+$'))
+	return n and n <= 9007199254740000 and n or nil
 end
+local c = raw and #raw <= 16 and whole(raw) or nil
+born = whole(born)
 local function text(n) return string.format('%.0f', n or 0) end
 -- A missing counter starts from the clock in microseconds, which is larger than
 -- every fence that a lost counter gave out.

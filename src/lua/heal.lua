@@ -11,8 +11,7 @@ end
 -- lease, see longest() in share.lua.
 local function let_record_know(value, ttl)
 	if record_is_of(value) and (number_in(record, 'ttl') or 0) < ttl then
-		record = with(record, 'ttl', ttl)
-		put(field('holder', slot), record)
+		record_put(slot, with(record, 'ttl', ttl))
 	end
 end
 -- A client that holds the lock on other nodes may still wait for it on this one.

@@ -51,7 +51,7 @@ elseif rest > 0 then
 	redis.call('pexpire', lock, rest)
 	local name = token .. ' rest'
 	if redis.pcall('set', lock, name, 'xx', 'px', rest).ok then
-		record_set(slot, name, rest, about, since and since * 1000 or at)
+		record_put(slot, record_of(name, rest, about, since and since * 1000 or at))
 	end
 	move(math.max(c or at, low) + 1, slot)
 	return stays()

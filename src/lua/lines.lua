@@ -25,9 +25,7 @@ local function note_round(n, member)
 		return
 	end
 	if words then
-		words = with(words, 'round', round)
-		put(field('holder', n), words)
-		record = n == slot and words or record
+		record_put(n, with(words, 'round', round))
 	end
 	try('zrem', sharers_of(token), 'left')
 	try('zrem', queue, member)

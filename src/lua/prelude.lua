@@ -31,12 +31,6 @@ local function own(command, name, ...)
 	return redis.call(command, name, ...)
 end
 local try = moving and redis.pcall or own
--- Other programs may have written there: accept only what is an exact number.
-local function whole(words)
-	local n = tonumber(string.match(words or '', '^%d+$'))
-	return n and n <= 9007199254740000 and n or nil
-end
-born = whole(born)
 -- Writes fields of the state. Returns whether it could: memory may be full.
 local function put(...)
 	local answer = redis.pcall('hset', state, ...)
@@ -89,8 +83,7 @@ local function record_is_of(value) return is_of(record, value) end
 if v and not record_is_of(v) then
 	record = nil
 end
-local function record_set(n, who, ttl, about, at, lost, given)
-	local words = record_of(who, ttl, about, at, lost, given)
+local function record_put(n, words)
 	if n == slot then
 		record = words
 	end

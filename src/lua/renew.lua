@@ -41,14 +41,13 @@ if not shares and (said == 'yes' or record_is_of(value)) then
 	note_round(slot, member) -- it may have been handed to us without one
 end
 if not record_is_of(value) then
-	record_set(slot, value, theirs and longest(value, ttl) or ttl,
+	record_put(slot, record_of(value, theirs and longest(value, ttl) or ttl,
 	    select(4, standing(ARG.stands)) .. (theirs and joined_line or '')
-	    .. (stop >= 0 and asked_line or ''), at)
+	    .. (stop >= 0 and asked_line or ''), at))
 else
 	-- data may have been lost since it was noted: see plain-release.lua
 	if theirs and not reads and number_in(record, 'joined') ~= 1 then
-		record = record .. joined_line
-		put(field('holder', slot), record)
+		record_put(slot, record .. joined_line)
 	end
 	if not shares then
 		-- if it cannot be counted, so be it
@@ -78,4 +77,4 @@ if raises or back then
 end
 return {said, text(c), pttl, others and 1 or 0, raised,
     text(math.floor(at / 1000)), text(stop), by,
-    reads and string.sub(value, 8) or '0', theirs and longest(value, 0) or 0}
+    reads and string.sub(value, 8) or '0', left_of(others, at)}

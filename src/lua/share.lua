@@ -15,29 +15,6 @@
 -- force-release has asked the holder to stop, a line "asked 1". The plain scripts
 -- look at these lines alone. So does everybody during a migration, when the set
 -- or the word may be on the other node, or on neither.
---
--- Parses "TTL SLOTS FLAGS\nABOUT", which says how a client stands in line.
--- Flags: "-" none, "s" --supersede, "r" --shared. Returns the TTL, the slots,
--- whether it reads, ABOUT, and whether it supersedes; nil if the text is not
--- ours.
-local function standing(words)
-	local ttl, slots, flags, about =
-	    string.match(words or '', '^([1-9]%d*) ([1-9]%d*) (%S+)\n(.*)$')
-	ttl, slots = whole(ttl), whole(slots)
-	if not ttl or ttl > 1000000000000 or not slots or slots > 1000 then
-		return nil
-	end
-	return ttl, slots, string.find(flags, 'r') and true, about,
-	    string.find(flags, 's') and true
-end
--- Splits a member into its token and the text for standing(). Returns nil if
--- the member is not ours.
-local function parsed(member)
-	local who, words = member:match('^(%S+) (.*)$')
-	if who and standing(words) then
-		return who, words
-	end
-end
 local function shared(value)
 	return string.sub(value or '', 1, 7) == 'shared:'
 end
@@ -69,6 +46,10 @@ local function keep(n, value, at, least)
 	redis.call('pexpire', slot_key(n), ms)
 	try('pexpire', sharers_of(value), ms)
 	return last
+end
+-- What is left at that time of a lease, of which keep() has told the end.
+local function left_of(ends, at)
+	return type(ends) == 'number' and ends - math.floor(at / 1000) or 0
 end
 -- The longest lease of those who hold `value`, as far as the record and we know.
 -- A lost lock is set again for that long, because waiters wait that long for a
@@ -102,7 +83,7 @@ local function share(value, member, at, ttl, known)
 end
 -- Whether another client may have joined the hold of slot n. `words`: its record, or
 -- nil; `told`: the caller knows that others share it. If the set was lost, adds "?"
--- for its members, until the lock would expire.
+-- for its members, until the lock would expire, or for as long as we know of.
 local function may_be_shared(n, value, words, at, told)
 	local joined = told or words and number_in(words, 'joined') == 1
 	if moving then
@@ -111,7 +92,7 @@ local function may_be_shared(n, value, words, at, told)
 	if own('zscore', sharers_of(value), 'kept') then
 		return true
 	elseif joined then
-		local ms = redis.call('pttl', slot_key(n))
+		local ms = math.max(redis.call('pttl', slot_key(n)), longest_ms)
 		ms = ms > 0 and ms or longest(value, 1)
 		share(value, '?', at, ms)
 		redis.call('pexpire', sharers_of(value), ms)

@@ -8,8 +8,7 @@ local function tell(who, ms)
 	redis.call('rpush', list, 'stop ' .. text(now_ms + ms) .. '\n' .. ARG.by)
 	redis.call('pexpire', list, ms + 15000)
 	if is_of(record, who) and number_in(record, 'asked') ~= 1 then
-		record = record .. asked_line
-		put(field('holder', slot), record)
+		record_put(slot, record .. asked_line)
 	end
 end
 -- Writes the history entry of a hold. A nested run has none.

@@ -90,7 +90,7 @@ static void list_grants(const struct locks *l, struct grants *g)
 		struct granted *to = &g->lock[g->n];
 
 		memcpy(to->token, d->token, TOKEN_SIZE);
-		to->joined = d->lease.joined;
+		to->joined = d->lease.nest == NEST_JOINED;
 		to->slot = d->lease.slot;
 		to->group = lease_group(&d->lease);
 		to->fence = d->lease.fence;
@@ -238,10 +238,10 @@ static unsigned int how_it_ended(const struct ending *end)
 {
 	if (end->outcome == OUTCOME_MAX_HOLD ||
 	    (end->outcome == OUTCOME_FAILED && end->given.n > 0))
-		return LEASE_RAN;
+		return HOW_RAN;
 	if (end->outcome != OUTCOME_RAN)
 		return 0;
-	return end->status == 0 ? LEASE_RAN | LEASE_DONE : LEASE_RAN;
+	return end->status == 0 ? HOW_RAN | HOW_DONE : HOW_RAN;
 }
 
 /* A run that neither waited nor held for long most likely has no waiters. */
@@ -262,14 +262,14 @@ static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 	int64_t most = conf->ttl_ms; /* NOLINT(*.NullDereference): a member */
 	char left[32];
 
-	if (how & LEASE_RAN && conf->min_hold_ms > most)
+	if (how & HOW_RAN && conf->min_hold_ms > most)
 		most = conf->min_hold_ms;
 	log_error("not-released",
 		  "the release was not confirmed%s%s; the lock expires within "
 		  "%s%s",
 		  known ? ": " : "", known ? why->text : "",
 		  format_duration(most, left, sizeof(left)),
-		  how & LEASE_DONE && conf->once_ms > 0
+		  how & HOW_DONE && conf->once_ms > 0
 			  ? ", and --once-per may not know of this run"
 			  : "");
 }

@@ -69,6 +69,8 @@ struct stay {
 	unsigned int lost;      /* with all data, and not told since; and */
 	unsigned int lost_then; /* before this script */
 	bool forgot;            /* the server was set back to before it came */
+	bool unheard;     /* when its lock was lost, not all who share it had
+			     heard of its lease */
 	bool told_no;     /* it asked to join, and another one had that slot */
 	int64_t owner;    /* which family's or, negative, which readers' lock */
 	int64_t seen_ms;  /* last touched its lease */
@@ -270,19 +272,24 @@ static int64_t counter_here(void)
 
 /* ---- promises ---- */
 
+static bool has_joined(const struct client *c)
+{
+	return c->lease.nest == NEST_JOINED;
+}
+
 /* Data were lost after `old` was granted, and a client that had seen no counter
  * before the loss was granted since: see sim.c. */
 static bool may_overlap(const struct client *old)
 {
 	const struct token *t = &tokens[old->token];
 	/* it may be granted anew, and not know it yet */
-	bool latest = old->lease.joined ? t->joined == t->family
-					: old->lease.fence == t->fence;
+	bool latest = has_joined(old) ? t->joined == t->family
+				      : old->lease.fence == t->fence;
 	int64_t since = latest ? t->granted_us : 0;
 
 	/* a quorum may have been its before the last node was */
 	if (n_nodes > 1)
-		since = old->lease.joined ? 0 : t->came_us;
+		since = has_joined(old) ? 0 : t->came_us;
 	else
 		since = larger(since, t->at[0].yes_us);
 	if ((w.forward_step && since < w.forward_us) || old->robbed ||
@@ -303,7 +310,7 @@ static bool is_exposed_at(const struct client *c, int k)
 		return true;
 	for (int i = 0; i < w.losses; i++)
 		if (plot.losses_at[i] == k && w.exposed[i] && !plot.spared[i] &&
-		    (c->lease.joined ? 0 : t->came_us) < w.loss_us[i])
+		    (has_joined(c) ? 0 : t->came_us) < w.loss_us[i])
 			return true;
 	return false;
 }
@@ -441,6 +448,14 @@ static bool other_has_slot(const struct token *t)
 	       (plot.rolls || s->grant_us > here->loss_us);
 }
 
+/* Whether the command of that token runs. */
+static bool is_running(int token)
+{
+	const struct client *c = &w.client[tokens[token].client];
+
+	return c->token == token && c->running;
+}
+
 /* By asking, or handed over. Who knew no counter at a loss is the newcomer that
  * may overlap. */
 static void granted(const struct flight *f, int token, int n)
@@ -449,7 +464,7 @@ static void granted(const struct flight *f, int token, int n)
 	struct stay *y = stay_of(token);
 	struct client *c = &w.client[t->client];
 	struct slot *s = &here->slot[n];
-	bool by_itself = c->token == token && c->running && !c->lease.joined;
+	bool by_itself = c->token == token && c->running && !has_joined(c);
 	/* who joins a lock that vanished sets it again, for all in it */
 	bool joins = f->ask.joins && f->ask.verb == VERB_ACQUIRE &&
 		     (token == f->token || t->joined > 0);
@@ -474,6 +489,9 @@ static void granted(const struct flight *f, int token, int n)
 	y->owner = owner_in(family, n);
 	if (n_nodes == 1)
 		t->floor = plot.ended_fence;
+	/* R15: a hold that has ended, but the server has forgotten that */
+	if (joins && plot.rolls && !is_running(family))
+		note_unaware(f);
 	if (joins)
 		return;
 	tell("%s is granted slot %d%s", t->text, n,
@@ -785,7 +803,7 @@ static void node_has_run(const struct flight *f, const unsigned int *held,
 
 static int family_of(const struct client *c)
 {
-	return c->lease.joined ? root_of(&tokens[c->token]) : c->token;
+	return has_joined(c) ? root_of(&tokens[c->token]) : c->token;
 }
 
 /* Several nodes agreed upon one. */
@@ -826,7 +844,7 @@ static void check_fence(int who)
 	const struct token *t = &tokens[c->token];
 	int64_t fence = c->lease.fence;
 
-	if (c->lease.joined) {
+	if (has_joined(c)) {
 		if (fence != t->conf.outer.fence)
 			violated("client %d: not the outer one's fence", who);
 		return;
@@ -905,12 +923,12 @@ void sim_start(int who)
 
 	tell("client %d starts: slot %d, fence %" PRId64 "%s%s", who,
 	     slot_of(c), c->lease.fence, reads(c) ? ", reads" : "",
-	     c->lease.joined ? ", inside" : "");
+	     has_joined(c) ? ", inside" : "");
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		if (i == who || !w.client[i].running ||
 		    together(c, &w.client[i]))
 			continue;
-		if (plot.flushes && !plot.granted && !c->lease.joined &&
+		if (plot.flushes && !plot.granted && !has_joined(c) &&
 		    has_outer(&tokens[c->token]) &&
 		    w.client[i].token ==
 			    token_of(tokens[c->token].conf.outer.token))
@@ -922,7 +940,7 @@ void sim_start(int who)
 			violated("client %d starts while client %d runs", who,
 				 i);
 	}
-	if (slot_of(c) > 0 && !c->lease.joined &&
+	if (slot_of(c) > 0 && !has_joined(c) &&
 	    slot_of(c) >= c->lease.conf.slots)
 		violated("client %d: slot %d of %d", who, slot_of(c),
 			 c->lease.conf.slots);
@@ -933,7 +951,7 @@ void sim_start(int who)
 	check_fence(who);
 	if (plot.spoils && reads(c) && one_in(4))
 		us = chance(w.T * 100);
-	if (plot.rolls && (reads(c) || c->lease.joined) && one_in(3)) {
+	if (plot.rolls && (reads(c) || has_joined(c)) && one_in(3)) {
 		us = chance(w.T * 350);
 		post(w.us + chance(w.T * 100), EV_FLUSH, 0, LOSS_LAST, 0);
 		if (kin[who].parent >= 0)
@@ -1080,7 +1098,8 @@ static bool forgets(const struct flight *f)
 	const struct slot *s = &here->slot[f->ask.slot];
 	char name[160], field[20], start[60];
 	const char *member, *record;
-	bool told = f->ask.verb == VERB_CONFIRM   ? f->ask.confirm.joined
+	bool kept = false,
+	     told = f->ask.verb == VERB_CONFIRM   ? f->ask.confirm.joined
 		    : f->ask.verb == VERB_RELEASE ? f->ask.release.joined
 						  : true;
 	double ends;
@@ -1096,11 +1115,15 @@ static bool forgets(const struct flight *f)
 		return false;
 	(void)sharers_name(s->value, name);
 	for (int i = 0; (member = redis_member(here->redis, name, i, &ends));
-	     i++)
-		if (strcmp(member, plot.rolls ? "?" : "kept") == 0)
+	     i++) {
+		if (strcmp(member, "?") == 0 && plot.rolls)
 			return false;
-	return plot.rolls ? f->ask.verb == VERB_RELEASE && !is_told(f)
-			  : !told && !(record && begins(record, start));
+		kept |= strcmp(member, "kept") == 0;
+	}
+	return plot.rolls
+		       ? f->ask.verb == VERB_RELEASE && (kept || !told) &&
+				 !is_told(f)
+		       : !kept && !told && !(record && begins(record, start));
 }
 
 /* Those who joined it may overlap with others until they renew here: of what
@@ -1301,10 +1324,10 @@ static void nest(int parent)
 	if (who == CLIENTS_MAX || !p->running || p->dying ||
 	    kin[parent].lingers)
 		return;
-	if (p->lease.joined && p->lease.conf.outer.ttl_ms > outer.ttl_ms)
+	if (has_joined(p) && p->lease.conf.outer.ttl_ms > outer.ttl_ms)
 		outer.ttl_ms = p->lease.conf.outer.ttl_ms;
 	(void)snprintf(outer.token, sizeof(outer.token), "%s",
-		       p->lease.joined && outer.group == 0
+		       has_joined(p) && outer.group == 0
 			       ? p->lease.conf.outer.token
 			       : tokens[p->token].text);
 	kin[who].parent = parent;
@@ -1380,10 +1403,7 @@ void sim_over(int who)
 /* What FLUSHALL forgot of who had joined, only the outer one could tell. */
 static bool left_alone(const struct client *c)
 {
-	int outer = family_of(c);
-
-	return w.client[tokens[outer].client].token != outer ||
-	       !w.client[tokens[outer].client].running;
+	return !is_running(family_of(c));
 }
 
 /* One that was excused runs beside it. */
@@ -1393,6 +1413,13 @@ static bool is_beside(const struct client *c)
 		if (w.client[i].running && !together(c, &w.client[i]))
 			return true;
 	return false;
+}
+
+/* R60: who sets a lock again for all readers may not know of a longer lease. */
+static bool is_unheard(const struct client *c)
+{
+	return c->lease.conf.shared && w.unequal && c->ttl > w.T * 2 &&
+	       stay_of(c->token)->unheard;
 }
 
 void sim_lost(int who)
@@ -1407,7 +1434,8 @@ void sim_lost(int who)
 	else if (plot.bare)
 		violated("client %d: its bare majority stayed bare", who);
 	else if (plot.flushes && !plot.newcomer && !may_overlap(c) &&
-		 !is_beside(c) && !(c->lease.joined && left_alone(c)))
+		 !is_beside(c) && !is_unheard(c) &&
+		 !(has_joined(c) && left_alone(c)))
 		violated("client %d: lost by FLUSHALL", who);
 	else if (n_nodes == 1 && (plot.spoils || plot.neat) &&
 		 !may_overlap(c) && !c->stopped &&
@@ -1415,7 +1443,7 @@ void sim_lost(int who)
 		violated("client %d: lost, and nobody took it", who);
 	else if (plot.rolls && !plot.granted &&
 		 nodes[0].slot[slot_of(c)].value[0] == '\0' && !is_beside(c) &&
-		 !(c->lease.joined && left_alone(c)))
+		 !(has_joined(c) && left_alone(c)))
 		violated("client %d: lost by an older counter", who);
 	kill_command(who);
 }
@@ -1531,12 +1559,33 @@ static void lose_state(void)
 	plot.spared[w.losses - 1] = true;
 }
 
+/* Whether all who share its lock have had an answer since it was granted. */
+static bool is_heard_of(int token)
+{
+	int node = (int)(here - nodes);
+
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		const struct client *c = &w.client[i];
+
+		if (c->token > 0 && c->token != token &&
+		    stay_of(c->token)->has &&
+		    stay_of(c->token)->owner == stay_of(token)->owner &&
+		    !before(clock_at(c, tokens[token].granted_us),
+			    c->lease.node[node].grant.credited_at))
+			return false;
+	}
+	return true;
+}
+
 /* What the server knows of the holders is lost as well. */
 static void lose_holders(void)
 {
 	scan();
-	for (int i = 1; i <= w.tokens; i++)
+	for (int i = 1; i <= w.tokens; i++) {
 		stay_of(i)->lost |= stay_of(i)->has;
+		if (stay_of(i)->has)
+			stay_of(i)->unheard = !is_heard_of(i);
+	}
 }
 
 static void forget_rests(void)
@@ -1992,11 +2041,12 @@ static bool is_late(const struct token *t)
 	int64_t last = larger(forcer.began_us, forcer.until_us - c->ttl * 1000);
 	bool knew = false; /* the counter, where it held the lock */
 
-	if (i == forcer.targets || c->lease.joined)
+	if (i == forcer.targets || has_joined(c))
 		return false;
 	for (int k = 0; k < n_nodes; k++)
 		knew |= forcer.target[i].seen[k] > 0;
 	return (!knew && forcer.target[i].told_us > last) ||
+	       (t->granted_us > last && t->started_us > last) ||
 	       (__builtin_popcount(forcer.target[i].had) <
 			lease_quorum(n_nodes) &&
 		t->started_us > last);
@@ -2019,7 +2069,7 @@ static void put_out(int token, int n, bool reads)
 		violated("%s was asked to stop, and runs when its lock is "
 			 "taken",
 			 t->text);
-	if (c->running && (reads || !c->lease.joined) &&
+	if (c->running && (reads || !has_joined(c)) &&
 	    target_of(token) == forcer.targets)
 		violated("%s came later, and is put out", t->text);
 	c->robbed |= 1U << (here - nodes);
@@ -2267,7 +2317,7 @@ static const struct twin {
 	   "and last - math.floor(at / 1000) or 0)"}}},
 	{"any token may join", {{"if v ~= value then", "if not v then"}}},
 	{"--min-hold is forgotten",
-	 {{"math.ceil(tonumber(ARGV[10]) -", "math.ceil(0 -"}}},
+	 {{"math.ceil(tonumber(ARGV[11]) -", "math.ceil(0 -"}}},
 	{"on the move, a script does with what is there",
 	 {{"if moving then\nredis.call('exists', lock, ...)",
 	   "if false then\nredis.call('exists', lock, ...)"}}},
@@ -2290,7 +2340,7 @@ static const struct twin {
 	 {{"or not record_is_of(token) or number_in(record, 'fence') ~= c)",
 	   "or not record_is_of(token))"}}},
 	{"nothing in the record says that the holder was asked to stop",
-	 {{"record = record .. asked_line\nput", "put"}}},
+	 {{"record_put(slot, record .. asked_line)", "record_put(slot, record)"}}},
 	{"who is asked to stop does not hear of it",
 	 {{"local stop, by, unlocked = stop_word(token, at)\n",
 	   "local stop, by, unlocked = -1, ''\n"}}},

@@ -118,10 +118,15 @@ static struct event pop(void)
 
 /* ---- clocks ---- */
 
+struct instant clock_at(const struct client *c, int64_t us)
+{
+	return (struct instant){us / 1000 * c->rate_ppm / 1000000 +
+				c->offset_ms};
+}
+
 struct instant clock_of(const struct client *c)
 {
-	return (struct instant){w.us / 1000 * c->rate_ppm / 1000000 +
-				c->offset_ms};
+	return clock_at(c, w.us);
 }
 
 /* When the client's clock will show t. */
@@ -524,7 +529,7 @@ static void query(int who)
 	if (l->state == LEASE_LOST && !c->running && !c->ended)
 		lease_again(l, at);
 	else if (l->state == LEASE_LOST && !c->running)
-		lease_end(l, LEASE_RAN, at);
+		lease_end(l, HOW_RAN, at);
 }
 
 /* When something is to be done next. */
@@ -585,7 +590,7 @@ void command_gone(int who)
 	c->ended = true;
 	tell("client %d: its command is gone", who);
 	if (c->alive && !c->stopped)
-		lease_end(&c->lease, LEASE_RAN, clock_of(c));
+		lease_end(&c->lease, HOW_RAN, clock_of(c));
 	/* redlock was killed: the guard gives back what may be held */
 	if (!c->alive && c->guard_will)
 		lease_inherit(&c->lease, &c->lease.conf, true, clock_of(c));
@@ -648,7 +653,7 @@ static void continue_client(int who)
 	c->stopped = false;
 	c->cont_us = w.us;
 	if (c->ended && c->lease.state == LEASE_HELD)
-		lease_end(&c->lease, LEASE_RAN, clock_of(c));
+		lease_end(&c->lease, HOW_RAN, clock_of(c));
 	pump(who);
 }
 

@@ -210,7 +210,9 @@ void __attribute__((format(printf, 1, 2))) violated(const char *fmt, ...);
 
 /* ---- clocks ---- */
 
+/* What its clock shows now, and showed at `us` of the simulated time. */
 struct instant clock_of(const struct client *c);
+struct instant clock_at(const struct client *c, int64_t us);
 /* Of a server: since 1970. */
 int64_t wall_us(int node);
 /* Steps it, to either side. Returns by how many ms. */

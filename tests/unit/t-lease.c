@@ -953,7 +953,7 @@ static void test_lost_and_told(void)
 			      5001);
 		is_int(l.state, LEASE_LOST, "%d nodes: %d are lost", nodes,
 		       lost);
-		lease_end(&l, LEASE_TOLD, ms(5002));
+		lease_end(&l, HOW_TOLD, ms(5002));
 		is_int(asks(5002), nodes, "%d nodes: lost, and all are told",
 		       nodes);
 		for (int i = 0; i < n_q; i++)
@@ -970,7 +970,7 @@ static void test_lost_and_told(void)
 	lease_hurry(&l, 0, ms(2));
 	asks(2);
 	reply(&q[0], SAID_NO, 105, 3);
-	lease_end(&l, LEASE_TOLD, ms(5002));
+	lease_end(&l, HOW_TOLD, ms(5002));
 	is_int(asks(5002), 2, "held still: who lost it is not asked");
 }
 
@@ -1858,7 +1858,7 @@ static void test_granted_when_lost(void)
 	}
 	is_int(l.state, LEASE_LOST, "lost");
 	reply(&slow, SAID_GRANTED, 100, t + 1);
-	lease_end(&l, LEASE_RAN, ms(t + T));
+	lease_end(&l, HOW_RAN, ms(t + T));
 	asks(t + T);
 	is_int(count(VERB_RELEASE, 2, -1), 1,
 	       "what was granted since is given back");
@@ -2001,7 +2001,8 @@ static void test_joins_late(void)
 		if (t == NODE_TIMEOUT + 50)
 			granted_by(&slow, 0, 0, t);
 	}
-	ok(l.state == LEASE_HELD && l.joined, "a late answer makes it two");
+	ok(l.state == LEASE_HELD && l.nest == NEST_JOINED,
+	   "a late answer makes it two");
 	is_int(t, NODE_TIMEOUT + 50 + 1, "at once");
 	ok(asked < 20, "and nobody is asked again and again");
 }
@@ -2022,7 +2023,8 @@ static void test_joins_a_stop(void)
 	for (int k = 0; k < n_q; k++)
 		if (q[k].verb == VERB_ACQUIRE && !q[k].joins)
 			granted_by(&q[k], 0, 0, 2);
-	ok(l.state == LEASE_HELD && !l.joined, "it gets a hold of its own");
+	ok(l.state == LEASE_HELD && l.nest != NEST_JOINED,
+	   "it gets a hold of its own");
 	is_int(l.stop_by.ms, NEVER.ms, "which nobody has asked to stop");
 }
 
@@ -2038,11 +2040,11 @@ static void test_join_unheard(bool broken)
 	asks(2);
 	granted_by(&q[0], 0, 0, 3);
 	granted_by(&q[1], 0, 0, 3);
-	ok(l.state == LEASE_HELD && !l.joined, "a hold of our own");
+	ok(l.state == LEASE_HELD && l.nest != NEST_JOINED, "a hold of our own");
 	lease_use(&l);
 	if (broken)
 		broke(&join, true, 3);
-	lease_end(&l, LEASE_RAN, ms(4));
+	lease_end(&l, HOW_RAN, ms(4));
 	asks(4);
 	is_int(count(VERB_RELEASE, 2, -1), 1, "the third is told of the end");
 	ok(q[n_q - 1].node == 2 && q[n_q - 1].joins,
@@ -2074,11 +2076,11 @@ static void test_own_grant_late(void)
 			else if (q[k].joins)
 				granted_by(&q[k], 0, 0, t);
 	}
-	ok(l.joined, "joined");
+	ok(l.nest == NEST_JOINED, "joined");
 	lease_use(&l);
 	granted_by(&own, 0, 0, t + 1);
 	lease_answer(&l, &join, &no, ms(t + 1));
-	lease_end(&l, LEASE_RAN, ms(t + 2));
+	lease_end(&l, HOW_RAN, ms(t + 2));
 	asks(t + 2);
 	is_int(count(VERB_RELEASE, 2, -1), 1, "our own is given back");
 }
@@ -2461,7 +2463,7 @@ static void test_replicas(void)
 	is_int(q[0].verb, VERB_REPLICATE, "how many replicas have it");
 	is_int(q[0].listen_ms, NODE_TIMEOUT, "the server is to wait so long");
 	is_int(q[0].chan, 0, "on the connection that granted it");
-	is_int(l.state, LEASE_CLAIMING, "until then it is not held");
+	is_int(l.state, LEASE_REPLICATING, "until then it is not held");
 	is_int(asks(900), 0, "and is not asked on another connection");
 	reply(&q[0], SAID_YES, 2, 950);
 	is_int(l.state, LEASE_HELD, "two of two: held");

@@ -44,8 +44,7 @@ struct ask {
 				it; release: we may have */
 	int slot;            /* confirm, release: the slot we hold; joins: that
 				of the outer hold */
-	int64_t longest_ms;  /* confirm, release: the longest lease of those who
-				share our hold, as far as we know; 0: nobody */
+	int64_t longest_ms;  /* confirm, release: that of the last answer */
 	int64_t guard_ms;    /* acquire, and a confirm that repairs: a server
 				that has been up for less does not vote; 0: it
 				does */
@@ -117,8 +116,9 @@ struct answer {
 			       has the lock; 0: none */
 	int64_t at_ms;      /* granted, yes, healed: the server's clock; 0:
 			       unknown */
-	int64_t longest_ms; /* granted, yes, healed: the longest lease of those
-			       who share the hold; 0: nobody does */
+	int64_t longest_ms; /* granted, yes, healed: what is left of the longest
+			       lease of those who share the hold; 0: nobody
+			       does, or unknown */
 	bool stops;         /* granted, or any answer to a confirm: we are asked
 			       to stop (force-release) */
 	int64_t stop_ms;    /* stops: the time left for that */

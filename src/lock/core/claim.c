@@ -6,7 +6,6 @@
 #include "lock/core/minority.h"
 #include "lock/core/node.h"
 #include "lock/core/renewal.h"
-#include "lock/core/timing.h"
 
 #define CLAIMS_MOST 5 /* other clients may move the counters each time */
 
@@ -21,13 +20,14 @@ static void begin_hold(struct lease *l, struct instant at)
 		struct lease_node *n = &l->node[i];
 
 		node_stop_listening(n);
-		n->off = false;
+		n->theirs = false;
 		/* granted another slot, or a hold of our own beside the outer
 		 * one */
 		if (node_is_ours(n) &&
-		    (n->grant.slot != l->slot || n->grant.joins != l->joined))
+		    (n->grant.slot != l->slot ||
+		     n->grant.joins != (l->nest == NEST_JOINED)))
 			minority_give_back(n, at);
-		else if (!node_waits(n))
+		else if (!node_is_releasing(n))
 			n->want = VERB_NONE;
 	}
 	l->held_from = lease_credited_at(l);
@@ -38,12 +38,11 @@ static void begin_hold(struct lease *l, struct instant at)
 /* The fence is agreed. Only now ask for replicas. */
 void claim_agreed(struct lease *l, struct instant at)
 {
-	if (l->conf.replicas == 0 || l->replicating) {
+	if (l->conf.replicas == 0 || l->state == LEASE_REPLICATING) {
 		begin_hold(l, at);
 		return;
 	}
-	l->replicating = true;
-	l->state = LEASE_CLAIMING;
+	l->state = LEASE_REPLICATING;
 	/* WAIT answers when its own time-out is over */
 	l->round_by = after(at, 2 * l->conf.node_timeout_ms);
 	for (int i = 0; i < l->conf.nodes; i++) {
@@ -51,7 +50,7 @@ void claim_agreed(struct lease *l, struct instant at)
 		bool yes = n->vote == VOTE_YES;
 
 		/* an open vote may still become a grant: see vote.c */
-		if (node_waits(n) || n->vote == VOTE_OPEN)
+		if (node_is_releasing(n) || n->vote == VOTE_OPEN)
 			continue;
 		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
 		node_want(n, yes ? VERB_REPLICATE : VERB_NONE, at);
@@ -87,7 +86,7 @@ static void store(struct lease *l, int64_t most, struct instant at)
 		struct lease_node *n = &l->node[i];
 		bool yes = n->vote == VOTE_YES;
 
-		if (node_waits(n))
+		if (node_is_releasing(n))
 			continue;
 		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
 		node_want(n, yes ? VERB_CONFIRM : VERB_NONE, at);
@@ -106,7 +105,7 @@ bool claim_begin(struct lease *l, struct instant at)
 		if (l->node[i].vote == VOTE_YES &&
 		    l->node[i].grant.slot != l->slot)
 			l->node[i].vote = VOTE_DOWN;
-	if (l->joined) {
+	if (l->nest == NEST_JOINED) {
 		claim_agreed(l, at);
 		return true;
 	}
@@ -142,8 +141,7 @@ bool claim_again(struct lease *l, struct instant at)
 	int64_t most = l->fence;
 	int mine = 0;
 
-	if (l->state != LEASE_CLAIMING || l->replicating ||
-	    ++l->claims > CLAIMS_MOST)
+	if (l->state != LEASE_CLAIMING || ++l->claims > CLAIMS_MOST)
 		return false;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
@@ -169,8 +167,8 @@ bool claim_answer(struct lease *l, struct lease_node *n,
 	/* An answer to an earlier claim, or the second of two answers. The
 	 * first one has told us the counter, so the second would look as if the
 	 * node had granted the lock with it. */
-	if (l->state != LEASE_CLAIMING || l->replicating ||
-	    asked->fence != l->fence || n->vote != VOTE_OPEN)
+	if (l->state != LEASE_CLAIMING || asked->fence != l->fence ||
+	    n->vote != VOTE_OPEN)
 		return false;
 	/* If the counter is larger than the fence, either the lock was granted
 	 * to us anew, and perhaps to others before, or other holders move the
@@ -183,7 +181,7 @@ bool claim_answer(struct lease *l, struct lease_node *n,
 	else
 		n->grant.state = GRANT_NONE;
 	n->vote = mine && ours ? VOTE_YES : VOTE_NO;
-	n->last = (struct answer){.busy = {.pttl_ms = -1}};
+	n->last = (struct answer){.said = SAID_NO, .busy = {.pttl_ms = -1}};
 	n->want = VERB_NONE;
 	return true;
 }
@@ -193,8 +191,8 @@ bool claim_replicated(struct lease *l, struct lease_node *n,
 		      const struct ask *asked, const struct answer *a,
 		      struct instant at)
 {
-	if (l->state != LEASE_CLAIMING || !l->replicating ||
-	    n->vote != VOTE_OPEN || node_gave_since(l, n, asked->sent) ||
+	if (l->state != LEASE_REPLICATING || n->vote != VOTE_OPEN ||
+	    node_gave_since(l, n, asked->sent) ||
 	    before(asked->sent, n->link.acquired))
 		return false;
 	n->want = VERB_NONE;

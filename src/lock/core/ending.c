@@ -19,9 +19,7 @@ static struct instant late_by(const struct lease *l)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
 
-		if (n->want != VERB_RELEASE ||
-		    (n->link.chan[0].ask.verb != VERB_RELEASE &&
-		     n->link.chan[1].ask.verb != VERB_RELEASE))
+		if (n->want != VERB_RELEASE || !node_is_asked(n, VERB_RELEASE))
 			continue;
 		until = later(until, after(n->link.answered ? l->freed_at
 							    : n->link.acquired,
@@ -37,8 +35,7 @@ static int unsent(const struct lease *l)
 
 	for (int i = 0; i < l->conf.nodes; i++)
 		n += l->node[i].want != VERB_NONE &&
-		     l->node[i].link.chan[0].ask.verb != VERB_RELEASE &&
-		     l->node[i].link.chan[1].ask.verb != VERB_RELEASE;
+		     !node_is_asked(&l->node[i], VERB_RELEASE);
 	return n;
 }
 
@@ -81,7 +78,7 @@ void ending_failed(struct lease_node *n, enum fail_kind kind, struct instant at)
 void ending_begin(struct lease *l, enum lease_end end, unsigned int how,
 		  struct instant at)
 {
-	bool tells = l->state == LEASE_LOST && how & LEASE_TOLD;
+	bool tells = l->state == LEASE_LOST && how & HOW_TOLD;
 
 	if (end != END_RELEASED || l->end == END_NONE)
 		l->end = end;

@@ -9,7 +9,7 @@
 
 #include "lock/core/state.h"
 
-/* Stops waiting, or releases the lock. `how`: LEASE_RAN and other bits. If the
+/* Stops waiting, or releases the lock. `how`: HOW_RAN and other bits. If the
  * lease is ending already, only `end` may change. */
 void ending_begin(struct lease *l, enum lease_end end, unsigned int how,
 		  struct instant at);

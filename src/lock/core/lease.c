@@ -14,9 +14,27 @@
 #include "lock/core/timing.h"
 #include "lock/core/vote.h"
 
-#define HEIR_MS 10000 /* nobody waits for an heir */
+#define INHERIT_MOST_MS 10000 /* nobody waits for this release */
 
 /* ---- answers ---- */
+
+/* Asks the node again, unless a release is under way. (A round for one slot
+ * needs all nodes: the other grants were given back for it.) */
+static void ask_after_release(struct lease *l, struct lease_node *n,
+			      struct instant at)
+{
+	bool waits = node_is_releasing(n);
+
+	for (int i = 0; l->only > 0 && i < l->conf.nodes; i++)
+		waits |= node_is_releasing(&l->node[i]);
+	if (waits)
+		return;
+	if (l->state == LEASE_WAITING)
+		l->next_round =
+			sooner(l->next_round, later(at, l->pause_until));
+	else if (l->state == LEASE_HELD && l->in_use)
+		node_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
+}
 
 static void release_answer(struct lease *l, struct lease_node *n,
 			   struct instant at)
@@ -29,7 +47,7 @@ static void release_answer(struct lease *l, struct lease_node *n,
 	if (l->state == LEASE_RELEASING || n->spoiled)
 		n->line.queued = false;
 	else
-		vote_again(l, n, at);
+		ask_after_release(l, n, at);
 }
 
 static void confirm_answer(struct lease *l, struct lease_node *n,
@@ -112,8 +130,7 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 			rounds_unheard(l, asked,
 				       kind == FAIL_UNAVAILABLE && ran, at);
 	} else if (asked->verb != VERB_RELEASE &&
-		   (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING ||
-		    l->state == LEASE_WAITING)) {
+		   (lease_is_acquiring(l) || l->state == LEASE_WAITING)) {
 		rounds_failed(l, n, kind, at);
 	}
 }
@@ -204,7 +221,8 @@ void lease_again(struct lease *l, struct instant at)
 {
 	assert(l->state == LEASE_LOST);
 	l->state = LEASE_WAITING;
-	l->joined = false;
+	if (l->nest == NEST_JOINED)
+		l->nest = NEST_ASKED;
 	l->stop_by = l->stop_dead = NEVER;
 	l->next_round = at;
 }
@@ -243,7 +261,8 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 		l->node[i].line.queued = true;
 	}
 	l->held_from = at;
-	lease_end(l, ran ? LEASE_RAN : 0, at);
-	l->release_by = later(l->release_by, sooner(after(at, conf->ttl_ms),
-						    after(at, HEIR_MS)));
+	lease_end(l, ran ? HOW_RAN : 0, at);
+	l->release_by =
+		later(l->release_by, sooner(after(at, conf->ttl_ms),
+					    after(at, INHERIT_MOST_MS)));
 }

@@ -38,22 +38,25 @@
  *
  * The states, and what usually leads from one to the next:
  *
- *   ASKING     a quorum granted, with one counter  HELD, or CLAIMING (replicas)
- *              a quorum granted, counters differ   CLAIMING
- *              a quorum is out of reach            WAITING
- *              they granted different slots        WAITING
- *              too late, refused, done already     RELEASING
- *   CLAIMING   a quorum stored the fence           HELD, or CLAIMING (replicas)
- *              enough replicas have it             HELD
- *              the counters moved meanwhile        CLAIMING, or WAITING
- *              too few replicas                    RELEASING
- *   WAITING    woken, granted late, or time to ask ASKING
- *              refused, superseded, done already   RELEASING
- *   HELD       lease_hurry() before lease_use()    ASKING
- *              fewer than a quorum is ours         LOST
- *   LOST       lease_again()                       WAITING
- *   RELEASING  a quorum has released, or time up   OVER
- *   any of the first five: lease_end()             RELEASING
+ *   ASKING       a quorum granted, with one counter   HELD, or REPLICATING
+ *                a quorum granted, counters differ    CLAIMING
+ *                a quorum is out of reach             WAITING
+ *                they granted different slots         WAITING
+ *                too late, refused, superseded, done  RELEASING
+ *   CLAIMING     a quorum stored the fence            HELD, or REPLICATING
+ *                the counters moved meanwhile         CLAIMING, or WAITING
+ *                too few answers in time              WAITING
+ *                too late, refused                    RELEASING
+ *   REPLICATING  enough replicas have it              HELD
+ *                too few                              RELEASING
+ *                no answer in time                    WAITING
+ *   WAITING      woken, granted late, or time to ask  ASKING
+ *                too late, refused, superseded, done  RELEASING
+ *   HELD         lease_hurry() before lease_use()     ASKING
+ *                fewer than a quorum is ours          LOST
+ *   LOST         lease_again()                        WAITING
+ *   RELEASING    a quorum has released, or time is up OVER
+ *   any of the first six: lease_end()                 RELEASING
  *
  * A lease is lost in five places, and only the first is here (see "Where a
  * lease is lost" in docs/protocol.md): (1) a server says so (LOST: renewal.h);
@@ -114,7 +117,7 @@ void lease_unsent(struct lease *l, int node, int chan);
 
 /* Stops waiting, or releases the lock. The command's tree must be dead. */
 void lease_release(struct lease *l, struct instant at);
-/* The same after something ran under the lock. `how`: LEASE_RAN and other
+/* The same after something ran under the lock. `how`: HOW_RAN and other
  * bits. */
 void lease_end(struct lease *l, unsigned int how, struct instant at);
 

@@ -39,7 +39,7 @@ static bool is_taken(const struct lease_node *n)
 }
 
 /* This round has shown that another client has a quorum. */
-static bool is_lost(const struct lease *l)
+static bool other_has_quorum(const struct lease *l)
 {
 	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
 		int same = 0;
@@ -80,9 +80,10 @@ void minority_give_back(struct lease_node *n, struct instant at)
 /* A node that heard of us late, or whose clock is ahead, has put us further
  * back than the others. If the lines of two nodes had different clients in
  * front for ever, none would have both nodes. So we go as far back on all of
- * them. But its clock may be wrong: where we gave nothing back, we go to 10 s
- * after we came at most, or each newcomer could pass us; where we did, to 10 s
- * from now. (Not who supersedes others: the tickets tell who came later.) */
+ * them. But its clock may be wrong. So we go back to 10 s after we came at
+ * most, or each newcomer could pass us; on a node that we have just given back,
+ * to 10 s from now. (With --supersede the ticket stays: it tells who came
+ * later.) */
 static void stand_back(const struct lease *l, struct lease_node *n,
 		       struct instant at)
 {
@@ -145,7 +146,8 @@ bool minority_keeps(struct lease *l, struct instant at)
 		return false;
 	if (l->keep_until.ms == NEVER.ms)
 		l->keep_until = after(at, keep_ms(l) + longer(l));
-	return before(at, l->keep_until) && !is_lost(l) && !is_outranked(l);
+	return before(at, l->keep_until) && !other_has_quorum(l) &&
+	       !is_outranked(l);
 }
 
 /* Each node granted its first free slot, so a slot below the highest is not
@@ -207,13 +209,14 @@ void minority_narrow(struct lease *l, struct instant at)
  * Returns true when it no longer has its quorum. */
 bool minority_stand_off(struct lease *l)
 {
-	bool lost = is_lost(l), freed = false;
+	bool lost = other_has_quorum(l), freed = false;
 
 	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
 		struct lease_node *n = &l->node[i];
 
-		freed |= n->off && !lost;
-		n->off = lost && (n->off || node_is_ours(n)) && !is_taken(n);
+		freed |= n->theirs && !lost;
+		n->theirs =
+			lost && (n->theirs || node_is_ours(n)) && !is_taken(n);
 	}
 	return freed;
 }

@@ -56,14 +56,10 @@ void node_want_release(struct lease_node *n, struct instant at)
 	node_want(n, owed ? VERB_RELEASE : VERB_NONE, at);
 }
 
-bool node_waits(const struct lease_node *n)
+bool node_is_releasing(const struct lease_node *n)
 {
-	bool owed = n->want == VERB_RELEASE;
-
-	for (int c = 0; c < CHANNELS; c++)
-		owed |= n->link.chan[c].release ||
-			n->link.chan[c].ask.verb == VERB_RELEASE;
-	return owed || n->spoiled;
+	return n->want == VERB_RELEASE || node_is_asked(n, VERB_RELEASE) ||
+	       n->link.chan[0].release || n->link.chan[1].release || n->spoiled;
 }
 
 bool node_is_out(const struct lease *l, const struct lease_node *n,
@@ -85,5 +81,5 @@ bool node_gave_since(const struct lease *l, const struct lease_node *n,
 		     struct instant sent)
 {
 	return l->conf.nodes > 1 &&
-	       (node_waits(n) || !before(n->gave_back, sent));
+	       (node_is_releasing(n) || !before(n->gave_back, sent));
 }

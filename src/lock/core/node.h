@@ -33,7 +33,7 @@ void node_stop_listening(struct lease_node *n);
 
 /* Whether a release of ours may still run there, or arrive late. It would free
  * a new grant, so the node must not be asked for one. */
-bool node_waits(const struct lease_node *n);
+bool node_is_releasing(const struct lease_node *n);
 
 /* Whether that may be so for as long as we use this token: the connection of
  * the release broke, or is mute. */

@@ -77,7 +77,7 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 		}
 	if (n->want == VERB_LISTEN)
 		return idle_chan(link, chan) ? n->next : NEVER;
-	under_way = a->ask.verb == VERB_RELEASE || b->ask.verb == VERB_RELEASE;
+	under_way = node_is_asked(n, VERB_RELEASE);
 	/* one is enough unless we are releasing */
 	if (n->want == VERB_RELEASE && l->state != LEASE_RELEASING && under_way)
 		return NEVER;
@@ -119,7 +119,7 @@ static void fill_acquire(const struct lease *l, const struct lease_node *n,
 			 struct ask *out)
 {
 	out->seen = n->grant.counter;
-	out->acquire.embargo = n->off || before(out->sent, n->embargo);
+	out->acquire.embargo = n->theirs || before(out->sent, n->embargo);
 	out->acquire.only = l->only;
 	out->acquire.newcomer =
 		l->conf.wait_ms > 0 && l->conf.nodes > 1 && n->line.ticket == 0;
@@ -134,7 +134,7 @@ static void fill_acquire(const struct lease *l, const struct lease_node *n,
 static int slot_for(const struct lease *l, const struct lease_node *n,
 		    const struct ask *out, int ours)
 {
-	return out->joins && (!l->joined || !node_is_ours(n))
+	return out->joins && (l->nest != NEST_JOINED || !node_is_ours(n))
 		       ? l->conf.outer.slot
 		       : ours;
 }
@@ -167,24 +167,25 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 		out->seen = n->grant.largest;
 	out->joins |= n->grant.joins;
 	out->slot = slot_for(l, n, out, n->grant.slot);
-	out->release.withheld = n->off;
+	out->release.withheld = n->theirs;
 	out->release.joined = n->grant.joined;
 	out->release.queued = n->line.queued && (ends || n->spoiled);
 	if (!l->was_held)
 		return;
 	out->release.ran = ends;
 	out->release.held_ms = between(l->held_from, out->sent);
-	out->release.least_ms = l->how & LEASE_RAN ? l->conf.min_hold_ms : 0;
-	out->release.once_ms = l->how & LEASE_DONE ? l->conf.once_ms : 0;
+	out->release.least_ms = l->how & HOW_RAN ? l->conf.min_hold_ms : 0;
+	out->release.once_ms = l->how & HOW_DONE ? l->conf.once_ms : 0;
 }
 
 /* The round stays at ROUNDS_MAX; from then on a late release counts again. */
 static int round_of(struct lease_node *n, enum verb verb)
 {
 	if (verb == VERB_RELEASE)
-		n->gave = true;
-	else if ((verb == VERB_ACQUIRE || verb == VERB_CONFIRM) && n->gave) {
-		n->gave = false;
+		n->released = true;
+	else if ((verb == VERB_ACQUIRE || verb == VERB_CONFIRM) &&
+		 n->released) {
+		n->released = false;
 		n->round += n->round < ROUNDS_MAX;
 	}
 	return n->round;
@@ -197,8 +198,8 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	out->fence = l->fence;
 	out->round = round_of(n, out->verb);
 	out->guard_ms = l->guard_ms;
-	out->longest_ms = l->longest_ms;
-	out->joins = l->joining || l->joined;
+	out->longest_ms = node_is_ours(n) ? n->grant.longest_ms : 0;
+	out->joins = lease_joins(l);
 	switch (out->verb) {
 	case VERB_ACQUIRE:
 		fill_acquire(l, n, out);

@@ -6,8 +6,8 @@
  * lock. It must not depend on that: the holder may have died, the wake-up may
  * be lost, the line may be gone. So each waiter also asks again, on another
  * connection, when the lease it was told of ends, the first in line first. It
- * asks at least once per heartbeat, as its sign of life. (src/lua/head.lua has
- * the same heartbeat, and skips a waiter that missed three.)
+ * asks at least once per heartbeat, as its sign of life. (src/lua/keys.lua has
+ * the same heartbeat, and serve.lua skips a waiter that missed three.)
  *
  * A grant is good for GRANT_MS (grant_ms there), or half the lease if that is
  * shorter. The second in line asks within that time: if the first dies holding

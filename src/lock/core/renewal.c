@@ -41,8 +41,8 @@ void renewal_credit(struct lease *l, struct lease_node *n,
 		g->counter = a->counter;
 	if (!ours || a->counter > g->largest)
 		g->largest = a->counter;
-	if (a->longest_ms > l->longest_ms)
-		l->longest_ms = a->longest_ms;
+	if (!ours || !before(asked->sent, g->credited_at))
+		g->longest_ms = a->longest_ms;
 	g->state = GRANT_OURS;
 	n->repair.absent = false;
 	/* After a loss of data, the same token may be granted again, with other
@@ -50,8 +50,8 @@ void renewal_credit(struct lease *l, struct lease_node *n,
 	 * the fence was agreed upon, and stays. A renewal does not tell the
 	 * fence: if several clients hold, the counter may be another's by
 	 * then. */
-	if (l->conf.nodes == 1 && a->counter > l->fence && !l->joined &&
-	    !l->in_use && asked->verb == VERB_ACQUIRE)
+	if (l->conf.nodes == 1 && a->counter > l->fence &&
+	    l->nest != NEST_JOINED && !l->in_use && asked->verb == VERB_ACQUIRE)
 		l->fence = a->counter;
 }
 
@@ -133,14 +133,14 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 			lose(l, n);
 		return;
 	}
-	if (a->said == SAID_HEALED) /* by a repair, it is had there anew */
+	if (a->said == SAID_HEALED) /* a repair is a new grant there */
 		l->healed += !asked->confirm.repairs;
 	else if (node_is_ours(n))
 		watch_clock(l, n, a, at);
 	renewal_credit(l, n, asked, a);
 	g->slot = asked->slot;
 	g->group = asked->confirm.reads ? a->group : asked->confirm.group;
-	g->joins = l->joined;
+	g->joins = l->nest == NEST_JOINED;
 	g->joined = a->confirm.joined;
 	g->renewed++;
 	if (a->said == SAID_YES)
@@ -178,7 +178,7 @@ void renewal_begin(struct lease *l)
 	for (int i = 0; i < l->conf.nodes && !lease_spent(l); i++) {
 		struct lease_node *n = &l->node[i];
 
-		if (!node_waits(n))
+		if (!node_is_releasing(n))
 			node_want(n, VERB_CONFIRM, first_due(l, n));
 	}
 }

@@ -21,7 +21,8 @@
 static struct instant limit_of(const struct lease *l)
 {
 	return lease_reached(l)
-		       ? later(l->give_up, l->joining ? l->outer_by : LONG_AGO)
+		       ? later(l->give_up,
+			       lease_joins(l) ? l->outer_by : LONG_AGO)
 		       : sooner(l->give_up, after(l->began, UNREACHED_MS));
 }
 
@@ -42,24 +43,23 @@ void rounds_ask(struct lease *l, int i, struct instant at)
  */
 void rounds_refresh(struct lease *l, struct instant at)
 {
-	bool joined = l->joined;
+	bool joined = l->nest == NEST_JOINED;
 	int only = l->conf.nodes > 1 && lease_slots(&l->conf) > 1 ? l->slot + 1
 								  : 0;
 
 	rounds_begin(l, at);
-	l->joining = l->joined = joined;
+	l->nest = joined ? NEST_JOINED : NEST_NONE;
 	l->only = only;
 	l->round_by = after(at, l->conf.node_timeout_ms);
-	l->last_look = false;
+	l->short_round = false;
 }
 
 static void ask_from(struct lease *l, struct instant at)
 {
 	l->state = LEASE_ASKING;
-	l->replicating = false;
 	l->claims = 0;
 	l->round_by = after(at, l->conf.node_timeout_ms);
-	l->last_look = false;
+	l->short_round = false;
 }
 
 void rounds_begin(struct lease *l, struct instant at)
@@ -70,14 +70,17 @@ void rounds_begin(struct lease *l, struct instant at)
 	l->whole = true;
 	/* the outer hold may have been lost and healed: try again to join it,
 	 * but not while we keep a minority of our own */
-	l->joining = l->conf.outer.token[0] != '\0' &&
-		     (l->joined || l->keep_until.ms == NEVER.ms);
+	if (l->nest != NEST_JOINED)
+		l->nest = l->conf.outer.token[0] != '\0' &&
+					  l->keep_until.ms == NEVER.ms
+				  ? NEST_ASKED
+				  : NEST_NONE;
 	if (l->backoff_ms == 0)
 		l->backoff_ms = BACKOFF_LEAST_MS;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		struct lease_node *n = &l->node[i];
 
-		if (node_waits(n))
+		if (node_is_releasing(n))
 			n->vote = VOTE_DOWN;
 		else
 			rounds_ask(l, i, at);
@@ -89,11 +92,12 @@ void rounds_begin(struct lease *l, struct instant at)
 	if (before(l->began, at))
 		l->round_by = sooner(l->round_by,
 				     after(later(limit_of(l), at), look));
-	l->last_look = before(l->round_by, after(at, l->conf.node_timeout_ms));
+	l->short_round =
+		before(l->round_by, after(at, l->conf.node_timeout_ms));
 }
 
 /* This node woke us. The others have said nothing new. */
-void rounds_ask_again(struct lease *l, int i, struct instant at)
+void rounds_ask_alone(struct lease *l, int i, struct instant at)
 {
 	if (l->conf.nodes == 1) {
 		rounds_begin(l, at);
@@ -103,7 +107,7 @@ void rounds_ask_again(struct lease *l, int i, struct instant at)
 		ask_from(l, at);
 		l->whole = false;
 	}
-	if (!node_waits(&l->node[i]))
+	if (!node_is_releasing(&l->node[i]))
 		rounds_ask(l, i, at);
 }
 
@@ -128,7 +132,7 @@ static int64_t pause_of(struct lease *l, struct instant at)
 			look = rest;
 		/* the wait ended while the last question was on its way: ask
 		 * again at once */
-		if (rest <= 0 && !n->off && n->vote == VOTE_NO &&
+		if (rest <= 0 && !n->theirs && n->vote == VOTE_NO &&
 		    n->last.said == SAID_LOSS)
 			look = 0;
 		if (look < ms)
@@ -160,7 +164,7 @@ void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
 			    ? n->last.busy.place
 			    : 0;
 
-	if (node_waits(n))
+	if (node_is_releasing(n))
 		return;
 	if (place > 0 && !before(at, n->line.no_blpop_until) &&
 	    !(place == 1 && n->last.busy.foreign) &&
@@ -173,11 +177,11 @@ void rounds_listen(struct lease *l, struct lease_node *n, struct instant at)
 static void give_up(struct lease *l, bool busy, struct instant at)
 {
 	/* a look that was too short proves nothing */
-	busy |= l->last_look && l->was_busy;
+	busy |= l->short_round && l->was_answered;
 	ending_begin(l, busy ? END_BUSY : END_UNAVAILABLE, 0, at);
 }
 
-/* ---- several nodes: a minority ---- */
+/* ---- the end of a round ---- */
 
 /* Reasons to stop that waiting will not change. A new token helps if those that
  * answer are no quorum, but are one together with the nodes that are out. (A
@@ -232,7 +236,8 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 {
 	int may = 0, out = 0;
 
-	if (!l->joining || l->conf.nodes == 1 || lease_votes(l, VOTE_NO) == 0)
+	if (!lease_joins(l) || l->conf.nodes == 1 ||
+	    lease_votes(l, VOTE_NO) == 0)
 		return false;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		bool is_out = node_is_out(l, &l->node[i], at);
@@ -255,7 +260,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 	/* the word was for the outer hold, which is not ours */
 	l->stop_by = l->stop_dead = NEVER;
 	rounds_begin(l, at);
-	l->joining = l->joined = false;
+	l->nest = NEST_NONE;
 	return true;
 }
 
@@ -280,7 +285,7 @@ static void rounds_fail(struct lease *l, struct instant at)
 	}
 	for (int i = 0; i < l->conf.nodes; i++)
 		woken |= l->node[i].line.woken;
-	l->was_busy = busy;
+	l->was_answered = busy;
 	l->state = LEASE_WAITING;
 	if (busy) {
 		l->backoff_ms = BACKOFF_LEAST_MS;
@@ -303,8 +308,9 @@ static void rounds_fail(struct lease *l, struct instant at)
 	if (!keep && narrow)
 		l->next_round = sooner(l->next_round, l->pause_until);
 	for (int i = 0; i < l->conf.nodes; i++) {
-		/* a server that does not answer will not wake us either */
-		if (l->node[i].vote >= VOTE_BACK)
+		/* neither will wake us */
+		if (l->node[i].vote == VOTE_BACK ||
+		    l->node[i].vote == VOTE_DOWN)
 			node_stop_listening(&l->node[i]);
 		rounds_listen(l, &l->node[i], at);
 	}
@@ -346,7 +352,7 @@ void rounds_heard(struct lease *l, const struct ask *asked, bool woken,
 	n->line.woken |= woken;
 	if (woken && (l->state == LEASE_WAITING ||
 		      (l->state == LEASE_ASKING && n->vote == VOTE_NO)))
-		rounds_ask_again(l, asked->node, at);
+		rounds_ask_alone(l, asked->node, at);
 	/* if a server does not let us wait, try again in the next round */
 	else if (l->state == LEASE_WAITING &&
 		 between(asked->sent, at) >= LISTEN_MS / 2)
@@ -384,9 +390,8 @@ void rounds_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 		return;
 	}
 	/* it was asked twice: the other answer may come */
-	for (int c = 0; c < CHANNELS && l->state == LEASE_ASKING; c++)
-		if (n->link.chan[c].ask.verb == VERB_ACQUIRE)
-			return;
+	if (l->state == LEASE_ASKING && node_is_asked(n, VERB_ACQUIRE))
+		return;
 	if (n->vote != VOTE_OPEN)
 		return;
 	n->vote = VOTE_DOWN;
@@ -402,8 +407,7 @@ void rounds_tick(struct lease *l, struct instant at)
 {
 	if (l->state == LEASE_WAITING && !before(at, l->next_round))
 		rounds_begin(l, at);
-	if ((l->state != LEASE_ASKING && l->state != LEASE_CLAIMING) ||
-	    before(at, l->round_by))
+	if (!lease_is_acquiring(l) || before(at, l->round_by))
 		return;
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].vote == VOTE_OPEN)
@@ -418,7 +422,7 @@ struct instant rounds_wake(const struct lease *l)
 	/* later it is too old to start on: lease_hurry() */
 	if (l->state == LEASE_HELD && !l->in_use)
 		return timing_start(lease_credited_at(l), l->conf.ttl_ms);
-	if (l->state == LEASE_ASKING || l->state == LEASE_CLAIMING)
+	if (lease_is_acquiring(l))
 		return l->round_by;
 	return NEVER;
 }

@@ -19,10 +19,10 @@
 void rounds_begin(struct lease *l, struct instant at);
 /* Held, but nothing runs yet: asks each node for another grant. */
 void rounds_refresh(struct lease *l, struct instant at);
-/* Asks node i, in this round. rounds_ask_again(): it has news (it woke us, or
+/* Asks node i, in this round. rounds_ask_alone(): it has news (it woke us, or
  * granted late); ask it alone. */
 void rounds_ask(struct lease *l, int i, struct instant at);
-void rounds_ask_again(struct lease *l, int i, struct instant at);
+void rounds_ask_alone(struct lease *l, int i, struct instant at);
 /* After each vote: finds out whether we have a quorum or can have none. */
 void rounds_check(struct lease *l, struct instant at);
 

@@ -17,6 +17,23 @@ bool node_is_ours(const struct lease_node *n)
 	return n->grant.state == GRANT_OURS;
 }
 
+bool node_is_asked(const struct lease_node *n, enum verb verb)
+{
+	return n->link.chan[0].ask.verb == verb ||
+	       n->link.chan[1].ask.verb == verb;
+}
+
+bool lease_is_acquiring(const struct lease *l)
+{
+	return l->state == LEASE_ASKING || l->state == LEASE_CLAIMING ||
+	       l->state == LEASE_REPLICATING;
+}
+
+bool lease_joins(const struct lease *l)
+{
+	return l->nest != NEST_NONE;
+}
+
 int lease_votes(const struct lease *l, enum vote vote)
 {
 	int sum = 0;

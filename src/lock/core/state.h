@@ -21,9 +21,9 @@
 #define ROUNDS_MAX 999 /* the scripts keep it in thousandths */
 
 /* How a hold ended: bits. */
-#define LEASE_RAN 1  /* something ran under it: --min-hold applies */
-#define LEASE_DONE 2 /* and succeeded: --once-per applies */
-#define LEASE_TOLD 4 /* record it on the servers although it was lost */
+#define HOW_RAN 1  /* something ran under it: --min-hold applies */
+#define HOW_DONE 2 /* and succeeded: --once-per applies */
+#define HOW_TOLD 4 /* record it on the servers although it was lost */
 
 /* The outer hold: that of the redlock that runs us, according to our
  * environment. See join.lua. */
@@ -60,11 +60,11 @@ struct lease_conf {
 };
 
 enum lease_state {
-	LEASE_ASKING,    /* acquiring */
-	LEASE_CLAIMING,  /* granted; raising the counters to one fence, or
-			    waiting for replicas */
-	LEASE_WAITING,   /* for the next round */
-	LEASE_HELD,      /* for how long: see lease_credited_at() */
+	LEASE_ASKING,      /* acquiring */
+	LEASE_CLAIMING,    /* granted; raising the counters to one fence */
+	LEASE_REPLICATING, /* the fence is agreed; waiting for replicas */
+	LEASE_WAITING,     /* for the next round */
+	LEASE_HELD,        /* for how long: see lease_credited_at() */
 	LEASE_LOST,      /* kill the command, then call lease_end(); if nothing
 			    runs, lease_again() */
 	LEASE_RELEASING, /* until release_by at the latest */
@@ -83,6 +83,13 @@ enum lease_end {
 	END_STALE,       /* too many nodes are out (node_is_out()) or down:
 			    start again under a new token */
 	END_REFUSED      /* permanently refused: see lease.refusal */
+};
+
+/* Whether we share the outer hold. */
+enum nest {
+	NEST_NONE,  /* no: a hold of our own */
+	NEST_ASKED, /* it may still exist: we ask to join it */
+	NEST_JOINED
 };
 
 struct lease_chan {
@@ -145,6 +152,7 @@ struct lease_grant {
 	int64_t counter;  /* ours: the last seen; else: what it last reported */
 	int64_t largest;  /* ours: the largest counter seen; if the node tells a
 			     smaller one, it lost data */
+	int64_t longest_ms; /* ours: as it was told last: see struct answer */
 	int slot;
 	int64_t group;
 	bool joins;      /* ours: the grant joined the outer hold; else: an
@@ -170,14 +178,14 @@ struct lease_node {
 
 	/* several nodes */
 	struct instant gave_back; /* ignore grants asked for before this */
-	bool off;        /* do not take it: the client that has a quorum
-			    repairs it */
+	bool theirs;     /* do not take it: the client that has a quorum
+			 repairs it */
 	bool refused;    /* asking: it refused permanently */
 	bool spoiled;    /* a release may arrive late: never ask again. (The
 			    round would make it harmless, but only up to
 			    ROUNDS_MAX.) */
 	int round;       /* see struct ask */
-	bool gave;       /* a release was sent in this round */
+	bool released;   /* a release was sent in this round */
 	uint64_t server; /* identifies the server; 0: unknown */
 };
 
@@ -187,21 +195,18 @@ struct lease {
 	enum lease_end end;
 	enum fail_kind refusal;
 	int64_t fence;
-	int healed;         /* times it vanished and was set again */
-	int stepped;        /* server clock jumps seen */
-	bool was_held;      /* since lease_init() */
-	bool joining;       /* the outer hold may still exist */
-	int64_t guard_ms;   /* conf.guard_ms, or the longest lease that any node
-			       reported */
-	int64_t longest_ms; /* the longest of those who share our hold, as far
-			       as any node reported; 0: nobody does */
+	int healed;    /* times it vanished and was set again */
+	int stepped;   /* server clock jumps seen */
+	bool was_held; /* since lease_init() */
+	enum nest nest;
+	int64_t guard_ms; /* conf.guard_ms, or the longest lease that any node
+			     reported */
 	/* The outer hold vanished. If its holder lives, it sets the lock again
 	 * by then. LONG_AGO: it has not vanished. */
 	struct instant outer_by;
-	bool joined;      /* we joined the outer hold */
 	bool in_use;      /* something runs under it: lease_use() */
 	int slot;         /* held: the slot, on a quorum */
-	unsigned int how; /* LEASE_RAN and so on */
+	unsigned int how; /* HOW_RAN and so on */
 	struct instant held_from;
 	/* We are asked to stop: when to kill the tree, and when the kernel
 	 * kills us. NEVER: we are not. */
@@ -212,7 +217,6 @@ struct lease {
 	bool passed_on;          /* a waiter was given the lock */
 	struct instant began, round_by, next_round, give_up, release_by;
 	int64_t backoff_ms;
-	bool replicating; /* claiming: only the replicas are missing */
 	/* several nodes */
 	bool whole;                 /* this round asks all nodes */
 	struct instant keep_until;  /* keep the minority; NEVER: we have none */
@@ -223,8 +227,8 @@ struct lease {
 	int tried;                  /* the last slot that was asked for alone,
 				       plus 1 */
 	int twin[2];                /* END_REFUSED: two nodes, one server */
-	bool was_busy;              /* a quorum answered in the last round */
-	bool last_look; /* this round is shorter than node_timeout_ms */
+	bool was_answered;          /* a quorum answered in the last round */
+	bool short_round; /* this round is shorter than node_timeout_ms */
 	uint64_t seq, random;
 	struct lease_node node[NODES_MAX];
 };
@@ -235,6 +239,12 @@ int lease_quorum(int nodes);                    /* nodes / 2 + 1 */
 /* Whether the lock is ours there, as far as we know. */
 bool node_is_ours(const struct lease_node *n);
 
+/* Whether such a question is under way to it. */
+bool node_is_asked(const struct lease_node *n, enum verb verb);
+
+bool lease_is_acquiring(const struct lease *l);
+/* Whether we have joined the outer hold, or ask to. */
+bool lease_joins(const struct lease *l);
 /* The number of nodes with this vote. */
 int lease_votes(const struct lease *l, enum vote vote);
 /* Waiting: whether this node answered in the last round. */

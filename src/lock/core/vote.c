@@ -11,28 +11,16 @@
 
 #define OUTER_LOOK_MS 20
 
-/* Asks the node again, unless a release is under way. (A round for one slot
- * needs all nodes: the other grants were given back for it.) */
-void vote_again(struct lease *l, struct lease_node *n, struct instant at)
-{
-	bool waits = node_waits(n);
-
-	for (int i = 0; l->only > 0 && i < l->conf.nodes; i++)
-		waits |= node_waits(&l->node[i]);
-	if (waits)
-		return;
-	if (l->state == LEASE_WAITING)
-		l->next_round =
-			sooner(l->next_round, later(at, l->pause_until));
-	else if (l->state == LEASE_HELD && l->in_use)
-		node_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
-}
-
-/* Data were lost. A holder that does not know it may have renewed until now. */
-static void wait_out(struct lease *l, struct lease_node *n, struct instant at)
+/* The server says that data were lost, or its counter is behind the one we saw,
+ * which proves it. A holder that does not know it may have renewed until now.
+ */
+static void note_loss(struct lease *l, struct lease_node *n,
+		      const struct answer *a, struct instant at)
 {
 	int64_t ttl = l->conf.ttl_ms;
 
+	if (!a->lost && a->counter >= n->grant.counter)
+		return;
 	if (n->holder_ttl_ms > ttl)
 		ttl = n->holder_ttl_ms;
 	n->embargo = after(at, ttl);
@@ -60,8 +48,7 @@ static void remember(struct lease *l, struct lease_node *n,
 	/* a foreign lock lasts no longer than what is left of it */
 	int64_t ttl = a->busy.foreign ? a->busy.pttl_ms : a->busy.holder_ttl_ms;
 
-	if (a->counter < n->grant.counter || a->lost)
-		wait_out(l, n, at);
+	note_loss(l, n, a, at);
 	guard_for(l, a, at);
 	n->grant.counter = a->counter;
 	if (a->said == SAID_BUSY && ttl > 0)
@@ -99,7 +86,8 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 static void decline(const struct lease *l, struct lease_node *n,
 		    const struct ask *asked, struct instant at)
 {
-	if (node_is_ours(n) || l->state == LEASE_CLAIMING) {
+	if (node_is_ours(n) || l->state == LEASE_CLAIMING ||
+	    l->state == LEASE_REPLICATING) {
 		node_may_have(n, asked);
 		return;
 	}
@@ -113,17 +101,19 @@ static void decline(const struct lease *l, struct lease_node *n,
 static bool is_stale(const struct lease *l, const struct ask *asked)
 {
 	return l->state == LEASE_LOST || l->state == LEASE_OVER ||
-	       (l->state == LEASE_HELD && asked->joins != l->joined);
+	       (l->state == LEASE_HELD &&
+		asked->joins != (l->nest == NEST_JOINED));
 }
 
 static void note_grant(struct lease *l, struct lease_node *n,
 		       const struct ask *asked, const struct answer *a)
 {
 	n->grant.joins = asked->joins;
-	if (l->state != LEASE_CLAIMING)
-		l->joined = asked->joins;
-	l->joining = l->joined;
-	if (l->joined)
+	if (l->state != LEASE_CLAIMING && l->state != LEASE_REPLICATING)
+		l->nest = asked->joins ? NEST_JOINED : NEST_NONE;
+	else if (l->nest == NEST_ASKED)
+		l->nest = NEST_NONE;
+	if (l->nest == NEST_JOINED)
 		l->fence = l->conf.outer.fence;
 	/* a late answer about an earlier grant: a newer grant stands */
 	if (!node_is_ours(n) || !before(asked->sent, n->grant.credited_at)) {
@@ -144,8 +134,7 @@ static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 		 !lease_spent(l))
 		node_want(n, VERB_CONFIRM,
 			  timing_renew(n->grant.credited_at, l->conf.ttl_ms));
-	else if (l->state == LEASE_CLAIMING && l->replicating &&
-		 n->vote == VOTE_OPEN)
+	else if (l->state == LEASE_REPLICATING && n->vote == VOTE_OPEN)
 		node_want(n, VERB_REPLICATE, at);
 }
 
@@ -173,7 +162,7 @@ static bool is_unguarded(const struct lease *l, const struct ask *asked)
 static void ask_aware(struct lease *l, struct lease_node *n, struct instant at)
 {
 	if (l->state == LEASE_WAITING)
-		rounds_ask_again(l, (int)(n - l->node), at);
+		rounds_ask_alone(l, (int)(n - l->node), at);
 	else if (n->vote == VOTE_OPEN)
 		node_want(n, VERB_ACQUIRE, at);
 }
@@ -193,8 +182,9 @@ static void granted(struct lease *l, struct lease_node *n,
 		node_want(n, VERB_RELEASE, at);
 		return;
 	}
-	/* not what the outer hold is told, when we have asked for our own */
-	if (l->conf.nodes == 1 || asked->joins == l->joining)
+	/* the outer hold may be asked to stop: that does not concern us once we
+	 * ask for a hold of our own */
+	if (l->conf.nodes == 1 || asked->joins == lease_joins(l))
 		renewal_note_stop(l, asked, a);
 	if (node_gave_since(l, n, asked->sent))
 		return;
@@ -202,14 +192,13 @@ static void granted(struct lease *l, struct lease_node *n,
 		node_may_have(n, asked);
 		return;
 	}
-	if (a->lost || a->counter < n->grant.counter)
-		wait_out(l, n, at);
+	note_loss(l, n, a, at);
 	if (is_unaware(l, n, asked) || is_unguarded(l, asked)) {
 		n->grant.unsure = true;
 		ask_aware(l, n, at);
 		return;
 	}
-	if (l->conf.nodes > 1 && asked->joins != l->joining) {
+	if (l->conf.nodes > 1 && asked->joins != lease_joins(l)) {
 		decline(l, n, asked, at);
 		return;
 	}
@@ -221,8 +210,10 @@ static void granted(struct lease *l, struct lease_node *n,
 	note_grant(l, n, asked, a);
 	/* late, but still ours: the lease counts from its own question */
 	if (l->state == LEASE_WAITING) {
-		rounds_ask_again(l, (int)(n - l->node), at);
-		l->joining = l->joined;
+		enum nest nest = l->nest;
+
+		rounds_ask_alone(l, (int)(n - l->node), at);
+		l->nest = nest;
 	}
 	if (l->state != LEASE_ASKING) {
 		join_late(l, n, at);
@@ -248,11 +239,12 @@ static bool is_awaited(const struct lease *l, const struct lease_node *n,
 {
 	if (l->conf.nodes == 1)
 		return l->state == LEASE_ASKING && n->vote == VOTE_OPEN;
-	if (asked->joins != l->joining || node_waits(n))
+	if (asked->joins != lease_joins(l) || node_is_releasing(n))
 		return false;
 	return n->vote == VOTE_OPEN
 		       ? l->state == LEASE_ASKING || l->state == LEASE_WAITING
-		       : n->vote >= VOTE_BACK && l->state == LEASE_WAITING;
+		       : (n->vote == VOTE_BACK || n->vote == VOTE_DOWN) &&
+				 l->state == LEASE_WAITING;
 }
 
 /* The outer holder heals its lock with its next renewal, or is dead when its
@@ -294,7 +286,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		return;
 	}
 	/* to a question from before we decided to ask for ourselves */
-	if (a->said == SAID_VANISHED && l->conf.nodes > 1 && !l->joining)
+	if (a->said == SAID_VANISHED && l->conf.nodes > 1 && !lease_joins(l))
 		return;
 	if (a->said == SAID_VANISHED && outer_may_live(l, at)) {
 		await_outer(l, n, at);
@@ -306,7 +298,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		if (l->state != LEASE_ASKING || n->vote != VOTE_OPEN)
 			return;
 		node_want(n, VERB_ACQUIRE, at);
-		l->joining = l->joined = false;
+		l->nest = NEST_NONE;
 		l->stop_by = l->stop_dead = NEVER;
 		return;
 	}

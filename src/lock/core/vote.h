@@ -11,9 +11,4 @@
 void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		 const struct answer *a, struct instant at);
 
-/* The node answered a release, and the lease goes on. Unless another release is
- * under way, it may be asked again: a waiter's next round comes sooner, a
- * holder in use renews there. */
-void vote_again(struct lease *l, struct lease_node *n, struct instant at);
-
 #endif

@@ -15,7 +15,8 @@ static int keys_of(const struct words *w)
 	return w->at[BEFORE - 1][0] - '0';
 }
 
-int request_place(const struct words *w, int argument)
+/* Where an argument is among the words. */
+static int place_of(const struct words *w, int argument)
 {
 	return BEFORE + keys_of(w) + argument - 1;
 }
@@ -59,7 +60,7 @@ void request_begin(const char *lua, size_t len, struct keys *keys, int slot,
 
 void request_bytes(struct words *w, int argument, const char *bytes, size_t len)
 {
-	int place = request_place(w, argument);
+	int place = place_of(w, argument);
 
 	assert(argument > 0 && place < w->n);
 	w->at[place] = bytes;

@@ -43,7 +43,4 @@ void request_number(struct words *w, int argument, int64_t value,
 /* Checks that every argument was set. */
 void request_end(const struct words *w);
 
-/* Where an argument is among the words. */
-int request_place(const struct words *w, int argument);
-
 #endif

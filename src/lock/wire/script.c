@@ -160,7 +160,7 @@ static void fill_confirm(const struct ask *ask, const struct lease_conf *conf,
 		value = scratch->value;
 	}
 	request_flag(w, CONFIRM_PLAIN,
-		     value == token && ask->slot == 0 &&
+		     value == token && ask->slot == 0 && !ask->confirm.joined &&
 			     conf->ttl_ms < PLAIN_TTL_MS);
 	request_number(w, CONFIRM_TTL, conf->ttl_ms, scratch);
 	request_number(w, CONFIRM_FENCE, ask->fence, scratch);

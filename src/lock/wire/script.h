@@ -17,7 +17,7 @@
 #include "lock/core/state.h"
 
 /* A client's entry in the line: "TTL SLOTS FLAGS\nhost ...\npid ...\n" (for the
- * flags see standing() in src/lua/share.lua). A client has one such text and
+ * flags see src/lua/standing.lua). A client has one such text and
  * never changes it, because the scripts find it by its bytes. */
 #define IDENTITY_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 48)
 void script_identity(const struct lease_conf *conf, const struct holder *who,
