@@ -18,7 +18,7 @@ local function mine()
 		end
 	end
 end
--- Notes that the lock that was handed to us did not go unclaimed: see expired.lua.
+-- Notes that we have claimed the lock that was handed to us: see expired.lua.
 local function claim(n)
 	local words, found = (record_at(n, token) or ''):gsub('\n' .. handed_line, '\n', 1)
 	if found > 0 then

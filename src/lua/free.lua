@@ -14,7 +14,7 @@ local function free(at, alone, low, lost, born, kept)
 		return 0
 	end
 	local next = math.max(c or at, low)
-	if not c then -- its birth is noted
+	if not c then -- `born` notes that it started again
 		move(next, slot)
 	end
 	c, leaving, gives_up = next, v, true

@@ -28,7 +28,7 @@ if shares or theirs then
 		own('zadd', sharers, math.floor(at / 1000) + rest,
 		    'rest ' .. member)
 	end
-	if shares then -- the last: on the move, what is empty cannot be filled
+	if shares then -- last: during a migration an emptied set cannot be made again
 		own('zrem', sharers, member)
 	else
 		own('zadd', sharers, 0, 'left')

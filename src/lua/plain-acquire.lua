@@ -1,7 +1,7 @@
 -- An acquire on one node of a lock without slots and readers, by a client that
 -- asks for nothing more (`plain`): the lock is free and nobody waits; or it was
--- handed to us, and we claim it; or we are in line, and another client has it. (A
--- late question of one who was asked to stop finds that word, and is not plain.)
+-- handed to us, and we claim it; or we are in line, and another client has it. (If
+-- we were asked to stop, our inbox exists: then this is not plain.)
 -- Does what the rest of the script would do. The arguments are those of
 -- acquire.lua.
 if ARG.plain == '1' and ARG.ticket == '0' and ARG.seen == '0'

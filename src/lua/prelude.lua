@@ -1,4 +1,5 @@
--- The rest of the start. From here on the script is a function of its own, which
+-- Tools for all that is not plain: writing the state, moving the counter, reading
+-- records. From here on the script is a function of its own, which
 -- embed-lua.sh closes at the end: Lua makes its many closures faster if what they
 -- use of the lines above are no longer locals of a running function (a sixth of
 -- the time of a question that is told "busy").

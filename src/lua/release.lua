@@ -59,7 +59,8 @@ if theirs or shares then
 	here(sharers)
 	shares = shares and own('zscore', sharers, member)
 end
--- this release was sent before the acquire to which we owe the grant
+-- this release was sent before the acquire that got us the lock, and must not
+-- undo it
 local its = shares and round_of(shares) or v == token
     and number_in(record, 'round') or 0
 if its > tonumber(ARG.round) then
@@ -81,7 +82,7 @@ if ARG.queued == '1' then
 	try('zrem', queue, member)
 	try('zrem', alive, token)
 end
-try('del', inbox) -- of a waiter, or who was asked to stop
+try('del', inbox) -- what woke a waiter, or a request to stop
 if ARG.queued == '2' then
 	-- the client that has the hold finds it with its next renewal, see
 	-- confirm.lua. A shared lock stays: then only this tells it that it is out

@@ -6,6 +6,7 @@ local function about_of(words)
 	for _, name in ipairs({'lost', 'round', 'handed'}) do
 		about = string.gsub(about, '^' .. name .. ' %d+\n', '')
 	end
+	-- these two stand in either order
 	about = string.gsub(about, asked_line .. '$', '')
 	about = string.gsub(about, joined_line .. '$', '')
 	return (string.gsub(about, asked_line .. '$', ''))

@@ -55,7 +55,7 @@ local lost = number_in(v and record, 'lost')
 redis.call('del', lock)
 try('del', sharers)
 if v == token and record_is_of(v) then
-	-- with several holders it matters whose fence the counter is
+	-- with several holders it is not known whose fence the counter is
 	pcall(note_all, not several and c)
 end
 v, record = nil, nil

@@ -1,5 +1,4 @@
--- For acquire.lua: a place in line, for who does not get the lock.
---
+-- For acquire.lua: a place in line, for a client that does not get the lock.
 local place = -1
 local new = ticket == 0 or ticket > 0 and newcomer
 if new and most >= 0 and not own('zscore', queue, member) then
