@@ -99,5 +99,6 @@ int main(int argc, char **argv)
 				      NULL);
 	}
 	puts("counted 1");
+	free(fd);
 	return 0;
 }

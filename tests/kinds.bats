@@ -405,12 +405,12 @@ in_leaves() {
 	ended short
 }
 
-@test "U9 deleted by hand and healed by a short one inside, it lasts for the long one's lease" {
+lasts_for_the_long_one_outside() { # HOW the lock goes
 	out_and_in 8s 300ms
 	: >"$T/go"
 	running in
 	frozen out
-	cli a del job >/dev/null
+	"$@" >/dev/null
 	wait_until held job
 	at_least "$(pttl)" 7000
 	in_leaves
@@ -418,6 +418,14 @@ in_leaves() {
 	thawed out
 	let_go out
 	ended out
+}
+
+@test "U9 deleted by hand and healed by a short one inside, it lasts for the long one's lease" {
+	lasts_for_the_long_one_outside cli a del job
+}
+
+@test "R58 lost with all data and healed by a short one inside, it lasts for the long one's lease" {
+	lasts_for_the_long_one_outside lose_all
 }
 
 @test "U9 deleted by hand, a short one joins once the long one has set it again, for its own lease" {
@@ -1115,7 +1123,7 @@ comes_back_without_r2() {
 		n=$((n + 1))
 		lines_up "$kind" w$n
 	done
-	for _ in 1 2; do # the first may have been sent before
+	for _ in 1 2; do # the first may have been sent before r2 came
 		renewals=$(times_renewed r1)
 		wait_until renewed_since r1
 	done
@@ -1304,6 +1312,7 @@ forgets_the_join() { # HOW T_IN LEAST
 	done
 	pid[in]=$(pgrep -f "^$REDLOCK -u $url -k job -t $2")
 	frozen in
+	[ "$1" = renews ] || frozen out
 	node_kill a
 	node_start a --dbfilename old.rdb
 	if [ "$1" = renews ]; then
@@ -1311,6 +1320,8 @@ forgets_the_join() { # HOW T_IN LEAST
 		wait_until renewed_since out
 	fi
 	let_go out
+	[ "$1" = renews ] || wait_until eval '! pgrep -f "^flock -n -s $T/rw" >/dev/null'
+	thawed out
 	ended out
 	at_least "$(pttl)" "$3"
 	client w "$alone"

@@ -26,7 +26,8 @@
 --       LOST 1: the counter that this client saw was lost since: see grant().
 --       GROUP: the G of "shared:G", or 0. With readers or slots, COUNTER is a
 --       new one each time. SERVER: see server.lua. AT: its clock, in ms. STOP,
---       BY: for a lock that was ours already, as in confirm.lua. LONGEST: as there
+--       BY: for a lock that was ours already, as in confirm.lua. LONGEST: as there;
+--       0 without --shared
 --   busy COUNTER PTTL VALUE RECORD PLACE TICKET LOST AGE
 --       PTTL -1: no expiry; -2: nobody has it. RECORD "": there is none, the lock is another
 --       program's. PLACE: number of waiters before us; -1: we are not in line.

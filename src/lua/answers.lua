@@ -26,10 +26,9 @@ local function claim(n)
 	end
 end
 local function ours(n, at, fresh)
-	local last
 	if reads then
 		share(v, member, at, ttl)
-		last = keep(n, v, at, 0)
+		keep(n, v, at, 0)
 		-- the lock was lost, and another reader has set it again while
 		-- we waited: a holder leaves the line
 		if not fresh then
@@ -71,7 +70,7 @@ local function ours(n, at, fresh)
 	return {'granted', text(c), told(), n,
 	    reads and string.sub(v, 8) or '0', who or '',
 	    text(math.floor((at or time()) / 1000)),
-	    tostring(stop), by, left_of(last, at)}
+	    tostring(stop), by, reads and redis.call('pttl', lock) or 0}
 end
 -- The end of a record of readers: how many there are, and the one whose lease
 -- ends last.

@@ -32,9 +32,10 @@
 --       renewal raised the counter to m. AT: the server's clock, in ms. STOP: BY
 --       asks us to be gone within this many ms; -1: nobody asks; see force.lua.
 --       GROUP: the G of "shared:G", or 0. LONGEST: what is left of the
---       longest lease of those who share the lock, in ms; 0: nobody does, or it
---       cannot be told. (Who renews on time has five sixths left, and is killed
---       when four fifths of a lease are over.)
+--       longest lease of those who share the lock, in ms; 0: nobody does. The
+--       next question sends it as it is. That is not too short for one that
+--       renews on time: it has five sixths of its lease left, and its command is
+--       killed after four fifths
 --   healed COUNTER 0 JOINED RAISED AT STOP BY GROUP LONGEST
 --   no COUNTER TAKEN STOP BY UNLOCKED
 --       TAKEN 1: another client holds the lock, else it is gone. UNLOCKED 1: it

@@ -3,7 +3,7 @@
 -- ARG
 --   ttl            may be 0: as long as before
 --   stands, value  are filled in here
---   fence, seen, joined, round, plain  0
+--   fence, seen, joined, longest, round, plain  0
 --   ends, guard    -1: nothing is healed
 -- The answers are those of confirm.lua.
 --

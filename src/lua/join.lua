@@ -70,7 +70,7 @@ let_record_know(v, ttl)
 if group == '0' and record_is_of(v) and not number_in(record, 'joined') then
 	redis.call('hset', state, field('holder', slot), record .. joined_line)
 end
-local last = keep(slot, v, at, group == '0' and redis.call('pttl', lock) or 0)
+keep(slot, v, at, group == '0' and redis.call('pttl', lock) or 0)
 local stop, by = stop_word(token, at)
 -- force-release has asked those it found here: who comes later hears it now, as
 -- its first renewal may be too late. If the holder has ended, it left another word
@@ -86,4 +86,4 @@ if stop < 0 and group == '0' and own('zscore', sharers_of(v), 'left') then
 	end
 end
 return {'joined', text(c), 0, slot, group, '', text(math.floor(at / 1000)),
-    tostring(stop), by, left_of(last, at)}
+    tostring(stop), by, redis.call('pttl', lock)}

@@ -75,6 +75,7 @@ if raises or back then
 		raised = 1
 	end
 end
+local left = theirs and (away and longest_ms or redis.call('pttl', lock)) or 0
 return {said, text(c), pttl, others and 1 or 0, raised,
     text(math.floor(at / 1000)), text(stop), by,
-    reads and string.sub(value, 8) or '0', left_of(others, at)}
+    reads and string.sub(value, 8) or '0', left}

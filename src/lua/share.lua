@@ -47,10 +47,6 @@ local function keep(n, value, at, least)
 	try('pexpire', sharers_of(value), ms)
 	return last
 end
--- What is left at that time of a lease, of which keep() has told the end.
-local function left_of(ends, at)
-	return type(ends) == 'number' and ends - math.floor(at / 1000) or 0
-end
 -- The longest lease of those who hold `value`, as far as the record and we know.
 -- A lost lock is set again for that long, because waiters wait that long for a
 -- holder that does not know of the loss.

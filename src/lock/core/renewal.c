@@ -141,7 +141,9 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	g->slot = asked->slot;
 	g->group = asked->confirm.reads ? a->group : asked->confirm.group;
 	g->joins = l->nest == NEST_JOINED;
-	g->joined = a->confirm.joined;
+	/* a late answer does not know who has joined since */
+	if (!before(asked->sent, g->credited_at))
+		g->joined = a->confirm.joined;
 	g->renewed++;
 	if (a->said == SAID_YES)
 		repair_show(l, asked->node, asked->sent, at);

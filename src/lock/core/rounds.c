@@ -308,7 +308,7 @@ static void rounds_fail(struct lease *l, struct instant at)
 	if (!keep && narrow)
 		l->next_round = sooner(l->next_round, l->pause_until);
 	for (int i = 0; i < l->conf.nodes; i++) {
-		/* neither will wake us */
+		/* one that we give back, or that is silent, will not wake us */
 		if (l->node[i].vote == VOTE_BACK ||
 		    l->node[i].vote == VOTE_DOWN)
 			node_stop_listening(&l->node[i]);

@@ -11,9 +11,9 @@
 
 #define OUTER_LOOK_MS 20
 
-/* The server says that data were lost, or its counter is behind the one we saw,
- * which proves it. A holder that does not know it may have renewed until now.
- */
+/* If the server says that data were lost, or if its counter is behind the one
+ * we saw, which proves it: a holder that does not know it may have renewed
+ * until now. */
 static void note_loss(struct lease *l, struct lease_node *n,
 		      const struct answer *a, struct instant at)
 {

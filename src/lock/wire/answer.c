@@ -10,7 +10,9 @@
 #include "lock/wire/keys.h"
 #include "lock/wire/record.h"
 
-#define PLACE_MOST (INT_MAX - 1) /* as the server counts, from 0 */
+/* A wrong end in a set of theirs must not outlive a loss of data for long. */
+#define LONGEST_MS INT64_C(2592000000) /* a month */
+#define PLACE_MOST (INT_MAX - 1)       /* as the server counts, from 0 */
 
 #define NOT_OURS "unexpected reply from redlock's script"
 
@@ -148,7 +150,7 @@ static int read_granted(const struct words *w, struct answer *out,
 	    out->group < 0)
 		return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
 	read_stop(w, 7, out, s);
-	out->longest_ms = word_ms_or(w, 9, 0);
+	out->longest_ms = at_most(word_ms_or(w, 9, 0), LONGEST_MS);
 	return 0;
 }
 
@@ -166,7 +168,7 @@ static int read_confirmed(const struct words *w, struct answer *out,
 	out->at_ms = word_ms_or(w, 5, 0);
 	read_stop(w, 6, out, s);
 	out->group = w->n > 8 ? word_number(w, 8) : 0;
-	out->longest_ms = word_ms_or(w, 9, 0);
+	out->longest_ms = at_most(word_ms_or(w, 9, 0), LONGEST_MS);
 	return out->group >= 0 ? 0 : fail(why, FAIL_UNAVAILABLE, NOT_OURS);
 }
 
