@@ -1300,7 +1300,7 @@ forgets_the_join() { # HOW T_IN LEAST
 	: >"$T/stay.in"
 	client out "(while [ ! -e '$T/go' ]; do sleep 0.01; done
 		exec $(inner) -t $2 -- sh -c 'echo on >\"$T/on.in\"
-		while [ -e \"$T/stay.in\" ]; do sleep 0.01; done') & $together" -t 2500ms -v
+		while [ -e \"$T/stay.in\" ]; do sleep 0.01; done') & $together" -t 4s -v
 	running out
 	cli a save >/dev/null
 	mv "$BATS_FILE_TMPDIR/dump.rdb" "$T/old.rdb"
@@ -1312,7 +1312,6 @@ forgets_the_join() { # HOW T_IN LEAST
 	done
 	pid[in]=$(pgrep -f "^$REDLOCK -u $url -k job -t $2")
 	frozen in
-	[ "$1" = renews ] || frozen out
 	node_kill a
 	node_start a --dbfilename old.rdb
 	if [ "$1" = renews ]; then
@@ -1320,8 +1319,6 @@ forgets_the_join() { # HOW T_IN LEAST
 		wait_until renewed_since out
 	fi
 	let_go out
-	[ "$1" = renews ] || wait_until eval '! pgrep -f "^flock -n -s $T/rw" >/dev/null'
-	thawed out
 	ended out
 	at_least "$(pttl)" "$3"
 	client w "$alone"
@@ -1334,7 +1331,7 @@ forgets_the_join() { # HOW T_IN LEAST
 }
 
 @test "R61 an older state comes back, and the outer run ends: the nested run that is forgotten goes on" {
-	forgets_the_join ends 2600ms 1500
+	forgets_the_join ends 4100ms 1000
 }
 
 @test "R61 an older state comes back, and the outer run ends: so it is of one with a longer lease" {
@@ -1342,7 +1339,7 @@ forgets_the_join() { # HOW T_IN LEAST
 }
 
 @test "R61 an older state comes back, the outer run renews and ends: the nested run that is forgotten goes on" {
-	forgets_the_join renews 2600ms 1500
+	forgets_the_join renews 4100ms 1000
 }
 
 @test "R41 slots: an older counter comes back, one with slot 0 renews and ends: slot 1 is given to nobody" {
