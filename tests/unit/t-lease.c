@@ -429,7 +429,7 @@ static void test_joined_meanwhile(void)
 {
 	struct answer answer = {.said = SAID_YES,
 				.counter = 100,
-				.longest_ms = 8 * T,
+				.longest_ms = (int64_t)8 * T,
 				.confirm = {.pttl_ms = -1, .joined = true}};
 	struct ask first;
 	int64_t t;
@@ -441,10 +441,10 @@ static void test_joined_meanwhile(void)
 	is_int(count(VERB_CONFIRM, 0, -1), 1, "the renewal is repeated");
 	lease_answer(&l, &q[0], &answer, ms(t + 1));
 	reply(&first, SAID_YES, 100, t + 2);
-	t = next(t + 2);
+	(void)next(t + 2);
 	is_int(count(VERB_CONFIRM, 0, -1), 1, "and the next one");
 	ok(q[0].confirm.joined, "says that somebody has joined");
-	is_int(q[0].longest_ms, 8 * T, "and for how long");
+	is_int(q[0].longest_ms, (int64_t)8 * T, "and for how long");
 }
 
 /* Questions in a minute, when the given channels do not answer, or not until
