@@ -1102,6 +1102,19 @@ forgets_readers() {
 	forgets_readers eval 'cli a lpush "$readers" x >/dev/null'
 }
 
+keep_old_state() {
+	cli a save >/dev/null
+	mv "$BATS_FILE_TMPDIR/dump.rdb" "$T/old.rdb"
+}
+old_state_returns() {
+	node_kill a
+	node_start a --dbfilename old.rdb
+}
+next_renewal() { # CLIENT, which logs it
+	renewals=$(times_renewed "$1")
+	wait_until renewed_since "$1"
+}
+
 # Two hold together, and KIND... wait. The server comes back as it was before the
 # second one started, which is stopped and hears of it last. The first one knows
 # better, and ends; by then it has renewed, or not. HOW FIRST[,SECOND] KIND...
@@ -1115,8 +1128,7 @@ comes_back_without_r2() {
 		let_go r0
 		ended r0
 	fi
-	cli a save >/dev/null
-	mv "$BATS_FILE_TMPDIR/dump.rdb" "$T/old.rdb"
+	keep_old_state
 	"$two" r2 -t "${of_r2:-2500ms}"
 	running r2
 	for kind; do
@@ -1124,14 +1136,12 @@ comes_back_without_r2() {
 		lines_up "$kind" w$n
 	done
 	for _ in 1 2; do # the first may have been sent before r2 came
-		renewals=$(times_renewed r1)
-		wait_until renewed_since r1
+		next_renewal r1
 	done
 	kill -STOP "${pid[r1]}" "${pid[r2]}"
 	wait_until stopped "${pid[r1]}"
 	wait_until stopped "${pid[r2]}"
-	node_kill a
-	node_start a --dbfilename old.rdb
+	old_state_returns
 	wait_until in_line $n # they are back
 	[ "$how" = renews ] || let_go r1
 	[ "$how" = renews ] || wait_until has_no_command r1
@@ -1210,17 +1220,14 @@ mixed() { # HOW: the first one wants the only slot
 	running r1
 	slot_taker s1 -t 2500ms -v
 	running s1
-	cli a save >/dev/null
-	mv "$BATS_FILE_TMPDIR/dump.rdb" "$T/old.rdb"
+	keep_old_state
 	reader r2 -t 2500ms
 	running r2
 	lines_up writer w1
-	renewals=$(times_renewed s1)
-	wait_until renewed_since s1
+	next_renewal s1
 	kill -STOP "${pid[r1]}" "${pid[r2]}" "${pid[s1]}"
 	for n in r1 r2 s1; do wait_until stopped "${pid[$n]}"; done
-	node_kill a
-	node_start a --dbfilename old.rdb
+	old_state_returns
 	wait_until in_line 1
 	renewals=$(times_renewed s1)
 	kill -CONT "${pid[s1]}"
@@ -1302,21 +1309,17 @@ forgets_the_join() { # HOW T_IN LEAST
 		exec $(inner) -t $2 -- sh -c 'echo on >\"$T/on.in\"
 		while [ -e \"$T/stay.in\" ]; do sleep 0.01; done') & $together" -t 4s -v
 	running out
-	cli a save >/dev/null
-	mv "$BATS_FILE_TMPDIR/dump.rdb" "$T/old.rdb"
+	keep_old_state
 	: >"$T/go"
 	running in
 	for _ in 1 2; do
-		renewals=$(times_renewed out)
-		wait_until renewed_since out
+		next_renewal out
 	done
 	pid[in]=$(pgrep -f "^$REDLOCK -u $url -k job -t $2")
 	frozen in
-	node_kill a
-	node_start a --dbfilename old.rdb
+	old_state_returns
 	if [ "$1" = renews ]; then
-		renewals=$(times_renewed out)
-		wait_until renewed_since out
+		next_renewal out
 	fi
 	let_go out
 	ended out

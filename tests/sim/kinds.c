@@ -419,14 +419,20 @@ static bool asker_lives(const struct flight *f)
 	return f->life == w.client[f->client].life;
 }
 
+/* Whether the command of that token runs. */
+static bool is_running(int token)
+{
+	const struct client *c = &w.client[tokens[token].client];
+
+	return c->token == token && c->running;
+}
+
 /* The holder whose command started it is running, on the same servers. */
 static bool has_outer(const struct token *t)
 {
 	int outer = token_of(t->conf.outer.token);
-	const struct client *c = &w.client[tokens[outer].client];
 
-	return t->conf.outer.here && outer > 0 && c->token == outer &&
-	       c->running;
+	return t->conf.outer.here && outer > 0 && is_running(outer);
 }
 
 /* A run inside a command joins the holder, so it is no newcomer, unless it was
@@ -446,14 +452,6 @@ static bool other_has_slot(const struct token *t)
 	return other > 0 && other != outer && &tokens[other] != t &&
 	       root_of(&tokens[other]) != root_of(t) &&
 	       (plot.rolls || s->grant_us > here->loss_us);
-}
-
-/* Whether the command of that token runs. */
-static bool is_running(int token)
-{
-	const struct client *c = &w.client[tokens[token].client];
-
-	return c->token == token && c->running;
 }
 
 /* By asking, or handed over. Who knew no counter at a loss is the newcomer that
@@ -2030,10 +2028,10 @@ static int target_of(int token)
 	return i;
 }
 
-/* It had less than a lease to hear of it (R59): the state was lost, so that it
- * could not be told before it had renewed; or it was aimed at because it had a
- * minority of the nodes, but still waited, and its command started that late.
- */
+/* It had less than a lease to hear of it (R59). The state was lost, so that it
+ * could not be told before it had renewed. Or its command started that late: it
+ * still waited when it was aimed at, with a minority of the nodes; or it was
+ * granted the lock again. */
 static bool is_late(const struct token *t)
 {
 	int i = target_of((int)(t - tokens));
@@ -2046,10 +2044,10 @@ static bool is_late(const struct token *t)
 	for (int k = 0; k < n_nodes; k++)
 		knew |= forcer.target[i].seen[k] > 0;
 	return (!knew && forcer.target[i].told_us > last) ||
-	       (t->granted_us > last && t->started_us > last) ||
-	       (__builtin_popcount(forcer.target[i].had) <
-			lease_quorum(n_nodes) &&
-		t->started_us > last);
+	       (t->started_us > last &&
+		(t->granted_us > last ||
+		 __builtin_popcount(forcer.target[i].had) <
+			 lease_quorum(n_nodes)));
 }
 
 /* It was told in time if it could be: then of its command nothing is left. Who

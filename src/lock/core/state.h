@@ -179,7 +179,7 @@ struct lease_node {
 	/* several nodes */
 	struct instant gave_back; /* ignore grants asked for before this */
 	bool theirs;     /* do not take it: the client that has a quorum
-			 repairs it */
+			    repairs it */
 	bool refused;    /* asking: it refused permanently */
 	bool spoiled;    /* a release may arrive late: never ask again. (The
 			    round would make it harmless, but only up to

@@ -11,9 +11,9 @@
 
 #define OUTER_LOOK_MS 20
 
-/* If the server says that data were lost, or if its counter is behind the one
- * we saw, which proves it: a holder that does not know it may have renewed
- * until now. */
+/* Waits, if the server says that data were lost, or its counter is behind the
+ * one we saw, which proves it. A holder that does not know of the loss may have
+ * renewed until now. */
 static void note_loss(struct lease *l, struct lease_node *n,
 		      const struct answer *a, struct instant at)
 {
@@ -81,13 +81,18 @@ static bool is_twin(struct lease *l, struct lease_node *n,
 	return false;
 }
 
+/* A quorum has granted it; the hold has not begun. */
+static bool is_claiming(const struct lease *l)
+{
+	return l->state == LEASE_CLAIMING || l->state == LEASE_REPLICATING;
+}
+
 /* The outer hold and a hold of our own do not mix: the counter that came with
  * the other one is no fence of ours. Gives the grant back. */
 static void decline(const struct lease *l, struct lease_node *n,
 		    const struct ask *asked, struct instant at)
 {
-	if (node_is_ours(n) || l->state == LEASE_CLAIMING ||
-	    l->state == LEASE_REPLICATING) {
+	if (node_is_ours(n) || is_claiming(l)) {
 		node_may_have(n, asked);
 		return;
 	}
@@ -109,7 +114,7 @@ static void note_grant(struct lease *l, struct lease_node *n,
 		       const struct ask *asked, const struct answer *a)
 {
 	n->grant.joins = asked->joins;
-	if (l->state != LEASE_CLAIMING && l->state != LEASE_REPLICATING)
+	if (!is_claiming(l))
 		l->nest = asked->joins ? NEST_JOINED : NEST_NONE;
 	else if (l->nest == NEST_ASKED)
 		l->nest = NEST_NONE;

@@ -10,7 +10,8 @@
 #include "lock/wire/keys.h"
 #include "lock/wire/record.h"
 
-/* A wrong end in a set of theirs must not outlive a loss of data for long. */
+/* If the set of those who share a lock has a wrong end, a client must not carry
+ * it past a loss of data for long. */
 #define LONGEST_MS INT64_C(2592000000) /* a month */
 #define PLACE_MOST (INT_MAX - 1)       /* as the server counts, from 0 */
 
