@@ -809,6 +809,146 @@ END
 	not contains <(entries a) outcome=expired
 }
 
+# Readers of "job", see src/lua/readers.lua.
+readers='redlock:{job}:readers:job'
+reads() { cli a zrange "$readers" 0 -1 | grep -q "^pid $1$"; }
+nobody_reads() { [ "$(cli a exists "$readers")" = 0 ]; }
+one_lapsed() { [ "$(cli a zcount "$readers" '(0' "$(now_ms)")" = 1 ]; }
+is_past() { [ "$(now_ms)" -gt "$1" ]; }
+expired() { entries a | grep -w outcome=expired; }
+
+# reader_dies [OPTION...]: killed, guard and all.
+reader_dies() {
+	start -s -k job -t 900ms "$@" -- sleep 61.7
+	wait_until reads "$tool"
+	kill -STOP "$tool"
+	wait_until stopped "$tool"
+	kill -KILL $(pgrep -P "$tool") "$tool"
+}
+
+@test "readers that were killed, guard and all: the next client writes that they expired" {
+	local since
+
+	since=$(now_ms)
+	reader_dies --reason first
+	reader_dies --reason second
+	wait_until lock_is_free
+	written 0
+	redlock -k job -- true
+	written 3
+	is outcome=ran
+	[ "$(expired | wc -l)" = 2 ]
+	expired | grep -qw reason=first
+	expired | grep -qw reason=second
+	at_least "$(expired | head -n 1 | tr ' ' '\n' | sed -n 's/^since=//p')" "$since"
+	at_least "$(expired | head -n 1 | tr ' ' '\n' | sed -n 's/^held_ms=//p')" 900
+	nobody_reads
+}
+
+@test "a reader that was killed beside one that lives: written as the lock is granted or freed" {
+	reader_dies --reason killed
+	start -s -k job -- sleep 61.8
+	wait_until reads "$tool"
+	local lives=$tool
+	wait_until one_lapsed
+	redlock -s -k job -- true
+	written 2
+	expired | grep -qw reason=killed
+	reader_dies --reason another
+	wait_until one_lapsed
+	tool=$lives
+	kill -TERM "$tool"
+	finish
+	[ "$status" = 143 ]
+	written 4
+	expired | grep -qw reason=another
+	nobody_reads
+}
+
+@test "readers that were asked to stop, and one that ran out before: forced, and expired" {
+	reader_dies --reason killed
+	start -s -k job -- sleep 61.8
+	wait_until reads "$tool"
+	wait_until one_lapsed
+	"$REDLOCK" -u "$url" force-release --now --confirm job job
+	finish
+	[ "$status" = 125 ]
+	written 2
+	expired | grep -qw reason=killed
+	[ "$(entries a | grep -cw outcome=forced)" = 1 ]
+	nobody_reads
+}
+
+@test "a reader that was handed the lock and never claimed it did not hold it" {
+	hold 400
+	start -s -k job -t 600ms -- true
+	wait_until in_line
+	kill -STOP "$tool"
+	end_hold
+	wait_until lock_is_free
+	redlock -k job -- true
+	written 2
+	nobody_reads
+	kill -CONT "$tool"
+	finish
+	written 3
+	not expired
+}
+
+@test "a reader that lives on has not run out" {
+	local ends
+
+	start -s -k job -t 600ms -- sleep 61.7
+	wait_until reads "$tool"
+	ends=$(cli a zrange "$readers" -1 -1 withscores | tail -n 1)
+	wait_until is_past "$ends"
+	redlock -s -k job -- true
+	written 1
+	kill -TERM "$tool"
+	finish
+	[ "$status" = 143 ]
+	written 2
+	not expired
+}
+
+@test "a reader by hand: released by unlock, or it runs out" {
+	local token since
+
+	since=$(now_ms)
+	token=$("$REDLOCK" -u "$url" lock -s job --reason 'by hand')
+	redlock unlock job --token "$token"
+	written 1
+	is outcome=released
+	is 'reason=by hand'
+	at_least "$(value since)" "$since"
+	token=$("$REDLOCK" -u "$url" lock -s job --no-history)
+	redlock unlock job --no-history --token "$token"
+	written 1
+	nobody_reads
+	"$REDLOCK" -u "$url" lock -s job -t 400ms >/dev/null
+	wait_until lock_is_free
+	redlock -s -k job -- true
+	written 3
+	[ "$(expired | tr ' ' '\n' | sed -n 's/^held_ms=//p')" = 400 ]
+}
+
+@test "readers: what they leave behind is gone as they end, and expires" {
+	start -s -k job -- sleep 61.7
+	wait_until reads "$tool"
+	at_least "$(cli a pttl "$readers")" 86400000
+	redlock -s -k job --no-history -- true
+	kill -TERM "$tool"
+	finish
+	[ "$status" = 143 ]
+	nobody_reads
+	written 1
+	reader_dies --no-history
+	wait_until lock_is_free
+	redlock -k job --no-history -- true
+	written 1
+	nobody_reads
+}
+
 @test "what expired is written once, not with --no-history, and not for a holder that lived to say how it ended" {
 	"$REDLOCK" -u "$url" lock job -t 600ms --no-history >/dev/null
 	wait_until lock_is_free

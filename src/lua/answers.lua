@@ -29,6 +29,7 @@ local function ours(n, at, fresh)
 	if reads then
 		share(v, member, at, ttl)
 		keep(n, v, at, 0)
+		note_reader(member, at, ttl)
 		-- the lock was lost, and another reader has set it again while
 		-- we waited: a holder leaves the line
 		if not fresh then

@@ -1,8 +1,8 @@
 -- The history entry of a hold that nobody ended: its holder crashed, or nobody
 -- renewed or released what was locked by hand. The record of slot n stays until
--- the next client is granted the slot, which writes the entry. Readers leave no
--- such record, nor do --min-hold and --no-history, nor a waiter that was handed
--- the lock and never claimed it.
+-- the next client is granted the slot, which writes the entry. For readers, see
+-- readers.lua. --min-hold and --no-history leave no such record, nor does a waiter
+-- that was handed the lock and never claimed it.
 --
 -- The hold lasted about a lease longer than its renewals, of which there is one
 -- each sixth of the lease or 5 s. On several nodes the record does not have the
@@ -10,7 +10,10 @@
 local function note_expired(n, words, at, renewals)
 	local who, ttl = string.match(words or '', '^token (%S+)\nttl (%d+)\n')
 	local since = number_in(words, 'since')
-	if not since or not who or who == token or shared(who) then
+	if who and shared(who) then
+		note_readers(at)
+		return
+	elseif not since or not who or who == token then
 		return
 	end
 	local about = about_of(words)

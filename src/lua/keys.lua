@@ -13,6 +13,7 @@
 --   redlock:{TAG}:grant:TOKEN:KEY                    our list of words, the same
 --   redlock:{TAG}:sharers:TOKEN:KEY                  who joined us: see share.lua
 --       (it has a name of its own there)
+--   redlock:{TAG}:readers:KEY                        see readers.lua
 --   redlock:{TAG}:once:KEY                           the mark of --once-per
 --   redlock:{TAG}:log:KEY                            see log.lua
 --   redlock:{TAG}:none:KEY                           no key has this name. A

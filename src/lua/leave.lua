@@ -44,6 +44,9 @@ if shares or theirs then
 	end
 	redis.call('del', lock)
 	try('del', sharers)
+	if shared(v) then
+		pcall(note_readers, at)
+	end
 	v = false
 elseif rest > 0 then
 	lives_ms = math.max(lives_ms, rest)

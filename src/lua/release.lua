@@ -83,6 +83,9 @@ if ARG.queued == '1' then
 	try('zrem', alive, token)
 end
 try('del', inbox) -- what woke a waiter, or a request to stop
+if reads then
+	drop_reader(member)
+end
 if ARG.queued == '2' then
 	-- the client that has the hold finds it with its next renewal, see
 	-- confirm.lua. A shared lock stays: then only this tells it that it is out

@@ -24,6 +24,10 @@ local theirs = may_be_shared(slot, value, record_is_of(value) and record, at,
 if shares then
 	share(value, member, at, ttl, not joins)
 	let_record_know(value, ttl)
+	if reads then -- for the history: see readers.lua. A nested run is not there
+		local over = math.floor(at / 1000) + ttl
+		redis.pcall('zadd', part('readers'), 'xx', over, member)
+	end
 end
 local away = moving and theirs
     and type(redis.pcall('exists', lock, sharers_of(value))) == 'table'

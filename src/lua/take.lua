@@ -37,6 +37,7 @@ if v and v ~= token then
 	for i = 1, #all, 2 do
 		if is_its(all[i]) then
 			redis.call('zrem', sharers, all[i])
+			drop_reader(all[i])
 		end
 		if is_its(all[i]) and shared(v) then
 			pcall(note_it, token, string.match(all[i], '\n(.*)$'))
@@ -57,6 +58,9 @@ try('del', sharers)
 if v == token and record_is_of(v) then
 	-- with several holders it is not known whose fence the counter is
 	pcall(note_all, not several and c)
+end
+if shared(v) then
+	pcall(note_readers, at)
 end
 v, record = nil, nil
 local low = not alone and rolled_back() and at or 0

@@ -186,6 +186,10 @@ static void become_command(char **argv)
 		(void)dup2(slave, fd);
 	if (slave > 2)
 		close(slave);
+	/* a shell ignores them in what it runs in the background, which may be
+	 * the whole suite */
+	(void)signal(SIGINT, SIG_DFL);
+	(void)signal(SIGQUIT, SIG_DFL);
 	(void)execvp(argv[0], argv);
 	perror(argv[0]);
 	_exit(127);

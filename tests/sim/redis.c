@@ -632,6 +632,32 @@ static bool bound(struct redis *r, struct bytes b, double *score, bool *open)
 	return real(r, (struct bytes){b.at + *open, b.len - *open}, score);
 }
 
+/* With "limit OFFSET COUNT" or without, and no scores. */
+static void do_zrangebyscore(struct redis *r, const struct args *a)
+{
+	int64_t skip = 0, most = INT64_MAX;
+	bool after, before;
+	double least, last;
+	struct key *k;
+
+	if (!bound(r, a->at[2], &least, &after) ||
+	    !bound(r, a->at[3], &last, &before) ||
+	    (a->n == 7 && is(a->at[4], "limit") &&
+	     (!whole(r, a->at[5], &skip) || !whole(r, a->at[6], &most))) ||
+	    !typed(r, a->at[1], TYPE_ZSET, &k))
+		return;
+	r->reply.kind = REPLY_ARRAY;
+	for (int i = 0; k && i < k->n && most > 0; i++) {
+		const struct element *e = &k->element[i];
+
+		if ((after ? e->score <= least : e->score < least) ||
+		    (before ? e->score >= last : e->score > last) || skip-- > 0)
+			continue;
+		add_item(r, (struct bytes){e->text, e->len});
+		most--;
+	}
+}
+
 static void do_zremrangebyscore(struct redis *r, const struct args *a)
 {
 	bool after, before;
@@ -801,6 +827,7 @@ static const struct command {
 	{"zcard", do_zcard, 2, READS, ONE},
 	{"zrange", do_zrange, 4, READS, ONE},
 	{"zrevrange", do_zrevrange, 4, READS, ONE},
+	{"zrangebyscore", do_zrangebyscore, 4, READS, ONE},
 	{"zremrangebyscore", do_zremrangebyscore, 4, WRITES, ONE},
 	{"rpush", do_rpush, 3, STORES, ONE},
 	{"lindex", do_lindex, 3, READS, ONE},
