@@ -196,7 +196,6 @@ circles=$(find src -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 	BEGIN {
 		# as in HACKING.md
 		known["net/conn"] = known["net/dial"] = known["net/scout"] = 1
-		known["cli/opts"] = known["cli/optrows"] = 2
 	}
 	/^#include "/ {
 		split($0, quoted, "\"")

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* --help. */
+#include "cli/help.h"
+
 #include <string.h>
 
 #include "cli/command.h"
@@ -86,7 +88,7 @@ static void help_verbs(FILE *out)
 			      commands[i]->summary);
 }
 
-void opts_help(const struct command *verb, FILE *out)
+void help_print(const struct command *verb, FILE *out)
 {
 	bool runs = verb->name[0] == '\0';
 

@@ -10,7 +10,9 @@
 #include "base/log.h"
 #include "base/page.h"
 #include "base/units.h"
+#include "cli/cmdline.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/optshow.h"
 #include "cli/render.h"
 #include "cli/server.h"
@@ -25,7 +27,7 @@
 
 static int help(const struct opts *o)
 {
-	opts_help(o->verb, stdout);
+	help_print(o->verb, stdout);
 	return render_end(STATUS_OK);
 }
 
@@ -146,7 +148,7 @@ int main(int argc, char **argv)
 	}
 	opts_init(&o);
 	broken = settings_load(&o, &wrong) < 0;
-	if (opts_parse(&o, argc, argv, &why) < 0) {
+	if (cmdline_parse(&o, argc, argv, &why) < 0) {
 		log_error("usage", "%s", why.text);
 		opts_close(&o);
 		return refuse(&o, argv, status_of_kind(why.kind));

@@ -4,6 +4,7 @@
 #include "cli/optrows.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,21 +89,6 @@ const struct opt_row opt_rows[] = {
 const int opt_rows_n = sizeof(opt_rows) / sizeof(opt_rows[0]);
 _Static_assert(sizeof(opt_rows) / sizeof(opt_rows[0]) <= OPTIONS_MAX,
 	       "OPTIONS_MAX is too small");
-
-static const struct opts defaults = {.ttl_ms = 30000,
-				     .wait_ms = INT64_MAX,
-				     .grace_ms = -1,
-				     .max_waiters = -1,
-				     .max_renewals = -1,
-				     .slots = 1,
-				     .guard_ms = GUARD_AUTO,
-				     .force_grace_ms = 10000,
-				     .conflict_status = STATUS_BUSY};
-
-void opts_init(struct opts *o)
-{
-	*o = defaults;
-}
 
 const struct opt_row *opt_named(const char *name, size_t n)
 {
@@ -226,8 +212,8 @@ static int take_switch(const struct taking *t, char *value)
 	else if (strcmp(value, "no") != 0)
 		return bad_value(t, value, "must be yes or no");
 	else if (is_stored(o, t->r, t->r->lo))
-		memcpy((char *)o + t->r->at, (const char *)&defaults + t->r->at,
-		       t->r->size);
+		memcpy((char *)o + t->r->at,
+		       (const char *)&opts_default + t->r->at, t->r->size);
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The settings of one call. Later sources override earlier ones, option by
- * option: first the files (settings.h), then the command line, which is read
- * here. For the options themselves see optrows.h.
+ * option: first the files (settings.h), then the command line (cmdline.h). For
+ * the options themselves see optrows.h.
  *
  * Larger than most: a field for each option, with its meaning.
  */
@@ -11,7 +11,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/fail.h"
 #include "net/endpoint.h"
@@ -99,16 +98,10 @@ struct opts {
 	} file[SOURCES];
 };
 
+extern const struct opts opts_default;
+
 /* Sets the defaults. Call opts_close() in the end, whatever failed. */
 void opts_init(struct opts *o);
 void opts_close(struct opts *o);
-
-/* Reads the command line, which is the last source, and checks the whole. The
- * first word is a verb unless it begins with a dash. argv is not const: a URL
- * with a password in it is overwritten, so that ps(1) does not show it; and the
- * guard writes its title over all of argv. */
-int opts_parse(struct opts *o, int argc, char **argv, struct fail *why);
-
-void opts_help(const struct command *verb, FILE *out);
 
 #endif

@@ -3,7 +3,7 @@
  * shown, or within bounds.
  *
  * Behind an empty line comes a configuration file, which is read before. */
-#include "cli/opts.h"
+#include "cli/cmdline.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -154,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	opts_init(&o);
 	optind = 0; /* it is called again */
 	if (settings_load(&o, &why) < 0 ||
-	    opts_parse(&o, cut(text, argv), argv, &why) < 0) {
+	    cmdline_parse(&o, cut(text, argv), argv, &why) < 0) {
 		check_refusal(&why);
 	} else if (o.show == SHOW_NOTHING) {
 		check(&o);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line. */
-#include "cli/opts.h"
+#include "cli/cmdline.h"
+#include "cli/help.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static int parse(struct line *l, const char *const args[ARGS_MAX])
 		l->argv[l->argc++] = strdup(args[i]);
 	optind = 0; /* getopt(3) keeps its place between calls */
 	opts_init(&l->o);
-	return opts_parse(&l->o, l->argc, l->argv, &l->why);
+	return cmdline_parse(&l->o, l->argc, l->argv, &l->why);
 }
 
 static void forget(struct line *l)
@@ -798,7 +799,7 @@ static void test_help(void)
 
 	if (!f)
 		exit(99);
-	opts_help(&cmd_run, f);
+	help_print(&cmd_run, f);
 	(void)fclose(f);
 	for (size_t i = 0; i < COUNT(shown); i++)
 		ok(strstr(text, shown[i]), "--help tells of %s", shown[i]);
