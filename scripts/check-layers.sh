@@ -4,11 +4,11 @@
 # net} -> base. A file may include its own folder and those to the right; lock
 # and net do not know each other. The rooms of a folder are ordered as well:
 # lock/wire -> lock/core; cli/{hold,top} -> cli/show -> cli/{history,doctor} ->
-# cli. No files include each other in a circle, but for those that HACKING.md
-# names. Some things have one home only: the clock, standard error, hiredis, the
-# environment. And nowhere, nor in tests and bench, is written what knows no
-# end: strcpy() and the like. A header has at most 7 functions and 80 lines, a
-# source 500 lines, or says why; a Lua script 120. One line per offence, status 1.
+# cli. No files include each other in a circle. Some things have one home only:
+# the clock, standard error, hiredis, the environment. And nowhere, nor in tests
+# and bench, is written what knows no end: strcpy() and the like. A header has at
+# most 7 functions and 80 lines, a source 500 lines, or says why; a Lua script
+# 120. One line per offence, status 1.
 set -eu
 cd "${1:-.}"
 
@@ -193,17 +193,13 @@ long=$(find src/lua -name '*.lua' -exec wc -l {} + |
 # name.c and name.h are one; tsort(1) finds the circles
 # shellcheck disable=SC2016
 circles=$(find src -name '*.[ch]' | LC_ALL=C sort | xargs awk '
-	BEGIN {
-		# as in HACKING.md
-		known["net/conn"] = known["net/dial"] = known["net/scout"] = 1
-	}
 	/^#include "/ {
 		split($0, quoted, "\"")
 		from = substr(FILENAME, 5)
 		to = quoted[2]
 		sub(/\.[a-z]*$/, "", from)
 		sub(/\.[a-z]*$/, "", to)
-		if (from != to && !(known[from] && known[from] == known[to]))
+		if (from != to)
 			print from, to
 	}
 ' | tsort 2>&1 >/dev/null) || true

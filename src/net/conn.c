@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "net/dial.h"
 #include "net/parse.h"
 
 /* In the order in which they are sent. */
@@ -21,10 +20,11 @@ enum greeting {
 	GREET_CLUSTER = 8
 };
 
-void conn_init(struct conn *c, struct peer *peer)
+void conn_init(struct conn *c, struct peer *peer, const struct finder *finder)
 {
 	memset(c, 0, sizeof(*c));
 	c->peer = peer;
+	c->dial = (struct dial){.peer = peer, .finder = finder};
 	c->stream = STREAM_NONE;
 }
 
@@ -33,11 +33,8 @@ static void drop(struct conn *c)
 	if (c->state != CONN_CLOSED && !c->heard)
 		c->peer->silent--;
 	stream_close(&c->stream);
-	scout_close(c->scout);
-	lookup_abandon(c->lookup);
+	dial_close(&c->dial);
 	resp_close(c->reader);
-	c->scout = NULL;
-	c->lookup = NULL;
 	c->reader = NULL;
 	c->greetings = 0;
 	c->state = CONN_CLOSED;
@@ -56,7 +53,7 @@ void conn_close(struct conn *c)
 	bool whole = c->whole, hear_out = c->hear_out;
 
 	/* given up while connecting: this address may be a black hole */
-	if (c->moves != c->peer->moves)
+	if (c->dial.moves != c->peer->moves)
 		; /* the peer has moved, so this address no longer matters */
 	else if (c->state == CONN_CONNECTING)
 		c->peer->try++;
@@ -66,44 +63,44 @@ void conn_close(struct conn *c)
 		peer_doubt(c->peer);
 	drop(c);
 	free(c->out);
-	conn_init(c, c->peer);
+	conn_init(c, c->peer, c->dial.finder);
 	c->whole = whole;
 	c->hear_out = hear_out;
 }
 
 /* The cause stays in `why`; conn_next() then reports what was owed. */
-int conn_broken(struct conn *c)
+static int broken(struct conn *c)
 {
 	drop(c);
 	return -1;
 }
 
-int conn_broken_by(struct conn *c, enum fail_kind kind, const char *what)
+static int broken_by(struct conn *c, enum fail_kind kind, const char *what)
 {
 	if (c->refused) /* which is why */
-		return conn_broken(c);
+		return broken(c);
 	(void)fail(&c->why, kind, "%s: %s", c->peer->name, what);
-	return conn_broken(c);
+	return broken(c);
 }
 
 /* errno says why, unless TLS does. */
-int conn_broken_sys(struct conn *c, const char *what)
+static int broken_sys(struct conn *c, const char *what)
 {
 	struct fail why;
 
 	if (c->refused)
-		return conn_broken(c);
+		return broken(c);
 	if (stream_refused(&c->stream, &why))
-		return conn_broken_by(c, why.kind, why.text);
+		return broken_by(c, why.kind, why.text);
 	(void)fail_sys(&c->why, FAIL_UNAVAILABLE, "%s: %s", c->peer->name,
 		       what);
-	return conn_broken(c);
+	return broken(c);
 }
 
 void conn_leave(struct conn *c, const char *what)
 {
 	if (c->state != CONN_CLOSED)
-		(void)conn_broken_by(c, FAIL_UNAVAILABLE, what);
+		(void)broken_by(c, FAIL_UNAVAILABLE, what);
 }
 
 static int queue(struct conn *c, const struct words *w)
@@ -112,15 +109,14 @@ static int queue(struct conn *c, const struct words *w)
 	long n = resp_format(w, &bytes);
 
 	if (n < 0)
-		return conn_broken_by(c, FAIL_INTERNAL, "out of memory");
+		return broken_by(c, FAIL_INTERNAL, "out of memory");
 	if (c->used + (size_t)n > c->room) {
 		size_t room = (c->used + (size_t)n) * 2;
 		char *more = realloc(c->out, room);
 
 		if (!more) {
 			resp_free(bytes);
-			return conn_broken_by(c, FAIL_INTERNAL,
-					      "out of memory");
+			return broken_by(c, FAIL_INTERNAL, "out of memory");
 		}
 		c->out = more;
 		c->room = room;
@@ -149,7 +145,7 @@ static int greet_auth(struct conn *c)
 
 	/* it may be about to be replaced: try again */
 	if (secret_password(secret, password, &has, &why) < 0)
-		return conn_broken_by(c, FAIL_UNAVAILABLE, why.text);
+		return broken_by(c, FAIL_UNAVAILABLE, why.text);
 	if (!has)
 		return 0;
 	words_add_text(&w, "AUTH");
@@ -190,8 +186,10 @@ static int greet(struct conn *c)
 	return 0;
 }
 
+#define NOWHERE 1 /* the server cannot be reached at this address */
+
 /* A server may close while we write: that must not raise a signal. */
-int conn_flush(struct conn *c)
+static int flush(struct conn *c)
 {
 	while (c->sent < c->used) {
 		ssize_t n = stream_send(&c->stream, c->out + c->sent,
@@ -208,13 +206,62 @@ int conn_flush(struct conn *c)
 			return 0;
 		}
 		if (n < 0 && c->state == CONN_CONNECTING && errno != EPROTO)
-			return dial_on(c);
+			return NOWHERE;
 		if (n < 0)
-			return conn_broken_sys(c, "connection lost");
+			return broken_sys(c, "connection lost");
 		c->sent += (size_t)n;
 		c->state = CONN_OPEN;
 	}
 	return 0;
+}
+
+/* Goes on from there: sends, as soon as there is a socket. */
+static int dialed(struct conn *c, enum dial_got got)
+{
+	int rc = NOWHERE;
+
+	while (rc == NOWHERE && got == DIAL_OPEN) {
+		c->state = CONN_CONNECTING;
+		/* (loads OpenSSL only once connected: by then the guard is
+		 * forked, and does not have it) */
+		rc = c->peer->ep->tls ? 0 : flush(c);
+		if (rc == NOWHERE)
+			got = dial_next(&c->dial, &c->stream);
+	}
+	switch (got) {
+	case DIAL_OPEN:
+		return rc;
+	case DIAL_BUSY:
+		c->state = CONN_DIALING;
+		return 0;
+	case DIAL_READY:
+		c->state = CONN_CONNECTING;
+		return 0;
+	case DIAL_LOST:
+		break;
+	}
+	c->why = c->dial.why;
+	c->misled = c->dial.misled;
+	return broken(c);
+}
+
+static int send_queued(struct conn *c)
+{
+	int rc = flush(c);
+
+	return rc == NOWHERE ? dialed(c, dial_next(&c->dial, &c->stream)) : rc;
+}
+
+static int connected(struct conn *c)
+{
+	if (stream_connected(&c->stream) < 0)
+		return dialed(c, dial_next(&c->dial, &c->stream));
+	c->state = CONN_OPEN;
+	if (c->peer->ep->tls &&
+	    stream_secure(&c->stream, &c->peer->ep->tls_conf,
+			  c->peer->place.host, &c->why) < 0)
+		return broken(c);
+	return send_queued(c);
 }
 
 /* Begins a connection; nothing is sent before the first question is queued. */
@@ -224,10 +271,11 @@ static int conn_open(struct conn *c)
 	c->misled = c->refused = c->too_long = c->heard = c->speaks_tls = false;
 	c->reader = resp_open(c->whole);
 	if (!c->reader)
-		return conn_broken_by(c, FAIL_INTERNAL, "out of memory");
+		return broken_by(c, FAIL_INTERNAL, "out of memory");
 	if (greet(c) < 0)
 		return -1;
-	return dial_start(c);
+	c->state = CONN_DIALING; /* from now on it counts as silent */
+	return dialed(c, dial_start(&c->dial));
 }
 
 int conn_ask(struct conn *c, const struct words *question)
@@ -235,8 +283,8 @@ int conn_ask(struct conn *c, const struct words *question)
 	bool opened = c->state == CONN_CLOSED;
 
 	if (c->asked - c->taken >= OWED_MAX)
-		return conn_broken_by(c, FAIL_UNAVAILABLE,
-				      "too many requests unanswered");
+		return broken_by(c, FAIL_UNAVAILABLE,
+				 "too many requests unanswered");
 	/* what the old connection owed must be taken before a new one opens */
 	assert(!opened || c->asked == c->taken);
 	if (opened && conn_open(c) < 0)
@@ -245,11 +293,11 @@ int conn_ask(struct conn *c, const struct words *question)
 	if (queue(c, question) < 0)
 		return -1;
 	if (opened && c->state == CONN_CONNECTING) {
-		if (dial_now(c) < 0)
+		if (dialed(c, dial_open(&c->dial, &c->stream)) < 0)
 			return -1;
 	} else if ((c->state == CONN_OPEN ||
 		    (c->state == CONN_CONNECTING && !c->peer->ep->tls)) &&
-		   conn_flush(c) < 0) {
+		   send_queued(c) < 0) {
 		return -1;
 	}
 	return (int)((c->asked - 1) % OWED_MAX);
@@ -260,24 +308,24 @@ bool conn_sent(const struct conn *c, unsigned int number)
 	return c->starts[number % OWED_MAX] < c->sent;
 }
 
-int conn_fd(const struct conn *c)
-{
-	if (c->state == CONN_SEEKING)
-		return scout_fd(c->scout);
-	return c->state == CONN_RESOLVING ? lookup_fd(c->lookup) : c->stream.fd;
-}
-
 int conn_sockets(const struct conn *c, int fds[CONN_FDS_MAX])
 {
-	if (c->state == CONN_SEEKING)
-		return scout_sockets(c->scout, fds);
-	fds[0] = conn_fd(c);
+	if (c->state == CONN_DIALING)
+		return dial_sockets(&c->dial, fds);
+	fds[0] = c->stream.fd;
 	return fds[0] >= 0;
+}
+
+int conn_fd(const struct conn *c)
+{
+	int fds[CONN_FDS_MAX];
+
+	return conn_sockets(c, fds) > 0 ? fds[0] : -1;
 }
 
 short conn_events(const struct conn *c)
 {
-	if (c->state == CONN_RESOLVING || c->state == CONN_SEEKING)
+	if (c->state == CONN_DIALING)
 		return POLLIN;
 	if (c->state == CONN_CONNECTING)
 		return POLLOUT;
@@ -287,12 +335,12 @@ short conn_events(const struct conn *c)
 const char *conn_awaits(const struct conn *c)
 {
 	switch (c->state) {
-	case CONN_SEEKING:
+	case CONN_DIALING:
+		if (!c->dial.scout)
+			return "no answer from the resolver";
 		return c->peer->ep->kind == ENDPOINT_SENTINEL
 			       ? "no answer from the Sentinels"
 			       : "no answer from the Cluster";
-	case CONN_RESOLVING:
-		return "no answer from the resolver";
 	case CONN_CONNECTING:
 		return "no connection";
 	case CONN_CLOSED:
@@ -310,14 +358,14 @@ static int closed(struct conn *c)
 {
 	const struct endpoint *ep = c->peer->ep;
 
-	return conn_broken_by(c, FAIL_UNAVAILABLE,
-			      !c->peer->heard && !ep->tls &&
-					      ep->kind != ENDPOINT_UNIX &&
-					      ep->kind != ENDPOINT_LOCAL
-				      ? "the server closed the connection "
-					"without a reply (if the port uses "
-					"TLS, write rediss://, not redis://)"
-				      : "the server closed the connection");
+	return broken_by(c, FAIL_UNAVAILABLE,
+			 !c->peer->heard && !ep->tls &&
+					 ep->kind != ENDPOINT_UNIX &&
+					 ep->kind != ENDPOINT_LOCAL
+				 ? "the server closed the connection "
+				   "without a reply (if the port uses "
+				   "TLS, write rediss://, not redis://)"
+				 : "the server closed the connection");
 }
 
 static int receive(struct conn *c)
@@ -337,7 +385,7 @@ static int receive(struct conn *c)
 		if (n == 0 || (n < 0 && errno == ECONNRESET && !c->heard))
 			return closed(c);
 		if (n < 0)
-			return conn_broken_sys(c, "connection lost");
+			return broken_sys(c, "connection lost");
 		/* 0x15: an alert, 0x16: a handshake */
 		c->speaks_tls |= !c->heard && bytes[0] >> 1 == 0x15 >> 1;
 		if (!c->heard)
@@ -345,8 +393,7 @@ static int receive(struct conn *c)
 		c->heard = c->peer->heard = true;
 		fed = true;
 		if (resp_feed(c->reader, bytes, (size_t)n) < 0)
-			return conn_broken_by(c, FAIL_INTERNAL,
-					      "out of memory");
+			return broken_by(c, FAIL_INTERNAL, "out of memory");
 		/* poll(2) does not see what TLS has already read. The loop is
 		 * bounded: this is more than all replies that are owed */
 	} while (c->stream.tls && !resp_is_full(c->reader));
@@ -358,20 +405,22 @@ void conn_step(struct conn *c, short revents)
 	if (c->state == CONN_CLOSED)
 		return;
 	/* an answer of the former server means nothing now */
-	if (c->moves != c->peer->moves && c->state != CONN_SEEKING) {
+	if (c->dial.moves != c->peer->moves && !c->dial.scout) {
 		conn_leave(c, "has taken over from another server");
 		return;
 	}
 	if (revents == 0)
 		return;
-	if (c->state != CONN_OPEN)
-		(void)dial_step(c);
-	else if (c->sent < c->used && conn_flush(c) < 0)
+	if (c->state == CONN_DIALING)
+		(void)dialed(c, dial_step(&c->dial, &c->stream));
+	else if (c->state == CONN_CONNECTING)
+		(void)connected(c);
+	else if (c->sent < c->used && send_queued(c) < 0)
 		return;
 	if (c->state == CONN_OPEN &&
 	    (c->stream.tls || revents & (POLLIN | POLLHUP | POLLERR)) &&
 	    receive(c) == 0 && c->sent < c->used)
-		(void)conn_flush(c); /* that may have ended the handshake */
+		(void)send_queued(c); /* that may have ended the handshake */
 }
 
 /* A server that does not know AUTH repeats its arguments in the error. */
@@ -405,7 +454,7 @@ static void greeting_failed(struct conn *c, const struct words *reply)
 	c->doubtful = c->asked;
 	c->served = false;
 	if (!c->hear_out)
-		(void)conn_broken(c);
+		(void)broken(c);
 }
 
 static void greeted(struct conn *c, bool well, const struct words *reply)
@@ -421,15 +470,15 @@ static void greeted(struct conn *c, bool well, const struct words *reply)
 		greeting_failed(c, reply);
 	else if (!well && first == GREET_CLUSTER &&
 		 memmem(reply->at[0], reply->len[0], "support disabled", 16))
-		(void)conn_broken_by(c, FAIL_CONFIG,
-				     "not a member of a Cluster: write "
-				     "redis://, not redis-cluster://");
+		(void)broken_by(c, FAIL_CONFIG,
+				"not a member of a Cluster: write "
+				"redis://, not redis-cluster://");
 	/* if an ACL forbids ROLE, rely on the Sentinels */
 	else if (well && first == GREET_ROLE &&
 		 !(reply->len[0] == 6 &&
 		   memcmp(reply->at[0], "master", 6) == 0)) {
 		peer_doubt(c->peer);
-		(void)conn_broken_by(
+		(void)broken_by(
 			c, FAIL_UNAVAILABLE,
 			"it is not the master, although its Sentinels say so");
 	}
@@ -444,7 +493,7 @@ static bool is_useless(const struct conn *c)
 static void overlong(struct conn *c)
 {
 	c->too_long = c->greetings == 0;
-	(void)conn_broken_by(c, FAIL_UNAVAILABLE, "reply too long");
+	(void)broken_by(c, FAIL_UNAVAILABLE, "reply too long");
 }
 
 enum conn_got conn_next(struct conn *c, unsigned int *number,
@@ -453,11 +502,11 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 	enum resp_got got = RESP_NOTHING;
 
 	if (c->state == CONN_OPEN && is_useless(c))
-		(void)conn_broken(c);
+		(void)broken(c);
 	while (c->state == CONN_OPEN) {
 		got = resp_next(c->reader, reply);
 		if (got == RESP_BROKEN)
-			(void)conn_broken_by(
+			(void)broken_by(
 				c, FAIL_UNAVAILABLE,
 				c->speaks_tls ? "the server uses TLS: write "
 						"rediss://, not redis://"
@@ -481,8 +530,7 @@ enum conn_got conn_next(struct conn *c, unsigned int *number,
 	if (c->state != CONN_OPEN || got == RESP_NOTHING)
 		return CONN_NOTHING;
 	if (c->asked == c->taken) {
-		(void)conn_broken_by(c, FAIL_UNAVAILABLE,
-				     "an unexpected reply");
+		(void)broken_by(c, FAIL_UNAVAILABLE, "an unexpected reply");
 		return CONN_NOTHING;
 	}
 	c->taken++;

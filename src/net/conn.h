@@ -21,17 +21,14 @@
 
 #include "base/fail.h"
 #include "base/words.h"
-#include "net/peer.h"
+#include "net/dial.h"
 #include "net/resp.h"
-#include "net/scout.h"
-#include "net/stream.h"
 
 #define OWED_MAX 16
 
 enum conn_state {
 	CONN_CLOSED,
-	CONN_SEEKING, /* asking the Sentinels */
-	CONN_RESOLVING,
+	CONN_DIALING, /* asking the Sentinels, or the resolver */
 	CONN_CONNECTING,
 	CONN_OPEN
 };
@@ -42,11 +39,8 @@ struct conn {
 	bool whole;    /* conn_whole() will be called */
 	bool hear_out; /* report CONN_REFUSED */
 	enum conn_state state;
+	struct dial dial;
 	struct stream stream;
-	unsigned int moves; /* the peer's moves when it opened */
-	int nodes;          /* number of Cluster nodes out of reach */
-	struct scout *scout;
-	struct lookup *lookup;
 	struct resp *reader;
 	char *out; /* owned: bytes to send, from `sent` to `used` */
 	size_t used, sent, room;
@@ -56,7 +50,7 @@ struct conn {
 	size_t starts[OWED_MAX];   /* where in `out` each question begins */
 	unsigned int asked, taken; /* question numbers */
 	bool too_long; /* broken by the reply to the next question */
-	bool misled;   /* broken: the Cluster sent us to a node not its own */
+	bool misled;   /* broken: see dial.h */
 	bool refused;  /* by an error reply to AUTH or SELECT; why is that text
 			  alone */
 	unsigned int doubtful; /* refused: the questions up to this number were
@@ -65,7 +59,8 @@ struct conn {
 	struct fail why;       /* what broke it */
 };
 
-void conn_init(struct conn *c, struct peer *peer);
+/* `finder`: NULL if the peer is one certain server. */
+void conn_init(struct conn *c, struct peer *peer, const struct finder *finder);
 void conn_close(struct conn *c);
 
 /* After a fork, in the child, in place of conn_close(): frees memory. Socket,
@@ -86,7 +81,7 @@ short conn_events(const struct conn *c);
 void conn_step(struct conn *c, short revents);
 
 /* Lists its descriptors; returns their number. They stay the connection's. */
-#define CONN_FDS_MAX SCOUT_FDS_MAX
+#define CONN_FDS_MAX FINDER_FDS_MAX
 int conn_sockets(const struct conn *c, int fds[CONN_FDS_MAX]);
 
 /* The peer is now another server: reports as broken what this one owes. */

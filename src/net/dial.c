@@ -1,173 +1,165 @@
 /* SPDX-License-Identifier: MIT */
-/* Getting connected. Read conn.h first. */
+/* Getting connected. */
 #include "net/dial.h"
 
 #include <errno.h>
 
-static int connect_next(struct conn *c);
-
-int dial_on(struct conn *c)
+static enum dial_got lost(struct dial *d, enum fail_kind kind, const char *what)
 {
-	stream_close(&c->stream);
-	c->peer->try++;
-	return connect_next(c);
+	(void)fail(&d->why, kind, "%s: %s", d->peer->name, what);
+	return DIAL_LOST;
 }
 
-static int refuse_local(struct conn *c)
+static enum dial_got lost_sys(struct dial *d, const char *what)
 {
-	return conn_broken_by(c, FAIL_CONFIG,
-			      "an address of this machine only, which "
-			      "--shared-scope does not allow");
+	(void)fail_sys(&d->why, FAIL_UNAVAILABLE, "%s: %s", d->peer->name,
+		       what);
+	return DIAL_LOST;
 }
 
 /* The nodes of a Cluster that were not tried yet. */
-static bool more_nodes(struct conn *c)
+static bool more_nodes(struct dial *d)
 {
-	return c->peer->ep->kind == ENDPOINT_CLUSTER && !c->peer->fixed &&
-	       ++c->nodes <= c->peer->ep->places;
+	return d->peer->ep->kind == ENDPOINT_CLUSTER && !d->peer->fixed &&
+	       ++d->nodes <= d->peer->ep->places;
 }
 
-static int go_on(struct conn *c);
+/* Looks a name up the first time, and when every address has failed. */
+static enum dial_got find(struct dial *d)
+{
+	bool known = peer_known(d->peer);
+
+	d->moves = d->peer->moves;
+	if (known)
+		return DIAL_READY;
+	d->lookup = lookup_start(&d->peer->place);
+	return d->lookup ? DIAL_BUSY : lost_sys(d, "cannot look up the name");
+}
+
+static enum dial_got go_on(struct dial *d, struct stream *s)
+{
+	enum dial_got got = find(d);
+
+	return got == DIAL_READY ? dial_open(d, s) : got;
+}
 
 /* Tries the addresses one by one, beginning with the one that worked last; in a
  * Cluster, then the other nodes of the URL. */
-static int connect_next(struct conn *c)
+enum dial_got dial_open(struct dial *d, struct stream *s)
 {
-	struct peer *p = c->peer;
+	struct peer *p = d->peer;
 
 	for (; p->try < p->address.n; p->try++) {
 		const struct sockaddr_storage *to = &p->address.at[p->try];
 
 		if (p->ep->shared_scope && address_is_local(to))
-			return refuse_local(c);
-		c->state = CONN_CONNECTING;
-		if (stream_open(&c->stream, (const struct sockaddr *)to,
-				p->address.len[p->try]) < 0) {
-			stream_close(&c->stream);
-			continue;
-		}
-		/* (loads OpenSSL only once connected: by then the guard is
-		 * forked, and does not have it) */
-		return p->ep->tls ? 0 : conn_flush(c);
+			return lost(d, FAIL_CONFIG,
+				    "an address of this machine only, which "
+				    "--shared-scope does not allow");
+		if (stream_open(s, (const struct sockaddr *)to,
+				p->address.len[p->try]) == 0)
+			return DIAL_OPEN;
+		stream_close(s);
 	}
-	if (more_nodes(c))
-		return go_on(c);
-	(void)conn_broken_sys(c, "cannot connect");
+	if (more_nodes(d))
+		return go_on(d, s);
+	(void)lost_sys(d, "cannot connect");
 	peer_doubt(p);
-	return -1;
+	return DIAL_LOST;
+}
+
+enum dial_got dial_next(struct dial *d, struct stream *s)
+{
+	stream_close(s);
+	d->peer->try++;
+	return dial_open(d, s);
 }
 
 /* The old addresses remain in use while the resolver fails. */
-static int resolved(struct conn *c)
+static enum dial_got resolved(struct dial *d, struct stream *s)
 {
 	struct address fresh = {.n = 0};
 	struct fail why;
-	struct peer *p = c->peer;
-	int rc = lookup_take(c->lookup, &fresh, &why);
+	struct peer *p = d->peer;
+	int rc = lookup_take(d->lookup, &fresh, &why);
 
-	c->lookup = NULL;
+	d->lookup = NULL;
 	if (rc == 0 && address_left(&p->address, &fresh))
-		c->moves =
+		d->moves =
 			++p->moves; /* the name leads to another server now */
 	if (rc == 0)
 		p->address = fresh;
-	else if (p->address.n == 0 && ++p->try && more_nodes(c))
-		return go_on(c);
+	else if (p->address.n == 0 && ++p->try && more_nodes(d))
+		return go_on(d, s);
 	else if (p->address.n == 0)
-		return conn_broken_by(c, FAIL_UNAVAILABLE, why.text);
-	return connect_next(c);
+		return lost(d, FAIL_UNAVAILABLE, why.text);
+	return dial_open(d, s);
 }
 
-/* Looks a name up the first time, and when every address has failed. */
-static int find(struct conn *c)
+static enum dial_got seek(struct dial *d)
 {
-	bool known = peer_known(c->peer);
-
-	c->moves = c->peer->moves;
-	if (known) {
-		c->state = CONN_CONNECTING;
-		return 0;
-	}
-	c->lookup = lookup_start(&c->peer->place);
-	if (!c->lookup)
-		return conn_broken_sys(c, "cannot look up the name");
-	c->state = CONN_RESOLVING;
-	return 0;
-}
-
-static int go_on(struct conn *c)
-{
-	if (find(c) < 0)
-		return -1;
-	return c->state == CONN_CONNECTING ? connect_next(c) : 0;
-}
-
-static int seek(struct conn *c)
-{
-	bool known = peer_is_known(c->peer);
+	bool known = peer_is_known(d->peer);
 	struct place found;
 	struct fail why;
 
-	switch (scout_step(c->scout, &found, &why)) {
-	case SCOUT_SEEKING:
-		return 0;
-	case SCOUT_LOST:
-		(void)conn_broken_by(c, why.kind, why.text);
-		c->misled = !known;
+	switch (d->finder->step(d->scout, &found, &why)) {
+	case FINDER_GOING:
+		return DIAL_BUSY;
+	case FINDER_LOST:
+		(void)lost(d, why.kind, why.text);
+		d->misled = !known;
 		if (!known)
-			peer_return(c->peer);
-		return -1;
-	case SCOUT_FOUND:
+			peer_return(d->peer);
+		return DIAL_LOST;
+	case FINDER_FOUND:
 		break;
 	}
-	scout_close(c->scout);
-	c->scout = NULL;
-	peer_move(c->peer, &found);
+	d->finder->close(d->scout);
+	d->scout = NULL;
+	peer_move(d->peer, &found);
 	if (!known)
-		peer_trust(c->peer);
-	c->peer->try = 0;
-	return find(c);
+		peer_trust(d->peer);
+	d->peer->try = 0;
+	return find(d);
 }
 
-static int connected(struct conn *c)
+enum dial_got dial_start(struct dial *d)
 {
-	if (stream_connected(&c->stream) < 0)
-		return dial_on(c);
-	c->state = CONN_OPEN;
-	if (c->peer->ep->tls &&
-	    stream_secure(&c->stream, &c->peer->ep->tls_conf,
-			  c->peer->place.host, &c->why) < 0)
-		return conn_broken(c);
-	return conn_flush(c);
-}
-
-int dial_start(struct conn *c)
-{
-	struct peer *p = c->peer;
+	struct peer *p = d->peer;
 	bool silent = peer_is_silent(p);
 
-	c->nodes = 0;
-	c->state = CONN_RESOLVING; /* from now on it counts as silent */
+	d->nodes = 0;
+	d->misled = false;
 	p->silent++;
 	if (p->ep->kind != ENDPOINT_SENTINEL && !silent && peer_is_known(p))
-		return find(c);
-	c->state = CONN_SEEKING;
-	c->scout = scout_start(p, &c->why);
-	if (!c->scout)
-		return conn_broken(c);
-	return seek(c);
+		return find(d);
+	d->scout = d->finder->start(p, &d->why);
+	return d->scout ? seek(d) : DIAL_LOST;
 }
 
-int dial_now(struct conn *c)
+enum dial_got dial_step(struct dial *d, struct stream *s)
 {
-	return connect_next(c);
+	enum dial_got got;
+
+	if (!d->scout)
+		return resolved(d, s);
+	got = seek(d);
+	return got == DIAL_READY ? dial_open(d, s) : got;
 }
 
-int dial_step(struct conn *c)
+void dial_close(struct dial *d)
 {
-	if (c->state == CONN_SEEKING)
-		return seek(c) < 0                   ? -1
-		       : c->state == CONN_CONNECTING ? connect_next(c)
-						     : 0;
-	return c->state == CONN_RESOLVING ? resolved(c) : connected(c);
+	if (d->scout)
+		d->finder->close(d->scout);
+	lookup_abandon(d->lookup);
+	d->scout = NULL;
+	d->lookup = NULL;
+}
+
+int dial_sockets(const struct dial *d, int fds[FINDER_FDS_MAX])
+{
+	if (d->scout)
+		return d->finder->sockets(d->scout, fds);
+	fds[0] = lookup_fd(d->lookup);
+	return fds[0] >= 0;
 }

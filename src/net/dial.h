@@ -1,33 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connecting, a part of a conn: asks the Sentinels, looks the name up, and
- * tries one address after another; for a Cluster, one node after another as
- * well.
- *
- * Only conn.c calls this; the functions at the end are conn.c's, for dial.c.
- * Each returns -1 when the connection is broken.
- *
- * Larger than most: it has two sides, for conn.c and for dial.c.
+ * Getting connected: asks which server it is, if others must say so, looks the
+ * name up, and tries one address after another; for a Cluster, then one node
+ * after another as well. A step at a time; nothing here waits.
  */
 #ifndef NET_DIAL_H
 #define NET_DIAL_H
 
-#include "net/conn.h"
+#include "net/finder.h"
+#include "net/stream.h"
 
-/* Runs until the state is CONN_CONNECTING; call dial_now() once there is
- * something to send. */
-int dial_start(struct conn *c);
-int dial_now(struct conn *c);
-/* What the state waits for has happened. */
-int dial_step(struct conn *c);
-/* The current address is no good: goes on to the next. */
-int dial_on(struct conn *c);
+struct dial {
+	struct peer *peer;           /* borrowed */
+	const struct finder *finder; /* NULL: the peer never needs one */
+	struct scout *scout;
+	struct lookup *lookup;
+	unsigned int moves; /* the peer's moves when it began */
+	int nodes;          /* number of Cluster nodes out of reach */
+	bool misled;     /* lost: the Cluster sent us to a node not its own */
+	struct fail why; /* lost */
+};
 
-/* The cause stays in c->why; conn_next() then reports what is owed. */
-int conn_broken(struct conn *c);
-int conn_broken_by(struct conn *c, enum fail_kind kind, const char *what);
-/* The cause is errno, or what TLS says. */
-int conn_broken_sys(struct conn *c, const char *what);
-int conn_flush(struct conn *c);
+enum dial_got {
+	DIAL_BUSY,  /* dial_step(), once poll(2) shows POLLIN */
+	DIAL_READY, /* the address is known: dial_open(), once there is
+		       something to send */
+	DIAL_OPEN,  /* the socket connects; dial_next() if it fails */
+	DIAL_LOST   /* see why. dial_close() is due in this case, too */
+};
+
+/* The peer counts as silent from now on: the caller counts it back. */
+enum dial_got dial_start(struct dial *d);
+enum dial_got dial_step(struct dial *d, struct stream *s);
+/* Opens the stream, which stays the caller's. */
+enum dial_got dial_open(struct dial *d, struct stream *s);
+/* Closes it: the current address is no good. Opens it for the next one. */
+enum dial_got dial_next(struct dial *d, struct stream *s);
+void dial_close(struct dial *d);
+
+/* Lists what it waits for, the first for poll(2); returns the number. They stay
+ * the dial's. */
+int dial_sockets(const struct dial *d, int fds[FINDER_FDS_MAX]);
 
 #endif

@@ -218,7 +218,7 @@ static void ask_member_at(struct scout *s, int i, const struct place *at)
 	if (s->quest == QUEST_MEMBER)
 		k->ep.secret = s->group->secret;
 	peer_init(&k->peer, &k->ep);
-	conn_init(&k->conn, &k->peer);
+	conn_init(&k->conn, &k->peer, NULL);
 	k->conn.whole = s->quest == QUEST_MEMBER;
 	/* it may fail before there is anything to be answered */
 	if (ask_quest(s, k) < 0 && k->conn.asked == k->conn.taken) {
@@ -236,7 +236,7 @@ static enum quest quest_of(const struct peer *p)
 	return peer_is_known(p) ? QUEST_ALIVE : QUEST_MEMBER;
 }
 
-struct scout *scout_start(const struct peer *p, struct fail *why)
+static struct scout *start(const struct peer *p, struct fail *why)
 {
 	enum quest quest = quest_of(p);
 	struct place each[SENIORS_MAX];
@@ -263,22 +263,15 @@ struct scout *scout_start(const struct peer *p, struct fail *why)
 	return s;
 }
 
-void scout_close(struct scout *s)
+static void stop(struct scout *s)
 {
-	if (!s)
-		return;
 	for (int i = 0; i < s->n; i++)
 		conn_close(&s->at[i].conn);
 	close(s->epoll);
 	free(s);
 }
 
-int scout_fd(const struct scout *s)
-{
-	return s->epoll;
-}
-
-int scout_sockets(const struct scout *s, int fds[SCOUT_FDS_MAX])
+static int sockets_of(const struct scout *s, int fds[FINDER_FDS_MAX])
 {
 	int n = 0;
 
@@ -333,7 +326,7 @@ static void lost_member(const struct scout *s, struct fail *why)
 			   at, s->why.text);
 }
 
-static enum scout_got lost(const struct scout *s, struct fail *why)
+static enum finder_got lost(const struct scout *s, struct fail *why)
 {
 	switch (s->quest) {
 	case QUEST_MASTER:
@@ -347,11 +340,11 @@ static enum scout_got lost(const struct scout *s, struct fail *why)
 		lost_member(s, why);
 		break;
 	}
-	return SCOUT_LOST;
+	return FINDER_LOST;
 }
 
-enum scout_got scout_step(struct scout *s, struct place *found,
-			  struct fail *why)
+static enum finder_got step(struct scout *s, struct place *found,
+			    struct fail *why)
 {
 	struct epoll_event came[SENIORS_MAX];
 	int n = epoll_wait(s->epoll, came, SENIORS_MAX, 0);
@@ -368,14 +361,17 @@ enum scout_got scout_step(struct scout *s, struct place *found,
 		if (k->over)
 			continue;
 		if (take_answer(s, k, found))
-			return SCOUT_FOUND;
+			return FINDER_FOUND;
 		if (!k->over)
 			watch(s, k);
 	}
 	if (s->open > 0)
-		return SCOUT_SEEKING;
+		return FINDER_GOING;
 	if (s->insist == 0)
 		return lost(s, why);
 	*found = s->doubted;
-	return SCOUT_FOUND;
+	return FINDER_FOUND;
 }
+
+const struct finder scout_finder = {
+	.start = start, .close = stop, .step = step, .sockets = sockets_of};

@@ -51,7 +51,7 @@ struct sentry *sentry_open(const struct endpoint *group, struct fail *why)
 
 		scout_member(group, i, &w->ep);
 		peer_init(&w->peer, &w->ep);
-		conn_init(&w->conn, &w->peer);
+		conn_init(&w->conn, &w->peer, NULL);
 	}
 	return s;
 }

@@ -311,7 +311,7 @@ static bool send_aside(struct client *cl, const struct errand *e,
 		hang_up(cl, s);
 	}
 	peer_follow(peer, &cl->peer[node], to);
-	if (c->moves != peer->moves)
+	if (c->dial.moves != peer->moves)
 		conn_close(c);
 	words_add_text(&asking, "ASKING");
 	if (session_ask(s, &asking, NULL, &(struct errand){0}, false) < 0 ||

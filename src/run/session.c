@@ -7,11 +7,12 @@
 #include "base/units.h"
 #include "lock/wire/request.h"
 #include "net/errors.h"
+#include "net/scout.h"
 #include "run/local.h"
 
 void session_init(struct session *s, struct peer *peer)
 {
-	conn_init(&s->conn, peer);
+	conn_init(&s->conn, peer, &scout_finder);
 	s->started = false;
 }
 

@@ -2,6 +2,7 @@
 /* The holder record. */
 #include "cli/hold/describe.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
