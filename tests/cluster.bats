@@ -187,6 +187,43 @@ $(cluster_url c5 | cut -d / -f 3)"
 	ran 1
 }
 
+# The readers' leases seem to run out: their set stays behind. COMMAND... runs then.
+readers_on_the_way() {
+	local from to readers='redlock:{job}:readers:job'
+
+	from=$(cluster_owner job)
+	to=$(cluster_other job)
+	wait_until eval '[ "$(cluster_cli '"$from"' zcard "'"$readers"'")" = 2 ]'
+	cluster_migrate_begin job "$to"
+	cluster_migrate_keys job "$to" job 'redlock:{job}:state:job' \
+		"redlock:{job}:sharers:$(cluster_cli "$from" get job):job"
+	# as after T; but its next renewal must not come too soon
+	cluster_cli "$from" eval "redis.call('zadd', KEYS[1], 1,
+		redis.call('zrange', KEYS[1], -1, -1)[1])" 1 "$readers" >/dev/null
+	"$@"
+	cluster_migrate_keys job "$to"
+	cluster_migrate_end job "$to"
+	"$REDLOCK" -u "$url" -s -k job -- true
+	"$REDLOCK" -u "$url" history job >"$T/history"
+	not contains "$T/history" expired
+}
+
+@test "a reader in a slot on its way that lives has not run out" {
+	use_cluster
+	start -s -k job -- sleep 61.7
+	readers_on_the_way true
+	kill -TERM "$tool"
+	finish
+	[ "$status" = 143 ]
+}
+
+@test "a reader in a slot on its way that ends has not run out" {
+	use_cluster
+	helper "$REDLOCK" -u "$url" -s -k job -- witness "$T" --until "$T/end"
+	holder=$!
+	readers_on_the_way end_hold
+}
+
 @test "S38 in a slot on its way, a state of another type counts as empty" {
 	use_cluster
 	hold 2000 -t 3s -N 2

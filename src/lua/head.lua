@@ -10,6 +10,7 @@
 --   moved:N   the counter after the slot was last granted or released
 --   born      the value from which a lost counter started again
 --   writer    which server the counter is safe on: see server.lua
+--   unheard   see readers.lua
 --   newest    the ticket of the last --supersede, and who it was
 local base, key = string.match(state, '^(redlock:{[^}]*}:)state:(.*)$')
 local slot = 0

@@ -84,7 +84,7 @@ if ARG.queued == '1' then
 end
 try('del', inbox) -- what woke a waiter, or a request to stop
 if reads then
-	drop_reader(member)
+	drop_reader(member, at)
 end
 if ARG.queued == '2' then
 	-- the client that has the hold finds it with its next renewal, see

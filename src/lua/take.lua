@@ -37,7 +37,7 @@ if v and v ~= token then
 	for i = 1, #all, 2 do
 		if is_its(all[i]) then
 			redis.call('zrem', sharers, all[i])
-			drop_reader(all[i])
+			drop_reader(all[i], at)
 		end
 		if is_its(all[i]) and shared(v) then
 			pcall(note_it, token, string.match(all[i], '\n(.*)$'))
@@ -60,6 +60,9 @@ if v == token and record_is_of(v) then
 	pcall(note_all, not several and c)
 end
 if shared(v) then
+	for _, member in ipairs(members) do
+		drop_reader(member, at)
+	end
 	pcall(note_readers, at)
 end
 v, record = nil, nil

@@ -25,12 +25,11 @@ local function note_all(before)
 		note_it(token, about_of(record), before)
 		return
 	end
-	for i, member in ipairs(members) do
-		local who, about = string.match(member, '^(%S+) %d+ [^\n]*\n(.*)$')
-		if who and i <= 100 then
+	for i = 1, math.min(#members, 100) do
+		local who, about = string.match(members[i], '^(%S+) %d+ [^\n]*\n(.*)$')
+		if who then
 			note_it(who, about)
 		end
-		drop_reader(member)
 	end
 end
 -- The lock vanished, and its holder will set it again, as in confirm.lua: data
