@@ -8,6 +8,7 @@
 #ifndef CLI_OPTROWS_H
 #define CLI_OPTROWS_H
 
+#include "base/fail.h"
 #include "cli/opts.h"
 
 /* The form of a value. */

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/fail.h"
 #include "net/endpoint.h"
 #include "run/supervise.h"
 
@@ -98,9 +97,10 @@ struct opts {
 	} file[SOURCES];
 };
 
+/* The default of each. */
 extern const struct opts opts_default;
 
-/* Sets the defaults. Call opts_close() in the end, whatever failed. */
+/* Sets them. Call opts_close() in the end, whatever failed. */
 void opts_init(struct opts *o);
 void opts_close(struct opts *o);
 

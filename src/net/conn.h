@@ -28,7 +28,7 @@
 
 enum conn_state {
 	CONN_CLOSED,
-	CONN_DIALING, /* asking the Sentinels, or the resolver */
+	CONN_DIALING, /* asking which server it is, or the resolver */
 	CONN_CONNECTING,
 	CONN_OPEN
 };

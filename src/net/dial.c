@@ -2,8 +2,6 @@
 /* Getting connected. */
 #include "net/dial.h"
 
-#include <errno.h>
-
 static enum dial_got lost(struct dial *d, enum fail_kind kind, const char *what)
 {
 	(void)fail(&d->why, kind, "%s: %s", d->peer->name, what);

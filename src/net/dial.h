@@ -10,12 +10,14 @@
 #include "net/finder.h"
 #include "net/stream.h"
 
+/* Set the first two; the rest is zero at first. */
 struct dial {
 	struct peer *peer;           /* borrowed */
 	const struct finder *finder; /* NULL: the peer never needs one */
-	struct scout *scout;
+	struct scout *scout;         /* NULL: nobody is asked which server */
 	struct lookup *lookup;
-	unsigned int moves; /* the peer's moves when it began */
+	unsigned int moves; /* the peer's, once its place was known; it means
+			       nothing while there is a scout */
 	int nodes;          /* number of Cluster nodes out of reach */
 	bool misled;     /* lost: the Cluster sent us to a node not its own */
 	struct fail why; /* lost */
@@ -25,21 +27,23 @@ enum dial_got {
 	DIAL_BUSY,  /* dial_step(), once poll(2) shows POLLIN */
 	DIAL_READY, /* the address is known: dial_open(), once there is
 		       something to send */
-	DIAL_OPEN,  /* the socket connects; dial_next() if it fails */
-	DIAL_LOST   /* see why. dial_close() is due in this case, too */
+	DIAL_OPEN,  /* the stream connects; dial_next() if it fails */
+	DIAL_LOST   /* see why. The stream is closed. dial_close() is due in
+		       this case, too */
 };
 
 /* The peer counts as silent from now on: the caller counts it back. */
 enum dial_got dial_start(struct dial *d);
+/* These two open the stream, which must be closed (STREAM_NONE). It stays the
+ * caller's. */
 enum dial_got dial_step(struct dial *d, struct stream *s);
-/* Opens the stream, which stays the caller's. */
 enum dial_got dial_open(struct dial *d, struct stream *s);
 /* Closes it: the current address is no good. Opens it for the next one. */
 enum dial_got dial_next(struct dial *d, struct stream *s);
 void dial_close(struct dial *d);
 
-/* Lists what it waits for, the first for poll(2); returns the number. They stay
- * the dial's. */
+/* After DIAL_BUSY: lists what it waits for, the first for poll(2); returns the
+ * number. They stay the dial's. */
 int dial_sockets(const struct dial *d, int fds[FINDER_FDS_MAX]);
 
 #endif
