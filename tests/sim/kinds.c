@@ -1061,10 +1061,19 @@ static int outer_of(const struct flight *f)
 	return f->ask.joins ? root_of(&tokens[f->token]) : f->token;
 }
 
+/* A guard does not know the slot of what it releases; the script finds it. */
+static int slot_asked(const struct flight *f)
+{
+	for (int n = 0; n < SLOTS_MOST && f->ask.verb == VERB_RELEASE; n++)
+		if (strcmp(here->slot[n].value, tokens[f->token].text) == 0)
+			return n;
+	return f->ask.slot;
+}
+
 /* Whether it joined the hold that this client has; of readers, any of them. */
 static bool is_inner(int token, const struct flight *f)
 {
-	const struct slot *s = &here->slot[f->ask.slot];
+	const struct slot *s = &here->slot[slot_asked(f)];
 
 	return begins(s->value, "shared:")
 		       ? tokens[token].joined > 0 &&
@@ -1093,7 +1102,8 @@ static bool is_told(const struct flight *f)
 static bool forgets(const struct flight *f)
 {
 	const struct token *t = &tokens[outer_of(f)];
-	const struct slot *s = &here->slot[f->ask.slot];
+	int n = slot_asked(f);
+	const struct slot *s = &here->slot[n];
 	char name[160], field[20], start[60];
 	const char *member, *record;
 	bool kept = false,
@@ -1102,8 +1112,7 @@ static bool forgets(const struct flight *f)
 						  : true;
 	double ends;
 
-	(void)snprintf(field, sizeof(field),
-		       f->ask.slot ? "holder:%d" : "holder", f->ask.slot);
+	(void)snprintf(field, sizeof(field), n ? "holder:%d" : "holder", n);
 	(void)snprintf(start, sizeof(start), "token %s\n", t->text);
 	record = redis_field(here->redis, PART("state"), field);
 	if (strcmp(s->value, t->text) != 0 &&
@@ -1128,7 +1137,7 @@ static bool forgets(const struct flight *f)
  * came last, once the lock is free, or of all. */
 static void rob_inner(const struct flight *f)
 {
-	const struct slot *s = &here->slot[f->ask.slot];
+	const struct slot *s = &here->slot[slot_asked(f)];
 	const char *value = redis_get(here->redis, s->name);
 
 	if (plot.rolls && value && strcmp(value, s->value) == 0)
