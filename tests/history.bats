@@ -845,6 +845,27 @@ reader_dies() {
 	nobody_reads
 }
 
+held_by_score() { # MS: the reader has renewed its lease
+	local since ends
+
+	{ read -r since && read -r ends; } < <(cli a zrange "$readers" 0 -1 withscores |
+		grep -Ex '(-|)[0-9]{13}')
+	[ $((ends + since)) -gt "$1" ]
+}
+
+@test "a reader that was killed held the lock until its last lease ended" {
+	start -s -k job -t 1s -- sleep 61.7
+	wait_until reads "$tool"
+	wait_until held_by_score 1000
+	kill -STOP "$tool"
+	wait_until stopped "$tool"
+	kill -KILL $(pgrep -P "$tool") "$tool"
+	wait_until lock_is_free
+	redlock -k job -- true
+	written 2
+	at_least "$(expired | tr ' ' '\n' | sed -n 's/^held_ms=//p')" 1001
+}
+
 @test "a reader that was killed beside one that lives: written as the lock is granted or freed" {
 	reader_dies --reason killed
 	start -s -k job -- sleep 61.8
