@@ -38,7 +38,8 @@ is() { # TEXT: the latest entry has it, as words of their own
 	}
 }
 is_not() { [[ $(latest a) != *"$1"* ]]; }
-value() { latest "${2:-a}" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
+of_each() { tr ' ' '\n' | sed -n "s/^$1=//p"; } # NAME: of the entries on stdin
+value() { latest "${2:-a}" | of_each "$1"; }
 
 @test "who ran, when, after how long in line, for how long, and how it ended" {
 	local before=$(now_ms) ended since
@@ -747,6 +748,14 @@ END
 
 # ---- what nobody ended ----
 
+expired() { entries a | grep -w outcome=expired; }
+killed_guard_and_all() { # $tool
+	# or it would notice the guard's death, and release
+	kill -STOP "$tool"
+	wait_until stopped "$tool"
+	kill -KILL $(pgrep -P "$tool") "$tool"
+}
+
 @test "a lock by hand that ran out, and a run that was killed, guard and all: the next client writes that they expired" {
 	local since
 
@@ -760,10 +769,7 @@ END
 	is 'reason=by hand'
 	[ "$(value held_ms)" = 400 ]
 	at_least "$(value since)" "$since"
-	# (or it would notice the guard's death, and release)
-	kill -STOP "$tool"
-	wait_until stopped "$tool"
-	kill -KILL $(pgrep -P "$tool") "$tool"
+	killed_guard_and_all
 	wait_until lock_is_free
 	written 1
 	redlock -k job -- true
@@ -794,19 +800,27 @@ END
 	done
 }
 
-@test "a waiter that was handed the lock and never claimed it did not hold it" {
+# [OPTION...]: a waiter that is handed the lock while it is frozen.
+never_claims() {
 	hold 400
-	start -k job -t 600ms -- true
+	start -k job -t 600ms "$@" -- true
 	wait_until in_line
 	kill -STOP "$tool"
 	end_hold
 	wait_until lock_is_free
 	redlock -k job -- true
 	written 2
+}
+wakes_in_vain() {
 	kill -CONT "$tool"
 	finish
 	written 3
-	not contains <(entries a) outcome=expired
+	not expired
+}
+
+@test "a waiter that was handed the lock and never claimed it did not hold it" {
+	never_claims
+	wakes_in_vain
 }
 
 # Readers of "job", see src/lua/readers.lua.
@@ -815,15 +829,12 @@ reads() { cli a zrange "$readers" 0 -1 | grep -q "^pid $1$"; }
 nobody_reads() { [ "$(cli a exists "$readers")" = 0 ]; }
 one_lapsed() { [ "$(cli a zcount "$readers" '(0' "$(now_ms)")" = 1 ]; }
 is_past() { [ "$(now_ms)" -gt "$1" ]; }
-expired() { entries a | grep -w outcome=expired; }
 
 # reader_dies [OPTION...]: killed, guard and all.
 reader_dies() {
 	start -s -k job -t 2s "$@" -- sleep 61.7
 	wait_until reads "$tool"
-	kill -STOP "$tool"
-	wait_until stopped "$tool"
-	kill -KILL $(pgrep -P "$tool") "$tool"
+	killed_guard_and_all
 }
 
 @test "readers that were killed, guard and all: the next client writes that they expired" {
@@ -840,8 +851,8 @@ reader_dies() {
 	[ "$(expired | wc -l)" = 2 ]
 	expired | grep -qw reason=first
 	expired | grep -qw reason=second
-	at_least "$(expired | head -n 1 | tr ' ' '\n' | sed -n 's/^since=//p')" "$since"
-	at_least "$(expired | head -n 1 | tr ' ' '\n' | sed -n 's/^held_ms=//p')" 2000
+	at_least "$(expired | head -n 1 | of_each since)" "$since"
+	at_least "$(expired | head -n 1 | of_each held_ms)" 2000
 	nobody_reads
 }
 
@@ -857,13 +868,11 @@ held_by_score() { # MS: the reader has renewed its lease
 	start -s -k job -t 1s -- sleep 61.7
 	wait_until reads "$tool"
 	wait_until held_by_score 1000
-	kill -STOP "$tool"
-	wait_until stopped "$tool"
-	kill -KILL $(pgrep -P "$tool") "$tool"
+	killed_guard_and_all
 	wait_until lock_is_free
 	redlock -k job -- true
 	written 2
-	at_least "$(expired | tr ' ' '\n' | sed -n 's/^held_ms=//p')" 1001
+	at_least "$(expired | of_each held_ms)" 1001
 }
 
 @test "a reader that was killed beside one that lives: written as the lock is granted or freed" {
@@ -939,19 +948,9 @@ held_by_score() { # MS: the reader has renewed its lease
 }
 
 @test "a reader that was handed the lock and never claimed it did not hold it" {
-	hold 400
-	start -s -k job -t 600ms -- true
-	wait_until in_line
-	kill -STOP "$tool"
-	end_hold
-	wait_until lock_is_free
-	redlock -k job -- true
-	written 2
+	never_claims -s
 	nobody_reads
-	kill -CONT "$tool"
-	finish
-	written 3
-	not expired
+	wakes_in_vain
 }
 
 @test "a reader that lives on has not run out" {
@@ -988,7 +987,7 @@ held_by_score() { # MS: the reader has renewed its lease
 	wait_until lock_is_free
 	redlock -s -k job -- true
 	written 3
-	[ "$(expired | tr ' ' '\n' | sed -n 's/^held_ms=//p')" = 400 ]
+	[ "$(expired | of_each held_ms)" = 400 ]
 }
 
 @test "readers: what they leave behind is gone as they end, and expires" {
