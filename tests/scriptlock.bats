@@ -147,6 +147,54 @@ start_hold_by_hand() {
 	wait_until free job
 }
 
+# The lock is held by a lease that runs out by itself, so that nobody wakes who
+# waits: it looks when the lease is over, while its BLPOP is still under way.
+expiring() { "$REDLOCK" lock -t 400ms job >/dev/null; }
+nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
+
+@test "got by a look, not by a word: nobody listens any more who would swallow the next word" {
+	local how
+
+	expiring
+	start lock -q -t 6s --hold job >"$T/token"
+	wait_until eval '[ -s "$T/token" ]'
+	wait_until nobody_listens
+	"$REDLOCK" unlock job --token "$(cat "$T/token")"
+	finish
+	[ "$status" = 0 ]
+	nothing_said "$T/err"
+	for how in '' -s; do
+		expiring
+		helper sh -c 'e=$("$0" lock -q $1 -t 6s job --export --keep-for $$) ||
+				exit 99
+			eval "$e"; "$0" unlock -q job && touch "$T/unlocked"
+			while [ ! -e "$T/over" ]; do sleep 0.05; done' \
+			"$REDLOCK" "$how" 2>"$T/said"
+		local script=$! keeper
+		wait_until exists "$T/unlocked"
+		free job
+		# the keeper hears of it with its next renewal, and ends
+		wait_until eval '! keeper_pid "$script"'
+		free job
+		touch "$T/over"
+		ended_as "$script" 0
+		nothing_said "$T/said"
+		rm "$T/over" "$T/unlocked"
+		cli a flushall >/dev/null
+	done
+}
+
+@test "got by a look, not by a word: the holder hears that it is asked to stop" {
+	expiring
+	start -t 6s -k job -- sh -c ': >"$T/on"; exec linger'
+	wait_until exists "$T/on"
+	wait_until nobody_listens
+	run -0 "$REDLOCK" force-release job --confirm job
+	finish
+	[ "$status" = 125 ]
+	contains "$T/err" 'asked to stop (force-release)'
+}
+
 # ---- the rest of a script: --export --keep-for $$ ----
 
 @test "every shell: the rest of the script is under the lock, and the end frees it" {

@@ -115,6 +115,10 @@ void client_send(struct client *cl)
 		forget_unsent(cl);
 	while (lease_next(&cl->lease, now(), &ask))
 		exchange_ask(cl, &ask);
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		for (int c = 0; c < CHANNELS; c++)
+			if (lease_hangs_up(&cl->lease, i, c))
+				exchange_hang_up(cl, i, c);
 }
 
 int client_fds(const struct client *cl)

@@ -240,6 +240,16 @@ static void hang_up(struct client *cl, struct session *s)
 	conn_close(&s->conn);
 }
 
+void exchange_hang_up(struct client *cl, int node, int chan)
+{
+	struct session *s = &cl->session[node][chan];
+
+	give_up(cl, s, -1);
+	/* the server is not silent: we do not want to hear it */
+	conn_leave(&s->conn, "not listened to any more");
+	conn_close(&s->conn);
+}
+
 /* Sends it on connection `chan` of its node. */
 static void send_on(struct client *cl, int chan, const struct errand *e)
 {

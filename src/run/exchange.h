@@ -12,6 +12,9 @@
 /* Sends a question of the lease, on its channel. */
 void exchange_ask(struct client *cl, const struct ask *ask);
 
+/* Closes a channel's connection: nobody wants what is owed there. */
+void exchange_hang_up(struct client *cl, int node, int chan);
+
 /* Takes all answers that have come on this connection: a channel, or ASIDE. */
 void exchange_take(struct client *cl, int node, int chan);
 

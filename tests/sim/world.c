@@ -565,6 +565,10 @@ void pump(int who)
 			query(who);
 		while (lease_next(&c->lease, clock_of(c), &ask))
 			send_ask(who, &ask);
+		for (int i = 0; i < c->lease.conf.nodes; i++)
+			for (int k = 0; k < CHANNELS; k++)
+				if (lease_hangs_up(&c->lease, i, k))
+					drop_connection(c, i, k);
 	} while (c->alive && c->lease.state == LEASE_LOST && !c->running);
 	if (c->lease.state == LEASE_OVER) {
 		sim_over(who);

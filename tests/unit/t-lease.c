@@ -723,6 +723,15 @@ static void test_woken(void)
 	   "and is in no line any more");
 
 	stand_in_line(FOREVER);
+	is_int(next(1), 5001, "who listens and looks by itself");
+	ok(!lease_hangs_up(&l, 0, listening.chan), "goes on listening");
+	reply(&q[0], SAID_GRANTED, 101, 5002);
+	ok(lease_hangs_up(&l, 0, listening.chan) &&
+		   !lease_hangs_up(&l, 0, !listening.chan),
+	   "until it has the lock: then it hangs up there");
+	ok(!lease_hangs_up(&l, 0, listening.chan), "once");
+
+	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 300);
 	asks(300);
 	t = next(301);

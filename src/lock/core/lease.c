@@ -207,6 +207,15 @@ void lease_release(struct lease *l, struct instant at)
 	lease_end(l, 0, at);
 }
 
+bool lease_hangs_up(struct lease *l, int node, int chan)
+{
+	struct lease_chan *ch = &l->node[node].link.chan[chan];
+	bool was = ch->blocked;
+
+	ch->blocked = false;
+	return was;
+}
+
 void lease_unsent(struct lease *l, int node, int chan)
 {
 	struct lease_node *n = &l->node[node];

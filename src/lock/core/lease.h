@@ -112,6 +112,11 @@ void lease_answer(struct lease *l, const struct ask *asked,
 void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 		  bool ran, struct instant at);
 
+/* Whether we have stopped listening on this channel while the server may still
+ * wait for a word to send us. True once: then close its connection, or the
+ * server takes a word out of our list that nobody reads. */
+bool lease_hangs_up(struct lease *l, int node, int chan);
+
 /* While releasing: no question on this channel was sent, and none will be. */
 void lease_unsent(struct lease *l, int node, int chan);
 

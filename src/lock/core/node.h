@@ -28,7 +28,7 @@ void node_want_release(struct lease_node *n, struct instant at);
  * docs/protocol.md.) */
 void node_may_have(struct lease_node *n, const struct ask *asked);
 
-/* Forgets a listen under way: its channel needs a fresh connection. */
+/* Forgets a listen under way: see lease_hangs_up(). */
 void node_stop_listening(struct lease_node *n);
 
 /* Whether a release of ours may still run there, or arrive late. It would free

@@ -95,8 +95,8 @@ enum nest {
 struct lease_chan {
 	struct ask ask; /* unanswered; VERB_NONE: nothing is */
 	bool release;   /* an acquire may still run: send a release behind it */
-	bool blocked;   /* we stopped listening but the server may not know:
-			   use a fresh connection */
+	bool blocked;   /* we stopped listening but the server does not know:
+			   see lease_hangs_up() */
 };
 
 enum vote {
