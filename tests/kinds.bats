@@ -1596,6 +1596,50 @@ forgets_the_join() { # HOW T_IN LEAST
 	contains "$T/runs" 3
 }
 
+# how many ms the mark lasts
+mark_lasts() { cli a pttl 'redlock:{job}:once:job'; }
+
+@test "--once-per counts from the start of the run, and a longer run leaves no mark" {
+	redlock -k job --once-per 60s -- sleep 0.5
+	below "$(mark_lasts)" 59500
+	at_least "$(mark_lasts)" 40000
+	began=$(date +%s)
+	run redlock -k job --once-per 60s -- true
+	at=$(date -d "$(sed -n 's/.* at \(20[^;]*\);.*/\1/p' <<<"$output")" +%s)
+	below "$at" "$began"
+	cli a del 'redlock:{job}:once:job' >/dev/null
+	redlock -k job --once-per 200ms -- sleep 0.3
+	[ "$(mark_lasts)" = -2 ]
+}
+
+@test "--once-counts any: whatever became of a run that began, nobody repeats it" {
+	once() { # STATUS MARKS [OPTION...] -- COMMAND...
+		local want=$1 marks=$2
+
+		shift 2
+		run "-$want" redlock -q -k job --once-per 60s --once-counts any "$@"
+		[ "$(cli a exists 'redlock:{job}:once:job')" = "$marks" ]
+		[ "$marks" = 0 ] ||
+			run -0 redlock -k job --once-per 60s -- touch "$T/again"
+		[ ! -e "$T/again" ]
+		cli a flushall >/dev/null
+	}
+	once 0 1 -- true
+	once 1 1 -- false
+	once 137 1 -- sh -c 'kill -9 $$'
+	once 124 1 --max-hold 50ms -- sleep 5
+	once 127 0 -- /no/such
+	once 125 1 -t 1s -- sh -c 'redis-cli -s "$T/a.sock" set job other >/dev/null
+		exec sleep 60'
+	# redlock itself is killed: its guard releases the lock
+	start -q -k job --once-per 60s --once-counts any -- \
+		sh -c ': >"$T/on"; exec linger'
+	wait_until exists "$T/on"
+	kill -9 "$tool"
+	wait_until lock_is_free
+	[ "$(cli a exists 'redlock:{job}:once:job')" = 1 ]
+}
+
 @test "--once-per: a failure, a kill and a loss leave no mark" {
 	run redlock -q -k job --once-per 60s -- false
 	run redlock -q -k job --once-per 60s -- sh -c 'kill -9 $$'

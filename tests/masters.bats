@@ -590,6 +590,22 @@ waits_for_gun() { # N: its shell has begun to wait
 	[ "$(holds)" = 1 ]
 }
 
+@test "--once-per on three servers: who finds the mark puts it back where it was lost" {
+	local mark='redlock:{job}:once:job' n
+
+	several 3
+	redlock -k job --once-per 1m --no-describe --reason first -- witness "$T"
+	for n in a b c a b c; do # each loses it once, then once more
+		cli "$n" del "$mark" >/dev/null
+		run -0 redlock -k job --once-per 1m -- witness "$T"
+		[[ $output == *'already ran'*'an anonymous host'* ]]
+		wait_until eval '[ "$(cli "$n" exists "$mark")" = 1 ]'
+		[ "$(cli "$n" get "$mark")" = "$(cli c get "$mark")" ]
+		below "$(cli "$n" pttl "$mark")" 60001
+	done
+	[ "$(holds)" = 1 ]
+}
+
 @test "--max-waiters and --supersede on three servers" {
 	several 3
 	keep

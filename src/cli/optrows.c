@@ -38,6 +38,7 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "max-renewals", "N", NUMBER, false, BY_TAKING, AT(max_renewals), 0, INT32_MAX, "same, after N renewals"},
 	{ 0,  "min-hold", "DUR", DURATION, false, BY_RUN, AT(min_hold_ms), 0, 0,	"keep the lock for at least DUR"},
 	{ 0,  "once-per", "DUR", DURATION, false, BY_RUN, AT(once_ms), 1, 0,		"skip the run if one succeeded within DUR"},
+	{ 0,  "once-counts", "success|any", WORD, false, BY_RUN, AT(once_any), 0, 0,	"which runs count for --once-per (success)"},
 	{'K', "kill-after", "DUR", DURATION, false, BY_TAKING, AT(grace_ms), 0, 0,		"time from TERM to KILL (0.15 of -t)"},
 	{ 0,  "orphans", "leave|wait|kill", WORD, false, BY_RUN, AT(orphans), 0, 0,	"what to do with leftover processes (leave)"},
 	{ 0,  "contain", NULL,	SWITCH, false, BY_RUN, AT(contain), true, 0,	"run the command in a PID namespace"},

@@ -54,7 +54,8 @@ struct opts {
 	bool allow_long_ttl, supersede, shared;
 	int slots;
 	int64_t max_hold_ms, min_hold_ms, once_ms; /* 0: none */
-	int max_renewals;                          /* -1: no limit */
+	bool once_any;    /* --once-per: a failure counts, too */
+	int max_renewals; /* -1: no limit */
 	enum orphans orphans;
 	bool contain;
 	int max_waiters; /* -1: no limit */

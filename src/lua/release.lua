@@ -19,6 +19,7 @@
 --   least     keep the lock until this many ms after the grant, or 0: --min-hold
 --   held      for how many ms we held it, by our clock
 --   once      for how many ms nobody may repeat the work, or 0: --once-per
+--   mark      "": we did the work; else the mark that another server has of it
 --   withheld  "1": do not hand it to a waiter: see lock/core/ask.h
 --   round     see round_line()
 --   entry     what became of the hold: see log.lua
@@ -72,9 +73,14 @@ local outer = shares and not shared(v)
 -- the work was done, even if another client has the lock by now
 if once > 0 then
 	try('zrem', queue, '') -- a first write: see above
-	local noted = redis.pcall('set', once_key,
-	    record_of('', ttl, about, at), 'px', once)
-	if moving and noted.err then
+	local noted
+	if ARG.mark == '' then
+		noted = redis.pcall('set', once_key, record_of('', ttl, about,
+		    at - tonumber(ARG.held) * 1000), 'px', once)
+	else
+		noted = redis.pcall('set', once_key, ARG.mark, 'px', once, 'nx')
+	end
+	if moving and noted and noted.err then
 		return noted
 	end
 end

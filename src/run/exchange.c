@@ -153,6 +153,8 @@ static void answered(struct client *cl, const struct ask *asked,
 		return;
 	}
 	cl->node_why[asked->node][0] = '\0';
+	if (answer.said == SAID_DONE && !cl->mark)
+		cl->mark = strndup(reply->at[4], reply->len[4]);
 	log_trace("answer", "%s: %.*s after %lld ms",
 		  cl->peer[asked->node].name,
 		  asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],
@@ -262,6 +264,8 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 	script_request(ask, &cl->lease.conf, &cl->keys, cl->token, cl->identity,
 		       session_db(c->peer->ep), &scratch, &request);
 	history_tell(ask, cl->entry, &request);
+	if (cl->mark)
+		script_mend(ask, cl->mark, &request);
 	/* a refused connection is good only for releasing what was taken on
 	 * it */
 	if (c->refused && ask->verb != VERB_RELEASE)

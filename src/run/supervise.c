@@ -234,14 +234,19 @@ static void let_go_of_pipes(void)
 }
 
 /* The argument of the release: see lease_end(). */
-static unsigned int how_it_ended(const struct ending *end)
+static unsigned int how_it_ended(const struct supervisor *s)
 {
+	const struct ending *end = s->end;
+	bool any = any_lease(s)->conf.once_any;
+	bool begun = end->given.n > 0 && end->outcome != OUTCOME_CANNOT_EXEC;
+	unsigned int how = any && begun ? HOW_DONE : 0;
+
 	if (end->outcome == OUTCOME_MAX_HOLD ||
 	    (end->outcome == OUTCOME_FAILED && end->given.n > 0))
-		return HOW_RAN;
+		return how | HOW_RAN;
 	if (end->outcome != OUTCOME_RAN)
-		return 0;
-	return end->status == 0 ? HOW_RAN | HOW_DONE : HOW_RAN;
+		return how;
+	return end->status == 0 ? HOW_RAN | HOW_DONE : how | HOW_RAN;
 }
 
 /* A run that neither waited nor held for long most likely has no waiters. */
@@ -269,7 +274,7 @@ static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 		  "%s%s",
 		  known ? ": " : "", known ? why->text : "",
 		  format_duration(most, left, sizeof(left)),
-		  how & HOW_DONE && conf->once_ms > 0
+		  how & HOW_DONE && conf->once_ms > s->end->held_ms
 			  ? ", and --once-per may not know of this run"
 			  : "");
 }
@@ -305,7 +310,7 @@ static bool stays(const struct supervisor *s)
 
 static void give_back(struct supervisor *s)
 {
-	unsigned int how = how_it_ended(s->end);
+	unsigned int how = how_it_ended(s);
 	bool stuck = false, brief = was_short(s);
 	char held[32];
 	struct history_entry entry, *its = NULL;

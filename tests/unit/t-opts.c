@@ -84,7 +84,8 @@ static void test_defaults(void)
 	ok(l.o.urls == 0 && !l.o.user && !l.o.password_file && !l.o.reason &&
 		   !l.o.result_file && !l.o.shell_command,
 	   "no text is set that was not given");
-	ok(!l.o.no_describe && !l.o.run_anyway && !l.o.allow_long_ttl,
+	ok(!l.o.no_describe && !l.o.run_anyway && !l.o.allow_long_ttl &&
+		   !l.o.once_any,
 	   "no switch is on that was not given");
 	is_text(l.o.command[0], "true", "the command is what follows");
 	ok(!l.o.command[1], "the command ends with NULL");
@@ -122,6 +123,8 @@ static const struct option_row {
 	N(I64, min_hold_ms, 0, "--min-hold", "0"),
 	N(I64, min_hold_ms, 48 * HOURS, "--min-hold", "2d", "--allow-long-ttl"),
 	N(I64, once_ms, 24 * HOURS, "--once-per", "1d"),
+	N(BOOL, once_any, 1, "--once-counts", "any"),
+	N(BOOL, once_any, 0, "--once-counts=any", "--once-counts=success"),
 	N(INT, orphans, ORPHANS_WAIT, "--orphans", "wait"),
 	N(INT, orphans, ORPHANS_KILL, "--orphans=kill"),
 	N(INT, orphans, ORPHANS_LEAVE, "--orphans", "kill", "--orphans",

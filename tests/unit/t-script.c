@@ -104,7 +104,7 @@ static const struct request {
 	 {.nodes = 1},
 	 {.fence = 7, .seen = 8, .release = {.ran = true, .joined = true}},
 	 {TOKEN, "0", "8", "1", STANDS, "0", "1", "", "1", "0", "0", "0", "0",
-	  "0", "0", "", "0"}},
+	  "", "0", "0", "", "0"}},
 	{VERB_RELEASE,
 	 9,
 	 {.nodes = 3},
@@ -112,13 +112,13 @@ static const struct request {
 	  .longest_ms = 6,
 	  .release = {.least_ms = 5, .held_ms = 4, .once_ms = 3}},
 	 {TOKEN, "0", "9223372036854775807", "0", "1500 1 -\nticket 0\n" ABOUT,
-	  "0", "0", "", "0", "6", "5", "4", "3", "0", "0", "", "9"}},
+	  "0", "0", "", "0", "6", "5", "4", "3", "", "0", "0", "", "9"}},
 	{VERB_RELEASE,
 	 9,
 	 {.nodes = 1, .outer = {OUTER, 0, 0, 7, 1500, false}},
 	 {.release.queued = true, .joins = true},
 	 {TOKEN, "0", "0", "1", STANDS, "1", "0", OUTER, "0", "0", "0", "0",
-	  "0", "0", "0", "", "9"}},
+	  "0", "", "0", "0", "", "9"}},
 };
 
 /* The words from `from` on, but for `less` at the end. */

@@ -327,6 +327,7 @@ static int use_locks(struct job *j, struct fail *why)
 		.max_leases = (int64_t)o->max_renewals + 1,
 		.min_hold_ms = j->by_hand ? 0 : o->min_hold_ms,
 		.once_ms = j->by_hand ? 0 : o->once_ms,
+		.once_any = o->once_any,
 		.guard_ms = servers_guard(s, o),
 		.ticket = s->n > 1 ? wall_microseconds() : 0,
 	};

@@ -82,7 +82,9 @@ struct ask {
 				     grant (--min-hold) */
 		int64_t held_ms;  /* how long it was held */
 		int64_t once_ms;  /* nobody may repeat the work for this long
-				     (--once-per) */
+				     (--once-per) ... */
+		bool mends;       /* ... which another client did: this node
+				     may have lost the mark */
 	} release;
 };
 

@@ -78,7 +78,7 @@ void ending_failed(struct lease_node *n, enum fail_kind kind, struct instant at)
 void ending_begin(struct lease *l, enum lease_end end, unsigned int how,
 		  struct instant at)
 {
-	bool tells = l->state == LEASE_LOST && how & HOW_TOLD;
+	bool tells = l->state == LEASE_LOST && how & (HOW_TOLD | HOW_DONE);
 
 	if (end != END_RELEASED || l->end == END_NONE)
 		l->end = end;

@@ -261,6 +261,8 @@ void lease_use(struct lease *l)
 void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 		   struct instant at)
 {
+	unsigned int how = 0;
+
 	lease_init(l, conf, at);
 	l->was_held = ran;
 	for (int i = 0; i < l->conf.nodes; i++) {
@@ -270,7 +272,9 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 		l->node[i].line.queued = true;
 	}
 	l->held_from = at;
-	lease_end(l, ran ? HOW_RAN : 0, at);
+	if (ran)
+		how = conf->once_any ? HOW_RAN | HOW_DONE : HOW_RAN;
+	lease_end(l, how, at);
 	l->release_by =
 		later(l->release_by, sooner(after(at, conf->ttl_ms),
 					    after(at, INHERIT_MOST_MS)));

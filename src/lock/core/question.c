@@ -158,6 +158,18 @@ static void fill_confirm(const struct lease *l, const struct lease_node *n,
 	out->confirm.until_ms = held ? n->grant.until_ms : -1;
 }
 
+/* The mark counts from the begin of the work. */
+static int64_t once_of(const struct lease *l, const struct ask *out)
+{
+	int64_t ms = 0;
+
+	if (out->release.mends)
+		ms = between(out->sent, l->done_until);
+	else if (l->how & HOW_DONE && l->conf.once_ms > 0)
+		ms = l->conf.once_ms - out->release.held_ms;
+	return ms > 0 ? ms : 0;
+}
+
 static void fill_release(const struct lease *l, const struct lease_node *n,
 			 struct ask *out)
 {
@@ -170,12 +182,14 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 	out->release.withheld = n->theirs;
 	out->release.joined = n->grant.joined;
 	out->release.queued = n->line.queued && (ends || n->spoiled);
-	if (!l->was_held)
-		return;
-	out->release.ran = ends;
-	out->release.held_ms = between(l->held_from, out->sent);
-	out->release.least_ms = l->how & HOW_RAN ? l->conf.min_hold_ms : 0;
-	out->release.once_ms = l->how & HOW_DONE ? l->conf.once_ms : 0;
+	out->release.mends = l->end == END_DONE && l->conf.nodes > 1;
+	if (l->was_held) {
+		out->release.ran = ends;
+		out->release.held_ms = between(l->held_from, out->sent);
+		out->release.least_ms =
+			l->how & HOW_RAN ? l->conf.min_hold_ms : 0;
+	}
+	out->release.once_ms = once_of(l, out);
 }
 
 /* The round stays at ROUNDS_MAX; from then on a late release counts again. */

@@ -22,7 +22,7 @@
 
 /* How a hold ended: bits. */
 #define HOW_RAN 1  /* something ran under it: --min-hold applies */
-#define HOW_DONE 2 /* and succeeded: --once-per applies */
+#define HOW_DONE 2 /* and need not be repeated: --once-per applies */
 #define HOW_TOLD 4 /* record it on the servers although it was lost */
 
 /* The outer hold: that of the redlock that runs us, according to our
@@ -49,7 +49,9 @@ struct lease_conf {
 	bool manifold;      /* a node may be any of several servers: if one is
 			       silent from the start, ask another soon */
 	int64_t max_leases; /* renew max_leases - 1 times; 0: no limit */
-	int64_t min_hold_ms, once_ms;
+	int64_t min_hold_ms;
+	int64_t once_ms;  /* since the hold began: --once-per */
+	bool once_any;    /* also if it failed, or was killed */
 	int64_t guard_ms; /* a node that has been up for less does not vote;
 			     0: all vote. See also struct lease */
 	int64_t ticket;   /* our ticket on several nodes: our arrival, in
@@ -208,6 +210,7 @@ struct lease {
 	int slot;         /* held: the slot, on a quorum */
 	unsigned int how; /* HOW_RAN and so on */
 	struct instant held_from;
+	struct instant done_until; /* END_DONE: when the mark ends */
 	/* We are asked to stop: when to kill the tree, and when the kernel
 	 * kills us. NEVER: we are not. */
 	struct instant stop_by, stop_dead;

@@ -324,6 +324,7 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		/* if the lock was handed to us meanwhile, pass it on */
 		n->line.queued &= end == END_DONE;
 		n->grant.unsure |= n->line.queued;
+		l->done_until = after(asked->sent, a->busy.pttl_ms);
 		ending_begin(l, end, 0, at);
 		return;
 	}

@@ -15,7 +15,7 @@
 #include "base/words.h"
 #include "lock/wire/keys.h"
 
-#define ARGUMENTS_MOST 17
+#define ARGUMENTS_MOST 18
 
 /* In the place of a database: a node of a Cluster. See src/lua/keys.lua. */
 #define REQUEST_CLUSTER (-1)

@@ -198,6 +198,7 @@ static void fill_release(const struct ask *ask, const struct lease_conf *conf,
 	request_number(w, RELEASE_LEAST, ask->release.least_ms, scratch);
 	request_number(w, RELEASE_HELD, ask->release.held_ms, scratch);
 	request_number(w, RELEASE_ONCE, ask->release.once_ms, scratch);
+	request_text(w, RELEASE_MARK, ""); /* see script_mend() */
 	request_flag(w, RELEASE_WITHHELD, ask->release.withheld);
 	request_number(w, RELEASE_ROUND, ask->round, scratch);
 	request_text(w, RELEASE_ENTRY, ""); /* see history_tell() */
@@ -207,6 +208,12 @@ static const struct script *script_of(const struct ask *ask)
 {
 	return ask->verb == VERB_ACQUIRE && ask->joins ? &join
 						       : &scripts[ask->verb];
+}
+
+void script_mend(const struct ask *ask, const char *mark, struct words *request)
+{
+	if (ask->verb == VERB_RELEASE && ask->release.mends)
+		request_text(request, RELEASE_MARK, mark);
 }
 
 void script_teach_release(struct words *out)

@@ -32,6 +32,10 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    struct keys *keys, const char *token, const char *identity,
 		    int db, struct script_scratch *scratch, struct words *out);
 
+/* Adds to a release that mends the mark of --once-per: which one. */
+void script_mend(const struct ask *ask, const char *mark,
+		 struct words *request);
+
 /* Makes a request (SCRIPT LOAD) that tells the server the script of a release.
  */
 void script_teach_release(struct words *out);

@@ -29,6 +29,7 @@ static void fill_unlock(const struct token_op *g, struct words *w)
 	request_text(w, RELEASE_LEAST, "0");
 	request_text(w, RELEASE_HELD, "0");
 	request_text(w, RELEASE_ONCE, "0");
+	request_text(w, RELEASE_MARK, "");
 	request_flag(w, RELEASE_WITHHELD, false);
 	request_text(w, RELEASE_ROUND, ROUND_ANY);
 	request_flag(w, RELEASE_ENTRY, g->tell); /* see unlock.lua */
