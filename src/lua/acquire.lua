@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Takes the lock for a client, or a place in line, and tells who holds it. If
 -- the same token asks again, the script refreshes the lease or the place and
 -- gives the same answer, so a lost reply costs nothing. A waiter also claims

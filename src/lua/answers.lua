@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For decide.lua: what it tells of a lock that is ours, or another client's.
 --
 -- The slot that we have already, if any.

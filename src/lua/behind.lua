@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- On one node, after a loss of data. (With several nodes, the others still know
 -- the holders.)
 --

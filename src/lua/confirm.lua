@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Renews the lease of a client and raises the counter to at least ARG.fence. It
 -- sets a vanished lock again ("heals" it) if the counter proves that there was
 -- no grant, release or force-release since this client's last answer, or if the

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For acquire.lua: whether the client gets the lock, a place in line, or neither.
 --
 -- On several nodes the counters grow by 1, except where one was rolled back.

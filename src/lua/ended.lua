@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What log.lua keeps of a hold that another client ends; "": nothing. `before`:
 -- the fence, or nil if unknown. `ending`: "NAME VALUE" lines.
 local function story_of(before, at, about, ending)

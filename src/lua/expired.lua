@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The history entry of a hold that nobody ended: its holder crashed, or nobody
 -- renewed or released what was locked by hand. The record of slot n stays until
 -- the next client is granted the slot, which writes the entry. For readers, see

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Renews the lease of a client of which only the token is known. confirm.lua
 -- does the rest, and has the same arguments, except:
 -- ARG

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Finds the hold of ARG.token when only the token is known, and switches to its
 -- slot. Returns the value of the lock, and how the client stands; or nil.
 local function find(at)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- force-release: asks the clients that hold a lock, or one of its slots, to
 -- stop; or takes the lock away and hands it to the first in line.
 --

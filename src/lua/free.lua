@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What stands in the place of a record. A loss of data is told until a client has
 -- held the lock since: see grant().
 local function no_holder(lost)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Whether a slot is free, and how it is granted.
 --
 -- The value of a lock; nil if the key is missing or of another type.

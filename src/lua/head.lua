@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The rest of the start, for what is not plain (plain-*.lua): the counter and the
 -- record of the holder.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For the scripts that set a vanished lock again, or join one.
 --
 -- Whether nobody was granted this slot, and nobody released it, since the

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Lists the latest holds. Changes nothing.
 --
 -- KEYS  lock, state, of slot 0

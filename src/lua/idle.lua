@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For the private server of local: (run/lockserver.c). Whether a key is there
 -- that must not be lost with the server. If nobody holds or waits, the others
 -- may be: fences start from the clock again, the history ends, and a word is for

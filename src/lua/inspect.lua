@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Tells who holds the lock and who waits for it. Changes nothing.
 --
 -- KEYS  lock, state, of slot 0

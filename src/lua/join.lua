@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Joins the hold of the run around us, which we know from the environment:
 -- REDLOCK_HELD. That may be out of date, so the script checks all of it.
 --

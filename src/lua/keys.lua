@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The start of every script: the names of the keys.
 --
 -- All keys of a plain lock are in KEYS, which some servers demand. Only those of

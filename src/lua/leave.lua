@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For release.lua: the lock is ours, or we share it. Leaves it.
 --
 -- the counter becomes at least that

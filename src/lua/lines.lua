@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A record has these lines in this order, and then handed_line (record.lua), who
 -- the holder is, joined_line and asked_line (share.lua):
 --   token, ttl    of the lease, in ms

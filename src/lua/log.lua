@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The history of a lock: an entry for each of the last hundred holds, and a few
 -- older ones. The release (or force-release) of a hold writes its entry, once.
 --   redlock:{TAG}:log:KEY            stream. The fields of an entry:

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For scripts that look at a lock and know nothing of it yet. A key of another
 -- type counts as empty: {}; during a migration, so does one that is not on this
 -- node. Any other error ends the script: a missing right must not look like a

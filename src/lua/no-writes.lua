@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 #!lua flags=no-writes
 -- Goes before rights.lua, to ask about commands that write.
 --

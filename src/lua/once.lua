@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- --once-per: the answer if the work was done already, else nil.
 local function done_by()
 	here(once_key)

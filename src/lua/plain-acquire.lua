@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- An acquire on one node of a lock without slots and readers, by a client that
 -- asks for nothing more (`plain`): the lock is free and nobody waits; or it was
 -- handed to us, and we claim it; or we are in line, and another client has it. (If

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A renewal by the holder itself (`plain`), whose record is there: nobody has
 -- joined it or asks it to stop, and the counter need not be raised. Does what
 -- the rest of the script would do. The arguments are those of confirm.lua.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A release on one node of a lock without slots and readers that nobody has
 -- joined (`plain`): nobody waits, or the first in line wants such a lock, too.
 -- Does what the rest of the script would do, but that it looks at the first in

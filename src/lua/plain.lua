@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For what is plain and frequent: plain-acquire.lua and its like, which answer
 -- before the rest of the script is begun.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Tools for all that is not plain: writing the state, moving the counter, reading
 -- records. From here on the script is a function of its own, which
 -- embed-lua.sh closes at the end: Lua makes its many closures faster if what they

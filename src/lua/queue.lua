@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The line of waiters, in the order of their tickets. All slots share one line:
 --   redlock:{TAG}:queue:KEY        sorted set, ticket -> member. A ticket is
 --       the server's TIME in microseconds at which the waiter came. A member is

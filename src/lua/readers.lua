@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The readers that hold the lock, for the history. The set of those who share it
 -- forgets a reader when its lease ends, see share.lua. This one does not:
 --   redlock:{TAG}:readers:KEY   sorted set. A member is that of the other set, and

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A release may arrive late, after this client has asked for the lock again. So
 -- the first question after a release starts a new round, and a release of an
 -- earlier round does not undo a grant. The record keeps the latest round in which

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Gives up what a client has: its place in line, and the lock, which then goes
 -- to the first in line. The counter moves, so that a late renewal does not find
 -- the counter it saw, and heal. It does not move for the slot while others hold

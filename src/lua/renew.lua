@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For confirm.lua: the lock is ours, or was set again. Renews it, and raises the
 -- counter.
 --

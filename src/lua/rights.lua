@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Returns which commands this user may not run. ARGV[1]: their names, each with
 -- the number of its words, "get 1 mget 1 ".
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- How the lock goes to the first in line.
 --
 -- Whether the waiter gave no sign of life for three heartbeats. Its ticket is

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Identifies this server: its run id, followed by " cluster" for a Cluster node
 -- or " active" for an active replica (of KeyDB). Returns "" if INFO is refused.
 -- (A server whose clock was set back tells a negative uptime.)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Clients that share a lock: readers, or nested runs that joined the hold of
 -- the command that started them. Each has its own lease: a live client never
 -- renews the lease of a dead one.

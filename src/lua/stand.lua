@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For decide.lua: our place in line.
 --
 -- Counts the waiters that are alive. The others leave the line, and so do

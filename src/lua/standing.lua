@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- How a client stands in line, or among those who share a lock: a member of either
 -- set is "TOKEN TTL SLOTS FLAGS\nABOUT".
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- force-release asks a holder to stop. It leaves a word on the holder's grant
 -- list, and the holder finds it with its next renewal:
 --   "stop DEADLINE\nABOUT"     DEADLINE: when the holder must be gone, in ms by

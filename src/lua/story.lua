@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What the record tells the history about a hold.
 --
 -- Who it is: the record without the lines that the scripts add.

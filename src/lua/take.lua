@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For force.lua: asks, or takes the lock.
 if vanished() then
 	if step == 'ask' then

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For force.lua: what the holders and the history are told.
 --
 -- Leaves the word, and a line in the record of the holder, so that it looks for

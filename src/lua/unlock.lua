@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Releases the hold of a client of which only the token is known. release.lua
 -- does the rest, and has the same arguments, except:
 -- ARG

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- For acquire.lua: a place in line, for a client that does not get the lock.
 local place = -1
 local new = ticket == 0 or ticket > 0 and newcomer

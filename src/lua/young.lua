@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A server that has been up for less than `ms` may have forgotten a lease.
 -- Returns for how many ms more, or nil. (Uptime is in whole seconds, and the
 -- last one may have just begun.)
