@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What `make release VERSION=x` calls, in a built tree:
+#
+#   scripts/release.sh --check VERSION     do version, NEWS, manual, changelog and tag agree?
+#   scripts/release.sh VERSION FILE...     lay the files into release/, with their list
+#
+# release/ then holds the files, redlock-VERSION.cdx.json (what is linked into the
+# static files, as CycloneDX) and SHA256SUMS. Everything is the same bytes each time
+# it is made from the same commit.
+set -eu
+cd "$(dirname "$0")/.."
+
+bad=0
+say() {
+	echo "release: $*" >&2
+	bad=1
+}
+
+check() { # VERSION
+	told=$(./redlock --version | sed -n '1s/^redlock \([^ ,]*\).*/\1/p')
+	[ "$told" = "$1" ] || say "redlock --version says $told, not $1 (configure.ac)"
+	news=$(sed -n '1s/^redlock //p' NEWS)
+	[ "$news" = "$1" ] || say "NEWS begins with $news, not $1"
+	for page in man/*.[1-8]; do
+		date=$(sed -n 's/^\.Dd //p' "$page")
+		date -d "$date" >/dev/null 2>&1 || say "$page: no date: .Dd $date"
+		# the page may not be older than its last change
+		changed=$(git log -1 --format=%cs -- "$page" 2>/dev/null) || changed=
+		[ -z "$changed" ] || [ ! "$(date -d "$date" +%Y%m%d)" -lt "$(date -d "$changed" +%Y%m%d)" ] ||
+			say "$page: .Dd $date, but it was changed on $changed"
+	done
+	if [ -e debian/changelog ]; then
+		deb=$(sed -n '1s/^redlock (\([^)-]*\).*/\1/p' debian/changelog)
+		[ "$deb" = "$1" ] || say "debian/changelog begins with $deb, not $1"
+	fi
+	tag=$(git tag --points-at HEAD 2>/dev/null | grep '^v' | head -n 1) || tag=
+	[ -z "$tag" ] || [ "$tag" = "v$1" ] || say "the tag is $tag, not v$1"
+	[ $bad = 0 ] || exit 1
+}
+
+# The libraries of the static files: name, version and checksum of each source
+# stand in packaging/static.sources.
+list_linked() { # VERSION
+	printf '{\n  "bomFormat": "CycloneDX",\n  "specVersion": "1.5",\n  "version": 1,\n'
+	printf '  "metadata": {"component": {"type": "application", "name": "redlock", "version": "%s",\n' "$1"
+	printf '    "licenses": [{"license": {"id": "MIT"}}]}},\n  "components": ['
+	comma=
+	while read -r name version sha256 license _; do
+		case $name in '' | '#'*) continue ;; esac
+		printf '%s\n    {"type": "library", "name": "%s", "version": "%s",\n' "$comma" "$name" "$version"
+		printf '      "licenses": [{"license": {"id": "%s"}}],\n' "$license"
+		printf '      "hashes": [{"alg": "SHA-256", "content": "%s"}]}' "$sha256"
+		comma=,
+	done <packaging/static.sources
+	printf '\n  ]\n}\n'
+}
+
+case $1 in
+--check)
+	check "$2"
+	;;
+*)
+	version=$1
+	shift
+	check "$version"
+	rm -rf release
+	mkdir release
+	for file; do cp "$file" release; done
+	list_linked "$version" >"release/redlock-$version.cdx.json"
+	(cd release && sha256sum -- * >../SHA256SUMS.new && mv ../SHA256SUMS.new SHA256SUMS)
+	ls -l release
+	;;
+esac

@@ -1,0 +1,238 @@
+#!/usr/bin/env bats
+# What we give to those who deploy redlock: the action, the GitLab component, the
+# units, the manifests. The shell that runs here is read from the files themselves.
+
+load lib/common
+eval "common_$(declare -f setup)"
+
+setup() {
+	common_setup
+	PATH=$(dirname "$REDLOCK"):$PATH
+	export REDLOCK_URL=$url
+}
+at() { "$top/tests/lib/yamlat.py" "$top/$1" "${@:2}"; }
+
+# A release directory, as `make release` lays it: $T/web/v9.8.7
+release() {
+	local dir=$T/web/v9.8.7
+
+	mkdir -p "$dir"
+	name=redlock-9.8.7-linux-$(uname -m)
+	cp "$REDLOCK" "$dir/$name"
+	(cd "$dir" && sha256sum "$name" >SHA256SUMS)
+	releases=file://$T/web
+}
+
+@test "install-release: puts the file of this machine in place, if its checksum agrees" {
+	release
+	run -0 env VERSION=v9.8.7 RELEASES="$releases/" \
+		"$top/scripts/install-release.sh" "$T/bin"
+	[[ $output = "redlock "* ]]
+	cmp "$REDLOCK" "$T/bin/redlock"
+	[ "$(ls -A "$T/bin")" = redlock ]
+	# the checksum that the user gave counts, not the one beside the file
+	sum=$(sha256sum <"$REDLOCK")
+	rm -r "$T/bin" "$T/web/v9.8.7/SHA256SUMS"
+	run -0 env SHA256="${sum%% *}" VERSION=9.8.7 RELEASES="$releases" \
+		"$top/scripts/install-release.sh" "$T/bin"
+	run -65 env SHA256="${sum//[0-9]/0}" VERSION=9.8.7 RELEASES="$releases" \
+		"$top/scripts/install-release.sh" "$T/other"
+	[[ $output = *"$name: wrong checksum; nothing is installed" ]]
+	[ ! -e "$T/other" ]
+}
+
+@test "install-release: a file that was changed, one that is not listed, none at all: nothing is installed" {
+	release
+	echo >>"$T/web/v9.8.7/$name"
+	run -65 env VERSION=9.8.7 RELEASES="$releases" \
+		"$top/scripts/install-release.sh" "$T/bin"
+	: >"$T/web/v9.8.7/SHA256SUMS"
+	run -65 env VERSION=9.8.7 RELEASES="$releases" \
+		"$top/scripts/install-release.sh" "$T/bin"
+	[[ $output = *"SHA256SUMS does not name $name" ]]
+	run -69 env VERSION=1.0 RELEASES="$releases" \
+		"$top/scripts/install-release.sh" "$T/bin"
+	[[ $output = *"cannot download $releases/v1.0/redlock-1.0-linux-$(uname -m)" ]]
+	[ ! -e "$T/bin" ]
+}
+
+@test "action.yml: its step installs redlock and adds it to PATH" {
+	release
+	[ "$(at action.yml runs using)" = composite ]
+	[ "$(at action.yml runs steps 0 shell)" = bash ]
+	at action.yml runs steps 0 run >"$T/step"
+	GITHUB_ACTION_PATH=$top GITHUB_PATH=$T/path RUNNER_TEMP="$T/runner temp" \
+		VERSION=9.8.7 SHA256='' RELEASES=$releases \
+		bash --noprofile --norc -eo pipefail "$T/step"
+	found=$(PATH=$(cat "$T/path"):/bin; type -P redlock)
+	[ "$found" = \
+		"$T/runner temp/redlock-bin/redlock" ]
+	# each input is handed on, under the name that the script reads
+	at action.yml runs steps 0 env >"$T/env"
+	for input in $(at action.yml inputs | tr -d '{}":,' | grep -o '\b\(version\|sha256\|releases\)\b' | sort -u); do
+		grep -q "\"${input^^}\": \"\${{ inputs.$input }}\"" "$T/env"
+	done
+}
+
+@test "GitLab component: its before_script installs redlock for the script of the job" {
+	release
+	{
+		echo 'set -eo pipefail'
+		at templates/redlock.yml 1 .redlock before_script
+		at examples/ci/gitlab.yml deploy script
+	} >"$T/job"
+	mkdir -p "$T/project"
+	echo '#!/bin/sh
+		echo "deployed from $PWD, fence ${REDLOCK_FENCE:?}"' >"$T/project/deploy.sh"
+	chmod +x "$T/project/deploy.sh"
+	for shell in bash sh; do
+		run -0 --separate-stderr env PATH=/usr/bin:/bin CI_BUILDS_DIR="$T/builds" CI_JOB_ID=7 \
+			CI_PROJECT_DIR="$T/project" CI_ENVIRONMENT_SLUG=prod \
+			INSTALL_VERSION=9.8.7 INSTALL_RELEASES="$releases" INSTALL_SHA256= \
+			$shell -e <(grep -v "^set -eo" "$T/job")
+		[[ $output = *"deployed from $T/project, fence "* ]]
+		rm -r "$T/builds"
+	done
+	echo >>"$T/web/v9.8.7/$name"
+	run ! env PATH=/usr/bin:/bin CI_BUILDS_DIR="$T/builds" CI_JOB_ID=7 \
+		CI_PROJECT_DIR="$T/project" CI_ENVIRONMENT_SLUG=prod \
+		INSTALL_VERSION=9.8.7 INSTALL_RELEASES="$releases" INSTALL_SHA256= \
+		bash "$T/job"
+	[[ $output != *deployed* ]]
+}
+
+# The line of a CI job, run as that system runs it: TERM or INT to the process
+# that it started must end the command and free the lock.
+cancel() { # SIGNAL LINE
+	cd "$T"
+	printf '%s\n' '#!/bin/sh' 'echo >began' 'exec linger' >deploy.sh
+	chmod +x deploy.sh
+	rm -f began
+	helper launch --default all bash --noprofile --norc -eo pipefail -c "$2"
+	wait_until exists began
+	kill "-$1" "${helpers##* }"
+	"$REDLOCK" -w 20s -k deploy-production -- true
+	wait_until nobody "${helpers##* }"
+}
+nobody() { ! kill -0 "$1" 2>/dev/null; }
+@test "CI examples: a canceled job ends its command and frees the lock" {
+	cancel INT "$(at examples/ci/github.yml jobs deploy steps 2 run)"
+	cancel TERM "$(at examples/ci/buildkite.yml steps 0 command)"
+	cancel TERM "$(sed -n "s/^ *sh '\(exec redlock .*\)'$/\1/p" "$top/examples/ci/Jenkinsfile")"
+}
+
+@test "Kubernetes: the container of the job takes the lock with the mounted secret" {
+	local c='spec jobTemplate spec template spec containers 0' words
+	cli a config set requirepass s3cret >/dev/null
+	echo s3cret >"$T/password"
+	chmod 400 "$T/password"
+	printf '%s\n' '#!/bin/sh' 'echo "nightly, fence ${REDLOCK_FENCE:?}"' >"$T/nightly"
+	chmod +x "$T/nightly"
+	# shellcheck disable=SC2086
+	mapfile -t words < <(at examples/kubernetes/cronjob.yaml $c command
+		at examples/kubernetes/cronjob.yaml $c args)
+	# shellcheck disable=SC2086
+	[[ $(at examples/kubernetes/cronjob.yaml $c env) = \
+		*'"REDLOCK_PASSWORD_FILE", "value": "/run/secrets/redlock/password"'* ]]
+	run -0 --separate-stderr env PATH="$T:$PATH" REDLOCK_PASSWORD_FILE="$T/password" "${words[@]}"
+	[[ $output = "nightly, fence "* ]]
+	# on the second cluster
+	run -0 --separate-stderr env PATH="$T:$PATH" REDLOCK_PASSWORD_FILE="$T/password" "${words[@]}"
+	[ -z "$output" ]
+	[[ $stderr = *"already ran"* ]]
+	for file in redis.yaml cronjob.yaml; do at "examples/kubernetes/$file"; done
+	REDISCLI_AUTH=s3cret cli a config set requirepass '' >/dev/null
+}
+
+@test "compose: two replicas of the worker take turns" {
+	local words i
+	mapfile -t words < <(at examples/compose/compose.yaml services worker command)
+	export WORK_SECONDS=0.2
+	for i in 1 2; do
+		PATH=$top/examples/compose:$PATH helper sh -c '"$@" >>"$0"' "$T/out" "${words[@]}"
+	done
+	wait_until finished 2
+	[ "$(sed 's/.*: //; s/,.*//' "$T/out" | tr '\n' ' ')" = 'working done working done ' ]
+}
+finished() { [ "$(grep -c 'done$' "$T/out")" = "$1" ]; }
+
+@test "PID 1 of a container: it passes TERM on, reaps what others leave, and ends with the status" {
+	local space=(unshare -Upf --kill-child --map-root-user --mount-proc)
+	"${space[@]}" true 2>/dev/null || skip 'may not make a PID namespace'
+	run -3 "${space[@]}" "$REDLOCK" -k job -- sh -c '
+		(setsid sh -c "exit 0" &)
+		while pgrep -r Z . >/dev/null; do :; done
+		exit 3'
+	cd "$T"
+	helper "${space[@]}" "$REDLOCK" -k job -- sh -c 'echo >began; exec linger'
+	wait_until exists began
+	tool=$(pgrep -P "${helpers##* }")
+	kill -TERM "$tool"
+	wait_until nobody "$tool"
+	"$REDLOCK" -n -k job -- true
+}
+
+@test "systemd: the units are valid, and their lines run" {
+	command -v systemd-analyze >/dev/null || skip 'no systemd-analyze'
+	mkdir "$T/units"
+	cp "$top"/examples/systemd/* "$T/units"
+	mv "$T/units/redlock@.service" "$T/units/redlock@x.service"
+	for unit in report.service report.timer redlock@x.service; do
+		run -0 systemd-analyze verify --man=no "$T/units/$unit"
+		[ -z "$output" ] || { echo "$output" >&2; false; }
+	done
+	# as systemd would: ${COMMAND} and %i are replaced within one word
+	line=$(sed -n 's/^ExecStart=//p' "$top/examples/systemd/redlock@.service")
+	line=${line//%i/dispatcher}
+	line=${line/'${COMMAND}'/echo ran as \"\$REDLOCK_KEY\"}
+	run -0 --separate-stderr bash -c "$line"
+	[ "$output" = 'ran as dispatcher' ]
+	line=$(sed -n 's/^ExecStart=//p' "$top/examples/systemd/report.service")
+	echo >"$T/redis"
+	chmod 400 "$T/redis"
+	printf '%s\n' '#!/bin/sh' 'echo reported' >"$T/report"
+	chmod +x "$T/report"
+	run -0 --separate-stderr env PATH="$T:$PATH" CREDENTIALS_DIRECTORY="$T" \
+		bash -c "${line/--password-file \$\{CREDENTIALS_DIRECTORY\}\/redis /}"
+	[ "$output" = reported ]
+}
+
+@test "Ansible: the playbook is valid, and its settings are" {
+	at examples/ansible/redlock.yml 0 tasks 2 ansible.builtin.copy content |
+		sed 's/{{ redlock_url }}/redis:\/\/cache.internal/; /password/d' >"$T/config"
+	[ -s "$T/config" ]
+	mkdir -p "$XDG_CONFIG_HOME/redlock"
+	cp "$T/config" "$XDG_CONFIG_HOME/redlock/config"
+	env -u REDLOCK_URL "$REDLOCK" doctor --config
+	command -v ansible-playbook >/dev/null || return 0
+	ansible-playbook --syntax-check -i localhost, "$top/examples/ansible/redlock.yml" \
+		-e redlock_version=1
+}
+
+@test "workflows: what they run exists here, and is the same for GitHub and GitLab" {
+	[ "$(at .github/workflows/build.yml jobs check steps 1 run)" = .ci/run ]
+	[ "$(at .gitlab-ci.yml check script)" = .ci/run ]
+	[ -x "$top/.ci/run" ] || bash -n "$top/.ci/run"
+	at .github/workflows/release.yml jobs release steps 2 run >"$T/github"
+	at .gitlab-ci.yml release script >"$T/gitlab"
+	# with a bootstrap that says what it is asked for
+	printf '%s\n' '#!/bin/sh' 'echo "$0 $*"' >"$T/bootstrap"
+	chmod +x "$T/bootstrap"
+	cd "$T"
+	export HOME=$T
+	run -0 env TAG=v1.2.3 bash -eo pipefail github
+	[ "$output" = './bootstrap release VERSION=1.2.3' ]
+	run -0 env CI_COMMIT_TAG=v1.2.3 bash -eo pipefail gitlab
+	[ "$output" = './bootstrap release VERSION=1.2.3' ]
+}
+
+@test "every source file names its license" {
+	cd "$top"
+	git rev-parse -q --git-dir >/dev/null 2>&1 || skip 'not a git checkout'
+	unnamed=$(git ls-files '*.c' '*.h' '*.lua' '*.sh' '*.bash' '*.py' '*.pml' \
+		'Containerfile' '*.yml' configure.ac Makefile.am bootstrap scripts |
+		grep -v '^examples/ci/' | sort -u | while read -r file; do
+		head -n 5 "$file" | grep -q 'SPDX-License-Identifier: MIT' || echo "$file"
+	done)
+	[ -z "$unnamed" ] || { echo "no SPDX line: $unnamed" >&2; false; }
+}
