@@ -6,9 +6,8 @@
 # lock/wire -> lock/core; cli/{hold,top} -> cli/show -> cli/{history,doctor} ->
 # cli. No files include each other in a circle. Some things have one home only:
 # the clock, standard error, hiredis, the environment. And nowhere, nor in tests
-# and bench, is written what knows no end: strcpy() and the like. A header has at
-# most 7 functions and 80 lines, a source 500 lines, or says why; a Lua script
-# 120. One line per offence, status 1.
+# and bench, is written what knows no end: strcpy() and the like. One line per offence,
+# status 1.
 set -eu
 cd "${1:-.}"
 
@@ -117,78 +116,6 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 	}
 	END { exit bad }
 ' || exit 1 # not the 123 of xargs
-
-# A header is small enough to be read at once, a source to be known; else it
-# says why: "Larger than most: ...".
-# shellcheck disable=SC2016
-find src -name '*.[ch]' | LC_ALL=C sort | xargs awk '
-	function report() {
-		if (file == "" || why)
-			return
-		if (file ~ /\.c$/ && lines > 500)
-			offence(lines " lines, not 500")
-		if (file ~ /\.h$/ && lines > 80)
-			offence(lines " lines, not 80")
-		if (file ~ /\.h$/ && functions > 7)
-			offence(functions " functions, not 7")
-	}
-	function offence(text) {
-		print file ": " text ", and no word of why (Larger than most:)"
-		bad = 1
-	}
-	# Counts the functions in a text that has no comments and no lines of
-	# the preprocessor: what has parentheses outside of all braces.
-	function count(s, n, depth, has, c) {
-		gsub(/"[^"]*"/, "", s)
-		gsub(/__attribute__\(\([^;{]*\)\)/, "", s)
-		n = depth = has = 0
-		while (match(s, /[(){};=]/)) {
-			c = substr(s, RSTART, 1)
-			s = substr(s, RSTART + 1)
-			if (depth == 0 && c == "(")
-				has = 1
-			else if (depth == 0 && (c == ";" || c == "{")) {
-				n += has
-				has = 0
-			}
-			depth += c == "{"
-			depth -= c == "}"
-		}
-		return n
-	}
-	function end_of_file() {
-		gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, "", text)
-		functions = file ~ /\.h$/ ? count(text) : 0
-		report()
-	}
-	FNR == 1 {
-		end_of_file()
-		file = FILENAME
-		text = ""
-		why = directive = 0
-	}
-	/Larger than most:/ {
-		why = 1
-	}
-	{
-		lines = FNR
-		if (file ~ /\.h$/ && !directive && $0 !~ /^#/)
-			text = text $0 "\n"
-		directive = (directive || /^#/) && /\\$/
-	}
-	END {
-		end_of_file()
-		exit bad
-	}
-' || exit 1
-
-# A script fits on a page.
-long=$(find src/lua -name '*.lua' -exec wc -l {} + |
-	awk '$2 != "total" && $1 > 120 { print $2 ": " $1 " lines, not 120" }')
-[ -z "$long" ] || {
-	echo "$long"
-	exit 1
-}
 
 # name.c and name.h are one; tsort(1) finds the circles
 # shellcheck disable=SC2016

@@ -5,8 +5,6 @@
  * The lease clock is CLOCK_BOOTTIME: it goes on while a machine is suspended,
  * as the server's clock does, and no administrator can set it. A deadline is a
  * point in time that is passed down unchanged; only poll_ms() subtracts.
- *
- * Larger than most: one line each, and no file can do without them.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small JSON writer, member by member.
- *
- * Larger than most: a function for each kind of value.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

@@ -9,9 +9,6 @@
  * the line is lost. Only a file on a disk that does not answer makes the writer
  * wait, maybe for ever. So while a command runs, a thread of its own writes:
  * see log_detach(). (Even so: kill first, log afterwards.)
- *
- * Larger than most: a function for each level, and what sets a process up to
- * write.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

@@ -6,9 +6,6 @@
  * several of these together ("1h30m"). A bare number means seconds, as for
  * flock, timeout and sleep. Nothing else is accepted: no sign, no exponent, no
  * hexadecimal, no blank.
- *
- * Larger than most: each form is read by one function and written by
- * another.
  */
 #ifndef BASE_UNITS_H
 #define BASE_UNITS_H

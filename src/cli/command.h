@@ -6,9 +6,6 @@
  *
  * A verb is a file that exports one constant, a line in command.c, its options
  * in optrows.c, a section of the manual, and its completions.
- *
- * Larger than most: the list of the verbs and that of the statuses are one
- * contract.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H

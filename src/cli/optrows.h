@@ -2,8 +2,6 @@
 /*
  * The option table. It gives getopt's strings, --help, the names in files, and
  * what the manual and the completions are checked against.
- *
- * Larger than most: a row is found, taken, and blamed for a mistake.
  */
 #ifndef CLI_OPTROWS_H
 #define CLI_OPTROWS_H

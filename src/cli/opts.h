@@ -3,8 +3,6 @@
  * The settings of one call. Later sources override earlier ones, option by
  * option: first the files (settings.h), then the command line (cmdline.h). For
  * the options themselves see optrows.h.
- *
- * Larger than most: a field for each option, with its meaning.
  */
 #ifndef CLI_OPTS_H
 #define CLI_OPTS_H

@@ -2,8 +2,6 @@
 /*
  * How the verbs that only look see the servers: opened once, then asked about
  * one key after another, or about many at a time.
- *
- * Larger than most: the same questions about one lock, and about many.
  */
 #ifndef CLI_QUERY_H
 #define CLI_QUERY_H

@@ -2,9 +2,6 @@
 /*
  * What the verbs write to stdout: tables for people, JSON for programs. All
  * text passed in must already be safe for a terminal (format_bytes()).
- *
- * Larger than most: one form of output in one place: tables, JSON, and
- * quoting for shells and for redis-cli.
  */
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H

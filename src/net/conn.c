@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One conversation with one node. Larger than most: conn.h says why. */
+/* One conversation with one node. */
 #include "net/conn.h"
 
 #include <assert.h>

@@ -9,9 +9,6 @@
  * connection counts the replies it is owed, even if nobody waits for them any
  * more: if a frozen server runs an acquire when it wakes, the release behind it
  * runs as well.
- *
- * Larger than most: the questions of a conversation, its answers, its
- * socket, and its end; most lines say what fails and when.
  */
 #ifndef NET_CONN_H
 #define NET_CONN_H

@@ -3,9 +3,6 @@
  * A node as its connections see it: what they know together about where it is.
  * That may change: Sentinels name another master, a Cluster moves a key, a name
  * gets another address.
- *
- * Larger than most: where a node is, from the name to a redirection: one
- * structure, changed by short functions.
  */
 #ifndef NET_PEER_H
 #define NET_PEER_H

@@ -4,9 +4,6 @@
  * reader, which are the same from 0.14 to 1.4. Sockets, time-outs and the clock
  * are ours: hiredis starts its time-out again after every signal, and leaks its
  * socket into a child that it execs.
- *
- * Larger than most: writes requests, reads replies: hiredis is known here
- * alone.
  */
 #ifndef NET_RESP_H
 #define NET_RESP_H

@@ -4,8 +4,6 @@
  *
  * Nothing here waits. A handshake is part of the first send and receive: until
  * it is done, they fail with EAGAIN.
- *
- * Larger than most: a socket has that many operations, plain or not.
  */
 #ifndef NET_STREAM_H
 #define NET_STREAM_H

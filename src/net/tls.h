@@ -8,9 +8,6 @@
  *
  * It writes to the socket with send(2), not write(2), so that a server that
  * closes raises no SIGPIPE.
- *
- * Larger than most: a socket has that many operations; there are two
- * versions of them (no-tls.c).
  */
 #ifndef NET_TLS_H
 #define NET_TLS_H

@@ -3,9 +3,6 @@
  * Joins the lease (which decides) to the connections (which talk): sends the
  * lease's questions and brings it the nodes' answers. Belongs to one thread at
  * a time: the main thread until the command runs, then the watchdog.
- *
- * Larger than most: a client is polled, asked and inherited; locks.c calls all
- * of it.
  */
 #ifndef RUN_CLIENT_H
 #define RUN_CLIENT_H

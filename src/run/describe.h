@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A holder, and a wait, in words.
- *
- * Larger than most: one phrase each, so that all messages name holders
- * alike.
  */
 #ifndef RUN_DESCRIBE_H
 #define RUN_DESCRIBE_H

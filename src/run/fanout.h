@@ -8,9 +8,6 @@
  * Each server of the list is a target. So is a Cluster; its questions follow
  * their keys (MOVED, ASK). run/primaries.h makes each of its primaries a
  * target.
- *
- * Larger than most: questions are asked in several ways, answers taken in
- * two.
  */
 #ifndef RUN_FANOUT_H
 #define RUN_FANOUT_H

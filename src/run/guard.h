@@ -20,9 +20,6 @@
  *
  * The guard also knows the deadline, through memory shared with redlock: a
  * redlock that hangs in the kernel can neither say "kill" nor die.
- *
- * Larger than most: one function for each thing that redlock tells the
- * guard.
  */
 #ifndef RUN_GUARD_H
 #define RUN_GUARD_H

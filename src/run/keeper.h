@@ -11,9 +11,6 @@
  *
  *   caller --- line ---> keeper     a byte: the answer was taken
  *   caller <-- line --- keeper      the answer; end of file: there is none
- *
- * Larger than most: both ends of the line, and what the keeper tells its
- * process.
  */
 #ifndef RUN_KEEPER_H
 #define RUN_KEEPER_H

@@ -13,8 +13,6 @@
  * Once it was overtaken PATIENCE times, it takes the locks in the order of the
  * keys and keeps what it has. A run that does so waits only for larger keys, so
  * there is no cycle either.
- *
- * Larger than most: for all locks together what lease.h says for one.
  */
 #ifndef RUN_LOCKS_H
 #define RUN_LOCKS_H

@@ -7,8 +7,6 @@
  * pending, as in any program, and goes to the command when there is one. Only
  * SIGCHLD is reset here (otherwise waitpid() cannot work), and restored for the
  * command.
- *
- * Larger than most: signals are read, judged, and given back before an exec.
  */
 #ifndef RUN_SIGNALS_H
 #define RUN_SIGNALS_H

@@ -3,9 +3,6 @@
  * The descendants of this process, even if they forked, called setsid() or
  * changed their group: found through /proc/PID/task/TID/children. A child
  * subreaper (guard and redlock are) inherits every orphan, so none is missed.
- *
- * Larger than most: what is known of a tree of processes, and two ways to
- * signal it.
  */
 #ifndef RUN_TREE_H
 #define RUN_TREE_H

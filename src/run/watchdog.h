@@ -4,8 +4,6 @@
  * of file of its news. The main thread reads only the stamp, and never trusts
  * it for longer than timing.h says: the thread may hang, and safety must not
  * depend on it.
- *
- * Larger than most: what two threads share is only touched through these.
  */
 #ifndef RUN_WATCHDOG_H
 #define RUN_WATCHDOG_H

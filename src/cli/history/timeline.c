@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The picture of a history. Larger than most: what is drawn must agree in where
- * everything is.
+ * The picture of a history.
  */
 #include "cli/history/timeline.h"
 

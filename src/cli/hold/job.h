@@ -3,9 +3,6 @@
  * What the run form and `lock` have in common: settings become leases, what was
  * granted becomes an environment, and the ending becomes a message and an exit
  * status.
- *
- * Larger than most: a job is the same for both from its start to its status,
- * and each step may fail.
  */
 #ifndef CLI_HOLD_JOB_H
 #define CLI_HOLD_JOB_H

@@ -6,8 +6,6 @@
  *
  * Nothing here waits: scan_step() takes the answers that are there and asks
  * what is next. Call fanout_poll() between its calls.
- *
- * Larger than most: what is asked, how far that is, and what it came to.
  */
 #ifndef CLI_SHOW_SCAN_H
 #define CLI_SHOW_SCAN_H

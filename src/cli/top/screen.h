@@ -6,8 +6,6 @@
  *
  * A frame is one write, of only the rows that changed since the last one. A
  * terminal that takes no more bytes gets none: nothing here waits.
- *
- * Larger than most: a terminal is drawn on and read from at once.
  */
 #ifndef CLI_TOP_SCREEN_H
 #define CLI_TOP_SCREEN_H

@@ -2,8 +2,6 @@
 /*
  * What the lease asks a node, and what the node answers. lock/wire/script.h
  * makes a request from a question, lock/wire/answer.h an answer from a reply.
- *
- * Larger than most: the meaning of each field.
  */
 #ifndef LOCK_CORE_ASK_H
 #define LOCK_CORE_ASK_H

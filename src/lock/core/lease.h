@@ -71,8 +71,6 @@
  *   lease -> question                      renewal, question -> repair
  *   all of them -> state -> ask; most of them -> timing
  *   rounds, renewal, question -> queue -> ask
- *
- * Larger than most: the whole interface of the state machine.
  */
 #ifndef LOCK_CORE_LEASE_H
 #define LOCK_CORE_LEASE_H

@@ -7,8 +7,6 @@
  *
  * It uses minority.h (fewer than a quorum) and claim.h (a quorum). vote.h tells
  * it what the nodes answer.
- *
- * Larger than most: it is told of votes, listens, failures and time.
  */
 #ifndef LOCK_CORE_ROUNDS_H
 #define LOCK_CORE_ROUNDS_H

@@ -3,8 +3,6 @@
  * What a lease knows: its settings, its state, and what each node told it.
  * Anybody may read it. Only the files of lock/core write to it; lease.h has the
  * functions for all others.
- *
- * Larger than most: most of it is the meaning of fields.
  */
 #ifndef LOCK_CORE_STATE_H
 #define LOCK_CORE_STATE_H

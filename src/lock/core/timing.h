@@ -17,8 +17,6 @@
  * The answer to a renewal also tells the holder that it must stop
  * (force-release). The holder should learn that within RENEW_MOST_MS, however
  * long its lease is: half of the default time it gets to stop.
- *
- * Larger than most: every number in one place, one line each.
  */
 #ifndef LOCK_CORE_TIMING_H
 #define LOCK_CORE_TIMING_H

@@ -2,8 +2,7 @@
 /*
  * The history of a lock: one entry per hold, in a stream beside the key. The
  * release writes it (src/lua/log.lua). This header serves both the writer and
- * the readers. No lock depends on the history. Larger than most: an entry has
- * one form, and both sides of it are here.
+ * the readers. No lock depends on the history.
  */
 #ifndef LOCK_WIRE_HISTORY_H
 #define LOCK_WIRE_HISTORY_H

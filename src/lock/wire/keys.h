@@ -7,8 +7,6 @@
  * "}" but without a hash tag can be neither. It gets the shortest tag of
  * lower-case letters that falls in its slot, the first in alphabetical order.
  * Never change that rule: two versions of redlock must agree on the names.
- *
- * Larger than most: one rule of names, in both directions.
  */
 #ifndef LOCK_WIRE_KEYS_H
 #define LOCK_WIRE_KEYS_H

@@ -3,9 +3,6 @@
  * Merges what the nodes say about a lock (src/lua/inspect.lua): who holds it,
  * on how many nodes, and who waits. For the verbs that only look; the lease
  * does not use it.
- *
- * Larger than most: all that a lock shows, in one structure, and how several
- * views become one.
  */
 #ifndef LOCK_WIRE_VIEW_H
 #define LOCK_WIRE_VIEW_H
