@@ -261,6 +261,13 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
+@test "Ctrl-Z where no shell could make it go on stops nothing" {
+	forge a job
+	LC_ALL=C.UTF-8 TERM=xterm run -0 pty 'wait:job' 'send:^Z' 'wait:job' \
+		'wait:help' 'send:q' -- "$REDLOCK" top -u "$url"
+	cli a flushall >/dev/null
+}
+
 @test "stopped outright and let go on, it takes the screen again" {
 	forge a job
 	on_screen 0 'wait:job' "run:$pid_of_top >$T/pid; kill -STOP \$(cat $T/pid); kill -CONT \$(cat $T/pid)" \

@@ -232,6 +232,12 @@ wipe=$'\r\e[J'
 	kill "$tool"
 }
 
+@test "Ctrl-Z where no shell could make it go on stops nothing" {
+	keep_job
+	TERM=xterm NO_COLOR=1 run -0 pty 'wait:waiting 0s' 'send:^Z' 'wait:waiting' \
+		"run:kill $tool" -- "$REDLOCK" wait -u "$url" job
+}
+
 @test "P7 what others wrote cannot drive the terminal" {
 	cli a set $'x\e[31m' $'t\e[32m' px 60000 >/dev/null
 	wait_for 75 $'x\e[31m' -w 150ms

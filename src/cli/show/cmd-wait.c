@@ -197,7 +197,7 @@ static void take_signals(struct wait *w)
 	while (signals_next(&w->signals, &a)) {
 		if (a.sig == SIGTSTP) {
 			log_live("");
-			(void)raise(SIGSTOP);
+			signals_stop();
 		}
 		pace_redraw(&w->pace);
 		if (signal_ends(a.sig) && a.sig != SIGUSR1 &&

@@ -114,7 +114,7 @@ static void take_signals(struct top *t)
 	while (signals_next(&t->signals, &a)) {
 		if (a.sig == SIGTSTP) {
 			screen_leave(&t->screen);
-			(void)raise(SIGSTOP);
+			signals_stop();
 		}
 		if (a.sig == SIGCONT || a.sig == SIGTSTP)
 			screen_enter(&t->screen);
