@@ -85,8 +85,8 @@ same_with_and_without() { # COMMAND by which redlock is started...
 	[ "${lines[2]}" -lt 10 ]
 	# /proc is new in there alone
 	[ "$(readlink /proc/self)" -gt 2 ]
-	run -0 env LISTEN_PID=1 LISTEN_FDS=1 "$REDLOCK" -u "$url" -k job \
-		--contain -- sh -c 'echo $LISTEN_PID'
+	run -0 sh -c 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"' - "$REDLOCK" -u "$url" \
+		-k job --contain -- sh -c 'echo $LISTEN_PID'
 	[ "$output" = 2 ]
 	run -0 as_user true
 }

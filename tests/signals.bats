@@ -354,10 +354,18 @@ counting() { # SIGNAL
 	lock_is_free
 }
 
-@test "P8 LISTEN_PID names the command, as systemd meant it" {
-	run -0 env LISTEN_PID=1 LISTEN_FDS=1 "$REDLOCK" -u "$url" -k job -- \
-		sh -c 'echo "$LISTEN_PID $$"'
-	[ "${output% *}" = "${output#* }" ]
+@test "P8 what systemd says to redlock itself is said to the command" {
+	run -0 sh -c 'export LISTEN_PID=$$ LISTEN_FDS=1 WATCHDOG_PID=$$ LISTEN_PIDFDID=7
+		export SYSTEMD_EXEC_PID=$$
+		exec "$@"' - "$REDLOCK" -u "$url" -k job -- sh -c 'echo \
+		"$LISTEN_PID $WATCHDOG_PID $SYSTEMD_EXEC_PID $$ ${LISTEN_PIDFDID-none}"'
+	read -r listen watchdog exec self id <<<"$output"
+	[ "$listen $watchdog $exec $id" = "$self $self $self none" ]
+	# the shell is meant, not what it runs
+	run -0 env LISTEN_PID=1 LISTEN_PIDFDID=7 WATCHDOG_PID=1 SYSTEMD_EXEC_PID= \
+		"$REDLOCK" -u "$url" -k job -- sh -c 'echo \
+		"$LISTEN_PID $LISTEN_PIDFDID $WATCHDOG_PID ($SYSTEMD_EXEC_PID)"'
+	[ "$output" = "1 7 1 ()" ]
 }
 
 # ---- C6: stopping the job ----

@@ -44,9 +44,8 @@ static void become_command(const void *order, pid_t parent)
 	if (getppid() != parent)
 		_exit(127);
 	signals_restore(o->signals);
-	if (o->listen_pid)
-		(void)snprintf(o->listen_pid, LISTEN_PID_SIZE, "LISTEN_PID=%d",
-			       (int)getpid());
+	for (char *const *e = o->own_pid; *e; e++)
+		(void)snprintf(strchr(*e, '=') + 1, 12, "%d", (int)getpid());
 	if (!o->instead)
 		(void)execvpe(o->argv[0], o->argv, o->envp);
 }

@@ -21,7 +21,9 @@ struct grants {
 	} lock[LOCKS_MAX];
 };
 
-#define LISTEN_PID_SIZE 24
+/* Entries of the environment that name a process, and the room of each. */
+#define OWN_PIDS 3
+#define OWN_PID_SIZE 32
 
 /*
  * What to run, and how. All pointers are borrowed until guard_close(): the
@@ -46,9 +48,10 @@ struct grants {
 struct order {
 	char *const *argv; /* of the command; ends with NULL */
 	char **envp;       /* its environment */
-	char *listen_pid;  /* the entry of envp that is to name the command's
-			      pid; room for LISTEN_PID_SIZE bytes; or NULL */
-	bool contain;      /* see contain.h */
+	/* "NAME=": entries of envp to which the command's pid is added; NULL
+	 * behind the last */
+	char *own_pid[OWN_PIDS + 1];
+	bool contain; /* see contain.h */
 	/* In the command's process, in place of argv: a copy of the guard
 	 * without life, report and alarm. It ends with the status returned.
 	 * NULL: execute argv. */

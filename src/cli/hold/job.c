@@ -418,8 +418,8 @@ void job_run(struct job *j, struct hold_conf *conf, struct order *order)
 		j->client[i].stake = conf->by_hand ? "the hold ends"
 						   : "the command is killed";
 	order->envp = j->variables.envp;
-	order->listen_pid =
-		getenv("LISTEN_PID") ? j->variables.listen_pid : NULL;
+	for (int i = 0; i < j->variables.own_pids; i++)
+		order->own_pid[i] = j->variables.own_pid[i];
 	order->signals = &j->signals;
 	order->noted = take_tokens;
 	order->given = fill_in;

@@ -31,12 +31,53 @@ static bool is_ours(const char *variable)
 	return false;
 }
 
+/* The entry of the environment that says that `name` is our pid; or NULL. */
+static const char *names_us(const char *name)
+{
+	const char *value = getenv(name);
+	char us[16];
+
+	(void)snprintf(us, sizeof(us), "%d", (int)getpid());
+	return value && strcmp(value, us) == 0 ? value - strlen(name) - 1
+					       : NULL;
+}
+
+/* Takes over what the user gave us. With some variables systemd tells a process
+ * that it means this one, not its children: the command, which is there in our
+ * place. LISTEN_PIDFDID says the same as LISTEN_PID, which is enough. Returns
+ * the number of entries. */
+static size_t pass_on(struct variables *v)
+{
+	static const char *const names[] = {"LISTEN_PID", "WATCHDOG_PID",
+					    "SYSTEMD_EXEC_PID"};
+	const char *ours[OWN_PIDS], *other = getenv("LISTEN_PIDFDID");
+	size_t used = 0;
+
+	for (int k = 0; k < OWN_PIDS; k++)
+		ours[k] = names_us(names[k]);
+	if (other)
+		other = ours[0] ? other - strlen("LISTEN_PIDFDID=") : NULL;
+	for (char **e = environ; *e; e++) {
+		char *entry = is_ours(*e) || *e == other ? NULL : *e;
+
+		for (int k = 0; k < OWN_PIDS; k++) {
+			if (*e != ours[k])
+				continue;
+			entry = v->own_pid[v->own_pids++];
+			(void)snprintf(entry, OWN_PID_SIZE, "%s=", names[k]);
+		}
+		if (entry)
+			v->envp[used++] = entry;
+	}
+	return used;
+}
+
 /* Variables that are not known yet come last. */
 int variables_init(struct variables *v, const char *key, const char *url,
 		   struct fail *why)
 {
 	const char *outer = getenv("REDLOCK_HELD");
-	size_t n = 0, used = 0, size;
+	size_t n = 0, used, size;
 
 	while (environ[n])
 		n++;
@@ -46,11 +87,7 @@ int variables_init(struct variables *v, const char *key, const char *url,
 	v->held = malloc(size);
 	if (!v->envp || !v->held)
 		return fail(why, FAIL_INTERNAL, "out of memory");
-	for (size_t i = 0; i < n; i++)
-		if (strncmp(environ[i], "LISTEN_PID=", 11) == 0)
-			v->envp[used++] = v->listen_pid;
-		else if (!is_ours(environ[i]))
-			v->envp[used++] = environ[i];
+	used = pass_on(v);
 	v->envp[used++] = variable("REDLOCK_KEY", key);
 	v->envp[used++] = variable("REDLOCK_URL", url);
 	if (!v->envp[used - 1] || !v->envp[used - 2])

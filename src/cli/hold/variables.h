@@ -18,7 +18,8 @@ struct variables {
 			as long as the process */
 	char *held;  /* "REDLOCK_HELD=..." */
 	char token[64], fence[48], slot[32], fences[24 * LOCKS_MAX];
-	char listen_pid[LISTEN_PID_SIZE]; /* see order.listen_pid */
+	char own_pid[OWN_PIDS][OWN_PID_SIZE]; /* see order.own_pid */
+	int own_pids;
 };
 
 /* `key`: of the first lock. -1: out of memory. */
