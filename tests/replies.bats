@@ -407,3 +407,58 @@ sends_on() {
 	}
 	grep -q '^100 runs, 0 wrong' "$T/said"
 }
+
+# ---- proxies ----
+
+# A proxy before node a that closes the connection at a command it does not know,
+# as twemproxy does; those that it knows are the words given.
+proxy_of_few() {
+	fake proxy tcp <<-END
+		KNOWN = '$*'.encode().split()
+		def answer(words):
+		    if words[0].upper() == b'PING':
+		        return b'+PONG\r\n'
+		    if words[0].upper() not in KNOWN or \
+		            words[0][:4].upper() == b'EVAL' and words[2] == b'0':
+		        return END
+		    return forward('$T/a.sock', words)
+	END
+	url=redis://$at
+}
+COMMANDS='EVAL EVALSHA GET DEL PTTL TYPE HGET ZRANGE ZCARD'
+
+@test "a proxy that hangs up at what it does not know: a free lock is had at the first try, and what waits gets it" {
+	cli a script flush >/dev/null
+	proxy_of_few $COMMANDS
+	redlock -n -k job -- true
+	redlock -n -k other -s -- true
+	redlock -n -k other -N 2 -- true
+	helper "$REDLOCK" -u "$url" -k job -- linger until "$T/go"
+	holder=$!
+	wait_until held job
+	helper "$REDLOCK" -u "$url" -k job -- true
+	waiter=$!
+	wait_until eval '[ "$(cli a zcard "redlock:{job}:queue:job")" = 1 ]'
+	touch "$T/go"
+	ended_as $holder 0
+	ended_as $waiter 0
+}
+
+@test "a proxy that hangs up at what it does not know: doctor tries the lock all the same, list says at what" {
+	proxy_of_few $COMMANDS
+	verb 0 doctor job
+	[[ $output = *"BLPOP"*"closes the connection at BLPOP"* ]]
+	[[ $output = *"INFO is refused"* && $output = *"SCAN is refused"* ]]
+	[[ $output = *"job: free"* ]]
+	verb 69 list
+	[[ $stderr = *"does not know SCAN" ]]
+	verb 1 inspect job
+	verb 0 history job
+	# PING, GET and no script; then nothing at all
+	proxy_of_few GET
+	verb 1 doctor job
+	[[ $output = *'does not know EVAL'* ]]
+	proxy_of_few
+	verb 69 inspect job
+	[[ $stderr = *'a proxy does that when its server is down, or does not know EVAL' ]]
+}

@@ -88,6 +88,7 @@ static int broken_sys(struct conn *c, const char *what)
 {
 	struct fail why;
 
+	c->hung_up = errno == ECONNRESET || errno == EPIPE;
 	if (c->refused)
 		return broken(c);
 	if (stream_refused(&c->stream, &why))
@@ -269,6 +270,7 @@ static int conn_open(struct conn *c)
 {
 	c->used = c->sent = 0;
 	c->misled = c->refused = c->too_long = c->heard = c->speaks_tls = false;
+	c->hung_up = false;
 	c->reader = resp_open(c->whole);
 	if (!c->reader)
 		return broken_by(c, FAIL_INTERNAL, "out of memory");
@@ -353,18 +355,21 @@ const char *conn_awaits(const struct conn *c)
 		       : "no answer";
 }
 
-/* A TLS port closes connections without TLS. */
+/* A TLS port closes connections without TLS, and a proxy those for which it has
+ * no server. */
 static int closed(struct conn *c)
 {
 	const struct endpoint *ep = c->peer->ep;
 
+	c->hung_up = true;
 	return broken_by(c, FAIL_UNAVAILABLE,
 			 !c->peer->heard && !ep->tls &&
 					 ep->kind != ENDPOINT_UNIX &&
 					 ep->kind != ENDPOINT_LOCAL
 				 ? "the server closed the connection "
 				   "without a reply (if the port uses "
-				   "TLS, write rediss://, not redis://)"
+				   "TLS, write rediss://, not redis://); a "
+				   "proxy does that when its server is down"
 				 : "the server closed the connection");
 }
 

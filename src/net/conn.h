@@ -47,6 +47,7 @@ struct conn {
 	size_t starts[OWED_MAX];   /* where in `out` each question begins */
 	unsigned int asked, taken; /* question numbers */
 	bool too_long; /* broken by the reply to the next question */
+	bool hung_up;  /* broken: the other side closed it */
 	bool misled;   /* broken: see dial.h */
 	bool refused;  /* by an error reply to AUTH or SELECT; why is that text
 			  alone */

@@ -378,7 +378,7 @@ static void teach_release(struct client *cl, int chan, int node)
 	struct session *s = &cl->session[node][chan];
 	struct words request;
 
-	script_teach_release(&request);
+	script_teach_release(&cl->keys, &request);
 	if (session_ask(s, &request, NULL, &(struct errand){0}, false) == 0)
 		cl->whole[node] &= ~(1U << VERB_RELEASE);
 	if (s->conn.state == CONN_CLOSED)

@@ -208,7 +208,8 @@ static bool send_one(struct target *t, struct question *q)
 static void pump(struct fanout *s, struct target *t)
 {
 	while (t->first && t->down.kind == FAIL_NONE &&
-	       t->session.conn.asked - t->session.conn.taken < OWED_MAX - 2) {
+	       t->session.conn.asked - t->session.conn.taken <
+		       (t->singly ? 1 : OWED_MAX - 2)) {
 		struct question *q = take_first(t);
 
 		/* first report what the old connection owed */
@@ -240,16 +241,61 @@ static void ask_again(struct target *t, struct question *q)
 	prepend(t, q);
 }
 
-/* Its answer was too long to read: ask the questions behind it again. */
+/* Asks again, in their order, what the broken connection owes: its last answer
+ * was not the fault of these. false: nothing. */
+static bool others_again(struct target *t)
+{
+	const struct conn *c = &t->session.conn;
+	bool any = false;
+
+	for (unsigned int i = c->asked; i != c->taken;) {
+		struct errand *e = &t->session.owed[--i % OWED_MAX];
+
+		if (!e->question)
+			continue;
+		ask_again(t, e->question);
+		e->question = NULL;
+		any = true;
+	}
+	return any;
+}
+
+/* Its answer was too long to read. */
 static bool is_overlong(struct target *t)
 {
 	if (!t->session.conn.too_long)
 		return false;
 	t->session.conn.too_long = false;
-	t->spared = 0;
-	for (int i = 0; i < OWED_MAX; i++)
-		t->spared += t->session.owed[i].question != NULL;
+	(void)others_again(t);
 	return true;
+}
+
+/* Some proxies close the connection at a command that they do not know, and
+ * what was asked before it is not answered either. To find out which question
+ * it was, asks them all again, one at a time. false: it was this one. */
+static bool hung_up_at_another(struct target *t)
+{
+	if (!t->session.conn.hung_up || !others_again(t))
+		return false;
+	t->singly = true;
+	return true;
+}
+
+static void say_hung_up(const struct target *t, const struct question *q,
+			struct fail *why)
+{
+	int n = (int)q->words.len[0];
+	const char *command = q->words.at[0];
+
+	if (t->peer.heard)
+		(void)fail(why, FAIL_UNAVAILABLE,
+			   "%s: the server, or a proxy in front of it, closes "
+			   "the connection at %.*s",
+			   t->peer.name, n, command);
+	else
+		(void)fail(why, FAIL_UNAVAILABLE,
+			   "%.300s, or does not know %.*s",
+			   t->session.conn.why.text, n, command);
 }
 
 /* The connection broke: another address or node may answer, or the question
@@ -259,8 +305,7 @@ static bool retried(struct target *t, struct question *q)
 	bool starts = t->peer.ep->kind == ENDPOINT_LOCAL &&
 		      !t->session.started && !t->peer.heard;
 
-	if (t->spared > 0) {
-		t->spared--;
+	if (hung_up_at_another(t)) {
 		ask_again(t, q);
 		return true;
 	}
@@ -311,7 +356,7 @@ static bool take_answer(struct fanout *s, struct target *t, struct got *out)
 	struct question *q;
 
 	out->reply = NULL;
-	out->overlong = false;
+	out->overlong = out->hung_up = false;
 	out->why.kind = FAIL_NONE;
 	if (c->taken != before)
 		t->deadline = session_awaits(&t->session)
@@ -326,10 +371,13 @@ static bool take_answer(struct fanout *s, struct target *t, struct got *out)
 		out->overlong = is_overlong(t);
 		if (!out->overlong && retried(t, q))
 			return false;
+		out->hung_up = c->hung_up;
 	} else {
 		out->reply = conn_whole(c);
 	}
-	if (got == SESSION_BROKEN)
+	if (got == SESSION_BROKEN && out->hung_up)
+		say_hung_up(t, q, &out->why);
+	else if (got == SESSION_BROKEN)
 		out->why = c->why;
 	else if (got != SESSION_REPLY)
 		(void)fail(&out->why, o.kind, "%s: %.200s%s", t->peer.name,
@@ -355,7 +403,7 @@ static bool take_unsent(struct fanout *s, struct target *t, struct got *out)
 	}
 	q = take_first(t);
 	out->reply = NULL;
-	out->overlong = false;
+	out->overlong = out->hung_up = false;
 	out->why = t->down;
 	answer(s, t, q, out);
 	return true;

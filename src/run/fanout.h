@@ -73,6 +73,8 @@ struct got {
 	struct fail why;           /* set for an error reply, too; else
 				      FAIL_NONE */
 	bool overlong;             /* there was a reply, too long to read */
+	bool hung_up; /* the connection was closed at this question; others may
+			 be answered */
 	struct instant sent, came; /* of the question, of the answer */
 };
 

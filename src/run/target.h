@@ -36,7 +36,7 @@ struct target {
 	struct peer peer;
 	struct session session;
 	struct question *first, *last; /* to be asked */
-	unsigned int spared;     /* number of broken questions to ask again */
+	bool singly; /* one question at a time: see hung_up_at_another() */
 	struct instant deadline; /* of the next answer */
 	struct fail down;        /* why it cannot be reached */
 };

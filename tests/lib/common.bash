@@ -325,15 +325,16 @@ warm() {
 	cli "$1" del 'redlock:{warm}:state:warm' >/dev/null
 	cli "$1" config resetstat >/dev/null
 }
-# How many scripts a server has run: whole, or by a hash that it knows.
+# How many scripts a server has run: whole, or by a hash that it knows. (The
+# EVAL that teaches it a release fails, and does not count.)
 scripts_run() { # NAME
 	cli "$1" info commandstats | tr -d '\r' | awk -F '[=,]' '
-		/^cmdstat_eval:/ { whole = $2 }
+		/^cmdstat_eval:/ { whole = $2; taught = /failed/ ? $NF : "?" }
 		/^cmdstat_evalsha:/ { hashes = $2; failed = /failed/ ? $NF : "?" }
 		END {
 			# (untold before 6.2: the first, then all go whole)
-			if (failed == "?") failed = whole > 0
-			print whole + hashes - failed
+			if (failed == "?") failed = taught = whole > 0
+			print whole + hashes - failed - taught
 		}'
 }
 # What this redis-server is, be it Valkey's: "Redis", "Valkey", "Redict".

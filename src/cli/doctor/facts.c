@@ -236,6 +236,8 @@ static const struct question {
 	{.text = "EVAL return(1) 0", .right = "eval"},
 	{.text = "EVALSHA 0000000000000000000000000000000000000000 0",
 	 .right = "evalsha"},
+	/* (to learn that it answers at all, if a proxy knows nothing else) */
+	{.text = "PING"},
 	{.text = "INFO", .right = "info", .take = take_info},
 	{.text = "ROLE", .right = "role", .take = take_role},
 	{.kind = RIGHT_READ, .take = take_refused},
@@ -323,6 +325,14 @@ static void take_answer(struct facts *f, const struct got *got)
 	const struct question *q = &questions[got->tag];
 	const struct reply *r = got->reply;
 
+	/* a proxy that does not know the command may know others */
+	if (got->hung_up) {
+		if (f->why.kind == FAIL_NONE)
+			f->why = got->why;
+		if (q == &questions[0])
+			f->scripts = got->why;
+		return;
+	}
 	if (is_shut(got)) {
 		f->shut = true;
 		if (f->why.kind == FAIL_NONE)

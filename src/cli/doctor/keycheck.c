@@ -409,6 +409,7 @@ static void take_answer(struct search *s, const struct got *got)
 		take_fence(s, p, got);
 		return;
 	}
+	s->tally[p->server].refused |= got->hung_up && p->subject == SCAN_PAGE;
 	if (!got->reply)
 		return; /* the failure of its first question was reported */
 	if (p->subject == COMPANION)

@@ -12,7 +12,6 @@ const struct right rights[] = {
 	{"select", RIGHT_READ, 1, NEED_ALWAYS, NULL},
 	{"eval", RIGHT_PLAIN, 2, NEED_ALWAYS, NULL},
 	{"evalsha", RIGHT_PLAIN, 2, NEED_ALWAYS, "each script is sent whole, and each handover takes longer"},
-	{"script|load", RIGHT_PLAIN, 2, NEED_ALWAYS, "a server that hangs while it is asked may keep a lock that its client no longer wants"},
 	{"get", RIGHT_READ, 1, NEED_ALWAYS, NULL},
 	{"mget", RIGHT_READ, 1, NEED_ALWAYS, NULL},
 	{"set", RIGHT_WRITE, 2, NEED_ALWAYS, NULL},

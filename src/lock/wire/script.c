@@ -216,14 +216,15 @@ void script_mend(const struct ask *ask, const char *mark, struct words *request)
 		request_text(request, RELEASE_MARK, mark);
 }
 
-void script_teach_release(struct words *out)
+void script_teach_release(const struct keys *keys, struct words *out)
 {
 	const struct script *script = &scripts[VERB_RELEASE];
 
 	*out = (struct words){0};
-	words_add_text(out, "SCRIPT");
-	words_add_text(out, "LOAD");
+	words_add_text(out, "EVAL");
 	words_add(out, script->lua, script->len);
+	words_add_text(out, "1"); /* proxies choose the server by a key */
+	words_add(out, keys->lock, keys->lock_len);
 }
 
 const char *script_sha(const struct ask *ask)

@@ -36,9 +36,11 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 void script_mend(const struct ask *ask, const char *mark,
 		 struct words *request);
 
-/* Makes a request (SCRIPT LOAD) that tells the server the script of a release.
- */
-void script_teach_release(struct words *out);
+/* Makes a request that tells the server the script of a release. The script has
+ * no arguments, fails at its first line, and is known from then on. SCRIPT LOAD
+ * would do the same, but some users may not call it, and a proxy that does not
+ * know it (twemproxy) closes the connection. */
+void script_teach_release(const struct keys *keys, struct words *out);
 
 /* The hash of the script that it calls; NULL: it calls none. */
 const char *script_sha(const struct ask *ask);
