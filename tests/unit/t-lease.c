@@ -1045,6 +1045,7 @@ static void test_refused(void)
 
 static void test_step(void)
 {
+	struct ask late;
 	int64_t t, from, wrong = 0, rare = 0;
 
 	hold(1, T, 1);
@@ -1075,6 +1076,28 @@ static void test_step(void)
 	rare = next(t) - t;
 	ok(rare > T / 7, "then as ever");
 	is_int(l.stepped, 1, "one step is told once");
+
+	/* a packet was lost: the question is asked again, on another
+	 * connection, and then the first answer comes after all */
+	hold(1, T, 1);
+	t = next(1);
+	late = q[0];
+	from = t;
+	t = next(t + 1);
+	ok(n_q == 1 && q[0].chan != late.chan, "a renewal is asked for again");
+	lease_answer(&l, &q[0],
+		     &(struct answer){.said = SAID_YES,
+				      .counter = 100,
+				      .confirm.pttl_ms = T - (t - from)},
+		     ms(t + 1));
+	is_int(credited_at(), t, "and that is answered");
+	lease_answer(&l, &late,
+		     &(struct answer){.said = SAID_YES,
+				      .counter = 100,
+				      .confirm.pttl_ms = T - from - 1},
+		     ms(t + 2000));
+	is_int(l.stepped, 0,
+	       "what an earlier renewal found left says nothing of the clock");
 }
 
 /* ---- the memory of a waiter ---- */

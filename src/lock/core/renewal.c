@@ -56,13 +56,16 @@ void renewal_credit(struct lease *l, struct lease_node *n,
 }
 
 /* If a lease ends sooner than we asked for, the server's clock was set forward.
- * The next step may be larger, so renew more often for an hour. */
+ * The next step may be larger, so renew more often for an hour. (What was asked
+ * before the credited question may have found an earlier lease.) */
 static void watch_clock(struct lease *l, struct lease_node *n,
-			const struct answer *a, struct instant at)
+			const struct ask *asked, const struct answer *a,
+			struct instant at)
 {
 	int64_t elapsed = between(n->grant.credited_at, at);
 
-	if (a->confirm.pttl_ms < 0 ||
+	if (before(asked->sent, n->grant.credited_at) ||
+	    a->confirm.pttl_ms < 0 ||
 	    a->confirm.pttl_ms >= l->conf.ttl_ms - elapsed - elapsed / 5 - 5)
 		return;
 	l->stepped++;
@@ -136,7 +139,7 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	if (a->said == SAID_HEALED) /* a repair is a new grant there */
 		l->healed += !asked->confirm.repairs;
 	else if (node_is_ours(n))
-		watch_clock(l, n, a, at);
+		watch_clock(l, n, asked, a, at);
 	renewal_credit(l, n, asked, a);
 	g->slot = asked->slot;
 	g->group = asked->confirm.reads ? a->group : asked->confirm.group;
