@@ -6,7 +6,7 @@
 # have, or passed that it has. What a suite said is in build-versions/VERSION.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-versions=${VERSIONS:-valkey-8.0 redis-6.0 redict-7.3 valkey-8.1 redis-8.0}
+versions=${VERSIONS:-valkey-8.0 redis-6.0 redict-7.3 valkey-8.1 redis-8.0 redis-8.0.6 valkey-9.1}
 suites=${*:-kinds queue server masters cluster nodes sentinel doctor tls history local differ}
 export REDLOCK="${REDLOCK:-$PWD/redlock}"
 export TEST_BIN="${TEST_BIN:-$PWD/tests/lib}"

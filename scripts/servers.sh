@@ -3,7 +3,7 @@
 # servers.sh NAME...: servers to test with, in build-servers/NAME/bin under the
 # names redis-server, redis-cli, redis-sentinel and so on, whoever made them:
 #
-#   redis-6.0  valkey-8.0  redict-7.3  redis-8.0  valkey-8.1
+#   redis-6.0  valkey-8.0  redict-7.3  redis-8.0  valkey-8.1  redis-8.0.6  valkey-9.1
 #
 # They are Debian's, of other releases than this machine's. Nothing is installed:
 # the packages are only unpacked. A server that is there already, and runs, is
@@ -39,6 +39,8 @@ describe() {
 		;;
 	redis-8.0) suite=trixie way=loader package='redis-tools=5:8.0.*' ;;
 	valkey-8.1) suite=trixie way=loader package='valkey-tools=8.1.*' ;;
+	redis-8.0.6) suite=sid way=loader package='redis-tools=5:8.0.*' ;;
+	valkey-9.1) suite=sid way=loader package='valkey-tools=9.*' ;;
 	*) die "$1: no such server" ;;
 	esac
 	[ "$way" != loader ] ||
