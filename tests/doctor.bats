@@ -878,7 +878,7 @@ quorum_gone() { cli gs1 sentinel ckquorum g 2>&1 | grep -q NOQUORUM; }
 	doctor 0 job
 	[ "$(grep -c '^ok .* cluster  *state ok, 16384 of 16384' <<<"$told")" = 3 ]
 	[ "$(grep -c '^ok .* keys  *job: free' <<<"$told")" = 1 ]
-	[[ $told = *'+asking +cluster|keyslot'* ]]
+	[[ $told = *'+asking +cluster|myid'* ]]
 	cluster_cli "$(cluster_owner job)" set job x >/dev/null
 	doctor 1 job
 	finds wrong keys 'job: no expiry'

@@ -174,13 +174,12 @@ static int greet(struct conn *c)
 	words_add_text(&w, "ROLE");
 	if (ep->kind == ENDPOINT_SENTINEL && greet_with(c, GREET_ROLE, &w) < 0)
 		return -1;
-	/* a server outside a Cluster does not know this command, and several
-	 * such servers would be several locks. (Some of them answer READWRITE
-	 * with OK) */
+	/* a server outside a Cluster refuses this command, and several such
+	 * servers would be several locks. (Some of them answer READWRITE with
+	 * OK, and Valkey 9 tells the slot of a key) */
 	w = (struct words){0};
 	words_add_text(&w, "CLUSTER");
-	words_add_text(&w, "KEYSLOT");
-	words_add_text(&w, "redlock");
+	words_add_text(&w, "MYID");
 	if (ep->kind == ENDPOINT_CLUSTER &&
 	    greet_with(c, GREET_CLUSTER, &w) < 0)
 		return -1;

@@ -38,8 +38,8 @@ def usual(words):
     name = words[0].upper()
     if name in (b'AUTH', b'SELECT', b'ASKING'):
         return b'+OK\r\n'
-    if [name, words[1:2]] == [b'CLUSTER', [b'KEYSLOT']]:
-        return 0
+    if [name, words[1:2]] == [b'CLUSTER', [b'MYID']]:
+        return 40 * '0'
     if name == b'PING':
         return b'+PONG\r\n'
     if name == b'SCAN':

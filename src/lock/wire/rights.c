@@ -44,7 +44,7 @@ const struct right rights[] = {
 	{"info", RIGHT_PLAIN, 0, NEED_GUARD, "restarts, and two names for one server, go unnoticed"},
 	{"role", RIGHT_PLAIN, 0, NEED_SENTINEL, "redlock cannot ask the server whether it is the master"},
 	{"asking", RIGHT_PLAIN, 0, NEED_CLUSTER, NULL},
-	{"cluster|keyslot", RIGHT_PLAIN, 0, NEED_CLUSTER, "redlock cannot tell a Cluster node from a single server"},
+	{"cluster|myid", RIGHT_PLAIN, 0, NEED_CLUSTER, "redlock cannot tell a Cluster node from a single server"},
 	{"cluster|slots", RIGHT_PLAIN, 0, NEED_CLUSTER, "only nodes that the URL names are used"},
 	{"cluster|nodes", RIGHT_PLAIN, 0, NEED_CLUSTER, "a node that is getting its first slot is not used until it has it"},
 	{"wait", RIGHT_PLAIN, 2, NEED_REPLICAS, NULL},
