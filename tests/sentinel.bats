@@ -150,6 +150,23 @@ stale_url() { # OLD
 	ends_with 143
 }
 
+@test "S39 what is held at an old master keeps nobody waiting, and what it granted is given back" {
+	local old
+
+	group_start g hasten=no
+	old=$(node_at g1)
+	group_failover g
+	stale_url "$old"
+	for n in 1 2 3 4; do
+		redlock -k job -t 30s -w 10s -- true
+		[ -z "$(cli g1 get job)" ]
+	done
+	cli g1 set busy somebody px 60000
+	for n in 1 2 3 4; do redlock -n -k busy -- true; done
+	[ "$(cli g1 role | head -n 1)" = master ]
+	cli g1 del busy
+}
+
 @test "a Sentinel's password file that cannot be read is told at once" {
 	fails 78 "'$T/none'" -u \
 		"redis-sentinel://$address:1/g?sentinel-password-file=$T/none"

@@ -80,10 +80,27 @@ static void see_nobody(struct client *cl, const struct answer *a)
 	cl->sight_at = now();
 }
 
+/* Even a release that nobody waits for goes by hash: a frozen server that wakes
+ * reads 16 kB before it learns that we are gone, and a whole script does not
+ * fit behind an acquire. */
+static bool goes_whole(const struct client *cl, const struct ask *ask)
+{
+	return cl->whole[ask->node] & (ALWAYS_WHOLE | 1U << ask->verb);
+}
+
+/* Whether nothing was asked after it: an old question must not overtake a
+ * release. */
+static bool is_last(const struct client *cl, const struct ask *asked)
+{
+	return cl->lease.node[asked->node].link.chan[asked->chan].ask.seq ==
+	       asked->seq;
+}
+
 /* ---- answers that count ---- */
 
 static void accept_answer(struct client *cl, const struct ask *asked,
 			  const struct answer *said);
+static void send_on(struct client *cl, int chan, const struct errand *e);
 
 static bool is_yes(const struct ask *asked, const struct answer *a)
 {
@@ -103,13 +120,69 @@ static void disprove(struct client *cl, int node, const char *text)
 	}
 }
 
+/* What a server that is not the master granted, or our place in its line, would
+ * stand in the way of whoever believes in it. Nobody waits for the answer. */
+static void give_back(struct client *cl, const struct ask *asked,
+		      const struct answer *a)
+{
+	struct session *s = &cl->session[asked->node][asked->chan];
+	struct script_scratch scratch = {0};
+	struct words request;
+	struct ask release = {.verb = VERB_RELEASE,
+			      .node = asked->node,
+			      .chan = asked->chan,
+			      .fence = a->counter,
+			      .round = asked->round,
+			      .joins = asked->joins,
+			      .slot = a->granted.slot,
+			      .release.queued = true};
+
+	if (s->conn.state != CONN_OPEN)
+		return;
+	script_request(&release, &cl->lease.conf, &cl->keys, cl->token,
+		       cl->identity, session_db(s->conn.peer->ep), &scratch,
+		       &request);
+	(void)session_ask(s, &request,
+			  goes_whole(cl, &release) ? NULL
+						   : script_sha(&release),
+			  &(struct errand){0}, false);
+}
+
+/* The acquire of a channel, answered or not, for which the Sentinels were
+ * asked; it is no longer owed. VERB_NONE: there is none. */
+static struct ask take_acquire(struct client *cl, int node, int chan)
+{
+	struct session *s = &cl->session[node][chan];
+	struct unproven *u = &cl->unproven[node][chan];
+	struct ask found = {.verb = VERB_NONE};
+
+	if (u->ask.verb == VERB_ACQUIRE) {
+		give_back(cl, &u->ask, &u->answer);
+		return proof_forget(cl, node, chan);
+	}
+	for (unsigned int i = s->conn.taken; i != s->conn.asked; i++)
+		if (s->owed[i % OWED_MAX].ask.verb == VERB_ACQUIRE) {
+			found = s->owed[i % OWED_MAX].ask;
+			s->owed[i % OWED_MAX].ask.verb = VERB_NONE;
+		}
+	if (found.verb != VERB_NONE)
+		give_back(cl, &found, &(struct answer){.counter = 0});
+	return found;
+}
+
 /* There is another master: go to it at once. From now on, more than half of the
- * Sentinels must say so before we believe in the old one again: see scout.h. */
+ * Sentinels must say so before we believe in the old one again: see scout.h. An
+ * acquire is asked again there, as if it had been redirected. */
 static void depose(struct client *cl, int node, const struct place *heir)
 {
 	static const char text[] =
 		"no longer the master, according to its Sentinels";
+	struct errand again[CHANNELS] = {{.hops = 0}};
 
+	for (int c = 0; c < CHANNELS; c++) {
+		again[c].ask = take_acquire(cl, node, c);
+		again[c].ask.fresh = false;
+	}
 	disprove(cl, node, text);
 	for (int c = 0; c < CHANNELS; c++) {
 		conn_leave(&cl->session[node][c].conn, text);
@@ -118,6 +191,10 @@ static void depose(struct client *cl, int node, const struct place *heir)
 	peer_doubt(&cl->peer[node]);
 	peer_move(&cl->peer[node], heir);
 	lease_hurry(&cl->lease, node, now());
+	for (int c = 0; c < CHANNELS; c++)
+		if (again[c].ask.verb != VERB_NONE &&
+		    is_last(cl, &again[c].ask))
+			send_on(cl, c, &again[c]);
 }
 
 void exchange_prove(struct client *cl, int node)
@@ -160,8 +237,9 @@ static void answered(struct client *cl, const struct ask *asked,
 		  asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],
 		  asked->verb == VERB_LISTEN ? "listen" : reply->at[0],
 		  (long long)between(asked->sent, now()));
+	/* another lock than the master's may be held, too */
 	if (cl->peer[asked->node].ep->kind == ENDPOINT_SENTINEL &&
-	    is_yes(asked, &answer)) {
+	    (is_yes(asked, &answer) || asked->verb == VERB_ACQUIRE)) {
 		cl->unproven[asked->node][asked->chan] =
 			(struct unproven){*asked, answer};
 		exchange_prove(cl, asked->node);
@@ -207,14 +285,6 @@ static void accept_answer(struct client *cl, const struct ask *asked,
 }
 
 /* ---- questions ---- */
-
-/* Even a release that nobody waits for goes by hash: a frozen server that wakes
- * reads 16 kB before it learns that we are gone, and a whole script does not
- * fit behind an acquire. */
-static bool goes_whole(const struct client *cl, const struct ask *ask)
-{
-	return cl->whole[ask->node] & (ALWAYS_WHOLE | 1U << ask->verb);
-}
 
 static void unheard(struct client *cl, const struct ask *asked, bool ran)
 {
@@ -299,14 +369,6 @@ void exchange_ask(struct client *cl, const struct ask *ask)
 		       "the server closed the connection");
 	else
 		send_on(cl, ask->chan, &e);
-}
-
-/* Whether nothing was asked after it: an old question must not overtake a
- * release. */
-static bool is_last(const struct client *cl, const struct ask *asked)
-{
-	return cl->lease.node[asked->node].link.chan[asked->chan].ask.seq ==
-	       asked->seq;
 }
 
 /* Asks the node that it names, after ASKING. One such question at a time. */
