@@ -269,6 +269,20 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 is None and d['acl'].startswith('ACL SETUSER joe on')" job
 }
 
+@test "who may use the key that is named, but not what redlock keeps beside it, cannot lock it: doctor says so, too" {
+	cli a acl setuser joe on '>pw' '~job*' +@all >/dev/null
+	as_joe
+	run -77 "$REDLOCK" "${at[@]}" -k job -n -- true
+	doctor 1 job
+	finds wrong keys 'job: NOPERM: no right .* beside it' 'ACL SETUSER joe'
+	! server_is_at_least 7.0 || {
+		cli a acl setuser joe resetkeys '%R~*' >/dev/null
+		run -77 "$REDLOCK" "${at[@]}" -k job -n -- true
+		doctor 1 job
+		finds wrong keys 'job: NOPERM: no right .* beside it'
+	}
+}
+
 @test "for list, top and doctor a second line: with it they work, without they say what to type" {
 	doctor 0 job
 	grant_told
@@ -866,6 +880,10 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	finds wrong sentinel NOQUORUM
 	node_thaw gs2
 	node_thaw gs3
+	on "redis://$(node_at gs1)"
+	doctor 1
+	finds wrong role 'a Sentinel' "write redis-sentinel://$(node_at gs1)/g"
+	finds_no wrong '(lock|scripts)'
 	on "redis-sentinel://$(node_at gs1)/none"
 	doctor 78
 	finds wrong sentinel 'does not know the name'

@@ -91,6 +91,12 @@ static void check_role(const struct exam *e, const struct facts *s)
 		      s->master_host, s->master_port);
 		cure(e->found,
 		     "use the URL of its master, or redis-sentinel://");
+	} else if (s->is_sentinel) {
+		say(e, s, LEVEL_WRONG, "role",
+		    "a Sentinel: it keeps no locks, but tells where the "
+		    "servers are");
+		cure(e->found, "write redis-sentinel://%s/%s", s->name,
+		     s->group[0] ? s->group : "NAME");
 	} else if (s->is_active) {
 		say(e, s, LEVEL_WRONG, "role",
 		    "an active replica: it and its master can both grant the "
@@ -110,6 +116,8 @@ static void check_scripts(const struct exam *e, const struct facts *s)
 	const char *text = s->scripts.text, *colon = strstr(text, ": ");
 	char name[USER_TYPED_MAX];
 
+	if (s->is_sentinel)
+		return;
 	if (s->scripts.kind == FAIL_NONE) {
 		say(e, s, LEVEL_OK, "scripts", "EVAL works");
 		return;

@@ -126,6 +126,7 @@ static void take_info(struct facts *f, const struct reply *r)
 	text_of(info, "master_port", f->master_port);
 	f->in_cluster = number_of(info, "cluster_enabled") == 1 ||
 			strstr(info, "_mode:cluster") != NULL;
+	f->is_sentinel = strstr(info, "_mode:sentinel") != NULL;
 	f->uptime_s = number_of(info, "uptime_in_seconds");
 	f->clients = number_of(info, "connected_clients");
 	f->clients_max = number_of(info, "maxclients");
@@ -153,6 +154,10 @@ static void take_role(struct facts *f, const struct reply *r)
 	if (strcmp(f->role, "slave") == 0) {
 		word_of(reply_item(r, 1), f->master_host);
 		word_of(reply_item(r, 2), f->master_port);
+	}
+	if (strcmp(f->role, "sentinel") == 0) {
+		f->is_sentinel = true;
+		word_of(reply_item(reply_item(r, 1), 0), f->group);
 	}
 }
 
@@ -246,9 +251,7 @@ static const struct question {
 	 .right = "blpop",
 	 .plain = true},
 	{.text = "WAIT 0 0", .right = "wait", .need = NEED_REPLICAS},
-	{.text = "CLUSTER MYID",
-	 .right = "cluster|myid",
-	 .need = NEED_CLUSTER},
+	{.text = "CLUSTER MYID", .right = "cluster|myid", .need = NEED_CLUSTER},
 	{.text = "ASKING", .right = "asking", .need = NEED_CLUSTER},
 	{.text = "CLUSTER SLOTS",
 	 .right = "cluster|slots",

@@ -38,6 +38,8 @@ struct facts {
 	int64_t major;
 	char role[FACT_MAX], master_host[FACT_MAX], master_port[FACT_MAX];
 	bool in_cluster, is_active; /* KeyDB's active-replica */
+	bool is_sentinel;           /* of the group of this name, or "" */
+	char group[FACT_MAX];
 	int64_t uptime_s;
 	int64_t clients, clients_max;
 	int64_t memory, memory_max, evicted;

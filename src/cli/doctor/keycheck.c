@@ -28,7 +28,8 @@ enum subject {
 	FENCE_VALUE,
 	NAMED_TYPE,
 	NAMED_TTL, /* asked right behind */
-	COMPANION  /* what else belongs to a lock */
+	NAMED_RIGHTS,
+	COMPANION /* what else belongs to a lock */
 };
 
 /* Something that was asked. */
@@ -46,7 +47,8 @@ struct tally {
 	int64_t locks, counters;
 	int told, odd;
 	bool refused, cut, overlong;
-	char type[32]; /* of the key that was named last */
+	bool type_refused; /* of the key that was named last */
+	char type[32];     /* of the key that was named last */
 };
 
 struct search {
@@ -136,6 +138,31 @@ static void ask_about(struct search *s, enum subject subject, int server,
 		words_add(&w, key, len);
 	if (subject == FENCE_VALUE)
 		words_add_text(&w, "fence");
+	send_probe(s, target, &w);
+	keys_close(&k);
+}
+
+/* Whether this user may read and write the key and its companions, as a run
+ * must: a script that declares them and does nothing. */
+static void ask_rights(struct search *s, int server, int target,
+		       const char *key, size_t len)
+{
+	struct probe *p = remember(s, NAMED_RIGHTS, server, key, len);
+	struct words w = {0};
+	struct keys k;
+	char n[12];
+
+	if (!p || keys_init(&k, key, len, "token") < 0) {
+		s->failed = true;
+		return;
+	}
+	(void)snprintf(n, sizeof(n), "%d", PART_NONE + 1);
+	words_add_text(&w, "EVAL");
+	words_add_text(&w, "return 1");
+	words_add_text(&w, n);
+	words_add(&w, key, len);
+	for (int i = 0; i < PART_NONE; i++)
+		words_add(&w, k.part[i], k.part_len[i]);
 	send_probe(s, target, &w);
 	keys_close(&k);
 }
@@ -287,6 +314,7 @@ static void take_type(struct search *s, const struct probe *p,
 	char text[160], key[TYPED_MAX];
 
 	(void)format_bytes(r->bytes, r->len, t->type, sizeof(t->type));
+	t->type_refused = false;
 	if (strcmp(t->type, "none") == 0 || strcmp(t->type, "string") == 0)
 		return;
 	(void)snprintf(text, sizeof(text),
@@ -386,10 +414,19 @@ static void take_refusal(struct search *s, const struct probe *p,
 		s->tally[p->server].refused = true;
 		return;
 	}
-	if (p->subject != NAMED_TYPE)
-		return;
 	(void)format_bytes(got->reply->bytes, got->reply->len, text,
 			   sizeof(text));
+	if (p->subject == NAMED_TYPE)
+		s->tally[p->server].type_refused = true;
+	/* (without a key, it is a command that is refused: another finding) */
+	else if (p->subject != NAMED_RIGHTS ||
+		 s->tally[p->server].type_refused ||
+		 strncmp(text, "NOPERM", 6) != 0 || !strstr(text, " key"))
+		return;
+	if (p->subject == NAMED_RIGHTS)
+		(void)snprintf(text, sizeof(text),
+			       "NOPERM: no right to read and write the key and "
+			       "those that redlock keeps beside it");
 	say(s, p, LEVEL_WRONG, text);
 	if (strncmp(text, "NOPERM", 6) == 0)
 		cure(s->e->found,
@@ -422,7 +459,7 @@ static void take_answer(struct search *s, const struct got *got)
 		take_type(s, p, got->reply);
 	else if (p->subject == NAMED_TTL)
 		take_named_ttl(s, p, got->reply);
-	else
+	else if (p->subject == LOCK_TTL)
 		take_ttl(s, p, got->reply);
 }
 
@@ -433,12 +470,14 @@ static void ask_named(struct search *s, int server, int node)
 {
 	const struct opts *o = s->e->o;
 
-	for (int i = 0; i < o->keys; i++)
+	for (int i = 0; i < o->keys; i++) {
 		for (int k = NAMED_TYPE; k <= NAMED_TTL + 1; k++)
 			ask_about(s,
 				  k > NAMED_TTL ? FENCE_VALUE : (enum subject)k,
 				  server, node, 0, o->key[i],
 				  strlen(o->key[i]));
+		ask_rights(s, server, node, o->key[i], strlen(o->key[i]));
+	}
 }
 
 static void sum_up(struct search *s, int server)

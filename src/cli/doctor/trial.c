@@ -283,7 +283,7 @@ static void judge(const struct exam *e, const struct facts *s,
 /* Another check reports the problem; a trial would only repeat it. */
 static bool is_told(const struct facts *s)
 {
-	return !s->answers || strcmp(s->role, "slave") == 0 ||
+	return !s->answers || s->is_sentinel || strcmp(s->role, "slave") == 0 ||
 	       s->loading == 1 ||
 	       (s->in_cluster && s->ep->kind != ENDPOINT_CLUSTER);
 }
