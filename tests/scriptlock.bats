@@ -147,6 +147,79 @@ start_hold_by_hand() {
 	wait_until free job
 }
 
+# As a connection leaves it: its standard input and output are pipes of which we
+# have the other ends, 7 and 8
+hold_at_pipes() { # [COMMAND THAT STARTS IT]...
+	rm -f "$T/in" "$T/out"
+	mkfifo "$T/in" "$T/out"
+	"$@" "$REDLOCK" lock --hold -t 1s job <"$T/in" >"$T/out" 2>"$T/err" 3>&- &
+	tool=$!
+	helpers="$helpers $tool"
+	exec 7>"$T/in" 8<"$T/out"
+	read -r -t 10 token <&8
+	[ "$token" = "$(value)" ]
+	left=1000000
+}
+
+@test "--hold ends when both its input and its output have hung up" {
+	hold_at_pipes
+	exec 7>&-
+	wait_until renewed # somebody reads what it says
+	wait_until renewed
+	exec 8<&-
+	finish
+	[ "$status" = 129 ]
+	[ "$(cat "$T/err")" = "redlock: job: standard input and output have hung up; the lock is released" ]
+	free job
+	run -0 "$REDLOCK" history job --json
+	[[ ${lines[-1]} = *'"outcome":"released"'* ]]
+	# pipes without a name; one socket is both, wherever the output goes
+	run -0 timeout 30 python3 -c 'import socket, subprocess, sys
+p = subprocess.Popen(sys.argv[2:], stdin=-1, stdout=-1)
+p.stdout.readline()
+p.stdin.close()
+p.stdout.close()
+assert p.wait(10) == 129
+ours, its = socket.socketpair()
+p = subprocess.Popen(sys.argv[2:], stdin=its, stdout=its)
+its.close()
+ours.recv(1)
+ours.close()
+assert p.wait(10) == 129
+ours, its = socket.socketpair()
+p = subprocess.Popen(sys.argv[2:], stdin=its, stdout=open(sys.argv[1], "w"))
+its.close()
+ours.close()
+assert p.wait(10) == 129' "$T/token" "$REDLOCK" lock -q --hold job
+	[ -s "$T/token" ]
+	free job
+}
+
+# What is no sign of a user who has gone
+@test "--hold goes on with /dev/null, nohup, or input that is merely at its end" {
+	for how in 'exec </dev/null' 'trap "" HUP'; do
+		hold_at_pipes bash -c "$how"'; exec "$@"' -
+		exec 7>&- 8<&-
+		wait_until renewed
+		kill -TERM "$tool"
+		finish
+		[ "$status" = 143 ]
+	done
+	start_hold_by_hand < <(:)
+	left=1000000
+	wait_until renewed
+	kill -TERM "$tool"
+	finish
+}
+
+@test "inspect shows that a lock is held by hand, and from where" {
+	start_hold_by_hand
+	run -0 "$REDLOCK" inspect job
+	[[ $output = *"command   lock --hold (ba"* ]]
+	kill -TERM "$tool"
+	finish
+}
+
 # The lock is held by a lease that runs out by itself, so that nobody wakes who
 # waits: it looks when the lease is over, while its BLPOP is still under way.
 expiring() { "$REDLOCK" lock -t 400ms job >/dev/null; }

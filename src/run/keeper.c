@@ -21,6 +21,7 @@
 #include "run/descriptors.h"
 
 #define ANSWER_STEP 4096
+#define GONE_MS 500
 
 static const struct {
 	const char *name;
@@ -121,10 +122,19 @@ int keeper_wait(const struct keeper *k)
 	}
 }
 
-int keeper_hold(void)
+int keeper_hold(const struct user *u)
 {
-	for (;;)
-		(void)pause();
+	struct pollfd in = {.fd = u->in};
+
+	for (;;) {
+		(void)poll(&in, 1, -1); /* for ever, if it is -1 */
+		if (user_gone(u))
+			return 128 + SIGHUP;
+		/* no event says that the last reader of a pipe has gone whose
+		 * writer we are no more */
+		if (in.revents)
+			(void)poll(NULL, 0, GONE_MS);
+	}
 }
 
 /* ---- the two processes ---- */

@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "run/user.h"
 
 struct keeper {
 	pid_t pid;     /* the process to watch */
@@ -73,7 +74,8 @@ bool keeper_gone(const struct keeper *k, struct instant until);
  * would end us, it passes that signal on to the process. Returns an exit
  * status. */
 int keeper_wait(const struct keeper *k);
-/* Runs in place of a command: waits until a signal ends us. */
-int keeper_hold(void);
+/* Runs in place of a command: waits until a signal ends us, or until the user
+ * is gone, which is as if we had been hung up: returns 128 + SIGHUP. */
+int keeper_hold(const struct user *u);
 
 #endif

@@ -133,8 +133,8 @@ static void let_go_of_stdout(void)
 }
 
 /* Tells a person that the lock is held, how to end that, and who wants it.
- * Ended by a signal, like keeper_hold(). */
-static void hold_live(const struct taking *t)
+ * Ended by a signal, or when the user is gone, like keeper_hold(). */
+static void hold_live(const struct taking *t, const struct user *user)
 {
 	static struct query query;
 	const char *key = t->job.o->key[0];
@@ -146,7 +146,7 @@ static void hold_live(const struct taking *t)
 			servers_timeout(&query.servers, t->job.o->ttl_ms),
 			&why) < 0)
 		return;
-	for (;;) {
+	while (!user_gone(user)) {
 		struct snapshot seen = {0};
 		char text[120], took[32], waiting[48] = "";
 
@@ -171,6 +171,7 @@ static int hand_out(void *arg)
 {
 	const struct taking *t = arg;
 	const struct sigaction ignored = {.sa_handler = SIG_IGN};
+	struct user user;
 	char *answer = answer_of(t);
 	int status;
 
@@ -186,10 +187,11 @@ static int hand_out(void *arg)
 	free(answer);
 	if (status != STATUS_OK || !t->job.o->hold)
 		return status;
+	user_open(&user);
 	let_go_of_stdout();
 	if (log_is_live())
-		hold_live(t);
-	return keeper_hold();
+		hold_live(t, &user);
+	return keeper_hold(&user);
 }
 
 /* ---- lock ---- */
@@ -222,14 +224,16 @@ static int take_locks(struct taking *t, pid_t whose)
 	struct order order = {.instead = hand_out,
 			      .epitaph = conf.kept ? t->keeper.will
 						   : "the lock is released"};
-	char command[32];
+	char name[32], command[64];
 	struct fail why;
 
 	if (conf.kept) { /* a hold needs no time to end */
 		conf.grace_ms = o->grace_ms < most ? o->grace_ms : most;
 		conf.kill_after_ms = o->grace_ms;
 	}
-	name_of(whose, command);
+	name_of(whose, name);
+	(void)snprintf(command, sizeof(command),
+		       o->hold ? "lock --hold (%s)" : "%s", name);
 	j->by_hand = true;
 	if (job_prepare(j, command, &why) < 0) {
 		log_error("failed", "%s", why.text);
@@ -240,6 +244,10 @@ static int take_locks(struct taking *t, pid_t whose)
 	job_run(j, &conf, &order);
 	log_live("");
 	job_say_ending(j);
+	if (o->hold && job_status(j) == 128 + SIGHUP && j->end.sig == 0)
+		log_notice("hung-up",
+			   "standard input and output have hung up; the lock "
+			   "is released");
 	return job_status(j);
 }
 

@@ -272,7 +272,8 @@ const char *job_outcome(const struct job *j, int status)
 static const char *outcome_by_hand(const struct job *j, int status)
 {
 	bool ran = j->end.outcome == OUTCOME_RAN;
-	bool well = ran && (status == STATUS_OK || (!j->kept && j->end.sig));
+	bool well = ran && (status == STATUS_OK || status == 128 + SIGHUP ||
+			    (!j->kept && j->end.sig));
 
 	if (!j->by_hand || (!well && j->end.outcome != OUTCOME_UNLOCKED))
 		return NULL;
