@@ -230,6 +230,7 @@ static void answered(struct client *cl, const struct ask *asked,
 		return;
 	}
 	cl->node_why[asked->node][0] = '\0';
+	cl->replica[asked->node] = false;
 	if (answer.said == SAID_DONE && !cl->mark)
 		cl->mark = strndup(reply->at[4], reply->len[4]);
 	log_trace("answer", "%s: %.*s after %lld ms",
@@ -424,7 +425,8 @@ static void follow(struct client *cl, int chan, enum session_got got,
 
 /* ---- answers ---- */
 
-/* A replica in a list of servers, not a master that was demoted meanwhile. */
+/* A replica in a list of servers, or a master that is one for the moment, which
+ * only time can tell. */
 static bool is_replica(const struct client *cl, const struct endpoint *ep,
 		       const char *error)
 {
@@ -467,17 +469,20 @@ static void send_whole(struct client *cl, int chan, const struct errand *e,
 static void refused(struct client *cl, struct conn *c,
 		    const struct session_news *o)
 {
-	enum fail_kind kind = o->kind;
 	const char *advice = o->advice;
+	int node = o->errand.ask.node;
 	char line[500];
 
 	if (is_replica(cl, c->peer->ep, o->text)) {
-		kind = FAIL_CONFIG;
 		advice = "; with several servers, each must accept writes";
+		if (!cl->replica[node])
+			log_notice("replica", "%s%s: %.199s; it does not vote",
+				   cl->whose, c->peer->name, o->text);
+		cl->replica[node] = true;
 	}
 	cl->refused |= !error_waits(o->text);
 	(void)snprintf(line, sizeof(line), "%.199s%s", o->text, advice);
-	failed(cl, &o->errand.ask, kind, o->ran, c->peer->name, line);
+	failed(cl, &o->errand.ask, o->kind, o->ran, c->peer->name, line);
 	/* a demoted master: the name may lead to another by now */
 	if (strncmp(o->text, "READONLY", 8) == 0) {
 		conn_leave(c, o->text);

@@ -149,6 +149,8 @@ static void say_missing(struct client *cl)
 	char text[sizeof(cl->why.text)], one[600];
 	size_t used = 0;
 	int good = 0, open = lease_votes(l, VOTE_OPEN);
+	enum fail_kind kind =
+		l->refusal != FAIL_NONE ? l->refusal : FAIL_UNAVAILABLE;
 
 	for (int i = 0; i < l->conf.nodes; i++)
 		good += lease_heard(l, i);
@@ -163,10 +165,11 @@ static void say_missing(struct client *cl)
 		used += (size_t)snprintf(
 			text + used, sizeof(text) - used, "; %s",
 			cl->node_why[i][0] ? cl->node_why[i] : one);
+		/* and has been one for as long as we asked */
+		if (cl->replica[i] && kind == FAIL_UNAVAILABLE)
+			kind = FAIL_CONFIG;
 	}
-	(void)fail(&cl->why,
-		   l->refusal != FAIL_NONE ? l->refusal : FAIL_UNAVAILABLE,
-		   "%s", text);
+	(void)fail(&cl->why, kind, "%s", text);
 }
 
 const struct fail *client_why(struct client *cl)

@@ -59,7 +59,7 @@ struct client {
 	/* messages that were written, so as not to repeat them */
 	bool told_no_blpop;
 	bool troubled[NODES_MAX]; /* held: a failure was reported */
-	bool told_twins, told_blind[NODES_MAX];
+	bool told_twins, told_blind[NODES_MAX], replica[NODES_MAX];
 	bool refused;       /* a server was there and refused */
 	bool releases_only; /* do not start a private server for that */
 	struct instant asked[NODES_MAX]; /* held: since when a renewal is
