@@ -77,7 +77,7 @@ ask() { # COMMAND...: whose reply is a line; by one redis-cli, hence quickly
 in_line() { # CONTENDER N: that many wait
 	case $1 in
 	flock) answer=$(grep -c -- "-> FLOCK .*:$inode " /proc/locks) || : ;;
-	redlock) ask zcard "redlock:{job}:queue:job" ;;
+	redlock) ask zcard "job:redlock:{job}:queue" ;;
 	etcdctl)
 		answer=$(etcdctl get job/ --prefix --keys-only | grep -c .)
 		answer=$((answer - 1))

@@ -15,7 +15,7 @@ line() { printf '%-46s %s\n' "$1" "$2"; }
 per_waiter() { awk -v sum="$1" -v n="$waiters" -v by="${2:-1}" \
 	'BEGIN { printf "%.3f", sum / n / by }'; }
 in_line() {
-	[ "$(redis-cli -s "$sock" zcard "redlock:{job}:queue:job")" = "$1" ]
+	[ "$(redis-cli -s "$sock" zcard "job:redlock:{job}:queue")" = "$1" ]
 }
 connections() {
 	redis-cli -s "$sock" info clients | tr -d '\r' |

@@ -32,13 +32,13 @@ i=0
 while [ $i -lt "$locks" ]; do
 	i=$((i + 1))
 	printf 'SET job%d tok%d PX 600000\n' $i $i
-	printf 'HSET redlock:{job%d}:state:job%d fence 1790000000000000 holder "token tok%d\\nttl 600000\\nsince 1790000000000\\nhost web1\\npid 7\\nuser ann\\ncommand backup\\n"\n' $i $i $i
+	printf 'HSET job%d:redlock:{job%d}:state fence 1790000000000000 holder "token tok%d\\nttl 600000\\nsince 1790000000000\\nhost web1\\npid 7\\nuser ann\\ncommand backup\\n"\n' $i $i $i
 done | redis-cli -s "$sock" --pipe >/dev/null
 echo "$others other keys, $locks locks"
 i=0
 while [ $i -lt "$rounds" ]; do
 	i=$((i + 1))
-	timed bare redis-cli -s "$sock" --scan --pattern 'redlock:*'
+	timed bare redis-cli -s "$sock" --scan --pattern '*redlock:*'
 	redis-cli -s "$sock" config resetstat >/dev/null
 	timed list "$redlock" list -q -u "unix://$sock"
 	server_us >>"$W/busy"
@@ -54,7 +54,7 @@ timeout "$seconds" "$redlock" top --json -q -u "unix://$sock" >"$W/out" || :
 server_us >"$W/top"
 median() { sort -n "$W/$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 printf '%-46s %s ms\n' 'redlock list' "$(summary <"$W/list")" \
-	"redis-cli --scan --pattern 'redlock:*'" "$(summary <"$W/bare")"
+	"redis-cli --scan --pattern '*redlock:*'" "$(summary <"$W/bare")"
 awk -v list="$(median list)" -v bare="$(median bare)" \
 	-v busy="$(median busy)" -v top="$(cat "$W/top")" \
 	-v seconds="$seconds" -v rounds="$(wc -l <"$W/out")" 'BEGIN {

@@ -156,7 +156,7 @@ situation 'Whether a lock is held too long' hold \
 situation 'Whether a job succeeded' : 'redlock history --last-success 25h job'
 situation 'Metrics for monitoring' hold 'redlock list --prometheus | grep -v "#"'
 situation 'What is wrong with a lock' 'cli set deploy x' 'redlock inspect deploy'
-situation 'That a fence counter was damaged' 'cli hset redlock:{job}:state:job fence x' \
+situation 'That a fence counter was damaged' 'cli hset job:redlock:{job}:state fence x' \
 	'redlock -k job -n -- true'
 situation 'Only the problems of a server' : 'redlock doctor -q'
 lines=14 situation 'The options of a verb, its own first' : \

@@ -34,7 +34,7 @@ line() { # N [redlock option...]
 		helper "$REDLOCK" -u "$url" -k job -t 2s "$@" -- \
 			witness "$T" --hold 20
 	done
-	wait_until eval '[ "$(on_owner zcard "redlock:{job}:queue:job")" = '"$n ]"
+	wait_until eval '[ "$(on_owner zcard "job:redlock:{job}:queue")" = '"$n ]"
 }
 ran() { [ "$(holds)" = "$1" ]; } # so many commands
 after_a_while() { # as many renewals as make the lease, twice
@@ -99,7 +99,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	node_start b --bind "$address" --port $((next_port + 7000))
 	fails 78 'not a member of a Cluster' -k job \
 		-u "redis-cluster://$address:$((next_port + 7000)),$address:1"
-	[ "$(cli b exists 'redlock:{job}:state:job')" = 0 ] ||
+	[ "$(cli b exists 'job:redlock:{job}:state')" = 0 ] ||
 		[ "$(cli b exists job)" = 0 ]
 }
 
@@ -123,7 +123,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	for n in 1 2 3 4 5 6; do
 		# shellcheck disable=SC2086 # words
 		cluster_cli "c$n" acl setuser joe on '>pw' '~job' \
-			'~redlock:{job}:*' $rights +asking >/dev/null
+			'~job:redlock:*' $rights +asking >/dev/null
 	done
 	use_cluster
 	url=${url/:\/\//://joe:pw@}
@@ -163,7 +163,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	hold 6000 -t 3s
 	to=$(cluster_other job)
 	cluster_migrate_begin job "$to"
-	cluster_migrate_keys job "$to" 'redlock:{job}:state:job'
+	cluster_migrate_keys job "$to" 'job:redlock:{job}:state'
 	wait_until contains "$T/err" 'cannot renew'
 	cluster_migrate_keys job "$to"
 	wait_until contains "$T/err" 'renewed again'
@@ -189,14 +189,14 @@ $(cluster_url c5 | cut -d / -f 3)"
 
 # The readers' leases seem to run out: their set stays behind. COMMAND... runs then.
 readers_on_the_way() {
-	local from to readers='redlock:{job}:readers:job'
+	local from to readers='job:redlock:{job}:readers'
 
 	from=$(cluster_owner job)
 	to=$(cluster_other job)
 	wait_until eval '[ "$(cluster_cli '"$from"' zcard "'"$readers"'")" = 2 ]'
 	cluster_migrate_begin job "$to"
-	cluster_migrate_keys job "$to" job 'redlock:{job}:state:job' \
-		"redlock:{job}:sharers:$(cluster_cli "$from" get job):job"
+	cluster_migrate_keys job "$to" job 'job:redlock:{job}:state' \
+		"job:redlock:{job}:sharers:$(cluster_cli "$from" get job)"
 	# as after T; but its next renewal must not come too soon
 	cluster_cli "$from" eval "redis.call('zadd', KEYS[1], 1,
 		redis.call('zrange', KEYS[1], -1, -1)[1])" 1 "$readers" >/dev/null
@@ -228,9 +228,9 @@ readers_on_the_way() {
 	use_cluster
 	hold 2000 -t 3s -N 2
 	helper "$REDLOCK" -u "$url" -k job -N 2 -t 1s -- sleep 2
-	wait_until eval '[ "$(on_owner exists "redlock:{job}:slot:1:job")" = 1 ]'
-	on_owner del 'redlock:{job}:state:job' >/dev/null
-	on_owner sadd 'redlock:{job}:state:job' x >/dev/null
+	wait_until eval '[ "$(on_owner exists "job:redlock:{job}:slot:1")" = 1 ]'
+	on_owner del 'job:redlock:{job}:state' >/dev/null
+	on_owner sadd 'job:redlock:{job}:state' x >/dev/null
 	cluster_migrate_begin job "$(cluster_other job)"
 	fails 75 'all slots are taken' -u "$url" -k job -N 2 -n
 	ends_with 0

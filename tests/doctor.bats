@@ -131,7 +131,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 
 	"$REDLOCK" -u "$url" lock job -t 60s >/dev/null
 	cli a set forever 1 >/dev/null
-	cli a set "redlock:{x}:state:x" a >/dev/null
+	cli a set "x:redlock:{x}:state" a >/dev/null
 	was=$(cli a dbsize)
 	cli a monitor >"$T/seen" &
 	helpers="$helpers $!"
@@ -148,7 +148,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	none "$(grep -i '"config" "set"' "$T/seen")"
 	# and what was of the trial has no other key in it
 	none "$(grep 'job:redlock:doctor:' "$T/seen" |
-		grep -Ei 'lua\] "(set|del|pexpire|rpush|zadd|zrem|hset|xadd)" "(job|forever|redlock:\{(job|x)\}:[a-z]*:[a-z]*)"')"
+		grep -Ei 'lua\] "(set|del|pexpire|rpush|zadd|zrem|hset|xadd)" "(job|forever|(job|x):redlock:\{(job|x)\}:[a-z]*)"')"
 	[ "$(cli a dbsize)" = "$was" ]
 	[ "$(cli a keys '*doctor*')" = "" ]
 	cli a flushall >/dev/null
@@ -159,7 +159,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	finds ok lock 'acquired, renewed, waited for, handed over and released'
 	[ "$(cli a dbsize)" = 0 ]
 	# on other keys this user may do nothing: those of the key that is named
-	cli a acl setuser joe on '>pw' '~job*' '~redlock:{job*' +@all >/dev/null
+	cli a acl setuser joe on '>pw' '~job*' +@all >/dev/null
 	as_joe
 	doctor 0
 	finds note lock 'not tested'
@@ -226,7 +226,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 
 	doctor 0
 	told_rights=$(grep -m 1 '^ACL SETUSER' <<<"$told" | grep -o '+.*')
-	[[ $told = *'SETUSER NAME on >PASSWORD ~KEY ~redlock:{KEY}:* +select '* ]]
+	[[ $told = *'SETUSER NAME on >PASSWORD ~KEY ~KEY:redlock:* +select '* ]]
 	manual=$(rights_in_manual | sed 's/^ //; s/ $//')
 	[ "$told_rights" = "$manual" ]
 	# what a script calls, by redis.call, redis.pcall, or by a function of ours
@@ -247,7 +247,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 
 @test "whoever has the rights that it tells is well, and takes locks; the line names the keys" {
 	doctor 0 job
-	[[ $told = *'ACL SETUSER NAME on >PASSWORD ~job ~redlock:{job}:* +'* ]]
+	[[ $told = *'ACL SETUSER NAME on >PASSWORD ~job ~job:redlock:{job}:* +'* ]]
 	grant_told
 	as_joe
 	doctor 0 job
@@ -260,7 +260,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	doctor 1 other
 	finds wrong keys 'other: .*NOPERM' 'ACL SETUSER joe'
 	doctor 1 '{a*}?b' # special in a pattern
-	[[ $told = *' ~{a\*}\?b ~redlock:{a\*}:* '* ]]
+	[[ $told = *' ~{a\*}\?b ~{a\*}\?b:redlock:* '* ]]
 	grant_told
 	doctor 0 '{a*}?b'
 	"$REDLOCK" "${at[@]}" -k '{a*}?b' -n -- true
@@ -717,17 +717,17 @@ off_by() {
 # ---- keys ----
 
 @test "a lock of ours without expiry is found without being named, a slot as well; cured, all is well" {
-	cli a hset 'redlock:{job}:state:job' holder 'token x' >/dev/null
+	cli a hset 'job:redlock:{job}:state' holder 'token x' >/dev/null
 	cli a set job x >/dev/null
 	doctor 1
 	finds wrong keys 'job: no expiry' "redlock force-release 'job'"
 	cli a pexpire job 60000 >/dev/null
 	# 3, by the lower half of its bits: no slot of ours
-	cli a set 'redlock:{job}:slot:4294967299:job' y >/dev/null
+	cli a set 'job:redlock:{job}:slot:4294967299' y >/dev/null
 	doctor 0
 	finds ok keys '1 held'
-	cli a set "redlock:{job}:slot:3:job" y >/dev/null
-	cli a hset "redlock:{it's}:state:it's" holder z >/dev/null
+	cli a set "job:redlock:{job}:slot:3" y >/dev/null
+	cli a hset "it's:redlock:{it's}:state" holder z >/dev/null
 	cli a set "it's" z >/dev/null
 	doctor 1
 	finds wrong keys 'job, slot 3: no expiry'
@@ -738,10 +738,10 @@ off_by() {
 @test "a key that is named is judged by itself: no expiry, another type, a counter that is no number" {
 	cli a set plain x >/dev/null
 	cli a hset hash a b >/dev/null
-	cli a hset 'redlock:{bad}:state:bad' fence many >/dev/null
-	cli a rpush 'redlock:{list}:state:list' 1 >/dev/null
+	cli a hset 'bad:redlock:{bad}:state' fence many >/dev/null
+	cli a rpush 'list:redlock:{list}:state' 1 >/dev/null
 	doctor 1 # plain and hash may be anybody's
-	finds wrong keys 'bad: its fence counter is not a number' 'HDEL "redlock:\{bad\}:state:bad" fence'
+	finds wrong keys 'bad: its fence counter is not a number' 'HDEL "bad:redlock:\{bad\}:state" fence'
 	finds note keys 'list: its state is of another type; the next client deletes it'
 	[ "$(grep -c '^wrong' <<<"$told")" = 1 ]
 	doctor 1 plain hash bad nobody
@@ -757,7 +757,7 @@ off_by() {
 cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 
 @test "S38 entries of a line that are not redlock's are noted, until somebody has dropped them" {
-	cli a zadd 'redlock:{job}:queue:job' 1 garbage >/dev/null
+	cli a zadd 'job:redlock:{job}:queue' 1 garbage >/dev/null
 	doctor 0 job
 	finds note keys "job: .*has entries that are not redlock's; the next client deletes it"
 	redlock -k job -n -- true
@@ -769,23 +769,23 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 @test "a cure is quoted for the program it is for: it mends that key, and no other" {
 	local key
 
-	cli a mset 'redlock:{a' 1 victim 1 b}... 1 KEY 1 'redlock:{b}:state:b' 1 >/dev/null
+	cli a mset 'redlock:{a' 1 victim 1 b}... 1 KEY 1 'b:redlock:{b}:state' 1 >/dev/null
 	for key in 'a" "victim" "b' "it's \\ a \"key\"" $'k\e]0;x\a\xff\x01 y' \
 		'a b' '\x61' '-x' '--foreign' 'é' '{b}"' "$(printf '%0600d' 0)"; do
-		cli a hset "redlock:{$(tag "$key")}:state:$key" fence many >/dev/null
+		cli a hset "$(state "$key")" fence many >/dev/null
 	done
 	[ "$(cli a dbsize)" = 15 ]
 	doctor 1
 	grep -ao 'HDEL ".*" fence$' <<<"$told" >"$T/typed"
 	[ "$(wc -l <"$T/typed")" = 9 ]
 	redis-cli -s "$T/a.sock" <"$T/typed"
-	[ "$(cli a exists 'redlock:{a' victim b}... KEY 'redlock:{b}:state:b')" = 5 ]
+	[ "$(cli a exists 'redlock:{a' victim b}... KEY 'b:redlock:{b}:state')" = 5 ]
 	[ "$(cli a dbsize)" = 6 ]
 	grep -q 'delete that counter, whose name is too long to be shown$' <<<"$told"
 	cli a flushall >/dev/null
 	# in a shell
 	for key in -x --foreign "it's" 'a b' '$(touch x)' '*'; do
-		cli a hset "redlock:{$key}:state:$key" holder $'token x\nttl 60000\n' >/dev/null
+		cli a hset "$key:redlock:{$key}:state" holder $'token x\nttl 60000\n' >/dev/null
 		cli a set "$key" x >/dev/null
 		doctor 1
 		sh -c "PATH=${REDLOCK%/*}:\$PATH REDLOCK_URL=$url $(cure_for "$key") --now --confirm=\"\$0\"" "$key"
@@ -801,12 +801,17 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 	grep -o 'ACL SETUSER .* +zadd$' <<<"$told" | redis-cli -s "$T/a.sock"
 	doctor 0
 }
-tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;; esac; }
+state() { # of a key
+	case $1 in
+	*{*}*) echo "$1:redlock:state" ;;
+	*) echo "$1:redlock:{$1}:state" ;;
+	esac
+}
 
 @test "bytes that a terminal must not see are escaped, in text and in JSON" {
 	local key=$'k\e]0;x\a\xff'
 
-	cli a hset "redlock:{$key}:state:$key" holder x >/dev/null
+	cli a hset "$key:redlock:{$key}:state" holder x >/dev/null
 	cli a set "$key" x >/dev/null
 	doctor 1
 	finds wrong keys 'k\\x1b\]0;x\\x07\\xff: no expiry' 'force-release KEY$'
@@ -817,10 +822,10 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 
 @test "many keys are gone through page by page; many faults are told only so often" {
 	cli a eval 'for i = 1, 20000 do
-			redis.call("hset", "redlock:{k" .. i .. "}:state:k" .. i, "fence", i)
+			redis.call("hset", "k" .. i .. ":redlock:{k" .. i .. "}:state", "fence", i)
 		end
 		for i = 1, 30 do
-			redis.call("hset", "redlock:{l" .. i .. "}:state:l" .. i, "fence", 1)
+			redis.call("hset", "l" .. i .. ":redlock:{l" .. i .. "}:state", "fence", 1)
 			redis.call("set", "l" .. i, 1)
 		end' 0 >/dev/null
 	doctor 1
@@ -901,10 +906,10 @@ quorum_gone() { cli gs1 sentinel ckquorum g 2>&1 | grep -q NOQUORUM; }
 	doctor 1 job
 	finds wrong keys 'job: no expiry'
 	cluster_cli "$(cluster_owner job)" \
-		hset 'redlock:{job}:state:job' holder x >/dev/null
+		hset 'job:redlock:{job}:state' holder x >/dev/null
 	doctor 1
 	finds wrong keys 'job: no expiry'
-	cluster_cli "$(cluster_owner job)" del job 'redlock:{job}:state:job' \
+	cluster_cli "$(cluster_owner job)" del job 'job:redlock:{job}:state' \
 		>/dev/null
 	on "redis://$(node_at c1)"
 	doctor 1

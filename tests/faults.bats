@@ -199,7 +199,7 @@ eight_contend() { # N
 	tell "$(holds) holds; ended with: $(sort "$T/ended" | uniq -c | tr -s ' \n' ' ')"
 }
 drop_line() {
-	on_all del 'redlock:{job}:queue:job' 'redlock:{job}:alive:job' >/dev/null
+	on_all del 'job:redlock:{job}:queue' 'job:redlock:{job}:alive' >/dev/null
 }
 all_restart() { # NAME...: none before all are dead
 	local n
@@ -381,7 +381,7 @@ is_next() {
 	[ "$(holds)" = 1 ]
 	wait_until have 0
 }
-waits_at() { [ "$(cli "$1" zcard 'redlock:{job}:queue:job')" = 1 ]; } # NAME
+waits_at() { [ "$(cli "$1" zcard 'job:redlock:{job}:queue')" = 1 ]; } # NAME
 
 @test "R44 N6 the releases of a waiter go unanswered on two of three: it is next all the same" {
 	unheard a b

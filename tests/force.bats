@@ -44,10 +44,10 @@ waits_in_line() { # [COMMAND...]: $waiter, with the witness
 	waiter=$!
 	wait_until in_line 1
 }
-in_line() { [ "$(cli a zcard 'redlock:{job}:queue:job')" = "$1" ]; }
+in_line() { [ "$(cli a zcard 'job:redlock:{job}:queue')" = "$1" ]; }
 ran() { [ "$(holds)" = "$1" ]; } # so many commands, to their end
 entry() { # NAME in the last entry of the history, or of server $2
-	cli "${2-a}" --raw xrevrange 'redlock:{job}:log:job' + - count 1 |
+	cli "${2-a}" --raw xrevrange 'job:redlock:{job}:log' + - count 1 |
 		sed -n "s/^$1 //p"
 }
 
@@ -58,7 +58,7 @@ entry() { # NAME in the last entry of the history, or of server $2
 		-- sh -c 'echo \$PPID >\"$T/on\"; exec linger' >'$T/out' 2>'$T/inner' 3>&- &
 		while [ ! -s '$T/on' ]; do sleep 0.05; done
 		redis-cli -s '$T/a.sock' del \
-			\"redlock:{job}:sharers:\$REDLOCK_TOKEN:job\""
+			\"job:redlock:{job}:sharers:\$REDLOCK_TOKEN\""
 	force 0 --grace 8s
 	[ "$(cli a exists job)" = 0 ]
 	wait_until gone "$(cat "$T/on")"
@@ -82,7 +82,7 @@ asked_and_forgotten() { # PID KEY...
 }
 # It has asked again, or noted that it does not know whom, or it has ended.
 looked_again() {
-	[ -n "$(cli a --raw keys 'redlock:*:[gs][rh]a[nr]*')" ] || gone "$forcer"
+	[ -n "$(cli a --raw keys '*:redlock:*:[gs][rh]a[nr]*')" ] || gone "$forcer"
 }
 
 @test "R42 force-release: the server forgets that the holder was asked, and who it is: it is asked again" {
@@ -203,7 +203,7 @@ forgets_reader() { # PATTERN
 	contains "$T/err" "the lock was taken away (force-release) by"
 	[ "$(entry outcome)" = forced ]
 	[ -n "$(entry by)" ]
-	[ "$(cli a xlen 'redlock:{job}:log:job')" = 1 ]
+	[ "$(cli a xlen 'job:redlock:{job}:log')" = 1 ]
 	free job
 }
 
@@ -311,7 +311,7 @@ when_asked() {
 	redlock -k job --min-hold 61s -- true
 	force 0
 	free job
-	[ "$(cli a xlen 'redlock:{job}:log:job')" = 1 ]
+	[ "$(cli a xlen 'job:redlock:{job}:log')" = 1 ]
 }
 
 @test "force-release --foreign: a string, one without expiry, and another type; without it nothing is done" {
@@ -374,7 +374,7 @@ when_asked() {
 	for i in 1 2 3; do
 		wait_until contains "$T/result.$i" '"outcome":"forced","exit":125'
 	done
-	[ "$(cli a xlen 'redlock:{job}:log:job')" = 3 ]
+	[ "$(cli a xlen 'job:redlock:{job}:log')" = 3 ]
 	free job
 }
 
@@ -405,7 +405,7 @@ when_asked() {
 	force 0 --now
 	forced
 	wait_until free job
-	[ "$(cli a exists 'redlock:{job}:slot:1:job')" = 0 ]
+	[ "$(cli a exists 'job:redlock:{job}:slot:1')" = 0 ]
 }
 
 @test "force-release: runs inside runs are asked as well, and stop" {
@@ -497,7 +497,7 @@ asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 @test "force-release: what a minority of three masters keeps is taken, too" {
 	several 3
 	cli a set job lost-and-found px 60000 >/dev/null
-	cli a hset 'redlock:{job}:state:job' holder $'token lost-and-found\nttl 60000\nsince 5\nhost web1\n' \
+	cli a hset 'job:redlock:{job}:state' holder $'token lost-and-found\nttl 60000\nsince 5\nhost web1\n' \
 		>/dev/null
 	force 0 --grace 300ms
 	have 0
@@ -522,7 +522,7 @@ asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 	local rights
 
 	rights=$(rights_in_manual)
-	cli a acl setuser joe on '>pw' '~job*' '~redlock:{job*' $rights >/dev/null
+	cli a acl setuser joe on '>pw' '~job*' $rights >/dev/null
 	url=unix://joe:pw@$T/a.sock
 	begin -t 2s -K 200ms -- "${runs[@]}"
 	force 0

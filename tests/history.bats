@@ -7,7 +7,7 @@ load lib/sentinel
 load lib/cluster
 load lib/masters
 
-log='redlock:{job}:log:job'
+log='job:redlock:{job}:log'
 
 # The entries of NAME, the oldest first: a line each, "token=... host=... fence=...",
 # with the lines of who it was and of what became of it.
@@ -88,7 +88,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	redlock -q -k job -n -- true && false
 	redlock -q -k job -w 100ms -- true && false
 	helper "$REDLOCK" -q -u "$url" -k job -- true
-	wait_until eval '[ "$(cli a zcard "redlock:{job}:queue:job")" = 1 ]'
+	wait_until eval '[ "$(cli a zcard "job:redlock:{job}:queue")" = 1 ]'
 	kill -TERM $!
 	wait $! || true
 	end_hold
@@ -172,7 +172,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 @test "several keys: an entry for each" {
 	redlock -k job -k other -- true
 	written 1
-	[ "$(entries a 'redlock:{other}:log:other' | wc -l)" = 1 ]
+	[ "$(entries a 'other:redlock:{other}:log' | wc -l)" = 1 ]
 }
 
 @test "--min-hold and --once-per keep their entry" {
@@ -824,7 +824,7 @@ wakes_in_vain() {
 }
 
 # Readers of "job", see src/lua/readers.lua.
-readers='redlock:{job}:readers:job'
+readers='job:redlock:{job}:readers'
 reads() { cli a zrange "$readers" 0 -1 | grep -q "^pid $1$"; }
 nobody_reads() { [ "$(cli a exists "$readers")" = 0 ]; }
 one_lapsed() { [ "$(cli a zcount "$readers" '(0' "$(now_ms)")" = 1 ]; }
@@ -914,7 +914,7 @@ held_by_score() { # MS: the reader has renewed its lease
 	"$REDLOCK" -u "$url" force-release --now --confirm job job
 	nobody_reads
 	"$REDLOCK" -u "$url" lock -s job -t 1s >/dev/null
-	cli a hdel 'redlock:{job}:state:job' holder >/dev/null
+	cli a hdel 'job:redlock:{job}:state' holder >/dev/null
 	"$REDLOCK" -u "$url" force-release --now --foreign --confirm job job
 	nobody_reads
 	written 1

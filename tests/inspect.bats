@@ -23,7 +23,7 @@ json() {
 	as_in_manual "$answer" 'assert '"$2"', d'
 }
 shows() { grep -Eqx -- " *$1" <<<"$answer" || { echo "$answer" >&2; return 1; }; }
-in_line() { [ "$(cli a zcard "redlock:{job}:queue:job")" = "$1" ]; }
+in_line() { [ "$(cli a zcard "job:redlock:{job}:queue")" = "$1" ]; }
 
 # ---- what a person needs ----
 
@@ -32,7 +32,7 @@ in_line() { [ "$(cli a zcard "redlock:{job}:queue:job")" = "$1" ]; }
 all_values() {
 	local key
 
-	for key in $(cli a keys 'redlock:*'); do
+	for key in $(cli a keys '*redlock:*'); do
 		cli a eval "local key, all = KEYS[1], {}
 			local function change(v) return (v:gsub(ARGV[1], ARGV[2])) end
 			if redis.call('type', key).ok == 'string' then
@@ -83,7 +83,7 @@ all_values() {
 	shows 'since     20[0-9-]* [0-9:]* [A-Z]+ \([0-9.]*m?s ago\)'
 	shows 'lease     (20\.0|1[0-9]\.[0-9])s left of 20\.0s'
 	shows "token     $(cli a get job)"
-	shows "fence     $(cli a hget 'redlock:{job}:state:job' fence)"
+	shows "fence     $(cli a hget 'job:redlock:{job}:state' fence)"
 	[[ $answer != *"problems"* && $answer != *renewed* ]]
 	json 0 "d['state'] == 'held' and d['role'] == 'holder' and \
 d['holder']['pid'] == $tool and d['holder']['ci_url'].endswith('/7') and \
@@ -114,7 +114,7 @@ ran_at_least() { [ "$(scripts_run a)" -ge "$1" ]; }
 # A lock that was renewed so often, as redlock leaves it: on NODE, TIMES
 forge() {
 	cli "$1" set job tok px 60000
-	cli "$1" hset 'redlock:{job}:state:job' renewed "$2" holder \
+	cli "$1" hset 'job:redlock:{job}:state' renewed "$2" holder \
 		$'token tok\nttl 60000\nsince 1790000000000\nhost web1\npid 12\nuser ann\ncommand x\n'
 }
 
@@ -152,14 +152,14 @@ forge() {
 and [w['place'] for w in d['waiters']] == [1, 2, 3] and d['in_line'] == 3 \
 and d['waiters'][1]['shared'] and d['waiters'][2]['slots'] == 3"
 	kill_helpers || true
-	cli a del 'redlock:{job}:queue:job' >/dev/null
+	cli a del 'job:redlock:{job}:queue' >/dev/null
 }
 
 @test "a free lock: status 1, the last fence; of several keys the worst status" {
 	redlock -k job -- true
 	inspect 1 job
 	[[ $answer == "job: free"* ]]
-	shows "counter   $(cli a hget 'redlock:{job}:state:job' fence)"
+	shows "counter   $(cli a hget 'job:redlock:{job}:state' fence)"
 	json 1 "d['state'] == 'free' and 'token' not in d and d['fence'] > 0"
 	start -k other -- sleep 61.3
 	wait_until held other
@@ -227,7 +227,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	shows '- the key holds a list, .*--foreign.*'
 	json 0 "d['type'] == 'list'"
 	cli a del job >/dev/null
-	cli a hset 'redlock:{job}:state:job' fence many >/dev/null
+	cli a hset 'job:redlock:{job}:state' fence many >/dev/null
 	inspect 1 job
 	shows '- the fence counter is not a number: .*'
 	cli a flushall >/dev/null
@@ -237,7 +237,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	local at=$(($(date +%s) - 12))
 
 	cli a set job foreign px 60000 >/dev/null
-	cli a zadd 'redlock:{job}:queue:job' "${at}000000" \
+	cli a zadd 'job:redlock:{job}:queue' "${at}000000" \
 		$'dead-token 30000 1 -\nhost gone\npid 7\n' >/dev/null
 	inspect 0 job
 	shows '1 .*\(silent\)'
@@ -293,7 +293,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	REDISCLI_AUTH=x inspect 0 --user looker job
 	shows 'waiting   1'
 	kill_helpers || true
-	cli a del 'redlock:{job}:queue:job' >/dev/null
+	cli a del 'job:redlock:{job}:queue' >/dev/null
 }
 
 @test "a missing right is told: the lock is not taken for free, nor for another program's" {

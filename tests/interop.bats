@@ -78,7 +78,7 @@ calls() { # of the commands that match, since `no_calls`
 }
 no_calls() { cli a config resetstat >/dev/null; }
 called() { [ "$(calls "$1")" -ge "$2" ]; } # COMMANDS N
-in_line() { [ "$(cli a zcard "redlock:{job}:queue:job")" = "$1" ]; }
+in_line() { [ "$(cli a zcard "job:redlock:{job}:queue")" = "$1" ]; }
 
 # ---- one of each ----
 

@@ -11,7 +11,7 @@ alone='flock -n -x "$T/rw" -c "$0" || echo "$1 is not alone" >>"$T/errors"'
 together='flock -n -s "$T/rw" -c "$0" || echo "$1 is with a writer" >>"$T/errors"'
 declare -gA pid # bats reads this file in a function
 waiting=0
-queue='redlock:{job}:queue:job'
+queue='job:redlock:{job}:queue'
 in_line() { [ "$(cli a zcard "$queue")" = "$1" ]; }
 begun() { [ -e "$T/on.$1" ]; }
 
@@ -192,7 +192,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 		echo cut 0 >'$T/px'
 		'$REDLOCK' -q -u 'unix://$T/px.sock' -k job -w 5s -- sh -c '
 			redis-cli -s $T/a.sock --raw zrange \
-			redlock:{job}:sharers:\$REDLOCK_TOKEN:job 0 -1 |
+			job:redlock:{job}:sharers:\$REDLOCK_TOKEN 0 -1 |
 			grep -c \"^[0-9a-f-]* \" >$T/count; echo cut 0 >$T/px
 			echo ran >>$T/ran' &
 		while ! grep -q cut '$T/px.log'; do sleep 0.05; done
@@ -261,7 +261,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 		redis-cli -s '$T/a.sock' flushall
 		# until the inner one has renewed
 		while ! redis-cli -s '$T/a.sock' exists \
-			\"redlock:{job}:sharers:\$REDLOCK_TOKEN:job\" | grep -q 1; do
+			\"job:redlock:{job}:sharers:\$REDLOCK_TOKEN\" | grep -q 1; do
 		sleep 0.05; done" >/dev/null 2>&1
 	busy
 	let_go in
@@ -478,11 +478,11 @@ forgotten_in() { # MS, at most; who lost it may be unaware of it till then
 	cli a flushall >/dev/null
 }
 renewals() {
-	cli a hget 'redlock:{job}:state:job' renewed
+	cli a hget 'job:redlock:{job}:state' renewed
 }
 delete_shared() { # the lock, and who shares it
 	cli a eval "return redis.call('del', 'job',
-		unpack(redis.call('keys', 'redlock:{job}:sharers:*')))" 0
+		unpack(redis.call('keys', 'job:redlock:{job}:sharers:*')))" 0
 }
 
 heals_for_a_long_reader() { # HOW the lock goes
@@ -578,7 +578,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 	ended first
 	client x "$together" -N 2 -t 10s
 	running x
-	cli a del 'redlock:{job}:state:job' >/dev/null
+	cli a del 'job:redlock:{job}:state' >/dev/null
 	thawed w
 	running w
 	[ "$(fence_of w)" != "$(fence_of x)" ]
@@ -597,8 +597,8 @@ heals_for_a_long_reader() { # HOW the lock goes
 	read -r key fence one two rest <"$T/env"
 	[ "$key" = b ]
 	[ "$fence" = "$one" ]
-	[ "$one" = "$(($(cli a hget 'redlock:{b}:state:b' fence) - 1))" ]
-	[ "$two" = "$(($(cli a hget 'redlock:{a}:state:a' fence) - 1))" ]
+	[ "$one" = "$(($(cli a hget 'b:redlock:{b}:state' fence) - 1))" ]
+	[ "$two" = "$(($(cli a hget 'a:redlock:{a}:state' fence) - 1))" ]
 	[ "$rest" = '' ]
 	[ "$(sort -u "$T/tokens" | grep -c .)" = 2 ]
 	free a
@@ -813,8 +813,8 @@ heals_for_a_long_reader() { # HOW the lock goes
 	for n in a b c; do client $n "$stays" -N 3; done
 	running a b c
 	cli a flushall >/dev/null
-	for n in '' redlock:{job}:slot:1: redlock:{job}:slot:2:; do
-		wait_until held "${n}job"
+	for n in job 'job:redlock:{job}:slot:1' 'job:redlock:{job}:slot:2'; do
+		wait_until held "$n"
 	done
 	busy -N 3
 	for n in a b c; do let_go $n; done
@@ -826,11 +826,11 @@ heals_for_a_long_reader() { # HOW the lock goes
 	running a
 	client b "$stays" -N 2
 	running b
-	cli a set 'redlock:{job}:slot:1:job' thief px 3000 >/dev/null
+	cli a set 'job:redlock:{job}:slot:1' thief px 3000 >/dev/null
 	ended b 125
 	let_go a
 	ended a
-	cli a del 'redlock:{job}:slot:1:job' >/dev/null
+	cli a del 'job:redlock:{job}:slot:1' >/dev/null
 }
 
 @test "slots: a holder that is killed keeps its slot for --min-hold, counted from its own grant" {
@@ -841,10 +841,10 @@ heals_for_a_long_reader() { # HOW the lock goes
 	running a
 	kill -KILL "${pid[a]}"
 	wait_until rests
-	at_least 1000 "$(cli a pttl 'redlock:{job}:slot:1:job')"
+	at_least 1000 "$(cli a pttl 'job:redlock:{job}:slot:1')"
 	redlock unlock job --token "$other"
 }
-rests() { [[ $(cli a get 'redlock:{job}:slot:1:job') = *' rest' ]]; }
+rests() { [[ $(cli a get 'job:redlock:{job}:slot:1') = *' rest' ]]; }
 
 @test "slots: a killed holder's slot is given back, a dead machine's ends" {
 	client a "$stays" -N 2
@@ -978,7 +978,7 @@ rests() { [[ $(cli a get 'redlock:{job}:slot:1:job') = *' rest' ]]; }
 	crash dead
 	# for longer than the dead one's lease
 	for i in {1..25}; do held job; sleep 0.1; done
-	[ "$(cli a zcount "redlock:{job}:sharers:$(lock):job" 1 +inf)" = 1 ]
+	[ "$(cli a zcount "job:redlock:{job}:sharers:$(lock)" 1 +inf)" = 1 ]
 	let_go live
 	local t0=$(now_ms)
 	running w
@@ -1045,7 +1045,7 @@ rests() { [[ $(cli a get 'redlock:{job}:slot:1:job') = *' rest' ]]; }
 	let_go w
 	running first
 	kill -STOP "${pid[first]}"
-	cli a del job 'redlock:{job}:state:job' >/dev/null
+	cli a del job 'job:redlock:{job}:state' >/dev/null
 	kill -CONT "${pid[second]}"
 	wait_until in_line 1
 	kill -CONT "${pid[first]}"
@@ -1066,7 +1066,7 @@ forgets_readers() {
 
 	reader r1 -t 2500ms
 	running r1
-	readers="redlock:{job}:sharers:$(lock):job"
+	readers="job:redlock:{job}:sharers:$(lock)"
 	kill -STOP "${pid[r1]}"
 	wait_until stopped "${pid[r1]}"
 	cli a del "$readers" >/dev/null
@@ -1267,7 +1267,7 @@ goes_on() { # HOW KIND...
 }
 renewed_by_now() {
 	gone "${pid[r2]}" ||
-		[[ $(cli a zrange "redlock:{job}:sharers:$(lock):job" 0 -1) = *" 2500 1 r"* ]]
+		[[ $(cli a zrange "job:redlock:{job}:sharers:$(lock)" 0 -1) = *" 2500 1 r"* ]]
 }
 
 @test "R41 readers: an older counter comes back, and one ends: the one that is forgotten goes on" {
@@ -1591,13 +1591,13 @@ forgets_the_join() { # HOW T_IN LEAST
 	contains "$T/result" '"outcome":"already-ran","exit":0'
 	redlock -k job -- sh -c "echo plain >>'$T/runs'"
 	[ "$(cat "$T/runs" | tr '\n' ' ')" = '1 plain ' ]
-	wait_until eval '[ "$(cli a exists "redlock:{job}:once:job")" = 0 ]'
+	wait_until eval '[ "$(cli a exists "job:redlock:{job}:once")" = 0 ]'
 	redlock -k job --once-per 1500ms -- sh -c "echo 3 >>'$T/runs'"
 	contains "$T/runs" 3
 }
 
 # how many ms the mark lasts
-mark_lasts() { cli a pttl 'redlock:{job}:once:job'; }
+mark_lasts() { cli a pttl 'job:redlock:{job}:once'; }
 
 @test "--once-per counts from the start of the run, and a longer run leaves no mark" {
 	redlock -k job --once-per 60s -- sleep 0.5
@@ -1607,7 +1607,7 @@ mark_lasts() { cli a pttl 'redlock:{job}:once:job'; }
 	run redlock -k job --once-per 60s -- true
 	at=$(date -d "$(sed -n 's/.* at \(20[^;]*\);.*/\1/p' <<<"$output")" +%s)
 	below "$at" "$began"
-	cli a del 'redlock:{job}:once:job' >/dev/null
+	cli a del 'job:redlock:{job}:once' >/dev/null
 	redlock -k job --once-per 200ms -- sleep 0.3
 	[ "$(mark_lasts)" = -2 ]
 }
@@ -1618,7 +1618,7 @@ mark_lasts() { cli a pttl 'redlock:{job}:once:job'; }
 
 		shift 2
 		run "-$want" redlock -q -k job --once-per 60s --once-counts any "$@"
-		[ "$(cli a exists 'redlock:{job}:once:job')" = "$marks" ]
+		[ "$(cli a exists 'job:redlock:{job}:once')" = "$marks" ]
 		[ "$marks" = 0 ] ||
 			run -0 redlock -k job --once-per 60s -- touch "$T/again"
 		[ ! -e "$T/again" ]
@@ -1637,7 +1637,7 @@ mark_lasts() { cli a pttl 'redlock:{job}:once:job'; }
 	wait_until exists "$T/on"
 	kill -9 "$tool"
 	wait_until lock_is_free
-	[ "$(cli a exists 'redlock:{job}:once:job')" = 1 ]
+	[ "$(cli a exists 'job:redlock:{job}:once')" = 1 ]
 }
 
 @test "--once-per: a failure, a kill and a loss leave no mark" {
@@ -1645,7 +1645,7 @@ mark_lasts() { cli a pttl 'redlock:{job}:once:job'; }
 	run redlock -q -k job --once-per 60s -- sh -c 'kill -9 $$'
 	run -127 redlock -q -k job --once-per 60s -- /no/such
 	run redlock -q -k job --once-per 60s --max-hold 50ms -- sleep 5
-	[ "$(cli a exists 'redlock:{job}:once:job')" = 0 ]
+	[ "$(cli a exists 'job:redlock:{job}:once')" = 0 ]
 	redlock -k job --once-per 60s -- touch "$T/ran"
 	[ -e "$T/ran" ]
 }
@@ -1735,12 +1735,12 @@ mark_lasts() { cli a pttl 'redlock:{job}:once:job'; }
 		linger until "$1/end"' "$REDLOCK" "$T"
 	tool=$!
 	wait_until exists "$T/outer"
-	record=$(cli a hget 'redlock:{job}:state:job' holder)
+	record=$(cli a hget 'job:redlock:{job}:state' holder)
 	: >"$T/go"
 	wait_until exists "$T/inner"
-	shared="redlock:{job}:sharers:$(cli a get job):job"
+	shared="job:redlock:{job}:sharers:$(cli a get job)"
 	# as if the server had come back without the join
-	cli a hset 'redlock:{job}:state:job' holder "$record"$'\n' >/dev/null
+	cli a hset 'job:redlock:{job}:state' holder "$record"$'\n' >/dev/null
 	cli a del "$shared" >/dev/null
 	wait_until eval '[ "$(cli a exists "$shared")" = 1 ]'
 	: >"$T/end"

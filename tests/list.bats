@@ -43,9 +43,14 @@ forge() {
 
 	record=$'token tok\nttl 60000\nsince 1790000000000\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n'
 	cli "$1" set "$2" tok px 60000 >/dev/null
-	cli "$1" hset "redlock:{$(tag "$2")}:state:$2" renewed 23 holder "$record" >/dev/null
+	cli "$1" hset "$(state "$2")" renewed 23 holder "$record" >/dev/null
 }
-tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;; esac; }
+state() { # of a key
+	case $1 in
+	*{*}*) echo "$1:redlock:state" ;;
+	*) echo "$1:redlock:{$1}:state" ;;
+	esac
+}
 
 # ---- one server ----
 
@@ -54,7 +59,7 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	[ -z "$output" ]
 	quiet
 	cli a set other 1 >/dev/null
-	cli a hset 'redlock:{job}:state:job' fence 1 >/dev/null
+	cli a hset 'job:redlock:{job}:state' fence 1 >/dev/null
 	list 0
 	[ -z "$output" ]
 	list 0 --json
@@ -66,7 +71,7 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	USER=ann LOGNAME=ann start -k job -t 20s -- sleep 61.3
 	wait_until held job
 	helper "$REDLOCK" -q -u "$url" -k job -- true
-	wait_until eval '[ "$(cli a zcard "redlock:{job}:queue:job")" = 1 ]'
+	wait_until eval '[ "$(cli a zcard "job:redlock:{job}:queue")" = 1 ]'
 	forge a another
 	list 0
 	quiet
@@ -76,7 +81,7 @@ tag() { case $1 in *{*}*) local t=${1#*\{} && echo "${t%%\}*}" ;; *) echo "$1" ;
 	json "k == ['another', 'job'] and of['job']['in_line'] == 1 and \
 of['job']['holder']['pid'] == $tool and of['job']['role'] == 'holder' and \
 of['job']['token'] == '$(cli a get job)' and d['scope'] == 'shared' and \
-of['job']['fence'] == $(cli a hget 'redlock:{job}:state:job' fence) and \
+of['job']['fence'] == $(cli a hget 'job:redlock:{job}:state' fence) and \
 of['another']['renewals'] == 23 and d['nodes'][0]['state'] == 'up'"
 	list 0 --waiting
 	[ "$(keys)" = 'job ' ]
@@ -84,7 +89,7 @@ of['another']['renewals'] == 23 and d['nodes'][0]['state'] == 'up'"
 	[ "$(keys)" = 'another ' ]
 	list 0 x
 	[ -z "$output" ]
-	cli a del another 'redlock:{another}:state:another' >/dev/null
+	cli a del another 'another:redlock:{another}:state' >/dev/null
 	kill "$tool"
 }
 
@@ -134,7 +139,7 @@ of['foreign']['role'] == 'foreign' and of['foreign']['state'] == 'held'"
 }
 
 @test "waited for and held by nobody: free, and --held does not show it" {
-	cli a zadd 'redlock:{job}:queue:job' 1790000000000000 \
+	cli a zadd 'job:redlock:{job}:queue' 1790000000000000 \
 		$'tok 30000 1 -\nhost web1\n' >/dev/null
 	list 0
 	shows job 'free +1'
@@ -150,12 +155,13 @@ of['foreign']['role'] == 'foreign' and of['foreign']['state'] == 'held'"
 }
 
 @test "a record whose lock is gone, and names that only look like ours, are no locks" {
-	cli a hset 'redlock:{job}:state:job' holder $'token tok\n' >/dev/null
-	cli a hset 'redlock:{other}:state:job' holder $'token tok\n' >/dev/null
-	cli a set 'redlock:{' 1 >/dev/null
-	cli a hset 'redlock:{x}:state:' holder 1 >/dev/null
-	cli a set 'redlock:{x}:queue' 1 >/dev/null
-	cli a set 'redlock:{x}:queue:x' 1 >/dev/null # of another type
+	cli a hset 'job:redlock:{job}:state' holder $'token tok\n' >/dev/null
+	cli a hset 'job:redlock:{other}:state' holder $'token tok\n' >/dev/null
+	cli a set ':redlock:{' 1 >/dev/null
+	cli a hset ':redlock:{}:state' holder 1 >/dev/null
+	cli a set ':redlock:state' 1 >/dev/null
+	cli a set 'redlock:{x}::state' 1 >/dev/null
+	cli a set 'x:redlock:{x}:queue' 1 >/dev/null # of another type
 	list 0
 	[ -z "$output" ]
 	quiet
@@ -203,7 +209,7 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 	    got = []
 	    for _ in range(int(f.readline()[1:])):
 	        got.append(f.read(int(f.readline()[1:]) + 2)[:-2].decode())
-	    return sorted(k for k in got if not k.startswith('redlock:{'))
+	    return sorted(k for k in got if not ':redlock:' in k)
 	for _ in range(150):
 	    p = ''.join(random.choice('ab*?[]^-\\') for _ in range(random.randint(1, 6)))
 	    out = subprocess.run([sys.argv[2], 'list', '-u', sys.argv[3], '--json', '--', p],
@@ -217,8 +223,8 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 @test "300 locks, each once, with waiters, and one server command for each" {
 	for ((i = 0; i < 300; i++)); do
 		printf 'SET k%d tok PX 60000\n' $i
-		printf 'HSET redlock:{k%d}:state:k%d holder "token tok\\nttl 60000\\nhost web%d\\n"\n' $i $i $((i % 7))
-		printf 'ZADD redlock:{k%d}:queue:k%d 1790000000000000 "w%d 30000 1 -\\nhost x\\n"\n' $i $i $i
+		printf 'HSET k%d:redlock:{k%d}:state holder "token tok\\nttl 60000\\nhost web%d\\n"\n' $i $i $((i % 7))
+		printf 'ZADD k%d:redlock:{k%d}:queue 1790000000000000 "w%d 30000 1 -\\nhost x\\n"\n' $i $i $i
 	done | cli a --pipe >/dev/null
 	"$REDLOCK" list -u "$url" x # knows the script from then on
 	cli a config resetstat >/dev/null
@@ -255,7 +261,7 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 	echo pw >"$T/pw" && chmod 600 "$T/pw"
 	list 77 --user joe --password-file "$T/pw"
 	[[ $stderr == *scan* ]]
-	cli a acl setuser joe +scan resetkeys '~job' '~redlock:{job}*' >/dev/null
+	cli a acl setuser joe +scan resetkeys '~job' '~job:redlock:*' >/dev/null
 	list 0 --user joe --password-file "$T/pw"
 	[ "$(keys)" = 'job ' ]
 	[[ $stderr == *'1 lock cannot be read: '* ]]
@@ -429,9 +435,9 @@ cluster_hold() {
 	[ "$(grep -vc '^#' "$T/metrics")" = 1 ]
 	redlock -k 'a "b\' -- true
 	now=$EPOCHSECONDS
-	cli a xadd 'redlock:{a "b\}:log:a "b\' '*' token t fence 1 since 1 held_ms 1 \
+	cli a xadd 'a "b\:redlock:{a "b\}:log' '*' token t fence 1 since 1 held_ms 1 \
 		outcome lost >/dev/null
-	cli a xadd 'redlock:{a "b\}:log:a "b\' '*' token u fence 2 since 1 held_ms 1 \
+	cli a xadd 'a "b\:redlock:{a "b\}:log' '*' token u fence 2 since 1 held_ms 1 \
 		outcome forced >/dev/null
 	start -k 'a "b\' -- sleep 61.3
 	wait_until eval '[ "$(cli a exists "a \"b\\")" = 1 ]'
@@ -487,7 +493,7 @@ cluster_hold() {
 	# of 80 columns: who and how it ended, whole; the fence is left out
 	cli a flushall >/dev/null
 	"$REDLOCK" lock -q -u "$url" "deploy" -t 1m >/dev/null
-	cli a xadd 'redlock:{deploy}:log:deploy' '*' token t fence 7 host web1 user joe pid 4711 \
+	cli a xadd 'deploy:redlock:{deploy}:log' '*' token t fence 7 host web1 user joe pid 4711 \
 		command deploy.sh since 1763726400000 waited_ms 60000 held_ms 90000 \
 		outcome forced signal 15 by 'ann on ops: wrong branch' >/dev/null
 	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x80 -- \
@@ -496,7 +502,7 @@ cluster_hold() {
 	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x80 -- \
 		"$REDLOCK" history -u "$url" deploy
 	[[ ${lines[0]} =~ ^WHEN\ +WHO\ +COMMAND\ +WAITED\ +HELD\ +OUTCOME ]]
-	cli a xadd 'redlock:{deploy}:log:deploy' '*' token u fence 8 host web1 user joe \
+	cli a xadd 'deploy:redlock:{deploy}:log' '*' token u fence 8 host web1 user joe \
 		command sh reason "$reason" since 1763726500000 held_ms 1 outcome ran >/dev/null
 	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x80 -- \
 		"$REDLOCK" history -u "$url" deploy

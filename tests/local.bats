@@ -144,7 +144,7 @@ has_looked() { [ "$(looked)" -ge "$1" ]; }
 	private del dead >/dev/null
 	wait_until idle_gone
 }
-in_line() { [ "$(private zcard 'redlock:{job}:queue:job')" = "$1" ]; }
+in_line() { [ "$(private zcard 'job:redlock:{job}:queue')" = "$1" ]; }
 
 @test "local: fences grow on across servers that come and go" {
 	for i in 1 2 3; do
@@ -320,7 +320,7 @@ ends_at() {
 	local token fence was whom
 	token=$(locally lock -n -t 1h job)
 	was=$(ends_at)
-	fence=$(private hget 'redlock:{job}:state:job' fence)
+	fence=$(private hget 'job:redlock:{job}:state' fence)
 	for whom in server keeper both; do
 		kill_the $whom
 		wait_until nobody_serves
@@ -329,7 +329,7 @@ ends_at() {
 		at_least $(($(ends_at) - was)) -1
 		at_least 1 $(($(ends_at) - was))
 		[ "$(private get job)" = "$token" ]
-		[ "$(private hget 'redlock:{job}:state:job' fence)" = "$fence" ]
+		[ "$(private hget 'job:redlock:{job}:state' fence)" = "$fence" ]
 	done
 	locally extend -t 2h --token "$token" job
 	at_least "$(ends_at)" $((was + 3000000))

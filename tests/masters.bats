@@ -155,7 +155,7 @@ fence_on() { # NAME: at least the holder's
 	for n in a b c; do
 		wait_until fence_on "$n"
 		[ "$(cli "$n" pttl job)" -gt 500 ]
-		[ "$(cli "$n" hexists 'redlock:{job}:state:job' holder)" = 1 ]
+		[ "$(cli "$n" hexists 'job:redlock:{job}:state' holder)" = 1 ]
 	done
 	lacks "$T/err" SIGTERM
 	let_go
@@ -185,7 +185,7 @@ reads_on() { # NODE N: that node has N readers
 	local group
 
 	group=$(cli "$1" get job)
-	[ "$(cli "$1" zcount "redlock:{job}:sharers:$group:job" 1 +inf)" = "$2" ]
+	[ "$(cli "$1" zcount "job:redlock:{job}:sharers:$group" 1 +inf)" = "$2" ]
 }
 @test "S30 R11 readers are repaired on a node that was down, and outlive the death of another" {
 	several 3
@@ -387,6 +387,25 @@ let_in_go() {
 	ends_with 0
 }
 
+@test "S34 one of three masters is a replica for a moment: the others are a quorum" {
+	several 3
+	cli b replicaof "$(random_address)" 1
+	redlock -k job -n -- witness "$T" 2>"$T/err"
+	[ "$(holds)" = 1 ]
+	contains "$T/err" 'b.sock: READONLY'
+	contains "$T/err" 'it does not vote'
+	[ "$(wc -l <"$T/err")" = 1 ]
+	# all of them, until one of them is a master again
+	cli a replicaof "$(random_address)" 1
+	start -k job -w 20s -- witness "$T"
+	wait_until eval '[ "$(grep -c READONLY "$T/err")" = 2 ]'
+	cli b replicaof no one
+	finish
+	[ "$status" = 0 ]
+	[ "$(holds)" = 2 ]
+	cli a replicaof no one
+}
+
 @test "S34 a replica that is needed for a quorum is refused" {
 	several 2
 	cli b replicaof "$(random_address)" 1
@@ -486,7 +505,7 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 	[ "$(cut -d' ' -f1 "$T/on.3")" = "$(cut -d' ' -f1 "$T/on.2")" ]
 	go 1
 	go 3
-	wait_until eval '[ -z "$(holding "redlock:{job}:slot:1:job")" ]'
+	wait_until eval '[ -z "$(holding "job:redlock:{job}:slot:1")" ]'
 	wait_until have 0
 }
 
@@ -591,7 +610,7 @@ waits_for_gun() { # N: its shell has begun to wait
 }
 
 @test "--once-per on three servers: who finds the mark puts it back where it was lost" {
-	local mark='redlock:{job}:once:job' n
+	local mark='job:redlock:{job}:once' n
 
 	several 3
 	redlock -k job --once-per 1m --no-describe --reason first -- witness "$T"
@@ -661,7 +680,7 @@ replica_follows() {
 	wait_until have 0
 	for i in 1 2 3 4 5; do redlock -n -k job -- witness "$T"; done
 	wait_until have 0
-	on_all zcard 'redlock:{job}:queue:job' | sort -u | grep -qx 0
+	on_all zcard 'job:redlock:{job}:queue' | sort -u | grep -qx 0
 }
 
 # ---- who is away ----
@@ -736,7 +755,7 @@ locked() { # NAME
 	first=$(fence)
 	node_freeze c
 	for n in a b; do
-		cli "$n" hset 'redlock:{job}:state:job' fence "$((first - 9))"
+		cli "$n" hset 'job:redlock:{job}:state' fence "$((first - 9))"
 		cli "$n" replicaof 127.0.0.1 1
 		cli "$n" replicaof no one
 	done

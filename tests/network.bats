@@ -25,7 +25,7 @@ proxy_answers() { ${within:+"${within[@]}"} redis-cli -u "$url" ping >/dev/null 
 px() { echo "$*" >"$T/px.new" && mv "$T/px.new" "$T/px"; }
 did() { grep -c -- "$1" "$T/px.log" || true; } # WHAT: how often
 
-counter() { cli a hget 'redlock:{job}:state:job' fence; }
+counter() { cli a hget 'job:redlock:{job}:state' fence; }
 asked() { [ "$(scripts_run a)" -ge "$1" ]; } # so many scripts have run
 
 # Waits until the command is dead: at 0.80 T from a renewal that was at most
@@ -45,7 +45,7 @@ killed_by_deadline() { # MS: the lease length
 }
 # by redlock, when all was dead: a release moves the counter
 released() {
-	[ "$(cli a hget 'redlock:{job}:state:job' fence)" -gt "$(cat "$T/fence")" ]
+	[ "$(cli a hget 'job:redlock:{job}:state' fence)" -gt "$(cat "$T/fence")" ]
 }
 
 # What the kernel does with packets to the server: on_port VERDICT...; pass_all
@@ -381,7 +381,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	forcer=$!
 	wait_until stop_asked
 	counter=$(counter)
-	cli a hset 'redlock:{job}:state:job' fence $((counter - 1000)) \
+	cli a hset 'job:redlock:{job}:state' fence $((counter - 1000)) \
 		moved $((counter - 1000)) >/dev/null
 	wait "$forcer"
 	free job
@@ -677,7 +677,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 @test "foreign: the record of a holder that is gone does not describe the next" {
 	hold 100
 	ends_with 0
-	cli a hset 'redlock:{job}:state:job' holder \
+	cli a hset 'job:redlock:{job}:state' holder \
 		$'token old\nhost elsewhere\n' >/dev/null
 	cli a set job theirs px 400
 	run -75 redlock -k job -n -- witness "$T"

@@ -183,7 +183,7 @@ says() {
 	keep
 	for n in "${names[@]}"; do
 		[ "$(cli "$n" get job)" = "$(cli a get job)" ]
-		[ "$(cli "$n" hget 'redlock:{job}:state:job' fence)" -lt \
+		[ "$(cli "$n" hget 'job:redlock:{job}:state' fence)" -lt \
 			"$(cat "$T/fence")" ] || sum=$((sum + 1))
 	done
 	[ "$sum" -ge 2 ]

@@ -4,7 +4,7 @@
 
 load lib/common
 
-queue='redlock:{job}:queue:job'
+queue='job:redlock:{job}:queue'
 node=a # where the lock under test is
 in_line() { [ "$(cli $node zcard "$queue")" = "$1" ]; }
 use_b() { # [redis-server option...]: a server that may be ill-treated
@@ -221,7 +221,7 @@ cost() { # WAITERS
 	wait "${pid[2]}"
 	[ "$(cat "$T/order")" = 2 ]
 	# nothing was ever handed to it
-	[ "$(cli a exists "redlock:{job}:grant:$token:job")" = 0 ]
+	[ "$(cli a exists "job:redlock:{job}:grant:$token")" = 0 ]
 }
 
 @test "P4 a waiter that died with the grant delays the next one by two seconds at most" {
@@ -255,9 +255,9 @@ cost() { # WAITERS
 	kill -STOP "${pid[1]}"
 	crash "$holder"
 	kill -KILL "$worker"
-	cli a del job 'redlock:{job}:state:job'
+	cli a del job 'job:redlock:{job}:state'
 	redlock -q -k job -n -- true && return 1
-	lock_is "$(cli a --raw hget 'redlock:{job}:state:job' holder |
+	lock_is "$(cli a --raw hget 'job:redlock:{job}:state' holder |
 		sed -n 's/^token //p')"
 	at_least "$(cli a pttl job)" 20000
 	kill -TERM "${pid[1]}"
@@ -293,8 +293,8 @@ cost() { # WAITERS
 		ended_with 1 $((128 + $(kill -l $sig)))
 		in_line 0
 	done
-	[ "$(cli a --raw keys 'redlock:*' | sort | tr '\n' ' ')" = \
-		'redlock:{job}:state:job ' ]
+	[ "$(cli a --raw keys '*redlock:*' | sort | tr '\n' ' ')" = \
+		'job:redlock:{job}:state ' ]
 	kill -KILL "$holder"
 	[ ! -e "$T/order" ]
 }
@@ -437,7 +437,7 @@ cost() { # WAITERS
 	waiting=0
 	line 2 --supersede
 	# the word for it is lost
-	cli a --raw keys 'redlock:*:grant:*' | while read -r k; do
+	cli a --raw keys '*:grant:*' | while read -r k; do
 		cli a del "$k" >/dev/null
 	done
 	cli a client kill type normal >/dev/null || true
@@ -455,7 +455,7 @@ cost() { # WAITERS
 	let_go
 	all_ran 1
 	# as if that ticket had been given out by a clock that was ahead
-	cli b hset 'redlock:{job}:state:job' newest \
+	cli b hset 'job:redlock:{job}:state' newest \
 		$'9000000000000000\nhost past\n' >/dev/null
 	keep
 	waiting=0
@@ -794,7 +794,7 @@ wipe=$'\r\e[J'
 
 @test "S38 a list of readers with members that are not redlock's holds no lock for ever" {
 	keep -s
-	sharers=$(cli a --raw keys 'redlock:{job}:sharers:*')
+	sharers=$(cli a --raw keys 'job:redlock:{job}:sharers:*')
 	cli a zadd "$sharers" 99999999999999999 garbage 9e300 $'x 1 1\n' >/dev/null
 	line 1
 	let_go
@@ -808,19 +808,19 @@ wipe=$'\r\e[J'
 
 	for part in queue alive state once; do
 		for way in '' -s '-N 3' --supersede '--once-per 1ms'; do
-			cli a del "redlock:{job}:$part:job" >/dev/null
-			cli a lpush "redlock:{job}:$part:job" x >/dev/null
+			cli a del "job:redlock:{job}:$part" >/dev/null
+			cli a lpush "job:redlock:{job}:$part" x >/dev/null
 			run -0 redlock -k job -w 5s $way -- true
 			keep $way
-			cli a del "redlock:{job}:$part:job" >/dev/null
-			cli a lpush "redlock:{job}:$part:job" x >/dev/null
+			cli a del "job:redlock:{job}:$part" >/dev/null
+			cli a lpush "job:redlock:{job}:$part" x >/dev/null
 			start -k job -t 2s -w 10s -- true
 			sleep 0.1
 			let_go
 			finish
 			[ "$status" = 0 ] || { echo "$part $way: $output" >&2; return 1; }
 		done
-		cli a del "redlock:{job}:$part:job" >/dev/null
+		cli a del "job:redlock:{job}:$part" >/dev/null
 	done
 }
 
@@ -829,7 +829,7 @@ wipe=$'\r\e[J'
 @test "S38 signs of life of another type do not stop the one that counts the line" {
 	keep
 	cli a zadd "$queue" 1 garbage >/dev/null
-	cli a lpush 'redlock:{job}:alive:job' x >/dev/null
+	cli a lpush 'job:redlock:{job}:alive' x >/dev/null
 	start -k job -w 10s --max-waiters 1 -- true
 	alone() { in_line 1 && [ -z "$(cli a zscore "$queue" garbage)" ]; }
 	wait_until alone

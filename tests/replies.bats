@@ -99,10 +99,10 @@ readers() { # N [SERVER]
 
 	{
 		printf 'SET docs %s PX 600000\n' $group
-		printf 'HSET redlock:{docs}:state:docs holder "token %s\\nttl 600000\\nsince 1790000000000\\nhost web0\\n"\n' $group
-		printf 'HSET redlock:{docs}:state:docs fence 1790000000000000\n'
-		printf 'ZADD redlock:{docs}:sharers:%s:docs 0 kept\n' $group
-		seq "$1" | awk -v key="redlock:{docs}:sharers:$group:docs" \
+		printf 'HSET docs:redlock:{docs}:state holder "token %s\\nttl 600000\\nsince 1790000000000\\nhost web0\\n"\n' $group
+		printf 'HSET docs:redlock:{docs}:state fence 1790000000000000\n'
+		printf 'ZADD docs:redlock:{docs}:sharers:%s 0 kept\n' $group
+		seq "$1" | awk -v key="docs:redlock:{docs}:sharers:$group" \
 			-v ends="$(($(now_ms) + 600000))" -v seed=$RANDOM '{
 			printf "ZADD %s %.0f \"tok-%d 600000 1 r\\nhost web%d\\npid %d\\nuser ann\\ncommand read.sh\\nreason %0100d\\n\"\n", key, ends + $1 * seed % 997, $1, $1 % 7, $1, 0
 		}'
@@ -110,7 +110,7 @@ readers() { # N [SERVER]
 }
 held_by_web1() { # KEY: as redlock leaves it
 	cli a set "$1" "tok-$1" px 600000 >/dev/null
-	cli a hset "redlock:{$1}:state:$1" holder "token tok-$1"$'\nttl 600000\nsince 1790000000000\nhost web1\npid 1\n' >/dev/null
+	cli a hset "$1:redlock:{$1}:state" holder "token tok-$1"$'\nttl 600000\nsince 1790000000000\nhost web1\npid 1\n' >/dev/null
 }
 json() { # EXPRESSION: `d` is the document
 	as_in_manual "$output" 'd = docs[0]
@@ -156,7 +156,7 @@ assert '"$1"', d' >/dev/null
 	verb 0 force-release docs --confirm docs --grace 500ms
 	[[ $stderr == *'and 7800 more'*'asked the holder to stop'*'the lock was taken away'* ]]
 	free docs
-	word() { cli a lindex "redlock:{docs}:grant:tok-$1:docs" -1; }
+	word() { cli a lindex "docs:redlock:{docs}:grant:tok-$1" -1; }
 	for n in 1 4000 8000; do [[ $(word $n) == 'stop '* ]]; done
 	verb 1 inspect docs
 	[ "$("$REDLOCK" history -u "$url" --json docs | grep -c '"outcome":"forced"')" = 100 ]
@@ -166,14 +166,14 @@ assert '"$1"', d' >/dev/null
 @test "1000 slots, each with as long a record as there is: told, counted, and taken" {
 	long=$(printf '%01000d' 0)
 	{
-		echo 'HSET redlock:{job}:state:job fence 1' \
+		echo 'HSET job:redlock:{job}:state fence 1' \
 			$(seq 999 | sed 's/.*/moved:& 1/')
 		for ((i = 0; i < 1000; i++)); do
-			lock=redlock:{job}:slot:$i:job
+			lock=job:redlock:{job}:slot:$i
 			holder=holder:$i
 			[ $i != 0 ] || { lock=job holder=holder; }
 			printf 'SET %s tok-%d PX 600000\n' "$lock" $i
-			printf 'HSET redlock:{job}:state:job %s "token tok-%d\\nttl 600000\\nsince 1790000000000\\nhost h\\nx %s\\n"\n' \
+			printf 'HSET job:redlock:{job}:state %s "token tok-%d\\nttl 600000\\nsince 1790000000000\\nhost h\\nx %s\\n"\n' \
 				"$holder" $i "$long"
 		done
 	} | cli a --pipe >/dev/null
@@ -200,7 +200,7 @@ assert '"$1"', d' >/dev/null
 
 @test "a lock that a server tells of at too great a length hides no others, nor does the server count as down" {
 	fake long <<-'END'
-		names = ['redlock:{%s}:state:%s' % (k, k) for k in 'abcdefghijklmnopqrst']
+		names = ['%s:redlock:{%s}:state' % (k, k) for k in 'abcdefghijklmnopqrst']
 		def answer(words):
 		    if words[0] == b'SCAN':
 		        return ['0', names]
@@ -274,7 +274,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		    if words[0] != b'SCAN':
 		        return usual(words)
 		    asked += 1
-		    return [str(asked % 7 + 1), ['redlock:{job}:state:job']]
+		    return [str(asked % 7 + 1), ['job:redlock:{job}:state']]
 	END
 	verb 69 list
 	[[ $stderr == *"$T/circle.sock: SCAN does not finish" ]]
@@ -288,7 +288,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		    if words[0] == b'SCAN':
 		        asked += 1
 		        keys = ['%d-%d-%060000d' % (asked, i, 0) for i in range(8)]
-		        return [str(asked % 80), ['redlock:{%s}:state:%s' % (k, k) for k in keys]]
+		        return [str(asked % 80), ['%s:redlock:{%s}:state' % (k, k) for k in keys]]
 		    if words[0] == b'EVALSHA':
 		        return b'*8\r\n$4\r\nview\r\n$1\r\n1\r\n$1\r\n1\r\n*0\r\n*0\r\n:1\r\n:-1\r\n:0\r\n'
 		    return usual(words)
@@ -438,7 +438,7 @@ COMMANDS='EVAL EVALSHA GET DEL PTTL TYPE HGET ZRANGE ZCARD'
 	wait_until held job
 	helper "$REDLOCK" -u "$url" -k job -- true
 	waiter=$!
-	wait_until eval '[ "$(cli a zcard "redlock:{job}:queue:job")" = 1 ]'
+	wait_until eval '[ "$(cli a zcard "job:redlock:{job}:queue")" = 1 ]'
 	touch "$T/go"
 	ended_as $holder 0
 	ended_as $waiter 0

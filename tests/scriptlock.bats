@@ -23,7 +23,7 @@ shells() { # those that are here
 script() { cat >"$T/script"; timeout 30 "$@" "$T/script" 3>&-; }
 lasts() { [ "$(cli a pttl job)" -gt "$1" ]; } # so many ms are left
 value() { cli a get job; }
-drop() { cli a del job 'redlock:{job}:state:job' >/dev/null; }
+drop() { cli a del job 'job:redlock:{job}:state' >/dev/null; }
 renewed() { # its lease grew
 	local was=$left
 
@@ -31,7 +31,7 @@ renewed() { # its lease grew
 	[ "$left" -gt "$was" ]
 }
 keeper_pid() { pgrep -fx "$REDLOCK lock .*--keep-for $1( .*)?"; }
-in_line() { [ "$(cli a zcard 'redlock:{job}:queue:job')" = "$1" ]; }
+in_line() { [ "$(cli a zcard 'job:redlock:{job}:queue')" = "$1" ]; }
 # A process that is kept for: sleeps, and notes which signals it gets. $kept
 target() { # [SIGNAL that it survives]...
 	local trap=
@@ -275,7 +275,7 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 		run -0 --separate-stderr script "$sh" <<-'SH'
 			eval "$("$REDLOCK" lock -t 500ms --keep-for $$ --export job)"
 			[ "$(redis-cli -s "$T/a.sock" get job)" = "$REDLOCK_TOKEN" ]
-			[ "$(redis-cli -s "$T/a.sock" hget 'redlock:{job}:state:job' fence)" = \
+			[ "$(redis-cli -s "$T/a.sock" hget 'job:redlock:{job}:state' fence)" = \
 				"$REDLOCK_FENCE" ]
 			left=$(redis-cli -s "$T/a.sock" pttl job)
 			was=$left
@@ -533,7 +533,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 				[ ! -e "$T/ran" ]
 				wait_until gone "$script"
 				pkill -KILL -fx "$REDLOCK lock job --export.*" || true
-				cli a del redlock:{job}:queue:job >/dev/null
+				cli a del job:redlock:{job}:queue >/dev/null
 			done
 		done
 	done
@@ -593,8 +593,8 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 	target TERM
 	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null
 	cli a set job somebody px 60000 >/dev/null
-	cli a hset 'redlock:{job}:state:job' moved \
-		"$(cli a hincrby 'redlock:{job}:state:job' fence 1)" >/dev/null
+	cli a hset 'job:redlock:{job}:state' moved \
+		"$(cli a hincrby 'job:redlock:{job}:state' fence 1)" >/dev/null
 	wait_until eval '"$REDLOCK" history job 2>/dev/null | grep -q lost'
 	kill -KILL "$kept"
 	cli a del job >/dev/null
@@ -655,7 +655,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 @test "extend -t tells those who may have to wait that the lease is longer" {
 	token=$("$REDLOCK" lock -t 2s job)
 	"$REDLOCK" extend -t 40s --token "$token" job
-	cli a hget 'redlock:{job}:state:job' holder | grep -x 'ttl 40000'
+	cli a hget 'job:redlock:{job}:state' holder | grep -x 'ttl 40000'
 	run -0 "$REDLOCK" inspect --json job
 	[[ $output = *'"ttl_ms":40000'* ]]
 	[[ $output = *'"command":"bats'* || $output = *'"command":"bash"'* ]]
@@ -702,7 +702,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 	for n in 0 1 2; do t[n]=$("$REDLOCK" lock -N 3 -t 1s job); done
 	run -75 "$REDLOCK" lock -n -N 3 job
 	"$REDLOCK" extend -t 10s --token "${t[1]}" job
-	[ "$(cli a pttl 'redlock:{job}:slot:1:job')" -gt 5000 ]
+	[ "$(cli a pttl 'job:redlock:{job}:slot:1')" -gt 5000 ]
 	for n in 1 0 2; do
 		"$REDLOCK" unlock --token "${t[n]}" job
 		run -75 "$REDLOCK" unlock --token "${t[n]}" job
@@ -806,20 +806,20 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 @test "the history has an entry for each hold by hand, and one only" {
 	token=$("$REDLOCK" lock -t 2s --reason mine job)
 	"$REDLOCK" unlock --token "$token" job
-	[ "$(cli a xlen 'redlock:{job}:log:job')" = 1 ]
-	run -0 cli a --raw xrange 'redlock:{job}:log:job' - +
+	[ "$(cli a xlen 'job:redlock:{job}:log')" = 1 ]
+	run -0 cli a --raw xrange 'job:redlock:{job}:log' - +
 	[[ $output = *$'\n'"$token"$'\n'*$'\noutcome released\n'*$'\nreason mine'* ]]
 	target
 	token=$("$REDLOCK" lock -t 1s --keep-for "$kept" job)
 	"$REDLOCK" unlock --token "$token" job
 	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
-	[ "$(cli a xlen 'redlock:{job}:log:job')" = 2 ]
+	[ "$(cli a xlen 'job:redlock:{job}:log')" = 2 ]
 	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null
 	kill -9 "$kept"
 	wait_until free job
-	[ "$(cli a xlen 'redlock:{job}:log:job')" = 3 ]
+	[ "$(cli a xlen 'job:redlock:{job}:log')" = 3 ]
 	"$REDLOCK" unlock --no-history --token "$("$REDLOCK" lock -t 1s job)" job
-	[ "$(cli a xlen 'redlock:{job}:log:job')" = 3 ]
+	[ "$(cli a xlen 'job:redlock:{job}:log')" = 3 ]
 }
 
 # ---- every kind of server ----
@@ -923,7 +923,7 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 	run -64 "$REDLOCK" lock -w 1h -u "$url" job
 	# nothing is left behind, and the lock is as it was
 	[ "$(cli a get job)" = "$was" ]
-	[ "$(cli a exists 'redlock:{job}:queue:job')" = 0 ]
+	[ "$(cli a exists 'job:redlock:{job}:queue')" = 0 ]
 	# anybody else waits, and is told what to look at
 	REDLOCK_TOKEN=x run -75 "$REDLOCK" -n -u "$url" -k job -- true
 	[[ $output = *'; see: redlock inspect job' ]]

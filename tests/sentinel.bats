@@ -37,7 +37,7 @@ fails() { # STATUS TEXT ARGUMENT...
 	node_freeze gs1
 	run -0 redlock -vv -k job -- true
 	[[ $output = *"g at $(node_at g1): granted"* ]]
-	[ "$(cli g1 exists 'redlock:{job}:state:job')" = 1 ]
+	[ "$(cli g1 exists 'job:redlock:{job}:state')" = 1 ]
 	# one alone may be cut off with an old master
 	node_kill gs2
 	fails 69 'fewer than 2 of its 3 Sentinels say' -u "$url" -w 1s
@@ -56,7 +56,7 @@ fails() { # STATUS TEXT ARGUMENT...
 	run ! grep -q 'clock was set forward' "$T/err"
 }
 
-renewals() { cli g1 hget 'redlock:{job}:state:job' renewed; }
+renewals() { cli g1 hget 'job:redlock:{job}:state' renewed; }
 renewed_thrice() { # since it was so often
 	[ "$(renewals)" -ge $(($1 + 3)) ]
 }
@@ -184,7 +184,7 @@ stale_url() { # OLD
 	fails 77 'Sentinel' -n -u \
 		"${url%%\?*}?sentinel-password-file=$T/loud"
 	# a user of each, with the least that it needs
-	cli g1 acl setuser joe on '>pw' '~job' '~redlock:{job}:*' $(rights_in_manual) \
+	cli g1 acl setuser joe on '>pw' '~job' '~job:redlock:*' $(rights_in_manual) \
 		+role >/dev/null
 	echo pw >"$T/pw"
 	chmod 600 "$T/pw"
@@ -239,7 +239,7 @@ sentinel-password-file=$T/gs1.auth}" -k job -- true
 }
 
 renewals_at_master() {
-	master hget 'redlock:{job}:state:job' renewed
+	master hget 'job:redlock:{job}:state' renewed
 }
 @test "S39 a failover by agreement disturbs nobody: the hold goes on, the line as well" {
 	local i
@@ -331,7 +331,7 @@ replicas_have() { # COMMAND...
 # Two of three give out fences; then one of these is set back, and with the third
 # one, which those did not reach, gives out the next. The witness compares them.
 @test "R4 one of three is a group whose new master is set back: each fence is larger" {
-	local i was at old state='redlock:{job}:state:job'
+	local i was at old state='job:redlock:{job}:state'
 
 	group_start g
 	several 2 off

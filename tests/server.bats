@@ -31,7 +31,7 @@ node_b() { # [redis-server option...]
 	node_start b "$@"
 	url=unix://$T/b.sock
 }
-counter() { cli "$1" hget 'redlock:{job}:state:job' fence; }
+counter() { cli "$1" hget 'job:redlock:{job}:state' fence; }
 
 # The proxy of lib/proxy.c at $T/px.sock, before node $1.
 proxy_start() {
@@ -53,7 +53,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	node_b --dbfilename old.rdb
 	for i in plain plain counter flush save plain restart rollback plain; do
 		case $i in
-		counter) cli b del 'redlock:{job}:state:job' ;;
+		counter) cli b del 'job:redlock:{job}:state' ;;
 		flush) cli b flushall ;;
 		save) cli b save && mv "$T/old.rdb" "$T/kept.rdb" ;;
 		restart) node_restart b ;;
@@ -403,8 +403,8 @@ promoted_without() { # MS: how long it is held
 	sleep 1 # T/3, not T
 	[ "$(cli a eval "
 		if redis.call('get', 'job') == 'other' then return 'other' end
-		redis.call('hset', 'redlock:{job}:state:job', 'moved',
-			redis.call('hincrby', 'redlock:{job}:state:job', 'fence', 1))
+		redis.call('hset', 'job:redlock:{job}:state', 'moved',
+			redis.call('hincrby', 'job:redlock:{job}:state', 'fence', 1))
 		return redis.call('set', 'job', 'third', 'px', 500)" 0)" = OK ]
 	kill -CONT "$holder"
 	ends_with 0
@@ -514,7 +514,7 @@ ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
 	wait_until unset_on b job
 	[ "$(holds)" = 0 ]
 	# the server did run it
-	wait_until set_on b 'redlock:{job}:state:job'
+	wait_until set_on b 'job:redlock:{job}:state'
 }
 
 # ---- memory ----
@@ -1182,7 +1182,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	# as if somebody else had held it, between two renewals
 	cli a eval "redis.call('hset', KEYS[2], 'moved',
 		redis.call('hincrby', KEYS[2], 'fence', 1))
-		return redis.call('del', KEYS[1])" 2 job 'redlock:{job}:state:job'
+		return redis.call('del', KEYS[1])" 2 job 'job:redlock:{job}:state'
 	began=$(now_ms)
 	wait_until gone "$worker"
 	below "$(($(now_ms) - began))" 400
@@ -1204,10 +1204,10 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	wait_until contains "$T/seen" '"xadd"' # by the release
 	copy=$(sed -n 's/^[^"]* \("EVAL\)/\1/p' "$T/seen" | tail -n 2 | head -n 1)
 	over=$(($(now_ms) + 2000))
-	cli a del job 'redlock:{job}:state:job'
+	cli a del job 'job:redlock:{job}:state'
 	[ "$(again "$copy")" = healed ]
 	set_on a job
-	cli a del job 'redlock:{job}:state:job'
+	cli a del job 'job:redlock:{job}:state'
 	wait_until later "$over"
 	[ "$(again "$copy")" = no ]
 	unset_on a job
@@ -1476,19 +1476,19 @@ rubbish() {
 	local bad
 
 	for bad in abc -1 1.5 1e3 '' ' 1' 9007199254740993 99999999999999999999; do
-		cli a hset 'redlock:{job}:state:job' fence "$bad"
+		cli a hset 'job:redlock:{job}:state' fence "$bad"
 		run -78 redlock -k job -- witness "$T"
 		[[ $output = *counter* ]]
 		[ "$(counter a)" = "$bad" ]
 		unset_on a job
 	done
-	cli a del 'redlock:{job}:state:job'
+	cli a del 'job:redlock:{job}:state'
 	[ "$(holds)" = 0 ]
 }
 
 @test "S29 a counter spoilt in mid hold ends nothing, and the release still frees" {
 	hold 600 -t 500ms
-	cli a hset 'redlock:{job}:state:job' fence abc
+	cli a hset 'job:redlock:{job}:state' fence abc
 	ends_with 0
 	unset_on a job
 	run -78 redlock -k job -- true

@@ -14,9 +14,9 @@ forge() {
 
 	record=$'token tok\nttl 60000\nsince 1790000000000\nrenewed 23\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n'
 	cli "$1" set "$2" tok px "${4-60000}" >/dev/null
-	cli "$1" hset "redlock:{$2}:state:$2" holder "$record" >/dev/null
+	cli "$1" hset "$2:redlock:{$2}:state" holder "$record" >/dev/null
 	for ((i = 0; i < ${5-0}; i++)); do
-		cli "$1" zadd "redlock:{$2}:queue:$2" "179000000000000$i" \
+		cli "$1" zadd "$2:redlock:{$2}:queue" "179000000000000$i" \
 			"w$i"$' 30000 1 -\nhost x\n' >/dev/null
 	done
 }
@@ -81,12 +81,12 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 
 	# who sets an expiry by hand, or writes a record, may write any number
 	forge a ages web1 1500000000000000000
-	cli a hset 'redlock:{ages}:state:ages' holder $'token tok\nttl 1\nhost web1\n' >/dev/null
+	cli a hset 'ages:redlock:{ages}:state' holder $'token tok\nttl 1\nhost web1\n' >/dev/null
 	n=0
 	for ttl in 1 7 60000 4611686018427387903 99999999999999999999; do
 		n=$((n + 1))
 		forge a "k$n" web1 60000
-		cli a hset "redlock:{k$n}:state:k$n" holder \
+		cli a hset "k$n:redlock:{k$n}:state" holder \
 			$'token tok\nttl '"$ttl"$'\nsince 4611686018427387903\nhost web1\n' >/dev/null
 	done
 	on_screen 0 'wait:ages' 'wait:k5' 'send:q' --
@@ -142,7 +142,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 @test "/ filters by what is typed, Escape ends that; h and w leave out what is not held, or not waited for" {
 	forge a deploy web1
 	forge a backup db7
-	cli a zadd 'redlock:{idle}:queue:idle' 1790000000000000 $'w 30000 1 -\nhost x\n' >/dev/null
+	cli a zadd 'idle:redlock:{idle}:queue' 1790000000000000 $'w 30000 1 -\nhost x\n' >/dev/null
 	on_screen 0 'wait:backup' 'send:/depX^H^M' 'wait:filter: dep' 'run:sleep 0.2' 'send:q' --
 	[ "$(rows)" = 'deploy ' ]
 	row '^filter: dep$'
@@ -166,7 +166,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	forge a job
 	on_screen 0 'wait:job' 'send: ' 'wait:paused' 'run:sleep 0.3' \
 		"run:redis-cli -s $T/a.sock config resetstat >$T/null" \
-		"run:redis-cli -s $T/a.sock del job 'redlock:{job}:state:job'  >$T/null" \
+		"run:redis-cli -s $T/a.sock del job 'job:redlock:{job}:state'  >$T/null" \
 		'run:sleep 1.5' "run:redis-cli -s $T/a.sock info commandstats >$T/stats" \
 		'send:?' 'wait:space' 'send: ' 'wait:no locks are held' 'send:q' --
 	not grep 'scan\|evalsha' "$T/stats"
@@ -176,7 +176,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 @test "300 locks: scrolled by arrows and pages, and the place is told" {
 	for ((i = 100; i < 400; i++)); do
 		printf 'SET k%d tok PX 60000\n' $i
-		printf 'HSET redlock:{k%d}:state:k%d holder "token tok\\nttl 60000\\nhost web\\npid 1\\ncommand sleep\\n"\n' $i $i
+		printf 'HSET k%d:redlock:{k%d}:state holder "token tok\\nttl 60000\\nhost web\\npid 1\\ncommand sleep\\n"\n' $i $i
 	done | cli a --pipe >/dev/null
 	on_screen 0 'wait:1-20 of 300' 'send:q' --
 	[ "$(rows | wc -w)" = 20 ]

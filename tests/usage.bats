@@ -242,7 +242,7 @@ result() {
 	for k in "${keys[@]}"; do
 		run -75 redlock -n -k "$k" -- true
 	done
-	[ "$(cli a --raw keys 'redlock:*:state:*' | wc -l)" = "${#keys[@]}" ]
+	[ "$(cli a --raw keys '*redlock:*:state' | wc -l)" = "${#keys[@]}" ]
 }
 
 @test "U12 -n, and -w 0, is one try that leaves nothing behind" {
@@ -400,12 +400,37 @@ result() {
 	refuses 78 "'joe'" -u "$url" -k job --user joe -- "${cmd[@]}"
 }
 
+@test "U8 a user with the keys of one prefix can have every kind of lock under it, and no other" {
+	local kind
+
+	# shellcheck disable=SC2046 # words
+	cli a acl setuser shop on '>pw' '~shop:*' '~{shop}*' \
+		$(rights_in_manual) >/dev/null
+	url=unix://shop:pw@$T/a.sock
+	for kind in -x -s '-N 2' '--min-hold 1ms' '--once-per 1ms' --supersede; do
+		redlock -n -k shop:nightly -k '{shop}:x' $kind -- true
+	done
+	start -k shop:nightly -- sleep 61.5
+	wait_until held shop:nightly
+	run -75 redlock -k shop:nightly -w 50ms -- true
+	run -0 "$REDLOCK" inspect -u "$url" shop:nightly
+	kill "$tool"
+	wait_until free shop:nightly
+	run -0 "$REDLOCK" history -u "$url" shop:nightly
+	run -77 redlock -n -k other -- true
+	[[ $output == *'NOPERM'*'the user needs ~KEY ~KEY:redlock:*'* ]]
+	# that of the lock itself, but not those of its companions
+	cli a acl setuser shop resetkeys '~shop:nightly' >/dev/null
+	run -77 redlock -n -k shop:nightly -- true
+	[[ $output == *'the user needs ~KEY ~KEY:redlock:*'* ]]
+}
+
 @test "U8 --user and --password-file serve an ACL of just what is needed" {
 	local most=($(rights_in_manual) +auth)
 
 	marker
 	(umask 077; printf 'pw of joe\n' >"$T/pw")
-	cli a acl setuser joe on '>pw of joe' '~job' '~redlock:{job}:*' \
+	cli a acl setuser joe on '>pw of joe' '~job' '~job:redlock:*' \
 		"${most[@]}" >/dev/null
 	redlock -k job --user joe --password-file "$T/pw" -n -- true
 	# in line behind a holder, with every option that asks the server more
@@ -835,7 +860,7 @@ result() {
 	grep -zvE "$ours" "$T/all" | sort -z | cmp - "$T/before"
 	redlock -k job -- sh -c 'env -0 >"$0/all"
 		redis-cli -s "$0/a.sock" --raw get job >"$0/token"
-		redis-cli -s "$0/a.sock" --raw hget "redlock:{job}:state:job" fence \
+		redis-cli -s "$0/a.sock" --raw hget "job:redlock:{job}:state" fence \
 			>"$0/count"' "$T"
 	grep -zqx 'REDLOCK_KEY=job' "$T/all"
 	grep -zqx "REDLOCK_URL=$url" "$T/all"
@@ -1022,7 +1047,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	run -75 --separate-stderr redlock -k job -n -- true
 	[[ $stderr = *"held by an anonymous holder since "* ]]
 	[[ $stderr != *$(hostname)* && $stderr != *fred* && $stderr != *secret* ]]
-	run -0 cli a --raw hget 'redlock:{job}:state:job' holder
+	run -0 cli a --raw hget 'job:redlock:{job}:state' holder
 	[[ $output = "token "* && $output != *fred* && $output != *secret* && $output != *sleep* ]]
 	[[ $output != *http* && $output != *$(hostname)* ]]
 }
@@ -1032,7 +1057,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 		--reason why -- "$(command -v sleep)" 61.5
 	local pid=$!
 	wait_until held job
-	run -0 cli a --raw hget 'redlock:{job}:state:job' holder
+	run -0 cli a --raw hget 'job:redlock:{job}:state' holder
 	# what the scripts add comes first
 	[ "$(sed '1,/^since /d' <<<"$output")" = "$(printf '%s\n' \
 		"host $(hostname)" "pid $pid" 'user fred' 'command sleep' \

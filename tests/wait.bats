@@ -56,19 +56,19 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 @test "it does not stand in line, and does not take what it waits for" {
 	keep_job
 	wait_behind job
-	free 'redlock:{job}:queue:job'
+	free 'job:redlock:{job}:queue'
 	helper "$REDLOCK" -q -u "$url" -k job -- sleep 61.3
-	wait_until held 'redlock:{job}:queue:job'
+	wait_until held 'job:redlock:{job}:queue'
 	kill "$tool"
 	# handed on: it was free for nobody
-	wait_until free 'redlock:{job}:queue:job'
+	wait_until free 'job:redlock:{job}:queue'
 	held job
 	cli a config resetstat >/dev/null
 	looked() { [ "$(scripts_run a)" -ge 3 ]; }
 	wait_until looked
 	not gone "$waiter"
 	kill_helpers || true
-	cli a del job 'redlock:{job}:state:job' >/dev/null
+	cli a del job 'job:redlock:{job}:state' >/dev/null
 }
 
 @test "the lease of a holder that was killed: until it ends, and not much longer" {

@@ -13,12 +13,11 @@
 --   writer    which server the counter is safe on: see server.lua
 --   unheard   see readers.lua
 --   newest    the ticket of the last --supersede, and who it was
-local base, key = string.match(state, '^(redlock:{[^}]*}:)state:(.*)$')
-local slot = 0
-if lock ~= key then
-	slot = tonumber(string.match(lock, '^slot:(%d+):', #base + 1))
-end
-local function part(name) return base .. name .. ':' .. key end
+local base = string.sub(state, 1, -6) -- what the names begin with
+local slot = tonumber(string.match(lock, '^slot:(%d+)$', #base + 1)) or 0
+local key = slot == 0 and lock or string.match(base, '^(.*):redlock:{[^{}]*}:$')
+    or string.match(base, '^(.*):redlock:$') or string.match(base, '^redlock:{%l+}:(.*)::$')
+local function part(name) return base .. name end
 local function field(name, n) return n == 0 and name or name .. ':' .. n end
 -- A Cluster slot may be migrating, for minutes if the migration was
 -- interrupted. Each of its keys is then on one of two nodes, and neither node

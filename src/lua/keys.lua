@@ -5,19 +5,20 @@
 -- other clients and of other slots are not known before. In a Cluster, KEYS has
 -- the lock and the state alone, and the other names follow the arguments:
 -- while a slot is migrating, a request with a key that does not exist is refused.
---   KEY, or redlock:{TAG}:slot:N:KEY                 string: the holder's
+-- "..." is what they all begin with, KEY:redlock:{KEY} mostly: see lock/wire/keys.h.
+--   KEY, or ...:slot:N                 string: the holder's
 --       token, or "shared:G" while readers hold; G is the counter as the first
 --       reader was granted the lock. Slot 0 uses the user's key itself, and is
 --       the only slot without --slots
---   redlock:{TAG}:state:KEY                          hash: see head.lua
---   redlock:{TAG}:queue:KEY, ...:alive:KEY           see queue.lua
---   redlock:{TAG}:grant:TOKEN:KEY                    our list of words, the same
---   redlock:{TAG}:sharers:TOKEN:KEY                  who joined us: see share.lua
+--   ...:state                          hash: see head.lua
+--   ...:queue, ...:alive           see queue.lua
+--   ...:grant:TOKEN                    our list of words, the same
+--   ...:sharers:TOKEN                  who joined us: see share.lua
 --       (it has a name of its own there)
---   redlock:{TAG}:readers:KEY                        see readers.lua
---   redlock:{TAG}:once:KEY                           the mark of --once-per
---   redlock:{TAG}:log:KEY                            see log.lua
---   redlock:{TAG}:none:KEY                           no key has this name. A
+--   ...:readers                        see readers.lua
+--   ...:once                           the mark of --once-per
+--   ...:log                            see log.lua
+--   ...:none                           no key has this name. A
 --       command on several keys, of which one is not on this node, fails while a
 --       slot is migrating. Outside a Cluster any key will do in its place
 --

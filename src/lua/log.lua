@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The history of a lock: an entry for each of the last hundred holds, and a few
 -- older ones. The release (or force-release) of a hold writes its entry, once.
---   redlock:{TAG}:log:KEY            stream. The fields of an entry:
+--   ...:log            stream. The fields of an entry:
 --       token
 --       hold   "NAME VALUE" lines, of these names: fence slot waited_ms held_ms
 --              outcome exit signal by since. BY: who forced it. SINCE, in ms;

@@ -39,7 +39,7 @@ if first and not first.err then
 			redis.pcall('hset', state, 'fence', c, 'moved', c, 'renewed',
 			    '0', 'holder', granted_record(who, ttl, c,
 			    'handed 1\n' .. its))
-			local list = state:sub(1, -#lock - 7) .. 'grant:' .. who .. ':' .. lock
+			local list = state:sub(1, -6) .. 'grant:' .. who
 			redis.pcall('rpush', list, c)
 			redis.pcall('pexpire', list, px)
 			if life ~= ticket then

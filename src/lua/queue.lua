@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
 -- The line of waiters, in the order of their tickets. All slots share one line:
---   redlock:{TAG}:queue:KEY        sorted set, ticket -> member. A ticket is
+--   ...:queue        sorted set, ticket -> member. A ticket is
 --       the server's TIME in microseconds at which the waiter came. A member is
 --       "TOKEN TTL SLOTS FLAGS\n" and what others may see of the waiter
 --   redlock:{TAG}:alive:KEY        sorted set, last sign of life -> token, of
 --       waiters that have waited for more than a heartbeat
---   redlock:{TAG}:grant:TOKEN:KEY  list; a push wakes the waiter. It expires,
+--   ...:grant:TOKEN  list; a push wakes the waiter. It expires,
 --       so that a dead waiter leaves nothing behind. If it cannot be pushed (some
 --       servers refuse keys that are not in KEYS), the waiter finds out by itself
 -- A waiter asks again once per heartbeat. If it was skipped or the data were

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The readers that hold the lock, for the history. The set of those who share it
 -- forgets a reader when its lease ends, see share.lua. This one does not:
---   redlock:{TAG}:readers:KEY   sorted set. A member is that of the other set, and
+--   ...:readers   sorted set. A member is that of the other set, and
 --       its score the time in ms at which the lease ends; or it is "since MEMBER",
 --       with the time of the grant as a negative score, so that these come first
 -- Nothing depends on it, as on the history: see log.lua.

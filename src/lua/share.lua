@@ -2,7 +2,7 @@
 -- Clients that share a lock: readers, or nested runs that joined the hold of
 -- the command that started them. Each has its own lease: a live client never
 -- renews the lease of a dead one.
---   redlock:{TAG}:sharers:VALUE:KEY  sorted set. The score is the server time
+--   ...:sharers:VALUE  sorted set. The score is the server time
 --       in ms at which the lease ends; its thousandths are the round, see
 --       round_line(). A member is "TOKEN TTL SLOTS FLAGS\nABOUT", as in the
 --       line of waiters, or one of these:

@@ -21,6 +21,10 @@
 
 #define RIGHTS "; redlock doctor prints the rights that redlock needs"
 
+#define KEYS                                                                   \
+	"; the user needs ~KEY ~KEY:redlock:* (redlock doctor KEY prints the " \
+	"whole line)"
+
 #define USERS                                                                  \
 	"; it has no users (servers have them since 6.0, Sentinels since "     \
 	"6.2): leave out the user name"
@@ -37,8 +41,13 @@ static const struct error_class {
 	{"ERR Protocol error: unauthenticated", "", FAIL_REFUSED, GIVE, NULL},
 	{"WRONGPASS", "", FAIL_REFUSED, NULL, NULL},
 	{"DENIED", "", FAIL_REFUSED, NULL, NULL}, /* protected mode */
+	{"NOPERM", " access ", FAIL_REFUSED, KEYS, NULL},
 	{"NOPERM", "", FAIL_REFUSED, NULL, NULL},
 	/* in a script: up to 6.2, 7.0, and from 7.2 on */
+	{"The user executing the script", " access ", FAIL_REFUSED, KEYS, NULL},
+	{"ERR The user executing the script", " access ", FAIL_REFUSED, KEYS,
+	 NULL},
+	{"ERR ACL failure in script", " access ", FAIL_REFUSED, KEYS, NULL},
 	{"The user executing the script", "", FAIL_REFUSED, RIGHTS, NULL},
 	{"ERR The user executing the script", "", FAIL_REFUSED, RIGHTS, NULL},
 	{"ERR ACL failure in script", "", FAIL_REFUSED, RIGHTS, NULL},

@@ -322,7 +322,7 @@ return_lent() { # FAILED
 # what goes over the wire. NAME
 warm() {
 	"$REDLOCK" -q -u "unix://$T/$1.sock" -k warm -t 900ms -- sleep 0.2
-	cli "$1" del 'redlock:{warm}:state:warm' >/dev/null
+	cli "$1" del 'warm:redlock:{warm}:state' >/dev/null
 	cli "$1" config resetstat >/dev/null
 }
 # How many scripts a server has run: whole, or by a hash that it knows. (The

@@ -332,7 +332,7 @@ static int is_word(redisContext *to, const char *key)
 	redisReply *reply;
 	int is;
 
-	if (!strstr(key, "}:grant:"))
+	if (!strstr(key, ":grant:"))
 		return 0;
 	reply = redisCommand(to, "LRANGE %s 0 -1", key);
 	is = reply && reply->type == REDIS_REPLY_ARRAY &&
@@ -356,7 +356,7 @@ static int is_word(redisContext *to, const char *key)
  */
 static int locks(const char *node, FILE *out)
 {
-	static const char stays[] = "^redlock:[{].*[}]:(state|once|log):";
+	static const char stays[] = "redlock:(.*:)?(state|once|log)$";
 	redisContext *to;
 	redisReply *reply;
 	regex_t pattern;

@@ -88,13 +88,13 @@ holding() { # KEY: which
 		esac
 	done < <(kit each "${up[@]/#/$T/}" <<<"exists $1")
 }
-counter() { cli "$1" hget 'redlock:{job}:state:job' fence; } # NAME
+counter() { cli "$1" hget 'job:redlock:{job}:state' fence; } # NAME
 in_line() { # N: so many wait on each server that is up
 	local n
 
 	for n in "${names[@]}"; do
 		! node_runs "$n" ||
-			[ "$(cli "$n" zcard 'redlock:{job}:queue:job')" = "$1" ] ||
+			[ "$(cli "$n" zcard 'job:redlock:{job}:queue')" = "$1" ] ||
 			return 1
 	done
 }

@@ -67,10 +67,10 @@
 #define NOBODY N
 byte lock = NOBODY; /* the user's key: whose token */
 bool brief;         /* with the lease of a hand-over, not yet with T */
-bool line[N];       /* redlock:{TAG}:queue:KEY, who is in it ... */
+bool line[N];       /* KEY:redlock:{KEY}:queue, who is in it ... */
 byte ticket[N];     /* ... and its score; the waiter knows it. 0: none yet */
 byte tickets;       /* the last one given out: the server's clock */
-bool word[N];       /* redlock:{TAG}:grant:TOKEN:KEY, what wakes a waiter */
+bool word[N];       /* KEY:redlock:{KEY}:grant:TOKEN, what wakes a waiter */
 
 #define end_lease lock = NOBODY; brief = false
 

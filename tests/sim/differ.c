@@ -114,7 +114,7 @@ static int64_t __attribute__((sentinel)) plain(struct trial *t, ...)
 
 /* ---- what is done by hand, to both ---- */
 
-#define STATE "redlock:{" KEY "}:state:" KEY
+#define STATE KEY ":redlock:{" KEY "}:state"
 
 static void overwrite(struct trial *t)
 {
@@ -154,7 +154,7 @@ static const char *age(struct trial *t)
 	(void)snprintf(member, sizeof(member), "%s %s", t->token[w->token],
 		       t->identity[w->token]);
 	(void)snprintf(score, sizeof(score), "%" PRId64, w->ticket);
-	(void)plain(t, "ZADD", "redlock:{" KEY "}:queue:" KEY, "XX", score,
+	(void)plain(t, "ZADD", KEY ":redlock:{" KEY "}:queue", "XX", score,
 		    member, NULL);
 	return "the first in line is aged";
 }

@@ -57,7 +57,7 @@
 #include "world.h"
 
 #define KEY "k"
-#define PART(name) "redlock:{" KEY "}:" name ":" KEY
+#define PART(name) KEY ":redlock:{" KEY "}:" name
 #define SLOTS_MOST 4
 #define TOKENS_MAX 256
 #define BARE_T 6        /* see plan_bare() */
@@ -1756,8 +1756,7 @@ static void spoil(int node)
 	for (; n < n_known; n++)
 		(void)snprintf(names[n], sizeof(names[0]), "%s", known[n]);
 	for (int i = 0; n < 64 && (name = redis_key(here->redis, i)); i++)
-		if (begins(name, "redlock:") &&
-		    !begins(name, "redlock:{" KEY "}:slot:"))
+		if (begins(name, PART("")) && !begins(name, PART("slot:")))
 			(void)snprintf(names[n++], sizeof(names[0]), "%s",
 				       name);
 	one = one_in(2) ? (int)chance(n) : -1;
@@ -3059,7 +3058,7 @@ static bool same_keys(void)
 		const char *key = trial.name[i];
 
 		same = both("TYPE", key, NULL) && both("PTTL", key, NULL) &&
-		       (strstr(key, ":state:") ||
+		       (strstr(key, ":state") ||
 			both("ZRANGE", key, "0", "14", "WITHSCORES", NULL));
 	}
 	for (int n = 0; n < SLOTS_MOST && same; n++)

@@ -97,7 +97,7 @@ static void two_at_once(void)
 	ASKS(B, ACQUIRE, GRANTED);
 	ASKS(C, ACQUIRE, BUSY);
 	ASKS(D, ACQUIRE, BUSY);
-	(void)cluster_say(owner, "DEL job redlock:{job}:slot:1:job");
+	(void)cluster_say(owner, "DEL job job:redlock:{job}:slot:1");
 	C->only = 1 + 1;
 	ASKS(C, ACQUIRE, GRANTED);
 	CHECK(C->slot == 1);
@@ -128,7 +128,7 @@ static void over(const char *value)
 
 	ASKS(D, ACQUIRE, BUSY);
 	(void)snprintf(text, sizeof(text),
-		       "DEL job redlock:{job}:sharers:%s:job", value);
+		       "DEL job job:redlock:{job}:sharers:%s", value);
 	(void)cluster_say(owner, text);
 }
 
@@ -288,20 +288,20 @@ static void late_release_then(const char *lost)
 
 static void late_release_beside_nested(void)
 {
-	late_release_then("DEL redlock:{job}:grant:tok-0:job");
+	late_release_then("DEL job:redlock:{job}:grant:tok-0");
 }
 
 /* The record is lost, and its round with it. */
 static void late_release_and_lost_record(void)
 {
-	late_release_then("DEL redlock:{job}:grant:tok-0:job "
-			  "redlock:{job}:state:job");
+	late_release_then("DEL job:redlock:{job}:grant:tok-0 "
+			  "job:redlock:{job}:state");
 }
 
 /* As a run inside A's command would do, which knows no round of A. */
 static void set_by_nested(void)
 {
-	static const char *const text[] = {"HSET", "redlock:{job}:state:job",
+	static const char *const text[] = {"HSET", "job:redlock:{job}:state",
 					   "holder",
 					   "token tok-0\nttl 20000\n"
 					   "since 1\n"};
@@ -337,7 +337,7 @@ static void late_line_of_holder(void)
 	ASKS(A, CONFIRM, YES);
 	A->round = 1;
 	ASKS(A, CONFIRM, YES);
-	CHECK(cluster_say(owner, "ZCARD redlock:{job}:queue:job") == 0);
+	CHECK(cluster_say(owner, "ZCARD job:redlock:{job}:queue") == 0);
 	ASKS(A, RELEASE, YES);
 }
 
@@ -358,13 +358,13 @@ static void loses_nested(const char *keys)
 
 static void loses_set_of_nested(void)
 {
-	loses_nested("DEL redlock:{job}:sharers:tok-0:job");
+	loses_nested("DEL job:redlock:{job}:sharers:tok-0");
 }
 
 static void loses_nested_and_record(void)
 {
-	loses_nested("DEL redlock:{job}:sharers:tok-0:job "
-		     "redlock:{job}:state:job");
+	loses_nested("DEL job:redlock:{job}:sharers:tok-0 "
+		     "job:redlock:{job}:state");
 }
 
 static void loses_nested_before_another(void)
@@ -373,7 +373,7 @@ static void loses_nested_before_another(void)
 	person_is(C, person_inside(A));
 	person_is(D, person_inside(A));
 	ASKS(C, ACQUIRE, GRANTED);
-	(void)cluster_say(owner, "DEL redlock:{job}:sharers:tok-0:job");
+	(void)cluster_say(owner, "DEL job:redlock:{job}:sharers:tok-0");
 	ASKS(D, ACQUIRE, GRANTED);
 	ASKS(D, RELEASE, YES);
 	ASKS(A, RELEASE, YES);
@@ -389,7 +389,7 @@ static void loses_last_nested(void)
 	ASKS(C, ACQUIRE, GRANTED);
 	ASKS(D, ACQUIRE, GRANTED);
 	(void)cluster_say(owner, "ZREMRANGEBYSCORE "
-				 "redlock:{job}:sharers:tok-0:job (0 +inf");
+				 "job:redlock:{job}:sharers:tok-0 (0 +inf");
 	ASKS(C, CONFIRM, YES);
 	ASKS(C, RELEASE, YES);
 	ASKS(A, RELEASE, YES);
@@ -404,7 +404,7 @@ static void loses_readers(void)
 	person_is(C, one);
 	ASKS(A, ACQUIRE, GRANTED);
 	(void)snprintf(text, sizeof(text),
-		       "DEL redlock:{job}:sharers:shared:%" PRId64 ":job",
+		       "DEL job:redlock:{job}:sharers:shared:%" PRId64,
 		       A->group);
 	CHECK(cluster_say(owner, text) == 1);
 	ASKS(B, ACQUIRE, GRANTED);
@@ -435,7 +435,7 @@ static void late_acquire_of_unlocked(void)
 	ASKS(A, ACQUIRE, GRANTED);
 	ASKS(A, RELEASE, YES);
 	(void)cluster_say(owner,
-			  "RPUSH redlock:{job}:grant:tok-0:job unlocked");
+			  "RPUSH job:redlock:{job}:grant:tok-0 unlocked");
 	A->counter = A->ticket = 0;
 	ASKS(A, ACQUIRE, GRANTED);
 	ASKS(A, CONFIRM, NO);
@@ -451,7 +451,7 @@ static void told_of_old_loss(void)
 	ASKS(C, ACQUIRE, GRANTED);
 	ASKS(A, ACQUIRE, BUSY);
 	ASKS(B, ACQUIRE, BUSY);
-	(void)cluster_say(owner, "DEL job redlock:{job}:state:job");
+	(void)cluster_say(owner, "DEL job job:redlock:{job}:state");
 	ASKS(D, ACQUIRE, BUSY);
 	ASKS(A, ACQUIRE, GRANTED);
 	CHECK(A->a.lost);
@@ -592,8 +592,8 @@ static void carry(const char *part)
 {
 	char name[80];
 
-	(void)snprintf(name, sizeof(name), "redlock:{%s}:%s:%s", key, part,
-		       key);
+	(void)snprintf(name, sizeof(name), "%s:redlock:{%s}:%s", key, key,
+		       part);
 	cluster_carry(&move, name);
 }
 

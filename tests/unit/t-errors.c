@@ -32,7 +32,10 @@ static const struct {
 	{"ERR ACL failure in script: User joe has no permissions to run the "
 	 "'zadd' command script: 6e1b, on @user_script:9.",
 	 FAIL_REFUSED, true},
-	{"NOPERM No permissions to access a key", FAIL_REFUSED, false},
+	{"NOPERM No permissions to access a key", FAIL_REFUSED, true},
+	{"ERR ACL failure in script: No permissions to access a key "
+	 "script: 6e1b, on @user_script:9.",
+	 FAIL_REFUSED, true},
 	{"ERR wrong number of arguments for 'auth' command", FAIL_REFUSED,
 	 true},
 	{"Unknown Redis command called from Lua script", FAIL_CONFIG, true},

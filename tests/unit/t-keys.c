@@ -67,17 +67,17 @@ static const struct {
 	const char *part[PART_COUNT]; /* NULL: as the first lock shows */
 } names[] = {
 	{TEXT("job"),
-	 {"redlock:{job}:state:job", "redlock:{job}:queue:job",
-	  "redlock:{job}:alive:job", "redlock:{job}:grant:T:job",
-	  "redlock:{job}:sharers:T:job", "redlock:{job}:once:job",
-	  "redlock:{job}:log:job", "redlock:{job}:none:job"}},
-	{TEXT("{a}b"), {"redlock:{a}:state:{a}b"}},
-	{TEXT("a{b}c{d}"), {"redlock:{b}:state:a{b}c{d}"}},
-	{TEXT("a{b"), {"redlock:{a{b}:state:a{b"}},
-	{TEXT("{"), {"redlock:{{}:state:{"}},
-	{TEXT("a b\n"), {"redlock:{a b\n}:state:a b\n"}},
-	{TEXT("redlock:{x}:state:x"),
-	 {"redlock:{x}:state:redlock:{x}:state:x"}},
+	 {"job:redlock:{job}:state", "job:redlock:{job}:queue",
+	  "job:redlock:{job}:alive", "job:redlock:{job}:grant:T",
+	  "job:redlock:{job}:sharers:T", "job:redlock:{job}:once",
+	  "job:redlock:{job}:log", "job:redlock:{job}:none"}},
+	{TEXT("shop:nightly"), {"shop:nightly:redlock:{shop:nightly}:state"}},
+	{TEXT("{a}b"), {"{a}b:redlock:state"}},
+	{TEXT("a{b}c{d}"), {"a{b}c{d}:redlock:state"}},
+	{TEXT("a b\n"), {"a b\n:redlock:{a b\n}:state"}},
+	{TEXT("x:redlock:{x}:state"), {"x:redlock:{x}:state:redlock:state"}},
+	{TEXT("x:redlock:state"),
+	 {"x:redlock:state:redlock:{x:redlock:state}:state"}},
 };
 
 static void test_names(void)
@@ -119,19 +119,31 @@ static int every_string(char all[STRINGS][4])
 	return n;
 }
 
-/* The tag by its rule, as slowly as can be: all words of n letters in the
- * order of a dictionary, then those of n + 1. */
-static void first_tag(uint16_t slot, char *tag)
+/* The name of a state by its rule, as slowly as can be: with all tags of n
+ * letters in the order of a dictionary, then those of n + 1. */
+static void first_name(const char *key, char name[64])
 {
+	const char *open = strchr(key, '{');
+	uint16_t slot = key_slot(key, strlen(key));
+	char tag[8];
+
 	for (int len = 1, words = 26; len < 5; len++, words *= 26)
 		for (int w = 0; w < words; w++) {
 			for (int i = len, rest = w; i-- > 0; rest /= 26)
 				tag[i] = (char)('a' + rest % 26);
 			tag[len] = '\0';
-			if (key_slot(tag, (size_t)len) == slot)
+			if (open && open[1] == '}')
+				(void)snprintf(name, 64,
+					       "redlock:{%s}:%s::state", tag,
+					       key);
+			else
+				(void)snprintf(name, 64,
+					       "%s:redlock:{%s}:state", key,
+					       tag);
+			if (key_slot(name, strlen(name)) == slot)
 				return;
 		}
-	tag[0] = '\0';
+	name[0] = '\0';
 }
 
 static bool has_tag(const char *key)
@@ -144,22 +156,20 @@ static bool has_tag(const char *key)
 
 static void check_string(const struct keys *k, const char *key)
 {
-	char want[64], tag[8];
+	char want[64];
 	uint16_t slot = key_slot(key, strlen(key));
 	bool same = true;
 
 	for (int p = 0; p < PART_COUNT; p++)
 		same = same && key_slot(k->part[p], k->part_len[p]) == slot;
 	ok(same, "the companions of '%s' are in its slot", key);
-	if (has_tag(key) || !strchr(key, '}'))
+	if (has_tag(key) || !strpbrk(key, "{}"))
 		return;
-	first_tag(slot, tag);
-	(void)snprintf(want, sizeof(want), "redlock:{%.8s}:state:%.3s", tag,
-		       key);
+	first_name(key, want);
 	ok(k->part_len[PART_STATE] == strlen(want) &&
 		   memcmp(k->part[PART_STATE], want, strlen(want)) == 0,
-	   "'%s' has no tag; it gets the first one of its slot, '%s'", key,
-	   tag);
+	   "'%s' has no tag; it gets the first one of its slot: '%s'", key,
+	   want);
 }
 
 /* Two keys with one companion would share their fences and holders. */
@@ -212,9 +222,8 @@ static void test_bytes(void)
 	ok(key_slot(k.part[PART_STATE], k.part_len[PART_STATE]) ==
 		   key_slot(big, sizeof(big)),
 	   "the longest key, of any bytes, has companions in its slot");
-	ok(memcmp(k.part[PART_STATE] + k.part_len[PART_STATE] - sizeof(big),
-		  big, sizeof(big)) == 0,
-	   "a companion ends with all bytes of the key");
+	ok(memcmp(k.part[PART_STATE], big, sizeof(big)) == 0,
+	   "a companion begins with all bytes of the key");
 	keys_close(&k);
 	ok(!k.part[0], "keys are gone when closed");
 	keys_close(&k);
@@ -229,32 +238,42 @@ static const struct {
 	const char *key;
 	size_t key_len;
 } traces[] = {
-	{TEXT("redlock:{job}:state:job"), TRACE_HELD, TEXT("job")},
-	{TEXT("redlock:{job}:queue:job"), TRACE_QUEUED, TEXT("job")},
-	{TEXT("redlock:{job}:slot:12:job"), TRACE_HELD, TEXT("job")},
-	{TEXT("redlock:{job}:log:job"), TRACE_PAST, TEXT("job")},
-	{TEXT("redlock:{a}:state:x:{a}:y"), TRACE_HELD, TEXT("x:{a}:y")},
-	{TEXT("redlock:{a\0b\n}:queue:a\0b\n"), TRACE_QUEUED, TEXT("a\0b\n")},
-	{TEXT("redlock:{{}:state:{"), TRACE_HELD, TEXT("{")},
-	{TEXT("redlock:{x}:state:redlock:{x}:state:x"), TRACE_HELD,
-	 TEXT("redlock:{x}:state:x")},
-	{TEXT("redlock:{1:{a}}:state:1:{a}"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:state"), TRACE_HELD, TEXT("job")},
+	{TEXT("job:redlock:{job}:queue"), TRACE_QUEUED, TEXT("job")},
+	{TEXT("job:redlock:{job}:slot:12"), TRACE_HELD, TEXT("job")},
+	{TEXT("job:redlock:{job}:log"), TRACE_PAST, TEXT("job")},
+	{TEXT("x:{a}:y:redlock:state"), TRACE_HELD, TEXT("x:{a}:y")},
+	{TEXT("{a}:sharers:x:redlock:state"), TRACE_HELD,
+	 TEXT("{a}:sharers:x")},
+	{TEXT("a\0b\n:redlock:{a\0b\n}:queue"), TRACE_QUEUED, TEXT("a\0b\n")},
+	{TEXT("x:redlock:{x}:state:redlock:state"), TRACE_HELD,
+	 TEXT("x:redlock:{x}:state")},
+	{TEXT("x:redlock:state:redlock:{x:redlock:state}:log"), TRACE_PAST,
+	 TEXT("x:redlock:state")},
+	{TEXT("1:{a}:redlock:{1:{a}}:state"), TRACE_NONE, TEXT("")},
 	/* what is there besides, and is in the way of nobody */
-	{TEXT("redlock:{job}:once:job"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:sharers:state:job"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:once"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:sharers:state"), TRACE_NONE, TEXT("")},
 	/* no companions */
 	{TEXT("job"), TRACE_NONE, TEXT("")},
 	{TEXT(""), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:state:"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{other}:state:job"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{jo}:state:job"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:slot:job"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:slot::job"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{job}:slot:1:"), TRACE_NONE, TEXT("")},
-	{TEXT("Redlock:{job}:state:job"), TRACE_NONE, TEXT("")},
+	{TEXT(":redlock:"), TRACE_NONE, TEXT("")},
+	{TEXT(":redlock:{}:state"), TRACE_NONE, TEXT("")},
+	{TEXT(":redlock:state"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{x}:::state"), TRACE_NONE, TEXT("")},
+	{TEXT("redlock:{x}:job::state"), TRACE_NONE, TEXT("")},
+	{TEXT("state"), TRACE_NONE, TEXT("")},
+	{TEXT("::state"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:state"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{other}:state"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{jo}:state"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:slot"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:slot:"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:slot:1000"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:states"), TRACE_NONE, TEXT("")},
+	{TEXT("job:Redlock:{job}:state"), TRACE_NONE, TEXT("")},
 };
 
 static void test_traces(void)

@@ -911,7 +911,7 @@ static void test_listened(void)
 	struct fail why;
 	struct answer a;
 
-	words_add_text(&woken, "redlock:{job}:grant:T:job");
+	words_add_text(&woken, "job:redlock:{job}:grant:T");
 	words_add_text(&woken, "1700000000123456");
 	words_add_text(&nil, "");
 	ok(answer_read(VERB_LISTEN, &woken, &a, &s, &why) == 0 &&

@@ -132,7 +132,7 @@ static void add_pattern(FILE *out, const char *bytes, size_t n)
 	}
 }
 
-/* KEY and redlock:{TAG}:* */
+/* KEY and KEY:redlock:* */
 static void add_key(FILE *out, const char *key)
 {
 	size_t n = strlen(key);
@@ -143,7 +143,7 @@ static void add_key(FILE *out, const char *key)
 	(void)fputs(" ~", out);
 	add_pattern(out, key, n);
 	(void)fputs(" ~", out);
-	add_pattern(out, k.part[PART_STATE], k.prefix);
+	add_pattern(out, k.part[PART_STATE], k.base);
 	(void)fputc('*', out);
 	keys_close(&k);
 }
@@ -162,7 +162,7 @@ char *acl_line(const struct exam *e)
 	for (int i = 0; i < e->o->keys; i++)
 		add_key(out, e->o->key[i]);
 	if (e->o->keys == 0)
-		(void)fputs(" ~KEY ~redlock:{KEY}:*", out);
+		(void)fputs(" ~KEY ~KEY:redlock:*", out);
 	(void)fprintf(out, " %s",
 		      rights_text(e->needs, commands, sizeof(commands)));
 	if (fclose(out) == 0)

@@ -104,7 +104,7 @@ static void ask_page(struct search *s, int server, const struct reply *cursor)
 	words_add_text(&w, "SCAN");
 	words_add(&w, cursor ? cursor->bytes : "0", cursor ? cursor->len : 1);
 	words_add_text(&w, "MATCH");
-	words_add_text(&w, "redlock:{*");
+	words_add_text(&w, KEYS_TRACES);
 	words_add_text(&w, "COUNT");
 	words_add_text(&w, SCAN_COUNT);
 	send_probe(s, s->e->facts[server].target, &w);
@@ -231,15 +231,12 @@ static bool was_named(const struct search *s, const char *key, size_t len)
 
 static void sort_out(struct search *s, int server, const struct reply *name)
 {
-	const char *part = memmem(name->bytes, name->len, "}:", 2);
 	int target = s->e->facts[server].target;
 	struct key_read read;
 
-	if (!part || strlen(name->bytes) != name->len)
+	if (strlen(name->bytes) != name->len)
 		return;
-	part += 2;
-	switch (keys_read(part, (size_t)(name->bytes + name->len - part),
-			  &read)) {
+	switch (keys_read(name->bytes, name->len, &read)) {
 	case NAME_OTHER:
 	case NAME_LOG:
 	case KEY_NAMES:

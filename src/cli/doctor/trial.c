@@ -183,9 +183,8 @@ static void clear(struct trial *t)
 	words_add_text(&w, "DEL");
 	words_add(&w, k->lock, k->lock_len);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		(void)snprintf(names[i], sizeof(names[i]), "%.*s%s:%s",
-			       (int)k->prefix, k->part[PART_STATE], parts[i],
-			       t->key);
+		(void)snprintf(names[i], sizeof(names[i]), "%.*s%s",
+			       (int)k->base, k->part[PART_STATE], parts[i]);
 		words_add_text(&w, names[i]);
 	}
 	for (int i = 0; i < 2; i++)

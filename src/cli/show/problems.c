@@ -94,7 +94,7 @@ void find_problems(const struct query *l, const struct snapshot *s,
 		found(&t,
 		      "the fence counter is not a number: nobody can acquire "
 		      "the lock; delete the field fence of "
-		      "redlock:{...}:state:...");
+		      "...:redlock:{...}:state");
 	for (int i = 0; i < t.nodes; i++)
 		if (s->why[i].kind != FAIL_NONE)
 			found(&t, "%s", s->why[i].text);

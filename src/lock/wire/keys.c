@@ -9,8 +9,6 @@
 
 #define TAG_LETTERS 8
 
-static const char head[] = "redlock:{";
-
 static const char *const part_names[PART_COUNT] = {
 	[PART_STATE] = "state",      [PART_QUEUE] = "queue",
 	[PART_ALIVE] = "alive",      [PART_GRANT] = "grant:",
@@ -18,10 +16,8 @@ static const char *const part_names[PART_COUNT] = {
 	[PART_LOG] = "log",          [PART_NONE] = "none",
 };
 
-static uint16_t crc16(const char *p, size_t n)
+static uint16_t crc16(uint16_t crc, const char *p, size_t n)
 {
-	uint16_t crc = 0;
-
 	while (n-- > 0) {
 		crc ^= (uint16_t)((unsigned char)*p++ << 8);
 		for (int bit = 0; bit < 8; bit++)
@@ -51,17 +47,18 @@ uint16_t key_slot(const char *key, size_t len)
 	size_t n = len;
 
 	(void)hash_tag(key, len, &tag, &n);
-	return crc16(tag, n) % 16384;
+	return crc16(0, tag, n) % 16384;
 }
 
 /* a, b, … z, aa, ab, …: about 16,384 tries, a fraction of a millisecond, and
- * only for keys with a stray brace. */
-static size_t tag_for_slot(uint16_t slot, char tag[TAG_LETTERS])
+ * only for keys with a stray brace. `crc`: of what stands before it in the
+ * braces. */
+static size_t tag_for_slot(uint16_t slot, uint16_t crc, char tag[TAG_LETTERS])
 {
 	size_t n = 1;
 
 	memset(tag, 'a', TAG_LETTERS);
-	while (crc16(tag, n) % 16384 != slot) {
+	while (crc16(crc, tag, n) % 16384 != slot) {
 		size_t i = n;
 
 		while (i > 0 && tag[i - 1] == 'z')
@@ -74,18 +71,57 @@ static size_t tag_for_slot(uint16_t slot, char tag[TAG_LETTERS])
 	return n;
 }
 
-/* The tag of a lock's companion keys: part of the key, or computed. */
-static size_t tag_of(const char *key, size_t len, char made[TAG_LETTERS],
-		     const char **tag)
-{
-	size_t n = len;
+/* What all companions of a lock begin with: the key between two texts. */
+struct base {
+	char before[32], after[32]; /* of the tag, what is not the key's own */
+	const char *tag;            /* behind `after`: the key again; or NULL */
+	const char *end;
+};
 
-	*tag = key;
-	if (!hash_tag(key, len, tag, &n) && memchr(key, '}', len)) {
-		*tag = made;
-		n = tag_for_slot(key_slot(key, len), made);
+static const char behind_key[] = ":redlock:", shut_tag[] = "}:";
+
+static void base_of(const char *key, size_t len, struct base *out)
+{
+	const char *open = memchr(key, '{', len), *tag;
+	const char *last = key + len;
+	char made[TAG_LETTERS];
+	uint16_t slot = 0, crc = 0;
+	size_t n;
+
+	*out = (struct base){.end = ""};
+	(void)snprintf(out->after, sizeof(out->after), "%s", behind_key);
+	if (hash_tag(key, len, &tag, &n))
+		return;
+	(void)snprintf(out->after, sizeof(out->after), "%s{", behind_key);
+	out->end = shut_tag;
+	if (!open && !memchr(key, '}', len)) {
+		out->tag = key;
+		return;
 	}
-	return n;
+	slot = key_slot(key, len);
+	/* "{}": whatever follows it, there is no tag */
+	if (open && open + 1 < last && open[1] == '}') {
+		n = tag_for_slot(slot, 0, made);
+		(void)snprintf(out->before, sizeof(out->before),
+			       "redlock:{%.*s}:", (int)n, made);
+		out->after[0] = '\0';
+		out->end = "::";
+		return;
+	}
+	/* "{": what follows it is part of the tag */
+	if (open) {
+		crc = crc16(0, open + 1, (size_t)(last - open - 1));
+		crc = crc16(crc, out->after, strlen(out->after));
+	}
+	n = tag_for_slot(slot, crc, made);
+	(void)snprintf(out->after, sizeof(out->after), "%s{%.*s", behind_key,
+		       (int)n, made);
+}
+
+static size_t base_len(const struct base *b, size_t len)
+{
+	return strlen(b->before) + len + strlen(b->after) + (b->tag ? len : 0) +
+	       strlen(b->end);
 }
 
 static char *add(char *to, const char *bytes, size_t n)
@@ -94,47 +130,47 @@ static char *add(char *to, const char *bytes, size_t n)
 	return to + n;
 }
 
-/* Adds NAME:KEY, which follows the prefix redlock:{TAG}: */
-static char *add_name(const struct keys *k, char *to, const char *name,
-		      const char *more)
+static char *add_text(char *to, const char *text)
 {
-	to = add(to, name, strlen(name));
-	to = add(to, more, strlen(more));
-	*to++ = ':';
-	return add(to, k->lock, k->lock_len);
+	return add(to, text, strlen(text));
+}
+
+static char *add_base(char *to, const struct base *b, const char *key,
+		      size_t len)
+{
+	to = add_text(to, b->before);
+	to = add(to, key, len);
+	to = add_text(to, b->after);
+	if (b->tag)
+		to = add(to, key, len);
+	return add_text(to, b->end);
 }
 
 int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 {
-	static const char longest[] = "slot:999";
-	char made[TAG_LETTERS];
-	const char *tag;
-	size_t tag_len = tag_of(key, len, made, &tag);
-	size_t name = sizeof(longest) + strlen(token);
+	static const char longest[] = "sharers:";
+	struct base base;
 	char *p;
 
-	*k = (struct keys){.lock = key,
-			   .lock_len = len,
-			   .prefix = sizeof(head) - 1 + tag_len + 2};
-	p = malloc((PART_COUNT + 1) * (k->prefix + name + 1 + len));
+	base_of(key, len, &base);
+	*k = (struct keys){
+		.lock = key, .lock_len = len, .base = base_len(&base, len)};
+	p = malloc((PART_COUNT + 1) *
+		   (k->base + sizeof(longest) + strlen(token)));
 	if (!p)
 		return -1;
-	for (int i = 0; i <= PART_COUNT; i++) {
+	for (int i = 0; i < PART_COUNT; i++) {
 		char *from = p;
 
-		p = add(p, head, sizeof(head) - 1);
-		p = add(p, tag, tag_len);
-		p = add(p, "}:", 2);
-		if (i == PART_COUNT) {
-			k->slot_lock = from;
-		} else {
-			k->part[i] = from;
-			bool ours = i == PART_GRANT || i == PART_SHARERS;
-
-			p = add_name(k, p, part_names[i], ours ? token : "");
-			k->part_len[i] = (size_t)(p - from);
-		}
+		p = add_base(p, &base, key, len);
+		p = add_text(p, part_names[i]);
+		if (i == PART_GRANT || i == PART_SHARERS)
+			p = add_text(p, token);
+		k->part[i] = from;
+		k->part_len[i] = (size_t)(p - from);
 	}
+	k->slot_lock = p;
+	(void)add_base(p, &base, key, len);
 	return 0;
 }
 
@@ -146,9 +182,10 @@ void keys_slot(struct keys *k, int slot)
 		return;
 	k->slot = slot;
 	(void)snprintf(number, sizeof(number), "%d", slot);
-	k->slot_lock_len = (size_t)(add_name(k, k->slot_lock + k->prefix,
-					     "slot:", number) -
-				    k->slot_lock);
+	k->slot_lock_len =
+		(size_t)(add_text(add_text(k->slot_lock + k->base, "slot:"),
+				  number) -
+			 k->slot_lock);
 }
 
 void keys_close(struct keys *k)
@@ -159,66 +196,119 @@ void keys_close(struct keys *k)
 
 /* ---- from a name to its key ---- */
 
-/* What follows the word, if the text begins with it; else NULL. */
-static const char *behind(const char *from, const char *end, const char *word)
+/* Where the last such text ends; NULL: there is none. */
+static const char *behind_last(const char *from, const char *end,
+			       const char *text)
 {
-	size_t n = strlen(word);
+	size_t n = strlen(text);
 
-	return (size_t)(end - from) > n && memcmp(from, word, n) == 0 ? from + n
-								      : NULL;
+	for (const char *p = end - n; p >= from; p--)
+		if (memcmp(p, text, n) == 0)
+			return p + n;
+	return NULL;
 }
 
-/* N: */
-static const char *behind_slot(const char *from, const char *end, int *slot)
+static bool is_slot(const char *from, const char *end, int *slot)
 {
-	const char *p = from;
 	int n = 0;
 
-	for (; p < end && *p >= '0' && *p <= '9' && n < SLOTS_MAX; p++)
+	for (const char *p = from; p < end; p++) {
+		if (*p < '0' || *p > '9' || n >= SLOTS_MAX)
+			return false;
 		n = 10 * n + *p - '0';
-	if (p == from || n >= SLOTS_MAX)
-		return NULL;
+	}
 	*slot = n;
-	return behind(p, end, ":");
+	return from < end && n < SLOTS_MAX;
 }
 
-/* TOKEN: or shared:G: */
-static const char *behind_sharer(const char *from, const char *end)
-{
-	const char *group = behind(from, end, "shared:"), *colon;
-
-	from = group ? group : from;
-	colon = memchr(from, ':', (size_t)(end - from));
-	return colon ? behind(colon, end, ":") : NULL;
-}
-
-enum key_name keys_read(const char *from, size_t len, struct key_read *out)
+static enum key_name read_part(const char *from, const char *end, int *slot)
 {
 	static const struct {
 		const char *word;
 		enum key_name kind;
 	} kinds[] = {
-		{"state:", NAME_STATE}, {"slot:", NAME_SLOT},
-		{"queue:", NAME_QUEUE}, {"sharers:", NAME_SHARERS},
-		{"alive:", NAME_ALIVE}, {"log:", NAME_LOG},
+		{"state", NAME_STATE}, {"slot:", NAME_SLOT},
+		{"queue", NAME_QUEUE}, {"sharers:", NAME_SHARERS},
+		{"alive", NAME_ALIVE}, {"log", NAME_LOG},
 	};
-	const char *end = from + len;
 
-	*out = (struct key_read){.kind = NAME_OTHER};
+	*slot = 0;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		const char *key = behind(from, end, kinds[i].word);
+		size_t n = strlen(kinds[i].word);
 
-		if (!key)
+		if ((size_t)(end - from) < n ||
+		    memcmp(from, kinds[i].word, n) != 0)
 			continue;
 		if (kinds[i].kind == NAME_SLOT)
-			key = behind_slot(key, end, &out->slot);
-		else if (kinds[i].kind == NAME_SHARERS)
-			key = behind_sharer(key, end);
-		if (!key)
-			break;
-		out->kind = kinds[i].kind;
-		out->key = key;
-		out->len = (size_t)(end - key);
+			return is_slot(from + n, end, slot) ? NAME_SLOT
+							    : NAME_OTHER;
+		if ((from + n == end) == (kinds[i].kind != NAME_SHARERS))
+			return kinds[i].kind;
+	}
+	return NAME_OTHER;
+}
+
+/* Where the key stands in a base, if it is one; else NULL. */
+static const char *key_in(const char *base, const char *end, const char *last,
+			  size_t *len)
+{
+	const char *from = base, *to = NULL;
+
+	if (last == shut_tag) {
+		to = behind_last(base, end, ":redlock:{");
+		to = to ? to - sizeof(":redlock:{") + 1 : NULL;
+	} else if (last == behind_key) {
+		to = end - sizeof(behind_key) + 1;
+	} else {
+		from = memmem(base, (size_t)(end - base), shut_tag, 2);
+		from = from ? from + 2 : NULL;
+		to = end - 2;
+	}
+	if (!from || !to || to <= from)
+		return NULL;
+	*len = (size_t)(to - from);
+	return from;
+}
+
+/* Whether the key's companions begin with that. */
+static bool is_base(const char *base, size_t n, const char *key, size_t len)
+{
+	struct base b;
+	const char *p = base;
+
+	base_of(key, len, &b);
+	if (base_len(&b, len) != n ||
+	    memcmp(p, b.before, strlen(b.before)) != 0 ||
+	    key != p + strlen(b.before))
+		return false;
+	p = key + len;
+	if (memcmp(p, b.after, strlen(b.after)) != 0)
+		return false;
+	p += strlen(b.after);
+	if (b.tag && memcmp(p, key, len) != 0)
+		return false;
+	return memcmp(base + n - strlen(b.end), b.end, strlen(b.end)) == 0;
+}
+
+enum key_name keys_read(const char *name, size_t len, struct key_read *out)
+{
+	const char *const ends[] = {shut_tag, behind_key, "::"};
+	const char *end = name + len;
+
+	*out = (struct key_read){.kind = NAME_OTHER};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		const char *part = behind_last(name, end, ends[i]);
+		struct key_read got = {.kind = NAME_OTHER};
+
+		if (part)
+			got.kind = read_part(part, end, &got.slot);
+		if (got.kind == NAME_OTHER)
+			continue;
+		got.key = key_in(name, part, ends[i], &got.len);
+		if (!got.key ||
+		    !is_base(name, (size_t)(part - name), got.key, got.len))
+			continue;
+		*out = got;
 		break;
 	}
 	return out->kind;
@@ -233,22 +323,12 @@ enum trace keys_trace(const char *name, size_t len, const char **key,
 		[NAME_QUEUE] = TRACE_QUEUED,
 		[NAME_LOG] = TRACE_PAST,
 	};
-	const char *end = name + len, *tag = behind(name, end, head);
-	const char *shut = tag ? memchr(tag, '}', (size_t)(end - tag)) : NULL;
-	const char *part = shut ? behind(shut, end, "}:") : NULL, *ours;
-	enum trace trace = TRACE_NONE;
 	struct key_read read;
-	char made[TAG_LETTERS];
-	size_t n;
+	enum trace trace = traces[keys_read(name, len, &read)];
 
-	if (part)
-		trace = traces[keys_read(part, (size_t)(end - part), &read)];
-	if (trace == TRACE_NONE)
-		return TRACE_NONE;
-	*key = read.key;
-	*key_len = read.len;
-	n = tag_of(*key, *key_len, made, &ours);
-	return n == (size_t)(shut - tag) && memcmp(tag, ours, n) == 0
-		       ? trace
-		       : TRACE_NONE;
+	if (trace != TRACE_NONE) {
+		*key = read.key;
+		*key_len = read.len;
+	}
+	return trace;
 }

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of a lock's companion keys: redlock:{TAG}:<part>:KEY, all in the
- * lock's own Cluster slot.
+ * The names of a lock's companion keys. They begin with the lock's own key, so
+ * that a user who has the rights for the keys of a prefix has them for these;
+ * and they are in its Cluster slot:
+ *   job        job:redlock:{job}:PART
+ *   {a}b       {a}b:redlock:PART               it has a hash tag of its own
  *
- * TAG is the key's hash tag if it has one, else the key itself. A key with a
- * "}" but without a hash tag can be neither. It gets the shortest tag of
- * lower-case letters that falls in its slot, the first in alphabetical order.
- * Never change that rule: two versions of redlock must agree on the names.
+ * A key with a stray brace has no such tag. It gets the shortest one of
+ * lower-case letters that makes it the same slot, the first in alphabetical
+ * order:
+ *   a}b, a{b   a}b:redlock:{TAG}:PART
+ *   a{}b       redlock:{TAG}:a{}b::PART        a name that begins with "{}" has
+ *                                              no tag, whatever follows
+ * Never change these rules: two versions of redlock must agree on the names.
  */
 #ifndef LOCK_WIRE_KEYS_H
 #define LOCK_WIRE_KEYS_H
@@ -38,7 +44,7 @@ struct keys {
 	size_t lock_len;
 	char *part[PART_COUNT]; /* owned; one allocation, freed by keys_close */
 	size_t part_len[PART_COUNT];
-	size_t prefix; /* length of "redlock:{TAG}:" */
+	size_t base; /* length of what they all begin with, before PART */
 	/* --slots: the lock of a slot other than 0 */
 	int slot;
 	char *slot_lock;
@@ -71,8 +77,9 @@ struct key_read {
 	size_t len;
 };
 
-/* Takes apart what follows "redlock:{TAG}:" in a name. */
-enum key_name keys_read(const char *from, size_t len, struct key_read *out);
+/* Takes apart the name of a companion key. NAME_OTHER, if it is not the one
+ * that we would choose for that lock. */
+enum key_name keys_read(const char *name, size_t len, struct key_read *out);
 
 /* What the name of a companion key says about its lock. */
 enum trace {
@@ -82,15 +89,13 @@ enum trace {
 	TRACE_PAST    /* it has a history */
 };
 
-/* Finds KEY in such a name: *key points into the name. If the tag is not the
- * one we would choose for KEY, the name is not a companion key. */
+/* Finds the lock's key in such a name: *key points into the name. */
 enum trace keys_trace(const char *name, size_t len, const char **key,
 		      size_t *key_len);
-/* A pattern for SCAN that matches every name for which keys_trace() returns
- * something other than TRACE_NONE. */
-#define KEYS_TRACES "redlock:{*}:[lqs]*"
+/* A pattern for SCAN that matches every name of a companion key. */
+#define KEYS_TRACES "*redlock:*"
 /* The same, without those for TRACE_PAST. */
-#define KEYS_PRESENT "redlock:{*}:[qs]*"
+#define KEYS_PRESENT "*redlock:*[^g]"
 
 /* The Cluster slot of a key, 0..16383 (CRC16/XMODEM of its hash tag). */
 uint16_t key_slot(const char *key, size_t len);
