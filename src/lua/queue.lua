@@ -3,7 +3,7 @@
 --   ...:queue        sorted set, ticket -> member. A ticket is
 --       the server's TIME in microseconds at which the waiter came. A member is
 --       "TOKEN TTL SLOTS FLAGS\n" and what others may see of the waiter
---   redlock:{TAG}:alive:KEY        sorted set, last sign of life -> token, of
+--   ...:alive        sorted set, last sign of life -> token, of
 --       waiters that have waited for more than a heartbeat
 --   ...:grant:TOKEN  list; a push wakes the waiter. It expires,
 --       so that a dead waiter leaves nothing behind. If it cannot be pushed (some
