@@ -242,7 +242,7 @@ result() {
 	for k in "${keys[@]}"; do
 		run -75 redlock -n -k "$k" -- true
 	done
-	[ "$(cli a --raw keys '*redlock:*:state' | wc -l)" = "${#keys[@]}" ]
+	[ "$(cli a --raw keys '*redlock:*state' | wc -l)" = "${#keys[@]}" ]
 }
 
 @test "U12 -n, and -w 0, is one try that leaves nothing behind" {

@@ -64,7 +64,8 @@ static int64_t last_grant, granted_token, grant_us;
  * before the loss was granted since: the one exposure of a single node without
  * persistence. A lock key that vanishes alone (by hand, evicted) overlaps until
  * its holder hears of it. And a server clock that jumps ahead ends leases
- * early: only the fence is promised then. */
+ * early: only the fence is promised then, unless enough other servers have the
+ * lock. */
 static bool may_overlap(const struct client *old)
 {
 	const struct token *t = &tokens[old->token];
@@ -76,7 +77,7 @@ static bool may_overlap(const struct client *old)
 			: latest    ? t->granted_us
 				    : t->first_us;
 
-	if ((w.forward_step && since < w.forward_us) || old->robbed ||
+	if ((since < w.forward_us && hangs_on_stepped(old)) || old->robbed ||
 	    old->replaced)
 		return true;
 	for (int i = 0; i < w.losses; i++)

@@ -156,9 +156,24 @@ double step_clock(int node)
 	} else {
 		w.forward_step = true;
 		w.forward_us = w.us;
+		w.stepped |= 1U << node;
 	}
 	w.server[node].step_us += us;
 	return (double)us / 1000.0;
+}
+
+bool hangs_on_stepped(const struct client *c)
+{
+	int n = c->lease.conf.nodes, others = 0;
+
+	for (int k = 0; k < n; k++)
+		others += !(w.stepped & 1U << k) &&
+			  node_is_ours(&c->lease.node[k]) &&
+			  before(clock_of(c),
+				 after(c->lease.node[k].grant.credited_at,
+				       c->lease.conf.ttl_ms));
+	return w.forward_step && (n == 1 || c->lease.state != LEASE_HELD ||
+				  others < lease_quorum(n));
 }
 
 /* ---- losses of data ---- */

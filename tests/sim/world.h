@@ -130,8 +130,9 @@ struct world {
 	bool tail;    /* many answers are slower than any lease */
 	bool mutes;   /* connections may go mute: see go_mute() */
 	bool forward_step, backward_step, tell, failed;
-	int64_t forward_us; /* the last step forward */
-	int twin;           /* 0: none */
+	int64_t forward_us;   /* the last step forward */
+	unsigned int stepped; /* the nodes that made one: bits */
+	int twin;             /* 0: none */
 	/* twins in clients: answered is counted as sent; who waits for ever
 	 * listens, and asks no more */
 	bool late_stamp, no_poll;
@@ -212,6 +213,10 @@ void __attribute__((format(printf, 1, 2))) violated(const char *fmt, ...);
 
 /* What its clock shows now, and showed at `us` of the simulated time. */
 struct instant clock_of(const struct client *c);
+
+/* Whether too few nodes have its lease besides those whose clock was set
+ * forward. */
+bool hangs_on_stepped(const struct client *c);
 struct instant clock_at(const struct client *c, int64_t us);
 /* Of a server: since 1970. */
 int64_t wall_us(int node);
