@@ -69,3 +69,8 @@ objects() { ar t "$build/libredlock.a" | wc -l; }
 	text=$(readelf -nW "$build/libredlock.a")
 	[ "$(grep -c 'IBT, SHSTK' <<<"$text")" = "$(objects)" ]
 }
+
+@test "memory that is only reserved is less than 1 MB" {
+	# (ulimit -d and strict overcommit count it for every run and fork)
+	[ "$(size -A "$REDLOCK" | awk '$1 == ".bss" { print $2 }')" -lt 1048576 ]
+}

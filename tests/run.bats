@@ -24,3 +24,22 @@ load lib/common
 	run -0 redlock unlock job --token "$output"
 	free job
 }
+
+@test "little memory: a run works; too little for what is asked is said before any lock is taken" {
+	[ -z "${SANITIZED-}" ] || skip "a sanitizer needs more"
+	local kib keys=()
+	for i in {1..16}; do keys+=(-k "job$i"); done
+	limited() { (ulimit -d "$kib" && exec "$REDLOCK" "$@"); }
+	kib=8000
+	limited -q -u "$url" -k job -- true
+	limited -q -u "$url" "${keys[@]}" -- true
+	# the least with which a run of one key works
+	for ((kib = 1000; kib < 8000; kib += 200)); do
+		! limited -q -u "$url" -k job -- true 2>/dev/null || break
+	done
+	((kib += 400))
+	cli a flushall >/dev/null
+	run -70 limited -u "$url" "${keys[@]}" -- touch "$T/ran"
+	[ "$output" = 'redlock: out of memory' ] && [ ! -e "$T/ran" ]
+	[ -z "$(cli a keys '*')" ]
+}

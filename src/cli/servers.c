@@ -84,6 +84,12 @@ static int parse(struct servers *s, const struct opts *o, struct fail *why)
 			   NODES_MAX);
 		return opt_blame(o, opt_given(o, &o->url), why);
 	}
+	free(s->endpoint);
+	free(s->url);
+	s->endpoint = calloc((size_t)s->n, sizeof(s->endpoint[0]));
+	s->url = calloc((size_t)s->n, ENDPOINT_URL_MAX);
+	if (!s->endpoint || !s->url)
+		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (int i = 0; i < s->n; i++)
 		if (server_parse(&s->endpoint[i], o, i, why) < 0)
 			return -1;

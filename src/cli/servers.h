@@ -16,15 +16,14 @@
 
 struct servers {
 	int n;
-	bool asked_for; /* not the default server */
-	struct endpoint endpoint[NODES_MAX];
-	char url[NODES_MAX * ENDPOINT_URL_MAX]; /* of all endpoints, each in
-						   canonical form, separated by
-						   blanks; without a password
-						   from REDISCLI_AUTH */
+	bool asked_for;            /* not the default server */
+	struct endpoint *endpoint; /* owned */
+	char *url; /* owned: of all endpoints, each in canonical form, separated
+		      by blanks; without a password from REDISCLI_AUTH */
 };
 
-/* May ask for a password on the terminal, once. */
+/* *s must be all zero at first. May ask for a password on the terminal, once.
+ */
 int servers_find(struct servers *s, const struct opts *o, struct fail *why);
 
 /* Whether one is several nodes, or a name, which may have several addresses. */

@@ -3,6 +3,7 @@
 #include "cli/twins.h"
 
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -100,21 +101,24 @@ static bool is_one(const struct spot *a, const struct spot *b)
 
 int twins_refuse(const struct servers *s, struct fail *why)
 {
-	/* static: on the stack its pages would be touched for one, too */
-	static struct spot all[ALL_MAX];
-	int n;
+	struct spot *all;
+	int n, rc = 0;
 
 	if (s->n < 2)
 		return 0;
+	all = calloc(ALL_MAX, sizeof(*all));
+	if (!all)
+		return fail(why, FAIL_INTERNAL, "out of memory");
 	n = find_all(s, all);
 	await_all(all, n);
-	for (int i = 0; i < n; i++)
-		for (int k = 0; k < i; k++)
+	for (int i = 0; rc == 0 && i < n; i++)
+		for (int k = 0; rc == 0 && k < i; k++)
 			if (all[i].ep != all[k].ep && is_one(&all[k], &all[i]))
-				return fail(why, FAIL_CONFIG,
-					    "%.250s and %.250s are the same "
-					    "server and would count twice; "
-					    "name each server once",
-					    all[k].ep->name, all[i].ep->name);
-	return 0;
+				rc = fail(why, FAIL_CONFIG,
+					  "%.250s and %.250s are the same "
+					  "server and would count twice; "
+					  "name each server once",
+					  all[k].ep->name, all[i].ep->name);
+	free(all);
+	return rc;
 }

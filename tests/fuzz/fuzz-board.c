@@ -25,7 +25,8 @@ const char fuzz_name[] = "board";
 #define LOCKS_SEEN 20
 #define HEAD 10
 
-static struct query query;
+static struct endpoint server;
+static struct query query = {.servers = {.n = 1, .endpoint = &server}};
 static struct lock_seen seen[LOCKS_SEEN], *each[LOCKS_SEEN];
 static char names[LOCKS_SEEN][200];
 static int n_seen;
@@ -199,8 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (fd < 0)
 		fd = memfd_create("screen", MFD_CLOEXEC);
-	query.servers.n = 1;
-	(void)snprintf(query.servers.endpoint[0].name, 20, "10.0.0.1:6379");
+	(void)snprintf(server.name, sizeof(server.name), "10.0.0.1:6379");
 	see_all(data + HEAD, size - HEAD);
 	c.known.locks = n_seen;
 	s.fd = fd;

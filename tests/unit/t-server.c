@@ -265,7 +265,7 @@ static bool is_stable(const struct servers *s, const struct row *row)
 {
 	static struct servers again;
 	struct row nested = {.url = NULL};
-	static char setting[sizeof(s->url) + 8];
+	static char setting[NODES_MAX * ENDPOINT_URL_MAX + 8];
 	struct fail why;
 	int n = 0;
 

@@ -333,6 +333,9 @@ static int use_locks(struct job *j, struct fail *why)
 		.ticket = s->n > 1 ? wall_microseconds() : 0,
 	};
 
+	j->client = calloc((size_t)o->keys, sizeof(j->client[0]));
+	if (!j->client)
+		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (int i = 0; i < o->keys; i++) {
 		const char *key = o->key[i];
 

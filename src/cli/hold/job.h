@@ -27,9 +27,9 @@ struct job {
 	struct instant ran_at; /* in the guard: when the command started */
 	char shown_keys[256];  /* for messages */
 	struct description who;
-	/* large, and mostly untouched */
 	struct servers servers;
-	struct client client[LOCKS_MAX]; /* in the order of the keys */
+	struct client *client; /* for each key, in their order; large, and
+				  mostly untouched */
 };
 
 /* *j must be all zero except for its options. job_find() finds the servers; it
