@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Find what is asked for, run it, exit. */
 #include <fcntl.h>
-#include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 
 #include "base/log.h"
 #include "base/page.h"
@@ -54,8 +56,12 @@ static void show_versions(void)
 	(void)printf("redlock %s\n", PACKAGE_VERSION);
 	(void)printf("hiredis: built with %s, running %s\n", resp_built_with(),
 		     running);
+#ifdef __GLIBC__
 	(void)printf("libc: built with %d.%d, running %s\n", __GLIBC__,
 		     __GLIBC_MINOR__, gnu_get_libc_version());
+#else
+	(void)printf("libc: not glibc\n");
+#endif
 	tls_version(tls, sizeof(tls));
 	(void)printf("TLS: %s\n", tls);
 	if (trouble)

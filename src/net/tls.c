@@ -15,6 +15,10 @@
 
 #include "net/openssl.h"
 
+#ifndef SSL_R_UNEXPECTED_EOF_WHILE_READING /* OpenSSL 1.1.1 */
+#define SSL_R_UNEXPECTED_EOF_WHILE_READING 294
+#endif
+
 /* The state of a conf's files when they were read. */
 #define FILES 4
 struct trust {

@@ -5,6 +5,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef SYS_close_range /* headers before Linux 5.9 */
+#define SYS_close_range 436
+#endif
+
 void descriptors_close(unsigned int first, unsigned int last)
 {
 	long most = sysconf(_SC_OPEN_MAX);
