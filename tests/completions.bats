@@ -32,7 +32,8 @@ in_zsh() {
 	[ "$word" = end ]
 }
 in_fish() {
-	timeout 30 fish -N -c 'source $argv[1]/redlock.fish
+	# as in fish 4, where ? is no wildcard
+	timeout 30 fish --features="${features:-qmark-noglob}" -N -c 'source $argv[1]/redlock.fish
 		complete -C $argv[2]' "$from/fish" "$1" | cut -f 1
 }
 shells() { # those that are here
@@ -165,4 +166,34 @@ let_all_go() { cli a flushall >/dev/null; }
 		"in_$sh" 'redlock -k job cat on' 3>&- | grep '^one'
 	done
 	offers 'redlock -k job cat --js'
+}
+
+@test "fish: the run form, where ? is a wildcard (3) and where it is none (4)" {
+	command -v fish >/dev/null || skip "no fish"
+	local features
+	for features in no-qmark-noglob qmark-noglob; do
+		[ "$(in_fish 'redlock -k job --color n' 2>&1)" = never ]
+		[ "$(in_fish 'redlock -nkjob --color n' 2>&1)" = never ]
+	done
+}
+
+@test "an install: each shell looks where its completion is put, for /usr and /usr/local, and uninstall leaves nothing" {
+	local build=${REDLOCK%/*} prefix at
+	[ -e "$build/Makefile" ] || skip "no Makefile beside the program"
+	[ -e /etc/debian_version ] || skip "those of Debian's shells are known"
+	for prefix in /usr /usr/local; do
+		make -s -C "$build" install DESTDIR="$T/d" prefix=$prefix
+		at=$(cd "$T/d" && find . -name _redlock -printf '%h\n')
+		! command -v zsh >/dev/null ||
+			env -i PATH="$PATH" zsh -f -c 'print -l $fpath' |
+			grep -qxF "${at#.}"
+		at=$(cd "$T/d" && find . -name redlock.fish -printf '%h\n')
+		! command -v fish >/dev/null ||
+			env -i PATH="$PATH" HOME="$T" fish -c \
+				'string join \n $fish_complete_path' |
+			grep -qxF "${at#.}"
+		make -s -C "$build" uninstall DESTDIR="$T/d" prefix=$prefix
+		[ -z "$(find "$T/d" -type f -o -path '*/doc/redlock')" ]
+		rm -r "$T/d"
+	done
 }

@@ -69,6 +69,12 @@ function __redlock_command
             case '-c*' --command '--command=*'
                 set text 1
         end
+        # (not by a wildcard: ? is one in fish 3 and none in fish 4)
+        if not string match -qr -- '^-.' $w
+            test $text = 1; and return 2
+            printf '%s\n' $words[$i..-1]
+            return 0
+        end
         switch $w
             case --
                 test $text = 1; and return 2
@@ -80,15 +86,11 @@ function __redlock_command
             case '--*'
                 contains -- $w $valued; and set i (math $i + 1)
                 set i (math $i + 1)
-            case '-?*'
+            case '-*'
                 # -nk KEY and -kKEY: the first letter with a value ends it
                 string match -qr -- '^-[^ktwNEcKu]*[ktwNEcKu]$' $w
                 and set i (math $i + 1)
                 set i (math $i + 1)
-            case '*'
-                test $text = 1; and return 2
-                printf '%s\n' $words[$i..-1]
-                return 0
         end
     end
     test $i -gt (math (count $words) + 1); and return 2
