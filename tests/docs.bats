@@ -304,6 +304,11 @@ for line in text.splitlines():
     print(json.dumps(out))'
 }
 
+@test "the manuals have no table that a narrow terminal cuts" {
+	# (mdoc does not break the last column of a -column list)
+	run ! grep -n '^\.Bl -column' "$top"/man/*.[157]
+}
+
 @test "every command line in the README, the manual and --help is one that redlock takes" {
 	examples | sort -u >"$T/examples"
 	at_least "$(wc -l <"$T/examples")" 40

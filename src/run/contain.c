@@ -153,13 +153,14 @@ static void serve(int line, pid_t command)
 
 static pid_t start(const struct making *b, int *error)
 {
+	const struct words born = {.said = SAID_BORN};
 	volatile int exec_error = 0;
 	pid_t init = getpid();
 	pid_t pid = vfork(); /* NOLINT(*.vfork): see guardproc.c */
 
 	if (pid == 0) {
 		/* NOLINTNEXTLINE(*.Vfork): see guardproc.c */
-		say(b->line, (struct words){SAID_BORN, 0, 0, 0});
+		say(b->line, born);
 		b->birth->become(b->birth->what, init);
 		exec_error = errno;
 		_exit(127);

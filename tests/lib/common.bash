@@ -13,6 +13,10 @@
 # what it likes; if it is not as it was afterwards (killed, frozen, configured,
 # with users of its own), the next test gets another one.
 
+command -v bats_require_minimum_version >/dev/null || {
+	echo 'the tests need bats 1.7 or newer (Debian 12 has it)' >&2
+	exit 1
+}
 bats_require_minimum_version 1.5.0
 
 top=${BATS_TEST_DIRNAME%/*}
