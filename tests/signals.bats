@@ -210,13 +210,18 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 }
 told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 
-@test "C3 after a kill the terminal is as it was before" {
-	run pty "file:$T/w" "run:redis-cli -s $T/a.sock set job stolen px 1000" \
-		"wait:lost" -- sh -c "'$REDLOCK' -u '$url' -k job -t 1s -- \
-		sh -c \"stty raw -echo; touch $T/w; sleep 60\"
-		stty -a"
-	[[ $output == *" icanon"* && $output == *" echo "* ]]
-	cli a del job >/dev/null
+@test "C3 after a kill the terminal is as it was before, and ours again" {
+	raw="stty raw -echo </dev/tty; touch $T/w; sleep 60"
+	for how in "sh -c \"$raw\"" "sh -c \"$raw\" </dev/null" \
+		"bash -c \"set -m; ($raw); true\""; do
+		rm -f "$T/w"
+		run -0 pty "file:$T/w" "run:redis-cli -s $T/a.sock set job stolen px 1000" \
+			"wait:lost" "wait:iutf8" "send:typed\n" "wait:got typed" -- \
+			sh -c "'$REDLOCK' -u '$url' -k job -t 1s -- $how
+			stty -a; read line && echo got \$line"
+		[[ $output == *" icanon"* && $output == *" echo "* ]]
+		cli a del job >/dev/null
+	done
 }
 
 @test "C3 one INT leaves a command alone that ignores it" {
@@ -366,6 +371,35 @@ counting() { # SIGNAL
 		"$REDLOCK" -u "$url" -k job -- sh -c 'echo \
 		"$LISTEN_PID $LISTEN_PIDFDID $WATCHDOG_PID ($SYSTEMD_EXEC_PID)"'
 	[ "$output" = "1 7 1 ()" ]
+}
+
+@test "P6 a storm of real-time signals does not hide that the command has ended" {
+	start -k job -t 2s -- sh -c "trap '' 34; touch $T/in; linger until $T/storm; exit 5"
+	wait_until exists "$T/in"
+	helper linger storm "$tool" 34 "$T/storm"
+	helper linger storm "$tool" 34 "$T/storm"
+	finish
+	[ "$status" = 5 ]
+}
+
+@test "C19 P7 a file at the limit of ulimit -f loses a message, and not the run" {
+	local limited='ulimit -f 0; exec "$@"'
+
+	run -3 bash -c "$limited" - "$REDLOCK" -q -u "$url" -k job \
+		--result-file "$T/result" -- sh -c 'exit 3'
+	: >"$T/full"
+	run -127 bash -c "$limited 2>'$T/full'" - "$REDLOCK" -u "$url" -k job -- "$T/missing"
+	# it waits, and says so
+	start -k job -t 2s -- sh -c "touch $T/in; linger until $T/go"
+	wait_until exists "$T/in"
+	helper bash -c "$limited 2>'$T/full'" - "$REDLOCK" -u "$url" -k job -- true
+	waiter=$!
+	wait_until eval '[ "$(cli a zcard "redlock:{job}:queue:job")" = 1 ]'
+	touch "$T/go"
+	finish
+	wait "$waiter"
+	# the command has the signal as it was
+	run -153 bash -c "$limited" - "$REDLOCK" -u "$url" -k job -- sh -c "echo x >'$T/full'"
 }
 
 # ---- C6: stopping the job ----

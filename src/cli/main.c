@@ -24,6 +24,7 @@
 #include "net/resp.h"
 #include "net/tls.h"
 #include "run/init.h"
+#include "run/signals.h"
 #include "run/title.h"
 #include "run/tree.h"
 
@@ -147,6 +148,7 @@ int main(int argc, char **argv)
 	bool broken;
 
 	fill_standard_fds();
+	signals_outlive_fsize();
 	argv = title_init(argc, argv);
 	if (!argv) {
 		log_error("failed", "out of memory");

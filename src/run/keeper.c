@@ -117,7 +117,7 @@ int keeper_wait(const struct keeper *k)
 			continue;
 		if (fds[0].revents)
 			return 0;
-		while (read(fds[1].fd, &info, sizeof(info)) > 0)
+		if (read(fds[1].fd, &info, sizeof(info)) > 0)
 			keeper_tell(k);
 	}
 }

@@ -138,7 +138,8 @@ static void stop_like_command(struct relay *y, bool may)
 		if (front == getpgid(command))
 			terminal_hand_to(front);
 		/* ignore a Ctrl-Z that came just before the stop */
-		while (signals_next(y->signals, &a))
+		for (int i = 0;
+		     i < SIGNALS_TURN && signals_next(y->signals, &a); i++)
 			if (a.sig != SIGTSTP)
 				forward(y, &a);
 	}
@@ -181,7 +182,8 @@ void relay_step(struct relay *y, bool readable, bool may_stop)
 	look_at_mate(y);
 	if (y->unborn)
 		pass_on(y, y->unborn, false);
-	while (readable && signals_next(y->signals, &a))
+	for (int i = 0;
+	     readable && i < SIGNALS_TURN && signals_next(y->signals, &a); i++)
 		forward(y, &a);
 	if (!before(now(), y->stopped))
 		stop_like_command(y, may_stop);
@@ -193,7 +195,8 @@ void relay_close(struct relay *y)
 
 	groupmate_end(&y->mate);
 	/* a Ctrl-C may have ended the command before we read it */
-	while (signals_next(y->signals, &late))
+	for (int i = 0; i < SIGNALS_TURN && signals_next(y->signals, &late);
+	     i++)
 		if (signal_ends(late.sig))
 			note(y, late.sig);
 }

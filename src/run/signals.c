@@ -39,9 +39,25 @@ static void signals_heard(const struct signals *s, sigset_t *set)
 			sigdelset(set, sig);
 }
 
+/* Caught, not ignored: a handler vanishes at exec. */
+static void outlive(int sig)
+{
+	struct sigaction act = {.sa_handler = on_nothing,
+				.sa_flags = SA_RESTART},
+			 old;
+
+	if (sigaction(sig, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		(void)sigaction(sig, &act, NULL);
+}
+
+void signals_outlive_fsize(void)
+{
+	outlive(SIGXFSZ);
+}
+
 int signals_open(struct signals *s, struct fail *why)
 {
-	struct sigaction act = {.sa_handler = on_nothing}, old;
+	struct sigaction act = {.sa_handler = SIG_DFL}, old;
 	sigset_t set, heard;
 
 	all_caught(&set);
@@ -50,11 +66,7 @@ int signals_open(struct signals *s, struct fail *why)
 	s->fd = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->fd < 0)
 		return fail_sys(why, FAIL_INTERNAL, "cannot create a signalfd");
-	/* caught, not ignored: a handler vanishes at exec */
-	(void)sigaction(SIGPIPE, NULL, &old);
-	if (old.sa_handler != SIG_IGN)
-		(void)sigaction(SIGPIPE, &act, NULL);
-	act.sa_handler = SIG_DFL;
+	outlive(SIGPIPE);
 	(void)sigaction(SIGCHLD, NULL, &old);
 	s->chld_ignored = old.sa_handler == SIG_IGN;
 	(void)sigaction(SIGCHLD, &act, NULL);

@@ -37,7 +37,13 @@ int signals_open(struct signals *s, struct fail *why);
 /* The command starts: read those as well that were blocked before. */
 void signals_for_command(const struct signals *s);
 
-/* Takes the next arrival; false: there is none. Never waits. */
+/* A write that RLIMIT_FSIZE forbids fails with EFBIG, and does not end us. */
+void signals_outlive_fsize(void);
+
+/* Takes the next arrival; false: there is none. Never waits. There may be no
+ * end of them: take SIGNALS_TURN, then see to the rest. The lowest numbers come
+ * first, so none of those that end a program has to wait. */
+#define SIGNALS_TURN 32
 bool signals_next(const struct signals *s, struct arrival *out);
 
 /* Whether it would end a program that does not catch it: not so for signals of

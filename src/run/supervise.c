@@ -46,7 +46,7 @@ static void signals_while_waiting(struct supervisor *s)
 {
 	struct arrival a;
 
-	while (signals_next(s->signals, &a)) {
+	for (int i = 0; i < SIGNALS_TURN && signals_next(s->signals, &a); i++) {
 		if (a.sig == SIGTSTP) {
 			waiting_hide();
 			signals_stop();

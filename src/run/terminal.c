@@ -2,18 +2,33 @@
 /* The settings of the terminal. */
 #include "run/terminal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
-void terminal_save(struct terminal *t)
-{
-	t->known = tcgetattr(STDIN_FILENO, &t->settings) == 0;
-}
-
 static int open_tty(void)
 {
 	return open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+void terminal_save(struct terminal *t)
+{
+	int tty = open_tty();
+
+	t->known = tty >= 0 && tcgetattr(tty, &t->settings) == 0;
+	t->front = t->known && tcgetpgrp(tty) == getpgrp();
+	if (tty >= 0)
+		close(tty);
+}
+
+/* A command with job control of its own (bash -i, set -m) that was killed
+ * leaves the terminal to nobody, and who reads from it gets EIO. */
+static bool is_deserted(int tty)
+{
+	pid_t group = tcgetpgrp(tty);
+
+	return group > 0 && kill(-group, 0) < 0 && errno == ESRCH;
 }
 
 /* Otherwise we would be stopped if we lose the foreground meanwhile. */
@@ -34,6 +49,8 @@ void terminal_restore(const struct terminal *t)
 	if (tty < 0)
 		return;
 	block_ttou(&old);
+	if (t->front && is_deserted(tty))
+		(void)tcsetpgrp(tty, getpgrp());
 	if (tcgetpgrp(tty) == getpgrp())
 		(void)tcsetattr(tty, TCSANOW, &t->settings);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The settings of the terminal. A command that is killed while it reads a
- * password or edits a file leaves its own settings behind.
+ * The settings of our terminal, whatever standard input is. A command that is
+ * killed while it reads a password or edits a file leaves its own settings
+ * behind.
  */
 #ifndef RUN_TERMINAL_H
 #define RUN_TERMINAL_H
@@ -11,15 +12,17 @@
 #include <termios.h>
 
 struct terminal {
-	bool known; /* false: standard input is not a terminal */
+	bool known; /* false: we have no terminal */
+	bool front; /* our group was in the foreground */
 	struct termios settings;
 };
 
 /* Saves the current settings. */
 void terminal_save(struct terminal *t);
 
-/* Restores them if we are in the foreground of our terminal. Does not wait for
- * pending output. */
+/* Restores them if we are in the foreground of our terminal; and if a group is
+ * there of which nobody is left, takes its place, if that was ours before. Does
+ * not wait for pending output. */
 void terminal_restore(const struct terminal *t);
 
 /* The foreground group of our terminal; -1: we have no terminal. */

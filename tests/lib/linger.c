@@ -8,8 +8,12 @@
  *   linger while FILE   as long as it is there
  *   linger many N FILE  until it is killed, with N children who do the same:
  *                       FILE is made when all are there
+ *   linger storm PID SIGNAL FILE   sends that process the signal as long as it
+ *                       is there; FILE is made after the first thousand
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +44,15 @@ static int many(int n, const char *file)
 		(void)pause();
 }
 
+static int storm(pid_t pid, int sig, const char *file)
+{
+	for (long n = 0; kill(pid, sig) == 0 || errno == EAGAIN; n++)
+		if (n == 1000 &&
+		    open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) == -1)
+			return 73;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct timespec pause_for = {0, 10000000};
@@ -49,6 +62,8 @@ int main(int argc, char **argv)
 			(void)pause();
 	if (argc == 4 && strcmp(argv[1], "many") == 0)
 		return many(atoi(argv[2]), argv[3]);
+	if (argc == 5 && strcmp(argv[1], "storm") == 0)
+		return storm(atoi(argv[2]), atoi(argv[3]), argv[4]);
 	if (argc != 3 ||
 	    (strcmp(argv[1], "until") != 0 && strcmp(argv[1], "while") != 0))
 		return 64;

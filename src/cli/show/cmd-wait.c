@@ -194,7 +194,8 @@ static void take_signals(struct wait *w)
 {
 	struct arrival a;
 
-	while (signals_next(&w->signals, &a)) {
+	for (int i = 0; i < SIGNALS_TURN && signals_next(&w->signals, &a);
+	     i++) {
 		if (a.sig == SIGTSTP) {
 			log_live("");
 			signals_stop();

@@ -111,7 +111,8 @@ static void take_signals(struct top *t)
 {
 	struct arrival a;
 
-	while (signals_next(&t->signals, &a)) {
+	for (int i = 0; i < SIGNALS_TURN && signals_next(&t->signals, &a);
+	     i++) {
 		if (a.sig == SIGTSTP) {
 			screen_leave(&t->screen);
 			signals_stop();
