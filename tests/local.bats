@@ -862,3 +862,40 @@ refuses() { # STATUS TEXT, of a run that would start the server
 		-u unix:///tmp/redlock-61001/redis.sock -k job -- true
 	run -78 in_tmp -- -u 'local:?dir=/tmp/redlock-61001' -n -k job -- true
 }
+
+# ---- a server that hangs, and whoever started it ----
+
+@test "C2 a server that takes no connections any more holds up neither -n, -w nor TERM" {
+	locally -q -k a -- true
+	server=$(servers)
+	kill -STOP "$server"
+	python3 -c 'import socket, sys
+while True:
+    s = socket.socket(socket.AF_UNIX)
+    s.setblocking(False)
+    s.connect(sys.argv[1])
+    s.detach()' "$socket" 2>"$T/full" || contains "$T/full" BlockingIOError
+	run -69 timeout -s KILL 20 "$REDLOCK" -u "$(local_url)" -n -k job -- true
+	run -69 timeout -s KILL 20 "$REDLOCK" -u "$(local_url)" -w 1s -k job -- true
+	helper timeout -s KILL 20 "$REDLOCK" -v -u "$(local_url)" -w 1m -k job -- true 2>"$T/err"
+	waiter=$!
+	wait_until kit called redlock --mark "$(local_url)"
+	pkill -TERM -P "$waiter"
+	status=0
+	wait "$waiter" || status=$?
+	[ "$status" = 143 ] || [ "$status" = 69 ]
+	kill -CONT "$server"
+	kill_private
+}
+
+@test "the server has nothing of whoever started it: nice value, limits, environment" {
+	(
+		ulimit -S -n 40 -f 100 -v 4000000
+		MINE=1 nice -n 5 "$REDLOCK" -q -u "$(local_url)" -k a -- true
+	)
+	server=$(servers)
+	grep -Eq '^Max open files +(10240|'"$(ulimit -H -n)"') ' "/proc/$server/limits"
+	run -1 grep -E '^Max (file size|address space) +[0-9]' "/proc/$server/limits"
+	run -1 grep -aq . "/proc/$server/environ"
+	[ "$(ps -o ni= -p "$server" | tr -d ' ')" = 0 ] || [ "$(ulimit -e)" = 0 ]
+}

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -27,6 +29,8 @@
 #include "run/descriptors.h"
 
 #define STEP_MS 2
+#define FILES 10240 /* redis asks for 10,000 clients and 32 more */
+#define STACK (8L << 20)
 #define NO_PROGRAM 127 /* exit status of a server that cannot be executed */
 
 struct kept {
@@ -42,17 +46,23 @@ struct kept {
 
 /* ---- talking to the server ---- */
 
+/* -1: there is no such server; or, with EAGAIN, it has stopped to take
+ * connections, and as many wait for it as may. To wait until it takes ours
+ * could take for ever, and no signal would end that. */
 static int socket_at(const char *path)
 {
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int error;
 
 	if (fd < 0)
 		return -1;
 	(void)snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
 	if (connect(fd, (struct sockaddr *)&un, sizeof(un)) == 0)
 		return fd;
+	error = errno;
 	close(fd);
+	errno = error;
 	return -1;
 }
 
@@ -73,6 +83,8 @@ static bool ask_server(int fd, const char *question, size_t n,
 		if (poll(&ready, 1, poll_ms(deadline, now())) <= 0)
 			return false;
 		got = read(fd, reply + used, size - used - 1);
+		if (got < 0 && errno == EAGAIN)
+			continue;
 		if (got <= 0)
 			return false;
 		used += (size_t)got;
@@ -89,7 +101,7 @@ bool lockserver_answers(const char *path)
 	bool yes;
 
 	if (fd < 0)
-		return false;
+		return errno == EAGAIN; /* it hangs; a second one cannot help */
 	yes = ask_server(fd, ping, sizeof(ping) - 1, "\r\n", reply,
 			 sizeof(reply)) &&
 	      strcmp(reply, "+PONG\r\n") == 0;
@@ -122,6 +134,42 @@ static bool is_idle(int fd)
 #define KEPT_LOCK 4
 #define GIVEN_LOCK 3 /* inherited by the server */
 
+/* The server is there for all of the user's processes, so it starts as if by
+ * none of them. What only root may give back stays as it is. */
+static void start_from_known_values(void)
+{
+	static const int limits[] = {
+		RLIMIT_AS,     RLIMIT_CPU,       RLIMIT_DATA,  RLIMIT_FSIZE,
+		RLIMIT_NOFILE, RLIMIT_MEMLOCK,   RLIMIT_NPROC, RLIMIT_RSS,
+		RLIMIT_STACK,  RLIMIT_SIGPENDING};
+	const struct sched_param none = {0};
+	cpu_set_t all;
+	int fd;
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		rlim_t most = limits[i] == RLIMIT_NOFILE  ? FILES
+			      : limits[i] == RLIMIT_STACK ? STACK
+							  : RLIM_INFINITY;
+		struct rlimit new = {most, most}, old;
+
+		if (setrlimit(limits[i], &new) == 0 ||
+		    getrlimit(limits[i], &old) < 0)
+			continue;
+		new.rlim_max = old.rlim_max;
+		new.rlim_cur = most < old.rlim_max ? most : old.rlim_max;
+		(void)setrlimit(limits[i], &new);
+	}
+	(void)sched_setscheduler(0, SCHED_OTHER, &none);
+	(void)setpriority(PRIO_PROCESS, 0, 0);
+	memset(&all, 0xff, sizeof(all)); /* those that the cpuset allows */
+	(void)sched_setaffinity(0, sizeof(all), &all);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!write(fd, "0", 1);
+		close(fd);
+	}
+}
+
 /* Closes everything of the caller's, and cuts the server off from its signals
  * and terminal. */
 static void leave_caller(int ready, int lock)
@@ -146,6 +194,7 @@ static void leave_caller(int ready, int lock)
 	(void)dup3(ready, KEPT_READY, O_CLOEXEC);
 	(void)dup3(lock, KEPT_LOCK, O_CLOEXEC);
 	descriptors_close(KEPT_LOCK + 1, ~0U);
+	start_from_known_values();
 }
 
 /* In the server's process. The file is plain commands, so that any of the three
@@ -154,6 +203,7 @@ static void exec_server(const struct kept *k, pid_t keeper, int own, int said)
 {
 	static const char *const names[] = {"redis-server", "valkey-server",
 					    "redict-server"};
+	char *const nothing[] = {NULL}; /* of our environment */
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != keeper || chdir(k->aof) < 0 ||
@@ -161,16 +211,25 @@ static void exec_server(const struct kept *k, pid_t keeper, int own, int said)
 		_exit(1);
 	for (int fd = 1; fd <= 2; fd++)
 		(void)dup2(said, fd);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		(void)execlp(names[i], names[i], "--port", "0", "--unixsocket",
-			     k->fresh, "--unixsocketperm", "700", "--save", "",
-			     "--appendonly", "yes", "--appendfsync", "no",
-			     "--aof-use-rdb-preamble", "no",
-			     "--aof-load-truncated", "yes",
-			     "--auto-aof-rewrite-percentage", "100",
-			     "--auto-aof-rewrite-min-size", "1mb",
-			     "--maxmemory-policy", "noeviction", "--loglevel",
-			     "warning", (char *)NULL);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		/* (exec takes them as char *, and changes none) */
+		const char *const argv[] = {
+			names[i],     "--port",
+			"0",          "--unixsocket",
+			k->fresh,     "--unixsocketperm",
+			"700",        "--save",
+			"",           "--appendonly",
+			"yes",        "--appendfsync",
+			"no",         "--aof-use-rdb-preamble",
+			"no",         "--aof-load-truncated",
+			"yes",        "--auto-aof-rewrite-percentage",
+			"100",        "--auto-aof-rewrite-min-size",
+			"1mb",        "--maxmemory-policy",
+			"noeviction", "--loglevel",
+			"warning",    NULL};
+
+		(void)execvpe(names[i], (char *const *)argv, nothing);
+	}
 	_exit(NO_PROGRAM);
 }
 
