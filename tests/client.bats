@@ -748,6 +748,13 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	kill "$(cat "$T/left")"
 }
 
+@test "C9 what the command has killed before it ended is no process left running" {
+	for i in {1..10}; do
+		run -0 redlock -k job -- sh -c 'sleep 61.3 & kill -9 $!'
+		[ -z "$output" ]
+	done
+}
+
 @test "C15 C27 on loss, double-forked and setsid processes are killed, too" {
 	start -k job -t 3s -- sh -c "
 		setsid sh -c 'sleep 60 & echo \$! >$T/one; exec sleep 61' &

@@ -25,11 +25,13 @@
 
 #define FOUND_MAX 65536 /* memory that is not touched costs nothing */
 #define REFUSED_MS 50   /* this long, only these were left */
+#define PF_EXITING 0x4  /* a flag of the kernel's, in its stat */
 
 struct sweep {
 	int sig;
 	bool spare;   /* the guards of nested runs */
 	bool pass;    /* started by keepers, and all processes below them */
+	bool doomed;  /* dying processes pass as well, those below them not */
 	int passed;   /* their number */
 	pid_t *found; /* only found, and not signalled, while there is room */
 	int n;
@@ -52,20 +54,44 @@ uid_t tree_owner(pid_t pid)
 	return stat(path, &its) == 0 ? its.st_uid : (uid_t)-1;
 }
 
-bool tree_is_stopped(pid_t pid)
+/* -1: it is gone. */
+static int read_stat(pid_t pid, char *line, size_t size)
 {
-	char path[32], line[128];
-	const char *state;
+	char path[32];
 	ssize_t n;
 	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
-	n = read(fd, line, sizeof(line) - 1);
+		return -1;
+	n = read(fd, line, size - 1);
 	close(fd);
 	line[n > 0 ? n : 0] = '\0';
+	return n > 0 ? 0 : -1;
+}
+
+/* The field that proc_pid_stat(5) gives this number; `state`: before the
+ * third. 0: there is none. */
+static unsigned long field(const char *state, int number)
+{
+	unsigned long value = 0;
+
+	for (int i = 2; state && i < number; i++)
+		state = strchr(state + 1, ' ');
+	for (state = state ? state + 1 : ""; *state >= '0' && *state <= '9';
+	     state++)
+		value = value * 10 + (unsigned long)(*state - '0');
+	return value;
+}
+
+bool tree_is_stopped(pid_t pid)
+{
+	char line[128];
+	const char *state;
+
+	if (read_stat(pid, line, sizeof(line)) < 0)
+		return false;
 	state = strrchr(line, ')'); /* the name may have some as well */
 	return state && strncmp(state, ") T", 3) == 0;
 }
@@ -112,6 +138,26 @@ static bool is_keeper(pid_t pid)
 	return is_ours(pid, KEEPER "\n") || is_ours(pid, LOCKSERVER "\n");
 }
 
+/* Its last thread is on its way out, or a signal that ends it is pending: the
+ * kernel notes that as SIGKILL, whichever it was. */
+static bool is_dying(pid_t pid)
+{
+	unsigned long flags, threads, pending;
+	char line[1024];
+	const char *state;
+
+	if (read_stat(pid, line, sizeof(line)) < 0)
+		return true;
+	state = strrchr(line, ')'); /* the name may have some as well */
+	if (!state)
+		return false;
+	flags = field(state, 9);
+	threads = field(state, 20);
+	pending = field(state, 31);
+	return (flags & PF_EXITING && threads <= 1) ||
+	       pending & 1UL << (SIGKILL - 1);
+}
+
 static void meet(pid_t pid, struct sweep *s)
 {
 	if (s->found && s->n < FOUND_MAX)
@@ -139,7 +185,8 @@ static void signal_listed(int fd, struct sweep *s, int depth)
 			if (pid > 0 && s->pass && is_keeper(pid)) {
 				s->passed++;
 			} else if (pid > 0) {
-				meet(pid, s);
+				if (!s->doomed || !is_dying(pid))
+					meet(pid, s);
 				signal_below(pid, s, depth + 1);
 			}
 			pid = 0;
@@ -226,6 +273,14 @@ void tree_signal(pid_t root, int sig, pid_t spared, struct reach *out)
 	*out = s.reach;
 	if (out->refused > 0)
 		out->uid = tree_owner(out->pid);
+}
+
+bool tree_is_alive(pid_t root)
+{
+	struct sweep s = {.pass = true, .doomed = true};
+
+	signal_below(root, &s, 0);
+	return s.reach.met > 0;
 }
 
 bool tree_is_keepers(void)

@@ -38,6 +38,10 @@ uid_t tree_owner(pid_t pid);
 #define LOCKSERVER "lockserver"
 bool tree_is_keepers(void);
 
+/* Whether something runs below `root` that is neither a keeper nor dying: ended
+ * or killed, and perhaps not reaped. */
+bool tree_is_alive(pid_t root);
+
 /* Kills the descendants of this process until none is left, and reaps them.
  * *status is that of `leader` if it is seen. Blocks SIGCHLD in this thread;
  * SIGCHLD must not be ignored. Returns true when none is left; false when those

@@ -257,9 +257,10 @@ static void see_to_orphans(struct watch *w)
 	w->parted = NEVER;
 	switch (crashed ? ORPHANS_KILL : w->conf->orphans) {
 	case ORPHANS_LEAVE:
-		log_notice("orphans",
-			   "the command left processes running; the lock does "
-			   "not cover them");
+		if (tree_is_alive(guard_root(w->guard)))
+			log_notice("orphans",
+				   "the command left processes running; the "
+				   "lock does not cover them");
 		w->done = true;
 		break;
 	case ORPHANS_WAIT:
