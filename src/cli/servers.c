@@ -171,10 +171,12 @@ bool servers_are_manifold(const struct servers *s)
 		const struct endpoint *ep = &s->endpoint[i];
 		struct address any;
 
-		if (ep->kind == ENDPOINT_CLUSTER ||
-		    (ep->kind == ENDPOINT_TCP &&
-		     !address_fixed(&any, ep, &ep->at[0])))
+		if (ep->kind == ENDPOINT_CLUSTER)
 			return true;
+		/* a name may have several addresses */
+		for (int k = 0; k < ep->places; k++)
+			if (!address_fixed(&any, ep, &ep->at[k]))
+				return true;
 	}
 	return false;
 }

@@ -64,6 +64,18 @@ bool address_left(const struct address *was, const struct address *is)
 	return was->n > 0;
 }
 
+void address_rotate(struct address *a, int first)
+{
+	struct address was = *a;
+
+	for (int i = 0; i < a->n; i++) {
+		int from = (i + first) % was.n;
+
+		a->at[i] = was.at[from];
+		a->len[i] = was.len[from];
+	}
+}
+
 bool address_is_local(const struct sockaddr_storage *at)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)at;

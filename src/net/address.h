@@ -34,6 +34,9 @@ bool address_fixed(struct address *a, const struct endpoint *ep,
 /* Whether no address in `was` is also in `is`. */
 bool address_left(const struct address *was, const struct address *is);
 
+/* Puts this one, counted from 0 and round and round, first. */
+void address_rotate(struct address *a, int first);
+
 /* Whether only this machine can reach it. */
 bool address_is_local(const struct sockaddr_storage *at);
 

@@ -60,7 +60,7 @@ void conn_close(struct conn *c)
 	/* silent: in a Cluster, others may know of a new primary; and a name
 	 * may lead to another server by now */
 	else if (c->state == CONN_OPEN && c->asked != c->taken)
-		peer_doubt(c->peer);
+		(void)peer_pass(c->peer);
 	drop(c);
 	free(c->out);
 	conn_init(c, c->peer, c->dial.finder);

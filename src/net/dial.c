@@ -85,6 +85,10 @@ static enum dial_got resolved(struct dial *d, struct stream *s)
 	if (rc == 0 && address_left(&p->address, &fresh))
 		d->moves =
 			++p->moves; /* the name leads to another server now */
+	if (rc == 0 && p->first > 0) {
+		address_rotate(&fresh, p->first);
+		p->first = 0;
+	}
 	if (rc == 0)
 		p->address = fresh;
 	else if (p->address.n == 0 && ++p->try && more_nodes(d))
@@ -114,6 +118,7 @@ static enum dial_got seek(struct dial *d)
 	}
 	d->finder->close(d->scout);
 	d->scout = NULL;
+	d->peer->sought = 0;
 	peer_move(d->peer, &found);
 	if (!known)
 		peer_trust(d->peer);
@@ -132,6 +137,7 @@ enum dial_got dial_start(struct dial *d)
 	if (p->ep->kind != ENDPOINT_SENTINEL && !silent && peer_is_known(p))
 		return find(d);
 	d->scout = d->finder->start(p, &d->why);
+	p->sought++;
 	return d->scout ? seek(d) : DIAL_LOST;
 }
 

@@ -114,6 +114,16 @@ void peer_doubt(struct peer *p)
 	p->doubted = p->place;
 }
 
+bool peer_pass(struct peer *p)
+{
+	if (p->ep->kind != ENDPOINT_CLUSTER && p->try + 1 < p->address.n) {
+		p->try++;
+		return true;
+	}
+	peer_doubt(p);
+	return false;
+}
+
 bool peer_is_silent(const struct peer *p)
 {
 	bool doubted = p->try > 0 && p->try >= p->address.n;

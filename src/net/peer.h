@@ -26,8 +26,11 @@ struct peer {
 	struct place doubted;              /* the last place that failed */
 	struct address address;            /* of the place */
 	int try;                           /* index of the current address */
-	bool heard;                        /* some server ever sent something */
-	int silent;       /* connections that received nothing yet */
+	int first;  /* the index to begin with, once the name was looked up */
+	int sought; /* how often others were asked for the place, since they
+		       last told it */
+	bool heard; /* some server ever sent something */
+	int silent; /* connections that received nothing yet */
 	const char *name; /* for messages; borrowed */
 	char shown[600];
 };
@@ -47,6 +50,10 @@ void peer_follow(struct peer *p, const struct peer *other,
 
 /* The next connection must find out again where it is. */
 void peer_doubt(struct peer *p);
+
+/* The server at this address is no good: a name may have others, which come
+ * next. false: there is none; the peer is in doubt. */
+bool peer_pass(struct peer *p);
 
 /* A server that we connect to gets the password. false: a node of a Cluster
  * sent us to a place that the URL does not name, and no known node has

@@ -33,6 +33,7 @@ struct scout {
 	enum quest quest;
 	int epoll; /* all of them as one descriptor */
 	int n, open;
+	int turn;      /* of the addresses of their names */
 	int strangers; /* number of Sentinels that do not know the group, or
 			  nodes that do not know the other node */
 	struct place wanted; /* QUEST_MEMBER */
@@ -218,6 +219,7 @@ static void ask_member_at(struct scout *s, int i, const struct place *at)
 	if (s->quest == QUEST_MEMBER)
 		k->ep.secret = s->group->secret;
 	peer_init(&k->peer, &k->ep);
+	k->peer.first = s->turn;
 	conn_init(&k->conn, &k->peer, NULL);
 	k->conn.whole = s->quest == QUEST_MEMBER;
 	/* it may fail before there is anything to be answered */
@@ -254,6 +256,7 @@ static struct scout *start(const struct peer *p, struct fail *why)
 	}
 	s->group = p->ep;
 	s->quest = quest;
+	s->turn = p->sought;
 	s->wanted = p->place;
 	s->doubted = p->doubted;
 	s->n = s->open = n;

@@ -6,6 +6,10 @@
  * Cluster sends us to a node that the URL does not name, a node that it does
  * name must know it (CLUSTER NODES, CLUSTER SLOTS), because a server that we
  * connect to gets the password.
+ *
+ * A name may lead to several servers (a headless service), of which the first
+ * is frozen: each time that the question is asked again, without an answer, it
+ * goes to the next address of each name.
  */
 #ifndef NET_SCOUT_H
 #define NET_SCOUT_H

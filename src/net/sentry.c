@@ -120,8 +120,12 @@ static void ask_witness(struct sentry *s, struct witness *w, struct instant at,
 	struct words question = {0};
 	unsigned int before_it;
 
-	if (owes(w) && (c->asked - c->taken == OWED_MAX ||
-			before(after(oldest, patience_ms), at)))
+	/* one that was never heard may be frozen: try the next of a name's
+	 * addresses, if there is one */
+	if (owes(w) &&
+	    (c->asked - c->taken == OWED_MAX ||
+	     before(after(oldest, patience_ms), at) ||
+	     (!w->peer.heard && w->peer.try + 1 < w->peer.address.n)))
 		conn_close(c);
 	words_add_text(&question, "SENTINEL");
 	words_add_text(&question, "get-master-addr-by-name");

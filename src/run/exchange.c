@@ -471,8 +471,20 @@ static void refused(struct client *cl, struct conn *c,
 {
 	const char *advice = o->advice;
 	int node = o->errand.ask.node;
+	struct errand again = o->errand;
 	char line[500];
 
+	/* a name may lead to the master and to its replicas */
+	if (strncmp(o->text, "READONLY", 8) == 0 &&
+	    o->errand.hops < REDIRECTIONS_MAX && is_last(cl, &o->errand.ask) &&
+	    c == &cl->session[o->errand.ask.node][o->errand.ask.chan].conn &&
+	    peer_pass(c->peer)) {
+		again.ask.fresh = false;
+		again.hops++;
+		cl->moved[again.ask.node][again.ask.chan] = again;
+		conn_leave(c, o->text);
+		return;
+	}
 	if (is_replica(cl, c->peer->ep, o->text)) {
 		advice = "; with several servers, each must accept writes";
 		if (!cl->replica[node])
