@@ -1192,3 +1192,16 @@ to run a command: redlock -k KEY -- COMMAND" ]
 	run -0 "$REDLOCK" -V
 	[ "$output" = "$version" ]
 }
+
+@test "-n wins over -w, before it and after it, as in flock(1)" {
+	helper "$REDLOCK" -u "$url" -k job -- linger until "$T/go"
+	holder=$!
+	wait_until held job
+	run -75 timeout 20 "$REDLOCK" -u "$url" -k job -n -w 60 -- true
+	run -75 timeout 20 "$REDLOCK" -u "$url" -k job -w 60 -n -- true
+	# in what is weaker it does not
+	REDLOCK_NO_WAIT=yes run -75 timeout 20 "$REDLOCK" -u "$url" -k job -w 100ms -- true
+	[[ $output = *'100ms'* ]]
+	touch "$T/go"
+	ended_as "$holder" 0
+}

@@ -364,6 +364,19 @@ static int take_urls(const struct taking *t, char *value)
 
 /* ---- an option ---- */
 
+/* -n wins over a -w beside it, as in flock(1). */
+static bool no_wait_stands(const struct opts *o, const struct opt_row *r,
+			   enum source source)
+{
+	if (strcmp(r->name, "wait") != 0)
+		return false;
+	for (int i = 0; i < opt_rows_n; i++)
+		if (strcmp(opt_rows[i].name, "no-wait") == 0)
+			return o->given[i].source == source &&
+			       strcmp(o->given[i].value, "no") != 0;
+	return false;
+}
+
 int opt_take(struct opts *o, const struct opt_row *r, char *value,
 	     enum source source, int line, struct fail *why)
 {
@@ -375,6 +388,7 @@ int opt_take(struct opts *o, const struct opt_row *r, char *value,
 		[URL] = take_urls};
 	const struct given now = {source, line, value ? value : "yes", r};
 	char label[40];
+	int64_t was;
 	struct taking t = {o, r, source, line, label, why};
 
 	if (source != FROM_TYPED)
@@ -383,8 +397,13 @@ int opt_take(struct opts *o, const struct opt_row *r, char *value,
 		(void)snprintf(label, sizeof(label), "-%c", r->letter);
 	else
 		(void)snprintf(label, sizeof(label), "--%s", r->name);
+	was = o->wait_ms;
 	if (take[r->shape](&t, value) < 0)
 		return opt_blame(o, &now, why);
+	if (no_wait_stands(o, r, source)) {
+		o->wait_ms = was;
+		return 0;
+	}
 	/* -n replaces -w; "no-wait = no" does not */
 	for (int i = 0; i < opt_rows_n; i++)
 		if (opt_rows[i].at == r->at && strcmp(now.value, "no") != 0)
