@@ -158,7 +158,7 @@ static const struct option_row {
 	N(I64, wait_ms, 0, "-n"),
 	N(I64, wait_ms, 0, "--no-wait"),
 	N(I64, wait_ms, 0, "-w", "9", "-n"),
-	N(I64, wait_ms, 9000, "-n", "-w", "9"),
+	N(I64, wait_ms, 0, "-n", "-w", "9"),
 	N(INT, conflict_status, 0, "-E", "0"),
 	N(INT, conflict_status, 255, "-E255"),
 	N(INT, conflict_status, 3, "--conflict-exit-code", "3"),
