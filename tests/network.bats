@@ -572,7 +572,7 @@ two_addresses() {
 	cli a replicaof 127.0.0.1 1
 	two_addresses 6379 pass pass b
 	"${within[@]}" "$REDLOCK" -u redis://server.rl.test -k job -n -- true
-	[ "$(cli b exists 'redlock:{job}:state:job')" = 1 ]
+	[ "$(cli b exists 'job:redlock:{job}:state')" = 1 ]
 	cli a replicaof no one
 }
 
