@@ -740,9 +740,8 @@ END
 	[[ $output = 'OK: job: last success '* ]]
 	kill "$tool"
 	finish
-	check 64 --last-success 1h --json
-	check 64 --last-success 1h --svg
-	run -69 "$REDLOCK" history -u "unix://$T/none" --last-success 1h job
+	check 3 --last-success 1h --svg
+	run -3 "$REDLOCK" history -u "unix://$T/none" --last-success 1h job
 	[[ $output != *CRITICAL* ]]
 }
 

@@ -417,7 +417,39 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	[[ $output = 'WARNING: job: held by another program, token theirs, lease left '* ]]
 	[ "${#lines[@]}" = 1 ]
 	cli a del job >/dev/null
-	run -64 "$REDLOCK" inspect -u "$url" --max-age 2h --json job
-	run -64 "$REDLOCK" inspect -u "$url" --max-age 0 job
-	run -69 "$REDLOCK" inspect -u "unix://$T/none" --max-age 2h job
+}
+
+# What a monitoring system sees: it drops what is not on standard output.
+unknown() { # ARG... : status 3, and one line
+	run -3 --separate-stderr "$REDLOCK" "$@"
+	[ "${#lines[@]}" = 1 ]
+	[[ $output = 'UNKNOWN: '?* ]]
+}
+
+@test "a check that cannot tell ends with 3 and one line: no server, no password, a wrong option or setting" {
+	local check
+
+	for check in 'inspect --max-age 2h' 'history --last-success 2h'; do
+		unknown $check -u "unix://$T/none" job
+		[[ $output = 'UNKNOWN: job: '*none* ]]
+		unknown $check -u redis://nobody.invalid job
+		unknown $check -u "$url" --json job
+		unknown $check -u "$url" --no-such-option job
+		unknown $check -u "$url"
+		unknown $check -u nonsense job
+		REDLOCK_URL=nonsense unknown $check job
+		REDLOCK_NODE_TIMEOUT=x unknown $check -u "$url" job
+		unknown $check -u "$url" --password-file "$T/no-such-file" job
+	done
+	unknown inspect -u "$url" --max-age 0 job
+	unknown history -u "$url" --last-success
+	unknown inspect --max-age=2h -u "$url"
+	cli a config set requirepass secret >/dev/null
+	unknown inspect --max-age 2h -u "$url" job
+	unknown history --last-success 2h -u "$url" job
+	REDISCLI_AUTH=secret cli a config set requirepass '' >/dev/null
+	# what is known to be wrong is worse; what came before is not lost
+	redlock lock job -t 10s >/dev/null
+	sleep 0.1
+	run -2 "$REDLOCK" inspect -u "$url" --max-age 50ms job other
 }

@@ -76,7 +76,7 @@ lock() { cli a get job; }
 
 # ---- nesting ----
 
-inner() { echo "'$REDLOCK' -u '$url' -k job"; }
+inner() { echo "'$REDLOCK' -u '$url' -k ${1-job}"; }
 
 @test "C33 nesting: who is started by the holder joins, with its token, fence and slot" {
 	redlock -k job -- sh -c "env | grep ^REDLOCK_ | sort >'$T/outer'
@@ -299,14 +299,32 @@ inner() { echo "'$REDLOCK' -u '$url' -k job"; }
 
 @test "nesting: the key has vanished and the outer one does not know yet: joined all the same" {
 	redlock -k job -t 3s -- sh -c "redis-cli -s '$T/a.sock' del job
-		$(inner) -n -- sh -c 'echo ran >\"$T/ran.1\"'
+		$(inner) -w 1m -- sh -c 'echo ran >\"$T/ran.1\"'
 		redis-cli -s '$T/a.sock' flushall
-		$(inner) -n -- sh -c 'echo ran >\"$T/ran.2\"'" >/dev/null
+		$(inner) -w 1m -- sh -c 'echo ran >\"$T/ran.2\"'" >/dev/null
 	[ -e "$T/ran.1" ]
 	[ -e "$T/ran.2" ]
 	redlock -s -k job -t 3s -- sh -c "redis-cli -s '$T/a.sock' flushall
-		$(inner) -s -n -- touch '$T/ran.3'" >/dev/null
+		$(inner) -s -w 1m -- touch '$T/ran.3'" >/dev/null
 	[ -e "$T/ran.3" ]
+	cli a flushall >/dev/null
+}
+
+@test "nesting: the key has vanished: -n and -w end that wait, too, and say what for; a lease that nobody renews is not waited for" {
+	local give_up
+
+	for give_up in -n '-w 300ms'; do
+		run -75 redlock -k job -t 1h -- sh -c "redis-cli -s '$T/a.sock' del job >'$T/out'
+			$(inner) $give_up -- touch '$T/never'"
+		[[ $output == *'not acquired'*': the hold of the run around this one (REDLOCK_HELD) has vanished'* ]]
+	done
+	[ ! -e "$T/never" ]
+	for give_up in -n '-w 300ms'; do
+		sh -c "eval \"\$('$REDLOCK' lock -u '$url' left -t 1h --export)\"
+			redis-cli -s '$T/a.sock' del left >'$T/out'
+			exec $(inner left) $give_up -- touch '$T/ran.$give_up'"
+		[ -e "$T/ran.$give_up" ]
+	done
 	cli a flushall >/dev/null
 }
 

@@ -432,7 +432,7 @@ cluster_hold() {
 
 	"$REDLOCK" list -u "$url" --prometheus >"$T/metrics"
 	grep -qx "redlock_server_up{server=\"$T/a.sock\"} 1" "$T/metrics"
-	[ "$(grep -vc '^#' "$T/metrics")" = 1 ]
+	[ "$(grep -vc '^#' "$T/metrics")" = 2 ]
 	redlock -k 'a "b\' -- true
 	now=$EPOCHSECONDS
 	cli a xadd 'a "b\:redlock:{a "b\}:log' '*' token t fence 1 since 1 held_ms 1 \

@@ -217,7 +217,7 @@ have_on() { [ "$(cli "$1" exists job)" = "$2" ]; }
 	for shared in '' -s; do
 		redlock $shared -k job -t 3s -- sh -c "echo \$REDLOCK_FENCE >'$T/outer'
 			inner() {
-				'$REDLOCK' $shared -k job -n -- sh -c 'echo \$REDLOCK_FENCE'
+				'$REDLOCK' $shared -k job -w 1m -- sh -c 'echo \$REDLOCK_FENCE'
 			}
 			{
 				$(on_each del job)
@@ -245,7 +245,7 @@ on_each() { # WORD...: so the shell says it to all servers
 	redlock -q -k job -t 1s -- sh -c 'echo "$REDLOCK_HELD" >"$0"; kill -KILL $PPID
 		sleep 0.1' "$T/held" || true
 	on_all flushall >/dev/null
-	REDLOCK_HELD=$(cat "$T/held") redlock -k job -n -- touch "$T/ran"
+	REDLOCK_HELD=$(cat "$T/held") redlock -k job -w 1m -- touch "$T/ran"
 	[ -e "$T/ran" ]
 }
 

@@ -280,6 +280,63 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	[[ $stderr == *"$T/circle.sock: SCAN does not finish" ]]
 }
 
+@test "a SCAN with a new cursor each time, without end: given up after a while, and what was found is shown" {
+	[ -z "${SANITIZED-}" ] || skip "no preloading into a sanitizer build"
+	echo 0 0 >"$T/clock"
+	fake endless <<-END
+		import os
+		asked = 0
+		def answer(words):
+		    global asked
+		    if words[0] == b'SCAN':
+		        asked += 1
+		        if asked == 9: # a minute later
+		            open('$T/clock.new', 'w').write('61000 0\\n')
+		            os.rename('$T/clock.new', '$T/clock')
+		        return [str(asked), ['redlock:{job}:state:job'] if asked == 1 else []]
+		    if words[0] == b'EVALSHA':
+		        return ['view', 1, 1000, [[0, 'string', 'a', 9, '', [], 0]], [], 0, -1, 0]
+		    return usual(words)
+	END
+	export CLOCKSHIM=$T/clock
+	LD_PRELOAD=$TEST_BIN/clockshim.so verb 69 list --json
+	json "not d['complete'] and 'gave up after 1m' in d['error'] and [k['key'] for k in d['locks']] == ['job']"
+}
+
+@test "a reply of the wrong shape is an error, never an empty answer" {
+	local reply
+
+	for reply in "b'+OK\r\n'" None_ 0 "[]" "['0']" "[[], []]" "['0', 'job']" "['0', [[]]]" \
+		"['x' * 30, []]" "['', []]"; do
+		fake scan <<-END
+			None_ = b'\$-1\r\n'
+			def answer(words):
+			    return $reply if words[0] == b'SCAN' else usual(words)
+		END
+		verb 69 list
+		[[ $stderr == *"$T/scan.sock: SCAN: unexpected reply" && $stderr != *'no locks'* ]]
+		verb 69 list --json
+		json "not d['complete'] and d['nodes'][0]['state'] == 'down'"
+		verb 69 list --prometheus
+		[[ $output == *$'\nredlock_complete 0\n'* && $output == *'} 0' || $output == *'} 0'$'\n'* ]]
+	done
+	for reply in "b'+view\r\n'" "b'+history\r\n'" "b'+yes\r\n'" None_ "['view']" "['history']" \
+		"['view', 1, 1000, 0, [], 0, -1, 0]" "['view', 1, 1000, [0], [], 0, -1, 0]" \
+		"['view', 1, 1000, [], [], 0, -1]" "['history', 1, 2]" "['history', 1, ['1', 2]]"; do
+		fake script <<-END
+			None_ = b'\$-1\r\n'
+			def answer(words):
+			    return $reply if words[0].startswith(b'EVAL') else usual(words)
+		END
+		for form in 'inspect job' 'history job' 'wait -w 0.2 job' 'unlock job --token t' \
+			'force-release job --confirm job'; do
+			verb 69 $form
+			[[ $stderr == *"unexpected reply from redlock's script"* ]]
+		done
+		REDLOCK_URL=$url run -69 "$REDLOCK" -k job -n -- true
+	done
+}
+
 @test "more locks than can be kept in mind: as many are shown, and that there are more is said" {
 	fake many <<-'END'
 		asked = 0
@@ -304,7 +361,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		    if words[0] == b'EVALSHA':
 		        return ['view', 1, 1000, [[0, 'string', 'a', 9, '', [], 0]] * 2
 		                + [[i, 'string', 't%d' % i, 9, '', [], 0] for i in range(6000)],
-		                [['w%d 1 1 -' % i, i] for i in range(6000)], 6000, -1, 0]
+		                [['w%d 1 1 -' % i, i, i] for i in range(6000)], 6000, -1, 0]
 		    return usual(words)
 	END
 	verb 0 inspect --json job

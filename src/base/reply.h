@@ -10,6 +10,7 @@
 #ifndef BASE_REPLY_H
 #define BASE_REPLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,13 @@ struct reply {
 /* Never NULL: an item past the end, or of something other than a list, is
  * nil. */
 const struct reply *reply_item(const struct reply *r, size_t i);
+
+/* Whether the reply has this shape: a reply of another one is an error, never
+ * an empty answer. A letter is an item: s a text or number, v the same or nil,
+ * x anything. A list is written [...]; it may have more items at its end. A *
+ * after an item or list: any number of them, and nothing else, up to the list's
+ * end. */
+bool reply_is(const struct reply *r, const char *shape);
 
 /* A whole number of at least 0, even if it was sent as text; else `none`. */
 int64_t reply_number(const struct reply *r, int64_t none);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/page.h"
 #include "base/units.h"
+#include "cli/check.h"
 #include "cli/cmdline.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -133,8 +134,11 @@ static void use_messages(const struct opts *o)
 	log_init(&conf);
 }
 
-static int refuse(const struct opts *o, char **argv, int status)
+static int refuse(const struct opts *o, char **argv, int status,
+		  const char *text)
 {
+	if (check_is(o, argv))
+		return check_unknown("", text);
 	if (o->verb && o->verb->refuse)
 		o->verb->refuse(argv, status);
 	return status;
@@ -159,7 +163,7 @@ int main(int argc, char **argv)
 	if (cmdline_parse(&o, argc, argv, &why) < 0) {
 		log_error("usage", "%s", why.text);
 		opts_close(&o);
-		return refuse(&o, argv, status_of_kind(why.kind));
+		return refuse(&o, argv, status_of_kind(why.kind), why.text);
 	}
 	use_messages(&o);
 	render_use(&o);
@@ -175,7 +179,7 @@ int main(int argc, char **argv)
 		return config(&o, broken ? &wrong : NULL);
 	if (broken) {
 		log_error("failed", "%s", wrong.text);
-		return refuse(&o, argv, status_of_kind(wrong.kind));
+		return refuse(&o, argv, status_of_kind(wrong.kind), wrong.text);
 	}
 	if (o.verb == &cmd_run)
 		init_split();

@@ -17,6 +17,17 @@ int query_open(struct query *l, const struct opts *o, struct fail *why)
 			   servers_timeout(&l->servers, o->ttl_ms), why);
 }
 
+/* A SCAN of a server with many millions of keys takes as long. */
+#define ONCE_MS 60000
+#define ONCE_TIMEOUTS 60
+
+void query_once(struct query *l)
+{
+	int64_t ms = ONCE_TIMEOUTS * l->fanout.timeout_ms;
+
+	fanout_limit(&l->fanout, ms > ONCE_MS ? ms : ONCE_MS);
+}
+
 void query_close(struct query *l)
 {
 	fanout_close(&l->fanout);

@@ -20,6 +20,11 @@ struct query {
 int query_open(struct query *l, const struct opts *o, struct fail *why);
 void query_close(struct query *l);
 
+/* For a verb that asks and ends: one deadline for all its questions. Once it is
+ * over, or once a server has been silent for the node time-out, what is still
+ * to be asked of that server fails at once. */
+void query_once(struct query *l);
+
 /* The present state of a lock. */
 struct snapshot {
 	struct view view;

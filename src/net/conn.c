@@ -376,6 +376,9 @@ static int receive(struct conn *c)
 {
 	bool fed = false;
 
+	/* more than all replies that are owed, and nobody has taken one */
+	if (resp_is_full(c->reader))
+		return broken_by(c, FAIL_UNAVAILABLE, "reply too long");
 	do {
 		char bytes[4096];
 		ssize_t n = stream_recv(&c->stream, bytes, sizeof(bytes));
@@ -392,6 +395,10 @@ static int receive(struct conn *c)
 			return broken_sys(c, "connection lost");
 		/* 0x15: an alert, 0x16: a handshake */
 		c->speaks_tls |= !c->heard && bytes[0] >> 1 == 0x15 >> 1;
+		/* nobody would read it before the next question */
+		if (c->asked == c->taken && c->greetings == 0)
+			return broken_by(c, FAIL_UNAVAILABLE,
+					 "an unexpected reply");
 		if (!c->heard)
 			c->peer->silent--;
 		c->heard = c->peer->heard = true;

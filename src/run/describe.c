@@ -113,13 +113,23 @@ const char *describe_asker(const struct sight *s, char *buf, size_t size)
 	return buf;
 }
 
+static bool is_free(const struct sight *s)
+{
+	return s->lost || s->guarded || s->vanished;
+}
+
 /* Nobody has it, but it cannot be taken yet. */
 static const char *why_free(const struct sight *s, int64_t ago, char *buf,
 			    size_t size)
 {
 	char left[32];
 
-	if (s->lost)
+	if (s->vanished)
+		(void)snprintf(buf, size,
+			       "the hold of the run around this one "
+			       "(REDLOCK_HELD) has vanished from the server; "
+			       "if its holder lives, it sets it again");
+	else if (s->lost)
 		(void)snprintf(buf, size,
 			       "free, but the server lost data: its last "
 			       "holder may not know yet");
@@ -155,7 +165,7 @@ const char *describe_holder(const struct sight *s, int64_t ago, char *buf,
 {
 	char name[300], others[40], kind[200], since[96], left[64];
 
-	if (s->lost || s->guarded)
+	if (is_free(s))
 		return why_free(s, ago, buf, size);
 	(void)snprintf(
 		buf, size, "%s by %s%s%s%s%s%s%s%s%s%s%s",
@@ -177,7 +187,7 @@ const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
 	char name[300], others[40], kind[200], held[32] = "", left[64];
 	int64_t age = wall_seconds() - s->since;
 
-	if (s->lost || s->guarded)
+	if (is_free(s))
 		return why_free(s, ago, buf, size);
 	if (s->since > 0 && age >= 0)
 		(void)format_seconds(age * 1000, held, sizeof(held));

@@ -76,6 +76,7 @@ static void see_nobody(struct client *cl, const struct answer *a)
 		return;
 	cl->sight = (struct sight){.lost = a->said == SAID_LOSS,
 				   .guarded = a->said == SAID_GUARDED,
+				   .vanished = a->said == SAID_VANISHED,
 				   .pttl_ms = a->busy.pttl_ms};
 	cl->sight_at = now();
 }
@@ -267,7 +268,8 @@ static void accept_answer(struct client *cl, const struct ask *asked,
 	}
 	if (answer.said == SAID_BUSY)
 		cl->sight_at = now();
-	if (answer.said == SAID_LOSS || answer.said == SAID_GUARDED)
+	if (answer.said == SAID_LOSS || answer.said == SAID_GUARDED ||
+	    answer.said == SAID_VANISHED)
 		see_nobody(cl, &answer);
 	if (asked->verb != VERB_LISTEN)
 		cl->asked[asked->node] = NEVER;

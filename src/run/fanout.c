@@ -40,11 +40,30 @@ struct target *fanout_add(struct fanout *s, int node)
 int fanout_open(struct fanout *s, const struct endpoint *eps, int n,
 		int64_t timeout_ms, struct fail *why)
 {
-	*s = (struct fanout){.ep = eps, .nodes = n, .timeout_ms = timeout_ms};
+	*s = (struct fanout){.ep = eps,
+			     .nodes = n,
+			     .timeout_ms = timeout_ms,
+			     .until = NEVER};
 	for (int i = 0; i < n; i++)
 		if (!fanout_add(s, i))
 			return fail(why, FAIL_INTERNAL, "out of memory");
 	return 0;
+}
+
+void fanout_limit(struct fanout *s, int64_t ms)
+{
+	s->until = after(now(), ms);
+	s->limit_ms = ms;
+}
+
+static bool is_limited(const struct fanout *s)
+{
+	return s->until.ms != NEVER.ms;
+}
+
+bool fanout_is_down(const struct fanout *s, int target)
+{
+	return is_limited(s) && s->target[target]->down.kind != FAIL_NONE;
 }
 
 static void drop_all(struct target *t)
@@ -132,9 +151,9 @@ static struct question *make(const struct words *w, const char *lua,
 	return q;
 }
 
-static void append(struct target *t, struct question *q)
+static void append(const struct fanout *s, struct target *t, struct question *q)
 {
-	if (!t->first && !session_awaits(&t->session))
+	if (!is_limited(s) && !t->first && !session_awaits(&t->session))
 		t->down.kind = FAIL_NONE; /* all earlier questions have been
 					     reported: this is a new attempt */
 	q->next = NULL;
@@ -170,7 +189,7 @@ int fanout_ask(struct fanout *s, int target, const struct words *question,
 
 	if (!q)
 		return -1;
-	append(s->target[target], q);
+	append(s, s->target[target], q);
 	return 0;
 }
 
@@ -182,7 +201,7 @@ int fanout_call(struct fanout *s, int target, const struct words *request,
 	if (!q)
 		return -1;
 	q->sha = sha;
-	append(s->target[target], q);
+	append(s, s->target[target], q);
 	return 0;
 }
 
@@ -398,7 +417,8 @@ static bool take_unsent(struct fanout *s, struct target *t, struct got *out)
 	if (t->down.kind == FAIL_NONE)
 		return false;
 	if (!t->first) {
-		t->down.kind = FAIL_NONE; /* may be tried again later */
+		if (!is_limited(s))
+			t->down.kind = FAIL_NONE; /* may be tried again later */
 		return false;
 	}
 	q = take_first(t);
@@ -437,17 +457,31 @@ bool fanout_awaits(const struct fanout *s)
 	return false;
 }
 
-static void give_up(struct fanout *s, struct target *t)
+/* `over`: the time for all questions is over. */
+static void give_up(struct fanout *s, struct target *t, bool over)
 {
 	char limit[32], text[200];
 
-	(void)snprintf(text, sizeof(text), "%s within %s",
-		       conn_awaits(&t->session.conn),
-		       format_duration(s->timeout_ms, limit, sizeof(limit)));
+	if (over)
+		(void)snprintf(
+			text, sizeof(text), "gave up after %s",
+			format_duration(s->limit_ms, limit, sizeof(limit)));
+	else
+		(void)snprintf(
+			text, sizeof(text), "%s within %s",
+			conn_awaits(&t->session.conn),
+			format_duration(s->timeout_ms, limit, sizeof(limit)));
 	conn_leave(&t->session.conn, text);
 	t->deadline = NEVER;
-	if (!is_manifold(t)) {
+	if (over)
+		(void)fail(&t->down, FAIL_UNAVAILABLE, "%s: %s", t->peer.name,
+			   text);
+	else if (!is_manifold(t))
 		t->down = t->session.conn.why;
+	if (t->down.kind != FAIL_NONE) {
+		for (int i = 0; i < OWED_MAX; i++) /* nor asked again */
+			if (t->session.owed[i].question)
+				t->session.owed[i].question->hops = HOPS_MAX;
 		return;
 	}
 	peer_doubt(&t->peer);
@@ -465,6 +499,8 @@ void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
 
 	if (!fds)
 		return;
+	if (before(now(), s->until)) /* once it is over, all have been told */
+		limit = sooner(limit, s->until);
 	for (int i = 0; i < n_extra; i++)
 		fds[i] = extra[i];
 	for (int i = 0; i < s->targets; i++) {
@@ -491,8 +527,11 @@ void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
 		struct target *t = s->target[i];
 
 		conn_step(&t->session.conn, fds[n_extra + i].revents);
-		if (fds[n_extra + i].revents == 0 && !before(at, t->deadline))
-			give_up(s, t);
+		if (!before(at, s->until) && t->down.kind == FAIL_NONE)
+			give_up(s, t, true);
+		else if (fds[n_extra + i].revents == 0 &&
+			 !before(at, t->deadline))
+			give_up(s, t, false);
 	}
 	free(fds);
 }

@@ -29,6 +29,9 @@ struct fanout {
 	const struct endpoint *ep; /* borrowed */
 	int nodes;                 /* number of servers in the list */
 	int64_t timeout_ms;
+	/* of all questions: see fanout_limit(); NEVER: none */
+	struct instant until;
+	int64_t limit_ms;
 	struct target **target; /* owned */
 	int targets;
 	void *primaries;        /* tsearch(3): the Clusters' primaries */
@@ -40,6 +43,13 @@ struct fanout {
 int fanout_open(struct fanout *s, const struct endpoint *eps, int n,
 		int64_t timeout_ms, struct fail *why);
 void fanout_close(struct fanout *s);
+
+/* One deadline for all questions, `ms` from now. And a server that has failed
+ * is not tried again. */
+void fanout_limit(struct fanout *s, int64_t ms);
+
+/* Whether it has failed, and is not tried again. */
+bool fanout_is_down(const struct fanout *s, int target);
 
 /* Adds a target that belongs to this server of the list. NULL: out of memory.
  */

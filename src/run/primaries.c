@@ -123,6 +123,11 @@ static int check_ranges(const struct fanout *s, const struct got *got,
 	int64_t slots = 0, first, last;
 	struct place at;
 
+	if (!reply_is(got->reply, "[[ss[vs]]*]"))
+		return fail(why, FAIL_CONFIG,
+			    "%s: CLUSTER SLOTS: not a range of slots with a "
+			    "host and port",
+			    fanout_name(s, got->target));
 	for (size_t i = 0; i < got->reply->items; i++) {
 		if (read_range(s, got->node, reply_item(got->reply, i), &first,
 			       &last, &at) < 0)

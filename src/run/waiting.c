@@ -37,6 +37,12 @@ static bool is_live(const struct waiting *w)
 	       (l->state == LEASE_WAITING || l->state == LEASE_ASKING);
 }
 
+/* There is something to say of it. */
+static bool tells(const struct sight *s)
+{
+	return s->seen || s->lost || s->guarded || s->vanished;
+}
+
 static int64_t sight_age(const struct waiting *w)
 {
 	return between(client_of(w)->sight_at, now());
@@ -118,7 +124,7 @@ static void draw(struct waiting *w)
 	if (w->pace.silent.ms != NEVER.ms)
 		(void)snprintf(text, sizeof(text), "%s: %s", how,
 			       client_why(client_of(w))->text);
-	else if (s->seen || s->lost || s->guarded)
+	else if (tells(s))
 		(void)snprintf(
 			text, sizeof(text), "%s%s%.40s%s: %s", how,
 			w->locks->n > 1 ? " for " : "",
@@ -154,8 +160,7 @@ void waiting_tell(struct waiting *w)
 	}
 	if (l->state != LEASE_WAITING)
 		return;
-	switch (pace_due(&w->pace, s->seen || s->lost || s->guarded, s->token,
-			 lease_place(l))) {
+	switch (pace_due(&w->pace, tells(s), s->token, lease_place(l))) {
 	case TOLD_NOTHING:
 		break;
 	case TOLD_HOLDER:
@@ -167,8 +172,11 @@ void waiting_tell(struct waiting *w)
 	}
 }
 
+/* (NEVER while waiting_tell() would say nothing) */
 struct instant waiting_next(const struct waiting *w)
 {
+	if (!is_live(w) && lease_of(w)->state != LEASE_WAITING)
+		return NEVER;
 	return pace_next(&w->pace, is_live(w), client_of(w)->sight.token,
 			 lease_place(lease_of(w)));
 }

@@ -2063,6 +2063,119 @@ static void test_joins_late(void)
 	ok(asked < 20, "and nobody is asked again and again");
 }
 
+/* ---- every reason to wait, and every end of it ---- */
+
+/* What a node says, for as long as it is asked. */
+static const struct reason {
+	const char *name;
+	enum said said; /* SAID_NO: it is down; SAID_HEALED: it is silent */
+	int64_t pttl_ms;
+	bool foreign;
+	int64_t outer_ttl_ms; /* we are inside a hold of that lease; 0: no */
+} reasons[] = {
+	{"a holder that renews", SAID_BUSY, T, false, 0},
+	{"another program's lock without an expiry", SAID_BUSY, -1, true, 0},
+	{"data that were lost", SAID_LOSS, T, false, 0},
+	{"a server that has just started", SAID_GUARDED, T, false, 0},
+	{"an outer hold that vanished", SAID_VANISHED, 0, false, 3600000},
+	{"an outer hold that vanished, with a short lease", SAID_VANISHED, 0,
+	 false, 500},
+	{"a server that is down", SAID_NO, 0, false, 0},
+	{"a server that is silent", SAID_HEALED, 0, false, 0},
+};
+
+/* Asked and answered at t; those who are silent are not. */
+static void refuse_all(const struct reason *why, int64_t t)
+{
+	for (asks(t); n_q > 0; asks(t))
+		for (int k = 0; k < n_q; k++) {
+			struct answer a = {.said = why->said,
+					   .counter = 100,
+					   .lost = why->said == SAID_LOSS,
+					   .busy = {.pttl_ms = why->pttl_ms,
+						    .holder = 8,
+						    .foreign = why->foreign}};
+
+			if (q[k].verb == VERB_RELEASE)
+				a.said = SAID_NO;
+			else if (why->said == SAID_VANISHED && !q[k].joins)
+				a.said = SAID_BUSY;
+			if (why->said == SAID_NO)
+				broke(&q[k], false, t);
+			else if (why->said != SAID_HEALED)
+				lease_answer(&l, &q[k], &a, ms(t));
+		}
+}
+
+/* Until it has stopped waiting, or `most`. */
+static int64_t ends_at(const struct reason *why, int64_t t, int64_t most)
+{
+	refuse_all(why, t);
+	while (t < most && l.state != LEASE_RELEASING &&
+	       l.state != LEASE_OVER) {
+		struct instant wake = lease_wake(&l);
+
+		if (!before(ms(t), wake))
+			return -1; /* it would spin */
+		t = between(ms(0), wake);
+		refuse_all(why, t);
+	}
+	return t;
+}
+
+static void begin_waiting(const struct reason *why, int nodes, int64_t wait)
+{
+	struct lease_conf conf = {.nodes = nodes,
+				  .ttl_ms = T,
+				  .node_timeout_ms = NODE_TIMEOUT,
+				  .wait_ms = wait,
+				  .guard_ms = nodes > 1 ? T : 0,
+				  .seed = 20};
+
+	if (why->outer_ttl_ms > 0)
+		conf.outer = (struct lease_outer){.token = "outer",
+						  .ttl_ms = why->outer_ttl_ms};
+	lease_init(&l, &conf, ms(0));
+}
+
+/* One look more than -w is allowed: to an answer that is on its way, and the
+ * first look has its full time. */
+static void test_ends(void)
+{
+	static const struct {
+		const char *name;
+		int64_t wait, most;
+	} ways[] = {{"-n", 0, NODE_TIMEOUT},
+		    {"-w 300ms", 300, NODE_TIMEOUT},
+		    {"-w 3s", 3000, 3000 + 100}};
+
+	for (size_t r = 0; r < sizeof(reasons) / sizeof(reasons[0]); r++)
+		for (int nodes = 1; nodes <= 3; nodes += 2) {
+			const struct reason *why = &reasons[r];
+			int64_t t;
+
+			for (size_t w = 0; w < 3; w++) {
+				begin_waiting(why, nodes, ways[w].wait);
+				t = ends_at(why, 1, 60000);
+				ok(t >= 0 && t <= ways[w].most,
+				   "%s, %d nodes: %s ends the wait (%lld ms)",
+				   why->name, nodes, ways[w].name,
+				   (long long)t);
+			}
+			begin_waiting(why, nodes, FOREVER);
+			if (ends_at(why, 1, 2000) < 2000)
+				continue; /* it gives up by itself */
+			lease_release(&l, ms(2500));
+			ok(l.state == LEASE_RELEASING || l.state == LEASE_OVER,
+			   "%s, %d nodes: TERM ends the wait", why->name,
+			   nodes);
+			t = ends_at(why, 2500, 2500);
+			while (l.state != LEASE_OVER && t < 5000)
+				refuse_all(why, ++t);
+			ok(t <= 2500 + 1000 + 1, "and it is over soon");
+		}
+}
+
 /* The only one that has the outer hold tells that its holder is to stop. */
 static void test_joins_a_stop(void)
 {
@@ -2689,6 +2802,7 @@ int main(void)
 	test_joins_readers_unheard(true);
 	test_slots_met();
 	test_joins_in_vain();
+	test_ends();
 	test_joins_late();
 	test_joins_a_stop();
 	test_join_unheard(false);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "cli/check.h"
 #include "cli/command.h"
 #include "cli/query.h"
 #include "cli/history/holds.h"
@@ -215,13 +216,16 @@ static int check_success(const struct history *h, const char *shown,
 
 static int check_forms(const struct opts *o)
 {
+	const char *text;
+
 	if (o->svg + o->json + (o->last_success_ms > 0) <= 1)
 		return STATUS_OK;
-	log_error("usage", o->last_success_ms > 0
-				   ? "--last-success cannot be combined with "
-				     "--svg or --json"
-				   : "--svg and --json cannot be combined");
-	return STATUS_USAGE;
+	text = o->last_success_ms > 0
+		       ? "--last-success cannot be combined with --svg or "
+			 "--json"
+		       : "--svg and --json cannot be combined";
+	log_error("usage", "%s", text);
+	return o->last_success_ms > 0 ? check_unknown("", text) : STATUS_USAGE;
 }
 
 /* Fewer servers than a quorum may not know everything, but it is better than
@@ -240,7 +244,8 @@ static int show(struct query *query, const struct opts *o, const char *shown)
 				       &unknown, &why);
 	if (rc < 0) {
 		log_error("failed", "%s", why.text);
-		status = status_of_kind(why.kind);
+		status = o->last_success_ms > 0 ? check_unknown(shown, why.text)
+						: status_of_kind(why.kind);
 	} else if (unknown.kind != FAIL_NONE) {
 		log_notice("incomplete", "the present holder is unknown: %s",
 			   unknown.text);
@@ -269,12 +274,17 @@ static int history(const struct opts *o)
 	log_key(shown, o->key[0], strlen(o->key[0]));
 	if (query_open(&query, o, &why) < 0) {
 		log_error("failed", "%s", why.text);
-		status = status_of_kind(why.kind);
+		status = o->last_success_ms > 0 ? check_unknown(shown, why.text)
+						: status_of_kind(why.kind);
 	} else {
+		query_once(&query);
 		status = show(&query, o, shown);
 	}
 	query_close(&query);
-	return render_end(status);
+	status = render_end(status);
+	return o->last_success_ms > 0 && status > STATUS_UNKNOWN
+		       ? STATUS_UNKNOWN
+		       : status;
 }
 
 const struct command cmd_history = {

@@ -60,7 +60,7 @@ static int read_word(char *text, char *field[WORD_FIELDS],
 	*out = (struct lease_outer){
 		.fence = parse_number(field[WORD_FENCE], 0, INT64_MAX / 2),
 		.group = parse_number(field[WORD_GROUP], 0, INT64_MAX / 2),
-		.ttl_ms = parse_number(field[WORD_TTL], 1, INT64_MAX / 4)};
+		.ttl_ms = parse_number(field[WORD_TTL], 0, INT64_MAX / 4)};
 	slot = parse_number(field[WORD_SLOT], 0, SLOTS_MAX - 1);
 	if (out->fence < 0 || out->group < 0 || out->ttl_ms < 0 || slot < 0)
 		return -1;

@@ -4,8 +4,8 @@
  * command under the lock joins that hold and does not wait for itself. The
  * value consists of words, the innermost hold first, each
  * TOKEN:FENCE:SLOT:GROUP:TTL:KEY:URL. TTL is the longest lease of the hold, in
- * ms. KEY and URL are hashes (FNV-1a, 64 bits), because a key may be too long
- * for an environment.
+ * ms; 0: nobody renews it (`lock` without a keeper). KEY and URL are hashes
+ * (FNV-1a, 64 bits), because a key may be too long for an environment.
  *
  * It is a hint and proves nothing: the server is asked whether the lock holds
  * that token, on that server, now (src/lua/join.lua).

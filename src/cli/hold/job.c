@@ -51,7 +51,8 @@ static void fill_in(void *arg, const struct grants *given)
 		const struct client *of = &j->client[j->at[i]];
 
 		variables_add(&j->variables, &given->lock[j->at[i]],
-			      job_outer(of), of->lease.conf.ttl_ms, of->key,
+			      job_outer(of),
+			      j->leave ? 0 : of->lease.conf.ttl_ms, of->key,
 			      j->servers.url);
 	}
 	variables_end(&j->variables, first,
@@ -418,6 +419,7 @@ void job_run(struct job *j, struct hold_conf *conf, struct order *order)
 	conf->entry = j->o->no_history ? NULL : fill_entry;
 	conf->teller = j;
 	j->kept = conf->kept;
+	j->leave = conf->leave;
 	for (int i = 0; i < j->o->keys; i++)
 		j->client[i].stake = conf->by_hand ? "the hold ends"
 						   : "the command is killed";

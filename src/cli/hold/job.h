@@ -22,6 +22,7 @@ struct job {
 	bool by_hand;      /* REDLOCK_TOKEN is our own token, even if we joined
 			      another hold: only ours is given back with it */
 	const struct keeper *kept;  /* --keep-for: see struct hold_conf */
+	bool leave;                 /* nobody renews it: the same */
 	struct variables variables; /* of what runs under the locks */
 	struct ending end;
 	struct instant ran_at; /* in the guard: when the command started */

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "cli/check.h"
 #include "cli/show/block.h"
 #include "cli/command.h"
 #include "cli/query.h"
@@ -89,14 +90,18 @@ static void json_problem(void *arg, const char *text)
 	json_word(arg, text);
 }
 
-static void json_all(const struct inspection *in)
+/* `broken`: why too few servers answered, so that nobody knows who holds it; or
+ * NULL. */
+static void json_all(const struct inspection *in, const struct fail *broken)
 {
 	const struct view *v = &in->seen.view;
 	struct json j = {.f = stdout};
 
 	json_text(&j, "schema", "redlock.inspect/1");
 	json_bytes(&j, "key", in->key, strlen(in->key));
-	json_text(&j, "state", view_state_name(in->state));
+	json_text(&j, "state", broken ? "unknown" : view_state_name(in->state));
+	if (broken)
+		json_text(&j, "error", broken->text);
 	json_text(&j, "scope",
 		  query_is_host_only(in->query) ? "host" : "shared");
 	json_number(&j, "fence", v->counter);
@@ -168,15 +173,18 @@ static int inspect_one(struct query *query, const char *key,
 		       &(struct view_most){LISTED_MOST, LISTED_MOST}, &in.seen,
 		       &why) < 0) {
 		log_error("failed", "%s", why.text);
+		if (o->json)
+			json_all(&in, &why);
 		snapshot_close(&in.seen);
-		return status_of_kind(why.kind);
+		return o->max_age_ms > 0 ? check_unknown(in.shown, why.text)
+					 : status_of_kind(why.kind);
 	}
 	in.state = view_state(&in.seen.view, query->servers.n);
 	status = in.state == VIEW_FREE ? STATUS_FREE : STATUS_OK;
 	if (o->max_age_ms > 0)
 		status = check_age(&in, o->max_age_ms);
 	else if (o->json)
-		json_all(&in);
+		json_all(&in, NULL);
 	else
 		block_print(query, in.shown, &in.seen, stdout);
 	if (o->max_age_ms == 0 && !o->json && !last)
@@ -190,25 +198,34 @@ static int inspect(const struct opts *o)
 {
 	static struct query query;
 	struct fail why;
-	int status = STATUS_OK;
+	int status = STATUS_OK, its;
 
 	if (o->max_age_ms > 0 && o->json) {
-		log_error("usage", "--max-age and --json cannot be combined");
-		return STATUS_USAGE;
+		static const char text[] =
+			"--max-age and --json cannot be combined";
+
+		log_error("usage", "%s", text);
+		return check_unknown("", text);
 	}
 	if (query_open(&query, o, &why) < 0) {
 		log_error("failed", "%s", why.text);
-		status = status_of_kind(why.kind);
+		status = o->max_age_ms > 0 ? check_unknown("", why.text)
+					   : status_of_kind(why.kind);
 	} else {
+		query_once(&query);
 		for (int i = 0; i < o->keys; i++) {
-			int its = inspect_one(&query, o->key[i], o,
-					      i + 1 == o->keys);
+			its = inspect_one(&query, o->key[i], o,
+					  i + 1 == o->keys);
 
-			status = its > status ? its : status;
+			if (o->max_age_ms > 0)
+				status = check_worse(its, status);
+			else
+				status = its > status ? its : status;
 		}
 	}
 	query_close(&query);
-	return render_end(status);
+	its = render_end(status);
+	return o->max_age_ms > 0 && its > STATUS_UNKNOWN ? STATUS_UNKNOWN : its;
 }
 
 const struct command cmd_inspect = {

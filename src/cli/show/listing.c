@@ -197,6 +197,10 @@ static void json_lock(const struct lock_seen *l, struct json *j)
 
 void listing_json(const struct listing *l, const struct scan *c, struct json *j)
 {
+	struct fail why;
+
+	json_bool(j, "complete",
+		  scan_verdict(c, &why) == 0 && !c->known.overfull);
 	json_text(j, "scope", query_is_host_only(c->query) ? "host" : "shared");
 	json_nodes(c, j);
 	json_list(j, "locks");

@@ -10,6 +10,7 @@
 
 /* Counts from the history of a lock. */
 struct tally {
+	bool known;
 	double success; /* seconds since 1970; 0: none */
 	int64_t lost, forced;
 };
@@ -48,13 +49,13 @@ static double success(const struct lock_seen *l, const struct tally *t)
 static double lost(const struct lock_seen *l, const struct tally *t)
 {
 	(void)l;
-	return (double)t->lost;
+	return t->known ? (double)t->lost : -1;
 }
 
 static double forced(const struct lock_seen *l, const struct tally *t)
 {
 	(void)l;
-	return (double)t->forced;
+	return t->known ? (double)t->forced : -1;
 }
 
 static const struct metric metrics[] = {
@@ -83,24 +84,31 @@ static void head(FILE *out, const char *name, const char *help)
 	(void)fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-static void servers(const struct scan *c, FILE *out)
+static void servers(const struct scan *c, bool complete, FILE *out)
 {
+	head(out, "redlock_complete", "1 if nothing is missing here.");
+	(void)fprintf(out, "redlock_complete %d\n", complete);
 	head(out, "redlock_server_up", "1 if the server answered.");
 	for (int i = 0; i < c->query->servers.n; i++) {
 		(void)fputs("redlock_server_up{server=\"", out);
 		put_label(out, c->query->servers.endpoint[i].name);
-		(void)fprintf(out, "\"} %d\n", !c->node[i].down);
+		(void)fprintf(out, "\"} %d\n",
+			      !c->node[i].down &&
+				      !fanout_is_down(&c->query->fanout, i));
 	}
 }
 
-/* A lock without a readable history has no samples. */
+/* A lock without a readable history has no samples. If the servers could not be
+ * asked, it goes to *missing. */
 static void count(struct query *query, const struct lock_seen *l,
-		  struct tally *t)
+		  struct tally *t, struct fail *missing)
 {
 	struct history h = {0};
 	struct fail why;
 
-	(void)history_read(query, l->key, l->len, 0, &h, &why);
+	t->known = history_read(query, l->key, l->len, 0, &h, &why) == 0;
+	if (!t->known && why.kind != FAIL_REFUSED && missing->kind == FAIL_NONE)
+		*missing = why;
 	for (int i = 0; i < h.holds; i++) {
 		const struct history_hold *p = &h.hold[i];
 		double ended = (double)p->ended_ms / 1000;
@@ -113,15 +121,16 @@ static void count(struct query *query, const struct lock_seen *l,
 	history_close(&h);
 }
 
-int metrics_print(const struct listing *l, const struct scan *c, FILE *out)
+int metrics_print(const struct listing *l, const struct scan *c,
+		  struct fail *missing, FILE *out)
 {
 	struct tally *t = calloc((size_t)l->rows + 1, sizeof(*t));
 
 	if (!t)
 		return -1;
 	for (int i = 0; i < l->rows; i++)
-		count(c->query, l->row[i], &t[i]);
-	servers(c, out);
+		count(c->query, l->row[i], &t[i], missing);
+	servers(c, missing->kind == FAIL_NONE, out);
 	for (size_t m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++) {
 		head(out, metrics[m].name, metrics[m].help);
 		for (int i = 0; i < l->rows; i++) {

@@ -9,6 +9,7 @@
 #include "cli/show/listing.h"
 
 /* Also reads the history of each lock. -1: out of memory. */
-int metrics_print(const struct listing *l, const struct scan *c, FILE *out);
+int metrics_print(const struct listing *l, const struct scan *c,
+		  struct fail *missing, FILE *out);
 
 #endif

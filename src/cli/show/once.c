@@ -10,7 +10,9 @@
 #include "cli/show/listing.h"
 #include "cli/show/metrics.h"
 
-static int show(const struct scan *c, const struct opts *o, struct fail *why)
+/* `missing`: what may be missing, and why. */
+static int show(struct scan *c, const struct opts *o, struct fail *missing,
+		struct fail *why)
 {
 	const struct choice choice = {
 		.held = o->held, .waiting = o->waiting, .past = o->prometheus};
@@ -18,16 +20,18 @@ static int show(const struct scan *c, const struct opts *o, struct fail *why)
 	int rc = listing_make(&l, c, &choice);
 
 	if (rc == 0 && o->prometheus) {
-		rc = metrics_print(&l, c, stdout);
+		rc = metrics_print(&l, c, missing, stdout);
 	} else if (rc == 0 && o->json) {
 		struct json j = {.f = stdout};
 
 		json_text(&j, "schema", "redlock.list/1");
+		if (missing->kind != FAIL_NONE)
+			json_text(&j, "error", missing->text);
 		listing_json(&l, c, &j);
 		json_close(&j);
 		(void)putchar('\n');
 	} else if (rc == 0) {
-		if (l.rows == 0 && c->hidden == 0)
+		if (l.rows == 0 && c->hidden == 0 && missing->kind == FAIL_NONE)
 			log_notice("no-locks", "%s",
 				   o->pattern || o->held || o->waiting
 					   ? "no matching locks"
@@ -71,22 +75,26 @@ static int ask_all(struct scan *c, struct fail *why)
 	return 0;
 }
 
-/* Shows the rest, but the status is that of the failure. */
+/* Shows the rest, but the status is that of the failure. A program is told in
+ * any case: it may read standard output alone. */
 int listing_once(struct query *query, const struct opts *o, struct fail *why)
 {
 	struct scan c;
 	struct fail missing = {0};
 	int rc;
 
+	query_once(query);
 	scan_open(&c, query, o->pattern);
 	c.past = o->prometheus;
 	rc = ask_all(&c, why);
 	if (rc == 0)
-		rc = say_missing(&c, &missing);
-	if (rc == 0 || c.known.locks > 0)
-		rc = show(&c, o, why) < 0 ? -1 : rc;
-	if (missing.kind != FAIL_NONE)
-		*why = missing;
+		(void)say_missing(&c, &missing);
+	if (rc == 0)
+		rc = show(&c, o, &missing, why);
 	scan_close(&c);
+	if (rc == 0 && missing.kind != FAIL_NONE) {
+		*why = missing;
+		rc = -1;
+	}
 	return rc;
 }

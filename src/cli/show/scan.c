@@ -112,7 +112,7 @@ const struct node_seen *scan_down(const struct scan *c)
 	return NULL;
 }
 
-int scan_verdict(struct scan *c, struct fail *why)
+int scan_verdict(const struct scan *c, struct fail *why)
 {
 	struct snapshot s = {0};
 
@@ -260,6 +260,7 @@ static void scan_next(struct scan *c, int target, const char *cursor)
 static void take_scan(struct scan *c, const struct got *got)
 {
 	const struct reply *cursor, *names;
+	struct fail why;
 	char next[24];
 
 	if (scanned_less(c, got))
@@ -270,11 +271,17 @@ static void take_scan(struct scan *c, const struct got *got)
 	}
 	cursor = reply_item(got->reply, 0);
 	names = reply_item(got->reply, 1);
+	if (!reply_is(got->reply, "[s[s*]]") || cursor->len == 0 ||
+	    cursor->len >= sizeof(next)) {
+		(void)fail(&why, FAIL_UNAVAILABLE, "%s: SCAN: unexpected reply",
+			   fanout_name(&c->query->fanout, got->target));
+		target_failed(c, got->target, &why);
+		return;
+	}
 	for (size_t i = 0; i < names->items; i++)
 		take_name(c, reply_item(names, i)->bytes,
 			  reply_item(names, i)->len);
-	if (cursor->len > 0 && cursor->len < sizeof(next) &&
-	    strcmp(cursor->bytes, "0") != 0) {
+	if (strcmp(cursor->bytes, "0") != 0) {
 		memcpy(next, cursor->bytes, cursor->len + 1);
 		scan_next(c, got->target, next);
 	}

@@ -57,7 +57,7 @@ bool scan_is_asking(const struct scan *c);
 
 /* Returns 0 if the last scan completely covered a quorum of the servers; else
  * -1 with *why set. */
-int scan_verdict(struct scan *c, struct fail *why);
+int scan_verdict(const struct scan *c, struct fail *why);
 /* The first server that is down; NULL: none is. */
 const struct node_seen *scan_down(const struct scan *c);
 

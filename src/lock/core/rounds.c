@@ -21,8 +21,7 @@
 static struct instant limit_of(const struct lease *l)
 {
 	return lease_reached(l)
-		       ? later(l->give_up,
-			       lease_joins(l) ? l->outer_by : LONG_AGO)
+		       ? l->give_up
 		       : sooner(l->give_up, after(l->began, UNREACHED_MS));
 }
 

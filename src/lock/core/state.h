@@ -29,7 +29,8 @@ struct lease_outer {
 	char token[40]; /* "": there is none */
 	int slot;
 	int64_t group, fence;
-	int64_t ttl_ms; /* if not renewed for this long, its holder is dead */
+	int64_t ttl_ms; /* if not renewed for this long, its holder is dead; 0:
+			   nobody renews it, or sets it again */
 	bool here;      /* it is on the server we use, under the same name */
 };
 

@@ -20,6 +20,7 @@ struct sight {
 	bool seen;     /* the answer described somebody */
 	bool lost;     /* nobody has it, but data were lost: see ask.h */
 	bool guarded;  /* nobody has it, but the server has just started */
+	bool vanished; /* the outer hold is gone: see SAID_VANISHED */
 	bool foreign;  /* no holder record: another program's lock */
 	char type[16]; /* the key's type if it is not a string, else "" */
 	char token[140];

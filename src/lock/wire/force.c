@@ -44,7 +44,8 @@ int force_read(enum force_step step, const struct reply *r,
 	const struct reply *word = reply_item(r, 0);
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (strcmp(word->bytes, forms[i].word) != 0)
+		if (!reply_is(r, "[ss]") ||
+		    strcmp(word->bytes, forms[i].word) != 0)
 			continue;
 		*out = (struct force_answer){
 			.said = forms[i].said,

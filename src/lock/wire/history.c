@@ -165,7 +165,8 @@ int history_add(struct history *h, const struct reply *r, int node,
 	size_t n = r->items < 2 + HISTORY_MAX ? r->items : 2 + HISTORY_MAX;
 	struct history_hold *more;
 
-	if (strcmp(reply_item(r, 0)->bytes, "history") != 0)
+	if (!reply_is(r, "[ss[s[s*]]*]") ||
+	    strcmp(reply_item(r, 0)->bytes, "history") != 0)
 		return fail(why, FAIL_UNAVAILABLE,
 			    "unexpected reply from redlock's script");
 	more = realloc(h->hold, ((size_t)h->holds + n) * sizeof(*h->hold));

@@ -264,6 +264,11 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 
 /* ---- all ---- */
 
+/* See inspect.lua. */
+#define SLOT "[sssxs[[ss]*]s]"
+#define WAITER "[sss]"
+#define SHAPE "[sss[" SLOT "*][" WAITER "*]sss]"
+
 int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 {
 	const struct reply *word = reply_item(r, 0), *held = reply_item(r, 3);
@@ -274,7 +279,8 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 	int64_t more = at_most(reply_number(reply_item(r, 7), 0), INT_MAX);
 	int rc;
 
-	if (word->len != 4 || memcmp(word->bytes, "view", 4) != 0)
+	if (!reply_is(r, SHAPE) || word->len != 4 ||
+	    memcmp(word->bytes, "view", 4) != 0)
 		return fail(why, FAIL_UNAVAILABLE,
 			    "unexpected reply from redlock's script");
 	if (v->answers == 0)
