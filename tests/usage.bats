@@ -583,6 +583,10 @@ result() {
 	run -0 "$REDLOCK" inspect -u "$url" --max-age 1h job
 }
 
+@test "P7 status 3 (inspect --max-age): it cannot be told, as no server answers" {
+	run -3 "$REDLOCK" inspect -u "unix://$T/none" --max-age 1h job
+}
+
 @test "P7 status 64 when the command line is wrong" {
 	refuses 64 --frob -u "$url" -k job --frob -- touch "$T/ran"
 }
