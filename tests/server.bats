@@ -806,6 +806,19 @@ turned_away() {
 		--password-file "$T/password" -- witness "$T"
 	[[ $output != *hunter2* ]]
 	[[ $output = *'AUTH was refused'* || $output = *'unknown command'* ]]
+	# it repeats 128 bytes, with blanks for line breaks
+	printf 'hunter2%0200d\n' 0 >"$T/password"
+	user=(--user "$(printf 'u%.0s' {1..100})")
+	for verb in "inspect job" doctor list "wait job" "lock job" \
+		"history job" "-c true -k job -n"; do
+		# shellcheck disable=SC2086 # words
+		run "$REDLOCK" $verb -u "unix://$T/b.sock" \
+			--password-file "$T/password" "${user[@]}"
+		[ "$status" != 0 ]
+		[[ $output = *'AUTH was refused'* && $output != *hunter2* ]]
+	done
+	run -78 "$REDLOCK" -u "unix://:hunter2%0Dopen@$T/b.sock" -k job -n -- true
+	[[ $output = *'AUTH was refused'* && $output != *open* ]]
 }
 
 @test "S13 a server that has no replicas to write to is there: nothing runs without the lock" {

@@ -116,6 +116,24 @@ ended() { # by TERM
 		--cert "$certs/stranger.crt" --key-file "$certs/stranger.key"
 }
 
+@test "a key that is encrypted, or that others can read or change, says what to do" {
+	local mine=(--cert "$certs/client.crt" --key-file "$T/key")
+
+	node_start_tls b server
+	(umask 077 && openssl pkey -in "$certs/client.key" -aes128 -passout pass:x \
+		-out "$T/key")
+	refused 78 "'$T/key' is encrypted, and nobody can type its pass phrase" \
+		-u "$(tls_url b "$(ca)")" "${mine[@]}"
+	cp "$certs/client.key" "$T/key"
+	chmod 644 "$T/key"
+	refused 78 "--key-file '$T/key' is yours and accessible to others: chmod 600" \
+		-u "$(tls_url b "$(ca)")" "${mine[@]}"
+	cp "$certs/ca.crt" "$T/ca"
+	chmod 666 "$T/ca"
+	refused 78 "--cacert '$T/ca' is writable by others: chmod go-w" \
+		-u "$(tls_url b)" --cacert "$T/ca"
+}
+
 @test "a server that refuses our certificate is not one that cannot be reached" {
 	local i
 

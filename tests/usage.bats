@@ -383,6 +383,85 @@ result() {
 	untouched
 }
 
+# Of root: this user cannot change who reads it, so it is read as it is.
+@test "U8 a secret is read as it is mounted: Kubernetes, Docker, systemd, a pipe" {
+	need_user
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	echo s3cret >"$T/b.auth"
+	node_start b --requirepass s3cret --unixsocketperm 777
+	chmod 755 "$T"
+	as_app() { setpriv --reuid 54321 --regid 54321 --groups 1234 "$@"; }
+	reads() { # NAME
+		HOME=/nonexistent run -0 as_app "$REDLOCK" -n -u "unix://$T/b.sock" \
+			-k job --password-file "$1" -- echo ran
+		[ "$output" = ran ]
+	}
+	for name in kubernetes docker systemd; do
+		echo s3cret >"$T/$name"
+	done
+	chown 0:1234 "$T/kubernetes"
+	chmod 440 "$T/kubernetes"
+	reads "$T/kubernetes"
+	chmod 444 "$T/docker"
+	reads "$T/docker"
+	chmod 400 "$T/systemd"
+	if command -v setfacl >/dev/null && setfacl -m u:54321:r "$T/systemd"; then
+		reads "$T/systemd"
+	fi
+	# what others can change is refused, whoever reads it
+	chmod 464 "$T/docker"
+	run -78 as_app "$REDLOCK" -n -u "unix://$T/b.sock" -k job \
+		--password-file "$T/docker" -- touch "$T/ran"
+	[[ $output = *"'$T/docker' is writable by others: chmod go-w"* ]]
+	chmod 444 "$T/docker"
+	chown 54322 "$T/docker"
+	run -78 as_app "$REDLOCK" -n -u "unix://$T/b.sock" -k job \
+		--password-file "$T/docker" -- touch "$T/ran"
+	[[ $output = *"belongs to another user (54322), who may change it"* ]]
+	[ ! -e "$T/ran" ]
+	# root's shell made the pipe, and this user has it
+	HOME=/nonexistent run -0 as_app "$REDLOCK" -n -u "unix://$T/b.sock" \
+		-k job --password-file <(echo s3cret) -- echo ran
+	[ "$output" = ran ]
+}
+
+@test "U8 root's own secret on a read-only mount is read: nobody could chmod it" {
+	echo s3cret >"$T/secret"
+	chmod 444 "$T/secret"
+	unshare -rm mount --bind "$T" "$T" 2>/dev/null || skip "no mounts here"
+	echo s3cret >"$T/b.auth"
+	node_start b --requirepass s3cret
+	run -78 unshare -rm "$REDLOCK" -n -u "unix://$T/b.sock" -k job \
+		--password-file "$T/secret" -- echo ran
+	[[ $output = *"is yours and accessible to others: chmod 600"* ]]
+	mkdir "$T/ro"
+	cp -p "$T/secret" "$T/ro"
+	run -0 unshare -rm sh -c 'mount --bind "$1/ro" "$1/ro" &&
+		mount -o remount,bind,ro "$1/ro" && exec "$2" -n \
+		-u "unix://$1/b.sock" -k job --password-file "$1/ro/secret" -- echo ran' \
+		sh "$T" "$REDLOCK"
+	[ "$output" = ran ]
+}
+
+@test "U8 a password from a pipe serves every server and every run below" {
+	echo s3cret | tee "$T/b.auth" >"$T/c.auth"
+	node_start b --requirepass s3cret
+	node_start c --requirepass s3cret
+	REDLOCK_URL="unix://$T/b.sock unix://$T/c.sock" run -0 "$REDLOCK" -q -n \
+		--restart-guard off -k job --password-file <(sleep 0.1; echo s3cret) -- \
+		"$REDLOCK" -q -n --restart-guard off -k other -- echo ran
+	[ "$output" = ran ]
+	run -0 "$REDLOCK" -q -n -u "unix://$T/b.sock" -k job \
+		--password-file /dev/fd/7 -- echo ran 7< <(echo s3cret)
+	[ "$output" = ran ]
+}
+
+@test "U8 a password variable with a line break says what to do" {
+	REDISCLI_AUTH=$'s3cret\n' run -78 redlock -k job -- touch "$T/ran"
+	[[ $output = *'REDISCLI_AUTH has a line break in it: '*'$(cat FILE)'* ]]
+	[[ $output != *s3cret* ]]
+}
+
 @test "U8 a password file that this user may not read is refused" {
 	need_user
 	(umask 777; : >"$T/pw")
@@ -892,7 +971,7 @@ result() {
 	redlock -k job printf '%s\0' "${odd[@]}" | cmp - "$T/with"
 }
 
-@test "P8 -c runs \$SHELL -c, or /bin/sh when that is no path" {
+@test "P8 -c runs \$SHELL -c, or /bin/sh when that is no shell" {
 	printf '#!/bin/sh\nprintf "<%%s>" "$@"' >"$T/shell"
 	chmod 755 "$T/shell"
 	SHELL=$T/shell run -0 redlock -k job -c $'a  "b"\nc'
@@ -900,6 +979,14 @@ result() {
 	SHELL=nonsense run -0 redlock -k job -c 'echo $((6 * 7))'
 	[ "$output" = 42 ]
 	SHELL='' run -9 redlock -k job -c 'exit 9'
+	# as sudo sets it for the account of a service
+	for shell in /usr/sbin/nologin /sbin/nologin /bin/false /bin/true \
+		/usr/bin/git-shell /no/such/shell "$T" /dev/null /etc/passwd ''; do
+		SHELL=$shell run -0 redlock -k job -c 'echo ran'
+		[ "$output" = ran ]
+	done
+	run -0 env -u SHELL "$REDLOCK" -u "$url" -k job -c 'echo ran'
+	[ "$output" = ran ]
 }
 
 @test "P8 standard input reaches the command, all of it" {

@@ -241,15 +241,22 @@ static bool is_host(const char *text, const char *end)
 const char *mask_link(const char *link, char *buf, size_t size)
 {
 	const char *from = strstr(link, "://"), *end, *at;
+	bool host;
 
+	/* (not one in the path) */
+	if (from && strcspn(link, "/?#@") < (size_t)(from + 1 - link))
+		from = NULL;
 	from = from ? from + 3 : link;
 	end = from + strcspn(from, "/?#");
-	if (!memchr(from, '@', (size_t)(end - from)) && !is_host(from, end))
+	host = is_host(from, end);
+	if (!memchr(from, '@', (size_t)(end - from)) && !host)
 		end = from + strlen(from);
 	at = memrchr(from, '@', (size_t)(end - from));
 	if (at)
 		(void)snprintf(buf, size, "%.*s***%s", (int)(from - link), link,
 			       at);
+	else if (!host) /* "user:password", and no host */
+		(void)snprintf(buf, size, "%.*s***", (int)(from - link), link);
 	else
 		(void)snprintf(buf, size, "%s", link);
 	return buf;

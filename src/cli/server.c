@@ -181,8 +181,17 @@ static int use_secret(struct endpoint *ep, const struct opts *o, bool url_says,
 		s->password[0] = '\0';
 		(void)snprintf(s->file, sizeof(s->file), "%s",
 			       o->password_file);
+		if (typed[0] == '\0') {
+			if (secret_take(s, why) < 0)
+				return -1;
+			memcpy(typed, s->password, PASSWORD_MAX);
+		} else {
+			s->file[0] = '\0';
+			s->has_password = true;
+			memcpy(s->password, typed, PASSWORD_MAX);
+		}
 	}
-	return 0;
+	return secret_take(s, why);
 }
 
 static int merge_secret(struct endpoint *ep, const struct opts *o,
@@ -215,6 +224,11 @@ static int use_variable(struct secret *s, struct fail *why)
 		return fail(why, FAIL_CONFIG,
 			    "REDISCLI_AUTH: longer than %d bytes",
 			    PASSWORD_MAX - 1);
+	if (strpbrk(variable, "\r\n"))
+		return fail(why, FAIL_CONFIG,
+			    "REDISCLI_AUTH has a line break in it: set it with "
+			    "REDISCLI_AUTH=$(cat FILE), which drops the last "
+			    "one, or use --password-file");
 	memcpy(s->password, variable, strlen(variable) + 1);
 	s->has_password = true;
 	return 0;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/trust.h"
 #include "base/units.h"
 #include "cli/optrows.h"
 #include "net/parse.h"
@@ -23,6 +24,7 @@ struct reading {
 	struct opts *o;
 	enum source source;
 	const char *path;
+	int fd;
 	struct stat st;
 	int line;
 	struct fail *why;
@@ -31,13 +33,6 @@ struct reading {
 static int refuse(const struct reading *r, const char *what)
 {
 	return fail(r->why, FAIL_CONFIG, "'%.150s' %s", r->path, what);
-}
-
-static int refuse_mode(const struct reading *r, const char *mode,
-		       const char *what)
-{
-	return fail(r->why, FAIL_CONFIG, "'%.150s' %s: chmod %s '%.150s'",
-		    r->path, what, mode, r->path);
 }
 
 /* ---- a line ---- */
@@ -80,7 +75,7 @@ static size_t trimmed(const char *text, size_t n)
 	return n;
 }
 
-static int take_line(const struct reading *r, char *line)
+static int take_line(struct reading *r, char *line)
 {
 	const struct opt_row *row;
 	size_t n;
@@ -107,10 +102,10 @@ static int take_line(const struct reading *r, char *line)
 			    row->name);
 	if (opt_take(r->o, row, value, r->source, r->line, r->why) < 0)
 		return -1;
-	if (row->shape == URL && (r->st.st_mode & 077) && holds_password(r->o))
-		return refuse_mode(
-			r, "600",
-			"holds a password and is accessible to others");
+	if (row->shape == URL && holds_password(r->o))
+		return trust_file(TRUST_SECRET, r->fd,
+				  "a file that holds a password, ", r->path,
+				  &r->st, r->why);
 	return 0;
 }
 
@@ -139,19 +134,22 @@ static int take_lines(struct reading *r, char *text, size_t n)
 
 /* ---- a file ---- */
 
-static int check_file(const struct reading *r)
+static int check_file(struct reading *r)
 {
-	if (!S_ISREG(r->st.st_mode))
-		return refuse(r, "is not a regular file");
-	if (r->st.st_uid != 0 && r->st.st_uid != geteuid())
-		return refuse(r, "belongs to another user, who may change it: "
-				 "chown it, or set HOME to your own home");
-	if (r->st.st_mode & 022)
-		return refuse_mode(r, "go-w", "is writable by others");
-	return 0;
+	char text[sizeof(r->why->text)];
+
+	if (trust_file(TRUST_PUBLIC, r->fd, "", r->path, &r->st, r->why) < 0) {
+		memcpy(text, r->why->text, sizeof(text));
+		if (r->source == FROM_USER && r->st.st_uid != geteuid())
+			(void)fail(r->why, FAIL_CONFIG,
+				   "%.340s; or set HOME to your own home",
+				   text);
+		return -1;
+	}
+	return S_ISREG(r->st.st_mode) ? 0 : refuse(r, "is not a regular file");
 }
 
-static int read_lines(struct reading *r, int fd)
+static int read_lines(struct reading *r)
 {
 	char *text = malloc(CONFIG_FILE_MAX + 1);
 	size_t n = 0;
@@ -162,7 +160,7 @@ static int read_lines(struct reading *r, int fd)
 	if (!text || !r->o->file[r->source].path)
 		return fail(r->why, FAIL_INTERNAL, "out of memory");
 	while (got > 0 && n < CONFIG_FILE_MAX + 1) {
-		got = read(fd, text + n, CONFIG_FILE_MAX + 1 - n);
+		got = read(r->fd, text + n, CONFIG_FILE_MAX + 1 - n);
 		if (got < 0)
 			return fail_sys(r->why, FAIL_CONFIG, "'%.150s'",
 					r->path);
@@ -189,20 +187,18 @@ static int read_file(struct opts *o, enum source source, const char *path,
 		     struct fail *why)
 {
 	struct reading r = {.o = o, .source = source, .path = path, .why = why};
-	/* a pipe must not hold us up */
-	int rc, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int rc;
 
-	if (fd < 0 && is_absent(&r, errno))
+	/* a pipe must not hold us up */
+	r.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (r.fd < 0 && is_absent(&r, errno))
 		return 0;
-	if (fd < 0 || fstat(fd, &r.st) < 0) {
-		rc = fail_sys(why, FAIL_CONFIG, "'%.150s'", path);
-	} else {
-		rc = check_file(&r);
-		if (rc == 0)
-			rc = read_lines(&r, fd);
-	}
-	if (fd >= 0)
-		close(fd);
+	if (r.fd < 0)
+		return fail_sys(why, FAIL_CONFIG, "'%.150s'", path);
+	rc = check_file(&r);
+	if (rc == 0)
+		rc = read_lines(&r);
+	close(r.fd);
 	return rc;
 }
 

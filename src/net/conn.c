@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "net/errors.h"
 #include "net/parse.h"
 
 /* In the order in which they are sent. */
@@ -143,6 +144,7 @@ static int greet_auth(struct conn *c)
 	struct words w = {0};
 	struct fail why;
 	bool has;
+	int rc;
 
 	/* it may be about to be replaced: try again */
 	if (secret_password(secret, password, &has, &why) < 0)
@@ -153,7 +155,9 @@ static int greet_auth(struct conn *c)
 	if (secret->user[0] != '\0')
 		words_add_text(&w, secret->user);
 	words_add_text(&w, password);
-	return greet_with(c, GREET_AUTH, &w);
+	rc = greet_with(c, GREET_AUTH, &w);
+	explicit_bzero(password, sizeof(password));
+	return rc;
 }
 
 /* The greetings go before the first question, in the same send. */
@@ -434,33 +438,17 @@ void conn_step(struct conn *c, short revents)
 		(void)send_queued(c); /* that may have ended the handshake */
 }
 
-/* A server that does not know AUTH repeats its arguments in the error. */
-static bool echoes_password(const struct conn *c, const struct words *reply)
-{
-	char password[PASSWORD_MAX];
-	struct fail why;
-	bool has;
-
-	return secret_password(&c->peer->ep->secret, password, &has, &why) <
-		       0 ||
-	       (has && memmem(reply->at[0], reply->len[0], password,
-			      strlen(password)));
-}
-
 /* An error reply to AUTH or SELECT ends the connection, at the latest when
  * everything sent after it is answered: that was refused as well, or ran as the
  * default user, or would go to another database. */
-static void greeting_failed(struct conn *c, const struct words *reply)
+static void greeting_failed(struct conn *c, enum greeting which,
+			    const struct words *reply)
 {
 	char text[200];
 
 	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
-	if (echoes_password(c, reply))
-		(void)snprintf(
-			text, sizeof(text),
-			"ERR unknown command: AUTH was refused; the text is "
-			"not shown, because it repeats the password");
-	(void)fail(&c->why, FAIL_UNAVAILABLE, "%s", text);
+	(void)fail(&c->why, FAIL_UNAVAILABLE, "%s",
+		   which == GREET_AUTH ? error_of_login(text) : text);
 	c->refused = true;
 	c->doubtful = c->asked;
 	c->served = false;
@@ -478,7 +466,7 @@ static void greeted(struct conn *c, bool well, const struct words *reply)
 	if (!well &&
 	    (first < GREET_ROLE ||
 	     (reply->len[0] >= 6 && memcmp(reply->at[0], "NOAUTH", 6) == 0)))
-		greeting_failed(c, reply);
+		greeting_failed(c, (enum greeting)first, reply);
 	else if (!well && first == GREET_CLUSTER &&
 		 memmem(reply->at[0], reply->len[0], "support disabled", 16))
 		(void)broken_by(c, FAIL_CONFIG,

@@ -105,6 +105,47 @@ enum fail_kind error_of_sentinel(const char *text, const char **advice)
 	return class ? class->kind : FAIL_UNAVAILABLE;
 }
 
+const char *error_of_login(const char *text)
+{
+	static const struct {
+		const char *prefix, *said;
+	} known[] = {
+		{"WRONGPASS",
+		 "WRONGPASS invalid username-password pair or user is "
+		 "disabled"},
+		{"NOAUTH", "NOAUTH Authentication required"},
+		{"NOPERM", "NOPERM this user may not log in"},
+		{"DENIED",
+		 "DENIED the server is in protected mode, because no password "
+		 "is set"},
+		{"ERR Protocol error: unauthenticated",
+		 "ERR Protocol error: unauthenticated request too long"},
+		{"ERR invalid password", "ERR invalid password"},
+		{"ERR wrong number of arguments for 'auth'",
+		 "ERR wrong number of arguments for 'auth' command"},
+		{"ERR AUTH",
+		 "ERR AUTH called, but no password is set for the default "
+		 "user"},
+		{"ERR Client sent AUTH",
+		 "ERR Client sent AUTH, but no password is set"},
+		{"ERR unknown command",
+		 "ERR unknown command: AUTH was refused; the text is not "
+		 "shown, because it may repeat the password"},
+		{"ERR max number of clients",
+		 "ERR max number of clients reached"},
+		{"LOADING", "LOADING the server is loading its data"},
+		{"MASTERDOWN", "MASTERDOWN"},
+		{"CLUSTERDOWN", "CLUSTERDOWN the Cluster is down"},
+		{"BUSY", "BUSY the server is running a script"},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (begins(text, known[i].prefix))
+			return known[i].said;
+	return "AUTH was refused; the text is not shown, because it may repeat "
+	       "the password";
+}
+
 bool error_missing(const char *text)
 {
 	return begins(text, "NOSCRIPT") || strcasestr(text, "evalsha");

@@ -22,6 +22,12 @@ enum fail_kind error_kind(const char *text, const char **advice);
 /* The same for a reply of a Sentinel. */
 enum fail_kind error_of_sentinel(const char *text, const char **advice);
 
+/* A reply that refuses AUTH, in our words: a server that does not know AUTH
+ * repeats its arguments, cut, or with other bytes for line breaks, so that no
+ * search for the password would be safe. The beginning, by which these
+ * functions know an error, is kept if it is one of those that we know. */
+const char *error_of_login(const char *text);
+
 /* Whether the server is about to serve, or waits for another that is: treat it
  * as if it were not there. */
 bool error_waits(const char *text);

@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/trust.h"
 #include "base/units.h"
 #include "net/options.h"
 #include "net/place.h"
@@ -317,11 +320,38 @@ static size_t scheme_length(const char *text)
 	return n > 0 && strncmp(text + n, "://", 3) == 0 ? n + 3 : 0;
 }
 
+/* How many bytes of hosts and ports are no password: "user:password" without
+ * its host reads like a host and a port that is no number. */
+static size_t places_shown(const char *text)
+{
+	const char *end = text + strcspn(text, "/?#"), *from = text;
+
+	while (from < end) {
+		const char *stop = from + strcspn(from, ",/?#"), *colon;
+		struct span port;
+		char digits[8];
+
+		if (*from == '[' && memchr(from, ']', (size_t)(stop - from)))
+			from = memchr(from, ']', (size_t)(stop - from));
+		colon = memchr(from, ':', (size_t)(stop - from));
+		port = (struct span){colon + 1, (size_t)(stop - colon) - 1};
+		if (colon && port.n > 0) {
+			(void)snprintf(digits, sizeof(digits), "%.*s",
+				       (int)(port.n < 7 ? port.n : 7), port.at);
+			if (strlen(digits) != port.n ||
+			    parse_number(digits, 0, 65535) < 0)
+				return (size_t)(colon + 1 - text);
+		}
+		from = stop + (*stop == ',');
+	}
+	return strlen(text);
+}
+
 /* Masks everything between the scheme and the last "@": a misread URL must not
  * show half a password. */
 const char *endpoint_masked(const char *url, char buf[160])
 {
-	size_t n = scheme_length(url), used = 0, shown;
+	size_t n = scheme_length(url), used = 0, shown, places;
 	const char *at = strrchr(url, '@');
 
 	(void)format_bytes(url, n, buf, 160);
@@ -333,6 +363,8 @@ const char *endpoint_masked(const char *url, char buf[160])
 		url = at;
 	}
 	shown = options_shown(url);
+	places = at ? shown : places_shown(url);
+	shown = places < shown ? places : shown;
 	(void)format_bytes(url, shown, buf + used, 160 - used);
 	used = strlen(buf);
 	if (url[shown] != '\0')
@@ -342,43 +374,117 @@ const char *endpoint_masked(const char *url, char buf[160])
 
 /* ---- passwords ---- */
 
-static int read_secret(const char *path, char out[PASSWORD_MAX],
+/* "/dev/fd/3" has no name that can be opened by whoever may not open what is
+ * behind it (a pipe of root's shell, say), but we have it: its number, or -1.
+ */
+static int descriptor_of(const char *path)
+{
+	static const char *const at[] = {"/dev/fd/", "/proc/self/fd/"};
+
+	if (strcmp(path, "/dev/stdin") == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		size_t n = strlen(at[i]);
+
+		if (strncmp(path, at[i], n) == 0 && path[n] != '\0' &&
+		    strlen(path + n) < 8 &&
+		    path[n + strspn(path + n, "0123456789")] == '\0')
+			return atoi(path + n);
+	}
+	return -1;
+}
+
+static int open_secret(const char *path)
+{
+	int given = descriptor_of(path);
+
+	return given >= 0 ? fcntl(given, F_DUPFD_CLOEXEC, 0)
+			  : open(path,
+				 O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+/* Up to the end of the first line. A writer of a pipe may take its time. */
+static ssize_t read_first_line(int fd, bool pipe, char *out, size_t size)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	size_t used = 0;
+	ssize_t n = 1;
+
+	while (n > 0 && used < size && !memchr(out, '\n', used)) {
+		if (pipe)
+			(void)poll(&p, 1, -1);
+		n = pipe ? read(fd, out + used, size - used)
+			 : pread(fd, out + used, size - used, (off_t)used);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			n = 1;
+		else if (n > 0)
+			used += (size_t)n;
+	}
+	return n < 0 ? -1 : (ssize_t)used;
+}
+
+static int check_secret(const char *path, char *out, size_t n, struct fail *why)
+{
+	size_t line = strcspn(out, "\r\n");
+
+	if (memchr(out, '\0', n) && line == strlen(out))
+		return fail(why, FAIL_CONFIG,
+			    "password file '%.150s': a NUL byte, which no "
+			    "password has",
+			    path);
+	if (line == PASSWORD_MAX - 1)
+		return fail(why, FAIL_CONFIG,
+			    "password file '%.150s': longer than %d bytes",
+			    path, PASSWORD_MAX - 2);
+	out[line] = '\0';
+	if (line == 0)
+		return fail(why, FAIL_CONFIG, "password file '%.150s' is empty",
+			    path);
+	return 0;
+}
+
+static int read_secret(const char *path, bool once, char out[PASSWORD_MAX],
 		       struct fail *why)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int rc, fd = open_secret(path);
 	struct stat st;
 	ssize_t n;
+	bool pipe;
 
 	if (fd < 0)
-		return fail_sys(why, FAIL_CONFIG, "password file '%s'", path);
-	/* read at every connect, so no pipe */
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return fail(why, FAIL_CONFIG,
-			    "password file '%s' is not a regular file", path);
+		return fail_sys(why, FAIL_CONFIG, "password file '%.150s'",
+				path);
+	rc = trust_file(TRUST_SECRET, fd, "password file ", path, &st, why);
+	pipe = rc == 0 && S_ISFIFO(st.st_mode) && once;
+	if (rc == 0 && !S_ISREG(st.st_mode) && !pipe)
+		rc = fail(why, FAIL_CONFIG,
+			  "password file '%.150s' is not a regular file%s",
+			  path, once ? " or pipe" : "");
+	if (rc == 0) {
+		n = read_first_line(fd, pipe, out, PASSWORD_MAX - 1);
+		if (n < 0)
+			rc = fail_sys(why, FAIL_CONFIG,
+				      "password file '%.150s'", path);
+		out[n > 0 ? n : 0] = '\0';
+		if (rc == 0)
+			rc = check_secret(path, out, (size_t)n, why);
 	}
-	if (st.st_mode & 077) {
-		close(fd);
-		return fail(why, FAIL_CONFIG,
-			    "password file '%s' is accessible to others: chmod "
-			    "600 '%s'",
-			    path, path);
-	}
-	n = read(fd, out, PASSWORD_MAX - 1);
-	if (n < 0)
-		(void)fail_sys(why, FAIL_CONFIG, "password file '%s'", path);
 	close(fd);
-	if (n < 0)
+	return rc;
+}
+
+int secret_take(struct secret *s, struct fail *why)
+{
+	struct stat st;
+
+	if (s->file[0] == '\0' ||
+	    (descriptor_of(s->file) < 0 &&
+	     (stat(s->file, &st) < 0 || !S_ISFIFO(st.st_mode))))
+		return 0;
+	if (read_secret(s->file, true, s->password, why) < 0)
 		return -1;
-	out[n] = '\0';
-	if (n == PASSWORD_MAX - 1 && !strpbrk(out, "\r\n"))
-		return fail(why, FAIL_CONFIG,
-			    "password file '%s': longer than %d bytes", path,
-			    PASSWORD_MAX - 2);
-	out[strcspn(out, "\r\n")] = '\0';
-	if (out[0] == '\0')
-		return fail(why, FAIL_CONFIG, "password file '%s' is empty",
-			    path);
+	s->file[0] = '\0';
+	s->has_password = true;
 	return 0;
 }
 
@@ -387,7 +493,7 @@ int secret_password(const struct secret *s, char out[PASSWORD_MAX], bool *has,
 {
 	*has = s->file[0] != '\0' || s->has_password;
 	if (s->file[0] != '\0')
-		return read_secret(s->file, out, why);
+		return read_secret(s->file, false, out, why);
 	memcpy(out, s->password, PASSWORD_MAX);
 	return 0;
 }

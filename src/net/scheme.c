@@ -124,6 +124,10 @@ const struct scheme *scheme_take(const char **text, struct fail *why)
 {
 	if (**text == '\0')
 		(void)fail(why, FAIL_USAGE, "empty URL: write " FORMS);
+	else if (**text == '"' || **text == '\'')
+		(void)fail(why, FAIL_USAGE,
+			   "the URL is in quotes: leave them out (in a file of "
+			   "variables, nobody removes them)");
 	else if (has_blank(*text))
 		(void)fail(why, FAIL_USAGE,
 			   "contains a space or a control character (write a "

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/trust.h"
 #include "net/openssl.h"
 
 #ifndef SSL_R_UNEXPECTED_EOF_WHILE_READING /* OpenSSL 1.1.1 */
@@ -21,13 +22,13 @@
 
 /* The state of a conf's files when they were read. */
 #define FILES 4
-struct trust {
-	struct trust *next;
+struct authority {
+	struct authority *next;
 	struct tls_conf conf;
 	struct stat read[FILES];
 	SSL_CTX *ctx;
 };
-static struct trust *trusted;
+static struct authority *trusted;
 static BIO_METHOD *our_socket; /* how its bytes travel */
 
 struct tls {
@@ -143,6 +144,7 @@ static int load_authorities(SSL_CTX *ctx, const struct tls_conf *conf,
 {
 	const char *file = conf->cacert[0] ? conf->cacert : NULL;
 	const char *directory = conf->cacertdir[0] ? conf->cacertdir : NULL;
+	struct stat st;
 
 	if (conf->verify == TLS_NONE)
 		return 0;
@@ -153,6 +155,13 @@ static int load_authorities(SSL_CTX *ctx, const struct tls_conf *conf,
 			    "--cacertdir '%s': contains no certificates with "
 			    "hashed names (see openssl-rehash(1))",
 			    directory);
+	if (file &&
+	    trust_file(TRUST_PUBLIC, -1, "--cacert ", file, &st, why) < 0)
+		return -1;
+	if (directory && !strchr(directory, ':') &&
+	    trust_file(TRUST_PUBLIC, -1, "--cacertdir ", directory, &st, why) <
+		    0)
+		return -1;
 	errno = 0;
 	if (file && !ssl.SSL_CTX_load_verify_locations(ctx, file, NULL))
 		return bad_file(why, "--cacert", file);
@@ -171,30 +180,46 @@ static int load_authorities(SSL_CTX *ctx, const struct tls_conf *conf,
 	return 0;
 }
 
-static int load_ours(SSL_CTX *ctx, const struct tls_conf *conf,
-		     struct fail *why)
-{
-	if (conf->cert[0] == '\0')
-		return 0;
-	errno = 0;
-	if (ssl.SSL_CTX_use_certificate_chain_file(ctx, conf->cert) != 1)
-		return bad_file(why, "--cert", conf->cert);
-	errno = 0;
-	if (ssl.SSL_CTX_use_PrivateKey_file(ctx, conf->key, SSL_FILETYPE_PEM) !=
-		    1 ||
-	    ssl.SSL_CTX_check_private_key(ctx) != 1)
-		return bad_file(why, "--key-file", conf->key);
-	return 0;
-}
-
 /* Nobody can type a pass phrase; OpenSSL would ask the terminal. */
+static bool phrase_wanted;
+
 static int no_phrase(char *buf, int size, int writes, void *arg)
 {
+	phrase_wanted = true;
 	(void)buf;
 	(void)size;
 	(void)writes;
 	(void)arg;
 	return -1;
+}
+
+static int load_ours(SSL_CTX *ctx, const struct tls_conf *conf,
+		     struct fail *why)
+{
+	struct stat st;
+
+	if (conf->cert[0] == '\0')
+		return 0;
+	if (trust_file(TRUST_PUBLIC, -1, "--cert ", conf->cert, &st, why) < 0 ||
+	    trust_file(TRUST_SECRET, -1, "--key-file ", conf->key, &st, why) <
+		    0)
+		return -1;
+	errno = 0;
+	if (ssl.SSL_CTX_use_certificate_chain_file(ctx, conf->cert) != 1)
+		return bad_file(why, "--cert", conf->cert);
+	errno = 0;
+	phrase_wanted = false;
+	if (ssl.SSL_CTX_use_PrivateKey_file(ctx, conf->key, SSL_FILETYPE_PEM) ==
+		    1 &&
+	    ssl.SSL_CTX_check_private_key(ctx) == 1)
+		return 0;
+	if (phrase_wanted)
+		return fail(why, FAIL_CONFIG,
+			    "--key-file '%.150s' is encrypted, and nobody can "
+			    "type its pass phrase: write it without one "
+			    "(openssl pkey -in FILE -out NEW)",
+			    conf->key);
+	return bad_file(why, "--key-file", conf->key);
 }
 
 static SSL_CTX *context(const struct tls_conf *conf, struct fail *why)
@@ -249,11 +274,11 @@ static bool same_files(const struct stat a[FILES], const struct stat b[FILES])
 
 /* Reads certificates again when they were renewed during a hold; if that fails,
  * keeps the old ones. */
-static SSL_CTX *trust(const struct tls_conf *conf, struct fail *why)
+static SSL_CTX *context_of(const struct tls_conf *conf, struct fail *why)
 {
 	struct tls_conf wanted = *conf;
 	struct stat files[FILES];
-	struct trust *t = trusted;
+	struct authority *t = trusted;
 	SSL_CTX *fresh;
 
 	memset(wanted.sni, 0, sizeof(wanted.sni));
@@ -314,7 +339,7 @@ struct tls *tls_open(const struct tls_conf *conf, const char *name, int fd,
 
 	if (load(why) < 0)
 		return NULL;
-	ctx = trust(conf, why);
+	ctx = context_of(conf, why);
 	if (!ctx)
 		return NULL;
 	t = calloc(1, sizeof(*t));

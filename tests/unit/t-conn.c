@@ -618,14 +618,29 @@ static const struct {
 	bool refused;
 } greetings[] = {
 	{"pw", "", "-WRONGPASS invalid\r\n+PONG\r\n+PONG\r\n", "B0ran B1ran",
-	 "WRONGPASS invalid", true},
+	 "WRONGPASS invalid username-password pair or user is "
+	 "disabled",
+	 true},
 	{"pw", "?db=3", "-WRONGPASS invalid\r\n-NOAUTH\r\n-NOAUTH\r\n",
-	 "B0ran B1ran", "WRONGPASS invalid", true},
+	 "B0ran B1ran",
+	 "WRONGPASS invalid username-password pair or user is "
+	 "disabled",
+	 true},
 	{"pw", "?db=3", "+OK\r\n-ERR DB index\r\n+PONG\r\n", "B0ran B1ran",
 	 "ERR DB index", true},
 	{NULL, "?db=3", "-ERR DB index\r\n+PONG\r\n+PONG\r\n", "B0ran B1ran",
 	 "ERR DB index", true},
-	{"pw", "", "-ERR \033[2J\r\n", "B0ran B1ran", "ERR \\x1b[2J", true},
+	{NULL, "?db=3", "-ERR \033[2J\r\n", "B0ran B1ran", "ERR \\x1b[2J",
+	 true},
+	{"pw", "", "-ERR unknown command 'AUTH', with args: 'pw'\r\n",
+	 "B0ran B1ran",
+	 "ERR unknown command: AUTH was refused; the text is not shown, "
+	 "because it may repeat the password",
+	 true},
+	{"pw", "", "-pw\r\n", "B0ran B1ran",
+	 "AUTH was refused; the text is not shown, because it may repeat the "
+	 "password",
+	 true},
 	{"pw", "", "garbage\r\n", "B0ran B1ran", NULL, false},
 	{"pw", "?db=3", "+OK\r\ngarbage\r\n", "B0ran B1ran", NULL, false},
 	{"pw", "?db=3", "+OK\r\n+OK\r\n+a\r\n-ERR b\r\n", "R0[a] E1[ERR b]",
@@ -665,18 +680,30 @@ static const struct {
 	bool open;
 } doubts[] = {
 	{"", "-WRONGPASS a\r\n-NOAUTH b\r\n-ERR c\r\n",
-	 "D0[NOAUTH b] D1[ERR c]", "WRONGPASS a", false},
+	 "D0[NOAUTH b] D1[ERR c]",
+	 "WRONGPASS invalid username-password pair or user is "
+	 "disabled",
+	 false},
 	{"", "-WRONGPASS a\r\n+PONG\r\n-ERR c\r\n", "D0ran[PONG] D1[ERR c]",
-	 "WRONGPASS a", true},
+	 "WRONGPASS invalid username-password pair or user is "
+	 "disabled",
+	 true},
 	{"", "-WRONGPASS a\r\n-ERR b\r\n+PONG\r\n", "D0[ERR b] D1ran[PONG]",
-	 "WRONGPASS a", true},
+	 "WRONGPASS invalid username-password pair or user is "
+	 "disabled",
+	 true},
 	{"?db=3", "-WRONGPASS a\r\n-NOAUTH b\r\n-NOAUTH c\r\n-NOAUTH d\r\n",
-	 "D0[NOAUTH c] D1[NOAUTH d]", "WRONGPASS a", false},
+	 "D0[NOAUTH c] D1[NOAUTH d]",
+	 "WRONGPASS invalid username-password pair or user is "
+	 "disabled",
+	 false},
 	{"?db=3", "+OK\r\n-ERR DB index\r\n-ERR b\r\n-ERR c\r\n",
 	 "D0[ERR b] D1[ERR c]", "ERR DB index", false},
 	{"", "+OK\r\n+PONG\r\n-NOAUTH b\r\n", "R0[PONG] E1[NOAUTH b]", NULL,
 	 true},
-	{"", "-WRONGPASS a\r\ngarbage\r\n", "B0ran B1ran", "WRONGPASS a",
+	{"", "-WRONGPASS a\r\ngarbage\r\n", "B0ran B1ran",
+	 "WRONGPASS invalid username-password pair or user is "
+	 "disabled",
 	 false},
 };
 
@@ -739,7 +766,11 @@ static void test_refused_and_served(void)
 	is_text(step_and_hear(&r), "", "turned away at the door");
 	server_hang_up(&r);
 	is_text(step_and_hear(&r), "B0ran", "and cut off: no answer comes");
-	is_text(r.c.why.text, "DENIED go", "why is not forgotten");
+	is_text(r.c.why.text,
+		"DENIED the server is in protected mode, because no password "
+		"is "
+		"set",
+		"why is not forgotten");
 	rig_close(&r);
 }
 

@@ -454,6 +454,16 @@ static const struct {
 	{"", ""},
 	{"@", "***@"},
 	{"h", "h"},
+	{"redis://me:SECRET", "redis://me:***"},
+	{"redis://:SECRET", "redis://:***"},
+	{"redis://me:SECRET/0", "redis://me:***"},
+	{"redis://h:1,me:1SECRET,g:2/0", "redis://h:1,me:***"},
+	{"redis://me:65536", "redis://me:***"},
+	{"redis://[::1]:SECRET", "redis://[::1]:***"},
+	{"redis://[::1]:1/0", "redis://[::1]:1/0"},
+	{"me:SECRET", "me:***"},
+	{"local:?idle=5s", "local:?idle=5s"},
+	{"unix:///a:b", "unix:///a:b"},
 	{"redis://h?password=SECRET", "redis://h?password=***"},
 	{"redis://h?db=1&password=SE&CRET", "redis://h?db=1&password=***"},
 	{"redis://h?PassWord=SECRET", "redis://h?PassWord=***"},
@@ -534,7 +544,8 @@ static const struct {
 	{"reddis://h", "did you mean redis://?"},
 	{"redis+sentinel://h/m", "did you mean redis-sentinel://?"},
 	{"unxi:///s", "did you mean unix://?"},
-	{"\"redis://:SECRET@h\"", "did you mean redis://?"},
+	{"\"redis://:SECRET@h\"", "the URL is in quotes: leave them out"},
+	{"'redis://:SECRET@h'", "the URL is in quotes: leave them out"},
 	{"lcoal:", "did you mean local:?"},
 	{"ftp://h", "unsupported URL: write"},
 	{"htp://h", "unsupported URL: write"},
@@ -1005,6 +1016,63 @@ static void test_file_modes(const char *path)
 	is_int(wrong, -1, "a file is refused if any bit of 077 is set");
 }
 
+static void test_file_nul(const char *path)
+{
+	char password[PASSWORD_MAX];
+	struct endpoint ep;
+	struct fail why;
+	bool has;
+
+	(void)endpoint_parse(&ep, "redis://h", &why);
+	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
+	write_file(path, "sec\0ret\n", 8, 0600);
+	is_int(secret_password(&ep.secret, password, &has, &why), -1,
+	       "a password with a NUL is refused");
+	ok(strstr(why.text, "NUL"), "and why");
+	write_file(path, "secret\n\0", 8, 0600);
+	is_int(secret_password(&ep.secret, password, &has, &why), 0,
+	       "behind the first line nobody looks");
+}
+
+/* As "--password-file <(...)" and "/dev/fd/3". */
+static void test_file_once(const char *path)
+{
+	char password[PASSWORD_MAX];
+	struct endpoint ep;
+	struct fail why = {0};
+	int fd[2];
+
+	(void)endpoint_parse(&ep, "redis://h", &why);
+	if (pipe(fd) < 0)
+		abort();
+	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "/dev/fd/%d",
+		       fd[0]);
+	is_int(write(fd[1], "secret\nmore", 11), 11, "a pipe is filled");
+	is_int(secret_take(&ep.secret, &why), 0, "it is read: %s", why.text);
+	ok(ep.secret.has_password && ep.secret.file[0] == '\0',
+	   "the password is kept, and the pipe forgotten");
+	is_text(ep.secret.password, "secret", "it is its first line");
+	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "/dev/fd/%d",
+		       fd[0]);
+	close(fd[1]);
+	is_int(secret_take(&ep.secret, &why), -1, "a pipe at its end is empty");
+	(void)unlink(path);
+	if (mkfifo(path, 0622) < 0 || chmod(path, 0622) < 0)
+		abort();
+	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
+	is_int(secret_take(&ep.secret, &why), -1,
+	       "a pipe that others write to is refused");
+	if (chmod(path, 0600) < 0)
+		abort();
+	is_int(secret_password(&ep.secret, password, &(bool){false}, &why), -1,
+	       "a pipe is no file to be read at each connect");
+	(void)unlink(path);
+	write_file(path, "secret\n", 7, 0600);
+	is_int(secret_take(&ep.secret, &why), 0, "a file stays a file");
+	is_text(ep.secret.file, path, "which is read again");
+	close(fd[0]);
+}
+
 static void test_file_afresh(const char *path)
 {
 	char password[PASSWORD_MAX];
@@ -1071,6 +1139,8 @@ int main(void)
 	test_url_password();
 	test_file_contents(path);
 	test_file_modes(path);
+	test_file_nul(path);
+	test_file_once(path);
 	test_file_afresh(path);
 	test_file_length(path);
 	(void)unlink(path);

@@ -474,6 +474,10 @@ static const struct {
 	{"https://[::1]:1/7@2", "https://[::1]:1/7@2"},
 	{"://me@", "://***@"},
 	{"https://me:token@", "https://***@"},
+	{"https://me:token", "https://***"},
+	{"https://me:token/7", "https://***"},
+	{"me:token", "***"},
+	{"me:token@ci/7?next=http://ci", "***@ci/7?next=http://ci"},
 };
 
 static void test_mask_link(void)

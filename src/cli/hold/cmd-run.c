@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/page.h"
@@ -18,6 +20,25 @@ struct run {
 	struct job job; /* the guard's end lies far ahead */
 };
 
+/* sudo and su set SHELL to that of the account, which for a service is a
+ * program that keeps people out. */
+static bool is_shell(const char *path)
+{
+	static const char *const none[] = {"nologin",  "false",    "true",
+					   "sync",     "shutdown", "halt",
+					   "git-shell"};
+	const char *name = path ? strrchr(path, '/') : NULL;
+	struct stat st;
+
+	if (!name || path[0] != '/')
+		return false;
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		if (strcmp(name + 1, none[i]) == 0)
+			return false;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       access(path, X_OK) == 0;
+}
+
 static void use_command(struct run *r)
 {
 	char *shell = getenv("SHELL");
@@ -25,7 +46,7 @@ static void use_command(struct run *r)
 	r->job.argv = r->job.o->command;
 	if (!r->job.o->shell_command)
 		return;
-	r->shell_argv[0] = shell && shell[0] == '/' ? shell : "/bin/sh";
+	r->shell_argv[0] = is_shell(shell) ? shell : "/bin/sh";
 	r->shell_argv[1] = "-c";
 	r->shell_argv[2] = (char *)r->job.o->shell_command;
 	r->job.argv = r->shell_argv;

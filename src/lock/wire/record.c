@@ -72,6 +72,8 @@ void about_take(enum about what, const char *bytes, size_t n,
 	char shown[1024], masked[sizeof(shown) + sizeof("***")];
 
 	if (what == ABOUT_CI) {
+		/* a longer one is not ours: cut, it would not be masked */
+		n = n < sizeof(shown) / 4 ? n : 0;
 		(void)format_bytes(bytes, n, shown, sizeof(shown));
 		bytes = mask_link(shown, masked, sizeof(masked));
 		n = strlen(masked);
