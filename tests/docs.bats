@@ -224,15 +224,90 @@ ran() { # COMMAND...: each under one lock
 	[ "$(cat steps)" = "$(printf "%s $held\n" "$@")" ]
 }
 
+# The same for two runs at once: one after the other, each under its own lock.
+ran_twice() { # COMMAND...
+	[ "$(sed 's/ .*//' steps)" = "$(printf '%s\n' "$@" "$@")" ]
+	[ -z "$(sed -n 's/^[^ ]* *//p' steps | grep -vxE '.{36}')" ]
+	[ "$(sed 's/.* //' steps | uniq -c | tr -s ' ' | cut -d' ' -f2)" = \
+		"$#"$'\n'"$#" ]
+}
+both() { # COMMAND...: twice at the same time
+	local one two
+
+	"$@" 3>&- & one=$!
+	"$@" 3>&- & two=$!
+	wait "$one" && wait "$two"
+}
+# Directories for PATH in which redlock is not, dies before its first byte, and
+# cannot be loaded.
+without_redlock() {
+	mkdir -p "$T/missing" "$T/killed" "$T/unloadable"
+	printf '#!/bin/sh\nkill -9 $$\n' >"$T/killed/redlock"
+	printf '#!/no/such/loader\n' >"$T/unloadable/redlock"
+	chmod +x "$T/killed/redlock" "$T/unloadable/redlock"
+}
+no_step_without_redlock() { # COMMAND...
+	local how
+
+	without_redlock
+	rm -f redlock steps
+	for how in missing killed unloadable; do
+		not env PATH="$T/$how:$T/there:/usr/bin:/bin" "$@" >/dev/null 2>&1
+		[ ! -e steps ] || { echo "$how: went on" >&2; return 1; }
+	done
+}
+
+# Every line that puts the rest of a script under a lock, wherever it stands.
+@test "each eval of the README, the manual, --help and the examples ends the script without redlock" {
+	local line how output got n=0
+
+	without_redlock
+	{
+		cat "$top/README.md" "$top/examples/README.md"
+		manual_shows
+		help_shows
+		sed 's/"\$REDLOCK"/redlock/; s/:\$1"/:x"/' "$top/examples/scripts/deploy.sh"
+	} | sed -n 's/^ *\(eval "\$(redlock .*\)/\1/p' >"$T/evals"
+	while IFS= read -r line; do
+		printf '%s\necho went on\n' "$line" >"$T/script"
+		for how in missing killed unloadable; do
+			got=0
+			output=$(env -i PATH="$T/$how" /bin/sh "$T/script" 2>&1) || got=$?
+			[ "$got" -gt 125 ]
+			[[ $output != *'went on'* ]] ||
+				{ echo "$how: $line" >&2; return 1; }
+		done
+		n=$((n + 1))
+	done <"$T/evals"
+	at_least "$n" 5
+}
+
+# Debian's cron: /usr/bin:/bin
+@test "a crontab of the README and the manual finds redlock where it is installed" {
+	for page in README.md man/redlock.1; do
+		awk '/^ *PATH=/ { path = $0 }
+			/^ *[0-9*]+( [0-9*]+)+ +redlock / {
+				n++
+				if (path !~ "[=:]/usr/local/bin:") exit 1
+			}
+			END { exit n == 0 }' "$top/$page"
+	done
+}
+
 @test "README: the rest of a script" {
 	steps nightly dump-database upload
 	block sh '--keep-for $$' >script
+	both sh script
+	ran_twice dump-database upload
+	wait_until free nightly
+	rm steps
 	for sh in sh bash; do
 		"$sh" script 3>&-
 		ran dump-database upload
 		wait_until free nightly
 		rm steps
 	done
+	no_step_without_redlock sh script
 }
 
 @test "README: a Makefile" {
@@ -242,25 +317,40 @@ ran() { # COMMAND...: each under one lock
 	make site
 	ran render publish
 	free site
+	rm steps
+	both make site
+	ran_twice render publish
+	free site
+	[ -z "$(find . -name '.token*')" ]
+	no_step_without_redlock make site
 }
 
 @test "README: a job of GitHub Actions, each step a shell" {
 	steps deploy-production migrate.sh deploy.sh
-	export GITHUB_ENV=$T/env
 	block yaml 'redlock lock deploy-production' | awk '
 		/- run: / { n++; sub(/.*- run: \|?/, "") }
 		/^ *(if|steps):/ { next }
 		n { print >("step." n) }'
-	for i in 1 2 3 4 5; do
-		(
-			set -a
-			[ ! -e "$GITHUB_ENV" ] || . "$GITHUB_ENV"
-			exec bash -e "step.$i"
-		)
-	done
+	cat >job <<-'END'
+		export GITHUB_ENV=$T/env.$$
+		for i in 1 2 3 4 5; do
+			(
+				set -a
+				[ ! -e "$GITHUB_ENV" ] || . "$GITHUB_ENV"
+				exec bash -e "step.$i"
+			) || exit
+		done
+	END
+	export T
+	bash job
 	[ ! -e step.6 ]
 	ran migrate.sh deploy.sh
 	free deploy-production
+	rm steps
+	both bash job
+	ran_twice migrate.sh deploy.sh
+	free deploy-production
+	no_step_without_redlock bash job
 }
 
 # What the manual and --help show as examples, as it is printed there.
@@ -374,7 +464,8 @@ example_needs() { # LINE
 	'redlock extend'* | 'redlock unlock'*)
 		token=$(redlock lock "$key" -t 1m)
 		export token REDLOCK_TOKEN=$token
-		tee token .token <<<"$token" >/dev/null
+		# (the shell's parent is this one)
+		tee "token.$BASHPID" <<<"$token" >/dev/null
 		;;
 	'redlock history'*) redlock -k "$key" true ;;
 	'redlock force-release'* | 'redlock inspect'* | 'redlock top'*)
@@ -516,9 +607,11 @@ boot() {
 	boot install DESTDIR="$T/a b" prefix=/usr
 	[ "$made" = "install D=$T/a b P=/usr" ]
 	boot install
+	[[ $output = *"cron's PATH"*' write /usr/local/bin/redlock,'* ]]
 	[ "$made" = $'sudo -v\nsudo make -s install\ninstall D= P=' ]
 	boot prefix=/opt install
 	[ "$made" = $'sudo -v\nsudo make -s install prefix=/opt\ninstall D= P=/opt' ]
+	[[ $output = *' PATH=/opt/bin:'* ]]
 	rm "$T/bin/sudo"
 	ln -s /bin/false "$T/bin/sudo"
 	PATH=$T/bin:$PATH run -69 "$T/tree/bootstrap" install prefix=/opt

@@ -12,8 +12,9 @@ need_redlock
 work=
 trap 'kill ${work:+"$work"}; echo "$1: stopped" >&2; exit 1' TERM
 
-# If no lock is free within a minute, the printed code ends the script with 75.
-eval "$("$REDLOCK" lock -w 1m --keep-for $$ --export "deploy:$1")"
+# If no lock is free within a minute, the printed code ends the script with 75;
+# if redlock cannot even start, ours does.
+eval "$("$REDLOCK" lock -w 1m --keep-for $$ --export "deploy:$1" || echo exit $?)"
 
 echo "$1: begins, fence $REDLOCK_FENCE"
 ${WORK:-sleep 0.2} &

@@ -318,7 +318,8 @@ const struct command cmd_lock = {
 	.usage = "[OPTIONS] KEY",
 	.summary = "Takes a lock, and prints its token for unlock and extend",
 	.example = {"redlock lock deploy --hold --reason \"looking into it\"",
-		    "eval \"$(redlock lock deploy --keep-for $$ --export)\""},
+		    "eval \"$(redlock lock deploy --keep-for $$ --export || "
+		    "echo exit $?)\""},
 	.by = BY_LOCK,
 	.operands = OPERANDS_KEY,
 	.run = lock,
