@@ -750,3 +750,12 @@ tells_all_to_end() { # OPTION...
 	run -142 --separate-stderr perl -e 'alarm 1; exec @ARGV' \
 		"$REDLOCK" -q -u "$url" -k job -- sleep 61.4
 }
+
+@test "C37 redlock leaves no core, and the command has the limit that was" {
+	(
+		ulimit -S -c 4096 || exit 0
+		run -0 redlock -k job -- bash -c 'ulimit -c; grep "core file" /proc/$PPID/limits; grep "core file" "/proc/$(ps -o ppid= -p $PPID | tr -d " ")/limits"'
+		[ "${lines[0]}" = 4096 ]
+		[ "$(grep -cE 'core file size +1 ' <<<"$output")" = 2 ]
+	)
+}

@@ -153,6 +153,7 @@ int main(int argc, char **argv)
 
 	fill_standard_fds();
 	signals_outlive_fsize();
+	signals_leave_no_core();
 	argv = title_init(argc, argv);
 	if (!argv) {
 		log_error("failed", "out of memory");

@@ -149,10 +149,28 @@ void signals_stop(void)
 	(void)sigaction(SIGTSTP, &old, NULL);
 }
 
+static struct rlimit core_before;
+
+/* At 1 the kernel does not even start the program that takes cores by a pipe,
+ * as it does at 0. */
+void signals_leave_no_core(void)
+{
+	struct rlimit none;
+
+	if (getrlimit(RLIMIT_CORE, &core_before) < 0 ||
+	    core_before.rlim_cur == 0)
+		return;
+	none = core_before;
+	none.rlim_cur = 1;
+	(void)setrlimit(RLIMIT_CORE, &none);
+}
+
 void signals_restore(const struct signals *s)
 {
 	struct sigaction act = {.sa_handler = SIG_IGN};
 
+	if (core_before.rlim_cur > 0)
+		(void)setrlimit(RLIMIT_CORE, &core_before);
 	if (s->chld_ignored)
 		(void)sigaction(SIGCHLD, &act, NULL);
 	if (s->cont_ignored) /* the guard had to be woken by it */

@@ -66,6 +66,10 @@ void signals_stop(void);
  * Async-signal-safe. */
 void signals_restore(const struct signals *s);
 
+/* A core of ours would have the password in it. The command gets back the limit
+ * that was, in signals_restore(). */
+void signals_leave_no_core(void);
+
 /* Ends this process with `sig`, as a shell expects of a program that was
  * interrupted, without a core dump. Returns if sig is ignored. */
 void signals_die(int sig);
