@@ -746,6 +746,16 @@ refuses() { # STATUS TEXT, of a run that would start the server
 	return 1
 }
 
+@test "local: a directory that others could replace is refused" {
+	mkdir "$T/shared"
+	chmod 777 "$T/shared"
+	dir=$T/shared/mine refuses 78 "others may rename what is in '$T/shared'"
+	mkdir -m 700 "$T/shared/deep"
+	dir=$T/shared/deep/mine refuses 78 "others may rename what is in '$T/shared'"
+	chmod 1777 "$T/shared"
+	"$REDLOCK" -u "local:?dir=$T/shared/mine&idle=1s" -n -k job -- true
+}
+
 @test "local: a directory that others can enter, a link, a file: refused" {
 	local mode
 	mkdir "$dir"

@@ -55,8 +55,14 @@ enum dial_got dial_open(struct dial *d, struct stream *s)
 				    "an address of this machine only, which "
 				    "--shared-scope does not allow");
 		if (stream_open(s, (const struct sockaddr *)to,
-				p->address.len[p->try]) == 0)
-			return DIAL_OPEN;
+				p->address.len[p->try]) == 0) {
+			/* the name may lead elsewhere by now */
+			if (p->ep->kind != ENDPOINT_LOCAL || stream_is_ours(s))
+				return DIAL_OPEN;
+			stream_close(s);
+			return lost(d, FAIL_CONFIG,
+				    "the server there belongs to another user");
+		}
 		stream_close(s);
 	}
 	if (more_nodes(d))

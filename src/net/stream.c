@@ -22,6 +22,15 @@ int stream_open(struct stream *s, const struct sockaddr *to, socklen_t len)
 	return connect(s->fd, to, len) < 0 && errno != EINPROGRESS ? -1 : 0;
 }
 
+bool stream_is_ours(const struct stream *s)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return getsockopt(s->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+	       (peer.uid == 0 || peer.uid == geteuid());
+}
+
 int stream_secure(struct stream *s, const struct tls_conf *conf,
 		  const char *name, struct fail *why)
 {

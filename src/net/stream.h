@@ -24,6 +24,9 @@ struct stream {
 
 #define STREAM_NONE ((struct stream){.fd = -1})
 
+/* Of a unix socket: whether root or this user runs the server. */
+bool stream_is_ours(const struct stream *s);
+
 /* Starts to connect. -1: errno is set; call stream_close(). */
 int stream_open(struct stream *s, const struct sockaddr *to, socklen_t len);
 /* Uses TLS from now on. The certificate must be for `name`. */

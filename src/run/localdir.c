@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define STEP_MS 2
+#define UNMAPPED 65534 /* /proc/sys/kernel/overflowuid */
 #define AOF "aof."
 #define AOF_GONE AOF "gone"
 
@@ -49,6 +50,34 @@ static int check(const char *dir, const struct stat *st, struct fail *why)
 	return 0;
 }
 
+/* Who can rename in a directory above can put another in the place of ours. */
+static int check_above(const char *dir, struct fail *why)
+{
+	char path[SOCKET_MAX];
+	char *slash;
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "%s", dir);
+	while ((slash = strrchr(path, '/'))) {
+		slash[slash == path] = '\0';
+		if (stat(path, &st) < 0)
+			return fail_sys(why, FAIL_CONFIG, "local: '%s'", dir);
+		/* (root is UNMAPPED in a user namespace that does not have it)
+		 */
+		if ((st.st_uid != 0 && st.st_uid != geteuid() &&
+		     st.st_uid != UNMAPPED) ||
+		    (st.st_mode & 022 && !(st.st_mode & S_ISVTX)))
+			return fail(why, FAIL_CONFIG,
+				    "local: others may rename what is in "
+				    "'%.150s', and so replace '%.150s': use "
+				    "another directory with local:?dir=PATH",
+				    path, dir);
+		if (slash == path)
+			break;
+	}
+	return 0;
+}
+
 static void name_dir(const char *socket, char dir[SOCKET_MAX])
 {
 	(void)snprintf(dir, SOCKET_MAX, "%.*s",
@@ -61,6 +90,8 @@ int localdir_make(const char *socket, struct fail *why)
 	struct stat st;
 
 	name_dir(socket, dir);
+	if (check_above(dir, why) < 0)
+		return -1;
 	if (lstat(dir, &st) == 0)
 		return check(dir, &st, why);
 	if (errno != ENOENT)
