@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -389,7 +388,7 @@ static int descriptor_of(const char *path)
 		if (strncmp(path, at[i], n) == 0 && path[n] != '\0' &&
 		    strlen(path + n) < 8 &&
 		    path[n + strspn(path + n, "0123456789")] == '\0')
-			return atoi(path + n);
+			return (int)parse_number(path + n, 0, 1000000);
 	}
 	return -1;
 }

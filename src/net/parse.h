@@ -45,13 +45,14 @@ const char *endpoint_masked(const char *url, char buf[160]);
 
 /* The password to use now: the first line of the file, read each time (a
  * password may be rotated during a hold), or the one given. Returns -1 if the
- * file cannot be read or cannot be relied upon (base/trust.h). *has false: there is none, and out
- * is "". */
+ * file cannot be read or cannot be relied upon (base/trust.h). *has false:
+ * there is none, and out is "". */
 int secret_password(const struct secret *s, char out[PASSWORD_MAX], bool *has,
 		    struct fail *why);
 
 /* A password that can be read only once, from a pipe or a descriptor that we
- * were given (/dev/fd/3): reads it now and keeps it in *s instead of the file. */
+ * were given (/dev/fd/3): reads it now and keeps it in *s instead of the file.
+ */
 int secret_take(struct secret *s, struct fail *why);
 
 #endif

@@ -138,7 +138,7 @@ static const struct row rows[] = {
 	{{"V url=" NINE " redis://c"}, NULL, FAIL_CONFIG, "REDLOCK_URL: too many servers: at most 9"},
 	{{"U url=" NINE, "U url=redis://c"}, NULL, FAIL_CONFIG, "/U:1: too many servers: at most 9"},
 	{{"T url=redis://a", "T url=nonsense"}, NULL, FAIL_USAGE, "'nonsense'"},
-	{{"V url=redis://a redis://b:x"}, NULL, FAIL_CONFIG, "REDLOCK_URL: 'redis://b:x'"},
+	{{"V url=redis://a redis://b:x"}, NULL, FAIL_CONFIG, "REDLOCK_URL: 'redis://b:***'"},
 	{{"V url=redis://a b"}, NULL, FAIL_CONFIG, "REDLOCK_URL: 'redis://a b': contains a space"},
 	{{"V url=redis://a redis://:p w@b"}, NULL, FAIL_CONFIG, "REDLOCK_URL: 'redis://***@b': contains a space"},
 	{{"T url=redis://a", "T url=redis://b", "T url=redis://A:6379"}, NULL, FAIL_USAGE, "'redis://a' and 'redis://A:6379' are the same server"},
