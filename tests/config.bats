@@ -295,7 +295,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		file $mode <<<"url = unix:///x redis://:hunter2@127.0.0.1:1 local:"
 		bad_file "chmod 600 '$mine'"
 		file $mode < <(printf 'url = redis://:hunter2@h\nurl = redis://g\n')
-		bad_file "'$mine' holds a password and is accessible to others"
+		bad_file "a file that holds a password, '$mine' is yours and accessible"
 		file $mode <<<"url = unix://$T/a.sock"
 		"$REDLOCK" -k job -- true
 	done
