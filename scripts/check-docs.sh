@@ -159,7 +159,7 @@ for form in man bash zsh fish; do
 		;;
 	esac
 	# what stands as A|B in --help is a choice, and in full everywhere
-	sed -n 's/^.* --\([a-z-]*\) \([a-z]*|[a-z]*\(|[a-z]*\)*\)\(|DUR\)* .*/\1 \2/p' \
+	sed -n 's/^.* --\([a-z-]*\) \([a-z][a-z]*|[a-z][a-z]*\(|[a-z][a-z]*\)*\)\(|DUR\)* .*/\1 \2/p' \
 		"$tmp/text" | sort -u |
 		while read -r name words; do
 			between=' '

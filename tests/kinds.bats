@@ -291,7 +291,7 @@ inner() { echo "'$REDLOCK' -u '$url' -k ${1-job}"; }
 	redlock -k job -t 3s -- sh -c "echo \$REDLOCK_FENCE
 		for lost in flushall 'del job' flushall 'del job'; do
 			redis-cli -s '$T/a.sock' \$lost >/dev/null
-			$(inner) -n -- sh -c 'echo \$REDLOCK_FENCE'
+			$(inner) -w 1m -- sh -c 'echo \$REDLOCK_FENCE'
 		done" >"$T/fences"
 	[ "$(wc -l <"$T/fences")" = 5 ]
 	[ "$(sort -u "$T/fences" | wc -l)" = 1 ]

@@ -457,7 +457,7 @@ cluster_hold() {
 	[ $((at - now)) -le 2 ] && [ $((now - at)) -le 2 ]
 	# each name has its type, before its samples, which stand together
 	awk '/^# TYPE/ { type[$3] = $4; next } /^#/ { next }
-		{ name = $0; sub(/{.*/, "", name)
+		{ name = $0; sub(/[{ ].*/, "", name)
 		if (type[name] != "gauge" || (name != last && seen[name]++)) exit 1
 		last = name }' <<<"$output"
 	kill "$tool"

@@ -692,7 +692,7 @@ as=()
 	local i
 	need_user
 	chmod 711 "$T"
-	mkdir -m 777 "$T/open"
+	mkdir -m 1777 "$T/open"
 	dir=$T/open/mine socket=$T/open/mine/redis.sock
 	for i in 1 2 3; do
 		as_user sh -c 'umask 777 && exec "$@"' - \

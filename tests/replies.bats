@@ -293,7 +293,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		        if asked == 9: # a minute later
 		            open('$T/clock.new', 'w').write('61000 0\\n')
 		            os.rename('$T/clock.new', '$T/clock')
-		        return [str(asked), ['redlock:{job}:state:job'] if asked == 1 else []]
+		        return [str(asked), ['job:redlock:{job}:state'] if asked == 1 else []]
 		    if words[0] == b'EVALSHA':
 		        return ['view', 1, 1000, [[0, 'string', 'a', 9, '', [], 0]], [], 0, -1, 0]
 		    return usual(words)
