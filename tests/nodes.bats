@@ -76,7 +76,7 @@ says() {
 @test "one bad URL of a list is refused by itself; a blank in a password shows nothing of it" {
 	several 3
 	says 64 "redlock: 'nonsense'" -u "${urls[0]}" -u nonsense -u "${urls[1]}"
-	REDLOCK_URL="${urls[0]} redis://h:x" says 78 "REDLOCK_URL: 'redis://h:x'"
+	REDLOCK_URL="${urls[0]} redis://h:x" says 78 "REDLOCK_URL: 'redis://h:***'"
 	REDLOCK_URL="${urls[0]} redis://:hun ter2@h" says 78 'contains a space'
 	[[ $(cat "$T/err") != *hun* && $(cat "$T/err") != *ter2* ]]
 	says 64 'contains a space' -u "redis://joe:hun ter2@h"
