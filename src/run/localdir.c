@@ -61,10 +61,9 @@ static int check_above(const char *dir, struct fail *why)
 	while ((slash = strrchr(path, '/'))) {
 		slash[slash == path] = '\0';
 		if (stat(path, &st) < 0)
-			return fail_sys(why, FAIL_CONFIG,
-					"local: cannot %s '%s'",
-					errno == ENOENT ? "create" : "use",
-					dir);
+			return fail_sys(
+				why, FAIL_CONFIG, "local: cannot %s '%s'",
+				errno == ENOENT ? "create" : "use", dir);
 		/* (root is UNMAPPED in a user namespace that does not have it)
 		 */
 		if ((st.st_uid != 0 && st.st_uid != geteuid() &&
