@@ -257,6 +257,20 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 		wait_until lock_is_free
 		wait_until no_process_left
 	done
+	[ "$(holds)" = 0 ]
+}
+
+@test "C30 P1 exec hangs and redlock is killed: the command dies at once" {
+	preloading inject.so
+	inject_behind execvpe:1:0 "$REDLOCK" -u "$url" -k job -t 60s -- \
+		witness "$T" --hold 9000
+	wait_until exists "$T/hit"
+	kill -KILL "$tool"
+	# the guard is in vfork() and cannot see the end of file
+	wait_until no_process_left
+	[ ! -e "$T/hit.over" ] # it still hung
+	wait_until lock_is_free
+	[ "$(holds)" = 0 ]
 }
 
 @test "C31 a guard killed between the command's birth and its exec takes it along" {
@@ -273,6 +287,34 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 		lock_is_free
 		[ "$(holds)" = 0 ]
 	done
+}
+
+@test "C31 P1 exec hangs and the lease is lost: the command dies at once" {
+	preloading inject.so
+	inject_behind execvpe:1:0 "$REDLOCK" -u "$url" -k job -t 2s -- \
+		witness "$T" --hold 9000
+	wait_until exists "$T/hit"
+	cli a set job other px 60000
+	finish
+	[ ! -e "$T/hit.over" ] # it still hung
+	[ "$status" = 125 ]
+	tree_is_dead
+	[ "$(holds)" = 0 ]
+	cli a del job
+}
+
+@test "C31 P1 a guard that cannot kill is killed" {
+	preloading inject.so
+	inject_behind vfork:1:0 "$REDLOCK" -u "$url" -k job -t 2s -- \
+		witness "$T" --hold 9000
+	wait_until exists "$T/hit"
+	cli a set job other px 60000
+	finish
+	[ ! -e "$T/hit.over" ] # it still hung
+	[ "$status" = 125 ]
+	wait_until no_process_left
+	[ "$(holds)" = 0 ]
+	cli a del job
 }
 
 # Nobody else could do it: redlock is stopped while its guard dies, and does not

@@ -345,6 +345,34 @@ counting() { # SIGNAL
 	[ "$(pgrep -cfx "linger many 2500 $T/w")" = 0 ]
 }
 
+@test "C34 a chain of 40 processes under ulimit -s 128 and -n 32 is killed, whoever kills" {
+	local how
+
+	cat >"$T/chain.py" <<-'PY'
+		import fcntl, os, signal, sys
+		lock = open(sys.argv[1] + ".lock", "w")
+		fcntl.flock(lock, fcntl.LOCK_EX) # until the last of them is dead
+		for i in range(40):
+		    if os.fork() != 0:
+		        while True:
+		            signal.pause()
+		open(sys.argv[1], "w").close()
+		while True:
+		    signal.pause()
+	PY
+	for how in KILL TERM; do
+		rm -f "$T/w"
+		(ulimit -Ss 128; ulimit -Sn 32; exec "$REDLOCK" -u "$url" -k job -t 20s -- \
+			sh -c "ulimit -Ss 8192; exec python3 $T/chain.py $T/w") 2>"$T/err" 3>&- &
+		tool=$!
+		helpers="$helpers $tool"
+		wait_until exists "$T/w"
+		kill -"$how" "$tool"
+		wait_until flock -n "$T/w.lock" true
+		wait_until free job
+	done
+}
+
 @test "C2 INT and then TERM: redlock dies of what the command died of" {
 	start_told -k job -- sh -c "trap '' TERM; touch $T/w; sleep 9"
 	wait_until exists "$T/w"

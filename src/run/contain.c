@@ -18,6 +18,7 @@
 #include "run/title.h"
 
 #define STACK_BYTES ((size_t)64 * 1024)
+#define FOR_ALL 0x6c6f636b /* comes with a signal that is for all */
 
 /* What the init reports. */
 enum said {
@@ -144,9 +145,13 @@ static void serve(int line, pid_t command)
 		if (ended && !left)
 			_exit(0);
 		/* a sender outside the namespace has no number here */
-		if (sigwaitinfo(&all, &info) > 0 && !ended &&
-		    info.si_signo != SIGCHLD && info.si_code == SI_USER &&
-		    info.si_pid == 0)
+		if (sigwaitinfo(&all, &info) <= 0 || info.si_pid != 0 ||
+		    info.si_signo == SIGCHLD)
+			continue;
+		if (info.si_code == SI_QUEUE &&
+		    info.si_value.sival_int == FOR_ALL)
+			(void)kill(-1, info.si_signo);
+		else if (info.si_code == SI_USER && !ended)
 			(void)kill(command, info.si_signo);
 	}
 }
@@ -307,8 +312,15 @@ int contain_start(struct contained *c, struct birth *b)
 		b->error = errno;
 		return -1;
 	}
-	while (hear(c->line, 0, &w, &whose) && w.said == SAID_BORN)
+	do {
+		if (!b->await(b->with, c->line)) {
+			(void)kill(c->init, SIGKILL);
+			return 0;
+		}
+		if (!hear(c->line, 0, &w, &whose) || w.said != SAID_BORN)
+			break;
 		c->command = whose;
+	} while (true);
 	if (w.said == SAID_BORN) /* it was killed */
 		w = (struct words){.said = SAID_SET_UP, .error = EIO};
 	b->no_start = w.said == SAID_SET_UP;
@@ -318,6 +330,11 @@ int contain_start(struct contained *c, struct birth *b)
 	close(c->line);
 	(void)waitpid(c->init, NULL, 0);
 	return -1;
+}
+
+void contain_signal(pid_t init, int sig)
+{
+	(void)sigqueue(init, sig, (union sigval){.sival_int = FOR_ALL});
 }
 
 bool contain_hear(const struct contained *c, int *status, bool *left)

@@ -13,7 +13,8 @@
  * (parts of the old one are hidden, as in most containers) the old one stays.
  *
  * The init reaps. It passes signals from outside the namespace on to the
- * command; signals from inside have no effect on it, nor on the guard.
+ * command, or to all if contain_signal() sent them; signals from inside have no
+ * effect on it, nor on the guard.
  */
 #ifndef RUN_CONTAIN_H
 #define RUN_CONTAIN_H
@@ -39,6 +40,9 @@ struct birth {
 	 * Returns only on failure, with errno set. */
 	void (*become)(const void *what, pid_t parent);
 	const void *what;
+	/* Waits, outside, until `line` is readable. False: give up. */
+	bool (*await)(const void *with, int line);
+	const void *with;
 	pid_t tool;    /* redlock's pid, for the title */
 	int shut[3];   /* descriptors that the init closes; the guard's own stay
 			  open */
@@ -47,8 +51,13 @@ struct birth {
 };
 
 /* All signals must be blocked. Returns 0, or -1 with b->error set; then the
- * line is closed and the init is reaped. */
+ * line is closed and the init is reaped. If await() gave up, it returns 0, and
+ * the init has been killed. */
 int contain_start(struct contained *c, struct birth *b);
+
+/* Has the init send the signal to every process in its namespace, by one call.
+ * May be called by any process that may signal the init. */
+void contain_signal(pid_t init, int sig);
 
 /* Returns a change of the command's state as waitpid() would: it stopped,
  * continued or ended; *left: it left processes behind. False: there is nothing

@@ -11,8 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/contain.h"
 #include "run/deadman.h"
 #include "run/guardproc.h"
+
+#define STRIKE_MS 5 /* redlock's own kill: enough for all but a large tree */
 
 /* What guard_start() opens for the two: -1 is not open. `life` and `report` are
  * as pipe(2) has them. */
@@ -55,6 +58,7 @@ static int map_shared(struct guard *g, struct fail *why)
 	atomic_init(&g->shared->init, 0);
 	atomic_init(&g->shared->stop_told, 0);
 	atomic_init(&g->shared->stops_too, 0);
+	atomic_init(&g->shared->beat, 0);
 	return 0;
 }
 
@@ -151,11 +155,41 @@ void guard_kill(struct guard *g)
 	say(g, MESSAGE_KILL);
 }
 
-pid_t guard_root(const struct guard *g)
+void guard_strike(const struct guard *g)
 {
 	int init = atomic_load(&g->shared->init);
 
-	return init > 0 ? init : g->pid;
+	if (init > 0)
+		(void)kill(init, SIGKILL);
+	else
+		tree_strike(g->pid, after(now(), STRIKE_MS));
+}
+
+int guard_beat(const struct guard *g)
+{
+	return atomic_load(&g->shared->beat);
+}
+
+bool guard_has_tree(const struct guard *g)
+{
+	int init = atomic_load(&g->shared->init);
+
+	return tree_is_alive(init > 0 ? init : g->pid);
+}
+
+void guard_signal(const struct guard *g, int sig, const struct manner *how,
+		  struct reach *out)
+{
+	int init = atomic_load(&g->shared->init);
+
+	if (init <= 0 || how->spared > 0) {
+		tree_signal(init > 0 ? init : g->pid, sig, how, out);
+		return;
+	}
+	*out = (struct reach){.met = 1};
+	contain_signal(init, sig);
+	if (how->wake)
+		contain_signal(init, SIGCONT);
 }
 
 void guard_take(struct guard *g, struct report *out)

@@ -30,6 +30,7 @@
 #include "base/fail.h"
 #include "run/guardproc.h"
 #include "run/order.h"
+#include "run/tree.h"
 
 /* Redlock's side. Initialise it with GUARD_NONE. */
 struct guard {
@@ -58,16 +59,26 @@ void guard_note(struct guard *g, const struct grants *asked);
 void guard_go(struct guard *g, const struct grants *given,
 	      struct instant start_by);
 
-/* The process whose descendants are the command's tree: the guard, or the init
- * of --contain. */
-pid_t guard_root(const struct guard *g);
-
 /* Continues a guard that somebody stopped. */
 void guard_wake(pid_t guard);
 
 /* Has everything killed. A report follows when nothing is left, even if there
  * was one before. Does not wait. */
 void guard_kill(struct guard *g);
+
+/* Kills what it can without the guard: the init and so all that it contains, or
+ * what is found within a few ms. Waits for nobody. */
+void guard_strike(const struct guard *g);
+
+/* Counts on while the guard kills: see `beat`. */
+int guard_beat(const struct guard *g);
+
+/* Signals the whole tree, as tree_signal() does. */
+void guard_signal(const struct guard *g, int sig, const struct manner *how,
+		  struct reach *out);
+
+/* Whether something runs in the tree that is neither a keeper nor dying. */
+bool guard_has_tree(const struct guard *g);
 
 /* Reads a report. Call it when g->report is readable, else it blocks. */
 void guard_take(struct guard *g, struct report *out);

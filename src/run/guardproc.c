@@ -88,11 +88,33 @@ struct tree {
 	int error; /* 0, or errno */
 };
 
+/* Waits until the init has said something. False: redlock is dead or wants the
+ * tree dead, or the deadline has passed; watch() will see it, too. */
+static bool await_init(const void *with, int line)
+{
+	const struct wire *w = with;
+	struct pollfd fds[] = {{.fd = line, .events = POLLIN},
+			       {.fd = w->life, .events = POLLIN},
+			       {.fd = w->alarm, .events = POLLIN}};
+
+	for (;;) {
+		alarm_set(w->alarm, deadline(w));
+		if (poll(fds, 3, -1) < 0)
+			continue;
+		if (fds[0].revents)
+			return true;
+		if (fds[1].revents || !before(now(), deadline(w)))
+			return false;
+	}
+}
+
 static void start_contained(const struct order *o, const struct wire *w,
 			    struct tree *t)
 {
 	struct birth b = {.become = become_command,
 			  .what = o,
+			  .await = await_init,
+			  .with = w,
 			  .tool = w->tool,
 			  .shut = {w->life, w->report, w->alarm}};
 
@@ -100,6 +122,20 @@ static void start_contained(const struct order *o, const struct wire *w,
 	t->error = b.error;
 	t->command = t->in.command;
 	t->child = b.no_start ? -1 : t->in.init;
+}
+
+/* Exec may hang for as long as the program's disk does, and until it returns
+ * the guard, in vfork(), hears nothing. So the kernel itself kills the command
+ * when redlock says something, which can only be "kill", or dies. False: it has
+ * already. */
+static bool die_at_word(const struct wire *w)
+{
+	struct pollfd life = {.fd = w->life, .events = POLLIN};
+
+	(void)fcntl(w->life, F_SETOWN, getpid());
+	(void)fcntl(w->life, F_SETSIG, SIGKILL);
+	(void)fcntl(w->life, F_SETFL, O_ASYNC);
+	return poll(&life, 1, 0) == 0;
 }
 
 /* vfork: no page tables to copy, and the error comes back through memory.
@@ -115,7 +151,9 @@ static void start_command(const struct order *o, const struct wire *w,
 	else
 		pid = vfork(); /* NOLINT(*.vfork): why, is said above */
 	if (pid == 0) {
-		become_command(o, guard); /* NOLINT(*.Vfork): as above */
+		if (!die_at_word(w)) /* NOLINT(*.Vfork): as above */
+			_exit(127);
+		become_command(o, guard);
 		exec_error = errno;
 		_exit(127);
 	}
@@ -225,7 +263,8 @@ static bool end_all(const struct wire *w, pid_t command, bool alone,
 	bool told = false;
 
 	stay_awake();
-	while (!tree_kill(command, &r->value, &left))
+	atomic_fetch_add(&w->shared->beat, 1);
+	while (!tree_kill(command, &w->shared->beat, &r->value, &left))
 		if (wait_for_others(w, alone, &left, &told))
 			return false;
 	r->left = 0;
@@ -348,6 +387,8 @@ static void see_child(const struct wire *w, const struct tree *t, int status,
 	bool lives = WIFSTOPPED(status) || WIFCONTINUED(status);
 
 	s->gone = !lives;
+	if (!lives)
+		atomic_store(&w->shared->init, 0);
 	if (!t->contained) {
 		see(w, status, s);
 		return;
@@ -435,6 +476,17 @@ static void watch(const struct order *o, const struct wire *w,
 	}
 }
 
+static void start(const struct order *o, const struct wire *w, struct tree *t)
+{
+	if (o->contain)
+		start_contained(o, w, t);
+	else
+		start_command(o, w, t);
+	atomic_store(&w->shared->init, t->contained ? t->child : 0);
+	if (t->error == 0)
+		atomic_store(&w->shared->command, t->command);
+}
+
 void guard_main(const struct order *o, const struct wire *w)
 {
 	struct message m;
@@ -456,13 +508,7 @@ void guard_main(const struct order *o, const struct wire *w)
 		tell(o, w, GUARD_TOO_LATE, 0);
 		return;
 	}
-	if (o->contain)
-		start_contained(o, w, &t);
-	else
-		start_command(o, w, &t);
-	atomic_store(&w->shared->init, t.contained ? t.child : 0);
-	if (t.error == 0)
-		atomic_store(&w->shared->command, t.command);
+	start(o, w, &t);
 	/* Not earlier: the command must start in the job's group. Not through a
 	 * group of our own either: when a child of ours ended there, the kernel
 	 * would take the job for orphaned and send it a hangup. Nor later:

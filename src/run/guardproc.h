@@ -25,6 +25,9 @@ struct guard_shared {
 	/* Redlock is stopping because the command has stopped. The guard
 	 * continues redlock when the command continues. */
 	_Atomic int stops_too;
+	/* Counts on while the guard kills. A guard that was told to kill, and
+	 * whose count stands still, is stuck. */
+	_Atomic int beat;
 };
 
 enum guard_news {

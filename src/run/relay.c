@@ -35,6 +35,14 @@ static int command_of(const struct relay *y)
 	return atomic_load(&y->guard->shared->command);
 }
 
+/* A tree may be large: no longer than until it must be killed. */
+static struct instant walk_until(const struct relay *y)
+{
+	return y->end->without_lock
+		       ? NEVER
+		       : timing_kill(watchdog_credited_at(y->dog), y->ttl_ms);
+}
+
 /* A stop of the whole group happens without us. If only we are told to stop, we
  * stop the command first, and continue it only when an overdue renewal has
  * succeeded. The deadman bounds all this. */
@@ -42,10 +50,11 @@ static void stop_with_command(struct relay *y, bool group)
 {
 	int64_t ttl = y->ttl_ms;
 	struct instant credited_at = watchdog_credited_at(y->dog);
+	const struct manner all = {.by = walk_until(y)};
 	struct reach r;
 
 	if (!group)
-		tree_signal(guard_root(y->guard), SIGTSTP, 0, &r);
+		guard_signal(y->guard, SIGTSTP, &all, &r);
 	signals_stop();
 	y->stopped = NEVER;
 	while (!group && y->dog->running && !watchdog_spent(y->dog) &&
@@ -61,11 +70,12 @@ static void stop_with_command(struct relay *y, bool group)
 static void pass_on(struct relay *y, int sig, bool group)
 {
 	pid_t ours = group ? getpgrp() : 0;
+	const struct manner how = {.spared = ours, .by = walk_until(y)};
 	struct reach r = {0};
 	int command = command_of(y);
 
 	if (signal_is_for_all(sig)) {
-		tree_signal(guard_root(y->guard), sig, ours, &r);
+		guard_signal(y->guard, sig, &how, &r);
 	} else if (command > 0 && group && getpgid(command) == ours) {
 		return;
 	} else if (command > 0 && kill(command, sig) < 0 && errno == EPERM) {

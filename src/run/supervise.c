@@ -396,6 +396,7 @@ static void run_command(struct supervisor *s)
 				  .limit = NEVER,
 				  .stop_by = NEVER,
 				  .undead = NEVER,
+				  .mute = NEVER,
 				  .parted = NEVER};
 	locks_use(s->locks);
 	if (!s->end->without_lock) {

@@ -5,7 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,22 +22,29 @@
 
 #include "base/clock.h"
 
-#define DEPTH_MAX 200     /* deeper ones follow when their parents are dead */
 #define AGAIN_NS 10000000 /* look again, in case a SIGCHLD was missed */
 #define GUARDS_MS 800     /* for the guards of nested runs to give back */
 
 #define FOUND_MAX 65536 /* memory that is not touched costs nothing */
 #define REFUSED_MS 50   /* this long, only these were left */
+#define MANY 64         /* children: do not list them after each death */
 #define PF_EXITING 0x4  /* a flag of the kernel's, in its stat */
 
+/* One walk over a tree. Its list is a queue: each process found waits there
+ * until its own children are looked for. So stack and descriptors stay the
+ * same, however deep the tree is. */
 struct sweep {
-	int sig;
-	bool spare;   /* the guards of nested runs */
-	bool pass;    /* started by keepers, and all processes below them */
-	bool doomed;  /* dying processes pass as well, those below them not */
-	int passed;   /* their number */
-	pid_t *found; /* only found, and not signalled, while there is room */
+	int sig;           /* for each one, as soon as it is found; 0: none */
+	bool spare;        /* the guards of nested runs */
+	bool pass;         /* started by keepers, and all below them */
+	int passed;        /* their number */
+	bool living;       /* dying ones do not count; the first that does is
+			      enough */
+	struct instant by; /* stop then */
+	bool cut;          /* it stopped, or the list was full */
+	pid_t *found;      /* NULL: only the children, not what is below */
 	int n;
+	_Atomic int *beat; /* or NULL */
 	struct reach reach;
 };
 
@@ -42,8 +52,6 @@ void tree_adopt(bool yes)
 {
 	(void)prctl(PR_SET_CHILD_SUBREAPER, yes, 0, 0, 0);
 }
-
-static void signal_below(pid_t pid, struct sweep *s, int depth);
 
 uid_t tree_owner(pid_t pid)
 {
@@ -113,11 +121,24 @@ static void send_but(pid_t pid, int sig, pid_t spared, struct reach *r)
 		send(pid, sig, r);
 }
 
+/* Where the program of a process lies, as the kernel knows it: that asks no
+ * file system, as stat(2) would, and the program's own may be dead. */
+static bool program_of(const char *process, char path[PATH_MAX])
+{
+	char exe[64];
+	ssize_t n;
+
+	(void)snprintf(exe, sizeof(exe), "/proc/%s/exe", process);
+	n = readlink(exe, path, PATH_MAX - 1);
+	path[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
 /* By its name, and by running what we run. */
 static bool is_ours(pid_t pid, const char *line)
 {
-	char path[64], name[16] = "";
-	struct stat its, ours;
+	char path[64], name[16] = "", number[16];
+	char its[PATH_MAX], ours[PATH_MAX];
 	ssize_t n;
 	int fd;
 
@@ -127,10 +148,9 @@ static bool is_ours(pid_t pid, const char *line)
 		return false;
 	n = read(fd, name, sizeof(name) - 1);
 	close(fd);
-	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	return n > 0 && strcmp(name, line) == 0 && stat(path, &its) == 0 &&
-	       stat("/proc/self/exe", &ours) == 0 &&
-	       its.st_ino == ours.st_ino && its.st_dev == ours.st_dev;
+	(void)snprintf(number, sizeof(number), "%d", (int)pid);
+	return n > 0 && strcmp(name, line) == 0 && program_of(number, its) &&
+	       program_of("self", ours) && strcmp(its, ours) == 0;
 }
 
 static bool is_keeper(pid_t pid)
@@ -158,19 +178,33 @@ static bool is_dying(pid_t pid)
 	       pending & 1UL << (SIGKILL - 1);
 }
 
+/* A guard leads a session of its own. */
+static bool is_guard(pid_t pid)
+{
+	return getsid(pid) == pid && is_ours(pid, "lockguard\n");
+}
+
 static void meet(pid_t pid, struct sweep *s)
 {
+	if (s->pass && is_keeper(pid)) {
+		s->passed++;
+		return;
+	}
+	if (s->sig == 0 || (s->spare && is_guard(pid)))
+		s->reach.met += !s->living || !is_dying(pid);
+	else
+		send(pid, s->sig, &s->reach);
+	if (s->beat)
+		atomic_fetch_add(s->beat, 1);
 	if (s->found && s->n < FOUND_MAX)
 		s->found[s->n++] = pid;
-	else if (!(s->spare && is_ours(pid, "lockguard\n")))
-		send(pid, s->sig, &s->reach);
 	else
-		s->reach.met++;
+		s->cut = true;
 }
 
 /* Reads the list in one go if it fits: when it is read in pieces, children that
  * end can make the kernel skip others. The caller looks again anyway. */
-static void signal_listed(int fd, struct sweep *s, int depth)
+static void meet_listed(int fd, struct sweep *s)
 {
 	char text[4096];
 	pid_t pid = 0;
@@ -182,21 +216,15 @@ static void signal_listed(int fd, struct sweep *s, int depth)
 				pid = pid * 10 + (text[i] - '0');
 				continue;
 			}
-			if (pid > 0 && s->pass && is_keeper(pid)) {
-				s->passed++;
-			} else if (pid > 0) {
-				if (!s->doomed || !is_dying(pid))
-					meet(pid, s);
-				signal_below(pid, s, depth + 1);
-			}
+			if (pid > 0)
+				meet(pid, s);
 			pid = 0;
 		}
 	}
 }
 
-/* Signals the children of one thread. */
-static void signal_children(pid_t pid, const char *thread, struct sweep *s,
-			    int depth)
+/* The children of one thread. */
+static void meet_children_of(pid_t pid, const char *thread, struct sweep *s)
 {
 	char path[80];
 	int fd;
@@ -206,7 +234,7 @@ static void signal_children(pid_t pid, const char *thread, struct sweep *s,
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	signal_listed(fd, s, depth);
+	meet_listed(fd, s);
 	close(fd);
 }
 
@@ -219,7 +247,7 @@ struct entry {
 	char name[];
 };
 
-static void signal_below(pid_t pid, struct sweep *s, int depth)
+static void meet_children(pid_t pid, struct sweep *s)
 {
 	_Alignas(struct entry) char listed[1024];
 	char path[64];
@@ -227,8 +255,7 @@ static void signal_below(pid_t pid, struct sweep *s, int depth)
 	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	fd = depth < DEPTH_MAX ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-			       : -1;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	while ((n = syscall(SYS_getdents64, fd, listed, sizeof(listed))) > 0) {
@@ -237,10 +264,24 @@ static void signal_below(pid_t pid, struct sweep *s, int depth)
 		for (long at = 0; at < n; at += e->size) {
 			e = (const struct entry *)(void *)(listed + at);
 			if (e->name[0] != '.')
-				signal_children(pid, e->name, s, depth);
+				meet_children_of(pid, e->name, s);
 		}
 	}
 	close(fd);
+}
+
+static void walk(pid_t root, struct sweep *s)
+{
+	meet_children(root, s);
+	for (int i = 0; i < s->n; i++) {
+		if (s->living && s->reach.met > 0)
+			return;
+		if (!before(now(), s->by)) {
+			s->cut = true;
+			return;
+		}
+		meet_children(s->found[i], s);
+	}
 }
 
 static int by_pid(const void *a, const void *b)
@@ -250,77 +291,134 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* In the order of their numbers, and each once: one that was handed on during
+ * the walk may have been found twice. */
+static void sort(struct sweep *s)
+{
+	int n = 0;
+
+	qsort(s->found, (size_t)s->n, sizeof(*s->found), by_pid);
+	for (int i = 0; i < s->n; i++)
+		if (i == 0 || s->found[i] != s->found[i - 1])
+			s->found[n++] = s->found[i];
+	s->n = n;
+}
+
+static bool was_found(const struct sweep *s, pid_t pid)
+{
+	return bsearch(&pid, s->found, (size_t)s->n, sizeof(pid), by_pid);
+}
+
 /* Finds all first, then signals: a shell that dies at once hands its children
  * to us, behind the part of our own list that was read. A second look finds
  * what was forked in between, if the signal is meant to end them all. */
-void tree_signal(pid_t root, int sig, pid_t spared, struct reach *out)
+void tree_signal(pid_t root, int sig, const struct manner *how,
+		 struct reach *out)
 {
 	static pid_t found[FOUND_MAX], more[FOUND_MAX];
-	struct sweep s = {.sig = sig, .found = found};
-	struct sweep late = {.sig = sig, .found = more};
+	struct sweep s = {.found = found, .by = how->by};
+	struct sweep late = {.found = more, .by = how->by};
 
-	signal_below(root, &s, 0);
+	*out = (struct reach){0};
+	if (how->by.ms != NEVER.ms)
+		s.by = after(now(), between(now(), how->by) / 2);
+	walk(root, &s);
+	sort(&s);
 	for (int i = 0; i < s.n; i++)
-		send_but(found[i], sig, spared, &s.reach);
+		send_but(found[i], sig, how->spared, out);
 	if (sig == SIGTERM || sig == SIGINT) {
-		signal_below(root, &late, 0);
-		qsort(found, (size_t)s.n, sizeof(*found), by_pid);
+		walk(root, &late);
+		sort(&late);
 		for (int i = 0; i < late.n; i++)
-			if (!bsearch(&more[i], found, (size_t)s.n,
-				     sizeof(*found), by_pid))
-				send_but(more[i], sig, spared, &s.reach);
+			if (!was_found(&s, more[i]))
+				send_but(more[i], sig, how->spared, out);
 	}
-	*out = s.reach;
+	for (int i = 0; how->wake && i < s.n; i++)
+		(void)kill(found[i], SIGCONT);
+	for (int i = 0; how->wake && i < late.n; i++)
+		(void)kill(more[i], SIGCONT);
 	if (out->refused > 0)
 		out->uid = tree_owner(out->pid);
 }
 
+static pid_t queue[FOUND_MAX];
+
+void tree_strike(pid_t root, struct instant by)
+{
+	struct sweep s = {
+		.sig = SIGKILL, .spare = true, .found = queue, .by = by};
+
+	walk(root, &s);
+}
+
 bool tree_is_alive(pid_t root)
 {
-	struct sweep s = {.pass = true, .doomed = true};
+	struct sweep s = {
+		.pass = true, .living = true, .found = queue, .by = NEVER};
 
-	signal_below(root, &s, 0);
+	walk(root, &s);
 	return s.reach.met > 0;
 }
 
 bool tree_is_keepers(void)
 {
-	struct sweep s = {.pass = true};
+	struct sweep s = {.pass = true, .found = queue, .by = NEVER};
 
-	signal_below(getpid(), &s, 0);
+	walk(getpid(), &s);
 	return s.reach.met == 0 && s.passed > 0;
 }
 
-bool tree_kill(pid_t leader, int *status, struct reach *out)
+/* Reaps all that have ended. False: we have no child left. */
+static bool reap(pid_t *leader, int *status)
+{
+	pid_t pid;
+	int its;
+
+	while ((pid = waitpid(-1, &its, WNOHANG)) > 0) {
+		if (pid != *leader)
+			continue;
+		*status = its;
+		*leader = 0;
+	}
+	return !(pid < 0 && errno == ECHILD);
+}
+
+/* Our own children are killed first, again and again: one that dies hands its
+ * children to us, so nothing else need be read of a tree that dies at once.
+ * What is below a child that does not die (a nested guard, a process that hangs
+ * in the kernel) is found by a walk: at once, and then each time the kill has
+ * taken twice as long, for half of that time. */
+bool tree_kill(pid_t leader, _Atomic int *beat, int *status, struct reach *out)
 {
 	const struct timespec again = {0, AGAIN_NS};
-	struct instant guards = after(now(), GUARDS_MS), refused = NEVER;
+	struct instant began = now(), refused = NEVER, deep = began;
 	sigset_t chld;
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &chld, NULL);
 	for (;;) {
+		struct instant at = now();
+		int64_t took = between(began, at);
+		bool whole = !before(at, deep);
+		/* signal each at once: its fork() fails from then on */
 		struct sweep s = {.sig = SIGKILL,
-				  .spare = before(now(), guards)};
-		int st;
-		pid_t pid;
+				  .spare = took < GUARDS_MS,
+				  .found = whole ? queue : NULL,
+				  .by = after(at, 1 + took / 2),
+				  .beat = beat};
 
 		if (leader > 0)
 			(void)kill(leader, SIGKILL);
-		/* signal each at once: its fork() fails from then on */
-		signal_below(getpid(), &s, 0);
-		while ((pid = waitpid(-1, &st, WNOHANG)) > 0) {
-			if (pid != leader)
-				continue;
-			*status = st;
-			leader = 0;
-		}
-		if (pid < 0 && errno == ECHILD)
+		walk(getpid(), &s);
+		if (!reap(&leader, status))
 			return true;
-		if (s.reach.refused == 0 || s.reach.refused < s.reach.met)
+		if (whole)
+			deep = after(now(), 1 + took);
+		if (whole && (s.cut || s.reach.refused == 0 ||
+			      s.reach.refused < s.reach.met))
 			refused = NEVER;
-		else
+		else if (whole)
 			refused = sooner(refused, after(now(), REFUSED_MS));
 		if (!before(now(), refused)) {
 			*out = s.reach;
@@ -328,6 +426,8 @@ bool tree_kill(pid_t leader, int *status, struct reach *out)
 			return false;
 		}
 		(void)sigtimedwait(&chld, NULL, &again);
+		if (s.reach.met > MANY)
+			(void)poll(NULL, 0, 1);
 	}
 }
 

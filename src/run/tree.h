@@ -3,12 +3,17 @@
  * The descendants of this process, even if they forked, called setsid() or
  * changed their group: found through /proc/PID/task/TID/children. A child
  * subreaper (guard and redlock are) inherits every orphan, so none is missed.
+ * Nothing here recurses, allocates, or asks any file system but /proc, and two
+ * descriptors are enough.
  */
 #ifndef RUN_TREE_H
 #define RUN_TREE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
+
+#include "base/clock.h"
 
 /* Sets whether this process inherits the orphans below it. */
 void tree_adopt(bool yes);
@@ -21,9 +26,22 @@ struct reach {
 	uid_t uid;   /* its owner */
 };
 
-/* Signals every descendant of `root`, but not root itself, nor those in the
- * process group `spared` (0: none), which count as met. */
-void tree_signal(pid_t root, int sig, pid_t spared, struct reach *out);
+/* How to signal. */
+struct manner {
+	pid_t spared;      /* this process group; its members count as met; 0:
+			      none */
+	bool wake;         /* continue those that are stopped, afterwards */
+	struct instant by; /* look for no more processes then: a tree may be
+			      large; NEVER: look for all */
+};
+
+/* Signals every descendant of `root`, but not root itself. */
+void tree_signal(pid_t root, int sig, const struct manner *how,
+		 struct reach *out);
+
+/* Kills what it finds below `root` until then, once, but no guards of nested
+ * runs. */
+void tree_strike(pid_t root, struct instant by);
 
 /* Whether it is stopped, by a signal and not by a debugger. */
 bool tree_is_stopped(pid_t pid);
@@ -47,8 +65,9 @@ bool tree_is_alive(pid_t root);
  * SIGCHLD must not be ignored. Returns true when none is left; false when those
  * left may not be killed: then *out says which, and the caller calls again. The
  * guards of nested runs are killed last, after 0.8 s: each kills its own tree
- * and then releases locks that would otherwise stay until the lease ends. */
-bool tree_kill(pid_t leader, int *status, struct reach *out);
+ * and then releases locks that would otherwise stay until the lease ends.
+ * `beat` (or NULL) counts on as long as this function gets on. */
+bool tree_kill(pid_t leader, _Atomic int *beat, int *status, struct reach *out);
 
 /* NULL if the kernel lists children, else why it does not. */
 const char *tree_trouble(void);

@@ -17,16 +17,39 @@
 
 #define UNDEAD_MS 1000
 #define WAKE_MS 50 /* a guard that is stopped before it has heard us */
+#define MUTE_MS 30 /* a guard that has done nothing for so long is stuck */
 
+/* The guard kills, and so do we: neither waits for the other. */
 static void kill_tree(struct watch *w)
 {
 	w->killed = true;
 	w->stop_by = NEVER;
-	w->undead = after(now(), UNDEAD_MS);
-	if (w->conf->kept && w->end->outcome != OUTCOME_UNLOCKED)
-		keeper_tell(w->conf->kept);
 	guard_kill(w->guard);
 	deadman_rest(w->deadman, true);
+	guard_strike(w->guard);
+	if (w->conf->kept && w->end->outcome != OUTCOME_UNLOCKED)
+		keeper_tell(w->conf->kept);
+	w->undead = after(now(), UNDEAD_MS);
+	w->mute = after(now(), MUTE_MS);
+	w->beat = guard_beat(w->guard);
+}
+
+/* A guard that does not kill (it hangs in exec, in a debugger, in a frozen
+ * cgroup) must die: then the command dies with it, and the rest of the tree is
+ * ours to kill. */
+static void look_at_guard(struct watch *w)
+{
+	int beat;
+
+	if (before(now(), w->mute))
+		return;
+	beat = guard_beat(w->guard);
+	w->mute = NEVER;
+	if (beat == w->beat)
+		(void)kill(w->guard->pid, SIGKILL);
+	else
+		w->mute = after(now(), MUTE_MS);
+	w->beat = beat;
 }
 
 /* Another user's process, or one that hangs in the kernel. */
@@ -97,14 +120,15 @@ static void lose_overdue(struct watch *w)
 	lose(w, text);
 }
 
-/* Sends TERM, and SIGCONT for a stopped process. */
-static void ask_to_end(struct watch *w)
+/* Sends TERM, and SIGCONT for a stopped process. `kill`: when the KILL is due,
+ * for which this must not be too long. */
+static void ask_to_end(struct watch *w, struct instant kill)
 {
+	const struct manner how = {.wake = true, .by = kill};
 	struct reach r;
 
 	w->asked_to_end = true;
-	tree_signal(guard_root(w->guard), SIGTERM, 0, &r);
-	tree_signal(guard_root(w->guard), SIGCONT, 0, &r);
+	guard_signal(w->guard, SIGTERM, &how, &r);
 	relay_refused(&w->relay, SIGTERM, &r);
 }
 
@@ -133,7 +157,7 @@ static void end_hold(struct watch *w, const char *reason, struct instant kill)
 		return;
 	}
 	w->end->outcome = OUTCOME_MAX_HOLD;
-	ask_to_end(w);
+	ask_to_end(w, kill);
 	log_error("max-hold", "%s; %s", reason,
 		  done(w, asks(between(now(), kill), text)));
 }
@@ -187,7 +211,9 @@ static void look_at_stop(struct watch *w)
 	news = !w->asked_to_end;
 	if (news) {
 		w->end->outcome = OUTCOME_FORCED;
-		ask_to_end(w);
+		if (before(now(), w->stop_by))
+			ask_to_end(w, w->stop_by);
+		w->asked_to_end = true;
 	}
 	at = now();
 	if (!before(at, w->stop_by))
@@ -227,7 +253,7 @@ static void look_at_lease(struct watch *w)
 	alarm_set(w->deadman->alarm, kill);
 	if (w->asked_to_end)
 		return;
-	ask_to_end(w);
+	ask_to_end(w, kill);
 	log_error("ending", "not renewed for %s; %s", age,
 		  done(w, asks(between(at, kill), text)));
 }
@@ -257,7 +283,7 @@ static void see_to_orphans(struct watch *w)
 	w->parted = NEVER;
 	switch (crashed ? ORPHANS_KILL : w->conf->orphans) {
 	case ORPHANS_LEAVE:
-		if (tree_is_alive(guard_root(w->guard)))
+		if (guard_has_tree(w->guard))
 			log_notice("orphans",
 				   "the command left processes running; the "
 				   "lock does not cover them");
@@ -306,6 +332,7 @@ static void take_refusal(struct watch *w, const struct report *r)
 	const char *kept = "the lock stays held until it ends";
 
 	w->undead = NEVER;
+	w->mute = NEVER;
 	w->abandoned = w->end->outcome == OUTCOME_LOST || w->end->taken;
 	w->done = w->abandoned;
 	/* nobody will ever kill it: we may still lose the lease */
@@ -322,11 +349,32 @@ static void take_refusal(struct watch *w, const struct report *r)
 		r->value, r->uid, (int)getuid(), kept);
 }
 
+/* Its orphans are ours now, and nobody's if we die. */
+static void inherit_tree(struct watch *w)
+{
+	struct ending *end = w->end;
+	struct reach left;
+
+	deadman_rest(w->deadman, true);
+	groupmate_end(&w->relay.mate);
+	w->abandoned = !tree_kill(0, NULL, &end->status, &left);
+	if (w->killed && !w->abandoned) {
+		/* it was stuck, and we killed it: see look_at_guard() */
+		end->ended = true;
+		return;
+	}
+	end->outcome = OUTCOME_FAILED;
+	(void)fail(&end->why, FAIL_INTERNAL, "the guard process was killed; %s",
+		   w->abandoned ? "processes of another user are still running"
+				: done(w, "the command was killed"));
+	if (w->conf->kept)
+		keeper_tell(w->conf->kept);
+}
+
 static void take_report(struct watch *w)
 {
 	struct ending *end = w->end;
 	struct report r;
-	struct reach left;
 
 	guard_take(w->guard, &r);
 	if (r.news == GUARD_REFUSED) {
@@ -341,7 +389,7 @@ static void take_report(struct watch *w)
 	if (r.news == GUARD_OVERDUE)
 		lose_overdue(w);
 	if (!w->ended)
-		end->status = r.value;
+		end->status = r.news == GUARD_LOST ? SIGKILL : r.value;
 	w->ended = true;
 	switch ((enum guard_news)r.news) {
 	case GUARD_OVERDUE:
@@ -366,19 +414,7 @@ static void take_report(struct watch *w)
 	case GUARD_REFUSED:
 	case GUARD_STOPPED:
 	case GUARD_LOST:
-		/* its orphans are ours now, and nobody's if we die */
-		deadman_rest(w->deadman, true);
-		groupmate_end(&w->relay.mate);
-		w->abandoned = !tree_kill(0, &end->status, &left);
-		end->outcome = OUTCOME_FAILED;
-		(void)fail(
-			&end->why, FAIL_INTERNAL,
-			"the guard process was killed; %s",
-			w->abandoned
-				? "processes of another user are still running"
-				: done(w, "the command was killed"));
-		if (w->conf->kept)
-			keeper_tell(w->conf->kept);
+		inherit_tree(w);
 		break;
 	}
 	w->done = true;
@@ -449,7 +485,7 @@ void watch_run(struct watch *w)
 		struct instant limit =
 			sooner(sooner(sooner(w->limit, w->stop_by),
 				      sooner(w->undead, w->parted)),
-			       relay_due(&w->relay));
+			       sooner(w->mute, relay_due(&w->relay)));
 
 		if (w->undead.ms != NEVER.ms) {
 			guard_wake(w->guard->pid);
@@ -459,6 +495,7 @@ void watch_run(struct watch *w)
 			renew_here(w, fds, 3, limit);
 		else if (poll(fds, 4, poll_ms(limit, now())) < 0)
 			continue;
+		look_at_guard(w);
 		if (!before(now(), w->undead))
 			tell_undead(w);
 		look_at_limit(w);

@@ -30,6 +30,8 @@ struct watch {
 	struct instant parted;  /* the command was told to end, and ended: until
 				   then the rest, which was told as well, is
 				   waited for */
+	struct instant mute;    /* when to see whether the guard kills */
+	int beat;               /* its count when we last looked */
 	bool asked_to_end;      /* we sent TERM */
 	bool killed;            /* we told the guard to kill */
 	bool ended;             /* the command ended; its status is known */

@@ -5,7 +5,8 @@
  *   INJECT=NAME:K:ERRNO   the K-th call of NAME fails with ERRNO; K+: all from
  *                         the K-th on; ERRNO 0: it is held up instead, until
  *                         INJECT_MARK is removed (5 s at most)
- *   INJECT_MARK=FILE      is made when a call was hit
+ *   INJECT_MARK=FILE      is made when a call was hit; FILE.over when one that
+ *                         was held up goes on
  *   INJECT_IN=NAME        only in programs of this name (default: redlock)
  *   INJECT_TEXT=TEXT      of send(), only calls that send this
  *
@@ -37,18 +38,29 @@ static const char *mark, *text;
 static long from, count;
 static int onward, error_wanted, here;
 
+static int (*real_open)(const char *, int, ...);
+
+static void make(const char *path)
+{
+	close(real_open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+}
+
 static void hold_up(void)
 {
 	const struct timespec step = {0, 1000000};
+	char over[256];
 
 	for (int i = 0; i < 5000 && mark && access(mark, F_OK) == 0; i++)
 		(void)nanosleep(&step, NULL);
+	if (!mark)
+		return;
+	(void)snprintf(over, sizeof(over), "%s.over", mark);
+	make(over);
 }
 
 /* Is this call to fail? Sets errno then. May run in a vfork'ed child. */
 static int hit(const char *name)
 {
-	static int (*real_open)(const char *, int, ...);
 	int saved = errno;
 
 	if (!here || strcmp(name, wanted) != 0)
@@ -61,7 +73,7 @@ static int hit(const char *name)
 		real_open = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT,
 								   "open");
 	if (mark)
-		close(real_open(mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+		make(mark);
 	if (error_wanted == 0)
 		hold_up();
 	here = 1;
