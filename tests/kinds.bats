@@ -1335,11 +1335,15 @@ forgets_the_join() { # HOW T_IN LEAST
 	done
 	pid[in]=$(pgrep -f "^$REDLOCK -u $url -k job -t $2")
 	frozen in
-	old_state_returns
 	if [ "$1" = renews ]; then
+		old_state_returns
 		next_renewal out
+		let_go out
+	else # the server is away when it ends: there is no renewal in between
+		node_kill a
+		let_go out
+		node_start a --dbfilename old.rdb
 	fi
-	let_go out
 	ended out
 	at_least "$(pttl)" "$3"
 	client w "$alone"
