@@ -519,3 +519,73 @@ COMMANDS='EVAL EVALSHA GET DEL PTTL TYPE HGET ZRANGE ZCARD'
 	verb 69 inspect job
 	[[ $stderr = *'a proxy does that when its server is down, or does not know EVAL' ]]
 }
+
+# ---- errors ----
+
+# run and the verbs meet the error that $said is; doctor has cures of its own for
+# rights. All tell what it means, and the server's first words; neither where in
+# our script it was, nor our arguments.
+told() { # STATUS MEANS CURE
+	local verb
+
+	printf '%s' "$said" >"$T/errs.said"
+	for verb in run wait list inspect doctor; do
+		case $verb in
+		run) run "$REDLOCK" -u "$url" -n -k job -- touch "$T/ran" ;;
+		wait) run "$REDLOCK" wait -u "$url" -w 100ms job ;;
+		inspect) run "$REDLOCK" inspect -u "$url" job ;;
+		*) run "$REDLOCK" $verb -u "$url" ;;
+		esac
+		echo "$verb: $status: $output"
+		[ "$status" = "$1" ] || [ "$verb" = doctor ]
+		[ "$status" != 0 ]
+		[[ $output == *"$2"* ]]
+		[[ $output == *"$3"* ]] || [ "$verb$1" = doctor77 ]
+		[[ $output == *"$words"* ]]
+		[[ $output != *user_script* && $output != *'local '* ]]
+		[[ $output != *'f_0123'* ]]
+	done
+	[ ! -e "$T/ran" ]
+}
+
+@test "P7 an error of a server is told with its meaning and its cure, by all who meet it" {
+	local said status means cure words
+	local sha=0123456789012345678901234567890123456789
+
+	fake errs <<-END
+		def answer(words):
+		    if words[0] in (b'PING', b'AUTH', b'SELECT', b'ECHO'):
+		        return usual(words)
+		    if words[0] == b'EVALSHA':
+		        return usual(words)
+		    return Error(open('$T/errs.said').read())
+	END
+	while IFS='|' read -r status words rest means cure; do
+		said=$words$rest
+		told "$status" "$means" "$cure"
+		# as in a script, up to 6.2 and from 7.0 on
+		[ "$status" = 69 ] || continue
+		said="ERR Error running script (call to f_$sha): @user_script:475: @user_script: 475: -$words$rest"
+		told "$status" "$means" "$cure"
+		said="$words. script: $sha, on @user_script:842."
+		told "$status" "$means" "$cure"
+	done <<-'END'
+		69|OOM command not allowed when used memory > 'maxmemory'|.|grants no new lock|noeviction
+		69|READONLY You can't write against a read only replica|.|is a replica|redis-sentinel://
+		69|MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'|.|whose master is down|redis-sentinel://
+		69|NOREPLICAS Not enough good replicas to write|.|until it has enough replicas|min-replicas-to-write
+		69|CLUSTERDOWN Hash slot not served||belongs to a Cluster|redis-cluster://
+		69|BUSY Redis is busy running a script|. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.|keeps the server from answering|SCRIPT KILL
+		69|LOADING Redis is loading the dataset in memory||still loads its data|passes
+		69|MISCONF Errors writing to the AOF file: No space left on device||cannot write to its disk|free space
+		69|ERR max number of clients reached||no more connections|maxclients
+		78|ERR unknown command `EVAL`|, with args beginning with: `local x = 1`, |so redlock cannot|Garnet
+		78|MOVED 866 127.0.0.1:7001||belongs to a Cluster|redis-cluster://
+		78|ERR script tried accessing undeclared key|, x|only use the keys that they declare|undeclared keys
+		77|NOAUTH Authentication required|.|requires a password|--password-file
+		77|ERR Protocol error: unauthenticated multibulk length||requires a password|--password-file
+		77|WRONGPASS invalid username-password pair or user is disabled|.|wrong user name or password|
+		77|NOPERM this user has no permissions to run the 'x' command||lacks a right|redlock doctor
+		77|ERR ACL failure in script: User joe has no permissions to run the 'x' command| script: 0123, on @user_script:9.|lacks a right|redlock doctor
+	END
+}

@@ -739,7 +739,7 @@ result() {
 	REDISCLI_AUTH=wrong run -77 --separate-stderr redlock -k job \
 		--result-file "$T/result" -- "${cmd[@]}"
 	[ "${#stderr_lines[@]}" = 1 ]
-	[[ $stderr = *"$T/a.sock: WRONGPASS"* ]]
+	[[ $stderr = *"$T/a.sock: "*'(WRONGPASS '* ]]
 	result unavailable 77 no
 	[ ! -e "$T/ran" ]
 	REDISCLI_AUTH=right cli a config set requirepass '' >/dev/null

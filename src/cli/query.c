@@ -146,12 +146,3 @@ void snapshot_close(struct snapshot *s)
 {
 	view_close(&s->view);
 }
-
-const char *query_cure(const struct fail *why)
-{
-	return why->kind == FAIL_REFUSED && strstr(why->text, "NOPERM") &&
-			       (strstr(why->text, "'scan'") ||
-				strstr(why->text, "'info'"))
-		       ? "; to allow it: ACL SETUSER NAME +scan +info"
-		       : "";
-}

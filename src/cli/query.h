@@ -53,9 +53,6 @@ int query_enough(const struct query *l, unsigned int answers,
 /* The same, after the last answer. */
 int query_done(struct query *l, struct snapshot *s, struct fail *why);
 
-/* What to do if SCAN is refused, or "". */
-const char *query_cure(const struct fail *why);
-
 /* Whether the locks are those of this machine alone. */
 bool query_is_host_only(const struct query *l);
 

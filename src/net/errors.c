@@ -1,108 +1,81 @@
 /* SPDX-License-Identifier: MIT */
-/* Classes of error replies. */
+/* Error replies: what they mean, and what was said. */
 #include "net/errors.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#define GIVE                                                                   \
-	"; the server requires a password: see --password-file and "           \
-	"REDISCLI_AUTH"
-#define CLUSTER                                                                \
-	"; the server belongs to a Cluster: write redis-cluster://, not "      \
-	"redis://"
-#define UNDECLARED                                                             \
-	"; its scripts may only use the keys that they declare: it can hold "  \
-	"plain locks, but no other kind, unless it allows other keys (see "    \
-	"its "                                                                 \
-	"manual)"
-#define RENAMED                                                                \
-	"; a command that redlock's scripts need is unknown, renamed or "      \
-	"forbidden there, so it cannot hold redlock's locks"
-
-#define RIGHTS "; redlock doctor prints the rights that redlock needs"
-
-#define KEYS                                                                   \
-	"; the user needs ~KEY ~KEY:redlock:* (redlock doctor KEY prints the " \
-	"whole line)"
-
-#define USERS                                                                  \
-	"; it has no users (servers have them since 6.0, Sentinels since "     \
-	"6.2): leave out the user name"
-
-static const struct error_class {
-	const char *prefix;
-	const char *part; /* and this, somewhere after the beginning */
-	enum fail_kind kind;
-	const char *advice, *of_sentinel; /* NULL: none */
-} classes[] = {
-	{"NOAUTH", "", FAIL_REFUSED, GIVE,
-	 "; give its password with ?sentinel-password-file="},
-	/* Redis 7 limits the length of requests before AUTH */
-	{"ERR Protocol error: unauthenticated", "", FAIL_REFUSED, GIVE, NULL},
-	{"WRONGPASS", "", FAIL_REFUSED, NULL, NULL},
-	{"DENIED", "", FAIL_REFUSED, NULL, NULL}, /* protected mode */
-	{"NOPERM", " access ", FAIL_REFUSED, KEYS, NULL},
-	{"NOPERM", "", FAIL_REFUSED, NULL, NULL},
-	/* in a script: up to 6.2, 7.0, and from 7.2 on */
-	{"The user executing the script", " access ", FAIL_REFUSED, KEYS, NULL},
-	{"ERR The user executing the script", " access ", FAIL_REFUSED, KEYS,
-	 NULL},
-	{"ERR ACL failure in script", " access ", FAIL_REFUSED, KEYS, NULL},
-	{"The user executing the script", "", FAIL_REFUSED, RIGHTS, NULL},
-	{"ERR The user executing the script", "", FAIL_REFUSED, RIGHTS, NULL},
-	{"ERR ACL failure in script", "", FAIL_REFUSED, RIGHTS, NULL},
-	{"ERR invalid password", "", FAIL_REFUSED, NULL, NULL},
-	/* before 6.0, Redis has no users */
-	{"ERR wrong number of arguments for 'auth'", "", FAIL_REFUSED, USERS,
-	 USERS},
-	{"ERR AUTH", "", FAIL_REFUSED, NULL, NULL},
-	{"ERR Client sent AUTH", "", FAIL_REFUSED, NULL, NULL},
-	{"ERR unknown command", "", FAIL_CONFIG, NULL,
-	 "; it is not a Sentinel (they usually listen on port 26379)"},
-	{"Unknown ", "called from", FAIL_CONFIG, RENAMED, NULL},
-	{"ERR Unknown ", "called from", FAIL_CONFIG, RENAMED, NULL},
-	{"", "undeclared key", FAIL_CONFIG, UNDECLARED, NULL},
-	{"ERR DB index", "", FAIL_CONFIG, NULL, NULL},
-	{"ERR SELECT is not allowed", "", FAIL_CONFIG, NULL, NULL},
-	{"ERR invalid DB index", "", FAIL_CONFIG, NULL, NULL},
-	{"CROSSSLOT", "", FAIL_CONFIG, NULL, NULL},
-	/* (with a Cluster URL, redirections are followed) */
-	{"MOVED", "", FAIL_CONFIG, CLUSTER, NULL},
-	{"ASK ", "", FAIL_CONFIG, CLUSTER, NULL},
-	{"WRONGTYPE", "", FAIL_CONFIG, NULL, NULL},
-	/* all other errors may pass: LOADING BUSY READONLY OOM MASTERDOWN
-	 * MISCONF NOREPLICAS CLUSTERDOWN TRYAGAIN, "ERR max number of clients
-	 * reached" */
-};
+#include "net/error-rows.h"
 
 static bool begins(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static const struct error_class *class_of(const char *text)
+static const struct error_row *row_of(const char *text, enum error_from from)
 {
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-		if (begins(text, classes[i].prefix) &&
-		    strstr(text, classes[i].part))
-			return &classes[i];
+	for (size_t i = 0; i < sizeof(error_rows) / sizeof(error_rows[0]); i++)
+		if (error_rows[i].from & from &&
+		    begins(text, error_rows[i].prefix) &&
+		    strcasestr(text, error_rows[i].part))
+			return &error_rows[i];
 	return NULL;
 }
 
-enum fail_kind error_kind(const char *text, const char **advice)
+/* Where Redis 7.0 and later say in which script it was: " script: SHA, on
+ * @user_script:9." */
+static size_t script_at(const char *text)
 {
-	const struct error_class *class = class_of(text);
+	static const char name[] = " script: ";
+	const char *end = strstr(text, ", on @user_script:");
+	size_t at = end ? (size_t)(end - text) : strlen(text);
 
-	*advice = class && class->advice ? class->advice : "";
-	return class ? class->kind : FAIL_UNAVAILABLE;
+	for (size_t i = at; end && i-- > 0;)
+		if (begins(text + i, name))
+			return i;
+	return at;
 }
 
-enum fail_kind error_of_sentinel(const char *text, const char **advice)
+/* The server's first sentence. Behind it are hints for other programs, our own
+ * arguments, and a place in a script that the user does not have. */
+static void first_words(const char *text, char *buf, size_t size)
 {
-	const struct error_class *class = class_of(text);
+	static const char *const ends[] = {". ", ", with args "};
+	size_t n = script_at(text);
 
-	*advice = class && class->of_sentinel ? class->of_sentinel : "";
-	return class ? class->kind : FAIL_UNAVAILABLE;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		const char *end = strstr(text, ends[i]);
+
+		if (end && (size_t)(end - text) < n)
+			n = (size_t)(end - text);
+	}
+	while (n > 0 && strchr(". ,", text[n - 1]))
+		n--;
+	(void)snprintf(buf, size, "%.*s%s", (int)(n < size ? n : size - 4),
+		       text, n < size ? "" : "...");
+}
+
+void error_explain(struct error_told *out, const char *text,
+		   enum error_from from)
+{
+	const struct error_row *row = row_of(text, from);
+
+	out->kind = row ? row->kind : FAIL_UNAVAILABLE;
+	out->means = row ? row->means : NULL;
+	out->cure = row ? row->cure : NULL;
+	first_words(text, out->words, sizeof(out->words));
+}
+
+const char *error_say(const struct error_told *e, bool with_cure, char *buf,
+		      size_t size)
+{
+	bool cure = with_cure && e->cure;
+
+	(void)snprintf(buf, size, "%s%s%s%s%s%s",
+		       e->means ? e->means : e->words, cure ? "; " : "",
+		       cure ? e->cure : "", e->means ? " (" : "",
+		       e->means ? e->words : "", e->means ? ")" : "");
+	return buf;
 }
 
 const char *error_of_login(const char *text)
@@ -124,8 +97,8 @@ const char *error_of_login(const char *text)
 		{"ERR wrong number of arguments for 'auth'",
 		 "ERR wrong number of arguments for 'auth' command"},
 		{"ERR AUTH",
-		 "ERR AUTH called, but no password is set for the default "
-		 "user"},
+		 "ERR AUTH <password> called without any password configured "
+		 "for the default user"},
 		{"ERR Client sent AUTH",
 		 "ERR Client sent AUTH, but no password is set"},
 		{"ERR unknown command",
@@ -154,15 +127,14 @@ bool error_missing(const char *text)
 bool error_waits(const char *text)
 {
 	return begins(text, "LOADING") || begins(text, "MASTERDOWN") ||
-	       begins(text, "CLUSTERDOWN") || begins(text, "BUSY");
+	       begins(text, "CLUSTERDOWN") || begins(text, "BUSY ");
 }
 
 bool error_begun(const char *text)
 {
-	const char *advice;
+	const struct error_row *row = row_of(text, ERROR_FROM_SERVER);
 
-	return error_kind(text, &advice) == FAIL_REFUSED &&
-	       !begins(text, "NOAUTH") &&
+	return row && row->kind == FAIL_REFUSED && !begins(text, "NOAUTH") &&
 	       !begins(text, "ERR Protocol error: unauthenticated");
 }
 

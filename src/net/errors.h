@@ -16,11 +16,27 @@
  * Returns the number of bytes in front of the error itself. */
 size_t error_wrap(const char *text, size_t len);
 
-/* *advice: what to add to the text, or "". These functions take the text after
- * error_wrap(). */
-enum fail_kind error_kind(const char *text, const char **advice);
-/* The same for a reply of a Sentinel. */
-enum fail_kind error_of_sentinel(const char *text, const char **advice);
+/* Who says it: decides what it means. Functions without it are about servers
+ * that grant locks. */
+enum error_from {
+	ERROR_FROM_SERVER = 1,
+	ERROR_FROM_CLUSTER = 2, /* a server that is known to belong to one */
+	ERROR_FROM_SENTINEL = 4
+};
+
+/* The meaning of an error: see net/error-rows.h. */
+struct error_told {
+	enum fail_kind kind;
+	const char *means, *cure; /* static; NULL: not known, none */
+	char words[140];          /* the server's own first sentence */
+};
+
+/* `text` is without error_wrap(), and safe for a terminal. */
+void error_explain(struct error_told *out, const char *text,
+		   enum error_from from);
+/* "MEANING; CURE (WORDS)". Returns buf. */
+const char *error_say(const struct error_told *e, bool with_cure, char *buf,
+		      size_t size);
 
 /* A reply that refuses AUTH, in our words: a server that does not know AUTH
  * repeats its arguments, cut, or with other bytes for line breaks, so that no

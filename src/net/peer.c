@@ -181,6 +181,6 @@ const char *peer_astray(const struct peer *p, const char *error)
 
 	if (p->ep->kind != ENDPOINT_CLUSTER || !is_redirection(error))
 		return NULL;
-	return peer_redirected(p, error, &ask, &to) ? "; too many redirections"
-						    : "; not a host and port";
+	return peer_redirected(p, error, &ask, &to) ? "too many redirections"
+						    : "not a host and port";
 }

@@ -50,20 +50,23 @@ static bool is_cluster(const struct scout *s)
 
 /* A refusal says more than another server that is down. */
 static void blame(struct scout *s, enum fail_kind kind, const char *name,
-		  const char *text, const char *advice)
+		  const char *text)
 {
 	if (s->why.kind == FAIL_NONE || s->why.kind == FAIL_UNAVAILABLE)
-		(void)fail(&s->why, kind, "%s%s%s%s%s",
+		(void)fail(&s->why, kind, "%s%s%s%s",
 			   is_cluster(s) ? "" : "Sentinel ", name,
-			   name[0] ? ": " : "", text, advice);
+			   name[0] ? ": " : "", text);
 }
 
 static void refused(struct scout *s, const struct seeker *k, const char *text)
 {
-	const char *advice;
-	enum fail_kind kind = error_of_sentinel(text, &advice);
+	struct error_told told;
+	char said[300];
 
-	blame(s, kind, k->ep.name, text, is_cluster(s) ? "" : advice);
+	error_explain(&told, text,
+		      is_cluster(s) ? ERROR_FROM_CLUSTER : ERROR_FROM_SENTINEL);
+	blame(s, told.kind, k->ep.name,
+	      error_say(&told, true, said, sizeof(said)));
 }
 
 /* Host and port, or nothing if the name is unknown. */
@@ -77,8 +80,7 @@ static bool told(struct scout *s, const struct seeker *k,
 	if (member_master(found, reply) == 0)
 		return true;
 	blame(s, FAIL_CONFIG, k->ep.name,
-	      "the master's address that it reports is not a host and port",
-	      "");
+	      "the master's address that it reports is not a host and port");
 	return false;
 }
 
@@ -141,7 +143,7 @@ static bool take_answer(struct scout *s, struct seeker *k, struct place *found)
 		if (k->conn.refused)
 			refused(s, k, k->conn.why.text);
 		else
-			blame(s, k->conn.why.kind, "", k->conn.why.text, "");
+			blame(s, k->conn.why.kind, "", k->conn.why.text);
 		break;
 	}
 	if (!knows && k->conn.asked != k->conn.taken)
@@ -224,7 +226,7 @@ static void ask_member_at(struct scout *s, int i, const struct place *at)
 	k->conn.whole = s->quest == QUEST_MEMBER;
 	/* it may fail before there is anything to be answered */
 	if (ask_quest(s, k) < 0 && k->conn.asked == k->conn.taken) {
-		blame(s, k->conn.why.kind, "", k->conn.why.text, "");
+		blame(s, k->conn.why.kind, "", k->conn.why.text);
 		over(s, k);
 	} else {
 		watch(s, k);

@@ -14,16 +14,19 @@
 #define REDIRECTIONS_MAX 5
 #define SEEN_MS 1000 /* a holder seen this recently is still there */
 
-/* `who` goes before the text; NULL: the text names the node itself. */
-static void failed(struct client *cl, const struct ask *asked,
-		   enum fail_kind kind, bool ran, const char *who,
-		   const char *text)
+/* `who` goes before the text; NULL: the text names the node itself. `brief` is
+ * for a line about several nodes. */
+static void failed_briefly(struct client *cl, const struct ask *asked,
+			   enum fail_kind kind, bool ran, const char *who,
+			   const char *text, const char *brief)
 {
-	(void)fail(&cl->why, kind, "%s%s%s%s", who ? who : "", who ? ": " : "",
-		   who ? cl->whose : "", text);
+	const char *colon = who ? ": " : "", *whose = who ? cl->whose : "";
+
+	who = who ? who : "";
+	(void)fail(&cl->why, kind, "%s%s%s%s", who, colon, whose, text);
 	(void)snprintf(cl->node_why[asked->node],
-		       sizeof(cl->node_why[asked->node]), "%.159s",
-		       cl->why.text);
+		       sizeof(cl->node_why[asked->node]), "%s%s%s%s", who,
+		       colon, whose, brief);
 	/* (a renewal that failed and succeeded since needs no message) */
 	if (asked->verb == VERB_CONFIRM && cl->lease.state == LEASE_HELD &&
 	    !before(lease_credited_at(&cl->lease), asked->sent))
@@ -38,6 +41,13 @@ static void failed(struct client *cl, const struct ask *asked,
 			   cl->why.text);
 	}
 	lease_failed(&cl->lease, asked, kind, ran, now());
+}
+
+static void failed(struct client *cl, const struct ask *asked,
+		   enum fail_kind kind, bool ran, const char *who,
+		   const char *text)
+{
+	failed_briefly(cl, asked, kind, ran, who, text, text);
 }
 
 /* Refuses servers that must not be in a list, and notes what is unknown. */
@@ -471,35 +481,37 @@ static void send_whole(struct client *cl, int chan, const struct errand *e,
 static void refused(struct client *cl, struct conn *c,
 		    const struct session_news *o)
 {
-	const char *advice = o->advice;
 	int node = o->errand.ask.node;
 	struct errand again = o->errand;
-	char line[500];
+	struct error_told told = o->told;
+	const char *text = o->text;
+	char line[400];
 
 	/* a name may lead to the master and to its replicas */
-	if (strncmp(o->text, "READONLY", 8) == 0 &&
+	if (strncmp(o->shown, "READONLY", 8) == 0 &&
 	    o->errand.hops < REDIRECTIONS_MAX && is_last(cl, &o->errand.ask) &&
 	    c == &cl->session[o->errand.ask.node][o->errand.ask.chan].conn &&
 	    peer_pass(c->peer)) {
 		again.ask.fresh = false;
 		again.hops++;
 		cl->moved[again.ask.node][again.ask.chan] = again;
-		conn_leave(c, o->text);
+		conn_leave(c, o->brief);
 		return;
 	}
-	if (is_replica(cl, c->peer->ep, o->text)) {
-		advice = "; with several servers, each must accept writes";
+	if (is_replica(cl, c->peer->ep, o->shown)) {
+		told.cure = "with several servers, each must accept writes";
+		text = error_say(&told, true, line, sizeof(line));
 		if (!cl->replica[node])
-			log_notice("replica", "%s%s: %.199s; it does not vote",
-				   cl->whose, c->peer->name, o->text);
+			log_notice("replica", "%s%s: %s; it does not vote",
+				   cl->whose, c->peer->name, o->brief);
 		cl->replica[node] = true;
 	}
-	cl->refused |= !error_waits(o->text);
-	(void)snprintf(line, sizeof(line), "%.199s%s", o->text, advice);
-	failed(cl, &o->errand.ask, o->kind, o->ran, c->peer->name, line);
+	cl->refused |= !error_waits(o->shown);
+	failed_briefly(cl, &o->errand.ask, o->kind, o->ran, c->peer->name, text,
+		       o->brief);
 	/* a demoted master: the name may lead to another by now */
-	if (strncmp(o->text, "READONLY", 8) == 0) {
-		conn_leave(c, o->text);
+	if (strncmp(o->shown, "READONLY", 8) == 0) {
+		conn_leave(c, o->brief);
 		peer_doubt(c->peer);
 	}
 }
@@ -508,10 +520,8 @@ static void refused(struct client *cl, struct conn *c,
 static void turned_away(struct client *cl, const struct conn *c,
 			const struct session_news *o)
 {
-	char line[500];
-
-	(void)snprintf(line, sizeof(line), "%s%s", o->text, o->advice);
-	failed(cl, &o->errand.ask, o->kind, o->ran, c->peer->name, line);
+	failed_briefly(cl, &o->errand.ask, o->kind, o->ran, c->peer->name,
+		       o->text, o->brief);
 }
 
 static void take_one(struct client *cl, int chan, enum session_got got,

@@ -377,6 +377,7 @@ static bool take_answer(struct fanout *s, struct target *t, struct got *out)
 	out->reply = NULL;
 	out->overlong = out->hung_up = false;
 	out->why.kind = FAIL_NONE;
+	out->told = (struct error_told){0};
 	if (c->taken != before)
 		t->deadline = session_awaits(&t->session)
 				      ? after(now(), s->timeout_ms)
@@ -394,15 +395,17 @@ static bool take_answer(struct fanout *s, struct target *t, struct got *out)
 	} else {
 		out->reply = conn_whole(c);
 	}
-	if (got == SESSION_BROKEN && out->hung_up)
+	if (got == SESSION_BROKEN && out->hung_up) {
 		say_hung_up(t, q, &out->why);
-	else if (got == SESSION_BROKEN)
+	} else if (got == SESSION_BROKEN) {
 		out->why = c->why;
-	else if (got != SESSION_REPLY)
-		(void)fail(&out->why, o.kind, "%s: %.200s%s", t->peer.name,
-			   o.text, o.advice);
-	else if (!out->reply)
+	} else if (got != SESSION_REPLY) {
+		out->told = o.told;
+		(void)fail(&out->why, o.kind, "%s: %s", t->peer.name,
+			   s->nodes > 1 ? o.brief : o.text);
+	} else if (!out->reply) {
 		(void)fail(&out->why, FAIL_INTERNAL, "out of memory");
+	}
 	if (out->overlong)
 		out->why.kind = FAIL_CONFIG;
 	answer(s, t, q, out);
@@ -425,6 +428,7 @@ static bool take_unsent(struct fanout *s, struct target *t, struct got *out)
 	out->reply = NULL;
 	out->overlong = out->hung_up = false;
 	out->why = t->down;
+	out->told = (struct error_told){0};
 	answer(s, t, q, out);
 	return true;
 }

@@ -21,6 +21,7 @@
 #include "base/reply.h"
 #include "base/words.h"
 #include "net/endpoint.h"
+#include "net/errors.h"
 
 struct target; /* a server, and its connection */
 struct got;    /* an answer, below */
@@ -82,6 +83,8 @@ struct got {
 				      fanout_next() */
 	struct fail why;           /* set for an error reply, too; else
 				      FAIL_NONE */
+	struct error_told told;    /* the parts of `why` if the server said it;
+				      else neither meaning nor cure */
 	bool overlong;             /* there was a reply, too long to read */
 	bool hung_up; /* the connection was closed at this question; others may
 			 be answered */

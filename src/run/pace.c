@@ -30,7 +30,9 @@ bool pace_draws(const struct pace *p)
 static struct instant next_line(const struct pace *p, const char *token,
 				int place)
 {
-	bool same = p->said_place == place && strcmp(p->said_token, token) == 0;
+	bool same =
+		p->said_place == place &&
+		strncmp(p->said_token, token, sizeof(p->said_token) - 1) == 0;
 
 	return after(p->said, same ? PACE_ALIVE_MS : PACE_CHANGE_MS);
 }

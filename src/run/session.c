@@ -6,7 +6,6 @@
 
 #include "base/units.h"
 #include "lock/wire/request.h"
-#include "net/errors.h"
 #include "net/scout.h"
 #include "run/local.h"
 
@@ -80,13 +79,19 @@ static void explain(const struct peer *peer, const char *text,
 		    struct session_news *out)
 {
 	const char *astray = peer_astray(peer, text);
+	struct error_told *told = &out->told;
 
-	out->text = text;
-	out->kind = error_kind(text, &out->advice);
+	error_explain(told, text,
+		      peer->ep->kind == ENDPOINT_CLUSTER ? ERROR_FROM_CLUSTER
+							 : ERROR_FROM_SERVER);
 	if (astray) {
-		out->kind = FAIL_UNAVAILABLE;
-		out->advice = astray;
+		told->kind = FAIL_UNAVAILABLE;
+		told->cure = astray;
 	}
+	out->kind = told->kind;
+	out->text = error_say(told, true, out->said[0], sizeof(out->said[0]));
+	out->brief = error_say(told, astray != NULL, out->said[1],
+			       sizeof(out->said[1]));
 }
 
 static enum session_got read_error(const struct peer *peer,
@@ -123,11 +128,13 @@ static enum session_got read_answer(const struct conn *c, enum conn_got got,
 	case CONN_BROKEN:
 		break;
 	}
-	explain(c->peer, c->why.text, out);
-	if (c->refused)
+	if (c->refused) {
+		explain(c->peer, c->why.text, out);
 		return SESSION_REFUSED;
+	}
 	out->kind = c->why.kind;
-	out->advice = "";
+	out->text = out->brief = c->why.text;
+	out->told = (struct error_told){.kind = c->why.kind};
 	return SESSION_BROKEN;
 }
 

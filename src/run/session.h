@@ -13,6 +13,7 @@
 
 #include "lock/core/state.h"
 #include "net/conn.h"
+#include "net/errors.h"
 
 /* A question on its way. With neither owner, nobody wants the answer. */
 struct errand {
@@ -58,11 +59,14 @@ struct session_news {
 	struct errand errand;
 	struct words reply; /* valid until the next call */
 	bool ran;           /* the server may have run it */
-	/* not for a reply; text: without the name of the node */
+	/* not for a reply; text, brief: without the name of the node, and what
+	 * to do is only in `text` */
 	enum fail_kind kind;
-	const char *text, *advice;
+	const char *text, *brief;
+	struct error_told told; /* an error, a refusal: its parts */
 	struct place to;
-	char shown[300];
+	char shown[300]; /* the error as the server tells it */
+	char said[2][400];
 };
 
 /* Takes what became of the next question. Call it until SESSION_NOTHING. */

@@ -61,10 +61,20 @@ static const char *opening(const struct waiting *w, enum told what,
 	return pace_opening(&w->pace, what, limit_of(w), buf, 120);
 }
 
-static void note_told(struct waiting *w, enum told what)
+/* What the next line would be about: the holder, or why the server is silent.
+ */
+static const char *topic(const struct waiting *w)
 {
-	pace_told(&w->pace, what, client_of(w)->sight.token,
-		  lease_place(lease_of(w)));
+	bool silent =
+		w->pace.silent.ms != NEVER.ms && w->pace.told == TOLD_SILENCE;
+
+	return silent ? client_why(client_of(w))->text
+		      : client_of(w)->sight.token;
+}
+
+static void note_told(struct waiting *w, enum told what, const char *about)
+{
+	pace_told(&w->pace, what, about, lease_place(lease_of(w)));
 }
 
 static void tell_holder(struct waiting *w)
@@ -84,16 +94,16 @@ static void tell_holder(struct waiting *w)
 		  describe_holder(&d->sight, sight_age(w), who, sizeof(who)),
 		  describe_next(d->shown_key, next));
 	free(more);
-	note_told(w, TOLD_HOLDER);
+	note_told(w, TOLD_HOLDER, d->sight.token);
 }
 
 static void tell_silence(struct waiting *w)
 {
 	char how[120];
+	const char *why = client_why(client_of(w))->text;
 
-	log_notice("silence", "%s: %s", opening(w, TOLD_SILENCE, how),
-		   client_why(client_of(w))->text);
-	note_told(w, TOLD_SILENCE);
+	log_notice("silence", "%s: %s", opening(w, TOLD_SILENCE, how), why);
+	note_told(w, TOLD_SILENCE, why);
 }
 
 /* " (1st in line)" */
@@ -160,7 +170,7 @@ void waiting_tell(struct waiting *w)
 	}
 	if (l->state != LEASE_WAITING)
 		return;
-	switch (pace_due(&w->pace, tells(s), s->token, lease_place(l))) {
+	switch (pace_due(&w->pace, tells(s), topic(w), lease_place(l))) {
 	case TOLD_NOTHING:
 		break;
 	case TOLD_HOLDER:
@@ -177,7 +187,7 @@ struct instant waiting_next(const struct waiting *w)
 {
 	if (!is_live(w) && lease_of(w)->state != LEASE_WAITING)
 		return NEVER;
-	return pace_next(&w->pace, is_live(w), client_of(w)->sight.token,
+	return pace_next(&w->pace, is_live(w), topic(w),
 			 lease_place(lease_of(w)));
 }
 

@@ -92,8 +92,8 @@ static void read_error(const struct words *w)
 {
 	static struct endpoint ep;
 	struct peer peer = {0};
-	const char *advice;
-	char text[200];
+	struct error_told told;
+	char text[200], said[sizeof(text) + 400];
 	struct place to;
 	struct fail why;
 	size_t skip;
@@ -105,10 +105,17 @@ static void read_error(const struct words *w)
 	must(skip <= w->len[0], "what is wrapped is within");
 	(void)format_bytes(w->at[0] + skip, w->len[0] - skip, text,
 			   sizeof(text));
-	must(error_of_sentinel(text, &advice) != FAIL_NONE && advice,
-	     "an error is a failure");
-	must(error_kind(text, &advice) != FAIL_NONE && advice,
-	     "an error is a failure");
+	for (int from = 1; from <= ERROR_FROM_SENTINEL; from *= 2) {
+		error_explain(&told, text, (enum error_from)from);
+		must(told.kind != FAIL_NONE, "an error is a failure");
+		must(strstr(text, told.words) == text ||
+			     strcmp(told.words + strlen(told.words) - 3,
+				    "...") == 0,
+		     "its words are how it begins");
+		must(strstr(error_say(&told, true, said, sizeof(said)),
+			    told.words) != NULL,
+		     "they are told");
+	}
 	(void)error_begun(text);
 	(void)error_missing(text);
 	(void)error_waits(text);

@@ -71,16 +71,15 @@ static int asks(struct person *p, enum verb verb)
 	struct words request, reply;
 	struct sight sight;
 	struct fail why;
-	const char *advice;
+	struct error_told told;
 
 	script_request(&ask, &p->conf, &p->keys, p->token, p->identity,
 		       REQUEST_CLUSTER, &scratch, &request);
 	if (!cluster_ask(owner, &request, &reply)) {
 		(void)snprintf(p->error, sizeof(p->error), "%.*s",
 			       (int)reply.len[0], reply.at[0]);
-		return error_kind(p->error, &advice) == FAIL_UNAVAILABLE
-			       ? SAID_LATER
-			       : SAID_NEVER;
+		error_explain(&told, p->error, ERROR_FROM_SERVER);
+		return told.kind == FAIL_UNAVAILABLE ? SAID_LATER : SAID_NEVER;
 	}
 	if (answer_read(verb, &reply, &p->a, &sight, &why) < 0)
 		bail("%s: %s", p->token, why.text);

@@ -103,11 +103,22 @@ static void test_silence(void)
 	pass(300001);
 	is_text(said(), "redlock: still waiting after 15m31s: db1: no answer",
 		"a sign of life, too, after 5 min of it");
+	(void)fail(&client.why, FAIL_UNAVAILABLE, "db1: it loads its data");
+	pass(29000);
+	is_text(said(), "", "that something else is wrong is not told at once");
+	ok(before(waiting_next(&waiting), after(now(), 2000)),
+	   "but 30 s after the latest line");
+	pass(1001);
+	is_text(said(),
+		"redlock: still waiting after 16m01s: db1: it loads its data",
+		"it is told then");
+	pass(299000);
+	is_text(said(), "", "and once");
 	client.lease.node[0].vote = VOTE_NO;
 	pass(0);
 	is_text(said(),
 		"redlock: the server answers again; still waiting after "
-		"15m31s (place 1): held by bob@web1, deploy.sh; see: redlock "
+		"21m00s (place 1): held by bob@web1, deploy.sh; see: redlock "
 		"inspect deploy",
 		"and that it answers again");
 }

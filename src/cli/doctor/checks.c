@@ -32,22 +32,33 @@ static void say(const struct exam *e, const struct facts *s, enum level level,
 
 /* ---- is it there, and what is it ---- */
 
-static void check_answer(const struct exam *e, const struct facts *s)
+/* What a server said, without what to do; or that nobody answered. */
+static const char *tell(const struct facts *s, const struct error_told *told,
+			const struct fail *why, char *buf, size_t size)
 {
 	size_t n = strlen(s->name);
-	const char *text = s->why.text;
+	const char *text = why->text;
 
+	if (told->words[0] != '\0')
+		return error_say(told, false, buf, size);
 	if (strncmp(text, s->name, n) == 0 && strncmp(text + n, ": ", 2) == 0)
 		text += n + 2;
+	return text;
+}
+
+static void check_answer(const struct exam *e, const struct facts *s)
+{
+	char buf[sizeof(s->why.text)];
+	const char *text = tell(s, &s->told, &s->why, buf, sizeof(buf));
+
 	say(e, s, LEVEL_WRONG, "answer", text);
 	if (s->why.kind == FAIL_REFUSED)
 		cure(e->found, "%s",
 		     strstr(text, "TLS") || strstr(text, "certificate")
 			     ? "see --cacert, --cert and --sni"
 			     : "see --user, --password-file and the ACL below");
-	else if (strstr(text, "max number of clients"))
-		cure(e->found, "CONFIG SET maxclients N, from a client that is "
-			       "still connected");
+	else if (s->told.cure)
+		cure(e->found, "%s", s->told.cure);
 	else if (s->why.kind == FAIL_UNAVAILABLE)
 		cure(e->found, "check that it is running, and its address");
 }
@@ -113,8 +124,7 @@ static void check_role(const struct exam *e, const struct facts *s)
 
 static void check_scripts(const struct exam *e, const struct facts *s)
 {
-	const char *text = s->scripts.text, *colon = strstr(text, ": ");
-	char name[USER_TYPED_MAX];
+	char buf[sizeof(s->scripts.text)], name[USER_TYPED_MAX];
 
 	if (s->is_sentinel)
 		return;
@@ -123,16 +133,15 @@ static void check_scripts(const struct exam *e, const struct facts *s)
 		return;
 	}
 	found(e->found, LEVEL_WRONG, s->name, "scripts", "EVAL: %s",
-	      colon ? colon + 2 : text);
-	if (strstr(text, "NOPERM"))
+	      tell(s, &s->no_scripts, &s->scripts, buf, sizeof(buf)));
+	if (strncmp(s->no_scripts.words, "NOPERM", 6) == 0)
 		cure(e->found, "ACL SETUSER %s +eval +evalsha",
 		     user_typed(s, name));
-	else if (strstr(text, "LOADING"))
-		cure(e->found, "wait until it has loaded its data");
-	else if (strstr(text, "BUSY"))
-		cure(e->found, "SCRIPT KILL");
 	else
-		cure(e->found, "redlock needs scripts: enable them, or use "
+		cure(e->found, "%s",
+		     s->no_scripts.cure
+			     ? s->no_scripts.cure
+			     : "redlock needs scripts: enable them, or use "
 			       "another server");
 }
 

@@ -323,6 +323,21 @@ static void refuse(struct facts *f, const char *command)
 			f->refused |= (uint64_t)1 << i;
 }
 
+/* The first failure says most. */
+static void unwell(struct facts *f, const struct got *got)
+{
+	if (f->why.kind != FAIL_NONE)
+		return;
+	f->why = got->why;
+	f->told = got->told;
+}
+
+static void no_scripts(struct facts *f, const struct got *got)
+{
+	f->scripts = got->why;
+	f->no_scripts = got->told;
+}
+
 static void take_answer(struct facts *f, const struct got *got)
 {
 	const struct question *q = &questions[got->tag];
@@ -330,16 +345,14 @@ static void take_answer(struct facts *f, const struct got *got)
 
 	/* a proxy that does not know the command may know others */
 	if (got->hung_up) {
-		if (f->why.kind == FAIL_NONE)
-			f->why = got->why;
+		unwell(f, got);
 		if (q == &questions[0])
-			f->scripts = got->why;
+			no_scripts(f, got);
 		return;
 	}
 	if (is_shut(got)) {
 		f->shut = true;
-		if (f->why.kind == FAIL_NONE)
-			f->why = got->why;
+		unwell(f, got);
 		return;
 	}
 	if (got->why.kind == FAIL_NONE) {
@@ -352,10 +365,9 @@ static void take_answer(struct facts *f, const struct got *got)
 		refuse(f, q->right);
 	else if (!begins(r, "NOPERM"))
 		f->answers = true;
-	if (f->why.kind == FAIL_NONE)
-		f->why = got->why;
+	unwell(f, got);
 	if (q == &questions[0])
-		f->scripts = got->why;
+		no_scripts(f, got);
 }
 
 /* ---- clocks ---- */

@@ -28,9 +28,11 @@ struct facts {
 	int node;                  /* in the list */
 	const struct endpoint *ep; /* borrowed */
 	char name[420];
-	bool shut;       /* it is not there, or lets nobody in */
-	bool answers;    /* with something else than "not permitted" */
-	struct fail why; /* if it does not */
+	bool shut;              /* it is not there, or lets nobody in */
+	bool answers;           /* with something else than "not permitted" */
+	struct fail why;        /* if it does not */
+	struct error_told told; /* the parts of why, */
+	struct error_told no_scripts; /* and of scripts */
 	unsigned int blanks;
 
 	char software[16]; /* "Redis", "Valkey", ... */

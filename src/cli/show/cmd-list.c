@@ -19,7 +19,7 @@ static int list(const struct opts *o)
 	}
 	if (query_open(&query, o, &why) < 0 ||
 	    listing_once(&query, o, &why) < 0) {
-		log_error("failed", "%s%s", why.text, query_cure(&why));
+		log_error("failed", "%s", why.text);
 		status = status_of_kind(why.kind);
 	}
 	query_close(&query);

@@ -69,6 +69,13 @@ static void draw(struct wait *w)
 	log_live(text);
 }
 
+/* What the next line would be about: the holder, or why the server is silent.
+ */
+static const char *topic(const struct wait *w)
+{
+	return w->pace.silent.ms != NEVER.ms ? w->why.text : w->sight.token;
+}
+
 static void tell_line(struct wait *w, enum told what)
 {
 	char how[120], who[860], next[160];
@@ -80,7 +87,7 @@ static void tell_line(struct wait *w, enum told what)
 		log_notice("waiting", "%s: %s%s", how,
 			   describe_seen(w, who, sizeof(who)),
 			   describe_next(w->shown, next));
-	pace_told(&w->pace, what, w->sight.token, NO_PLACE);
+	pace_told(&w->pace, what, topic(w), NO_PLACE);
 }
 
 static void tell(struct wait *w)
@@ -94,7 +101,7 @@ static void tell(struct wait *w)
 			draw(w);
 		return;
 	}
-	what = pace_due(&w->pace, w->answered, w->sight.token, NO_PLACE);
+	what = pace_due(&w->pace, w->answered, topic(w), NO_PLACE);
 	if (what != TOLD_NOTHING)
 		tell_line(w, what);
 }
@@ -104,7 +111,7 @@ static struct instant tell_at(const struct wait *w)
 {
 	if (!w->answered && w->pace.silent.ms == NEVER.ms)
 		return NEVER;
-	return pace_next(&w->pace, log_is_live(), w->sight.token, NO_PLACE);
+	return pace_next(&w->pace, log_is_live(), topic(w), NO_PLACE);
 }
 
 /* ---- looking ---- */

@@ -282,7 +282,7 @@ static int top(const struct opts *o)
 	(void)setlocale(LC_CTYPE, "");
 	t.board.blocks = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	if (watch(&t, &why) < 0) {
-		log_error("failed", "%s%s", why.text, query_cure(&why));
+		log_error("failed", "%s", why.text);
 		status = status_of_kind(why.kind);
 	}
 	scan_close(&t.scan);
