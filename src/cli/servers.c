@@ -88,8 +88,10 @@ static int parse(struct servers *s, const struct opts *o, struct fail *why)
 	free(s->url);
 	s->endpoint = calloc((size_t)s->n, sizeof(s->endpoint[0]));
 	s->url = calloc((size_t)s->n, ENDPOINT_URL_MAX);
-	if (!s->endpoint || !s->url)
-		return fail(why, FAIL_INTERNAL, "out of memory");
+	if (!s->endpoint || !s->url) {
+		(void)fail(why, FAIL_INTERNAL, "out of memory");
+		return -1;
+	}
 	for (int i = 0; i < s->n; i++)
 		if (server_parse(&s->endpoint[i], o, i, why) < 0)
 			return -1;

@@ -11,7 +11,7 @@
 #include "net/address.h"
 
 #define LIMIT_MS 1000
-#define ALL_MAX (NODES_MAX * PLACES_MAX)
+#define ALL_MAX ((size_t)NODES_MAX * PLACES_MAX)
 
 /* A server of the list, one of its Sentinels, or a node of its Cluster. */
 struct spot {
