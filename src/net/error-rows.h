@@ -25,8 +25,8 @@
 #define GIVE_PASSWORD "see --password-file and REDISCLI_AUTH"
 #define RIGHTS "redlock doctor KEY prints the rights that redlock needs"
 #define KEYS                                                                   \
-	"the user needs ~KEY ~KEY:redlock:* (redlock doctor KEY prints the "   \
-	"whole line)"
+	"it needs ~KEY ~KEY:redlock:* (redlock doctor KEY prints the whole "   \
+	"line)"
 #define DISK "free space on its disk and see its log"
 #define NEED_CLUSTER "write redis-cluster://, not redis://"
 #define NO_COMMAND                                                             \
@@ -62,16 +62,17 @@ static const struct error_row error_rows[] = {
  "to allow it: ACL SETUSER NAME +scan +info"},
 {BOTH, "NOPERM", "'info'", FAIL_REFUSED, "the user may not look for locks",
  "to allow it: ACL SETUSER NAME +scan +info"},
-{BOTH, "NOPERM", " access ", FAIL_REFUSED, "the user lacks a right", KEYS},
+{BOTH, "NOPERM", " access ", FAIL_REFUSED,
+ "the user has no right to a key of this lock", KEYS},
 {BOTH, "NOPERM", "", FAIL_REFUSED, "the user lacks a right", RIGHTS},
 {SENTINEL, "NOPERM", "", FAIL_REFUSED, "the user lacks a right", NULL},
 /* in a script: up to 6.2, 7.0, and from 7.2 on */
 {BOTH, "The user executing the script", " access ", FAIL_REFUSED,
- "the user lacks a right", KEYS},
+ "the user has no right to a key of this lock", KEYS},
 {BOTH, "ERR The user executing the script", " access ", FAIL_REFUSED,
- "the user lacks a right", KEYS},
+ "the user has no right to a key of this lock", KEYS},
 {BOTH, "ERR ACL failure in script", " access ", FAIL_REFUSED,
- "the user lacks a right", KEYS},
+ "the user has no right to a key of this lock", KEYS},
 {BOTH, "The user executing the script", "", FAIL_REFUSED,
  "the user lacks a right", RIGHTS},
 {BOTH, "ERR The user executing the script", "", FAIL_REFUSED,
