@@ -48,7 +48,7 @@ value() { latest "${2:-a}" | of_each "$1"; }
 		sh -c 'echo $REDLOCK_TOKEN $REDLOCK_FENCE; sleep 0.2' >"$T/given"
 	read -r token fence <"$T/given"
 	[[ $(latest) =~ ^"token=$token host=$(hostname) pid="[0-9]+\ \
-user=joe\ command=sh\ reason=nightly\ ci_url=https://ci/7\ fence=$fence\ \
+user=joe\ command=sh\ reason=nightly\ ci_url=https://ci/7\ process=[0-9a-f]+\ fence=$fence\ \
 waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	# it ended when the entry was written
 	ended=$(cli a xrevrange "$log" + - count 1 | head -n 1)
@@ -234,7 +234,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 
 @test "--no-describe: how it went, but not whose it was" {
 	redlock -k job --no-describe -- true
-	[[ $(latest) =~ ^token=[^\ ]+\ fence=[0-9]+\ waited_ms=[0-9]+\ \
+	[[ $(latest) =~ ^token=[^\ ]+\ process=[0-9a-f]+\ fence=[0-9]+\ waited_ms=[0-9]+\ \
 held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 }
 

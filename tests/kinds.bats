@@ -287,6 +287,80 @@ inner() { echo "'$REDLOCK' -u '$url' -k ${1-job}"; }
 	redlock -k job -- sh -c "$(inner) -s -n -- true"
 }
 
+bare="env -i PATH=$PATH" # what is left of it by su -, or cron
+# In a script that runs under the lock, `refused COMMAND...`: it would wait for the
+# run around it, and says so.
+around() { # reads that script, for $T/body
+	export REDLOCK url T bare
+	{ cat <<-'END'
+		refused() {
+			local status=0
+			timeout 15 "$@" >/dev/null 2>"$T/said" || status=$?
+			[ $status = 64 ] && grep -q \
+				': deadlock: the run around this one has the lock: held by ' "$T/said" ||
+				{ echo "$*: $status"; cat "$T/said"; } >>"$T/errors"
+		}
+		inner=("$REDLOCK" -u "$url" -k job)
+	END
+	cat; } >"$T/body"
+}
+
+@test "nesting: without the environment of the outer run, it is refused at once: 64" {
+	around <<-'END'
+		for how in "$bare" "setsid $bare" "$bare timeout 10"; do
+			refused $how "${inner[@]}" -w 1h -- touch "$T/ran"
+			refused $how "${inner[@]}" -n -- touch "$T/ran"
+			refused $how "${inner[@]}" -w 1h -E 0 -q -- touch "$T/ran"
+			refused $how "${inner[@]}" -s -w 1h -- touch "$T/ran"
+			refused $how "$REDLOCK" lock -w 1h -u "$url" job
+			refused $how "$REDLOCK" wait -u "$url" job
+		done
+		# this waits for the same, whatever it knows
+		refused "$REDLOCK" wait -u "$url" job
+		$bare "$REDLOCK" -u "$url" -k other -n -- touch "$T/other"
+	END
+	redlock -k job -- bash "$T/body"
+	[ ! -e "$T/ran" ] && [ -e "$T/other" ]
+	[ "$(cli a exists "$queue")" = 0 ]
+	contains "$T/said" "held by .*@$(hostname) since .*, bash"
+	# nothing else is told of it
+	redlock -k job --no-describe -- bash "$T/body"
+	contains "$T/said" 'held by an anonymous holder'
+	# a writer waits for every reader
+	around <<-'END'
+		refused $bare "${inner[@]}" -w 1h -- touch "$T/ran"
+		$bare "${inner[@]}" -s -n -- touch "$T/read"
+	END
+	redlock -k job -s -- bash "$T/body"
+	[ ! -e "$T/ran" ] && [ -e "$T/read" ]
+	# but who wants one of several slots can have another
+	redlock -k job -N 2 -- $bare "$REDLOCK" -u "$url" -k job -n -N 2 -- true
+}
+
+@test "nesting: a holder on this host that is no ancestor is waited for, whatever its record says" {
+	start -k job -- linger until "$T/go"
+	wait_until held job
+	run -75 $bare "$REDLOCK" -u "$url" -k job -n -- true
+	run -75 "$REDLOCK" wait -u "$url" -w 100ms job
+	# as if this test were the holder: its number, but another start
+	cli a hset 'job:redlock:{job}:state' holder "$(cli a --raw hget \
+		'job:redlock:{job}:state' holder | sed "s/^pid .*/pid $$/")" >/dev/null
+	run -75 $bare "$REDLOCK" -u "$url" -k job -n -- true
+	touch "$T/go"
+	finish
+	[ "$status" = 0 ]
+}
+
+@test "nesting: in another PID namespace nothing is known of the run around it" {
+	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	redlock -k job -- sh -c "unshare -fp --mount-proc $bare $(inner) -n -- true ||
+		echo \$?" >"$T/new"
+	# with the numbers of this one
+	redlock -k job -- sh -c "unshare -fp $bare '$REDLOCK' wait -u '$url' -w 100ms job ||
+		echo \$?" >"$T/old"
+	[ "$(cat "$T/new" "$T/old" | tr '\n' ' ')" = '75 75 ' ]
+}
+
 @test "R47 nesting: the key is lost, with all data and alone, in turn: joined each time" {
 	redlock -k job -t 3s -- sh -c "echo \$REDLOCK_FENCE
 		for lost in flushall 'del job' flushall 'del job'; do

@@ -1150,7 +1150,8 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	wait_until held job
 	run -0 cli a --raw hget 'job:redlock:{job}:state' holder
 	# what the scripts add comes first
-	[ "$(sed '1,/^since /d' <<<"$output")" = "$(printf '%s\n' \
+	[[ $output =~ $'\nprocess '[0-9a-f]{16}$ ]]
+	[ "$(sed -e '1,/^since /d' -e '/^process /d' <<<"$output")" = "$(printf '%s\n' \
 		"host $(hostname)" "pid $pid" 'user fred' 'command sleep' \
 		'reason why' 'ci_url http://ci/1')" ]
 }

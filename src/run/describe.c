@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "run/process.h"
 #include "base/units.h"
 #include "lock/wire/record.h"
 
@@ -211,6 +212,13 @@ bool describe_is_own(const struct client *d)
 	return d->own && d->lease.conf.outer.token[0] == '\0' &&
 	       d->lease.conf.slots <= 1 && d->sight.seen &&
 	       strcmp(d->own, d->sight.token) == 0;
+}
+
+bool describe_is_around(const struct client *d)
+{
+	return d->lease.conf.outer.token[0] == '\0' &&
+	       d->lease.conf.slots <= 1 && d->sight.seen &&
+	       process_is_ancestor(d->sight.about[ABOUT_PROCESS]);
 }
 
 const char *describe_next(const char *key, char buf[160])

@@ -33,6 +33,10 @@ const char *describe_next(const char *key, char buf[160]);
 /* Whether our own environment has the token of the holder: who waits for that
  * waits for itself. */
 bool describe_is_own(const struct client *d);
+/* Whether the holder is a run around this one that did not pass its
+ * REDLOCK_HELD on: sudo, su and env -i clear the environment. It ends only when
+ * we end. */
+bool describe_is_around(const struct client *d);
 
 /* Members for JSON: holder, token, since, ttl_left_ms, and the place in line
  * (0: none). The caller frees it; NULL: out of memory. */

@@ -41,7 +41,7 @@ enum outcome {
 	OUTCOME_SUPERSEDED,  /* by a newer waiter: see the client's sight */
 	OUTCOME_ALREADY,     /* done before, --once-per: see the sight */
 	OUTCOME_INSIDE,      /* the outer hold reads what we would write */
-	OUTCOME_OWN,         /* held with the token of our environment */
+	OUTCOME_OWN,         /* held by ourselves, or by a run around us */
 	OUTCOME_UNAVAILABLE, /* `why` is set and names the node */
 	OUTCOME_REFUSED,     /* the same; why.kind decides */
 	OUTCOME_GAVE_UP,     /* a signal ended the wait */

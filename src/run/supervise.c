@@ -128,13 +128,20 @@ static void give_up(struct supervisor *s)
 	locks_release(s->locks, 0, NULL);
 }
 
-/* A wait for a lock that our own token holds would not end. With several
+/* The holder is this run, or one around it. */
+static bool is_held_by_us(const struct supervisor *s)
+{
+	const struct client *lead = &s->locks->client[s->locks->lead];
+
+	return describe_is_own(lead) || describe_is_around(lead);
+}
+
+/* A wait for a lock that we hold ourselves would not end. With several
  * servers, the first answers may not be those of most. */
 static bool waits_for_itself(const struct supervisor *s)
 {
-	return describe_is_own(&s->locks->client[s->locks->lead]) &&
-	       (any_lease(s)->conf.nodes == 1 ||
-		!before(now(), after(s->began, PACE_MS)));
+	return is_held_by_us(s) && (any_lease(s)->conf.nodes == 1 ||
+				    !before(now(), after(s->began, PACE_MS)));
 }
 
 /* Waits until the command may start, or the locks are over. */
@@ -204,8 +211,7 @@ static enum outcome outcome_of(const struct supervisor *s)
 		return OUTCOME_GAVE_UP;
 	if (s->end->by[0] != '\0')
 		return OUTCOME_FORCED;
-	if (outcomes[locks_end(s->locks)] == OUTCOME_BUSY &&
-	    describe_is_own(&s->locks->client[s->locks->lead]))
+	if (outcomes[locks_end(s->locks)] == OUTCOME_BUSY && is_held_by_us(s))
 		return OUTCOME_OWN;
 	return outcomes[locks_end(s->locks)];
 }

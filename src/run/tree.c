@@ -104,6 +104,19 @@ bool tree_is_stopped(pid_t pid)
 	return state && strncmp(state, ") T", 3) == 0;
 }
 
+int tree_birth(pid_t pid, pid_t *parent, unsigned long *started)
+{
+	char line[512];
+	const char *state;
+
+	if (read_stat(pid, line, sizeof(line)) < 0)
+		return -1;
+	state = strrchr(line, ')');
+	*parent = (pid_t)field(state, 4);
+	*started = field(state, 22);
+	return state ? 0 : -1;
+}
+
 static void send(pid_t pid, int sig, struct reach *r)
 {
 	r->met++;

@@ -46,6 +46,10 @@ void tree_strike(pid_t root, struct instant by);
 /* Whether it is stopped, by a signal and not by a debugger. */
 bool tree_is_stopped(pid_t pid);
 
+/* Its parent, and when it started, in clock ticks after the boot. -1: it is
+ * gone, or hidden. */
+int tree_birth(pid_t pid, pid_t *parent, unsigned long *started);
+
 /* The owner of that process; (uid_t)-1: it is gone. */
 uid_t tree_owner(pid_t pid);
 

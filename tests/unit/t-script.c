@@ -802,13 +802,18 @@ static struct sight sight_of(const char *word, const char *pttl,
 static void test_sight(void)
 {
 	static const char *const about[ABOUT_COUNT] = {
-		[ABOUT_HOST] = "web1",      [ABOUT_PID] = "42",
-		[ABOUT_USER] = "me",        [ABOUT_COMMAND] = "backup.sh",
-		[ABOUT_REASON] = "nightly", [ABOUT_CI] = "https://ci/1",
+		[ABOUT_HOST] = "web1",
+		[ABOUT_PID] = "42",
+		[ABOUT_USER] = "me",
+		[ABOUT_COMMAND] = "backup.sh",
+		[ABOUT_REASON] = "nightly",
+		[ABOUT_CI] = "https://ci/1",
+		[ABOUT_PROCESS] = "0011223344556677",
 	};
 	static const char rest[] =
 		"since 1700000000999\nlost 1\nhost web1\npid 42\nuser me\n"
-		"command backup.sh\nreason nightly\nci_url https://ci/1\n";
+		"command backup.sh\nreason nightly\nci_url https://ci/1\n"
+		"process 0011223344556677\n";
 	char record[400];
 	struct sight s;
 

@@ -52,6 +52,8 @@ void describe(struct description *d, const struct opts *o, const char *command)
 	const char *slash = strrchr(command, '/');
 
 	memset(d, 0, sizeof(*d));
+	process_id(d->process);
+	d->holder.about[ABOUT_PROCESS] = d->process;
 	if (o->no_describe)
 		return;
 	host_name(d->host);
@@ -67,5 +69,6 @@ void describe(struct description *d, const struct opts *o, const char *command)
 		[ABOUT_COMMAND] = d->command,
 		[ABOUT_REASON] = o->reason,
 		[ABOUT_CI] = d->ci_url,
+		[ABOUT_PROCESS] = d->process,
 	}};
 }

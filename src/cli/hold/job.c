@@ -163,10 +163,21 @@ static void say_cannot_execute(const char *command, int error)
 		       : "");
 }
 
-/* The REDLOCK_TOKEN in our environment holds the lock. */
+/* The REDLOCK_TOKEN in our environment holds the lock, or an ancestor of this
+ * process does. */
 static void say_own(const struct client *d)
 {
 	char text[860];
+
+	if (!describe_is_own(d)) {
+		log_error("inside",
+			  "deadlock: the run around this one has the lock: %s; "
+			  "keep REDLOCK_HELD in the environment (sudo "
+			  "--preserve-env=REDLOCK_HELD), and this run shares "
+			  "it",
+			  describe_holder(&d->sight, 0, text, sizeof(text)));
+		return;
+	}
 
 	log_error(
 		"inside",

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "run/process.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/query.h"
@@ -20,7 +21,14 @@
 /* with more holders, the lock is certainly not free */
 #define HOLDERS 20
 
-enum wait_end { STILL_WAITING, WAS_FREE, OUT_OF_TIME, HAS_FAILED, INTERRUPTED };
+enum wait_end {
+	STILL_WAITING,
+	WAS_FREE,
+	OUT_OF_TIME,
+	WAITS_FOR_ITSELF,
+	HAS_FAILED,
+	INTERRUPTED
+};
 
 struct wait {
 	const struct opts *o;
@@ -164,6 +172,9 @@ static void see(struct wait *w)
 		w->holder = v->holder[0];
 		w->seen_at = now();
 	}
+	for (int i = 0; i < v->holders; i++)
+		if (process_is_ancestor(v->holder[i].about[ABOUT_PROCESS]))
+			w->end = WAITS_FOR_ITSELF;
 	look_again(w);
 }
 
@@ -258,6 +269,16 @@ static void say_held(const struct wait *w)
 	       describe_next(w->shown, next));
 }
 
+/* A holder runs this command, and ends only when we end. */
+static void say_around(const struct wait *w)
+{
+	char who[860];
+
+	log_error("inside",
+		  "deadlock: the run around this one has the lock: %s",
+		  describe_seen(w, who, sizeof(who)));
+}
+
 static void say_json(const struct wait *w)
 {
 	struct json j = {.f = stdout};
@@ -282,6 +303,9 @@ static int finish(struct wait *w)
 	case INTERRUPTED:
 		signals_die(w->sig);
 		return 128 + w->sig;
+	case WAITS_FOR_ITSELF:
+		say_around(w);
+		return STATUS_USAGE;
 	case HAS_FAILED:
 		log_error("failed", "%s", w->why.text);
 		return status_of_kind(w->why.kind);

@@ -16,7 +16,7 @@ static bool has_text(const struct lock_seen *l, const char *text)
 {
 	if (text[0] == '\0' || strcasestr(l->shown, text))
 		return true;
-	for (int i = 0; l->holders > 0 && i < ABOUT_COUNT; i++)
+	for (int i = 0; l->holders > 0 && i < ABOUT_SHOWN; i++)
 		if (strcasestr(l->holder.about[i], text))
 			return true;
 	return false;

@@ -12,9 +12,11 @@ enum about {
 	ABOUT_COMMAND,
 	ABOUT_REASON,
 	ABOUT_CI,
+	ABOUT_PROCESS, /* see run/process.h; with --no-describe, too */
 	ABOUT_COUNT
 };
-#define ABOUT_MAX 128 /* bytes of a field, with its terminator */
+#define ABOUT_SHOWN ABOUT_PROCESS /* the fields before it are for people */
+#define ABOUT_MAX 128             /* bytes of a field, with its terminator */
 
 struct holder {
 	const char *about[ABOUT_COUNT];

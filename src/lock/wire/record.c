@@ -191,7 +191,7 @@ bool record_is_member(const char *bytes, size_t n)
 
 void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])
 {
-	for (int i = 0; i < ABOUT_COUNT; i++) {
+	for (int i = 0; i < ABOUT_SHOWN; i++) {
 		const char *field = about_name((enum about)i);
 		int64_t pid = i == ABOUT_PID
 				      ? parse_number(about[i], 0, INT64_MAX / 2)
