@@ -181,6 +181,22 @@ fence_on() { # NAME: at least the holder's
 	lacks "$T/err" SIGTERM
 }
 
+@test "S30 a node that comes back is repaired while others try the lock all the time" {
+	several 3
+	node_kill c
+	keep -t 6s
+	node_start c
+	for _ in 1 2; do
+		helper sh -c "until [ -e '$T/enough' ]; do
+			'$REDLOCK' -u '$url' -q -n -k job -t 6s -- true 2>/dev/null
+			sleep 0.3
+		done"
+	done
+	wait_until hold_alike 3
+	: >"$T/enough"
+	let_go
+}
+
 reads_on() { # NODE N: that node has N readers
 	local group
 

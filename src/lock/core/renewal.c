@@ -7,6 +7,7 @@
 #include "lock/core/repair.h"
 #include "lock/core/timing.h"
 
+#define IN_VAIN_MS 500
 #define QUICK_MS 3600000 /* renew often for this long after a clock step */
 
 /* The first copy of the question may have got the grant, though only the second
@@ -104,13 +105,17 @@ void renewal_note_stop(struct lease *l, const struct ask *asked,
 		sooner(l->stop_dead, timing_dead(asked->sent, a->stop_ms));
 }
 
-/* When to ask a node where the lock is not ours: a period after `s`. But if we
- * stood in line there, the last holder's release may still be on its way and
- * hand it to us, for GRANT_MS: ask soon, and once more. */
+/* When to ask a node where the lock is not ours: a period after `s`. If another
+ * has it there, it has it in vain, and gives it back soon. And if we stood in
+ * line there, the last holder's release may still be on its way and hand it to
+ * us, for GRANT_MS: ask soon, and once more. */
 static struct instant absent_due(const struct lease *l,
-				 const struct lease_node *n, struct instant s)
+				 const struct lease_node *n, bool taken,
+				 struct instant s)
 {
-	struct instant due = timing_renew(s, l->conf.ttl_ms);
+	struct instant due = taken ? sooner(timing_renew(s, l->conf.ttl_ms),
+					    after(s, IN_VAIN_MS))
+				   : timing_renew(s, l->conf.ttl_ms);
 	struct instant from = later(s, l->held_from);
 
 	return n->line.ticket > 0 && before(from, after(l->held_from, GRANT_MS))
@@ -130,10 +135,10 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	if (asked->fence != l->fence)
 		return;
 	if (!mine) {
-		n->next = absent_due(l, n, at);
-		repair_note(n, a, at);
+		n->next = absent_due(l, n, a->confirm.pttl_ms != 0, at);
 		if (node_is_ours(n))
 			lose(l, n);
+		repair_note(l, n, a, at);
 		return;
 	}
 	if (a->said == SAID_HEALED) /* a repair is a new grant there */
@@ -171,7 +176,7 @@ static struct instant first_due(const struct lease *l,
 	struct instant due;
 
 	if (!node_is_ours(n))
-		return absent_due(l, n, l->began);
+		return absent_due(l, n, false, l->began);
 	due = timing_renew(n->grant.credited_at, l->conf.ttl_ms);
 	return n->line.ticket > 0
 		       ? sooner(due, after(n->grant.ours_since, GRANT_MS / 2))

@@ -2,9 +2,21 @@
 /* A node where the lock is gone. Read repair.h first. */
 #include "lock/core/repair.h"
 
+/* The sooner the others are asked, the fewer come in between. (In the same
+ * millisecond it would not show that they were asked later.) */
+static void ask_others(struct lease *l, struct instant at)
+{
+	for (int k = 0; k < l->conf.nodes; k++) {
+		struct lease_node *n = &l->node[k];
+
+		if (node_is_ours(n) && n->want == VERB_CONFIRM)
+			n->next = sooner(n->next, after(at, 1));
+	}
+}
+
 /* The node answered no. Notes whether nobody has the lock there, and since
  * when. */
-void repair_note(struct lease_node *n, const struct answer *a,
+void repair_note(struct lease *l, struct lease_node *n, const struct answer *a,
 		 struct instant at)
 {
 	bool gone = a->confirm.pttl_ms == 0;
@@ -12,6 +24,8 @@ void repair_note(struct lease_node *n, const struct answer *a,
 	if (!gone || !n->repair.absent || n->repair.counter != a->counter) {
 		n->repair.since = at;
 		n->repair.shown = 0;
+		if (gone)
+			ask_others(l, at);
 	}
 	n->repair.absent = gone;
 	n->repair.counter = a->counter;

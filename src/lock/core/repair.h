@@ -20,8 +20,10 @@
 #include "lock/core/state.h"
 
 /* A node answered a renewal with no. If nobody has the lock there, that starts
- * a repair. */
-void repair_note(struct lease_node *n, const struct answer *a,
+ * a repair: the others are asked at once. (Each client that tries the lock
+ * meanwhile moves the counter of this node, so that a repair that waits for the
+ * next renewals may never come through.) */
+void repair_note(struct lease *l, struct lease_node *n, const struct answer *a,
 		 struct instant at);
 /* Node i confirmed a renewal that was sent at `asked`. */
 void repair_show(struct lease *l, int i, struct instant asked,
