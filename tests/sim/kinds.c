@@ -292,7 +292,7 @@ static bool may_overlap(const struct client *old)
 		since = has_joined(old) ? 0 : t->came_us;
 	else
 		since = larger(since, t->at[0].yes_us);
-	if ((w.forward_step && since < w.forward_us) || old->robbed ||
+	if ((since < w.forward_us && hangs_on_stepped(old)) || old->robbed ||
 	    old->replaced)
 		return true;
 	for (int i = 0; i < w.losses; i++)
@@ -305,12 +305,14 @@ static bool may_overlap(const struct client *old)
 static bool is_exposed_at(const struct client *c, int k)
 {
 	const struct token *t = &tokens[c->token];
+	int64_t since = has_joined(c) ? 0 : t->came_us;
 
-	if ((c->robbed | c->replaced) & 1U << k)
+	if ((c->robbed | c->replaced) & 1U << k ||
+	    (w.stepped & 1U << k && since < w.forward_us))
 		return true;
 	for (int i = 0; i < w.losses; i++)
 		if (plot.losses_at[i] == k && w.exposed[i] && !plot.spared[i] &&
-		    (has_joined(c) ? 0 : t->came_us) < w.loss_us[i])
+		    since < w.loss_us[i])
 			return true;
 	return false;
 }
@@ -326,7 +328,7 @@ static bool may_overlap_with(const struct client *a, const struct client *b)
 {
 	if (!may_overlap(a) && !may_overlap(b))
 		return false;
-	if (n_nodes == 1 || w.forward_step)
+	if (n_nodes == 1)
 		return true;
 	for (int k = 0; k < n_nodes; k++)
 		if ((is_exposed_at(a, k) && counts_on(b, k)) ||
