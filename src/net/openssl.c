@@ -1,11 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads the library whose headers this was built with. */
+/*
+ * Loads the library whose headers this was built with; or has it linked in, in
+ * a static build, which cannot load anything.
+ */
+#include "config.h"
 #include "net/openssl.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
 
+struct openssl ssl;
+
+#ifdef OPENSSL_LINKED
+int openssl_load(struct fail *why)
+{
+	(void)why;
+	if (ssl.loaded)
+		return 0;
+#define SET(name) .name = (name),
+	ssl = (struct openssl){OPENSSL_FUNCTIONS(SET).loaded = &ssl};
+	(void)ssl.OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
+	return 0;
+}
+#else
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #ifdef OPENSSL_SHLIB_VERSION
@@ -13,8 +31,6 @@
 #else
 #define LIBRARY "libssl.so." SHLIB_VERSION_NUMBER
 #endif
-
-struct openssl ssl;
 
 int openssl_load(struct fail *why)
 {
@@ -47,3 +63,4 @@ int openssl_load(struct fail *why)
 	ssl.loaded = library;
 	return 0;
 }
+#endif

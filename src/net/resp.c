@@ -251,20 +251,21 @@ const char *resp_built_with(void)
 
 void resp_running(char *buf, size_t size)
 {
-	char real[4096];
+	char real[4096] = "";
 	const char *name;
 	Dl_info info;
 
-	if (!dladdr((void *)(uintptr_t)redisReaderCreate, &info) ||
+	/* (a static program has no table of its symbols) */
+	if (dladdr((void *)(uintptr_t)redisReaderCreate, &info) &&
 	    !realpath(info.dli_fname, real)) {
 		(void)snprintf(buf, size, "unknown");
 		return;
 	}
 	name = strrchr(real, '/');
 	/* linked into the program itself */
-	if (name && !strstr(name, "hiredis")) {
+	if (!name || !strstr(name, "hiredis")) {
 		(void)snprintf(buf, size, "%s, linked in", resp_built_with());
 		return;
 	}
-	(void)snprintf(buf, size, "%s", name ? name + 1 : real);
+	(void)snprintf(buf, size, "%s", name + 1);
 }

@@ -12,12 +12,20 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/trust.h"
+#include "config.h"
 #include "net/openssl.h"
 
 #ifndef SSL_R_UNEXPECTED_EOF_WHILE_READING /* OpenSSL 1.1.1 */
 #define SSL_R_UNEXPECTED_EOF_WHILE_READING 294
+#endif
+
+#ifdef OPENSSL_LINKED
+#define OPENSSL_IS "linked in"
+#else
+#define OPENSSL_IS "loaded when needed"
 #endif
 
 /* The state of a conf's files when they were read. */
@@ -104,7 +112,7 @@ void tls_version(char *buf, size_t size)
 	if (openssl_load(&why) < 0)
 		(void)snprintf(buf, size, "no: %s", why.text);
 	else
-		(void)snprintf(buf, size, "%s, loaded when needed",
+		(void)snprintf(buf, size, "%s, " OPENSSL_IS,
 			       ssl.OpenSSL_version(OPENSSL_VERSION));
 }
 
@@ -139,6 +147,25 @@ static bool is_hashed(const char *directory)
 	return found;
 }
 
+/* What the system trusts, all in one file. An OpenSSL that is linked in does
+ * not know this system; the distributions have it in different places. */
+static const char *system_file(void)
+{
+#ifdef OPENSSL_LINKED
+	static const char *const places[] = {
+		"/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine, Arch */
+		"/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora */
+		"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+		"/etc/ssl/ca-bundle.pem", /* SUSE */
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (access(places[i], R_OK) == 0)
+			return places[i];
+#endif
+	return ssl.X509_get_default_cert_file();
+}
+
 static int load_authorities(SSL_CTX *ctx, const struct tls_conf *conf,
 			    struct fail *why)
 {
@@ -170,7 +197,7 @@ static int load_authorities(SSL_CTX *ctx, const struct tls_conf *conf,
 		/* without either, every certificate will be refused */
 		if (!is_hashed(directory)) {
 			(void)ssl.SSL_CTX_load_verify_locations(
-				ctx, ssl.X509_get_default_cert_file(), NULL);
+				ctx, system_file(), NULL);
 			directory = NULL;
 		}
 	}
