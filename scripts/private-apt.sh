@@ -4,7 +4,9 @@
 # it has its own sources, lists and cache in one directory, and installs
 # nothing. What it fetches is signed by Debian, as usual.
 #
-#   private_apt_open DIR SUITE TYPE   of packages ("deb") or sources ("deb-src");
+#   private_apt_open DIR SUITE TYPE [security]
+#                                     of packages ("deb") or sources ("deb-src"),
+#                                     with the suite's security updates or without;
 #                                     a DIR that has been opened is used again
 #   private_apt download NAME...      apt-get, with that configuration, afterwards
 #                                     and in any directory
@@ -22,7 +24,7 @@ private_mirrors() {
 	echo http://deb.debian.org/debian
 }
 
-private_apt_open() { # DIR SUITE TYPE
+private_apt_open() { # DIR SUITE TYPE [security]
 	if ! command -v apt-get >/dev/null || [ ! -r "$private_keyring" ]; then
 		echo "this needs apt-get and $private_keyring" \
 			"(package debian-archive-keyring)" >&2
@@ -58,8 +60,11 @@ private_apt_open() { # DIR SUITE TYPE
 		END
 	} >"$private_conf"
 	for private_mirror in $(private_mirrors); do
-		echo "$3 [signed-by=$private_keyring] $private_mirror $2 main" \
-			>"$private_dir/etc/sources.list"
+		{
+			echo "$3 [signed-by=$private_keyring] $private_mirror $2 main"
+			[ "${4-}" != security ] || echo "$3 [signed-by=$private_keyring]" \
+				"${private_mirror%/}-security $2-security main"
+		} >"$private_dir/etc/sources.list"
 		if private_apt -o APT::Update::Error-Mode=any update; then
 			: >"$private_dir/opened"
 			return
