@@ -618,6 +618,52 @@ boot() {
 	[ "$output" = 'bootstrap: as root, please: make install prefix=/opt' ]
 }
 
+# bootstrap on another system, which has the programs and libraries that are named
+# (ID may be two words: ID and ID_LIKE).
+boot_elsewhere() { # STATUS ID [PROGRAM OR LIBRARY...]
+	local status=$1 id=$2 p
+
+	shift 2
+	rm -rf "$T/elsewhere" "$T/tree/made"
+	mkdir "$T/elsewhere"
+	for p in sh tr grep find sort dirname nproc touch "$@"; do
+		case $p in
+		lib*) ;;
+		pkg-config)
+			printf '#!/bin/sh\ncase " %s " in *" lib$2 "*) exit 0 ;; esac\nexit 1\n' \
+				"$*" >"$T/elsewhere/$p"
+			chmod +x "$T/elsewhere/$p"
+			;;
+		*) ln -sf "$(type -P "$p" || type -P true)" "$T/elsewhere/$p" ;;
+		esac
+	done
+	printf 'ID=%s\nID_LIKE="%s"\n' "${id%% *}" "${id#* }" >"$T/os-release"
+	# shellcheck disable=SC2016
+	run "-$status" unshare -m sh -c 'mount --bind "$1" "$(readlink -f /etc/os-release)" &&
+		shift && PATH=$1 && shift && exec "$@"' - \
+		"$T/os-release" "$T/elsewhere" "$T/tree/bootstrap"
+}
+@test "bootstrap: on Fedora, Arch, Alpine and SUSE it says what to install, in that system's words, or builds" {
+	unset MAKEFLAGS MFLAGS MAKELEVEL
+	unshare -m true 2>/dev/null || skip 'may not make a mount namespace'
+	bootstrap_tree
+	local all=(gcc make autoreconf automake pkg-config libhiredis libuuid libopenssl)
+	boot_elsewhere 69 'fedora fedora' gcc make
+	[[ $output = 'bootstrap: missing: autoreconf automake pkg-config libhiredis libuuid libopenssl; as root, please, and then again '*'dnf install gcc '*' hiredis-devel '* ]]
+	boot_elsewhere 69 'rocky rhel centos fedora' "${all[@]/libhiredis/}"
+	[[ $output = 'bootstrap: missing: libhiredis; '*'dnf install '* ]]
+	boot_elsewhere 69 arch
+	[[ $output = *'pacman -S --needed base-devel hiredis '* ]]
+	boot_elsewhere 69 alpine
+	[[ $output = *'apk add build-base '*' hiredis-dev '*' linux-headers '* ]]
+	boot_elsewhere 69 'opensuse-leap suse opensuse'
+	[[ $output = *'zypper install gcc '*' libopenssl-devel '* ]]
+	boot_elsewhere 69 'plan9 plan9'
+	[[ $output = 'bootstrap: missing: gcc '* && $output != *' install '* ]]
+	boot_elsewhere 0 'fedora fedora' "${all[@]}"
+	[ -z "$output" ]
+}
+
 @test "pictures of a terminal: each cell has its place, and the picture the width of what is shown" {
 	printf 'ab  \033[1mc\033[0m d\r\n' | vt 4x80 svg title >"$T/svg"
 	/usr/bin/python3 - "$T/svg" <<'END'
