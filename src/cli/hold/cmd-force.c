@@ -108,7 +108,7 @@ static void take_answer(struct forcing *f, enum force_step step,
 	struct target *t = &f->target[got->tag];
 	struct fail *why = &f->why[got->node];
 	unsigned int bit = 1U << got->node;
-	struct force_answer a;
+	struct force_answer a = {0};
 
 	*why = got->why;
 	if (why->kind != FAIL_NONE || force_read(step, got->reply, &a, why) < 0)

@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# roots.sh SUITE...: what a fresh machine with that release of Debian does
+# (bullseye, trixie, sid): builds this tree, and runs the unit tests and
+# tests/run.bats. Each has a root of its own in build-roots/SUITE, made by
+# debootstrap; a root that is there already is used again. The tests need a newer
+# bats than that of Debian 11, so this machine's is copied.
+#
+# Wants to be root, and a kernel that lets it have namespaces and mounts; where
+# that cannot be had, it says so and ends with status 77.
+set -u
+[ $# -gt 0 ] || { sed -n 's/^# \{0,1\}//; 3,7p' "$0" >&2; exit 64; }
+cd "$(dirname "$0")/.." || exit
+dir=$PWD/build-roots
+mirror=${MIRROR:-http://deb.debian.org/debian}
+
+cannot() { echo "roots.sh: skipped: $*"; exit 77; }
+
+[ "$(id -u)" = 0 ] || cannot "needs root"
+for program in debootstrap bats; do
+	command -v "$program" >/dev/null || cannot "no $program"
+done
+unshare -m -p -f true 2>/dev/null || cannot "no namespaces"
+
+make_root() { # SUITE
+	[ ! -e "$dir/$1/made" ] || return 0
+	rm -rf "${dir:?}/$1"
+	mkdir -p "$dir"
+	debootstrap --variant=minbase --include=ca-certificates "$1" "$dir/$1" \
+		"$mirror" >"$dir/$1.log" 2>&1 || {
+		tail -n 3 "$dir/$1.log"
+		return 1
+	}
+	: >"$dir/$1/made"
+}
+# What apt needs to reach the network, as on this machine.
+lend_network() { # ROOT
+	cp /etc/resolv.conf "$1/etc/resolv.conf"
+	apt-config dump | grep '^Acquire::.*[Pp]roxy' \
+		>"$1/etc/apt/apt.conf.d/99lent" || :
+}
+lend_bats() { # ROOT
+	dpkg -L bats | while read -r file; do
+		[ ! -f "$file" ] || (cd / && cp --parents -a ".$file" "$1")
+	done
+}
+within() { # ROOT COMMAND
+	# shellcheck disable=SC2016 # the dollars are those of the inner shell
+	unshare -m -p -f sh -c '
+		mount -t proc proc "$1/proc" && mount --bind /dev "$1/dev" &&
+		mount --bind /dev/shm "$1/dev/shm" &&
+		exec chroot "$1" env -i HOME=/root LC_ALL=C.UTF-8 \
+			PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin \
+			JOBS="$3" sh -c "cd /src && $2"' \
+		sh "$1" "$2" "${JOBS:-$(nproc)}"
+}
+try_suite() { # SUITE
+	root=$dir/$1
+	rm -rf "$root/src"
+	mkdir -p "$root/src"
+	git ls-files -z | tar --null -T - -cf - | tar -xf - -C "$root/src"
+	lend_network "$root"
+	within "$root" './bootstrap && ./redlock --version &&
+		./bootstrap check TESTS=' && lend_bats "$root" || return
+	units=$(cd "$root/src" && printf '%s ' tests/unit/t-*.c | sed 's/\.c / /g')
+	within "$root" "make -j\$JOBS check TESTS='$units tests/run.bats'"
+}
+
+bad=0
+for suite; do
+	if ! make_root "$suite"; then
+		cannot "$suite: no root could be made from $mirror"
+	elif try_suite "$suite" >"$dir/$suite.said" 2>&1; then
+		verdict=passed
+	else
+		tail -n 30 "$dir/$suite.said"
+		bad=1 verdict=FAILED
+	fi
+	grep -E '^(not ok|# (PASS|FAIL|SKIP|ERROR):)' "$dir/$suite.said"
+	echo "$suite: $verdict"
+done
+exit $bad
