@@ -105,6 +105,9 @@ static const struct error_row error_rows[] = {
  "use Redis 6.0, Valkey 7.2, or later"},
 {BOTH, "Unknown ", "called from", FAIL_CONFIG, NO_COMMAND, NULL},
 {BOTH, "ERR Unknown ", "called from", FAIL_CONFIG, NO_COMMAND, NULL},
+/* Redis 8, for readers and nested runs while a slot moves */
+{BOTH, "", "during rehashing", FAIL_UNAVAILABLE,
+ "the lock is moving to another node of the Cluster", "this passes"},
 {BOTH, "", "undeclared key", FAIL_CONFIG,
  "its scripts may only use the keys that they declare: it can hold plain "
  "locks, but no other kind",

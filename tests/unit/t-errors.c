@@ -55,6 +55,10 @@ static const struct {
 	 NULL},
 	{"script tried accessing undeclared key", FAIL_CONFIG, "plain locks",
 	 "undeclared keys"},
+	{"ERR Unable to execute command 'exists' in script because undeclared "
+	 "keys were accessed during rehashing of the slot script: 1336, on "
+	 "@user_script:9.",
+	 FAIL_UNAVAILABLE, "moving", "passes"},
 	{"ERR Error running script (call to f_12ab): @user_script:5: oops",
 	 FAIL_UNAVAILABLE, NULL, NULL},
 	{"ERR invalid password", FAIL_REFUSED, "wrong password", NULL},
