@@ -5,7 +5,8 @@
 #   bench/run.sh [PATH-OF-REDLOCK] [RUNS]
 #
 # Contenders: flock(1) on a file (the first, which all ratios refer to); redlock
-# on a unix socket and on loopback TCP; the bare minimum in C (bench/bare.c);
+# on a unix socket and on loopback TCP; the static file, if `make static` has
+# made it; the bare minimum in C (bench/bare.c);
 # a shell script around redis-cli; etcdctl lock, if etcd is installed.
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -36,12 +37,14 @@ chmod +x "$W/script"
 machine
 echo "$runs runs of each, interleaved; ratios to the first"
 echo
-"$W/race" "$runs" \
-	"flock $W/file true" \
+set -- "flock $W/file true" \
 	"$redlock -u unix://$sock -k x -- true" \
 	"$redlock -u redis://127.0.0.1:$port -k x -- true" \
 	"$W/bare $sock y true" \
-	"$W/bare $port y true" | sed "s,$W/,,g"
+	"$W/bare $port y true"
+static=$(dirname "$redlock")/redlock-static
+[ ! -x "$static" ] || set -- "$@" "$static -u unix://$sock -k x -- true"
+"$W/race" "$runs" "$@" | sed "s,$W/,,g"
 echo
 # far slower, so in a shorter run: they would leave the caches cold for all
 few=$((runs / 10 + 1))
