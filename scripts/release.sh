@@ -1,13 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What `make release VERSION=x` calls, in a built tree:
+# What `make release VERSION=x` calls, in a built git checkout:
 #
 #   scripts/release.sh --check VERSION     do version, NEWS, manual, changelog and tag agree?
-#   scripts/release.sh VERSION FILE...     lay the files into release/, with their list
+#   scripts/release.sh VERSION             the same; then makes release/:
 #
-# release/ then holds the files, redlock-VERSION.cdx.json (what is linked into the
-# static files, as CycloneDX) and SHA256SUMS. Everything is the same bytes each time
-# it is made from the same commit.
+#   redlock-VERSION.tar.gz                 the source, with configure
+#   redlock-VERSION-linux-x86_64           the static file
+#   redlock_VERSION-*.deb                  for Debian and Ubuntu
+#   redlock-VERSION.cdx.json               what is linked into the static files (CycloneDX)
+#   SHA256SUMS
+#
+# The same commit makes the same bytes.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -24,16 +28,25 @@ check() { # VERSION
 	[ "$news" = "$1" ] || say "NEWS begins with $news, not $1"
 	for page in man/*.[1-8]; do
 		date=$(sed -n 's/^\.Dd //p' "$page")
-		date -d "$date" >/dev/null 2>&1 || say "$page: no date: .Dd $date"
+		date -d "$date" >/dev/null 2>&1 || {
+			say "$page: no date: .Dd $date"
+			continue
+		}
 		# the page may not be older than its last change
 		changed=$(git log -1 --format=%cs -- "$page" 2>/dev/null) || changed=
 		[ -z "$changed" ] || [ ! "$(date -d "$date" +%Y%m%d)" -lt "$(date -d "$changed" +%Y%m%d)" ] ||
 			say "$page: .Dd $date, but it was changed on $changed"
 	done
-	if [ -e debian/changelog ]; then
-		deb=$(sed -n '1s/^redlock (\([^)-]*\).*/\1/p' debian/changelog)
-		[ "$deb" = "$1" ] || say "debian/changelog begins with $deb, not $1"
-	fi
+	deb=$(sed -n '1s/^redlock (\([^)-]*\).*/\1/p' debian/changelog)
+	[ "$deb" = "$1" ] || say "debian/changelog begins with $deb, not $1"
+	for recipe in packaging/redlock.spec packaging/APKBUILD packaging/PKGBUILD; do
+		of=$(sed -n 's/^\(Version: *\|pkgver=\)//p' $recipe)
+		[ "$of" = "$1" ] || say "$recipe is of $of, not $1"
+	done
+	# (a name of a file in the README, which somebody will copy)
+	of=$(grep -o '\(redlock[-_]\|VERSION=\)[0-9][0-9.]*[0-9]' README.md |
+		sed 's/.*[-_=]//' | sort -u | paste -sd ' ' -)
+	[ "$of" = "$1" ] || say "README.md names files of $of, not $1"
 	tag=$(git tag --points-at HEAD 2>/dev/null | grep '^v' | head -n 1) || tag=
 	[ -z "$tag" ] || [ "$tag" = "v$1" ] || say "the tag is $tag, not v$1"
 	[ $bad = 0 ] || exit 1
@@ -46,7 +59,7 @@ list_linked() { # VERSION
 	printf '  "metadata": {"component": {"type": "application", "name": "redlock", "version": "%s",\n' "$1"
 	printf '    "licenses": [{"license": {"id": "MIT"}}]}},\n  "components": ['
 	comma=
-	while read -r name version sha256 license _; do
+	while read -r name version sha256 license; do
 		case $name in '' | '#'*) continue ;; esac
 		printf '%s\n    {"type": "library", "name": "%s", "version": "%s",\n' "$comma" "$name" "$version"
 		printf '      "licenses": [{"license": {"id": "%s"}}],\n' "$license"
@@ -56,19 +69,22 @@ list_linked() { # VERSION
 	printf '\n  ]\n}\n'
 }
 
-case $1 in
---check)
+if [ "$1" = --check ]; then
 	check "$2"
-	;;
-*)
-	version=$1
-	shift
-	check "$version"
-	rm -rf release
-	mkdir release
-	for file; do cp "$file" release; done
-	list_linked "$version" >"release/redlock-$version.cdx.json"
-	(cd release && sha256sum -- * >../SHA256SUMS.new && mv ../SHA256SUMS.new SHA256SUMS)
-	ls -l release
-	;;
-esac
+	exit
+fi
+check "$1"
+version=$1
+git diff --quiet HEAD || {
+	say 'what is not committed would be in the files: commit it first'
+	exit 1
+}
+rm -rf release
+mkdir release
+scripts/static.sh x86_64
+cp redlock-static-x86_64 "release/redlock-$version-linux-x86_64"
+${MAKE:-make} -s deb # makes the tarball as well
+cp "redlock-$version.tar.gz" redlock_"$version"-*.deb release
+list_linked "$version" >"release/redlock-$version.cdx.json"
+(cd release && sha256sum -- * >../SHA256SUMS.new && mv ../SHA256SUMS.new SHA256SUMS)
+ls -l release

@@ -226,6 +226,77 @@ finished() { [ "$(grep -c 'done$' "$T/out")" = "$1" ]; }
 	[ "$output" = './bootstrap release VERSION=1.2.3' ]
 }
 
+# A tree that can be released as 9.8.7, with stand-ins for what takes long.
+release_tree() {
+	mkdir "$T/tree"
+	cd "$T/tree"
+	cp -r "$top"/{NEWS,README.md,man,packaging,scripts} .
+	mkdir debian
+	echo 'redlock (9.8.7-1) unstable; urgency=medium' >debian/changelog
+	sed -i '1s/.*/redlock 9.8.7/' NEWS
+	sed -i 's/^Version: .*/Version: 9.8.7/; s/^pkgver=.*/pkgver=9.8.7/' packaging/*
+	sed -i 's/\(redlock[-_]\|VERSION=\)[0-9.]*[0-9]/\19.8.7/g' README.md
+	sed -i "s/^\.Dd .*/.Dd $(LC_ALL=C date '+%B %d, %Y')/" man/*.?
+	printf '#!/bin/sh\necho redlock 9.8.7\n' >redlock
+	printf '#!/bin/sh\necho "static for $1" >redlock-static-$1\n' >scripts/static.sh
+	printf '#!/bin/sh\necho source >redlock-9.8.7.tar.gz\n: >redlock_9.8.7-1_amd64.deb\n' >make
+	chmod +x redlock make scripts/static.sh
+	git init -q
+	git add -A
+	git -c user.name=t -c user.email=t@t commit -qm t
+}
+@test "release: nothing is released whose version, NEWS, manual, recipes or tag disagree" {
+	local file change told
+
+	command -v git >/dev/null || skip 'no git'
+	release_tree
+	run -0 scripts/release.sh --check 9.8.7
+	[ -z "$output" ]
+	run -1 scripts/release.sh --check 9.8.8
+	[ "${#lines[@]}" = 7 ]
+	while IFS='|' read -r file change told; do
+		cp "$file" "$T/good"
+		sed -i "$change" "$file"
+		run -1 scripts/release.sh --check 9.8.7
+		[ "$output" = "release: ${told/@/$(date +%F)}" ] || { echo "$output" >&2; false; }
+		cp "$T/good" "$file"
+	done <<-'END'
+		redlock|s/9.8.7/9.8.6/|redlock --version says 9.8.6, not 9.8.7 (configure.ac)
+		NEWS|1s/9.8.7/9.8.6/|NEWS begins with 9.8.6, not 9.8.7
+		debian/changelog|1s/9.8.7/9.8.6/|debian/changelog begins with 9.8.6, not 9.8.7
+		packaging/APKBUILD|s/=9.8.7/=9.8.6/|packaging/APKBUILD is of 9.8.6, not 9.8.7
+		README.md|s/redlock_9.8.7/redlock_9.8.6/|README.md names files of 9.8.6 9.8.7, not 9.8.7
+		man/redlock.1|s/^.Dd .*/.Dd Smarch 1, 2026/|man/redlock.1: no date: .Dd Smarch 1, 2026
+		man/redlock.1|s/^.Dd .*/.Dd January 1, 2020/|man/redlock.1: .Dd January 1, 2020, but it was changed on @
+	END
+	git tag v9.8.6
+	run -1 scripts/release.sh --check 9.8.7
+	[ "$output" = 'release: the tag is v9.8.6, not v9.8.7' ]
+}
+
+@test "release: its files, their checksums and the list of what is linked in" {
+	command -v git >/dev/null || skip 'no git'
+	release_tree
+	MAKE=./make run -0 scripts/release.sh 9.8.7
+	cd release
+	sha256sum --quiet -c SHA256SUMS
+	[ "$(ls | tr '\n' ' ')" = "SHA256SUMS redlock-9.8.7-linux-x86_64 $(
+		)redlock-9.8.7.cdx.json redlock-9.8.7.tar.gz redlock_9.8.7-1_amd64.deb " ]
+	[ "$(wc -l <SHA256SUMS)" = 4 ]
+	/usr/bin/python3 - "$top/packaging/static.sources" redlock-9.8.7.cdx.json <<-'END'
+		import json, sys
+		listed = json.load(open(sys.argv[2]))
+		assert listed["metadata"]["component"]["version"] == "9.8.7"
+		found = [[c["name"], c["version"], c["hashes"][0]["content"], c["licenses"][0]["license"]["id"]]
+		         for c in listed["components"]]
+		assert found == [l.split() for l in open(sys.argv[1]) if not l.startswith("#")], found
+	END
+	cd ..
+	echo >>NEWS
+	MAKE=./make run -1 scripts/release.sh 9.8.7
+	[[ $output = *'not committed'* ]]
+}
+
 @test "every source file names its license" {
 	cd "$top"
 	git rev-parse -q --git-dir >/dev/null 2>&1 || skip 'not a git checkout'
