@@ -6,7 +6,7 @@
 #   scripts/release.sh VERSION             the same; then makes release/:
 #
 #   redlock-VERSION.tar.gz                 the source, with configure
-#   redlock-VERSION-linux-x86_64           the static file
+#   redlock-VERSION-linux-ARCH             the static files, for x86_64 and aarch64
 #   redlock_VERSION-*.deb                  for Debian and Ubuntu
 #   redlock-VERSION.cdx.json               what is linked into the static files (CycloneDX)
 #   SHA256SUMS
@@ -81,8 +81,10 @@ git diff --quiet HEAD || {
 }
 rm -rf release
 mkdir release
-scripts/static.sh x86_64
-cp redlock-static-x86_64 "release/redlock-$version-linux-x86_64"
+for arch in x86_64 aarch64; do
+	scripts/static.sh "$arch"
+	cp "redlock-static-$arch" "release/redlock-$version-linux-$arch"
+done
 ${MAKE:-make} -s deb # makes the tarball as well
 cp "redlock-$version.tar.gz" redlock_"$version"-*.deb release
 list_linked "$version" >"release/redlock-$version.cdx.json"

@@ -176,7 +176,7 @@ rm -rf "$prefix/redlock"
 mv "redlock-$version" "$prefix/redlock"
 cd "$prefix/redlock"
 PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig PKG_CONFIG_PATH='' \
-	./configure -q --host="$arch-linux-musl" --with-openssl=static CC="$cc" \
+	./configure -q --host="$arch-linux-musl" --with-openssl=static CC="$prefix/bin/$cc" \
 	CFLAGS=-O2 LDFLAGS=-static
 make -s -j "$jobs" redlock >make.log
 "${cross}strip" -o "$top/redlock-static-$arch" redlock

@@ -280,9 +280,9 @@ release_tree() {
 	MAKE=./make run -0 scripts/release.sh 9.8.7
 	cd release
 	sha256sum --quiet -c SHA256SUMS
-	[ "$(ls | tr '\n' ' ')" = "SHA256SUMS redlock-9.8.7-linux-x86_64 $(
+	[ "$(ls | tr '\n' ' ')" = "SHA256SUMS redlock-9.8.7-linux-aarch64 redlock-9.8.7-linux-x86_64 $(
 		)redlock-9.8.7.cdx.json redlock-9.8.7.tar.gz redlock_9.8.7-1_amd64.deb " ]
-	[ "$(wc -l <SHA256SUMS)" = 4 ]
+	[ "$(wc -l <SHA256SUMS)" = 5 ]
 	/usr/bin/python3 - "$top/packaging/static.sources" redlock-9.8.7.cdx.json <<-'END'
 		import json, sys
 		listed = json.load(open(sys.argv[2]))
