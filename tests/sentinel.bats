@@ -79,6 +79,53 @@ renewed_thrice() { # since it was so often
 	ends_with 143
 }
 
+# The Sentinels of g of these numbers, as a URL that names no others.
+names() { # N...
+	local n list=
+
+	for n; do list=$list,$(node_at "gs$n"); done
+	echo "redis-sentinel://${list#,}/g"
+}
+
+@test "the Sentinels say how many they are, and those that the URL does not name are asked as well" {
+	group_start g
+	node_kill gs2
+	# two names of which one is dead: the third one is found
+	url=$(names 1 2)
+	redlock -w 5s -k job -- true
+	# one name
+	url=$(names 1)
+	redlock -w 5s -k job -- true
+	hold 60000 -t 3s
+	# one alone may be cut off with an old master, however few are named
+	node_kill gs3
+	ends_with 125
+	grep -q 'fewer than 2 of its 3 Sentinels say' "$T/err"
+	fails 69 'fewer than 2 of its 3 Sentinels say' -u "$url" -w 1s
+	fails 69 'fewer than 2 of its 3 Sentinels say' -u "$(names 1 2)" -w 1s
+	# one Sentinel has one vote, by however many names
+	url=$(names 1)
+	fails 69 'fewer than 2 of its 3 Sentinels say' -w 1s \
+		-u "${url/%\/g/,[::ffff:$(node_at gs1 | sed 's/:/]:/')/g}"
+	# it is the only one
+	cli gs1 sentinel reset g
+	url=$(names 1 2)
+	redlock -w 5s -k job -- true
+}
+
+@test "Sentinels whose user may not say how many they are: those in the URL count" {
+	server_is_at_least 7.0 || skip "no rights for subcommands"
+	group_start g
+	for n in 1 2 3; do cli gs$n acl setuser default '-sentinel|sentinels'; done
+	url=$(group_url g)
+	node_kill gs2
+	redlock -k job -- true
+	node_kill gs3
+	fails 69 'fewer than 2 of its 3 Sentinels say' -u "$url" -w 1s
+	url=$(names 1)
+	redlock -k job -- true
+}
+
 @test "no Sentinel, and a name that they do not know, are two errors" {
 	local nobody="redis-sentinel://$address:1,$address:2/g"
 

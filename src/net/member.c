@@ -2,7 +2,11 @@
 /* What servers say about others. */
 #include "net/member.h"
 
+#include <limits.h>
 #include <string.h>
+
+#include "base/ident.h"
+#include "base/units.h"
 
 int member_master(struct place *p, const struct words *reply)
 {
@@ -10,6 +14,32 @@ int member_master(struct place *p, const struct words *reply)
 		return -1;
 	return place_told(p, (struct span){reply->at[0], reply->len[0]},
 			  (struct span){reply->at[1], reply->len[1]});
+}
+
+static struct span field_of(const struct reply *r, const char *name)
+{
+	for (size_t i = 0; i + 1 < r->items; i += 2)
+		if (strcmp(reply_item(r, i)->bytes, name) == 0)
+			return (struct span){reply_item(r, i + 1)->bytes,
+					     reply_item(r, i + 1)->len};
+	return (struct span){"", 0};
+}
+
+int member_sentinels(const struct reply *r, uint64_t id[MEMBER_SENTINELS],
+		     struct place at[MEMBER_SENTINELS])
+{
+	if (!reply_is(r, "[[s*]*]"))
+		return -1;
+	for (size_t i = 0; i < r->items && i < MEMBER_SENTINELS; i++) {
+		const struct reply *its = reply_item(r, i);
+		struct span name = field_of(its, "runid");
+
+		id[i] = hash_bytes(name.at, name.n);
+		if (place_told(&at[i], field_of(its, "ip"),
+			       field_of(its, "port")) < 0)
+			at[i].host[0] = '\0';
+	}
+	return (int)at_most((int64_t)r->items, INT_MAX - 1);
 }
 
 static bool names(struct span host, struct span port,

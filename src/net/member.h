@@ -13,6 +13,13 @@
 /* SENTINEL get-master-addr-by-name: two words. -1: not a host and port. */
 int member_master(struct place *p, const struct words *reply);
 
+/* SENTINEL SENTINELS: how many others there are; the first MEMBER_SENTINELS of
+ * them by their ids, and where they are (no host: it is none). -1: the reply
+ * has another shape. */
+#define MEMBER_SENTINELS 16
+int member_sentinels(const struct reply *r, uint64_t id[MEMBER_SENTINELS],
+		     struct place at[MEMBER_SENTINELS]);
+
 /* CLUSTER SLOTS: whether it names `wanted`. An entry without a host means the
  * node that answers, `here`. */
 bool member_in_slots(const struct reply *r, const char *here,

@@ -161,8 +161,8 @@ static void watch(const struct scout *s, struct seeker *k)
 	bundle_watch(s->epoll, conn_fd(&k->conn), conn_events(&k->conn), k);
 }
 
-static void member_at(const struct endpoint *group, const struct place *at,
-		      struct endpoint *out)
+void scout_member(const struct endpoint *group, const struct place *at,
+		  struct endpoint *out)
 {
 	bool v6 = strchr(at->host, ':') != NULL;
 	bool cluster = group->kind == ENDPOINT_CLUSTER;
@@ -178,11 +178,6 @@ static void member_at(const struct endpoint *group, const struct place *at,
 		       at->host, at->port);
 	if (!cluster)
 		out->secret = group->sentinel;
-}
-
-void scout_member(const struct endpoint *group, int i, struct endpoint *out)
-{
-	member_at(group, &group->at[i], out);
 }
 
 static int ask_words(struct seeker *k, const char *const words[3])
@@ -217,7 +212,7 @@ static void ask_member_at(struct scout *s, int i, const struct place *at)
 {
 	struct seeker *k = &s->at[i];
 
-	member_at(s->group, at, &k->ep);
+	scout_member(s->group, at, &k->ep);
 	if (s->quest == QUEST_MEMBER)
 		k->ep.secret = s->group->secret;
 	peer_init(&k->peer, &k->ep);

@@ -21,6 +21,7 @@ extern const struct finder scout_finder;
 
 /* Makes an endpoint of one of the servers to ask, such as one Sentinel of the
  * group. */
-void scout_member(const struct endpoint *group, int i, struct endpoint *out);
+void scout_member(const struct endpoint *group, const struct place *at,
+		  struct endpoint *out);
 
 #endif

@@ -2,9 +2,11 @@
 /*
  * Checks whether a server is still the master of its group. Asks all Sentinels
  * of the group, over connections that stay open, as often as it matters.
- * Believes what more than half of those in the URL say: fewer may be cut off
- * together with an old master, and not know the new one. A step at a time;
- * nothing here waits.
+ * Believes what more than half of them say: fewer may be cut off together with
+ * an old master, and not know the new one. How many they are, they say
+ * themselves (SENTINEL SENTINELS), and those that the URL does not name are
+ * asked as well. If none of them may say it, they are those in the URL. A step
+ * at a time; nothing here waits.
  */
 #ifndef NET_SENTRY_H
 #define NET_SENTRY_H

@@ -184,6 +184,7 @@ char *acl_line_looking(const struct exam *e)
 const char *acl_line_sentinel(const struct exam *e)
 {
 	return e->needs & NEED_SENTINEL ? "ACL SETUSER NAME on >PASSWORD "
-					  "+sentinel|get-master-addr-by-name"
+					  "+sentinel|get-master-addr-by-name "
+					  "+sentinel|sentinels"
 					: NULL;
 }

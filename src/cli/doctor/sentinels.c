@@ -194,7 +194,7 @@ static void check_group(const struct exam *e, int node)
 	struct got got;
 
 	for (int i = 0; i < c.group->places; i++)
-		scout_member(c.group, i, &member[i]);
+		scout_member(c.group, &c.group->at[i], &member[i]);
 	if (fanout_open(&s, member, c.group->places,
 			servers_timeout(e->servers, e->o->ttl_ms), &why) == 0) {
 		for (int i = 0; i < c.group->places; i++)
