@@ -119,22 +119,22 @@ script() { # NAME PART...
 tmp=$(mktemp)
 trap 'rm -f "$tmp" "$tmp.named" "$tmp.short"' EXIT
 [ -n "$only" ] || numbers
-script ACQUIRE keys plain plain-acquire head record log prelude standing share once \
+script ACQUIRE keys plain plain-acquire head record first log prelude standing share once \
 	queue grant serve server young stop lines story readers expired acquire stand answers \
 	decide wait
 script JOIN keys head record prelude standing share once lines heal stop join
 script CONFIRM keys plain plain-confirm head record prelude standing share behind \
 	lines heal server young stop confirm renew
-script RELEASE keys log plain plain-release head record prelude standing share \
+script RELEASE keys first log plain plain-release head record prelude standing share \
 	behind queue grant serve server story readers free release leave
-script FORCE keys log head record prelude standing share behind lines heal queue \
+script FORCE keys first log head record prelude standing share behind lines heal queue \
 	grant serve server stop story readers ended free force tell take
-script UNLOCK keys log head record prelude standing share behind queue grant serve \
+script UNLOCK keys first log head record prelude standing share behind queue grant serve \
 	server story readers ended look find unlock free release leave
 script EXTEND keys head record prelude standing share behind lines heal server young \
 	stop story look find extend confirm renew
 script INSPECT keys head record prelude standing share look inspect
-script HISTORY keys head record prelude history
+script HISTORY keys first head record prelude history
 script RIGHTS rights
 script RIGHTS_WRITE no-writes rights
 script IDLE idle

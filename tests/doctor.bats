@@ -735,6 +735,19 @@ off_by() {
 	cli a flushall >/dev/null
 }
 
+@test "what lies there of locks that are free is counted, and noted if it is much" {
+	cli a eval "for i = 1, 10001 do
+		redis.call('hset', 'k' .. i .. ':redlock:{k' .. i .. '}:state', 'fence', i)
+	end" 0 >/dev/null
+	cli a xadd 'k1:redlock:{k1}:log' '*' token t >/dev/null
+	doctor 0
+	finds note keys '10001 free locks are remembered for 30 days .*: about 10 MB' no-history
+	cli a del 'k1:redlock:{k1}:state' 'k2:redlock:{k2}:state' >/dev/null
+	doctor 0
+	finds_no note keys
+	cli a flushall >/dev/null
+}
+
 @test "a key that is named is judged by itself: no expiry, another type, a counter that is no number" {
 	cli a set plain x >/dev/null
 	cli a hset hash a b >/dev/null

@@ -47,8 +47,7 @@ waits_in_line() { # [COMMAND...]: $waiter, with the witness
 in_line() { [ "$(cli a zcard 'job:redlock:{job}:queue')" = "$1" ]; }
 ran() { [ "$(holds)" = "$1" ]; } # so many commands, to their end
 entry() { # NAME in the last entry of the history, or of server $2
-	cli "${2-a}" --raw xrevrange 'job:redlock:{job}:log' + - count 1 |
-		sed -n "s/^$1 //p"
+	stored_history "${2-a}" | tac | sed '/^=/q' | sed -n "s/^$1 //p"
 }
 
 # ---- asking ----
@@ -203,7 +202,7 @@ forgets_reader() { # PATTERN
 	contains "$T/err" "the lock was taken away (force-release) by"
 	[ "$(entry outcome)" = forced ]
 	[ -n "$(entry by)" ]
-	[ "$(cli a xlen 'job:redlock:{job}:log')" = 1 ]
+	history_has 1
 	free job
 }
 
@@ -311,7 +310,7 @@ when_asked() {
 	redlock -k job --min-hold 61s -- true
 	force 0
 	free job
-	[ "$(cli a xlen 'job:redlock:{job}:log')" = 1 ]
+	history_has 1
 }
 
 @test "force-release --foreign: a string, one without expiry, and another type; without it nothing is done" {
@@ -374,7 +373,7 @@ when_asked() {
 	for i in 1 2 3; do
 		wait_until contains "$T/result.$i" '"outcome":"forced","exit":125'
 	done
-	[ "$(cli a xlen 'job:redlock:{job}:log')" = 3 ]
+	history_has 3
 	free job
 }
 

@@ -806,20 +806,20 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 @test "the history has an entry for each hold by hand, and one only" {
 	token=$("$REDLOCK" lock -t 2s --reason mine job)
 	"$REDLOCK" unlock --token "$token" job
-	[ "$(cli a xlen 'job:redlock:{job}:log')" = 1 ]
-	run -0 cli a --raw xrange 'job:redlock:{job}:log' - +
-	[[ $output = *$'\n'"$token"$'\n'*$'\noutcome released\n'*$'\nreason mine'* ]]
+	history_has 1
+	run -0 stored_history a
+	[[ $output = =*" $token"$'\n'*$'\noutcome released\n'*$'\nreason mine'* ]]
 	target
 	token=$("$REDLOCK" lock -t 1s --keep-for "$kept" job)
 	"$REDLOCK" unlock --token "$token" job
 	wait_until eval '[ -z "$(keeper_pid "$kept")" ]'
-	[ "$(cli a xlen 'job:redlock:{job}:log')" = 2 ]
+	history_has 2
 	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null
 	kill -9 "$kept"
 	wait_until free job
-	[ "$(cli a xlen 'job:redlock:{job}:log')" = 3 ]
+	history_has 3
 	"$REDLOCK" unlock --no-history --token "$("$REDLOCK" lock -t 1s job)" job
-	[ "$(cli a xlen 'job:redlock:{job}:log')" = 3 ]
+	history_has 3
 }
 
 # ---- every kind of server ----

@@ -13,6 +13,7 @@
 --   writer    which server the counter is safe on: see server.lua
 --   unheard   see readers.lua
 --   newest    the ticket of the last --supersede, and who it was
+--   first     see first.lua
 local base = string.sub(state, 1, -6) -- what the names begin with
 local slot = tonumber(string.match(lock, '^slot:(%d+)$', #base + 1)) or 0
 local key = slot == 0 and lock or string.match(base, '^(.*):redlock:{[^{}]*}:$')

@@ -10,8 +10,11 @@
 --       ms, by the server's clock
 local list = {'history', text(math.floor(time() / 1000))}
 -- Other programs may have written there: cut what is longer than our entries.
-for _, entry in ipairs(redis.call('xrevrange', log, '+', '-', 'count',
-    100)) do
+local entries = redis.call('xrevrange', log, '+', '-', 'count', 100)
+if not entries[1] then
+	entries = {first_entry()}
+end
+for _, entry in ipairs(entries) do
 	local words = {}
 	local function add(name, value)
 		if #words < 64 then

@@ -8,6 +8,7 @@
 --              without it, the hold ended when the entry was written
 --       who    the holder, in such lines: host pid user command reason ci_url.
 --              Other lines mean nothing here
+-- The first entry of all is in the state, see first.lua.
 -- Nothing depends on the history. It is written last, and a failure (memory,
 -- rights, a key of another type) is ignored. During a migration nothing is
 -- written: the stream may be on the other node, and would be created twice.
@@ -17,8 +18,11 @@ local function note(who, again, hold, about)
 	if moving or hold == '' then
 		return
 	end
-	for _, entry in ipairs(again
-	    and redis.pcall('xrevrange', log, '+', '-', 'count', 20) or {}) do
+	local entries = again and redis.pcall('xrevrange', log, '+', '-', 'count', 20)
+	if again and not entries[1] then
+		entries = {first_entry()}
+	end
+	for _, entry in ipairs(entries or {}) do
 		-- a holder that lives knows better than who took it for dead
 		local its = entry[2][4] or ''
 		if entry[2][2] == who and (its:sub(1, 15) ~= 'outcome expired'
@@ -26,11 +30,22 @@ local function note(who, again, hold, about)
 			return
 		end
 	end
-	local added = redis.pcall('xadd', log, 'nomkstream', 'maxlen', '~', 100, '*',
+	local function add(...) return redis.pcall('xadd', log, ...) end
+	local added = add('nomkstream', 'maxlen', '~', 100, '*',
 	    'token', who, 'hold', hold, 'who', about)
-	-- there is no such stream, or (before Redis 6.2) no NOMKSTREAM
-	if type(added) ~= 'string' and type(redis.pcall('xadd', log, 'maxlen', '~',
-	    100, '*', 'token', who, 'hold', hold, 'who', about)) == 'string' then
+	-- before Redis 6.2 there is no NOMKSTREAM
+	if added and (type(added) == 'string' or redis.pcall('exists', log) ~= 0
+	    and add('maxlen', '~', 100, '*', 'token', who, 'hold', hold, 'who', about)) then
+		return
+	end
+	local first = first_entry()
+	if not first then
+		put_first(who, hold, about)
+		return
+	end
+	if type(add(first[1], unpack(first[2]))) == 'string' then
 		redis.pcall('pexpire', log, month_ms)
+		add('*', 'token', who, 'hold', hold, 'who', about)
+		redis.pcall('hdel', state, 'first')
 	end
 end

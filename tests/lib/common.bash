@@ -349,6 +349,35 @@ server_is_at_least() { # VERSION
 	is=$(redis-server --version | sed 's/.* v=\([0-9.]*\).*/\1/')
 	printf '%s\n' "$1" "$is" | sort -V -C
 }
+# The history as node NAME has it, the oldest entry first: for each a line
+# "=ID TOKEN", and the lines of it. (The first one is not in the stream yet.)
+stored_history() { # NAME [KEY]
+	cli "$1" --raw eval "
+		local base = KEYS[1] .. ':redlock:{' .. KEYS[1] .. '}:'
+		local lines = {}
+		local function add(id, token, hold, who)
+			lines[#lines + 1] = '=' .. id .. ' ' .. token
+			lines[#lines + 1] = hold .. who
+		end
+		for _, e in ipairs(redis.call('xrange', base .. 'log', '-', '+')) do
+			local its = {}
+			for k = 1, #e[2], 2 do
+				its[e[2][k]] = e[2][k + 1]
+			end
+			add(e[1], its.token or '', its.hold or '', its.who or '')
+		end
+		if redis.call('type', base .. 'state').ok == 'hash' then
+			local at, token, n, rest = string.match(redis.call('hget',
+			    base .. 'state', 'first') or '', '^(%d+) (%S+) (%d+)\n(.*)$')
+			if at then
+				add(at .. '-0', token, rest:sub(1, n), rest:sub(n + 1))
+			end
+		end
+		return lines" 1 "${2:-job}" | sed '/^$/d'
+}
+history_has() { # N [NAME [KEY]]: so many entries
+	[ "$(stored_history "${2:-a}" "${3:-job}" | grep -c ^=)" = "$1" ]
+}
 held() { [ "$(cli a exists "$1")" = 1 ]; }
 free() { [ "$(cli a exists "$1")" = 0 ]; }
 

@@ -220,7 +220,7 @@ static void test_scripts(void)
 		   "verb %d: it names its keys", v);
 		ok(strstr(w.at[1], "redis.call('select',ARGV["),
 		   "verb %d: it selects the database", v);
-		ok(w.len[1] < 25600, "verb %d: it is no long text", v);
+		ok(w.len[1] < 26624, "verb %d: it is no long text", v);
 		if (v == VERB_RELEASE)
 			ok(strstr(w.at[1], with_fast_path),
 			   "a plain one is decided first");

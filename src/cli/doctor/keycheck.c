@@ -20,6 +20,7 @@
 #define SCAN_LIMIT_MS 10000 /* of all servers together */
 #define TOLD_MAX 20         /* findings on one server */
 #define PROBES_MAX 200000
+#define LEFT_MANY 10000 /* free locks are worth a note */
 #define FENCE_MAX 9007199254740000
 
 enum subject {
@@ -44,7 +45,7 @@ struct probe {
 
 /* What was seen on one server. */
 struct tally {
-	int64_t locks, counters;
+	int64_t locks, counters, histories;
 	int told, odd;
 	bool refused, cut, overlong;
 	bool type_refused; /* of the key that was named last */
@@ -237,8 +238,10 @@ static void sort_out(struct search *s, int server, const struct reply *name)
 	if (strlen(name->bytes) != name->len)
 		return;
 	switch (keys_read(name->bytes, name->len, &read)) {
-	case NAME_OTHER:
 	case NAME_LOG:
+		s->tally[server].histories++;
+		return;
+	case NAME_OTHER:
 	case KEY_NAMES:
 		return;
 	case NAME_STATE:
@@ -477,10 +480,28 @@ static void ask_named(struct search *s, int server, int node)
 	}
 }
 
+/* A lock that was used once leaves 1 kB, and 5 kB more if it was used again. */
+static void count_left(struct search *s, int server)
+{
+	const struct tally *t = &s->tally[server];
+	int64_t kb = t->counters + 5 * t->histories;
+
+	if (t->counters - t->locks < LEFT_MANY)
+		return;
+	found(s->e->found, LEVEL_NOTE, s->e->facts[server].name, "keys",
+	      "%" PRId64 "%s free locks are remembered for 30 days after their "
+	      "last use: about %" PRId64 " MB",
+	      t->counters - t->locks, t->cut ? " or more" : "", kb / 1000);
+	cure(s->e->found, "fewer names, or --no-history for names that are "
+			  "used once (half a kB each)");
+}
+
 static void sum_up(struct search *s, int server)
 {
 	const struct facts *f = &s->e->facts[server];
 	struct tally *t = &s->tally[server];
+
+	count_left(s, server);
 
 	if (t->refused)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",

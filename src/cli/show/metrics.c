@@ -11,6 +11,7 @@
 /* Counts from the history of a lock. */
 struct tally {
 	bool known;
+	bool none;      /* it is free, and has no history */
 	double success; /* seconds since 1970; 0: none */
 	int64_t lost, forced;
 };
@@ -109,6 +110,7 @@ static void count(struct query *query, const struct lock_seen *l,
 	t->known = history_read(query, l->key, l->len, 0, &h, &why) == 0;
 	if (!t->known && why.kind != FAIL_REFUSED && missing->kind == FAIL_NONE)
 		*missing = why;
+	t->none = t->known && h.holds == 0 && !lockset_in_use(l);
 	for (int i = 0; i < h.holds; i++) {
 		const struct history_hold *p = &h.hold[i];
 		double ended = (double)p->ended_ms / 1000;
@@ -136,7 +138,7 @@ int metrics_print(const struct listing *l, const struct scan *c,
 		for (int i = 0; i < l->rows; i++) {
 			double value = metrics[m].of(l->row[i], &t[i]);
 
-			if (value < 0)
+			if (value < 0 || t[i].none)
 				continue;
 			(void)fprintf(out, "%s{key=\"", metrics[m].name);
 			put_label(out, l->row[i]->shown);

@@ -135,7 +135,9 @@ static void take_name(struct scan *c, const char *name, size_t n)
 	    (c->pattern &&
 	     !glob_match(c->pattern, strlen(c->pattern), key, len)))
 		return;
-	if (lockset_add(&c->known, key, len, trace == TRACE_PAST) < 0)
+	/* (the state may have the first entry of a history) */
+	if (lockset_add(&c->known, key, len, c->past && trace != TRACE_QUEUED) <
+	    0)
 		no_memory(c);
 }
 

@@ -3,7 +3,7 @@
  * Makes a request from a question: a call of a script (src/lua), BLPOP or WAIT.
  * answer.h reads the reply.
  *
- * A script is 4 to 22 kB long. It is called by its hash (EVALSHA), which makes
+ * A script is 4 to 26 kB long. It is called by its hash (EVALSHA), which makes
  * a hand-over a tenth shorter. A server that does not know the hash gets the
  * whole script (EVAL) and knows it from then on.
  */
