@@ -192,6 +192,13 @@ let_all_go() { cli a flushall >/dev/null; }
 			env -i PATH="$PATH" HOME="$T" fish -c \
 				'string join \n $fish_complete_path' |
 			grep -qxF "${at#.}"
+		# the README has no link to what is not there
+		at=$(find "$T/d" -path '*/doc/redlock/README.md' -printf '%h')
+		grep -o ']([^):#]*[):#]' "$at/README.md" | tr -d '])(:#' | while read -r link; do
+			[ -z "$link" ] || [ "$link" = http ] || [ "$link" = https ] ||
+				[ -e "$at/$link" ] || echo "no $link"
+		done >"$T/missing"
+		[ ! -s "$T/missing" ]
 		make -s -C "$build" uninstall DESTDIR="$T/d" prefix=$prefix
 		[ -z "$(find "$T/d" -type f -o -path '*/doc/redlock')" ]
 		rm -r "$T/d"

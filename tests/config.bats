@@ -502,6 +502,14 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	[[ $output != *"wait = for ever"* ]]
 	says 78 "REDLOCK_TTL: ttl '2y': not a duration" env REDLOCK_TTL=2y \
 		"$REDLOCK" -u "$url" -k job -- touch "$T/ran"
+	for n in yes on True 1; do
+		REDLOCK_SHARED=$n run -0 "$REDLOCK" doctor --config -u redis://h
+		grep -qxF "shared = yes  (REDLOCK_SHARED)" <<<"$output"
+	done
+	for n in no OFF false 0; do
+		REDLOCK_SHARED=$n run -0 "$REDLOCK" doctor --config -u redis://h
+		grep -qxF "shared = no  (REDLOCK_SHARED)" <<<"$output"
+	done
 	says 78 "REDLOCK_SHARED: shared 'perhaps': must be yes or no" \
 		env REDLOCK_SHARED=perhaps "$REDLOCK" -u "$url" -k job -- touch "$T/ran"
 	# what a command is given is no option

@@ -159,7 +159,7 @@ and d['waiters'][1]['shared'] and d['waiters'][2]['slots'] == 3"
 	redlock -k job -- true
 	inspect 1 job
 	[[ $answer == "job: free"* ]]
-	shows "counter   $(cli a hget 'job:redlock:{job}:state' fence)"
+	shows "counter   $(cli a hget 'job:redlock:{job}:state' fence); the next fence will be larger"
 	json 1 "d['state'] == 'free' and 'token' not in d and d['fence'] > 0"
 	start -k other -- sleep 61.3
 	wait_until held other
@@ -191,12 +191,16 @@ and d['waiters'][1]['shared'] and d['waiters'][2]['slots'] == 3"
 @test "each slot that is taken is shown, also when slot 0 is not" {
 	for i in 0 1 2; do
 		helper "$REDLOCK" -q -u "$url" -k job -N 3 -- \
-			sh -c "echo \$REDLOCK_SLOT >$T/slot.$i; exec sleep 61.3"
+			sh -c "echo \$REDLOCK_FENCE >$T/fence.\$REDLOCK_SLOT; exec sleep 61.3"
 	done
 	wait_until eval 'json 0 "len(d[\"others\"]) == 2" 2>/dev/null'
+	wait_until eval '[ "$(cat "$T"/fence.[012] | wc -w)" = 3 ]'
 	inspect 0 job
-	shows 'slot      1'
-	shows 'slot      2'
+	# each with its own fence
+	[ "$(sed -n 's/^  \(slot\|fence\) *//p' <<<"$answer" | paste -s -d ' ')" = \
+		"0 $(cat "$T/fence.0") 1 $(cat "$T/fence.1") 2 $(cat "$T/fence.2")" ]
+	json 0 "d['fence'] == $(cat "$T/fence.0") and \
+[h['fence'] for h in d['others']] == [$(cat "$T/fence.1"), $(cat "$T/fence.2")]"
 	cli a del job >/dev/null # (it is back with the next renewal)
 	json 0 "d['slot'] == 1 and d['others'][0]['slot'] == 2"
 	kill_helpers || true

@@ -490,6 +490,11 @@ cluster_hold() {
 		"$REDLOCK" history -u "$url" "$key"
 	[[ $output = *deploy-of-t*…*first-shop* ]]
 	LC_ALL=C.UTF-8 run -1 grep -E '.{131}' <<<"${output//$'\r'}"
+	# of 40: the columns that matter most, of list
+	LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 run -0 pty size:24x40 -- \
+		"$REDLOCK" list -u "$url"
+	[[ ${lines[0]} =~ ^KEY\ +STATE\ +HOLDER\ +HELD ]]
+	LC_ALL=C.UTF-8 run -1 grep -E '.{41}' <<<"${output//$'\r'}"
 	# of 80 columns: who and how it ended, whole; the fence is left out
 	cli a flushall >/dev/null
 	"$REDLOCK" lock -q -u "$url" "deploy" -t 1m >/dev/null

@@ -935,6 +935,31 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 	"$REDLOCK" -n -u "$url" -k job -- true
 }
 
+@test "fish: --export names the form for it, and ends a script; that form works" {
+	command -v fish >/dev/null || skip "no fish"
+	cat >"$T/wrong" <<-'END'
+		eval (redlock lock -u $url job --export --keep-for $fish_pid)
+		touch $T/went-on
+	END
+	cat >"$T/right" <<-'END'
+		set -gx REDLOCK_TOKEN (redlock lock -n -u $url job --keep-for $fish_pid); or exit
+		redlock extend -u $url job; and touch $T/ran
+	END
+	export url T HOME="$T"
+	PATH=${REDLOCK%/*}:$PATH run -64 --separate-stderr fish "$T/wrong"
+	[[ $stderr = *'in fish: set -gx REDLOCK_TOKEN (redlock lock KEY --keep-for $fish_pid); or exit' ]]
+	[ ! -e "$T/went-on" ]
+	free job
+	PATH=${REDLOCK%/*}:$PATH run -0 fish "$T/right"
+	[ -e "$T/ran" ]
+	wait_until free job
+	hold open
+	rm "$T/ran"
+	PATH=${REDLOCK%/*}:$PATH run -75 fish "$T/right"
+	[ ! -e "$T/ran" ]
+	end_hold
+}
+
 @test "P7 --hold on a terminal shows a live line: for how long, how to end it, who waits; it goes away" {
 	TERM=xterm NO_COLOR=1 run -130 pty size:24x100 \
 		'wait:redlock: job: holding 0s; Ctrl-C releases it; 0 waiting' \

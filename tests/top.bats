@@ -205,6 +205,14 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
+@test "the help has as many rows as it needs" {
+	forge a job
+	size=12x40 on_screen 0 'wait:job' 'send:?' 'wait:space pause' 'send:q' --
+	row '^q quit  s sort  r reverse  / filter$'
+	row '^h held  w waited for  space pause$'
+	cli a flushall >/dev/null
+}
+
 @test "P7 keys, hosts and filters of any bytes cannot drive the terminal" {
 	forge a $'e\e[31mvil\a' $'h\e]0;x\a\r\n\xff'
 	forge a 'ключ日本語' 'база'

@@ -1100,6 +1100,21 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[ "$output" = hi ]
 }
 
+@test "P7 a script is there, but not what runs it: said so, and which" {
+	local said="No such file or directory; its first line ends with a carriage return"
+
+	printf '#!/bin/sh\r\necho hi\r\n' >"$T/dos"
+	printf '#! /opt/no/such/ruby -w\nputs 1\n' >"$T/ruby"
+
+	chmod +x "$T/dos" "$T/ruby"
+	run -127 --separate-stderr redlock -k job -- "$T/dos"
+	[[ $stderr = "redlock: job: cannot execute '$T/dos': $said"* ]]
+	PATH=/nowhere:$T:$PATH run -127 --separate-stderr redlock -k job -- dos
+	[[ $stderr = "redlock: job: cannot execute 'dos': $said"* ]]
+	run -127 --separate-stderr redlock -k job -- "$T/ruby"
+	[[ $stderr = *": No such file or directory; its interpreter '/opt/no/such/ruby' is missing" ]]
+}
+
 @test "P7 -E 0 -q: a lock that is held is no error, and silent" {
 	hold
 	for args in '-n' '-w 100ms' '--max-waiters 0'; do

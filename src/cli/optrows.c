@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/suggest.h"
 #include "base/units.h"
@@ -200,17 +201,31 @@ static int take_number(const struct taking *t, char *value)
 	return 0;
 }
 
+/* As people write it in files and variables; -1: as nobody does. */
+static int yes_or_no(const char *value)
+{
+	static const char *const words[][4] = {{"no", "off", "false", "0"},
+					       {"yes", "on", "true", "1"}};
+
+	for (int yes = 0; yes < 2; yes++)
+		for (int i = 0; i < 4; i++)
+			if (strcasecmp(value, words[yes][i]) == 0)
+				return yes;
+	return -1;
+}
+
 /* "no" takes back what an earlier source said with the same option. */
 static int take_switch(const struct taking *t, char *value)
 {
 	struct opts *o = t->o;
+	int yes = value ? yes_or_no(value) : 1;
 
 	if (!value && t->r->hi > 0 && opt_typed(o, (char *)o + t->r->at) &&
 	    is_stored(o, t->r, t->r->lo))
 		store(o, t->r, t->r->hi);
-	else if (!value || strcmp(value, "yes") == 0)
+	else if (yes > 0)
 		store(o, t->r, t->r->lo);
-	else if (strcmp(value, "no") != 0)
+	else if (yes < 0)
 		return bad_value(t, value, "must be yes or no");
 	else if (is_stored(o, t->r, t->r->lo))
 		memcpy((char *)o + t->r->at,
@@ -386,7 +401,7 @@ int opt_take(struct opts *o, const struct opt_row *r, char *value,
 		[TEXT] = take_text,         [PATH] = take_path,
 		[GUARD] = take_guard,       [KEY] = take_key,
 		[URL] = take_urls};
-	const struct given now = {source, line, value ? value : "yes", r};
+	struct given now = {source, line, value ? value : "yes", r};
 	char label[40];
 	int64_t was;
 	struct taking t = {o, r, source, line, label, why};
@@ -400,6 +415,8 @@ int opt_take(struct opts *o, const struct opt_row *r, char *value,
 	was = o->wait_ms;
 	if (take[r->shape](&t, value) < 0)
 		return opt_blame(o, &now, why);
+	if (r->shape == SWITCH)
+		now.value = yes_or_no(now.value) ? "yes" : "no";
 	if (no_wait_stands(o, r, source)) {
 		o->wait_ms = was;
 		return 0;

@@ -170,7 +170,7 @@ static int floor_of(const struct table *t, int n, const int width[COLUMNS_MAX])
 static int fit_columns(const struct table *t, int width[COLUMNS_MAX], int room)
 {
 	int n = t->columns - t->wraps, total = 2 * (t->columns - 1);
-	int last = t->wraps ? width[n] : 0, least;
+	int last = t->wraps ? width[n] : 0, least, least_words;
 
 	least = last < WRAP_WISHED ? last : WRAP_WISHED;
 	for (int i = 0; i < n; i++)
@@ -180,9 +180,12 @@ static int fit_columns(const struct table *t, int width[COLUMNS_MAX], int room)
 			total -= width[i] + 2;
 			width[i] = LEFT_OUT;
 		}
-	if (t->resort > 0 && floor_of(t, n, width) + WRAP_MIN > room) {
-		total -= width[t->resort] + 2;
-		width[t->resort] = LEFT_OUT;
+	least_words = t->wraps ? WRAP_MIN : -2;
+	for (int i = 0;
+	     t->resort[i] > 0 && floor_of(t, n, width) + least_words > room;
+	     i++) {
+		total -= width[t->resort[i]] + 2;
+		width[t->resort[i]] = LEFT_OUT;
 	}
 	while (total + least > room) {
 		int widest = widest_of(t, n, width);
@@ -200,6 +203,7 @@ static void put_cell(const struct table *t, int i, const int width[COLUMNS_MAX],
 {
 	int column = i % t->columns;
 	bool toned = column == 0 && t->tone;
+	int next = column + 1; /* the column that follows */
 	int pad = width[column] - columns_of(t->cell[i]);
 
 	if (width[column] == LEFT_OUT)
@@ -207,7 +211,9 @@ static void put_cell(const struct table *t, int i, const int width[COLUMNS_MAX],
 	(void)fputs(toned ? paint(t->tone(t->cell[i])) : "", out);
 	put_cut(out, t->cell[i], width[column]);
 	(void)fputs(toned ? paint(TONE_PLAIN) : "", out);
-	if (column < t->columns - 1)
+	while (next < t->columns && width[next] == LEFT_OUT)
+		next++;
+	if (next < t->columns)
 		(void)fprintf(out, "%*s", (pad > 0 ? pad : 0) + 2, "");
 	else
 		(void)fputc('\n', out);

@@ -23,6 +23,7 @@ bool colors_are_wanted(const struct opts *o);
 /* Columns are as wide as their widest cell, two blanks apart; the last one is
  * not padded. */
 #define COLUMNS_MAX 16
+#define RESORTS 6
 /* Colors on stdout: on a terminal, or if they are asked for. */
 enum tone { TONE_PLAIN, TONE_GOOD, TONE_NOTE, TONE_BAD };
 void render_use(const struct opts *o);
@@ -35,8 +36,9 @@ struct table {
 	unsigned int whole; /* columns, as bits, that are never cut */
 	unsigned int spare; /* columns, as bits, that are left out, from the
 			       right, if the terminal is too narrow for all */
-	int resort;         /* a column that is left out if cutting the others
-			       is not enough; 0: none */
+	/* the same, in this order, up to a 0, if cutting the others is not
+	 * enough */
+	unsigned char resort[RESORTS];
 	int columns;
 	char **cell; /* owned; row by row */
 	int cells, room;

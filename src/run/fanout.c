@@ -472,7 +472,7 @@ static void give_up(struct fanout *s, struct target *t, bool over)
 			format_duration(s->limit_ms, limit, sizeof(limit)));
 	else
 		(void)snprintf(
-			text, sizeof(text), "%s within %s",
+			text, sizeof(text), "%s within %s (--node-timeout)",
 			conn_awaits(&t->session.conn),
 			format_duration(s->timeout_ms, limit, sizeof(limit)));
 	conn_leave(&t->session.conn, text);

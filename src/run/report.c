@@ -134,7 +134,8 @@ static void say_awaited(const struct client *cl, int node, char *buf,
 	char limit[32];
 
 	(void)snprintf(
-		buf, size, "%s: %s within %s", cl->peer[node].name,
+		buf, size, "%s: %s within %s (--node-timeout)",
+		cl->peer[node].name,
 		proof_is_open(cl, node, &sentinels)
 			? sentinels.text
 			: conn_awaits(&cl->session[node][n->link.good].conn),

@@ -81,7 +81,8 @@ static int print_table(const struct history *h)
 	t.wraps = true;
 	t.whole = 1;
 	t.spare = 1U << PID | 1U << (NAMES + columns.slots);
-	t.resort = columns.reasons ? NAMES + columns.slots + 1 : 0;
+	if (columns.reasons)
+		t.resort[0] = (unsigned char)(NAMES + columns.slots + 1);
 	for (int i = 0; i < NAMES; i++)
 		table_cell(&t, "%s", names[i]);
 	if (columns.slots)

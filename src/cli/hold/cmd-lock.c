@@ -196,6 +196,13 @@ static int hand_out(void *arg)
 
 /* ---- lock ---- */
 
+/* What --export prints is for sh. fish would say nothing that helps, and a
+ * script would go on. */
+#define FOR_FISH                                                               \
+	"--export prints lines for sh, bash and zsh; in fish: set -gx "        \
+	"REDLOCK_TOKEN (redlock lock KEY --keep-for $fish_pid); or exit"
+#define REFUSE_FISH "status is-interactive; or exit %d;\n"
+
 /* The name of a process; "lock" if it cannot be read. */
 static void name_of(pid_t pid, char name[32])
 {
@@ -282,10 +289,16 @@ static int lock(const struct opts *o)
 	static struct taking t; /* most of it is never touched */
 	struct fail why;
 	pid_t keeper = 0;
-	char *answer;
+	char *answer, parent[32];
 	int status;
 
 	t.job.o = o;
+	name_of(getppid(), parent);
+	if (o->export && strcmp(parent, "fish") == 0) {
+		log_error("failed", "%s", FOR_FISH);
+		(void)printf(REFUSE_FISH, STATUS_USAGE);
+		return STATUS_USAGE;
+	}
 	if (begin(o, &why) < 0 || check(&t, &why) < 0)
 		goto failed;
 	if (o->keep_for) {

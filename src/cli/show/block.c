@@ -94,7 +94,7 @@ static void print_holder(const struct block *b, const struct view_holder *h)
 	line(b, "command", "%s", h->about[ABOUT_COMMAND]);
 	line(b, "reason", "%s", h->about[ABOUT_REASON]);
 	line(b, "ci job", "%s", h->about[ABOUT_CI]);
-	if (h->slot > 0)
+	if (view_has_slots(b->v))
 		line(b, "slot", "%d", h->slot);
 	if (h->since_ms > 0)
 		line(b, "since", "%s (%s ago)",
@@ -102,6 +102,8 @@ static void print_holder(const struct block *b, const struct view_holder *h)
 		     format_duration(age_of(b, h->since_ms), age, sizeof(age)));
 	print_lease(b, h);
 	line(b, "token", "%s", h->token);
+	if (view_has_slots(b->v) && h->fence > 0)
+		line(b, "fence", "%" PRId64, h->fence);
 }
 
 static void print_first(const struct block *b, const char *shown)
@@ -163,9 +165,11 @@ static void print_lock(const struct block *b)
 {
 	char left[32];
 
-	if (b->v->counter > 0)
-		line(b, b->state == VIEW_FREE ? "counter" : "fence", "%" PRId64,
+	if (b->v->counter > 0 && b->state == VIEW_FREE)
+		line(b, "counter", "%" PRId64 "; the next fence will be larger",
 		     b->v->counter);
+	else if (b->v->counter > 0 && !view_has_slots(b->v))
+		line(b, "fence", "%" PRId64, b->v->counter);
 	if (b->v->once_ms > 0)
 		line(b, "once", "done (--once-per); not again for %s",
 		     format_duration(b->v->once_ms, left, sizeof(left)));
@@ -220,6 +224,8 @@ static void print_queue(const struct block *b)
 		return;
 	line(b, "waiting", "%" PRId64, b->v->in_line);
 	table_begin(&t, 6);
+	t.resort[0] = 3; /* the user */
+	t.resort[1] = 2; /* the pid */
 	for (int i = 0; i < n; i++) {
 		const struct view_waiter *w = &b->v->waiter[i];
 		const char *host = w->about[ABOUT_HOST];

@@ -104,7 +104,10 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 		json_text(&j, "error", broken->text);
 	json_text(&j, "scope",
 		  query_is_host_only(in->query) ? "host" : "shared");
-	json_number(&j, "fence", v->counter);
+	json_number(&j, "fence",
+		    view_has_slots(v) && v->holder[0].fence > 0
+			    ? v->holder[0].fence
+			    : v->counter);
 	if (v->holders > 0)
 		json_hold(&j, &v->holder[0]);
 	json_number(&j, "holders", v->in_all);
@@ -112,6 +115,8 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 	for (int i = 1; i < listed_holders(v); i++) {
 		json_item(&j);
 		json_hold(&j, &v->holder[i]);
+		if (view_has_slots(v) && v->holder[i].fence > 0)
+			json_number(&j, "fence", v->holder[i].fence);
 		json_close(&j);
 	}
 	json_end(&j);

@@ -153,12 +153,16 @@ int listing_print(const struct listing *l, FILE *out)
 	static const char *const names[] = {"KEY",  "STATE", "HOLDER",
 					    "PID",  "USER",  "COMMAND",
 					    "HELD", "LEFT",  "WAITING"};
+	enum { PID = 3, USER, COMMAND, HELD, LEFT, WAITING };
+	static const unsigned char resort[] = {COMMAND, USER, PID, WAITING,
+					       LEFT};
 	const int columns = sizeof(names) / sizeof(names[0]);
 	struct table t;
 
 	if (l->rows == 0)
 		return 0;
 	table_begin(&t, columns);
+	memcpy(t.resort, resort, sizeof(resort));
 	for (int i = 0; i < columns; i++)
 		table_cell(&t, "%s", names[i]);
 	for (int i = 0; i < l->rows; i++)

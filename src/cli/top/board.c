@@ -14,7 +14,6 @@
 #define LEFT_MOST ((int64_t)99999 * 86400000) /* "99999d" is all that fits */
 #define BAR 10                                /* columns of the lease */
 #define ABOVE 3
-#define BELOW 1
 
 /* ---- where the columns are ---- */
 
@@ -345,22 +344,66 @@ static void put_state(const struct board *b, struct screen *s)
 	screen_next(s);
 }
 
+/* NULL: there are no more. */
+static const char *help_item(const struct board *b, int i)
+{
+	static const char *const brief[] = {"q quit", "? help", NULL};
+	static const char *const full[] = {
+		"q quit", "s sort",       "r reverse",   "/ filter",
+		"h held", "w waited for", "space pause", NULL};
+
+	return (b->helping ? full : brief)[i];
+}
+
+/* How many items, from this one on, stand in a row: as many as fit, but at
+ * least one. What is always there has one row. */
+static int help_in_row(const struct board *b, int from, int columns)
+{
+	int n = 0, used = 0;
+
+	for (const char *item; (item = help_item(b, from + n)); n++) {
+		if (n > 0 && b->helping && used + columns_of(item) > columns)
+			break;
+		used += columns_of(item) + GAP;
+	}
+	return n;
+}
+
+static int help_rows(const struct board *b, int columns)
+{
+	int rows = 0;
+
+	for (int i = 0; help_item(b, i); rows++)
+		i += help_in_row(b, i, columns);
+	return rows;
+}
+
 static void put_help(const struct board *b, const struct listing *l,
 		     struct screen *s)
 {
-	static const char brief[] = "q quit  ? help";
-	static const char full[] = "q quit  s sort  r reverse  / filter  "
-				   "h held  w waited for  space pause";
-	const char *text = b->helping ? full : brief;
 	int last = b->first + b->page < l->rows ? b->first + b->page : l->rows;
+	int at = 0, rows;
 	char place[48];
 
-	screen_put(s, 0, s->columns, DIM, text);
+	rows = help_rows(b, s->columns);
+	for (int row = 0, from = 0; row < rows; row++) {
+		int n = help_in_row(b, from, s->columns);
+
+		for (at = 0; n > 0; n--, from++) {
+			const char *item = help_item(b, from);
+
+			if (at < s->columns)
+				screen_put(s, at, s->columns - at, DIM, item);
+			at += columns_of(item) + GAP;
+		}
+		if (row + 1 < rows)
+			screen_next(s);
+	}
 	if (l->rows > b->page && b->page > 0) {
 		int width = snprintf(place, sizeof(place), "%d-%d of %d",
 				     b->first + 1, last, l->rows);
 
-		if (columns_of(text) + GAP + width <= s->columns)
+		if (at + width <= s->columns)
 			screen_put(s, s->columns - width, width, DIM, place);
 	}
 	screen_next(s);
@@ -402,7 +445,7 @@ int board_draw(struct board *b, struct screen *s)
 	b->choice.text = b->filter;
 	b->settled |= !scan_is_finding(b->scan) && !scan_is_asking(b->scan);
 	rc = listing_make(&l, b->scan, &b->choice);
-	b->page = s->rows - ABOVE - BELOW;
+	b->page = s->rows - ABOVE - help_rows(b, s->columns);
 	if (b->first > l.rows - b->page)
 		b->first = l.rows - b->page;
 	if (b->first < 0)

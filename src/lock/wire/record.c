@@ -90,6 +90,8 @@ static void take_line(struct record *r, const struct line *l)
 		r->token_len = l->value_len;
 	} else if (is_name(l, "ttl")) {
 		r->ttl_ms = a_time(n);
+	} else if (is_name(l, "fence")) {
+		r->fence = or_zero(n);
 	} else if (is_name(l, "since")) {
 		r->since_ms = a_time(n);
 	} else if (is_name(l, "ticket")) {

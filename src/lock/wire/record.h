@@ -20,6 +20,7 @@ struct record {
 	size_t token_len;
 	int64_t ttl_ms, since_ms, ticket;   /* 0: unknown */
 	int64_t renewed;                    /* -1: unknown */
+	int64_t fence;                      /* as it was granted; 0: unknown */
 	int readers;                        /* 0: it is not a reader */
 	char about[ABOUT_COUNT][ABOUT_MAX]; /* safe for a terminal */
 	/* of a member only */

@@ -90,6 +90,8 @@ static int add_holder(struct view *v, const struct view_holder *its, int node)
 			h->since_ms = its->since_ms;
 		if (its->renewed > h->renewed)
 			h->renewed = its->renewed;
+		if (its->fence > h->fence)
+			h->fence = its->fence;
 	} else {
 		more = grow(v->holder, v->holders, &v->room_holders,
 			    sizeof(*more));
@@ -115,6 +117,8 @@ static void use_record(struct view_holder *h, const struct record *r)
 	h->ttl_ms = r->ttl_ms;
 	h->since_ms = r->since_ms;
 	h->renewed = r->renewed;
+	if (r->fence > 0) /* who shares the lock has no other one */
+		h->fence = r->fence;
 }
 
 /* Adds a client that shares the lock of this slot. `rest TOKEN ...`: it has
@@ -419,6 +423,14 @@ bool view_is_free(const struct view *v, int nodes)
 		if (view_nodes_of(v, &v->holder[i]) + silent >= q)
 			return false;
 	return count(v->more_on) + silent < q;
+}
+
+bool view_has_slots(const struct view *v)
+{
+	for (int i = 0; i < v->holders; i++)
+		if (v->holder[i].slot > 0)
+			return true;
+	return false;
 }
 
 void view_sight(const struct view *v, struct sight *out)

@@ -40,6 +40,7 @@ struct view_holder {
 	int64_t since_ms; /* server time; 0: unknown */
 	int64_t ttl_ms;   /* T; 0: unknown */
 	int64_t renewed;  /* number of renewals; -1: unknown */
+	int64_t fence;    /* of a slot; 0: unknown */
 	int64_t left_ms;  /* what is left of the lease on a quorum, or else on
 			     the node where it lasts longest; -1: no expiry */
 	int64_t left_at[NODES_MAX];
@@ -111,6 +112,10 @@ const char *view_hold_name(enum hold how);
 
 /* Whether nobody can have the lock, whatever the silent nodes would say. */
 bool view_is_free(const struct view *v, int nodes);
+
+/* Whether a slot other than 0 is held: then each holder has a fence of its
+ * own. */
+bool view_has_slots(const struct view *v);
 
 /* The first holder, in the form in which a waiter sees it. */
 void view_sight(const struct view *v, struct sight *out);
