@@ -46,6 +46,31 @@ after_a_while() { # as many renewals as make the lease, twice
 
 # ---- which node ----
 
+@test "the node that has the key is down, and so is its replica: it is named" {
+	local owner other how
+
+	use_cluster
+	owner=$(cluster_owner job)
+	other=$(cluster_other job)
+	url=redis-cluster://$(cluster node_at "$other")
+	for how in node_kill node_freeze; do
+		cluster node_kill "$(cluster_replica job)"
+		cluster_cli "$other" config set cluster-require-full-coverage no
+		cluster $how "$owner"
+		for n in -n '-w 3s'; do
+			fails 69 "$(cluster node_at "$owner")" -u "$url" -k job $n
+			contains "$T/err" 'cannot be reached\|no answer'
+			lacks "$T/err" 'too many redirections'
+		done
+		run -69 "$REDLOCK" inspect -u "$url" job
+		[[ $output = *"$(cluster node_at "$owner")"* && $output != *'too many'* ]]
+		cluster_mend
+		cluster_cli "$other" config set cluster-require-full-coverage yes
+		owner=$(cluster_owner job)
+		other=$(cluster_other job)
+	done
+}
+
 @test "S23 U7 every string of three letters over {}ab is a key: locked, held by all its parts, freed" {
 	local a b c key n=0
 

@@ -264,6 +264,17 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	[[ $stderr == *'not a host and port'* ]]
 }
 
+@test "a Cluster that does not know a node's name: what to set" {
+	fake unnamed tcp <<-'END'
+		def answer(words):
+		    if words[0] in (b'EVAL', b'EVALSHA', b'BLPOP'):
+		        return Error('MOVED 7 ?:6379')
+		    return usual(words)
+	END
+	run -69 --separate-stderr "$REDLOCK" -u "redis-cluster://$at" -n -k job -- true
+	[[ $stderr == *'MOVED 7 ?:6379; the Cluster does not tell the address of that node (cluster-announce-hostname'* ]]
+}
+
 # ---- answers without end ----
 
 @test "a SCAN that never ends is given up, and that is said" {

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "net/errors.h"
 #include "net/parse.h"
+#include "net/place.h"
 
 /* In the order in which they are sent. */
 enum greeting {
@@ -405,6 +406,8 @@ static int receive(struct conn *c)
 					 "an unexpected reply");
 		if (!c->heard)
 			c->peer->silent--;
+		if (!c->heard && place_same(&c->peer->place, &c->peer->unheard))
+			c->peer->unheard.host[0] = '\0';
 		c->heard = c->peer->heard = true;
 		fed = true;
 		if (resp_feed(c->reader, bytes, (size_t)n) < 0)
@@ -415,13 +418,27 @@ static int receive(struct conn *c)
 	return 0;
 }
 
+/* The peer has become another server. */
+static void leave_behind(struct conn *c)
+{
+	const struct place *from = &c->peer->unheard;
+	char at[PLACE_TEXT_MAX], text[PLACE_TEXT_MAX + 64] =
+					 "has taken over from another server";
+
+	if (from->host[0] != '\0')
+		(void)snprintf(text, sizeof(text),
+			       "is asked because %s cannot be reached",
+			       place_text(from, at));
+	conn_leave(c, text);
+}
+
 void conn_step(struct conn *c, short revents)
 {
 	if (c->state == CONN_CLOSED)
 		return;
 	/* an answer of the former server means nothing now */
 	if (c->dial.moves != c->peer->moves && !c->dial.scout) {
-		conn_leave(c, "has taken over from another server");
+		leave_behind(c);
 		return;
 	}
 	if (revents == 0)

@@ -125,7 +125,10 @@ static enum dial_got seek(struct dial *d)
 	d->finder->close(d->scout);
 	d->scout = NULL;
 	d->peer->sought = 0;
-	peer_move(d->peer, &found);
+	if (d->peer->ep->kind == ENDPOINT_CLUSTER && known)
+		peer_leave(d->peer, &found);
+	else
+		peer_move(d->peer, &found);
 	if (!known)
 		peer_trust(d->peer);
 	d->peer->try = 0;

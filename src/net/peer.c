@@ -56,6 +56,14 @@ void peer_move(struct peer *p, const struct place *to)
 		go_to(p, to);
 }
 
+void peer_leave(struct peer *p, const struct place *to)
+{
+	if (place_same(to, &p->place))
+		return;
+	p->unheard = p->place;
+	go_to(p, to);
+}
+
 void peer_follow(struct peer *p, const struct peer *other,
 		 const struct place *to)
 {
@@ -139,8 +147,10 @@ bool peer_known(struct peer *p)
 		p->try++;
 	if (p->try < p->address.n)
 		return true;
-	if (p->ep->kind == ENDPOINT_CLUSTER && !p->fixed && p->try > 0)
+	if (p->ep->kind == ENDPOINT_CLUSTER && !p->fixed && p->try > 0) {
+		p->unheard = p->place;
 		go_to(p, &p->ep->at[p->next++ % p->ep->places]);
+	}
 	p->try = 0;
 	return address_fixed(&p->address, p->ep, &p->place);
 }
@@ -181,6 +191,17 @@ const char *peer_astray(const struct peer *p, const char *error)
 
 	if (p->ep->kind != ENDPOINT_CLUSTER || !is_redirection(error))
 		return NULL;
-	return peer_redirected(p, error, &ask, &to) ? "too many redirections"
-						    : "not a host and port";
+	if (strstr(error, " ?:"))
+		return "the Cluster does not tell the address of that node "
+		       "(cluster-announce-hostname, or "
+		       "cluster-preferred-endpoint-type ip)";
+	if (!peer_redirected(p, error, &ask, &to))
+		return "not a host and port";
+	if (!place_same(&to, &p->unheard))
+		return "too many redirections";
+	return strspn(to.host, "0123456789.") == strlen(to.host) ||
+			       strchr(to.host, ':')
+		       ? "that node cannot be reached"
+		       : "that node cannot be reached: is it down, or is its "
+			 "name unknown here (cluster-announce-hostname)?";
 }

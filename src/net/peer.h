@@ -24,8 +24,10 @@ struct peer {
 	struct place trusted[TRUSTED_MAX]; /* by peer_trust(); a ring */
 	int trusts;                        /* number of calls */
 	struct place doubted;              /* the last place that failed */
-	struct address address;            /* of the place */
-	int try;                           /* index of the current address */
+	struct place unheard;   /* the node of a Cluster that another one was
+				   asked instead of; "": none yet */
+	struct address address; /* of the place */
+	int try;                /* index of the current address */
 	int first;  /* the index to begin with, once the name was looked up */
 	int sought; /* how often others were asked for the place, since they
 		       last told it */
@@ -70,6 +72,9 @@ void peer_return(struct peer *p);
 /* Whether this is a Cluster whose node is silent: find out which other one
  * lives. */
 bool peer_is_silent(const struct peer *p);
+
+/* Another node of the Cluster answers: ask that one. */
+void peer_leave(struct peer *p, const struct place *to);
 
 /* Whether the addresses to try are known. false: look up p->place. If the last
  * address failed, a Cluster goes on to another of its nodes. */
