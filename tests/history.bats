@@ -232,6 +232,11 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	[ "$(cli a xlen "$log")" = 2 ]
 	[ "$(stored_history a | head -n "$(wc -l <<<"$before")")" = "$before" ]
 	json "[h['outcome'] for h in d] == ['ran', 'failed']"
+	# nor if another program has begun the stream
+	redlock -k third -- true
+	cli a xadd 'third:redlock:{third}:log' '*' token t fence 1 outcome lost >/dev/null
+	history 0 --json third
+	as_in_manual "$output" 'assert [h["outcome"] for h in docs] == ["ran", "lost"], docs'
 	# one that was never recorded is not told of
 	redlock -k other --no-history -- true
 	run -0 "$REDLOCK" list -u "$url" --prometheus

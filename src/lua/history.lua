@@ -11,9 +11,7 @@
 local list = {'history', text(math.floor(time() / 1000))}
 -- Other programs may have written there: cut what is longer than our entries.
 local entries = redis.call('xrevrange', log, '+', '-', 'count', 100)
-if not entries[1] then
-	entries = {first_entry()}
-end
+entries[#entries + 1] = first_entry()
 for _, entry in ipairs(entries) do
 	local words = {}
 	local function add(name, value)

@@ -18,11 +18,9 @@ local function note(who, again, hold, about)
 	if moving or hold == '' then
 		return
 	end
-	local entries = again and redis.pcall('xrevrange', log, '+', '-', 'count', 20)
-	if again and not entries[1] then
-		entries = {first_entry()}
-	end
-	for _, entry in ipairs(entries or {}) do
+	local entries = again and redis.pcall('xrevrange', log, '+', '-', 'count', 20) or {}
+	entries[#entries + 1] = again and first_entry() or nil
+	for _, entry in ipairs(entries) do
 		-- a holder that lives knows better than who took it for dead
 		local its = entry[2][4] or ''
 		if entry[2][2] == who and (its:sub(1, 15) ~= 'outcome expired'

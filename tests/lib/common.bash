@@ -359,19 +359,19 @@ stored_history() { # NAME [KEY]
 			lines[#lines + 1] = '=' .. id .. ' ' .. token
 			lines[#lines + 1] = hold .. who
 		end
-		for _, e in ipairs(redis.call('xrange', base .. 'log', '-', '+')) do
-			local its = {}
-			for k = 1, #e[2], 2 do
-				its[e[2][k]] = e[2][k + 1]
-			end
-			add(e[1], its.token or '', its.hold or '', its.who or '')
-		end
 		if redis.call('type', base .. 'state').ok == 'hash' then
 			local at, token, n, rest = string.match(redis.call('hget',
 			    base .. 'state', 'first') or '', '^(%d+) (%S+) (%d+)\n(.*)$')
 			if at then
 				add(at .. '-0', token, rest:sub(1, n), rest:sub(n + 1))
 			end
+		end
+		for _, e in ipairs(redis.call('xrange', base .. 'log', '-', '+')) do
+			local its = {}
+			for k = 1, #e[2], 2 do
+				its[e[2][k]] = e[2][k + 1]
+			end
+			add(e[1], its.token or '', its.hold or '', its.who or '')
 		end
 		return lines" 1 "${2:-job}" | sed '/^$/d'
 }
