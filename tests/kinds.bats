@@ -1594,6 +1594,25 @@ forgets_the_join() { # HOW T_IN LEAST
 	lock_is_free
 }
 
+@test "--max-hold, --max-renewals: a redlock that is stopped is woken when it must act" {
+	local how
+
+	for how in "--max-hold 1s -K 1s" "--max-renewals 0 -K 10s"; do
+		rm -f "$T/started" "$T/clean"
+		# shellcheck disable=SC2086 # two words each
+		start -k job -t 20s $how -- sh -c "
+			trap 'touch $T/clean; exit' TERM
+			touch $T/started
+			while :; do sleep 0.05; done"
+		wait_until exists "$T/started"
+		kill -STOP "$tool"
+		finish
+		[ "$status" = 124 ]
+		[ -e "$T/clean" ] # there was time for TERM
+	done
+	lock_is_free
+}
+
 @test "--max-renewals: a first answer too old to start on is renewed before it counts" {
 	node_start f
 	node_freeze f

@@ -24,9 +24,13 @@ static int signal_timer(timer_t *timer, int sig)
 	return timer_create(lease_clock, &event, timer);
 }
 
-int deadman_make(struct deadman *d, _Atomic int64_t *shared, struct fail *why)
+int deadman_make(struct deadman *d, _Atomic int64_t *shared, int guards,
+		 struct fail *why)
 {
 	d->shared = shared;
+	d->guards = guards;
+	atomic_init(&d->wake_ms, NEVER.ms);
+	atomic_init(&d->bound_ms, NEVER.ms);
 	d->alarm = alarm_make();
 	if (d->alarm < 0)
 		return fail_sys(why, FAIL_INTERNAL, "cannot create a timer");
@@ -49,15 +53,43 @@ static void set_killer(struct deadman *d)
 	(void)timer_settime(d->timer, TIMER_ABSTIME, &at, NULL);
 }
 
+/* If two threads do this at once, whoever is last has seen what both want. */
+static void set_waker(struct deadman *d)
+{
+	int64_t wake, bound;
+
+	do {
+		struct itimerspec at;
+
+		wake = atomic_load(&d->wake_ms);
+		bound = atomic_load(&d->bound_ms);
+		at = once_at(sooner((struct instant){wake},
+				    (struct instant){bound}));
+		(void)timer_settime(d->waker, TIMER_ABSTIME, &at, NULL);
+	} while (atomic_load(&d->wake_ms) != wake ||
+		 atomic_load(&d->bound_ms) != bound);
+}
+
 void deadman_set(struct deadman *d, struct instant wake, struct instant dead)
 {
-	const struct itimerspec waking = once_at(wake);
+	int64_t known;
 
 	if (!d->made)
 		return;
-	atomic_store(d->shared, dead.ms);
+	known = atomic_exchange(d->shared, dead.ms);
 	set_killer(d);
-	(void)timer_settime(d->waker, TIMER_ABSTIME, &waking, NULL);
+	if (known != NEVER.ms && dead.ms < known)
+		alarm_set(d->guards, dead);
+	atomic_store(&d->wake_ms, wake.ms);
+	set_waker(d);
+}
+
+void deadman_bound(struct deadman *d, struct instant bound)
+{
+	if (!d->made)
+		return;
+	atomic_store(&d->bound_ms, bound.ms);
+	set_waker(d);
 }
 
 void deadman_rest(struct deadman *d, bool rest)

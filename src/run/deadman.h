@@ -10,7 +10,8 @@
  * works on a stopped, swapped-out or starved process; the guard then kills the
  * command. It does not work on a process that hangs in the kernel, for example
  * in a write to a disk that does not answer. So the guard also knows the
- * deadline (`shared`) and enforces it itself.
+ * deadline (`shared`) and enforces it itself. It looks there when an alarm of
+ * its own goes off; a deadline that comes nearer moves that alarm.
  */
 #ifndef RUN_DEADMAN_H
 #define RUN_DEADMAN_H
@@ -29,18 +30,25 @@ struct deadman {
 	int alarm;               /* poll it for POLLIN; stays open until we
 				    exit */
 	_Atomic int64_t *shared; /* the deadline as the guard sees it */
+	int guards;              /* its alarm */
+	_Atomic int64_t wake_ms, bound_ms; /* the sooner one sets the waker */
 	_Atomic bool rests;
 };
 
 #define DEADMAN_NONE ((struct deadman){.made = 0, .alarm = -1})
 
 /* Returns -1 if a timer cannot be made (RLIMIT_SIGPENDING): redlock does not
- * run without them. `shared` is borrowed. */
-int deadman_make(struct deadman *d, _Atomic int64_t *shared, struct fail *why);
+ * run without them. `shared` and the guard's alarm are borrowed. */
+int deadman_make(struct deadman *d, _Atomic int64_t *shared, int guards,
+		 struct fail *why);
 
 /* Any thread may call this. `wake`: when the command is to be killed, a little
  * before `dead`. NEVER disarms. */
 void deadman_set(struct deadman *d, struct instant wake, struct instant dead);
+
+/* Has the waker continue us at `bound` as well: there are others than the
+ * lease. NEVER: there is none. Any thread may call this. */
+void deadman_bound(struct deadman *d, struct instant bound);
 
 /* Once the guard is told to kill, our own death brings nothing more, and we
  * want to live to say what happened. If the guard is dead, only we can kill.

@@ -102,7 +102,7 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 	/* ours from here on; the guard has its own copies of the others */
 	g->life = fds.life[1];
 	g->report = fds.report[0];
-	close(fds.alarm);
+	g->alarm = fds.alarm;
 	close(fds.life[0]);
 	close(fds.report[1]);
 	return 0;
@@ -209,6 +209,8 @@ void guard_close(struct guard *g)
 		close(g->life);
 	if (g->report >= 0)
 		close(g->report);
+	if (g->alarm >= 0)
+		close(g->alarm);
 	if (g->pid > 0)
 		while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
 			;

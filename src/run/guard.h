@@ -40,13 +40,14 @@ struct guard {
 		       that we are dead. -1: not open */
 	int report; /* ours; poll it, and read it with guard_take(); closed by
 		       guard_close(). -1: not open */
+	int alarm;  /* the guard's: see deadman.h. -1: not open */
 	struct guard_shared *shared; /* NULL: not started */
 };
 
-#define GUARD_NONE ((struct guard){.life = -1, .report = -1})
+#define GUARD_NONE ((struct guard){.life = -1, .report = -1, .alarm = -1})
 
 /* Forks the guard. The command does not start before guard_go(). Returns 0, and
- * *g owns the process and both descriptors until guard_close(); or -1 with *why
+ * *g owns the process and the descriptors until guard_close(); or -1 with *why
  * set: no process, no descriptor and no memory is left, and *g is GUARD_NONE.
  */
 int guard_start(struct guard *g, const struct order *o, struct fail *why);

@@ -55,6 +55,18 @@ static struct instant deadline(const struct wire *w)
 	return (struct instant){atomic_load(&w->shared->deadline_ms)};
 }
 
+/* Until then we need not look at it. Redlock may be moving it, and the alarm
+ * with it. */
+static void await_deadline(const struct wire *w)
+{
+	struct instant by;
+
+	do {
+		by = deadline(w);
+		alarm_set(w->alarm, by);
+	} while (deadline(w).ms != by.ms);
+}
+
 static void title_of(const char *what, pid_t tool)
 {
 	char number[16];
@@ -98,7 +110,7 @@ static bool await_init(const void *with, int line)
 			       {.fd = w->alarm, .events = POLLIN}};
 
 	for (;;) {
-		alarm_set(w->alarm, deadline(w));
+		await_deadline(w);
 		if (poll(fds, 3, -1) < 0)
 			continue;
 		if (fds[0].revents)
@@ -438,7 +450,7 @@ static void watch(const struct order *o, const struct wire *w,
 	bool told = false, dug_in = false;
 	sigset_t waiting;
 
-	alarm_set(w->alarm, deadline(w));
+	await_deadline(w);
 	(void)sigprocmask(SIG_SETMASK, NULL, &waiting);
 	sigdelset(&waiting, SIGCHLD);
 	for (;;) {
@@ -469,7 +481,7 @@ static void watch(const struct order *o, const struct wire *w,
 			end_overdue_tree(o, w, s.gone ? 0 : t->child);
 			return;
 		}
-		alarm_set(w->alarm, deadline(w)); /* there was a renewal */
+		await_deadline(w); /* there was a renewal */
 		if (!dug_in)
 			dig_in();
 		dug_in = true;

@@ -35,12 +35,15 @@ static int command_of(const struct relay *y)
 	return atomic_load(&y->guard->shared->command);
 }
 
-/* A tree may be large: no longer than until it must be killed. */
-static struct instant walk_until(const struct relay *y)
+/* When the caller must act at the latest. */
+static struct instant must_act(const struct relay *y)
 {
+	/* a tree may be large, and a walk through it long */
 	return y->end->without_lock
-		       ? NEVER
-		       : timing_kill(watchdog_credited_at(y->dog), y->ttl_ms);
+		       ? y->bound
+		       : sooner(y->bound,
+				timing_kill(watchdog_credited_at(y->dog),
+					    y->ttl_ms));
 }
 
 /* A stop of the whole group happens without us. If only we are told to stop, we
@@ -50,7 +53,7 @@ static void stop_with_command(struct relay *y, bool group)
 {
 	int64_t ttl = y->ttl_ms;
 	struct instant credited_at = watchdog_credited_at(y->dog);
-	const struct manner all = {.by = walk_until(y)};
+	const struct manner all = {.by = must_act(y)};
 	struct reach r;
 
 	if (!group)
@@ -60,7 +63,7 @@ static void stop_with_command(struct relay *y, bool group)
 	while (!group && y->dog->running && !watchdog_spent(y->dog) &&
 	       watchdog_credited_at(y->dog).ms == credited_at.ms &&
 	       !before(now(), timing_renew(credited_at, ttl)) &&
-	       before(now(), timing_kill(credited_at, ttl)))
+	       before(now(), must_act(y)))
 		(void)poll(NULL, 0, RESUME_MS);
 }
 
@@ -70,7 +73,7 @@ static void stop_with_command(struct relay *y, bool group)
 static void pass_on(struct relay *y, int sig, bool group)
 {
 	pid_t ours = group ? getpgrp() : 0;
-	const struct manner how = {.spared = ours, .by = walk_until(y)};
+	const struct manner how = {.spared = ours, .by = must_act(y)};
 	struct reach r = {0};
 	int command = command_of(y);
 

@@ -25,6 +25,7 @@ struct relay {
 	struct groupmate mate;
 	struct instant mated;   /* when to start it; NEVER: it was */
 	struct instant stopped; /* when to see whether it is still stopped */
+	struct instant bound;   /* set by the caller: it must act then */
 	int unborn;             /* a signal for a command not started yet */
 	bool refused;           /* we reported that a signal is not permitted */
 };

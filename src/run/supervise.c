@@ -398,6 +398,7 @@ static void run_command(struct supervisor *s)
 					    .end = s->end,
 					    .interrupted = {LONG_AGO, LONG_AGO},
 					    .mated = NEVER,
+					    .bound = NEVER,
 					    .stopped = NEVER},
 				  .limit = NEVER,
 				  .stop_by = NEVER,
@@ -486,7 +487,7 @@ void supervise(struct locks *l, const struct hold_conf *conf,
 	    check_contain(order, &end->why) == 0 &&
 	    guard_start(&s->guard, order, &end->why) == 0 &&
 	    deadman_make(&s->deadman, &s->guard.shared->deadline_ms,
-			 &end->why) == 0) {
+			 s->guard.alarm, &end->why) == 0) {
 		acquire(s);
 		if (!locks_held(l))
 			not_acquired(s);

@@ -239,6 +239,8 @@ static void look_at_lease(struct watch *w)
 	    w->end->outcome != OUTCOME_FORCED) {
 		alarm_set(w->deadman->alarm, kill);
 		end_hold(w, "renewed as often as --max-renewals allows", kill);
+		if (w->end->outcome == OUTCOME_MAX_HOLD)
+			w->limit = sooner(w->limit, kill);
 		return;
 	}
 	if (!before(at, kill)) {
@@ -468,6 +470,24 @@ static void kill_at_once(struct watch *w)
 		   "interrupted three times; killing the command");
 }
 
+/* When we must act, whatever becomes of the lease. */
+static struct instant bound(const struct watch *w)
+{
+	return w->killed ? NEVER
+			 : sooner(sooner(w->limit, w->stop_by), w->parted);
+}
+
+/* The kernel wakes us then, should we be stopped. */
+static void keep_bound(struct watch *w)
+{
+	struct instant next = bound(w);
+
+	if (next.ms == w->relay.bound.ms)
+		return;
+	w->relay.bound = next;
+	deadman_bound(w->deadman, next);
+}
+
 void watch_run(struct watch *w)
 {
 	if (!w->conf->kept && !w->conf->by_hand)
@@ -483,10 +503,10 @@ void watch_run(struct watch *w)
 			 .events = POLLIN},
 		};
 		struct instant limit =
-			sooner(sooner(sooner(w->limit, w->stop_by),
-				      sooner(w->undead, w->parted)),
+			sooner(sooner(bound(w), w->undead),
 			       sooner(w->mute, relay_due(&w->relay)));
 
+		keep_bound(w);
 		if (w->undead.ms != NEVER.ms) {
 			guard_wake(w->guard->pid);
 			limit = sooner(limit, after(now(), WAKE_MS));

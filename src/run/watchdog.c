@@ -29,7 +29,19 @@ void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 	atomic_init(&w->credited_ms, INT64_MIN);
 	atomic_init(&w->spent, false);
 	atomic_init(&w->stop_by_ms, NEVER.ms);
-	w->stop_dead = NEVER;
+	w->stop_kill = w->stop_dead = NEVER;
+}
+
+/* What was renewed for the last time is to end when its TERM is due. */
+static void set_deadman(struct watchdog *w, struct instant s)
+{
+	int64_t ttl = w->locks->ttl_ms;
+	struct instant end = atomic_load(&w->spent)
+				     ? timing_term(s, ttl, w->grace_ms)
+				     : timing_kill(s, ttl);
+
+	deadman_set(w->deadman, sooner(end, w->stop_kill),
+		    sooner(timing_dead(s, ttl), w->stop_dead));
 }
 
 /* Arms the deadman first: others rely on what is published. */
@@ -50,8 +62,7 @@ static void publish_lease(struct watchdog *w)
 	    atomic_load(&w->credited_ms) != INT64_MIN)
 		return;
 	atomic_store(&w->spent, locks_spent(w->locks));
-	deadman_set(w->deadman, sooner(timing_kill(s, ttl), w->stop_dead),
-		    sooner(timing_dead(s, ttl), w->stop_dead));
+	set_deadman(w, s);
 	atomic_store(&w->credited_ms, s.ms);
 	alarm_set(w->deadman->alarm, timing_term(s, ttl, w->grace_ms));
 	guard_wake(w->guard);
@@ -62,19 +73,14 @@ static void publish_stop(struct watchdog *w)
 {
 	const struct client *d = locks_stopped(w->locks);
 	int64_t known = atomic_load(&w->stop_by_ms);
-	int64_t ttl;
 
 	if (!d || d->lease.stop_by.ms >= known)
 		return;
 	if (known == NEVER.ms)
 		w->asker = d->sight;
-	ttl = w->locks->ttl_ms;
 	w->stop_dead = later(d->lease.stop_dead, after(now(), STOP_LEAST_MS));
-	deadman_set(
-		w->deadman,
-		sooner(timing_kill(watchdog_credited_at(w), ttl), w->stop_dead),
-		sooner(timing_dead(watchdog_credited_at(w), ttl),
-		       w->stop_dead));
+	w->stop_kill = d->lease.stop_by;
+	set_deadman(w, watchdog_credited_at(w));
 	atomic_store(&w->stop_by_ms, d->lease.stop_by.ms);
 }
 

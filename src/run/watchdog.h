@@ -33,7 +33,7 @@ struct watchdog {
 	_Atomic int64_t credited_ms; /* s: see timing.h */
 	_Atomic bool spent;          /* see locks_spent() */
 	_Atomic int64_t stop_by_ms;  /* see locks_stopped() */
-	struct instant stop_dead;
+	struct instant stop_kill, stop_dead;
 	struct sight asker; /* written once, before stop_by_ms */
 };
 

@@ -99,7 +99,7 @@ int main(void)
 	ok(open_fds() == before, "one that was started and closed leaves none");
 	limit_fds(FDS_MOST);
 	ok(guard_start(&g, &order, &why) == 0, "a guard starts");
-	ok(open_fds() == before + 2, "two are ours");
+	ok(open_fds() == before + 3, "three are ours");
 	guard_close(&g);
 	ok(open_fds() == before && is_none(&g), "and closed with it");
 	return done();
