@@ -303,18 +303,56 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	cli a del job
 }
 
-@test "C31 P1 a guard that cannot kill is killed" {
+# The guard holds up in setsid(), when its command runs: neither the death of
+# redlock nor the deadline moves it.
+stuck_guard() { # OPTIONS of the witness
 	preloading inject.so
-	inject_behind vfork:1:0 "$REDLOCK" -u "$url" -k job -t 2s -- \
-		witness "$T" --hold 9000
+	inject_behind setsid:1:0 launch --default all "$REDLOCK" -u "$url" \
+		-k job -t 2s -- witness "$T" --started "$T/w" --hold 60000 "$@"
+	helpers="$helpers $tool"
+	wait_until contains "$T/w" '^[0-9]'
 	wait_until exists "$T/hit"
+}
+still_stuck() { [ ! -e "$T/hit.over" ]; }
+
+@test "C31 P1 a guard that cannot kill: redlock kills it, and all others" {
+	stuck_guard --spawn --stubborn
 	cli a set job other px 60000
 	finish
-	[ ! -e "$T/hit.over" ] # it still hung
+	still_stuck
 	[ "$status" = 125 ]
-	wait_until no_process_left
+	tree_is_dead
 	[ "$(holds)" = 0 ]
 	cli a del job
+}
+
+@test "C31 P1 a guard that cannot kill, and redlock is killed: the kernel kills the command" {
+	stuck_guard
+	kill -KILL "$tool"
+	wait_until tree_is_dead
+	still_stuck
+	rm "$T/hit"
+	wait_until lock_is_free
+	[ "$(holds)" = 0 ]
+}
+
+@test "C31 P1 a guard that cannot kill, and redlock is stopped again and again: dead in time" {
+	stuck_guard
+	while kill -STOP "$tool" 2>/dev/null && ! gone "$tool"; do
+		pause 0.001
+	done
+	finish
+	wait_until tree_is_dead
+	still_stuck
+	rm "$T/hit"
+	[ "$(holds)" = 0 ]
+}
+
+@test "C31 P1 redlock and guard are both killed: the kernel kills the command" {
+	started -k job -t 20s -- witness "$T" --started "$T/w" --hold 60000
+	kill -KILL "$tool" "$(guard_of "$tool")"
+	wait_until tree_is_dead
+	[ "$(holds)" = 0 ]
 }
 
 # Nobody else could do it: redlock is stopped while its guard dies, and does not

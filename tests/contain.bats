@@ -207,6 +207,21 @@ both_are_killed() { # with a -t 2s witness in $T/w
 	wait_until tree_is_dead
 	wait_until free job # by itself
 }
+@test "C30 P1 --contain: exec hangs and redlock is killed: all are dead, the lock is free" {
+	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
+	[ -e "$TEST_BIN/inject.so" ] || skip "no inject.so"
+	LD_PRELOAD=$TEST_BIN/inject.so INJECT=execvpe:1:0 INJECT_MARK=$T/hit \
+		"$REDLOCK" -u "$url" -k job --contain -t 60s -- touch "$T/ran" \
+		2>"$T/err" 3>&- &
+	tool=$!
+	wait_until exists "$T/hit"
+	kill -KILL "$tool"
+	wait_until lock_is_free
+	wait_until no_process_left
+	[ ! -e "$T/hit.over" ] # it still hung
+	[ ! -e "$T/ran" ]
+}
+
 @test "C39 redlock and guard are both killed: with --contain nothing lives on" {
 	start_contained -t 2s -- witness "$T" --hold 60000 --spawn --stubborn \
 		--started "$T/w"

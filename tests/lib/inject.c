@@ -130,6 +130,7 @@ WRAP(ssize_t, write, (int fd, const void *b, size_t n), (fd, b, n), -1)
 WRAP(ssize_t, getrandom, (void *b, size_t n, unsigned int f), (b, n, f), -1)
 WRAP(DIR *, opendir, (const char *name), (name), NULL)
 WRAP(int, setpgid, (pid_t pid, pid_t group), (pid, group), -1)
+WRAP(pid_t, setsid, (void), (), -1)
 WRAP(int, execvpe, (const char *f, char *const argv[], char *const envp[]),
      (f, argv, envp), -1)
 
