@@ -487,6 +487,35 @@ until_stopped() {
 	free job
 }
 
+# timeout(1) makes a group of its own, which is not in front.
+@test "C14 a command in a group of its own gets INT and QUIT of the terminal" {
+	local key
+
+	for key in ^C:130 '^\:131'; do
+		rm -f "$T/w"
+		run -0 shell_on_tty "send:ulimit -c 0\n" \
+			"send:\$RL -k job -t 20s -- timeout 60 $(wait_for_go)\n" \
+			"file:$T/w" "send:${key%:*}" "send:echo status:\$?\n" \
+			"wait:status:${key#*:}"
+		free job
+	done
+}
+
+@test "C6 a command in a group of its own stops at Ctrl-Z, and fg lets it go on" {
+	run -0 shell_on_tty \
+		"send:\$RL -k job -t 20s -- timeout 60 $(wait_for_go)\n" \
+		"file:$T/w" "send:^Z" "wait:Stopped" \
+		"run:$(until_stopped)" \
+		"run:redis-cli -s $T/a.sock exists job | grep -q 1" \
+		"run:touch $T/go" "send:fg\n" "wait:finished"
+}
+
+@test "C6 but not where no shell could make us go on" {
+	run -0 pty "file:$T/w" "send:^Z" "run:touch $T/go" "wait:finished" -- \
+		"$REDLOCK" -u "$url" -k job -t 20s -- timeout 60 \
+		sh -c "touch $T/w; while [ ! -e $T/go ]; do sleep 0.05; done; echo finished"
+}
+
 @test "C6 TSTP sent to redlock alone stops the command; CONT lets both go on" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go) &\n" \
 		"file:$T/w" "send:kill -TSTP \$!\n" "wait:Stopped" \

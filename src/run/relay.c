@@ -16,6 +16,7 @@
 #define RESUME_MS 5        /* between checks for a renewal after a stop */
 #define BIRTH_MS 2 /* between checks for a command that has not started */
 #define ALONE_MS 5 /* a stop of the whole job reaches us within */
+#define STOP_MS 20 /* for the command to stop by itself at a Ctrl-Z */
 #define MATE_MS 20 /* a command shorter than this costs no third process */
 
 void relay_refused(struct relay *y, int sig, const struct reach *r)
@@ -46,27 +47,6 @@ static struct instant must_act(const struct relay *y)
 					    y->ttl_ms));
 }
 
-/* A stop of the whole group happens without us. If only we are told to stop, we
- * stop the command first, and continue it only when an overdue renewal has
- * succeeded. The deadman bounds all this. */
-static void stop_with_command(struct relay *y, bool group)
-{
-	int64_t ttl = y->ttl_ms;
-	struct instant credited_at = watchdog_credited_at(y->dog);
-	const struct manner all = {.by = must_act(y)};
-	struct reach r;
-
-	if (!group)
-		guard_signal(y->guard, SIGTSTP, &all, &r);
-	signals_stop();
-	y->stopped = NEVER;
-	while (!group && y->dog->running && !watchdog_spent(y->dog) &&
-	       watchdog_credited_at(y->dog).ms == credited_at.ms &&
-	       !before(now(), timing_renew(credited_at, ttl)) &&
-	       before(now(), must_act(y)))
-		(void)poll(NULL, 0, RESUME_MS);
-}
-
 /* Passes it to the command, or to all its processes: see signal_is_for_all().
  * `group`: those in our process group have it already. Before the command
  * starts, the signal has to wait. */
@@ -88,6 +68,65 @@ static void pass_on(struct relay *y, int sig, bool group)
 	relay_refused(y, sig, &r);
 }
 
+/* The group that the command has made for itself, as timeout(1) does; 0: it has
+ * made none, or has left our session. */
+static pid_t group_apart(const struct relay *y)
+{
+	int command = command_of(y);
+	pid_t its = command > 0 && getsid(command) == getsid(0)
+			    ? getpgid(command)
+			    : 0;
+
+	return its > 0 && its != getpgrp() ? its : 0;
+}
+
+/* A key of the terminal reaches our group. Without us, a command's own group
+ * would be in front, and get it. */
+static void pass_key_on(pid_t apart, int sig)
+{
+	if (apart > 0 && (sig == SIGINT || sig == SIGQUIT || sig == SIGWINCH))
+		(void)kill(-apart, sig);
+}
+
+/* That group is orphaned, because the guard is in another session, and there
+ * the kernel ignores SIGTSTP. */
+static void stop_group(const struct relay *y, pid_t apart)
+{
+	struct instant limit = after(now(), STOP_MS);
+
+	(void)kill(-apart, SIGTSTP);
+	while (!tree_is_stopped(command_of(y)) && before(now(), limit))
+		(void)poll(NULL, 0, 1);
+	if (!tree_is_stopped(command_of(y)))
+		(void)kill(-apart, SIGSTOP);
+}
+
+/* A stop of the whole group happens without us. If only we are told to stop, or
+ * the command has a group apart, we stop the command first, and continue it
+ * only when an overdue renewal has succeeded. The deadman bounds all this. */
+static void stop_with_command(struct relay *y, bool group, pid_t apart)
+{
+	int64_t ttl = y->ttl_ms;
+	struct instant credited_at = watchdog_credited_at(y->dog);
+	const struct manner all = {.by = must_act(y)};
+	bool ours = !group || apart > 0;
+	struct reach r;
+
+	if (apart > 0)
+		stop_group(y, apart);
+	else if (!group)
+		guard_signal(y->guard, SIGTSTP, &all, &r);
+	signals_stop();
+	y->stopped = NEVER;
+	while (ours && y->dog->running && !watchdog_spent(y->dog) &&
+	       watchdog_credited_at(y->dog).ms == credited_at.ms &&
+	       !before(now(), timing_renew(credited_at, ttl)) &&
+	       before(now(), must_act(y)))
+		(void)poll(NULL, 0, RESUME_MS);
+	if (apart > 0)
+		(void)kill(-apart, SIGCONT);
+}
+
 /* Two are for the command: to many programs they mean "at once". */
 static bool is_third(struct relay *y, struct instant at)
 {
@@ -106,6 +145,7 @@ static void note(struct relay *y, int sig)
 
 static void forward(struct relay *y, const struct arrival *a)
 {
+	pid_t apart;
 	bool group;
 
 	if (a->from_timer) /* the waker; the alarm goes off as well */
@@ -113,10 +153,12 @@ static void forward(struct relay *y, const struct arrival *a)
 	if (a->sig == SIGCONT && a->pid == y->guard->pid)
 		return; /* the command runs again already */
 	group = a->by_kill && groupmate_got(&y->mate, a->sig, a->pid);
+	apart = a->from_terminal ? group_apart(y) : 0;
 	if (a->sig == SIGTSTP && !signal_waits(y->signals, a->sig)) {
-		stop_with_command(y, a->from_terminal || group);
+		stop_with_command(y, a->from_terminal || group, apart);
 		return;
 	}
+	pass_key_on(apart, a->sig);
 	/* the terminal's own reached the command as well: it is in our group,
 	 * if it is born */
 	if (!a->from_terminal || command_of(y) == 0)
