@@ -154,13 +154,23 @@ bool groupmate_got(struct groupmate *m, int sig, pid_t sender)
 	return false;
 }
 
-void groupmate_end(struct groupmate *m)
+static void end(struct groupmate *m, int how)
 {
 	if (m->pid <= 0)
 		return;
 	close(m->line);
 	(void)kill(m->pid, SIGKILL);
-	while (waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(m->pid, NULL, how) < 0 && errno == EINTR)
 		;
 	m->pid = 0;
+}
+
+void groupmate_kill(struct groupmate *m)
+{
+	end(m, WNOHANG);
+}
+
+void groupmate_end(struct groupmate *m)
+{
+	end(m, 0);
 }

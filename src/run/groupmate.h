@@ -29,6 +29,10 @@ void groupmate_start(struct groupmate *m);
  * answer is no. */
 bool groupmate_got(struct groupmate *m, int sig, pid_t sender);
 
+/* Kills it, and leaves it to tree_kill() to reap it: it may hang in the kernel.
+ */
+void groupmate_kill(struct groupmate *m);
+
 /* Kills and reaps it. */
 void groupmate_end(struct groupmate *m);
 
