@@ -723,6 +723,57 @@ has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
 	[ "$(holds)" = 1 ]
 }
 
+calls() { # of scripts, since the server started
+	cli a info commandstats |
+		sed -n 's/^cmdstat_evalsha:calls=\([0-9]*\),.*/\1/p'
+}
+calls_are() { [ "$(calls)" -ge "$1" ]; }
+
+@test "C12 whatever of ulimit is low at the start: the command runs, or why it does not is said" {
+	local limit
+
+	command -v prlimit >/dev/null || skip "no prlimit"
+	for limit in cpu=1 memlock=0 core=0 msgqueue=0 fsize=0 stack=131072 \
+		nproc=0 rss=0 nofile=16; do
+		echo "$limit"
+		run prlimit "--$limit" "$REDLOCK" -q -u "$url" -k job -t 3s -- \
+			sh -c ": >$T/ran"
+		# a user's processes may be too many already
+		[ "$status" = 0 ] && [ -e "$T/ran" ] ||
+			{ [ "$limit" = nproc=0 ] && [ "$status" = 70 ]; }
+		rm -f "$T/ran"
+		lock_is_free
+	done
+	run -70 prlimit --sigpending=0 "$REDLOCK" -u "$url" -k job -- \
+		sh -c ": >$T/ran"
+	[[ $output == *deadman* ]]
+	[ ! -e "$T/ran" ]
+}
+
+@test "C12 P1 whatever of ulimit becomes low during a hold: renewed, and killed when redlock is" {
+	local limit guard
+
+	command -v prlimit >/dev/null || skip "no prlimit"
+	for limit in cpu=1 as=1 data=1 memlock=0 core=0 msgqueue=0 fsize=0 \
+		stack=4096 nproc=0 rss=0 sigpending=0 nofile=16; do
+		echo "$limit"
+		rm -f "$T/w"
+		started -k job -t 1500ms -- witness "$T" --started "$T/w" \
+			--hold 60000 --spawn --stubborn
+		guard=$(guard_of "$tool")
+		prlimit -p "$tool" "--$limit:${limit#*=}"
+		prlimit -p "$guard" "--$limit:${limit#*=}"
+		# the thread starts, and renews
+		wait_until calls_are $(($(calls) + 3))
+		held job
+		kill -KILL "$tool"
+		wait_until tree_is_dead
+		wait_until lock_is_free
+		finish
+	done
+	[ "$(holds)" = 0 ]
+}
+
 @test "C12 no descriptor for a new connection for a while is ridden out" {
 	preloading inject.so
 	inject socket:2:24 start -k job -t 600ms -- \
