@@ -90,7 +90,7 @@ static int lose(const char *path)
 static pid_t start(char **argv, int alive, int said)
 {
 	char url[256], *run[OPTIONS_MAX + 12] = {argv[5], "-q",  "-u", url,
-						 "-k",    "job", "-t", "3s"};
+						 "-k",    "job", "-t", "12s"};
 	int n = 8;
 	pid_t pid = fork();
 
