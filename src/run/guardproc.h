@@ -54,7 +54,8 @@ struct report {
 };
 
 /* What redlock tells the guard. When redlock dies, which is not the same as
- * "kill", nobody but the guard can release the lock. */
+ * "kill", nobody but the guard can release the lock. Once the command has been
+ * started, the kernel kills it at any message: only the last two may come. */
 enum { MESSAGE_NOTE, MESSAGE_GO, MESSAGE_KILL, MESSAGE_DONE };
 struct message {
 	int64_t what; /* wide, so that no padding goes over the wire */
