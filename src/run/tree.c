@@ -136,14 +136,14 @@ static void send_but(pid_t pid, int sig, pid_t spared, struct reach *r)
 
 /* Where the program of a process lies, as the kernel knows it: that asks no
  * file system, as stat(2) would, and the program's own may be dead. */
-static bool program_of(const char *process, char path[PATH_MAX])
+static bool program_of(const char *process, char program[PATH_MAX])
 {
-	char exe[64];
+	char link[64];
 	ssize_t n;
 
-	(void)snprintf(exe, sizeof(exe), "/proc/%s/exe", process);
-	n = readlink(exe, path, PATH_MAX - 1);
-	path[n > 0 ? n : 0] = '\0';
+	(void)snprintf(link, sizeof(link), "/proc/%s/exe", process);
+	n = readlink(link, program, PATH_MAX - 1);
+	program[n > 0 ? n : 0] = '\0';
 	return n > 0;
 }
 
