@@ -25,7 +25,7 @@
 #define AGAIN_NS 10000000 /* look again, in case a SIGCHLD was missed */
 #define GUARDS_MS 800     /* for the guards of nested runs to give back */
 
-#define FOUND_MAX 65536 /* memory that is not touched costs nothing */
+#define FOUND_MAX 32768 /* three lists: strict overcommit counts them */
 #define REFUSED_MS 50   /* this long, only these were left */
 #define MANY 64         /* children: do not list them after each death */
 #define PF_EXITING 0x4  /* a flag of the kernel's, in its stat */
