@@ -239,7 +239,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 @test "a bad value is refused by the option's name in the file" {
 	local line
 	for line in 'ttl = soon' 'wait =' 'slots = 0' 'orphans = eat' 'quiet = maybe' \
-		'quiet = YES' 'quiet =' 'user =' 'node-timeout = 0' \
+		'quiet = YEP' 'quiet =' 'user =' 'node-timeout = 0' \
 		'tls-verify = off' 'wait-replicas = 101' 'cacert = ca.pem' \
 		'restart-guard = on' 'restart-guard =' \
 		'password-file = ~/pw' 'sni ='; do

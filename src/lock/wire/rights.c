@@ -38,6 +38,7 @@ const struct right rights[] = {
 	{"hmget", RIGHT_READ, 2, NEED_ALWAYS, NULL},
 	{"hkeys", RIGHT_READ, 1, NEED_ALWAYS, NULL},
 	{"hset", RIGHT_WRITE, 3, NEED_ALWAYS, NULL},
+	{"hdel", RIGHT_WRITE, 2, NEED_ALWAYS, "the first entry of a history is kept twice"},
 	{"hincrby", RIGHT_WRITE, 3, NEED_ALWAYS, "renewals are not counted"},
 	{"xadd", RIGHT_WRITE, 4, NEED_ALWAYS, "no history is kept"},
 	{"xrevrange", RIGHT_READ, 3, NEED_ALWAYS, "no history is kept"},
