@@ -554,14 +554,14 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 }
 
 # Of the name server.rl.test: the proxies at 127.0.0.2:PORT and 127.0.0.3:PORT, in
-# these modes; what the second leads to. two_addresses PORT MODE MODE NODE
+# these modes; what they lead to. two_addresses PORT MODE MODE NODE [NODE]
 two_addresses() {
 	hosts_say '127.0.0.2 server.rl.test' '127.0.0.3 server.rl.test'
 	echo "$2" >"$T/$1.2"
 	echo "$3" >"$T/$1.3"
-	helper "${within[@]}" proxy "127.0.0.2:$1" "$T/a.sock" "$T/$1.2" \
+	helper "${within[@]}" proxy "127.0.0.2:$1" "$T/$4.sock" "$T/$1.2" \
 		>/dev/null
-	helper "${within[@]}" proxy "127.0.0.3:$1" "$T/$4.sock" "$T/$1.3" \
+	helper "${within[@]}" proxy "127.0.0.3:$1" "$T/${5:-$4}.sock" "$T/$1.3" \
 		>/dev/null
 	wait_until eval '"${within[@]}" redis-cli -h 127.0.0.3 -p '"$1"' ping >/dev/null'
 }
@@ -570,7 +570,7 @@ two_addresses() {
 	private_names
 	node_start b
 	cli a replicaof 127.0.0.1 1
-	two_addresses 6379 pass pass b
+	two_addresses 6379 pass pass a b
 	"${within[@]}" "$REDLOCK" -u redis://server.rl.test -k job -n -- true
 	[ "$(cli b exists 'job:redlock:{job}:state')" = 1 ]
 	cli a replicaof no one
@@ -578,13 +578,16 @@ two_addresses() {
 
 @test "N13 a name with the addresses of all Sentinels, of which the first is frozen: the next is asked, with -n as well" {
 	private_names
-	printf '*2\r\n$9\r\n127.0.0.3\r\n$4\r\n6379\r\n' >"$T/says"
 	two_addresses 6379 pass pass a
-	two_addresses 26379 silent "answer $T/says" a
+	printf '%s\n' 'port 26390' 'bind 127.0.0.1' "unixsocket $T/s.sock" \
+		"dir $T" 'sentinel monitor g 127.0.0.3 6379 1' >"$T/s.conf"
+	helper "${within[@]}" redis-server "$T/s.conf" --sentinel >/dev/null
+	wait_until eval '[ "$(redis-cli -s "$T/s.sock" ping)" = PONG ]'
+	two_addresses 26379 silent pass s
 	"${within[@]}" "$REDLOCK" -u redis-sentinel://server.rl.test/g -k job \
 		-n -- true
 	# and it freezes under a hold
-	echo "answer $T/says" >"$T/26379.new" && mv "$T/26379.new" "$T/26379.2"
+	echo pass >"$T/26379.new" && mv "$T/26379.new" "$T/26379.2"
 	url=redis-sentinel://server.rl.test/g
 	hold 4500 -t 3s # without a renewal it would be over
 	echo silent >"$T/26379.new" && mv "$T/26379.new" "$T/26379.2"
