@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ident.h"
+
 #define STEP_MS 2
 #define UNMAPPED 65534 /* /proc/sys/kernel/overflowuid */
 #define AOF "aof."
@@ -227,14 +229,10 @@ void localdir_forget(const char *name)
 
 static void name_this_boot(char name[LOCALDIR_AOF_MAX])
 {
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	char id[37] = "";
-	ssize_t n = fd >= 0 ? read(fd, id, sizeof(id) - 1) : -1;
+	char id[BOOT_ID_SIZE];
+	bool known = boot_id(id) == 0;
 
-	if (fd >= 0)
-		close(fd);
-	id[n > 0 ? n : 0] = '\0';
-	(void)snprintf(name, LOCALDIR_AOF_MAX, AOF "%s", n > 0 ? id : "0");
+	(void)snprintf(name, LOCALDIR_AOF_MAX, AOF "%s", known ? id : "0");
 }
 
 int localdir_aof(char name[LOCALDIR_AOF_MAX])

@@ -3,7 +3,6 @@
  * its start time and its namespace is a process the same one. */
 #include "run/process.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,19 +14,8 @@
 
 /* The machine as this namespace sees it. */
 struct place {
-	char boot[40], space[40];
+	char boot[BOOT_ID_SIZE], space[40];
 };
-
-static int read_file(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, buf, size - 1) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	buf[n > 0 ? n : 0] = '\0';
-	return n > 0 ? 0 : -1;
-}
 
 static int find_place(struct place *p)
 {
@@ -35,10 +23,7 @@ static int find_place(struct place *p)
 		readlink("/proc/self/ns/pid", p->space, sizeof(p->space) - 1);
 
 	p->space[n > 0 ? n : 0] = '\0';
-	if (n <= 0)
-		return -1;
-	return read_file("/proc/sys/kernel/random/boot_id", p->boot,
-			 sizeof(p->boot));
+	return n > 0 ? boot_id(p->boot) : -1;
 }
 
 /* -1: it is gone, or hidden. */
@@ -68,18 +53,30 @@ void process_id(char id[PROCESS_ID_SIZE])
 		(void)name_process(&place, getpid(), &parent, id);
 }
 
+/* A waiter asks again and again about the same holder. A process that is no
+ * ancestor never becomes one, so the last of those is remembered; but not for a
+ * child of ours, nor if the walk did not come to its end. */
 bool process_is_ancestor(const char *id)
 {
+	static char strange[PROCESS_ID_SIZE];
+	static pid_t to;
 	struct place place;
 	pid_t pid;
 	char found[PROCESS_ID_SIZE];
 
+	if (to == getpid() && strcmp(id, strange) == 0)
+		return false;
 	/* a /proc of another namespace has other numbers */
 	if (id[0] == '\0' || tree_trouble() || find_place(&place) < 0 ||
 	    name_process(&place, getpid(), &pid, found) < 0)
 		return false;
-	while (pid > 0 && name_process(&place, pid, &pid, found) == 0)
+	while (pid > 0) {
+		if (name_process(&place, pid, &pid, found) < 0)
+			return false;
 		if (strcmp(found, id) == 0)
 			return true;
+	}
+	to = getpid();
+	(void)snprintf(strange, sizeof(strange), "%s", id);
 	return false;
 }

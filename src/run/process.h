@@ -14,6 +14,7 @@ void process_id(char id[PROCESS_ID_SIZE]);
 
 /* Whether the process with this id is alive, and our parent or its parent and
  * so on. Asks /proc, which may hide processes of others: then false. */
+/* (Only the thread that waits may call it.) */
 bool process_is_ancestor(const char *id);
 
 #endif
