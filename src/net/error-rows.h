@@ -22,16 +22,31 @@
 #define SENTINEL ERROR_FROM_SENTINEL
 #define ALL (BOTH | SENTINEL)
 
+/* what it means */
+#define NO_RIGHT "the user lacks a right"
+#define NO_RIGHT_TO_KEY "the user has no right to a key of this lock"
+#define MAY_NOT_LOOK "the user may not look for locks"
+#define WANTS_PASSWORD "the server requires a password"
+#define HAS_NO_PASSWORD "a password was given, but the server has none"
+#define NO_DATABASE "the server has no such database"
+#define IS_MOVING "the lock is moving to another node of the Cluster"
+#define NO_COMMAND                                                             \
+	"a command that redlock's scripts need is unknown, renamed or "        \
+	"forbidden there, so it cannot hold redlock's locks"
+
+/* what to do */
+#define LEAVE_IT_OUT "leave it out: see --password-file and REDISCLI_AUTH"
+#define ALLOW_TO_LOOK "to allow it: ACL SETUSER NAME +scan +info"
+#define OTHER_DATABASE                                                         \
+	"give a lower number, or raise `databases` in its configuration"
+#define GIVE_MASTER "give its master, or redis-sentinel://"
+#define THIS_PASSES "this passes"
 #define GIVE_PASSWORD "see --password-file and REDISCLI_AUTH"
 #define RIGHTS "redlock doctor KEY prints the rights that redlock needs"
 #define KEYS                                                                   \
 	"it needs ~KEY ~KEY:redlock:* (redlock doctor KEY prints the whole "   \
 	"line)"
-#define DISK "free space on its disk and see its log"
 #define NEED_CLUSTER "write redis-cluster://, not redis://"
-#define NO_COMMAND                                                             \
-	"a command that redlock's scripts need is unknown, renamed or "        \
-	"forbidden there, so it cannot hold redlock's locks"
 
 struct error_row {
 	enum error_from from; /* several: ored */
@@ -47,48 +62,38 @@ static const struct error_row error_rows[] = {
 
 {SENTINEL, "NOAUTH", "", FAIL_REFUSED, "it requires a password",
  "give it with ?sentinel-password-file="},
-{BOTH, "NOAUTH", "", FAIL_REFUSED, "the server requires a password",
- GIVE_PASSWORD},
+{BOTH, "NOAUTH", "", FAIL_REFUSED, WANTS_PASSWORD, GIVE_PASSWORD},
 /* Redis 7 limits the length of requests before AUTH */
 {ALL, "ERR Protocol error: unauthenticated", "", FAIL_REFUSED,
- "the server requires a password", GIVE_PASSWORD},
+ WANTS_PASSWORD, GIVE_PASSWORD},
 {ALL, "WRONGPASS", "", FAIL_REFUSED,
  "wrong user name or password, or the user is disabled", NULL},
 {ALL, "ERR invalid password", "", FAIL_REFUSED, "wrong password", NULL},
 {ALL, "DENIED", "", FAIL_REFUSED,
  "the server is in protected mode and lets in only its own machine",
  "set a password there, or connect from there"},
-{BOTH, "NOPERM", "'scan'", FAIL_REFUSED, "the user may not look for locks",
- "to allow it: ACL SETUSER NAME +scan +info"},
-{BOTH, "NOPERM", "'info'", FAIL_REFUSED, "the user may not look for locks",
- "to allow it: ACL SETUSER NAME +scan +info"},
-{BOTH, "NOPERM", " access ", FAIL_REFUSED,
- "the user has no right to a key of this lock", KEYS},
-{BOTH, "NOPERM", "", FAIL_REFUSED, "the user lacks a right", RIGHTS},
-{SENTINEL, "NOPERM", "", FAIL_REFUSED, "the user lacks a right", NULL},
+{BOTH, "NOPERM", "'scan'", FAIL_REFUSED, MAY_NOT_LOOK, ALLOW_TO_LOOK},
+{BOTH, "NOPERM", "'info'", FAIL_REFUSED, MAY_NOT_LOOK, ALLOW_TO_LOOK},
+{BOTH, "NOPERM", " access ", FAIL_REFUSED, NO_RIGHT_TO_KEY, KEYS},
+{BOTH, "NOPERM", "", FAIL_REFUSED, NO_RIGHT, RIGHTS},
+{SENTINEL, "NOPERM", "", FAIL_REFUSED, NO_RIGHT, NULL},
 /* in a script: up to 6.2, 7.0, and from 7.2 on */
 {BOTH, "The user executing the script", " access ", FAIL_REFUSED,
- "the user has no right to a key of this lock", KEYS},
+ NO_RIGHT_TO_KEY, KEYS},
 {BOTH, "ERR The user executing the script", " access ", FAIL_REFUSED,
- "the user has no right to a key of this lock", KEYS},
+ NO_RIGHT_TO_KEY, KEYS},
 {BOTH, "ERR ACL failure in script", " access ", FAIL_REFUSED,
- "the user has no right to a key of this lock", KEYS},
-{BOTH, "The user executing the script", "", FAIL_REFUSED,
- "the user lacks a right", RIGHTS},
-{BOTH, "ERR The user executing the script", "", FAIL_REFUSED,
- "the user lacks a right", RIGHTS},
-{BOTH, "ERR ACL failure in script", "", FAIL_REFUSED, "the user lacks a right",
- RIGHTS},
+ NO_RIGHT_TO_KEY, KEYS},
+{BOTH, "The user executing the script", "", FAIL_REFUSED, NO_RIGHT, RIGHTS},
+{BOTH, "ERR The user executing the script", "", FAIL_REFUSED, NO_RIGHT, RIGHTS},
+{BOTH, "ERR ACL failure in script", "", FAIL_REFUSED, NO_RIGHT, RIGHTS},
 /* before 6.0 (Sentinels: 6.2), there are no users */
 {ALL, "ERR wrong number of arguments for 'auth'", "", FAIL_REFUSED,
  "it has no users (servers have them since 6.0, Sentinels since 6.2)",
  "leave out the user name"},
 {ALL, "ERR AUTH <password> called without", "", FAIL_REFUSED,
- "a password was given, but the server has none",
- "leave it out: see --password-file and REDISCLI_AUTH"},
-{ALL, "ERR Client sent AUTH", "", FAIL_REFUSED,
- "a password was given, but the server has none",
- "leave it out: see --password-file and REDISCLI_AUTH"},
+ HAS_NO_PASSWORD, LEAVE_IT_OUT},
+{ALL, "ERR Client sent AUTH", "", FAIL_REFUSED, HAS_NO_PASSWORD, LEAVE_IT_OUT},
 {ALL, "ERR AUTH", "", FAIL_REFUSED, NULL, NULL},
 
 /* ---- servers that redlock cannot use ---- */
@@ -106,17 +111,13 @@ static const struct error_row error_rows[] = {
 {BOTH, "Unknown ", "called from", FAIL_CONFIG, NO_COMMAND, NULL},
 {BOTH, "ERR Unknown ", "called from", FAIL_CONFIG, NO_COMMAND, NULL},
 /* Redis 8, for readers and nested runs while a slot moves */
-{BOTH, "", "during rehashing", FAIL_UNAVAILABLE,
- "the lock is moving to another node of the Cluster", "this passes"},
+{BOTH, "", "during rehashing", FAIL_UNAVAILABLE, IS_MOVING, THIS_PASSES},
 {BOTH, "", "undeclared key", FAIL_CONFIG,
  "its scripts may only use the keys that they declare: it can hold plain "
  "locks, but no other kind",
  "allow undeclared keys (see its manual)"},
-{BOTH, "ERR DB index", "", FAIL_CONFIG, "the server has no such database",
- "give a lower number, or raise `databases` in its configuration"},
-{BOTH, "ERR invalid DB index", "", FAIL_CONFIG,
- "the server has no such database",
- "give a lower number, or raise `databases` in its configuration"},
+{BOTH, "ERR DB index", "", FAIL_CONFIG, NO_DATABASE, OTHER_DATABASE},
+{BOTH, "ERR invalid DB index", "", FAIL_CONFIG, NO_DATABASE, OTHER_DATABASE},
 {BOTH, "ERR SELECT is not allowed", "", FAIL_CONFIG,
  "the server has only database 0", "leave out the number"},
 {ONE, "CROSSSLOT", "", FAIL_CONFIG, "the server belongs to a Cluster",
@@ -143,25 +144,25 @@ static const struct error_row error_rows[] = {
 {MEMBER, "CLUSTERDOWN", "", FAIL_UNAVAILABLE,
  "the Cluster does not serve this lock: a node is down, or slots have none",
  "see CLUSTER INFO"},
-{BOTH, "TRYAGAIN", "", FAIL_UNAVAILABLE,
- "the lock is moving to another node of the Cluster", "this passes"},
+{BOTH, "TRYAGAIN", "", FAIL_UNAVAILABLE, IS_MOVING, THIS_PASSES},
 {BOTH, "OOM", "", FAIL_UNAVAILABLE,
  "the server's memory is full: it grants no new lock, but renews those that "
  "are held",
  "raise maxmemory or delete keys, and keep maxmemory-policy noeviction"},
 {BOTH, "READONLY", "", FAIL_UNAVAILABLE,
  "the server is a replica, which grants no lock",
- "give its master, or redis-sentinel://"},
+ GIVE_MASTER},
 {BOTH, "MASTERDOWN", "", FAIL_UNAVAILABLE,
  "the server is a replica whose master is down",
- "give its master, or redis-sentinel://"},
+ GIVE_MASTER},
 {BOTH, "NOREPLICAS", "", FAIL_UNAVAILABLE,
  "the server grants nothing until it has enough replicas",
  "start them again, or lower min-replicas-to-write"},
 {BOTH, "MISCONF", "", FAIL_UNAVAILABLE,
- "the server cannot write to its disk, and so grants nothing", DISK},
+ "the server cannot write to its disk, and so grants nothing",
+ "free space on its disk and see its log"},
 {BOTH, "LOADING", "", FAIL_UNAVAILABLE,
- "the server has started and still loads its data", "this passes"},
+ "the server has started and still loads its data", THIS_PASSES},
 {BOTH, "BUSY ", "", FAIL_UNAVAILABLE,
  "a script keeps the server from answering anybody",
  "wait for it to end, or stop it with SCRIPT KILL"},
