@@ -50,8 +50,7 @@ int64_t between(struct instant b, struct instant a)
 	return a.ms - b.ms;
 }
 
-/* In a build for tests: whoever polls for a time that has passed, again and
- * again, spins. */
+/* Sanitizer builds stop a loop that keeps polling for a time in the past. */
 static void watch_spin(bool passed)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

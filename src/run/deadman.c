@@ -53,7 +53,8 @@ static void set_killer(struct deadman *d)
 	(void)timer_settime(d->timer, TIMER_ABSTIME, &at, NULL);
 }
 
-/* If two threads do this at once, whoever is last has seen what both want. */
+/* Two threads may do this at the same time. Each sets the timer again until
+ * neither value has changed, so the last call uses both. */
 static void set_waker(struct deadman *d)
 {
 	int64_t wake, bound;

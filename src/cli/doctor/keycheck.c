@@ -502,7 +502,6 @@ static void sum_up(struct search *s, int server)
 	struct tally *t = &s->tally[server];
 
 	count_left(s, server);
-
 	if (t->refused)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",
 		      "SCAN is refused: cannot look for locks without expiry; "

@@ -293,11 +293,13 @@ static int lock(const struct opts *o)
 	int status;
 
 	t.job.o = o;
-	name_of(getppid(), parent);
-	if (o->export && strcmp(parent, "fish") == 0) {
-		log_error("failed", "%s", FOR_FISH);
-		(void)printf(REFUSE_FISH, STATUS_USAGE);
-		return STATUS_USAGE;
+	if (o->export) {
+		name_of(getppid(), parent);
+		if (strcmp(parent, "fish") == 0) {
+			log_error("failed", "%s", FOR_FISH);
+			(void)printf(REFUSE_FISH, STATUS_USAGE);
+			return STATUS_USAGE;
+		}
 	}
 	if (begin(o, &why) < 0 || check(&t, &why) < 0)
 		goto failed;

@@ -169,8 +169,8 @@ static int open_command(const char *command)
 }
 
 /* The file is there, but not what it needs: in the words of the kernel, both
- * are "No such file or directory". Returns buf. */
-static const char *what_is_missing(const char *command, char buf[400])
+ * are "No such file or directory". */
+static void say_missing(const char *command, char buf[400])
 {
 	char head[256], shown[160];
 	const char *name = head + 2;
@@ -199,7 +199,6 @@ static const char *what_is_missing(const char *command, char buf[400])
 			       "; the file is there, but not the loader or the "
 			       "C library that it was built for");
 	}
-	return buf;
 }
 
 /* A URL may stand there by mistake, without its -u. */
@@ -209,8 +208,7 @@ static void say_cannot_execute(const char *command, int error)
 	bool line = error == ENOENT && strpbrk(command, " \t;|&<>$");
 
 	if (error == ENOENT)
-		(void)what_is_missing(command, missing);
-
+		say_missing(command, missing);
 	if (strstr(command, "://"))
 		command = endpoint_masked(command, masked);
 	log_error("cannot-execute", "cannot execute '%s': %s%s",

@@ -102,7 +102,7 @@ static void print_holder(const struct block *b, const struct view_holder *h)
 		     format_duration(age_of(b, h->since_ms), age, sizeof(age)));
 	print_lease(b, h);
 	line(b, "token", "%s", h->token);
-	if (view_has_slots(b->v) && h->fence > 0)
+	if (view_own_fence(b->v, h) > 0)
 		line(b, "fence", "%" PRId64, h->fence);
 }
 

@@ -96,6 +96,7 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 {
 	const struct view *v = &in->seen.view;
 	struct json j = {.f = stdout};
+	int64_t fence;
 
 	json_text(&j, "schema", "redlock.inspect/1");
 	json_bytes(&j, "key", in->key, strlen(in->key));
@@ -104,10 +105,8 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 		json_text(&j, "error", broken->text);
 	json_text(&j, "scope",
 		  query_is_host_only(in->query) ? "host" : "shared");
-	json_number(&j, "fence",
-		    view_has_slots(v) && v->holder[0].fence > 0
-			    ? v->holder[0].fence
-			    : v->counter);
+	fence = view_own_fence(v, v->holder);
+	json_number(&j, "fence", fence > 0 ? fence : v->counter);
 	if (v->holders > 0)
 		json_hold(&j, &v->holder[0]);
 	json_number(&j, "holders", v->in_all);
@@ -115,8 +114,9 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 	for (int i = 1; i < listed_holders(v); i++) {
 		json_item(&j);
 		json_hold(&j, &v->holder[i]);
-		if (view_has_slots(v) && v->holder[i].fence > 0)
-			json_number(&j, "fence", v->holder[i].fence);
+		fence = view_own_fence(v, &v->holder[i]);
+		if (fence > 0)
+			json_number(&j, "fence", fence);
 		json_close(&j);
 	}
 	json_end(&j);

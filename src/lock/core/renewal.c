@@ -7,7 +7,7 @@
 #include "lock/core/repair.h"
 #include "lock/core/timing.h"
 
-#define IN_VAIN_MS 500
+#define IN_VAIN_MS 500   /* a minority is given back within */
 #define QUICK_MS 3600000 /* renew often for this long after a clock step */
 
 /* The first copy of the question may have got the grant, though only the second
@@ -113,11 +113,11 @@ static struct instant absent_due(const struct lease *l,
 				 const struct lease_node *n, bool taken,
 				 struct instant s)
 {
-	struct instant due = taken ? sooner(timing_renew(s, l->conf.ttl_ms),
-					    after(s, IN_VAIN_MS))
-				   : timing_renew(s, l->conf.ttl_ms);
+	struct instant due = timing_renew(s, l->conf.ttl_ms);
 	struct instant from = later(s, l->held_from);
 
+	if (taken)
+		due = sooner(due, after(s, IN_VAIN_MS));
 	return n->line.ticket > 0 && before(from, after(l->held_from, GRANT_MS))
 		       ? sooner(due, after(from, GRANT_MS / 2))
 		       : due;

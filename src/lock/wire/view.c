@@ -433,6 +433,11 @@ bool view_has_slots(const struct view *v)
 	return false;
 }
 
+int64_t view_own_fence(const struct view *v, const struct view_holder *h)
+{
+	return view_has_slots(v) ? h->fence : 0;
+}
+
 void view_sight(const struct view *v, struct sight *out)
 {
 	const struct view_holder *h = v->holder;

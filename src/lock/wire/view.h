@@ -116,6 +116,8 @@ bool view_is_free(const struct view *v, int nodes);
 /* Whether a slot other than 0 is held: then each holder has a fence of its
  * own. */
 bool view_has_slots(const struct view *v);
+/* That fence. 0: all holders share the lock's, or it is not known. */
+int64_t view_own_fence(const struct view *v, const struct view_holder *h);
 
 /* The first holder, in the form in which a waiter sees it. */
 void view_sight(const struct view *v, struct sight *out);
