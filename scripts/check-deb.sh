@@ -19,13 +19,7 @@ trap leave EXIT
 
 if [ ! -e fresh.tar ]; then
 	say 'debootstrap'
-	mirror=$(private_mirrors | head -n 1)
-	debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" \
-		root "$mirror" >debootstrap.log
-	# what this machine's apt needs to reach its mirror
-	apt-config dump | grep '^Acquire::[^I]' >root/etc/apt/apt.conf.d/99machine
-	echo 'APT::Sandbox::User "root";' >>root/etc/apt/apt.conf.d/99machine
-	cp /etc/resolv.conf root/etc/resolv.conf
+	private_root root "$(. /etc/os-release && echo "$VERSION_CODENAME")"
 	printf '#!/bin/sh\nexit 101\n' >root/usr/sbin/policy-rc.d
 	chmod +x root/usr/sbin/policy-rc.d
 	tar -C root -cf fresh.new . && mv fresh.new fresh.tar

@@ -11,6 +11,13 @@
 #   private_apt download NAME...      apt-get, with that configuration, afterwards
 #                                     and in any directory
 
+#   private_root DIR SUITE [OPTION...]
+#                                     makes a minimal system of that release there,
+#                                     by debootstrap, as root; what that said is
+#                                     in DIR.log
+#   private_network DIR               lends a system what its apt needs to reach
+#                                     the network, as on this machine
+
 private_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 private_apt() { APT_CONFIG=$private_conf apt-get -qq "$@"; }
@@ -22,6 +29,31 @@ private_mirrors() {
 		'Created-By: Packages' 2>/dev/null |
 		sed -n 's/^Debian Debian //p' | sort -u
 	echo http://deb.debian.org/debian
+}
+
+# the machine's proxy, passwords and the like stay, its hooks do not
+private_acquire() {
+	apt-config dump | grep '^Acquire::' |
+		grep -v '^Acquire::\(IndexTargets\|Languages\)'
+}
+
+private_network() { # DIR
+	cp /etc/resolv.conf "$1/etc/resolv.conf"
+	{
+		private_acquire
+		echo 'APT::Sandbox::User "root";'
+	} >"$1/etc/apt/apt.conf.d/99machine"
+}
+
+private_root() { # DIR SUITE [OPTION...]
+	private_dir=$1 private_suite=$2
+	shift 2
+	debootstrap --variant=minbase "$@" "$private_suite" "$private_dir" \
+		"$(private_mirrors | head -n 1)" >"$private_dir.log" 2>&1 || {
+		tail -n 3 "$private_dir.log" >&2
+		return 69
+	}
+	private_network "$private_dir"
 }
 
 private_apt_open() { # DIR SUITE TYPE [security]
@@ -37,10 +69,8 @@ private_apt_open() { # DIR SUITE TYPE [security]
 	mkdir -p "$1/etc" "$1/state/lists/partial" "$1/cache/archives/partial"
 	private_dir=$(cd "$1" && pwd)
 	private_conf=$private_dir/etc/apt.conf
-	# the machine's proxy, passwords and the like stay, its hooks do not
 	{
-		apt-config dump | grep '^Acquire::' |
-			grep -v '^Acquire::\(IndexTargets\|Languages\)'
+		private_acquire
 		cat <<-END
 			Dir::Etc "$private_dir/etc";
 			Dir::Etc::main "/dev/null";

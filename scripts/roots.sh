@@ -11,8 +11,8 @@
 set -u
 [ $# -gt 0 ] || { sed -n 's/^# \{0,1\}//; 3,7p' "$0" >&2; exit 64; }
 cd "$(dirname "$0")/.." || exit
+. scripts/private-apt.sh
 dir=$PWD/build-roots
-mirror=${MIRROR:-http://deb.debian.org/debian}
 
 cannot() { echo "roots.sh: skipped: $*"; exit 77; }
 
@@ -26,18 +26,8 @@ make_root() { # SUITE
 	[ ! -e "$dir/$1/made" ] || return 0
 	rm -rf "${dir:?}/$1"
 	mkdir -p "$dir"
-	debootstrap --variant=minbase --include=ca-certificates "$1" "$dir/$1" \
-		"$mirror" >"$dir/$1.log" 2>&1 || {
-		tail -n 3 "$dir/$1.log"
-		return 1
-	}
+	private_root "$dir/$1" "$1" --include=ca-certificates || return
 	: >"$dir/$1/made"
-}
-# What apt needs to reach the network, as on this machine.
-lend_network() { # ROOT
-	cp /etc/resolv.conf "$1/etc/resolv.conf"
-	apt-config dump | grep '^Acquire::.*[Pp]roxy' \
-		>"$1/etc/apt/apt.conf.d/99lent" || :
 }
 lend_bats() { # ROOT
 	dpkg -L bats | while read -r file; do
@@ -59,7 +49,7 @@ try_suite() { # SUITE
 	rm -rf "$root/src"
 	mkdir -p "$root/src"
 	git ls-files -z | tar --null -T - -cf - | tar -xf - -C "$root/src"
-	lend_network "$root"
+	private_network "$root"
 	within "$root" './bootstrap && ./redlock --version &&
 		./bootstrap check TESTS=' && lend_bats "$root" || return
 	units=$(cd "$root/src" && printf '%s ' tests/unit/t-*.c | sed 's/\.c / /g')
@@ -69,7 +59,7 @@ try_suite() { # SUITE
 bad=0
 for suite; do
 	if ! make_root "$suite"; then
-		cannot "$suite: no root could be made from $mirror"
+		cannot "$suite: no root could be made"
 	elif try_suite "$suite" >"$dir/$suite.said" 2>&1; then
 		verdict=passed
 	else
