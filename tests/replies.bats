@@ -314,6 +314,51 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	json "not d['complete'] and 'gave up after 1m' in d['error'] and [k['key'] for k in d['locks']] == ['job']"
 }
 
+@test "a server that falls silent: each verb ends with the node time-out, as a whole, and does not take it for an answer" {
+	local from nth silence want arguments
+
+	redlock lock job -t 1h >"$T/token"
+	redlock inspect job >/dev/null # the server knows the script now
+	# as the real server until the NTH request that begins so, then silent
+	while IFS=: read -r nth silence want arguments; do
+		fake silent <<-END
+			left = $nth
+			def answer(words):
+			    global left
+			    left -= left > 0 and b' '.join(words).startswith(b'$silence')
+			    return forward('$T/a.sock', words) if left > 0 else None
+		END
+		from=$(now_ms)
+		# shellcheck disable=SC2086 # words
+		verb "$want" $arguments --node-timeout 500ms
+		echo "$arguments, silent from $silence on: $(($(now_ms) - from)) ms"
+		below $(($(now_ms) - from)) 1900
+		[[ $output$stderr == *'no answer within 500ms (--node-timeout)'* ||
+			$output == *'has fallen silent'* ]]
+		[[ $output != *' no problems'* ]]
+		kill_helpers || true
+		url=unix://$T/a.sock
+	done <<-'END'
+		1:EVAL return(1):69:doctor
+		1:INFO:69:doctor
+		1:TIME:69:doctor
+		5:EVAL :1:doctor
+		1:SCAN:1:doctor
+		1:EVALSHA:69:list
+		1:SCAN:69:list --prometheus
+		1:EVALSHA:69:inspect job other
+		2:EVALSHA:69:inspect job other
+		1:EVALSHA:69:history job
+		1:EVALSHA:69:wait job -w 100ms
+		1:EVALSHA:69:force-release job --confirm job --now
+		2:EVALSHA:69:force-release job --confirm job --now
+		1:EVALSHA:69:unlock job --token 11111111-1111-4111-8111-111111111111
+		2:EVALSHA:69:unlock job --token 11111111-1111-4111-8111-111111111111
+		1:EVALSHA:69:extend job --token 11111111-1111-4111-8111-111111111111
+	END
+	redlock unlock job --token "$(cat "$T/token")"
+}
+
 @test "a reply of the wrong shape is an error, never an empty answer" {
 	local reply
 

@@ -516,7 +516,7 @@ void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
 			.events = conn_events(&t->session.conn)};
 		limit = sooner(limit, t->deadline);
 		/* it broke while it was asked */
-		if (t->down.kind != FAIL_NONE ||
+		if ((t->first && t->down.kind != FAIL_NONE) ||
 		    (t->session.conn.state == CONN_CLOSED &&
 		     session_awaits(&t->session)))
 			limit = now();

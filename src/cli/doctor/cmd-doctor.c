@@ -239,6 +239,7 @@ static int doctor(const struct opts *o)
 	int status;
 
 	if (query_open(&query, o, &why) == 0) {
+		query_once(&query);
 		e.needs = needs_of(&query.servers, o);
 		e.n = facts_gather(&query, e.needs, &facts, &why);
 		e.facts = facts;

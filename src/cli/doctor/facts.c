@@ -338,6 +338,19 @@ static void no_scripts(struct facts *f, const struct got *got)
 	f->no_scripts = got->told;
 }
 
+/* It fell silent, or was stopped: what it said before is no answer to what it
+ * was still to say. */
+static bool is_gone(struct facts *f, const struct got *got)
+{
+	if (got->reply || got->overlong || got->hung_up)
+		return false;
+	f->answers = false;
+	f->shut = true;
+	f->why = got->why;
+	f->told = got->told;
+	return true;
+}
+
 static void take_answer(struct facts *f, const struct got *got)
 {
 	const struct question *q = &questions[got->tag];
@@ -350,6 +363,8 @@ static void take_answer(struct facts *f, const struct got *got)
 			no_scripts(f, got);
 		return;
 	}
+	if (is_gone(f, got))
+		return;
 	if (is_shut(got)) {
 		f->shut = true;
 		unwell(f, got);
@@ -413,7 +428,7 @@ static void sample(struct query *l, struct facts *all, int n)
 	while (fanout_get(&l->fanout, &got)) {
 		struct facts *f = &all[got.tag];
 
-		if (got.why.kind != FAIL_NONE)
+		if (is_gone(f, &got) || got.why.kind != FAIL_NONE)
 			continue;
 		take_time(f, &got);
 		if (f->to_ask > 0)

@@ -28,7 +28,8 @@ struct facts {
 	int node;                  /* in the list */
 	const struct endpoint *ep; /* borrowed */
 	char name[420];
-	bool shut;              /* it is not there, or lets nobody in */
+	bool shut;              /* it is not there, or lets nobody in: it is
+				   asked no more */
 	bool answers;           /* with something else than "not permitted" */
 	struct fail why;        /* if it does not */
 	struct error_told told; /* the parts of why, */

@@ -47,7 +47,7 @@ struct probe {
 struct tally {
 	int64_t locks, counters, histories;
 	int told, odd;
-	bool refused, cut, overlong;
+	bool refused, cut, overlong, gone;
 	bool type_refused; /* of the key that was named last */
 	char type[32];     /* of the key that was named last */
 };
@@ -447,8 +447,10 @@ static void take_answer(struct search *s, const struct got *got)
 		return;
 	}
 	s->tally[p->server].refused |= got->hung_up && p->subject == SCAN_PAGE;
+	s->tally[p->server].gone |=
+		!got->overlong && !got->hung_up && !got->reply;
 	if (!got->reply)
-		return; /* the failure of its first question was reported */
+		return;
 	if (p->subject == COMPANION)
 		take_companion(s, p, got);
 	else if (got->why.kind != FAIL_NONE)
@@ -502,7 +504,10 @@ static void sum_up(struct search *s, int server)
 	struct tally *t = &s->tally[server];
 
 	count_left(s, server);
-	if (t->refused)
+	if (t->gone || f->shut)
+		found(s->e->found, LEVEL_WRONG, f->name, "keys",
+		      "not all were checked: it has fallen silent");
+	else if (t->refused)
 		found(s->e->found, LEVEL_NOTE, f->name, "keys",
 		      "SCAN is refused: cannot look for locks without expiry; "
 		      "name the keys: redlock doctor KEY...");
@@ -535,7 +540,7 @@ void check_keys(const struct exam *e, struct query *l)
 	for (int i = 0; !s.failed && i < e->n; i++) {
 		const struct facts *f = &e->facts[i];
 
-		if (!f->answers)
+		if (!f->answers || f->shut)
 			continue;
 		if (!(named & 1U << f->node))
 			ask_named(&s, i, f->node);

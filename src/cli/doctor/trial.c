@@ -13,6 +13,7 @@
 
 #define TTL_MS 10000
 #define LISTEN_MS 1000
+#define SENT_MS 100    /* for the last request to reach a silent server */
 #define NAMED_MOST 200 /* of a named key: longer ones are cut */
 
 /* In the order in which they are done. */
@@ -49,6 +50,7 @@ struct trial {
 	char key[NAMED_MOST + 64];
 	struct party party[2];
 	struct fail why;
+	bool silent; /* the last question had no answer */
 	bool asleep; /* the lock was handed over, but the waiter was not woken
 		      */
 };
@@ -88,6 +90,7 @@ static int hear(struct trial *t, struct party *p, enum verb verb,
 
 	if (!fanout_get(&p->fanout, &got))
 		return fail(&t->why, FAIL_UNAVAILABLE, "no answer");
+	t->silent = !got.reply && !got.hung_up;
 	if (got.why.kind != FAIL_NONE) {
 		t->why = got.why;
 		return -1;
@@ -139,8 +142,10 @@ static int hand_over(struct trial *t, enum step *at)
 		return -1;
 	*at = STEP_WAKE;
 	/* a client without BLPOP polls */
+	t->party[1].fanout.timeout_ms += LISTEN_MS;
 	t->asleep = hear(t, &t->party[1], VERB_LISTEN, &a) < 0 ||
 		    a.said != SAID_WOKEN;
+	t->party[1].fanout.timeout_ms -= LISTEN_MS;
 	return 0;
 }
 
@@ -190,9 +195,13 @@ static void clear(struct trial *t)
 	for (int i = 0; i < 2; i++)
 		words_add(&w, t->party[i].keys.part[PART_GRANT],
 			  t->party[i].keys.part_len[PART_GRANT]);
-	if (fanout_ask(&t->party[0].fanout, 0, &w, 0) == 0)
-		while (fanout_get(&t->party[0].fanout, &got))
-			;
+	if (fanout_ask(&t->party[0].fanout, 0, &w, 0) < 0)
+		return;
+	/* it reads that when it wakes */
+	if (t->silent)
+		fanout_limit(&t->party[0].fanout, SENT_MS);
+	while (fanout_get(&t->party[0].fanout, &got))
+		;
 }
 
 /* Makes a key from a named one, so that a user with rights for that prefix may
@@ -227,8 +236,7 @@ static int begin(struct trial *t, const struct exam *e, int node)
 		if (keys_init(&p->keys, t->key, strlen(t->key), p->token) < 0)
 			return fail(&t->why, FAIL_INTERNAL, "out of memory");
 		if (fanout_open(&p->fanout, t->ep, 1,
-				servers_timeout(e->servers, e->o->ttl_ms) +
-					LISTEN_MS,
+				servers_timeout(e->servers, e->o->ttl_ms),
 				&t->why) < 0)
 			return -1;
 	}
@@ -310,6 +318,7 @@ void check_trials(const struct exam *e, struct facts *facts)
 			continue;
 		last = s->node;
 		failed = begin(&t, e, s->node) < 0 || try_all(&t, &at) < 0;
+		s->shut |= failed && t.silent;
 		if (t.party[0].keys.lock)
 			clear(&t);
 		if ((at > STEP_ACQUIRE || !failed) &&

@@ -244,12 +244,22 @@ static void tell_unaware(struct forcing *f, bool told)
 			   format_duration(most, left, sizeof(left)));
 }
 
+/* Too few servers are left. */
+static bool is_hopeless(const struct forcing *f)
+{
+	int n = f->query.servers.n, up = 0;
+
+	for (int i = 0; i < n; i++)
+		up += !fanout_is_down(&f->query.fanout, i);
+	return up < lease_quorum(n);
+}
+
 static void take_lock(struct forcing *f)
 {
 	struct instant limit = after(now(), TAKE_MS);
 	bool passed_on = false;
 
-	while (ask_all(f, FORCE_TAKE) == 0 && !all_done(f) &&
+	while (ask_all(f, FORCE_TAKE) == 0 && !all_done(f) && !is_hopeless(f) &&
 	       before(now(), limit))
 		pause_until(f, after(now(), POLL_MS));
 	for (int i = 0; i < f->targets; i++)
@@ -294,6 +304,8 @@ static int force(struct forcing *f)
 					   sizeof(text)));
 		return STATUS_OK;
 	}
+	/* who is silent from here on is not waited for again */
+	query_once(&f->query);
 	tell_unaware(f, told);
 	take_lock(f);
 	return all_done(f) ? STATUS_OK : not_done(f);
