@@ -98,6 +98,7 @@ let_all_go() { cli a flushall >/dev/null; }
 		offers "$at --tls-verify c" ca
 	done
 	offers 'redlock lock --on-lost ' TERM HUP INT KILL USR1 USR2 QUIT none
+	offers 'redlock -k job --signal ' TERM INT HUP QUIT USR1 USR2
 	helper sleep 61.3
 	for sh in $(shells); do
 		[ "$sh" != zsh ] || continue # those of its terminal

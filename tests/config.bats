@@ -445,7 +445,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	for line in "wait = 10m  ($mine:1)" "user = joe  ($mine:2)" \
 		'url = redis://***@h.invalid  (REDLOCK_URL)' \
 		'ttl = 45s  (REDLOCK_TTL)' 'slots = 1  (default)' \
-		'kill-after = 6.7s  (default)' 'max-hold = not set  (default)' \
+		'kill-after = 6.7s  (default)' 'signal = TERM  (default)' 'max-hold = not set  (default)' \
 		'max-waiters = not set  (default)' 'orphans = leave  (default)' \
 		'restart-guard = auto  (default)' 'cacert = not set  (default)' \
 		'color = auto  (default)' 'shared = no  (default)' \

@@ -816,3 +816,52 @@ tells_all_to_end() { # OPTION...
 		[ "$(grep -cE 'core file size +1 ' <<<"$output")" = 2 ]
 	)
 }
+
+# A command that hears only USR1, as three names of it, and says so.
+hears_usr1='trap "echo heard >>\"\$T/heard\"; exit 0" USR1; trap "" TERM INT
+	: >"$T/on"; while :; do sleep 0.02; done'
+heard_by_all() { [ "$(wc -l <"$T/heard")" = "$1" ]; }
+
+@test "C2 --signal: what ends the command for --max-hold, force-release and a loss, by name or number" {
+	run -124 redlock -k job --signal USR1 --max-hold 200ms -K 10s -- \
+		sh -c "$hears_usr1"
+	[[ $output = *'sent SIGUSR1; SIGKILL in '* ]]
+	heard_by_all 1
+	rm "$T/on"
+	start -k job --signal sigusr1 -K 10s -- sh -c "$hears_usr1"
+	wait_until exists "$T/on"
+	redlock force-release -q --confirm job job
+	ended_as "$tool" 125
+	heard_by_all 2
+	rm "$T/on"
+	start -k job --signal 10 -t 2s -K 1s -- sh -c "$hears_usr1"
+	wait_until exists "$T/on"
+	node_freeze a
+	ended_as "$tool" 125
+	contains "$T/err" 'sent SIGUSR1; SIGKILL in'
+	contains "$T/err" 'lease lost: the command ended after SIGUSR1'
+	heard_by_all 3
+	node_thaw a
+}
+
+@test "C2 --signal reaches every process, and one that is stopped; KILL follows" {
+	run -124 redlock -k job --signal USR1 --max-hold 1s -K 10s -- sh -c \
+		'sh -c "$0; kill -STOP \$\$; $1" & eval "$0; $1"; wait' \
+		'trap "echo heard >>\"$T/heard\"; exit 0" USR1' \
+		'while :; do sleep 0.02; done'
+	heard_by_all 2
+	run -124 redlock -k job --signal 34 --max-hold 300ms -K 100ms -- \
+		sh -c 'trap "" RTMIN USR1; while :; do sleep 0.02; done' 3>&-
+	[[ $output = *'sent signal 34; SIGKILL in 100ms'* ]]
+	run -124 redlock -q -k job --signal URG --max-hold 300ms -K 100ms -- linger
+}
+
+@test "--signal: what is none, or what no program can catch, is refused" {
+	for s in FOO SIGFOO 0 65 99 100 -1 '' 9 KILL SIGSTOP 'INT '; do
+		run -64 redlock -k job --signal "$s" -- true
+	done
+	[[ $output = *"--signal 'INT ': not a signal"* ]]
+	REDLOCK_SIGNAL=KILL run -78 redlock -k job -- true
+	[[ $output = *"REDLOCK_SIGNAL: signal 'KILL': no program can catch it"* ]]
+	run -64 redlock lock --signal INT job
+}

@@ -60,7 +60,7 @@ function __redlock_command
         --on-unavailable --reason --result-file --max-waiters --color \
         --log-format --slots --max-hold --max-renewals --min-hold --once-per --once-counts \
         --orphans --cacert --cacertdir --cert --key-file --sni --tls-verify \
-        --wait-replicas --restart-guard
+        --wait-replicas --restart-guard --signal
     set -l text 0
     set -l i 2
     while test $i -le (count $words)
@@ -150,6 +150,7 @@ complete -c redlock -n '__redlock_takes run' -l min-hold -x -d 'Keep the lock fo
 complete -c redlock -n '__redlock_takes run' -l once-per -x -d 'Skip the run if one succeeded within a time'
 complete -c redlock -n '__redlock_takes run' -l once-counts -x -a 'success any' -d 'Which runs count for --once-per'
 complete -c redlock -n '__redlock_takes run lock' -s K -l kill-after -x -d 'Time between TERM and KILL'
+complete -c redlock -n '__redlock_takes run' -l signal -x -a 'TERM INT HUP QUIT USR1 USR2' -d 'Signal to end the command with'
 complete -c redlock -n '__redlock_takes run' -l orphans -x -a 'leave wait kill' -d 'What to do with leftover processes'
 complete -c redlock -n '__redlock_takes run' -l contain -d 'Run the command in a PID namespace'
 complete -c redlock -n '__redlock_takes all' -s u -l url -x -a 'redis:// rediss:// valkey:// valkeys:// unix:/// local: redis-sentinel:// rediss-sentinel:// redis-cluster:// rediss-cluster://' -d 'A server'

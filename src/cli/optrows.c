@@ -4,6 +4,7 @@
 #include "cli/optrows.h"
 
 #include <ctype.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "lock/wire/keys.h"
+#include "run/signals.h"
 #include "run/title.h"
 #include "net/parse.h"
 
@@ -41,6 +43,7 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "once-per", "DUR", DURATION, false, BY_RUN, AT(once_ms), 1, 0,		"skip the run if one succeeded within DUR"},
 	{ 0,  "once-counts", "success|any", WORD, false, BY_RUN, AT(once_any), 0, 0,	"which runs count for --once-per (success)"},
 	{'K', "kill-after", "DUR", DURATION, false, BY_TAKING, AT(grace_ms), 0, 0,		"time from TERM to KILL (0.15 of -t)"},
+	{ 0,  "signal",	"SIGNAL", SIGNAL, false, BY_RUN, AT(signal), 0, 0,	"what to end the command with (TERM)"},
 	{ 0,  "orphans", "leave|wait|kill", WORD, false, BY_RUN, AT(orphans), 0, 0,	"what to do with leftover processes (leave)"},
 	{ 0,  "contain", NULL,	SWITCH, false, BY_RUN, AT(contain), true, 0,	"run the command in a PID namespace"},
 	{'u', "url",	"URL",	URL, false, BY_ALL, AT(url), 0, 0,			"redis://..., local:; repeat for a quorum"},
@@ -183,6 +186,21 @@ static int take_guard(const struct taking *t, char *value)
 				 "must be auto, off or a duration (30s, 5m; a "
 				 "bare number means seconds)");
 	store(t->o, t->r, ms);
+	return 0;
+}
+
+static int take_signal(const struct taking *t, char *value)
+{
+	int sig = signal_number(value);
+
+	if (sig < 0)
+		return bad_value(t, value,
+				 "not a signal (write TERM, INT, USR1, 10)");
+	if (sig == SIGKILL || sig == SIGSTOP)
+		return bad_value(t, value,
+				 "no program can catch it; SIGKILL comes "
+				 "anyway, after the time of -K");
+	store(t->o, t->r, sig);
 	return 0;
 }
 
@@ -399,8 +417,8 @@ int opt_take(struct opts *o, const struct opt_row *r, char *value,
 		[DURATION] = take_duration, [NUMBER] = take_number,
 		[SWITCH] = take_switch,     [WORD] = take_word,
 		[TEXT] = take_text,         [PATH] = take_path,
-		[GUARD] = take_guard,       [KEY] = take_key,
-		[URL] = take_urls};
+		[GUARD] = take_guard,       [SIGNAL] = take_signal,
+		[KEY] = take_key,           [URL] = take_urls};
 	struct given now = {source, line, value ? value : "yes", r};
 	char label[40];
 	int64_t was;

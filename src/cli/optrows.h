@@ -19,6 +19,7 @@ enum shape {
 	TEXT,     /* lo..hi bytes; hi 0: any number */
 	PATH,     /* of a file: 1..hi bytes */
 	GUARD,    /* auto, off, or a duration */
+	SIGNAL,   /* a name or a number */
 	KEY,
 	URL /* one, or several separated by blanks */
 };

@@ -2,6 +2,7 @@
 /* The settings of one call: the defaults, and what is freed. */
 #include "cli/opts.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "cli/command.h"
@@ -12,6 +13,7 @@ const struct opts opts_default = {.ttl_ms = 30000,
 				  .max_waiters = -1,
 				  .max_renewals = -1,
 				  .slots = 1,
+				  .signal = SIGTERM,
 				  .guard_ms = GUARD_AUTO,
 				  .force_grace_ms = 10000,
 				  .conflict_status = STATUS_BUSY};

@@ -54,6 +54,7 @@ struct opts {
 	int64_t max_hold_ms, min_hold_ms, once_ms; /* 0: none */
 	bool once_any;    /* --once-per: a failure counts, too */
 	int max_renewals; /* -1: no limit */
+	int signal;       /* what asks the command to end */
 	enum orphans orphans;
 	bool contain;
 	int max_waiters; /* -1: no limit */

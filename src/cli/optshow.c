@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/optrows.h"
 #include "net/parse.h"
+#include "run/signals.h"
 
 static void show(const struct opts *o, const struct opt_row *r,
 		 const struct given *g, const char *value, FILE *out)
@@ -47,6 +48,7 @@ static void default_text(const struct opts *o, const struct opt_row *r,
 			 char *buf, size_t size)
 {
 	const char *text = NULL, *words = r->value;
+	char name[SIGNAL_TEXT];
 	int64_t n;
 
 	if (r->shape == TEXT || r->shape == PATH) {
@@ -63,6 +65,9 @@ static void default_text(const struct opts *o, const struct opt_row *r,
 		duration_text(r, n, buf, size);
 	else if (r->shape == NUMBER && n < r->lo)
 		(void)snprintf(buf, size, "not set");
+	else if (r->shape == SIGNAL)
+		(void)snprintf(buf, size, "%s",
+			       signal_text((int)n, name) + strlen("SIG"));
 	else if (r->shape == NUMBER)
 		(void)snprintf(buf, size, "%lld", (long long)n);
 	for (; r->shape == WORD && n > 0; n--)

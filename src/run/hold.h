@@ -17,6 +17,7 @@ enum orphans { ORPHANS_LEAVE, ORPHANS_WAIT, ORPHANS_KILL };
 struct ending;
 
 struct hold_conf {
+	int signal;            /* what asks the command to end: "TERM" here */
 	int64_t grace_ms;      /* TERM to KILL, after a loss */
 	int64_t kill_after_ms; /* TERM to KILL, at the end of max_hold_ms */
 	int64_t max_hold_ms;   /* 0: no limit */

@@ -17,27 +17,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/signals.h"
 #include "run/tree.h"
 #include "run/descriptors.h"
 
 #define ANSWER_STEP 4096
 #define GONE_MS 500
 
-static const struct {
-	const char *name;
-	int sig;
-} signals[] = {{"TERM", SIGTERM}, {"HUP", SIGHUP},   {"INT", SIGINT},
-	       {"KILL", SIGKILL}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
-	       {"QUIT", SIGQUIT}, {"none", 0}};
+static const int signals[] = {SIGTERM, SIGHUP,  SIGINT, SIGKILL,
+			      SIGUSR1, SIGUSR2, SIGQUIT};
 enum { SIGNALS = sizeof(signals) / sizeof(signals[0]) };
 
 int keeper_signal_named(const char *name)
 {
+	int sig = signal_number(name);
+
+	if (strcmp(name, "none") == 0)
+		return 0;
 	for (int i = 0; i < SIGNALS; i++)
-		if (strcmp(name, signals[i].name) == 0 ||
-		    (signals[i].sig > 0 && strncmp(name, "SIG", 3) == 0 &&
-		     strcmp(name + 3, signals[i].name) == 0))
-			return signals[i].sig;
+		if (signals[i] == sig)
+			return sig;
 	return -1;
 }
 
@@ -59,14 +58,14 @@ static bool readable(int fd, struct instant until)
 
 int keeper_open(struct keeper *k, pid_t pid, int sig, struct fail *why)
 {
+	char name[SIGNAL_TEXT];
+
 	*k = (struct keeper){.pid = pid, .sig = sig, .line = -1};
 	(void)snprintf(k->whom, sizeof(k->whom), "process %d", (int)pid);
 	(void)snprintf(k->will, sizeof(k->will), "%s keeps running", k->whom);
-	for (int i = 0; i < SIGNALS && sig > 0; i++)
-		if (signals[i].sig == sig)
-			(void)snprintf(k->will, sizeof(k->will),
-				       "sending SIG%s to %s", signals[i].name,
-				       k->whom);
+	if (sig > 0)
+		(void)snprintf(k->will, sizeof(k->will), "sending %s to %s",
+			       signal_text(sig, name), k->whom);
 	k->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (k->fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return fail_sys(
@@ -108,8 +107,7 @@ int keeper_wait(const struct keeper *k)
 
 	sigemptyset(&ends);
 	for (int i = 0; i < SIGNALS; i++)
-		if (signals[i].sig > 0)
-			sigaddset(&ends, signals[i].sig);
+		sigaddset(&ends, signals[i]);
 	(void)sigprocmask(SIG_BLOCK, &ends, NULL);
 	fds[1].fd = signalfd(-1, &ends, SFD_NONBLOCK | SFD_CLOEXEC);
 	for (;;) {

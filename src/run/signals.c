@@ -4,9 +4,13 @@
 #include "run/signals.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#include "base/units.h"
 
 /* And the real-time signals. Not those of a fault of our own, nor those that
  * nobody sends. */
@@ -133,6 +137,47 @@ bool signal_is_for_all(int sig)
 {
 	return sig == SIGINT || sig == SIGTERM || sig == SIGQUIT ||
 	       sig == SIGTSTP || sig == SIGCONT;
+}
+
+/* (glibc before 2.32, and musl, have no function for them) */
+static const struct {
+	const char *name;
+	int sig;
+} names[] = {{"HUP", SIGHUP},       {"INT", SIGINT},       {"QUIT", SIGQUIT},
+	     {"ILL", SIGILL},       {"TRAP", SIGTRAP},     {"ABRT", SIGABRT},
+	     {"BUS", SIGBUS},       {"FPE", SIGFPE},       {"KILL", SIGKILL},
+	     {"USR1", SIGUSR1},     {"SEGV", SIGSEGV},     {"USR2", SIGUSR2},
+	     {"PIPE", SIGPIPE},     {"ALRM", SIGALRM},     {"TERM", SIGTERM},
+	     {"STKFLT", SIGSTKFLT}, {"CHLD", SIGCHLD},     {"CONT", SIGCONT},
+	     {"STOP", SIGSTOP},     {"TSTP", SIGTSTP},     {"TTIN", SIGTTIN},
+	     {"TTOU", SIGTTOU},     {"URG", SIGURG},       {"XCPU", SIGXCPU},
+	     {"XFSZ", SIGXFSZ},     {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF},
+	     {"WINCH", SIGWINCH},   {"IO", SIGIO},         {"PWR", SIGPWR},
+	     {"SYS", SIGSYS}};
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+int signal_number(const char *name)
+{
+	int64_t number = parse_number(name, 1, SIGRTMAX);
+
+	if (number > 0)
+		return (int)number;
+	if (strncasecmp(name, "SIG", 3) == 0)
+		name += 3;
+	for (size_t i = 0; i < NAMES; i++)
+		if (strcasecmp(name, names[i].name) == 0)
+			return names[i].sig;
+	return -1;
+}
+
+const char *signal_text(int sig, char buf[SIGNAL_TEXT])
+{
+	(void)snprintf(buf, SIGNAL_TEXT, "signal %d", sig);
+	for (size_t i = 0; i < NAMES; i++)
+		if (names[i].sig == sig)
+			(void)snprintf(buf, SIGNAL_TEXT, "SIG%s",
+				       names[i].name);
+	return buf;
 }
 
 void signals_stop(void)

@@ -58,6 +58,13 @@ bool signal_waits(const struct signals *s, int sig);
  * Only the command knows what any other signal means. */
 bool signal_is_for_all(int sig);
 
+/* The number of "INT", "SIGINT", "int" or "2", as timeout(1) takes it; -1:
+ * there is no such signal. */
+int signal_number(const char *name);
+/* "SIGINT"; "signal 40" of one without a name. Returns buf. */
+#define SIGNAL_TEXT 16
+const char *signal_text(int sig, char buf[SIGNAL_TEXT]);
+
 /* Stops this process as Ctrl-Z does: if no shell with job control could
  * continue us, the kernel does not stop us. Returns when we continue. */
 void signals_stop(void);

@@ -339,7 +339,7 @@ void tree_signal(pid_t root, int sig, const struct manner *how,
 	sort(&s);
 	for (int i = 0; i < s.n; i++)
 		send_but(found[i], sig, how->spared, out);
-	if (sig == SIGTERM || sig == SIGINT) {
+	if (sig == SIGTERM || sig == SIGINT || how->ends) {
 		walk(root, &late);
 		sort(&late);
 		for (int i = 0; i < late.n; i++)

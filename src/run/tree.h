@@ -31,6 +31,7 @@ struct manner {
 	pid_t spared;      /* this process group; its members count as met; 0:
 			      none */
 	bool wake;         /* continue those that are stopped, afterwards */
+	bool ends;         /* it is to end them, whatever signal it is */
 	struct instant by; /* look for no more processes then: a tree may be
 			      large; NEVER: look for all */
 };

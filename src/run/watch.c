@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "lock/core/timing.h"
+#include "run/signals.h"
 #include "run/tree.h"
 #include "run/describe.h"
 
@@ -120,29 +121,30 @@ static void lose_overdue(struct watch *w)
 	lose(w, text);
 }
 
-/* Sends TERM, and SIGCONT for a stopped process. `kill`: when the KILL is due,
- * for which this must not be too long. */
+/* Sends TERM, or what --signal says, and SIGCONT for a stopped process. `kill`:
+ * when the KILL is due, for which this must not be too long. */
 static void ask_to_end(struct watch *w, struct instant kill)
 {
-	const struct manner how = {.wake = true, .by = kill};
+	const struct manner how = {.wake = true, .ends = true, .by = kill};
 	struct reach r;
 
 	w->asked_to_end = true;
-	guard_signal(w->guard, SIGTERM, &how, &r);
-	relay_refused(&w->relay, SIGTERM, &r);
+	guard_signal(w->guard, w->conf->signal, &how, &r);
+	relay_refused(&w->relay, w->conf->signal, &r);
 }
 
 /* For messages: what we do to the command then. */
-static const char *asks(int64_t kill_ms, char text[80])
+static const char *asks(const struct watch *w, int64_t kill_ms, char text[80])
 {
-	char left[32];
+	char left[32], name[SIGNAL_TEXT];
 
-	(void)snprintf(text, 80, "sent SIGTERM; SIGKILL in %s",
+	(void)snprintf(text, 80, "sent %s; SIGKILL in %s",
+		       signal_text(w->conf->signal, name),
 		       format_duration(kill_ms, left, sizeof(left)));
 	return text;
 }
 
-/* --max-hold, --max-renewals: TERM first, then KILL. */
+/* --max-hold, --max-renewals: a signal first, then KILL. */
 static void end_hold(struct watch *w, const char *reason, struct instant kill)
 {
 	char text[80];
@@ -159,7 +161,7 @@ static void end_hold(struct watch *w, const char *reason, struct instant kill)
 	w->end->outcome = OUTCOME_MAX_HOLD;
 	ask_to_end(w, kill);
 	log_error("max-hold", "%s; %s", reason,
-		  done(w, asks(between(now(), kill), text)));
+		  done(w, asks(w, between(now(), kill), text)));
 }
 
 static void look_at_limit(struct watch *w)
@@ -190,7 +192,7 @@ static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 	else
 		log_error("forced", "asked to stop (force-release) by %s; %s",
 			  name,
-			  done(w, asks(between(now(), w->stop_by), text)));
+			  done(w, asks(w, between(now(), w->stop_by), text)));
 }
 
 static void look_at_stop(struct watch *w)
@@ -257,7 +259,7 @@ static void look_at_lease(struct watch *w)
 		return;
 	ask_to_end(w, kill);
 	log_error("ending", "not renewed for %s; %s", age,
-		  done(w, asks(between(at, kill), text)));
+		  done(w, asks(w, between(at, kill), text)));
 }
 
 /* What is told to end through us is told to all of them. */
@@ -305,7 +307,7 @@ static void see_to_orphans(struct watch *w)
 static void command_ended(struct watch *w, bool left)
 {
 	struct ending *end = w->end;
-
+	char name[SIGNAL_TEXT];
 	bool lost = w->asked_to_end && end->outcome == OUTCOME_RAN;
 
 	if (lost)
@@ -322,8 +324,8 @@ static void command_ended(struct watch *w, bool left)
 		 end->outcome != OUTCOME_FORCED)
 		kill_tree(w);
 	if (lost)
-		log_error("lost", "lease lost: %s ended after SIGTERM",
-			  whom(w));
+		log_error("lost", "lease lost: %s ended after %s", whom(w),
+			  signal_text(w->conf->signal, name));
 }
 
 /* Another user's process. If the lease is lost, we can only say so and go: our

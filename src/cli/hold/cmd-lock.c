@@ -224,7 +224,8 @@ static int take_locks(struct taking *t, pid_t whose)
 	struct job *j = &t->job;
 	const struct opts *o = j->o;
 	int64_t most = o->ttl_ms / 2;
-	struct hold_conf conf = {.by_hand = true,
+	struct hold_conf conf = {.signal = SIGTERM,
+				 .by_hand = true,
 				 .leave = !o->hold && o->keep_for == 0,
 				 .kept = o->keep_for ? &t->keeper : NULL,
 				 .max_hold_ms = o->max_hold_ms};

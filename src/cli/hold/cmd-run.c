@@ -98,7 +98,8 @@ static void run(struct job *j)
 	const struct opts *o = j->o;
 	int64_t grace =
 		o->grace_ms < o->ttl_ms / 2 ? o->grace_ms : o->ttl_ms / 2;
-	struct hold_conf conf = {.grace_ms = grace,
+	struct hold_conf conf = {.signal = o->signal,
+				 .grace_ms = grace,
 				 .kill_after_ms = o->grace_ms,
 				 .max_hold_ms = o->max_hold_ms,
 				 .orphans = orphans(o),
