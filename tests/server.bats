@@ -1530,3 +1530,147 @@ rubbish() {
 	kill "$second"
 	ends_with 137
 }
+
+# ---- --password-command ----
+
+# $T/tell prints the password of `app`, counts that in $T/runs, and does what
+# $T/does says before.
+tells() {
+	secure
+	: >"$T/does"
+	cat >"$T/tell" <<-'END'
+		#!/bin/sh
+		echo "$*" >>"$T/runs"
+		. "$T/does"
+		head -n1 "$T/password"
+		echo "the second line"
+	END
+	chmod +x "$T/tell"
+	told=(--user app --password-command "$T/tell")
+}
+runs() { wc -l <"$T/runs"; }
+app_is_in() { cli a client list | grep -q ' user=app '; }
+has_run() { [ "$(runs)" -ge "$1" ]; }
+
+@test "--password-command: its first line is the password, also one of 4 kB; its words are the shell's without a shell" {
+	tells
+	token=$(printf 't%.0s' {1..4000})
+	cli a acl setuser app resetpass ">$token" >/dev/null
+	echo "$token" >"$T/password"
+	run -0 redlock -vv --user app -k job --password-command \
+		"'$T/tell' a\\ b \"c  'd'\" '\$HOME' *;e \"\\\"\\x\"" -- \
+		sh -c 'env; cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\0" " "'
+	[[ $output != *tttttt* ]]
+	[[ $output = *"REDLOCK_PASSWORD_COMMAND='$T/tell' a"* ]]
+	[ "$(cat "$T/runs")" = "a b c  'd' \$HOME *;e \"\\x" ]
+	for verb in "list" "wait job" "history job"; do
+		# shellcheck disable=SC2086 # words
+		run -0 redlock $verb "${told[@]}"
+	done
+	# a nested run, a variable, a file; and a URL with a password needs none
+	run -0 redlock -k job "${told[@]}" -- "$REDLOCK" -k job -- \
+		"$REDLOCK" inspect job
+	REDLOCK_PASSWORD_COMMAND=$T/tell run -0 redlock --user app -k job -- true
+	mkdir -p "$T/settings/redlock"
+	echo "password-command = $T/tell" >"$T/settings/redlock/config"
+	run -0 redlock --user app -k job -- true
+	: >"$T/runs"
+	run -77 "$REDLOCK" -u "unix://app:x@$T/a.sock" -k job -- true
+	[ "$(runs)" = 0 ]
+}
+
+@test "--password-command: what it does wrong at the start is one line, 78, and nothing is asked of the server" {
+	tells
+	while IFS=@ read -r does what; do
+		echo "$does" >"$T/does"
+		run -78 redlock -k job "${told[@]}" -- touch "$T/ran"
+		[ "${#lines[@]}" = 1 ]
+		[[ $output = *"password command '$T/tell': $what"* ]] || {
+			echo "$does: $output" >&2
+			return 1
+		}
+	done <<-'END'
+		exit 3@ended with status 3
+		kill -9 $$@killed by signal 9
+		exit@it printed no password
+		printf 'a\0b\n'; exit@a NUL byte
+		head -c 17000 /dev/zero | tr '\0' x; exit@it printed a line longer than 16384
+	END
+	run -78 redlock -k job --password-command "$T/none x" -- true
+	[[ $output = *"password command '$T/none': No such file or directory"* ]]
+	for bad in '' ' ' "a 'b" 'a "b'; do
+		run -64 redlock -k job --password-command "$bad" -- true
+	done
+	for also in --askpass "--password-file=$T/password"; do
+		run -64 redlock -k job --password-command true "$also" -- true
+		[[ $output = *'--password-command and --'*' cannot be combined' ]]
+	done
+	run -64 redlock -u local: -k job --password-command true -- true
+	[ ! -e "$T/ran" ]
+}
+
+@test "S12 --password-command is asked again in mid hold; while it fails the hold goes on, and one line says why" {
+	tells
+	hold open -t 8s "${told[@]}"
+	cli a acl setuser app resetpass '>new' >/dev/null
+	echo 'exit 3' >"$T/does"
+	sleep 2.1 # what it printed at the start no longer counts
+	cli a client kill user app
+	wait_until contains "$T/err" "password command '$T/tell': ended with status 3"
+	(umask 077 && echo new >"$T/password.new")
+	mv "$T/password.new" "$T/password"
+	: >"$T/does"
+	wait_until contains "$T/err" 'renewed again'
+	end_hold
+}
+
+@test "S12 --password-command that hangs in mid hold: the command is dead by the deadline, and not before" {
+	tells
+	hold 9000 -t 600ms "${told[@]}"
+	sleep 2.1 # what it printed at the start no longer counts
+	echo 'echo $$ >"$T/hung"; exec sleep 61.7' >"$T/does"
+	began=$(now_ms)
+	cli a client kill user app
+	wait_until gone "$worker"
+	took=$(($(now_ms) - began))
+	ends_with 125
+	at_least "$took" 250
+	below "$took" 550
+	# one run, however often it was wanted
+	[ "$(runs)" = 2 ]
+	kill "$(cat "$T/hung")"
+}
+
+@test "--password-command may take longer than a server may, at the start and for another connection" {
+	tells
+	echo 'sleep 1.5' >"$T/does"
+	hold open -t 8s --node-timeout 500ms "${told[@]}"
+	sleep 2.1
+	cli a client kill user app
+	wait_until has_run 2
+	wait_until app_is_in
+	end_hold
+	[ "$(runs)" = 2 ]
+}
+
+@test "--password-command: when redlock is killed, the guard logs in by it, too" {
+	tells
+	hold 60000 -t 20s "${told[@]}"
+	sleep 2.1
+	kill -9 "$holder"
+	wait_until unset_on a job
+	has_run 2
+}
+
+@test "--password-command: one run answers for several servers" {
+	local n
+
+	tells
+	for n in b c; do
+		node_start $n
+		cli $n acl setuser app on '>old' '~*' +@all >/dev/null
+	done
+	run -0 "$REDLOCK" -u "$url" -u "unix://$T/b.sock" -u "unix://$T/c.sock" \
+		-k job --restart-guard off "${told[@]}" -- true
+	[ "$(runs)" = 1 ]
+}

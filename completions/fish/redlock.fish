@@ -60,7 +60,7 @@ function __redlock_command
         --on-unavailable --reason --result-file --max-waiters --color \
         --log-format --slots --max-hold --max-renewals --min-hold --once-per --once-counts \
         --orphans --cacert --cacertdir --cert --key-file --sni --tls-verify \
-        --wait-replicas --restart-guard --signal
+        --wait-replicas --restart-guard --signal --password-command
     set -l text 0
     set -l i 2
     while test $i -le (count $words)
@@ -156,6 +156,7 @@ complete -c redlock -n '__redlock_takes run' -l contain -d 'Run the command in a
 complete -c redlock -n '__redlock_takes all' -s u -l url -x -a 'redis:// rediss:// valkey:// valkeys:// unix:/// local: redis-sentinel:// rediss-sentinel:// redis-cluster:// rediss-cluster://' -d 'A server'
 complete -c redlock -n '__redlock_takes all' -l user -x -d 'ACL user'
 complete -c redlock -n '__redlock_takes all' -l password-file -r -F -d 'Read the password from a file'
+complete -c redlock -n '__redlock_takes all' -l password-command -x -d 'Run a command that prints the password'
 complete -c redlock -n '__redlock_takes all' -l askpass -d 'Ask for the password on the terminal'
 complete -c redlock -n '__redlock_takes all' -l cacert -r -F -d 'TLS: the CA certificates to trust'
 complete -c redlock -n '__redlock_takes all' -l cacertdir -x -a '(__fish_complete_directories)' -d 'TLS: a directory of CA certificates to trust'

@@ -49,6 +49,7 @@ const struct opt_row opt_rows[] = {
 	{'u', "url",	"URL",	URL, false, BY_ALL, AT(url), 0, 0,			"redis://..., local:; repeat for a quorum"},
 	{ 0,  "user",	"NAME",	TEXT, false, BY_ALL, AT(user), 1, 255,		"ACL user"},
 	{ 0,  "password-file", "FILE", PATH, false, BY_ALL, AT(password_file), 1, FILE_MAX, "read the password from FILE"},
+	{ 0,  "password-command", "COMMAND", TEXT, false, BY_ALL, AT(password_command), 1, 0, "run COMMAND, which prints the password"},
 	{ 0,  "askpass", NULL,	SWITCH, false, BY_ALL, AT(askpass), true, 0,		"ask for the password on the terminal"},
 	{ 0,  "cacert",	"FILE",	PATH, false, BY_ALL, AT(cacert), 1, FILE_MAX,	"TLS: the CA certificates to trust"},
 	{ 0,  "cacertdir", "DIR", PATH, false, BY_ALL, AT(cacertdir), 1, FILE_MAX,	"same, a directory with hashed names"},

@@ -27,7 +27,7 @@ enum source {
 	FROM_TYPED
 };
 #define SOURCES (FROM_TYPED + 1)
-#define OPTIONS_MAX 64
+#define OPTIONS_MAX 72
 #define GUARD_AUTO (-1)
 
 struct opt_row;
@@ -63,7 +63,7 @@ struct opts {
 	struct given url_from[NODES_MAX];
 	int urls;
 	bool more_urls; /* more than NODES_MAX were given */
-	const char *user, *password_file;
+	const char *user, *password_file, *password_command;
 	bool askpass, shared_scope;
 	const char *cacert, *cacertdir, *cert, *key_file, *sni;
 	enum tls_verify tls_verify;

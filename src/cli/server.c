@@ -14,6 +14,7 @@
 #include "cli/optrows.h"
 #include "net/place.h"
 #include "net/parse.h"
+#include "net/password.h"
 
 /* A text that both an option and a URL may set. */
 struct both {
@@ -155,14 +156,52 @@ static int ask_for(const struct endpoint *ep, const struct opts *o,
 	return askpass(ep->secret.user, where, typed, why);
 }
 
-/* --askpass or --password-file, whichever comes from a later source. */
+/* The command may be for the server of a nested run, whose URL has the user: in
+ * the environment it counts unless the URL has a password. */
+static int use_command(struct endpoint *ep, const struct opts *o, bool url_says,
+		       struct fail *why)
+{
+	struct secret *s = &ep->secret;
+	const struct given *g = opt_given(o, &o->password_command);
+	static bool known;
+
+	if (g->source == FROM_ENV)
+		url_says = s->has_password || s->file[0];
+	if (!counts(o, &o->password_command, url_says))
+		return 0;
+	/* for nested runs */
+	if (!known && g->source == FROM_TYPED &&
+	    setenv(VARIABLES "PASSWORD_COMMAND", o->password_command, 1) < 0)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	if (!known && password_command(o->password_command, environ, why) < 0)
+		return opt_blame(o, g, why);
+	known = true;
+	s->has_password = false;
+	s->password[0] = s->file[0] = '\0';
+	s->by_command = true;
+	return 0;
+}
+
+/* --askpass, --password-file or --password-command, whichever comes from a
+ * later source. */
 static int use_secret(struct endpoint *ep, const struct opts *o, bool url_says,
 		      char typed[PASSWORD_MAX], struct fail *why)
 {
 	struct secret *s = &ep->secret;
 	enum source ask = o->askpass ? source_of(o, &o->askpass) : FROM_NOWHERE;
 	enum source file = source_of(o, &o->password_file);
+	enum source command = source_of(o, &o->password_command);
 
+	if (command != FROM_NOWHERE && (command == ask || command == file)) {
+		(void)fail(why, FAIL_USAGE,
+			   "--password-command and %s cannot be combined",
+			   command == ask ? "--askpass" : "--password-file");
+		return opt_blame(o, opt_given(o, &o->password_command), why);
+	}
+	if (command > ask && command > file)
+		return use_command(ep, o, url_says, why) < 0
+			       ? -1
+			       : secret_take(s, why);
 	if (ask != FROM_NOWHERE && ask == file) {
 		(void)fail(why, FAIL_USAGE,
 			   "--askpass and --password-file cannot be combined");
@@ -203,6 +242,7 @@ static int merge_secret(struct endpoint *ep, const struct opts *o,
 	if (ep->kind == ENDPOINT_LOCAL) {
 		/* it has no users; settings in a file are for other servers */
 		if (opt_typed(o, &o->user) || opt_typed(o, &o->password_file) ||
+		    opt_typed(o, &o->password_command) ||
 		    (o->askpass && opt_typed(o, &o->askpass)))
 			return fail(why, FAIL_USAGE,
 				    "local: has no users and no passwords; "
@@ -218,7 +258,8 @@ static int use_variable(struct secret *s, struct fail *why)
 {
 	const char *variable = getenv("REDISCLI_AUTH");
 
-	if (s->has_password || s->file[0] || !variable || variable[0] == '\0')
+	if (s->has_password || s->file[0] || s->by_command || !variable ||
+	    variable[0] == '\0')
 		return 0;
 	if (strlen(variable) >= PASSWORD_MAX)
 		return fail(why, FAIL_CONFIG,
@@ -241,6 +282,8 @@ static int check_secret(const struct secret *s, const char *ways,
 	char password[PASSWORD_MAX];
 	bool has;
 
+	if (s->by_command)
+		return password_first(why);
 	if (s->file[0])
 		return secret_password(s, password, &has, why);
 	if (s->user[0] && !s->has_password)
@@ -395,5 +438,7 @@ int server_login(struct endpoint *ep, struct fail *why)
 	    check_secret(&ep->sentinel, "?sentinel-password-file=", why) < 0)
 		return -1;
 	return check_secret(&ep->secret,
-			    "--password-file, --askpass or REDISCLI_AUTH", why);
+			    "--password-file, --password-command, --askpass or "
+			    "REDISCLI_AUTH",
+			    why);
 }

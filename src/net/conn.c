@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "net/errors.h"
 #include "net/parse.h"
+#include "net/password.h"
 #include "net/place.h"
 
 /* In the order in which they are sent. */
@@ -28,12 +29,16 @@ void conn_init(struct conn *c, struct peer *peer, const struct finder *finder)
 	c->peer = peer;
 	c->dial = (struct dial){.peer = peer, .finder = finder};
 	c->stream = STREAM_NONE;
+	c->password_fd = -1;
 }
 
 static void drop(struct conn *c)
 {
-	if (c->state != CONN_CLOSED && !c->heard)
+	if (c->password_fd >= 0) /* not dialed yet */
+		password_leave(c->password_fd);
+	else if (c->state != CONN_CLOSED && !c->heard)
 		c->peer->silent--;
+	c->password_fd = -1;
 	stream_close(&c->stream);
 	dial_close(&c->dial);
 	resp_close(c->reader);
@@ -106,28 +111,33 @@ void conn_leave(struct conn *c, const char *what)
 		(void)broken_by(c, FAIL_UNAVAILABLE, what);
 }
 
+static int append(struct conn *c, const char *bytes, size_t n)
+{
+	if (c->used + n > c->room) {
+		size_t room = (c->used + n) * 2;
+		char *more = realloc(c->out, room);
+
+		if (!more)
+			return broken_by(c, FAIL_INTERNAL, "out of memory");
+		c->out = more;
+		c->room = room;
+	}
+	memcpy(c->out + c->used, bytes, n);
+	c->used += n;
+	return 0;
+}
+
 static int queue(struct conn *c, const struct words *w)
 {
 	char *bytes = NULL;
 	long n = resp_format(w, &bytes);
+	int rc;
 
 	if (n < 0)
 		return broken_by(c, FAIL_INTERNAL, "out of memory");
-	if (c->used + (size_t)n > c->room) {
-		size_t room = (c->used + (size_t)n) * 2;
-		char *more = realloc(c->out, room);
-
-		if (!more) {
-			resp_free(bytes);
-			return broken_by(c, FAIL_INTERNAL, "out of memory");
-		}
-		c->out = more;
-		c->room = room;
-	}
-	memcpy(c->out + c->used, bytes, (size_t)n);
-	c->used += (size_t)n;
+	rc = append(c, bytes, (size_t)n);
 	resp_free(bytes);
-	return 0;
+	return rc;
 }
 
 static int greet_with(struct conn *c, enum greeting what, const struct words *w)
@@ -138,25 +148,40 @@ static int greet_with(struct conn *c, enum greeting what, const struct words *w)
 	return 0;
 }
 
-static int greet_auth(struct conn *c)
+static int log_in(struct conn *c, const char *password)
 {
 	const struct secret *secret = &c->peer->ep->secret;
-	char password[PASSWORD_MAX];
 	struct words w = {0};
-	struct fail why;
-	bool has;
-	int rc;
 
-	/* it may be about to be replaced: try again */
-	if (secret_password(secret, password, &has, &why) < 0)
-		return broken_by(c, FAIL_UNAVAILABLE, why.text);
-	if (!has)
-		return 0;
 	words_add_text(&w, "AUTH");
 	if (secret->user[0] != '\0')
 		words_add_text(&w, secret->user);
 	words_add_text(&w, password);
-	rc = greet_with(c, GREET_AUTH, &w);
+	return greet_with(c, GREET_AUTH, &w);
+}
+
+/* A file or a token may be about to be replaced: its faults are no reason to
+ * give up. */
+static int greet_auth(struct conn *c)
+{
+	const struct secret *secret = &c->peer->ep->secret;
+	char password[PASSWORD_MAX], *token;
+	struct fail why;
+	bool has;
+	int rc = 0;
+
+	if (secret->by_command) {
+		token = password_take(&why);
+		if (!token)
+			return broken_by(c, FAIL_UNAVAILABLE, why.text);
+		rc = log_in(c, token);
+		password_free(token);
+		return rc;
+	}
+	if (secret_password(secret, password, &has, &why) < 0)
+		return broken_by(c, FAIL_UNAVAILABLE, why.text);
+	if (has)
+		rc = log_in(c, password);
 	explicit_bzero(password, sizeof(password));
 	return rc;
 }
@@ -269,6 +294,42 @@ static int connected(struct conn *c)
 	return send_queued(c);
 }
 
+/* The password is known. */
+static int begin(struct conn *c)
+{
+	if (greet(c) < 0)
+		return -1;
+	c->state = CONN_DIALING; /* from now on it counts as silent */
+	return dialed(c, dial_start(&c->dial));
+}
+
+/* What was asked meanwhile goes behind the greetings. */
+static int begin_late(struct conn *c)
+{
+	char *asked = c->out;
+	size_t n = c->used, first;
+	int rc;
+
+	password_leave(c->password_fd);
+	c->password_fd = -1;
+	c->state = CONN_CLOSED; /* as before dialing */
+	c->out = NULL;
+	c->used = c->room = 0;
+	if (greet(c) == 0 && n > 0 && append(c, asked, n) == 0) {
+		first = c->used - n;
+		for (unsigned int i = c->taken; i != c->asked; i++)
+			c->starts[i % OWED_MAX] += first;
+		c->state = CONN_DIALING;
+	}
+	free(asked);
+	if (c->state != CONN_DIALING)
+		return -1;
+	rc = dialed(c, dial_start(&c->dial));
+	return rc == 0 && c->state == CONN_CONNECTING
+		       ? dialed(c, dial_open(&c->dial, &c->stream))
+		       : rc;
+}
+
 /* Begins a connection; nothing is sent before the first question is queued. */
 static int conn_open(struct conn *c)
 {
@@ -278,10 +339,13 @@ static int conn_open(struct conn *c)
 	c->reader = resp_open(c->whole);
 	if (!c->reader)
 		return broken_by(c, FAIL_INTERNAL, "out of memory");
-	if (greet(c) < 0)
-		return -1;
-	c->state = CONN_DIALING; /* from now on it counts as silent */
-	return dialed(c, dial_start(&c->dial));
+	if (c->peer->ep->secret.by_command)
+		c->password_fd = password_ask();
+	if (c->password_fd < 0)
+		return begin(c);
+	c->dial.moves = c->peer->moves;
+	c->state = CONN_DIALING;
+	return 0;
 }
 
 int conn_ask(struct conn *c, const struct words *question)
@@ -316,8 +380,12 @@ bool conn_sent(const struct conn *c, unsigned int number)
 
 int conn_sockets(const struct conn *c, int fds[CONN_FDS_MAX])
 {
-	if (c->state == CONN_DIALING)
+	if (c->state == CONN_DIALING && c->password_fd < 0)
 		return dial_sockets(&c->dial, fds);
+	if (c->state == CONN_DIALING) {
+		fds[0] = c->password_fd;
+		return 1;
+	}
 	fds[0] = c->stream.fd;
 	return fds[0] >= 0;
 }
@@ -342,6 +410,8 @@ const char *conn_awaits(const struct conn *c)
 {
 	switch (c->state) {
 	case CONN_DIALING:
+		if (c->password_fd >= 0)
+			return "no answer from the password command";
 		if (!c->dial.scout)
 			return "no answer from the resolver";
 		return c->peer->ep->kind == ENDPOINT_SENTINEL
@@ -443,7 +513,9 @@ void conn_step(struct conn *c, short revents)
 	}
 	if (revents == 0)
 		return;
-	if (c->state == CONN_DIALING)
+	if (c->password_fd >= 0)
+		(void)begin_late(c);
+	else if (c->state == CONN_DIALING)
 		(void)dialed(c, dial_step(&c->dial, &c->stream));
 	else if (c->state == CONN_CONNECTING)
 		(void)connected(c);

@@ -25,7 +25,8 @@
 
 enum conn_state {
 	CONN_CLOSED,
-	CONN_DIALING, /* asking which server it is, or the resolver */
+	CONN_DIALING, /* asking for the password, which server it is, or the
+			 resolver */
 	CONN_CONNECTING,
 	CONN_OPEN
 };
@@ -36,6 +37,7 @@ struct conn {
 	bool whole;    /* conn_whole() will be called */
 	bool hear_out; /* report CONN_REFUSED */
 	enum conn_state state;
+	int password_fd; /* of password_ask(), while it waits for that; or -1 */
 	struct dial dial;
 	struct stream stream;
 	struct resp *reader;

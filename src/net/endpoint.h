@@ -38,6 +38,7 @@ struct secret {
 	char password[PASSWORD_MAX];
 	char file[FILE_NAME_MAX]; /* password file; read at each connect */
 	bool has_password;
+	bool by_command; /* net/password.h tells it */
 };
 
 enum tls_verify {
