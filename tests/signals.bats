@@ -865,3 +865,58 @@ heard_by_all() { [ "$(wc -l <"$T/heard")" = "$1" ]; }
 	[[ $output = *"REDLOCK_SIGNAL: signal 'KILL': no program can catch it"* ]]
 	run -64 redlock lock --signal INT job
 }
+
+# What is said to the socket $T/notify, a line each, is in $T/statuses. A queue
+# that nobody reads: `full`
+hears_statuses() {
+	python3 -c 'import signal, socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+full = len(sys.argv) > 3
+c = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+c.setblocking(False)
+try:
+    while full:
+        c.sendto(b"x", sys.argv[1])
+except BlockingIOError:
+    pass
+out = open(sys.argv[2], "w", buffering=1)
+while not full:
+    out.write(s.recv(4096).decode() + "\n")
+signal.pause()
+' "$T/notify" "$T/statuses" "$@" 3>&- &
+	helpers="$helpers $!"
+	wait_until exists "$T/statuses"
+}
+statuses() { [ "$(cat "$T/statuses")" = "$1" ]; }
+
+@test "NOTIFY_SOCKET: the status of the service is what redlock waits for, then what it holds" {
+	command -v python3 >/dev/null || skip "needs python3"
+	hears_statuses
+	"$REDLOCK" lock -u "$url" -t 60s job >"$T/token"
+	helper "$REDLOCK" -q -u "$url" -k job -- true
+	wait_until in_line 1
+	NOTIFY_SOCKET=$T/notify start -q -k job -- linger until "$T/end"
+	wait_until statuses 'STATUS=waiting for job, place 2'
+	redlock unlock --token "$(cat "$T/token")" job
+	wait_until contains "$T/statuses" '^STATUS=holding job, fence [0-9]*$'
+	# each place once
+	[ "$(sort "$T/statuses" | uniq -d)" = '' ]
+	: >"$T/end"
+	ended_as "$tool" 0
+	# the command has the socket as well; an address that is none harms nothing
+	for s in "$T/none" @none "$T" / '' "@$T$(printf '%0120d' 0)" vsock:2:1; do
+		NOTIFY_SOCKET=$s run -0 redlock -k job -- \
+			sh -c 'echo "($NOTIFY_SOCKET)"'
+		[ "$output" = "($s)" ]
+	done
+}
+in_line() { [ "$(cli a zcard 'job:redlock:{job}:queue')" = "$1" ]; }
+
+@test "NOTIFY_SOCKET: a socket that nobody reads holds up nothing" {
+	command -v python3 >/dev/null || skip "needs python3"
+	hears_statuses full
+	NOTIFY_SOCKET=$T/notify run -0 timeout 20 "$REDLOCK" -u "$url" \
+		-k job -- echo ran
+	[ "$output" = ran ]
+}

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "run/describe.h"
+#include "run/notify.h"
 
 #define TELL_GRANT_MS 1000
 
@@ -163,6 +164,7 @@ void waiting_tell(struct waiting *w)
 	const struct sight *s = &client_of(w)->sight;
 
 	notice_silence(&w->pace, l);
+	notify_waiting(w->locks);
 	if (is_live(w)) {
 		if (pace_draws(&w->pace))
 			draw(w);
@@ -211,6 +213,7 @@ void waiting_end(const struct waiting *w, int64_t waited_ms, bool ours)
 	waiting_hide();
 	if (!ours)
 		return;
+	notify_holding(w->locks);
 	(void)snprintf(more, sizeof(more), ",\"waited_ms\":%lld,\"fence\":%lld",
 		       (long long)waited_ms, (long long)lease_of(w)->fence);
 	log_at(news ? LOG_SAY_NOTICE : LOG_SAY_DETAIL, "acquired", more,

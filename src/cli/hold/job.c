@@ -18,6 +18,7 @@
 #include "cli/optrows.h"
 #include "cli/twins.h"
 #include "run/describe.h"
+#include "run/notify.h"
 #include "net/parse.h"
 
 /* ---- what the command gets ---- */
@@ -474,6 +475,7 @@ int job_find(struct job *j, struct fail *why)
 int job_prepare(struct job *j, const char *command, struct fail *why)
 {
 	describe(&j->who, j->o, command);
+	notify_use(getenv("NOTIFY_SOCKET"));
 	if (signals_open(&j->signals, why) < 0 || use_locks(j, why) < 0 ||
 	    variables_init(&j->variables, j->o->key[0], j->servers.url, why) <
 		    0)
