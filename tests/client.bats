@@ -44,11 +44,11 @@ preloading() {
 inject() { # NAME:K:ERRNO COMMAND...
 	local what=$1
 	shift
-	LD_PRELOAD=$TEST_BIN/inject.so INJECT=$what INJECT_MARK=$T/hit "$@"
+	LD_PRELOAD=$(shim inject.so) INJECT=$what INJECT_MARK=$T/hit "$@"
 }
 inject_behind() { # the same in the background; $tool is the command's own pid
 	(
-		export LD_PRELOAD=$TEST_BIN/inject.so INJECT=$1 INJECT_MARK=$T/hit
+		export LD_PRELOAD=$(shim inject.so) INJECT=$1 INJECT_MARK=$T/hit
 		shift
 		exec "$@"
 	) 2>"$T/err" 3>&- &
@@ -477,7 +477,7 @@ clocks() { # BOOT REAL, in ms
 @test "C7 after a suspension longer than the lease the tree is dead at once" {
 	preloading clockshim.so
 	clocks 0 0
-	CLOCKSHIM=$T/clock LD_PRELOAD=$TEST_BIN/clockshim.so \
+	CLOCKSHIM=$T/clock LD_PRELOAD=$(shim clockshim.so) \
 		start -k job -t 60s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	wait_until contains "$T/w" '^[0-9]'
@@ -493,7 +493,7 @@ clocks() { # BOOT REAL, in ms
 @test "C7 a suspension shorter than half the lease changes nothing" {
 	preloading clockshim.so
 	clocks 0 0
-	CLOCKSHIM=$T/clock LD_PRELOAD=$TEST_BIN/clockshim.so \
+	CLOCKSHIM=$T/clock LD_PRELOAD=$(shim clockshim.so) \
 		start -k job -t 2s -- witness "$T" --started w --hold 600
 	wait_until contains "$T/w" '^[0-9]'
 	clocks 500 500
@@ -506,7 +506,7 @@ clocks() { # BOOT REAL, in ms
 @test "C18 setting the date forward or back by days has no effect" {
 	preloading clockshim.so
 	clocks 0 0
-	CLOCKSHIM=$T/clock LD_PRELOAD=$TEST_BIN/clockshim.so \
+	CLOCKSHIM=$T/clock LD_PRELOAD=$(shim clockshim.so) \
 		start -k job -t 500ms -- witness "$T" --started w --hold 600
 	wait_until contains "$T/w" '^[0-9]'
 	clocks 0 90000000
@@ -548,7 +548,7 @@ another_fence() { redlock -q -k job "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 # were started with own_clock.
 own_clock() {
 	clocks 0 0
-	CLOCKSHIM=$T/clock LD_PRELOAD=$TEST_BIN/clockshim.so "$@"
+	CLOCKSHIM=$T/clock LD_PRELOAD=$(shim clockshim.so) "$@"
 }
 alarm_stands() { grep -qhs '^it_value: (0, 0)' "/proc/$tool"/fdinfo/*; }
 pause_with_clock() {
@@ -856,7 +856,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 		sh -c 'while :; do true & wait; done' & noise=\$!
 		sleep 60 & stranger=\$!
 		for k in 1 2 3 4 5 6; do
-			$REDLOCK -q -u $url -k job -t 20s -- \\
+			'$REDLOCK' -q -u $url -k job -t 20s -- \\
 				sh -c 'while :; do (true) & wait; done' &
 			tool=\$!
 			sleep 0.03
@@ -1275,7 +1275,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 @test "C19 C10 nor does it where no thread can be had; and all is said in the end" {
 	preloading inject.so
 	make_disk
-	LD_PRELOAD=$TEST_BIN/inject.so INJECT=pthread_create:1+:11 \
+	LD_PRELOAD=$(shim inject.so) INJECT=pthread_create:1+:11 \
 		INJECT_MARK=$T/hit \
 		launch --default all "$REDLOCK" -v -u "$url" -k job -t 3s -- \
 		witness "$T" --hold 600000 --spawn --stubborn --started "$T/w" \

@@ -622,7 +622,7 @@ sane='stty -a </dev/tty | grep -q " echo "'
 		rm -f "$T/pid"
 		run -0 pty 'wait:: ' "run:kill -$sig \$(cat $T/pid)" -- sh -c '
 			sh -c "echo \$\$ >$T/pid
-				exec $2 -n -u $1 --askpass -k job touch $T/ran"
+				exec \"$2\" -n -u $1 --askpass -k job touch $T/ran"
 			echo "status $?"
 			'"$sane"' && echo sane' sh "$url" "$REDLOCK"
 		[[ $output = *"status $((128 + $(kill -l $sig)))"*sane* ]]

@@ -169,7 +169,7 @@ left_alone() {
 }
 
 @test "C6 --contain: Ctrl-Z and fg, and a command that stops itself" {
-	RL="$REDLOCK -u $url" PS1='%' TERM=dumb run -0 pty \
+	RL="$(unblanked "$REDLOCK") -u $url" PS1='%' TERM=dumb run -0 pty \
 		"send:stty -echo; set -b\n" "wait:%" \
 		"send:\$RL -k job --contain -- sh -c 'touch $T/w; while [ ! -e $T/go ]; do sleep .05; done; echo fin''ished'\n" \
 		"file:$T/w" "send:^Z" "wait:Stopped" "run:touch $T/go" \
@@ -180,7 +180,7 @@ left_alone() {
 }
 
 @test "C14 --contain: a shell in there has job control, and Ctrl-C comes once" {
-	RL="$REDLOCK -u $url" TERM=dumb run -0 pty \
+	RL="$(unblanked "$REDLOCK") -u $url" TERM=dumb run -0 pty \
 		"wait:#" "send:sh -c ': >$T/runs; exec sleep 100'\n" \
 		"file:$T/runs" "send:^Z" \
 		"wait:Stopped" "send:kill %1\nexit 0\nexit 0\n" -- \
@@ -210,7 +210,7 @@ both_are_killed() { # with a -t 2s witness in $T/w
 @test "C30 P1 --contain: exec hangs and redlock is killed: all are dead, the lock is free" {
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
 	[ -e "$TEST_BIN/inject.so" ] || skip "no inject.so"
-	LD_PRELOAD=$TEST_BIN/inject.so INJECT=execvpe:1:0 INJECT_MARK=$T/hit \
+	LD_PRELOAD=$(shim inject.so) INJECT=execvpe:1:0 INJECT_MARK=$T/hit \
 		"$REDLOCK" -u "$url" -k job --contain -t 60s -- touch "$T/ran" \
 		2>"$T/err" 3>&- &
 	tool=$!

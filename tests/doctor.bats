@@ -668,7 +668,7 @@ off_by() {
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
 	[ -e "$TEST_BIN/clockshim.so" ] || skip "no clockshim.so"
 	echo "0 $1" >"$T/clock"
-	CLOCKSHIM=$T/clock LD_PRELOAD=$TEST_BIN/clockshim.so "${@:2}"
+	CLOCKSHIM=$T/clock LD_PRELOAD=$(shim clockshim.so) "${@:2}"
 }
 
 @test "a clock that is 2s off is noted with a lease of 30s, and wrong with one of 5s" {
@@ -684,7 +684,7 @@ off_by() {
 }
 
 @test "servers whose clocks differ are told, and whose clock it is that is wrong" {
-	local shim=$TEST_BIN/wallclock.so
+	local shim=$(shim wallclock.so)
 
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
 	[ -e "$shim" ] || skip "no wallclock.so"

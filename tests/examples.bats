@@ -166,7 +166,7 @@ holds_in() { # LOCK SCENARIO
 	holds_in redlock clocks
 }
 @test "redlock holds where the time of day that it is given is an hour ahead" {
-	local shim=$TEST_BIN/wallclock.so
+	local shim=$(shim wallclock.so)
 
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
 	[ -e "$shim" ] || skip "no wallclock.so"

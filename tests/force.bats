@@ -180,7 +180,7 @@ forgets_reader() { # PATTERN
 @test "force-release: the guard of a redlock that neither wakes nor dies hears of the new deadline" {
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
 	[ -e "$TEST_BIN/inject.so" ] || skip "no inject.so"
-	within=(env LD_PRELOAD="$TEST_BIN/inject.so" INJECT=timer_settime:1+:22)
+	within=(env LD_PRELOAD="$(shim inject.so)" INJECT=timer_settime:1+:22)
 	start_hold 600000 -t 10s -K 5s
 	within=()
 	wait_until exists "$T/started"

@@ -27,7 +27,7 @@ flags() { sed -n 's/^HARDEN_C[A-Z]*FLAGS = //p' "$build/Makefile"; }
 # How many of our objects have a symbol that they do not define: REGEX
 objects_with() {
 	readelf -sW "$build/libredlock.a" | awk -v want="^($1)\$" '
-		/^File: / { file = $2 }
+		/^File: / { file = $0 }
 		$7 == "UND" && $8 ~ want { has[file] = 1 }
 		END { n = 0; for (f in has) n++; print n }'
 }

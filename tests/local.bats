@@ -354,7 +354,7 @@ ends_at() {
 @test "local: a lock that is granted while the idle server is stopped is not forgotten" {
 	[ -z "${SANITIZED-}" ] || skip 'a sanitizer comes first'
 	# the server was asked, twice, and is about to be told to stop
-	LD_PRELOAD=$TEST_BIN/inject.so INJECT=send:1:0 INJECT_TEXT=SHUTDOWN \
+	LD_PRELOAD=$(shim inject.so) INJECT=send:1:0 INJECT_TEXT=SHUTDOWN \
 		INJECT_MARK=$T/hit idle=100ms locally -k first -- true
 	wait_until exists "$T/hit"
 	[ -S "$socket.idle" ]

@@ -690,7 +690,7 @@ wipe=$'\r\e[J'
 
 @test "P7 a background job gets lines, not a live line, and stty tostop stops nothing" {
 	keep
-	TERM=xterm RL="$REDLOCK -u $url" PS1=% run pty "send:stty tostop -echo; set -b\n" \
+	TERM=xterm RL="$(unblanked "$REDLOCK") -u $url" PS1=% run pty "send:stty tostop -echo; set -b\n" \
 		"wait:%" "send:\$RL -k job -- sh -c 'echo ran >$T/order' &\n" \
 		"run:sleep 0.5" "run:kill $worker" "file:$T/order" \
 		"send:exit\n" -- bash --norc --noprofile --noediting -i

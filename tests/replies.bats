@@ -310,7 +310,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		    return usual(words)
 	END
 	export CLOCKSHIM=$T/clock
-	LD_PRELOAD=$TEST_BIN/clockshim.so verb 69 list --json
+	LD_PRELOAD=$(shim clockshim.so) verb 69 list --json
 	json "not d['complete'] and 'gave up after 1m' in d['error'] and [k['key'] for k in d['locks']] == ['job']"
 }
 

@@ -963,7 +963,7 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 @test "P7 --hold on a terminal shows a live line: for how long, how to end it, who waits; it goes away" {
 	TERM=xterm NO_COLOR=1 run -130 pty size:24x100 \
 		'wait:redlock: job: holding 0s; Ctrl-C releases it; 0 waiting' \
-		"run:$REDLOCK -q -u $url -w 20s -k job -- touch $T/ran & echo >$T/began" \
+		"run:'$REDLOCK' -q -u $url -w 20s -k job -- touch $T/ran & echo >$T/began" \
 		'wait:Ctrl-C releases it; 1 waiting' 'send:^C' -- \
 		"$REDLOCK" lock -u "$url" --hold -t 5s job
 	[[ $output =~ ^[0-9a-f-]{36} || $output = *$'\e[J'[0-9a-f]* ]]

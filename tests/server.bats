@@ -1053,7 +1053,7 @@ settle_disk() {
 
 # Node b, whose wall clock step MS moves.
 clock_b() {
-	local shim=$TEST_BIN/wallclock.so
+	local shim=$(shim wallclock.so)
 
 	[ -e "$shim" ] || {
 		shim=$T/wallclock.so

@@ -24,14 +24,14 @@ lines() { wc -l <"$1"; }
 
 # An interactive shell on a terminal, and in it $RL as redlock.
 shell_on_tty() { # STEP...
-	RL="$REDLOCK -u $url" PS1='%' TERM=dumb \
+	RL="$(unblanked "$REDLOCK") -u $url" PS1='%' TERM=dumb \
 		pty "send:stty -echo; set -b\n" "wait:%" "$@" "send:\nexit\n" \
 		-- bash --norc --noprofile --noediting -i
 }
 
 with_injection() { # NAME:K:ERRNO, for the redlocks started from here on
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
-	export LD_PRELOAD=$TEST_BIN/inject.so INJECT=$1 INJECT_MARK=$T/hit
+	export LD_PRELOAD=$(shim inject.so) INJECT=$1 INJECT_MARK=$T/hit
 	[ -e "$LD_PRELOAD" ] || skip "no inject.so"
 }
 no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
@@ -234,7 +234,7 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 }
 
 @test "C2 Ctrl-C ends redlock by SIGINT, so that a shell script stops, too" {
-	run -130 pty "file:$T/w" "send:^C" -- bash --norc -c "$REDLOCK -u $url \
+	run -130 pty "file:$T/w" "send:^C" -- bash --norc -c "'$REDLOCK' -u $url \
 		-k job -- witness $T --started w --hold 9000; touch $T/went_on"
 	[ ! -e "$T/went_on" ]
 	free job
@@ -243,7 +243,7 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 @test "C14 one Ctrl-C reaches the command exactly once" {
 	run -0 pty "file:$T/w" "send:^C" "file:$T/int" \
 		"run:kill -USR1 \$(cat $T/tool)" -- sh -c "echo \$\$ >$T/tool
-		exec $REDLOCK -u $url -k job -- sh -c '
+		exec '$REDLOCK' -u $url -k job -- sh -c '
 			trap \"echo x >>$T/int\" INT; trap \"touch $T/go\" USR1
 			touch $T/w
 			while [ ! -e $T/go ]; do sleep 0.05; done; exit 0'"

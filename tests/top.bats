@@ -104,7 +104,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 
 @test "what changes is drawn again within two seconds: a lock comes, gets a waiter, goes" {
 	forge a first
-	on_screen 0 'wait:first' "run:$REDLOCK -q -u $url -k second -- sleep 2.5 >$T/null 2>&1 3>&- &" \
+	on_screen 0 'wait:first' "run:'$REDLOCK' -q -u $url -k second -- sleep 2.5 >$T/null 2>&1 3>&- &" \
 		'wait:second' "run:sleep 0.1" \
 		'wait:1 lock,' 'send:q' --
 	row '^redlock top  1 lock,'

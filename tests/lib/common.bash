@@ -110,6 +110,19 @@ tell_of_another_try() {
 
 # ---- redlock ----
 
+# FILE: its path, or that of a link to it, for where a blank would end it
+unblanked() {
+	case $1 in
+	*[[:blank:]:]*)
+		ln -sf "$1" "$T/${1##*/}"
+		echo "$T/${1##*/}"
+		;;
+	*) echo "$1" ;;
+	esac
+}
+# SO: one of ours, for LD_PRELOAD
+shim() { unblanked "$TEST_BIN/$1"; }
+
 # As a user types it, but with the test's server.
 redlock() { "$REDLOCK" -u "$url" "$@"; }
 
