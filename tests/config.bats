@@ -475,7 +475,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 
 @test "doctor --config: a variable whose name is nearly that of an option is reported; ours are not, nor are others" {
 	export REDLOCK_WIAT=5m REDLOCK_SLOT=0 REDLOCK_KEY=a \
-		REDLOCK_HELD= REDLOCK_FENCES=1 REDLOCK_QUITE_ANOTHER=1
+		REDLOCK_HELD= REDLOCK_FENCES=1 REDLOCK_SLOT_NAME=a REDLOCK_QUITE_ANOTHER=1
 	run -0 --separate-stderr "$REDLOCK" doctor --config -u redis://h
 	[ "$stderr" = 'redlock: REDLOCK_WIAT is not used: did you mean REDLOCK_WAIT?' ]
 	grep -qxF 'wait = forever  (default)' <<<"$output"

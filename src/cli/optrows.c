@@ -32,7 +32,7 @@ const struct opt_row opt_rows[] = {
 	{'n', "no-wait", NULL,	SWITCH, false, BY_TAKING, AT(wait_ms), 0, 0,		"fail rather than wait"},
 	{'s', "shared",	NULL,	SWITCH, false, BY_TAKING, AT(shared), true, 0,		"share the lock with other readers"},
 	{'x', "exclusive", NULL, SWITCH, false, BY_TAKING, AT(shared), false, 0,		"hold the lock alone (the default)"},
-	{'N', "slots",	"N",	NUMBER, false, BY_TAKING, AT(slots), 1, SLOTS_MAX,	"allow N holders at a time (1)"},
+	{'N', "slots",	"N",	SLOTS, false, BY_TAKING, AT(slots), 1, SLOTS_MAX,	"allow N holders at a time; or a,b,c (1)"},
 	{ 0,  "max-waiters", "N", NUMBER, false, BY_TAKING, AT(max_waiters), 0, 1000000,	"give up if N others are already waiting"},
 	{ 0,  "supersede", NULL, SWITCH, false, BY_TAKING, AT(supersede), true, 0,		"replace older waiters that also use this"},
 	{'E', "conflict-exit-code", "N", NUMBER, false, BY_TAKING | BY_WAIT, AT(conflict_status), 0, 255, "status when not acquired (75)"},
@@ -302,6 +302,39 @@ static int keep(char **to, const char *value, struct fail *why)
 	return *to ? 0 : fail(why, FAIL_INTERNAL, "out of memory");
 }
 
+/* One name, and no other that is the same. */
+static bool is_slot_name(const char *names, const char *name, size_t n)
+{
+	for (const char *p = names; p < name; p += strcspn(p, ",") + 1)
+		if (strcspn(p, ",") == n && memcmp(p, name, n) == 0)
+			return false;
+	return n > 0 && n <= SLOT_NAME_MAX;
+}
+
+/* The guard needs the names: see keep(). */
+static int take_slots(const struct taking *t, char *value)
+{
+	struct opts *o = t->o;
+	int n = 0;
+
+	if (!strchr(value, ',')) {
+		free(o->slot_names);
+		o->slot_names = NULL;
+		return take_number(t, value);
+	}
+	for (const char *p = value; p; p = strchr(p, ',')) {
+		p += p != value;
+		if (n++ == t->r->hi)
+			return bad_value(t, value, "too many names");
+		if (!is_slot_name(value, p, strcspn(p, ",")))
+			return bad_value(t, value,
+					 "a name is empty, longer than 127 "
+					 "bytes, or there twice");
+	}
+	store(o, t->r, n);
+	return keep(&o->slot_names, value, t->why);
+}
+
 static int take_key(const struct taking *t, char *value)
 {
 	struct opts *o = t->o;
@@ -419,7 +452,8 @@ int opt_take(struct opts *o, const struct opt_row *r, char *value,
 		[SWITCH] = take_switch,     [WORD] = take_word,
 		[TEXT] = take_text,         [PATH] = take_path,
 		[GUARD] = take_guard,       [SIGNAL] = take_signal,
-		[KEY] = take_key,           [URL] = take_urls};
+		[SLOTS] = take_slots,       [KEY] = take_key,
+		[URL] = take_urls};
 	struct given now = {source, line, value ? value : "yes", r};
 	char label[40];
 	int64_t was;

@@ -20,6 +20,7 @@ enum shape {
 	PATH,     /* of a file: 1..hi bytes */
 	GUARD,    /* auto, off, or a duration */
 	SIGNAL,   /* a name or a number */
+	SLOTS,    /* how many, lo..hi, or their names, with commas between */
 	KEY,
 	URL /* one, or several separated by blanks */
 };

@@ -25,6 +25,7 @@ void opts_init(struct opts *o)
 
 void opts_close(struct opts *o)
 {
+	free(o->slot_names);
 	for (int i = 0; i < o->keys; i++)
 		free(o->key[i]);
 	for (int i = 0; i < NODES_MAX; i++)

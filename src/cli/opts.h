@@ -28,6 +28,7 @@ enum source {
 };
 #define SOURCES (FROM_TYPED + 1)
 #define OPTIONS_MAX 72
+#define SLOT_NAME_MAX 127
 #define GUARD_AUTO (-1)
 
 struct opt_row;
@@ -51,6 +52,7 @@ struct opts {
 	int64_t ttl_ms, wait_ms, grace_ms; /* wait: INT64_MAX: no limit */
 	bool allow_long_ttl, supersede, shared;
 	int slots;
+	char *slot_names; /* "a,b,c", a copy; NULL: they have none */
 	int64_t max_hold_ms, min_hold_ms, once_ms; /* 0: none */
 	bool once_any;    /* --once-per: a failure counts, too */
 	int max_renewals; /* -1: no limit */

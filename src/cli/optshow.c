@@ -68,7 +68,7 @@ static void default_text(const struct opts *o, const struct opt_row *r,
 	else if (r->shape == SIGNAL)
 		(void)snprintf(buf, size, "%s",
 			       signal_text((int)n, name) + strlen("SIG"));
-	else if (r->shape == NUMBER)
+	else if (r->shape == NUMBER || r->shape == SLOTS)
 		(void)snprintf(buf, size, "%lld", (long long)n);
 	for (; r->shape == WORD && n > 0; n--)
 		words += strcspn(words, "|") + 1;

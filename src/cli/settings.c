@@ -279,8 +279,8 @@ static int read_variables(struct opts *o, struct fail *why)
 /* We give these to commands; they set nothing. */
 static bool is_for_commands(const char *name)
 {
-	static const char *const given[] = {"KEY",  "TOKEN",  "FENCE",
-					    "SLOT", "FENCES", "HELD"};
+	static const char *const given[] = {
+		"KEY", "TOKEN", "FENCE", "SLOT", "FENCES", "HELD", "SLOT_NAME"};
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
 		if (strcmp(given[i], name) == 0)

@@ -90,7 +90,7 @@ static void print_refusal(int status)
 	if (status == STATUS_OK)
 		return;
 	(void)printf("%sunset REDLOCK_KEY REDLOCK_TOKEN REDLOCK_FENCE "
-		     "REDLOCK_SLOT REDLOCK_FENCES\n"
+		     "REDLOCK_SLOT REDLOCK_SLOT_NAME REDLOCK_FENCES\n"
 		     "case $- in *i*) (exit %d) ;; *) exit %d ;; esac\n",
 		     begun ? LOCKED : "", status, status);
 	(void)fflush(stdout);

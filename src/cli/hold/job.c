@@ -477,8 +477,8 @@ int job_prepare(struct job *j, const char *command, struct fail *why)
 	describe(&j->who, j->o, command);
 	notify_use(getenv("NOTIFY_SOCKET"));
 	if (signals_open(&j->signals, why) < 0 || use_locks(j, why) < 0 ||
-	    variables_init(&j->variables, j->o->key[0], j->servers.url, why) <
-		    0)
+	    variables_init(&j->variables, j->o->key[0], j->servers.url,
+			   j->o->slot_names, why) < 0)
 		return -1;
 	name_keys(j);
 	return 0;

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 const char *const variable_names[VARIABLES_N] = {
-	"REDLOCK_KEY=",  "REDLOCK_URL=",    "REDLOCK_TOKEN=", "REDLOCK_FENCE=",
-	"REDLOCK_SLOT=", "REDLOCK_FENCES=", "REDLOCK_HELD="};
+	"REDLOCK_KEY=",   "REDLOCK_URL=",      "REDLOCK_TOKEN=",
+	"REDLOCK_FENCE=", "REDLOCK_SLOT=",     "REDLOCK_FENCES=",
+	"REDLOCK_HELD=",  "REDLOCK_SLOT_NAME="};
 
 static char *variable(const char *name, const char *value)
 {
@@ -74,9 +75,10 @@ static size_t pass_on(struct variables *v)
 
 /* Variables that are not known yet come last. */
 int variables_init(struct variables *v, const char *key, const char *url,
-		   struct fail *why)
+		   const char *names, struct fail *why)
 {
 	const char *outer = getenv("REDLOCK_HELD");
+	const char *name = getenv("REDLOCK_SLOT_NAME");
 	size_t n = 0, used, size;
 
 	while (environ[n])
@@ -99,6 +101,13 @@ int variables_init(struct variables *v, const char *key, const char *url,
 	v->envp[used++] = v->fence;
 	v->envp[used++] = v->slot;
 	v->envp[used++] = v->fences;
+	v->names = names;
+	if (names || (name && strlen(name) <= SLOT_NAME_MAX)) {
+		(void)snprintf(v->slot_name, sizeof(v->slot_name),
+			       "REDLOCK_SLOT_NAME=%s", names ? "" : name);
+		v->slot_name_at = &v->envp[used];
+		v->envp[used++] = v->slot_name;
+	}
 	v->envp[used] = NULL;
 	return 0;
 }
@@ -122,6 +131,29 @@ void variables_add(struct variables *v, const struct granted *its,
 	(void)held_word(its, outer, ttl_ms, key, url, next_word(v->held));
 }
 
+/* Without names of its own, a run that joins a hold has the slot of that. */
+static void name_slot(struct variables *v, const struct granted *first)
+{
+	const char *name = v->names;
+
+	if (!v->slot_name_at)
+		return;
+	if (!name) {
+		if (!first->joined)
+			*v->slot_name_at = NULL;
+		return;
+	}
+	for (int i = 0; name && i < first->slot; i++) {
+		name = strchr(name, ',');
+		name += name != NULL;
+	}
+	if (!name) /* of a hold around us, with more slots */
+		*v->slot_name_at = NULL;
+	else
+		(void)snprintf(next_word(v->slot_name), SLOT_NAME_MAX + 1,
+			       "%.*s", (int)strcspn(name, ","), name);
+}
+
 /* Our parents still hold their other keys. */
 void variables_end(struct variables *v, const struct granted *first,
 		   const char *token)
@@ -137,6 +169,7 @@ void variables_end(struct variables *v, const struct granted *first,
 			       "REDLOCK_FENCE=%" PRId64, first->fence);
 		(void)snprintf(v->slot, sizeof(v->slot), "REDLOCK_SLOT=%d",
 			       first->slot);
+		name_slot(v, first);
 		return;
 	}
 	/* no lock: the variables from here on mean nothing */

@@ -8,23 +8,28 @@
 #define CLI_HOLD_VARIABLES_H
 
 #include "cli/hold/held.h"
+#include "cli/opts.h"
 
 /* What we add: "REDLOCK_KEY=" and so on. */
-#define VARIABLES_N 7
+#define VARIABLES_N 8
 extern const char *const variable_names[VARIABLES_N];
 
 struct variables {
 	char **envp; /* ends with NULL. This and `held` are allocated, and last
 			as long as the process */
 	char *held;  /* "REDLOCK_HELD=..." */
-	char token[64], fence[48], slot[32], fences[24 * LOCKS_MAX];
+	const char *names;   /* of the slots, with commas between, or NULL */
+	char **slot_name_at; /* in envp, the last; NULL: there is none */
+	char token[64], fence[48], slot[32], slot_name[152],
+		fences[24 * LOCKS_MAX];
 	char own_pid[OWN_PIDS][OWN_PID_SIZE]; /* see order.own_pid */
 	int own_pids;
 };
 
-/* `key`: of the first lock. -1: out of memory. */
+/* `key`: of the first lock; `names`: of the slots, borrowed, or NULL. -1: out
+ * of memory. */
 int variables_init(struct variables *v, const char *key, const char *url,
-		   struct fail *why);
+		   const char *names, struct fail *why);
 
 /* In the guard: adds a lock that was granted for ttl_ms, in the order of the -k
  * options. */
