@@ -73,7 +73,7 @@ need_kinds() {
 
 @test "each broken twin of the scripts is caught by the simulator" {
 	need_kinds
-	run -0 twins "$kinds" 3000 47
+	run -0 twins "$kinds" 3000 48
 }
 
 @test "the small Redis of the simulator and a real server agree" {

@@ -21,7 +21,7 @@
 --   guard     the restart guard: a server that has been up for less than this
 --             many ms grants nothing; -1: do not ask which server it is
 --   only      take this slot only; -1: any
---   round     see round_line()
+--   number    see share.lua
 -- Returns
 --   granted COUNTER LOST SLOT GROUP SERVER AT STOP BY LONGEST
 --       LOST 1: the counter that this client saw was lost since: see grant().
@@ -49,7 +49,7 @@ local saw, alone = tonumber(ARG.seen), ARG.alone == '1'
 local ticket, most = tonumber(ARG.ticket), tonumber(ARG.most)
 local newcomer, guard, only = ARG.newcomer == '1', tonumber(ARG.guard), tonumber(ARG.only)
 local ttl, slots, reads, about, marked = standing(ARG.stands)
-round = tonumber(ARG.round)
+number = tonumber(ARG.number)
 local member = token .. ' ' .. ARG.stands
 local several = reads or slots > 1
 -- needs keys that are not in KEYS: where they are refused, fail before a write

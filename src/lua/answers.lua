@@ -46,9 +46,11 @@ local function ours(n, at, fresh)
 			redis.call('pexpire', slot_key(n), ttl)
 		end
 	end
-	if not fresh and not reads then
-		note_round(n, member)
-		claim(n)
+	if not reads then
+		note_number(n, member)
+		if not fresh then
+			claim(n)
+		end
 	end
 	-- the counter may have moved for another client since our grant, even in
 	-- this script; then we need a new fence
@@ -79,7 +81,8 @@ end
 local function readers_now()
 	local sharers = sharers_of(v)
 	local last = try('zrevrange', sharers, 0, 0)[1] or ''
-	local n = tonumber(try('zcard', sharers)) or 1 -- with "kept"
+	local n = (tonumber(try('zcard', sharers)) or 1)
+	    - (tonumber(try('zrank', sharers, 'kept')) or 0)
 	return 'readers ' .. math.max(n, 1) - 1 .. '\n'
 	    .. (string.match(last, '\n(.*)$') or '')
 end

@@ -24,7 +24,7 @@
 --               shown that the lock is ours all the same. Set it, unless this
 --               server has been up for less than this many ms
 --   alone       "1" on one node: see server.lua
---   round       see round_line()
+--   number      see share.lua
 --   plain       "1": see plain-confirm.lua
 -- Returns
 --   yes COUNTER PTTL JOINED RAISED AT STOP BY GROUP LONGEST
@@ -49,7 +49,7 @@ local ends, guard, alone = tonumber(ARG.ends), tonumber(ARG.guard), ARG.alone ==
 local shares = value ~= token
 lives_ms = math.max(lives_ms, ttl)
 longest_ms = tonumber(ARG.longest)
-round = tonumber(ARG.round)
+number = tonumber(ARG.number)
 local member = token .. ' ' .. ARG.stands
 local said, pttl, back, mine = 'yes', 0, false, nil
 local at = time()
@@ -83,7 +83,7 @@ if v == value then
 		here(sharers_of(value))
 	end
 	mine = shares and own('zscore', sharers_of(value), member)
-	pttl = mine and math.floor(mine) - math.floor(at / 1000) or redis.call('pttl', lock)
+	pttl = mine and mine - math.floor(at / 1000) or redis.call('pttl', lock)
 elseif not v and not bad and heals()
     and redis.call('set', lock, value, 'nx', 'px', longest(value, ttl)) then
 	said, v, back = 'healed', value, c and c < seen

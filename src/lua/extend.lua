@@ -4,7 +4,7 @@
 -- ARG
 --   ttl            may be 0: as long as before
 --   stands, value  are filled in here
---   fence, seen, joined, longest, round, plain  0
+--   fence, seen, joined, longest, number, plain  0
 --   ends, guard    -1: nothing is healed
 -- The answers are those of confirm.lua.
 --
@@ -19,7 +19,7 @@ local its = standing(stands)
 local ends = value ~= token
     and redis.call('zscore', sharers_of(value), token .. ' ' .. stands)
 local lasts = math.max(tonumber(ARG.ttl) > 0 and tonumber(ARG.ttl) or its,
-    ends and math.floor(ends) - math.floor(now_us / 1000) or redis.call('pttl', lock))
+    ends and ends - math.floor(now_us / 1000) or redis.call('pttl', lock))
 ARG.ttl = text(lasts)
 if lasts > its and record_is_of(token) then
 	-- a waiter that finds data lost waits as long as the lease may be

@@ -50,7 +50,10 @@ local function sharers_told(value)
 	end
 	local left, unknown = score('left'), score('?')
 	local all = number(ask('zcard', sharers), 0) - (left and 1 or 0)
-	    - (score('kept') and 1 or 0) - (unknown and 1 or 0)
+	    - (unknown and 1 or 0)
+	-- and the numbers before it
+	local kept = ask('zrank', sharers, 'kept')
+	all = all - (type(kept) == 'number' and kept + 1 or 0)
 	local n = math.min(all, math.max(most, 1))
 	local list, rest = pairs_of(n == 0 and {}
 	    or ask('zrevrange', sharers, 0, n - (unknown and 0 or 1), 'withscores'))

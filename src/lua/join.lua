@@ -12,7 +12,7 @@
 --   here         "1": this is the server on which it holds the lock
 --   once         "1": not if the work was done already: --once-per
 --   alone        "1" on one node; on several, each node has its own G
---   round        see round_line()
+--   number       see share.lua
 -- Returns
 --   joined COUNTER LOST SLOT GROUP SERVER AT STOP BY LONGEST     see acquire.lua
 --   vanished COUNTER   the lock is gone, and the holder does not know it yet.
@@ -22,7 +22,7 @@
 --   done COUNTER MS "" RECORD     see acquire.lua
 --   no COUNTER         it does not hold the lock
 local ttl = tonumber(ARG.ttl)
-round = tonumber(ARG.round)
+number = tonumber(ARG.number)
 local member = token .. ' ' .. ARG.stands
 lives_ms = math.max(lives_ms, ttl)
 local outer, group, m = ARG.outer, ARG.group, tonumber(ARG.fence)

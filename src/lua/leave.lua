@@ -30,9 +30,10 @@ if shares or theirs then
 		    'rest ' .. member)
 	end
 	if shares then -- last: during a migration an emptied set cannot be made again
-		own('zrem', sharers, member)
+		own('zrem', sharers, member, token)
 	else
 		own('zadd', sharers, 0, 'left')
+		put_number(slot)
 	end
 	if outer or sharers_end(v, at) then
 		-- others hold it still, or it stays for --min-hold

@@ -5,8 +5,7 @@
 --   fence         the counter at the grant
 --   since         of the grant, in ms
 --   lost          see grant() in grant.lua
---   round
-local behind = {fence = 'ttl', lost = 'since', round = 'lost'}
+local behind = {fence = 'ttl', lost = 'since'}
 -- The record with the line "NAME N", in the place of an earlier one.
 local function with(words, name, n)
 	local line, found = name .. ' ' .. text(n) .. '\n', nil
@@ -17,17 +16,12 @@ local function with(words, name, n)
 	end
 	return words
 end
--- Moves a hold that we have already to this round: a late question and a late
--- release of an earlier round may have put us in line, and noted that we had left.
--- (If the record is lost, so is its round.)
-local function note_round(n, member)
-	local words = round > 0 and record_at(n, token)
-	if round == 0 or words and (number_in(words, 'round') or 0) >= round then
-		return
+-- We have the lock, or have claimed it. A late question and a late release may have
+-- put us in line, and noted that we had left.
+local function note_number(n, member)
+	if number > number_at(n) then
+		put_number(n)
+		try('zrem', sharers_of(token), 'left')
+		try('zrem', queue, member)
 	end
-	if words then
-		record_put(n, with(words, 'round', round))
-	end
-	try('zrem', sharers_of(token), 'left')
-	try('zrem', queue, member)
 end

@@ -10,8 +10,8 @@ if ARG.plain == '1' and value() == token then
 	    and record:find('token ' .. token .. '\n', 1, true) == 1
 	    and not record:find('\njoined 1\n', 1, true)
 	    and not record:find('\nasked 1\n', 1, true)
-	    and (ARG.round == '0'
-	    or record:find('\nround ' .. ARG.round .. '\n', 1, true)) then
+	    and (ARG.number == '0'
+	    or redis.pcall('hget', state, 'number') == token .. ' ' .. ARG.number) then
 		local at = now()
 		if at:sub(1, 5) == c:sub(1, 5) -- see keys.lua
 		    or redis.call('pttl', state) > month_ms - day_ms then

@@ -12,7 +12,7 @@ local got = ARG.plain == '1' and value() == token
     and redis.pcall('hmget', state, 'fence', 'holder') or {}
 local c, record = got[1], got[2] or ''
 local who, line = record:match('^token (%S+)\nttl %d+\nfence %d+\nsince %d+\n(%l*)')
-local first = who == token and line ~= 'lost' and line ~= 'round'
+local first = who == token and line ~= 'lost'
     and not record:find('\njoined 1\n', 1, true)
     and not record:find('\nasked 1\n', 1, true)
     and sound(c) and tonumber(c) >= tonumber(ARG.fence)

@@ -47,7 +47,7 @@ local function note_readers(at)
 		-- we ask again, or its last renewals came to the other node: renew.lua
 		local lasts = shared(v) and score(sharers_of(v), member) or 0
 		if lasts > ms and who ~= token then
-			redis.pcall('zadd', readers, math.floor(lasts), member)
+			redis.pcall('zadd', readers, lasts, member)
 		else
 			local since = score(readers, 'since ' .. member) or 0
 			if who ~= token and -since > unheard then

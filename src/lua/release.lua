@@ -22,7 +22,7 @@
 --   once      for how many ms nobody may repeat the work, or 0: --once-per
 --   mark      "": we did the work; else the mark that another server has of it
 --   withheld  "1": do not hand it to a waiter: see lock/core/ask.h
---   round     see round_line()
+--   number    see share.lua
 --   entry     what became of the hold: see log.lua
 --   plain     "1": see plain-release.lua
 -- Returns
@@ -61,11 +61,9 @@ if theirs or shares then
 	here(sharers)
 	shares = shares and own('zscore', sharers, member)
 end
--- this release was sent before the acquire that got us the lock, and must not
--- undo it
-local its = shares and round_of(shares) or v == token
-    and number_in(record, 'round') or 0
-if its > tonumber(ARG.round) then
+-- we have asked for the lock again since this release was sent
+number = tonumber(ARG.number)
+if (shares or v == token) and number_at(slot, shares and sharers) > number then
 	return {'no', text(c)}
 end
 -- we joined, and the holder that we joined has not ended

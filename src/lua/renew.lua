@@ -42,8 +42,8 @@ if theirs and not away then
 else
 	redis.call('pexpire', lock, ttl)
 end
-if not shares and (said == 'yes' or record_is_of(value)) then
-	note_round(slot, member) -- it may have been handed to us without one
+if not shares then
+	note_number(slot, member)
 end
 if not record_is_of(value) then
 	record_put(slot, record_of(value, theirs and longest(value, ttl) or ttl,

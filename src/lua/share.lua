@@ -3,13 +3,13 @@
 -- the command that started them. Each has its own lease: a live client never
 -- renews the lease of a dead one.
 --   ...:sharers:VALUE  sorted set. The score is the server time
---       in ms at which the lease ends; its thousandths are the round, see
---       round_line(). A member is "TOKEN TTL SLOTS FLAGS\nABOUT", as in the
---       line of waiters, or one of these:
+--       in ms at which the lease ends. A member is "TOKEN TTL SLOTS FLAGS\nABOUT",
+--       as in the line of waiters, or one of these:
 --       kept        there as long as the set has not been lost (score 0)
 --       left        the holder that the others joined has ended (its score is
 --                   0)
 --       ?           members that we do not know: data were lost
+--       TOKEN       the score is the negative number of a question, see below
 --       rest ...    a member that has ended but keeps the lock for a while:
 --                   --min-hold
 -- If others have joined a hold, its record has a line "joined 1", and if
@@ -55,9 +55,28 @@ local longest_ms = 0 -- see confirm.lua
 local function longest(value, ttl)
 	return math.max(ttl, longest_ms, record_is_of(value) and number_in(record, 'ttl') or 0)
 end
--- The round in the score of a member, or 0: see round_line().
-local function round_of(score)
-	return score and math.floor(score % 1 * 1000 + 0.5) or 0
+-- A release may arrive late, after this client has asked for the lock again. So
+-- releases are numbered, and a later question has a number that is larger than that
+-- of the last release before it. A node keeps the largest number of a question
+-- that found that we have the lock, and a release with a smaller one does not undo
+-- that. 0: a question before any release; a release that is compared with nothing,
+-- as that of `unlock`, and as on one node, where nothing is asked after it.
+--   number:N   field of the state: "TOKEN NUMBER". It counts for this client alone
+local number = 0
+local function number_at(n, sharers)
+	if number == 0 then
+		return 0
+	elseif sharers then
+		return -(tonumber(own('zscore', sharers, token)) or 0)
+	end
+	local words = own('hget', state, field('number', n)) or ''
+	return words:sub(1, #token + 1) == token .. ' '
+	    and whole(words:sub(#token + 2)) or 0
+end
+local function put_number(n)
+	if number > 0 then
+		redis.pcall('hset', state, field('number', n), token .. ' ' .. text(number))
+	end
 end
 -- Joins, or renews. `known`: the member should be in the set. If it is not, the
 -- server has forgotten it, and perhaps others too. "?" stands for those until
@@ -67,11 +86,12 @@ local function share(value, member, at, ttl, known)
 	local ends = math.floor(at / 1000) + ttl
 	redis.call('pexpire', sharers_of(value), ttl) -- memory may be full
 	local is_us = member:find(token .. ' ', 1, true) == 1
-	local its = own('zscore', sharers_of(value), member)
-	-- what comes late does not set the round back
-	local of = math.max(is_us and round or 0, round_of(its))
-	ends = math.max(ends, not is_us and its and math.floor(its) or 0)
-	if own('zadd', sharers_of(value), ends + of / 1000, member) == 1 then
+	local its = not is_us and own('zscore', sharers_of(value), member)
+	ends = math.max(ends, its or 0)
+	if is_us and number > number_at(nil, sharers_of(value)) then
+		own('zadd', sharers_of(value), -number, token)
+	end
+	if own('zadd', sharers_of(value), ends, member) == 1 then
 		redis.call('zadd', sharers_of(value), 0, 'kept')
 		if known then
 			share(value, '?', at, longest(value, ttl))

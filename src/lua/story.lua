@@ -4,7 +4,7 @@
 -- Who it is: the record without the lines that the scripts add.
 local function about_of(words)
 	local about = string.match(words or '', '\nsince %d+\n(.*)$') or ''
-	for _, name in ipairs({'lost', 'round', 'handed'}) do
+	for _, name in ipairs({'lost', 'handed'}) do
 		about = string.gsub(about, '^' .. name .. ' %d+\n', '')
 	end
 	-- these two stand in either order

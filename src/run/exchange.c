@@ -143,7 +143,7 @@ static void give_back(struct client *cl, const struct ask *asked,
 			      .node = asked->node,
 			      .chan = asked->chan,
 			      .fence = a->counter,
-			      .round = asked->round,
+			      .since = asked->since,
 			      .joins = asked->joins,
 			      .slot = a->granted.slot,
 			      .release.queued = true};

@@ -232,21 +232,10 @@ static int refused(const struct locks *l)
 
 		if (x->state == LEASE_LOST ||
 		    (l->asked[i] && x->end != END_NONE &&
-		     x->end != END_RELEASED && x->end != END_STALE))
+		     x->end != END_RELEASED))
 			return i;
 	}
 	return -1;
-}
-
-/* Under another token. */
-static void begin_again(struct locks *l)
-{
-	for (int i = 0; i < l->n && !l->ends; i++) {
-		const struct lease *x = lease_of(l, i);
-
-		if (x->state == LEASE_OVER && x->end == END_STALE)
-			start(l, i, x->conf.wait_ms > 0);
-	}
 }
 
 static void tick(struct locks *l)
@@ -254,7 +243,6 @@ static void tick(struct locks *l)
 	const struct lease *lead = lease_of(l, l->lead);
 	int culprit;
 
-	begin_again(l);
 	if (l->n == 1 || l->in_use || l->ends || locks_held(l))
 		return;
 	if (l->backing) {

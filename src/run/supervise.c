@@ -201,7 +201,6 @@ static enum outcome outcome_of(const struct supervisor *s)
 		[END_DONE] = OUTCOME_ALREADY,
 		[END_INSIDE] = OUTCOME_INSIDE,
 		[END_UNAVAILABLE] = OUTCOME_UNAVAILABLE,
-		[END_STALE] = OUTCOME_UNAVAILABLE,
 		[END_REFUSED] = OUTCOME_REFUSED,
 	};
 

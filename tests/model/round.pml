@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rounds: a client that gave a node back and asks it again, as a SPIN model.
+ * Numbers: a client that gave a node back and asks it again, as a SPIN model.
  *
- * What it says about src/lock/core/{minority,question,vote}.c and the scripts:
+ * What it says about src/lock/core/{minority,node,vote}.c and the scripts:
  * a release that comes late never takes a node that the client counts. So while
  * its command runs, nobody else has a quorum. run.sh checks that completely, and
  * that every rule is needed: each broken twin below drops one.
  *
  * How to read it. One client asks N nodes and runs once it has Q of them. It
- * gives nodes back before that, and asks each again, in the next round, ROUNDS
- * times. MISHAPS of its questions and answers are lost or late; LATE are under
- * way at a time, overtake each other, and a late question may come twice. OTHER
- * is everybody else: takes what is free, lets it go, and hands it over.
+ * gives nodes back before that, and asks each again, as often as it likes.
+ * MISHAPS of its questions and answers are lost or late; LATE are under way at a
+ * time, overtake each other, and a late question may come twice. OTHER is
+ * everybody else: takes what is free, lets it go, and hands it over.
+ *
+ * Numbers grow without end, but only their order counts: tidy() closes the gaps
+ * between those that somebody still knows.
  *
  * Time is left out (lease.pml): a node lets a lock go only when the client does
  * not count that node any more, which may be at any moment; a yes that is still
  * under way is too old then. Left out as well: losses of data, fences, who is
  * first in line, slots, and repairs by us or by a run inside our command (R34).
  *
- * Searched: 1.9 million states with one late message and four mishaps, 2.1 and
- * 6.7 with two late messages. (Five nodes, one mishap and two rounds: 30 million,
- * in eight minutes; run.sh leaves that out.)
+ * Searched: 0.6 million states with one late message and four mishaps, 7.1 with
+ * two late messages and three mishaps.
  */
 #ifndef N
 #define N 3
@@ -29,18 +31,15 @@
 #ifndef LATE
 #define LATE 2
 #endif
-#ifndef ROUNDS
-#define ROUNDS 2
-#endif
 #ifndef MISHAPS
 #define MISHAPS 4
 #endif
 
 /* Broken twins: -DTWIN=NO_ROUND and so on. */
-#define NO_ROUND 1    /* a release does not look at the round */
-#define SAME_ROUND 2  /* a renewal after a release starts no new round */
-#define UNNOTED 3     /* a renewal does not note its round */
-#define UNNOTED_ASK 4 /* an acquire does not note it where we have the lock */
+#define ANY_RELEASE 1 /* a release does not look at what is noted */
+#define UNNOTED 2     /* a renewal does not note the release before it */
+#define UNNOTED_ASK 3 /* an acquire does not note it where we have the lock */
+#define SET_BACK 4    /* what comes late notes a smaller one */
 #define OLD_GRANT 5   /* an answer from before a release counts */
 #ifndef TWIN
 #define TWIN 0
@@ -53,7 +52,7 @@
 #define OURS 1
 #define OTHER 2
 byte lock[N];
-byte noted[N]; /* the round in our record; 0 also: it was handed to us */
+byte noted[N]; /* the last release before a question of ours that found it */
 
 /* ---- the client ---- */
 
@@ -62,8 +61,9 @@ byte noted[N]; /* the round in our record; 0 also: it was handed to us */
 #define DONE 2
 byte phase;
 bool has[N];  /* it counts that node */
-bool gave[N]; /* a release was sent in this round */
-byte round[N];
+byte number[N];  /* of its last question to that node, or release */
+byte since[N];   /* that of its last release */
+byte settled[N]; /* what it asked before this one does not count */
 byte mishaps = MISHAPS;
 
 /* ---- what is late ---- */
@@ -73,7 +73,8 @@ byte mishaps = MISHAPS;
 #define CONFIRM 2
 #define RELEASE 3
 byte kind[LATE], to[LATE];
-byte sent_in[LATE]; /* this round */
+byte its[LATE];     /* number */
+byte asks_as[LATE]; /* the release before it, or itself */
 bool yes[LATE]; /* it is the answer: that */
 
 hidden byte k, l, ours, others, answer;
@@ -83,7 +84,7 @@ hidden byte k, l, ours, others, answer;
 inline notes(i, r)
 {
 	if
-	:: noted[i] < r -> noted[i] = r
+	:: noted[i] < r || twin(SET_BACK) -> noted[i] = r
 	:: else
 	fi
 }
@@ -103,7 +104,7 @@ inline do_it(i, what, r)
 		if :: twin(UNNOTED) :: else -> notes(i, r) fi;
 		answer = true
 	:: what == RELEASE && lock[i] == OURS &&
-	   (noted[i] <= r || twin(NO_ROUND)) ->
+	   (noted[i] < r || twin(ANY_RELEASE)) ->
 		lock[i] = NOBODY;
 		noted[i] = 0
 	:: else
@@ -113,8 +114,6 @@ inline do_it(i, what, r)
 /* ---- the client ---- */
 
 #define asks (phase == ASKS -> ACQUIRE : CONFIRM)
-#define may_ask(i) (phase != DONE && (!gave[i] || round[i] < ROUNDS))
-#define may_give(i) (phase == ASKS && !gave[i])
 #define mishap mishaps -> mishaps--
 
 inline adds_up()
@@ -142,7 +141,8 @@ inline loses(i)
 inline hears(i, r)
 {
 	if
-	:: r == round[i] && !gave[i] || twin(OLD_GRANT) ->
+	:: r >= settled[i] || twin(OLD_GRANT) ->
+		settled[i] = (r > settled[i] -> r : settled[i]);
 		if
 		:: answer -> has[i] = true
 		:: else -> loses(i)
@@ -152,17 +152,54 @@ inline hears(i, r)
 	answer = false
 }
 
-inline asked(i)
-{
-	round[i] = round[i] +
-		   (gave[i] && !(phase == RUNS && twin(SAME_ROUND)));
-	gave[i] = false
-}
-
 inline gives(i)
 {
 	has[i] = false;
-	gave[i] = true
+	number[i]++;
+	since[i] = number[i];
+	settled[i] = number[i]
+}
+
+/* No number of this node is left out, up to the last one. */
+#define sent(m, i, r) (kind[m] && to[m] == i && (its[m] == r || asks_as[m] == r))
+#define knows(i, r)                                                            \
+	(noted[i] == r || settled[i] == r || since[i] == r || sent(0, i, r) || \
+	 sent(LATE - 1, i, r))
+inline close(x, r)
+{
+	if
+	:: x > r -> x--
+	:: else
+	fi
+}
+inline tidy(i)
+{
+	for (k : 0 .. 2 * LATE + 3) {
+		/* from above: what is closed leaves the smaller ones alone */
+		l = 2 * LATE + 4 - k;
+		if
+		:: l <= number[i] && !knows(i, l) ->
+			close(noted[i], l);
+			close(settled[i], l);
+			close(since[i], l);
+			number[i]--;
+			if
+			:: kind[0] && to[0] == i ->
+				close(its[0], l);
+				close(asks_as[0], l)
+			:: else
+			fi;
+			if
+			:: LATE > 1 && kind[LATE - 1] && to[LATE - 1] == i ->
+				close(its[LATE - 1], l);
+				close(asks_as[LATE - 1], l)
+			:: else
+			fi
+		:: else
+		fi
+	}
+	k = 0;
+	l = 0
 }
 
 #if LATE == 1
@@ -176,7 +213,8 @@ inline wire(i, what, answered)
 	l = (LATE > 1 && kind[0] -> LATE - 1 : 0);
 	kind[l] = what;
 	to[l] = i;
-	sent_in[l] = round[i];
+	its[l] = number[i];
+	asks_as[l] = since[i];
 	yes[l] = answered;
 	l = 0
 }
@@ -185,7 +223,8 @@ inline drop(m)
 {
 	kind[m] = NOTHING;
 	to[m] = 0;
-	sent_in[m] = 0;
+	its[m] = 0;
+	asks_as[m] = 0;
 	yes[m] = false
 }
 
@@ -193,30 +232,38 @@ proctype link(byte i)
 {
 end:	do
 	:: d_step {
-		may_ask(i) -> asked(i);
-		do_it(i, asks, round[i]);
-		hears(i, round[i])
+		phase != DONE -> number[i]++;
+		do_it(i, asks, since[i]);
+		hears(i, number[i]);
+		tidy(i)
 	   }
 	:: d_step {
-		may_ask(i) && place && mishap;
-		asked(i);
-		wire(i, asks, false)
+		phase != DONE && place && mishap;
+		number[i]++;
+		wire(i, asks, false);
+		tidy(i)
 	   }
 	:: d_step { /* its answer is late; a no may as well be lost */
-		may_ask(i) && place && mishap;
-		asked(i);
-		do_it(i, asks, round[i]);
+		phase != DONE && place && mishap;
+		number[i]++;
+		do_it(i, asks, since[i]);
 		if
 		:: answer -> wire(i, asks, true)
 		:: else
 		fi;
-		answer = false
+		answer = false;
+		tidy(i)
 	   }
-	:: d_step { may_give(i) -> gives(i); do_it(i, RELEASE, round[i]) }
 	:: d_step {
-		may_give(i) && place && mishap;
+		phase == ASKS -> gives(i);
+		do_it(i, RELEASE, since[i]);
+		tidy(i)
+	   }
+	:: d_step {
+		phase == ASKS && place && mishap;
 		gives(i);
-		wire(i, RELEASE, false)
+		wire(i, RELEASE, false);
+		tidy(i)
 	   }
 	:: d_step { has[i] -> loses(i) } /* too old, by our clock */
 	od
@@ -239,30 +286,49 @@ end:	do
 
 proctype late(byte m)
 {
+	byte i;
+
 end:	do
 	:: d_step { /* it arrives; its answer is lost */
-		kind[m] && !yes[m] -> do_it(to[m], kind[m], sent_in[m]);
+		kind[m] && !yes[m] -> i = to[m];
+		do_it(i, kind[m], asks_as[m]);
 		drop(m);
-		answer = false
+		answer = false;
+		tidy(i);
+		i = 0
 	   }
 	:: d_step { /* its answer is late, too */
-		kind[m] && !yes[m] -> do_it(to[m], kind[m], sent_in[m]);
+		kind[m] && !yes[m] -> i = to[m];
+		do_it(i, kind[m], asks_as[m]);
 		if
 		:: answer -> yes[m] = true
 		:: else -> drop(m)
 		fi;
-		answer = false
+		answer = false;
+		tidy(i);
+		i = 0
 	   }
 	:: d_step { /* it will come again */
-		kind[m] && !yes[m] -> do_it(to[m], kind[m], sent_in[m]);
-		answer = false
+		kind[m] && !yes[m] -> i = to[m];
+		do_it(i, kind[m], asks_as[m]);
+		answer = false;
+		tidy(i);
+		i = 0
 	   }
 	:: d_step {
 		yes[m] && phase != DONE -> answer = true;
-		hears(to[m], sent_in[m]);
-		drop(m)
+		i = to[m];
+		hears(i, its[m]);
+		drop(m);
+		tidy(i);
+		i = 0
 	   }
-	:: d_step { kind[m] -> drop(m) } /* lost */
+	:: d_step { /* lost */
+		kind[m] -> i = to[m];
+		drop(m);
+		tidy(i);
+		i = 0
+	   }
 	od
 }
 
@@ -278,7 +344,8 @@ end:	do
 			fi
 		}
 		lock[i] = NOBODY;
-		noted[i] = 0
+		noted[i] = 0;
+		tidy(i)
 	   }
 	:: d_step { lock[i] == NOBODY -> lock[i] = OTHER }
 	:: d_step { lock[i] == OTHER -> lock[i] = NOBODY }

@@ -124,10 +124,10 @@ lease() {
 round() {
 	depth=100000 pack=-DCOLLAPSE
 	holds safety '-DLATE=1 -DMISHAPS=4' '1 late message, 4 mishaps'
-	holds safety '-DROUNDS=1 -DMISHAPS=3' '2 late messages, 3 mishaps'
-	holds safety '-DMISHAPS=2' '2 late messages, 3 rounds'
-	twins safety '-DLATE=1 -DROUNDS=1 -DMISHAPS=2' NO_ROUND SAME_ROUND \
-		UNNOTED UNNOTED_ASK OLD_GRANT
+	holds safety '-DMISHAPS=3' '2 late messages, 3 mishaps'
+	twins safety '-DLATE=1 -DMISHAPS=2' ANY_RELEASE UNNOTED UNNOTED_ASK \
+		OLD_GRANT
+	twins safety -DMISHAPS=2 SET_BACK
 }
 
 [ $# -gt 0 ] || set -- queue round fence lease

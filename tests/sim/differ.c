@@ -174,7 +174,7 @@ static const char *meddle(struct trial *t)
 		t->node.counter = -1;
 		t->node.born = t->node.moved = t->node.newest = 0;
 		t->node.record = t->node.lost = t->node.given = 0;
-		t->node.round = 0;
+		t->node.numbered = 0;
 		t->node.writer = 0;
 		return "the state is deleted";
 	}
@@ -259,7 +259,7 @@ static struct question invent(struct trial *t)
 	q.ask.release.queued = chance(t, 2);
 	q.ask.release.ran = chance(t, 2);
 	q.ask.release.withheld = chance(t, 4) == 0;
-	q.ask.round = (int)chance(t, 3);
+	q.ask.since = (uint64_t)chance(t, 4);
 	q.ask.listen_ms = 60000;
 	return q;
 }

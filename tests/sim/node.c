@@ -220,7 +220,6 @@ static void grant(struct node *n, const struct waiter *to, int64_t ms,
 	n->lost = lost == LOST_NOW ? n->counter : lost;
 	set(n, to->token, ms, us);
 	n->record = to->token;
-	n->round = 0;
 	n->asked = asked;
 	n->given = n->counter;
 	n->holder_ttl = to->ttl;
@@ -252,6 +251,25 @@ static bool hand_over(struct node *n, int64_t self, bool gives_up, bool alone,
 		return true;
 	}
 	return false;
+}
+
+/* Of a question, or a release; 0: it is not compared. */
+static uint64_t number_of(const struct ask *ask, int nodes)
+{
+	return nodes == 1 || ask->since == 0
+		       ? 0
+		       : ask->since + (ask->verb != VERB_RELEASE);
+}
+
+static void note_number(struct node *n, int64_t token, const struct ask *ask,
+			const struct lease_conf *conf)
+{
+	uint64_t number = number_of(ask, conf->nodes);
+
+	if (number <= (n->numbered == token ? n->number : 0))
+		return;
+	n->numbered = token;
+	n->number = number;
 }
 
 /* ---- acquire ---- */
@@ -409,8 +427,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 			     true);
 		if (n->record == token)
 			n->given = n->counter;
-		if (n->record == token && n->round < ask->round)
-			n->round = ask->round;
+		note_number(n, token, ask, conf);
 		granted.counter = n->counter;
 		granted.lost = told(n, ask);
 		return granted;
@@ -437,7 +454,7 @@ static struct answer acquire(struct node *n, struct ask *ask, int64_t token,
 			      word_of(n, token, us), us);
 		if (n->token == token) {
 			set(n, token, conf->ttl_ms, us);
-			n->round = ask->round;
+			note_number(n, token, ask, conf);
 			granted.counter = n->counter;
 			granted.lost = told(n, ask);
 			return granted;
@@ -502,9 +519,8 @@ static struct answer confirm(struct node *n, const struct ask *ask,
 		n->asked = false;
 		n->holder_ticket = conf->ticket;
 		n->since_us = us;
-		n->round = ask->round;
 	}
-	n->round = (int)larger(n->round, ask->round);
+	note_number(n, token, ask, conf);
 	n->record = token;
 	n->holder_ttl = conf->ttl_ms;
 	if (before < 0 || before < ask->fence || back) {
@@ -532,8 +548,9 @@ static struct answer release(struct node *n, const struct ask *ask,
 	int64_t before = n->counter, least, lost;
 	bool passed;
 
-	if (node_locked(n, us) && n->token == token && n->record == token &&
-	    n->round > ask->round && n->twin != TWIN_ROUND)
+	if (!alone && ask->since > 0 && node_locked(n, us) &&
+	    n->token == token && n->numbered == token &&
+	    n->number > number_of(ask, 3) && n->twin != TWIN_NUMBER)
 		return (struct answer){.said = SAID_NO,
 				       .counter = larger(n->counter, 0)};
 	if (ask->release.queued && at >= 0)

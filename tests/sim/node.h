@@ -34,7 +34,7 @@ enum twin {
 	TWIN_NO_GUARD,    /* a node votes as soon as it is up */
 	TWIN_SHORT_GUARD, /* ... or after T, though others have longer leases */
 	TWIN_ROLLED_BACK, /* a counter that was set back goes on by 1 */
-	TWIN_ROUND,       /* a release of an earlier round counts */
+	TWIN_NUMBER,      /* a late release counts */
 	TWIN_COUNT
 };
 
@@ -63,7 +63,8 @@ struct node {
 	bool distrusted; /* in this script it was not */
 	/* the holder record; 0: none of the lock's */
 	int64_t record, holder_ttl;
-	int round;      /* of the grant: see struct ask */
+	int64_t numbered; /* who asked the question with this number */
+	uint64_t number;
 	int64_t given;  /* of the record: the counter as it was granted */
 	int64_t lost;   /* what a missing counter was born as; 0: none was */
 	int64_t newest; /* ticket of the newest marked waiter */

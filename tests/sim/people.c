@@ -41,7 +41,7 @@ static struct ask question(const struct person *p, enum verb verb)
 		.listen_ms = 1000,
 		.joins = p->conf.outer.token[0] != '\0',
 		.slot = p->slot,
-		.round = p->round,
+		.since = p->number - (p->number > 0 && verb != VERB_RELEASE),
 		.guard_ms = p->conf.guard_ms,
 		.confirm = {.group = p->group, .joined = p->a.confirm.joined},
 		.release = {.queued = verb == VERB_RELEASE && !p->unaware,
@@ -67,13 +67,16 @@ static void remember(struct person *p)
 static int asks(struct person *p, enum verb verb)
 {
 	struct ask ask = question(p, verb);
+	struct lease_conf conf = p->conf;
 	struct script_scratch scratch;
 	struct words request, reply;
 	struct sight sight;
 	struct fail why;
 	struct error_told told;
 
-	script_request(&ask, &p->conf, &p->keys, p->token, p->identity,
+	if (p->number > 0)
+		conf.nodes = 3;
+	script_request(&ask, &conf, &p->keys, p->token, p->identity,
 		       REQUEST_CLUSTER, &scratch, &request);
 	if (!cluster_ask(owner, &request, &reply)) {
 		(void)snprintf(p->error, sizeof(p->error), "%.*s",

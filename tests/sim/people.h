@@ -22,8 +22,9 @@ struct person {
 	struct keys keys;
 	struct answer a;
 	int64_t fence, counter, ticket;
-	int slot, only; /* only: 1 + the slot that it wants, or 0 */
-	int round;
+	int slot, only;  /* only: 1 + the slot that it wants, or 0 */
+	uint64_t number; /* of its next questions, as one of several nodes; or 0
+			  */
 	int64_t group;
 	bool unaware;  /* that it stands in line */
 	bool withheld; /* it hands the lock to nobody: see lock/core/ask.h */

@@ -347,10 +347,6 @@ void sim_over(int who)
 {
 	struct client *c = &w.client[who];
 
-	if (c->alive && c->lease.end == END_STALE) {
-		begin(who);
-		return;
-	}
 	c->alive = false;
 	c->life++;
 	tell("client %d is done", who);
@@ -630,7 +626,7 @@ static const char *const twin_names[TWIN_COUNT] = {
 	[TWIN_NO_GUARD] = "no restart guard",
 	[TWIN_SHORT_GUARD] = "a guard of our own T alone",
 	[TWIN_ROLLED_BACK] = "a counter that was set back goes on by 1",
-	[TWIN_ROUND] = "a release of an earlier round counts",
+	[TWIN_NUMBER] = "a late release counts",
 };
 
 const char *sim_twin(int twin)

@@ -260,11 +260,28 @@ static void late_release_of_handed(void)
 	ASKS(B, ACQUIRE, GRANTED);
 	ASKS(A, ACQUIRE, BUSY);
 	ASKS(B, RELEASE, YES);
-	A->round = 1;
+	A->number = 2;
 	ASKS(A, CONFIRM, YES);
-	A->round = 0;
+	A->number = 1;
 	ASKS(A, RELEASE, NO);
-	A->round = 1;
+	A->number = 2;
+	ASKS(A, CONFIRM, YES);
+	ASKS(A, RELEASE, YES);
+}
+
+/* A renews what it was granted, and then a release arrives that A sent in
+ * between; and an older renewal does not make it count. */
+static void late_release_of_renewed(void)
+{
+	A->number = 1;
+	ASKS(A, ACQUIRE, GRANTED);
+	A->number = 4;
+	ASKS(A, CONFIRM, YES);
+	A->number = 2;
+	ASKS(A, CONFIRM, YES);
+	A->number = 3;
+	ASKS(A, RELEASE, NO);
+	A->number = 5;
 	ASKS(A, CONFIRM, YES);
 	ASKS(A, RELEASE, YES);
 }
@@ -278,7 +295,7 @@ static void late_release_then(const char *lost)
 	person_is(C, person_inside(A));
 	ASKS(C, ACQUIRE, GRANTED);
 	ASKS(A, RELEASE, YES);
-	A->round = 1;
+	A->number = 2;
 	(void)cluster_say(owner, lost);
 	ASKS(A, CONFIRM, YES);
 	ASKS(C, RELEASE, YES);
@@ -291,14 +308,14 @@ static void late_release_beside_nested(void)
 	late_release_then("DEL job:redlock:{job}:grant:tok-0");
 }
 
-/* The record is lost, and its round with it. */
+/* The record is lost, and its number with it. */
 static void late_release_and_lost_record(void)
 {
 	late_release_then("DEL job:redlock:{job}:grant:tok-0 "
 			  "job:redlock:{job}:state");
 }
 
-/* As a run inside A's command would do, which knows no round of A. */
+/* As a run inside A's command would do, which knows no number of A. */
 static void set_by_nested(void)
 {
 	static const char *const text[] = {"HSET", "job:redlock:{job}:state",
@@ -328,14 +345,14 @@ static void released_to_next(void)
 	ASKS(C, RELEASE, YES);
 }
 
-/* The same, but A asks in a new round first, which takes it out of the line. */
+/* The same, but A asks again first, which takes it out of the line. */
 static void late_line_of_holder(void)
 {
 	ASKS(B, ACQUIRE, GRANTED);
 	ASKS(A, ACQUIRE, BUSY);
 	set_by_nested();
 	ASKS(A, CONFIRM, YES);
-	A->round = 1;
+	A->number = 2;
 	ASKS(A, CONFIRM, YES);
 	CHECK(cluster_say(owner, "ZCARD job:redlock:{job}:queue") == 0);
 	ASKS(A, RELEASE, YES);
@@ -495,17 +512,21 @@ static const struct {
 	{"nor after that of a reader",
 	 late_renewal_of_reader,
 	 {.slots = 1, .shared = true}},
-	{"a release of an earlier round does not end a hold that was handed "
-	 "over",
+	{"a late release does not end a hold that was handed over",
 	 late_release_of_handed,
 	 {.slots = 1}},
+	{"nor one that was renewed", late_release_of_renewed, {.slots = 1}},
+	{"nor that of a reader",
+	 late_release_of_renewed,
+	 {.slots = 1, .shared = true}},
+	{"nor one of several slots", late_release_of_renewed, {.slots = 3}},
 	{"nor does it let a nested run end it",
 	 late_release_beside_nested,
 	 {.slots = 1}},
 	{"who gives the lock up is not handed it",
 	 released_to_next,
 	 {.slots = 1}},
-	{"nor does it stay in line once it has asked in a new round",
+	{"nor does it stay in line once it has asked again",
 	 late_line_of_holder,
 	 {.slots = 1}},
 	{"nor does a nested run end the hold if the record is lost",

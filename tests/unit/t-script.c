@@ -89,7 +89,7 @@ static const struct request {
 	  .confirm = {.group = 42, .until_ms = 8, .repairs = true},
 	  .guard_ms = 9,
 	  .longest_ms = 30000,
-	  .round = 4},
+	  .since = 3},
 	 {TOKEN, "0", "1500", "9007199254740993", "0",
 	  "1500 1 r\nticket 0\n" ABOUT, "shared:42", "0", "30000", "8", "9",
 	  "0", "4", "1000000"}},

@@ -29,15 +29,14 @@ struct ask {
 	int node, chan;
 	bool fresh;          /* close the channel's old connection first, and
 				report the questions it owes as failed */
-	uint64_t seq;        /* identifies the question */
+	uint64_t seq;        /* its number */
 	struct instant sent; /* read before the send: the stamp */
 	int64_t fence;       /* confirm, release: raise the counter to this */
 	int64_t seen;        /* the counter we saw. Acquire, release: to detect
 				a loss; confirm: to decide whether to heal. 0:
 				none */
-	int round;           /* number of times we released this node and asked
-				again: a late release of an earlier round must
-				not undo a later grant */
+	uint64_t since;      /* the number of the last release to this node; 0:
+				none. Of a release: its own */
 	bool joins;          /* acquire: join the outer hold; confirm: we joined
 				it; release: we may have */
 	int slot;            /* confirm, release: the slot we hold; joins: that

@@ -26,7 +26,7 @@ static void begin_hold(struct lease *l, struct instant at)
 		if (node_is_ours(n) &&
 		    (n->grant.slot != l->slot ||
 		     n->grant.joins != (l->nest == NEST_JOINED)))
-			minority_give_back(n, at);
+			minority_give_back(l, n, at);
 		else if (!node_is_releasing(n))
 			n->want = VERB_NONE;
 	}
@@ -192,8 +192,7 @@ bool claim_replicated(struct lease *l, struct lease_node *n,
 		      struct instant at)
 {
 	if (l->state != LEASE_REPLICATING || n->vote != VOTE_OPEN ||
-	    node_gave_since(l, n, asked->sent) ||
-	    before(asked->sent, n->link.acquired))
+	    node_is_late(n, asked) || before(asked->sent, n->link.acquired))
 		return false;
 	n->want = VERB_NONE;
 	n->vote = a->counter < l->conf.replicas ? VOTE_NO : VOTE_YES;

@@ -15,39 +15,23 @@
 #include "lock/core/vote.h"
 
 #define INHERIT_MOST_MS 10000 /* nobody waits for this release */
+/* larger than the numbers of the holder */
+#define INHERIT_FROM (UINT64_C(1) << 50)
 
 /* ---- answers ---- */
 
-/* Asks the node again, unless a release is under way. (A round for one slot
- * needs all nodes: the other grants were given back for it.) */
-static void ask_after_release(struct lease *l, struct lease_node *n,
-			      struct instant at)
-{
-	bool waits = node_is_releasing(n);
-
-	for (int i = 0; l->only > 0 && i < l->conf.nodes; i++)
-		waits |= node_is_releasing(&l->node[i]);
-	if (waits)
-		return;
-	if (l->state == LEASE_WAITING)
-		l->next_round =
-			sooner(l->next_round, later(at, l->pause_until));
-	else if (l->state == LEASE_HELD && l->in_use)
-		node_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
-}
-
 static void release_answer(struct lease *l, struct lease_node *n,
-			   struct instant at)
+			   const struct ask *asked)
 {
+	/* we have asked for it again since */
+	if (asked->seq < n->asked)
+		return;
 	if (n->want == VERB_RELEASE)
 		n->want = VERB_NONE;
 	n->grant.state = GRANT_NONE;
 	n->grant.joins = false;
 	n->grant.unsure = false;
-	if (l->state == LEASE_RELEASING || n->spoiled)
-		n->line.queued = false;
-	else
-		ask_after_release(l, n, at);
+	n->line.queued &= l->state != LEASE_RELEASING;
 }
 
 static void confirm_answer(struct lease *l, struct lease_node *n,
@@ -56,7 +40,7 @@ static void confirm_answer(struct lease *l, struct lease_node *n,
 {
 	renewal_note_stop(l, asked, a);
 	l->unlocked |= a->confirm.unlocked;
-	if (node_gave_since(l, n, asked->sent))
+	if (node_is_late(n, asked))
 		return;
 	if (l->state == LEASE_HELD)
 		renewal_answer(l, n, asked, a, at);
@@ -83,6 +67,9 @@ void lease_answer(struct lease *l, const struct ask *asked,
 					  : rtt;
 	n->link.answered = true;
 	n->link.good = asked->chan;
+	if ((asked->verb == VERB_ACQUIRE || asked->verb == VERB_CONFIRM) &&
+	    !node_is_late(n, asked))
+		n->settled = asked->seq;
 	switch (asked->verb) {
 	case VERB_ACQUIRE:
 		vote_answer(l, n, asked, a, at);
@@ -98,7 +85,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 			rounds_check(l, at);
 		break;
 	case VERB_RELEASE:
-		release_answer(l, n, at);
+		release_answer(l, n, asked);
 		l->passed_on |= a->said == SAID_YES && a->handed_ms > 0;
 		break;
 	case VERB_NONE:
@@ -121,10 +108,10 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 		return;
 	ch->ask.verb = VERB_NONE;
 	n->next = after(at, timing_retry(l->conf.ttl_ms));
-	if (asked->verb == VERB_RELEASE && ran)
-		n->spoiled = n->line.queued = true;
 	if (l->state == LEASE_RELEASING)
 		ending_failed(n, kind, at);
+	else if (asked->verb == VERB_RELEASE && asked->seq > n->asked)
+		n->want = VERB_RELEASE;
 	if (asked->verb == VERB_LISTEN) {
 		if (l->state == LEASE_WAITING)
 			rounds_unheard(l, asked,
@@ -192,7 +179,6 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 		l->node[i].embargo = LONG_AGO;
 		l->node[i].grant.quick = LONG_AGO;
 		l->node[i].line.no_blpop_until = LONG_AGO;
-		l->node[i].gave_back = LONG_AGO;
 	}
 	rounds_begin(l, at);
 }
@@ -264,10 +250,10 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 	unsigned int how = 0;
 
 	lease_init(l, conf, at);
+	l->seq = INHERIT_FROM;
 	l->was_held = ran;
 	for (int i = 0; i < l->conf.nodes; i++) {
 		l->node[i].grant.unsure = true;
-		l->node[i].round = ROUNDS_MAX;
 		/* the holder may have got into line since we last knew */
 		l->node[i].line.queued = true;
 	}

@@ -23,9 +23,12 @@
  * because the others may follow. It gives the minority back when the moment is
  * over, or as soon as a waiter that came earlier is about to get the lock. If
  * another client already has a quorum, that client repairs the nodes that we
- * give back, and we do not take them again while it has its quorum. We ask no
- * node on which such a release may still be under way: the release would free a
- * later grant.
+ * give back, and we do not take them again while it has its quorum.
+ *
+ * Questions and answers may overtake each other, so they are numbered. A
+ * question tells the node which release came before it; if that one comes late,
+ * it changes nothing. Here, an answer counts only if no later question to that
+ * node was answered or gives it back: node_is_late().
  *
  * If a lock vanishes from a node, its holder sets it again, as with a single
  * node, but not after the time at which the lock would have ended there. After

@@ -69,11 +69,13 @@ static bool is_outranked(const struct lease *l)
 }
 
 /* The release goes behind an acquire that may still be granted. */
-void minority_give_back(struct lease_node *n, struct instant at)
+void minority_give_back(const struct lease *l, struct lease_node *n,
+			struct instant at)
 {
 	node_want_release(n, at);
-	n->gave_back = at;
+	n->settled = l->seq + 1;
 	n->grant.state = GRANT_NONE;
+	n->grant.unsure = true;
 	n->vote = VOTE_BACK;
 }
 
@@ -110,7 +112,7 @@ void minority_give_back_all(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes && l->conf.nodes > 1; i++) {
 		if (!node_is_ours(&l->node[i]))
 			continue;
-		minority_give_back(&l->node[i], at);
+		minority_give_back(l, &l->node[i], at);
 		any = true;
 	}
 	if (!any)
@@ -194,9 +196,9 @@ void minority_narrow(struct lease *l, struct instant at)
 
 		if (!node_is_ours(n) || n->grant.slot == l->only - 1)
 			continue;
-		minority_give_back(n, at);
+		minority_give_back(l, n, at);
 		moment = after(at, moment_of(l, n));
-		/* the round can ask it only when it has answered */
+		/* a question that overtakes the release finds the old slot */
 		if (first)
 			l->next_round = later(l->next_round, moment);
 		/* or two clients could hand it to each other all the time */

@@ -13,7 +13,8 @@
 
 /* Gives this node's grant back. The release goes behind any acquire that may
  * still run. */
-void minority_give_back(struct lease_node *n, struct instant at);
+void minority_give_back(const struct lease *l, struct lease_node *n,
+			struct instant at);
 /* The same on all nodes, then a pause. It doubles each time and has jitter, so
  * that two clients do not collide for ever. */
 void minority_give_back_all(struct lease *l, struct instant at);

@@ -2,8 +2,6 @@
 /* Orders to one node. Read node.h first. */
 #include "lock/core/node.h"
 
-#include "lock/core/timing.h"
-
 void node_want(struct lease_node *n, enum verb verb, struct instant at)
 {
 	n->want = verb;
@@ -58,28 +56,11 @@ void node_want_release(struct lease_node *n, struct instant at)
 
 bool node_is_releasing(const struct lease_node *n)
 {
-	return n->want == VERB_RELEASE || node_is_asked(n, VERB_RELEASE) ||
-	       n->link.chan[0].release || n->link.chan[1].release || n->spoiled;
+	return n->want == VERB_RELEASE || n->link.chan[0].release ||
+	       n->link.chan[1].release;
 }
 
-bool node_is_out(const struct lease *l, const struct lease_node *n,
-		 struct instant at)
+bool node_is_late(const struct lease_node *n, const struct ask *asked)
 {
-	int64_t mute = timing_mute(l->conf.node_timeout_ms);
-	bool out = n->spoiled;
-
-	for (int c = 0; c < CHANNELS; c++) {
-		const struct ask *ask = &n->link.chan[c].ask;
-
-		out |= ask->verb == VERB_RELEASE &&
-		       !before(at, after(ask->sent, mute));
-	}
-	return out;
-}
-
-bool node_gave_since(const struct lease *l, const struct lease_node *n,
-		     struct instant sent)
-{
-	return l->conf.nodes > 1 &&
-	       (node_is_releasing(n) || !before(n->gave_back, sent));
+	return asked->seq < n->settled;
 }

@@ -31,18 +31,11 @@ void node_may_have(struct lease_node *n, const struct ask *asked);
 /* Forgets a listen under way: see lease_hangs_up(). */
 void node_stop_listening(struct lease_node *n);
 
-/* Whether a release of ours may still run there, or arrive late. It would free
- * a new grant, so the node must not be asked for one. */
+/* Whether a release is to be sent first. */
 bool node_is_releasing(const struct lease_node *n);
 
-/* Whether that may be so for as long as we use this token: the connection of
- * the release broke, or is mute. */
-bool node_is_out(const struct lease *l, const struct lease_node *n,
-		 struct instant at);
-
-/* Several nodes: whether we have given it back, or are about to, since a
- * question was sent. The answer is about a grant that is no longer ours. */
-bool node_gave_since(const struct lease *l, const struct lease_node *n,
-		     struct instant sent);
+/* Whether the answer does not count: a later question was answered, or gives
+ * the node back. */
+bool node_is_late(const struct lease_node *n, const struct ask *asked);
 
 #endif

@@ -2,6 +2,7 @@
 /* Which question a node is due, and what it says. */
 #include "lock/core/question.h"
 
+#include "lock/core/node.h"
 #include "lock/core/queue.h"
 #include "lock/core/repair.h"
 #include "lock/core/timing.h"
@@ -55,6 +56,14 @@ static bool passes_renewals(const struct lease_link *link, int *chan)
 	return true;
 }
 
+/* What is under way does not delay another question: a listen, or what gives
+ * the node back. */
+static bool is_no_matter(const struct lease *l, const struct ask *ask)
+{
+	return ask->verb == VERB_LISTEN ||
+	       (ask->verb == VERB_RELEASE && l->state != LEASE_RELEASING);
+}
+
 struct instant question_due(const struct lease *l, const struct lease_node *n,
 			    int *chan, bool *fresh)
 {
@@ -64,7 +73,6 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 	int64_t patience = timing_hedge(link->srtt_ms);
 	const struct ask *old;
 	struct instant newer;
-	bool under_way;
 
 	*fresh = false;
 	*chan = link->good;
@@ -77,12 +85,8 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 		}
 	if (n->want == VERB_LISTEN)
 		return idle_chan(link, chan) ? n->next : NEVER;
-	under_way = node_is_asked(n, VERB_RELEASE);
-	/* one is enough unless we are releasing */
-	if (n->want == VERB_RELEASE && l->state != LEASE_RELEASING && under_way)
-		return NEVER;
 	if (n->want == VERB_RELEASE && l->state == LEASE_RELEASING &&
-	    !under_way && passes_renewals(link, chan))
+	    !node_is_asked(n, VERB_RELEASE) && passes_renewals(link, chan))
 		return n->next;
 	/* on another connection, WAIT would ask about other writes */
 	if (n->want == VERB_REPLICATE)
@@ -97,7 +101,7 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 		return n->next;
 	if (a->ask.verb == VERB_NONE || b->ask.verb == VERB_NONE) {
 		*chan = a->ask.verb == VERB_NONE ? link->good : !link->good;
-		if (link->chan[!*chan].ask.verb == VERB_LISTEN)
+		if (is_no_matter(l, &link->chan[!*chan].ask))
 			return n->next;
 		return later(n->next,
 			     after(link->chan[!*chan].ask.sent, patience));
@@ -181,7 +185,7 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 	out->slot = slot_for(l, n, out, n->grant.slot);
 	out->release.withheld = n->theirs;
 	out->release.joined = n->grant.joined;
-	out->release.queued = n->line.queued && (ends || n->spoiled);
+	out->release.queued = n->line.queued && ends;
 	out->release.mends = l->end == END_DONE && l->conf.nodes > 1;
 	if (l->was_held) {
 		out->release.ran = ends;
@@ -192,28 +196,17 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 	out->release.once_ms = once_of(l, out);
 }
 
-/* The round stays at ROUNDS_MAX; from then on a late release counts again. */
-static int round_of(struct lease_node *n, enum verb verb)
-{
-	if (verb == VERB_RELEASE)
-		n->released = true;
-	else if ((verb == VERB_ACQUIRE || verb == VERB_CONFIRM) &&
-		 n->released) {
-		n->released = false;
-		n->round += n->round < ROUNDS_MAX;
-	}
-	return n->round;
-}
-
 /* Fills in what a question says besides its verb. */
 static void fill_in(const struct lease *l, struct lease_node *n,
 		    struct ask *out)
 {
 	out->fence = l->fence;
-	out->round = round_of(n, out->verb);
 	out->guard_ms = l->guard_ms;
 	out->longest_ms = node_is_ours(n) ? n->grant.longest_ms : 0;
 	out->joins = lease_joins(l);
+	if (out->verb == VERB_RELEASE)
+		n->released = out->seq;
+	out->since = n->released;
 	switch (out->verb) {
 	case VERB_ACQUIRE:
 		fill_acquire(l, n, out);
@@ -236,6 +229,17 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	}
 }
 
+/* It may be asked again at once, however late the release arrives. */
+static void given_back(const struct lease *l, struct lease_node *n,
+		       struct instant at)
+{
+	if (n->link.chan[0].release || n->link.chan[1].release)
+		return;
+	n->want = VERB_NONE;
+	if (l->state == LEASE_HELD && l->in_use && !lease_spent(l))
+		node_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
+}
+
 void question_make(struct lease *l, int node, int chan, bool fresh,
 		   struct instant at, struct ask *out)
 {
@@ -250,7 +254,11 @@ void question_make(struct lease *l, int node, int chan, bool fresh,
 	fill_in(l, n, out);
 	if (out->verb == VERB_ACQUIRE)
 		n->link.acquired = at;
+	if (out->verb == VERB_ACQUIRE || out->verb == VERB_CONFIRM)
+		n->asked = out->seq;
 	n->link.chan[chan].release = false;
+	if (out->verb == VERB_RELEASE && l->state != LEASE_RELEASING)
+		given_back(l, n, at);
 	n->link.chan[chan].blocked = false;
 	n->link.chan[chan].ask = *out;
 }

@@ -29,21 +29,16 @@ void renewal_credit(struct lease *l, struct lease_node *n,
 	struct lease_grant *g = &n->grant;
 	bool ours = node_is_ours(n);
 
-	if (!ours || before(g->credited_at, asked->sent))
-		g->credited_at = asked->sent;
+	g->credited_at = asked->sent;
 	if (!ours)
 		g->ours_since = first_asked(n, asked);
 	if (a->at_ms > 0 && a->at_ms + l->conf.ttl_ms > g->until_ms)
 		g->until_ms = a->at_ms + l->conf.ttl_ms;
-	/* a late answer to an older question says nothing new about the
-	 * counter */
-	if (a->counter > 0 && (a->counter > g->counter || !ours ||
-			       !before(asked->sent, g->credited_at)))
+	if (a->counter > 0)
 		g->counter = a->counter;
 	if (!ours || a->counter > g->largest)
 		g->largest = a->counter;
-	if (!ours || !before(asked->sent, g->credited_at))
-		g->longest_ms = a->longest_ms;
+	g->longest_ms = a->longest_ms;
 	g->state = GRANT_OURS;
 	n->repair.absent = false;
 	/* After a loss of data, the same token may be granted again, with other
@@ -57,16 +52,13 @@ void renewal_credit(struct lease *l, struct lease_node *n,
 }
 
 /* If a lease ends sooner than we asked for, the server's clock was set forward.
- * The next step may be larger, so renew more often for an hour. (What was asked
- * before the credited question may have found an earlier lease.) */
+ * The next step may be larger, so renew more often for an hour. */
 static void watch_clock(struct lease *l, struct lease_node *n,
-			const struct ask *asked, const struct answer *a,
-			struct instant at)
+			const struct answer *a, struct instant at)
 {
 	int64_t elapsed = between(n->grant.credited_at, at);
 
-	if (before(asked->sent, n->grant.credited_at) ||
-	    a->confirm.pttl_ms < 0 ||
+	if (a->confirm.pttl_ms < 0 ||
 	    a->confirm.pttl_ms >= l->conf.ttl_ms - elapsed - elapsed / 5 - 5)
 		return;
 	l->stepped++;
@@ -144,14 +136,12 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	if (a->said == SAID_HEALED) /* a repair is a new grant there */
 		l->healed += !asked->confirm.repairs;
 	else if (node_is_ours(n))
-		watch_clock(l, n, asked, a, at);
+		watch_clock(l, n, a, at);
 	renewal_credit(l, n, asked, a);
 	g->slot = asked->slot;
 	g->group = asked->confirm.reads ? a->group : asked->confirm.group;
 	g->joins = l->nest == NEST_JOINED;
-	/* a late answer does not know who has joined since */
-	if (!before(asked->sent, g->credited_at))
-		g->joined = a->confirm.joined;
+	g->joined = a->confirm.joined;
 	g->renewed++;
 	if (a->said == SAID_YES)
 		repair_show(l, asked->node, asked->sent, at);

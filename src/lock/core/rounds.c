@@ -182,32 +182,22 @@ static void give_up(struct lease *l, bool busy, struct instant at)
 
 /* ---- the end of a round ---- */
 
-/* Reasons to stop that waiting will not change. A new token helps if those that
- * answer are no quorum, but are one together with the nodes that are out. (A
- * node is down if it has been silent for some rounds: a slow answer is no
- * reason.) */
-static enum lease_end hopeless(struct lease *l, struct instant at)
+/* Reasons to stop that waiting will not change. */
+static enum lease_end hopeless(struct lease *l)
 {
-	int out = 0, down = 0, refused = 0, most;
+	int refused = 0;
 
-	most = l->conf.nodes - lease_quorum(l->conf.nodes);
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
 
-		if (node_is_out(l, n, at))
-			out++;
-		else
-			down += n->vote == VOTE_DOWN &&
-				l->backoff_ms == BACKOFF_MOST_MS;
 		refused += n->vote == VOTE_DOWN && n->refused;
 		if (n->vote == VOTE_NO && n->last.said == SAID_FULL)
 			return END_FULL;
 	}
-	if (refused > most) {
-		l->refusal = FAIL_REFUSED;
-		return END_REFUSED;
-	}
-	return out + down > most && down <= most ? END_STALE : END_NONE;
+	if (refused <= l->conf.nodes - lease_quorum(l->conf.nodes))
+		return END_NONE;
+	l->refusal = FAIL_REFUSED;
+	return END_REFUSED;
 }
 
 /* Where the outer hold has vanished, its holder sets it again: see vote.c. But
@@ -233,27 +223,12 @@ static bool outer_may_return(const struct lease *l, struct instant at)
 /* Too few nodes have the outer hold: it does not exist, or no longer. */
 static bool joins_in_vain(struct lease *l, struct instant at)
 {
-	int may = 0, out = 0;
-
 	if (!lease_joins(l) || l->conf.nodes == 1 ||
-	    lease_votes(l, VOTE_NO) == 0)
+	    lease_votes(l, VOTE_NO) == 0 || outer_may_return(l, at))
 		return false;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		bool is_out = node_is_out(l, &l->node[i], at);
-
-		may += node_is_ours(&l->node[i]) || is_out;
-		out += is_out;
-	}
-	if (outer_may_return(l, at))
-		return false;
-	/* with the nodes that we must not ask, it could be a quorum */
-	if (out > 0 && may >= lease_quorum(l->conf.nodes)) {
-		ending_begin(l, END_STALE, 0, at);
-		return true;
-	}
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (node_is_ours(&l->node[i]))
-			minority_give_back(&l->node[i], at);
+			minority_give_back(l, &l->node[i], at);
 	l->only = 0;
 	l->keep_until = NEVER;
 	/* the word was for the outer hold, which is not ours */
@@ -266,9 +241,8 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 static void rounds_fail(struct lease *l, struct instant at)
 {
 	bool busy = lease_answered(l), woken = false, keep, freed;
-	bool narrow = l->only > 0;
 	struct instant limit = limit_of(l);
-	enum lease_end end = hopeless(l, at);
+	enum lease_end end = hopeless(l);
 
 	if (joins_in_vain(l, at))
 		return;
@@ -303,8 +277,8 @@ static void rounds_fail(struct lease *l, struct instant at)
 		minority_narrow(l, at);
 	else
 		minority_give_back_all(l, at);
-	/* that slot was not to be had, but another one may be free */
-	if (!keep && narrow)
+	/* what was given back may be had again soon, or another slot */
+	if (before(at, l->pause_until))
 		l->next_round = sooner(l->next_round, l->pause_until);
 	for (int i = 0; i < l->conf.nodes; i++) {
 		/* one that we give back, or that is silent, will not wake us */

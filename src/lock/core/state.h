@@ -16,7 +16,6 @@
 
 #define NODES_MAX 9
 #define CHANNELS 2
-#define ROUNDS_MAX 999 /* the scripts keep it in thousandths */
 
 /* How a hold ended: bits. */
 #define HOW_RAN 1  /* something ran under it: --min-hold applies */
@@ -81,8 +80,6 @@ enum lease_end {
 	END_DONE,        /* the work was done within --once-per */
 	END_INSIDE,      /* SAID_INSIDE */
 	END_UNAVAILABLE, /* too few nodes answered */
-	END_STALE,       /* too many nodes are out (node_is_out()) or down:
-			    start again under a new token */
 	END_REFUSED      /* permanently refused: see lease.refusal */
 };
 
@@ -170,6 +167,10 @@ struct lease_node {
 	struct lease_repair repair;
 	enum verb want;      /* to be asked until answered */
 	struct instant next; /* when to ask it */
+	uint64_t settled;    /* what was asked before this question no longer
+				counts: see node_is_late() */
+	uint64_t asked;      /* the last acquire or renewal ... */
+	uint64_t released;   /* ... and the last release; 0: none */
 
 	/* while acquiring */
 	enum vote vote;
@@ -178,15 +179,9 @@ struct lease_node {
 	struct instant embargo; /* data were lost: take nothing before this */
 
 	/* several nodes */
-	struct instant gave_back; /* ignore grants asked for before this */
 	bool theirs;     /* do not take it: the client that has a quorum
 			    repairs it */
 	bool refused;    /* asking: it refused permanently */
-	bool spoiled;    /* a release may arrive late: never ask again. (The
-			    round would make it harmless, but only up to
-			    ROUNDS_MAX.) */
-	int round;       /* see struct ask */
-	bool released;   /* a release was sent in this round */
 	uint64_t server; /* identifies the server; 0: unknown */
 };
 

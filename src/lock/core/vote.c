@@ -98,7 +98,7 @@ static void decline(const struct lease *l, struct lease_node *n,
 	}
 	n->grant.joins |= asked->joins;
 	n->grant.state = GRANT_OURS;
-	minority_give_back(n, at);
+	minority_give_back(l, n, at);
 }
 
 /* A grant that is too late to count: the hold is lost, or we have since decided
@@ -120,11 +120,8 @@ static void note_grant(struct lease *l, struct lease_node *n,
 		l->nest = NEST_NONE;
 	if (l->nest == NEST_JOINED)
 		l->fence = l->conf.outer.fence;
-	/* a late answer about an earlier grant: a newer grant stands */
-	if (!node_is_ours(n) || !before(asked->sent, n->grant.credited_at)) {
-		n->grant.slot = a->granted.slot;
-		n->grant.group = a->group;
-	}
+	n->grant.slot = a->granted.slot;
+	n->grant.group = a->group;
 	renewal_credit(l, n, asked, a);
 	/* a grant takes us out of the line; joining does not */
 	n->line.queued &= asked->joins;
@@ -134,7 +131,7 @@ static void note_grant(struct lease *l, struct lease_node *n,
 static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 {
 	if (l->state == LEASE_HELD && n->grant.slot != l->slot)
-		minority_give_back(n, at);
+		minority_give_back(l, n, at);
 	else if (l->state == LEASE_HELD && l->in_use && n->want == VERB_NONE &&
 		 !lease_spent(l))
 		node_want(n, VERB_CONFIRM,
@@ -172,6 +169,19 @@ static void ask_aware(struct lease *l, struct lease_node *n, struct instant at)
 		node_want(n, VERB_ACQUIRE, at);
 }
 
+/* The server may have run this question last: then it is ours, and only the
+ * next question shows that. */
+static void granted_late(struct lease *l, struct lease_node *n,
+			 const struct ask *asked, struct instant at)
+{
+	if (node_is_ours(n))
+		return;
+	node_may_have(n, asked);
+	if (n->vote == VOTE_NO &&
+	    (l->state == LEASE_ASKING || l->state == LEASE_WAITING))
+		rounds_ask_alone(l, (int)(n - l->node), at);
+}
+
 /* As if another client had the lock for so long. */
 static struct answer busy_for(int64_t ms)
 {
@@ -191,10 +201,14 @@ static void granted(struct lease *l, struct lease_node *n,
 	 * ask for a hold of our own */
 	if (l->conf.nodes == 1 || asked->joins == lease_joins(l))
 		renewal_note_stop(l, asked, a);
-	if (node_gave_since(l, n, asked->sent))
-		return;
 	if (is_stale(l, asked)) {
 		node_may_have(n, asked);
+		return;
+	}
+	if (is_twin(l, n, a, at))
+		return;
+	if (node_is_late(n, asked)) {
+		granted_late(l, n, asked, at);
 		return;
 	}
 	note_loss(l, n, a, at);
@@ -207,8 +221,6 @@ static void granted(struct lease *l, struct lease_node *n,
 		decline(l, n, asked, at);
 		return;
 	}
-	if (is_twin(l, n, a, at))
-		return;
 	/* renewals keep what runs; an old acquire proves nothing about it */
 	if (l->in_use && node_is_ours(n))
 		return;
@@ -244,12 +256,11 @@ static bool is_awaited(const struct lease *l, const struct lease_node *n,
 {
 	if (l->conf.nodes == 1)
 		return l->state == LEASE_ASKING && n->vote == VOTE_OPEN;
-	if (asked->joins != lease_joins(l) || node_is_releasing(n))
+	if (asked->joins != lease_joins(l))
 		return false;
 	return n->vote == VOTE_OPEN
 		       ? l->state == LEASE_ASKING || l->state == LEASE_WAITING
-		       : (n->vote == VOTE_BACK || n->vote == VOTE_DOWN) &&
-				 l->state == LEASE_WAITING;
+		       : n->vote == VOTE_DOWN && l->state == LEASE_WAITING;
 }
 
 /* The outer holder heals its lock with its next renewal, or is dead when its
@@ -290,6 +301,12 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		granted(l, n, asked, a, at);
 		return;
 	}
+	/* a late answer counts here too: we are in line, and must leave it */
+	n->line.queued |= a->busy.place > 0;
+	if (a->busy.ticket > n->line.ticket)
+		n->line.ticket = a->busy.ticket;
+	if (node_is_late(n, asked))
+		return;
 	/* to a question from before we decided to ask for ourselves */
 	if (a->said == SAID_VANISHED && l->conf.nodes > 1 && !lease_joins(l))
 		return;
@@ -307,10 +324,6 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 		l->stop_by = l->stop_dead = NEVER;
 		return;
 	}
-	/* a late answer counts here too: we are in line, and must leave it */
-	n->line.queued |= a->busy.place > 0;
-	if (a->busy.ticket > n->line.ticket)
-		n->line.ticket = a->busy.ticket;
 	if (!is_awaited(l, n, asked))
 		return;
 	if (is_unaware(l, n, asked)) {

@@ -108,14 +108,22 @@ static bool is_plain(const struct lease_conf *conf)
 	       conf->ttl_ms < PLAIN_TTL_MS;
 }
 
+/* Anything that is asked after a release has a larger number. On one node
+ * nothing is, and nothing need be compared. */
+static int64_t number_of(const struct ask *ask, const struct lease_conf *conf)
+{
+	if (conf->nodes == 1 || ask->since == 0)
+		return 0;
+	return (int64_t)ask->since + (ask->verb != VERB_RELEASE);
+}
+
 static void fill_acquire(const struct ask *ask, const struct lease_conf *conf,
 			 const char *identity, struct script_scratch *scratch,
 			 struct words *w)
 {
 	bool plain = is_plain(conf) && !conf->supersede && !looks(conf) &&
 		     conf->once_ms == 0 && !ask->acquire.embargo &&
-		     !ask->acquire.newcomer && ask->acquire.only == 0 &&
-		     ask->round == 0;
+		     !ask->acquire.newcomer && ask->acquire.only == 0;
 
 	request_flag(w, ACQUIRE_PLAIN, plain);
 	request_number(w, ACQUIRE_TTL, conf->ttl_ms, scratch);
@@ -130,7 +138,7 @@ static void fill_acquire(const struct ask *ask, const struct lease_conf *conf,
 	request_number(w, ACQUIRE_GUARD, looks(conf) ? ask->guard_ms : -1,
 		       scratch);
 	request_number(w, ACQUIRE_ONLY, ask->acquire.only - 1, scratch);
-	request_number(w, ACQUIRE_ROUND, ask->round, scratch);
+	request_number(w, ACQUIRE_NUMBER, number_of(ask, conf), scratch);
 }
 
 static void fill_join(const struct ask *ask, const struct lease_conf *conf,
@@ -145,7 +153,7 @@ static void fill_join(const struct ask *ask, const struct lease_conf *conf,
 	request_flag(w, JOIN_HERE, conf->outer.here);
 	request_flag(w, JOIN_ONCE, conf->once_ms > 0);
 	request_flag(w, JOIN_ALONE, conf->nodes == 1);
-	request_number(w, JOIN_ROUND, ask->round, scratch);
+	request_number(w, JOIN_NUMBER, number_of(ask, conf), scratch);
 }
 
 static void fill_confirm(const struct ask *ask, const struct lease_conf *conf,
@@ -173,7 +181,7 @@ static void fill_confirm(const struct ask *ask, const struct lease_conf *conf,
 	request_number(w, CONFIRM_GUARD,
 		       ask->confirm.repairs ? ask->guard_ms : -1, scratch);
 	request_flag(w, CONFIRM_ALONE, conf->nodes == 1);
-	request_number(w, CONFIRM_ROUND, ask->round, scratch);
+	request_number(w, CONFIRM_NUMBER, number_of(ask, conf), scratch);
 }
 
 static void fill_release(const struct ask *ask, const struct lease_conf *conf,
@@ -200,7 +208,7 @@ static void fill_release(const struct ask *ask, const struct lease_conf *conf,
 	request_number(w, RELEASE_ONCE, ask->release.once_ms, scratch);
 	request_text(w, RELEASE_MARK, ""); /* see script_mend() */
 	request_flag(w, RELEASE_WITHHELD, ask->release.withheld);
-	request_number(w, RELEASE_ROUND, ask->round, scratch);
+	request_number(w, RELEASE_NUMBER, number_of(ask, conf), scratch);
 	request_text(w, RELEASE_ENTRY, ""); /* see history_tell() */
 }
 

@@ -11,9 +11,6 @@ const char *token_op_sha(const struct token_op *g)
 	return g->extend ? SHA_EXTEND : SHA_UNLOCK;
 }
 
-/* Larger than the round of any grant. */
-#define ROUND_ANY "1000"
-
 /* What stands as "" is found out by find.lua. */
 static void fill_unlock(const struct token_op *g, struct words *w)
 {
@@ -31,7 +28,7 @@ static void fill_unlock(const struct token_op *g, struct words *w)
 	request_text(w, RELEASE_ONCE, "0");
 	request_text(w, RELEASE_MARK, "");
 	request_flag(w, RELEASE_WITHHELD, false);
-	request_text(w, RELEASE_ROUND, ROUND_ANY);
+	request_text(w, RELEASE_NUMBER, "0");
 	request_flag(w, RELEASE_ENTRY, g->tell); /* see unlock.lua */
 }
 
@@ -49,7 +46,7 @@ static void fill_extend(const struct token_op *g,
 	request_text(w, CONFIRM_ENDS, "-1");
 	request_text(w, CONFIRM_GUARD, "-1");
 	request_flag(w, CONFIRM_ALONE, g->alone);
-	request_text(w, CONFIRM_ROUND, "0");
+	request_text(w, CONFIRM_NUMBER, "0");
 }
 
 void token_op_request(const struct token_op *g, struct keys *keys, int db,
