@@ -103,6 +103,31 @@ start_etcd() {
 	done
 }
 
+# The locks of two libraries: COMMAND SOCKET PROGRAM ARGUMENT...
+cat >"$W/lock.py" <<'SCRIPT'
+import subprocess, sys, redis
+with redis.Redis(unix_socket_path=sys.argv[1]).lock("job", timeout=30):
+    subprocess.call(sys.argv[2:])
+SCRIPT
+cat >"$W/lock.mjs" <<'SCRIPT'
+import { spawn } from "node:child_process";
+import Redis from "ioredis";
+import Redlock from "redlock";
+const [socket, command, ...args] = process.argv.slice(2);
+const redis = new Redis(socket);
+const redlock = new Redlock([redis], { retryCount: -1 });
+await redlock.using(["job"], 30000, () => new Promise(
+  (ended) => spawn(command, args).on("close", ended)));
+redis.disconnect();
+SCRIPT
+python=/usr/bin/python3
+have_redis_py() { "$python" -c 'import redis' 2>/dev/null; }
+get_node_redlock() {
+	have node && have npm && npm install --prefix "$W" --silent \
+		--no-audit --no-fund redlock@5.0.0-beta.2 ioredis@5.11.1 \
+		>/dev/null 2>&1
+}
+
 private_kb() { # PID...: together
 	for pid; do cat "/proc/$pid/smaps_rollup"; done |
 		awk '/^Private_(Clean|Dirty):/ { sum += $2 } END { print sum }'

@@ -6,8 +6,9 @@
 #
 # Contenders: flock(1) on a file (the first, which all ratios refer to); redlock
 # on a unix socket and on loopback TCP; the static file, if `make static` has
-# made it; the bare minimum in C (bench/bare.c);
-# a shell script around redis-cli; etcdctl lock, if etcd is installed.
+# made it; the bare minimum in C (bench/bare.c); setlock (daemontools). Then, in
+# a shorter run: sem (GNU parallel), a shell script around redis-cli, etcdctl
+# lock, redis-py's lock, node-redlock; each if it is installed.
 set -eu
 . "$(dirname "$0")/lib.sh"
 runs=${2:-300}
@@ -44,6 +45,7 @@ set -- "flock $W/file true" \
 	"$W/bare $port y true"
 static=$(dirname "$redlock")/redlock-static
 [ ! -x "$static" ] || set -- "$@" "$static -u unix://$sock -k x -- true"
+! have setlock || set -- "$@" "setlock $W/file true"
 "$W/race" "$runs" "$@" | sed "s,$W/,,g"
 echo
 # far slower, so in a shorter run: they would leave the caches cold for all
@@ -51,10 +53,12 @@ few=$((runs / 10 + 1))
 set -- "flock $W/file true" \
 	"$redlock -u redis://127.0.0.1:$port -k x -- true" \
 	"$W/script $sock true"
-if start_etcd; then
-	set -- "$@" "etcdctl lock z true"
-else
-	echo "etcdctl lock: skipped (needs etcd and etcdctl: Debian's" \
-		"etcd-server and etcd-client)"
-fi
+[ ! -x "$static" ] || set -- "$@" "$static -u redis://127.0.0.1:$port -k x -- true"
+export HOME="$W" # where sem keeps its files
+skipped=
+if have sem; then set -- "$@" "sem --id x --fg true"; else skipped="$skipped sem"; fi
+if start_etcd; then set -- "$@" "etcdctl lock z true"; else skipped="$skipped etcdctl"; fi
+if have_redis_py; then set -- "$@" "$python $W/lock.py $sock true"; else skipped="$skipped redis-py"; fi
+if get_node_redlock; then set -- "$@" "node $W/lock.mjs $sock true"; else skipped="$skipped node-redlock"; fi
+[ -z "$skipped" ] || echo "not installed:$skipped"
 "$W/race" "$few" "$@" | sed "s,$W/,,g"
