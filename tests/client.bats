@@ -1109,6 +1109,43 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	wait_until lock_is_free
 }
 
+start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
+	local n=$1
+	shift
+	rm -f "$T/up"
+	start "$@" -- sh -c "trap '' TERM; exec linger many $n '$T/up'"
+	wait_until exists "$T/up"
+}
+
+@test "C34 P1 a tree that takes long to die is killed earlier" {
+	may_need_another_try "the deadman may come first"
+	start_many 4000 -k job -t 1s
+	# two renewals later its size is known
+	wait_until calls_are $(($(calls) + 3))
+	node_freeze a
+	finish
+	node_thaw a
+	contains "$T/err" 'lease lost: not renewed for [67][0-9]*ms'
+	[ "$status" = 125 ]
+}
+
+@test "C34 P7 a tree too large for its lease is told of, once" {
+	local way
+
+	may_need_another_try "so short a lease may be lost at once"
+	for way in "" --contain; do
+		[ -z "$way" ] || redlock -q -k probe $way -- true || continue
+		start_many 4000 -k job -t 300ms $way
+		wait_until contains "$T/err" \
+			'[0-9]* processes may take .* too long for a lease of 300ms; -t [0-9]*\.0s would be enough'
+		wait_until calls_are $(($(calls) + 4))
+		[ "$(grep -c 'may take' "$T/err")" = 1 ]
+		kill -KILL "$tool"
+		finish
+		wait_until lock_is_free
+	done
+}
+
 @test "C21 who is to kill for lack of memory needs none" {
 	preloading inject.so
 	# what opens a directory in the C library allocates

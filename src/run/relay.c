@@ -40,11 +40,8 @@ static int command_of(const struct relay *y)
 static struct instant must_act(const struct relay *y)
 {
 	/* a tree may be large, and a walk through it long */
-	return y->end->without_lock
-		       ? y->bound
-		       : sooner(y->bound,
-				timing_kill(watchdog_credited_at(y->dog),
-					    y->ttl_ms));
+	return y->end->without_lock ? y->bound
+				    : sooner(y->bound, watchdog_kill(y->dog));
 }
 
 /* Passes it to the command, or to all its processes: see signal_is_for_all().

@@ -25,7 +25,7 @@
 #define AGAIN_NS 10000000 /* look again, in case a SIGCHLD was missed */
 #define GUARDS_MS 800     /* for the guards of nested runs to give back */
 
-#define FOUND_MAX 32768 /* three lists: strict overcommit counts them */
+#define FOUND_MAX 32768 /* four lists: strict overcommit counts them */
 #define REFUSED_MS 50   /* this long, only these were left */
 #define MANY 64         /* children: do not list them after each death */
 #define PF_EXITING 0x4  /* a flag of the kernel's, in its stat */
@@ -362,6 +362,15 @@ void tree_strike(pid_t root, struct instant by)
 		.sig = SIGKILL, .spare = true, .found = queue, .by = by};
 
 	walk(root, &s);
+}
+
+int tree_count(pid_t root, struct instant by)
+{
+	static pid_t found[FOUND_MAX];
+	struct sweep s = {.found = found, .by = by};
+
+	walk(root, &s);
+	return s.reach.met;
 }
 
 bool tree_is_alive(pid_t root)

@@ -44,6 +44,10 @@ void tree_signal(pid_t root, int sig, const struct manner *how,
  * runs. */
 void tree_strike(pid_t root, struct instant by);
 
+/* How many processes it finds below `root` until then. Only the thread that
+ * renews may call this. */
+int tree_count(pid_t root, struct instant by);
+
 /* Whether it is stopped, by a signal and not by a debugger. */
 bool tree_is_stopped(pid_t pid);
 

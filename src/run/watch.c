@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "base/units.h"
-#include "lock/core/timing.h"
 #include "run/signals.h"
 #include "run/tree.h"
 #include "run/describe.h"
@@ -122,10 +121,14 @@ static void lose_overdue(struct watch *w)
 }
 
 /* Sends TERM, or what --signal says, and SIGCONT for a stopped process. `kill`:
- * when the KILL is due, for which this must not be too long. */
+ * when the KILL is due. This must not delay it, nor take all the time that TERM
+ * is to give. */
 static void ask_to_end(struct watch *w, struct instant kill)
 {
-	const struct manner how = {.wake = true, .ends = true, .by = kill};
+	struct instant at = now();
+	const struct manner how = {.wake = true,
+				   .ends = true,
+				   .by = after(at, between(at, kill) / 2)};
 	struct reach r;
 
 	w->asked_to_end = true;
@@ -227,10 +230,9 @@ static void look_at_stop(struct watch *w)
 /* The alarm went off: check that the lease really was not renewed. */
 static void look_at_lease(struct watch *w)
 {
-	int64_t ttl = w->locks->ttl_ms;
 	struct instant credited_at = watchdog_credited_at(w->dog), at = now();
-	struct instant kill = timing_kill(credited_at, ttl);
-	struct instant term = timing_term(credited_at, ttl, w->conf->grace_ms);
+	struct instant kill = watchdog_kill(w->dog);
+	struct instant term = watchdog_term(w->dog);
 	char age[32], text[96];
 	uint64_t times;
 

@@ -32,9 +32,17 @@ struct watchdog {
 			  end of file: the thread closes its end */
 	_Atomic int64_t credited_ms; /* s: see timing.h */
 	_Atomic bool spent;          /* see locks_spent() */
+	_Atomic int64_t early_ms;    /* by how much a large tree is killed
+					earlier */
 	_Atomic int64_t stop_by_ms;  /* see locks_stopped() */
 	struct instant stop_kill, stop_dead;
 	struct sight asker; /* written once, before stop_by_ms */
+	/* When the tree was last counted. */
+	int size;             /* its processes */
+	long machine;         /* those of the machine */
+	struct instant count; /* when to count again */
+	int large;            /* the same if that was too large, else 0 */
+	bool told_large;
 };
 
 /* One byte each. */
@@ -53,6 +61,11 @@ void watchdog_publish(struct watchdog *w);
 int watchdog_start(struct watchdog *w, struct fail *why);
 
 struct instant watchdog_credited_at(struct watchdog *w);
+
+/* When TERM and KILL are due if no renewal comes: see timing.h, and earlier for
+ * a tree that takes long to die. */
+struct instant watchdog_term(struct watchdog *w);
+struct instant watchdog_kill(struct watchdog *w);
 
 bool watchdog_spent(struct watchdog *w);
 
