@@ -232,10 +232,12 @@ static void run_and_keep(struct instant limit)
 	const uint64_t one = 1;
 	struct fail why;
 
-	if (!out)
-		(void)fail(&why, FAIL_INTERNAL, "out of memory");
-	else if (run(out, limit, &why) == 0 && !(answer = strdup(out)))
-		(void)fail(&why, FAIL_INTERNAL, "out of memory");
+	(void)fail(&why, FAIL_INTERNAL, "out of memory");
+	if (out && run(out, limit, &why) == 0) {
+		answer = strdup(out);
+		if (!answer)
+			(void)fail(&why, FAIL_INTERNAL, "out of memory");
+	}
 	if (out)
 		explicit_bzero(out, TOKEN_MAX + 2);
 	free(out);

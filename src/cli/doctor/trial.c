@@ -91,7 +91,7 @@ static int hear(struct trial *t, struct party *p, enum verb verb,
 	if (!fanout_get(&p->fanout, &got))
 		return fail(&t->why, FAIL_UNAVAILABLE, "no answer");
 	t->silent = !got.reply && !got.hung_up;
-	if (got.why.kind != FAIL_NONE) {
+	if (got.why.kind != FAIL_NONE || !got.reply) {
 		t->why = got.why;
 		return -1;
 	}
