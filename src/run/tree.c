@@ -25,10 +25,13 @@
 #define AGAIN_NS 10000000 /* look again, in case a SIGCHLD was missed */
 #define GUARDS_MS 800     /* for the guards of nested runs to give back */
 
-#define FOUND_MAX 32768 /* four lists: strict overcommit counts them */
+#define FOUND_MAX 32768 /* three lists: strict overcommit counts them */
 #define REFUSED_MS 50   /* this long, only these were left */
 #define MANY 64         /* children: do not list them after each death */
 #define PF_EXITING 0x4  /* a flag of the kernel's, in its stat */
+
+/* Not for the thread that renews. */
+static pid_t queue[FOUND_MAX];
 
 /* One walk over a tree. Its list is a queue: each process found waits there
  * until its own children are looked for. So stack and descriptors stay the
@@ -328,9 +331,9 @@ static bool was_found(const struct sweep *s, pid_t pid)
 void tree_signal(pid_t root, int sig, const struct manner *how,
 		 struct reach *out)
 {
-	static pid_t found[FOUND_MAX], more[FOUND_MAX];
+	static pid_t found[FOUND_MAX];
 	struct sweep s = {.found = found, .by = how->by};
-	struct sweep late = {.found = more, .by = how->by};
+	struct sweep late = {.found = queue, .by = how->by};
 
 	*out = (struct reach){0};
 	if (how->by.ms != NEVER.ms)
@@ -343,18 +346,16 @@ void tree_signal(pid_t root, int sig, const struct manner *how,
 		walk(root, &late);
 		sort(&late);
 		for (int i = 0; i < late.n; i++)
-			if (!was_found(&s, more[i]))
-				send_but(more[i], sig, how->spared, out);
+			if (!was_found(&s, queue[i]))
+				send_but(queue[i], sig, how->spared, out);
 	}
 	for (int i = 0; how->wake && i < s.n; i++)
 		(void)kill(found[i], SIGCONT);
 	for (int i = 0; how->wake && i < late.n; i++)
-		(void)kill(more[i], SIGCONT);
+		(void)kill(queue[i], SIGCONT);
 	if (out->refused > 0)
 		out->uid = tree_owner(out->pid);
 }
-
-static pid_t queue[FOUND_MAX];
 
 void tree_strike(pid_t root, struct instant by)
 {
