@@ -368,6 +368,48 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 	wait_until eval '! keeper_pid "$kept"'
 }
 
+# The keeper, its guard, and what the guard has in place of a command.
+no_keeper() { ! keeper_pid "$kept"; }
+keepers() {
+	local tool guard
+
+	tool=$(keeper_pid "$kept")
+	guard=$(pgrep -P "$tool")
+	echo "$tool" "$guard" $(pgrep -P "$guard")
+}
+
+@test "C12 whatever of ulimit is low, or becomes low during a hold: a keeper renews, and gives back" {
+	local limit p all
+
+	command -v prlimit >/dev/null || skip "no prlimit"
+	target
+	for limit in cpu=1 memlock=0 core=0 msgqueue=0 fsize=0 stack=131072 \
+		rss=0 nofile=16 \
+		+cpu=1 +memlock=0 +core=0 +msgqueue=0 +fsize=0 \
+		+stack=4096 +nproc=0 +rss=0 +sigpending=0 +nofile=16; do
+		echo "$limit"
+		case $limit in
+		+*) "$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null
+			all=$(keepers)
+			[ "$(wc -w <<<"$all")" = 3 ]
+			for p in $all; do
+				prlimit -p "$p" "--${limit#+}:${limit#*=}"
+			done ;;
+		*) prlimit "--$limit" "$REDLOCK" lock -t 1s --keep-for "$kept" \
+			job >/dev/null ;;
+		esac
+		for p in 1 2 3; do
+			wait_until lasts 0
+			left=$(cli a pttl job)
+			wait_until renewed
+		done
+		"$REDLOCK" unlock --token "$(value)" job
+		wait_until lock_is_free
+		wait_until no_keeper
+	done
+	told ""
+}
+
 @test "--keep-for: no such process, one that has ended, one of another user: 64" {
 	sleep 0 &
 	gone=$!
