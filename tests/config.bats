@@ -111,6 +111,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		DUR | *'|DUR') value=10s ;;
 		*'|'*) value=${value##*|} ;;
 		N) value=2 ;;
+		SIGNAL) value=INT ;;
 		FILE | DIR) value=/etc/hosts ;;
 		URL) value=local: ;;
 		esac
