@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # check-codes.sh [TOP]: the codes that test names begin with ("S17 a lock
-# deleted by hand ...", "P1 P2 P6 ...") against docs/protocol.md.
+# deleted by hand ...", "P1 P2 P6 ...") against docs/protocol.md and docs/faults.md.
 #   Every code in a test's name is defined there, once: by a row of a table
 # whose first column is headed "Code".
 #   Every code defined there has a test, or a line that says why not, and not
 # both:
 #	- S28: no test: the reason
-#	- R1, R2: no test: the reason
+#	- I1, I2: no test: the reason
 #   The codes of a family are numbered from 1 without a gap, so that a row that
 # lost its form is missed.
 # One line per offence, status 1.
@@ -17,7 +17,8 @@ export LC_ALL
 cd "${1:-.}"
 
 # shellcheck disable=SC2016 # the dollars are awk's
-awk -v doc=docs/protocol.md -v families='P S N C U I' '
+awk -v doc=docs -v families='P S N C U I' '
+	function is_doc() { return FILENAME ~ /^docs\// }
 	function offence(where, text) {
 		print where ": " text
 		bad = 1
@@ -48,9 +49,9 @@ awk -v doc=docs/protocol.md -v families='P S N C U I' '
 
 	# ---- the document ----
 
-	FILENAME == doc && /^\| *Code *\|/ { table = 1; next }
-	FILENAME == doc && table && /^[|: -]+$/ { next }
-	FILENAME == doc && /^\|/ {
+	is_doc() && /^\| *Code *\|/ { table = 1; next }
+	is_doc() && table && /^[|: -]+$/ { next }
+	is_doc() && /^\|/ {
 		k = split($0, cell, "|")
 		code = cell[2]
 		gsub(/ /, "", code)
@@ -67,19 +68,19 @@ awk -v doc=docs/protocol.md -v families='P S N C U I' '
 		}
 		next
 	}
-	FILENAME == doc { table = 0 }
-	FILENAME == doc && /^- [A-Z][0-9]+(, [A-Z][0-9]+)*: no test: [^ ]/ {
+	is_doc() { table = 0 }
+	is_doc() && /^- [A-Z][0-9]+(, [A-Z][0-9]+)*: no test: [^ ]/ {
 		excuse($0)
 		next
 	}
-	FILENAME == doc && /^[^A-Za-z]*[A-Z][0-9]+.*no test/ {
+	is_doc() && /^[^A-Za-z]*[A-Z][0-9]+.*no test/ {
 		offence(doc, "not of the form \"- CODE: no test:" \
 		    " REASON\": " $0)
 	}
 
 	# ---- the tests ----
 
-	FILENAME != doc && /^[ \t]*@test[ \t]/ {
+	!is_doc() && /^[ \t]*@test[ \t]/ {
 		name = $0
 		sub(/^[ \t]*@test[ \t]+/, "", name)
 		sub(/^["\047]/, "", name)
@@ -134,4 +135,4 @@ awk -v doc=docs/protocol.md -v families='P S N C U I' '
 		}
 		exit bad
 	}
-' docs/protocol.md tests/*.bats
+' docs/*.md tests/*.bats

@@ -18,9 +18,7 @@ plain=${3-}
 named() {
 	awk -v script="$1" '
 	FNR == NR {
-		if ($2 == "=")
-			at[$1] = at[$3]
-		else if (/^[A-Z]/) {
+		if (/^[A-Z]/) {
 			at[$1] = " "
 			for (i = 2; i <= NF; i++)
 				at[$1] = at[$1] $i " " i - 1 " "
@@ -48,7 +46,7 @@ named() {
 # The numbers, for C; ..._ARGS is how many there are.
 numbers() {
 	awk '
-	/^[A-Z]/ && $2 != "=" {
+	/^[A-Z]/ {
 		printf "enum {"
 		for (i = 2; i <= NF; i++)
 			printf " %s_%s = %d,", $1, toupper($i), i - 1
@@ -105,9 +103,6 @@ script() { # NAME PART...
 	shift
 	[ -z "$only" ] || [ "$only" = "$name" ] || return 0
 	for part; do cat "$dir/$part.lua"; done | lines >"$tmp.named"
-	case " $* " in
-	*" prelude "*) echo 'end)()' >>"$tmp.named" ;;
-	esac
 	named "$name" <"$tmp.named" >"$tmp"
 	if [ -z "$plain" ]; then
 		short <"$tmp" >"$tmp.short"
@@ -119,22 +114,14 @@ script() { # NAME PART...
 tmp=$(mktemp)
 trap 'rm -f "$tmp" "$tmp.named" "$tmp.short"' EXIT
 [ -n "$only" ] || numbers
-script ACQUIRE keys plain plain-acquire head record first log prelude standing share once \
-	queue grant serve server young stop lines story readers expired acquire stand answers \
-	decide wait
-script JOIN keys head record prelude standing share once lines heal stop join
-script CONFIRM keys plain plain-confirm head record prelude standing share behind \
-	lines heal server young stop confirm renew
-script RELEASE keys first log plain plain-release head record prelude standing share \
-	behind queue grant serve server story readers free release leave
-script FORCE keys first log head record prelude standing share behind lines heal queue \
-	grant serve server stop story readers ended free force tell take
-script UNLOCK keys first log head record prelude standing share behind queue grant serve \
-	server story readers ended look find unlock free release leave
-script EXTEND keys head record prelude standing share behind lines heal server young \
-	stop story look find extend confirm renew
-script INSPECT keys head record prelude standing share look inspect
-script HISTORY keys first head record prelude history
+# Each script, and its files in the order in which they are joined. What a file
+# defines, those behind it may use.
+script ACQUIRE start plain plain-acquire state line history counter hold serve acquire
+script RENEW start plain plain-renew state line history counter hold renew
+script RELEASE start history plain plain-release state line counter hold serve release
+script FORCE start state line history counter hold serve force
+script INSPECT start state inspect
+script HISTORY start state history latest
 script RIGHTS rights
 script RIGHTS_WRITE no-writes rights
 script IDLE idle

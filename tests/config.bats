@@ -85,7 +85,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		reason =  "a" = 'b' # c${_:+  }
 	END
 	"$REDLOCK" -k job -- sh -c '
-		redis-cli -s "$T/a.sock" --raw hget "job:redlock:{job}:state" holder >"$T/who"'
+		redis-cli -s "$T/a.sock" --raw hvals "job:redlock:{job}:state" >"$T/who"'
 	grep -qxF "reason \"a\" = 'b' # c" "$T/who"
 }
 

@@ -78,7 +78,7 @@ plant() {
 	run -0 scripts/check-layers.sh
 }
 
-# ---- the codes of docs/protocol.md ----
+# ---- the codes of docs/protocol.md and faults.md ----
 
 @test "each code of a test's name is defined, and each code has a test or a reason" {
 	cd "$top"
@@ -89,13 +89,14 @@ plant() {
 	told=()
 	mkdir -p "$T/tree/docs" "$T/tree/tests"
 	cd "$T/tree"
-	cp "$top/docs/protocol.md" docs
+	cp "$top/docs/protocol.md" "$top/docs/faults.md" docs
 	cp "$top"/tests/*.bats tests
 	chmod -R u+w .
 	plant tests/server.bats 's/^@test "S17 a lock deleted by hand/@test "P1 S99 a lock/' \
-		": S99 is not defined in docs/protocol.md: P1 S99 a lock is set again: a plain DEL breaks no lock"
-	plant docs/protocol.md 's/^| C38 .*/&\n| C41 | Nothing. | Nothing. |/' \
-		': C41 has no test, and no line says why'
+		": S99 is not defined in docs: P1 S99 a lock is set again: a plain DEL breaks no lock"
+	plant docs/faults.md 's/^| C38 .*/&\n| C41 | Nothing. | Nothing. |/' \
+		''
+	told[-1]='docs: C41 has no test, and no line says why'
 	run -1 "$top/scripts/check-codes.sh"
 	for line in "${told[@]}"; do
 		grep -qxF -- "$line" <<<"$output" ||
@@ -136,33 +137,33 @@ finds() { # FILE SED LINE...
 	codes_tree
 	# names
 	finds $t 's/"P1 S1 one/"P1 S9 S1 one/' \
-		"$t: S9 is not defined in $d: P1 S9 S1 one"
-	finds $t '$a\ @test '"'Q1 it' {" "$t: Q1 is not defined in $d: Q1 it"
+		"$t: S9 is not defined in docs: P1 S9 S1 one"
+	finds $t '$a\ @test '"'Q1 it' {" "$t: Q1 is not defined in docs: Q1 it"
 	finds $t 's/"P1 S1 one/"P1 S1: one/' "$t: S1: is no code: P1 S1: one" \
-		"$d: S1 has no test, and no line says why"
+		"docs: S1 has no test, and no line says why"
 	# codes without a test
 	finds $d 's/^| S2 .*/&\n| S3 | three | do |/' \
-		"$d: S3 has no test, and no line says why"
-	finds $d '/^- S2/d' "$d: S2 has no test, and no line says why"
+		"docs: S3 has no test, and no line says why"
+	finds $d '/^- S2/d' "docs: S2 has no test, and no line says why"
 	finds $d 's/^- S2: no test: .*/- S2: no test:/' \
-		"$d: not of the form \"- CODE: no test: REASON\": - S2: no test:" \
-		"$d: S2 has no test, and no line says why"
-	finds $t 's/"P1 S1 one/"P1 one/' "$d: S1 has no test, and no line says why"
+		"docs: not of the form \"- CODE: no test: REASON\": - S2: no test:" \
+		"docs: S2 has no test, and no line says why"
+	finds $t 's/"P1 S1 one/"P1 one/' "docs: S1 has no test, and no line says why"
 	# reasons that are no longer true
 	finds $d 's/^- S2:/- S1, S2:/' \
-		"$d: S1 is said to have no test, but $t has one"
+		"docs: S1 is said to have no test, but $t has one"
 	finds $d 's/^- S2:/- S2, S7:/' \
-		"$d: S7 is said to have no test, but is not defined"
-	finds $d 's/^- S2:.*/&\n&/' "$d: S2 is said twice to have no test"
+		"docs: S7 is said to have no test, but is not defined"
+	finds $d 's/^- S2:.*/&\n&/' "docs: S2 is said twice to have no test"
 	# rows
-	finds $d 's/^| N2 .*/&\n&/' "$d: N2 is defined twice"
-	finds $d '/^| N1 /d' "$t: N1 is not defined in $d: N1 C1 U1 I1 two" \
-		"$d: N1 is missing"
-	finds $d 's/^| N2 | two/| N2 | /' "$d: N2 has no text" \
-		"$t: N2 is not defined in $d: N2 C2 U2 three"
+	finds $d 's/^| N2 .*/&\n&/' "docs: N2 is defined twice"
+	finds $d '/^| N1 /d' "$t: N1 is not defined in docs: N1 C1 U1 I1 two" \
+		"docs: N1 is missing"
+	finds $d 's/^| N2 | two/| N2 | /' "docs: N2 has no text" \
+		"$t: N2 is not defined in docs: N2 C2 U2 three"
 	finds $d 's/^| N2 | two/| N, 2 | two/' \
-		"$d: this row has no code: | N, 2 | two | do |" \
-		"$t: N2 is not defined in $d: N2 C2 U2 three"
+		"docs: this row has no code: | N, 2 | two | do |" \
+		"$t: N2 is not defined in docs: N2 C2 U2 three"
 }
 
 @test "tables or names that the check for codes cannot read are no success" {
@@ -171,17 +172,17 @@ finds() { # FILE SED LINE...
 	codes_tree
 	# one table, and all of them
 	finds $d '0,/Code/s//Fault/' \
-		"$d: P1 stands in a table whose first column is not headed \"Code\"" \
-		"$d: P2 stands in a table whose first column is not headed \"Code\"" \
-		"$t: P1 is not defined in $d: P1 S1 one" \
-		"$d: found no codes P1, P2, ... at all: has the form of the tables changed?" \
-		"$d: P2 is said to have no test, but is not defined"
+		"docs: P1 stands in a table whose first column is not headed \"Code\"" \
+		"docs: P2 stands in a table whose first column is not headed \"Code\"" \
+		"$t: P1 is not defined in docs: P1 S1 one" \
+		"docs: found no codes P1, P2, ... at all: has the form of the tables changed?" \
+		"docs: P2 is said to have no test, but is not defined"
 	rm $t
 	printf '@test "%s" {\n' one two >$t
 	sed 's/^|/:/; s/^- //' "$T/well/$d" >$d
 	run -1 "$top/scripts/check-codes.sh"
 	for family in P S N C U I; do
-		[[ $output = *"$d: found no codes ${family}1, "* ]]
+		[[ $output = *"docs: found no codes ${family}1, "* ]]
 	done
 	[[ $output = *"tests: found no test whose name begins with a code"* ]]
 	# none at all

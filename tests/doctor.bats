@@ -143,7 +143,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	wait_until contains "$T/seen" seen-all
 	# (the list is waited for for less than no time, which is an error)
 	grep -v 'job:redlock:doctor:' "$T/seen" >"$T/other"
-	none "$(grep -Eiv '"(eval|evalsha|info|role|get|mget|exists|type|pttl|time|zrank|zscore|zrange|zrangebyscore|zrevrange|zcard|lindex|hget|hmget|hkeys|xrevrange|select|scan|config|acl|ping|monitor)"|^OK|"blpop" "redlock:\{doctor\}:rights" "-1"' \
+	none "$(grep -Eiv '"(eval|evalsha|info|role|get|exists|type|pttl|time|zscore|zrange|zcount|zrangebyscore|zrevrange|lindex|hget|hmget|hgetall|hexists|xrevrange|select|scan|config|acl|ping|monitor)"|^OK|"blpop" "redlock:\{doctor\}:rights" "-1"' \
 		"$T/other")"
 	none "$(grep -i '"config" "set"' "$T/seen")"
 	# and what was of the trial has no other key in it
@@ -230,7 +230,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	manual=$(rights_in_manual | sed 's/^ //; s/ $//')
 	[ "$told_rights" = "$manual" ]
 	# what a script calls, by redis.call, redis.pcall, or by a function of ours
-	scripts=$(grep -oh "\(redis\.p\?call\|try\|own\|ask\)('[a-z]*'" --exclude=idle.lua "$top"/src/lua/*.lua |
+	scripts=$(grep -oh "\(redis\.p\?call\|call\|try\|line\|ask\)('[a-z]*'" --exclude=idle.lua "$top"/src/lua/*.lua |
 		grep -o "'[a-z]*" | tr -d "'" | sort -u)
 	[ "$(wc -l <<<"$scripts")" -gt 20 ]
 	for c in $scripts; do
@@ -716,22 +716,18 @@ off_by() {
 
 # ---- keys ----
 
-@test "a lock of ours without expiry is found without being named, a slot as well; cured, all is well" {
-	cli a hset 'job:redlock:{job}:state' holder 'token x' >/dev/null
+@test "a lock of ours without expiry is found without being named; cured, all is well" {
+	cli a hset 'job:redlock:{job}:state' fence 1 >/dev/null
 	cli a set job x >/dev/null
 	doctor 1
-	finds wrong keys 'job: no expiry' "redlock force-release 'job'"
+	finds wrong keys 'job: no expiry' "redlock force-release --foreign 'job'"
 	cli a pexpire job 60000 >/dev/null
-	# 3, by the lower half of its bits: no slot of ours
-	cli a set 'job:redlock:{job}:slot:4294967299' y >/dev/null
 	doctor 0
 	finds ok keys '1 held'
-	cli a set "job:redlock:{job}:slot:3" y >/dev/null
-	cli a hset "it's:redlock:{it's}:state" holder z >/dev/null
+	cli a hset "it's:redlock:{it's}:state" fence 1 >/dev/null
 	cli a set "it's" z >/dev/null
 	doctor 1
-	finds wrong keys 'job, slot 3: no expiry'
-	finds wrong keys "it's: no expiry" "force-release 'it'\\\\''s'"
+	finds wrong keys "it's: no expiry" "force-release --foreign 'it'\\\\''s'"
 	cli a flushall >/dev/null
 }
 
@@ -758,7 +754,7 @@ off_by() {
 	finds note keys 'list: its state is of another type; the next client deletes it'
 	[ "$(grep -c '^wrong' <<<"$told")" = 1 ]
 	doctor 1 plain hash bad nobody
-	finds wrong keys 'plain: no expiry' "redlock force-release 'plain'"
+	finds wrong keys 'plain: no expiry' "redlock force-release --foreign 'plain'"
 	finds wrong keys 'hash: it holds a hash' "force-release --foreign 'hash'"
 	finds ok keys 'nobody: free'
 	[ "$(grep -c '^wrong .* bad: ' <<<"$told")" = 1 ]
@@ -770,7 +766,7 @@ off_by() {
 cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 
 @test "S38 entries of a line that are not redlock's are noted, until somebody has dropped them" {
-	cli a zadd 'job:redlock:{job}:queue' 1 garbage >/dev/null
+	cli a zadd 'job:redlock:{job}:queue' 1 'some garbage' >/dev/null
 	doctor 0 job
 	finds note keys "job: .*has entries that are not redlock's; the next client deletes it"
 	redlock -k job -n -- true
@@ -798,7 +794,7 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 	cli a flushall >/dev/null
 	# in a shell
 	for key in -x --foreign "it's" 'a b' '$(touch x)' '*'; do
-		cli a hset "$key:redlock:{$key}:state" holder $'token x\nttl 60000\n' >/dev/null
+		cli a hset "$key:redlock:{$key}:state" fence 1 >/dev/null
 		cli a set "$key" x >/dev/null
 		doctor 1
 		sh -c "PATH=${REDLOCK%/*}:\$PATH REDLOCK_URL=$url $(cure_for "$key") --now --confirm=\"\$0\"" "$key"
@@ -824,10 +820,10 @@ state() { # of a key
 @test "bytes that a terminal must not see are escaped, in text and in JSON" {
 	local key=$'k\e]0;x\a\xff'
 
-	cli a hset "$key:redlock:{$key}:state" holder x >/dev/null
+	cli a hset "$key:redlock:{$key}:state" fence 1 >/dev/null
 	cli a set "$key" x >/dev/null
 	doctor 1
-	finds wrong keys 'k\\x1b\]0;x\\x07\\xff: no expiry' 'force-release KEY$'
+	finds wrong keys 'k\\x1b\]0;x\\x07\\xff: no expiry' 'force-release --foreign KEY$'
 	doctor 1 "$key"
 	json 1 "any('x1b' in x['text'] for x in d['findings'])" "$key"
 	cli a flushall >/dev/null
@@ -919,7 +915,7 @@ quorum_gone() { cli gs1 sentinel ckquorum g 2>&1 | grep -q NOQUORUM; }
 	doctor 1 job
 	finds wrong keys 'job: no expiry'
 	cluster_cli "$(cluster_owner job)" \
-		hset 'job:redlock:{job}:state' holder x >/dev/null
+		hset 'job:redlock:{job}:state' fence 1 >/dev/null
 	doctor 1
 	finds wrong keys 'job: no expiry'
 	cluster_cli "$(cluster_owner job)" del job 'job:redlock:{job}:state' \

@@ -383,12 +383,12 @@ is_next() {
 }
 waits_at() { [ "$(cli "$1" zcard 'job:redlock:{job}:queue')" = 1 ]; } # NAME
 
-@test "R44 N6 the releases of a waiter go unanswered on two of three: it is next all the same" {
+@test "N6 the releases of a waiter go unanswered on two of three: it is next all the same" {
 	unheard a b
 	is_next
 }
 
-@test "R44 N6 the release of a waiter goes unanswered on one of three, and another is dead: it is next all the same" {
+@test "N6 the release of a waiter goes unanswered on one of three, and another is dead: it is next all the same" {
 	unheard a
 	node_kill b
 	is_next

@@ -52,42 +52,41 @@ entry() { # NAME in the last entry of the history, or of server $2
 
 # ---- asking ----
 
-@test "R39 force-release: a nested run that the server has forgotten is asked, too, once it has renewed" {
+@test "force-release: a nested run that the server has forgotten is asked, too, once it has renewed" {
 	run redlock -q -k job -t 6s -- sh -c "setsid '$REDLOCK' -q -u '$url' -k job -t 6s \
 		-- sh -c 'echo \$PPID >\"$T/on\"; exec linger' >'$T/out' 2>'$T/inner' 3>&- &
 		while [ ! -s '$T/on' ]; do sleep 0.05; done
-		redis-cli -s '$T/a.sock' del \
-			\"job:redlock:{job}:sharers:\$REDLOCK_TOKEN\""
+		redis-cli -s '$T/a.sock' del 'job:redlock:{job}:state'"
+	registered() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q ^hold:; }
+	wait_until registered
 	force 0 --grace 8s
 	[ "$(cli a exists job)" = 0 ]
 	wait_until gone "$(cat "$T/on")"
 	grep -q 'force-release' "$T/inner"
 }
 
-# The holder, which is stopped and hears nothing, is asked; KEY...: then the server
-# loses these and the word. It goes on once force-release has looked again.
-asked_and_forgotten() { # PID KEY...
+# The holder, which is stopped and hears nothing, is asked; then the server loses
+# the state. It goes on once force-release has looked again.
+asked_and_forgotten() { # PID
 	kill -STOP "$1"
 	wait_until stopped "$1"
 	force 0 --grace 3s &
 	forcer=$!
 	wait_until asked
-	cli a eval "for _, names in ipairs(ARGV) do
-		redis.call('del', unpack(redis.call('keys', names))) end" 0 \
-		'*:grant:*' "${@:2}" >/dev/null
+	cli a del 'job:redlock:{job}:state' >/dev/null
 	wait_until looked_again
 	kill -CONT "$1"
 	wait "$forcer"
 }
-# It has asked again, or noted that it does not know whom, or it has ended.
+# It has noticed the loss, or it has ended.
 looked_again() {
-	[ -n "$(cli a --raw keys '*:redlock:*:[gs][rh]a[nr]*')" ] || gone "$forcer"
+	[ "$(cli a exists 'job:redlock:{job}:state')" = 1 ] || gone "$forcer"
 }
 
-@test "R42 force-release: the server forgets that the holder was asked, and who it is: it is asked again" {
+@test "force-release: the server forgets that the holder was asked, and who it is: it is asked again" {
 	hold 600000 -t 3s -K 200ms
 	waits_in_line
-	asked_and_forgotten "$holder" '*:state:*'
+	asked_and_forgotten "$holder"
 	says "the holder stopped after "
 	lacks "$T/said" "taken away"
 	ends_with 125
@@ -98,9 +97,9 @@ looked_again() {
 
 # It is asked once it has renewed. Others may have been forgotten with it: their
 # part of the lock ends with its lease.
-forgets_reader() { # PATTERN
+forgets_reader() {
 	begin -s -t 3s -K 200ms -- "${runs[@]}"
-	asked_and_forgotten "$tool" "$1"
+	asked_and_forgotten "$tool"
 	gone "$tool"
 	forced
 	contains "$T/err" "asked to stop (force-release) by"
@@ -110,12 +109,8 @@ forgets_reader() { # PATTERN
 		unpack(redis.call('keys', '*:grant:*')))" 0 >/dev/null
 }
 
-@test "R42 force-release: the server forgets a reader that was asked: it is asked again, and stops" {
-	forgets_reader '*:sharers:*'
-}
-
-@test "R42 force-release: so it is if the server forgets the record, too" {
-	forgets_reader '*:s[ht]a*'
+@test "force-release: the server forgets a reader that was asked: it is asked again, and stops" {
+	forgets_reader
 }
 
 @test "force-release: the holder is asked, ends its command and releases; it is told by whom and why" {
@@ -290,7 +285,7 @@ forgets_reader() { # PATTERN
 
 # As soon as somebody is asked: COMMAND...
 when_asked() {
-	helper bash -c 'until [ -n "$(redis-cli -s "$1" keys "*:grant:*")" ]; do
+	helper bash -c 'until redis-cli -s "$1" hkeys "job:redlock:{job}:state" | grep -q ^stop:; do
 		sleep 0.05; done; shift; exec "$@"' when_asked "$T/a.sock" "$@"
 }
 
@@ -422,7 +417,7 @@ when_asked() {
 	force 0 --now
 	forced
 	wait_until free job
-	[ "$(cli a exists 'job:redlock:{job}:slot:1')" = 0 ]
+	[ -z "$(cli a --raw hkeys 'job:redlock:{job}:state' | grep ^hold:)" ]
 }
 
 @test "force-release: runs inside runs are asked as well, and stop" {
@@ -439,7 +434,7 @@ when_asked() {
 }
 
 # Its first renewal may come after the time that the outer run has.
-@test "R27 force-release: a run that starts inside one that was asked hears of it before it runs" {
+@test "force-release: a run that starts inside one that was asked hears of it before it runs" {
 	begin -t 60s -- sh -c ': >"$T/on"; until [ -e "$T/go" ]; do sleep 0.01; done
 		"$0" -u "$1" -k job -t 60s -- touch "$T/ran" 2>"$T/inner"
 		echo $? >"$T/inner.status"; linger' "$REDLOCK" "$url"
@@ -457,7 +452,7 @@ when_asked() {
 	forced
 	free job
 }
-asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
+asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 
 @test "force-release: a script that holds by hand, with a keeper, is told by its signal" {
 	rm -f "$T/on"
@@ -513,9 +508,7 @@ asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 
 @test "force-release: what a minority of three masters keeps is taken, too" {
 	several 3
-	cli a set job lost-and-found px 60000 >/dev/null
-	cli a hset 'job:redlock:{job}:state' holder $'token lost-and-found\nttl 60000\nsince 5\nhost web1\n' \
-		>/dev/null
+	forge_holder a job
 	force 0 --grace 300ms
 	have 0
 }

@@ -329,7 +329,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	wait_until have 0
 }
 
-@test "R36 one of three frozen: whatever it was asked while frozen is followed by a release, also after renewals" {
+@test "one of three frozen: whatever it was asked while frozen is followed by a release, also after renewals" {
 	local key=some-service/deploys-to-production-in-europe args
 
 	several 3
@@ -344,7 +344,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	done
 }
 
-@test "R31 one of three that has seen no release yet freezes, and knows one when it thaws" {
+@test "one of three that has seen no release yet freezes, and knows one when it thaws" {
 	several 3
 	on_all script flush >/dev/null
 	helper "$REDLOCK" -q -u "$url" -k other -- \

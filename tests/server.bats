@@ -68,7 +68,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 
 @test "P2 a fence is an exact number of microseconds and the environment has it alone" {
 	fence=$(fence_now)
-	[ "$fence" = "$(($(counter a) - 1))" ] # a release moves it
+	[ "$fence" -lt "$(counter a)" ] # a release moves it
 	at_least "$fence" "$((EPOCHSECONDS * 1000000 - 60000000))"
 	below "$fence" 9007199254740992
 }
@@ -217,7 +217,7 @@ kept_so_far() {
 	kept=$(cat "$T"/appendonlydir/*.incr.aof "$T"/appendonly.aof 2>/dev/null | wc -c)
 }
 
-@test "S2 R7 a crash that brings an older counter back is healed: nobody had the lock meanwhile" {
+@test "S2 a crash that brings an older counter back is healed: nobody had the lock meanwhile" {
 	local old
 
 	node_b --appendonly yes --appendfsync everysec
@@ -241,7 +241,7 @@ kept_so_far() {
 	[ "$(holds)" = 2 ]
 }
 
-@test "S2 R7 a crash that brings an older counter back: whoever was granted the lock since keeps it" {
+@test "S2 a crash that brings an older counter back: whoever was granted the lock since keeps it" {
 	node_b --appendonly yes --appendfsync everysec
 	direct=$url
 	fence_now
@@ -283,7 +283,7 @@ promoted_without() { # MS: how long it is held
 	node_start c --dbfilename replica.rdb
 }
 
-@test "S4 R7 a promoted replica that missed the grant: healed if nobody was granted the lock there" {
+@test "S4 a promoted replica that missed the grant: healed if nobody was granted the lock there" {
 	promoted_without 600
 	ln -sfn "$T/c.sock" "$T/master.sock"
 	node_kill b
@@ -1132,7 +1132,7 @@ step() { wallclock "$T/clock" "$1"; }
 }
 pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
 
-@test "R45 a server clock set back to before its start: the restart guard still holds" {
+@test "a server clock set back to before its start: the restart guard still holds" {
 	clock_b
 	run -75 redlock -n -k job --restart-guard 1h -- true
 	[[ $output = *'a server has just started'* ]]
@@ -1194,11 +1194,12 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	end_hold
 }
 
-@test "S17 a lock deleted together with a moved counter is lost: the holder is killed" {
+@test "S17 a lock that another client had between two renewals is lost: the holder is killed" {
 	hold 9000
-	# as if somebody else had held it, between two renewals
-	cli a eval "redis.call('hset', KEYS[2], 'moved',
-		redis.call('hincrby', KEYS[2], 'fence', 1))
+	# as if somebody else had held it, and left
+	cli a eval "redis.call('hincrby', KEYS[2], 'fence', 1)
+		redis.call('hset', KEYS[2], 'slot:0',
+			'- 0 ' .. redis.call('hget', KEYS[2], 'fence') .. ' 0 -')
 		return redis.call('del', KEYS[1])" 2 job 'job:redlock:{job}:state'
 	began=$(now_ms)
 	wait_until gone "$worker"
@@ -1207,7 +1208,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	unset_on a job
 }
 
-@test "R20 a late copy of a renewal sets a lost lock only until its lease is over" {
+@test "a late copy of a renewal sets a lost lock only until its lease is over" {
 	local copy over
 
 	again() { printf '%s\n' "$1" | redis-cli -s "$T/a.sock" | head -n 1; }
@@ -1489,26 +1490,29 @@ rubbish() {
 
 # ---- the counter ----
 
-@test "S29 a counter that is no counter: status 78, nothing granted, nothing overwritten" {
-	local bad
+@test "S29 P2 a counter that is no counter is lost data: the next fence is above all before" {
+	local bad fence before
 
+	before=$(redlock -k job -- sh -c 'echo "$REDLOCK_FENCE"')
 	for bad in abc -1 1.5 1e3 '' ' 1' 9007199254740993 99999999999999999999; do
 		cli a hset 'job:redlock:{job}:state' fence "$bad"
-		run -78 redlock -k job -- witness "$T"
-		[[ $output = *counter* ]]
-		[ "$(counter a)" = "$bad" ]
+		fence=$(redlock -k job -n -- sh -c 'echo "$REDLOCK_FENCE"')
+		[ "$fence" -gt "$before" ]
+		[ "$fence" -le "$(counter a)" ]
+		before=$fence
 		unset_on a job
 	done
-	cli a del 'job:redlock:{job}:state'
-	[ "$(holds)" = 0 ]
 }
 
-@test "S29 a counter spoilt in mid hold ends nothing, and the release still frees" {
-	hold 600 -t 500ms
+@test "S29 a counter spoilt in mid hold ends nothing, and nobody new gets the lock until the lease is over" {
+	hold open -t 1s
 	cli a hset 'job:redlock:{job}:state' fence abc
-	ends_with 0
+	wait_until contains "$T/err" 'was missing'
+	end_hold
 	unset_on a job
-	run -78 redlock -k job -- true
+	run -75 redlock -n -k job -- true
+	[[ $output == *'lost data'* ]]
+	redlock -w 5s -k job -- true
 }
 
 # ---- what an outage says ----

@@ -268,8 +268,6 @@ void json_hold(struct json *j, const struct view_holder *h)
 	json_left(j, "ttl_left_ms", h->left_ms);
 	if (h->ttl_ms > 0)
 		json_number(j, "ttl_ms", h->ttl_ms);
-	if (h->renewed >= 0)
-		json_number(j, "renewals", h->renewed);
 	json_number(j, "slot", h->slot);
 	if (strcmp(h->type, "string") != 0)
 		json_text(j, "type", h->type);

@@ -1,68 +1,183 @@
 -- SPDX-License-Identifier: MIT
--- Takes the lock for a client, or a place in line, and tells who holds it. If
--- the same token asks again, the script refreshes the lease or the place and
--- gives the same answer, so a lost reply costs nothing. A waiter also claims
--- its grant this way.
+-- Takes the lock, or a place in line, and tells who holds it. A waiter claims in
+-- this way what was handed to it, and before the command starts only this
+-- refreshes the lease. The same token gets the same answer, so a lost reply
+-- costs nothing.
 --
--- KEYS  lock, state, of slot 0
--- ARG
---   token     ours
---   plain     "1": see plain-acquire.lua; then `stands` is "TTL 1 -\n" and more
---   ttl       the lease, in ms
---   seen      the largest counter that this client saw, or 0
---   alone     "1" on one node: see grant()
+-- ARG, besides those of start.lua:
+--   plain     "1": see plain.lua
+--   ttl       T
 --   ticket    0: none yet; -1: do not get into line; on several nodes the client
---             chooses a new one
+--             chooses a new one (newcomer "1")
 --   most      do not get into a line of this many waiters; -1: no limit
---   stands    how we stand in line: see standing()
---   once      "1": not if the work was done already: --once-per
---   embargo   "1": data were lost, and a holder may not know it: take nothing yet
---   newcomer  "1": the ticket is new, and we chose it
---   guard     the restart guard: a server that has been up for less than this
---             many ms grants nothing; -1: do not ask which server it is
+--   outer     the token of the run around us, or "": share its hold, or nothing;
+--             outerslot: where that is; outerfence: its fence, 0: not known
+--   once      "1": not if the work was done already (--once-per)
 --   only      take this slot only; -1: any
---   number    see share.lua
+--   guard     ms that the server must have been up for; -1: do not ask
+--   look      "1": take nothing, another client repairs this node
 -- Returns
---   granted COUNTER LOST SLOT GROUP SERVER AT STOP BY LONGEST
---       LOST 1: the counter that this client saw was lost since: see grant().
---       GROUP: the G of "shared:G", or 0. With readers or slots, COUNTER is a
---       new one each time. SERVER: see server.lua. AT: its clock, in ms. STOP,
---       BY: for a lock that was ours already, as in confirm.lua. LONGEST: as there;
---       0 without --shared
---   busy COUNTER PTTL VALUE RECORD PLACE TICKET LOST AGE
---       PTTL -1: no expiry; -2: nobody has it. RECORD "": there is none, the lock is another
---       program's. PLACE: number of waiters before us; -1: we are not in line.
---       AGE: ms since the grant, or -1. With several slots this is the one that
---       is free first, or the one in `only` if that is taken.
---   type COUNTER PTTL TYPE "" PLACE TICKET 0     the key is not a string
---   loss COUNTER 0 "" "" PLACE TICKET LOST    free, but the counter is behind
---       what this client saw: data were lost, and a holder may not know it
---   guarded COUNTER MS "" "" PLACE TICKET 0    free, but the server has not
---       been up for long enough; it will have been in MS
---   full COUNTER WAITERS
---   superseded COUNTER 0 "" RECORD        by the client in RECORD
---   done COUNTER MS "" RECORD             by the client in RECORD; the work may
---       not be repeated for MS
---   fence                      the counter is not a number: no grant is
---       possible
-local saw, alone = tonumber(ARG.seen), ARG.alone == '1'
-local ticket, most = tonumber(ARG.ticket), tonumber(ARG.most)
-local newcomer, guard, only = ARG.newcomer == '1', tonumber(ARG.guard), tonumber(ARG.only)
-local ttl, slots, reads, about, marked = standing(ARG.stands)
-number = tonumber(ARG.number)
-local member = token .. ' ' .. ARG.stands
-local several = reads or slots > 1
--- needs keys that are not in KEYS: where they are refused, fail before a write
-if several and not cluster then
-	redis.call('exists', part('none'))
+--   granted FENCE COUNTER SLOT FAMILY AT STOP BY LONGEST SERVER
+--   busy COUNTER MS FACE TYPE PLACE TICKET LONGEST WHY HOLDER COUNT TTL FENCE SINCE
+--       STANDING AGE
+--       MS: until it may be free; -1: it has no end. TYPE: of K, if it is not a
+--       string. WHY: "" held; "kept": by --min-hold; "lost": data were lost,
+--       nothing is granted yet; "young": see guard. HOLDER "": it is not one of ours
+--   full COUNTER WAITERS | superseded COUNTER ABOUT | done COUNTER MS MARK
+--       MARK: "since SINCE\nABOUT", of who did it
+--   inside COUNTER    the run around us reads, and we want to write
+--   no COUNTER        the run around us does not hold it
+--   vanished COUNTER  the same, but data were lost: it may register again
+local L = begin()
+local ticket, most, only = num(ARG.ticket), num(ARG.most), num(ARG.only)
+local newcomer, guard = ARG.newcomer == '1', num(ARG.guard)
+local ttl, slots, shared, supersedes = standing(L.stands)
+local member = L.token .. ' ' .. L.stands
+local why = ''
+data_lost(L)
+local function granted(e)
+	local s, stop, by = slot(L, e.n), '-1', ''
+	if e == L.mine or ARG.outer ~= '' then
+		stop, by = stop_of(L, s)
+	end
+	if ticket > 0 or e == L.mine then
+		line('zrem', member, L.token)
+	end
+	save(L)
+	return {'granted', str(e.fence), str(L.c), e.n, s.fam, str(L.now), stop, by,
+	    str(s.longest), L.server or ''}
 end
--- Whether a counter was lost and started again after this client saw it. (A
--- start above the counter proves nothing: the clock was set back since.)
-local function reborn()
-	return saw > 0 and (several or not v) and born and saw < born
-	    and born <= (c or born)
+local function write()
+	if #L.puts > 0 or #L.drops > 0 then
+		line('zrem', '') -- a first write
+		save(L)
+	end
 end
-local function told()
-	local lost = number_in(record, 'lost')
-	return (lost and saw > 0 and saw < lost or reborn()) and 1 or 0
+if guard >= 0 then
+	rolled_back(L)
+	local rest = young_for(L, guard)
+	if rest > 0 and L.now + rest > L.shut then
+		L.shut, why = L.now + rest, 'young'
+		put(L, 'shut', str(L.shut))
+	end
 end
+-- (A late request may have left us in the family of the run around us. What is
+-- over gets a new fence: an older state may have come back.)
+local own = L.mine and slot(L, L.mine.n).fam
+local done, by = match(ARG.once == '1' and call('hget', S, 'once') or '', '^(%d+)\n(.*)$')
+if num(done) > L.now and not (L.mine and L.mine.flag == '') then
+	write()
+	return {'done', str(L.c or 0), str(done - L.now), by}
+end
+if L.mine and L.mine.flag ~= 'r' and L.mine.ends > L.now and stands_still(L, L.mine)
+    and (own == L.token or ARG.outer ~= '' or reads(own)) then
+	local e = L.mine
+	if L.number >= e.number then
+		e.flag, e.number = '', L.number
+		keep(L, slot(L, e.n), L.token, e, ttl)
+	end
+	return granted(e)
+end
+if ARG.outer ~= '' then
+	local outer = counts(L, read_entry(unpack(call('hmget', S, 'hold:' .. ARG.outer,
+	    'who:' .. ARG.outer))))
+	local s = slot(L, outer and outer.n or num(ARG.outerslot))
+	if s.ends > L.now and (outer or s.fam == ARG.outer)
+	    and (s.n > 0 or not look(L) or L.face == s.fam) then
+		if reads(s.fam) and not shared then
+			write()
+			return {'inside', str(L.c or 0)}
+		end
+		return granted(enter(L, s, L.token, L.stands, ttl, ''))
+	end
+	write()
+	-- a state that began after its grant has lost it
+	local fence = num(ARG.outerfence)
+	local forgot = fence > 0 and (L.born == 0 or L.born > fence)
+	return {(forgot or L.now < L.shut) and 'vanished' or 'no', str(L.c or 0)}
+end
+local latest, newest = match(supersedes and call('hget', S, 'newest') or '', '^(%d+)\n(.*)$')
+latest = num(latest)
+-- if a first question comes twice, the copy finds what happened in between
+if ticket > 0 and latest > ticket or supersedes and ticket == 0
+    and try('lindex', I, -1) == 'superseded' then
+	write()
+	return {'superseded', str(L.c or 0), newest}
+end
+local in_line = false
+local function stand()
+	in_line = true
+	call('pexpire', Q, 60000) -- a first write
+	line('zadd', str(ticket), member)
+	if L.us - ticket > HEARTBEAT then
+		line('zadd', str(-L.us), L.token)
+	end
+end
+if ticket > 0 and newcomer then -- its clock may be wrong
+	ticket = min(max(ticket, L.us - 1000000), L.us + 1000000)
+elseif ticket > 0 then
+	stand()
+end
+local free = ARG.look ~= '1' and slot_for(L, L.stands, only)
+if free then
+	local left, _, ours = serve(L, only)
+	local s = not left and not ours and slot_for(L, L.stands, only)
+	ours = ours or s and enter(L, s, L.token, L.stands, ttl, '')
+	if ours then
+		return granted(ours)
+	end
+end
+if ticket == 0 or ticket > 0 and newcomer then
+	if most >= 0 then
+		local n = 0
+		for _, other in ipairs(line('zrangebyscore', '(0', '+inf')) do
+			local who = match(other, '^%S+')
+			if is_gone(L, who, num(line('zscore', other))) then
+				line('zrem', other, who)
+			else
+				n = n + 1
+			end
+		end
+		if n >= most then
+			write()
+			return {'full', str(L.c or 0), n}
+		end
+	end
+	if ticket == 0 then
+		-- if the clock was set back, behind the others all the same
+		local last = L.c and L.c > L.us
+		    and line('zrevrange', 0, 0, 'withscores')[2]
+		ticket = max(L.us, num(last) + 1, latest + 1)
+	end
+	stand()
+end
+if supersedes and ticket > latest then
+	put(L, 'newest', str(ticket) .. '\n' .. match(L.stands, '\n(.*)$'))
+	for _, other in ipairs(line('zrangebyscore', '(0', '(' .. str(ticket))) do
+		local who, stands = match(other, '^(%S+) (.*)$')
+		if who and select(4, standing(stands)) then
+			line('zrem', other, who)
+			L.bells[who], L.words[who] = 3 * GRANT, 'superseded'
+		end
+	end
+end
+local place = in_line and line('zcount', '(0', '(' .. str(ticket)) or -1
+write()
+-- the slot that is free first
+local s = slot(L, max(only, 0))
+for n = 1, only < 0 and slots - 1 or 0 do
+	s = slot(L, n).ends < s.ends and slot(L, n) or s
+end
+local face = s.n == 0 and look(L) or ''
+local lives = s.ends > L.now and (face == '' or face == s.fam)
+local ms = not lives and face ~= '' and call('pttl', K) or s.ends - L.now
+if ms ~= -1 then
+	ms = max(ms, L.shut - L.now, 0)
+end
+local e = lives and s.holder
+return {'busy', str(L.c or 0), str(ms), (lives and s.fam or face):sub(1, 128),
+    face == ' ' and call('type', K).ok or '', place, str(max(ticket, 0)),
+    str(s.longest), e and e.flag == 'r' and 'kept'
+    or L.now < L.shut and (why ~= '' and why or 'lost') or '', e and s.last or '', s.count, str(e and e.ttl or 0), str(e and e.fence or 0),
+    str(e and e.since or 0), e and e.stands:sub(1, 2048) or '',
+    str(e and max(0, L.now - e.since) or 0)}

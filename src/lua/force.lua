@@ -1,86 +1,84 @@
 -- SPDX-License-Identifier: MIT
--- force-release: asks the clients that hold a lock, or one of its slots, to
--- stop; or takes the lock away and hands it to the first in line.
+-- force-release: asks all who are in a slot to stop, or puts them out.
 --
--- KEYS  lock, state, of the slot
--- ARG
---   token  of one that holds it; for a lock that is not ours, its value, up to
---          4096 bytes, or its type; "shared:*": all readers
---   step   "ask", "take", or "foreign": take the lock even if it is not ours
---   grace  ask: the holder must be gone within this many ms
---   by     who asks: see stop.lua
---   alone  "1" on one node: see grant()
---   entry  take: the end of the history entry: see log.lua
---   seen   the counter when we last saw this client hold the lock; 0: we never
---          did, or the lock is not redlock's
+-- ARG, besides those of start.lua (`token` is that of who forces):
+--   step    "ask", "take", or "foreign": delete what is not ours
+--   slot    which
+--   family  what is in it: "ask" and "take" do nothing if another is. "shared:*":
+--           all readers. For "foreign", what K holds, or its type
+--   grace   ask: they must be gone within so many ms
+--   by      who asks, in lines
+--   entry   take: the rest of the entries of the history
 -- Returns
---   yes COUNTER LEFT ASKED  asked. LEFT: the time left to the one that has
---       most. ASKED: number of clients asked, with all that share the lock
---   yes COUNTER MS          taken, and handed to the next client for MS; 0: to
---       nobody. If several share the lock, only that one loses it, because
---       those that came since may not know yet
---   foreign COUNTER         the lock is not ours
---   no COUNTER              it is gone, or another client's: nothing changed
--- If asked again, it tells how much time is left, and asks the clients that
--- came since or whose word was lost. A taken lock does not come back: the
--- counter moves, so a late renewal does not heal. A lock that is gone while the
--- counter has not moved may still be healed, so it can be asked for and taken
--- as well.
-local step, grace, alone = ARG.step, tonumber(ARG.grace), ARG.alone == '1'
-local seen = tonumber(ARG.seen)
-local at = time()
-local now_ms = math.floor(at / 1000)
-if token == 'shared:*' and shared(v) then
-	token = v
+--   yes COUNTER MS COUNT    asked: what is left to them, and how many they are
+--   yes COUNTER MS          taken, and handed over for that long; 0: to nobody
+--   foreign COUNTER         it is another program's
+--   no COUNTER              it is gone, or another client's: nothing is changed
+local L = begin()
+local step, grace = ARG.step, num(ARG.grace)
+local lost, s, v = data_lost(L), slot(L, num(ARG.slot)), look(L)
+local shown = v == ' ' and call('type', K).ok or v and v:sub(1, 4096)
+local fam = ARG.family == 'shared:*' and reads(s.fam) and s.fam or ARG.family
+local function out(said, ...)
+	return {said, str(L.c or 0), ...}
 end
-local value, sharers = v or '', sharers_of(v or '')
-local kind = v and 'string' or redis.call('type', lock).ok
-if v and v ~= token then
-	here(sharers)
+local function freed()
+	L.face = false
+	local _, ms = serve(L, -1)
+	save(L)
+	return out('yes', ms)
 end
-if shared(v) and (seen > 0 or record_is_of(v)) then
-	may_be_shared(slot, v, nil, at, true)
+if step == 'foreign' then
+	if not v or shown ~= fam or v == s.fam then
+		return out('no')
+	end
+	call('del', K)
+	return freed()
 end
-local several = slot > 0 or shared(v) or own('hget', state, 'moved:1')
-if v and not moving and is_behind(seen, several, at,
-    math.max(longest(v, 1), redis.call('pttl', lock))) then
-	move(math.max(seen, at), nil, true)
+if s.fam ~= fam or s.ends <= L.now then
+	if shown == fam and not lost and s.fam ~= v then
+		return out('foreign')
+	elseif s.ends <= L.now and s.moved > L.born and shown ~= fam then
+		return out('no') -- it has left since the loss
+	elseif step == 'take' and (lost or shown == fam) then
+		call('del', K) -- and it must not register again
+		move(L, L.seen + 1)
+		s.moved = L.c
+		put_slot(L, s)
+		save(L)
+		return out('yes', 0)
+	elseif lost then
+		call('hdel', S, '')
+		save(L)
+	end
+	-- whom the server has forgotten is asked once it has registered again
+	return out((lost or L.now < L.shut) and step == 'ask' and 'yes' or 'no', grace, 1)
 end
--- The members whose leases have not ended. `unknown`: the time left to "?".
-local members, all = {}, try('zrange', sharers, 0, -1, 'withscores')
-local unknown
-for i = 1, #all, 2 do
-	local ms = tonumber(all[i + 1]) - now_ms
-	if ms > 0 then
-		members[#members + 1] = all[i]
-		unknown = all[i] == '?' and ms or unknown
+if step == 'ask' and s.count == 1 and s.holder and s.holder.flag == 'r' then
+	return out('yes', '0', 0) -- --min-hold keeps it for nobody
+elseif step == 'ask' then
+	local left = stop_of(L, s)
+	if left == '-1' or num(left) > grace + 1000 then
+		left = str(grace)
+		call('hdel', S, '') -- a first write
+		put(L, 'stop:' .. s.n, str(L.now + grace) .. '\n' .. ARG.by)
+		save(L)
+	end
+	return out('yes', left, s.count)
+end
+call('hdel', S, 'stop:' .. s.n) -- a first write
+L.stop = s.n > 0 and L.stop
+sweep(L, s, nil, 'forced\n' .. ARG.entry)
+for _, name in ipairs(L.drops) do
+	local who = match(name, '^hold:(.*)$')
+	if who then
+		L.bells[who], L.words[who] = 60000, 'taken\n' .. ARG.by
 	end
 end
--- Whether this member is the client of ARG.token, or what --min-hold keeps of it.
-local function is_its(member)
-	local name = string.gsub(member, '^rest ', '')
-	return string.sub(name, 1, #token + 1) == token .. ' '
+if s.n == 0 and (not v or v == s.fam) then
+	call('del', K)
 end
--- Whether the holder has ended and left the lock to those who joined it.
-local left = v and not shared(v) and tonumber(try('zscore', sharers, 'left'))
--- The tokens of those who hold it. What --min-hold keeps is held by nobody.
-local function holders()
-	local tokens = {}
-	for _, member in ipairs(members) do
-		tokens[#tokens + 1] = string.match(member, '^(%S+) %d+ %d+ ')
-	end
-	if not shared(v) and not left and string.find(value, '^%S+$') then
-		tokens[#tokens + 1] = v
-	end
-	return tokens
-end
--- While "?" lasts, the client may be one of the forgotten ones, and counts as there.
-local function is_there()
-	local found = unknown or kind ~= 'none'
-	    and token == (v and string.sub(v, 1, 4096) or kind)
-	    and not (left and #holders() > 0)
-	for _, member in ipairs(members) do
-		found = found or is_its(member)
-	end
-	return found
-end
+move(L, L.seen + 1)
+s.fam, s.ends, s.count, s.longest, s.moved, s.last, s.holder = '-', 0, 0, 0, L.c, '-', nil
+put_slot(L, s)
+return freed()

@@ -1,33 +1,59 @@
 -- SPDX-License-Identifier: MIT
--- Lists the latest holds. Changes nothing.
---
--- KEYS  lock, state, of slot 0
--- ARG
---   token  ""
--- Returns
---   history NOW {AT, {NAME, VALUE, ...}} ...     the newest first; the token,
---       and the lines of log.lua one by one. AT: when the entry was written. NOW and AT are in
---       ms, by the server's clock
-local list = {'history', text(math.floor(time() / 1000))}
--- Other programs may have written there: cut what is longer than our entries.
-local entries = redis.call('xrevrange', log, '+', '-', 'count', 100)
-entries[#entries + 1] = first_entry()
-for _, entry in ipairs(entries) do
-	local words = {}
-	local function add(name, value)
-		if #words < 64 then
-			words[#words + 1] = string.sub(name, 1, 256)
-			words[#words + 1] = string.sub(value, 1, 256)
-		end
-	end
-	for i = 1, math.min(#entry[2], 32), 2 do
-		local name, value = entry[2][i], entry[2][i + 1]
-		if name == 'hold' or name == 'who' then
-			string.gsub(string.sub(value, 1, 4096), '(%S+) ([^\n]*)\n', add)
-		else
-			add(name, value)
-		end
-	end
-	list[#list + 1] = {string.match(entry[1], '^%d+'), words}
+-- The history of a lock, a stream of the last hundred holds. The release (or
+-- force-release) of a hold writes its entry, once. Nothing is decided by it: it
+-- is written last, and that it fails is ignored. The fields of an entry:
+--   token
+--   hold   "NAME VALUE" lines: fence slot waited_ms held_ms outcome exit signal
+--          by since. BY: who forced it. SINCE, in ms; without it, the hold ended
+--          when the entry was written
+--   who    the holder, in such lines: host pid user command reason ci_url
+-- A stream takes 4 kB for its first entry, and many locks are used only once. So
+-- that one is a field of the state until there is a second:
+--   first  "AT TOKEN N\n", then HOLD, of N bytes, and WHO; AT in ms
+local function first_entry()
+	local words = try('hget', S, 'first')
+	local at, who, n, rest = match(type(words) == 'string' and words or '',
+	    '^(%d+) (%S+) (%d+)\n(.*)$')
+	return n and {at .. '-0', {'token', who, 'hold', rest:sub(1, n), 'who',
+	    rest:sub(n + 1)}} or nil
 end
-return list
+-- `again`: it may have been written already. A holder that lives knows better
+-- than who took it for dead.
+local function note(who, again, hold, about)
+	local entries = again and try('xrevrange', H, '+', '-', 'count', 20) or {}
+	entries[#entries + 1] = again and first_entry() or nil
+	for _, entry in ipairs(entries) do
+		if entry[2][2] == who and ((entry[2][4] or ''):sub(1, 15) ~= 'outcome expired'
+		    or hold:sub(1, 15) == 'outcome expired') then
+			return
+		end
+	end
+	local function add(...) return try('xadd', H, ...) end
+	local added = add('nomkstream', 'maxlen', '~', 100, '*', 'token', who, 'hold',
+	    hold, 'who', about)
+	-- before Redis 6.2 there is no NOMKSTREAM
+	if added and (type(added) == 'string' or try('exists', H) ~= 0 and add('maxlen',
+	    '~', 100, '*', 'token', who, 'hold', hold, 'who', about)) then
+		return
+	end
+	local first = first_entry()
+	if not first then
+		try('hset', S, 'first', str(floor(t[1] * 1000 + t[2] / 1000)) .. ' ' .. who .. ' ' .. #hold .. '\n'
+		    .. hold .. about)
+	elseif type(add(first[1], unpack(first[2]))) == 'string' then
+		try('pexpire', H, MONTH)
+		add('*', 'token', who, 'hold', hold, 'who', about)
+		try('hdel', S, 'first')
+	end
+end
+-- What another client writes about a hold that it ends, or finds ended.
+local function note_end(L, who, e, outcome)
+	local about = match(e.stands, '\n(.*)$') or ''
+	if not e.stands:find('\nunrecorded 1\n', 1, true) then
+		note(who, true, 'outcome ' .. outcome .. '\n'
+		    .. (L.alone and 'fence ' .. str(e.fence) .. '\n' or '')
+		    .. (e.n > 0 and 'slot ' .. e.n .. '\n' or '') .. 'since '
+		    .. str(e.since) .. '\nheld_ms '
+		    .. str(max(0, min(e.ends, L.now) - e.since)) .. '\n', about)
+	end
+end

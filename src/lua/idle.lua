@@ -1,12 +1,20 @@
 -- SPDX-License-Identifier: MIT
--- For the private server of local: (run/lockserver.c). Whether a key is there
--- that must not be lost with the server. If nobody holds or waits, the others
--- may be: fences start from the clock again, the history ends, and a word is for
--- nobody. Those are a hash, a stream and lists; locks and marks are strings, and
--- the line and who shares a lock are sorted sets.
-local may_go = {hash = 1, stream = 1, list = 1}
+-- For the private server of local: (run/lockserver.c). Whether something is there
+-- that must not be lost with the server: a lease or a mark of --once-per that has
+-- not ended, a waiter, a key of another program. Fences start from the clock again.
+local t = redis.call('time')
+local now = t[1] * 1000 + t[2] / 1000
 for _, name in ipairs(redis.call('keys', '*')) do
-	if not may_go[redis.call('type', name).ok] then
+	local kind = redis.call('type', name).ok
+	local fields = kind == 'hash' and redis.call('hgetall', name) or {}
+	for i = 1, #fields, 2 do
+		local field = fields[i]
+		if (field == 'once' or field:sub(1, 5) == 'hold:')
+		    and (tonumber(fields[i + 1]:match('^%d+')) or 0) > now then
+			return 'held'
+		end
+	end
+	if kind ~= 'hash' and kind ~= 'stream' and kind ~= 'list' then
 		return 'held'
 	end
 end

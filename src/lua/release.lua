@@ -1,108 +1,99 @@
 -- SPDX-License-Identifier: MIT
--- Gives up what a client has: its place in line, and the lock, which then goes
--- to the first in line. The counter moves, so that a late renewal does not find
--- the counter it saw, and heal. It does not move for the slot while others hold
--- the lock, who may have to heal it, nor if the lock was gone already: then such
--- a renewal finds a word.
+-- Leaves the lock and the line. What is free goes to the first in line.
 --
--- KEYS  lock, state, of our slot if we know it, else of slot 0
--- ARG
---   token     ours
---   fence     m, or what we saw of the counter if that is larger; or 0
---   alone     "1" on one node
---   stands    how we stand in line: see standing()
---   queued    "1": we may be in line; "2": unlock.lua releases the lock in our
---             name, and leaves word
---   ran       "1": a command may have run under it: see warn() and grant()
---   outer     the token of the holder that we joined, or ""
---   joined    "1": an earlier answer said that another client has joined us
---   longest   see confirm.lua
---   least     keep the lock until this many ms after the grant, or 0: --min-hold
---   held      for how many ms we held it, by our clock
---   once      for how many ms nobody may repeat the work, or 0: --once-per
---   mark      "": we did the work; else the mark that another server has of it
---   withheld  "1": do not hand it to a waiter: see lock/core/ask.h
---   number    see share.lua
---   entry     what became of the hold: see log.lua
---   plain     "1": see plain-release.lua
+-- ARG, besides those of start.lua:
+--   raise     the counter becomes larger than that
+--   least     --min-hold: keep it until so many ms after the grant, or 0
+--   ran       "1": a command may have run under it
+--   once      for how many ms nobody may repeat the work, or 0 (--once-per)
+--   mark      "": we did it; else the mark that another server has of it
+--   withheld  "1": hand it to nobody
+--   entry     what the history tells of it: see history.lua
+--   unlock    "1": another client ends it in this name, and the history notes it;
+--             "2": and it does not; "0": we do
 -- Returns
---   yes COUNTER MS    released; handed to the next client for MS; 0: to nobody
---   no COUNTER     it was not ours, or no longer: the lock stays as it was
--- When memory is full, the server refuses the writes of a script until the
--- script has made one that is always allowed. So a ZREM of the head of the
--- line, or a DEL, comes first.
-local ttl, slots, reads, about = standing(ARG.stands)
-local member = token .. ' ' .. ARG.stands
-local alone, around = ARG.alone == '1', ARG.outer
-local once = tonumber(ARG.once)
-longest_ms = tonumber(ARG.longest)
--- if an answer was lost, we do not know our slot, or that the hold is ours and
--- not the outer one's
-if (slots > 1 or slot > 0) and v ~= token then
-	for n, value in ipairs(values_of(slots)) do
-		if value == token or reads and shared(value) and v ~= around then
-			record = record_at(n - 1, value)
-			slot, lock, v = n - 1, slot_key(n - 1), value
-			break
+--   yes COUNTER MS    MS: the lease that it was handed over for; 0: to nobody
+--   no COUNTER        it was not ours, or no longer, or the request is too late
+local L = begin()
+local least, once, unlock = num(ARG.least), num(ARG.once), ARG.unlock ~= '0'
+local e = L.mine
+data_lost(L)
+if e and (L.number < e.number or e.flag == 'r')
+    or unlock and not (e and e.ends > L.now) then
+	return {'no', str(L.c or 0)}
+end
+-- (a missing right must show before anything is written)
+local still = e and stands_still(L, e)
+if e then
+	call('hdel', S, 'hold:' .. L.token, 'who:' .. L.token) -- a first write
+	L.stands = unlock and e.stands or L.stands
+end
+line('zrem', L.token .. ' ' .. L.stands, L.token)
+L.c = max(L.c or 0, num(ARG.raise))
+L.c = L.c > 0 and L.c or nil
+if once > 0 and ARG.mark == '' then
+	put(L, 'once', str(L.now + once) .. '\nsince ' .. str(e and e.since or L.now)
+	    .. match(L.stands, '\n.*$'))
+elseif once > 0 and num(match(call('hget', S, 'once') or '', '^%d+')) <= L.now then
+	put(L, 'once', str(L.now + once) .. '\n' .. ARG.mark)
+end
+local handed = 0
+local function leave(s)
+	local rest = ARG.ran == '1' and least > 0 and least - max(0, L.now - e.since) or 0
+	move(L)
+	s.count = s.count - 1
+	if s.count > 0 and s.last == L.token then
+		s.count = s.count + 1
+		sweep(L, s, L.token)
+	end
+	if rest > 0 and still then
+		s.count, s.ends = s.count + 1, s.count > 0 and s.ends or 0
+		e.flag = 'r'
+		keep(L, s, L.token, e, rest, true)
+		-- the lease that the first in line knows of is longer
+		local first = line('zrangebyscore', '(0', '+inf', 'limit', 0, 1)[1]
+		if first then
+			L.bells[match(first, '^%S*')] = GRANT
+		end
+	elseif s.count > 0 then
+		if s.n == 0 and still then
+			call('pexpire', K, s.ends - L.now)
+		end
+		put_slot(L, s)
+	else
+		if s.n == 0 and still then
+			call('del', K)
+			L.face = false
+		end
+		-- after a loss of data, the run around us may still register again
+		s.moved = (s.fam == L.token or L.now >= L.shut) and L.c or s.moved
+		s.fam, s.ends, s.longest, s.last, s.holder = '-', 0, 0, '-', nil
+		if s.n > 0 or L.stop then
+			L.drops[#L.drops + 1] = 'stop:' .. s.n
+			L.stop = s.n > 0 and L.stop
+		end
+		put_slot(L, s)
+		if ARG.withheld ~= '1' then
+			local _
+			_, handed = serve(L, -1)
 		end
 	end
 end
-local at = time()
-local function told(said, ms, again)
-	note(token, again, ARG.entry, ARG.stands)
-	return {said, text(c), ms}
+if e then
+	leave(slot(L, e.n))
 end
-local sharers = sharers_of(v or '')
--- During a migration, a plain lock is freed even if its other keys are not
--- here. But those who joined it, or read, must not be forgotten.
-local theirs = v == token and may_be_shared(slot, v, record, at, ARG.joined == '1')
-local shares = reads and shared(v) or v == around
-if theirs or shares then
-	here(sharers)
-	shares = shares and own('zscore', sharers, member)
+if unlock then
+	try('rpush', I, 'unlocked')
+	try('pexpire', I, 60000)
+else
+	try('del', I)
 end
--- we have asked for the lock again since this release was sent
-number = tonumber(ARG.number)
-if (shares or v == token) and number_at(slot, shares and sharers) > number then
-	return {'no', text(c)}
+if e or #L.puts > 0 or L.c ~= L.before then
+	save(L)
 end
--- we joined, and the holder that we joined has not ended
-local outer = shares and not shared(v)
-    and not own('zscore', sharers, 'left')
--- the work was done, even if another client has the lock by now
-if once > 0 then
-	try('zrem', queue, '') -- a first write: see above
-	local noted
-	if ARG.mark == '' then
-		noted = redis.pcall('set', once_key, record_of('', ttl, about,
-		    at - tonumber(ARG.held) * 1000), 'px', once)
-	else
-		noted = redis.pcall('set', once_key, ARG.mark, 'px', once, 'nx')
-	end
-	if moving and noted and noted.err then
-		return noted
-	end
+if ARG.entry ~= '' and not L.stands:find('\nunrecorded 1\n', 1, true) then
+	note(L.token, not e, ARG.entry, match(L.stands, '\n(.*)$') or '')
+elseif ARG.unlock == '1' and e and e.flag == '' then
+	note_end(L, L.token, e, 'released')
 end
-if ARG.queued == '1' then
-	try('zrem', queue, member)
-	try('zrem', alive, token)
-end
-try('del', inbox) -- what woke a waiter, or a request to stop
-if reads then
-	drop_reader(member, at)
-end
-if ARG.queued == '2' then
-	-- the client that has the hold finds it with its next renewal, see
-	-- confirm.lua. A shared lock stays: then only this tells it that it is out
-	wake(token, 'unlocked', v == token and kept_ms or math.max(ttl, kept_ms))
-end
--- Tells a renewal that comes late, see stop.lua.
-local function warn()
-	if ARG.ran == '1' and ARG.queued ~= '2' then
-		wake(token, 'unlocked', kept_ms)
-	end
-end
-if v ~= token and not shares then
-	warn()
-	return told('no', nil, true)
-end
+return {e and 'yes' or 'no', str(L.c or 0), handed}

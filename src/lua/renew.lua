@@ -1,86 +1,92 @@
 -- SPDX-License-Identifier: MIT
--- For confirm.lua: the lock is ours, or was set again. Renews it, and raises the
--- counter.
+-- Renews a lease, raises the counter, and registers again a client that the
+-- server has forgotten.
 --
--- The counter tells when the state was used last: on one node, by the clock.
-local function stay(at)
-	if math.floor(at / day_us) ~= math.floor(c / day_us) then
-		prolong()
+-- ARG, besides those of start.lua:
+--   plain    "1": see plain.lua
+--   ttl      T; `redlock extend`: at least that, 0: as before
+--   family   what the client is in: a token, or "shared:" for readers
+--   slot     and where
+--   raise    the counter becomes at least that (the fence on several nodes)
+--   ends     its last confirmed lease ends then, by the server's clock; 0: it
+--            must not be registered again
+--   repair   "1": nobody had the lock here when the counter was `seen`, and the
+--            other nodes have shown since that it is ours: enter. "2": we hold it
+--            on other nodes: enter if others of the family are here
+--   guard    repair: ms that the server must have been up for
+-- Returns
+--   yes COUNTER MS SHARED RAISED AT STOP BY LONGEST | healed ... the same: something
+--       of it was missing, and is there again
+--       MS: what was left of the lease. SHARED 1: others are in the slot.
+--       RAISED 1: this request raised the counter
+--   no COUNTER TAKEN UNLOCKED STOP BY
+--       TAKEN 1: another client has it. UNLOCKED 1: it was ended in our name. STOP
+--       0: BY has taken it from us (force-release)
+local L = begin()
+local ttl, fam, raise = num(ARG.ttl), ARG.family, num(ARG.raise)
+local repair, lost = ARG.repair == '1', ARG.repair == '0' and data_lost(L)
+local e = L.mine
+local s = slot(L, e and e.n or num(ARG.slot))
+local said, ms = nil, 0
+-- Whether a client that is not here may enter again. Alone in its family, nobody
+-- was granted the slot and nobody left it since. Of several, each may leave: then
+-- only a loss of data explains that it is not here.
+local function returns()
+	if e or not fits(L, s, fam, true) then
+		return false
+	elseif ARG.repair == '2' then
+		return s.ends > L.now and stop_of(L, s) == '-1'
+	elseif repair then
+		return s.moved <= L.seen and young_for(L, num(ARG.guard)) == 0
 	end
+	local shares = fam ~= L.token or s.fam == fam
+	return L.now < num(ARG.ends)
+	    and (shares and lost or not shares and L.seen > 0 and s.moved <= L.seen)
 end
-if said == 'healed' or shares and (not mine or pttl <= 0) then
-	leave_line(member)
-end
-local reads = shared(value)
-if said == 'yes' then
-	back = is_behind(seen, reads or slot > 0
-	    or select(2, standing(ARG.stands)) > 1, at, longest(value, ttl))
-end
-if said == 'healed' and back and alone and slot > 0 then
-	may_forget_readers(at, ttl)
-end
-local theirs = may_be_shared(slot, value, record_is_of(value) and record, at,
-    reads and said == 'yes' or shares and not joins
-    or not shares and ARG.joined == '1') or shares
-if shares then
-	share(value, member, at, ttl, not joins)
-	let_record_know(value, ttl)
-	if reads then -- for the history: see readers.lua. A nested run is not there
-		local over = math.floor(at / 1000) + ttl
-		redis.pcall('zadd', part('readers'), 'xx', over, member)
+-- (a late copy of our first question may have got us another slot)
+if e and e.flag ~= 'r' and stands_still(L, e) and (L.number > 0 and e.n == num(ARG.slot)
+    or L.number == 0 and e.ends > L.now) then
+	ms = e.ends - L.now
+	said = (lost or s.n == 0 and not look(L)) and 'healed' or 'yes'
+	if L.number == 0 then -- another client extends it
+		ttl = max(ttl > 0 and ttl or e.ttl, ms)
+		e.ttl = max(e.ttl, ttl)
+		keep(L, s, L.token, e, ttl)
+	elseif L.number >= e.number then
+		e.flag, e.number = '', L.number
+		keep(L, s, L.token, e, ttl)
 	end
-end
-local away = moving and theirs
-    and type(redis.pcall('exists', lock, sharers_of(value))) == 'table'
-if away then -- theirs may be longer
-	ttl = math.max(ttl, pttl)
-end
-local others = theirs
-if theirs and not away then
-	others = keep(slot, value, at, not shares and ttl or reads and 0
-	    or redis.call('pttl', lock))
-else
-	redis.call('pexpire', lock, ttl)
-end
-if not shares then
-	note_number(slot, member)
-end
-if not record_is_of(value) then
-	record_put(slot, record_of(value, theirs and longest(value, ttl) or ttl,
-	    select(4, standing(ARG.stands)) .. (theirs and joined_line or '')
-	    .. (stop >= 0 and asked_line or ''), at))
-else
-	-- data may have been lost since it was noted: see plain-release.lua
-	if theirs and not reads and number_in(record, 'joined') ~= 1 then
-		record_put(slot, record .. joined_line)
+elseif L.number > 0 and returns() then
+	if ARG.repair == '0' and not lost then
+		shut(L, L.longest, L.now)
 	end
-	if not shares then
-		-- if it cannot be counted, so be it
-		redis.pcall('hincrby', state, field('renewed', slot), 1)
+	if s.n == 0 and look(L) then
+		call('pexpire', K, ttl)
+		fam = L.face
+	elseif s.n > 0 then
+		call('hdel', S, '') -- a first write
 	end
-	if c then
-		stay(at)
-	end
+	e = enter(L, s, L.token, L.stands, ttl, '', fam)
+	said = e and 'healed'
+	try('zrem', Q, L.token .. ' ' .. L.stands, L.token)
 end
-local raised = 0
-if raises or back then
-	local before, higher = c, math.max(c or time(), m)
-	if back or not alone and c ~= seen and rolled_back() then
-		higher = math.max(higher, at)
+if not said then
+	if #L.puts > 0 then
+		save(L)
 	end
-	-- a clock that was set back: since our last answer, others may have seen
-	-- a larger counter, but no more than one a microsecond
-	if alone and (not c or back) and math.max(seen, m) >= higher then
-		higher = math.max(seen, m) + ttl * 1000
-	end
-	if not move(higher, (said == 'healed' or not c and not shares) and slot
-	    or nil, back) then
-		c = before
-	elseif higher == m and higher ~= before then
-		raised = 1
-	end
+	local word = try('lindex', I, -1)
+	word = type(word) == 'string' and word or ''
+	return {'no', str(L.c or 0), (s.ends > L.now or look(L)) and 1 or 0,
+	    word == 'unlocked' and 1 or 0, word:sub(1, 6) == 'taken\n' and '0' or '-1',
+	    word:sub(7)}
 end
-local left = theirs and (away and longest_ms or redis.call('pttl', lock)) or 0
-return {said, text(c), pttl, others and 1 or 0, raised,
-    text(math.floor(at / 1000)), text(stop), by,
-    reads and string.sub(value, 8) or '0', left}
+local raised = (L.c or 0) < raise
+if raised then
+	move_to(L, raise)
+	e.fence = raise
+	put_who(L, L.token, e)
+end
+save(L)
+local stop, by = stop_of(L, s)
+return {said, str(L.c), str(ms), s.count > 1 and 1 or 0, raised and 1 or 0,
+    str(L.now), stop, by, str(s.longest)}

@@ -36,14 +36,6 @@ static int64_t left_of(const struct sight *s, int64_t ago)
 	return s->pttl_ms > ago ? s->pttl_ms - ago : 0;
 }
 
-/* Its command has ended: see release.lua. */
-static bool is_kept(const struct sight *s)
-{
-	size_t n = strlen(s->token);
-
-	return n > 5 && strcmp(s->token + n - 5, " rest") == 0;
-}
-
 /* ", lease left 20s", for a holder of whom nothing else is known. */
 static const char *lease_left(const struct sight *s, int64_t ago, char *buf,
 			      size_t size)
@@ -53,7 +45,7 @@ static const char *lease_left(const struct sight *s, int64_t ago, char *buf,
 
 	buf[0] = '\0';
 	if (!s->seen ||
-	    (ms >= 0 && s->about[ABOUT_HOST][0] != '\0' && !is_kept(s)))
+	    (ms >= 0 && s->about[ABOUT_HOST][0] != '\0' && !s->kept))
 		return buf;
 	if (ms < 0)
 		(void)snprintf(buf, size, ", without expiry");
@@ -132,8 +124,10 @@ static const char *why_free(const struct sight *s, int64_t ago, char *buf,
 			       "if its holder lives, it sets it again");
 	else if (s->lost)
 		(void)snprintf(buf, size,
-			       "free, but the server lost data: its last "
-			       "holder may not know yet");
+			       "the server lost data, and its last holder may "
+			       "not know yet; free in %s",
+			       format_seconds(left_of(s, ago) + 999, left,
+					      sizeof(left)));
 	else
 		(void)snprintf(buf, size,
 			       "free, but a server has just started and may "
@@ -170,7 +164,7 @@ const char *describe_holder(const struct sight *s, int64_t ago, char *buf,
 		return why_free(s, ago, buf, size);
 	(void)snprintf(
 		buf, size, "%s by %s%s%s%s%s%s%s%s%s%s%s",
-		is_kept(s) ? "kept (--min-hold)" : "held",
+		s->kept ? "kept (--min-hold)" : "held",
 		name_of(s, name, sizeof(name)),
 		others_of(s, others, sizeof(others)),
 		kind_of(s, kind, sizeof(kind)),
@@ -194,7 +188,7 @@ const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
 		(void)format_seconds(age * 1000, held, sizeof(held));
 	(void)snprintf(
 		buf, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s",
-		is_kept(s) ? "kept (--min-hold) by " : "",
+		s->kept ? "kept (--min-hold) by " : "",
 		name_of(s, name, sizeof(name)),
 		others_of(s, others, sizeof(others)),
 		s->about[ABOUT_COMMAND][0] ? " " : "", s->about[ABOUT_COMMAND],

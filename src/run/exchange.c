@@ -143,6 +143,7 @@ static void give_back(struct client *cl, const struct ask *asked,
 			      .node = asked->node,
 			      .chan = asked->chan,
 			      .fence = a->counter,
+			      .seq = asked->seq + 1,
 			      .since = asked->since,
 			      .joins = asked->joins,
 			      .slot = a->granted.slot,
@@ -243,7 +244,7 @@ static void answered(struct client *cl, const struct ask *asked,
 	cl->node_why[asked->node][0] = '\0';
 	cl->replica[asked->node] = false;
 	if (answer.said == SAID_DONE && !cl->mark)
-		cl->mark = strndup(reply->at[4], reply->len[4]);
+		cl->mark = strndup(reply->at[3], reply->len[3]);
 	log_trace("answer", "%s: %.*s after %lld ms",
 		  cl->peer[asked->node].name,
 		  asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],

@@ -184,7 +184,7 @@ static void answer(struct ask *q)
 				    .place = flags & 2 ? (int)byte() : 0,
 				    .foreign = flags & 4,
 				    .age_ms = -1},
-			   .lost = flags & 8,
+			   .longest_ms = flags & 8 ? number() : 0,
 			   .confirm = {.joined = flags & 16,
 				       .raised = flags & 32,
 				       .unlocked = flags & 128},

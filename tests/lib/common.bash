@@ -391,6 +391,25 @@ stored_history() { # NAME [KEY]
 history_has() { # N [NAME [KEY]]: so many entries
 	[ "$(stored_history "${2:-a}" "${3:-job}" | grep -c ^=)" = "$1" ]
 }
+# The state of a lock, and a holder as redlock leaves it, without one that runs:
+# its token is "tok".
+state_of() { # KEY
+	case $1 in
+	*{*}*) echo "$1:redlock:state" ;;
+	*) echo "$1:redlock:{$1}:state" ;;
+	esac
+}
+# The lock KEY as a holder `tok` leaves it, for MS more, of a lease of TTL.
+forge_holder() { # NODE KEY [HOST [MS [TTL [SINCE]]]]
+	local us ms=${4-60000} ttl=${5-60000} ends
+
+	us=$(($(date +%s%N) / 1000))
+	ends=$((us / 1000 + ms))
+	cli "$1" set "$2" tok px "$ms" >/dev/null
+	cli "$1" hset "$(state_of "$2")" v 2 fence "$us" born "$us" trail " $us" \
+		slot:0 "tok 1 $us $ttl tok" hold:tok "$ends 1 " \
+		who:tok "0 $us ${6-1790000000000} $ttl"$'\n60000 1 -\nhost '"${3-web1}"$'\npid 12\nuser ann\ncommand backup.sh\n' >/dev/null
+}
 held() { [ "$(cli a exists "$1")" = 1 ]; }
 free() { [ "$(cli a exists "$1")" = 0 ]; }
 

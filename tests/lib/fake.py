@@ -7,7 +7,8 @@ FILE.port. FILE defines answer(words), which gets a request as a list of bytes
 and returns what is said: bytes as they are, else a value for encode(), or None:
 nothing at all. END closes the connection. What FILE leaves to usual(words) is
 answered as by an empty Redis. forward(path, words) returns what the real server
-at that socket says."""
+at that socket says, view(token) what src/lua/inspect.lua says of a lock that this
+token holds."""
 import asyncio
 import os
 import socket
@@ -51,6 +52,12 @@ def usual(words):
     return Error("ERR unknown command '%s'" % name.decode('latin-1'))
 
 
+def view(token):
+    return ['view', 1, 1000, -1, -1, ['string', token, 9],
+            [[0, token, 1, 9, -1, '']],
+            [[token, 0, 1009, 1, 1000, 9, '', '9 1 -\nhost web1\n']], [], 0, 0]
+
+
 def forward(path, words):
     with socket.socket(socket.AF_UNIX) as s:
         s.connect(path)
@@ -76,7 +83,7 @@ async def read_request(reader):
 
 async def main(address, path):
     scope = {'usual': usual, 'Error': Error, 'END': END, 'encode': encode,
-             'forward': forward}
+             'forward': forward, 'view': view}
     with open(path, encoding='utf-8') as f:
         exec(compile(f.read(), path, 'exec'), scope)
 

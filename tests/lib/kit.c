@@ -326,7 +326,8 @@ static int as_it_was(const char *node, const char *file)
 	return same;
 }
 
-/* The word for a renewal that comes after the release: it expires. */
+/* The word for a renewal that comes after the lock was released or taken in the
+ * holder's name: it expires. */
 static int is_word(redisContext *to, const char *key)
 {
 	redisReply *reply;
@@ -337,7 +338,8 @@ static int is_word(redisContext *to, const char *key)
 	reply = redisCommand(to, "LRANGE %s 0 -1", key);
 	is = reply && reply->type == REDIS_REPLY_ARRAY &&
 	     reply->elements == 1 &&
-	     strcmp(reply->element[0]->str, "unlocked") == 0;
+	     (strcmp(reply->element[0]->str, "unlocked") == 0 ||
+	      strncmp(reply->element[0]->str, "taken\n", 6) == 0);
 	if (reply)
 		freeReplyObject(reply);
 	if (!is)

@@ -11,12 +11,12 @@ import sys
 
 # what a script of Redis 2.6 could call already; Lua 5.1 has more
 FUNCTIONS = set("""redis.call redis.pcall string.find string.format string.gmatch string.gsub
-string.match string.sub table.sort math.ceil math.floor math.max math.min ipairs pcall select
+string.match string.sub table.sort math.ceil math.floor math.max math.min ipairs pairs pcall select
 tonumber tostring type unpack""".split())
 # tried first; an older server refuses it, and then the script goes on without it
 REPLACED = {("xadd", "nomkstream")}
 STRING = re.compile(r"'(?:[^'\\]|\\.)*'")
-CALL = re.compile(r"\b(?:redis\.p?call|try|own|ask)\(")
+CALL = re.compile(r"\b(?:redis\.p?call|call|try|ask|line)\(")
 
 
 def arguments(text, start):
@@ -45,9 +45,13 @@ def calls_of(text):
 
 def functions_of(text):
     bare = re.sub(r":(\w+)\(", r" string.\1(", STRING.sub("''", text))
-    ours = set(re.findall(r"\bfunction (\w+)", bare)) | {"try", "function"}
+    # "local max, min = math.max, math.min": a name for one of theirs
+    names = [n for names in re.findall(r"local ([\w, ]+) = (?:math|string|redis)\.", bare)
+             for n in names.split(", ")]
+    ours = set(re.findall(r"\bfunction (\w+)", bare)) | set(names) | {"function"}
     words = set("and or not if elseif while return in local".split())
-    return set(re.findall(r"[\w.]+(?=\()", bare)) - ours - words
+    called = set(re.findall(r"[\w.]+(?=\()", bare)) - ours - words
+    return called | set(re.findall(r"\b(?:math|string|redis|table)\.\w+", bare))
 
 
 def version(text):

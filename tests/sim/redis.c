@@ -538,25 +538,6 @@ static void do_zrem(struct redis *r, const struct args *a)
 	say_number(r, gone);
 }
 
-static void do_zpopmin(struct redis *r, const struct args *a)
-{
-	struct key *k;
-
-	if (!typed(r, a->at[1], TYPE_ZSET, &k))
-		return;
-	r->reply.kind = REPLY_ARRAY;
-	if (!k)
-		return;
-	free(r->popped);
-	r->popped =
-		copy_of((struct bytes){k->element[0].text, k->element[0].len});
-	add_item(r, (struct bytes){r->popped, k->element[0].len});
-	add_item(r, print(r, "%.17g", k->element[0].score));
-	take_out(k, 0);
-	if (k->n == 0)
-		drop(r, k);
-}
-
 static void do_zscore(struct redis *r, const struct args *a)
 {
 	struct key *k;
@@ -571,29 +552,7 @@ static void do_zscore(struct redis *r, const struct args *a)
 		say_text(r, print(r, "%.17g", k->element[at].score));
 }
 
-static void do_zrank(struct redis *r, const struct args *a)
-{
-	struct key *k;
-	int at;
-
-	if (!typed(r, a->at[1], TYPE_ZSET, &k))
-		return;
-	at = element_at(k, a->at[2]);
-	if (at < 0)
-		say_nil(r);
-	else
-		say_number(r, at);
-}
-
-static void do_zcard(struct redis *r, const struct args *a)
-{
-	struct key *k;
-
-	if (typed(r, a->at[1], TYPE_ZSET, &k))
-		say_number(r, k ? k->n : 0);
-}
-
-static void range(struct redis *r, const struct args *a, bool back)
+static void do_zrevrange(struct redis *r, const struct args *a)
 {
 	bool scores = a->n > 4 && is(a->at[4], "withscores");
 	int64_t from, to;
@@ -608,22 +567,12 @@ static void range(struct redis *r, const struct args *a, bool back)
 	from = from < 0 && from + k->n >= 0 ? from + k->n : from < 0 ? 0 : from;
 	to = to < 0 ? to + k->n : to >= k->n ? k->n - 1 : to;
 	for (int64_t i = from; i <= to; i++) {
-		const struct element *e = &k->element[back ? k->n - 1 - i : i];
+		const struct element *e = &k->element[k->n - 1 - i];
 
 		add_item(r, (struct bytes){e->text, e->len});
 		if (scores)
 			add_item(r, print(r, "%.17g", e->score));
 	}
-}
-
-static void do_zrange(struct redis *r, const struct args *a)
-{
-	range(r, a, false);
-}
-
-static void do_zrevrange(struct redis *r, const struct args *a)
-{
-	range(r, a, true);
 }
 
 static bool bound(struct redis *r, struct bytes b, double *score, bool *open)
@@ -632,9 +581,18 @@ static bool bound(struct redis *r, struct bytes b, double *score, bool *open)
 	return real(r, (struct bytes){b.at + *open, b.len - *open}, score);
 }
 
-/* With "limit OFFSET COUNT" or without, and no scores. */
+static bool within(double score, double least, bool after, double last,
+		   bool before)
+{
+	return (after ? score > least : score >= least) &&
+	       (before ? score < last : score <= last);
+}
+
+/* "withscores" and "limit OFFSET COUNT", in this order, or without. */
 static void do_zrangebyscore(struct redis *r, const struct args *a)
 {
+	bool scores = a->n > 4 && is(a->at[4], "withscores");
+	int at = scores ? 5 : 4;
 	int64_t skip = 0, most = INT64_MAX;
 	bool after, before;
 	double least, last;
@@ -642,45 +600,38 @@ static void do_zrangebyscore(struct redis *r, const struct args *a)
 
 	if (!bound(r, a->at[2], &least, &after) ||
 	    !bound(r, a->at[3], &last, &before) ||
-	    (a->n == 7 && is(a->at[4], "limit") &&
-	     (!whole(r, a->at[5], &skip) || !whole(r, a->at[6], &most))) ||
+	    (a->n == at + 3 && is(a->at[at], "limit") &&
+	     (!whole(r, a->at[at + 1], &skip) ||
+	      !whole(r, a->at[at + 2], &most))) ||
 	    !typed(r, a->at[1], TYPE_ZSET, &k))
 		return;
 	r->reply.kind = REPLY_ARRAY;
 	for (int i = 0; k && i < k->n && most > 0; i++) {
 		const struct element *e = &k->element[i];
 
-		if ((after ? e->score <= least : e->score < least) ||
-		    (before ? e->score >= last : e->score > last) || skip-- > 0)
+		if (!within(e->score, least, after, last, before) || skip-- > 0)
 			continue;
 		add_item(r, (struct bytes){e->text, e->len});
+		if (scores)
+			add_item(r, print(r, "%.17g", e->score));
 		most--;
 	}
 }
 
-static void do_zremrangebyscore(struct redis *r, const struct args *a)
+static void do_zcount(struct redis *r, const struct args *a)
 {
 	bool after, before;
-	double least, most;
+	double least, last;
 	struct key *k;
-	int gone = 0;
+	int n = 0;
 
 	if (!bound(r, a->at[2], &least, &after) ||
-	    !bound(r, a->at[3], &most, &before) ||
+	    !bound(r, a->at[3], &last, &before) ||
 	    !typed(r, a->at[1], TYPE_ZSET, &k))
 		return;
-	for (int i = k ? k->n - 1 : -1; i >= 0; i--) {
-		double s = k->element[i].score;
-
-		if ((after ? s <= least : s < least) ||
-		    (before ? s >= most : s > most))
-			continue;
-		take_out(k, i);
-		gone++;
-	}
-	if (k && k->n == 0)
-		drop(r, k);
-	say_number(r, gone);
+	for (int i = 0; k && i < k->n; i++)
+		n += within(k->element[i].score, least, after, last, before);
+	say_number(r, n);
 }
 
 /* ---- lists and hashes ---- */
@@ -745,6 +696,48 @@ static void do_hmget(struct redis *r, const struct args *a)
 		add_item(r, field(k, a->at[i]));
 }
 
+static void do_hgetall(struct redis *r, const struct args *a)
+{
+	struct key *k;
+
+	if (!typed(r, a->at[1], TYPE_HASH, &k))
+		return;
+	r->reply.kind = REPLY_ARRAY;
+	for (int i = 0; k && i < k->n; i++) {
+		const struct element *e = &k->element[i];
+
+		add_item(r, (struct bytes){e->text, e->len});
+		add_item(r, (struct bytes){e->value, e->value_len});
+	}
+}
+
+static void do_hexists(struct redis *r, const struct args *a)
+{
+	struct key *k;
+
+	if (typed(r, a->at[1], TYPE_HASH, &k))
+		say_number(r, k && element_at(k, a->at[2]) >= 0);
+}
+
+static void do_hdel(struct redis *r, const struct args *a)
+{
+	int gone = 0;
+	struct key *k;
+
+	if (!typed(r, a->at[1], TYPE_HASH, &k))
+		return;
+	for (int i = 2; k && i < a->n; i++) {
+		int at = element_at(k, a->at[i]);
+
+		if (at >= 0)
+			take_out(k, at);
+		gone += at >= 0;
+	}
+	if (k && k->n == 0)
+		drop(r, k);
+	say_number(r, gone);
+}
+
 static void do_hset(struct redis *r, const struct args *a)
 {
 	struct key *k;
@@ -769,29 +762,6 @@ static void do_hset(struct redis *r, const struct args *a)
 		e->value_len = a->at[i + 1].len;
 	}
 	say_number(r, new);
-}
-
-static void do_hincrby(struct redis *r, const struct args *a)
-{
-	struct bytes old = bytes_of("0");
-	int64_t n, by;
-	char text[24];
-	struct key *k;
-	int at;
-
-	if (!typed(r, a->at[1], TYPE_HASH, &k) || !whole(r, a->at[3], &by))
-		return;
-	at = element_at(k, a->at[2]);
-	if (at >= 0 && k->element[at].value)
-		old = bytes_of(k->element[at].value);
-	if (!whole(r, old, &n)) {
-		say_error(r, "ERR hash value is not an integer");
-		return;
-	}
-	(void)snprintf(text, sizeof(text), "%" PRId64, n + by);
-	do_hset(r, &(struct args){
-			   4, {a->at[0], a->at[1], a->at[2], bytes_of(text)}});
-	say_number(r, n + by);
 }
 
 /* ---- the table of commands ---- */
@@ -821,20 +791,18 @@ static const struct command {
 	{"select", do_select, 2, READS, NONE},
 	{"zadd", do_zadd, 4, STORES, ONE},
 	{"zrem", do_zrem, 3, WRITES, ONE},
-	{"zpopmin", do_zpopmin, 2, WRITES, ONE},
 	{"zscore", do_zscore, 3, READS, ONE},
-	{"zrank", do_zrank, 3, READS, ONE},
-	{"zcard", do_zcard, 2, READS, ONE},
-	{"zrange", do_zrange, 4, READS, ONE},
 	{"zrevrange", do_zrevrange, 4, READS, ONE},
+	{"zcount", do_zcount, 4, READS, ONE},
 	{"zrangebyscore", do_zrangebyscore, 4, READS, ONE},
-	{"zremrangebyscore", do_zremrangebyscore, 4, WRITES, ONE},
 	{"rpush", do_rpush, 3, STORES, ONE},
 	{"lindex", do_lindex, 3, READS, ONE},
 	{"hget", do_hget, 3, READS, ONE},
 	{"hmget", do_hmget, 3, READS, ONE},
+	{"hgetall", do_hgetall, 2, READS, ONE},
+	{"hexists", do_hexists, 3, READS, ONE},
+	{"hdel", do_hdel, 3, WRITES, ONE},
 	{"hset", do_hset, 4, STORES, ONE},
-	{"hincrby", do_hincrby, 4, STORES, ONE},
 	{"flushall", do_flushall, 1, WRITES, NONE},
 };
 
@@ -1045,8 +1013,8 @@ void redis_edit(struct redis *r, const struct redis_edit *edits)
 	r->edits = edits;
 }
 
-/* How much of the text is this, but for blanks: the scripts are sent without
- * most of theirs. 0: it is something else. */
+/* How much of the text is this, but for blanks and ends of lines: the scripts
+ * are sent without most of theirs. 0: it is something else. */
 static size_t fits(const char *text, const char *words)
 {
 	const char *p = text;
@@ -1054,7 +1022,7 @@ static size_t fits(const char *text, const char *words)
 	for (; *words; words++) {
 		if (*words == ' ')
 			continue;
-		p += strspn(p, " ");
+		p += strspn(p, " \n");
 		if (*p++ != *words)
 			return 0;
 	}
@@ -1067,7 +1035,7 @@ static char *replaced(char *text, const struct redis_edit *e, int *found)
 	char *at = NULL, *out;
 
 	for (char *p = text; *p; p++) {
-		if (*p == ' ' || !fits(p, e->from))
+		if (*p == ' ' || *p == '\n' || !fits(p, e->from))
 			continue;
 		if ((*found)++ == 0)
 			at = p;
@@ -1445,4 +1413,50 @@ const char *redis_key(struct redis *r, int i)
 		(void)find(r,
 			   (struct bytes){r->key[k].name, r->key[k].name_len});
 	return i < r->n ? r->key[i].name : NULL;
+}
+
+const char *redis_field_name(struct redis *r, const char *key, int i)
+{
+	struct key *k = find(r, bytes_of(key));
+
+	return k && k->type == TYPE_HASH && i < k->n ? k->element[i].text
+						     : NULL;
+}
+
+static bool alike(const struct key *a, const struct key *b)
+{
+	bool same_now = a->type == b->type && a->ends_ms == b->ends_ms &&
+			a->n == b->n && a->len == b->len &&
+			(a->len == 0 || memcmp(a->text, b->text, a->len) == 0);
+
+	for (int i = 0; same_now && i < a->n; i++) {
+		const struct element *x = &a->element[i];
+		int at = a->type != TYPE_HASH
+				 ? i
+				 : element_at(b,
+					      (struct bytes){x->text, x->len});
+		const struct element *y = at < 0 ? NULL : &b->element[at];
+
+		same_now = y && x->score == y->score &&
+			   same((struct bytes){x->text, x->len}, y->text,
+				y->len) &&
+			   same((struct bytes){x->value, x->value_len},
+				y->value, y->value_len);
+	}
+	return same_now;
+}
+
+bool redis_alike(struct redis *a, struct redis *b)
+{
+	bool same_now = true;
+
+	(void)redis_key(b, 0); /* drops what is over */
+	for (int i = 0; same_now && redis_key(a, i); i++) {
+		const struct key *k = &a->key[i];
+		const struct key *other =
+			find(b, (struct bytes){k->name, k->name_len});
+
+		same_now = other && alike(k, other);
+	}
+	return same_now && a->n == b->n;
 }

@@ -2,7 +2,7 @@
 /*
  * As much of Redis 7 as the scripts of src/lua use, in memory: the real texts
  * run in an embedded Lua 5.1. That it answers as a server does is checked by
- * `kinds --differ`.
+ * `sim --differ`.
  *
  * What a script may not do there, it may not do here: write a global, read one
  * that is none. A command that is unknown here is an error.
@@ -48,8 +48,8 @@ const char *redis_twice(const struct redis *r);
 bool redis_run(struct redis *r, const struct words *request,
 	       struct words *reply);
 
-/* A change to every script that has the text `from`, but for blanks. A list of
- * them ends with a NULL; it is borrowed. */
+/* A change to every script that has the text `from`, but for blanks and ends of
+ * lines. A list of them ends with a NULL; it is borrowed. */
 struct redis_edit {
 	const char *from, *to;
 };
@@ -81,6 +81,11 @@ const char *redis_member(struct redis *r, const char *key, int i,
 			 double *score);
 /* Takes the first of a list. */
 bool redis_take(struct redis *r, const char *key);
+/* Whether both have the same keys, with the same ends and the same in them; the
+ * fields of a hash in any order. */
+bool redis_alike(struct redis *a, struct redis *b);
+/* The i-th field of a hash; NULL: there are not so many. */
+const char *redis_field_name(struct redis *r, const char *key, int i);
 /* The i-th key; NULL: there are not so many. */
 const char *redis_key(struct redis *r, int i);
 

@@ -14,11 +14,10 @@
 
 #include "net/resp.h"
 
-static struct server {
+static struct {
 	int fd;
 	struct resp *reader;
-} servers[SERVERS_MAX], *server;
-static int dialled;
+} server;
 
 void bail(const char *fmt, ...)
 {
@@ -40,15 +39,12 @@ void server_dial(const char *path)
 	if (strlen(path) >= sizeof(sa.sun_path))
 		bail("%s: the path is too long for a socket", path);
 	memcpy(sa.sun_path, path, strlen(path) + 1);
-	if (dialled == SERVERS_MAX)
-		bail("%s: so many servers are not expected", path);
-	server = &servers[dialled++];
-	server->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (server->fd < 0 ||
-	    connect(server->fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
+	server.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (server.fd < 0 ||
+	    connect(server.fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
 		bail("%s: %s", path, strerror(errno));
-	server->reader = resp_open(false);
-	if (!server->reader)
+	server.reader = resp_open(true);
+	if (!server.reader)
 		bail("no memory");
 	words_add_text(&request, "DBSIZE");
 	if (!server_ask(&request, &reply) || reply.at[0][0] != '0')
@@ -57,16 +53,8 @@ void server_dial(const char *path)
 
 void server_hang_up(void)
 {
-	while (dialled > 0) {
-		server = &servers[--dialled];
-		resp_close(server->reader);
-		(void)close(server->fd);
-	}
-}
-
-void server_take(int i)
-{
-	server = &servers[i];
+	resp_close(server.reader);
+	(void)close(server.fd);
 }
 
 bool server_ask(const struct words *request, struct words *reply)
@@ -78,7 +66,7 @@ bool server_ask(const struct words *request, struct words *reply)
 	if (len < 0)
 		bail("no memory");
 	for (long sent = 0; sent < len;) {
-		ssize_t n = send(server->fd, bytes + sent, (size_t)(len - sent),
+		ssize_t n = send(server.fd, bytes + sent, (size_t)(len - sent),
 				 MSG_NOSIGNAL);
 
 		if (n < 0 && errno != EINTR)
@@ -86,15 +74,24 @@ bool server_ask(const struct words *request, struct words *reply)
 		sent += n > 0 ? n : 0;
 	}
 	resp_free(bytes);
-	while ((got = resp_next(server->reader, reply)) == RESP_NOTHING) {
-		ssize_t n = read(server->fd, buf, sizeof(buf));
+	while ((got = resp_next(server.reader, reply)) == RESP_NOTHING) {
+		ssize_t n = read(server.fd, buf, sizeof(buf));
 
 		if (n == 0 || (n < 0 && errno != EINTR))
 			bail("the server hung up");
-		if (n > 0 && resp_feed(server->reader, buf, (size_t)n) < 0)
+		if (n > 0 && resp_feed(server.reader, buf, (size_t)n) < 0)
 			bail("no memory");
 	}
 	return got == RESP_REPLY;
+}
+
+const struct reply *server_whole(void)
+{
+	const struct reply *whole = resp_whole(server.reader);
+
+	if (!whole)
+		bail("no memory");
+	return whole;
 }
 
 int64_t server_us(void)
@@ -106,52 +103,4 @@ int64_t server_us(void)
 		bail("the server has no TIME");
 	return strtoll(reply.at[0], NULL, 10) * 1000000 +
 	       strtoll(reply.at[1], NULL, 10);
-}
-
-/* What follows NAME: in INFO server; lives until the next call. */
-static const char *info(const char *name)
-{
-	struct words request = {0}, reply;
-	const char *at;
-
-	words_add_text(&request, "INFO");
-	words_add_text(&request, "server");
-	if (!server_ask(&request, &reply) || reply.n != 1 ||
-	    !(at = memmem(reply.at[0], reply.len[0], name, strlen(name))))
-		bail("the server does not say its %s", name);
-	return at + strlen(name);
-}
-
-int64_t server_uptime_us(void)
-{
-	return strtoll(info("uptime_in_seconds:"), NULL, 10) * 1000000;
-}
-
-void server_run_id(char id[41])
-{
-	(void)snprintf(id, 41, "%.40s", info("run_id:"));
-}
-
-const char *const said_names[SAID_COUNT] = {
-	[SAID_GRANTED] = "granted",   [SAID_BUSY] = "busy",
-	[SAID_LOSS] = "loss",         [SAID_GUARDED] = "guarded",
-	[SAID_FULL] = "full",         [SAID_SUPERSEDED] = "superseded",
-	[SAID_DONE] = "done",         [SAID_INSIDE] = "inside",
-	[SAID_VANISHED] = "vanished", [SAID_WOKEN] = "woken",
-	[SAID_QUIET] = "quiet",       [SAID_YES] = "yes",
-	[SAID_HEALED] = "healed",     [SAID_NO] = "no",
-};
-
-bool all_said(const uint64_t seen[SAID_COUNT], unsigned int never)
-{
-	bool all = true;
-
-	printf("#");
-	for (int i = 0; i < SAID_COUNT; i++) {
-		if (never & 1U << i)
-			continue;
-		printf(" %s %" PRIu64, said_names[i], seen[i]);
-		all = all && seen[i] > 0;
-	}
-	return all;
 }

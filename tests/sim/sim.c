@@ -1,209 +1,467 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulator: the lease's own bytes (src/lock) in a simulated world of
- * clients, nodes, networks, clocks and processes that fail in every way we
- * could think of. One seed is one run.
+ * The simulator: the lease's own code (src/lock) and the scripts themselves
+ * (src/lua, on the small Redis of redis.c) in a world of clients, servers,
+ * networks, clocks and processes that fail in every way we could think of. One
+ * seed is one schedule.
  *
- *   sim SEED             one schedule, told step by step
+ *   sim SEED [--nodes N]                      one schedule, told step by step
  *   sim --runs N [--from SEED] [--nodes N]    many, silently
- *   sim --twins N        each broken twin must be caught within N schedules
- *   sim --twins N --parts P --from SEED   one in P of them, another with each
- * seed
+ *   sim --twins N [--parts P --from SEED]     each broken twin, or one in P of
+ *                                             them, is caught within N
+ *   sim --differ SOCKET STEPS SEED            redis.c against a server
+ *   sim --plain STEPS SEED                    the short cut against the rest
+ *   sim --plain-twins STEPS SEED PARTS        and its broken twins
+ *   sim --same FILE FILE                      whether two scripts are compiled
+ *                                             to the same code
+ * (For --differ and --plain see compare.h.)
  *
- * What is checked, at every start of a command and at the end:
- *   - no two commands run at once (P1);
- *   - fences grow from start to start (P2);
+ * What is checked:
+ *   - two commands run at once only if they share the lock (P1);
+ *   - a fence is given once, and is larger than those of all commands that had
+ *     ended before its grant (P2);
  *   - an outage shorter than 0.48 T ends no command (P6);
- *   - everybody who waits gets the lock in the end, and no lock stays;
+ *   - everybody who waits gets the lock in the end, and nothing is left;
  *   - where nothing fails, those who stand in line start in the order in which
- *     they came (P5), and who has left is in no place.
- * The first two hold under the assumptions of P1 and P2 alone, so a schedule
- * with server clock steps or data loss checks what is still promised then:
- * see may_overlap() and fences_promised().
+ *     they came (P5).
+ * P1 has one excuse, that of "When a server loses data" in docs/protocol.md:
+ * see is_excused(). A server clock that steps ends leases early: then P1 is
+ * promised only as far as the other servers have the lock.
  */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "node.h"
+#include "lock/wire/answer.h"
+#include "lock/wire/force.h"
+#include "lock/wire/script.h"
+#include "compare.h"
+#include "redis.h"
+#include "twin.h"
 #include "world.h"
 
-#define TOKENS_MAX 128
+#define TOKENS_MAX 160
+#define SLOTS_MOST 3
+#define TTLS 3 /* T, 2 T, 8 T */
+#define KEY "job"
+#define PART(name) "job:redlock:{job}:" name
 
-/* A redlock, from when it wants the lock on: known by its token for ever. */
+/* What one node knows of a token. */
+struct stay {
+	int64_t heard_us;   /* it had an entry, and asked: the last time */
+	int64_t granted_us; /* it was told "granted" for the last time; -1:
+			       never */
+	int64_t fence;      /* of its entry ... */
+	int64_t made_us;    /* ... made at this time ... */
+	int64_t floor;      /* ... when this was the largest that had ended */
+	int64_t claimed;    /* the fence that it was told last */
+	int64_t ends_ms;    /* of its lease there, by the server's clock: the
+			       latest */
+	int slot;
+	bool here;      /* it has an entry now */
+	int64_t out_us; /* force-release took it; -1: never */
+};
+
+/* One attempt to take the lock: known by its token for ever. */
 struct token {
-	int64_t came_us;
-	int64_t first_us;   /* granted; -1: not yet */
-	int64_t granted_us; /* the last time */
-	int64_t granted_fence;
+	char text[24], identity[IDENTITY_SIZE];
+	struct keys keys;
+	struct lease_conf conf;
+	int outer;         /* the token of the run around it; 0: none */
 	int64_t joined_us; /* stands in line since; -1: it does not */
-	int64_t released_us;
-	bool blindly; /* released by one that did not tell what it had seen */
+	bool taken;        /* without asking, or after a loss of data */
+	struct stay stay[NODES_MAX];
+};
+
+/* A loss of data that the restart guard does not cover. */
+struct loss {
+	int node;
+	int64_t us, had, left; /* the counter before and after; 0: none */
+	/* when it was noticed: a request with a larger one was answered; by
+	 * somebody who knows of a T of this class, or a longer one */
+	int64_t noticed_us[TTLS];
 };
 
 static int n_nodes = 1;
-static struct node nodes[NODES_MAX], saved[NODES_MAX]; /* on disk */
+static struct redis *node_redis[NODES_MAX];
 static struct token tokens[TOKENS_MAX];
-static int restarts; /* with the loss of all data */
-static bool rolls;   /* nothing fails but that the server is set back */
-static bool was_set_back;
-/* on one node: who claimed the lock that it has, and as it is on disk */
-static int64_t claimed, saved_claimed;
-/* when that was set back: whose claim it forgot, and was not heard of since;
- * and to whom it has last handed the lock, as far as it knows */
-static int64_t unheard, handed;
-static bool clocks_apart;  /* the nodes' */
-static int64_t last_fence; /* of a command that started */
-/* on one node: the last grant */
-static int64_t last_grant, granted_token, grant_us;
+static struct loss losses[LOSSES_MAX];
+static int n_losses;
+static int parent_of[CLIENTS_MAX]; /* the client around it; -1: none */
+
+static struct plot {
+	bool readers, slots, nests, rests, full;
+	bool crowd; /* several hold it at once, and data are lost often */
+	int restarts;
+	int64_t ended_fence;
+	int64_t fence[TOKENS_MAX];
+	int fences;
+} plot;
+
+/* Whoever wants one slot: see cmd-force.c. Its way to the servers is a good
+ * one. */
+static struct forcer {
+	bool now; /* without asking */
+	int slot;
+	char family[64];
+	int64_t ttl_ms, began_us, until_us, seen[NODES_MAX];
+	unsigned int gone; /* nodes: bits */
+} forcer;
+
+/* ---- the servers ---- */
+
+static struct redis *redis_at(int node)
+{
+	redis_clock(node_redis[node], wall_us(node));
+	return node_redis[node];
+}
+
+static int64_t counter_at(int node)
+{
+	const char *text = redis_field(redis_at(node), PART("state"), "fence");
+
+	return text ? strtoll(text, NULL, 10) : 0;
+}
+
+/* The token of the outermost run. */
+static int root_of(int token)
+{
+	while (tokens[token].outer > 0)
+		token = tokens[token].outer;
+	return token;
+}
+
+static bool kin(int a, int b)
+{
+	return root_of(a) == root_of(b) ||
+	       (tokens[a].conf.shared && tokens[b].conf.shared);
+}
+
+static int64_t last_loss(int node)
+{
+	int64_t us = -1;
+
+	for (int i = 0; i < n_losses; i++)
+		if (losses[i].node == node && losses[i].us > us)
+			us = losses[i].us;
+	return us;
+}
+
+/* Whom the server has forgotten is entered again: its lease lasts; and if it is
+ * alone in its family, nobody was granted the slot meanwhile. */
+static void check_return(const struct flight *f, int slot)
+{
+	int node = f->ask.node, i = f->token;
+	const struct client *c = &w.client[f->client];
+	const struct stay *s = &tokens[i].stay[node];
+
+	if (n_nodes > 1 || w.backward_step || w.forward_step)
+		return;
+	if (wall_us(node) / 1000 >= s->ends_ms)
+		violated("%s is registered again after its lease",
+			 tokens[i].text);
+	for (int j = 1; j <= w.tokens; j++) {
+		const struct stay *o = &tokens[j].stay[node];
+
+		if (c->token == i && c->running && !tokens[i].conf.shared &&
+		    tokens[i].outer == 0 && o->made_us > s->made_us &&
+		    o->made_us >= last_loss(node) && o->slot == slot &&
+		    !kin(i, j))
+			violated("%s is registered again, though %s was "
+				 "granted the slot",
+				 tokens[i].text, tokens[j].text);
+	}
+}
+
+/* Where the client thinks to be, if it holds the lock. (A copy of its first
+ * question may come after a loss of data, and get it another slot.) */
+static int slot_of(const struct flight *f, int none)
+{
+	const struct client *c = &w.client[f->client];
+
+	return c->token == f->token && c->lease.state == LEASE_HELD
+		       ? c->lease.slot
+		       : none;
+}
+
+/* Notes who has an entry now. */
+static void note_entries(int node, const struct flight *f)
+{
+	struct redis *r = redis_at(node);
+
+	for (int i = 1; i <= w.tokens; i++) {
+		struct stay *s = &tokens[i].stay[node];
+		bool asked = f && i == f->token;
+		char name[32];
+		const char *who, *hold;
+		int64_t fence, ends_ms;
+		int slot;
+
+		(void)snprintf(name, sizeof(name), "who:%s", tokens[i].text);
+		who = redis_field(r, PART("state"), name);
+		(void)snprintf(name, sizeof(name), "hold:%s", tokens[i].text);
+		hold = redis_field(r, PART("state"), name);
+		s->here = who && hold &&
+			  sscanf(who, "%d %" SCNd64, &slot, &fence) == 2;
+		if (!s->here)
+			continue;
+		/* (a smaller one came back with an older state) */
+		if (fence > s->fence ||
+		    (fence != s->fence && w.backward_step)) {
+			if (asked && f->ask.verb == VERB_CONFIRM)
+				check_return(f, slot);
+			else
+				s->out_us = -1;
+			s->fence = fence;
+			s->made_us = w.us;
+			s->floor = plot.ended_fence;
+		}
+		ends_ms = strtoll(hold, NULL, 10);
+		if (s->ends_ms < ends_ms)
+			s->ends_ms = ends_ms;
+		s->slot = slot;
+		if (asked && f->ask.verb != VERB_RELEASE &&
+		    slot == slot_of(f, slot))
+			s->heard_us = w.us;
+	}
+}
+
+/* What is told to be held is nobody else's. */
+static void check_yes(const struct flight *f)
+{
+	int node = f->ask.node;
+	const struct stay *s = &tokens[f->token].stay[node];
+
+	if (s->out_us >= 0 && s->granted_us > last_loss(node) &&
+	    f->ask.verb == VERB_CONFIRM && n_nodes == 1)
+		violated("%s goes on after it was put out",
+			 tokens[f->token].text);
+	for (int j = 1; j <= w.tokens; j++) {
+		const struct stay *o = &tokens[j].stay[node];
+
+		if (j != f->token && o->here && o->slot == s->slot &&
+		    o->ends_ms > wall_us(node) / 1000 && !kin(f->token, j))
+			violated("%s and %s have slot %d",
+				 tokens[f->token].text, tokens[j].text,
+				 s->slot);
+	}
+}
+
+static int class_of(int64_t ttl)
+{
+	return ttl > 2 * w.T ? 2 : ttl > w.T ? 1 : 0;
+}
+
+static void note_noticed(const struct flight *f)
+{
+	for (int i = 0; i < n_losses; i++) {
+		struct loss *loss = &losses[i];
+
+		for (int k = 0; k <= class_of(f->ask.longest_ms); k++)
+			if (loss->noticed_us[k] < 0 &&
+			    loss->node == f->ask.node &&
+			    f->ask.seen > loss->left &&
+			    f->ask.seen <= loss->had)
+				loss->noticed_us[k] = w.us;
+	}
+}
+
+/* Data of this node are lost now. */
+static void lose(int node, int64_t had, bool guarded)
+{
+	int64_t left = counter_at(node);
+
+	if (!guarded && n_losses < LOSSES_MAX)
+		losses[n_losses++] =
+			(struct loss){node, w.us, had, left, {-1, -1, -1}};
+	note_loss(node, left, 0);
+}
+
+/* For want of memory. */
+static bool may_fail(const char *error)
+{
+	return plot.full && strncmp(error, "OOM", 3) == 0;
+}
+
+static void tell_run(const struct flight *f, const struct words *words)
+{
+	static const char *const verbs[] = {"?",     "acquire",   "listen",
+					    "renew", "replicate", "release"};
+
+	if (!w.tell)
+		return;
+	printf("%10.3f  %s: %s at node %d (saw %" PRId64 ", fence %" PRId64
+	       ", ticket %" PRId64 ") ->",
+	       (double)w.us / 1000.0, tokens[f->token].text, verbs[f->ask.verb],
+	       f->ask.node, f->ask.seen, f->ask.fence, f->ask.acquire.ticket);
+	for (int i = 0; i < words->n; i++)
+		if (!memchr(words->at[i], '\n', words->len[i]))
+			printf(" %.*s", (int)words->len[i], words->at[i]);
+	printf("\n");
+}
+
+/* The first time, or the first time since a loss. */
+static void note_granted(struct token *t, const struct flight *f)
+{
+	struct stay *s = &t->stay[f->ask.node];
+	bool anew = s->granted_us < 0 || s->claimed != s->fence;
+
+	for (int i = 0; i < n_losses; i++)
+		anew |= losses[i].node == f->ask.node &&
+			losses[i].us >= s->granted_us;
+	if (anew)
+		s->granted_us = w.us;
+	s->claimed = s->fence;
+}
+
+static void run_script(struct flight *f)
+{
+	struct token *t = &tokens[f->token];
+	struct redis *r = redis_at(f->ask.node);
+	struct ask ask = f->ask;
+	struct script_scratch scratch;
+	struct words request, words;
+	struct sight sight;
+	struct fail why;
+
+	if (w.short_guard)
+		ask.guard_ms = f->conf.guard_ms;
+	script_request(&ask, &t->conf, &t->keys, t->text, t->identity, 0,
+		       &scratch, &request);
+	f->refused = !redis_run(r, &request, &words);
+	tell_run(f, &words);
+	if (f->refused && !may_fail(words.at[0]))
+		violated("%s: the script fails: %s", t->text, words.at[0]);
+	else if (!f->refused &&
+		 answer_read(f->ask.verb, &words, &f->answer, &sight, &why) < 0)
+		violated("%s: no answer: %s", t->text, why.text);
+	note_entries(f->ask.node, f);
+	note_noticed(f);
+	if (!f->refused &&
+	    (f->answer.said == SAID_GRANTED || f->answer.said == SAID_HEALED ||
+	     (f->answer.said == SAID_YES && f->ask.verb == VERB_CONFIRM)))
+		check_yes(f);
+	if (!f->refused && f->answer.said == SAID_GRANTED)
+		note_granted(t, f);
+	if (!f->refused && f->ask.verb == VERB_ACQUIRE && t->joined_us < 0 &&
+	    f->life == w.client[f->client].life && f->answer.busy.place > 0)
+		t->joined_us = w.us;
+	if (one_in(8)) /* appendfsync everysec */
+		redis_save(r);
+}
+
+static const char *bell(int token)
+{
+	static char name[160];
+	const struct keys *k = &tokens[token].keys;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)k->part_len[PART_GRANT],
+		       k->part[PART_GRANT]);
+	return name;
+}
+
+bool sim_take_word(const struct flight *f)
+{
+	return redis_take(redis_at(f->ask.node), bell(f->token));
+}
+
+bool sim_spent(const struct flight *f)
+{
+	return f->arrived && !f->blocked && nobodys(f);
+}
+
+void sim_arrived(int node, int slot)
+{
+	struct flight *f = &w.flight[slot];
+
+	if (f->ask.verb == VERB_LISTEN) {
+		f->answer = (struct answer){.said = SAID_QUIET};
+		if (!sim_take_word(f)) {
+			listen_on(slot);
+			return;
+		}
+		f->answer.said = SAID_WOKEN;
+		reply(slot);
+		return;
+	}
+	run_script(f);
+	reply(slot);
+	wake_listeners(node, rough());
+}
 
 /* ---- promises ---- */
 
-/* Data were lost after `old` was granted, and a client that had seen no counter
- * before the loss was granted since: the one exposure of a single node without
- * persistence. A lock key that vanishes alone (by hand, evicted) overlaps until
- * its holder hears of it. And a server clock that jumps ahead ends leases
- * early: only the fence is promised then, unless enough other servers have the
- * lock. */
-static bool may_overlap(const struct client *old)
+static bool joined(const struct client *c)
 {
-	const struct token *t = &tokens[old->token];
-	/* It may be granted anew, by a question that came late or from a line
-	 * that was restored with old data, and not know it; and on several
-	 * nodes it may have had a quorum before it had the last node. */
-	bool latest = old->lease.fence == t->granted_fence;
-	int64_t since = n_nodes > 1 ? t->came_us
-			: latest    ? t->granted_us
-				    : t->first_us;
+	return c->lease.nest == NEST_JOINED;
+}
 
-	if ((since < w.forward_us && hangs_on_stepped(old)) || old->robbed ||
-	    old->replaced)
-		return true;
-	for (int i = 0; i < w.losses; i++)
-		if (since < w.loss_us[i] && w.exposed[i])
+static int family_of(const struct client *c)
+{
+	return joined(c) ? root_of(c->token) : c->token;
+}
+
+static bool together(const struct client *a, const struct client *b)
+{
+	return a->lease.slot != b->lease.slot || family_of(a) == family_of(b) ||
+	       (a->lease.conf.shared && b->lease.conf.shared);
+}
+
+/* Whether `b` may have been granted the lock on a node that had forgotten `a`,
+ * before anybody had noticed who knows how long the lease of `a` is. */
+static bool forgot(const struct client *a, const struct client *b)
+{
+	const struct token *old = &tokens[a->token];
+	const struct token *new = &tokens[family_of(b)];
+
+	for (int i = 0; i < n_losses; i++) {
+		const struct loss *loss = &losses[i];
+		const struct stay *s = &new->stay[loss->node];
+		int64_t noticed_us = loss->noticed_us[class_of(a->ttl)];
+		int64_t granted_us =
+			s->made_us >= loss->us ? s->made_us : s->granted_us;
+
+		if (old->stay[loss->node].heard_us >= loss->us ||
+		    granted_us < loss->us)
+			continue;
+		if (noticed_us < 0 || granted_us <= noticed_us)
 			return true;
+	}
 	return false;
 }
 
-/* A grant: who knew no counter at a loss is the newcomer that may overlap; and
- * on one node grants are in order of fences. */
-static void granted(struct client *c, bool newcomer, int64_t counter)
+static bool is_excused(const struct client *a, const struct client *b)
 {
-	if (!c->running) /* else it is not told: it runs by an earlier one */
-		tokens[c->token].granted_us = w.us;
-	if (tokens[c->token].first_us < 0)
-		tokens[c->token].first_us = w.us;
-	tokens[c->token].granted_fence = counter;
-	for (int i = 0; i < w.losses; i++)
-		w.exposed[i] |= !c->knew[i] || newcomer;
-	if (n_nodes == 1 && counter <= last_grant && fences_promised())
-		violated("granted %" PRId64 " after %" PRId64, counter,
-			 last_grant);
-	last_grant = counter;
+	return tokens[a->token].taken || tokens[b->token].taken ||
+	       forgot(a, b) || forgot(b, a) ||
+	       (w.forward_us > 0 &&
+		(hangs_on_stepped(a) || hangs_on_stepped(b)));
 }
 
-/* What healing must never do: set a lock again that was released, or that
- * somebody else was granted in the meantime. Only a loss of data in between can
- * hide that, and then it counts as a newcomer's overlap. */
-static void healed(struct client *c, const struct flight *f)
-{
-	int64_t loss_us = w.losses > 0 ? w.loss_us[w.losses - 1] : -1;
-	int64_t released = tokens[f->token].released_us;
-	bool other = granted_token != f->token;
-
-	if (c->token == f->token)
-		c->robbed &= ~(1U << f->ask.node);
-	if (n_nodes > 1)
-		return;
-	/* a renewal that comes late, when the counter was set back behind what
-	 * it saw, and the guard, which does not know that, has released the
-	 * lock: nobody runs under it, and it stays for T (R16) */
-	if (was_set_back && released && tokens[f->token].blindly && !other)
-		return;
-	/* a counter born from a clock that was set back proves nothing */
-	if (fences_promised() &&
-	    ((released && released > loss_us) || (other && grant_us > loss_us)))
-		violated("client %d: heals a lock that is no longer its own",
-			 f->client);
-	else if (released || other)
-		expose();
-}
-
-/* The server does not know that this client claimed the lock, and hands it on.
- * The renewal that would tell it is late, or the command starts late (R21). */
-static void note_unheard(struct client *c)
-{
-	bool late = c->stopped || (c->lease.state == LEASE_HELD && !c->running);
-
-	for (int i = 0; i < w.n_flights; i++) {
-		const struct flight *f = &w.flight[i];
-
-		late |= f->used && !f->arrived && f->token == c->token &&
-			f->ask.verb == VERB_CONFIRM;
-	}
-	c->robbed |= late ? 1U : 0;
-}
-
-/* By asking, or handed over. */
-static void node_has_granted(const struct flight *f, const struct node *n)
-{
-	struct client *to = NULL;
-
-	for (int i = 0; i < w.n_clients; i++) {
-		if (w.client[i].token == n->token)
-			to = &w.client[i];
-		else if (unheard != 0 && unheard == handed &&
-			 w.client[i].token == unheard)
-			note_unheard(&w.client[i]);
-	}
-	granted_token = n->token;
-	grant_us = w.us;
-	note_robbed(f->ask.node);
-	handed = n->token;
-	/* A newcomer's question hands the lock to the first in line, who is
-	 * not told of the loss. So does a question from before it (R15). */
-	for (int i = 0; i < w.losses && was_set_back; i++)
-		w.exposed[i] |= f->ask.verb == VERB_ACQUIRE &&
-				(!w.client[f->client].knew[i] ||
-				 f->ask.seen <= w.left[i]);
-	if (!to) /* an earlier run's, come late: it knew nothing */
-		expose();
-	else
-		granted(to, n->token == f->token && f->ask.seen == 0,
-			n->counter);
-}
-
-static void node_has_run(const struct flight *f, const struct node *n,
-			 int64_t had)
-{
-	struct client *c = &w.client[f->client];
-	struct token *t = &tokens[f->token];
-
-	if (f->token == unheard)
-		unheard = 0;
-	if (f->answer.said == SAID_HEALED)
-		healed(c, f);
-	else if (n->token != 0 && n->token != had)
-		node_has_granted(f, n);
-	if (f->ask.verb == VERB_RELEASE && had == f->token) {
-		t->released_us = w.us;
-		t->blindly = f->ask.seen == 0;
-	}
-	if (f->ask.verb == VERB_ACQUIRE && f->life == c->life &&
-	    t->joined_us < 0 && f->answer.busy.place > 0)
-		t->joined_us = w.us;
-}
-
-/* A counter that is born again is larger than those before if the clocks of
- * several nodes agree (R37), and none was set back. */
 static bool fences_kept(void)
 {
-	if (n_nodes > 1 &&
-	    (((clocks_apart || w.forward_step) && w.losses > 0) ||
-	     (w.backward_step && restarts + w.losses > 0)))
-		return false;
-	return fences_promised();
+	return !w.backward_step &&
+	       !(n_nodes > 1 && n_losses + plot.restarts > 0);
+}
+
+/* The largest fence that had ended at its grant. Of several slots, one node may
+ * have granted late what others keep. */
+static int64_t floor_of(const struct client *c)
+{
+	int64_t floor = -1;
+
+	for (int i = 0; i < n_nodes; i++) {
+		const struct stay *s = &tokens[c->token].stay[i];
+		bool shares = plot.slots || plot.readers;
+
+		if (node_is_ours(&c->lease.node[i]) &&
+		    (floor < 0 ||
+		     (shares ? s->floor < floor : s->floor > floor)))
+			floor = s->floor;
+	}
+	return floor;
 }
 
 static void check_fence(int who)
@@ -211,14 +469,17 @@ static void check_fence(int who)
 	const struct client *c = &w.client[who];
 	int64_t fence = c->lease.fence;
 
-	/* after a loss of data, on one node: it does not know yet that it was
-	 * granted again; the fence in its hand says so */
-	if (fence <= last_fence && fences_kept() && !may_overlap(c) &&
-	    (n_nodes > 1 || !lost_since(tokens[c->token].came_us) ||
-	     fence == tokens[c->token].granted_fence))
+	if (joined(c) || !fences_kept())
+		return;
+	if (fence <= floor_of(c))
 		violated("client %d: fence %" PRId64 " after %" PRId64, who,
-			 fence, last_fence);
-	last_fence = fence;
+			 fence, floor_of(c));
+	for (int i = 0; i < plot.fences; i++)
+		if (plot.fence[i] == fence)
+			violated("client %d: fence %" PRId64 " twice", who,
+				 fence);
+	if (plot.fences < TOKENS_MAX)
+		plot.fence[plot.fences++] = fence;
 }
 
 /* Where nothing fails, whoever stands in line came later. */
@@ -228,10 +489,10 @@ static void check_line(int who)
 
 	for (int i = 0; i < w.n_clients && mine >= 0; i++) {
 		const struct client *o = &w.client[i];
-		int64_t joined_us = tokens[o->token].joined_us;
+		int64_t since = tokens[o->token].joined_us;
 
-		if (o->alive && !o->lease.conf.supersede && joined_us >= 0 &&
-		    joined_us < mine &&
+		if (o->alive && !o->lease.conf.supersede && since >= 0 &&
+		    since < mine && tokens[o->token].stay[0].fence == 0 &&
 		    (o->lease.state == LEASE_WAITING ||
 		     o->lease.state == LEASE_ASKING))
 			violated("client %d starts before client %d", who, i);
@@ -242,105 +503,120 @@ void sim_start(int who)
 {
 	struct client *c = &w.client[who];
 
-	for (int i = 0; i < w.n_clients; i++)
-		if (i != who && w.client[i].running) {
-			if (may_overlap(c) || may_overlap(&w.client[i]))
-				w.overlaps++;
-			else
-				violated("client %d starts while client %d "
-					 "runs",
-					 who, i);
-		}
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		struct client *o = &w.client[i];
+
+		if (i == who || !o->running || together(c, o))
+			continue;
+		if (is_excused(c, o))
+			w.overlaps++;
+		else
+			violated("client %d starts while client %d runs", who,
+				 i);
+	}
 	check_fence(who);
-	if (w.calm && n_nodes == 1) /* else as well as it can be done */
+	if (w.calm && n_nodes == 1 && !joined(c))
 		check_line(who);
 	tokens[c->token].joined_us = -1;
 	c->running = true;
 	c->ended = c->dying = false;
-	tell("client %d starts, fence %" PRId64, who, c->lease.fence);
+	tell("client %d starts, slot %d, fence %" PRId64, who, c->lease.slot,
+	     c->lease.fence);
+	if (plot.nests && who < TOP_MAX && one_in(3))
+		post(w.us + chance(w.T * 500), EV_NEST, who, 0, 0);
 	post(w.us + chance(w.T * 2500), EV_COMMAND_END, who, 0, 0);
-}
-
-/* ---- the nodes' answers ---- */
-
-/* A full node cannot set a lock, unless it has taken something away first. */
-static bool refuses(struct node *n, const struct flight *f)
-{
-	return n->full && f->ask.verb == VERB_ACQUIRE &&
-	       !node_locked(n, wall_us(f->ask.node)) && n->waiters == 0;
-}
-
-void sim_arrived(int node, int slot)
-{
-	struct flight *f = &w.flight[slot];
-	struct node *n = &nodes[node];
-	struct ask ask = f->ask;
-	int64_t had;
-
-	if (w.short_guard)
-		ask.guard_ms = f->conf.guard_ms;
-	if (refuses(n, f)) {
-		break_off(f);
-		return;
-	}
-	had = node_locked(n, wall_us(node)) ? n->token : 0;
-	f->answer = node_run(n, &ask, f->token, &f->conf, wall_us(node));
-	if (f->ask.verb == VERB_ACQUIRE && f->answer.said == SAID_GRANTED)
-		claimed = f->token;
-	if (one_in(8)) { /* appendfsync everysec */
-		saved[node] = *n;
-		saved_claimed = claimed;
-	}
-	tell("node %d runs verb %d of client %d (token %d): said %d, "
-	     "counter %" PRId64 " (knew %" PRId64
-	     "), place %d, lock of %" PRId64 "%s",
-	     node, f->ask.verb, f->client, f->token, f->answer.said,
-	     f->answer.counter, f->ask.seen, f->answer.busy.place, n->token,
-	     f->answer.lost ? ", told of a loss" : "");
-	node_has_run(f, n, had);
-	if (f->answer.said == SAID_QUIET) {
-		listen_on(slot);
-		return;
-	}
-	reply(slot);
-	wake_listeners(node, !w.gentle);
-}
-
-bool sim_take_word(const struct flight *f)
-{
-	return node_heard(&nodes[f->ask.node], f->token, wall_us(f->ask.node));
-}
-
-bool sim_spent(const struct flight *f)
-{
-	return f->arrived && nobodys(f);
 }
 
 /* ---- clients ---- */
 
-static void begin(int who)
+static void begin(int who, int parent)
 {
+	static const struct holder nobody = {{"host", "1", "user", "sh"}};
 	struct client *c = &w.client[who];
-	struct lease_conf conf = {.nodes = n_nodes,
-				  .ttl_ms = c->ttl,
-				  .node_timeout_ms = w.T / 4,
-				  .wait_ms = INT64_MAX,
-				  .guard_ms = n_nodes > 1 ? c->ttl : 0,
-				  .ticket = EPOCH_US + w.us + chance(20000),
-				  .max_waiters = one_in(20) ? chance(3) : -1,
-				  .supersede = one_in(20),
-				  .seed = (uint64_t)chance(INT64_MAX)};
+	struct lease_conf conf = {
+		.nodes = n_nodes,
+		.ttl_ms = c->ttl,
+		.node_timeout_ms = w.T / 4,
+		.wait_ms = INT64_MAX,
+		.guard_ms = n_nodes > 1 ? c->ttl : 0,
+		.ticket = n_nodes > 1 ? EPOCH_US + w.us + chance(20000) : 0,
+		.max_waiters = one_in(20) ? chance(3) : -1,
+		.supersede = one_in(20),
+		.shared = plot.readers && one_in(2),
+		.slots = !plot.slots  ? 1
+			 : plot.crowd ? SLOTS_MOST
+				      : 1 + (int)chance(SLOTS_MOST),
+		.min_hold_ms = plot.rests && one_in(3) ? chance(w.T * 3) : 0,
+		.seed = (uint64_t)chance(INT64_MAX)};
+	struct token *t;
 
+	if (parent >= 0) {
+		const struct client *p = &w.client[parent];
+
+		conf.outer =
+			(struct lease_outer){.slot = p->lease.slot,
+					     .group = lease_group(&p->lease),
+					     .fence = p->lease.fence,
+					     .ttl_ms = p->ttl,
+					     .here = true};
+		(void)snprintf(conf.outer.token, sizeof(conf.outer.token), "%s",
+			       tokens[p->token].text);
+		conf.shared |= p->lease.conf.shared;
+		conf.supersede = false;
+	}
+	if (conf.shared)
+		conf.slots = 1;
 	new_life(who, &conf);
-	c->token = ++w.tokens;
-	assert(c->token < TOKENS_MAX);
-	tokens[c->token] = (struct token){.came_us = w.us,
-					  .granted_us = -1,
-					  .first_us = -1,
-					  .joined_us = -1};
-	tell("client %d wants the lock (token %d, T %" PRId64 ")", who,
-	     c->token, c->ttl);
+	t = &tokens[++w.tokens];
+	assert(w.tokens < TOKENS_MAX);
+	*t = (struct token){.conf = conf,
+			    .outer = parent >= 0 ? w.client[parent].token : 0,
+			    .joined_us = -1};
+	for (int i = 0; i < NODES_MAX; i++)
+		t->stay[i] = (struct stay){.heard_us = -1,
+					   .granted_us = -1,
+					   .made_us = -1,
+					   .out_us = -1};
+	(void)snprintf(t->text, sizeof(t->text), "tok-%d", w.tokens);
+	script_identity(&conf, &nobody, t->identity);
+	if (keys_init(&t->keys, KEY, strlen(KEY), t->text) < 0)
+		abort();
+	c->token = w.tokens;
+	parent_of[who] = parent;
+	tell("client %d wants the lock: %s, T %" PRId64 ", %d slots%s%s%s", who,
+	     t->text, conf.ttl_ms, conf.slots, conf.shared ? ", shared" : "",
+	     conf.outer.token[0] ? ", inside " : "", conf.outer.token);
 	pump(who);
+}
+
+static bool is_free(const struct client *c)
+{
+	return !c->alive && !c->running && !c->guard_will;
+}
+
+/* The command of a holder starts a redlock. */
+static void nest(int parent)
+{
+	const struct client *p = &w.client[parent];
+	int who = TOP_MAX;
+
+	while (who < CLIENTS_MAX && !is_free(&w.client[who]))
+		who++;
+	if (who == CLIENTS_MAX || !p->running || p->dying || joined(p))
+		return;
+	w.client[who].rate_ppm = p->rate_ppm;
+	w.client[who].offset_ms = p->offset_ms;
+	w.client[who].ttl = w.T;
+	w.client[who].todo = 1;
+	begin(who, parent);
+}
+
+static bool has_children(int who)
+{
+	for (int i = TOP_MAX; i < CLIENTS_MAX; i++)
+		if (parent_of[i] == who && !is_free(&w.client[i]))
+			return true;
+	return false;
 }
 
 void sim_over(int who)
@@ -350,10 +626,6 @@ void sim_over(int who)
 	c->alive = false;
 	c->life++;
 	tell("client %d is done", who);
-	if (w.calm && c->lease.freed && n_nodes == 1 &&
-	    (nodes[0].token == c->token ||
-	     node_place(&nodes[0], c->token) >= 0))
-		violated("client %d has left, its token has not", who);
 	if (--c->todo > 0)
 		post(w.us + chance(w.T * 500), EV_NEXT, who, 0, 0);
 }
@@ -363,59 +635,74 @@ void sim_lost(int who)
 	tell("client %d loses its lease", who);
 	if (w.gentle)
 		violated("client %d: lost in an outage below 0.48 T", who);
-	else if (rolls && !may_overlap(&w.client[who]))
-		violated("client %d: lost by an older counter", who);
 	kill_command(who);
 }
 
-/* The machine: nobody is left to give anything back. */
-static void crash_client(int who)
+/* Nobody is left to give anything back. */
+static void vanish(int who)
 {
 	struct client *c = &w.client[who];
 
-	if (!c->alive)
+	if (!c->alive && !c->running && !c->guard_will)
 		return;
-	tell("client %d: its machine is dead", who);
 	c->stopped = c->guard_will = c->running = c->dying = false;
 	memset(c->conns, 0, sizeof(c->conns));
 	c->lease.freed = false;
 	sim_over(who);
 }
 
-/* ---- faults ---- */
-
-/* The one server has lost what came last. A lock that had been released may be
- * there again: its holder is dead, and others lose theirs to it. */
-static void set_back(struct node *n, int64_t holder)
+static void crash_machine(int who)
 {
-	bool free = !node_locked(n, wall_us(0));
-
-	was_set_back = true;
-	note_loss(0, n->counter > 0 ? n->counter : 0, holder);
-	if (!free)
-		expose();
+	tell("client %d: its machine is dead", who);
+	for (int i = TOP_MAX; i < CLIENTS_MAX; i++)
+		if (parent_of[i] == who)
+			vanish(i);
+	vanish(who);
 }
 
-/* Who has the lock at most nodes is safe: the node does not vote for a while.
- */
+/* Of its command nothing is left. A kill takes along the runs inside, and what
+ * these hold ends with their leases. */
+static void command_over(int who)
+{
+	struct client *c = &w.client[who];
+
+	if (!c->running)
+		return;
+	for (int i = TOP_MAX; c->dying && i < CLIENTS_MAX; i++)
+		if (parent_of[i] == who)
+			vanish(i);
+	if (c->lease.fence > plot.ended_fence && !joined(c))
+		plot.ended_fence = c->lease.fence;
+	command_gone(who);
+}
+
+static void command_ends(int who)
+{
+	if (w.client[who].dying || !w.client[who].running)
+		return;
+	if (has_children(who)) /* the command waits for them */
+		post(w.us + w.T * 50, EV_COMMAND_END, who, 0, 0);
+	else
+		command_over(who);
+}
+
+/* ---- faults ---- */
+
 static void restart(int node, bool empty)
 {
-	int64_t holder = nodes[node].token;
+	int64_t had = counter_at(node);
+	char id[41];
 
 	tell("node %d is restarted, and %s", node,
 	     empty ? "empty" : "set back by a little");
+	(void)snprintf(id, sizeof(id), "%040x",
+		       (unsigned int)(node + NODES_MAX * ++plot.restarts));
 	if (empty)
-		node_flush(&nodes[node]);
-	node_restart(&nodes[node], empty ? &nodes[node] : &saved[node],
-		     wall_us(node));
-	saved[node] = nodes[node];
-	if (n_nodes == 1 && claimed == holder && saved_claimed != holder)
-		unheard = holder;
-	claimed = saved_claimed = empty ? 0 : saved_claimed;
-	handed = nodes[node].token;
-	restarts++;
-	if (n_nodes == 1)
-		set_back(&nodes[node], holder);
+		redis_start(redis_at(node), id, wall_us(node));
+	else
+		redis_set_back(redis_at(node));
+	redis_clock(node_redis[node], wall_us(node));
+	lose(node, had, n_nodes > 1);
 	for (int i = 0; i < w.n_flights; i++) {
 		struct flight *f = &w.flight[i];
 
@@ -426,44 +713,210 @@ static void restart(int node, bool empty)
 	}
 }
 
-static void lose_data(int node)
+enum spoil {
+	FLUSH,
+	STATE_GONE,
+	STATE_TYPE,
+	LINE_GONE,
+	LINE_TYPE,
+	LOCK_GONE,
+	SPOILS
+};
+
+static void by_hand(int node, const char *word, const char *key)
 {
-	tell("node %d loses everything", node);
-	note_loss(node, 0, nodes[node].token);
-	node_flush(&nodes[node]);
+	struct words request = {0}, reply;
+
+	words_add_text(&request, word);
+	words_add_text(&request, key);
+	if (strcmp(word, "set") == 0)
+		words_add_text(&request, "x");
+	(void)redis_run(redis_at(node), &request, &reply);
 }
 
-static void evict(int node, bool counter)
+static void spoil(int node, enum spoil what)
 {
-	struct node *n = &nodes[node];
+	static const char *const names[SPOILS] = {
+		"everything is lost",    "the state is deleted",
+		"the state is a string", "the line is deleted",
+		"the line is a string",  "the lock is deleted",
+	};
 
-	if (!node_locked(n, wall_us(node)))
-		return;
-	tell("node %d: the lock key vanishes%s", node,
-	     counter ? ", and the counter" : "");
-	if (counter)
-		note_loss(node, 0, n->token);
-	n->token = 0;
-	if (counter) {
-		n->counter = -1;
+	int64_t had = counter_at(node);
+
+	tell("node %d: %s", node, names[what]);
+	switch (what) {
+	case FLUSH:
+		redis_flush(redis_at(node));
+		lose(node, had, false);
+		break;
+	case STATE_GONE:
+	case STATE_TYPE:
+		by_hand(node, what == STATE_GONE ? "del" : "set",
+			PART("state"));
+		lose(node, had, false);
+		break;
+	case LINE_GONE:
+	case LINE_TYPE:
+		by_hand(node, what == LINE_GONE ? "del" : "set", PART("queue"));
+		break;
+	case LOCK_GONE:
+		by_hand(node, "del", KEY);
+		break;
+	case SPOILS:
+		break;
+	}
+}
+
+static int any_node(void)
+{
+	return (int)chance(n_nodes);
+}
+
+/* Somebody who runs is stopped for a while, and meanwhile servers are
+ * restarted: they, or those who have seen it, must know how long its lease is.
+ */
+static void storm(void)
+{
+	int who = (int)chance(w.n_clients);
+
+	for (int i = 0; i < w.n_clients && !w.client[who].running; i++)
+		who = (who + 1) % w.n_clients;
+	post(w.us, EV_STOP, who, 0, 0);
+	for (int i = (int)chance(n_nodes); i >= 0; i--)
+		post(w.us + chance(w.T * 1000), EV_FLUSH, any_node(), 1, 0);
+}
+
+/* ---- force-release ---- */
+
+static const char *family_at(int node, int slot)
+{
+	static char text[64];
+	char name[16];
+	const char *at;
+
+	(void)snprintf(name, sizeof(name), "slot:%d", slot);
+	at = redis_field(redis_at(node), PART("state"), name);
+	(void)snprintf(text, sizeof(text), "%s", at ? at : "-");
+	text[strcspn(text, " ")] = '\0';
+	return text;
+}
+
+static bool aim(void)
+{
+	int first = (int)chance(SLOTS_MOST), node = any_node();
+
+	forcer.family[0] = '\0';
+	for (int i = 0; i < SLOTS_MOST; i++) {
+		forcer.slot = (first + i) % SLOTS_MOST;
+		if (family_at(node, forcer.slot)[0] != '-')
+			break;
+	}
+	(void)snprintf(forcer.family, sizeof(forcer.family), "%s",
+		       family_at(node, forcer.slot));
+	for (int k = 0; k < n_nodes; k++)
+		forcer.seen[k] =
+			strcmp(family_at(k, forcer.slot), forcer.family) == 0
+				? counter_at(k)
+				: 0;
+	if (strncmp(forcer.family, "shared:", 7) == 0)
+		(void)snprintf(forcer.family, sizeof(forcer.family),
+			       FORCE_CROWD);
+	return forcer.family[0] != '-';
+}
+
+/* It was asked, could hear it in time, and is dead by now; unless data were
+ * lost, or it came so late, as one of several, that it could not. */
+static void put_out(int i, int node)
+{
+	struct token *t = &tokens[i];
+	bool late =
+		t->stay[node].made_us > forcer.until_us - t->conf.ttl_ms * 1000;
+
+	t->stay[node].out_us = w.us;
+	if (forcer.now || late || n_losses > 0 || plot.restarts > 0)
+		t->taken = true;
+	for (int k = 0; k < CLIENTS_MAX && !t->taken; k++)
+		if (w.client[k].token == i && w.client[k].running)
+			violated("%s was asked to stop, and runs as it is put "
+				 "out",
+				 t->text);
+}
+
+static void force(int node, enum force_step step)
+{
+	static struct keys keys;
+	int64_t left = (forcer.until_us - w.us) / 1000;
+	const struct force q = {.step = step,
+				.slot = forcer.slot,
+				.who = forcer.family,
+				.who_len = strlen(forcer.family),
+				.grace_ms = left > 0 ? left : 0,
+				.by = "host somebody\n",
+				.entry = "",
+				.ttl_ms = forcer.ttl_ms,
+				.seen = forcer.seen[node],
+				.alone = n_nodes == 1};
+	struct script_scratch scratch;
+	struct words request, words;
+	bool here[TOKENS_MAX];
+
+	if (!keys.lock && keys_init(&keys, KEY, strlen(KEY), "force") < 0)
+		abort();
+	note_entries(node, NULL);
+	for (int i = 1; i <= w.tokens; i++)
+		here[i] = tokens[i].stay[node].here;
+	force_request(&q, &keys, 0, &scratch, &request);
+	if (!redis_run(redis_at(node), &request, &words)) {
+		if (!may_fail(words.at[0]))
+			violated("force: the script fails: %s", words.at[0]);
 		return;
 	}
-	for (int i = 0; i < w.n_clients; i++)
-		if (w.client[i].token == n->record)
-			w.client[i].robbed |= 1U << node;
+	tell("slot %d, %s at node %d, is %s: %.*s", forcer.slot, forcer.family,
+	     node, step == FORCE_TAKE ? "taken" : "asked to stop",
+	     (int)words.len[0], words.at[0]);
+	note_entries(node, NULL);
+	if (step == FORCE_ASK && strcmp(words.at[0], "no") == 0)
+		forcer.gone |= 1U << node;
+	for (int i = 1; i <= w.tokens && step == FORCE_TAKE; i++)
+		if (here[i] && !tokens[i].stay[node].here)
+			put_out(i, node);
+	wake_listeners(node, rough());
 }
 
-static void step_time(int node)
+static void force_step(const struct event *e)
 {
-	double ms = step_clock(node);
+	bool begins = e->slot == 0, takes;
 
-	tell("node %d: its clock steps by %.3f ms", node, ms);
+	if (begins) {
+		forcer.now = one_in(3);
+		forcer.began_us = w.us;
+		forcer.until_us = w.us + (forcer.now ? 0 : e->value);
+		forcer.ttl_ms = w.T;
+		forcer.gone = 0;
+		if (!aim())
+			return;
+		tell("somebody wants slot %d", forcer.slot);
+	}
+	takes = forcer.now || w.us >= forcer.until_us;
+	for (int k = 0; k < n_nodes; k++)
+		if (!w.server[k].down && !w.server[k].frozen)
+			force(k, takes ? FORCE_TAKE : FORCE_ASK);
+	if (!takes && __builtin_popcount(forcer.gone) < lease_quorum(n_nodes))
+		post(w.us + w.T * 20, EV_FORCE, 0, 1, 0);
 }
 
-static void be_full(int node, bool full)
+/* Long enough for the deadman of who does not hear. One at a time. */
+static void plan_forces(int64_t span)
 {
-	nodes[node].full = full;
-	tell("node %d is %s", node, full ? "full" : "no longer full");
+	int64_t at = chance(w.T * 3000);
+
+	for (int i = (int)chance(3); i >= 0 && at < span; i--) {
+		int64_t us = w.T * (w.unequal ? 16000 : 4000);
+
+		post(at, EV_FORCE, 0, 0, us);
+		at += us + w.T * 1000 + chance(w.T * 3000);
+	}
 }
 
 static void plan_faults(void)
@@ -471,43 +924,41 @@ static void plan_faults(void)
 	int64_t span = w.T * 12000;
 
 	w.quiet_us = span;
-	/* one outage below 0.48 T and nothing else: nobody may notice */
 	w.gentle = one_in(4);
 	w.calm = w.gentle && one_in(2);
 	if (w.gentle) {
 		plan_outage();
 		return;
 	}
-	rolls = n_nodes == 1 && one_in(6);
-	if (n_nodes == 1 && (rolls || one_in(4)))
-		for (int i = (int)chance(3); i >= 0; i--)
-			post(w.T * 500 + chance(span / 2), EV_FLUSH, 0, 2, 0);
-	w.steady = rolls;
-	if (rolls)
-		return;
 	for (int i = (int)chance(4); i > 0; i--)
-		post(chance(span), EV_DOWN, (int)chance(n_nodes), one_in(2),
+		post(chance(span), EV_DOWN, any_node(), one_in(2),
 		     chance(w.T * 2000));
-	if (one_in(n_nodes > 1 ? 8 : 4))
+	if (one_in(3)) /* (several servers promise nothing if two lose data) */
+		for (int i = n_nodes > 1 ? 0 : (int)chance(3); i >= 0; i--)
+			post(chance(span), EV_EVICT, any_node(),
+			     (int)chance(SPOILS), 0);
+	if (plot.crowd)
+		for (int i = 2 + (int)chance(6); i >= 0; i--)
+			post(chance(span), one_in(3) ? EV_FLUSH : EV_EVICT, 0,
+			     one_in(2) ? FLUSH : STATE_GONE, 0);
+	else if (n_nodes == 1 && one_in(4))
 		for (int i = (int)chance(3); i >= 0; i--)
-			post(chance(span), EV_FLUSH, (int)chance(n_nodes), 0,
-			     0);
+			post(chance(span), EV_FLUSH, 0, 2, 0);
 	if (n_nodes > 1 && one_in(2))
 		for (int i = (int)chance(6); i >= 0; i--)
-			post(chance(span), EV_FLUSH, (int)chance(n_nodes),
-			     1 + (int)chance(2), 0);
+			post(chance(span), EV_FLUSH, any_node(), 1, 0);
 	if (one_in(8))
-		post(chance(span), EV_STEP, (int)chance(n_nodes), 0, 0);
-	if (one_in(4))
-		for (int i = (int)chance(3); i >= 0; i--)
-			post(chance(span), EV_EVICT, (int)chance(n_nodes),
-			     one_in(3), 0);
+		post(chance(span), EV_STEP, any_node(), 0, 0);
 	if (one_in(8)) {
-		int64_t from = chance(span), node = chance(n_nodes);
+		int64_t from = chance(span), node = any_node();
 
 		post(from, EV_FULL, (int)node, 1, 0);
 		post(from + chance(w.T * 4000), EV_FULL, (int)node, 0, 0);
 	}
+	for (int i = n_nodes > 1 && one_in(3) ? (int)chance(4) : 0; i > 0; i--)
+		post(chance(span), EV_STORM, 0, 0, 0);
+	if (one_in(4))
+		plan_forces(span);
 	plan_deaths(span, w.n_clients);
 }
 
@@ -515,87 +966,178 @@ static void plan_faults(void)
 
 void sim_event(const struct event *e)
 {
-	const struct client *c = &w.client[e->who];
-
 	switch ((int)e->kind) {
 	case EV_NEXT:
-		begin(e->who);
+		begin(e->who, -1);
+		break;
+	case EV_NEST:
+		nest(e->who);
 		break;
 	case EV_COMMAND_END:
-		if (c->running && !c->dying)
-			command_gone(e->who);
+		command_ends(e->who);
 		break;
 	case EV_COMMAND_DEAD:
-		if (c->running)
-			command_gone(e->who);
+		command_over(e->who);
 		break;
 	case EV_CRASH:
-		crash_client(e->who);
+		crash_machine(e->who);
 		break;
 	case EV_FLUSH:
-		if (e->slot)
-			restart(e->who, e->slot == 1);
-		else
-			lose_data(e->who);
+		restart(e->who, e->slot == 1);
 		break;
 	case EV_STEP:
-		step_time(e->who);
+		tell("node %d: its clock steps by %.3f ms", e->who,
+		     step_clock(e->who));
+		break;
+	case EV_STORM:
+		storm();
+		break;
+	case EV_FORCE:
+		force_step(e);
 		break;
 	case EV_EVICT:
-		evict(e->who, e->slot);
+		spoil(e->who, (enum spoil)e->slot);
 		break;
 	case EV_FULL:
-		be_full(e->who, e->slot);
+		plot.full = true;
+		redis_full(redis_at(e->who), e->slot);
 		break;
 	default:
-		assert(!"no event of a plain lock");
+		assert(!"no such event here");
 	}
 }
 
 static void check_end(void)
 {
-	for (int i = 0; i < w.n_clients; i++)
-		if (w.client[i].todo > 0 || w.client[i].alive ||
-		    w.client[i].running)
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if ((i < w.n_clients && w.client[i].todo > 0) ||
+		    w.client[i].alive || w.client[i].running)
 			violated("client %d never finished (state %d)", i,
 				 w.client[i].lease.state);
-	for (int i = 0; i < n_nodes; i++) {
-		/* an acquire delayed on a given-up connection may leave an
-		 * orphan, for T at most */
-		w.us += w.T * 20000;
-		if (node_locked(&nodes[i], wall_us(i)) && !w.backward_step)
+	/* an acquire that was late may have left an orphan, for T at most */
+	w.us += w.T * 40000;
+	for (int i = 0; i < n_nodes; i++)
+		if (redis_ends(redis_at(i), KEY) != 0 && !w.backward_step)
 			violated("a lock is left on node %d", i);
+}
+
+enum {
+	TWIN_STAMP_AT_REPLY = 1,
+	TWIN_NO_POLL,
+	TWIN_OLD_GRANT,
+	TWIN_SHORT_GUARD,
+	TWIN_SCRIPTS
+};
+
+static const struct twin {
+	const char *name;
+	int nodes;
+	struct redis_edit edits[TWIN_EDITS + 1];
+} twins[] = {
+	{"", 1, {{0}}},
+	{"validity counted from the reply", 1, {{0}}},
+	{"no poll", 1, {{0}}},
+	{"a command starts on a grant that was renewed", 1, {{0}}},
+	{"a guard of our own T alone", 3, {{0}}},
+	{"nothing is shut after a loss of data",
+	 1,
+	 {{"L.shut=max(L.shut,since+ms)", ""}}},
+	{"an older counter is not noticed",
+	 1,
+	 {{"if seen==0 or c and c>=seen and seen>=L.born",
+	   "if seen==0 or c and seen>=L.born"}}},
+	{"born is not told",
+	 1,
+	 {{"and c>=seen and seen>=L.born", "and c>=seen"}}},
+	{"who is alone registers again though others were granted since",
+	 1,
+	 {{"not shares and L.seen>0 and s.moved<=L.seen", "not shares"}}},
+	{"registers again however late",
+	 1,
+	 {{"return L.now<num(ARGV[12])", "return true"}}},
+	{"fits whatever is there",
+	 1,
+	 {{"return not lives or same", "return true"}}},
+	{"a release frees the slot though others are in it",
+	 1,
+	 {{"s.count=s.count-1 if", "s.count=0 if"}}},
+	{"a late release counts",
+	 3,
+	 {{"if e and(L.number<e.number or e.flag=='r')",
+	   "if e and e.flag=='r'"}}},
+	{"a free slot is taken past those who wait",
+	 1,
+	 {{"local left,_,ours=serve(L,only)", "local left,ours=false,nil"}}},
+	{"no restart guard",
+	 3,
+	 {{"local rest=young_for(L,guard)", "local rest=0"}}},
+	{"a counter that was set back goes on by 1",
+	 1,
+	 {{"if not L.c or L.alone or rolled_back(L)then", "if not L.c then"}}},
+	{"entries of an earlier family count",
+	 1,
+	 {{"s.fam~='-' and e.fence>=s.moved and e or nil", "e or nil"}}},
+};
+#define TWINS ((int)(sizeof(twins) / sizeof(twins[0])))
+
+/* All servers run the scripts of this twin from now on. */
+static void become(int twin)
+{
+	static int now = -1;
+
+	if (twin == now)
+		return;
+	now = twin;
+	twin_must_fit(twins[twin].name, twins[twin].edits);
+	for (int i = 0; i < NODES_MAX; i++) {
+		if (!node_redis[i])
+			node_redis[i] = redis_open();
+		if (!node_redis[i])
+			abort();
+		redis_edit(node_redis[i], twins[twin].edits);
 	}
 }
 
 static void setup(uint64_t seed, int twin, bool aloud)
 {
+	for (int i = 1; i <= w.tokens; i++)
+		keys_close(&tokens[i].keys);
+	plot = (struct plot){0};
+	n_losses = 0;
+	forcer = (struct forcer){0};
+	become(twin);
 	world_begin(seed, twin, aloud);
 	w.late_stamp = twin == TWIN_STAMP_AT_REPLY;
 	w.no_poll = twin == TWIN_NO_POLL;
 	w.old_grant = twin == TWIN_OLD_GRANT;
 	w.short_guard = twin == TWIN_SHORT_GUARD;
-	last_fence = last_grant = granted_token = grant_us = 0;
-	restarts = 0;
-	rolls = was_set_back = false;
-	claimed = saved_claimed = unheard = handed = 0;
-	clocks_apart = one_in(n_nodes > 1 ? 2 : 1);
+	plot.readers = one_in(3);
+	plot.slots = one_in(3);
+	plot.nests = one_in(3);
+	plot.rests = one_in(4);
+	w.unequal = one_in(8);
+	w.stalls = one_in(8);
+	plot.crowd = n_nodes == 1 && one_in(6);
+	plot.readers |= plot.crowd && one_in(2);
+	plot.slots |= plot.crowd && !plot.readers;
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		parent_of[i] = -1;
 	for (int i = 0; i < n_nodes; i++) {
 		struct server *s = &w.server[i];
+		char id[41];
 
-		nodes[i] = (struct node){.twin = (enum twin)twin};
-		node_flush(&nodes[i]);
 		(void)snprintf(s->name, sizeof(s->name), "node %d", i);
-		s->rate_ppm = i > 0 && !clocks_apart ? w.server[0].rate_ppm
-						     : any_rate_ppm();
+		(void)snprintf(id, sizeof(id), "%040x", (unsigned int)i);
+		redis_clock(node_redis[i], EPOCH_US);
 		/* up for long, each since another moment */
-		nodes[i].up_us = EPOCH_US - 1000000000 - i;
-		saved[i] = nodes[i];
-		if (n_nodes > 1 && clocks_apart)
+		redis_start(node_redis[i], id, EPOCH_US - 1000000000 - i);
+		redis_full(node_redis[i], false);
+		redis_save(node_redis[i]);
+		s->rate_ppm = any_rate_ppm();
+		if (n_nodes > 1)
 			s->step_us = chance(w.T * 250);
 	}
 	plan_faults();
-	w.unequal = true;
 	world_people();
 }
 
@@ -611,37 +1153,20 @@ bool sim_run(uint64_t seed, int twin, bool aloud)
 
 /* ---- from the command line ---- */
 
-static const char *const twin_names[TWIN_COUNT] = {
-	[TWIN_STAMP_AT_REPLY] = "validity counted from the reply",
-	[TWIN_RELEASE_ANY] = "release without compare",
-	[TWIN_HEAL_ANY] = "heal without the counter test",
-	[TWIN_RELEASE_STILL] = "release without moving the counter",
-	[TWIN_NO_POLL] = "no poll",
-	[TWIN_GRANT_FOREVER] = "a lock handed over without expiry",
-	[TWIN_CANCEL_KEEPS] = "who leaves the line keeps a grant",
-	[TWIN_DEL_AFTER] = "the release deletes what it handed over",
-	[TWIN_LOSS_UNTOLD] = "a grant does not tell of a lost counter",
-	[TWIN_BACK_IS_LOST] = "an older counter ends a hold",
-	[TWIN_OLD_GRANT] = "a renewal counts as a new grant",
-	[TWIN_NO_GUARD] = "no restart guard",
-	[TWIN_SHORT_GUARD] = "a guard of our own T alone",
-	[TWIN_ROLLED_BACK] = "a counter that was set back goes on by 1",
-	[TWIN_NUMBER] = "a late release counts",
-};
-
 const char *sim_twin(int twin)
 {
-	return twin < TWIN_COUNT ? twin_names[twin] : NULL;
+	return twin < TWINS ? twins[twin].name : NULL;
 }
 
 uint64_t sim_twin_from(int twin)
 {
-	return twin == TWIN_SHORT_GUARD ? 256000 : 1;
+	(void)twin;
+	return 1;
 }
 
 int sim_twin_nodes(int twin)
 {
-	return twin >= TWIN_NO_GUARD ? 3 : 1;
+	return twins[twin].nodes;
 }
 
 const char *sim_scope(void)
@@ -653,7 +1178,50 @@ const char *sim_scope(void)
 	return text;
 }
 
+/* ---- two texts of one script ---- */
+
+static char *text_of(const char *path)
+{
+	char *text = NULL;
+	size_t room = 0;
+	FILE *f = fopen(path, "r");
+
+	if (!f)
+		return NULL;
+	if (getdelim(&text, &room, '\0', f) <= 0) {
+		free(text);
+		text = NULL;
+	}
+	(void)fclose(f);
+	return text;
+}
+
+static int same_code(const char *one, const char *other)
+{
+	char *a = text_of(one), *b = text_of(other);
+	struct redis *r = redis_open();
+	bool same = a && b && r && redis_same_code(r, a, b);
+
+	redis_close(r);
+	free(a);
+	free(b);
+	return !same;
+}
+
 int main(int argc, char **argv)
 {
+	const char *what = argc > 3 ? argv[1] : "";
+	uint64_t n[5] = {0};
+
+	for (int i = 2; i < argc && i < 5; i++)
+		n[i] = strtoull(argv[i], NULL, 10);
+	if (strcmp(what, "--same") == 0)
+		return same_code(argv[2], argv[3]);
+	if (strcmp(what, "--plain") == 0)
+		return compare_plain(n[2], n[3]);
+	if (argc > 4 && strcmp(what, "--plain-twins") == 0)
+		return compare_plain_twins(n[2], n[3], n[4] > 0 ? n[4] : 1);
+	if (argc > 4 && strcmp(what, "--differ") == 0)
+		return compare_server(argv[2], n[3], n[4]);
 	return world_main(argc, argv, &n_nodes);
 }

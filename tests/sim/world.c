@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the simulators have in common. Read world.h first. */
+/* The world of the simulator. Read world.h first. */
 #include "world.h"
 
 #include <assert.h>
@@ -453,6 +453,8 @@ static void listened(const struct event *e)
 		reply(e->slot);
 }
 
+static void stop_client(int who);
+
 static void answer(const struct event *e)
 {
 	struct flight *f = &w.flight[e->slot];
@@ -473,6 +475,9 @@ static void answer(const struct event *e)
 			     clock_of(c));
 	else
 		lease_answer(&c->lease, &f->ask, &f->answer, clock_of(c));
+	if (w.stalls && rough() && c->lease.state == LEASE_HELD &&
+	    !c->running && one_in(3))
+		stop_client(e->who);
 	pump(e->who);
 }
 

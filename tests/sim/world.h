@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the simulators have in common: time, chance, the network, and clients
+ * The world of the simulator: time, chance, the network, and clients
  * that run redlock's own lease (src/lock) and are killed, stopped and
  * continued. What a server answers, what is promised and what fails when is
- * left to sim.c and kinds.c.
+ * left to sim.c.
  *
  * All is in `w`, of which there is one. Times are microseconds since the
  * schedule's begin (.._us), those of the protocol milliseconds (.._ms, T, ttl);
@@ -57,8 +57,8 @@ enum event_kind {
 	EV_STEP,  /* the server's clock */
 	EV_EVICT, /* a key vanishes */
 	EV_FULL,  /* of memory, if `slot`; or no longer */
-	EV_MOVE,  /* of the keys to another node; see kinds.c */
-	EV_FORCE  /* somebody wants the lock; see kinds.c */
+	EV_STORM, /* a holder is stopped, and servers are restarted */
+	EV_FORCE  /* somebody wants the lock */
 };
 
 struct event {
@@ -129,6 +129,7 @@ struct world {
 	bool unequal; /* some want the lock for eight times as long */
 	bool tail;    /* many answers are slower than any lease */
 	bool mutes;   /* connections may go mute: see go_mute() */
+	bool stalls;  /* clients are stopped as they are granted the lock */
 	bool forward_step, backward_step, tell, failed;
 	int64_t forward_us;   /* the last step forward */
 	unsigned int stepped; /* the nodes that made one: bits */
@@ -173,7 +174,7 @@ void sim_over(int who);  /* LEASE_OVER */
 
 /* What the world does not do by itself: EV_NEST, EV_COMMAND_END,
  * EV_COMMAND_DEAD, EV_NEXT, EV_CRASH, EV_FLUSH (of a server that is not
- * frozen), EV_STEP, EV_EVICT, EV_FULL, EV_MOVE,
+ * frozen), EV_STEP, EV_EVICT, EV_FULL, EV_STORM,
  * EV_FORCE. */
 void sim_event(const struct event *e);
 

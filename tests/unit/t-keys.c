@@ -68,9 +68,7 @@ static const struct {
 } names[] = {
 	{TEXT("job"),
 	 {"job:redlock:{job}:state", "job:redlock:{job}:queue",
-	  "job:redlock:{job}:alive", "job:redlock:{job}:grant:T",
-	  "job:redlock:{job}:sharers:T", "job:redlock:{job}:once",
-	  "job:redlock:{job}:log", "job:redlock:{job}:none"}},
+	  "job:redlock:{job}:grant:T", "job:redlock:{job}:log"}},
 	{TEXT("shop:nightly"), {"shop:nightly:redlock:{shop:nightly}:state"}},
 	{TEXT("{a}b"), {"{a}b:redlock:state"}},
 	{TEXT("a{b}c{d}"), {"a{b}c{d}:redlock:state"}},
@@ -240,7 +238,6 @@ static const struct {
 } traces[] = {
 	{TEXT("job:redlock:{job}:state"), TRACE_HELD, TEXT("job")},
 	{TEXT("job:redlock:{job}:queue"), TRACE_QUEUED, TEXT("job")},
-	{TEXT("job:redlock:{job}:slot:12"), TRACE_HELD, TEXT("job")},
 	{TEXT("job:redlock:{job}:log"), TRACE_PAST, TEXT("job")},
 	{TEXT("x:{a}:y:redlock:state"), TRACE_HELD, TEXT("x:{a}:y")},
 	{TEXT("{a}:sharers:x:redlock:state"), TRACE_HELD,
@@ -252,8 +249,7 @@ static const struct {
 	 TEXT("x:redlock:state")},
 	{TEXT("1:{a}:redlock:{1:{a}}:state"), TRACE_NONE, TEXT("")},
 	/* what is there besides, and is in the way of nobody */
-	{TEXT("job:redlock:{job}:once"), TRACE_NONE, TEXT("")},
-	{TEXT("job:redlock:{job}:sharers:state"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:grant:T"), TRACE_NONE, TEXT("")},
 	/* no companions */
 	{TEXT("job"), TRACE_NONE, TEXT("")},
 	{TEXT(""), TRACE_NONE, TEXT("")},
@@ -269,9 +265,6 @@ static const struct {
 	{TEXT("job:redlock:state"), TRACE_NONE, TEXT("")},
 	{TEXT("job:redlock:{other}:state"), TRACE_NONE, TEXT("")},
 	{TEXT("job:redlock:{jo}:state"), TRACE_NONE, TEXT("")},
-	{TEXT("job:redlock:{job}:slot"), TRACE_NONE, TEXT("")},
-	{TEXT("job:redlock:{job}:slot:"), TRACE_NONE, TEXT("")},
-	{TEXT("job:redlock:{job}:slot:1000"), TRACE_NONE, TEXT("")},
 	{TEXT("job:redlock:{job}:states"), TRACE_NONE, TEXT("")},
 	{TEXT("job:Redlock:{job}:state"), TRACE_NONE, TEXT("")},
 };
@@ -307,12 +300,8 @@ static void test_there_and_back(void)
 			continue;
 		if (keys_init(&k, all[i], strnlen(all[i], 4), "T") < 0)
 			exit(99);
-		keys_slot(&k, 7);
 		bad += keys_trace(k.part[PART_STATE], k.part_len[PART_STATE],
 				  &key, &len) != TRACE_HELD ||
-		       len != k.lock_len || memcmp(key, k.lock, len) != 0;
-		bad += keys_trace(k.slot_lock, k.slot_lock_len, &key, &len) !=
-			       TRACE_HELD ||
 		       len != k.lock_len || memcmp(key, k.lock, len) != 0;
 		keys_close(&k);
 	}

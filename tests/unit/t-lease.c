@@ -73,7 +73,9 @@ static int64_t next(int64_t t)
 static void reply(const struct ask *a, enum said said, int64_t counter,
 		  int64_t t)
 {
-	struct answer answer = {.said = said, .counter = counter};
+	struct answer answer = {.said = said,
+				.counter = counter,
+				.granted.fence = counter};
 
 	if (a->verb == VERB_ACQUIRE)
 		answer.busy =
@@ -899,32 +901,6 @@ static void test_turned_away(void)
 	   "on several nodes the ticket is ours");
 }
 
-/* Handed over after the counter was lost: somebody may be unaware. */
-static void test_told_of_loss(void)
-{
-	struct answer granted = {
-		.said = SAID_GRANTED, .counter = 200, .lost = true};
-	int64_t t;
-
-	begin(1, 3000, FOREVER);
-	asks(0);
-	busy(1, T, false, 1);
-	asks(1);
-	heard(SAID_WOKEN, 100);
-	asks(100);
-	lease_answer(&l, &q[0], &granted, ms(101));
-	is_int(l.state, LEASE_WAITING,
-	       "a grant after a loss is not started on");
-	granted.lost = false; /* it is told once */
-	for (t = next(101); t < 3101; t = next(t)) {
-		ok(q[0].verb == VERB_ACQUIRE, "it is kept, at %" PRId64, t);
-		lease_answer(&l, &q[0], &granted, ms(t));
-	}
-	ok(t <= 3351, "for the length of a lease");
-	lease_answer(&l, &q[0], &granted, ms(t + 1));
-	is_int(l.state, LEASE_HELD, "then it counts");
-}
-
 /* What a copy of an old question is told: nothing of a loss in between. */
 static void test_unaware(void)
 {
@@ -1128,134 +1104,6 @@ static void test_step(void)
 		     ms(t + 2000));
 	is_int(l.stepped, 0,
 	       "what an earlier renewal found left says nothing of the clock");
-}
-
-/* ---- the memory of a waiter ---- */
-
-/* The time from the answer that showed the loss to the first question that may
- * be granted. */
-static int64_t embargo(int64_t own, int64_t holders)
-{
-	struct answer busy = {
-		.said = SAID_BUSY,
-		.counter = 500,
-		.busy = {.pttl_ms = 50, .holder_ttl_ms = holders, .place = 1}};
-	int64_t t, shown;
-
-	begin(1, own, FOREVER);
-	asks(0);
-	lease_answer(&l, &q[0], &busy, ms(1));
-	t = next(1);
-	is_int(q[0].seen, 500, "a waiter tells the counter it saw");
-	shown = t + 7;
-	reply(&q[0], SAID_LOSS, 0, shown);
-	for (t = shown; (t = next(t)) >= 0 && q[0].acquire.embargo;)
-		reply(&q[0], SAID_LOSS, 0, t);
-	return t - shown;
-}
-
-static void test_embargo(void)
-{
-	static const struct {
-		int64_t own, holders, from;
-	} rows[] = {{1000, 5000, 5000}, {5000, 1000, 5000}, {3000, 0, 3000}};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		int64_t ms_after = embargo(rows[i].own, rows[i].holders);
-
-		/* who listens gives the server a quarter of a second more */
-		ok(ms_after >= rows[i].from && ms_after <= rows[i].from + 300,
-		   "data lost: own T %" PRId64 ", the holder's %" PRId64
-		   ": nothing is taken for %" PRId64 " ms",
-		   rows[i].own, rows[i].holders, rows[i].from);
-		reply(&q[0], SAID_GRANTED, 900, ms_after + 1000);
-		is_int(l.state, LEASE_HELD, "then it is");
-	}
-}
-
-/* A grant on its way when the loss was seen is kept, but not used yet. */
-static void test_embargo_grant(void)
-{
-	struct ask old;
-	int64_t t, shown;
-
-	begin(1, 3000, FOREVER);
-	asks(0);
-	reply(&q[0], SAID_BUSY, 500, 1);
-	next(1);
-	old = q[0];
-	t = next(1000);
-	is_int(q[0].chan, !old.chan, "asked on both connections");
-	shown = t + 1;
-	reply(&q[0], SAID_LOSS, 0, shown);
-	reply(&old, SAID_GRANTED, 600, shown + 1);
-	ok(l.state != LEASE_HELD, "a grant from before: it does not start yet");
-	for (t = shown + 1; (t = next(t)) >= 0 && t < shown + 3000;) {
-		reply(&q[0], SAID_GRANTED, 600, t);
-		if (l.state == LEASE_HELD)
-			break;
-	}
-	ok(t >= shown + 3000, "not before T is over");
-	is_int(count(VERB_ACQUIRE, 0, -1), 1, "nor is it given back");
-	reply(&q[0], SAID_GRANTED, 600, t + 1);
-	is_int(l.state, LEASE_HELD, "then it does");
-}
-
-/* R43: the last look was sent while it still had to wait, and is answered when
- * it need not. */
-static void test_embargo_late(void)
-{
-	static const int64_t late[] = {0, 1, 60};
-
-	for (int i = 0; i < 3; i++) {
-		int64_t t, ends;
-
-		begin(1, 5000, FOREVER);
-		asks(0);
-		reply(&q[0], SAID_BUSY, 500, 1);
-		t = next(1);
-		for (ends = t + 5000; t < ends - 100; t = next(t))
-			reply(&q[0], SAID_LOSS, 0, t);
-		ok(t < ends && q[0].acquire.embargo,
-		   "its last look, %" PRId64 " ms before it may take anything",
-		   ends - t);
-		reply(&q[0], SAID_LOSS, 0, ends + late[i]);
-		t = next(ends + late[i]) - ends - late[i];
-		ok(t >= 0 && t <= 5,
-		   "answered %" PRId64 " ms after that: it asks again %" PRId64
-		   " ms later",
-		   late[i], t);
-		is_int(count(VERB_ACQUIRE, 0, -1), 1, "once");
-		ok(!q[0].acquire.embargo, "and would take it");
-		reply(&q[0], SAID_GRANTED, 900, ends + late[i] + 10);
-		is_int(l.state, LEASE_HELD, "which it does");
-	}
-}
-
-/* The same if it is woken in the last millisecond. */
-static void test_embargo_woken(void)
-{
-	struct ask listens;
-	int64_t t, ends;
-
-	begin(1, 5000, FOREVER);
-	asks(0);
-	reply(&q[0], SAID_BUSY, 500, 1);
-	asks(1);
-	listens = listening;
-	t = next(1);
-	for (ends = t + 5000; t < ends - 100; t = next(t))
-		reply(&q[0], SAID_LOSS, 0, t);
-	reply(&q[0], SAID_LOSS, 0, t);
-	listening = listens;
-	heard(SAID_WOKEN, ends - 1);
-	is_int(asks(ends - 1), 1, "woken 1 ms before it may take anything");
-	ok(q[0].acquire.embargo, "it asks, and still has to wait");
-	reply(&q[0], SAID_LOSS, 0, ends + 1);
-	t = next(ends + 1) - ends - 1;
-	ok(t >= 0 && t <= 5,
-	   "told so after it: it asks again %" PRId64 " ms later", t);
-	ok(!q[0].acquire.embargo, "and would take it");
 }
 
 /* ---- giving back ---- */
@@ -1682,21 +1530,6 @@ static void test_taken_since(void)
 	ok(!node_is_ours(&l.node[1]), "somebody has that as well by now");
 	asks(1 + KEEP);
 	is_int(count(VERB_RELEASE, 1, -1), 0, "it is not ours to give back");
-
-	begin(1, 3000, FOREVER);
-	asks(0);
-	reply(&q[0], SAID_BUSY, 500, 1);
-	next(1);
-	lease_answer(&l, &q[0],
-		     &(struct answer){.said = SAID_GRANTED,
-				      .counter = 600,
-				      .lost = true},
-		     ms(10));
-	ok(node_is_ours(&l.node[0]) && l.state == LEASE_WAITING,
-	   "one node: granted after a loss, and not started on yet");
-	next(10);
-	held_by(&q[0], 8, 600, 5, 20);
-	ok(!node_is_ours(&l.node[0]), "and lost to somebody meanwhile");
 }
 
 /* Each node grants the first slot that is free there. */
@@ -2120,7 +1953,6 @@ static void refuse_all(const struct reason *why, int64_t t)
 		for (int k = 0; k < n_q; k++) {
 			struct answer a = {.said = why->said,
 					   .counter = 100,
-					   .lost = why->said == SAID_LOSS,
 					   .busy = {.pttl_ms = why->pttl_ms,
 						    .holder = 8,
 						    .foreign = why->foreign}};
@@ -2797,7 +2629,6 @@ int main(void)
 	test_woken();
 	test_no_blpop();
 	test_turned_away();
-	test_told_of_loss();
 	test_unaware();
 	test_slots_apart();
 	test_lost();
@@ -2805,10 +2636,6 @@ int main(void)
 	test_heal();
 	test_refused();
 	test_step();
-	test_embargo();
-	test_embargo_grant();
-	test_embargo_late();
-	test_embargo_woken();
 	test_release();
 	test_release_behind();
 	test_release_unsure();

@@ -13,7 +13,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define TOKEN "0b9e6c8a-6f1e-4c57-9a3b-1d2c3e4f5a6b"
-#define FORM_MAX 12
+#define FORM_MAX 18
 
 static const struct holder who = {{[ABOUT_HOST] = "web1",
 				   [ABOUT_PID] = "42",
@@ -40,85 +40,80 @@ static const struct request {
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1},
-	 {.fence = 7, .seen = 8},
-	 {TOKEN, "1", "1500", "8", "1", "0", "-1", STANDS, "0", "0", "0", "-1",
-	  "-1", "0", "0"}},
-	{VERB_ACQUIRE,
-	 0,
-	 {.nodes = 1, .max_waiters = 4},
-	 {.acquire.ticket = 1700000000123456},
-	 {TOKEN, "1", "1500", "0", "1", "1700000000123456", "-1", STANDS, "0",
-	  "0", "0", "-1", "-1", "0", "0"}},
+	 {.seq = 3, .fence = 7, .seen = 8, .longest_ms = 1500},
+	 {TOKEN, "3", "8", "1500", "1", STANDS, "1", "1500", "0", "-1", "",
+	  "0", "0", "0", "-1", "-1", "0", "0"}},
 	{VERB_ACQUIRE,
 	 5,
 	 {.nodes = 3, .once_ms = 1, .guard_ms = 30000, .ticket = 77},
-	 {.fence = 7,
+	 {.seq = 4,
+	  .fence = 7,
 	  .guard_ms = 30000,
+	  .longest_ms = 9000,
 	  .acquire =
-		  {.ticket = -1, .embargo = true, .newcomer = true, .only = 3}},
-	 {TOKEN, "0", "1500", "0", "0", "-1", "-1",
-	  "1500 1 -\nticket 77\n" ABOUT, "1", "1", "1", "30000", "2", "0",
-	  "5"}},
+		  {.ticket = -1, .looks = true, .newcomer = true, .only = 3}},
+	 {TOKEN, "4", "0", "9000", "0", "1500 1 -\nticket 77\n" ABOUT, "0",
+	  "1500", "-1", "-1", "", "0", "1", "1", "2", "30000", "1", "5"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .shared = true, .slots = 1},
 	 {.acquire.ticket = 1700000000123456, .slot = 3},
-	 {TOKEN, "0", "1500", "0", "1", "1700000000123456", "-1",
-	  "1500 1 r\n" ABOUT, "0", "0", "0", "-1", "-1", "0", "0"}},
+	 {TOKEN, "0", "0", "0", "1", "1500 1 r\n" ABOUT, "0", "1500",
+	  "1700000000123456", "-1", "", "0", "0", "0", "-1", "-1", "0", "0"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .slots = 3, .supersede = true},
 	 {.acquire.ticket = 1},
-	 {TOKEN, "0", "1500", "0", "1", "1", "-1", "1500 3 s\n" ABOUT, "0", "0",
-	  "0", "-1", "-1", "0", "0"}},
+	 {TOKEN, "0", "0", "0", "1", "1500 3 s\n" ABOUT, "0", "1500", "1", "-1",
+	  "", "0", "0", "0", "-1", "-1", "0", "0"}},
 	{VERB_ACQUIRE,
 	 2,
-	 {.nodes = 1, .outer = {OUTER, 0, 17, 7, 1500, true}},
-	 {.joins = true},
-	 {TOKEN, "1500", STANDS, OUTER, "17", "7", "1", "0", "1", "0", "2"}},
+	 {.nodes = 1, .outer = {OUTER, 2, 17, 7, 1500, true}},
+	 {.joins = true, .seen = 7},
+	 {TOKEN, "0", "7", "0", "1", STANDS, "0", "1500", "0", "-1", OUTER, "2",
+	  "0", "0", "-1", "-1", "0", "2"}},
 	{VERB_CONFIRM,
 	 0,
 	 {.nodes = 1},
-	 {.fence = 7, .seen = 8},
-	 {TOKEN, "1", "1500", "7", "8", STANDS, TOKEN, "0", "0", "0", "-1", "1",
-	  "0", "0"}},
+	 {.seq = 5, .fence = 7, .seen = 8},
+	 {TOKEN, "5", "8", "0", "1", STANDS, "1", "1500", TOKEN, "0", "7", "0",
+	  "0", "0", "0"}},
 	{VERB_CONFIRM,
 	 1000000,
 	 {.nodes = 5, .shared = true, .guard_ms = 9},
 	 {.fence = 9007199254740993,
-	  .confirm = {.group = 42, .until_ms = 8, .repairs = true},
+	  .confirm = {.until_ms = 8, .repairs = true},
 	  .guard_ms = 9,
-	  .longest_ms = 30000,
-	  .since = 3},
-	 {TOKEN, "0", "1500", "9007199254740993", "0",
-	  "1500 1 r\nticket 0\n" ABOUT, "shared:42", "0", "30000", "8", "9",
-	  "0", "4", "1000000"}},
+	  .longest_ms = 30000},
+	 {TOKEN, "0", "0", "30000", "0", "1500 1 r\nticket 0\n" ABOUT, "0",
+	  "1500", "shared:", "0", "9007199254740993", "8", "1", "9",
+	  "1000000"}},
+	{VERB_CONFIRM,
+	 0,
+	 {.nodes = 3, .shared = true},
+	 {.confirm = {.until_ms = -1, .reads = true}},
+	 {TOKEN, "0", "0", "0", "0", "1500 1 r\nticket 0\n" ABOUT, "0", "1500",
+	  "shared:", "0", "0", "0", "2", "0", "0"}},
 	{VERB_CONFIRM,
 	 0,
 	 {.nodes = 1, .outer = {OUTER, 0, 0, 7, 1500, false}},
-	 {.joins = true, .confirm.joined = true, .fence = 7},
-	 {TOKEN, "0", "1500", "7", "0", STANDS, OUTER, "1", "0", "0", "-1", "1",
-	  "0", "0"}},
+	 {.joins = true, .fence = 7, .slot = 4},
+	 {TOKEN, "0", "0", "0", "1", STANDS, "0", "1500", OUTER, "4", "7", "0",
+	  "0", "0", "0"}},
 	{VERB_RELEASE,
 	 0,
 	 {.nodes = 1},
-	 {.fence = 7, .seen = 8, .release = {.ran = true, .joined = true}},
-	 {TOKEN, "0", "8", "1", STANDS, "0", "1", "", "1", "0", "0", "0", "0",
-	  "", "0", "0", "", "0"}},
+	 {.seq = 6, .fence = 7, .seen = 8, .release = {.ran = true}},
+	 {TOKEN, "6", "8", "0", "1", STANDS, "1", "7", "0", "1", "0", "", "0",
+	  "", "0", "0"}},
 	{VERB_RELEASE,
 	 9,
 	 {.nodes = 3},
 	 {.fence = INT64_MAX,
 	  .longest_ms = 6,
-	  .release = {.least_ms = 5, .held_ms = 4, .once_ms = 3}},
-	 {TOKEN, "0", "9223372036854775807", "0", "1500 1 -\nticket 0\n" ABOUT,
-	  "0", "0", "", "0", "6", "5", "4", "3", "", "0", "0", "", "9"}},
-	{VERB_RELEASE,
-	 9,
-	 {.nodes = 1, .outer = {OUTER, 0, 0, 7, 1500, false}},
-	 {.release.queued = true, .joins = true},
-	 {TOKEN, "0", "0", "1", STANDS, "1", "0", OUTER, "0", "0", "0", "0",
-	  "0", "", "0", "0", "", "9"}},
+	  .release = {.least_ms = 5, .once_ms = 3, .withheld = true}},
+	 {TOKEN, "0", "0", "6", "0", "1500 1 -\nticket 0\n" ABOUT, "0",
+	  "9223372036854775807", "5", "0", "3", "", "1", "", "0", "9"}},
 };
 
 /* The words from `from` on, but for `less` at the end. */
@@ -172,19 +167,24 @@ static void test_request(size_t i)
 	memset(&scratch, 0x55, sizeof(scratch));
 	script_request(&ask, &conf, &k, TOKEN, identity, requests[i].db,
 		       &scratch, &w);
-	check_words(&w, 11, 0, requests[i].args, (int)ask.verb);
+	check_words(&w, 8, 0, requests[i].args, (int)ask.verb);
 	ok(w.len[0] == 4 && memcmp(w.at[0], "EVAL", 4) == 0,
 	   "a request is an EVAL");
-	is_text(w.at[2], "8", "it declares all its keys");
+	is_text(w.at[2], "5", "it declares all its keys");
 	ok(w.at[3] == k.lock && w.len[3] == 3, "the first is the lock, whole");
 	check_names(&w, 4, &k, PART_STATE, PART_LOG - PART_STATE + 1);
 	if (requests[i].db == 0) {
+		bool moves = ask.verb == VERB_CONFIRM;
+
 		script_request(&ask, &conf, &k, TOKEN, identity,
 			       REQUEST_CLUSTER, &scratch, &w);
-		check_words(&w, 5, PART_NONE, requests[i].args, (int)ask.verb);
-		is_text(w.at[2], "2", "of a Cluster, only those that exist");
-		check_names(&w, 4, &k, PART_STATE, 1);
-		check_names(&w, w.n - PART_NONE, &k, PART_QUEUE, PART_NONE);
+		check_words(&w, moves ? 5 : 8, moves ? 3 : 0, requests[i].args,
+			    (int)ask.verb);
+		is_text(w.at[2], moves ? "2" : "5",
+			"in a Cluster, a renewal declares what it must have");
+		check_names(&w, 4, &k, PART_STATE, moves ? 1 : 4);
+		if (moves)
+			check_names(&w, w.n - 3, &k, PART_QUEUE, 3);
 	}
 	keys_close(&k);
 }
@@ -195,9 +195,8 @@ static void test_scripts(void)
 	static const char *const marks[] = {
 		[VERB_ACQUIRE] = "'granted'",
 		[VERB_CONFIRM] = "'healed'",
-		[VERB_RELEASE] = "pcall(serve,at,alone,",
+		[VERB_RELEASE] = "serve(L,-1)",
 	};
-	static const char with_fast_path[] = "redis.pcall('zpopmin',queue)";
 
 	for (int v = VERB_ACQUIRE; v <= VERB_RELEASE; v++) {
 		if (v == VERB_LISTEN || v == VERB_REPLICATE)
@@ -216,14 +215,11 @@ static void test_scripts(void)
 		       "verb %d: the script is sent whole", v);
 		ok(strstr(w.at[1], marks[v]), "verb %d: it is its own script",
 		   v);
-		ok(strstr(w.at[1], "local lock,state,queue"),
+		ok(strstr(w.at[1], "local K,S,Q,I,H"),
 		   "verb %d: it names its keys", v);
-		ok(strstr(w.at[1], "redis.call('select',ARGV["),
+		ok(strstr(w.at[1], "call('select',ARGV["),
 		   "verb %d: it selects the database", v);
-		ok(w.len[1] < 26624, "verb %d: it is no long text", v);
-		if (v == VERB_RELEASE)
-			ok(strstr(w.at[1], with_fast_path),
-			   "a plain one is decided first");
+		ok(w.len[1] < 17000, "verb %d: it is no long text", v);
 		keys_close(&k);
 	}
 }
@@ -290,10 +286,10 @@ static void test_history_entry(void)
 		before = w;
 		history_tell(&ask, told, &w);
 		if (v == VERB_RELEASE) {
-			is_text(before.at[w.n - 2], "", "at first it has none");
-			is_text(w.at[w.n - 2], told, "a release tells it");
-			w.at[w.n - 2] = before.at[w.n - 2];
-			w.len[w.n - 2] = 0;
+			is_text(before.at[w.n - 3], "", "at first it has none");
+			is_text(w.at[w.n - 3], told, "a release tells it");
+			w.at[w.n - 3] = before.at[w.n - 3];
+			w.len[w.n - 3] = 0;
 		}
 		ok(same_words(&w, &before), "verb %d: nothing else does", v);
 	}
@@ -373,7 +369,10 @@ static void test_identity(void)
 			.pttl_ms = (left)                                      \
 		}                                                              \
 	}
-#define LAST "0", "1700000000123456", "0"
+/* A holder: its token, how many they are, T, fence, since, standing, age. */
+#define HELD(ttl)                                                              \
+	TOKEN, "1", ttl, "7", "1700000000999", "3000 1 -\nhost web1\n", "40"
+#define NOBODY "", "0", "0", "0", "0", "", "0"
 
 /* A reply with its words, and the answer it is. */
 static const struct form {
@@ -381,83 +380,56 @@ static const struct form {
 	int least; /* words without which it is none */
 	struct answer want;
 } forms[] = {
-	{{"granted", "7", "0", "0", "0"}, 5, PLAIN(SAID_GRANTED, 7, 0)},
-	{{"granted", "0", "0", "12", "0"},
-	 5,
-	 {.said = SAID_GRANTED, .granted.slot = 12}},
-	{{"granted", "9", "1", "0", "8"},
-	 5,
-	 {.said = SAID_GRANTED, .counter = 9, .lost = true, .group = 8}},
-	{{"granted", "9007199254740993", "0", "0", "0"},
-	 5,
-	 PLAIN(SAID_GRANTED, 9007199254740993, 0)},
-	{{"granted", "7", "0", "0", "42", "x", "5", "-1", "", "30000"},
-	 5,
+	{{"granted", "6", "7", "0", TOKEN, "5", "-1", "", "30000", ""},
+	 10,
 	 {.said = SAID_GRANTED,
 	  .counter = 7,
+	  .granted.fence = 6,
 	  .at_ms = 5,
-	  .group = 42,
 	  .longest_ms = 30000}},
-	{{"joined", "7", "0", "2", "0"},
-	 5,
-	 {.said = SAID_GRANTED, .counter = 7, .granted.slot = 2}},
-	{{"inside", "7"}, 2, PLAIN(SAID_INSIDE, 7, -1)},
-	{{"done", "7", "900", "", "token \nsince 5\nhost b\n"},
-	 5,
-	 PLAIN(SAID_DONE, 7, 900)},
-	{{"busy", "7", "1500", "value", "", "-1", "0", "0"},
-	 8,
+	{{"granted", "6", "9007199254740993", "12", "shared:8", "5", "-1", "",
+	  "1", "ab cluster"},
+	 10,
+	 {.said = SAID_GRANTED,
+	  .counter = 9007199254740993,
+	  .granted = {.slot = 12, .fence = 6},
+	  .group = 1}},
+	{{"inside", "7"}, 2, PLAIN(SAID_INSIDE, 7, 0)},
+	{{"vanished", "7"}, 2, PLAIN(SAID_VANISHED, 7, 0)},
+	{{"done", "7", "900", "host b\n"}, 4, PLAIN(SAID_DONE, 7, 900)},
+	{{"busy", "7", "1500", "value", "string", "-1", "0", "9", "", NOBODY},
+	 16,
 	 BUSY(SAID_BUSY, 1500, 0, 0, 0, true)},
-	{{"busy", "7", "-1", "", "", LAST},
-	 8,
-	 BUSY(SAID_BUSY, -1, 0, 1700000000123456, 1, true)},
-	{{"busy", "7", "90", TOKEN, "ttl 3000\ntoken " TOKEN "\n", LAST},
-	 8,
+	{{"busy", "7", "90", TOKEN, "", "0", "1700000000123456", "3000", "",
+	  HELD("3000")},
+	 16,
 	 BUSY(SAID_BUSY, 90, 3000, 1700000000123456, 1, false)},
-	{{"busy", "7", "90", TOKEN, "ttl 3000\ntoken other\n", "12", "5", "0"},
-	 8,
-	 BUSY(SAID_BUSY, 90, 0, 5, 13, true)},
-	{{"busy", "7", "90", TOKEN, "token " TOKEN "\nttl", LAST},
-	 8,
-	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 1, false)},
-	{{"busy", "7", "90", TOKEN, "token " TOKEN "\nttl -3\n", LAST},
-	 8,
-	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 1, false)},
-	{{"busy", "7", "90", TOKEN, "token " TOKEN "\nttl x\n", LAST},
-	 8,
-	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 1, false)},
-	{{"type", "7", "90", "list", "", LAST},
-	 8,
-	 BUSY(SAID_BUSY, 90, 0, 1700000000123456, 1, true)},
-	{{"type", "7", "0", "hash", "", "-1", "0", "0"},
-	 8,
-	 BUSY(SAID_BUSY, 0, 0, 0, 0, true)},
-	{{"loss", "7", "0", "", "", "3", "5", "0"},
-	 8,
-	 BUSY(SAID_LOSS, 0, 0, 5, 4, false)},
+	{{"busy", "7", "90", TOKEN, "", "12", "5", "3000", "lost",
+	  HELD("x")},
+	 16,
+	 BUSY(SAID_BUSY, 90, -1, 5, 13, false)},
+	{{"busy", "7", "90", " ", "list", "0", "5", "0", "", NOBODY},
+	 16,
+	 BUSY(SAID_BUSY, 90, 0, 5, 1, true)},
+	{{"busy", "7", "40", "", "", "3", "5", "0", "lost", NOBODY},
+	 16,
+	 BUSY(SAID_LOSS, 40, 0, 5, 4, false)},
+	{{"busy", "7", "40", "", "", "3", "5", "0", "young", NOBODY},
+	 16,
+	 BUSY(SAID_GUARDED, 40, 0, 5, 4, false)},
 	{{"full", "7", "3"}, 3, PLAIN(SAID_FULL, 7, 3)},
-	{{"superseded", "7", "0", "", "host b\n"},
-	 5,
-	 PLAIN(SAID_SUPERSEDED, 7, 0)},
-	{{"yes", "7", "1200"}, 2, RENEWED(SAID_YES, 7, 1200)},
-	{{"yes", "7", "-1"}, 2, RENEWED(SAID_YES, 7, -1)},
-	{{"yes", "7"}, 2, RENEWED(SAID_YES, 7, -1)},
-	{{"yes", "7", "1200", "1"},
-	 2,
-	 {.said = SAID_YES,
-	  .counter = 7,
-	  .confirm = {.pttl_ms = 1200, .joined = true}}},
-	{{"yes", "7", "1200", "1", "0", "5", "-1", "", "42", "30000"},
-	 2,
+	{{"superseded", "7", "host b\n"}, 3, PLAIN(SAID_SUPERSEDED, 7, 0)},
+	{{"yes", "7", "1200", "1", "0", "5", "-1", "", "30000"},
+	 9,
 	 {.said = SAID_YES,
 	  .counter = 7,
 	  .at_ms = 5,
-	  .group = 42,
 	  .longest_ms = 30000,
 	  .confirm = {.pttl_ms = 1200, .joined = true}}},
-	{{"healed", "7", "0"}, 2, RENEWED(SAID_HEALED, 7, 0)},
-	{{"no", "7", "0"}, 2, RENEWED(SAID_NO, 7, 0)},
-	{{"no", "0"}, 2, RENEWED(SAID_NO, 0, -1)},
+	{{"healed", "7", "0", "0", "1", "5", "-1", "", "1"},
+	 9,
+	 RENEWED(SAID_HEALED, 7, 0)},
+	{{"no", "7", "0", "0", "-1", ""}, 2, RENEWED(SAID_NO, 7, 0)},
 };
 
 /* NOLINTEND(bugprone-suspicious-missing-comma): as above */
@@ -506,8 +478,9 @@ static const char *joined(const char *const texts[FORM_MAX])
 static bool same_answer(const struct answer *a, const struct answer *b)
 {
 	return a->said == b->said && a->counter == b->counter &&
-	       a->lost == b->lost && a->group == b->group &&
+	       a->group == b->group &&
 	       a->granted.slot == b->granted.slot &&
+	       a->granted.fence == b->granted.fence &&
 	       a->busy.pttl_ms == b->busy.pttl_ms &&
 	       a->busy.holder_ttl_ms == b->busy.holder_ttl_ms &&
 	       a->busy.ticket == b->busy.ticket &&
@@ -591,65 +564,64 @@ static const struct {
 	{{""}, FAIL_UNAVAILABLE, "unexpected reply"},
 	{{"OK"}, FAIL_UNAVAILABLE, "unexpected reply"},
 	{{"1"}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"Granted", "7", "0", "0", "0"}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"grantedx", "7"}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{" granted", "7", "0", "0", "0"},
+	{{"Granted", "1", "7", "0", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
+	{{"grantedx", "7", "7", "0", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
+	{{" granted", "1", "7", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
 	{{"7", "granted"}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"granted", "", "0", "0", "0"}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"granted", "x", "0", "0", "0"}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"granted", "7x", "0", "0", "0"},
+	{{"granted", "1", "", "0", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
+	{{"granted", "1", "x", "0", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
+	{{"granted", "1", "7x", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "7 ", "0", "0", "0"},
+	{{"granted", "1", "7 ", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "-1", "0", "0", "0"},
+	{{"granted", "1", "-1", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "-", "0", "0", "0"}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"granted", "1e3", "0", "0", "0"},
+	{{"granted", "1", "-", "0", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
+	{{"granted", "1", "1e3", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "1.5", "0", "0", "0"},
+	{{"granted", "1", "1.5", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "0x10", "0", "0", "0"},
+	{{"granted", "1", "0x10", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "nan", "0", "0", "0"},
+	{{"granted", "1", "nan", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "000000000000000000000001", "0", "0", "0"},
+	{{"granted", "1", "000000000000000000000001", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"busy", "x", "5", "v", "", LAST},
+	{{"busy", "x", "5", "v", "", "0", "5", "0", "", NOBODY},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"busy", "-2", "5", "v", "", LAST},
+	{{"busy", "-2", "5", "v", "", "0", "5", "0", "", NOBODY},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "7", "0", "x", "0"}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"granted", "7", "0", "1000", "0"},
+	{{"granted", "7", "7", "x", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
+	{{"granted", "7", "7", "1000", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "7", "0", "4294967296", "0"},
+	{{"granted", "7", "7", "4294967296", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "7", "0", "0", "-1"},
+	{{"granted", "-1", "7", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
 	{{"yes", "", "5"}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"fence"}, FAIL_CONFIG, "fence counter is not a number"},
-	{{"fence", "7"}, FAIL_CONFIG, "fence counter is not a number"},
-	{{"type", "7", "-1", "list", "", LAST},
+	{{"newer", "9"}, FAIL_CONFIG, "a newer redlock"},
+	{{"busy", "7", "-1", " ", "list", "0", "5", "0", "", NOBODY},
 	 FAIL_CONFIG,
 	 "holds a list without"},
-	{{"type", "7", "", "zset", "", LAST},
+	{{"busy", "7", "", " ", "zset", "0", "5", "0", "", NOBODY},
 	 FAIL_CONFIG,
 	 "holds a zset without"},
-	{{"type", "7", "-1", "\033[2J", "", LAST},
+	{{"busy", "7", "-1", " ", "\033[2J", "0", "5", "0", "", NOBODY},
 	 FAIL_CONFIG,
 	 "a \\x1b[2J without"},
 };
@@ -682,7 +654,7 @@ static uint32_t noise(void)
 
 static void test_garbage(void)
 {
-	static const char *const heads[] = {"granted", "busy", "type",   "loss",
+	static const char *const heads[] = {"granted", "busy", "done", "full",
 					    "yes",     "no",   "healed", "x"};
 	int odd = 0;
 
@@ -704,7 +676,7 @@ static void test_garbage(void)
 			words_add(&w, bytes + from, noise() % (len - from + 1));
 		}
 		if (answer_read(VERB_ACQUIRE, &w, &a, &sight, &why) == 0
-			    ? a.counter < 0 || a.busy.holder_ttl_ms < 0
+			    ? a.counter < 0
 			    : why.text[0] == '\0')
 			odd++;
 		free(bytes);
@@ -717,21 +689,12 @@ static void test_garbage(void)
 static void test_ages(void)
 {
 	static const char ages[] = "4611686018427387903";
-	const char *const busy[FORM_MAX] = {"busy",
-					    "7",
-					    ages,
-					    TOKEN,
-					    "token " TOKEN
-					    "\nttl 4611686018427387903\n"
-					    "since 4611686018427387903\n"
-					    "readers 4611686018427387903\n",
-					    ages,
-					    ages,
-					    "0",
-					    ages},
-			  *const yes[FORM_MAX] = {"yes", "7",  ages, "0",
-						  "0",   ages, ages, ""};
-	struct words w = words_of(busy, 9);
+	const char *const busy[FORM_MAX] = {
+		"busy", "7",  ages, TOKEN, "",	 ages, ages,	     ages, "",
+		TOKEN,	ages, ages, "7",   ages, "5000 1 r\nhost web1\n", ages},
+			  *const yes[FORM_MAX] = {"yes", "7",  ages, "0", "0",
+						  ages,  ages, "",   ages};
+	struct words w = words_of(busy, 16);
 	struct sight sight;
 	struct fail why;
 	struct answer a;
@@ -743,8 +706,9 @@ static void test_ages(void)
 	is_int(a.busy.age_ms, AGES_MS, "so is its age");
 	is_int(sight.since, AGES_MS / 1000, "so is its beginning");
 	is_int(a.busy.place, INT_MAX, "so is our place");
-	is_int(sight.readers, INT_MAX, "so are the readers");
-	w = words_of(yes, 8);
+	is_int(sight.readers, INT_MAX - 1, "so are the readers");
+	ok(a.longest_ms <= INT64_C(2592000000), "so is the longest lease");
+	w = words_of(yes, 9);
 	is_int(answer_read(VERB_CONFIRM, &w, &a, &sight, &why), 0,
 	       "a renewal tells times, too");
 	is_int(a.at_ms, AGES_MS, "the server's clock is limited");
@@ -776,22 +740,21 @@ static void test_most_words(void)
 
 /* ---- who has it ---- */
 
-static struct sight sight_of(const char *word, const char *pttl,
-			     const char *value, const char *record)
+static struct sight sight_of(const char *pttl, const char *face,
+			     const char *type, const char *holder,
+			     const char *since, const char *stands)
 {
+	const char *const texts[] = {"busy", "7",    pttl, face,  type,
+				     "0",    "5",    "0",  "",	  holder,
+				     "1",    "3000", "7",  since, stands,
+				     "40"};
 	struct words w = {0};
 	struct sight s;
 	struct fail why;
 	struct answer a;
 
-	words_add_text(&w, word);
-	words_add_text(&w, "7");
-	words_add_text(&w, pttl);
-	words_add_text(&w, value);
-	words_add_text(&w, record);
-	words_add_text(&w, "0");
-	words_add_text(&w, "1700000000123456");
-	words_add_text(&w, "0");
+	for (size_t i = 0; i < COUNT(texts); i++)
+		words_add_text(&w, texts[i]);
 	end_words(&w);
 	memset(&s, 0x55, sizeof(s));
 	if (answer_read(VERB_ACQUIRE, &w, &a, &s, &why) < 0)
@@ -810,46 +773,47 @@ static void test_sight(void)
 		[ABOUT_CI] = "https://ci/1",
 		[ABOUT_PROCESS] = "0011223344556677",
 	};
-	static const char rest[] =
-		"since 1700000000999\nlost 1\nhost web1\npid 42\nuser me\n"
+	static const char stands[] =
+		"3000 1 -\nhost web1\npid 42\nuser me\n"
 		"command backup.sh\nreason nightly\nci_url https://ci/1\n"
 		"process 0011223344556677\n";
-	char record[400];
+	struct words w = {0};
 	struct sight s;
+	struct answer a;
+	struct fail why;
 
-	(void)snprintf(record, sizeof(record), "token %s\nttl 3000\n%s", TOKEN,
-		       rest);
-	s = sight_of("busy", "1500", TOKEN, record);
-	ok(s.seen && !s.foreign, "a holder with a record is one of ours");
+	s = sight_of("1500", TOKEN, "", TOKEN, "1700000000999", stands);
+	ok(s.seen && !s.foreign, "a holder with an entry is one of ours");
 	is_text(s.token, TOKEN, "its token is told");
 	is_text(s.type, "", "a lock has no odd type");
 	is_int(s.since, 1700000000, "its start is told in seconds");
 	is_int(s.pttl_ms, 1500, "its lease left is told");
+	is_int(s.readers, 0, "it does not read");
 	for (int i = 0; i < ABOUT_COUNT; i++)
-		is_text(s.about[i], about[i], "the record says '%s'", about[i]);
-	s = sight_of("superseded", "0", "", rest);
+		is_text(s.about[i], about[i], "the entry says '%s'", about[i]);
+	s = sight_of("1500", "shared:7", "", TOKEN, "5", "3000 1 r\n");
+	is_int(s.readers, 1, "readers are counted");
+	words_add_text(&w, "superseded");
+	words_add_text(&w, "7");
+	words_add_text(&w, "host b\nci_url https://ci/1\n");
+	is_int(answer_read(VERB_ACQUIRE, &w, &a, &s, &why), 0, "superseded");
 	ok(s.seen, "who superseded us is told");
 	is_text(s.about[ABOUT_CI], "https://ci/1", "so is its CI job");
 }
 
 static void test_foreign(void)
 {
-	struct sight s = sight_of("busy", "-1", "v\033[2J", "");
+	struct sight s = sight_of("-1", "v\033[2J", "string", "", "0", "");
 
-	ok(s.seen && s.foreign, "a value without a record is foreign");
+	ok(s.seen && s.foreign, "a value without an entry is foreign");
 	is_text(s.token, "v\\x1b[2J", "its value is made printable");
 	is_int(s.pttl_ms, -1, "no expiry is told");
 	is_text(s.about[ABOUT_HOST], "", "nothing is known of its host");
 	is_int(s.since, 0, "nothing is known of its start");
-	s = sight_of("busy", "5", TOKEN,
-		     "token older\nsince 1700000000999\nhost web1\n");
-	ok(s.foreign, "the record of another token does not count");
-	is_int(s.since, 0, "nor does its time");
-	is_text(s.about[ABOUT_HOST], "", "nor does its host");
-	s = sight_of("busy", "5", TOKEN, "token " TOKEN "\nsince -5\nhost");
+	s = sight_of("5", TOKEN, "", TOKEN, "-5", "3000 1 -\nhost");
 	is_int(s.since, 0, "an odd time is no time");
 	is_text(s.about[ABOUT_HOST], "", "a field without its value is none");
-	s = sight_of("type", "5", "zset", "");
+	s = sight_of("5", " ", "zset", "", "0", "");
 	ok(s.seen && s.foreign, "another type is foreign");
 	is_text(s.type, "zset", "the type is told");
 }
@@ -857,7 +821,9 @@ static void test_foreign(void)
 /* A value is any bytes; ours to show, at most so many. */
 static void test_long_texts(void)
 {
-	static char big[5000], record[2 * sizeof(big)];
+	static char big[5000], stands[sizeof(big)];
+	const char *const behind[] = {"", "0", "5", "0", ""};
+	const char *const rest[] = {"1", "3000", "7", "0"};
 	struct words w = {0};
 	struct sight s;
 	struct fail why;
@@ -865,19 +831,21 @@ static void test_long_texts(void)
 	int n;
 
 	memset(big, '\xff', sizeof(big) - 1);
-	n = snprintf(record, sizeof(record), "token %.2000s\nhost %.2000s\n",
-		     big, big);
+	n = snprintf(stands, sizeof(stands), "3000 1 -\nhost %.2000s\n", big);
 	words_add_text(&w, "busy");
 	words_add_text(&w, "7");
 	words_add_text(&w, "5");
 	words_add(&w, big, 2000);
-	words_add(&w, record, (size_t)n);
-	words_add_text(&w, "0");
-	words_add_text(&w, "5");
+	for (size_t i = 0; i < COUNT(behind); i++)
+		words_add_text(&w, behind[i]);
+	words_add(&w, big, 2000);
+	for (size_t i = 0; i < COUNT(rest); i++)
+		words_add_text(&w, rest[i]);
+	words_add(&w, stands, (size_t)n);
 	words_add_text(&w, "0");
 	is_int(answer_read(VERB_ACQUIRE, &w, &a, &s, &why), 0,
 	       "long binary texts are no error");
-	ok(!s.foreign, "tokens are compared as bytes, not as shown");
+	ok(!s.foreign, "it is one of ours");
 	ok(strlen(s.token) > 120 && strlen(s.token) < sizeof(s.token) &&
 		   strcmp(s.token + strlen(s.token) - 3, "...") == 0,
 	   "a long token is cut");
@@ -904,7 +872,7 @@ static void test_released(void)
 	   "or that it did not");
 	w = words_of(no, 2);
 	ok(answer_read(VERB_ACQUIRE, &w, &a, &s, &why) == 0 &&
-		   a.busy.pttl_ms == -1 && a.confirm.pttl_ms == 0,
+		   a.busy.pttl_ms == 0 && a.confirm.pttl_ms == 0,
 	   "who cannot join is told of no lease");
 }
 
@@ -937,30 +905,28 @@ static void test_stop(void)
 		int64_t ms;
 		const char *host;
 	} rows[] = {
-		{{"yes", "7", "9", "0", "0", "5", "-1", ""},
+		{{"yes", "7", "9", "0", "0", "5", "-1", "", "1"},
 		 SAID_YES,
 		 0,
 		 0,
 		 ""},
-		{{"yes", "7", "9", "0", "0", "5", "0", "host a\n"},
+		{{"yes", "7", "9", "0", "0", "5", "0", "host a\n", "1"},
 		 SAID_YES,
 		 true,
 		 0,
 		 "a"},
-		{{"healed", "7", "0", "0", "0", "5", "99", "x\nhost \x1b\n"},
+		{{"healed", "7", "0", "0", "0", "5", "99", "x\nhost \x1b\n", "1"},
 		 SAID_HEALED,
 		 true,
 		 99,
 		 "\\x1b"},
-		{{"yes", "7", "9", "0", "0", "5", "99"},
-		 SAID_YES,
-		 true,
-		 99,
+		{{"no", "7", "1", "0", "-1", ""}, SAID_NO, false, 0, ""},
+		{{"no", "7", "1", "0", "0", "host a\n"}, SAID_NO, true, 0, "a"},
+		{{"no", "7", "1", "0", "soon", "host a\n"},
+		 SAID_NO,
+		 false,
+		 0,
 		 ""},
-		{{"yes", "7", "9", "0", "0", "5"}, SAID_YES, false, 0, ""},
-		{{"no", "7", "1", "-1", ""}, SAID_NO, false, 0, ""},
-		{{"no", "7", "1", "0", "host a\n"}, SAID_NO, true, 0, "a"},
-		{{"no", "7", "1", "soon", "host a\n"}, SAID_NO, false, 0, ""},
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {

@@ -37,7 +37,6 @@ enum subject {
 struct probe {
 	enum subject subject;
 	int server; /* e->facts[...] */
-	int slot;
 	const struct companion *companion;
 	char *key; /* the lock; NULL: SCAN_PAGE */
 	size_t len;
@@ -111,9 +110,9 @@ static void ask_page(struct search *s, int server, const struct reply *cursor)
 	send_probe(s, s->e->facts[server].target, &w);
 }
 
-/* Of a lock, or of its slot: 0 is the key itself. */
+/* Of a lock. */
 static void ask_about(struct search *s, enum subject subject, int server,
-		      int target, int slot, const char *key, size_t len)
+		      int target, const char *key, size_t len)
 {
 	static const char *const commands[] = {[LOCK_TTL] = "PTTL",
 					       [FENCE_VALUE] = "HGET",
@@ -127,14 +126,9 @@ static void ask_about(struct search *s, enum subject subject, int server,
 		s->failed = true;
 		return;
 	}
-	p->slot = slot;
 	words_add_text(&w, commands[subject]);
-	if (slot > 0)
-		keys_slot(&k, slot);
 	if (subject == FENCE_VALUE)
 		words_add(&w, k.part[PART_STATE], k.part_len[PART_STATE]);
-	else if (slot > 0)
-		words_add(&w, k.slot_lock, k.slot_lock_len);
 	else
 		words_add(&w, key, len);
 	if (subject == FENCE_VALUE)
@@ -157,12 +151,12 @@ static void ask_rights(struct search *s, int server, int target,
 		s->failed = true;
 		return;
 	}
-	(void)snprintf(n, sizeof(n), "%d", PART_NONE + 1);
+	(void)snprintf(n, sizeof(n), "%d", PART_COUNT + 1);
 	words_add_text(&w, "EVAL");
 	words_add_text(&w, "return 1");
 	words_add_text(&w, n);
 	words_add(&w, key, len);
-	for (int i = 0; i < PART_NONE; i++)
+	for (int i = 0; i < PART_COUNT; i++)
 		words_add(&w, k.part[i], k.part_len[i]);
 	send_probe(s, target, &w);
 	keys_close(&k);
@@ -177,10 +171,6 @@ static const struct companion {
 	bool members;            /* of whom the answer tells */
 } companions[] = {
 	[NAME_QUEUE] = {"its line of waiters", {"ZRANGE", "0", "99"}, true},
-	[NAME_SHARERS] = {"its list of readers and slots",
-			  {"ZRANGE", "0", "99"},
-			  true},
-	[NAME_ALIVE] = {"its waiters' times of last contact", {"ZCARD"}, false},
 };
 
 static void ask_companion(struct search *s, int server,
@@ -202,19 +192,11 @@ static void ask_companion(struct search *s, int server,
 	send_probe(s, s->e->facts[server].target, &w);
 }
 
-static bool is_ours(const struct companion *c, const struct reply *member)
+/* A member without a blank is a sign of life: see src/lua/line.lua. */
+static bool is_ours(const struct reply *member)
 {
-	const char *bytes = member->bytes;
-	size_t n = member->len;
-
-	if (c == &companions[NAME_SHARERS]) {
-		if (strcmp(bytes, "kept") == 0 || strcmp(bytes, "left") == 0 ||
-		    strcmp(bytes, "?") == 0)
-			return true;
-		if (strncmp(bytes, "rest ", 5) == 0)
-			bytes += 5, n -= 5;
-	}
-	return record_is_member(bytes, n);
+	return !memchr(member->bytes, ' ', member->len) ||
+	       record_is_member(member->bytes, member->len);
 }
 
 /* ---- a page of names ---- */
@@ -245,20 +227,17 @@ static void sort_out(struct search *s, int server, const struct reply *name)
 	case KEY_NAMES:
 		return;
 	case NAME_STATE:
-	case NAME_SLOT:
 		break;
 	case NAME_QUEUE:
-	case NAME_SHARERS:
-	case NAME_ALIVE:
 		ask_companion(s, server, name, &read);
 		return;
 	}
-	if (read.slot == 0 && was_named(s, read.key, read.len))
+	if (was_named(s, read.key, read.len))
 		return;
-	ask_about(s, LOCK_TTL, server, target, read.slot, read.key, read.len);
+	ask_about(s, LOCK_TTL, server, target, read.key, read.len);
 	if (read.kind == NAME_STATE) {
 		s->tally[server].counters++;
-		ask_about(s, FENCE_VALUE, server, target, 0, read.key,
+		ask_about(s, FENCE_VALUE, server, target, read.key,
 			  read.len);
 	}
 }
@@ -286,15 +265,12 @@ static void take_page(struct search *s, const struct probe *p,
 static void say(struct search *s, const struct probe *p, enum level level,
 		const char *text)
 {
-	char key[200], slot[32] = "";
+	char key[200];
 
 	if (level == LEVEL_WRONG && ++s->tally[p->server].told > TOLD_MAX)
 		return;
-	if (p->slot > 0)
-		(void)snprintf(slot, sizeof(slot), ", slot %d", p->slot);
 	found(s->e->found, level, s->e->facts[p->server].name, "keys",
-	      "%s%s: %s", format_bytes(p->key, p->len, key, sizeof(key)), slot,
-	      text);
+	      "%s: %s", format_bytes(p->key, p->len, key, sizeof(key)), text);
 }
 
 static void no_expiry(struct search *s, const struct probe *p)
@@ -303,7 +279,7 @@ static void no_expiry(struct search *s, const struct probe *p)
 
 	say(s, p, LEVEL_WRONG,
 	    "no expiry: if its owner is gone, it stays forever");
-	cure(s->e->found, "redlock force-release %s",
+	cure(s->e->found, "redlock force-release --foreign %s",
 	     key_typed(p->key, p->len, key, sizeof(key)));
 }
 
@@ -397,7 +373,7 @@ static void take_companion(struct search *s, const struct probe *p,
 		   strncmp(got->reply->bytes, "WRONGTYPE", 9) == 0;
 
 	for (size_t i = 0; c->members && !odd && i < got->reply->items; i++)
-		odd = !is_ours(c, reply_item(got->reply, i));
+		odd = !is_ours(reply_item(got->reply, i));
 	if (odd)
 		say_odd(s, p, c->name,
 			got->why.kind != FAIL_NONE
@@ -476,7 +452,7 @@ static void ask_named(struct search *s, int server, int node)
 		for (int k = NAMED_TYPE; k <= NAMED_TTL + 1; k++)
 			ask_about(s,
 				  k > NAMED_TTL ? FENCE_VALUE : (enum subject)k,
-				  server, node, 0, o->key[i],
+				  server, node, o->key[i],
 				  strlen(o->key[i]));
 		ask_rights(s, server, node, o->key[i], strlen(o->key[i]));
 	}

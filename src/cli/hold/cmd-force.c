@@ -76,8 +76,9 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 	int64_t left = between(now(), f->until);
 	struct force q = {.step = step,
 			  .slot = h->slot,
-			  .who = h->token,
-			  .who_len = strlen(h->token),
+			  .who = h->value,
+			  .who_len = h->value_len,
+			  .ttl_ms = h->ttl_ms,
 			  .grace_ms = left > 0 ? left : 0,
 			  .by = f->by,
 			  .entry = f->entry,

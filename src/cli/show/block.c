@@ -82,9 +82,6 @@ static void print_lease(const struct block *b, const struct view_holder *h)
 	else
 		line(b, "lease", "%s left%s",
 		     format_duration(h->left_ms, left, sizeof(left)), of);
-	if (h->renewed >= 0)
-		line(b, "renewed", "%" PRId64 " time%s", h->renewed,
-		     h->renewed == 1 ? "" : "s");
 }
 
 static void print_holder(const struct block *b, const struct view_holder *h)

@@ -90,11 +90,6 @@ void find_problems(const struct query *l, const struct snapshot *s,
 	for (int i = 0; i < listed_holders(v); i++)
 		look_at_holder(v, &v->holder[i], &t);
 	look_at_line(v, &t);
-	if (v->bad_counter)
-		found(&t,
-		      "the fence counter is not a number: nobody can acquire "
-		      "the lock; delete the field fence of "
-		      "...:redlock:{...}:state");
 	for (int i = 0; i < t.nodes; i++)
 		if (s->why[i].kind != FAIL_NONE)
 			found(&t, "%s", s->why[i].text);

@@ -29,7 +29,8 @@ struct ask {
 	int node, chan;
 	bool fresh;          /* close the channel's old connection first, and
 				report the questions it owes as failed */
-	uint64_t seq;        /* its number */
+	uint64_t seq;        /* identifies the question. On the server, what
+				was asked later counts: see lease_init() */
 	struct instant sent; /* read before the send: the stamp */
 	int64_t fence;       /* confirm, release: raise the counter to this */
 	int64_t seen;        /* the counter we saw. Acquire, release: to detect
@@ -41,14 +42,14 @@ struct ask {
 				it; release: we may have */
 	int slot;            /* confirm, release: the slot we hold; joins: that
 				of the outer hold */
-	int64_t longest_ms;  /* confirm, release: that of the last answer */
+	int64_t longest_ms;  /* the longest T that we were ever told of */
 	int64_t guard_ms;    /* acquire, and a confirm that repairs: a server
 				that has been up for less does not vote; 0: it
 				does */
 	int64_t listen_ms;   /* listen, replicate: time limit */
 	struct {
-		bool embargo;   /* take nothing yet; data were lost, or
-				   another client repairs this node */
+		bool looks;     /* take nothing: another client repairs this
+				   node */
 		int64_t ticket; /* 0: none yet; -1: do not stand in line */
 		bool newcomer;  /* we chose the ticket, and the node does not
 				   know it yet */
@@ -109,20 +110,17 @@ struct answer {
 	enum said said;
 	int64_t counter;    /* the stored counter; 0: unknown. Replicate: the
 			       number of replicas that have it */
-	bool lost;          /* granted, busy, loss: what we saw is missing: the
-			       server lost data */
 	int64_t group;      /* granted, yes, healed: the group of readers that
 			       has the lock; 0: none */
 	int64_t at_ms;      /* granted, yes, healed: the server's clock; 0:
 			       unknown */
-	int64_t longest_ms; /* granted, yes, healed: what is left of the longest
-			       lease of those who share the hold; 0: nobody
-			       does, or unknown */
+	int64_t longest_ms; /* the longest T of those in the slot; 0: unknown */
 	bool stops;         /* granted, or any answer to a confirm: we are asked
 			       to stop (force-release) */
 	int64_t stop_ms;    /* stops: the time left for that */
 	struct {
 		int slot;
+		int64_t fence;   /* given to us, and to nobody else */
 		uint64_t server; /* identifies the server; 0: unknown */
 		bool in_cluster; /* the server is a Cluster node */
 		bool is_active;  /* it is a replica that takes writes */

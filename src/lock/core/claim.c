@@ -116,10 +116,10 @@ bool claim_begin(struct lease *l, struct instant at)
 			continue;
 		for (int j = 0; j < l->conf.nodes; j++)
 			same += l->node[j].vote == VOTE_YES &&
-				l->node[j].grant.counter ==
-					l->node[i].grant.counter;
+				l->node[j].grant.fence ==
+					l->node[i].grant.fence;
 		if (same >= q) {
-			l->fence = l->node[i].grant.counter;
+			l->fence = l->node[i].grant.fence;
 			claim_agreed(l, at);
 			return true;
 		}
@@ -175,7 +175,7 @@ bool claim_answer(struct lease *l, struct lease_node *n,
 	 * counter as well. So it must equal the fence, and either we raised it
 	 * or it was granted to us like that. */
 	ours = a->counter == l->fence &&
-	       (a->confirm.raised || n->grant.counter == l->fence);
+	       (a->confirm.raised || n->grant.fence == l->fence);
 	if (mine)
 		renewal_credit(l, n, asked, a);
 	else

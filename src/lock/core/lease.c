@@ -66,6 +66,8 @@ void lease_answer(struct lease *l, const struct ask *asked,
 					  ? (7 * n->link.srtt_ms + rtt) / 8
 					  : rtt;
 	n->link.answered = true;
+	if (a->longest_ms > l->longest_ms)
+		l->longest_ms = a->longest_ms;
 	n->link.good = asked->chan;
 	if ((asked->verb == VERB_ACQUIRE || asked->verb == VERB_CONFIRM) &&
 	    !node_is_late(n, asked))
@@ -169,6 +171,10 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	memset(l, 0, sizeof(*l));
 	l->conf = kept;
 	l->guard_ms = kept.guard_ms;
+	l->longest_ms = kept.ttl_ms > kept.outer.ttl_ms ? kept.ttl_ms
+							: kept.outer.ttl_ms;
+	/* larger than those of any process that used the token before us */
+	l->seq = (uint64_t)at.ms * 1000;
 	l->began = at;
 	l->give_up = after(at, kept.wait_ms);
 	l->random = kept.seed | 1;
@@ -176,7 +182,6 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 	l->stop_by = l->stop_dead = NEVER;
 	l->outer_by = LONG_AGO;
 	for (int i = 0; i < kept.nodes; i++) {
-		l->node[i].embargo = LONG_AGO;
 		l->node[i].grant.quick = LONG_AGO;
 		l->node[i].line.no_blpop_until = LONG_AGO;
 	}

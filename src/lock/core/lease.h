@@ -85,7 +85,9 @@
 #include "base/fail.h"
 #include "lock/core/state.h"
 
-/* Starts to acquire: the first lease_next() returns a question. */
+/* Starts to acquire: the first lease_next() returns a question. The numbers of
+ * questions (ask.seq) begin with the time: a process that goes on with the token
+ * of another one on this machine, such as the guard, has larger ones. */
 void lease_init(struct lease *l, const struct lease_conf *conf,
 		struct instant at);
 

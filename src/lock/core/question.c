@@ -123,15 +123,19 @@ static void fill_acquire(const struct lease *l, const struct lease_node *n,
 			 struct ask *out)
 {
 	out->seen = n->grant.counter;
-	out->acquire.embargo = n->theirs || before(out->sent, n->embargo);
+	out->acquire.looks = n->theirs;
 	out->acquire.only = l->only;
 	out->acquire.newcomer =
 		l->conf.wait_ms > 0 && l->conf.nodes > 1 && n->line.ticket == 0;
 	out->acquire.ticket = l->conf.wait_ms <= 0    ? -1
 			      : out->acquire.newcomer ? l->conf.ticket
 						      : n->line.ticket;
-	if (out->joins)
-		out->slot = l->conf.outer.slot;
+	if (!out->joins)
+		return;
+	out->slot = l->conf.outer.slot;
+	/* data may have been lost since the outer hold began */
+	if (out->seen == 0 && l->conf.nodes == 1 && l->conf.outer.here)
+		out->seen = l->conf.outer.fence;
 }
 
 /* `ours`, or the outer hold's until a grant has told where we joined it. */
@@ -143,8 +147,8 @@ static int slot_for(const struct lease *l, const struct lease_node *n,
 		       : ours;
 }
 
-/* On a node where the lock is not ours we may repair it or, as a reader, join
- * the readers there. Nothing is healed before the claim. */
+/* On a node where the lock is not ours we may repair it or, as a reader or a
+ * nested run, join those who are there. Nothing is healed before the claim. */
 static void fill_confirm(const struct lease *l, const struct lease_node *n,
 			 struct ask *out)
 {
@@ -156,7 +160,8 @@ static void fill_confirm(const struct lease *l, const struct lease_node *n,
 	out->slot =
 		slot_for(l, n, out, node_is_ours(n) ? n->grant.slot : l->slot);
 	out->confirm.group = node_is_ours(n) ? n->grant.group : 0;
-	out->confirm.reads = !node_is_ours(n) && held && lease_group(l) > 0;
+	out->confirm.reads = !node_is_ours(n) && held &&
+			     (lease_group(l) > 0 || l->nest == NEST_JOINED);
 	out->confirm.joined = n->grant.joined;
 	out->confirm.repairs = held && repair_may(l, n);
 	out->confirm.until_ms = held ? n->grant.until_ms : -1;
@@ -179,8 +184,8 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 {
 	bool ends = l->state == LEASE_RELEASING;
 
-	if (l->conf.nodes == 1 && node_is_ours(n))
-		out->seen = n->grant.largest;
+	if (node_is_ours(n))
+		out->seen = n->grant.counter;
 	out->joins |= n->grant.joins;
 	out->slot = slot_for(l, n, out, n->grant.slot);
 	out->release.withheld = n->theirs;
@@ -202,7 +207,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 {
 	out->fence = l->fence;
 	out->guard_ms = l->guard_ms;
-	out->longest_ms = node_is_ours(n) ? n->grant.longest_ms : 0;
+	out->longest_ms = l->longest_ms;
 	out->joins = lease_joins(l);
 	if (out->verb == VERB_RELEASE)
 		n->released = out->seq;

@@ -36,9 +36,11 @@ void renewal_credit(struct lease *l, struct lease_node *n,
 		g->until_ms = a->at_ms + l->conf.ttl_ms;
 	if (a->counter > 0)
 		g->counter = a->counter;
-	if (!ours || a->counter > g->largest)
-		g->largest = a->counter;
-	g->longest_ms = a->longest_ms;
+	if (asked->verb == VERB_ACQUIRE &&
+	    (!ours || a->granted.fence > g->fence))
+		g->fence = a->granted.fence;
+	else if (a->confirm.raised)
+		g->fence = asked->fence;
 	g->state = GRANT_OURS;
 	n->repair.absent = false;
 	/* After a loss of data, the same token may be granted again, with other
@@ -46,9 +48,9 @@ void renewal_credit(struct lease *l, struct lease_node *n,
 	 * the fence was agreed upon, and stays. A renewal does not tell the
 	 * fence: if several clients hold, the counter may be another's by
 	 * then. */
-	if (l->conf.nodes == 1 && a->counter > l->fence &&
+	if (l->conf.nodes == 1 && g->fence > l->fence &&
 	    l->nest != NEST_JOINED && !l->in_use && asked->verb == VERB_ACQUIRE)
-		l->fence = a->counter;
+		l->fence = g->fence;
 }
 
 /* If a lease ends sooner than we asked for, the server's clock was set forward.
@@ -133,8 +135,8 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 		repair_note(l, n, a, at);
 		return;
 	}
-	if (a->said == SAID_HEALED) /* a repair is a new grant there */
-		l->healed += !asked->confirm.repairs;
+	if (a->said == SAID_HEALED) /* else it is a new grant there */
+		l->healed += node_is_ours(n);
 	else if (node_is_ours(n))
 		watch_clock(l, n, a, at);
 	renewal_credit(l, n, asked, a);

@@ -9,7 +9,7 @@
 #include "lock/core/queue.h"
 #include "lock/core/timing.h"
 
-#define POLL_MS 100         /* between looks after a loss of data */
+#define LOOK_APART_MS 20    /* waiters do not all ask at once */
 #define BACKOFF_LEAST_MS 10 /* between rounds without an answer */
 #define BACKOFF_MOST_MS 500
 #define UNREACHED_MS 5000  /* give up if nobody ever answered */
@@ -110,30 +110,19 @@ void rounds_ask_alone(struct lease *l, int i, struct instant at)
 		rounds_ask(l, i, at);
 }
 
-/* How long until the next look. After a loss of data, look often: the holder
- * may heal its lock, and the data may be lost again. Only a waiter that saw the
- * lock in between knows that it must wait anew. */
+/* How long until the next look. */
 static int64_t pause_of(struct lease *l, struct instant at)
 {
-	int64_t less = lease_jitter(l, POLL_MS / 5), ms = HEARTBEAT_MS;
+	int64_t less = lease_jitter(l, LOOK_APART_MS), ms = HEARTBEAT_MS;
 
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
 		struct busy busy = n->last.busy;
-		int64_t look = ms, rest = between(at, n->embargo);
+		int64_t look = ms;
 
 		busy.foreign |= before(at, n->line.no_blpop_until);
 		if (n->vote == VOTE_NO)
 			look = queue_delay(&busy, less);
-		if (rest > 0 && look > POLL_MS - less)
-			look = POLL_MS - less;
-		if (rest > 0 && look > rest)
-			look = rest;
-		/* the wait ended while the last question was on its way: ask
-		 * again at once */
-		if (rest <= 0 && !n->theirs && n->vote == VOTE_NO &&
-		    n->last.said == SAID_LOSS)
-			look = 0;
 		if (look < ms)
 			ms = look;
 	}

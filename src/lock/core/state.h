@@ -147,10 +147,8 @@ struct lease_grant {
 	struct instant ours_since;  /* ... and the first one, without a break */
 	int64_t until_ms; /* ours: when the lease ends unless renewed, by the
 			     node's clock */
+	int64_t fence;    /* ours: as the node granted it */
 	int64_t counter;  /* ours: the last seen; else: what it last reported */
-	int64_t largest;  /* ours: the largest counter seen; if the node tells a
-			     smaller one, it lost data */
-	int64_t longest_ms; /* ours: as it was told last: see struct answer */
 	int slot;
 	int64_t group;
 	bool joins;      /* ours: the grant joined the outer hold; else: an
@@ -176,7 +174,6 @@ struct lease_node {
 	enum vote vote;
 	struct answer last; /* the last refusal */
 	int64_t holder_ttl_ms;
-	struct instant embargo; /* data were lost: take nothing before this */
 
 	/* several nodes */
 	bool theirs;     /* do not take it: the client that has a quorum
@@ -195,6 +192,7 @@ struct lease {
 	int stepped;   /* server clock jumps seen */
 	bool was_held; /* since lease_init() */
 	enum nest nest;
+	int64_t longest_ms; /* see struct ask */
 	int64_t guard_ms; /* conf.guard_ms, or the longest lease that any node
 			     reported */
 	/* The outer hold vanished. If its holder lives, it sets the lock again

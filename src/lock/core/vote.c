@@ -11,21 +11,6 @@
 
 #define OUTER_LOOK_MS 20
 
-/* Waits, if the server says that data were lost, or its counter is behind the
- * one we saw, which proves it. A holder that does not know of the loss may have
- * renewed until now. */
-static void note_loss(struct lease *l, struct lease_node *n,
-		      const struct answer *a, struct instant at)
-{
-	int64_t ttl = l->conf.ttl_ms;
-
-	if (!a->lost && a->counter >= n->grant.counter)
-		return;
-	if (n->holder_ttl_ms > ttl)
-		ttl = n->holder_ttl_ms;
-	n->embargo = after(at, ttl);
-}
-
 /* A node that restarted may have forgotten a lease of this length. Grants made
  * under a shorter guard do not count, and are asked for again. */
 static void guard_for(struct lease *l, const struct answer *a,
@@ -41,20 +26,20 @@ static void guard_for(struct lease *l, const struct answer *a,
 			rounds_ask(l, i, at);
 }
 
-/* What a waiter remembers: a counter behind the one it saw proves a loss. */
+/* What a waiter remembers. */
 static void remember(struct lease *l, struct lease_node *n,
 		     const struct answer *a, struct instant at)
 {
 	/* a foreign lock lasts no longer than what is left of it */
 	int64_t ttl = a->busy.foreign ? a->busy.pttl_ms : a->busy.holder_ttl_ms;
 
-	note_loss(l, n, a, at);
 	guard_for(l, a, at);
 	n->grant.counter = a->counter;
 	if (a->said == SAID_BUSY && ttl > 0)
 		n->holder_ttl_ms = ttl;
 	n->last = *a;
-	if (a->said != SAID_BUSY && a->said != SAID_GUARDED)
+	if (a->said != SAID_BUSY && a->said != SAID_GUARDED &&
+	    a->said != SAID_LOSS)
 		n->last.busy.pttl_ms = -1;
 }
 
@@ -211,7 +196,6 @@ static void granted(struct lease *l, struct lease_node *n,
 		granted_late(l, n, asked, at);
 		return;
 	}
-	note_loss(l, n, a, at);
 	if (is_unaware(l, n, asked) || is_unguarded(l, asked)) {
 		n->grant.unsure = true;
 		ask_aware(l, n, at);
@@ -240,12 +224,6 @@ static void granted(struct lease *l, struct lease_node *n,
 	n->want = VERB_NONE;
 	if (lease_votes(l, VOTE_YES) >= lease_quorum(l->conf.nodes))
 		l->outer_by = LONG_AGO;
-	/* too soon after a loss: keep the grant, so that nobody else gets the
-	 * lock, but do not start yet */
-	if (before(at, n->embargo)) {
-		n->vote = VOTE_NO;
-		n->last = busy_for(l->conf.ttl_ms / 6);
-	}
 	rounds_check(l, at);
 }
 

@@ -67,53 +67,68 @@ static void word_text(const struct words *w, int i, char *buf, size_t size)
 	(void)format_bytes(w->at[i], w->len[i], buf, size);
 }
 
-/* An empty one if the word is missing. */
-static void word_record(const struct words *w, int i, struct record *out)
-{
-	record_read(out, i < w->n ? w->at[i] : "", i < w->n ? w->len[i] : 0);
-}
-
-/* The record counts only if its token is the lock's value. */
-static bool read_record(const struct words *w, int at, struct words *value,
-			struct busy *out, struct sight *s)
+/* Lines about a client; none if the word is missing. */
+static void word_about(const struct words *w, int i, struct sight *s)
 {
 	struct record r;
 
-	word_record(w, at, &r);
-	memcpy(s->about, r.about, sizeof(s->about));
-	if (!r.token || r.token_len != value->len[0] ||
-	    memcmp(r.token, value->at[0], r.token_len) != 0)
-		return false;
+	record_read(&r, i < w->n ? w->at[i] : "", i < w->n ? w->len[i] : 0);
 	s->since = r.since_ms / 1000;
-	s->readers = r.readers;
-	out->holder_ttl_ms = r.ttl_ms;
+	memcpy(s->about, r.about, sizeof(s->about));
+}
+
+/* How the holder stands: "TTL SLOTS FLAGS\nABOUT". */
+static void read_holder(const struct words *w, struct busy *out,
+			struct sight *s)
+{
+	struct record r;
+
+	record_read_standing(&r, w->at[14], w->len[14]);
+	out->holder = hash_of(w, 9);
+	out->holder_ttl_ms = word_ms(w, 11);
 	out->holder_ticket = r.ticket;
-	return true;
+	s->since = word_ms(w, 13) / 1000;
+	s->readers = r.reads ? (int)at_most(word_number(w, 10), PLACE_MOST) : 0;
+	memcpy(s->about, r.about, sizeof(s->about));
 }
 
-static void read_busy(const struct words *w, struct busy *out, struct sight *s)
+static int read_busy(const struct words *w, struct answer *out,
+		     struct sight *s, struct fail *why)
 {
-	struct words value = {0};
-	struct sight seen = {.seen = true, .pttl_ms = out->pttl_ms};
+	struct busy *b = &out->busy;
+	bool held = w->len[9] > 0;
 
-	out->holder = hash_of(w, 3);
-	out->age_ms = word_ms_or(w, 8, -1);
-	words_add(&value, w->at[3], w->len[3]);
-	word_text(w, 3, seen.token, sizeof(seen.token));
-	seen.foreign = out->foreign = !read_record(w, 4, &value, out, &seen);
-	if (seen.foreign)
-		memset(seen.about, 0, sizeof(seen.about));
-	*s = seen;
-}
-
-static int read_type(const struct words *w, struct busy *out, struct sight *s,
-		     struct fail *why)
-{
-	*s = (struct sight){
-		.seen = true, .foreign = true, .pttl_ms = out->pttl_ms};
-	out->foreign = true;
-	word_text(w, 3, s->type, sizeof(s->type));
-	if (s->pttl_ms < 0)
+	b->pttl_ms = word_ms(w, 2);
+	b->place = (int)at_most(word_number(w, 5), PLACE_MOST) + 1;
+	b->ticket = word_number(w, 6);
+	b->age_ms = -1;
+	out->longest_ms = at_most(word_ms(w, 7), LONGEST_MS);
+	if (!held && w->len[3] == 0) {
+		out->said = word_is(w, 8, "young") ? SAID_GUARDED
+			    : word_is(w, 8, "lost") ? SAID_LOSS
+						    : SAID_BUSY;
+		if (out->said == SAID_BUSY) {
+			*s = (struct sight){.seen = false};
+			b->pttl_ms = b->pttl_ms > 0 ? b->pttl_ms : -2;
+		}
+		return 0;
+	}
+	*s = (struct sight){.seen = true, .pttl_ms = b->pttl_ms};
+	s->foreign = b->foreign = !held;
+	s->kept = word_is(w, 8, "kept");
+	word_text(w, 3, s->token, sizeof(s->token));
+	if (held) {
+		read_holder(w, b, s);
+		if (word_number(w, 13) > 0)
+			b->age_ms = word_ms(w, 15);
+		return 0;
+	}
+	b->holder = hash_of(w, 3);
+	if (w->len[4] > 0 && !word_is(w, 4, "string")) {
+		word_text(w, 4, s->type, sizeof(s->type));
+		s->token[0] = '\0';
+	}
+	if (s->type[0] != '\0' && s->pttl_ms < 0)
 		return fail(why, FAIL_CONFIG,
 			    "the key holds a %s without expiry, not a lock; "
 			    "choose another key",
@@ -126,75 +141,70 @@ static void read_stop(const struct words *w, int at, struct answer *out,
 		      struct sight *s)
 {
 	int64_t ms = word_ms_or(w, at, -1);
-	struct record by;
 
 	if (ms < 0)
 		return;
 	out->stops = true;
 	out->stop_ms = ms;
-	word_record(w, at + 1, &by);
 	*s = (struct sight){.seen = true, .pttl_ms = -1};
-	memcpy(s->about, by.about, sizeof(s->about));
+	word_about(w, at + 1, s);
+}
+
+static bool is_shared(const struct words *w, int i)
+{
+	return w->len[i] > 7 && memcmp(w->at[i], "shared:", 7) == 0;
 }
 
 static int read_granted(const struct words *w, struct answer *out,
 			struct sight *s, struct fail *why)
 {
-	out->lost = word_is(w, 2, "1");
+	out->granted.fence = word_number(w, 1);
+	out->counter = word_number(w, 2);
 	out->granted.slot = (int)at_most(word_number(w, 3), SLOTS_MAX);
-	out->group = word_number(w, 4);
-	out->granted.server = hash_of(w, 5);
-	out->granted.in_cluster = word_ends(w, 5, " cluster");
-	out->granted.is_active = word_ends(w, 5, " active");
-	out->at_ms = word_ms_or(w, 6, 0);
+	out->group = is_shared(w, 4);
+	out->at_ms = word_ms(w, 5);
+	read_stop(w, 6, out, s);
+	out->longest_ms = at_most(word_ms(w, 8), LONGEST_MS);
+	out->granted.server = hash_of(w, 9);
+	out->granted.in_cluster = word_ends(w, 9, " cluster");
+	out->granted.is_active = word_ends(w, 9, " active");
 	if (out->granted.slot < 0 || out->granted.slot >= SLOTS_MAX ||
-	    out->group < 0)
+	    out->counter < 0 || out->granted.fence < 0)
 		return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
-	read_stop(w, 7, out, s);
-	out->longest_ms = at_most(word_ms_or(w, 9, 0), LONGEST_MS);
 	return 0;
 }
 
-static int read_confirmed(const struct words *w, struct answer *out,
-			  struct sight *s, struct fail *why)
+static int read_renewed(const struct words *w, struct answer *out,
+			struct sight *s)
 {
 	out->confirm.pttl_ms = word_ms(w, 2);
 	if (out->said == SAID_NO) {
-		read_stop(w, 3, out, s);
-		out->confirm.unlocked = word_is(w, 5, "1");
+		out->confirm.unlocked = word_is(w, 3, "1");
+		read_stop(w, 4, out, s);
 		return 0;
 	}
 	out->confirm.joined = word_is(w, 3, "1");
 	out->confirm.raised = word_is(w, 4, "1");
-	out->at_ms = word_ms_or(w, 5, 0);
+	out->at_ms = word_ms(w, 5);
 	read_stop(w, 6, out, s);
-	out->group = w->n > 8 ? word_number(w, 8) : 0;
-	out->longest_ms = at_most(word_ms_or(w, 9, 0), LONGEST_MS);
-	return out->group >= 0 ? 0 : fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+	out->longest_ms = at_most(word_ms(w, 8), LONGEST_MS);
+	return 0;
 }
 
 /* Why it was not granted. */
 static int read_refusal(const struct words *w, struct answer *out,
 			struct sight *s, struct fail *why)
 {
-	struct words no_value = {0}; /* such a record has no token */
-
-	out->busy.pttl_ms = word_ms(w, 2);
-	if (out->said == SAID_BUSY || out->said == SAID_LOSS ||
-	    out->said == SAID_GUARDED) {
-		out->busy.place =
-			(int)at_most(word_number(w, 5), PLACE_MOST) + 1;
-		out->busy.ticket = word_number(w, 6);
-		out->lost = word_is(w, 7, "1");
-	}
-	if (word_is(w, 0, "type"))
-		return read_type(w, &out->busy, s, why);
 	if (out->said == SAID_BUSY)
-		read_busy(w, &out->busy, s);
+		return read_busy(w, out, s, why);
+	if (out->said == SAID_FULL || out->said == SAID_DONE)
+		out->busy.pttl_ms = word_ms(w, 2);
 	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE) {
-		*s = (struct sight){.seen = true, .pttl_ms = out->busy.pttl_ms};
-		words_add_text(&no_value, "");
-		(void)read_record(w, 4, &no_value, &out->busy, s);
+		*s = (struct sight){.seen = true,
+				    .pttl_ms = out->said == SAID_DONE
+						       ? out->busy.pttl_ms
+						       : 0};
+		word_about(w, out->said == SAID_DONE ? 3 : 2, s);
 	}
 	return 0;
 }
@@ -211,7 +221,9 @@ static int read_rest(enum verb verb, const struct words *w, struct answer *out,
 	if (!yes && (out->said != SAID_NO || verb == VERB_ACQUIRE))
 		return read_refusal(w, out, s, why);
 	if (verb != VERB_RELEASE)
-		return read_confirmed(w, out, s, why);
+		return w->n >= (yes ? 9 : 6)
+			       ? read_renewed(w, out, s)
+			       : fail(why, FAIL_UNAVAILABLE, NOT_OURS);
 	out->handed_ms = yes ? word_ms_or(w, 2, 0) : 0;
 	return 0;
 }
@@ -231,17 +243,13 @@ int answer_read(enum verb verb, const struct words *reply, struct answer *out,
 		enum said said;
 		int words;
 	} forms[] = {
-		{"granted", SAID_GRANTED, 5},
-		{"joined", SAID_GRANTED, 5},
+		{"granted", SAID_GRANTED, 10},
+		{"busy", SAID_BUSY, 16},
+		{"full", SAID_FULL, 3},
+		{"superseded", SAID_SUPERSEDED, 3},
+		{"done", SAID_DONE, 4},
 		{"inside", SAID_INSIDE, 2},
 		{"vanished", SAID_VANISHED, 2},
-		{"busy", SAID_BUSY, 8},
-		{"type", SAID_BUSY, 8},
-		{"loss", SAID_LOSS, 8},
-		{"guarded", SAID_GUARDED, 8},
-		{"full", SAID_FULL, 3},
-		{"superseded", SAID_SUPERSEDED, 5},
-		{"done", SAID_DONE, 5},
 		{"yes", SAID_YES, 2},
 		{"healed", SAID_HEALED, 2},
 		{"no", SAID_NO, 2},
@@ -256,10 +264,10 @@ int answer_read(enum verb verb, const struct words *reply, struct answer *out,
 			       ? 0
 			       : fail(why, FAIL_UNAVAILABLE, NOT_OURS);
 	}
-	if (word_is(reply, 0, "fence"))
+	if (word_is(reply, 0, "newer"))
 		return fail(why, FAIL_CONFIG,
-			    "the lock's fence counter is not a number; delete "
-			    "it to start again");
+			    "the lock was written by a newer redlock; use that "
+			    "one everywhere");
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (!word_is(reply, 0, forms[i].word) ||
 		    reply->n < forms[i].words)

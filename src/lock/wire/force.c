@@ -11,22 +11,27 @@ const char *force_sha(void)
 	return SHA_FORCE;
 }
 
-void force_request(const struct force *f, struct keys *keys, int db,
+void force_request(const struct force *f, const struct keys *keys, int db,
 		   struct script_scratch *scratch, struct words *out)
 {
 	static const char *const steps[] = {[FORCE_ASK] = "ask",
 					    [FORCE_TAKE] = "take",
 					    [FORCE_FOREIGN] = "foreign"};
 
-	request_begin(LUA_FORCE, sizeof(LUA_FORCE) - 1, keys, f->slot,
-		      FORCE_ARGS, db, scratch, out);
-	request_bytes(out, FORCE_TOKEN, f->who, f->who_len);
+	const struct request_head head = {.token = "force",
+					  .stands = "",
+					  .seen = f->seen,
+					  .longest_ms = f->ttl_ms,
+					  .alone = f->alone};
+
+	request_begin(LUA_FORCE, sizeof(LUA_FORCE) - 1, keys, FORCE_ARGS, db,
+		      &head, scratch, out);
 	request_text(out, FORCE_STEP, steps[f->step]);
+	request_number(out, FORCE_SLOT, f->slot, scratch);
+	request_bytes(out, FORCE_FAMILY, f->who, f->who_len);
 	request_number(out, FORCE_GRACE, f->grace_ms, scratch);
 	request_text(out, FORCE_BY, f->by);
-	request_flag(out, FORCE_ALONE, f->alone);
 	request_text(out, FORCE_ENTRY, f->entry);
-	request_number(out, FORCE_SEEN, f->seen, scratch);
 	request_end(out);
 }
 

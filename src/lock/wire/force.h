@@ -27,11 +27,12 @@ enum force_step {
 struct force {
 	enum force_step step;
 	int slot;
-	const char *who; /* the holder's token; for a foreign lock its value,
-			    or its type. Borrowed */
+	const char *who; /* the family that is in the slot; for a foreign lock
+			    its value, or its type. Borrowed */
 	size_t who_len;
 	int64_t grace_ms;  /* ask: the time it has to stop */
 	const char *by;    /* who asks: script_about() */
+	int64_t ttl_ms;    /* its T; 0: unknown */
 	int64_t seen;      /* the counter when it was seen to hold the lock;
 			      0: it was not, or the lock is foreign */
 	const char *entry; /* take: the end of its history entry: "by ...\n",
@@ -39,7 +40,7 @@ struct force {
 	bool alone;        /* there is one node */
 };
 
-void force_request(const struct force *f, struct keys *keys, int db,
+void force_request(const struct force *f, const struct keys *keys, int db,
 		   struct script_scratch *scratch, struct words *out);
 const char *force_sha(void);
 

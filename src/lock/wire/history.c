@@ -48,12 +48,13 @@ const char *history_sha(void)
 	return SHA_HISTORY;
 }
 
-void history_request(struct keys *keys, int db, struct script_scratch *scratch,
+void history_request(const struct keys *keys, int db, struct script_scratch *scratch,
 		     struct words *out)
 {
-	request_begin(LUA_HISTORY, sizeof(LUA_HISTORY) - 1, keys, 0,
-		      HISTORY_ARGS, db, scratch, out);
-	request_text(out, HISTORY_TOKEN, "");
+	const struct request_head head = {.token = "", .stands = ""};
+
+	request_begin(LUA_HISTORY, sizeof(LUA_HISTORY) - 1, keys, HISTORY_ARGS,
+		      db, &head, scratch, out);
 	request_end(out);
 }
 

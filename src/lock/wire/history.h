@@ -68,7 +68,7 @@ struct history {
 };
 
 /* Makes the request; see request.h. */
-void history_request(struct keys *keys, int db, struct script_scratch *scratch,
+void history_request(const struct keys *keys, int db, struct script_scratch *scratch,
 		     struct words *out);
 const char *history_sha(void);
 

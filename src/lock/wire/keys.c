@@ -10,10 +10,10 @@
 #define TAG_LETTERS 8
 
 static const char *const part_names[PART_COUNT] = {
-	[PART_STATE] = "state",      [PART_QUEUE] = "queue",
-	[PART_ALIVE] = "alive",      [PART_GRANT] = "grant:",
-	[PART_SHARERS] = "sharers:", [PART_ONCE] = "once",
-	[PART_LOG] = "log",          [PART_NONE] = "none",
+	[PART_STATE] = "state",
+	[PART_QUEUE] = "queue",
+	[PART_GRANT] = "grant:",
+	[PART_LOG] = "log",
 };
 
 static uint16_t crc16(uint16_t crc, const char *p, size_t n)
@@ -148,14 +148,14 @@ static char *add_base(char *to, const struct base *b, const char *key,
 
 int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 {
-	static const char longest[] = "sharers:";
+	static const char longest[] = "grant:";
 	struct base base;
 	char *p;
 
 	base_of(key, len, &base);
 	*k = (struct keys){
 		.lock = key, .lock_len = len, .base = base_len(&base, len)};
-	p = malloc((PART_COUNT + 1) *
+	p = malloc(PART_COUNT *
 		   (k->base + sizeof(longest) + strlen(token)));
 	if (!p)
 		return -1;
@@ -164,28 +164,12 @@ int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 
 		p = add_base(p, &base, key, len);
 		p = add_text(p, part_names[i]);
-		if (i == PART_GRANT || i == PART_SHARERS)
+		if (i == PART_GRANT)
 			p = add_text(p, token);
 		k->part[i] = from;
 		k->part_len[i] = (size_t)(p - from);
 	}
-	k->slot_lock = p;
-	(void)add_base(p, &base, key, len);
 	return 0;
-}
-
-void keys_slot(struct keys *k, int slot)
-{
-	char number[12];
-
-	if (k->slot == slot)
-		return;
-	k->slot = slot;
-	(void)snprintf(number, sizeof(number), "%d", slot);
-	k->slot_lock_len =
-		(size_t)(add_text(add_text(k->slot_lock + k->base, "slot:"),
-				  number) -
-			 k->slot_lock);
 }
 
 void keys_close(struct keys *k)
@@ -208,43 +192,21 @@ static const char *behind_last(const char *from, const char *end,
 	return NULL;
 }
 
-static bool is_slot(const char *from, const char *end, int *slot)
-{
-	int n = 0;
-
-	for (const char *p = from; p < end; p++) {
-		if (*p < '0' || *p > '9' || n >= SLOTS_MAX)
-			return false;
-		n = 10 * n + *p - '0';
-	}
-	*slot = n;
-	return from < end && n < SLOTS_MAX;
-}
-
-static enum key_name read_part(const char *from, const char *end, int *slot)
+static enum key_name read_part(const char *from, const char *end)
 {
 	static const struct {
 		const char *word;
 		enum key_name kind;
 	} kinds[] = {
-		{"state", NAME_STATE}, {"slot:", NAME_SLOT},
-		{"queue", NAME_QUEUE}, {"sharers:", NAME_SHARERS},
-		{"alive", NAME_ALIVE}, {"log", NAME_LOG},
+		{"state", NAME_STATE},
+		{"queue", NAME_QUEUE},
+		{"log", NAME_LOG},
 	};
 
-	*slot = 0;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		size_t n = strlen(kinds[i].word);
-
-		if ((size_t)(end - from) < n ||
-		    memcmp(from, kinds[i].word, n) != 0)
-			continue;
-		if (kinds[i].kind == NAME_SLOT)
-			return is_slot(from + n, end, slot) ? NAME_SLOT
-							    : NAME_OTHER;
-		if ((from + n == end) == (kinds[i].kind != NAME_SHARERS))
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if ((size_t)(end - from) == strlen(kinds[i].word) &&
+		    memcmp(from, kinds[i].word, strlen(kinds[i].word)) == 0)
 			return kinds[i].kind;
-	}
 	return NAME_OTHER;
 }
 
@@ -301,7 +263,7 @@ enum key_name keys_read(const char *name, size_t len, struct key_read *out)
 		struct key_read got = {.kind = NAME_OTHER};
 
 		if (part)
-			got.kind = read_part(part, end, &got.slot);
+			got.kind = read_part(part, end);
 		if (got.kind == NAME_OTHER)
 			continue;
 		got.key = key_in(name, part, ends[i], &got.len);
@@ -319,7 +281,6 @@ enum trace keys_trace(const char *name, size_t len, const char **key,
 {
 	static const enum trace traces[KEY_NAMES] = {
 		[NAME_STATE] = TRACE_HELD,
-		[NAME_SLOT] = TRACE_HELD,
 		[NAME_QUEUE] = TRACE_QUEUED,
 		[NAME_LOG] = TRACE_PAST,
 	};

@@ -23,19 +23,12 @@
 #define KEY_MAX 65536
 #define SLOTS_MAX 1000
 
-/* The parts that a client names, in the order in which the scripts want them
- * (src/lua/keys.lua); the first ones go with every request, PART_NONE with
- * those to a Cluster. The scripts derive what belongs to other clients or slots
- * from the name of the state. */
+/* The parts, in the order in which the scripts want them: src/lua/start.lua. */
 enum key_part {
 	PART_STATE,
 	PART_QUEUE,
-	PART_ALIVE,
-	PART_GRANT,   /* of our token */
-	PART_SHARERS, /* of our token */
-	PART_ONCE,
+	PART_GRANT, /* of our token */
 	PART_LOG,
-	PART_NONE, /* no key has this name */
 	PART_COUNT
 };
 
@@ -45,10 +38,6 @@ struct keys {
 	char *part[PART_COUNT]; /* owned; one allocation, freed by keys_close */
 	size_t part_len[PART_COUNT];
 	size_t base; /* length of what they all begin with, before PART */
-	/* --slots: the lock of a slot other than 0 */
-	int slot;
-	char *slot_lock;
-	size_t slot_lock_len;
 };
 
 /* The token is part of some of the names. Returns 0, or -1 when out of
@@ -56,23 +45,16 @@ struct keys {
 int keys_init(struct keys *k, const char *key, size_t len, const char *token);
 void keys_close(struct keys *k);
 
-/* Names the lock of this slot, 1..SLOTS_MAX-1. Does not allocate. */
-void keys_slot(struct keys *k, int slot);
-
 enum key_name {
 	NAME_OTHER, /* none of these */
 	NAME_STATE,
-	NAME_SLOT, /* the lock of a slot */
 	NAME_QUEUE,
-	NAME_SHARERS,
-	NAME_ALIVE,
 	NAME_LOG,
 	KEY_NAMES /* how many */
 };
 
 struct key_read {
 	enum key_name kind;
-	int slot;        /* NAME_SLOT; else 0 */
 	const char *key; /* the lock; points into the name */
 	size_t len;
 };

@@ -132,18 +132,14 @@ static size_t word(const char **from, const char *end)
 	return (size_t)(p - *from);
 }
 
-void record_read_member(struct record *r, const char *bytes, size_t n)
+void record_read_standing(struct record *r, const char *bytes, size_t n)
 {
 	const char *p = bytes, *end = bytes + n, *lines;
 	size_t len = word(&p, end);
 
 	record_read(r, "", 0);
-	r->token = bytes;
-	r->token_len = len;
-	p += len < n ? len + 1 : len;
-	r->identity = p;
-	r->identity_len = (size_t)(end - p);
-	len = word(&p, end);
+	r->identity = bytes;
+	r->identity_len = n;
 	r->ttl_ms = a_time(number(p, len));
 	p += p + len < end ? len + 1 : len;
 	len = word(&p, end);
@@ -152,9 +148,20 @@ void record_read_member(struct record *r, const char *bytes, size_t n)
 	len = word(&p, end);
 	r->reads = memchr(p, 'r', len) != NULL;
 	r->supersedes = memchr(p, 's', len) != NULL;
-	lines = memchr(bytes, '\n', n);
+	lines = n > 0 ? memchr(bytes, '\n', n) : NULL;
 	if (lines)
 		read_lines(r, lines + 1, end);
+}
+
+void record_read_member(struct record *r, const char *bytes, size_t n)
+{
+	const char *p = bytes;
+	size_t len = word(&p, bytes + n);
+
+	record_read_standing(r, bytes + (len < n ? len + 1 : len),
+			     n - (len < n ? len + 1 : len));
+	r->token = bytes;
+	r->token_len = len;
 }
 
 /* Takes a word that ends with `blank`, and that byte, too. Returns the length

@@ -37,6 +37,8 @@ void about_take(enum about what, const char *bytes, size_t n,
 
 /* They never fail: what is missing or malformed is unknown. */
 void record_read(struct record *r, const char *bytes, size_t n);
+/* "TTL SLOTS FLAGS\nABOUT". */
+void record_read_standing(struct record *r, const char *bytes, size_t n);
 void record_read_member(struct record *r, const char *bytes, size_t n);
 /* The same test as parsed() in src/lua/share.lua: the scripts drop any member
  * that fails it. */

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock/wire/lua.inc"
+
 /* EVAL, the script, the number of keys, the keys */
 #define BEFORE 3
 
@@ -21,16 +23,6 @@ static int place_of(const struct words *w, int argument)
 	return BEFORE + keys_of(w) + argument - 1;
 }
 
-static void add_lock(struct keys *keys, int slot, struct words *out)
-{
-	if (slot > 0) {
-		keys_slot(keys, slot);
-		words_add(out, keys->slot_lock, keys->slot_lock_len);
-	} else {
-		words_add(out, keys->lock, keys->lock_len);
-	}
-}
-
 static void add_parts(const struct keys *keys, int from, int to,
 		      struct words *out)
 {
@@ -38,24 +30,45 @@ static void add_parts(const struct keys *keys, int from, int to,
 		words_add(out, keys->part[i], keys->part_len[i]);
 }
 
-void request_begin(const char *lua, size_t len, struct keys *keys, int slot,
-		   int arguments, int db, struct script_scratch *scratch,
-		   struct words *out)
+static void begin(const char *lua, size_t len, const struct keys *keys,
+		  bool moving, int arguments, int db,
+		  const struct request_head *head,
+		  struct script_scratch *scratch, struct words *out)
 {
-	bool cluster = db == REQUEST_CLUSTER;
-
 	assert(arguments <= ARGUMENTS_MOST);
 	*out = (struct words){0};
 	words_add_text(out, "EVAL");
 	words_add(out, lua, len);
-	words_add_text(out, cluster ? "2" : "8");
-	add_lock(keys, slot, out);
-	add_parts(keys, PART_STATE, cluster ? PART_STATE : PART_LOG, out);
+	words_add_text(out, moving ? "2" : "5");
+	words_add(out, keys->lock, keys->lock_len);
+	add_parts(keys, PART_STATE, moving ? PART_STATE : PART_LOG, out);
 	for (int i = 0; i < arguments; i++)
 		words_add(out, NULL, 0);
-	request_number(out, arguments, cluster ? 0 : db, scratch);
-	if (cluster)
-		add_parts(keys, PART_QUEUE, PART_NONE, out);
+	request_text(out, ACQUIRE_TOKEN, head->token);
+	request_number(out, ACQUIRE_NUMBER, head->number, scratch);
+	request_number(out, ACQUIRE_SEEN, head->seen, scratch);
+	request_number(out, ACQUIRE_LONGEST, head->longest_ms, scratch);
+	request_flag(out, ACQUIRE_ALONE, head->alone);
+	request_text(out, ACQUIRE_STANDS, head->stands);
+	request_number(out, arguments, db == REQUEST_CLUSTER ? 0 : db, scratch);
+	if (moving)
+		add_parts(keys, PART_QUEUE, PART_LOG, out);
+}
+
+void request_begin(const char *lua, size_t len, const struct keys *keys,
+		   int arguments, int db, const struct request_head *head,
+		   struct script_scratch *scratch, struct words *out)
+{
+	begin(lua, len, keys, false, arguments, db, head, scratch, out);
+}
+
+void request_begin_moving(const char *lua, size_t len, const struct keys *keys,
+			  int arguments, int db,
+			  const struct request_head *head,
+			  struct script_scratch *scratch, struct words *out)
+{
+	begin(lua, len, keys, db == REQUEST_CLUSTER, arguments, db, head,
+	      scratch, out);
 }
 
 void request_bytes(struct words *w, int argument, const char *bytes, size_t len)

@@ -15,23 +15,39 @@
 #include "base/words.h"
 #include "lock/wire/keys.h"
 
-#define ARGUMENTS_MOST 18
+#define ARGUMENTS_MOST 19
+/* of an extend: see src/lua/arguments */
+#define NUMBER_OTHER 0
+/* Later than any request of a client: a release in its name. */
+#define NUMBER_LAST INT64_C(9007199254740991)
 
-/* In the place of a database: a node of a Cluster. See src/lua/keys.lua. */
+/* In the place of a database: a node of a Cluster. */
 #define REQUEST_CLUSTER (-1)
 
 /* Holds numbers as text. */
 struct script_scratch {
 	char number[ARGUMENTS_MOST][24];
-	char value[40]; /* the value of the lock */
 };
 
-/* Starts the request, with room for that many arguments. Each but the last must
- * be set, in any order, before request_end(). `db`: a database, or
+/* What every script is told first: see src/lua/arguments. */
+struct request_head {
+	const char *token, *stands; /* borrowed */
+	int64_t number, seen, longest_ms;
+	bool alone;
+};
+
+/* Starts the request, with room for that many arguments. Each but the head and
+ * the last must be set, in any order, before request_end(). `db`: a database, or
  * REQUEST_CLUSTER. */
-void request_begin(const char *lua, size_t len, struct keys *keys, int slot,
-		   int arguments, int db, struct script_scratch *scratch,
-		   struct words *out);
+void request_begin(const char *lua, size_t len, const struct keys *keys,
+		   int arguments, int db, const struct request_head *head,
+		   struct script_scratch *scratch, struct words *out);
+/* The same; in a Cluster it runs as long as the lock and the state are on this
+ * node: see src/lua/start.lua. */
+void request_begin_moving(const char *lua, size_t len, const struct keys *keys,
+			  int arguments, int db,
+			  const struct request_head *head,
+			  struct script_scratch *scratch, struct words *out);
 
 void request_text(struct words *w, int argument, const char *text);
 void request_bytes(struct words *w, int argument, const char *bytes,

@@ -9,22 +9,20 @@
 
 #define PLAIN_TTL_MS 1000000000 /* eleven days; a state lives for thirty */
 
-#define SCRIPT(name, args)                                                     \
+#define SCRIPT(name)                                                           \
 	{                                                                      \
-		LUA_##name, sizeof(LUA_##name) - 1, SHA_##name, args##_ARGS    \
+		LUA_##name, sizeof(LUA_##name) - 1, SHA_##name, name##_ARGS    \
 	}
 static const struct script {
 	const char *lua;
 	size_t len;
 	const char *sha; /* by which EVALSHA calls it */
 	int arguments;
-} scripts[] =
-	{
-		[VERB_ACQUIRE] = SCRIPT(ACQUIRE, ACQUIRE),
-		[VERB_CONFIRM] = SCRIPT(CONFIRM, CONFIRM),
-		[VERB_RELEASE] = SCRIPT(RELEASE, RELEASE),
-},
-  join = SCRIPT(JOIN, JOIN);
+} scripts[] = {
+		[VERB_ACQUIRE] = SCRIPT(ACQUIRE),
+		[VERB_CONFIRM] = SCRIPT(RENEW),
+		[VERB_RELEASE] = SCRIPT(RELEASE),
+};
 
 /* One line per field: a newline in a value becomes a blank. */
 static void add_about(const struct holder *who, char text[IDENTITY_SIZE],
@@ -108,114 +106,73 @@ static bool is_plain(const struct lease_conf *conf)
 	       conf->ttl_ms < PLAIN_TTL_MS;
 }
 
-/* Anything that is asked after a release has a larger number. On one node
- * nothing is, and nothing need be compared. */
-static int64_t number_of(const struct ask *ask, const struct lease_conf *conf)
-{
-	if (conf->nodes == 1 || ask->since == 0)
-		return 0;
-	return (int64_t)ask->since + (ask->verb != VERB_RELEASE);
-}
-
 static void fill_acquire(const struct ask *ask, const struct lease_conf *conf,
-			 const char *identity, struct script_scratch *scratch,
-			 struct words *w)
+			 struct script_scratch *scratch, struct words *w)
 {
+	const struct lease_outer *outer = &conf->outer;
 	bool plain = is_plain(conf) && !conf->supersede && !looks(conf) &&
-		     conf->once_ms == 0 && !ask->acquire.embargo &&
+		     !ask->joins && conf->once_ms == 0 && !ask->acquire.looks &&
 		     !ask->acquire.newcomer && ask->acquire.only == 0;
 
 	request_flag(w, ACQUIRE_PLAIN, plain);
 	request_number(w, ACQUIRE_TTL, conf->ttl_ms, scratch);
-	request_number(w, ACQUIRE_SEEN, ask->seen, scratch);
-	request_flag(w, ACQUIRE_ALONE, conf->nodes == 1);
 	request_number(w, ACQUIRE_TICKET, ask->acquire.ticket, scratch);
 	request_number(w, ACQUIRE_MOST, conf->max_waiters, scratch);
-	request_text(w, ACQUIRE_STANDS, identity);
+	request_text(w, ACQUIRE_OUTER, ask->joins ? outer->token : "");
+	request_number(w, ACQUIRE_OUTERSLOT, outer->slot, scratch);
+	request_number(w, ACQUIRE_OUTERFENCE, outer->here ? outer->fence : 0,
+		       scratch);
 	request_flag(w, ACQUIRE_ONCE, conf->once_ms > 0);
-	request_flag(w, ACQUIRE_EMBARGO, ask->acquire.embargo);
 	request_flag(w, ACQUIRE_NEWCOMER, ask->acquire.newcomer);
+	request_number(w, ACQUIRE_ONLY, ask->acquire.only - 1, scratch);
 	request_number(w, ACQUIRE_GUARD, looks(conf) ? ask->guard_ms : -1,
 		       scratch);
-	request_number(w, ACQUIRE_ONLY, ask->acquire.only - 1, scratch);
-	request_number(w, ACQUIRE_NUMBER, number_of(ask, conf), scratch);
+	request_flag(w, ACQUIRE_LOOK, ask->acquire.looks);
 }
 
-static void fill_join(const struct ask *ask, const struct lease_conf *conf,
-		      const char *identity, struct script_scratch *scratch,
-		      struct words *w)
+static void fill_renew(const struct ask *ask, const struct lease_conf *conf,
+		       const char *token, struct script_scratch *scratch,
+		       struct words *w)
 {
-	request_number(w, JOIN_TTL, conf->ttl_ms, scratch);
-	request_text(w, JOIN_STANDS, identity);
-	request_text(w, JOIN_OUTER, conf->outer.token);
-	request_number(w, JOIN_GROUP, conf->outer.group, scratch);
-	request_number(w, JOIN_FENCE, conf->outer.fence, scratch);
-	request_flag(w, JOIN_HERE, conf->outer.here);
-	request_flag(w, JOIN_ONCE, conf->once_ms > 0);
-	request_flag(w, JOIN_ALONE, conf->nodes == 1);
-	request_number(w, JOIN_NUMBER, number_of(ask, conf), scratch);
-}
+	const char *family = conf->shared ? "shared:"
+			     : ask->joins ? conf->outer.token
+					  : token;
 
-static void fill_confirm(const struct ask *ask, const struct lease_conf *conf,
-			 const char *token, const char *identity,
-			 struct script_scratch *scratch, struct words *w)
-{
-	const char *value = ask->joins ? conf->outer.token : token;
-
-	if (ask->confirm.group > 0 || ask->confirm.reads) {
-		(void)snprintf(scratch->value, sizeof(scratch->value),
-			       "shared:%" PRId64, ask->confirm.group);
-		value = scratch->value;
-	}
-	request_flag(w, CONFIRM_PLAIN,
-		     value == token && ask->slot == 0 && !ask->confirm.joined &&
-			     conf->ttl_ms < PLAIN_TTL_MS);
-	request_number(w, CONFIRM_TTL, conf->ttl_ms, scratch);
-	request_number(w, CONFIRM_FENCE, ask->fence, scratch);
-	request_number(w, CONFIRM_SEEN, ask->seen, scratch);
-	request_text(w, CONFIRM_STANDS, identity);
-	request_text(w, CONFIRM_VALUE, value);
-	request_flag(w, CONFIRM_JOINED, ask->confirm.joined);
-	request_number(w, CONFIRM_LONGEST, ask->longest_ms, scratch);
-	request_number(w, CONFIRM_ENDS, ask->confirm.until_ms, scratch);
-	request_number(w, CONFIRM_GUARD,
-		       ask->confirm.repairs ? ask->guard_ms : -1, scratch);
-	request_flag(w, CONFIRM_ALONE, conf->nodes == 1);
-	request_number(w, CONFIRM_NUMBER, number_of(ask, conf), scratch);
+	/* nested in a reader: it reads as well */
+	if (ask->joins && conf->outer.group > 0)
+		family = "shared:";
+	request_flag(w, RENEW_PLAIN,
+		     is_plain(conf) && !ask->joins && !ask->confirm.repairs &&
+			     ask->slot == 0);
+	request_number(w, RENEW_TTL, conf->ttl_ms, scratch);
+	request_text(w, RENEW_FAMILY, family);
+	request_number(w, RENEW_SLOT, ask->slot, scratch);
+	request_number(w, RENEW_RAISE, ask->fence, scratch);
+	request_number(w, RENEW_ENDS,
+		       ask->confirm.until_ms > 0 ? ask->confirm.until_ms : 0,
+		       scratch);
+	request_text(w, RENEW_REPAIR,
+		     ask->confirm.repairs ? "1"
+		     : ask->confirm.reads ? "2"
+					  : "0");
+	request_number(w, RENEW_GUARD, ask->guard_ms, scratch);
 }
 
 static void fill_release(const struct ask *ask, const struct lease_conf *conf,
-			 const char *identity, struct script_scratch *scratch,
-			 struct words *w)
+			 struct script_scratch *scratch, struct words *w)
 {
 	request_flag(w, RELEASE_PLAIN,
 		     is_plain(conf) && !ask->joins && !ask->release.queued &&
-			     !ask->release.joined &&
 			     ask->release.least_ms == 0 &&
 			     ask->release.once_ms == 0);
-	request_number(w, RELEASE_FENCE,
-		       ask->seen > ask->fence ? ask->seen : ask->fence,
-		       scratch);
-	request_flag(w, RELEASE_ALONE, conf->nodes == 1);
-	request_text(w, RELEASE_STANDS, identity);
-	request_flag(w, RELEASE_QUEUED, ask->release.queued);
-	request_flag(w, RELEASE_RAN, ask->release.ran);
-	request_text(w, RELEASE_OUTER, ask->joins ? conf->outer.token : "");
-	request_flag(w, RELEASE_JOINED, ask->release.joined);
-	request_number(w, RELEASE_LONGEST, ask->longest_ms, scratch);
+	request_number(w, RELEASE_RAISE, ask->fence, scratch);
 	request_number(w, RELEASE_LEAST, ask->release.least_ms, scratch);
-	request_number(w, RELEASE_HELD, ask->release.held_ms, scratch);
+	request_flag(w, RELEASE_RAN, ask->release.ran);
 	request_number(w, RELEASE_ONCE, ask->release.once_ms, scratch);
 	request_text(w, RELEASE_MARK, ""); /* see script_mend() */
 	request_flag(w, RELEASE_WITHHELD, ask->release.withheld);
-	request_number(w, RELEASE_NUMBER, number_of(ask, conf), scratch);
 	request_text(w, RELEASE_ENTRY, ""); /* see history_tell() */
-}
-
-static const struct script *script_of(const struct ask *ask)
-{
-	return ask->verb == VERB_ACQUIRE && ask->joins ? &join
-						       : &scripts[ask->verb];
+	request_flag(w, RELEASE_UNLOCK, false);
 }
 
 void script_mend(const struct ask *ask, const char *mark, struct words *request)
@@ -239,15 +196,21 @@ const char *script_sha(const struct ask *ask)
 {
 	if (ask->verb == VERB_LISTEN || ask->verb == VERB_REPLICATE)
 		return NULL;
-	return script_of(ask)->sha;
+	return scripts[ask->verb].sha;
 }
 
 void script_request(const struct ask *ask, const struct lease_conf *conf,
-		    struct keys *keys, const char *token, const char *identity,
-		    int db, struct script_scratch *scratch, struct words *out)
+		    const struct keys *keys, const char *token,
+		    const char *identity, int db,
+		    struct script_scratch *scratch, struct words *out)
 {
-	bool joins = ask->verb == VERB_ACQUIRE && ask->joins;
-	const struct script *script = script_of(ask);
+	const struct script *script = &scripts[ask->verb];
+	const struct request_head head = {.token = token,
+					  .stands = identity,
+					  .number = (int64_t)ask->seq,
+					  .seen = ask->seen,
+					  .longest_ms = ask->longest_ms,
+					  .alone = conf->nodes == 1};
 
 	*out = (struct words){0};
 	if (ask->verb == VERB_LISTEN) {
@@ -258,17 +221,18 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		replicate_request(ask, conf, scratch, out);
 		return;
 	}
-	request_begin(script->lua, script->len, keys,
-		      ask->verb == VERB_ACQUIRE && !joins ? 0 : ask->slot,
-		      script->arguments, db, scratch, out);
-	request_text(out, ACQUIRE_TOKEN, token); /* the first one of each */
-	if (joins)
-		fill_join(ask, conf, identity, scratch, out);
-	else if (ask->verb == VERB_ACQUIRE)
-		fill_acquire(ask, conf, identity, scratch, out);
-	else if (ask->verb == VERB_CONFIRM)
-		fill_confirm(ask, conf, token, identity, scratch, out);
+	if (ask->verb == VERB_CONFIRM)
+		request_begin_moving(script->lua, script->len, keys,
+				     script->arguments, db, &head, scratch,
+				     out);
 	else
-		fill_release(ask, conf, identity, scratch, out);
+		request_begin(script->lua, script->len, keys,
+			      script->arguments, db, &head, scratch, out);
+	if (ask->verb == VERB_ACQUIRE)
+		fill_acquire(ask, conf, scratch, out);
+	else if (ask->verb == VERB_CONFIRM)
+		fill_renew(ask, conf, token, scratch, out);
+	else
+		fill_release(ask, conf, scratch, out);
 	request_end(out);
 }

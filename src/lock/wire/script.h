@@ -17,7 +17,7 @@
 #include "lock/core/state.h"
 
 /* A client's entry in the line: "TTL SLOTS FLAGS\nhost ...\npid ...\n" (for the
- * flags see src/lua/standing.lua). A client has one such text and
+ * flags see src/lua/line.lua). A client has one such text and
  * never changes it, because the scripts find it by its bytes. */
 #define IDENTITY_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 48)
 void script_identity(const struct lease_conf *conf, const struct holder *who,
@@ -27,10 +27,11 @@ void script_identity(const struct lease_conf *conf, const struct holder *who,
 void script_about(const struct holder *who, char text[IDENTITY_SIZE]);
 
 /* `db`: see request_begin(). The request borrows its arguments: it is valid as
- * long as they are, and until `keys` names another slot. */
+ * long as they are. */
 void script_request(const struct ask *ask, const struct lease_conf *conf,
-		    struct keys *keys, const char *token, const char *identity,
-		    int db, struct script_scratch *scratch, struct words *out);
+		    const struct keys *keys, const char *token,
+		    const char *identity, int db,
+		    struct script_scratch *scratch, struct words *out);
 
 /* Adds to a release that mends the mark of --once-per: which one. */
 void script_mend(const struct ask *ask, const char *mark,

@@ -8,60 +8,53 @@
 
 const char *token_op_sha(const struct token_op *g)
 {
-	return g->extend ? SHA_EXTEND : SHA_UNLOCK;
+	return g->extend ? SHA_RENEW : SHA_RELEASE;
 }
 
-/* What stands as "" is found out by find.lua. */
 static void fill_unlock(const struct token_op *g, struct words *w)
 {
 	request_flag(w, RELEASE_PLAIN, false);
-	request_text(w, RELEASE_FENCE, "0");
-	request_flag(w, RELEASE_ALONE, g->alone);
-	request_text(w, RELEASE_STANDS, "");
-	request_flag(w, RELEASE_QUEUED, false);
-	request_flag(w, RELEASE_RAN, true);
-	request_text(w, RELEASE_OUTER, "");
-	request_flag(w, RELEASE_JOINED, false);
-	request_text(w, RELEASE_LONGEST, "0");
+	request_text(w, RELEASE_RAISE, "0");
 	request_text(w, RELEASE_LEAST, "0");
-	request_text(w, RELEASE_HELD, "0");
+	request_flag(w, RELEASE_RAN, true);
 	request_text(w, RELEASE_ONCE, "0");
 	request_text(w, RELEASE_MARK, "");
 	request_flag(w, RELEASE_WITHHELD, false);
-	request_text(w, RELEASE_NUMBER, "0");
-	request_flag(w, RELEASE_ENTRY, g->tell); /* see unlock.lua */
+	request_text(w, RELEASE_ENTRY, "");
+	request_text(w, RELEASE_UNLOCK, g->tell ? "1" : "2");
 }
 
 static void fill_extend(const struct token_op *g,
 			struct script_scratch *scratch, struct words *w)
 {
-	request_flag(w, CONFIRM_PLAIN, false);
-	request_number(w, CONFIRM_TTL, g->ttl_ms, scratch);
-	request_text(w, CONFIRM_FENCE, "0");
-	request_text(w, CONFIRM_SEEN, "0"); /* do not heal */
-	request_text(w, CONFIRM_STANDS, "");
-	request_text(w, CONFIRM_VALUE, "");
-	request_flag(w, CONFIRM_JOINED, false);
-	request_text(w, CONFIRM_LONGEST, "0");
-	request_text(w, CONFIRM_ENDS, "-1");
-	request_text(w, CONFIRM_GUARD, "-1");
-	request_flag(w, CONFIRM_ALONE, g->alone);
-	request_text(w, CONFIRM_NUMBER, "0");
+	request_flag(w, RENEW_PLAIN, false);
+	request_number(w, RENEW_TTL, g->ttl_ms, scratch);
+	request_text(w, RENEW_FAMILY, "");
+	request_text(w, RENEW_SLOT, "0");
+	request_text(w, RENEW_RAISE, "0");
+	request_text(w, RENEW_ENDS, "0");
+	request_text(w, RENEW_REPAIR, "0");
+	request_text(w, RENEW_GUARD, "0");
 }
 
-void token_op_request(const struct token_op *g, struct keys *keys, int db,
+void token_op_request(const struct token_op *g, const struct keys *keys, int db,
 		      struct script_scratch *scratch, struct words *out)
 {
-	const char *lua = g->extend ? LUA_EXTEND : LUA_UNLOCK;
+	const struct request_head head = {
+		.token = g->token,
+		.stands = "",
+		.number = g->extend ? NUMBER_OTHER : NUMBER_LAST,
+		.alone = g->alone};
 
-	request_begin(lua, strlen(lua), keys, 0,
-		      g->extend ? CONFIRM_ARGS : RELEASE_ARGS, db, scratch,
-		      out);
-	request_text(out, RELEASE_TOKEN, g->token);
-	if (g->extend)
+	if (g->extend) {
+		request_begin(LUA_RENEW, sizeof(LUA_RENEW) - 1, keys,
+			      RENEW_ARGS, db, &head, scratch, out);
 		fill_extend(g, scratch, out);
-	else
+	} else {
+		request_begin(LUA_RELEASE, sizeof(LUA_RELEASE) - 1, keys,
+			      RELEASE_ARGS, db, &head, scratch, out);
 		fill_unlock(g, out);
+	}
 	request_end(out);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Releases or extends a hold of which only the token is known. For the verbs
- * (run/fanout.h), not for the lease: see src/lua/unlock.lua and extend.lua.
+ * (run/fanout.h), not for the lease.
  */
 #ifndef LOCK_WIRE_TOKEN_OP_H
 #define LOCK_WIRE_TOKEN_OP_H
@@ -23,7 +23,7 @@ struct token_op {
 	bool tell;         /* release: write the history entry */
 };
 
-void token_op_request(const struct token_op *g, struct keys *keys, int db,
+void token_op_request(const struct token_op *g, const struct keys *keys, int db,
 		      struct script_scratch *scratch, struct words *out);
 const char *token_op_sha(const struct token_op *g);
 

@@ -18,12 +18,13 @@ const char *view_sha(void)
 	return SHA_INSPECT;
 }
 
-void view_request(struct keys *keys, const struct view_most *most, int db,
+void view_request(const struct keys *keys, const struct view_most *most, int db,
 		  struct script_scratch *scratch, struct words *out)
 {
-	request_begin(LUA_INSPECT, sizeof(LUA_INSPECT) - 1, keys, 0,
-		      INSPECT_ARGS, db, scratch, out);
-	request_text(out, INSPECT_TOKEN, "");
+	const struct request_head head = {.token = "", .stands = ""};
+
+	request_begin_moving(LUA_INSPECT, sizeof(LUA_INSPECT) - 1, keys,
+			     INSPECT_ARGS, db, &head, scratch, out);
 	request_number(out, INSPECT_WAITERS, most->waiters, scratch);
 	request_number(out, INSPECT_HOLDERS, most->holders, scratch);
 	request_end(out);
@@ -88,8 +89,6 @@ static int add_holder(struct view *v, const struct view_holder *its, int node)
 		if (its->since_ms > 0 &&
 		    (h->since_ms == 0 || its->since_ms < h->since_ms))
 			h->since_ms = its->since_ms;
-		if (its->renewed > h->renewed)
-			h->renewed = its->renewed;
 		if (its->fence > h->fence)
 			h->fence = its->fence;
 	} else {
@@ -111,115 +110,96 @@ static int add_holder(struct view *v, const struct view_holder *its, int node)
 	return 0;
 }
 
-static void use_record(struct view_holder *h, const struct record *r)
+/* What is in a slot of this node: see src/lua/inspect.lua. */
+static const struct reply *family_of(const struct reply *slots, int64_t slot)
 {
-	memcpy(h->about, r->about, sizeof(h->about));
-	h->ttl_ms = r->ttl_ms;
-	h->since_ms = r->since_ms;
-	h->renewed = r->renewed;
-	if (r->fence > 0) /* who shares the lock has no other one */
-		h->fence = r->fence;
+	for (size_t i = 0; i < slots->items; i++) {
+		const struct reply *s = reply_item(slots, i);
+
+		if (reply_number(reply_item(s, 0), -1) == slot)
+			return reply_item(s, 1);
+	}
+	return NULL;
 }
 
-/* Adds a client that shares the lock of this slot. `rest TOKEN ...`: it has
- * ended. Returns 1 if it was added, 0 if it is not a client, -1 when out of
- * memory. */
-static int add_sharer(struct view *v, const struct view_holder *slot,
-		      const struct reply *pair, int node)
+static bool same_bytes(const struct reply *a, const struct reply *b)
 {
-	const struct reply *member = reply_item(pair, 0);
-	struct view_holder h = *slot;
-	const char *bytes = member->bytes;
-	size_t n = member->len;
-	bool rests = n > 5 && memcmp(bytes, "rest ", 5) == 0;
-	struct record r;
-
-	if (rests)
-		bytes += 5, n -= 5;
-	record_read_member(&r, bytes, n);
-	/* "kept", "left" and "?" are no clients: see share.lua */
-	if (!r.token || !memchr(bytes, '\n', n))
-		return 0;
-	use_record(&h, &r);
-	h.how = rests                     ? HOLD_RESTS
-		: slot->how == HOLD_READS ? HOLD_READS
-					  : HOLD_INSIDE;
-	(void)format_bytes(r.token, r.token_len, h.token, sizeof(h.token));
-	h.left_ms = reply_ms(reply_item(pair, 1), v->now_ms) - v->now_ms;
-	if (h.left_ms < 0)
-		return 0; /* expired, but not removed yet */
-	return add_holder(v, &h, node) < 0 ? -1 : 1;
+	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
 }
 
-/* --min-hold keeps the lock under the name "TOKEN rest": see release.lua. */
-static enum hold how_held(const struct reply *value, const struct record *r)
+static enum hold how_held(const struct reply *token, const struct reply *family,
+			  const struct reply *flag)
 {
-	const char *end = value->bytes + value->len;
-
-	if (r->token == NULL)
-		return HOLD_FOREIGN;
-	if (value->len > 7 && memcmp(value->bytes, "shared:", 7) == 0)
-		return HOLD_READS;
-	if (value->len > 5 && memcmp(end - 5, " rest", 5) == 0)
+	if (flag->len > 0 && flag->bytes[0] == 'r')
 		return HOLD_RESTS;
-	return HOLD_ALONE;
+	if (family->len > 7 && memcmp(family->bytes, "shared:", 7) == 0)
+		return HOLD_READS;
+	return same_bytes(token, family) ? HOLD_ALONE : HOLD_INSIDE;
 }
 
-/* Returns how many clients hold the slot on this node, or -1 when out of
- * memory. Of those that share it, no more than `most` are added. */
-static int add_slot(struct view *v, const struct reply *of, int node, int most)
+static int add_entry(struct view *v, const struct reply *of,
+		     const struct reply *slots, int node)
 {
-	const struct reply *type = reply_item(of, 1),
-			   *value = reply_item(of, 2);
-	const struct reply *words = reply_item(of, 4);
-	const struct reply *sharers = reply_item(of, 5);
-	struct view_holder h = {
-		.slot = (int)at_most(reply_number(reply_item(of, 0), 0),
-				     SLOTS_MAX),
-		.value = (char *)value->bytes,
-		.value_len = value->len,
-		.left_ms = signed_number(reply_item(of, 3))};
-	bool left = reply_number(reply_item(of, 6), 0) == 1;
+	const struct reply *token = reply_item(of, 0);
+	const struct reply *stands = reply_item(of, 7);
+	int64_t slot = reply_number(reply_item(of, 1), 0);
+	const struct reply *family = family_of(slots, slot);
+	struct view_holder h = {.slot = (int)at_most(slot, SLOTS_MAX),
+				.type = "string"};
 	struct record r;
-	int others = 0;
 
-	record_read(&r, words->bytes, words->len);
-	h.how = how_held(value, &r);
+	if (!family) /* a grant that has ended */
+		return 0;
+	record_read_standing(&r, stands->bytes, stands->len);
+	memcpy(h.about, r.about, sizeof(h.about));
+	h.how = how_held(token, family, reply_item(of, 6));
+	h.value = (char *)family->bytes;
+	h.value_len = family->len;
+	h.left_ms = reply_ms(reply_item(of, 2), v->now_ms) - v->now_ms;
+	h.fence = reply_number(reply_item(of, 3), 0);
+	h.since_ms = reply_ms(reply_item(of, 4), 0);
+	h.ttl_ms = reply_ms(reply_item(of, 5), 0);
+	(void)format_bytes(token->bytes, token->len, h.token, sizeof(h.token));
+	return add_holder(v, &h, node);
+}
+
+/* The key, if another program has written it. */
+static int add_foreign(struct view *v, const struct reply *face,
+		       const struct reply *slots, int node)
+{
+	const struct reply *type = reply_item(face, 0),
+			   *value = reply_item(face, 1);
+	const struct reply *family = family_of(slots, 0);
+	struct view_holder h = {.how = HOLD_FOREIGN,
+				.value = (char *)value->bytes,
+				.value_len = value->len,
+				.left_ms = signed_number(reply_item(face, 2))};
+
+	if (strcmp(type->bytes, "none") == 0 ||
+	    (family && same_bytes(family, value)))
+		return 0;
 	(void)format_bytes(type->bytes, type->len, h.type, sizeof(h.type));
 	(void)format_bytes(value->bytes, value->len, h.token, sizeof(h.token));
-	use_record(&h, &r);
-	for (size_t i = 0; i < sharers->items && others < most; i++) {
-		int rc = add_sharer(v, &h, reply_item(sharers, i), node);
-
-		if (rc < 0)
-			return -1;
-		others += rc;
-	}
-	/* (readers without a member: data were lost, but somebody reads) */
-	if (others == 0 || (h.how != HOLD_READS && !left))
-		return add_holder(v, &h, node) < 0 ? -1 : others + 1;
-	return others;
+	return add_holder(v, &h, node);
 }
 
 /* Holders beyond VIEW_MOST are only counted. */
-static int add_slots(struct view *v, const struct reply *held, int64_t more,
-		     int node)
+static int add_holders(struct view *v, const struct reply *r, int node)
 {
+	const struct reply *slots = reply_item(r, 6), *list = reply_item(r, 7);
+	int64_t more = at_most(reply_number(reply_item(r, 10), 0), INT_MAX);
 	int64_t here = 0;
 
-	for (size_t i = 0; i < held->items; i++) {
-		int rc;
-
+	for (size_t i = 0; i < list->items; i++, here++) {
 		if (here >= VIEW_MOST) {
-			more += (int64_t)(held->items - i);
+			more += (int64_t)(list->items - i);
 			break;
 		}
-		rc = add_slot(v, reply_item(held, i), node,
-			      VIEW_MOST - (int)here);
-		if (rc < 0)
+		if (add_entry(v, reply_item(list, i), slots, node) < 0)
 			return -1;
-		here += rc;
 	}
+	if (add_foreign(v, reply_item(r, 5), slots, node) < 0)
+		return -1;
 	if (more > 0)
 		v->more_on |= 1U << node;
 	if (here + more > v->in_all)
@@ -268,37 +248,42 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 
 /* ---- all ---- */
 
-/* See inspect.lua. */
-#define SLOT "[sssxs[[ss]*]s]"
+/* See src/lua/inspect.lua. */
+#define SLOT "[ssssss]"
+#define HOLDER "[ssssssss]"
 #define WAITER "[sss]"
-#define SHAPE "[sss[" SLOT "*][" WAITER "*]sss]"
+#define SHAPE                                                                  \
+	"[sssss[sss][" SLOT "*][" HOLDER "*][" WAITER "*]ss]"
 
 int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 {
-	const struct reply *word = reply_item(r, 0), *held = reply_item(r, 3);
-	const struct reply *counter = reply_item(r, 1);
-	const struct reply *line = reply_item(r, 4);
-	int64_t in_line = at_most(reply_number(reply_item(r, 5), 0), INT_MAX);
-	int64_t once = signed_number(reply_item(r, 6));
-	int64_t more = at_most(reply_number(reply_item(r, 7), 0), INT_MAX);
+	const struct reply *word = reply_item(r, 0), *line = reply_item(r, 8);
+	int64_t counter = reply_number(reply_item(r, 1), 0);
+	int64_t shut = signed_number(reply_item(r, 3));
+	int64_t once = signed_number(reply_item(r, 4));
+	int64_t in_line = at_most(reply_number(reply_item(r, 9), 0), INT_MAX);
 	int rc;
 
-	if (!reply_is(r, SHAPE) || word->len != 4 ||
-	    memcmp(word->bytes, "view", 4) != 0)
+	if (strcmp(word->bytes, "newer") == 0)
+		return fail(why, FAIL_CONFIG,
+			    "the lock was written by a newer redlock; use that "
+			    "one everywhere");
+	if (!reply_is(r, SHAPE) || strcmp(word->bytes, "view") != 0)
 		return fail(why, FAIL_UNAVAILABLE,
 			    "unexpected reply from redlock's script");
 	if (v->answers == 0)
 		v->once_ms = -1;
 	v->now_ms = reply_ms(reply_item(r, 2), 0);
-	v->bad_counter |= counter->len == 3;
-	v->counter_at[node] = reply_number(counter, 0);
-	if (reply_number(counter, 0) > v->counter)
-		v->counter = reply_number(counter, 0);
+	v->counter_at[node] = counter;
+	if (counter > v->counter)
+		v->counter = counter;
 	if (in_line > v->in_line)
 		v->in_line = in_line;
 	if (once > v->once_ms)
 		v->once_ms = once;
-	rc = add_slots(v, held, more, node);
+	if (shut > v->shut_ms)
+		v->shut_ms = shut;
+	rc = add_holders(v, r, node);
 	for (size_t i = 0; rc == 0 && i < line->items && i < VIEW_MOST; i++)
 		rc = add_waiter(v, reply_item(line, i), node);
 	if (rc < 0)
@@ -446,6 +431,7 @@ void view_sight(const struct view *v, struct sight *out)
 	if (v->holders == 0)
 		return;
 	out->foreign = h->how == HOLD_FOREIGN;
+	out->kept = h->how == HOLD_RESTS;
 	out->since = h->since_ms / 1000;
 	out->pttl_ms = h->left_ms;
 	memcpy(out->token, h->token, sizeof(out->token));

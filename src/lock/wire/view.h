@@ -33,14 +33,13 @@ struct view_holder {
 	int slot;
 	char type[16];   /* of the key: "string", or that of a foreign key */
 	char token[140]; /* safe for a terminal */
-	char *value;     /* owned by the view: the lock's value, byte for byte,
-			    at most 4096: the token, or what readers share */
+	char *value;     /* owned by the view: the family that is in the slot;
+			    of a foreign key, its value, at most 4096 bytes */
 	size_t value_len;
 	char about[ABOUT_COUNT][ABOUT_MAX];
 	int64_t since_ms; /* server time; 0: unknown */
 	int64_t ttl_ms;   /* T; 0: unknown */
-	int64_t renewed;  /* number of renewals; -1: unknown */
-	int64_t fence;    /* of a slot; 0: unknown */
+	int64_t fence;    /* 0: unknown */
 	int64_t left_ms;  /* what is left of the lease on a quorum, or else on
 			     the node where it lasts longest; -1: no expiry */
 	int64_t left_at[NODES_MAX];
@@ -72,7 +71,8 @@ struct view {
 	int64_t in_line; /* number of waiters on the node that has the most */
 	int64_t counter; /* the largest fence counter; 0: none */
 	int64_t counter_at[NODES_MAX]; /* the counter of each node */
-	bool bad_counter;              /* a counter is not a number */
+	int64_t shut_ms; /* nothing new is granted for this long, because data
+			    were lost; 0: that is not so */
 	int64_t now_ms;                /* the clock of one server */
 	int64_t once_ms;      /* done, and not to be repeated for this long
 				 (--once-per); -1: no such mark */
@@ -83,7 +83,7 @@ struct view {
 };
 
 /* Makes the request; see request.h. */
-void view_request(struct keys *keys, const struct view_most *most, int db,
+void view_request(const struct keys *keys, const struct view_most *most, int db,
 		  struct script_scratch *scratch, struct words *out);
 const char *view_sha(void);
 

@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: MIT
+-- Who is in a slot: to enter it, to keep it, to sweep out what has ended.
+--
+-- A slot holds a family. Whoever fits may enter: a reader fits the readers, a
+-- nested run fits the run around it, anybody fits an empty slot. Plain locks,
+-- slots, readers and nested runs differ in this alone.
+local function reads(fam) return fam:sub(1, 7) == 'shared:' end
+-- `again`: the client says that it was there, and the server may have forgotten.
+local function fits(L, s, fam, again)
+	local lives = s.ends > L.now
+	local same = s.fam == fam or fam == 'shared:' and reads(s.fam)
+	if s.n == 0 and look(L) then
+		return lives and L.face == s.fam and same or not lives and again
+		    and (L.face == fam or fam == 'shared:' and reads(L.face))
+	end
+	return not lives or same
+end
+local function put_slot(L, s)
+	put(L, 'slot:' .. s.n, s.fam .. ' ' .. s.count .. ' ' .. str(s.moved) .. ' '
+	    .. str(s.longest) .. ' ' .. s.last)
+end
+local function drop(L, who)
+	local n = #L.drops
+	L.drops[n + 1], L.drops[n + 2] = 'hold:' .. who, 'who:' .. who
+end
+-- Counts the entries of a slot that last, but for that of `but`, and drops the
+-- others; with `outcome`, all. The history notes those that it has room for.
+local NOTED_MOST = 100
+local function sweep(L, s, but, outcome)
+	local one = s.count == 1 and s.last ~= but and s.holder
+	local found = one and {[s.last] = one} or {}
+	if not one then
+		local flat, who = call('hgetall', S), {}
+		for i = 1, #flat, 2 do
+			who[flat[i]] = flat[i + 1]
+		end
+		for name, text in pairs(who) do
+			local token = match(name, '^hold:(.*)$')
+			if token and token ~= but then
+				found[token] = read_entry(text, who['who:' .. token] or '')
+			end
+		end
+	end
+	local before, noted = {fam = s.fam, moved = s.moved}, 0
+	s.ends, s.count, s.last, s.holder = 0, 0, '-', nil
+	for token, e in pairs(found) do
+		local old = before.fam == '-' or e.fence < before.moved
+		if e.n == s.n and (outcome or old or e.ends <= L.now) then
+			drop(L, token)
+			noted = noted + 1
+			if not old and e.flag == '' and noted <= NOTED_MOST then
+				note_end(L, token, e, e.ends <= L.now and 'expired' or outcome)
+			end
+		elseif e.n == s.n then
+			s.count = s.count + 1
+			if e.ends > s.ends then
+				s.ends, s.last, s.holder = e.ends, token, e
+			end
+		end
+	end
+end
+local function put_who(L, who, e)
+	put(L, 'who:' .. who, e.n .. ' ' .. str(e.fence) .. ' ' .. str(e.since) .. ' '
+	    .. str(e.ttl) .. '\n' .. e.stands)
+end
+-- The lease of `who` lasts `ms` from now. (That is sooner than before if the
+-- clock was set back.) `fresh`: its entry is new.
+local function keep(L, s, who, e, ms, fresh)
+	local known, longest = s.last, s.longest
+	if e.ends > L.now + ms and s.last == who and s.count > 1 then
+		sweep(L, s, who)
+		s.count = s.count + 1
+	end
+	e.ends = L.now + ms
+	if s.last == who or e.ends >= s.ends then
+		s.ends, s.last, s.holder = e.ends, who, e
+	end
+	if s.n > 0 and not fresh then
+		call('hdel', S, '') -- a first write
+	elseif s.n == 0 and call('pexpire', K, s.ends - L.now) == 0 then
+		call('set', K, s.fam, 'nx', 'px', s.ends - L.now)
+	end
+	put(L, 'hold:' .. who, str(e.ends) .. ' ' .. str(e.number) .. ' ' .. e.flag)
+	if fresh or e.ttl > s.longest then
+		s.longest = max(s.longest, e.ttl)
+		put_who(L, who, e)
+	end
+	if fresh or s.last ~= known or s.longest > longest then
+		put_slot(L, s)
+	end
+end
+-- Puts a client into a slot that fits. `again`: its family, if it was there
+-- before data were lost. Returns its entry; nil: another program has the lock,
+-- or memory is full.
+local function enter(L, s, who, stands, ms, flag, again)
+	local ttl, _, shared = standing(stands)
+	local is_us, fresh = who == L.token, s.ends <= L.now
+	local fam = again and again ~= 'shared:' and again
+	    or shared and 'shared:' .. str(L.us) or who
+	if fresh and s.n == 0 and L.face ~= fam then
+		local set = try('set', K, fam, 'nx', 'px', ms)
+		L.face = nil
+		if set and set.err and is_us then
+			call('set', K, fam, 'nx', 'px', ms) -- fails, and says why
+		elseif not set or set.err then
+			return nil
+		end
+		L.face = fam
+	end
+	move(L)
+	if fresh then
+		if s.count > 0 then
+			sweep(L, s, nil, 'expired')
+		end
+		s.fam, s.ends, s.count, s.longest = fam, 0, 0, 0
+		s.moved = again and s.moved or L.c
+		if s.n > 0 or L.stop then
+			L.drops[#L.drops + 1] = 'stop:' .. s.n
+		end
+	end
+	s.count = s.count + 1
+	local e = {n = s.n, ends = 0, number = is_us and L.number or 0, flag = flag,
+	    fence = L.c, since = L.now, ttl = ttl, stands = stands}
+	keep(L, s, who, e, ms, true)
+	return e
+end
