@@ -60,8 +60,11 @@ struct stay {
 	int64_t ends_ms;    /* of its lease there, by the server's clock: the
 			       latest */
 	int slot;
-	bool here;      /* it has an entry now */
-	int64_t out_us; /* force-release took it; -1: never */
+	bool here;        /* it has an entry now */
+	int64_t out_us;   /* force-release took it; -1: never */
+	int64_t left_us;  /* it was released; -1: never */
+	int64_t since_ms; /* of the entry, by the server's clock */
+	int64_t rest_ms;  /* --min-hold keeps it until then; 0: it does not */
 };
 
 /* One attempt to take the lock: known by its token for ever. */
@@ -93,6 +96,9 @@ static int parent_of[CLIENTS_MAX]; /* the client around it; -1: none */
 
 static struct plot {
 	bool readers, slots, nests, rests, full;
+	bool touched;       /* somebody wrote to the lock itself */
+	int64_t foreign_ms; /* another program has slot 0 until then, by the
+			       clock of the one server */
 	bool crowd; /* several hold it at once, and data are lost often */
 	int restarts;
 	int64_t ended_fence;
@@ -108,6 +114,7 @@ static struct forcer {
 	char family[64];
 	int64_t ttl_ms, began_us, until_us, seen[NODES_MAX];
 	unsigned int gone; /* nodes: bits */
+	bool asked;        /* and not taken yet */
 } forcer;
 
 /* ---- the servers ---- */
@@ -175,6 +182,32 @@ static void check_return(const struct flight *f, int slot)
 	}
 }
 
+/* Who enters a slot may: nobody rests there, no other program has it, and
+ * force-release does not ask those in it to stop. */
+static void check_entry(int i, int node, int slot, bool again)
+{
+	int64_t now_ms = wall_us(node) / 1000;
+
+	if (n_nodes > 1 || w.backward_step || w.forward_step)
+		return;
+	for (int j = 1; j <= w.tokens; j++) {
+		const struct stay *o = &tokens[j].stay[node];
+
+		if (o->rest_ms > now_ms && o->slot == slot && o->out_us < 0 &&
+		    o->made_us > last_loss(node) && !plot.touched && !kin(i, j))
+			violated("%s has slot %d, where %s rests",
+				 tokens[i].text, slot, tokens[j].text);
+		if (forcer.asked && !again && forcer.slot == slot &&
+		    tokens[i].outer == 0 && forcer.began_us > last_loss(node) &&
+		    o->made_us < w.us && o->here && o->slot == slot &&
+		    o->ends_ms > now_ms)
+			violated("%s has slot %d, where %s is asked to stop",
+				 tokens[i].text, slot, tokens[j].text);
+	}
+	if (slot == 0 && plot.foreign_ms > now_ms)
+		violated("%s has the lock of another program", tokens[i].text);
+}
+
 /* Where the client thinks to be, if it holds the lock. (A copy of its first
  * question may come after a loss of data, and get it another slot.) */
 static int slot_of(const struct flight *f, int none)
@@ -190,6 +223,7 @@ static int slot_of(const struct flight *f, int none)
 static void note_entries(int node, const struct flight *f)
 {
 	struct redis *r = redis_at(node);
+	bool new[TOKENS_MAX] = {false};
 
 	for (int i = 1; i <= w.tokens; i++) {
 		struct stay *s = &tokens[i].stay[node];
@@ -214,9 +248,12 @@ static void note_entries(int node, const struct flight *f)
 				check_return(f, slot);
 			else
 				s->out_us = -1;
+			new[i] = true;
 			s->fence = fence;
 			s->made_us = w.us;
 			s->floor = plot.ended_fence;
+			s->since_ms = wall_us(node) / 1000;
+			s->rest_ms = 0;
 		}
 		ends_ms = strtoll(hold, NULL, 10);
 		if (s->ends_ms < ends_ms)
@@ -226,6 +263,11 @@ static void note_entries(int node, const struct flight *f)
 		    slot == slot_of(f, slot))
 			s->heard_us = w.us;
 	}
+	for (int i = 1; i <= w.tokens; i++)
+		if (new[i])
+			check_entry(i, node, tokens[i].stay[node].slot,
+				    f && i == f->token &&
+					    f->ask.verb == VERB_CONFIRM);
 }
 
 /* What is told to be held is nobody else's. */
@@ -238,6 +280,9 @@ static void check_yes(const struct flight *f)
 	    f->ask.verb == VERB_CONFIRM && n_nodes == 1)
 		violated("%s goes on after it was put out",
 			 tokens[f->token].text);
+	if (f->ask.verb == VERB_CONFIRM && n_nodes == 1 &&
+	    s->left_us > s->made_us && s->left_us > last_loss(node))
+		violated("%s goes on after its release", tokens[f->token].text);
 	for (int j = 1; j <= w.tokens; j++) {
 		const struct stay *o = &tokens[j].stay[node];
 
@@ -272,7 +317,10 @@ static void note_noticed(const struct flight *f)
 static void lose(int node, int64_t had, bool guarded)
 {
 	int64_t left = counter_at(node);
+	const char *lock = redis_get(redis_at(node), KEY);
 
+	if (!lock || strcmp(lock, "x") != 0)
+		plot.foreign_ms = 0;
 	if (!guarded && n_losses < LOSSES_MAX)
 		losses[n_losses++] =
 			(struct loss){node, w.us, had, left, {-1, -1, -1}};
@@ -316,6 +364,15 @@ static void note_granted(struct token *t, const struct flight *f)
 	s->claimed = s->fence;
 }
 
+static void note_left(struct token *t, const struct flight *f)
+{
+	struct stay *s = &t->stay[f->ask.node];
+
+	s->left_us = w.us;
+	if (f->ask.release.ran && f->ask.release.least_ms > 0)
+		s->rest_ms = s->since_ms + f->ask.release.least_ms;
+}
+
 static void run_script(struct flight *f)
 {
 	struct token *t = &tokens[f->token];
@@ -345,6 +402,9 @@ static void run_script(struct flight *f)
 		check_yes(f);
 	if (!f->refused && f->answer.said == SAID_GRANTED)
 		note_granted(t, f);
+	if (!f->refused && f->ask.verb == VERB_RELEASE &&
+	    f->answer.said == SAID_YES)
+		note_left(t, f);
 	if (!f->refused && f->ask.verb == VERB_ACQUIRE && t->joined_us < 0 &&
 	    f->life == w.client[f->client].life && f->answer.busy.place > 0)
 		t->joined_us = w.us;
@@ -576,7 +636,8 @@ static void begin(int who, int parent)
 		t->stay[i] = (struct stay){.heard_us = -1,
 					   .granted_us = -1,
 					   .made_us = -1,
-					   .out_us = -1};
+					   .out_us = -1,
+					   .left_us = -1};
 	(void)snprintf(t->text, sizeof(t->text), "tok-%d", w.tokens);
 	script_identity(&conf, &nobody, t->identity);
 	if (keys_init(&t->keys, KEY, strlen(KEY), t->text) < 0)
@@ -720,31 +781,39 @@ enum spoil {
 	LINE_GONE,
 	LINE_TYPE,
 	LOCK_GONE,
+	LOCK_TAKEN,
 	SPOILS
 };
 
 static void by_hand(int node, const char *word, const char *key)
 {
 	struct words request = {0}, reply;
+	char ms[24];
 
 	words_add_text(&request, word);
 	words_add_text(&request, key);
 	if (strcmp(word, "set") == 0)
 		words_add_text(&request, "x");
+	(void)snprintf(ms, sizeof(ms), "%" PRId64, 2 * w.T);
+	if (strcmp(word, "pexpire") == 0)
+		words_add_text(&request, ms);
 	(void)redis_run(redis_at(node), &request, &reply);
 }
 
 static void spoil(int node, enum spoil what)
 {
 	static const char *const names[SPOILS] = {
-		"everything is lost",    "the state is deleted",
-		"the state is a string", "the line is deleted",
-		"the line is a string",  "the lock is deleted",
+		"everything is lost",           "the state is deleted",
+		"the state is a string",        "the line is deleted",
+		"the line is a string",         "the lock is deleted",
+		"another program has the lock",
 	};
 
 	int64_t had = counter_at(node);
+	const char *value;
 
 	tell("node %d: %s", node, names[what]);
+	plot.touched |= what == LOCK_GONE || what == LOCK_TAKEN;
 	switch (what) {
 	case FLUSH:
 		redis_flush(redis_at(node));
@@ -762,6 +831,15 @@ static void spoil(int node, enum spoil what)
 		break;
 	case LOCK_GONE:
 		by_hand(node, "del", KEY);
+		plot.foreign_ms = 0;
+		break;
+	case LOCK_TAKEN:
+		by_hand(node, "set", KEY);
+		by_hand(node, "pexpire", KEY);
+		/* (memory may be full) */
+		value = redis_get(redis_at(node), KEY);
+		if (value && strcmp(value, "x") == 0)
+			plot.foreign_ms = wall_us(node) / 1000 + 2 * w.T;
 		break;
 	case SPOILS:
 		break;
@@ -875,6 +953,11 @@ static void force(int node, enum force_step step)
 	tell("slot %d, %s at node %d, is %s: %.*s", forcer.slot, forcer.family,
 	     node, step == FORCE_TAKE ? "taken" : "asked to stop",
 	     (int)words.len[0], words.at[0]);
+	forcer.asked = step == FORCE_ASK && strcmp(words.at[0], "yes") == 0 &&
+		       strcmp(words.at[3], "0") != 0;
+	for (int i = 1; i <= w.tokens && step == FORCE_TAKE; i++)
+		if (here[i])
+			tokens[i].stay[node].rest_ms = 0;
 	note_entries(node, NULL);
 	if (step == FORCE_ASK && strcmp(words.at[0], "no") == 0)
 		forcer.gone |= 1U << node;
