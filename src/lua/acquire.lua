@@ -61,14 +61,14 @@ if guard >= 0 then
 		put(L, 'shut', str(L.shut))
 	end
 end
--- (A late request may have left us in the family of the run around us. What is
--- over gets a new fence: an older state may have come back.)
-local own = L.mine and slot(L, L.mine.n).fam
 local done, by = match(ARG.once == '1' and call('hget', S, 'once') or '', '^(%d+)\n(.*)$')
 if num(done) > L.now and not (L.mine and L.mine.flag == '') then
 	write()
 	return {'done', str(L.c or 0), str(done - L.now), by}
 end
+-- (A late request may have left us in the family of the run around us. What is
+-- over gets a new fence: an older state may have come back.)
+local own = L.mine and slot(L, L.mine.n).fam
 if L.mine and L.mine.flag ~= 'r' and L.mine.ends > L.now and stands_still(L, L.mine)
     and (own == L.token or ARG.outer ~= '' or reads(own)) then
 	local e = L.mine
