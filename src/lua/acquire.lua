@@ -61,6 +61,7 @@ if guard >= 0 then
 		put(L, 'shut', str(L.shut))
 	end
 end
+-- What was handed to us is not claimed where the work is done already.
 local done, by = match(ARG.once == '1' and call('hget', S, 'once') or '', '^(%d+)\n(.*)$')
 if num(done) > L.now and not (L.mine and L.mine.flag == '') then
 	write()

@@ -114,7 +114,8 @@ local function enter(L, s, who, stands, ms, flag, again)
 		end
 		s.fam, s.ends, s.count, s.longest = fam, 0, 0, 0
 		s.moved = again and s.moved or L.c
-		if s.n > 0 or L.stop then
+		if s.n == 0 and L.stop
+		    or s.n > 0 and call('hexists', S, 'stop:' .. s.n) == 1 then
 			L.drops[#L.drops + 1] = 'stop:' .. s.n
 		end
 	end
