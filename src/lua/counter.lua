@@ -60,8 +60,8 @@ end
 local function data_lost(L)
 	local c, seen = L.c, L.seen
 	local oldest = num(match(L.trail, '%d+'))
-	if seen == 0 or c and c >= seen and seen >= L.born
-	    and (seen < oldest or L.trail:find(str(seen), 1, true)) then
+	if seen == 0 or c and c >= seen and seen >= L.born and (seen < oldest
+	    or L.trail:find(str(seen), 1, true) or not is_whole(L)) then
 		return false
 	end
 	local since = L.now

@@ -29,8 +29,9 @@ if e then
 	L.stands = unlock and e.stands or L.stands
 end
 line('zrem', L.token .. ' ' .. L.stands, L.token)
-L.c = max(L.c or 0, num(ARG.raise))
-L.c = L.c > 0 and L.c or nil
+if num(ARG.raise) > (L.c or 0) then
+	move_to(L, num(ARG.raise))
+end
 if once > 0 and ARG.mark == '' then
 	put(L, 'once', str(L.now + once) .. '\nsince ' .. str(e and e.since or L.now)
 	    .. match(L.stands, '\n.*$'))

@@ -75,9 +75,14 @@ local function ring(who, ms, word)
 	try('rpush', bell, word or str(ms))
 	try('pexpire', bell, ms)
 end
+-- (An earlier version moved the counter without the trail.)
+local function is_whole(L)
+	local c = ' ' .. str(L.c or 0)
+	return L.trail:sub(-#c) == c
+end
 local function move_to(L, n)
+	L.trail = ((is_whole(L) and L.trail or '') .. ' ' .. str(n)):sub(-135)
 	L.c = n
-	L.trail = (L.trail .. ' ' .. str(n)):sub(-135)
 	put(L, 'trail', L.trail)
 end
 -- Writes what has changed. Memory may be full: then the server refuses every

@@ -9,13 +9,18 @@
 #include "base/units.h"
 #include "lock/wire/keys.h"
 #include "lock/wire/record.h"
+#include "lock/wire/request.h"
 
 /* If the set of those who share a lock has a wrong end, a client must not carry
  * it past a loss of data for long. */
 #define LONGEST_MS INT64_C(2592000000) /* a month */
 #define PLACE_MOST (INT_MAX - 1)       /* as the server counts, from 0 */
 
-#define NOT_OURS "unexpected reply from redlock's script"
+static int misread(const struct words *w, struct fail *why)
+{
+	return request_misread(w->n > 0 ? w->at[0] : "",
+			       w->n > 0 ? w->len[0] : 0, why);
+}
 
 static bool word_is(const struct words *w, int i, const char *text)
 {
@@ -170,7 +175,7 @@ static int read_granted(const struct words *w, struct answer *out,
 	out->granted.is_active = word_ends(w, 9, " active");
 	if (out->granted.slot < 0 || out->granted.slot >= SLOTS_MAX ||
 	    out->counter < 0 || out->granted.fence < 0)
-		return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+		return misread(w, why);
 	return 0;
 }
 
@@ -223,7 +228,7 @@ static int read_rest(enum verb verb, const struct words *w, struct answer *out,
 	if (verb != VERB_RELEASE)
 		return w->n >= (yes ? 9 : 6)
 			       ? read_renewed(w, out, s)
-			       : fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+			       : misread(w, why);
 	out->handed_ms = yes ? word_ms_or(w, 2, 0) : 0;
 	return 0;
 }
@@ -262,12 +267,8 @@ int answer_read(enum verb verb, const struct words *reply, struct answer *out,
 				       .counter = word_number(reply, 0)};
 		return out->counter >= 0
 			       ? 0
-			       : fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+			       : misread(reply, why);
 	}
-	if (word_is(reply, 0, "newer"))
-		return fail(why, FAIL_CONFIG,
-			    "the lock was written by a newer redlock; use that "
-			    "one everywhere");
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (!word_is(reply, 0, forms[i].word) ||
 		    reply->n < forms[i].words)
@@ -278,5 +279,5 @@ int answer_read(enum verb verb, const struct words *reply, struct answer *out,
 			break;
 		return read_rest(verb, reply, out, sight, why);
 	}
-	return fail(why, FAIL_UNAVAILABLE, NOT_OURS);
+	return misread(reply, why);
 }

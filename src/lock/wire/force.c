@@ -59,6 +59,5 @@ int force_read(enum force_step step, const struct reply *r,
 			out->asked = reply_ms(reply_item(r, 3), 0);
 		return 0;
 	}
-	return fail(why, FAIL_UNAVAILABLE,
-		    "unexpected reply from redlock's script");
+	return request_misread(word->bytes, word->len, why);
 }

@@ -168,8 +168,8 @@ int history_add(struct history *h, const struct reply *r, int node,
 
 	if (!reply_is(r, "[ss[s[s*]]*]") ||
 	    strcmp(reply_item(r, 0)->bytes, "history") != 0)
-		return fail(why, FAIL_UNAVAILABLE,
-			    "unexpected reply from redlock's script");
+		return request_misread(reply_item(r, 0)->bytes,
+				       reply_item(r, 0)->len, why);
 	more = realloc(h->hold, ((size_t)h->holds + n) * sizeof(*h->hold));
 	if (!more)
 		return fail(why, FAIL_INTERNAL, "out of memory");

@@ -106,3 +106,13 @@ void request_end(const struct words *w)
 	for (int i = 0; i < w->n; i++)
 		assert(w->at[i]);
 }
+
+int request_misread(const char *word, size_t len, struct fail *why)
+{
+	if (len == 5 && memcmp(word, "newer", 5) == 0)
+		return fail(why, FAIL_CONFIG,
+			    "the lock was written by a newer redlock; use that "
+			    "one everywhere");
+	return fail(why, FAIL_UNAVAILABLE,
+		    "unexpected reply from redlock's script");
+}

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/fail.h"
 #include "base/words.h"
 #include "lock/wire/keys.h"
 
@@ -58,5 +59,9 @@ void request_number(struct words *w, int argument, int64_t value,
 
 /* Checks that every argument was set. */
 void request_end(const struct words *w);
+
+/* Of a reply that does not have the form it must have, with its first word: fills
+ * *why, and returns -1. */
+int request_misread(const char *word, size_t len, struct fail *why);
 
 #endif

@@ -65,6 +65,5 @@ int token_op_read(const struct reply *r, bool *was, struct fail *why)
 	*was = strcmp(word->bytes, "yes") == 0;
 	if (reply_is(r, "[s]") && (*was || strcmp(word->bytes, "no") == 0))
 		return 0;
-	return fail(why, FAIL_UNAVAILABLE,
-		    "unexpected reply from redlock's script");
+	return request_misread(word->bytes, word->len, why);
 }

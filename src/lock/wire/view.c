@@ -264,13 +264,8 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 	int64_t in_line = at_most(reply_number(reply_item(r, 9), 0), INT_MAX);
 	int rc;
 
-	if (strcmp(word->bytes, "newer") == 0)
-		return fail(why, FAIL_CONFIG,
-			    "the lock was written by a newer redlock; use that "
-			    "one everywhere");
 	if (!reply_is(r, SHAPE) || strcmp(word->bytes, "view") != 0)
-		return fail(why, FAIL_UNAVAILABLE,
-			    "unexpected reply from redlock's script");
+		return request_misread(word->bytes, word->len, why);
 	if (v->answers == 0)
 		v->once_ms = -1;
 	v->now_ms = reply_ms(reply_item(r, 2), 0);
