@@ -1515,6 +1515,46 @@ rubbish() {
 	redlock -w 5s -k job -- true
 }
 
+# ---- a newer redlock ----
+
+# all that the server has
+stored() { cli a eval "
+	local all = {}
+	for _, key in ipairs(redis.call('keys', '*')) do
+		all[#all + 1] = key .. redis.sha1hex(redis.call('dump', key))
+	end
+	table.sort(all)
+	return table.concat(all, ' ')" 0; }
+
+@test "a lock that a newer redlock wrote: 78, one line, and nothing is touched" {
+	local before
+
+	redlock -k job -- true
+	cli a hset 'job:redlock:{job}:state' v 3 >/dev/null
+	before=$(stored)
+	for verb in '-n -k job -- true' '-k job -s -w 1s -- true' 'inspect job' \
+		'wait job' 'lock job' 'force-release job --confirm job' \
+		'unlock job --token 11111111-1111-4111-8111-111111111111' \
+		'extend job --token 11111111-1111-4111-8111-111111111111'; do
+		verb=($verb)
+		case ${verb[0]} in
+		-*) run -78 --separate-stderr redlock "${verb[@]}" ;;
+		*) run -78 --separate-stderr "$REDLOCK" "${verb[0]}" -u "$url" "${verb[@]:1}" ;;
+		esac
+		[ "${#stderr_lines[@]}" = 1 ]
+		[[ $stderr == *'the lock was written by a newer redlock; use that one everywhere' ]]
+	done
+	[ "$(stored)" = "$before" ]
+}
+
+@test "a lock that a newer redlock takes over in mid hold is lost by its deadline, and not touched" {
+	hold 60000 -t 1s
+	cli a hset 'job:redlock:{job}:state' v 3 >/dev/null
+	ends_with 125
+	contains "$T/err" 'written by a newer redlock'
+	cli a flushall >/dev/null
+}
+
 # ---- what an outage says ----
 
 @test "P7 an outage says how long until the command is killed, or the hold ends" {

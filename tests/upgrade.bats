@@ -5,20 +5,11 @@
 
 load lib/common
 
-state='job:redlock:{job}:state'
 need_old() { [ -x "${OLD_REDLOCK-}" ] || skip "no OLD_REDLOCK: see make check-upgrade"; }
 old() { "$OLD_REDLOCK" -u "$url" "$@"; }
 fence_of() { # COMMAND...
 	"$@" -k job -- sh -c 'echo "$REDLOCK_FENCE"'
 }
-# whatever KEYS match, as bytes
-stored() { cli a eval "
-	local all = {}
-	for _, key in ipairs(redis.call('keys', '*')) do
-		all[#all + 1] = key .. redis.sha1hex(redis.call('dump', key))
-	end
-	table.sort(all)
-	return table.concat(all, ' ')" 0; }
 
 @test "while the old one holds, the new one waits, and gets it when that one ends" {
 	need_old
@@ -61,33 +52,4 @@ stored() { cli a eval "
 	done
 	"$REDLOCK" history -u "$url" job >"$T/history"
 	"$REDLOCK" doctor -u "$url" job >"$T/doctor" || cat "$T/doctor"
-}
-
-@test "a lock that a newer redlock wrote: 78, one line, and nothing is touched" {
-	local before
-
-	redlock -k job -- true
-	cli a hset "$state" v 3 >/dev/null
-	before=$(stored)
-	for verb in '-n -k job -- true' '-k job -s -w 1s -- true' 'inspect job' \
-		'wait job' 'lock job' 'force-release job --confirm job' \
-		'unlock job --token 11111111-1111-4111-8111-111111111111' \
-		'extend job --token 11111111-1111-4111-8111-111111111111'; do
-		verb=($verb)
-		case ${verb[0]} in
-		-*) run -78 --separate-stderr redlock "${verb[@]}" ;;
-		*) run -78 --separate-stderr "$REDLOCK" "${verb[0]}" -u "$url" "${verb[@]:1}" ;;
-		esac
-		[ "${#stderr_lines[@]}" = 1 ]
-		[[ $stderr == *'the lock was written by a newer redlock; use that one everywhere' ]]
-	done
-	[ "$(stored)" = "$before" ]
-}
-
-@test "a lock that a newer redlock takes over in mid hold is lost by its deadline, and not touched" {
-	hold 60000 -t 1s
-	cli a hset "$state" v 3 >/dev/null
-	ends_with 125
-	contains "$T/err" 'written by a newer redlock'
-	cli a flushall >/dev/null
 }
