@@ -73,9 +73,8 @@ static int64_t next(int64_t t)
 static void reply(const struct ask *a, enum said said, int64_t counter,
 		  int64_t t)
 {
-	struct answer answer = {.said = said,
-				.counter = counter,
-				.granted.fence = counter};
+	struct answer answer = {
+		.said = said, .counter = counter, .granted.fence = counter};
 
 	if (a->verb == VERB_ACQUIRE)
 		answer.busy =

@@ -41,8 +41,8 @@ static const struct request {
 	 0,
 	 {.nodes = 1},
 	 {.seq = 3, .fence = 7, .seen = 8, .longest_ms = 1500},
-	 {TOKEN, "3", "8", "1500", "1", STANDS, "1", "1500", "0", "-1", "",
-	  "0", "0", "0", "-1", "-1", "0", "0"}},
+	 {TOKEN, "3", "8", "1500", "1", STANDS, "1", "1500", "0", "-1", "", "0",
+	  "0", "0", "-1", "-1", "0", "0"}},
 	{VERB_ACQUIRE,
 	 5,
 	 {.nodes = 3, .once_ms = 1, .guard_ms = 30000, .ticket = 77},
@@ -404,8 +404,7 @@ static const struct form {
 	  HELD("3000")},
 	 16,
 	 BUSY(SAID_BUSY, 90, 3000, 1700000000123456, 1, false)},
-	{{"busy", "7", "90", TOKEN, "", "12", "5", "3000", "lost",
-	  HELD("x")},
+	{{"busy", "7", "90", TOKEN, "", "12", "5", "3000", "lost", HELD("x")},
 	 16,
 	 BUSY(SAID_BUSY, 90, -1, 5, 13, false)},
 	{{"busy", "7", "90", " ", "list", "0", "5", "0", "", NOBODY},
@@ -478,8 +477,7 @@ static const char *joined(const char *const texts[FORM_MAX])
 static bool same_answer(const struct answer *a, const struct answer *b)
 {
 	return a->said == b->said && a->counter == b->counter &&
-	       a->group == b->group &&
-	       a->granted.slot == b->granted.slot &&
+	       a->group == b->group && a->granted.slot == b->granted.slot &&
 	       a->granted.fence == b->granted.fence &&
 	       a->busy.pttl_ms == b->busy.pttl_ms &&
 	       a->busy.holder_ttl_ms == b->busy.holder_ttl_ms &&
@@ -564,14 +562,22 @@ static const struct {
 	{{""}, FAIL_UNAVAILABLE, "unexpected reply"},
 	{{"OK"}, FAIL_UNAVAILABLE, "unexpected reply"},
 	{{"1"}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"Granted", "1", "7", "0", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"grantedx", "7", "7", "0", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
+	{{"Granted", "1", "7", "0", "t", "5", "-1", "", "1", ""},
+	 FAIL_UNAVAILABLE,
+	 "unexpected reply"},
+	{{"grantedx", "7", "7", "0", "t", "5", "-1", "", "1", ""},
+	 FAIL_UNAVAILABLE,
+	 "unexpected reply"},
 	{{" granted", "1", "7", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
 	{{"7", "granted"}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"granted", "1", "", "0", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
-	{{"granted", "1", "x", "0", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
+	{{"granted", "1", "", "0", "t", "5", "-1", "", "1", ""},
+	 FAIL_UNAVAILABLE,
+	 "unexpected reply"},
+	{{"granted", "1", "x", "0", "t", "5", "-1", "", "1", ""},
+	 FAIL_UNAVAILABLE,
+	 "unexpected reply"},
 	{{"granted", "1", "7x", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
@@ -581,7 +587,9 @@ static const struct {
 	{{"granted", "1", "-1", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "1", "-", "0", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
+	{{"granted", "1", "-", "0", "t", "5", "-1", "", "1", ""},
+	 FAIL_UNAVAILABLE,
+	 "unexpected reply"},
 	{{"granted", "1", "1e3", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
@@ -594,7 +602,8 @@ static const struct {
 	{{"granted", "1", "nan", "0", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "1", "000000000000000000000001", "0", "t", "5", "-1", "", "1", ""},
+	{{"granted", "1", "000000000000000000000001", "0", "t", "5", "-1", "",
+	  "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
 	{{"busy", "x", "5", "v", "", "0", "5", "0", "", NOBODY},
@@ -603,7 +612,9 @@ static const struct {
 	{{"busy", "-2", "5", "v", "", "0", "5", "0", "", NOBODY},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
-	{{"granted", "7", "7", "x", "t", "5", "-1", "", "1", ""}, FAIL_UNAVAILABLE, "unexpected reply"},
+	{{"granted", "7", "7", "x", "t", "5", "-1", "", "1", ""},
+	 FAIL_UNAVAILABLE,
+	 "unexpected reply"},
 	{{"granted", "7", "7", "1000", "t", "5", "-1", "", "1", ""},
 	 FAIL_UNAVAILABLE,
 	 "unexpected reply"},
@@ -654,7 +665,7 @@ static uint32_t noise(void)
 
 static void test_garbage(void)
 {
-	static const char *const heads[] = {"granted", "busy", "done", "full",
+	static const char *const heads[] = {"granted", "busy", "done",   "full",
 					    "yes",     "no",   "healed", "x"};
 	int odd = 0;
 
@@ -689,9 +700,11 @@ static void test_garbage(void)
 static void test_ages(void)
 {
 	static const char ages[] = "4611686018427387903";
-	const char *const busy[FORM_MAX] = {
-		"busy", "7",  ages, TOKEN, "",	 ages, ages,	     ages, "",
-		TOKEN,	ages, ages, "7",   ages, "5000 1 r\nhost web1\n", ages},
+	const char *const busy[FORM_MAX] =
+		{"busy", "7",  ages, TOKEN, "",
+		 ages,   ages, ages, "",    TOKEN,
+		 ages,   ages, "7",  ages,  "5000 1 r\nhost web1\n",
+		 ages},
 			  *const yes[FORM_MAX] = {"yes", "7",  ages, "0", "0",
 						  ages,  ages, "",   ages};
 	struct words w = words_of(busy, 16);
@@ -744,10 +757,9 @@ static struct sight sight_of(const char *pttl, const char *face,
 			     const char *type, const char *holder,
 			     const char *since, const char *stands)
 {
-	const char *const texts[] = {"busy", "7",    pttl, face,  type,
-				     "0",    "5",    "0",  "",	  holder,
-				     "1",    "3000", "7",  since, stands,
-				     "40"};
+	const char *const texts[] = {
+		"busy", "7",    pttl, face,   type, "0",   "5",    "0",
+		"",     holder, "1",  "3000", "7",  since, stands, "40"};
 	struct words w = {0};
 	struct sight s;
 	struct fail why;
@@ -915,7 +927,8 @@ static void test_stop(void)
 		 true,
 		 0,
 		 "a"},
-		{{"healed", "7", "0", "0", "0", "5", "99", "x\nhost \x1b\n", "1"},
+		{{"healed", "7", "0", "0", "0", "5", "99", "x\nhost \x1b\n",
+		  "1"},
 		 SAID_HEALED,
 		 true,
 		 99,

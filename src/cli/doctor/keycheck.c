@@ -237,8 +237,7 @@ static void sort_out(struct search *s, int server, const struct reply *name)
 	ask_about(s, LOCK_TTL, server, target, read.key, read.len);
 	if (read.kind == NAME_STATE) {
 		s->tally[server].counters++;
-		ask_about(s, FENCE_VALUE, server, target, read.key,
-			  read.len);
+		ask_about(s, FENCE_VALUE, server, target, read.key, read.len);
 	}
 }
 
@@ -269,8 +268,8 @@ static void say(struct search *s, const struct probe *p, enum level level,
 
 	if (level == LEVEL_WRONG && ++s->tally[p->server].told > TOLD_MAX)
 		return;
-	found(s->e->found, level, s->e->facts[p->server].name, "keys",
-	      "%s: %s", format_bytes(p->key, p->len, key, sizeof(key)), text);
+	found(s->e->found, level, s->e->facts[p->server].name, "keys", "%s: %s",
+	      format_bytes(p->key, p->len, key, sizeof(key)), text);
 }
 
 static void no_expiry(struct search *s, const struct probe *p)
@@ -452,8 +451,7 @@ static void ask_named(struct search *s, int server, int node)
 		for (int k = NAMED_TYPE; k <= NAMED_TTL + 1; k++)
 			ask_about(s,
 				  k > NAMED_TTL ? FENCE_VALUE : (enum subject)k,
-				  server, node, o->key[i],
-				  strlen(o->key[i]));
+				  server, node, o->key[i], strlen(o->key[i]));
 		ask_rights(s, server, node, o->key[i], strlen(o->key[i]));
 	}
 }

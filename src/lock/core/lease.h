@@ -86,8 +86,8 @@
 #include "lock/core/state.h"
 
 /* Starts to acquire: the first lease_next() returns a question. The numbers of
- * questions (ask.seq) begin with the time: a process that goes on with the token
- * of another one on this machine, such as the guard, has larger ones. */
+ * questions (ask.seq) begin with the time: a process that goes on with the
+ * token of another one on this machine, such as the guard, has larger ones. */
 void lease_init(struct lease *l, const struct lease_conf *conf,
 		struct instant at);
 

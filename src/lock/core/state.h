@@ -193,8 +193,8 @@ struct lease {
 	bool was_held; /* since lease_init() */
 	enum nest nest;
 	int64_t longest_ms; /* see struct ask */
-	int64_t guard_ms; /* conf.guard_ms, or the longest lease that any node
-			     reported */
+	int64_t guard_ms;   /* conf.guard_ms, or the longest lease that any node
+			       reported */
 	/* The outer hold vanished. If its holder lives, it sets the lock again
 	 * by then. LONG_AGO: it has not vanished. */
 	struct instant outer_by;

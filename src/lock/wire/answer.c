@@ -97,8 +97,8 @@ static void read_holder(const struct words *w, struct busy *out,
 	memcpy(s->about, r.about, sizeof(s->about));
 }
 
-static int read_busy(const struct words *w, struct answer *out,
-		     struct sight *s, struct fail *why)
+static int read_busy(const struct words *w, struct answer *out, struct sight *s,
+		     struct fail *why)
 {
 	struct busy *b = &out->busy;
 	bool held = w->len[9] > 0;
@@ -109,7 +109,7 @@ static int read_busy(const struct words *w, struct answer *out,
 	b->age_ms = -1;
 	out->longest_ms = at_most(word_ms(w, 7), LONGEST_MS);
 	if (!held && w->len[3] == 0) {
-		out->said = word_is(w, 8, "young") ? SAID_GUARDED
+		out->said = word_is(w, 8, "young")  ? SAID_GUARDED
 			    : word_is(w, 8, "lost") ? SAID_LOSS
 						    : SAID_BUSY;
 		if (out->said == SAID_BUSY) {
@@ -226,9 +226,8 @@ static int read_rest(enum verb verb, const struct words *w, struct answer *out,
 	if (!yes && (out->said != SAID_NO || verb == VERB_ACQUIRE))
 		return read_refusal(w, out, s, why);
 	if (verb != VERB_RELEASE)
-		return w->n >= (yes ? 9 : 6)
-			       ? read_renewed(w, out, s)
-			       : misread(w, why);
+		return w->n >= (yes ? 9 : 6) ? read_renewed(w, out, s)
+					     : misread(w, why);
 	out->handed_ms = yes ? word_ms_or(w, 2, 0) : 0;
 	return 0;
 }
@@ -265,9 +264,7 @@ int answer_read(enum verb verb, const struct words *reply, struct answer *out,
 	if (verb == VERB_REPLICATE) {
 		*out = (struct answer){.said = SAID_YES,
 				       .counter = word_number(reply, 0)};
-		return out->counter >= 0
-			       ? 0
-			       : misread(reply, why);
+		return out->counter >= 0 ? 0 : misread(reply, why);
 	}
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (!word_is(reply, 0, forms[i].word) ||

@@ -48,8 +48,8 @@ const char *history_sha(void)
 	return SHA_HISTORY;
 }
 
-void history_request(const struct keys *keys, int db, struct script_scratch *scratch,
-		     struct words *out)
+void history_request(const struct keys *keys, int db,
+		     struct script_scratch *scratch, struct words *out)
 {
 	const struct request_head head = {.token = "", .stands = ""};
 

@@ -68,8 +68,8 @@ struct history {
 };
 
 /* Makes the request; see request.h. */
-void history_request(const struct keys *keys, int db, struct script_scratch *scratch,
-		     struct words *out);
+void history_request(const struct keys *keys, int db,
+		     struct script_scratch *scratch, struct words *out);
 const char *history_sha(void);
 
 /* Adds a node's answer. *h must be all zero at first. The same hold told by

@@ -155,8 +155,7 @@ int keys_init(struct keys *k, const char *key, size_t len, const char *token)
 	base_of(key, len, &base);
 	*k = (struct keys){
 		.lock = key, .lock_len = len, .base = base_len(&base, len)};
-	p = malloc(PART_COUNT *
-		   (k->base + sizeof(longest) + strlen(token)));
+	p = malloc(PART_COUNT * (k->base + sizeof(longest) + strlen(token)));
 	if (!p)
 		return -1;
 	for (int i = 0; i < PART_COUNT; i++) {

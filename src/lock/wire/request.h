@@ -38,8 +38,8 @@ struct request_head {
 };
 
 /* Starts the request, with room for that many arguments. Each but the head and
- * the last must be set, in any order, before request_end(). `db`: a database, or
- * REQUEST_CLUSTER. */
+ * the last must be set, in any order, before request_end(). `db`: a database,
+ * or REQUEST_CLUSTER. */
 void request_begin(const char *lua, size_t len, const struct keys *keys,
 		   int arguments, int db, const struct request_head *head,
 		   struct script_scratch *scratch, struct words *out);
@@ -60,8 +60,8 @@ void request_number(struct words *w, int argument, int64_t value,
 /* Checks that every argument was set. */
 void request_end(const struct words *w);
 
-/* Of a reply that does not have the form it must have, with its first word: fills
- * *why, and returns -1. */
+/* Of a reply that does not have the form it must have, with its first word:
+ * fills *why, and returns -1. */
 int request_misread(const char *word, size_t len, struct fail *why);
 
 #endif

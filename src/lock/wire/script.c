@@ -19,9 +19,9 @@ static const struct script {
 	const char *sha; /* by which EVALSHA calls it */
 	int arguments;
 } scripts[] = {
-		[VERB_ACQUIRE] = SCRIPT(ACQUIRE),
-		[VERB_CONFIRM] = SCRIPT(RENEW),
-		[VERB_RELEASE] = SCRIPT(RELEASE),
+	[VERB_ACQUIRE] = SCRIPT(ACQUIRE),
+	[VERB_CONFIRM] = SCRIPT(RENEW),
+	[VERB_RELEASE] = SCRIPT(RELEASE),
 };
 
 /* One line per field: a newline in a value becomes a blank. */
@@ -226,8 +226,8 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 				     script->arguments, db, &head, scratch,
 				     out);
 	else
-		request_begin(script->lua, script->len, keys,
-			      script->arguments, db, &head, scratch, out);
+		request_begin(script->lua, script->len, keys, script->arguments,
+			      db, &head, scratch, out);
 	if (ask->verb == VERB_ACQUIRE)
 		fill_acquire(ask, conf, scratch, out);
 	else if (ask->verb == VERB_CONFIRM)

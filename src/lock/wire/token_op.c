@@ -40,11 +40,11 @@ static void fill_extend(const struct token_op *g,
 void token_op_request(const struct token_op *g, const struct keys *keys, int db,
 		      struct script_scratch *scratch, struct words *out)
 {
-	const struct request_head head = {
-		.token = g->token,
-		.stands = "",
-		.number = g->extend ? NUMBER_OTHER : NUMBER_LAST,
-		.alone = g->alone};
+	const struct request_head head = {.token = g->token,
+					  .stands = "",
+					  .number = g->extend ? NUMBER_OTHER
+							      : NUMBER_LAST,
+					  .alone = g->alone};
 
 	if (g->extend) {
 		request_begin(LUA_RENEW, sizeof(LUA_RENEW) - 1, keys,

@@ -252,8 +252,7 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 #define SLOT "[ssssss]"
 #define HOLDER "[ssssssss]"
 #define WAITER "[sss]"
-#define SHAPE                                                                  \
-	"[sssss[sss][" SLOT "*][" HOLDER "*][" WAITER "*]ss]"
+#define SHAPE "[sssss[sss][" SLOT "*][" HOLDER "*][" WAITER "*]ss]"
 
 int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 {

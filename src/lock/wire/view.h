@@ -73,9 +73,9 @@ struct view {
 	int64_t counter_at[NODES_MAX]; /* the counter of each node */
 	int64_t shut_ms; /* nothing new is granted for this long, because data
 			    were lost; 0: that is not so */
-	int64_t now_ms;                /* the clock of one server */
-	int64_t once_ms;      /* done, and not to be repeated for this long
-				 (--once-per); -1: no such mark */
+	int64_t now_ms;  /* the clock of one server */
+	int64_t once_ms; /* done, and not to be repeated for this long
+			    (--once-per); -1: no such mark */
 	unsigned int answers; /* nodes that answered: bits */
 	unsigned int held_on; /* nodes on which a client has it: bits */
 	unsigned int more_on; /* nodes with more holders than they listed:
