@@ -333,8 +333,9 @@ static size_t places_shown(const char *text)
 		if (*from == '[' && memchr(from, ']', (size_t)(stop - from)))
 			from = memchr(from, ']', (size_t)(stop - from));
 		colon = memchr(from, ':', (size_t)(stop - from));
-		port = (struct span){colon + 1, (size_t)(stop - colon) - 1};
-		if (colon && port.n > 0) {
+		if (colon && colon + 1 < stop) {
+			port = (struct span){colon + 1,
+					     (size_t)(stop - colon) - 1};
 			(void)snprintf(digits, sizeof(digits), "%.*s",
 				       (int)(port.n < 7 ? port.n : 7), port.at);
 			if (strlen(digits) != port.n ||
