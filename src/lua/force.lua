@@ -40,8 +40,12 @@ if s.fam ~= fam or s.ends <= L.now then
 		return out('foreign')
 	elseif s.ends <= L.now and s.moved > L.born and shown ~= fam then
 		return out('no') -- it has left since the loss
-	elseif step == 'take' and (lost or shown == fam) then
-		call('del', K) -- and it must not register again
+	elseif step == 'take' and s.ends <= L.now and (lost or shown == fam) then
+		call('hdel', S, '') -- a first write
+		if shown == fam or v and reads(v) and fam == 'shared:*' then
+			call('del', K)
+		end
+		-- and it must not register again
 		move(L, L.seen + 1)
 		s.moved = L.c
 		put_slot(L, s)

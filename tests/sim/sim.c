@@ -114,7 +114,8 @@ static struct forcer {
 	char family[64];
 	int64_t ttl_ms, began_us, until_us, seen[NODES_MAX];
 	unsigned int gone; /* nodes: bits */
-	bool asked;        /* and not taken yet */
+	bool asked;        /* and not taken yet ... */
+	int64_t asked_us;  /* ... the last time */
 } forcer;
 
 /* ---- the servers ---- */
@@ -169,6 +170,10 @@ static void check_return(const struct flight *f, int slot)
 	if (wall_us(node) / 1000 >= s->ends_ms)
 		violated("%s is registered again after its lease",
 			 tokens[i].text);
+	/* (else it may be an orphan, for T) */
+	if (s->left_us > s->made_us && last_loss(node) < 0)
+		violated("%s is registered again after its release",
+			 tokens[i].text);
 	for (int j = 1; j <= w.tokens; j++) {
 		const struct stay *o = &tokens[j].stay[node];
 
@@ -199,24 +204,13 @@ static void check_entry(int i, int node, int slot, bool again)
 				 tokens[i].text, slot, tokens[j].text);
 		if (forcer.asked && !again && forcer.slot == slot &&
 		    tokens[i].outer == 0 && forcer.began_us > last_loss(node) &&
-		    o->made_us < w.us && o->here && o->slot == slot &&
-		    o->ends_ms > now_ms)
+		    o->made_us <= forcer.asked_us && o->here &&
+		    o->slot == slot && o->ends_ms > now_ms)
 			violated("%s has slot %d, where %s is asked to stop",
 				 tokens[i].text, slot, tokens[j].text);
 	}
 	if (slot == 0 && plot.foreign_ms > now_ms)
 		violated("%s has the lock of another program", tokens[i].text);
-}
-
-/* Where the client thinks to be, if it holds the lock. (A copy of its first
- * question may come after a loss of data, and get it another slot.) */
-static int slot_of(const struct flight *f, int none)
-{
-	const struct client *c = &w.client[f->client];
-
-	return c->token == f->token && c->lease.state == LEASE_HELD
-		       ? c->lease.slot
-		       : none;
 }
 
 /* Notes who has an entry now. */
@@ -259,8 +253,7 @@ static void note_entries(int node, const struct flight *f)
 		if (s->ends_ms < ends_ms)
 			s->ends_ms = ends_ms;
 		s->slot = slot;
-		if (asked && f->ask.verb != VERB_RELEASE &&
-		    slot == slot_of(f, slot))
+		if (asked && f->ask.verb != VERB_RELEASE)
 			s->heard_us = w.us;
 	}
 	for (int i = 1; i <= w.tokens; i++)
@@ -280,9 +273,9 @@ static void check_yes(const struct flight *f)
 	    f->ask.verb == VERB_CONFIRM && n_nodes == 1)
 		violated("%s goes on after it was put out",
 			 tokens[f->token].text);
-	if (f->ask.verb == VERB_CONFIRM && n_nodes == 1 &&
-	    s->left_us > s->made_us && s->left_us > last_loss(node))
-		violated("%s goes on after its release", tokens[f->token].text);
+	if (f->ask.verb == VERB_CONFIRM && s->slot != f->ask.slot)
+		violated("%s goes on in slot %d, and has slot %d",
+			 tokens[f->token].text, f->ask.slot, s->slot);
 	for (int j = 1; j <= w.tokens; j++) {
 		const struct stay *o = &tokens[j].stay[node];
 
@@ -373,6 +366,20 @@ static void note_left(struct token *t, const struct flight *f)
 		s->rest_ms = s->since_ms + f->ask.release.least_ms;
 }
 
+/* What other programs see of slot 0 is who has it. */
+static void check_face(int node)
+{
+	const char *face = redis_get(redis_at(node), KEY);
+	const char *slot = redis_field(redis_at(node), PART("state"), "slot:0");
+	size_t len = slot ? strcspn(slot, " ") : 0;
+
+	if (n_losses == 0 && plot.restarts == 0 && !plot.touched &&
+	    !plot.full && face &&
+	    (strlen(face) != len || memcmp(face, slot, len) != 0))
+		violated("the lock shows %s, and slot 0 is %s", face,
+			 slot ? slot : "nobody's");
+}
+
 static void run_script(struct flight *f)
 {
 	struct token *t = &tokens[f->token];
@@ -396,6 +403,7 @@ static void run_script(struct flight *f)
 		violated("%s: no answer: %s", t->text, why.text);
 	note_entries(f->ask.node, f);
 	note_noticed(f);
+	check_face(f->ask.node);
 	if (!f->refused &&
 	    (f->answer.said == SAID_GRANTED || f->answer.said == SAID_HEALED ||
 	     (f->answer.said == SAID_YES && f->ask.verb == VERB_CONFIRM)))
@@ -483,7 +491,10 @@ static bool forgot(const struct client *a, const struct client *b)
 		int64_t granted_us =
 			s->made_us >= loss->us ? s->made_us : s->granted_us;
 
-		if (old->stay[loss->node].heard_us >= loss->us ||
+		/* (a copy of its first question may have got it another slot)
+		 */
+		if ((old->stay[loss->node].heard_us >= loss->us &&
+		     old->stay[loss->node].slot == a->lease.slot) ||
 		    granted_us < loss->us)
 			continue;
 		if (noticed_us < 0 || granted_us <= noticed_us)
@@ -851,17 +862,22 @@ static int any_node(void)
 	return (int)chance(n_nodes);
 }
 
-/* Somebody who runs is stopped for a while, and meanwhile servers are
- * restarted: they, or those who have seen it, must know how long its lease is.
- */
+/* Who runs with the longest T is stopped, and meanwhile servers lose their
+ * data: they, or those who have seen it, must know how long its lease is. */
 static void storm(void)
 {
-	int who = (int)chance(w.n_clients);
+	int who = -1;
 
-	for (int i = 0; i < w.n_clients && !w.client[who].running; i++)
-		who = (who + 1) % w.n_clients;
-	post(w.us, EV_STOP, who, 0, 0);
-	for (int i = (int)chance(n_nodes); i >= 0; i--)
+	for (int i = 0; i < w.n_clients; i++)
+		if (w.client[i].running &&
+		    (who < 0 || w.client[i].ttl > w.client[who].ttl))
+			who = i;
+	if (who >= 0)
+		post(w.us, EV_STOP, who, 1, 0);
+	if (n_nodes == 1)
+		post(w.us + chance(w.T * 300), EV_EVICT, 0,
+		     one_in(2) ? STATE_GONE : FLUSH, 0);
+	for (int i = (int)chance(n_nodes); i >= 0 && n_nodes > 1; i--)
 		post(w.us + chance(w.T * 1000), EV_FLUSH, any_node(), 1, 0);
 }
 
@@ -953,6 +969,7 @@ static void force(int node, enum force_step step)
 	tell("slot %d, %s at node %d, is %s: %.*s", forcer.slot, forcer.family,
 	     node, step == FORCE_TAKE ? "taken" : "asked to stop",
 	     (int)words.len[0], words.at[0]);
+	forcer.asked_us = w.us;
 	forcer.asked = step == FORCE_ASK && strcmp(words.at[0], "yes") == 0 &&
 		       strcmp(words.at[3], "0") != 0;
 	for (int i = 1; i <= w.tokens && step == FORCE_TAKE; i++)
@@ -1022,8 +1039,8 @@ static void plan_faults(void)
 			     (int)chance(SPOILS), 0);
 	if (plot.crowd)
 		for (int i = 2 + (int)chance(6); i >= 0; i--)
-			post(chance(span), one_in(3) ? EV_FLUSH : EV_EVICT, 0,
-			     one_in(2) ? FLUSH : STATE_GONE, 0);
+			post(chance(span), one_in(2) ? EV_FLUSH : EV_EVICT, 0,
+			     one_in(4) ? STATE_GONE : FLUSH, 0);
 	else if (n_nodes == 1 && one_in(4))
 		for (int i = (int)chance(3); i >= 0; i--)
 			post(chance(span), EV_FLUSH, 0, 2, 0);
@@ -1038,7 +1055,8 @@ static void plan_faults(void)
 		post(from, EV_FULL, (int)node, 1, 0);
 		post(from + chance(w.T * 4000), EV_FULL, (int)node, 0, 0);
 	}
-	for (int i = n_nodes > 1 && one_in(3) ? (int)chance(4) : 0; i > 0; i--)
+	for (int i = one_in(n_nodes > 1 ? 3 : 8) ? (int)chance(4) : 0; i > 0;
+	     i--)
 		post(chance(span), EV_STORM, 0, 0, 0);
 	if (one_in(4))
 		plan_forces(span);
@@ -1276,7 +1294,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 	plot.slots = one_in(3);
 	plot.nests = one_in(3);
 	plot.rests = one_in(4);
-	w.unequal = one_in(8);
+	w.unequal = one_in(4);
 	w.stalls = one_in(8);
 	plot.crowd = n_nodes == 1 && one_in(6);
 	plot.readers |= plot.crowd && one_in(2);

@@ -453,7 +453,7 @@ static void listened(const struct event *e)
 		reply(e->slot);
 }
 
-static void stop_client(int who);
+static void stop_client(int who, bool for_long);
 
 static void answer(const struct event *e)
 {
@@ -477,7 +477,7 @@ static void answer(const struct event *e)
 		lease_answer(&c->lease, &f->ask, &f->answer, clock_of(c));
 	if (w.stalls && rough() && c->lease.state == LEASE_HELD &&
 	    !c->running && one_in(3))
-		stop_client(e->who);
+		stop_client(e->who, false);
 	pump(e->who);
 }
 
@@ -654,7 +654,7 @@ static void cancel(int who)
 	pump(who);
 }
 
-static void stop_client(int who)
+static void stop_client(int who, bool for_long)
 {
 	struct client *c = &w.client[who];
 
@@ -664,8 +664,8 @@ static void stop_client(int who)
 	c->stopped = true;
 	if (c->running)
 		post(c->dead_us, EV_DEADMAN, who, 0, 0);
-	post(w.us + chance(w.T * (one_in(4) ? 10000 : 1500)), EV_CONT, who, 0,
-	     0);
+	post(w.us + chance(w.T * (for_long || one_in(4) ? 10000 : 1500)),
+	     EV_CONT, who, 0, 0);
 }
 
 static void continue_client(int who)
@@ -764,7 +764,7 @@ static void handle(const struct event *e)
 		kill_client(e->who, "kill -9");
 		break;
 	case EV_STOP:
-		stop_client(e->who);
+		stop_client(e->who, e->slot);
 		break;
 	case EV_CONT:
 		continue_client(e->who);
@@ -820,7 +820,7 @@ void world_people(void)
 	for (int i = 0; i < w.n_clients; i++) {
 		struct client *c = &w.client[i];
 
-		c->ttl = w.T * (one_in(4) ? one_in(3) && w.unequal ? 8 : 2 : 1);
+		c->ttl = w.T * (w.unequal && one_in(4) ? 8 : one_in(4) ? 2 : 1);
 		c->rate_ppm = any_rate_ppm();
 		c->offset_ms = chance(1000000);
 		c->todo = 1 + (int)chance(3);

@@ -46,7 +46,7 @@ enum event_kind {
 	EV_NEXT,              /* the client wants the lock again */
 	EV_OF_LIFE = EV_NEXT, /* so far, events of one life of a client */
 	EV_KILL,              /* SIGKILL of the client's redlock */
-	EV_STOP,
+	EV_STOP,              /* for long, if `slot` */
 	EV_CONT,
 	EV_CRASH,    /* of the client's whole machine */
 	EV_ARRIVE,   /* a question reaches a server */
