@@ -5,6 +5,6 @@ if ours and ARG.raise <= c then
 	if ends and ARG.number - number >= 0 then
 		call('pexpire', K, ARG.ttl)
 		call('hset', S, 'hold:' .. token, ends_in(ARG.ttl) .. ' ' .. ARG.number .. ' ')
-		return {'yes', c, str(ends - ms), 0, 0, ms, '-1', '', slot0:match(' (%d+) %S+$')}
+		return {'yes', c, str(ends - ms), 0, ms, '-1', '', slot0:match(' (%d+) %S+$')}
 	end
 end

@@ -15,7 +15,7 @@
 --            on other nodes: enter if others of the family are here
 --   guard    repair: ms that the server must have been up for
 -- Returns
---   yes COUNTER MS SHARED RAISED AT STOP BY LONGEST | healed ... the same: something
+--   yes COUNTER MS RAISED AT STOP BY LONGEST | healed ... the same: something
 --       of it was missing, and is there again
 --       MS: what was left of the lease. SHARED 1: others are in the slot.
 --       RAISED 1: this request raised the counter
@@ -88,5 +88,5 @@ if raised then
 end
 save(L)
 local stop, by = stop_of(L, s)
-return {said, str(L.c), str(ms), s.count > 1 and 1 or 0, raised and 1 or 0,
+return {said, str(L.c), str(ms), raised and 1 or 0,
     str(L.now), stop, by, str(s.longest)}

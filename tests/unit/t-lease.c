@@ -454,30 +454,6 @@ static void test_overtaken(void)
 	ok(!node_is_ours(&l.node[2]), "a late yes does not bring it back");
 }
 
-/* R61: another client joins between a renewal and its repetition, and the
- * answer to the first one comes last. */
-static void test_joined_meanwhile(void)
-{
-	struct answer answer = {.said = SAID_YES,
-				.counter = 100,
-				.longest_ms = (int64_t)8 * T,
-				.confirm = {.pttl_ms = -1, .joined = true}};
-	struct ask first;
-	int64_t t;
-
-	hold(1, T, 1);
-	t = next(1);
-	first = q[0];
-	t = next(t);
-	is_int(count(VERB_CONFIRM, 0, -1), 1, "the renewal is repeated");
-	lease_answer(&l, &q[0], &answer, ms(t + 1));
-	reply(&first, SAID_YES, 100, t + 2);
-	(void)next(t + 2);
-	is_int(count(VERB_CONFIRM, 0, -1), 1, "and the next one");
-	ok(q[0].confirm.joined, "says that somebody has joined");
-	is_int(q[0].longest_ms, (int64_t)8 * T, "and for how long");
-}
-
 /* Questions in a minute, when the given channels do not answer, or not until
  * they are a new connection. *hasty: so many came before the one before had
  * been waited for. */
@@ -2618,7 +2594,6 @@ int main(void)
 	test_retry();
 	test_hedge();
 	test_overtaken();
-	test_joined_meanwhile();
 	test_storm();
 	test_hurry();
 	test_one_try();

@@ -42,7 +42,7 @@ static const struct request {
 	 {.nodes = 1},
 	 {.seq = 3, .fence = 7, .seen = 8, .longest_ms = 1500},
 	 {TOKEN, "3", "8", "1500", "1", STANDS, "1", "1500", "0", "-1", "", "0",
-	  "0", "0", "-1", "-1", "0", "0"}},
+	  "0", "0", "0", "-1", "-1", "0", "0"}},
 	{VERB_ACQUIRE,
 	 5,
 	 {.nodes = 3, .once_ms = 1, .guard_ms = 30000, .ticket = 77},
@@ -53,25 +53,26 @@ static const struct request {
 	  .acquire =
 		  {.ticket = -1, .looks = true, .newcomer = true, .only = 3}},
 	 {TOKEN, "4", "0", "9000", "0", "1500 1 -\nticket 77\n" ABOUT, "0",
-	  "1500", "-1", "-1", "", "0", "1", "1", "2", "30000", "1", "5"}},
+	  "1500", "-1", "-1", "", "0", "0", "1", "1", "2", "30000", "1", "5"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .shared = true, .slots = 1},
 	 {.acquire.ticket = 1700000000123456, .slot = 3},
 	 {TOKEN, "0", "0", "0", "1", "1500 1 r\n" ABOUT, "0", "1500",
-	  "1700000000123456", "-1", "", "0", "0", "0", "-1", "-1", "0", "0"}},
+	  "1700000000123456", "-1", "", "0", "0", "0", "0", "-1", "-1", "0",
+	  "0"}},
 	{VERB_ACQUIRE,
 	 0,
 	 {.nodes = 1, .slots = 3, .supersede = true},
 	 {.acquire.ticket = 1},
 	 {TOKEN, "0", "0", "0", "1", "1500 3 s\n" ABOUT, "0", "1500", "1", "-1",
-	  "", "0", "0", "0", "-1", "-1", "0", "0"}},
+	  "", "0", "0", "0", "0", "-1", "-1", "0", "0"}},
 	{VERB_ACQUIRE,
 	 2,
 	 {.nodes = 1, .outer = {OUTER, 2, 17, 7, 1500, true}},
 	 {.joins = true, .seen = 7},
 	 {TOKEN, "0", "7", "0", "1", STANDS, "0", "1500", "0", "-1", OUTER, "2",
-	  "0", "0", "-1", "-1", "0", "2"}},
+	  "7", "0", "0", "-1", "-1", "0", "2"}},
 	{VERB_CONFIRM,
 	 0,
 	 {.nodes = 1},
@@ -418,15 +419,15 @@ static const struct form {
 	 BUSY(SAID_GUARDED, 40, 0, 5, 4, false)},
 	{{"full", "7", "3"}, 3, PLAIN(SAID_FULL, 7, 3)},
 	{{"superseded", "7", "host b\n"}, 3, PLAIN(SAID_SUPERSEDED, 7, 0)},
-	{{"yes", "7", "1200", "1", "0", "5", "-1", "", "30000"},
-	 9,
+	{{"yes", "7", "1200", "0", "5", "-1", "", "30000"},
+	 8,
 	 {.said = SAID_YES,
 	  .counter = 7,
 	  .at_ms = 5,
 	  .longest_ms = 30000,
-	  .confirm = {.pttl_ms = 1200, .joined = true}}},
-	{{"healed", "7", "0", "0", "1", "5", "-1", "", "1"},
-	 9,
+	  .confirm = {.pttl_ms = 1200}}},
+	{{"healed", "7", "0", "1", "5", "-1", "", "1"},
+	 8,
 	 RENEWED(SAID_HEALED, 7, 0)},
 	{{"no", "7", "0", "0", "-1", ""}, 2, RENEWED(SAID_NO, 7, 0)},
 };
@@ -485,7 +486,6 @@ static bool same_answer(const struct answer *a, const struct answer *b)
 	       a->busy.place == b->busy.place &&
 	       a->busy.foreign == b->busy.foreign &&
 	       a->confirm.pttl_ms == b->confirm.pttl_ms &&
-	       a->confirm.joined == b->confirm.joined &&
 	       a->handed_ms == b->handed_ms;
 }
 
@@ -705,7 +705,7 @@ static void test_ages(void)
 		 ages,   ages, ages, "",    TOKEN,
 		 ages,   ages, "7",  ages,  "5000 1 r\nhost web1\n",
 		 ages},
-			  *const yes[FORM_MAX] = {"yes", "7",  ages, "0", "0",
+			  *const yes[FORM_MAX] = {"yes", "7",  ages, "0",
 						  ages,  ages, "",   ages};
 	struct words w = words_of(busy, 16);
 	struct sight sight;
@@ -721,7 +721,7 @@ static void test_ages(void)
 	is_int(a.busy.place, INT_MAX, "so is our place");
 	is_int(sight.readers, INT_MAX - 1, "so are the readers");
 	ok(a.longest_ms <= INT64_C(2592000000), "so is the longest lease");
-	w = words_of(yes, 9);
+	w = words_of(yes, 8);
 	is_int(answer_read(VERB_CONFIRM, &w, &a, &sight, &why), 0,
 	       "a renewal tells times, too");
 	is_int(a.at_ms, AGES_MS, "the server's clock is limited");
@@ -917,18 +917,17 @@ static void test_stop(void)
 		int64_t ms;
 		const char *host;
 	} rows[] = {
-		{{"yes", "7", "9", "0", "0", "5", "-1", "", "1"},
+		{{"yes", "7", "9", "0", "5", "-1", "", "1"},
 		 SAID_YES,
 		 0,
 		 0,
 		 ""},
-		{{"yes", "7", "9", "0", "0", "5", "0", "host a\n", "1"},
+		{{"yes", "7", "9", "0", "5", "0", "host a\n", "1"},
 		 SAID_YES,
 		 true,
 		 0,
 		 "a"},
-		{{"healed", "7", "0", "0", "0", "5", "99", "x\nhost \x1b\n",
-		  "1"},
+		{{"healed", "7", "0", "0", "5", "99", "x\nhost \x1b\n", "1"},
 		 SAID_HEALED,
 		 true,
 		 99,

@@ -60,7 +60,6 @@ struct ask {
 				     0: none */
 		bool reads;       /* we read on other nodes, and join the
 				     readers on this one */
-		bool joined;      /* another client has joined our hold */
 		int64_t until_ms; /* the lease ends then, by the server's clock,
 				     and a vanished lock is not healed after
 				     that (with one node, this holds only if
@@ -74,7 +73,6 @@ struct ask {
 	struct {
 		bool queued;      /* leave the line as well */
 		bool ran;         /* a command may have run */
-		bool joined;      /* another client has joined our hold */
 		bool withheld;    /* do not hand the lock to a waiter */
 		int64_t least_ms; /* keep the lock until this long after the
 				     grant (--min-hold) */
@@ -144,7 +142,6 @@ struct answer {
 	struct {
 		int64_t pttl_ms; /* yes: what was left of the lease; -1:
 				    unknown. No: 0: nobody has the lock */
-		bool joined;     /* another client has joined our hold */
 		bool raised;     /* this question raised the counter to the
 				    fence */
 		bool unlocked;   /* no: it was released under our token, by

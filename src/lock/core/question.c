@@ -162,7 +162,6 @@ static void fill_confirm(const struct lease *l, const struct lease_node *n,
 	out->confirm.group = node_is_ours(n) ? n->grant.group : 0;
 	out->confirm.reads = !node_is_ours(n) && held &&
 			     (lease_group(l) > 0 || l->nest == NEST_JOINED);
-	out->confirm.joined = n->grant.joined;
 	out->confirm.repairs = held && repair_may(l, n);
 	out->confirm.until_ms = held ? n->grant.until_ms : -1;
 }
@@ -189,7 +188,6 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 	out->joins |= n->grant.joins;
 	out->slot = slot_for(l, n, out, n->grant.slot);
 	out->release.withheld = n->theirs;
-	out->release.joined = n->grant.joined;
 	out->release.queued = n->line.queued && ends;
 	out->release.mends = l->end == END_DONE && l->conf.nodes > 1;
 	if (l->was_held) {

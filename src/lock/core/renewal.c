@@ -143,7 +143,6 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 	g->slot = asked->slot;
 	g->group = asked->confirm.reads ? a->group : asked->confirm.group;
 	g->joins = l->nest == NEST_JOINED;
-	g->joined = a->confirm.joined;
 	g->renewed++;
 	if (a->said == SAID_YES)
 		repair_show(l, asked->node, asked->sent, at);

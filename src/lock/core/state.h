@@ -153,7 +153,6 @@ struct lease_grant {
 	int64_t group;
 	bool joins;      /* ours: the grant joined the outer hold; else: an
 			    unanswered acquire may have */
-	bool joined;     /* another client joined our hold: see struct ask */
 	int64_t renewed; /* number of renewals since lease_use() */
 	struct instant quick; /* its clock stepped: renew often until then */
 };

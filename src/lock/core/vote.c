@@ -125,20 +125,6 @@ static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 		node_want(n, VERB_REPLICATE, at);
 }
 
-/*
- * A server tells a loss only to a client that says which counter it saw. A
- * question from before we saw it (a copy on a slow path) is answered like a
- * newcomer's. Such an answer proves nothing and must not replace what we
- * remember, so the node is asked again.
- */
-static bool is_unaware(const struct lease *l, const struct lease_node *n,
-		       const struct ask *asked)
-{
-	return (l->state == LEASE_ASKING || l->state == LEASE_WAITING) &&
-	       !node_is_ours(n) && asked->verb == VERB_ACQUIRE &&
-	       asked->seen < n->grant.counter;
-}
-
 /* The question was sent before we knew of a longer lease. */
 static bool is_unguarded(const struct lease *l, const struct ask *asked)
 {
@@ -146,7 +132,7 @@ static bool is_unguarded(const struct lease *l, const struct ask *asked)
 	       asked->guard_ms < l->guard_ms;
 }
 
-static void ask_aware(struct lease *l, struct lease_node *n, struct instant at)
+static void ask_again(struct lease *l, struct lease_node *n, struct instant at)
 {
 	if (l->state == LEASE_WAITING)
 		rounds_ask_alone(l, (int)(n - l->node), at);
@@ -196,9 +182,9 @@ static void granted(struct lease *l, struct lease_node *n,
 		granted_late(l, n, asked, at);
 		return;
 	}
-	if (is_unaware(l, n, asked) || is_unguarded(l, asked)) {
+	if (is_unguarded(l, asked)) {
 		n->grant.unsure = true;
-		ask_aware(l, n, at);
+		ask_again(l, n, at);
 		return;
 	}
 	if (l->conf.nodes > 1 && asked->joins != lease_joins(l)) {
@@ -304,10 +290,6 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 	}
 	if (!is_awaited(l, n, asked))
 		return;
-	if (is_unaware(l, n, asked)) {
-		ask_aware(l, n, at);
-		return;
-	}
 	n->grant.state = GRANT_NONE;
 	n->want = VERB_NONE;
 	n->vote = VOTE_NO;

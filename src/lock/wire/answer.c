@@ -188,11 +188,10 @@ static int read_renewed(const struct words *w, struct answer *out,
 		read_stop(w, 4, out, s);
 		return 0;
 	}
-	out->confirm.joined = word_is(w, 3, "1");
-	out->confirm.raised = word_is(w, 4, "1");
-	out->at_ms = word_ms(w, 5);
-	read_stop(w, 6, out, s);
-	out->longest_ms = at_most(word_ms(w, 8), LONGEST_MS);
+	out->confirm.raised = word_is(w, 3, "1");
+	out->at_ms = word_ms(w, 4);
+	read_stop(w, 5, out, s);
+	out->longest_ms = at_most(word_ms(w, 7), LONGEST_MS);
 	return 0;
 }
 
@@ -226,7 +225,7 @@ static int read_rest(enum verb verb, const struct words *w, struct answer *out,
 	if (!yes && (out->said != SAID_NO || verb == VERB_ACQUIRE))
 		return read_refusal(w, out, s, why);
 	if (verb != VERB_RELEASE)
-		return w->n >= (yes ? 9 : 6) ? read_renewed(w, out, s)
+		return w->n >= (yes ? 8 : 6) ? read_renewed(w, out, s)
 					     : misread(w, why);
 	out->handed_ms = yes ? word_ms_or(w, 2, 0) : 0;
 	return 0;
