@@ -110,7 +110,7 @@ local function enter(L, s, who, stands, ms, flag, again)
 	move(L)
 	if fresh then
 		if s.count > 0 then
-			sweep(L, s, nil, 'expired')
+			sweep(L, s, who, 'expired')
 		end
 		s.fam, s.ends, s.count, s.longest = fam, 0, 0, 0
 		s.moved = again and s.moved or L.c
