@@ -595,3 +595,30 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	says '"event":"stopped"'
 	forced
 }
+
+@test "force-release: nobody holds it, but data were lost: then it is free for all, and the first in line gets it" {
+	redlock -q -k job -t 1h -- redis-cli -s "$T/a.sock" flushall >/dev/null
+	run -75 redlock -n -k job -- true
+	[[ $output == *'the server lost data'*'free in '* ]]
+	run -1 "$REDLOCK" inspect -u "$url" job
+	[[ $output == *'shut '*'force-release ends that'* ]]
+	helper "$REDLOCK" -q -u "$url" -k job -w 1h -- witness "$T"
+	waiter=$!
+	wait_until eval '[ "$(cli a zcard "job:redlock:{job}:queue")" = 1 ]'
+	run -64 "$REDLOCK" force-release -u "$url" job </dev/null
+	run -0 "$REDLOCK" force-release -u "$url" job --confirm job
+	[[ $output == *'it is free for all now, and was handed to the first in line'* ]]
+	wait "$waiter"
+	redlock -n -k job -- witness "$T"
+	[ "$(holds)" = 2 ]
+}
+
+@test "force-release: nobody holds it, but two of three servers lost data: then it is free for all" {
+	several 3
+	url="$url&restart-guard=off" # else they wait for that, too
+	redlock -q -k job -t 1h -- sh -c "for n in a b; do
+		redis-cli -s '$T/'\$n.sock flushall; done" >/dev/null
+	run -75 redlock -n -k job -- true
+	run -0 "$REDLOCK" force-release -u "$url" job --confirm job
+	redlock -n -k job -- witness "$T"
+}

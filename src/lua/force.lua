@@ -2,7 +2,8 @@
 -- force-release: asks all who are in a slot to stop, or puts them out.
 --
 -- ARG, besides those of start.lua (`token` is that of who forces):
---   step    "ask", "take", or "foreign": delete what is not ours
+--   step    "ask", "take", "foreign": delete what is not ours, or "open": nobody
+--           is there, but data were lost; wait no longer for whom that concerns
 --   slot    which
 --   family  what is in it: "ask" and "take" do nothing if another is. "shared:*":
 --           all readers. For "foreign", what K holds, or its type
@@ -27,6 +28,13 @@ local function freed()
 	local _, ms = serve(L, -1)
 	save(L)
 	return out('yes', ms)
+end
+if step == 'open' then
+	call('hdel', S, '') -- a first write
+	L.shut = 0
+	put(L, 'shut', '0')
+	put(L, 'lost', '0')
+	return freed()
 end
 if step == 'foreign' then
 	if not v or shown ~= fam or v == s.fam then

@@ -312,6 +312,29 @@ static int force(struct forcing *f)
 	return all_done(f) ? STATUS_OK : not_done(f);
 }
 
+/* Nobody has it, but a server has lost data. If the holder that it may have
+ * forgotten is still there, it keeps the lock until somebody else gets it. */
+static int let_in(struct forcing *f)
+{
+	static const struct view_holder nobody = {.value = "",
+						  .type = "string"};
+
+	f->target = calloc(1, sizeof(*f->target));
+	if (!f->target) {
+		log_error("failed", "out of memory");
+		return STATUS_INTERNAL;
+	}
+	f->target[0].h = &nobody;
+	f->targets = 1;
+	if (ask_all(f, FORCE_OPEN) < 0 || !all_done(f))
+		return not_done(f);
+	log_notice("open", "it is free for all now%s",
+		   f->target[0].passed_on
+			   ? ", and was handed to the first in line"
+			   : "");
+	return STATUS_OK;
+}
+
 /* ---- before anything is done ---- */
 
 /* As the holder would name us. */
@@ -407,7 +430,7 @@ static int look_and_force(struct forcing *f)
 		log_error("failed", "%s", why.text);
 		return status_of_kind(why.kind);
 	}
-	if (f->seen.view.holders == 0) {
+	if (f->seen.view.holders == 0 && f->seen.view.shut_ms <= 0) {
 		log_notice("free", "nobody holds it");
 		return STATUS_FREE;
 	}
@@ -418,7 +441,7 @@ static int look_and_force(struct forcing *f)
 		log_error("failed", "%s", why.text);
 		return status_of_kind(why.kind);
 	}
-	return force_all(f);
+	return f->seen.view.holders > 0 ? force_all(f) : let_in(f);
 }
 
 static int force_release(const struct opts *o)

@@ -167,6 +167,11 @@ static void print_lock(const struct block *b)
 		     b->v->counter);
 	else if (b->v->counter > 0 && !view_has_slots(b->v))
 		line(b, "fence", "%" PRId64, b->v->counter);
+	if (b->v->shut_ms > 0)
+		line(b, "shut",
+		     "data were lost: nobody new gets it for %s; "
+		     "force-release ends that",
+		     format_duration(b->v->shut_ms, left, sizeof(left)));
 	if (b->v->once_ms > 0)
 		line(b, "once", "done (--once-per); not again for %s",
 		     format_duration(b->v->once_ms, left, sizeof(left)));

@@ -16,7 +16,8 @@ void force_request(const struct force *f, const struct keys *keys, int db,
 {
 	static const char *const steps[] = {[FORCE_ASK] = "ask",
 					    [FORCE_TAKE] = "take",
-					    [FORCE_FOREIGN] = "foreign"};
+					    [FORCE_FOREIGN] = "foreign",
+					    [FORCE_OPEN] = "open"};
 
 	const struct request_head head = {.token = "force",
 					  .stands = "",

@@ -18,7 +18,9 @@
 enum force_step {
 	FORCE_ASK,
 	FORCE_TAKE,
-	FORCE_FOREIGN /* take a lock that another program made */
+	FORCE_FOREIGN, /* take a lock that another program made */
+	FORCE_OPEN     /* nobody is there: whom a server may have forgotten is
+			  waited for no longer */
 };
 
 /* Instead of a token: all readers. */

@@ -277,6 +277,8 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 		v->once_ms = once;
 	if (shut > v->shut_ms)
 		v->shut_ms = shut;
+	if (shut <= 0)
+		v->open |= 1U << node;
 	rc = add_holders(v, r, node);
 	for (size_t i = 0; rc == 0 && i < line->items && i < VIEW_MOST; i++)
 		rc = add_waiter(v, reply_item(line, i), node);
@@ -343,6 +345,8 @@ void view_finish(struct view *v, int nodes)
 		      by_ticket);
 	if (v->in_all < v->holders)
 		v->in_all = v->holders;
+	if (count(v->open) >= lease_quorum(nodes))
+		v->shut_ms = 0;
 }
 
 void view_close(struct view *v)

@@ -71,8 +71,9 @@ struct view {
 	int64_t in_line; /* number of waiters on the node that has the most */
 	int64_t counter; /* the largest fence counter; 0: none */
 	int64_t counter_at[NODES_MAX]; /* the counter of each node */
-	int64_t shut_ms; /* nothing new is granted for this long, because data
-			    were lost; 0: that is not so */
+	unsigned int open; /* nodes that grant something new: bits */
+	int64_t shut_ms;   /* no quorum does for this long, because data were
+			      lost or a server has just started; 0: it does */
 	int64_t now_ms;  /* the clock of one server */
 	int64_t once_ms; /* done, and not to be repeated for this long
 			    (--once-per); -1: no such mark */
