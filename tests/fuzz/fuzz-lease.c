@@ -178,17 +178,16 @@ static enum said said_to(enum verb verb)
 static void answer(struct ask *q)
 {
 	unsigned int flags = byte();
-	struct answer a = {.said = said_to(q->verb),
-			   .counter = number(),
-			   .busy = {.pttl_ms = flags & 1 ? number() : -1,
-				    .place = flags & 2 ? (int)byte() : 0,
-				    .foreign = flags & 4,
-				    .age_ms = -1},
-			   .longest_ms = flags & 8 ? number() : 0,
-			   .confirm = {.joined = flags & 16,
-				       .raised = flags & 32,
-				       .unlocked = flags & 128},
-			   .stops = flags & 64};
+	struct answer a = {
+		.said = said_to(q->verb),
+		.counter = number(),
+		.busy = {.pttl_ms = flags & 1 ? number() : -1,
+			 .place = flags & 2 ? (int)byte() : 0,
+			 .foreign = flags & 4,
+			 .age_ms = -1},
+		.longest_ms = flags & 8 ? number() : 0,
+		.confirm = {.raised = flags & 32, .unlocked = flags & 128},
+		.stops = flags & 64};
 	const struct ask copy = *q;
 
 	if (flags & 1) {
