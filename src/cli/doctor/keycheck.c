@@ -195,8 +195,10 @@ static void ask_companion(struct search *s, int server,
 /* A member without a blank is a sign of life: see src/lua/line.lua. */
 static bool is_ours(const struct reply *member)
 {
+	struct record r;
+
 	return !memchr(member->bytes, ' ', member->len) ||
-	       record_is_member(member->bytes, member->len);
+	       record_read_member(&r, member->bytes, member->len);
 }
 
 /* ---- a page of names ---- */

@@ -88,7 +88,7 @@ static void read_holder(const struct words *w, struct busy *out,
 {
 	struct record r;
 
-	record_read_standing(&r, w->at[14], w->len[14]);
+	(void)record_read_standing(&r, w->at[14], w->len[14]);
 	out->holder = hash_of(w, 9);
 	out->holder_ttl_ms = word_ms(w, 11);
 	out->holder_ticket = r.ticket;

@@ -2,13 +2,12 @@
 /* What a server stores about a client. */
 #include "lock/wire/record.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "lock/wire/keys.h"
 
-#define MEMBER_TTL_MAX 1000000000000
+#define STANDING_TTL_MAX 1000000000000 /* as in src/lua/line.lua */
 
 /* "NAME VALUE", up to the end of the line. */
 struct line {
@@ -51,21 +50,6 @@ static int64_t number(const char *bytes, size_t n)
 	return parse_number(text, 0, INT64_MAX / 2);
 }
 
-static int64_t or_zero(int64_t n)
-{
-	return n > 0 ? n : 0;
-}
-
-static int64_t a_time(int64_t n)
-{
-	return at_most(or_zero(n), AGES_MS);
-}
-
-static int how_many(int64_t n)
-{
-	return (int)at_most(or_zero(n), INT_MAX);
-}
-
 void about_take(enum about what, const char *bytes, size_t n,
 		char out[ABOUT_MAX])
 {
@@ -85,83 +69,27 @@ static void take_line(struct record *r, const struct line *l)
 {
 	int64_t n = number(l->value, l->value_len);
 
-	if (is_name(l, "token")) {
-		r->token = l->value;
-		r->token_len = l->value_len;
-	} else if (is_name(l, "ttl")) {
-		r->ttl_ms = a_time(n);
-	} else if (is_name(l, "fence")) {
-		r->fence = or_zero(n);
-	} else if (is_name(l, "since")) {
-		r->since_ms = a_time(n);
-	} else if (is_name(l, "ticket")) {
-		r->ticket = or_zero(n);
-	} else if (is_name(l, "renewed")) {
-		r->renewed = n;
-	} else if (is_name(l, "readers")) {
-		r->readers = how_many(n);
-	}
+	if (is_name(l, "since") && n > 0)
+		r->since_ms = at_most(n, AGES_MS);
+	else if (is_name(l, "ticket") && n > 0)
+		r->ticket = n;
 	for (int i = 0; i < ABOUT_COUNT; i++)
 		if (is_name(l, about_name((enum about)i)))
 			about_take((enum about)i, l->value, l->value_len,
 				   r->about[i]);
 }
 
-static void read_lines(struct record *r, const char *from, const char *end)
+void record_read(struct record *r, const char *bytes, size_t n)
 {
+	const char *from = bytes, *end = bytes + n;
+
+	*r = (struct record){.slots = 1};
 	while (from < end) {
 		struct line l;
 
 		from = read_line(from, end, &l);
 		take_line(r, &l);
 	}
-}
-
-void record_read(struct record *r, const char *bytes, size_t n)
-{
-	*r = (struct record){.identity = "", .renewed = -1, .slots = 1};
-	read_lines(r, bytes, bytes + n);
-}
-
-static size_t word(const char **from, const char *end)
-{
-	const char *p = *from;
-
-	while (p < end && *p != ' ' && *p != '\n')
-		p++;
-	return (size_t)(p - *from);
-}
-
-void record_read_standing(struct record *r, const char *bytes, size_t n)
-{
-	const char *p = bytes, *end = bytes + n, *lines;
-	size_t len = word(&p, end);
-
-	record_read(r, "", 0);
-	r->identity = bytes;
-	r->identity_len = n;
-	r->ttl_ms = a_time(number(p, len));
-	p += p + len < end ? len + 1 : len;
-	len = word(&p, end);
-	r->slots = how_many(number(p, len));
-	p += p + len < end ? len + 1 : len;
-	len = word(&p, end);
-	r->reads = memchr(p, 'r', len) != NULL;
-	r->supersedes = memchr(p, 's', len) != NULL;
-	lines = n > 0 ? memchr(bytes, '\n', n) : NULL;
-	if (lines)
-		read_lines(r, lines + 1, end);
-}
-
-void record_read_member(struct record *r, const char *bytes, size_t n)
-{
-	const char *p = bytes;
-	size_t len = word(&p, bytes + n);
-
-	record_read_standing(r, bytes + (len < n ? len + 1 : len),
-			     n - (len < n ? len + 1 : len));
-	r->token = bytes;
-	r->token_len = len;
 }
 
 /* Takes a word that ends with `blank`, and that byte, too. Returns the length
@@ -180,22 +108,44 @@ static size_t take_word(const char **from, const char *end, char blank)
 	return n;
 }
 
-static bool take_number(const char **from, const char *end, int64_t most)
+/* -1: there is none, from 1 to `most`. */
+static int64_t take_number(const char **from, const char *end, int64_t most)
 {
 	const char *digits = *from;
 	size_t n = take_word(from, end, ' ');
 	int64_t value = n > 0 ? number(digits, n) : -1;
 
-	return value > 0 && value <= most && digits[0] != '0';
+	return value > 0 && value <= most && digits[0] != '0' ? value : -1;
 }
 
-bool record_is_member(const char *bytes, size_t n)
+bool record_read_standing(struct record *r, const char *bytes, size_t n)
 {
-	const char *p = bytes, *end = bytes + n;
+	const char *p = bytes, *end = bytes + n, *flags;
+	int64_t ttl = take_number(&p, end, STANDING_TTL_MAX);
+	int64_t slots = ttl > 0 ? take_number(&p, end, SLOTS_MAX) : -1;
+	size_t len;
 
-	return take_word(&p, end, ' ') > 0 &&
-	       take_number(&p, end, MEMBER_TTL_MAX) &&
-	       take_number(&p, end, SLOTS_MAX) && take_word(&p, end, '\n') > 0;
+	flags = p;
+	len = slots > 0 ? take_word(&p, end, '\n') : 0;
+	record_read(r, p, len > 0 ? (size_t)(end - p) : 0);
+	if (len == 0)
+		return false;
+	r->ttl_ms = ttl;
+	r->slots = (int)slots;
+	r->reads = memchr(flags, 'r', len) != NULL;
+	r->supersedes = memchr(flags, 's', len) != NULL;
+	return true;
+}
+
+bool record_read_member(struct record *r, const char *bytes, size_t n)
+{
+	const char *p = bytes;
+	size_t len = take_word(&p, bytes + n, ' ');
+	bool ours = record_read_standing(r, p, (size_t)(bytes + n - p));
+
+	r->token = bytes;
+	r->token_len = len > 0 ? len : n;
+	return len > 0 && ours;
 }
 
 void json_about_flat(struct json *j, const char about[ABOUT_COUNT][ABOUT_MAX])

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses what a server stores about a client: the record of a holder ("NAME
- * VALUE" lines, src/lua/record.lua), and the member of a sorted set with which
- * a client waits or shares a lock ("TOKEN TTL SLOTS FLAGS", then such lines:
- * script_identity()).
+ * Parses what a server stores about a client: lines ("NAME VALUE"), and how it
+ * stands in line ("TTL SLOTS FLAGS\n", then such lines: see src/lua/line.lua
+ * and script_identity()). A member of the line has its token and a blank before
+ * that.
  */
 #ifndef LOCK_WIRE_RECORD_H
 #define LOCK_WIRE_RECORD_H
@@ -16,18 +16,15 @@
 #include "lock/wire/about.h"
 
 struct record {
-	const char *token; /* borrowed; not safe for a terminal; NULL: none */
-	size_t token_len;
-	int64_t ttl_ms, since_ms, ticket;   /* 0: unknown */
-	int64_t renewed;                    /* -1: unknown */
-	int64_t fence;                      /* as it was granted; 0: unknown */
-	int readers;                        /* 0: it is not a reader */
+	int64_t since_ms, ticket;           /* 0: unknown */
 	char about[ABOUT_COUNT][ABOUT_MAX]; /* safe for a terminal */
-	/* of a member only */
-	const char *identity; /* what follows the token; borrowed */
-	size_t identity_len;
+	/* of how it stands only */
+	int64_t ttl_ms; /* 0: unknown */
 	int slots;
 	bool reads, supersedes;
+	/* of a member only */
+	const char *token; /* borrowed; not safe for a terminal */
+	size_t token_len;
 };
 
 /* Copies a field, made safe for a terminal. In a link, "***" replaces the user
@@ -35,14 +32,12 @@ struct record {
 void about_take(enum about what, const char *bytes, size_t n,
 		char out[ABOUT_MAX]);
 
-/* They never fail: what is missing or malformed is unknown. */
+/* What is missing or malformed is unknown. */
 void record_read(struct record *r, const char *bytes, size_t n);
-/* "TTL SLOTS FLAGS\nABOUT". */
-void record_read_standing(struct record *r, const char *bytes, size_t n);
-void record_read_member(struct record *r, const char *bytes, size_t n);
-/* The same test as parsed() in src/lua/share.lua: the scripts drop any member
- * that fails it. */
-bool record_is_member(const char *bytes, size_t n);
+/* The same. false: it has not the form that the scripts ask for, which drop it
+ * from the line. */
+bool record_read_standing(struct record *r, const char *bytes, size_t n);
+bool record_read_member(struct record *r, const char *bytes, size_t n);
 
 /* Writes `"name":{host, pid, user, ...}`, with the fields that are known. */
 void json_about(struct json *j, const char *name,

@@ -150,7 +150,7 @@ static int add_entry(struct view *v, const struct reply *of,
 
 	if (!family) /* a grant that has ended */
 		return 0;
-	record_read_standing(&r, stands->bytes, stands->len);
+	(void)record_read_standing(&r, stands->bytes, stands->len);
 	memcpy(h.about, r.about, sizeof(h.about));
 	h.how = how_held(token, family, reply_item(of, 6));
 	h.value = (char *)family->bytes;
@@ -218,7 +218,7 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 	struct record r;
 	char token[sizeof(w->token)];
 
-	record_read_member(&r, member->bytes, member->len);
+	(void)record_read_member(&r, member->bytes, member->len);
 	(void)format_bytes(r.token, r.token_len, token, sizeof(token));
 	life = v->now_ms - (life > ticket ? life : ticket) / 1000;
 	for (int i = 0; i < v->waiters; i++) {
