@@ -432,7 +432,7 @@ shell_lines() {
 		help_shows | sed -n 's/^  //p'
 	} | sed -e ':a' -e '/\\$/N; s/\\\n *//; ta' |
 		sed -E 's/^\$ //; s/^[0-9*]+( [0-9*]+){4} +(root +)?//
-			s|^\./bootstrap && \./||; s|/usr/local/bin/|./|
+			s|^\./bootstrap --yes && \./||; s|/usr/local/bin/|./|
 			s/ +\(with .*\)$//' |
 		grep -E '^(eval "\$\()?redlock [a-z-]' | grep -v '^redlock VERB' | sort -u
 }
@@ -699,4 +699,28 @@ END
 	# it is of today: the first of them
 	run -64 --separate-stderr "$REDLOCK" -u reds://cache -k job -- true
 	grep -qxF -- "    $stderr" "$page"
+}
+
+# ---- bootstrap ----
+
+@test "bootstrap says what it installs and asks on a terminal; --help and what is no option" {
+	mkdir "$T/bin" "$T/tree"
+	cp "$top/bootstrap" "$T/tree"
+	# a Debian on which nothing is installed, and root
+	printf '#!/bin/sh\nexit 1\n' >"$T/bin/dpkg-query"
+	printf '#!/bin/sh\n[ "$1" != -u ] || echo 0\n' >"$T/bin/id"
+	printf '#!/bin/sh\necho "$@" >>"%s"\nexit 1\n' "$T/apt" >"$T/bin/apt-get"
+	chmod +x "$T"/bin/*
+	export PATH=$T/bin:$PATH
+	unset CI
+	run -75 pty 'wait:go on? [Y/n]' 'send:n\n' -- "$T/tree/bootstrap" lint
+	[[ $output == *'bootstrap: installing '*clang-format*gcc* ]]
+	[ ! -e "$T/apt" ]
+	run -1 pty 'wait:go on? [Y/n]' 'send:\n' -- "$T/tree/bootstrap"
+	[ -s "$T/apt" ]
+	run -1 pty -- "$T/tree/bootstrap" --yes
+	[[ $output != *'go on?'* ]]
+	run -0 "$T/tree/bootstrap" --help
+	[[ $output == *'./bootstrap TARGET...'*'--yes'* && $output != *'set -eu'* ]]
+	run -64 "$T/tree/bootstrap" --nonsense
 }
