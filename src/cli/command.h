@@ -44,9 +44,9 @@ enum taker {
 	BY_FORCE = 128,
 	BY_HISTORY = 256,
 	BY_TOP = 512,
-	BY_DOCTOR = 1024
+	BY_DOCTOR = 1024 /* the last */
 };
-#define BY_ALL 2047U
+#define BY_ALL (2U * BY_DOCTOR - 1)
 #define BY_TAKING (BY_RUN | BY_LOCK)
 #define BY_LOOKING                                                             \
 	(BY_INSPECT | BY_LIST | BY_WAIT | BY_HISTORY | BY_TOP | BY_DOCTOR)

@@ -278,7 +278,7 @@ static SSL_CTX *context(const struct tls_conf *conf, struct fail *why)
 	return NULL;
 }
 
-static void query_lock(const struct tls_conf *conf, struct stat files[FILES])
+static void stat_files(const struct tls_conf *conf, struct stat files[FILES])
 {
 	const char *const paths[FILES] = {conf->cacert, conf->cacertdir,
 					  conf->cert, conf->key};
@@ -311,7 +311,7 @@ static SSL_CTX *context_of(const struct tls_conf *conf, struct fail *why)
 	memset(wanted.sni, 0, sizeof(wanted.sni));
 	while (t && memcmp(&t->conf, &wanted, sizeof(wanted)) != 0)
 		t = t->next;
-	query_lock(conf, files);
+	stat_files(conf, files);
 	if (t && same_files(t->read, files))
 		return t->ctx;
 	fresh = context(conf, why);

@@ -28,7 +28,7 @@
 #define LOOKS_MAX 100
 
 /* The holders. */
-struct target {
+struct ousted {
 	const struct view_holder *h; /* as we saw it first */
 	bool crowd;                  /* and all other readers of that lock */
 	/* what the nodes say in this round: bits */
@@ -43,7 +43,7 @@ struct forcing {
 	char shown[256];
 	struct query query;
 	struct snapshot seen;
-	struct target *target;
+	struct ousted *target;
 	int targets;
 	struct keys keys;
 	char by[IDENTITY_SIZE], entry[HISTORY_BY_MAX + 8];
@@ -56,7 +56,7 @@ static const struct view_most most_told = {.holders = VIEW_MOST,
 
 /* ---- questions ---- */
 
-static bool is_done(const struct forcing *f, const struct target *t)
+static bool is_done(const struct forcing *f, const struct ousted *t)
 {
 	return t->here == 0 &&
 	       __builtin_popcount(t->gone) >= lease_quorum(f->query.servers.n);
@@ -106,7 +106,7 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 static void take_answer(struct forcing *f, enum force_step step,
 			const struct got *got)
 {
-	struct target *t = &f->target[got->tag];
+	struct ousted *t = &f->target[got->tag];
 	struct fail *why = &f->why[got->node];
 	unsigned int bit = 1U << got->node;
 	struct force_answer a = {0};
@@ -136,7 +136,7 @@ static int ask_all(struct forcing *f, enum force_step step)
 	struct got got;
 
 	for (int i = 0; i < f->targets; i++) {
-		struct target *t = &f->target[i];
+		struct ousted *t = &f->target[i];
 
 		if (is_done(f, t))
 			continue;
@@ -172,7 +172,7 @@ static bool may_answer(const struct forcing *f)
 static bool is_awaited(const struct forcing *f)
 {
 	for (int i = 0; i < f->targets; i++) {
-		const struct target *t = &f->target[i];
+		const struct ousted *t = &f->target[i];
 
 		if (!is_done(f, t) &&
 		    (t->here | t->gone ? t->asked > 0 && t->left_ms > 0
@@ -381,7 +381,7 @@ static int aim_at(struct forcing *f, struct fail *why)
 		bool one = crowd && v->holder[i].how == HOLD_READS;
 
 		if (!one || told++ == 0)
-			f->target[f->targets++] = (struct target){
+			f->target[f->targets++] = (struct ousted){
 				.h = &v->holder[i], .crowd = one};
 	}
 	return 0;
