@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds locks that never expire, and unusable counters. */
+/* Finds locks that never expire, and what was not stored by redlock. */
 #include "cli/doctor/keycheck.h"
 
 #include <assert.h>
@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/doctor/acl.h"
-#include "cli/doctor/keycure.h"
 #include "cli/render.h"
 #include "lock/wire/keys.h"
 #include "lock/wire/record.h"
@@ -22,6 +21,8 @@
 #define PROBES_MAX 200000
 #define LEFT_MANY 10000 /* free locks are worth a note */
 #define FENCE_MAX 9007199254740000
+#define CURED_KEY_MAX 200
+#define TYPED_MAX (4 * CURED_KEY_MAX + 6)
 
 enum subject {
 	SCAN_PAGE,
@@ -30,15 +31,14 @@ enum subject {
 	NAMED_TYPE,
 	NAMED_TTL, /* asked right behind */
 	NAMED_RIGHTS,
-	COMPANION /* what else belongs to a lock */
+	WAITERS
 };
 
 /* Something that was asked. */
 struct probe {
 	enum subject subject;
 	int server; /* e->facts[...] */
-	const struct companion *companion;
-	char *key; /* the lock; NULL: SCAN_PAGE */
+	char *key;  /* the lock; NULL: SCAN_PAGE */
 	size_t len;
 };
 
@@ -162,33 +162,19 @@ static void ask_rights(struct search *s, int server, int target,
 	keys_close(&k);
 }
 
-/* ---- what belongs to a lock ---- */
-
-/* Each is asked for in a way that shows its type. */
-static const struct companion {
-	const char *name;
-	const char *question[3]; /* without the key, which comes second */
-	bool members;            /* of whom the answer tells */
-} companions[] = {
-	[NAME_QUEUE] = {"its line of waiters", {"ZRANGE", "0", "99"}, true},
-};
-
-static void ask_companion(struct search *s, int server,
-			  const struct reply *name, const struct key_read *read)
+static void ask_line(struct search *s, int server, const struct reply *name,
+		     const struct key_read *read)
 {
-	const struct companion *c = &companions[read->kind];
 	struct words w = {0};
-	struct probe *p = remember(s, COMPANION, server, read->key, read->len);
 
-	if (!p) {
+	if (!remember(s, WAITERS, server, read->key, read->len)) {
 		s->failed = true;
 		return;
 	}
-	p->companion = c;
-	words_add_text(&w, c->question[0]);
+	words_add_text(&w, "ZRANGE");
 	words_add(&w, name->bytes, name->len);
-	for (int i = 1; i < 3 && c->question[i]; i++)
-		words_add_text(&w, c->question[i]);
+	words_add_text(&w, "0");
+	words_add_text(&w, "99");
 	send_probe(s, s->e->facts[server].target, &w);
 }
 
@@ -231,7 +217,7 @@ static void sort_out(struct search *s, int server, const struct reply *name)
 	case NAME_STATE:
 		break;
 	case NAME_QUEUE:
-		ask_companion(s, server, name, &read);
+		ask_line(s, server, name, &read);
 		return;
 	}
 	if (was_named(s, read.key, read.len))
@@ -263,6 +249,24 @@ static void take_page(struct search *s, const struct probe *p,
 
 /* ---- answers ---- */
 
+/* The key as an operand in a shell; "KEY" if it cannot be typed, or is too
+ * long. Returns buf. */
+static const char *key_typed(const char *key, size_t len, char buf[TYPED_MAX])
+{
+	char shown[CURED_KEY_MAX];
+	FILE *f = fmemopen(buf, TYPED_MAX, "w");
+
+	(void)format_bytes(key, len, shown, sizeof(shown));
+	if (f) {
+		(void)fputs(key[0] == '-' ? "-k " : "", f);
+		put_quoted(f, key);
+		(void)fclose(f);
+	}
+	if (!f || len >= sizeof(shown) || strcmp(shown, key) != 0)
+		(void)snprintf(buf, TYPED_MAX, "KEY");
+	return buf;
+}
+
 static void say(struct search *s, const struct probe *p, enum level level,
 		const char *text)
 {
@@ -281,7 +285,7 @@ static void no_expiry(struct search *s, const struct probe *p)
 	say(s, p, LEVEL_WRONG,
 	    "no expiry: if its owner is gone, it stays forever");
 	cure(s->e->found, "redlock force-release --foreign %s",
-	     key_typed(p->key, p->len, key, sizeof(key)));
+	     key_typed(p->key, p->len, key));
 }
 
 static void take_type(struct search *s, const struct probe *p,
@@ -301,7 +305,7 @@ static void take_type(struct search *s, const struct probe *p,
 	say(s, p, LEVEL_WRONG, text);
 	cure(s->e->found,
 	     "use another key, or redlock force-release --foreign %s",
-	     key_typed(p->key, p->len, key, sizeof(key)));
+	     key_typed(p->key, p->len, key));
 }
 
 static void take_named_ttl(struct search *s, const struct probe *p,
@@ -343,43 +347,41 @@ static void say_odd(struct search *s, const struct probe *p, const char *what,
 	if (++s->tally[p->server].odd > TOLD_MAX)
 		return;
 	found(s->e->found, LEVEL_NOTE, s->e->facts[p->server].name, "keys",
-	      "%s: %s %s; the next client deletes it",
+	      "%s: %s %s; the next client mends that",
 	      format_bytes(p->key, p->len, key, sizeof(key)), what, how);
 }
 
+/* (As if data had been lost: see src/lua/counter.lua.) */
 static void take_fence(struct search *s, const struct probe *p,
 		       const struct got *got)
 {
 	const struct reply *r = got->reply; /* NULL: too long for one command */
+	bool answered = r && got->why.kind == FAIL_NONE;
 
-	if (r && got->why.kind == FAIL_NONE &&
-	    (r->kind == REPLY_NIL || parse_number(r->bytes, 0, FENCE_MAX) >= 0))
-		return;
-	if (r && got->why.kind != FAIL_NONE) {
-		if (strncmp(r->bytes, "WRONGTYPE", 9) == 0)
-			say_odd(s, p, "its state", "is of another type");
-		return;
-	}
-	say(s, p, LEVEL_WRONG,
-	    "its fence counter is not a number: nobody can acquire the lock");
-	cure_fence(s->e->found, p->key, p->len, s->e->facts[p->server].ep->db);
+	if (r && !answered && strncmp(r->bytes, "WRONGTYPE", 9) == 0)
+		say_odd(s, p, "its state", "is of another type");
+	else if (answered && r->kind != REPLY_NIL &&
+		 parse_number(r->bytes, 0, FENCE_MAX) < 0)
+		say_odd(s, p, "its fence counter", "is not a number");
 }
 
 /* A lock with an expiry does no harm for long. */
-static void take_companion(struct search *s, const struct probe *p,
-			   const struct got *got)
+static void take_line(struct search *s, const struct probe *p,
+		      const struct got *got)
 {
-	const struct companion *c = p->companion;
-	bool odd = got->why.kind != FAIL_NONE &&
-		   strncmp(got->reply->bytes, "WRONGTYPE", 9) == 0;
+	bool odd = false;
 
-	for (size_t i = 0; c->members && !odd && i < got->reply->items; i++)
+	if (got->why.kind != FAIL_NONE) {
+		if (strncmp(got->reply->bytes, "WRONGTYPE", 9) == 0)
+			say_odd(s, p, "its line of waiters",
+				"is of another type");
+		return;
+	}
+	for (size_t i = 0; !odd && i < got->reply->items; i++)
 		odd = !is_ours(reply_item(got->reply, i));
 	if (odd)
-		say_odd(s, p, c->name,
-			got->why.kind != FAIL_NONE
-				? "is of another type"
-				: "has entries that are not redlock's");
+		say_odd(s, p, "its line of waiters",
+			"has entries that are not redlock's");
 }
 
 static void take_refusal(struct search *s, const struct probe *p,
@@ -428,8 +430,8 @@ static void take_answer(struct search *s, const struct got *got)
 		!got->overlong && !got->hung_up && !got->reply;
 	if (!got->reply)
 		return;
-	if (p->subject == COMPANION)
-		take_companion(s, p, got);
+	if (p->subject == WAITERS)
+		take_line(s, p, got);
 	else if (got->why.kind != FAIL_NONE)
 		take_refusal(s, p, got);
 	else if (p->subject == SCAN_PAGE)
