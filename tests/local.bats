@@ -143,6 +143,13 @@ has_looked() { [ "$(looked)" -ge "$1" ]; }
 	[ "$(servers)" = "$server" ]
 	private del dead >/dev/null
 	wait_until idle_gone
+	# nor while it knows what no older run may follow
+	idle=100ms locally -k job --revision 5 -- true
+	server=$(servers)
+	wait_until has_looked 6
+	[ "$(servers)" = "$server" ]
+	private hdel 'job:redlock:{job}:state' revision >/dev/null
+	wait_until idle_gone
 }
 in_line() { [ "$(private zcard 'job:redlock:{job}:queue')" = "$1" ]; }
 

@@ -639,6 +639,42 @@ waits_for_gun() { # N: its shell has begun to wait
 	[ "$(holds)" = 1 ]
 }
 
+@test "--revision on three servers: no older one runs, whichever server is down or has lost the mark" {
+	local state='job:redlock:{job}:state' n mark
+
+	several 3
+	redlock -k job --revision 21 --no-describe -- witness "$T"
+	older() {
+		fails 75 'revision 17 is older than 21, which ran on an anonymous host' \
+			redlock -k job --revision 17 -- witness "$T"
+	}
+	for n in a b c; do
+		node_freeze "$n"
+		older
+		node_thaw "$n"
+	done
+	mark=$(cli a --raw hget "$state" revision)
+	for n in a b c a b c; do # each loses it once, then once more
+		cli "$n" hdel "$state" revision >/dev/null
+		older
+		wait_until eval '[ "$(cli "$n" hexists "$state" revision)" = 1 ]'
+		# as it was, and not as if we had done it
+		cli "$n" --raw hget "$state" revision >"$T/mark"
+		[ "$(head -n 1 "$T/mark")" = 21 ]
+		[ "$(sed 1,2d "$T/mark")" = "$(sed 1,2d <<<"$mark")" ]
+	done
+	[ "$(holds)" = 1 ]
+	for n in a b c; do # each knows an older one
+		redlock -k job --revision 22 -- witness "$T"
+		cli "$n" hset "$state" revision "$mark" >/dev/null
+		fails 75 'revision 21 is older than 22' \
+			redlock -k job --revision 21 -- witness "$T"
+		wait_until eval '[ "$(cli "$n" --raw hget "$state" revision | head -n 1)" = 22 ]'
+	done
+	redlock inspect job | grep -q '^  revision  22, by '
+	[ "$(holds)" = 4 ]
+}
+
 @test "--max-waiters and --supersede on three servers" {
 	several 3
 	keep

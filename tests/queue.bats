@@ -781,7 +781,7 @@ wipe=$'\r\e[J'
 	local part way
 
 	for part in queue state; do
-		for way in '' -s '-N 3' --supersede '--once-per 1ms'; do
+		for way in '' -s '-N 3' --supersede '--once-per 1ms' '--revision 1'; do
 			cli a del "job:redlock:{job}:$part" >/dev/null
 			cli a lpush "job:redlock:{job}:$part" x >/dev/null
 			run -0 redlock -k job -w 5s $way -- true

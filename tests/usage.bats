@@ -486,7 +486,8 @@ result() {
 	cli a acl setuser shop on '>pw' '~shop:*' '~{shop}*' \
 		$(rights_in_manual) >/dev/null
 	url=unix://shop:pw@$T/a.sock
-	for kind in -x -s '-N 2' '--min-hold 1ms' '--once-per 1ms' --supersede; do
+	for kind in -x -s '-N 2' '--min-hold 1ms' '--once-per 1ms' '--revision 1' \
+		--supersede; do
 		redlock -n -k shop:nightly -k '{shop}:x' $kind -- true
 	done
 	start -k shop:nightly -- sleep 61.5
@@ -527,7 +528,7 @@ result() {
 	wait "$waiter"
 	finish
 	# every kind of lock; a server that forgot its data gets them back
-	for kind in -s '-N 2' '--min-hold 1ms' '--once-per 1ms'; do
+	for kind in -s '-N 2' '--min-hold 1ms' '--once-per 1ms' '--revision 1'; do
 		redlock -k job -t 400ms $kind --user joe --password-file \
 			"$T/pw" -- sh -c "redis-cli -s '$T/a.sock' flushall
 			'$REDLOCK' -u '$url' -k job -t 400ms $kind -w 5s \

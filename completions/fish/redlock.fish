@@ -58,7 +58,7 @@ function __redlock_command
     set -l valued --key --ttl --wait --conflict-exit-code --command \
         --kill-after --url --user --password-file --node-timeout \
         --on-unavailable --reason --result-file --max-waiters --color \
-        --log-format --slots --max-hold --max-renewals --min-hold --once-per --once-counts \
+        --log-format --slots --max-hold --max-renewals --min-hold --once-per --revision --once-counts \
         --orphans --cacert --cacertdir --cert --key-file --sni --tls-verify \
         --wait-replicas --restart-guard --signal --password-command
     set -l text 0
@@ -148,7 +148,8 @@ complete -c redlock -n '__redlock_takes run lock' -l max-hold -x -d 'End the com
 complete -c redlock -n '__redlock_takes run lock' -l max-renewals -x -d 'Same, after a number of renewals'
 complete -c redlock -n '__redlock_takes run' -l min-hold -x -d 'Keep the lock for at least a time'
 complete -c redlock -n '__redlock_takes run' -l once-per -x -d 'Skip the run if one succeeded within a time'
-complete -c redlock -n '__redlock_takes run' -l once-counts -x -a 'success any' -d 'Which runs count for --once-per'
+complete -c redlock -n '__redlock_takes run' -l revision -x -d 'Skip the run if a larger number succeeded before'
+complete -c redlock -n '__redlock_takes run' -l once-counts -x -a 'success any' -d 'Which runs leave these marks'
 complete -c redlock -n '__redlock_takes run lock' -s K -l kill-after -x -d 'Time between TERM and KILL'
 complete -c redlock -n '__redlock_takes run' -l signal -x -a 'TERM INT HUP QUIT USR1 USR2' -d 'Signal to end the command with'
 complete -c redlock -n '__redlock_takes run' -l orphans -x -a 'leave wait kill' -d 'What to do with leftover processes'

@@ -21,7 +21,8 @@
 #define AT(field)                                                              \
 	offsetof(struct opts, field), sizeof(((struct opts *)0)->field)
 #define FILE_MAX (FILE_NAME_MAX - 1)
-#define BLANKS " \t\r\n" /* between URLs */
+#define BLANKS " \t\r\n"                       /* between URLs */
+#define REVISION_MAX INT64_C(9007199254740991) /* Lua counts that far */
 
 /* clang-format off */
 const struct opt_row opt_rows[] = {
@@ -41,7 +42,8 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "max-renewals", "N", NUMBER, false, BY_TAKING, AT(max_renewals), 0, INT32_MAX, "same, after N renewals"},
 	{ 0,  "min-hold", "DUR", DURATION, false, BY_RUN, AT(min_hold_ms), 0, 0,	"keep the lock for at least DUR"},
 	{ 0,  "once-per", "DUR", DURATION, false, BY_RUN, AT(once_ms), 1, 0,		"skip the run if one succeeded within DUR"},
-	{ 0,  "once-counts", "success|any", WORD, false, BY_RUN, AT(once_any), 0, 0,	"which runs count for --once-per (success)"},
+	{ 0,  "revision", "N",	NUMBER, false, BY_RUN, AT(revision), 0, REVISION_MAX,	"skip the run if a larger N succeeded before"},
+	{ 0,  "once-counts", "success|any", WORD, false, BY_RUN, AT(once_any), 0, 0,	"which runs leave these marks (success)"},
 	{'K', "kill-after", "DUR", DURATION, false, BY_TAKING, AT(grace_ms), 0, 0,		"time from TERM to KILL (0.15 of -t)"},
 	{ 0,  "signal",	"SIGNAL", SIGNAL, false, BY_RUN, AT(signal), 0, 0,	"what to end the command with (TERM)"},
 	{ 0,  "orphans", "leave|wait|kill", WORD, false, BY_RUN, AT(orphans), 0, 0,	"what to do with leftover processes (leave)"},

@@ -13,6 +13,7 @@
 --   outer     the token of the run around us, or "": share its hold, or nothing;
 --             outerslot: where that is; outerfence: its fence, 0: not known
 --   once      "1": not if the work was done already (--once-per)
+--   revision  not if a larger one succeeded (--revision); -1: it has none
 --   only      take this slot only; -1: any
 --   guard     ms that the server must have been up for; -1: do not ask
 --   look      "1": take nothing, another client repairs this node
@@ -24,6 +25,7 @@
 --       string. WHY: "" held; "kept": by --min-hold; "lost": data were lost,
 --       nothing is granted yet; "young": see guard. HOLDER "": it is not one of ours
 --   full COUNTER WAITERS | superseded COUNTER ABOUT | done COUNTER MS MARK
+--   older COUNTER REVISION MARK    a newer revision succeeded
 --       MARK: "since SINCE\nABOUT", of who did it
 --   inside COUNTER    the run around us reads, and we want to write
 --   no COUNTER        the run around us does not hold it
@@ -62,10 +64,20 @@ if guard >= 0 then
 	end
 end
 -- What was handed to us is not claimed where the work is done already.
-local done, by = match(ARG.once == '1' and call('hget', S, 'once') or '', '^(%d+)\n(.*)$')
-if num(done) > L.now and not (L.mine and L.mine.flag == '') then
-	write()
-	return {'done', str(L.c or 0), str(done - L.now), by}
+local function mark(field, asked)
+	return match(asked and call('hget', S, field) or '', '^(%d+)\n(.*)$')
+end
+if not (L.mine and L.mine.flag == '') then
+	local newest, whose = mark('revision', ARG.revision ~= '-1')
+	if newest and num(newest) > num(ARG.revision) then
+		write()
+		return {'older', str(L.c or 0), newest, whose}
+	end
+	local done, by = mark('once', ARG.once == '1')
+	if num(done) > L.now then
+		write()
+		return {'done', str(L.c or 0), str(done - L.now), by}
+	end
 end
 -- (A late request may have left us in the family of the run around us. What is
 -- over gets a new fence: an older state may have come back.)

@@ -4,7 +4,9 @@
 -- ARG, besides those of start.lua: waiters, holders   list so many at most
 -- Returns
 --   view COUNTER NOW SHUT ONCE {TYPE FACE MS} SLOTS HOLDERS WAITERS IN_LINE MORE
---       SHUT, ONCE: ms that are left; -1: none. MORE: holders that are not listed
+--       REVISION MARK
+--       SHUT, ONCE: ms that are left; -1: none. MORE: holders that are not listed.
+--       REVISION: the newest that succeeded; -1: none. MARK: see acquire.lua
 --   SLOTS    {SLOT FAMILY COUNT LONGEST STOP BY} of each that is taken
 --   HOLDERS  {TOKEN SLOT ENDS FENCE SINCE TTL FLAG STANDING}
 --   WAITERS  {MEMBER TICKET LIFE}: see line.lua; LIFE: the last sign of life, us
@@ -61,7 +63,8 @@ end
 local n = ask('zcount', Q, '(0', '+inf')
 local once, v = match(all.once or '', '^(%d+)\n'), ask('get', K)
 v = type(v) == 'string' and v or ''
+local newest, mark = match(all.revision or '', '^(%d+)\n(.*)$')
 return {'view', str(L.c or 0), str(L.now), str(max(-1, L.shut - L.now)),
     str(max(-1, num(once) - L.now)),
     {call('type', K).ok, v:sub(1, 4096), call('pttl', K)}, held, holders,
-    waiters, type(n) == 'number' and n or 0, more}
+    waiters, type(n) == 'number' and n or 0, more, newest or '-1', (mark or ''):sub(1, 2048)}

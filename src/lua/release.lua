@@ -6,6 +6,7 @@
 --   least     --min-hold: keep it until so many ms after the grant, or 0
 --   ran       "1": a command may have run under it
 --   once      for how many ms nobody may repeat the work, or 0 (--once-per)
+--   revision  of the work that is done (--revision), or -1
 --   mark      "": we did it; else the mark that another server has of it
 --   withheld  "1": hand it to nobody
 --   entry     what the history tells of it: see history.lua
@@ -32,11 +33,19 @@ line('zrem', L.token .. ' ' .. L.stands, L.token)
 if num(ARG.raise) > (L.c or 0) then
 	move_to(L, num(ARG.raise))
 end
-if once > 0 and ARG.mark == '' then
-	put(L, 'once', str(L.now + once) .. '\nsince ' .. str(e and e.since or L.now)
-	    .. match(L.stands, '\n.*$'))
-elseif once > 0 and num(match(call('hget', S, 'once') or '', '^%d+')) <= L.now then
-	put(L, 'once', str(L.now + once) .. '\n' .. ARG.mark)
+-- Of several revisions in slots or of readers, the largest stays. What another
+-- server has is put only where it is missing.
+local ours, revision = ARG.mark == '', num(ARG.revision)
+local function known(field) return num(match(call('hget', S, field) or '', '^%d+')) end
+local function mark(field, value)
+	put(L, field, str(value) .. '\n' .. (ours and 'since ' .. str(e and e.since or L.now)
+	    .. match(L.stands, '\n.*$') or ARG.mark))
+end
+if once > 0 and (ours or known('once') <= L.now) then
+	mark('once', L.now + once)
+end
+if revision >= 0 and known('revision') < revision + (ours and 1 or 0) then
+	mark('revision', revision)
 end
 local handed = 0
 local function leave(s)

@@ -33,7 +33,8 @@
 --   who:TOKEN  "SLOT FENCE SINCE TTL\nSTANDING", the part of the entry that
 --              stays as it is; STANDING: see line.lua
 --   stop:N     "DEADLINE\nABOUT": force-release asks the slot to stop
---   once       "END\nsince SINCE\nABOUT": --once-per
+--   once       "END\nsince SINCE\nABOUT", the mark of a success: --once-per
+--   revision   "N\nsince SINCE\nABOUT", the same of the newest: --revision
 --   newest     "TICKET\nABOUT": the last --supersede
 --   writer     the server process that wrote the counter: see rolled_back()
 --   first      the first entry of the history: see history.lua

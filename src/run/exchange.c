@@ -3,6 +3,7 @@
 #include "run/exchange.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -243,8 +244,11 @@ static void answered(struct client *cl, const struct ask *asked,
 	}
 	cl->node_why[asked->node][0] = '\0';
 	cl->replica[asked->node] = false;
-	if (answer.said == SAID_DONE && !cl->mark)
+	if ((answer.said == SAID_DONE || answer.said == SAID_OLDER) &&
+	    cl->lease.end == END_NONE) {
+		free(cl->mark);
 		cl->mark = strndup(reply->at[3], reply->len[3]);
+	}
 	log_trace("answer", "%s: %.*s after %lld ms",
 		  cl->peer[asked->node].name,
 		  asked->verb == VERB_LISTEN ? 6 : (int)reply->len[0],

@@ -41,6 +41,7 @@ enum outcome {
 	OUTCOME_FULL,        /* max_waiters were waiting already */
 	OUTCOME_SUPERSEDED,  /* by a newer waiter: see the client's sight */
 	OUTCOME_ALREADY,     /* done before, --once-per: see the sight */
+	OUTCOME_OLDER,       /* a newer --revision was: see the sight */
 	OUTCOME_INSIDE,      /* the outer hold reads what we would write */
 	OUTCOME_OWN,         /* held by ourselves, or by a run around us */
 	OUTCOME_UNAVAILABLE, /* `why` is set and names the node */

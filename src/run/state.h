@@ -46,7 +46,8 @@ struct client {
 					     counted */
 	struct sight sight;               /* the holder, when we last saw one */
 	struct instant sight_at;
-	char *mark;      /* owned: of --once-per, as a server has it; or NULL */
+	char *mark;      /* owned: of --once-per or --revision, as a server has
+			    it; or NULL */
 	struct fail why; /* the latest failure */
 	char node_why[NODES_MAX][160]; /* the latest failure of each node, if
 					  there are several */

@@ -199,6 +199,7 @@ static enum outcome outcome_of(const struct supervisor *s)
 		[END_FULL] = OUTCOME_FULL,
 		[END_SUPERSEDED] = OUTCOME_SUPERSEDED,
 		[END_DONE] = OUTCOME_ALREADY,
+		[END_OLDER] = OUTCOME_OLDER,
 		[END_INSIDE] = OUTCOME_INSIDE,
 		[END_UNAVAILABLE] = OUTCOME_UNAVAILABLE,
 		[END_REFUSED] = OUTCOME_REFUSED,
@@ -279,8 +280,11 @@ static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 		  "%s%s",
 		  known ? ": " : "", known ? why->text : "",
 		  format_duration(most, left, sizeof(left)),
-		  how & HOW_DONE && conf->once_ms > s->end->held_ms
+		  !(how & HOW_DONE) ? ""
+		  : conf->once_ms > s->end->held_ms
 			  ? ", and --once-per may not know of this run"
+		  : conf->revision > 0
+			  ? ", and --revision may not know of this run"
 			  : "");
 }
 

@@ -156,7 +156,7 @@ static enum said said_to(enum verb verb)
 	static const enum said acquire[] = {
 		SAID_GRANTED, SAID_GRANTED, SAID_GRANTED,    SAID_BUSY,
 		SAID_BUSY,    SAID_LOSS,    SAID_GUARDED,    SAID_FULL,
-		SAID_DONE,    SAID_INSIDE,  SAID_SUPERSEDED, SAID_GRANTED};
+		SAID_DONE,    SAID_INSIDE,  SAID_SUPERSEDED, SAID_OLDER};
 	static const enum said confirm[] = {SAID_YES, SAID_YES, SAID_YES,
 					    SAID_HEALED, SAID_NO};
 

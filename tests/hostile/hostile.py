@@ -413,6 +413,7 @@ def words_of(r, world):
                 r.choice(['300ms', '1s']), *node,
                 *r.choice([[], [], ['-s'], ['-N', '3'], ['-k', key],
                            ['--once-per', '50ms'], ['--min-hold', '50ms'],
+                           ['--revision', str(r.randrange(9))],
                            ['--max-renewals', '1'], ['--on-unavailable', 'run'],
                            ['--wait-replicas', '1'], ['--supersede'],
                            ['--max-waiters', '1'], ['--restart-guard', '300ms']]),

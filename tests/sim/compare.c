@@ -54,10 +54,10 @@ static const struct redis_edit timeless[] = {
 enum script { ACQUIRE, RENEW, RELEASE, FORCE, SCRIPTS };
 static const char *const script_names[SCRIPTS] = {"acquire", "renew", "release",
 						  "force"};
-#define ANSWERS_MAX 9
+#define ANSWERS_MAX 10
 static const char *const answers[SCRIPTS][ANSWERS_MAX] = {
 	{"granted", "busy", "full", "superseded", "done", "inside", "no",
-	 "vanished", "newer"},
+	 "vanished", "newer", "older"},
 	{"yes", "healed", "no", "newer"},
 	{"yes", "no", "newer"},
 	{"yes", "foreign", "no", "newer"}};
@@ -494,6 +494,7 @@ static void introduce(struct asker *a)
 		conf.slots = conf.shared ? 1 : 1 + (int)chance(SLOTS);
 		conf.guard_ms = one_in(6) ? 100000 : 0;
 		conf.once_ms = one_in(6);
+		conf.revision = one_in(6) ? 1 + chance(5) : 0;
 	}
 	keys_close(&a->keys);
 	*a = (struct asker){.conf = conf, .longest = conf.ttl_ms};
@@ -562,7 +563,8 @@ static struct ask invent(struct asker *a)
 			    .queued = one_in(2),
 			    .ran = one_in(2),
 			    .least_ms = odd && one_in(2) ? chance(600000) : 0,
-			    .once_ms = odd && one_in(8) ? chance(600000) : 0}};
+			    .once_ms = odd && one_in(8) ? chance(600000) : 0,
+			    .revision = odd && one_in(8) ? chance(6) : 0}};
 
 	if (odd && one_in(2)) {
 		choose_outer(&a->conf.outer);

@@ -77,6 +77,7 @@ int job_status(const struct job *j)
 	case OUTCOME_BUSY:
 	case OUTCOME_FULL:
 	case OUTCOME_SUPERSEDED:
+	case OUTCOME_OLDER:
 		return j->o->conflict_status;
 	case OUTCOME_GAVE_UP:
 		return 128 + e->sig;
@@ -148,6 +149,21 @@ static void say_already_ran(const struct job *j)
 		   format_duration(s->pttl_ms > 1000 ? s->pttl_ms / 1000 * 1000
 						     : s->pttl_ms,
 				   left, sizeof(left)));
+}
+
+static void say_older(const struct job *j)
+{
+	const struct sight *s = &seen(j)->sight;
+	char when[48];
+
+	log_at(conflict_level(j), "older", "",
+	       "%snot run: revision %lld is older than %lld, which ran on %s "
+	       "at %s",
+	       seen(j)->whose, (long long)j->o->revision,
+	       (long long)seen(j)->lease.newest,
+	       s->about[ABOUT_HOST][0] ? s->about[ABOUT_HOST]
+				       : "an anonymous host",
+	       wall_zoned(s->since, when, sizeof(when)));
 }
 
 /* Opens the file that a shell would run; -1: there is none. */
@@ -259,6 +275,9 @@ void job_say_ending(const struct job *j)
 	case OUTCOME_ALREADY:
 		say_already_ran(j);
 		break;
+	case OUTCOME_OLDER:
+		say_older(j);
+		break;
 	case OUTCOME_INSIDE:
 		log_error("inside", "deadlock: already held shared (-s) by the "
 				    "command that runs this");
@@ -318,6 +337,8 @@ const char *job_outcome(const struct job *j, int status)
 		return j->o->wait_ms == 0 ? "busy" : "timeout";
 	case OUTCOME_ALREADY:
 		return "already-ran";
+	case OUTCOME_OLDER:
+		return "older";
 	case OUTCOME_MAX_HOLD:
 		return "max-hold";
 	case OUTCOME_UNLOCKED:
@@ -399,6 +420,7 @@ static int use_locks(struct job *j, struct fail *why)
 		.min_hold_ms = j->by_hand ? 0 : o->min_hold_ms,
 		.once_ms = j->by_hand ? 0 : o->once_ms,
 		.once_any = o->once_any,
+		.revision = j->by_hand ? 0 : o->revision + 1,
 		.guard_ms = servers_guard(s, o),
 		.ticket = s->n > 1 ? wall_microseconds() : 0,
 	};

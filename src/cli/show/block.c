@@ -160,7 +160,7 @@ static void print_others(const struct block *b)
 
 static void print_lock(const struct block *b)
 {
-	char left[32];
+	char left[32], who[300];
 
 	if (b->v->counter > 0 && b->state == VIEW_FREE)
 		line(b, "counter", "%" PRId64 "; the next fence will be larger",
@@ -175,6 +175,9 @@ static void print_lock(const struct block *b)
 	if (b->v->once_ms > 0)
 		line(b, "once", "done (--once-per); not again for %s",
 		     format_duration(b->v->once_ms, left, sizeof(left)));
+	if (b->v->answers && b->v->revision.number >= 0)
+		line(b, "revision", "%" PRId64 ", by %s", b->v->revision.number,
+		     about_who(b->v->revision.about, who, sizeof(who)));
 	if (query_is_host_only(b->query))
 		line(b, "scope", "host");
 }

@@ -90,6 +90,17 @@ static void json_problem(void *arg, const char *text)
 	json_word(arg, text);
 }
 
+static void json_revision(struct json *j, const struct view *v)
+{
+	if (v->answers == 0 || v->revision.number < 0)
+		return;
+	json_open(j, "revision");
+	json_number(j, "number", v->revision.number);
+	json_time(j, "since", v->revision.since_ms);
+	json_about_flat(j, v->revision.about);
+	json_close(j);
+}
+
 /* `broken`: why too few servers answered, so that nobody knows who holds it; or
  * NULL. */
 static void json_all(const struct inspection *in, const struct fail *broken)
@@ -107,6 +118,7 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 		  query_is_host_only(in->query) ? "host" : "shared");
 	fence = view_own_fence(v, v->holder);
 	json_number(&j, "fence", fence > 0 ? fence : v->counter);
+	json_revision(&j, v);
 	if (v->holders > 0)
 		json_hold(&j, &v->holder[0]);
 	json_number(&j, "holders", v->in_all);

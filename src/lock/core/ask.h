@@ -78,9 +78,11 @@ struct ask {
 				     grant (--min-hold) */
 		int64_t held_ms;  /* how long it was held */
 		int64_t once_ms;  /* nobody may repeat the work for this long
-				     (--once-per) ... */
-		bool mends;       /* ... which another client did: this node
-				     may have lost the mark */
+				     (--once-per) */
+		int64_t revision; /* number revision - 1 is done (--revision);
+				     0: none */
+		bool mends;       /* once_ms or revision is what another client
+				     did: this node may have lost the mark */
 	} release;
 };
 
@@ -92,6 +94,7 @@ enum said {
 	SAID_FULL,    /* max_waiters wait already */
 	SAID_SUPERSEDED, /* a newer waiter has our place */
 	SAID_DONE,       /* the work was done already: --once-per */
+	SAID_OLDER,      /* a newer one was done: --revision */
 	SAID_INSIDE,   /* the outer hold is a reader's, and we want to write */
 	SAID_VANISHED, /* the outer hold is gone, and its holder does not
 			  know it yet */
@@ -129,7 +132,8 @@ struct answer {
 					  expiry. Guarded: time left until it
 					  is not. Done: how long the work may
 					  not be repeated. Full: the number
-					  of waiters */
+					  of waiters. Older: 0 */
+		int64_t revision;      /* older: the newer one; else 0 */
 		int64_t holder_ttl_ms; /* the holder's T; 0: unknown */
 		int64_t ticket;        /* ours; 0: none */
 		int place;             /* ours in line, from 1; 0: none */

@@ -178,6 +178,13 @@ static int64_t once_of(const struct lease *l, const struct ask *out)
 	return ms > 0 ? ms : 0;
 }
 
+static int64_t revision_of(const struct lease *l, const struct ask *out)
+{
+	if (out->release.mends)
+		return l->end == END_OLDER ? l->newest + 1 : 0;
+	return l->how & HOW_DONE ? l->conf.revision : 0;
+}
+
 static void fill_release(const struct lease *l, const struct lease_node *n,
 			 struct ask *out)
 {
@@ -189,7 +196,8 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 	out->slot = slot_for(l, n, out, n->grant.slot);
 	out->release.withheld = n->theirs;
 	out->release.queued = n->line.queued && ends;
-	out->release.mends = l->end == END_DONE && l->conf.nodes > 1;
+	out->release.mends = (l->end == END_DONE || l->end == END_OLDER) &&
+			     l->conf.nodes > 1;
 	if (l->was_held) {
 		out->release.ran = ends;
 		out->release.held_ms = between(l->held_from, out->sent);
@@ -197,6 +205,7 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 			l->how & HOW_RAN ? l->conf.min_hold_ms : 0;
 	}
 	out->release.once_ms = once_of(l, out);
+	out->release.revision = revision_of(l, out);
 }
 
 /* Fills in what a question says besides its verb. */

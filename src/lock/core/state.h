@@ -19,7 +19,7 @@
 
 /* How a hold ended: bits. */
 #define HOW_RAN 1  /* something ran under it: --min-hold applies */
-#define HOW_DONE 2 /* and need not be repeated: --once-per applies */
+#define HOW_DONE 2 /* and is done: --once-per and --revision apply */
 #define HOW_TOLD 4 /* record it on the servers although it was lost */
 
 /* The outer hold: that of the redlock that runs us, according to our
@@ -50,6 +50,8 @@ struct lease_conf {
 	int64_t min_hold_ms;
 	int64_t once_ms;  /* since the hold began: --once-per */
 	bool once_any;    /* also if it failed, or was killed */
+	int64_t revision; /* number revision - 1 of the work, and not after a
+			     larger one; 0: it has none */
 	int64_t guard_ms; /* a node that has been up for less does not vote;
 			     0: all vote. See also struct lease */
 	int64_t ticket;   /* our ticket on several nodes: our arrival, in
@@ -78,6 +80,7 @@ enum lease_end {
 	END_FULL,        /* max_waiters were waiting already */
 	END_SUPERSEDED,  /* by a newer waiter */
 	END_DONE,        /* the work was done within --once-per */
+	END_OLDER,       /* a newer --revision was done */
 	END_INSIDE,      /* SAID_INSIDE */
 	END_UNAVAILABLE, /* too few nodes answered */
 	END_REFUSED      /* permanently refused: see lease.refusal */
@@ -151,9 +154,9 @@ struct lease_grant {
 	int64_t counter;  /* ours: the last seen; else: what it last reported */
 	int slot;
 	int64_t group;
-	bool joins;      /* ours: the grant joined the outer hold; else: an
-			    unanswered acquire may have */
-	int64_t renewed; /* number of renewals since lease_use() */
+	bool joins;           /* ours: the grant joined the outer hold; else: an
+				 unanswered acquire may have */
+	int64_t renewed;      /* number of renewals since lease_use() */
 	struct instant quick; /* its clock stepped: renew often until then */
 };
 
@@ -202,6 +205,7 @@ struct lease {
 	unsigned int how; /* HOW_RAN and so on */
 	struct instant held_from;
 	struct instant done_until; /* END_DONE: when the mark ends */
+	int64_t newest;            /* END_OLDER: the newer one; else 0 */
 	/* We are asked to stop: when to kill the tree, and when the kernel
 	 * kills us. NEVER: we are not. */
 	struct instant stop_by, stop_dead;

@@ -253,6 +253,7 @@ static void await_outer(struct lease *l, struct lease_node *n,
 static const enum lease_end ending_of[SAID_NO + 1] = {
 	[SAID_SUPERSEDED] = END_SUPERSEDED,
 	[SAID_DONE] = END_DONE,
+	[SAID_OLDER] = END_OLDER,
 	[SAID_INSIDE] = END_INSIDE,
 };
 
@@ -295,9 +296,10 @@ void vote_answer(struct lease *l, struct lease_node *n, const struct ask *asked,
 	n->vote = VOTE_NO;
 	if (end != END_NONE) {
 		/* if the lock was handed to us meanwhile, pass it on */
-		n->line.queued &= end == END_DONE;
+		n->line.queued &= end == END_DONE || end == END_OLDER;
 		n->grant.unsure |= n->line.queued;
 		l->done_until = after(asked->sent, a->busy.pttl_ms);
+		l->newest = a->busy.revision;
 		ending_begin(l, end, 0, at);
 		return;
 	}

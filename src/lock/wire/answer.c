@@ -203,12 +203,17 @@ static int read_refusal(const struct words *w, struct answer *out,
 		return read_busy(w, out, s, why);
 	if (out->said == SAID_FULL || out->said == SAID_DONE)
 		out->busy.pttl_ms = word_ms(w, 2);
-	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE) {
+	if (out->said == SAID_OLDER)
+		out->busy.revision = word_number(w, 2);
+	if (out->busy.revision < 0)
+		return misread(w, why);
+	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE ||
+	    out->said == SAID_OLDER) {
 		*s = (struct sight){.seen = true,
 				    .pttl_ms = out->said == SAID_DONE
 						       ? out->busy.pttl_ms
 						       : 0};
-		word_about(w, out->said == SAID_DONE ? 3 : 2, s);
+		word_about(w, out->said == SAID_SUPERSEDED ? 2 : 3, s);
 	}
 	return 0;
 }
@@ -251,6 +256,7 @@ int answer_read(enum verb verb, const struct words *reply, struct answer *out,
 		{"full", SAID_FULL, 3},
 		{"superseded", SAID_SUPERSEDED, 3},
 		{"done", SAID_DONE, 4},
+		{"older", SAID_OLDER, 4},
 		{"inside", SAID_INSIDE, 2},
 		{"vanished", SAID_VANISHED, 2},
 		{"yes", SAID_YES, 2},

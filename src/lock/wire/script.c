@@ -111,8 +111,9 @@ static void fill_acquire(const struct ask *ask, const struct lease_conf *conf,
 {
 	const struct lease_outer *outer = &conf->outer;
 	bool plain = is_plain(conf) && !conf->supersede && !looks(conf) &&
-		     !ask->joins && conf->once_ms == 0 && !ask->acquire.looks &&
-		     !ask->acquire.newcomer && ask->acquire.only == 0;
+		     !ask->joins && conf->once_ms == 0 && conf->revision == 0 &&
+		     !ask->acquire.looks && !ask->acquire.newcomer &&
+		     ask->acquire.only == 0;
 
 	request_flag(w, ACQUIRE_PLAIN, plain);
 	request_number(w, ACQUIRE_TTL, conf->ttl_ms, scratch);
@@ -123,6 +124,7 @@ static void fill_acquire(const struct ask *ask, const struct lease_conf *conf,
 	request_number(w, ACQUIRE_OUTERFENCE, outer->here ? outer->fence : 0,
 		       scratch);
 	request_flag(w, ACQUIRE_ONCE, conf->once_ms > 0);
+	request_number(w, ACQUIRE_REVISION, conf->revision - 1, scratch);
 	request_flag(w, ACQUIRE_NEWCOMER, ask->acquire.newcomer);
 	request_number(w, ACQUIRE_ONLY, ask->acquire.only - 1, scratch);
 	request_number(w, ACQUIRE_GUARD, looks(conf) ? ask->guard_ms : -1,
@@ -164,11 +166,13 @@ static void fill_release(const struct ask *ask, const struct lease_conf *conf,
 	request_flag(w, RELEASE_PLAIN,
 		     is_plain(conf) && !ask->joins && !ask->release.queued &&
 			     ask->release.least_ms == 0 &&
-			     ask->release.once_ms == 0);
+			     ask->release.once_ms == 0 &&
+			     ask->release.revision == 0);
 	request_number(w, RELEASE_RAISE, ask->fence, scratch);
 	request_number(w, RELEASE_LEAST, ask->release.least_ms, scratch);
 	request_flag(w, RELEASE_RAN, ask->release.ran);
 	request_number(w, RELEASE_ONCE, ask->release.once_ms, scratch);
+	request_number(w, RELEASE_REVISION, ask->release.revision - 1, scratch);
 	request_text(w, RELEASE_MARK, ""); /* see script_mend() */
 	request_flag(w, RELEASE_WITHHELD, ask->release.withheld);
 	request_text(w, RELEASE_ENTRY, ""); /* see history_tell() */

@@ -33,7 +33,7 @@ void script_request(const struct ask *ask, const struct lease_conf *conf,
 		    const char *identity, int db,
 		    struct script_scratch *scratch, struct words *out);
 
-/* Adds to a release that mends the mark of --once-per: which one. */
+/* Adds to a release that mends the mark of another client: which one. */
 void script_mend(const struct ask *ask, const char *mark,
 		 struct words *request);
 

@@ -18,6 +18,7 @@ static void fill_unlock(const struct token_op *g, struct words *w)
 	request_text(w, RELEASE_LEAST, "0");
 	request_flag(w, RELEASE_RAN, true);
 	request_text(w, RELEASE_ONCE, "0");
+	request_text(w, RELEASE_REVISION, "-1");
 	request_text(w, RELEASE_MARK, "");
 	request_flag(w, RELEASE_WITHHELD, false);
 	request_text(w, RELEASE_ENTRY, "");

@@ -252,7 +252,21 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 #define SLOT "[ssssss]"
 #define HOLDER "[ssssssss]"
 #define WAITER "[sss]"
-#define SHAPE "[sssss[sss][" SLOT "*][" HOLDER "*][" WAITER "*]ss]"
+#define SHAPE "[sssss[sss][" SLOT "*][" HOLDER "*][" WAITER "*]ssss]"
+
+static void add_revision(struct view_revision *newest, const struct reply *r)
+{
+	int64_t number = signed_number(reply_item(r, 11));
+	const struct reply *mark = reply_item(r, 12);
+	struct record by;
+
+	if (number <= newest->number)
+		return;
+	record_read(&by, mark->bytes, mark->len);
+	newest->number = number;
+	newest->since_ms = by.since_ms;
+	memcpy(newest->about, by.about, sizeof(by.about));
+}
 
 int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 {
@@ -266,7 +280,7 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 	if (!reply_is(r, SHAPE) || strcmp(word->bytes, "view") != 0)
 		return request_misread(word->bytes, word->len, why);
 	if (v->answers == 0)
-		v->once_ms = -1;
+		v->once_ms = v->revision.number = -1;
 	v->now_ms = reply_ms(reply_item(r, 2), 0);
 	v->counter_at[node] = counter;
 	if (counter > v->counter)
@@ -275,6 +289,7 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 		v->in_line = in_line;
 	if (once > v->once_ms)
 		v->once_ms = once;
+	add_revision(&v->revision, r);
 	if (shut > v->shut_ms)
 		v->shut_ms = shut;
 	if (shut <= 0)

@@ -71,12 +71,17 @@ struct view {
 	int64_t in_line; /* number of waiters on the node that has the most */
 	int64_t counter; /* the largest fence counter; 0: none */
 	int64_t counter_at[NODES_MAX]; /* the counter of each node */
-	unsigned int open;    /* nodes that grant something new: bits */
-	int64_t shut_ms;      /* no quorum does for this long, because data were
-				 lost or a server has just started; 0: it does */
-	int64_t now_ms;       /* the clock of one server */
-	int64_t once_ms;      /* done, and not to be repeated for this long
-				 (--once-per); -1: no such mark */
+	unsigned int open; /* nodes that grant something new: bits */
+	int64_t shut_ms;   /* no quorum does for this long, because data were
+			      lost or a server has just started; 0: it does */
+	int64_t now_ms;    /* the clock of one server */
+	int64_t once_ms;   /* done, and not to be repeated for this long
+			      (--once-per); -1: no such mark */
+	struct view_revision {
+		int64_t number; /* the newest that succeeded; -1: none */
+		int64_t since_ms;
+		char about[ABOUT_COUNT][ABOUT_MAX]; /* who ran it */
+	} revision;
 	unsigned int answers; /* nodes that answered: bits */
 	unsigned int held_on; /* nodes on which a client has it: bits */
 	unsigned int more_on; /* nodes with more holders than they listed:
