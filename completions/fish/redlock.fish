@@ -60,7 +60,7 @@ function __redlock_command
         --on-unavailable --reason --result-file --max-waiters --color \
         --log-format --slots --max-hold --max-renewals --min-hold --once-per --revision --once-counts \
         --orphans --cacert --cacertdir --cert --key-file --sni --tls-verify \
-        --wait-replicas --restart-guard --signal --password-command
+        --wait-replicas --restart-guard --signal --password-command --grace
     set -l text 0
     set -l i 2
     while test $i -le (count $words)
@@ -142,6 +142,8 @@ complete -c redlock -n '__redlock_takes run lock' -s x -l exclusive -d 'Hold the
 complete -c redlock -n '__redlock_takes run lock' -s N -l slots -x -d 'Allow N holders at a time'
 complete -c redlock -n '__redlock_takes run lock' -l max-waiters -x -d 'Give up if N others are already waiting'
 complete -c redlock -n '__redlock_takes run lock' -l supersede -d 'Replace older waiters that also use this'
+complete -c redlock -n '__redlock_takes run lock' -l replace -d 'Ask the holder to stop; the newest runs'
+complete -c redlock -n '__redlock_takes run lock force-release' -l grace -x -a '10s 30s 1m' -d 'Time for the holder to stop'
 complete -c redlock -n '__redlock_takes run lock wait' -s E -l conflict-exit-code -x -d 'Status when not acquired'
 complete -c redlock -n '__redlock_takes run' -s c -l command -x -d 'Run TEXT with $SHELL -c'
 complete -c redlock -n '__redlock_takes run lock' -l max-hold -x -d 'End the command after a time'
@@ -193,7 +195,6 @@ complete -c redlock -n '__redlock_takes inspect list top wait history doctor' -l
 complete -c redlock -n '__redlock_takes list top' -l held -d 'Only locks that somebody holds'
 complete -c redlock -n '__redlock_takes list top' -l waiting -d 'Only locks that somebody waits for'
 complete -c redlock -n '__redlock_takes force-release' -l confirm -x -a '(__redlock_keys)' -d 'The key again, to confirm'
-complete -c redlock -n '__redlock_takes force-release' -l grace -x -a '10s 30s 1m' -d 'Time for the holder to stop'
 complete -c redlock -n '__redlock_takes force-release' -l now -d 'Take it without asking'
 complete -c redlock -n '__redlock_takes force-release' -l foreign -d 'Also delete a key that is not a redlock lock'
 complete -c redlock -n '__redlock_takes all' -s h -l help -d 'Show help'

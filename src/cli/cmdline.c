@@ -251,6 +251,25 @@ static int check_times(const struct opts *o, struct fail *why)
 	return 0;
 }
 
+/* It waits for the one who is asked to stop. */
+static int check_replace(const struct opts *o, struct fail *why)
+{
+	if (!o->replace)
+		return 0;
+	if (o->wait_ms == 0)
+		return clash(o, &o->replace, &o->wait_ms, why,
+			     "--replace has to wait for the holder to stop: "
+			     "not with -n or -w 0");
+	if (o->slots > 1)
+		return clash(o, &o->replace, &o->slots, why,
+			     "--replace and -N cannot be combined: of several "
+			     "holders, none is the one to replace");
+	if (o->shared)
+		return clash(o, &o->replace, &o->shared, why,
+			     "--replace and -s cannot be combined");
+	return 0;
+}
+
 static int check_command(struct opts *o, int argc, char **argv,
 			 struct fail *why)
 {
@@ -418,7 +437,8 @@ int cmdline_parse(struct opts *o, int argc, char **argv, struct fail *why)
 	}
 	/* a file's lease is only for verbs that take one, or judge its
 	 * length */
-	return o->verb->by & (BY_TAKING | BY_EXTEND | BY_DOCTOR)
-		       ? check_times(o, why)
-		       : 0;
+	if (o->verb->by & (BY_TAKING | BY_EXTEND | BY_DOCTOR) &&
+	    check_times(o, why) < 0)
+		return -1;
+	return o->verb->by & BY_TAKING ? check_replace(o, why) : 0;
 }

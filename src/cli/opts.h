@@ -50,7 +50,7 @@ struct opts {
 	int keys;
 	const char *pattern;               /* of keys; NULL: all */
 	int64_t ttl_ms, wait_ms, grace_ms; /* wait: INT64_MAX: no limit */
-	bool allow_long_ttl, supersede, shared;
+	bool allow_long_ttl, supersede, replace, shared;
 	int slots;
 	char *slot_names; /* "a,b,c", a copy; NULL: they have none */
 	int64_t max_hold_ms, min_hold_ms, once_ms; /* 0: none */
@@ -87,9 +87,9 @@ struct opts {
 	bool hold, export;  /* lock */
 	int keep_for;       /* a pid; 0: none */
 	const char *on_lost, *token;
+	int64_t force_grace_ms; /* --replace, force-release */
 	/* force-release */
 	const char *confirm;
-	int64_t force_grace_ms;
 	bool now, foreign;
 	const char *shell_command;
 	char **command; /* NULL-terminated; NULL with -c */

@@ -17,6 +17,8 @@
 --   only      take this slot only; -1: any
 --   guard     ms that the server must have been up for; -1: do not ask
 --   look      "1": take nothing, another client repairs this node
+--   replace   --replace: if nobody is before us, ask who holds it to stop within
+--             so many ms; -1: do not
 -- Returns
 --   granted FENCE COUNTER SLOT FAMILY AT STOP BY LONGEST SERVER
 --   busy COUNTER MS FACE TYPE PLACE TICKET LONGEST WHY HOLDER COUNT TTL FENCE SINCE
@@ -175,7 +177,6 @@ if supersedes and ticket > latest then
 	end
 end
 local place = in_line and line('zcount', '(0', '(' .. str(ticket)) or -1
-write()
 -- the slot that is free first
 local s = slot(L, max(only, 0))
 for n = 1, only < 0 and slots - 1 or 0 do
@@ -183,11 +184,16 @@ for n = 1, only < 0 and slots - 1 or 0 do
 end
 local face = s.n == 0 and look(L) or ''
 local lives = s.ends > L.now and (face == '' or face == s.fam)
+local e = lives and s.holder
+-- (Who was handed it and has not begun goes first, and is asked then.)
+if num(ARG.replace) >= 0 and place == 0 and e and e.flag == '' then
+	ask_to_stop(L, s, num(ARG.replace), 'replaces 1\n' .. match(L.stands, '\n(.*)$'))
+end
+write()
 local ms = not lives and face ~= '' and call('pttl', K) or s.ends - L.now
 if ms ~= -1 then
 	ms = max(ms, L.shut - L.now, 0)
 end
-local e = lives and s.holder
 return {'busy', str(L.c or 0), str(ms), (lives and s.fam or face):sub(1, 128),
     face == ' ' and call('type', K).ok or '', place, str(max(ticket, 0)),
     str(s.longest), e and e.flag == 'r' and 'kept'

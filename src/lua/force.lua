@@ -69,11 +69,9 @@ end
 if step == 'ask' and s.count == 1 and s.holder and s.holder.flag == 'r' then
 	return out('yes', '0', 0) -- --min-hold keeps it for nobody
 elseif step == 'ask' then
-	local left = stop_of(L, s)
-	if left == '-1' or num(left) > grace + 1000 then
-		left = str(grace)
+	local left = ask_to_stop(L, s, grace, ARG.by)
+	if #L.puts > 0 then
 		call('hdel', S, '') -- a first write
-		put(L, 'stop:' .. s.n, str(L.now + grace) .. '\n' .. ARG.by)
 		save(L)
 	end
 	return out('yes', left, s.count)

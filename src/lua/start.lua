@@ -32,7 +32,8 @@
 --              over and not claimed, "r" while --min-hold keeps what has ended
 --   who:TOKEN  "SLOT FENCE SINCE TTL\nSTANDING", the part of the entry that
 --              stays as it is; STANDING: see line.lua
---   stop:N     "DEADLINE\nABOUT": force-release asks the slot to stop
+--   stop:N     "DEADLINE\nABOUT": force-release or --replace asks the slot to
+--              stop
 --   once       "END\nsince SINCE\nABOUT", the mark of a success: --once-per
 --   revision   "N\nsince SINCE\nABOUT", the same of the newest: --revision
 --   newest     "TICKET\nABOUT": the last --supersede

@@ -70,6 +70,16 @@ local function stop_of(L, s)
 	    or s.n > 0 and call('hget', S, 'stop:' .. s.n) or '', '^(%d+)\n(.*)$')
 	return deadline and str(max(0, deadline - L.now)) or '-1', by or ''
 end
+-- Asks a slot to stop within `ms`, if it was not asked before to stop as soon.
+-- Returns the time that is left.
+local function ask_to_stop(L, s, ms, by)
+	local left = stop_of(L, s)
+	if left == '-1' or num(left) > ms + 1000 then
+		left = str(ms)
+		put(L, 'stop:' .. s.n, str(L.now + ms) .. '\n' .. by)
+	end
+	return left
+end
 local function ring(who, ms, word)
 	local bell = S:sub(1, -6) .. 'grant:' .. who -- behind S: "state"
 	try('rpush', bell, word or str(ms))

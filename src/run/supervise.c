@@ -116,8 +116,10 @@ static void give_way(struct supervisor *s, const struct client *stopped)
 
 	(void)describe_asker(&stopped->sight, by, sizeof(s->end->by));
 	locks_release(s->locks, 0, NULL);
-	log_error("forced",
-		  "asked to stop (force-release) by %s; nothing was run", by);
+	log_error("forced", "%s by %s; nothing was run",
+		  stopped->sight.replaces ? "replaced"
+					  : "asked to stop (force-release)",
+		  by);
 }
 
 /* The lock would be for nobody: the process that asked for it is gone, or the

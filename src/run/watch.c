@@ -182,20 +182,19 @@ static void look_at_limit(struct watch *w)
 	end_hold(w, text, w->limit);
 }
 
-/* Somebody wants the lock: see force.lua. */
+/* Somebody wants the lock: see stop_of() in state.lua. */
 static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 {
 	char *name = w->end->by, text[80];
 
 	(void)describe_asker(asker, name, sizeof(w->end->by));
-	if (taken)
-		log_error("forced",
-			  "the lock was taken away (force-release) by %s; %s",
-			  name, done(w, "killing the command"));
-	else
-		log_error("forced", "asked to stop (force-release) by %s; %s",
-			  name,
-			  done(w, asks(w, between(now(), w->stop_by), text)));
+	log_error("forced", "%s by %s; %s",
+		  asker->replaces ? "replaced"
+		  : taken         ? "the lock was taken away (force-release)"
+				  : "asked to stop (force-release)",
+		  name,
+		  done(w, taken ? "killing the command"
+				: asks(w, between(now(), w->stop_by), text)));
 }
 
 static void look_at_stop(struct watch *w)

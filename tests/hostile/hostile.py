@@ -415,7 +415,7 @@ def words_of(r, world):
                            ['--once-per', '50ms'], ['--min-hold', '50ms'],
                            ['--revision', str(r.randrange(9))],
                            ['--max-renewals', '1'], ['--on-unavailable', 'run'],
-                           ['--wait-replicas', '1'], ['--supersede'],
+                           ['--wait-replicas', '1'], ['--supersede'], ['--replace'],
                            ['--max-waiters', '1'], ['--restart-guard', '300ms']]),
                 '--', *r.choice([['true'], ['sleep', '.05'], ['sleep', '.4']])], False
     if case == 3:

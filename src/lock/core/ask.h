@@ -54,6 +54,8 @@ struct ask {
 		bool newcomer;  /* we chose the ticket, and the node does not
 				   know it yet */
 		int only;       /* take slot number `only` - 1; 0: any slot */
+		bool replaces;  /* if we are the first in line, ask the holder
+				   to stop */
 	} acquire;
 	struct {
 		int64_t group;    /* the group of readers that we are in;

@@ -117,6 +117,8 @@ void minority_give_back_all(struct lease *l, struct instant at)
 	}
 	if (!any)
 		return;
+	/* who asked us to stop wanted what we have just given back */
+	l->stop_by = l->stop_dead = NEVER;
 	for (int i = 0; i < l->conf.nodes; i++)
 		stand_back(l, &l->node[i], at);
 	if (l->split_ms == 0)

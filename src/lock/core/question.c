@@ -125,6 +125,7 @@ static void fill_acquire(const struct lease *l, const struct lease_node *n,
 	out->seen = n->grant.counter;
 	out->acquire.looks = n->theirs;
 	out->acquire.only = l->only;
+	out->acquire.replaces = l->replaces;
 	out->acquire.newcomer =
 		l->conf.wait_ms > 0 && l->conf.nodes > 1 && n->line.ticket == 0;
 	out->acquire.ticket = l->conf.wait_ms <= 0    ? -1

@@ -15,7 +15,8 @@
 #define UNREACHED_MS 5000  /* give up if nobody ever answered */
 #define LISTEN_LEAST_MS 20 /* a shorter listen is not worth it */
 #define CUT_OFF_MOST 2
-#define BROKEN_MS 100 /* waiters come back within this, not all at once */
+#define REPLACE_MS 250 /* by then, who runs inside the holder has ended */
+#define BROKEN_MS 100  /* waiters come back within this, not all at once */
 
 /* Until when to try for a lock that we do not get. */
 static struct instant limit_of(const struct lease *l)
@@ -125,6 +126,10 @@ static int64_t pause_of(struct lease *l, struct instant at)
 			look = queue_delay(&busy, less);
 		if (look < ms)
 			ms = look;
+	}
+	if (l->conf.replaces && !l->replaces) {
+		l->replaces = true;
+		ms = ms < REPLACE_MS ? ms : REPLACE_MS;
 	}
 	return ms;
 }

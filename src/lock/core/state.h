@@ -40,6 +40,8 @@ struct lease_conf {
 	int64_t wait_ms;         /* 0: one try; INT64_MAX: no limit */
 	int64_t max_waiters;     /* give up if this many wait; -1: no limit */
 	bool supersede;          /* older waiters with this flag give up */
+	bool replaces;           /* and who holds it is asked to stop ... */
+	int64_t replace_ms;      /* ... within this long */
 	bool shared;             /* hold it as a reader */
 	bool unrecorded;         /* nobody writes it into the history */
 	int slots;               /* number of slots; 0 means 1 */
@@ -200,6 +202,7 @@ struct lease {
 	/* The outer hold vanished. If its holder lives, it sets the lock again
 	 * by then. LONG_AGO: it has not vanished. */
 	struct instant outer_by;
+	bool replaces;    /* conf.replaces, from the second look on */
 	bool in_use;      /* something runs under it: lease_use() */
 	int slot;         /* held: the slot, on a quorum */
 	unsigned int how; /* HOW_RAN and so on */

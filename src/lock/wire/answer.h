@@ -23,6 +23,7 @@ struct sight {
 	bool vanished; /* the outer hold is gone: see SAID_VANISHED */
 	bool foreign;  /* no holder record: another program's lock */
 	bool kept;     /* its command has ended: --min-hold */
+	bool replaces; /* it asks us to stop because it replaces us */
 	char type[16]; /* the key's type if it is not a string, else "" */
 	char token[140];
 	char about[ABOUT_COUNT][ABOUT_MAX];

@@ -73,6 +73,8 @@ static void take_line(struct record *r, const struct line *l)
 		r->since_ms = at_most(n, AGES_MS);
 	else if (is_name(l, "ticket") && n > 0)
 		r->ticket = n;
+	else if (is_name(l, "replaces"))
+		r->replaces = true;
 	for (int i = 0; i < ABOUT_COUNT; i++)
 		if (is_name(l, about_name((enum about)i)))
 			about_take((enum about)i, l->value, l->value_len,

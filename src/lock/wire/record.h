@@ -17,6 +17,7 @@
 
 struct record {
 	int64_t since_ms, ticket;           /* 0: unknown */
+	bool replaces;                      /* it asks to stop for --replace */
 	char about[ABOUT_COUNT][ABOUT_MAX]; /* safe for a terminal */
 	/* of how it stands only */
 	int64_t ttl_ms; /* 0: unknown */

@@ -16,7 +16,7 @@
 #include "base/words.h"
 #include "lock/wire/keys.h"
 
-#define ARGUMENTS_MOST 20
+#define ARGUMENTS_MOST 21
 /* of an extend: see src/lua/arguments */
 #define NUMBER_OTHER 0
 /* Later than any request of a client: a release in its name. */

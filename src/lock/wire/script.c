@@ -130,6 +130,8 @@ static void fill_acquire(const struct ask *ask, const struct lease_conf *conf,
 	request_number(w, ACQUIRE_GUARD, looks(conf) ? ask->guard_ms : -1,
 		       scratch);
 	request_flag(w, ACQUIRE_LOOK, ask->acquire.looks);
+	request_number(w, ACQUIRE_REPLACE,
+		       ask->acquire.replaces ? conf->replace_ms : -1, scratch);
 }
 
 static void fill_renew(const struct ask *ask, const struct lease_conf *conf,
