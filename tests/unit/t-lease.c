@@ -876,6 +876,44 @@ static void test_turned_away(void)
 	   "on several nodes the ticket is ours");
 }
 
+/* A newer revision was done. */
+static void older(const struct ask *a, int64_t t)
+{
+	lease_answer(&l, a,
+		     &(struct answer){.said = SAID_OLDER,
+				      .counter = 100,
+				      .busy.revision = 21},
+		     ms(t));
+}
+
+static void test_older(void)
+{
+	stand_in_line(FOREVER);
+	l.conf.revision = 17 + 1;
+	heard(SAID_WOKEN, 2);
+	asks(2);
+	older(&q[0], 3);
+	is_int(l.end, END_OLDER, "an older revision ends the waiting");
+	is_int(l.newest, 21, "and it is known which is newer");
+	is_int(asks(3), 1, "what was handed to us");
+	ok(q[0].verb == VERB_RELEASE && !q[0].release.ran &&
+		   q[0].release.revision == 0,
+	   "is passed on, without a mark");
+
+	begin(3, T, FOREVER);
+	l.conf.revision = 17 + 1;
+	asks(0);
+	older(&q[1], 1);
+	is_int(l.end, END_OLDER, "of several nodes, one is enough");
+	asks(1);
+	is_int(n_q, 2, "the others are told");
+	for (int i = 0; i < n_q; i++)
+		ok(q[i].verb == VERB_RELEASE && q[i].release.mends &&
+			   q[i].release.revision == 21 + 1 &&
+			   q[i].release.once_ms == 0,
+		   "node %d gets the mark of the newer one", q[i].node);
+}
+
 /* What a copy of an old question is told: nothing of a loss in between. */
 static void test_unaware(void)
 {
@@ -2603,6 +2641,7 @@ int main(void)
 	test_woken();
 	test_no_blpop();
 	test_turned_away();
+	test_older();
 	test_unaware();
 	test_slots_apart();
 	test_lost();
