@@ -490,6 +490,7 @@ static void introduce(struct asker *a)
 		conf.nodes = one_in(4) ? 3 : 1;
 		conf.max_waiters = chance(5) - 1;
 		conf.supersede = one_in(4);
+		conf.replace_ms = chance(20000);
 		conf.shared = one_in(3);
 		conf.slots = conf.shared ? 1 : 1 + (int)chance(SLOTS);
 		conf.guard_ms = one_in(6) ? 100000 : 0;
@@ -554,7 +555,8 @@ static struct ask invent(struct asker *a)
 			    .newcomer = odd && one_in(4),
 			    .looks = odd && one_in(8),
 			    .only = odd && one_in(4) ? 1 + (int)chance(SLOTS)
-						     : 0},
+						     : 0,
+			    .replaces = a->conf.supersede},
 		.confirm = {.repairs = odd && one_in(4),
 			    .reads = odd && one_in(4),
 			    .until_ms = one_in(4) ? now_ms + chance(2000) - 1000

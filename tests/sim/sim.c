@@ -21,6 +21,7 @@
  *   - a fence is given once, and is larger than those of all commands that had
  *     ended before its grant (P2);
  *   - an outage shorter than 0.48 T ends no command (P6);
+ *   - who is asked to stop by --replace is dead in time, on one server;
  *   - everybody who waits gets the lock in the end, and nothing is left;
  *   - where nothing fails, those who stand in line start in the order in which
  *     they came (P5).
@@ -95,7 +96,7 @@ static int n_losses;
 static int parent_of[CLIENTS_MAX]; /* the client around it; -1: none */
 
 static struct plot {
-	bool readers, slots, nests, rests, full;
+	bool readers, slots, nests, rests, full, replaces;
 	bool sparse;        /* two clients that come often, and storms */
 	bool touched;       /* somebody wrote to the lock itself */
 	int64_t foreign_ms; /* another program has slot 0 until then, by the
@@ -381,6 +382,46 @@ static void check_face(int node)
 			 slot ? slot : "nobody's");
 }
 
+/* ---- --replace ---- */
+
+static bool is_asked(int node)
+{
+	return redis_field(redis_at(node), PART("state"), "stop:0") != NULL;
+}
+
+/* This question asks those in slot 0 to stop. Whoever hears of it is dead by
+ * then; who does not, because it is cut off, when its lease ends. */
+static void note_replaced(const struct flight *f)
+{
+	int node = f->ask.node;
+
+	tell("client %d replaces who has slot 0 on node %d", f->client, node);
+	if (f->answer.busy.place != 1)
+		violated("client %d replaces others past those before it",
+			 f->client);
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		const struct client *c = &w.client[i];
+		const struct stay *s = &tokens[c->token].stay[node];
+		int64_t ms = tokens[f->token].conf.replace_ms;
+
+		if (!c->running || n_nodes > 1 || !s->here || s->slot != 0)
+			continue;
+		post(w.us + ms * 1000, EV_REPLACED, i, 1, c->lease.fence);
+		ms = ms > c->ttl ? ms : c->ttl;
+		post(w.us + ms * 1250, EV_REPLACED, i, 0, c->lease.fence);
+	}
+}
+
+static void replaced(const struct event *e)
+{
+	const struct client *c = &w.client[e->who];
+
+	if (c->running && !c->dying && c->lease.fence == e->value &&
+	    n_losses == 0 && !w.forward_step && !w.backward_step &&
+	    (e->slot == 0 || c->lease.stop_by.ms != NEVER.ms))
+		violated("client %d was asked to stop, and runs on", e->who);
+}
+
 static void run_script(struct flight *f)
 {
 	struct token *t = &tokens[f->token];
@@ -390,6 +431,8 @@ static void run_script(struct flight *f)
 	struct words request, words;
 	struct sight sight;
 	struct fail why;
+
+	bool asked = is_asked(ask.node);
 
 	if (w.short_guard)
 		ask.guard_ms = f->conf.guard_ms;
@@ -403,6 +446,9 @@ static void run_script(struct flight *f)
 		 answer_read(f->ask.verb, &words, &f->answer, &sight, &why) < 0)
 		violated("%s: no answer: %s", t->text, why.text);
 	note_entries(f->ask.node, f);
+	if (!asked && !f->refused && f->ask.verb == VERB_ACQUIRE &&
+	    is_asked(f->ask.node))
+		note_replaced(f);
 	note_noticed(f);
 	check_face(f->ask.node);
 	if (!f->refused &&
@@ -614,7 +660,8 @@ static void begin(int who, int parent)
 		.guard_ms = n_nodes > 1 ? c->ttl : 0,
 		.ticket = n_nodes > 1 ? EPOCH_US + w.us + chance(20000) : 0,
 		.max_waiters = one_in(20) ? chance(3) : -1,
-		.supersede = one_in(20),
+		.supersede = one_in(plot.replaces ? 3 : 20),
+		.replace_ms = w.T * 2,
 		.shared = plot.readers && one_in(2),
 		.slots = !plot.slots  ? 1
 			 : plot.crowd ? SLOTS_MOST
@@ -639,6 +686,8 @@ static void begin(int who, int parent)
 	}
 	if (conf.shared)
 		conf.slots = 1;
+	conf.replaces = plot.replaces && conf.supersede && !conf.shared &&
+			conf.slots == 1;
 	new_life(who, &conf);
 	t = &tokens[++w.tokens];
 	assert(w.tokens < TOKENS_MAX);
@@ -1100,6 +1149,9 @@ void sim_event(const struct event *e)
 	case EV_FORCE:
 		force_step(e);
 		break;
+	case EV_REPLACED:
+		replaced(e);
+		break;
 	case EV_EVICT:
 		spoil(e->who, (enum spoil)e->slot);
 		break;
@@ -1252,6 +1304,14 @@ static const struct twin {
 	   "call('hexists',S,'stop:'..n)==0)then",
 	   "then"}},
 	 0},
+	{"who is asked to stop is not told",
+	 1,
+	 {{"local stop,by=stop_of(L,s)", "local stop,by='-1',''"}},
+	 0},
+	{"--replace asks past those before it",
+	 1,
+	 {{"and place==0 and e", "and place>=0 and e"}},
+	 0},
 	{"another program's lock is overlooked",
 	 1,
 	 {{"if s.n==0 and look(L)then return lives",
@@ -1302,6 +1362,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 	plot.slots = one_in(3);
 	plot.nests = one_in(3);
 	plot.rests = one_in(4);
+	plot.replaces = (seed ^ seed >> 4) % 4 == 1;
 	w.unequal = one_in(4);
 	w.stalls = one_in(8);
 	plot.crowd = n_nodes == 1 && one_in(6);

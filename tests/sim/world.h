@@ -54,11 +54,14 @@ enum event_kind {
 	EV_DOWN,     /* or frozen, if `slot`; for `value` us */
 	EV_UP,
 	EV_FLUSH,
-	EV_STEP,  /* the server's clock */
-	EV_EVICT, /* a key vanishes */
-	EV_FULL,  /* of memory, if `slot`; or no longer */
-	EV_STORM, /* a holder is stopped, and servers are restarted */
-	EV_FORCE  /* somebody wants the lock */
+	EV_STEP,    /* the server's clock */
+	EV_EVICT,   /* a key vanishes */
+	EV_FULL,    /* of memory, if `slot`; or no longer */
+	EV_STORM,   /* a holder is stopped, and servers are restarted */
+	EV_FORCE,   /* somebody wants the lock */
+	EV_REPLACED /* the client's command must be dead by now, if it knew
+		       (`slot`), or whether it did or not; `value`: its
+		       fence */
 };
 
 struct event {
