@@ -117,7 +117,7 @@ latest = num(latest)
 if ticket > 0 and latest > ticket or supersedes and ticket == 0
     and try('lindex', I, -1) == 'superseded' then
 	write()
-	return {'superseded', str(L.c or 0), newest}
+	return {'superseded', str(L.c or 0), newest or ''}
 end
 local in_line = false
 local function stand()
