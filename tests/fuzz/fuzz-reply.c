@@ -11,8 +11,10 @@
 #include "cli/history/timeline.h"
 #include "fuzz.h"
 #include "lock/wire/answer.h"
+#include "lock/wire/force.h"
 #include "lock/wire/history.h"
 #include "lock/wire/record.h"
+#include "lock/wire/token_op.h"
 #include "lock/wire/view.h"
 #include "net/errors.h"
 #include "net/member.h"
@@ -188,6 +190,44 @@ static void read_members(const struct reply *r)
 	fanout_close(&s);
 }
 
+static void read_sentinels(const struct reply *r)
+{
+	uint64_t id[MEMBER_SENTINELS];
+	struct place at[MEMBER_SENTINELS];
+	int n = member_sentinels(r, id, at);
+
+	must(n >= -1, "their number is one");
+	for (int i = 0; i < n && i < MEMBER_SENTINELS; i++) {
+		must_show(at[i].host, sizeof(at[i].host),
+			  "a host can be shown");
+		must(at[i].host[0] == '\0' || atoi(at[i].port) > 0,
+		     "a place is one");
+	}
+}
+
+/* What is said of another client's lock. */
+static void read_forced(const struct reply *r)
+{
+	static const enum force_step steps[] = {FORCE_ASK, FORCE_TAKE,
+						FORCE_FOREIGN};
+	struct fail said = {0};
+	bool was = false;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct force_answer a = {.ms = 0};
+		struct fail why = {0};
+
+		if (force_read(steps[i], r, &a, &why) < 0) {
+			must_show(why.text, sizeof(why.text), "why");
+			continue;
+		}
+		must(a.ms >= 0 && a.ms <= AGES_MS && a.asked >= 0,
+		     "numbers are bounded");
+	}
+	if (token_op_read(r, &was, &said) < 0)
+		must_show(said.text, sizeof(said.text), "why");
+}
+
 static void check_view(struct view *v, int nodes)
 {
 	struct sight s;
@@ -206,9 +246,18 @@ static void check_view(struct view *v, int nodes)
 		(void)view_nodes_of(v, h);
 		(void)view_hold_name(h->how);
 	}
-	for (int i = 0; i < v->waiters; i++)
-		must_show_about(v->waiter[i].about);
-	must(v->in_all >= 0 && v->in_line >= 0 && v->once_ms >= -1,
+	for (int i = 0; i < v->waiters; i++) {
+		const struct view_waiter *w = &v->waiter[i];
+
+		must_show_about(w->about);
+		must_show(w->token, sizeof(w->token), "a token can be shown");
+		must(w->silent_ms >= 0 && w->silent_ms <= AGES_MS &&
+			     w->slots >= 0,
+		     "a waiter's numbers are bounded");
+	}
+	must(v->in_all >= 0 && v->in_line >= 0 && v->once_ms >= -1 &&
+		     v->once_ms <= AGES_MS && v->shut_ms >= 0 &&
+		     v->shut_ms <= AGES_MS,
 	     "numbers are bounded");
 	(void)view_state_name(view_state(v, nodes));
 	(void)view_is_free(v, nodes);
@@ -258,6 +307,8 @@ static void read_whole(struct reading *g, struct resp *r)
 		return;
 	read_records(whole);
 	read_members(whole);
+	read_sentinels(whole);
+	read_forced(whole);
 	if (view_add(&g->view, whole, node, &why) < 0)
 		must_show(why.text, sizeof(why.text), "why");
 	if (history_add(&g->history, whole, node, &why) < 0)

@@ -91,7 +91,7 @@ static void read_holder(const struct words *w, struct busy *out,
 
 	(void)record_read_standing(&r, w->at[14], w->len[14]);
 	out->holder = hash_of(w, 9);
-	out->holder_ttl_ms = word_ms(w, 11);
+	out->holder_ttl_ms = word_number(w, 11) > 0 ? word_ms(w, 11) : 0;
 	out->holder_ticket = r.ticket;
 	s->since = word_ms(w, 13) / 1000;
 	s->readers = r.reads ? (int)at_most(word_number(w, 10), PLACE_MOST) : 0;
@@ -115,7 +115,7 @@ static int read_busy(const struct words *w, struct answer *out, struct sight *s,
 						    : SAID_BUSY;
 		if (out->said == SAID_BUSY) {
 			*s = (struct sight){.seen = false};
-			b->pttl_ms = b->pttl_ms > 0 ? b->pttl_ms : -2;
+			b->pttl_ms = b->pttl_ms > 0 ? b->pttl_ms : -1;
 		}
 		return 0;
 	}

@@ -64,6 +64,12 @@ static int64_t signed_number(const struct reply *r)
 	return r->len > 0 && r->bytes[0] == '-' ? -1 : reply_ms(r, 0);
 }
 
+/* From one time to a later one; 0: it is not later, as when clocks differ. */
+static int64_t span_ms(int64_t from, int64_t to)
+{
+	return to > from ? at_most(to - from, AGES_MS) : 0;
+}
+
 /* Finds the same client on another node. The value that readers share differs
  * from node to node, so it is not compared. */
 static struct view_holder *known_holder(const struct view *v,
@@ -155,7 +161,7 @@ static int add_entry(struct view *v, const struct reply *of,
 	h.how = how_held(token, family, reply_item(of, 6));
 	h.value = (char *)family->bytes;
 	h.value_len = family->len;
-	h.left_ms = reply_ms(reply_item(of, 2), v->now_ms) - v->now_ms;
+	h.left_ms = span_ms(v->now_ms, reply_ms(reply_item(of, 2), 0));
 	h.fence = reply_number(reply_item(of, 3), 0);
 	h.since_ms = reply_ms(reply_item(of, 4), 0);
 	h.ttl_ms = reply_ms(reply_item(of, 5), 0);
@@ -220,7 +226,7 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 
 	(void)record_read_member(&r, member->bytes, member->len);
 	(void)format_bytes(r.token, r.token_len, token, sizeof(token));
-	life = v->now_ms - (life > ticket ? life : ticket) / 1000;
+	life = span_ms((life > ticket ? life : ticket) / 1000, v->now_ms);
 	for (int i = 0; i < v->waiters; i++) {
 		w = &v->waiter[i];
 		if (strcmp(w->token, token) != 0)
@@ -237,7 +243,7 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 	w = &v->waiter[v->waiters++];
 	*w = (struct view_waiter){.nodes = 1U << node,
 				  .ticket = ticket,
-				  .silent_ms = life > 0 ? life : 0,
+				  .silent_ms = life,
 				  .slots = r.slots,
 				  .reads = r.reads,
 				  .supersedes = r.supersedes};
