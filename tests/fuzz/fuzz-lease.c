@@ -154,9 +154,10 @@ static void ask_all(void)
 static enum said said_to(enum verb verb)
 {
 	static const enum said acquire[] = {
-		SAID_GRANTED, SAID_GRANTED, SAID_GRANTED,    SAID_BUSY,
-		SAID_BUSY,    SAID_LOSS,    SAID_GUARDED,    SAID_FULL,
-		SAID_DONE,    SAID_INSIDE,  SAID_SUPERSEDED, SAID_OLDER};
+		SAID_GRANTED,  SAID_GRANTED, SAID_GRANTED,    SAID_BUSY,
+		SAID_BUSY,     SAID_LOSS,    SAID_GUARDED,    SAID_FULL,
+		SAID_DONE,     SAID_INSIDE,  SAID_SUPERSEDED, SAID_OLDER,
+		SAID_VANISHED, SAID_NO};
 	static const enum said confirm[] = {SAID_YES, SAID_YES, SAID_YES,
 					    SAID_HEALED, SAID_NO};
 
@@ -201,6 +202,7 @@ static void answer(struct ask *q)
 	if (flags & 64)
 		a.stop_ms = number();
 	if (a.said == SAID_GRANTED) {
+		a.granted.fence = flags & 128 ? number() : a.counter;
 		a.granted.slot = (int)byte() % lease_slots(&l.conf);
 		a.granted.server = byte() % 16;
 	}
@@ -269,9 +271,21 @@ static void event(void)
 	}
 }
 
+/* The run around us. */
+static struct lease_outer outer(const struct lease_conf *conf)
+{
+	return (struct lease_outer){.token = "outer",
+				    .slot = (int)byte() %
+					    (conf->slots > 0 ? conf->slots : 1),
+				    .group = conf->shared,
+				    .fence = number(),
+				    .ttl_ms = number(),
+				    .here = true};
+}
+
 static void begin(void)
 {
-	unsigned int flags;
+	unsigned int flags, more;
 	struct lease_conf conf = {.nodes = 1 + (int)byte() % NODES_MAX};
 
 	flags = byte();
@@ -287,6 +301,14 @@ static void begin(void)
 	conf.supersede = flags & 128;
 	conf.ticket = 700;
 	conf.seed = byte();
+	more = byte();
+	conf.min_hold_ms = more & 1 ? number() : 0;
+	conf.once_ms = more & 2 ? number() : 0;
+	conf.once_any = more & 4;
+	conf.manifold = more & 8;
+	conf.reached = more & 16;
+	if (more & 32)
+		conf.outer = outer(&conf);
 	lease_init(&l, &conf, at);
 }
 
