@@ -210,6 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s.columns = 1 + (data[1] < 240 ? data[1] % 100 : data[1]);
 	s.colors = data[2] & 1;
 	b.blocks = data[2] & 2;
+	b.settled = data[2] & 32;
 	c.node[0].down = data[2] & 4;
 	c.unseen = data[2] & 8;
 	c.known.overfull = data[2] & 16;

@@ -437,7 +437,7 @@ static const struct form {
 	 BUSY(SAID_BUSY, 90, 3000, 1700000000123456, 1, false)},
 	{{"busy", "7", "90", TOKEN, "", "12", "5", "3000", "lost", HELD("x")},
 	 16,
-	 BUSY(SAID_BUSY, 90, -1, 5, 13, false)},
+	 BUSY(SAID_BUSY, 90, 0, 5, 13, false)},
 	{{"busy", "7", "90", " ", "list", "0", "5", "0", "", NOBODY},
 	 16,
 	 BUSY(SAID_BUSY, 90, 0, 5, 1, true)},
