@@ -17,7 +17,7 @@
 -- Returns
 --   yes COUNTER MS RAISED AT STOP BY LONGEST | healed ... the same: something
 --       of it was missing, and is there again
---       MS: what was left of the lease. SHARED 1: others are in the slot.
+--       MS: what was left of the lease
 --       RAISED 1: this request raised the counter
 --   no COUNTER TAKEN UNLOCKED STOP BY
 --       TAKEN 1: another client has it. UNLOCKED 1: it was ended in our name. STOP
