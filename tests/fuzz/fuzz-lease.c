@@ -309,6 +309,9 @@ static void begin(void)
 	conf.reached = more & 16;
 	if (more & 32)
 		conf.outer = outer(&conf);
+	conf.replaces = more & 64;
+	conf.replace_ms = conf.replaces ? number() : 0;
+	conf.revision = more & 128 ? 1 + (int64_t)byte() : 0;
 	lease_init(&l, &conf, at);
 }
 
