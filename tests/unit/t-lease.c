@@ -1461,6 +1461,39 @@ static void test_minority(void)
 	is_int(l.state, LEASE_WAITING, "then the one is kept for a moment");
 }
 
+/* A run inside the holder that does not know of it ends after its first look,
+ * and must have asked nobody to stop. */
+static void test_replaces(void)
+{
+	struct answer granted = {.said = SAID_GRANTED,
+				 .counter = 100,
+				 .granted = {.fence = 100},
+				 .stops = true,
+				 .stop_ms = 2000};
+
+	begin(1, T, FOREVER);
+	l.conf.replaces = true;
+	asks(0);
+	is_int(q[0].acquire.replaces, 0, "the first look replaces nobody");
+	reply(&q[0], SAID_BUSY, 100, 1);
+	is_int(next(1), 251, "the second one comes soon");
+	asks(251);
+	is_int(q[0].acquire.replaces, 1, "and does");
+	reply(&q[0], SAID_BUSY, 100, 252);
+	ok(next(252) > 252 + 250, "after that it is a wait like any other");
+
+	begin(3, T, FOREVER);
+	asks(0);
+	reply(&q[0], SAID_BUSY, 100, 1);
+	lease_answer(&l, &q[1], &granted, ms(1));
+	ok(l.stop_by.ms != NEVER.ms, "one of three grants, and is to stop");
+	reply(&q[2], SAID_BUSY, 100, 1);
+	for (int64_t t = 2; l.node[1].vote != VOTE_BACK && t < T; t += 10)
+		asks(t);
+	is_int(l.node[1].vote, VOTE_BACK, "what is given back");
+	ok(l.stop_by.ms == NEVER.ms, "is not to stop any more");
+}
+
 static void in_line(const struct ask *a, int64_t ticket, int64_t t)
 {
 	struct answer answer = {.said = SAID_BUSY,
@@ -2691,6 +2724,7 @@ int main(void)
 	test_qth();
 	test_hasty();
 	test_frozen();
+	test_replaces();
 	test_replicas();
 	test_manifold();
 	test_unsent();
