@@ -825,11 +825,12 @@ killed_guard_and_all() { # $tool
 	done
 }
 
+one_waits() { [ "$(cli a zcard 'job:redlock:{job}:queue')" = 1 ]; }
 # [OPTION...]: a waiter that is handed the lock while it is frozen.
 never_claims() {
-	hold 400
+	hold open
 	start -k job -t 600ms "$@" -- true
-	wait_until in_line
+	wait_until one_waits
 	kill -STOP "$tool"
 	end_hold
 	wait_until lock_is_free
