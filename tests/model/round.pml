@@ -2,8 +2,9 @@
 /*
  * Numbers: a client that gave a node back and asks it again, as a SPIN model.
  *
- * What it says about src/lock/core/{minority,node,vote}.c and the scripts:
- * a release that comes late never takes a node that the client counts. So while
+ * What it says about src/lock/core/{minority,node,vote}.c and the scripts, whose
+ * entry of a client keeps the largest number of a request that touched it: a
+ * release that comes late never takes a node that the client counts. So while
  * its command runs, nobody else has a quorum. run.sh checks that completely, and
  * that every rule is needed: each broken twin below drops one.
  *
@@ -19,9 +20,9 @@
  * Time is left out (lease.pml): a node lets a lock go only when the client does
  * not count that node any more, which may be at any moment; a yes that is still
  * under way is too old then. Left out as well: losses of data, fences, who is
- * first in line, slots, and repairs by us or by a run inside our command (R34).
+ * first in line, slots, and repairs by us or by a run inside our command.
  *
- * Searched: 0.6 million states with one late message and four mishaps, 7.1 with
+ * Searched: 0.13 million states with one late message and four mishaps, 1.1 with
  * two late messages and three mishaps.
  */
 #ifndef N
@@ -36,10 +37,10 @@
 #endif
 
 /* Broken twins: -DTWIN=NO_ROUND and so on. */
-#define ANY_RELEASE 1 /* a release does not look at what is noted */
-#define UNNOTED 2     /* a renewal does not note the release before it */
-#define UNNOTED_ASK 3 /* an acquire does not note it where we have the lock */
-#define SET_BACK 4    /* what comes late notes a smaller one */
+#define ANY_RELEASE 1 /* a release does not look at the entry's number */
+#define UNNOTED 2     /* a renewal does not leave its number */
+#define UNNOTED_ASK 3 /* an acquire does not where we have the lock */
+#define SET_BACK 4    /* what comes late leaves a smaller one */
 #define OLD_GRANT 5   /* an answer from before a release counts */
 #ifndef TWIN
 #define TWIN 0
@@ -52,7 +53,7 @@
 #define OURS 1
 #define OTHER 2
 byte lock[N];
-byte noted[N]; /* the last release before a question of ours that found it */
+byte noted[N]; /* ours: the largest number that touched the entry */
 
 /* ---- the client ---- */
 
@@ -62,7 +63,6 @@ byte noted[N]; /* the last release before a question of ours that found it */
 byte phase;
 bool has[N];  /* it counts that node */
 byte number[N];  /* of its last question to that node, or release */
-byte since[N];   /* that of its last release */
 byte settled[N]; /* what it asked before this one does not count */
 byte mishaps = MISHAPS;
 
@@ -74,7 +74,6 @@ byte mishaps = MISHAPS;
 #define RELEASE 3
 byte kind[LATE], to[LATE];
 byte its[LATE];     /* number */
-byte asks_as[LATE]; /* the release before it, or itself */
 bool yes[LATE]; /* it is the answer: that */
 
 hidden byte k, l, ours, others, answer;
@@ -156,14 +155,13 @@ inline gives(i)
 {
 	has[i] = false;
 	number[i]++;
-	since[i] = number[i];
 	settled[i] = number[i]
 }
 
 /* No number of this node is left out, up to the last one. */
-#define sent(m, i, r) (kind[m] && to[m] == i && (its[m] == r || asks_as[m] == r))
+#define sent(m, i, r) (kind[m] && to[m] == i && its[m] == r)
 #define knows(i, r)                                                            \
-	(noted[i] == r || settled[i] == r || since[i] == r || sent(0, i, r) || \
+	(noted[i] == r || settled[i] == r || sent(0, i, r) ||                  \
 	 sent(LATE - 1, i, r))
 inline close(x, r)
 {
@@ -181,18 +179,14 @@ inline tidy(i)
 		:: l <= number[i] && !knows(i, l) ->
 			close(noted[i], l);
 			close(settled[i], l);
-			close(since[i], l);
 			number[i]--;
 			if
-			:: kind[0] && to[0] == i ->
-				close(its[0], l);
-				close(asks_as[0], l)
+			:: kind[0] && to[0] == i -> close(its[0], l)
 			:: else
 			fi;
 			if
 			:: LATE > 1 && kind[LATE - 1] && to[LATE - 1] == i ->
-				close(its[LATE - 1], l);
-				close(asks_as[LATE - 1], l)
+				close(its[LATE - 1], l)
 			:: else
 			fi
 		:: else
@@ -214,7 +208,6 @@ inline wire(i, what, answered)
 	kind[l] = what;
 	to[l] = i;
 	its[l] = number[i];
-	asks_as[l] = since[i];
 	yes[l] = answered;
 	l = 0
 }
@@ -224,7 +217,6 @@ inline drop(m)
 	kind[m] = NOTHING;
 	to[m] = 0;
 	its[m] = 0;
-	asks_as[m] = 0;
 	yes[m] = false
 }
 
@@ -233,7 +225,7 @@ proctype link(byte i)
 end:	do
 	:: d_step {
 		phase != DONE -> number[i]++;
-		do_it(i, asks, since[i]);
+		do_it(i, asks, number[i]);
 		hears(i, number[i]);
 		tidy(i)
 	   }
@@ -246,7 +238,7 @@ end:	do
 	:: d_step { /* its answer is late; a no may as well be lost */
 		phase != DONE && place && mishap;
 		number[i]++;
-		do_it(i, asks, since[i]);
+		do_it(i, asks, number[i]);
 		if
 		:: answer -> wire(i, asks, true)
 		:: else
@@ -256,7 +248,7 @@ end:	do
 	   }
 	:: d_step {
 		phase == ASKS -> gives(i);
-		do_it(i, RELEASE, since[i]);
+		do_it(i, RELEASE, number[i]);
 		tidy(i)
 	   }
 	:: d_step {
@@ -291,7 +283,7 @@ proctype late(byte m)
 end:	do
 	:: d_step { /* it arrives; its answer is lost */
 		kind[m] && !yes[m] -> i = to[m];
-		do_it(i, kind[m], asks_as[m]);
+		do_it(i, kind[m], its[m]);
 		drop(m);
 		answer = false;
 		tidy(i);
@@ -299,7 +291,7 @@ end:	do
 	   }
 	:: d_step { /* its answer is late, too */
 		kind[m] && !yes[m] -> i = to[m];
-		do_it(i, kind[m], asks_as[m]);
+		do_it(i, kind[m], its[m]);
 		if
 		:: answer -> yes[m] = true
 		:: else -> drop(m)
@@ -310,7 +302,7 @@ end:	do
 	   }
 	:: d_step { /* it will come again */
 		kind[m] && !yes[m] -> i = to[m];
-		do_it(i, kind[m], asks_as[m]);
+		do_it(i, kind[m], its[m]);
 		answer = false;
 		tidy(i);
 		i = 0
