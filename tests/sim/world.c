@@ -835,7 +835,7 @@ bool world_step(void)
 	if (w.n_events == 0 || w.failed)
 		return false;
 	e = pop();
-	if (e.us > w.quiet_us + w.T * 200000) {
+	if (e.us > w.quiet_us + w.T * 500000) {
 		violated("no end in sight");
 		return false;
 	}
