@@ -41,7 +41,7 @@ plant() {
 	plant $m 's/^\.It Fl -confirm Ar key$/.It Fl -confirn Ar key/' \
 		', VERBS: missing option: force-release --confirm value'
 	told+=("$m, VERBS: unknown option: force-release --confirn value")
-	plant $m 's/^\.It Fl -grace Ar duration$/.It Fl -grace/' \
+	plant $m '/^\.Sh VERBS/,$s/^\.It Fl -grace Ar duration$/.It Fl -grace/' \
 		', VERBS: unknown option: force-release --grace'
 	plant $m 's/^\.It Fl -foreign$/&\n.It Fl -askpas/' \
 		', VERBS: force-release: takes no --askpas'

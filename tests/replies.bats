@@ -396,7 +396,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		        keys = ['%d-%d-%060000d' % (asked, i, 0) for i in range(8)]
 		        return [str(asked % 80), ['%s:redlock:{%s}:state' % (k, k) for k in keys]]
 		    if words[0] == b'EVALSHA':
-		        return b'*11\r\n$4\r\nview\r\n$1\r\n1\r\n$1\r\n1\r\n:-1\r\n:-1\r\n*3\r\n$4\r\nnone\r\n$0\r\n\r\n:-2\r\n*0\r\n*0\r\n*0\r\n:1\r\n:0\r\n'
+		        return b'*13\r\n$4\r\nview\r\n$1\r\n1\r\n$1\r\n1\r\n:-1\r\n:-1\r\n*3\r\n$4\r\nnone\r\n$0\r\n\r\n:-2\r\n*0\r\n*0\r\n*0\r\n:1\r\n:0\r\n:-1\r\n$0\r\n\r\n'
 		    return usual(words)
 	END
 	run --separate-stderr sh -c "'$REDLOCK' list -u '$url' | wc -l"

@@ -1216,10 +1216,10 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	help=$("$REDLOCK" force-release --help | sed -n '/^Options:/,/^$/p')
 	[ "${help%%$'\n'-*}" = "Options:
       --confirm KEY                 the key again, to confirm
-      --grace DUR                   time for the holder to stop (10s)
       --now                         take it without asking
       --foreign                     also delete a key that is not a redlock lock
   -k, --key KEY                     the Redis key that is the lock
+      --grace DUR                   time for the holder to stop (10s)
       --reason TEXT                 text for the holder and for the history" ]
 	help=$("$REDLOCK" lock --help | sed -n '/^Options:/,/^$/p')
 	[[ $help = *"--max-hold DUR                release it after DUR, status 124"* ]]
