@@ -56,6 +56,7 @@ struct stay {
 			       never */
 	int64_t fence;      /* of its entry ... */
 	int64_t made_us;    /* ... made at this time ... */
+	int64_t entered_us; /* ... the last time by a grant; -1: never */
 	int64_t floor;      /* ... when this was the largest that had ended */
 	int64_t claimed;    /* the fence that it was told last */
 	int64_t ends_ms;    /* of its lease there, by the server's clock: the
@@ -97,6 +98,7 @@ static int parent_of[CLIENTS_MAX]; /* the client around it; -1: none */
 
 static struct plot {
 	bool readers, slots, nests, rests, full, replaces;
+	bool rolled;        /* an older state came back */
 	bool sparse;        /* two clients that come often, and storms */
 	bool touched;       /* somebody wrote to the lock itself */
 	int64_t foreign_ms; /* another program has slot 0 until then, by the
@@ -180,8 +182,8 @@ static void check_return(const struct flight *f, int slot)
 		const struct stay *o = &tokens[j].stay[node];
 
 		if (c->token == i && c->running && !tokens[i].conf.shared &&
-		    tokens[i].outer == 0 && o->made_us > s->made_us &&
-		    o->made_us >= last_loss(node) && o->slot == slot &&
+		    tokens[i].outer == 0 && o->entered_us > s->made_us &&
+		    o->entered_us >= last_loss(node) && o->slot == slot &&
 		    !kin(i, j))
 			violated("%s is registered again, though %s was "
 				 "granted the slot",
@@ -206,7 +208,7 @@ static void check_entry(int i, int node, int slot, bool again)
 				 tokens[i].text, slot, tokens[j].text);
 		if (forcer.asked && !again && forcer.slot == slot &&
 		    tokens[i].outer == 0 && forcer.began_us > last_loss(node) &&
-		    o->made_us <= forcer.asked_us && o->here &&
+		    j != i && o->made_us <= forcer.asked_us && o->here &&
 		    o->slot == slot && o->ends_ms > now_ms)
 			violated("%s has slot %d, where %s is asked to stop",
 				 tokens[i].text, slot, tokens[j].text);
@@ -244,6 +246,8 @@ static void note_entries(int node, const struct flight *f)
 				check_return(f, slot);
 			else
 				s->out_us = -1;
+			if (!asked || f->ask.verb != VERB_CONFIRM)
+				s->entered_us = w.us;
 			new[i] = true;
 			s->fence = fence;
 			s->made_us = w.us;
@@ -368,6 +372,35 @@ static void note_left(struct token *t, const struct flight *f)
 		s->rest_ms = s->since_ms + f->ask.release.least_ms;
 }
 
+static bool joined(const struct client *c)
+{
+	return c->lease.nest == NEST_JOINED;
+}
+
+/* Who runs is not told "no" without need: its lease is over, somebody else was
+ * granted the slot, or it was put out. */
+static void check_no(const struct flight *f)
+{
+	int node = f->ask.node, i = f->token;
+	const struct client *c = &w.client[f->client];
+	const struct stay *s = &tokens[i].stay[node];
+
+	if (n_nodes > 1 || w.backward_step || w.forward_step || plot.touched ||
+	    plot.rolled || tokens[i].taken || nobodys(f) || !c->running ||
+	    joined(c) || c->token != i || s->out_us >= 0 || s->left_us >= 0 ||
+	    wall_us(node) / 1000 >= f->ask.confirm.until_ms)
+		return;
+	for (int j = 1; j <= w.tokens; j++) {
+		const struct stay *o = &tokens[j].stay[node];
+
+		if (o->made_us > s->granted_us && o->slot == c->lease.slot &&
+		    !kin(i, j))
+			return;
+	}
+	violated("%s is told that its lock is lost, and nobody came",
+		 tokens[i].text);
+}
+
 /* What other programs see of slot 0 is who has it. */
 static void check_face(int node)
 {
@@ -455,6 +488,9 @@ static void run_script(struct flight *f)
 	    (f->answer.said == SAID_GRANTED || f->answer.said == SAID_HEALED ||
 	     (f->answer.said == SAID_YES && f->ask.verb == VERB_CONFIRM)))
 		check_yes(f);
+	if (!f->refused && f->ask.verb == VERB_CONFIRM &&
+	    f->answer.said == SAID_NO)
+		check_no(f);
 	if (!f->refused && f->answer.said == SAID_GRANTED)
 		note_granted(t, f);
 	if (!f->refused && f->ask.verb == VERB_RELEASE &&
@@ -507,11 +543,6 @@ void sim_arrived(int node, int slot)
 }
 
 /* ---- promises ---- */
-
-static bool joined(const struct client *c)
-{
-	return c->lease.nest == NEST_JOINED;
-}
 
 static int family_of(const struct client *c)
 {
@@ -708,6 +739,7 @@ static void begin(int who, int parent)
 		t->stay[i] = (struct stay){.heard_us = -1,
 					   .granted_us = -1,
 					   .made_us = -1,
+					   .entered_us = -1,
 					   .out_us = -1,
 					   .left_us = -1};
 	(void)snprintf(t->text, sizeof(t->text), "tok-%d", w.tokens);
@@ -834,6 +866,7 @@ static void restart(int node, bool empty)
 		redis_start(redis_at(node), id, wall_us(node));
 	else
 		redis_set_back(redis_at(node));
+	plot.rolled |= !empty;
 	redis_clock(node_redis[node], wall_us(node));
 	lose(node, had, n_nodes > 1);
 	for (int i = 0; i < w.n_flights; i++) {

@@ -138,12 +138,12 @@ static void fill_renew(const struct ask *ask, const struct lease_conf *conf,
 		       const char *token, struct script_scratch *scratch,
 		       struct words *w)
 {
-	const char *family = conf->shared ? "shared:"
-			     : ask->joins ? conf->outer.token
-					  : token;
+	const char *family = token;
 
-	/* nested in a reader: it reads as well */
-	if (ask->joins && conf->outer.group > 0)
+	/* a reader in a run that writes is in the family of that run */
+	if (ask->joins && conf->outer.group == 0)
+		family = conf->outer.token;
+	else if (ask->joins || conf->shared)
 		family = "shared:";
 	request_flag(w, RENEW_PLAIN,
 		     is_plain(conf) && !ask->joins && !ask->confirm.repairs &&
