@@ -41,8 +41,8 @@ plant() {
 	plant $m 's/^\.It Fl -confirm Ar key$/.It Fl -confirn Ar key/' \
 		', VERBS: missing option: force-release --confirm value'
 	told+=("$m, VERBS: unknown option: force-release --confirn value")
-	plant $m '/^\.Sh VERBS/,$s/^\.It Fl -grace Ar duration$/.It Fl -grace/' \
-		', VERBS: unknown option: force-release --grace'
+	plant $m 's/^\.It Fl -last-success Ar duration$/.It Fl -last-success/' \
+		', VERBS: unknown option: history --last-success'
 	plant $m 's/^\.It Fl -foreign$/&\n.It Fl -askpas/' \
 		', VERBS: force-release: takes no --askpas'
 	plant $m 's/^\.Fl -max-waiters , Fl -supersede ,/.Fl -max-waiters ,/' \
