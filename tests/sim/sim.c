@@ -410,7 +410,7 @@ static void check_face(int node)
 
 	if (n_losses == 0 && plot.restarts == 0 && !plot.touched &&
 	    !plot.full && face &&
-	    (strlen(face) != len || memcmp(face, slot, len) != 0))
+	    (!slot || strlen(face) != len || memcmp(face, slot, len) != 0))
 		violated("the lock shows %s, and slot 0 is %s", face,
 			 slot ? slot : "nobody's");
 }
