@@ -98,7 +98,6 @@ static int parent_of[CLIENTS_MAX]; /* the client around it; -1: none */
 
 static struct plot {
 	bool readers, slots, nests, rests, full, replaces;
-	bool rolled;        /* an older state came back */
 	bool sparse;        /* two clients that come often, and storms */
 	bool touched;       /* somebody wrote to the lock itself */
 	int64_t foreign_ms; /* another program has slot 0 until then, by the
@@ -384,17 +383,28 @@ static void check_no(const struct flight *f)
 	int node = f->ask.node, i = f->token;
 	const struct client *c = &w.client[f->client];
 	const struct stay *s = &tokens[i].stay[node];
+	const char *face = redis_get(redis_at(node), KEY);
 
+	/* (a state may be lost without the lock, which is then a stranger's;
+	 * and a copy of its first question may have got it another slot since)
+	 */
+	if (s->here && s->slot != c->lease.slot)
+		return;
+	if (c->lease.slot == 0 && face && strcmp(face, tokens[i].text) != 0 &&
+	    !(tokens[i].conf.shared && strncmp(face, "shared:", 7) == 0))
+		return;
 	if (n_nodes > 1 || w.backward_step || w.forward_step || plot.touched ||
-	    plot.rolled || tokens[i].taken || nobodys(f) || !c->running ||
-	    joined(c) || c->token != i || s->out_us >= 0 || s->left_us >= 0 ||
+	    tokens[i].taken || nobodys(f) || !c->running || joined(c) ||
+	    c->token != i || s->out_us >= 0 || s->left_us >= 0 ||
 	    wall_us(node) / 1000 >= f->ask.confirm.until_ms)
 		return;
 	for (int j = 1; j <= w.tokens; j++) {
 		const struct stay *o = &tokens[j].stay[node];
 
-		if (o->made_us > s->granted_us && o->slot == c->lease.slot &&
-		    !kin(i, j))
+		/* (or an older state came back, in which it was) */
+		if (o->slot == c->lease.slot && !kin(i, j) &&
+		    (o->made_us > s->granted_us || o->left_us > s->granted_us ||
+		     (o->here && o->ends_ms > wall_us(node) / 1000)))
 			return;
 	}
 	violated("%s is told that its lock is lost, and nobody came",
@@ -866,7 +876,6 @@ static void restart(int node, bool empty)
 		redis_start(redis_at(node), id, wall_us(node));
 	else
 		redis_set_back(redis_at(node));
-	plot.rolled |= !empty;
 	redis_clock(node_redis[node], wall_us(node));
 	lose(node, had, n_nodes > 1);
 	for (int i = 0; i < w.n_flights; i++) {
