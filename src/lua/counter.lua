@@ -70,8 +70,9 @@ local function data_lost(L)
 		move(L, L.us > seen and 1 or seen + L.longest * 1000)
 		L.born = L.c
 		put(L, 'born', str(L.born))
-	else -- it may have been noticed before
-		since = num(call('hget', S, 'lost') or L.now)
+	else -- it may have been noticed before, but not before it happened
+		since = num(call('hget', S, 'lost'))
+		since = since * 1000 < seen and L.now or since
 	end
 	shut(L, L.longest, since)
 	return true

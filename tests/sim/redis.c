@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define ARGS_MAX 64
+#define ARGS_MAX 256
 #define ITEMS_MAX 256
 #define CHUNKS_MAX 16
 #define EDITS_MAX 8

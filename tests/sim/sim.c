@@ -98,6 +98,8 @@ static int parent_of[CLIENTS_MAX]; /* the client around it; -1: none */
 
 static struct plot {
 	bool readers, slots, nests, rests, full, replaces;
+	bool rolled;        /* an older state came back: even one that lost
+			       a renewal alone, which moves no counter */
 	bool sparse;        /* two clients that come often, and storms */
 	bool touched;       /* somebody wrote to the lock itself */
 	int64_t foreign_ms; /* another program has slot 0 until then, by the
@@ -117,8 +119,9 @@ static struct forcer {
 	char family[64];
 	int64_t ttl_ms, began_us, until_us, seen[NODES_MAX];
 	unsigned int gone; /* nodes: bits */
-	bool asked;        /* and not taken yet ... */
-	int64_t asked_us;  /* ... the last time */
+	int64_t took_us;
+	bool asked;       /* and not taken yet ... */
+	int64_t asked_us; /* ... the last time */
 } forcer;
 
 /* ---- the servers ---- */
@@ -317,8 +320,10 @@ static void lose(int node, int64_t had, bool guarded)
 	int64_t left = counter_at(node);
 	const char *lock = redis_get(redis_at(node), KEY);
 
-	if (!lock || strcmp(lock, "x") != 0)
-		plot.foreign_ms = 0;
+	/* (an older end of it may have come back) */
+	plot.foreign_ms = lock && strcmp(lock, "x") == 0
+				  ? redis_ends(redis_at(node), KEY)
+				  : 0;
 	if (!guarded && n_losses < LOSSES_MAX)
 		losses[n_losses++] =
 			(struct loss){node, w.us, had, left, {-1, -1, -1}};
@@ -357,8 +362,10 @@ static void note_granted(struct token *t, const struct flight *f)
 	for (int i = 0; i < n_losses; i++)
 		anew |= losses[i].node == f->ask.node &&
 			losses[i].us >= s->granted_us;
-	if (anew)
+	if (anew) {
 		s->granted_us = w.us;
+		s->out_us = -1;
+	}
 	s->claimed = s->fence;
 }
 
@@ -388,14 +395,15 @@ static void check_no(const struct flight *f)
 	/* (a state may be lost without the lock, which is then a stranger's;
 	 * and a copy of its first question may have got it another slot since)
 	 */
-	if (s->here && s->slot != c->lease.slot)
+	if ((s->here && s->slot != c->lease.slot) ||
+	    forcer.took_us > s->granted_us)
 		return;
 	if (c->lease.slot == 0 && face && strcmp(face, tokens[i].text) != 0 &&
 	    !(tokens[i].conf.shared && strncmp(face, "shared:", 7) == 0))
 		return;
 	if (n_nodes > 1 || w.backward_step || w.forward_step || plot.touched ||
-	    tokens[i].taken || nobodys(f) || !c->running || joined(c) ||
-	    c->token != i || s->out_us >= 0 || s->left_us >= 0 ||
+	    plot.rolled || tokens[i].taken || nobodys(f) || !c->running ||
+	    joined(c) || c->token != i || s->out_us >= 0 || s->left_us >= 0 ||
 	    wall_us(node) / 1000 >= f->ask.confirm.until_ms)
 		return;
 	for (int j = 1; j <= w.tokens; j++) {
@@ -449,7 +457,8 @@ static void note_replaced(const struct flight *f)
 
 		if (!c->running || n_nodes > 1 || !s->here || s->slot != 0)
 			continue;
-		post(w.us + ms * 1000, EV_REPLACED, i, 1, c->lease.fence);
+		post(w.us + ms * 1000 * 1000000 / w.server[node].rate_ppm,
+		     EV_REPLACED, i, 1, c->lease.fence);
 		ms = ms > c->ttl ? ms : c->ttl;
 		post(w.us + ms * 1250, EV_REPLACED, i, 0, c->lease.fence);
 	}
@@ -492,7 +501,8 @@ static void run_script(struct flight *f)
 	if (!asked && !f->refused && f->ask.verb == VERB_ACQUIRE &&
 	    is_asked(f->ask.node))
 		note_replaced(f);
-	note_noticed(f);
+	if (!f->refused)
+		note_noticed(f);
 	check_face(f->ask.node);
 	if (!f->refused &&
 	    (f->answer.said == SAID_GRANTED || f->answer.said == SAID_HEALED ||
@@ -567,10 +577,9 @@ static bool together(const struct client *a, const struct client *b)
 
 /* Whether `b` may have been granted the lock on a node that had forgotten `a`,
  * before anybody had noticed who knows how long the lease of `a` is. */
-static bool forgot(const struct client *a, const struct client *b)
+static bool forgot_by(const struct client *a, const struct token *new)
 {
 	const struct token *old = &tokens[a->token];
-	const struct token *new = &tokens[family_of(b)];
 
 	for (int i = 0; i < n_losses; i++) {
 		const struct loss *loss = &losses[i];
@@ -589,6 +598,12 @@ static bool forgot(const struct client *a, const struct client *b)
 			return true;
 	}
 	return false;
+}
+
+static bool forgot(const struct client *a, const struct client *b)
+{
+	return forgot_by(a, &tokens[b->token]) ||
+	       forgot_by(a, &tokens[family_of(b)]);
 }
 
 /* Of several servers, those that knew how long the lease of `old` is were
@@ -876,6 +891,7 @@ static void restart(int node, bool empty)
 		redis_start(redis_at(node), id, wall_us(node));
 	else
 		redis_set_back(redis_at(node));
+	plot.rolled |= !empty;
 	redis_clock(node_redis[node], wall_us(node));
 	lose(node, had, n_nodes > 1);
 	for (int i = 0; i < w.n_flights; i++) {
@@ -1072,6 +1088,8 @@ static void force(int node, enum force_step step)
 	tell("slot %d, %s at node %d, is %s: %.*s", forcer.slot, forcer.family,
 	     node, step == FORCE_TAKE ? "taken" : "asked to stop",
 	     (int)words.len[0], words.at[0]);
+	if (step == FORCE_TAKE)
+		forcer.took_us = w.us;
 	forcer.asked_us = w.us;
 	forcer.asked = step == FORCE_ASK && strcmp(words.at[0], "yes") == 0 &&
 		       strcmp(words.at[3], "0") != 0;
