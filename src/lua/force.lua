@@ -33,7 +33,6 @@ if step == 'open' then
 	call('hdel', S, '') -- a first write
 	L.shut = 0
 	put(L, 'shut', '0')
-	put(L, 'lost', '0')
 	return freed()
 end
 if step == 'foreign' then
