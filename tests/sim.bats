@@ -29,13 +29,13 @@ parts() { [ -n "${SIM_FULL:-}" ] && echo 1 || echo "$1"; }
 
 @test "P1 P2 P5 P6 simulated schedules on one node break no promise" {
 	need_lua
-	run -0 "$sim" --runs "$(some 30000)" $(from)
+	run -0 "$sim" --runs "$(some 20000)" $(from)
 }
 
 @test "P1 P2 P6 nor on three nodes, nor on five" {
 	need_lua
-	run -0 "$sim" --nodes 3 --runs "$(some 8000)" $(from)
-	run -0 "$sim" --nodes 5 --runs "$(some 2000)" $(from)
+	run -0 "$sim" --nodes 3 --runs "$(some 6000)" $(from)
+	run -0 "$sim" --nodes 5 --runs "$(some 1200)" $(from)
 }
 
 @test "each broken twin of the protocol is caught by the simulator" {
@@ -53,12 +53,12 @@ parts() { [ -n "${SIM_FULL:-}" ] && echo 1 || echo "$1"; }
 
 @test "the small Redis of the simulator and a real server agree" {
 	need_lua
-	run -0 "$sim" --differ "$T/a.sock" "$(some 100000)" "$SIM_SEED"
+	run -0 "$sim" --differ "$T/a.sock" "$(some 40000)" "$SIM_SEED"
 }
 
 @test "the short cut of the scripts and the rest agree" {
 	need_lua
-	run -0 "$sim" --plain "$(some 1000000)" "$SIM_SEED"
+	run -0 "$sim" --plain "$(some 400000)" "$SIM_SEED"
 }
 
 @test "each broken twin of the short cut is noticed" {
