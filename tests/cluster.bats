@@ -81,7 +81,7 @@ after_a_while() { # as many renewals as make the lease, twice
 			-u "$url" -k "$key" -n -t 5s -- true
 		"$REDLOCK" -q -u "$url" -k "$key" -n -N 3 -- true
 		"$REDLOCK" -q -u "$url" -k "$key" -n -s -- true
-		# it is held by the run around it: see kinds.bats
+		# it is held by the run around it: see nesting.bats
 		run -64 "$REDLOCK" -q -u "$url" -k "$key" -t 5s -- env \
 			-u REDLOCK_HELD -u REDLOCK_TOKEN "$REDLOCK" -q -u "$url" -k "$key" -n -- \
 			true

@@ -1,0 +1,249 @@
+#!/usr/bin/env bats
+# Leases of different length under one key.
+
+load lib/common
+load lib/kinds
+
+not_beside() { # CLIENT HOW [OPTION...]: it comes, and waits in vain
+	"$2" "$1" -t 300ms -w 1s "${@:3}"
+	ended "$1" 75
+	not_yet "$1"
+}
+
+# Client out, in whose command another one joins it as soon as there is $T/go,
+# and leaves it: out_and_in T_OUT T_IN
+out_and_in() {
+	: >"$T/stay.in"
+	client out "$together & while [ ! -e '$T/go' ]; do sleep 0.01; done
+		$(inner) -t $2 -- sh -c 'echo on >\"$T/on.in\"
+		while [ -e \"$T/stay.in\" ]; do sleep 0.01; done'
+		echo over >'$T/over.in'; wait" -t "$1"
+	running out
+}
+
+# All data are lost, and who waits looks at once what became of them.
+lose_all() {
+	cli a flushall >/dev/null
+	cli a client kill type normal skipme yes >/dev/null
+}
+in_leaves() {
+	let_go in
+	wait_until exists "$T/over.in"
+}
+
+@test "U9 a short lease does not start beside a long one, nor the reverse, and each has its own length" {
+	client long "$alone" -t 6s
+	running long
+	not_beside short writer
+	at_least "$(pttl)" 4500
+	lines_up writer short -t 400ms
+	let_go long
+	ended long
+	running short
+	below "$(pttl)" 401
+	client long "$alone" -t 6s -w 1s
+	ended long 75
+	below "$(pttl)" 401
+	let_go short
+	ended short
+}
+
+@test "U9 a long lease deleted by hand is healed as one: a short one does not start beside it" {
+	client long "$alone" -t 3s
+	running long
+	cli a del job >/dev/null
+	wait_until held job
+	at_least "$(pttl)" 2500
+	not_beside short writer
+	let_go long
+	ended long
+	client short "$alone" -t 400ms
+	running short
+	cli a del job >/dev/null
+	wait_until held job
+	below "$(pttl)" 401
+	client long "$alone" -t 6s -w 1s
+	ended long 75
+	let_go short
+	ended short
+}
+
+lasts_for_the_long_one_outside() { # HOW the lock goes
+	out_and_in 8s 300ms
+	: >"$T/go"
+	running in
+	frozen out
+	"$@" >/dev/null
+	wait_until held job
+	at_least "$(kept_for)" 7000
+	in_leaves
+	not_beside short writer
+	thawed out
+	let_go out
+	ended out
+}
+
+@test "U9 deleted by hand and healed by a short one inside, it lasts for the long one's lease" {
+	lasts_for_the_long_one_outside cli a del job
+}
+
+@test "lost with all data and healed by a short one inside, it lasts for the long one's lease" {
+	lasts_for_the_long_one_outside lose_all
+}
+
+@test "U9 lost with all data, a short one joins once the long one has set it again, for its own lease" {
+	out_and_in 8s 300ms
+	frozen out
+	cli a flushall >/dev/null
+	: >"$T/go"
+	sleep 1 # it looks 50 times a second
+	not_yet in
+	free job
+	thawed out
+	running in
+	at_least "$(pttl)" 6000
+	in_leaves
+	let_go out
+	ended out
+}
+
+lasts_for_the_long_one_inside() { # HOW the lock goes
+	local was
+
+	out_and_in 400ms 8s
+	: >"$T/go"
+	running in
+	# two renewals later the outer one has heard of it
+	was=$(renewals)
+	wait_until eval '[ "$(renewals)" -ge $((was + 2)) ]'
+	pid[in]=$(pgrep -f "^$REDLOCK -u $url -k job -t 8s")
+	frozen in
+	"$1"
+	wait_until held job
+	at_least "$(kept_for)" 7000
+	thawed in
+	in_leaves
+	let_go out
+	ended out
+	forgotten_in 8000
+}
+
+@test "U9 deleted by hand with who shares it and healed by a short one, it lasts for the long one inside" {
+	lasts_for_the_long_one_inside delete_shared
+}
+
+@test "lost with all data and healed by a short one, it lasts for the long one inside" {
+	lasts_for_the_long_one_inside lose_all
+}
+
+forgotten_in() { # MS, at most; who lost it may be unaware of it till then
+	held job || return 0
+	below "$(pttl)" $(($1 + 1))
+	cli a flushall >/dev/null
+}
+delete_shared() { # the lock, and who shares it
+	cli a del job "$state"
+}
+heals_for_a_long_reader() { # HOW the lock goes
+	reader long -t 8s
+	running long
+	reader short -t 300ms
+	running short
+	frozen long
+	"$1"
+	wait_until held job
+	let_go short
+	ended short
+	at_least "$(kept_for)" 6000
+	not_beside other writer
+	thawed long
+	let_go long
+	ended long
+	forgotten_in 8000
+}
+
+@test "U9 a short reader heals for as long as a long one may read" {
+	heals_for_a_long_reader delete_shared
+}
+
+@test "a short reader that heals after a loss of all data, too" {
+	heals_for_a_long_reader lose_all
+}
+
+# Whoever waits knows how long a holder may go on without knowing of a loss.
+@test "U9 after a loss of data a short one waits for as long as a long one may be unaware" {
+	client long "$alone" -t 4s
+	running long
+	lines_up writer short -t 300ms
+	frozen long
+	lose_all
+	sleep 1.2 # four of its own leases
+	not_yet short
+	thawed long
+	wait_until held job
+	let_go long
+	ended long
+	running short
+	let_go short
+	ended short
+}
+
+@test "U9 after a loss of data as well, if the long one had joined a short one, which has ended" {
+	: >"$T/stay.in"
+	redlock -q -k job -t 400ms -- sh -c "$(inner) -t 8s -- sh -c '
+		echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.01
+		done' & while [ ! -e '$T/on.in' ]; do sleep 0.01; done"
+	lines_up writer short -t 300ms
+	pid[in]=$(pgrep -f "^$REDLOCK -u $url -k job -t 8s")
+	frozen in
+	lose_all
+	sleep 1.2
+	not_yet short
+	thawed in
+	wait_until held job
+	let_go in
+	running short
+	let_go short
+	ended short
+}
+
+@test "readers: the last one leaves a key that is new, and the writer in line has it at once" {
+	local from
+
+	cli a flushall >/dev/null
+	reader r -t 30s
+	running r
+	lines_up writer w -t 30s
+	from=$(now_ms)
+	let_go r
+	running w
+	below $(($(now_ms) - from)) 4000 # not when it looks by itself
+	let_go w
+	ended r
+	ended w
+}
+
+# Who is handed the lock claims it when it looks; meanwhile the counter moves on.
+@test "S38 the state is lost between a hand-over and its claim: no fence is given twice" {
+	client h "$together" -t 10s
+	running h
+	client first "$together" -N 2 -t 10s
+	running first
+	lines_up client w "$together" -t 10s
+	frozen w
+	let_go h
+	ended h
+	wait_until eval '[ "$(lock)" != "" ]'
+	let_go first
+	ended first
+	client x "$together" -N 2 -t 10s
+	running x
+	cli a del 'job:redlock:{job}:state' >/dev/null
+	thawed w
+	running w
+	[ "$(fence_of w)" != "$(fence_of x)" ]
+	let_go w
+	let_go x
+	ended w
+	ended x
+}

@@ -1,0 +1,126 @@
+# shellcheck shell=bash
+# Clients of several kinds, and who may run beside whom: for nesting, leases, keys,
+# slots, readers, limits, once and orphans.
+
+# What two commands may do together, flock(2) says: alone RUNS, together RUNS.
+# Each notes its name; both end when the file is gone.
+stays=$'while [ -e "$T/stay.$1" ]; do sleep 0.05; done'
+alone='flock -n -x "$T/rw" -c "$0" || echo "$1 is not alone" >>"$T/errors"'
+together='flock -n -s "$T/rw" -c "$0" || echo "$1 is with a writer" >>"$T/errors"'
+declare -gA pid # bats reads this file in a function
+waiting=0
+queue='job:redlock:{job}:queue'
+in_line() { [ "$(cli a zcard "$queue")" = "$1" ]; }
+state='job:redlock:{job}:state'
+# those whose lease is over may be among them
+entries() { cli a hkeys "$state" | grep -c '^hold:' || true; }
+has_slot() { [[ $(cli a hget "$state" "slot:$1") =~ ^[^-]. ]]; } # somebody
+begun() { [ -e "$T/on.$1" ]; }
+# Client NAME in the background, until let_go NAME: reader, writer, or as the
+# options say; ${pid[NAME]} is redlock's.
+client() { # NAME HOW [OPTION...]
+	local n=$1 how=$2
+
+	shift 2
+	: >"$T/stay.$n"
+	launch --default all "$REDLOCK" -u "$url" -k job -t 2s "$@" -- sh -c "
+		echo $n >>'$T/order'; echo \"\$REDLOCK_SLOT \$REDLOCK_FENCE\" \
+			>'$T/on.$n.new'; mv '$T/on.$n.new' '$T/on.$n'
+		$how" "while [ -e '$T/stay.$n' ]; do sleep 0.05; done" "$n" \
+		2>"$T/err.$n" 3>&- &
+	pid[$n]=$!
+	helpers="$helpers $!"
+}
+reader() { client "$1" "$together" -s "${@:2}"; }
+writer() { client "$1" "$alone" "${@:2}"; }
+running() { # CLIENT...: they have it now
+	local n
+	for n; do
+		wait_until begun "$n" || { cat "$T/err.$n" >&2; return 1; }
+	done
+}
+
+lines_up() { # KIND NAME [OPTION...]: behind whoever waits already
+	waiting=$((waiting + 1))
+	"$@"
+	wait_until in_line $waiting
+}
+let_go() { rm -f "$T/stay.$1"; }
+ended() { # NAME [STATUS]
+	local got=0
+	wait "${pid[$1]}" || got=$?
+	[ "$got" = "${2:-0}" ] || {
+		echo "$1 ended with $got" >&2
+		cat "$T/err.$1" >&2
+		return 1
+	}
+}
+not_yet() { ! begun "$1"; }
+order() { [ "$(tr '\n' ' ' <"$T/order")" = "$* " ] || { cat "$T/order" >&2; return 1; }; }
+slot_of() { cut -d' ' -f1 "$T/on.$1"; }
+fence_of() { cut -d' ' -f2 "$T/on.$1"; }
+# Redlock and its guard at once, as when a machine dies; then its command.
+crash() { # NAME
+	local guard tree
+	guard=$(guard_of "${pid[$1]}")
+	tree=$(pgrep -P "$guard" || true) # who waits has none yet
+	kill -STOP "${pid[$1]}"
+	wait_until stopped "${pid[$1]}"
+	kill -KILL "$guard"
+	kill -KILL "${pid[$1]}"
+	wait_until gone "${pid[$1]}"
+	let_go "$1"
+	kill -KILL $tree 2>/dev/null || true
+}
+gone_quiet() { ! pgrep -f "$T/stay.$1" >/dev/null; }
+busy() { redlock -q -k job -n "$@" -- true && return 1 || [ $? = 75 ]; }
+lock() { cli a get job; }
+inner() { echo "'$REDLOCK' -u '$url' -k ${1-job}"; }
+bare="env -i PATH=$PATH" # what is left of it by su -, or cron
+# In a script that runs under the lock, `refused COMMAND...`: it would wait for the
+# run around it, and says so.
+around() { # reads that script, for $T/body
+	export REDLOCK url T bare
+	{ cat <<-'END'
+		refused() {
+			local status=0
+			timeout 15 "$@" >/dev/null 2>"$T/said" || status=$?
+			[ $status = 64 ] && grep -q \
+				': deadlock: the run around this one has the lock: held by ' "$T/said" ||
+				{ echo "$*: $status"; cat "$T/said"; } >>"$T/errors"
+		}
+		inner=("$REDLOCK" -u "$url" -k job)
+	END
+	cat; } >"$T/body"
+}
+pttl() { cli a pttl job; }
+# For so long nobody new gets the lock: the lease, or data were lost.
+kept_for() {
+	local shut ms
+
+	shut=$(cli a hget "$state" shut)
+	shut=$((${shut:-0} - $(now_ms)))
+	ms=$(pttl)
+	echo $((ms > shut ? ms : shut))
+}
+
+frozen() { # CLIENT: cannot renew; its lease goes on, and its deadman
+	kill -STOP "${pid[$1]}"
+	wait_until stopped "${pid[$1]}"
+}
+thawed() { kill -CONT "${pid[$1]}"; }
+renewals() {
+	cli a hget 'job:redlock:{job}:state' "hold:$(cli a get job)" | cut -d ' ' -f 2
+}
+
+older() { # N NEWEST OPTION...: a run of revision N does not start
+	local n=$1 newest=$2
+
+	shift 2
+	run -75 redlock -k job --revision "$n" "$@" -- touch "$T/older"
+	[[ $output = *"not run: revision $n is older than $newest, which ran on $(hostname) at 20"* ]]
+	[ "$(wc -l <<<"$output")" = 1 ]
+	[ ! -e "$T/older" ]
+	lock_is_free
+}
+revision() { cli a --raw hget "$state" revision | head -n 1; }

@@ -1,0 +1,335 @@
+#!/usr/bin/env bats
+# A run inside a run that holds the lock.
+
+load lib/common
+load lib/kinds
+
+@test "C33 nesting: who is started by the holder joins, with its token, fence and slot" {
+	redlock -k job -- sh -c "env | grep ^REDLOCK_ | sort >'$T/outer'
+		$(inner) -n -- sh -c 'env | grep ^REDLOCK_ | sort >\"$T/inner\"'"
+	for v in TOKEN FENCE SLOT KEY FENCES; do
+		[ "$(grep "^REDLOCK_$v=" "$T/outer")" = \
+			"$(grep "^REDLOCK_$v=" "$T/inner")" ]
+	done
+	lock_is_free
+}
+
+@test "nesting: three deep, and the lock is given back once, by the outermost" {
+	redlock -k job -- sh -c "redis-cli -s '$T/a.sock' get job >'$T/one'
+		$(inner) -- sh -c \"$(inner) -- true; $(inner) -- true\"
+		redis-cli -s '$T/a.sock' get job >'$T/two'"
+	[ -s "$T/one" ]
+	cmp "$T/one" "$T/two"
+	lock_is_free
+}
+
+@test "nesting: the inner one outlives the outer one, and is protected; last one out releases" {
+	: >"$T/stay.in"
+	redlock -q -k job -t 600ms -- sh -c "$(inner) -t 600ms -- \
+		sh -c 'echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do
+		sleep 0.05; done' & while [ ! -e '$T/on.in' ]; do sleep 0.05; done"
+	# longer than the outer one's lease
+	for i in {1..10}; do busy; sleep 0.1; done
+	let_go in
+	wait_until lock_is_free
+	redlock -k job -n -- true
+}
+
+@test "nesting: the server loses who has joined: the inner one is protected all the same" {
+	for lost in "del $state" flushall; do
+		: >"$T/stay.in"
+		rm -f "$T/on.in"
+		redlock -q -k job -t 3s -- sh -c "$(inner) -t 3s -- \
+			sh -c 'echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do
+			sleep 0.05; done' & while [ ! -e '$T/on.in' ]; do sleep 0.05; done
+			sleep 1 # until the outer one has heard of it
+			redis-cli -s '$T/a.sock' $lost >/dev/null"
+		for i in {1..10}; do busy; sleep 0.1; done
+		let_go in
+		wait_until lock_is_free
+	done
+}
+
+@test "nesting: whoever waits comes after the last inner one" {
+	: >"$T/stay.in"
+	redlock -q -k job -t 2s -- sh -c "$(inner) -t 2s -- \
+		flock -n -x '$T/rw' sh -c 'echo on >\"$T/on.in\"; while [ -e \
+		\"$T/stay.in\" ]; do sleep 0.05; done' &
+		while [ ! -e '$T/on.in' ]; do sleep 0.05; done"
+	lines_up writer after
+	let_go in
+	running after
+	let_go after
+	ended after
+}
+
+@test "nesting: a short inner lease does not shorten the outer one's, nor the other way" {
+	redlock -k job -t 20s -- sh -c "$(inner) -t 300ms -- sleep 0.5
+		redis-cli -s '$T/a.sock' pttl job >'$T/left'"
+	[ "$(cat "$T/left")" -gt 10000 ]
+	: >"$T/stay.in"
+	redlock -q -k job -t 300ms -- sh -c "$(inner) -t 20s -- sh -c '
+		echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.05
+		done' & sleep 0.5"
+	[ "$(cli a pttl job)" -gt 10000 ]
+	let_go in
+	wait_until lock_is_free
+}
+
+@test "nesting: another key, and the same key on another server, are not held" {
+	node_start b
+	redlock -k job -- sh -c "echo \$REDLOCK_TOKEN >'$T/outer'
+		'$REDLOCK' -u '$url' -k other -- sh -c 'echo \$REDLOCK_TOKEN' >'$T/other'
+		'$REDLOCK' -u 'unix://$T/b.sock' -k job -- sh -c 'echo \$REDLOCK_TOKEN;
+			redis-cli -s $T/b.sock get job' >'$T/b'"
+	[ "$(cat "$T/outer" "$T/other" "$T/b" | sort -u | wc -l)" = 3 ]
+	[ "$(sort -u "$T/b" | wc -l)" = 1 ]
+}
+
+@test "nesting: inside another key, both holds are known further in" {
+	redlock -k job -- sh -c "'$REDLOCK' -u '$url' -k other -- \
+		$(inner) -n -- '$REDLOCK' -u '$url' -k other -n -- true"
+	lock_is_free
+}
+
+@test "nesting: a forged or stale REDLOCK_HELD is not believed" {
+	redlock -k job -- sh -c "echo \"\$REDLOCK_HELD\" >'$T/held'"
+	writer w
+	running w
+	local stale=$(cat "$T/held") hashes
+	hashes=$(echo "$stale" | cut -d: -f 5,6)
+	for held in "$stale" "${stale/??/00}" "x" ":::::" "$stale $stale" \
+		"a:b:c:d:$hashes" "$(uuidgen):1:0:0:$hashes" \
+		"$(uuidgen):1:0:17:$hashes" "$(uuidgen):1:999:0:$hashes" \
+		"$(printf '%100000s' '' | tr ' ' x)"; do
+		REDLOCK_HELD=$held busy
+	done
+	let_go w
+	ended w
+	REDLOCK_HELD=$stale redlock -k job -n -- true
+}
+
+@test "nesting: a lost reply to the join, and to the leave, counts once" {
+	echo pass >"$T/px"
+	helper proxy "$T/px.sock" "$T/a.sock" "$T/px" >"$T/px.log"
+	wait_until exists "$T/px.sock"
+	redlock -k job -- sh -c "
+		echo cut 0 >'$T/px'
+		'$REDLOCK' -q -u 'unix://$T/px.sock' -k job -w 5s -- sh -c '
+			redis-cli -s $T/a.sock --raw hkeys job:redlock:{job}:state |
+			grep -c ^hold: >$T/count; echo cut 0 >$T/px
+			echo ran >>$T/ran' &
+		while ! grep -q cut '$T/px.log'; do sleep 0.05; done
+		echo pass >'$T/px'; while [ ! -e '$T/ran' ]; do sleep 0.05; done
+		sleep 0.05; echo pass >'$T/px'; wait"
+	[ "$(cat "$T/count")" = 2 ] # this one, and the outer one
+	[ "$(wc -l <"$T/ran")" = 1 ]
+	wait_until lock_is_free
+}
+
+@test "nesting: all of it ended by force, the lock is free at once" {
+	run redlock -k job -t 60s --max-hold 300ms -K 200ms -- sh -c "trap '' TERM
+		$(inner) -t 60s -- sh -c 'trap \"\" TERM; sleep 60'"
+	[ "$status" = 124 ]
+	lock_is_free
+	run redlock -k job -t 60s --orphans kill -- sh -c "$(inner) -t 60s -- \
+		sh -c 'echo on >\"$T/on.i\"; sleep 60' &
+		while [ ! -e '$T/on.i' ]; do sleep 0.05; done"
+	lock_is_free
+	rm "$T/on.i"
+	start -k job -t 60s -- sh -c "$(inner) -t 60s -- \
+		sh -c 'echo on >\"$T/on.i\"; sleep 60'"
+	wait_until begun i
+	kill -KILL "$tool"
+	wait_until lock_is_free
+}
+
+@test "nesting: lost with the outer one: both commands are killed" {
+	: >"$T/stay.in"
+	helper "$REDLOCK" -u "$url" -k job -t 1s -- sh -c "
+		$(inner) -t 1s -- sh -c 'echo on >\"$T/on.in\"; while [ -e \
+		\"$T/stay.in\" ]; do sleep 0.05; done'" 2>"$T/err"
+	local outer=$! status=0
+	wait_until begun in
+	cli a set job thief px 3000 >/dev/null
+	wait "$outer" || status=$?
+	[ "$status" = 125 ]
+	wait_until gone_quiet in
+	cli a del job >/dev/null
+}
+
+@test "nesting: healed by whoever asks first, and still the last one out releases" {
+	: >"$T/stay.in"
+	redlock -k job -t 1s -- sh -c "$(inner) -t 1s -- sh -c 'echo on \
+		>\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.05; done' &
+		while [ ! -e '$T/on.in' ]; do sleep 0.05; done
+		# both renew as often: in four renewals the outer one has heard of it
+		n=0 was=99999; while [ \$n -lt 4 ]; do
+			is=\$(redis-cli -s '$T/a.sock' pttl job)
+			[ \$is -le \$was ] || n=\$((n + 1)); was=\$is; sleep 0.01
+		done
+		redis-cli -s '$T/a.sock' flushall
+		while ! redis-cli -s '$T/a.sock' exists job | grep -q 1; do
+		sleep 0.05; done" >/dev/null 2>&1
+	busy
+	busy
+	let_go in
+	wait_until lock_is_free
+}
+
+@test "nesting: healed by the outer one, which does not know yet that somebody has joined" {
+	: >"$T/stay.in"
+	redlock -q -k job -t 1s -- sh -c "$(inner) -q -t 9s -- sh -c 'echo on \
+		>\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.05; done' &
+		while [ ! -e '$T/on.in' ]; do sleep 0.01; done
+		redis-cli -s '$T/a.sock' flushall
+		# until the inner one has renewed
+		while [ \$(redis-cli -s '$T/a.sock' hkeys '$state' | grep -c ^hold:) -lt 2 ]; do
+		sleep 0.05; done" >/dev/null 2>&1
+	busy
+	let_go in
+	wait_until lock_is_free
+}
+
+@test "nesting: a reader inside a reader does not wait for a waiting writer; a writer is refused" {
+	client out "while [ -e '$T/stay.out' ]; do sleep 0.05; done
+		$(inner) -s -n -- sh -c 'echo r >>\"$T/order\"'" -s
+	running out
+	lines_up writer w
+	let_go out
+	ended out
+	running w
+	let_go w
+	ended w
+	order out r w
+	run redlock -s -k job -- sh -c "$(inner) -w 5s -- touch '$T/ran'"
+	[ "$status" = 64 ]
+	[[ $output = *'deadlock: already held shared (-s) by'* ]]
+	[ ! -e "$T/ran" ]
+	# a reader inside a writer is in its hold
+	redlock -k job -- sh -c "$(inner) -s -n -- true"
+}
+
+@test "nesting: without the environment of the outer run, it is refused at once: 64" {
+	around <<-'END'
+		for how in "$bare" "setsid $bare" "$bare timeout 10"; do
+			refused $how "${inner[@]}" -w 1h -- touch "$T/ran"
+			refused $how "${inner[@]}" -n -- touch "$T/ran"
+			refused $how "${inner[@]}" -w 1h -E 0 -q -- touch "$T/ran"
+			refused $how "${inner[@]}" -s -w 1h -- touch "$T/ran"
+			refused $how "$REDLOCK" lock -w 1h -u "$url" job
+			refused $how "$REDLOCK" wait -u "$url" job
+		done
+		# this waits for the same, whatever it knows
+		refused "$REDLOCK" wait -u "$url" job
+		$bare "$REDLOCK" -u "$url" -k other -n -- touch "$T/other"
+	END
+	redlock -k job -- bash "$T/body"
+	[ ! -e "$T/ran" ] && [ -e "$T/other" ]
+	[ "$(cli a exists "$queue")" = 0 ]
+	contains "$T/said" "held by .*@$(hostname) since .*, bash"
+	# nothing else is told of it
+	redlock -k job --no-describe -- bash "$T/body"
+	contains "$T/said" 'held by an anonymous holder'
+	# a writer waits for every reader
+	around <<-'END'
+		refused $bare "${inner[@]}" -w 1h -- touch "$T/ran"
+		$bare "${inner[@]}" -s -n -- touch "$T/read"
+	END
+	redlock -k job -s -- bash "$T/body"
+	[ ! -e "$T/ran" ] && [ -e "$T/read" ]
+	# but who wants one of several slots can have another
+	redlock -k job -N 2 -- $bare "$REDLOCK" -u "$url" -k job -n -N 2 -- true
+}
+
+@test "nesting: a holder on this host that is no ancestor is waited for, whatever its record says" {
+	start -k job -- linger until "$T/go"
+	wait_until held job
+	run -75 $bare "$REDLOCK" -u "$url" -k job -n -- true
+	run -75 "$REDLOCK" wait -u "$url" -w 100ms job
+	# as if this test were the holder: its number, but another start
+	cli a hset 'job:redlock:{job}:state' holder "$(cli a --raw hget \
+		'job:redlock:{job}:state' holder | sed "s/^pid .*/pid $$/")" >/dev/null
+	run -75 $bare "$REDLOCK" -u "$url" -k job -n -- true
+	touch "$T/go"
+	finish
+	[ "$status" = 0 ]
+}
+
+@test "nesting: in another PID namespace nothing is known of the run around it" {
+	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
+	redlock -k job -- sh -c "unshare -fp --mount-proc $bare $(inner) -n -- true ||
+		echo \$?" >"$T/new"
+	# with the numbers of this one
+	redlock -k job -- sh -c "unshare -fp $bare '$REDLOCK' wait -u '$url' -w 100ms job ||
+		echo \$?" >"$T/old"
+	[ "$(cat "$T/new" "$T/old" | tr '\n' ' ')" = '75 75 ' ]
+}
+
+@test "nesting: the key is lost, with all data and alone, in turn: joined each time" {
+	redlock -k job -t 3s -- sh -c "echo \$REDLOCK_FENCE
+		for lost in flushall 'del job' flushall 'del job'; do
+			redis-cli -s '$T/a.sock' \$lost >/dev/null
+			$(inner) -w 1m -- sh -c 'echo \$REDLOCK_FENCE'
+		done" >"$T/fences"
+	[ "$(wc -l <"$T/fences")" = 5 ]
+	[ "$(sort -u "$T/fences" | wc -l)" = 1 ]
+}
+
+@test "nesting: the key has vanished and the outer one does not know yet: joined all the same" {
+	redlock -k job -t 3s -- sh -c "redis-cli -s '$T/a.sock' del job
+		$(inner) -w 1m -- sh -c 'echo ran >\"$T/ran.1\"'
+		redis-cli -s '$T/a.sock' flushall
+		$(inner) -w 1m -- sh -c 'echo ran >\"$T/ran.2\"'" >/dev/null
+	[ -e "$T/ran.1" ]
+	[ -e "$T/ran.2" ]
+	redlock -s -k job -t 3s -- sh -c "redis-cli -s '$T/a.sock' flushall
+		$(inner) -s -w 1m -- touch '$T/ran.3'" >/dev/null
+	[ -e "$T/ran.3" ]
+	cli a flushall >/dev/null
+}
+
+@test "nesting: all data have vanished: -n and -w end that wait, too, and say what for; also where nobody renews" {
+	local give_up
+
+	for give_up in -n '-w 300ms'; do
+		cli a flushall >/dev/null # data that were lost are remembered for T
+		run -75 redlock -k job -t 1h -- sh -c "redis-cli -s '$T/a.sock' flushall >'$T/out'
+			$(inner) $give_up -- touch '$T/never'"
+		[[ $output == *'not acquired'*': the hold of the run around this one (REDLOCK_HELD) has vanished'* ]]
+	done
+	for give_up in -n '-w 300ms'; do
+		cli a flushall >/dev/null
+		run -75 sh -c "eval \"\$('$REDLOCK' lock -u '$url' left -t 1h --export)\"
+			redis-cli -s '$T/a.sock' flushall >'$T/out'
+			exec $(inner left) $give_up -- touch '$T/never'"
+		[[ $output == *'the server lost data'* ]]
+	done
+	[ ! -e "$T/never" ]
+	cli a flushall >/dev/null
+}
+
+@test "nesting: by way of the same key on another server" {
+	node_start b
+	redlock -k job -- "$REDLOCK" -u "unix://$T/b.sock" -k job -- \
+		"$REDLOCK" -u "$url" -k job -n -- touch "$T/ran"
+	[ -e "$T/ran" ]
+}
+
+@test "nesting: past a run without a lock" {
+	redlock -k job -- "$REDLOCK" -q -u "unix://$T/nobody" -n \
+		--on-unavailable run -k other -- "$REDLOCK" -u "$url" -k job -n \
+		-- touch "$T/ran"
+	[ -e "$T/ran" ]
+}
+
+@test "nesting: inside a slot it is the same slot" {
+	client a "$alone" -N 2
+	running a
+	redlock -k job -N 2 -- sh -c "echo \$REDLOCK_SLOT >'$T/out'
+		$(inner) -N 2 -n -- sh -c 'echo \$REDLOCK_SLOT >\"$T/in\"'
+		$(inner) -n -- sh -c 'echo \$REDLOCK_SLOT >>\"$T/in\"'"
+	[ "$(cat "$T/out" "$T/in" | sort -u)" = 1 ]
+	let_go a
+	ended a
+}

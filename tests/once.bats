@@ -1,0 +1,279 @@
+#!/usr/bin/env bats
+# --once-per and --revision.
+
+load lib/common
+load lib/kinds
+
+@test "--once-per: after a success nobody runs it within the time, on any machine" {
+	redlock -k job --once-per 1500ms -- sh -c "echo 1 >>'$T/runs'"
+	run -0 redlock -k job --once-per 1500ms --result-file "$T/result" -- \
+		sh -c "echo 2 >>'$T/runs'"
+	[[ $output = *"already ran on $(hostname) at 20"* ]]
+	contains "$T/result" '"outcome":"already-ran","exit":0'
+	redlock -k job -- sh -c "echo plain >>'$T/runs'"
+	[ "$(cat "$T/runs" | tr '\n' ' ')" = '1 plain ' ]
+	wait_until eval '[ "$(marks)" = 0 ]'
+	redlock -k job --once-per 1500ms -- sh -c "echo 3 >>'$T/runs'"
+	contains "$T/runs" 3
+}
+
+# how many ms the mark lasts
+mark_lasts() {
+	local ends
+
+	ends=$(cli a hget "$state" once | head -n 1)
+	echo $((${ends:-0} - $(now_ms)))
+}
+marks() { echo $(($(mark_lasts) > 0)); }
+
+@test "--once-per counts from the start of the run, and a longer run leaves no mark" {
+	redlock -k job --once-per 60s -- sleep 1.1
+	below "$(mark_lasts)" 58900
+	at_least "$(mark_lasts)" 40000
+	began=$(date +%s)
+	run redlock -k job --once-per 60s -- true
+	at=$(date -d "$(sed -n 's/.* at \(20[^;]*\);.*/\1/p' <<<"$output")" +%s)
+	below "$at" "$began"
+	cli a hdel "$state" once >/dev/null
+	redlock -k job --once-per 200ms -- sleep 0.3
+	[ "$(marks)" = 0 ]
+}
+
+@test "--once-counts any: whatever became of a run that began, nobody repeats it" {
+	once() { # STATUS MARKS [OPTION...] -- COMMAND...
+		local want=$1 marks=$2
+
+		shift 2
+		run "-$want" redlock -q -k job --once-per 60s --once-counts any "$@"
+		[ "$(marks)" = "$marks" ]
+		[ "$marks" = 0 ] ||
+			run -0 redlock -k job --once-per 60s -- touch "$T/again"
+		[ ! -e "$T/again" ]
+		cli a flushall >/dev/null
+	}
+	once 0 1 -- true
+	once 1 1 -- false
+	once 137 1 -- sh -c 'kill -9 $$'
+	once 124 1 --max-hold 50ms -- sleep 5
+	once 127 0 -- /no/such
+	once 125 1 -t 1s -- sh -c 'redis-cli -s "$T/a.sock" set job other >/dev/null
+		exec sleep 60'
+	# redlock itself is killed: its guard releases the lock
+	start -q -k job --once-per 60s --once-counts any -- \
+		sh -c ': >"$T/on"; exec linger'
+	wait_until exists "$T/on"
+	kill -9 "$tool"
+	wait_until lock_is_free
+	[ "$(marks)" = 1 ]
+}
+
+@test "--once-per: a failure, a kill and a loss leave no mark" {
+	run redlock -q -k job --once-per 60s -- false
+	run redlock -q -k job --once-per 60s -- sh -c 'kill -9 $$'
+	run -127 redlock -q -k job --once-per 60s -- /no/such
+	run redlock -q -k job --once-per 60s --max-hold 50ms -- sleep 5
+	[ "$(marks)" = 0 ]
+	redlock -k job --once-per 60s -- touch "$T/ran"
+	[ -e "$T/ran" ]
+}
+
+@test "--once-per: done is done, though the lock has vanished, or memory is full" {
+	redlock -k job --once-per 60s -- redis-cli -s "$T/a.sock" flushall >/dev/null
+	run redlock -k job --once-per 60s -- touch "$T/ran.1"
+	redlock -k other --once-per 60s -- redis-cli -s "$T/a.sock" config set \
+		maxmemory 1 >/dev/null
+	cli a config set maxmemory 0 >/dev/null
+	run redlock -k other --once-per 60s -- touch "$T/ran.2"
+	[ ! -e "$T/ran.1" ]
+	[ ! -e "$T/ran.2" ]
+}
+
+@test "--once-per: inside a run that holds the lock, too" {
+	for i in 1 2; do
+		redlock -q -k job -- sh -c "$(inner) -q --once-per 60s -- sh -c \
+			'echo ran >>\"$T/runs\"'"
+	done
+	[ "$(grep -c ran "$T/runs")" = 1 ]
+}
+
+@test "--once-per: those who waited meanwhile do not run it either, and pass the lock on" {
+	client first "$alone" --once-per 60s
+	running first
+	lines_up client second "$alone" --once-per 60s
+	lines_up client third "$alone" --once-per 60s
+	lines_up writer plain
+	let_go first
+	running plain
+	ended second
+	ended third
+	let_go plain
+	ended plain
+	order first plain
+	contains "$T/err.second" 'already ran'
+}
+
+newer() { # N [OPTION...]: it runs
+	local n=$1
+
+	shift
+	redlock -q -k job --revision "$n" "$@" -- touch "$T/newer"
+	rm "$T/newer"
+}
+
+@test "--revision: an older one does not run after a newer one, an equal or larger one does" {
+	newer 17
+	older 16 17
+	older 0 17
+	newer 17
+	newer 21
+	older 17 21 --result-file "$T/result"
+	contains "$T/result" '"outcome":"older","exit":75'
+	run -0 redlock -q -k job --revision 17 -E 0 -- touch "$T/older"
+	[ -z "$output" ]
+	run -9 redlock -q -k job --revision 17 -E 9 -- touch "$T/older"
+	[ ! -e "$T/older" ]
+	# as numbers, and exactly, up to the largest
+	newer 100
+	older 99 100
+	newer 9007199254740990
+	older 9007199254740989 9007199254740990
+	newer 9007199254740991
+	older 9007199254740990 9007199254740991
+	# who has no number runs, and leaves the mark
+	redlock -k job -- true
+	redlock unlock job --token "$(redlock lock job)"
+	[ "$(revision)" = 9007199254740991 ]
+	cli a del "$state" >/dev/null
+	newer 0
+	[ "$(revision)" = 0 ]
+}
+
+@test "--revision: what is no number is refused, in one line" {
+	for n in -1 1.5 x '' 0x10 9007199254740992 99999999999999999999 '1 2'; do
+		run -64 redlock -k job --revision "$n" -- touch "$T/ran"
+		[ "${#lines[@]}" = 1 ]
+		[[ $output = *"--revision '"*"must be a number from 0 to 9007199254740991" ]]
+	done
+	run -64 redlock lock job --revision 1
+	[ ! -e "$T/ran" ]
+}
+
+@test "--revision: a failure, a kill and a loss leave no mark, unless --once-counts any" {
+	newer 5
+	run -1 redlock -q -k job --revision 9 -- false
+	run -137 redlock -q -k job --revision 9 -- sh -c 'kill -9 $$'
+	run -127 redlock -q -k job --revision 9 -- /no/such
+	run -124 redlock -q -k job --revision 9 --max-hold 50ms -- sleep 5
+	run -125 redlock -q -k job --revision 9 -t 1s -- \
+		sh -c 'redis-cli -s "$T/a.sock" set job other >/dev/null; exec sleep 60'
+	cli a del job >/dev/null
+	[ "$(revision)" = 5 ]
+	newer 6
+	run -127 redlock -q -k job --revision 9 --once-counts any -- /no/such
+	[ "$(revision)" = 6 ]
+	run -1 redlock -q -k job --revision 7 --once-counts any -- false
+	older 6 7
+	run -124 redlock -q -k job --revision 8 --once-counts any --max-hold 50ms -- sleep 5
+	older 7 8
+	# redlock itself is killed: its guard releases the lock
+	start -q -k job --revision 9 --once-counts any -- sh -c ': >"$T/on"; exec linger'
+	wait_until exists "$T/on"
+	kill -9 "$tool"
+	wait_until lock_is_free
+	older 8 9
+}
+
+@test "--revision: done is done, though the lock has vanished" {
+	redlock -q -k job --revision 5 -- redis-cli -s "$T/a.sock" flushall >/dev/null
+	wait_until eval '[ "$(revision)" = 5 ]'
+	run -75 redlock -k job --revision 4 -- touch "$T/older"
+	[ ! -e "$T/older" ]
+}
+
+@test "--revision: who waited meanwhile finds out, and passes the lock on" {
+	client first "$alone" --revision 21
+	running first
+	lines_up client second "$alone" --revision 17
+	lines_up client third "$alone" --revision 20
+	lines_up client fourth "$alone" --revision 22
+	lines_up writer plain
+	let_go first
+	running fourth
+	ended second 75
+	ended third 75
+	contains "$T/err.second" 'revision 17 is older than 21'
+	let_go fourth
+	running plain
+	let_go plain
+	ended plain
+	order first fourth plain
+	older 21 22
+}
+
+@test "--revision: of several who hold it together, the largest stays" {
+	client new 'eval "$0"' --revision 21 -N 2
+	running new
+	client old 'eval "$0"' --revision 17 -N 2
+	running old
+	let_go new
+	ended new
+	let_go old
+	ended old
+	older 20 21 -N 2
+}
+
+@test "--revision: inside a run that holds the lock, and beside one" {
+	redlock -q -k job --revision 21 -- sh -c "$(inner) -q --revision 17 -- \
+		touch '$T/inner' && $(inner) -q --revision 16 -- touch '$T/older' || [ \$? = 75 ]"
+	[ -e "$T/inner" ]
+	[ ! -e "$T/older" ]
+	older 20 21
+	redlock -q -k other -- sh -c "$(inner) -q --revision 20 -- touch '$T/older' || [ \$? = 75 ]"
+	[ ! -e "$T/older" ]
+}
+
+@test "--revision: of several keys one is enough, and none is kept" {
+	redlock -k b --revision 9 -- true
+	run -75 redlock -k a -k b -k c --revision 8 -- touch "$T/older"
+	[[ $output = *' b: not run: revision 8 is older than 9, '* ]]
+	[ ! -e "$T/older" ]
+	for k in a b c; do free "$k"; done
+	redlock -k a -k b -k c --revision 10 -- true
+	for k in a b c; do
+		run -75 redlock -q -k $k --revision 9 -- touch "$T/older"
+	done
+	[ ! -e "$T/older" ]
+}
+
+@test "--revision with --once-per: each says no by itself, and older is said first" {
+	newer 5 --once-per 60s
+	run -0 redlock -k job --revision 6 --once-per 60s -- touch "$T/ran"
+	[[ $output = *'already ran on '* ]]
+	older 4 5 --once-per 60s
+	newer 6
+	run -0 redlock -k job --once-per 60s -- touch "$T/ran" # and keeps its mark
+	[[ $output = *'already ran on '* ]]
+	cli a hdel "$state" once >/dev/null
+	redlock -q -k job --once-per 60s --reason second -- true
+	older 5 6
+	[ ! -e "$T/ran" ]
+}
+
+@test "--revision: inspect shows the newest, and history only what ran" {
+	redlock -q -k job --revision 17 -- true
+	redlock inspect job --json | grep -q '"revision":{"number":17,"since":"20[^"]*Z","host":"'"$(hostname)"'","pid":'
+	redlock inspect job | grep -q "^  revision  17, by $(hostname)"
+	run -75 redlock -q -k job --revision 16 -- true
+	[ "$(redlock history job --json | grep -c '"outcome":"ran"')" = 1 ]
+	redlock history job --last-success 1m
+	redlock -q doctor job
+	start -k job --revision 18 --no-describe -- sh -c ': >"$T/on"; exec linger'
+	wait_until exists "$T/on"
+	redlock inspect job | grep -q '^  revision  17, by '
+	redlock list --json | grep -q '"key":"job","state":"held"'
+	kill "$tool"
+	finish
+	redlock -q -k plain -- true
+	run -1 redlock inspect plain --json
+	[[ $output != *revision* ]]
+}

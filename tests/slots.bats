@@ -1,0 +1,147 @@
+#!/usr/bin/env bats
+# Slots.
+
+load lib/common
+load lib/kinds
+
+@test "slots: N at a time and no more, each in a slot of its own, with rising fences" {
+	local n
+	for n in a b c; do client $n "$stays" -N 3; done
+	running a b c
+	[ "$(for n in a b c; do slot_of $n; done | sort | tr -d '\n')" = 012 ]
+	[ "$(for n in a b c; do fence_of $n; done | sort -u | wc -l)" = 3 ]
+	busy -N 3
+	lines_up client d "$stays" -N 3
+	[ -s "$T/err.d" ] || wait_until contains "$T/err.d" 'all slots are taken'
+	let_go b
+	running d
+	[ "$(slot_of d)" = "$(slot_of b)" ]
+	[ "$(fence_of d)" -gt "$(fence_of a)" ]
+	[ "$(fence_of d)" -gt "$(fence_of c)" ]
+	for n in a c d; do let_go $n; done
+	for n in a b c d; do ended $n; done
+}
+
+@test "slots: many contenders, each slot exclusive by the witness" {
+	local i p=
+	for i in {1..12}; do
+		helper sh -c "for i in 1 2 3 4; do '$REDLOCK' -q -u '$url' -k job \
+			-N 3 -- sh -c 'mkdir -p $T/s\$REDLOCK_SLOT
+			exec witness $T/s\$REDLOCK_SLOT --hold 3' || exit; done"
+		p="$p $!"
+	done
+	for i in $p; do wait "$i"; done
+	cat "$T"/s?/errors 2>/dev/null >"$T/errors" || true
+	[ $(($(cat "$T"/s?/counter | tr '\n' '+')0)) = 48 ]
+	[ ! -e "$T/s3" ]
+}
+
+@test "slots: one line for all of them, in order" {
+	local n
+	client a "$stays" -N 2
+	client b "$stays" -N 2
+	running a b
+	: >"$T/order"
+	for n in 1 2 3 4; do lines_up client $n "$stays" -N 2; done
+	let_go a
+	running 1
+	let_go 1
+	running 2
+	let_go b
+	running 3
+	let_go 2
+	running 4
+	order 1 2 3 4
+	let_go 3
+	let_go 4
+	for n in a b 1 2 3 4; do ended $n; done
+}
+
+@test "slots: another program is in slot 0, and finds it taken" {
+	[ "$(cli a set job other nx px 60000)" = OK ]
+	client a "$stays" -N 3
+	client b "$stays" -N 3
+	running a b
+	[ "$(for n in a b; do slot_of $n; done | sort | tr -d '\n')" = 12 ]
+	busy -N 3
+	cli a del job >/dev/null
+	client c "$stays" -N 3
+	running c
+	[ "$(slot_of c)" = 0 ]
+	[ "$(cli a set job other nx px 60000)" = '' ]
+	for n in a b c; do let_go $n; done
+	for n in a b c; do ended $n; done
+}
+
+@test "slots: different N on one key: each takes one of its own first N" {
+	client a "$stays"
+	running a
+	client b "$stays" -N 2
+	running b
+	[ "$(slot_of b)" = 1 ]
+	busy
+	busy -N 2
+	redlock -k job -N 3 -n -- sh -c '[ "$REDLOCK_SLOT" = 2 ]'
+	let_go a
+	ended a
+	redlock -k job -n -- sh -c '[ "$REDLOCK_SLOT" = 0 ]'
+	let_go b
+	ended b
+}
+
+@test "slots: FLUSHALL under three holders: all heal, nobody is killed" {
+	local n
+	for n in a b c; do client $n "$stays" -N 3; done
+	running a b c
+	cli a flushall >/dev/null
+	for n in 0 1 2; do wait_until has_slot $n; done
+	busy -N 3
+	for n in a b c; do let_go $n; done
+	for n in a b c; do ended $n; contains "$T/err.$n" 'was restored'; done
+}
+
+@test "slots: the key overwritten is the loss of who has slot 0 alone" {
+	client a "$stays" -N 2
+	running a
+	client b "$stays" -N 2
+	running b
+	cli a set job thief px 3000 >/dev/null
+	ended a 125
+	let_go b
+	ended b
+	cli a del job >/dev/null
+}
+
+@test "slots: a holder that is killed keeps its slot for --min-hold, counted from its own grant" {
+	local other
+	other=$(redlock lock -n -N 2 -t 1h job)
+	sleep 1.2 # longer than the other one's --min-hold
+	client a "$stays" -N 2 --min-hold 1s
+	running a
+	kill -KILL "${pid[a]}"
+	wait_until rests
+	at_least 1000 "$(($(entry_in 1 | cut -d ' ' -f 1) - $(now_ms)))"
+	redlock unlock job --token "$other"
+}
+
+rests() { [[ $(entry_in 1) = *' r' ]]; }
+entry_in() { # SLOT: the one that ends last
+	cli a hget "$state" "hold:$(cli a hget "$state" "slot:$1" | cut -d ' ' -f 5)"
+}
+
+@test "slots: a killed holder's slot is given back, a dead machine's ends" {
+	client a "$stays" -N 2
+	client b "$stays" -N 2
+	running a b
+	lines_up client c "$stays" -N 2
+	kill -KILL "${pid[a]}"
+	running c
+	waiting=0
+	lines_up client d "$stays" -N 2
+	crash b
+	running d
+	let_go c
+	let_go d
+	ended c
+	ended d
+}
