@@ -23,7 +23,7 @@ json() {
 	as_in_manual "$answer" 'assert '"$2"', d'
 }
 shows() { grep -Eqx -- " *$1" <<<"$answer" || { echo "$answer" >&2; return 1; }; }
-in_line() { [ "$(cli a zcard "job:redlock:{job}:queue")" = "$1" ]; }
+in_line() { [ "$(cli a zcount "job:redlock:{job}:queue" 0 +inf)" = "$1" ]; }
 
 # ---- what a person needs ----
 
@@ -104,14 +104,19 @@ ran_at_least() { [ "$(scripts_run a)" -ge "$1" ]; }
 	wait_until in_line 2
 	helper "$REDLOCK" -q -u "$url" -k job -N 3 -- pwd
 	wait_until in_line 3
+	helper "$REDLOCK" -q -u "$url" -k job --priority high -- id
+	wait_until in_line 4
 	inspect 0 job
-	shows 'waiting   3'
-	shows "1 +$(hostname) +pid [0-9]+ +user [^ ]+ +for [0-9.]+m?s +true"
-	shows '2 .* echo \(reads\)'
-	shows '3 .* pwd \(a slot\)'
-	json 0 "[w['command'] for w in d['waiters']] == ['true', 'echo', 'pwd'] \
-and [w['place'] for w in d['waiters']] == [1, 2, 3] and d['in_line'] == 3 \
-and d['waiters'][1]['shared'] and d['waiters'][2]['slots'] == 3"
+	shows 'waiting   4'
+	shows "1 +$(hostname) +pid [0-9]+ +user [^ ]+ +for [0-9.]+m?s +id \(priority\)"
+	shows "2 +$(hostname) +pid [0-9]+ +user [^ ]+ +for [0-9.]+m?s +true\$"
+	shows '3 .* echo \(reads\)'
+	shows '4 .* pwd \(a slot\)'
+	json 0 "[w['command'] for w in d['waiters']] == ['id', 'true', 'echo', 'pwd'] \
+and [w['place'] for w in d['waiters']] == [1, 2, 3, 4] and d['in_line'] == 4 \
+and [w['priority'] for w in d['waiters']] == ['high', 'normal', 'normal', 'normal'] \
+and d['waiters'][0]['since'] >= d['waiters'][1]['since'] \
+and d['waiters'][2]['shared'] and d['waiters'][3]['slots'] == 3"
 	kill_helpers || true
 	cli a del 'job:redlock:{job}:queue' >/dev/null
 }

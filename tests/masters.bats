@@ -695,6 +695,35 @@ waits_for_gun() { # N: its shell has begun to wait
 	[ "$(holds)" = 3 ]
 }
 
+@test "--priority high on three servers: before who waits for less than a minute" {
+	local shim=$(shim wallclock.so) now
+
+	[ -e "$shim" ] || skip "no wallclock.so"
+	several 3
+	keep
+	line 1
+	line 2
+	line 3 --priority high
+	line 4 --priority high
+	# somebody who came two minutes ago, and leaves the lock to the next one
+	now=$(date +%s)
+	on_all zadd 'job:redlock:{job}:queue' $((now - 120))000000 \
+		'old 20000 1 -'$'\nhost x\n' -$((now + 600))000000 old >/dev/null
+	waiting=5
+	# its own clock does not help
+	wallclock "$T/clock" -7200000
+	LD_PRELOAD=$shim WALLCLOCK=$T/clock line 5 --priority high
+	let_go
+	wait_until eval '[ "$(cli a get job)$(cli b get job)$(cli c get job)" = oldoldold ]'
+	[ ! -e "$T/order" ]
+	wait "${pid[1]}" && wait "${pid[2]}"
+	# (five may be before three and four, by a second)
+	[ "$(tr -d '\n' <"$T/order" | tr -d 5)" = 3412 ]
+	[ "$(tail -n 2 "$T/order" | tr -d '\n')" = 12 ]
+	for n in 3 4 5; do wait "${pid[$n]}"; done
+	[ "$(holds)" = 5 ]
+}
+
 @test "--wait-replicas on three servers: those of a quorum must have it" {
 	several 1
 	on_ports 2 two_launch

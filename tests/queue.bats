@@ -6,7 +6,7 @@ load lib/common
 
 queue='job:redlock:{job}:queue'
 node=a # where the lock under test is
-in_line() { [ "$(cli $node zcard "$queue")" = "$1" ]; }
+in_line() { [ "$(cli $node zcount "$queue" 0 +inf)" = "$1" ]; } # not signs of life
 use_b() { # [redis-server option...]: a server that may be ill-treated
 	node_start b "$@"
 	node=b
@@ -471,6 +471,96 @@ cost() { # WAITERS
 	let_go
 	wait "${pid[2]}"
 	[ "$(cat "$T/order")" = 2 ]
+}
+
+# Somebody whose ticket is so old, who is alive, and who leaves what is handed
+# to it to the next one.
+plant() { # TOKEN SECONDS
+	cli a eval "local t = redis.call('time')
+		local us = t[1] * 1000000 + t[2]
+		redis.call('zadd', KEYS[1],
+			string.format('%.0f', us - ARGV[2] * 1000000), ARGV[3],
+			string.format('%.0f', -us - 600000000), ARGV[1])" \
+		1 "$queue" "$1" "$2" "$1 20000 1 -"$'\nhost x\n' >/dev/null
+	waiting=$((waiting + 1))
+}
+
+@test "--priority high passes those who wait for less than a minute, and no others" {
+	keep
+	line 1
+	line 2
+	line 3 --priority high
+	plant old 120
+	plant young 50
+	REDLOCK_PRIORITY=high line 4
+	# who never asked again has given a sign of life, too
+	[ "$(cli a zcount "$queue" -inf '(0')" -ge 4 ]
+	redlock inspect job | grep -q '2 .* (priority)'
+	let_go
+	wait_until lock_is old
+	[ ! -e "$T/order" ]
+	wait_until lock_is young
+	[ "$(tr '\n' ' ' <"$T/order")" = '3 4 ' ]
+	all_ran 3 4 1 2
+}
+
+@test "--priority high: however many come, who has waited for a minute is served next" {
+	local n
+
+	keep
+	plant old 55
+	line 1 --priority high
+	sleep 5 # until it has waited for a minute
+	for n in 2 3 4; do line $n --priority high; done
+	let_go
+	wait_until lock_is old
+	[ "$(cat "$T/order")" = 1 ]
+	all_ran 1 2 3 4
+}
+
+@test "--priority high does not pass who was handed the lock" {
+	local token
+
+	keep
+	line 1 -t 30s
+	token=$(head_token)
+	kill -STOP "${pid[1]}"
+	let_go
+	wait_until lock_is "$token"
+	waiting=0
+	line 2 --priority high
+	lock_is "$token"
+	kill -CONT "${pid[1]}"
+	all_ran 1 2
+}
+
+@test "--priority high: one whose machine died is skipped when it was silent for long" {
+	local token
+
+	keep
+	line 1
+	line 2 --priority high
+	token=$(cli a --raw zrangebyscore "$queue" 0 +inf limit 0 1 |
+		head -n 1 | cut -d' ' -f1)
+	crash "${pid[2]}"
+	cli a zincrby "$queue" 20000000 "$token" >/dev/null
+	let_go
+	wait "${pid[1]}"
+	[ "$(cat "$T/order")" = 1 ]
+	[ "$(cli a exists "job:redlock:{job}:grant:$token")" = 0 ]
+	in_line 0
+}
+
+@test "--priority high with -n waits for nobody, and not with --supersede or --replace" {
+	redlock -k job --priority high -n -- true
+	keep --priority high
+	run -75 redlock -k job --priority high -n -- true
+	let_go
+	run -64 redlock -k job --priority high --supersede -- true
+	[[ $output = *'--priority high and --supersede cannot be combined'* ]]
+	run -64 redlock lock --priority high --replace job
+	[[ $output = *'--priority high and --replace cannot be combined'* ]]
+	redlock -k job --priority normal --supersede -- true
 }
 
 @test "a server without BLPOP: waiters look, say so once, and are served in order" {

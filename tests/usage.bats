@@ -487,7 +487,7 @@ result() {
 		$(rights_in_manual) >/dev/null
 	url=unix://shop:pw@$T/a.sock
 	for kind in -x -s '-N 2' '--min-hold 1ms' '--once-per 1ms' '--revision 1' \
-		--supersede; do
+		--supersede '--priority high'; do
 		redlock -n -k shop:nightly -k '{shop}:x' $kind -- true
 	done
 	start -k shop:nightly -- sleep 61.5

@@ -60,7 +60,7 @@ function __redlock_command
         --on-unavailable --reason --result-file --max-waiters --color \
         --log-format --slots --max-hold --max-renewals --min-hold --once-per --revision --once-counts \
         --orphans --cacert --cacertdir --cert --key-file --sni --tls-verify \
-        --wait-replicas --restart-guard --signal --password-command --grace
+        --wait-replicas --restart-guard --signal --password-command --grace --priority
     set -l text 0
     set -l i 2
     while test $i -le (count $words)
@@ -143,6 +143,7 @@ complete -c redlock -n '__redlock_takes run lock' -s N -l slots -x -d 'Allow N h
 complete -c redlock -n '__redlock_takes run lock' -l max-waiters -x -d 'Give up if N others are already waiting'
 complete -c redlock -n '__redlock_takes run lock' -l supersede -d 'Replace older waiters that also use this'
 complete -c redlock -n '__redlock_takes run lock' -l replace -d 'Ask the holder to stop; the newest runs'
+complete -c redlock -n '__redlock_takes run lock' -l priority -x -a 'normal high' -d 'Go before those who wait less than a minute'
 complete -c redlock -n '__redlock_takes run lock force-release' -l grace -x -a '10s 30s 1m' -d 'Time for the holder to stop'
 complete -c redlock -n '__redlock_takes run lock wait' -s E -l conflict-exit-code -x -d 'Status when not acquired'
 complete -c redlock -n '__redlock_takes run' -s c -l command -x -d 'Run TEXT with $SHELL -c'

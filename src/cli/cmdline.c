@@ -270,6 +270,20 @@ static int check_replace(const struct opts *o, struct fail *why)
 	return 0;
 }
 
+/* They go by the ticket, and think that it tells who came later. */
+static int check_priority(const struct opts *o, struct fail *why)
+{
+	if (o->high && o->supersede)
+		return clash(o, &o->high, &o->supersede, why,
+			     "--priority high and --supersede cannot be "
+			     "combined");
+	if (o->high && o->replace)
+		return clash(o, &o->high, &o->replace, why,
+			     "--priority high and --replace cannot be "
+			     "combined");
+	return 0;
+}
+
 static int check_command(struct opts *o, int argc, char **argv,
 			 struct fail *why)
 {
@@ -440,5 +454,7 @@ int cmdline_parse(struct opts *o, int argc, char **argv, struct fail *why)
 	if (o->verb->by & (BY_TAKING | BY_EXTEND | BY_DOCTOR) &&
 	    check_times(o, why) < 0)
 		return -1;
-	return o->verb->by & BY_TAKING ? check_replace(o, why) : 0;
+	if (!(o->verb->by & BY_TAKING))
+		return 0;
+	return check_replace(o, why) < 0 ? -1 : check_priority(o, why);
 }

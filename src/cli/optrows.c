@@ -37,6 +37,7 @@ const struct opt_row opt_rows[] = {
 	{ 0,  "max-waiters", "N", NUMBER, false, BY_TAKING, AT(max_waiters), 0, 1000000,	"give up if N others are already waiting"},
 	{ 0,  "supersede", NULL, SWITCH, false, BY_TAKING, AT(supersede), true, 0,		"replace older waiters that also use this"},
 	{ 0,  "replace", NULL,	SWITCH, false, BY_TAKING, AT(replace), true, 0,		"ask the holder to stop; the newest runs"},
+	{ 0,  "priority", "normal|high", WORD, false, BY_TAKING, AT(high), 0, 0,	"high: pass those who wait less than 1m"},
 	{ 0,  "grace",	"DUR",	DURATION, false, BY_TAKING | BY_FORCE, AT(force_grace_ms), 0, 0, "time for the holder to stop (10s)"},
 	{'E', "conflict-exit-code", "N", NUMBER, false, BY_TAKING | BY_WAIT, AT(conflict_status), 0, 255, "status when not acquired (75)"},
 	{'c', "command", "TEXT", TEXT, true, BY_RUN, AT(shell_command), 0, 0,	"run TEXT with $SHELL -c"},

@@ -51,6 +51,7 @@ struct opts {
 	const char *pattern;               /* of keys; NULL: all */
 	int64_t ttl_ms, wait_ms, grace_ms; /* wait: INT64_MAX: no limit */
 	bool allow_long_ttl, supersede, replace, shared;
+	bool high; /* --priority */
 	int slots;
 	char *slot_names; /* "a,b,c", a copy; NULL: they have none */
 	int64_t max_hold_ms, min_hold_ms, once_ms; /* 0: none */

@@ -35,7 +35,8 @@
 local L = begin()
 local ticket, most, only = num(ARG.ticket), num(ARG.most), num(ARG.only)
 local newcomer, guard = ARG.newcomer == '1', num(ARG.guard)
-local ttl, slots, shared, supersedes = standing(L.stands)
+local ttl, slots, shared, supersedes, high = standing(L.stands)
+local came = L.us - (high and LEAD or 0)
 local member = L.token .. ' ' .. L.stands
 local why = ''
 data_lost(L)
@@ -129,7 +130,7 @@ local function stand()
 	end
 end
 if ticket > 0 and newcomer then -- its clock may be wrong
-	ticket = min(max(ticket, L.us - 1000000), L.us + 1000000)
+	ticket = min(max(ticket, came - 1000000), came + 1000000)
 elseif ticket > 0 then
 	stand()
 end
@@ -160,9 +161,9 @@ if ticket == 0 or ticket > 0 and newcomer then
 	end
 	if ticket == 0 then
 		-- if the clock was set back, behind the others all the same
-		local last = L.c and L.c > L.us
+		local last = not high and L.c and L.c > L.us
 		    and line('zrevrange', 0, 0, 'withscores')[2]
-		ticket = max(L.us, num(last) + 1, latest + 1)
+		ticket = max(came, num(last) + 1, latest + 1)
 	end
 	stand()
 end

@@ -1,18 +1,19 @@
 -- SPDX-License-Identifier: MIT
 -- The line of waiters, one for all slots: a sorted set of "TOKEN STANDING", in
--- the order of their tickets, the time in us when each came. Who has waited for
--- more than a heartbeat also has a member TOKEN; its score is the last sign of
--- life, in us, negative.
+-- the order of their tickets, the time in us when each came; --priority high:
+-- LEAD before that. Whose ticket is older than a heartbeat also has a member
+-- TOKEN; its score is the last sign of life, in us, negative.
 --
 -- STANDING is "TTL SLOTS FLAGS\nABOUT": how a client stands in line. FLAGS: "-"
--- none, "s" --supersede, "r" --shared. Returns TTL, SLOTS, whether it reads, and
--- whether it supersedes; nil: it is not ours.
-local HEARTBEAT, GONE, GRANT = 5000000, 15000000, 2000
+-- none, "s" --supersede, "r" --shared, "p" --priority high. Returns TTL, SLOTS,
+-- and whether it reads, supersedes, has priority; nil: it is not ours.
+local HEARTBEAT, GONE, GRANT, LEAD = 5000000, 15000000, 2000, 60000000
 local function standing(text)
 	local ttl, slots, flags = match(text or '', '^([1-9]%d*) ([1-9]%d*) (%S+)\n')
 	ttl, slots = num(ttl), num(slots)
 	if ttl > 0 and ttl <= 1e12 and slots > 0 and slots <= 1000 then
-		return ttl, slots, flags:find('r') and true, flags:find('s') and true
+		return ttl, slots, flags:find('r') and true, flags:find('s') and true,
+		    flags:find('p') and true
 	end
 end
 -- A command on the line. A key of another type is dropped: the waiters come back.

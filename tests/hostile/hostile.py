@@ -416,6 +416,7 @@ def words_of(r, world):
                            ['--revision', str(r.randrange(9))],
                            ['--max-renewals', '1'], ['--on-unavailable', 'run'],
                            ['--wait-replicas', '1'], ['--supersede'], ['--replace'],
+                           ['--priority', 'high'],
                            ['--max-waiters', '1'], ['--restart-guard', '300ms']]),
                 '--', *r.choice([['true'], ['sleep', '.05'], ['sleep', '.4']])], False
     if case == 3:

@@ -94,7 +94,7 @@ in_line() { # N: so many wait on each server that is up
 
 	for n in "${names[@]}"; do
 		! node_runs "$n" ||
-			[ "$(cli "$n" zcard 'job:redlock:{job}:queue')" = "$1" ] ||
+			[ "$(cli "$n" zcount 'job:redlock:{job}:queue' 0 +inf)" = "$1" ] ||
 			return 1
 	done
 }

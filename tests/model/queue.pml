@@ -32,9 +32,9 @@
  *   - a copy of a question stays under way on a second connection and runs
  *     whenever it likes, even after its waiter has left.
  *
- * Left out: several nodes, --supersede, --max-waiters, fences and healing,
- * other programs' locks. A killed tool whose guard gives back what it had is
- * the same as one that gives up.
+ * Left out: several nodes, --supersede, --priority, --max-waiters, fences and
+ * healing, other programs' locks. A killed tool whose guard gives back what it
+ * had is the same as one that gives up.
  */
 #ifndef N
 #define N 4 /* waiters */

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock/core/queue.h"
 #include "lock/wire/answer.h"
 #include "lock/wire/force.h"
 #include "lock/wire/lua.inc"
@@ -490,6 +491,7 @@ static void introduce(struct asker *a)
 		conf.nodes = one_in(4) ? 3 : 1;
 		conf.max_waiters = chance(5) - 1;
 		conf.supersede = one_in(4);
+		conf.high = !conf.supersede && one_in(4);
 		conf.replace_ms = chance(20000);
 		conf.shared = one_in(3);
 		conf.slots = conf.shared ? 1 : 1 + (int)chance(SLOTS);
@@ -573,7 +575,8 @@ static struct ask invent(struct asker *a)
 		ask.joins = one_in(2);
 	}
 	if (ask.acquire.newcomer)
-		ask.acquire.ticket = trial.us - chance(2000000);
+		ask.acquire.ticket =
+			queue_ticket(trial.us - chance(2000000), a->conf.high);
 	else if (one_in(4))
 		ask.acquire.ticket = one_in(2) ? 0 : -1;
 	return ask;

@@ -24,7 +24,7 @@
  *   - who is asked to stop by --replace is dead in time, on one server;
  *   - everybody who waits gets the lock in the end, and nothing is left;
  *   - where nothing fails, those who stand in line start in the order in which
- *     they came (P5).
+ *     they came, --priority high as if a minute earlier (P5).
  * P1 has one excuse, that of "When a server loses data" in docs/protocol.md:
  * see is_excused(). A server clock that steps ends leases early: then P1 is
  * promised only as far as the other servers have the lock.
@@ -35,6 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock/core/queue.h"
 #include "lock/wire/answer.h"
 #include "lock/wire/force.h"
 #include "lock/wire/script.h"
@@ -76,6 +77,7 @@ struct token {
 	struct lease_conf conf;
 	int outer;         /* the token of the run around it; 0: none */
 	int64_t joined_us; /* stands in line since; -1: it does not */
+	int64_t ticket_us; /* by the clock of the one server */
 	bool taken;        /* without asking, or after a loss of data */
 	struct stay stay[NODES_MAX];
 };
@@ -97,7 +99,7 @@ static int n_losses;
 static int parent_of[CLIENTS_MAX]; /* the client around it; -1: none */
 
 static struct plot {
-	bool readers, slots, nests, rests, full, replaces;
+	bool readers, slots, nests, rests, full, replaces, leads;
 	bool rolled;        /* an older state came back: even one that lost
 			       a renewal alone, which moves no counter */
 	bool sparse;        /* two clients that come often, and storms */
@@ -517,8 +519,10 @@ static void run_script(struct flight *f)
 	    f->answer.said == SAID_YES)
 		note_left(t, f);
 	if (!f->refused && f->ask.verb == VERB_ACQUIRE && t->joined_us < 0 &&
-	    f->life == w.client[f->client].life && f->answer.busy.place > 0)
+	    f->life == w.client[f->client].life && f->answer.busy.place > 0) {
 		t->joined_us = w.us;
+		t->ticket_us = queue_ticket(wall_us(f->ask.node), t->conf.high);
+	}
 	if (one_in(8)) /* appendfsync everysec */
 		redis_save(r);
 }
@@ -666,17 +670,21 @@ static void check_fence(int who)
 		plot.fence[plot.fences++] = fence;
 }
 
-/* Where nothing fails, whoever stands in line came later. */
+/* Where nothing fails, whoever stands in line has a later ticket, or came after
+ * the grant. */
 static void check_line(int who)
 {
-	int64_t mine = tokens[w.client[who].token].joined_us;
+	const struct token *t = &tokens[w.client[who].token];
 
-	for (int i = 0; i < w.n_clients && mine >= 0; i++) {
+	for (int i = 0; i < w.n_clients && t->joined_us >= 0; i++) {
 		const struct client *o = &w.client[i];
-		int64_t since = tokens[o->token].joined_us;
+		const struct token *other = &tokens[o->token];
 
-		if (o->alive && !o->lease.conf.supersede && since >= 0 &&
-		    since < mine && tokens[o->token].stay[0].fence == 0 &&
+		if (o->alive && !o->lease.conf.supersede &&
+		    other->joined_us >= 0 &&
+		    other->joined_us < t->stay[0].made_us &&
+		    other->ticket_us < t->ticket_us &&
+		    other->stay[0].fence == 0 &&
 		    (o->lease.state == LEASE_WAITING ||
 		     o->lease.state == LEASE_ASKING))
 			violated("client %d starts before client %d", who, i);
@@ -708,8 +716,11 @@ void sim_start(int who)
 	     c->lease.fence);
 	if (plot.nests && who < TOP_MAX && one_in(3))
 		post(w.us + chance(w.T * 500), EV_NEST, who, 0, 0);
-	post(w.us + chance((plot.sparse ? c->ttl : w.T) * 2500), EV_COMMAND_END,
-	     who, 0, 0);
+	/* (some are to wait for more than the minute of --priority) */
+	post(w.us + chance(plot.leads && w.calm ? w.T * 30000
+			   : plot.sparse        ? c->ttl * 2500
+						: w.T * 2500),
+	     EV_COMMAND_END, who, 0, 0);
 }
 
 /* ---- clients ---- */
@@ -754,6 +765,9 @@ static void begin(int who, int parent)
 		conf.slots = 1;
 	conf.replaces = plot.replaces && conf.supersede && !conf.shared &&
 			conf.slots == 1;
+	conf.high = plot.leads && !conf.supersede && w.tokens % 3 != 0;
+	if (n_nodes > 1)
+		conf.ticket = queue_ticket(conf.ticket, conf.high);
 	new_life(who, &conf);
 	t = &tokens[++w.tokens];
 	assert(w.tokens < TOKENS_MAX);
@@ -773,8 +787,9 @@ static void begin(int who, int parent)
 		abort();
 	c->token = w.tokens;
 	parent_of[who] = parent;
-	tell("client %d wants the lock: %s, T %" PRId64 ", %d slots%s%s%s", who,
-	     t->text, conf.ttl_ms, conf.slots, conf.shared ? ", shared" : "",
+	tell("client %d wants the lock: %s, T %" PRId64 ", %d slots%s%s%s%s",
+	     who, t->text, conf.ttl_ms, conf.slots,
+	     conf.shared ? ", shared" : "", conf.high ? ", with priority" : "",
 	     conf.outer.token[0] ? ", inside " : "", conf.outer.token);
 	pump(who);
 }
@@ -1382,6 +1397,10 @@ static const struct twin {
 	 1,
 	 {{"and place==0 and e", "and place>=0 and e"}},
 	 0},
+	{"--priority high goes before those who came more than a minute ago",
+	 1,
+	 {{"(high and LEAD or 0)", "(high and 2*LEAD or 0)"}},
+	 0},
 	{"another program's lock is overlooked",
 	 1,
 	 {{"if s.n==0 and look(L)then return lives",
@@ -1433,6 +1452,7 @@ static void setup(uint64_t seed, int twin, bool aloud)
 	plot.nests = one_in(3);
 	plot.rests = one_in(4);
 	plot.replaces = (seed ^ seed >> 4) % 4 == 1;
+	plot.leads = (seed ^ seed >> 5) % 4 == 2;
 	w.unequal = one_in(4);
 	w.stalls = one_in(8);
 	plot.crowd = n_nodes == 1 && one_in(6);

@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "lock/core/queue.h"
 #include "lock/core/timing.h"
 #include "tap.h"
 
@@ -874,6 +875,11 @@ static void test_turned_away(void)
 	ok(q[0].acquire.ticket == 700 && q[2].acquire.ticket == 700 &&
 		   q[1].acquire.newcomer,
 	   "on several nodes the ticket is ours");
+	is_int(queue_ticket(1700000000000000, false), 1700000000000000,
+	       "it is the time when we came");
+	is_int(queue_ticket(1700000000000000, true), 1699999940000000,
+	       "with priority, a minute before");
+	is_int(queue_ticket(60000000, true), 1, "and it is one, in any case");
 }
 
 /* A newer revision was done. */

@@ -17,6 +17,7 @@
 #include "cli/hold/held.h"
 #include "cli/optrows.h"
 #include "cli/twins.h"
+#include "lock/core/queue.h"
 #include "run/describe.h"
 #include "run/notify.h"
 #include "net/parse.h"
@@ -414,6 +415,7 @@ static int use_locks(struct job *j, struct fail *why)
 		.replaces = o->replace,
 		.replace_ms = o->force_grace_ms,
 		.shared = o->shared,
+		.high = o->high,
 		.unrecorded = o->no_history,
 		.slots = o->slots,
 		.replicas = o->wait_replicas,
@@ -424,7 +426,8 @@ static int use_locks(struct job *j, struct fail *why)
 		.once_any = o->once_any,
 		.revision = j->by_hand ? 0 : o->revision + 1,
 		.guard_ms = servers_guard(s, o),
-		.ticket = s->n > 1 ? wall_microseconds() : 0,
+		.ticket = s->n > 1 ? queue_ticket(wall_microseconds(), o->high)
+				   : 0,
 	};
 
 	j->client = calloc((size_t)o->keys, sizeof(j->client[0]));

@@ -241,9 +241,10 @@ static void print_queue(const struct block *b)
 		table_cell(&t, "pid %s", w->about[ABOUT_PID]);
 		table_cell(&t, "user %s", w->about[ABOUT_USER]);
 		table_cell(&t, "for %s",
-			   format_duration(age_of(b, w->ticket / 1000), age,
+			   format_duration(age_of(b, w->since_ms), age,
 					   sizeof(age)));
-		table_cell(&t, "%s%s%s%s", w->about[ABOUT_COMMAND],
+		table_cell(&t, "%s%s%s%s%s", w->about[ABOUT_COMMAND],
+			   w->high ? " (priority)" : "",
 			   w->reads ? " (reads)" : "",
 			   w->slots > 1 ? " (a slot)" : "",
 			   w->silent_ms > SILENT_MS ? " (silent)" : "");

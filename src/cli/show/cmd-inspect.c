@@ -47,10 +47,11 @@ static void json_waiters(struct json *j, const struct view *v)
 
 		json_item(j);
 		json_number(j, "place", i + 1);
-		json_time(j, "since", w->ticket / 1000);
+		json_time(j, "since", w->since_ms);
 		json_about_flat(j, w->about);
 		json_bool(j, "shared", w->reads);
 		json_number(j, "slots", w->slots);
+		json_text(j, "priority", w->high ? "high" : "normal");
 		json_number(j, "silent_ms", w->silent_ms);
 		json_close(j);
 	}

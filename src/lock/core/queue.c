@@ -20,3 +20,10 @@ int64_t queue_delay(const struct busy *busy, int64_t jitter_ms)
 		ms = end;
 	return ms < HEARTBEAT_MS ? ms : HEARTBEAT_MS;
 }
+
+int64_t queue_ticket(int64_t now_us, bool high)
+{
+	if (!high)
+		return now_us;
+	return now_us > LEAD_US ? now_us - LEAD_US : 1; /* 0: none */
+}

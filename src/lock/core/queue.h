@@ -18,18 +18,23 @@
 #ifndef LOCK_CORE_QUEUE_H
 #define LOCK_CORE_QUEUE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lock/core/ask.h"
 
 #define HEARTBEAT_MS 5000
 #define GRANT_MS 2000
-#define LISTEN_MS 30000 /* time limit of a BLPOP; then listen anew */
-#define OUTSIDE_MS 250  /* between looks when nobody wakes us */
+#define LEAD_US 60000000 /* of --priority high, as in src/lua/line.lua */
+#define LISTEN_MS 30000  /* time limit of a BLPOP; then listen anew */
+#define OUTSIDE_MS 250   /* between looks when nobody wakes us */
 
 /* How long to pause after a busy answer. If another program holds the lock, or
  * if we cannot stand in line, it is OUTSIDE_MS less the jitter, and longer for
  * those further behind. */
 int64_t queue_delay(const struct busy *busy, int64_t jitter_ms);
+
+/* The ticket that a client chooses itself, if it comes now. */
+int64_t queue_ticket(int64_t now_us, bool high);
 
 #endif

@@ -43,6 +43,8 @@ struct lease_conf {
 	bool replaces;           /* and who holds it is asked to stop ... */
 	int64_t replace_ms;      /* ... within this long */
 	bool shared;             /* hold it as a reader */
+	bool high;               /* before those who have waited for less than
+				    LEAD_US: see ticket */
 	bool unrecorded;         /* nobody writes it into the history */
 	int slots;               /* number of slots; 0 means 1 */
 	int replicas;            /* hold only what this many replicas have */
@@ -57,7 +59,7 @@ struct lease_conf {
 	int64_t guard_ms; /* a node that has been up for less does not vote;
 			     0: all vote. See also struct lease */
 	int64_t ticket;   /* our ticket on several nodes: our arrival, in
-			     microseconds since 1970 */
+			     microseconds since 1970, or LEAD_US before */
 	bool reached;     /* nodes answered before: see lease_reached() */
 	struct lease_outer outer;
 	uint64_t seed; /* of the jitter */

@@ -136,6 +136,7 @@ bool record_read_standing(struct record *r, const char *bytes, size_t n)
 	r->slots = (int)slots;
 	r->reads = memchr(flags, 'r', len) != NULL;
 	r->supersedes = memchr(flags, 's', len) != NULL;
+	r->high = memchr(flags, 'p', len) != NULL;
 	return true;
 }
 

@@ -23,6 +23,7 @@ struct record {
 	int64_t ttl_ms; /* 0: unknown */
 	int slots;
 	bool reads, supersedes;
+	bool high; /* --priority */
 	/* of a member only */
 	const char *token; /* borrowed; not safe for a terminal */
 	size_t token_len;

@@ -52,10 +52,12 @@ void script_about(const struct holder *who, char text[IDENTITY_SIZE])
 void script_identity(const struct lease_conf *conf, const struct holder *who,
 		     char text[IDENTITY_SIZE])
 {
-	static const char *const flags[] = {"-", "s", "r", "sr"};
+	static const char *const flags[] = {"-", "s",  "r",  "sr",
+					    "p", "sp", "rp", "srp"};
 	size_t used = (size_t)snprintf(
 		text, IDENTITY_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
-		lease_slots(conf), flags[conf->supersede + 2 * conf->shared]);
+		lease_slots(conf),
+		flags[conf->supersede + 2 * conf->shared + 4 * conf->high]);
 
 	if (conf->nodes > 1) /* for clients that get other nodes */
 		used += (size_t)snprintf(text + used, IDENTITY_SIZE - used,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "lock/core/queue.h"
 #include "lock/wire/lua.inc"
 #include "lock/wire/record.h"
 
@@ -243,10 +244,13 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 	w = &v->waiter[v->waiters++];
 	*w = (struct view_waiter){.nodes = 1U << node,
 				  .ticket = ticket,
+				  .since_ms = ticket / 1000 +
+					      (r.high ? LEAD_US / 1000 : 0),
 				  .silent_ms = life,
 				  .slots = r.slots,
 				  .reads = r.reads,
-				  .supersedes = r.supersedes};
+				  .supersedes = r.supersedes,
+				  .high = r.high};
 	memcpy(w->token, token, sizeof(token));
 	memcpy(w->about, r.about, sizeof(w->about));
 	return 0;

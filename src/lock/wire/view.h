@@ -49,10 +49,11 @@ struct view_waiter {
 	unsigned int nodes; /* where it is in line: bits */
 	char token[140];
 	char about[ABOUT_COUNT][ABOUT_MAX];
-	int64_t ticket;    /* server time of its arrival, in us */
+	int64_t ticket;    /* server time, in us */
+	int64_t since_ms;  /* server time of its arrival */
 	int64_t silent_ms; /* since its last sign of life */
 	int slots;         /* it wants one of this many slots */
-	bool reads, supersedes;
+	bool reads, supersedes, high;
 };
 
 /* The most holders and waiters that a node is to list. */
