@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # Clients of several kinds, and who may run beside whom: for nesting, leases, keys,
 # slots, readers, limits, once and orphans.
