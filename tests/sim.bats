@@ -24,8 +24,6 @@ some() {
 	[ -z "${SIM_FULL:-}" ] || n=$1
 	echo $((n > 0 ? n : 1))
 }
-# one twin in N, or all
-parts() { [ -n "${SIM_FULL:-}" ] && echo 1 || echo "$1"; }
 
 @test "P1 P2 P5 P6 simulated schedules on one node break no promise" {
 	need_lua
@@ -64,7 +62,7 @@ parts() { [ -n "${SIM_FULL:-}" ] && echo 1 || echo "$1"; }
 
 @test "each broken twin of the short cut is noticed" {
 	need_lua
-	run -0 "$sim" --plain-twins 400000 "$SIM_SEED" "$(parts 15)"
+	run -0 "$sim" --plain-twins 400000 "$SIM_SEED" 15
 }
 
 @test "the scripts are sent without their blanks, and mean the same" {
