@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 
 #include "net/parse.h"
-#include "run/client.h"
+#include "client/client.h"
 
 #define SAMPLES_MAX 4000000
 #define EVENTS_MAX 512
@@ -89,7 +89,7 @@ static void settle(struct one *o)
 	o->settled = true;
 }
 
-/* What the program does between events: see run/locks.c and supervise.c. */
+/* What the program does between events: see client/locks.c and supervise.c. */
 static void go_on(struct one *o, struct instant at)
 {
 	struct lease *l = &o->client.lease;

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-layers.sh [TOP]: the folders under src are layers, cli -> run -> {lock,
-# net} -> base. A file may include its own folder and those to the right; lock
-# and net do not know each other. The rooms of a folder are ordered as well:
-# lock/wire -> lock/core; cli/{hold,top} -> cli/show -> cli/{history,doctor} ->
-# cli. No files include each other in a circle. Some things have one home only:
+# check-layers.sh [TOP]: the folders under src are layers, cli -> run -> client
+# -> local -> {proc, lock, net} -> base. A file may include its own folder and
+# those to the right; proc, lock and net do not know each other, nor client proc.
+# The rooms of a folder are ordered as well: lock/wire -> lock/core;
+# cli/{hold,top} -> cli/show -> cli/{history,doctor} -> cli. No files include each other in a circle. Some things have one home only:
 # the clock, standard error, hiredis, the environment. And nowhere, nor in tests
 # and bench, is written what knows no end: strcpy() and the like. One line per offence,
 # status 1.
@@ -41,9 +41,11 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 	}
 	BEGIN {
 		rank["base"] = 1
-		rank["net"] = rank["lock/core"] = 2.1
+		rank["net"] = rank["proc"] = rank["lock/core"] = 2.1
 		rank["lock/wire"] = 2.2
-		rank["run"] = 3
+		rank["local"] = 3.1
+		rank["client"] = 3.2
+		rank["run"] = 3.3
 		rank["cli"] = 4.1
 		rank["cli/history"] = rank["cli/doctor"] = 4.2
 		rank["cli/show"] = 4.3
@@ -75,7 +77,8 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 		else if (!(to in rank))
 			offence("\"" name "\": \"" to "\" is no layer")
 		else if (to != from && (rank[to] >= rank[from] ||
-		    from ~ /^lock/ && to == "net"))
+		    from ~ /^lock/ && to ~ /^(net|proc)$/ ||
+		    from == "client" && to == "proc"))
 			offence(from " may not include " to " (" name ")")
 		next
 	}

@@ -24,10 +24,10 @@
 #include "config.h"
 #include "net/resp.h"
 #include "net/tls.h"
-#include "run/init.h"
-#include "run/signals.h"
-#include "run/title.h"
-#include "run/tree.h"
+#include "proc/init.h"
+#include "proc/signals.h"
+#include "proc/title.h"
+#include "proc/tree.h"
 
 static int help(const struct opts *o)
 {

@@ -14,8 +14,8 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "lock/wire/keys.h"
-#include "run/signals.h"
-#include "run/title.h"
+#include "proc/signals.h"
+#include "proc/title.h"
 #include "net/parse.h"
 
 #define AT(field)                                                              \

@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "cli/optrows.h"
 #include "net/parse.h"
-#include "run/signals.h"
+#include "proc/signals.h"
 
 static void show(const struct opts *o, const struct opt_row *r,
 		 const struct given *g, const char *value, FILE *out)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "lock/wire/history.h"
-#include "run/report.h"
-#include "run/session.h"
+#include "client/report.h"
+#include "client/session.h"
 
 int query_open(struct query *l, const struct opts *o, struct fail *why)
 {

@@ -9,7 +9,7 @@
 #include "cli/opts.h"
 #include "cli/servers.h"
 #include "lock/wire/view.h"
-#include "run/fanout.h"
+#include "client/fanout.h"
 
 struct query {
 	struct servers servers;

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "cli/optrows.h"
 #include "net/address.h"
-#include "run/local.h"
+#include "local/local.h"
 #include "net/parse.h"
 
 #define TIMEOUT_MS 1000

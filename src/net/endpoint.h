@@ -62,7 +62,7 @@ struct endpoint {
 					of the Cluster */
 	int places;
 	char group[256];       /* the name that the Sentinels know */
-	char path[SOCKET_MAX]; /* of the socket; for local: run/local fills it
+	char path[SOCKET_MAX]; /* of the socket; for local: local/local fills it
 				  in */
 	/* local: the directory of the socket; "": the usual one */
 	char dir[SOCKET_MAX - sizeof(LOCAL_SOCKET)];

@@ -7,7 +7,7 @@
  *   redis-sentinel://[[user][:password]@]host[:port][,host[:port]...]/NAME[/db]
  *   redis-cluster://[[user][:password]@]host[:port][,host[:port]...][/0]
  *   local:[?dir=PATH&idle=DURATION]    a private server on this machine
- *                                      (run/local.h)
+ *                                      (local/local.h)
  *
  * rediss://, rediss-sentinel:// and rediss-cluster:// are the same with TLS.
  * Each has an equivalent that begins with valkey. The port is 6379 by default,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "run/process.h"
+#include "proc/process.h"
 #include "base/units.h"
 #include "lock/wire/record.h"
 

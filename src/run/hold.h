@@ -8,13 +8,14 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "run/guard.h"
-#include "run/keeper.h"
+#include "proc/guard.h"
+#include "proc/keeper.h"
 
 /* What to do with processes that the command leaves when it ends by itself. */
 enum orphans { ORPHANS_LEAVE, ORPHANS_WAIT, ORPHANS_KILL };
 
 struct ending;
+struct history_entry;
 
 struct hold_conf {
 	int signal;            /* what asks the command to end: "TERM" here */

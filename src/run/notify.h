@@ -7,7 +7,7 @@
 #ifndef RUN_NOTIFY_H
 #define RUN_NOTIFY_H
 
-#include "run/locks.h"
+#include "client/locks.h"
 
 /* The value of NOTIFY_SOCKET, borrowed; NULL or what is no socket of this
  * machine: nothing will be said. */

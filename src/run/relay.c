@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "lock/core/timing.h"
-#include "run/terminal.h"
+#include "proc/terminal.h"
 
 #define INT_THRICE_MS 2000 /* the third Ctrl-C within this kills */
 #define RESUME_MS 5        /* between checks for a renewal after a stop */

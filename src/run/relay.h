@@ -7,11 +7,11 @@
 #ifndef RUN_RELAY_H
 #define RUN_RELAY_H
 
-#include "run/groupmate.h"
-#include "run/guard.h"
+#include "proc/groupmate.h"
+#include "proc/guard.h"
 #include "run/hold.h"
-#include "run/signals.h"
-#include "run/tree.h"
+#include "proc/signals.h"
+#include "proc/tree.h"
 #include "run/watchdog.h"
 
 struct relay {

@@ -6,10 +6,10 @@
 #ifndef RUN_SUPERVISE_H
 #define RUN_SUPERVISE_H
 
-#include "run/guard.h"
+#include "proc/guard.h"
 #include "run/hold.h"
-#include "run/locks.h"
-#include "run/signals.h"
+#include "client/locks.h"
+#include "proc/signals.h"
 
 /* The leases must be initialised and not yet asked for. Fills in the order's
  * `shut`. Tells a waiting person on stderr what there is to know; the caller

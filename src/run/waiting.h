@@ -6,7 +6,7 @@
 #ifndef RUN_WAITING_H
 #define RUN_WAITING_H
 
-#include "run/locks.h"
+#include "client/locks.h"
 #include "run/pace.h"
 
 struct waiting {

@@ -11,8 +11,8 @@
 
 #include "base/log.h"
 #include "base/units.h"
-#include "run/signals.h"
-#include "run/tree.h"
+#include "proc/signals.h"
+#include "proc/tree.h"
 #include "run/describe.h"
 
 #define UNDEAD_MS 1000

@@ -6,12 +6,12 @@
 #ifndef RUN_WATCH_H
 #define RUN_WATCH_H
 
-#include "run/deadman.h"
-#include "run/guard.h"
+#include "proc/deadman.h"
+#include "proc/guard.h"
 #include "run/hold.h"
-#include "run/locks.h"
+#include "client/locks.h"
 #include "run/relay.h"
-#include "run/terminal.h"
+#include "proc/terminal.h"
 #include "run/watchdog.h"
 
 struct watch {

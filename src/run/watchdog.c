@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "lock/core/timing.h"
-#include "run/tree.h"
+#include "proc/tree.h"
 
 /* Deep enough for the resolver's and the starter's buffers. */
 #define STACK_BYTES ((size_t)256 * 1024)

@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "run/deadman.h"
-#include "run/guard.h"
-#include "run/locks.h"
+#include "proc/deadman.h"
+#include "proc/guard.h"
+#include "client/locks.h"
 
 struct watchdog {
 	struct locks *locks;

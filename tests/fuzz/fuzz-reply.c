@@ -20,8 +20,8 @@
 #include "net/member.h"
 #include "net/peer.h"
 #include "net/resp.h"
-#include "run/fanout.h"
-#include "run/primaries.h"
+#include "client/fanout.h"
+#include "client/primaries.h"
 #include "net/parse.h"
 
 const char fuzz_name[] = "reply";

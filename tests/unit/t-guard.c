@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who owns the descriptors of a guard, also of one that cannot be started. */
-#include "run/guard.h"
+#include "proc/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which process a descendant knows again. */
-#include "run/process.h"
+#include "proc/process.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "lock/wire/rights.h"
-#include "run/primaries.h"
+#include "client/primaries.h"
 
 #define SAMPLES 5
 

@@ -6,7 +6,7 @@
 
 #include "cli/doctor/checks.h"
 #include "cli/doctor/distance.h"
-#include "run/tree.h"
+#include "proc/tree.h"
 
 #define ALL "all"
 #define HERE "here"

@@ -9,7 +9,7 @@
 #include "lock/wire/answer.h"
 #include "lock/wire/rights.h"
 #include "lock/wire/script.h"
-#include "run/session.h"
+#include "client/session.h"
 
 #define TTL_MS 10000
 #define LISTEN_MS 1000

@@ -18,8 +18,8 @@
 #include "lock/wire/record.h"
 #include "lock/wire/script.h"
 #include "run/describe.h"
-#include "run/report.h"
-#include "run/session.h"
+#include "client/report.h"
+#include "client/session.h"
 
 #define POLL_MS 100  /* between checks whether it has stopped */
 #define TAKE_MS 2000 /* a Cluster's slot may be on the move */

@@ -12,8 +12,8 @@
 #include "cli/render.h"
 #include "lock/wire/token_op.h"
 #include "run/describe.h"
-#include "run/report.h"
-#include "run/session.h"
+#include "client/report.h"
+#include "client/session.h"
 
 struct asking {
 	const struct opts *o;

@@ -4,7 +4,7 @@
 #define CLI_HOLD_DESCRIBE_H
 
 #include "base/ident.h"
-#include "run/process.h"
+#include "proc/process.h"
 #include "cli/opts.h"
 #include "lock/wire/about.h"
 

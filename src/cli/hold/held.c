@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/ident.h"
+#include "lock/wire/keys.h"
 #include "base/units.h"
 
 static uint64_t hash(const char *text)

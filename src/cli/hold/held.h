@@ -15,7 +15,8 @@
 
 #include <stddef.h>
 
-#include "run/guard.h"
+#include "base/grants.h"
+#include "lock/core/state.h"
 
 #define HELD_WORD_MAX 160
 

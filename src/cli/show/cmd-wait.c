@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "run/process.h"
+#include "proc/process.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/query.h"
@@ -14,7 +14,7 @@
 #include "lock/core/queue.h"
 #include "run/describe.h"
 #include "run/pace.h"
-#include "run/signals.h"
+#include "proc/signals.h"
 
 #define AFTER_END_MS 5 /* the server ends a lease up to 1 ms late */
 #define START_MS 5000  /* how long to wait for a server at first */

@@ -13,7 +13,7 @@
 #include "cli/command.h"
 #include "cli/render.h"
 #include "cli/show/once.h"
-#include "run/signals.h"
+#include "proc/signals.h"
 
 #define ROUND_MS 1000
 /* A scan occupies a server for 0.8 s per million keys, a round for 0.05 s per

@@ -65,8 +65,8 @@
  * lease is lost" in docs/protocol.md): (1) a server says so (LOST: renewal.h);
  * (2) the clock says so (run/watch.c); (3) it was too old at the start, or the
  * command ended after TERM (run/supervise.c, run/watch.c); (4) redlock is
- * stuck, and the guard kills the tree (run/guardproc.c); (5) the kernel kills
- * redlock (run/deadman.c), and the guard then kills the tree.
+ * stuck, and the guard kills the tree (proc/guardproc.c); (5) the kernel kills
+ * redlock (proc/deadman.c), and the guard then kills the tree.
  *
  * Its parts, each of which uses only those to its right:
  *

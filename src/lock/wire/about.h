@@ -12,7 +12,7 @@ enum about {
 	ABOUT_COMMAND,
 	ABOUT_REASON,
 	ABOUT_CI,
-	ABOUT_PROCESS, /* see run/process.h; with --no-describe, too */
+	ABOUT_PROCESS, /* see proc/process.h; with --no-describe, too */
 	ABOUT_COUNT
 };
 #define ABOUT_SHOWN ABOUT_PROCESS /* the fields before it are for people */

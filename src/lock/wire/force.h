@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Another client's lock: asks its holder to stop, or takes the lock away. See
- * src/lua/force.lua. For the verbs (run/fanout.h), not for the lease.
+ * src/lua/force.lua. For the verbs (client/fanout.h), not for the lease.
  */
 #ifndef LOCK_WIRE_FORCE_H
 #define LOCK_WIRE_FORCE_H

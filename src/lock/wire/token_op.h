@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Releases or extends a hold of which only the token is known. For the verbs
- * (run/fanout.h), not for the lease.
+ * (client/fanout.h), not for the lease.
  */
 #ifndef LOCK_WIRE_TOKEN_OP_H
 #define LOCK_WIRE_TOKEN_OP_H

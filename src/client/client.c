@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* A client's life, and its connections. */
+#include "client/client.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "client/exchange.h"
+#include "client/report.h"
+
+static void start_conns(struct client *cl, int node)
+{
+	for (int c = 0; c < CONNS; c++) {
+		struct session *s = &cl->session[node][c];
+
+		session_init(s,
+			     c == ASIDE ? &cl->aside[node] : &cl->peer[node]);
+		s->conn.hear_out = true;
+	}
+}
+
+int client_init(struct client *cl, const struct endpoint *eps, const char *key,
+		size_t key_len, const struct holder *who,
+		const struct lease_conf *conf, struct fail *why)
+{
+	struct lease_conf seeded = *conf;
+
+	cl->key = key;
+	cl->key_len = key_len;
+	token_generate(cl->token);
+	if (keys_init(&cl->keys, key, key_len, cl->token) < 0)
+		return fail(why, FAIL_INTERNAL, "out of memory");
+	(void)format_bytes(key, key_len, cl->shown_key, sizeof(cl->shown_key));
+	script_identity(conf, who, cl->identity);
+	for (int i = 0; i < conf->nodes; i++) {
+		cl->asked[i] = NEVER;
+		peer_init(&cl->peer[i], &eps[i]);
+		start_conns(cl, i);
+	}
+	memcpy(&seeded.seed, cl->token, sizeof(seeded.seed));
+	lease_init(&cl->lease, &seeded, now());
+	return 0;
+}
+
+int client_again(struct client *cl, int64_t wait_ms)
+{
+	struct lease_conf conf = cl->lease.conf;
+
+	token_generate(cl->token);
+	keys_close(&cl->keys);
+	if (keys_init(&cl->keys, cl->key, cl->key_len, cl->token) < 0)
+		return -1;
+	/* an answer still owed there would be taken for another question's */
+	for (int i = 0; i < conf.nodes; i++)
+		for (int c = 0; c < CONNS; c++)
+			if (session_awaits(&cl->session[i][c]))
+				conn_close(&cl->session[i][c].conn);
+	memcpy(&conf.seed, cl->token, sizeof(conf.seed));
+	conf.wait_ms = wait_ms;
+	conf.reached = lease_reached(&cl->lease);
+	conf.guard_ms = cl->lease.guard_ms;
+	for (int i = 0; i < conf.nodes; i++)
+		cl->asked[i] = NEVER;
+	memset(cl->unproven, 0, sizeof(cl->unproven));
+	cl->why.kind = FAIL_NONE;
+	memset(cl->troubled, 0, sizeof(cl->troubled));
+	cl->healed = cl->stepped = 0;
+	cl->renewed = (struct instant){0};
+	lease_init(&cl->lease, &conf, now());
+	return 0;
+}
+
+void client_tell(struct client *cl, const struct history_entry *entry,
+		 int64_t fence, int slot)
+{
+	history_entry_text(entry, fence, cl->lease.conf.slots > 1 ? slot : -1,
+			   cl->entry);
+}
+
+int client_sockets(const struct client *cl, int fds[CLIENT_SOCKETS_MAX])
+{
+	int n = 0;
+
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		for (int c = 0; c < CONNS; c++)
+			n += conn_sockets(&cl->session[i][c].conn, fds + n);
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		if (cl->sentry[i])
+			n += sentry_sockets(cl->sentry[i], fds + n);
+	return n;
+}
+
+/* A request that was never sent takes nothing, so there is nothing to
+ * release. */
+static void forget_unsent(struct client *cl)
+{
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		for (int k = 0; k < CHANNELS; k++) {
+			struct conn *c = &cl->session[i][k].conn;
+
+			if (c->state == CONN_CLOSED || c->state == CONN_OPEN)
+				continue;
+			/* while the reason is still known */
+			(void)client_why(cl);
+			conn_close(c);
+			lease_unsent(&cl->lease, i, k);
+		}
+}
+
+void client_send(struct client *cl)
+{
+	struct ask ask;
+
+	if (cl->lease.state == LEASE_RELEASING && !lease_reached(&cl->lease))
+		forget_unsent(cl);
+	while (lease_next(&cl->lease, now(), &ask))
+		exchange_ask(cl, &ask);
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		for (int c = 0; c < CHANNELS; c++)
+			if (lease_hangs_up(&cl->lease, i, c))
+				exchange_hang_up(cl, i, c);
+}
+
+int client_fds(const struct client *cl)
+{
+	return cl->lease.conf.nodes * (CONNS + 1);
+}
+
+int client_watch(const struct client *cl, struct pollfd fds[CLIENT_FDS_MAX])
+{
+	int n = 0;
+
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		for (int c = 0; c < CONNS; c++)
+			fds[n++] = (struct pollfd){
+				.fd = conn_fd(&cl->session[i][c].conn),
+				.events = conn_events(&cl->session[i][c].conn)};
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		fds[n++] = (struct pollfd){
+			.fd = cl->sentry[i] ? sentry_fd(cl->sentry[i]) : -1,
+			.events = POLLIN};
+	return n;
+}
+
+void client_serve(struct client *cl, const struct pollfd fds[CLIENT_FDS_MAX])
+{
+	for (int i = 0; i < cl->lease.conf.nodes * CONNS; i++) {
+		int node = i / CONNS, chan = i % CONNS;
+		struct conn *c = &cl->session[node][chan].conn;
+		bool idle = fds[i].revents &&
+			    !session_awaits(&cl->session[node][chan]);
+
+		conn_step(c, fds[i].revents);
+		exchange_take(cl, node, chan);
+		/* the server closed it while idle: find out at once what else
+		 * happened */
+		if (idle && c->state == CONN_CLOSED)
+			lease_hurry(&cl->lease, node, now());
+	}
+	for (int i = 0; i < cl->lease.conf.nodes; i++) {
+		if (cl->sentry[i] &&
+		    fds[cl->lease.conf.nodes * CONNS + i].revents)
+			sentry_step(cl->sentry[i]);
+		if (cl->sentry[i])
+			exchange_prove(cl, i);
+		report_silence(cl, i);
+	}
+	client_send(cl);
+}
+
+void client_inherit(struct client *cl, bool ran)
+{
+	const struct lease_conf conf = cl->lease.conf;
+
+	/* the old connections were the parent's */
+	for (int i = 0; i < conf.nodes; i++) {
+		for (int c = 0; c < CONNS; c++)
+			conn_forget(&cl->session[i][c].conn);
+		start_conns(cl, i);
+		cl->peer[i].silent = cl->aside[i].silent = 0;
+		cl->sentry[i] = NULL; /* as above */
+	}
+	cl->releases_only = true;
+	lease_inherit(&cl->lease, &conf, ran, now());
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Questions to many servers at once, for the verbs that look and do not hold.
+ * Each server has one connection and is asked in the order of the questions;
+ * answers are taken as they come. A server that is silent for the time-out has
+ * failed, and so have all questions still to be asked of it.
+ *
+ * Each server of the list is a target. So is a Cluster; its questions follow
+ * their keys (MOVED, ASK). client/primaries.h makes each of its primaries a
+ * target.
+ */
+#ifndef CLIENT_FANOUT_H
+#define CLIENT_FANOUT_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/reply.h"
+#include "base/words.h"
+#include "net/endpoint.h"
+#include "net/errors.h"
+
+struct target; /* a server, and its connection */
+struct got;    /* an answer, below */
+
+struct fanout {
+	const struct endpoint *ep; /* borrowed */
+	int nodes;                 /* number of servers in the list */
+	int64_t timeout_ms;
+	/* of all questions: see fanout_limit(); NEVER: none */
+	struct instant until;
+	int64_t limit_ms;
+	struct target **target; /* owned */
+	int targets;
+	void *primaries;        /* tsearch(3): the Clusters' primaries */
+	struct question *taken; /* of the last answer */
+};
+
+/* Asks nothing yet. The targets are the servers of the list, in its order.
+ * `eps` is borrowed. Call fanout_close() in the end, even after -1. */
+int fanout_open(struct fanout *s, const struct endpoint *eps, int n,
+		int64_t timeout_ms, struct fail *why);
+void fanout_close(struct fanout *s);
+
+/* One deadline for all questions, `ms` from now. And a server that has failed
+ * is not tried again. */
+void fanout_limit(struct fanout *s, int64_t ms);
+
+/* Whether it has failed, and is not tried again. */
+bool fanout_is_down(const struct fanout *s, int target);
+
+/* Adds a target that belongs to this server of the list. NULL: out of memory.
+ */
+struct target *fanout_add(struct fanout *s, int node);
+
+/* The server of the list to which a target belongs, and its name for
+ * messages. */
+int fanout_node(const struct fanout *s, int target);
+const char *fanout_name(const struct fanout *s, int target);
+
+/* Whether its server has refused our password since it was last asked. */
+bool fanout_refused(const struct fanout *s, int target);
+
+/* For how many more seconds the server's TLS certificate is valid. false: it
+ * has none, or is not connected. */
+bool fanout_expiry(const struct fanout *s, int target, int64_t *left_s);
+
+/* Asks. `tag` comes back with the answer. -1: out of memory. */
+int fanout_ask(struct fanout *s, int target, const struct words *question,
+	       int64_t tag);
+/* Runs a script. The request begins with EVAL and the text; it is sent with the
+ * hash, and whole to a server that does not know the hash. */
+int fanout_call(struct fanout *s, int target, const struct words *request,
+		const char *sha, int64_t tag);
+
+struct got {
+	int target, node;
+	int64_t tag;
+	const struct reply *reply; /* NULL: none, see why. Valid until the next
+				      fanout_next() */
+	struct fail why;           /* set for an error reply, too; else
+				      FAIL_NONE */
+	struct error_told told;    /* the parts of `why` if the server said it;
+				      else neither meaning nor cure */
+	bool overlong;             /* there was a reply, too long to read */
+	bool hung_up; /* the connection was closed at this question; others may
+			 be answered */
+	struct instant sent, came; /* of the question, of the answer */
+};
+
+/* Takes the next answer or failure. false: none is here. */
+bool fanout_next(struct fanout *s, struct got *out);
+/* The same, but waits. false: no answer is outstanding. */
+bool fanout_get(struct fanout *s, struct got *out);
+
+/* For callers that wait for more than answers: one poll(2), which ends when
+ * fanout_next() may have something, an extra descriptor is ready (at most 4;
+ * see its revents), or at `limit`. */
+void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
+		 struct instant limit);
+bool fanout_awaits(const struct fanout *s);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Redlock's side of the guard: starts it, speaks to it, reads its reports. */
+#include "proc/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proc/contain.h"
+#include "proc/deadman.h"
+#include "proc/guardproc.h"
+
+#define STRIKE_MS 5 /* redlock's own kill: enough for all but a large tree */
+
+/* What guard_start() opens for the two: -1 is not open. `life` and `report` are
+ * as pipe(2) has them. */
+struct opened {
+	int alarm, life[2], report[2];
+};
+
+static int open_all(struct opened *o, struct fail *why)
+{
+	*o = (struct opened){alarm_make(), {-1, -1}, {-1, -1}};
+	if (o->alarm < 0)
+		return fail_sys(why, FAIL_INTERNAL,
+				"cannot create a timer for the guard");
+	if (pipe2(o->life, O_CLOEXEC) < 0 || pipe2(o->report, O_CLOEXEC) < 0)
+		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
+	return 0;
+}
+
+static void close_all(const struct opened *o)
+{
+	const int all[] = {o->alarm, o->life[0], o->life[1], o->report[0],
+			   o->report[1]};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i] >= 0)
+			close(all[i]);
+}
+
+static int map_shared(struct guard *g, struct fail *why)
+{
+	void *shared = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED)
+		return fail_sys(why, FAIL_INTERNAL,
+				"cannot map memory for the guard");
+	g->shared = shared;
+	atomic_init(&g->shared->deadline_ms, NEVER.ms);
+	atomic_init(&g->shared->command, 0);
+	atomic_init(&g->shared->init, 0);
+	atomic_init(&g->shared->stop_told, 0);
+	atomic_init(&g->shared->stops_too, 0);
+	atomic_init(&g->shared->beat, 0);
+	return 0;
+}
+
+static pid_t fork_guard(const struct guard *g, const struct order *o,
+			const struct opened *fds)
+{
+	pid_t tool = getpid(), pid;
+	sigset_t all, before;
+
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	if (pid == 0) {
+		close(fds->life[1]);
+		close(fds->report[0]);
+		guard_main(o, &(struct wire){fds->life[0], fds->report[1],
+					     fds->alarm, tool, g->shared});
+		_exit(0);
+	}
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return pid;
+}
+
+int guard_start(struct guard *g, const struct order *o, struct fail *why)
+{
+	struct opened fds;
+
+	*g = GUARD_NONE;
+	if (open_all(&fds, why) < 0 || map_shared(g, why) < 0) {
+		close_all(&fds);
+		return -1;
+	}
+	g->pid = fork_guard(g, o, &fds);
+	if (g->pid < 0) {
+		(void)fail_sys(why, FAIL_INTERNAL, "cannot fork");
+		close_all(&fds);
+		(void)munmap(g->shared, sizeof(*g->shared));
+		*g = GUARD_NONE;
+		return -1;
+	}
+	/* ours from here on; the guard has its own copies of the others */
+	g->life = fds.life[1];
+	g->report = fds.report[0];
+	g->alarm = fds.alarm;
+	close(fds.life[0]);
+	close(fds.report[1]);
+	return 0;
+}
+
+static void say_long(const struct guard *g, int what,
+		     const struct grants *given, struct instant start_by)
+{
+	struct long_message m;
+
+	memset(&m, 0, sizeof(m)); /* the padding, too */
+	m.m = (struct message){what, start_by};
+	m.given.n = given->n;
+	memcpy(m.given.lock, given->lock,
+	       sizeof(given->lock[0]) * (size_t)given->n);
+	_Static_assert(sizeof(m) <= PIPE_BUF, "written at one go");
+	(void)!write(g->life, &m, sizeof(m));
+}
+
+void guard_note(struct guard *g, const struct grants *asked)
+{
+	say_long(g, MESSAGE_NOTE, asked, NEVER);
+}
+
+void guard_go(struct guard *g, const struct grants *given,
+	      struct instant start_by)
+{
+	say_long(g, MESSAGE_GO, given, start_by);
+	guard_wake(g->pid);
+}
+
+void guard_wake(pid_t guard)
+{
+	if (guard > 0)
+		(void)kill(guard, SIGCONT);
+}
+
+static void say(const struct guard *g, int what)
+{
+	const struct message m = {.what = what};
+
+	if (g->pid <= 0)
+		return;
+	(void)!write(g->life, &m, sizeof(m));
+	guard_wake(g->pid);
+}
+
+void guard_kill(struct guard *g)
+{
+	say(g, MESSAGE_KILL);
+}
+
+void guard_strike(const struct guard *g)
+{
+	int init = atomic_load(&g->shared->init);
+
+	if (init > 0)
+		(void)kill(init, SIGKILL);
+	else
+		tree_strike(g->pid, after(now(), STRIKE_MS));
+}
+
+int guard_beat(const struct guard *g)
+{
+	return atomic_load(&g->shared->beat);
+}
+
+bool guard_has_tree(const struct guard *g)
+{
+	int init = atomic_load(&g->shared->init);
+
+	return tree_is_alive(init > 0 ? init : g->pid);
+}
+
+void guard_signal(const struct guard *g, int sig, const struct manner *how,
+		  struct reach *out)
+{
+	int init = atomic_load(&g->shared->init);
+
+	if (init <= 0 || how->spared > 0) {
+		tree_signal(init > 0 ? init : g->pid, sig, how, out);
+		return;
+	}
+	*out = (struct reach){.met = 1};
+	contain_signal(init, sig);
+	if (how->wake)
+		contain_signal(init, SIGCONT);
+}
+
+void guard_take(struct guard *g, struct report *out)
+{
+	ssize_t n;
+
+	while ((n = read(g->report, out, sizeof(*out))) < 0 && errno == EINTR)
+		;
+	if (n != (ssize_t)sizeof(*out))
+		*out = (struct report){.news = GUARD_LOST};
+}
+
+void guard_close(struct guard *g)
+{
+	say(g, MESSAGE_DONE);
+	if (g->life >= 0)
+		close(g->life);
+	if (g->report >= 0)
+		close(g->report);
+	if (g->alarm >= 0)
+		close(g->alarm);
+	if (g->pid > 0)
+		while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	*g = GUARD_NONE;
+}
