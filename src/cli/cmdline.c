@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line. */
-#include "cli/cmdline.h"
+#include "cli/optrows.h"
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -11,9 +11,8 @@
 #include "base/suggest.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/optrows.h"
 #include "lock/core/timing.h"
-#include "net/parse.h"
+#include "net/endpoint.h"
 
 #define LONG_ONLY 256 /* getopt's value of a row without a letter */
 

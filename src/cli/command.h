@@ -10,6 +10,11 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include <stdbool.h>
+
+#include "base/fail.h"
+#include "cli/opts.h"
+
 enum exit_status {
 	STATUS_OK = 0,
 	STATUS_FREE = 1,          /* inspect, force-release: nobody holds it;
@@ -27,8 +32,6 @@ enum exit_status {
 	STATUS_CANNOT_EXEC = 126, /* the command cannot be executed */
 	STATUS_NOT_FOUND = 127    /* the command was not found */
 };
-
-#include "base/fail.h"
 
 struct opts;
 
@@ -94,5 +97,24 @@ extern const struct command *const commands[];
 const struct command *command_named(const char *name);
 
 int status_of_kind(enum fail_kind kind);
+
+/*
+ * Checks for monitoring systems: inspect --max-age, history --last-success.
+ * Such a system knows the statuses 0 to 3 and reads standard output alone. So a
+ * check always ends with one of these, and with a line there: also when no
+ * server answers, or when the command line is wrong.
+ */
+
+/* Whether it is a check, as far as the options tell. They may be half read:
+ * then the words of the command line count. */
+bool check_is(const struct opts *o, char *const *argv);
+
+/* Prints why it cannot tell. `shown`: the key, or "". Returns
+ * STATUS_UNKNOWN. */
+int check_unknown(const char *shown, const char *text);
+
+/* The worse of two statuses: what is known to be wrong is worse than what is
+ * not known. */
+int check_worse(int a, int b);
 
 #endif

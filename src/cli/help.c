@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* --help. */
-#include "cli/help.h"
+#include "cli/optrows.h"
 
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/optrows.h"
 
 #define TEXT_AT 36 /* the column where the texts begin */
 

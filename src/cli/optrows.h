@@ -6,6 +6,8 @@
 #ifndef CLI_OPTROWS_H
 #define CLI_OPTROWS_H
 
+#include <stdio.h>
+
 #include "base/fail.h"
 #include "cli/opts.h"
 
@@ -67,5 +69,36 @@ const char *opt_variable(const struct opt_row *r, char buf[200]);
  * elsewhere it is FAIL_CONFIG, and the text begins with the place. g NULL: the
  * default is wrong. Returns -1. */
 int opt_blame(const struct opts *o, const struct given *g, struct fail *why);
+
+/* ---- the sources: settings.c, cmdline.c ---- */
+
+#define CONFIG_FILE_MAX 65536 /* bytes of a file */
+
+/* Reads every source, even if an earlier one failed. -1: one failed; *why is
+ * the first failure. */
+int settings_load(struct opts *o, struct fail *why);
+
+/* Reports variables that are not used, but whose names are nearly those of
+ * options. */
+void settings_report_typos(void);
+
+/* Reads the command line, which is the last source, and checks the whole. The
+ * first word is a verb unless it begins with a dash. argv is not const: a URL
+ * with a password in it is overwritten, so that ps(1) does not show it; and the
+ * guard writes its title over all of argv. Returns -1: see *why. */
+int cmdline_parse(struct opts *o, int argc, char **argv, struct fail *why);
+
+struct command;
+
+/* ---- for people ---- */
+
+/* Prints the usage of a verb, or of the run form (cmd_run). */
+void help_print(const struct command *verb, FILE *out);
+
+/* Writes "ttl = 5m  (FILE:LINE)" for each option that was given. */
+void opt_show(const struct opts *o, FILE *out);
+/* Writes "ttl = 30s  (default)" for each option that was not, if it is valid in
+ * a file. */
+void opt_show_defaults(const struct opts *o, FILE *out);
 
 #endif

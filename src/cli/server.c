@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A URL and what the other options add to it. */
-#include "cli/server.h"
+/*
+ * Where a server is, and how we identify ourselves to it: its URL, and what
+ * other options add. For servers.h, which has the list of servers.
+ *
+ * An option on the command line overrides the URL; one in a file counts only if
+ * the URL does not say. Options that belong together (cacert and cacertdir;
+ * cert and key-file) are taken from one place. SSL_CERT_FILE and SSL_CERT_DIR
+ * come last.
+ */
+#include "cli/servers.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -13,7 +21,7 @@
 #include "cli/askpass.h"
 #include "cli/optrows.h"
 #include "net/place.h"
-#include "net/parse.h"
+#include "net/endpoint.h"
 #include "net/password.h"
 
 /* A text that both an option and a URL may set. */

@@ -7,7 +7,33 @@
 #ifndef CLI_SERVERS_H
 #define CLI_SERVERS_H
 
-#include "cli/server.h"
+#include "cli/opts.h"
+#include "net/endpoint.h"
+
+/* ---- one server ---- */
+
+#define DEFAULT_URL "redis://127.0.0.1:6379"
+
+/* Parses only URL number `at`; the default URL if there are none. */
+int server_parse(struct endpoint *ep, const struct opts *o, int at,
+		 struct fail *why);
+
+bool server_has_tls(const struct endpoint *ep);
+
+/* Adds the options to *ep. May ask for a password on the terminal and leave it
+ * in `typed`, unless `typed` already has one from another server. */
+int server_merge(struct endpoint *ep, const struct opts *o, int at,
+		 char typed[PASSWORD_MAX], struct fail *why);
+
+/* endpoint_url() for a nested run, whose files may set differently what the URL
+ * leaves out. Returns its length. */
+size_t server_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX]);
+
+/* Takes the password of a variable, which is passed on in that variable and so
+ * must not be in the URL. Then the final checks. */
+int server_login(struct endpoint *ep, struct fail *why);
+
+/* ---- the list ---- */
 
 /* Added to the message when nobody answers and no server was named. */
 #define NAME_A_SERVER                                                          \
@@ -35,5 +61,14 @@ int64_t servers_timeout(const struct servers *s, int64_t ttl_ms);
 
 /* How long, in ms, a server must be up before it votes; 0: it always does. */
 int64_t servers_guard(const struct servers *s, const struct opts *o);
+
+/*
+ * Finds one server under two names in a list of servers: it would have two
+ * votes. Equal addresses and ports, or one socket under two paths, are found
+ * before anything is asked. Other cases (a server that listens at several
+ * addresses) are found by its run_id: see lock/core/vote.
+ * Looks names up, for at most a second. The run_id decides on names not known
+ * by then. */
+int twins_refuse(const struct servers *s, struct fail *why);
 
 #endif

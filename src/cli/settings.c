@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The files. */
-#include "cli/settings.h"
+/*
+ * Settings from elsewhere than the command line; later ones override earlier
+ * ones:
+ *
+ *   /etc/redlock/config
+ *   $XDG_CONFIG_HOME/redlock/config, else $HOME/.config/redlock/config
+ *   $REDLOCK_URL, $REDLOCK_TTL and so on: one for each long option
+ *
+ * A line of a file is `name = value`, where name is a long option; a switch is
+ * `quiet = yes` or `no`. There is no quoting; blanks and a carriage return
+ * around a value are ignored. Empty lines and lines that begin with "#" are
+ * skipped.
+ *
+ * A file decides where locks are. So it must belong to root or to us, and
+ * nobody else may be able to write to it, or it is refused. Nobody else may
+ * read it if it holds a password.
+ */
+#include "cli/optrows.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,8 +30,7 @@
 #include "base/log.h"
 #include "base/trust.h"
 #include "base/units.h"
-#include "cli/optrows.h"
-#include "net/parse.h"
+#include "net/endpoint.h"
 
 #define SYSTEM_FILE "/etc/redlock/config"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of the options of a URL. */
-#include "net/options.h"
+#include "net/url.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,21 +1,222 @@
 /* SPDX-License-Identifier: MIT */
 /* URLs. Small, strict, and our own: general parsers guess. */
-#include "net/parse.h"
+#include "net/endpoint.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/trust.h"
+#include "base/suggest.h"
 #include "base/units.h"
-#include "net/options.h"
 #include "net/place.h"
-#include "net/scheme.h"
 #include "net/url.h"
+
+struct span span_cut(struct span *rest, char c)
+{
+	const char *end = memchr(rest->at, c, rest->n);
+	struct span first = *rest;
+
+	if (end) {
+		first.n = (size_t)(end - rest->at);
+		rest->at = end + 1;
+		rest->n -= first.n + 1;
+	} else {
+		rest->at += rest->n;
+		rest->n = 0;
+	}
+	return first;
+}
+
+static int hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+int url_decode(struct span from, char *to, size_t size, const char *what,
+	       struct fail *why)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < from.n; i++) {
+		int c = (unsigned char)from.at[i];
+
+		if (c == '%') {
+			if (i + 2 >= from.n || hex(from.at[i + 1]) < 0 ||
+			    hex(from.at[i + 2]) < 0)
+				return fail(why, FAIL_USAGE,
+					    "%s: write %% as %%25", what);
+			c = hex(from.at[i + 1]) * 16 + hex(from.at[i + 2]);
+			i += 2;
+		}
+		if (c == 0)
+			return fail(why, FAIL_USAGE, "%s: a NUL byte (%%00)",
+				    what);
+		if (used + 1 >= size)
+			return fail(why, FAIL_USAGE,
+				    "%s: longer than %zu bytes", what,
+				    size - 1);
+		to[used++] = (char)c;
+	}
+	to[used] = '\0';
+	return 0;
+}
+
+void url_put(struct url_out *out, const char *text)
+{
+	size_t n = strlen(text);
+
+	assert(n < out->size - out->used);
+	memcpy(out->at + out->used, text, n + 1);
+	out->used += n;
+}
+
+void url_encode(struct url_out *out, const char *text, bool path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-._~/";
+
+	for (; *text != '\0'; text++) {
+		char code[4] = {*text};
+
+		if (!strchr(plain, *text) || (*text == '/' && !path))
+			(void)snprintf(code, sizeof(code), "%%%02X",
+				       (unsigned char)*text);
+		url_put(out, code);
+	}
+}
+
+#define FORMS "redis://host:port, unix:///path or local:"
+
+static const char rest_address[] =
+	"that is a REST address; redlock needs redis:// (TCP)";
+
+/* of several names for one kind, scheme_of() returns the first */
+static const struct scheme schemes[] = {
+	{"redis", "://", ENDPOINT_TCP, false, NULL},
+	{"rediss", "://", ENDPOINT_TCP, true, NULL},
+	{"valkey", "://", ENDPOINT_TCP, false, NULL},
+	{"valkeys", "://", ENDPOINT_TCP, true, NULL},
+	{"unix", "://", ENDPOINT_UNIX, false, NULL},
+	{"local", ":", ENDPOINT_LOCAL, false, NULL},
+	{"redis-sentinel", "://", ENDPOINT_SENTINEL, false, NULL},
+	{"rediss-sentinel", "://", ENDPOINT_SENTINEL, true, NULL},
+	{"valkey-sentinel", "://", ENDPOINT_SENTINEL, false, NULL},
+	{"valkeys-sentinel", "://", ENDPOINT_SENTINEL, true, NULL},
+	{"redis-cluster", "://", ENDPOINT_CLUSTER, false, NULL},
+	{"rediss-cluster", "://", ENDPOINT_CLUSTER, true, NULL},
+	{"valkey-cluster", "://", ENDPOINT_CLUSTER, false, NULL},
+	{"valkeys-cluster", "://", ENDPOINT_CLUSTER, true, NULL},
+	/* the s means TLS, as in https */
+	{"reds", "://", ENDPOINT_TCP, true,
+	 "unsupported URL; did you mean rediss://?"},
+	{"http", "://", ENDPOINT_TCP, false, rest_address},
+	{"https", "://", ENDPOINT_TCP, true, rest_address},
+};
+
+#define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
+
+const struct scheme *scheme_of(enum endpoint_kind kind, bool tls)
+{
+	const struct scheme *s = schemes;
+
+	while (s->kind != kind || s->tls != tls)
+		s++;
+	return s;
+}
+
+static const struct scheme *scheme_suggest(const char *text)
+{
+	const char *names[SCHEMES], *guess;
+	int n = 0;
+
+	for (size_t i = 0; i < SCHEMES; i++)
+		if (!schemes[i].refusal)
+			names[n++] = schemes[i].name;
+	guess = suggest(text, strcspn(text, ":"), names, n);
+	for (size_t i = 0; i < SCHEMES && guess; i++)
+		if (strcmp(schemes[i].name, guess) == 0)
+			return &schemes[i];
+	return NULL;
+}
+
+/* Never guesses what a text might mean, but the advice does. Does not repeat
+ * what may be a password. */
+static int no_scheme(const char *text, struct fail *why)
+{
+	const struct scheme *guess = NULL;
+	struct span host = {text, strlen(text)};
+	struct place p;
+	char shown[120];
+
+	(void)format_bytes(text, host.n, shown, sizeof(shown));
+	if (strcmp(text, "local") == 0)
+		return fail(why, FAIL_USAGE, "write local:");
+	if (place_parse(&p, host, "6379", why) == 0)
+		return fail(why, FAIL_USAGE, "not a URL: write redis://%s",
+			    shown);
+	if (text[0] == '/' && text[1] != '/' && !strchr(text, '@') &&
+	    options_shown(text) == host.n)
+		return fail(why, FAIL_USAGE, "not a URL: write unix://%s",
+			    shown);
+	if (strchr(text, ':'))
+		guess = scheme_suggest(text);
+	if (guess)
+		return fail(why, FAIL_USAGE,
+			    "unsupported URL; did you mean %s%s?", guess->name,
+			    guess->colon);
+	return fail(why, FAIL_USAGE, "unsupported URL: write " FORMS);
+}
+
+static bool has_blank(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text <= ' ' || *text == 0x7f)
+			return true;
+	return false;
+}
+
+static const struct scheme *find(const char **text, struct fail *why)
+{
+	size_t n = strcspn(*text, ":");
+
+	for (size_t i = 0; i < SCHEMES; i++) {
+		const struct scheme *s = &schemes[i];
+		size_t more = strlen(s->colon);
+
+		if (strlen(s->name) != n || strncmp(s->name, *text, n) != 0 ||
+		    strncmp(*text + n, s->colon, more) != 0)
+			continue;
+		*text += n + more;
+		if (!s->refusal)
+			return s;
+		(void)fail(why, FAIL_USAGE, "%s", s->refusal);
+		return NULL;
+	}
+	(void)no_scheme(*text, why);
+	return NULL;
+}
+
+const struct scheme *scheme_take(const char **text, struct fail *why)
+{
+	if (**text == '\0')
+		(void)fail(why, FAIL_USAGE, "empty URL: write " FORMS);
+	else if (**text == '"' || **text == '\'')
+		(void)fail(why, FAIL_USAGE,
+			   "the URL is in quotes: leave them out (in a file of "
+			   "variables, nobody removes them)");
+	else if (has_blank(*text))
+		(void)fail(why, FAIL_USAGE,
+			   "contains a space or a control character (write a "
+			   "space as %%20)");
+	else
+		return find(text, why);
+	return NULL;
+}
 
 /* ---- the parts of a URL ---- */
 
@@ -370,130 +571,4 @@ const char *endpoint_masked(const char *url, char buf[160])
 	if (url[shown] != '\0')
 		(void)snprintf(buf + used, 160 - used, "***");
 	return buf;
-}
-
-/* ---- passwords ---- */
-
-/* "/dev/fd/3" has no name that can be opened by whoever may not open what is
- * behind it (a pipe of root's shell, say), but we have it: its number, or -1.
- */
-static int descriptor_of(const char *path)
-{
-	static const char *const at[] = {"/dev/fd/", "/proc/self/fd/"};
-
-	if (strcmp(path, "/dev/stdin") == 0)
-		return 0;
-	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
-		size_t n = strlen(at[i]);
-
-		if (strncmp(path, at[i], n) == 0 && path[n] != '\0' &&
-		    strlen(path + n) < 8 &&
-		    path[n + strspn(path + n, "0123456789")] == '\0')
-			return (int)parse_number(path + n, 0, 1000000);
-	}
-	return -1;
-}
-
-static int open_secret(const char *path)
-{
-	int given = descriptor_of(path);
-
-	return given >= 0 ? fcntl(given, F_DUPFD_CLOEXEC, 0)
-			  : open(path,
-				 O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-}
-
-/* Up to the end of the first line. A writer of a pipe may take its time. */
-static ssize_t read_first_line(int fd, bool pipe, char *out, size_t size)
-{
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	size_t used = 0;
-	ssize_t n = 1;
-
-	while (n > 0 && used < size && !memchr(out, '\n', used)) {
-		if (pipe)
-			(void)poll(&p, 1, -1);
-		n = pipe ? read(fd, out + used, size - used)
-			 : pread(fd, out + used, size - used, (off_t)used);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			n = 1;
-		else if (n > 0)
-			used += (size_t)n;
-	}
-	return n < 0 ? -1 : (ssize_t)used;
-}
-
-static int check_secret(const char *path, char *out, size_t n, struct fail *why)
-{
-	size_t line = strcspn(out, "\r\n");
-
-	if (memchr(out, '\0', n) && line == strlen(out))
-		return fail(why, FAIL_CONFIG,
-			    "password file '%.150s': a NUL byte, which no "
-			    "password has",
-			    path);
-	if (line == PASSWORD_MAX - 1)
-		return fail(why, FAIL_CONFIG,
-			    "password file '%.150s': longer than %d bytes",
-			    path, PASSWORD_MAX - 2);
-	out[line] = '\0';
-	if (line == 0)
-		return fail(why, FAIL_CONFIG, "password file '%.150s' is empty",
-			    path);
-	return 0;
-}
-
-static int read_secret(const char *path, bool once, char out[PASSWORD_MAX],
-		       struct fail *why)
-{
-	int rc, fd = open_secret(path);
-	struct stat st;
-	ssize_t n;
-	bool pipe;
-
-	if (fd < 0)
-		return fail_sys(why, FAIL_CONFIG, "password file '%.150s'",
-				path);
-	rc = trust_file(TRUST_SECRET, fd, "password file ", path, &st, why);
-	pipe = rc == 0 && S_ISFIFO(st.st_mode) && once;
-	if (rc == 0 && !S_ISREG(st.st_mode) && !pipe)
-		rc = fail(why, FAIL_CONFIG,
-			  "password file '%.150s' is not a regular file%s",
-			  path, once ? " or pipe" : "");
-	if (rc == 0) {
-		n = read_first_line(fd, pipe, out, PASSWORD_MAX - 1);
-		if (n < 0)
-			rc = fail_sys(why, FAIL_CONFIG,
-				      "password file '%.150s'", path);
-		out[n > 0 ? n : 0] = '\0';
-		if (rc == 0)
-			rc = check_secret(path, out, (size_t)n, why);
-	}
-	close(fd);
-	return rc;
-}
-
-int secret_take(struct secret *s, struct fail *why)
-{
-	struct stat st;
-
-	if (s->file[0] == '\0' ||
-	    (descriptor_of(s->file) < 0 &&
-	     (stat(s->file, &st) < 0 || !S_ISFIFO(st.st_mode))))
-		return 0;
-	if (read_secret(s->file, true, s->password, why) < 0)
-		return -1;
-	s->file[0] = '\0';
-	s->has_password = true;
-	return 0;
-}
-
-int secret_password(const struct secret *s, char out[PASSWORD_MAX], bool *has,
-		    struct fail *why)
-{
-	*has = s->file[0] != '\0' || s->has_password;
-	if (s->file[0] != '\0')
-		return read_secret(s->file, false, out, why);
-	memcpy(out, s->password, PASSWORD_MAX);
-	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the command that prints the password. */
+/* Passwords: what a command prints, or a file has. */
 #include "net/password.h"
 
 #include <errno.h>
@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/trust.h"
 #include "base/units.h"
 
 #define TOKEN_MAX 16384 /* servers read no more before they know a client */
@@ -377,4 +379,130 @@ void password_free(char *password)
 	if (password)
 		explicit_bzero(password, strlen(password));
 	free(password);
+}
+
+/* ---- a password in a file ---- */
+
+/* "/dev/fd/3" has no name that can be opened by whoever may not open what is
+ * behind it (a pipe of root's shell, say), but we have it: its number, or -1.
+ */
+static int descriptor_of(const char *path)
+{
+	static const char *const at[] = {"/dev/fd/", "/proc/self/fd/"};
+
+	if (strcmp(path, "/dev/stdin") == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		size_t n = strlen(at[i]);
+
+		if (strncmp(path, at[i], n) == 0 && path[n] != '\0' &&
+		    strlen(path + n) < 8 &&
+		    path[n + strspn(path + n, "0123456789")] == '\0')
+			return (int)parse_number(path + n, 0, 1000000);
+	}
+	return -1;
+}
+
+static int open_secret(const char *path)
+{
+	int given = descriptor_of(path);
+
+	return given >= 0 ? fcntl(given, F_DUPFD_CLOEXEC, 0)
+			  : open(path,
+				 O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+/* Up to the end of the first line. A writer of a pipe may take its time. */
+static ssize_t read_first_line(int fd, bool pipe, char *out, size_t size)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	size_t used = 0;
+	ssize_t n = 1;
+
+	while (n > 0 && used < size && !memchr(out, '\n', used)) {
+		if (pipe)
+			(void)poll(&p, 1, -1);
+		n = pipe ? read(fd, out + used, size - used)
+			 : pread(fd, out + used, size - used, (off_t)used);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			n = 1;
+		else if (n > 0)
+			used += (size_t)n;
+	}
+	return n < 0 ? -1 : (ssize_t)used;
+}
+
+static int check_secret(const char *path, char *out, size_t n, struct fail *why)
+{
+	size_t line = strcspn(out, "\r\n");
+
+	if (memchr(out, '\0', n) && line == strlen(out))
+		return fail(why, FAIL_CONFIG,
+			    "password file '%.150s': a NUL byte, which no "
+			    "password has",
+			    path);
+	if (line == PASSWORD_MAX - 1)
+		return fail(why, FAIL_CONFIG,
+			    "password file '%.150s': longer than %d bytes",
+			    path, PASSWORD_MAX - 2);
+	out[line] = '\0';
+	if (line == 0)
+		return fail(why, FAIL_CONFIG, "password file '%.150s' is empty",
+			    path);
+	return 0;
+}
+
+static int read_secret(const char *path, bool once, char out[PASSWORD_MAX],
+		       struct fail *why)
+{
+	int rc, fd = open_secret(path);
+	struct stat st;
+	ssize_t n;
+	bool pipe;
+
+	if (fd < 0)
+		return fail_sys(why, FAIL_CONFIG, "password file '%.150s'",
+				path);
+	rc = trust_file(TRUST_SECRET, fd, "password file ", path, &st, why);
+	pipe = rc == 0 && S_ISFIFO(st.st_mode) && once;
+	if (rc == 0 && !S_ISREG(st.st_mode) && !pipe)
+		rc = fail(why, FAIL_CONFIG,
+			  "password file '%.150s' is not a regular file%s",
+			  path, once ? " or pipe" : "");
+	if (rc == 0) {
+		n = read_first_line(fd, pipe, out, PASSWORD_MAX - 1);
+		if (n < 0)
+			rc = fail_sys(why, FAIL_CONFIG,
+				      "password file '%.150s'", path);
+		out[n > 0 ? n : 0] = '\0';
+		if (rc == 0)
+			rc = check_secret(path, out, (size_t)n, why);
+	}
+	close(fd);
+	return rc;
+}
+
+int secret_take(struct secret *s, struct fail *why)
+{
+	struct stat st;
+
+	if (s->file[0] == '\0' ||
+	    (descriptor_of(s->file) < 0 &&
+	     (stat(s->file, &st) < 0 || !S_ISFIFO(st.st_mode))))
+		return 0;
+	if (read_secret(s->file, true, s->password, why) < 0)
+		return -1;
+	s->file[0] = '\0';
+	s->has_password = true;
+	return 0;
+}
+
+int secret_password(const struct secret *s, char out[PASSWORD_MAX], bool *has,
+		    struct fail *why)
+{
+	*has = s->file[0] != '\0' || s->has_password;
+	if (s->file[0] != '\0')
+		return read_secret(s->file, false, out, why);
+	memcpy(out, s->password, PASSWORD_MAX);
+	return 0;
 }

@@ -12,7 +12,7 @@
 #ifndef NET_PASSWORD_H
 #define NET_PASSWORD_H
 
-#include "base/fail.h"
+#include "net/endpoint.h"
 
 /* Reads the words of a command line as a shell does, with ', " and \, but
  * expands nothing. Call it at most once, with the environment for the command,
@@ -33,5 +33,17 @@ void password_leave(int fd);
 /* The latest answer, a copy for password_free(). NULL: see *why. */
 char *password_take(struct fail *why);
 void password_free(char *password);
+
+/* The password to use now: the first line of the file, read each time (a
+ * password may be rotated during a hold), or the one given. Returns -1 if the
+ * file cannot be read or cannot be relied upon (base/trust.h). *has false:
+ * there is none, and out is "". */
+int secret_password(const struct secret *s, char out[PASSWORD_MAX], bool *has,
+		    struct fail *why);
+
+/* A password that can be read only once, from a pipe or a descriptor that we
+ * were given (/dev/fd/3): reads it now and keeps it in *s instead of the file.
+ */
+int secret_take(struct secret *s, struct fail *why);
 
 #endif

@@ -15,8 +15,7 @@
 #include "base/columns.h"
 #include "base/units.h"
 #include "cli/show/block.h"
-#include "cli/top/board.h"
-#include "cli/top/keyboard.h"
+#include "cli/top/top.h"
 #include "fuzz.h"
 #include "net/resp.h"
 

@@ -3,7 +3,7 @@
  * shown, or within bounds.
  *
  * Behind an empty line comes a configuration file, which is read before. */
-#include "cli/cmdline.h"
+#include "cli/optrows.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/settings.h"
 #include "fuzz.h"
 
 const char fuzz_name[] = "opts";

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cli/history/timeline.h"
+#include "cli/history/history.h"
 #include "fuzz.h"
 #include "lock/wire/answer.h"
 #include "lock/wire/force.h"
@@ -22,7 +22,7 @@
 #include "net/resp.h"
 #include "client/fanout.h"
 #include "client/primaries.h"
-#include "net/parse.h"
+#include "net/endpoint.h"
 
 const char fuzz_name[] = "reply";
 

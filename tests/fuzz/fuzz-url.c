@@ -2,7 +2,6 @@
 /* Any text as a URL: it is refused, or means one thing, and shows no password.
  */
 #include "net/endpoint.h"
-#include "net/parse.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* URLs and passwords. */
 #include "net/endpoint.h"
-#include "net/parse.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "net/password.h"
 #include "tap.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

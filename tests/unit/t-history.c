@@ -5,8 +5,7 @@
 
 #include <stdlib.h>
 
-#include "cli/history/lanes.h"
-#include "cli/history/holds.h"
+#include "cli/history/history.h"
 #include "tap.h"
 
 #define NOW 1000000

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line. */
-#include "cli/cmdline.h"
-#include "cli/help.h"
+#include "cli/optrows.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -94,7 +93,7 @@ static void test_defaults(void)
 }
 
 /* What an option sets: a number, a switch or a text of struct opts. */
-enum kind { I64, INT, BOOL, TEXT };
+enum kind { I64, INT, BOOL, STRING };
 
 static const struct option_row {
 	const char *args[ARGS_MAX]; /* then come "-k job true" */
@@ -109,7 +108,7 @@ static const struct option_row {
 	}
 #define T(f, t, ...)                                                           \
 	{                                                                      \
-		{__VA_ARGS__}, TEXT, offsetof(struct opts, f), 0, t            \
+		{__VA_ARGS__}, STRING, offsetof(struct opts, f), 0, t          \
 	}
 	N(BOOL, shared, 1, "-s"),
 	N(BOOL, shared, 1, "--exclusive", "--shared"),
@@ -264,7 +263,7 @@ static void check_row(const struct option_row *row, const struct line *l)
 		memcpy(&on, field, sizeof(on));
 		is_int(on, row->number, "%s is read", joined(row->args));
 		break;
-	case TEXT:
+	case STRING:
 		memcpy(&text, field, sizeof(text));
 		is_text(text, row->text, "%s is read", joined(row->args));
 		break;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What a server says of itself. */
-#include "cli/doctor/facts.h"
+/*
+ * What a server says of itself, for doctor. Asks nothing that changes anything
+ * there. What the server refuses to tell stays unknown.
+ */
+#include "cli/doctor/doctor.h"
 
 #include <stdio.h>
 #include <stdlib.h>

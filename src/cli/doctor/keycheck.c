@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds locks that never expire, and what was not stored by redlock. */
-#include "cli/doctor/keycheck.h"
+#include "cli/doctor/doctor.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "cli/doctor/acl.h"
 #include "cli/render.h"
 #include "lock/wire/keys.h"
 #include "lock/wire/record.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges the Sentinels of a group. */
-#include "cli/doctor/sentinels.h"
+/* Whether the Sentinels of a group are fit for use. */
+#include "cli/doctor/doctor.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a lock can be had. */
-#include "cli/doctor/trial.h"
+/*
+ * Doctor's own lock on a server: taken, renewed, waited for by a second client,
+ * handed over to it and released, with the same questions that runs ask. What a
+ * server says of itself does not tell whether that works. Nothing is left
+ * behind.
+ */
+#include "cli/doctor/doctor.h"
 
 #include <stdio.h>
 #include <string.h>

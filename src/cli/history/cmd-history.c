@@ -7,12 +7,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "cli/check.h"
 #include "cli/command.h"
 #include "cli/query.h"
-#include "cli/history/holds.h"
+#include "cli/history/history.h"
 #include "cli/render.h"
-#include "cli/history/timeline.h"
 #include "lock/wire/record.h"
 
 /* ---- answering ---- */

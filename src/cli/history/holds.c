@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks for past holds, and puts them into words. */
-#include "cli/history/holds.h"
+#include "cli/history/history.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,20 +1,312 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The picture of a history.
- */
-#include "cli/history/timeline.h"
+/* The picture of a history. */
+#include "cli/history/history.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "cli/history/lanes.h"
-#include "cli/history/holds.h"
-#include "cli/history/kinds.h"
 #include "cli/render.h"
-#include "cli/history/svg.h"
-#include "cli/history/ticks.h"
+#include "lock/wire/history.h"
+
+/* ---- how a hold may have ended ---- */
+
+enum kind {
+	RAN,
+	FAILED,
+	LOST,
+	EXPIRED,
+	MAX_HOLD,
+	FORCED,
+	RELEASED,
+	ENDED,
+	HELD,
+	OTHER,
+	KINDS
+};
+struct kind_look {
+	const char *outcome;
+	const char *style;  /* its class */
+	const char *letter; /* above its bar */
+	bool told;          /* also in words, beside the bar */
+	bool loud;
+};
+static const struct kind_look kinds[KINDS] = {
+	[RAN] = {"ran", "ran", "", false, false},
+	[FAILED] = {"failed", "failed", "F", true, false},
+	[LOST] = {"lost", "lost", "L", true, true},
+	[EXPIRED] = {"expired", "expired", "!", true, true},
+	[MAX_HOLD] = {"max-hold", "max", "M", true, false},
+	[FORCED] = {"forced", "forced", "X", true, true},
+	[RELEASED] = {"released", "hand", "R", false, false},
+	[ENDED] = {"ended", "hand", "E", false, false},
+	[HELD] = {"held", "held", "", false, false},
+	[OTHER] = {"unknown", "other", "?", true, false},
+};
+
+static enum kind kind_of(const struct history_hold *p)
+{
+	for (int k = 0; k < OTHER; k++)
+		if (strcmp(p->outcome, kinds[k].outcome) == 0)
+			return (enum kind)k;
+	return OTHER;
+}
+
+/* Lost, expired and forced are the loudest: they contrast most with the ground,
+ * and have an edge. */
+static const char style[] =
+	"<style>\n"
+	"text { font: 12px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; "
+	"fill: #1c2128 }\n"
+	".key { font-size: 17px; font-weight: 600 }\n"
+	".dim { fill: #57606a }\n"
+	".loud { font-weight: 700 }\n"
+	".time { font-size: 11px }\n"
+	".mark { font-size: 10px; font-weight: 700; text-anchor: middle }\n"
+	".in { font-size: 10.5px; fill: #10151b }\n"
+	".in.loud { fill: #fff }\n"
+	".ground { fill: #fff }\n"
+	".band { fill: #f3f5f8 }\n"
+	".grid { stroke: #ccd3db; stroke-width: 1 }\n"
+	".wait { stroke: #6b7680; stroke-width: 1.5; stroke-dasharray: 3 2 }\n"
+	".ran { fill: #6694b8 }\n"
+	".failed { fill: #bd7a26 }\n"
+	".max { fill: #9480c4 }\n"
+	".hand { fill: #87919c }\n"
+	".held { fill: #3f9a70 }\n"
+	".other { fill: #87919c }\n"
+	".lost { fill: #c4002f; stroke: #5c0016; stroke-width: 1.5 }\n"
+	".expired { fill: #b0451a; stroke: #5c1f00; stroke-width: 1.5 }\n"
+	".forced { fill: #a3008f; stroke: #4b0042; stroke-width: 1.5 }\n"
+	"@media (prefers-color-scheme: dark) {\n"
+	"text { fill: #e4e9ee }\n"
+	".dim { fill: #a3adb8 }\n"
+	".in { fill: #fff }\n"
+	".in.loud { fill: #10151b }\n"
+	".ground { fill: #10151b }\n"
+	".band { fill: #1a2129 }\n"
+	".grid { stroke: #39434e }\n"
+	".wait { stroke: #98a3ae }\n"
+	".ran { fill: #4d7899 }\n"
+	".failed { fill: #9c6a28 }\n"
+	".max { fill: #7868ab }\n"
+	".hand { fill: #68727c }\n"
+	".held { fill: #3a8062 }\n"
+	".other { fill: #68727c }\n"
+	".lost { fill: #ff7088; stroke: #fff }\n"
+	".expired { fill: #ff9a70; stroke: #fff }\n"
+	".forced { fill: #ff86e8; stroke: #fff }\n"
+	"}\n"
+	"</style>\n";
+
+/* ---- round times for an axis ---- */
+
+#define TICKS_MAX 8
+
+#define S INT64_C(1000)
+#define M (60 * S)
+#define H (60 * M)
+#define D (24 * H)
+
+/* The time between two marks: a round one, so that few fit into the span. */
+static int64_t ticks_step(int64_t span_ms)
+{
+	static const int64_t steps[] = {
+		1,     2,      5,      10,     20,     50,     100,    200,
+		500,   S,      2 * S,  5 * S,  10 * S, 15 * S, 30 * S, M,
+		2 * M, 5 * M,  10 * M, 15 * M, 30 * M, H,      2 * H,  3 * H,
+		6 * H, 12 * H, D,      2 * D,  7 * D,  14 * D};
+	int64_t step = 0;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		step = steps[i];
+		if (span_ms / step <= TICKS_MAX)
+			return step;
+	}
+	while (span_ms / step > TICKS_MAX)
+		step *= 2;
+	return step;
+}
+
+/* The time at a mark, as exact as the step is. */
+static void ticks_text(int64_t ms, int64_t step, char buf[40])
+{
+	char date[40];
+
+	(void)wall_date(ms / 1000, date, sizeof(date));
+	if (step >= 86400000)
+		(void)snprintf(buf, 40, "%.10s", date);
+	else if (step >= 60000)
+		(void)snprintf(buf, 40, "%.5s", date + 11);
+	else if (step >= 1000)
+		(void)snprintf(buf, 40, "%.8s", date + 11);
+	else
+		(void)snprintf(buf, 40, "%.8s.%03d", date + 11,
+			       (int)(ms % 1000));
+}
+
+/* ---- text ---- */
+
+#define SVG_CUT 160
+
+/* Hangul, Han, kana, their punctuation, and everything beyond the first
+ * plane. */
+#define WIDE_FROM "\xe1\x84\x80" /* U+1100 */
+
+static size_t letter_length(const char *p)
+{
+	size_t len = utf8_length(p, strlen(p));
+
+	return len > 0 ? len : 1;
+}
+
+static void put_letter(FILE *f, const char *p, size_t len)
+{
+	static const struct {
+		const char *from, *to;
+	} said[] = {{"&", "&amp;"},
+		    {"<", "&lt;"},
+		    {">", "&gt;"},
+		    {"\"", "&quot;"},
+		    /* two code points that XML does not allow */
+		    {"\xef\xbf\xbe", "\xef\xbf\xbd"},
+		    {"\xef\xbf\xbf", "\xef\xbf\xbd"}};
+
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (strlen(said[i].from) == len &&
+		    memcmp(p, said[i].from, len) == 0) {
+			(void)fputs(said[i].to, f);
+			return;
+		}
+	(void)fwrite(p, 1, len, f);
+}
+
+/* Formats, and writes the result as text of an element or an attribute. The
+ * document stays well-formed whatever the bytes are. They must be safe for a
+ * terminal (format_bytes()). */
+__attribute__((format(printf, 2, 3))) static void svg_say(FILE *f,
+							  const char *fmt, ...)
+{
+	char text[2048], safe[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	/* the text may have been cut within a letter */
+	(void)format_bytes(text, strlen(text), safe, sizeof(safe));
+	for (const char *p = safe; *p; p += letter_length(p))
+		put_letter(f, p, letter_length(p));
+}
+
+static int letters_of(const char *p, size_t len)
+{
+	return len >= 3 && memcmp(p, WIDE_FROM, 3) >= 0 ? 2 : 1;
+}
+
+/* Its approximate width in letters; a wide character counts as two. */
+static int svg_width(const char *text)
+{
+	int width = 0;
+
+	for (const char *p = text; *p; p += letter_length(p))
+		width += letters_of(p, letter_length(p));
+	return width;
+}
+
+/* Cuts it to that many letters, with "..." for the rest. Returns buf. */
+static const char *svg_cut(const char *text, int letters, char buf[SVG_CUT])
+{
+	size_t used = 0;
+	int width = 0;
+
+	if (svg_width(text) <= letters && strlen(text) < SVG_CUT)
+		return memcpy(buf, text, strlen(text) + 1);
+	for (const char *p = text; *p; p += letter_length(p)) {
+		size_t len = letter_length(p);
+
+		width += letters_of(p, len);
+		if (width > letters - 1 || used + len + 4 > SVG_CUT)
+			break;
+		memcpy(buf + used, p, len);
+		used += len;
+	}
+	(void)snprintf(buf + used, SVG_CUT - used, "\xe2\x80\xa6");
+	return buf;
+}
+
+/* ---- in which row and lane each hold is ---- */
+
+#define WISHED 4 /* so that waits cross no bars; more, so that bars do not */
+
+const char *hold_host(const struct history_hold *p)
+{
+	return p->about[ABOUT_HOST][0] != '\0' ? p->about[ABOUT_HOST]
+					       : "(anonymous)";
+}
+
+int64_t hold_came_ms(const struct history_hold *p)
+{
+	return p->since_ms - (p->waited_ms > 0 ? p->waited_ms : 0);
+}
+
+static int find_host(struct lanes *l, const char *name)
+{
+	for (int i = 0; i < l->hosts; i++)
+		if (strcmp(l->host[i].name, name) == 0)
+			return i;
+	l->host[l->hosts] = (struct host){.name = name};
+	return l->hosts++;
+}
+
+/* The first lane that is free from then on; -1: none. */
+static int free_lane(const struct host *h, int64_t from_ms)
+{
+	for (int i = 0; i < h->lanes; i++)
+		if (h->free_ms[i] <= from_ms)
+			return i;
+	return -1;
+}
+
+/* Simultaneous holds of a host (readers, slots) have a lane each. A wait during
+ * another hold of its host gets a lane as well, unless there are many. */
+static int pick_lane(struct host *h, const struct history_hold *p)
+{
+	int lane = free_lane(h, hold_came_ms(p)), soonest = 0;
+
+	if (lane < 0 && h->lanes >= WISHED)
+		lane = free_lane(h, p->since_ms);
+	if (lane < 0 && h->lanes < LANES_MAX)
+		lane = h->lanes++;
+	for (int i = 0; lane < 0 && i < LANES_MAX; i++)
+		if (h->free_ms[i] < h->free_ms[soonest])
+			soonest = i;
+	return lane < 0 ? soonest : lane;
+}
+
+void lanes_fill(struct lanes *l, const struct history *h, int64_t least_ms)
+{
+	for (int i = 0; i < h->holds; i++) {
+		const struct history_hold *p = &h->hold[i];
+		int n = find_host(l, hold_host(p));
+		struct host *host = &l->host[n];
+		int lane = pick_lane(host, p);
+
+		l->at[i].host = n;
+		l->at[i].lane = lane;
+		host->free_ms[lane] =
+			p->since_ms +
+			(p->held_ms > least_ms ? p->held_ms : least_ms) +
+			l->behind_ms[i];
+	}
+	for (int i = 0; i < l->hosts; i++)
+		l->rows += l->host[i].lanes;
+}
 
 #define WIDTH 960
 #define MARGIN 16
@@ -503,7 +795,7 @@ static void draw_nothing(const char *shown, FILE *f)
 	(void)fprintf(f,
 		      "</title>\n%s<rect class=\"ground\" width=\"%d\" "
 		      "height=\"60\"/>\n<text x=\"%d\" y=\"35\">",
-		      kinds_style, WIDTH, MARGIN);
+		      style, WIDTH, MARGIN);
 	svg_say(f, "no holds in the history of %s", shown);
 	(void)fputs("</text>\n</svg>\n", f);
 }
@@ -540,7 +832,7 @@ void timeline_draw(const struct history *h, const char *shown, FILE *f)
 	(void)fprintf(f,
 		      "</desc>\n%s<rect class=\"ground\" width=\"%d\" "
 		      "height=\"%.0f\"/>\n",
-		      kinds_style, WIDTH, height);
+		      style, WIDTH, height);
 	draw_head(&p, shown, count, longest_wait);
 	draw_legend(&p, count, longest_wait > 0);
 	draw_hosts(&p);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The run form: settings in, exit status out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +11,87 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fail.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/page.h"
 #include "cli/command.h"
-#include "cli/hold/held.h"
-#include "cli/hold/job.h"
-#include "cli/hold/result.h"
+#include "cli/hold/hold.h"
+
+/* ---- --result-file: the outcome as one line of JSON ---- */
+
+struct result {
+	const char *outcome;
+	int status;
+	const char *key, *token;
+	int64_t fence; /* -1: none */
+	int slot;      /* -1: none */
+	int servers;
+	bool host_only;
+	int64_t waited_ms, held_ms;
+};
+
+/* Called before anything is done, to report early that the file cannot be
+ * written. The file keeps its contents until result_write(). path NULL: no file
+ * is wanted, *fd is -1. */
+static int result_open(int *fd, const char *path, struct fail *why)
+{
+	*fd = -1;
+	if (!path)
+		return 0;
+	*fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+		   0600); /* the token is the right to unlock */
+	if (*fd < 0)
+		return fail_sys(why, FAIL_CONFIG, "--result-file '%s'", path);
+	return 0;
+}
+
+static void result_print(FILE *f, const struct result *r)
+{
+	struct json out = {.f = f};
+
+	json_text(&out, "schema", "redlock.result/1");
+	json_text(&out, "outcome", r->outcome);
+	json_number(&out, "exit", r->status);
+	json_bytes(&out, "key", r->key, strlen(r->key));
+	if (r->fence >= 0)
+		json_number(&out, "fence", r->fence);
+	if (r->slot >= 0)
+		json_number(&out, "slot", r->slot);
+	if (r->token[0] != '\0')
+		json_text(&out, "token", r->token);
+	json_text(&out, "scope", r->host_only ? "host" : "shared");
+	if (r->servers > 1)
+		json_number(&out, "servers", r->servers);
+	json_number(&out, "waited_ms", r->waited_ms);
+	json_number(&out, "held_ms", r->held_ms);
+	json_close(&out);
+	(void)fputc('\n', f);
+}
+
+static void result_write(int fd, const char *path, const struct result *r)
+{
+	char *line = NULL;
+	size_t n = 0;
+	FILE *f;
+
+	if (fd < 0)
+		return;
+	f = open_memstream(&line, &n);
+	if (!f)
+		return;
+	result_print(f, r);
+	if (fclose(f) == 0) {
+		(void)!ftruncate(fd, 0);
+		if (write(fd, line, n) != (ssize_t)n)
+			log_error("result-file", "--result-file '%s': %s", path,
+				  strerror(errno));
+	}
+	free(line);
+	close(fd);
+}
+
+/* ---- the run ---- */
 
 struct run {
 	int result_fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The holder record. */
-#include "cli/hold/describe.h"
+#include "cli/hold/hold.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Leases, messages, statuses. */
-#include "cli/hold/job.h"
+#include "cli/hold/hold.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,12 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/hold/held.h"
 #include "cli/optrows.h"
-#include "cli/twins.h"
+#include "cli/servers.h"
 #include "lock/core/queue.h"
 #include "run/describe.h"
 #include "run/notify.h"
-#include "net/parse.h"
+#include "net/endpoint.h"
 
 /* ---- what the command gets ---- */
 

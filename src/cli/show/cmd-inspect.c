@@ -5,12 +5,10 @@
 
 #include "base/log.h"
 #include "base/units.h"
-#include "cli/check.h"
-#include "cli/show/block.h"
 #include "cli/command.h"
+#include "cli/show/block.h"
 #include "cli/query.h"
 #include "cli/render.h"
-#include "cli/show/problems.h"
 #include "lock/wire/record.h"
 #include "run/describe.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shows a scan. */
-#include "cli/show/listing.h"
+#include "cli/show/locks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

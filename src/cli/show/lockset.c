@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The locks that a scan has found. */
-#include "cli/show/lockset.h"
+#include "cli/show/locks.h"
 
 #include <search.h>
 #include <stdlib.h>

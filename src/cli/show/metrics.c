@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Metrics: all samples of one name stand together. */
-#include "cli/show/metrics.h"
+#include "cli/show/locks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/history/holds.h"
+#include "cli/history/history.h"
 
 /* Counts from the history of a lock. */
 struct tally {

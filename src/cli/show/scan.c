@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The locks that are held or waited for. */
-#include "cli/show/scan.h"
+#include "cli/show/locks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,11 +8,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cli/top/board.h"
-#include "cli/top/keyboard.h"
+#include "cli/top/top.h"
 #include "cli/command.h"
 #include "cli/render.h"
-#include "cli/show/once.h"
+#include "cli/show/locks.h"
 #include "proc/signals.h"
 
 #define ROUND_MS 1000

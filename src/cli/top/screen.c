@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The screen of a terminal. */
-#include "cli/top/screen.h"
+#include "cli/top/top.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The whole screen of a terminal, for a while: drawn row by row, read key by
- * key, and restored however we end. (Nothing helps against SIGKILL; reset(1)
- * does.)
- *
- * A frame is one write, of only the rows that changed since the last one. A
- * terminal that takes no more bytes gets none: nothing here waits.
- */
-#ifndef CLI_TOP_SCREEN_H
-#define CLI_TOP_SCREEN_H
+/* What `top` shows, and the screen that it shows it on. */
+#ifndef CLI_TOP_TOP_H
+#define CLI_TOP_TOP_H
 
 #include <poll.h>
 #include <stdbool.h>
@@ -17,7 +10,16 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "cli/show/locks.h"
 
+/*
+ * The whole screen of a terminal, for a while: drawn row by row, read key by
+ * key, and restored however we end. (Nothing helps against SIGKILL; reset(1)
+ * does.)
+ *
+ * A frame is one write, of only the rows that changed since the last one. A
+ * terminal that takes no more bytes gets none: nothing here waits.
+ */
 enum style { PLAIN, BOLD, DIM, REVERSE, GREEN, YELLOW, RED };
 
 /* Keys that are not characters. */
@@ -87,5 +89,32 @@ int screen_key(struct screen *s);
 /* When to call screen_key() again even without input: only after a moment is it
  * known whether Escape was pressed, or a key whose code begins with it. */
 struct instant screen_wake(const struct screen *s);
+
+/*
+ * What `top` shows of a scan: a line about the servers, one about what is wrong
+ * or left out, a row for each lock, and a line of help. Locks are drawn with
+ * their present age: a holder's remaining lease shrinks even while no server
+ * answers.
+ */
+#define FILTER_MAX 64
+
+struct board {
+	struct scan *scan; /* borrowed */
+	struct choice choice;
+	char filter[FILTER_MAX];
+	bool typing, helping, paused;
+	bool settled;      /* everything has been looked at once */
+	bool blocks;       /* the terminal can show Unicode blocks */
+	struct instant at; /* the time of what is shown */
+	int first;         /* index of the first lock on the screen */
+	int page;          /* number of locks that fit */
+	const char *(*clock)(char *buf, size_t size); /* the time of day */
+};
+
+/* -1: out of memory. */
+int board_draw(struct board *b, struct screen *s);
+
+/* Takes a key, as screen_key() returns it. false: `top` is to end. */
+bool keyboard_take(struct board *b, int key);
 
 #endif

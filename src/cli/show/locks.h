@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All locks: a scan finds them (scan.c, lockset.c), a listing says which are
+ * shown, in which order, and how (listing.c, metrics.c).
+ */
+#ifndef CLI_SHOW_LOCKS_H
+#define CLI_SHOW_LOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/query.h"
+#include "lock/wire/view.h"
+
+/* ---- the locks that a scan has found, each once ---- */
+
+/* A lock, as a quorum last described it. */
+struct lock_seen {
+	char *key; /* owned; any bytes */
+	size_t len;
+	char *shown; /* owned; safe for a terminal */
+	bool past;   /* it has a history */
+	bool known;  /* the fields below are set */
+	struct instant at;
+	enum view_state state;
+	int64_t holders;
+	struct view_holder holder; /* the first one, without its value */
+	int64_t held_ms;           /* -1: unknown */
+	int64_t fence, in_line;
+};
+
+/* All zero: it is empty. */
+struct lockset {
+	struct lock_seen **lock; /* owned; unsorted */
+	int locks, room;
+	size_t bytes;  /* total length of the keys */
+	bool overfull; /* there were more than we keep; the owner clears it */
+	void *names;   /* tsearch(3): all of `lock` */
+};
+
+void lockset_close(struct lockset *s);
+
+/* Adds a lock, unless it is there already, and sets `past`. If there are too
+ * many, sets overfull instead. -1: out of memory. */
+int lockset_add(struct lockset *s, const char *key, size_t len, bool past);
+
+/* Removes those that are known to be free. */
+void lockset_forget_free(struct lockset *s);
+
+/* The order of two struct lock_seen. */
+int lockset_by_key(const void *a, const void *b);
+
+/* Whether somebody holds it or waits for it. */
+bool lockset_in_use(const struct lock_seen *l);
+
+/*
+ * The locks that are held or waited for, on all servers. SCAN on every primary
+ * finds the keys that may be locks; each of them is then looked at, some at a
+ * time. For `list`, which does this once, and `top`, which goes on.
+ *
+ * Nothing here waits: scan_step() takes the answers that are there and asks
+ * what is next. Call fanout_poll() between its calls.
+ */
+
+/* A server of the list; a Cluster counts as one. */
+struct node_seen {
+	bool down; /* it, or a part of it, did not answer */
+	struct instant since;
+	struct fail why;
+	/* in this round, or in this scan */
+	bool failed, missed;
+};
+
+struct scan {
+	struct query *query;  /* borrowed */
+	const char *pattern;  /* borrowed; NULL: any key */
+	bool past;            /* find locks that have only a history, too */
+	struct lockset known; /* some may be free by now */
+	struct node_seen node[NODES_MAX];
+	struct spot *spot; /* one for each target */
+	int spots;
+	struct flight *flight; /* keys that we ask about ... */
+	int flying, next;      /* ... those from `next` on not yet */
+	int scans, pings;      /* unanswered */
+	struct instant scan_began, round_began;
+	int64_t scan_took_ms, round_took_ms; /* of the last that ended */
+	int hidden; /* locks that an ACL hides from us ... */
+	struct fail hidden_why;
+	int unseen;         /* ... in the last round that ended */
+	bool asking, broke; /* broke: out of memory */
+};
+
+/* Call scan_close() in the end, whatever failed. */
+void scan_open(struct scan *c, struct query *query, const char *pattern);
+void scan_close(struct scan *c);
+
+/* Starts a SCAN of everything. The keys that it finds are looked at. */
+void scan_find(struct scan *c);
+/* Starts a round: looks again at all known locks, and checks that each server
+ * is alive. Forgets the locks that are free by now. */
+void scan_ask(struct scan *c);
+/* -1: out of memory. */
+int scan_step(struct scan *c);
+bool scan_is_finding(const struct scan *c);
+bool scan_is_asking(const struct scan *c);
+
+/* Returns 0 if the last scan completely covered a quorum of the servers; else
+ * -1 with *why set. */
+int scan_verdict(const struct scan *c, struct fail *why);
+/* The first server that is down; NULL: none is. */
+const struct node_seen *scan_down(const struct scan *c);
+
+/* ---- which locks of a scan are shown, in which order, and how ---- */
+
+enum column {
+	COLUMN_KEY,
+	COLUMN_HELD,
+	COLUMN_LEFT,
+	COLUMN_WAITERS,
+	COLUMNS_SORTED
+};
+
+struct choice {
+	bool held, waiting; /* only held, only waited for; both: only both */
+	bool past;          /* free ones, too, if they have a history */
+	const char *text;   /* only rows that show this text; "": all */
+	enum column by; /* left: the soonest to end first; held, waiters: the
+			   largest first */
+	bool reverse;
+};
+
+/* Borrows from the scan: valid until its next step. */
+struct listing {
+	const struct lock_seen **row;
+	int rows;
+	int64_t waiters; /* sum over all rows */
+};
+
+/* -1: out of memory. Call listing_close() in the end. */
+int listing_make(struct listing *l, const struct scan *c,
+		 const struct choice *choice);
+void listing_close(struct listing *l);
+
+/* Prints a table for people; prints nothing if there are no rows. -1: out of
+ * memory. */
+int listing_print(const struct listing *l, FILE *out);
+/* Writes the members of a document that describe the servers, and `locks`. */
+void listing_json(const struct listing *l, const struct scan *c,
+		  struct json *j);
+
+/* One word: "held", "reading", ... */
+const char *listing_state(const struct lock_seen *l);
+/* "web1", or "web1 +2" with two other holders; "" if nobody holds it. */
+const char *listing_host(const struct lock_seen *l, char *buf, size_t size);
+/* "4m12s", "2d03h": as precise as people need. Unknown: "" */
+const char *listing_time(int64_t ms, char *buf, size_t size);
+
+/* Writes the text format of Prometheus, for a file that the textfile collector
+ * of node_exporter reads. Also reads the history of each lock. -1: out of
+ * memory. */
+int metrics_print(const struct listing *l, const struct scan *c,
+		  struct fail *missing, FILE *out);
+
+/* Looks at all locks and shows them as `list` does. -1: a server failed on the
+ * way, and what only that server knows is missing. */
+int listing_once(struct query *query, const struct opts *o, struct fail *why);
+
+#endif
