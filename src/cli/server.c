@@ -10,16 +10,14 @@
  */
 #include "cli/servers.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "cli/askpass.h"
 #include "cli/optrows.h"
+#include "net/address.h"
 #include "net/place.h"
 #include "net/endpoint.h"
 #include "net/password.h"
@@ -359,29 +357,6 @@ static int check_paths(const struct endpoint *ep, const struct opts *o, int at,
 /* ---- --shared-scope ---- */
 
 /* Names are resolved later, and checked again by the connection. */
-static bool is_this_machine(const char *host)
-{
-	size_t n = strcspn(host, "%");
-	struct in_addr v4;
-	struct in6_addr v6;
-	char text[64];
-
-	if (strcasecmp(host, "localhost") == 0 ||
-	    strcasecmp(host, "localhost.") == 0)
-		return true;
-	if (inet_aton(host, &v4))
-		return v4.s_addr == 0 || ntohl(v4.s_addr) >> 24 == 127;
-	if (n >= sizeof(text))
-		return false;
-	memcpy(text, host, n);
-	text[n] = '\0';
-	if (inet_pton(AF_INET6, text, &v6) != 1)
-		return false;
-	return IN6_IS_ADDR_LOOPBACK(&v6) || IN6_IS_ADDR_UNSPECIFIED(&v6) ||
-	       (IN6_IS_ADDR_V4MAPPED(&v6) &&
-		(v6.s6_addr[12] == 127 || v6.s6_addr[12] == 0));
-}
-
 static int check_scope(struct endpoint *ep, const struct opts *o, int at,
 		       struct fail *why)
 {
@@ -389,7 +364,7 @@ static int check_scope(struct endpoint *ep, const struct opts *o, int at,
 
 	ep->shared_scope = o->shared_scope;
 	for (int i = 0; i < ep->places; i++)
-		here |= is_this_machine(ep->at[i].host);
+		here |= address_names_local(ep, &ep->at[i]);
 	if (!here || !o->shared_scope)
 		return 0;
 	(void)fail(why, FAIL_USAGE,

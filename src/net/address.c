@@ -76,21 +76,35 @@ void address_rotate(struct address *a, int first)
 	}
 }
 
+/* (0.0.0.0 and :: lead to the same) */
+static bool is_local_v4(uint32_t address)
+{
+	return address >> 24 == 127 || address == INADDR_ANY;
+}
+
 bool address_is_local(const struct sockaddr_storage *at)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)at;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)at;
 
-	/* (0.0.0.0 and :: lead to the same) */
 	if (at->ss_family == AF_INET)
-		return ntohl(in->sin_addr.s_addr) >> 24 == 127 ||
-		       in->sin_addr.s_addr == INADDR_ANY;
+		return is_local_v4(ntohl(in->sin_addr.s_addr));
 	if (at->ss_family != AF_INET6)
 		return true;
 	return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr) ||
 	       IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr) ||
 	       (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) &&
-		in6->sin6_addr.s6_addr[12] == 127);
+		is_local_v4(ntohl(in6->sin6_addr.s6_addr32[3])));
+}
+
+bool address_names_local(const struct endpoint *ep, const struct place *at)
+{
+	struct address known;
+
+	if (strcmp(at->host, "localhost") == 0 ||
+	    strcmp(at->host, "localhost.") == 0)
+		return true;
+	return address_fixed(&known, ep, at) && address_is_local(&known.at[0]);
 }
 
 static void lookup_leave(struct lookup *l, int end)

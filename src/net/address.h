@@ -39,6 +39,9 @@ void address_rotate(struct address *a, int first);
 
 /* Whether only this machine can reach it. */
 bool address_is_local(const struct sockaddr_storage *at);
+/* The same before names are looked up: of a name, only "localhost" is known to
+ * mean this machine. */
+bool address_names_local(const struct endpoint *ep, const struct place *at);
 
 /* NULL: no thread can be made. Poll lookup_fd() for POLLIN, then take the
  * result once. lookup_take() and lookup_abandon() both free it. */
