@@ -523,6 +523,20 @@ until_stopped() {
 		"run:touch $T/go" "send:kill -CONT \$!\n" "wait:finished"
 }
 
+@test "C6 after a stop, the command goes on only when the overdue renewal has succeeded" {
+	local node is_stopped
+
+	node=$(node_pid a)
+	is_stopped="grep -q '^State:.T' /proc/\$(cat $T/w)/status"
+	run -0 shell_on_tty "send:\$RL -k job -t 6s -- $(wait_for_go) &\n" \
+		"file:$T/w" "run:sleep 1.1" \
+		"send:kill -TSTP \$!\n" "wait:Stopped" "run:$(until_stopped)" \
+		"run:kill -STOP $node; sleep 1.2; touch $T/go" \
+		"send:kill -CONT \$!\n" "run:sleep 0.4; $is_stopped" \
+		"run:kill -CONT $node" "wait:finished"
+	[[ $output != *lost* ]]
+}
+
 @test "C6 TSTP sent to the whole job, and fg, lets the command go on" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go) &\n" \
 		"file:$T/w" "send:kill -TSTP %1\n" "wait:Stopped" \

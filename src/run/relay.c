@@ -13,7 +13,6 @@
 #include "proc/terminal.h"
 
 #define INT_THRICE_MS 2000 /* the third Ctrl-C within this kills */
-#define RESUME_MS 5        /* between checks for a renewal after a stop */
 #define BIRTH_MS 2 /* between checks for a command that has not started */
 #define ALONE_MS 5 /* a stop of the whole job reaches us within */
 #define STOP_MS 20 /* for the command to stop by itself at a Ctrl-Z */
@@ -98,30 +97,47 @@ static void stop_group(const struct relay *y, pid_t apart)
 		(void)kill(-apart, SIGSTOP);
 }
 
+/* Whether no renewal is overdue, or none will come in time. */
+static bool may_go_on(struct relay *y)
+{
+	return !y->dog->running || watchdog_spent(y->dog) ||
+	       watchdog_credited_at(y->dog).ms != y->before_stop.ms ||
+	       before(now(), timing_renew(y->before_stop, y->ttl_ms)) ||
+	       !before(now(), must_act(y));
+}
+
+static void go_on(struct relay *y)
+{
+	y->holds_back = false;
+	y->stopped = NEVER; /* that was our doing */
+	watchdog_await(y->dog, false);
+	if (y->apart > 0)
+		(void)kill(-y->apart, SIGCONT);
+	y->apart = 0;
+}
+
 /* A stop of the whole group happens without us. If only we are told to stop, or
- * the command has a group apart, we stop the command first, and continue it
- * only when an overdue renewal has succeeded. The deadman bounds all this. */
+ * the command has a group apart, we stop the command first, and hold back what
+ * continues it. The deadman bounds all this. */
 static void stop_with_command(struct relay *y, bool group, pid_t apart)
 {
-	int64_t ttl = y->ttl_ms;
-	struct instant credited_at = watchdog_credited_at(y->dog);
 	const struct manner all = {.by = must_act(y)};
-	bool ours = !group || apart > 0;
 	struct reach r;
 
+	y->before_stop = watchdog_credited_at(y->dog);
 	if (apart > 0)
 		stop_group(y, apart);
 	else if (!group)
 		guard_signal(y->guard, SIGTSTP, &all, &r);
 	signals_stop();
 	y->stopped = NEVER;
-	while (ours && y->dog->running && !watchdog_spent(y->dog) &&
-	       watchdog_credited_at(y->dog).ms == credited_at.ms &&
-	       !before(now(), timing_renew(credited_at, ttl)) &&
-	       before(now(), must_act(y)))
-		(void)poll(NULL, 0, RESUME_MS);
-	if (apart > 0)
-		(void)kill(-apart, SIGCONT);
+	if (group && apart == 0)
+		return;
+	y->apart = apart;
+	y->holds_back = true;
+	watchdog_await(y->dog, true);
+	if (may_go_on(y))
+		go_on(y);
 }
 
 /* Two are for the command: to many programs they mean "at once". */
@@ -190,8 +206,9 @@ static void stop_like_command(struct relay *y, bool may)
 		if (front == getpgid(command))
 			terminal_hand_to(front);
 		/* ignore a Ctrl-Z that came just before the stop */
-		for (int i = 0;
-		     i < SIGNALS_TURN && signals_next(y->signals, &a); i++)
+		for (int i = 0; i < SIGNALS_TURN && !y->holds_back &&
+				signals_next(y->signals, &a);
+		     i++)
 			if (a.sig != SIGTSTP)
 				forward(y, &a);
 	}
@@ -220,10 +237,17 @@ void relay_stopped(struct relay *y)
 	y->stopped = after(now(), ALONE_MS);
 }
 
+int relay_fd(const struct relay *y)
+{
+	return y->holds_back ? -1 : y->signals->fd;
+}
+
 struct instant relay_due(const struct relay *y)
 {
 	struct instant due = sooner(y->stopped, y->mated);
 
+	if (y->holds_back)
+		return must_act(y);
 	return y->unborn ? sooner(due, after(now(), BIRTH_MS)) : due;
 }
 
@@ -231,11 +255,18 @@ void relay_step(struct relay *y, bool readable, bool may_stop)
 {
 	struct arrival a;
 
+	if (y->holds_back) {
+		if (!may_go_on(y))
+			return;
+		go_on(y);
+		readable = true; /* it may well be, and nobody looked */
+	}
 	look_at_mate(y);
 	if (y->unborn)
 		pass_on(y, y->unborn, false);
-	for (int i = 0;
-	     readable && i < SIGNALS_TURN && signals_next(y->signals, &a); i++)
+	for (int i = 0; readable && i < SIGNALS_TURN && !y->holds_back &&
+			signals_next(y->signals, &a);
+	     i++)
 		forward(y, &a);
 	if (!before(now(), y->stopped))
 		stop_like_command(y, may_stop);
@@ -245,6 +276,8 @@ void relay_close(struct relay *y)
 {
 	struct arrival late;
 
+	if (y->holds_back)
+		go_on(y);
 	groupmate_end(&y->mate);
 	/* a Ctrl-C may have ended the command before we read it */
 	for (int i = 0; i < SIGNALS_TURN && signals_next(y->signals, &late);

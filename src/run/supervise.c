@@ -264,8 +264,9 @@ static bool was_short(const struct supervisor *s)
 	       s->end->held_ms < LONG_MS;
 }
 
-/* `stuck`: the watchdog thread is, for example while it looks up a name. Then
- * its data is its own, except what never changes. */
+/* `stuck`: the watchdog thread is, for example while it reads a password file
+ * from a file server that does not answer. Then its data is its own, except
+ * what never changes. */
 static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 {
 	const struct fail *why =

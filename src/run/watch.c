@@ -442,7 +442,7 @@ static void take_news(struct watch *w)
 
 	if (read(w->dog->news[0], &news, 1) != 1)
 		news = NEWS_LOST;
-	if (news != NEWS_STOP)
+	if (news == NEWS_LOST || news == NEWS_UNLOCKED)
 		lose_to(w, news == NEWS_UNLOCKED);
 }
 
@@ -498,7 +498,7 @@ void watch_run(struct watch *w)
 	while (!w->done) {
 		struct pollfd fds[] = {
 			{.fd = w->guard->report, .events = POLLIN},
-			{.fd = w->relay.signals->fd, .events = POLLIN},
+			{.fd = relay_fd(&w->relay), .events = POLLIN},
 			{.fd = w->killed ? -1 : w->deadman->alarm,
 			 .events = POLLIN},
 			{.fd = w->killed || !w->dog->running ? -1

@@ -17,7 +17,8 @@
 #include "lock/core/timing.h"
 #include "proc/tree.h"
 
-/* Deep enough for the resolver's and the starter's buffers. */
+/* Room for the buffers of requests and replies, and of what starts the server
+ * of local:. */
 #define STACK_BYTES ((size_t)256 * 1024)
 /* time to end by itself when asked to stop at once */
 #define STOP_LEAST_MS 50
@@ -39,6 +40,7 @@ void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
 	w->entry = (struct history_entry){0};
 	atomic_init(&w->credited_ms, INT64_MIN);
 	atomic_init(&w->spent, false);
+	atomic_init(&w->awaited, false);
 	atomic_init(&w->early_ms, 0);
 	atomic_init(&w->stop_by_ms, NEVER.ms);
 	w->stop_kill = w->stop_dead = NEVER;
@@ -221,9 +223,13 @@ static void *watchdog_main(void *arg)
 
 	while (!locks_over(w->locks)) {
 		int64_t stop_by = atomic_load(&w->stop_by_ms);
+		int64_t credited = atomic_load(&w->credited_ms);
 
 		locks_poll(w->locks, &stop, 1, NEVER);
 		watchdog_publish(w);
+		if (atomic_load(&w->credited_ms) != credited &&
+		    atomic_load(&w->awaited))
+			tell(w, NEWS_RENEWED);
 		if (atomic_load(&w->stop_by_ms) != stop_by)
 			tell(w, NEWS_STOP);
 		if (locks_lost(w->locks) && !told) {
@@ -300,6 +306,11 @@ struct instant watchdog_kill(struct watchdog *w)
 bool watchdog_spent(struct watchdog *w)
 {
 	return atomic_load(&w->spent);
+}
+
+void watchdog_await(struct watchdog *w, bool awaited)
+{
+	atomic_store(&w->awaited, awaited);
 }
 
 struct instant watchdog_stop(struct watchdog *w, const struct sight **asker)

@@ -32,6 +32,7 @@ struct watchdog {
 			  end of file: the thread closes its end */
 	_Atomic int64_t credited_ms; /* s: see timing.h */
 	_Atomic bool spent;          /* see locks_spent() */
+	_Atomic bool awaited;        /* see watchdog_await() */
 	_Atomic int64_t early_ms;    /* by how much a large tree is killed
 					earlier */
 	_Atomic int64_t stop_by_ms;  /* see locks_stopped() */
@@ -46,7 +47,12 @@ struct watchdog {
 };
 
 /* One byte each. */
-enum watchdog_news { NEWS_LOST = 'l', NEWS_STOP = 's', NEWS_UNLOCKED = 'u' };
+enum watchdog_news {
+	NEWS_LOST = 'l',
+	NEWS_STOP = 's',
+	NEWS_UNLOCKED = 'u',
+	NEWS_RENEWED = 'r' /* only while awaited */
+};
 
 /* The locks must be held. watchdog_publish() keeps deadman, alarm and stamp up
  * to date: call it before the command starts. */
@@ -68,6 +74,9 @@ struct instant watchdog_term(struct watchdog *w);
 struct instant watchdog_kill(struct watchdog *w);
 
 bool watchdog_spent(struct watchdog *w);
+
+/* Whether renewals that count are news. */
+void watchdog_await(struct watchdog *w, bool awaited);
 
 /* When the tree must be dead because somebody asks for the lock; *asker is who,
  * valid as long as *w. NEVER: nobody asks. */
