@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "lock/core/state.h"
+#include "lock/core/lease.h"
 #include "net/conn.h"
 #include "net/errors.h"
 

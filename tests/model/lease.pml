@@ -2,7 +2,7 @@
 /*
  * The lease in time, on one node and on three, as a SPIN model.
  *
- * What it says about src/lock/core/{timing,lease,rounds}.c and the scripts: whatever
+ * What it says about src/lock/core/{timing,lease,acquire}.c and the scripts: whatever
  * is late or lost, and whatever restarts with nothing, two commands never run
  * at once. run.sh checks that completely, and that every rule is needed: each
  * broken twin below drops one, and SPIN must find what goes wrong then.

@@ -2,7 +2,7 @@
 /*
  * Numbers: a client that gave a node back and asks it again, as a SPIN model.
  *
- * What it says about src/lock/core/{minority,node,vote}.c and the scripts, whose
+ * What it says about src/lock/core/{minority,question,acquire}.c and the scripts, whose
  * entry of a client keeps the largest number of a request that touched it: a
  * release that comes late never takes a node that the client counts. So while
  * its command runs, nobody else has a quorum. run.sh checks that completely, and

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock/core/queue.h"
+#include "lock/core/timing.h"
 #include "lock/wire/answer.h"
 #include "lock/wire/force.h"
 #include "lock/wire/lua.inc"

@@ -9,7 +9,6 @@
 
 #include <unistd.h>
 
-#include "lock/core/queue.h"
 #include "lock/core/timing.h"
 #include "tap.h"
 

@@ -16,7 +16,7 @@
 #include "cli/command.h"
 #include "cli/optrows.h"
 #include "cli/servers.h"
-#include "lock/core/queue.h"
+#include "lock/core/timing.h"
 #include "run/describe.h"
 #include "run/notify.h"
 #include "net/endpoint.h"

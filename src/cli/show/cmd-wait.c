@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "cli/query.h"
 #include "cli/render.h"
-#include "lock/core/queue.h"
+#include "lock/core/timing.h"
 #include "run/describe.h"
 #include "run/pace.h"
 #include "proc/signals.h"

@@ -1,53 +1,202 @@
 /* SPDX-License-Identifier: MIT */
-/* The lease state machine. Read lease.h first. */
-#include "lock/core/lease.h"
-
+/* The lease: its states, its events and what can be read of it. Read lease.h
+ * first. */
 #include <assert.h>
 #include <string.h>
 
-#include "lock/core/claim.h"
-#include "lock/core/ending.h"
-#include "lock/core/node.h"
-#include "lock/core/question.h"
-#include "lock/core/renewal.h"
-#include "lock/core/rounds.h"
-#include "lock/core/timing.h"
-#include "lock/core/vote.h"
+#include "lock/core/inside.h"
 
 #define INHERIT_MOST_MS 10000 /* nobody waits for this release */
 /* larger than the numbers of the holder */
 #define INHERIT_FROM (UINT64_C(1) << 50)
 
-/* ---- answers ---- */
+/*
+ * The states, and what usually leads from one to the next:
+ *
+ *   ASKING       a quorum granted, with one counter   HELD, or REPLICATING
+ *                a quorum granted, counters differ    CLAIMING
+ *                a quorum is out of reach             WAITING
+ *                they granted different slots         WAITING
+ *                too few have the outer hold          ASKING
+ *                too late, refused, superseded, done  RELEASING
+ *   CLAIMING     a quorum stored the fence            HELD, or REPLICATING
+ *                the counters moved meanwhile         CLAIMING, or WAITING
+ *                too few answers in time              WAITING
+ *                too late, refused                    RELEASING
+ *   REPLICATING  enough replicas have it              HELD
+ *                too few                              RELEASING
+ *                no answer in time                    WAITING
+ *   WAITING      woken, granted late, or time to ask  ASKING
+ *                too late, refused, superseded, done  RELEASING
+ *   HELD         lease_hurry() before lease_use()     ASKING
+ *                fewer than a quorum is ours          LOST
+ *   LOST         lease_again()                        WAITING
+ *   RELEASING    a quorum has released, or time is up OVER
+ *   any of the first six: lease_end()                 RELEASING
+ */
+#define TO(state) (1U << LEASE_##state)
+static const unsigned int follow[] = {
+	[LEASE_ASKING] = TO(ASKING) | TO(CLAIMING) | TO(REPLICATING) |
+			 TO(HELD) | TO(WAITING) | TO(RELEASING),
+	[LEASE_CLAIMING] = TO(CLAIMING) | TO(REPLICATING) | TO(HELD) |
+			   TO(WAITING) | TO(RELEASING),
+	[LEASE_REPLICATING] =
+		TO(HELD) | TO(WAITING) | TO(ASKING) | TO(RELEASING),
+	[LEASE_WAITING] = TO(ASKING) | TO(RELEASING),
+	[LEASE_HELD] = TO(ASKING) | TO(LOST) | TO(RELEASING),
+	[LEASE_LOST] = TO(WAITING) | TO(RELEASING),
+	[LEASE_RELEASING] = TO(OVER),
+	[LEASE_OVER] = 0,
+};
 
-static void release_answer(struct lease *l, struct lease_node *n,
-			   const struct ask *asked)
+void lease_enter(struct lease *l, enum lease_state state)
 {
-	/* we have asked for it again since */
-	if (asked->seq < n->asked)
-		return;
-	if (n->want == VERB_RELEASE)
-		n->want = VERB_NONE;
-	n->grant.state = GRANT_NONE;
-	n->grant.joins = false;
-	n->grant.unsure = false;
-	n->line.queued &= l->state != LEASE_RELEASING;
+	assert(follow[l->state] & 1U << state);
+	l->state = state;
 }
+
+/* xorshift64*, which is good enough for jitter. */
+int64_t lease_jitter(struct lease *l, int64_t range)
+{
+	l->random ^= l->random >> 12;
+	l->random ^= l->random << 25;
+	l->random ^= l->random >> 27;
+	return range <= 0
+		       ? 0
+		       : (int64_t)((l->random * 0x2545f4914f6cdd1dULL >> 33) %
+				   (uint64_t)range);
+}
+
+/* ---- what can be read ---- */
+
+int lease_slots(const struct lease_conf *conf)
+{
+	return conf->slots > 0 ? conf->slots : 1;
+}
+
+int lease_quorum(int nodes)
+{
+	return nodes / 2 + 1;
+}
+
+bool node_is_ours(const struct lease_node *n)
+{
+	return n->grant.state == GRANT_OURS;
+}
+
+bool lease_is_acquiring(const struct lease *l)
+{
+	return l->state == LEASE_ASKING || l->state == LEASE_CLAIMING ||
+	       l->state == LEASE_REPLICATING;
+}
+
+bool lease_joins(const struct lease *l)
+{
+	return l->nest != NEST_NONE;
+}
+
+int lease_votes(const struct lease *l, enum vote vote)
+{
+	int sum = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		sum += l->node[i].vote == vote;
+	return sum;
+}
+
+bool lease_heard(const struct lease *l, int node)
+{
+	enum vote vote = l->node[node].vote;
+
+	return vote != VOTE_OPEN && vote != VOTE_DOWN;
+}
+
+bool lease_answered(const struct lease *l)
+{
+	int sum = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		sum += lease_heard(l, i);
+	return sum >= lease_quorum(l->conf.nodes);
+}
+
+bool lease_reached(const struct lease *l)
+{
+	int sum = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		sum += l->node[i].link.answered;
+	return l->conf.reached || sum >= lease_quorum(l->conf.nodes);
+}
+
+int lease_place(const struct lease *l)
+{
+	int place = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		if (n->vote == VOTE_NO && n->last.busy.place > place)
+			place = n->last.busy.place;
+	}
+	return l->conf.wait_ms > 0 ? place : 0;
+}
+
+bool lease_spent(const struct lease *l)
+{
+	int64_t most = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (l->node[i].grant.renewed > most)
+			most = l->node[i].grant.renewed;
+	return l->in_use && l->conf.max_leases > 0 &&
+	       most + 1 >= l->conf.max_leases;
+}
+
+struct instant lease_credited_at(const struct lease *l)
+{
+	struct instant newest[NODES_MAX] = {{0}};
+	int q = lease_quorum(l->conf.nodes), n = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		int at = n;
+
+		if (!node_is_ours(&l->node[i]))
+			continue;
+		for (; at > 0 &&
+		       before(newest[at - 1], l->node[i].grant.credited_at);
+		     at--)
+			newest[at] = newest[at - 1];
+		newest[at] = l->node[i].grant.credited_at;
+		n++;
+	}
+	return n >= q ? newest[q - 1] : LONG_AGO;
+}
+
+int64_t lease_group(const struct lease *l)
+{
+	for (int i = 0; i < l->conf.nodes; i++)
+		if (node_is_ours(&l->node[i]) && l->node[i].grant.group > 0)
+			return l->node[i].grant.group;
+	return 0;
+}
+
+/* ---- answers ---- */
 
 static void confirm_answer(struct lease *l, struct lease_node *n,
 			   const struct ask *asked, const struct answer *a,
 			   struct instant at)
 {
-	renewal_note_stop(l, asked, a);
+	hold_note_stop(l, asked, a);
 	l->unlocked |= a->confirm.unlocked;
 	if (node_is_late(n, asked))
 		return;
 	if (l->state == LEASE_HELD)
-		renewal_answer(l, n, asked, a, at);
+		hold_renewed(l, n, asked, a, at);
 	else if (l->state == LEASE_LOST)
 		node_may_have(n, asked);
-	else if (claim_answer(l, n, asked, a))
-		rounds_check(l, at);
+	else
+		acquire_claimed(l, n, asked, a, at);
 }
 
 void lease_answer(struct lease *l, const struct ask *asked,
@@ -74,20 +223,19 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		n->settled = asked->seq;
 	switch (asked->verb) {
 	case VERB_ACQUIRE:
-		vote_answer(l, n, asked, a, at);
+		acquire_voted(l, n, asked, a, at);
 		break;
 	case VERB_LISTEN:
-		rounds_heard(l, asked, a->said == SAID_WOKEN, at);
+		acquire_heard(l, asked, a->said == SAID_WOKEN, at);
 		break;
 	case VERB_CONFIRM:
 		confirm_answer(l, n, asked, a, at);
 		break;
 	case VERB_REPLICATE:
-		if (claim_replicated(l, n, asked, a, at))
-			rounds_check(l, at);
+		acquire_replicated(l, n, asked, a, at);
 		break;
 	case VERB_RELEASE:
-		release_answer(l, n, asked);
+		ending_answer(l, n, asked);
 		l->passed_on |= a->said == SAID_YES && a->handed_ms > 0;
 		break;
 	case VERB_NONE:
@@ -113,14 +261,14 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 	if (l->state == LEASE_RELEASING)
 		ending_failed(n, kind, at);
 	else if (asked->verb == VERB_RELEASE && asked->seq > n->asked)
-		n->want = VERB_RELEASE;
+		node_want(n, VERB_RELEASE, n->next);
 	if (asked->verb == VERB_LISTEN) {
 		if (l->state == LEASE_WAITING)
-			rounds_unheard(l, asked,
-				       kind == FAIL_UNAVAILABLE && ran, at);
+			acquire_unheard(l, asked,
+					kind == FAIL_UNAVAILABLE && ran, at);
 	} else if (asked->verb != VERB_RELEASE &&
 		   (lease_is_acquiring(l) || l->state == LEASE_WAITING)) {
-		rounds_failed(l, n, kind, at);
+		acquire_failed(l, n, kind, at);
 	}
 }
 
@@ -128,7 +276,7 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 
 bool lease_next(struct lease *l, struct instant at, struct ask *out)
 {
-	rounds_tick(l, at);
+	acquire_tick(l, at);
 	ending_tick(l, at);
 	for (int i = 0; i < l->conf.nodes && l->state != LEASE_OVER; i++) {
 		struct lease_node *n = &l->node[i];
@@ -145,7 +293,7 @@ bool lease_next(struct lease *l, struct instant at, struct ask *out)
 
 struct instant lease_wake(const struct lease *l)
 {
-	struct instant t = rounds_wake(l);
+	struct instant t = acquire_wake(l);
 
 	if (l->state == LEASE_OVER)
 		return NEVER;
@@ -185,7 +333,7 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 		l->node[i].grant.quick = LONG_AGO;
 		l->node[i].line.no_blpop_until = LONG_AGO;
 	}
-	rounds_begin(l, at);
+	acquire_begin(l, at);
 }
 
 void lease_end(struct lease *l, unsigned int how, struct instant at)
@@ -214,13 +362,12 @@ void lease_unsent(struct lease *l, int node, int chan)
 	n->link.chan[chan].release = false;
 	if (!n->link.answered && !n->grant.unsure && !node_is_ours(n) &&
 	    !n->link.chan[0].release && !n->link.chan[1].release)
-		n->want = VERB_NONE;
+		node_rest(n);
 }
 
 void lease_again(struct lease *l, struct instant at)
 {
-	assert(l->state == LEASE_LOST);
-	l->state = LEASE_WAITING;
+	lease_enter(l, LEASE_WAITING);
 	if (l->nest == NEST_JOINED)
 		l->nest = NEST_ASKED;
 	l->stop_by = l->stop_dead = NEVER;
@@ -232,7 +379,7 @@ void lease_hurry(struct lease *l, int node, struct instant at)
 	if (l->state != LEASE_HELD)
 		return;
 	if (!l->in_use) {
-		rounds_refresh(l, at);
+		acquire_refresh(l, at);
 		return;
 	}
 	for (int i = 0; i < l->conf.nodes; i++)
@@ -246,7 +393,7 @@ void lease_use(struct lease *l)
 	for (int i = 0; i < l->conf.nodes; i++)
 		l->node[i].grant.renewed = 0;
 	if (l->state == LEASE_HELD)
-		renewal_begin(l);
+		hold_begin(l);
 }
 
 void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,

@@ -6,7 +6,8 @@
  * Events go in (an answer, a failure, "release"), questions come out of
  * lease_next(); lease_wake() says when to call it again. The lease opens no
  * socket, reads no clock and allocates nothing. The caller passes the time, so
- * redlock and the simulator (tests/sim) run the same code.
+ * redlock and the simulator (tests/sim) run the same code. Anybody may read a
+ * lease; only the files of lock/core write to it.
  *
  * The caller sends each question on channel `chan` (0 or 1: each node has two
  * connections) of node `node`. It keeps the question and passes it back with
@@ -25,55 +26,29 @@
  * another client already has a quorum, that client repairs the nodes that we
  * give back, and we do not take them again while it has its quorum.
  *
- * Questions and answers may overtake each other, so they are numbered. A
- * question tells the node which release came before it; if that one comes late,
- * it changes nothing. Here, an answer counts only if no later question to that
- * node was answered or gives it back: node_is_late().
+ * Questions and answers may overtake each other, so they are numbered. Here, an
+ * answer counts only if no later question to that node was answered or gives it
+ * back: node_is_late().
  *
  * If a lock vanishes from a node, its holder sets it again, as with a single
  * node, but not after the time at which the lock would have ended there. After
  * that time, and on a node that never granted, the holder takes the lock once
- * the answering nodes have shown that nobody else can have it: see repair.h.
+ * the answering nodes have shown that nobody else can have it: see question.c.
  *
  * If a holder is asked to stop within some time (force-release), that time
  * counts like a lease of that length: see timing.h. Renewals continue
  * meanwhile.
  *
- * The states, and what usually leads from one to the next:
- *
- *   ASKING       a quorum granted, with one counter   HELD, or REPLICATING
- *                a quorum granted, counters differ    CLAIMING
- *                a quorum is out of reach             WAITING
- *                they granted different slots         WAITING
- *                too late, refused, superseded, done  RELEASING
- *   CLAIMING     a quorum stored the fence            HELD, or REPLICATING
- *                the counters moved meanwhile         CLAIMING, or WAITING
- *                too few answers in time              WAITING
- *                too late, refused                    RELEASING
- *   REPLICATING  enough replicas have it              HELD
- *                too few                              RELEASING
- *                no answer in time                    WAITING
- *   WAITING      woken, granted late, or time to ask  ASKING
- *                too late, refused, superseded, done  RELEASING
- *   HELD         lease_hurry() before lease_use()     ASKING
- *                fewer than a quorum is ours          LOST
- *   LOST         lease_again()                        WAITING
- *   RELEASING    a quorum has released, or time is up OVER
- *   any of the first six: lease_end()                 RELEASING
- *
  * A lease is lost in five places, and only the first is here (see "Where a
- * lease is lost" in docs/protocol.md): (1) a server says so (LOST: renewal.h);
- * (2) the clock says so (run/watch.c); (3) it was too old at the start, or the
+ * lease is lost" in docs/protocol.md): (1) a server says so (LOST: hold.c); (2)
+ * the clock says so (run/watch.c); (3) it was too old at the start, or the
  * command ended after TERM (run/supervise.c, run/watch.c); (4) redlock is
  * stuck, and the guard kills the tree (proc/guardproc.c); (5) the kernel kills
  * redlock (proc/deadman.c), and the guard then kills the tree.
  *
- * Its parts, each of which uses only those to its right:
+ * Its parts, of which each uses those to its right:
  *
- *   lease -> vote -> rounds -> claim -> { renewal, minority, ending } -> node
- *   lease -> question                      renewal, question -> repair
- *   all of them -> state -> ask; most of them -> timing
- *   rounds, renewal, question -> queue -> ask
+ *   lease -> acquire -> { minority, hold } -> question -> timing
  */
 #ifndef LOCK_CORE_LEASE_H
 #define LOCK_CORE_LEASE_H
@@ -83,7 +58,257 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "lock/core/state.h"
+#include "lock/core/ask.h"
+
+#define NODES_MAX 9
+#define CHANNELS 2
+
+/* How a hold ended: bits. */
+#define HOW_RAN 1  /* something ran under it: --min-hold applies */
+#define HOW_DONE 2 /* and is done: --once-per and --revision apply */
+#define HOW_TOLD 4 /* record it on the servers although it was lost */
+
+/* The outer hold: that of the redlock that runs us, according to our
+ * environment. See join.lua. */
+struct lease_outer {
+	char token[40]; /* "": there is none */
+	int slot;
+	int64_t group, fence;
+	int64_t ttl_ms; /* if not renewed for this long, its holder is dead; 0:
+			   nobody renews it, or sets it again */
+	bool here;      /* it is on the server we use, under the same name */
+};
+
+struct lease_conf {
+	int nodes;
+	int64_t ttl_ms;
+	int64_t node_timeout_ms; /* to connect and answer while acquiring */
+	int64_t wait_ms;         /* 0: one try; INT64_MAX: no limit */
+	int64_t max_waiters;     /* give up if this many wait; -1: no limit */
+	bool supersede;          /* older waiters with this flag give up */
+	bool replaces;           /* and who holds it is asked to stop ... */
+	int64_t replace_ms;      /* ... within this long */
+	bool shared;             /* hold it as a reader */
+	bool high;               /* before those who have waited for less than
+				    LEAD_US: see ticket */
+	bool unrecorded;         /* nobody writes it into the history */
+	int slots;               /* number of slots; 0 means 1 */
+	int replicas;            /* hold only what this many replicas have */
+	bool manifold;      /* a node may be any of several servers: if one is
+			       silent from the start, ask another soon */
+	int64_t max_leases; /* renew max_leases - 1 times; 0: no limit */
+	int64_t min_hold_ms;
+	int64_t once_ms;  /* since the hold began: --once-per */
+	bool once_any;    /* also if it failed, or was killed */
+	int64_t revision; /* number revision - 1 of the work, and not after a
+			     larger one; 0: it has none */
+	int64_t guard_ms; /* a node that has been up for less does not vote;
+			     0: all vote. See also struct lease */
+	int64_t ticket;   /* our ticket on several nodes: our arrival, in
+			     microseconds since 1970, or LEAD_US before */
+	bool reached;     /* nodes answered before: see lease_reached() */
+	struct lease_outer outer;
+	uint64_t seed; /* of the jitter */
+};
+
+enum lease_state {
+	LEASE_ASKING,      /* acquiring */
+	LEASE_CLAIMING,    /* granted; raising the counters to one fence */
+	LEASE_REPLICATING, /* the fence is agreed; waiting for replicas */
+	LEASE_WAITING,     /* for the next round */
+	LEASE_HELD,        /* for how long: see lease_credited_at() */
+	LEASE_LOST,      /* kill the command, then call lease_end(); if nothing
+			    runs, lease_again() */
+	LEASE_RELEASING, /* until release_by at the latest */
+	LEASE_OVER       /* see lease.end */
+};
+
+enum lease_end {
+	END_NONE,
+	END_RELEASED,    /* lease_release() was called; see lease.freed */
+	END_BUSY,        /* still held by others when our wait ended */
+	END_FULL,        /* max_waiters were waiting already */
+	END_SUPERSEDED,  /* by a newer waiter */
+	END_DONE,        /* the work was done within --once-per */
+	END_OLDER,       /* a newer --revision was done */
+	END_INSIDE,      /* SAID_INSIDE */
+	END_UNAVAILABLE, /* too few nodes answered */
+	END_REFUSED      /* permanently refused: see lease.refusal */
+};
+
+/* Whether we share the outer hold. */
+enum nest {
+	NEST_NONE,  /* no: a hold of our own */
+	NEST_ASKED, /* it may still exist: we ask to join it */
+	NEST_JOINED
+};
+
+struct lease_chan {
+	struct ask ask; /* unanswered; VERB_NONE: nothing is */
+	bool release;   /* an acquire may still run: send a release behind it */
+	bool blocked;   /* we stopped listening but the server does not know:
+			   see lease_hangs_up() */
+};
+
+enum vote {
+	VOTE_OPEN,
+	VOTE_YES,
+	VOTE_NO,
+	VOTE_BACK, /* granted, and being given back */
+	VOTE_DOWN
+};
+
+/* The connections to a node. */
+struct lease_link {
+	struct lease_chan chan[CHANNELS];
+	int good;                /* the channel that answered last */
+	bool answered;           /* has ever answered */
+	int64_t srtt_ms;         /* smoothed round-trip time */
+	struct instant acquired; /* when the last acquire was sent */
+};
+
+/* Our place in the line of a node. */
+struct lease_line {
+	int64_t ticket;                /* 0: we never stood in line */
+	bool queued;                   /* our token may be in line */
+	bool woken;                    /* asking: the node woke us meanwhile */
+	int cut_off;                   /* listens in a row that broke at once */
+	struct instant no_blpop_until; /* poll until then: it does not
+					  let us listen */
+};
+
+/* Held, but not on this node: see question.c. */
+struct lease_repair {
+	bool absent;          /* nobody has the lock there ... */
+	int64_t counter;      /* ... the counter was this, 0: none ... */
+	struct instant since; /* ... at this time; since then ... */
+	unsigned int shown;   /* ... these nodes renewed ours: bits */
+};
+
+enum grant_state {
+	GRANT_NONE, /* not ours, as far as we know */
+	GRANT_OURS, /* the last answer under our token was yes */
+	GRANT_LOST, /* held: it was ours and is no longer */
+	GRANT_KEPT  /* releasing: it refused to give it back */
+};
+
+/* What a node granted us. */
+struct lease_grant {
+	enum grant_state state;
+	bool unsure; /* it may have something of ours: see node_may_have() */
+	struct instant credited_at; /* ours: when the request was sent ... */
+	struct instant ours_since;  /* ... and the first one, without a break */
+	int64_t until_ms; /* ours: when the lease ends unless renewed, by the
+			     node's clock */
+	int64_t fence;    /* ours: as the node granted it */
+	int64_t counter;  /* ours: the last seen; else: what it last reported */
+	int slot;
+	int64_t group;
+	bool joins;           /* ours: the grant joined the outer hold; else: an
+				 unanswered acquire may have */
+	int64_t renewed;      /* number of renewals since lease_use() */
+	struct instant quick; /* its clock stepped: renew often until then */
+};
+
+struct lease_node {
+	struct lease_link link;
+	struct lease_line line;
+	struct lease_grant grant;
+	struct lease_repair repair;
+	enum verb want;      /* to be asked until answered */
+	struct instant next; /* when to ask it */
+	uint64_t settled;    /* what was asked before this question no longer
+				counts: see node_is_late() */
+	uint64_t asked;      /* the last acquire or renewal ... */
+	uint64_t released;   /* ... and the last release; 0: none */
+
+	/* while acquiring */
+	enum vote vote;
+	struct answer last; /* the last refusal */
+	int64_t holder_ttl_ms;
+
+	/* several nodes */
+	bool theirs;     /* do not take it: the client that has a quorum
+			    repairs it */
+	bool refused;    /* asking: it refused permanently */
+	uint64_t server; /* identifies the server; 0: unknown */
+};
+
+struct lease {
+	struct lease_conf conf;
+	enum lease_state state;
+	enum lease_end end;
+	enum fail_kind refusal;
+	int64_t fence;
+	int healed;    /* times it vanished and was set again */
+	int stepped;   /* server clock jumps seen */
+	bool was_held; /* since lease_init() */
+	enum nest nest;
+	int64_t longest_ms; /* see struct ask */
+	int64_t guard_ms;   /* conf.guard_ms, or the longest lease that any node
+			       reported */
+	/* The outer hold vanished. If its holder lives, it sets the lock again
+	 * by then. LONG_AGO: it has not vanished. */
+	struct instant outer_by;
+	bool replaces;    /* conf.replaces, from the second look on */
+	bool in_use;      /* something runs under it: lease_use() */
+	int slot;         /* held: the slot, on a quorum */
+	unsigned int how; /* HOW_RAN and so on */
+	struct instant held_from;
+	struct instant done_until; /* END_DONE: when the mark ends */
+	int64_t newest;            /* END_OLDER: the newer one; else 0 */
+	/* We are asked to stop: when to kill the tree, and when the kernel
+	 * kills us. NEVER: we are not. */
+	struct instant stop_by, stop_dead;
+	bool unlocked;           /* lost: see struct answer */
+	bool freed;              /* a quorum confirmed the release ... */
+	struct instant freed_at; /* ... at this time */
+	bool passed_on;          /* a waiter was given the lock */
+	struct instant began, round_by, next_round, give_up, release_by;
+	int64_t backoff_ms;
+	/* several nodes */
+	bool whole;                 /* this round asks all nodes */
+	struct instant keep_until;  /* keep the minority; NEVER: we have none */
+	int64_t split_ms;           /* pause after giving it back ... */
+	struct instant pause_until; /* ... and when the pause ends */
+	int claims;                 /* claims tried in this round */
+	int only;                   /* see struct ask */
+	int tried;                  /* the last slot that was asked for alone,
+				       plus 1 */
+	int twin[2];                /* END_REFUSED: two nodes, one server */
+	bool was_answered;          /* a quorum answered in the last round */
+	bool short_round; /* this round is shorter than node_timeout_ms */
+	uint64_t seq, random;
+	struct lease_node node[NODES_MAX];
+};
+
+int lease_slots(const struct lease_conf *conf); /* at least 1 */
+int lease_quorum(int nodes);                    /* nodes / 2 + 1 */
+
+/* Whether the lock is ours there, as far as we know. */
+bool node_is_ours(const struct lease_node *n);
+/* Whether we have joined the outer hold, or ask to. */
+bool lease_joins(const struct lease *l);
+/* The number of nodes with this vote. */
+int lease_votes(const struct lease *l, enum vote vote);
+/* Waiting: whether this node answered in the last round. */
+bool lease_heard(const struct lease *l, int node);
+/* Waiting: whether a quorum did. */
+bool lease_answered(const struct lease *l);
+/* Whether a quorum has ever answered. */
+bool lease_reached(const struct lease *l);
+/* Waiting: our place in line, from 1; 0: unknown, or not in line. If the nodes
+ * differ, the largest. */
+int lease_place(const struct lease *l);
+
+/* In use: whether renewals have stopped because of max_leases. */
+bool lease_spent(const struct lease *l);
+/* Held: s, the q-th newest credited stamp, from which timing.h counts. */
+struct instant lease_credited_at(const struct lease *l);
+/* Held as a reader: the group, from a node that is ours; else 0. */
+int64_t lease_group(const struct lease *l);
+
+/* ---- events in, questions out ---- */
 
 /* Starts to acquire: the first lease_next() returns a question. The numbers of
  * questions (ask.seq) begin with the time: a process that goes on with the
@@ -143,4 +368,5 @@ void lease_hurry(struct lease *l, int node, struct instant at);
  * grant: when lease_wake() is due, the grant is too old to start on. Then call
  * lease_hurry(). */
 void lease_use(struct lease *l);
+
 #endif

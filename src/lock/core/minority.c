@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Fewer than a quorum. Read minority.h first. */
-#include "lock/core/minority.h"
-
-#include "lock/core/node.h"
-#include "lock/core/timing.h"
+/*
+ * Acquiring, when fewer than a quorum of several nodes have granted. The
+ * minority is kept for KEEP_MS, because the other nodes' grants may be on their
+ * way, and for longer if we gave one back before. It is given back after that,
+ * or as soon as it is another waiter's turn; then we stand in every line as far
+ * back as in the one that has us furthest back. See lease.h.
+ */
+#include "lock/core/inside.h"
 
 #define KEEP_MS 1000     /* at most a quarter of T */
 #define BACK_US 10000000 /* see stand_back() */
@@ -23,7 +26,6 @@ static bool is_recent(const struct lease *l, const struct lease_node *n)
 	       n->last.busy.age_ms >= 0 && n->last.busy.age_ms < keep_ms(l);
 }
 
-/* Others ask for the lock at this moment, and nobody has a quorum yet. */
 bool minority_is_split(const struct lease *l)
 {
 	for (int i = 0; i < l->conf.nodes; i++)
@@ -68,7 +70,6 @@ static bool is_outranked(const struct lease *l)
 	return false;
 }
 
-/* The release goes behind an acquire that may still be granted. */
 void minority_give_back(const struct lease *l, struct lease_node *n,
 			struct instant at)
 {
@@ -138,8 +139,6 @@ static int64_t longer(struct lease *l)
 							: keep_ms(l));
 }
 
-/* A minority is worth keeping for a moment: the grants of other nodes may be on
- * their way, and clients that came later give theirs back. */
 bool minority_keeps(struct lease *l, struct instant at)
 {
 	bool any = false;
@@ -209,8 +208,6 @@ void minority_narrow(struct lease *l, struct instant at)
 	}
 }
 
-/* While another client has a quorum, we do not take the nodes that it lacks.
- * Returns true when it no longer has its quorum. */
 bool minority_stand_off(struct lease *l)
 {
 	bool lost = other_has_quorum(l), freed = false;
@@ -225,7 +222,6 @@ bool minority_stand_off(struct lease *l)
 	return freed;
 }
 
-/* When to see what became of the others' grants. */
 struct instant minority_look(const struct lease *l, struct instant at)
 {
 	int64_t look = 0;

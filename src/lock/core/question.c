@@ -1,11 +1,170 @@
 /* SPDX-License-Identifier: MIT */
-/* Which question a node is due, and what it says. */
-#include "lock/core/question.h"
+/*
+ * What each node is asked: the verb that it is wanted for (lease_node.want),
+ * whether it may repair its lock, when and on which channel the question goes
+ * out, and what it says besides its verb.
+ */
+#include "lock/core/inside.h"
 
-#include "lock/core/node.h"
-#include "lock/core/queue.h"
-#include "lock/core/repair.h"
-#include "lock/core/timing.h"
+/* ---- what a node is wanted for ---- */
+
+void node_want(struct lease_node *n, enum verb verb, struct instant at)
+{
+	n->want = verb;
+	n->next = at;
+}
+
+void node_rest(struct lease_node *n)
+{
+	n->want = VERB_NONE;
+}
+
+/* Notes what a question may leave on the node. Returns whether that is
+ * anything. A renewal finds what is ours already, unless it joins readers. */
+static bool note_traces(struct lease_node *n, const struct ask *asked)
+{
+	if (asked->verb == VERB_CONFIRM)
+		return asked->confirm.reads;
+	if (asked->verb != VERB_ACQUIRE)
+		return false;
+	n->line.queued |= asked->acquire.ticket >= 0;
+	n->grant.joins |= asked->joins && !node_is_ours(n);
+	return true;
+}
+
+void node_may_have(struct lease_node *n, const struct ask *asked)
+{
+	n->grant.unsure |= note_traces(n, asked);
+}
+
+void node_stop_listening(struct lease_node *n)
+{
+	for (int c = 0; c < CHANNELS; c++) {
+		if (n->link.chan[c].ask.verb != VERB_LISTEN)
+			continue;
+		n->link.chan[c].ask.verb = VERB_NONE;
+		n->link.chan[c].blocked = true;
+	}
+}
+
+/*
+ * If an acquire is unanswered, the release follows it on the same connection: a
+ * frozen server runs both when it wakes. At the end of the lease, a release
+ * need not wait for a renewal that cannot heal. For one that can, we wait until
+ * it is answered or its connection is given up, and send no release behind it.
+ * If it runs late, after a loss of data, the renewal heals the lock; a release
+ * would then free that lock, and waiters that saw it would take the new counter
+ * for an ordinary hand-over. If we leave it alone, the healed lock stays for T,
+ * which is longer than a holder that does not know of the loss can live.
+ */
+void node_want_release(struct lease_node *n, struct instant at)
+{
+	bool owed = node_is_ours(n) || n->grant.unsure || n->line.queued ||
+		    n->want == VERB_RELEASE;
+
+	node_stop_listening(n);
+	for (int c = 0; c < CHANNELS; c++) {
+		struct lease_chan *ch = &n->link.chan[c];
+
+		owed |= note_traces(n, &ch->ask);
+		if (ch->ask.verb != VERB_ACQUIRE)
+			continue;
+		ch->release = true;
+		ch->ask.verb = VERB_NONE;
+	}
+	node_want(n, owed ? VERB_RELEASE : VERB_NONE, at);
+}
+
+bool node_is_asked(const struct lease_node *n, enum verb verb)
+{
+	return n->link.chan[0].ask.verb == verb ||
+	       n->link.chan[1].ask.verb == verb;
+}
+
+bool node_is_releasing(const struct lease_node *n)
+{
+	return n->want == VERB_RELEASE || n->link.chan[0].release ||
+	       n->link.chan[1].release;
+}
+
+bool node_is_late(const struct lease_node *n, const struct ask *asked)
+{
+	return asked->seq < n->settled;
+}
+
+/*
+ * ---- repairs ----
+ *
+ * Several nodes: if the lock is gone from one of them, the holder sets it again
+ * there, so that a bare majority does not stay bare.
+ *
+ * A node answers a renewal with "nobody has the lock", and its counter. Once a
+ * quorum of nodes has confirmed renewals that were sent after that answer,
+ * nobody else can have had a quorum with the first node. If the counter of that
+ * node is still the same, it has granted the lock to nobody since, and the
+ * holder may take the lock there. (The script looks whether somebody was
+ * granted the slot since: moves of the counter for other slots do not matter.)
+ *
+ * A node that has restarted and may have forgotten a lease refuses. A reader
+ * joins the readers on such a node, if there are any. A nested run takes the
+ * lock there under the token of the run around it.
+ */
+
+/* Each client that tries the lock meanwhile moves the counter of the node, so
+ * that a repair that waited for the next renewals might never come through: the
+ * others are asked at once. (In the same millisecond it would not show that
+ * they were asked later.) */
+static void ask_others(struct lease *l, struct instant at)
+{
+	for (int k = 0; k < l->conf.nodes; k++) {
+		struct lease_node *n = &l->node[k];
+
+		if (node_is_ours(n) && n->want == VERB_CONFIRM)
+			n->next = sooner(n->next, after(at, 1));
+	}
+}
+
+void repair_note(struct lease *l, struct lease_node *n, const struct answer *a,
+		 struct instant at)
+{
+	bool gone = a->confirm.pttl_ms == 0;
+
+	if (!gone || !n->repair.absent || n->repair.counter != a->counter) {
+		n->repair.since = at;
+		n->repair.shown = 0;
+		if (gone)
+			ask_others(l, at);
+	}
+	n->repair.absent = gone;
+	n->repair.counter = a->counter;
+}
+
+/* Whether the lock may be set again on this node: see `repairs` in ask.h. */
+static bool repair_may(const struct lease *l, const struct lease_node *n)
+{
+	return !node_is_ours(n) && n->repair.absent &&
+	       __builtin_popcount(n->repair.shown) >=
+		       lease_quorum(l->conf.nodes);
+}
+
+/* Node i is ours. That counts for each node that had lost the lock, as it told
+ * us before we asked node i. */
+void repair_show(struct lease *l, int i, struct instant asked,
+		 struct instant at)
+{
+	for (int k = 0; k < l->conf.nodes; k++) {
+		struct lease_node *n = &l->node[k];
+
+		if (!n->repair.absent || !before(n->repair.since, asked) ||
+		    repair_may(l, n))
+			continue;
+		n->repair.shown |= 1U << i;
+		if (repair_may(l, n) && n->want == VERB_CONFIRM)
+			n->next = sooner(n->next, at);
+	}
+}
+
+/* ---- when, and on which channel ---- */
 
 /* How long an unanswered question may keep its connection. An acquire whose
  * connection we give up may still run later, and its grant then lasts for T. So
@@ -64,6 +223,9 @@ static bool is_no_matter(const struct lease *l, const struct ask *ask)
 	       (ask->verb == VERB_RELEASE && l->state != LEASE_RELEASING);
 }
 
+/* After a while an unanswered question is repeated on the other connection. If
+ * both are silent, a new connection replaces the older one. A channel on which
+ * we listen is silent by nature, and is left alone. */
 struct instant question_due(const struct lease *l, const struct lease_node *n,
 			    int *chan, bool *fresh)
 {
@@ -232,7 +394,7 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 		break;
 	case VERB_LISTEN:
 		out->listen_ms = LISTEN_MS;
-		n->want = VERB_NONE; /* asked once */
+		node_rest(n); /* asked once */
 		break;
 	case VERB_REPLICATE:
 		out->listen_ms = l->conf.node_timeout_ms;
@@ -248,7 +410,7 @@ static void given_back(const struct lease *l, struct lease_node *n,
 {
 	if (n->link.chan[0].release || n->link.chan[1].release)
 		return;
-	n->want = VERB_NONE;
+	node_rest(n);
 	if (l->state == LEASE_HELD && l->in_use && !lease_spent(l))
 		node_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
 }

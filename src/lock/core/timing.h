@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * When a lease of length T, credited to stamp s, is renewed, given up and
- * enforced. Pure arithmetic, all in ms.
+ * enforced; and when a waiter asks again. Pure arithmetic, all in ms.
  *
  * s is read just before the request is sent to which the lease is credited: the
  * server starts its T after s, never before. If validity counted from the
@@ -21,9 +21,11 @@
 #ifndef LOCK_CORE_TIMING_H
 #define LOCK_CORE_TIMING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "lock/core/ask.h"
 
 #define TTL_MIN_MS 200
 #define TTL_MAX_MS ((int64_t)86400000)
@@ -53,5 +55,35 @@ int64_t timing_retry(int64_t ttl);     /* pause after an error */
 int64_t timing_hedge(int64_t srtt_ms); /* wait, then ask on the other channel */
 /* A connection that has not answered for so long is certainly dead. */
 int64_t timing_mute(int64_t node_timeout_ms);
+
+/*
+ * Waiting in line.
+ *
+ * A waiter listens on its grant list (BLPOP) and is woken when it is handed the
+ * lock. It must not depend on that: the holder may have died, the wake-up may
+ * be lost, the line may be gone. So each waiter also asks again, on another
+ * connection, when the lease it was told of ends, the first in line first. It
+ * asks at least once per heartbeat, as its sign of life. (src/lua/line.lua has
+ * the same heartbeat, and serve.lua skips a waiter that missed three.)
+ *
+ * A grant is good for GRANT_MS (GRANT there), or half the lease if that is
+ * shorter. The second in line asks within that time: if the first dies holding
+ * a grant, nobody tells the second. Those behind may be second by now, so they
+ * ask every 3.5 s; from the eleventh on the heartbeat is enough. That keeps the
+ * mean of a long line at a fifth of a question per second and waiter.
+ */
+#define HEARTBEAT_MS 5000
+#define GRANT_MS 2000
+#define LEAD_US 60000000 /* of --priority high, as in src/lua/line.lua */
+#define LISTEN_MS 30000  /* time limit of a BLPOP; then listen anew */
+#define OUTSIDE_MS 250   /* between looks when nobody wakes us */
+
+/* How long to pause after a busy answer. If another program holds the lock, or
+ * if we cannot stand in line, it is OUTSIDE_MS less the jitter, and longer for
+ * those further behind. */
+int64_t queue_delay(const struct busy *busy, int64_t jitter_ms);
+
+/* The ticket that a client chooses itself, if it comes now. */
+int64_t queue_ticket(int64_t now_us, bool high);
 
 #endif

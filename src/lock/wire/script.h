@@ -14,7 +14,7 @@
 #include "lock/wire/about.h"
 #include "lock/wire/keys.h"
 #include "lock/wire/request.h"
-#include "lock/core/state.h"
+#include "lock/core/lease.h"
 
 /* A client's entry in the line: "TTL SLOTS FLAGS\nhost ...\npid ...\n" (for the
  * flags see src/lua/line.lua). A client has one such text and

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "lock/core/queue.h"
+#include "lock/core/timing.h"
 #include "lock/wire/lua.inc"
 #include "lock/wire/record.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/fail.h"
 #include "base/reply.h"
-#include "lock/core/state.h"
+#include "lock/core/lease.h"
 #include "lock/wire/answer.h"
 #include "lock/wire/keys.h"
 #include "lock/wire/request.h"

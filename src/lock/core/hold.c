@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Renewing, and losing. */
-#include "lock/core/renewal.h"
-
-#include "lock/core/node.h"
-#include "lock/core/queue.h"
-#include "lock/core/repair.h"
-#include "lock/core/timing.h"
+/*
+ * A hold, and its end. The holder renews the lease on each node, until too few
+ * nodes say that it is still ours. At the end, the lock is released on all
+ * nodes that have it or may have it, and we leave their lines; at `release_by`,
+ * at the latest, the lease is over.
+ */
+#include "lock/core/inside.h"
 
 #define IN_VAIN_MS 500   /* a minority is given back within */
 #define QUICK_MS 3600000 /* renew often for this long after a clock step */
+#define RELEASE_MS 1000
+#define RELEASE_AGAIN_MS 10
+
+/* ---- renewing ---- */
 
 /* The first copy of the question may have got the grant, though only the second
  * was answered. */
@@ -23,8 +27,8 @@ static struct instant first_asked(const struct lease_node *n,
 	return first;
 }
 
-void renewal_credit(struct lease *l, struct lease_node *n,
-		    const struct ask *asked, const struct answer *a)
+void hold_credit(struct lease *l, struct lease_node *n, const struct ask *asked,
+		 const struct answer *a)
 {
 	struct lease_grant *g = &n->grant;
 	bool ours = node_is_ours(n);
@@ -71,7 +75,7 @@ static void stop_renewing(struct lease *l)
 {
 	for (int i = 0; i < l->conf.nodes; i++)
 		if (l->node[i].want == VERB_CONFIRM)
-			l->node[i].want = VERB_NONE;
+			node_rest(&l->node[i]);
 }
 
 static void lose(struct lease *l, struct lease_node *n)
@@ -84,13 +88,13 @@ static void lose(struct lease *l, struct lease_node *n)
 		mine += node_is_ours(&l->node[i]);
 	if (mine >= lease_quorum(l->conf.nodes))
 		return;
-	l->state = LEASE_LOST;
+	lease_enter(l, LEASE_LOST);
 	stop_renewing(l);
 }
 
 /* The word of any node is enough. The time counts from its own question. */
-void renewal_note_stop(struct lease *l, const struct ask *asked,
-		       const struct answer *a)
+void hold_note_stop(struct lease *l, const struct ask *asked,
+		    const struct answer *a)
 {
 	if (!a->stops || l->state == LEASE_RELEASING)
 		return;
@@ -117,9 +121,9 @@ static struct instant absent_due(const struct lease *l,
 		       : due;
 }
 
-void renewal_answer(struct lease *l, struct lease_node *n,
-		    const struct ask *asked, const struct answer *a,
-		    struct instant at)
+void hold_renewed(struct lease *l, struct lease_node *n,
+		  const struct ask *asked, const struct answer *a,
+		  struct instant at)
 {
 	bool mine = a->said != SAID_NO;
 	struct lease_grant *g = &n->grant;
@@ -139,7 +143,7 @@ void renewal_answer(struct lease *l, struct lease_node *n,
 		l->healed += node_is_ours(n);
 	else if (node_is_ours(n))
 		watch_clock(l, n, a, at);
-	renewal_credit(l, n, asked, a);
+	hold_credit(l, n, asked, a);
 	g->slot = asked->slot;
 	g->group = asked->confirm.reads ? a->group : asked->confirm.group;
 	g->joins = l->nest == NEST_JOINED;
@@ -174,7 +178,7 @@ static struct instant first_due(const struct lease *l,
 		       : due;
 }
 
-void renewal_begin(struct lease *l)
+void hold_begin(struct lease *l)
 {
 	for (int i = 0; i < l->conf.nodes && !lease_spent(l); i++) {
 		struct lease_node *n = &l->node[i];
@@ -182,4 +186,109 @@ void renewal_begin(struct lease *l)
 		if (!node_is_releasing(n))
 			node_want(n, VERB_CONFIRM, first_due(l, n));
 	}
+}
+
+/* ---- the end ---- */
+
+void ending_answer(struct lease *l, struct lease_node *n,
+		   const struct ask *asked)
+{
+	/* we have asked for it again since */
+	if (asked->seq < n->asked)
+		return;
+	if (n->want == VERB_RELEASE)
+		node_rest(n);
+	n->grant.state = GRANT_NONE;
+	n->grant.joins = false;
+	n->grant.unsure = false;
+	n->line.queued &= l->state != LEASE_RELEASING;
+}
+
+/* A quorum has released. Returns until when to wait for nodes that are about to
+ * answer. Without a release their locks would stay until the leases end. So
+ * would the grant of a node that is just running our acquire: it cannot answer
+ * a client that is gone, and then does not read the release behind it. */
+static struct instant late_by(const struct lease *l)
+{
+	struct instant until = l->freed_at;
+
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		if (n->want != VERB_RELEASE || !node_is_asked(n, VERB_RELEASE))
+			continue;
+		until = later(until, after(n->link.answered ? l->freed_at
+							    : n->link.acquired,
+					   timing_hedge(n->link.srtt_ms)));
+	}
+	return until;
+}
+
+/* The number of nodes whose release has not been sent yet. */
+static int unsent(const struct lease *l)
+{
+	int n = 0;
+
+	for (int i = 0; i < l->conf.nodes; i++)
+		n += l->node[i].want != VERB_NONE &&
+		     !node_is_asked(&l->node[i], VERB_RELEASE);
+	return n;
+}
+
+void ending_tick(struct lease *l, struct instant at)
+{
+	int over = 0, done = 0;
+
+	if (l->state != LEASE_RELEASING)
+		return;
+	for (int i = 0; i < l->conf.nodes; i++) {
+		const struct lease_node *n = &l->node[i];
+
+		over += n->want == VERB_NONE;
+		done += n->want == VERB_NONE && n->grant.state != GRANT_KEPT;
+	}
+	if (!l->freed && done >= lease_quorum(l->conf.nodes)) {
+		l->freed = true;
+		l->freed_at = at;
+	}
+	if ((l->freed && unsent(l) == 0 && !before(at, late_by(l))) ||
+	    over == l->conf.nodes || !before(at, l->release_by))
+		lease_enter(l, LEASE_OVER);
+}
+
+struct instant ending_wake(const struct lease *l)
+{
+	return l->freed && unsent(l) == 0 ? sooner(late_by(l), l->release_by)
+					  : l->release_by;
+}
+
+void ending_failed(struct lease_node *n, enum fail_kind kind, struct instant at)
+{
+	n->next = after(at, RELEASE_AGAIN_MS);
+	if (kind == FAIL_UNAVAILABLE)
+		return;
+	node_rest(n);
+	n->grant.state = GRANT_KEPT;
+}
+
+void ending_begin(struct lease *l, enum lease_end end, unsigned int how,
+		  struct instant at)
+{
+	bool tells = l->state == LEASE_LOST && how & (HOW_TOLD | HOW_DONE);
+
+	if (end != END_RELEASED || l->end == END_NONE)
+		l->end = end;
+	if (l->state == LEASE_RELEASING || l->state == LEASE_OVER)
+		return;
+	lease_enter(l, LEASE_RELEASING);
+	l->how = how;
+	l->release_by = after(at, RELEASE_MS);
+	for (int i = 0; i < l->conf.nodes; i++) {
+		struct lease_node *n = &l->node[i];
+
+		node_want_release(n, at);
+		if (tells && n->grant.state == GRANT_LOST)
+			node_want(n, VERB_RELEASE, at);
+	}
+	ending_tick(l, at);
 }
