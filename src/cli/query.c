@@ -146,3 +146,62 @@ void snapshot_close(struct snapshot *s)
 {
 	view_close(&s->view);
 }
+
+/* ---- a SCAN ---- */
+
+/* It occupies the server for 1 ms at most, and the server does nothing else
+ * meanwhile. */
+#define SCAN_COUNT 1000
+/* A SCAN of a thousand million keys. */
+#define PAGES_MAX 1000000
+
+int pages_ask(struct pages *p, struct fanout *s, int target, const char *match,
+	      int64_t tag)
+{
+	struct words w = {0};
+	char count[12];
+
+	(void)snprintf(count, sizeof(count), "%d",
+		       p->count > 0 ? p->count : SCAN_COUNT);
+	words_add_text(&w, "SCAN");
+	words_add_text(&w, p->cursor[0] ? p->cursor : "0");
+	words_add_text(&w, "MATCH");
+	words_add_text(&w, match);
+	words_add_text(&w, "COUNT");
+	words_add_text(&w, count);
+	return fanout_ask(s, target, &w, tag);
+}
+
+bool pages_shorten(struct pages *p)
+{
+	if (p->count == 1)
+		return false;
+	p->count = (p->count > 0 ? p->count : SCAN_COUNT) / 10;
+	return true;
+}
+
+/* A SCAN that ends never repeats a cursor. Remembers the cursor whenever the
+ * number of pages is a power of 2, which finds a circle after three turns. */
+const char *pages_take(struct pages *p, const struct reply *r,
+		       const struct reply **names, bool *more)
+{
+	const struct reply *cursor = reply_item(r, 0);
+
+	*names = reply_item(r, 1);
+	*more = false;
+	p->count = 0;
+	if (!reply_is(r, "[s[s*]]") || cursor->len == 0 ||
+	    cursor->len >= sizeof(p->cursor)) {
+		*names = reply_item(cursor, 0); /* none */
+		return "SCAN: unexpected reply";
+	}
+	if (strcmp(cursor->bytes, "0") == 0)
+		return NULL;
+	memcpy(p->cursor, cursor->bytes, cursor->len + 1);
+	if (++p->n >= PAGES_MAX || strcmp(p->cursor, p->mark) == 0)
+		return "SCAN does not finish";
+	if ((p->n & (p->n - 1)) == 0)
+		memcpy(p->mark, p->cursor, sizeof(p->mark));
+	*more = true;
+	return NULL;
+}

@@ -53,6 +53,25 @@ int query_enough(const struct query *l, unsigned int answers,
 /* The same, after the last answer. */
 int query_done(struct query *l, struct snapshot *s, struct fail *why);
 
+/* A SCAN of one target, page by page. All zero: from the start. */
+struct pages {
+	char cursor[24];
+	char mark[24]; /* an earlier one */
+	int count;     /* COUNT; 0: the usual one */
+	int n;         /* pages so far */
+};
+
+/* Asks for the next page of the keys that `match`. -1: out of memory. */
+int pages_ask(struct pages *p, struct fanout *s, int target, const char *match,
+	      int64_t tag);
+/* The answer was too long: the next question is for fewer names. false: fewer
+ * than one there are not. */
+bool pages_shorten(struct pages *p);
+/* Takes an answer: sets *names, a list, and whether there is another page.
+ * Returns what is wrong with it, or NULL. */
+const char *pages_take(struct pages *p, const struct reply *r,
+		       const struct reply **names, bool *more);
+
 /* Whether the locks are those of this machine alone. */
 bool query_is_host_only(const struct query *l);
 

@@ -232,56 +232,56 @@ static void test_bytes(void)
 static const struct {
 	const char *name;
 	size_t len;
-	enum trace trace;
+	enum key_name kind;
 	const char *key;
 	size_t key_len;
-} traces[] = {
-	{TEXT("job:redlock:{job}:state"), TRACE_HELD, TEXT("job")},
-	{TEXT("job:redlock:{job}:queue"), TRACE_QUEUED, TEXT("job")},
-	{TEXT("job:redlock:{job}:log"), TRACE_PAST, TEXT("job")},
-	{TEXT("x:{a}:y:redlock:state"), TRACE_HELD, TEXT("x:{a}:y")},
-	{TEXT("{a}:sharers:x:redlock:state"), TRACE_HELD,
+} companions[] = {
+	{TEXT("job:redlock:{job}:state"), NAME_STATE, TEXT("job")},
+	{TEXT("job:redlock:{job}:queue"), NAME_QUEUE, TEXT("job")},
+	{TEXT("job:redlock:{job}:log"), NAME_LOG, TEXT("job")},
+	{TEXT("x:{a}:y:redlock:state"), NAME_STATE, TEXT("x:{a}:y")},
+	{TEXT("{a}:sharers:x:redlock:state"), NAME_STATE,
 	 TEXT("{a}:sharers:x")},
-	{TEXT("a\0b\n:redlock:{a\0b\n}:queue"), TRACE_QUEUED, TEXT("a\0b\n")},
-	{TEXT("x:redlock:{x}:state:redlock:state"), TRACE_HELD,
+	{TEXT("a\0b\n:redlock:{a\0b\n}:queue"), NAME_QUEUE, TEXT("a\0b\n")},
+	{TEXT("x:redlock:{x}:state:redlock:state"), NAME_STATE,
 	 TEXT("x:redlock:{x}:state")},
-	{TEXT("x:redlock:state:redlock:{x:redlock:state}:log"), TRACE_PAST,
+	{TEXT("x:redlock:state:redlock:{x:redlock:state}:log"), NAME_LOG,
 	 TEXT("x:redlock:state")},
-	{TEXT("1:{a}:redlock:{1:{a}}:state"), TRACE_NONE, TEXT("")},
+	{TEXT("1:{a}:redlock:{1:{a}}:state"), NAME_OTHER, TEXT("")},
 	/* what is there besides, and is in the way of nobody */
-	{TEXT("job:redlock:{job}:grant:T"), TRACE_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:grant:T"), NAME_OTHER, TEXT("")},
 	/* no companions */
-	{TEXT("job"), TRACE_NONE, TEXT("")},
-	{TEXT(""), TRACE_NONE, TEXT("")},
-	{TEXT(":redlock:"), TRACE_NONE, TEXT("")},
-	{TEXT(":redlock:{}:state"), TRACE_NONE, TEXT("")},
-	{TEXT(":redlock:state"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{x}:::state"), TRACE_NONE, TEXT("")},
-	{TEXT("redlock:{x}:job::state"), TRACE_NONE, TEXT("")},
-	{TEXT("state"), TRACE_NONE, TEXT("")},
-	{TEXT("::state"), TRACE_NONE, TEXT("")},
-	{TEXT("job:redlock:{job}"), TRACE_NONE, TEXT("")},
-	{TEXT("job:redlock:{job}:"), TRACE_NONE, TEXT("")},
-	{TEXT("job:redlock:state"), TRACE_NONE, TEXT("")},
-	{TEXT("job:redlock:{other}:state"), TRACE_NONE, TEXT("")},
-	{TEXT("job:redlock:{jo}:state"), TRACE_NONE, TEXT("")},
-	{TEXT("job:redlock:{job}:states"), TRACE_NONE, TEXT("")},
-	{TEXT("job:Redlock:{job}:state"), TRACE_NONE, TEXT("")},
+	{TEXT("job"), NAME_OTHER, TEXT("")},
+	{TEXT(""), NAME_OTHER, TEXT("")},
+	{TEXT(":redlock:"), NAME_OTHER, TEXT("")},
+	{TEXT(":redlock:{}:state"), NAME_OTHER, TEXT("")},
+	{TEXT(":redlock:state"), NAME_OTHER, TEXT("")},
+	{TEXT("redlock:{x}:::state"), NAME_OTHER, TEXT("")},
+	{TEXT("redlock:{x}:job::state"), NAME_OTHER, TEXT("")},
+	{TEXT("state"), NAME_OTHER, TEXT("")},
+	{TEXT("::state"), NAME_OTHER, TEXT("")},
+	{TEXT("job:redlock:{job}"), NAME_OTHER, TEXT("")},
+	{TEXT("job:redlock:{job}:"), NAME_OTHER, TEXT("")},
+	{TEXT("job:redlock:state"), NAME_OTHER, TEXT("")},
+	{TEXT("job:redlock:{other}:state"), NAME_OTHER, TEXT("")},
+	{TEXT("job:redlock:{jo}:state"), NAME_OTHER, TEXT("")},
+	{TEXT("job:redlock:{job}:states"), NAME_OTHER, TEXT("")},
+	{TEXT("job:Redlock:{job}:state"), NAME_OTHER, TEXT("")},
 };
 
-static void test_traces(void)
+static void test_companions(void)
 {
-	for (size_t i = 0; i < COUNT(traces); i++) {
-		const char *key = "";
-		size_t len = 0;
-		enum trace got =
-			keys_trace(traces[i].name, traces[i].len, &key, &len);
+	for (size_t i = 0; i < COUNT(companions); i++) {
+		struct key_read read;
+		enum key_name got =
+			keys_read(companions[i].name, companions[i].len, &read);
 
-		is_int(got, (int64_t)traces[i].trace, "what '%s' tells",
-		       traces[i].name);
-		if (got != TRACE_NONE)
-			ok(len == traces[i].key_len &&
-				   memcmp(key, traces[i].key, len) == 0,
+		is_int(got, (int64_t)companions[i].kind, "what '%s' tells",
+		       companions[i].name);
+		if (got != NAME_OTHER)
+			ok(read.len == companions[i].key_len &&
+				   memcmp(read.key, companions[i].key,
+					  read.len) == 0,
 			   "and of which key");
 	}
 }
@@ -293,16 +293,16 @@ static void test_there_and_back(void)
 
 	for (int i = 0; i < n; i++) {
 		struct keys k;
-		const char *key = "";
-		size_t len = 0;
+		struct key_read read;
 
 		if (all[i][0] == '\0')
 			continue;
 		if (keys_init(&k, all[i], strnlen(all[i], 4), "T") < 0)
 			exit(99);
-		bad += keys_trace(k.part[PART_STATE], k.part_len[PART_STATE],
-				  &key, &len) != TRACE_HELD ||
-		       len != k.lock_len || memcmp(key, k.lock, len) != 0;
+		bad += keys_read(k.part[PART_STATE], k.part_len[PART_STATE],
+				 &read) != NAME_STATE ||
+		       read.len != k.lock_len ||
+		       memcmp(read.key, k.lock, read.len) != 0;
 		keys_close(&k);
 	}
 	is_int(bad, 0, "every name leads back to its key");
@@ -315,7 +315,7 @@ int main(void)
 	test_names();
 	test_every_string();
 	test_bytes();
-	test_traces();
+	test_companions();
 	test_there_and_back();
 	return done();
 }

@@ -183,23 +183,16 @@ static int try_all(struct trial *t, enum step *at)
 /* Deletes all keys that the trial may have left. */
 static void clear(struct trial *t)
 {
-	static const char *const parts[] = {"state", "queue", "alive", "log",
-					    "once"};
 	const struct keys *k = &t->party[0].keys;
-	char names[sizeof(parts) / sizeof(parts[0])][2 * sizeof(t->key) + 64];
 	struct words w = {0};
 	struct got got;
 
 	words_add_text(&w, "DEL");
 	words_add(&w, k->lock, k->lock_len);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		(void)snprintf(names[i], sizeof(names[i]), "%.*s%s",
-			       (int)k->base, k->part[PART_STATE], parts[i]);
-		words_add_text(&w, names[i]);
-	}
-	for (int i = 0; i < 2; i++)
-		words_add(&w, t->party[i].keys.part[PART_GRANT],
-			  t->party[i].keys.part_len[PART_GRANT]);
+	for (int i = 0; i < PART_COUNT; i++)
+		words_add(&w, k->part[i], k->part_len[i]);
+	k = &t->party[1].keys;
+	words_add(&w, k->part[PART_GRANT], k->part_len[PART_GRANT]);
 	if (fanout_ask(&t->party[0].fanout, 0, &w, 0) < 0)
 		return;
 	/* it reads that when it wakes */

@@ -13,11 +13,6 @@
 /* Keys to ask about at a time: more are not faster, because a fanout has only a
  * few open questions on each connection. */
 #define FLIGHTS 64
-/* COUNT of a SCAN: it occupies the server for 1 ms at most, and the server does
- * nothing else meanwhile. */
-#define SCAN_COUNT 1000
-/* A SCAN of a thousand million keys. */
-#define PAGES_MAX 1000000
 /* One is shown, but several servers may each know others. */
 #define HOLDERS 20
 
@@ -25,12 +20,8 @@ enum tag { TAG_SPREAD = -1, TAG_SCAN = -2, TAG_PING = -3 };
 
 /* A target. */
 struct spot {
-	bool failed; /* is asked nothing more in this round */
-	/* the SCAN that is under way */
-	char cursor[24];
-	int count;
-	int pages;     /* so far */
-	char mark[24]; /* the cursor of an earlier one */
+	bool failed;        /* is asked nothing more in this round */
+	struct pages pages; /* the SCAN that is under way */
 };
 
 /* A lock that is asked about. */
@@ -127,44 +118,31 @@ int scan_verdict(const struct scan *c, struct fail *why)
 /* Takes a name from SCAN. */
 static void take_name(struct scan *c, const char *name, size_t n)
 {
-	const char *key;
-	size_t len;
-	enum trace trace = keys_trace(name, n, &key, &len);
+	struct key_read read;
+	enum key_name kind = keys_read(name, n, &read);
 
-	if (trace == TRACE_NONE || (trace == TRACE_PAST && !c->past) ||
+	if (kind == NAME_OTHER || (kind == NAME_LOG && !c->past) ||
 	    (c->pattern &&
-	     !glob_match(c->pattern, strlen(c->pattern), key, len)))
+	     !glob_match(c->pattern, strlen(c->pattern), read.key, read.len)))
 		return;
 	/* (the state may have the first entry of a history) */
-	if (lockset_add(&c->known, key, len, c->past && trace != TRACE_QUEUED) <
-	    0)
+	if (lockset_add(&c->known, read.key, read.len,
+			c->past && kind != NAME_QUEUE) < 0)
 		no_memory(c);
 }
 
 /* ---- the scan ---- */
 
-static void scan_on(struct scan *c, int target, const char *cursor, int count)
+static void scan_on(struct scan *c, int target)
 {
 	struct spot *spot = spot_of(c, target);
-	struct words w = {0};
-	char text[12];
 
-	(void)snprintf(text, sizeof(text), "%d", count);
-	words_add_text(&w, "SCAN");
-	words_add_text(&w, cursor);
-	words_add_text(&w, "MATCH");
-	words_add_text(&w, c->past ? KEYS_TRACES : KEYS_PRESENT);
-	words_add_text(&w, "COUNT");
-	words_add_text(&w, text);
-	if (!spot || fanout_ask(&c->query->fanout, target, &w, TAG_SCAN) < 0) {
+	if (!spot ||
+	    pages_ask(&spot->pages, &c->query->fanout, target,
+		      c->past ? KEYS_TRACES : KEYS_PRESENT, TAG_SCAN) < 0)
 		no_memory(c);
-		return;
-	}
-	c->scans++;
-	spot->count = count;
-	if (cursor != spot->cursor)
-		(void)snprintf(spot->cursor, sizeof(spot->cursor), "%s",
-			       cursor);
+	else
+		c->scans++;
 }
 
 static void scan_from_start(struct scan *c, int target)
@@ -173,9 +151,8 @@ static void scan_from_start(struct scan *c, int target)
 
 	if (!spot)
 		return;
-	spot->pages = 0;
-	spot->mark[0] = '\0';
-	scan_on(c, target, "0", SCAN_COUNT);
+	spot->pages = (struct pages){0};
+	scan_on(c, target);
 }
 
 static void scan_node(struct scan *c, int node)
@@ -219,74 +196,35 @@ static void take_spread(struct scan *c, const struct got *got)
 }
 
 /* With long keys, fewer fit into an answer. */
-static bool scanned_less(struct scan *c, const struct got *got)
+static void take_scan(struct scan *c, const struct got *got)
 {
 	struct spot *spot = spot_of(c, got->target);
-
-	if (!got->overlong || !spot || spot->count == 1)
-		return false;
-	scan_on(c, got->target, spot->cursor, spot->count / 10);
-	return true;
-}
-
-/* A SCAN that ends never repeats a cursor. Remembers the cursor whenever the
- * number of pages is a power of 2, which finds a circle after three turns. */
-static bool goes_on(struct spot *spot, const char *cursor)
-{
-	int pages = ++spot->pages;
-
-	if (pages >= PAGES_MAX || strcmp(cursor, spot->mark) == 0)
-		return false;
-	if ((pages & (pages - 1)) == 0)
-		(void)snprintf(spot->mark, sizeof(spot->mark), "%s", cursor);
-	return true;
-}
-
-static void scan_next(struct scan *c, int target, const char *cursor)
-{
-	struct spot *spot = spot_of(c, target);
+	const struct reply *names;
+	const char *wrong;
 	struct fail why;
+	bool more;
 
 	if (!spot)
 		return;
-	if (goes_on(spot, cursor)) {
-		scan_on(c, target, cursor, SCAN_COUNT);
+	if (got->overlong && pages_shorten(&spot->pages)) {
+		scan_on(c, got->target);
 		return;
 	}
-	(void)fail(&why, FAIL_UNAVAILABLE, "%s: SCAN does not finish",
-		   fanout_name(&c->query->fanout, target));
-	target_failed(c, target, &why);
-}
-
-/* {CURSOR, {NAME, ...}} */
-static void take_scan(struct scan *c, const struct got *got)
-{
-	const struct reply *cursor, *names;
-	struct fail why;
-	char next[24];
-
-	if (scanned_less(c, got))
-		return;
 	if (got->why.kind != FAIL_NONE) {
 		target_failed(c, got->target, &got->why);
 		return;
 	}
-	cursor = reply_item(got->reply, 0);
-	names = reply_item(got->reply, 1);
-	if (!reply_is(got->reply, "[s[s*]]") || cursor->len == 0 ||
-	    cursor->len >= sizeof(next)) {
-		(void)fail(&why, FAIL_UNAVAILABLE, "%s: SCAN: unexpected reply",
-			   fanout_name(&c->query->fanout, got->target));
-		target_failed(c, got->target, &why);
-		return;
-	}
+	wrong = pages_take(&spot->pages, got->reply, &names, &more);
 	for (size_t i = 0; i < names->items; i++)
 		take_name(c, reply_item(names, i)->bytes,
 			  reply_item(names, i)->len);
-	if (strcmp(cursor->bytes, "0") != 0) {
-		memcpy(next, cursor->bytes, cursor->len + 1);
-		scan_next(c, got->target, next);
+	if (wrong) {
+		(void)fail(&why, FAIL_UNAVAILABLE, "%s: %s",
+			   fanout_name(&c->query->fanout, got->target), wrong);
+		target_failed(c, got->target, &why);
 	}
+	if (more)
+		scan_on(c, got->target);
 }
 
 /* ---- the looking ---- */

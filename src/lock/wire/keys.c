@@ -274,21 +274,3 @@ enum key_name keys_read(const char *name, size_t len, struct key_read *out)
 	}
 	return out->kind;
 }
-
-enum trace keys_trace(const char *name, size_t len, const char **key,
-		      size_t *key_len)
-{
-	static const enum trace traces[KEY_NAMES] = {
-		[NAME_STATE] = TRACE_HELD,
-		[NAME_QUEUE] = TRACE_QUEUED,
-		[NAME_LOG] = TRACE_PAST,
-	};
-	struct key_read read;
-	enum trace trace = traces[keys_read(name, len, &read)];
-
-	if (trace != TRACE_NONE) {
-		*key = read.key;
-		*key_len = read.len;
-	}
-	return trace;
-}

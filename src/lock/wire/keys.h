@@ -45,12 +45,12 @@ struct keys {
 int keys_init(struct keys *k, const char *key, size_t len, const char *token);
 void keys_close(struct keys *k);
 
+/* What the name of a companion key says about its lock. */
 enum key_name {
-	NAME_OTHER, /* none of these */
-	NAME_STATE,
-	NAME_QUEUE,
-	NAME_LOG,
-	KEY_NAMES /* how many */
+	NAME_OTHER, /* nothing, or it is not a companion key */
+	NAME_STATE, /* a client holds it, or has held it */
+	NAME_QUEUE, /* a client may wait for it */
+	NAME_LOG    /* it has a history */
 };
 
 struct key_read {
@@ -63,20 +63,9 @@ struct key_read {
  * that we would choose for that lock. */
 enum key_name keys_read(const char *name, size_t len, struct key_read *out);
 
-/* What the name of a companion key says about its lock. */
-enum trace {
-	TRACE_NONE,   /* nothing, or it is not a companion key */
-	TRACE_HELD,   /* a client holds it, or has held it */
-	TRACE_QUEUED, /* a client may wait for it */
-	TRACE_PAST    /* it has a history */
-};
-
-/* Finds the lock's key in such a name: *key points into the name. */
-enum trace keys_trace(const char *name, size_t len, const char **key,
-		      size_t *key_len);
 /* A pattern for SCAN that matches every name of a companion key. */
 #define KEYS_TRACES "*redlock:*"
-/* The same, without those for TRACE_PAST. */
+/* The same, without those for NAME_LOG. */
 #define KEYS_PRESENT "*redlock:*[^g]"
 
 /* The Cluster slot of a key, 0..16383 (CRC16/XMODEM of its hash tag). */
