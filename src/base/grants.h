@@ -17,8 +17,9 @@ struct grants {
 	struct granted {
 		char token[TOKEN_SIZE];
 		bool joined; /* we joined the outer hold */
+		bool reads;  /* held as a reader */
 		int slot;
-		int64_t group, fence;
+		int64_t fence;
 	} lock[LOCKS_MAX];
 };
 

@@ -145,9 +145,7 @@ static void give_back(struct client *cl, const struct ask *asked,
 			      .chan = asked->chan,
 			      .fence = a->counter,
 			      .seq = asked->seq + 1,
-			      .since = asked->since,
 			      .joins = asked->joins,
-			      .slot = a->granted.slot,
 			      .release.queued = true};
 
 	if (s->conn.state != CONN_OPEN)

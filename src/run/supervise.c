@@ -92,7 +92,7 @@ static void list_grants(const struct locks *l, struct grants *g)
 		memcpy(to->token, d->token, TOKEN_SIZE);
 		to->joined = d->lease.nest == NEST_JOINED;
 		to->slot = d->lease.slot;
-		to->group = lease_group(&d->lease);
+		to->reads = lease_reads(&d->lease);
 		to->fence = d->lease.fence;
 	}
 }

@@ -277,7 +277,7 @@ static struct lease_outer outer(const struct lease_conf *conf)
 	return (struct lease_outer){.token = "outer",
 				    .slot = (int)byte() %
 					    (conf->slots > 0 ? conf->slots : 1),
-				    .group = conf->shared,
+				    .reads = conf->shared,
 				    .fence = number(),
 				    .ttl_ms = number(),
 				    .here = true};

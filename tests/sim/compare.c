@@ -532,7 +532,7 @@ static void choose_outer(struct lease_outer *outer)
 	outer->slot = o->slot;
 	outer->fence = o->fence;
 	outer->here = one_in(2);
-	outer->group = o->conf.shared;
+	outer->reads = o->conf.shared;
 }
 
 static struct ask invent(struct asker *a)

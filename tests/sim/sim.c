@@ -752,7 +752,7 @@ static void begin(int who, int parent)
 
 		conf.outer =
 			(struct lease_outer){.slot = p->lease.slot,
-					     .group = lease_group(&p->lease),
+					     .reads = lease_reads(&p->lease),
 					     .fence = p->lease.fence,
 					     .ttl_ms = p->ttl,
 					     .here = true};

@@ -1838,8 +1838,7 @@ static void test_joins_readers_unheard(bool broken)
 {
 	int64_t t = 1;
 	struct ask joins = {0};
-	struct answer granted = {
-		.said = SAID_GRANTED, .counter = 100, .group = 100};
+	struct answer granted = {.said = SAID_GRANTED, .counter = 100};
 
 	begin(3, T, FOREVER);
 	l.conf.shared = true;

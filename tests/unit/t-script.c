@@ -446,8 +446,7 @@ static const struct form {
 	 10,
 	 {.said = SAID_GRANTED,
 	  .counter = 9007199254740993,
-	  .granted = {.slot = 12, .fence = 6},
-	  .group = 1}},
+	  .granted = {.slot = 12, .fence = 6}}},
 	{{"inside", "7"}, 2, PLAIN(SAID_INSIDE, 7, 0)},
 	{{"vanished", "7"}, 2, PLAIN(SAID_VANISHED, 7, 0)},
 	{{"done", "7", "900", "host b\n"}, 4, PLAIN(SAID_DONE, 7, 900)},
@@ -534,7 +533,7 @@ static const char *joined(const char *const texts[FORM_MAX])
 static bool same_answer(const struct answer *a, const struct answer *b)
 {
 	return a->said == b->said && a->counter == b->counter &&
-	       a->group == b->group && a->granted.slot == b->granted.slot &&
+	       a->granted.slot == b->granted.slot &&
 	       a->granted.fence == b->granted.fence &&
 	       a->busy.pttl_ms == b->busy.pttl_ms &&
 	       a->busy.holder_ttl_ms == b->busy.holder_ttl_ms &&

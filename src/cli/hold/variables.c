@@ -19,7 +19,7 @@ static uint64_t hash(const char *text)
 
 const char *held_token(const struct granted *g, const struct lease_outer *outer)
 {
-	return g->joined && g->group == 0 ? outer->token : g->token;
+	return g->joined && !g->reads ? outer->token : g->token;
 }
 
 size_t held_word(const struct granted *g, const struct lease_outer *outer,
@@ -29,17 +29,17 @@ size_t held_word(const struct granted *g, const struct lease_outer *outer,
 	if (g->joined && outer->ttl_ms > ttl_ms)
 		ttl_ms = outer->ttl_ms;
 	return (size_t)snprintf(word, HELD_WORD_MAX,
-				"%s:%" PRId64 ":%d:%" PRId64 ":%" PRId64
-				":%016" PRIx64 ":%016" PRIx64,
+				"%s:%" PRId64 ":%d:%d:%" PRId64 ":%016" PRIx64
+				":%016" PRIx64,
 				held_token(g, outer), g->fence, g->slot,
-				g->group, ttl_ms, hash(key), hash(url));
+				g->reads, ttl_ms, hash(key), hash(url));
 }
 
 enum {
 	WORD_TOKEN,
 	WORD_FENCE,
 	WORD_SLOT,
-	WORD_GROUP,
+	WORD_READS,
 	WORD_TTL,
 	WORD_KEY,
 	WORD_URL
@@ -51,7 +51,7 @@ enum {
 static int read_word(char *text, char *field[WORD_FIELDS],
 		     struct lease_outer *out)
 {
-	int64_t slot;
+	int64_t slot, reads;
 
 	for (int i = 0; i < WORD_FIELDS; i++) {
 		field[i] = strsep(&text, ":");
@@ -62,11 +62,13 @@ static int read_word(char *text, char *field[WORD_FIELDS],
 		return -1;
 	*out = (struct lease_outer){
 		.fence = parse_number(field[WORD_FENCE], 0, INT64_MAX / 2),
-		.group = parse_number(field[WORD_GROUP], 0, INT64_MAX / 2),
 		.ttl_ms = parse_number(field[WORD_TTL], 0, INT64_MAX / 4)};
 	slot = parse_number(field[WORD_SLOT], 0, SLOTS_MAX - 1);
-	if (out->fence < 0 || out->group < 0 || out->ttl_ms < 0 || slot < 0)
+	/* not 0 or 1 alone: an older redlock wrote the number of its readers */
+	reads = parse_number(field[WORD_READS], 0, INT64_MAX / 2);
+	if (out->fence < 0 || reads < 0 || out->ttl_ms < 0 || slot < 0)
 		return -1;
+	out->reads = reads > 0;
 	out->slot = (int)slot;
 	memcpy(out->token, field[WORD_TOKEN], TOKEN_SIZE);
 	return 0;

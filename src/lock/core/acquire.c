@@ -122,13 +122,12 @@ static int64_t pause_of(struct lease *l, struct instant at)
 	for (int i = 0; i < l->conf.nodes; i++) {
 		const struct lease_node *n = &l->node[i];
 		struct busy busy = n->last.busy;
-		int64_t look = ms;
 
+		if (n->vote != VOTE_NO)
+			continue;
 		busy.foreign |= before(at, n->line.no_blpop_until);
-		if (n->vote == VOTE_NO)
-			look = queue_delay(&busy, less);
-		if (look < ms)
-			ms = look;
+		if (queue_delay(&busy, less) < ms)
+			ms = queue_delay(&busy, less);
 	}
 	if (l->conf.replaces && !l->replaces) {
 		l->replaces = true;
@@ -198,6 +197,22 @@ static void begin_hold(struct lease *l, struct instant at)
 		hold_begin(l);
 }
 
+/* Asks those who said yes once more: to store the fence, or for replicas. */
+static void ask_granters(struct lease *l, enum verb verb, struct instant at)
+{
+	for (int i = 0; i < l->conf.nodes; i++) {
+		struct lease_node *n = &l->node[i];
+		bool yes = n->vote == VOTE_YES;
+
+		/* an open vote may still become a grant: see join_late() */
+		if (node_is_releasing(n) ||
+		    (n->vote == VOTE_OPEN && verb == VERB_REPLICATE))
+			continue;
+		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
+		node_want(n, yes ? verb : VERB_NONE, at);
+	}
+}
+
 /* The fence is agreed. Only now ask for replicas. */
 static void agree(struct lease *l, struct instant at)
 {
@@ -208,16 +223,7 @@ static void agree(struct lease *l, struct instant at)
 	lease_enter(l, LEASE_REPLICATING);
 	/* WAIT answers when its own time-out is over */
 	l->round_by = after(at, 2 * l->conf.node_timeout_ms);
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-		bool yes = n->vote == VOTE_YES;
-
-		/* an open vote may still become a grant: see vote.c */
-		if (node_is_releasing(n) || n->vote == VOTE_OPEN)
-			continue;
-		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
-		node_want(n, yes ? VERB_REPLICATE : VERB_NONE, at);
-	}
+	ask_granters(l, VERB_REPLICATE, at);
 }
 
 /* Each slot is a lock of its own: a quorum must have granted the same one. */
@@ -239,21 +245,13 @@ static bool one_slot(struct lease *l)
 }
 
 /* The largest counter becomes the fence once a quorum has stored it under our
- * token: see claim_answer(). */
+ * token: see acquire_claimed(). */
 static void store(struct lease *l, int64_t most, struct instant at)
 {
 	l->fence = most;
 	lease_enter(l, LEASE_CLAIMING);
 	l->round_by = after(at, l->conf.node_timeout_ms);
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-		bool yes = n->vote == VOTE_YES;
-
-		if (node_is_releasing(n))
-			continue;
-		n->vote = yes ? VOTE_OPEN : VOTE_DOWN;
-		node_want(n, yes ? VERB_CONFIRM : VERB_NONE, at);
-	}
+	ask_granters(l, VERB_CONFIRM, at);
 }
 
 /* A quorum granted. If q nodes granted the same value, it is the fence. */
@@ -324,13 +322,6 @@ static bool claim_again(struct lease *l, struct instant at)
 
 /* ---- the end of a round ---- */
 
-static void give_up(struct lease *l, bool busy, struct instant at)
-{
-	/* a look that was too short proves nothing */
-	busy |= l->short_round && l->was_answered;
-	ending_begin(l, busy ? END_BUSY : END_UNAVAILABLE, 0, at);
-}
-
 /* Reasons to stop that waiting will not change. */
 static enum lease_end hopeless(struct lease *l)
 {
@@ -349,8 +340,9 @@ static enum lease_end hopeless(struct lease *l)
 	return END_REFUSED;
 }
 
-/* Where the outer hold has vanished, its holder sets it again: see vote.c. But
- * if too many nodes deny that it holds the lock, it has no quorum. */
+/* Where the outer hold has vanished, its holder sets it again: see
+ * outer_may_live(). But if too many nodes deny that it holds the lock, it has
+ * no quorum. */
 static bool outer_may_return(const struct lease *l, struct instant at)
 {
 	int vanished = 0, no = 0;
@@ -402,7 +394,9 @@ static void fail_round(struct lease *l, struct instant at)
 	freed = minority_stand_off(l);
 	keep = minority_keeps(l, at);
 	if (!before(at, limit) && !(keep && minority_is_split(l))) {
-		give_up(l, busy, at);
+		/* a look that was too short proves nothing */
+		busy |= l->short_round && l->was_answered;
+		ending_begin(l, busy ? END_BUSY : END_UNAVAILABLE, 0, at);
 		return;
 	}
 	for (int i = 0; i < l->conf.nodes; i++)
@@ -557,7 +551,6 @@ static void note_grant(struct lease *l, struct lease_node *n,
 	if (l->nest == NEST_JOINED)
 		l->fence = l->conf.outer.fence;
 	n->grant.slot = a->granted.slot;
-	n->grant.group = a->group;
 	hold_credit(l, n, asked, a);
 	/* a grant takes us out of the line; joining does not */
 	n->line.queued &= asked->joins;

@@ -36,12 +36,9 @@ struct ask {
 	int64_t seen;        /* the counter we saw. Acquire, release: to detect
 				a loss; confirm: to decide whether to heal. 0:
 				none */
-	uint64_t since;      /* the number of the last release to this node; 0:
-				none. Of a release: its own */
 	bool joins;          /* acquire: join the outer hold; confirm: we joined
 				it; release: we may have */
-	int slot;            /* confirm, release: the slot we hold; joins: that
-				of the outer hold */
+	int slot;            /* confirm: the slot we hold */
 	int64_t longest_ms;  /* the longest T that we were ever told of */
 	int64_t guard_ms;    /* acquire, and a confirm that repairs: a server
 				that has been up for less does not vote; 0: it
@@ -58,8 +55,6 @@ struct ask {
 				   to stop */
 	} acquire;
 	struct {
-		int64_t group;    /* the group of readers that we are in;
-				     0: none */
 		bool reads;       /* we read on other nodes, and join the
 				     readers on this one */
 		int64_t until_ms; /* the lease ends then, by the server's clock,
@@ -113,8 +108,6 @@ struct answer {
 	enum said said;
 	int64_t counter;    /* the stored counter; 0: unknown. Replicate: the
 			       number of replicas that have it */
-	int64_t group;      /* granted, yes, healed: the group of readers that
-			       has the lock; 0: none */
 	int64_t at_ms;      /* granted, yes, healed: the server's clock; 0:
 			       unknown */
 	int64_t longest_ms; /* the longest T of those in the slot; 0: unknown */

@@ -145,7 +145,6 @@ void hold_renewed(struct lease *l, struct lease_node *n,
 		watch_clock(l, n, a, at);
 	hold_credit(l, n, asked, a);
 	g->slot = asked->slot;
-	g->group = asked->confirm.reads ? a->group : asked->confirm.group;
 	g->joins = l->nest == NEST_JOINED;
 	g->renewed++;
 	if (a->said == SAID_YES)

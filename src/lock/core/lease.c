@@ -173,12 +173,9 @@ struct instant lease_credited_at(const struct lease *l)
 	return n >= q ? newest[q - 1] : LONG_AGO;
 }
 
-int64_t lease_group(const struct lease *l)
+bool lease_reads(const struct lease *l)
 {
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (node_is_ours(&l->node[i]) && l->node[i].grant.group > 0)
-			return l->node[i].grant.group;
-	return 0;
+	return l->nest == NEST_JOINED ? l->conf.outer.reads : l->conf.shared;
 }
 
 /* ---- answers ---- */

@@ -69,11 +69,12 @@
 #define HOW_TOLD 4 /* record it on the servers although it was lost */
 
 /* The outer hold: that of the redlock that runs us, according to our
- * environment. See join.lua. */
+ * environment. */
 struct lease_outer {
 	char token[40]; /* "": there is none */
 	int slot;
-	int64_t group, fence;
+	bool reads; /* it is a reader */
+	int64_t fence;
 	int64_t ttl_ms; /* if not renewed for this long, its holder is dead; 0:
 			   nobody renews it, or sets it again */
 	bool here;      /* it is on the server we use, under the same name */
@@ -203,7 +204,6 @@ struct lease_grant {
 	int64_t fence;    /* ours: as the node granted it */
 	int64_t counter;  /* ours: the last seen; else: what it last reported */
 	int slot;
-	int64_t group;
 	bool joins;           /* ours: the grant joined the outer hold; else: an
 				 unanswered acquire may have */
 	int64_t renewed;      /* number of renewals since lease_use() */
@@ -219,8 +219,7 @@ struct lease_node {
 	struct instant next; /* when to ask it */
 	uint64_t settled;    /* what was asked before this question no longer
 				counts: see node_is_late() */
-	uint64_t asked;      /* the last acquire or renewal ... */
-	uint64_t released;   /* ... and the last release; 0: none */
+	uint64_t asked;      /* the last acquire or renewal; 0: none */
 
 	/* while acquiring */
 	enum vote vote;
@@ -305,8 +304,8 @@ int lease_place(const struct lease *l);
 bool lease_spent(const struct lease *l);
 /* Held: s, the q-th newest credited stamp, from which timing.h counts. */
 struct instant lease_credited_at(const struct lease *l);
-/* Held as a reader: the group, from a node that is ours; else 0. */
-int64_t lease_group(const struct lease *l);
+/* Held: whether as a reader. */
+bool lease_reads(const struct lease *l);
 
 /* ---- events in, questions out ---- */
 

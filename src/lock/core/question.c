@@ -190,10 +190,11 @@ static bool idle_chan(const struct lease_link *link, int *chan)
 /* A release need not wait for renewals that cannot set the lock again, however
  * late they run: see node_want_release(). It goes on the idle channel, or
  * behind the later one: if both are busy, or if they may join readers. */
-static bool passes_renewals(const struct lease_link *link, int *chan)
+static bool passes_renewals(const struct lease *l,
+			    const struct lease_link *link, int *chan)
 {
 	const struct ask *last = NULL;
-	bool joins = false;
+	bool joins = lease_reads(l);
 
 	for (int i = 0; i < CHANNELS; i++) {
 		const struct ask *ask = &link->chan[i].ask;
@@ -203,7 +204,7 @@ static bool passes_renewals(const struct lease_link *link, int *chan)
 		if (ask->confirm.repairs ||
 		    (ask->seen > 0 && ask->confirm.until_ms >= 0))
 			return false;
-		joins |= ask->confirm.reads || ask->confirm.group > 0;
+		joins |= ask->confirm.reads;
 		if (!last || last->seq < ask->seq)
 			last = ask;
 	}
@@ -248,7 +249,7 @@ struct instant question_due(const struct lease *l, const struct lease_node *n,
 	if (n->want == VERB_LISTEN)
 		return idle_chan(link, chan) ? n->next : NEVER;
 	if (n->want == VERB_RELEASE && l->state == LEASE_RELEASING &&
-	    !node_is_asked(n, VERB_RELEASE) && passes_renewals(link, chan))
+	    !node_is_asked(n, VERB_RELEASE) && passes_renewals(l, link, chan))
 		return n->next;
 	/* on another connection, WAIT would ask about other writes */
 	if (n->want == VERB_REPLICATE)
@@ -293,21 +294,10 @@ static void fill_acquire(const struct lease *l, const struct lease_node *n,
 	out->acquire.ticket = l->conf.wait_ms <= 0    ? -1
 			      : out->acquire.newcomer ? l->conf.ticket
 						      : n->line.ticket;
-	if (!out->joins)
-		return;
-	out->slot = l->conf.outer.slot;
 	/* data may have been lost since the outer hold began */
-	if (out->seen == 0 && l->conf.nodes == 1 && l->conf.outer.here)
+	if (out->joins && out->seen == 0 && l->conf.nodes == 1 &&
+	    l->conf.outer.here)
 		out->seen = l->conf.outer.fence;
-}
-
-/* `ours`, or the outer hold's until a grant has told where we joined it. */
-static int slot_for(const struct lease *l, const struct lease_node *n,
-		    const struct ask *out, int ours)
-{
-	return out->joins && (l->nest != NEST_JOINED || !node_is_ours(n))
-		       ? l->conf.outer.slot
-		       : ours;
 }
 
 /* On a node where the lock is not ours we may repair it or, as a reader or a
@@ -320,11 +310,13 @@ static void fill_confirm(const struct lease *l, const struct lease_node *n,
 	out->seen = node_is_ours(n)    ? n->grant.counter
 		    : repair_may(l, n) ? n->repair.counter
 				       : 0;
-	out->slot =
-		slot_for(l, n, out, node_is_ours(n) ? n->grant.slot : l->slot);
-	out->confirm.group = node_is_ours(n) ? n->grant.group : 0;
+	/* until a grant has told where we joined the outer hold, its own */
+	out->slot = node_is_ours(n) && (!out->joins || l->nest == NEST_JOINED)
+			    ? n->grant.slot
+		    : out->joins ? l->conf.outer.slot
+				 : l->slot;
 	out->confirm.reads = !node_is_ours(n) && held &&
-			     (lease_group(l) > 0 || l->nest == NEST_JOINED);
+			     (lease_reads(l) || l->nest == NEST_JOINED);
 	out->confirm.repairs = held && repair_may(l, n);
 	out->confirm.until_ms = held ? n->grant.until_ms : -1;
 }
@@ -356,7 +348,6 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 	if (node_is_ours(n))
 		out->seen = n->grant.counter;
 	out->joins |= n->grant.joins;
-	out->slot = slot_for(l, n, out, n->grant.slot);
 	out->release.withheld = n->theirs;
 	out->release.queued = n->line.queued && ends;
 	out->release.mends = (l->end == END_DONE || l->end == END_OLDER) &&
@@ -379,9 +370,6 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	out->guard_ms = l->guard_ms;
 	out->longest_ms = l->longest_ms;
 	out->joins = lease_joins(l);
-	if (out->verb == VERB_RELEASE)
-		n->released = out->seq;
-	out->since = n->released;
 	switch (out->verb) {
 	case VERB_ACQUIRE:
 		fill_acquire(l, n, out);

@@ -156,18 +156,12 @@ static void read_stop(const struct words *w, int at, struct answer *out,
 	word_about(w, at + 1, s);
 }
 
-static bool is_shared(const struct words *w, int i)
-{
-	return w->len[i] > 7 && memcmp(w->at[i], "shared:", 7) == 0;
-}
-
 static int read_granted(const struct words *w, struct answer *out,
 			struct sight *s, struct fail *why)
 {
 	out->granted.fence = word_number(w, 1);
 	out->counter = word_number(w, 2);
 	out->granted.slot = (int)at_most(word_number(w, 3), SLOTS_MAX);
-	out->group = is_shared(w, 4);
 	out->at_ms = word_ms(w, 5);
 	read_stop(w, 6, out, s);
 	out->longest_ms = at_most(word_ms(w, 8), LONGEST_MS);

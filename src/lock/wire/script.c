@@ -143,7 +143,7 @@ static void fill_renew(const struct ask *ask, const struct lease_conf *conf,
 	const char *family = token;
 
 	/* a reader in a run that writes is in the family of that run */
-	if (ask->joins && conf->outer.group == 0)
+	if (ask->joins && !conf->outer.reads)
 		family = conf->outer.token;
 	else if (ask->joins || conf->shared)
 		family = "shared:";
