@@ -301,7 +301,7 @@ release_tree() {
 	cd "$top"
 	git rev-parse -q --git-dir >/dev/null 2>&1 || skip 'not a git checkout'
 	unnamed=$(git ls-files '*.c' '*.h' '*.lua' '*.sh' '*.bash' '*.py' '*.pml' \
-		'Containerfile' '*.yml' configure.ac Makefile.am bootstrap scripts |
+		'Containerfile' '*.yml' '*.mk' configure.ac Makefile.am bootstrap scripts |
 		grep -v '^examples/ci/' | sort -u | while read -r file; do
 		head -n 5 "$file" | grep -q 'SPDX-License-Identifier: MIT' || echo "$file"
 	done)
