@@ -63,52 +63,39 @@ static void list_missing(const struct exam *e, const struct facts *s,
 						 rights[i].command);
 }
 
-/* INFO is a finding of its own. */
-static void note_missing(const struct exam *e, const struct facts *s)
+void check_rights(struct exam *e, const struct facts *s)
 {
-	char name[USER_TYPED_MAX];
+	bool works = s->no_eval.why.kind == FAIL_NONE;
+	char missing[LIST_MAX], added[LIST_MAX], name[USER_TYPED_MAX];
+	const char *user = user_of(s, "default");
 
-	for (int i = 0; i < rights_n; i++) {
-		const struct right *r = &rights[i];
-
-		if (!is_refused(e, s, i) || !r->without ||
-		    strcmp(r->command, "info") == 0)
-			continue;
-		found(e->found, LEVEL_NOTE, s->name, "rights",
-		      "user %s may not use %s: %s", user_of(s, "default"),
-		      r->command, r->without);
-		cure(e->found, "ACL SETUSER %s +%s", user_typed(s, name),
-		     r->command);
-	}
-}
-
-void check_rights(const struct exam *e, const struct facts *s)
-{
-	char missing[LIST_MAX], name[USER_TYPED_MAX];
-	bool is_default = strcmp(user_of(s, "default"), "default") == 0;
-
+	(void)user_typed(s, name);
 	list_missing(e, s, "", missing);
-	if (missing[0] != '\0') {
-		found(e->found, LEVEL_WRONG, s->name, "rights",
-		      "user %s may not use:%s", user_of(s, "default"), missing);
-		list_missing(e, s, "+", missing);
-		cure(e->found, "ACL SETUSER %s%s", user_typed(s, name),
-		     missing);
-	} else if (s->scripts.kind == FAIL_NONE && s->blanks & BLANK_WRITES &&
-		   !is_default) {
-		found(e->found, LEVEL_NOTE, s->name, "rights",
+	list_missing(e, s, "+", added);
+	if (missing[0] != '\0')
+		found(e, WRONG, s->name, "rights",
+		      "user %s may not use:%s -> ACL SETUSER %s%s", user,
+		      missing, name, added);
+	else if (works && !s->tells_writes && strcmp(user, "default") != 0)
+		found(e, NOTE, s->name, "rights",
 		      "cannot tell whether user %s may use the commands that "
-		      "write: before Redis 7, only a write can show that",
-		      user_of(s, "default"));
-		cure(e->found, "compare ACL GETUSER %s with the line below",
-		     user_typed(s, name));
-	} else if (s->scripts.kind == FAIL_NONE) {
-		found(e->found, LEVEL_OK, s->name, "rights",
+		      "write: before Redis 7, only a write can show that -> "
+		      "compare ACL GETUSER %s with the line below",
+		      user, name);
+	else if (works)
+		found(e, FINE, s->name, "rights",
 		      "user %s may use all commands that redlock needs to hold "
 		      "locks",
-		      user_of(s, "default"));
-	}
-	note_missing(e, s);
+		      user);
+	/* INFO is a finding of its own */
+	for (int i = 0; i < rights_n; i++)
+		if (is_refused(e, s, i) && rights[i].without &&
+		    strcmp(rights[i].command, "info") != 0)
+			found(e, NOTE, s->name, "rights",
+			      "user %s may not use %s: %s -> ACL SETUSER %s "
+			      "+%s",
+			      user, rights[i].command, rights[i].without, name,
+			      rights[i].command);
 }
 
 /* ---- the line ---- */

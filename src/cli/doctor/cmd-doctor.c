@@ -13,16 +13,13 @@
 #include "cli/render.h"
 #include "lock/wire/rights.h"
 
-#define TEXT_MAX 1000
+/* ---- findings ---- */
 
-const char *level_name(enum level level)
-{
-	static const char *const names[] = {[LEVEL_OK] = "ok",
-					    [LEVEL_NOTE] = "note",
-					    [LEVEL_WRONG] = "wrong"};
+#define TEXT_MAX 2000
+#define ARROW " -> " /* between what is wrong and what to do */
 
-	return names[level];
-}
+static const char *const level_names[] = {
+	[FINE] = "ok", [NOTE] = "note", [WRONG] = "wrong"};
 
 /* NULL: no memory */
 static char *safe_copy(const char *text)
@@ -32,114 +29,99 @@ static char *safe_copy(const char *text)
 	return strdup(format_bytes(text, strlen(text), safe, sizeof(safe)));
 }
 
-__attribute__((format(printf, 1, 0))) static char *formatted(const char *fmt,
-							     va_list ap)
-{
-	char text[TEXT_MAX];
-
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	return safe_copy(text);
-}
-
 /* NULL: no memory */
-static struct finding *next(struct findings *f)
+static struct finding *next_finding(struct exam *e)
 {
-	int room = f->room * 2 + 32;
+	int room = e->room * 2 + 32;
 	struct finding *more;
 
-	if (f->n == f->room) {
-		more = realloc(f->at, (size_t)room * sizeof(*more));
+	if (e->findings == e->room) {
+		more = realloc(e->finding, (size_t)room * sizeof(*more));
 		if (!more)
 			return NULL;
-		f->at = more;
-		f->room = room;
+		e->finding = more;
+		e->room = room;
 	}
-	return &f->at[f->n];
+	return &e->finding[e->findings];
 }
 
-void found(struct findings *f, enum level level, const char *server,
+/* The format is cut, not the text: what a server says may have an arrow in
+ * it. */
+void found(struct exam *e, enum level level, const char *about,
 	   const char *check, const char *fmt, ...)
 {
-	struct finding *at = next(f);
+	struct finding *at = next_finding(e);
+	const char *arrow = strstr(fmt, ARROW);
+	char head[TEXT_MAX], text[TEXT_MAX];
+	size_t n;
 	va_list ap;
 
 	if (!at) {
-		f->incomplete = true;
+		e->incomplete = true;
 		return;
 	}
-	*at = (struct finding){
-		.level = level, .check = check, .server = safe_copy(server)};
+	(void)snprintf(head, sizeof(head), "%.*s",
+		       (int)(arrow ? arrow - fmt : (int)strlen(fmt)), fmt);
 	va_start(ap, fmt);
-	at->text = formatted(fmt, ap);
+	n = (size_t)vsnprintf(text, sizeof(text), head, ap);
 	va_end(ap);
-	if (at->server && at->text) {
-		f->n++;
+	*at = (struct finding){.level = level,
+			       .check = check,
+			       .about = safe_copy(about),
+			       .text = safe_copy(text)};
+	n += strlen(ARROW);
+	va_start(ap, fmt);
+	if (arrow && (size_t)vsnprintf(text, sizeof(text), fmt, ap) > n)
+		at->cure = safe_copy(n < sizeof(text) ? text + n : "");
+	va_end(ap);
+	if (at->about && at->text) {
+		e->findings++;
 		return;
 	}
-	free(at->server);
+	free(at->about);
 	free(at->text);
-	f->incomplete = true;
+	free(at->cure);
+	e->incomplete = true;
 }
 
-void cure(struct findings *f, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (f->incomplete || f->n == 0 || f->at[f->n - 1].cure)
-		return;
-	va_start(ap, fmt);
-	f->at[f->n - 1].cure = formatted(fmt, ap);
-	va_end(ap);
-}
-
-void findings_group(struct findings *f)
+/* Sorts: all findings about one server together, in the order of their
+ * first. */
+static void group(struct exam *e)
 {
 	int end = 0; /* of the group that grows */
 
-	for (int first = 0; first < f->n; first = end) {
+	for (int first = 0; first < e->findings; first = end) {
 		end = first + 1;
-		for (int i = end; i < f->n; i++) {
-			struct finding one = f->at[i];
+		for (int i = end; i < e->findings; i++) {
+			struct finding one = e->finding[i];
 
-			if (strcmp(one.server, f->at[first].server) != 0)
+			if (strcmp(one.about, e->finding[first].about) != 0)
 				continue;
-			memmove(&f->at[end + 1], &f->at[end],
+			memmove(&e->finding[end + 1], &e->finding[end],
 				(size_t)(i - end) * sizeof(one));
-			f->at[end++] = one;
+			e->finding[end++] = one;
 		}
 	}
 }
 
-bool findings_well(const struct findings *f)
+static bool is_well(const struct exam *e)
 {
-	for (int i = 0; i < f->n; i++)
-		if (f->at[i].level == LEVEL_WRONG)
+	for (int i = 0; i < e->findings; i++)
+		if (e->finding[i].level == WRONG)
 			return false;
-	return !f->incomplete;
-}
-
-void findings_close(struct findings *f)
-{
-	for (int i = 0; i < f->n; i++) {
-		free(f->at[i].server);
-		free(f->at[i].text);
-		free(f->at[i].cure);
-	}
-	free(f->at);
-	*f = (struct findings){0};
+	return !e->incomplete;
 }
 
 /* ---- for people ---- */
 
 static enum tone tone_of(const char *level)
 {
-	if (strcmp(level, level_name(LEVEL_WRONG)) == 0)
-		return TONE_BAD;
-	return strcmp(level, level_name(LEVEL_NOTE)) == 0 ? TONE_NOTE
-							  : TONE_GOOD;
+	return strcmp(level, level_names[WRONG]) == 0  ? TONE_BAD
+	       : strcmp(level, level_names[NOTE]) == 0 ? TONE_NOTE
+						       : TONE_GOOD;
 }
 
-static void print_findings(const struct findings *f, bool quiet)
+static void print_findings(const struct exam *e, bool quiet)
 {
 	struct table t;
 
@@ -147,13 +129,13 @@ static void print_findings(const struct findings *f, bool quiet)
 	t.tone = tone_of;
 	t.wraps = true;
 	t.whole = ~0U;
-	for (int i = 0; i < f->n; i++) {
-		const struct finding *at = &f->at[i];
+	for (int i = 0; i < e->findings; i++) {
+		const struct finding *at = &e->finding[i];
 
-		if (quiet && at->level == LEVEL_OK)
+		if (quiet && at->level == FINE)
 			continue;
-		table_cell(&t, "%s", level_name(at->level));
-		table_cell(&t, "%s", at->server);
+		table_cell(&t, "%s", level_names[at->level]);
+		table_cell(&t, "%s", at->about);
 		table_cell(&t, "%s", at->check);
 		table_cell(&t, "%s%s%s", at->text, at->cure ? "  -> " : "",
 			   at->cure ? at->cure : "");
@@ -167,14 +149,6 @@ static void print_acl(const char *whose, const char *line)
 		(void)printf("\n%s:\n%s\n", whose, line);
 }
 
-static void print_acls(const struct exam *e, const char *acl,
-		       const char *looking)
-{
-	print_acl("What a user needs, to be typed in redis-cli", acl);
-	print_acl("For list, top and doctor as well", looking);
-	print_acl("And at the Sentinels", acl_line_sentinel(e));
-}
-
 /* ---- for programs ---- */
 
 static void json_known(struct json *j, const char *name, int64_t value)
@@ -185,52 +159,48 @@ static void json_known(struct json *j, const char *name, int64_t value)
 		json_number(j, name, value);
 }
 
-static void json_word_or_null(struct json *j, const char *name,
-			      const char *text)
+static void json_said(struct json *j, const char *name, const char *text)
 {
-	if (text[0] == '\0')
+	if (!text || text[0] == '\0')
 		json_null(j, name);
 	else
 		json_text(j, name, text);
 }
 
-static void json_memory(struct json *j, const struct facts *s)
-{
-	json_known(j, "memory_bytes", s->memory);
-	json_known(j, "memory_max_bytes", s->memory_max);
-	json_word_or_null(j, "memory_policy", s->policy);
-	json_known(j, "evicted", s->evicted);
-	json_word_or_null(j, "appendfsync",
-			  s->aof == 1   ? s->fsync
-			  : s->aof == 0 ? "off"
-					: "");
-	if (s->save_known)
-		json_text(j, "save", s->save);
-	else
-		json_null(j, "save");
-}
-
 static void json_server(struct json *j, const struct facts *s)
 {
+	bool replicas = s->replicas >= 0;
+
 	json_item(j);
 	json_text(j, "name", s->name);
 	json_bool(j, "answers", s->answers);
 	if (!s->answers)
-		json_text(j, "error", s->why.text);
-	json_word_or_null(j, "software", s->software);
-	json_word_or_null(j, "version", s->version);
-	json_word_or_null(j, "run_id", s->run_id);
-	json_word_or_null(j, "role", s->role);
+		json_text(j, "error", s->no.why.text);
+	json_said(j, "software", s->software);
+	json_said(j, "version", s->version);
+	json_said(j, "run_id", s->run_id);
+	json_said(j, "role", s->role);
 	json_text(j, "user", user_of(s, "default"));
-	json_bool(j, "scripts", s->answers && s->scripts.kind == FAIL_NONE);
+	json_bool(j, "scripts", s->answers && s->no_eval.why.kind == FAIL_NONE);
 	json_known(j, "uptime_ms",
 		   s->uptime_s < 0 ? UNKNOWN : s->uptime_s * 1000);
 	json_known(j, "clients", s->clients);
 	json_known(j, "clients_max", s->clients_max);
-	json_memory(j, s);
+	json_known(j, "memory_bytes", s->memory);
+	json_known(j, "memory_max_bytes", s->memory_max);
+	json_said(j, "memory_policy", s->policy);
+	json_known(j, "evicted", s->evicted);
+	json_said(j, "appendfsync",
+		  s->aof == 1   ? s->fsync
+		  : s->aof == 0 ? "off"
+				: NULL);
+	if (s->save_known)
+		json_text(j, "save", s->save);
+	else
+		json_null(j, "save");
 	json_known(j, "replicas", s->replicas);
 	json_known(j, "replicas_online",
-		   s->replicas < 0 ? UNKNOWN : s->replicas_online);
+		   replicas ? s->replicas_online : UNKNOWN);
 	json_known(j, "lag_ms", s->replicas > 0 ? s->lag_s * 1000 : UNKNOWN);
 	if (s->samples > 0) {
 		json_number(j, "round_trip_us", s->rtt_us);
@@ -239,28 +209,8 @@ static void json_server(struct json *j, const struct facts *s)
 	}
 	if (s->has_certificate)
 		json_number(j, "certificate_left_ms", s->certificate_s * 1000);
-	json_word_or_null(j, "cluster_state", s->cluster_state);
+	json_said(j, "cluster_state", s->cluster_state);
 	json_close(j);
-}
-
-static void json_findings(struct json *j, const struct findings *f)
-{
-	json_list(j, "findings");
-	for (int i = 0; i < f->n; i++) {
-		const struct finding *at = &f->at[i];
-
-		json_item(j);
-		json_text(j, "level", level_name(at->level));
-		json_text(j, "server", at->server);
-		json_text(j, "check", at->check);
-		json_text(j, "text", at->text);
-		if (at->cure)
-			json_text(j, "cure", at->cure);
-		else
-			json_null(j, "cure");
-		json_close(j);
-	}
-	json_end(j);
 }
 
 static void json_all(const struct exam *e, const char *acl, const char *looking)
@@ -269,12 +219,24 @@ static void json_all(const struct exam *e, const char *acl, const char *looking)
 	struct json j = {.f = stdout};
 
 	json_text(&j, "schema", "redlock.doctor/1");
-	json_bool(&j, "well", findings_well(e->found));
+	json_bool(&j, "well", is_well(e));
 	json_list(&j, "servers");
 	for (int i = 0; i < e->n; i++)
 		json_server(&j, &e->facts[i]);
 	json_end(&j);
-	json_findings(&j, e->found);
+	json_list(&j, "findings");
+	for (int i = 0; i < e->findings; i++) {
+		const struct finding *at = &e->finding[i];
+
+		json_item(&j);
+		json_text(&j, "level", level_names[at->level]);
+		json_text(&j, "server", at->about);
+		json_text(&j, "check", at->check);
+		json_text(&j, "text", at->text);
+		json_said(&j, "cure", at->cure);
+		json_close(&j);
+	}
+	json_end(&j);
 	json_text(&j, "acl", acl);
 	json_text(&j, "acl_looking", looking);
 	if (sentinel)
@@ -307,67 +269,65 @@ static int status_of(const struct exam *e)
 {
 	for (int i = 0; i < e->n; i++)
 		if (e->facts[i].answers)
-			return findings_well(e->found) ? STATUS_OK
-						       : STATUS_FREE;
-	return status_of_kind(e->facts[0].why.kind);
+			return is_well(e) ? STATUS_OK : STATUS_FREE;
+	return status_of_kind(e->facts[0].no.why.kind);
 }
 
-static int examine(const struct exam *e, struct facts *facts,
-		   struct query *query)
+static int print_all(const struct exam *e)
 {
 	char *acl = acl_line(e), *looking = acl_line_looking(e);
-	bool quiet = e->o->loudness < 0;
+	bool quiet = e->o->loudness < 0, memory = acl && looking;
 
-	check_trials(e, facts);
-	check_servers(e);
-	check_sentinels(e);
-	check_keys(e, query);
-	check_list(e);
-	check_machine(e);
-	findings_group(e->found);
-	if (!acl || !looking) {
+	if (!memory) {
 		log_error("failed", "out of memory");
-		free(acl);
-		free(looking);
-		return STATUS_INTERNAL;
-	}
-	if (e->o->json) {
+	} else if (e->o->json) {
 		json_all(e, acl, looking);
 	} else {
-		print_findings(e->found, quiet);
-		if (!quiet)
-			print_acls(e, acl, looking);
+		print_findings(e, quiet);
+		if (!quiet) {
+			print_acl("What a user needs, to be typed in redis-cli",
+				  acl);
+			print_acl("For list, top and doctor as well", looking);
+			print_acl("And at the Sentinels", acl_line_sentinel(e));
+		}
 	}
 	free(acl);
 	free(looking);
-	return status_of(e);
+	return memory ? status_of(e) : STATUS_INTERNAL;
 }
 
 static int doctor(const struct opts *o)
 {
 	static struct query query;
-	struct findings findings = {0};
-	struct facts *facts = NULL;
-	struct exam e = {.o = o, .servers = &query.servers, .found = &findings};
+	struct exam e = {.o = o, .servers = &query.servers};
 	struct fail why;
-	int status;
+	int status, rc = query_open(&query, o, &why);
 
-	if (query_open(&query, o, &why) == 0) {
+	if (rc == 0) {
 		query_once(&query);
 		e.needs = needs_of(&query.servers, o);
-		e.n = facts_gather(&query, e.needs, &facts, &why);
-		e.facts = facts;
-	} else {
-		e.n = -1;
+		rc = facts_gather(&e, &query, &why);
 	}
-	if (e.n < 0) {
+	if (rc < 0) {
 		log_error("failed", "%s", why.text);
 		status = status_of_kind(why.kind);
 	} else {
-		status = examine(&e, facts, &query);
+		check_trials(&e);
+		check_servers(&e);
+		check_sentinels(&e);
+		check_keys(&e, &query);
+		check_list(&e);
+		check_machine(&e);
+		group(&e);
+		status = print_all(&e);
 	}
-	findings_close(&findings);
-	free(facts);
+	for (int i = 0; i < e.findings; i++) {
+		free(e.finding[i].about);
+		free(e.finding[i].text);
+		free(e.finding[i].cure);
+	}
+	free(e.finding);
+	free(e.facts);
 	query_close(&query);
 	return render_end(status);
 }

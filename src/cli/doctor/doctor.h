@@ -14,55 +14,17 @@
 #include "cli/opts.h"
 #include "cli/query.h"
 
-enum level {
-	LEVEL_OK,
-	LEVEL_NOTE, /* good to know; nothing is wrong */
-	LEVEL_WRONG
-};
-
-struct finding {
-	enum level level;
-	char *server; /* owned; or what else it is about */
-	const char *check;
-	char *text; /* owned */
-	char *cure; /* owned: a command to type, or what else to do; or NULL */
-};
-
-struct findings {
-	struct finding *at;
-	int n, room;
-	bool incomplete; /* out of memory: some are missing */
-};
-
-const char *level_name(enum level level);
-
-/* Adds a finding. Text that is safe for a terminal is kept as it is; all else
- * is escaped. */
-void found(struct findings *f, enum level level, const char *server,
-	   const char *check, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
-/* Sets the cure of the last finding. */
-void cure(struct findings *f, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* Sorts: all findings of one server together, in the order of their first. */
-void findings_group(struct findings *f);
-
-/* Whether nothing is wrong. */
-bool findings_well(const struct findings *f);
-void findings_close(struct findings *f);
-
 #define UNKNOWN (-1)
 #define FACT_MAX 64
 
-/* What a server did not tell, although it is there. */
-enum blank {
-	BLANK_INFO = 1,
-	BLANK_CONFIG = 2,
-	BLANK_ROLE = 4,
-	BLANK_WRITES = 8 /* which writing commands this user may use */
+/* An error, and its parts. */
+struct refusal {
+	struct fail why;
+	struct error_told told;
 };
 
+/* What a server says of itself; unknown, if it refuses to tell. Numbers that it
+ * does not tell are UNKNOWN, texts "". */
 struct facts {
 	int target;                /* of the fanout */
 	int node;                  /* in the list */
@@ -71,10 +33,10 @@ struct facts {
 	bool shut;              /* it is not there, or lets nobody in: it is
 				   asked no more */
 	bool answers;           /* with something else than "not permitted" */
-	struct fail why;        /* if it does not */
-	struct error_told told; /* the parts of why, */
-	struct error_told no_scripts; /* and of scripts */
-	unsigned int blanks;
+	struct refusal no;      /* if it does not */
+	struct refusal no_eval; /* why no script can run */
+	bool tells_info, tells_config;
+	bool tells_writes; /* which writing commands this user may use */
 
 	char software[16]; /* "Redis", "Valkey", ... */
 	char version[FACT_MAX], run_id[FACT_MAX];
@@ -86,7 +48,7 @@ struct facts {
 	int64_t uptime_s;
 	int64_t clients, clients_max;
 	int64_t memory, memory_max, evicted;
-	char policy[FACT_MAX]; /* "": unknown */
+	char policy[FACT_MAX];
 
 	int64_t loading, aof; /* 0 or 1 */
 	char fsync[FACT_MAX], save[FACT_MAX];
@@ -98,7 +60,6 @@ struct facts {
 	int64_t replicas_good, replicas_least;    /* min-replicas-to-write */
 
 	char user[FACT_MAX];        /* the user that we are logged in as */
-	struct fail scripts;        /* why no script can run */
 	uint64_t refused;           /* bits: indices in rights[] */
 	int to_ask;                 /* clock samples still wanted, */
 	int64_t sent_us;            /* and when the last was asked for */
@@ -113,36 +74,61 @@ struct facts {
 	int64_t cluster_slots;
 };
 
-/* Asks all servers; in a Cluster, each primary. The caller frees *out. Returns
- * the number of servers, or -1. `needs`: bits of enum right_need. */
-int facts_gather(struct query *l, unsigned int needs, struct facts **out,
-		 struct fail *why);
+enum level {
+	FINE,
+	NOTE, /* good to know; nothing is wrong */
+	WRONG
+};
+
+struct finding {
+	enum level level;
+	char *about; /* owned: the server, or "all", or "here" */
+	const char *check;
+	char *text; /* owned */
+	char *cure; /* owned: a command to type, or what else to do; or NULL */
+};
 
 struct exam {
 	const struct opts *o;
 	const struct servers *servers;
-	const struct facts *facts; /* what each server says of itself */
-	int n;                     /* number of facts */
-	unsigned int needs;        /* bits of enum right_need */
-	struct findings *found;
+	struct facts *facts; /* owned: of each server */
+	int n;               /* number of facts */
+	unsigned int needs;  /* bits of enum right_need */
+	struct finding *finding;
+	int findings, room;
+	bool incomplete; /* out of memory: some findings are missing */
 };
 
-/* Checks each server by itself. */
-void check_servers(const struct exam *e);
-/* Checks all of them together. */
-void check_list(const struct exam *e);
-/* Checks this machine. */
-void check_machine(const struct exam *e);
+/* Adds a finding: "what is wrong -> what to do". Text that is safe for a
+ * terminal is kept as it is; all else is escaped. */
+void found(struct exam *e, enum level level, const char *about,
+	   const char *check, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* Asks all servers of the list, and in a Cluster each primary, what they are.
+ * Changes nothing there. -1: see *why. */
+int facts_gather(struct exam *e, struct query *l, struct fail *why);
+
+/* Judge each server by itself, all of them together, and this machine. */
+void check_servers(struct exam *e);
+void check_list(struct exam *e);
+void check_machine(struct exam *e);
+void check_rights(struct exam *e, const struct facts *s);
+/* Asks all Sentinels of each group in the list. */
+void check_sentinels(struct exam *e);
+/* Checks the keys that were named, and all that redlock has on each server. In
+ * the latter, only a key with a record of ours counts as a lock. */
+void check_keys(struct exam *e, struct query *l);
+/* Takes a lock on each server that answers. A script that ran proves that
+ * scripts work: corrects what the facts say about that. */
+void check_trials(struct exam *e);
 
 /* The user that the server takes us for; `none`: the default user, or
  * unknown. */
 const char *user_of(const struct facts *s, const char *none);
-
 /* The user as typed at the prompt of redis-cli. Returns buf. */
 #define USER_TYPED_MAX 1100
 const char *user_typed(const struct facts *s, char buf[USER_TYPED_MAX]);
-
-void check_rights(const struct exam *e, const struct facts *s);
 
 /* A line for the prompt of redis-cli. It makes a user who may do what redlock
  * needs and nothing else. The caller frees it; NULL: out of memory. */
@@ -151,16 +137,5 @@ char *acl_line(const struct exam *e);
 char *acl_line_looking(const struct exam *e);
 /* The same for the Sentinels; NULL: there are none. Not to be freed. */
 const char *acl_line_sentinel(const struct exam *e);
-
-/* Asks all Sentinels of each group in the list. */
-void check_sentinels(const struct exam *e);
-
-/* Checks the keys that were named, and all that redlock has on each server. In
- * the latter, only a key with a record of ours counts as a lock. */
-void check_keys(const struct exam *e, struct query *l);
-
-/* Tries it on each server that answers. A script that ran proves that scripts
- * work: corrects what facts[] say about that. */
-void check_trials(const struct exam *e, struct facts *facts);
 
 #endif

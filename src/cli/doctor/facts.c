@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a server says of itself, for doctor. Asks nothing that changes anything
- * there. What the server refuses to tell stays unknown.
- */
+/* What a server says of itself. Asks nothing that changes anything there. */
 #include "cli/doctor/doctor.h"
 
 #include <stdio.h>
@@ -11,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "lock/wire/rights.h"
 #include "client/primaries.h"
+#include "lock/wire/rights.h"
 
 #define SAMPLES 5
 
@@ -21,6 +18,48 @@
 #define NUMBER_MAX (INT64_MAX / 1000)
 /* Of a clock, in seconds since 1970, and then in us: 70,000 years. */
 #define TIME_MAX (INT64_MAX / 4 / 1000000)
+
+/* A fact that INFO tells, or CONFIG GET; if both do, INFO counts. */
+static const struct {
+	const char *info, *setting;
+	size_t at;
+	bool text; /* else a number */
+} rows[] = {
+#define NUMBER(field) offsetof(struct facts, field), false
+#define TEXT(field) offsetof(struct facts, field), true
+	{"run_id", NULL, TEXT(run_id)},
+	{"role", NULL, TEXT(role)},
+	{"master_host", NULL, TEXT(master_host)},
+	{"master_port", NULL, TEXT(master_port)},
+	{"uptime_in_seconds", NULL, NUMBER(uptime_s)},
+	{"connected_clients", NULL, NUMBER(clients)},
+	{"maxclients", "maxclients", NUMBER(clients_max)}, /* from 7.0 on */
+	{"used_memory", NULL, NUMBER(memory)},
+	{"maxmemory", NULL, NUMBER(memory_max)},
+	{"maxmemory_policy", NULL, TEXT(policy)},
+	{"evicted_keys", NULL, NUMBER(evicted)},
+	{"loading", NULL, NUMBER(loading)},
+	{"aof_enabled", NULL, NUMBER(aof)},
+	{"rdb_last_bgsave_status", NULL, TEXT(save_status)},
+	{"aof_last_write_status", NULL, TEXT(aof_status)},
+	{"connected_slaves", NULL, NUMBER(replicas)},
+	{"min_slaves_good_slaves", NULL, NUMBER(replicas_good)},
+	{NULL, "min-replicas-to-write", NUMBER(replicas_least)},
+	{NULL, "save", TEXT(save)},
+	{NULL, "appendfsync", TEXT(fsync)},
+	{NULL, "stop-writes-on-bgsave-error", TEXT(stops_writes)},
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static char *text_at(struct facts *f, size_t row)
+{
+	return (char *)f + rows[row].at;
+}
+
+static int64_t *number_at(struct facts *f, size_t row)
+{
+	return (int64_t *)(void *)((char *)f + rows[row].at);
+}
 
 /* ---- INFO: lines of NAME:VALUE ---- */
 
@@ -56,7 +95,7 @@ static int64_t number_of(const char *info, const char *name)
 }
 
 /* The number at the beginning, at most NUMBER_MAX; UNKNOWN: not a digit. */
-static int64_t number_at(const char *text)
+static int64_t leading_number(const char *text)
 {
 	int64_t n = *text >= '0' && *text <= '9' ? 0 : UNKNOWN;
 
@@ -88,14 +127,13 @@ static void read_version(struct facts *f, const char *info)
 	text_of(info, "executable", path);
 	if (strstr(path, "keydb") || line_of(info, "mvcc_depth"))
 		(void)snprintf(f->software, sizeof(f->software), "KeyDB");
-	f->major = number_at(f->version + strcspn(f->version, "0123456789"));
+	f->major =
+		leading_number(f->version + strcspn(f->version, "0123456789"));
 }
 
 /* slave0:ip=10.0.0.7,port=6380,state=online,offset=42,lag=0 */
 static void read_replicas(struct facts *f, const char *info)
 {
-	f->replicas = number_of(info, "connected_slaves");
-	f->replicas_good = number_of(info, "min_slaves_good_slaves");
 	f->replicas_online = 0;
 	f->lag_s = 0;
 	for (int i = 0; i < f->replicas && i < 1000; i++) {
@@ -110,8 +148,8 @@ static void read_replicas(struct facts *f, const char *info)
 			       (int)strcspn(value, "\r\n"), value);
 		f->replicas_online += strstr(line, "state=online") != NULL;
 		lag = strstr(line, "lag=");
-		if (lag && number_at(lag + 4) > f->lag_s)
-			f->lag_s = number_at(lag + 4);
+		if (lag && leading_number(lag + 4) > f->lag_s)
+			f->lag_s = leading_number(lag + 4);
 	}
 }
 
@@ -119,28 +157,18 @@ static void take_info(struct facts *f, const struct reply *r)
 {
 	const char *info = r->bytes;
 
-	f->blanks &= ~(unsigned int)BLANK_INFO;
+	f->tells_info = true;
+	for (size_t i = 0; i < ROWS; i++)
+		if (rows[i].info && rows[i].text)
+			text_of(info, rows[i].info, text_at(f, i));
+		else if (rows[i].info)
+			*number_at(f, i) = number_of(info, rows[i].info);
 	read_version(f, info);
 	read_replicas(f, info);
-	text_of(info, "run_id", f->run_id);
-	text_of(info, "role", f->role);
 	f->is_active = strcmp(f->role, "active-replica") == 0;
-	text_of(info, "master_host", f->master_host);
-	text_of(info, "master_port", f->master_port);
 	f->in_cluster = number_of(info, "cluster_enabled") == 1 ||
 			strstr(info, "_mode:cluster") != NULL;
 	f->is_sentinel = strstr(info, "_mode:sentinel") != NULL;
-	f->uptime_s = number_of(info, "uptime_in_seconds");
-	f->clients = number_of(info, "connected_clients");
-	f->clients_max = number_of(info, "maxclients");
-	f->memory = number_of(info, "used_memory");
-	f->memory_max = number_of(info, "maxmemory");
-	f->evicted = number_of(info, "evicted_keys");
-	text_of(info, "maxmemory_policy", f->policy);
-	f->loading = number_of(info, "loading");
-	f->aof = number_of(info, "aof_enabled");
-	text_of(info, "rdb_last_bgsave_status", f->save_status);
-	text_of(info, "aof_last_write_status", f->aof_status);
 }
 
 /* ---- the other answers ---- */
@@ -152,7 +180,6 @@ static void word_of(const struct reply *r, char out[FACT_MAX])
 
 static void take_role(struct facts *f, const struct reply *r)
 {
-	f->blanks &= ~(unsigned int)BLANK_ROLE;
 	word_of(reply_item(r, 0), f->role);
 	if (strcmp(f->role, "slave") == 0) {
 		word_of(reply_item(r, 1), f->master_host);
@@ -165,42 +192,21 @@ static void take_role(struct facts *f, const struct reply *r)
 }
 
 /* {NAME, VALUE}; empty if the server does not know the setting. */
-static const struct reply *setting(struct facts *f, const struct reply *r)
+static void take_setting(struct facts *f, const struct reply *r)
 {
-	f->blanks &= ~(unsigned int)BLANK_CONFIG;
-	return reply_item(r, 1);
-}
+	const struct reply *name = reply_item(r, 0), *value = reply_item(r, 1);
 
-static void take_save(struct facts *f, const struct reply *r)
-{
-	const struct reply *value = setting(f, r);
-
-	f->save_known = value->kind == REPLY_TEXT;
-	word_of(value, f->save);
-}
-
-static void take_fsync(struct facts *f, const struct reply *r)
-{
-	word_of(setting(f, r), f->fsync);
-}
-
-static void take_stops(struct facts *f, const struct reply *r)
-{
-	word_of(setting(f, r), f->stops_writes);
-}
-
-static void take_least(struct facts *f, const struct reply *r)
-{
-	f->replicas_least = reply_number(setting(f, r), UNKNOWN);
-}
-
-/* Before 7.0 INFO does not tell it. */
-static void take_clients(struct facts *f, const struct reply *r)
-{
-	const struct reply *value = setting(f, r);
-
-	if (f->clients_max == UNKNOWN)
-		f->clients_max = reply_number(value, UNKNOWN);
+	f->tells_config = true;
+	for (size_t i = 0; i < ROWS; i++) {
+		if (!rows[i].setting || strcmp(rows[i].setting, name->bytes))
+			continue;
+		if (rows[i].text)
+			word_of(value, text_at(f, i));
+		else if (*number_at(f, i) == UNKNOWN)
+			*number_at(f, i) = reply_number(value, UNKNOWN);
+		f->save_known |= strcmp(name->bytes, "save") == 0 &&
+				 value->kind == REPLY_TEXT;
+	}
 }
 
 static void take_user(struct facts *f, const struct reply *r)
@@ -214,18 +220,22 @@ static void take_cluster(struct facts *f, const struct reply *r)
 	f->cluster_slots = number_of(r->bytes, "cluster_slots_ok");
 }
 
+static void refuse(struct facts *f, const char *command)
+{
+	for (int i = 0; i < rights_n; i++)
+		if (strcmp(rights[i].command, command) == 0)
+			f->refused |= (uint64_t)1 << i;
+}
+
 static void take_refused(struct facts *f, const struct reply *r)
 {
 	for (size_t i = 0; i < r->items; i++)
-		for (int k = 0; k < rights_n; k++)
-			if (strcmp(reply_item(r, i)->bytes,
-				   rights[k].command) == 0)
-				f->refused |= (uint64_t)1 << k;
+		refuse(f, reply_item(r, i)->bytes);
 }
 
 static void take_writes(struct facts *f, const struct reply *r)
 {
-	f->blanks &= ~(unsigned int)BLANK_WRITES;
+	f->tells_writes = true;
 	take_refused(f, r);
 }
 
@@ -233,48 +243,43 @@ static void take_writes(struct facts *f, const struct reply *r)
 
 /* A command that is sent only to see whether it is refused has a `right`: an
  * empty script, BLPOP with a negative time. */
-static const struct question {
+/* clang-format off */
+static const struct inquiry {
 	const char *text; /* words with blanks between; NULL: see rights.h */
 	enum right_kind kind;
 	const char *right;
 	unsigned int need;
 	bool plain; /* not of a Cluster, where a key is elsewhere */
 	void (*take)(struct facts *f, const struct reply *r);
-} questions[] = {
+} inquiries[] = {
 	{.text = "EVAL return(1) 0", .right = "eval"},
-	{.text = "EVALSHA 0000000000000000000000000000000000000000 0",
-	 .right = "evalsha"},
+	{.text = "EVALSHA 0000000000000000000000000000000000000000 0", .right = "evalsha"},
 	/* (to learn that it answers at all, if a proxy knows nothing else) */
 	{.text = "PING"},
 	{.text = "INFO", .right = "info", .take = take_info},
 	{.text = "ROLE", .right = "role", .take = take_role},
 	{.kind = RIGHT_READ, .take = take_refused},
 	{.kind = RIGHT_WRITE, .take = take_writes},
-	{.text = "BLPOP redlock:{doctor}:rights -1",
-	 .right = "blpop",
-	 .plain = true},
+	{.text = "BLPOP redlock:{doctor}:rights -1", .right = "blpop", .plain = true},
 	{.text = "WAIT 0 0", .right = "wait", .need = NEED_REPLICAS},
 	{.text = "CLUSTER MYID", .right = "cluster|myid", .need = NEED_CLUSTER},
 	{.text = "ASKING", .right = "asking", .need = NEED_CLUSTER},
-	{.text = "CLUSTER SLOTS",
-	 .right = "cluster|slots",
-	 .need = NEED_CLUSTER},
-	{.text = "CLUSTER NODES",
-	 .right = "cluster|nodes",
-	 .need = NEED_CLUSTER},
+	{.text = "CLUSTER SLOTS", .right = "cluster|slots", .need = NEED_CLUSTER},
+	{.text = "CLUSTER NODES", .right = "cluster|nodes", .need = NEED_CLUSTER},
 	{.text = "CLUSTER INFO", .need = NEED_CLUSTER, .take = take_cluster},
 	{.text = "ACL WHOAMI", .take = take_user},
-	{.text = "CONFIG GET save", .take = take_save},
-	{.text = "CONFIG GET appendfsync", .take = take_fsync},
-	{.text = "CONFIG GET stop-writes-on-bgsave-error", .take = take_stops},
-	{.text = "CONFIG GET min-replicas-to-write", .take = take_least},
-	{.text = "CONFIG GET maxclients", .take = take_clients},
+	{.text = "CONFIG GET save", .take = take_setting},
+	{.text = "CONFIG GET appendfsync", .take = take_setting},
+	{.text = "CONFIG GET stop-writes-on-bgsave-error", .take = take_setting},
+	{.text = "CONFIG GET min-replicas-to-write", .take = take_setting},
+	{.text = "CONFIG GET maxclients", .take = take_setting},
 };
-#define QUESTIONS ((int)(sizeof(questions) / sizeof(questions[0])))
+/* clang-format on */
+#define INQUIRIES ((int)(sizeof(inquiries) / sizeof(inquiries[0])))
 
-static int ask_question(struct query *l, const struct facts *f, int i)
+static int ask(struct query *l, const struct facts *f, int i)
 {
-	const struct question *q = &questions[i];
+	const struct inquiry *q = &inquiries[i];
 	struct rights_scratch scratch;
 	char text[100], *rest = text;
 	struct words w = {0};
@@ -289,7 +294,7 @@ static int ask_question(struct query *l, const struct facts *f, int i)
 	return fanout_ask(&l->fanout, f->target, &w, i);
 }
 
-static bool applies(const struct question *q, const struct facts *f,
+static bool applies(const struct inquiry *q, const struct facts *f,
 		    unsigned int needs)
 {
 	bool cluster = f->ep->kind == ENDPOINT_CLUSTER;
@@ -313,34 +318,6 @@ static bool is_shut(const struct got *got)
 	       begins(got->reply, "DENIED");
 }
 
-/* The command itself is refused, not only its keys. */
-static bool is_forbidden(const struct reply *r)
-{
-	return begins(r, "NOPERM") && strstr(r->bytes, " to run ");
-}
-
-static void refuse(struct facts *f, const char *command)
-{
-	for (int i = 0; i < rights_n; i++)
-		if (strcmp(rights[i].command, command) == 0)
-			f->refused |= (uint64_t)1 << i;
-}
-
-/* The first failure says most. */
-static void unwell(struct facts *f, const struct got *got)
-{
-	if (f->why.kind != FAIL_NONE)
-		return;
-	f->why = got->why;
-	f->told = got->told;
-}
-
-static void no_scripts(struct facts *f, const struct got *got)
-{
-	f->scripts = got->why;
-	f->no_scripts = got->told;
-}
-
 /* It fell silent, or was stopped: what it said before is no answer to what it
  * was still to say. */
 static bool is_gone(struct facts *f, const struct got *got)
@@ -349,43 +326,40 @@ static bool is_gone(struct facts *f, const struct got *got)
 		return false;
 	f->answers = false;
 	f->shut = true;
-	f->why = got->why;
-	f->told = got->told;
+	f->no = (struct refusal){got->why, got->told};
 	return true;
 }
 
 static void take_answer(struct facts *f, const struct got *got)
 {
-	const struct question *q = &questions[got->tag];
+	const struct inquiry *q = &inquiries[got->tag];
 	const struct reply *r = got->reply;
 
-	/* a proxy that does not know the command may know others */
-	if (got->hung_up) {
-		unwell(f, got);
-		if (q == &questions[0])
-			no_scripts(f, got);
-		return;
-	}
 	if (is_gone(f, got))
 		return;
-	if (is_shut(got)) {
-		f->shut = true;
-		unwell(f, got);
-		return;
-	}
 	if (got->why.kind == FAIL_NONE) {
 		f->answers = true;
 		if (q->take)
 			q->take(f, r);
 		return;
 	}
-	if (is_forbidden(r) && q->right)
+	/* the first failure says most */
+	if (f->no.why.kind == FAIL_NONE)
+		f->no = (struct refusal){got->why, got->told};
+	/* a proxy that does not know the command may know others */
+	if (!got->hung_up && is_shut(got)) {
+		f->shut = true;
+		return;
+	}
+	if (q == &inquiries[0])
+		f->no_eval = (struct refusal){got->why, got->told};
+	if (got->hung_up)
+		return;
+	/* the command itself is refused, not only its keys */
+	if (begins(r, "NOPERM") && strstr(r->bytes, " to run ") && q->right)
 		refuse(f, q->right);
 	else if (!begins(r, "NOPERM"))
 		f->answers = true;
-	unwell(f, got);
-	if (q == &questions[0])
-		no_scripts(f, got);
 }
 
 /* ---- clocks ---- */
@@ -419,17 +393,17 @@ static void take_time(struct facts *f, const struct got *got)
 }
 
 /* One after the other, so that none is delayed by another. */
-static void sample(struct query *l, struct facts *all, int n)
+static void sample_clocks(struct exam *e, struct query *l)
 {
 	struct got got;
 
-	for (int i = 0; i < n; i++) {
-		all[i].to_ask = all[i].answers ? SAMPLES : 0;
-		if (all[i].to_ask > 0)
-			ask_time(l, &all[i], i);
+	for (int i = 0; i < e->n; i++) {
+		e->facts[i].to_ask = e->facts[i].answers ? SAMPLES : 0;
+		if (e->facts[i].to_ask > 0)
+			ask_time(l, &e->facts[i], i);
 	}
 	while (fanout_get(&l->fanout, &got)) {
-		struct facts *f = &all[got.tag];
+		struct facts *f = &e->facts[got.tag];
 
 		if (is_gone(f, &got) || got.why.kind != FAIL_NONE)
 			continue;
@@ -441,6 +415,32 @@ static void sample(struct query *l, struct facts *all, int n)
 
 /* ---- all ---- */
 
+static void take_all(struct exam *e, struct query *l)
+{
+	struct got got;
+
+	while (fanout_get(&l->fanout, &got))
+		for (int i = 0; i < e->n; i++)
+			if (e->facts[i].target == got.target)
+				take_answer(&e->facts[i], &got);
+}
+
+/* The first question goes alone: if the server refuses us, it says why. */
+static int ask_all(struct exam *e, struct query *l)
+{
+	int rc = 0;
+
+	for (int i = 0; i < e->n; i++)
+		rc |= ask(l, &e->facts[i], 0);
+	take_all(e, l);
+	for (int i = 0; i < e->n; i++)
+		for (int k = 1; !e->facts[i].shut && k < INQUIRIES; k++)
+			if (applies(&inquiries[k], &e->facts[i], e->needs))
+				rc |= ask(l, &e->facts[i], k);
+	take_all(e, l);
+	return rc;
+}
+
 static void init(struct facts *f, const struct query *l, int target)
 {
 	int node = fanout_node(&l->fanout, target);
@@ -448,82 +448,37 @@ static void init(struct facts *f, const struct query *l, int target)
 	*f = (struct facts){.target = target,
 			    .node = node,
 			    .ep = &l->servers.endpoint[node],
-			    .blanks = BLANK_INFO | BLANK_CONFIG | BLANK_ROLE |
-				      BLANK_WRITES,
-			    .uptime_s = UNKNOWN,
-			    .clients = UNKNOWN,
-			    .clients_max = UNKNOWN,
-			    .memory = UNKNOWN,
-			    .memory_max = UNKNOWN,
-			    .evicted = UNKNOWN,
-			    .loading = UNKNOWN,
-			    .aof = UNKNOWN,
-			    .replicas = UNKNOWN,
-			    .replicas_good = UNKNOWN,
-			    .replicas_least = UNKNOWN,
 			    .cluster_slots = UNKNOWN};
+	for (size_t i = 0; i < ROWS; i++)
+		if (!rows[i].text)
+			*number_at(f, i) = UNKNOWN;
 }
 
-/* By now we know where Sentinels or a Cluster led us. */
-static void name(struct facts *f, const struct query *l)
-{
-	const char *text = fanout_name(&l->fanout, f->target);
-
-	(void)format_bytes(text, strlen(text), f->name, sizeof(f->name));
-}
-
-static void take_all(struct query *l, struct facts *all, int n)
-{
-	struct got got;
-
-	while (fanout_get(&l->fanout, &got))
-		for (int i = 0; i < n; i++)
-			if (all[i].target == got.target)
-				take_answer(&all[i], &got);
-}
-
-/* The first question goes alone: if the server refuses us, it says why. */
-static int ask_all(struct query *l, unsigned int needs, struct facts *all,
-		   int n)
-{
-	int rc = 0;
-
-	for (int i = 0; i < n; i++)
-		rc |= ask_question(l, &all[i], 0);
-	take_all(l, all, n);
-	for (int i = 0; i < n; i++)
-		for (int k = 1; !all[i].shut && k < QUESTIONS; k++)
-			if (applies(&questions[k], &all[i], needs))
-				rc |= ask_question(l, &all[i], k);
-	take_all(l, all, n);
-	return rc;
-}
-
-int facts_gather(struct query *l, unsigned int needs, struct facts **out,
-		 struct fail *why)
+int facts_gather(struct exam *e, struct query *l, struct fail *why)
 {
 	struct fanout *s = &l->fanout;
-	struct facts *all;
-	int n = 0;
 
 	/* a silent server is asked again, and reported then */
 	if (primaries_find(s, why) < 0 && why->kind == FAIL_CONFIG)
 		return -1;
-	*out = all = calloc((size_t)s->targets, sizeof(*all));
-	if (!all)
+	e->facts = calloc((size_t)s->targets, sizeof(*e->facts));
+	if (!e->facts)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (int t = 0; t < s->targets; t++)
 		if (primaries_cover(s, t))
-			init(&all[n++], l, t);
-	if (ask_all(l, needs, all, n) < 0)
+			init(&e->facts[e->n++], l, t);
+	if (ask_all(e, l) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
-	sample(l, all, n);
-	for (int i = 0; i < n; i++) {
-		struct facts *f = &all[i];
+	sample_clocks(e, l);
+	for (int i = 0; i < e->n; i++) {
+		struct facts *f = &e->facts[i];
+		const char *name = fanout_name(s, f->target);
 
+		/* by now we know where Sentinels or a Cluster led us */
+		(void)format_bytes(name, strlen(name), f->name,
+				   sizeof(f->name));
 		f->has_certificate =
 			fanout_expiry(s, f->target, &f->certificate_s);
-		name(f, l);
 	}
-	return n;
+	return 0;
 }

@@ -55,7 +55,7 @@ struct probe {
 };
 
 struct search {
-	const struct exam *e;
+	struct exam *e;
 	struct fanout *fanout;
 	struct probe *probe;
 	int probes, room;
@@ -239,45 +239,45 @@ static const char *key_typed(const struct probe *p, char buf[TYPED_MAX])
 }
 
 static void say(struct search *s, const struct probe *p, enum level level,
-		const char *text)
+		const char *text, const char *cure)
 {
 	char key[200];
 
-	if ((level == LEVEL_WRONG && ++p->at->told > TOLD_MAX) ||
-	    (level == LEVEL_NOTE && ++p->at->odd > TOLD_MAX))
+	if ((level == WRONG && ++p->at->told > TOLD_MAX) ||
+	    (level == NOTE && ++p->at->odd > TOLD_MAX))
 		return;
-	found(s->e->found, level, p->at->f->name, "keys", "%s: %s",
-	      format_bytes(p->key, p->len, key, sizeof(key)), text);
+	found(s->e, level, p->at->f->name, "keys", "%s: %s -> %s",
+	      format_bytes(p->key, p->len, key, sizeof(key)), text, cure);
 }
 
 static void no_expiry(struct search *s, const struct probe *p)
 {
-	char key[TYPED_MAX];
+	char key[TYPED_MAX], cure[TYPED_MAX + 60];
 
-	say(s, p, LEVEL_WRONG,
-	    "no expiry: if its owner is gone, it stays forever");
-	cure(s->e->found, "redlock force-release --foreign %s",
-	     key_typed(p, key));
+	(void)snprintf(cure, sizeof(cure), "redlock force-release --foreign %s",
+		       key_typed(p, key));
+	say(s, p, WRONG, "no expiry: if its owner is gone, it stays forever",
+	    cure);
 }
 
 static void take_type(struct search *s, const struct probe *p,
 		      const struct reply *r)
 {
-	struct keyspace *at = p->at;
-	char text[160], key[TYPED_MAX];
+	char *type = p->at->type, text[160];
+	char key[TYPED_MAX], cure[TYPED_MAX + 60];
 
-	(void)format_bytes(r->bytes, r->len, at->type, sizeof(at->type));
-	at->type_refused = false;
-	if (strcmp(at->type, "none") == 0 || strcmp(at->type, "string") == 0)
+	(void)format_bytes(r->bytes, r->len, type, sizeof(p->at->type));
+	p->at->type_refused = false;
+	if (strcmp(type, "none") == 0 || strcmp(type, "string") == 0)
 		return;
 	(void)snprintf(text, sizeof(text),
 		       "it holds a %s, not a redlock lock: waiters wait until "
 		       "it is gone",
-		       at->type);
-	say(s, p, LEVEL_WRONG, text);
-	cure(s->e->found,
-	     "use another key, or redlock force-release --foreign %s",
-	     key_typed(p, key));
+		       type);
+	(void)snprintf(cure, sizeof(cure),
+		       "use another key, or redlock force-release --foreign %s",
+		       key_typed(p, key));
+	say(s, p, WRONG, text, cure);
 }
 
 static void take_named_ttl(struct search *s, const struct probe *p,
@@ -287,7 +287,7 @@ static void take_named_ttl(struct search *s, const struct probe *p,
 	char text[64], left[32];
 
 	if (strcmp(r->bytes, "-2") == 0) {
-		say(s, p, LEVEL_OK, "free");
+		say(s, p, FINE, "free", "");
 		return;
 	}
 	if (strcmp(p->at->type, "string") != 0)
@@ -298,7 +298,7 @@ static void take_named_ttl(struct search *s, const struct probe *p,
 	}
 	(void)snprintf(text, sizeof(text), "held, %s left",
 		       format_duration(ms, left, sizeof(left)));
-	say(s, p, LEVEL_OK, text);
+	say(s, p, FINE, text, "");
 }
 
 static void take_ttl(struct search *s, const struct probe *p,
@@ -317,43 +317,42 @@ static void take_odd(struct search *s, const struct probe *p,
 		     const struct got *got)
 {
 	const struct reply *r = got->reply; /* NULL: too long for one command */
-	bool answered = r && got->why.kind == FAIL_NONE, odd = false;
+	bool answered = r && got->why.kind == FAIL_NONE;
 	bool other = r && !answered && strncmp(r->bytes, "WRONGTYPE", 9) == 0;
+	const char *odd = NULL;
 	struct record record;
+	char text[100];
 
 	if (p->subject == FENCE_VALUE) {
 		if (other)
-			say(s, p, LEVEL_NOTE,
-			    "its state is of another type; the next client "
-			    "mends that");
+			odd = "its state is of another type";
 		else if (answered && r->kind != REPLY_NIL &&
 			 parse_number(r->bytes, 0, FENCE_MAX) < 0)
-			say(s, p, LEVEL_NOTE,
-			    "its fence counter is not a number; the next "
-			    "client mends that");
-		return;
+			odd = "its fence counter is not a number";
+	} else if (other) {
+		odd = "its line of waiters is of another type";
 	}
-	/* a member without a blank is a sign of life: see src/lua/line.lua */
-	for (size_t i = 0; answered && !odd && i < r->items; i++) {
+	for (size_t i = 0; p->subject == WAITERS && answered && i < r->items;
+	     i++) {
 		const struct reply *member = reply_item(r, i);
 
-		odd = memchr(member->bytes, ' ', member->len) &&
-		      !record_read_member(&record, member->bytes, member->len);
+		/* without a blank it is a sign of life: see src/lua/line.lua */
+		if (memchr(member->bytes, ' ', member->len) &&
+		    !record_read_member(&record, member->bytes, member->len))
+			odd = "its line of waiters has entries that are not "
+			      "redlock's";
 	}
-	if (other)
-		say(s, p, LEVEL_NOTE,
-		    "its line of waiters is of another type; the next client "
-		    "mends that");
-	else if (odd)
-		say(s, p, LEVEL_NOTE,
-		    "its line of waiters has entries that are not redlock's; "
-		    "the next client mends that");
+	if (!odd)
+		return;
+	(void)snprintf(text, sizeof(text), "%s; the next client mends that",
+		       odd);
+	say(s, p, NOTE, text, "");
 }
 
 static void take_refusal(struct search *s, const struct probe *p,
 			 const struct reply *r)
 {
-	char text[200], name[USER_TYPED_MAX];
+	char text[200], name[USER_TYPED_MAX], cure[USER_TYPED_MAX + 60] = "";
 
 	if (p->subject == SCAN_PAGE) {
 		p->at->refused = true;
@@ -370,12 +369,12 @@ static void take_refusal(struct search *s, const struct probe *p,
 		(void)snprintf(text, sizeof(text),
 			       "NOPERM: no right to read and write the key and "
 			       "those that redlock keeps beside it");
-	say(s, p, LEVEL_WRONG, text);
 	if (strncmp(text, "NOPERM", 6) == 0)
-		cure(s->e->found,
-		     "ACL SETUSER %s, with the keys of the line "
-		     "below",
-		     user_typed(p->at->f, name));
+		(void)snprintf(
+			cure, sizeof(cure),
+			"ACL SETUSER %s, with the keys of the line below",
+			user_typed(p->at->f, name));
+	say(s, p, WRONG, text, cure);
 }
 
 static void take_answer(struct search *s, const struct got *got)
@@ -420,12 +419,11 @@ static void count_left(struct search *s, const struct keyspace *at)
 
 	if (at->counters - at->locks < LEFT_MANY)
 		return;
-	found(s->e->found, LEVEL_NOTE, at->f->name, "keys",
+	found(s->e, NOTE, at->f->name, "keys",
 	      "%" PRId64 "%s free locks are remembered for 30 days after their "
-	      "last use: about %" PRId64 " MB",
+	      "last use: about %" PRId64 " MB -> fewer names, or --no-history "
+	      "for names that are used once (half a kB each)",
 	      at->counters - at->locks, at->cut ? " or more" : "", kb / 1000);
-	cure(s->e->found, "fewer names, or --no-history for names that are "
-			  "used once (half a kB each)");
 }
 
 static void sum_up(struct search *s, const struct keyspace *at)
@@ -444,18 +442,16 @@ static void sum_up(struct search *s, const struct keyspace *at)
 
 	count_left(s, at);
 	if (text)
-		found(s->e->found,
-		      silent || (many && !at->refused) ? LEVEL_WRONG
-						       : LEVEL_NOTE,
+		found(s->e, silent || (many && !at->refused) ? WRONG : NOTE,
 		      at->f->name, "keys", "%s", text);
 	else if (at->told == 0 && at->odd == 0)
-		found(s->e->found, LEVEL_OK, at->f->name, "keys",
+		found(s->e, FINE, at->f->name, "keys",
 		      "%" PRId64 " held, %" PRId64
 		      " fence counter%s, no problems",
 		      at->locks, at->counters, at->counters == 1 ? "" : "s");
 }
 
-void check_keys(const struct exam *e, struct query *l)
+void check_keys(struct exam *e, struct query *l)
 {
 	struct search s = {.e = e,
 			   .fanout = &l->fanout,
@@ -481,7 +477,7 @@ void check_keys(const struct exam *e, struct query *l)
 	for (int i = 0; !s.failed && i < e->n; i++)
 		if (e->facts[i].answers)
 			sum_up(&s, &each[i]);
-	e->found->incomplete |= s.failed;
+	e->incomplete |= s.failed;
 	for (int i = 0; i < s.probes; i++)
 		free(s.probe[i].key);
 	free(s.probe);

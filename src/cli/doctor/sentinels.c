@@ -12,7 +12,7 @@
 
 /* What the Sentinels of one group say. */
 struct council {
-	const struct exam *e;
+	struct exam *e;
 	const struct endpoint *group, *member;
 	int answers, silent; /* how many answered, and how many did not */
 	struct fail why;
@@ -97,27 +97,23 @@ static void take_view(struct council *c, const struct got *got)
 
 static void judge_number(const struct council *c)
 {
-	struct findings *f = c->e->found;
 	const char *name = c->group->name;
 	int n = c->group->places;
 
-	if (2 * c->answers <= n)
-		found(f, LEVEL_WRONG, name, "sentinel",
-		      "%d of %d Sentinels answer: %.200s", c->answers, n,
-		      c->why.text);
-	else
-		found(f, c->silent > 0 ? LEVEL_NOTE : LEVEL_OK, name,
-		      "sentinel", "%d of %d Sentinels answer%s%.200s",
-		      c->answers, n, c->silent > 0 ? ": " : "",
-		      c->silent > 0 ? c->why.text : "");
 	if (c->silent > 0)
-		cure(f, "start them, or leave them out of the URL");
-	if (c->known > n) {
-		found(f, LEVEL_NOTE, name, "sentinel",
-		      "there are %" PRId64 ", but the URL names %d", c->known,
-		      n);
-		cure(f, "name them all");
-	}
+		found(c->e, 2 * c->answers <= n ? WRONG : NOTE, name,
+		      "sentinel",
+		      "%d of %d Sentinels answer: %.200s -> start them, or "
+		      "leave them out of the URL",
+		      c->answers, n, c->why.text);
+	else
+		found(c->e, FINE, name, "sentinel", "%d of %d Sentinels answer",
+		      c->answers, n);
+	if (c->known > n)
+		found(c->e, NOTE, name, "sentinel",
+		      "there are %" PRId64 ", but the URL names %d -> name "
+		      "them all",
+		      c->known, n);
 }
 
 static void judge_masters(const struct council *c)
@@ -132,10 +128,10 @@ static void judge_masters(const struct council *c)
 		first = first ? first : at;
 		if (strcmp(at, first) == 0)
 			continue;
-		found(c->e->found, LEVEL_WRONG, c->group->name, "sentinel",
-		      "they disagree on which server is the master: %s or %s",
+		found(c->e, WRONG, c->group->name, "sentinel",
+		      "they disagree on which server is the master: %s or %s "
+		      "-> wait until the failover is over",
 		      first, at);
-		cure(c->e->found, "wait until the failover is over");
 		return;
 	}
 }
@@ -143,48 +139,42 @@ static void judge_masters(const struct council *c)
 /* Whether a hold outlasts a failover. */
 static void judge_lease(const struct council *c)
 {
-	struct findings *f = c->e->found;
 	int64_t ttl_ms = c->e->o->ttl_ms;
 	int64_t outage_ms = c->down_after_ms + FAILOVER_MS;
-	char ttl[32], lasts[32], outage[32], down[32], again[32];
+	int64_t enough_ms = (timing_ttl_for(outage_ms) + 999) / 1000 * 1000;
+	char ttl[32], lasts[32], outage[32], down[32], again[32], enough[32];
 
 	if (c->down_after_ms == 0 || timing_outage(ttl_ms) >= outage_ms)
 		return;
-	found(f, LEVEL_NOTE, c->group->name, "sentinel",
+	found(c->e, NOTE, c->group->name, "sentinel",
 	      "a lease of %s survives an outage of %s, but a failover takes up "
 	      "to %s (down-after-milliseconds: %s); if it fails, the next "
-	      "attempt comes %s later (twice the failover-timeout)",
+	      "attempt comes %s later (twice the failover-timeout) -> -t %s",
 	      format_duration(ttl_ms, ttl, sizeof(ttl)),
 	      format_duration(timing_outage(ttl_ms), lasts, sizeof(lasts)),
 	      format_duration(outage_ms, outage, sizeof(outage)),
 	      format_duration(c->down_after_ms, down, sizeof(down)),
-	      format_duration(2 * c->timeout_ms, again, sizeof(again)));
-	cure(f, "-t %s",
-	     format_duration((timing_ttl_for(outage_ms) + 999) / 1000 * 1000,
-			     ttl, sizeof(ttl)));
+	      format_duration(2 * c->timeout_ms, again, sizeof(again)),
+	      format_duration(enough_ms, enough, sizeof(enough)));
 }
 
 static void judge(const struct council *c)
 {
-	struct findings *f = c->e->found;
-
 	judge_number(c);
 	judge_masters(c);
 	judge_lease(c);
-	if (c->objection[0] != '\0') {
-		found(f, LEVEL_WRONG, c->group->name, "sentinel", "%s",
+	if (c->objection[0] != '\0')
+		found(c->e, WRONG, c->group->name, "sentinel",
+		      "%s -> without a quorum there is no failover: start more "
+		      "Sentinels, or lower the quorum",
 		      c->objection);
-		cure(f, "without a quorum there is no failover: start more "
-			"Sentinels, or lower the quorum");
-	}
-	found(f, LEVEL_NOTE, c->group->name, "sentinel",
+	found(c->e, NOTE, c->group->name, "sentinel",
 	      "best effort: around a failover, two masters may grant the same "
-	      "lock; only the fence protects");
-	cure(f, "--wait-replicas 1, min-replicas-to-write, or several "
-		"independent servers");
+	      "lock; only the fence protects -> --wait-replicas 1, "
+	      "min-replicas-to-write, or several independent servers");
 }
 
-static void check_group(const struct exam *e, int node)
+static void check_group(struct exam *e, int node)
 {
 	static struct endpoint member[PLACES_MAX];
 	struct council c = {
@@ -206,7 +196,7 @@ static void check_group(const struct exam *e, int node)
 	fanout_close(&s);
 }
 
-void check_sentinels(const struct exam *e)
+void check_sentinels(struct exam *e)
 {
 	for (int i = 0; i < e->servers->n; i++)
 		if (e->servers->endpoint[i].kind == ENDPOINT_SENTINEL)

@@ -21,25 +21,6 @@
 #define SENT_MS 100    /* for the last request to reach a silent server */
 #define NAMED_MOST 200 /* of a named key: longer ones are cut */
 
-/* In the order in which they are done. */
-enum step {
-	STEP_ACQUIRE,
-	STEP_RENEW,
-	STEP_WAIT,
-	STEP_RELEASE,
-	STEP_WAKE,
-	STEP_TAKE_OVER,
-	STEP_END,
-	STEPS
-};
-
-static const char *const step_names[STEPS] = {
-	[STEP_ACQUIRE] = "taking",       [STEP_RENEW] = "renewing",
-	[STEP_WAIT] = "waiting for",     [STEP_RELEASE] = "releasing",
-	[STEP_WAKE] = "being woken for", [STEP_TAKE_OVER] = "taking over",
-	[STEP_END] = "releasing",
-};
-
 /* One of the two clients, with a connection of its own. */
 struct party {
 	struct fanout fanout;
@@ -54,6 +35,8 @@ struct trial {
 	char identity[IDENTITY_SIZE];
 	char key[NAMED_MOST + 64];
 	struct party party[2];
+	const char *step; /* "taking", "renewing" ... the lock */
+	bool taken;       /* it was granted */
 	struct fail why;
 	bool silent; /* the last question had no answer */
 	bool asleep; /* the lock was handed over, but the waiter was not woken
@@ -70,16 +53,15 @@ static void flatten(const struct reply *r, struct words *out)
 		words_add(out, reply_item(r, i)->bytes, reply_item(r, i)->len);
 }
 
-static int put(struct trial *t, struct party *p, struct ask *ask)
+static int put(struct trial *t, struct party *p, struct ask ask)
 {
 	struct script_scratch scratch = {0};
 	struct words request;
 
-	ask->fence = p->fence;
-	ask->seen = p->fence;
-	if (ask->verb == VERB_ACQUIRE)
-		ask->acquire.ticket = p->ticket;
-	script_request(ask, &t->conf, &p->keys, p->token, t->identity,
+	ask.fence = ask.seen = p->fence;
+	if (ask.verb == VERB_ACQUIRE)
+		ask.acquire.ticket = p->ticket;
+	script_request(&ask, &t->conf, &p->keys, p->token, t->identity,
 		       session_db(t->ep), &scratch, &request);
 	if (fanout_ask(&p->fanout, 0, &request, 0) == 0)
 		return 0;
@@ -109,12 +91,13 @@ static int hear(struct trial *t, struct party *p, enum verb verb,
 }
 
 /* 0: it was answered like that. */
-static int ask_as(struct trial *t, struct party *p, struct ask question,
-		  enum said expected)
+static int step(struct trial *t, const char *name, struct party *p,
+		struct ask ask, enum said expected)
 {
 	struct answer a = {0};
 
-	if (put(t, p, &question) < 0 || hear(t, p, question.verb, &a) < 0)
+	t->step = name;
+	if (put(t, p, ask) < 0 || hear(t, p, ask.verb, &a) < 0)
 		return -1;
 	if (a.said != expected)
 		return fail(&t->why, FAIL_UNAVAILABLE, "%s",
@@ -132,52 +115,37 @@ static int ask_as(struct trial *t, struct party *p, struct ask question,
 	return 0;
 }
 
-/* (its connection blocks until the other one releases the lock) */
-static int hand_over(struct trial *t, enum step *at)
+/* -1: not at this step, see why. */
+static int try_all(struct trial *t)
 {
-	struct ask listen = {.verb = VERB_LISTEN, .listen_ms = LISTEN_MS};
-	struct ask release = {.verb = VERB_RELEASE, .release = {.ran = true}};
+	const struct ask acquire = {.verb = VERB_ACQUIRE};
+	const struct ask confirm = {.verb = VERB_CONFIRM};
+	const struct ask listen = {.verb = VERB_LISTEN, .listen_ms = LISTEN_MS};
+	const struct ask release = {.verb = VERB_RELEASE,
+				    .release = {.ran = true}};
+	const struct ask end = {.verb = VERB_RELEASE,
+				.release = {.ran = true, .queued = true}};
+	struct party *one = &t->party[0], *two = &t->party[1];
 	struct answer a = {.said = SAID_QUIET};
 
-	*at = STEP_WAKE;
-	if (put(t, &t->party[1], &listen) < 0)
+	if (step(t, "taking", one, acquire, SAID_GRANTED) < 0)
 		return -1;
-	*at = STEP_RELEASE;
-	if (ask_as(t, &t->party[0], release, SAID_YES) < 0)
+	t->taken = true;
+	if (step(t, "renewing", one, confirm, SAID_YES) < 0 ||
+	    step(t, "waiting for", two, acquire, SAID_BUSY) < 0)
 		return -1;
-	*at = STEP_WAKE;
+	/* its connection blocks until the other one releases the lock */
+	t->step = "being woken for";
+	if (put(t, two, listen) < 0 ||
+	    step(t, "releasing", one, release, SAID_YES) < 0)
+		return -1;
 	/* a client without BLPOP polls */
-	t->party[1].fanout.timeout_ms += LISTEN_MS;
-	t->asleep = hear(t, &t->party[1], VERB_LISTEN, &a) < 0 ||
-		    a.said != SAID_WOKEN;
-	t->party[1].fanout.timeout_ms -= LISTEN_MS;
-	return 0;
-}
-
-/* -1: not at this step, see why. */
-static int try_all(struct trial *t, enum step *at)
-{
-	struct ask acquire = {.verb = VERB_ACQUIRE};
-	struct ask confirm = {.verb = VERB_CONFIRM};
-	struct ask end = {.verb = VERB_RELEASE,
-			  .release = {.ran = true, .queued = true}};
-
-	*at = STEP_ACQUIRE;
-	if (ask_as(t, &t->party[0], acquire, SAID_GRANTED) < 0)
+	two->fanout.timeout_ms += LISTEN_MS;
+	t->asleep = hear(t, two, VERB_LISTEN, &a) < 0 || a.said != SAID_WOKEN;
+	two->fanout.timeout_ms -= LISTEN_MS;
+	if (step(t, "taking over", two, acquire, SAID_GRANTED) < 0)
 		return -1;
-	*at = STEP_RENEW;
-	if (ask_as(t, &t->party[0], confirm, SAID_YES) < 0)
-		return -1;
-	*at = STEP_WAIT;
-	if (ask_as(t, &t->party[1], acquire, SAID_BUSY) < 0)
-		return -1;
-	if (hand_over(t, at) < 0)
-		return -1;
-	*at = STEP_TAKE_OVER;
-	if (ask_as(t, &t->party[1], acquire, SAID_GRANTED) < 0)
-		return -1;
-	*at = STEP_END;
-	return ask_as(t, &t->party[1], end, SAID_YES);
+	return step(t, "releasing", two, end, SAID_YES);
 }
 
 /* Deletes all keys that the trial may have left. */
@@ -249,40 +217,32 @@ static void end(struct trial *t)
 	}
 }
 
-/* The key is forbidden, not a command. */
-static bool is_other_key(const char *text)
-{
-	return strstr(text, "access") && strstr(text, "key");
-}
-
-static void judge(const struct exam *e, const struct facts *s,
-		  const struct trial *t, enum step at, bool failed)
+static void judge(struct exam *e, const struct facts *s, const struct trial *t,
+		  bool failed)
 {
 	const char *colon = strstr(t->why.text, ": ");
 	const char *text = colon ? colon + 2 : t->why.text;
+	bool refused = t->why.kind == FAIL_REFUSED;
 
-	if (failed && t->why.kind == FAIL_REFUSED && is_other_key(text)) {
-		found(e->found, LEVEL_NOTE, s->name, "lock",
+	/* the key is forbidden, not a command */
+	if (failed && refused && strstr(text, "access") && strstr(text, "key"))
+		found(e, NOTE, s->name, "lock",
 		      "not tested: this user has no access to the key of the "
-		      "test lock");
-		cure(e->found,
-		     "name a key whose prefix it may use: redlock doctor KEY");
-	} else if (failed) {
-		found(e->found, LEVEL_WRONG, s->name, "lock",
-		      "%s a test lock: %s", step_names[at], text);
-		if (t->why.kind == FAIL_REFUSED)
-			cure(e->found, "see the ACL below");
-	} else if (t->asleep) {
-		found(e->found, LEVEL_NOTE, s->name, "lock",
+		      "test lock -> name a key whose prefix it may use: "
+		      "redlock doctor KEY");
+	else if (failed)
+		found(e, WRONG, s->name, "lock", "%s a test lock: %s -> %s",
+		      t->step, text, refused ? "see the ACL below" : "");
+	else if (t->asleep)
+		found(e, NOTE, s->name, "lock",
 		      "can be acquired, renewed, waited for and released, but "
 		      "waiters are not woken (BLPOP)%s%s",
 		      t->why.kind == FAIL_NONE ? "" : ": ",
 		      t->why.kind == FAIL_NONE ? "" : text);
-	} else {
-		found(e->found, LEVEL_OK, s->name, "lock",
+	else
+		found(e, FINE, s->name, "lock",
 		      "a test lock was acquired, renewed, waited for, handed "
 		      "over and released");
-	}
 }
 
 /* Another check reports the problem; a trial would only repeat it. */
@@ -295,35 +255,33 @@ static bool is_told(const struct facts *s)
 
 static void forgive(struct facts *s)
 {
-	s->scripts.kind = FAIL_NONE;
+	s->no_eval.why.kind = FAIL_NONE;
 	for (int i = 0; i < rights_n; i++)
 		if (strcmp(rights[i].command, "eval") == 0)
 			s->refused &= ~((uint64_t)1 << i);
 }
 
-void check_trials(const struct exam *e, struct facts *facts)
+void check_trials(struct exam *e)
 {
 	int last = -1;
 
 	for (int i = 0; i < e->n; i++) {
-		struct trial t = {.why.kind = FAIL_NONE};
-		struct facts *s = &facts[i];
-		enum step at = STEP_ACQUIRE;
+		struct trial t = {.step = "taking"};
+		struct facts *s = &e->facts[i];
 		bool failed;
 
 		/* of a Cluster, one */
 		if (is_told(s) || s->node == last)
 			continue;
 		last = s->node;
-		failed = begin(&t, e, s->node) < 0 || try_all(&t, &at) < 0;
+		failed = begin(&t, e, s->node) < 0 || try_all(&t) < 0;
 		s->shut |= failed && t.silent;
 		if (t.party[0].keys.lock)
 			clear(&t);
-		if ((at > STEP_ACQUIRE || !failed) &&
-		    s->ep->kind != ENDPOINT_CLUSTER)
+		if (t.taken && s->ep->kind != ENDPOINT_CLUSTER)
 			forgive(s);
-		if (!failed || s->scripts.kind == FAIL_NONE)
-			judge(e, s, &t, at, failed);
+		if (!failed || s->no_eval.why.kind == FAIL_NONE)
+			judge(e, s, &t, failed);
 		end(&t);
 	}
 }
