@@ -1,13 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-layers.sh [TOP]: the folders under src are layers, cli -> run -> client
-# -> local -> {proc, lock, net} -> base. A file may include its own folder and
-# those to the right; proc, lock and net do not know each other, nor client proc.
-# The rooms of a folder are ordered as well: lock/wire -> lock/core;
-# cli/{hold,top} -> cli/show -> cli/{history,doctor} -> cli. No files include each other in a circle. Some things have one home only:
-# the clock, standard error, hiredis, the environment. And nowhere, nor in tests
-# and bench, is written what knows no end: strcpy() and the like. One line per offence,
-# status 1.
+# check-layers.sh [TOP]: checks what the C files may include and call. Prints a line
+# for each offence; the status is then 1.
+#
+# The folders of src are layers: cli -> run -> client -> local -> {proc, lock, net}
+# -> base. A file may include its own folder and those to the right of it, but proc,
+# lock and net do not know each other, and client does not know proc. The folders
+# within a layer are ordered, too: lock/wire -> lock/core, and cli/{hold,top} ->
+# cli/show -> cli/{history,doctor} -> cli. Only its own folder includes an inside.h.
+#
+# The clock, standard error, hiredis and the environment are each used in one place
+# only. Functions that write without a limit, such as strcpy(), are not used at all,
+# not even in tests and bench.
 set -eu
 cd "${1:-.}"
 
@@ -17,7 +21,7 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 		print FILENAME ":" FNR ": " text
 		bad = 1
 	}
-	# The line without comments; `inside` survives from line to line.
+	# The line without comments; `inside` is kept from line to line.
 	function code(s, out, at) {
 		out = ""
 		for (;;) {
@@ -51,17 +55,16 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 		rank["cli/show"] = 4.3
 		rank["cli/hold"] = rank["cli/top"] = 4.4
 	}
-	# The folder, or the room of it, in which a file under src is.
-	function room(path) {
+	function folder(path) {
 		sub(/\/[^\/]*$/, "", path)
 		return path
 	}
 	FNR == 1 {
 		inside = 0
 		layered = FILENAME ~ /^src\//
-		from = room(substr(FILENAME, 5))
+		from = folder(substr(FILENAME, 5))
 		if (layered && !(from in rank))
-			offence("folder \"" from "\" is no layer")
+			offence("folder \"" from "\" is not a layer")
 	}
 	{
 		line = code($0)
@@ -69,15 +72,15 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 	layered && line ~ /^[ \t]*#[ \t]*include[ \t]*"/ {
 		split(line, quoted, "\"")
 		name = quoted[2]
-		to = room(name)
+		to = folder(name)
 		if (name == "config.h")
 			next
 		if (name !~ /\//)
 			offence("\"" name "\": name the folder")
 		else if (!(to in rank))
-			offence("\"" name "\": \"" to "\" is no layer")
+			offence("\"" name "\": \"" to "\" is not a layer")
 		else if (to != from && name ~ /\/inside\.h$/)
-			offence("\"" name "\" is for its own room")
+			offence("\"" name "\" is for its own folder")
 		else if (to != from && (rank[to] >= rank[from] ||
 		    from ~ /^lock/ && to ~ /^(net|proc)$/ ||
 		    from == "client" && to == "proc"))
@@ -93,17 +96,17 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 		gsub(/"[^"]*"/, "\"\"", line)
 	}
 	calls(line, "strcpy|stpcpy|strcat|sprintf|vsprintf|gets|alloca") {
-		offence("it knows no end: snprintf(), memcpy()")
+		offence("no limit: use snprintf() or memcpy()")
 	}
 	!layered {
 		next
 	}
 	calls(line, "ato(i|l|ll|f)|strto[a-z]+|f?scanf|sscanf") {
-		offence("parse_number() reads numbers: these know no bounds")
+		offence("no error on overflow: use parse_number()")
 	}
 	calls(line, "clock_gettime|gettimeofday|time|timespec_get") &&
 	    FILENAME != "src/base/clock.c" {
-		offence("only src/base/clock.c asks for the time")
+		offence("only src/base/clock.c reads the clock")
 	}
 	(line ~ /(^|[^A-Za-z0-9_])(stderr|STDERR_FILENO)([^A-Za-z0-9_]|$)/ ||
 	    calls(line, "perror|psignal|err|errx|warn|warnx") ||
@@ -117,26 +120,7 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 		offence("only src/cli reads the environment")
 	}
 	calls(line, "sleep|usleep") {
-		offence("nobody sleeps: wait for something, up to a deadline")
+		offence("do not sleep: wait for an event, up to a deadline")
 	}
 	END { exit bad }
-' || exit 1 # not the 123 of xargs
-
-# name.c and name.h are one; tsort(1) finds the circles. The inside.h of a room
-# is left out: it is what the files of that room promise each other.
-# shellcheck disable=SC2016
-circles=$(find src -name '*.[ch]' | LC_ALL=C sort | xargs awk '
-	/^#include "/ {
-		split($0, quoted, "\"")
-		from = substr(FILENAME, 5)
-		to = quoted[2]
-		sub(/\.[a-z]*$/, "", from)
-		sub(/\.[a-z]*$/, "", to)
-		if (from != to && to !~ /\/inside$/)
-			print from, to
-	}
-' | tsort 2>&1 >/dev/null) || true
-if [ -n "$circles" ]; then
-	echo "$circles" | sed 's/^tsort: -:/src: /; s/^tsort: /src:   /'
-	exit 1
-fi
+' || exit 1 # xargs would exit with 123
