@@ -65,6 +65,11 @@ if guard >= 0 then
 		L.shut, why = L.now + rest, 'young'
 		put(L, 'shut', str(L.shut))
 	end
+	if rest > 0 and L.mine then -- granted under a shorter guard
+		write()
+		return {'busy', str(L.c or 0), str(rest), '', '', -1, str(max(ticket, 0)),
+		    '0', 'young', '', 0, '0', '0', '0', '', '0'}
+	end
 end
 -- What was handed to us is not claimed where the work is done already.
 local function mark(field, asked)

@@ -28,9 +28,10 @@ local repair, lost = ARG.repair == '1', ARG.repair == '0' and data_lost(L)
 local e = L.mine
 local s = slot(L, e and e.n or num(ARG.slot))
 local said, ms = nil, 0
--- Whether a client that is not here may enter again. Alone in its family, nobody
--- was granted the slot and nobody left it since. Of several, each may leave: then
--- only a loss of data explains that it is not here.
+-- Whether a client that is not here may enter again. Of several in a family, each
+-- may leave: then only a loss of data explains that it is not here. Nobody was
+-- granted the slot and nobody left it since, or the family is there; but other
+-- readers may have come and gone.
 local function returns()
 	if e or not fits(L, s, fam, true) then
 		return false
@@ -39,9 +40,9 @@ local function returns()
 	elseif repair then
 		return s.moved <= L.seen and young_for(L, num(ARG.guard)) == 0
 	end
-	local shares = fam ~= L.token or s.fam == fam
-	return L.now < num(ARG.ends)
-	    and (shares and lost or not shares and L.seen > 0 and s.moved <= L.seen)
+	local alone = fam == L.token and s.fam ~= fam
+	return L.now < num(ARG.ends) and (lost or alone and L.seen > 0)
+	    and (s.moved <= L.seen or s.ends > L.now or fam == 'shared:')
 end
 -- (a late copy of our first question may have got us another slot)
 if e and e.flag ~= 'r' and stands_still(L, e) and (L.number > 0 and e.n == num(ARG.slot)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # run.sh [MODEL]...
-# Verifies queue.pml, round.pml, fence.pml and lease.pml, or those named,
+# Verifies queue.pml, round.pml, fence.pml, loss.pml and lease.pml, or those named,
 # completely, and that each of their broken twins is caught. TAP on standard
 # output; status 0 only when all is as it must be. Takes spin and a C compiler,
 # 2.1 GB of memory, and about fifteen minutes of one processor.
@@ -130,10 +130,16 @@ round() {
 	twins safety -DMISHAPS=2 SET_BACK
 }
 
-[ $# -gt 0 ] || set -- queue round fence lease
+loss() {
+	depth=100000 pack=-DCOLLAPSE
+	holds safety '' '3 clients and 2 losses'
+	twins safety '' NO_SHUT NO_TRAIL UNNOTICED RETURN_BLIND
+}
+
+[ $# -gt 0 ] || set -- queue round fence loss lease
 for model; do
 	case $model in
-	queue | round | fence | lease) "$model" ;;
+	queue | round | fence | loss | lease) "$model" ;;
 	*)
 		echo "Bail out! there is no model $model"
 		exit 1
