@@ -44,19 +44,17 @@ static int ask_about(struct query *l, int target, const char *key, size_t len,
 {
 	const struct endpoint *ep =
 		&l->servers.endpoint[fanout_node(&l->fanout, target)];
-	struct script_scratch scratch = {0};
-	struct words request;
+	struct request request;
 	struct keys keys;
 	int rc;
 
 	if (keys_init(&keys, key, len, "") < 0)
 		return -1;
 	if (most)
-		view_request(&keys, most, session_db(ep), &scratch, &request);
+		view_request(&request, &keys, most, session_db(ep));
 	else
-		history_request(&keys, session_db(ep), &scratch, &request);
-	rc = fanout_call(&l->fanout, target, &request,
-			 most ? view_sha() : history_sha(), tag);
+		history_request(&request, &keys, session_db(ep));
+	rc = fanout_call(&l->fanout, target, &request.words, request.sha, tag);
 	keys_close(&keys);
 	return rc;
 }

@@ -31,7 +31,7 @@ int client_init(struct client *cl, const struct endpoint *eps, const char *key,
 	if (keys_init(&cl->keys, key, key_len, cl->token) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	(void)format_bytes(key, key_len, cl->shown_key, sizeof(cl->shown_key));
-	script_identity(conf, who, cl->identity);
+	record_identity(conf, who, cl->identity);
 	for (int i = 0; i < conf->nodes; i++) {
 		cl->asked[i] = NEVER;
 		peer_init(&cl->peer[i], &eps[i]);

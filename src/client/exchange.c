@@ -138,8 +138,7 @@ static void give_back(struct client *cl, const struct ask *asked,
 		      const struct answer *a)
 {
 	struct session *s = &cl->session[asked->node][asked->chan];
-	struct script_scratch scratch = {0};
-	struct words request;
+	struct request request;
 	struct ask release = {.verb = VERB_RELEASE,
 			      .node = asked->node,
 			      .chan = asked->chan,
@@ -150,12 +149,10 @@ static void give_back(struct client *cl, const struct ask *asked,
 
 	if (s->conn.state != CONN_OPEN)
 		return;
-	script_request(&release, &cl->lease.conf, &cl->keys, cl->token,
-		       cl->identity, session_db(s->conn.peer->ep), &scratch,
-		       &request);
-	(void)session_ask(s, &request,
-			  goes_whole(cl, &release) ? NULL
-						   : script_sha(&release),
+	script_request(&request, &release, &cl->lease.conf, &cl->keys,
+		       cl->token, cl->identity, session_db(s->conn.peer->ep));
+	(void)session_ask(s, &request.words,
+			  goes_whole(cl, &release) ? NULL : request.sha,
 			  &(struct errand){0}, false);
 }
 
@@ -344,20 +341,17 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 	const struct ask *ask = &e->ask;
 	struct session *s = &cl->session[ask->node][chan];
 	struct conn *c = &s->conn;
-	struct script_scratch scratch = {0};
-	struct words request;
+	struct request request;
 
-	script_request(ask, &cl->lease.conf, &cl->keys, cl->token, cl->identity,
-		       session_db(c->peer->ep), &scratch, &request);
-	history_tell(ask, cl->entry, &request);
-	if (cl->mark)
-		script_mend(ask, cl->mark, &request);
+	script_request(&request, ask, &cl->lease.conf, &cl->keys, cl->token,
+		       cl->identity, session_db(c->peer->ep));
+	script_tell(&request, ask, cl->entry, cl->mark);
 	/* a refused connection is good only for releasing what was taken on
 	 * it */
 	if (c->refused && ask->verb != VERB_RELEASE)
 		hang_up(cl, s);
-	if (session_ask(s, &request,
-			goes_whole(cl, ask) ? NULL : script_sha(ask), e,
+	if (session_ask(s, &request.words,
+			goes_whole(cl, ask) ? NULL : request.sha, e,
 			!cl->releases_only) < 0)
 		failed(cl, ask, c->why.kind, false, NULL, c->why.text);
 	if (c->state == CONN_CLOSED)
@@ -455,10 +449,11 @@ static bool is_replica(const struct client *cl, const struct endpoint *ep,
 static void teach_release(struct client *cl, int chan, int node)
 {
 	struct session *s = &cl->session[node][chan];
-	struct words request;
+	struct request request;
 
-	script_teach_release(&cl->keys, &request);
-	if (session_ask(s, &request, NULL, &(struct errand){0}, false) == 0)
+	request_teach(&request, SCRIPT_RELEASE, &cl->keys);
+	if (session_ask(s, &request.words, NULL, &(struct errand){0}, false) ==
+	    0)
 		cl->whole[node] &= ~(1U << VERB_RELEASE);
 	if (s->conn.state == CONN_CLOSED)
 		conn_close(&s->conn);

@@ -23,10 +23,9 @@
 
 #include "lock/core/timing.h"
 #include "lock/wire/answer.h"
-#include "lock/wire/force.h"
+#include "lock/wire/admin.h"
 #include "lock/wire/lua.inc"
 #include "lock/wire/script.h"
-#include "lock/wire/token_op.h"
 #include "redis.h"
 #include "server.h"
 #include "twin.h"
@@ -502,7 +501,7 @@ static void introduce(struct asker *a)
 	keys_close(&a->keys);
 	*a = (struct asker){.conf = conf, .longest = conf.ttl_ms};
 	(void)snprintf(a->text, sizeof(a->text), "tok-%d", ++trial.tokens);
-	script_identity(&conf, &nobody, a->identity);
+	record_identity(&conf, &nobody, a->identity);
 	if (keys_init(&a->keys, KEY, strlen(KEY), a->text) < 0)
 		abort();
 }
@@ -606,10 +605,10 @@ static void remember(struct asker *a, const struct ask *ask,
 }
 
 /* The texts of redis.c are edited there. */
-static bool put(enum script script, const struct words *request,
+static bool put(enum script script, const struct request *request,
 		struct words *out)
 {
-	struct words edited = *request;
+	struct request edited = *request; /* borrows the numbers */
 	int found[4] = {0};
 	char *text = NULL;
 	bool fine, same;
@@ -617,11 +616,12 @@ static bool put(enum script script, const struct words *request,
 	if (trial.other && script != FORCE) {
 		request_text(&edited, ACQUIRE_PLAIN, "0");
 	} else if (!trial.other) {
-		text = redis_edited(timeless, request->at[1], request->len[1],
-				    &edited.len[1], found);
-		edited.at[1] = text;
+		text = redis_edited(timeless, request->words.at[1],
+				    request->words.len[1], &edited.words.len[1],
+				    found);
+		edited.words.at[1] = text;
 	}
-	same = play(request, &edited, out, &fine);
+	same = play(&request->words, &edited.words, out, &fine);
 	free(text);
 	if (!fine && same && !begins(out->at[0], "OOM"))
 		return differs("%s fails: %s", script_names[script],
@@ -641,15 +641,15 @@ static bool ask_one(struct asker *a)
 					      [VERB_CONFIRM] = RENEW,
 					      [VERB_RELEASE] = RELEASE};
 	struct ask ask = invent(a);
-	struct script_scratch scratch;
-	struct words request, out;
+	struct request request;
+	struct words out;
 	struct answer answer;
 	struct sight sight;
 	struct fail why;
 	bool same;
 
-	script_request(&ask, &a->conf, &a->keys, a->text, a->identity, 0,
-		       &scratch, &request);
+	script_request(&request, &ask, &a->conf, &a->keys, a->text, a->identity,
+		       0);
 	if (ask.verb == VERB_RELEASE && one_in(2))
 		request_text(&request, RELEASE_ENTRY, "outcome exit\nexit 0\n");
 	same = put(scripts[ask.verb], &request, &out);
@@ -663,8 +663,8 @@ static bool ask_one(struct asker *a)
 /* Of another client: extend, unlock and force-release. */
 static bool ask_for(const struct asker *a)
 {
-	struct script_scratch scratch;
-	struct words request, out;
+	struct request request;
+	struct words out;
 	char field[16], family[64] = "";
 	const char *text;
 	int slot = one_in(4) ? (int)chance(SLOTS) : a->slot;
@@ -684,7 +684,7 @@ static bool ask_for(const struct asker *a)
 			.alone = a->conf.nodes == 1,
 			.tell = one_in(2)};
 
-		token_op_request(&op, &a->keys, 0, &scratch, &request);
+		token_op_request(&request, &op, &a->keys, 0);
 		return put(op.extend ? RENEW : RELEASE, &request, &out);
 	}
 	if (begins(family, "shared:") && one_in(2))
@@ -700,7 +700,7 @@ static bool ask_for(const struct asker *a)
 				    .entry = one_in(2) ? "" : "by boss\n",
 				    .alone = a->conf.nodes == 1};
 
-	force_request(&force, &a->keys, 0, &scratch, &request);
+	force_request(&request, &force, &a->keys, 0);
 	return put(FORCE, &request, &out);
 }
 

@@ -37,7 +37,7 @@
 
 #include "lock/core/timing.h"
 #include "lock/wire/answer.h"
-#include "lock/wire/force.h"
+#include "lock/wire/admin.h"
 #include "lock/wire/script.h"
 #include "compare.h"
 #include "redis.h"
@@ -481,8 +481,8 @@ static void run_script(struct flight *f)
 	struct token *t = &tokens[f->token];
 	struct redis *r = redis_at(f->ask.node);
 	struct ask ask = f->ask;
-	struct script_scratch scratch;
-	struct words request, words;
+	struct request request;
+	struct words words;
 	struct sight sight;
 	struct fail why;
 
@@ -490,9 +490,9 @@ static void run_script(struct flight *f)
 
 	if (w.short_guard)
 		ask.guard_ms = f->conf.guard_ms;
-	script_request(&ask, &t->conf, &t->keys, t->text, t->identity, 0,
-		       &scratch, &request);
-	f->refused = !redis_run(r, &request, &words);
+	script_request(&request, &ask, &t->conf, &t->keys, t->text, t->identity,
+		       0);
+	f->refused = !redis_run(r, &request.words, &words);
 	tell_run(f, &words);
 	if (f->refused && !may_fail(words.at[0]))
 		violated("%s: the script fails: %s", t->text, words.at[0]);
@@ -782,7 +782,7 @@ static void begin(int who, int parent)
 					   .out_us = -1,
 					   .left_us = -1};
 	(void)snprintf(t->text, sizeof(t->text), "tok-%d", w.tokens);
-	script_identity(&conf, &nobody, t->identity);
+	record_identity(&conf, &nobody, t->identity);
 	if (keys_init(&t->keys, KEY, strlen(KEY), t->text) < 0)
 		abort();
 	c->token = w.tokens;
@@ -1085,8 +1085,8 @@ static void force(int node, enum force_step step)
 				.ttl_ms = forcer.ttl_ms,
 				.seen = forcer.seen[node],
 				.alone = n_nodes == 1};
-	struct script_scratch scratch;
-	struct words request, words;
+	struct request request;
+	struct words words;
 	bool here[TOKENS_MAX];
 
 	if (!keys.lock && keys_init(&keys, KEY, strlen(KEY), "force") < 0)
@@ -1094,8 +1094,8 @@ static void force(int node, enum force_step step)
 	note_entries(node, NULL);
 	for (int i = 1; i <= w.tokens; i++)
 		here[i] = tokens[i].stay[node].here;
-	force_request(&q, &keys, 0, &scratch, &request);
-	if (!redis_run(redis_at(node), &request, &words)) {
+	force_request(&request, &q, &keys, 0);
+	if (!redis_run(redis_at(node), &request.words, &words)) {
 		if (!may_fail(words.at[0]))
 			violated("force: the script fails: %s", words.at[0]);
 		return;

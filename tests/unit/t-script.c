@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "lock/wire/admin.h"
 #include "lock/wire/history.h"
 #include "lock/core/timing.h"
 #include "tap.h"
@@ -32,7 +33,7 @@ static const struct holder who = {{[ABOUT_HOST] = "web1",
 /* What must stand behind the keys. (In columns, twenty words are no easier to
  * compare.) */
 /* clang-format off */
-static const struct request {
+static const struct {
 	enum verb verb;
 	int db;
 	struct lease_conf conf;
@@ -206,9 +207,8 @@ static void test_request(size_t i)
 {
 	struct ask ask = requests[i].ask;
 	struct lease_conf conf = requests[i].conf;
-	struct script_scratch scratch;
 	char identity[IDENTITY_SIZE];
-	struct words w;
+	struct request r;
 	struct keys k;
 
 	conf.ttl_ms = 1500;
@@ -216,30 +216,59 @@ static void test_request(size_t i)
 	ask.verb = requests[i].verb;
 	if (keys_init(&k, "a\0b", 3, TOKEN) < 0)
 		exit(99);
-	script_identity(&conf, &who, identity);
-	memset(&w, 0x55, sizeof(w));
-	memset(&scratch, 0x55, sizeof(scratch));
-	script_request(&ask, &conf, &k, TOKEN, identity, requests[i].db,
-		       &scratch, &w);
-	check_words(&w, 8, 0, requests[i].args, (int)ask.verb);
-	ok(w.len[0] == 4 && memcmp(w.at[0], "EVAL", 4) == 0,
+	record_identity(&conf, &who, identity);
+	memset(&r, 0x55, sizeof(r));
+	script_request(&r, &ask, &conf, &k, TOKEN, identity, requests[i].db);
+	check_words(&r.words, 8, 0, requests[i].args, (int)ask.verb);
+	ok(r.words.len[0] == 4 && memcmp(r.words.at[0], "EVAL", 4) == 0,
 	   "a request is an EVAL");
-	is_text(w.at[2], "5", "it declares all its keys");
-	ok(w.at[3] == k.lock && w.len[3] == 3, "the first is the lock, whole");
-	check_names(&w, 4, &k, PART_STATE, PART_LOG - PART_STATE + 1);
+	is_text(r.words.at[2], "5", "it declares all its keys");
+	ok(r.words.at[3] == k.lock && r.words.len[3] == 3,
+	   "the first is the lock, whole");
+	check_names(&r.words, 4, &k, PART_STATE, PART_LOG - PART_STATE + 1);
 	if (requests[i].db == 0) {
 		bool moves = ask.verb == VERB_CONFIRM;
 
-		script_request(&ask, &conf, &k, TOKEN, identity,
-			       REQUEST_CLUSTER, &scratch, &w);
-		check_words(&w, moves ? 5 : 8, moves ? 3 : 0, requests[i].args,
-			    (int)ask.verb);
-		is_text(w.at[2], moves ? "2" : "5",
+		script_request(&r, &ask, &conf, &k, TOKEN, identity,
+			       REQUEST_CLUSTER);
+		check_words(&r.words, moves ? 5 : 8, moves ? 3 : 0,
+			    requests[i].args, (int)ask.verb);
+		is_text(r.words.at[2], moves ? "2" : "5",
 			"in a Cluster, a renewal declares what it must have");
-		check_names(&w, 4, &k, PART_STATE, moves ? 1 : 4);
+		check_names(&r.words, 4, &k, PART_STATE, moves ? 1 : 4);
 		if (moves)
-			check_names(&w, w.n - 3, &k, PART_QUEUE, 3);
+			check_names(&r.words, r.words.n - 3, &k, PART_QUEUE, 3);
 	}
+	keys_close(&k);
+}
+
+/* Of another client, which knows the token alone. */
+static void test_token_op(void)
+{
+	static const char *const unlock[22] = {TOKEN, "9007199254740991",
+					       "0",   "0",
+					       "0",   "",
+					       "0",   "0",
+					       "0",   "1",
+					       "0",   "-1",
+					       "",    "0",
+					       "",    "1",
+					       "4"};
+	static const char *const extend[22] = {TOKEN, "0", "0",    "0", "1",
+					       "",    "0", "9000", "",  "0",
+					       "0",   "0", "0",    "0", "4"};
+	struct token_op op = {.token = TOKEN, .tell = true};
+	struct request r;
+	struct keys k;
+
+	if (keys_init(&k, "job", 3, TOKEN) < 0)
+		exit(99);
+	token_op_request(&r, &op, &k, 4);
+	check_words(&r.words, 8, 0, unlock, VERB_RELEASE);
+	op = (struct token_op){
+		.token = TOKEN, .extend = true, .ttl_ms = 9000, .alone = true};
+	token_op_request(&r, &op, &k, 4);
+	check_words(&r.words, 8, 0, extend, VERB_CONFIRM);
 	keys_close(&k);
 }
 
@@ -257,23 +286,22 @@ static void test_scripts(void)
 			continue;
 		struct ask ask = {.verb = (enum verb)v};
 		struct lease_conf conf = {.nodes = 1, .ttl_ms = 1500};
-		struct script_scratch scratch;
-		struct words w;
+		struct request r;
+		const struct words *w = &r.words;
 		struct keys k;
 
 		if (keys_init(&k, "job", 3, TOKEN) < 0)
 			exit(99);
-		script_request(&ask, &conf, &k, TOKEN, "1500 1 -\n", 0,
-			       &scratch, &w);
-		is_int((int64_t)w.len[1], (int64_t)strlen(w.at[1]),
+		script_request(&r, &ask, &conf, &k, TOKEN, "1500 1 -\n", 0);
+		is_int((int64_t)w->len[1], (int64_t)strlen(w->at[1]),
 		       "verb %d: the script is sent whole", v);
-		ok(strstr(w.at[1], marks[v]), "verb %d: it is its own script",
+		ok(strstr(w->at[1], marks[v]), "verb %d: it is its own script",
 		   v);
-		ok(strstr(w.at[1], "local K,S,Q,I,H"),
+		ok(strstr(w->at[1], "local K,S,Q,I,H"),
 		   "verb %d: it names its keys", v);
-		ok(strstr(w.at[1], "call('select',ARGV["),
+		ok(strstr(w->at[1], "call('select',ARGV["),
 		   "verb %d: it selects the database", v);
-		ok(w.len[1] < 17500, "verb %d: it is no long text", v);
+		ok(w->len[1] < 17500, "verb %d: it is no long text", v);
 		keys_close(&k);
 	}
 }
@@ -315,8 +343,7 @@ static void test_history_entry(void)
 		"max-hold", INT32_MIN, INT32_MAX, INT64_MIN, INT64_MIN, name};
 	struct lease_conf conf = {.nodes = 1, .ttl_ms = 1500};
 	char text[HISTORY_ENTRY_SIZE];
-	struct script_scratch scratch;
-	struct words w;
+	struct request r;
 	struct keys k;
 
 	for (size_t i = 0; i < COUNT(entries); i++) {
@@ -335,17 +362,20 @@ static void test_history_entry(void)
 
 		if (v == VERB_LISTEN || v == VERB_REPLICATE)
 			continue;
-		script_request(&ask, &conf, &k, TOKEN, "1500 1 -\npid 12\n", 9,
-			       &scratch, &w);
-		before = w;
-		history_tell(&ask, told, &w);
+		script_request(&r, &ask, &conf, &k, TOKEN, "1500 1 -\npid 12\n",
+			       9);
+		before = r.words;
+		script_tell(&r, &ask, told, "who did it");
 		if (v == VERB_RELEASE) {
-			is_text(before.at[w.n - 3], "", "at first it has none");
-			is_text(w.at[w.n - 3], told, "a release tells it");
-			w.at[w.n - 3] = before.at[w.n - 3];
-			w.len[w.n - 3] = 0;
+			int at = r.words.n - 3;
+
+			is_text(before.at[at], "", "at first it has none");
+			is_text(r.words.at[at], told, "a release tells it");
+			r.words.at[at] = before.at[at];
+			r.words.len[at] = 0;
 		}
-		ok(same_words(&w, &before), "verb %d: nothing else does", v);
+		ok(same_words(&r.words, &before), "verb %d: nothing else does",
+		   v);
 	}
 	keys_close(&k);
 }
@@ -362,18 +392,17 @@ static void test_listen(void)
 		struct ask ask = {.verb = VERB_LISTEN,
 				  .listen_ms = times[i].ms};
 		struct lease_conf conf = {.nodes = 1};
-		struct script_scratch scratch;
-		struct words w;
+		struct request r;
 		struct keys k;
 
 		if (keys_init(&k, "job", 3, TOKEN) < 0)
 			exit(99);
-		script_request(&ask, &conf, &k, TOKEN, "1500 1 -\n", 3,
-			       &scratch, &w);
-		is_int(w.n, 3, "to listen takes three words");
-		is_text(w.at[0], "BLPOP", "it is a BLPOP");
-		ok(w.at[1] == k.part[PART_GRANT], "of one's own grant list");
-		is_text(w.at[2], times[i].text, "for so many seconds");
+		script_request(&r, &ask, &conf, &k, TOKEN, "1500 1 -\n", 3);
+		is_int(r.words.n, 3, "to listen takes three words");
+		is_text(r.words.at[0], "BLPOP", "it is a BLPOP");
+		ok(r.words.at[1] == k.part[PART_GRANT],
+		   "of one's own grant list");
+		is_text(r.words.at[2], times[i].text, "for so many seconds");
 		keys_close(&k);
 	}
 }
@@ -388,13 +417,13 @@ static void test_identity(void)
 	struct holder all;
 	char text[IDENTITY_SIZE];
 
-	script_identity(&conf, &odd, text);
+	record_identity(&conf, &odd, text);
 	is_text(text, "90 1 s\nhost a user x\nreason \xff  \n",
 		"what would end a line is blanked");
 	memset(big, 'x', sizeof(big) - 1);
 	for (int i = 0; i < ABOUT_COUNT; i++)
 		all.about[i] = big;
-	script_identity(&conf, &all, text);
+	record_identity(&conf, &all, text);
 	ok(strlen(text) < IDENTITY_SIZE && text[strlen(text) - 1] == '\n',
 	   "long fields are cut, and the lines stay whole");
 }
@@ -1018,8 +1047,8 @@ static void test_replicate(void)
 {
 	struct lease_conf conf = {.replicas = 2};
 	struct ask ask = {.verb = VERB_REPLICATE, .listen_ms = 250};
-	struct script_scratch scratch = {0};
-	struct words w, two = {0}, odd = {0};
+	struct request r;
+	struct words two = {0}, odd = {0};
 	struct sight s = {0};
 	struct answer a;
 	struct fail why;
@@ -1027,12 +1056,12 @@ static void test_replicate(void)
 
 	if (keys_init(&k, "job", 3, TOKEN) < 0)
 		exit(99);
-	script_request(&ask, &conf, &k, TOKEN, "", 7, &scratch, &w);
-	ok(!script_sha(&ask), "it calls no script");
-	is_int(w.n, 3, "replicas are asked for in three words");
-	is_text(w.at[0], "WAIT", "WAIT");
-	is_text(w.at[1], "2", "for so many");
-	is_text(w.at[2], "250", "for so long");
+	script_request(&r, &ask, &conf, &k, TOKEN, "", 7);
+	ok(!r.sha, "it calls no script");
+	is_int(r.words.n, 3, "replicas are asked for in three words");
+	is_text(r.words.at[0], "WAIT", "WAIT");
+	is_text(r.words.at[1], "2", "for so many");
+	is_text(r.words.at[2], "250", "for so long");
 	words_add_text(&two, "2");
 	ok(answer_read(VERB_REPLICATE, &two, &a, &s, &why) == 0 &&
 		   a.said == SAID_YES && a.counter == 2,
@@ -1047,6 +1076,7 @@ int main(void)
 {
 	for (size_t i = 0; i < COUNT(requests); i++)
 		test_request(i);
+	test_token_op();
 	test_scripts();
 	test_history_entry();
 	test_listen();

@@ -55,15 +55,14 @@ static void flatten(const struct reply *r, struct words *out)
 
 static int put(struct trial *t, struct party *p, struct ask ask)
 {
-	struct script_scratch scratch = {0};
-	struct words request;
+	struct request request;
 
 	ask.fence = ask.seen = p->fence;
 	if (ask.verb == VERB_ACQUIRE)
 		ask.acquire.ticket = p->ticket;
-	script_request(&ask, &t->conf, &p->keys, p->token, t->identity,
-		       session_db(t->ep), &scratch, &request);
-	if (fanout_ask(&p->fanout, 0, &request, 0) == 0)
+	script_request(&request, &ask, &t->conf, &p->keys, p->token,
+		       t->identity, session_db(t->ep));
+	if (fanout_ask(&p->fanout, 0, &request.words, 0) == 0)
 		return 0;
 	return fail(&t->why, FAIL_INTERNAL, "out of memory");
 }
@@ -193,7 +192,7 @@ static int begin(struct trial *t, const struct exam *e, int node)
 				      .wait_ms = TTL_MS,
 				      .max_waiters = -1,
 				      .slots = 1};
-	script_identity(&t->conf, &who, t->identity);
+	record_identity(&t->conf, &who, t->identity);
 	name_key(t, e->o);
 	for (int i = 0; i < 2; i++) {
 		struct party *p = &t->party[i];

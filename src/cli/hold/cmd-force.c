@@ -14,7 +14,7 @@
 #include "cli/query.h"
 #include "cli/render.h"
 #include "cli/show/block.h"
-#include "lock/wire/force.h"
+#include "lock/wire/admin.h"
 #include "lock/wire/history.h"
 #include "lock/wire/record.h"
 #include "lock/wire/script.h"
@@ -169,8 +169,7 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 			  .by = f->by,
 			  .entry = f->entry,
 			  .alone = f->query.servers.n == 1};
-	struct script_scratch scratch = {0};
-	struct words request;
+	struct request request;
 
 	if (f->target[i].crowd) {
 		q.who = FORCE_CROWD;
@@ -183,10 +182,10 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 		q.who = strcmp(h->type, "string") == 0 ? h->value : h->type;
 		q.who_len = q.who == h->value ? h->value_len : strlen(h->type);
 	}
-	force_request(&q, &f->keys,
-		      session_db(&f->query.servers.endpoint[node]), &scratch,
-		      &request);
-	return fanout_call(&f->query.fanout, node, &request, force_sha(), i);
+	force_request(&request, &q, &f->keys,
+		      session_db(&f->query.servers.endpoint[node]));
+	return fanout_call(&f->query.fanout, node, &request.words, request.sha,
+			   i);
 }
 
 static void take_answer(struct forcing *f, enum force_step step,
@@ -441,7 +440,7 @@ static int aim(struct forcing *f, struct fail *why)
 	struct description who;
 
 	describe(&who, f->o, "");
-	script_about(&who.holder, f->by);
+	record_about(&who.holder, f->by);
 	name_us(f);
 	if (keys_init(&f->keys, f->key, strlen(f->key), "") < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");

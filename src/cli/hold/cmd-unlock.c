@@ -10,7 +10,7 @@
 #include "cli/query.h"
 #include "cli/optrows.h"
 #include "cli/render.h"
-#include "lock/wire/token_op.h"
+#include "lock/wire/admin.h"
 #include "run/describe.h"
 #include "client/report.h"
 #include "client/session.h"
@@ -40,18 +40,17 @@ static int ask_all(struct asking *a, struct fail *why)
 {
 	const struct servers *s = &a->query.servers;
 	const char *key = a->o->key[0];
-	struct script_scratch scratch;
-	struct words request;
+	struct request request;
 	struct keys keys;
 	int rc = 0;
 
 	if (keys_init(&keys, key, strlen(key), a->op.token) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (int i = 0; i < s->n && rc == 0; i++) {
-		token_op_request(&a->op, &keys, session_db(&s->endpoint[i]),
-				 &scratch, &request);
-		rc = fanout_call(&a->query.fanout, i, &request,
-				 token_op_sha(&a->op), i);
+		token_op_request(&request, &a->op, &keys,
+				 session_db(&s->endpoint[i]));
+		rc = fanout_call(&a->query.fanout, i, &request.words,
+				 request.sha, i);
 	}
 	keys_close(&keys);
 	return rc < 0 ? fail(why, FAIL_INTERNAL, "out of memory") : 0;

@@ -9,7 +9,7 @@
 #include "base/ident.h"
 #include "cli/opts.h"
 #include "cli/servers.h"
-#include "lock/wire/about.h"
+#include "lock/wire/record.h"
 #include "proc/process.h"
 #include "run/supervise.h"
 

@@ -12,7 +12,7 @@
 #include "base/fail.h"
 #include "base/words.h"
 #include "lock/core/ask.h"
-#include "lock/wire/about.h"
+#include "lock/wire/record.h"
 
 /* The holder of the lock as a busy answer describes it, or the waiter that took
  * our place. All text is safe for a terminal. */

@@ -9,7 +9,6 @@
 
 #include "base/units.h"
 #include "lock/wire/record.h"
-#include "lock/wire/lua.inc"
 
 /* ---- writing ---- */
 
@@ -34,28 +33,14 @@ void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
 		       by);
 }
 
-void history_tell(const struct ask *ask, const char *entry,
-		  struct words *request)
-{
-	if (ask->verb == VERB_RELEASE)
-		request_text(request, RELEASE_ENTRY, entry);
-}
-
 /* ---- reading ---- */
 
-const char *history_sha(void)
-{
-	return SHA_HISTORY;
-}
-
-void history_request(const struct keys *keys, int db,
-		     struct script_scratch *scratch, struct words *out)
+void history_request(struct request *r, const struct keys *keys, int db)
 {
 	const struct request_head head = {.token = "", .stands = ""};
 
-	request_begin(LUA_HISTORY, sizeof(LUA_HISTORY) - 1, keys, HISTORY_ARGS,
-		      db, &head, scratch, out);
-	request_end(out);
+	request_begin(r, SCRIPT_HISTORY, keys, db, &head);
+	request_end(r);
 }
 
 /* Other programs may have written it: only the next 3000 years are a time. */

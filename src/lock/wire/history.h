@@ -12,9 +12,8 @@
 
 #include "base/fail.h"
 #include "base/reply.h"
-#include "lock/core/ask.h"
-#include "lock/wire/about.h"
 #include "lock/wire/keys.h"
+#include "lock/wire/record.h"
 #include "lock/wire/request.h"
 
 /* ---- writing ---- */
@@ -34,12 +33,6 @@ struct history_entry {
 #define HISTORY_ENTRY_SIZE (192 + HISTORY_BY_MAX)
 void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
 			char text[HISTORY_ENTRY_SIZE]);
-
-/* Adds to a release what became of the hold. "": there was no hold, or it is
- * not to be recorded. The request borrows `entry`. Any other question stays as
- * it is. */
-void history_tell(const struct ask *ask, const char *entry,
-		  struct words *request);
 
 /* ---- reading ---- */
 
@@ -68,9 +61,7 @@ struct history {
 };
 
 /* Makes the request; see request.h. */
-void history_request(const struct keys *keys, int db,
-		     struct script_scratch *scratch, struct words *out);
-const char *history_sha(void);
+void history_request(struct request *r, const struct keys *keys, int db);
 
 /* Adds a node's answer. *h must be all zero at first. The same hold told by
  * several nodes becomes one entry. Returns -1, and adds nothing, if the reply

@@ -2,12 +2,74 @@
 /* What a server stores about a client. */
 #include "lock/wire/record.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "lock/wire/keys.h"
 
 #define STANDING_TTL_MAX 1000000000000 /* as in src/lua/line.lua */
+
+static const char *const about_names[ABOUT_COUNT] = {
+	[ABOUT_HOST] = "host",       [ABOUT_PID] = "pid",
+	[ABOUT_USER] = "user",       [ABOUT_COMMAND] = "command",
+	[ABOUT_REASON] = "reason",   [ABOUT_CI] = "ci_url",
+	[ABOUT_PROCESS] = "process",
+};
+
+const char *about_name(enum about field)
+{
+	return about_names[field];
+}
+
+/* ---- writing ---- */
+
+/* One line per field: a newline in a value becomes a blank. */
+static void add_about(const struct holder *who, char text[IDENTITY_SIZE],
+		      size_t used)
+{
+	for (int i = 0; i < ABOUT_COUNT; i++) {
+		const char *value = who->about[i];
+		char *from = text + used;
+
+		if (!value || value[0] == '\0')
+			continue;
+		used += (size_t)snprintf(from, IDENTITY_SIZE - used,
+					 "%s %.*s\n", about_name((enum about)i),
+					 ABOUT_MAX - 1, value);
+		for (char *p = from; p < text + used - 1; p++)
+			if (*p == '\n')
+				*p = ' ';
+	}
+}
+
+void record_about(const struct holder *who, char text[IDENTITY_SIZE])
+{
+	text[0] = '\0';
+	add_about(who, text, 0);
+}
+
+void record_identity(const struct lease_conf *conf, const struct holder *who,
+		     char text[IDENTITY_SIZE])
+{
+	static const char *const flags[] = {"-", "s",  "r",  "sr",
+					    "p", "sp", "rp", "srp"};
+	size_t used = (size_t)snprintf(
+		text, IDENTITY_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
+		lease_slots(conf),
+		flags[conf->supersede + 2 * conf->shared + 4 * conf->high]);
+
+	if (conf->nodes > 1) /* for clients that get other nodes */
+		used += (size_t)snprintf(text + used, IDENTITY_SIZE - used,
+					 "ticket %" PRId64 "\n", conf->ticket);
+	if (conf->unrecorded)
+		used += (size_t)snprintf(text + used, IDENTITY_SIZE - used,
+					 "unrecorded 1\n");
+	add_about(who, text, used);
+}
+
+/* ---- reading ---- */
 
 /* "NAME VALUE", up to the end of the line. */
 struct line {

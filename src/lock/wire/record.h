@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses what a server stores about a client: lines ("NAME VALUE"), and how it
- * stands in line ("TTL SLOTS FLAGS\n", then such lines: see src/lua/line.lua
- * and script_identity()). A member of the line has its token and a blank before
+ * What a server stores about a client, for others to see: lines ("NAME VALUE"),
+ * and how it stands in line ("TTL SLOTS FLAGS\n", then such lines: see
+ * src/lua/line.lua). A member of the line has its token and a blank before
  * that.
  */
 #ifndef LOCK_WIRE_RECORD_H
@@ -13,7 +13,40 @@
 #include <stdint.h>
 
 #include "base/json.h"
-#include "lock/wire/about.h"
+#include "lock/core/lease.h"
+
+/* What others may see of a holder or waiter. Any field may be "". The strings
+ * are borrowed. */
+enum about {
+	ABOUT_HOST,
+	ABOUT_PID,
+	ABOUT_USER,
+	ABOUT_COMMAND,
+	ABOUT_REASON,
+	ABOUT_CI,
+	ABOUT_PROCESS, /* see proc/process.h; with --no-describe, too */
+	ABOUT_COUNT
+};
+#define ABOUT_SHOWN ABOUT_PROCESS /* the fields before it are for people */
+#define ABOUT_MAX 128             /* bytes of a field, with its terminator */
+
+struct holder {
+	const char *about[ABOUT_COUNT];
+};
+
+const char *about_name(enum about field); /* "host", "pid", ... */
+
+/* ---- writing ---- */
+
+/* A client's entry in the line. A client has one such text and never changes
+ * it, because the scripts find it by its bytes. */
+#define IDENTITY_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 48)
+void record_identity(const struct lease_conf *conf, const struct holder *who,
+		     char text[IDENTITY_SIZE]);
+/* Only the end of it: "host ...\npid ...\n". */
+void record_about(const struct holder *who, char text[IDENTITY_SIZE]);
+
+/* ---- reading ---- */
 
 struct record {
 	int64_t since_ms, ticket;           /* 0: unknown */

@@ -9,18 +9,30 @@
 
 #include "lock/wire/lua.inc"
 
+#define SCRIPT(name, moves)                                                    \
+	[SCRIPT_##name] = {LUA_##name, sizeof(LUA_##name) - 1, SHA_##name,     \
+			   name##_ARGS, moves}
+static const struct {
+	const char *lua;
+	size_t len;
+	const char *sha;
+	int arguments;
+	bool moves; /* in a Cluster it runs as long as the lock and the state
+		       are on the node */
+} scripts[] = {
+	SCRIPT(ACQUIRE, false), SCRIPT(RENEW, true),   SCRIPT(RELEASE, false),
+	SCRIPT(FORCE, false),   SCRIPT(INSPECT, true), SCRIPT(HISTORY, false),
+};
+
 /* EVAL, the script, the number of keys, the keys */
 #define BEFORE 3
 
-static int keys_of(const struct words *w)
-{
-	return w->at[BEFORE - 1][0] - '0';
-}
-
 /* Where an argument is among the words. */
-static int place_of(const struct words *w, int argument)
+static int place_of(const struct request *r, int argument)
 {
-	return BEFORE + keys_of(w) + argument - 1;
+	int keys = r->words.at[BEFORE - 1][0] - '0';
+
+	return BEFORE + keys + argument - 1;
 }
 
 static void add_parts(const struct keys *keys, int from, int to,
@@ -30,81 +42,80 @@ static void add_parts(const struct keys *keys, int from, int to,
 		words_add(out, keys->part[i], keys->part_len[i]);
 }
 
-static void begin(const char *lua, size_t len, const struct keys *keys,
-		  bool moving, int arguments, int db,
-		  const struct request_head *head,
-		  struct script_scratch *scratch, struct words *out)
+void request_begin(struct request *r, enum script_name script,
+		   const struct keys *keys, int db,
+		   const struct request_head *head)
 {
+	bool moving = scripts[script].moves && db == REQUEST_CLUSTER;
+	int arguments = scripts[script].arguments;
+	struct words *w = &r->words;
+
 	assert(arguments <= ARGUMENTS_MOST);
-	*out = (struct words){0};
-	words_add_text(out, "EVAL");
-	words_add(out, lua, len);
-	words_add_text(out, moving ? "2" : "5");
-	words_add(out, keys->lock, keys->lock_len);
-	add_parts(keys, PART_STATE, moving ? PART_STATE : PART_LOG, out);
+	*w = (struct words){0};
+	r->sha = scripts[script].sha;
+	words_add_text(w, "EVAL");
+	words_add(w, scripts[script].lua, scripts[script].len);
+	words_add_text(w, moving ? "2" : "5");
+	words_add(w, keys->lock, keys->lock_len);
+	add_parts(keys, PART_STATE, moving ? PART_STATE : PART_LOG, w);
 	for (int i = 0; i < arguments; i++)
-		words_add(out, NULL, 0);
-	request_text(out, ACQUIRE_TOKEN, head->token);
-	request_number(out, ACQUIRE_NUMBER, head->number, scratch);
-	request_number(out, ACQUIRE_SEEN, head->seen, scratch);
-	request_number(out, ACQUIRE_LONGEST, head->longest_ms, scratch);
-	request_flag(out, ACQUIRE_ALONE, head->alone);
-	request_text(out, ACQUIRE_STANDS, head->stands);
-	request_number(out, arguments, db == REQUEST_CLUSTER ? 0 : db, scratch);
+		words_add(w, NULL, 0);
+	request_text(r, ACQUIRE_TOKEN, head->token);
+	request_number(r, ACQUIRE_NUMBER, head->number);
+	request_number(r, ACQUIRE_SEEN, head->seen);
+	request_number(r, ACQUIRE_LONGEST, head->longest_ms);
+	request_flag(r, ACQUIRE_ALONE, head->alone);
+	request_text(r, ACQUIRE_STANDS, head->stands);
+	request_number(r, arguments, db == REQUEST_CLUSTER ? 0 : db);
 	if (moving)
-		add_parts(keys, PART_QUEUE, PART_LOG, out);
+		add_parts(keys, PART_QUEUE, PART_LOG, w);
 }
 
-void request_begin(const char *lua, size_t len, const struct keys *keys,
-		   int arguments, int db, const struct request_head *head,
-		   struct script_scratch *scratch, struct words *out)
+void request_bytes(struct request *r, int argument, const char *bytes,
+		   size_t len)
 {
-	begin(lua, len, keys, false, arguments, db, head, scratch, out);
+	int place = place_of(r, argument);
+
+	assert(argument > 0 && place < r->words.n);
+	r->words.at[place] = bytes;
+	r->words.len[place] = len;
 }
 
-void request_begin_moving(const char *lua, size_t len, const struct keys *keys,
-			  int arguments, int db,
-			  const struct request_head *head,
-			  struct script_scratch *scratch, struct words *out)
+void request_text(struct request *r, int argument, const char *text)
 {
-	begin(lua, len, keys, db == REQUEST_CLUSTER, arguments, db, head,
-	      scratch, out);
+	request_bytes(r, argument, text, strlen(text));
 }
 
-void request_bytes(struct words *w, int argument, const char *bytes, size_t len)
+void request_flag(struct request *r, int argument, bool value)
 {
-	int place = place_of(w, argument);
-
-	assert(argument > 0 && place < w->n);
-	w->at[place] = bytes;
-	w->len[place] = len;
+	request_text(r, argument, value ? "1" : "0");
 }
 
-void request_text(struct words *w, int argument, const char *text)
-{
-	request_bytes(w, argument, text, strlen(text));
-}
-
-void request_flag(struct words *w, int argument, bool value)
-{
-	request_text(w, argument, value ? "1" : "0");
-}
-
-void request_number(struct words *w, int argument, int64_t value,
-		    struct script_scratch *scratch)
+void request_number(struct request *r, int argument, int64_t value)
 {
 	char *text;
 
 	assert(argument > 0 && argument <= ARGUMENTS_MOST);
-	text = scratch->number[argument - 1];
-	(void)snprintf(text, sizeof(scratch->number[0]), "%" PRId64, value);
-	request_text(w, argument, text);
+	text = r->number[argument - 1];
+	(void)snprintf(text, sizeof(r->number[0]), "%" PRId64, value);
+	request_text(r, argument, text);
 }
 
-void request_end(const struct words *w)
+void request_end(const struct request *r)
 {
-	for (int i = 0; i < w->n; i++)
-		assert(w->at[i]);
+	for (int i = 0; i < r->words.n; i++)
+		assert(r->words.at[i]);
+}
+
+void request_teach(struct request *r, enum script_name script,
+		   const struct keys *keys)
+{
+	r->words = (struct words){0};
+	r->sha = NULL;
+	words_add_text(&r->words, "EVAL");
+	words_add(&r->words, scripts[script].lua, scripts[script].len);
+	words_add_text(&r->words, "1"); /* proxies choose the server by a key */
+	words_add(&r->words, keys->lock, keys->lock_len);
 }
 
 int request_misread(const char *word, size_t len, struct fail *why)

@@ -4,7 +4,9 @@
  * arguments by their names. src/lua/arguments has the names; lua.inc has them
  * for C, as ACQUIRE_SEEN and so on. The last one is the database.
  *
- * The words borrow all that they are made of: texts, keys and scratch.
+ * A script is 4 to 26 kB long. It is called by its hash (EVALSHA), which makes
+ * a hand-over a tenth shorter. A server that does not know the hash gets the
+ * whole script (EVAL) and knows it from then on.
  */
 #ifndef LOCK_WIRE_REQUEST_H
 #define LOCK_WIRE_REQUEST_H
@@ -25,8 +27,19 @@
 /* In the place of a database: a node of a Cluster. */
 #define REQUEST_CLUSTER (-1)
 
-/* Holds numbers as text. */
-struct script_scratch {
+enum script_name {
+	SCRIPT_ACQUIRE,
+	SCRIPT_RENEW,
+	SCRIPT_RELEASE,
+	SCRIPT_FORCE,
+	SCRIPT_INSPECT,
+	SCRIPT_HISTORY
+};
+
+/* The words borrow texts, keys and `number`: a copy borrows from the first. */
+struct request {
+	struct words words; /* with the whole script */
+	const char *sha;    /* by which it can be called; NULL: no script */
 	char number[ARGUMENTS_MOST][24];
 };
 
@@ -37,28 +50,27 @@ struct request_head {
 	bool alone;
 };
 
-/* Starts the request, with room for that many arguments. Each but the head and
- * the last must be set, in any order, before request_end(). `db`: a database,
- * or REQUEST_CLUSTER. */
-void request_begin(const char *lua, size_t len, const struct keys *keys,
-		   int arguments, int db, const struct request_head *head,
-		   struct script_scratch *scratch, struct words *out);
-/* The same; in a Cluster it runs as long as the lock and the state are on this
- * node: see src/lua/start.lua. */
-void request_begin_moving(const char *lua, size_t len, const struct keys *keys,
-			  int arguments, int db,
-			  const struct request_head *head,
-			  struct script_scratch *scratch, struct words *out);
-
-void request_text(struct words *w, int argument, const char *text);
-void request_bytes(struct words *w, int argument, const char *bytes,
+/* Starts the request. Each argument but the head and the last must be set, in
+ * any order, before request_end(). `db`: a database, or REQUEST_CLUSTER. There,
+ * a script that must run while the slot moves declares the lock and the state
+ * alone: see src/lua/start.lua. */
+void request_begin(struct request *r, enum script_name script,
+		   const struct keys *keys, int db,
+		   const struct request_head *head);
+void request_text(struct request *r, int argument, const char *text);
+void request_bytes(struct request *r, int argument, const char *bytes,
 		   size_t len);
-void request_flag(struct words *w, int argument, bool value);
-void request_number(struct words *w, int argument, int64_t value,
-		    struct script_scratch *scratch);
-
+void request_flag(struct request *r, int argument, bool value);
+void request_number(struct request *r, int argument, int64_t value);
 /* Checks that every argument was set. */
-void request_end(const struct words *w);
+void request_end(const struct request *r);
+
+/* Makes a request that tells the server a script. It has no arguments, fails at
+ * its first line, and is known from then on. SCRIPT LOAD would do the same, but
+ * some users may not call it, and a proxy that does not know it (twemproxy)
+ * closes the connection. */
+void request_teach(struct request *r, enum script_name script,
+		   const struct keys *keys);
 
 /* Of a reply that does not have the form it must have, with its first word:
  * fills *why, and returns -1. */

@@ -12,23 +12,15 @@
 #include "lock/wire/lua.inc"
 #include "lock/wire/record.h"
 
-/* ---- the request ---- */
-
-const char *view_sha(void)
-{
-	return SHA_INSPECT;
-}
-
-void view_request(const struct keys *keys, const struct view_most *most, int db,
-		  struct script_scratch *scratch, struct words *out)
+void view_request(struct request *r, const struct keys *keys,
+		  const struct view_most *most, int db)
 {
 	const struct request_head head = {.token = "", .stands = ""};
 
-	request_begin_moving(LUA_INSPECT, sizeof(LUA_INSPECT) - 1, keys,
-			     INSPECT_ARGS, db, &head, scratch, out);
-	request_number(out, INSPECT_WAITERS, most->waiters, scratch);
-	request_number(out, INSPECT_HOLDERS, most->holders, scratch);
-	request_end(out);
+	request_begin(r, SCRIPT_INSPECT, keys, db, &head);
+	request_number(r, INSPECT_WAITERS, most->waiters);
+	request_number(r, INSPECT_HOLDERS, most->holders);
+	request_end(r);
 }
 
 /* ---- lists that grow ---- */

@@ -90,9 +90,8 @@ struct view {
 };
 
 /* Makes the request; see request.h. */
-void view_request(const struct keys *keys, const struct view_most *most, int db,
-		  struct script_scratch *scratch, struct words *out);
-const char *view_sha(void);
+void view_request(struct request *r, const struct keys *keys,
+		  const struct view_most *most, int db);
 
 /* Adds a node's answer. *v must be all zero at first. Returns -1 if the reply
  * is not an answer of the script, and adds nothing; or if memory is short, when

@@ -1,19 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another client's lock: asks its holder to stop, or takes the lock away. See
- * src/lua/force.lua. For the verbs (client/fanout.h), not for the lease.
+ * What the verbs (client/fanout.h) ask about a hold that is not this process's:
+ * redlock unlock and extend know its token; force-release (src/lua/force.lua)
+ * asks its holder to stop, or takes the lock away.
  */
-#ifndef LOCK_WIRE_FORCE_H
-#define LOCK_WIRE_FORCE_H
+#ifndef LOCK_WIRE_ADMIN_H
+#define LOCK_WIRE_ADMIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/fail.h"
 #include "base/reply.h"
-#include "base/words.h"
 #include "lock/wire/keys.h"
 #include "lock/wire/request.h"
+
+/* ---- a hold of which only the token is known ---- */
+
+struct token_op {
+	bool extend;       /* false: release it */
+	const char *token; /* borrowed */
+	int64_t ttl_ms;    /* extend: the new length, from now; 0: as before */
+	bool alone;        /* there is one node */
+	bool tell;         /* release: write the history entry */
+};
+
+void token_op_request(struct request *r, const struct token_op *op,
+		      const struct keys *keys, int db);
+
+/* *was: whether the token held the lock. Returns -1 if the reply is not an
+ * answer of the script. */
+int token_op_read(const struct reply *r, bool *was, struct fail *why);
+
+/* ---- by force ---- */
 
 enum force_step {
 	FORCE_ASK,
@@ -42,9 +61,8 @@ struct force {
 	bool alone;        /* there is one node */
 };
 
-void force_request(const struct force *f, const struct keys *keys, int db,
-		   struct script_scratch *scratch, struct words *out);
-const char *force_sha(void);
+void force_request(struct request *r, const struct force *f,
+		   const struct keys *keys, int db);
 
 enum forced {
 	FORCED_YES,     /* asked, or taken */
