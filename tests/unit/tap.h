@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a test program prints: TAP, one line for each check, the plan last. A
- * program that dies on the way has printed no plan, and so has failed.
+ * Prints TAP: a line for each check, and the plan last, so a program that dies
+ * on the way has failed.
  *
- * The name of a check is a sentence that is true when it passes.
+ * The name of a check is a sentence that is true when the check passes.
  */
 #ifndef UNIT_TAP_H
 #define UNIT_TAP_H
@@ -22,32 +22,43 @@
 static int tap_ran, tap_failed;
 
 /* A "#" would begin a TAP directive, and a control byte end the line. */
-static inline void tap_text(const char *text)
+static inline void tap_escape(char *to, size_t size, const char *text)
 {
-	for (; *text; text++) {
+	size_t n = 0;
+
+	for (; *text && n + 5 < size; text++) {
 		unsigned char c = (unsigned char)*text;
 
 		if (c < 0x20 || c == 0x7f)
-			printf("\\x%02x", c);
+			n += (size_t)snprintf(to + n, size - n, "\\x%02x", c);
 		else if (c == '#')
-			printf("\\#");
+			n += (size_t)snprintf(to + n, size - n, "\\#");
 		else
-			putchar(c);
+			to[n++] = *text;
 	}
+	to[n] = '\0';
 }
 
+/* In a name of more than 80 characters the middle is left out: it is data. */
 __attribute__((format(printf, 2, 0))) static inline bool
 tap_line(bool good, const char *fmt, va_list args)
 {
-	char name[400];
+	char raw[400], name[1600];
+	size_t len;
 
-	(void)vsnprintf(name, sizeof(name), fmt, args);
+	(void)vsnprintf(raw, sizeof(raw), fmt, args);
+	tap_escape(name, sizeof(name), raw);
+	len = strlen(name);
 	tap_ran++;
 	if (!good)
 		tap_failed++;
 	printf("%s %d - ", good ? "ok" : "not ok", tap_ran);
-	tap_text(name);
-	putchar('\n');
+	if (len <= 80)
+		printf("%s\n", name);
+	else
+		printf("%.30s...%s\n", name, name + len - 47);
+	if (len > 80 && !good)
+		printf("# %s\n", name);
 	/* What is buffered is lost when the next check crashes. */
 	(void)fflush(stdout);
 	return good;
@@ -80,13 +91,14 @@ is_int(int64_t got, int64_t want, const char *fmt, ...)
 
 static inline void tap_quote(const char *text)
 {
+	char shown[4000];
+
 	if (!text) {
 		printf("NULL");
 		return;
 	}
-	putchar('\'');
-	tap_text(text);
-	putchar('\'');
+	tap_escape(shown, sizeof(shown), text);
+	printf("'%s'", shown);
 }
 
 /* NULL equals NULL only. */
