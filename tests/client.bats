@@ -172,7 +172,7 @@ tree_is_dead_at() { # MS after `since`
 	contains "$T/err" "was killed"
 }
 
-@test "C1 SIGKILL of redlock while its server is away: the guard gives the lock back when it is there" {
+@test "C1 SIGKILL of redlock while its server is down: the guard releases it later" {
 	node_start b --dbfilename b.rdb
 	url=unix://$T/b.sock
 	started -k job -t 60s -- witness "$T" --started w --hold 60000
@@ -326,7 +326,7 @@ still_stuck() { [ ! -e "$T/hit.over" ]; }
 	cli a del job
 }
 
-@test "C31 P1 a guard that cannot kill, and redlock is killed: the kernel kills the command" {
+@test "C31 P1 the guard cannot kill and redlock is killed: the kernel kills the command" {
 	stuck_guard
 	kill -KILL "$tool"
 	wait_until tree_is_dead
@@ -336,7 +336,7 @@ still_stuck() { [ ! -e "$T/hit.over" ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C31 P1 a guard that cannot kill, and redlock is stopped again and again: dead in time" {
+@test "C31 P1 the guard cannot kill, redlock is stopped repeatedly: all dead in time" {
 	stuck_guard
 	# without a pause, in which it could renew, or end
 	local from
@@ -372,7 +372,7 @@ kill_both() {
 	wait_until gone "$guard"
 }
 
-@test "C31 a command whose guard died before it had its death signal is never executed" {
+@test "C31 a command whose guard died before the death signal was set is never executed" {
 	preloading inject.so
 	inject_behind pdeathsig:1:0 "$REDLOCK" -u "$url" -k job -t 1s -- \
 		witness "$T" --started w --hold 60000
@@ -423,7 +423,7 @@ kill_both() {
 	[ "$status" = 137 ] || [ "$status" = 125 ]
 }
 
-@test "C4 P7 a redlock that neither wakes nor dies: the guard kills in time, and 125 is told afterwards" {
+@test "C4 P7 redlock neither wakes nor dies: the guard kills in time, then status 125" {
 	preloading inject.so
 	inject_behind timer_settime:1+:22 launch --default all \
 		"$REDLOCK" -u "$url" -k job -t 2s -- \
@@ -566,7 +566,7 @@ resume_with_clock() {
 	resume_old
 }
 
-@test "C8 paused for longer than T while the clock ran: dead before another has the lock" {
+@test "C8 paused for longer than T by the clock: dead before another has the lock" {
 	start_old -t 3s
 	pause_old
 	another_fence >"$T/second"
@@ -578,7 +578,7 @@ resume_with_clock() {
 	lock_is_free
 }
 
-@test "C8 paused with its clock while another took the lock: killed at the first answer, status 125" {
+@test "C8 paused, clock included, while another took the lock: killed, status 125" {
 	local began
 
 	preloading clockshim.so
@@ -602,7 +602,7 @@ resume_with_clock() {
 	lock_is_free
 }
 
-@test "C8 paused with its clock while another had the lock, and gave it back: the same" {
+@test "C8 paused, clock included, while another had and released the lock: killed, too" {
 	preloading clockshim.so
 	own_clock start_old -t 1s
 	pause_with_clock
@@ -617,7 +617,7 @@ resume_with_clock() {
 	lock_is_free
 }
 
-@test "C8 paused with its clock, and nobody came: the lock is set again, and all goes on" {
+@test "C8 paused, clock included, and nobody took the lock: set again, all goes on" {
 	preloading clockshim.so
 	own_clock start_old -t 1s
 	pause_with_clock
@@ -633,7 +633,7 @@ resume_with_clock() {
 
 # ---- C9, C20, C21: short of memory or time ----
 
-@test "C9 a command that is killed gives 137, and the lock is given back" {
+@test "C9 a command that is killed gives 137, and the lock is released" {
 	run -137 redlock -k job -- sh -c 'kill -KILL $$'
 	lock_is_free
 }
@@ -673,7 +673,7 @@ has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
 
 # ---- C10, C11, C12, C22, C23, C36: the system says no ----
 
-@test "C10 a fork that fails is said, and nothing stays locked" {
+@test "C10 a fork that fails is reported, and nothing stays locked" {
 	preloading inject.so
 	run -70 inject fork:1:11 "$REDLOCK" -u "$url" -k job -- witness "$T"
 	[[ $output == *"cannot fork"* ]]
@@ -684,7 +684,7 @@ has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C10 without a thread to be had, redlock renews all the same" {
+@test "C10 if no thread can be created, redlock renews without one" {
 	preloading inject.so
 	run -0 inject pthread_create:1+:11 "$REDLOCK" -u "$url" -k job -t 300ms \
 		-- witness "$T" --hold 700
@@ -717,7 +717,7 @@ has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
 	lock_is_free
 }
 
-@test "C12 with few descriptors redlock holds, reconnects and gives back" {
+@test "C12 with few descriptors redlock holds, reconnects and releases" {
 	launch --limit nofile=16 "$REDLOCK" -q -u "$url" -k job -t 600ms -- \
 		witness "$T" --started w --hold 900 3>&- &
 	tool=$!
@@ -734,7 +734,7 @@ calls() { # of scripts, since the server started
 }
 calls_are() { [ "$(calls)" -ge "$1" ]; }
 
-@test "C12 whatever of ulimit is low at the start: the command runs, or why it does not is said" {
+@test "C12 any low ulimit at the start: the command runs, or redlock says why not" {
 	local limit
 
 	command -v prlimit >/dev/null || skip "no prlimit"
@@ -755,7 +755,7 @@ calls_are() { [ "$(calls)" -ge "$1" ]; }
 	[ ! -e "$T/ran" ]
 }
 
-@test "C12 P1 whatever of ulimit becomes low during a hold: renewed, but for memory, and killed when redlock is" {
+@test "C12 P1 any ulimit lowered during a hold: renewed, and killed when redlock is" {
 	local limit guard
 
 	command -v prlimit >/dev/null || skip "no prlimit"
@@ -820,7 +820,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	sweep malloc 12
 }
 
-@test "C22 whichever pipe, timer, socket or send fails: the same" {
+@test "C22 whichever pipe, timer, socket or send fails: no crash, no lock left, no lie" {
 	preloading inject.so
 	sweep pipe2 24
 	sweep timer_create 11
@@ -881,7 +881,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	wait_until lock_is_free
 }
 
-@test "C15 a process left running is told and left alone, and the lock passes on" {
+@test "C15 a process left running is reported and left alone, and the lock passes on" {
 	run -0 redlock -k job -- sh -c "sleep 5 >/dev/null 2>&1 3>&- &
 		echo \$! >$T/left"
 	[[ $output == *"left processes running"* ]]
@@ -969,7 +969,7 @@ freeze_command() { # $cmd: no signal ends it now
 	lock_is_free
 }
 
-@test "C17 P7 a lease that is lost under a command that cannot die: redlock waits for its end, 125" {
+@test "C17 P7 a lost lease, a command that cannot die: redlock waits for it, status 125" {
 	need_root
 	started -k job -t 2s -- witness "$T" --started w --hold 9000
 	freeze_command
@@ -985,7 +985,7 @@ freeze_command() { # $cmd: no signal ends it now
 
 is_past() { [ "$(now_ms)" -gt "$1" ]; } # MS
 
-@test "C17 C35 a guard killed over a command that cannot die: redlock outlives the lease to kill the rest" {
+@test "C17 C35 the guard dies, the command cannot: redlock lives on to kill the rest" {
 	need_root
 	started -k job -t 2s -- \
 		witness "$T" --started w --hold 60000 --spawn --stubborn
@@ -1003,7 +1003,7 @@ is_past() { [ "$(now_ms)" -gt "$1" ]; } # MS
 	tree_is_dead
 }
 
-@test "C17 redlock killed, its lock is not given back before the command is dead" {
+@test "C17 redlock killed: its lock is not released before the command is dead" {
 	need_root
 	started -k job -t 20s -- witness "$T" --started w --hold 9000
 	freeze_command
@@ -1070,7 +1070,7 @@ switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 	lock_is_free
 }
 
-@test "C21 after the first renewals the guard's memory is locked, and others die before it" {
+@test "C21 after the first renewals the guard's memory is locked; others die before it" {
 	need_root
 	[ -z "${SANITIZED:-}" ] || skip "a sanitizer makes nothing of mlockall()"
 	started -k job -t 1s -- witness "$T" --started w --hold 60000
@@ -1134,7 +1134,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	[ "$status" = 125 ]
 }
 
-@test "C34 P7 a tree too large for its lease is told of, once" {
+@test "C34 P7 a tree too large for its lease is reported once" {
 	local way
 
 	may_need_another_try "so short a lease may be lost at once"
@@ -1187,7 +1187,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	[ "$status" = 5 ]
 }
 
-@test "C25 a signal that was blocked at the start does not end the wait, and the command has it" {
+@test "C25 a signal blocked at the start reaches the command and does not end the wait" {
 	cli a set job other px 60000
 	launch --default all --block 15 "$REDLOCK" -u "$url" -k job -t 20s -- \
 		python3 -c 'import signal, sys; sys.exit(signal.sigwait([15]) - 9)' \
@@ -1283,7 +1283,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	cli a del job
 }
 
-@test "C19 P1 standard error on a disk that hangs: the tree is dead in time all the same" {
+@test "C19 P1 standard error on a disk that hangs: the tree is dead in time" {
 	make_disk
 	launch --default all "$REDLOCK" -u "$url" -k job -t 3s -- \
 		witness "$T" --hold 600000 --spawn --stubborn --started "$T/w" \
@@ -1299,7 +1299,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	redlock -k job -- witness "$T"
 }
 
-@test "C19 P1 what is said while a command runs, to a disk that hangs, delays no kill" {
+@test "C19 P1 messages to a disk that hangs delay no kill" {
 	make_disk
 	launch --default all "$REDLOCK" -v -u "$url" -k job -t 3s -- \
 		witness "$T" --hold 600000 --spawn --stubborn --started "$T/w" \
@@ -1314,7 +1314,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	cli a del job >/dev/null
 }
 
-@test "C19 C10 nor does it where no thread can be had; and all is said in the end" {
+@test "C19 C10 the same without a thread: all messages arrive in the end" {
 	preloading inject.so
 	make_disk
 	LD_PRELOAD=$(shim inject.so) INJECT=pthread_create:1+:11 \
@@ -1338,7 +1338,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	contains "$T/disk/err" "lease lost"
 }
 
-@test "C19 C2 TERM ends the command, and the lock is given back, though the disk hangs" {
+@test "C19 C2 TERM ends the command and the lock is released, though the disk hangs" {
 	make_disk
 	launch --default all "$REDLOCK" -v -u "$url" -k job -t 60s -- \
 		witness "$T" --hold 600000 --started "$T/w" \
@@ -1364,7 +1364,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	finish
 }
 
-@test "C1 pkill -9 -f KEY takes neither guard nor keeper" {
+@test "C1 pkill -9 -f KEY hits neither guard nor keeper" {
 	started -k job-of-mine -t 20s -- \
 		witness "$T" --started w --hold 60000 --spawn --stubborn
 	IFS= read -rd '' title <"/proc/$(guard)/cmdline"
@@ -1419,7 +1419,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	run ! compgen -G "$T/cwd/*"
 }
 
-@test "C38 with its binary removed, a holder renews, loses nothing, gives back" {
+@test "C38 with its binary removed, a holder renews, loses nothing and releases" {
 	cp "$REDLOCK" "$T/redlock"
 	"$T/redlock" -u "$url" -k job -t 300ms -- \
 		witness "$T" --started w --hold 700 2>"$T/err" 3>&- &

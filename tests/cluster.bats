@@ -46,7 +46,7 @@ after_a_while() { # as many renewals as make the lease, twice
 
 # ---- which node ----
 
-@test "the node that has the key is down, and so is its replica: it is named" {
+@test "the node that has the key is down, and its replica, too: it is named" {
 	local owner other how
 
 	use_cluster
@@ -71,7 +71,7 @@ after_a_while() { # as many renewals as make the lease, twice
 	done
 }
 
-@test "S23 U7 every string of three letters over {}ab is a key: locked, held by all its parts, freed" {
+@test "S23 U7 every string of three letters over {}ab is a key: locked, held, released" {
 	local a b c key n=0
 
 	use_cluster
@@ -90,7 +90,7 @@ after_a_while() { # as many renewals as make the lease, twice
 	[ "$n" = 64 ]
 }
 
-@test "any node will do to begin with, a replica as well, and one that is down does not matter" {
+@test "any node will do to begin with: a replica, or a list with one that is down" {
 	local n
 
 	for n in 1 2 3 4 5 6; do
@@ -112,7 +112,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	cluster node_thaw c6
 }
 
-@test "another database is refused before anything is asked; a node as a plain server is told" {
+@test "another database is refused before any question; a node named as a server, too" {
 	local other
 
 	other=$(cluster cat "$cluster_dir/$(cluster_other job).at")
@@ -121,7 +121,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	fails 69 'cannot connect' -n -u "redis-cluster://$address:1" -k job
 }
 
-@test "servers that are no Cluster are not taken for one: each would be a lock of its own" {
+@test "servers that are not a Cluster are refused: each would have a lock of its own" {
 	node_start b --bind "$address" --port $((next_port + 7000))
 	fails 78 'not a member of a Cluster' -k job \
 		-u "redis-cluster://$address:$((next_port + 7000)),$address:1"
@@ -129,7 +129,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 		[ "$(cli b exists job)" = 0 ]
 }
 
-@test "several keys on several nodes are had together, or none" {
+@test "several keys on several nodes are acquired together, or not at all" {
 	use_cluster
 	run -0 redlock -k a -k b -k c -- sh -c 'echo $REDLOCK_FENCES | wc -w'
 	[ "$output" = 3 ]
@@ -177,7 +177,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	run ! contains "$T/err" 'cannot renew'
 }
 
-@test "a slot that is on its way for long ends no hold; the lock is free when its lease is over" {
+@test "a slot that migrates for long ends no hold; the lock is free when its lease ends" {
 	use_cluster
 	hold 3500 -t 1s
 	cluster_migrate_begin job "$(cluster_other job)"
@@ -186,7 +186,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	wait_until eval '[[ $(on_owner exists job 2>&1) = ASK* ]]' # it has no such key
 }
 
-@test "half of the keys here and half there: the hold goes on, and so it does when all are there" {
+@test "half of the keys on each of two nodes: the hold goes on, then and after" {
 	local to
 
 	use_cluster
@@ -201,7 +201,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	ends_with 0
 }
 
-@test "who asks for a lock in a slot on its way gets it in the end" {
+@test "a lock in a migrating slot is acquired in the end" {
 	local to
 
 	use_cluster

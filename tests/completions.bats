@@ -169,7 +169,7 @@ let_all_go() { cli a flushall >/dev/null; }
 	offers 'redlock -k job cat --js'
 }
 
-@test "fish: the run form, where ? is a wildcard (3) and where it is none (4)" {
+@test "fish: the run form, where ? is a wildcard (3) and where it is not (4)" {
 	command -v fish >/dev/null || skip "no fish"
 	local features
 	for features in no-qmark-noglob qmark-noglob; do
@@ -178,7 +178,7 @@ let_all_go() { cli a flushall >/dev/null; }
 	done
 }
 
-@test "an install: each shell looks where its completion is put, for /usr and /usr/local, and uninstall leaves nothing" {
+@test "install puts completions where each shell looks; uninstall leaves nothing" {
 	local build=${REDLOCK%/*} prefix at
 	[ -e "$build/Makefile" ] || skip "no Makefile beside the program"
 	[ -e /etc/debian_version ] || skip "those of Debian's shells are known"

@@ -79,7 +79,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	[ "${#stderr_lines[@]}" = 1 ] # quiet: nothing of the waiting
 }
 
-@test "a value is taken as it is: no quotes, no comments, blanks inside" {
+@test "a value is taken literally: no quotes, no comments, blanks inside" {
 	file <<-END
 		url = $url
 		reason =  "a" = 'b' # c${_:+  }
@@ -218,7 +218,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 
 # ---- a file that cannot serve ----
 
-@test "a line that is none is refused with file and line" {
+@test "a malformed line is refused with file and line" {
 	local text
 	for text in nonsense '= 5' ' =' 'ttl 5m' '[section]' '"ttl" = 5m' 'TTL=5m' \
 		'-t = 5m' '--ttl = 5m' 'ttl: 5m' $'\e[31m = 1' $'a\tb = 1'; do
@@ -227,7 +227,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	done
 }
 
-@test "an unknown name is refused, and the nearest is told" {
+@test "an unknown name is refused, and the nearest one suggested" {
 	file <<<"tll = 5m"
 	bad_file "$mine:1: unknown option 'tll': did you mean 'ttl'?"
 	file <<<"no_wait = yes"
@@ -332,7 +332,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	bad_file "symbolic links"
 }
 
-@test "what is no text file is refused in one line" {
+@test "a file that is not text is refused in one line" {
 	mkdir -p "$XDG_CONFIG_HOME/redlock"
 	mine=$XDG_CONFIG_HOME/redlock/config
 	mkdir "$mine"
@@ -386,7 +386,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 
 # ---- what is shown ----
 
-@test "--version -v tells each setting and where it comes from" {
+@test "--version -v shows each setting and where it comes from" {
 	file <<-END
 		# mine
 		user = joe
@@ -474,7 +474,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	run -64 --separate-stderr "$REDLOCK" list --config
 }
 
-@test "doctor --config: a variable whose name is nearly that of an option is reported; ours are not, nor are others" {
+@test "doctor --config: reports a variable whose name is nearly that of an option" {
 	export REDLOCK_WIAT=5m REDLOCK_SLOT=0 REDLOCK_KEY=a \
 		REDLOCK_HELD= REDLOCK_FENCES=1 REDLOCK_SLOT_NAME=a REDLOCK_QUITE_ANOTHER=1
 	run -0 --separate-stderr "$REDLOCK" doctor --config -u redis://h
@@ -486,7 +486,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	[ -z "$stderr" ]
 }
 
-@test "a variable for every option that may stand in a file: over the files, under the command line" {
+@test "a variable for every option of a file: before the files, after the command line" {
 	file < <(printf 'ttl = 1m\nconflict-exit-code = 3\n')
 	export REDLOCK_TTL=2m REDLOCK_NO_WAIT=yes REDLOCK_REASON='a b' REDLOCK_WAIT=
 	start_hold 20000 -t 2m
@@ -576,7 +576,7 @@ ask() {
 	pty "${steps[@]}" -- "$REDLOCK" -n -u "$url" --askpass -k job "$@"
 }
 
-@test "--askpass asks once, shows nothing of it, and the lock is had" {
+@test "--askpass asks once, shows nothing of it, and the lock is acquired" {
 	cli a acl setuser joe on '>hunter2 x' '~*' +@all >/dev/null
 	run -0 ask "wait:Password for joe at $T/a.sock: " 'send:hunter2 x\n' \
 		-- --user joe -- sh -c 'echo ran; stty -a </dev/tty'

@@ -53,11 +53,11 @@ same_with_and_without() { # COMMAND by which redlock is started...
 	grep -q '^fd 7' "$T/saw"
 	diff -u "$T/saw" "$T/saw--contain"
 }
-@test "P8 --contain: the command sees what it would see without" {
+@test "P8 --contain: the command sees what it sees without --contain" {
 	same_with_and_without launch --default all --block 12 --ignore 1 \
 		--ignore 13 --limit core=4096
 }
-@test "P8 --contain: and so it does of a user who has no rights" {
+@test "P8 --contain: the same for a user without privileges" {
 	need_user_namespaces
 	chmod 777 "$T"
 	chmod 644 "$(readlink -f "$T/a.log")"
@@ -107,7 +107,7 @@ same_with_and_without() { # COMMAND by which redlock is started...
 		{ cat; touch $T/go; }"
 }
 
-@test "--contain: what runs in there may use redlock: it joins, and has local:" {
+@test "--contain: the command may use redlock: it joins, and has local:" {
 	run -0 timeout 20 "$REDLOCK" -u "$url" -k job --contain -- \
 		"$REDLOCK" -u "$url" -k job -n --contain -- \
 		"$REDLOCK" -u "$url" -k job -n -- sh -c 'echo inner'
@@ -179,7 +179,7 @@ left_alone() {
 		-- bash --norc --noprofile --noediting -i
 }
 
-@test "C14 --contain: a shell in there has job control, and Ctrl-C comes once" {
+@test "C14 --contain: a shell inside has job control, and Ctrl-C comes once" {
 	RL="$(unblanked "$REDLOCK") -u $url" TERM=dumb run -0 pty \
 		"wait:#" "send:sh -c ': >$T/runs; exec sleep 100'\n" \
 		"file:$T/runs" "send:^Z" \
@@ -207,7 +207,7 @@ both_are_killed() { # with a -t 2s witness in $T/w
 	wait_until tree_is_dead
 	wait_until free job # by itself
 }
-@test "C30 P1 --contain: exec hangs and redlock is killed: all are dead, the lock is free" {
+@test "C30 P1 --contain: exec hangs, redlock is killed: all are dead, the lock is free" {
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
 	[ -e "$TEST_BIN/inject.so" ] || skip "no inject.so"
 	LD_PRELOAD=$(shim inject.so) INJECT=execvpe:1:0 INJECT_MARK=$T/hit \
@@ -227,7 +227,7 @@ both_are_killed() { # with a -t 2s witness in $T/w
 		--started "$T/w"
 	both_are_killed
 }
-@test "C39 and nothing of a user who has no rights" {
+@test "C39 --contain: both are killed, for a user without privileges: nothing lives on" {
 	need_user_namespaces
 	chmod 777 "$T"
 	as_user "$REDLOCK" -u "$url" -k job --contain -t 2s -- witness "$T" \
@@ -241,7 +241,7 @@ both_are_killed() { # with a -t 2s witness in $T/w
 	both_are_killed
 }
 
-@test "C39 the guard is killed while redlock is stopped: with --contain nothing lives on" {
+@test "C39 --contain: the guard is killed while redlock is stopped: nothing lives on" {
 	start_contained -t 20s -- witness "$T" --hold 60000 --spawn --stubborn \
 		--started "$T/w"
 	kill -STOP "$tool"
@@ -254,7 +254,7 @@ both_are_killed() { # with a -t 2s witness in $T/w
 	free job
 }
 
-@test "C34 --contain: 100 processes that replace themselves without end are dead at once" {
+@test "C34 --contain: 100 processes that fork without end are dead at once" {
 	local how
 	cat >"$T/storm.py" <<-'PY'
 		import fcntl, os, signal, sys, time
@@ -342,7 +342,7 @@ refuses() { # what was run has said so, in one line
 	[ -e "$T/ran" ]
 }
 
-@test "C40 a /proc that may not be shown anew: the old one stays, and that is said" {
+@test "C40 --contain: if /proc cannot be mounted anew, the old one stays, with a line" {
 	local as=()
 	[ "$(id -u)" = 0 ] || as=(-Ur)
 	unshare "${as[@]}" -m true 2>/dev/null || skip "no mount namespaces here"

@@ -41,7 +41,7 @@ release() {
 	[ ! -e "$T/other" ]
 }
 
-@test "install-release: a file that was changed, one that is not listed, none at all: nothing is installed" {
+@test "install-release: a file that is changed, not listed or missing is not installed" {
 	release
 	echo >>"$T/web/v9.8.7/$name"
 	run -65 env VERSION=9.8.7 RELEASES="$releases" \
@@ -156,7 +156,7 @@ nobody() { ! kill -0 "$1" 2>/dev/null; }
 }
 finished() { [ "$(grep -c 'done$' "$T/out")" = "$1" ]; }
 
-@test "PID 1 of a container: it passes TERM on, reaps what others leave, and ends with the status" {
+@test "PID 1 of a container: passes TERM on, reaps orphans, ends with the status" {
 	local space=(unshare -Upf --kill-child --map-root-user --mount-proc)
 	"${space[@]}" true 2>/dev/null || skip 'may not make a PID namespace'
 	run -3 "${space[@]}" "$REDLOCK" -k job -- sh -c '
@@ -209,7 +209,7 @@ finished() { [ "$(grep -c 'done$' "$T/out")" = "$1" ]; }
 		-e redlock_version=1
 }
 
-@test "workflows: what they run exists here, and is the same for GitHub and GitLab" {
+@test "workflows: what they run exists, and is the same for GitHub and GitLab" {
 	[ "$(at .github/workflows/build.yml jobs check steps 1 run)" = .ci/run ]
 	[ "$(at .gitlab-ci.yml check script)" = .ci/run ]
 	[ -x "$top/.ci/run" ] || bash -n "$top/.ci/run"
@@ -245,7 +245,7 @@ release_tree() {
 	git add -A
 	git -c user.name=t -c user.email=t@t commit -qm t
 }
-@test "release: nothing is released whose version, NEWS, manual, recipes or tag disagree" {
+@test "release: refused if version, NEWS, manual, recipes or tag disagree" {
 	local file change told
 
 	command -v git >/dev/null || skip 'no git'

@@ -15,7 +15,7 @@ plant() {
 	cp "$T/planted" "$1"
 	told+=("$1$3")
 }
-@test "what they disagree in is found, one way and the other" {
+@test "check-docs.sh finds each difference, in both directions" {
 	told=()
 	mkdir "$T/tree"
 	cd "$T/tree"
@@ -259,7 +259,7 @@ no_step_without_redlock() { # COMMAND...
 }
 
 # Every line that puts the rest of a script under a lock, wherever it stands.
-@test "each eval of the README, the manual, --help and the examples ends the script without redlock" {
+@test "without redlock, each eval of README, manual, help, examples ends the script" {
 	local line how output got n=0
 
 	without_redlock
@@ -284,7 +284,7 @@ no_step_without_redlock() { # COMMAND...
 }
 
 # Debian's cron: /usr/bin:/bin
-@test "a crontab of the README and the manual finds redlock where it is installed" {
+@test "a crontab of the README or the manual finds the installed redlock" {
 	for page in README.md man/redlock.1; do
 		awk '/^ *PATH=/ { path = $0 }
 			/^ *[0-9*]+( [0-9*]+)+ +redlock / {
@@ -402,7 +402,7 @@ for line in text.splitlines():
 	run ! grep -n '^\.Bl -column' "$top"/man/*.[157]
 }
 
-@test "every command line in the README, the manual and --help is one that redlock takes" {
+@test "redlock accepts every command line in the README, the manual and --help" {
 	examples | sort -u >"$T/examples"
 	at_least "$(wc -l <"$T/examples")" 40
 	/usr/bin/python3 - "$REDLOCK" "$T/examples" <<'END'
@@ -549,7 +549,7 @@ example_runs() { # LINE: with the status that it has when all is well
 	wait_until eval '! pgrep -f "$T/local" >/dev/null'
 }
 
-@test "the README's timer: on the machine whose timer is late the work is not done again" {
+@test "the README's timer: the machine whose timer is late does not repeat the work" {
 	local line
 
 	line=$(sed -n 's|^ExecStart=/usr/local/bin/redlock ||p' "$top/README.md")
@@ -595,7 +595,7 @@ boot() {
 	made=$(<"$T/tree/made")
 }
 
-@test "bootstrap: install by sudo, NAME=VALUE to make, a DESTDIR without sudo; apt's lock is waited for; only what the target needs" {
+@test "bootstrap: sudo, NAME=VALUE, DESTDIR, apt's lock, only what the target needs" {
 	local made
 
 	unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that tests us
@@ -646,7 +646,7 @@ boot_elsewhere() { # STATUS ID [PROGRAM OR LIBRARY...]
 		shift && PATH=$1 && shift && exec "$@"' - \
 		"$T/os-release" "$T/elsewhere" "$T/tree/bootstrap"
 }
-@test "bootstrap: on Fedora, Arch, Alpine and SUSE it says what to install, in that system's words, or builds" {
+@test "bootstrap: on Fedora, Arch, Alpine and SUSE it names their packages, or builds" {
 	unset MAKEFLAGS MFLAGS MAKELEVEL
 	unshare -m true 2>/dev/null || skip 'may not make a mount namespace'
 	bootstrap_tree
@@ -667,7 +667,7 @@ boot_elsewhere() { # STATUS ID [PROGRAM OR LIBRARY...]
 	[ -z "$output" ]
 }
 
-@test "pictures of a terminal: each cell has its place, and the picture the width of what is shown" {
+@test "pictures of a terminal: each cell has its place, no wider than what is shown" {
 	printf 'ab  \033[1mc\033[0m d\r\n' | vt 4x80 svg title >"$T/svg"
 	/usr/bin/python3 - "$T/svg" <<'END'
 import sys, xml.dom.minidom
@@ -690,7 +690,7 @@ END
 	done
 }
 
-@test "docs/situations.md: forty situations, within 80 columns, each with what is printed now" {
+@test "docs/situations.md: forty situations, 80 columns, each with the current output" {
 	local page=$top/docs/situations.md
 
 	[ "$(grep -c '^## ' "$page")" = 40 ]
@@ -703,7 +703,7 @@ END
 
 # ---- bootstrap ----
 
-@test "bootstrap says what it installs and asks on a terminal; --help and what is no option" {
+@test "bootstrap says what it installs, asks on a terminal, has --help" {
 	mkdir "$T/bin" "$T/tree"
 	cp "$top/bootstrap" "$T/tree"
 	# a Debian on which nothing is installed, and root

@@ -126,7 +126,7 @@ d['servers'][0]['memory_policy'] == 'noeviction' and \
 d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 }
 
-@test "nothing is changed but by its trial, which leaves nothing: no other key comes, goes or gets another expiry" {
+@test "it changes nothing but its trial lock, which leaves nothing behind" {
 	local was
 
 	"$REDLOCK" -u "$url" lock job -t 60s >/dev/null
@@ -172,7 +172,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	[ "$(cli a dbsize)" = 0 ]
 }
 
-@test "a server where no lock can be had is wrong, whatever it says of itself; the run form says 78" {
+@test "a server where no lock can be acquired is wrong; the run form says 78" {
 	local name
 
 	for name in TIME ZADD PEXPIRE; do
@@ -201,7 +201,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	[ ! -e "$T/ran" ]
 }
 
-@test "EVAL that is refused without keys is no finding where a lock can be had" {
+@test "EVAL refused without keys is not reported where a lock can be acquired" {
 	cat >"$T/keyed.py" <<-'END'
 		def answer(words):
 		    if words[0].upper() == b'EVAL' and words[2] == b'0':
@@ -221,7 +221,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 
 # ---- rights ----
 
-@test "the rights it tells are those of the scripts and of the manual, in the same order" {
+@test "the rights it prints are those of the scripts and of the manual, in that order" {
 	local told_rights manual scripts c
 
 	doctor 0
@@ -245,7 +245,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	done
 }
 
-@test "whoever has the rights that it tells is well, and takes locks; the line names the keys" {
+@test "a user with the rights that it prints passes, and takes locks on the named keys" {
 	doctor 0 job
 	[[ $told = *'ACL SETUSER NAME on >PASSWORD ~job ~job:redlock:{job}:* +'* ]]
 	grant_told
@@ -269,7 +269,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 is None and d['acl'].startswith('ACL SETUSER joe on')" job
 }
 
-@test "who may use the key that is named, but not what redlock keeps beside it, cannot lock it: doctor says so, too" {
+@test "a right to the key but not to what redlock keeps beside it: reported as wrong" {
 	cli a acl setuser joe on '>pw' '~job' +@all >/dev/null
 	as_joe
 	run -77 "$REDLOCK" "${at[@]}" -k job -n -- true
@@ -283,7 +283,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	}
 }
 
-@test "for list, top and doctor a second line: with it they work, without they say what to type" {
+@test "list, top and doctor need a second line of rights: they work with it, or ask" {
 	doctor 0 job
 	grant_told
 	as_joe
@@ -300,7 +300,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	finds_no note '(info|keys)'
 }
 
-@test "-q: what is wrong or worth a note, and nothing else; the status is the same" {
+@test "-q: only what is wrong or worth a note; the status is the same" {
 	doctor 0
 	[ "$(wc -l <<<"$told")" -gt 10 ]
 	grep '^note' <<<"$told" >"$T/notes" || true
@@ -343,7 +343,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	finds wrong rights 'may not use: wait'
 }
 
-@test "who may run no script at all is told so" {
+@test "a user who may run no script at all is reported" {
 	cli a acl setuser joe on '>pw' '~*' +@all -eval -evalsha >/dev/null
 	as_joe
 	doctor 1
@@ -460,7 +460,7 @@ d['servers'][0]['save'] == '3600 1'"
 	finds note persistence 'does not vote until .*--restart-guard'
 }
 
-@test "a save that fails stops all writing: wrong; without stop-writes-on-bgsave-error a note" {
+@test "a failed save stops writing: wrong; without stop-writes-on-bgsave-error: note" {
 	node_restart a # its directory is ours
 	mkdir -p "$T/dump.rdb/x" # nothing can take that name
 	cli a config set save '3600 1' >/dev/null
@@ -497,7 +497,7 @@ save_failed() { cli a info persistence | grep -q rdb_last_bgsave_status:err; }
 	wait_until node_answers a
 }
 
-@test "connections: a server that does not say how many it takes, as before 7.0 without CONFIG, is noted" {
+@test "connections: a server that hides its limit (before 7.0, without CONFIG): note" {
 	masked silent 'maxclients:\d+' 'max_clients:0'
 	cli a acl setuser joe on '>pw' '~*' +@all -config >/dev/null
 	on "unix://joe:pw@$T/silent.sock"
@@ -516,7 +516,7 @@ full() { if node_answers a; then return 1; fi; }
 
 # ---- roles ----
 
-@test "a replica is wrong, in a list as well, and so is a member of a Cluster named as a server" {
+@test "a replica is wrong, alone or in a list; so is a Cluster member as a server" {
 	on_ports 2 pair
 	on "redis://$(node_at m2)"
 	doctor 1
@@ -599,7 +599,7 @@ tcp_too() {
 	finds ok uptime '.'
 }
 
-@test "different versions are noted, too old ones are wrong, and what is no Redis is told" {
+@test "different versions are noted, old ones are wrong, and what is not Redis is named" {
 	local version
 
 	# lines in a row; Redict's own is before that of Redis, the first of which
@@ -683,7 +683,7 @@ off_by() {
 	off_by 2000 json 0 "-2.1e6 < d['servers'][0]['clock_ahead_us'] < -1.9e6"
 }
 
-@test "servers whose clocks differ are told, and whose clock it is that is wrong" {
+@test "servers whose clocks differ are reported, and whose clock is wrong" {
 	local shim=$(shim wallclock.so)
 
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
@@ -700,7 +700,7 @@ off_by() {
 	[ "$(grep -c '^wrong' <<<"$told")" = 2 ]
 }
 
-@test "a clock beyond all ages is none" {
+@test "an impossible clock is ignored" {
 	local name
 
 	masked ages none none 4611686018427387903
@@ -744,7 +744,7 @@ off_by() {
 	cli a flushall >/dev/null
 }
 
-@test "a key that is named is judged by itself: no expiry, another type; a spoiled state is noted" {
+@test "a named key is judged by itself: no expiry, another type, a damaged state" {
 	cli a set plain x >/dev/null
 	cli a hset hash a b >/dev/null
 	cli a hset 'bad:redlock:{bad}:state' fence many >/dev/null
@@ -764,7 +764,7 @@ off_by() {
 # What doctor says is to be typed about KEY
 cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 
-@test "S38 entries of a line that are not redlock's are noted, until somebody has dropped them" {
+@test "S38 foreign entries in the line are noted until somebody has dropped them" {
 	cli a zadd 'job:redlock:{job}:queue' 1 'some garbage' >/dev/null
 	doctor 0 job
 	finds note keys "job: .*has entries that are not redlock's; the next client mends that"
@@ -808,7 +808,7 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 	cli a flushall >/dev/null
 }
 
-@test "many keys are gone through page by page; many faults are told only so often" {
+@test "many keys are scanned page by page; of many faults only some are shown" {
 	cli a eval 'for i = 1, 20000 do
 			redis.call("hset", "k" .. i .. ":redlock:{k" .. i .. "}:state", "fence", i)
 		end
@@ -843,7 +843,7 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 	finds wrong answer certificate '--cacert'
 }
 
-@test "Sentinel: the master is asked, and how many Sentinels answer is told" {
+@test "Sentinel: the master is asked, and the number of Sentinels that answer is shown" {
 	group_start g
 	on "$(group_url g)"
 	doctor 0
@@ -938,7 +938,7 @@ local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
 
 # ---- this machine ----
 
-@test "C1 a /proc that is missing, another one's, or hides others, is told; --version tells it as well" {
+@test "C1 a missing, foreign or restricted /proc is reported, by --version too" {
 	local as=() what
 	[ "$(id -u)" = 0 ] || as=(-Ur)
 	unshare "${as[@]}" -m true 2>/dev/null || skip "no mount namespaces here"
@@ -970,7 +970,7 @@ local_gone() { [ ! -e "$T/mine/redis.sock" ]; }
 	machine true wrong 'it belongs to another PID namespace' 'guard process: NO: '
 }
 
-@test "P7 color of ok, note and wrong, and of problems: on a terminal, or where it is asked for; NO_COLOR" {
+@test "P7 ok, note, wrong and problems are colored on a terminal or on demand" {
 	local bad=$'\e[1;31mwrong\e[0m  '
 
 	cli a set job nonsense >/dev/null

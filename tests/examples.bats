@@ -68,7 +68,7 @@ holds_in() { # LOCK SCENARIO
 	[[ "$(tr -s ' ' <<<"$output")" = "$1 $2 kept"* ]]
 }
 
-@test "flash sale with redlock: what was there is sold, and not one more" {
+@test "flash sale with redlock: all is sold, and no more than there was" {
 	BUYERS=$buyers run -0 sale with
 	echo "$output"
 	[ "$(row with)" = "$buyers 20 20 0 0" ]
@@ -125,7 +125,7 @@ holds_in() { # LOCK SCENARIO
 	ended_as "$deploy" 1
 	grep -x 'web: stopped' "$T/log"
 }
-@test "ci-job.sh: each step a shell, and the lock is given back" {
+@test "ci-job.sh: each step is a shell, and the lock is released" {
 	run -0 --separate-stderr timeout 60 "$examples/scripts/ci-job.sh" 3>&-
 	[ "$(grep -v '^#' <<<"$output" | tr '\n' ' ')" = \
 		'locked building deploying unlocked ' ]
@@ -159,7 +159,7 @@ holds_in() { # LOCK SCENARIO
 @test "redlock holds where a holder stands still past its lease" {
 	holds_in redlock slow
 }
-@test "redlock holds where a holder stands still before it gives back" {
+@test "redlock holds where a holder stands still before it releases" {
 	holds_in redlock stopped
 }
 @test "redlock holds where clocks are an hour apart" {
@@ -185,7 +185,7 @@ holds_in() { # LOCK SCENARIO
 	holds_in get-compare-del slow
 }
 
-@test "the demonstration shows what it says, ends with 0, and leaves nothing" {
+@test "the demonstration works, ends with 0, and leaves nothing" {
 	run -0 "$top/scripts/demo.sh" "$REDLOCK"
 	[[ $output == *'[Bob, fence '*'[Carol] exit status 75'*'Done: the lock is free'* ]]
 }

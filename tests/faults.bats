@@ -140,11 +140,11 @@ one_holds_and_eight_wait() { # N
 	[ "$(holds)" = 8 ]
 }
 
-@test "S1 S33 each of three forgets and freezes in turn under a hold: it is undisturbed, then eight run" {
+@test "S1 S33 each of three forgets and freezes in turn during a hold, then eight run" {
 	one_holds_and_eight_wait 3
 }
 
-@test "S1 S33 likewise of five" {
+@test "S1 S33 each of five forgets and freezes in turn during a hold, then eight run" {
 	one_holds_and_eight_wait 5
 }
 
@@ -162,11 +162,11 @@ eight_contend() { # N
 	tell "$(holds) holds by 8 clients on $1 servers"
 }
 
-@test "S30 S33 eight contend on three while one after another is away: none is lost, nobody is stuck" {
+@test "S30 S33 eight contend on three while one after another is down: all get the lock" {
 	eight_contend 3
 }
 
-@test "S30 S33 likewise on five, with two away at a time" {
+@test "S30 S33 eight contend on five, two of them down at a time: all get the lock" {
 	several 5 auto
 	contenders 8
 	node_freeze a
@@ -183,7 +183,7 @@ eight_contend() { # N
 	tell "$(holds) holds by 8 clients on 5 servers"
 }
 
-@test "S31 S33 most servers killed and emptied at once, again and again: never two at a time" {
+@test "S31 S33 most servers killed and emptied at once, repeatedly: never two at a time" {
 	local n
 
 	several 3 auto
@@ -270,7 +270,7 @@ behind_network() { # N
 	there=$url
 }
 
-@test "N3 S30 a minority cut off from the holder: nobody notices, and it is held there again" {
+@test "N3 S30 a minority cut off from the holder: no effect, and later held there again" {
 	behind_network 3
 	keep
 	cut 127.0.0.3
@@ -284,7 +284,7 @@ behind_network() { # N
 	[ "$(holds)" = 0 ] # nobody but this one, which was ended
 }
 
-@test "N3 S31 a majority cut off in mid hold: all are dead while the servers still keep the lock" {
+@test "N3 S31 a majority cut off during a hold: dead while the servers keep the lock" {
 	local left n
 
 	behind_network 3
@@ -306,7 +306,7 @@ behind_network() { # N
 	pass_all
 }
 
-@test "N3 two sides of a partition, neither with most servers: nobody has it, until it heals" {
+@test "N3 a partition without a majority: nobody gets the lock until it heals" {
 	local pids=
 
 	behind_network 5
@@ -340,7 +340,7 @@ behind_proxies() { # N
 	proxied
 }
 
-@test "N6 every connection half-open, on all of three, again and again: renewed on others" {
+@test "N6 every connection half-open on all of three, repeatedly: renewed on others" {
 	local i
 
 	behind_proxies 3
@@ -383,18 +383,18 @@ is_next() {
 }
 waits_at() { [ "$(cli "$1" zcard 'job:redlock:{job}:queue')" = 1 ]; } # NAME
 
-@test "N6 the releases of a waiter go unanswered on two of three: it is next all the same" {
+@test "N6 two of three do not answer a waiter's release: it is next all the same" {
 	unheard a b
 	is_next
 }
 
-@test "N6 the release of a waiter goes unanswered on one of three, and another is dead: it is next all the same" {
+@test "N6 one of three does not answer a waiter's release, one is dead: it is next" {
 	unheard a
 	node_kill b
 	is_next
 }
 
-@test "N7 replies of one held for 2 T, then of two: granted by the others; never on an old lease" {
+@test "N7 replies of one held for 2 T, then of two: never granted on an old lease" {
 	local n
 	local -A was
 
@@ -426,7 +426,7 @@ granted_by() { # NAME: since then
 	[ "${now:-0}" -gt "${was[$1]:-0}" ]
 }
 
-@test "N7 replies of two of three held in mid hold, for 0.4 T: nothing; for longer: dead in time" {
+@test "N7 replies of two of three held during a hold for 0.4 T: no effect; longer: dead" {
 	behind_proxies 3
 	hold 1200
 	network a hold
@@ -484,7 +484,7 @@ granted_by() { # NAME: since then
 	[ "$(holds)" = 4 ]
 }
 
-@test "N10 one server's answers late, and then its first connection: what is late is given back" {
+@test "N10 late answers and a late first connection of one server are released again" {
 	behind_proxies 3
 	network c delay 300
 	run -0 redlock -k job -t 20s --node-timeout 50ms -- witness "$T"
@@ -502,7 +502,7 @@ granted_by() { # NAME: since then
 	ends_with 0
 }
 
-@test "S32 N4 N8 N9 four contend while each server's network is bad in turn: nobody is lost or stuck" {
+@test "S32 N4 N8 N9 four contend, each server's network fails in turn: all get the lock" {
 	local n mode
 
 	behind_proxies 3

@@ -52,7 +52,7 @@ entry() { # NAME in the last entry of the history, or of server $2
 
 # ---- asking ----
 
-@test "force-release: a nested run that the server has forgotten is asked, too, once it has renewed" {
+@test "force-release: a nested run that the server forgot is asked once it has renewed" {
 	run redlock -q -k job -t 6s -- sh -c "setsid '$REDLOCK' -q -u '$url' -k job -t 6s \
 		-- sh -c 'echo \$PPID >\"$T/on\"; exec linger' >'$T/out' 2>'$T/inner' 3>&- &
 		while [ ! -s '$T/on' ]; do sleep 0.05; done
@@ -83,7 +83,7 @@ looked_again() {
 	[ "$(cli a exists 'job:redlock:{job}:state')" = 1 ] || gone "$forcer"
 }
 
-@test "force-release: the server forgets that the holder was asked, and who it is: it is asked again" {
+@test "force-release: the server forgets the holder and the request: asked again" {
 	hold 600000 -t 3s -K 200ms
 	waits_in_line
 	asked_and_forgotten "$holder"
@@ -109,11 +109,11 @@ forgets_reader() {
 		unpack(redis.call('keys', '*:grant:*')))" 0 >/dev/null
 }
 
-@test "force-release: the server forgets a reader that was asked: it is asked again, and stops" {
+@test "force-release: the server forgets a reader that was asked: asked again, it stops" {
 	forgets_reader
 }
 
-@test "force-release: the holder is asked, ends its command and releases; it is told by whom and why" {
+@test "force-release: the holder is told who and why, ends its command and releases" {
 	begin -t 30s -K 5s -- "${runs[@]}"
 	force 0 --reason "the disk is stuck"
 	says "held by "
@@ -137,7 +137,7 @@ forgets_reader() {
 	ran 1
 }
 
-@test "force-release: a command that does not end is killed in time, and all that it has started" {
+@test "force-release: a command that does not end is killed in time, with its children" {
 	start_hold 600000 -t 30s -K 15s
 	wait_until exists "$T/started"
 	waits_in_line
@@ -172,7 +172,7 @@ forgets_reader() {
 	ran 1
 }
 
-@test "force-release: the guard of a redlock that neither wakes nor dies hears of the new deadline" {
+@test "force-release: the guard knows the new deadline even if redlock is stuck" {
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
 	[ -e "$TEST_BIN/inject.so" ] || skip "no inject.so"
 	within=(env LD_PRELOAD="$(shim inject.so)" INJECT=timer_settime:1+:22)
@@ -219,7 +219,7 @@ forgets_reader() {
 	free job
 }
 
-@test "force-release: a holder that is frozen loses the lock after the grace; whoever waits has it at once" {
+@test "force-release: a frozen holder loses the lock after the grace; a waiter gets it" {
 	begin -t 30s -- "${runs[@]}"
 	kill -STOP "$tool"
 	helper "$REDLOCK" -q -u "$url" -k job -- sh -c ': >"$T/next"'
@@ -289,7 +289,7 @@ when_asked() {
 		sleep 0.05; done; shift; exec "$@"' when_asked "$T/a.sock" "$@"
 }
 
-@test "force-release: a key deleted by hand meanwhile is no sign that the holder has stopped" {
+@test "force-release: a key deleted meanwhile does not mean that the holder stopped" {
 	begin -t 6s -K 1s -- "${deaf[@]}"
 	when_asked redis-cli -s "$T/a.sock" del job
 	force 0 --grace 20s
@@ -299,7 +299,7 @@ when_asked() {
 	free job
 }
 
-@test "force-release: nor is a server that lost its data" {
+@test "force-release: a server that lost its data does not mean that the holder stopped" {
 	begin -t 6s -K 1s -- "${deaf[@]}"
 	when_asked redis-cli -s "$T/a.sock" flushall
 	force 0 --grace 20s
@@ -326,7 +326,7 @@ when_asked() {
 	history_has 1
 }
 
-@test "force-release --foreign: a string, one without expiry, and another type; without it nothing is done" {
+@test "force-release --foreign: a string, no expiry, another type; not without it" {
 	local from
 
 	cli a set job theirs px 60000 >/dev/null
@@ -434,7 +434,7 @@ when_asked() {
 }
 
 # Its first renewal may come after the time that the outer run has.
-@test "force-release: a run that starts inside one that was asked hears of it before it runs" {
+@test "force-release: a run started inside one that was asked knows before it runs" {
 	begin -t 60s -- sh -c ': >"$T/on"; until [ -e "$T/go" ]; do sleep 0.01; done
 		"$0" -u "$1" -k job -t 60s -- touch "$T/ran" 2>"$T/inner"
 		echo $? >"$T/inner.status"; linger' "$REDLOCK" "$url"
@@ -454,7 +454,7 @@ when_asked() {
 }
 asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 
-@test "force-release: a script that holds by hand, with a keeper, is told by its signal" {
+@test "force-release: a script that holds by hand, with a keeper, gets its signal" {
 	rm -f "$T/on"
 	helper env REDLOCK_URL="$url" sh -c 'eval "$("$0" lock job -t 2s \
 			--export --keep-for $$)"
@@ -478,7 +478,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 
 # ---- several servers, and a Cluster ----
 
-@test "force-release on three masters: the holder hears it from any of them; one may be down" {
+@test "force-release on three masters: any of them tells the holder; one may be down" {
 	several 3
 	keep -K 200ms
 	node_kill c
@@ -549,7 +549,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	says "nobody holds it"
 }
 
-@test "force-release: the wrong key confirmed, or none and no terminal: 64, nothing is done" {
+@test "force-release: wrong key confirmed, or no key and no terminal: 64, no change" {
 	begin -t 30s -- "${runs[@]}"
 	run -64 --separate-stderr "$REDLOCK" force-release -u "$url" job --confirm jub
 	[[ $stderr == *"that is not the key; nothing was changed" ]]
@@ -564,7 +564,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	[ "$status" = 143 ]
 }
 
-@test "force-release on a terminal: the key is asked for; another word, or Ctrl-C: nothing is done" {
+@test "force-release on a terminal: asks for the key; another word or Ctrl-C stops it" {
 	begin -t 30s -K 1s -- "${runs[@]}"
 	run -64 pty 'wait:type the key again: ' 'send:jub\n' -- \
 		"$REDLOCK" force-release -u "$url" job
@@ -578,7 +578,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	forced
 }
 
-@test "force-release: what a holder calls itself cannot steer a terminal, nor can a reason" {
+@test "force-release: neither a holder's name nor a reason can control the terminal" {
 	LOGNAME=$'joe\e[2J' begin -t 2s -K 200ms --reason $'up\e[31m' -- "${runs[@]}"
 	force 0 --reason $'down\e]0;x\a\nhost evil'
 	lacks "$T/said" $'\e'
@@ -596,7 +596,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	forced
 }
 
-@test "force-release: nobody holds it, but data were lost: then it is free for all, and the first in line gets it" {
+@test "force-release: a lock lost with its data is freed for all, first in line first" {
 	redlock -q -k job -t 1h -- redis-cli -s "$T/a.sock" flushall >/dev/null
 	run -75 redlock -n -k job -- true
 	[[ $output == *'the server lost data'*'free in '* ]]
@@ -613,7 +613,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	[ "$(holds)" = 2 ]
 }
 
-@test "force-release: nobody holds it, but two of three servers lost data: then it is free for all" {
+@test "force-release: two of three servers lost their data: the lock is freed for all" {
 	several 3
 	url="$url&restart-guard=off" # else they wait for that, too
 	redlock -q -k job -t 1h -- sh -c "for n in a b; do

@@ -81,7 +81,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	written 3
 }
 
-@test "who got nothing leaves no entry, nor who waited, nor who runs without a lock" {
+@test "no entry for those who got nothing, waited, or ran without a lock" {
 	hold open
 	redlock -q -k job -n -- true && false
 	redlock -q -k job -w 100ms -- true && false
@@ -124,7 +124,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	[ "$(value held_ms)" -ge 200 ]
 }
 
-@test "redlock killed -9: the guard tells that it was lost, after how long" {
+@test "redlock killed -9: the guard writes that it was lost, and after how long" {
 	hold 20000
 	sleep 0.2
 	kill -KILL "$holder"
@@ -216,7 +216,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	written 1 a
 }
 
-@test "what is left of a lock that was used once is small, and nothing of its history is lost with the second" {
+@test "what is left of a lock that was used once is small and keeps its history" {
 	local before
 
 	redlock -k job -- true
@@ -263,7 +263,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 }
 
-@test "few more than 100 entries are kept, and the latest 100 are told" {
+@test "little more than 100 entries are kept, and the latest 100 are shown" {
 	cli a eval "for i = 1, 250 do
 		redis.call('xadd', KEYS[1], '*', 'token', i, 'fence', i) end" \
 		1 "$log" >/dev/null
@@ -275,7 +275,7 @@ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 		and d[-1]['outcome'] == 'ran'"
 }
 
-@test "memory is full: the lock is released all the same" {
+@test "memory is full: the lock is still released" {
 	start -k job -- sh -c "linger until '$T/go'"
 	wait_until held job
 	cli a config set maxmemory 1 >/dev/null
@@ -296,7 +296,7 @@ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	cli a del "$log" >/dev/null
 }
 
-@test "without the right to write it there is none but the first, and nothing else is amiss" {
+@test "without the right to write history there is only the first entry, all else works" {
 	cli a acl setuser default -xadd -xrevrange >/dev/null
 	run -0 redlock -k job -- true
 	run -0 redlock -k job -- true
@@ -306,7 +306,7 @@ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	lock_is_free
 }
 
-@test "told twice, it is written once" {
+@test "a release that arrives twice is written once" {
 	several 3
 	start -k job -t 2s -- sh -c "linger until '$T/go'"
 	wait_until have 3
@@ -359,7 +359,7 @@ bars() { # STYLE N: of holds, and one in the legend
 	[ "$(grep -o "<rect class=\"$1\"" "$T/svg" | wc -l)" = $(($2 + 1)) ]
 }
 
-@test "history: for people, the oldest first: when, who, what, how long, how it ended, fence" {
+@test "history: prints oldest first: when, who, what, how long, how it ended, fence" {
 	LOGNAME=joe redlock -k job -- sleep 0.1
 	LOGNAME=ann run -3 redlock -k job -- sh -c 'exit 3'
 	history 0 job
@@ -371,7 +371,7 @@ sleep\ +[0-9.]+m?s\ +([1-9][0-9]{2}ms|[0-9.]+s)\ +[0-9]+\ +ran$ ]]
 	[[ ${lines[2]} =~ \ ann@.*\ sh\ +.*\ $(value fence)\ +failed\ \(exit\ 3\)$ ]]
 }
 
-@test "history: columns that are as wide as they must be; slot and reason where there are any" {
+@test "history: columns as wide as needed; slot and reason only where there are any" {
 	redlock -k job -N 3 -- true
 	redlock -k job --reason 'the nightly dump' -- true
 	history 0 job
@@ -423,7 +423,7 @@ and d[1]['token'] == '$(cli a get job)'"
 	cli a del foreign >/dev/null
 }
 
-@test "history: a lock held by hand: released, or ended with its process; how the work went is not known" {
+@test "history: a lock held by hand: released, or ended with its process" {
 	local token
 
 	token=$(redlock lock job)
@@ -571,7 +571,7 @@ and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 	not grep -Eiq '<script|href|@import|url\(' "$T/svg"
 }
 
-@test "history: --svg: what went wrong is said beside the bar, with room; what is too long, in a numbered line below" {
+@test "history: --svg: what went wrong stands beside the bar, or in a numbered line" {
 	local t=1763726400000 why='the migration failed and left the tables of two customers half way'
 
 	entry token a fence 1 host web1 command deploy.sh since $t held_ms 600000 \
@@ -735,7 +735,7 @@ END
 
 # ---- for monitoring ----
 
-@test "--last-success: one line and 0, 1 or 2, as Nagios wants it" {
+@test "--last-success: one line and 0, 1 or 2, for Nagios" {
 	check() { run "-$1" --separate-stderr "$REDLOCK" history -u "$url" "${@:2}" job; }
 
 	check 2 --last-success 25h
@@ -781,7 +781,7 @@ killed_guard_and_all() { # $tool
 	kill -KILL $(pgrep -P "$tool") "$tool"
 }
 
-@test "a lock by hand that ran out, and a run that was killed, guard and all: the next client writes that they expired" {
+@test "a manual lock that expired, and a killed run: the next client writes both" {
 	local since
 
 	since=$(now_ms)
@@ -803,7 +803,7 @@ killed_guard_and_all() { # $tool
 	[ "$("$REDLOCK" history -u "$url" job | grep -cw expired)" = 2 ]
 }
 
-@test "a lock that ran out under a waiter: the waiter's next question writes that it expired" {
+@test "a lock that expired while somebody waits: the waiter's next question writes it" {
 	"$REDLOCK" -u "$url" lock job -t 700ms >/dev/null
 	redlock -k job -- true
 	written 2
@@ -863,7 +863,7 @@ reader_dies() {
 	killed_guard_and_all
 }
 
-@test "readers that were killed, guard and all: the next client writes that they expired" {
+@test "readers killed with their guards: the next client writes that they expired" {
 	local since
 
 	since=$(now_ms)
@@ -901,7 +901,7 @@ held_for() { # MS: the reader has renewed its lease
 	at_least "$(expired | of_each held_ms)" 1001
 }
 
-@test "a reader that was killed beside one that lives: written as the lock is granted or freed" {
+@test "a killed reader beside a live one is written when the lock is granted or freed" {
 	reader_dies --reason killed
 	start -s -k job -- sleep 61.8
 	wait_until reads "$tool"
@@ -921,7 +921,7 @@ held_for() { # MS: the reader has renewed its lease
 	nobody_reads
 }
 
-@test "readers that were asked to stop, and one that ran out before: forced, and expired" {
+@test "readers asked to stop, one expired before: written as forced, and as expired" {
 	reader_dies --reason killed
 	start -s -k job -- sleep 61.8
 	wait_until reads "$tool"
@@ -1003,7 +1003,7 @@ held_for() { # MS: the reader has renewed its lease
 	[ "$(expired | of_each held_ms)" = 400 ]
 }
 
-@test "readers: what they leave behind is gone as they end, and expires" {
+@test "readers: their entries are removed when they end, and expire" {
 	start -s -k job -- sleep 61.7
 	wait_until reads "$tool"
 	redlock -s -k job --no-history -- true
@@ -1019,7 +1019,7 @@ held_for() { # MS: the reader has renewed its lease
 	nobody_reads
 }
 
-@test "what expired is written once, not with --no-history, and not for a holder that lived to say how it ended" {
+@test "what expired is written once, not with --no-history, not for a holder that lived" {
 	"$REDLOCK" -u "$url" lock job -t 600ms --no-history >/dev/null
 	wait_until lock_is_free
 	redlock -k job --no-history -- true

@@ -71,7 +71,7 @@ all_values() {
 	kill "$tool"
 }
 
-@test "a holder is shown with all that it tells: who, what, why, where from, since, lease, fence, token" {
+@test "a holder is shown with who, what, why, where from, since, lease, fence, token" {
 	CI_JOB_URL=https://ci.example/jobs/7 USER=ann LOGNAME=ann \
 		start -k job -t 20s --reason 'nightly dump' -- sleep 61.3
 	wait_until held job
@@ -95,7 +95,7 @@ d['scope'] == 'shared' and d['nodes'][0]['state'] == 'held'"
 
 ran_at_least() { [ "$(scripts_run a)" -ge "$1" ]; }
 
-@test "waiters stand in the order of their places, with what they want" {
+@test "waiters are shown in order, with what they want" {
 	start -k job -- sleep 61.3
 	wait_until held job
 	helper "$REDLOCK" -q -u "$url" -k job -- true
@@ -212,7 +212,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	cli a flushall >/dev/null
 }
 
-@test "what others wrote reaches no terminal as it is: key, token, host, command, reason" {
+@test "key, token, host, command and reason cannot control the terminal" {
 	local esc=$'\e[31m\a\x9b' key
 
 	key="k$esc"
@@ -233,7 +233,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 
 # ---- whom it asks ----
 
-@test "no server: 69 within the time-out; a frozen one, too; no password: 77; stdout full: 70" {
+@test "no server or a frozen one: 69 in time; no password: 77; stdout full: 70" {
 	run -69 --separate-stderr "$REDLOCK" inspect -u "unix://$T/none.sock" job
 	[[ $stderr == *none.sock* ]] && [ -z "$output" ]
 	node_freeze a
@@ -263,7 +263,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	cli a del 'job:redlock:{job}:queue' >/dev/null
 }
 
-@test "a missing right is told: the lock is not taken for free, nor for another program's" {
+@test "a missing right is reported: the lock is not shown as free or foreign" {
 	local right
 
 	start -k job -- sleep 61.3
@@ -302,7 +302,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	kill_helpers || true
 }
 
-@test "three servers: what each says; one dead is told; two dead: 69" {
+@test "three servers: each with its answer; one dead is shown as such; two dead: 69" {
 	several 3
 	start -k job -t 2s -- sleep 61.3
 	wait_until have 3
@@ -362,7 +362,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 
 # ---- for monitoring ----
 
-@test "--max-age: one line and 0, 1 or 2, as Nagios wants it" {
+@test "--max-age: one line and 0, 1 or 2, for Nagios" {
 	local since='since [0-9:]+ [A-Z]+ \([0-9]+s\)' who="held by ann@$(hostname)"
 
 	run -0 --separate-stderr "$REDLOCK" inspect -u "$url" --max-age 2h job
@@ -393,7 +393,7 @@ unknown() { # ARG... : status 3, and one line
 	[[ $output = 'UNKNOWN: '?* ]]
 }
 
-@test "a check that cannot tell ends with 3 and one line: no server, no password, a wrong option or setting" {
+@test "a check without an answer ends with 3 and a line: server, password, setting" {
 	local check
 
 	for check in 'inspect --max-age 2h' 'history --last-success 2h'; do

@@ -187,7 +187,7 @@ we_die() { # SIGNAL
 	wait_until gone "$worker"
 	[ ! -e "$T/errors" ]
 }
-@test "redlock is killed or stopped: python-lock gets it when the command's tree is dead" {
+@test "redlock is killed or stopped: python-lock gets it when the tree is dead" {
 	them python-lock
 	we_die KILL
 	ends_with 137

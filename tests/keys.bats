@@ -19,7 +19,7 @@ load lib/kinds
 	free b
 }
 
-@test "several keys: none is had while another is missing, and none is kept while waiting" {
+@test "several keys: none is acquired while one is missing, and none is kept meanwhile" {
 	client h "$alone"
 	running h
 	run -75 redlock -k a -k job -n -- true
@@ -80,7 +80,7 @@ load lib/kinds
 	[ "$(holds)" = 1 ]
 }
 
-@test "several keys: what is said of one says which" {
+@test "several keys: a message about one key names it" {
 	cli a rpush b x >/dev/null
 	run -78 redlock -k a -k b -n -- true
 	[[ $output = *' b: the key holds a list'* ]]

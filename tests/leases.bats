@@ -31,7 +31,7 @@ in_leaves() {
 	wait_until exists "$T/over.in"
 }
 
-@test "U9 a short lease does not start beside a long one, nor the reverse, and each has its own length" {
+@test "U9 a short lease does not start beside a long one, nor a long one beside a short" {
 	client long "$alone" -t 6s
 	running long
 	not_beside short writer
@@ -48,7 +48,7 @@ in_leaves() {
 	ended short
 }
 
-@test "U9 a long lease deleted by hand is healed as one: a short one does not start beside it" {
+@test "U9 a long lease deleted by hand is healed as long: a short one does not start" {
 	client long "$alone" -t 3s
 	running long
 	cli a del job >/dev/null
@@ -83,15 +83,15 @@ lasts_for_the_long_one_outside() { # HOW the lock goes
 	ended out
 }
 
-@test "U9 deleted by hand and healed by a short one inside, it lasts for the long one's lease" {
+@test "U9 deleted by hand, healed by a short nested run: it lasts for the long lease" {
 	lasts_for_the_long_one_outside cli a del job
 }
 
-@test "lost with all data and healed by a short one inside, it lasts for the long one's lease" {
+@test "lost with all data, healed by a short nested run: it lasts for the long lease" {
 	lasts_for_the_long_one_outside lose_all
 }
 
-@test "U9 lost with all data, a short one joins once the long one has set it again, for its own lease" {
+@test "U9 lost with all data: a short one joins once the long one has set it again" {
 	out_and_in 8s 300ms
 	frozen out
 	cli a flushall >/dev/null
@@ -128,7 +128,7 @@ lasts_for_the_long_one_inside() { # HOW the lock goes
 	forgotten_in 8000
 }
 
-@test "U9 deleted by hand with who shares it and healed by a short one, it lasts for the long one inside" {
+@test "U9 deleted by hand, healed by a short reader: it lasts for the long one inside" {
 	lasts_for_the_long_one_inside delete_shared
 }
 
@@ -171,7 +171,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 }
 
 # Whoever waits knows how long a holder may go on without knowing of a loss.
-@test "U9 after a loss of data a short one waits for as long as a long one may be unaware" {
+@test "U9 after a loss of data a short lease waits as long as a long one may not know" {
 	client long "$alone" -t 4s
 	running long
 	lines_up writer short -t 300ms
@@ -188,7 +188,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 	ended short
 }
 
-@test "U9 after a loss of data as well, if the long one had joined a short one, which has ended" {
+@test "U9 after a loss of data it waits also if the long one joined a short one" {
 	: >"$T/stay.in"
 	redlock -q -k job -t 400ms -- sh -c "$(inner) -t 8s -- sh -c '
 		echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.01
@@ -207,7 +207,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 	ended short
 }
 
-@test "readers: the last one leaves a key that is new, and the writer in line has it at once" {
+@test "readers: the last one leaves a new key, and the writer in line gets it at once" {
 	local from
 
 	cli a flushall >/dev/null

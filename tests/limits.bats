@@ -4,7 +4,7 @@
 load lib/common
 load lib/kinds
 
-@test "--max-hold: TERM, then KILL after -K, status 124, and the lock is free when all are dead" {
+@test "--max-hold: TERM, KILL after -K, status 124; the lock is free when all are dead" {
 	start -k job --max-hold 300ms -K 200ms --result-file "$T/result" -- \
 		witness "$T" --hold 60000 --spawn --stubborn --started "$T/started"
 	wait_until exists "$T/started"
@@ -29,7 +29,7 @@ load lib/kinds
 	lock_is_free
 }
 
-@test "--max-hold: the command has all of -K to clean up, the lease is renewed meanwhile" {
+@test "--max-hold: the command has all of -K to clean up, renewed meanwhile" {
 	run redlock -q -k job -t 600ms --max-hold 200ms -K 10s -- \
 		sh -c "trap 'sleep 1; touch $T/clean; exit' TERM
 			while :; do sleep 0.05; done"
@@ -98,7 +98,7 @@ load lib/kinds
 	[ -e "$T/ran" ]
 }
 
-@test "--min-hold: redlock ends at once, with the command's status, and the key at the right moment" {
+@test "--min-hold: redlock ends at once with the command's status, the lock when due" {
 	local t0=$(now_ms) left
 	run redlock -k job -t 60s --min-hold 1500ms -- sh -c 'exit 3'
 	[ "$status" = 3 ]
@@ -122,7 +122,7 @@ load lib/kinds
 	lock_is_free
 }
 
-@test "--min-hold: who waits in line gets it then, not at its next look" {
+@test "--min-hold: a waiter gets the lock then, not at its next look" {
 	start -k job -t 60s --min-hold 800ms -- sh -c "echo on >'$T/on.h'
 		while [ -e '$T/stay.h' ]; do sleep 0.05; done"
 	: >"$T/stay.h"
@@ -138,7 +138,7 @@ load lib/kinds
 	ended w
 }
 
-@test "--min-hold: who waits for a reader gets it then, too" {
+@test "--min-hold: whoever waits for a reader gets the lock then, too" {
 	reader r -t 60s --min-hold 800ms
 	running r
 	lines_up writer w

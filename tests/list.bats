@@ -80,7 +80,7 @@ d['nodes'][0]['state'] == 'up'"
 	kill "$tool"
 }
 
-@test "readers, slots, nested runs, --min-hold, and what other programs hold while somebody waits" {
+@test "readers, slots, nested runs, --min-hold, foreign locks are shown, with waiters" {
 	helper "$REDLOCK" -q -u "$url" -s -k docs -- sleep 61.3
 	helper "$REDLOCK" -q -u "$url" -s -k docs -- sleep 61.3
 	for _ in 1 2 3; do
@@ -112,7 +112,7 @@ of['foreign']['role'] == 'foreign' and of['foreign']['state'] == 'held'"
 	cli a flushall >/dev/null
 }
 
-@test "only the slots above the first are held: it is a lock all the same" {
+@test "a lock of which only slots above the first are held is shown" {
 	helper "$REDLOCK" -q -u "$url" -N 2 -k sem -- sh -c 'touch "$T/first"; exec sleep 61.3'
 	first=$!
 	wait_until exists "$T/first"
@@ -155,7 +155,7 @@ of['foreign']['role'] == 'foreign' and of['foreign']['state'] == 'held'"
 	cli a flushall >/dev/null
 }
 
-@test "P7 keys, hosts and commands of any bytes cannot drive the terminal, and come out exactly in JSON" {
+@test "P7 no bytes of a key, host or command control the terminal; JSON has them all" {
 	forge a $'e\e[31mvil' $'h\e]0;x\a'
 	forge a $'new\nline'
 	forge a 'a}b{c'
@@ -182,7 +182,7 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 	wait_until all
 }
 
-@test "patterns mean what they mean to Redis" {
+@test "patterns are those of Redis" {
 	for key in a ab abc b-c 'x[y' 'a\b' 'a*' '[a]' ]x ^; do forge a "$key"; done
 	/usr/bin/python3 - "$T/a.sock" "$REDLOCK" "$url" <<-'END'
 	import json, random, socket, subprocess, sys
@@ -240,7 +240,7 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 
 # ---- what goes wrong ----
 
-@test "nobody answers: 69; who may not SCAN: 77, with the server's words; another's key: hidden" {
+@test "no server: 69; no right to SCAN: 77 with the server's words; foreign key: hidden" {
 	run -69 --separate-stderr "$REDLOCK" list -u "unix://$T/none.sock"
 	[[ $stderr == *'cannot connect'* ]]
 	[ -z "$output" ]
@@ -275,7 +275,7 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 	node_thaw b
 }
 
-@test "standard output that is full is told" {
+@test "a full standard output is reported" {
 	forge a job
 	run -70 --separate-stderr sh -c "'$REDLOCK' list -u '$url' >/dev/full"
 	[[ $stderr == *'cannot write'* ]]
@@ -297,7 +297,7 @@ cluster_hold() {
 	wait_until ten
 }
 
-@test "in a Cluster, the keys of every primary, each asked for where it is" {
+@test "in a Cluster, the keys of every primary are shown, each asked for at its node" {
 	use_cluster
 	cluster_hold
 	quiet
@@ -361,7 +361,7 @@ cluster_hold() {
 	cli b flushall >/dev/null
 }
 
-@test "with one of three servers down all is shown, and that is said; with two: 69" {
+@test "with one of three servers down all is shown, with a line; with two down: 69" {
 	several 3
 	helper "$REDLOCK" -q -u "$url" -k job -- sleep 61.3
 	wait_until have 3

@@ -346,7 +346,7 @@ ends_at() {
 	locally -n -k job -- witness "$T"
 }
 
-@test "local: no command runs before the server has written what it answered" {
+@test "local: no command runs before the server has written its answer to disk" {
 	command -v strace >/dev/null || skip "needs strace"
 	# the last write before the answer to the acquire is the one to the file
 	printf '#!/bin/sh\nexec strace -qq -o "%s" -s 200 -e trace=write,writev "%s" "$@"\n' \
@@ -396,7 +396,7 @@ aof() { # the file that is written to
 	[ "$(private get job)" = "$token" ]
 }
 
-@test "local: a damaged file is no empty one: nothing runs, and why is said" {
+@test "local: a damaged file does not count as empty: nothing runs, with the reason" {
 	locally lock -n -t 1h job
 	kill_private
 	printf 'no command\r\n*1\r\n$4\r\nPING\r\n' >>"$(aof)"
@@ -463,7 +463,7 @@ fill_disk() {
 	"${within[@]}" sh -c 'cat /dev/zero >"$0/full"' "$dir" 2>/dev/null || :
 }
 
-@test "local: a full disk is told by name, and what runs ends as with no server" {
+@test "local: a full disk is named, and a hold ends as without a server" {
 	local key
 	small_disk
 	hold_until_told -t 2s
@@ -478,7 +478,7 @@ fill_disk() {
 	locally -w 10s -k job -- witness "$T"
 }
 
-@test "local: a disk that is full from the beginning is told as well" {
+@test "local: a disk that is full from the beginning is named, too" {
 	small_disk
 	fill_disk
 	# before 7.0 it starts, and learns it when it first writes
@@ -513,7 +513,7 @@ fill_disk() {
 	[ "$(servers | wc -l)" = 1 ]
 }
 
-@test "local: a server whose socket was removed is replaced at once, and forgets nothing" {
+@test "local: a server whose socket was removed is replaced at once, without a loss" {
 	local token first
 	token=$(locally lock -n -t 1h job)
 	first=$(servers)
@@ -709,7 +709,7 @@ as=()
 	[ "$(stat -c %a "$dir" "$dir/redis.sock.lock")" = $'700\n600' ]
 }
 
-@test "local: those who clean /tmp leave it alone as long as it is used" {
+@test "local: programs that clean /tmp leave it alone while it is in use" {
 	mkdir "$T/cleaned"
 	dir=$T/cleaned/mine socket=$T/cleaned/mine/redis.sock
 	tmpfiles() {
@@ -787,7 +787,7 @@ refuses() { # STATUS TEXT, of a run that would start the server
 	refuses 78 "'$dir' belongs to user 65534, not to user 0"
 }
 
-@test "local: no server installed is said, with the package's name" {
+@test "local: a missing server program is reported with the name of its package" {
 	mkdir "$T/empty"
 	run -78 --separate-stderr env PATH="$T/empty" "$REDLOCK" \
 		-u "$(local_url)" -k job -- /bin/touch "$T/ran"
@@ -882,7 +882,7 @@ refuses() { # STATUS TEXT, of a run that would start the server
 
 # ---- a server that hangs, and whoever started it ----
 
-@test "C2 a server that takes no connections any more holds up neither -n, -w nor TERM" {
+@test "C2 local: a server that accepts no connections does not delay -n, -w or TERM" {
 	locally -q -k a -- true
 	server=$(servers)
 	kill -STOP "$server"

@@ -81,7 +81,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 
 # ---- the restart guard ----
 
-@test "S33 servers just started do not vote for T and a second: said with how long, and off is at once" {
+@test "S33 servers just started do not vote for T and a second; off works at once" {
 	several 3 off # and just started
 	"$REDLOCK" -k job -t 2s -n -u "$url" -- true
 	settings
@@ -104,7 +104,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 	[ "$(holds)" = 2 ]
 }
 
-@test "S33 one of three was restarted: the lock is had from the others at once, and held there" {
+@test "S33 one of three was restarted: the others grant at once, and it is held there" {
 	several 3 auto
 	node_restart b
 	# (a majority starts it: what the third says may come later)
@@ -118,7 +118,7 @@ fails() { # STATUS TEXT COMMAND...: it runs nothing, and one line has TEXT
 	fails 75 '--restart-guard' redlock -n -k job -t 1s -- touch "$T/ran"
 }
 
-@test "S33 who may not see INFO is blind, and -v says so: the rest goes on" {
+@test "S33 without the right to INFO it cannot see a restart, says so with -v, goes on" {
 	several 3 off # and just started
 	settings
 	on_all acl setuser joe on '>pw' '~*' +@all -info >/dev/null
@@ -138,7 +138,7 @@ fence_on() { # NAME: at least the holder's
 	[ "$(counter "$1")" -ge "$(cat "$T/fence")" ]
 }
 
-@test "S1 S17 a node that comes back empty, or loses the key by hand, is held again, and said so" {
+@test "S1 S17 a node that comes back empty, or lost the key, is held again, with a line" {
 	several 3 auto
 	keep
 	wait_until have 3
@@ -162,7 +162,7 @@ fence_on() { # NAME: at least the holder's
 	wait_until have 0
 }
 
-@test "S30 a node that was down at the start is repaired into the hold, but not before its guard ends" {
+@test "S30 a node down at the start joins the hold, but not before its guard time ends" {
 	several 3 auto
 	node_kill c
 	keep
@@ -200,7 +200,7 @@ fence_on() { # NAME: at least the holder's
 reads_on() { # NODE N: that node has N readers
 	[ "$(cli "$1" hkeys 'job:redlock:{job}:state' | grep -c '^hold:')" = "$2" ]
 }
-@test "S30 readers are repaired on a node that was down, and outlive the death of another" {
+@test "S30 readers are repaired on a node that was down, and survive another's death" {
 	several 3
 	node_kill c
 	stay r1 -k job -s
@@ -223,7 +223,7 @@ reads_on() { # NODE N: that node has N readers
 }
 have_on() { [ "$(cli "$1" exists job)" = "$2" ]; }
 
-@test "a nested run, when the lock has just vanished everywhere: it joins once the holder has set it again" {
+@test "a nested run after the lock vanished everywhere joins once it is set again" {
 	local shared
 
 	several 3
@@ -253,7 +253,7 @@ on_each() { # WORD...: so the shell says it to all servers
 	done
 }
 
-@test "a nested run whose holder has died with the servers' data: the lock is its own when that lease is over" {
+@test "a nested run whose holder died with the data acquires when that lease is over" {
 	several 3
 	redlock -q -k job -t 1s -- sh -c 'echo "$REDLOCK_HELD" >"$0"; kill -KILL $PPID
 		sleep 0.1' "$T/held" || true
@@ -304,20 +304,20 @@ let_in_go() {
 	contains "$T/in" 'status 0' || { cat "$T/in" >&2; return 1; }
 	wait_until have 0
 }
-@test "S30 a nested run that outlives the run around it repairs the lock itself, and outlives a node" {
+@test "S30 a nested run that outlives the outer one repairs the lock, survives a node" {
 	alone_on_two
 	hold_alike 2
 	fails 75 'held by' redlock -v -n -k job -t 1s --node-timeout 900ms -- touch "$T/ran"
 	let_in_go
 }
-@test "S30 a nested reader that outlives the run around it lets others read on the node it repaired" {
+@test "S30 a nested reader that outlives the outer one lets others read on that node" {
 	alone_on_two -s
 	redlock -n -s -k job -t 1s -- true
 	fails 75 'held by' redlock -v -n -k job -t 1s --node-timeout 900ms -- touch "$T/ran"
 	let_in_go
 }
 
-@test "S18 a node where somebody else has the key is left to him, and taken when he has gone" {
+@test "S18 a node where another holds the key is left alone, and taken when it is free" {
 	several 3
 	cli c set job theirs >/dev/null
 	keep
@@ -338,7 +338,7 @@ let_in_go() {
 
 # ---- what is no independent server ----
 
-@test "S34 two sockets of one server, or a socket and a port, are refused, and both are named" {
+@test "S34 two sockets of one server, or socket and port: refused, with both names" {
 	several 1
 	ln -s a.sock "$T/alias.sock"
 	fails 78 "a.sock and .*alias.sock are the same server" redlock -k job \
@@ -382,7 +382,7 @@ let_in_go() {
 		-u redis://name.invalid -u redis://other.invalid \
 		-u "unix://$T/a.sock" -- touch "$T/ran"
 }
-@test "S34 what is one server is said after the start as well, with -q, and has one vote" {
+@test "S34 a server found to be the same after the start is reported, and has one vote" {
 	several 3
 	on_ports 1 port_launch d
 	node_freeze d
@@ -452,7 +452,7 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 
 # ---- all that there is on one server ----
 
-@test "P5 on three servers those who came one after another run in that order" {
+@test "P5 on three servers waiters run in the order in which they came" {
 	several 3
 	keep
 	for i in 1 2 3 4 5 6; do line "$i"; done
@@ -462,7 +462,7 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 	wait_until have 0
 }
 
-@test "P5 likewise with one of three dead, and with one frozen" {
+@test "P5 the same with one of three dead, and with one frozen" {
 	several 3
 	keep
 	node_kill b
@@ -583,7 +583,7 @@ waits_for_gun() { # N: its shell has begun to wait
 	[ "$(wc -w <<<"$output")" = 3 ]
 }
 
-@test "a nested run on three servers joins, outlives the outer one, and is the last to release" {
+@test "a nested run on three servers joins, outlives the outer one, and releases last" {
 	several 3
 	run -0 redlock -k job -t 1s -- sh -c '
 		"$0" -n -k job -- sh -c "
@@ -610,7 +610,7 @@ waits_for_gun() { # N: its shell has begun to wait
 	[ "$(holds)" = 2 ]
 }
 
-@test "--once-per on three servers: within the time nobody does it again, whichever server is down" {
+@test "--once-per on three servers: not repeated in time, whichever server is down" {
 	several 3
 	redlock -k job --once-per 1m -- witness "$T"
 	for n in a b c; do
@@ -622,7 +622,7 @@ waits_for_gun() { # N: its shell has begun to wait
 	[ "$(holds)" = 1 ]
 }
 
-@test "--once-per on three servers: who finds the mark puts it back where it was lost" {
+@test "--once-per on three servers: a run that finds the mark restores it elsewhere" {
 	local state='job:redlock:{job}:state' n
 
 	several 3
@@ -639,7 +639,7 @@ waits_for_gun() { # N: its shell has begun to wait
 	[ "$(holds)" = 1 ]
 }
 
-@test "--revision on three servers: no older one runs, whichever server is down or has lost the mark" {
+@test "--revision on three servers: no older one runs, whichever server lost the mark" {
 	local state='job:redlock:{job}:state' n mark
 
 	several 3
@@ -695,7 +695,7 @@ waits_for_gun() { # N: its shell has begun to wait
 	[ "$(holds)" = 3 ]
 }
 
-@test "--priority high on three servers: before who waits for less than a minute" {
+@test "--priority high on three servers: before those who wait for less than a minute" {
 	local shim=$(shim wallclock.so) now
 
 	[ -e "$shim" ] || skip "no wallclock.so"
@@ -781,7 +781,7 @@ locked() { # NAME
 	echo hush >"$T/$1.auth"
 }
 
-@test "S31 two of three die in mid hold: dead before 0.85 T of the last renewal, status 125" {
+@test "S31 two of three die during a hold: dead before 0.85 T of the last renewal, 125" {
 	several 3
 	keep -t 3s
 	wait_until have 3
@@ -798,7 +798,7 @@ locked() { # NAME
 	wait_until have 0
 }
 
-@test "S30 two of five dead at the start, and another one's data gone: held by three, then by four" {
+@test "S30 two of five dead at the start, one more empty: held by three, then by four" {
 	several 5
 	node_kill a
 	node_freeze d
@@ -812,7 +812,7 @@ locked() { # NAME
 	let_go
 }
 
-@test "P7 an outage of one of three threatens nothing; of two, it says how long until the kill" {
+@test "P7 one of three down is no threat; with two it says how long until the kill" {
 	several 3
 	hold 20000 -t 9s --restart-guard off
 	node_kill a

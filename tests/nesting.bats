@@ -14,7 +14,7 @@ load lib/kinds
 	lock_is_free
 }
 
-@test "nesting: three deep, and the lock is given back once, by the outermost" {
+@test "nesting: three deep, and the lock is released once, by the outermost" {
 	redlock -k job -- sh -c "redis-cli -s '$T/a.sock' get job >'$T/one'
 		$(inner) -- sh -c \"$(inner) -- true; $(inner) -- true\"
 		redis-cli -s '$T/a.sock' get job >'$T/two'"
@@ -23,7 +23,7 @@ load lib/kinds
 	lock_is_free
 }
 
-@test "nesting: the inner one outlives the outer one, and is protected; last one out releases" {
+@test "nesting: the inner run outlives the outer one, protected; the last one releases" {
 	: >"$T/stay.in"
 	redlock -q -k job -t 600ms -- sh -c "$(inner) -t 600ms -- \
 		sh -c 'echo on >\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do
@@ -35,7 +35,7 @@ load lib/kinds
 	redlock -k job -n -- true
 }
 
-@test "nesting: the server loses who has joined: the inner one is protected all the same" {
+@test "nesting: the server forgets who joined: the inner run is still protected" {
 	for lost in "del $state" flushall; do
 		: >"$T/stay.in"
 		rm -f "$T/on.in"
@@ -63,7 +63,7 @@ load lib/kinds
 	ended after
 }
 
-@test "nesting: a short inner lease does not shorten the outer one's, nor the other way" {
+@test "nesting: neither a short inner lease nor a short outer one shortens the other" {
 	redlock -k job -t 20s -- sh -c "$(inner) -t 300ms -- sleep 0.5
 		redis-cli -s '$T/a.sock' pttl job >'$T/left'"
 	[ "$(cat "$T/left")" -gt 10000 ]
@@ -177,7 +177,7 @@ load lib/kinds
 	wait_until lock_is_free
 }
 
-@test "nesting: healed by the outer one, which does not know yet that somebody has joined" {
+@test "nesting: the outer run heals the lock before it knows that somebody joined" {
 	: >"$T/stay.in"
 	redlock -q -k job -t 1s -- sh -c "$(inner) -q -t 9s -- sh -c 'echo on \
 		>\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.05; done' &
@@ -191,7 +191,7 @@ load lib/kinds
 	wait_until lock_is_free
 }
 
-@test "nesting: a reader inside a reader does not wait for a waiting writer; a writer is refused" {
+@test "nesting: a reader in a reader passes a waiting writer; a nested writer does not" {
 	client out "while [ -e '$T/stay.out' ]; do sleep 0.05; done
 		$(inner) -s -n -- sh -c 'echo r >>\"$T/order\"'" -s
 	running out
@@ -242,7 +242,7 @@ load lib/kinds
 	redlock -k job -N 2 -- $bare "$REDLOCK" -u "$url" -k job -n -N 2 -- true
 }
 
-@test "nesting: a holder on this host that is no ancestor is waited for, whatever its record says" {
+@test "nesting: a holder on this host that is no ancestor is waited for" {
 	start -k job -- linger until "$T/go"
 	wait_until held job
 	run -75 $bare "$REDLOCK" -u "$url" -k job -n -- true
@@ -276,7 +276,7 @@ load lib/kinds
 	[ "$(sort -u "$T/fences" | wc -l)" = 1 ]
 }
 
-@test "nesting: the key has vanished and the outer one does not know yet: joined all the same" {
+@test "nesting: the key vanished and the outer run does not know yet: joined" {
 	redlock -k job -t 3s -- sh -c "redis-cli -s '$T/a.sock' del job
 		$(inner) -w 1m -- sh -c 'echo ran >\"$T/ran.1\"'
 		redis-cli -s '$T/a.sock' flushall
@@ -289,7 +289,7 @@ load lib/kinds
 	cli a flushall >/dev/null
 }
 
-@test "nesting: all data have vanished: -n and -w end that wait, too, and say what for; also where nobody renews" {
+@test "nesting: all data vanished: -n and -w end that wait, too, and say what for" {
 	local give_up
 
 	for give_up in -n '-w 300ms'; do

@@ -103,7 +103,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "N1 connection refused in mid hold for 0.4 T disturbs nothing" {
+@test "N1 connection refused during a hold for 0.4 T disturbs nothing" {
 	proxy_start
 	hold 900
 	px refuse
@@ -138,7 +138,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "N3 partitioned in mid hold: the tree is dead while the server still keeps the lock" {
+@test "N3 partitioned during a hold: the tree is dead while the server keeps the lock" {
 	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	private_net
 	proxy_start 127.0.0.1:6379
@@ -161,7 +161,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "N4 requests arrive and replies do not: renewals are not credited, killed by the deadline" {
+@test "N4 replies are lost, not requests: renewals do not count, killed by the deadline" {
 	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	proxy_start
 	hold 9000 -t 800ms
@@ -174,7 +174,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	px pass
 }
 
-@test "N4 only requests lost: the same" {
+@test "N4 only requests are lost: renewals do not count, killed by the deadline" {
 	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	proxy_start
 	hold 9000 -t 800ms
@@ -184,7 +184,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	px pass
 }
 
-@test "N5 reset by the peer while connecting and in mid hold: reconnect and ask again" {
+@test "N5 reset by the peer while connecting and during a hold: asked again" {
 	private_net
 	proxy_start 127.0.0.1:6379
 	on_port reject with tcp reset
@@ -215,7 +215,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	ends_with 0
 }
 
-@test "N6 half-open, as behind a NAT that forgot us: a second connection carries the renewal" {
+@test "N6 half-open, as behind a NAT that forgot: a second connection renews" {
 	proxy_start
 	hold 900
 	px old silent
@@ -366,7 +366,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	[ "$(redlock -q -k job -- sh -c 'echo $REDLOCK_FENCE')" -gt "$before" ]
 }
 
-@test "force-release, while an older counter came back: a late renewal does not set the lock again" {
+@test "force-release while an older counter came back: a late renewal sets no lock" {
 	local counter forcer
 
 	proxy_start
@@ -405,7 +405,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "N10 the first connection is slow and the second is used: the late acquire is taken back" {
+@test "N10 the first connection is slow, the second is used: the late acquire is undone" {
 	proxy_start
 	px delay 400
 	start_hold 200 -t 30s --node-timeout 100ms
@@ -438,7 +438,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 
 # ---- names ----
 
-@test "N12 a resolver that never answers, at the start: one try ends with the node time-out" {
+@test "N12 a resolver that never answers at the start: one try ends in time" {
 	private_names
 	url=redis://server.rl.test
 	began=$(now_ms)
@@ -460,7 +460,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 # no resolver at all: answered at once by ICMP
 on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 
-@test "N12 the resolver falls silent in mid hold: the last good address serves the reconnect" {
+@test "N12 the resolver falls silent during a hold: the last good address is used" {
 	private_names
 	hosts_say '127.0.0.1 server.rl.test'
 	proxy_start 127.0.0.1:6379
@@ -523,7 +523,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	cli a flushall
 }
 
-@test "N13 the name moves while the old address is silent: looked up again, and what the old one says late is not heard" {
+@test "N13 the name moves while the old address is silent: late answers are ignored" {
 	private_names
 	hosts_say '127.0.0.2 server.rl.test'
 	proxy_start 127.0.0.2:6379
@@ -540,7 +540,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "N13 of a name's addresses the first is a black hole: the next is used, with -n as well" {
+@test "N13 the first address of a name is a black hole: the next is used, also with -n" {
 	private_names
 	hosts_say '127.0.0.2 server.rl.test
 127.0.0.3 server.rl.test'
@@ -566,7 +566,7 @@ two_addresses() {
 	wait_until eval '"${within[@]}" redis-cli -h 127.0.0.3 -p '"$1"' ping >/dev/null'
 }
 
-@test "N13 of a name's addresses the first is a replica: the master is used, with -n as well" {
+@test "N13 the first address of a name is a replica: the master is used, also with -n" {
 	private_names
 	node_start b
 	cli a replicaof 127.0.0.1 1
@@ -576,7 +576,7 @@ two_addresses() {
 	cli a replicaof no one
 }
 
-@test "N13 a name with the addresses of all Sentinels, of which the first is frozen: the next is asked, with -n as well" {
+@test "N13 a name with the addresses of all Sentinels, the first frozen: the next one" {
 	private_names
 	two_addresses 6379 pass pass a
 	printf '%s\n' 'port 26390' 'bind 127.0.0.1' "unixsocket $T/s.sock" \
@@ -660,7 +660,7 @@ two_addresses() {
 
 # ---- programs that are not redlock ----
 
-@test "foreign: a plain key with any bytes as token is waited for, shown escaped, never touched" {
+@test "foreign: a plain key with any token is waited for, shown escaped, never touched" {
 	cli a eval 'return redis.call("set", KEYS[1], "a\nb\27[31m\255", "px", 700)' \
 		1 job
 	run -75 redlock -k job -n -- witness "$T"
@@ -681,7 +681,7 @@ two_addresses() {
 	[ "$(holds)" = 1 ]
 }
 
-@test "U13 foreign: SET NX of another program finds our lock taken, and free after the release" {
+@test "U13 foreign: another program's SET NX fails while we hold, and works afterwards" {
 	hold 300
 	[ "$(cli a set job theirs nx px 1000)" = "" ]
 	ends_with 0
@@ -701,7 +701,7 @@ two_addresses() {
 	[ "$(holds)" = 1 ]
 }
 
-@test "foreign: a lock that is a hash or a zset with expiry is waited for, never deleted" {
+@test "foreign: a hash or zset with an expiry is waited for, never deleted" {
 	cli a hset job uuid:1 1
 	cli a pexpire job 500
 	run -75 redlock -k job -n -- witness "$T"

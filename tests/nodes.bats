@@ -22,7 +22,7 @@ says() {
 
 # ---- naming them ----
 
-@test "-u again and again, a list in one -u, in REDLOCK_URL, in a file: the same servers" {
+@test "-u repeated, a list in one -u, in REDLOCK_URL or in a file: the same servers" {
 	local want
 	several 3
 	want=$url
@@ -73,7 +73,7 @@ says() {
 	says 78 "config:3: '${urls[0]}' and"
 }
 
-@test "one bad URL of a list is refused by itself; a blank in a password shows nothing of it" {
+@test "one bad URL of a list is refused by itself, without showing a password" {
 	several 3
 	says 64 "redlock: 'nonsense'" -u "${urls[0]}" -u nonsense -u "${urls[1]}"
 	REDLOCK_URL="${urls[0]} redis://h:x" says 78 "REDLOCK_URL: 'redis://h:***'"
@@ -93,7 +93,7 @@ says() {
 		-u redis://g
 }
 
-@test "S35 an even number of servers is taken, and a line says what it is worth" {
+@test "S35 an even number of servers is accepted, with a note on what it is worth" {
 	several 4
 	run -0 --separate-stderr redlock -k job -- echo ran
 	[ "$output" = ran ]
@@ -108,7 +108,7 @@ says() {
 	says 64 '--sni: ' -u "$url" --sni x
 }
 
-@test "a name that a certificate cannot be for is refused, wherever it is said" {
+@test "a name that no certificate can have is refused, wherever it stands" {
 	local name
 
 	several 1
@@ -126,7 +126,7 @@ says() {
 
 # ---- by what we are known ----
 
-@test "each server has a password of its own, or all that have none get that of an option" {
+@test "each server has its own password, or all without one get that of an option" {
 	several 3
 	cli a acl setuser joe on '>pa' '~*' +@all
 	cli b acl setuser joe on '>pb' '~*' +@all
@@ -167,7 +167,7 @@ says() {
 
 # ---- holding ----
 
-@test "the lock is on 3 servers, and on 5, while the command runs, and on none afterwards" {
+@test "the lock is on 3 servers, and on 5, while the command runs, and then on none" {
 	for n in 3 5; do
 		several "$n"
 		keep
@@ -201,7 +201,7 @@ says() {
 	let_go
 }
 
-@test "who waits gets the lock when it is released" {
+@test "a waiter gets the lock when it is released" {
 	several 3
 	keep
 	helper "$REDLOCK" -u "$url" -k job -- witness "$T" 2>"$T/err.waiter"
@@ -252,14 +252,14 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	cli b del job
 }
 
-@test "the result file tells how many servers there were" {
+@test "the result file has the number of servers" {
 	several 3
 	redlock -k job --result-file "$T/result" -- true
 	grep -q '"scope":"shared","servers":3,' "$T/result"
 	"$REDLOCK" -u "${urls[0]}" -k job --result-file "$T/result" -- true
 	not grep -q servers "$T/result"
 }
-@test "the result file has the token, so it is for its owner alone" {
+@test "the result file has the token, so only its owner can read it" {
 	several 1
 	(umask 0 && redlock -k job --result-file "$T/result" -- true)
 	[ "$(stat -c %a "$T/result")" = 600 ]
@@ -272,7 +272,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 
 # ---- nesting ----
 
-@test "a nested run joins the hold by REDLOCK_URL, and by the same servers in another order" {
+@test "a nested run joins by REDLOCK_URL, and by the same servers in another order" {
 	several 3
 	mapfile -t options < <(typed)
 	run -0 --separate-stderr timeout 20 "$REDLOCK" "${options[@]}" -k job -- \
@@ -304,7 +304,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 
 # ---- servers that are gone ----
 
-@test "one of three dead, or two of five: locks are had and given back as ever" {
+@test "one of three dead, or two of five: locks are acquired and released as usual" {
 	several 3
 	node_kill b
 	run -0 --separate-stderr redlock -k job -- echo ran
@@ -318,7 +318,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	wait_until have 0
 }
 
-@test "one of three frozen: locks are had at once all the same, and none is left when it thaws" {
+@test "one of three frozen: locks are acquired at once, and none is left when it thaws" {
 	several 3
 	node_freeze b
 	began=$(now_ms)
@@ -329,7 +329,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	wait_until have 0
 }
 
-@test "one of three frozen: whatever it was asked while frozen is followed by a release, also after renewals" {
+@test "one of three frozen: a release follows everything that it was asked meanwhile" {
 	local key=some-service/deploys-to-production-in-europe args
 
 	several 3
@@ -360,7 +360,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	ends_with 0
 }
 
-@test "two of three dead, or frozen, or three of five: 69 within the time, and no lock is left" {
+@test "most servers dead or frozen: 69 in time, and no lock is left" {
 	several 3
 	node_kill b
 	node_kill c
@@ -379,7 +379,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	[ ! -e "$T/ran" ]
 }
 
-@test "who holds a lock does not notice that one of three dies, or two of five, one by one" {
+@test "a hold is undisturbed when one of three dies, or two of five, one by one" {
 	several 3
 	hold 1500
 	wait_until have 3

@@ -96,7 +96,7 @@ marks() { echo $(($(mark_lasts) > 0)); }
 	[ "$(grep -c ran "$T/runs")" = 1 ]
 }
 
-@test "--once-per: those who waited meanwhile do not run it either, and pass the lock on" {
+@test "--once-per: runs that waited meanwhile do not repeat it, and pass the lock on" {
 	client first "$alone" --once-per 60s
 	running first
 	lines_up client second "$alone" --once-per 60s
@@ -120,7 +120,7 @@ newer() { # N [OPTION...]: it runs
 	rm "$T/newer"
 }
 
-@test "--revision: an older one does not run after a newer one, an equal or larger one does" {
+@test "--revision: an older one does not run after a newer one; equal or larger does" {
 	newer 17
 	older 16 17
 	older 0 17
@@ -148,7 +148,7 @@ newer() { # N [OPTION...]: it runs
 	[ "$(revision)" = 0 ]
 }
 
-@test "--revision: what is no number is refused, in one line" {
+@test "--revision: a value that is not a number is refused, in one line" {
 	for n in -1 1.5 x '' 0x10 9007199254740992 99999999999999999999 '1 2'; do
 		run -64 redlock -k job --revision "$n" -- touch "$T/ran"
 		[ "${#lines[@]}" = 1 ]
@@ -245,7 +245,7 @@ newer() { # N [OPTION...]: it runs
 	[ ! -e "$T/older" ]
 }
 
-@test "--revision with --once-per: each says no by itself, and older is said first" {
+@test "--revision with --once-per: each refuses by itself, older is said first" {
 	newer 5 --once-per 60s
 	run -0 redlock -k job --revision 6 --once-per 60s -- touch "$T/ran"
 	[[ $output = *'already ran on '* ]]

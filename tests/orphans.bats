@@ -36,14 +36,14 @@ load lib/kinds
 	redlock -k job -n -- flock -n "$T/rw" true
 }
 
-@test "--orphans leave: they are left, and that is said" {
+@test "--orphans leave: they are left, with a warning" {
 	run redlock -k job -- sh -c 'sleep 0.3 & :'
 	[ "$status" = 0 ]
 	[[ $output = *'left processes running; the lock does not cover them'* ]]
 	lock_is_free
 }
 
-@test "S2 a loss of the last second forgets that a nested run has joined: its next renewal is enough" {
+@test "S2 a loss of the last second forgets a nested run: its next renewal is enough" {
 	helper "$REDLOCK" -q -u "$url" -k job -t 3s -- sh -c '
 		: >"$1/outer"; linger until "$1/go"
 		"$0" -q -k job -t 3s -- witness "$1" --hold 60000 --started "$1/inner" &

@@ -177,7 +177,7 @@ cost() { # WAITERS
 	all_ran 1 2 3
 }
 
-@test "S8 memory is full: the lock is handed over all the same, and waiters wait" {
+@test "S8 memory is full: the lock is still handed over, and waiters wait" {
 	use_b
 	keep
 	line 1
@@ -236,7 +236,7 @@ cost() { # WAITERS
 	awk "BEGIN { exit !($EPOCHREALTIME - $t0 < 4) }"
 }
 
-@test "a server that forgot a claim is told again before the grant ends" {
+@test "a server that forgot a claim gets it again before the grant ends" {
 	each=3000
 	keep -t 30s
 	line 1 -t 30s
@@ -430,7 +430,7 @@ cost() { # WAITERS
 	all_ran 2
 }
 
-@test "--supersede: the server's clock set back makes nobody give up for a run of the past" {
+@test "--supersede: a server clock set back does not let an old run supersede" {
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
 	use_b
 	keep
@@ -504,7 +504,7 @@ plant() { # TOKEN SECONDS
 	all_ran 3 4 1 2
 }
 
-@test "--priority high: however many come, who has waited for a minute is served next" {
+@test "--priority high: however many come, a wait of a minute is served next" {
 	local n
 
 	keep
@@ -594,7 +594,7 @@ plant() { # TOKEN SECONDS
 	cli a del "$queue" >/dev/null
 }
 
-@test "--max-waiters wants a number, --color and --log-format one of their words" {
+@test "--max-waiters takes a number, --color and --log-format one of their words" {
 	run -64 redlock -k job --max-waiters x -- true
 	[[ $output = *"--max-waiters 'x': must be a number"* ]]
 	run -64 redlock -k job --max-waiters=-1 -- true
@@ -606,7 +606,7 @@ plant() { # TOKEN SECONDS
 
 # ---- other programs ----
 
-@test "foreign: a lock without expiry is waited for, and said so" {
+@test "foreign: a lock without expiry is waited for, with a warning" {
 	cli a set job theirs >/dev/null
 	line 1
 	wait_until contains "$T/err.1" \
@@ -678,7 +678,7 @@ assert e["token"] == "x\\x1b\"\\" and e["ttl_left_ms"] > 0, e' "$stderr"
 	cli a del job >/dev/null
 }
 
-@test "P7 --log-format json: a key that is too long for a line is shortened, and that is said; no event is lost" {
+@test "P7 --log-format json: a key too long for a line is shortened, no event is lost" {
 	/usr/bin/python3 - "$REDLOCK" "$url" "$T/a.sock" "$top" <<'END'
 import base64, json, os, subprocess, sys
 redlock, url, sock, top = sys.argv[1:]
@@ -719,7 +719,7 @@ on_terminal() { # STEP... -- ARGUMENT...
 }
 wipe=$'\r\e[J'
 
-@test "P7 on a terminal a live line shows time, limit, place, holder, command, age and reason" {
+@test "P7 a live line on a terminal: time, limit, place, holder, command, age, reason" {
 	LOGNAME=ann keep --reason why
 	on_terminal size:24x200 "wait:in line" "wait:waiting 1s" \
 		"run:kill $worker" -- -w 30m -- echo done
@@ -753,7 +753,7 @@ wipe=$'\r\e[J'
 	let_go
 }
 
-@test "P7 what others wrote into Redis cannot drive the terminal" {
+@test "P7 bytes from Redis cannot control the terminal" {
 	cli a set job $'x\e[31m' px 60000 >/dev/null
 	on_terminal size:24x120 "wait:lease left" "run:redis-cli -s $T/a.sock del job" \
 		-- -- echo done
@@ -793,7 +793,7 @@ wipe=$'\r\e[J'
 	[[ $last = 'redlock: job: waiting '?'s (1s…'$'\r'* ]] # 29 columns
 }
 
-@test "P7 what is said beside the live line does not mix with it" {
+@test "P7 messages beside the live line do not mix with it" {
 	keep
 	on_terminal "wait:in line" "run:redis-cli -s $T/a.sock client kill \
 		type normal >/dev/null || true" "wait:busy" "run:kill $worker" \
@@ -835,7 +835,7 @@ wipe=$'\r\e[J'
 	let_go
 }
 
-@test "P8 C19 a stuck standard error delays neither the grant nor the command" {
+@test "P8 C19 a blocked standard error delays neither the grant nor the command" {
 	mkfifo "$T/pipe"
 	exec 8<>"$T/pipe"
 	head -c 65536 /dev/zero >&8
@@ -937,7 +937,7 @@ strict_server() {
 	wait_until exists "$T/strict.sock"
 }
 
-@test "a server that refuses undeclared keys: a lock is acquired, renewed, waited for and released" {
+@test "a server that refuses undeclared keys: acquire, renew, wait and release work" {
 	strict_server
 	url="unix://$T/strict.sock"
 	redlock -q -k job -- true

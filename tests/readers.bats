@@ -55,7 +55,7 @@ load lib/kinds
 	[ "$(sed 's/r[12]/r/' "$T/order" | tr '\n' ' ')" = 'r r w1 r3 ' ]
 }
 
-@test "readers and writers: a stream of readers does not keep a writer out, nor the other way" {
+@test "readers and writers: a stream of either does not keep the other out" {
 	local i p=
 	: >"$T/stay.more"
 	for i in 1 2 3; do
@@ -127,7 +127,7 @@ load lib/kinds
 	ended w
 }
 
-@test "readers: the writer waits out the lease of a dead one, though the live ones have left" {
+@test "readers: the writer waits for a dead one's lease after the live ones have left" {
 	reader dead -t 3s
 	running dead
 	reader live
@@ -143,7 +143,7 @@ load lib/kinds
 	ended w
 }
 
-@test "readers: FLUSHALL under three of them: all heal, a writer stays out, nobody is killed" {
+@test "readers: FLUSHALL under three: all heal, a writer stays out, nobody is killed" {
 	local n
 	for n in r1 r2 r3; do reader $n; done
 	running r1 r2 r3
@@ -192,15 +192,15 @@ forgets_readers() {
 	order r1 w
 }
 
-@test "readers: the server loses who they are: no writer starts beside the one that has not renewed" {
+@test "readers: the server forgets them: no writer starts beside one not yet renewed" {
 	forgets_readers eval 'cli a del "$state" >/dev/null'
 }
 
-@test "readers: so it is of a lock without expiry" {
+@test "readers: the server forgets them, and the lock has no expiry: no writer starts" {
 	forgets_readers eval 'cli a del "$state" >/dev/null; cli a persist job >/dev/null'
 }
 
-@test "readers: the state is of another type: no writer starts beside the one that has not renewed" {
+@test "readers: the state has another type: no writer starts beside one not yet renewed" {
 	forgets_readers eval 'cli a del "$state" >/dev/null; cli a lpush "$state" x >/dev/null'
 }
 
@@ -272,13 +272,13 @@ slot_is_kept() { # HOW [FIRST,SECOND]
 	ended w2
 }
 
-@test "slots: an older counter comes back, and one ends: the slot that is forgotten is given to nobody" {
+@test "rollback: slots, one ends: the forgotten slot is given to nobody" {
 	slot_taker r0
 	running r0
 	slot_is_kept ends
 }
 
-@test "slots: an older counter comes back, one renews and ends: the slot that is forgotten is given to nobody" {
+@test "rollback: slots, one renews and ends: the forgotten slot is given to nobody" {
 	slot_taker r0
 	running r0
 	slot_is_kept renews
@@ -307,15 +307,15 @@ mixed() { # HOW: the first one wants the only slot
 	slot_is_kept "$1" one_of_one,slot_taker
 }
 
-@test "slots and -N 1: an older counter comes back, and -N 1 ends: the slot that is forgotten is given to nobody" {
+@test "rollback: slots and -N 1, which ends: the forgotten slot is given to nobody" {
 	mixed ends
 }
 
-@test "slots and -N 1: an older counter comes back, -N 1 renews and ends: the slot that is forgotten is given to nobody" {
+@test "rollback: slots and -N 1, which renews and ends: the slot is given to nobody" {
 	mixed renews
 }
 
-@test "readers and slots: an older counter comes back, one with slot 1 renews: the reader that is forgotten goes on" {
+@test "rollback: readers and slots, slot 1 renews: the forgotten reader goes on" {
 	reader r1 -t 2500ms
 	running r1
 	slot_taker s1 -t 2500ms -v
@@ -347,11 +347,11 @@ mixed() { # HOW: the first one wants the only slot
 	ended s1
 }
 
-@test "readers: an older counter comes back, and one ends: the lock is handed to no writer" {
+@test "rollback: readers, one ends: the lock is given to no writer" {
 	for_nobody ends
 }
 
-@test "readers: an older counter comes back, one renews and ends: the lock is handed to no writer" {
+@test "rollback: readers, one renews and ends: the lock is given to no writer" {
 	for_nobody renews
 }
 
@@ -369,15 +369,15 @@ renewed_by_now() {
 	gone "${pid[r2]}" || contains "$T/err.r2" 'was missing'
 }
 
-@test "readers: an older counter comes back, and one ends: the one that is forgotten goes on" {
+@test "rollback: readers, one ends: the forgotten one goes on" {
 	goes_on ends writer
 }
 
-@test "readers: an older counter comes back, one renews and ends: the one that is forgotten goes on" {
+@test "rollback: readers, one renews and ends: the forgotten one goes on" {
 	goes_on renews writer
 }
 
-@test "readers: an older counter comes back, and one ends, where nobody waits: the other goes on" {
+@test "rollback: readers, one ends and nobody waits: the other goes on" {
 	goes_on ends
 }
 
@@ -392,11 +392,11 @@ long_one_goes_on() { # HOW
 	ended w1
 }
 
-@test "readers: an older counter comes back, and one ends: the forgotten one with a longer lease goes on" {
+@test "rollback: readers, one ends: the forgotten one with a longer lease goes on" {
 	long_one_goes_on ends
 }
 
-@test "readers: an older counter comes back, one renews and ends: the forgotten one with a longer lease goes on" {
+@test "rollback: readers, one renews and ends: one with a longer lease goes on" {
 	long_one_goes_on renews
 }
 
@@ -436,19 +436,19 @@ forgets_the_join() { # HOW T_IN LEAST
 	ended w
 }
 
-@test "an older state comes back, and the outer run ends: the nested run that is forgotten goes on" {
+@test "rollback: the outer run ends: the forgotten nested run goes on" {
 	forgets_the_join ends 4100ms 1000
 }
 
-@test "an older state comes back, and the outer run ends: so it is of one with a longer lease" {
+@test "rollback: the outer run ends: a nested run with a longer lease goes on" {
 	forgets_the_join ends 8s 5000
 }
 
-@test "an older state comes back, the outer run renews and ends: the nested run that is forgotten goes on" {
+@test "rollback: the outer run renews and ends: the forgotten nested run goes on" {
 	forgets_the_join renews 4100ms 1000
 }
 
-@test "slots: an older counter comes back, one with slot 0 renews and ends: slot 1 is given to nobody" {
+@test "rollback: slots, slot 0 renews and ends: slot 1 is given to nobody" {
 	slot_is_kept renews
 }
 
@@ -463,7 +463,7 @@ forgets_the_join() { # HOW T_IN LEAST
 	cli a del job >/dev/null
 }
 
-@test "readers: what is waited for is said, with how many they are" {
+@test "readers: a waiting writer says that it waits for readers, and how many" {
 	reader r1
 	reader r2
 	running r1 r2

@@ -39,7 +39,7 @@ told_by() { # N: the history
 	[[ $output == *'"outcome":"forced"'*"\"by\":\""*"build $1"* ]]
 }
 
-@test "--replace: the holder is asked, ends with 125 and says who replaced it, and the newest runs" {
+@test "--replace: the holder ends with 125 and says who replaced it; the newest runs" {
 	begin -- "${runs[@]}"
 	newer 1 --result-file "$T/result.1"
 	ended_with 1 0
@@ -52,7 +52,7 @@ told_by() { # N: the history
 	wait_until lock_is_free
 }
 
-@test "--replace: --log-format json tells it, too" {
+@test "--replace: --log-format json has it, too" {
 	begin --log-format json -- "${runs[@]}"
 	newer 1
 	ended_with 1 0
@@ -116,7 +116,7 @@ told_by() { # N: the history
 	grep -q 'SIGKILL in 300ms' "$T/err"
 }
 
-@test "--replace: --grace bounds the time of -K, and the command is dead before the next one" {
+@test "--replace: --grace bounds -K, and the command is dead before the next one runs" {
 	begin -K 1500ms -- witness "$T" --hold 20000 --started "$T/on" --stubborn
 	newer 1 --grace 1s
 	ended_with 1 0
@@ -133,7 +133,7 @@ told_by() { # N: the history
 	[ "$(cat "$T/got")" = INT ]
 }
 
-@test "--replace: who gives up has asked all the same" {
+@test "--replace: a run that gives up has still asked the holder to stop" {
 	begin -- "${runs[@]}"
 	kill -STOP "$tool" # so that it does not hear it yet
 	newer 1 -w 600ms
@@ -178,7 +178,7 @@ told_by() { # N: the history
 	replaced_by 1
 }
 
-@test "--replace: a rest of --min-hold is waited for, and so is a lock by hand, and a foreign key" {
+@test "--replace: --min-hold, a manual lock and a foreign key are waited for" {
 	redlock -k job --min-hold 1500ms -- true
 	newer 1
 	ended_with 1 0
@@ -195,7 +195,7 @@ told_by() { # N: the history
 	order 1 2 3
 }
 
-@test "--replace: of lock --hold, the holder ends with 125, and the newest is locked by hand" {
+@test "--replace: lock --hold replaces: the holder ends with 125, then held by hand" {
 	helper "$REDLOCK" lock -u "$url" -t 3s --hold job >"$T/token" 2>"$T/err.0"
 	pid[0]=$!
 	wait_until test -s "$T/token"
@@ -204,7 +204,7 @@ told_by() { # N: the history
 	grep -q 'replaced by .*by hand' "$T/err.0"
 }
 
-@test "--replace: from a file, and with what it does not go together" {
+@test "--replace: works from a file, and excludes some options" {
 	settings 'replace = yes' 'grace = 5s'
 	begin -- "${runs[@]}"
 	helper "$REDLOCK" -q -u "$url" -k job -t 3s -- true

@@ -49,7 +49,7 @@ cluster_of() { # N
 	url=redis-cluster://$at
 }
 
-@test "a Cluster of 1000 primaries is gone through; of more, nothing is, and that is said" {
+@test "a Cluster of 1000 primaries is scanned; a larger one is refused with a line" {
 	small
 	cluster_of 1000
 	verb 69 list
@@ -116,7 +116,7 @@ json() { # EXPRESSION: `d` is the document
 assert '"$1"', d' >/dev/null
 }
 
-@test "8000 readers of a lock: some are told and how many more there are, by all verbs" {
+@test "8000 readers of a lock: every verb shows some, and how many more there are" {
 	readers 8000
 	forge_holder a other
 	verb 0 inspect docs
@@ -137,7 +137,7 @@ assert '"$1"', d' >/dev/null
 	cli a flushall >/dev/null
 }
 
-@test "of 500 readers, each of three servers tells of others: they hold the lock all the same" {
+@test "of 500 readers, each of three servers knows others: they hold the lock" {
 	several 3
 	for n in a b c; do readers 500 $n; done
 	verb 75 wait docs -w 300ms
@@ -162,7 +162,7 @@ assert '"$1"', d' >/dev/null
 	cli a flushall >/dev/null
 }
 
-@test "1000 slots, each with as long a record as there is: told, counted, and taken" {
+@test "1000 slots with the longest records: shown, counted and taken" {
 	seq 0 999 | awk -v us=1790000000000000 -v ends="$(($(now_ms) + 600000))" '
 	BEGIN {
 		key = "job:redlock:{job}:state"
@@ -192,7 +192,7 @@ assert '"$1"', d' >/dev/null
 	cli a flushall >/dev/null
 }
 
-@test "a lock that a server tells of at too great a length hides no others, nor does the server count as down" {
+@test "an overlong lock hides no others, nor does its server count as down" {
 	fake long <<-'END'
 		names = ['%s:redlock:{%s}:state' % (k, k) for k in 'abcdefghijklmnopqrst']
 		def answer(words):
@@ -219,7 +219,7 @@ assert '"$1"', d' >/dev/null
 
 steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 
-@test "P7 a host that a Sentinel, CLUSTER SLOTS or MOVED names cannot drive the terminal: it is refused" {
+@test "P7 a host from a Sentinel, CLUSTER SLOTS or MOVED cannot control the terminal" {
 	local evil='\x1b]0;evil\x07\x1b[31mhost' verb
 
 	node_start b
@@ -270,7 +270,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 
 # ---- answers without end ----
 
-@test "a SCAN that never ends is given up, and that is said" {
+@test "a SCAN that never ends is given up, with a line" {
 	fake circle <<-'END'
 		asked = 0
 		def answer(words):
@@ -284,7 +284,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	[[ $stderr == *"$T/circle.sock: SCAN does not finish" ]]
 }
 
-@test "a SCAN with a new cursor each time, without end: given up after a while, and what was found is shown" {
+@test "a SCAN with ever new cursors is given up after a while; what it found is shown" {
 	[ -z "${SANITIZED-}" ] || skip "no preloading into a sanitizer build"
 	echo 0 0 >"$T/clock"
 	fake endless <<-END
@@ -307,7 +307,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	json "not d['complete'] and 'gave up after 1m' in d['error'] and [k['key'] for k in d['locks']] == ['job']"
 }
 
-@test "a server that falls silent: each verb ends with the node time-out, as a whole, and does not take it for an answer" {
+@test "a server that falls silent: each verb ends in time, and claims no answer" {
 	local from nth silence want arguments
 
 	redlock lock job -t 1h >"$T/token"
@@ -386,7 +386,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	done
 }
 
-@test "more locks than can be kept in mind: as many are shown, and that there are more is said" {
+@test "more locks than fit in memory: as many are shown, and a line says so" {
 	fake many <<-'END'
 		asked = 0
 		def answer(words):
@@ -420,7 +420,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	json "d['holders'] == 6000 and len(d['others']) == 199 and d['in_line'] == 6000 and len(d['waiters']) == 200"
 }
 
-@test "history: a server that tells what has ended but not who holds the lock: both are said" {
+@test "history: a server knows what ended but not who holds the lock: both are shown" {
 	fake half <<-'END'
 		def answer(words):
 		    if words[0] == b'EVAL' and b"'history'" in words[1]:
@@ -462,7 +462,7 @@ sends_on() {
 	url=redis-cluster://joe:hush@$at
 }
 
-@test "a Cluster that sends us to what is none of its nodes: the password does not go there, and that is said" {
+@test "a Cluster that redirects elsewhere: no password goes there, and a line says so" {
 	local how other known
 
 	fake other tcp <<-END
@@ -508,7 +508,7 @@ sends_on() {
 
 # ---- anything at all ----
 
-@test "P7 whatever becomes of replies on their way, no verb crashes, hangs, takes much memory or steers the terminal" {
+@test "P7 garbled replies: no verb crashes, hangs, grows or controls the terminal" {
 	/usr/bin/python3 "$top/tests/hostile/hostile.py" --runs 100 --jobs 4 \
 		"$REDLOCK" >"$T/said" || {
 		cat "$T/said"
@@ -536,7 +536,7 @@ proxy_of_few() {
 }
 COMMANDS='EVAL EVALSHA GET DEL PTTL TYPE HGET ZRANGE ZCARD'
 
-@test "a proxy that hangs up at what it does not know: a free lock is had at the first try, and what waits gets it" {
+@test "a proxy that hangs up at unknown commands: locks and waiting work" {
 	cli a script flush >/dev/null
 	proxy_of_few $COMMANDS
 	redlock -n -k job -- true
@@ -553,7 +553,7 @@ COMMANDS='EVAL EVALSHA GET DEL PTTL TYPE HGET ZRANGE ZCARD'
 	ended_as $waiter 0
 }
 
-@test "a proxy that hangs up at what it does not know: doctor tries the lock all the same, list says at what" {
+@test "a proxy that hangs up at unknown commands: doctor works, list says at which" {
 	proxy_of_few $COMMANDS
 	verb 0 doctor job
 	[[ $output = *"BLPOP"*"closes the connection at BLPOP"* ]]
@@ -600,7 +600,7 @@ told() { # STATUS MEANS CURE
 	[ ! -e "$T/ran" ]
 }
 
-@test "P7 an error of a server is told with its meaning and its cure, by all who meet it" {
+@test "P7 every verb explains a server's error and says what to do" {
 	local said status means cure words
 	local sha=0123456789012345678901234567890123456789
 

@@ -25,7 +25,7 @@ load lib/common
 	free job
 }
 
-@test "little memory: a run works; too little for what is asked is said before any lock is taken" {
+@test "little memory: a run works; too little is reported before any lock is taken" {
 	[ -z "${SANITIZED-}" ] || skip "a sanitizer needs more"
 	local kib keys=()
 	for i in {1..16}; do keys+=(-k "job$i"); done

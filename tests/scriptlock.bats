@@ -59,7 +59,7 @@ told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
 	wait_until free job
 }
 
-@test "lock -n of what is held: 75, nothing printed, and who has it" {
+@test "lock -n of a held lock: 75, nothing printed but who has it" {
 	"$REDLOCK" lock -t 30s job >"$T/token"
 	run -75 --separate-stderr "$REDLOCK" lock -n job
 	[ -z "$output" ]
@@ -110,7 +110,7 @@ told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
 
 # ---- --hold ----
 
-@test "--hold renews until TERM or INT, gives back, and dies of it" {
+@test "--hold renews until TERM or INT, releases, and dies of it" {
 	for sig in TERM INT; do
 		start_hold_by_hand
 		left=1000000
@@ -225,7 +225,7 @@ assert p.wait(10) == 129' "$T/token" "$REDLOCK" lock -q --hold job
 expiring() { "$REDLOCK" lock -t 400ms job >/dev/null; }
 nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 
-@test "got by a look, not by a word: nobody listens any more who would swallow the next word" {
+@test "acquired by a look, not a message: nobody is left to take the next message" {
 	local how
 
 	expiring
@@ -332,7 +332,7 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 	cli a flushall # a counter by that name is too much for the asserts
 }
 
-@test "x=\$(redlock lock --keep-for) returns at once: the keeper has nothing of the caller's" {
+@test "x=\$(redlock lock --keep-for) returns at once: the keeper holds no descriptor" {
 	target
 	exec 7>"$T/seven"
 	token=$(timeout 10 "$REDLOCK" lock -t 2s --keep-for "$kept" job 2>"$T/err")
@@ -378,7 +378,7 @@ keepers() {
 	echo "$tool" "$guard" $(pgrep -P "$guard")
 }
 
-@test "C12 whatever of ulimit is low, or becomes low during a hold: a keeper renews, and gives back" {
+@test "C12 any low ulimit, then or later: a keeper renews and releases" {
 	local limit p all
 
 	command -v prlimit >/dev/null || skip "no prlimit"
@@ -478,13 +478,13 @@ killed_keeper() { # redlock|guard|child
 	wait_until free job
 	contains "$T/err" "sending SIGTERM to process $kept"
 }
-@test "the keeper killed with -9: its process is told; the lock is free when that is gone" {
+@test "the keeper killed with -9: its process is told; the lock is free when that ends" {
 	killed_keeper redlock
 }
-@test "the keeper's guard killed with -9: likewise" {
+@test "the keeper's guard killed with -9: its process is told; the lock is free then" {
 	killed_keeper guard
 }
-@test "the keeper's last process killed with -9: likewise" {
+@test "the keeper's last process killed with -9: its process is told, then it is free" {
 	killed_keeper child
 }
 
@@ -502,7 +502,7 @@ killed_keeper() { # redlock|guard|child
 }
 no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 
-@test "a frozen server: the process is told in time, and nobody else runs beside it" {
+@test "a frozen server: the process is told in time, and nobody else runs meanwhile" {
 	url=unix://$T/a.sock
 	helper env REDLOCK_FENCE=1 witness "$T" --hold 60000 --started "$T/started"
 	wait_until exists "$T/started"
@@ -547,7 +547,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 	drop
 }
 
-@test "a lock that is another's: the process is told at once" {
+@test "a lock that somebody else has taken: the process is told at once" {
 	target TERM
 	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null 2>"$T/err"
 	cli a set job other px 60000
@@ -607,7 +607,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 	cli a flushall >/dev/null # the word for a keeper
 }
 
-@test "a keeper whose process ignores the end renews no more, and tells the history" {
+@test "a keeper whose process ignores its signal stops renewing; the history has it" {
 	local left
 
 	target TERM
@@ -644,7 +644,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 	done
 }
 
-@test "unlock and extend by a token that does not hold it: 75, who does, nothing changed" {
+@test "unlock and extend by a token that holds nothing: 75, the holder, no change" {
 	other=12345678-1234-1234-1234-123456789abc
 	run -75 "$REDLOCK" unlock --token $other job
 	[[ $output = *"not released: nobody holds it" ]]
@@ -680,7 +680,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 	drop
 }
 
-@test "extend -t tells those who may have to wait that the lease is longer" {
+@test "extend -t tells those who may wait longer that the lease is longer" {
 	token=$("$REDLOCK" lock -t 2s job)
 	"$REDLOCK" extend -t 40s --token "$token" job
 	run -0 "$REDLOCK" inspect --json job
@@ -700,7 +700,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 	cli a del job
 }
 
-@test "whoever waits has it as soon as it is unlocked" {
+@test "a waiter gets the lock as soon as it is unlocked" {
 	token=$("$REDLOCK" lock -t 30s job)
 	start -k job -- true
 	wait_until in_line 1
@@ -733,7 +733,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 	no_lock_left a
 }
 
-@test "a keeper of a command is nothing that it left behind: not waited for, killed or told of" {
+@test "a keeper that a command starts is not a process left behind" {
 	for how in leave wait kill; do
 		run -0 --separate-stderr timeout 20 "$REDLOCK" -k outer -t 2s \
 			--orphans "$how" -- sh -c '
@@ -765,7 +765,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 }
 
 # So many renewals more: a keeper has asked since.
-@test "unlock ends a keeper: it does not tell its process, nor take the lock again" {
+@test "unlock ends a keeper: it neither tells its process nor takes the lock again" {
 	for how in '' -s '-N 2'; do
 		rm -f "$T/there" "$T/told"
 		target TERM
@@ -813,7 +813,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 	contains "$T/err" 'lease lost: it was released (unlock); killing'
 }
 
-@test "force-release of a kept lock: its process is told, and the lock is free when that is gone" {
+@test "force-release of a kept lock: its process is told; the lock is free when it ends" {
 	target TERM
 	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null 2>"$T/err"
 	helper "$REDLOCK" force-release -q --confirm job --grace 20s job
@@ -931,7 +931,7 @@ our_lockservers() { # other tests may have some, too
 	"$REDLOCK" -w 20s -k job -- true
 }
 
-@test "P7 only REDLOCK_TOKEN exported: a run of the same key does not wait for itself: 64, at once" {
+@test "P7 only REDLOCK_TOKEN exported: a run of the same key is refused at once: 64" {
 	local o was
 
 	REDLOCK_TOKEN=$("$REDLOCK" lock -t 20s -u "$url" job)
@@ -983,7 +983,7 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 	end_hold
 }
 
-@test "P7 --hold on a terminal shows a live line: for how long, how to end it, who waits; it goes away" {
+@test "P7 --hold on a terminal: a live line with time, how to end it and who waits" {
 	TERM=xterm NO_COLOR=1 run -130 pty size:24x100 \
 		'wait:redlock: job: holding 0s; Ctrl-C releases it; 0 waiting' \
 		"run:'$REDLOCK' -q -u $url -w 20s -k job -- touch $T/ran & echo >$T/began" \

@@ -30,7 +30,7 @@ fails() { # STATUS TEXT ARGUMENT...
 
 # ---- which server ----
 
-@test "the master is believed when most of the Sentinels say so, and no fewer: status 69" {
+@test "the master is the one that most Sentinels name; without a majority: status 69" {
 	group_start g
 	url=$(group_url g)
 	redlock -k job -- true
@@ -45,7 +45,7 @@ fails() { # STATUS TEXT ARGUMENT...
 	redlock -k job -- true
 }
 
-@test "S40 a hold ends with 125 when most of the Sentinels are gone, for there may be another master" {
+@test "S40 a hold ends with 125 when most Sentinels are gone: there may be two masters" {
 	group_start g
 	url=$(group_url g)
 	hold 60000 -t 3s
@@ -90,7 +90,7 @@ names() { # N...
 	echo "redis-sentinel://${list#,}/g"
 }
 
-@test "the Sentinels say how many they are, and those that the URL does not name are asked as well" {
+@test "the Sentinels say how many they are; those not in the URL are asked as well" {
 	group_start g
 	node_kill gs2
 	# two names of which one is dead: the third one is found
@@ -177,7 +177,7 @@ stale_url() { # OLD
 	redlock -k job -w 10s -- true
 }
 
-@test "S39 nor is it by a newcomer at an old master that grants locks still" {
+@test "S39 a newcomer at an old master that still grants keeps nobody waiting" {
 	local old got=0
 
 	group_start g hasten=no
@@ -200,7 +200,7 @@ stale_url() { # OLD
 	ends_with 143
 }
 
-@test "S39 what is held at an old master keeps nobody waiting, and what it granted is given back" {
+@test "S39 locks on an old master keep nobody waiting, and its grants are released" {
 	local old
 
 	group_start g hasten=no
@@ -217,7 +217,7 @@ stale_url() { # OLD
 	cli g1 del busy
 }
 
-@test "a Sentinel's password file that cannot be read is told at once" {
+@test "a Sentinel's password file that cannot be read is reported at once" {
 	fails 78 "'$T/none'" -u \
 		"redis-sentinel://$address:1/g?sentinel-password-file=$T/none"
 	fails 78 "user 'joe'" -u "redis-sentinel://$address:1/g?sentinel-user=joe"
@@ -273,7 +273,7 @@ sentinel-password-file=$T/gs1.auth}" -k job -- true
 
 # ---- failover in mid hold ----
 
-@test "a failover by agreement, among hastened Sentinels, disturbs nobody: the hold goes on, the line as well" {
+@test "a planned failover disturbs nobody: the hold goes on, and so does the line" {
 	local i
 
 	group_start g
@@ -311,7 +311,7 @@ renewals_at_master() {
 	wait_until eval '[ "$(holds)" = 4 ]'
 }
 
-@test "a master that is killed: the hold goes on at the new one, and who waits gets it after" {
+@test "a master is killed: the hold goes on at the new one, and a waiter is next" {
 	group_start g
 	url=$(group_url g)
 	hold 7000 -t 10s
@@ -354,7 +354,7 @@ replicas_have() { # COMMAND...
 	done >/dev/null
 }
 
-@test "a lock that the new master never had is set again while nobody took it" {
+@test "a lock that the new master never had is set again if nobody took it" {
 	group_start g
 	url=$(group_url g)
 	hold 7000 -t 10s

@@ -47,7 +47,7 @@ px() { echo "$*" >"$T/px.new" && mv "$T/px.new" "$T/px"; }
 
 fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 
-@test "P2 fences grow over a flush, a lost counter, an empty restart and a rolled-back one" {
+@test "P2 fences grow over a flush, a lost counter, an empty restart, a rollback" {
 	local last=0 fence i
 
 	node_b --dbfilename old.rdb
@@ -114,7 +114,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 
 # ---- crashes ----
 
-@test "S1 after an empty restart the holder heals its lock at once, under the same token" {
+@test "S1 after an empty restart the holder heals its lock at once, with the same token" {
 	node_b
 	hold 2000 -t 3s
 	token=$(cli b get job)
@@ -147,7 +147,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	[ "$(holds)" = 2 ]
 }
 
-@test "S1 a second empty restart, just before the waiter may take the lock, is seen as well" {
+@test "S1 a second empty restart just before a waiter may take the lock is noticed" {
 	node_b
 	direct=$url
 	proxy_start b
@@ -217,7 +217,7 @@ kept_so_far() {
 	kept=$(cat "$T"/appendonlydir/*.incr.aof "$T"/appendonly.aof 2>/dev/null | wc -c)
 }
 
-@test "S2 a crash that brings an older counter back is healed: nobody had the lock meanwhile" {
+@test "S2 a crash restores an older counter: healed if nobody had the lock meanwhile" {
 	local old
 
 	node_b --appendonly yes --appendfsync everysec
@@ -241,7 +241,7 @@ kept_so_far() {
 	[ "$(holds)" = 2 ]
 }
 
-@test "S2 a crash that brings an older counter back: whoever was granted the lock since keeps it" {
+@test "S2 a crash restores an older counter: whoever has acquired since keeps the lock" {
 	node_b --appendonly yes --appendfsync everysec
 	direct=$url
 	fence_now
@@ -283,7 +283,7 @@ promoted_without() { # MS: how long it is held
 	node_start c --dbfilename replica.rdb
 }
 
-@test "S4 a promoted replica that missed the grant: healed if nobody was granted the lock there" {
+@test "S4 a promoted replica missed the grant: healed if nobody was granted it there" {
 	promoted_without 600
 	ln -sfn "$T/c.sock" "$T/master.sock"
 	node_kill b
@@ -292,7 +292,7 @@ promoted_without() { # MS: how long it is held
 	ends_with 0
 }
 
-@test "S4 a promoted replica that missed the grant, and granted it: killed at the first answer, status 125" {
+@test "S4 a promoted replica missed the grant and granted it: killed, status 125" {
 	promoted_without 9000
 	url=unix://$T/c.sock fence_now
 	ln -sfn "$T/c.sock" "$T/master.sock"
@@ -310,7 +310,7 @@ promoted_without() { # MS: how long it is held
 # The command starts only before s + T/3, and s is the send of what was answered.
 # Replies come a little sooner than that here, or a little later.
 
-@test "S5 a reply that took a tenth of T starts the command, and the lease is said to be short" {
+@test "S5 a reply after a tenth of T starts the command with a note on the short lease" {
 	proxy_start a
 	px delay 0 100
 	run -0 --separate-stderr redlock -k job -t 1s -- \
@@ -327,7 +327,7 @@ promoted_without() { # MS: how long it is held
 	at_least "$output" 1950
 }
 
-@test "S5 with each reply later than 0.38 T nothing is run, the wait ends, all is given back" {
+@test "S5 with each reply later than 0.38 T nothing runs, all is released" {
 	proxy_start a
 	px delay 0 570
 	run timeout 8 "$REDLOCK" -u "$url" -k job -t 1500ms -w 2s -- witness "$T"
@@ -336,7 +336,7 @@ promoted_without() { # MS: how long it is held
 	[ "$(holds)" = 0 ]
 }
 
-@test "S5 a grant that comes at 0.38 T is renewed, and that is answered, before the command starts" {
+@test "S5 a grant that comes at 0.38 T is renewed before the command starts" {
 	local began
 
 	proxy_start a
@@ -351,7 +351,7 @@ promoted_without() { # MS: how long it is held
 	at_least "$(($(cat "$T/at") - began))" 1800
 }
 
-@test "S5 validity counts from the send: after a reply at 0.28 T the kill comes no later" {
+@test "S5 validity counts from the request: a reply at 0.28 T makes no kill later" {
 	local began
 
 	proxy_start a
@@ -370,7 +370,7 @@ promoted_without() { # MS: how long it is held
 	ends_with 125
 }
 
-@test "S5 replies later than the node time-out: unavailable, and the late grant is given back" {
+@test "S5 replies later than the node time-out: unavailable, the late grant is undone" {
 	proxy_start a
 	px delay 0 400
 	run -69 redlock -n -k job -t 60s --node-timeout 150ms -- witness "$T"
@@ -469,7 +469,7 @@ ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
 	lacks "$T/err" SIGTERM
 }
 
-@test "S6 a server frozen for good: TERM at 0.65 T, the tree is dead before 0.85 T, status 125" {
+@test "S6 a server frozen for good: TERM at 0.65 T, all dead before 0.85 T, status 125" {
 	node_b
 	helper "$REDLOCK" -u "$url" -k job -t 3s -- sh -c \
 		"trap 'date +%s%3N >$T/term' TERM; echo \$\$ >$T/pid
@@ -537,7 +537,7 @@ unfill() {
 		redis.call('del', k) end redis.call('del', 'probe')" 0 >/dev/null
 }
 
-@test "S7 a lock evicted for memory is set again and said" {
+@test "S7 a lock evicted for memory is set again, with a line" {
 	node_b --maxmemory 3mb --maxmemory-policy volatile-ttl
 	hold 9000 -t 3s
 	fill_until unset_on b job
@@ -677,7 +677,7 @@ unload() {
 	unload
 }
 
-@test "S11 a server that is busy with a script is waited for, and the script is left alone" {
+@test "S11 a server busy with a script is waited for, and the script is left alone" {
 	cli a config set lua-time-limit 20
 	hold 800
 	cli a eval 'while true do end' 0 >"$T/script" 2>&1 3>&- &
@@ -770,7 +770,7 @@ turned_away() {
 }
 
 # The server then runs for its default user what came behind the AUTH.
-@test "S12 with a wrong password where nobody needs one nothing is run, and nothing stays" {
+@test "S12 a wrong password where none is needed: nothing runs, nothing stays" {
 	secure
 	warm a
 	echo wrong >"$T/password"
@@ -781,7 +781,7 @@ turned_away() {
 	unset_on a job
 }
 
-@test "S12 missing rights are refused at once: status 77, whether EVAL or a command in the script" {
+@test "S12 missing rights are refused at once with 77: EVAL, or a command in a script" {
 	secure
 	cli a acl setuser app -eval -evalsha
 	run -77 redlock -k job --user app --password-file "$T/password" -- witness "$T"
@@ -792,7 +792,7 @@ turned_away() {
 	[ "$(holds)" = 0 ]
 }
 
-@test "S12 who may not stand in line does not wait outside of it: status 77" {
+@test "S12 a user without the right to the line does not wait outside it: status 77" {
 	secure
 	cli a acl setuser app -zadd
 	hold 60000
@@ -802,7 +802,7 @@ turned_away() {
 	[ ! -e "$T/ran" ]
 }
 
-@test "U8 a server without AUTH repeats what it was told: we do not" {
+@test "U8 a server without AUTH repeats the password: redlock does not" {
 	node_start b --rename-command AUTH ''
 	echo hunter2 >"$T/password"
 	chmod 600 "$T/password"
@@ -825,7 +825,7 @@ turned_away() {
 	[[ $output = *'AUTH was refused'* && $output != *open* ]]
 }
 
-@test "S13 a server that has no replicas to write to is there: nothing runs without the lock" {
+@test "S13 a server without its replicas is reachable: nothing runs without the lock" {
 	heeded_by_scripts
 	node_start b --min-replicas-to-write 1
 	run -69 "$REDLOCK" -u "unix://$T/b.sock" -k job -n --on-unavailable run \
@@ -834,7 +834,7 @@ turned_away() {
 	[ "$(holds)" = 0 ]
 }
 
-@test "S12 a password rotated in mid hold is read again from its file" {
+@test "S12 a password rotated during a hold is read again from its file" {
 	secure
 	hold 800 --user app --password-file "$T/password"
 	cli a acl setuser app resetpass '>new'
@@ -846,7 +846,7 @@ turned_away() {
 	ends_with 0
 }
 
-@test "S12 a right withdrawn in mid hold and given back in time ends nothing" {
+@test "S12 a right withdrawn during a hold and restored in time ends nothing" {
 	secure
 	hold 800 --user app --password-file "$T/password"
 	cli a acl setuser app -eval -evalsha
@@ -1013,7 +1013,7 @@ settle_disk() {
 	settle_disk
 }
 
-@test "S37 a full disk under the AOF for good: the command ends by the deadline, and not before" {
+@test "S37 a full disk under the AOF for good: ended by the deadline, not before" {
 	local before full dead
 
 	node_on_a_small_disk
@@ -1030,7 +1030,7 @@ settle_disk() {
 	settle_disk
 }
 
-@test "S37 a full disk under the AOF is waited out while acquiring, and named when the wait is over" {
+@test "S37 a full disk under the AOF is waited for while acquiring, and then named" {
 	heeded_by_scripts
 	node_on_a_small_disk
 	fill_disk
@@ -1038,7 +1038,7 @@ settle_disk() {
 	settle_disk
 }
 
-@test "S37 a full disk under the AOF at the end: the status is the command's, and what is left is said" {
+@test "S37 a full disk under the AOF at the end: the command's status, and a warning" {
 	node_on_a_small_disk
 	hold_on -t 1500ms
 	fill_disk
@@ -1071,7 +1071,7 @@ clock_b() {
 }
 step() { wallclock "$T/clock" "$1"; }
 
-@test "S14 a server clock set forward past the lease: the lock is set again within one renewal" {
+@test "S14 a server clock set past the lease: the lock is set again in one renewal" {
 	clock_b
 	hold open
 	step 3600000
@@ -1081,7 +1081,7 @@ step() { wallclock "$T/clock" "$1"; }
 	end_hold
 }
 
-@test "S14 a server clock set forward a little is noticed by the short lease, and said" {
+@test "S14 a server clock set forward a little shortens the lease: noticed, with a line" {
 	clock_b
 	hold open
 	step 300
@@ -1093,7 +1093,7 @@ step() { wallclock "$T/clock" "$1"; }
 	end_hold
 }
 
-@test "S14 a second holder after a clock step: larger fence, and the first is killed at the first answer" {
+@test "S14 a second holder after a clock step: larger fence, the first is killed" {
 	clock_b
 	direct=$url
 	proxy_start b
@@ -1120,7 +1120,7 @@ step() { wallclock "$T/clock" "$1"; }
 	wait "$second"
 }
 
-@test "S15 a server clock set back: the next renewal pins the lease again, the release frees it" {
+@test "S15 a server clock set back: a renewal corrects the lease, a release frees it" {
 	clock_b
 	hold open
 	step -7200000
@@ -1144,7 +1144,7 @@ pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
 
 # ---- what others do to the key ----
 
-@test "S16 FLUSHALL in mid hold is healed, under the same token" {
+@test "S16 FLUSHALL during a hold is healed, with the same token" {
 	hold open
 	token=$(cli a get job)
 	cli a flushall
@@ -1154,7 +1154,7 @@ pinned() { [ "$(cli b pttl job)" -le 1000 ]; }
 	end_hold
 }
 
-@test "S16 FLUSHDB and SWAPDB in mid hold are healed" {
+@test "S16 FLUSHDB and SWAPDB during a hold are healed" {
 	hold open
 	cli a flushdb
 	wait_until set_on a job
@@ -1194,7 +1194,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	end_hold
 }
 
-@test "S17 a lock that another client had between two renewals is lost: the holder is killed" {
+@test "S17 another client had the lock between two renewals: lost, the holder is killed" {
 	hold 9000
 	# as if somebody else had held it, and left
 	cli a eval "redis.call('hincrby', KEYS[2], 'fence', 1)
@@ -1231,7 +1231,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	unset_on a job
 }
 
-@test "S18 a lock overwritten is lost at the next answer, and the other's is never touched" {
+@test "S18 an overwritten lock is lost at the next answer; the other's is not touched" {
 	hold 9000
 	cli a set job other
 	began=$(now_ms)
@@ -1245,7 +1245,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	[ "$(fence_now)" -gt "$(cat "$T/fence")" ]
 }
 
-@test "S19 U14 a key of another type without expiry is no lock: status 78, nothing touched" {
+@test "S19 U14 a key of another type without expiry is no lock: status 78, not touched" {
 	cli a rpush job x
 	run -78 redlock -k job -- witness "$T"
 	[[ $output = *'holds a list'* ]]
@@ -1258,7 +1258,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "S19 a key of another type in mid hold means lost" {
+@test "S19 a key of another type during a hold means lost" {
 	hold 9000
 	cli a multi >/dev/null
 	cli a eval "redis.call('del', 'job') redis.call('rpush', 'job', 'x')" 0
@@ -1270,7 +1270,7 @@ five_ran() { [ "$(holds)" = 5 ]; }
 	cli a del job
 }
 
-@test "S20 U14 a lock without expiry is waited for, never stolen, and said" {
+@test "S20 U14 a lock without expiry is waited for, never stolen, with a line" {
 	cli a set job foreign
 	run -75 redlock -k job -w 300ms -- witness "$T"
 	[[ $output = *'without expiry'* && $output = *foreign* ]]
@@ -1398,7 +1398,7 @@ connected() { [ "$(cli a client list | wc -l)" -ge 2 ]; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "S26 CLIENT PAUSE ALL past the deadline: killed in time, and nothing is left when it ends" {
+@test "S26 CLIENT PAUSE ALL past the deadline: killed in time, nothing left afterwards" {
 	node_b
 	hold 9000 -t 2s
 	began=$(now_ms)
@@ -1454,14 +1454,14 @@ rubbish() {
 	contains "$T/said.7" "unexpected reply from redlock's script"
 }
 
-@test "S27 half a reply, a reply without end, and a deep one: bounded in time and memory" {
+@test "S27 half a reply, an endless one, a deep one: bounded in time and memory" {
 	rubbish '*2\r\n+gran' '$1000000000\r\nx' '*2000000000\r\n' \
 		'*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n' \
 		"\$200000\\r\\n$(head -c 100000 /dev/zero | tr '\0' x)"
 	contains "$T/said.5" 'too long'
 }
 
-@test "S27 garbage in mid hold is a failure like any other, and rides out" {
+@test "S27 garbage during a hold is a failure like any other, and is survived" {
 	proxy_start a
 	hold 800
 	echo 'HTTP/1.1 502 Bad Gateway' >"$T/rubbish"
@@ -1472,7 +1472,7 @@ rubbish() {
 	ends_with 0
 }
 
-@test "S28 a server that stalls for 0.4 T, and one that rewrites its AOF, disturb nothing" {
+@test "S28 a server that stalls for 0.4 T or rewrites its AOF disturbs nothing" {
 	local debug=()
 
 	! server_is_at_least 7.0 || debug=(--enable-debug-command yes)
@@ -1490,7 +1490,7 @@ rubbish() {
 
 # ---- the counter ----
 
-@test "S29 P2 a counter that is no counter is lost data: the next fence is above all before" {
+@test "S29 P2 a counter that is not a number is lost data: the next fence is larger" {
 	local bad fence before
 
 	before=$(redlock -k job -- sh -c 'echo "$REDLOCK_FENCE"')
@@ -1504,7 +1504,7 @@ rubbish() {
 	done
 }
 
-@test "S29 a counter spoilt in mid hold ends nothing, and nobody new gets the lock until the lease is over" {
+@test "S29 a counter damaged during a hold ends nothing; others wait for the lease" {
 	hold open -t 1s
 	cli a hset 'job:redlock:{job}:state' fence abc
 	wait_until contains "$T/err" 'was missing'
@@ -1547,7 +1547,7 @@ stored() { cli a eval "
 	[ "$(stored)" = "$before" ]
 }
 
-@test "a lock that a newer redlock takes over in mid hold is lost by its deadline, and not touched" {
+@test "a lock that a newer redlock takes over is lost by its deadline, not touched" {
 	hold 60000 -t 1s
 	cli a hset 'job:redlock:{job}:state' v 3 >/dev/null
 	ends_with 125
@@ -1596,7 +1596,7 @@ runs() { wc -l <"$T/runs"; }
 app_is_in() { cli a client list | grep -q ' user=app '; }
 has_run() { [ "$(runs)" -ge "$1" ]; }
 
-@test "--password-command: its first line is the password, also one of 4 kB; its words are the shell's without a shell" {
+@test "--password-command: the first line is the password; quoting as in the shell" {
 	tells
 	token=$(printf 't%.0s' {1..4000})
 	cli a acl setuser app resetpass ">$token" >/dev/null
@@ -1623,7 +1623,7 @@ has_run() { [ "$(runs)" -ge "$1" ]; }
 	[ "$(runs)" = 0 ]
 }
 
-@test "--password-command: what it does wrong at the start is one line, 78, and nothing is asked of the server" {
+@test "--password-command: a failure at the start is one line, 78, without a question" {
 	tells
 	while IFS=@ read -r does what; do
 		echo "$does" >"$T/does"
@@ -1653,7 +1653,7 @@ has_run() { [ "$(runs)" -ge "$1" ]; }
 	[ ! -e "$T/ran" ]
 }
 
-@test "S12 --password-command is asked again in mid hold; while it fails the hold goes on, and one line says why" {
+@test "S12 --password-command runs again during a hold; while it fails the hold goes on" {
 	tells
 	hold open -t 8s "${told[@]}"
 	cli a acl setuser app resetpass '>new' >/dev/null
@@ -1668,7 +1668,7 @@ has_run() { [ "$(runs)" -ge "$1" ]; }
 	end_hold
 }
 
-@test "S12 --password-command that hangs in mid hold: the command is dead by the deadline, and not before" {
+@test "S12 --password-command that hangs during a hold: dead by the deadline" {
 	tells
 	hold 9000 -t 600ms "${told[@]}"
 	sleep 2.1 # what it printed at the start no longer counts
@@ -1685,7 +1685,7 @@ has_run() { [ "$(runs)" -ge "$1" ]; }
 	kill "$(cat "$T/hung")"
 }
 
-@test "--password-command may take longer than a server may, at the start and for another connection" {
+@test "--password-command may take longer than a server, at the start and later" {
 	tells
 	echo 'sleep 1.5' >"$T/does"
 	hold open -t 8s --node-timeout 500ms "${told[@]}"

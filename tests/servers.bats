@@ -28,7 +28,7 @@ says() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output" >&2; return 1; 
 		tail -n 1)" = "$T/c.sock" ]
 }
 
-@test "a whole group and a Cluster step aside, too, when somebody has one of their ports" {
+@test "a whole group or Cluster uses other ports, too, if one of theirs is taken" {
 	local taken
 
 	next_port=$((26879 + 50 * BATS_TEST_NUMBER))
@@ -183,7 +183,7 @@ seen_as() {
 	wait_until group_settled g
 }
 
-@test "a group has passwords, another for its Sentinels, and TLS, if asked to, beside one without" {
+@test "a group has passwords, another for its Sentinels, and TLS, if asked to" {
 	local at
 
 	group_start g password=hush sentinel_password=sesame tls=server
@@ -208,7 +208,7 @@ seen_as() {
 
 agree() { [ "$(sentinel_master "$1" g)" = "$(group_master g)" ]; } # SENTINEL
 
-@test "Sentinels make another server the master when told, one of them dead (slow: 2 s)" {
+@test "Sentinels promote another server on command, one of them dead (slow: 2 s)" {
 	local was
 
 	group_start g
@@ -278,7 +278,7 @@ agree() { [ "$(sentinel_master "$1" g)" = "$(group_master g)" ]; } # SENTINEL
 	[ "$(cluster_cli "$from" del job '{job}2')" = 2 ]
 }
 
-@test "what was left half-way, killed or full is mended" {
+@test "servers left half-started, killed or full are repaired" {
 	local from
 
 	cluster_mend
@@ -293,7 +293,7 @@ agree() { [ "$(sentinel_master "$1" g)" = "$(group_master g)" ]; } # SENTINEL
 	[ "$output" = '' ]
 }
 
-@test "a replica takes over by agreement, or from a frozen primary, which awake again is a replica (slow: 3 s)" {
+@test "a replica takes over by agreement, or from a frozen primary (slow: 3 s)" {
 	local was now
 
 	cluster_mend
@@ -312,7 +312,7 @@ agree() { [ "$(sentinel_master "$1" g)" = "$(group_master g)" ]; } # SENTINEL
 	wait_until cluster_ok
 }
 
-@test "a Cluster has a password and TLS, if asked to, and moves its slots all the same" {
+@test "a Cluster has a password and TLS, if asked to, and still moves its slots" {
 	local to owner
 
 	cluster_start password=hush tls=server

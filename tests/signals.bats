@@ -38,7 +38,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 
 # ---- C2: signals sent to redlock ----
 
-@test "C2 TERM, HUP, INT and QUIT reach the command, and redlock dies of the same" {
+@test "C2 TERM, HUP, INT and QUIT reach the command, and redlock dies of the same one" {
 	ulimit -c 0
 	for sig in 15 1 2 3; do
 		start_told -k job -- witness "$T" --started w --hold 9000
@@ -109,7 +109,7 @@ no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 	wait_until lock_is_free
 }
 
-@test "C2 what redlock was told to ignore stays ignored, here and in the command" {
+@test "C2 signals ignored at the start stay ignored, in redlock and in the command" {
 	launch --default all --ignore 1 "$REDLOCK" -u "$url" -k job -- \
 		sh -c "touch $T/w
 		linger until $T/go; echo on >$T/end" \
@@ -307,7 +307,7 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 	[[ $output != *"no job control"* ]]
 }
 
-@test "C14 when the terminal hangs up, the command ends and the lock is given back" {
+@test "C14 when the terminal hangs up, the command ends and the lock is released" {
 	run -129 pty "file:$T/w" hangup -- "$REDLOCK" -u "$url" -k job -- \
 		witness "$T" --started w --hold 9000
 	wait_until lock_is_free
@@ -322,7 +322,7 @@ counting() { # SIGNAL
 		while :; do sleep 0.05; done"
 }
 
-@test "C2 HUP, USR1, USR2, ALRM, PWR, WINCH, URG and real-time signals go to the command alone" {
+@test "C2 HUP, USR1, USR2, ALRM, PWR, WINCH, URG, real-time: to the command only" {
 	for sig in HUP USR1 USR2 ALRM PWR WINCH URG RTMIN+3; do
 		rm -f "$T/w" "$T/w2" "$T/got"
 		start_told -k job -- bash -c "$(counting $sig)"
@@ -345,7 +345,7 @@ counting() { # SIGNAL
 	[ "$(pgrep -cfx "linger many 2500 $T/w")" = 0 ]
 }
 
-@test "C34 a chain of 40 processes under ulimit -s 128 and -n 32 is killed, whoever kills" {
+@test "C34 a chain of 40 processes under low ulimits is killed, whoever kills" {
 	local how
 
 	cat >"$T/chain.py" <<-'PY'
@@ -387,7 +387,7 @@ counting() { # SIGNAL
 	lock_is_free
 }
 
-@test "P8 what systemd says to redlock itself is said to the command" {
+@test "P8 messages from systemd to redlock reach the command" {
 	run -0 sh -c 'export LISTEN_PID=$$ LISTEN_FDS=1 WATCHDOG_PID=$$ LISTEN_PIDFDID=7
 		export SYSTEMD_EXEC_PID=$$
 		exec "$@"' - "$REDLOCK" -u "$url" -k job -- sh -c 'echo \
@@ -432,7 +432,7 @@ counting() { # SIGNAL
 
 # ---- C6: stopping the job ----
 
-@test "C6 a stopped process in the group: the group is orphaned as it would be without us" {
+@test "C6 a stopped process in the group: the group is orphaned as without redlock" {
 	run -0 setsid -w sh -c "sleep 2 & kill -STOP \$!
 		'$REDLOCK' -u '$url' -k job -- sh -c 'sleep 0.3'
 		'$REDLOCK' -u '$url' -k job -- '$T/missing'; echo goes on
@@ -554,7 +554,7 @@ until_stopped() {
 	done
 }
 
-@test "C6 a command that stopped itself is dead at the end of the lease, and why is said" {
+@test "C6 a command that stopped itself is dead when the lease ends, with the reason" {
 	run -0 shell_on_tty \
 		"send:\$RL -k job -t 1s -- sh -c 'kill -STOP \$\$; echo fin''ished'\n" \
 		"wait:Stopped" "wait:lease lost" \
@@ -579,7 +579,7 @@ until_stopped() {
 	[[ $output != *lost* ]]
 }
 
-@test "C6 a command that had the terminal to itself has it again after fg" {
+@test "C6 a command that had the terminal to itself gets it back after fg" {
 	cat >"$T/own.py" <<-'PY'
 		import os, signal
 		signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -624,7 +624,7 @@ until_stopped() {
 	[ "$(holds)" = 1 ]
 }
 
-@test "C19 a full pipe as standard error holds up neither renewals nor the end" {
+@test "C19 a full pipe as standard error delays neither renewals nor the end" {
 	mkfifo "$T/pipe"
 	exec 8<>"$T/pipe"
 	# fill it to the brim
@@ -759,7 +759,7 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 	[ "$status" = 0 ]
 }
 
-@test "C2 without the process that tells them apart, every signal is passed on" {
+@test "C2 without the process that distinguishes signals, every signal is passed on" {
 	note_signals "$REDLOCK" -u "$url" -k job --
 	wait_until has_groupmate
 	kill -STOP "$(pgrep -P "$tool" -x lockgroup)"
@@ -774,7 +774,7 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 	wait_until no_process_left
 }
 
-@test "C1 what tells signals apart dies with redlock, and shows no key" {
+@test "C1 the process that distinguishes signals dies with redlock, and shows no key" {
 	local mate
 	start -k job -- witness "$T" --started w --hold 9000
 	wait_until exists "$T/w"
@@ -788,10 +788,10 @@ noted() { [ -e "$T/got" ] && [ "$(count "$1" "$2")" -ge "$3" ]; }
 	wait_until no_process_left
 }
 
-@test "C2 the lock is kept until what was told to end has ended, after the command itself, for -K at most" {
+@test "C2 the lock is held until all that was asked to end has ended, for -K at most" {
 	tells_all_to_end
 }
-@test "C2 C15 --orphans kill gives the same time to what was told to end, and kills the rest" {
+@test "C2 C15 --orphans kill allows the same time to end, and kills the rest" {
 	tells_all_to_end --orphans kill
 	start_told -k job -t 2s -K 100ms --orphans kill -- \
 		sh -c "witness '$T' --hold 60000 --stubborn --started '$T/w'; true"
@@ -836,7 +836,7 @@ hears_usr1='trap "echo heard >>\"\$T/heard\"; exit 0" USR1; trap "" TERM INT
 	: >"$T/on"; while :; do sleep 0.02; done'
 heard_by_all() { [ "$(wc -l <"$T/heard")" = "$1" ]; }
 
-@test "C2 --signal: what ends the command for --max-hold, force-release and a loss, by name or number" {
+@test "C2 --signal, by name or number: sent for --max-hold, force-release and a loss" {
 	run -124 redlock -k job --signal USR1 --max-hold 200ms -K 10s -- \
 		sh -c "$hears_usr1"
 	[[ $output = *'sent SIGUSR1; SIGKILL in '* ]]
@@ -870,7 +870,7 @@ heard_by_all() { [ "$(wc -l <"$T/heard")" = "$1" ]; }
 	run -124 redlock -q -k job --signal URG --max-hold 300ms -K 100ms -- linger
 }
 
-@test "--signal: what is none, or what no program can catch, is refused" {
+@test "--signal: a word that is no signal, or cannot be caught, is refused" {
 	for s in FOO SIGFOO 0 65 99 100 -1 '' 9 KILL SIGSTOP 'INT '; do
 		run -64 redlock -k job --signal "$s" -- true
 	done
@@ -904,7 +904,7 @@ signal.pause()
 }
 statuses() { [ "$(cat "$T/statuses")" = "$1" ]; }
 
-@test "NOTIFY_SOCKET: the status of the service is what redlock waits for, then what it holds" {
+@test "NOTIFY_SOCKET: the service's status is what redlock waits for, or holds" {
 	command -v python3 >/dev/null || skip "needs python3"
 	hears_statuses
 	"$REDLOCK" lock -u "$url" -t 60s job >"$T/token"

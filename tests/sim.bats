@@ -30,7 +30,7 @@ some() {
 	run -0 "$sim" --runs "$(some 20000)" $(from)
 }
 
-@test "P1 P2 P6 nor on three nodes, nor on five" {
+@test "P1 P2 P6 simulated schedules on three and on five nodes break no promise" {
 	need_lua
 	run -0 "$sim" --nodes 3 --runs "$(some 6000)" $(from)
 	run -0 "$sim" --nodes 5 --runs "$(some 1200)" $(from)
@@ -65,7 +65,7 @@ some() {
 	run -0 "$sim" --plain-twins 400000 "$SIM_SEED" 15
 }
 
-@test "the scripts are sent without their blanks, and mean the same" {
+@test "the scripts mean the same without their blanks" {
 	local name names
 
 	need_lua

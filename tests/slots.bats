@@ -100,7 +100,7 @@ load lib/kinds
 	for n in a b c; do ended $n; contains "$T/err.$n" 'was restored'; done
 }
 
-@test "slots: the key overwritten is the loss of who has slot 0 alone" {
+@test "slots: an overwritten key is the loss of slot 0 alone" {
 	client a "$stays" -N 2
 	running a
 	client b "$stays" -N 2
@@ -112,7 +112,7 @@ load lib/kinds
 	cli a del job >/dev/null
 }
 
-@test "slots: a holder that is killed keeps its slot for --min-hold, counted from its own grant" {
+@test "slots: a killed holder keeps its slot for --min-hold, from its own grant on" {
 	local other
 	other=$(redlock lock -n -N 2 -t 1h job)
 	sleep 1.2 # longer than the other one's --min-hold
@@ -129,7 +129,7 @@ entry_in() { # SLOT: the one that ends last
 	cli a hget "$state" "hold:$(cli a hget "$state" "slot:$1" | cut -d ' ' -f 5)"
 }
 
-@test "slots: a killed holder's slot is given back, a dead machine's ends" {
+@test "slots: a killed holder's slot is released, a dead machine's slot expires" {
 	client a "$stays" -N 2
 	client b "$stays" -N 2
 	running a b

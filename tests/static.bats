@@ -50,7 +50,7 @@ takes_a_lock() {
 	[[ $output = *'"state":"held"'* ]]
 }
 
-@test "static file: it says what it was built from" {
+@test "static file: it shows what it was built from" {
 	run -0 --separate-stderr inside --version
 	[[ $output = *$'\nTLS: OpenSSL '*', linked in'* ]]
 	[[ $output = *$'\nlibc: not glibc'* ]]
@@ -91,7 +91,7 @@ takes_a_lock() {
 	takes_a_lock -u "$(tls_url b)"
 }
 
-@test "static file: as a user who has no name, no HOME, and nothing to write to" {
+@test "static file: works for a user without a name, a HOME or a writable directory" {
 	node_start_tls b server
 	[ "$(id -u)" != 0 ] || as=54321:54321
 	takes_a_lock -u "$(tcp_url b)"
@@ -116,7 +116,7 @@ takes_a_lock() {
 	takes_a_lock -u redis://cache.test
 }
 
-@test "static file: local: says what it needs" {
+@test "static file: local: says what is missing" {
 	run -78 --separate-stderr inside -u local: -k job -- /redlock
 	[[ $stderr = *"/tmp"* ]]
 	mkdir "$root/tmp"

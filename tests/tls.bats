@@ -55,7 +55,7 @@ ended() { # by TERM
 		--cacert "$certs/ca.crt"
 }
 
-@test "so is one that an intermediate signed, and a chain only with tls-verify=ca" {
+@test "a certificate by an intermediate is accepted; another name: only tls-verify=ca" {
 	node_start_tls b chained
 	accepted -u "$(tls_url b "$(ca)")"
 	node_start_tls c elsewhere
@@ -104,7 +104,7 @@ ended() { # by TERM
 	[[ $stderr = *tls-verify=none* ]]
 }
 
-@test "a server that wants a client certificate says so; with one it is content" {
+@test "a server that requires a client certificate says so, and accepts one" {
 	local mine="cert=$certs/client.crt&key=$certs/client.key"
 
 	node_start_tls b server --tls-auth-clients yes
@@ -170,12 +170,12 @@ ended() { # by TERM
 
 # ---- what is no TLS ----
 
-@test "a port without TLS behind rediss:// is told as that, and not waited for for ever" {
+@test "a port without TLS behind rediss:// is reported as such, without a long wait" {
 	node_start_tls b server
 	refused 69 'write redis://' -u "rediss://$(cat "$T/b.plain")?$(ca)" -n
 }
 
-@test "a port with TLS behind redis:// is told as that" {
+@test "a port with TLS behind redis:// is reported as such" {
 	node_start_tls b server
 	refused 69 'write rediss://' -u "redis://$(node_at b)" -n
 }
@@ -231,7 +231,7 @@ ended() { # by TERM
 	wait_until eval '[ "$(holds)" = 4 ]'
 }
 
-@test "a connection that breaks in mid hold is made anew, and so is a server that restarts" {
+@test "a connection that breaks during a hold is replaced, also after a server restart" {
 	node_start_tls b server
 	url=$(tls_url b "$(ca)")
 	hold 1500
@@ -247,7 +247,7 @@ ended() { # by TERM
 	grep -q 'was missing and was restored' "$T/err"
 }
 
-@test "a client certificate that is renewed in mid hold is used from the next connection on" {
+@test "a client certificate renewed during a hold is used for the next connection" {
 	node_start_tls b server --tls-auth-clients yes
 	cp "$certs/client.crt" "$certs/client.key" "$T"
 	url=$(tls_url b "$(ca)" "cert=$T/client.crt" "key=$T/client.key")

@@ -97,7 +97,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "what changes is drawn again within two seconds: a lock comes, gets a waiter, goes" {
+@test "a change is drawn within two seconds: a lock comes, gets a waiter, goes" {
 	forge a first
 	on_screen 0 'wait:first' "run:'$REDLOCK' -q -u $url -k second -- sleep 2.5 >$T/null 2>&1 3>&- &" \
 		'wait:second' "run:sleep 0.1" \
@@ -134,7 +134,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "/ filters by what is typed, Escape ends that; h and w leave out what is not held, or not waited for" {
+@test "/ filters until Escape; h hides what is not held, w what nobody waits for" {
 	forge a deploy web1
 	forge a backup db7
 	cli a zadd 'idle:redlock:{idle}:queue' 1790000000000000 $'w 30000 1 -\nhost x\n' >/dev/null
@@ -168,7 +168,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	restored
 }
 
-@test "300 locks: scrolled by arrows and pages, and the place is told" {
+@test "300 locks: scrolled by arrows and pages, with the position" {
 	seq 100 399 | awk -v us=1790000000000000 -v ends="$(($(now_ms) + 60000))" '{
 		print "SET k" $1 " tok PX 60000"
 		printf "HSET k%d:redlock:{k%d}:state v 2 fence %s slot:0 \"tok 1 %s 60000 tok\" hold:tok \"%s 1 \" who:tok \"0 %s 1790000000000 60000\\n60000 1 -\\nhost web\\npid 1\\ncommand sleep\\n\"\n", $1, $1, us, us, ends, us
@@ -221,7 +221,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "colors: not with NO_COLOR, nor with --color never; all the same with always" {
+@test "colors: not with NO_COLOR or --color never; always with --color always" {
 	forge a job
 	NO_COLOR='' on_screen 0 'wait:job' 'send:q' --
 	grep -q $'\e\[32m' "$T/raw"
@@ -296,7 +296,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 
 # ---- servers ----
 
-@test "a server that fails is told, with since when, the rows stay, and all goes on when it is back" {
+@test "a server that fails is reported with since when; the rows stay until it is back" {
 	node_start b
 	url=unix://$T/b.sock
 	forge b job
@@ -375,7 +375,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "--json: a document a second, as the manual says, until nobody reads or a signal comes" {
+@test "--json: a document a second, until nobody reads or a signal comes" {
 	forge a job web1 60000 2
 	timeout 20 "$REDLOCK" top --json -u "$url" 2>"$T/err" 3>&- | head -n 3 >"$T/docs"
 	[ ! -s "$T/err" ]

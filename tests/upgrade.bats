@@ -40,7 +40,7 @@ fence_of() { # COMMAND...
 	[ "$(holds)" = 3 ]
 }
 
-@test "the new one takes a free lock whose old companions are there, and its fence is larger" {
+@test "the new one takes a free lock with old companions, with a larger fence" {
 	local kind before
 
 	need_old

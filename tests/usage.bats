@@ -213,7 +213,7 @@ result() {
 	[ "$output" -eq 65536 ]
 }
 
-@test "U6 a key may hold any bytes, is used as it is and shown escaped" {
+@test "U6 a key may have any bytes, is used as it is and shown escaped" {
 	for k in $'a\nb' $'a\r\nb' ' ' $'\t' $'\e[31mred\e[0m' 'schlüssel' \
 		$'\xff\xfe' $'\xc3' '*?[a]' "it's" 'say "x"' '\' '$(id)' '%s%n' \
 		$'\xe2\x80\xae' -- -k '{"a":1}'; do
@@ -233,7 +233,7 @@ result() {
 	done
 }
 
-@test "U7 braces in a key neither mix two locks nor refuse one" {
+@test "U7 keys with braces are accepted, and are different locks" {
 	local keys=('{}' 'a}b' '{a}{b}' '{' '}' '{a' '}{a}' '{}a' '{{a}}')
 	for k in "${keys[@]}"; do
 		helper "$REDLOCK" -u "$url" -k "$k" -- sleep 60
@@ -334,7 +334,7 @@ result() {
 	REDISCLI_AUTH='p@ss/w?d%' cli tcp config set requirepass '' >/dev/null
 }
 
-@test "U3 a server that was not asked for is said, and -u comes first" {
+@test "U3 the default server is named in a message, and -u comes first" {
 	# an empty variable is as none; whether a server is at 6379 is not ours
 	run env REDLOCK_URL= "$REDLOCK" -n -k "usage.bats $T" -- true
 	[[ ${lines[0]} = *"no -u and no REDLOCK_URL"*"redis://127.0.0.1:6379"* ]]
@@ -384,7 +384,7 @@ result() {
 }
 
 # Of root: this user cannot change who reads it, so it is read as it is.
-@test "U8 a secret is read as it is mounted: Kubernetes, Docker, systemd, a pipe" {
+@test "U8 a secret is read as it is mounted: by Kubernetes, Docker, systemd, a pipe" {
 	need_user
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	echo s3cret >"$T/b.auth"
@@ -479,7 +479,7 @@ result() {
 	refuses 78 "'joe'" -u "$url" -k job --user joe -- "${cmd[@]}"
 }
 
-@test "U8 a user with the keys of one prefix can have every kind of lock under it, and no other" {
+@test "U8 a user with the keys of one prefix has every kind of lock there, and no other" {
 	local kind
 
 	# shellcheck disable=SC2046 # words
@@ -663,7 +663,7 @@ result() {
 	run -0 "$REDLOCK" inspect -u "$url" --max-age 1h job
 }
 
-@test "P7 status 3 (inspect --max-age): it cannot be told, as no server answers" {
+@test "P7 status 3 (inspect --max-age): unknown, as no server answers" {
 	run -3 "$REDLOCK" inspect -u "unix://$T/none" --max-age 1h job
 }
 
@@ -863,7 +863,7 @@ result() {
 	done
 }
 
-@test "P7 a signal while waiting is said and ends redlock by that signal" {
+@test "P7 a signal while waiting is reported and ends redlock by that signal" {
 	hold
 	for sig in TERM HUP; do
 		rm -f "$T/err" # what the one before has said
@@ -921,7 +921,7 @@ result() {
 	cli a flushall >/dev/null
 }
 
-@test "P7 waited_ms and held_ms are what they say" {
+@test "P7 waited_ms and held_ms are correct" {
 	helper "$REDLOCK" -u "$url" -k job -- sleep 0.3
 	wait_until held job
 	redlock -q -k job --result-file "$T/result" -- sleep 0.2
@@ -1062,7 +1062,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 
 # ---- what is said ----
 
-@test "P7 nothing is said when all is well; -q and -v change what is said" {
+@test "P7 no messages when all is well; -q and -v change that" {
 	# (a shorter lease is complained of where the machine is slow)
 	local long=(-k job -t 1s -- sleep 0.8)
 	run -0 --separate-stderr redlock "${long[@]}"
@@ -1091,7 +1091,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[[ $stderr = *"not acquired within 250ms: held by "* ]]
 }
 
-@test "P7 a shell command line as one word: -c is named, for a program that is missing it is not" {
+@test "P7 a command line as one word: -c is suggested, but not for a missing program" {
 	run -127 --separate-stderr redlock -k job -- 'echo hi'
 	[ "$stderr" = "redlock: job: cannot execute 'echo hi': No such file or directory; \
 -c runs a shell command line: redlock -k KEY -c '...'" ]
@@ -1101,7 +1101,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[ "$output" = hi ]
 }
 
-@test "P7 a script is there, but not what runs it: said so, and which" {
+@test "P7 a script whose interpreter is missing: the message names the interpreter" {
 	local said="No such file or directory; its first line ends with a carriage return"
 
 	printf '#!/bin/sh\r\necho hi\r\n' >"$T/dos"
@@ -1133,7 +1133,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[ -n "$stderr" ]
 }
 
-@test "P7 a waiter is told who holds the lock and why, but no arguments" {
+@test "P7 a waiter sees who holds the lock and why, but no arguments" {
 	LOGNAME=fred CI_JOB_URL=https://ci/71 helper "$REDLOCK" -u "$url" -k job \
 		--reason $'nightly\n\e[31mbackup' -- sleep 61.5
 	wait_until held job
@@ -1147,7 +1147,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[ "${#stderr_lines[@]}" = 2 ]
 }
 
-@test "P7 --no-describe tells nobody anything" {
+@test "P7 --no-describe shows nobody anything" {
 	LOGNAME=fred CI_JOB_URL=http://ci/1 helper "$REDLOCK" -u "$url" -k job \
 		--no-describe --reason secret -- sleep 61.5
 	wait_until held job
@@ -1199,7 +1199,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	not grep -qE '.{101}' <<<"$help"
 }
 
-@test "P7 --help of a verb: own options and words first, examples, servers and messages last, 80 columns" {
+@test "P7 --help of a verb: options, words, examples, servers, messages; 80 columns" {
 	local verb help
 
 	for verb in '' lock unlock extend inspect list top wait force-release \

@@ -53,7 +53,7 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 	[ ! -s "$T/out" ]
 }
 
-@test "it does not stand in line, and does not take what it waits for" {
+@test "it does not stand in line, and does not take the lock" {
 	keep_job
 	wait_behind job
 	free 'job:redlock:{job}:queue'
@@ -81,7 +81,7 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 	[[ $stderr == *'held by another program, token tok, lease left '* ]]
 }
 
-@test "-w is over: 75, or what -E says, with a line that tells who holds it" {
+@test "-w is over: 75, or what -E says, with a line on who holds it" {
 	keep_job
 	from=$(now_ms)
 	wait_for 75 -w 400ms job
@@ -139,7 +139,7 @@ assert a["event"] == "waiting" and b["event"] == "timeout" and b["key"] == "job"
 	kill "$tool"
 }
 
-@test "it looks four times a second at most, and a holder that renews is no reason to look more often" {
+@test "it asks four times a second at most, also while a holder renews" {
 	keep_job -t 30s
 	wait_behind job
 	cli a config resetstat >/dev/null
@@ -154,7 +154,7 @@ assert a["event"] == "waiting" and b["event"] == "timeout" and b["key"] == "job"
 
 # ---- a server that fails ----
 
-@test "no server at the start: waited for 5 s, or -w, then 69; a wrong password at once: 77" {
+@test "no server at the start: 69 after 5 s, or -w; a wrong password: 77 at once" {
 	from=$(now_ms)
 	run -69 --separate-stderr "$REDLOCK" wait -u "unix://$T/none.sock" job -w 1500ms
 	took=$(($(now_ms) - from))
@@ -173,7 +173,7 @@ assert a["event"] == "waiting" and b["event"] == "timeout" and b["key"] == "job"
 	waited 0
 }
 
-@test "a server that fails meanwhile is waited for, and that is said; -w holds all the same" {
+@test "a server that fails meanwhile is waited for with a line; -w still holds" {
 	node_start b
 	url=unix://$T/b.sock
 	cli b set job tok px 60000 >/dev/null
@@ -238,7 +238,7 @@ wipe=$'\r\e[J'
 		"run:kill $tool" -- "$REDLOCK" wait -u "$url" job
 }
 
-@test "P7 what others wrote cannot drive the terminal" {
+@test "P7 bytes from Redis cannot control the terminal" {
 	cli a set $'x\e[31m' $'t\e[32m' px 60000 >/dev/null
 	wait_for 75 $'x\e[31m' -w 150ms
 	[[ $stderr != *$'\e'* ]]
@@ -261,7 +261,7 @@ wipe=$'\r\e[J'
 	wait_for 0 nobody
 }
 
-@test "of three servers: held on most of them; a lone one does not count, unless another is silent" {
+@test "of three servers: held on most; one alone does not count, unless one is silent" {
 	several 3
 	start -q -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
 	wait_until exists "$T/started"
