@@ -16,6 +16,7 @@ static void start_conns(struct client *cl, int node)
 		session_init(s,
 			     c == ASIDE ? &cl->aside[node] : &cl->peer[node]);
 		s->conn.hear_out = true;
+		s->has_aside = c != ASIDE;
 	}
 }
 

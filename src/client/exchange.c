@@ -11,8 +11,6 @@
 #include "client/proof.h"
 #include "client/report.h"
 
-/* of one question: a slot that has moved needs two */
-#define REDIRECTIONS_MAX 5
 #define SEEN_MS 1000 /* a holder seen this recently is still there */
 
 /* `who` goes before the text; NULL: the text names the node itself. `brief` is
@@ -112,7 +110,7 @@ static bool is_last(const struct client *cl, const struct ask *asked)
 
 static void accept_answer(struct client *cl, const struct ask *asked,
 			  const struct answer *said);
-static void send_on(struct client *cl, int chan, const struct errand *e);
+static void send_on(struct client *cl, int chan, const struct sent *q);
 
 static bool is_yes(const struct ask *asked, const struct answer *a)
 {
@@ -153,7 +151,7 @@ static void give_back(struct client *cl, const struct ask *asked,
 		       cl->token, cl->identity, session_db(s->conn.peer->ep));
 	(void)session_ask(s, &request.words,
 			  goes_whole(cl, &release) ? NULL : request.sha,
-			  &(struct errand){0}, false);
+			  &(struct sent){0}, false);
 }
 
 /* The acquire of a channel, answered or not, for which the Sentinels were
@@ -185,7 +183,7 @@ static void depose(struct client *cl, int node, const struct place *heir)
 {
 	static const char text[] =
 		"no longer the master, according to its Sentinels";
-	struct errand again[CHANNELS] = {{.hops = 0}};
+	struct sent again[CHANNELS] = {{.again = 0}};
 
 	for (int c = 0; c < CHANNELS; c++) {
 		again[c].ask = take_acquire(cl, node, c);
@@ -336,9 +334,9 @@ void exchange_hang_up(struct client *cl, int node, int chan)
 }
 
 /* Sends it on connection `chan` of its node. */
-static void send_on(struct client *cl, int chan, const struct errand *e)
+static void send_on(struct client *cl, int chan, const struct sent *q)
 {
-	const struct ask *ask = &e->ask;
+	const struct ask *ask = &q->ask;
 	struct session *s = &cl->session[ask->node][chan];
 	struct conn *c = &s->conn;
 	struct request request;
@@ -351,7 +349,7 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 	if (c->refused && ask->verb != VERB_RELEASE)
 		hang_up(cl, s);
 	if (session_ask(s, &request.words,
-			goes_whole(cl, ask) ? NULL : request.sha, e,
+			goes_whole(cl, ask) ? NULL : request.sha, q,
 			!cl->releases_only) < 0)
 		failed(cl, ask, c->why.kind, false, NULL, c->why.text);
 	if (c->state == CONN_CLOSED)
@@ -361,7 +359,7 @@ static void send_on(struct client *cl, int chan, const struct errand *e)
 void exchange_ask(struct client *cl, const struct ask *ask)
 {
 	struct session *s = &cl->session[ask->node][ask->chan];
-	struct errand e = {.ask = *ask};
+	struct sent q = {.ask = *ask};
 
 	if (ask->verb == VERB_CONFIRM)
 		cl->asked[ask->node] = sooner(cl->asked[ask->node], ask->sent);
@@ -378,58 +376,25 @@ void exchange_ask(struct client *cl, const struct ask *ask)
 		failed(cl, ask, FAIL_UNAVAILABLE, false, s->conn.peer->name,
 		       "the server closed the connection");
 	else
-		send_on(cl, ask->chan, &e);
+		send_on(cl, ask->chan, &q);
 }
 
-/* Asks the node that it names, after ASKING. One such question at a time. */
-static bool send_aside(struct client *cl, const struct errand *e,
-		       const struct place *to)
+/* Whether the connection aside can take a question for the node at `to`: one at
+ * a time. */
+static bool open_aside(struct client *cl, int node, const struct place *to)
 {
-	int node = e->ask.node;
-	struct peer *peer = &cl->aside[node];
 	struct session *s = &cl->session[node][ASIDE];
 	struct conn *c = &s->conn;
-	struct words asking = {0};
 
 	if (session_awaits(s)) {
 		if (is_last(cl, &s->owed[(c->asked - 1) % OWED_MAX].ask))
 			return false;
 		hang_up(cl, s);
 	}
-	peer_follow(peer, &cl->peer[node], to);
-	if (c->dial.moves != peer->moves)
+	peer_follow(&cl->aside[node], &cl->peer[node], to);
+	if (c->dial.moves != cl->aside[node].moves)
 		conn_close(c);
-	words_add_text(&asking, "ASKING");
-	if (session_ask(s, &asking, NULL, &(struct errand){0}, false) < 0 ||
-	    c->state == CONN_CLOSED) {
-		conn_close(c);
-		return false;
-	}
-	send_on(cl, ASIDE, e);
 	return true;
-}
-
-/* A node of a Cluster redirects us. */
-static void follow(struct client *cl, int chan, enum session_got got,
-		   const struct session_news *o)
-{
-	const struct ask *asked = &o->errand.ask;
-	struct peer *peer = &cl->peer[asked->node];
-	struct session *s = &cl->session[asked->node][chan];
-	struct errand again = o->errand;
-	bool listens = asked->verb == VERB_LISTEN;
-	char who[sizeof(peer->shown)];
-	bool moved;
-
-	(void)snprintf(who, sizeof(who), "%s", s->conn.peer->name);
-	again.ask.fresh = false;
-	again.hops++;
-	moved = session_follow(s, peer, got, o, true);
-	if (again.hops > REDIRECTIONS_MAX || !is_last(cl, asked) ||
-	    (!moved && (listens || !send_aside(cl, &again, &o->to))))
-		failed(cl, asked, FAIL_UNAVAILABLE, false, who, o->text);
-	else if (moved)
-		cl->moved[asked->node][asked->chan] = again;
 }
 
 /* ---- answers ---- */
@@ -452,8 +417,7 @@ static void teach_release(struct client *cl, int chan, int node)
 	struct request request;
 
 	request_teach(&request, SCRIPT_RELEASE, &cl->keys);
-	if (session_ask(s, &request.words, NULL, &(struct errand){0}, false) ==
-	    0)
+	if (session_ask(s, &request.words, NULL, &(struct sent){0}, false) == 0)
 		cl->whole[node] &= ~(1U << VERB_RELEASE);
 	if (s->conn.state == CONN_CLOSED)
 		conn_close(&s->conn);
@@ -461,41 +425,57 @@ static void teach_release(struct client *cl, int chan, int node)
 
 /* The server does not know the script by its hash, and may know no other of
  * ours. Or it has no EVALSHA. */
-static void send_whole(struct client *cl, int chan, const struct errand *e,
-		       const char *error)
+static void send_whole(struct client *cl, int chan,
+		       const struct session_news *o)
 {
-	struct errand again = *e;
-	bool learns = strncmp(error, "NOSCRIPT", 8) == 0;
+	const struct ask *asked = &o->sent.ask;
+	bool learns = strncmp(o->shown, "NOSCRIPT", 8) == 0;
 
-	cl->whole[e->ask.node] = learns ? ~ALWAYS_WHOLE : ALWAYS_WHOLE;
-	again.ask.fresh = false;
-	if (!is_last(cl, &e->ask))
-		return;
-	if (learns && e->ask.verb == VERB_ACQUIRE)
-		teach_release(cl, chan, e->ask.node);
-	send_on(cl, chan, &again);
+	cl->whole[asked->node] = learns ? ~ALWAYS_WHOLE : ALWAYS_WHOLE;
+	if (learns && asked->verb == VERB_ACQUIRE && is_last(cl, asked))
+		teach_release(cl, chan, asked->node);
+}
+
+/* Once all that this connection owes was taken: it may have been left. */
+static void ask_again(struct client *cl, int chan, const struct session_news *o)
+{
+	const struct ask *asked = &o->sent.ask;
+	struct sent *again = &cl->again[asked->node][asked->chan];
+
+	if (o->unknown)
+		send_whole(cl, chan, o);
+	if (!is_last(cl, asked)) {
+		unheard(cl, asked, false);
+	} else if (o->aside && (asked->verb == VERB_LISTEN ||
+				!open_aside(cl, asked->node, &o->to))) {
+		failed(cl, asked, FAIL_UNAVAILABLE, false,
+		       cl->peer[asked->node].name, o->text);
+	} else {
+		*again = o->sent;
+		again->ask.fresh = false;
+	}
+}
+
+static void send_again(struct client *cl, int node)
+{
+	for (int i = 0; i < CHANNELS; i++) {
+		struct sent again = cl->again[node][i];
+
+		if (again.ask.verb == VERB_NONE)
+			continue;
+		cl->again[node][i].ask.verb = VERB_NONE;
+		send_on(cl, again.asking ? ASIDE : i, &again);
+	}
 }
 
 static void refused(struct client *cl, struct conn *c,
 		    const struct session_news *o)
 {
-	int node = o->errand.ask.node;
-	struct errand again = o->errand;
+	int node = o->sent.ask.node;
 	struct error_told told = o->told;
 	const char *text = o->text;
 	char line[400];
 
-	/* a name may lead to the master and to its replicas */
-	if (strncmp(o->shown, "READONLY", 8) == 0 &&
-	    o->errand.hops < REDIRECTIONS_MAX && is_last(cl, &o->errand.ask) &&
-	    c == &cl->session[o->errand.ask.node][o->errand.ask.chan].conn &&
-	    peer_pass(c->peer)) {
-		again.ask.fresh = false;
-		again.hops++;
-		cl->moved[again.ask.node][again.ask.chan] = again;
-		conn_leave(c, o->brief);
-		return;
-	}
 	if (is_replica(cl, c->peer->ep, o->shown)) {
 		told.cure = "with several servers, each must accept writes";
 		text = error_say(&told, true, line, sizeof(line));
@@ -504,8 +484,9 @@ static void refused(struct client *cl, struct conn *c,
 				   cl->whose, c->peer->name, o->brief);
 		cl->replica[node] = true;
 	}
-	cl->refused |= !error_waits(o->shown);
-	failed_briefly(cl, &o->errand.ask, o->kind, o->ran, c->peer->name, text,
+	/* (who is sent in a circle has not met the server) */
+	cl->refused |= !error_waits(o->shown) && o->sent.again < AGAIN_MAX;
+	failed_briefly(cl, &o->sent.ask, o->kind, o->ran, c->peer->name, text,
 		       o->brief);
 	/* a demoted master: the name may lead to another by now */
 	if (strncmp(o->shown, "READONLY", 8) == 0) {
@@ -518,14 +499,14 @@ static void refused(struct client *cl, struct conn *c,
 static void turned_away(struct client *cl, const struct conn *c,
 			const struct session_news *o)
 {
-	failed_briefly(cl, &o->errand.ask, o->kind, o->ran, c->peer->name,
+	failed_briefly(cl, &o->sent.ask, o->kind, o->ran, c->peer->name,
 		       o->text, o->brief);
 }
 
 static void take_one(struct client *cl, int chan, enum session_got got,
 		     const struct session_news *o)
 {
-	const struct ask *asked = &o->errand.ask;
+	const struct ask *asked = &o->sent.ask;
 	struct conn *c = &cl->session[asked->node][chan].conn;
 
 	switch (got) {
@@ -541,12 +522,8 @@ static void take_one(struct client *cl, int chan, enum session_got got,
 		else
 			answered(cl, asked, &o->reply);
 		break;
-	case SESSION_UNKNOWN:
-		send_whole(cl, chan, &o->errand, o->shown);
-		break;
-	case SESSION_MOVED:
-	case SESSION_ASK:
-		follow(cl, chan, got, o);
+	case SESSION_AGAIN:
+		ask_again(cl, chan, o);
 		break;
 	case SESSION_ERROR:
 		refused(cl, c, o);
@@ -568,12 +545,5 @@ void exchange_take(struct client *cl, int node, int chan)
 	while ((got = session_next(&cl->session[node][chan], &outcome)) !=
 	       SESSION_NOTHING)
 		take_one(cl, chan, got, &outcome);
-	for (int i = 0; i < CHANNELS; i++) {
-		struct errand again = cl->moved[node][i];
-
-		if (again.ask.verb == VERB_NONE)
-			continue;
-		cl->moved[node][i].ask.verb = VERB_NONE;
-		send_on(cl, i, &again);
-	}
+	send_again(cl, node);
 }

@@ -10,9 +10,6 @@
 #include "base/units.h"
 #include "client/target.h"
 
-/* How often a question is asked again: redirected, with the whole script, or of
- * another node because one is gone; a node that is silent counts for half. */
-#define HOPS_MAX 8
 #define EXTRA_MAX 4
 
 /* ---- targets ---- */
@@ -207,19 +204,12 @@ int fanout_call(struct fanout *s, int target, const struct words *request,
 
 static bool send_one(struct target *t, struct question *q)
 {
-	const struct errand e = {.question = q}, nobodys = {0};
-	struct words asking = {0};
+	const struct sent as = {
+		.question = q, .again = q->again, .asking = q->asking};
 
-	if (q->asking) {
-		words_add_text(&asking, "ASKING");
-		if (session_ask(&t->session, &asking, NULL, &nobodys, false) <
-		    0)
-			return false;
-		q->asking = false;
-	}
 	q->sent = now();
 	/* start the private server once at most */
-	return session_ask(&t->session, &q->words, q->sha, &e,
+	return session_ask(&t->session, &q->words, q->sha, &as,
 			   !t->session.started && !t->peer.heard) == 0;
 }
 
@@ -254,9 +244,11 @@ static bool is_manifold(const struct target *t)
 			       t->peer.ep->kind == ENDPOINT_SENTINEL);
 }
 
+/* Not because of an answer. */
 static void ask_again(struct target *t, struct question *q)
 {
-	q->hops++;
+	q->again++;
+	q->asking = false;
 	prepend(t, q);
 }
 
@@ -268,12 +260,12 @@ static bool others_again(struct target *t)
 	bool any = false;
 
 	for (unsigned int i = c->asked; i != c->taken;) {
-		struct errand *e = &t->session.owed[--i % OWED_MAX];
+		struct sent *owed = &t->session.owed[--i % OWED_MAX];
 
-		if (!e->question)
+		if (!owed->question)
 			continue;
-		ask_again(t, e->question);
-		e->question = NULL;
+		ask_again(t, owed->question);
+		owed->question = NULL;
 		any = true;
 	}
 	return any;
@@ -328,28 +320,9 @@ static bool retried(struct target *t, struct question *q)
 		ask_again(t, q);
 		return true;
 	}
-	if (q->hops >= HOPS_MAX || t->session.conn.misled ||
+	if (q->again >= AGAIN_MAX || t->session.conn.misled ||
 	    (!is_manifold(t) && !starts))
 		return false;
-	ask_again(t, q);
-	return true;
-}
-
-/* Sends it to another node, or with the whole script. false: the answer is for
- * the caller. */
-static bool sent_on(struct target *t, struct question *q, enum session_got got,
-		    const struct session_news *o)
-{
-	if (got == SESSION_UNKNOWN) {
-		q->sha = NULL;
-		ask_again(t, q);
-		return true;
-	}
-	if ((got != SESSION_MOVED && got != SESSION_ASK) || q->hops >= HOPS_MAX)
-		return false;
-	q->asking = got == SESSION_ASK;
-	/* the other open questions are asked again */
-	(void)session_follow(&t->session, &t->peer, got, o, false);
 	ask_again(t, q);
 	return true;
 }
@@ -384,9 +357,16 @@ static bool take_answer(struct fanout *s, struct target *t, struct got *out)
 				      : NEVER;
 	if (got == SESSION_NOTHING)
 		return false;
-	q = o.errand.question;
-	if (sent_on(t, q, got, &o))
+	q = o.sent.question;
+	if (got == SESSION_AGAIN) {
+		if (c->state == CONN_CLOSED) /* it was left */
+			(void)others_again(t);
+		q->again = o.sent.again;
+		q->asking = o.sent.asking;
+		q->sha = o.unknown ? NULL : q->sha;
+		prepend(t, q);
 		return false;
+	}
 	if (c->state == CONN_CLOSED) {
 		out->overlong = is_overlong(t);
 		if (!out->overlong && retried(t, q))
@@ -485,13 +465,13 @@ static void give_up(struct fanout *s, struct target *t, bool over)
 	if (t->down.kind != FAIL_NONE) {
 		for (int i = 0; i < OWED_MAX; i++) /* nor asked again */
 			if (t->session.owed[i].question)
-				t->session.owed[i].question->hops = HOPS_MAX;
+				t->session.owed[i].question->again = AGAIN_MAX;
 		return;
 	}
 	peer_doubt(&t->peer);
 	for (int i = 0; i < OWED_MAX; i++) /* once more, elsewhere */
 		if (t->session.owed[i].question)
-			t->session.owed[i].question->hops += HOPS_MAX / 2;
+			t->session.owed[i].question->again += AGAIN_MAX / 2;
 }
 
 void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,

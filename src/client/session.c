@@ -41,12 +41,20 @@ static bool started_local(struct session *s)
 }
 
 int session_ask(struct session *s, const struct words *request, const char *sha,
-		const struct errand *e, bool start)
+		const struct sent *q, bool start)
 {
+	const struct sent nobodys = {.again = 0};
 	struct conn *c = &s->conn;
-	struct words w = *request;
-	unsigned int number = c->asked;
+	struct words w = *request, asking = {0};
+	unsigned int number;
 
+	if (q->asking) {
+		words_add_text(&asking, "ASKING");
+		if (session_ask(s, &asking, NULL, &nobodys, false) < 0 ||
+		    c->state == CONN_CLOSED)
+			return -1;
+	}
+	number = c->asked;
 	if (sha) {
 		w.at[0] = "EVALSHA";
 		w.len[0] = strlen(w.at[0]);
@@ -62,7 +70,7 @@ int session_ask(struct session *s, const struct words *request, const char *sha,
 	}
 	if (c->asked == number)
 		return -1;
-	s->owed[number % OWED_MAX] = *e;
+	s->owed[number % OWED_MAX] = *q;
 	s->owed[number % OWED_MAX].by_hash = sha != NULL;
 	return 0;
 }
@@ -94,24 +102,55 @@ static void explain(const struct peer *peer, const char *text,
 			       sizeof(out->said[1]));
 }
 
-static enum session_got read_error(const struct peer *peer,
+/* A node of a Cluster sends us to another. */
+static enum session_got redirected(struct session *s, bool ask,
 				   struct session_news *out)
 {
+	if (out->sent.again >= AGAIN_MAX) { /* in a circle */
+		out->ran = false;
+		out->kind = FAIL_UNAVAILABLE;
+		return SESSION_ERROR;
+	}
+	out->sent.again++;
+	out->sent.asking = ask;
+	out->aside = ask && s->has_aside;
+	if (!out->aside) {
+		peer_move(s->conn.peer, &out->to);
+		conn_leave(&s->conn, out->text);
+	}
+	return SESSION_AGAIN;
+}
+
+static enum session_got read_error(struct session *s, struct session_news *out)
+{
+	struct peer *peer = s->conn.peer;
 	bool ask;
 
-	if (out->errand.by_hash && error_missing(out->shown))
-		return SESSION_UNKNOWN;
+	if (out->sent.by_hash && error_missing(out->shown)) {
+		out->sent.again++;
+		out->unknown = true;
+		return SESSION_AGAIN;
+	}
 	explain(peer, out->shown, out);
 	if (peer->ep->kind == ENDPOINT_CLUSTER && !peer->fixed &&
 	    peer_redirected(peer, out->shown, &ask, &out->to))
-		return ask ? SESSION_ASK : SESSION_MOVED;
+		return redirected(s, ask, out);
+	/* a name may lead to the master and to its replicas */
+	if (strncmp(out->shown, "READONLY", 8) == 0 &&
+	    out->sent.again < AGAIN_MAX && peer_pass(peer)) {
+		out->sent.again++;
+		conn_leave(&s->conn, out->brief);
+		return SESSION_AGAIN;
+	}
 	out->ran = error_begun(out->shown);
 	return SESSION_ERROR;
 }
 
-static enum session_got read_answer(const struct conn *c, enum conn_got got,
+static enum session_got read_answer(struct session *s, enum conn_got got,
 				    struct session_news *out)
 {
+	const struct conn *c = &s->conn;
+
 	switch (got) {
 	case CONN_NOTHING:
 		return SESSION_NOTHING;
@@ -119,7 +158,7 @@ static enum session_got read_answer(const struct conn *c, enum conn_got got,
 		return SESSION_REPLY;
 	case CONN_ERROR:
 		(void)show(out);
-		return read_error(c->peer, out);
+		return read_error(s, out);
 	case CONN_REFUSED:
 		if (!out->ran)
 			out->ran = error_begun(show(out));
@@ -147,19 +186,10 @@ enum session_got session_next(struct session *s, struct session_news *out)
 
 		if (got == CONN_NOTHING)
 			return SESSION_NOTHING;
-		out->errand = s->owed[number];
-		s->owed[number] = (struct errand){0};
-		if (out->errand.ask.verb != VERB_NONE || out->errand.question)
-			return read_answer(&s->conn, got, out);
+		out->sent = s->owed[number];
+		s->owed[number] = (struct sent){0};
+		out->unknown = out->aside = false;
+		if (out->sent.ask.verb != VERB_NONE || out->sent.question)
+			return read_answer(s, got, out);
 	}
-}
-
-bool session_follow(struct session *s, struct peer *peer, enum session_got got,
-		    const struct session_news *o, bool aside)
-{
-	if (got == SESSION_ASK && aside)
-		return false;
-	peer_move(peer, &o->to);
-	conn_leave(&s->conn, o->text);
-	return true;
 }

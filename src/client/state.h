@@ -74,7 +74,7 @@ struct client {
 	/* large; of each, one node touches only the first */
 	struct peer peer[NODES_MAX], aside[NODES_MAX];
 	struct session session[NODES_MAX][CONNS];
-	struct errand moved[NODES_MAX][CHANNELS]; /* to be asked elsewhere */
+	struct sent again[NODES_MAX][CHANNELS]; /* to be asked again */
 	struct unproven unproven[NODES_MAX][CHANNELS];
 };
 

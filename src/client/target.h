@@ -17,9 +17,8 @@
 struct question {
 	struct question *next;
 	int64_t tag;
-	int hops;        /* how often it was asked again */
-	bool asking;     /* send ASKING first: the node has the key, but not its
-			    slot yet */
+	int again; /* these two as in struct sent */
+	bool asking;
 	const char *sha; /* call the script by this hash; NULL: send the words
 			    as they are */
 	struct instant sent;
