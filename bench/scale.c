@@ -17,7 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
-#include "net/endpoint.h"
+#include "cli/url.h"
 #include "client/client.h"
 
 #define SAMPLES_MAX 4000000

@@ -239,13 +239,14 @@ compare schemas schemas-man schema man/redlock-json.5
 # the rows without a refusal, {"redis", "://", ..., NULL}
 section SERVERS >"$tmp/servers"
 sed -n 's/^\t{"\([a-z-]*\)", "\(:[/]*\)", .* NULL},$/\1\2/p' \
-	src/net/*.c >"$tmp/schemes"
+	src/cli/url.c >"$tmp/schemes"
 sed -n 's/^\.\(It \)\{0,1\}Li //p' "$tmp/servers" | tr -s ' ' '\n' |
 	grep -o '^[a-z-][a-z-]*:\(//\)\{0,1\}$' >"$tmp/schemes-man"
 compare schemes schemes-man scheme "$man, SERVERS"
 
-sed -n '/options\[\] = {/,/^}/s/^\t{"\([a-z-]*\)".*/\1/p' \
-	src/net/*.c >"$tmp/queries"
+# the rows with OR_URL("name", ...) or ONLY_URL("name", ...)
+sed -n 's/.*_URL("\([a-z-]*\)".*/\1/p' \
+	src/cli/optrows.c >"$tmp/queries"
 sed -n 's/^\.It Li \([a-z-]*\)=.*/\1/p' "$tmp/servers" >"$tmp/queries-man"
 compare queries queries-man "option of a URL" "$man, SERVERS"
 

@@ -454,7 +454,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		grep -qxF -- "$line" <<<"$output"
 	done
 	# each once, but for those that say the same
-	for o in $(sed -n 's/^\t{.\{2,3\}, *"\([a-z-]*\)",.* \(false\), .*/\1/p' \
+	for o in $(sed -n 's/^\t{.\{2,3\}, *"\([a-z-]*\)",.* \(SETTING\|OR_URL\)[,(].*/\1/p' \
 		"$top/src/cli/optrows.c"); do
 		[[ $o = @(no-wait|verbose) ]] ||
 			[ "$(grep -c "^$o = " <<<"$output")" = 1 ]

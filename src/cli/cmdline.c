@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line. */
 #include "cli/optrows.h"
+#include "cli/url.h"
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -12,7 +13,6 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "lock/core/timing.h"
-#include "net/endpoint.h"
 
 #define LONG_ONLY 256 /* getopt's value of a row without a letter */
 
@@ -32,7 +32,7 @@ static const struct {
 static void getopt_tables(const struct command *verb, char letters[LETTERS_MAX],
 			  struct option longs[LONGS_MAX])
 {
-	int n = opt_rows_n;
+	int n = 0;
 	char *p = letters;
 
 	*p++ = verb->operands == OPERANDS_COMMAND ? '+' : '-';
@@ -40,8 +40,10 @@ static void getopt_tables(const struct command *verb, char letters[LETTERS_MAX],
 	for (int i = 0; i < opt_rows_n; i++) {
 		const struct opt_row *r = &opt_rows[i];
 
-		longs[i] = (struct option){r->name, r->value != NULL, NULL,
-					   LONG_ONLY + i};
+		if (!r->name)
+			continue;
+		longs[n++] = (struct option){r->name, r->value != NULL, NULL,
+					     LONG_ONLY + i};
 		if (r->letter) {
 			*p++ = (char)r->letter;
 			if (r->value)
@@ -357,15 +359,15 @@ static const char *meant_by(const char *word)
 
 static int find_verb(struct opts *o, const char *word, struct fail *why)
 {
-	const char *names[32], *guess = meant_by(word);
+	const char *names[VERBS], *guess = meant_by(word);
 	char shown[160];
 	int n = 0;
 
 	o->verb = command_named(word);
 	if (o->verb)
 		return 0;
-	for (; commands[n]; n++)
-		names[n] = commands[n]->name;
+	for (int i = VERB_IS_RUN + 1; i < VERBS; i++)
+		names[n++] = commands[i]->name;
 	if (!guess)
 		guess = suggest(word, strlen(word), names, n);
 	if (guess && guess[0] == '\0')

@@ -7,14 +7,15 @@
 
 #include "base/units.h"
 
-const struct command *const commands[] = {
-	&cmd_lock, &cmd_unlock, &cmd_extend,  &cmd_inspect, &cmd_list, &cmd_top,
-	&cmd_wait, &cmd_force,  &cmd_history, &cmd_doctor,  NULL,
+const struct command *const commands[VERBS] = {
+#define V(NAME, name) &cmd_##name,
+	EACH_VERB(V)
+#undef V
 };
 
 const struct command *command_named(const char *name)
 {
-	for (int i = 0; commands[i]; i++)
+	for (int i = VERB_IS_RUN + 1; i < VERBS; i++)
 		if (strcmp(commands[i]->name, name) == 0)
 			return commands[i];
 	return NULL;

@@ -4,7 +4,7 @@
  * EXIT STATUS with this list. Any other status is the command's own, or 128+n
  * if signal n ended it.
  *
- * A verb is a file that exports one constant, a line in command.c, its options
+ * A verb is a file that exports one constant, a line in EACH_VERB, its options
  * in optrows.c, a section of the manual, and its completions.
  */
 #ifndef CLI_COMMAND_H
@@ -35,21 +35,35 @@ enum exit_status {
 
 struct opts;
 
-/* Which verbs take an option: see opt_row.takes. */
-enum taker {
-	BY_RUN = 1,
-	BY_LOCK = 2,
-	BY_UNLOCK = 4,
-	BY_EXTEND = 8,
-	BY_INSPECT = 16,
-	BY_LIST = 32,
-	BY_WAIT = 64,
-	BY_FORCE = 128,
-	BY_HISTORY = 256,
-	BY_TOP = 512,
-	BY_DOCTOR = 1024 /* the last */
+/* The verbs: BY_LOCK, and in cmd-lock.c cmd_lock, whose name is "lock". To add
+ * one: a line here. */
+#define EACH_VERB(V)                                                           \
+	V(RUN, run)                                                            \
+	V(LOCK, lock)                                                          \
+	V(UNLOCK, unlock)                                                      \
+	V(EXTEND, extend)                                                      \
+	V(INSPECT, inspect)                                                    \
+	V(LIST, list)                                                          \
+	V(TOP, top)                                                            \
+	V(WAIT, wait)                                                          \
+	V(FORCE, force)                                                        \
+	V(HISTORY, history)                                                    \
+	V(DOCTOR, doctor)
+
+enum verb_number {
+#define V(NAME, name) VERB_IS_##NAME,
+	EACH_VERB(V)
+#undef V
+		VERBS
 };
-#define BY_ALL (2U * BY_DOCTOR - 1)
+
+/* Which verbs take an option, as bits: see opt_row.takes. */
+enum taker {
+#define V(NAME, name) BY_##NAME = 1 << VERB_IS_##NAME,
+	EACH_VERB(V)
+#undef V
+		BY_ALL = (1 << VERBS) - 1
+};
 #define BY_TAKING (BY_RUN | BY_LOCK)
 #define BY_LOOKING                                                             \
 	(BY_INSPECT | BY_LIST | BY_WAIT | BY_HISTORY | BY_TOP | BY_DOCTOR)
@@ -78,22 +92,14 @@ struct command {
 	void (*refuse)(char *const *argv, int status);
 };
 
-extern const struct command cmd_run;
-extern const struct command cmd_doctor;
-extern const struct command cmd_force;
-extern const struct command cmd_history;
-extern const struct command cmd_inspect;
-extern const struct command cmd_list;
-extern const struct command cmd_top;
-extern const struct command cmd_lock;
-extern const struct command cmd_unlock;
-extern const struct command cmd_extend;
-extern const struct command cmd_wait;
+#define V(NAME, name) extern const struct command cmd_##name;
+EACH_VERB(V)
+#undef V
 
-/* All but the run form. Ends with NULL. */
-extern const struct command *const commands[];
+/* In this order; the run form is the first. */
+extern const struct command *const commands[VERBS];
 
-/* NULL: there is no such verb. */
+/* NULL: there is no such verb. The run form has no name. */
 const struct command *command_named(const char *name);
 
 int status_of_kind(enum fail_kind kind);

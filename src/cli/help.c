@@ -82,7 +82,7 @@ static void help_group(const struct command *verb, enum group group,
 static void help_verbs(FILE *out)
 {
 	(void)fputs("\nBy hand, and in scripts (redlock VERB --help):\n", out);
-	for (int i = 0; commands[i]; i++)
+	for (int i = VERB_IS_RUN + 1; i < VERBS; i++)
 		(void)fprintf(out, "  %-15s%s\n", commands[i]->name,
 			      commands[i]->summary);
 }

@@ -17,7 +17,8 @@
 #include "cli/command.h"
 #include "cli/opts.h"
 #include "lock/wire/keys.h"
-#include "net/endpoint.h"
+#include "cli/url.h"
+#include "net/place.h"
 #include "proc/signals.h"
 #include "proc/title.h"
 
@@ -53,80 +54,94 @@ void opts_close(struct opts *o)
 
 #define AT(field)                                                              \
 	offsetof(struct opts, field), sizeof(((struct opts *)0)->field)
+#define IN_ENDPOINT(field)                                                     \
+	offsetof(struct endpoint, field), sizeof(((struct endpoint *)0)->field)
+/* Where an option may stand: on the command line alone; also in files and in
+ * variables; also in a URL, under this name; only there. */
+#define TYPED true, NULL, IN_NONE, 0, 0
+#define SETTING false, NULL, IN_NONE, 0, 0
+#define OR_URL(name, in, field) false, name, in, IN_ENDPOINT(field)
+#define ONLY_URL(name, in, field) true, name, in, IN_ENDPOINT(field), 0, 0, 0
 #define FILE_MAX (FILE_NAME_MAX - 1)
 #define BLANKS " \t\r\n"                       /* between URLs */
 #define REVISION_MAX INT64_C(9007199254740991) /* Lua counts that far */
 
 /* clang-format off */
 const struct opt_row opt_rows[] = {
-	{'k', "key",	"KEY",	KEY, true, ~(BY_LIST | BY_TOP) & BY_ALL, AT(keys), 1, KEY_MAX,		"the Redis key that is the lock"},
-	{'t', "ttl",	"DUR",	DURATION, false, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(ttl_ms), 0, 0,		"lease length, 200ms..24h (30s)"},
-	{ 0,  "allow-long-ttl",	NULL, SWITCH, false, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(allow_long_ttl), true, 0, "let -t exceed 24h"},
-	{'w', "wait",	"DUR",	DURATION, false, BY_TAKING | BY_WAIT, AT(wait_ms), 0, 0,		"give up after DUR (wait forever)"},
-	{'n', "no-wait", NULL,	SWITCH, false, BY_TAKING, AT(wait_ms), 0, 0,		"fail rather than wait"},
-	{'s', "shared",	NULL,	SWITCH, false, BY_TAKING, AT(shared), true, 0,		"share the lock with other readers"},
-	{'x', "exclusive", NULL, SWITCH, false, BY_TAKING, AT(shared), false, 0,		"hold the lock alone (the default)"},
-	{'N', "slots",	"N",	SLOTS, false, BY_TAKING, AT(slots), 1, SLOTS_MAX,	"allow N holders at a time; or a,b,c (1)"},
-	{ 0,  "max-waiters", "N", NUMBER, false, BY_TAKING, AT(max_waiters), 0, 1000000,	"give up if N others are already waiting"},
-	{ 0,  "supersede", NULL, SWITCH, false, BY_TAKING, AT(supersede), true, 0,		"replace older waiters that also use this"},
-	{ 0,  "replace", NULL,	SWITCH, false, BY_TAKING, AT(replace), true, 0,		"ask the holder to stop; the newest runs"},
-	{ 0,  "priority", "normal|high", WORD, false, BY_TAKING, AT(high), 0, 0,	"high: pass those who wait less than 1m"},
-	{ 0,  "grace",	"DUR",	DURATION, false, BY_TAKING | BY_FORCE, AT(force_grace_ms), 0, 0, "time for the holder to stop (10s)"},
-	{'E', "conflict-exit-code", "N", NUMBER, false, BY_TAKING | BY_WAIT, AT(conflict_status), 0, 255, "status when not acquired (75)"},
-	{'c', "command", "TEXT", TEXT, true, BY_RUN, AT(shell_command), 0, 0,	"run TEXT with $SHELL -c"},
-	{ 0,  "max-hold", "DUR", DURATION, false, BY_TAKING, AT(max_hold_ms), 1, 0,	"end the command after DUR, status 124"},
-	{ 0,  "max-renewals", "N", NUMBER, false, BY_TAKING, AT(max_renewals), 0, INT32_MAX, "same, after N renewals"},
-	{ 0,  "min-hold", "DUR", DURATION, false, BY_RUN, AT(min_hold_ms), 0, 0,	"keep the lock for at least DUR"},
-	{ 0,  "once-per", "DUR", DURATION, false, BY_RUN, AT(once_ms), 1, 0,		"skip the run if one succeeded within DUR"},
-	{ 0,  "revision", "N",	NUMBER, false, BY_RUN, AT(revision), 0, REVISION_MAX,	"skip the run if a larger N succeeded before"},
-	{ 0,  "once-counts", "success|any", WORD, false, BY_RUN, AT(once_any), 0, 0,	"which runs leave these marks (success)"},
-	{'K', "kill-after", "DUR", DURATION, false, BY_TAKING, AT(grace_ms), 0, 0,		"time from TERM to KILL (0.15 of -t)"},
-	{ 0,  "signal",	"SIGNAL", SIGNAL, false, BY_RUN, AT(signal), 0, 0,	"what to end the command with (TERM)"},
-	{ 0,  "orphans", "leave|wait|kill", WORD, false, BY_RUN, AT(orphans), 0, 0,	"what to do with leftover processes (leave)"},
-	{ 0,  "contain", NULL,	SWITCH, false, BY_RUN, AT(contain), true, 0,	"run the command in a PID namespace"},
-	{'u', "url",	"URL",	URL, false, BY_ALL, AT(url), 0, 0,			"redis://..., local:; repeat for a quorum"},
-	{ 0,  "user",	"NAME",	TEXT, false, BY_ALL, AT(user), 1, 255,		"ACL user"},
-	{ 0,  "password-file", "FILE", PATH, false, BY_ALL, AT(password_file), 1, FILE_MAX, "read the password from FILE"},
-	{ 0,  "password-command", "COMMAND", TEXT, false, BY_ALL, AT(password_command), 1, 0, "run COMMAND, which prints the password"},
-	{ 0,  "askpass", NULL,	SWITCH, false, BY_ALL, AT(askpass), true, 0,		"ask for the password on the terminal"},
-	{ 0,  "cacert",	"FILE",	PATH, false, BY_ALL, AT(cacert), 1, FILE_MAX,	"TLS: the CA certificates to trust"},
-	{ 0,  "cacertdir", "DIR", PATH, false, BY_ALL, AT(cacertdir), 1, FILE_MAX,	"same, a directory with hashed names"},
-	{ 0,  "cert",	"FILE",	PATH, false, BY_ALL, AT(cert), 1, FILE_MAX,		"TLS: the client certificate"},
-	{ 0,  "key-file", "FILE", PATH, false, BY_ALL, AT(key_file), 1, FILE_MAX,	"TLS: its private key"},
-	{ 0,  "sni",	"NAME",	TEXT, false, BY_ALL, AT(sni), 1, 255,		"TLS: the name to ask for and verify"},
-	{ 0,  "tls-verify", "full|ca|none", WORD, false, BY_ALL, AT(tls_verify), 0, 0,	"TLS: what to verify (full)"},
-	{ 0,  "node-timeout", "DUR", DURATION, false, BY_ALL, AT(node_timeout_ms), 1, 0, "time to connect and to get an answer"},
-	{ 0,  "restart-guard", "auto|off|DUR", GUARD, false, BY_TAKING | BY_DOCTOR, AT(guard_ms), 0, 0, "ignore servers up for less than DUR (auto)"},
-	{ 0,  "shared-scope", NULL, SWITCH, false, BY_ALL, AT(shared_scope), true, 0,	"refuse servers only this machine can reach"},
-	{ 0,  "wait-replicas", "N", NUMBER, false, BY_TAKING | BY_DOCTOR, AT(wait_replicas), 0, 100,	"require N replicas to have the lock (0)"},
-	{ 0,  "on-unavailable", "fail|run", WORD, false, BY_RUN, AT(run_anyway), 0, 0,	"what to do if no server answers (fail)"},
-	{ 0,  "reason",	"TEXT",	TEXT, false, BY_TAKING | BY_FORCE, AT(reason), 0, 0,		"shown to others while the lock is held"},
-	{ 0,  "no-describe", NULL, SWITCH, false, BY_TAKING, AT(no_describe), true, 0,	"do not tell others who holds the lock"},
-	{ 0,  "no-history", NULL, SWITCH, false, BY_TAKING | BY_UNLOCK, AT(no_history), true, 0,	"do not record this in the lock's history"},
-	{ 0,  "result-file", "FILE", PATH, false, BY_RUN, AT(result_file), 1, 0,	"write the outcome to FILE as one JSON line"},
-	{'q', "quiet",	NULL,	SWITCH, false, BY_ALL, AT(loudness), -1, 0,		"errors only"},
-	{'v', "verbose", NULL,	SWITCH, false, BY_ALL, AT(loudness), 1, 2,		"say what happens; -vv: every server answer"},
-	{ 0,  "color",	"auto|always|never", WORD, false, BY_ALL, AT(color), 0, 0,	"color in messages (auto)"},
-	{ 0,  "log-format", "text|json", WORD, false, BY_ALL, AT(log_json), 0, 0,	"form of the messages (text)"},
-	{ 0,  "hold",	NULL,	SWITCH, true, BY_LOCK, AT(hold), true, 0,	"stay, and renew it until Ctrl-C"},
-	{ 0,  "keep-for", "PID", NUMBER, true, BY_LOCK, AT(keep_for), 1, INT32_MAX, "renew it while process PID lives"},
-	{ 0,  "on-lost", "SIGNAL", TEXT, true, BY_LOCK, AT(on_lost), 1, 16,	"signal it before the lease is lost (TERM)"},
-	{ 0,  "export",	NULL,	SWITCH, true, BY_LOCK, AT(export), true, 0,	"print shell code that sets REDLOCK_TOKEN..."},
-	{ 0,  "token",	"TOKEN", TEXT, true, BY_UNLOCK | BY_EXTEND, AT(token), 1, 64, "what lock printed ($REDLOCK_TOKEN)"},
-	{ 0,  "since",	"DUR",	DURATION, true, BY_HISTORY, AT(since_ms), 1, 0,	"only holds that ended within DUR"},
-	{ 0,  "max-age", "DUR",	DURATION, true, BY_INSPECT, AT(max_age_ms), 1, 0,	"check: status 2 if it is held for longer"},
-	{ 0,  "last-success", "DUR", DURATION, true, BY_HISTORY, AT(last_success_ms), 1, 0, "check: status 2 if no success within DUR"},
-	{ 0,  "svg",	NULL,	SWITCH, true, BY_HISTORY, AT(svg), true, 0,	"print a picture, in SVG"},
-	{ 0,  "config",	NULL,	SWITCH, true, BY_DOCTOR, AT(config), true, 0,	"only check and print the settings"},
-	{ 0,  "json",	NULL,	SWITCH, true, BY_LOOKING, AT(json), true, 0,	"print JSON"},
-	{ 0,  "prometheus", NULL, SWITCH, true, BY_LIST, AT(prometheus), true, 0,	"print metrics in Prometheus text format"},
-	{ 0,  "held",	NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(held), true, 0,	"only locks that somebody holds"},
-	{ 0,  "waiting", NULL,	SWITCH, true, BY_LIST | BY_TOP, AT(waiting), true, 0,	"only locks that somebody waits for"},
-	{ 0,  "confirm", "KEY",	TEXT, true, BY_FORCE, AT(confirm), 0, 0,	"the key again, to confirm"},
-	{ 0,  "now",	NULL,	SWITCH, true, BY_FORCE, AT(now), true, 0,	"take it without asking"},
-	{ 0,  "foreign", NULL,	SWITCH, true, BY_FORCE, AT(foreign), true, 0,	"also delete a key that is not a redlock lock"},
-	{'h', "help",	NULL,	SWITCH, true, BY_ALL, AT(show), SHOW_HELP, 0,		"show this"},
-	{'V', "version", NULL,	SWITCH, true, BY_ALL, AT(show), SHOW_VERSION, 0,	"show versions; with -v, also settings"},
+	{'k', "key",	"KEY", KEY, TYPED, ~(BY_LIST | BY_TOP) & BY_ALL, AT(keys), 1, KEY_MAX,		"the Redis key that is the lock"},
+	{'t', "ttl",	"DUR", DURATION, SETTING, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(ttl_ms), 0, 0,		"lease length, 200ms..24h (30s)"},
+	{ 0, "allow-long-ttl",	NULL, SWITCH, SETTING, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(allow_long_ttl), true, 0, "let -t exceed 24h"},
+	{'w', "wait",	"DUR", DURATION, SETTING, BY_TAKING | BY_WAIT, AT(wait_ms), 0, 0,		"give up after DUR (wait forever)"},
+	{'n', "no-wait",	NULL, SWITCH, SETTING, BY_TAKING, AT(wait_ms), 0, 0,		"fail rather than wait"},
+	{'s', "shared",	NULL, SWITCH, SETTING, BY_TAKING, AT(shared), true, 0,		"share the lock with other readers"},
+	{'x', "exclusive",	NULL, SWITCH, SETTING, BY_TAKING, AT(shared), false, 0,		"hold the lock alone (the default)"},
+	{'N', "slots",	"N", SLOTS, SETTING, BY_TAKING, AT(slots), 1, SLOTS_MAX,	"allow N holders at a time; or a,b,c (1)"},
+	{ 0, "max-waiters",	"N", NUMBER, SETTING, BY_TAKING, AT(max_waiters), 0, 1000000,	"give up if N others are already waiting"},
+	{ 0, "supersede",	NULL, SWITCH, SETTING, BY_TAKING, AT(supersede), true, 0,		"replace older waiters that also use this"},
+	{ 0, "replace",	NULL, SWITCH, SETTING, BY_TAKING, AT(replace), true, 0,		"ask the holder to stop; the newest runs"},
+	{ 0, "priority",	"normal|high", WORD, SETTING, BY_TAKING, AT(high), 0, 0,	"high: pass those who wait less than 1m"},
+	{ 0, "grace",	"DUR", DURATION, SETTING, BY_TAKING | BY_FORCE, AT(force_grace_ms), 0, 0, "time for the holder to stop (10s)"},
+	{'E', "conflict-exit-code",	"N", NUMBER, SETTING, BY_TAKING | BY_WAIT, AT(conflict_status), 0, 255, "status when not acquired (75)"},
+	{'c', "command",	"TEXT", TEXT, TYPED, BY_RUN, AT(shell_command), 0, 0,	"run TEXT with $SHELL -c"},
+	{ 0, "max-hold",	"DUR", DURATION, SETTING, BY_TAKING, AT(max_hold_ms), 1, 0,	"end the command after DUR, status 124"},
+	{ 0, "max-renewals",	"N", NUMBER, SETTING, BY_TAKING, AT(max_renewals), 0, INT32_MAX, "same, after N renewals"},
+	{ 0, "min-hold",	"DUR", DURATION, SETTING, BY_RUN, AT(min_hold_ms), 0, 0,	"keep the lock for at least DUR"},
+	{ 0, "once-per",	"DUR", DURATION, SETTING, BY_RUN, AT(once_ms), 1, 0,		"skip the run if one succeeded within DUR"},
+	{ 0, "revision",	"N", NUMBER, SETTING, BY_RUN, AT(revision), 0, REVISION_MAX,	"skip the run if a larger N succeeded before"},
+	{ 0, "once-counts",	"success|any", WORD, SETTING, BY_RUN, AT(once_any), 0, 0,	"which runs leave these marks (success)"},
+	{'K', "kill-after",	"DUR", DURATION, SETTING, BY_TAKING, AT(grace_ms), 0, 0,		"time from TERM to KILL (0.15 of -t)"},
+	{ 0, "signal",	"SIGNAL", SIGNAL, SETTING, BY_RUN, AT(signal), 0, 0,	"what to end the command with (TERM)"},
+	{ 0, "orphans",	"leave|wait|kill", WORD, SETTING, BY_RUN, AT(orphans), 0, 0,	"what to do with leftover processes (leave)"},
+	{ 0, "contain",	NULL, SWITCH, SETTING, BY_RUN, AT(contain), true, 0,	"run the command in a PID namespace"},
+	{'u', "url",	"URL", URL, SETTING, BY_ALL, AT(url), 0, 0,			"redis://..., local:; repeat for a quorum"},
+	{ 0,  NULL,	NULL, DATABASE, ONLY_URL("db", IN_SERVERS, db), 0, 1000000, NULL},
+	{ 0,  NULL,	NULL, DIR, ONLY_URL("dir", IN_LOCAL, dir), 1, 0, NULL},
+	{ 0,  NULL,	NULL, DURATION, ONLY_URL("idle", IN_LOCAL, idle_ms), 0, 0, NULL},
+	{ 0, "node-timeout",	"DUR", DURATION, OR_URL("timeout", IN_ANY, timeout_ms), BY_ALL, AT(node_timeout_ms), 1, 0, "time to connect and to get an answer"},
+	{ 0, "user",	"NAME", TEXT, SETTING, BY_ALL, AT(user), 1, 255,		"ACL user"},
+	{ 0, "password-file",	"FILE", PATH, OR_URL("password-file", IN_SERVERS, secret.file), BY_ALL, AT(password_file), 1, FILE_MAX, "read the password from FILE"},
+	{ 0, "password-command",	"COMMAND", TEXT, SETTING, BY_ALL, AT(password_command), 1, 0, "run COMMAND, which prints the password"},
+	{ 0, "askpass",	NULL, SWITCH, SETTING, BY_ALL, AT(askpass), true, 0,		"ask for the password on the terminal"},
+	{ 0, "cacert",	"FILE", PATH, OR_URL("cacert", IN_TLS, tls_conf.cacert), BY_ALL, AT(cacert), 1, FILE_MAX,	"TLS: the CA certificates to trust"},
+	{ 0, "cacertdir",	"DIR", PATH, OR_URL("cacertdir", IN_TLS, tls_conf.cacertdir), BY_ALL, AT(cacertdir), 1, FILE_MAX,	"same, a directory with hashed names"},
+	{ 0, "cert",	"FILE", PATH, OR_URL("cert", IN_TLS, tls_conf.cert), BY_ALL, AT(cert), 1, FILE_MAX,		"TLS: the client certificate"},
+	{ 0, "key-file",	"FILE", PATH, OR_URL("key", IN_TLS, tls_conf.key), BY_ALL, AT(key_file), 1, FILE_MAX,	"TLS: its private key"},
+	{ 0, "sni",	"NAME", HOST, OR_URL("sni", IN_TLS, tls_conf.sni), BY_ALL, AT(sni), 1, 255,		"TLS: the name to ask for and verify"},
+	{ 0, "tls-verify",	"full|ca|none", WORD, OR_URL("tls-verify", IN_TLS, tls_conf.verify), BY_ALL, AT(tls_verify), 0, 0,	"TLS: what to verify (full)"},
+	{ 0,  NULL,	NULL, TEXT, ONLY_URL("sentinel-user", IN_SENTINEL, sentinel.user), 1, 255, NULL},
+	{ 0,  NULL,	NULL, PATH, ONLY_URL("sentinel-password-file", IN_SENTINEL, sentinel.file), 1, FILE_MAX, NULL},
+	{ 0,  NULL,	NULL, SWITCH, ONLY_URL("sentinel-tls", IN_SENTINEL, sentinel_tls), true, 0, NULL},
+	{ 0, "restart-guard",	"auto|off|DUR", GUARD, SETTING, BY_TAKING | BY_DOCTOR, AT(guard_ms), 0, 0, "ignore servers up for less than DUR (auto)"},
+	{ 0, "shared-scope",	NULL, SWITCH, SETTING, BY_ALL, AT(shared_scope), true, 0,	"refuse servers only this machine can reach"},
+	{ 0, "wait-replicas",	"N", NUMBER, SETTING, BY_TAKING | BY_DOCTOR, AT(wait_replicas), 0, 100,	"require N replicas to have the lock (0)"},
+	{ 0, "on-unavailable",	"fail|run", WORD, SETTING, BY_RUN, AT(run_anyway), 0, 0,	"what to do if no server answers (fail)"},
+	{ 0, "reason",	"TEXT", TEXT, SETTING, BY_TAKING | BY_FORCE, AT(reason), 0, 0,		"shown to others while the lock is held"},
+	{ 0, "no-describe",	NULL, SWITCH, SETTING, BY_TAKING, AT(no_describe), true, 0,	"do not tell others who holds the lock"},
+	{ 0, "no-history",	NULL, SWITCH, SETTING, BY_TAKING | BY_UNLOCK, AT(no_history), true, 0,	"do not record this in the lock's history"},
+	{ 0, "result-file",	"FILE", PATH, SETTING, BY_RUN, AT(result_file), 1, 0,	"write the outcome to FILE as one JSON line"},
+	{'q', "quiet",	NULL, SWITCH, SETTING, BY_ALL, AT(loudness), -1, 0,		"errors only"},
+	{'v', "verbose",	NULL, SWITCH, SETTING, BY_ALL, AT(loudness), 1, 2,		"say what happens; -vv: every server answer"},
+	{ 0, "color",	"auto|always|never", WORD, SETTING, BY_ALL, AT(color), 0, 0,	"color in messages (auto)"},
+	{ 0, "log-format",	"text|json", WORD, SETTING, BY_ALL, AT(log_json), 0, 0,	"form of the messages (text)"},
+	{ 0, "hold",	NULL, SWITCH, TYPED, BY_LOCK, AT(hold), true, 0,	"stay, and renew it until Ctrl-C"},
+	{ 0, "keep-for",	"PID", NUMBER, TYPED, BY_LOCK, AT(keep_for), 1, INT32_MAX, "renew it while process PID lives"},
+	{ 0, "on-lost",	"SIGNAL", TEXT, TYPED, BY_LOCK, AT(on_lost), 1, 16,	"signal it before the lease is lost (TERM)"},
+	{ 0, "export",	NULL, SWITCH, TYPED, BY_LOCK, AT(export), true, 0,	"print shell code that sets REDLOCK_TOKEN..."},
+	{ 0, "token",	"TOKEN", TEXT, TYPED, BY_UNLOCK | BY_EXTEND, AT(token), 1, 64, "what lock printed ($REDLOCK_TOKEN)"},
+	{ 0, "since",	"DUR", DURATION, TYPED, BY_HISTORY, AT(since_ms), 1, 0,	"only holds that ended within DUR"},
+	{ 0, "max-age",	"DUR", DURATION, TYPED, BY_INSPECT, AT(max_age_ms), 1, 0,	"check: status 2 if it is held for longer"},
+	{ 0, "last-success",	"DUR", DURATION, TYPED, BY_HISTORY, AT(last_success_ms), 1, 0, "check: status 2 if no success within DUR"},
+	{ 0, "svg",	NULL, SWITCH, TYPED, BY_HISTORY, AT(svg), true, 0,	"print a picture, in SVG"},
+	{ 0, "config",	NULL, SWITCH, TYPED, BY_DOCTOR, AT(config), true, 0,	"only check and print the settings"},
+	{ 0, "json",	NULL, SWITCH, TYPED, BY_LOOKING, AT(json), true, 0,	"print JSON"},
+	{ 0, "prometheus",	NULL, SWITCH, TYPED, BY_LIST, AT(prometheus), true, 0,	"print metrics in Prometheus text format"},
+	{ 0, "held",	NULL, SWITCH, TYPED, BY_LIST | BY_TOP, AT(held), true, 0,	"only locks that somebody holds"},
+	{ 0, "waiting",	NULL, SWITCH, TYPED, BY_LIST | BY_TOP, AT(waiting), true, 0,	"only locks that somebody waits for"},
+	{ 0, "confirm",	"KEY", TEXT, TYPED, BY_FORCE, AT(confirm), 0, 0,	"the key again, to confirm"},
+	{ 0, "now",	NULL, SWITCH, TYPED, BY_FORCE, AT(now), true, 0,	"take it without asking"},
+	{ 0, "foreign",	NULL, SWITCH, TYPED, BY_FORCE, AT(foreign), true, 0,	"also delete a key that is not a redlock lock"},
+	{'h', "help",	NULL, SWITCH, TYPED, BY_ALL, AT(show), SHOW_HELP, 0,		"show this"},
+	{'V', "version",	NULL, SWITCH, TYPED, BY_ALL, AT(show), SHOW_VERSION, 0,	"show versions; with -v, also settings"},
 };
 /* clang-format on */
 const int opt_rows_n = sizeof(opt_rows) / sizeof(opt_rows[0]);
@@ -136,7 +151,7 @@ _Static_assert(sizeof(opt_rows) / sizeof(opt_rows[0]) <= OPTIONS_MAX,
 const struct opt_row *opt_named(const char *name, size_t n)
 {
 	for (int i = 0; i < opt_rows_n; i++)
-		if (strlen(opt_rows[i].name) == n &&
+		if (opt_rows[i].name && strlen(opt_rows[i].name) == n &&
 		    memcmp(opt_rows[i].name, name, n) == 0)
 			return &opt_rows[i];
 	return NULL;
@@ -145,17 +160,20 @@ const struct opt_row *opt_named(const char *name, size_t n)
 const char *opt_suggest(const char *name, size_t n)
 {
 	const char *names[OPTIONS_MAX];
+	int known = 0;
 
 	for (int i = 0; i < opt_rows_n; i++)
-		names[i] = opt_rows[i].name;
-	return suggest(name, n, names, opt_rows_n);
+		if (opt_rows[i].name)
+			names[known++] = opt_rows[i].name;
+	return suggest(name, n, names, known);
 }
 
 /* ---- a value ---- */
 
-/* One place of a value on its way into the options. */
+/* A value on its way into the options, or into an endpoint. */
 struct taking {
 	struct opts *o;
+	struct endpoint *ep; /* it stands in a URL; else NULL */
 	const struct opt_row *r;
 	enum source source;
 	int line;
@@ -163,37 +181,51 @@ struct taking {
 	struct fail *why;
 };
 
+/* (a message about a URL shows all of it) */
 static int bad_value(const struct taking *t, const char *value,
 		     const char *what)
 {
 	char shown[160];
 
+	if (t->ep)
+		return fail(t->why, FAIL_USAGE, "%s: %s", t->label, what);
 	return fail(t->why, FAIL_USAGE, "%s '%.60s': %s", t->label,
 		    endpoint_masked(value, shown), what);
 }
 
 /* bool, int and enum, or int64_t */
-static void store(struct opts *o, const struct opt_row *r, int64_t n)
+static void set_number(void *at, size_t size, int64_t n)
 {
-	char *at = (char *)o + r->at;
-
-	if (r->size == sizeof(bool))
+	if (size == sizeof(bool))
 		*(bool *)at = n != 0;
-	else if (r->size == sizeof(int))
+	else if (size == sizeof(int))
 		*(int *)at = (int)n;
 	else
 		*(int64_t *)at = n;
 }
 
-static bool is_stored(const struct opts *o, const struct opt_row *r, int64_t n)
+static int64_t number_in(const void *at, size_t size)
 {
-	const char *at = (const char *)o + r->at;
+	if (size == sizeof(bool))
+		return *(const bool *)at;
+	if (size == sizeof(int))
+		return *(const int *)at;
+	return *(const int64_t *)at;
+}
 
-	if (r->size == sizeof(bool))
-		return *(const bool *)at == (n != 0);
-	if (r->size == sizeof(int))
-		return *(const int *)at == (int)n;
-	return *(const int64_t *)at == n;
+static void store(const struct taking *t, int64_t n)
+{
+	const struct opt_row *r = t->r;
+
+	if (t->ep)
+		set_number((char *)t->ep + r->ep_at, r->ep_size, n);
+	else
+		set_number((char *)t->o + r->at, r->size, n);
+}
+
+static int64_t stored(const struct opts *o, const struct opt_row *r)
+{
+	return number_in((const char *)o + r->at, r->size);
 }
 
 static int take_duration(const struct taking *t, char *value)
@@ -202,12 +234,14 @@ static int take_duration(const struct taking *t, char *value)
 
 	if (ms < 0)
 		return bad_value(t, value,
-				 "not a duration (write 250ms, 30s, 5m, 1h30m; "
-				 "a bare number means seconds)");
+				 t->ep ? "not a duration (such as 30s)"
+				       : "not a duration (write 250ms, 30s, "
+					 "5m, 1h30m; a bare number means "
+					 "seconds)");
 	if (ms < t->r->lo)
 		return fail(t->why, FAIL_USAGE, "%s: must be greater than 0",
 			    t->label);
-	store(t->o, t->r, ms);
+	store(t, ms);
 	return 0;
 }
 
@@ -223,7 +257,7 @@ static int take_guard(const struct taking *t, char *value)
 		return bad_value(t, value,
 				 "must be auto, off or a duration (30s, 5m; a "
 				 "bare number means seconds)");
-	store(t->o, t->r, ms);
+	store(t, ms);
 	return 0;
 }
 
@@ -238,7 +272,7 @@ static int take_signal(const struct taking *t, char *value)
 		return bad_value(t, value,
 				 "no program can catch it; SIGKILL comes "
 				 "anyway, after the time of -K");
-	store(t->o, t->r, sig);
+	store(t, sig);
 	return 0;
 }
 
@@ -253,7 +287,7 @@ static int take_number(const struct taking *t, char *value)
 			       (long long)t->r->lo, (long long)t->r->hi);
 		return bad_value(t, value, what);
 	}
-	store(t->o, t->r, n);
+	store(t, n);
 	return 0;
 }
 
@@ -273,19 +307,21 @@ static int yes_or_no(const char *value)
 /* "no" takes back what an earlier source said with the same option. */
 static int take_switch(const struct taking *t, char *value)
 {
-	struct opts *o = t->o;
+	const struct opt_row *r = t->r;
 	int yes = value ? yes_or_no(value) : 1;
+	char *at = (char *)t->o + r->at;
 
-	if (!value && t->r->hi > 0 && opt_typed(o, (char *)o + t->r->at) &&
-	    is_stored(o, t->r, t->r->lo))
-		store(o, t->r, t->r->hi);
-	else if (yes > 0)
-		store(o, t->r, t->r->lo);
-	else if (yes < 0)
+	if (yes < 0 || (t->ep && strcmp(value, yes ? "yes" : "no") != 0))
 		return bad_value(t, value, "must be yes or no");
-	else if (is_stored(o, t->r, t->r->lo))
-		memcpy((char *)o + t->r->at,
-		       (const char *)&opts_default + t->r->at, t->r->size);
+	if (t->ep)
+		store(t, yes);
+	else if (!value && r->hi > 0 && opt_typed(t->o, at) &&
+		 stored(t->o, r) == r->lo)
+		store(t, r->hi);
+	else if (yes)
+		store(t, r->lo);
+	else if (stored(t->o, r) == r->lo)
+		memcpy(at, (const char *)&opts_default + r->at, r->size);
 	return 0;
 }
 
@@ -298,7 +334,7 @@ static int take_word(const struct taking *t, char *value)
 		size_t n = strcspn(words, "|");
 
 		if (strlen(value) == n && memcmp(words, value, n) == 0) {
-			store(t->o, t->r, i);
+			store(t, i);
 			return 0;
 		}
 		if (words[n] == '\0')
@@ -309,26 +345,70 @@ static int take_word(const struct taking *t, char *value)
 	return bad_value(t, value, what);
 }
 
+/* In an endpoint is a copy. */
 static int take_text(const struct taking *t, char *value)
 {
-	int64_t n = (int64_t)strlen(value);
+	const struct opt_row *r = t->r;
+	int64_t n = (int64_t)strlen(value), most = r->hi;
 	const char *text = value;
 
-	if (n < t->r->lo || (t->r->hi > 0 && n > t->r->hi))
+	if (t->ep)
+		most = (int64_t)r->ep_size - 1;
+	if (n < r->lo || (most > 0 && n > most))
 		return fail(t->why, FAIL_USAGE,
 			    n == 0 ? "%s: empty value"
 				   : "%s: longer than %lld bytes",
-			    t->label, (long long)t->r->hi);
-	memcpy((char *)t->o + t->r->at, &text, sizeof(text));
+			    t->label, (long long)most);
+	if (t->ep)
+		memcpy((char *)t->ep + r->ep_at, value, (size_t)n + 1);
+	else
+		memcpy((char *)t->o + r->at, &text, sizeof(text));
 	return 0;
 }
 
 /* A settings file applies in every directory. */
 static int take_path(const struct taking *t, char *value)
 {
-	if (t->source != FROM_TYPED && value[0] != '/' && value[0] != '\0')
+	if (!t->ep && t->source != FROM_TYPED && value[0] != '/' &&
+	    value[0] != '\0')
 		return bad_value(t, value, "write the full path");
 	return take_text(t, value);
+}
+
+/* The canonical form. */
+static int take_dir(const struct taking *t, char *value)
+{
+	size_t n = strlen(value);
+
+	if (value[0] != '/')
+		return bad_value(t, value, "not a full path (such as /run/me)");
+	while (n > 1 && value[n - 1] == '/')
+		value[--n] = '\0';
+	return take_text(t, value);
+}
+
+/* (one that was not in a URL is checked when we know that it is used) */
+static int take_host(const struct taking *t, char *value)
+{
+	if (t->ep && !place_is_host(value))
+		return bad_value(t, value, "not a host name");
+	return take_text(t, value);
+}
+
+/* It may stand in the path as well. */
+static int take_database(const struct taking *t, char *value)
+{
+	int db = (int)parse_number(value, t->r->lo, t->r->hi);
+
+	if (db < 0)
+		return fail(t->why, FAIL_USAGE,
+			    "db: the database must be a number from 0 to %d",
+			    (int)t->r->hi);
+	if (t->ep->db >= 0 && t->ep->db != db)
+		return fail(t->why, FAIL_USAGE,
+			    "the path and db= name different databases");
+	t->ep->db = db;
+	return 0;
 }
 
 /* A copy: the guard renames itself, over its arguments. */
@@ -368,7 +448,7 @@ static int take_slots(const struct taking *t, char *value)
 					 "a name is empty, longer than 127 "
 					 "bytes, or there twice");
 	}
-	store(o, t->r, n);
+	store(t, n);
 	return keep(&o->slot_names, value, t->why);
 }
 
@@ -472,29 +552,38 @@ static int take_urls(const struct taking *t, char *value)
 static bool no_wait_stands(const struct opts *o, const struct opt_row *r,
 			   enum source source)
 {
+	const struct given *g;
+
 	if (strcmp(r->name, "wait") != 0)
 		return false;
-	for (int i = 0; i < opt_rows_n; i++)
-		if (strcmp(opt_rows[i].name, "no-wait") == 0)
-			return o->given[i].source == source &&
-			       strcmp(o->given[i].value, "no") != 0;
-	return false;
+	g = &o->given[opt_named("no-wait", 7) - opt_rows];
+	return g->source == source && strcmp(g->value, "no") != 0;
+}
+
+static int (*const take[])(const struct taking *, char *) = {
+	[DURATION] = take_duration, [NUMBER] = take_number,
+	[SWITCH] = take_switch,     [WORD] = take_word,
+	[TEXT] = take_text,         [PATH] = take_path,
+	[DIR] = take_dir,           [HOST] = take_host,
+	[GUARD] = take_guard,       [SIGNAL] = take_signal,
+	[SLOTS] = take_slots,       [DATABASE] = take_database,
+	[KEY] = take_key,           [URL] = take_urls};
+
+int opt_take_url(struct endpoint *ep, const struct opt_row *r, char *value,
+		 struct fail *why)
+{
+	const struct taking t = {.ep = ep, .r = r, .label = r->url, .why = why};
+
+	return take[r->shape](&t, value);
 }
 
 int opt_take(struct opts *o, const struct opt_row *r, char *value,
 	     enum source source, int line, struct fail *why)
 {
-	static int (*const take[])(const struct taking *, char *) = {
-		[DURATION] = take_duration, [NUMBER] = take_number,
-		[SWITCH] = take_switch,     [WORD] = take_word,
-		[TEXT] = take_text,         [PATH] = take_path,
-		[GUARD] = take_guard,       [SIGNAL] = take_signal,
-		[SLOTS] = take_slots,       [KEY] = take_key,
-		[URL] = take_urls};
 	struct given now = {source, line, value ? value : "yes", r};
 	char label[40];
 	int64_t was;
-	struct taking t = {o, r, source, line, label, why};
+	const struct taking t = {o, NULL, r, source, line, label, why};
 
 	if (source != FROM_TYPED)
 		(void)snprintf(label, sizeof(label), "%s", r->name);
@@ -583,15 +672,35 @@ static void show(const struct opts *o, const struct opt_row *r,
 		      opt_where(o, g, buf));
 }
 
-static int64_t stored(const struct opts *o, const struct opt_row *r)
+/* The word that means n. */
+static void word_text(const char *words, int64_t n, char *buf, size_t size)
 {
-	const char *at = (const char *)o + r->at;
+	for (; n > 0; n--)
+		words += strcspn(words, "|") + 1;
+	(void)snprintf(buf, size, "%.*s", (int)strcspn(words, "|"), words);
+}
 
-	if (r->size == sizeof(bool))
-		return *(const bool *)at;
-	if (r->size == sizeof(int))
-		return *(const int *)at;
-	return *(const int64_t *)at;
+const char *opt_url_text(const struct endpoint *ep,
+			 const struct endpoint *usual, const struct opt_row *r,
+			 char buf[32])
+{
+	const char *at = (const char *)ep + r->ep_at;
+	int64_t n;
+
+	if (r->shape == TEXT || r->shape == PATH || r->shape == DIR ||
+	    r->shape == HOST)
+		return at[0] != '\0' ? at : NULL;
+	n = number_in(at, r->ep_size);
+	if (n == number_in((const char *)usual + r->ep_at, r->ep_size))
+		return NULL;
+	if (r->shape == WORD)
+		word_text(r->value, n, buf, 32);
+	else if (r->shape == SWITCH)
+		(void)snprintf(buf, 32, "%s", n ? "yes" : "no");
+	else
+		(void)snprintf(buf, 32, "%lld%s", (long long)n,
+			       r->shape == DURATION ? "ms" : "");
+	return buf;
 }
 
 static void duration_text(const struct opt_row *r, int64_t ms, char *buf,
@@ -609,11 +718,11 @@ static void duration_text(const struct opt_row *r, int64_t ms, char *buf,
 static void default_text(const struct opts *o, const struct opt_row *r,
 			 char *buf, size_t size)
 {
-	const char *text = NULL, *words = r->value;
+	const char *text = NULL;
 	char name[SIGNAL_TEXT];
 	int64_t n;
 
-	if (r->shape == TEXT || r->shape == PATH) {
+	if (r->shape == TEXT || r->shape == PATH || r->shape == HOST) {
 		memcpy(&text, (const char *)o + r->at, sizeof(text));
 		(void)snprintf(buf, size, "%s", text ? text : "not set");
 		return;
@@ -632,11 +741,8 @@ static void default_text(const struct opts *o, const struct opt_row *r,
 			       signal_text((int)n, name) + strlen("SIG"));
 	else if (r->shape == NUMBER || r->shape == SLOTS)
 		(void)snprintf(buf, size, "%lld", (long long)n);
-	for (; r->shape == WORD && n > 0; n--)
-		words += strcspn(words, "|") + 1;
-	if (r->shape == WORD)
-		(void)snprintf(buf, size, "%.*s", (int)strcspn(words, "|"),
-			       words);
+	else if (r->shape == WORD)
+		word_text(r->value, n, buf, size);
 }
 
 void opt_show_defaults(const struct opts *o, FILE *out)

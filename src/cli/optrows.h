@@ -16,25 +16,41 @@ enum shape {
 	DURATION, /* at least lo: 0 or 1 */
 	NUMBER,   /* lo..hi */
 	SWITCH,   /* none; the field becomes lo, or hi when typed twice (unless
-		     hi is 0). In a file: yes or no */
+		     hi is 0). In a file or a URL: yes or no */
 	WORD,     /* one of the words in `value`, which mean 0, 1, 2... */
 	TEXT,     /* lo..hi bytes; hi 0: any number */
 	PATH,     /* of a file: 1..hi bytes */
+	DIR,      /* a full path */
+	HOST,     /* a name or an address: 1..hi bytes */
 	GUARD,    /* auto, off, or a duration */
 	SIGNAL,   /* a name or a number */
 	SLOTS,    /* how many, lo..hi, or their names, with commas between */
+	DATABASE, /* a number, lo..hi; it may also stand in the path of a URL */
 	KEY,
 	URL /* one, or several separated by blanks */
 };
 
+/* In which URLs an option may stand. */
+enum in_url {
+	IN_NONE,
+	IN_ANY,
+	IN_SERVERS, /* not in local: */
+	IN_LOCAL,
+	IN_SENTINEL,
+	IN_TLS
+};
+
 struct opt_row {
-	int letter; /* 0: none */
-	const char *name;
+	int letter;        /* 0: none */
+	const char *name;  /* NULL: it stands only in URLs */
 	const char *value; /* NULL: the option takes none */
 	enum shape shape;
-	bool typed;         /* only on the command line, not in a file */
-	unsigned int takes; /* the verbs that take it: bits of enum taker */
-	size_t at, size;
+	bool typed;      /* only on the command line, not in a file */
+	const char *url; /* its name in a URL; NULL: none */
+	enum in_url in;
+	size_t ep_at, ep_size; /* where it goes, from a URL: in an endpoint */
+	unsigned int takes;    /* the verbs that take it: bits of enum taker */
+	size_t at, size;       /* in struct opts */
 	int64_t lo, hi;
 	const char *help;
 };
@@ -52,6 +68,16 @@ const char *opt_suggest(const char *name, size_t n);
  * `value` is overwritten. */
 int opt_take(struct opts *o, const struct opt_row *r, char *value,
 	     enum source source, int line, struct fail *why);
+
+/* The same for a value in a URL: sets the field of the endpoint. */
+int opt_take_url(struct endpoint *ep, const struct opt_row *r, char *value,
+		 struct fail *why);
+
+/* The value of the field of the endpoint, as it is written in a URL; NULL: it
+ * is the usual one. buf may be used. */
+const char *opt_url_text(const struct endpoint *ep,
+			 const struct endpoint *usual, const struct opt_row *r,
+			 char buf[32]);
 
 /* Where the value of a field (`&o->user`) comes from; NULL: it is the
  * default. */

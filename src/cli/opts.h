@@ -27,7 +27,7 @@ enum source {
 	FROM_TYPED
 };
 #define SOURCES (FROM_TYPED + 1)
-#define OPTIONS_MAX 72
+#define OPTIONS_MAX 80
 #define SLOT_NAME_MAX 127
 #define GUARD_AUTO (-1)
 

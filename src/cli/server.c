@@ -17,42 +17,14 @@
 
 #include "cli/askpass.h"
 #include "cli/optrows.h"
+#include "cli/url.h"
 #include "net/address.h"
 #include "net/place.h"
-#include "net/endpoint.h"
 #include "net/password.h"
-
-/* A text that both an option and a URL may set. */
-struct both {
-	size_t option; /* in struct opts; a const char * */
-	size_t field;  /* in struct endpoint; an array of char */
-	size_t size;
-};
-#define BOTH(option, field)                                                    \
-	{                                                                      \
-		offsetof(struct opts, option),                                 \
-			offsetof(struct endpoint, field),                      \
-			sizeof(((struct endpoint *)0)->field)                  \
-	}
-
-/* Takes options that belong together from one place: a named CA must not be
- * joined by all those of a directory. */
-static const struct both tls_texts[][2] = {
-	{BOTH(cacert, tls_conf.cacert), BOTH(cacertdir, tls_conf.cacertdir)},
-	{BOTH(cert, tls_conf.cert), BOTH(key_file, tls_conf.key)},
-	{BOTH(sni, tls_conf.sni), BOTH(sni, tls_conf.sni)},
-};
-#define GROUPS (sizeof(tls_texts) / sizeof(tls_texts[0]))
 
 bool server_has_tls(const struct endpoint *ep)
 {
 	return ep->tls || (ep->kind == ENDPOINT_SENTINEL && ep->sentinel_tls);
-}
-
-static void set_text(struct endpoint *ep, const struct both *b,
-		     const char *text)
-{
-	(void)snprintf((char *)ep + b->field, b->size, "%s", text);
 }
 
 /* Where the URL was given; NULL: nowhere, it is the default. */
@@ -78,25 +50,35 @@ static bool counts(const struct opts *o, const void *field, bool url_says)
 
 /* ---- TLS ---- */
 
+/* Takes options that belong together from one place: a named CA must not be
+ * joined by all those of a directory. */
+static const char *const groups[][2] = {
+	{"cacert", "cacertdir"}, {"cert", "key-file"}, {"sni", "sni"}};
+#define GROUPS (sizeof(groups) / sizeof(groups[0]))
+
 static void merge_group(struct endpoint *ep, const struct opts *o,
-			const struct both group[2])
+			const char *const group[2])
 {
-	const char *field[2], *option[2];
+	const struct opt_row *row[2];
 	enum source from[2], top;
+	char *field[2];
 
 	for (int i = 0; i < 2; i++) {
-		const char *at = (const char *)o + group[i].option;
-
-		memcpy(&option[i], at, sizeof(option[i]));
-		from[i] = source_of(o, at);
-		field[i] = (const char *)ep + group[i].field;
+		row[i] = opt_named(group[i], strlen(group[i]));
+		from[i] = o->given[row[i] - opt_rows].source;
+		field[i] = (char *)ep + row[i]->ep_at;
 	}
 	top = from[0] > from[1] ? from[0] : from[1];
 	if (top == FROM_NOWHERE ||
 	    (top != FROM_TYPED && (*field[0] || *field[1])))
 		return;
-	for (int i = 0; i < 2; i++)
-		set_text(ep, &group[i], from[i] == top ? option[i] : "");
+	for (int i = 0; i < 2; i++) {
+		const char *option;
+
+		memcpy(&option, (const char *)o + row[i]->at, sizeof(option));
+		(void)snprintf(field[i], row[i]->ep_size, "%s",
+			       from[i] == top ? option : "");
+	}
 }
 
 static int merge_trust(struct tls_conf *t, struct fail *why)
@@ -126,7 +108,7 @@ static int merge_tls(struct endpoint *ep, const struct opts *o, int at,
 	if (!server_has_tls(ep))
 		return 0;
 	for (size_t i = 0; i < GROUPS; i++)
-		merge_group(ep, o, tls_texts[i]);
+		merge_group(ep, o, groups[i]);
 	if (t->sni[0] && !place_is_host(t->sni)) {
 		(void)fail(why, FAIL_USAGE, "--sni: not a host name");
 		return opt_blame(o, opt_given(o, &o->sni), why);
@@ -320,37 +302,41 @@ static int make_full(char path[FILE_NAME_MAX], struct fail *why)
 	return 0;
 }
 
+/* The paths that an endpoint has; NULL: row i is none. */
+static char *path_in(struct endpoint *ep, int i)
+{
+	return opt_rows[i].url && opt_rows[i].shape == PATH
+		       ? (char *)ep + opt_rows[i].ep_at
+		       : NULL;
+}
+
 static int make_all_full(struct endpoint *ep, struct fail *why)
 {
-	struct tls_conf *t = &ep->tls_conf;
-	char *each[] = {t->cacert, t->cacertdir,    t->cert,
-			t->key,    ep->secret.file, ep->sentinel.file};
-
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
-		if (make_full(each[i], why) < 0)
+	for (int i = 0; i < opt_rows_n; i++)
+		if (path_in(ep, i) && make_full(path_in(ep, i), why) < 0)
 			return -1;
 	return 0;
 }
 
 /* A user who may choose the directory must not choose the file. */
-static int check_paths(const struct endpoint *ep, const struct opts *o, int at,
+static int check_paths(struct endpoint *ep, const struct opts *o, int at,
 		       struct fail *why)
 {
-	const struct tls_conf *t = &ep->tls_conf;
-	const char *each[] = {t->cacert, t->cacertdir,    t->cert,
-			      t->key,    ep->secret.file, ep->sentinel.file};
 	enum source from = source_of(o, &o->url);
 
 	if (from != FROM_SYSTEM && from != FROM_USER)
 		return 0;
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
-		if (each[i][0] != '\0' && each[i][0] != '/') {
-			(void)fail(why, FAIL_CONFIG,
-				   "'%.150s': not a full path; a configuration "
-				   "file needs one",
-				   each[i]);
-			return opt_blame(o, given_at(o, at), why);
-		}
+	for (int i = 0; i < opt_rows_n; i++) {
+		const char *path = path_in(ep, i);
+
+		if (!path || path[0] == '\0' || path[0] == '/')
+			continue;
+		(void)fail(why, FAIL_CONFIG,
+			   "'%.150s': not a full path; a configuration "
+			   "file needs one",
+			   path);
+		return opt_blame(o, given_at(o, at), why);
+	}
 	return 0;
 }
 

@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/optrows.h"
+#include "cli/url.h"
 #include "net/address.h"
-#include "net/endpoint.h"
 #include "local/local.h"
 
 /* ---- one server, named twice ---- */
@@ -174,22 +174,16 @@ static int refuse_local(const struct servers *s, const struct opts *o,
 static int refuse_tls(const struct servers *s, const struct opts *o,
 		      struct fail *why)
 {
-	const struct {
-		const void *field;
-		const char *name;
-	} each[] = {{&o->cacert, "--cacert"}, {&o->cacertdir, "--cacertdir"},
-		    {&o->cert, "--cert"},     {&o->key_file, "--key-file"},
-		    {&o->sni, "--sni"},       {&o->tls_verify, "--tls-verify"}};
-
 	for (int i = 0; i < s->n; i++)
 		if (server_has_tls(&s->endpoint[i]))
 			return 0;
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
-		if (opt_typed(o, each[i].field))
+	for (int i = 0; i < opt_rows_n; i++)
+		if (opt_rows[i].in == IN_TLS &&
+		    o->given[i].source == FROM_TYPED)
 			return fail(why, FAIL_USAGE,
-				    "%s: %.150s does not use TLS; with TLS, a "
-				    "URL begins with rediss://",
-				    each[i].name, s->endpoint[0].name);
+				    "--%s: %.150s does not use TLS; with TLS, "
+				    "a URL begins with rediss://",
+				    opt_rows[i].name, s->endpoint[0].name);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
  * read it if it holds a password.
  */
 #include "cli/optrows.h"
+#include "cli/url.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -30,7 +31,6 @@
 #include "base/log.h"
 #include "base/trust.h"
 #include "base/units.h"
-#include "net/endpoint.h"
 
 #define SYSTEM_FILE "/etc/redlock/config"
 

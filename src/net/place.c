@@ -9,6 +9,22 @@
 
 #include "base/units.h"
 
+struct span span_cut(struct span *rest, char c)
+{
+	const char *end = memchr(rest->at, c, rest->n);
+	struct span first = *rest;
+
+	if (end) {
+		first.n = (size_t)(end - rest->at);
+		rest->at = end + 1;
+		rest->n -= first.n + 1;
+	} else {
+		rest->at += rest->n;
+		rest->n = 0;
+	}
+	return first;
+}
+
 static bool all_of(const char *text, const char *set)
 {
 	return text[strspn(text, set)] == '\0';

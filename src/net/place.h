@@ -8,7 +8,15 @@
 #define NET_PLACE_H
 
 #include "net/endpoint.h"
-#include "net/url.h"
+
+struct span { /* borrowed, not terminated */
+	const char *at;
+	size_t n;
+};
+
+/* Cuts *rest at the first `c`, which is dropped; returns what was before it, or
+ * all if there is no `c`. */
+struct span span_cut(struct span *rest, char c);
 
 #define PLACE_TEXT_MAX (sizeof(struct place) + 3)
 

@@ -21,7 +21,7 @@
 #include "net/resp.h"
 #include "client/fanout.h"
 #include "client/primaries.h"
-#include "net/endpoint.h"
+#include "cli/url.h"
 
 const char fuzz_name[] = "reply";
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "tap.h"
-#include "net/endpoint.h"
+#include "cli/url.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define PING "*1\r\n$4\r\nPING\r\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* URLs and passwords. */
-#include "net/endpoint.h"
+#include "cli/url.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -775,7 +775,7 @@ static const struct {
 	{"redis-sentinel://h/m?sni=n&sentinel-tls=no", "sni: only with"},
 	{"rediss://h?cert=/c", "cert: needs key=PATH"},
 	{"rediss://h?key=/k", "key: needs cert=PATH"},
-	{"rediss://h?tls-verify=yes", "tls-verify: must be full, ca or none"},
+	{"rediss://h?tls-verify=yes", "tls-verify: must be one of full|ca|none"},
 	{"rediss://h?cacert=/c%", "cacert: write % as %25"},
 	{"rediss://h?cacert=/c%00", "cacert: a NUL byte"},
 	{"redis://h?sentinel-user=u",

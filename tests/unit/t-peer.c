@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "net/place.h"
 #include "tap.h"
-#include "net/endpoint.h"
+#include "cli/url.h"
 
 static struct endpoint ep;
 

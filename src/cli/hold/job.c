@@ -15,11 +15,11 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/optrows.h"
+#include "cli/url.h"
 #include "cli/servers.h"
 #include "lock/core/timing.h"
 #include "run/describe.h"
 #include "run/notify.h"
-#include "net/endpoint.h"
 
 /* ---- what the command gets ---- */
 

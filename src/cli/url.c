@@ -1,31 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* URLs. Small, strict, and our own: general parsers guess. */
-#include "net/endpoint.h"
+#include "cli/url.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/suggest.h"
 #include "base/units.h"
+#include "cli/optrows.h"
 #include "net/place.h"
-#include "net/url.h"
 
-struct span span_cut(struct span *rest, char c)
-{
-	const char *end = memchr(rest->at, c, rest->n);
-	struct span first = *rest;
-
-	if (end) {
-		first.n = (size_t)(end - rest->at);
-		rest->at = end + 1;
-		rest->n -= first.n + 1;
-	} else {
-		rest->at += rest->n;
-		rest->n = 0;
-	}
-	return first;
-}
+/* ---- bytes ---- */
 
 static int hex(char c)
 {
@@ -36,8 +23,10 @@ static int hex(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-int url_decode(struct span from, char *to, size_t size, const char *what,
-	       struct fail *why)
+/* -1: a malformed %XX, a NUL, or more than size - 1 bytes; *why names `what` it
+ * was. */
+static int url_decode(struct span from, char *to, size_t size, const char *what,
+		      struct fail *why)
 {
 	size_t used = 0;
 
@@ -65,7 +54,12 @@ int url_decode(struct span from, char *to, size_t size, const char *what,
 	return 0;
 }
 
-void url_put(struct url_out *out, const char *text)
+struct url_out { /* always terminated; asserts that there is room */
+	char *at;
+	size_t size, used;
+};
+
+static void url_put(struct url_out *out, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -74,7 +68,9 @@ void url_put(struct url_out *out, const char *text)
 	out->used += n;
 }
 
-void url_encode(struct url_out *out, const char *text, bool path)
+/* Writes letters, digits and -._~ as they are, all else as %XX. `path`: slashes
+ * stay, too. */
+static void url_encode(struct url_out *out, const char *text, bool path)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -89,6 +85,224 @@ void url_encode(struct url_out *out, const char *text, bool path)
 		url_put(out, code);
 	}
 }
+
+/* ---- options: the rows of opt_rows[] that have a name in a URL ---- */
+
+#define IDLE_MS 60000
+
+static const struct opt_row *row_named(struct span name)
+{
+	for (int i = 0; i < opt_rows_n; i++)
+		if (opt_rows[i].url && strlen(opt_rows[i].url) == name.n &&
+		    memcmp(opt_rows[i].url, name.at, name.n) == 0)
+			return &opt_rows[i];
+	return NULL;
+}
+
+/* Why the option may not stand in this URL; NULL: it may. */
+static const char *refusal_of(const struct opt_row *r,
+			      const struct endpoint *ep)
+{
+	static const char *const tls[] = {
+		[ENDPOINT_TCP] = "only with rediss://",
+		[ENDPOINT_UNIX] = "only with rediss://",
+		[ENDPOINT_LOCAL] = "only with rediss://",
+		[ENDPOINT_SENTINEL] =
+			"only with rediss-sentinel:// or sentinel-tls=yes",
+		[ENDPOINT_CLUSTER] = "only with rediss-cluster://",
+	};
+
+	switch (r->in) {
+	case IN_NONE:
+	case IN_ANY:
+		break;
+	case IN_SERVERS:
+		return ep->kind == ENDPOINT_LOCAL ? "not with local:" : NULL;
+	case IN_LOCAL:
+		return ep->kind != ENDPOINT_LOCAL ? "only with local:" : NULL;
+	case IN_SENTINEL:
+		return ep->kind != ENDPOINT_SENTINEL
+			       ? "only with redis-sentinel://"
+			       : NULL;
+	case IN_TLS:
+		return !ep->tls && !ep->sentinel_tls ? tls[ep->kind] : NULL;
+	}
+	return NULL;
+}
+
+/* Everybody who reads logs would see a password there. */
+static bool is_password(struct span name)
+{
+	static const char word[] = "password";
+
+	return name.n >= sizeof(word) - 1 &&
+	       strncasecmp(name.at + name.n - (sizeof(word) - 1), word,
+			   sizeof(word) - 1) == 0;
+}
+
+static int unknown(const struct endpoint *ep, struct span name,
+		   struct fail *why)
+{
+	const char *names[OPTIONS_MAX], *guess;
+	char shown[48], list[200] = "";
+	size_t used = 0;
+	int n = 0;
+
+	if (is_password(name))
+		return fail(why, FAIL_USAGE,
+			    "a password cannot follow '?': write "
+			    "password-file=PATH, or :PASSWORD@ before the host "
+			    "or path");
+	for (int i = 0; i < opt_rows_n; i++) {
+		const struct opt_row *r = &opt_rows[i];
+
+		if (!r->url)
+			continue;
+		names[n++] = r->url;
+		if (!refusal_of(r, ep))
+			used += (size_t)snprintf(list + used,
+						 sizeof(list) - used, "%s%s",
+						 used ? ", " : "", r->url);
+	}
+	(void)format_bytes(name.at, name.n, shown, sizeof(shown));
+	guess = suggest(name.at, name.n, names, n);
+	if (guess)
+		return fail(why, FAIL_USAGE,
+			    "unknown option '%s'; did you mean '%s'?", shown,
+			    guess);
+	return fail(why, FAIL_USAGE, "unknown option '%s' (known: %s)", shown,
+		    list);
+}
+
+/* One "name=value"; seen[] is for each row of the table. */
+static int take_option(struct endpoint *ep, struct span item,
+		       bool seen[OPTIONS_MAX], struct fail *why)
+{
+	bool has_value = memchr(item.at, '=', item.n);
+	struct span value = item, name = span_cut(&value, '=');
+	const struct opt_row *r = row_named(name);
+	char text[FILE_NAME_MAX];
+
+	if (item.n == 0)
+		return fail(why, FAIL_USAGE, "an empty option after '?'");
+	if (!r)
+		return unknown(ep, name, why);
+	/* only after all options do we know whether TLS is used */
+	if (r->in != IN_TLS && refusal_of(r, ep))
+		return fail(why, FAIL_USAGE, "%s: %s", r->url,
+			    refusal_of(r, ep));
+	if (!has_value || value.n == 0)
+		return fail(why, FAIL_USAGE, "%s: missing value", r->url);
+	if (seen[r - opt_rows])
+		return fail(why, FAIL_USAGE, "%s: given twice", r->url);
+	seen[r - opt_rows] = true;
+	if (url_decode(value, text, sizeof(text), r->url, why) < 0)
+		return -1;
+	return opt_take_url(ep, r, text, why);
+}
+
+/* Sets the defaults. The database is -1 until one is given. */
+static void init(struct endpoint *ep, enum endpoint_kind kind, bool tls)
+{
+	memset(ep, 0, sizeof(*ep));
+	ep->kind = kind;
+	ep->tls = tls;
+	ep->db = -1;
+	ep->sentinel_tls = kind == ENDPOINT_SENTINEL && tls;
+	ep->idle_ms = kind == ENDPOINT_LOCAL ? IDLE_MS : 0;
+}
+
+/* What follows the "?". */
+static int take_options(struct endpoint *ep, struct span text, struct fail *why)
+{
+	const struct tls_conf *tls = &ep->tls_conf;
+	bool more = text.n > 0, seen[OPTIONS_MAX] = {false};
+
+	while (more) {
+		more = memchr(text.at, '&', text.n);
+		if (take_option(ep, span_cut(&text, '&'), seen, why) < 0)
+			return -1;
+	}
+	for (int i = 0; i < opt_rows_n; i++)
+		if (seen[i] && refusal_of(&opt_rows[i], ep))
+			return fail(why, FAIL_USAGE, "%s: %s", opt_rows[i].url,
+				    refusal_of(&opt_rows[i], ep));
+	if (!tls->cert[0] != !tls->key[0])
+		return fail(why, FAIL_USAGE, "%s: needs %s=PATH as well",
+			    tls->cert[0] ? "cert" : "key",
+			    tls->cert[0] ? "key" : "cert");
+	return 0;
+}
+
+/* The database in a path. */
+static int take_db(struct endpoint *ep, struct span digits, struct fail *why)
+{
+	char text[12];
+
+	(void)snprintf(text, sizeof(text), "%.*s", (int)digits.n, digits.at);
+	if (digits.n >= sizeof(text))
+		text[0] = '\0';
+	return opt_take_url(ep, row_named((struct span){"db", 2}), text, why);
+}
+
+/* Writes "?" and the options that are not as init() sets them, in a fixed
+ * order; nothing if there are none. */
+static void put_options(const struct endpoint *ep, struct url_out *out)
+{
+	struct endpoint usual;
+	const char *before = "?";
+
+	init(&usual, ep->kind, ep->tls);
+	usual.db = 0;
+	for (int i = 0; i < opt_rows_n; i++) {
+		const struct opt_row *r = &opt_rows[i];
+		const char *text;
+		char buf[32];
+
+		/* (in other URLs the database stands in the path) */
+		if (!r->url || refusal_of(r, ep) ||
+		    (r->shape == DATABASE && ep->kind != ENDPOINT_UNIX))
+			continue;
+		text = opt_url_text(ep, &usual, r, buf);
+		if (!text)
+			continue;
+		url_put(out, before);
+		url_put(out, r->url);
+		url_put(out, "=");
+		url_encode(out, text, true);
+		before = "&";
+	}
+}
+
+/* How many bytes of a text, a URL or not, may be shown to people: up to the
+ * value of "password=", or of an unknown option, which may be that one
+ * misspelt. */
+static size_t options_shown(const char *text)
+{
+	const char *password = strcasestr(text, "password=");
+	size_t shown = password ? (size_t)(password - text) + 9 : strlen(text);
+	struct span rest = {text, strlen(text)};
+
+	(void)span_cut(&rest, '?');
+	while (rest.n > 0) {
+		struct span item = span_cut(&rest, '&');
+		struct span value = item, name = span_cut(&value, '=');
+		size_t until = (size_t)(value.at - text);
+
+		if (value.n > 0 && !row_named(name))
+			return until < shown ? until : shown;
+	}
+	return shown;
+}
+
+/* ---- schemes ---- */
+
+struct scheme {
+	const char *name, *colon; /* "redis" and "://" */
+	enum endpoint_kind kind;
+	bool tls;
+	const char *refusal; /* why it is refused; NULL: it is accepted */
+};
 
 #define FORMS "redis://host:port, unix:///path or local:"
 
@@ -120,7 +334,8 @@ static const struct scheme schemes[] = {
 
 #define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
 
-const struct scheme *scheme_of(enum endpoint_kind kind, bool tls)
+/* The scheme with which endpoint_url() begins. */
+static const struct scheme *scheme_of(enum endpoint_kind kind, bool tls)
 {
 	const struct scheme *s = schemes;
 
@@ -201,7 +416,9 @@ static const struct scheme *find(const char **text, struct fail *why)
 	return NULL;
 }
 
-const struct scheme *scheme_take(const char **text, struct fail *why)
+/* Moves *text past the scheme. NULL: not one of ours; *why says what to
+ * write. */
+static const struct scheme *scheme_take(const char **text, struct fail *why)
 {
 	if (**text == '\0')
 		(void)fail(why, FAIL_USAGE, "empty URL: write " FORMS);
@@ -259,7 +476,7 @@ static int take_tcp(struct endpoint *ep, struct span hosts, struct span path,
 	if (take_places(ep, hosts, "6379", why) < 0)
 		return -1;
 	(void)span_cut(&path, '/');
-	return path.n > 0 ? options_take_db(ep, path, why) : 0;
+	return path.n > 0 ? take_db(ep, path, why) : 0;
 }
 
 static int take_unix(struct endpoint *ep, struct span hosts, struct span path,
@@ -296,7 +513,7 @@ static int take_sentinel(struct endpoint *ep, struct span hosts,
 	if (url_decode(name, ep->group, sizeof(ep->group), "the master's NAME",
 		       why) < 0)
 		return -1;
-	return path.n > 0 ? options_take_db(ep, path, why) : 0;
+	return path.n > 0 ? take_db(ep, path, why) : 0;
 }
 
 static int take_cluster(struct endpoint *ep, struct span hosts,
@@ -305,7 +522,7 @@ static int take_cluster(struct endpoint *ep, struct span hosts,
 	if (take_places(ep, hosts, "6379", why) < 0)
 		return -1;
 	(void)span_cut(&path, '/');
-	return path.n > 0 ? options_take_db(ep, path, why) : 0;
+	return path.n > 0 ? take_db(ep, path, why) : 0;
 }
 
 static int (*const takers[])(struct endpoint *, struct span hosts,
@@ -448,13 +665,11 @@ static int parse(struct endpoint *ep, const char *url, struct fail *why)
 	s = scheme_take(&url, why);
 	if (!s)
 		return -1;
-	ep->kind = s->kind;
-	ep->tls = s->tls;
-	options_init(ep);
+	init(ep, s->kind, s->tls);
 	query = (struct span){url, strlen(url)};
 	text = span_cut(&query, '?');
 	if (take_parts(ep, text, query, why) < 0 ||
-	    options_parse(ep, query, why) < 0)
+	    take_options(ep, query, why) < 0)
 		return -1;
 	return finish(ep, why);
 }
@@ -508,7 +723,7 @@ void endpoint_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX])
 		(void)snprintf(text, sizeof(text), "/%d", ep->db);
 		url_put(&out, text);
 	}
-	options_put(ep, &out);
+	put_options(ep, &out);
 }
 
 /* The length of the "scheme://" at the start; 0: none. */
