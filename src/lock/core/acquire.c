@@ -28,10 +28,8 @@ static struct instant limit_of(const struct lease *l)
 }
 
 /* In this round. */
-static void ask(struct lease *l, int i, struct instant at)
+static void ask(struct lease_node *n, struct instant at)
 {
-	struct lease_node *n = &l->node[i];
-
 	n->line.woken = false;
 	n->vote = VOTE_OPEN;
 	node_want(n, VERB_ACQUIRE, at);
@@ -60,13 +58,11 @@ void acquire_begin(struct lease *l, struct instant at)
 				  : NEST_NONE;
 	if (l->backoff_ms == 0)
 		l->backoff_ms = BACKOFF_LEAST_MS;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-
+	for_each_node(l, n) {
 		if (node_is_releasing(n))
 			n->vote = VOTE_DOWN;
 		else
-			ask(l, i, at);
+			ask(n, at);
 		if (timing_hedge(n->link.srtt_ms) > look)
 			look = timing_hedge(n->link.srtt_ms);
 	}
@@ -100,7 +96,7 @@ void acquire_refresh(struct lease *l, struct instant at)
 
 /* This node has news (it woke us, or granted late). The others have said
  * nothing new. */
-static void ask_alone(struct lease *l, int i, struct instant at)
+static void ask_alone(struct lease *l, struct lease_node *n, struct instant at)
 {
 	if (l->conf.nodes == 1) {
 		acquire_begin(l, at);
@@ -110,8 +106,8 @@ static void ask_alone(struct lease *l, int i, struct instant at)
 		ask_from(l, at);
 		l->whole = false;
 	}
-	if (!node_is_releasing(&l->node[i]))
-		ask(l, i, at);
+	if (!node_is_releasing(n))
+		ask(n, at);
 }
 
 /* How long until the next look. */
@@ -119,19 +115,17 @@ static int64_t pause_of(struct lease *l, struct instant at)
 {
 	int64_t less = lease_jitter(l, LOOK_APART_MS), ms = HEARTBEAT_MS;
 
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
+	for_each_node(l, n) {
 		struct busy busy = n->last.busy;
 
 		if (n->vote != VOTE_NO)
 			continue;
 		busy.foreign |= before(at, n->line.no_blpop_until);
-		if (queue_delay(&busy, less) < ms)
-			ms = queue_delay(&busy, less);
+		ms = at_most(queue_delay(&busy, less), ms);
 	}
 	if (l->conf.replaces && !l->replaces) {
 		l->replaces = true;
-		ms = ms < REPLACE_MS ? ms : REPLACE_MS;
+		ms = at_most(ms, REPLACE_MS);
 	}
 	return ms;
 }
@@ -178,9 +172,7 @@ static void begin_hold(struct lease *l, struct instant at)
 	l->keep_until = NEVER;
 	l->split_ms = 0;
 	l->only = 0;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-
+	for_each_node(l, n) {
 		node_stop_listening(n);
 		n->theirs = false;
 		/* granted another slot, or a hold of our own beside the outer
@@ -200,8 +192,7 @@ static void begin_hold(struct lease *l, struct instant at)
 /* Asks those who said yes once more: to store the fence, or for replicas. */
 static void ask_granters(struct lease *l, enum verb verb, struct instant at)
 {
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
+	for_each_node(l, n) {
 		bool yes = n->vote == VOTE_YES;
 
 		/* an open vote may still become a grant: see join_late() */
@@ -229,15 +220,14 @@ static void agree(struct lease *l, struct instant at)
 /* Each slot is a lock of its own: a quorum must have granted the same one. */
 static bool one_slot(struct lease *l)
 {
-	for (int i = 0; i < l->conf.nodes; i++) {
+	for_each_node(l, n) {
 		int same = 0;
 
-		for (int j = 0; j < l->conf.nodes; j++)
-			same += l->node[j].vote == VOTE_YES &&
-				l->node[j].grant.slot == l->node[i].grant.slot;
-		if (l->node[i].vote == VOTE_YES &&
-		    same >= lease_quorum(l->conf.nodes)) {
-			l->slot = l->node[i].grant.slot;
+		for_each_node(l, o)
+			same += o->vote == VOTE_YES &&
+				o->grant.slot == n->grant.slot;
+		if (n->vote == VOTE_YES && same >= quorum_of(l)) {
+			l->slot = n->grant.slot;
 			return true;
 		}
 	}
@@ -257,35 +247,32 @@ static void store(struct lease *l, int64_t most, struct instant at)
 /* A quorum granted. If q nodes granted the same value, it is the fence. */
 static bool claim(struct lease *l, struct instant at)
 {
-	int q = lease_quorum(l->conf.nodes);
 	int64_t most = 0;
 
 	if (!one_slot(l))
 		return false;
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].vote == VOTE_YES &&
-		    l->node[i].grant.slot != l->slot)
-			l->node[i].vote = VOTE_DOWN;
+	for_each_node(l, n)
+		if (n->vote == VOTE_YES && n->grant.slot != l->slot)
+			n->vote = VOTE_DOWN;
 	if (l->nest == NEST_JOINED) {
 		agree(l, at);
 		return true;
 	}
-	for (int i = 0; i < l->conf.nodes; i++) {
+	for_each_node(l, n) {
 		int same = 0;
 
-		if (l->node[i].vote != VOTE_YES)
+		if (n->vote != VOTE_YES)
 			continue;
-		for (int j = 0; j < l->conf.nodes; j++)
-			same += l->node[j].vote == VOTE_YES &&
-				l->node[j].grant.fence ==
-					l->node[i].grant.fence;
-		if (same >= q) {
-			l->fence = l->node[i].grant.fence;
+		for_each_node(l, o)
+			same += o->vote == VOTE_YES &&
+				o->grant.fence == n->grant.fence;
+		if (same >= quorum_of(l)) {
+			l->fence = n->grant.fence;
 			agree(l, at);
 			return true;
 		}
-		if (l->node[i].grant.counter > most)
-			most = l->node[i].grant.counter;
+		if (n->grant.counter > most)
+			most = n->grant.counter;
 	}
 	store(l, most, at);
 	return true;
@@ -304,18 +291,15 @@ static bool claim_again(struct lease *l, struct instant at)
 
 	if (l->state != LEASE_CLAIMING || ++l->claims > CLAIMS_MOST)
 		return false;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
+	for_each_node(l, n) {
 		mine += has_slot(l, n);
 		if (has_slot(l, n) && n->grant.counter > most)
 			most = n->grant.counter;
 	}
-	if (mine < lease_quorum(l->conf.nodes))
+	if (mine < quorum_of(l))
 		return false;
-	for (int i = 0; i < l->conf.nodes; i++)
-		l->node[i].vote =
-			has_slot(l, &l->node[i]) ? VOTE_YES : VOTE_DOWN;
+	for_each_node(l, n)
+		n->vote = has_slot(l, n) ? VOTE_YES : VOTE_DOWN;
 	store(l, most + 1, at);
 	return true;
 }
@@ -327,14 +311,12 @@ static enum lease_end hopeless(struct lease *l)
 {
 	int refused = 0;
 
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
+	for_each_node(l, n) {
 		refused += n->vote == VOTE_DOWN && n->refused;
 		if (n->vote == VOTE_NO && n->last.said == SAID_FULL)
 			return END_FULL;
 	}
-	if (refused <= l->conf.nodes - lease_quorum(l->conf.nodes))
+	if (refused <= l->conf.nodes - quorum_of(l))
 		return END_NONE;
 	l->refusal = FAIL_REFUSED;
 	return END_REFUSED;
@@ -347,9 +329,7 @@ static bool outer_may_return(const struct lease *l, struct instant at)
 {
 	int vanished = 0, no = 0;
 
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
+	for_each_node(l, n) {
 		if (n->vote != VOTE_NO)
 			continue;
 		if (n->last.said == SAID_VANISHED)
@@ -358,7 +338,7 @@ static bool outer_may_return(const struct lease *l, struct instant at)
 			no++;
 	}
 	return vanished > 0 && before(at, l->outer_by) &&
-	       no <= l->conf.nodes - lease_quorum(l->conf.nodes);
+	       no <= l->conf.nodes - quorum_of(l);
 }
 
 /* Too few nodes have the outer hold: it does not exist, or no longer. */
@@ -367,9 +347,9 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 	if (!lease_joins(l) || l->conf.nodes == 1 ||
 	    lease_votes(l, VOTE_NO) == 0 || outer_may_return(l, at))
 		return false;
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (node_is_ours(&l->node[i]))
-			minority_give_back(l, &l->node[i], at);
+	for_each_node(l, n)
+		if (node_is_ours(n))
+			minority_give_back(l, n, at);
 	l->only = 0;
 	l->keep_until = NEVER;
 	/* the word was for the outer hold, which is not ours */
@@ -399,8 +379,8 @@ static void fail_round(struct lease *l, struct instant at)
 		ending_begin(l, busy ? END_BUSY : END_UNAVAILABLE, 0, at);
 		return;
 	}
-	for (int i = 0; i < l->conf.nodes; i++)
-		woken |= l->node[i].line.woken;
+	for_each_node(l, n)
+		woken |= n->line.woken;
 	l->was_answered = busy;
 	lease_enter(l, LEASE_WAITING);
 	if (busy) {
@@ -410,9 +390,7 @@ static void fail_round(struct lease *l, struct instant at)
 	} else {
 		l->next_round = after(
 			at, l->backoff_ms / 2 + lease_jitter(l, l->backoff_ms));
-		l->backoff_ms = l->backoff_ms * 2 < BACKOFF_MOST_MS
-					? l->backoff_ms * 2
-					: BACKOFF_MOST_MS;
+		l->backoff_ms = at_most(l->backoff_ms * 2, BACKOFF_MOST_MS);
 	}
 	l->next_round =
 		sooner(l->next_round, keep ? minority_look(l, at) : limit);
@@ -423,19 +401,18 @@ static void fail_round(struct lease *l, struct instant at)
 	/* what was given back may be had again soon, or another slot */
 	if (before(at, l->pause_until))
 		l->next_round = sooner(l->next_round, l->pause_until);
-	for (int i = 0; i < l->conf.nodes; i++) {
+	for_each_node(l, n) {
 		/* one that we give back, or that is silent, will not wake us */
-		if (l->node[i].vote == VOTE_BACK ||
-		    l->node[i].vote == VOTE_DOWN)
-			node_stop_listening(&l->node[i]);
-		listen_to(l, &l->node[i], at);
+		if (n->vote == VOTE_BACK || n->vote == VOTE_DOWN)
+			node_stop_listening(n);
+		listen_to(l, n, at);
 	}
 }
 
 /* A quorum is out of reach, and we know whether others hold the lock. */
 static bool is_decided(const struct lease *l)
 {
-	int q = lease_quorum(l->conf.nodes), open = lease_votes(l, VOTE_OPEN);
+	int q = quorum_of(l), open = lease_votes(l, VOTE_OPEN);
 	int yes = lease_votes(l, VOTE_YES),
 	    said = yes + lease_votes(l, VOTE_NO);
 
@@ -444,7 +421,7 @@ static bool is_decided(const struct lease *l)
 
 static void count_votes(struct lease *l, struct instant at)
 {
-	int q = lease_quorum(l->conf.nodes);
+	int q = quorum_of(l);
 	int yes = lease_votes(l, VOTE_YES);
 
 	if (yes >= q && l->state == LEASE_ASKING) {
@@ -470,9 +447,9 @@ static void guard_for(struct lease *l, const struct answer *a,
 	if (l->guard_ms == 0 || ttl <= l->guard_ms)
 		return;
 	l->guard_ms = ttl;
-	for (int i = 0; i < l->conf.nodes && l->state == LEASE_ASKING; i++)
-		if (l->node[i].vote == VOTE_YES)
-			ask(l, i, at);
+	for_each_node(l, n)
+		if (l->state == LEASE_ASKING && n->vote == VOTE_YES)
+			ask(n, at);
 }
 
 /* What a waiter remembers. */
@@ -496,22 +473,20 @@ static void remember(struct lease *l, struct lease_node *n,
 static bool is_twin(struct lease *l, struct lease_node *n,
 		    const struct answer *a, struct instant at)
 {
-	int me = (int)(n - l->node);
-
 	n->server = a->granted.server;
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (i != me && a->granted.server != 0 &&
-		    l->node[i].server == a->granted.server) {
-			l->twin[0] = i < me ? i : me;
-			l->twin[1] = i < me ? me : i;
-			n->grant.state = GRANT_NONE;
-			node_rest(n);
-			if (l->in_use)
-				return true;
+	for_each_node(l, o) {
+		if (o == n || n->server == 0 || o->server != n->server)
+			continue;
+		l->twin[0] = (int)((o < n ? o : n) - l->node);
+		l->twin[1] = (int)((o < n ? n : o) - l->node);
+		n->grant.state = GRANT_NONE;
+		node_rest(n);
+		if (!l->in_use) {
 			l->refusal = FAIL_CONFIG;
 			ending_begin(l, END_REFUSED, 0, at);
-			return true;
 		}
+		return true;
+	}
 	return false;
 }
 
@@ -576,14 +551,6 @@ static bool is_unguarded(const struct lease *l, const struct ask *asked)
 	       asked->guard_ms < l->guard_ms;
 }
 
-static void ask_again(struct lease *l, struct lease_node *n, struct instant at)
-{
-	if (l->state == LEASE_WAITING)
-		ask_alone(l, (int)(n - l->node), at);
-	else if (n->vote == VOTE_OPEN)
-		node_want(n, VERB_ACQUIRE, at);
-}
-
 /* The server may have run this question last: then it is ours, and only the
  * next question shows that. */
 static void granted_late(struct lease *l, struct lease_node *n,
@@ -594,13 +561,7 @@ static void granted_late(struct lease *l, struct lease_node *n,
 	node_may_have(n, asked);
 	if (n->vote == VOTE_NO &&
 	    (l->state == LEASE_ASKING || l->state == LEASE_WAITING))
-		ask_alone(l, (int)(n - l->node), at);
-}
-
-/* As if another client had the lock for so long. */
-static struct answer busy_for(int64_t ms)
-{
-	return (struct answer){.said = SAID_BUSY, .busy = {.pttl_ms = ms}};
+		ask_alone(l, n, at);
 }
 
 static void granted(struct lease *l, struct lease_node *n,
@@ -628,7 +589,10 @@ static void granted(struct lease *l, struct lease_node *n,
 	}
 	if (is_unguarded(l, asked)) {
 		n->grant.unsure = true;
-		ask_again(l, n, at);
+		if (l->state == LEASE_WAITING)
+			ask_alone(l, n, at);
+		else if (n->vote == VOTE_OPEN)
+			node_want(n, VERB_ACQUIRE, at);
 		return;
 	}
 	if (l->conf.nodes > 1 && asked->joins != lease_joins(l)) {
@@ -643,7 +607,7 @@ static void granted(struct lease *l, struct lease_node *n,
 	if (l->state == LEASE_WAITING) {
 		enum nest nest = l->nest;
 
-		ask_alone(l, (int)(n - l->node), at);
+		ask_alone(l, n, at);
 		l->nest = nest;
 	}
 	if (l->state != LEASE_ASKING) {
@@ -652,7 +616,7 @@ static void granted(struct lease *l, struct lease_node *n,
 	}
 	n->vote = VOTE_YES;
 	node_rest(n);
-	if (lease_votes(l, VOTE_YES) >= lease_quorum(l->conf.nodes))
+	if (lease_votes(l, VOTE_YES) >= quorum_of(l))
 		l->outer_by = LONG_AGO;
 	count_votes(l, at);
 }
@@ -680,7 +644,8 @@ static bool outer_may_live(struct lease *l, struct instant at)
 	return before(at, l->outer_by);
 }
 
-/* Asks again in a moment, whatever else we wait for. */
+/* Asks again in a moment, whatever else we wait for: as if another client had
+ * the lock for so long. */
 static void await_outer(struct lease *l, struct lease_node *n,
 			struct instant at)
 {
@@ -688,8 +653,8 @@ static void await_outer(struct lease *l, struct lease_node *n,
 		return;
 	node_rest(n);
 	n->vote = VOTE_NO;
-	n->last = busy_for(OUTER_LOOK_MS);
-	n->last.said = SAID_VANISHED;
+	n->last = (struct answer){.said = SAID_VANISHED,
+				  .busy.pttl_ms = OUTER_LOOK_MS};
 	count_votes(l, at);
 }
 
@@ -759,9 +724,10 @@ void acquire_voted(struct lease *l, struct lease_node *n,
 		return;
 	}
 	if (n->line.woken && a->said == SAID_BUSY)
-		ask(l, asked->node, at);
+		ask(n, at);
 	count_votes(l, at);
 }
+
 /* ---- other answers ---- */
 
 void acquire_claimed(struct lease *l, struct lease_node *n,
@@ -803,7 +769,7 @@ void acquire_replicated(struct lease *l, struct lease_node *n,
 	node_rest(n);
 	n->vote = a->counter < l->conf.replicas ? VOTE_NO : VOTE_YES;
 	if (lease_votes(l, VOTE_YES) + lease_votes(l, VOTE_OPEN) <
-	    lease_quorum(l->conf.nodes)) {
+	    quorum_of(l)) {
 		l->refusal = FAIL_UNAVAILABLE;
 		ending_begin(l, END_REFUSED, 0, at);
 		return;
@@ -811,15 +777,13 @@ void acquire_replicated(struct lease *l, struct lease_node *n,
 	count_votes(l, at);
 }
 
-void acquire_heard(struct lease *l, const struct ask *asked, bool woken,
-		   struct instant at)
+void acquire_heard(struct lease *l, struct lease_node *n,
+		   const struct ask *asked, bool woken, struct instant at)
 {
-	struct lease_node *n = &l->node[asked->node];
-
 	n->line.woken |= woken;
 	if (woken && (l->state == LEASE_WAITING ||
 		      (l->state == LEASE_ASKING && n->vote == VOTE_NO)))
-		ask_alone(l, asked->node, at);
+		ask_alone(l, n, at);
 	/* if a server does not let us wait, try again in the next round */
 	else if (l->state == LEASE_WAITING &&
 		 between(asked->sent, at) >= LISTEN_MS / 2)
@@ -829,10 +793,9 @@ void acquire_heard(struct lease *l, const struct ask *asked, bool woken,
 /* If the listen was cut off, come back soon, but not all waiters at once. If it
  * was refused, or cut off as soon as it began (a proxy that does not know
  * BLPOP), poll instead, as for another program's lock. */
-void acquire_unheard(struct lease *l, const struct ask *asked, bool cut_off,
-		     struct instant at)
+void acquire_unheard(struct lease *l, struct lease_node *n,
+		     const struct ask *asked, bool cut_off, struct instant at)
 {
-	struct lease_node *n = &l->node[asked->node];
 	int64_t jitter = lease_jitter(l, BROKEN_MS);
 
 	if (between(asked->sent, at) >= OUTSIDE_MS)
@@ -876,9 +839,9 @@ void acquire_tick(struct lease *l, struct instant at)
 		acquire_begin(l, at);
 	if (!lease_is_acquiring(l) || before(at, l->round_by))
 		return;
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].vote == VOTE_OPEN)
-			l->node[i].vote = VOTE_DOWN;
+	for_each_node(l, n)
+		if (n->vote == VOTE_OPEN)
+			n->vote = VOTE_DOWN;
 	count_votes(l, at);
 }
 

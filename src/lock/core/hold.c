@@ -73,9 +73,9 @@ static void watch_clock(struct lease *l, struct lease_node *n,
 
 static void stop_renewing(struct lease *l)
 {
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].want == VERB_CONFIRM)
-			node_rest(&l->node[i]);
+	for_each_node(l, n)
+		if (n->want == VERB_CONFIRM)
+			node_rest(n);
 }
 
 static void lose(struct lease *l, struct lease_node *n)
@@ -84,9 +84,9 @@ static void lose(struct lease *l, struct lease_node *n)
 
 	n->grant.state = GRANT_LOST;
 	n->grant.counter = 0;
-	for (int i = 0; i < l->conf.nodes; i++)
-		mine += node_is_ours(&l->node[i]);
-	if (mine >= lease_quorum(l->conf.nodes))
+	for_each_node(l, o)
+		mine += node_is_ours(o);
+	if (mine >= quorum_of(l))
 		return;
 	lease_enter(l, LEASE_LOST);
 	stop_renewing(l);
@@ -179,9 +179,9 @@ static struct instant first_due(const struct lease *l,
 
 void hold_begin(struct lease *l)
 {
-	for (int i = 0; i < l->conf.nodes && !lease_spent(l); i++) {
-		struct lease_node *n = &l->node[i];
-
+	if (lease_spent(l))
+		return;
+	for_each_node(l, n) {
 		if (!node_is_releasing(n))
 			node_want(n, VERB_CONFIRM, first_due(l, n));
 	}
@@ -211,9 +211,7 @@ static struct instant late_by(const struct lease *l)
 {
 	struct instant until = l->freed_at;
 
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
+	for_each_node(l, n) {
 		if (n->want != VERB_RELEASE || !node_is_asked(n, VERB_RELEASE))
 			continue;
 		until = later(until, after(n->link.answered ? l->freed_at
@@ -226,12 +224,11 @@ static struct instant late_by(const struct lease *l)
 /* The number of nodes whose release has not been sent yet. */
 static int unsent(const struct lease *l)
 {
-	int n = 0;
+	int sum = 0;
 
-	for (int i = 0; i < l->conf.nodes; i++)
-		n += l->node[i].want != VERB_NONE &&
-		     !node_is_asked(&l->node[i], VERB_RELEASE);
-	return n;
+	for_each_node(l, n)
+		sum += n->want != VERB_NONE && !node_is_asked(n, VERB_RELEASE);
+	return sum;
 }
 
 void ending_tick(struct lease *l, struct instant at)
@@ -240,13 +237,11 @@ void ending_tick(struct lease *l, struct instant at)
 
 	if (l->state != LEASE_RELEASING)
 		return;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
+	for_each_node(l, n) {
 		over += n->want == VERB_NONE;
 		done += n->want == VERB_NONE && n->grant.state != GRANT_KEPT;
 	}
-	if (!l->freed && done >= lease_quorum(l->conf.nodes)) {
+	if (!l->freed && done >= quorum_of(l)) {
 		l->freed = true;
 		l->freed_at = at;
 	}
@@ -282,9 +277,7 @@ void ending_begin(struct lease *l, enum lease_end end, unsigned int how,
 	lease_enter(l, LEASE_RELEASING);
 	l->how = how;
 	l->release_by = after(at, RELEASE_MS);
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
-
+	for_each_node(l, n) {
 		node_want_release(n, at);
 		if (tells && n->grant.state == GRANT_LOST)
 			node_want(n, VERB_RELEASE, at);

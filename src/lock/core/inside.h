@@ -3,10 +3,18 @@
 #ifndef LOCK_CORE_INSIDE_H
 #define LOCK_CORE_INSIDE_H
 
+#include "base/units.h"
 #include "lock/core/lease.h"
 #include "lock/core/timing.h"
 
+#define for_each_node(l, n)                                                    \
+	for (__typeof__(&(l)->node[0]) n = (l)->node;                          \
+	     n < (l)->node + (l)->conf.nodes; n++)
+
 /* ---- lease.c ---- */
+
+/* How many of its nodes are a majority. */
+int quorum_of(const struct lease *l);
 
 /* The only way from one state to another. */
 void lease_enter(struct lease *l, enum lease_state state);
@@ -34,10 +42,10 @@ void acquire_replicated(struct lease *l, struct lease_node *n,
 			const struct ask *asked, const struct answer *a,
 			struct instant at);
 /* A listen ended: with an answer, or with a failure. */
-void acquire_heard(struct lease *l, const struct ask *asked, bool woken,
-		   struct instant at);
-void acquire_unheard(struct lease *l, const struct ask *asked, bool cut_off,
-		     struct instant at);
+void acquire_heard(struct lease *l, struct lease_node *n,
+		   const struct ask *asked, bool woken, struct instant at);
+void acquire_unheard(struct lease *l, struct lease_node *n,
+		     const struct ask *asked, bool cut_off, struct instant at);
 /* A node could not be asked, or refused. */
 void acquire_failed(struct lease *l, struct lease_node *n, enum fail_kind kind,
 		    struct instant at);
@@ -126,7 +134,7 @@ void repair_show(struct lease *l, int i, struct instant asked,
 struct instant question_due(const struct lease *l, const struct lease_node *n,
 			    int *chan, bool *fresh);
 /* Makes that question, and notes that it is under way. */
-void question_make(struct lease *l, int node, int chan, bool fresh,
+void question_make(struct lease *l, struct lease_node *n, int chan, bool fresh,
 		   struct instant at, struct ask *out);
 
 #endif

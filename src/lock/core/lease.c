@@ -79,6 +79,11 @@ int lease_quorum(int nodes)
 	return nodes / 2 + 1;
 }
 
+int quorum_of(const struct lease *l)
+{
+	return lease_quorum(l->conf.nodes);
+}
+
 bool node_is_ours(const struct lease_node *n)
 {
 	return n->grant.state == GRANT_OURS;
@@ -99,8 +104,8 @@ int lease_votes(const struct lease *l, enum vote vote)
 {
 	int sum = 0;
 
-	for (int i = 0; i < l->conf.nodes; i++)
-		sum += l->node[i].vote == vote;
+	for_each_node(l, n)
+		sum += n->vote == vote;
 	return sum;
 }
 
@@ -117,25 +122,23 @@ bool lease_answered(const struct lease *l)
 
 	for (int i = 0; i < l->conf.nodes; i++)
 		sum += lease_heard(l, i);
-	return sum >= lease_quorum(l->conf.nodes);
+	return sum >= quorum_of(l);
 }
 
 bool lease_reached(const struct lease *l)
 {
 	int sum = 0;
 
-	for (int i = 0; i < l->conf.nodes; i++)
-		sum += l->node[i].link.answered;
-	return l->conf.reached || sum >= lease_quorum(l->conf.nodes);
+	for_each_node(l, n)
+		sum += n->link.answered;
+	return l->conf.reached || sum >= quorum_of(l);
 }
 
 int lease_place(const struct lease *l)
 {
 	int place = 0;
 
-	for (int i = 0; i < l->conf.nodes; i++) {
-		const struct lease_node *n = &l->node[i];
-
+	for_each_node(l, n) {
 		if (n->vote == VOTE_NO && n->last.busy.place > place)
 			place = n->last.busy.place;
 	}
@@ -146,9 +149,9 @@ bool lease_spent(const struct lease *l)
 {
 	int64_t most = 0;
 
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].grant.renewed > most)
-			most = l->node[i].grant.renewed;
+	for_each_node(l, n)
+		if (n->grant.renewed > most)
+			most = n->grant.renewed;
 	return l->in_use && l->conf.max_leases > 0 &&
 	       most + 1 >= l->conf.max_leases;
 }
@@ -156,21 +159,20 @@ bool lease_spent(const struct lease *l)
 struct instant lease_credited_at(const struct lease *l)
 {
 	struct instant newest[NODES_MAX] = {{0}};
-	int q = lease_quorum(l->conf.nodes), n = 0;
+	int q = quorum_of(l), ours = 0;
 
-	for (int i = 0; i < l->conf.nodes; i++) {
-		int at = n;
+	for_each_node(l, n) {
+		int at = ours;
 
-		if (!node_is_ours(&l->node[i]))
+		if (!node_is_ours(n))
 			continue;
-		for (; at > 0 &&
-		       before(newest[at - 1], l->node[i].grant.credited_at);
+		for (; at > 0 && before(newest[at - 1], n->grant.credited_at);
 		     at--)
 			newest[at] = newest[at - 1];
-		newest[at] = l->node[i].grant.credited_at;
-		n++;
+		newest[at] = n->grant.credited_at;
+		ours++;
 	}
-	return n >= q ? newest[q - 1] : LONG_AGO;
+	return ours >= q ? newest[q - 1] : LONG_AGO;
 }
 
 bool lease_reads(const struct lease *l)
@@ -223,7 +225,7 @@ void lease_answer(struct lease *l, const struct ask *asked,
 		acquire_voted(l, n, asked, a, at);
 		break;
 	case VERB_LISTEN:
-		acquire_heard(l, asked, a->said == SAID_WOKEN, at);
+		acquire_heard(l, n, asked, a->said == SAID_WOKEN, at);
 		break;
 	case VERB_CONFIRM:
 		confirm_answer(l, n, asked, a, at);
@@ -261,7 +263,7 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 		node_want(n, VERB_RELEASE, n->next);
 	if (asked->verb == VERB_LISTEN) {
 		if (l->state == LEASE_WAITING)
-			acquire_unheard(l, asked,
+			acquire_unheard(l, n, asked,
 					kind == FAIL_UNAVAILABLE && ran, at);
 	} else if (asked->verb != VERB_RELEASE &&
 		   (lease_is_acquiring(l) || l->state == LEASE_WAITING)) {
@@ -275,14 +277,15 @@ bool lease_next(struct lease *l, struct instant at, struct ask *out)
 {
 	acquire_tick(l, at);
 	ending_tick(l, at);
-	for (int i = 0; i < l->conf.nodes && l->state != LEASE_OVER; i++) {
-		struct lease_node *n = &l->node[i];
+	if (l->state == LEASE_OVER)
+		return false;
+	for_each_node(l, n) {
 		bool fresh;
 		int chan;
 
 		if (before(at, question_due(l, n, &chan, &fresh)))
 			continue;
-		question_make(l, i, chan, fresh, at, out);
+		question_make(l, n, chan, fresh, at, out);
 		return true;
 	}
 	return false;
@@ -296,11 +299,11 @@ struct instant lease_wake(const struct lease *l)
 		return NEVER;
 	if (l->state == LEASE_RELEASING)
 		t = ending_wake(l);
-	for (int i = 0; i < l->conf.nodes; i++) {
+	for_each_node(l, n) {
 		bool fresh;
 		int chan;
 
-		t = sooner(t, question_due(l, &l->node[i], &chan, &fresh));
+		t = sooner(t, question_due(l, n, &chan, &fresh));
 	}
 	return t;
 }
@@ -364,6 +367,7 @@ void lease_unsent(struct lease *l, int node, int chan)
 
 void lease_again(struct lease *l, struct instant at)
 {
+	assert(l->state == LEASE_LOST);
 	lease_enter(l, LEASE_WAITING);
 	if (l->nest == NEST_JOINED)
 		l->nest = NEST_ASKED;
@@ -379,16 +383,17 @@ void lease_hurry(struct lease *l, int node, struct instant at)
 		acquire_refresh(l, at);
 		return;
 	}
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (l->node[i].want == VERB_CONFIRM && (node < 0 || node == i))
-			l->node[i].next = sooner(l->node[i].next, at);
+	for_each_node(l, n)
+		if (n->want == VERB_CONFIRM &&
+		    (node < 0 || n == &l->node[node]))
+			n->next = sooner(n->next, at);
 }
 
 void lease_use(struct lease *l)
 {
 	l->in_use = true;
-	for (int i = 0; i < l->conf.nodes; i++)
-		l->node[i].grant.renewed = 0;
+	for_each_node(l, n)
+		n->grant.renewed = 0;
 	if (l->state == LEASE_HELD)
 		hold_begin(l);
 }
@@ -401,10 +406,10 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 	lease_init(l, conf, at);
 	l->seq = INHERIT_FROM;
 	l->was_held = ran;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		l->node[i].grant.unsure = true;
+	for_each_node(l, n) {
+		n->grant.unsure = true;
 		/* the holder may have got into line since we last knew */
-		l->node[i].line.queued = true;
+		n->line.queued = true;
 	}
 	l->held_from = at;
 	if (ran)

@@ -15,7 +15,7 @@
 
 static int64_t keep_ms(const struct lease *l)
 {
-	return l->conf.ttl_ms / 4 < KEEP_MS ? l->conf.ttl_ms / 4 : KEEP_MS;
+	return at_most(l->conf.ttl_ms / 4, KEEP_MS);
 }
 
 /* The client that has this node may lack a quorum, and then gives the node
@@ -28,8 +28,8 @@ static bool is_recent(const struct lease *l, const struct lease_node *n)
 
 bool minority_is_split(const struct lease *l)
 {
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (is_recent(l, &l->node[i]))
+	for_each_node(l, n)
+		if (is_recent(l, n))
 			return true;
 	return false;
 }
@@ -43,14 +43,13 @@ static bool is_taken(const struct lease_node *n)
 /* This round has shown that another client has a quorum. */
 static bool other_has_quorum(const struct lease *l)
 {
-	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
+	for_each_node(l, n) {
 		int same = 0;
 
-		for (int j = 0; j < l->conf.nodes && is_taken(&l->node[i]); j++)
-			same += is_taken(&l->node[j]) &&
-				l->node[j].last.busy.holder ==
-					l->node[i].last.busy.holder;
-		if (same >= lease_quorum(l->conf.nodes))
+		for_each_node(l, o)
+			same += is_taken(n) && is_taken(o) &&
+				o->last.busy.holder == n->last.busy.holder;
+		if (l->whole && same >= quorum_of(l))
 			return true;
 	}
 	return false;
@@ -60,13 +59,11 @@ static bool other_has_quorum(const struct lease *l)
  * for longer than a client keeps a minority, it is not. */
 static bool is_outranked(const struct lease *l)
 {
-	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
-		const struct lease_node *n = &l->node[i];
-
-		if (is_recent(l, n) && n->last.busy.holder_ticket > 0 &&
+	for_each_node(l, n)
+		if (l->whole && is_recent(l, n) &&
+		    n->last.busy.holder_ticket > 0 &&
 		    n->last.busy.holder_ticket < l->conf.ticket)
 			return true;
-	}
 	return false;
 }
 
@@ -94,10 +91,9 @@ static void stand_back(const struct lease *l, struct lease_node *n,
 
 	if (n->vote == VOTE_BACK)
 		most += between(l->began, at) * 1000;
-	for (int i = 0; i < l->conf.nodes; i++) {
-		int64_t there = l->node[i].line.ticket;
+	for_each_node(l, o) {
+		int64_t there = at_most(o->line.ticket, most);
 
-		there = there < most ? there : most;
 		if (n->line.ticket > 0 && n->line.ticket < there &&
 		    !l->conf.supersede)
 			n->line.ticket = there;
@@ -110,24 +106,23 @@ void minority_give_back_all(struct lease *l, struct instant at)
 
 	l->keep_until = NEVER;
 	l->only = 0;
-	for (int i = 0; i < l->conf.nodes && l->conf.nodes > 1; i++) {
-		if (!node_is_ours(&l->node[i]))
+	for_each_node(l, n) {
+		if (!node_is_ours(n) || l->conf.nodes == 1)
 			continue;
-		minority_give_back(l, &l->node[i], at);
+		minority_give_back(l, n, at);
 		any = true;
 	}
 	if (!any)
 		return;
 	/* who asked us to stop wanted what we have just given back */
 	l->stop_by = l->stop_dead = NEVER;
-	for (int i = 0; i < l->conf.nodes; i++)
-		stand_back(l, &l->node[i], at);
+	for_each_node(l, n)
+		stand_back(l, n, at);
 	if (l->split_ms == 0)
 		l->split_ms = PAUSE_LEAST_MS;
 	l->pause_until =
 		after(at, l->split_ms / 2 + lease_jitter(l, l->split_ms));
-	l->split_ms = 2 * l->split_ms < PAUSE_MOST_MS ? 2 * l->split_ms
-						      : PAUSE_MOST_MS;
+	l->split_ms = at_most(2 * l->split_ms, PAUSE_MOST_MS);
 }
 
 /* Two clients may hand a node to each other in turn, for ever, if each keeps it
@@ -135,16 +130,15 @@ void minority_give_back_all(struct lease *l, struct instant at)
  * the next one longer, at random, up to twice. */
 static int64_t longer(struct lease *l)
 {
-	return lease_jitter(l, l->split_ms < keep_ms(l) ? l->split_ms
-							: keep_ms(l));
+	return lease_jitter(l, at_most(l->split_ms, keep_ms(l)));
 }
 
 bool minority_keeps(struct lease *l, struct instant at)
 {
 	bool any = false;
 
-	for (int i = 0; i < l->conf.nodes; i++)
-		any |= node_is_ours(&l->node[i]);
+	for_each_node(l, n)
+		any |= node_is_ours(n);
 	if (!any || l->conf.nodes == 1)
 		return false;
 	if (l->keep_until.ms == NEVER.ms)
@@ -160,12 +154,10 @@ static int slot_to_try(const struct lease *l)
 {
 	int highest = 0;
 
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (node_is_ours(&l->node[i]) &&
-		    l->node[i].grant.slot > highest)
-			highest = l->node[i].grant.slot;
-	if (l->tried == highest + 1 &&
-	    lease_votes(l, VOTE_YES) >= lease_quorum(l->conf.nodes))
+	for_each_node(l, n)
+		if (node_is_ours(n) && n->grant.slot > highest)
+			highest = n->grant.slot;
+	if (l->tried == highest + 1 && lease_votes(l, VOTE_YES) >= quorum_of(l))
 		return (highest + 1) % lease_slots(&l->conf);
 	return highest;
 }
@@ -174,9 +166,7 @@ static int slot_to_try(const struct lease *l)
  * a round cannot vote anyway. */
 static int64_t moment_of(const struct lease *l, const struct lease_node *n)
 {
-	int64_t ms = timing_hedge(n->link.srtt_ms);
-
-	return ms < l->conf.node_timeout_ms ? ms : l->conf.node_timeout_ms;
+	return at_most(timing_hedge(n->link.srtt_ms), l->conf.node_timeout_ms);
 }
 
 /* A client that kept one slot here and another there would stand in the way of
@@ -191,8 +181,7 @@ void minority_narrow(struct lease *l, struct instant at)
 		l->only = l->tried = slot_to_try(l) + 1;
 		l->next_round = l->pause_until = at;
 	}
-	for (int i = 0; i < l->conf.nodes; i++) {
-		struct lease_node *n = &l->node[i];
+	for_each_node(l, n) {
 		struct instant moment;
 
 		if (!node_is_ours(n) || n->grant.slot == l->only - 1)
@@ -212,9 +201,9 @@ bool minority_stand_off(struct lease *l)
 {
 	bool lost = other_has_quorum(l), freed = false;
 
-	for (int i = 0; i < l->conf.nodes && l->whole; i++) {
-		struct lease_node *n = &l->node[i];
-
+	if (!l->whole)
+		return false;
+	for_each_node(l, n) {
 		freed |= n->theirs && !lost;
 		n->theirs =
 			lost && (n->theirs || node_is_ours(n)) && !is_taken(n);
@@ -226,9 +215,9 @@ struct instant minority_look(const struct lease *l, struct instant at)
 {
 	int64_t look = 0;
 
-	for (int i = 0; i < l->conf.nodes; i++)
-		if (moment_of(l, &l->node[i]) > look)
-			look = moment_of(l, &l->node[i]);
+	for_each_node(l, n)
+		if (moment_of(l, n) > look)
+			look = moment_of(l, n);
 	/* a client that is not in line is never woken */
 	if (l->conf.wait_ms <= 0)
 		return sooner(l->keep_until, after(at, look / 5));

@@ -116,9 +116,7 @@ bool node_is_late(const struct lease_node *n, const struct ask *asked)
  * they were asked later.) */
 static void ask_others(struct lease *l, struct instant at)
 {
-	for (int k = 0; k < l->conf.nodes; k++) {
-		struct lease_node *n = &l->node[k];
-
+	for_each_node(l, n) {
 		if (node_is_ours(n) && n->want == VERB_CONFIRM)
 			n->next = sooner(n->next, after(at, 1));
 	}
@@ -143,8 +141,7 @@ void repair_note(struct lease *l, struct lease_node *n, const struct answer *a,
 static bool repair_may(const struct lease *l, const struct lease_node *n)
 {
 	return !node_is_ours(n) && n->repair.absent &&
-	       __builtin_popcount(n->repair.shown) >=
-		       lease_quorum(l->conf.nodes);
+	       __builtin_popcount(n->repair.shown) >= quorum_of(l);
 }
 
 /* Node i is ours. That counts for each node that had lost the lock, as it told
@@ -152,9 +149,7 @@ static bool repair_may(const struct lease *l, const struct lease_node *n)
 void repair_show(struct lease *l, int i, struct instant asked,
 		 struct instant at)
 {
-	for (int k = 0; k < l->conf.nodes; k++) {
-		struct lease_node *n = &l->node[k];
-
+	for_each_node(l, n) {
 		if (!n->repair.absent || !before(n->repair.since, asked) ||
 		    repair_may(l, n))
 			continue;
@@ -403,13 +398,11 @@ static void given_back(const struct lease *l, struct lease_node *n,
 		node_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
 }
 
-void question_make(struct lease *l, int node, int chan, bool fresh,
+void question_make(struct lease *l, struct lease_node *n, int chan, bool fresh,
 		   struct instant at, struct ask *out)
 {
-	struct lease_node *n = &l->node[node];
-
 	*out = (struct ask){.verb = n->want,
-			    .node = node,
+			    .node = (int)(n - l->node),
 			    .chan = chan,
 			    .fresh = fresh || n->link.chan[chan].blocked,
 			    .seq = ++l->seq,
