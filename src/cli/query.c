@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lock/wire/history.h"
-#include "client/report.h"
+#include "client/client.h"
 #include "client/session.h"
 
 int query_open(struct query *l, const struct opts *o, struct fail *why)

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "client/exchange.h"
-#include "client/report.h"
+#include "client/inside.h"
 
 static void start_conns(struct client *cl, int node)
 {

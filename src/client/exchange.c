@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions, and answers that count. */
-#include "client/exchange.h"
+#include "client/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,6 @@
 
 #include "base/log.h"
 #include "net/errors.h"
-#include "client/proof.h"
-#include "client/report.h"
 
 #define SEEN_MS 1000 /* a holder seen this recently is still there */
 
@@ -179,7 +177,8 @@ static struct ask take_acquire(struct client *cl, int node, int chan)
 /* There is another master: go to it at once. From now on, more than half of the
  * Sentinels must say so before we believe in the old one again: see scout.h. An
  * acquire is asked again there, as if it had been redirected. */
-static void depose(struct client *cl, int node, const struct place *heir)
+static void change_master(struct client *cl, int node,
+			  const struct place *master)
 {
 	static const char text[] =
 		"no longer the master, according to its Sentinels";
@@ -195,7 +194,7 @@ static void depose(struct client *cl, int node, const struct place *heir)
 		exchange_take(cl, node, c);
 	}
 	peer_doubt(&cl->peer[node]);
-	peer_move(&cl->peer[node], heir);
+	peer_move(&cl->peer[node], master);
 	lease_hurry(&cl->lease, node, now());
 	for (int c = 0; c < CHANNELS; c++)
 		if (again[c].ask.verb != VERB_NONE &&
@@ -217,8 +216,8 @@ void exchange_prove(struct client *cl, int node)
 		case PROOF_FAILED:
 			disprove(cl, node, p.why.text);
 			return;
-		case PROOF_DEPOSED:
-			depose(cl, node, &p.heir);
+		case PROOF_OTHER:
+			change_master(cl, node, &p.master);
 			return;
 		}
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "client/target.h"
+#include "client/inside.h"
 
 #define EXTRA_MAX 4
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Which node of a Cluster has which slots. */
-#include "client/primaries.h"
+#include "client/inside.h"
 
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "net/place.h"
-#include "client/target.h"
 
 #define SLOTS 16384
 #define PRIMARIES_MAX 1000 /* Redis' own advice is not to exceed it */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether the server that said yes is still the master. */
-#include "client/proof.h"
+#include "client/inside.h"
 
 #include "net/place.h"
 
@@ -9,13 +9,13 @@
 /* Whether the server has answered, but too few of its Sentinels have. */
 bool proof_is_open(const struct client *cl, int node, struct fail *why)
 {
-	struct place heir;
+	struct place other;
 
 	for (int c = 0; c < CHANNELS; c++)
 		if (cl->unproven[node][c].ask.verb != VERB_NONE) {
 			(void)sentry_says(cl->sentry[node],
 					  &cl->peer[node].place,
-					  cl->vouched[node], &heir, why);
+					  cl->vouched[node], &other, why);
 			return true;
 		}
 	return false;
@@ -54,7 +54,7 @@ struct ask proof_forget(struct client *cl, int node, int chan)
 
 /* We believed the first Sentinel that knew of a new master, and the others may
  * be a moment behind: go back to the old one only if they insist. */
-static bool is_behind(struct client *cl, int node, const struct place *heir)
+static bool is_behind(struct client *cl, int node, const struct place *master)
 {
 	const struct peer *p = &cl->peer[node];
 	int64_t patience = cl->lease.conf.ttl_ms / 6;
@@ -65,7 +65,7 @@ static bool is_behind(struct client *cl, int node, const struct place *heir)
 	}
 	if (patience > BEHIND_MS)
 		patience = BEHIND_MS;
-	return place_same(heir, &p->doubted) &&
+	return place_same(master, &p->doubted) &&
 	       before(cl->vouched[node], after(cl->arrived_at[node], patience));
 }
 
@@ -75,11 +75,11 @@ enum proof_says proof_next(struct client *cl, int node, struct proof *out)
 	const struct sentry *s = cl->sentry[node];
 	struct fail why;
 	bool other = s && at->host[0] != '\0' &&
-		     sentry_says(s, at, cl->vouched[node], &out->heir, &why) ==
-			     SENTRY_OTHER;
+		     sentry_says(s, at, cl->vouched[node], &out->master,
+				 &why) == SENTRY_OTHER;
 
-	if (other && !is_behind(cl, node, &out->heir))
-		return PROOF_DEPOSED;
+	if (other && !is_behind(cl, node, &out->master))
+		return PROOF_OTHER;
 	for (int c = 0; c < CHANNELS; c++) {
 		struct unproven *u = &cl->unproven[node][c];
 
@@ -92,7 +92,7 @@ enum proof_says proof_next(struct client *cl, int node, struct proof *out)
 				     : "cannot ask the Sentinels");
 			return PROOF_FAILED;
 		}
-		switch (sentry_says(s, at, u->ask.sent, &out->heir,
+		switch (sentry_says(s, at, u->ask.sent, &out->master,
 				    &out->why)) {
 		case SENTRY_OPEN:
 		case SENTRY_OTHER: /* at that time; the Sentinels were asked

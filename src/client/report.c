@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What a client says about its nodes. */
-#include "client/report.h"
+#include "client/inside.h"
 
 #include <stdio.h>
 
 #include "base/log.h"
 #include "base/units.h"
 #include "lock/core/timing.h"
-#include "client/proof.h"
 
 /* "; the command is killed in 22s unless the server answers" */
 static const char *tell_stake(const struct client *cl, char *buf, size_t size)

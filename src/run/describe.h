@@ -5,7 +5,7 @@
 #ifndef RUN_DESCRIBE_H
 #define RUN_DESCRIBE_H
 
-#include "client/state.h"
+#include "client/client.h"
 
 /* "held by ann@web1 since 09:12 UTC (3m), backup.sh: nightly, https://...": who
  * was seen, or why a free lock is not granted. `ago`: ms since then. All of

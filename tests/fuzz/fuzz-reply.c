@@ -20,7 +20,6 @@
 #include "net/peer.h"
 #include "net/resp.h"
 #include "client/fanout.h"
-#include "client/primaries.h"
 #include "cli/url.h"
 
 const char fuzz_name[] = "reply";

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "client/primaries.h"
+#include "client/fanout.h"
 #include "lock/wire/rights.h"
 
 #define SAMPLES 5

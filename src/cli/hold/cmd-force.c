@@ -19,7 +19,7 @@
 #include "lock/wire/record.h"
 #include "lock/wire/script.h"
 #include "run/describe.h"
-#include "client/report.h"
+#include "client/client.h"
 #include "client/session.h"
 
 /* ---- the user's consent ---- */

@@ -12,7 +12,7 @@
 #include "cli/render.h"
 #include "lock/wire/admin.h"
 #include "run/describe.h"
-#include "client/report.h"
+#include "client/client.h"
 #include "client/session.h"
 
 struct asking {

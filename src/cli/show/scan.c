@@ -8,7 +8,7 @@
 
 #include "base/glob.h"
 #include "base/units.h"
-#include "client/primaries.h"
+#include "client/fanout.h"
 
 /* Keys to ask about at a time: more are not faster, because a fanout has only a
  * few open questions on each connection. */
