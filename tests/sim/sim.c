@@ -94,6 +94,7 @@ struct loss {
 static int n_nodes = 1;
 static struct redis *node_redis[NODES_MAX];
 static struct token tokens[TOKENS_MAX];
+#define LOSSES_MAX 128 /* more than any schedule has */
 static struct loss losses[LOSSES_MAX];
 static int n_losses;
 static int parent_of[CLIENTS_MAX]; /* the client around it; -1: none */
@@ -329,7 +330,6 @@ static void lose(int node, int64_t had, bool guarded)
 	if (!guarded && n_losses < LOSSES_MAX)
 		losses[n_losses++] =
 			(struct loss){node, w.us, had, left, {-1, -1, -1}};
-	note_loss(node, left, 0);
 }
 
 /* For want of memory. */

@@ -176,61 +176,6 @@ bool hangs_on_stepped(const struct client *c)
 				  others < lease_quorum(n));
 }
 
-/* ---- losses of data ---- */
-
-/* A waiter knows of a holder by the counter it saw. How long to wait for it,
- * when the data are gone, it knows if its own lease, or that of the holder it
- * saw last, is no shorter. */
-void note_loss(int node, int64_t left, int64_t holder)
-{
-	int64_t longest = 0;
-
-	if (w.losses == LOSSES_MAX)
-		abort();
-	for (int i = 0; i < CLIENTS_MAX; i++)
-		if ((w.client[i].lease.state == LEASE_HELD ||
-		     (holder != 0 && w.client[i].token == holder)) &&
-		    w.client[i].ttl > longest)
-			longest = w.client[i].ttl;
-	for (int i = 0; i < CLIENTS_MAX; i++) {
-		struct client *c = &w.client[i];
-		const struct lease_node *n = &c->lease.node[node];
-
-		c->knew[w.losses] =
-			c->alive && n->grant.counter > left &&
-			(c->ttl >= longest || n->holder_ttl_ms >= longest);
-	}
-	w.left[w.losses] = left;
-	w.loss_us[w.losses++] = w.us;
-}
-
-bool lost_since(int64_t us)
-{
-	bool lost = false;
-
-	for (int i = 0; i < w.losses; i++)
-		lost |= w.loss_us[i] >= us;
-	return lost;
-}
-
-void expose(void)
-{
-	for (int i = 0; i < w.losses; i++)
-		w.exposed[i] = true;
-}
-
-void note_robbed(long node)
-{
-	for (int i = 0; i < CLIENTS_MAX; i++)
-		if (w.client[i].robbed & 1U << node)
-			w.client[i].replaced |= 1U << node;
-}
-
-bool fences_promised(void)
-{
-	return !(w.backward_step && w.losses > 0);
-}
-
 /* ---- the network ---- */
 
 bool rough(void)
@@ -504,8 +449,6 @@ void new_life(int who, struct lease_conf *conf)
 		post(w.us + chance(w.T * 4000), EV_CANCEL, who, 0, 0);
 	c->alive = true;
 	c->stopped = c->guard_will = c->running = c->ended = c->dying = false;
-	c->robbed = c->replaced = 0;
-	memset(c->knew, 0, sizeof(c->knew));
 	c->wake_us = INT64_MAX;
 	memset(c->conns, 0, sizeof(c->conns));
 	lease_init(&c->lease, conf, clock_of(c));

@@ -29,7 +29,6 @@
 #define TOP_MAX 6 /* clients that come by themselves */
 #define CLIENTS_MAX 10
 #define EVENTS_MAX 8192
-#define LOSSES_MAX 128 /* more than any schedule has */
 #define FLIGHTS_MAX 8192
 /* servers' wall clock at 0 */
 #define EPOCH_US ((int64_t)1700000000 * 1000000)
@@ -94,14 +93,9 @@ struct client {
 	bool alive, stopped, guard_will; /* guard_will: it gives back */
 	bool running; /* the command, or what is left of it */
 	bool dying;
-	bool ended;            /* the command ended by itself */
-	unsigned int robbed;   /* its key vanished on these nodes (bits), and
-				  it does not know yet */
-	unsigned int replaced; /* nodes where another has been granted it since
-				  (bits) */
-	int64_t dead_us;       /* deadman: dead at, unless moved on */
-	int64_t cont_us;       /* last continued */
-	bool knew[LOSSES_MAX]; /* a counter, when data were lost */
+	bool ended;      /* the command ended by itself */
+	int64_t dead_us; /* deadman: dead at, unless moved on */
+	int64_t cont_us; /* last continued */
 	int64_t wake_us;
 	int todo, conns[NODES_MAX][CHANNELS];
 	int mute[NODES_MAX][CHANNELS]; /* the connection that has gone mute */
@@ -122,10 +116,8 @@ struct world {
 	int64_t us, quiet_us; /* no more faults from then on ... */
 	int64_t slow_us; /* ... but what was sent before may take until then */
 	int n_clients;   /* that come by themselves */
-	int n_events, n_flights, next_conn, tokens, losses, overlaps;
-	bool exposed[LOSSES_MAX];
-	int64_t left[LOSSES_MAX]; /* the counter that was left, or 0 */
-	int64_t loss_us[LOSSES_MAX], T, serial;
+	int n_events, n_flights, next_conn, tokens, overlaps;
+	int64_t T, serial;
 	/* gentle: no faults but one short outage; calm: not even that;
 	 * steady: whatever else, the network does not fail */
 	bool gentle, calm, steady;
@@ -226,22 +218,6 @@ struct instant clock_at(const struct client *c, int64_t us);
 int64_t wall_us(int node);
 /* Steps it, to either side. Returns by how many ms. */
 double step_clock(int node);
-
-/* ---- losses of data ---- */
-
-/* Whatever the server knew is gone, or it knows an older counter, `left`: notes
- * which clients had seen a larger one. `holder`: the token that had the lock,
- * as its client may not know yet, or 0. */
-void note_loss(int node, int64_t left, int64_t holder);
-/* Whether data have been lost since. */
-bool lost_since(int64_t us);
-/* Whoever was granted the lock before a loss may be overlapped from now on. */
-void expose(void);
-/* Somebody was granted the lock on this node. Of several, it may count that
- * after the node was restarted and the one whose key had vanished healed. */
-void note_robbed(long node);
-/* No clock was set back over a loss. */
-bool fences_promised(void);
 
 /* ---- the network ---- */
 

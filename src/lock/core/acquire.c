@@ -456,13 +456,8 @@ static void guard_for(struct lease *l, const struct answer *a,
 static void remember(struct lease *l, struct lease_node *n,
 		     const struct answer *a, struct instant at)
 {
-	/* a foreign lock lasts no longer than what is left of it */
-	int64_t ttl = a->busy.foreign ? a->busy.pttl_ms : a->busy.holder_ttl_ms;
-
 	guard_for(l, a, at);
 	n->grant.counter = a->counter;
-	if (a->said == SAID_BUSY && ttl > 0)
-		n->holder_ttl_ms = ttl;
 	n->last = *a;
 	if (a->said != SAID_BUSY && a->said != SAID_GUARDED &&
 	    a->said != SAID_LOSS)

@@ -224,7 +224,6 @@ struct lease_node {
 	/* while acquiring */
 	enum vote vote;
 	struct answer last; /* the last refusal */
-	int64_t holder_ttl_ms;
 
 	/* several nodes */
 	bool theirs;     /* do not take it: the client that has a quorum

@@ -31,15 +31,7 @@ static bool word_is(const struct words *w, int i, const char *text)
 /* A missing or malformed number counts as -1. */
 static int64_t word_number(const struct words *w, int i)
 {
-	char text[24];
-
-	if (i >= w->n || w->len[i] >= sizeof(text))
-		return -1;
-	memcpy(text, w->at[i], w->len[i]);
-	text[w->len[i]] = '\0';
-	if (strlen(text) != w->len[i])
-		return -1;
-	return parse_number(text, 0, INT64_MAX / 2);
+	return i < w->n ? record_number(w->at[i], w->len[i]) : -1;
 }
 
 static int64_t word_ms(const struct words *w, int i)

@@ -100,8 +100,7 @@ static bool is_name(const struct line *l, const char *name)
 	       memcmp(l->name, name, l->name_len) == 0;
 }
 
-/* Returns -1 if it is not a number. */
-static int64_t number(const char *bytes, size_t n)
+int64_t record_number(const char *bytes, size_t n)
 {
 	char text[24];
 
@@ -129,7 +128,7 @@ void about_take(enum about what, const char *bytes, size_t n,
 
 static void take_line(struct record *r, const struct line *l)
 {
-	int64_t n = number(l->value, l->value_len);
+	int64_t n = record_number(l->value, l->value_len);
 
 	if (is_name(l, "since") && n > 0)
 		r->since_ms = at_most(n, AGES_MS);
@@ -177,7 +176,7 @@ static int64_t take_number(const char **from, const char *end, int64_t most)
 {
 	const char *digits = *from;
 	size_t n = take_word(from, end, ' ');
-	int64_t value = n > 0 ? number(digits, n) : -1;
+	int64_t value = n > 0 ? record_number(digits, n) : -1;
 
 	return value > 0 && value <= most && digits[0] != '0' ? value : -1;
 }

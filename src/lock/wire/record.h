@@ -67,6 +67,9 @@ struct record {
 void about_take(enum about what, const char *bytes, size_t n,
 		char out[ABOUT_MAX]);
 
+/* -1: it is no whole number of at least 0. */
+int64_t record_number(const char *bytes, size_t n);
+
 /* What is missing or malformed is unknown. */
 void record_read(struct record *r, const char *bytes, size_t n);
 /* The same. false: it has not the form that the scripts ask for, which drop it
