@@ -24,16 +24,6 @@ static const struct {
 	{0x20000, 0x3fffd, 2}, {0xe0100, 0xe01ef, 0},
 };
 
-/* For well-formed text: see utf8_length(). */
-static uint32_t code_of(const unsigned char *p, size_t len)
-{
-	uint32_t code = len == 1 ? p[0] : p[0] & (0xffU >> (len + 1));
-
-	for (size_t i = 1; i < len; i++)
-		code = code << 6 | (p[i] & 0x3fU);
-	return code;
-}
-
 /* The width of the first character; sets *len to its length. */
 static int first_columns(const char *text, size_t left, size_t *len)
 {
@@ -44,7 +34,7 @@ static int first_columns(const char *text, size_t left, size_t *len)
 		*len = 1;
 		return 1;
 	}
-	code = code_of((const unsigned char *)text, *len);
+	(void)utf8_code(text, left, &code);
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
 		if (code >= blocks[i].first && code <= blocks[i].last)
 			return blocks[i].columns;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/columns.h"
 #include "base/units.h"
 #include "cli/render.h"
 #include "lock/wire/history.h"
@@ -150,22 +151,11 @@ static void ticks_text(int64_t ms, int64_t step, char buf[40])
 			       (int)(ms % 1000));
 }
 
-/* ---- text ---- */
+/* ---- elements ---- */
 
-#define SVG_CUT 160
-
-/* Hangul, Han, kana, their punctuation, and everything beyond the first
- * plane. */
-#define WIDE_FROM "\xe1\x84\x80" /* U+1100 */
-
-static size_t letter_length(const char *p)
-{
-	size_t len = utf8_length(p, strlen(p));
-
-	return len > 0 ? len : 1;
-}
-
-static void put_letter(FILE *f, const char *p, size_t len)
+/* Writes it as text of an element. The document stays well-formed whatever the
+ * bytes are. They must be safe for a terminal (format_bytes()). */
+static void put_escaped(FILE *f, const char *text)
 {
 	static const struct {
 		const char *from, *to;
@@ -176,21 +166,21 @@ static void put_letter(FILE *f, const char *p, size_t len)
 		    /* two code points that XML does not allow */
 		    {"\xef\xbf\xbe", "\xef\xbf\xbd"},
 		    {"\xef\xbf\xbf", "\xef\xbf\xbd"}};
+	const size_t n = sizeof(said) / sizeof(said[0]);
 
-	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
-		if (strlen(said[i].from) == len &&
-		    memcmp(p, said[i].from, len) == 0) {
-			(void)fputs(said[i].to, f);
-			return;
-		}
-	(void)fwrite(p, 1, len, f);
+	while (*text) {
+		size_t i = 0;
+
+		while (i < n &&
+		       strncmp(text, said[i].from, strlen(said[i].from)) != 0)
+			i++;
+		(void)(i < n ? fputs(said[i].to, f) : fputc(*text, f));
+		text += i < n ? strlen(said[i].from) : 1;
+	}
 }
 
-/* Formats, and writes the result as text of an element or an attribute. The
- * document stays well-formed whatever the bytes are. They must be safe for a
- * terminal (format_bytes()). */
-__attribute__((format(printf, 2, 3))) static void svg_say(FILE *f,
-							  const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void say(FILE *f, const char *fmt,
+						      ...)
 {
 	char text[2048], safe[2048];
 	va_list ap;
@@ -199,44 +189,63 @@ __attribute__((format(printf, 2, 3))) static void svg_say(FILE *f,
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	/* the text may have been cut within a letter */
-	(void)format_bytes(text, strlen(text), safe, sizeof(safe));
-	for (const char *p = safe; *p; p += letter_length(p))
-		put_letter(f, p, letter_length(p));
+	put_escaped(f, format_bytes(text, strlen(text), safe, sizeof(safe)));
 }
 
-static int letters_of(const char *p, size_t len)
+/* px, with at most one digit behind the point */
+static double px(double x)
 {
-	return len >= 3 && memcmp(p, WIDE_FROM, 3) >= 0 ? 2 : 1;
+	return (double)(int64_t)(x * 10 + 0.5) / 10;
 }
 
-/* Its approximate width in letters; a wide character counts as two. */
-static int svg_width(const char *text)
+static void begin_text(FILE *f, const char *class, double x, double y,
+		       const char *anchor)
 {
-	int width = 0;
-
-	for (const char *p = text; *p; p += letter_length(p))
-		width += letters_of(p, letter_length(p));
-	return width;
+	(void)fputs("<text", f);
+	if (class)
+		(void)fprintf(f, " class=\"%s\"", class);
+	(void)fprintf(f, " x=\"%.6g\" y=\"%.6g\"", px(x), px(y));
+	if (anchor)
+		(void)fprintf(f, " text-anchor=\"%s\"", anchor);
+	(void)fputc('>', f);
 }
 
-/* Cuts it to that many letters, with "..." for the rest. Returns buf. */
-static const char *svg_cut(const char *text, int letters, char buf[SVG_CUT])
+static void put_text(FILE *f, const char *class, double x, double y,
+		     const char *anchor, const char *text)
 {
-	size_t used = 0;
-	int width = 0;
+	begin_text(f, class, x, y, anchor);
+	say(f, "%s", text);
+	(void)fputs("</text>\n", f);
+}
 
-	if (svg_width(text) <= letters && strlen(text) < SVG_CUT)
-		return memcpy(buf, text, strlen(text) + 1);
-	for (const char *p = text; *p; p += letter_length(p)) {
-		size_t len = letter_length(p);
+static void put_rect(FILE *f, const char *class, double x, double y,
+		     double width, double height, int round)
+{
+	(void)fprintf(f,
+		      "<rect class=\"%s\" x=\"%.6g\" y=\"%.6g\" "
+		      "width=\"%.6g\" height=\"%.6g\" rx=\"%d\"/>\n",
+		      class, px(x), px(y), px(width), px(height), round);
+}
 
-		width += letters_of(p, len);
-		if (width > letters - 1 || used + len + 4 > SVG_CUT)
-			break;
-		memcpy(buf + used, p, len);
-		used += len;
-	}
-	(void)snprintf(buf + used, SVG_CUT - used, "\xe2\x80\xa6");
+static void put_line(FILE *f, const char *class, double x1, double x2,
+		     double y1, double y2)
+{
+	(void)fprintf(f,
+		      "<line class=\"%s\" x1=\"%.6g\" x2=\"%.6g\" "
+		      "y1=\"%.6g\" y2=\"%.6g\"/>\n",
+		      class, px(x1), px(x2), px(y1), px(y2));
+}
+
+/* Cut to that many letters, with "..." for the rest. Returns buf. */
+#define CUT 600
+static const char *cut(const char *text, int letters, char buf[CUT])
+{
+	bool fits = columns_of(text) <= letters && strlen(text) < CUT;
+	size_t n = columns_fit(text, fits ? letters : letters - 1);
+
+	n = n < CUT - 4 ? n : CUT - 4;
+	(void)snprintf(buf, CUT, "%.*s%s", (int)n, text,
+		       fits ? "" : "\xe2\x80\xa6");
 	return buf;
 }
 
@@ -367,7 +376,7 @@ static double label_of(const struct history_hold *p)
 	char text[ENDING_SIZE];
 
 	return kinds[kind_of(p)].told
-		       ? svg_width(hold_ending(p, text)) * LETTER + 14
+		       ? columns_of(hold_ending(p, text)) * LETTER + 14
 		       : 0;
 }
 
@@ -401,7 +410,7 @@ static void lay_out(struct picture *p)
 
 	find_span(p);
 	for (int i = 0; i < h->holds; i++) {
-		int its = svg_width(hold_host(&h->hold[i]));
+		int its = columns_of(hold_host(&h->hold[i]));
 
 		widest = its > widest ? its : widest;
 		open |= h->hold[i].open;
@@ -444,49 +453,36 @@ static const char *zone_of(int64_t ms, char buf[16])
 
 static void say_counts(const struct picture *p, const int count[KINDS])
 {
-	FILE *f = p->f;
 	int n = p->h->holds;
 
-	svg_say(f, "%d hold%s on %d host%s:", n, n == 1 ? "" : "s",
-		p->lanes.hosts, p->lanes.hosts == 1 ? "" : "s");
+	say(p->f, "%d hold%s on %d host%s:", n, n == 1 ? "" : "s",
+	    p->lanes.hosts, p->lanes.hosts == 1 ? "" : "s");
 	for (int k = 0, said = 0; k < KINDS; k++)
 		if (count[k] > 0)
-			svg_say(f, "%s %d %s", said++ ? "," : "", count[k],
-				kinds[k].outcome);
-}
-
-/* From when to when; one day is named once. */
-static void say_span(const struct picture *p)
-{
-	char from[40], to[40], zone[16];
-	bool one_day;
-
-	(void)wall_date(p->from_ms / 1000, from, sizeof(from));
-	(void)wall_date(p->to_ms / 1000, to, sizeof(to));
-	one_day = strncmp(from, to, 10) == 0;
-	svg_say(p->f, "%s to %s, %s", from, to + (one_day ? 11 : 0),
-		zone_of(p->from_ms, zone));
+			say(p->f, "%s %d %s", said++ ? "," : "", count[k],
+			    kinds[k].outcome);
 }
 
 static void draw_head(const struct picture *p, const char *shown,
 		      const int count[KINDS], int64_t longest_wait)
 {
-	char waited[32], cut[SVG_CUT];
+	char waited[32], buf[CUT], from[40], to[40], zone[16];
+	bool one_day; /* is named once */
 	FILE *f = p->f;
 
-	(void)fprintf(f, "<text class=\"key\" x=\"%d\" y=\"30\">", MARGIN);
-	svg_say(f, "%s", svg_cut(shown, KEY_LETTERS, cut));
-	(void)fputs("</text>\n", f);
-	(void)fprintf(f, "<text class=\"dim\" x=\"%d\" y=\"50\">", MARGIN);
+	put_text(f, "key", MARGIN, 30, NULL, cut(shown, KEY_LETTERS, buf));
+	begin_text(f, "dim", MARGIN, 50, NULL);
 	say_counts(p, count);
 	if (longest_wait > 0)
-		svg_say(f, "; longest wait %s",
-			format_duration(longest_wait, waited, sizeof(waited)));
-	(void)fprintf(f,
-		      "</text>\n<text class=\"dim\" x=\"%d\" y=\"30\" "
-		      "text-anchor=\"end\">",
-		      WIDTH - MARGIN);
-	say_span(p);
+		say(f, "; longest wait %s",
+		    format_duration(longest_wait, waited, sizeof(waited)));
+	(void)fputs("</text>\n", f);
+	(void)wall_date(p->from_ms / 1000, from, sizeof(from));
+	(void)wall_date(p->to_ms / 1000, to, sizeof(to));
+	one_day = strncmp(from, to, 10) == 0;
+	begin_text(f, "dim", WIDTH - MARGIN, 30, "end");
+	say(f, "%s to %s, %s", from, to + (one_day ? 11 : 0),
+	    zone_of(p->from_ms, zone));
 	(void)fputs("</text>\n", f);
 }
 
@@ -495,30 +491,22 @@ static void draw_legend(const struct picture *p, const int count[KINDS],
 			bool waits)
 {
 	double x = MARGIN;
-	FILE *f = p->f;
+	char text[32];
 
 	for (int k = 0; k < KINDS; k++) {
 		if (count[k] == 0)
 			continue;
-		(void)fprintf(f,
-			      "<rect class=\"%s\" x=\"%.1f\" y=\"64\" "
-			      "width=\"18\" height=\"11\" rx=\"2\"/>",
-			      kinds[k].style, x);
-		(void)fprintf(f, "<text x=\"%.1f\" y=\"74\">", x + 24);
-		svg_say(f, "%s%s%s", kinds[k].letter,
-			kinds[k].letter[0] ? " " : "", kinds[k].outcome);
-		(void)fputs("</text>\n", f);
+		put_rect(p->f, kinds[k].style, x, 64, 18, 11, 2);
+		(void)snprintf(text, sizeof(text), "%s%s%s", kinds[k].letter,
+			       kinds[k].letter[0] ? " " : "", kinds[k].outcome);
+		put_text(p->f, NULL, x + 24, 74, NULL, text);
 		x += 24 + LETTER * (double)(strlen(kinds[k].outcome) + 2) + 18;
 	}
-	if (waits)
-		(void)fprintf(f,
-			      "<line class=\"wait\" x1=\"%.1f\" x2=\"%.1f\" "
-			      "y1=\"70\" y2=\"70\"/>"
-			      "<text x=\"%.1f\" y=\"74\">waited</text>\n",
-			      x, x + 18, x + 24);
+	if (!waits)
+		return;
+	put_line(p->f, "wait", x, x + 18, 70, 70);
+	put_text(p->f, NULL, x + 24, 74, NULL, "waited");
 }
-
-/* ---- times ---- */
 
 /* Marks round times of the wall clock, and the beginning of a day. */
 static void draw_times(const struct picture *p)
@@ -532,28 +520,18 @@ static void draw_times(const struct picture *p)
 	for (int64_t t = first; t <= p->to_ms; t += step) {
 		double x = x_of(p, t);
 
-		(void)fprintf(f,
-			      "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" "
-			      "y1=\"%.0f\" y2=\"%.0f\"/>",
-			      x, x, p->top - 4, p->bottom + 4);
+		put_line(f, "grid", x, x, p->top - 4, p->bottom + 4);
 		ticks_text(t, step, text);
+		put_text(f, "dim time", x, p->bottom + 18, "middle", text);
 		/* a short picture is read without the upper one */
-		for (int below = p->bottom - p->top < TALL; below < 2; below++)
-			(void)fprintf(f,
-				      "<text class=\"dim time\" x=\"%.1f\" "
-				      "y=\"%.0f\" "
-				      "text-anchor=\"middle\">%s</text>",
-				      x, below ? p->bottom + 18 : p->top - 9,
-				      text);
+		if (p->bottom - p->top >= TALL)
+			put_text(f, "dim time", x, p->top - 9, "middle", text);
 		(void)wall_date(t / 1000, date, sizeof(date));
-		if (step < 86400000 && strncmp(day, date, 10) != 0)
-			(void)fprintf(f,
-				      "<text class=\"dim time\" x=\"%.1f\" "
-				      "y=\"%.0f\" "
-				      "text-anchor=\"middle\">%.10s</text>",
-				      x, p->bottom + 32, date);
+		date[10] = '\0';
+		if (step < 86400000 && strcmp(day, date) != 0)
+			put_text(f, "dim time", x, p->bottom + 32, "middle",
+				 date);
 		(void)snprintf(day, sizeof(day), "%.10s", date);
-		(void)fputc('\n', f);
 	}
 }
 
@@ -561,30 +539,15 @@ static void draw_times(const struct picture *p)
 
 static void draw_hosts(const struct picture *p)
 {
-	char cut[SVG_CUT];
-	FILE *f = p->f;
+	char buf[CUT];
 
-	for (int i = 0; i < p->lanes.hosts; i++) {
-		const struct host *h = &p->lanes.host[i];
-		double height = h->lanes * p->lane;
-
-		if (i % 2 == 0)
-			(void)fprintf(f,
-				      "<rect class=\"band\" x=\"%d\" "
-				      "y=\"%.0f\" width=\"%d\" "
-				      "height=\"%.0f\" rx=\"3\"/>\n",
-				      MARGIN / 2, p->y[i], WIDTH - MARGIN,
-				      height + 4);
-	}
+	for (int i = 0; i < p->lanes.hosts; i += 2)
+		put_rect(p->f, "band", MARGIN / 2.0, p->y[i], WIDTH - MARGIN,
+			 p->lanes.host[i].lanes * p->lane + 4, 3);
 	draw_times(p);
-	for (int i = 0; i < p->lanes.hosts; i++) {
-		const struct host *h = &p->lanes.host[i];
-
-		(void)fprintf(f, "<text x=\"%d\" y=\"%.1f\">", MARGIN,
-			      p->y[i] + p->lane - 5);
-		svg_say(f, "%s", svg_cut(h->name, NAME_LETTERS, cut));
-		(void)fputs("</text>\n", f);
-	}
+	for (int i = 0; i < p->lanes.hosts; i++)
+		put_text(p->f, NULL, MARGIN, p->y[i] + p->lane - 5, NULL,
+			 cut(p->lanes.host[i].name, NAME_LETTERS, buf));
 }
 
 /* The text for screen readers, and for the mouse. */
@@ -595,37 +558,31 @@ static void describe_hold(const struct history_hold *p, FILE *f)
 	const char *reason = p->about[ABOUT_REASON];
 
 	(void)fputs("<title>", f);
-	svg_say(f, "%s%s%s: %s", about_who(p->about, who, sizeof(who)),
-		command[0] ? ", " : "", command, hold_ending(p, ending));
+	say(f, "%s%s%s: %s", about_who(p->about, who, sizeof(who)),
+	    command[0] ? ", " : "", command, hold_ending(p, ending));
 	(void)fputc('\n', f);
-	svg_say(f, "from %s on, held for %s%s",
-		wall_zoned(p->since_ms / 1000, date, sizeof(date)),
-		format_duration(p->held_ms, held, sizeof(held)),
-		p->open ? " so far" : "");
+	say(f, "from %s on, held for %s%s",
+	    wall_zoned(p->since_ms / 1000, date, sizeof(date)),
+	    format_duration(p->held_ms, held, sizeof(held)),
+	    p->open ? " so far" : "");
 	if (p->waited_ms >= 0)
-		svg_say(f, ", waited %s",
-			format_duration(p->waited_ms, waited, sizeof(waited)));
+		say(f, ", waited %s",
+		    format_duration(p->waited_ms, waited, sizeof(waited)));
 	if (p->fence > 0)
-		svg_say(f, ", fence %" PRId64, p->fence);
+		say(f, ", fence %" PRId64, p->fence);
 	if (p->slot >= 0)
-		svg_say(f, ", slot %" PRId64, p->slot);
+		say(f, ", slot %" PRId64, p->slot);
 	if (reason[0] != '\0') {
 		(void)fputc('\n', f);
-		svg_say(f, "%s", reason);
+		say(f, "%s", reason);
 	}
 	(void)fputs("</title>", f);
 }
 
-static void draw_wait(const struct picture *p, int i)
+/* The upper edge of the lane of bar i. */
+static double lane_of(const struct picture *p, int i)
 {
-	const struct history_hold *its = &p->h->hold[i];
-	double y = p->y[p->lanes.at[i].host] + p->lanes.at[i].lane * p->lane +
-		   ROOM_ABOVE + (p->lane - ROOM_ABOVE) / 2;
-
-	(void)fprintf(p->f,
-		      "<line class=\"wait\" x1=\"%.1f\" x2=\"%.1f\" "
-		      "y1=\"%.1f\" y2=\"%.1f\"/>\n",
-		      x_of(p, hold_came_ms(its)), x_of(p, its->since_ms), y, y);
+	return p->y[p->lanes.at[i].host] + p->lanes.at[i].lane * p->lane;
 }
 
 /* Where bar i begins and ends; no bar is too short to be seen. */
@@ -640,9 +597,13 @@ static double bar_of(const struct picture *p, int i, double *end)
 	return x;
 }
 
-static double lane_of(const struct picture *p, int i)
+static void draw_wait(const struct picture *p, int i)
 {
-	return p->y[p->lanes.at[i].host] + p->lanes.at[i].lane * p->lane;
+	const struct history_hold *its = &p->h->hold[i];
+	double y = lane_of(p, i) + ROOM_ABOVE + (p->lane - ROOM_ABOVE) / 2;
+
+	put_line(p->f, "wait", x_of(p, hold_came_ms(its)),
+		 x_of(p, its->since_ms), y, y);
 }
 
 /* A hold that goes on ends in an arrow. */
@@ -658,56 +619,37 @@ static void draw_bar(const struct picture *p, int i, double y, double height)
 			      class, x, y, end, end + ARROW, y + height / 2,
 			      end, y + height, x);
 	else
-		(void)fprintf(p->f,
-			      "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" "
-			      "width=\"%.1f\" height=\"%.1f\" rx=\"%s\"/>",
-			      class, x, y, end - x, height,
-			      end - x < 6 ? "0" : "2");
-}
-
-/* The letter, with the number of the note, if there is one. */
-static void draw_mark(const struct picture *p, int i)
-{
-	double end, x = bar_of(p, i, &end);
-	const char *letter = kinds[kind_of(&p->h->hold[i])].letter;
-	char number[12] = "";
-
-	if (letter[0] == '\0')
-		return;
-	if (p->note[i] > 0)
-		(void)snprintf(number, sizeof(number), "%d", p->note[i]);
-	(void)fprintf(
-		p->f, "<text class=\"mark\" x=\"%.1f\" y=\"%.1f\">%s%s</text>",
-		(x + end) / 2, lane_of(p, i) + ROOM_ABOVE - 1, letter, number);
+		put_rect(p->f, class, x, y, end - x, height,
+			 end - x < 6 ? 0 : 2);
 }
 
 static void draw_hold(const struct picture *p, int i)
 {
 	const struct history_hold *its = &p->h->hold[i];
+	const struct kind_look *look = &kinds[kind_of(its)];
 	double end, x = bar_of(p, i, &end), height = p->lane - ROOM_ABOVE;
 	double y = lane_of(p, i) + ROOM_ABOVE;
 	const char *command = its->about[ABOUT_COMMAND];
-	char held[32], text[ABOUT_MAX + 40];
-	FILE *f = p->f;
+	char held[32], text[ABOUT_MAX + 40], mark[16];
 
-	(void)fputs("<g>", f);
-	describe_hold(its, f);
+	(void)fputs("<g>", p->f);
+	describe_hold(its, p->f);
 	draw_bar(p, i, y, height);
-	draw_mark(p, i);
+	/* the letter, with the number of the note, if there is one (%.0d writes
+	 * no 0) */
+	(void)snprintf(mark, sizeof(mark), "%s%.0d", look->letter, p->note[i]);
+	if (look->letter[0] != '\0')
+		put_text(p->f, "mark", (x + end) / 2, y - 1, NULL, mark);
 	(void)format_duration(its->held_ms, held, sizeof(held));
 	(void)snprintf(text, sizeof(text), "%s%s%s%s", command,
 		       command[0] != '\0' ? " " : "", held,
 		       its->open ? " so far" : "");
-	if (svg_width(text) * 6.2 + 10 > end - x)
+	if (columns_of(text) * 6.2 + 10 > end - x)
 		(void)snprintf(text, sizeof(text), "%s", held);
-	if (svg_width(text) * 6.2 + 10 <= end - x && height >= 12) {
-		(void)fprintf(f, "<text class=\"in%s\" x=\"%.1f\" y=\"%.1f\">",
-			      kinds[kind_of(its)].loud ? " loud" : "", x + 5,
-			      y + height - 3.5);
-		svg_say(f, "%s", text);
-		(void)fputs("</text>", f);
-	}
-	(void)fputs("</g>\n", f);
+	if (columns_of(text) * 6.2 + 10 <= end - x && height >= 12)
+		put_text(p->f, look->loud ? "in loud" : "in", x + 5,
+			 y + height - 3.5, NULL, text);
+	(void)fputs("</g>\n", p->f);
 }
 
 /* ---- what went wrong ---- */
@@ -754,49 +696,58 @@ static void draw_ending(const struct picture *p, int i)
 	if (!kinds[kind_of(its)].told || p->note[i] > 0)
 		return;
 	(void)bar_of(p, i, &end);
-	(void)fprintf(p->f, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">",
-		      class_of(kind_of(its)), end + 6,
-		      lane_of(p, i) + p->lane - 3.5);
-	svg_say(p->f, "%s", hold_ending(its, text));
-	(void)fputs("</text>\n", p->f);
+	put_text(p->f, class_of(kind_of(its)), end + 6,
+		 lane_of(p, i) + p->lane - 3.5, NULL, hold_ending(its, text));
 }
 
 static void draw_note(const struct picture *p, int i)
 {
 	const struct history_hold *its = &p->h->hold[i];
 	const char *command = its->about[ABOUT_COMMAND];
-	char ending[ENDING_SIZE], date[48], cut[SVG_CUT];
+	char ending[ENDING_SIZE], date[48], buf[CUT];
 	char text[ENDING_SIZE + 3 * ABOUT_MAX];
 
-	(void)snprintf(text, sizeof(text), "%s; %s%s%s, since %s",
+	if (p->note[i] == 0)
+		return;
+	(void)snprintf(text, sizeof(text), "%s%d  %s; %s%s%s, since %s",
+		       kinds[kind_of(its)].letter, p->note[i],
 		       hold_ending(its, ending), hold_host(its),
 		       command[0] != '\0' ? ", " : "", command,
 		       wall_zoned(its->since_ms / 1000, date, sizeof(date)));
-	(void)fprintf(p->f, "<text class=\"%s\" x=\"%d\" y=\"%.0f\">%s%d  ",
-		      class_of(kind_of(its)), MARGIN,
-		      p->bottom + BELOW + NOTE * p->note[i] - 4,
-		      kinds[kind_of(its)].letter, p->note[i]);
-	svg_say(p->f, "%s", svg_cut(text, NOTE_LETTERS, cut));
-	(void)fputs("</text>\n", p->f);
+	put_text(p->f, class_of(kind_of(its)), MARGIN,
+		 p->bottom + BELOW + NOTE * p->note[i] - 4, NULL,
+		 cut(text, NOTE_LETTERS, buf));
 }
 
 /* ---- all of it ---- */
 
-/* A mistyped key must not look like a picture that failed. */
-static void draw_nothing(const char *shown, FILE *f)
+static void begin(FILE *f, double height, const char *shown)
 {
 	(void)fprintf(f,
 		      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		      "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-		      "width=\"%d\" height=\"60\" viewBox=\"0 0 %d 60\">\n"
-		      "<title>",
-		      WIDTH, WIDTH);
-	svg_say(f, "History of the lock %s", shown);
+		      "width=\"%d\" height=\"%.0f\" "
+		      "viewBox=\"0 0 %d %.0f\">\n<title>",
+		      WIDTH, height, WIDTH, height);
+	say(f, "History of the lock %s", shown);
+	(void)fputs("</title>\n", f);
+}
+
+static void put_ground(FILE *f, double height)
+{
 	(void)fprintf(f,
-		      "</title>\n%s<rect class=\"ground\" width=\"%d\" "
-		      "height=\"60\"/>\n<text x=\"%d\" y=\"35\">",
-		      style, WIDTH, MARGIN);
-	svg_say(f, "no holds in the history of %s", shown);
+		      "%s<rect class=\"ground\" width=\"%d\" "
+		      "height=\"%.0f\"/>\n",
+		      style, WIDTH, height);
+}
+
+/* A mistyped key must not look like a picture that failed. */
+static void draw_nothing(const char *shown, FILE *f)
+{
+	begin(f, 60, shown);
+	put_ground(f, 60);
+	begin_text(f, NULL, MARGIN, 35, NULL);
+	say(f, "no holds in the history of %s", shown);
 	(void)fputs("</text>\n</svg>\n", f);
 }
 
@@ -820,19 +771,11 @@ void timeline_draw(const struct history *h, const char *shown, FILE *f)
 	}
 	number_notes(&p);
 	height = p.bottom + BELOW + NOTE * p.notes;
-	(void)fprintf(f,
-		      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		      "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-		      "width=\"%d\" height=\"%.0f\" "
-		      "viewBox=\"0 0 %d %.0f\">\n<title>",
-		      WIDTH, height, WIDTH, height);
-	svg_say(f, "History of the lock %s", shown);
-	(void)fputs("</title>\n<desc>", f);
+	begin(f, height, shown);
+	(void)fputs("<desc>", f);
 	say_counts(&p, count);
-	(void)fprintf(f,
-		      "</desc>\n%s<rect class=\"ground\" width=\"%d\" "
-		      "height=\"%.0f\"/>\n",
-		      style, WIDTH, height);
+	(void)fputs("</desc>\n", f);
+	put_ground(f, height);
 	draw_head(&p, shown, count, longest_wait);
 	draw_legend(&p, count, longest_wait > 0);
 	draw_hosts(&p);
@@ -844,7 +787,6 @@ void timeline_draw(const struct history *h, const char *shown, FILE *f)
 	for (int i = 0; i < h->holds; i++)
 		draw_ending(&p, i);
 	for (int i = 0; i < h->holds; i++)
-		if (p.note[i] > 0)
-			draw_note(&p, i);
+		draw_note(&p, i);
 	(void)fputs("</svg>\n", f);
 }
