@@ -65,11 +65,6 @@ if guard >= 0 then
 		L.shut, why = L.now + rest, 'young'
 		put(L, 'shut', str(L.shut))
 	end
-	if rest > 0 and L.mine then -- granted under a shorter guard
-		write()
-		return {'busy', str(L.c or 0), str(rest), '', '', -1, str(max(ticket, 0)),
-		    '0', 'young', '', 0, '0', '0', '0', '', '0'}
-	end
 end
 -- What was handed to us is not claimed where the work is done already.
 local function mark(field, asked)
@@ -87,11 +82,13 @@ if not (L.mine and L.mine.flag == '') then
 		return {'done', str(L.c or 0), str(done - L.now), by}
 	end
 end
--- (A late request may have left us in the family of the run around us. What is
--- over gets a new fence: an older state may have come back.)
+-- While it is shut, nothing begins, not even what was granted before: another
+-- client may have been granted it in a state that was lost. (A late request may
+-- have left us in the family of the run around us. What is over gets a new fence:
+-- an older state may have come back.)
 local own = L.mine and slot(L, L.mine.n).fam
 if L.mine and L.mine.flag ~= 'r' and L.mine.ends > L.now and stands_still(L, L.mine)
-    and (own == L.token or ARG.outer ~= '' or reads(own)) then
+    and (L.now >= L.shut and (own == L.token or reads(own)) or ARG.outer ~= '') then
 	local e = L.mine
 	if L.number >= e.number then
 		e.flag, e.number = '', L.number
