@@ -167,14 +167,10 @@ static int read_granted(const struct words *w, struct answer *out,
 }
 
 static int read_renewed(const struct words *w, struct answer *out,
-			struct sight *s)
+			struct sight *s, struct fail *why)
 {
+	(void)why;
 	out->confirm.pttl_ms = word_ms(w, 2);
-	if (out->said == SAID_NO) {
-		out->confirm.unlocked = word_is(w, 3, "1");
-		read_stop(w, 4, out, s);
-		return 0;
-	}
 	out->confirm.raised = word_is(w, 3, "1");
 	out->at_ms = word_ms(w, 4);
 	read_stop(w, 5, out, s);
@@ -182,91 +178,96 @@ static int read_renewed(const struct words *w, struct answer *out,
 	return 0;
 }
 
-/* Why it was not granted. */
-static int read_refusal(const struct words *w, struct answer *out,
-			struct sight *s, struct fail *why)
+static int read_not_ours(const struct words *w, struct answer *out,
+			 struct sight *s, struct fail *why)
 {
-	if (out->said == SAID_BUSY)
-		return read_busy(w, out, s, why);
-	if (out->said == SAID_FULL || out->said == SAID_DONE)
-		out->busy.pttl_ms = word_ms(w, 2);
+	(void)why;
+	out->confirm.pttl_ms = word_ms(w, 2);
+	out->confirm.unlocked = word_is(w, 3, "1");
+	read_stop(w, 4, out, s);
+	return 0;
+}
+
+static int read_released(const struct words *w, struct answer *out,
+			 struct sight *s, struct fail *why)
+{
+	(void)s, (void)why;
+	out->handed_ms = word_ms_or(w, 2, 0);
+	return 0;
+}
+
+static int read_full(const struct words *w, struct answer *out, struct sight *s,
+		     struct fail *why)
+{
+	(void)s, (void)why;
+	out->busy.pttl_ms = word_ms(w, 2);
+	return 0;
+}
+
+/* Another client was before us: who. */
+static int read_other(const struct words *w, struct answer *out,
+		      struct sight *s, struct fail *why)
+{
 	if (out->said == SAID_OLDER)
 		out->busy.revision = word_number(w, 2);
 	if (out->busy.revision < 0)
 		return misread(w, why);
-	if (out->said == SAID_SUPERSEDED || out->said == SAID_DONE ||
-	    out->said == SAID_OLDER) {
-		*s = (struct sight){.seen = true,
-				    .pttl_ms = out->said == SAID_DONE
-						       ? out->busy.pttl_ms
-						       : 0};
-		word_about(w, out->said == SAID_SUPERSEDED ? 2 : 3, s);
-	}
+	if (out->said == SAID_DONE)
+		out->busy.pttl_ms = word_ms(w, 2);
+	*s = (struct sight){.seen = true, .pttl_ms = out->busy.pttl_ms};
+	word_about(w, out->said == SAID_SUPERSEDED ? 2 : 3, s);
 	return 0;
 }
 
-/* What follows the counter depends on the answer and, after a yes or a no, on
- * the question. */
-static int read_rest(enum verb verb, const struct words *w, struct answer *out,
-		     struct sight *s, struct fail *why)
-{
-	bool yes = out->said == SAID_YES || out->said == SAID_HEALED;
+/* By the question: its answers, each with its least number of words, and what
+ * reads those behind the counter. */
+static const struct form {
+	enum verb verb;
+	const char *word;
+	enum said said;
+	int words;
+	int (*rest)(const struct words *w, struct answer *out, struct sight *s,
+		    struct fail *why);
+} forms[] = {
+	{VERB_ACQUIRE, "granted", SAID_GRANTED, 10, read_granted},
+	{VERB_ACQUIRE, "busy", SAID_BUSY, 16, read_busy},
+	{VERB_ACQUIRE, "full", SAID_FULL, 3, read_full},
+	{VERB_ACQUIRE, "superseded", SAID_SUPERSEDED, 3, read_other},
+	{VERB_ACQUIRE, "done", SAID_DONE, 4, read_other},
+	{VERB_ACQUIRE, "older", SAID_OLDER, 4, read_other},
+	{VERB_ACQUIRE, "inside", SAID_INSIDE, 2, NULL},
+	{VERB_ACQUIRE, "vanished", SAID_VANISHED, 2, NULL},
+	{VERB_ACQUIRE, "no", SAID_NO, 2, NULL},
+	{VERB_CONFIRM, "yes", SAID_YES, 8, read_renewed},
+	{VERB_CONFIRM, "healed", SAID_HEALED, 8, read_renewed},
+	{VERB_CONFIRM, "no", SAID_NO, 6, read_not_ours},
+	{VERB_RELEASE, "yes", SAID_YES, 2, read_released},
+	{VERB_RELEASE, "no", SAID_NO, 2, NULL},
+};
 
-	if (out->said == SAID_GRANTED)
-		return read_granted(w, out, s, why);
-	if (!yes && (out->said != SAID_NO || verb == VERB_ACQUIRE))
-		return read_refusal(w, out, s, why);
-	if (verb != VERB_RELEASE)
-		return w->n >= (yes ? 8 : 6) ? read_renewed(w, out, s)
-					     : misread(w, why);
-	out->handed_ms = yes ? word_ms_or(w, 2, 0) : 0;
-	return 0;
-}
-
-static int listen_answer(const struct words *reply, struct answer *out)
-{
-	/* the list's name and the word, or nil */
-	*out = (struct answer){.said = reply->n == 2 ? SAID_WOKEN : SAID_QUIET};
-	return 0;
-}
-
-int answer_read(enum verb verb, const struct words *reply, struct answer *out,
+int answer_read(enum verb verb, const struct words *w, struct answer *out,
 		struct sight *sight, struct fail *why)
 {
-	static const struct {
-		const char *word;
-		enum said said;
-		int words;
-	} forms[] = {
-		{"granted", SAID_GRANTED, 10},
-		{"busy", SAID_BUSY, 16},
-		{"full", SAID_FULL, 3},
-		{"superseded", SAID_SUPERSEDED, 3},
-		{"done", SAID_DONE, 4},
-		{"older", SAID_OLDER, 4},
-		{"inside", SAID_INSIDE, 2},
-		{"vanished", SAID_VANISHED, 2},
-		{"yes", SAID_YES, 2},
-		{"healed", SAID_HEALED, 2},
-		{"no", SAID_NO, 2},
-	};
-
+	/* the list's name and the word, or nil */
+	*out = (struct answer){.said = w->n == 2 ? SAID_WOKEN : SAID_QUIET};
 	if (verb == VERB_LISTEN)
-		return listen_answer(reply, out);
+		return 0;
 	if (verb == VERB_REPLICATE) {
 		*out = (struct answer){.said = SAID_YES,
-				       .counter = word_number(reply, 0)};
-		return out->counter >= 0 ? 0 : misread(reply, why);
+				       .counter = word_number(w, 0)};
+		return out->counter >= 0 ? 0 : misread(w, why);
 	}
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (!word_is(reply, 0, forms[i].word) ||
-		    reply->n < forms[i].words)
+		const struct form *f = &forms[i];
+
+		if (f->verb != verb || !word_is(w, 0, f->word) ||
+		    w->n < f->words)
 			continue;
-		*out = (struct answer){.said = forms[i].said,
-				       .counter = word_number(reply, 1)};
+		*out = (struct answer){.said = f->said,
+				       .counter = word_number(w, 1)};
 		if (out->counter < 0)
 			break;
-		return read_rest(verb, reply, out, sight, why);
+		return f->rest ? f->rest(w, out, sight, why) : 0;
 	}
-	return misread(reply, why);
+	return misread(w, why);
 }
