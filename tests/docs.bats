@@ -690,17 +690,6 @@ END
 	done
 }
 
-@test "docs/situations.md: forty situations, 80 columns, each with the current output" {
-	local page=$top/docs/situations.md
-
-	[ "$(grep -c '^## ' "$page")" = 40 ]
-	[ "$(grep -c '^Now:$' "$page")" = 40 ]
-	[ -z "$(awk 'length > 80' "$page")" ]
-	# it is of today: the first of them
-	run -64 --separate-stderr "$REDLOCK" -u reds://cache -k job -- true
-	grep -qxF -- "    $stderr" "$page"
-}
-
 # ---- bootstrap ----
 
 @test "bootstrap says what it installs, asks on a terminal, has --help" {
