@@ -1,18 +1,10 @@
 #!/usr/bin/env bats
-# Where settings come from besides the command line: the two files, REDLOCK_URL,
-# the terminal (--askpass); what is wrong with a file, and what is shown of it.
+# Where settings come from besides the command line: the two files and the
+# variables; what is wrong with a file, and what is shown of it.
 # What the options do to a URL has a test of its own, tests/unit/t-server.c.
 
 load lib/common
-
-# file [MODE] <TEXT: the user's file
-file() {
-	mine=$XDG_CONFIG_HOME/redlock/config
-	mkdir -p "${mine%/*}"
-	rm -rf "$mine"
-	cat >"$mine"
-	chmod "${1:-600}" "$mine"
-}
+load lib/refusal
 
 # with_system TEXT COMMAND...: with an /etc/redlock/config that says so. In a
 # namespace, /etc is made anew of links to what is in it.
@@ -36,22 +28,6 @@ with_system() {
 needs_system() {
 	with_system '' true 2>/dev/null ||
 		skip "this machine lets nobody mount a file system of their own"
-}
-
-# says STATUS TEXT COMMAND...: one line, with that text, and nothing is done
-says() {
-	local want=$1 text=$2 got=0
-	shift 2
-	"$@" >"$T/out" 2>"$T/err" </dev/null || got=$?
-	[ "$got" = "$want" ] && [ "$(wc -l <"$T/err")" = 1 ] &&
-		grep -qF -- "$text" "$T/err" && [ ! -e "$T/ran" ] &&
-		! LC_ALL=C grep -q '[[:cntrl:]]' "$T/err" && return
-	printf 'wanted %s with "%s", got %s:\n' "$want" "$text" "$got" >&2
-	cat "$T/out" "$T/err" >&2
-	return 1
-}
-bad_file() { # TEXT: the file as it is now is refused so
-	says 78 "$1" "$REDLOCK" -u "$url" -k job -- touch "$T/ran"
 }
 
 pttl() { # what -t was: seconds of the lease left, rounded up
@@ -561,110 +537,4 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		--user joe -k job -- "$REDLOCK" -n -k job -- \
 		sh -c 'echo "$REDLOCK_URL"'
 	[[ $output = "redis://joe:@127.0.0.1:$port"* ]]
-}
-
-# ---- --askpass ----
-
-# ask STEP... -- [OPTION...]: on a terminal
-ask() {
-	local steps=()
-	while [ "$1" != -- ]; do
-		steps+=("$1")
-		shift
-	done
-	shift
-	pty "${steps[@]}" -- "$REDLOCK" -n -u "$url" --askpass -k job "$@"
-}
-
-@test "--askpass asks once, shows nothing of it, and the lock is acquired" {
-	cli a acl setuser joe on '>hunter2 x' '~*' +@all >/dev/null
-	run -0 ask "wait:Password for joe at $T/a.sock: " 'send:hunter2 x\n' \
-		-- --user joe -- sh -c 'echo ran; stty -a </dev/tty'
-	[[ $output = *ran* && $output = *' echo '* && $output != *hunter2* ]]
-	cli a config set requirepass hunter3 >/dev/null
-	run -0 ask "wait:Password for default at $T/a.sock: " 'send:hunter3\n' \
-		-- -- echo ran
-	[[ $output = *ran* && $output != *hunter3* ]]
-	run -77 ask 'wait:: ' 'send:wrong\n' -- -- echo ran
-	[[ $output != *ran* ]]
-	# it is asked for on the terminal, whatever standard input and output are
-	run -0 ask 'wait:: ' 'send:hunter3\n' -- -- true </dev/null
-	run -0 pty 'wait:: ' 'send:hunter3\n' "file:$T/done" -- sh -c \
-		'echo data | "$0" -n -u "$1" --askpass -k job -- cat >"$T/got" 2>&1
-		: >"$T/done"' "$REDLOCK" "$url"
-	[ "$(cat "$T/got")" = data ]
-	REDISCLI_AUTH=hunter3 cli a config set requirepass '' >/dev/null
-}
-
-@test "--askpass without a terminal names the other ways" {
-	says 78 "--password-file or REDISCLI_AUTH" setsid -w "$REDLOCK" -n -u "$url" \
-		--askpass -k job -- touch "$T/ran"
-}
-
-@test "--askpass refuses nothing, and more than fits" {
-	local long
-	long=$(printf '%2048s' | tr ' ' x)
-	run -78 ask 'wait:: ' 'send:\n' -- -- touch "$T/ran"
-	[[ $output = *"no password entered"* ]]
-	run -78 ask 'wait:: ' 'send:^D' -- -- touch "$T/ran"
-	[[ $output = *"no password entered"* ]]
-	run -78 ask 'wait:: ' "send:$long\n" -- -- touch "$T/ran"
-	[[ $output = *"longer than 2047"* ]]
-	[ ! -e "$T/ran" ]
-	[ "$(cli a dbsize)" = 0 ]
-}
-
-# The terminal as it is: what somebody types is shown.
-sane='stty -a </dev/tty | grep -q " echo "'
-
-@test "--askpass interrupted leaves the terminal as it was, and no lock" {
-	local sig
-	for sig in INT TERM HUP QUIT ALRM USR1; do
-		rm -f "$T/pid"
-		run -0 pty 'wait:: ' "run:kill -$sig \$(cat $T/pid)" -- sh -c '
-			sh -c "echo \$\$ >$T/pid
-				exec \"$2\" -n -u $1 --askpass -k job touch $T/ran"
-			echo "status $?"
-			'"$sane"' && echo sane' sh "$url" "$REDLOCK"
-		[[ $output = *"status $((128 + $(kill -l $sig)))"*sane* ]]
-	done
-	run -130 ask 'wait:: ' 'send:half a pass^C' -- -- touch "$T/ran"
-	[[ $output != *half* ]]
-	[ ! -e "$T/ran" ]
-	[ "$(cli a dbsize)" = 0 ]
-}
-
-@test "--askpass stopped leaves the terminal, and asks again when it goes on" {
-	cli a config set requirepass hunter3 >/dev/null
-	run -0 pty 'wait:: ' 'send:half^Z' 'wait:stopped' 'wait:Password' 'wait:: ' \
-		'send:hunter3\n' -- bash -c 'set -m
-		"$0" -n -u "$1" --askpass -k job -- echo ran
-		'"$sane"' && echo stopped and sane
-		fg' "$REDLOCK" "$url"
-	[[ $output = *"stopped and sane"*ran* && $output != *half* ]]
-	# in the background it waits to come to the front
-	run -0 pty 'wait:started' 'wait:: ' 'send:hunter3\n' -- bash -c 'set -m
-		"$0" -n -u "$1" --askpass -k job -- echo ran &
-		while ! grep -q "^State:.T" /proc/$!/status; do :; done
-		'"$sane"' && echo started
-		fg' "$REDLOCK" "$url"
-	[[ $output = *started*Password*ran* ]]
-	REDISCLI_AUTH=hunter3 cli a config set requirepass '' >/dev/null
-}
-
-@test "--askpass and --password-file in one place exclude each other" {
-	echo hunter2 >"$T/pw"
-	chmod 600 "$T/pw"
-	says 64 "--askpass and --password-file" "$REDLOCK" -n -u "$url" --askpass \
-		--password-file "$T/pw" -k job -- touch "$T/ran"
-	file < <(printf 'askpass = yes\npassword-file = %s\n' "$T/pw")
-	bad_file "$mine:1: --askpass and --password-file"
-	# what is typed is in the place of what a file says
-	file <<<"askpass = yes"
-	cli a acl setuser joe on '>hunter2' '~*' +@all >/dev/null
-	"$REDLOCK" -n -u "$url" --user joe --password-file "$T/pw" -k job -- true
-	file <<<"password-file = /none"
-	run -0 ask 'wait:: ' 'send:hunter2\n' -- --user joe -- echo ran
-	# and a URL with a password needs nothing of a file
-	"$REDLOCK" -n -u "$(sed 's,://,&joe:hunter2@,' <<<"$url")" -k job -- true
 }

@@ -264,7 +264,7 @@ release_tree() {
 		redlock|s/9.8.7/9.8.6/|redlock --version says 9.8.6, not 9.8.7 (configure.ac)
 		NEWS|1s/9.8.7/9.8.6/|NEWS begins with 9.8.6, not 9.8.7
 		debian/changelog|1s/9.8.7/9.8.6/|debian/changelog begins with 9.8.6, not 9.8.7
-		packaging/APKBUILD|s/=9.8.7/=9.8.6/|packaging/APKBUILD is of 9.8.6, not 9.8.7
+		packaging/APKBUILD|s/=9.8.7/=9.8.6/|packaging/APKBUILD is for 9.8.6, not 9.8.7
 		README.md|s/redlock_9.8.7/redlock_9.8.6/|README.md names files of 9.8.6 9.8.7, not 9.8.7
 		man/redlock.1|s/^.Dd .*/.Dd Smarch 1, 2026/|man/redlock.1: no date: .Dd Smarch 1, 2026
 		man/redlock.1|s/^.Dd .*/.Dd January 1, 2020/|man/redlock.1: .Dd January 1, 2020, but it was changed on @

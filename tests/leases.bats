@@ -207,22 +207,6 @@ heals_for_a_long_reader() { # HOW the lock goes
 	ended short
 }
 
-@test "readers: the last one leaves a new key, and the writer in line gets it at once" {
-	local from
-
-	cli a flushall >/dev/null
-	reader r -t 30s
-	running r
-	lines_up writer w -t 30s
-	from=$(now_ms)
-	let_go r
-	running w
-	below $(($(now_ms) - from)) 4000 # not when it looks by itself
-	let_go w
-	ended r
-	ended w
-}
-
 # Who is handed the lock claims it when it looks; meanwhile the counter moves on.
 @test "S38 the state is lost between a hand-over and its claim: no fence is given twice" {
 	client h "$together" -t 10s
@@ -246,4 +230,36 @@ heals_for_a_long_reader() { # HOW the lock goes
 	let_go x
 	ended w
 	ended x
+}
+
+@test "U9 leases of different length on one key exclude each other, each by its own" {
+	local i pids= pid
+
+	for i in 1 2 3 4; do
+		helper "$REDLOCK" -q -u "$url" -k job -t "$((i % 2 ? 1 : 20))s" \
+			-- witness "$T" --hold 1200 --spawn
+		pids="$pids $!"
+	done
+	for pid in $pids; do wait "$pid"; done
+	[ "$(holds)" = 4 ]
+}
+
+@test "U9 a newcomer with a short lease waits out the long one of a holder that died" {
+	# without descendants: with both killed at once, those would live on
+	helper "$REDLOCK" -q -u "$url" -k job -t 4s -- \
+		witness "$T" --hold 60000 --started "$T/started"
+	holder=$!
+	wait_until exists "$T/started"
+	kill -STOP "$holder"
+	wait_until stopped "$holder"
+	kill -KILL "$(guard_of "$holder")" "$holder"
+	redlock -q -k job -t 500ms -- sh -c "redis-cli -s '$T/a.sock' \
+		get job >'$T/value'; exec witness '$T'" &
+	helpers="$helpers $!"
+	while held job && [ "$(cli a pttl job)" -gt 500 ]; do
+		[ ! -e "$T/value" ]
+		pause 0.01
+	done
+	wait_until exists "$T/value"
+	wait_until lock_is_free
 }

@@ -333,3 +333,26 @@ load lib/kinds
 	let_go a
 	ended a
 }
+
+@test "S2 a loss of the last second forgets a nested run: its next renewal is enough" {
+	helper "$REDLOCK" -q -u "$url" -k job -t 3s -- sh -c '
+		: >"$1/outer"; linger until "$1/go"
+		"$0" -q -k job -t 3s -- witness "$1" --hold 60000 --started "$1/inner" &
+		linger until "$1/end"' "$REDLOCK" "$T"
+	tool=$!
+	wait_until exists "$T/outer"
+	cli a eval "return redis.call('set', 'saved', redis.call('dump', KEYS[1]))" \
+		1 "$state" >/dev/null
+	: >"$T/go"
+	wait_until exists "$T/inner"
+	# as if the server had come back without the join
+	cli a eval "redis.call('restore', KEYS[1], 0, redis.call('get', 'saved'), 'replace')
+		return redis.call('del', 'saved')" 1 "$state" >/dev/null
+	[ "$(entries)" = 1 ]
+	wait_until eval '[ "$(entries)" = 2 ]'
+	: >"$T/end"
+	wait "$tool"
+	run -75 redlock -k job -n -- witness "$T"
+	pkill -KILL -f "^witness $T" || pkill -KILL -f "witness $T"
+	wait_until lock_is_free
+}

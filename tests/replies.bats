@@ -641,3 +641,60 @@ told() { # STATUS MEANS CURE
 		77|ERR ACL failure in script: User joe has no permissions to run the 'x' command| script: 0123, on @user_script:9.|lacks a right|redlock doctor
 	END
 }
+
+# A server whose scripts may use only the keys that are in KEYS.
+strict_server() {
+	cat >"$T/strict.py" <<-'END'
+		BEFORE = b'''local redis = (function()
+		local real, known = redis, {}
+		for _, key in ipairs(KEYS) do known[key] = true end
+		local all, none = {mget = 1, del = 1, exists = 1}, {time = 1, select = 1}
+		local function refused(name, ...)
+		for i, key in ipairs(none[name] and {} or all[name] and {...} or {(...)}) do
+		if not known[key] then
+		return {err = 'ERR script tried accessing undeclared key ' .. key} end end end
+		return {
+		call = function(...)
+		local no = refused(...) if no then error(no.err) end
+		return real.call(...) end,
+		pcall = function(...) return refused(...) or real.pcall(...) end}
+		end)()
+		'''
+
+		def answer(words):
+		    name = words[0].upper()
+		    if name == b'EVALSHA' or name == b'PING':
+		        return usual(words)
+		    if name == b'BLPOP':
+		        return None  # nobody can push
+		    if name == b'EVAL':
+		        words[1] = BEFORE + words[1]
+		    said = forward(PATH, words)
+		    with open(SAID, 'ab') as f:
+		        f.write(said)
+		    return said
+	END
+	sed -i "s|PATH|'$T/a.sock'|; s|SAID|'$T/said'|" "$T/strict.py"
+	helper /usr/bin/python3 "$top/tests/lib/fake.py" "$T/strict.sock" "$T/strict.py"
+	wait_until exists "$T/strict.sock"
+}
+
+@test "a server that refuses undeclared keys: acquire, renew, wait and release work" {
+	strict_server
+	url="unix://$T/strict.sock"
+	redlock -q -k job -- true
+	redlock -q -k job -t 1s -- witness "$T" --hold 1500
+	start -q -k job -- witness "$T" --hold 300 --started "$T/started"
+	wait_until exists "$T/started"
+	redlock -q -k job -- witness "$T"
+	wait "$tool"
+	[ "$(holds)" = 3 ]
+	not grep -q undeclared "$T/said"
+	# who holds by hand, too
+	token=$("$REDLOCK" lock -u "$url" -t 30s job)
+	"$REDLOCK" extend -u "$url" -t 40s --token "$token" job
+	"$REDLOCK" unlock -u "$url" --token "$token" job
+	# readers and slots have no other keys
+	redlock -q -k job -s -- true
+	redlock -q -k job -N 3 -- true
+}

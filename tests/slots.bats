@@ -145,3 +145,52 @@ entry_in() { # SLOT: the one that ends last
 	ended c
 	ended d
 }
+
+@test "-N with names: one for each slot, also for a nested run and for lock --export" {
+	local n names=(gpu0 'b c' 2)
+
+	list=$(IFS=,; echo "${names[*]}")
+	for n in 0 1 2; do
+		rm -f "$T/on"
+		helper "$REDLOCK" -q -u "$url" -k job -N "$list" -- sh -c '
+			echo "$REDLOCK_SLOT $REDLOCK_SLOT_NAME" >>"$T/slots"
+			"$0" -k job -- sh -c "echo \"nested \$REDLOCK_SLOT_NAME\"" >>"$T/slots"
+			: >"$T/on"; exec linger until "$T/end"' "$REDLOCK"
+		wait_until exists "$T/on"
+	done
+	[ "$(cat "$T/slots")" = $'0 gpu0\nnested gpu0\n1 b c\nnested b c\n2 2\nnested 2' ]
+	run -75 redlock -n -k job -N "$list" -- true
+	: >"$T/end"
+	wait_until free job
+	eval "$(redlock lock job --export --slots a,b)"
+	[ "$REDLOCK_SLOT $REDLOCK_SLOT_NAME" = "0 a" ]
+	# a lock without names has none, whatever runs around it
+	run -0 redlock -k other -- sh -c 'echo "${REDLOCK_SLOT_NAME-none}"'
+	[ "$output" = none ]
+	redlock unlock job
+	for list in a,,b ,a a, , a,a a,b,a "$(printf 'x%.0s' {1..128}),b" 0 gpu \
+		"$(seq -s, 1001)"; do
+		run -64 redlock -n -k job -N "$list" -- true
+	done
+	run -0 redlock -n -k job -N "$(seq -s, 1000)" -- sh -c 'echo $REDLOCK_SLOT_NAME'
+	[ "$output" = 1 ]
+	# a number that is typed has no names, whatever the file says
+	REDLOCK_SLOTS=a,b run -0 redlock -k job -N 2 -- \
+		sh -c 'echo "${REDLOCK_SLOT_NAME-none}"'
+	[ "$output" = none ]
+}
+
+@test "slots: memory is full: the message says so" {
+	: >"$T/stay.r"
+	helper "$REDLOCK" -u "$url" -N 2 -k job -t 2s -- sh -c "echo on >'$T/on.r'
+		while [ -e '$T/stay.r' ]; do sleep 0.05; done"
+	local r=$!
+	wait_until begun r
+	cli a config set maxmemory 1 >/dev/null
+	run -69 redlock -N 2 -w 200ms -k job -- touch "$T/ran"
+	cli a config set maxmemory 0 >/dev/null
+	[ ! -e "$T/ran" ]
+	[[ $output == *maxmemory* ]]
+	let_go r
+	wait "$r"
+}

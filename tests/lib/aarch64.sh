@@ -1,5 +1,4 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What REDLOCK names in make check-aarch64. The name in the list of processes is that
-# of qemu.
+# REDLOCK in make check-aarch64. In the list of processes it is called qemu.
 exec qemu-aarch64-static "${0%/*}/../../redlock-static-aarch64" "$@"

@@ -7,15 +7,15 @@
 #
 # Its nodes are c1 to c6. At first c1, c2 and c3 are primaries, of the slots
 # 0-5460, 5461-10922 and 10923-16383, with the replicas c4, c5 and c6. `cluster
-# COMMAND...` runs a function of lib/common or lib/servers on them, wherever
-# they live: cluster node_freeze c1; likewise node_thaw, node_kill, node_revive
-# (wait for cluster_ok first: a primary that comes back empty before its replica
-# has taken over empties that, too), node_pid, node_at, node_runs.
+# COMMAND...` runs a function of lib/common or lib/servers on them: cluster
+# node_freeze c1, or node_thaw, node_kill, node_pid, node_at, node_runs. Before
+# node_revive, wait for cluster_ok: a primary that comes back empty before its
+# replica has taken over empties the replica, too.
 #
-# Measured with two busy cores: it stands after 0.8 s (2.2 s without the trick
-# of cluster_launch; the 2 s are fixed in Redis). A frozen or dead primary is
-# replaced after 2.4 to 2.7 s (less with timeout=500, which a busy machine may
-# mistake for a death), and is a replica at once when it is back.
+# Measured with two busy cores: it is ready after 0.8 s (2.2 s without the trick
+# in cluster_launch; the 2 s are fixed in Redis). A frozen or dead primary is
+# replaced after 2.4 to 2.7 s (sooner with timeout=500, but a busy machine may then
+# count as dead), and is a replica as soon as it is back.
 # cluster_failover takes 0.5 s, cluster_move 0.3 to 0.6 s, mostly for its
 # redis-cli processes; with TLS a third more.
 
@@ -38,8 +38,8 @@ cluster_start() {
 cluster() { local T=$cluster_dir; "$@"; }
 cluster_cli() { cluster cli "$@"; } # NODE [redis-cli option...] COMMAND...
 
-# A primary that starts does not serve for 2 s; a replica serves at once, and
-# goes on as a primary. So each c1 starts as the replica of c4, and takes over.
+# A primary does not serve for 2 s after its start; a replica serves at once, also
+# when it becomes a primary. So c1 starts as the replica of c4 and takes over.
 cluster_launch() {
 	local n
 
@@ -58,7 +58,7 @@ cluster_launch() {
 		cli "c$n" cluster failover takeover >/dev/null
 	done
 }
-# Every node has an epoch of its own to take over with.
+# Every node takes over with an epoch of its own.
 cluster_nodes_conf() { # N
 	local n at flags
 	local slots=([4]=0-5460 [5]=5461-10922 [6]=10923-16383)
@@ -81,11 +81,11 @@ cluster_serves() { # NODE
 	cli "$1" cluster info | grep -q '^cluster_state:ok'
 }
 
-# ---- who has what ----
+# ---- owners of slots and keys ----
 
-# The Cluster as each NODE sees it, a line for each: "ok" when that serves, and
-# has its primary's data if it is a replica; then, behind semicolons, `c4 master
-# - 0-5460` or `c1 slave c4` of all. (few processes, as cluster_ok asks often)
+# The Cluster as each NODE sees it, one line each: "ok" if the node serves, and has
+# its primary's data if it is a replica; then, after semicolons, `c4 master - 0-5460`
+# or `c1 slave c4` for all. It starts few processes, as cluster_ok calls it often.
 cluster_views() { # NODE...
 	kit each "${@/#/$T/}" \
 		<<<$'cluster info\ninfo replication\ncluster nodes' | awk '
@@ -112,8 +112,7 @@ cluster_views() { # NODE...
 			serves = has = 0
 		}'
 }
-# All nodes that run are ok and see the same, and all slots are with nodes that
-# run.
+# All running nodes are ok and see the same, and own all slots.
 cluster_ok() {
 	local T=$cluster_dir n view views running=()
 
@@ -122,7 +121,7 @@ cluster_ok() {
 	view=${views%%$'\n'*}
 	[[ $view == ok* && ${views//"$view"/} != *[!$'\n']* ]] || return
 	for n in c{1..6}; do
-		# (also "master,fail? - 0-5460": suspected, and not replaced yet)
+		# "master,fail? - 0-5460": suspected, but not replaced yet
 		node_runs "$n" || [[ ! $view =~ ";$n master"[^\ ]*" - " ]] ||
 			return
 	done
@@ -135,8 +134,8 @@ cluster_any() { # a node that runs
 	done
 	return 1
 }
-# The slot of KEY, the primary that has it, that one's replica, and the first
-# other primary, in a line; "-" for none.
+# The slot of KEY, its primary, the primary's replica and the first other primary, in
+# a line; "-" for none.
 cluster_where() {
 	local T=$cluster_dir any slot
 
@@ -160,8 +159,8 @@ cluster_where() {
 			print slot, owner, replica, other
 		}'
 }
-# Names of nodes, for a KEY: the one that has its slot, its replica, and a
-# primary to move the slot to.
+# Nodes for a KEY: the owner of its slot, the owner's replica, and a primary to move
+# the slot to.
 cluster_owner() { cluster_where "$1" | cut -d ' ' -f 2; }
 cluster_replica() { cluster_where "$1" | cut -d ' ' -f 3; }
 cluster_other() { cluster_where "$1" | cut -d ' ' -f 4; }
@@ -171,8 +170,8 @@ cluster_primaries() {
 }
 cluster_id() { printf '%040x' "${1#c}"; } # NODE
 
-# redis-cluster://... of all nodes, or of those that are named; the certificates
-# are left to the test: cluster_url [NODE...] [OPTION=VALUE...]
+# redis-cluster://... of all nodes, or of those named, without certificates:
+# cluster_url [NODE...] [OPTION=VALUE...]
 cluster_url() {
 	local T=$cluster_dir auth= at=() n
 
@@ -187,10 +186,10 @@ cluster_url() {
 	echo "$(cat "$T/cluster.scheme")://$auth$n$(url_options "$@")"
 }
 
-# ---- a slot on its way ----
+# ---- a migrating slot ----
 
-# The slot of KEY goes to the primary TO: its owner answers ASK for keys that it
-# does not have, TO answers MOVED but to ASKING. KEY TO
+# KEY TO: begins to migrate the slot of KEY to the primary TO. The owner answers ASK
+# for keys that it lacks; TO answers MOVED except after ASKING.
 cluster_migrate_begin() {
 	local slot from
 
@@ -198,7 +197,7 @@ cluster_migrate_begin() {
 	cluster_set "$2" "$slot" importing "$(cluster_id "$from")"
 	cluster_set "$from" "$slot" migrating "$(cluster_id "$2")"
 }
-# These keys of the slot, or all that it has, go to TO: KEY TO [WHICH...]
+# KEY TO [WHICH...]: moves these keys of the slot, or all of them, to TO
 cluster_migrate_keys() {
 	local T=$cluster_dir to=$2 slot from at keys auth=()
 
@@ -215,7 +214,7 @@ cluster_migrate_keys() {
 	[ "$(cli "$from" migrate "${at%:*}" "${at#*:}" '' 0 5000 "${auth[@]}" \
 		keys "$@")" = OK ]
 }
-# All agree that it has the slot, which must be empty where it was: KEY TO
+# KEY TO: TO owns the slot from now on; the old owner must have no keys of it
 cluster_migrate_end() {
 	local slot n
 
@@ -238,7 +237,7 @@ cluster_set() { # NODE SLOT WHAT...
 }
 # ---- failover ----
 
-# The replica of KEY's owner takes over, by agreement. KEY
+# KEY: the replica of its owner takes over, by agreement
 cluster_failover() {
 	local to
 
@@ -248,8 +247,8 @@ cluster_failover() {
 	wait_until cluster_ok
 }
 cluster_owned() { [ "$(cluster_owner "$1")" = "$2" ]; } # KEY NODE
-# After tests that left it frozen, killed, half-way or full: as good as new, but
-# for who is whose replica.
+# Repairs it after tests that left it frozen, killed, half-way or full. Only who is
+# whose replica may differ from the start.
 cluster_mend() {
 	local T=$cluster_dir n slot
 

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: MIT
 # What every .bats file begins with: `load lib/common`.
 #
-# Each test gets a directory ($T), a real redis-server on a unix socket in it
-# (node a, at $url), an environment mark by which stray processes are found, and
-# the witness, which knows by flock(2) and not by any clock whether two commands
-# ran at once. Every test ends with four asserts: no witness error, fences
-# increased (the witness checks), no process of ours left, no lock left on any
-# server.
+# Each test gets a directory ($T), a redis-server on a unix socket in it (node a, at
+# $url), a mark in the environment that identifies stray processes, and the witness,
+# which notices by flock(2), not by a clock, when two commands run at once. Every test
+# ends with four asserts: no witness error, increasing fences (the witness checks),
+# no process of ours left, no lock left on any server.
 #
-# Node a is lent: one server for all tests of a file, empty at the beginning of
-# each; so is any other node that is started without options. A test may do to it
-# what it likes; if it is not as it was afterwards (killed, frozen, configured,
-# with users of its own), the next test gets another one.
+# Node a is lent: all tests of a file share it, and find it empty. So is any other node
+# that is started without options. A test may do anything to it: a server that was
+# killed, frozen or configured, or has new users, is replaced for the next test.
 
 command -v bats_require_minimum_version >/dev/null || {
 	echo 'the tests need bats 1.7 or newer (Debian 12 has it)' >&2
@@ -23,7 +21,7 @@ top=${BATS_TEST_DIRNAME%/*}
 REDLOCK=${REDLOCK:-$top/redlock}
 TEST_BIN=${TEST_BIN:-$top/tests/lib}
 export PATH="$TEST_BIN:$PATH"
-export LC_ALL=C.UTF-8 # what is shown is compared letter by letter
+export LC_ALL=C.UTF-8 # output is compared byte by byte
 
 setup() {
 	trace_failures
@@ -31,8 +29,8 @@ setup() {
 }
 teardown() { common_end; }
 teardown_file() { kill_servers "$BATS_FILE_TMPDIR"; }
-# bats notes the stack before each command, which costs more than the command. It
-# is enough to look when one has failed.
+# bats saves the stack before each command, which takes longer than the command.
+# Saving it when a command fails is enough.
 trace_failures() {
 	trap - DEBUG
 	trap note_failure ERR
@@ -43,7 +41,7 @@ note_failure() {
 		bats_capture_stack_trace
 	BATS_DEBUG_LAST_STACK_TRACE_IS_VALID=1
 }
-# (bats asks date(1))
+# (bats runs date)
 get_mills_since_epoch() { now_ms; }
 
 common_begin() {
@@ -52,7 +50,7 @@ common_begin() {
 	borrow a
 	export T REDLOCK_TEST_ID=$T
 	unset REDLOCK_URL REDISCLI_AUTH SSL_CERT_FILE SSL_CERT_DIR
-	export XDG_CONFIG_HOME=$T/settings # nobody's, unless a test makes it
+	export XDG_CONFIG_HOME=$T/settings # does not exist unless a test makes it
 	url=unix://$T/a.sock
 }
 
@@ -75,7 +73,7 @@ common_end() {
 	}
 	[ -n "${BATS_TEST_COMPLETED-}" ] || failed=1
 	return_lent $failed
-	# after what went well there is nothing
+	# after a success nothing is left
 	[ ! -e "$T" ] || {
 		for n in $nodes; do node_kill "$n"; done
 		[ -z "$launched" ] || kill_servers "$T"
@@ -85,10 +83,10 @@ common_end() {
 	return $failed
 }
 
-# A test that a stalled machine may fail says so, and why, in its first line. It
-# is tried once more, and the log has what the first try said. In one run of the
-# suite five tests may: $REDLOCK_RETRIED is where it is counted. STRICT=1 forbids
-# it; two commands at once are never excused.
+# The first line of a test that may fail on a stalled machine; REASON says why. The
+# test then gets a second try, and the log has the output of the first. At most five
+# tests of a run get one, counted in $REDLOCK_RETRIED, and none with STRICT=1. Two
+# commands at once are never excused.
 may_need_another_try() { # REASON
 	[ -n "$1" ] || return
 	[ -n "${STRICT-}" ] || BATS_TEST_RETRIES=1
@@ -110,7 +108,7 @@ tell_of_another_try() {
 
 # ---- redlock ----
 
-# FILE: its path, or that of a link to it, for where a blank would end it
+# FILE: its path, or that of a link without blanks, for places where a blank ends it
 unblanked() {
 	case $1 in
 	*[[:blank:]:]*)
@@ -120,14 +118,14 @@ unblanked() {
 	*) echo "$1" ;;
 	esac
 }
-# SO: one of ours, for LD_PRELOAD
+# SO: a library of ours, for LD_PRELOAD
 shim() { unblanked "$TEST_BIN/$1"; }
 
-# As a user types it, but with the test's server.
+# redlock with the test's server
 redlock() { "$REDLOCK" -u "$url" "$@"; }
 
-# How a child of ours ended. ("run wait" asks in a subshell, which is not its
-# parent, and knows only if the parent happens to know already.) PID STATUS
+# PID STATUS: our child ended so. ("run wait" does not work: it waits in a subshell,
+# which is not the parent.)
 ended_as() {
 	local got=0
 
@@ -155,7 +153,7 @@ finish() { # its exit status is then $status
 }
 lock_is_free() { free job; }
 
-# COMMAND... as somebody who may not read everything: who we are, if not root
+# COMMAND... as an unprivileged user: as ourselves, unless we are root
 as_user() {
 	if [ "$(id -u)" = 0 ]; then
 		setpriv --reuid 54321 --regid 54321 --clear-groups "$@"
@@ -168,9 +166,9 @@ need_user() {
 		skip "another user cannot run this build"
 }
 
-# hold MS [OPTION...]: redlock in the background as $holder, in the namespace
-# `within` if there is one, until its command, the witness, runs as $worker. MS
-# is `open` if it is to hold until end_hold.
+# hold MS [OPTION...]: starts redlock in the background as $holder, in the namespace
+# `within` if there is one, and waits until its command, the witness, runs as $worker.
+# With MS `open` it holds until end_hold.
 hold() {
 	start_hold "$@"
 	wait_until exists "$T/started"
@@ -202,11 +200,19 @@ ends_with() { # STATUS: how the holder ended
 	}
 }
 
-# TEXT [STATEMENTS]: each line of TEXT is a JSON document as the manual says; see
+# TEXT [STATEMENTS]: each line of TEXT is a JSON document as in the manual; see
 # schema.py
 as_in_manual() {
 	/usr/bin/python3 -IS "$top/tests/lib/schema.py" "$top/man/redlock-json.5" \
 		"${@:2}" <<<"$1"
+}
+
+# The user `app` of node a, whose password is in $T/password: the tests' own
+# redis-cli needs none.
+secure() {
+	cli a acl setuser app on '>old' '~*' +@all
+	echo old >"$T/password"
+	chmod 600 "$T/password"
 }
 
 # The rights that the manual says a user needs, as words of ACL SETUSER.
@@ -225,16 +231,16 @@ node_start() { # NAME [redis-server option...]
 		kit await "$T/$1" PONG ping
 	fi
 }
-launched= # a server of this test's own
-via=() # by this, which executes what follows
-node_launch() { # the same, but does not wait for it
+launched= # set if the test has a server of its own
+via=() # a prefix for the command, such as `ip netns exec NAME`
+node_launch() { # does not wait for the server
 	local n=$1
 	shift
 	case " $nodes " in *" $n "*) ;; *) nodes="$nodes $n" ;; esac
 	launched=yes
-	# they may be those of a lent server
+	# these may be a lent server's
 	[ ! -e "$T/$n.log" ] && [ ! -L "$T/$n.log" ] || rm -f "$T/$n".{sock,pid,log}
-	( # not marked as ours; bats waits until all have closed its descriptor 3
+	( # without our mark; and bats waits until all have closed its descriptor 3
 		unset REDLOCK_TEST_ID
 		exec "${via[@]}" redis-server --port 0 \
 			--unixsocket "$T/$n.sock" --save '' --appendonly no \
@@ -244,7 +250,7 @@ node_launch() { # the same, but does not wait for it
 }
 node_answers() { [ "$(cli "$1" ping 2>/dev/null)" = PONG ]; }
 node_pid() { cat "$T/$1.pid"; }
-node_freeze() { # NAME: when this returns, it answers nobody
+node_freeze() { # NAME: returns when it no longer answers
 	kill -STOP "$(node_pid "$1")"
 	wait_until stopped "$(node_pid "$1")"
 }
@@ -268,7 +274,7 @@ node_restart() { # NAME [option...]: comes back empty
 cli() { # NAME COMMAND...; $T/NAME.auth has the password, if there is one
 	local n=$1 auth=()
 	shift
-	case "$n ${1,,}-${2,,}" in # what kit state does not see
+	case "$n ${1,,}-${2,,}" in # changes that kit state cannot see
 	*\ debug-* | *\ save-* | *\ bgsave-* | *\ replicaof-* | \
 		*\ swapdb-* | *\ client-pause)
 		: >"$T/$n.spoiled"
@@ -283,7 +289,7 @@ cli() { # NAME COMMAND...; $T/NAME.auth has the password, if there is one
 	*) kit ask "$T/$n" "$@" ;;
 	esac
 }
-# Servers that live in or below a directory, whatever became of their pid files.
+# Kills the servers in or below DIRECTORY, with or without pid files.
 kill_servers() { # DIRECTORY
 	local p
 
@@ -299,7 +305,7 @@ kill_servers() { # DIRECTORY
 # ---- the servers that are lent ----
 
 lent= # to this test
-can_borrow() { # NAME [option...]: as node_start; not what is started once more
+can_borrow() { # NAME [option...]: not for a node started a second time
 	[ $# = 1 ] && [ "$BASH_SUBSHELL" = 0 ] &&
 		[ ${#via[@]} = 0 ] && [ -z "${LD_PRELOAD-}" ] &&
 		[ "$T" != "$BATS_FILE_TMPDIR" ] && [[ " $nodes " != *" $1 "* ]]
@@ -320,8 +326,8 @@ borrow() { # NAME
 	lent="$lent $1"
 }
 is_lent() { [ -L "$T/$1.sock" ] && [ ! -e "$T/$1.spoiled" ]; }
-# What was found as it was is empty now, and stays: it is fresh. After a test that
-# failed none is.
+# Keeps the lent servers that the test left unchanged; they are empty now. After a
+# failed test all are replaced.
 return_lent() { # FAILED
 	local at=$BATS_FILE_TMPDIR n pid
 
@@ -335,21 +341,21 @@ return_lent() { # FAILED
 	done
 }
 
-# A server that has run all our scripts before, as most have: where a test counts
-# what goes over the wire. NAME
+# NAME: makes the server know all scripts, as most servers do, for tests that count
+# bytes or commands
 warm() {
 	"$REDLOCK" -q -u "unix://$T/$1.sock" -k warm -t 900ms -- sleep 0.2
 	cli "$1" del 'warm:redlock:{warm}:state' >/dev/null
 	cli "$1" config resetstat >/dev/null
 }
-# How many scripts a server has run: whole, or by a hash that it knows. (The
-# EVAL that teaches it a release fails, and does not count.)
+# How many scripts a server has run, sent whole or called by hash. (The EVAL that
+# loads the release script fails, and does not count.)
 scripts_run() { # NAME
 	cli "$1" info commandstats | tr -d '\r' | awk -F '[=,]' '
 		/^cmdstat_eval:/ { whole = $2; taught = /failed/ ? $NF : "?" }
 		/^cmdstat_evalsha:/ { hashes = $2; failed = /failed/ ? $NF : "?" }
 		END {
-			# (untold before 6.2: the first, then all go whole)
+			# before 6.2 the server does not say how many failed
 			if (failed == "?") failed = taught = whole > 0
 			print whole + hashes - failed - taught
 		}'
@@ -362,8 +368,8 @@ server_is_at_least() { # VERSION
 	is=$(redis-server --version | sed 's/.* v=\([0-9.]*\).*/\1/')
 	printf '%s\n' "$1" "$is" | sort -V -C
 }
-# The history as node NAME has it, the oldest entry first: for each a line
-# "=ID TOKEN", and the lines of it. (The first one is not in the stream yet.)
+# The history on node NAME, the oldest entry first: a line "=ID TOKEN" for each, then
+# the lines of the entry. (The first entry is not in the stream yet.)
 stored_history() { # NAME [KEY]
 	cli "$1" --raw eval "
 		local base = KEYS[1] .. ':redlock:{' .. KEYS[1] .. '}:'
@@ -388,18 +394,17 @@ stored_history() { # NAME [KEY]
 		end
 		return lines" 1 "${2:-job}" | sed '/^$/d'
 }
-history_has() { # N [NAME [KEY]]: so many entries
+history_has() { # N [NAME [KEY]]: it has N entries
 	[ "$(stored_history "${2:-a}" "${3:-job}" | grep -c ^=)" = "$1" ]
 }
-# The state of a lock, and a holder as redlock leaves it, without one that runs:
-# its token is "tok".
+# For a lock whose holder does not run: its state, and below the holder "tok".
 state_of() { # KEY
 	case $1 in
 	*{*}*) echo "$1:redlock:state" ;;
 	*) echo "$1:redlock:{$1}:state" ;;
 	esac
 }
-# The lock KEY as a holder `tok` leaves it, for MS more, of a lease of TTL.
+# The lock KEY held by `tok` for MS more, with a lease of TTL.
 forge_holder() { # NODE KEY [HOST [MS [TTL [SINCE]]]]
 	local us ms=${4-60000} ttl=${5-60000} ends
 
@@ -415,11 +420,10 @@ free() { [ "$(cli a exists "$1")" = 0 ]; }
 
 # ---- servers that setup_file starts, for all tests of a .bats file ----
 
-# They live in $BATS_FILE_TMPDIR, where $T is for the functions above:
-# shared COMMAND...
+# shared COMMAND...: runs a function from above for them; $T is then
+# $BATS_FILE_TMPDIR, where they live
 shared() { local T=$BATS_FILE_TMPDIR; "$@"; }
-# What is named here, in setup_file, must be as free of locks after each test as
-# its own servers. NAME...
+# NAME...: these servers, too, must be free of locks after each test
 share_nodes() { export shared_nodes="$shared_nodes $*"; }
 shared_nodes=${shared_nodes-}
 T= # until setup
@@ -429,7 +433,7 @@ T= # until setup
 wait_until() { # COMMAND...: up to 20 s, however long it takes
 	local end=$((SECONDS + 20)) ms=10
 
-	case $1 in # one process asks, until it is so
+	case $1 in # one process polls until it is true
 	held) kit await "$T/a" 1 exists "$2" && return 0 ;;
 	free) kit await "$T/a" 0 exists "$2" && return 0 ;;
 	lock_is_free) kit await "$T/a" 0 exists job && return 0 ;;
@@ -437,22 +441,22 @@ wait_until() { # COMMAND...: up to 20 s, however long it takes
 	while ((SECONDS < end)); do
 		"$@" && return 0 # not "return": teardown runs in a trap
 		pause 0.0$ms
-		# what does not come soon is not asked for so often
+		# later it polls less often
 		((ms < 50)) && ((ms += 5))
 	done
 	echo "waited 20 s for: $*" >&2
 	return 1
 }
-# Without a process: nothing is ever written to this pipe.
+# Sleeps without a process: nothing is ever written to this pipe.
 pause() { # SECONDS
 	local never=$BATS_FILE_TMPDIR/never
 
 	[ -p "$never" ] || mkfifo "$never" 2>/dev/null
 	read -rt "$1" <>"$never" || true
 }
-# A zombie is gone, if it was its last thread: who should reap it may take its
-# time. While another thread is still writing to a disk, a socket of the process
-# takes connections.
+# A zombie is gone if it has no other thread: its parent may reap it late. While
+# another thread is still writing to a disk, the sockets of the process still accept
+# connections.
 gone() {
 	local stat fields
 
@@ -474,7 +478,7 @@ guard_of() { # the first that it starts
 	echo $first
 }
 exists() { [ -e "$1" ]; }
-contains() { # FILE TEXT, as of grep; mostly without a process
+contains() { # FILE REGEX, mostly without a process
 	local line
 
 	case $2 in
@@ -490,13 +494,12 @@ contains() { # FILE TEXT, as of grep; mostly without a process
 lacks() { ! grep -- "$2" "$1" >&2; }
 set_on() { [ "$(cli "$1" exists "$2")" = 1 ]; } # NODE KEY
 unset_on() { [ "$(cli "$1" exists "$2")" = 0 ]; }
-# FILE, or - and its text: no message of redlock's, but perhaps that this machine
-# answers slowly
+# FILE, or - and the text: has no message but, perhaps, that this machine is slow
 nothing_said() { ! grep -v -e '^$' -e 'is short for a server that takes' "$1" >&2; }
-said_renewed() { # TIMES: a holder with -v says so
+said_renewed() { # TIMES: a holder with -v said so
 	[ "$(grep -c 'redlock: job: renewed$' "$T/err")" -ge "$1" ]
 }
-only_renewed() { # nor did it say anything else in between
+only_renewed() { # and it said nothing else
 	! grep -v ': \(acquired after .*\|renewed\|released, .*\)$' "$T/err" |
 		grep -v 'is short for a server that takes' >&2
 }
@@ -506,7 +509,7 @@ now_ms() { local t=${EPOCHREALTIME/[.,]/}; echo $((t / 1000)); }
 
 # ---- the four asserts ----
 
-# All of them at once, as each test ends with them: see kit.c.
+# All four in one process: see kit.c.
 what_is_left() {
 	local n lend=() at=()
 
@@ -542,18 +545,18 @@ list_locks() { # and counters
 
 # ---- faults that are known ----
 
-# known_fault REASON [EVIDENCE], at the beginning of a test (or behind what may
-# skip it): what follows must fail, with EVIDENCE (for grep -E) in its output or
-# in $T/errors. The test is skipped then, with REASON. Once it passes, or fails
-# otherwise, it is red.
+# known_fault REASON [EVIDENCE], at the beginning of a test (after anything that may
+# skip it): the rest must fail, with EVIDENCE (for grep -E) in its output or in
+# $T/errors, and the test is skipped with REASON. If it passes, or fails otherwise, it
+# counts as failed.
 known_fault() {
 	local got=0
 
-	[ "$BASH_SUBSHELL" = 0 ] || return 0 # this is what follows
+	[ "$BASH_SUBSHELL" = 0 ] || return 0 # this is the rest of the test
 	set +e
 	(
 		trap 'kill_helpers || true' EXIT
-		setup() { :; } # there is one already
+		setup() { :; } # it ran already
 		set -e
 		"$BATS_TEST_NAME"
 		[ ! -s "$T/errors" ]
@@ -576,7 +579,7 @@ known_fault() {
 
 # ---- helpers of the test ----
 
-# Background processes to be killed with the test: helper COMMAND...
+# helper COMMAND...: in the background, killed when the test ends
 helpers=
 helper() {
 	"$@" 3>&- &

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Clients of several kinds, and who may run beside whom: for nesting, leases, keys,
-# slots, readers, limits, once and orphans.
+# Clients of several kinds, and which of them may run together: for nesting, leases,
+# keys, slots, readers, rollback, limits, once and orphans.
 
-# What two commands may do together, flock(2) says: alone RUNS, together RUNS.
-# Each notes its name; both end when the file is gone.
+# How a client runs: alone, or together with others that say `together`; flock(2)
+# notices if that is not so. It ends when its file $T/stay.NAME is gone.
 stays=$'while [ -e "$T/stay.$1" ]; do sleep 0.05; done'
 alone='flock -n -x "$T/rw" -c "$0" || echo "$1 is not alone" >>"$T/errors"'
 together='flock -n -s "$T/rw" -c "$0" || echo "$1 is with a writer" >>"$T/errors"'
@@ -13,12 +13,12 @@ waiting=0
 queue='job:redlock:{job}:queue'
 in_line() { [ "$(cli a zcard "$queue")" = "$1" ]; }
 state='job:redlock:{job}:state'
-# those whose lease is over may be among them
+# may include expired ones
 entries() { cli a hkeys "$state" | grep -c '^hold:' || true; }
 has_slot() { [[ $(cli a hget "$state" "slot:$1") =~ ^[^-]. ]]; } # somebody
 begun() { [ -e "$T/on.$1" ]; }
-# Client NAME in the background, until let_go NAME: reader, writer, or as the
-# options say; ${pid[NAME]} is redlock's.
+# Starts client NAME in the background, until let_go NAME: a reader, a writer, or as
+# the options say. ${pid[NAME]} is redlock's pid.
 client() { # NAME HOW [OPTION...]
 	local n=$1 how=$2
 
@@ -34,14 +34,14 @@ client() { # NAME HOW [OPTION...]
 }
 reader() { client "$1" "$together" -s "${@:2}"; }
 writer() { client "$1" "$alone" "${@:2}"; }
-running() { # CLIENT...: they have it now
+running() { # CLIENT...: waits until they have the lock
 	local n
 	for n; do
 		wait_until begun "$n" || { cat "$T/err.$n" >&2; return 1; }
 	done
 }
 
-lines_up() { # KIND NAME [OPTION...]: behind whoever waits already
+lines_up() { # KIND NAME [OPTION...]: waits last in line
 	waiting=$((waiting + 1))
 	"$@"
 	wait_until in_line $waiting
@@ -60,11 +60,11 @@ not_yet() { ! begun "$1"; }
 order() { [ "$(tr '\n' ' ' <"$T/order")" = "$* " ] || { cat "$T/order" >&2; return 1; }; }
 slot_of() { cut -d' ' -f1 "$T/on.$1"; }
 fence_of() { cut -d' ' -f2 "$T/on.$1"; }
-# Redlock and its guard at once, as when a machine dies; then its command.
+# Kills redlock and its guard at once, as when a machine dies; then the command.
 crash() { # NAME
 	local guard tree
 	guard=$(guard_of "${pid[$1]}")
-	tree=$(pgrep -P "$guard" || true) # who waits has none yet
+	tree=$(pgrep -P "$guard" || true) # a waiter has none
 	kill -STOP "${pid[$1]}"
 	wait_until stopped "${pid[$1]}"
 	kill -KILL "$guard"
@@ -77,9 +77,9 @@ gone_quiet() { ! pgrep -f "$T/stay.$1" >/dev/null; }
 busy() { redlock -q -k job -n "$@" -- true && return 1 || [ $? = 75 ]; }
 lock() { cli a get job; }
 inner() { echo "'$REDLOCK' -u '$url' -k ${1-job}"; }
-bare="env -i PATH=$PATH" # what is left of it by su -, or cron
-# In a script that runs under the lock, `refused COMMAND...`: it would wait for the
-# run around it, and says so.
+bare="env -i PATH=$PATH" # as after su -, or in cron
+# Runs a script under the lock, in which `refused COMMAND...` means: it would wait for
+# the run around it, and says so.
 around() { # reads that script, for $T/body
 	export REDLOCK url T bare
 	{ cat <<-'END'
@@ -95,7 +95,7 @@ around() { # reads that script, for $T/body
 	cat; } >"$T/body"
 }
 pttl() { cli a pttl job; }
-# For so long nobody new gets the lock: the lease, or data were lost.
+# For how long nobody new gets the lock: a lease, or the pause after a loss of data.
 kept_for() {
 	local shut ms
 
@@ -105,7 +105,7 @@ kept_for() {
 	echo $((ms > shut ? ms : shut))
 }
 
-frozen() { # CLIENT: cannot renew; its lease goes on, and its deadman
+frozen() { # CLIENT: cannot renew; its lease and its deadman go on
 	kill -STOP "${pid[$1]}"
 	wait_until stopped "${pid[$1]}"
 }

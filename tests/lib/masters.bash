@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Several independent servers: `load lib/masters` after lib/common.
 #
-#	several 3		a, b and c, of which any that is up votes
+#	several 3		a, b and c; each votes at once
 #	several 3 off		the same, started just now
-#	several 3 auto		and each votes only two seconds after its start
-#	proxied			each behind a proxy of its own: network b hold
+#	several 3 auto		the same, but each votes only two seconds after its start
+#	proxied			each behind a proxy: network b hold
 #
-# Servers, as in lib/common, are node_freeze b, node_kill b, node_restart b
-# (empty) and so on; every run of redlock finds them in $url.
+# Use node_freeze b, node_kill b, node_restart b (empty) and so on, as in lib/common;
+# every run of redlock finds the servers in $url.
 
 load lib/servers
 load lib/namespace
@@ -22,13 +22,13 @@ several() { # N [--restart-guard]
 		urls+=("unix://$T/$n.sock")
 		if [ -z "${2-}" ] && can_borrow "$n"; then
 			borrow "$n"
-		# one that is lent may be up for long
+		# a lent one may be up for long
 		elif ! node_runs "$n" || { [ -n "${2-}" ] && [ -L "$T/$n.sock" ]; }; then
 			node_launch "$n"
 		fi
 	done
 	for n in "${names[@]}"; do kit await "$T/$n" PONG ping; done
-	url=${urls[*]} # for the kit's functions, which say -u "$url"
+	url=${urls[*]} # for functions that say -u "$url"
 	settings "restart-guard = ${2:-off}"
 	if [ "${2:-off}" = auto ]; then wait_until all_vote; fi
 }
@@ -44,26 +44,26 @@ on_all() { # COMMAND...
 
 	for n in "${names[@]}"; do cli "$n" "$@"; done
 }
-find_up() { # their names are in the caller's `up`
+find_up() { # sets the caller's `up`
 	local n
 
 	up=()
 	for n in "${names[@]}"; do ! node_runs "$n" || up+=("$n"); done
 }
-are_up() { # how many
+are_up() { # prints how many
 	local up
 
 	find_up
 	echo ${#up[@]}
 }
-# Only they are asked: one that is frozen would keep us.
-have() { # N: so many servers have the lock
+# Only those are asked: a frozen one would not answer.
+have() { # N: N servers have the lock
 	local has
 
 	read -ra has <<<"$(holding job)"
 	[ ${#has[@]} = "$1" ]
 }
-# Or: so many, and each the same client
+# N: the same, all for the same client
 hold_alike() { # N
 	local first= is n=0 up
 
@@ -77,7 +77,7 @@ hold_alike() { # N
 	done < <(kit each "${up[@]/#/$T/}" <<<"get job")
 	[ "$n" = "$1" ]
 }
-holding() { # KEY: which
+holding() { # KEY: prints which
 	local i=0 is up
 
 	find_up
@@ -89,7 +89,7 @@ holding() { # KEY: which
 	done < <(kit each "${up[@]/#/$T/}" <<<"exists $1")
 }
 counter() { cli "$1" hget 'job:redlock:{job}:state' fence; } # NAME
-in_line() { # N: so many wait on each server that is up
+in_line() { # N: N wait on each server that is up
 	local n
 
 	for n in "${names[@]}"; do
@@ -110,8 +110,8 @@ all_vote() { # at T = 1s
 
 # ---- a holder ----
 
-# As $holder, on all that are up, until let_go ends its command, the witness
-# $worker.
+# Starts a holder, $holder, on all servers that are up. let_go ends its command, the
+# witness $worker.
 keep() { # [OPTION...]
 	rm -f "$T/started"
 	helper ${within:+"${within[@]}"} "$REDLOCK" -u "$url" -k job -t 1s "$@" -- \
@@ -126,10 +126,10 @@ let_go() {
 	ends_with 143
 }
 
-# ---- the way to each of them ----
+# ---- the network ----
 
-# From now on they are reached by proxies (lib/proxy.c), at NAME.px in $T; in
-# the namespace `within`, if there is one, at 127.0.0.1, 127.0.0.2 ...
+# Puts proxies (lib/proxy.c) before the servers: at $T/NAME.px or, in the namespace
+# `within`, at 127.0.0.1, 127.0.0.2 ...
 proxied() {
 	local n i=0 at
 

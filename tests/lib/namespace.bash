@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # A network (and mounts) of a test's own: `load lib/namespace` after lib/common.
 
-# A namespace with a loopback of its own: `within COMMAND...` runs there.
+# Makes a namespace with a loopback; `"${within[@]}" COMMAND...` runs there.
 private_net() {
 	local own=(-n -m) enter=(-n -m)
 
-	if [ "$(id -u)" != 0 ]; then # root in there, then
+	if [ "$(id -u)" != 0 ]; then # root inside, then
 		own=(-U -r -n -m)
 		enter=(-U --preserve-credentials -n -m)
 	fi
@@ -17,7 +17,7 @@ private_net() {
 	wait_until separate
 	"${within[@]}" ip link set lo up || skip 'no ip(8)'
 }
-# Mounts of its own alone, likewise.
+# The same with only mounts of its own.
 private_mounts() {
 	[ "$(id -u)" = 0 ] || skip 'needs root for a mount namespace'
 	unshare -m true 2>/dev/null || skip 'may not make a mount namespace'

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# offers.bash FOLDER LINE: what bash offers at the end of LINE, a candidate a
-# line, with the completion of FOLDER.
+# offers.bash FOLDER LINE: prints what bash offers at the end of LINE with the
+# completion in FOLDER, one candidate a line.
 . "$1/redlock"
 COMP_LINE=$2 COMP_POINT=${#2} COMP_WORDS=()
-# As readline cuts it: at blanks that are not quoted, and at : and =
+# Words as readline splits them: at unquoted blanks, and at : and =
 rest=$2
 while [[ $rest =~ ^[[:blank:]]*([:=]+|([^:=[:blank:]\\]|\\.)+)(.*) ]]; do
 	COMP_WORDS+=("${BASH_REMATCH[1]}")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# offers.zsh FOLDER: for each line of standard input what zsh offers at its end, a
-# candidate a line, and then "end", with the completion _redlock of FOLDER. Needs a
-# directory $T, and a file $DUMP, in which zsh finds what it knew the last time.
+# offers.zsh FOLDER: prints, for each line of standard input, what zsh offers at its
+# end with the completion _redlock in FOLDER: one candidate a line, then "end". Needs
+# a directory $T, and a file $DUMP for zsh's cache.
 #
-# zsh completes on a terminal only, so it gets one: a shell on it types the line,
-# and notes what its completion hands over.
+# zsh completes only on a terminal, so it gets one. A shell there types the line and
+# writes down what the completion passes on.
 zmodload zsh/zpty zsh/zselect
 export FOLDER=$1
 rm -f $T/ready
@@ -13,7 +13,7 @@ fpath=($FOLDER $fpath)
 autoload -Uz compinit && compinit -u -d $DUMP
 compadd() {
 	local -a hits
-	# with these it is asked what fits, and nothing is handed over
+	# with these options it is only asked what matches
 	if (( ! ${@[(I)-[OAD]]} )); then
 		builtin compadd -A hits "$@"
 		(( ! $#hits )) || print -rl -- $hits >>$T/offers

@@ -1,10 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-# schema.py MANUAL [STATEMENTS] < DOCUMENTS: each line of standard input is a JSON
-# document just as the manual says, in redlock-json(5): no member is missing,
-# none is unknown, and each is of the type that stands there. Then STATEMENTS are
-# run, where `docs` are all of them, and `d` is the one if there is no other.
-# Prints how many there were.
+# schema.py MANUAL [STATEMENTS] < DOCUMENTS: checks that each line of standard input is
+# a JSON document as redlock-json(5) describes it: no member is missing or unknown, and
+# each has the right type. Then runs STATEMENTS, in which `docs` is the list, and `d` the
+# document if there is only one. Prints the number of documents.
 
 import json
 import re

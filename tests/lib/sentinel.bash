@@ -7,20 +7,19 @@
 #
 # Group g has the servers g1, g2 and g3, of which g1 is the master at first, and
 # the Sentinels gs1, gs2 and gs3. `group COMMAND...` runs a function of
-# lib/common or lib/servers on them, wherever they live: group cli gs1 ping;
-# group node_freeze g1; likewise node_thaw, node_kill, node_pid, node_at.
+# lib/common or lib/servers on them: group cli gs1 ping; group node_freeze g1, or
+# node_thaw, node_kill, node_pid, node_at.
 #
-# Measured with two busy cores: a group stands after 0.4 s, as its Sentinels are
-# told of each other and of the replicas; to find them out takes them some
-# seconds. A frozen or dead master is replaced after 1.5 to 1.9 s (0.5 s until
-# it counts as down; a vote; up to 1 s, fixed in Redis, until a Sentinel asks
-# the promoted one what it is), and by group_failover after 0.7 to 1.2 s. The
-# old master, awake again, is a replica after 0.9 s (8 s without
-# sentinel_hasten): until then it says that it is a master, and takes what is
-# written to it. All is settled another 0.5 to 1.4 s later.
+# Measured with two busy cores: a group is ready after 0.4 s, because its Sentinels
+# are told of each other and of the replicas (finding out takes some seconds). A
+# frozen or dead master is replaced after 1.5 to 1.9 s (0.5 s until it counts as down;
+# a vote; up to 1 s, fixed in Redis, until a Sentinel asks the promoted server for its
+# role), and by group_failover after 0.7 to 1.2 s. The old master, when it wakes, is a
+# replica after 0.9 s (8 s without sentinel_hasten); until then it claims to be a
+# master, and accepts writes. All is settled 0.5 to 1.4 s after that.
 #
-# What a failover does to those who use a group is to be seen at Sentinels as
-# they are: group_start g hasten=no.
+# To see what a failover does with Sentinels at their normal speed, use
+# group_start g hasten=no.
 
 load lib/servers
 
@@ -51,7 +50,7 @@ group_launch() {
 			--replicaof "$address" "$port" || return 2
 	done
 	node_bound "$g"{1,2,3} || return
-	# those that a Sentinel finds down at first it asks only once a second
+	# a Sentinel asks those that it finds down at first only once a second
 	wait_until replicas_online "${g}1" || return 2
 	for n in 1 2 3; do
 		group_sentinel_conf "$g" "$n" >"$T/${g}s$n.conf"
@@ -70,7 +69,7 @@ replicas_online() { # MASTER
 	[ "$(cli "$1" info replication | grep -c state=online)" = 2 ]
 }
 
-# Of the others each Sentinel is told; to find them out takes it seconds.
+# Each Sentinel is told of the others: finding out takes seconds.
 group_sentinel_conf() { # GROUP N
 	local g=$1 s=$1s$2 n member server_password=$password
 	local password=$sentinel_password
@@ -103,16 +102,15 @@ sentinel_launch() { # NAME
 	env -u REDLOCK_TEST_ID redis-server "$T/$1.conf" --sentinel \
 		>/dev/null 3>&-
 }
-# A Sentinel does things every 1, 2 or 10 s; now several times as often, and
-# after it was frozen it does not just look on for 30 s. But a replica of which
-# it has heard nothing for 5 ping-periods, or 3 info-periods, is never promoted,
-# and with the master down it asks replicas for INFO once a second, whatever is
-# set here.
+# Makes a Sentinel, which acts every 1, 2 or 10 s, act several times as often, and not
+# idle for 30 s after it was frozen. But it never promotes a replica that was silent
+# for 5 ping-periods, or 3 info-periods; and while the master is down it asks replicas
+# for INFO once a second, whatever is set here.
 sentinel_hasten() { # NAME
 	cli "$1" sentinel debug ping-period 300 info-period 400 \
 		ask-period 100 publish-period 200 tilt-period 1000 >/dev/null
 }
-# A member that was killed comes back: a server empty, a Sentinel as it was.
+# Restarts a killed member: a server empty, a Sentinel as it was.
 group_revive() { # NAME
 	local T=$group_dir
 
@@ -148,8 +146,8 @@ group_master_name() { # GROUP: g1, g2 or g3
 		[ "$(node_at "$n")" != "$at" ] || echo "$n"
 	done
 }
-# The master has two replicas in sync, all Sentinels have the same master, and
-# find it, its replicas and each other up.
+# GROUP: the master has two replicas in sync; all Sentinels agree on it, and see it,
+# its replicas and each other up
 group_settled() { # GROUP
 	local T=$group_dir n at
 
@@ -161,8 +159,8 @@ group_settled() { # GROUP
 	n=$(group_master_name "$1")
 	[[ $(cli "$n" role) == master* ]] && replicas_online "$n"
 }
-# A line for each Sentinel: the address and the flags of the master, then the
-# flags of the others.
+# Prints a line for each Sentinel: the master's address and flags, then the flags of
+# the others.
 sentinel_views() { # GROUP SENTINEL...
 	local g=$1
 
@@ -181,7 +179,7 @@ sentinel_views() { # GROUP SENTINEL...
 
 # ---- failover ----
 
-# As the Sentinels do it when they are told to, with the old master alive. GROUP
+# GROUP: the Sentinels replace the live master, on command
 group_failover() {
 	local T=$group_dir was n
 
@@ -192,8 +190,7 @@ group_failover() {
 	[ "$(cli "$n" sentinel failover "$1")" = OK ]
 	wait_until group_left "$1" "$was"
 }
-# No Sentinel that runs calls ADDRESS the master any more: group_left GROUP
-# ADDRESS
+# group_left GROUP ADDRESS: no running Sentinel calls ADDRESS the master any more
 group_left() {
 	local T=$group_dir n
 
@@ -203,8 +200,8 @@ group_left() {
 	done
 }
 
-# redis-sentinel://..., with what the group's passwords need; the certificates
-# are left to the test: group_url GROUP [OPTION=VALUE...]
+# group_url GROUP [OPTION=VALUE...]: redis-sentinel://... with the options for its
+# passwords, without certificates
 group_url() {
 	local T=$group_dir g=$1 auth=
 

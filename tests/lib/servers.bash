@@ -2,23 +2,22 @@
 # Servers at TCP addresses, for lib/tls, lib/sentinel and lib/cluster, each of
 # which loads this.
 #
-# No port is fixed and none is looked for. A .bats file has a loopback address
-# of its own, drawn from 16 million (Linux answers at all of 127.0.0.0/8, in a
-# container too), and there the well-known ports. Tests of one file, which may
-# run side by side, take different ones. Should somebody sit there after all,
-# the server says so and the next ports are tried; so two runs do not meet.
+# Ports do not clash: each .bats file has a random loopback address (Linux answers at
+# all of 127.0.0.0/8, also in a container) and uses the well-known ports there. Tests
+# of one file, which may run in parallel, use different ports. If a port is taken
+# nevertheless, the server says so and the next ports are tried.
 #
-# Next to NAME.sock, NAME.pid and NAME.log of lib/common stand in $T: NAME.at,
-# ADDRESS:PORT; NAME.auth, the password; NAME.options, for a member of a group.
+# Besides NAME.sock, NAME.pid and NAME.log of lib/common, $T has NAME.at
+# (ADDRESS:PORT), NAME.auth (the password) and NAME.options (for a member of a group).
 
 # ---- addresses ----
 
 random_address() {
 	echo "127.$((RANDOM % 254 + 1)).$((RANDOM % 256)).$((RANDOM % 254 + 1))"
 }
-# on_ports N COMMAND...: with $port the first of N in a row at $address. COMMAND
-# is to return 1 when a port was taken (node_bound), and is then run again; what
-# else it returns is the result.
+# on_ports N COMMAND...: runs COMMAND with $port, the first of N in a row at $address,
+# and again with other ports while it returns 1 because one was taken (node_bound).
+# Returns COMMAND's status.
 on_ports() {
 	local n=$1 i status
 
@@ -35,9 +34,9 @@ on_ports() {
 	echo "found no ports at $address: $*" >&2
 	return 1
 }
-# Each that was launched answers: 0. One could not bind: 1, and none is left. 2:
-# something else is wrong.
-node_bound() { # NAME...
+# NAME...: returns 0 if all answer; 1 if one could not bind, and kills them; 2 for
+# another fault
+node_bound() {
 	local n i unbound
 
 	for n; do
@@ -54,7 +53,7 @@ node_decided() {
 	unbound=
 	node_answers "$1" && return
 	unbound=1
-	# (Redis 6.0 says the second)
+	# Redis 6.0 prints the second
 	contains "$T/$1.log" 'Failed listening\|# Could not create server TCP'
 }
 node_at() { # NAME: where it listens, ADDRESS:PORT
@@ -65,7 +64,7 @@ node_at() { # NAME: where it listens, ADDRESS:PORT
 node_runs() { # NAME: neither killed nor frozen
 	local pid state
 
-	# no process for what is asked so often
+	# without a process: this is called often
 	{ read -r pid <"$T/$1.pid" && read -r state <"/proc/$pid/stat"; } \
 		2>/dev/null || return
 	state=${state##*) }
@@ -80,8 +79,8 @@ url_options() {
 
 # ---- members of a group or Cluster ----
 
-# Those of all members, as ${member[@]}; of the caller are $password, and $tls,
-# a certificate of lib/tls, both empty for none. PORT
+# PORT: sets ${member[@]}, the options of all members. The caller sets $password, and
+# $tls (a certificate of lib/tls), each empty for none.
 member_options() {
 	member=(--bind "$address" --port "$1")
 	[ -z "$tls" ] || {
@@ -100,7 +99,7 @@ member_files() {
 	[ -z "$password" ] ||
 		(umask 077 && echo "$password" >"$T/$1.auth")
 }
-# A replica has its data at once, and each tells of itself at $address.
+# A replica gets its data at once, and each member announces $address.
 member_launch() { # NAME PORT [redis-server option...]
 	local n=$1 member
 
@@ -112,7 +111,7 @@ member_launch() { # NAME PORT [redis-server option...]
 	printf '%s\n' "${member[@]}" >"$T/$n.options"
 	node_launch "$n" "${member[@]}"
 }
-# One that was killed comes back, empty, with the options it had. NAME
+# NAME: restarts a killed member, empty, with its options
 node_revive() {
 	local options
 

@@ -8,15 +8,14 @@
 #
 #   ca            signs the others; $certs/cadir is the same, a hashed directory
 #   server        for redis.test, localhost, 127.0.0.1 and this file's $address
-#   elsewhere     for elsewhere.test and no other name
-#   expired       server's, of the year 2020
-#   chained       server's, signed by intermediate, which its file has as well
-#   stranger      server's, signed by other-ca
-#   client        a client's, not a server's
+#   elsewhere     for elsewhere.test only
+#   expired       as server, from 2020
+#   chained       as server, signed by an intermediate, which is in the same file
+#   stranger      as server, signed by other-ca
+#   client        for a client only
 #
 # Measured with two busy cores: certs_make takes 0.2 s, node_start_tls 0.03 s.
-# That the server's name is right is nothing that redis-cli ever looks at:
-# `openssl s_client -verify_hostname` does.
+# redis-cli never checks the server's name; `openssl s_client -verify_hostname` does.
 
 load lib/servers
 
@@ -46,8 +45,8 @@ certs_make() { # in setup_file
 	done
 }
 
-# The extensions of each: of a server's both uses, as the servers of a group are
-# each other's clients.
+# The extensions of each. A server's certificate is for clients, too: the servers of a
+# group are each other's clients.
 certs_conf() {
 	local n ours="DNS:redis.test,DNS:localhost,IP:127.0.0.1,IP:$address"
 
@@ -101,9 +100,8 @@ cert_expired() {
 
 # ---- servers ----
 
-# With TLS at one port and without at the next one, and at its unix socket as
-# every node. No certificate is asked of a client; `--tls-auth-clients yes`
-# does.
+# Listens with TLS at one port, without at the next, and at a unix socket. It requires
+# no client certificate, unless started with `--tls-auth-clients yes`.
 node_start_tls() { # NAME CERTIFICATE [redis-server option...]
 	on_ports 2 tls_node_launch "$@"
 }
@@ -130,7 +128,7 @@ tls_url() { # NAME [OPTION=VALUE...]
 tcp_url() { # the same without TLS
 	echo "redis://$(cat "$T/$1.plain")$(url_options "${@:2}")"
 }
-# redis-cli through TLS: tls_cli NAME [redis-cli option...] COMMAND...
+# tls_cli NAME [redis-cli option...] COMMAND...: redis-cli over TLS
 tls_cli() {
 	local at
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# redlock under valgrind, as REDLOCK of a test: an error becomes status 99.
+# REDLOCK in make check-valgrind: redlock under valgrind. An error becomes status 99.
 # Definite leaks only: hiredis points into the middle of its strings.
 exec valgrind -q --leak-check=full --errors-for-leak-kinds=definite \
 	--show-leak-kinds=definite --error-exitcode=99 \

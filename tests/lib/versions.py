@@ -9,11 +9,11 @@ import re
 import subprocess
 import sys
 
-# what a script of Redis 2.6 could call already; Lua 5.1 has more
+# what scripts could call in Redis 2.6; Lua 5.1 has more
 FUNCTIONS = set("""redis.call redis.pcall string.find string.format string.gmatch string.gsub
 string.match string.sub table.sort math.ceil math.floor math.max math.min ipairs pairs pcall select
 tonumber tostring type unpack""".split())
-# tried first; an older server refuses it, and then the script goes on without it
+# optional: an older server refuses it, and the script goes on without it
 REPLACED = {("xadd", "nomkstream")}
 STRING = re.compile(r"'(?:[^'\\]|\\.)*'")
 CALL = re.compile(r"\b(?:redis\.p?call|call|try|ask|line)\(")
@@ -37,7 +37,7 @@ def calls_of(text):
     for call in CALL.finditer(text):
         words = [w[1:-1] for w in STRING.findall(arguments(text, call.end()))]
         if text[call.end():].startswith(("...)", ")", "command,")):
-            continue  # a wrapper, whose callers name the command; or none
+            continue  # a wrapper, whose callers name the command
         if text[call.end()] != "'":
             sys.exit("no name of a command: " + text[call.start():][:60])
         yield words[0], words[1:]

@@ -1,15 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-# yamlat.py FILE [KEY...]: what stands at that place of a YAML file. A text is
-# printed as it is, a list one entry a line, anything else as JSON. With no KEY,
-# the file is only read. Where a file holds several documents, the first KEY is the
-# number of the document.
+# yamlat.py FILE [KEY...]: prints a value of a YAML file: text literally, a list one
+# entry a line, anything else as JSON. Without KEY it only reads the file. In a file of
+# several documents, the first KEY is the number of the document.
 import json, sys
 import yaml
 
 class Loader(yaml.SafeLoader):
     pass
-# GitLab's own tags (!reference) are data here
+# GitLab's tags (!reference) count as data
 Loader.add_multi_constructor("!", lambda loader, tag, node: None)
 
 documents = list(yaml.load_all(open(sys.argv[1]), Loader))
