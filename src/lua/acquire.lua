@@ -1,34 +1,33 @@
 -- SPDX-License-Identifier: MIT
--- Takes the lock, or a place in line, and tells who holds it. A waiter claims in
--- this way what was handed to it, and before the command starts only this
--- refreshes the lease. The same token gets the same answer, so a lost reply
--- costs nothing.
+-- Takes the lock, or a place in line, and returns who holds it. With it a waiter
+-- also claims a grant, and a client refreshes its lease until the command starts.
+-- The same token gets the same answer, so a lost reply costs nothing.
 --
 -- ARG, besides those of start.lua:
 --   plain     "1": see plain.lua
 --   ttl       T
---   ticket    0: none yet; -1: do not get into line; on several nodes the client
+--   ticket    0: none yet; -1: do not stand in line; on several nodes the client
 --             chooses a new one (newcomer "1")
 --   most      do not get into a line of this many waiters; -1: no limit
---   outer     the token of the run around us, or "": share its hold, or nothing;
---             outerslot: where that is; outerfence: its fence, 0: not known
---   once      "1": not if the work was done already (--once-per)
---   revision  not if a larger one succeeded (--revision); -1: it has none
+--   outer     the token of the run around us, whose hold to share, or "";
+--             outerslot: its slot; outerfence: its fence, 0: unknown
+--   once      "1": not if the work is already done (--once-per)
+--   revision  not if a larger one has succeeded (--revision); -1: none
 --   only      take this slot only; -1: any
 --   guard     ms that the server must have been up for; -1: do not ask
---   look      "1": take nothing, another client repairs this node
---   replace   --replace: if nobody is before us, ask who holds it to stop within
---             so many ms; -1: do not
+--   look      "1": take nothing, another client is repairing this node
+--   replace   --replace: if nobody is before us, ask the holder to stop within so
+--             many ms; -1: do not
 -- Returns
 --   granted FENCE COUNTER SLOT FAMILY AT STOP BY LONGEST SERVER
 --   busy COUNTER MS FACE TYPE PLACE TICKET LONGEST WHY HOLDER COUNT TTL FENCE SINCE
 --       STANDING AGE
 --       MS: until it may be free; -1: it has no end. TYPE: of K, if it is not a
 --       string. WHY: "" held; "kept": by --min-hold; "lost": data were lost,
---       nothing is granted yet; "young": see guard. HOLDER "": it is not one of ours
+--       nothing is granted yet; "young": see guard. HOLDER "": not redlock
 --   full COUNTER WAITERS | superseded COUNTER ABOUT | done COUNTER MS MARK
 --   older COUNTER REVISION MARK    a newer revision succeeded
---       MARK: "since SINCE\nABOUT", of who did it
+--       MARK: "since SINCE\nABOUT" of the run that succeeded
 --   inside COUNTER    the run around us reads, and we want to write
 --   no COUNTER        the run around us does not hold it
 --   vanished COUNTER  the same, but data were lost: it may register again
@@ -66,7 +65,7 @@ if guard >= 0 then
 		put(L, 'shut', str(L.shut))
 	end
 end
--- What was handed to us is not claimed where the work is done already.
+-- A grant is not claimed if the work is already done.
 local function mark(field, asked)
 	return match(asked and call('hget', S, field) or '', '^(%d+)\n(.*)$')
 end
@@ -82,10 +81,10 @@ if not (L.mine and L.mine.flag == '') then
 		return {'done', str(L.c or 0), str(done - L.now), by}
 	end
 end
--- While it is shut, nothing begins, not even what was granted before: another
--- client may have been granted it in a state that was lost. (A late request may
--- have left us in the family of the run around us. What is over gets a new fence:
--- an older state may have come back.)
+-- While it is shut, nothing begins, not even what was granted before: in a state
+-- that was lost, another client may have been granted it. (A late request may have
+-- left us in the family of the run around us. An expired hold gets a new fence: an
+-- older state may have come back.)
 local own = L.mine and slot(L, L.mine.n).fam
 if L.mine and L.mine.flag ~= 'r' and L.mine.ends > L.now and stands_still(L, L.mine)
     and (L.now >= L.shut and (own == L.token or reads(own)) or ARG.outer ~= '') then
@@ -188,7 +187,8 @@ end
 local face = s.n == 0 and look(L) or ''
 local lives = s.ends > L.now and (face == '' or face == s.fam)
 local e = lives and s.holder
--- (Who was handed it and has not begun goes first, and is asked then.)
+-- A client that was handed the lock and has not started goes first, and is asked
+-- then.
 if num(ARG.replace) >= 0 and place == 0 and e and e.flag == '' then
 	ask_to_stop(L, s, num(ARG.replace), 'replaces 1\n' .. match(L.stands, '\n(.*)$'))
 end

@@ -1,11 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- The counter, and the one rule about lost data.
 --
--- Which process of which server this is. On several nodes, the counter counts,
--- so that the nodes agree; but a counter that another process has written may
--- be an older one, and becomes TIME before it gives out another fence. (A server
--- has a run_id for each start, and a master_replid for each time that it becomes
--- the master.)
+-- Identifies the server process: run_id changes at each start, master_replid each
+-- time that it becomes the master. On several nodes the counter grows by 1, so that
+-- the nodes agree. But if another process wrote it, it may be an older one, and
+-- becomes TIME before it is used for a fence.
 local function server(L)
 	if not L.server then
 		local words = try('info', 'server')
@@ -32,14 +31,14 @@ local function rolled_back(L)
 	server(L)
 	return L.is_other
 end
--- For how many ms more this server has been up for less than `ms`: it may have
--- forgotten a lease. (Uptime is in whole seconds, and the last has just begun.)
+-- How many ms are left until this server has been up for `ms`: before that it may
+-- have forgotten a lease. (Uptime is in whole seconds; assume the last just began.)
 local function young_for(L, ms)
 	server(L)
 	return ms > 0 and max(0, ms + 1000 - L.uptime * 1000) or 0
 end
--- The counter grows by 1, and to `least`. On one node it becomes at least TIME:
--- then no older state that comes back gives out a fence twice.
+-- Raises the counter by 1, and at least to `least`. On one node it becomes at least
+-- TIME, so that an older state that comes back gives out no fence twice.
 local function move(L, least)
 	local next = max((L.c or 0) + 1, least or 0)
 	if not L.c or L.alone or rolled_back(L) then
@@ -53,10 +52,9 @@ local function shut(L, ms, since)
 	put(L, 'shut', str(L.shut))
 	put(L, 'lost', str(since))
 end
--- The rule. A client has seen a counter that this state never had: then this
--- server has lost data, whatever it was. Nobody new gets anything for as long as
--- the longest lease that the client knows of; who holds the lock registers again
--- with its next renewal, within T/6.
+-- The rule: if a client has seen a counter that this state never had, this server
+-- has lost data. Then nothing new is granted for as long as the longest lease that
+-- the client knows of. Holders register again with their next renewal, within T/6.
 local function data_lost(L)
 	local c, seen = L.c, L.seen
 	local oldest = num(match(L.trail, '%d+'))

@@ -1,20 +1,20 @@
 -- SPDX-License-Identifier: MIT
 -- force-release: asks all who are in a slot to stop, or puts them out.
 --
--- ARG, besides those of start.lua (`token` is that of who forces):
---   step    "ask", "take", "foreign": delete what is not ours, or "open": nobody
---           is there, but data were lost; wait no longer for whom that concerns
---   slot    which
---   family  what is in it: "ask" and "take" do nothing if another is. "shared:*":
---           all readers. For "foreign", what K holds, or its type
+-- ARG, besides those of start.lua (`token` is the client that forces):
+--   step    "ask"; "take"; "foreign": delete another program's lock; "open": nobody
+--           holds it, but data were lost: do not wait for those who may have held it
+--   slot    its number
+--   family  its family: "ask" and "take" do nothing if it has another. "shared:*":
+--           any readers. For "foreign", the value of K, or its type
 --   grace   ask: they must be gone within so many ms
---   by      who asks, in lines
+--   by      "NAME VALUE" lines about the client that asks
 --   entry   take: the rest of the entries of the history
 -- Returns
---   yes COUNTER MS COUNT    asked: what is left to them, and how many they are
---   yes COUNTER MS          taken, and handed over for that long; 0: to nobody
+--   yes COUNTER MS COUNT    asked: the time that is left to them, and their number
+--   yes COUNTER MS          taken, and handed over for MS; 0: to nobody
 --   foreign COUNTER         it is another program's
---   no COUNTER              it is gone, or another client's: nothing is changed
+--   no COUNTER              it is gone, or another client's: nothing has changed
 local L = begin()
 local step, grace = ARG.step, num(ARG.grace)
 local lost, s, v = data_lost(L), slot(L, num(ARG.slot)), look(L)

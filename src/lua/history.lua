@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: MIT
 -- The history of a lock, a stream of the last hundred holds. The release (or
--- force-release) of a hold writes its entry, once. Nothing is decided by it: it
--- is written last, and that it fails is ignored. The fields of an entry:
+-- force-release) of a hold writes its entry, once. No decision depends on it: it is
+-- written last, and a failure to write it is ignored. The fields of an entry:
 --   token
 --   hold   "NAME VALUE" lines: fence slot waited_ms held_ms outcome exit signal
---          by since. BY: who forced it. SINCE, in ms; without it, the hold ended
---          when the entry was written
---   who    the holder, in such lines: host pid user command reason ci_url
--- A stream takes 4 kB for its first entry, and many locks are used only once. So
--- that one is a field of the state until there is a second:
+--          by since. BY: who forced it. SINCE: its start, in ms; without it, the
+--          hold ended when the entry was written
+--   who    the holder, also as lines: host pid user command reason ci_url
+-- A stream takes 4 kB for its first entry, and many locks are used only once. So the
+-- first entry is a field of the state until there is a second:
 --   first  "AT TOKEN N\n", then HOLD, of N bytes, and WHO; AT in ms
 local function first_entry()
 	local words = try('hget', S, 'first')
@@ -17,8 +17,8 @@ local function first_entry()
 	return n and {at .. '-0', {'token', who, 'hold', rest:sub(1, n), 'who',
 	    rest:sub(n + 1)}} or nil
 end
--- `again`: it may have been written already. A holder that lives knows better
--- than who took it for dead.
+-- `again`: it may have been written already. A live holder knows better than the
+-- client that took it for dead.
 local function note(who, again, hold, about)
 	local entries = again and try('xrevrange', H, '+', '-', 'count', 20) or {}
 	entries[#entries + 1] = again and first_entry() or nil

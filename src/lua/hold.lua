@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- Who is in a slot: to enter it, to keep it, to sweep out what has ended.
+-- Slots: entering one, staying in it, removing entries that have ended.
 --
--- A slot holds a family. Whoever fits may enter: a reader fits the readers, a
--- nested run fits the run around it, anybody fits an empty slot. Plain locks,
--- slots, readers and nested runs differ in this alone.
+-- A slot holds a family. A client that fits may enter: a reader fits the readers, a
+-- nested run fits the run around it, anybody fits an empty slot. Plain locks, slots,
+-- readers and nested runs differ only in this.
 local function reads(fam) return fam:sub(1, 7) == 'shared:' end
--- `again`: the client says that it was there, and the server may have forgotten.
+-- `again`: the client says that it was there; the server may have forgotten it.
 local function fits(L, s, fam, again)
 	local lives = s.ends > L.now
 	local same = s.fam == fam or fam == 'shared:' and reads(s.fam)
@@ -23,8 +23,8 @@ local function drop(L, who)
 	local n = #L.drops
 	L.drops[n + 1], L.drops[n + 2] = 'hold:' .. who, 'who:' .. who
 end
--- Counts the entries of a slot that last, but for that of `but`, and drops the
--- others; with `outcome`, all. The history notes those that it has room for.
+-- Counts the live entries of a slot except that of `but`, and drops the others; with
+-- `outcome`, it drops all. The history gets as many of them as it has room for.
 local NOTED_MOST = 100
 local function sweep(L, s, but, outcome)
 	local one = s.count == 1 and s.last ~= but and s.holder
@@ -63,8 +63,8 @@ local function put_who(L, who, e)
 	put(L, 'who:' .. who, e.n .. ' ' .. str(e.fence) .. ' ' .. str(e.since) .. ' '
 	    .. str(e.ttl) .. '\n' .. e.stands)
 end
--- The lease of `who` lasts `ms` from now. (That is sooner than before if the
--- clock was set back.) `fresh`: its entry is new.
+-- The lease of `who` ends `ms` from now, also if that is sooner than before because
+-- the clock was set back. `fresh`: its entry is new.
 local function keep(L, s, who, e, ms, fresh)
 	local known, longest = s.last, s.longest
 	if e.ends > L.now + ms and s.last == who and s.count > 1 then

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- For the private server of local: (local/lockserver.c). Whether something is
--- there that must not be lost with the server: a lease or a mark of --once-per
--- that has not ended, a mark of --revision, a waiter, a key of another program.
--- Fences start from the clock again.
+-- For the private server of local: (local/lockserver.c). Returns whether the server
+-- has something that must not be lost: a lease or a mark of --once-per that has not
+-- ended, a mark of --revision, a waiter, a key of another program. (Fences start
+-- again from the clock.)
 local t = redis.call('time')
 local now = t[1] * 1000 + t[2] / 1000
 for _, name in ipairs(redis.call('keys', '*')) do

@@ -1,19 +1,20 @@
 -- SPDX-License-Identifier: MIT
--- Who holds the lock and who waits for it. Changes nothing.
+-- Returns who holds the lock and who waits for it. Changes nothing.
 --
--- ARG, besides those of start.lua: waiters, holders   list so many at most
+-- ARG, besides those of start.lua: waiters, holders   how many to list at most
 -- Returns
 --   view COUNTER NOW SHUT ONCE {TYPE FACE MS} SLOTS HOLDERS WAITERS IN_LINE MORE
 --       REVISION MARK
---       SHUT, ONCE: ms that are left; -1: none. MORE: holders that are not listed.
+--       SHUT, ONCE: ms that are left; -1: none. MORE: the number of holders not
+--       listed.
 --       REVISION: the newest that succeeded; -1: none. MARK: see acquire.lua
 --   SLOTS    {SLOT FAMILY COUNT LONGEST STOP BY} of each that is taken
 --   HOLDERS  {TOKEN SLOT ENDS FENCE SINCE TTL FLAG STANDING}
 --   WAITERS  {MEMBER TICKET LIFE}: see line.lua; LIFE: the last sign of life, us
 local L = begin()
 -- A key of another type counts as empty; so does one that is on another node while
--- a Cluster moves the slot. Any other error is told: a missing right must not look
--- like a free lock.
+-- a Cluster migrates the slot. Any other error is returned: a missing right must not
+-- look like a free lock.
 local function ask(...)
 	local answer = try(...)
 	if type(answer) ~= 'table' or not answer.err then

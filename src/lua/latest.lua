@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- The latest holds of the history, the newest first. Changes nothing.
+-- Returns the latest holds of the history, the newest first. Changes nothing.
 --
 -- Returns
---   history NOW {AT {NAME VALUE ...}} ...    the token and the lines of an entry,
---       one by one; AT: when it was written. Both in ms, by the server's clock
+--   history NOW {AT {NAME VALUE ...}} ...    for each entry its token and lines; AT:
+--       when it was written. NOW and AT in ms, by the server's clock
 local L = begin()
 local list, entries = {'history', str(L.now)}, call('xrevrange', H, '+', '-', 'count', 100)
 entries[#entries + 1] = first_entry()

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- The line of waiters, one for all slots: a sorted set of "TOKEN STANDING", in
--- the order of their tickets, the time in us when each came; --priority high:
--- LEAD before that. Whose ticket is older than a heartbeat also has a member
--- TOKEN; its score is the last sign of life, in us, negative.
+-- The line of waiters, one for all slots: a sorted set of "TOKEN STANDING", in the
+-- order of their tickets. A ticket is the time in us when the waiter came; with
+-- --priority high, LEAD less. A waiter whose ticket is older than a heartbeat also
+-- has a member TOKEN, with its last sign of life, in us, as negative score.
 --
 -- STANDING is "TTL SLOTS FLAGS\nABOUT": how a client stands in line. FLAGS: "-"
 -- none, "s" --supersede, "r" --shared, "p" --priority high. Returns TTL, SLOTS,
--- and whether it reads, supersedes, has priority; nil: it is not ours.
+-- and whether it reads, supersedes, has priority; nil: not redlock's.
 local HEARTBEAT, GONE, GRANT, LEAD = 5000000, 15000000, 2000, 60000000
 local function standing(text)
 	local ttl, slots, flags = match(text or '', '^([1-9]%d*) ([1-9]%d*) (%S+)\n')
@@ -16,7 +16,7 @@ local function standing(text)
 		    flags:find('p') and true
 	end
 end
--- A command on the line. A key of another type is dropped: the waiters come back.
+-- A command on the line. A key of another type is deleted: the waiters come back.
 local function line(command, ...)
 	local answer = try(command, Q, ...)
 	if type(answer) == 'table' and answer.err then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 #!lua flags=no-writes
--- Goes before rights.lua, to ask about commands that write.
+-- Precedes rights.lua, to ask about commands that write.
 --
 -- Other servers might let a script write although it declares that it will not.
 -- So it first tries writes that change nothing, because the key does not exist.

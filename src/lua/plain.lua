@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- What is plain and most frequent is decided by the bytes, before anything is
--- parsed and before the rest is defined: a lock as flock(1) has it, on one
--- server that has lost nothing and asks nobody to stop. It does what the rest
--- would do; tests/sim.bats compares both.
+-- The plain and most frequent case: an exclusive lock, on one server that has lost
+-- nothing and asks nobody to stop. It is recognized by its bytes, before anything is
+-- parsed and before the rest is defined. It does what the rest would do;
+-- tests/sim.bats compares both.
 local at = t[1] .. ('00000' .. t[2]):sub(-6)
 local ms, c, seen, slot0, hold = at:sub(1, 13), f[2], ARG.seen, f[6] or '', f[8]
 local sound = ARG.plain == '1' and f[1] == '2' and #(c or '') == 16 and at > c

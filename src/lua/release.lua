@@ -1,20 +1,20 @@
 -- SPDX-License-Identifier: MIT
--- Leaves the lock and the line. What is free goes to the first in line.
+-- Leaves the lock and the line. A free slot goes to the first in line.
 --
 -- ARG, besides those of start.lua:
 --   raise     the counter becomes larger than that
 --   least     --min-hold: keep it until so many ms after the grant, or 0
 --   ran       "1": a command may have run under it
 --   once      for how many ms nobody may repeat the work, or 0 (--once-per)
---   revision  of the work that is done (--revision), or -1
---   mark      "": we did it; else the mark that another server has of it
+--   revision  the revision of the work that is done (--revision), or -1
+--   mark      "": we did it; else the mark on another server
 --   withheld  "1": hand it to nobody
---   entry     what the history tells of it: see history.lua
---   unlock    "1": another client ends it in this name, and the history notes it;
---             "2": and it does not; "0": we do
+--   entry     its entry in the history: see history.lua
+--   unlock    "0": we end it; "1": another client ends it with our token, with an
+--             entry; "2": the same without an entry
 -- Returns
---   yes COUNTER MS    MS: the lease that it was handed over for; 0: to nobody
---   no COUNTER        it was not ours, or no longer, or the request is too late
+--   yes COUNTER MS    MS: the lease of the next holder; 0: nobody got it
+--   no COUNTER        we do not hold it, or the request is too late
 local L = begin()
 local least, once, unlock = num(ARG.least), num(ARG.once), ARG.unlock ~= '0'
 local e = L.mine
@@ -33,8 +33,8 @@ line('zrem', L.token .. ' ' .. L.stands, L.token)
 if num(ARG.raise) > (L.c or 0) then
 	move_to(L, num(ARG.raise))
 end
--- Of several revisions in slots or of readers, the largest stays. What another
--- server has is put only where it is missing.
+-- Of several revisions in slots or of readers, the largest stays. The mark of another
+-- server is written only where none is.
 local ours, revision = ARG.mark == '', num(ARG.revision)
 local function known(field) return num(match(call('hget', S, field) or '', '^%d+')) end
 local function mark(field, value)

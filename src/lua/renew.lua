@@ -5,33 +5,33 @@
 -- ARG, besides those of start.lua:
 --   plain    "1": see plain.lua
 --   ttl      T; `redlock extend`: at least that, 0: as before
---   family   what the client is in: a token, or "shared:" for readers
---   slot     and where
+--   family   the client's family: a token, or "shared:" for readers
+--   slot     its slot
 --   raise    the counter becomes at least that (the fence on several nodes)
---   ends     its last confirmed lease ends then, by the server's clock; 0: it
---            must not be registered again
+--   ends     the end of its last confirmed lease, by the server's clock; 0: do not
+--            register it again
 --   repair   "1": nobody had the lock here when the counter was `seen`, and the
 --            other nodes have shown since that it is ours: enter. "2": we hold it
 --            on other nodes: enter if others of the family are here
 --   guard    repair: ms that the server must have been up for
 -- Returns
---   yes COUNTER MS RAISED AT STOP BY LONGEST | healed ... the same: something
---       of it was missing, and is there again
+--   yes COUNTER MS RAISED AT STOP BY LONGEST
+--   healed ...    the same; something of the hold was missing, and was restored
 --       MS: what was left of the lease
 --       RAISED 1: this request raised the counter
 --   no COUNTER TAKEN UNLOCKED STOP BY
---       TAKEN 1: another client has it. UNLOCKED 1: it was ended in our name. STOP
---       0: BY has taken it from us (force-release)
+--       TAKEN 1: another client has it. UNLOCKED 1: `redlock unlock` ended it.
+--       STOP 0: BY has taken it from us (force-release)
 local L = begin()
 local ttl, fam, raise = num(ARG.ttl), ARG.family, num(ARG.raise)
 local repair, lost = ARG.repair == '1', ARG.repair == '0' and data_lost(L)
 local e = L.mine
 local s = slot(L, e and e.n or num(ARG.slot))
 local said, ms = nil, 0
--- Whether a client that is not here may enter again. Of several in a family, each
--- may leave: then only a loss of data explains that it is not here. Nobody was
--- granted the slot and nobody left it since, or the family is there; but other
--- readers may have come and gone.
+-- Whether a client that is missing here may enter again. In a family of several,
+-- each may leave, so only a loss of data explains that it is missing. Since then
+-- nobody may have been granted the slot or left it, or the family must be there; but
+-- other readers may have come and gone.
 local function returns()
 	if e or not fits(L, s, fam, true) then
 		return false
@@ -44,7 +44,7 @@ local function returns()
 	return L.now < num(ARG.ends) and (lost or alone and L.seen > 0)
 	    and (s.moved <= L.seen or s.ends > L.now or fam == 'shared:')
 end
--- (a late copy of our first question may have got us another slot)
+-- a late copy of our first request may have put us into another slot
 if e and e.flag ~= 'r' and stands_still(L, e) and (L.number > 0 and e.n == num(ARG.slot)
     or L.number == 0 and e.ends > L.now) then
 	ms = e.ends - L.now

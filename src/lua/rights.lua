@@ -4,8 +4,8 @@
 --
 -- The server checks whether the user may run a command before it checks whether
 -- the script may write. Redis says "can't run this command", Valkey "no
--- permissions to run"; a refused key is a different error. The arguments make
--- sense to few commands, and change nothing with any.
+-- permissions to run"; a refused key is a different error. The arguments suit few
+-- commands, and no command changes anything with them.
 local refused = {}
 for name, n in string.gmatch(ARGV[1], '(%S+) (%d+)') do
 	local words = {'redlock:{doctor}:rights', '0', '0', '0'}

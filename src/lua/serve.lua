@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- How a slot that is free goes to the first in line.
+-- Hands free slots to the first in line.
 --
--- The first slot that this client may have now. `only`: that one, if it is not
--- negative.
+-- Returns the first slot that this client may have now. `only`: that one, if it is
+-- not negative.
 local function slot_for(L, stands, only)
 	local _, slots, shared = standing(stands)
 	for n = 0, L.now >= L.shut and slots - 1 or -1 do
@@ -14,10 +14,9 @@ local function slot_for(L, stands, only)
 		end
 	end
 end
--- Hands slots to those who are first in line, for as long as it may take to
--- claim them, until there is one for whom there is no room: nobody passes that
--- one. Returns whether one is left, for how long the last grant lasts, and our
--- own entry if we were served.
+-- Hands slots to the first in line, for as long as it may take to claim them, until
+-- one has no room: nobody passes that one. Returns whether anybody is left, how long
+-- the last grant lasts, and our own entry if we were served.
 local function serve(L, only)
 	local handed, ours = 0, nil
 	while true do

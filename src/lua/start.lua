@@ -5,51 +5,51 @@
 -- renewal declares K and S alone, and the others follow the arguments: while the
 -- slot moves to another node, a script runs only where all its KEYS are, and the
 -- others may not exist.)
---   K  the user's key. What other programs see of slot 0: a string, the FAMILY
---      that is in it, which expires with the last lease. While it holds
---      anything else, slot 0 is not ours to give
---   S  the state, a hash: who holds what. Everything is decided by it, so what
---      belongs together is lost together
+--   K  the user's key, which shows slot 0 to other programs: a string, the FAMILY
+--      in it, which expires with the last lease. While K has any other value,
+--      slot 0 cannot be granted
+--   S  the state, a hash: who holds what. It alone decides, so what belongs
+--      together is lost together
 --   Q  the line of waiters: see line.lua
 --   I  the bell of this client, a list: a push wakes it. The bells of other
---      clients are not declared; that a push fails does no harm
+--      clients are not declared; a push that fails does no harm
 --   H  the history: see history.lua
 --
 -- Fields of S. A time is the server's, in ms, unless it says us:
 --   v          the number of this layout
---   fence      the counter. Every change of who holds what moves it
+--   fence      the counter. Every change of holders moves it
 --   trail      the last eight values of the counter
---   born       the counter when this state began, or a loss of data was noticed
---   lost       when that was noticed
+--   born       the counter when this state began, or when a loss of data was noticed
+--   lost       when the loss was noticed
 --   shut       nothing new is granted before this time: see data_lost()
 --   slot:N     "FAMILY COUNT MOVED LONGEST LAST". FAMILY: who may be in the
 --              slot together: the token of the outermost run, or "shared:G"
 --              for readers; "-": nobody. COUNT: entries. MOVED: the counter
---              when FAMILY came, or was gone. LONGEST: T. LAST: the token
---              whose lease ends last
+--              when FAMILY came or left. LONGEST: T. LAST: the token whose
+--              lease ends last
 --   hold:TOKEN "ENDS NUMBER FLAG", an entry: the end of the lease, the largest
 --              number of a request that touched it, and "h" while it is handed
---              over and not claimed, "r" while --min-hold keeps what has ended
+--              over and not claimed, "r" while only --min-hold keeps it
 --   who:TOKEN  "SLOT FENCE SINCE TTL\nSTANDING", the part of the entry that
---              stays as it is; STANDING: see line.lua
+--              does not change; STANDING: see line.lua
 --   stop:N     "DEADLINE\nABOUT": force-release or --replace asks the slot to
 --              stop
 --   once       "END\nsince SINCE\nABOUT", the mark of a success: --once-per
---   revision   "N\nsince SINCE\nABOUT", the same of the newest: --revision
+--   revision   "N\nsince SINCE\nABOUT", that of the newest revision: --revision
 --   newest     "TICKET\nABOUT": the last --supersede
 --   writer     the server process that wrote the counter: see rolled_back()
 --   first      the first entry of the history: see history.lua
 --
--- L is what this call knows, and goes from function to function:
+-- L is what this call knows, and is passed from function to function:
 --   token number seen longest alone stands    from the arguments
 --   us now     the server's clock, in us and in ms
---   c          the counter; nil: it is missing, or no counter
+--   c          the counter; nil: missing, or not a number
 --   born shut trail   as above
 --   mine       our entry, if it counts
 --   face       what K holds: see look()
 --   slots      the slots that were read, by number
 --   puts drops what save() is to write
---   bells      whom save() is to wake, and for how long; words: with which word
+--   bells      the waiters that save() wakes, and for how long; words: what it says
 local LAYOUT, MONTH = 2, 2592000000
 local K, S, Q, I, H = unpack(KEYS)
 if not Q then

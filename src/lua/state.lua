@@ -28,7 +28,7 @@ end
 local function slot(L, n)
 	return L.slots[n] or read_slot(L, n, call('hget', S, 'slot:' .. n))
 end
--- An entry from before the family that has the slot now does not count.
+-- An entry older than the family in the slot does not count.
 local function counts(L, e)
 	local s = e and slot(L, e.n)
 	return s and s.fam ~= '-' and e.fence >= s.moved and e or nil
@@ -64,14 +64,14 @@ end
 local function stands_still(L, e)
 	return e.n > 0 or not look(L) or L.face == slot(L, 0).fam
 end
--- The time that is left of a request to stop, or "-1"; and who asks.
+-- The time that a request to stop leaves, or "-1"; and who asks.
 local function stop_of(L, s)
 	local deadline, by = match(s.n == 0 and L.stop
 	    or s.n > 0 and call('hget', S, 'stop:' .. s.n) or '', '^(%d+)\n(.*)$')
 	return deadline and str(max(0, deadline - L.now)) or '-1', by or ''
 end
--- Asks a slot to stop within `ms`, if it was not asked before to stop as soon.
--- Returns the time that is left.
+-- Asks a slot to stop within `ms`, unless it must stop sooner already. Returns the
+-- time that is left.
 local function ask_to_stop(L, s, ms, by)
 	local left = stop_of(L, s)
 	if left == '-1' or num(left) > ms + 1000 then
@@ -85,7 +85,7 @@ local function ring(who, ms, word)
 	try('rpush', bell, word or str(ms))
 	try('pexpire', bell, ms)
 end
--- (An earlier version moved the counter without the trail.)
+-- An earlier version moved the counter without the trail.
 local function is_whole(L)
 	local c = ' ' .. str(L.c or 0)
 	return L.trail:sub(-#c) == c
@@ -95,9 +95,9 @@ local function move_to(L, n)
 	L.c = n
 	put(L, 'trail', L.trail)
 end
--- Writes what has changed. Memory may be full: then the server refuses every
--- write of a script until the script has made one that frees memory. So the
--- caller has made one before, or there is one here.
+-- Writes what has changed. If memory is full, the server refuses all writes of a
+-- script until the script has made one that frees memory. So either the caller has
+-- made one before, or there is one here.
 local function save(L)
 	for i = 1, #L.drops, 1000 do -- Lua cannot unpack them all
 		call('hdel', S, unpack(L.drops, i, min(i + 999, #L.drops)))
