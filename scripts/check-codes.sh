@@ -1,16 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-codes.sh [TOP]: the codes that test names begin with ("S17 a lock
-# deleted by hand ...", "P1 P2 P6 ...") against docs/protocol.md and docs/faults.md.
-#   Every code in a test's name is defined there, once: by a row of a table
-# whose first column is headed "Code".
-#   Every code defined there has a test, or a line that says why not, and not
-# both:
+# check-codes.sh [TOP]: compares the codes at the beginning of test names ("S17 a
+# lock deleted by hand ...", "P1 P2 P6 ...") with docs/protocol.md and docs/faults.md.
+#
+# A code must be defined there exactly once, by a row of a table whose first column
+# is headed "Code". It must have a test or a line with the reason, but not both:
 #	- S28: no test: the reason
 #	- I1, I2: no test: the reason
-#   The codes of a family are numbered from 1 without a gap, so that a row that
-# lost its form is missed.
-# One line per offence, status 1.
+# The codes of a family are numbered from 1 without gaps, so a malformed row is
+# noticed. Prints a line for each offence; the status is then 1.
 set -eu
 LC_ALL=C
 export LC_ALL

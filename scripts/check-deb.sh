@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-deb.sh DIR: installs the package in DIR, as `make deb` leaves it, into a
-# fresh Debian of this machine's release, runs it and its autopkgtest there,
-# upgrades and purges it. As root; the fresh system stays in DIR/fresh.tar.
+# check-deb.sh DIR: installs the package that `make deb` left in DIR into a fresh
+# Debian of this machine's release, runs it and its autopkgtest there, upgrades it
+# and purges it. Needs root. Keeps the fresh system in DIR/fresh.tar.
 set -eu
 . "${0%/*}/private-apt.sh"
 cd "${1:?usage: scripts/check-deb.sh DIR}"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-docs.sh REDLOCK, in the top source directory: two lists that must agree
-# will not, unless somebody compares them. Compares, in both directions,
+# check-docs.sh REDLOCK, in the top source directory: compares lists that must agree.
+# In both directions, these are
 #   the options of `redlock --help` with OPTIONS, those of `redlock VERB --help`
 #   with VERBS, and all of them with the three completions,
 #   the verbs with VERBS, the completions and README.md,
@@ -10,7 +10,7 @@
 #   schemes and options of URLs with SERVERS,
 #   the variables given to the command, and those read, with ENVIRONMENT,
 #   the functions that HACKING.md and docs/protocol.md name, with their files.
-# One line per difference, status 1.
+# Prints a line for each difference; the status is then 1.
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -26,7 +26,7 @@ bad=0
 compare() {
 	for f in "$tmp/$1" "$tmp/$2"; do
 		if [ ! -s "$f" ]; then
-			echo "$4: found no $3 at all: has its form changed?"
+			echo "$4: found no $3 at all; has the format changed?"
 			bad=1
 			return
 		fi
@@ -70,7 +70,7 @@ for form in $forms; do
 done >"$tmp/help"
 grep '^run ' "$tmp/help" >"$tmp/help-run"
 
-# options FORM: those of .It Fl, from stdin
+# options FORM: the options in the .It Fl lines of stdin
 options() {
 	awk -v form="$1" '
 		/^\.It Fl / {
@@ -89,7 +89,7 @@ options() {
 section OPTIONS | options run >"$tmp/man"
 compare help-run man option "$man, OPTIONS"
 
-# "A  B": takes A, which is B; `all` is every form
+# "A  B": form A takes option B; `all` means every form
 each_form() {
 	awk -v forms="$forms" '
 		BEGIN { FS = "  "; n = split(forms, all, " ") }
@@ -158,7 +158,7 @@ for form in man bash zsh fish; do
 		compare verbs "$form-verbs" verb "$file"
 		;;
 	esac
-	# what stands as A|B in --help is a choice, and in full everywhere
+	# A|B in --help is a choice: each completion must offer both
 	sed -n 's/^.* --\([a-z-]*\) \([a-z][a-z]*|[a-z][a-z]*\(|[a-z][a-z]*\)*\)\(|DUR\)* .*/\1 \2/p' \
 		"$tmp/text" | sort -u |
 		while read -r name words; do
@@ -174,7 +174,7 @@ for form in man bash zsh fish; do
 	cat "$tmp/choices"
 done
 
-# fish has to find the command itself: which options take a value, once more
+# fish needs a list of its own of the options that take a value, to find the command
 awk '/ value$/ { for (i = 2; i < NF; i++) print $i }' "$tmp/help-run" >"$tmp/valued"
 sed -n '/set -l valued/,/[^\\]$/p' completions/fish/redlock.fish |
 	grep -o -e '--[a-z-]*' >"$tmp/walk"
@@ -183,7 +183,7 @@ sed -n 's/.*\[^\([A-Za-z]*\)\]\*\[\1\]\$.*/\1/p' completions/fish/redlock.fish |
 compare valued walk "option that takes a value" \
 	"completions/fish/redlock.fish, __redlock_command"
 
-# ---- verbs: VERBS has what the run form does not, and names the rest ----
+# ---- verbs: VERBS describes what the run form does not have, and names the rest ----
 
 section VERBS >"$tmp/VERBS"
 sed -n 's/^\.Ss //p' "$tmp/VERBS" >"$tmp/verbs-man"
@@ -192,7 +192,7 @@ grep -o 'redlock [a-z][a-z-]*' README.md | cut -d ' ' -f 2 |
 	grep -xF -f "$tmp/verbs" >"$tmp/verbs-readme" || true
 compare verbs verbs-readme verb README.md
 
-# of lines like those in `help`, those whose option is not in a file: FILE
+# but_not_in FILE: of lines like those in `help`, those whose option FILE lacks
 but_not_in() {
 	awk '
 		NR == FNR {
@@ -206,7 +206,7 @@ but_not_in() {
 names() { # of all options that are named, from stdin
 	grep -o 'Fl -\{0,1\}[A-Za-z][a-z-]*' | sed 's/^Fl /-/'
 }
-# what all verbs take; and the key, of which is told once for all
+# what all verbs take, and --key, which is described once for all
 grep -v '^run ' "$tmp/help" | sed 's/^[^ ]* //' | sort | uniq -c |
 	awk -v n="$(wc -l <"$tmp/verbs")" '$1 == n || / --key /' >"$tmp/common"
 for verb in $verbs; do
@@ -236,7 +236,7 @@ compare schemas schemas-man schema man/redlock-json.5
 
 # ---- URLs ----
 
-# the rows without a refusal, {"redis", "://", ..., NULL}
+# rows of supported schemes: {"redis", "://", ..., NULL}
 section SERVERS >"$tmp/servers"
 sed -n 's/^\t{"\([a-z-]*\)", "\(:[/]*\)", .* NULL},$/\1\2/p' \
 	src/cli/url.c >"$tmp/schemes"
@@ -273,7 +273,7 @@ subsection "Given to the command" <"$tmp/environment" |
 	awk '/^\.It Ev / { print $3 }' >"$tmp/given-man"
 compare given given-man "variable for the command" "$man, ENVIRONMENT"
 
-# by getenv("NAME"), or from a table of names that is handed to getenv()
+# read by getenv("NAME"), or from a table of names for getenv()
 cat src/cli/*.c src/cli/*/*.c | awk '
 	/ names\[\] = \{/ { table = 1 }
 	{
@@ -285,7 +285,7 @@ cat src/cli/*.c src/cli/*/*.c | awk '
 		}
 	}
 	/}/ { table = 0 }' >"$tmp/read"
-echo REDLOCK_URL >>"$tmp/read" # one of those that opt_variable() names
+echo REDLOCK_URL >>"$tmp/read" # opt_variable() makes this name
 subsection "Read by redlock" <"$tmp/environment" |
 	sed -n 's/^\.\(It \)\{0,1\}Ev //p' | tr -s ' ' '\n' |
 	grep '^[A-Z]' >"$tmp/read-man"
@@ -298,7 +298,7 @@ name='`[a-z_]*[()]*`'
 grep -ho "$name\( and $name\)* in \`src/[a-z/.-]*\`" HACKING.md docs/protocol.md |
 	tr -d '`()' | sed 's/ and / /g' >"$tmp/named"
 [ -s "$tmp/named" ] || {
-	echo "HACKING.md: names no functions: has its form changed?"
+	echo "HACKING.md: names no functions; has the format changed?"
 	bad=1
 }
 while read -r line; do

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-image.sh STATIC-FILE: builds the image that Containerfile describes, and
-# runs it as an engine would: as PID 1, alone in its root, as its user. As root.
+# check-image.sh STATIC-FILE: builds the image of Containerfile and runs it as an
+# engine does: as PID 1, in a root of its own, as the image's user. Needs root.
 #
-# Nothing is fetched: the certificates are this machine's.
+# Downloads nothing: the certificates are copied from this machine.
 set -eu
 static=$(realpath "${1:?usage: scripts/check-image.sh STATIC-FILE}")
 cd "$(dirname "$0")/.."

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-lua.sh: the Lua of src/lua.
-#   Each file is a part of scripts (see embed-lua.sh), and parses alone.
-#   Each script, put together, uses what a server gives it and what it defines
-# itself, and makes no global. (A server would say so only when that line runs.)
-# One line per offence, status 1. Without Lua 5.1's compiler, a note, status 0.
+# check-lua.sh: checks the Lua in src/lua. Each file, though only a part of scripts
+# (see embed-lua.sh), must compile on its own. Each joined script may use only what
+# the server provides and what it defines itself, and must not set a global: a server
+# would complain only once that line runs.
+# Prints a line for each offence; the status is then 1. Without Lua 5.1's compiler it
+# prints a note, with status 0.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -19,10 +20,10 @@ done
 	exit 0
 }
 bad=0
-# (the line "#!lua flags=..." is for the server, and not always the first here)
+# "#!lua flags=..." is for the server; here it is not always the first line
 for file in src/lua/*.lua; do
 	sed 's/^#!.*//' "$file" | "$luac" -p - || {
-		echo "$file: is no Lua"
+		echo "$file: does not compile"
 		bad=1
 	}
 done

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # check-packages.sh TARBALL DIR: builds the packages of packaging/ from the tarball,
-# in DIR: the RPM by rpmbuild, Arch's by makepkg, and Alpine's, whose abuild runs on
-# Alpine alone, by its functions. Each must hold what ours holds.
+# in DIR: the RPM with rpmbuild, Arch's with makepkg. Alpine's abuild runs only on
+# Alpine, so the functions of its recipe are called directly. Each package must have
+# the same files as the Debian package.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 tarball=$(readlink -f "${1:?usage: scripts/check-packages.sh TARBALL DIR}")
@@ -28,7 +29,7 @@ unit=systemd/system/redlock@.service
 say rpmbuild
 mkdir rpm
 cp "$tarball" rpm
-# (the packages that it asks for have other names here)
+# the packages that it requires have other names here
 rpmbuild --quiet -bb --nodeps --define "_topdir $PWD/rpm" --define "_sourcedir $PWD/rpm" \
 	"$top/packaging/redlock.spec" >rpm.log 2>&1 || {
 	tail -n 30 rpm.log >&2
@@ -45,7 +46,7 @@ user=nobody # makepkg refuses root
 [ "$(id -u)" != 0 ] || chown -R $user arch .
 (
 	cd arch
-	# (no pacman here that knows what is installed)
+	# pacman does not know what is installed here
 	set -- makepkg --nodeps --skipinteg
 	[ "$(id -u)" != 0 ] || set -- setpriv --reuid $user --regid nogroup --clear-groups env HOME="$PWD" "$@"
 	"$@" >../arch.log 2>&1
@@ -59,7 +60,7 @@ holds arch.list "$unit" redlock/LICENSE
 say APKBUILD
 mkdir alpine
 tar -C alpine -xf "$tarball"
-# shellcheck disable=SC2016 # abuild, too, sources the file and calls these
+# shellcheck disable=SC2016 # abuild also sources the file and calls these
 sh -ec '. "$0"; cd "alpine/redlock-$pkgver"; pkgdir=$PWD/../root; build; check; package' \
 	"$top/packaging/APKBUILD" >alpine.log 2>&1 || {
 	tail -n 30 alpine.log >&2

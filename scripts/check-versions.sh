@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-versions.sh [SUITE...]: the tests, against other servers than this
-# machine's (see servers.sh), side by side. VERSIONS says against which. Ends with
-# a table, and with status 1 if a test failed that tests/expected-faults does not
-# have, or passed that it has. What a suite said is in build-versions/VERSION.
+# check-versions.sh [SUITE...]: runs the tests in parallel against the servers in
+# VERSIONS (see servers.sh). Prints a table; the status is 1 if a test failed that is
+# not in tests/expected-faults, or passed that is. The output of each suite is in
+# build-versions/VERSION.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 versions=${VERSIONS:-valkey-8.0 redis-6.0 redict-7.3 valkey-8.1 redis-8.0 redis-8.0.6 valkey-9.1}
@@ -36,7 +36,7 @@ awk -v versions="$versions" -v suites="$suites" '
 		print version " " suite ": " what ": " name
 		count("failed")
 	}
-	# a mark of a test that there is no more
+	# a mark for a test that no longer exists
 	function expect(i, version, suite) {
 		if (version ~ mark_version[i] && suite ~ mark_suite[i] &&
 		    !((i, version) in used))

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# demo.sh [REDLOCK]: ten seconds that show what redlock does: a holder, a second
-# contender that waits and says for whom, a holder killed with -9 whose command
-# dies with it, the next one starting. On a private server of this machine.
+# demo.sh [REDLOCK]: shows in ten seconds what redlock does: a holder; a second one
+# that waits and says for whom; a holder killed with -9, whose command dies with it;
+# then the next one starts. Uses local:, a private server of this machine.
 set -eu
 redlock=${1:-./redlock}
 case $redlock in */*) ;; *) redlock=$(command -v "$redlock") ;; esac
 redlock=$(cd "$(dirname "$redlock")" && pwd)/$(basename "$redlock")
 dir=$(mktemp -d)
 export REDLOCK_URL="local:?dir=$dir/server&idle=1s"
-# (in dash, $(jobs -p) is empty)
+# in dash, $(jobs -p) is empty
 trap 'jobs -p >"$dir/jobs"; xargs kill <"$dir/jobs" 2>/dev/null || :; wait
 	rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
@@ -23,7 +23,7 @@ tick='i=0; while [ $i -lt 12 ]; do
 done'
 
 step '1. Alice takes the lock: redlock -k demo -t 3s -- ./work'
-# not through a function: its pid must be redlock's
+# not through a function: $! must be the pid of redlock
 "$redlock" -k demo -t 3s --reason 'the nightly job' -- sh -c "$tick" Alice &
 alice=$!
 sleep 1.2

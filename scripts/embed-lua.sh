@@ -1,20 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# embed-lua.sh DIR: the scripts of DIR as C, each whole, with the name by which
-# EVALSHA calls it: LUA_ACQUIRE and SHA_ACQUIRE, ...; and the numbers of their
-# arguments: ACQUIRE_TOKEN, ..., see DIR/arguments.
-# embed-lua.sh DIR NAME [plain]: the text of one script; plain: with its blanks.
+# embed-lua.sh DIR: joins the files in DIR into scripts and prints them as C. For
+# each script that is its text (LUA_ACQUIRE), its hash for EVALSHA (SHA_ACQUIRE) and
+# the numbers of its arguments (ACQUIRE_TOKEN, ..., from DIR/arguments).
+# embed-lua.sh DIR NAME [plain]: prints the text of one script; plain: with blanks.
 #
-# Comments, blank lines, indents and the blanks around operators are left out:
-# they would cost bytes on the wire. All other lines stay lines, so the server
-# compiles the same code, and the same line numbers, with the blanks or without
-# them (tests/sim.bats compares both).
+# Comments, blank lines, indentation and the blanks around operators are removed to
+# save bytes on the wire. Lines stay lines, so the server compiles the same code with
+# the same line numbers (tests/sim.bats compares both forms).
 set -eu
 dir=$1
 only=${2-}
 plain=${3-}
 
-# named SCRIPT: ARG.name and AT.name become ARGV[n] and n.
+# named SCRIPT: replaces ARG.name by ARGV[n], and AT.name by n.
 named() {
 	awk -v script="$1" '
 	FNR == NR {
@@ -43,7 +42,7 @@ named() {
 		print out $0
 	}' "$dir/arguments" -
 }
-# The numbers, for C; ..._ARGS is how many there are.
+# The numbers as C enums; ..._ARGS is their count.
 numbers() {
 	awk '
 	/^[A-Z]/ {
@@ -54,8 +53,8 @@ numbers() {
 	}' "$dir/arguments"
 }
 lines() { sed -e 's/^[ 	]*//' -e '/^$/d' -e '/^--/d'; }
-# What is left of a blank: one that keeps two words, two signs or a number and
-# its neighbour apart.
+# Removes blanks, except between two words, two operators, or a number and its
+# neighbour.
 short() {
 	awk -v q="'" '
 	function apart(a, b) {
@@ -71,7 +70,7 @@ short() {
 			if (match(rest, string)) {
 				n = RLENGTH
 			} else if (rest ~ /^"|^\[\[|^\[=/) {
-				print "embed-lua.sh: a string of another kind: " $0 >"/dev/stderr"
+				print "embed-lua.sh: unsupported kind of string: " $0 >"/dev/stderr"
 				exit 1
 			} else if (rest ~ /^--/) {
 				break
@@ -114,8 +113,8 @@ script() { # NAME PART...
 tmp=$(mktemp)
 trap 'rm -f "$tmp" "$tmp.named" "$tmp.short"' EXIT
 [ -n "$only" ] || numbers
-# Each script, and its files in the order in which they are joined. What a file
-# defines, those behind it may use.
+# A script is these files, joined in this order. A file may use what earlier files
+# define.
 script ACQUIRE start plain plain-acquire state line history counter hold serve acquire
 script RENEW start plain plain-renew state line history counter hold renew
 script RELEASE start history plain plain-release state line counter hold serve release

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# hiredis1.sh DIR: hiredis 1.x, of Debian 13, to build redlock against, as an
-# archive: DIR/lib/pkgconfig is for PKG_CONFIG_PATH. It is built from Debian's
-# source, for the archive in Debian's package wants the C library of Debian 13.
+# hiredis1.sh DIR: builds an archive of Debian 13's hiredis 1.x, to build redlock
+# against: set PKG_CONFIG_PATH to DIR/lib/pkgconfig. It is built from source because
+# the archive in Debian 13's package needs that release's C library.
 set -eu
 . "$(dirname "$0")/private-apt.sh"
 
@@ -13,9 +13,9 @@ dir=$(cd "$dir" && pwd)
 private_apt_open "$dir/apt" trixie deb-src
 cd "$dir"
 private_apt source --download-only hiredis
-# (Debian's patches change its tests and how it is installed)
+# without Debian's patches, which change only the tests and the installation
 tar -xzf hiredis_*.orig.tar.gz
 MAKEFLAGS='' make -s -C hiredis-*/ WARNINGS='' PREFIX="$dir" \
 	LIBRARY_PATH=lib INCLUDE_PATH=include/hiredis install >/dev/null
-# only the archive, as redlock is linked by default
+# only the archive: redlock links it by default
 rm -rf apt hiredis-*/ lib/*.so*

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# history-picture.sh REDLOCK: makes docs/history.svg, in the top source directory. Three
-# machines that are none (unshare(1): they have names of their own) share a lock
-# for some seconds, in a private server; what is drawn has happened.
+# history-picture.sh REDLOCK, in the top source directory: makes docs/history.svg from
+# real runs. Three "machines", host names made by unshare(1), share a lock in a
+# private server for some seconds.
 set -eu
 redlock=$(realpath "${1:?usage: scripts/history-picture.sh REDLOCK}")
 dir=$(mktemp -d)

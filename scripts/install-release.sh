@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Puts the released static redlock for this machine into a directory.
+# Installs the released static redlock for this machine.
 #
 #   RELEASES=https://host/path VERSION=0.2.0 scripts/install-release.sh [DIR]
 #
-# Reads $RELEASES/v$VERSION/redlock-$VERSION-linux-$ARCH. SHA256 is what its
-# checksum must be; without it, the file must agree with SHA256SUMS beside it.
-# Installs nothing that does not agree. DIR is /usr/local/bin by default.
+# Reads $RELEASES/v$VERSION/redlock-$VERSION-linux-$ARCH. Its checksum must be that
+# in the variable SHA256 or, without it, in SHA256SUMS of the same release; otherwise
+# nothing is installed. DIR is /usr/local/bin by default.
 set -eu
 : "${VERSION:?set VERSION to the release, such as 0.2.0}"
 : "${RELEASES:?set RELEASES to the URL above v$VERSION}"
@@ -52,13 +52,13 @@ else
 		exit 65
 	}
 fi
-# (BusyBox has -c, not --check)
+# BusyBox has -c, not --check
 (cd "$scratch" && echo "$sum" | sha256sum -c >/dev/null 2>&1) || {
 	say "$name: wrong checksum; nothing is installed"
 	exit 65
 }
 mkdir -p "$dir"
-# into place in one step: a redlock that runs keeps its own file
+# rename, do not overwrite: a running redlock keeps its file
 cp "$scratch/$name" "$dir/.redlock.$$"
 chmod 755 "$dir/.redlock.$$"
 mv "$dir/.redlock.$$" "$dir/redlock"

@@ -1,23 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# mutants.sh TABLE: changes one line of the source after the other, as the table
-# says, and runs the test that must fail then. For a copy of the source, which is
-# configured: see the target `mutants`. Of each mutant, the table has five lines,
-# and a blank one:
+# mutants.sh TABLE: changes lines of the source, one at a time, and runs a test that
+# must then fail. Runs in a configured copy of the source: see the target `mutants`.
+# A mutant is five lines of the table, and a blank one:
 #	what is broken
 #	FILE
 #	the line as it is
-#	the line as it becomes
-#	TEST [NAME]	a program; or a file of bats, and how the name of a test in
-#			it begins (a regular expression)
-# TAP on standard output; status 0 only when every mutant is caught.
+#	the line with the fault
+#	TEST [NAME]	a program; or a bats file, with a regular expression for the
+#			beginning of a test's name
+# Prints TAP. The status is 0 only if every mutant is caught.
 set -uf
 
 REDLOCK=$PWD/redlock TEST_BIN=$PWD/tests/lib
 export REDLOCK TEST_BIN
 n=0 bad=0
 
-# Builds what the test needs, and says what the test says.
+# Builds what the test needs and runs it; its output is in `out`.
 try() { # TEST [NAME]
 	test=$1
 	shift
@@ -26,11 +25,11 @@ try() { # TEST [NAME]
 	*) make -s "$test" && timeout 120 "./$test" ;;
 	esac </dev/null >out 2>&1
 }
-# It runs and does not pass. (A script that is not compiled is no mutant.)
+# It runs and fails. A script that does not compile does not count.
 fails() { # TEST [NAME]
 	! try "$@" && grep -q '^not ok' out && ! grep -q 'Error compiling' out
 }
-# Puts `to` for the one line `from`; fails if there is not one.
+# Replaces the line `from` by `to`; fails unless there is exactly one.
 change() {
 	from=$from to=$to awk '
 		$0 == ENVIRON["from"] { $0 = ENVIRON["to"]; found++ }
@@ -53,7 +52,7 @@ while read -r what <&3; do
 	} <&3
 	n=$((n + 1)) verdict='not ok'
 	cp "$file" "$file.orig" || exit 1
-	# shellcheck disable=SC2086 # a test's file and its name
+	# shellcheck disable=SC2086 # two words: a test's file and its name
 	if ! try $by || ! grep -q '^ok' out; then
 		echo "$by does not pass as it is" >>out
 	elif ! change; then

@@ -1,28 +1,26 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: MIT
-# To be sourced. An apt of our own, for packages of another release of Debian:
-# it has its own sources, lists and cache in one directory, and installs
-# nothing. What it fetches is signed by Debian, as usual.
+# To be sourced. Gets packages of another release of Debian with an apt that has its
+# own sources, lists and cache in one directory. It installs nothing, and verifies
+# Debian's signatures as usual.
 #
 #   private_apt_open DIR SUITE TYPE [security]
-#                                     of packages ("deb") or sources ("deb-src"),
-#                                     with the suite's security updates or without;
-#                                     a DIR that has been opened is used again
-#   private_apt download NAME...      apt-get, with that configuration, afterwards
-#                                     and in any directory
+#                                     prepares DIR for packages ("deb") or sources
+#                                     ("deb-src"), with or without the security
+#                                     updates; may be called again
+#   private_apt download NAME...      then runs apt-get with that configuration
 
 #   private_root DIR SUITE [OPTION...]
-#                                     makes a minimal system of that release there,
-#                                     by debootstrap, as root; what that said is
-#                                     in DIR.log
-#   private_network DIR               lends a system what its apt needs to reach
-#                                     the network, as on this machine
+#                                     makes a minimal system of that release in DIR
+#                                     with debootstrap, as root; the log is DIR.log
+#   private_network DIR               copies what its apt needs to reach the network
+#                                     from this machine
 
 private_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 private_apt() { APT_CONFIG=$private_conf apt-get -qq "$@"; }
 
-# Where this machine has its packages from, then the mirror that all can reach.
+# The mirrors of this machine, then the public one.
 private_mirrors() {
 	# shellcheck disable=SC2016 # apt fills them in
 	apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' \
@@ -31,7 +29,7 @@ private_mirrors() {
 	echo http://deb.debian.org/debian
 }
 
-# the machine's proxy, passwords and the like stay, its hooks do not
+# keeps the machine's proxy and passwords, but not its hooks
 private_acquire() {
 	apt-config dump | grep '^Acquire::' |
 		grep -v '^Acquire::\(IndexTargets\|Languages\)'

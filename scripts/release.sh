@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What `make release VERSION=x` calls, in a built git checkout:
+# Called by `make release VERSION=x` in a built git checkout:
 #
 #   scripts/release.sh --check VERSION     do version, NEWS, manual, changelog and tag agree?
-#   scripts/release.sh VERSION             the same; then makes release/:
+#   scripts/release.sh VERSION             checks the same, then makes release/:
 #
 #   redlock-VERSION.tar.gz                 the source, with configure
 #   redlock-VERSION-linux-ARCH             the static files, for x86_64 and aarch64
@@ -32,7 +32,7 @@ check() { # VERSION
 			say "$page: no date: .Dd $date"
 			continue
 		}
-		# the page may not be older than its last change
+		# the date must not be older than the last change
 		changed=$(git log -1 --format=%cs -- "$page" 2>/dev/null) || changed=
 		[ -z "$changed" ] || [ ! "$(date -d "$date" +%Y%m%d)" -lt "$(date -d "$changed" +%Y%m%d)" ] ||
 			say "$page: .Dd $date, but it was changed on $changed"
@@ -41,9 +41,9 @@ check() { # VERSION
 	[ "$deb" = "$1" ] || say "debian/changelog begins with $deb, not $1"
 	for recipe in packaging/redlock.spec packaging/APKBUILD packaging/PKGBUILD; do
 		of=$(sed -n 's/^\(Version: *\|pkgver=\)//p' $recipe)
-		[ "$of" = "$1" ] || say "$recipe is of $of, not $1"
+		[ "$of" = "$1" ] || say "$recipe is for $of, not $1"
 	done
-	# (a name of a file in the README, which somebody will copy)
+	# file names in the README, which people copy
 	of=$(grep -o '\(redlock[-_]\|VERSION=\)[0-9][0-9.]*[0-9]' README.md |
 		sed 's/.*[-_=]//' | sort -u | paste -sd ' ' -)
 	[ "$of" = "$1" ] || say "README.md names files of $of, not $1"
@@ -52,8 +52,8 @@ check() { # VERSION
 	[ $bad = 0 ] || exit 1
 }
 
-# The libraries of the static files: name, version and checksum of each source
-# stand in packaging/static.sources.
+# The libraries in the static files. Name, version and checksum of each source are in
+# packaging/static.sources.
 list_linked() { # VERSION
 	printf '{\n  "bomFormat": "CycloneDX",\n  "specVersion": "1.5",\n  "version": 1,\n'
 	printf '  "metadata": {"component": {"type": "application", "name": "redlock", "version": "%s",\n' "$1"
@@ -76,7 +76,7 @@ fi
 check "$1"
 version=$1
 git diff --quiet HEAD || {
-	say 'what is not committed would be in the files: commit it first'
+	say 'changes that are not committed would be in the files: commit them first'
 	exit 1
 }
 rm -rf release

@@ -1,13 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# roots.sh SUITE...: what a fresh machine with that release of Debian does
-# (bullseye, trixie, sid): builds this tree, and runs the unit tests and
-# tests/run.bats. Each has a root of its own in build-roots/SUITE, made by
-# debootstrap; a root that is there already is used again. The tests need a newer
-# bats than that of Debian 11, so this machine's is copied.
+# roots.sh SUITE...: builds this tree on other releases of Debian (bullseye, trixie,
+# sid), and runs the unit tests and tests/run.bats there. Each release gets a root in
+# build-roots/SUITE, made by debootstrap and used again the next time. The tests need
+# a newer bats than Debian 11 has, so this machine's is copied.
 #
-# Wants to be root, and a kernel that lets it have namespaces and mounts; where
-# that cannot be had, it says so and ends with status 77.
+# Needs root, namespaces and mounts; without them it says so and ends with status 77.
 set -u
 [ $# -gt 0 ] || { sed -n 's/^# \{0,1\}//; 3,7p' "$0" >&2; exit 64; }
 cd "$(dirname "$0")/.." || exit

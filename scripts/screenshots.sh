@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# screenshots.sh [REDLOCK [HELPERS]]: makes docs/top.svg and docs/inspect.svg. All
-# in them is real: three servers, locks, waiters, and a redlock whose terminal
-# (tests/lib/pty.c) is drawn by tests/lib/vt.c. It all lives in namespaces of its
-# own, with the names of a small network; times differ from run to run.
+# screenshots.sh [REDLOCK [HELPERS]]: makes docs/top.svg and docs/inspect.svg from
+# real runs: three servers, locks, waiters, and a redlock on a terminal
+# (tests/lib/pty.c), which tests/lib/vt.c draws. All of it runs in namespaces, with
+# the names of a small network. Times differ from run to run.
 set -eu
 cd "$(dirname "$0")/.."
 redlock=$(realpath "${1:-./redlock}")
@@ -16,7 +16,7 @@ done
 		--mount-proc "$0" "$redlock" "$helpers"
 
 dir=$(mktemp -d)
-# (the namespace takes its processes along)
+# the processes of the namespace end with it
 trap 'rm -rf "$dir"' EXIT
 export LC_ALL=C.UTF-8 TERM=xterm PATH="$helpers:$PATH" XDG_CONFIG_HOME="$dir"
 unset NO_COLOR REDLOCK_URL
@@ -36,7 +36,7 @@ wait_until() {
 	tries=0
 	until "$@" >/dev/null 2>&1; do
 		tries=$((tries + 1))
-		[ $tries -lt 1000 ] || { echo "waited in vain: $*" >&2; exit 1; }
+		[ $tries -lt 1000 ] || { echo "gave up waiting for: $*" >&2; exit 1; }
 		sleep 0.01
 	done
 }
@@ -48,7 +48,7 @@ run() {
 	shift 3
 	printf '#!/bin/sh\nexec sleep 300\n' >"$command"
 	chmod 755 "$command"
-	# shellcheck disable=SC2086,SC2016 # words, and the inner shell's own
+	# shellcheck disable=SC2086,SC2016 # words; the inner shell expands the rest
 	USER=$user LOGNAME=$user unshare --uts sh -c \
 		'hostname "$0" && exec "$@"' "$host" "$redlock" -q $urls "$@" \
 		-- "$command" 2>/dev/null &
@@ -82,7 +82,7 @@ done
 wait_until seen deploy:web 'waiting *2'
 wait_until seen cache:prices 'and reader'
 
-# A holder that stands still: its lease runs down.
+# A stopped holder, so that its lease runs down.
 kill -STOP "$frozen"
 sleep 10
 draw() { # NAME SIZE TITLE STEP... -- COMMAND...

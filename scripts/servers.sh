@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# servers.sh NAME...: servers to test with, in build-servers/NAME/bin under the
-# names redis-server, redis-cli, redis-sentinel and so on, whoever made them:
+# servers.sh NAME...: puts servers to test with into build-servers/NAME/bin, all under
+# the names redis-server, redis-cli, redis-sentinel and so on:
 #
 #   redis-6.0  valkey-8.0  redict-7.3  redis-8.0  valkey-8.1  redis-8.0.6  valkey-9.1
 #
-# They are Debian's, of other releases than this machine's. Nothing is installed:
-# the packages are only unpacked. A server that is there already, and runs, is
-# left alone.
+# They come from other releases of Debian. The packages are only unpacked, not
+# installed. A server that is already there and runs is left alone.
 set -eu
 umask 022
 [ $# -gt 0 ] || { sed -n 's/^# \{0,1\}//; 3,6p' "$0" >&2; exit 64; }
@@ -17,10 +16,10 @@ dir=$PWD/build-servers
 
 die() { echo "servers.sh: $*" >&2; exit 1; }
 
-# NAME: where it comes from, and how it finds its libraries
-#   system  this machine's are the right ones (those of its own redis-server)
-#   path    its own come before this machine's
-#   loader  all are its own, the C library too
+# NAME: where it comes from, and which libraries it uses
+#   system  this machine's
+#   path    its own, where it has any, before this machine's
+#   loader  its own only, including the C library
 describe() {
 	libraries=
 	case $1 in
@@ -61,8 +60,8 @@ unpack() { # into $root
 	for deb in "$root"/debs/*.deb; do dpkg-deb -x "$deb" "$root"; done
 	rm -r "$root/debs"
 }
-# Their programs are called after their makers: build-servers/NAME/bin gets the
-# names that all know. A server looks at the name under which it was started.
+# Each maker has other names for the programs: build-servers/NAME/bin has the common
+# ones. A server looks at the name under which it was started.
 link_programs() {
 	mkdir -p "$new/bin" "$new/programs"
 	for file in "$root"/usr/bin/*; do
@@ -71,7 +70,7 @@ link_programs() {
 		case $file in */*-check-*) program=redis-check-${file##*-} ;; esac
 		cp -L "$file" "$new/programs/$program"
 	done
-	# (one program under four names, of which some are in other packages)
+	# one program under four names, some of which are in other packages
 	for program in redis-server redis-sentinel redis-check-aof; do
 		ln -f "$new/programs/redis-check-rdb" "$new/programs/$program"
 	done
@@ -90,8 +89,8 @@ place() { # PROGRAM
 		chmod 755 "$new/bin/$1"
 		;;
 	loader)
-		# RPATH, not RUNPATH, which is for the program alone and not for
-		# the libraries that its libraries need
+		# RPATH, not RUNPATH, which does not apply to the libraries that
+		# its libraries need
 		patchelf --set-interpreter "$(find "$root" -name 'ld-linux*' |
 			head -n 1 | sed "s|^$new|$final|")" --force-rpath \
 			--set-rpath "$(library_path)" "$new/programs/$1"

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# One file for any Linux, with TLS and everything else linked in:
+# Builds one file for any Linux, with TLS and everything else linked in:
 #
 #   scripts/static.sh [ARCH]     makes redlock-static-ARCH (x86_64, aarch64)
 #   scripts/static.sh --update   looks up today's source packages (static.sources)
 #
 # musl, hiredis, libuuid and OpenSSL are built once for each ARCH from Debian's
 # source packages, into build-static/ARCH. The same sources make the same bytes.
-# Another architecture than this machine's needs its compiler
-# (gcc-aarch64-linux-gnu) and headers (linux-libc-dev-arm64-cross).
+# To build for another architecture, its compiler (gcc-aarch64-linux-gnu) and headers
+# (linux-libc-dev-arm64-cross) must be there.
 set -eu
 cd "$(dirname "$0")/.."
 top=$PWD
@@ -29,7 +29,7 @@ if [ "${1-}" = --update ]; then
 	{
 		grep '^#' "$sources"
 		each | while read -r name _ _ license; do
-			# (not each mirror has the sources of the security updates)
+			# some mirrors lack the sources of the security updates
 			(
 				cd build-static/new
 				for package in "$name" "$name/bookworm"; do
@@ -50,7 +50,7 @@ fi
 arch=${1:-$(uname -m)}
 case $arch in
 x86_64) openssl_target=linux-x86_64 flags=-O2 ;;
-# (libgcc's atomics would ask glibc for the processor's features)
+# -mno-outline-atomics: libgcc's would ask glibc for the processor's features
 aarch64) openssl_target=linux-aarch64 flags='-O2 -mno-outline-atomics' ;;
 *)
 	say "no recipe for $arch: x86_64 or aarch64" >&2
@@ -69,8 +69,9 @@ command -v "${cross}gcc" >/dev/null || {
 prefix=$top/build-static/$arch
 work=$prefix/work
 jobs=${JOBS:-$(nproc)}
-# Bytes that do not depend on when and where: no path of ours in the flags, which
-# OpenSSL keeps, either. (What is built once does not get the date of a commit.)
+# The bytes must not depend on time and place: OpenSSL keeps its compiler flags, so
+# they must not have a path of this machine. The libraries are built once and so do
+# not get the date of a commit.
 export SOURCE_DATE_EPOCH=1
 unset MAKEFLAGS MAKELEVEL MFLAGS CFLAGS CPPFLAGS LDFLAGS CC
 PATH=$prefix/bin:$PATH
@@ -82,8 +83,8 @@ cat >"$prefix/bin/$cc" <<-END
 END
 chmod +x "$prefix/bin/$cc"
 
-# The sources of NAME in $work/NAME, verified by Debian's signature and by the
-# checksum that is written down.
+# Puts the sources of NAME into $work/NAME, verified by Debian's signature and by our
+# checksum.
 fetch() { # NAME
 	mkdir -p "$top/build-static/sources" "$work"
 	version=$(version_of "$1")
@@ -102,11 +103,11 @@ fetch() { # NAME
 			sha256sum --quiet -c -
 		rm -rf "${work:?}/$1"
 		dpkg-source --no-check -x "$dsc" "$work/$1" >/dev/null
-		# (what Debian's patches have touched is not to be made again by autotools)
+		# autotools must not remake what Debian's patches have touched
 		find "$work/$1" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 	)
 }
-# Runs its function unless that has been done, for these sources.
+# Runs build_NAME unless that was done for these sources.
 once() { # NAME
 	stamp=$prefix/$1.$(version_of "$1")
 	[ ! -e "$stamp" ] || return 0
@@ -120,13 +121,13 @@ once() { # NAME
 	rm -rf "${work:?}/$1"
 	: >"$stamp"
 }
-# (one chain each: a shell does not stop at an error in what it tests)
+# chains of &&: under `||` the shell ignores set -e
 build_musl() {
 	CC=${cross}gcc AR=${cross}ar RANLIB=${cross}ranlib CFLAGS="$flags -ffile-prefix-map=$top=." \
 		./configure --target="$arch" --prefix="$prefix" \
 		--syslibdir="$prefix/lib" --disable-shared --enable-wrapper=gcc &&
 		make -j "$jobs" AR="${cross}ar" RANLIB="${cross}ranlib" install &&
-		# the kernel's headers, which musl has not
+		# the kernel's headers, which musl lacks
 		ln -sfn "$headers/linux" "$prefix/include/linux" &&
 		ln -sfn "$headers/asm-generic" "$prefix/include/asm-generic" &&
 		ln -sfn "$asm" "$prefix/include/asm"
@@ -146,9 +147,9 @@ build_util_linux() {
 		make -j "$jobs" install
 }
 build_openssl() {
-	# What a client of TLS 1.2 and 1.3 needs. Nothing is loaded at run time, and the
-	# openssl.cnf of the machine, written for another version, is not read. As in
-	# Debian, the security level is 2.
+	# Only what a client of TLS 1.2 and 1.3 needs. It loads nothing at run time and
+	# does not read the machine's openssl.cnf, which is for another version. The
+	# security level is 2, as in Debian.
 	./Configure "$openssl_target" no-shared no-dso no-engine no-async no-tests \
 		no-legacy no-autoload-config no-ui-console no-afalgeng no-comp no-dtls \
 		no-ssl3 no-tls1 no-tls1_1 no-srp no-psk no-ct no-cms no-cmp no-ts no-ocsp \
