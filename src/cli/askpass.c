@@ -20,13 +20,13 @@ static const int held_back[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGALRM,
 				SIGUSR1, SIGUSR2, SIGPIPE, SIGTSTP, SIGCONT};
 #define SIGNALS (sizeof(held_back) / sizeof(held_back[0]))
 
-struct asking {
+struct prompt {
 	int fd;
 	bool open; /* what is typed is shown */
 	struct termios before;
 	struct sigaction old[SIGNALS];
 	sigset_t mask; /* as it was */
-	char prompt[800];
+	char text[800];
 };
 
 static volatile sig_atomic_t came;
@@ -36,7 +36,7 @@ static void on_signal(int sig)
 	came = sig;
 }
 
-static void hold_signals(struct asking *a)
+static void hold_signals(struct prompt *a)
 {
 	struct sigaction act = {.sa_handler = on_signal};
 	sigset_t set;
@@ -54,19 +54,19 @@ static void hold_signals(struct asking *a)
 }
 
 /* A signal that is still blocked takes effect now. */
-static void release_signals(const struct asking *a)
+static void release_signals(const struct prompt *a)
 {
 	for (size_t i = 0; i < SIGNALS; i++)
 		(void)sigaction(held_back[i], &a->old[i], NULL);
 	(void)sigprocmask(SIG_SETMASK, &a->mask, NULL);
 }
 
-static void say(const struct asking *a, const char *text)
+static void say(const struct prompt *a, const char *text)
 {
 	(void)!write(a->fd, text, strlen(text));
 }
 
-static int echo_off(struct asking *a)
+static int echo_off(struct prompt *a)
 {
 	struct termios quiet = a->before;
 
@@ -75,13 +75,13 @@ static int echo_off(struct asking *a)
 	quiet.c_lflag |= ICANON | ISIG;
 	if (tcsetattr(a->fd, TCSAFLUSH, &quiet) < 0)
 		return -1;
-	say(a, a->prompt);
+	say(a, a->text);
 	return 0;
 }
 
 /* In the background the terminal belongs to another process, which has set
  * it. */
-static void echo_on(const struct asking *a)
+static void echo_on(const struct prompt *a)
 {
 	if (tcgetpgrp(a->fd) != getpgrp())
 		return;
@@ -92,7 +92,7 @@ static void echo_on(const struct asking *a)
 
 /* Reads a line; or -1, with the signal in `came` if there was one. Does not
  * block in read(): Ctrl-C may discard a line that was there. */
-static ssize_t read_line(const struct asking *a, char *line, size_t size)
+static ssize_t read_line(const struct prompt *a, char *line, size_t size)
 {
 	struct pollfd p = {.fd = a->fd, .events = POLLIN};
 	ssize_t n;
@@ -107,7 +107,7 @@ static ssize_t read_line(const struct asking *a, char *line, size_t size)
 }
 
 /* Asks again after a stop. */
-static ssize_t prompt_again(struct asking *a, char *line, size_t size)
+static ssize_t ask_until_answered(struct prompt *a, char *line, size_t size)
 {
 	for (;;) {
 		ssize_t n = -1;
@@ -137,23 +137,23 @@ static ssize_t prompt_again(struct asking *a, char *line, size_t size)
 	}
 }
 
-static int open_terminal(struct asking *a)
+static int open_terminal(struct prompt *a)
 {
-	*a = (struct asking){.open = false};
+	*a = (struct prompt){.open = false};
 	a->fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 	return a->fd;
 }
 
 int ask_line(const char *prompt, char line[ASK_MAX], struct fail *why)
 {
-	struct asking a;
+	struct prompt a;
 	ssize_t n;
 
 	if (open_terminal(&a) < 0)
 		return fail(why, FAIL_USAGE, "no terminal to ask on");
 	a.open = true;
-	(void)snprintf(a.prompt, sizeof(a.prompt), "%s", prompt);
-	n = prompt_again(&a, line, ASK_MAX - 1);
+	(void)snprintf(a.text, sizeof(a.text), "%s", prompt);
+	n = ask_until_answered(&a, line, ASK_MAX - 1);
 	close(a.fd);
 	if (n < 0)
 		return fail_sys(why, FAIL_USAGE, "the terminal");
@@ -181,7 +181,7 @@ static int use_line(char *line, ssize_t n, char password[PASSWORD_MAX],
 int askpass(const char *user, const char *server, char password[PASSWORD_MAX],
 	    struct fail *why)
 {
-	struct asking a;
+	struct prompt a;
 	char line[4097], who[300], where[420];
 	ssize_t n;
 	int rc;
@@ -192,10 +192,10 @@ int askpass(const char *user, const char *server, char password[PASSWORD_MAX],
 			    "--password-file or REDISCLI_AUTH");
 	user = *user ? user : "default";
 	(void)snprintf(
-		a.prompt, sizeof(a.prompt), "Password for %s at %s: ",
+		a.text, sizeof(a.text), "Password for %s at %s: ",
 		format_bytes(user, strlen(user), who, sizeof(who)),
 		format_bytes(server, strlen(server), where, sizeof(where)));
-	n = prompt_again(&a, line, sizeof(line) - 1);
+	n = ask_until_answered(&a, line, sizeof(line) - 1);
 	rc = use_line(line, n, password, why);
 	explicit_bzero(line, sizeof(line));
 	close(a.fd);

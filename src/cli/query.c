@@ -9,41 +9,42 @@
 #include "client/client.h"
 #include "client/session.h"
 
-int query_open(struct query *l, const struct opts *o, struct fail *why)
+int query_open(struct query *query, const struct opts *o, struct fail *why)
 {
-	if (servers_find(&l->servers, o, why) < 0)
+	if (servers_find(&query->servers, o, why) < 0)
 		return -1;
-	return fanout_open(&l->fanout, l->servers.endpoint, l->servers.n,
-			   servers_timeout(&l->servers, o->ttl_ms), why);
+	return fanout_open(&query->fanout, query->servers.endpoint,
+			   query->servers.n,
+			   servers_timeout(&query->servers, o->ttl_ms), why);
 }
 
 /* A SCAN of a server with many millions of keys takes as long. */
 #define ONCE_MS 60000
 #define ONCE_TIMEOUTS 60
 
-void query_once(struct query *l)
+void query_once(struct query *query)
 {
-	int64_t ms = ONCE_TIMEOUTS * l->fanout.timeout_ms;
+	int64_t ms = ONCE_TIMEOUTS * query->fanout.timeout_ms;
 
-	fanout_limit(&l->fanout, ms > ONCE_MS ? ms : ONCE_MS);
+	fanout_limit(&query->fanout, ms > ONCE_MS ? ms : ONCE_MS);
 }
 
-void query_close(struct query *l)
+void query_close(struct query *query)
 {
-	fanout_close(&l->fanout);
+	fanout_close(&query->fanout);
 }
 
-bool query_is_host_only(const struct query *l)
+bool query_is_host_only(const struct query *query)
 {
-	return l->servers.endpoint[0].kind == ENDPOINT_LOCAL;
+	return query->servers.endpoint[0].kind == ENDPOINT_LOCAL;
 }
 
 /* `most`: of its view; NULL: its history. */
-static int ask_about(struct query *l, int target, const char *key, size_t len,
-		     const struct view_most *most, int64_t tag)
+static int ask_about(struct query *query, int target, const char *key,
+		     size_t len, const struct view_most *most, int64_t tag)
 {
 	const struct endpoint *ep =
-		&l->servers.endpoint[fanout_node(&l->fanout, target)];
+		&query->servers.endpoint[fanout_node(&query->fanout, target)];
 	struct request request;
 	struct keys keys;
 	int rc;
@@ -54,20 +55,22 @@ static int ask_about(struct query *l, int target, const char *key, size_t len,
 		view_request(&request, &keys, most, session_db(ep));
 	else
 		history_request(&request, &keys, session_db(ep));
-	rc = fanout_call(&l->fanout, target, &request.words, request.sha, tag);
+	rc = fanout_call(&query->fanout, target, &request.words, request.sha,
+			 tag);
 	keys_close(&keys);
 	return rc;
 }
 
-int query_ask(struct query *l, int target, const char *key, size_t len,
+int query_ask(struct query *query, int target, const char *key, size_t len,
 	      const struct view_most *most, int64_t tag)
 {
-	return ask_about(l, target, key, len, most, tag);
+	return ask_about(query, target, key, len, most, tag);
 }
 
-int query_ask_history(struct query *l, int node, const char *key, size_t len)
+int query_ask_history(struct query *query, int node, const char *key,
+		      size_t len)
 {
-	return ask_about(l, node, key, len, NULL, node);
+	return ask_about(query, node, key, len, NULL, node);
 }
 
 void snapshot_take(struct snapshot *s, const struct got *got)
@@ -79,10 +82,10 @@ void snapshot_take(struct snapshot *s, const struct got *got)
 		(void)view_add(&s->view, got->reply, got->node, why);
 }
 
-static void say_missing(const struct query *l, int good,
+static void say_missing(const struct query *query, int good,
 			const struct fail node_why[NODES_MAX], struct fail *why)
 {
-	int n = l->servers.n;
+	int n = query->servers.n;
 	size_t used =
 		(size_t)snprintf(why->text, sizeof(why->text), TOO_FEW_ANSWERED,
 				 good, n, lease_quorum(n));
@@ -99,18 +102,18 @@ static void say_missing(const struct query *l, int good,
 	}
 }
 
-int query_enough(const struct query *l, unsigned int answers,
+int query_enough(const struct query *query, unsigned int answers,
 		 const struct fail node_why[NODES_MAX], struct fail *why)
 {
-	int n = l->servers.n, good = __builtin_popcount(answers);
+	int n = query->servers.n, good = __builtin_popcount(answers);
 
 	if (good >= lease_quorum(n))
 		return 0;
 	if (n > 1)
-		say_missing(l, good, node_why, why);
+		say_missing(query, good, node_why, why);
 	else
 		*why = node_why[0];
-	if (why->kind == FAIL_UNAVAILABLE && !l->servers.asked_for) {
+	if (why->kind == FAIL_UNAVAILABLE && !query->servers.asked_for) {
 		size_t used = strlen(why->text);
 
 		(void)snprintf(why->text + used, sizeof(why->text) - used, "%s",
@@ -119,25 +122,25 @@ int query_enough(const struct query *l, unsigned int answers,
 	return -1;
 }
 
-int query_done(struct query *l, struct snapshot *s, struct fail *why)
+int query_done(struct query *query, struct snapshot *s, struct fail *why)
 {
-	view_finish(&s->view, l->servers.n);
-	return query_enough(l, s->view.answers, s->why, why);
+	view_finish(&s->view, query->servers.n);
+	return query_enough(query, s->view.answers, s->why, why);
 }
 
-int query_lock(struct query *l, const char *key, size_t len,
+int query_lock(struct query *query, const char *key, size_t len,
 	       const struct view_most *most, struct snapshot *out,
 	       struct fail *why)
 {
 	struct got got;
 
 	memset(out, 0, sizeof(*out));
-	for (int i = 0; i < l->servers.n; i++)
-		if (query_ask(l, i, key, len, most, i) < 0)
+	for (int i = 0; i < query->servers.n; i++)
+		if (query_ask(query, i, key, len, most, i) < 0)
 			return fail(why, FAIL_INTERNAL, "out of memory");
-	while (fanout_get(&l->fanout, &got))
+	while (fanout_get(&query->fanout, &got))
 		snapshot_take(out, &got);
-	return query_done(l, out, why);
+	return query_done(query, out, why);
 }
 
 void snapshot_close(struct snapshot *s)

@@ -17,13 +17,13 @@ struct query {
 };
 
 /* Asks nothing yet. Call query_close() in the end, whatever failed. */
-int query_open(struct query *l, const struct opts *o, struct fail *why);
-void query_close(struct query *l);
+int query_open(struct query *query, const struct opts *o, struct fail *why);
+void query_close(struct query *query);
 
 /* For a verb that asks and ends: one deadline for all its questions. Once it is
  * over, or once a server has been silent for the node time-out, what is still
  * to be asked of that server fails at once. */
-void query_once(struct query *l);
+void query_once(struct query *query);
 
 /* The present state of a lock. */
 struct snapshot {
@@ -33,25 +33,26 @@ struct snapshot {
 
 /* Asks all servers and waits. 0: a quorum answered. -1: *why says what is wrong
  * with the others. Call snapshot_close() in the end, whatever failed. */
-int query_lock(struct query *l, const char *key, size_t len,
+int query_lock(struct query *query, const char *key, size_t len,
 	       const struct view_most *most, struct snapshot *out,
 	       struct fail *why);
 void snapshot_close(struct snapshot *s);
 
 /* For many keys at a time: query_ask() asks one target, snapshot_take() adds
  * its answer. */
-int query_ask(struct query *l, int target, const char *key, size_t len,
+int query_ask(struct query *query, int target, const char *key, size_t len,
 	      const struct view_most *most, int64_t tag);
 /* Asks a server of the list for its history of a key. */
-int query_ask_history(struct query *l, int node, const char *key, size_t len);
+int query_ask_history(struct query *query, int node, const char *key,
+		      size_t len);
 /* If it is a failure, it goes to s->why. */
 void snapshot_take(struct snapshot *s, const struct got *got);
 /* Whether a quorum answered. `answers`: the nodes that did, as bits. Returns 0;
  * or -1, and *why says what is wrong with the others. */
-int query_enough(const struct query *l, unsigned int answers,
+int query_enough(const struct query *query, unsigned int answers,
 		 const struct fail node_why[NODES_MAX], struct fail *why);
 /* The same, after the last answer. */
-int query_done(struct query *l, struct snapshot *s, struct fail *why);
+int query_done(struct query *query, struct snapshot *s, struct fail *why);
 
 /* A SCAN of one target, page by page. All zero: from the start. */
 struct pages {
@@ -73,6 +74,6 @@ const char *pages_take(struct pages *p, const struct reply *r,
 		       const struct reply **names, bool *more);
 
 /* Whether the locks are those of this machine alone. */
-bool query_is_host_only(const struct query *l);
+bool query_is_host_only(const struct query *query);
 
 #endif

@@ -20,20 +20,20 @@
 #define ALL_MAX ((size_t)NODES_MAX * PLACES_MAX)
 
 /* A server of the list, one of its Sentinels, or a node of its Cluster. */
-struct spot {
+struct named_server {
 	const struct endpoint *ep;
 	const struct place *at;
 	struct address address; /* n == 0: not known */
 	struct lookup *lookup;
 };
 
-static void find(struct spot *spot)
+static void find(struct named_server *one)
 {
-	if (!address_fixed(&spot->address, spot->ep, spot->at))
-		spot->lookup = lookup_start(spot->at);
+	if (!address_fixed(&one->address, one->ep, one->at))
+		one->lookup = lookup_start(one->at);
 }
 
-static int find_all(const struct servers *s, struct spot all[ALL_MAX])
+static int find_all(const struct servers *s, struct named_server all[ALL_MAX])
 {
 	int n = 0;
 
@@ -42,25 +42,26 @@ static int find_all(const struct servers *s, struct spot all[ALL_MAX])
 		int places = ep->places > 0 ? ep->places : 1;
 
 		for (int k = 0; k < places; k++, n++) {
-			all[n] = (struct spot){.ep = ep, .at = &ep->at[k]};
+			all[n] = (struct named_server){.ep = ep,
+						       .at = &ep->at[k]};
 			find(&all[n]);
 		}
 	}
 	return n;
 }
 
-static void take_found(struct spot *spot, bool ready)
+static void take_found(struct named_server *one, bool ready)
 {
 	struct fail why;
 
-	if (!spot->lookup || !ready)
+	if (!one->lookup || !ready)
 		return;
 	/* (a name that cannot be resolved cannot be asked, either) */
-	(void)lookup_take(spot->lookup, &spot->address, &why);
-	spot->lookup = NULL;
+	(void)lookup_take(one->lookup, &one->address, &why);
+	one->lookup = NULL;
 }
 
-static void await_all(struct spot *all, int n)
+static void await_all(struct named_server *all, int n)
 {
 	struct instant limit = after(now(), LIMIT_MS);
 	struct pollfd fds[ALL_MAX];
@@ -91,7 +92,7 @@ static bool is_one_socket(const struct endpoint *a, const struct endpoint *b)
 	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static bool is_one(const struct spot *a, const struct spot *b)
+static bool is_one(const struct named_server *a, const struct named_server *b)
 {
 	bool sockets = a->ep->kind == ENDPOINT_UNIX;
 
@@ -107,7 +108,7 @@ static bool is_one(const struct spot *a, const struct spot *b)
 
 int twins_refuse(const struct servers *s, struct fail *why)
 {
-	struct spot *all;
+	struct named_server *all;
 	int n, rc = 0;
 
 	if (s->n < 2)

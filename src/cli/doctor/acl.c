@@ -13,85 +13,85 @@
 
 #define LIST_MAX 600
 
-const char *user_of(const struct facts *s, const char *none)
+const char *user_of(const struct facts *f, const char *none)
 {
-	if (s->user[0] != '\0' && strcmp(s->user, "default") != 0)
-		return s->user;
-	return s->ep->secret.user[0] ? s->ep->secret.user : none;
+	if (f->user[0] != '\0' && strcmp(f->user, "default") != 0)
+		return f->user;
+	return f->ep->secret.user[0] ? f->ep->secret.user : none;
 }
 
 /* (an escaped name is not the name) */
-const char *user_typed(const struct facts *s, char buf[USER_TYPED_MAX])
+const char *user_typed(const struct facts *f, char buf[USER_TYPED_MAX])
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789-._~@+:/";
-	const char *user = user_of(s, "NAME");
-	FILE *f = fmemopen(buf, USER_TYPED_MAX, "w");
+	const char *user = user_of(f, "NAME");
+	FILE *out = fmemopen(buf, USER_TYPED_MAX, "w");
 
 	buf[0] = '\0';
-	if (f && user[strspn(user, plain)] == '\0')
-		(void)fputs(user, f);
-	else if (f && !(user == s->user && strchr(user, '\\')))
-		put_redis_word(f, user, strlen(user));
-	else if (f)
-		(void)fputs("NAME", f);
-	if (!f || fclose(f) != 0)
+	if (out && user[strspn(user, plain)] == '\0')
+		(void)fputs(user, out);
+	else if (out && !(user == f->user && strchr(user, '\\')))
+		put_redis_word(out, user, strlen(user));
+	else if (out)
+		(void)fputs("NAME", out);
+	if (!out || fclose(out) != 0)
 		(void)snprintf(buf, USER_TYPED_MAX, "NAME");
 	return buf;
 }
 
-static bool is_refused(const struct exam *e, const struct facts *s, int i)
+static bool is_refused(const struct exam *e, const struct facts *f, int i)
 {
-	return s->refused & (uint64_t)1 << i &&
+	return f->refused & (uint64_t)1 << i &&
 	       (rights[i].need & ~e->needs) == 0;
 }
 
 /* " zadd zrem": the refused commands that locks need. EVAL is a finding of its
  * own. */
-static void list_missing(const struct exam *e, const struct facts *s,
+static void list_missing(const struct exam *e, const struct facts *f,
 			 const char *before, char list[LIST_MAX])
 {
 	size_t used = 0;
 
 	list[0] = '\0';
 	for (int i = 0; i < rights_n && used < LIST_MAX; i++)
-		if (is_refused(e, s, i) && !rights[i].without &&
+		if (is_refused(e, f, i) && !rights[i].without &&
 		    strcmp(rights[i].command, "eval") != 0)
 			used += (size_t)snprintf(list + used, LIST_MAX - used,
 						 " %s%s", before,
 						 rights[i].command);
 }
 
-void check_rights(struct exam *e, const struct facts *s)
+void check_rights(struct exam *e, const struct facts *f)
 {
-	bool works = s->no_eval.why.kind == FAIL_NONE;
+	bool works = f->no_eval.why.kind == FAIL_NONE;
 	char missing[LIST_MAX], added[LIST_MAX], name[USER_TYPED_MAX];
-	const char *user = user_of(s, "default");
+	const char *user = user_of(f, "default");
 
-	(void)user_typed(s, name);
-	list_missing(e, s, "", missing);
-	list_missing(e, s, "+", added);
+	(void)user_typed(f, name);
+	list_missing(e, f, "", missing);
+	list_missing(e, f, "+", added);
 	if (missing[0] != '\0')
-		found(e, WRONG, s->name, "rights",
+		found(e, WRONG, f->name, "rights",
 		      "user %s may not use:%s -> ACL SETUSER %s%s", user,
 		      missing, name, added);
-	else if (works && !s->tells_writes && strcmp(user, "default") != 0)
-		found(e, NOTE, s->name, "rights",
+	else if (works && !f->tells_writes && strcmp(user, "default") != 0)
+		found(e, NOTE, f->name, "rights",
 		      "cannot tell whether user %s may use the commands that "
 		      "write: before Redis 7, only a write can show that -> "
 		      "compare ACL GETUSER %s with the line below",
 		      user, name);
 	else if (works)
-		found(e, FINE, s->name, "rights",
+		found(e, FINE, f->name, "rights",
 		      "user %s may use all commands that redlock needs to hold "
 		      "locks",
 		      user);
 	/* INFO is a finding of its own */
 	for (int i = 0; i < rights_n; i++)
-		if (is_refused(e, s, i) && rights[i].without &&
+		if (is_refused(e, f, i) && rights[i].without &&
 		    strcmp(rights[i].command, "info") != 0)
-			found(e, NOTE, s->name, "rights",
+			found(e, NOTE, f->name, "rights",
 			      "user %s may not use %s: %s -> ACL SETUSER %s "
 			      "+%s",
 			      user, rights[i].command, rights[i].without, name,

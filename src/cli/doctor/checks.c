@@ -30,109 +30,109 @@ static bool is(const char *fact, const char *word)
 /* ---- is it there, and what is it ---- */
 
 /* What a server said, without what to do; or that nobody answered. */
-static const char *tell(const struct facts *s, const struct refusal *no,
+static const char *tell(const struct facts *f, const struct refusal *no,
 			char *buf, size_t size)
 {
-	size_t n = strlen(s->name);
+	size_t n = strlen(f->name);
 	const char *text = no->why.text;
 
 	if (no->told.words[0] != '\0')
 		return error_say(&no->told, false, buf, size);
-	if (strncmp(text, s->name, n) == 0 && strncmp(text + n, ": ", 2) == 0)
+	if (strncmp(text, f->name, n) == 0 && strncmp(text + n, ": ", 2) == 0)
 		text += n + 2;
 	return text;
 }
 
-static void check_answer(struct exam *e, const struct facts *s)
+static void check_answer(struct exam *e, const struct facts *f)
 {
-	char buf[sizeof(s->no.why.text)];
-	const char *text = tell(s, &s->no, buf, sizeof(buf)), *cure = "";
+	char buf[sizeof(f->no.why.text)];
+	const char *text = tell(f, &f->no, buf, sizeof(buf)), *cure = "";
 
-	if (s->no.why.kind == FAIL_REFUSED)
+	if (f->no.why.kind == FAIL_REFUSED)
 		cure = strstr(text, "TLS") || strstr(text, "certificate")
 			       ? "see --cacert, --cert and --sni"
 			       : "see --user, --password-file and the ACL "
 				 "below";
-	else if (s->no.told.cure)
-		cure = s->no.told.cure;
-	else if (s->no.why.kind == FAIL_UNAVAILABLE)
+	else if (f->no.told.cure)
+		cure = f->no.told.cure;
+	else if (f->no.why.kind == FAIL_UNAVAILABLE)
 		cure = "check that it is running, and its address";
-	found(e, WRONG, s->name, "answer", "%s -> %s", text, cure);
+	found(e, WRONG, f->name, "answer", "%s -> %s", text, cure);
 }
 
-static void check_version(struct exam *e, const struct facts *s)
+static void check_version(struct exam *e, const struct facts *f)
 {
-	bool redis = is(s->software, "Redis");
+	bool redis = is(f->software, "Redis");
 
-	if (!s->tells_info)
+	if (!f->tells_info)
 		return;
-	if (redis && s->major < 6)
-		found(e, WRONG, s->name, "version",
+	if (redis && f->major < 6)
+		found(e, WRONG, f->name, "version",
 		      "Redis %s; redlock needs 6.0 or later -> upgrade it: "
 		      "Redis 6.0 or Valkey 7.2, or later",
-		      s->version);
-	else if (redis || is(s->software, "Valkey") ||
-		 is(s->software, "Redict"))
-		found(e, FINE, s->name, "version", "%s %s", s->software,
-		      s->version);
-	else if (is(s->software, "KeyDB"))
-		found(e, NOTE, s->name, "version",
+		      f->version);
+	else if (redis || is(f->software, "Valkey") ||
+		 is(f->software, "Redict"))
+		found(e, FINE, f->name, "version", "%s %s", f->software,
+		      f->version);
+	else if (is(f->software, "KeyDB"))
+		found(e, NOTE, f->name, "version",
 		      "KeyDB %s; with active-replica, two servers can grant "
 		      "the same lock -> active-replica no",
-		      s->version);
+		      f->version);
 	else
-		found(e, NOTE, s->name, "version",
+		found(e, NOTE, f->name, "version",
 		      "%s %s; redlock has not been tested with it",
-		      s->software[0] ? s->software : "an unknown server",
-		      s->version);
+		      f->software[0] ? f->software : "an unknown server",
+		      f->version);
 }
 
-static void check_role(struct exam *e, const struct facts *s)
+static void check_role(struct exam *e, const struct facts *f)
 {
-	if (is(s->role, "slave"))
-		found(e, WRONG, s->name, "role",
+	if (is(f->role, "slave"))
+		found(e, WRONG, f->name, "role",
 		      "a replica of %s:%s; it cannot grant locks -> use the "
 		      "URL of its master, or redis-sentinel://",
-		      s->master_host, s->master_port);
-	else if (s->is_sentinel)
-		found(e, WRONG, s->name, "role",
+		      f->master_host, f->master_port);
+	else if (f->is_sentinel)
+		found(e, WRONG, f->name, "role",
 		      "a Sentinel: it keeps no locks, but tells where the "
 		      "servers are -> write redis-sentinel://%s/%s",
-		      s->name, s->group[0] ? s->group : "NAME");
-	else if (s->is_active)
-		found(e, WRONG, s->name, "role",
+		      f->name, f->group[0] ? f->group : "NAME");
+	else if (f->is_active)
+		found(e, WRONG, f->name, "role",
 		      "an active replica: it and its master can both grant the "
 		      "same lock -> active-replica no");
-	else if (s->in_cluster && s->ep->kind != ENDPOINT_CLUSTER)
-		found(e, WRONG, s->name, "role",
+	else if (f->in_cluster && f->ep->kind != ENDPOINT_CLUSTER)
+		found(e, WRONG, f->name, "role",
 		      "a member of a Cluster; most keys are on other nodes -> "
 		      "write redis-cluster://, not redis://");
-	else if (s->role[0] != '\0')
-		found(e, FINE, s->name, "role", "%s", s->role);
+	else if (f->role[0] != '\0')
+		found(e, FINE, f->name, "role", "%s", f->role);
 }
 
-static void check_scripts(struct exam *e, const struct facts *s)
+static void check_scripts(struct exam *e, const struct facts *f)
 {
-	const struct refusal *no = &s->no_eval;
+	const struct refusal *no = &f->no_eval;
 	char buf[sizeof(no->why.text)], name[USER_TYPED_MAX];
-	const char *text = tell(s, no, buf, sizeof(buf));
+	const char *text = tell(f, no, buf, sizeof(buf));
 
-	if (s->is_sentinel)
+	if (f->is_sentinel)
 		return;
 	if (no->why.kind == FAIL_NONE)
-		found(e, FINE, s->name, "scripts", "EVAL works");
+		found(e, FINE, f->name, "scripts", "EVAL works");
 	else if (strncmp(no->told.words, "NOPERM", 6) == 0)
-		found(e, WRONG, s->name, "scripts",
+		found(e, WRONG, f->name, "scripts",
 		      "EVAL: %s -> ACL SETUSER %s +eval +evalsha", text,
-		      user_typed(s, name));
+		      user_typed(f, name));
 	else
-		found(e, WRONG, s->name, "scripts", "EVAL: %s -> %s", text,
+		found(e, WRONG, f->name, "scripts", "EVAL: %s -> %s", text,
 		      no->told.cure ? no->told.cure
 				    : "redlock needs scripts: enable them, or "
 				      "use another server");
 }
 
-static void check_silence(struct exam *e, const struct facts *s)
+static void check_silence(struct exam *e, const struct facts *f)
 {
 	char name[USER_TYPED_MAX];
 	const char *missing =
@@ -143,16 +143,16 @@ static void check_silence(struct exam *e, const struct facts *s)
 			: "cannot check version, memory and disk";
 
 	/* (nobody can grant more to the usual user of a managed server) */
-	if (!s->tells_info && is(user_of(s, "default"), "default"))
-		found(e, NOTE, s->name, "info",
+	if (!f->tells_info && is(user_of(f, "default"), "default"))
+		found(e, NOTE, f->name, "info",
 		      "INFO is refused: %s -> ask the provider for +info",
 		      missing);
-	else if (!s->tells_info)
-		found(e, NOTE, s->name, "info",
+	else if (!f->tells_info)
+		found(e, NOTE, f->name, "info",
 		      "INFO is refused: %s -> ACL SETUSER %s +info", missing,
-		      user_typed(s, name));
-	if (!s->tells_config)
-		found(e, NOTE, s->name, "config",
+		      user_typed(f, name));
+	if (!f->tells_config)
+		found(e, NOTE, f->name, "config",
 		      "CONFIG is refused, as on managed servers: cannot check "
 		      "how often it writes to disk and how many replicas it "
 		      "requires");
@@ -160,7 +160,7 @@ static void check_silence(struct exam *e, const struct facts *s)
 
 /* ---- what it forgets ---- */
 
-static void check_persistence(struct exam *e, const struct facts *s)
+static void check_persistence(struct exam *e, const struct facts *f)
 {
 	/* what redlock makes of a server that forgot */
 	const char *then =
@@ -169,91 +169,91 @@ static void check_persistence(struct exam *e, const struct facts *s)
 				  : "until their holders restore them, another "
 				    "client may get one";
 
-	if (s->aof < 0)
+	if (f->aof < 0)
 		return;
 	/* (a restart of the machine ends the holders as well) */
-	if (s->aof == 1 && e->servers->endpoint[0].kind == ENDPOINT_LOCAL)
-		found(e, FINE, s->name, "persistence",
+	if (f->aof == 1 && e->servers->endpoint[0].kind == ENDPOINT_LOCAL)
+		found(e, FINE, f->name, "persistence",
 		      "appendonly: keeps all locks unless the machine crashes");
-	else if (s->aof == 1 && is(s->fsync, "always"))
-		found(e, FINE, s->name, "persistence",
+	else if (f->aof == 1 && is(f->fsync, "always"))
+		found(e, FINE, f->name, "persistence",
 		      "appendonly, appendfsync always: keeps all locks");
-	else if (s->aof == 1)
-		found(e, NOTE, s->name, "persistence",
+	else if (f->aof == 1)
+		found(e, NOTE, f->name, "persistence",
 		      "appendonly, appendfsync %s: a crash of the machine may "
 		      "forget %s; %s -> CONFIG SET appendfsync always",
-		      s->fsync[0] ? s->fsync : "unknown",
-		      is(s->fsync, "no") ? "half a minute of locks"
+		      f->fsync[0] ? f->fsync : "unknown",
+		      is(f->fsync, "no") ? "half a minute of locks"
 					 : "a second of locks",
 		      then);
-	else if (!s->save_known)
-		found(e, NOTE, s->name, "persistence",
+	else if (!f->save_known)
+		found(e, NOTE, f->name, "persistence",
 		      "no append-only file: a crash forgets locks; %s -> "
 		      "CONFIG SET appendonly yes",
 		      then);
-	else if (s->save[0] != '\0')
-		found(e, NOTE, s->name, "persistence",
+	else if (f->save[0] != '\0')
+		found(e, NOTE, f->name, "persistence",
 		      "snapshots only (save %s): a crash forgets the locks "
 		      "since the last one; %s -> CONFIG SET appendonly yes",
-		      s->save, then);
+		      f->save, then);
 	else
-		found(e, NOTE, s->name, "persistence",
+		found(e, NOTE, f->name, "persistence",
 		      "nothing is saved to disk: a restart forgets all locks; "
 		      "%s -> CONFIG SET appendonly yes",
 		      then);
 }
 
-static void check_saving(struct exam *e, const struct facts *s)
+static void check_saving(struct exam *e, const struct facts *f)
 {
-	bool failed = is(s->save_status, "err");
-	bool saves = !(s->save_known && s->save[0] == '\0');
+	bool failed = is(f->save_status, "err");
+	bool saves = !(f->save_known && f->save[0] == '\0');
 
-	if (failed && saves && !is(s->stops_writes, "no"))
-		found(e, WRONG, s->name, "saving",
+	if (failed && saves && !is(f->stops_writes, "no"))
+		found(e, WRONG, f->name, "saving",
 		      "the last save failed; writes are refused until one "
 		      "succeeds (stop-writes-on-bgsave-error) -> see its log, "
 		      "or CONFIG SET stop-writes-on-bgsave-error no");
 	else if (failed)
-		found(e, NOTE, s->name, "saving",
+		found(e, NOTE, f->name, "saving",
 		      "the last save failed -> free space on its disk; see "
 		      "its log");
-	if (is(s->aof_status, "err"))
-		found(e, WRONG, s->name, "saving",
+	if (is(f->aof_status, "err"))
+		found(e, WRONG, f->name, "saving",
 		      "writing the append-only file fails, so the server "
 		      "refuses writes -> free space on its disk; see its log");
-	if (s->loading == 1)
-		found(e, WRONG, s->name, "saving",
+	if (f->loading == 1)
+		found(e, WRONG, f->name, "saving",
 		      "it is still loading its data -> wait until it has "
 		      "loaded its data");
 }
 
-static void check_eviction(struct exam *e, const struct facts *s)
+static void check_eviction(struct exam *e, const struct facts *f)
 {
-	bool evicts = !is(s->policy, "noeviction");
+	bool evicts = !is(f->policy, "noeviction");
 
-	if (s->policy[0] == '\0' || s->memory_max < 0)
+	if (f->policy[0] == '\0' || f->memory_max < 0)
 		return;
-	if (evicts && s->memory_max > 0)
-		found(e, WRONG, s->name, "eviction",
+	if (evicts && f->memory_max > 0)
+		found(e, WRONG, f->name, "eviction",
 		      "maxmemory-policy is %s: when memory is full, the server "
 		      "deletes locks that are held (%" PRId64
 		      " keys were evicted so far) -> CONFIG SET "
 		      "maxmemory-policy noeviction",
-		      s->policy, s->evicted > 0 ? s->evicted : 0);
+		      f->policy, f->evicted > 0 ? f->evicted : 0);
 	else
-		found(e, FINE, s->name, "eviction", "%s%s", s->policy,
+		found(e, FINE, f->name, "eviction", "%s%s", f->policy,
 		      evicts ? ", but maxmemory is not set" : "");
 }
 
-static void check_memory(struct exam *e, const struct facts *s)
+static void check_memory(struct exam *e, const struct facts *f)
 {
 	int64_t percent, more;
 
-	if (s->memory < 0 || s->memory_max <= 0)
+	if (f->memory < 0 || f->memory_max <= 0)
 		return;
-	percent = s->memory * 100 / s->memory_max;
-	more = s->memory > s->memory_max ? s->memory : s->memory_max;
-	found(e, percent >= FULL_PERCENT ? WRONG : FINE, s->name, "memory",
+	percent = f->memory * 100 / f->memory_max;
+	more = f->memory > f->memory_max ? f->memory : f->memory_max;
+	found(e, percent >= FULL_PERCENT ? WRONG : FINE, f->name, "memory",
 	      percent >= FULL_PERCENT
 		      ? "%" PRId64 "%% of maxmemory (%" PRId64 " of %" PRId64
 			" MB): when full, it renews and releases locks but "
@@ -261,7 +261,7 @@ static void check_memory(struct exam *e, const struct facts *s)
 			"mb, or delete keys that are not needed"
 		      : "%" PRId64 "%% of maxmemory (%" PRId64 " of %" PRId64
 			" MB)",
-	      percent, s->memory / 1000000, s->memory_max / 1000000,
+	      percent, f->memory / 1000000, f->memory_max / 1000000,
 	      more * 2 / 1000000 + 1);
 }
 
@@ -292,41 +292,41 @@ static const char *span_text(int64_t us, char *buf, size_t size)
 	return buf;
 }
 
-static void check_clock(struct exam *e, const struct facts *s)
+static void check_clock(struct exam *e, const struct facts *f)
 {
-	int64_t far = s->ahead_us < 0 ? -s->ahead_us : s->ahead_us;
-	int64_t within = s->nearest_us / 2 + 1;
+	int64_t far = f->ahead_us < 0 ? -f->ahead_us : f->ahead_us;
+	int64_t within = f->nearest_us / 2 + 1;
 	char by[32], give[32];
 
-	if (s->samples == 0)
+	if (f->samples == 0)
 		return;
 	(void)span_text(far, by, sizeof(by));
 	(void)span_text(within, give, sizeof(give));
 	if (far <= within)
-		found(e, FINE, s->name, "clock",
+		found(e, FINE, f->name, "clock",
 		      "agrees with this machine's, within %s -> %s", give,
 		      far > CLOCK_NOTE_US ? CLOCK_CURE : "");
 	else
-		found(e, level_of_clocks(far, e->o->ttl_ms), s->name, "clock",
+		found(e, level_of_clocks(far, e->o->ttl_ms), f->name, "clock",
 		      "%s %s this machine's, within %s -> %s", by,
-		      s->ahead_us < 0 ? "behind" : "ahead of", give,
+		      f->ahead_us < 0 ? "behind" : "ahead of", give,
 		      far > CLOCK_NOTE_US ? CLOCK_CURE : "");
 }
 
-static void check_rtt(struct exam *e, const struct facts *s)
+static void check_rtt(struct exam *e, const struct facts *f)
 {
-	int64_t least_ms = (s->rtt_us * RTTS_PER_LEASE + 999) / 1000;
+	int64_t least_ms = (f->rtt_us * RTTS_PER_LEASE + 999) / 1000;
 	char rtt[32], ttl[32], enough[32];
 
-	if (s->samples == 0)
+	if (f->samples == 0)
 		return;
-	(void)span_text(s->rtt_us, rtt, sizeof(rtt));
+	(void)span_text(f->rtt_us, rtt, sizeof(rtt));
 	(void)format_duration(e->o->ttl_ms, ttl, sizeof(ttl));
 	if (least_ms <= e->o->ttl_ms)
-		found(e, FINE, s->name, "round-trip", "%s, for a lease of %s",
+		found(e, FINE, f->name, "round-trip", "%s, for a lease of %s",
 		      rtt, ttl);
 	else
-		found(e, WRONG, s->name, "round-trip",
+		found(e, WRONG, f->name, "round-trip",
 		      "%s: a lease of %s is less than %d round trips; one "
 		      "short delay loses it -> -t %s",
 		      rtt, ttl, RTTS_PER_LEASE,
@@ -335,45 +335,45 @@ static void check_rtt(struct exam *e, const struct facts *s)
 
 /* ---- what else may fail ---- */
 
-static void check_clients(struct exam *e, const struct facts *s)
+static void check_clients(struct exam *e, const struct facts *f)
 {
 	int64_t percent;
 
 	/* (from 7.0 on INFO has it as well, and needs no right to CONFIG) */
-	if (s->clients >= 0 && s->clients_max < 0)
-		found(e, NOTE, s->name, "clients",
+	if (f->clients >= 0 && f->clients_max < 0)
+		found(e, NOTE, f->name, "clients",
 		      "%" PRId64 " connected; the limit is unknown (the server "
 		      "does not report maxclients)",
-		      s->clients);
-	if (s->clients < 0 || s->clients_max <= 0)
+		      f->clients);
+	if (f->clients < 0 || f->clients_max <= 0)
 		return;
-	percent = s->clients * 100 / s->clients_max;
-	found(e, percent >= FULL_PERCENT ? WRONG : FINE, s->name, "clients",
+	percent = f->clients * 100 / f->clients_max;
+	found(e, percent >= FULL_PERCENT ? WRONG : FINE, f->name, "clients",
 	      percent >= FULL_PERCENT
 		      ? "%" PRId64 " of at most %" PRId64
 			": soon no more clients can connect -> CONFIG SET "
 			"maxclients %" PRId64
 		      : "%" PRId64 " of at most %" PRId64,
-	      s->clients, s->clients_max, s->clients_max * 2);
+	      f->clients, f->clients_max, f->clients_max * 2);
 }
 
-static void check_replicas(struct exam *e, const struct facts *s)
+static void check_replicas(struct exam *e, const struct facts *f)
 {
-	bool lag = s->lag_s > LAG_S || s->replicas_online < s->replicas;
-	bool blocked = s->replicas_good >= 0 && s->replicas_least > 0 &&
-		       s->replicas_good < s->replicas_least;
-	bool few = e->o->wait_replicas > s->replicas_online;
+	bool lag = f->lag_s > LAG_S || f->replicas_online < f->replicas;
+	bool blocked = f->replicas_good >= 0 && f->replicas_least > 0 &&
+		       f->replicas_good < f->replicas_least;
+	bool few = e->o->wait_replicas > f->replicas_online;
 	char cure[160] = "";
 
-	if (s->replicas < 0 || is(s->role, "slave") ||
-	    !(blocked || few || lag || s->replicas > 0))
+	if (f->replicas < 0 || is(f->role, "slave") ||
+	    !(blocked || few || lag || f->replicas > 0))
 		return;
 	if (blocked)
 		(void)snprintf(cure, sizeof(cure),
 			       "CONFIG SET min-replicas-to-write %" PRId64
 			       ", or repair the replicas: with fewer than "
 			       "%" PRId64 " writes are refused",
-			       s->replicas_good, s->replicas_least);
+			       f->replicas_good, f->replicas_least);
 	else if (few)
 		(void)snprintf(cure, sizeof(cure),
 			       "--wait-replicas %d cannot be met: repair the "
@@ -383,55 +383,55 @@ static void check_replicas(struct exam *e, const struct facts *s)
 	      blocked || few ? WRONG
 	      : lag          ? NOTE
 			     : FINE,
-	      s->name, "replicas",
+	      f->name, "replicas",
 	      "%" PRId64 ", of which %" PRId64 " online, at most %" PRId64
 	      "s behind -> %s",
-	      s->replicas, s->replicas_online, s->lag_s,
+	      f->replicas, f->replicas_online, f->lag_s,
 	      !cure[0] && lag ? "see the log of the replicas" : cure);
 }
 
-static void check_uptime(struct exam *e, const struct facts *s)
+static void check_uptime(struct exam *e, const struct facts *f)
 {
 	int64_t guard = servers_guard(e->servers, e->o);
-	int64_t left = guard + 1000 - s->uptime_s * 1000;
+	int64_t left = guard + 1000 - f->uptime_s * 1000;
 	char up[32], wait[32];
 
-	if (s->uptime_s < 0)
+	if (f->uptime_s < 0)
 		return;
-	(void)format_duration(s->uptime_s * 1000, up, sizeof(up));
+	(void)format_duration(f->uptime_s * 1000, up, sizeof(up));
 	if (guard <= 0 || left <= 0)
-		found(e, FINE, s->name, "uptime", "%s", up);
+		found(e, FINE, f->name, "uptime", "%s", up);
 	else
-		found(e, NOTE, s->name, "uptime",
+		found(e, NOTE, f->name, "uptime",
 		      "%s: it may have forgotten leases and does not vote for "
 		      "another %s (--restart-guard) -> wait",
 		      up, format_duration(left, wait, sizeof(wait)));
 }
 
-static void check_cluster(struct exam *e, const struct facts *s)
+static void check_cluster(struct exam *e, const struct facts *f)
 {
-	bool ok = is(s->cluster_state, "ok") && s->cluster_slots == SLOTS;
+	bool ok = is(f->cluster_state, "ok") && f->cluster_slots == SLOTS;
 
-	if (s->ep->kind != ENDPOINT_CLUSTER || s->cluster_state[0] == '\0')
+	if (f->ep->kind != ENDPOINT_CLUSTER || f->cluster_state[0] == '\0')
 		return;
-	found(e, ok ? FINE : WRONG, s->name, "cluster",
+	found(e, ok ? FINE : WRONG, f->name, "cluster",
 	      ok ? "state %s, %" PRId64 " of %d slots"
 		 : "state %s, %" PRId64 " of %d slots -> redis-cli --cluster "
 		   "check '%s', then fix",
-	      s->cluster_state, s->cluster_slots, SLOTS, s->name);
+	      f->cluster_state, f->cluster_slots, SLOTS, f->name);
 }
 
-static void check_tls(struct exam *e, const struct facts *s)
+static void check_tls(struct exam *e, const struct facts *f)
 {
-	int64_t left = s->certificate_s;
+	int64_t left = f->certificate_s;
 	char text[32];
 
-	if (s->has_certificate)
+	if (f->has_certificate)
 		found(e,
 		      left < CERTIFICATE_WRONG_S  ? WRONG
 		      : left < CERTIFICATE_NOTE_S ? NOTE
 						  : FINE,
-		      s->name, "tls", "its certificate %s %s -> %s",
+		      f->name, "tls", "its certificate %s %s -> %s",
 		      left < 0 ? "has expired, since" : "is valid for another",
 		      format_duration((left < 0 ? -left : left) * 1000, text,
 				      sizeof(text)),
@@ -439,8 +439,8 @@ static void check_tls(struct exam *e, const struct facts *s)
 			      ? "renew it: clients reject an expired "
 				"certificate"
 			      : "");
-	if (server_has_tls(s->ep) && s->ep->tls_conf.verify == TLS_NONE)
-		found(e, NOTE, s->name, "tls",
+	if (server_has_tls(f->ep) && f->ep->tls_conf.verify == TLS_NONE)
+		found(e, NOTE, f->name, "tls",
 		      "tls-verify=none: any server that answers is trusted "
 		      "and gets the password -> --tls-verify full, and "
 		      "--cacert FILE for its issuer");
@@ -492,18 +492,18 @@ static void check_versions(struct exam *e)
 	const struct facts *first = NULL;
 
 	for (int i = 0; i < e->n; i++) {
-		const struct facts *s = &e->facts[i];
+		const struct facts *f = &e->facts[i];
 
-		if (s->version[0] == '\0')
+		if (f->version[0] == '\0')
 			continue;
-		first = first ? first : s;
-		if (is(s->software, first->software) &&
-		    is(s->version, first->version))
+		first = first ? first : f;
+		if (is(f->software, first->software) &&
+		    is(f->version, first->version))
 			continue;
 		found(e, NOTE, "all", "version",
 		      "they differ: %s has %s %s, %s has %s %s", first->name,
-		      first->software, first->version, s->name, s->software,
-		      s->version);
+		      first->software, first->version, f->name, f->software,
+		      f->version);
 		return;
 	}
 }
@@ -539,13 +539,13 @@ static void check_clocks(struct exam *e)
 	char by[32];
 
 	for (int i = 0; i < e->n; i++) {
-		const struct facts *s = &e->facts[i];
+		const struct facts *f = &e->facts[i];
 
-		if (s->samples == 0)
+		if (f->samples == 0)
 			continue;
 		known++;
-		low = !low || s->ahead_us < low->ahead_us ? s : low;
-		high = !high || s->ahead_us > high->ahead_us ? s : high;
+		low = !low || f->ahead_us < low->ahead_us ? f : low;
+		high = !high || f->ahead_us > high->ahead_us ? f : high;
 	}
 	if (known < 2)
 		return;

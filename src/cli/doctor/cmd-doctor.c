@@ -167,49 +167,49 @@ static void json_said(struct json *j, const char *name, const char *text)
 		json_text(j, name, text);
 }
 
-static void json_server(struct json *j, const struct facts *s)
+static void json_server(struct json *j, const struct facts *f)
 {
-	bool replicas = s->replicas >= 0;
+	bool replicas = f->replicas >= 0;
 
 	json_item(j);
-	json_text(j, "name", s->name);
-	json_bool(j, "answers", s->answers);
-	if (!s->answers)
-		json_text(j, "error", s->no.why.text);
-	json_said(j, "software", s->software);
-	json_said(j, "version", s->version);
-	json_said(j, "run_id", s->run_id);
-	json_said(j, "role", s->role);
-	json_text(j, "user", user_of(s, "default"));
-	json_bool(j, "scripts", s->answers && s->no_eval.why.kind == FAIL_NONE);
+	json_text(j, "name", f->name);
+	json_bool(j, "answers", f->answers);
+	if (!f->answers)
+		json_text(j, "error", f->no.why.text);
+	json_said(j, "software", f->software);
+	json_said(j, "version", f->version);
+	json_said(j, "run_id", f->run_id);
+	json_said(j, "role", f->role);
+	json_text(j, "user", user_of(f, "default"));
+	json_bool(j, "scripts", f->answers && f->no_eval.why.kind == FAIL_NONE);
 	json_known(j, "uptime_ms",
-		   s->uptime_s < 0 ? UNKNOWN : s->uptime_s * 1000);
-	json_known(j, "clients", s->clients);
-	json_known(j, "clients_max", s->clients_max);
-	json_known(j, "memory_bytes", s->memory);
-	json_known(j, "memory_max_bytes", s->memory_max);
-	json_said(j, "memory_policy", s->policy);
-	json_known(j, "evicted", s->evicted);
+		   f->uptime_s < 0 ? UNKNOWN : f->uptime_s * 1000);
+	json_known(j, "clients", f->clients);
+	json_known(j, "clients_max", f->clients_max);
+	json_known(j, "memory_bytes", f->memory);
+	json_known(j, "memory_max_bytes", f->memory_max);
+	json_said(j, "memory_policy", f->policy);
+	json_known(j, "evicted", f->evicted);
 	json_said(j, "appendfsync",
-		  s->aof == 1   ? s->fsync
-		  : s->aof == 0 ? "off"
+		  f->aof == 1   ? f->fsync
+		  : f->aof == 0 ? "off"
 				: NULL);
-	if (s->save_known)
-		json_text(j, "save", s->save);
+	if (f->save_known)
+		json_text(j, "save", f->save);
 	else
 		json_null(j, "save");
-	json_known(j, "replicas", s->replicas);
+	json_known(j, "replicas", f->replicas);
 	json_known(j, "replicas_online",
-		   replicas ? s->replicas_online : UNKNOWN);
-	json_known(j, "lag_ms", s->replicas > 0 ? s->lag_s * 1000 : UNKNOWN);
-	if (s->samples > 0) {
-		json_number(j, "round_trip_us", s->rtt_us);
-		json_number(j, "clock_ahead_us", s->ahead_us);
-		json_number(j, "clock_within_us", s->nearest_us / 2 + 1);
+		   replicas ? f->replicas_online : UNKNOWN);
+	json_known(j, "lag_ms", f->replicas > 0 ? f->lag_s * 1000 : UNKNOWN);
+	if (f->samples > 0) {
+		json_number(j, "round_trip_us", f->rtt_us);
+		json_number(j, "clock_ahead_us", f->ahead_us);
+		json_number(j, "clock_within_us", f->nearest_us / 2 + 1);
 	}
-	if (s->has_certificate)
-		json_number(j, "certificate_left_ms", s->certificate_s * 1000);
-	json_said(j, "cluster_state", s->cluster_state);
+	if (f->has_certificate)
+		json_number(j, "certificate_left_ms", f->certificate_s * 1000);
+	json_said(j, "cluster_state", f->cluster_state);
 	json_close(j);
 }
 

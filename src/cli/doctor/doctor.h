@@ -107,28 +107,28 @@ void found(struct exam *e, enum level level, const char *about,
 
 /* Asks all servers of the list, and in a Cluster each primary, what they are.
  * Changes nothing there. -1: see *why. */
-int facts_gather(struct exam *e, struct query *l, struct fail *why);
+int facts_gather(struct exam *e, struct query *query, struct fail *why);
 
 /* Judge each server by itself, all of them together, and this machine. */
 void check_servers(struct exam *e);
 void check_list(struct exam *e);
 void check_machine(struct exam *e);
-void check_rights(struct exam *e, const struct facts *s);
+void check_rights(struct exam *e, const struct facts *f);
 /* Asks all Sentinels of each group in the list. */
 void check_sentinels(struct exam *e);
 /* Checks the keys that were named, and all that redlock has on each server. In
  * the latter, only a key with a record of ours counts as a lock. */
-void check_keys(struct exam *e, struct query *l);
+void check_keys(struct exam *e, struct query *query);
 /* Takes a lock on each server that answers. A script that ran proves that
  * scripts work: corrects what the facts say about that. */
 void check_trials(struct exam *e);
 
 /* The user that the server takes us for; `none`: the default user, or
  * unknown. */
-const char *user_of(const struct facts *s, const char *none);
+const char *user_of(const struct facts *f, const char *none);
 /* The user as typed at the prompt of redis-cli. Returns buf. */
 #define USER_TYPED_MAX 1100
-const char *user_typed(const struct facts *s, char buf[USER_TYPED_MAX]);
+const char *user_typed(const struct facts *f, char buf[USER_TYPED_MAX]);
 
 /* A line for the prompt of redis-cli. It makes a user who may do what redlock
  * needs and nothing else. The caller frees it; NULL: out of memory. */

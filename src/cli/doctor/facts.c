@@ -277,7 +277,7 @@ static const struct inquiry {
 /* clang-format on */
 #define INQUIRIES ((int)(sizeof(inquiries) / sizeof(inquiries[0])))
 
-static int ask(struct query *l, const struct facts *f, int i)
+static int ask(struct query *query, const struct facts *f, int i)
 {
 	const struct inquiry *q = &inquiries[i];
 	struct rights_scratch scratch;
@@ -291,7 +291,7 @@ static int ask(struct query *l, const struct facts *f, int i)
 	} else {
 		rights_request(q->kind, &scratch, &w);
 	}
-	return fanout_ask(&l->fanout, f->target, &w, i);
+	return fanout_ask(&query->fanout, f->target, &w, i);
 }
 
 static bool applies(const struct inquiry *q, const struct facts *f,
@@ -364,14 +364,14 @@ static void take_answer(struct facts *f, const struct got *got)
 
 /* ---- clocks ---- */
 
-static void ask_time(struct query *l, struct facts *f, int i)
+static void ask_time(struct query *query, struct facts *f, int i)
 {
 	struct words w = {0};
 
 	words_add_text(&w, "TIME");
 	f->sent_us = wall_microseconds();
 	f->to_ask--;
-	(void)fanout_ask(&l->fanout, f->target, &w, i);
+	(void)fanout_ask(&query->fanout, f->target, &w, i);
 }
 
 /* The shortest round trip says most: the server's clock was read within it. (If
@@ -393,70 +393,70 @@ static void take_time(struct facts *f, const struct got *got)
 }
 
 /* One after the other, so that none is delayed by another. */
-static void sample_clocks(struct exam *e, struct query *l)
+static void sample_clocks(struct exam *e, struct query *query)
 {
 	struct got got;
 
 	for (int i = 0; i < e->n; i++) {
 		e->facts[i].to_ask = e->facts[i].answers ? SAMPLES : 0;
 		if (e->facts[i].to_ask > 0)
-			ask_time(l, &e->facts[i], i);
+			ask_time(query, &e->facts[i], i);
 	}
-	while (fanout_get(&l->fanout, &got)) {
+	while (fanout_get(&query->fanout, &got)) {
 		struct facts *f = &e->facts[got.tag];
 
 		if (is_gone(f, &got) || got.why.kind != FAIL_NONE)
 			continue;
 		take_time(f, &got);
 		if (f->to_ask > 0)
-			ask_time(l, f, (int)got.tag);
+			ask_time(query, f, (int)got.tag);
 	}
 }
 
 /* ---- all ---- */
 
-static void take_all(struct exam *e, struct query *l)
+static void take_all(struct exam *e, struct query *query)
 {
 	struct got got;
 
-	while (fanout_get(&l->fanout, &got))
+	while (fanout_get(&query->fanout, &got))
 		for (int i = 0; i < e->n; i++)
 			if (e->facts[i].target == got.target)
 				take_answer(&e->facts[i], &got);
 }
 
 /* The first question goes alone: if the server refuses us, it says why. */
-static int ask_all(struct exam *e, struct query *l)
+static int ask_all(struct exam *e, struct query *query)
 {
 	int rc = 0;
 
 	for (int i = 0; i < e->n; i++)
-		rc |= ask(l, &e->facts[i], 0);
-	take_all(e, l);
+		rc |= ask(query, &e->facts[i], 0);
+	take_all(e, query);
 	for (int i = 0; i < e->n; i++)
 		for (int k = 1; !e->facts[i].shut && k < INQUIRIES; k++)
 			if (applies(&inquiries[k], &e->facts[i], e->needs))
-				rc |= ask(l, &e->facts[i], k);
-	take_all(e, l);
+				rc |= ask(query, &e->facts[i], k);
+	take_all(e, query);
 	return rc;
 }
 
-static void init(struct facts *f, const struct query *l, int target)
+static void init(struct facts *f, const struct query *query, int target)
 {
-	int node = fanout_node(&l->fanout, target);
+	int node = fanout_node(&query->fanout, target);
 
 	*f = (struct facts){.target = target,
 			    .node = node,
-			    .ep = &l->servers.endpoint[node],
+			    .ep = &query->servers.endpoint[node],
 			    .cluster_slots = UNKNOWN};
 	for (size_t i = 0; i < ROWS; i++)
 		if (!rows[i].text)
 			*number_at(f, i) = UNKNOWN;
 }
 
-int facts_gather(struct exam *e, struct query *l, struct fail *why)
+int facts_gather(struct exam *e, struct query *query, struct fail *why)
 {
-	struct fanout *s = &l->fanout;
+	struct fanout *s = &query->fanout;
 
 	/* a silent server is asked again, and reported then */
 	if (primaries_find(s, why) < 0 && why->kind == FAIL_CONFIG)
@@ -466,10 +466,10 @@ int facts_gather(struct exam *e, struct query *l, struct fail *why)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (int t = 0; t < s->targets; t++)
 		if (primaries_cover(s, t))
-			init(&e->facts[e->n++], l, t);
-	if (ask_all(e, l) < 0)
+			init(&e->facts[e->n++], query, t);
+	if (ask_all(e, query) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
-	sample_clocks(e, l);
+	sample_clocks(e, query);
 	for (int i = 0; i < e->n; i++) {
 		struct facts *f = &e->facts[i];
 		const char *name = fanout_name(s, f->target);

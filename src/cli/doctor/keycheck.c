@@ -451,10 +451,10 @@ static void sum_up(struct search *s, const struct keyspace *at)
 		      at->locks, at->counters, at->counters == 1 ? "" : "s");
 }
 
-void check_keys(struct exam *e, struct query *l)
+void check_keys(struct exam *e, struct query *query)
 {
 	struct search s = {.e = e,
-			   .fanout = &l->fanout,
+			   .fanout = &query->fanout,
 			   .limit = after(now(), SCAN_LIMIT_MS)};
 	struct keyspace *each = calloc((size_t)e->n + 1, sizeof(*each));
 	unsigned int named = 0; /* on these nodes */
@@ -472,7 +472,7 @@ void check_keys(struct exam *e, struct query *l)
 		named |= 1U << f->node;
 		ask_page(&s, &each[i]);
 	}
-	while (fanout_get(&l->fanout, &got))
+	while (fanout_get(&query->fanout, &got))
 		take_answer(&s, &got);
 	for (int i = 0; !s.failed && i < e->n; i++)
 		if (e->facts[i].answers)

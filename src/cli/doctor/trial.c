@@ -216,7 +216,7 @@ static void end(struct trial *t)
 	}
 }
 
-static void judge(struct exam *e, const struct facts *s, const struct trial *t,
+static void judge(struct exam *e, const struct facts *f, const struct trial *t,
 		  bool failed)
 {
 	const char *colon = strstr(t->why.text, ": ");
@@ -225,39 +225,39 @@ static void judge(struct exam *e, const struct facts *s, const struct trial *t,
 
 	/* the key is forbidden, not a command */
 	if (failed && refused && strstr(text, "access") && strstr(text, "key"))
-		found(e, NOTE, s->name, "lock",
+		found(e, NOTE, f->name, "lock",
 		      "not tested: this user has no access to the key of the "
 		      "test lock -> name a key whose prefix it may use: "
 		      "redlock doctor KEY");
 	else if (failed)
-		found(e, WRONG, s->name, "lock", "%s a test lock: %s -> %s",
+		found(e, WRONG, f->name, "lock", "%s a test lock: %s -> %s",
 		      t->step, text, refused ? "see the ACL below" : "");
 	else if (t->asleep)
-		found(e, NOTE, s->name, "lock",
+		found(e, NOTE, f->name, "lock",
 		      "can be acquired, renewed, waited for and released, but "
 		      "waiters are not woken (BLPOP)%s%s",
 		      t->why.kind == FAIL_NONE ? "" : ": ",
 		      t->why.kind == FAIL_NONE ? "" : text);
 	else
-		found(e, FINE, s->name, "lock",
+		found(e, FINE, f->name, "lock",
 		      "a test lock was acquired, renewed, waited for, handed "
 		      "over and released");
 }
 
 /* Another check reports the problem; a trial would only repeat it. */
-static bool is_told(const struct facts *s)
+static bool is_told(const struct facts *f)
 {
-	return !s->answers || s->is_sentinel || strcmp(s->role, "slave") == 0 ||
-	       s->loading == 1 ||
-	       (s->in_cluster && s->ep->kind != ENDPOINT_CLUSTER);
+	return !f->answers || f->is_sentinel || strcmp(f->role, "slave") == 0 ||
+	       f->loading == 1 ||
+	       (f->in_cluster && f->ep->kind != ENDPOINT_CLUSTER);
 }
 
-static void forgive(struct facts *s)
+static void forgive(struct facts *f)
 {
-	s->no_eval.why.kind = FAIL_NONE;
+	f->no_eval.why.kind = FAIL_NONE;
 	for (int i = 0; i < rights_n; i++)
 		if (strcmp(rights[i].command, "eval") == 0)
-			s->refused &= ~((uint64_t)1 << i);
+			f->refused &= ~((uint64_t)1 << i);
 }
 
 void check_trials(struct exam *e)
@@ -266,21 +266,21 @@ void check_trials(struct exam *e)
 
 	for (int i = 0; i < e->n; i++) {
 		struct trial t = {.step = "taking"};
-		struct facts *s = &e->facts[i];
+		struct facts *f = &e->facts[i];
 		bool failed;
 
 		/* of a Cluster, one */
-		if (is_told(s) || s->node == last)
+		if (is_told(f) || f->node == last)
 			continue;
-		last = s->node;
-		failed = begin(&t, e, s->node) < 0 || try_all(&t) < 0;
-		s->shut |= failed && t.silent;
+		last = f->node;
+		failed = begin(&t, e, f->node) < 0 || try_all(&t) < 0;
+		f->shut |= failed && t.silent;
 		if (t.party[0].keys.lock)
 			clear(&t);
-		if (t.taken && s->ep->kind != ENDPOINT_CLUSTER)
-			forgive(s);
-		if (!failed || s->no_eval.why.kind == FAIL_NONE)
-			judge(e, s, &t, failed);
+		if (t.taken && f->ep->kind != ENDPOINT_CLUSTER)
+			forgive(f);
+		if (!failed || f->no_eval.why.kind == FAIL_NONE)
+			judge(e, f, &t, failed);
 		end(&t);
 	}
 }

@@ -10,12 +10,12 @@
 
 /* Reads the holds that ended in the last within_ms; 0: all. *h must be all zero
  * at first. -1: fewer than a quorum answered; *h has what they said. */
-int history_read(struct query *l, const char *key, size_t len,
+int history_read(struct query *query, const char *key, size_t len,
 		 int64_t within_ms, struct history *h, struct fail *why);
 
 /* The same, with the present holders. If it is not known who they are,
  * *unknown says why. */
-int history_read_open(struct query *l, const char *key, size_t len,
+int history_read_open(struct query *query, const char *key, size_t len,
 		      int64_t within_ms, struct history *h,
 		      struct fail *unknown, struct fail *why);
 

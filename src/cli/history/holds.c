@@ -29,17 +29,17 @@ bool hold_is_judged(const struct history_hold *p)
 }
 
 /* A server that has refused our password before is not asked: it may count. */
-static int read_past(struct query *l, const char *key, size_t len,
+static int read_past(struct query *query, const char *key, size_t len,
 		     struct history *h, struct fail node_why[NODES_MAX],
 		     struct fail *why)
 {
 	struct got got;
 
-	for (int i = 0; i < l->servers.n; i++)
-		if (!fanout_refused(&l->fanout, i) &&
-		    query_ask_history(l, i, key, len) < 0)
+	for (int i = 0; i < query->servers.n; i++)
+		if (!fanout_refused(&query->fanout, i) &&
+		    query_ask_history(query, i, key, len) < 0)
 			return fail(why, FAIL_INTERNAL, "out of memory");
-	while (fanout_get(&l->fanout, &got)) {
+	while (fanout_get(&query->fanout, &got)) {
 		struct fail *its = &node_why[got.node];
 
 		*its = got.why;
@@ -49,15 +49,15 @@ static int read_past(struct query *l, const char *key, size_t len,
 	return 0;
 }
 
-int history_read(struct query *l, const char *key, size_t len,
+int history_read(struct query *query, const char *key, size_t len,
 		 int64_t within_ms, struct history *h, struct fail *why)
 {
 	struct fail node_why[NODES_MAX] = {{0}};
 
-	if (read_past(l, key, len, h, node_why, why) < 0)
+	if (read_past(query, key, len, h, node_why, why) < 0)
 		return -1;
 	history_finish(h, within_ms);
-	return query_enough(l, h->answers, node_why, why);
+	return query_enough(query, h->answers, node_why, why);
 }
 
 /* Most that are shown. */
@@ -97,7 +97,7 @@ static int add_open(struct history *h, const struct view *v,
 }
 
 /* Who holds it is asked first: a hold that ends meanwhile has an entry. */
-int history_read_open(struct query *l, const char *key, size_t len,
+int history_read_open(struct query *query, const char *key, size_t len,
 		      int64_t within_ms, struct history *h,
 		      struct fail *unknown, struct fail *why)
 {
@@ -107,15 +107,15 @@ int history_read_open(struct query *l, const char *key, size_t len,
 	int rc;
 
 	*unknown = (struct fail){0};
-	(void)query_lock(l, key, len, &most, &seen, unknown);
+	(void)query_lock(query, key, len, &most, &seen, unknown);
 	memcpy(node_why, seen.why, sizeof(node_why));
-	rc = read_past(l, key, len, h, node_why, why);
+	rc = read_past(query, key, len, h, node_why, why);
 	for (int i = 0; rc == 0 && i < seen.view.holders; i++)
-		if (is_open(&seen.view, &seen.view.holder[i], l->servers.n))
+		if (is_open(&seen.view, &seen.view.holder[i], query->servers.n))
 			rc = add_open(h, &seen.view, &seen.view.holder[i], why);
 	snapshot_close(&seen);
 	if (rc < 0)
 		return -1;
 	history_finish(h, within_ms);
-	return query_enough(l, h->answers, node_why, why);
+	return query_enough(query, h->answers, node_why, why);
 }

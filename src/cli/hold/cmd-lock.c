@@ -21,7 +21,7 @@
 
 #define HOLD_DRAW_MS 1000
 
-struct taking {
+struct lock_run {
 	struct job job;
 	struct keeper keeper;
 };
@@ -62,7 +62,7 @@ static int begin(const struct opts *o, struct fail *why)
 }
 
 /* Returns the text to print, which the caller frees. NULL: out of memory. */
-static char *answer_of(const struct taking *t)
+static char *answer_of(const struct lock_run *t)
 {
 	const struct job *j = &t->job;
 	char *text = NULL;
@@ -134,7 +134,7 @@ static void let_go_of_stdout(void)
 
 /* Tells a person that the lock is held, how to end that, and who wants it.
  * Ended by a signal, or when the user is gone, like keeper_hold(). */
-static void hold_live(const struct taking *t, const struct user *user)
+static void hold_live(const struct lock_run *t, const struct user *user)
 {
 	static struct query query;
 	const char *key = t->job.o->key[0];
@@ -169,7 +169,7 @@ static void hold_live(const struct taking *t, const struct user *user)
 
 static int hand_out(void *arg)
 {
-	const struct taking *t = arg;
+	const struct lock_run *t = arg;
 	const struct sigaction ignored = {.sa_handler = SIG_IGN};
 	struct user user;
 	char *answer = answer_of(t);
@@ -219,7 +219,7 @@ static void name_of(pid_t pid, char name[32])
 }
 
 /* Runs in the process that holds, or that takes the lock and leaves it. */
-static int take_locks(struct taking *t, pid_t whose)
+static int take_locks(struct lock_run *t, pid_t whose)
 {
 	struct job *j = &t->job;
 	const struct opts *o = j->o;
@@ -259,7 +259,7 @@ static int take_locks(struct taking *t, pid_t whose)
 	return job_status(j);
 }
 
-static int check(struct taking *t, struct fail *why)
+static int check(struct lock_run *t, struct fail *why)
 {
 	const struct opts *o = t->job.o;
 	int sig = o->on_lost ? keeper_signal_named(o->on_lost) : SIGTERM;
@@ -287,7 +287,7 @@ static int check(struct taking *t, struct fail *why)
 
 static int lock(const struct opts *o)
 {
-	static struct taking t; /* most of it is never touched */
+	static struct lock_run t; /* most of it is never touched */
 	struct fail why;
 	pid_t keeper = 0;
 	char *answer, parent[32];

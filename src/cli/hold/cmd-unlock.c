@@ -15,7 +15,7 @@
 #include "client/client.h"
 #include "client/session.h"
 
-struct asking {
+struct token_use {
 	const struct opts *o;
 	struct query query;
 	struct token_op op;
@@ -36,7 +36,7 @@ static bool is_token(const char *text)
 	       strspn(text, "0123456789abcdef-") == TOKEN_SIZE - 1;
 }
 
-static int ask_all(struct asking *a, struct fail *why)
+static int ask_all(struct token_use *a, struct fail *why)
 {
 	const struct servers *s = &a->query.servers;
 	const char *key = a->o->key[0];
@@ -56,7 +56,7 @@ static int ask_all(struct asking *a, struct fail *why)
 	return rc < 0 ? fail(why, FAIL_INTERNAL, "out of memory") : 0;
 }
 
-static void count_all(struct asking *a)
+static void count_all(struct token_use *a)
 {
 	struct got got;
 	bool was;
@@ -72,7 +72,7 @@ static void count_all(struct asking *a)
 }
 
 /* Not ours: say whose it is. */
-static int not_held(struct asking *a)
+static int not_held(struct token_use *a)
 {
 	static struct snapshot seen;
 	const char *key = a->o->key[0];
@@ -96,7 +96,7 @@ static int not_held(struct asking *a)
 	return STATUS_BUSY;
 }
 
-static int judge(struct asking *a)
+static int judge(struct token_use *a)
 {
 	int n = a->query.servers.n, q = lease_quorum(n);
 
@@ -116,7 +116,7 @@ static int judge(struct asking *a)
 	return STATUS_BUSY;
 }
 
-static int ask_servers(struct asking *a)
+static int ask_servers(struct token_use *a)
 {
 	struct fail why;
 
@@ -133,7 +133,7 @@ static int ask_servers(struct asking *a)
 
 static int by_token(const struct opts *o, bool extend)
 {
-	static struct asking a;
+	static struct token_use a;
 	const char *key = o->key[0], *token = o->token;
 	char shown[256];
 	int status;

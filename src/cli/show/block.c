@@ -84,10 +84,10 @@ int listed_waiters(const struct view *v)
 	return v->waiters < LISTED_MOST ? v->waiters : LISTED_MOST;
 }
 
-void find_problems(const struct query *l, const struct snapshot *s,
+void find_problems(const struct query *query, const struct snapshot *s,
 		   void (*tell)(void *arg, const char *text), void *arg)
 {
-	const struct telling t = {tell, arg, l->servers.n};
+	const struct telling t = {tell, arg, query->servers.n};
 	const struct view *v = &s->view;
 
 	for (int i = 0; i < listed_holders(v); i++)
@@ -353,13 +353,13 @@ static void print_problem(void *arg, const char *text)
 	(void)fprintf(b->out, "    - %s\n", text);
 }
 
-void block_print(const struct query *l, const char *shown,
+void block_print(const struct query *query, const char *shown,
 		 const struct snapshot *s, FILE *out)
 {
-	struct block b = {.query = l,
+	struct block b = {.query = query,
 			  .seen = s,
 			  .v = &s->view,
-			  .state = view_state(&s->view, l->servers.n),
+			  .state = view_state(&s->view, query->servers.n),
 			  .out = out};
 
 	print_first(&b, shown);
@@ -367,5 +367,5 @@ void block_print(const struct query *l, const char *shown,
 	print_lock(&b);
 	print_nodes(&b);
 	print_queue(&b);
-	find_problems(l, s, print_problem, &b);
+	find_problems(query, s, print_problem, &b);
 }

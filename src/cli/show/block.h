@@ -12,7 +12,7 @@
 #include "cli/query.h"
 
 /* `shown`: the key, safe for a terminal. */
-void block_print(const struct query *l, const char *shown,
+void block_print(const struct query *query, const char *shown,
 		 const struct snapshot *s, FILE *out);
 
 /* "web1 (pid 12, user joe)" */
@@ -27,7 +27,7 @@ int listed_holders(const struct view *v);
 int listed_waiters(const struct view *v);
 
 /* Calls tell() for each finding. */
-void find_problems(const struct query *l, const struct snapshot *s,
+void find_problems(const struct query *query, const struct snapshot *s,
 		   void (*tell)(void *arg, const char *text), void *arg);
 
 #endif

@@ -81,11 +81,11 @@ struct scan {
 	bool past;            /* find locks that have only a history, too */
 	struct lockset known; /* some may be free by now */
 	struct node_seen node[NODES_MAX];
-	struct spot *spot; /* one for each target */
-	int spots;
-	struct flight *flight; /* keys that we ask about ... */
-	int flying, next;      /* ... those from `next` on not yet */
-	int scans, pings;      /* unanswered */
+	struct scan_target *target; /* one for each target */
+	int targets;
+	struct look *look; /* keys that we ask about ... */
+	int looks, next;   /* ... those from `next` on not yet */
+	int scans, pings;  /* unanswered */
 	struct instant scan_began, round_began;
 	int64_t scan_took_ms, round_took_ms; /* of the last that ended */
 	int hidden; /* locks that an ACL hides from us ... */

@@ -12,20 +12,20 @@
 
 /* Keys to ask about at a time: more are not faster, because a fanout has only a
  * few open questions on each connection. */
-#define FLIGHTS 64
+#define LOOKS_MAX 64
 /* One is shown, but several servers may each know others. */
 #define HOLDERS 20
 
 enum tag { TAG_SPREAD = -1, TAG_SCAN = -2, TAG_PING = -3 };
 
 /* A target. */
-struct spot {
+struct scan_target {
 	bool failed;        /* is asked nothing more in this round */
 	struct pages pages; /* the SCAN that is under way */
 };
 
 /* A lock that is asked about. */
-struct flight {
+struct look {
 	struct lock_seen *lock; /* NULL: free for another */
 	struct snapshot seen;
 	int owed; /* answers */
@@ -38,11 +38,11 @@ void scan_open(struct scan *c, struct query *query, const char *pattern)
 
 void scan_close(struct scan *c)
 {
-	for (int i = 0; c->flight && i < FLIGHTS; i++)
-		snapshot_close(&c->flight[i].seen);
+	for (int i = 0; c->look && i < LOOKS_MAX; i++)
+		snapshot_close(&c->look[i].seen);
 	lockset_close(&c->known);
-	free(c->spot);
-	free(c->flight);
+	free(c->target);
+	free(c->look);
 	*c = (struct scan){0};
 }
 
@@ -53,7 +53,7 @@ bool scan_is_finding(const struct scan *c)
 
 bool scan_is_asking(const struct scan *c)
 {
-	return c->asking || c->flying > 0 || c->next < c->known.locks;
+	return c->asking || c->looks > 0 || c->next < c->known.locks;
 }
 
 static void no_memory(struct scan *c)
@@ -64,31 +64,32 @@ static void no_memory(struct scan *c)
 /* ---- servers ---- */
 
 /* NULL: no memory. */
-static struct spot *spot_of(struct scan *c, int target)
+static struct scan_target *target_of(struct scan *c, int target)
 {
-	while (c->spots <= target) {
+	while (c->targets <= target) {
 		int n = c->query->fanout.targets;
-		struct spot *more = realloc(c->spot, (size_t)n * sizeof(*more));
+		struct scan_target *more =
+			realloc(c->target, (size_t)n * sizeof(*more));
 
 		if (!more) {
 			no_memory(c);
 			return NULL;
 		}
-		memset(more + c->spots, 0,
-		       (size_t)(n - c->spots) * sizeof(*more));
-		c->spot = more;
-		c->spots = n;
+		memset(more + c->targets, 0,
+		       (size_t)(n - c->targets) * sizeof(*more));
+		c->target = more;
+		c->targets = n;
 	}
-	return &c->spot[target];
+	return &c->target[target];
 }
 
 static void target_failed(struct scan *c, int target, const struct fail *why)
 {
 	struct node_seen *n = &c->node[fanout_node(&c->query->fanout, target)];
-	struct spot *spot = spot_of(c, target);
+	struct scan_target *t = target_of(c, target);
 
-	if (spot)
-		spot->failed = true;
+	if (t)
+		t->failed = true;
 	if (!n->down)
 		n->since = now();
 	n->down = n->failed = n->missed = true;
@@ -135,11 +136,10 @@ static void take_name(struct scan *c, const char *name, size_t n)
 
 static void scan_on(struct scan *c, int target)
 {
-	struct spot *spot = spot_of(c, target);
+	struct scan_target *t = target_of(c, target);
 
-	if (!spot ||
-	    pages_ask(&spot->pages, &c->query->fanout, target,
-		      c->past ? KEYS_TRACES : KEYS_PRESENT, TAG_SCAN) < 0)
+	if (!t || pages_ask(&t->pages, &c->query->fanout, target,
+			    c->past ? KEYS_TRACES : KEYS_PRESENT, TAG_SCAN) < 0)
 		no_memory(c);
 	else
 		c->scans++;
@@ -147,11 +147,11 @@ static void scan_on(struct scan *c, int target)
 
 static void scan_from_start(struct scan *c, int target)
 {
-	struct spot *spot = spot_of(c, target);
+	struct scan_target *t = target_of(c, target);
 
-	if (!spot)
+	if (!t)
 		return;
-	spot->pages = (struct pages){0};
+	t->pages = (struct pages){0};
 	scan_on(c, target);
 }
 
@@ -198,15 +198,15 @@ static void take_spread(struct scan *c, const struct got *got)
 /* With long keys, fewer fit into an answer. */
 static void take_scan(struct scan *c, const struct got *got)
 {
-	struct spot *spot = spot_of(c, got->target);
+	struct scan_target *t = target_of(c, got->target);
 	const struct reply *names;
 	const char *wrong;
 	struct fail why;
 	bool more;
 
-	if (!spot)
+	if (!t)
 		return;
-	if (got->overlong && pages_shorten(&spot->pages)) {
+	if (got->overlong && pages_shorten(&t->pages)) {
 		scan_on(c, got->target);
 		return;
 	}
@@ -214,7 +214,7 @@ static void take_scan(struct scan *c, const struct got *got)
 		target_failed(c, got->target, &got->why);
 		return;
 	}
-	wrong = pages_take(&spot->pages, got->reply, &names, &more);
+	wrong = pages_take(&t->pages, got->reply, &names, &more);
 	for (size_t i = 0; i < names->items; i++)
 		take_name(c, reply_item(names, i)->bytes,
 			  reply_item(names, i)->len);
@@ -250,7 +250,7 @@ static void update(struct scan *c, struct lock_seen *l, struct snapshot *s)
 				     : 0;
 }
 
-static void land(struct scan *c, struct flight *f)
+static void end_look(struct scan *c, struct look *f)
 {
 	struct fail why;
 
@@ -262,44 +262,44 @@ static void land(struct scan *c, struct flight *f)
 	}
 	snapshot_close(&f->seen);
 	f->lock = NULL;
-	c->flying--;
+	c->looks--;
 }
 
-static void ask_target(struct scan *c, struct flight *f, int target)
+static void ask_target(struct scan *c, struct look *f, int target)
 {
 	const struct view_most most = {.holders = HOLDERS};
 
 	if (query_ask(c->query, target, f->lock->key, f->lock->len, &most,
-		      f - c->flight) < 0)
+		      f - c->look) < 0)
 		no_memory(c);
 	else
 		f->owed++;
 }
 
-static void take_off(struct scan *c, struct flight *f, struct lock_seen *l)
+static void begin_look(struct scan *c, struct look *f, struct lock_seen *l)
 {
 	const struct fanout *s = &c->query->fanout;
 	uint16_t slot = key_slot(l->key, l->len);
 
 	memset(f, 0, sizeof(*f));
 	f->lock = l;
-	c->flying++;
+	c->looks++;
 	for (int i = 0; i < s->nodes; i++) {
 		int target = primaries_home(s, i, slot);
-		const struct spot *spot = spot_of(c, target);
+		const struct scan_target *t = target_of(c, target);
 
-		if (!spot || spot->failed)
+		if (!t || t->failed)
 			f->seen.why[i] = c->node[i].why;
 		else
 			ask_target(c, f, target);
 	}
 	if (f->owed == 0)
-		land(c, f);
+		end_look(c, f);
 }
 
 static void take_view(struct scan *c, const struct got *got)
 {
-	struct flight *f = &c->flight[got->tag];
+	struct look *f = &c->look[got->tag];
 
 	f->owed--;
 	/* the slot has moved since, or is moving */
@@ -313,20 +313,20 @@ static void take_view(struct scan *c, const struct got *got)
 			target_failed(c, got->target, &got->why);
 	}
 	if (f->owed == 0)
-		land(c, f);
+		end_look(c, f);
 }
 
-static void fly(struct scan *c)
+static void ask_more(struct scan *c)
 {
-	if (!c->flight)
-		c->flight = calloc(FLIGHTS, sizeof(*c->flight));
-	if (!c->flight) {
+	if (!c->look)
+		c->look = calloc(LOOKS_MAX, sizeof(*c->look));
+	if (!c->look) {
 		no_memory(c);
 		return;
 	}
-	for (int i = 0; i < FLIGHTS && c->next < c->known.locks; i++)
-		if (!c->flight[i].lock)
-			take_off(c, &c->flight[i], c->known.lock[c->next++]);
+	for (int i = 0; i < LOOKS_MAX && c->next < c->known.locks; i++)
+		if (!c->look[i].lock)
+			begin_look(c, &c->look[i], c->known.lock[c->next++]);
 }
 
 /* ---- a round ---- */
@@ -347,15 +347,15 @@ void scan_ask(struct scan *c)
 	for (int i = 0; i < s->nodes; i++)
 		c->node[i].failed = false;
 	for (int i = 0; i < s->targets; i++) {
-		struct spot *spot = spot_of(c, i);
+		struct scan_target *t = target_of(c, i);
 
-		if (!spot ||
+		if (!t ||
 		    (primaries_cover(s, i) &&
 		     fanout_ask(&c->query->fanout, i, &w, TAG_PING) < 0)) {
 			no_memory(c);
 			return;
 		}
-		spot->failed = false;
+		t->failed = false;
 		c->pings += primaries_cover(s, i);
 	}
 }
@@ -398,12 +398,12 @@ int scan_step(struct scan *c)
 {
 	struct got got;
 
-	fly(c);
+	ask_more(c);
 	while (!c->broke && fanout_next(&c->query->fanout, &got)) {
 		take_answer(c, &got);
-		fly(c);
+		ask_more(c);
 	}
-	if (c->asking && c->pings == 0 && c->flying == 0 &&
+	if (c->asking && c->pings == 0 && c->looks == 0 &&
 	    c->next == c->known.locks)
 		end_round(c);
 	return c->broke ? -1 : 0;
