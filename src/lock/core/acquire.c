@@ -491,16 +491,6 @@ static bool is_claiming(const struct lease *l)
 	return l->state == LEASE_CLAIMING || l->state == LEASE_REPLICATING;
 }
 
-/* The outer hold and a hold of our own do not mix: the counter that came with
- * the other one is no fence of ours. Gives the grant back. */
-static void decline(const struct lease *l, struct lease_node *n,
-		    const struct ask *asked, struct instant at)
-{
-	node_may_have(n, asked);
-	if (!node_is_ours(n) && !is_claiming(l))
-		minority_give_back(l, n, at);
-}
-
 /* A grant that is too late to count: the hold is lost, or we have since decided
  * otherwise about joining the outer hold. */
 static bool is_stale(const struct lease *l, const struct ask *asked)
@@ -539,30 +529,13 @@ static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 		node_want(n, VERB_REPLICATE, at);
 }
 
-/* The question was sent before we knew of a longer lease. */
-static bool is_unguarded(const struct lease *l, const struct ask *asked)
-{
-	return (l->state == LEASE_ASKING || l->state == LEASE_WAITING) &&
-	       asked->guard_ms < l->guard_ms;
-}
-
-/* The server may have run this question last: then it is ours, and only the
- * next question shows that. */
-static void granted_late(struct lease *l, struct lease_node *n,
-			 const struct ask *asked, struct instant at)
-{
-	if (node_is_ours(n))
-		return;
-	node_may_have(n, asked);
-	if (n->vote == VOTE_NO &&
-	    (l->state == LEASE_ASKING || l->state == LEASE_WAITING))
-		ask_alone(l, n, at);
-}
-
 static void granted(struct lease *l, struct lease_node *n,
 		    const struct ask *asked, const struct answer *a,
 		    struct instant at)
 {
+	bool looks = l->state == LEASE_ASKING || l->state == LEASE_WAITING;
+	bool mixes = l->conf.nodes > 1 && asked->joins != lease_joins(l);
+
 	if (l->state == LEASE_RELEASING) {
 		/* the acquire may have run after our release */
 		node_want(n, VERB_RELEASE, at);
@@ -570,7 +543,7 @@ static void granted(struct lease *l, struct lease_node *n,
 	}
 	/* the outer hold may be asked to stop: that does not concern us once we
 	 * ask for a hold of our own */
-	if (l->conf.nodes == 1 || asked->joins == lease_joins(l))
+	if (!mixes)
 		hold_note_stop(l, asked, a);
 	if (is_stale(l, asked)) {
 		node_may_have(n, asked);
@@ -579,10 +552,17 @@ static void granted(struct lease *l, struct lease_node *n,
 	if (is_twin(l, n, a, at))
 		return;
 	if (node_is_late(n, asked)) {
-		granted_late(l, n, asked, at);
+		if (node_is_ours(n))
+			return;
+		/* the server may have run this question last: then it is ours,
+		 * and only the next question shows that */
+		node_may_have(n, asked);
+		if (n->vote == VOTE_NO && looks)
+			ask_alone(l, n, at);
 		return;
 	}
-	if (is_unguarded(l, asked)) {
+	/* asked before we knew of a longer lease */
+	if (looks && asked->guard_ms < l->guard_ms) {
 		n->grant.unsure = true;
 		if (l->state == LEASE_WAITING)
 			ask_alone(l, n, at);
@@ -590,8 +570,12 @@ static void granted(struct lease *l, struct lease_node *n,
 			node_want(n, VERB_ACQUIRE, at);
 		return;
 	}
-	if (l->conf.nodes > 1 && asked->joins != lease_joins(l)) {
-		decline(l, n, asked, at);
+	/* The outer hold and a hold of our own do not mix: the counter that
+	 * came with the other one is no fence of ours. */
+	if (mixes) {
+		node_may_have(n, asked);
+		if (!node_is_ours(n) && !is_claiming(l))
+			minority_give_back(l, n, at);
 		return;
 	}
 	/* renewals keep what runs; an old acquire proves nothing about it */

@@ -357,14 +357,30 @@ static void fill_release(const struct lease *l, const struct lease_node *n,
 	out->release.revision = revision_of(l, out);
 }
 
-/* Fills in what a question says besides its verb. */
-static void fill_in(const struct lease *l, struct lease_node *n,
-		    struct ask *out)
+/* It may be asked again at once, however late the release arrives. */
+static void given_back(const struct lease *l, struct lease_node *n,
+		       struct instant at)
 {
-	out->fence = l->fence;
-	out->guard_ms = l->guard_ms;
-	out->longest_ms = l->longest_ms;
-	out->joins = lease_joins(l);
+	if (n->link.chan[0].release || n->link.chan[1].release)
+		return;
+	node_rest(n);
+	if (l->state == LEASE_HELD && l->in_use && !lease_spent(l))
+		node_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
+}
+
+void question_make(struct lease *l, struct lease_node *n, int chan, bool fresh,
+		   struct instant at, struct ask *out)
+{
+	*out = (struct ask){.verb = n->want,
+			    .node = (int)(n - l->node),
+			    .chan = chan,
+			    .fresh = fresh || n->link.chan[chan].blocked,
+			    .seq = ++l->seq,
+			    .sent = at,
+			    .fence = l->fence,
+			    .guard_ms = l->guard_ms,
+			    .longest_ms = l->longest_ms,
+			    .joins = lease_joins(l)};
 	switch (out->verb) {
 	case VERB_ACQUIRE:
 		fill_acquire(l, n, out);
@@ -385,29 +401,6 @@ static void fill_in(const struct lease *l, struct lease_node *n,
 	case VERB_NONE:
 		break;
 	}
-}
-
-/* It may be asked again at once, however late the release arrives. */
-static void given_back(const struct lease *l, struct lease_node *n,
-		       struct instant at)
-{
-	if (n->link.chan[0].release || n->link.chan[1].release)
-		return;
-	node_rest(n);
-	if (l->state == LEASE_HELD && l->in_use && !lease_spent(l))
-		node_want(n, VERB_CONFIRM, timing_renew(at, l->conf.ttl_ms));
-}
-
-void question_make(struct lease *l, struct lease_node *n, int chan, bool fresh,
-		   struct instant at, struct ask *out)
-{
-	*out = (struct ask){.verb = n->want,
-			    .node = (int)(n - l->node),
-			    .chan = chan,
-			    .fresh = fresh || n->link.chan[chan].blocked,
-			    .seq = ++l->seq,
-			    .sent = at};
-	fill_in(l, n, out);
 	if (out->verb == VERB_ACQUIRE)
 		n->link.acquired = at;
 	if (out->verb == VERB_ACQUIRE || out->verb == VERB_CONFIRM)

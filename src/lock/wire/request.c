@@ -27,14 +27,6 @@ static const struct {
 /* EVAL, the script, the number of keys, the keys */
 #define BEFORE 3
 
-/* Where an argument is among the words. */
-static int place_of(const struct request *r, int argument)
-{
-	int keys = r->words.at[BEFORE - 1][0] - '0';
-
-	return BEFORE + keys + argument - 1;
-}
-
 static void add_parts(const struct keys *keys, int from, int to,
 		      struct words *out)
 {
@@ -74,7 +66,8 @@ void request_begin(struct request *r, enum script_name script,
 void request_bytes(struct request *r, int argument, const char *bytes,
 		   size_t len)
 {
-	int place = place_of(r, argument);
+	int keys = r->words.at[BEFORE - 1][0] - '0';
+	int place = BEFORE + keys + argument - 1;
 
 	assert(argument > 0 && place < r->words.n);
 	r->words.at[place] = bytes;

@@ -38,17 +38,6 @@ static void *grow(void *list, int used, int *room, size_t size)
 	return more;
 }
 
-static char *copy_of(const char *bytes, size_t n)
-{
-	char *copy = malloc(n + 1);
-
-	if (copy) {
-		memcpy(copy, bytes, n);
-		copy[n] = '\0';
-	}
-	return copy;
-}
-
 /* ---- holders ---- */
 
 /* A time left; -1: it never ends, or there is none. */
@@ -96,9 +85,11 @@ static int add_holder(struct view *v, const struct view_holder *its, int node)
 		if (!more)
 			return -1;
 		v->holder = more;
-		value = copy_of(its->value, its->value_len);
+		value = malloc(its->value_len + 1);
 		if (!value)
 			return -1;
+		memcpy(value, its->value, its->value_len);
+		value[its->value_len] = '\0';
 		h = &v->holder[v->holders++];
 		*h = *its;
 		h->value = value;
