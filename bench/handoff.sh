@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# How a lock goes from one waiter to the next: the gap between the end of one
+# Measures hand-overs from one waiter to the next: the gap between the end of one
 # command and the start of the next, the order, and the server's share.
 #
 #   bench/handoff.sh [PATH-OF-REDLOCK] [HAND-OFFS]
@@ -8,20 +8,20 @@
 #
 # One command (bench/stamp.c) holds the lock; N others come one by one, each in
 # line, or connected, before the next; then the first ends, and the rest follow.
-# Per N so many hand-offs are timed, in rounds in which the contenders take
-# turns. The first round is watched with MONITOR, so flock and redlock, which it
-# would slow down, have it for warming up.
+# For each N, HAND-OFFS are timed, in rounds in which the contenders take turns. The
+# first round is watched with MONITOR, which would slow flock and redlock down: for
+# them it is only a warm-up.
 set -eu
 . "$(dirname "$0")/lib.sh"
 handoffs=${2:-512}
 WAITERS=${WAITERS:-2 8 32 128 512}
 CONTENDERS=${CONTENDERS:-flock redlock etcdctl redis-py node-redlock}
 HOLD=${HOLD:-1000} # microseconds that a command takes
-# The others are slow, to start as well: so many waiters at most, and few rounds
+# The others are slow, also to start: limit their waiters and rounds
 FEW=${FEW:-32}
 ONE_IN=${ONE_IN:-32}
 
-prepare() { # CONTENDER: false where it is not to be had
+prepare() { # CONTENDER: false if it is not installed
 	case $1 in
 	flock) have flock ;;
 	redlock) ;;
@@ -104,7 +104,7 @@ chain() { # CONTENDER N
 
 said() { grep -q "$1" "$W/monitor"; }
 
-# To CONTENDER.commands: all per hand-off, and those that clients sent.
+# CONTENDER.commands: all commands per hand-off, and those that clients sent.
 watched() { # CONTENDER N
 	redis-cli -s "$sock" monitor >"$W/monitor" &
 	monitor=$!
@@ -125,7 +125,7 @@ gaps() { # CONTENDER: in us, sorted
 		{ end = $3 }' "$W/$1.stamps" | sort -n
 }
 
-# Who ran before one who came earlier.
+# Waiters that ran before an earlier one.
 inversions() { # CONTENDER
 	awk 'function count() {
 			for (least = ran[n]; n > 0; n--)

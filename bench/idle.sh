@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What waiting in line costs while the line stands still: the server, the
-# network and the machine of the waiters.
+# Measures what waiting in line costs while the line stands still: on the server,
+# on the network and on the machine of the waiters.
 #
 #   bench/idle.sh [PATH-OF-REDLOCK] [WAITERS] [SECONDS]
 #
@@ -21,15 +21,15 @@ connections() {
 	redis-cli -s "$sock" info clients | tr -d '\r' |
 		sed -n 's/^connected_clients://p'
 }
-# Nanoseconds so far, of redlock and guard together: a line per waiter. They
-# have one thread each.
+# Nanoseconds so far, of redlock and guard together: a line per waiter. Each has one
+# thread.
 cpu() { # SCHEDSTAT...
 	awk '{ sum += $1 } NR % 2 == 0 { print sum; sum = 0 }' "$@"
 }
 
 start_redis
 machine
-# rarely renewed, to count the waiters' commands alone
+# rarely renewed, so that only the waiters' commands count
 "$redlock" -q -u "unix://$sock" -k job -t 10m -- \
 	sh -c "touch '$W/held'; exec sleep 600" &
 holder=$!

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# How long a command lives on once it must die: from the decision to the death
-# of its whole tree (processes in sessions of their own, deaf to signals), on a
-# machine as it is and with four busy processes for each processor.
+# Measures how long a command lives once it must die: from the decision to the death
+# of its whole tree (processes in sessions of their own that ignore signals), on an
+# idle machine and with four busy processes for each processor.
 #
 #   bench/kill.sh [PATH-OF-REDLOCK] [ROUNDS] [PROCESSES]...
 set -eu
@@ -33,7 +33,7 @@ measure() { # PROCESSES
 			echo "(this machine, or this redlock, has no $how)"
 			continue
 		}
-		# shellcheck disable=SC2086 # none is none
+		# shellcheck disable=SC2086 # words, perhaps none
 		printf 'kill -9 of redlock %-11s ' "$how"
 		"$W/tree" "$rounds" "$1" kill "$sock" "$redlock" $how | summary
 		printf 'the server says no %-11s ' "$how"

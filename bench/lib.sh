@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# What the bench scripts have in common: a directory, servers of their own on a
-# free port and on sockets, and cleaning up. POSIX sh; to be sourced.
+# To be sourced by the bench scripts, in POSIX sh: a directory, servers on a free port
+# and on sockets, and the cleanup.
 
 here=$(cd "$(dirname "$0")" && pwd)
 redlock=${1:-./redlock}
@@ -54,7 +54,7 @@ soon() { # COMMAND...: the same without a pause
 	done
 }
 
-# A port that nobody listens on: the server itself is asked whether it got it.
+# Tries ports until the server says that it got one.
 random_port() {
 	echo $((20000 + $(od -An -N2 -tu2 /dev/urandom) % 20000))
 }
@@ -82,7 +82,7 @@ start_redis() { # with $redis_options, words
 	exit 69
 }
 
-# False where etcd is not installed or does not start.
+# False if etcd is not installed or does not start.
 start_etcd() {
 	have etcd && have etcdctl || return 1
 	etcd_port=$(random_port)
@@ -158,7 +158,7 @@ compile() { # NAME [LIBRARY...]: bench/NAME.c to $W/NAME
 	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -o "$W/$name" "$here/$name.c" "$@"
 }
 
-# The machine the figures belong to.
+# Describes the machine.
 machine() {
 	echo "$(uname -srm), $(grep -c ^processor /proc/cpuinfo) CPUs," \
 		"load $(cut -d' ' -f1 /proc/loadavg), $("$redlock" --version |

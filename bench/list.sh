@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What `redlock list` costs where locks are few among many other keys, beside a
-# bare SCAN by redis-cli for the same names.
+# Measures `redlock list` with few locks among many other keys, and beside it a bare
+# SCAN by redis-cli for the same names.
 #
 #   bench/list.sh [PATH-OF-REDLOCK] [ROUNDS] [OTHER-KEYS] [LOCKS]
 set -eu
@@ -47,7 +47,7 @@ while [ $i -lt "$rounds" ]; do
 		exit 1
 	}
 done
-# And for so much of the time while somebody looks at it all the while.
+# And the share of the time while somebody watches all the time.
 seconds=20
 redis-cli -s "$sock" config resetstat >/dev/null
 timeout "$seconds" "$redlock" top --json -q -u "unix://$sock" >"$W/out" || :

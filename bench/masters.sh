@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What a lock on several independent masters costs: to one that is alone, with
-# masters that hang, to ten that contend, and beside npm's redlock.
+# Measures a lock on several independent masters: for one client alone, with masters
+# that hang, for ten clients that contend, and for npm's redlock.
 #
 #   bench/masters.sh [PATH-OF-REDLOCK] [RUNS]
 #   CONTENDERS=10 ROUNDS=3 LASTING=3 RETRY_MS=5 bench/masters.sh
 #
 # All servers are local, on unix sockets, and new: hence --restart-guard off.
-# Each case has a key of its own. With one key for all, a case would find the
-# counters apart that the one before has moved on some masters only.
+# Each case has a key of its own. With one key for all, a case would find different
+# counters, because the case before has moved them on some masters only.
 #
 # npm's redlock is that of `make check-interop`, or of INTEROP_NODE_MODULES.
 set -eu
@@ -22,8 +22,8 @@ NODE_PATH=$(dirname "$redlock")/build-interop/node_modules
 NODE_PATH=${INTEROP_NODE_MODULES:-$NODE_PATH}
 export NODE_PATH
 
-# The longest backlog that the kernel allows: who hangs accepts nobody, and
-# every run leaves it a connection.
+# The longest backlog that the kernel allows: a master that hangs accepts nothing,
+# and every run leaves it a connection.
 start_master() { # NAME
 	redis-server --port 0 --unixsocket "$W/$1.sock" --save '' \
 		--appendonly no --dir "$W" --logfile "$W/$1.log" \
@@ -32,7 +32,7 @@ start_master() { # NAME
 	wait_until redis-cli -s "$W/$1.sock" ping
 }
 
-# Redlock, on these masters, with the words that follow
+# redlock on these masters, with the arguments that follow
 on() { # "NAME..." WORD...
 	urls=''
 	for name in $1; do urls="$urls -u unix://$W/$name.sock"; done
@@ -67,7 +67,7 @@ named() {
 		}'
 }
 
-# Those that hang come first in the list: nobody is to wait for them there.
+# Those that hang come first in the list: redlock must not wait for them.
 alone() {
 	frozen=
 	for name in x y z; do
@@ -91,8 +91,8 @@ alone() {
 
 # ---- in contention ----
 
-# Takes the lock again and again; says how often it had it, and how often not.
-# What ends after the end does not count.
+# Takes the lock again and again; prints how often it got it, and how often not. Runs
+# that end after the time do not count.
 again() { # COMMAND...
 	held=0 failed=0
 	wait_until has "$W/go"
@@ -130,8 +130,8 @@ all_ready() { # N
 	[ $(($# - 1)) = "$1" ] && [ -e "$2" ]
 }
 
-# npm's redlock, as it comes, tries for 2 s before it gives up and clears away
-# what it has on a minority. So it has longer to show what it does.
+# npm's redlock by default tries for 2 s before it gives up and releases what it has
+# on a minority. So it gets more time.
 lasting() { # CASE
 	case $1 in
 	npm | npm-true) echo $((LASTING * 3)) ;;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What holding a lock, and waiting for one, costs while nothing happens:
-# private memory, and how often a process is woken.
+# Measures what holding a lock, and waiting for one, costs while nothing happens:
+# private memory and wake-ups.
 #
 #   bench/memory.sh [PATH-OF-REDLOCK] [SECONDS]
 #

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What a lock around `true` costs, side by side, interleaved in one run.
+# Measures what a lock around `true` costs, for several tools interleaved in one run.
 #
 #   bench/run.sh [PATH-OF-REDLOCK] [RUNS]
 #
@@ -20,7 +20,7 @@ compile bare
 
 cat >"$W/script" <<'SCRIPT'
 #!/bin/sh
-# as found in many a crontab: no renewal, no fence, nothing kills the command
+# as in many crontabs: no renewal, no fence, nothing kills the command
 token=$$.$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
 until [ "$(redis-cli -s "$1" set script "$token" nx px 30000)" = OK ]; do
 	sleep 0.1
@@ -48,7 +48,7 @@ static=$(dirname "$redlock")/redlock-static
 ! have setlock || set -- "$@" "setlock $W/file true"
 "$W/race" "$runs" "$@" | sed "s,$W/,,g"
 echo
-# far slower, so in a shorter run: they would leave the caches cold for all
+# far slower, so in a shorter run: otherwise the caches would be cold for all
 few=$((runs / 10 + 1))
 set -- "flock $W/file true" \
 	"$redlock -u redis://127.0.0.1:$port -k x -- true" \

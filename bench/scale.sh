@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What thousands of redlocks cost one server: its share of a core, its memory,
-# and how long a renewal and a hand-over take. Clients and server share the
+# Measures what thousands of redlocks cost one server: its share of a core, its
+# memory, and the time of a renewal and of a hand-over. Clients and server share the
 # machine, so with 2 cores the times include waiting for a core.
 #
-# Beside the holders: as many clients that renew as often, but with a bare
-# compare-and-PEXPIRE, or with nothing but a GET. No lock costs less.
+# For comparison, as many clients renew as often with a bare compare-and-PEXPIRE, or
+# with only a GET. No lock costs less.
 #
 #   bench/scale.sh [PATH-OF-REDLOCK] [SECONDS]
 #

@@ -55,7 +55,7 @@ struct conn {
 			  alone */
 	unsigned int doubtful; /* refused: the questions up to this number were
 				  sent behind it ... */
-	bool served;           /* ... and were answered all the same */
+	bool served;           /* ... and were answered nevertheless */
 	struct fail why;       /* what broke it */
 };
 
@@ -96,7 +96,7 @@ enum conn_got {
 	CONN_REPLY, /* to question *number */
 	CONN_ERROR, /* to question *number; the error text is the one word */
 	/* AUTH or SELECT, sent before question *number, was refused: see why.
-	 * *ran: the question was answered all the same, by a server whose
+	 * *ran: the question was answered nevertheless, by a server whose
 	 * default user needs no password. Else *reply is its error. */
 	CONN_REFUSED,
 	CONN_BROKEN /* question *number will not be answered: see why */

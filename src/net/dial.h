@@ -14,7 +14,7 @@
 struct dial {
 	struct peer *peer;           /* borrowed */
 	const struct finder *finder; /* NULL: the peer never needs one */
-	struct scout *scout;         /* NULL: nobody is asked which server */
+	struct scout *scout;         /* NULL: the server is known */
 	struct lookup *lookup;
 	unsigned int moves; /* the peer's, once its place was known; it means
 			       nothing while there is a scout */

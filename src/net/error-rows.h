@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a server's errors mean for a lock, and what to do: the rows of the table
- * in net/errors.c, and the one place for these words. The first row that fits
- * counts. A row:
+ * in net/errors.c, which alone includes this, after its header. The first row
+ * that matches counts. A row:
  *
- *	{who says it, the error's beginning, "" or a text somewhere in it, kind,
- *	 what it means, what to do},
+ *	{source, the error's beginning, "" or a text somewhere in it, kind,
+ *	 meaning, what to do},
  *
- * A user reads "MEANING; WHAT TO DO (the server's first sentence)", or without
- * a meaning only what the server says. net/errors.c alone includes this, after
- * its header. Who says it: a server that grants locks
- * (of a Cluster or not: BOTH), or a Sentinel. The kind decides the exit status;
+ * A user reads "MEANING; WHAT TO DO (the server's first sentence)" or, without
+ * a meaning, only the server's words. The source is a server that grants locks
+ * (in a Cluster or not: BOTH), or a Sentinel. The kind decides the exit status;
  * FAIL_UNAVAILABLE is worth another try.
  */
 #ifndef NET_ERROR_ROWS_H

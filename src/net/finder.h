@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding the server to connect to, for a connection that must ask others which
- * one it is. An interface, because who asks has connections of its own: scout.h
- * is behind it. A step at a time; nothing here waits.
+ * Finds the server to connect to, for a connection that must first ask others
+ * which one it is. An interface, because the search (scout.h) uses connections
+ * itself. It works step by step and never waits.
  */
 #ifndef NET_FINDER_H
 #define NET_FINDER_H
@@ -14,9 +14,9 @@ struct scout; /* one search under way */
 enum finder_got {
 	FINDER_GOING,
 	FINDER_FOUND, /* *found is the place */
-	FINDER_LOST   /* nobody answers or knows the node (FAIL_UNAVAILABLE),
-			 all who answer refuse us (FAIL_REFUSED), or do not know
-			 the group (FAIL_CONFIG) */
+	FINDER_LOST   /* nobody answers or knows the node (FAIL_UNAVAILABLE);
+			 all that answer refuse us (FAIL_REFUSED), or do not
+			 know the group (FAIL_CONFIG) */
 };
 
 #define FINDER_FDS_MAX (SENIORS_MAX + 1)

@@ -14,8 +14,8 @@
 int member_master(struct place *p, const struct words *reply);
 
 /* SENTINEL SENTINELS: how many others there are; the first MEMBER_SENTINELS of
- * them by their ids, and where they are (no host: it is none). -1: the reply
- * has another shape. */
+ * them by their ids, and where they are (without a host if that is unknown).
+ * -1: the reply has another shape. */
 #define MEMBER_SENTINELS 16
 int member_sentinels(const struct reply *r, uint64_t id[MEMBER_SENTINELS],
 		     struct place at[MEMBER_SENTINELS]);

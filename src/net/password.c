@@ -27,14 +27,14 @@
 #define WAITING_MAX 512
 #define ARGS_MAX 128
 
-/* `lock` is for all behind it. */
+/* `lock` protects all fields after it. */
 static struct {
 	char **argv, **envp;
 	char name[160]; /* for messages */
 	pthread_mutex_t lock;
 	pid_t owner; /* after a fork, nobody runs it or waits any more */
 	bool running;
-	int waiting[WAITING_MAX]; /* to be told */
+	int waiting[WAITING_MAX]; /* descriptors to wake */
 	int n;
 	struct instant ended; /* the latest run */
 	char *answer;         /* owned; NULL: it failed */
@@ -221,7 +221,7 @@ static int run(char out[TOKEN_MAX + 2], struct instant limit, struct fail *why)
 	if (n < 0)
 		return failed_number(why, "killed: not done after seconds:",
 				     LIMIT_MS / 1000);
-	/* (no child of ours any more: who reaps for us saw how it ended) */
+	/* if it is no longer our child, whoever reaped it knows how it ended */
 	if (got == pid && check_end(status, why) < 0)
 		return -1;
 	return check_answer(out, (size_t)n, why);
@@ -383,9 +383,8 @@ void password_free(char *password)
 
 /* ---- a password in a file ---- */
 
-/* "/dev/fd/3" has no name that can be opened by whoever may not open what is
- * behind it (a pipe of root's shell, say), but we have it: its number, or -1.
- */
+/* The number in "/dev/fd/3", or -1. We have that descriptor, but perhaps no
+ * right to open it by this name: it may be a pipe of root's shell. */
 static int descriptor_of(const char *path)
 {
 	static const char *const at[] = {"/dev/fd/", "/proc/self/fd/"};

@@ -14,7 +14,7 @@ struct span { /* borrowed, not terminated */
 	size_t n;
 };
 
-/* Cuts *rest at the first `c`, which is dropped; returns what was before it, or
+/* Cuts *rest at the first `c`, which is dropped; returns the part before it, or
  * all if there is no `c`. */
 struct span span_cut(struct span *rest, char c);
 

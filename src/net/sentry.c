@@ -79,8 +79,8 @@ static bool lists(const struct witness *w, uint64_t id)
 	return false;
 }
 
-/* Whether it is none of those named by the URL, as far as these have said. A
- * Sentinel lists all but itself, and may have several addresses. */
+/* Whether this Sentinel is not one of those in the URL, as far as those have
+ * answered. A Sentinel lists all but itself, and may have several addresses. */
 static bool is_another(const struct sentry *s, uint64_t id)
 {
 	for (int i = 0; i < s->named; i++)
@@ -278,8 +278,8 @@ static bool has_told(const struct witness *w, struct instant since)
 	return w->knows && !before(w->told, since);
 }
 
-/* Two names of one Sentinel have the same list. (So have two that do not know
- * each other yet, unless they know nobody.) */
+/* Two names of one Sentinel have the same list. (So do two Sentinels that do not
+ * know each other yet, unless their lists are empty.) */
 static bool is_twin(const struct witness *a, const struct witness *b)
 {
 	if (a->others <= 0 || a->others > COUNTED || a->others != b->others)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any events for the lease: answers of any kind, failures, time that passes,
  * requests from outside. It asks what can be asked, never spins, counts on
- * nothing that was not granted, and ends when it is told to.
+ * nothing that was not granted, and ends when it must.
  *
  * The first bytes are the configuration, the others events. */
 #include <stdio.h>
@@ -315,7 +315,7 @@ static void begin(void)
 	lease_init(&l, &conf, at);
 }
 
-/* It was told to end: so it does, though nobody answers. */
+/* It must end, though nobody answers. */
 static void finish(void)
 {
 	struct instant limit;

@@ -49,7 +49,7 @@ static void must_show(const char *text, size_t size, const char *what)
 static void must_show_about(const char (*about)[ABOUT_MAX])
 {
 	for (int i = 0; i < ABOUT_COUNT; i++)
-		must_show(about[i], ABOUT_MAX, "what is told can be shown");
+		must_show(about[i], ABOUT_MAX, "what is read can be shown");
 }
 
 /* ---- short ones ---- */
@@ -113,7 +113,7 @@ static void read_error(const struct words *w)
 		     "its words are how it begins");
 		must(strstr(error_say(&told, true, said, sizeof(said)),
 			    told.words) != NULL,
-		     "they are told");
+		     "they are read");
 	}
 	(void)error_begun(text);
 	(void)error_missing(text);

@@ -199,7 +199,7 @@ static void *follow(void *arg)
 	for (;;) {
 		(void)nanosleep(&step, NULL);
 		look();
-		/* a standing clock is told from each that runs */
+		/* a stopped clock differs from each that runs */
 		seen = atomic_load(&stands_at);
 		if (seen == 0)
 			seen = atomic_load(&stood_ms) - atomic_load(&boot_ms);

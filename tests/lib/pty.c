@@ -48,7 +48,7 @@ static void give_up(const char *step)
 	(void)fprintf(stderr, "pty: in vain for %d s: %s\n", PATIENCE_MS / 1000,
 		      step);
 	if (master >= 0)
-		close(master); /* SIGHUP for who is left */
+		close(master); /* SIGHUP for the rest */
 	(void)kill(child, SIGKILL);
 	exit(124);
 }

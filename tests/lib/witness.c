@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 		if (read(report[0], &below, sizeof(below)) != sizeof(below))
 			return 97;
 	}
-	/* whoever waits for the file finds it whole */
+	/* a process that waits for the file finds it complete */
 	if (started) {
 		(void)snprintf(own, sizeof(own), "started.%d", (int)getpid());
 		write_number(own, getpid());

@@ -5,10 +5,10 @@
  * What it says about src/lua/{acquire,confirm,release}.lua and the clients in
  * src/lock: whatever happens, in whatever order, and whatever the clocks do,
  *   A1 no two holds have the same fence;
- *   A2 whoever claims the lock while its keys are in place on a quorum has a
+ *   A2 a client that claims the lock while its keys are in place on a quorum has a
  *      larger fence than everybody who did so before;
- *   A3 whoever began to ask after somebody was fenced gets a larger one;
- *   A4 and a smaller one than whoever has its keys in place on a quorum;
+ *   A3 a client that began to ask after somebody was fenced gets a larger one;
+ *   A4 and a smaller one than a client that has its keys in place on a quorum;
  *   A5 who still has the key that it knows of is not refused its fence there,
  *      so that nobody can keep it from getting one.
  * run.sh checks that completely, and that every rule is needed: each broken
@@ -87,7 +87,7 @@
 #endif
 #ifdef SHARED
 #define ROOM 2 /* so many hold the lock at a time */
-#define ANEW 1 /* who asks again is granted a new value */
+#define ANEW 1 /* a client that asks again is granted a new value */
 #else
 #define ROOM 1
 #define ANEW 0
@@ -96,7 +96,7 @@
 /* ---- the nodes ---- */
 
 byte lock[N];   /* whose tokens it holds: a bit for each */
-byte c[N];      /* the counter; 0: there is none */
+byte c[N];      /* the counter; 0: none */
 byte newest;    /* no counter was ever larger: the clocks are ahead of all */
 byte awaits[N]; /* twins: who had the lock anywhere as the node restarted */
 

@@ -47,14 +47,14 @@
 #define NO_POLL 1       /* a waiter listens for ever, and never asks again */
 #define GRANT_FOREVER 2 /* a lock handed over, but not claimed, has no end */
 #define NO_SKIP 3       /* the first in line stays there until it claims */
-#define CANCEL_KEEPS 4  /* who gives up keeps a grant that has just come */
+#define CANCEL_KEEPS 4  /* a client that gives up keeps a new grant */
 #define DEL_AFTER 5     /* the release deletes what it has handed over */
 #define DEL_APART 6     /* the same, by a second request */
 #define RELEASE_ANY 7   /* a release does not look whose the lock is */
 #define STALE_START 8   /* the word alone is enough to start on */
 #define START_LATE 9    /* who stood still starts without a look at the clock */
 #define CLAIM_SHORT 10  /* a claim does not prolong the hand-over's lease */
-#define BARGE 11        /* a free lock goes to whoever asks first */
+#define BARGE 11        /* a free lock goes to the first that asks */
 #define LEAVE_UNTOLD 12 /* who heard no answer leaves without a word */
 #define BEHIND_BLIND 13 /* a release behind a late question forgets the line */
 #ifndef TWIN
@@ -79,7 +79,7 @@ bool word[N];       /* KEY:redlock:{KEY}:grant:TOKEN, what wakes a waiter */
 #define me _pid /* the waiters are the processes 0 .. N-1 */
 #define COMING 0
 #define WAITS 1
-#define GRANTED 2 /* so it was told, and its own clock does not object */
+#define GRANTED 2 /* so it heard, and its own clock does not object */
 #define RUNS 3
 #define LEFT 4 /* done, or given up */
 #define DEAD 5
@@ -332,7 +332,7 @@ end:	do
 	:: atomic {
 		late != NOBODY && !behind ->
 		acquire(late);
-		if /* who has left has sent a release behind it */
+		if /* a client that left has sent a release behind it */
 		:: status[late] == LEFT -> behind = true
 		:: else -> late = NOBODY
 		fi

@@ -73,7 +73,7 @@ struct asker {
 
 static struct trial {
 	struct redis *redis, *other; /* other: NULL: a server */
-	int64_t us;                  /* the time that is told */
+	int64_t us;                  /* the time that scripts see */
 	int64_t clock_us;            /* of redis.c: for the ends of keys */
 	int tokens;
 	uint64_t step, full;
@@ -506,7 +506,7 @@ static void introduce(struct asker *a)
 		abort();
 }
 
-/* Mostly what this client was told last. */
+/* Mostly what this client heard last. */
 static int64_t counter_for(const struct asker *a)
 {
 	switch (chance(trial.wild ? 16 : 200)) {
@@ -536,7 +536,7 @@ static void choose_outer(struct lease_outer *outer)
 
 static struct ask invent(struct asker *a)
 {
-	/* mostly what makes sense for who holds it, and for who does not */
+	/* mostly what makes sense for a holder, or for another client */
 	static const enum verb verbs[] = {VERB_CONFIRM, VERB_CONFIRM,
 					  VERB_RELEASE, VERB_ACQUIRE,
 					  VERB_ACQUIRE, VERB_ACQUIRE};
@@ -818,9 +818,9 @@ static const struct {
 	{"a hold of several is one's own",
 	 {"slot0:sub(1,#token+3)==token..' 1 '",
 	  "slot0:sub(1,#token+1)==token..' '"}},
-	{"whoever waits is passed by",
+	{"waiters are passed by",
 	 {"and call('exists',Q)==0 then local set", "then local set"}},
-	{"whoever waits is not served",
+	{"waiters are not served",
 	 {"and call('exists',Q)==0 then call('del',K", "then call('del',K"}},
 	{"a key that is shut is granted", {"and(f[4]or'0')<ms", ""}},
 	{"a request to stop is overlooked", {"and not f[7]", ""}},

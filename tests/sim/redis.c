@@ -308,7 +308,7 @@ static bool is(struct bytes b, const char *word)
 static const char wrong_type[] =
 	"WRONGTYPE Operation against a key holding the wrong kind of value";
 
-/* *k: NULL when there is none. False: it is of another type. */
+/* *k: NULL if it is missing. False: it has another type. */
 static bool typed(struct redis *r, struct bytes name, enum type type,
 		  struct key **k)
 {

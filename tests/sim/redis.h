@@ -5,7 +5,7 @@
  * `sim --differ`.
  *
  * What a script may not do there, it may not do here: write a global, read one
- * that is none. A command that is unknown here is an error.
+ * that is not one. A command that is unknown here is an error.
  */
 #ifndef SIM_REDIS_H
 #define SIM_REDIS_H

@@ -21,8 +21,8 @@
  *   - a fence is given once, and is larger than those of all commands that had
  *     ended before its grant (P2);
  *   - an outage shorter than 0.48 T ends no command (P6);
- *   - who is asked to stop by --replace is dead in time, on one server;
- *   - everybody who waits gets the lock in the end, and nothing is left;
+ *   - a holder that --replace asks to stop is dead in time, on one server;
+ *   - every waiter gets the lock in the end, and nothing is left;
  *   - where nothing fails, those who stand in line start in the order in which
  *     they came, --priority high as if a minute earlier (P5).
  * P1 has one excuse, that of "When a server loses data" in docs/protocol.md:
@@ -53,16 +53,16 @@
 /* What one node knows of a token. */
 struct stay {
 	int64_t heard_us;   /* it had an entry, and asked: the last time */
-	int64_t granted_us; /* it was told "granted" for the last time; -1:
+	int64_t granted_us; /* it last heard "granted"; -1:
 			       never */
 	int64_t fence;      /* of its entry ... */
 	int64_t made_us;    /* ... made at this time ... */
 	int64_t entered_us; /* ... the last time by a grant; -1: never */
 	int64_t floor;      /* ... when this was the largest that had ended */
 	int64_t fence_before, floor_before; /* of the entry before that */
-	int64_t claimed;    /* the fence that it was told last */
-	int64_t ends_ms;    /* of its lease there, by the server's clock: the
-			       latest */
+	int64_t claimed;                    /* the fence that it heard last */
+	int64_t ends_ms; /* of its lease there, by the server's clock: the
+			    latest */
 	int slot;
 	bool here;        /* it has an entry now */
 	int64_t out_us;   /* force-release took it; -1: never */
@@ -223,7 +223,7 @@ static void check_entry(int i, int node, int slot, bool again)
 		violated("%s has the lock of another program", tokens[i].text);
 }
 
-/* Notes who has an entry now. */
+/* Notes which clients have an entry now. */
 static void note_entries(int node, const struct flight *f)
 {
 	struct redis *r = redis_at(node);
@@ -277,7 +277,7 @@ static void note_entries(int node, const struct flight *f)
 					    f->ask.verb == VERB_CONFIRM);
 }
 
-/* What is told to be held is nobody else's. */
+/* A lock that a client believes to hold is nobody else's. */
 static void check_yes(const struct flight *f)
 {
 	int node = f->ask.node;
@@ -420,11 +420,11 @@ static void check_no(const struct flight *f)
 		     (o->here && o->ends_ms > wall_us(node) / 1000)))
 			return;
 	}
-	violated("%s is told that its lock is lost, and nobody came",
+	violated("%s hears that its lock is lost, but nobody took it",
 		 tokens[i].text);
 }
 
-/* What other programs see of slot 0 is who has it. */
+/* Other programs see the holder of slot 0. */
 static void check_face(int node)
 {
 	const char *face = redis_get(redis_at(node), KEY);
@@ -445,13 +445,14 @@ static bool is_asked(int node)
 	return redis_field(redis_at(node), PART("state"), "stop:0") != NULL;
 }
 
-/* This question asks those in slot 0 to stop. Whoever hears of it is dead by
- * then; who does not, because it is cut off, when its lease ends. */
+/* This question asks those in slot 0 to stop. A client that hears it is dead by
+ * then; one that is cut off, when its lease ends. */
 static void note_replaced(const struct flight *f)
 {
 	int node = f->ask.node;
 
-	tell("client %d replaces who has slot 0 on node %d", f->client, node);
+	tell("client %d replaces the holder of slot 0 on node %d", f->client,
+	     node);
 	if (f->answer.busy.place != 1)
 		violated("client %d replaces others past those before it",
 			 f->client);
@@ -583,7 +584,7 @@ static bool together(const struct client *a, const struct client *b)
 }
 
 /* Whether `b` may have been granted the lock on a node that had forgotten `a`,
- * before anybody had noticed who knows how long the lease of `a` is. */
+ * before anybody noticed that knows how long the lease of `a` is. */
 static bool forgot_by(const struct client *a, const struct token *new)
 {
 	const struct token *old = &tokens[a->token];
@@ -631,8 +632,9 @@ static bool is_inside(const struct client *c)
 /* `a` starts, and `b` runs. */
 static bool is_excused(const struct client *a, const struct client *b)
 {
-	return is_inside(a) || tokens[a->token].taken || tokens[b->token].taken ||
-	       forgot(a, b) || forgot(b, a) || untold(b, a) ||
+	return is_inside(a) || tokens[a->token].taken ||
+	       tokens[b->token].taken || forgot(a, b) || forgot(b, a) ||
+	       untold(b, a) ||
 	       (w.forward_us > 0 &&
 		(hangs_on_stepped(a) || hangs_on_stepped(b)));
 }
@@ -644,8 +646,8 @@ static bool fences_kept(void)
 }
 
 /* The largest fence that had ended at its grant. Of several slots, one node may
- * have granted late what others keep. (Its answer may have come so late that the
- * lock was taken from it, and granted to it again.) */
+ * have granted late what others keep. (Its answer may have come so late that
+ * the lock was taken from it, and granted to it again.) */
 static int64_t floor_of(const struct client *c)
 {
 	int64_t floor = -1;
@@ -682,7 +684,7 @@ static void check_fence(int who)
 		plot.fence[plot.fences++] = fence;
 }
 
-/* Where nothing fails, whoever stands in line has a later ticket, or came after
+/* If nothing fails, every client in line has a later ticket, or came after
  * the grant. */
 static void check_line(int who)
 {
@@ -1154,7 +1156,7 @@ static void force_step(const struct event *e)
 		post(w.us + w.T * 20, EV_FORCE, 0, 1, 0);
 }
 
-/* Long enough for the deadman of who does not hear. One at a time. */
+/* Long enough for the deadman of a client that does not hear. One at a time. */
 static void plan_forces(int64_t span)
 {
 	int64_t at = chance(w.T * 3000);
@@ -1329,7 +1331,7 @@ static const struct twin {
 	 1,
 	 {{"and c>=seen and seen>=L.born", "and c>=seen"}},
 	 0},
-	{"who is alone registers again though others were granted since",
+	{"a lone client registers again though others were granted since",
 	 1,
 	 {{"and(s.moved<=L.seen or s.ends>L.now or fam=='shared:')", ""}},
 	 0},
@@ -1370,7 +1372,7 @@ static const struct twin {
 	 1,
 	 {{"local left,_,ours=serve(L,only)", "local left,ours=false,nil"}},
 	 0},
-	{"who is told that the line is full drops what was handed over",
+	{"a client that finds the line full drops what was handed to it",
 	 1,
 	 {{"if n>=most then write()", "if n>=most then"}},
 	 0},
@@ -1406,7 +1408,7 @@ static const struct twin {
 	   "call('hexists',S,'stop:'..n)==0)then",
 	   "then"}},
 	 0},
-	{"who is asked to stop is not told",
+	{"a holder that is asked to stop does not hear it",
 	 1,
 	 {{"local stop,by=stop_of(L,s)", "local stop,by='-1',''"}},
 	 0},
@@ -1414,7 +1416,7 @@ static const struct twin {
 	 1,
 	 {{"and place==0 and e", "and place>=0 and e"}},
 	 0},
-	{"--priority high goes before those who came more than a minute ago",
+	{"--priority high passes those that came more than a minute ago",
 	 1,
 	 {{"(high and LEAD or 0)", "(high and 2*LEAD or 0)"}},
 	 0},

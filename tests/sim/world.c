@@ -14,7 +14,7 @@
 
 struct world w;
 
-/* ---- chance, and what is told ---- */
+/* ---- chance, and the log ---- */
 
 int64_t chance(int64_t range)
 {
@@ -725,7 +725,7 @@ static void handle(const struct event *e)
 		come_back(&w.server[e->who]);
 		break;
 	case EV_FLUSH:
-		/* whoever flushes waits in line like the rest */
+		/* a client that flushes waits in line like the rest */
 		if (is_frozen(e->who))
 			post(w.server[e->who].thaw_us + 1000, EV_FLUSH, e->who,
 			     e->slot, 0);

@@ -105,7 +105,7 @@ struct client {
 };
 
 struct server {
-	char name[12]; /* as it is told */
+	char name[12]; /* in the log */
 	bool down;     /* refuses */
 	bool frozen;   /* accepts, does not answer */
 	int64_t thaw_us, rate_ppm, step_us;
@@ -146,7 +146,7 @@ extern struct world w;
 
 /* One schedule. False: a promise was broken. */
 bool sim_run(uint64_t seed, int twin, bool aloud);
-/* What is told of `--runs`: "N schedules ..." */
+/* The result of `--runs`: "N schedules ..." */
 const char *sim_scope(void);
 /* The name of a twin, counted from 1; NULL: there are not so many. */
 const char *sim_twin(int twin);
@@ -179,7 +179,7 @@ void sim_event(const struct event *e);
 void world_begin(uint64_t seed, int twin, bool aloud);
 /* Clients are given clocks and something to do. */
 void world_people(void);
-/* One event. False: there is none left, or a promise was broken. */
+/* One event. False: none is left, or a promise was broken. */
 bool world_step(void);
 
 /* `who`, `slot` and `value` are as the kind wants them; us in the past is
@@ -192,7 +192,7 @@ void plan_outage(void);
  * by themselves. */
 void plan_deaths(int64_t span_us, int n);
 
-/* ---- chance, and what is told ---- */
+/* ---- chance, and the log ---- */
 
 /* From 0 to range - 1; 0 where the range is empty. */
 int64_t chance(int64_t range);
@@ -200,7 +200,7 @@ bool one_in(int64_t n);
 /* Of a clock. Two of them differ by at most 1.174 : 1. */
 int64_t any_rate_ppm(void);
 
-/* A line, if the schedule is told. */
+/* A line of the log, if it is wanted. */
 void __attribute__((format(printf, 1, 2))) tell(const char *fmt, ...);
 /* A promise is broken: the schedule has failed, and ends. */
 void __attribute__((format(printf, 1, 2))) violated(const char *fmt, ...);
@@ -231,7 +231,7 @@ void reply(int slot);
 void listen_on(int slot);
 /* The connection breaks. */
 void break_off(const struct flight *f);
-/* Words were put into grant lists: whoever listens takes one. `lossy`: a
+/* Words were put into grant lists: each listener takes one. `lossy`: a
  * connection that the client gave up may swallow it, should the server not know
  * yet. */
 void wake_listeners(int node, bool lossy);

@@ -321,7 +321,7 @@ static void test_reply_then_end(void)
 	server_hang_up(&r);
 	is_text(step_and_hear(&r), "R0[a]", "what came before the end counts");
 	is_text(step_and_hear(&r), "B1ran", "the end breaks the rest");
-	is_text(hear(&r), "", "each is told once");
+	is_text(hear(&r), "", "each is reported once");
 	rig_close(&r);
 }
 
@@ -513,7 +513,7 @@ static void test_reply_to_no_question(void)
 	say(&r, "+late\r\n");
 	is_text(step_and_hear(&r), "", "a stray reply by itself is not given");
 	ok(r.c.state == CONN_CLOSED && why_says(&r, "an unexpected reply"),
-	   "it breaks the connection likewise");
+	   "it breaks the connection, too");
 	rig_close(&r);
 }
 
@@ -747,7 +747,7 @@ static void test_refused_and_served(void)
 	say(&r, "-WRONGPASS\r\n");
 	is_text(step_and_hear(&r), "", "refused, and the question is open");
 	say(&r, "+PONG\r\n");
-	is_text(step_and_hear(&r), "D0ran[PONG]", "it was run all the same");
+	is_text(step_and_hear(&r), "D0ran[PONG]", "it was run nevertheless");
 	(void)server_reads(&r);
 	(void)ask(&r);
 	is_text(server_reads(&r), PING, "the next one comes without AUTH");
@@ -1042,7 +1042,8 @@ static void test_close(void)
 	is_int(conn_fd(&r.c), -1, "before the first question there is nothing");
 	is_text(hear(&r), "", "and nothing to hear");
 	conn_step(&r.c, POLLIN);
-	is_int(r.c.state, CONN_CLOSED, "a step of nothing is none");
+	is_int(r.c.state, CONN_CLOSED,
+	       "a step without an event changes nothing");
 	(void)ask(&r);
 	(void)ask(&r);
 	server_accept(&r);

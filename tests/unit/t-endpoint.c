@@ -15,7 +15,7 @@
 #define THIRTY "123456789012345678901234567890"
 #define NINETY THIRTY THIRTY THIRTY
 
-/* NULL: "". The port is 6379 unless given; a password of "" is none. */
+/* NULL: "". The port is 6379 unless given; a password of "" means none. */
 static const struct good {
 	const char *url;
 	enum endpoint_kind kind;
@@ -775,7 +775,8 @@ static const struct {
 	{"redis-sentinel://h/m?sni=n&sentinel-tls=no", "sni: only with"},
 	{"rediss://h?cert=/c", "cert: needs key=PATH"},
 	{"rediss://h?key=/k", "key: needs cert=PATH"},
-	{"rediss://h?tls-verify=yes", "tls-verify: must be one of full|ca|none"},
+	{"rediss://h?tls-verify=yes",
+	 "tls-verify: must be one of full|ca|none"},
 	{"rediss://h?cacert=/c%", "cacert: write % as %25"},
 	{"rediss://h?cacert=/c%00", "cacert: a NUL byte"},
 	{"redis://h?sentinel-user=u",
@@ -940,7 +941,7 @@ static void test_url_password(void)
 
 		(void)endpoint_parse(&ep, forms[i].url, &why);
 		is_int(secret_password(&ep.secret, password, &has, &why), 0,
-		       "%s: its password can be had", forms[i].url);
+		       "%s: its password can be read", forms[i].url);
 		is_text(password, forms[i].password, "%s: it is '%s'",
 			forms[i].url, forms[i].password);
 		is_int(has, forms[i].has, "%s: whether there is one",

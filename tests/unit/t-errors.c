@@ -127,7 +127,7 @@ static const struct {
 	{"the user said NOAUTH", FAIL_UNAVAILABLE, NULL, NULL},
 };
 
-/* Nothing of ours is told, nor where in a script it was. */
+/* Neither our scripts nor the place in a script are shown. */
 static bool is_tidy(const char *said)
 {
 	static const char *const ours[] = {"on @user_script", " script: 6",
@@ -177,7 +177,7 @@ static void test_errors(void)
 	}
 }
 
-/* What the server said is told as far as its first sentence. */
+/* Of the server's text the first sentence is shown. */
 static void test_words(void)
 {
 	static const struct {
@@ -224,7 +224,7 @@ static void test_cluster(void)
 	ok(e.cure && !strstr(e.cure, "redis-cluster://"),
 	   "who wrote redis-cluster:// is not told to write it");
 	error_explain(&e, "MOVED 866 127.0.0.1:7001", ERROR_FROM_CLUSTER);
-	ok(!e.means && !e.cure, "nor who is redirected");
+	ok(!e.means && !e.cure, "a redirection has neither meaning nor cure");
 }
 
 /* What a server may have done before it refused the rest. */
@@ -318,7 +318,7 @@ static void test_sentinels(void)
 	error_explain(&e, "ERR unknown command `SENTINEL`",
 		      ERROR_FROM_SENTINEL);
 	is_int(e.kind, FAIL_CONFIG, "one that knows no SENTINEL");
-	ok(has(e.means, "not a Sentinel"), "is none");
+	ok(has(e.means, "not a Sentinel"), "it is not a Sentinel");
 	error_explain(&e, "IDONTKNOW that", ERROR_FROM_SENTINEL);
 	is_int(e.kind, FAIL_UNAVAILABLE, "all else may pass");
 	ok(!e.means && !e.cure, "and is not explained");

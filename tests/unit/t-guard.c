@@ -75,8 +75,9 @@ static int test_failures(void)
 		}
 		ok(open_fds() == before, "room for %d: none is left open",
 		   room);
-		ok(is_none(&g), "room for %d: the guard is none", room);
-		ok(why.kind == FAIL_INTERNAL, "room for %d: why is told", room);
+		ok(is_none(&g), "room for %d: there is no guard", room);
+		ok(why.kind == FAIL_INTERNAL, "room for %d: the cause is given",
+		   room);
 		ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD,
 		   "room for %d: no process is left", room);
 	}

@@ -206,7 +206,7 @@ static void test_lanes(void)
 	history_finish(&h, 0);
 	lanes_fill(&l, &h, 500);
 	is_int(l.hosts, 3, "each host has a row");
-	is_text(l.host[2].name, "(anonymous)", "also who does not tell it");
+	is_text(l.host[2].name, "(anonymous)", "also a holder without a name");
 	is_in_lane(&l, 0, 0, 0);
 	is_in_lane(&l, 1, 1, 0);
 	is_in_lane(&l, 2, 0, 0);

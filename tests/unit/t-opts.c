@@ -58,7 +58,7 @@ static void test_order(void)
 
 	is_int(parse(&l, (const char *[ARGS_MAX]){"-k", "job", "ls", "-n",
 						  "--nosuch"}),
-	       0, "options end at the first word that is none");
+	       0, "options end at the first word that is not one");
 	ok(l.o.wait_ms == INT64_MAX && l.o.command == l.argv + 3,
 	   "what follows is the command's, and in its order");
 	forget(&l);

@@ -86,7 +86,7 @@ static void test_redirections(void)
 	memset(long_one + 8, 'h', 300);
 	memcpy(long_one + 308, ":6379", 6);
 	ok(!peer_redirected(&p, long_one, &ask, &to),
-	   "a host of 300 bytes is none");
+	   "a host of 300 bytes is refused");
 }
 
 static void test_moves(void)
@@ -103,7 +103,7 @@ static void test_moves(void)
 	is_text(p.name, "10.0.0.7:6381", "and is named from then on");
 	ok(peer_known(&p), "its address is known as well");
 	peer_move(&p, &there);
-	is_int(p.moves, 1, "the same one again is none");
+	is_int(p.moves, 1, "the same place again is not a move");
 	is_int(p.try, 0, "and its address stays in use");
 	peer_doubt(&p);
 	ok(peer_known(&p) && is_at(&p, "10.0.0.2", "7000"),
@@ -130,7 +130,8 @@ static void test_kinds(void)
 	peer_of(&p, "redis-sentinel://10.0.0.1,10.0.0.2/web");
 	is_text(p.place.host, "", "a group is nowhere yet");
 	peer_move(&p, &there);
-	is_text(p.name, "web at [fe80::7]:6381", "its master is told by both");
+	is_text(p.name, "web at [fe80::7]:6381",
+		"its name has the group and the master");
 	peer_of(&p, "unix:///tmp/x.sock");
 	ok(peer_known(&p), "a socket is known");
 }
@@ -184,14 +185,14 @@ static void test_told(void)
 	memset(many, 'h', sizeof(many));
 	ok(place_told(&p, (struct span){many, sizeof(many)},
 		      (struct span){"1", 1}) < 0,
-	   "a host of 300 bytes is none");
+	   "a host of 300 bytes is refused");
 	ok(place_told(&p, (struct span){"::1\0x", 5}, (struct span){"1", 1}) <
 			   0 &&
 		   place_told(&p, (struct span){"a\0x", 3},
 			      (struct span){"1", 1}) < 0 &&
 		   place_told(&p, (struct span){"a", 1},
 			      (struct span){"1\0x", 3}) < 0,
-	   "what holds a NUL is none");
+	   "a host with a NUL is refused");
 }
 
 static void test_fixed(void)
@@ -210,7 +211,7 @@ static void test_fixed(void)
 	   "and it is nowhere else");
 }
 
-/* Who gets a connection gets the password. */
+/* A server that we connect to gets the password. */
 static void test_known(void)
 {
 	struct place there = {"10.0.0.7", "6381"}, each[SENIORS_MAX];

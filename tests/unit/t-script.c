@@ -348,7 +348,8 @@ static void test_history_entry(void)
 
 	for (size_t i = 0; i < COUNT(entries); i++) {
 		history_entry_text(&entries[i].entry, 7, entries[i].slot, text);
-		is_text(text, entries[i].text, "a story is told as it went");
+		is_text(text, entries[i].text,
+			"an entry has all fields of the hold");
 	}
 	memset(name, 'x', sizeof(name) - 1);
 	history_entry_text(&longest, INT64_MIN, INT32_MAX, text);
@@ -460,7 +461,7 @@ static void test_identity(void)
 /* A reply with its words, and the answer it is. */
 static const struct form {
 	const char *words[FORM_MAX];
-	int least; /* words without which it is none */
+	int least; /* fewer words are not an answer */
 	struct answer want;
 } forms[] = {
 	{{"granted", "6", "7", "0", TOKEN, "5", "-1", "", "30000", ""},
@@ -527,7 +528,7 @@ static int count(const char *const texts[FORM_MAX])
 	return n;
 }
 
-/* What stands behind the last word is none of the reply. */
+/* Bytes after the last word do not count. */
 static void end_words(struct words *w)
 {
 	if (w->n < WORDS_MAX) {
@@ -800,9 +801,9 @@ static void test_ages(void)
 	is_int(answer_read(VERB_ACQUIRE, &w, &a, &sight, &why), 0,
 	       "a lease of ages is one");
 	is_int(a.busy.pttl_ms, AGES_MS, "what is left of it is limited");
-	is_int(a.busy.holder_ttl_ms, AGES_MS, "so is its length");
-	is_int(a.busy.age_ms, AGES_MS, "so is its age");
-	is_int(sight.since, AGES_MS / 1000, "so is its beginning");
+	is_int(a.busy.holder_ttl_ms, AGES_MS, "its length is limited, too");
+	is_int(a.busy.age_ms, AGES_MS, "its age is limited, too");
+	is_int(sight.since, AGES_MS / 1000, "its beginning is limited, too");
 	is_int(a.busy.place, INT_MAX, "so is our place");
 	is_int(sight.readers, INT_MAX - 1, "so are the readers");
 	ok(a.longest_ms <= INT64_C(2592000000), "so is the longest lease");
@@ -833,10 +834,10 @@ static void test_most_words(void)
 	w.len[0] = 7;
 	is_int(answer_read(VERB_ACQUIRE, &w, &a, &sight, &why), 0,
 	       "words behind those we know are no error");
-	is_int(a.counter, 7, "the counter is read all the same");
+	is_int(a.counter, 7, "the counter is still read");
 }
 
-/* ---- who has it ---- */
+/* ---- the holder ---- */
 
 static struct sight sight_of(const char *pttl, const char *face,
 			     const char *type, const char *holder,
@@ -881,10 +882,10 @@ static void test_sight(void)
 
 	s = sight_of("1500", TOKEN, "", TOKEN, "1700000000999", stands);
 	ok(s.seen && !s.foreign, "a holder with an entry is one of ours");
-	is_text(s.token, TOKEN, "its token is told");
+	is_text(s.token, TOKEN, "its token is read");
 	is_text(s.type, "", "a lock has no odd type");
-	is_int(s.since, 1700000000, "its start is told in seconds");
-	is_int(s.pttl_ms, 1500, "its lease left is told");
+	is_int(s.since, 1700000000, "its start is read, in seconds");
+	is_int(s.pttl_ms, 1500, "the rest of its lease is read");
 	is_int(s.readers, 0, "it does not read");
 	for (int i = 0; i < ABOUT_COUNT; i++)
 		is_text(s.about[i], about[i], "the entry says '%s'", about[i]);
@@ -894,8 +895,8 @@ static void test_sight(void)
 	words_add_text(&w, "7");
 	words_add_text(&w, "host b\nci_url https://ci/1\n");
 	is_int(answer_read(VERB_ACQUIRE, &w, &a, &s, &why), 0, "superseded");
-	ok(s.seen, "who superseded us is told");
-	is_text(s.about[ABOUT_CI], "https://ci/1", "so is its CI job");
+	ok(s.seen, "the one that superseded us is read");
+	is_text(s.about[ABOUT_CI], "https://ci/1", "its CI job is read");
 }
 
 static void test_foreign(void)
@@ -904,15 +905,15 @@ static void test_foreign(void)
 
 	ok(s.seen && s.foreign, "a value without an entry is foreign");
 	is_text(s.token, "v\\x1b[2J", "its value is made printable");
-	is_int(s.pttl_ms, -1, "no expiry is told");
+	is_int(s.pttl_ms, -1, "no expiry is read");
 	is_text(s.about[ABOUT_HOST], "", "nothing is known of its host");
 	is_int(s.since, 0, "nothing is known of its start");
 	s = sight_of("5", TOKEN, "", TOKEN, "-5", "3000 1 -\nhost");
 	is_int(s.since, 0, "an odd time is no time");
-	is_text(s.about[ABOUT_HOST], "", "a field without its value is none");
+	is_text(s.about[ABOUT_HOST], "", "a field without a value is empty");
 	s = sight_of("5", " ", "zset", "", "0", "");
 	ok(s.seen && s.foreign, "another type is foreign");
-	is_text(s.type, "zset", "the type is told");
+	is_text(s.type, "zset", "the type is read");
 }
 
 /* A value is any bytes; ours to show, at most so many. */
@@ -970,7 +971,7 @@ static void test_released(void)
 	w = words_of(no, 2);
 	ok(answer_read(VERB_ACQUIRE, &w, &a, &s, &why) == 0 &&
 		   a.busy.pttl_ms == 0 && a.confirm.pttl_ms == 0,
-	   "who cannot join is told of no lease");
+	   "a run that cannot join gets no lease");
 }
 
 /* Listening is no script: whatever comes is a word for us, or none. */
@@ -992,7 +993,7 @@ static void test_listened(void)
 	   "nil does not");
 }
 
-/* Who wants us to stop. */
+/* The one that asks us to stop. */
 static void test_stop(void)
 {
 	static const struct {
@@ -1039,7 +1040,7 @@ static void test_stop(void)
 		is_int(a.said, rows[i].said, "says what it says");
 		is_int(a.stops, rows[i].stops, "and whether we are to stop");
 		is_int(a.stop_ms, rows[i].ms, "in how many ms");
-		is_text(s.about[ABOUT_HOST], rows[i].host, "and who asks");
+		is_text(s.about[ABOUT_HOST], rows[i].host, "and by whom");
 	}
 }
 

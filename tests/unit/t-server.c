@@ -260,7 +260,7 @@ static const struct row rows[] = {
 };
 /* clang-format on */
 
-/* A nested run is told the URL, and finds the same files. */
+/* A nested run gets the URL, and finds the same files. */
 static bool is_stable(const struct servers *s, const struct row *row)
 {
 	static struct servers again;
@@ -317,14 +317,14 @@ static void test_flags(void)
 		.setting = {"T url=local:?dir=$", "E REDISCLI_AUTH=x"}};
 
 	ok(find(&s, &on, &why) == 0 && s.endpoint[0].shared_scope,
-	   "--shared-scope is told to the connection");
+	   "--shared-scope reaches the connection");
 	ok(find(&s, &off, &why) == 0 && !s.endpoint[0].shared_scope &&
 		   s.asked_for,
 	   "without it nothing is");
 	ok(find(&s, &none, &why) == 0 && !s.asked_for,
 	   "nobody asked for the default server");
 	ok(find(&s, &auth, &why) == 0 && s.endpoint[0].secret.has_password,
-	   "a server is told the password of REDISCLI_AUTH");
+	   "a server gets the password of REDISCLI_AUTH");
 	ok(find(&s, &local, &why) == 0 && !s.endpoint[0].secret.has_password,
 	   "local: is not");
 }

@@ -69,7 +69,7 @@ static void test_changes(void)
 	is_text(said(),
 		"redlock: still waiting after 30s of 30m (place 1): held by "
 		"bob@web1, deploy.sh; see: redlock inspect deploy",
-		"it is told then");
+		"it is reported then");
 }
 
 static void test_life(void)
@@ -86,7 +86,7 @@ static void test_life(void)
 	is_text(said(),
 		"redlock: still waiting after 10m30s (place 1): held by "
 		"bob@web1, deploy.sh; see: redlock inspect deploy",
-		"and again, without a limit where there is none");
+		"and again, without a limit if there is none");
 	pass(1);
 	is_text(said(), "", "once");
 }
@@ -99,7 +99,7 @@ static void test_silence(void)
 	is_text(said(), "", "a server may be silent for a second");
 	pass(1000);
 	is_text(said(), "redlock: still waiting after 10m31s: db1: no answer",
-		"then it is told");
+		"then it is reported");
 	pass(300001);
 	is_text(said(), "redlock: still waiting after 15m31s: db1: no answer",
 		"a sign of life, too, after 5 min of it");
@@ -111,7 +111,7 @@ static void test_silence(void)
 	pass(1001);
 	is_text(said(),
 		"redlock: still waiting after 16m01s: db1: it loads its data",
-		"it is told then");
+		"it is reported then");
 	pass(299000);
 	is_text(said(), "", "and once");
 	client.lease.node[0].vote = VOTE_NO;
