@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/units.h"
 
 const struct command *const commands[VERBS] = {
@@ -37,6 +38,12 @@ int status_of_kind(enum fail_kind kind)
 		return STATUS_REFUSED;
 	}
 	return STATUS_INTERNAL;
+}
+
+int report_failure(const struct fail *why)
+{
+	log_error("failed", "%s", why->text);
+	return status_of_kind(why->kind);
 }
 
 /* ---- checks for monitoring systems ---- */

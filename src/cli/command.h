@@ -103,6 +103,8 @@ extern const struct command *const commands[VERBS];
 const struct command *command_named(const char *name);
 
 int status_of_kind(enum fail_kind kind);
+/* Reports a failure. Returns the status to end with. */
+int report_failure(const struct fail *why);
 
 /*
  * Checks for monitoring systems: inspect --max-age, history --last-success.

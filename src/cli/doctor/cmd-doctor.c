@@ -309,8 +309,7 @@ static int doctor(const struct opts *o)
 		rc = facts_gather(&e, &query, &why);
 	}
 	if (rc < 0) {
-		log_error("failed", "%s", why.text);
-		status = status_of_kind(why.kind);
+		status = report_failure(&why);
 	} else {
 		check_trials(&e);
 		check_servers(&e);

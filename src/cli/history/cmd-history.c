@@ -20,16 +20,6 @@ struct shown {
 	bool slots, reasons;
 };
 
-/* "ann@web1" */
-static const char *who_of(const struct history_hold *p, char *buf, size_t size)
-{
-	const char *host = p->about[ABOUT_HOST], *user = p->about[ABOUT_USER];
-
-	(void)snprintf(buf, size, "%s%s%s", host[0] ? user : "",
-		       host[0] && user[0] ? "@" : "", host[0] ? host : "-");
-	return buf;
-}
-
 static const char *or_dash(const char *text)
 {
 	return text[0] != '\0' ? text : "-";
@@ -38,13 +28,15 @@ static const char *or_dash(const char *text)
 static void add_row(struct table *t, const struct history_hold *p,
 		    const struct shown *columns)
 {
-	char date[48], who[400], held[32], waited[32] = "-";
-	char ending[ENDING_SIZE];
+	const char *host = p->about[ABOUT_HOST], *user = p->about[ABOUT_USER];
+	char date[48], held[32], waited[32] = "-", ending[ENDING_SIZE];
 
 	if (p->waited_ms >= 0)
 		(void)format_duration(p->waited_ms, waited, sizeof(waited));
 	table_cell(t, "%s", wall_zoned(p->since_ms / 1000, date, sizeof(date)));
-	table_cell(t, "%s", who_of(p, who, sizeof(who)));
+	/* "ann@web1" */
+	table_cell(t, "%s%s%s", host[0] ? user : "",
+		   host[0] && user[0] ? "@" : "", or_dash(host));
 	table_cell(t, "%s", or_dash(p->about[ABOUT_PID]));
 	table_cell(t, "%s", or_dash(p->about[ABOUT_COMMAND]));
 	table_cell(t, "%s", waited);
@@ -125,30 +117,16 @@ static void json_line(const struct history_hold *p, const char *key)
 	(void)putchar('\n');
 }
 
-static void print_json(const struct history *h, const char *key)
-{
-	for (int i = 0; i < h->holds; i++)
-		json_line(&h->hold[i], key);
-}
-
 static int answer(const struct history *h, const struct opts *o,
 		  const char *shown)
 {
-	int rc = 0;
-
-	if (h->holds == 0) {
+	if (h->holds == 0)
 		log_notice("no-history", "no history");
-		if (o->svg)
-			timeline_draw(h, shown, stdout);
-		return STATUS_OK;
-	}
 	if (o->svg)
 		timeline_draw(h, shown, stdout);
-	else if (o->json)
-		print_json(h, o->key[0]);
-	else
-		rc = print_table(h);
-	if (rc == 0)
+	for (int i = 0; o->json && i < h->holds; i++)
+		json_line(&h->hold[i], o->key[0]);
+	if (o->svg || o->json || h->holds == 0 || print_table(h) == 0)
 		return STATUS_OK;
 	log_error("failed", "out of memory");
 	return STATUS_INTERNAL;
@@ -156,26 +134,20 @@ static int answer(const struct history *h, const struct opts *o,
 
 /* ---- for monitoring ---- */
 
-/* The latest that succeeded; NULL: none did. */
-static const struct history_hold *last_success(const struct history *h)
+static bool has_succeeded(const struct history_hold *p)
 {
-	const struct history_hold *found = NULL;
-
-	for (int i = 0; i < h->holds; i++)
-		if (strcmp(h->hold[i].outcome, "ran") == 0 &&
-		    (!found || found->ended_ms <= h->hold[i].ended_ms))
-			found = &h->hold[i];
-	return found;
+	return strcmp(p->outcome, "ran") == 0;
 }
 
-/* The latest of which it is known whether it succeeded. */
-static const struct history_hold *last_judged(const struct history *h)
+/* The latest that is one; NULL: there is none. */
+static const struct history_hold *
+latest(const struct history *h, bool (*is_one)(const struct history_hold *))
 {
 	const struct history_hold *found = NULL;
 
 	for (int i = 0; i < h->holds; i++)
-		if (hold_is_judged(&h->hold[i]) &&
-		    (!found || h->hold[i].ended_ms >= found->ended_ms))
+		if (is_one(&h->hold[i]) &&
+		    (!found || found->ended_ms <= h->hold[i].ended_ms))
 			found = &h->hold[i];
 	return found;
 }
@@ -184,8 +156,8 @@ static const struct history_hold *last_judged(const struct history *h)
 static int check_success(const struct history *h, const char *shown,
 			 int64_t most_ms)
 {
-	const struct history_hold *good = last_success(h),
-				  *last = last_judged(h);
+	const struct history_hold *good = latest(h, has_succeeded);
+	const struct history_hold *last = latest(h, hold_is_judged);
 	int64_t age = good ? at_most(h->now_ms, AGES_MS) - good->ended_ms : 0;
 	bool old = !good || age > most_ms, worse = good != last;
 	char when[48], ago[32], limit[32], ending[ENDING_SIZE] = "";
@@ -228,7 +200,7 @@ static int check_forms(const struct opts *o)
 }
 
 /* Fewer servers than a quorum may not know everything, but it is better than
- * nothing. */
+ * nothing; for a check it is not enough. */
 static int show(struct query *query, const struct opts *o, const char *shown)
 {
 	const char *key = o->key[0];
@@ -241,17 +213,14 @@ static int show(struct query *query, const struct opts *o, const char *shown)
 	else
 		rc = history_read_open(query, key, strlen(key), o->since_ms, &h,
 				       &unknown, &why);
-	if (rc < 0) {
-		log_error("failed", "%s", why.text);
-		status = o->last_success_ms > 0 ? check_unknown(shown, why.text)
-						: status_of_kind(why.kind);
-	} else if (unknown.kind != FAIL_NONE) {
+	if (rc < 0)
+		status = report_failure(&why);
+	else if (unknown.kind != FAIL_NONE)
 		log_notice("incomplete", "the present holder is unknown: %s",
 			   unknown.text);
-	}
 	if (o->last_success_ms > 0) {
-		if (status == STATUS_OK)
-			status = check_success(&h, shown, o->last_success_ms);
+		status = rc < 0 ? check_unknown(shown, why.text)
+				: check_success(&h, shown, o->last_success_ms);
 	} else if (h.holds > 0 || status == STATUS_OK) {
 		its = answer(&h, o, shown);
 		status = status == STATUS_OK ? its : status;
@@ -264,6 +233,7 @@ static int history(const struct opts *o)
 {
 	static struct query query;
 	static char shown[256]; /* borrowed by the log */
+	bool check = o->last_success_ms > 0;
 	int status = check_forms(o);
 	struct fail why;
 
@@ -272,18 +242,16 @@ static int history(const struct opts *o)
 	(void)format_bytes(o->key[0], strlen(o->key[0]), shown, sizeof(shown));
 	log_key(shown, o->key[0], strlen(o->key[0]));
 	if (query_open(&query, o, &why) < 0) {
-		log_error("failed", "%s", why.text);
-		status = o->last_success_ms > 0 ? check_unknown(shown, why.text)
-						: status_of_kind(why.kind);
+		status = report_failure(&why);
+		if (check)
+			status = check_unknown(shown, why.text);
 	} else {
 		query_once(&query);
 		status = show(&query, o, shown);
 	}
 	query_close(&query);
 	status = render_end(status);
-	return o->last_success_ms > 0 && status > STATUS_UNKNOWN
-		       ? STATUS_UNKNOWN
-		       : status;
+	return check && status > STATUS_UNKNOWN ? STATUS_UNKNOWN : status;
 }
 
 const struct command cmd_history = {

@@ -87,10 +87,8 @@ static int confirm(const struct opts *o)
 			  "was changed");
 		return STATUS_USAGE;
 	}
-	if (ask_line("To confirm, type the key again: ", line, &why) < 0) {
-		log_error("failed", "%s", why.text);
-		return status_of_kind(why.kind);
-	}
+	if (ask_line("To confirm, type the key again: ", line, &why) < 0)
+		return report_failure(&why);
 	return consent_check(o->key[0], line);
 }
 
@@ -502,8 +500,7 @@ static int force_all(struct forcing *f)
 		(void)fail(&why, FAIL_UNAVAILABLE,
 			   "not taken away: new holders keep arriving");
 	} while (++looks < LOOKS_MAX);
-	log_error("failed", "%s", why.text);
-	return status_of_kind(why.kind);
+	return report_failure(&why);
 }
 
 static int look_and_force(struct forcing *f)
@@ -511,10 +508,8 @@ static int look_and_force(struct forcing *f)
 	struct fail why;
 	int status;
 
-	if (query_open(&f->query, f->o, &why) < 0 || look_again(f, &why) < 0) {
-		log_error("failed", "%s", why.text);
-		return status_of_kind(why.kind);
-	}
+	if (query_open(&f->query, f->o, &why) < 0 || look_again(f, &why) < 0)
+		return report_failure(&why);
 	if (f->seen.view.holders == 0 && f->seen.view.shut_ms <= 0) {
 		log_notice("free", "nobody holds it");
 		return STATUS_FREE;
@@ -522,10 +517,8 @@ static int look_and_force(struct forcing *f)
 	status = consent_get(f->o, &f->query, f->shown, &f->seen);
 	if (status != STATUS_OK)
 		return status;
-	if (aim(f, &why) < 0) {
-		log_error("failed", "%s", why.text);
-		return status_of_kind(why.kind);
-	}
+	if (aim(f, &why) < 0)
+		return report_failure(&why);
 	return f->seen.view.holders > 0 ? force_all(f) : let_in(f);
 }
 

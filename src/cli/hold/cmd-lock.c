@@ -244,8 +244,7 @@ static int take_locks(struct lock_run *t, pid_t whose)
 		       o->hold ? "lock --hold (%s)" : "%s", name);
 	j->by_hand = true;
 	if (job_prepare(j, command, &why) < 0) {
-		log_error("failed", "%s", why.text);
-		return refuse(o, status_of_kind(why.kind));
+		return refuse(o, report_failure(&why));
 	}
 	if (o->hold)
 		log_beside();
@@ -325,8 +324,7 @@ static int lock(const struct opts *o)
 	free(answer);
 	return status;
 failed:
-	log_error("failed", "%s", why.text);
-	return refuse(o, status_of_kind(why.kind));
+	return refuse(o, report_failure(&why));
 }
 
 const struct command cmd_lock = {

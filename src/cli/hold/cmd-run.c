@@ -198,9 +198,8 @@ static int run_form(const struct opts *o)
 
 	r.job.o = o;
 	if (prepare(&r, &why) < 0) {
-		log_error("failed", "%s", why.text);
+		status = report_failure(&why);
 		r.job.end.outcome = OUTCOME_FAILED;
-		status = status_of_kind(why.kind);
 		write_result(&r, status);
 		return status;
 	}

@@ -23,12 +23,6 @@ struct token_use {
 	struct fail why; /* of one that did not answer */
 };
 
-static int said(int status, const char *text)
-{
-	log_error("failed", "%s", text);
-	return status;
-}
-
 /* One of our tokens is 36 of these; send nothing else. */
 static bool is_token(const char *text)
 {
@@ -84,7 +78,7 @@ static int not_held(struct token_use *a)
 	if (query_lock(&a->query, key, strlen(key),
 		       &(struct view_most){.holders = 1}, &seen, &why) < 0) {
 		snapshot_close(&seen);
-		return said(status_of_kind(why.kind), why.text);
+		return report_failure(&why);
 	}
 	view_sight(&seen.view, &who);
 	if (seen.view.holders == 0)
@@ -102,12 +96,12 @@ static int judge(struct token_use *a)
 
 	if (a->yes >= q)
 		return STATUS_OK;
+	if (a->yes + a->no < q && n == 1)
+		return report_failure(&a->why);
 	if (a->yes + a->no < q) {
-		if (n > 1)
-			log_error("failed", TOO_FEW_ANSWERED "; %s",
-				  a->yes + a->no, n, q, a->why.text);
-		return n > 1 ? status_of_kind(a->why.kind)
-			     : said(status_of_kind(a->why.kind), a->why.text);
+		log_error("failed", TOO_FEW_ANSWERED "; %s", a->yes + a->no, n,
+			  q, a->why.text);
+		return status_of_kind(a->why.kind);
 	}
 	if (a->yes == 0)
 		return not_held(a);
@@ -121,12 +115,12 @@ static int ask_servers(struct token_use *a)
 	struct fail why;
 
 	if (query_open(&a->query, a->o, &why) < 0)
-		return said(status_of_kind(why.kind), why.text);
+		return report_failure(&why);
 	if (!is_token(a->op.token))
 		return not_held(a);
 	a->op.alone = a->query.servers.n == 1;
 	if (ask_all(a, &why) < 0)
-		return said(status_of_kind(why.kind), why.text);
+		return report_failure(&why);
 	count_all(a);
 	return judge(a);
 }
@@ -142,10 +136,12 @@ static int by_token(const struct opts *o, bool extend)
 	log_key(shown, key, strlen(key));
 	if (!token)
 		token = getenv("REDLOCK_TOKEN");
-	if (!token || token[0] == '\0')
-		return said(STATUS_USAGE,
-			    "no token: give --token or set REDLOCK_TOKEN; "
-			    "'redlock lock' prints it");
+	if (!token || token[0] == '\0') {
+		log_error("failed",
+			  "no token: give --token or set REDLOCK_TOKEN; "
+			  "'redlock lock' prints it");
+		return STATUS_USAGE;
+	}
 	a.o = o;
 	a.op = (struct token_op){
 		.extend = extend, .token = token, .tell = !o->no_history};

@@ -21,21 +21,6 @@ struct inspection {
 	enum view_state state;
 };
 
-static int nodes_of(const struct inspection *in)
-{
-	return in->query->servers.n;
-}
-
-static const char *name_of_node(const struct inspection *in, int node)
-{
-	return in->query->servers.endpoint[node].name;
-}
-
-static bool is_on(const struct view_holder *h, int node)
-{
-	return h->nodes & 1U << node;
-}
-
 static void json_waiters(struct json *j, const struct view *v)
 {
 	json_number(j, "in_line", v->in_line);
@@ -61,14 +46,14 @@ static void json_nodes(struct json *j, const struct inspection *in)
 	const struct view *v = &in->seen.view;
 
 	json_list(j, "nodes");
-	for (int i = 0; i < nodes_of(in); i++) {
+	for (int i = 0; i < in->query->servers.n; i++) {
 		const struct view_holder *h = NULL;
 
 		for (int k = 0; !h && k < v->holders; k++)
-			if (is_on(&v->holder[k], i))
+			if (v->holder[k].nodes & 1U << i)
 				h = &v->holder[k];
 		json_item(j);
-		json_text(j, "name", name_of_node(in, i));
+		json_text(j, "name", in->query->servers.endpoint[i].name);
 		json_text(j, "state",
 			  !(v->answers & 1U << i) ? "down"
 			  : h                     ? "held"
@@ -188,12 +173,12 @@ static int inspect_one(struct query *query, const char *key,
 	if (query_lock(query, key, strlen(key),
 		       &(struct view_most){LISTED_MOST, LISTED_MOST}, &in.seen,
 		       &why) < 0) {
-		log_error("failed", "%s", why.text);
+		status = report_failure(&why);
 		if (o->json)
 			json_all(&in, &why);
 		snapshot_close(&in.seen);
 		return o->max_age_ms > 0 ? check_unknown(in.shown, why.text)
-					 : status_of_kind(why.kind);
+					 : status;
 	}
 	in.state = view_state(&in.seen.view, query->servers.n);
 	status = in.state == VIEW_FREE ? STATUS_FREE : STATUS_OK;
@@ -224,9 +209,9 @@ static int inspect(const struct opts *o)
 		return check_unknown("", text);
 	}
 	if (query_open(&query, o, &why) < 0) {
-		log_error("failed", "%s", why.text);
-		status = o->max_age_ms > 0 ? check_unknown("", why.text)
-					   : status_of_kind(why.kind);
+		status = report_failure(&why);
+		if (o->max_age_ms > 0)
+			status = check_unknown("", why.text);
 	} else {
 		query_once(&query);
 		for (int i = 0; i < o->keys; i++) {

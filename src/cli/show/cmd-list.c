@@ -109,10 +109,8 @@ static int list(const struct opts *o)
 		return STATUS_USAGE;
 	}
 	if (query_open(&query, o, &why) < 0 ||
-	    listing_once(&query, o, &why) < 0) {
-		log_error("failed", "%s", why.text);
-		status = status_of_kind(why.kind);
-	}
+	    listing_once(&query, o, &why) < 0)
+		status = report_failure(&why);
 	query_close(&query);
 	return render_end(status);
 }

@@ -307,8 +307,7 @@ static int finish(struct wait *w)
 		say_around(w);
 		return STATUS_USAGE;
 	case HAS_FAILED:
-		log_error("failed", "%s", w->why.text);
-		return status_of_kind(w->why.kind);
+		return report_failure(&w->why);
 	}
 	if (w->o->json)
 		say_json(w);

@@ -280,10 +280,8 @@ static int top(const struct opts *o)
 	t = (struct top){.o = o, .board = {.clock = time_of_day}};
 	(void)setlocale(LC_CTYPE, "");
 	t.board.blocks = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	if (watch(&t, &why) < 0) {
-		log_error("failed", "%s", why.text);
-		status = status_of_kind(why.kind);
-	}
+	if (watch(&t, &why) < 0)
+		status = report_failure(&why);
 	scan_close(&t.scan);
 	query_close(&t.query);
 	if (t.sig != 0)
