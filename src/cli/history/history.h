@@ -54,11 +54,6 @@ struct lanes {
  * least_ms. */
 void lanes_fill(struct lanes *l, const struct history *h, int64_t least_ms);
 
-/* The host, or "(anonymous)". */
-const char *hold_host(const struct history_hold *p);
-/* When the wait for this hold began. */
-int64_t hold_came_ms(const struct history_hold *p);
-
 /*
  * The history of a lock as an SVG picture: a row for each host, a bar for each
  * hold, a thin line before it while it waited. People may see it on light or

@@ -253,13 +253,15 @@ static const char *cut(const char *text, int letters, char buf[CUT])
 
 #define WISHED 4 /* so that waits cross no bars; more, so that bars do not */
 
-const char *hold_host(const struct history_hold *p)
+/* The host, or "(anonymous)". */
+static const char *host_of(const struct history_hold *p)
 {
 	return p->about[ABOUT_HOST][0] != '\0' ? p->about[ABOUT_HOST]
 					       : "(anonymous)";
 }
 
-int64_t hold_came_ms(const struct history_hold *p)
+/* When the wait for this hold began. */
+static int64_t came_ms(const struct history_hold *p)
 {
 	return p->since_ms - (p->waited_ms > 0 ? p->waited_ms : 0);
 }
@@ -286,7 +288,7 @@ static int free_lane(const struct host *h, int64_t from_ms)
  * another hold of its host gets a lane as well, unless there are many. */
 static int pick_lane(struct host *h, const struct history_hold *p)
 {
-	int lane = free_lane(h, hold_came_ms(p)), soonest = 0;
+	int lane = free_lane(h, came_ms(p)), soonest = 0;
 
 	if (lane < 0 && h->lanes >= WISHED)
 		lane = free_lane(h, p->since_ms);
@@ -302,7 +304,7 @@ void lanes_fill(struct lanes *l, const struct history *h, int64_t least_ms)
 {
 	for (int i = 0; i < h->holds; i++) {
 		const struct history_hold *p = &h->hold[i];
-		int n = find_host(l, hold_host(p));
+		int n = find_host(l, host_of(p));
 		struct host *host = &l->host[n];
 		int lane = pick_lane(host, p);
 
@@ -361,8 +363,8 @@ static void find_span(struct picture *p)
 	for (int i = 0; i < h->holds; i++) {
 		const struct history_hold *its = &h->hold[i];
 
-		if (hold_came_ms(its) < p->from_ms)
-			p->from_ms = hold_came_ms(its);
+		if (came_ms(its) < p->from_ms)
+			p->from_ms = came_ms(its);
 		if (its->ended_ms > p->to_ms)
 			p->to_ms = its->ended_ms;
 	}
@@ -410,7 +412,7 @@ static void lay_out(struct picture *p)
 
 	find_span(p);
 	for (int i = 0; i < h->holds; i++) {
-		int its = columns_of(hold_host(&h->hold[i]));
+		int its = columns_of(host_of(&h->hold[i]));
 
 		widest = its > widest ? its : widest;
 		open |= h->hold[i].open;
@@ -602,7 +604,7 @@ static void draw_wait(const struct picture *p, int i)
 	const struct history_hold *its = &p->h->hold[i];
 	double y = lane_of(p, i) + ROOM_ABOVE + (p->lane - ROOM_ABOVE) / 2;
 
-	put_line(p->f, "wait", x_of(p, hold_came_ms(its)),
+	put_line(p->f, "wait", x_of(p, came_ms(its)),
 		 x_of(p, its->since_ms), y, y);
 }
 
@@ -660,7 +662,7 @@ static double room_behind(const struct picture *p, int i, double x)
 	double free = WIDTH - MARGIN - x;
 
 	for (int k = 0; k < p->h->holds; k++) {
-		double its = x_of(p, hold_came_ms(&p->h->hold[k]));
+		double its = x_of(p, came_ms(&p->h->hold[k]));
 
 		if (k != i && p->lanes.at[k].host == p->lanes.at[i].host &&
 		    p->lanes.at[k].lane == p->lanes.at[i].lane && its >= x &&
@@ -711,7 +713,7 @@ static void draw_note(const struct picture *p, int i)
 		return;
 	(void)snprintf(text, sizeof(text), "%s%d  %s; %s%s%s, since %s",
 		       kinds[kind_of(its)].letter, p->note[i],
-		       hold_ending(its, ending), hold_host(its),
+		       hold_ending(its, ending), host_of(its),
 		       command[0] != '\0' ? ", " : "", command,
 		       wall_zoned(its->since_ms / 1000, date, sizeof(date)));
 	put_text(p->f, class_of(kind_of(its)), MARGIN,

@@ -49,11 +49,6 @@ void held_find(const char *words, const char *key, const char *url,
 const char *held_token(const struct granted *g,
 		       const struct lease_outer *outer);
 
-/* Writes the word for a lock granted for ttl_ms. Returns its length. */
-size_t held_word(const struct granted *g, const struct lease_outer *outer,
-		 int64_t ttl_ms, const char *key, const char *url,
-		 char word[HELD_WORD_MAX]);
-
 /*
  * The environment of what runs under a lock: the user's, with our variables in
  * place of older ones. It is made before the lock is granted. What only the

@@ -22,7 +22,8 @@ const char *held_token(const struct granted *g, const struct lease_outer *outer)
 	return g->joined && !g->reads ? outer->token : g->token;
 }
 
-size_t held_word(const struct granted *g, const struct lease_outer *outer,
+/* Writes the word for a lock granted for ttl_ms. Returns its length. */
+static size_t held_word(const struct granted *g, const struct lease_outer *outer,
 		 int64_t ttl_ms, const char *key, const char *url,
 		 char word[HELD_WORD_MAX])
 {

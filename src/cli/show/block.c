@@ -141,7 +141,8 @@ line(const struct block *b, const char *name, const char *fmt, ...)
 
 /* ---- who has it ---- */
 
-const char *block_who(const struct view_holder *h, char *buf, size_t size)
+/* "web1 (pid 12, user joe)" */
+static const char *block_who(const struct view_holder *h, char *buf, size_t size)
 {
 	if (h->how != HOLD_FOREIGN)
 		return about_who(h->about, buf, size);

@@ -15,9 +15,6 @@
 void block_print(const struct query *query, const char *shown,
 		 const struct snapshot *s, FILE *out);
 
-/* "web1 (pid 12, user joe)" */
-const char *block_who(const struct view_holder *h, char *buf, size_t size);
-
 /* Considered silent: two heartbeats (queue.h) without a sign of life. */
 #define SILENT_MS 10000
 

@@ -103,7 +103,8 @@ const char *listing_state(const struct lock_seen *l)
 				     : view_state_name(l->state);
 }
 
-const char *listing_host(const struct lock_seen *l, char *buf, size_t size)
+/* "web1", or "web1 +2" with two other holders; "" if nobody holds it. */
+static const char *host_text(const struct lock_seen *l, char *buf, size_t size)
 {
 	const char *host = l->holder.about[ABOUT_HOST];
 
@@ -135,7 +136,7 @@ static void add_row(struct table *t, const struct lock_seen *l)
 
 	table_cell(t, "%s", l->shown);
 	table_cell(t, "%s", listing_state(l));
-	table_cell(t, "%s", listing_host(l, text, sizeof(text)));
+	table_cell(t, "%s", host_text(l, text, sizeof(text)));
 	table_cell(t, "%s", h->about[ABOUT_PID]);
 	table_cell(t, "%s", h->about[ABOUT_USER]);
 	table_cell(t, "%s", h->about[ABOUT_COMMAND]);

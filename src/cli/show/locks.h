@@ -154,8 +154,6 @@ void listing_json(const struct listing *l, const struct scan *c,
 
 /* One word: "held", "reading", ... */
 const char *listing_state(const struct lock_seen *l);
-/* "web1", or "web1 +2" with two other holders; "" if nobody holds it. */
-const char *listing_host(const struct lock_seen *l, char *buf, size_t size);
 /* "4m12s", "2d03h": as precise as people need. Unknown: "" */
 const char *listing_time(int64_t ms, char *buf, size_t size);
 
