@@ -318,5 +318,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	ends_with 0
 	wait_until ran 3
 	fails 77 'requires a password' -n -k job -u "${url/:hush@/}"
+	"$REDLOCK" -u "${url/:hush@/}" --password-command 'echo hush' -k job -- \
+		true
 	kill_servers "$cluster_dir"
 }

@@ -229,6 +229,8 @@ stale_url() { # OLD
 	redlock -k job -- true
 	fails 77 'sentinel-password-file' -n -u "${url%%\?*}"
 	fails 77 'WRONGPASS' -n -u "${url/hush/loud}"
+	"$REDLOCK" -u "${url/:hush@/}" --password-command 'echo hush' -k job -- \
+		true
 	echo loud >"$T/loud"
 	chmod 600 "$T/loud"
 	fails 77 'Sentinel' -n -u \

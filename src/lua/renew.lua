@@ -77,9 +77,9 @@ if not said then
 	end
 	local word = try('lindex', I, -1)
 	word = type(word) == 'string' and word or ''
+	local by = match(word, '^taken\n(.*)$')
 	return {'no', str(L.c or 0), (s.ends > L.now or look(L)) and 1 or 0,
-	    word == 'unlocked' and 1 or 0, word:sub(1, 6) == 'taken\n' and '0' or '-1',
-	    word:sub(7)}
+	    word == 'unlocked' and 1 or 0, by and '0' or '-1', by or ''}
 end
 local raised = (L.c or 0) < raise
 if raised then
