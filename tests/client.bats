@@ -119,7 +119,7 @@ tree_is_dead_at() { # MS after `since`
 	[ "$status" = 125 ]
 }
 
-@test "P7 a command that ends well after its lease was lost is no success" {
+@test "P7 a command that ends well after its lease was lost does not count as a success" {
 	start -k job -t 600ms -- sh -c "trap 'exit 0' TERM; touch $T/w
 		while :; do sleep 0.05; done"
 	wait_until exists "$T/w"
@@ -162,7 +162,7 @@ tree_is_dead_at() { # MS after `since`
 
 # ---- C1: SIGKILL of redlock ----
 
-@test "C1 SIGKILL of redlock kills the whole tree and gives the lock back" {
+@test "C1 SIGKILL of redlock kills the whole tree and releases the lock" {
 	started -k job -t 20s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	kill -KILL "$tool"
@@ -231,7 +231,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	redlock -q -k job -t 400ms -w 5s -- witness "$T" --hold 1
 }
 
-@test "C30 killed while it asks, redlock leaves no lock behind" {
+@test "C30 redlock killed while it asks for the lock leaves none behind" {
 	for i in {1..10}; do
 		node_freeze a
 		start -k job -t 20s -- witness "$T"
@@ -246,7 +246,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C30 killed before the command is born, redlock leaves none running" {
+@test "C30 redlock killed before the command is born leaves none running" {
 	preloading inject.so
 	for gap in vfork:1:0 execvpe:1:0; do
 		inject_behind "$gap" "$REDLOCK" -u "$url" -k job -t 20s -- \
@@ -273,7 +273,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C31 a guard killed between the command's birth and its exec takes it along" {
+@test "C31 a guard killed between the command's birth and its exec: the command dies" {
 	preloading inject.so
 	# the command's process asks for its parent once it has its death signal
 	for gap in getppid:2:0 execvpe:1:0; do
@@ -315,7 +315,7 @@ stuck_guard() { # OPTIONS of the witness
 }
 still_stuck() { [ ! -e "$T/hit.over" ]; }
 
-@test "C31 P1 a guard that cannot kill: redlock kills it, and all others" {
+@test "C31 P1 a guard that cannot kill: redlock kills it, and all other processes" {
 	stuck_guard --spawn --stubborn
 	cli a set job other px 60000
 	finish
@@ -386,7 +386,7 @@ kill_both() {
 	[ ! -e "$T/w" ]
 }
 
-@test "C31 a guard that dies takes the command along, though redlock is stopped" {
+@test "C31 a guard that dies kills the command, though redlock is stopped" {
 	started -k job -t 1s -- witness "$T" --started w --hold 60000
 	kill_both
 	wait_until gone "$cmd"
@@ -495,7 +495,7 @@ clocks() { # BOOT REAL, in ms
 	wait_until lock_is_free
 }
 
-@test "C7 a suspension shorter than half the lease changes nothing" {
+@test "C7 a suspension shorter than half the lease has no effect" {
 	preloading clockshim.so
 	clocks 0 0
 	CLOCKSHIM=$T/clock LD_PRELOAD=$(shim clockshim.so) \
@@ -784,7 +784,7 @@ calls_are() { [ "$(calls)" -ge "$1" ]; }
 	[ "$(holds)" = 0 ]
 }
 
-@test "C12 no descriptor for a new connection for a while is ridden out" {
+@test "C12 no descriptor for a new connection for a while is survived" {
 	preloading inject.so
 	inject socket:2:24 start -k job -t 600ms -- \
 		witness "$T" --started w --hold 700
@@ -815,12 +815,12 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	echo "$1: $((k - 1)) calls" >&2
 }
 
-@test "C22 whichever allocation fails: no crash, no lock left, no lie" {
+@test "C22 whichever allocation fails: no crash, no lock left, no false message" {
 	preloading inject.so
 	sweep malloc 12
 }
 
-@test "C22 whichever pipe, timer, socket or send fails: no crash, no lock left, no lie" {
+@test "C22 whichever pipe, timer, socket or send fails: no crash, no false message" {
 	preloading inject.so
 	sweep pipe2 24
 	sweep timer_create 11
@@ -889,7 +889,7 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	kill "$(cat "$T/left")"
 }
 
-@test "C9 what the command has killed before it ended is no process left running" {
+@test "C9 a process that the command killed before its end does not count as left" {
 	for i in {1..10}; do
 		run -0 redlock -k job -- sh -c 'sleep 61.3 & kill -9 $!'
 		[ -z "$output" ]
@@ -1046,7 +1046,7 @@ as_nobody() { # OPTION...
 	cli a del job >/dev/null
 }
 
-@test "C28 a signal for a command of another user is not sent again and again" {
+@test "C28 a signal for a command of another user is sent once" {
 	as_nobody -t 20s
 	other=$(pgrep -f "^$T/sleep")
 	kill -TERM "$tool"
@@ -1060,7 +1060,7 @@ as_nobody() { # OPTION...
 }
 switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 
-@test "C1 without /proc nothing is run" {
+@test "C1 without /proc nothing runs" {
 	need_root
 	run -70 --separate-stderr unshare -m sh -c '
 		mount -t tmpfs none /proc && exec "$@"' sh \
@@ -1151,7 +1151,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	done
 }
 
-@test "C21 who is to kill for lack of memory needs none" {
+@test "C21 the process that kills when memory runs out needs none" {
 	preloading inject.so
 	# what opens a directory in the C library allocates
 	inject_behind opendir:1+:12 "$REDLOCK" -u "$url" -k job -t 20s -- \
@@ -1261,7 +1261,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	tree_is_dead
 }
 
-@test "C35 a killed guard takes the command with it, and redlock says so" {
+@test "C35 a killed guard: the command dies with it, and redlock says so" {
 	started -k job -t 20s -- \
 		witness "$T" --started w --hold 9000 --spawn --stubborn
 	kill -KILL "$(guard)"

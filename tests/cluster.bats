@@ -102,7 +102,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	"$REDLOCK" -u "$url/0" -k job -n -- true
 }
 
-@test "a node that is silent does not matter, be it the first in the URL" {
+@test "a silent node does not matter, even if it is the first in the URL" {
 	use_cluster
 	cluster node_freeze c4 # a replica, so that all goes on
 	cluster node_freeze c6
@@ -166,7 +166,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 
 # ---- slots that move ----
 
-@test "S23 a slot moves under a hold and a line: nobody notices but by its -v" {
+@test "S23 a slot moves during a hold and a wait: only -v mentions it" {
 	use_cluster
 	hold 2500 -t 2s -v
 	line 3
@@ -217,7 +217,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	ran 1
 }
 
-@test "a reader outlives a slot that is on its way for longer than a lease" {
+@test "a reader outlives a slot that migrates for longer than a lease" {
 	local to
 
 	use_cluster
@@ -237,7 +237,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	[ "$status" = 143 ]
 }
 
-@test "S23 MOVED is for good: a hold asks no node twice that has sent it on" {
+@test "S23 MOVED is remembered: a hold asks no node again that redirected it" {
 	local first
 
 	use_cluster
@@ -253,7 +253,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 		tr -d '\r' | sed -n 's/^errorstat_MOVED:count=//p')" -le 2 ]
 }
 
-@test "S23 ASK is followed: a lock whose keys have all moved ahead of their slot" {
+@test "S23 ASK is followed: a lock whose keys all moved before their slot" {
 	local to
 
 	use_cluster
@@ -270,7 +270,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 
 # ---- failover ----
 
-@test "a failover by agreement under a hold and a line loses nothing" {
+@test "a planned failover during a hold and a wait loses nothing" {
 	use_cluster
 	hold 3500 -t 3s
 	line 3
@@ -279,7 +279,7 @@ $(cluster_url c5 | cut -d / -f 3)"
 	wait_until ran 4
 }
 
-@test "a primary that is killed: the hold goes on at its replica, then the line" {
+@test "a killed primary: the hold goes on at its replica, then the waiters" {
 	local was
 
 	use_cluster

@@ -137,7 +137,7 @@ let_all_go() { cli a flushall >/dev/null; }
 	cli b flushall >/dev/null
 }
 
-@test "keys: whatever is in them, nothing of it is run, and it is one word" {
+@test "keys: no bytes in them are run, and each is one word" {
 	local odd='x$(touch pwned)`touch pwned`;touch pwned'
 
 	hold_all "$odd" 'a b' "it's"

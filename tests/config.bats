@@ -77,7 +77,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	[ "$(pttl -u "$url")" = 30 ]
 }
 
-@test "every option but four can stand in a file" {
+@test "every option but four can be in a file" {
 	local name value n=0
 	for name in $("$REDLOCK" --help |
 		sed -n 's/^  .* --\([a-z-]*\) .*/\1/p'); do
@@ -175,7 +175,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		"$REDLOCK" -n -k job -- touch "$T/ran"
 }
 
-@test "HOME serves where XDG_CONFIG_HOME does not; a path that is not full does not" {
+@test "HOME is used without XDG_CONFIG_HOME; relative paths are ignored" {
 	file <<<"ttl = 5m"
 	mkdir "$T/home"
 	cp -r "$XDG_CONFIG_HOME" "$T/home/.config"
@@ -227,7 +227,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	bad_file "$mine:1: -t: must be at least 200ms"
 }
 
-@test "what does not go together is the fault of whoever came last" {
+@test "of options that exclude each other, the last source is blamed" {
 	file < <(printf 'shared = yes\nslots = 2\n')
 	bad_file "$mine:"
 	file <<<'kill-after = 10s'
@@ -237,7 +237,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	says 64 "see $mine:1" "$REDLOCK" -u "$url" -k job -s -- touch "$T/ran"
 }
 
-@test "a bad URL is 64 of -u, 78 of a variable or a file, which is named" {
+@test "a bad URL: 64 for -u, 78 for a variable or a file, which is named" {
 	file <<<"url = nonsense"
 	says 78 "redlock: $mine:1: 'nonsense'" "$REDLOCK" -n -k job -- touch "$T/ran"
 	REDLOCK_URL=rubbish says 78 "redlock: REDLOCK_URL: 'rubbish'" \
@@ -248,7 +248,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		"$REDLOCK" -n -k job -- touch "$T/ran"
 }
 
-@test "a file that others may write is refused with the chmod to type" {
+@test "a file that others may write is refused, with the chmod command" {
 	local mode
 	for mode in 620 602 660 606 622 666 777; do
 		file $mode <<<"ttl = 5m"
@@ -332,7 +332,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	bad_file "$mine:1: "
 }
 
-@test "a file that is there and cannot be read is an error, not silence" {
+@test "a file that exists but cannot be read is an error" {
 	need_user
 	if [ "$(id -u)" = 0 ]; then
 		chmod 755 "$T"
@@ -350,7 +350,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	chmod 755 "$XDG_CONFIG_HOME"
 }
 
-@test "a system file behind a closed door is an error for everybody" {
+@test "a system file in a directory without access is an error for everybody" {
 	[ "$(id -u)" = 0 ] || skip "needs a second user"
 	needs_system
 	need_user
@@ -362,7 +362,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 
 # ---- what is shown ----
 
-@test "--version -v shows each setting and where it comes from" {
+@test "--version -v shows each setting and its source" {
 	file <<-END
 		# mine
 		user = joe
@@ -397,7 +397,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	[[ $output != *"$mine"* && $output != *hunter2* ]]
 }
 
-@test "--version -v shows what is wrong with the settings, and the rest" {
+@test "--version -v shows errors in the settings, and the rest" {
 	file < <(printf 'ttl = 5m\nfrob = 1\n')
 	run -78 --separate-stderr "$REDLOCK" --version -v -u redis://h
 	[ -z "$stderr" ]
@@ -414,7 +414,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	says 78 frob "$REDLOCK" -u "$url" -k job -- touch "$T/ran"
 }
 
-@test "doctor --config: every value with its source, checked, and nobody is asked" {
+@test "doctor --config: checks every value and shows its source, without a question" {
 	file < <(printf 'wait = 10m\nuser = joe\n')
 	export REDLOCK_URL=redis://joe:hunter2@h.invalid
 	REDLOCK_TTL=45s run -0 --separate-stderr "$REDLOCK" doctor --config -q
@@ -497,7 +497,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 
 # ---- what the plain path costs ----
 
-@test "without files redlock looks for two, and that is all" {
+@test "redlock looks for two files and no others" {
 	command -v strace >/dev/null || skip "no strace"
 	[ -z "${SANITIZED:-}" ] || skip "a sanitizer and strace do not mix"
 	strace -o "$T/trace" "$REDLOCK" -u "$url" -k job -- true
@@ -508,7 +508,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 
 # ---- servers ----
 
-@test "--shared-scope in a file for CI refuses what is this machine's alone" {
+@test "--shared-scope in a file for CI refuses servers of this machine only" {
 	file <<<"shared-scope = yes"
 	for u in local: "$url" redis://127.0.0.1 redis://localhost:1 'redis://[::1]'; do
 		says 64 --shared-scope "$REDLOCK" -n -u "$u" -k job -- touch "$T/ran"
@@ -518,7 +518,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	says 78 127.0.0.1:6379 "$REDLOCK" -n -k job -- touch "$T/ran"
 }
 
-@test "REDLOCK_URL of the command is all that a nested redlock needs" {
+@test "a nested redlock needs only the command's REDLOCK_URL" {
 	local port=$((20000 + RANDOM % 10000))
 	node_start tcp --port "$port" --bind 127.0.0.1
 	cli tcp acl setuser joe on '>a b@c' '~*' +@all >/dev/null

@@ -91,7 +91,7 @@ same_with_and_without() { # COMMAND by which redlock is started...
 	run -0 as_user true
 }
 
-@test "--contain: the init reaps" {
+@test "--contain: the init reaps orphans" {
 	run -0 contained -- sh -c 'for i in 1 2 3 4 5; do (setsid true &) ; done
 		n=0
 		while grep -l "^State:.Z" /proc/[0-9]*/status 2>/dev/null; do
@@ -294,7 +294,7 @@ both_are_killed() { # with a -t 2s witness in $T/w
 }
 no_storm() { flock -n "$T/w.lock" true; }
 
-@test "C9 --contain: an init that is killed is the end of all, and status 137" {
+@test "C9 --contain: a killed init ends all, with status 137" {
 	[ "${SANITIZED:-}" != tsan ] || skip "TSan makes a fork of vfork"
 	start_contained -- witness "$T" --hold 60000 --spawn --stubborn --started "$T/w"
 	kill -KILL "$init"
@@ -304,7 +304,7 @@ no_storm() { flock -n "$T/w.lock" true; }
 	free job
 }
 
-@test "P3 --contain: a lease that is lost ends the tree in time" {
+@test "P3 --contain: a lost lease ends the tree in time" {
 	may_need_another_try "the last fiftieth of a lease"
 	start_contained -t 2s -- witness "$T" --hold 60000 --spawn --stubborn \
 		--started "$T/w"

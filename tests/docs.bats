@@ -81,12 +81,12 @@ plant() {
 
 # ---- the codes of docs/protocol.md and faults.md ----
 
-@test "each code of a test's name is defined, and each code has a test or a reason" {
+@test "check-codes.sh passes: each code is defined, and has a test or a reason" {
 	cd "$top"
 	run -0 scripts/check-codes.sh
 }
 
-@test "of the real names and tables, an unknown code and an untested one are found" {
+@test "check-codes.sh finds an unknown and an untested code among the real ones" {
 	told=()
 	mkdir -p "$T/tree/docs" "$T/tree/tests"
 	cd "$T/tree"
@@ -132,7 +132,7 @@ finds() { # FILE SED LINE...
 	shift 2
 	[ "$output" = "$(printf '%s\n' "$@")" ] || { echo "$output" >&2; return 1; }
 }
-@test "a code that is unknown, untested, defined twice or not to be read is found" {
+@test "check-codes.sh finds a code that is unknown, untested, duplicate or unreadable" {
 	local d=docs/protocol.md t=tests/a.bats
 
 	codes_tree
@@ -167,7 +167,7 @@ finds() { # FILE SED LINE...
 		"$t: N2 is not defined in docs: N2 C2 U2 three"
 }
 
-@test "tables or names that the check for codes cannot read are no success" {
+@test "check-codes.sh fails if it cannot read the tables or the names" {
 	local d=docs/protocol.md t=tests/a.bats
 
 	codes_tree
@@ -509,7 +509,7 @@ example_runs() { # LINE: with the status that it has when all is well
 	esac
 }
 
-@test "every example line of the README, the manual and --help runs as it stands there" {
+@test "every example line of the README, the manual and --help runs" {
 	local line words n=0 other token c
 
 	node_start b

@@ -101,7 +101,7 @@ masked() {
 
 # ---- all is well ----
 
-@test "a plain server is well: a line for each check, and the status is 0" {
+@test "a plain server passes: a line for each check, and status 0" {
 	doctor 0
 	finds ok version "$(maker) [0-9.]+"
 	finds ok role master
@@ -154,7 +154,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	cli a flushall >/dev/null
 }
 
-@test "a lock is taken, renewed, waited for, handed over and released as a trial" {
+@test "a trial lock is taken, renewed, waited for, handed over and released" {
 	doctor 0
 	finds ok lock 'acquired, renewed, waited for, handed over and released'
 	[ "$(cli a dbsize)" = 0 ]
@@ -314,7 +314,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	cli a del job >/dev/null
 }
 
-@test "each command that a user lacks is named, and what is to be typed grants it" {
+@test "each command that a user lacks is named, with the line that grants it" {
 	local lacks='get zadd zrem blpop'
 
 	tells_writes || lacks='get blpop'
@@ -351,7 +351,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	json 1 "not d['servers'][0]['scripts'] and d['servers'][0]['answers']"
 }
 
-@test "INFO, CONFIG, ROLE and ACL refused, as by managed servers, is no fault" {
+@test "INFO, CONFIG, ROLE and ACL refused, as by managed servers: not a fault" {
 	cli a acl setuser joe on '>pw' '~*' +@all -info -config -role -acl >/dev/null
 	as_joe
 	doctor 0
@@ -375,7 +375,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	[[ $told = *' +info'* ]]
 }
 
-@test "nothing can be asked at all: 69, 77 or 78, and why" {
+@test "no server can be asked: 69, 77 or 78, with the reason" {
 	on "unix://$T/none.sock"
 	doctor 69
 	finds wrong answer 'cannot connect' 'check that it is running'
@@ -404,7 +404,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 
 # ---- memory, disk, connections ----
 
-@test "an eviction policy with a limit throws locks away: wrong, until it is cured" {
+@test "an eviction policy with a limit loses locks: wrong, until it is cured" {
 	cli a config set maxmemory-policy allkeys-lru >/dev/null
 	doctor 0
 	finds ok eviction 'allkeys-lru, but maxmemory is not set'
@@ -418,7 +418,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	finds ok memory '[0-9]+% of maxmemory'
 }
 
-@test "memory that is nearly full, and a server that is" {
+@test "memory that is nearly full, or full, is wrong" {
 	local used
 
 	node_restart a # of which nothing was used before
@@ -437,7 +437,7 @@ is None and d['acl'].startswith('ACL SETUSER joe on')" job
 	cli a del big >/dev/null
 }
 
-@test "what a restart forgets: nothing kept, snapshots, the append-only file" {
+@test "what a restart loses: without persistence, with snapshots, with the AOF" {
 	doctor 0
 	finds note persistence 'nothing is saved to disk: .* restore them'
 	cli a config set save '3600 1' >/dev/null
@@ -476,7 +476,7 @@ d['servers'][0]['save'] == '3600 1'"
 }
 save_failed() { cli a info persistence | grep -q rdb_last_bgsave_status:err; }
 
-@test "connections: nearly all taken is wrong, and all taken is no answer" {
+@test "connections: nearly all taken is wrong; all taken means no answer" {
 	local i
 
 	cli a config set maxclients 6 >/dev/null
@@ -572,7 +572,7 @@ tcp_too() {
 	node_bound twin
 }
 
-@test "a frozen server among three is found, soon; the others are judged" {
+@test "one frozen server of three is found soon; the others are judged" {
 	local before
 
 	several 3 auto
@@ -589,7 +589,7 @@ tcp_too() {
 	node_thaw b
 }
 
-@test "a server that was just started has no vote yet: for how long is noted" {
+@test "a server that has just started has no vote yet: noted, with how long" {
 	several 3
 	on "${urls[@]}"
 	doctor 0 --restart-guard 1h
@@ -638,7 +638,7 @@ tcp_too() {
 	finds note version 'Dragonfly df-v1.30.0\\x1b\[2J'
 }
 
-@test "numbers that no server has are not reckoned with" {
+@test "impossible numbers are ignored" {
 	local huge=2000000000000000000
 
 	masked memory '\bused_memory:\d+' "used_memory:$huge\r\nmaxmemory:$huge"
@@ -716,7 +716,7 @@ off_by() {
 
 # ---- keys ----
 
-@test "a lock of ours without expiry is found without being named; cured, all is well" {
+@test "a lock without expiry is found without being named; after the cure all is well" {
 	cli a hset 'job:redlock:{job}:state' fence 1 >/dev/null
 	cli a set job x >/dev/null
 	doctor 1
@@ -731,7 +731,7 @@ off_by() {
 	cli a flushall >/dev/null
 }
 
-@test "what lies there of locks that are free is counted, and noted if it is much" {
+@test "leftovers of free locks are counted, and noted if they are many" {
 	cli a eval "for i = 1, 10001 do
 		redis.call('hset', 'k' .. i .. ':redlock:{k' .. i .. '}:state', 'fence', i)
 	end" 0 >/dev/null
@@ -774,7 +774,7 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 	cli a flushall >/dev/null
 }
 
-@test "a cure is quoted for the program it is for: it mends that key, and no other" {
+@test "a cure is quoted for its program, repairs that key and no other" {
 	local key
 
 	# in a shell
@@ -796,7 +796,7 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 	doctor 0
 }
 
-@test "bytes that a terminal must not see are escaped, in text and in JSON" {
+@test "control bytes are escaped, in text and in JSON" {
 	local key=$'k\e]0;x\a\xff'
 
 	cli a hset "$key:redlock:{$key}:state" fence 1 >/dev/null
@@ -824,7 +824,7 @@ cure_for() { grep -aF -- " $1: " <<<"$told" | sed 's/.*-> //'; }
 
 # ---- other kinds of servers ----
 
-@test "TLS: a certificate that is not verified is noted, one that does not hold is 77" {
+@test "TLS: an unverified certificate is noted, an invalid one is 77" {
 	node_start_tls t server
 	on "$(tls_url t cacert="$certs/ca.crt")"
 	doctor 0
@@ -926,7 +926,7 @@ slot_lost() { # those who still have it tell the others
 	done
 }
 
-@test "local: is well, and its scope is noted" {
+@test "local: passes, and its scope is noted" {
 	on "local:?dir=$T/mine&idle=1s"
 	doctor 0
 	finds note scope 'this machine'

@@ -91,7 +91,7 @@ holds_in() { # LOCK SCENARIO
 	[ "$over" = $((sold - stock)) ]
 }
 
-@test "flash sale by itself: both, on a server of its own that is gone then" {
+@test "flash sale by itself: both, on a server of its own, which is then gone" {
 	unset REDLOCK_URL
 	BUYERS=30 run -0 sale
 	echo "$output"
@@ -137,11 +137,11 @@ holds_in() { # LOCK SCENARIO
 @test "SETNX, then EXPIRE: a holder that dies in between blocks for ever" {
 	breaks setnx-expire crash 'A is dead, and its lock has no end'
 }
-@test "a constant value: who comes late deletes another one's lock" {
+@test "a constant value as token: a late holder deletes another one's lock" {
 	breaks constant-value slow \
 		"B and C ran at once, after A deleted B's lock"
 }
-@test "GET, compare, DEL: the lease ends in between, another one's lock goes" {
+@test "GET, compare, DEL: the lease ends in between, another one's lock is deleted" {
 	breaks get-compare-del stopped \
 		"B and C ran at once, after A deleted B's lock"
 }
@@ -165,7 +165,7 @@ holds_in() { # LOCK SCENARIO
 @test "redlock holds where clocks are an hour apart" {
 	holds_in redlock clocks
 }
-@test "redlock holds where the time of day that it is given is an hour ahead" {
+@test "redlock holds where its own time of day is an hour ahead" {
 	local shim=$(shim wallclock.so)
 
 	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
@@ -180,7 +180,7 @@ holds_in() { # LOCK SCENARIO
 }
 
 # No lock is said to be broken where it is not.
-@test "a wrong lock holds where nothing is against it" {
+@test "a wrong lock holds where nothing goes wrong" {
 	holds_in setnx-expire clocks
 	holds_in get-compare-del slow
 }

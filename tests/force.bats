@@ -128,7 +128,7 @@ forgets_reader() {
 	[[ $(entry by) == *"the disk is stuck)" ]]
 }
 
-@test "force-release: whoever waits is next, as soon as the old command is dead" {
+@test "force-release: a waiter is next, as soon as the old command is dead" {
 	hold 600000 -t 1s -K 200ms
 	waits_in_line
 	force 0
@@ -206,7 +206,7 @@ forgets_reader() {
 
 # ---- taking ----
 
-@test "force-release --now: taken at once; the holder hears of it with its next renewal" {
+@test "force-release --now: taken at once; the holder hears it with its next renewal" {
 	begin -t 3s -- "${runs[@]}"
 	force 0 --now
 	says ", until it notices the loss"
@@ -232,7 +232,7 @@ forgets_reader() {
 	forced
 }
 
-@test "force-release: what a dead machine holds is taken after the grace" {
+@test "force-release: the lock of a dead machine is taken after the grace" {
 	local guard
 
 	begin -t 30s -- "${runs[@]}"
@@ -247,7 +247,7 @@ forgets_reader() {
 	free job
 }
 
-@test "force-release: a renewal that comes late, when the lock was taken, does not heal" {
+@test "force-release: a renewal after the lock was taken does not heal it" {
 	begin -t 30s -- "${runs[@]}"
 	kill -STOP "$tool" # its questions lie in the socket
 	force 0 --now
@@ -257,7 +257,7 @@ forgets_reader() {
 	free job
 }
 
-@test "force-release: with min-hold: what is kept for nobody is taken at once" {
+@test "force-release: a lock that only --min-hold keeps is taken at once" {
 	redlock -q -k job --min-hold 60s -- true
 	held job
 	force 0
@@ -266,7 +266,7 @@ forgets_reader() {
 	free job
 }
 
-@test "force-release: a server whose memory is full does it, too" {
+@test "force-release: works on a server whose memory is full" {
 	node_start m --maxmemory 3mb --maxmemory-policy noeviction
 	url=unix://$T/m.sock
 	begin -t 30s -- "${runs[@]}"
@@ -308,7 +308,7 @@ when_asked() {
 	free job
 }
 
-@test "force-release --foreign: a string longer than what is shown of it" {
+@test "force-release --foreign: a string longer than what is shown" {
 	head -c 5000 /dev/zero | tr '\0' x >"$T/long"
 	cli a -x set job <"$T/long" >/dev/null
 	cli a pexpire job 100000 >/dev/null
@@ -319,7 +319,7 @@ when_asked() {
 	free job
 }
 
-@test "force-release of what --min-hold keeps: the history has one entry" {
+@test "force-release: a lock that only --min-hold keeps has one entry in the history" {
 	redlock -k job --min-hold 61s -- true
 	force 0
 	free job
@@ -372,7 +372,7 @@ when_asked() {
 	done
 }
 
-@test "force-release --now: of readers, too; each has its entry" {
+@test "force-release --now: works on readers; each has its entry" {
 	local i
 
 	for i in 1 2 3; do
@@ -390,7 +390,7 @@ when_asked() {
 	free job
 }
 
-@test "force-release: every slot that is held is freed" {
+@test "force-release: frees every slot that is held" {
 	local i
 
 	for i in 1 2; do
@@ -468,7 +468,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	[ "$(entry outcome)" = forced ]
 }
 
-@test "force-release: of a hold by hand, which nobody renews, when the time is over" {
+@test "force-release: a manual lock that nobody renews is taken when its time is over" {
 	"$REDLOCK" lock -u "$url" job -t 20s >"$T/token"
 	force 0 --grace 200ms
 	says "the holder has not stopped in time"
@@ -506,14 +506,14 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	cli a del job >/dev/null
 }
 
-@test "force-release: what a minority of three masters keeps is taken, too" {
+@test "force-release: what a minority of three masters holds is taken, too" {
 	several 3
 	forge_holder a job
 	force 0 --grace 300ms
 	have 0
 }
 
-@test "force-release on a Cluster" {
+@test "force-release: works on a Cluster" {
 	cluster_mend
 	url=$(cluster_url)
 	begin -t 2s -K 200ms -- "${runs[@]}"
@@ -528,7 +528,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 
 # ---- who may ----
 
-@test "force-release: the rights of the manual are enough, for both" {
+@test "force-release: the rights in the manual are enough, for both users" {
 	local rights
 
 	rights=$(rights_in_manual)
@@ -544,7 +544,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	[ "$(entry outcome)" = forced ]
 }
 
-@test "force-release: of a free key: a line, status 1" {
+@test "force-release: a free key: a line, status 1" {
 	force 1
 	says "nobody holds it"
 }

@@ -14,7 +14,7 @@ load lib/line
 	[ "$(holds)" = 1 ]
 }
 
-@test "foreign: an empty token, and one of 100 kB, are holders as well" {
+@test "foreign: an empty token, and one of 100 kB, count as holders" {
 	cli a set job '' px 400
 	run -75 redlock -k job -n -- witness "$T"
 	head -c 100000 /dev/zero | tr '\0' x | cli a -x set job
@@ -81,7 +81,7 @@ load lib/line
 	all_ran 1
 }
 
-@test "foreign: who stands in line behind another program's lock is served in order" {
+@test "foreign: waiters behind another program's lock are served in order" {
 	cli a set job theirs px 60000 >/dev/null
 	for i in 1 2 3 4; do line "$i"; done
 	cli a del job >/dev/null

@@ -70,7 +70,7 @@ objects() { ar t "$build/libredlock.a" | wc -l; }
 	[ "$(grep -c 'IBT, SHSTK' <<<"$text")" = "$(objects)" ]
 }
 
-@test "memory that is only reserved is less than 1 MB" {
+@test "less than 1 MB of memory is only reserved" {
 	# (ulimit -d and strict overcommit count it for every run and fork)
 	[ "$(size -A "$REDLOCK" | awk '$1 == ".bss" { print $2 }')" -lt 1048576 ]
 }

@@ -39,7 +39,7 @@ is_not() { [[ $(latest a) != *"$1"* ]]; }
 of_each() { tr ' ' '\n' | sed -n "s/^$1=//p"; } # NAME: of the entries on stdin
 value() { latest "${2:-a}" | of_each "$1"; }
 
-@test "who ran, when, after how long in line, for how long, and how it ended" {
+@test "an entry has who, when, how long in line, for how long, and how it ended" {
 	local before=$(now_ms) ended since
 
 	CI_JOB_URL=https://ci/7 LOGNAME=joe redlock -k job --reason nightly -- \
@@ -61,7 +61,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	[ "$(cli a pttl "$log")" -gt 2591000000 ]
 }
 
-@test "how long it waited" {
+@test "an entry has the time of the wait" {
 	start -k job -- sleep 0.5
 	wait_until held job
 	redlock -q -k job -- true
@@ -70,7 +70,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	[ "$(value waited_ms)" -ge 100 ]
 }
 
-@test "a command that fails: its exit status, or the signal that ended it" {
+@test "a command that fails: the entry has its status, or the signal that ended it" {
 	run -3 redlock -k job -- sh -c 'exit 3'
 	is 'outcome=failed exit=3'
 	run -143 redlock -k job -- sh -c 'kill -TERM $$'
@@ -94,7 +94,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	written 1
 }
 
-@test "a lease that was taken away: lost, though it is somebody else's by then" {
+@test "a lease that was taken away is written as lost" {
 	hold 20000
 	cli a set job other px 300 >/dev/null
 	ends_with 125
@@ -105,7 +105,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	wait_until lock_is_free
 }
 
-@test "a lease that ran out, once the server answers again: lost" {
+@test "a lease that ran out is written as lost once the server answers again" {
 	start -k job -t 1s -- sleep 61.5
 	wait_until held job
 	node_freeze a
@@ -118,7 +118,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	written 1
 }
 
-@test "--max-hold" {
+@test "--max-hold: the entry says that the time ended the command" {
 	run -124 redlock -k job --max-hold 200ms -- sleep 61.5
 	is 'outcome=max-hold signal=15'
 	[ "$(value held_ms)" -ge 200 ]
@@ -158,7 +158,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	written 4
 }
 
-@test "who joins the hold of its parent has no entry of its own" {
+@test "a run that joins its parent's hold has no entry of its own" {
 	run -1 redlock -k job -- sh -c "'$REDLOCK' -u '$url' -k job -- true
 		'$REDLOCK' -u '$url' -k job -- false"
 	written 1
@@ -181,7 +181,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	written 2
 }
 
-@test "three servers: each has its entry, under one token and fence" {
+@test "three servers each have an entry, with one token and fence" {
 	several 3
 	redlock -k job -- true
 	for n in a b c; do
@@ -192,7 +192,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 		sort -u | wc -l)" = 1 ]
 }
 
-@test "three servers, two of which give it to another: lost, on all of them" {
+@test "two of three servers give the lock to another: lost, on all of them" {
 	several 3
 	hold 20000
 	for n in a b; do cli $n set job other px 300 >/dev/null; done
@@ -204,7 +204,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	wait_until have 0
 }
 
-@test "a server that was frozen for a while has one entry of a hold" {
+@test "a server that was frozen for a while has one entry for a hold" {
 	several 3
 	start -k job -t 2s -- sh -c "linger until '$T/go'"
 	wait_until have 3
@@ -243,7 +243,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	[[ $output != *'"other"'* ]]
 }
 
-@test "--no-history, and in a file: no entry" {
+@test "--no-history, also in a file: no entry" {
 	redlock -k job --no-history -- true
 	written 0
 	settings 'no-history = yes'
@@ -257,7 +257,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	written 0
 }
 
-@test "--no-describe: how it went, but not whose it was" {
+@test "--no-describe: the entry says how it ended, but not whose it was" {
 	redlock -k job --no-describe -- true
 	[[ $(latest) =~ ^token=[^\ ]+\ process=[0-9a-f]+\ fence=[0-9]+\ waited_ms=[0-9]+\ \
 held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
@@ -322,7 +322,7 @@ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	wait_until have 0
 }
 
-@test "it costs no question, and no answer" {
+@test "the history costs no extra question or answer" {
 	warm a
 	redlock -k job -- true
 	[ "$(scripts_run a)" = 2 ]
@@ -380,7 +380,7 @@ sleep\ +[0-9.]+m?s\ +([1-9][0-9]{2}ms|[0-9.]+s)\ +[0-9]+\ +ran$ ]]
 	[[ ${lines[2]} = *'  -     '*'  the nightly dump  ran' ]]
 }
 
-@test "history: the present hold: its row goes on, and its bar is open-ended" {
+@test "history: the present hold has a row without an end, and an open bar" {
 	redlock -k job -- true
 	start -k job --reason 'release 1.4' -- sleep 61.3
 	wait_until eval '[ "$(cli a exists job)" = 1 ]'
@@ -453,7 +453,7 @@ and d[1]['token'] == '$(cli a get job)'"
 	[[ ${lines[4]} = *' ended' && ${lines[3]} = *' released' ]]
 }
 
-@test "history: no entry is no failure, and an empty answer" {
+@test "history: without entries it prints an empty answer, with status 0" {
 	history 0 job
 	[ -z "$output" ]
 	[[ $stderr = *'no history'* ]]
@@ -465,7 +465,7 @@ and d[1]['token'] == '$(cli a get job)'"
 	[[ $stderr = *'no history'* ]]
 }
 
-@test "history: --json is a document for each hold, as the manual has it" {
+@test "history: --json prints a document for each hold, as in the manual" {
 	local before=$(date -u +%Y-%m-%dT%H:%M)
 
 	CI_JOB_URL=https://ci/7 LOGNAME=joe redlock -k job -- \
@@ -481,7 +481,7 @@ and d[1]['slot'] == 0 and d[1]['exit'] == 3 and d[1]['outcome'] == 'failed' \
 and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 }
 
-@test "history: --since, by when a hold ended" {
+@test "history: --since selects by the end of a hold" {
 	local now=$(now_ms)
 
 	entry token old fence 1 since $((now - 7200000)) held_ms 1000 outcome ran
@@ -495,7 +495,7 @@ and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 	history 64 job --since yesterday
 }
 
-@test "history: three servers tell of a hold once, in the order of time" {
+@test "history: three servers: each hold once, in the order of time" {
 	several 3
 	redlock -k job -- true
 	redlock -k job -- true
@@ -509,7 +509,7 @@ and d[2]['exit'] is None and d[2]['signal'] == 15 and 'host' not in d[2]"
 	[[ $stderr = *'1 of 3 servers answered'* ]]
 }
 
-@test "history: whatever bytes others wrote, the terminal and the picture bear it" {
+@test "history: no bytes control the terminal or break the picture" {
 	local odd
 
 	for odd in $'e\e[31mvil\x01\r' '<script>&"]]><!--' $'\xff\xfe\xc3' \
@@ -606,7 +606,7 @@ END
 		"$(sed -n 's/.* y="\([0-9]*\)">X1  .*/\1/p' "$T/svg")" ]
 }
 
-@test "history: --svg: lost and forced are the loudest, on light ground and on dark" {
+@test "history: --svg: lost and forced stand out, on a light and on a dark ground" {
 	entry token a fence 1 since 1763726400000 held_ms 600000 outcome lost
 	picture
 	/usr/bin/python3 - "$T/svg" <<'END'
@@ -650,7 +650,7 @@ END
 	bars lost 100
 }
 
-@test "history: times are those of the clock on the wall" {
+@test "history: times are local times" {
 	# two holds, from noon UTC to 13:59:00
 	entry token a fence 1 since 1763726400000 held_ms 60000 outcome ran
 	entry token b fence 2 since 1763733480000 held_ms 60000 outcome ran
@@ -679,7 +679,7 @@ END
 	run -64 "$REDLOCK" history -u "$url" a b
 }
 
-@test "history: who took a lock away by force, and that it was" {
+@test "history: shows that a lock was taken by force, and by whom" {
 	hold 20000
 	"$REDLOCK" force-release -q -u "$url" --confirm job --now job
 	ends_with 125
@@ -688,7 +688,7 @@ END
 	bars forced 1
 }
 
-@test "history: it changes nothing, and says when it cannot answer" {
+@test "history: changes nothing, and says when it cannot answer" {
 	redlock -k job -- true
 	cli a acl setuser default -@write >/dev/null
 	history 0 job
@@ -697,7 +697,7 @@ END
 	[[ $output = *'standard output'* ]]
 }
 
-@test "history: keys of any bytes, and each database by itself" {
+@test "history: keys of any bytes, and each database separately" {
 	local odd=$'a}b{c \xff'
 
 	url=unix://$T/a.sock?db=3
@@ -709,7 +709,7 @@ END
 	[[ $output = *'no history'* ]]
 }
 
-@test "history: on a Cluster, of keys on several nodes" {
+@test "history: works on a Cluster, with keys on several nodes" {
 	cluster_start
 	url=$(cluster_url)
 	redlock -k job -- true
@@ -721,7 +721,7 @@ END
 	done
 }
 
-@test "history: behind Sentinels, and on a server of this machine alone" {
+@test "history: works behind Sentinels, and with local:" {
 	group_start g
 	url=$(group_url g)
 	redlock -k job -- true
@@ -810,7 +810,7 @@ killed_guard_and_all() { # $tool
 	[[ $(entries a | head -n 1) = *' outcome=expired '* ]]
 }
 
-@test "a lock that was waited for, and ran out before its first renewal: written, too" {
+@test "a waiter's lock that ran out before its first renewal is written, too" {
 	local n
 
 	for n in 1 2; do

@@ -136,7 +136,7 @@ and d['waiters'][2]['shared'] and d['waiters'][3]['slots'] == 3"
 	kill "$tool"
 }
 
-@test "readers, and who is nested in a hold, are each shown" {
+@test "readers, and runs nested in a hold, are each shown" {
 	start -k job -s -- sh -c "'$REDLOCK' -s -k job -- sleep 61.3"
 	wait_until held job
 	helper "$REDLOCK" -u "$url" -k job -s -- sleep 61.4
@@ -250,7 +250,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 		"$REDLOCK" "$url"
 }
 
-@test "it changes nothing: no command of its script writes" {
+@test "it changes nothing: its script calls no command that writes" {
 	start -k job -- sleep 61.3
 	wait_until held job
 	helper "$REDLOCK" -q -u "$url" -k job -s -- true
@@ -284,7 +284,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	kill_helpers || true
 }
 
-@test "the script is asked for by its hash, and sent to a server that does not know it" {
+@test "the script is called by its hash, and sent to a server that does not know it" {
 	inspect 1 job
 	cli a script flush >/dev/null
 	cli a config resetstat >/dev/null
@@ -294,7 +294,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	[ "$(cli a info commandstats | grep -c '^cmdstat_evalsha:calls=2,')" = 1 ]
 }
 
-@test "a database other than 0 is the one that is asked" {
+@test "the database of the URL is asked" {
 	helper "$REDLOCK" -u "$url?db=3" -k job -- sleep 61.3
 	wait_until eval '[ "$(cli a -n 3 exists job)" = 1 ]'
 	run -0 "$REDLOCK" inspect -u "$url?db=3" job
@@ -332,7 +332,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	cli b del job >/dev/null
 }
 
-@test "a Cluster: the node that has the key, also when a slot is on the move" {
+@test "a Cluster: the node that has the key is asked, also while a slot migrates" {
 	cluster_start
 	url=$(cluster_url)
 	helper "$REDLOCK" -u "$url" -k job -t 2s -- sleep 61.3
@@ -346,7 +346,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	kill_helpers || true
 }
 
-@test "a Sentinel group: the master" {
+@test "a Sentinel group: the master is asked" {
 	group_start g
 	url=$(group_url g)
 	helper "$REDLOCK" -u "$url" -k job -- sleep 61.3
@@ -354,7 +354,7 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	kill_helpers || true
 }
 
-@test "local: says its scope, and starts its server if need be" {
+@test "local: says its scope, and starts its server if necessary" {
 	run -1 "$REDLOCK" inspect -u "local:?dir=$T/mine&idle=50ms" job
 	[ "$output" = $'job: free\n  scope     host' ]
 	wait_until eval '! exists "$T/mine/redis.sock"'

@@ -234,7 +234,7 @@ all_end_well() {
 # How often the lock went from one program to another
 changes() { cut -d' ' -f1 "$T/log" | uniq | wc -l; }
 
-@test "the counter of this file shows it when two do not exclude each other" {
+@test "the counter of this file shows when two programs do not exclude each other" {
 	them python-lock
 	start -k another -t 2s -- witness "$T" --hold 60000 --started "$T/ours"
 	wait_until exists "$T/ours"

@@ -127,7 +127,7 @@ load lib/kinds
 	ended h
 }
 
-@test "several keys: kill -9 gives all of them back" {
+@test "several keys: kill -9 releases all of them" {
 	start -k a -k b -- sh -c "echo on >'$T/on.x'; sleep 30"
 	wait_until begun x
 	kill -KILL "$tool"

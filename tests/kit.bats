@@ -19,7 +19,7 @@ says() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output" >&2; return 1; 
 
 # ---- addresses ----
 
-@test "a server that finds its port taken goes to the next ones" {
+@test "a server whose port is taken uses the next ones" {
 	node_start_tls b server
 	next_port=$port
 	node_start_tls c server
@@ -45,7 +45,7 @@ says() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output" >&2; return 1; 
 	[ "$port" -gt $((taken - 3)) ]
 }
 
-@test "what lives in a directory dies with it, frozen and without a pid file" {
+@test "servers in a directory are killed with it, even if frozen and without a pid file" {
 	local pid
 
 	node_launch b # here, not lent
@@ -58,7 +58,7 @@ says() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output" >&2; return 1; 
 	gone "$pid"
 }
 
-@test "a lock on a server of the file fails a test as one on its own does" {
+@test "a lock left on a server of the file fails the test" {
 	local owner
 
 	no_lock_left_anywhere
@@ -79,7 +79,7 @@ refused() {
 	says "$1"
 }
 
-@test "a certificate is good for its names, as from its CA, in its time, and not else" {
+@test "a certificate is valid for its names, its CA and its time only" {
 	local ca=(-CAfile "$certs/ca.crt" -no-CApath) name
 
 	for name in redis.test localhost; do
@@ -109,7 +109,7 @@ refused() {
 
 # ---- TLS ----
 
-@test "a client takes a server by the CA's file or directory, with an intermediate, too" {
+@test "a client accepts a server by the CA's file or directory, or an intermediate" {
 	local n
 
 	for n in server chained elsewhere; do
@@ -133,7 +133,7 @@ seen_as() {
 		-CAfile "$certs/ca.crt" -verify_hostname "$1" </dev/null 2>&1
 }
 
-@test "a client that looks at the name finds the right one, or not" {
+@test "a client that checks the name notices a wrong one" {
 	node_start_tls b server
 	node_start_tls c elsewhere
 	seen_as redis.test b
@@ -142,7 +142,7 @@ seen_as() {
 	says 'hostname mismatch'
 }
 
-@test "a server may ask for a client's certificate, and then serves nobody without" {
+@test "a server may require a client certificate, and then refuses clients without one" {
 	node_start_tls b server --tls-auth-clients yes
 	run tls_cli b --cacert "$certs/ca.crt" ping
 	[ "$output" != PONG ]
@@ -165,7 +165,7 @@ seen_as() {
 
 # ---- Sentinel ----
 
-@test "a frozen master is replaced, and awake again becomes a replica (slow: 4 s)" {
+@test "a frozen master is replaced, and becomes a replica when it wakes (slow: 4 s)" {
 	local was
 
 	group_start g
@@ -224,7 +224,7 @@ agree() { [ "$(sentinel_master "$1" g)" = "$(group_master g)" ]; } # SENTINEL
 
 # ---- Cluster ----
 
-@test "the owner of a key serves it, and the others say who that is" {
+@test "the owner of a key serves it, and the other nodes redirect to it" {
 	local n owner
 
 	cluster_mend
@@ -245,7 +245,7 @@ agree() { [ "$(sentinel_master "$1" g)" = "$(group_master g)" ]; } # SENTINEL
 	cluster_cli "$owner" del job
 }
 
-@test "a slot on its way answers ASK and TRYAGAIN, and then is elsewhere" {
+@test "a migrating slot answers ASK and TRYAGAIN, and then has moved" {
 	local from to
 
 	cluster_mend

@@ -132,7 +132,7 @@ lasts_for_the_long_one_inside() { # HOW the lock goes
 	lasts_for_the_long_one_inside delete_shared
 }
 
-@test "lost with all data and healed by a short one, it lasts for the long one inside" {
+@test "lost with all data, healed by a short reader: it lasts for the long one inside" {
 	lasts_for_the_long_one_inside lose_all
 }
 
@@ -166,7 +166,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 	heals_for_a_long_reader delete_shared
 }
 
-@test "a short reader that heals after a loss of all data, too" {
+@test "a short reader heals after a loss of all data, too" {
 	heals_for_a_long_reader lose_all
 }
 

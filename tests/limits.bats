@@ -157,7 +157,7 @@ load lib/kinds
 	wait_until lock_is_free
 }
 
-@test "--min-hold: of readers, slots and nested ones" {
+@test "--min-hold: works for readers, slots and nested runs" {
 	redlock -s -k job --min-hold 700ms -- true
 	redlock -s -k job -n -- true
 	busy

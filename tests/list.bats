@@ -125,7 +125,7 @@ of['foreign']['role'] == 'foreign' and of['foreign']['state'] == 'held'"
 	json "of['sem']['slot'] == 1"
 }
 
-@test "waited for and held by nobody: free, and --held does not show it" {
+@test "a lock with waiters but no holder is free, and --held hides it" {
 	cli a zadd 'job:redlock:{job}:queue' 1790000000000000 \
 		$'tok 30000 1 -\nhost web1\n' >/dev/null
 	list 0
@@ -141,7 +141,7 @@ of['foreign']['role'] == 'foreign' and of['foreign']['state'] == 'held'"
 	cli a flushall >/dev/null
 }
 
-@test "a record whose lock is gone, and names that only look like ours, are no locks" {
+@test "a record without a lock, and names that only look like ours, are not shown" {
 	cli a hset 'job:redlock:{job}:state' holder 1 >/dev/null
 	cli a hset 'job:redlock:{other}:state' holder $'token tok\n' >/dev/null
 	cli a set ':redlock:{' 1 >/dev/null
@@ -226,7 +226,7 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 	cli a flushall >/dev/null
 }
 
-@test "nothing is changed, and a database is that of the URL" {
+@test "it changes nothing, and asks the database of the URL" {
 	forge a job
 	changes() { cli a info persistence | grep '^rdb_changes'; }
 	before=$(changes)
@@ -264,7 +264,7 @@ and base64.b64decode(of['\ufffd\ufffd']['key_b64']) == b'\xff\xfe'"
 	cli a flushall >/dev/null
 }
 
-@test "a server that is frozen: 69 within the node time-out" {
+@test "a frozen server: 69 within the node time-out" {
 	node_start b
 	url=unix://$T/b.sock
 	node_freeze b
@@ -313,7 +313,7 @@ cluster_hold() {
 	json "d['nodes'][0]['state'] == 'up'"
 }
 
-@test "in a Cluster whose slot is on its way a lock is shown once, with its holder" {
+@test "in a Cluster, a lock in a migrating slot is shown once, with its holder" {
 	use_cluster
 	cluster_hold
 	to=$(cluster_other d)
@@ -345,7 +345,7 @@ cluster_hold() {
 
 # ---- several servers ----
 
-@test "on three servers a lock of most of them is held, one of a single one is not" {
+@test "on three servers, a lock on most of them is shown as held, on one as not held" {
 	several 3
 	helper "$REDLOCK" -q -u "$url" -k job -- sleep 61.3
 	wait_until have 3
@@ -379,7 +379,7 @@ cluster_hold() {
 	cli a flushall >/dev/null
 }
 
-@test "a Sentinel group: the locks of its master" {
+@test "a Sentinel group: shows the locks of its master" {
 	group_start g
 	url=$(group_url g)
 	helper "$REDLOCK" -q -u "$url" -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
@@ -391,7 +391,7 @@ cluster_hold() {
 	wait "$!" || true
 }
 
-@test "local: the locks of this machine" {
+@test "local: shows the locks of this machine" {
 	url="local:?dir=$T/mine&idle=1s"
 	helper "$REDLOCK" -q -u "$url" -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
 	wait_until exists "$T/started"
@@ -402,7 +402,7 @@ cluster_hold() {
 	kill_servers "$T/mine"
 }
 
-@test "no locks: said on standard error, and nothing on standard output" {
+@test "no locks: a line on standard error, nothing on standard output" {
 	run -0 --separate-stderr "$REDLOCK" list -u "$url"
 	[ "$output" = '' ]
 	[ "$stderr" = 'redlock: no locks' ]
@@ -416,7 +416,7 @@ cluster_hold() {
 	[ -z "$stderr" ]
 }
 
-@test "--prometheus: the text format, with what the history of each lock has" {
+@test "--prometheus: prints the text format, with figures from each lock's history" {
 	local p='redlock_' now
 
 	"$REDLOCK" list -u "$url" --prometheus >"$T/metrics"
@@ -465,7 +465,7 @@ cluster_hold() {
 	run -64 "$REDLOCK" list -u "$url" --prometheus --json
 }
 
-@test "on a terminal list and history fit it: keys and reasons are cut in the middle" {
+@test "on a terminal, list and history fit: keys and reasons are cut in the middle" {
 	local key=deploy-of-the-shop/with-a-path/and-more/in-the-third-region/blue
 	local reason=$key/of-the-first-shop
 

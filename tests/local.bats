@@ -107,7 +107,7 @@ end_hold() {
 	done
 }
 
-@test "local: the server is gone after it has been idle, socket, file and all" {
+@test "local: an idle server goes, with its socket and its file" {
 	idle=300ms locally -k job -- true
 	[ "$(started)" = 1 ]
 	wait_until idle_gone
@@ -179,7 +179,7 @@ in_line() { [ "$(private zcard 'job:redlock:{job}:queue')" = "$1" ]; }
 	wait_until idle_gone
 }
 
-@test "local: nothing of the caller's is kept open or shared" {
+@test "local: the server keeps and shares nothing of the caller's" {
 	local s k p said
 	exec 9>"$T/mine"
 	mkdir "$T/mydir"
@@ -406,7 +406,7 @@ aof() { # the file that is written to
 	locally -n -k job -- witness "$T"
 }
 
-@test "local: what an earlier start of the machine has left is not read" {
+@test "local: a file from before the last boot is not read" {
 	mkdir -m 700 "$dir" "$dir/aof.0" "$dir/aof.0/appendonlydir" "$dir/aof.gone"
 	echo damaged >"$dir/aof.0/appendonlydir/appendonly.aof.manifest"
 	echo damaged >"$dir/aof.0/appendonly.aof"
@@ -544,7 +544,7 @@ fill_disk() {
 	end_hold
 }
 
-@test "local: a server that cannot be reached is left alone, and none is put beside it" {
+@test "local: an unreachable server is left alone, and no second one is started" {
 	local first keeper
 	locally lock -n -t 1h job
 	first=$(servers) keeper=$(keepers)
@@ -569,7 +569,7 @@ fill_disk() {
 	[ "$(started)" = 1 ]
 }
 
-@test "local: a server that a nested run has started is no leftover of the outer one" {
+@test "local: a server that a nested run started is not a process left by the command" {
 	local how
 	for how in wait kill leave; do
 		run -0 --separate-stderr timeout 30 "$REDLOCK" -u "$url" -k a \
@@ -608,7 +608,7 @@ in_tmp() {
 }
 as=()
 
-@test "local: the place depends on the user alone: cron, shell and service meet" {
+@test "local: the place depends only on the user: cron, shell and service meet" {
 	local vars uid
 	private_tmp
 	uid=$("${within[@]}" id -u)
@@ -624,7 +624,7 @@ as=()
 	[ "$(ls "$T/tmp")" = $'bin\nredlock\nredlock-'"$uid"$'\nstarts' ]
 }
 
-@test "local: root with a user's environment takes nothing of the user's" {
+@test "local: root with a user's environment uses nothing of the user's" {
 	[ "$(id -u)" = 0 ] || skip 'needs root'
 	local user=54321
 	private_tmp
@@ -676,7 +676,7 @@ as=()
 	[ -z "$(ls "$mine")" ]
 }
 
-@test "local: ?dir= is another place, for nested runs, too, and is shown" {
+@test "local: ?dir= is another place, also for nested runs, and is shown" {
 	local other=$T/other
 	locally lock -n -t 1h job
 	run -0 locally -k outer -- sh -c \
@@ -695,7 +695,7 @@ as=()
 	[ -S "$T/a place, 'quoted'/redis.sock" ]
 }
 
-@test "local: whatever the umask is, the next one can use it" {
+@test "local: the server can be used whatever the umask was" {
 	local i
 	need_user
 	chmod 711 "$T"
@@ -800,7 +800,7 @@ refuses() { # STATUS TEXT, of a run that would start the server
 	locally -k job -- true
 }
 
-@test "local: redis-server, or else valkey-server, or else redict-server" {
+@test "local: uses redis-server, or else valkey-server, or else redict-server" {
 	local name
 	for name in redis-server valkey-server redict-server; do
 		counting $name
@@ -824,7 +824,7 @@ refuses() { # STATUS TEXT, of a run that would start the server
 	done
 }
 
-@test "local: a server that does not start, or not at once, is no hang" {
+@test "local: a server that does not start, or starts late, does not hang redlock" {
 	printf '#!/bin/sh\necho "so far"; echo "no: I will not" >&2; exit 1\n' \
 		>"$T/bin/redis-server"
 	PATH="$T/bin:$PATH" refuses 69 'did not start: no: I will not'
@@ -836,7 +836,7 @@ refuses() { # STATUS TEXT, of a run that would start the server
 	locally -n -k job -- true
 }
 
-@test "local: a directory whose name is too long for a socket, or no full one" {
+@test "local: a directory is refused if relative, or too long for a socket" {
 	local long=$(printf '%97s' | tr ' ' x)
 	long=/${long:1}
 	dir=${long%x} socket=
@@ -853,7 +853,7 @@ refuses() { # STATUS TEXT, of a run that would start the server
 	kill_private
 }
 
-@test "local: is never fallen back to" {
+@test "local: is never used as a fallback" {
 	private_tmp
 	run -69 "${within[@]}" /tmp/redlock -n -u "unix:///tmp/none.sock" \
 		-k job -- true
@@ -905,7 +905,7 @@ while True:
 	kill_private
 }
 
-@test "the server has nothing of whoever started it: nice value, limits, environment" {
+@test "local: the server inherits no nice value, limits or environment" {
 	(
 		ulimit -S -n 40 -f 100 -v 4000000
 		MINE=1 nice -n 5 "$REDLOCK" -q -u "$(local_url)" -k a -- true

@@ -462,7 +462,7 @@ cluster_ok() { cli lone cluster info | grep -q cluster_state:ok; }
 	wait_until have 0
 }
 
-@test "P5 the same with one of three dead, and with one frozen" {
+@test "P5 on three servers, one dead or frozen, waiters run in order" {
 	several 3
 	keep
 	node_kill b
@@ -675,7 +675,7 @@ waits_for_gun() { # N: its shell has begun to wait
 	[ "$(holds)" = 4 ]
 }
 
-@test "--max-waiters and --supersede on three servers" {
+@test "--max-waiters and --supersede work on three servers" {
 	several 3
 	keep
 	line 1

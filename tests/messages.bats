@@ -151,7 +151,7 @@ wipe=$'\r\e[J'
 	let_go
 }
 
-@test "P7 Ctrl-C takes the live line away" {
+@test "P7 Ctrl-C removes the live line" {
 	keep
 	on_terminal "wait:in line" "send:^C" -- -- echo done
 	[ "$status" = 130 ]

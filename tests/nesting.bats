@@ -4,7 +4,7 @@
 load lib/common
 load lib/kinds
 
-@test "C33 nesting: who is started by the holder joins, with its token, fence and slot" {
+@test "C33 nesting: a run inside the holder joins, with its token, fence and slot" {
 	redlock -k job -- sh -c "env | grep ^REDLOCK_ | sort >'$T/outer'
 		$(inner) -n -- sh -c 'env | grep ^REDLOCK_ | sort >\"$T/inner\"'"
 	for v in TOKEN FENCE SLOT KEY FENCES; do
@@ -50,7 +50,7 @@ load lib/kinds
 	done
 }
 
-@test "nesting: whoever waits comes after the last inner one" {
+@test "nesting: a waiter is served after the last inner run" {
 	: >"$T/stay.in"
 	redlock -q -k job -t 2s -- sh -c "$(inner) -t 2s -- \
 		flock -n -x '$T/rw' sh -c 'echo on >\"$T/on.in\"; while [ -e \
@@ -86,7 +86,7 @@ load lib/kinds
 	[ "$(sort -u "$T/b" | wc -l)" = 1 ]
 }
 
-@test "nesting: inside another key, both holds are known further in" {
+@test "nesting: inside another key, an inner run knows both holds" {
 	redlock -k job -- sh -c "'$REDLOCK' -u '$url' -k other -- \
 		$(inner) -n -- '$REDLOCK' -u '$url' -k other -n -- true"
 	lock_is_free
@@ -109,7 +109,7 @@ load lib/kinds
 	REDLOCK_HELD=$stale redlock -k job -n -- true
 }
 
-@test "nesting: a lost reply to the join, and to the leave, counts once" {
+@test "nesting: lost replies to the join and to the leave count once" {
 	echo pass >"$T/px"
 	helper proxy "$T/px.sock" "$T/a.sock" "$T/px" >"$T/px.log"
 	wait_until exists "$T/px.sock"
@@ -127,7 +127,7 @@ load lib/kinds
 	wait_until lock_is_free
 }
 
-@test "nesting: all of it ended by force, the lock is free at once" {
+@test "nesting: after a force-release of all runs the lock is free at once" {
 	run redlock -k job -t 60s --max-hold 300ms -K 200ms -- sh -c "trap '' TERM
 		$(inner) -t 60s -- sh -c 'trap \"\" TERM; sleep 60'"
 	[ "$status" = 124 ]
@@ -144,7 +144,7 @@ load lib/kinds
 	wait_until lock_is_free
 }
 
-@test "nesting: lost with the outer one: both commands are killed" {
+@test "nesting: the inner lock is lost with the outer one: both commands are killed" {
 	: >"$T/stay.in"
 	helper "$REDLOCK" -u "$url" -k job -t 1s -- sh -c "
 		$(inner) -t 1s -- sh -c 'echo on >\"$T/on.in\"; while [ -e \
@@ -158,7 +158,7 @@ load lib/kinds
 	cli a del job >/dev/null
 }
 
-@test "nesting: healed by whoever asks first, and still the last one out releases" {
+@test "nesting: the first run that asks heals the lock; the last one releases it" {
 	: >"$T/stay.in"
 	redlock -k job -t 1s -- sh -c "$(inner) -t 1s -- sh -c 'echo on \
 		>\"$T/on.in\"; while [ -e \"$T/stay.in\" ]; do sleep 0.05; done' &
@@ -210,7 +210,7 @@ load lib/kinds
 	redlock -k job -- sh -c "$(inner) -s -n -- true"
 }
 
-@test "nesting: without the environment of the outer run, it is refused at once: 64" {
+@test "nesting: without the outer run's environment, refused at once: 64" {
 	around <<-'END'
 		for how in "$bare" "setsid $bare" "$bare timeout 10"; do
 			refused $how "${inner[@]}" -w 1h -- touch "$T/ran"
@@ -256,7 +256,7 @@ load lib/kinds
 	[ "$status" = 0 ]
 }
 
-@test "nesting: in another PID namespace nothing is known of the run around it" {
+@test "nesting: in another PID namespace the outer run is unknown" {
 	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces"
 	redlock -k job -- sh -c "unshare -fp --mount-proc $bare $(inner) -n -- true ||
 		echo \$?" >"$T/new"
@@ -266,7 +266,7 @@ load lib/kinds
 	[ "$(cat "$T/new" "$T/old" | tr '\n' ' ')" = '75 75 ' ]
 }
 
-@test "nesting: the key is lost, with all data and alone, in turn: joined each time" {
+@test "nesting: the key is lost, with all data and alone: joined each time" {
 	redlock -k job -t 3s -- sh -c "echo \$REDLOCK_FENCE
 		for lost in flushall 'del job' flushall 'del job'; do
 			redis-cli -s '$T/a.sock' \$lost >/dev/null
@@ -309,21 +309,21 @@ load lib/kinds
 	cli a flushall >/dev/null
 }
 
-@test "nesting: by way of the same key on another server" {
+@test "nesting: joins across a run with the same key on another server" {
 	node_start b
 	redlock -k job -- "$REDLOCK" -u "unix://$T/b.sock" -k job -- \
 		"$REDLOCK" -u "$url" -k job -n -- touch "$T/ran"
 	[ -e "$T/ran" ]
 }
 
-@test "nesting: past a run without a lock" {
+@test "nesting: joins across a run without a lock" {
 	redlock -k job -- "$REDLOCK" -q -u "unix://$T/nobody" -n \
 		--on-unavailable run -k other -- "$REDLOCK" -u "$url" -k job -n \
 		-- touch "$T/ran"
 	[ -e "$T/ran" ]
 }
 
-@test "nesting: inside a slot it is the same slot" {
+@test "nesting: a run inside a slot has the same slot" {
 	client a "$alone" -N 2
 	running a
 	redlock -k job -N 2 -- sh -c "echo \$REDLOCK_SLOT >'$T/out'

@@ -126,7 +126,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	[[ $output != *'redlock: job: ' ]] # a reason is named
 }
 
-@test "N2 a black hole that opens while we retry is left by a new connection" {
+@test "N2 a black hole that opens while we retry: a new connection is used" {
 	private_net
 	proxy_start 127.0.0.1:6379
 	on_port drop
@@ -225,7 +225,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	lacks "$T/err" SIGTERM
 }
 
-@test "N6 every connection goes half-open after a while, again and again" {
+@test "N6 every connection becomes half-open, again and again: nothing is lost" {
 	local i
 
 	proxy_start
@@ -306,7 +306,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	[ "$(holds)" = 8 ]
 }
 
-@test "N8 cut before the reply to a renewal, and to the release" {
+@test "N8 cut before the reply to a renewal, and to the release: asked again" {
 	proxy_start
 	hold 700
 	px cut 0
@@ -416,7 +416,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 	wait_until free job
 }
 
-@test "N11 byte by byte in both directions" {
+@test "N11 bytes that come one by one in both directions are understood" {
 	proxy_start
 	px dribble
 	hold 400 -t 2s
@@ -425,7 +425,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 	[ "$(holds)" = 1 ]
 }
 
-@test "N11 several replies in one piece" {
+@test "N11 several replies in one piece are understood" {
 	proxy_start
 	cli a acl setuser app on '>pw' '~*' +@all
 	px delay 0 50
@@ -607,7 +607,7 @@ two_addresses() {
 	cli a -n 3 flushdb
 }
 
-@test "N14 a slow AUTH is within the node time-out like all else" {
+@test "N14 a slow AUTH counts towards the node time-out" {
 	proxy_start
 	cli a acl setuser app on '>pw' '~*' +@all
 	px silent

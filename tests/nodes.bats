@@ -83,7 +83,7 @@ says() {
 	[[ $(cat "$T/err") != *hun* && $(cat "$T/err") != *ter2* ]]
 }
 
-@test "local: is no one of several; unix sockets may be, but not of a shared scope" {
+@test "local: cannot be one of several; unix sockets can, unless the scope is shared" {
 	several 3
 	says 64 'local: cannot be one of several' -u "${urls[0]}" \
 		-u "local:?dir=$T/mine"
@@ -154,7 +154,7 @@ says() {
 	[ "$(grep -o Password <<<"$output" | wc -l)" = 1 ]
 }
 
-@test "U8 no password of a list is seen in ps" {
+@test "U8 ps shows no password of a list" {
 	several 3
 	cli b acl setuser joe on '>hunter2' '~*' +@all
 	cli c acl setuser joe on '>hunter3' '~*' +@all
@@ -176,7 +176,7 @@ says() {
 	done
 }
 
-@test "each server has the token, and most have counted up to the fence" {
+@test "each server has the token, and most have the fence as counter" {
 	local n sum=0
 
 	several 3
@@ -240,7 +240,7 @@ says() {
 }
 free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 
-@test "a key that another program has on most servers is not ours" {
+@test "a key that another program holds on most servers is not acquired" {
 	several 3
 	cli a set job other px 60000
 	cli b set job other px 60000
@@ -396,7 +396,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	[ "$(holds)" = 2 ]
 }
 
-@test "when most servers have gone, who holds the lock loses it in time: 125" {
+@test "when most servers are gone, the holder loses the lock in time: 125" {
 	several 3
 	keep
 	began=$(now_ms)
@@ -407,7 +407,7 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	ends_with 125
 }
 
-@test "a server that comes back empty gets the lock again from who holds it" {
+@test "a server that comes back empty gets the lock again from the holder" {
 	several 3
 	keep
 	node_restart b

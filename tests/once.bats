@@ -39,7 +39,7 @@ marks() { echo $(($(mark_lasts) > 0)); }
 	[ "$(marks)" = 0 ]
 }
 
-@test "--once-counts any: whatever became of a run that began, nobody repeats it" {
+@test "--once-counts any: a run that began is not repeated, whatever became of it" {
 	once() { # STATUS MARKS [OPTION...] -- COMMAND...
 		local want=$1 marks=$2
 
@@ -77,7 +77,7 @@ marks() { echo $(($(mark_lasts) > 0)); }
 	[ -e "$T/ran" ]
 }
 
-@test "--once-per: done is done, though the lock has vanished, or memory is full" {
+@test "--once-per: a success counts though the lock vanished or memory is full" {
 	redlock -k job --once-per 60s -- redis-cli -s "$T/a.sock" flushall >/dev/null
 	run redlock -k job --once-per 60s -- touch "$T/ran.1"
 	redlock -k other --once-per 60s -- redis-cli -s "$T/a.sock" config set \
@@ -88,7 +88,7 @@ marks() { echo $(($(mark_lasts) > 0)); }
 	[ ! -e "$T/ran.2" ]
 }
 
-@test "--once-per: inside a run that holds the lock, too" {
+@test "--once-per: works inside a run that holds the lock" {
 	for i in 1 2; do
 		redlock -q -k job -- sh -c "$(inner) -q --once-per 60s -- sh -c \
 			'echo ran >>\"$T/runs\"'"
@@ -183,14 +183,14 @@ newer() { # N [OPTION...]: it runs
 	older 8 9
 }
 
-@test "--revision: done is done, though the lock has vanished" {
+@test "--revision: a success counts though the lock vanished" {
 	redlock -q -k job --revision 5 -- redis-cli -s "$T/a.sock" flushall >/dev/null
 	wait_until eval '[ "$(revision)" = 5 ]'
 	run -75 redlock -k job --revision 4 -- touch "$T/older"
 	[ ! -e "$T/older" ]
 }
 
-@test "--revision: who waited meanwhile finds out, and passes the lock on" {
+@test "--revision: a waiter finds out, and passes the lock on" {
 	client first "$alone" --revision 21
 	running first
 	lines_up client second "$alone" --revision 17
@@ -210,7 +210,7 @@ newer() { # N [OPTION...]: it runs
 	older 21 22
 }
 
-@test "--revision: of several who hold it together, the largest stays" {
+@test "--revision: of several that hold it together, the largest stays" {
 	client new 'eval "$0"' --revision 21 -N 2
 	running new
 	client old 'eval "$0"' --revision 17 -N 2
@@ -222,7 +222,7 @@ newer() { # N [OPTION...]: it runs
 	older 20 21 -N 2
 }
 
-@test "--revision: inside a run that holds the lock, and beside one" {
+@test "--revision: works inside a run that holds the lock, and beside one" {
 	redlock -q -k job --revision 21 -- sh -c "$(inner) -q --revision 17 -- \
 		touch '$T/inner' && $(inner) -q --revision 16 -- touch '$T/older' || [ \$? = 75 ]"
 	[ -e "$T/inner" ]
@@ -232,7 +232,7 @@ newer() { # N [OPTION...]: it runs
 	[ ! -e "$T/older" ]
 }
 
-@test "--revision: of several keys one is enough, and none is kept" {
+@test "--revision: one of several keys is enough to refuse, and none is kept" {
 	redlock -k b --revision 9 -- true
 	run -75 redlock -k a -k b -k c --revision 8 -- touch "$T/older"
 	[[ $output = *' b: not run: revision 8 is older than 9, '* ]]

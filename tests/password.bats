@@ -7,7 +7,7 @@ load lib/refusal
 
 # ---- files and variables ----
 
-@test "U8 a password file that cannot serve is refused before anything else" {
+@test "U8 a password file that cannot be used is refused before anything else" {
 	marker
 	local f=$T/pw
 	refuses 78 "$f" -u "$url" -k job --password-file "$f" -- "${cmd[@]}"
@@ -86,7 +86,7 @@ load lib/refusal
 	[ "$output" = ran ]
 }
 
-@test "U8 a password from a pipe serves every server and every run below" {
+@test "U8 a password from a pipe works for every server and every nested run" {
 	echo s3cret | tee "$T/b.auth" >"$T/c.auth"
 	node_start b --requirepass s3cret
 	node_start c --requirepass s3cret
@@ -148,7 +148,7 @@ load lib/refusal
 	[[ $output == *'it needs ~KEY ~KEY:redlock:*'* ]]
 }
 
-@test "U8 --user and --password-file serve an ACL of just what is needed" {
+@test "U8 --user and --password-file work with an ACL of the least rights" {
 	local most=($(rights_in_manual) +auth)
 
 	marker
@@ -200,7 +200,7 @@ load lib/refusal
 	free job
 }
 
-@test "U8 REDISCLI_AUTH serves, reaches the command, and yields to the URL" {
+@test "U8 REDISCLI_AUTH is used, reaches the command, and yields to the URL" {
 	marker
 	cli a acl setuser joe on '>joes' '~*' +@all >/dev/null
 	cli a config set requirepass 'from env' >/dev/null
@@ -242,7 +242,7 @@ load lib/refusal
 	done
 }
 
-@test "U8 a password typed in the wrong place is in no message" {
+@test "U8 a password typed in the wrong place appears in no message" {
 	local secret=redis://joe:hunter2@h.example
 	marker
 	refuses 64 "unknown verb 'redis://***@h.example'" "$secret" -k job -- \
@@ -317,7 +317,7 @@ ask() {
 		--askpass -k job -- touch "$T/ran"
 }
 
-@test "--askpass refuses nothing, and more than fits" {
+@test "--askpass refuses an empty password, and one that is too long" {
 	local long
 	long=$(printf '%2048s' | tr ' ' x)
 	run -78 ask 'wait:: ' 'send:\n' -- -- touch "$T/ran"
@@ -368,7 +368,7 @@ sane='stty -a </dev/tty | grep -q " echo "'
 	REDISCLI_AUTH=hunter3 cli a config set requirepass '' >/dev/null
 }
 
-@test "--askpass and --password-file in one place exclude each other" {
+@test "--askpass and --password-file from one source exclude each other" {
 	echo hunter2 >"$T/pw"
 	chmod 600 "$T/pw"
 	says 64 "--askpass and --password-file" "$REDLOCK" -n -u "$url" --askpass \
@@ -507,7 +507,7 @@ has_run() { [ "$(runs)" -ge "$1" ]; }
 	[ "$(runs)" = 2 ]
 }
 
-@test "--password-command: when redlock is killed, the guard logs in by it, too" {
+@test "--password-command: the guard uses it, too, when redlock is killed" {
 	tells
 	hold 60000 -t 20s "${told[@]}"
 	sleep 2.1

@@ -4,7 +4,7 @@
 load lib/common
 load lib/line
 
-@test "--max-waiters does not join a line that is long enough" {
+@test "--max-waiters does not join a line of that length" {
 	keep
 	run -75 redlock -k job --max-waiters 0 -- true
 	[[ $output = *'job: not acquired: too many waiters (--max-waiters 0)' ]]
@@ -16,7 +16,7 @@ load lib/line
 	redlock -k job --max-waiters 0 -- true # a free lock needs no line
 }
 
-@test "--max-waiters does not count who is dead" {
+@test "--max-waiters does not count dead waiters" {
 	keep
 	line 1
 	crash "${pid[1]}"
@@ -28,7 +28,7 @@ load lib/line
 	wait "${pid[2]}"
 }
 
-@test "--supersede takes the place of those who wait with the same option" {
+@test "--supersede takes the place of waiters with the same option" {
 	keep
 	line 1
 	line 2 --supersede --reason 'build 2'
@@ -45,7 +45,7 @@ load lib/line
 	grep -q '"outcome":"ran"' "$T/result"
 }
 
-@test "--supersede: who holds the lock is not disturbed, and -E and the outcome tell" {
+@test "--supersede does not disturb the holder; -E and the outcome say so" {
 	keep --supersede
 	line 1 --supersede -E 0 --result-file "$T/result"
 	waiting=0
@@ -56,7 +56,7 @@ load lib/line
 	all_ran 2
 }
 
-@test "--supersede: a run that was cut off does not come back into line" {
+@test "--supersede: a run that was cut off does not come back into the line" {
 	keep
 	line 1 --supersede
 	kill -STOP "${pid[1]}"
@@ -92,7 +92,7 @@ load lib/line
 	wait "${pid[2]}"
 }
 
-@test "--supersede: a first question that is asked twice does not take its place back" {
+@test "--supersede: a first question that arrives twice does not take its place back" {
 	use_b
 	keep -t 20s
 	node_freeze b
@@ -128,7 +128,7 @@ plant() { # TOKEN SECONDS
 	waiting=$((waiting + 1))
 }
 
-@test "--priority high passes those who wait for less than a minute, and no others" {
+@test "--priority high passes those that wait for less than a minute, and no others" {
 	keep
 	line 1
 	line 2
@@ -161,7 +161,7 @@ plant() { # TOKEN SECONDS
 	all_ran 1 2 3 4
 }
 
-@test "--priority high does not pass who was handed the lock" {
+@test "--priority high does not pass a waiter that was handed the lock" {
 	local token
 
 	keep
@@ -177,7 +177,7 @@ plant() { # TOKEN SECONDS
 	all_ran 1 2
 }
 
-@test "--priority high: one whose machine died is skipped when it was silent for long" {
+@test "--priority high: a waiter of a dead machine is skipped after a long silence" {
 	local token
 
 	keep
@@ -194,7 +194,7 @@ plant() { # TOKEN SECONDS
 	in_line 0
 }
 
-@test "--priority high with -n waits for nobody, and not with --supersede or --replace" {
+@test "--priority high with -n does not wait; not with --supersede or --replace" {
 	redlock -k job --priority high -n -- true
 	keep --priority high
 	run -75 redlock -k job --priority high -n -- true

@@ -14,7 +14,7 @@ load lib/line
 	[ "$(holds)" = 12 ]
 }
 
-@test "P5 a newcomer does not get in between, however often it tries" {
+@test "P5 a newcomer does not pass the line, however often it tries" {
 	keep
 	for i in 1 2 3; do line "$i"; done
 	each=40
@@ -50,7 +50,7 @@ cost() { # WAITERS
 	[ "$n" -le 48 ]
 }
 
-@test "P4 nobody polls meanwhile: a waiter asks once per heartbeat" {
+@test "P4 nobody polls: a waiter asks once per heartbeat" {
 	keep -t 30s
 	line 1 -t 30s
 	wait_until listening 1
@@ -61,7 +61,7 @@ cost() { # WAITERS
 	all_ran 1
 }
 
-@test "P4 a holder's machine dies: the first in line has it when the lease ends" {
+@test "P4 a holder's machine dies: the first in line gets it when the lease ends" {
 	keep -t 600ms
 	line 1
 	line 2
@@ -98,7 +98,7 @@ cost() { # WAITERS
 	[ "$(holds)" = 4 ]
 }
 
-@test "S16 a line that is flushed is made again, in the old order" {
+@test "S16 a flushed line is restored in the old order" {
 	keep
 	for i in 1 2 3; do line "$i"; done
 	cli a flushall >/dev/null
@@ -138,7 +138,7 @@ cost() { # WAITERS
 	[ "$(cat "$T/order")" = 2 ]
 }
 
-@test "P4 a waiter whose machine died is skipped when it was silent for long" {
+@test "P4 a waiter whose machine died is skipped after a long silence" {
 	local token score
 	keep
 	line 1
@@ -199,7 +199,7 @@ cost() { # WAITERS
 
 # ---- leaving ----
 
-@test "a signal while waiting leaves at once and leaves nothing in the queue" {
+@test "a signal during the wait ends it at once and leaves nothing in the queue" {
 	keep
 	for sig in TERM INT HUP QUIT; do
 		waiting=0
@@ -223,7 +223,7 @@ cost() { # WAITERS
 	kill -KILL "$holder"
 }
 
-@test "U12 a waiter that was held up past -w looks once more, and runs nothing" {
+@test "U12 a waiter that was delayed past -w looks once more, and runs nothing" {
 	keep
 	for what in fail run; do
 		waiting=0
@@ -257,7 +257,7 @@ cost() { # WAITERS
 	let_go
 }
 
-@test "U12 -n on a free lock helps the one who is first in line" {
+@test "U12 -n on a free lock helps the first in line" {
 	local token
 	keep -t 10s
 	line 1
@@ -307,7 +307,7 @@ cost() { # WAITERS
 	[ "$(grep -c BLPOP "$T/err.1")" = 1 ]
 }
 
-@test "a release that the server refuses is not passed over in silence" {
+@test "a release that the server refuses is reported" {
 	(umask 077; echo pw >"$T/pw")
 	cli a acl setuser joe on '>pw' '~*' +@all >/dev/null
 	keep -t 1s --user joe --password-file "$T/pw"
@@ -316,7 +316,7 @@ cost() { # WAITERS
 	grep -q 'the release was not confirmed: .*; the lock expires within ' "$T/err"
 }
 
-@test "a line that is out of order does not keep the lock" {
+@test "a damaged line does not keep the lock" {
 	keep -t 20s
 	cli a set "$queue" nonsense >/dev/null
 	let_go
@@ -342,7 +342,7 @@ cost() { # WAITERS
 
 # Whatever the lock needs beside its key, as another type; each kind of run
 # works, and the next in line gets its turn.
-@test "S38 companions of another type are in nobody's way" {
+@test "S38 companions of another type do no harm" {
 	local part way
 
 	for part in queue state; do

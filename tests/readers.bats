@@ -80,7 +80,7 @@ load lib/kinds
 	for i in $p; do wait "$i"; done
 }
 
-@test "readers: a dead writer at the head of the line keeps nobody out for long" {
+@test "readers: a dead writer at the head of the line delays nobody for long" {
 	reader r
 	running r
 	lines_up writer w
@@ -93,7 +93,7 @@ load lib/kinds
 	ended r
 }
 
-@test "readers: another program finds the key taken while they hold" {
+@test "readers: another program finds the key taken" {
 	reader r1
 	reader r2
 	running r1 r2
@@ -204,7 +204,7 @@ forgets_readers() {
 	forgets_readers eval 'cli a del "$state" >/dev/null; cli a lpush "$state" x >/dev/null'
 }
 
-@test "readers: the key overwritten is every reader's loss" {
+@test "readers: all lose the lock when the key is overwritten" {
 	reader r1
 	reader r2
 	running r1 r2
@@ -238,7 +238,7 @@ forgets_readers() {
 	ended w
 }
 
-@test "readers: memory full in the middle of it: renewals and releases go on" {
+@test "readers: memory becomes full during a hold: renewals and releases go on" {
 	node_start m --maxmemory 3mb --maxmemory-policy noeviction
 	url=unix://$T/m.sock
 	: >"$T/stay.r"

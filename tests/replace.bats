@@ -78,7 +78,7 @@ told_by() { # N: the history
 	order 3
 }
 
-@test "--replace: one that runs already is replaced by the next one" {
+@test "--replace: a run that replaced another is replaced by the next one" {
 	begin -- "${runs[@]}"
 	helper "$REDLOCK" -q -u "$url" -k job -t 3s --replace -- \
 		sh -c ': >"$T/second"; exec linger'
@@ -89,7 +89,7 @@ told_by() { # N: the history
 	ended_with 2 0
 }
 
-@test "--replace: a plain waiter in front goes first, and nobody is asked for it" {
+@test "--replace: a plain waiter in front goes first, and nobody is asked to stop" {
 	begin -- sh -c ': >"$T/on"; while [ ! -e "$T/end" ]; do sleep 0.05; done'
 	helper "$REDLOCK" -u "$url" -k job -t 3s -- sh -c "echo plain >>'$T/order'; exec linger" \
 		2>"$T/err.plain"
@@ -108,7 +108,7 @@ told_by() { # N: the history
 	order plain 1
 }
 
-@test "--replace: a command that does not hear TERM is killed after the time of -K" {
+@test "--replace: a command that ignores TERM is killed after -K" {
 	begin -K 300ms -- "${deaf[@]}"
 	newer 1 --grace 1m
 	ended_with 1 0
@@ -124,7 +124,7 @@ told_by() { # N: the history
 	grep -qE 'SIGKILL in [1-8]?[0-9]?[0-9]ms' "$T/err"
 }
 
-@test "--replace: --signal of the one that is replaced holds" {
+@test "--replace: the --signal of the replaced run is used" {
 	begin --signal INT -K 1s -- sh -c 'trap "echo INT >\"$T/got\"; exit 3" INT; trap "" TERM
 		: >"$T/on"; while :; do sleep 0.05; done'
 	newer 1
@@ -167,7 +167,7 @@ told_by() { # N: the history
 	not is_asked a
 }
 
-@test "--replace: all readers are asked" {
+@test "--replace: all readers are asked to stop" {
 	begin -s -- "${runs[@]}"
 	helper "$REDLOCK" -q -u "$url" -k job -t 3s -s -- sh -c ': >"$T/second"; exec linger'
 	pid[0]=$!
@@ -219,7 +219,7 @@ told_by() { # N: the history
 	run -0 redlock -k job -w 1s -- true
 }
 
-@test "--replace: local:" {
+@test "--replace: works with local:" {
 	url="local:?dir=$T/mine&idle=2s"
 	begin -- "${runs[@]}"
 	newer 1
@@ -240,7 +240,7 @@ told_by() { # N: the history
 	order 2
 }
 
-@test "--replace on three servers: each of them asks" {
+@test "--replace on three servers: each of them asks the holder" {
 	several 3
 	begin -- "${runs[@]}"
 	kill -STOP "$tool"

@@ -257,7 +257,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	[[ $stderr == *'not a host and port'* ]]
 }
 
-@test "a Cluster that does not know a node's name: what to set" {
+@test "a Cluster that does not know a node's name: says what to set" {
 	fake unnamed tcp <<-'END'
 		def answer(words):
 		    if words[0] in (b'EVAL', b'EVALSHA', b'BLPOP'):
@@ -404,7 +404,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	[[ $stderr == *'there are more than these 559 locks' ]]
 }
 
-@test "a view of more than was asked for is read as far as that" {
+@test "a view with more than was asked for is read as far as that" {
 	fake view <<-'END'
 		def answer(words):
 		    if words[0] == b'EVALSHA':

@@ -68,7 +68,7 @@ told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
 	drop
 }
 
-@test "lock waits in line, and has the lock as soon as the holder ends" {
+@test "lock waits in line, and gets the lock as soon as the holder ends" {
 	hold 300
 	run -0 --separate-stderr "$REDLOCK" lock job
 	[ "$output" = "$(value)" ]
@@ -95,7 +95,7 @@ told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
 	wait_until free job
 }
 
-@test "what does not go together is refused with 64, and a script with it" {
+@test "options that exclude each other are refused with 64, which ends a script" {
 	run -64 "$REDLOCK" lock --hold --keep-for $$ job
 	run -64 "$REDLOCK" lock --on-lost HUP job
 	run -64 "$REDLOCK" lock --keep-for $$ --on-lost STOP job
@@ -131,7 +131,7 @@ start_hold_by_hand() {
 	[ "$(cat "$T/token")" = "$(value)" ]
 }
 
-@test "--hold whose lock is another's ends with 125" {
+@test "--hold ends with 125 if somebody else has taken its lock" {
 	start_hold_by_hand
 	cli a set job other px 60000
 	finish
@@ -140,7 +140,7 @@ start_hold_by_hand() {
 	drop
 }
 
-@test "--hold in the background of \$(...) does not keep it" {
+@test "--hold in the background of \$(...) does not delay it" {
 	token=$("$REDLOCK" lock --hold -t 1s job 3>&- &)
 	[ "$token" = "$(value)" ]
 	pkill -TERM -fx "$REDLOCK lock --hold -t 1s job"
@@ -196,7 +196,7 @@ assert p.wait(10) == 129' "$T/token" "$REDLOCK" lock -q --hold job
 }
 
 # What is no sign of a user who has gone
-@test "--hold goes on with /dev/null, nohup, or input that is merely at its end" {
+@test "--hold goes on with /dev/null, with nohup, and after the end of its input" {
 	for how in 'exec </dev/null' 'trap "" HUP'; do
 		hold_at_pipes bash -c "$how"'; exec "$@"' -
 		exec 7>&- 8<&-
@@ -257,7 +257,7 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 	done
 }
 
-@test "got by a look, not by a word: the holder hears that it is asked to stop" {
+@test "acquired by a look, not a message: the holder hears that it is asked to stop" {
 	expiring
 	start -t 6s -k job -- sh -c ': >"$T/on"; exec linger'
 	wait_until exists "$T/on"
@@ -319,7 +319,7 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 	drop
 }
 
-@test "any key, also with quotes, newlines and dollars, comes through eval whole" {
+@test "any key, also with quotes, newlines and dollars, survives eval" {
 	key=$'it\'s "a" $(touch x) `b` \\\n; echo * \t\e[31m\xff'
 	for sh in $(shells); do
 		export key
@@ -354,7 +354,7 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 	[ ! -s "$T/err" ]
 }
 
-@test "a process killed with -9: its lock is free at once, the next in line has it" {
+@test "a process killed with -9: its lock is free at once, for the next in line" {
 	target
 	"$REDLOCK" lock -t 30s --keep-for "$kept" job >/dev/null
 	start -k job -- sh -c 'echo $(($(date +%s%N) / 1000000)) >"$T/began"'
@@ -410,7 +410,7 @@ keepers() {
 	told ""
 }
 
-@test "--keep-for: no such process, one that has ended, one of another user: 64" {
+@test "--keep-for: a missing, ended or foreign process is refused: 64" {
 	sleep 0 &
 	gone=$!
 	wait "$gone"
@@ -433,7 +433,7 @@ keepers() {
 	free job
 }
 
-@test "who asked a keeper and is interrupted, or whose process ends: nobody waits on" {
+@test "a caller of a keeper is interrupted, or its process ends: nothing waits on" {
 	helper "$REDLOCK" -k job -- sleep 60
 	holder=$!
 	wait_until held job
@@ -488,7 +488,7 @@ killed_keeper() { # redlock|guard|child
 	killed_keeper child
 }
 
-@test "the keeper killed, its process lives on: the lease runs out, and no sooner" {
+@test "the keeper killed, its process lives on: the lock is free when the lease ends" {
 	target TERM
 	"$REDLOCK" lock -t 2s --keep-for "$kept" job >"$T/token" 2>"$T/err"
 	kill -9 "$(keeper_pid "$kept")"
@@ -582,14 +582,14 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 	kill "$tool"
 }
 
-@test "nobody's standard output: the lock is released, status 70" {
+@test "a closed standard output: the lock is released, status 70" {
 	run -70 sh -c '"$REDLOCK" lock job >&-'
 	free job
 	run -70 sh -c '"$REDLOCK" inspect job >&-'
 	run -0 sh -c '"$REDLOCK" -k job -- true >&-'
 }
 
-@test "extend makes no lease shorter: of a run, of a keeper, of a reader" {
+@test "extend shortens no lease: of a run, of a keeper, of a reader" {
 	start -k job -t 20s -- sleep 61.3
 	wait_until held job
 	"$REDLOCK" extend job -t 200ms --token "$(value)"
@@ -619,7 +619,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 	kill -0 "$kept"
 }
 
-@test "a keeper whose lock is taken from it writes what became of it" {
+@test "a keeper whose lock is taken from it writes that into the history" {
 	target TERM
 	"$REDLOCK" lock -t 1s --keep-for "$kept" job >/dev/null
 	cli a set job somebody px 60000 >/dev/null
@@ -632,7 +632,7 @@ no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 
 line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 
-@test "every shell: lock, extend and unlock, each line a shell of its own" {
+@test "every shell: lock, extend and unlock work from separate shells" {
 	for sh in $(shells); do
 		line "$sh" '"$REDLOCK" lock -t 2s job >"$T/token"'
 		line "$sh" '"$REDLOCK" extend -t 20s --token "$(cat "$T/token")" job'
@@ -689,7 +689,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 	drop
 }
 
-@test "a plain client's lock is nobody's token: 75" {
+@test "unlock of a plain client's lock: 75" {
 	cli a set job value px 60000
 	run -75 "$REDLOCK" unlock --token value job
 	[[ $output = *"held by another program"* ]]
@@ -782,7 +782,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 	wait_until no_lock_left_anywhere
 }
 
-@test "unlock while a nested run goes on: the keeper ends, the lock with the run" {
+@test "unlock during a nested run: the keeper ends at once, the lock with the run" {
 	target TERM
 	eval "$("$REDLOCK" lock -t 1s --keep-for "$kept" --export job)"
 	start -k job -t 1s -- sh -c 'touch "$T/in"; linger until "$T/go"'
@@ -826,7 +826,7 @@ line() { timeout 20 "$1" -c "$2" 3>&-; } # SHELL TEXT: each a shell of its own
 
 # ---- the history ----
 
-@test "the history has an entry for each hold by hand, and one only" {
+@test "the history has one entry for each hold by hand" {
 	token=$("$REDLOCK" lock -t 2s --reason mine job)
 	"$REDLOCK" unlock --token "$token" job
 	history_has 1
@@ -870,7 +870,7 @@ everything() { # by $REDLOCK_URL
 	"$REDLOCK" -w 10s -k job -- true
 }
 
-@test "local:" {
+@test "lock and unlock work with local:" {
 	export REDLOCK_URL="local:?dir=$T/mine&idle=1s"
 	everything
 	[ -n "$(our_lockservers)" ]
@@ -885,7 +885,7 @@ our_lockservers() { # other tests may have some, too
 	done
 }
 
-@test "a Sentinel group, also over a failover" {
+@test "lock and unlock work with a Sentinel group, also over a failover" {
 	group_start g
 	url=$(group_url g)
 	export REDLOCK_URL=$url
@@ -899,7 +899,7 @@ our_lockservers() { # other tests may have some, too
 	kill_servers "$group_dir"
 }
 
-@test "a Cluster" {
+@test "lock and unlock work on a Cluster" {
 	cluster_start
 	url=$(cluster_url)
 	export REDLOCK_URL=$url
@@ -907,7 +907,7 @@ our_lockservers() { # other tests may have some, too
 	kill_servers "$cluster_dir"
 }
 
-@test "three servers, also when one is frozen, and not when two are" {
+@test "lock and unlock work on three servers, also with one frozen, not with two" {
 	several 3
 	export REDLOCK_URL=$url
 	everything
@@ -958,7 +958,7 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 	"$REDLOCK" -n -u "$url" -k job -- true
 }
 
-@test "fish: --export names the form for it, and ends a script; that form works" {
+@test "fish: --export prints the form for it, which ends a script" {
 	command -v fish >/dev/null || skip "no fish"
 	cat >"$T/wrong" <<-'END'
 		eval (redlock lock -u $url job --export --keep-for $fish_pid)
@@ -1003,7 +1003,7 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 	[[ $output != *holding* ]]
 }
 
-@test "P7 what --hold says takes the place of its live line" {
+@test "P7 messages of --hold take the place of its live line" {
 	TERM=xterm NO_COLOR=1 run -125 pty size:24x100 'wait:0 waiting' \
 		"run:redis-cli -s $T/a.sock set job other px 60000" 'wait:lease lost' -- \
 		"$REDLOCK" lock -u "$url" --hold -t 900ms job

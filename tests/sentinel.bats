@@ -116,7 +116,7 @@ names() { # N...
 	redlock -w 5s -k job -- true
 }
 
-@test "Sentinels whose user may not say how many they are: those in the URL count" {
+@test "Sentinels that may not say how many they are: those in the URL count" {
 	server_is_at_least 7.0 || skip "no rights for subcommands"
 	group_start g
 	for n in 1 2 3; do cli gs$n acl setuser default '-sentinel|sentinels'; done
@@ -129,7 +129,7 @@ names() { # N...
 	redlock -k job -- true
 }
 
-@test "no Sentinel, and a name that they do not know, are two errors" {
+@test "no Sentinel, and an unknown group, are two errors" {
 	local nobody="redis-sentinel://$address:1,$address:2/g"
 
 	fails 69 'no Sentinel answers' -n -u "$nobody"
@@ -166,7 +166,7 @@ stale_url() { # OLD
 	wait_until eval 'timeout 5 redis-cli -h "$address" -p $((port + 40)) \
 		ping >/dev/null'
 }
-@test "a Sentinel that is behind, and answers first, is not believed twice" {
+@test "an outdated Sentinel that answers first is not believed twice" {
 	local old
 
 	group_start g
@@ -223,7 +223,7 @@ stale_url() { # OLD
 	fails 78 "user 'joe'" -u "redis-sentinel://$address:1/g?sentinel-user=joe"
 }
 
-@test "servers and Sentinels have a password each" {
+@test "servers and Sentinels have separate passwords" {
 	group_start g password=hush sentinel_password=shush
 	url=$(group_url g)
 	redlock -k job -- true
@@ -262,7 +262,7 @@ sentinel-password-file=$T/gs1.auth}" -k job -- true
 	fails 69 'TLS' -n -u "$url&sentinel-tls=no"
 }
 
-@test "a server that is not the master, as it says itself, is not asked" {
+@test "a server that says it is not the master is not asked" {
 	group_start g
 	url=$(group_url g)
 	# one Sentinel alone cannot put it right
@@ -293,7 +293,7 @@ sentinel-password-file=$T/gs1.auth}" -k job -- true
 renewals_at_master() {
 	master hget 'job:redlock:{job}:state' "hold:$(master get job)" | cut -d ' ' -f 2
 }
-@test "S39 a failover by agreement disturbs nobody: the hold goes on, the line as well" {
+@test "S39 a planned failover disturbs nobody at normal speed" {
 	local i
 
 	group_start g hasten=no
@@ -367,7 +367,7 @@ replicas_have() { # COMMAND...
 	grep -q 'was missing and was restored' "$T/err"
 }
 
-@test "and when somebody took it, the command is killed and the status is 125" {
+@test "a lock that the new master granted to another: the command is killed, status 125" {
 	group_start g
 	url=$(group_url g)
 	hold 60000 -t 10s
@@ -382,7 +382,7 @@ replicas_have() { # COMMAND...
 
 # Two of three give out fences; then one of these is set back, and with the third
 # one, which those did not reach, gives out the next. The witness compares them.
-@test "one of three is a group whose new master is set back: each fence is larger" {
+@test "one of three is a group whose new master is behind: each fence is larger" {
 	local i was at old state='job:redlock:{job}:state'
 
 	group_start g
@@ -411,7 +411,7 @@ replicas_have() { # COMMAND...
 
 # ---- --wait-replicas ----
 
-@test "--wait-replicas has the lock on so many replicas before the command starts" {
+@test "--wait-replicas: so many replicas have the lock before the command starts" {
 	group_start g
 	url=$(group_url g)
 	run -0 redlock -k job --wait-replicas 2 -- sh -c \
@@ -421,7 +421,7 @@ replicas_have() { # COMMAND...
 	[ "${lines[1]}" = "${lines[2]}" ]
 }
 
-@test "--wait-replicas gives the lock back when too few of them have it: status 69" {
+@test "--wait-replicas releases the lock when too few replicas have it: status 69" {
 	group_start g
 	url=$(group_url g)
 	fails 69 'of 3 replicas' -u "$url" --wait-replicas 3 \
@@ -435,7 +435,7 @@ replicas_have() { # COMMAND...
 	node_thaw g3
 }
 
-@test "--wait-replicas holds for whoever waited in line as well" {
+@test "--wait-replicas counts for a waiter as well" {
 	group_start g
 	url=$(group_url g)
 	hold 300

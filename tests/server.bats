@@ -66,7 +66,7 @@ fence_now() { redlock -q -k job -t 500ms "$@" -- sh -c 'echo $REDLOCK_FENCE'; }
 	done
 }
 
-@test "P2 a fence is an exact number of microseconds and the environment has it alone" {
+@test "P2 a fence is an exact number of microseconds, and only the environment has it" {
 	fence=$(fence_now)
 	[ "$fence" -lt "$(counter a)" ] # a release moves it
 	at_least "$fence" "$((EPOCHSECONDS * 1000000 - 60000000))"
@@ -378,7 +378,7 @@ promoted_without() { # MS: how long it is held
 	[ "$(holds)" = 0 ]
 }
 
-@test "S5 a grant that is older than T/3, and lost when it is seen, is asked for anew" {
+@test "S5 a grant older than T/3, and lost when it is seen, is asked for again" {
 	cli a set job other px 60000
 	helper "$REDLOCK" -u "$url" -k job -t 3s --node-timeout 10s -- \
 		witness "$T" 2>"$T/err"
@@ -413,7 +413,7 @@ promoted_without() { # MS: how long it is held
 
 # The first answer comes after the lease has ended and another run was had; by
 # then a second question of the first one has been granted the lock again.
-@test "S5 a fence that is older than that of a run which came between starts nothing" {
+@test "S5 a fence older than that of a run in between starts nothing" {
 	proxy_start a
 	px delay 0 3600
 	helper "$REDLOCK" -u "$url" -k job -t 3s --node-timeout 1s -- \
@@ -491,7 +491,7 @@ ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
 	contains "$T/err" SIGTERM
 }
 
-@test "S6 a late renewal, run when the server thaws, brings no lock back to life" {
+@test "S6 a late renewal that runs when the server thaws revives no lock" {
 	node_b
 	hold 9000 -t 500ms
 	node_freeze b
@@ -505,7 +505,7 @@ ran_more() { [ "$(scripts_run "$1")" -ge "$(($2 + 2))" ]; } # NODE THAN
 	redlock -n -k job -t 500ms -- true
 }
 
-@test "S6 an acquire given up on a frozen server is taken back when it thaws" {
+@test "S6 an acquire given up on a frozen server is undone when it thaws" {
 	node_b
 	warm b
 	node_freeze b
@@ -589,7 +589,7 @@ no_script_failed() { # NODE: since its statistics began
 	full
 }
 
-@test "S8 a full server hands the lock to who stood in line before" {
+@test "S8 a full server hands the lock to those that were in line before" {
 	node_b --maxmemory-policy noeviction
 	warm b
 	hold_on -t 500ms
@@ -620,7 +620,7 @@ errs_for_a_while() {
 	ends_with 0
 }
 
-@test "S9 a demoted master's READONLY is no answer about ownership" {
+@test "S9 a demoted master's READONLY says nothing about ownership" {
 	errs_for_a_while READONLY 'cli a replicaof 127.0.0.1 1' \
 		'cli a replicaof no one'
 }

@@ -224,7 +224,7 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 	done
 }
 
-@test "C3 one INT leaves a command alone that ignores it" {
+@test "C3 one INT does not end a command that ignores it" {
 	start -k job -- witness "$T" --started w --hold 300 --stubborn
 	wait_until exists "$T/w"
 	kill -INT "$tool"
@@ -292,7 +292,7 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 	contains "$T/out" text
 }
 
-@test "C14 a background job that reads the terminal stops, and fg lets it go on" {
+@test "C14 a background job that reads the terminal stops, and fg continues it" {
 	run -0 shell_on_tty \
 		"send:\$RL -k job -t 20s -- sh -c 'read x; echo got:\$x' &\n" \
 		"wait:Stopped" "send:fg\nhello\n" "wait:got:hello"
@@ -345,7 +345,7 @@ counting() { # SIGNAL
 	[ "$(pgrep -cfx "linger many 2500 $T/w")" = 0 ]
 }
 
-@test "C34 a chain of 40 processes under low ulimits is killed, whoever kills" {
+@test "C34 a chain of 40 processes is killed under low ulimits, by redlock or the guard" {
 	local how
 
 	cat >"$T/chain.py" <<-'PY'
@@ -373,7 +373,7 @@ counting() { # SIGNAL
 	done
 }
 
-@test "C2 INT and then TERM: redlock dies of what the command died of" {
+@test "C2 INT and then TERM: redlock dies of the same signal as the command" {
 	start_told -k job -- sh -c "trap '' TERM; touch $T/w; sleep 9"
 	wait_until exists "$T/w"
 	kill -TERM "$tool"
@@ -381,7 +381,7 @@ counting() { # SIGNAL
 	[ "$(how)" = "signal 2" ]
 }
 
-@test "C9 a command that is killed by nobody of ours leaves nothing that runs on" {
+@test "C9 a command killed by somebody else leaves nothing running" {
 	run -137 redlock -k job -- sh -c "sleep 63.5 & kill -KILL \$\$"
 	[ "$(pgrep -cfx 'sleep 63.5')" = 0 ]
 	lock_is_free
@@ -471,7 +471,7 @@ until_stopped() {
 	echo "until grep -q ^State:.[TD] /proc/\$(cat $T/w)/status; do sleep 0.05; done"
 }
 
-@test "C6 after Ctrl-Z, fg within the lease lets the command go on" {
+@test "C6 after Ctrl-Z, fg within the lease continues the command" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go)\n" \
 		"file:$T/w" "send:^Z" "wait:Stopped" \
 		"run:$(until_stopped)" \
@@ -479,7 +479,7 @@ until_stopped() {
 		"run:touch $T/go" "send:fg\n" "wait:finished"
 }
 
-@test "C6 after Ctrl-Z and the end of the lease, the job is dead, and says why" {
+@test "C6 after Ctrl-Z and the end of the lease the job is dead, with the reason" {
 	run -0 shell_on_tty "send:\$RL -k job -t 1s -- $(wait_for_go)\n" \
 		"file:$T/w" "send:^Z" "wait:Stopped" \
 		"wait:lease lost" "send:wait %1; echo status:\$?\n" "wait:status:"
@@ -501,7 +501,7 @@ until_stopped() {
 	done
 }
 
-@test "C6 a command in a group of its own stops at Ctrl-Z, and fg lets it go on" {
+@test "C6 a command in a group of its own stops at Ctrl-Z, and fg continues it" {
 	run -0 shell_on_tty \
 		"send:\$RL -k job -t 20s -- timeout 60 $(wait_for_go)\n" \
 		"file:$T/w" "send:^Z" "wait:Stopped" \
@@ -510,13 +510,13 @@ until_stopped() {
 		"run:touch $T/go" "send:fg\n" "wait:finished"
 }
 
-@test "C6 but not where no shell could make us go on" {
+@test "C6 a command in a group of its own does not stop if no shell could continue us" {
 	run -0 pty "file:$T/w" "send:^Z" "run:touch $T/go" "wait:finished" -- \
 		"$REDLOCK" -u "$url" -k job -t 20s -- timeout 60 \
 		sh -c "touch $T/w; while [ ! -e $T/go ]; do sleep 0.05; done; echo finished"
 }
 
-@test "C6 TSTP sent to redlock alone stops the command; CONT lets both go on" {
+@test "C6 TSTP sent to redlock alone stops the command; CONT continues both" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go) &\n" \
 		"file:$T/w" "send:kill -TSTP \$!\n" "wait:Stopped" \
 		"run:$(until_stopped)" \
@@ -537,14 +537,14 @@ until_stopped() {
 	[[ $output != *lost* ]]
 }
 
-@test "C6 TSTP sent to the whole job, and fg, lets the command go on" {
+@test "C6 TSTP sent to the whole job, and fg, continues the command" {
 	run -0 shell_on_tty "send:\$RL -k job -t 20s -- $(wait_for_go) &\n" \
 		"file:$T/w" "send:kill -TSTP %1\n" "wait:Stopped" \
 		"run:touch $T/go" "send:fg\n" "wait:finished"
 }
 
 # The command stops, and nobody has stopped redlock.
-@test "C6 a command that stops itself alone stops the job, and fg lets it go on" {
+@test "C6 a command that stops only itself stops the job, and fg continues it" {
 	local sig
 	for sig in STOP TSTP TTIN; do
 		run -0 shell_on_tty \
@@ -563,7 +563,7 @@ until_stopped() {
 	free job
 }
 
-@test "C6 who continues the command alone continues the job" {
+@test "C6 continuing the command alone continues the job" {
 	run -0 shell_on_tty \
 		"send:\$RL -k job -t 20s -- sh -c 'echo \$\$ >$T/w; kill -STOP \$\$; echo fin''ished'\n" \
 		"wait:Stopped" "run:kill -CONT \$(cat $T/w)" "wait:finished" \
@@ -619,7 +619,7 @@ until_stopped() {
 
 # ---- C19: nobody reads what redlock says ----
 
-@test "C19 without a standard error everything works" {
+@test "C19 everything works without a standard error" {
 	run -0 redlock -v -k job -t 300ms -- witness "$T" --hold 600 2>&-
 	[ "$(holds)" = 1 ]
 }
@@ -638,7 +638,7 @@ until_stopped() {
 	[ "$(holds)" = 1 ]
 }
 
-@test "C19 a standard error whose reader has gone does not end redlock" {
+@test "C19 a standard error whose reader is gone does not end redlock" {
 	mkfifo "$T/pipe"
 	exec 8<>"$T/pipe" 9>"$T/pipe"
 	exec 8>&-
@@ -822,7 +822,7 @@ tells_all_to_end() { # OPTION...
 		"$REDLOCK" -q -u "$url" -k job -- sleep 61.4
 }
 
-@test "C37 redlock leaves no core, and the command has the limit that was" {
+@test "C37 redlock leaves no core, and the command has its old limit" {
 	(
 		ulimit -S -c 4096 || exit 0
 		run -0 redlock -k job -- bash -c 'ulimit -c; grep "core file" /proc/$PPID/limits; grep "core file" "/proc/$(ps -o ppid= -p $PPID | tr -d " ")/limits"'
@@ -927,7 +927,7 @@ statuses() { [ "$(cat "$T/statuses")" = "$1" ]; }
 }
 in_line() { [ "$(cli a zcard 'job:redlock:{job}:queue')" = "$1" ]; }
 
-@test "NOTIFY_SOCKET: a socket that nobody reads holds up nothing" {
+@test "NOTIFY_SOCKET: a socket that nobody reads delays nothing" {
 	command -v python3 >/dev/null || skip "needs python3"
 	hears_statuses full
 	NOTIFY_SOCKET=$T/notify run -0 timeout 20 "$REDLOCK" -u "$url" \

@@ -55,7 +55,7 @@ some() {
 	run -0 "$sim" --differ "$T/a.sock" "$(some 40000)" "$SIM_SEED"
 }
 
-@test "the short cut of the scripts and the rest agree" {
+@test "the short cut of the scripts agrees with the rest" {
 	need_lua
 	run -0 "$sim" --plain "$(some 400000)" "$SIM_SEED"
 }

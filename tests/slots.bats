@@ -57,7 +57,7 @@ load lib/kinds
 	for n in a b 1 2 3 4; do ended $n; done
 }
 
-@test "slots: another program is in slot 0, and finds it taken" {
+@test "slots: another program finds slot 0 taken" {
 	[ "$(cli a set job other nx px 60000)" = OK ]
 	client a "$stays" -N 3
 	client b "$stays" -N 3
@@ -146,7 +146,7 @@ entry_in() { # SLOT: the one that ends last
 	ended d
 }
 
-@test "-N with names: one for each slot, also for a nested run and for lock --export" {
+@test "slots: -N with names: one for each slot, also for nested runs and lock --export" {
 	local n names=(gpu0 'b c' 2)
 
 	list=$(IFS=,; echo "${names[*]}")

@@ -58,7 +58,7 @@ takes_a_lock() {
 	not grep -aq "$top" "$file"
 }
 
-@test "static file: a lock over plain TCP, over TLS with a name, and on three servers" {
+@test "static file: locks over TCP, over TLS with a name, and on three servers" {
 	local n urls=()
 
 	node_start_tls b server

@@ -45,7 +45,7 @@ ended() { # by TERM
 
 # ---- whom to believe ----
 
-@test "a certificate is believed that the given CA signed, for the host of the URL" {
+@test "a certificate is accepted if the CA signed it for the host of the URL" {
 	node_start_tls b server
 	accepted -u "$(tls_url b "$(ca)")"
 	accepted -u "$(tls_url b)" --cacert "$certs/ca.crt"
@@ -83,7 +83,7 @@ ended() { # by TERM
 	accepted -u "$(tls_url b "cacert=$certs/other-ca.crt")"
 }
 
-@test "what this machine trusts is believed where no CA is given, and no other" {
+@test "this machine's CAs are used if none is given, and no others" {
 	node_start_tls b server
 	refused 77 'certificate' -u "$(tls_url b)"
 	SSL_CERT_FILE=$certs/ca.crt accepted -u "$(tls_url b)"
@@ -95,7 +95,7 @@ ended() { # by TERM
 	refused 77 'expired' -u "$(tls_url b "$(ca)")"
 }
 
-@test "with tls-verify=none anybody is believed, and each run says so once" {
+@test "with tls-verify=none anybody is accepted, and each run says so once" {
 	node_start_tls b stranger
 	run -0 --separate-stderr "$REDLOCK" -u "$(tls_url b tls-verify=none)" \
 		-k job -- echo ran
@@ -116,7 +116,7 @@ ended() { # by TERM
 		--cert "$certs/stranger.crt" --key-file "$certs/stranger.key"
 }
 
-@test "a key that is encrypted, or that others can read or change, says what to do" {
+@test "a key that is encrypted, or accessible to others, is refused with advice" {
 	local mine=(--cert "$certs/client.crt" --key-file "$T/key")
 
 	node_start_tls b server
@@ -134,7 +134,7 @@ ended() { # by TERM
 		-u "$(tls_url b)" --cacert "$T/ca"
 }
 
-@test "a server that refuses our certificate is not one that cannot be reached" {
+@test "a server that refuses our certificate does not count as unreachable" {
 	local i
 
 	# its word for it comes together with its hanging up
@@ -145,7 +145,7 @@ ended() { # by TERM
 	done
 }
 
-@test "what SSL_CERT_FILE and SSL_CERT_DIR say is taken as OpenSSL takes it" {
+@test "SSL_CERT_FILE and SSL_CERT_DIR work as in OpenSSL" {
 	node_start_tls b server
 	mkdir "$T/empty"
 	SSL_CERT_FILE=$certs/ca.crt SSL_CERT_DIR=$T/empty accepted \
@@ -155,7 +155,7 @@ ended() { # by TERM
 		refused 78 'SSL_CERT_FILE' -u "$(tls_url b)"
 }
 
-@test "a file that cannot be used is named, before anything is asked: status 78" {
+@test "a file that cannot be used is named before any question: status 78" {
 	node_start_tls b server
 	refused 78 "'$T/none'" -u "$(tls_url b "cacert=$T/none")"
 	: >"$T/empty"
@@ -180,7 +180,7 @@ ended() { # by TERM
 	refused 69 'write rediss://' -u "redis://$(node_at b)" -n
 }
 
-@test "a frozen server is given up within the time of --node-timeout, handshake and all" {
+@test "a frozen server is given up within --node-timeout, handshake included" {
 	node_start_tls b server
 	node_freeze b
 	refused 69 'TLS handshake' -u "$(tls_url b "$(ca)")" -n \
@@ -188,7 +188,7 @@ ended() { # by TERM
 	node_thaw b
 }
 
-@test "built without OpenSSL it says so, and serves all else" {
+@test "a build without OpenSSL says so, and does all else" {
 	node_start_tls b server
 	REDLOCK=$TEST_BIN/redlock-no-tls
 	refused 78 'built without TLS' -u "$(tls_url b "$(ca)")"
@@ -198,7 +198,7 @@ ended() { # by TERM
 
 # ---- the plain path ----
 
-@test "OpenSSL is loaded by those who ask for it, and never by the guard" {
+@test "OpenSSL is loaded only for TLS, and never by the guard" {
 	"$REDLOCK" --version | grep -q 'TLS: .*, linked in' && skip 'this build has it linked in'
 	local guard
 
@@ -218,7 +218,7 @@ ended() { # by TERM
 
 # ---- a lock over it ----
 
-@test "it is renewed, waited for in line, and handed over" {
+@test "a lock is renewed, waited for in line, and handed over" {
 	local i
 
 	node_start_tls b server
@@ -263,7 +263,7 @@ ended() { # by TERM
 	ended
 }
 
-@test "the longest key, and bytes that come one by one, go through it" {
+@test "the longest key, and bytes that come one by one, work over TLS" {
 	local long
 
 	long=$(head -c 60000 /dev/zero | tr '\0' k)

@@ -74,7 +74,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	[[ $(head -n 1 <<<"$screen") =~ \ [0-2][0-9]:[0-5][0-9]:[0-5][0-9]\ JST$ ]]
 }
 
-@test "leases that no clock will see the end of: they are shown, in a bar that is full" {
+@test "leases that outlast every clock are shown, with a full bar" {
 	local n
 
 	# who sets an expiry by hand, or writes a record, may write any number
@@ -108,7 +108,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "a row that stays is not written again: frames are what has changed" {
+@test "an unchanged row is not drawn again: a frame has only the changes" {
 	forge a job
 	on_screen 0 'wait:job' 'run:sleep 3' 'send:q' --
 	[ "$(grep -o 'backup.sh' "$T/raw" | wc -l)" -le 5 ] # its lease shrinks
@@ -117,7 +117,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "it sorts by key, held, left, waiters, and the other way round" {
+@test "it sorts by key, held, left, waiters, and in reverse" {
 	forge a b web1 50000 1
 	forge a a web1 40000 3
 	forge a c web1 30000 2
@@ -157,7 +157,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "space stops the picture and the questions, and lets both go on" {
+@test "space stops the picture and the questions; a second one continues" {
 	forge a job
 	on_screen 0 'wait:job' 'send: ' 'wait:paused' 'run:sleep 0.3' \
 		"run:redis-cli -s $T/a.sock config resetstat >$T/null" \
@@ -187,7 +187,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "a narrower, a wider and a tiny terminal; a change of size is followed" {
+@test "it works on a narrow, a wide and a tiny terminal, and follows changes of size" {
 	forge a job web1 60000 2
 	for size in 24x40 10x132 5x20 3x10 24x200 1x1; do
 		on_screen 0 'wait:h' 'run:sleep 0.3' 'send:q' --
@@ -208,7 +208,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "P7 keys, hosts and filters of any bytes cannot drive the terminal" {
+@test "P7 no bytes of keys, hosts and filters control the terminal" {
 	forge a $'e\e[31mvil\a' $'h\e]0;x\a\r\n\xff'
 	forge a 'ключ日本語' 'база'
 	size=24x110
@@ -236,7 +236,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 
 # ---- how it ends ----
 
-@test "every end gives the terminal back: q, Ctrl-C, INT, TERM, HUP, QUIT, a crash" {
+@test "every end restores the terminal: q, Ctrl-C, INT, TERM, HUP, QUIT, a crash" {
 	forge a job
 	on_screen 0 'wait:job' 'send:q' --
 	restored
@@ -250,7 +250,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "Ctrl-Z gives the terminal back, fg draws all anew" {
+@test "Ctrl-Z restores the terminal, fg draws everything again" {
 	forge a job
 	LC_ALL=C.UTF-8 TERM=xterm run -0 pty 'wait:job' 'send:^Z' 'wait:stopped' 'wait:same' \
 		'wait:job' 'wait:help' 'send:q' 'wait:over' -- bash -c 'set -m
@@ -264,14 +264,14 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli a flushall >/dev/null
 }
 
-@test "Ctrl-Z where no shell could make it go on stops nothing" {
+@test "Ctrl-Z does not stop it if no shell could continue it" {
 	forge a job
 	LC_ALL=C.UTF-8 TERM=xterm run -0 pty 'wait:job' 'send:^Z' 'wait:job' \
 		'wait:help' 'send:q' -- "$REDLOCK" top -u "$url"
 	cli a flushall >/dev/null
 }
 
-@test "stopped outright and let go on, it takes the screen again" {
+@test "stopped by SIGSTOP and continued, it takes the screen again" {
 	forge a job
 	on_screen 0 'wait:job' "run:$pid_of_top >$T/pid; kill -STOP \$(cat $T/pid); kill -CONT \$(cat $T/pid)" \
 		'wait:job' 'send:q' --
@@ -315,7 +315,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	not grep -q '1049h' "$T/raw"
 }
 
-@test "three servers, one of them dead: how many answer, and all locks" {
+@test "three servers, one dead: how many answer is shown, and all locks" {
 	several 3
 	helper "$REDLOCK" -q -u "$url" -k job -- sleep 61.3
 	wait_until have 3
@@ -331,7 +331,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	cli b flushall >/dev/null
 }
 
-@test "a Cluster: the keys of all primaries, also after one has failed" {
+@test "a Cluster: shows the keys of all primaries, also after one has failed" {
 	cluster_mend
 	url=$(cluster_url)
 	for key in a b c d e f; do
@@ -349,7 +349,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	kill_helpers || true
 }
 
-@test "the server is busy with looking for keys for a tenth of the time at most" {
+@test "the search for keys takes a tenth of the server's time at most" {
 	cli a eval "for i = 1, 300000 do redis.call('set', 'other' .. i, 1) end" 0 >/dev/null
 	forge a job
 	on_screen 0 'wait:job' "run:redis-cli -s $T/a.sock config resetstat >$T/null" 'run:sleep 6' \
@@ -362,7 +362,7 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 
 # ---- not on a terminal ----
 
-@test "not a terminal, or a dumb one: once, as list has it" {
+@test "without a terminal, or on a dumb one, it prints once, like list" {
 	forge a job
 	run -0 --separate-stderr "$REDLOCK" top -u "$url"
 	[[ ${lines[0]} == KEY*WAITING && ${lines[1]} == job*held*web1* && ${#lines[@]} = 2 ]]

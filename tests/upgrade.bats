@@ -11,7 +11,7 @@ fence_of() { # COMMAND...
 	"$@" -k job -- sh -c 'echo "$REDLOCK_FENCE"'
 }
 
-@test "while the old one holds, the new one waits, and gets it when that one ends" {
+@test "while the old one holds, the new one waits, and gets the lock then" {
 	need_old
 	for kind in '' -s '-N 1'; do
 		helper "$OLD_REDLOCK" -u "$url" -k job $kind -- witness "$T" --until "$T/end" \

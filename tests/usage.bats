@@ -154,7 +154,7 @@ result() {
 		--user "$(printf '%300s' | tr ' ' u)" -- "${cmd[@]}"
 }
 
-@test "U6 what is shown of a bad value is one line without control bytes" {
+@test "U6 a bad value is shown in one line without control bytes" {
 	local bad=$'x\ny\e[31m\r'
 	marker
 	for o in --ttl --wait --kill-after --node-timeout \
@@ -266,7 +266,7 @@ result() {
 	untouched
 }
 
-@test "U3 a mistyped URL is refused with what to write" {
+@test "U3 a mistyped URL is refused with a correct form" {
 	local u says
 	marker
 	while read -r u says; do
@@ -320,7 +320,7 @@ result() {
 	[ "$output" = "$url" ]
 }
 
-@test "U8 a URL without its -u is no command: refused, and its password is not shown" {
+@test "U8 a URL without -u is refused, not run as a command, with its password hidden" {
 	marker
 	refuses 64 "is -u missing" -k job redis://joe:hush@h "${cmd[@]}"
 	run ! contains "$T/err" hush
@@ -329,7 +329,7 @@ result() {
 	run ! contains "$T/err" hush
 }
 
-@test "P7 a run that ends before it has asked anybody is in the result file as well" {
+@test "P7 a run that ends before any question also writes its result file" {
 	local was='{"outcome":"ran"}'
 
 	echo "$was" >"$T/result"
@@ -467,7 +467,7 @@ result() {
 	refuses 78 "$T" -u "$url" -k job --result-file "$T" -- "${cmd[@]}"
 }
 
-@test "U3 a database that does not exist touches no other database" {
+@test "U3 a database that does not exist: no other database is touched" {
 	marker
 	refuses 78 'DB index' -n -u "$url?db=999" -k job -- "${cmd[@]}"
 }
@@ -658,7 +658,7 @@ result() {
 	[ "$(grep -zEc "$ours" "$T/all")" = 8 ] # with _
 }
 
-@test "P8 an empty environment is no trouble" {
+@test "P8 an empty environment works" {
 	run -0 env -i "$REDLOCK" -u "$url" -k job -- /usr/bin/env
 	[ "${#lines[@]}" = 7 ]
 	for l in "${lines[@]}"; do [[ $l = REDLOCK_* ]]; done
@@ -693,7 +693,7 @@ result() {
 	[ "$output" = ran ]
 }
 
-@test "P8 standard input reaches the command, all of it" {
+@test "P8 all of standard input reaches the command" {
 	head -c 300000 /dev/urandom >"$T/in"
 	redlock -k job -- cat <"$T/in" | cmp - "$T/in"
 	cat "$T/in" | redlock -k job -- cat | cmp - "$T/in"
@@ -753,7 +753,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[ "$output" = 'only this' ]
 }
 
-@test "P8 an unread or closed standard error does not hold redlock up" {
+@test "P8 an unread or closed standard error does not block redlock" {
 	run -0 redlock -v -k job -- true 2>&-
 	mkfifo "$T/pipe"
 	exec 7<>"$T/pipe"
@@ -819,7 +819,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	[[ $stderr = *": No such file or directory; its interpreter '/opt/no/such/ruby' is missing" ]]
 }
 
-@test "P7 -E 0 -q: a lock that is held is no error, and silent" {
+@test "P7 -E 0 -q: a held lock is not an error, and silent" {
 	hold
 	for args in '-n' '-w 100ms' '--max-waiters 0'; do
 		run -0 --separate-stderr redlock -q $args -E 0 -k job -- echo no
@@ -877,7 +877,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 
 # ---- help ----
 
-@test "P7 --help and -h tell every option on standard output" {
+@test "P7 --help and -h show every option on standard output" {
 	run -0 --separate-stderr "$REDLOCK" --help
 	[ -z "$stderr" ]
 	local help=$output
@@ -992,7 +992,7 @@ to run a command: redlock -k KEY -- COMMAND" ]
 	[[ $output = *"-w '.': not a duration"* ]]
 }
 
-@test "P7 --version and -V tell versions and guards on standard output" {
+@test "P7 --version and -V print versions and guards on standard output" {
 	run -0 --separate-stderr "$REDLOCK" --version
 	[ -z "$stderr" ]
 	[[ ${lines[0]} =~ ^redlock\ [0-9]+\.[0-9]+ ]]

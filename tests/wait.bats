@@ -32,7 +32,7 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 	wait_until eval '[ -n "$(holding job 2>/dev/null)" ] || held job'
 }
 
-@test "a free lock: at once, without a word, and nothing is taken" {
+@test "a free lock: ends at once, silently, without taking the lock" {
 	from=$(now_ms)
 	wait_for 0 job
 	below $(($(now_ms) - from)) 1000
@@ -42,7 +42,7 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 	wait_for 0 -k job -w 0
 }
 
-@test "it returns when the holder ends, and says once who that is" {
+@test "it returns when the holder ends, and says once who the holder is" {
 	keep_job
 	wait_behind job
 	kill "$tool"
@@ -71,7 +71,7 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 	cli a del job 'job:redlock:{job}:state' >/dev/null
 }
 
-@test "the lease of a holder that was killed: until it ends, and not much longer" {
+@test "a killed holder: it waits until the lease ends, and not much longer" {
 	cli a set job tok px 900 >/dev/null
 	from=$(now_ms)
 	wait_for 0 job
@@ -130,7 +130,7 @@ keep_job() { # [OPTION...]: $tool holds it, until it gets TERM
 	kill "$tool"
 }
 
-@test "--log-format json: the lines are objects" {
+@test "--log-format json: each line is an object" {
 	keep_job
 	wait_for 75 --log-format json job -w 200ms
 	/usr/bin/python3 -c 'import json, sys
@@ -215,7 +215,7 @@ assert a["event"] == "waiting" and b["event"] == "timeout" and b["key"] == "job"
 
 wipe=$'\r\e[J'
 
-@test "on a terminal one live line, which goes away" {
+@test "on a terminal it shows one live line, and removes it" {
 	keep_job
 	TERM=xterm NO_COLOR=1 run -0 pty size:24x200 'wait:waiting 1s: ' \
 		"run:kill $tool" -- "$REDLOCK" wait -u "$url" job
@@ -232,7 +232,7 @@ wipe=$'\r\e[J'
 	kill "$tool"
 }
 
-@test "Ctrl-Z where no shell could make it go on stops nothing" {
+@test "Ctrl-Z does not stop it if no shell could continue it" {
 	keep_job
 	TERM=xterm NO_COLOR=1 run -0 pty 'wait:waiting 0s' 'send:^Z' 'wait:waiting' \
 		"run:kill $tool" -- "$REDLOCK" wait -u "$url" job
@@ -248,7 +248,7 @@ wipe=$'\r\e[J'
 
 # ---- where ----
 
-@test "in a Cluster" {
+@test "it works in a Cluster" {
 	cluster_mend
 	url=$(cluster_url)
 	start -q -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
@@ -261,7 +261,7 @@ wipe=$'\r\e[J'
 	wait_for 0 nobody
 }
 
-@test "of three servers: held on most; one alone does not count, unless one is silent" {
+@test "three servers: held means held on most; one alone counts only if one is silent" {
 	several 3
 	start -q -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
 	wait_until exists "$T/started"
@@ -281,7 +281,7 @@ wipe=$'\r\e[J'
 	cli a del job >/dev/null
 }
 
-@test "local:" {
+@test "it works with local:" {
 	url="local:?dir=$T/mine&idle=1s"
 	wait_for 0 job
 	helper "$REDLOCK" -q -u "$url" -k job -- sh -c 'touch "$T/started"; exec sleep 61.3'
@@ -291,7 +291,7 @@ wipe=$'\r\e[J'
 	kill_servers "$T/mine"
 }
 
-@test "one key, no more and no less" {
+@test "it takes one key, no more and no less" {
 	wait_for 64
 	wait_for 64 a b
 	wait_for 64 a -n
