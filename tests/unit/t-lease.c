@@ -80,6 +80,8 @@ static void reply(const struct ask *a, enum said said, int64_t counter,
 		answer.busy =
 			(struct busy){.pttl_ms = said == SAID_BUSY ? T : 0,
 				      .place = a->acquire.ticket >= 0};
+	if (said == SAID_GRANTED || said == SAID_YES)
+		answer.at_ms = 1 + t;
 	answer.confirm.raised = counter > l.node[a->node].grant.counter;
 	/* what is left is what the last credited question left */
 	if (said == SAID_YES)
@@ -1356,7 +1358,7 @@ static void test_claim(void)
 	is_int(asks(10), 2, "those who granted are asked to confirm");
 	ok(count(VERB_CONFIRM, 0, -1) && count(VERB_CONFIRM, 1, -1), "both");
 	ok(q[0].fence == 103 && q[1].fence == 103, "the largest value");
-	ok(q[0].confirm.until_ms < 0 && q[1].confirm.until_ms < 0,
+	ok(q[0].confirm.until_ms == 0 && q[1].confirm.until_ms == 0,
 	   "nothing heals before the claim");
 	reply(&q[0], SAID_YES, 103, 11);
 	is_int(l.state, LEASE_CLAIMING, "one is too few");
@@ -1800,7 +1802,7 @@ static void test_healing_renewal(void)
 			else
 				silent = q[k];
 	}
-	ok(silent.seen > 0 && silent.confirm.until_ms >= 0,
+	ok(silent.seen > 0 && silent.confirm.until_ms > 0,
 	   "a renewal that can heal");
 	lease_release(&l, ms(t));
 	asks(t);

@@ -125,7 +125,7 @@ static const struct {
 	{VERB_CONFIRM,
 	 0,
 	 {.nodes = 3, .shared = true},
-	 {.confirm = {.until_ms = -1, .reads = true}},
+	 {.confirm = {.reads = true}},
 	 {TOKEN, "0", "0", "0", "0", "1500 1 r\nticket 0\n" ABOUT, "0", "1500",
 	  "shared:", "0", "0", "0", "2", "0", "0"}},
 	{VERB_CONFIRM,

@@ -57,12 +57,9 @@ struct ask {
 	struct {
 		bool reads;       /* we read on other nodes, and join the
 				     readers on this one */
-		int64_t until_ms; /* the lease ends then, by the server's clock,
-				     and a vanished lock is not healed after
-				     that (with one node, this holds only if
-				     the counter is missing, an older one, or
-				     started again since); 0: unknown; -1:
-				     never heal */
+		int64_t until_ms; /* the lease ends then, by the server's clock;
+				     until then it may be healed. 0: it may
+				     not */
 		bool repairs;     /* the node said that the lock was gone and
 				     its counter was `seen`; since then, a
 				     quorum has confirmed ours */

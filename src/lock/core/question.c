@@ -197,7 +197,7 @@ static bool passes_renewals(const struct lease *l,
 		if (ask->verb != VERB_CONFIRM)
 			continue;
 		if (ask->confirm.repairs ||
-		    (ask->seen > 0 && ask->confirm.until_ms >= 0))
+		    (ask->seen > 0 && ask->confirm.until_ms > 0))
 			return false;
 		joins |= ask->confirm.reads;
 		if (!last || last->seq < ask->seq)
@@ -313,7 +313,7 @@ static void fill_confirm(const struct lease *l, const struct lease_node *n,
 	out->confirm.reads = !node_is_ours(n) && held &&
 			     (lease_reads(l) || l->nest == NEST_JOINED);
 	out->confirm.repairs = held && repair_may(l, n);
-	out->confirm.until_ms = held ? n->grant.until_ms : -1;
+	out->confirm.until_ms = held ? n->grant.until_ms : 0;
 }
 
 /* The mark counts from the begin of the work. */

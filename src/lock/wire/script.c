@@ -64,8 +64,7 @@ static void fill_renew(struct request *r, const struct ask *ask,
 	request_text(r, RENEW_FAMILY, family);
 	request_number(r, RENEW_SLOT, ask->slot);
 	request_number(r, RENEW_RAISE, ask->fence);
-	request_number(r, RENEW_ENDS,
-		       ask->confirm.until_ms > 0 ? ask->confirm.until_ms : 0);
+	request_number(r, RENEW_ENDS, ask->confirm.until_ms);
 	request_text(r, RENEW_REPAIR,
 		     ask->confirm.repairs ? "1"
 		     : ask->confirm.reads ? "2"
