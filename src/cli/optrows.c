@@ -311,7 +311,8 @@ static int take_switch(const struct taking *t, char *value)
 	int yes = value ? yes_or_no(value) : 1;
 	char *at = (char *)t->o + r->at;
 
-	if (yes < 0 || (t->ep && strcmp(value, yes ? "yes" : "no") != 0))
+	if (yes < 0 ||
+	    (t->ep && value && strcmp(value, yes ? "yes" : "no") != 0))
 		return bad_value(t, value, "must be yes or no");
 	if (t->ep)
 		store(t, yes);

@@ -2,6 +2,7 @@
 /* What a server says of itself. Asks nothing that changes anything there. */
 #include "cli/doctor/doctor.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +199,8 @@ static void take_setting(struct facts *f, const struct reply *r)
 
 	f->tells_config = true;
 	for (size_t i = 0; i < ROWS; i++) {
-		if (!rows[i].setting || strcmp(rows[i].setting, name->bytes))
+		if (!rows[i].setting ||
+		    strcmp(rows[i].setting, name->bytes) != 0)
 			continue;
 		if (rows[i].text)
 			word_of(value, text_at(f, i));
@@ -297,8 +299,10 @@ static int ask(struct query *query, const struct facts *f, int i)
 static bool applies(const struct inquiry *q, const struct facts *f,
 		    unsigned int needs)
 {
-	bool cluster = f->ep->kind == ENDPOINT_CLUSTER;
+	bool cluster;
 
+	assert(f->ep); /* init() */
+	cluster = f->ep->kind == ENDPOINT_CLUSTER;
 	if (q->need == NEED_CLUSTER)
 		return cluster;
 	return !(q->plain && cluster) && (q->need & ~needs) == 0;

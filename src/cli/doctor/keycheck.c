@@ -2,6 +2,7 @@
 /* Finds locks that never expire, and what was not stored by redlock. */
 #include "cli/doctor/doctor.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -379,10 +380,14 @@ static void take_refusal(struct search *s, const struct probe *p,
 
 static void take_answer(struct search *s, const struct got *got)
 {
-	const struct probe p = s->probe[got->tag]; /* the array may move */
-	struct keyspace *at = p.at;
-	bool page = p.subject == SCAN_PAGE;
+	struct keyspace *at;
+	struct probe p;
+	bool page;
 
+	assert(s->probe);       /* only what was asked is answered */
+	p = s->probe[got->tag]; /* the array may move */
+	at = p.at;
+	page = p.subject == SCAN_PAGE;
 	if (p.subject == FENCE_VALUE && (got->reply || got->overlong)) {
 		take_odd(s, &p, got);
 		return;
