@@ -344,37 +344,38 @@ static void put_state(const struct board *b, struct screen *s)
 	screen_next(s);
 }
 
-/* NULL: there are no more. */
-static const char *help_item(const struct board *b, int i)
+static const char *help_text(const struct board *b)
 {
-	static const char *const brief[] = {"q quit", "? help", NULL};
-	static const char *const full[] = {
-		"q quit", "s sort",       "r reverse",   "/ filter",
-		"h held", "w waited for", "space pause", NULL};
-
-	return (b->helping ? full : brief)[i];
+	return b->helping ? "q quit  s sort  r reverse  / filter  h held  w "
+			    "waited for  space pause"
+			  : "q quit  ? help";
 }
 
-/* How many items, from this one on, stand in a row: as many as fit, but at
- * least one. What is always there has one row. */
-static int help_in_row(const struct board *b, int from, int columns)
+/* The length of a row of help: as many items as fit, but at least one. What is
+ * always there has one row. */
+static size_t help_row(const struct board *b, const char *text, int columns)
 {
-	int n = 0, used = 0;
+	size_t n = strlen(text);
 
-	for (const char *item; (item = help_item(b, from + n)); n++) {
-		if (n > 0 && b->helping && used + columns_of(item) > columns)
-			break;
-		used += columns_of(item) + GAP;
+	for (const char *end = strstr(text, "  "); end && b->helping;
+	     end = strstr(end + 2, "  ")) {
+		const char *next = strstr(end + 2, "  ");
+
+		if ((next ? next : text + n) - text > columns)
+			return (size_t)(end - text);
 	}
 	return n;
 }
 
 static int help_rows(const struct board *b, int columns)
 {
+	const char *text = help_text(b);
 	int rows = 0;
 
-	for (int i = 0; help_item(b, i); rows++)
-		i += help_in_row(b, i, columns);
+	for (; *text; rows++) {
+		text += help_row(b, text, columns);
+		text += strspn(text, " ");
+	}
 	return rows;
 }
 
@@ -382,28 +383,24 @@ static void put_help(const struct board *b, const struct listing *l,
 		     struct screen *s)
 {
 	int last = b->first + b->page < l->rows ? b->first + b->page : l->rows;
-	int at = 0, rows;
-	char place[48];
+	const char *text = help_text(b);
+	char row[120] = "", place[48];
 
-	rows = help_rows(b, s->columns);
-	for (int row = 0, from = 0; row < rows; row++) {
-		int n = help_in_row(b, from, s->columns);
+	while (*text) {
+		size_t n = help_row(b, text, s->columns);
 
-		for (at = 0; n > 0; n--, from++) {
-			const char *item = help_item(b, from);
-
-			if (at < s->columns)
-				screen_put(s, at, s->columns - at, DIM, item);
-			at += columns_of(item) + GAP;
-		}
-		if (row + 1 < rows)
+		if (row[0] != '\0')
 			screen_next(s);
+		(void)snprintf(row, sizeof(row), "%.*s", (int)n, text);
+		screen_put(s, 0, s->columns, DIM, row);
+		text += n;
+		text += strspn(text, " ");
 	}
 	if (l->rows > b->page && b->page > 0) {
 		int width = snprintf(place, sizeof(place), "%d-%d of %d",
 				     b->first + 1, last, l->rows);
 
-		if (at + width <= s->columns)
+		if ((int)strlen(row) + GAP + width <= s->columns)
 			screen_put(s, s->columns - width, width, DIM, place);
 	}
 	screen_next(s);
