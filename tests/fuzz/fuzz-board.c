@@ -15,7 +15,7 @@
 #include "base/columns.h"
 #include "base/units.h"
 #include "cli/show/block.h"
-#include "cli/top/top.h"
+#include "cli/top/inside.h"
 #include "fuzz.h"
 #include "net/resp.h"
 

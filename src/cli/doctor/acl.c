@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rights that a user needs on the servers. */
-#include "cli/doctor/doctor.h"
+#include "cli/doctor/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Judges each server by itself, then all of them together, and this machine. */
-#include "cli/doctor/doctor.h"
+#include "cli/doctor/inside.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/doctor/doctor.h"
+#include "cli/doctor/inside.h"
 #include "cli/render.h"
 #include "lock/wire/rights.h"
 

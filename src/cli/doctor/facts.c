@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a server says of itself. Asks nothing that changes anything there. */
-#include "cli/doctor/doctor.h"
+#include "cli/doctor/inside.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds locks that never expire, and what was not stored by redlock. */
-#include "cli/doctor/doctor.h"
+#include "cli/doctor/inside.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether the Sentinels of a group are fit for use. */
-#include "cli/doctor/doctor.h"
+#include "cli/doctor/inside.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * server says of itself does not tell whether that works. Nothing is left
  * behind.
  */
-#include "cli/doctor/doctor.h"
+#include "cli/doctor/inside.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "cli/askpass.h"
 #include "cli/command.h"
-#include "cli/hold/hold.h"
+#include "cli/hold/inside.h"
 #include "cli/query.h"
 #include "cli/render.h"
 #include "cli/show/block.h"

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/hold/hold.h"
+#include "cli/hold/inside.h"
 #include "cli/query.h"
 #include "cli/optrows.h"
 #include "cli/render.h"

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/page.h"
 #include "cli/command.h"
-#include "cli/hold/hold.h"
+#include "cli/hold/inside.h"
 
 /* ---- --result-file: the outcome as one line of JSON ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The holder record. */
-#include "cli/hold/hold.h"
+#include "cli/hold/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>

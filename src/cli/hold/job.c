@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Leases, messages, statuses. */
-#include "cli/hold/hold.h"
+#include "cli/hold/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

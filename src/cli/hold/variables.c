@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the command finds in its environment, and REDLOCK_HELD in it. */
-#include "cli/hold/hold.h"
+#include "cli/hold/inside.h"
 
 #include <inttypes.h>
 #include <stdio.h>

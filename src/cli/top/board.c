@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What `top` shows, and what the keys do to it. */
-#include "cli/top/top.h"
+#include "cli/top/inside.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cli/top/top.h"
+#include "cli/top/inside.h"
 #include "cli/command.h"
 #include "cli/render.h"
 #include "cli/show/locks.h"

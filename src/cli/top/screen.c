@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The screen of a terminal. */
-#include "cli/top/top.h"
+#include "cli/top/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

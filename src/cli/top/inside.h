@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What `top` shows, and the screen that it shows it on. */
-#ifndef CLI_TOP_TOP_H
-#define CLI_TOP_TOP_H
+#ifndef CLI_TOP_INSIDE_H
+#define CLI_TOP_INSIDE_H
 
 #include <poll.h>
 #include <stdbool.h>

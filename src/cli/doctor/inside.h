@@ -4,8 +4,8 @@
  * (checks.c, acl.c, keycheck.c, sentinels.c), and tries a lock (trial.c). Each
  * judgement is a finding, with what to do about it.
  */
-#ifndef CLI_DOCTOR_DOCTOR_H
-#define CLI_DOCTOR_DOCTOR_H
+#ifndef CLI_DOCTOR_INSIDE_H
+#define CLI_DOCTOR_INSIDE_H
 
 #include <stdbool.h>
 #include <stdint.h>

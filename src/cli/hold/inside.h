@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the verbs that take a lock have in common. */
-#ifndef CLI_HOLD_HOLD_H
-#define CLI_HOLD_HOLD_H
+#ifndef CLI_HOLD_INSIDE_H
+#define CLI_HOLD_INSIDE_H
 
 #include <stddef.h>
 
