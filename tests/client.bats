@@ -20,7 +20,7 @@ started() { # ARGUMENTS of redlock: until the witness runs, its pid in $cmd
 
 guard() { ps -o ppid= -p "$cmd" | tr -d ' '; }
 tree_is_dead() { [ ! -e "$T/witness" ] || flock -n "$T/witness" true; }
-# a zombie is gone, too: whoever should reap it may be slow
+# a zombie counts as gone: its parent may reap it late
 ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
 state_is() { grep -q "^State:.$2" "/proc/$1/status"; } # PID LETTERS
 pending_kill() { # SIGKILL has been sent to this process, and waits
@@ -227,7 +227,7 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 		kill -KILL "$tool" 2>/dev/null || true
 		wait "$tool" 2>/dev/null || true
 	done
-	# the lock passes on: the last one counts, whoever was killed before
+	# the lock passes on: the last run counts, whichever was killed before
 	redlock -q -k job -t 400ms -w 5s -- witness "$T" --hold 1
 }
 
@@ -596,7 +596,7 @@ resume_with_clock() {
 	finish
 	[ "$status" = 125 ]
 	contains "$T/err" "no longer ours"
-	held job # by the other, who is left alone
+	held job # by the other run, which is left alone
 	touch "$T/end"
 	wait "$second"
 	lock_is_free
@@ -1015,7 +1015,7 @@ is_past() { [ "$(now_ms)" -gt "$1" ]; } # MS
 	finish
 }
 
-# A command of root under a redlock of nobody: sudo as it is mistaken.
+# A command of root under a redlock of nobody, as with sudo in the wrong place.
 as_nobody() { # OPTION...
 	need_root
 	id nobody >/dev/null 2>&1 || skip "no user nobody"
@@ -1181,7 +1181,7 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 		while :; do sleep 0.05; done" 3>&- &
 	tool=$!
 	wait_until exists "$T/w"
-	kill -TERM "$tool" # for the command, which blocks it as it was told
+	kill -TERM "$tool" # for the command, which also blocks it
 	kill -INT "$tool"
 	finish
 	[ "$status" = 5 ]

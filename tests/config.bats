@@ -169,7 +169,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 			"$REDLOCK" -n -k job -- touch "$T/ran"
 		not grep -q hunter2 "$T/err"
 	done
-	# of two that are wrong the first is told
+	# of two errors the first is reported
 	file <<<"other = 1"
 	says 78 /etc/redlock/config:1 with_system 'nonsense = 1' \
 		"$REDLOCK" -n -k job -- touch "$T/ran"

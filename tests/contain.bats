@@ -11,7 +11,7 @@ setup() {
 	common_begin
 	[[ $BATS_TEST_DESCRIPTION = C40* ]] || need_namespaces
 }
-# A kernel that has none is told by unshare(1), not by what is tested.
+# unshare(1) says whether this kernel has namespaces, not the program under test.
 need_namespaces() {
 	local own=-p
 	[ "$(id -u)" = 0 ] || own=-Up

@@ -9,7 +9,7 @@ load lib/common
 	run -0 scripts/check-docs.sh "$REDLOCK"
 }
 
-# In a copy: what is told of it must be one of the lines. FILE SED TOLD
+# FILE SED LINE: changes a copy; LINE must be among the output
 plant() {
 	sed "$2" "$1" >"$T/planted"
 	! cmp -s "$1" "$T/planted" || { echo "not planted: $2 in $1" >&2; return 1; }
@@ -123,7 +123,7 @@ codes_tree() {
 	[ -z "$output" ]
 	cp -r . "$T/well"
 }
-# With one change to it, these lines are told, and no other:
+# One change must give these lines, and no others:
 finds() { # FILE SED LINE...
 	cp -r "$T/well/." .
 	sed "$2" "$T/well/$1" >"$1"
@@ -203,7 +203,7 @@ block() { # LANGUAGE TEXT: the block of it that has the text
 		$0 == "```" language { inside = 1; found = 0; block = "" }' \
 		"$top/README.md"
 }
-# Commands of an example, which note who holds KEY while they run.
+# Stubs for the commands of an example, which record the holder of KEY.
 steps() { # KEY COMMAND...
 	local key=$1
 
@@ -357,7 +357,7 @@ no_step_without_redlock() { # COMMAND...
 	no_step_without_redlock bash job
 }
 
-# What the manual and --help show as examples, as it is printed there.
+# The examples of the manual and --help, as printed there.
 manual_shows() {
 	sed -n '/^\.Bd -literal/,/^\.Ed/p; s/^\.Dl //p' "$top"/man/redlock*.[157] |
 		sed "s/\\\\(aq/'/g; s/\\\\e/\\\\/g; s/\\\\-/-/g"

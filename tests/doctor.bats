@@ -49,7 +49,7 @@ finds_not() { none "$(grep -E -- " $1  .*$2" <<<"$told")"; } # CHECK TEXT
 finds_no() { none "$(grep -E -- "^$1 .* $2  " <<<"$told")"; }
 # What it calls the servers of this machine.
 maker() { server_name; }
-# Before Redis 7 nobody is told what a user may write, but by writing.
+# Before Redis 7 only a write shows what a user may write.
 tells_writes() { server_is_at_least 7.0; }
 finds_all_rights() { # of joe
 	if tells_writes; then
@@ -165,7 +165,7 @@ d['servers'][0]['save'] == '' and d['servers'][0]['appendfsync'] == 'off'"
 	finds note lock 'not tested'
 	doctor 0 job
 	finds ok lock 'acquired, renewed'
-	# nobody is woken, and who waits finds out all the same
+	# nobody is woken, but the waiter finds out
 	cli a acl setuser joe allkeys -blpop >/dev/null
 	doctor 1 job
 	finds note lock 'waiters are not woken.*NOPERM'

@@ -2,7 +2,7 @@
 # Several masters under fire: faults S30 to S36, N3 and N6 to N10 on N nodes, by
 # real servers that die, freeze and forget, by partitions, and by a proxy before
 # each server. REDLOCK_FAULTS=SECONDS makes the long runs that long (make
-# check-faults), with faults drawn from RANDOM, whose seed is told.
+# check-faults), with faults drawn from RANDOM, whose seed is printed.
 
 load lib/common
 load lib/masters
@@ -234,7 +234,7 @@ all_at_random() { # however many are out
 	tell "16 clients on 5 servers: all done after $(($(now_ms) - began)) ms"
 	[ "$(holds)" = 16 ]
 	below "$(($(now_ms) - began))" 10000
-	# in one try each: whoever it is that has it, nothing stays
+	# in one try each: whichever gets it, nothing stays
 	rm "$T/go"
 	pids=
 	for i in {1..16}; do
@@ -261,7 +261,7 @@ cut() { # ADDRESS...: nothing passes any more
 		}
 	END
 }
-# A holder behind the network, and whoever else is next to the servers.
+# A holder behind the network; other clients are next to the servers.
 behind_network() { # N
 	several "$1"
 	here=$url

@@ -281,7 +281,7 @@ forgets_reader() {
 	cli m flushall >/dev/null
 }
 
-# ---- what is no lock of ours ----
+# ---- locks of other programs ----
 
 # As soon as somebody is asked: COMMAND...
 when_asked() {
@@ -293,7 +293,7 @@ when_asked() {
 	begin -t 6s -K 1s -- "${deaf[@]}"
 	when_asked redis-cli -s "$T/a.sock" del job
 	force 0 --grace 20s
-	# it is dead by now, and was told
+	# it is dead by now, and got the message
 	wait_until gone "$tool"
 	forced
 	free job
@@ -526,7 +526,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	[ "$(cluster_cli "$(cluster_owner job)" exists job)" = 0 ]
 }
 
-# ---- who may ----
+# ---- rights ----
 
 @test "force-release: the rights in the manual are enough, for both users" {
 	local rights

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The binary as it was built: what makes a mistake in it harder to abuse. Read by
-# readelf (binutils), which comes with every compiler.
+# The hardening of the binary as it was built, read with readelf (binutils), which
+# comes with every compiler.
 
 bats_require_minimum_version 1.5.0
 

@@ -757,7 +757,7 @@ END
 	check 2 --last-success 50ms
 	[[ $output =~ ^'CRITICAL: job: last success '[0-9]+'s ago ('[^\)]+'), more than 50ms; the last run: failed (exit 3)'$ ]]
 	[ -z "$stderr" ]
-	# what was held by hand is neither good nor bad, nor is who holds it now
+	# neither a hold by hand nor the present hold is good or bad
 	redlock -k job -- true
 	redlock unlock job --token "$(redlock lock job)"
 	start -k job -- sleep 61.3

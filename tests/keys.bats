@@ -117,7 +117,7 @@ load lib/kinds
 @test "several keys: killed while waiting, after another attempt, it leaves the line" {
 	client h "$alone"
 	running h
-	# a is had, and given back for job: under new tokens, then
+	# a is acquired, and released again for job: then with new tokens
 	start -k a -k job -t 2s -- true
 	wait_until in_line 1
 	wait_until free a

@@ -21,7 +21,7 @@ out_and_in() {
 	running out
 }
 
-# All data are lost, and who waits looks at once what became of them.
+# All data are lost, and waiters look at once.
 lose_all() {
 	cli a flushall >/dev/null
 	cli a client kill type normal skipme yes >/dev/null
@@ -170,7 +170,7 @@ heals_for_a_long_reader() { # HOW the lock goes
 	heals_for_a_long_reader lose_all
 }
 
-# Whoever waits knows how long a holder may go on without knowing of a loss.
+# A waiter knows how long a holder may go on without knowing of a loss.
 @test "U9 after a loss of data a short lease waits as long as a long one may not know" {
 	client long "$alone" -t 4s
 	running long
@@ -207,7 +207,8 @@ heals_for_a_long_reader() { # HOW the lock goes
 	ended short
 }
 
-# Who is handed the lock claims it when it looks; meanwhile the counter moves on.
+# A waiter that was handed the lock claims it when it looks; meanwhile the counter
+# moves on.
 @test "S38 the state is lost between a hand-over and its claim: no fence is given twice" {
 	client h "$together" -t 10s
 	running h

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # local: the private server: exactly one, on demand, gone when idle, the same
-# again after it was killed, and nothing of whoever started it kept.
+# again after it was killed, and without anything of the process that started it.
 
 load lib/common
 load lib/namespace
@@ -61,7 +61,7 @@ local_url() { echo "local:?dir=$dir&idle=${idle:-1m}"; }
 # A holder in the background, $holder, until `end_hold`. [OPTION...]
 hold_until_told() {
 	rm -f "$T/started" "$T/enough"
-	# as a process of ours, and not of a shell in between
+	# as our own child, not that of a shell in between
 	PATH="$T/bin:$PATH" helper ${within:+"${within[@]}"} "$REDLOCK" \
 		-u "$(local_url)" -k job "$@" -- witness "$T" --started "$T/started" \
 		--until "$T/enough" 2>"$T/err"
@@ -360,13 +360,13 @@ ends_at() {
 
 @test "local: a lock that is granted while the idle server is stopped is not forgotten" {
 	[ -z "${SANITIZED-}" ] || skip 'a sanitizer comes first'
-	# the server was asked, twice, and is about to be told to stop
+	# the server was asked twice, and is about to be stopped
 	LD_PRELOAD=$(shim inject.so) INJECT=send:1:0 INJECT_TEXT=SHUTDOWN \
 		INJECT_MARK=$T/hit idle=100ms locally -k first -- true
 	wait_until exists "$T/hit"
 	[ -S "$socket.idle" ]
 	[ ! -e "$socket" ]
-	# by who had found the socket just before
+	# by a run that had found the socket just before
 	"$REDLOCK" lock -n -t 1h -u "unix://$socket.idle" job
 	rm "$T/hit"
 	wait_until nobody_serves
@@ -880,7 +880,7 @@ refuses() { # STATUS TEXT, of a run that would start the server
 	run -78 in_tmp -- -u 'local:?dir=/tmp/redlock-61001' -n -k job -- true
 }
 
-# ---- a server that hangs, and whoever started it ----
+# ---- a server that hangs, and the environment of its starter ----
 
 @test "C2 local: a server that accepts no connections does not delay -n, -w or TERM" {
 	locally -q -k a -- true

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A lock on several independent servers: who votes, who may not be in a list,
-# and that all that there is on one server is there on three. What the servers
+# A lock on several independent servers: which of them vote, which may not be in a
+# list, and that everything works on three servers that works on one. What the servers
 # and the network do to it meanwhile: faults.bats.
 
 load lib/common
@@ -23,7 +23,7 @@ port_launch() { # NAME [OPTION...]: at $address:$port
 	node_bound "$1"
 }
 
-# Client N in the background, behind whoever waits already; its command notes N
+# Client N in the background, last in line; its command notes N
 # and is the witness. ${pid[N]} is redlock's.
 declare -gA pid # bats reads this file in a function
 waiting=0
@@ -434,7 +434,7 @@ let_in_go() {
 	wait_until have 0
 }
 
-# (KeyDB's; a server of which its scripts are told the same)
+# KeyDB's, or a server that its scripts see the same way
 @test "S34 an active replica that is needed for a quorum is refused" {
 	several 1
 	printf '%s\n' 'def answer(words):' \
@@ -632,7 +632,7 @@ waits_for_gun() { # N: its shell has begun to wait
 		run -0 redlock -k job --once-per 1m -- witness "$T"
 		[[ $output == *'already ran'*'an anonymous host'* ]]
 		wait_until eval '[ "$(cli "$n" hexists "$state" once)" = 1 ]'
-		# as it was, and not as if we had done it
+		# the old mark, not one of our own
 		not grep '^host' <<<"$(cli "$n" --raw hget "$state" once)"
 		below "$(cli "$n" --raw hget "$state" once | head -n 1)" "$(($(now_ms) + 60001))"
 	done
@@ -658,7 +658,7 @@ waits_for_gun() { # N: its shell has begun to wait
 		cli "$n" hdel "$state" revision >/dev/null
 		older
 		wait_until eval '[ "$(cli "$n" hexists "$state" revision)" = 1 ]'
-		# as it was, and not as if we had done it
+		# the old mark, not one of our own
 		cli "$n" --raw hget "$state" revision >"$T/mark"
 		[ "$(head -n 1 "$T/mark")" = 21 ]
 		[ "$(sed 1,2d "$T/mark")" = "$(sed 1,2d <<<"$mark")" ]
@@ -705,7 +705,7 @@ waits_for_gun() { # N: its shell has begun to wait
 	line 2
 	line 3 --priority high
 	line 4 --priority high
-	# somebody who came two minutes ago, and leaves the lock to the next one
+	# a waiter that came two minutes ago, and passes the lock on
 	now=$(date +%s)
 	on_all zadd 'job:redlock:{job}:queue' $((now - 120))000000 \
 		'old 20000 1 -'$'\nhost x\n' -$((now + 600))000000 old >/dev/null
@@ -762,7 +762,7 @@ replica_follows() {
 	on_all zcard 'job:redlock:{job}:queue' | sort -u | grep -qx 0
 }
 
-# ---- who is away ----
+# ---- servers that are down ----
 
 @test "S12 one of three refuses us and all goes on; two of three: status 77" {
 	several 3

@@ -64,7 +64,7 @@ redlock, url, sock, top = sys.argv[1:]
 long = b'/' + b'c"' * 60
 for key in (b'\xff' * 4000, b'\x01' * 4000, b'"' * 1999, b'k' * 65536, b'\xff' * 700,
             'ü'.encode() * 2000):
-    # held by one who says as much as one can
+    # held by one with the longest texts
     subprocess.run([redlock, 'lock', '-q', '-u', url, '-k', key, '-t', '60s',
                     '--reason', '"' * 127], check=True, stdout=subprocess.DEVNULL,
                    env={**os.environ, 'USER': '\\' * 127, 'LOGNAME': '"' * 127,
@@ -179,7 +179,7 @@ wipe=$'\r\e[J'
 		-- -vv -- echo done
 	[ "$status" = 0 ]
 	let_go
-	# every line of ours begins at the start of a wiped line or after a newline
+	# each line of redlock begins at the start of a wiped line or after a newline
 	tr '\r' '\n' <<<"$output" | sed 's/\x1b\[J//' |
 		not grep -v '^$\|^redlock: \|^done$'
 }

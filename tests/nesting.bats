@@ -228,7 +228,7 @@ load lib/kinds
 	[ ! -e "$T/ran" ] && [ -e "$T/other" ]
 	[ "$(cli a exists "$queue")" = 0 ]
 	contains "$T/said" "held by .*@$(hostname) since .*, bash"
-	# nothing else is told of it
+	# it says nothing else
 	redlock -k job --no-describe -- bash "$T/body"
 	contains "$T/said" 'held by an anonymous holder'
 	# a writer waits for every reader
@@ -238,7 +238,7 @@ load lib/kinds
 	END
 	redlock -k job -s -- bash "$T/body"
 	[ ! -e "$T/ran" ] && [ -e "$T/read" ]
-	# but who wants one of several slots can have another
+	# but a run that wants one of several slots can get another
 	redlock -k job -N 2 -- $bare "$REDLOCK" -u "$url" -k job -n -N 2 -- true
 }
 

@@ -139,7 +139,7 @@ newer() { # N [OPTION...]: it runs
 	older 9007199254740989 9007199254740990
 	newer 9007199254740991
 	older 9007199254740990 9007199254740991
-	# who has no number runs, and leaves the mark
+	# a run without a number runs, and leaves the mark
 	redlock -k job -- true
 	redlock unlock job --token "$(redlock lock job)"
 	[ "$(revision)" = 9007199254740991 ]

@@ -26,7 +26,7 @@ load lib/refusal
 	untouched
 }
 
-# Of root: this user cannot change who reads it, so it is read as it is.
+# Owned by root: this user cannot change who may read it, so it is accepted.
 @test "U8 a secret is read as it is mounted: by Kubernetes, Docker, systemd, a pipe" {
 	need_user
 	[ "$(id -u)" = 0 ] || skip "needs root"
@@ -51,7 +51,7 @@ load lib/refusal
 	if command -v setfacl >/dev/null && setfacl -m u:54321:r "$T/systemd"; then
 		reads "$T/systemd"
 	fi
-	# what others can change is refused, whoever reads it
+	# what others can change is always refused
 	chmod 464 "$T/docker"
 	run -78 as_app "$REDLOCK" -n -u "unix://$T/b.sock" -k job \
 		--password-file "$T/docker" -- touch "$T/ran"
@@ -232,7 +232,7 @@ load lib/refusal
 		"$REDLOCK" -v "${args[@]}" -k job -t 300ms -- \
 			sh -c 'grep -laF hunter2 /proc/[0-9]*/cmdline' \
 			>"$T/out" 2>"$T/err" || :
-		# the searching grep itself is told the word
+		# except the grep that searches for it
 		for f in $(cat "$T/out"); do
 			tr '\0' ' ' <"$f" 2>/dev/null | grep hunter2 |
 				not grep -v grep
@@ -330,7 +330,7 @@ ask() {
 	[ "$(cli a dbsize)" = 0 ]
 }
 
-# The terminal as it is: what somebody types is shown.
+# The terminal is sane: it shows what is typed.
 sane='stty -a </dev/tty | grep -q " echo "'
 
 @test "--askpass interrupted leaves the terminal as it was, and no lock" {

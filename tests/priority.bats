@@ -116,8 +116,8 @@ load lib/line
 	[ "$(cat "$T/order")" = 2 ]
 }
 
-# Somebody whose ticket is so old, who is alive, and who leaves what is handed
-# to it to the next one.
+# Puts a live waiter in line whose ticket is SECONDS old. It passes on what is handed
+# to it.
 plant() { # TOKEN SECONDS
 	cli a eval "local t = redis.call('time')
 		local us = t[1] * 1000000 + t[2]

@@ -125,7 +125,7 @@ cost() { # WAITERS
 	all_ran 1 2
 }
 
-# ---- who is not there any more ----
+# ---- waiters that are gone ----
 
 @test "P5 a waiter that is killed leaves the line at once" {
 	keep

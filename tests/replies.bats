@@ -215,7 +215,7 @@ assert '"$1"', d' >/dev/null
 	json "len(d['locks']) == 19 and d['nodes'][0]['state'] == 'up'"
 }
 
-# ---- hosts that are none ----
+# ---- invalid hosts ----
 
 steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 
@@ -491,7 +491,7 @@ sends_on() {
 			rm "$T/heard"
 		done
 	done
-	# who may not ask is told what is missing
+	# a user without the right sees which one is missing
 	fake node tcp <<-END
 		def answer(words):
 		    if words[0] == b'CLUSTER':
@@ -690,7 +690,7 @@ strict_server() {
 	wait "$tool"
 	[ "$(holds)" = 3 ]
 	not grep -q undeclared "$T/said"
-	# who holds by hand, too
+	# a manual lock works, too
 	token=$("$REDLOCK" lock -u "$url" -t 30s job)
 	"$REDLOCK" extend -u "$url" -t 40s --token "$token" job
 	"$REDLOCK" unlock -u "$url" --token "$token" job

@@ -18,9 +18,9 @@ next_renewal() { # CLIENT, which logs it
 	wait_until renewed_since "$1"
 }
 
-# Two hold together, and KIND... wait. The server comes back as it was before the
-# second one started, which is stopped and hears of it last. The first one knows
-# better, and ends; by then it has renewed, or not. HOW FIRST[,SECOND] KIND...
+# HOW FIRST[,SECOND] KIND...: two clients hold together, and KIND... wait. The server
+# comes back with its state from before the second started, which is stopped and
+# notices last. The first one knows better, and ends; by then it has renewed, or not.
 comes_back_without_r2() {
 	local how=$1 one=${2%,*} two=${2#*,} n=0 kind
 
@@ -201,8 +201,8 @@ long_one_goes_on() { # HOW
 	long_one_goes_on renews
 }
 
-# The server comes back as it was before a nested run joined, of which the outer
-# one has heard. That one ends; by then it has renewed, or not.
+# The server comes back with its state from before a nested run joined; the outer run
+# knows of the join. The outer run ends; by then it has renewed, or not.
 forgets_the_join() { # HOW T_IN LEAST
 	: >"$T/stay.in"
 	client out "(while [ ! -e '$T/go' ]; do sleep 0.01; done

@@ -195,7 +195,7 @@ assert p.wait(10) == 129' "$T/token" "$REDLOCK" lock -q --hold job
 	free job
 }
 
-# What is no sign of a user who has gone
+# These do not mean that the user has gone
 @test "--hold goes on with /dev/null, with nohup, and after the end of its input" {
 	for how in 'exec </dev/null' 'trap "" HUP'; do
 		hold_at_pipes bash -c "$how"'; exec "$@"' -
@@ -944,13 +944,13 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 		[ "$(wc -l <<<"$stderr")" = 1 ]
 	done
 	run -64 "$REDLOCK" lock -w 1h -u "$url" job
-	# nothing is left behind, and the lock is as it was
+	# nothing is left behind, and the lock is unchanged
 	[ "$(cli a get job)" = "$was" ]
 	[ "$(cli a exists 'job:redlock:{job}:queue')" = 0 ]
-	# anybody else waits, and is told what to look at
+	# anybody else waits, with a hint where to look
 	REDLOCK_TOKEN=x run -75 "$REDLOCK" -n -u "$url" -k job -- true
 	[[ $output = *'; see: redlock inspect job' ]]
-	# one slot of two: the other one may be had
+	# one slot of two: the other one is free
 	"$REDLOCK" unlock -u "$url" job
 	REDLOCK_TOKEN=$("$REDLOCK" lock -t 20s -N 2 -u "$url" job)
 	"$REDLOCK" -w 1h -N 2 -u "$url" -k job -- true

@@ -191,7 +191,7 @@ stale_url() { # OLD
 	[ "$got" = 69 ] || [ "$got" = 75 ]
 	[ ! -e "$T/ran" ]
 	[ "$(cli g1 role | head -n 1)" = master ]
-	# who waits finds the new one
+	# a waiter finds the new one
 	"$REDLOCK" -u "$url" -w 2s -k job -- touch "$T/ran" 2>"$T/new" || got=$?
 	cat "$T/new" >&2
 	[ "$got" = 75 ]
@@ -273,7 +273,7 @@ sentinel-password-file=$T/gs1.auth}" -k job -- true
 	fails 69 'not the master' -n -u "$url"
 }
 
-# ---- failover in mid hold ----
+# ---- failover during a hold ----
 
 @test "a planned failover disturbs nobody: the hold goes on, and so does the line" {
 	local i

@@ -346,7 +346,7 @@ promoted_without() { # MS: how long it is held
 		sh -c "date +%s%3N >$T/at" 2>"$T/err"
 	holder=$!
 	wait_until set_on a job
-	px delay 0 700 # the grant stays on its way for as long as it was to
+	px delay 0 700 # the grant is delayed for the whole time
 	ends_with 0
 	at_least "$(($(cat "$T/at") - began))" 1800
 }
@@ -411,7 +411,7 @@ promoted_without() { # MS: how long it is held
 	[ "$(holds)" = 1 ]
 }
 
-# The first answer comes after the lease has ended and another run was had; by
+# The first answer comes after the lease has ended and another run has run; by
 # then a second question of the first one has been granted the lock again.
 @test "S5 a fence older than that of a run in between starts nothing" {
 	proxy_start a
@@ -600,7 +600,7 @@ no_script_failed() { # NODE: since its statistics began
 	ends_with 0
 	all_waiters_ran
 	[ "$(holds)" = 1 ]
-	# at the first attempt, and not by asking until it was to be had
+	# at the first attempt, not by asking until it was free
 	no_script_failed b
 	cli b info commandstats | grep -q '^cmdstat_rpush:calls=1,'
 	full
@@ -1023,7 +1023,7 @@ clock_b() {
 	wallclock "$T/clock" 0
 	LD_PRELOAD=$shim WALLCLOCK=$T/clock node_start b
 	url=unix://$T/b.sock
-	# AddressSanitizer and the like may keep the shim out
+	# sanitizers may keep the shim out
 	step 5000
 	at_least "$(cli b time | head -1)" "$((EPOCHSECONDS + 4))"
 	step 0
@@ -1368,7 +1368,7 @@ connected() { [ "$(cli a client list | wc -l)" -ge 2 ]; }
 	wait_until unset_on b job
 }
 
-# ---- servers that are none ----
+# ---- ports without a Redis server ----
 
 # Servers of each kind at once, for giving up takes a second: rubbish BYTES...
 # (as for printf); what redlock said of number N is in $T/said.N.

@@ -426,7 +426,7 @@ counting() { # SIGNAL
 	touch "$T/go"
 	finish
 	wait "$waiter"
-	# the command has the signal as it was
+	# the command has the old disposition
 	run -153 bash -c "$limited" - "$REDLOCK" -u "$url" -k job -- sh -c "echo x >'$T/full'"
 }
 
@@ -918,7 +918,7 @@ statuses() { [ "$(cat "$T/statuses")" = "$1" ]; }
 	[ "$(sort "$T/statuses" | uniq -d)" = '' ]
 	: >"$T/end"
 	ended_as "$tool" 0
-	# the command has the socket as well; an address that is none harms nothing
+	# the command has the socket as well; an invalid address does no harm
 	for s in "$T/none" @none "$T" / '' "@$T$(printf '%0120d' 0)" vsock:2:1; do
 		NOTIFY_SOCKET=$s run -0 redlock -k job -- \
 			sh -c 'echo "($NOTIFY_SOCKET)"'

@@ -42,7 +42,7 @@ inside() {
 		exec env -i "$mark" "$(command -v chroot)" --userspec="$as" . /redlock "$@"' \
 		sh "$as" "$root" "$@"
 }
-# Takes a lock, and asks from within who has it: -u URL...
+# -u URL...: takes a lock, and shows its holder from inside
 takes_a_lock() {
 	run -0 --separate-stderr inside -k job --restart-guard off "$@" -- \
 		/redlock inspect job --json "$@"

@@ -31,7 +31,7 @@ ca() { echo "cacert=$certs/ca.crt"; }
 # The server's name by a name: NAME
 url_of() { echo "rediss://$2:$(node_at "$1" | cut -d : -f 2)?$(ca)"; }
 
-# A holder, as $tool, whose command ends when it is told to.
+# Starts a holder, $tool, whose command ends on demand.
 keep() {
 	start -k job -t 1s -- witness "$T" --hold 60000 --started "$T/started"
 	wait_until exists "$T/started"
@@ -252,7 +252,7 @@ ended() { # by TERM
 	cp "$certs/client.crt" "$certs/client.key" "$T"
 	url=$(tls_url b "$(ca)" "cert=$T/client.crt" "key=$T/client.key")
 	keep
-	# what it was is not believed any more; what it is, is
+	# the old one is no longer accepted; the new one is
 	cp "$certs/stranger.crt" "$T/new" && mv "$T/new" "$T/client.crt"
 	cp "$certs/stranger.key" "$T/new" && mv "$T/new" "$T/client.key"
 	cli b client kill type normal >/dev/null
@@ -277,7 +277,7 @@ ended() { # by TERM
 	wait_until eval "timeout 5 \"\$REDLOCK\" -q -n -u \
 		'rediss://$address:$((port + 10))?$(ca)' -k job -- true"
 }
-# From a socket to the TLS port, as it is.
+# From a socket to the TLS port, byte by byte.
 socat_like() {
 	exec /usr/bin/python3 - "$T/tls.sock" "$(node_at b)" <<-'END'
 		import asyncio, sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# redlock top: all locks, again and again; and the terminal as it was, however it
+# redlock top: all locks, refreshed; and the terminal restored, however it
 # ends.
 
 load lib/common
@@ -38,7 +38,7 @@ on_screen() {
 	screen=$(vt "$size" <"$T/raw" 2>"$T/vt.err") || [ "${was_resized-}" ] ||
 		{ cat "$T/vt.err" "$T/raw" >&2; return 1; }
 }
-# The terminal is as it was, and nothing is left on it.
+# The terminal is restored, and nothing is left on it.
 restored() {
 	cmp "$T/before" "$T/after" || return
 	case $size in ?x*) ;; *)
