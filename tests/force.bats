@@ -44,7 +44,6 @@ waits_in_line() { # [COMMAND...]: $waiter, with the witness
 	waiter=$!
 	wait_until in_line 1
 }
-in_line() { [ "$(cli a zcard 'job:redlock:{job}:queue')" = "$1" ]; }
 ran() { [ "$(holds)" = "$1" ]; } # so many commands, to their end
 entry() { # NAME in the last entry of the history, or of server $2
 	stored_history "${2-a}" | tac | sed '/^=/q' | sed -n "s/^$1 //p"

@@ -23,7 +23,6 @@ json() {
 	as_in_manual "$answer" 'assert '"$2"', d'
 }
 shows() { grep -Eqx -- " *$1" <<<"$answer" || { echo "$answer" >&2; return 1; }; }
-in_line() { [ "$(cli a zcount "job:redlock:{job}:queue" 0 +inf)" = "$1" ]; }
 
 # ---- what a person needs ----
 

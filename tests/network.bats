@@ -7,22 +7,9 @@
 
 load lib/common
 load lib/namespace
+load lib/proxy
 
 # ---- the kit of this file ----
-
-# The proxy at $T/px.sock, or at an address in the namespace.
-proxy_start() { # [ADDRESS:PORT]
-	px pass
-	warm a
-	helper ${within:+"${within[@]}"} proxy "${1:-$T/px.sock}" "$T/a.sock" \
-		"$T/px" >"$T/px.log"
-	url=unix://$T/px.sock
-	if [ "$1" ]; then url=redis://$1; fi
-	wait_until proxy_answers
-}
-proxy_answers() { ${within:+"${within[@]}"} redis-cli -u "$url" ping >/dev/null 2>&1 || [ -e "$T/px.sock" ]; }
-px() { echo "$*" >"$T/px.new" && mv "$T/px.new" "$T/px"; }
-did() { grep -c -- "$1" "$T/px.log" || true; } # WHAT: how often
 
 counter() { cli a hget 'job:redlock:{job}:state' fence; }
 asked() { [ "$(scripts_run a)" -ge "$1" ]; } # so many scripts have run
@@ -93,7 +80,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N1 a server that comes up while we retry is used" {
-	proxy_start
+	proxy_start a
 	px refuse
 	start_hold 10
 	wait_until contains "$T/err" refused
@@ -103,7 +90,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N1 connection refused during a hold for 0.4 T disturbs nothing" {
-	proxy_start
+	proxy_start a
 	hold 900
 	px refuse
 	wait_until contains "$T/err" 'cannot renew'
@@ -128,7 +115,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 
 @test "N2 a black hole that opens while we retry: a new connection is used" {
 	private_net
-	proxy_start 127.0.0.1:6379
+	proxy_start a 127.0.0.1:6379
 	on_port drop
 	start_hold 10 --node-timeout 200ms
 	sleep 0.3
@@ -140,7 +127,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 @test "N3 partitioned during a hold: the tree is dead while the server keeps the lock" {
 	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
 	private_net
-	proxy_start 127.0.0.1:6379
+	proxy_start a 127.0.0.1:6379
 	hold 9000
 	began=$(now_ms)
 	on_port drop
@@ -151,7 +138,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 @test "N3 a partition shorter than 0.48 T disturbs nothing" {
 	may_need_another_try "a machine that stalls makes the outage longer than what is survived"
 	private_net
-	proxy_start 127.0.0.1:6379
+	proxy_start a 127.0.0.1:6379
 	hold 1200
 	on_port drop
 	sleep 0.4
@@ -162,7 +149,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 
 @test "N4 replies are lost, not requests: renewals do not count, killed by the deadline" {
 	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
-	proxy_start
+	proxy_start a
 	hold 9000 -t 800ms
 	began=$(now_ms)
 	before=$(scripts_run a)
@@ -175,7 +162,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 
 @test "N4 only requests are lost: renewals do not count, killed by the deadline" {
 	may_need_another_try "a machine that stalls for a twentieth of a second is late itself"
-	proxy_start
+	proxy_start a
 	hold 9000 -t 800ms
 	began=$(now_ms)
 	px drop-requests
@@ -185,7 +172,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 
 @test "N5 reset by the peer while connecting and during a hold: asked again" {
 	private_net
-	proxy_start 127.0.0.1:6379
+	proxy_start a 127.0.0.1:6379
 	on_port reject with tcp reset
 	start_hold 900
 	wait_until contains "$T/err" 'refused'
@@ -202,7 +189,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 @test "N5 every connection is closed again and again: nothing is lost" {
 	local i
 
-	proxy_start
+	proxy_start a
 	hold 1000
 	for i in 1 2 3 4 5; do
 		px reset
@@ -215,7 +202,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N6 half-open, as behind a NAT that forgot: a second connection renews" {
-	proxy_start
+	proxy_start a
 	hold 900
 	px old silent
 	sleep 0.5
@@ -228,7 +215,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 @test "N6 every connection becomes half-open, again and again: nothing is lost" {
 	local i
 
-	proxy_start
+	proxy_start a
 	hold 1400
 	for i in 1 2 3 4 5; do
 		px "old silent $i"
@@ -240,7 +227,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N7 granted, but the reply is late: the client that gave up takes it back" {
-	proxy_start
+	proxy_start a
 	px hold
 	run -69 redlock -k job -n -t 60s --node-timeout 150ms -- witness "$T"
 	wait_until free job
@@ -250,7 +237,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N7 a late reply to the first of two acquires: one lock, one fence, one run" {
-	proxy_start
+	proxy_start a
 	px hold
 	start_hold 50 -t 3s --node-timeout 150ms
 	wait_until held job
@@ -265,7 +252,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N7 replies held for 2 T while acquiring: nothing is run on the old lease" {
-	proxy_start
+	proxy_start a
 	px hold
 	start_hold 50 -t 400ms
 	wait_until held job
@@ -276,7 +263,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N8 cut after the acquire was done and before its reply: asked again, same fence" {
-	proxy_start
+	proxy_start a
 	px cut 0
 	start_hold 50 -t 3s
 	wait_until held job
@@ -291,7 +278,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 @test "N8 cut within the reply, after each of its first 34 bytes" {
 	local k first
 
-	proxy_start
+	proxy_start a
 	for k in 1 4 5 10 14 19 24 34; do
 		px cut "$k"
 		start_hold 0 -t 3s
@@ -307,7 +294,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N8 cut before the reply to a renewal, and to the release: asked again" {
-	proxy_start
+	proxy_start a
 	hold 700
 	px cut 0
 	wait_until contains "$T/err" 'cannot renew'
@@ -323,7 +310,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 @test "N9 every request runs twice: one grant, one release, no other holder is touched" {
 	local i pids=
 
-	proxy_start
+	proxy_start a
 	px duplicate 0
 	for i in 1 2 3 4; do
 		redlock -q -k job -t 2s -- witness "$T" --hold 20 3>&- &
@@ -335,7 +322,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N9 a late copy of a release does not free the next holder's lock" {
-	proxy_start
+	proxy_start a
 	px duplicate 300
 	redlock -q -k job -t 2s -- true
 	px pass
@@ -349,7 +336,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 }
 
 @test "N9 a late copy of a renewal does not bring a released lock back" {
-	proxy_start
+	proxy_start a
 	hold 450
 	before=$(cat "$T/fence")
 	px duplicate 500
@@ -368,7 +355,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 @test "force-release while an older counter came back: a late renewal sets no lock" {
 	local counter forcer
 
-	proxy_start
+	proxy_start a
 	start -k job -t 9s -- sh -c ': >"$0"; exec linger' "$T/on"
 	wait_until exists "$T/on"
 	px silent
@@ -392,7 +379,7 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 
 @test "N10 an old acquire that runs after our release blocks the key for T at most" {
-	proxy_start
+	proxy_start a
 	px duplicate 1000
 	echo pass >"$T/px.pass"
 	redlock -q -k job -t 600ms -- mv "$T/px.pass" "$T/px"
@@ -405,7 +392,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 }
 
 @test "N10 the first connection is slow, the second is used: the late acquire is undone" {
-	proxy_start
+	proxy_start a
 	px delay 400
 	start_hold 200 -t 30s --node-timeout 100ms
 	wait_until contains "$T/px.log" accept
@@ -417,7 +404,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 }
 
 @test "N11 bytes that come one by one in both directions are understood" {
-	proxy_start
+	proxy_start a
 	px dribble
 	hold 400 -t 2s
 	run -75 redlock -n -k job --node-timeout 3s -- witness "$T"
@@ -426,7 +413,7 @@ stop_asked() { [ -n "$(cli a --raw keys '*:grant:*')" ]; }
 }
 
 @test "N11 several replies in one piece are understood" {
-	proxy_start
+	proxy_start a
 	cli a acl setuser app on '>pw' '~*' +@all
 	px delay 0 50
 	REDISCLI_AUTH=pw run -0 "$REDLOCK" --user app -u "$url?db=3" -k job -- \
@@ -462,7 +449,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 @test "N12 the resolver falls silent during a hold: the last good address is used" {
 	private_names
 	hosts_say '127.0.0.1 server.rl.test'
-	proxy_start 127.0.0.1:6379
+	proxy_start a 127.0.0.1:6379
 	url=redis://server.rl.test
 	hold 900
 	hosts_say '127.0.0.1 localhost'
@@ -477,7 +464,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 @test "N12 a silent resolver does not delay the kill" {
 	private_names
 	hosts_say '127.0.0.1 server.rl.test'
-	proxy_start 127.0.0.1:6379
+	proxy_start a 127.0.0.1:6379
 	url=redis://server.rl.test
 	hold 9000
 	hosts_say '127.0.0.1 localhost'
@@ -489,7 +476,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 @test "N13 the name moves to another address: looked up again when the old one refuses" {
 	private_names
 	hosts_say '127.0.0.2 server.rl.test'
-	proxy_start 127.0.0.2:6379
+	proxy_start a 127.0.0.2:6379
 	cp "$T/px" "$T/px.2"
 	helper "${within[@]}" proxy 127.0.0.3:6379 "$T/a.sock" "$T/px.2" \
 		>"$T/px.2.log"
@@ -506,7 +493,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	private_names
 	node_start b
 	hosts_say '127.0.0.2 server.rl.test'
-	proxy_start 127.0.0.2:6379
+	proxy_start a 127.0.0.2:6379
 	cp "$T/px" "$T/px.2"
 	helper "${within[@]}" proxy 127.0.0.3:6379 "$T/b.sock" "$T/px.2" \
 		>"$T/px.2.log"
@@ -525,7 +512,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 @test "N13 the name moves while the old address is silent: late answers are ignored" {
 	private_names
 	hosts_say '127.0.0.2 server.rl.test'
-	proxy_start 127.0.0.2:6379
+	proxy_start a 127.0.0.2:6379
 	cp "$T/px" "$T/px.2"
 	helper "${within[@]}" proxy 127.0.0.3:6379 "$T/a.sock" "$T/px.2" \
 		>"$T/px.2.log"
@@ -546,7 +533,7 @@ on_udp_refuse() { "${within[@]}" nft flush ruleset; }
 	cp "$T/px" "$T/px.2" 2>/dev/null || echo pass >"$T/px.2"
 	helper "${within[@]}" proxy 127.0.0.3:6379 "$T/a.sock" "$T/px.2" \
 		>"$T/px.2.log"
-	proxy_start 127.0.0.2:6379
+	proxy_start a 127.0.0.2:6379
 	px silent
 	wait_until eval '"${within[@]}" redis-cli -h 127.0.0.3 ping >/dev/null'
 	"${within[@]}" "$REDLOCK" -u redis://server.rl.test -k job -n -- true
@@ -597,7 +584,7 @@ two_addresses() {
 # ---- slow and tight ----
 
 @test "N14 AUTH and SELECT travel with the first question: one round trip" {
-	proxy_start
+	proxy_start a
 	cli a acl setuser app on '>pw' '~*' +@all
 	px delay 0 200
 	began=$(now_ms)
@@ -608,7 +595,7 @@ two_addresses() {
 }
 
 @test "N14 a slow AUTH counts towards the node time-out" {
-	proxy_start
+	proxy_start a
 	cli a acl setuser app on '>pw' '~*' +@all
 	px silent
 	began=$(now_ms)
@@ -619,7 +606,7 @@ two_addresses() {
 }
 
 @test "N15 connections cut when idle: renewals keep the holder's open" {
-	proxy_start
+	proxy_start a
 	px idle 400
 	hold 900
 	ends_with 0
@@ -628,7 +615,7 @@ two_addresses() {
 }
 
 @test "N15 connections cut between renewals: opened again, nothing is lost" {
-	proxy_start
+	proxy_start a
 	hold 1100
 	px idle 60
 	ends_with 0
@@ -638,7 +625,7 @@ two_addresses() {
 
 @test "N16 no local port left: retried, and used when there is one again" {
 	private_net
-	proxy_start 127.0.0.1:6379
+	proxy_start a 127.0.0.1:6379
 	"${within[@]}" sh -c \
 		'echo 40000 40001 >/proc/sys/net/ipv4/ip_local_port_range' ||
 		skip 'may not set the port range'

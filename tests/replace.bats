@@ -6,7 +6,6 @@ load lib/masters
 
 state='job:redlock:{job}:state'
 queue='job:redlock:{job}:queue'
-in_line() { [ "$(cli a zcard "$queue")" = "$1" ]; }
 is_asked() { [ "$(cli "$1" hexists "$state" stop:0)" = 1 ]; } # NODE
 # The holder in the background as $tool, whose result is in $T/result.
 begin() { # [OPTION...] -- COMMAND...

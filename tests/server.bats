@@ -7,6 +7,7 @@
 
 load lib/common
 load lib/namespace
+load lib/proxy
 
 # ---- holders and waiters ----
 
@@ -32,16 +33,6 @@ node_b() { # [redis-server option...]
 	url=unix://$T/b.sock
 }
 counter() { cli "$1" hget 'job:redlock:{job}:state' fence; }
-
-# The proxy of lib/proxy.c at $T/px.sock, before node $1.
-proxy_start() {
-	px pass
-	warm "$1"
-	helper proxy "$T/px.sock" "$T/$1.sock" "$T/px" >"$T/px.log"
-	wait_until exists "$T/px.sock"
-	url=unix://$T/px.sock
-}
-px() { echo "$*" >"$T/px.new" && mv "$T/px.new" "$T/px"; }
 
 # ---- promises ----
 

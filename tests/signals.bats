@@ -925,7 +925,6 @@ statuses() { [ "$(cat "$T/statuses")" = "$1" ]; }
 		[ "$output" = "($s)" ]
 	done
 }
-in_line() { [ "$(cli a zcard 'job:redlock:{job}:queue')" = "$1" ]; }
 
 @test "NOTIFY_SOCKET: a socket that nobody reads delays nothing" {
 	command -v python3 >/dev/null || skip "needs python3"

@@ -152,6 +152,7 @@ finish() { # its exit status is then $status
 	wait "$tool" || status=$?
 }
 lock_is_free() { free job; }
+in_line() { [ "$(cli a zcount 'job:redlock:{job}:queue' 0 +inf)" = "$1" ]; } # N wait
 
 # COMMAND... as an unprivileged user: as ourselves, unless we are root
 as_user() {
