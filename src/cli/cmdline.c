@@ -252,7 +252,7 @@ static int check_times(const struct opts *o, struct fail *why)
 	return 0;
 }
 
-/* It waits for the one who is asked to stop. */
+/* It waits for the holder that is asked to stop. */
 static int check_replace(const struct opts *o, struct fail *why)
 {
 	if (!o->replace)
@@ -271,7 +271,7 @@ static int check_replace(const struct opts *o, struct fail *why)
 	return 0;
 }
 
-/* They go by the ticket, and think that it tells who came later. */
+/* They compare tickets, and assume that the later one came later. */
 static int check_priority(const struct opts *o, struct fail *why)
 {
 	if (o->high && o->supersede)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Find what is asked for, run it, exit. */
+/* Finds the verb, runs it, exits. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

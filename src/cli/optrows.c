@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The option table. To add one: a row, a line in the manual and in each
- * completion, a test; `make lint` finds what was forgotten. */
+ * completion, a test; `make lint` finds what is missing. */
 #include "cli/optrows.h"
 
 #include <ctype.h>

@@ -272,8 +272,8 @@ static void find_variables(char *value[OPTIONS_MAX])
 	}
 }
 
-/* Of every option that may stand in a file. An empty one is none. The first
- * that is wrong is told, and the others count. */
+/* Reads the variable of every option that a file may have. An empty one does
+ * not count. Reports the first error, and uses the others. */
 static int read_variables(struct opts *o, struct fail *why)
 {
 	char *value[OPTIONS_MAX] = {NULL};

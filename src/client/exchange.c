@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions, and answers that count. */
+/* Sends questions, and sorts out the answers that count. */
 #include "client/inside.h"
 
 #include <stdio.h>
@@ -128,8 +128,9 @@ static void disprove(struct client *cl, int node, const char *text)
 	}
 }
 
-/* What a server that is not the master granted, or our place in its line, would
- * stand in the way of whoever believes in it. Nobody waits for the answer. */
+/* Releases what a server that is not the master granted, or our place in its
+ * line: they would delay clients that still believe in it. Nobody waits for the
+ * answer. */
 static void give_back(struct client *cl, const struct ask *asked,
 		      const struct answer *a)
 {
@@ -302,8 +303,8 @@ static void unheard(struct client *cl, const struct ask *asked, bool ran)
 		lease_failed(&cl->lease, asked, FAIL_UNAVAILABLE, ran, now());
 }
 
-/* Nobody waits for these answers any more, but the questions may still run:
- * reports them as failed. `chan`: only those of that channel; -1: all. */
+/* Reports these questions as failed: nobody waits for the answers any more,
+ * though they may still run. `chan`: only those of that channel; -1: all. */
 static void give_up(struct client *cl, const struct session *s, int chan)
 {
 	const struct conn *c = &s->conn;
@@ -408,8 +409,8 @@ static bool is_replica(const struct client *cl, const struct endpoint *ep,
 	       strncmp(error, "READONLY", 8) == 0;
 }
 
-/* Who can acquire must be able to release by hash: see goes_whole(). Nobody
- * waits for the answer. */
+/* Loads the release script: a client that can acquire must be able to release
+ * by hash, see goes_whole(). Nobody waits for the answer. */
 static void teach_release(struct client *cl, int chan, int node)
 {
 	struct session *s = &cl->session[node][chan];
@@ -422,8 +423,8 @@ static void teach_release(struct client *cl, int chan, int node)
 		conn_close(&s->conn);
 }
 
-/* The server does not know the script by its hash, and may know no other of
- * ours. Or it has no EVALSHA. */
+/* The server does not know this script by its hash, and perhaps none of the
+ * others. Or it has no EVALSHA. */
 static void send_whole(struct client *cl, int chan,
 		       const struct session_news *o)
 {
@@ -483,7 +484,7 @@ static void refused(struct client *cl, struct conn *c,
 				   cl->whose, c->peer->name, o->brief);
 		cl->replica[node] = true;
 	}
-	/* (who is sent in a circle has not met the server) */
+	/* after a circle of redirections no server has refused us */
 	cl->refused |= !error_waits(o->shown) && o->sent.again < AGAIN_MAX;
 	failed_briefly(cl, &o->sent.ask, o->kind, o->ran, c->peer->name, text,
 		       o->brief);
@@ -494,7 +495,7 @@ static void refused(struct client *cl, struct conn *c,
 	}
 }
 
-/* AUTH or the like was refused. */
+/* AUTH or SELECT was refused. */
 static void turned_away(struct client *cl, const struct conn *c,
 			const struct session_news *o)
 {

@@ -27,7 +27,7 @@ struct locks {
 	struct client *client; /* borrowed; in the order of the keys */
 	int n;
 	int64_t ttl_ms; /* T: the length of every lease, for all of the run */
-	int lead;       /* the lock we wait for, or that ended it all */
+	int lead;       /* the lock we wait for, or that ended the run */
 	bool asked[LOCKS_MAX]; /* in this attempt */
 	int attempts;          /* each uses new tokens */
 	int overtaken;         /* number of times: see PATIENCE */

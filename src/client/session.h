@@ -56,7 +56,7 @@ enum session_got {
 	SESSION_REPLY,
 	SESSION_AGAIN,   /* ask `sent` again, as it is now */
 	SESSION_ERROR,   /* an error reply */
-	SESSION_REFUSED, /* AUTH or the like was refused: no other question will
+	SESSION_REFUSED, /* AUTH or SELECT was refused: no other question will
 			    fare better on this connection */
 	SESSION_BROKEN   /* there will be no answer */
 };

@@ -52,7 +52,7 @@ static int check(const char *dir, const struct stat *st, struct fail *why)
 	return 0;
 }
 
-/* Who can rename in a directory above can put another in the place of ours. */
+/* A user who can rename in a directory above can replace ours. */
 static int check_above(const char *dir, struct fail *why)
 {
 	char path[SOCKET_MAX];

@@ -46,9 +46,9 @@ struct kept {
 
 /* ---- talking to the server ---- */
 
-/* -1: there is no such server; or, with EAGAIN, it has stopped to take
- * connections, and as many wait for it as may. To wait until it takes ours
- * could take for ever, and no signal would end that. */
+/* -1: there is no such server or, with EAGAIN, it no longer accepts connections
+ * and its queue is full. We do not wait: that could take for ever, and no
+ * signal would end it. */
 static int socket_at(const char *path)
 {
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
@@ -134,8 +134,8 @@ static bool is_idle(int fd)
 #define KEPT_LOCK 4
 #define GIVEN_LOCK 3 /* inherited by the server */
 
-/* The server is there for all of the user's processes, so it starts as if by
- * none of them. What only root may give back stays as it is. */
+/* The server is for all of the user's processes, so it inherits nothing from
+ * the one that starts it, except limits that only root may raise again. */
 static void start_from_known_values(void)
 {
 	static const int limits[] = {

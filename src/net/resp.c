@@ -125,8 +125,8 @@ static void add_word(struct resp *r, struct words *out, const redisReply *p)
 }
 
 /* From 1.0 on, hiredis also reads RESP3, even if it was not asked for: maps,
- * booleans and other types without a text. 0.14 calls that a protocol error, and
- * so do we. */
+ * booleans and other types without a text. 0.14 calls that a protocol error,
+ * and so do we. */
 static bool is_resp2(const redisReply *p)
 {
 	switch (p->type) {

@@ -278,8 +278,8 @@ static bool has_told(const struct witness *w, struct instant since)
 	return w->knows && !before(w->told, since);
 }
 
-/* Two names of one Sentinel have the same list. (So do two Sentinels that do not
- * know each other yet, unless their lists are empty.) */
+/* Two names of one Sentinel have the same list. (So do two Sentinels that do
+ * not know each other yet, unless their lists are empty.) */
 static bool is_twin(const struct witness *a, const struct witness *b)
 {
 	if (a->others <= 0 || a->others > COUNTED || a->others != b->others)

@@ -18,7 +18,7 @@
 
 #define NOTES 16
 #define FRESH_MS                                                               \
-	1000 /* what nobody has asked for by then was sent to it alone */
+	1000 /* a signal that nobody asked about by then was for it alone */
 #define ANSWER_MS 50
 
 struct note {

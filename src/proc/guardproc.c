@@ -174,8 +174,8 @@ static void start_command(const struct order *o, const struct wire *w,
 	t->command = pid;
 }
 
-/* From here on nobody else would wake a suspended guard, so the kernel does,
- * again and again. The signal must be caught: since Linux 6.13, a timer whose
+/* From here on only the kernel would wake a suspended guard: it does so again
+ * and again. The signal must be caught: since Linux 6.13, a timer whose
  * signal is ignored goes off only once. */
 static void stay_awake(void)
 {

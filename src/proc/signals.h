@@ -40,9 +40,9 @@ void signals_for_command(const struct signals *s);
 /* A write that RLIMIT_FSIZE forbids fails with EFBIG, and does not end us. */
 void signals_outlive_fsize(void);
 
-/* Takes the next arrival; false: there is none. Never waits. There may be no
- * end of them: take SIGNALS_TURN, then see to the rest. The lowest numbers come
- * first, so none of those that end a program has to wait. */
+/* Takes the next arrival; false: there is none. Never waits. Signals may arrive
+ * without end: take SIGNALS_TURN, then do the rest of the work. The lowest
+ * numbers come first, so those that end a program do not have to wait. */
 #define SIGNALS_TURN 32
 bool signals_next(const struct signals *s, struct arrival *out);
 
@@ -73,8 +73,8 @@ void signals_stop(void);
  * Async-signal-safe. */
 void signals_restore(const struct signals *s);
 
-/* A core of ours would have the password in it. The command gets back the limit
- * that was, in signals_restore(). */
+/* Our core would contain the password. signals_restore() gives the command the
+ * old limit back. */
 void signals_leave_no_core(void);
 
 /* Ends this process with `sig`, as a shell expects of a program that was

@@ -22,8 +22,8 @@ void terminal_save(struct terminal *t)
 		close(tty);
 }
 
-/* A command with job control of its own (bash -i, set -m) that was killed
- * leaves the terminal to nobody, and who reads from it gets EIO. */
+/* A killed command with job control of its own (bash -i, set -m) leaves the
+ * terminal without a foreground group; then reading from it fails with EIO. */
 static bool is_deserted(int tty)
 {
 	pid_t group = tcgetpgrp(tty);

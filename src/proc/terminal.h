@@ -20,9 +20,9 @@ struct terminal {
 /* Saves the current settings. */
 void terminal_save(struct terminal *t);
 
-/* Restores them if we are in the foreground of our terminal; and if a group is
- * there of which nobody is left, takes its place, if that was ours before. Does
- * not wait for pending output. */
+/* Restores them if we are in the foreground of our terminal. If the foreground
+ * group has no process left, takes its place, if that was ours before. Does not
+ * wait for pending output. */
 void terminal_restore(const struct terminal *t);
 
 /* The foreground group of our terminal; -1: we have no terminal. */

@@ -254,8 +254,8 @@ static void meet_children_of(pid_t pid, const char *thread, struct sweep *s)
 	close(fd);
 }
 
-/* As the kernel writes them. (opendir() needs memory, and we may have to kill
- * because there is none.) */
+/* The kernel's format. opendir() would need memory, and we may have to kill
+ * because there is none. */
 struct entry {
 	uint64_t inode, offset;
 	uint16_t size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pipes and sockets with nobody at the other end. */
+/* Whether somebody is at the other end of a pipe or socket. */
 #include "proc/user.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@ static bool hup_is_ignored(void)
 	return sigaction(SIGHUP, NULL, &act) == 0 && act.sa_handler == SIG_IGN;
 }
 
-/* A pipe that we kept open would keep x=$(redlock lock ... &) waiting, so we
- * hold what refers to it and is no end of it (O_PATH). */
+/* An open pipe would keep x=$(redlock lock ... &) waiting, so we keep a
+ * descriptor that refers to it but is not an end of it (O_PATH). */
 static int refer_to_pipe(int fd)
 {
 	char path[40];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whoever wants a hold by hand, as far as our standard input and output tell.
- * A terminal that goes away says so with SIGHUP. A connection (ssh, docker
- * exec, a CI step) only leaves pipes or sockets behind with nobody at the
- * other end.
+ * Whether the user of a hold by hand is still there, judged by our standard
+ * input and output. A terminal that goes away sends SIGHUP. A connection (ssh,
+ * docker exec, a CI step) only leaves pipes or sockets with nobody at the other
+ * end.
  */
 #ifndef PROC_USER_H
 #define PROC_USER_H
@@ -23,8 +23,8 @@ struct user {
  * descriptors stay open until we exit. */
 void user_open(struct user *u);
 
-/* Whether nobody is there any more: standard input has hung up, and nobody
- * can read standard output. Never waits. */
+/* Whether the user has gone: standard input has hung up, and nobody can read
+ * standard output. Never waits. */
 bool user_gone(const struct user *u);
 
 #endif

@@ -28,7 +28,7 @@ static const char *name_of(const struct sight *s, char *buf, size_t size)
 	return buf;
 }
 
-/* What is left of the lease `ago` ms after it was seen; -1: no expiry. */
+/* The rest of the lease `ago` ms after it was seen; -1: no expiry. */
 static int64_t left_of(const struct sight *s, int64_t ago)
 {
 	if (s->pttl_ms < 0)

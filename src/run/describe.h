@@ -17,7 +17,7 @@ const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
 			   size_t size);
 /* "web1 (pid 12, user joe, backup.sh)" */
 const char *describe_name(const struct sight *s, char *buf, size_t size);
-/* Who asks us to stop. */
+/* The client that asks us to stop. */
 const char *describe_asker(const struct sight *s, char *buf, size_t size);
 
 /* "waiting up to 30m", or "still waiting after 5m of 30m" if took_ms is above
@@ -30,8 +30,8 @@ const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80]);
  * `key` is safe for a terminal. */
 const char *describe_next(const char *key, char buf[160]);
 
-/* Whether our own environment has the token of the holder: who waits for that
- * waits for itself. */
+/* Whether our own environment has the holder's token: we would wait for
+ * ourselves. */
 bool describe_is_own(const struct client *d);
 /* Whether the holder is a run around this one that did not pass its
  * REDLOCK_HELD on: sudo, su and env -i clear the environment. It ends only when

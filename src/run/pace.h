@@ -36,9 +36,9 @@ struct pace {
 
 void pace_begin(struct pace *p, struct instant at);
 
-/* Which line is due now, off the terminal. `token`: of the holder, or while the
- * server is silent why it is; `place`: ours in line, -1 without one; `known`:
- * there is a holder to speak of. */
+/* Which line is due now if there is no terminal. `token`: the holder's or,
+ * while the server is silent, the reason; `place`: ours in line, -1 without
+ * one; `known`: there is a holder to report. */
 enum told pace_due(const struct pace *p, bool known, const char *token,
 		   int place);
 /* That line was printed. */

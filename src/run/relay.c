@@ -116,9 +116,9 @@ static void go_on(struct relay *y)
 	y->apart = 0;
 }
 
-/* A stop of the whole group happens without us. If only we are told to stop, or
- * the command has a group apart, we stop the command first, and hold back what
- * continues it. The deadman bounds all this. */
+/* The kernel stops a whole group without us. If only we get the signal, or the
+ * command has a group of its own, we stop the command first, and hold back
+ * signals that would continue it. The deadman limits the time. */
 static void stop_with_command(struct relay *y, bool group, pid_t apart)
 {
 	const struct manner all = {.by = must_act(y)};

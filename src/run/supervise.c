@@ -122,8 +122,8 @@ static void give_way(struct supervisor *s, const struct client *stopped)
 		  by);
 }
 
-/* The lock would be for nobody: the process that asked for it is gone, or the
- * one it was for. */
+/* Nobody wants the lock any more: the process that asked for it is gone, or the
+ * one that it was for. */
 static void give_up(struct supervisor *s)
 {
 	s->end->sig = SIGHUP;
@@ -264,9 +264,9 @@ static bool was_short(const struct supervisor *s)
 	       s->end->held_ms < LONG_MS;
 }
 
-/* `stuck`: the watchdog thread is, for example while it reads a password file
- * from a file server that does not answer. Then its data is its own, except
- * what never changes. */
+/* `stuck`: the watchdog thread hangs, for example on a password file of a file
+ * server that does not answer. Its data must not be read then, except what
+ * never changes. */
 static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 {
 	const struct fail *why =
@@ -291,7 +291,7 @@ static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 			  : "");
 }
 
-/* A person or script that was told of the loss may go on for a while; the lease
+/* A person or script that heard of the loss may go on for a while; the lease
  * allows for that. Until then, neither release nor renew. false: stuck. */
 static bool outlast(struct supervisor *s)
 {

@@ -120,9 +120,9 @@ static void lose_overdue(struct watch *w)
 	lose(w, text);
 }
 
-/* Sends TERM, or what --signal says, and SIGCONT for a stopped process. `kill`:
- * when the KILL is due. This must not delay it, nor take all the time that TERM
- * is to give. */
+/* Sends TERM, or the signal of --signal, and SIGCONT to stopped processes.
+ * `kill`: when the KILL is due. This must neither delay the KILL nor use up the
+ * time that TERM should give. */
 static void ask_to_end(struct watch *w, struct instant kill)
 {
 	struct instant at = now();
@@ -263,7 +263,8 @@ static void look_at_lease(struct watch *w)
 		  done(w, asks(w, between(at, kill), text)));
 }
 
-/* What is told to end through us is told to all of them. */
+/* Whether we passed on a signal that means "end", which goes to the whole tree.
+ */
 static bool were_told(const struct ending *end)
 {
 	return sigismember(&end->sigs, SIGTERM) ||
@@ -275,8 +276,8 @@ static bool were_told(const struct ending *end)
 static void see_to_orphans(struct watch *w)
 {
 	const struct ending *end = w->end;
-	/* not sent through us: it ran out of memory, or crashed. What it left
-	 * must not run beside the next holder */
+	/* a signal that we did not send: it ran out of memory, or crashed. What
+	 * it left must not run beside the next holder */
 	bool crashed = WIFSIGNALED(end->status) &&
 		       !sigismember(&end->sigs, WTERMSIG(end->status));
 
@@ -354,7 +355,7 @@ static void take_refusal(struct watch *w, const struct report *r)
 		r->value, r->uid, (int)getuid(), kept);
 }
 
-/* Its orphans are ours now, and nobody's if we die. */
+/* Its orphans are our children now; if we died, nobody would kill them. */
 static void inherit_tree(struct watch *w)
 {
 	struct ending *end = w->end;

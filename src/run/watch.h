@@ -27,14 +27,14 @@ struct watch {
 	struct instant limit;   /* the next step of --max-hold */
 	struct instant stop_by; /* force-release: dead by then */
 	struct instant undead;  /* when to say that the tree does not die */
-	struct instant parted;  /* the command was told to end, and ended: until
-				   then the rest, which was told as well, is
-				   waited for */
-	struct instant mute;    /* when to see whether the guard kills */
-	int beat;               /* its count when we last looked */
-	bool asked_to_end;      /* we sent TERM */
-	bool killed;            /* we told the guard to kill */
-	bool ended;             /* the command ended; its status is known */
+	struct instant parted; /* the command was asked to end, and ended: until
+				  then we wait for the rest of the tree, which
+				  was asked as well */
+	struct instant mute;   /* when to see whether the guard kills */
+	int beat;              /* its count when we last looked */
+	bool asked_to_end;     /* we sent TERM */
+	bool killed;           /* we told the guard to kill */
+	bool ended;            /* the command ended; its status is known */
 	bool abandoned; /* lost, and what still runs is not ours to kill */
 	bool done;
 };

@@ -57,7 +57,7 @@ static struct instant kill_at(const struct watchdog *w, struct instant s)
 		     -atomic_load(&w->early_ms));
 }
 
-/* The grace stays as long as it is, unless TERM came before a renewal had its
+/* TERM comes the whole grace before KILL, but not before a renewal had its
  * chance. */
 static struct instant term_at(const struct watchdog *w, struct instant s)
 {
@@ -68,7 +68,7 @@ static struct instant term_at(const struct watchdog *w, struct instant s)
 			    timing_start(s, ttl)));
 }
 
-/* What was renewed for the last time is to end when its TERM is due. */
+/* A lease that is no longer renewed ends when its TERM is due. */
 static void set_timers(struct watchdog *w, struct instant s)
 {
 	int64_t ttl = w->locks->ttl_ms;

@@ -78,8 +78,8 @@ bool watchdog_spent(struct watchdog *w);
 /* Whether renewals that count are news. */
 void watchdog_await(struct watchdog *w, bool awaited);
 
-/* When the tree must be dead because somebody asks for the lock; *asker is who,
- * valid as long as *w. NEVER: nobody asks. */
+/* When the tree must be dead because a client asks for the lock; *asker is that
+ * client, valid as long as *w. NEVER: nobody asks. */
 struct instant watchdog_stop(struct watchdog *w, const struct sight **asker);
 
 /* The tree is dead: release all (see locks_release()). News end afterwards. */

@@ -604,8 +604,8 @@ static void draw_wait(const struct picture *p, int i)
 	const struct history_hold *its = &p->h->hold[i];
 	double y = lane_of(p, i) + ROOM_ABOVE + (p->lane - ROOM_ABOVE) / 2;
 
-	put_line(p->f, "wait", x_of(p, came_ms(its)),
-		 x_of(p, its->since_ms), y, y);
+	put_line(p->f, "wait", x_of(p, came_ms(its)), x_of(p, its->since_ms), y,
+		 y);
 }
 
 /* A hold that goes on ends in an arrow. */

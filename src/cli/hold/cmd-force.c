@@ -388,7 +388,7 @@ static int force(struct forcing *f)
 					   sizeof(text)));
 		return STATUS_OK;
 	}
-	/* who is silent from here on is not waited for again */
+	/* a server that is silent from here on is not waited for again */
 	query_once(&f->query);
 	tell_unaware(f, told);
 	take_lock(f);

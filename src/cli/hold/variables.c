@@ -23,9 +23,10 @@ const char *held_token(const struct granted *g, const struct lease_outer *outer)
 }
 
 /* Writes the word for a lock granted for ttl_ms. Returns its length. */
-static size_t held_word(const struct granted *g, const struct lease_outer *outer,
-		 int64_t ttl_ms, const char *key, const char *url,
-		 char word[HELD_WORD_MAX])
+static size_t held_word(const struct granted *g,
+			const struct lease_outer *outer, int64_t ttl_ms,
+			const char *key, const char *url,
+			char word[HELD_WORD_MAX])
 {
 	if (g->joined && outer->ttl_ms > ttl_ms)
 		ttl_ms = outer->ttl_ms;

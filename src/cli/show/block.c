@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One lock in words: what is known of it, and what looks wrong. */
+/* Describes one lock in words, and what looks wrong. */
 #include "cli/show/block.h"
 
 #include <inttypes.h>
@@ -139,10 +139,11 @@ line(const struct block *b, const char *name, const char *fmt, ...)
 		(void)fprintf(b->out, "  %-9s %s\n", name, value);
 }
 
-/* ---- who has it ---- */
+/* ---- holders ---- */
 
 /* "web1 (pid 12, user joe)" */
-static const char *block_who(const struct view_holder *h, char *buf, size_t size)
+static const char *block_who(const struct view_holder *h, char *buf,
+			     size_t size)
 {
 	if (h->how != HOLD_FOREIGN)
 		return about_who(h->about, buf, size);

@@ -12,7 +12,7 @@
 #define UNREACHED_MS 5000  /* give up if nobody ever answered */
 #define LISTEN_LEAST_MS 20 /* a shorter listen is not worth it */
 #define CUT_OFF_MOST 2
-#define REPLACE_MS 250 /* by then, who runs inside the holder has ended */
+#define REPLACE_MS 250 /* by then, runs inside the holder have ended */
 #define BROKEN_MS 100  /* waiters come back within this, not all at once */
 #define CLAIMS_MOST 5  /* other clients may move the counters each time */
 #define OUTER_LOOK_MS 20
@@ -398,7 +398,7 @@ static void fail_round(struct lease *l, struct instant at)
 		minority_narrow(l, at);
 	else
 		minority_give_back_all(l, at);
-	/* what was given back may be had again soon, or another slot */
+	/* the slot that was given back, or another, may be free soon */
 	if (before(at, l->pause_until))
 		l->next_round = sooner(l->next_round, l->pause_until);
 	for_each_node(l, n) {

@@ -87,7 +87,7 @@ struct lease_conf {
 	int64_t wait_ms;         /* 0: one try; INT64_MAX: no limit */
 	int64_t max_waiters;     /* give up if this many wait; -1: no limit */
 	bool supersede;          /* older waiters with this flag give up */
-	bool replaces;           /* and who holds it is asked to stop ... */
+	bool replaces;           /* and the holder is asked to stop ... */
 	int64_t replace_ms;      /* ... within this long */
 	bool shared;             /* hold it as a reader */
 	bool high;               /* before those who have waited for less than

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The history of a lock: one entry per hold, in a stream beside the key. The
- * release writes it (src/lua/history.lua). This header serves both the writer and
- * the readers. No lock depends on the history.
+ * release writes it (src/lua/history.lua). This header serves both the writer
+ * and the readers. No lock depends on the history.
  */
 #ifndef LOCK_WIRE_HISTORY_H
 #define LOCK_WIRE_HISTORY_H
