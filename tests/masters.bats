@@ -438,8 +438,10 @@ let_in_go() {
 @test "S34 an active replica that is needed for a quorum is refused" {
 	several 1
 	printf '%s\n' 'def answer(words):' \
-		'    if words[0] == b"EVAL":' \
+		'    if words[0] == b"EVAL" and b"granted" in words[1]:' \
 		'        return ["granted", "5", "5", "0", "t", "1000", "-1", "", "0", "ab12 active"]' \
+		'    if words[0] == b"EVAL": # the release' \
+		'        return ["yes", "5", "0"]' \
 		'    return usual(words)' >"$T/active.py"
 	helper /usr/bin/python3 "$top/tests/lib/fake.py" "$T/active.sock" \
 		"$T/active.py"

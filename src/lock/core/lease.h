@@ -238,45 +238,54 @@ struct lease {
 	enum lease_end end;
 	enum fail_kind refusal;
 	int64_t fence;
-	int healed;    /* times it vanished and was set again */
-	int stepped;   /* server clock jumps seen */
-	bool was_held; /* since lease_init() */
 	enum nest nest;
 	int64_t longest_ms; /* see struct ask */
 	int64_t guard_ms;   /* conf.guard_ms, or the longest lease that any node
 			       reported */
+	uint64_t seq, random;
+
+	/* acquiring */
+	struct instant began, give_up;
+	struct instant round_by, next_round;
+	int64_t backoff_ms;
+	bool whole;        /* this round asks all nodes */
+	bool short_round;  /* it is shorter than node_timeout_ms */
+	bool was_answered; /* a quorum answered in the last round */
+	bool replaces;     /* conf.replaces, from the second look on */
+	int claims;        /* claims tried in this round */
+	int twin[2];       /* END_REFUSED: two nodes, one server */
 	/* The outer hold vanished. If its holder lives, it sets the lock again
 	 * by then. LONG_AGO: it has not vanished. */
 	struct instant outer_by;
-	bool replaces;    /* conf.replaces, from the second look on */
-	bool in_use;      /* something runs under it: lease_use() */
-	int slot;         /* held: the slot, on a quorum */
-	unsigned int how; /* HOW_RAN and so on */
-	struct instant held_from;
 	struct instant done_until; /* END_DONE: when the mark ends */
 	int64_t newest;            /* END_OLDER: the newer one; else 0 */
+
+	/* acquiring, with a minority */
+	struct instant keep_until;  /* keep it; NEVER: we have none */
+	int64_t split_ms;           /* pause after giving it back ... */
+	struct instant pause_until; /* ... and when the pause ends */
+	int only;                   /* see struct ask */
+	int tried; /* the last slot that was asked for alone, plus 1 */
+
+	/* held */
+	int slot;      /* on a quorum */
+	bool was_held; /* since lease_init() */
+	bool in_use;   /* something runs under it: lease_use() */
+	struct instant held_from;
+	int healed;  /* times it vanished and was set again */
+	int stepped; /* server clock jumps seen */
 	/* We are asked to stop: when to kill the tree, and when the kernel
 	 * kills us. NEVER: we are not. */
 	struct instant stop_by, stop_dead;
-	bool unlocked;           /* lost: see struct answer */
+	bool unlocked; /* lost: see struct answer */
+
+	/* releasing */
+	unsigned int how; /* HOW_RAN and so on */
+	struct instant release_by;
 	bool freed;              /* a quorum confirmed the release ... */
 	struct instant freed_at; /* ... at this time */
 	bool passed_on;          /* a waiter was given the lock */
-	struct instant began, round_by, next_round, give_up, release_by;
-	int64_t backoff_ms;
-	/* several nodes */
-	bool whole;                 /* this round asks all nodes */
-	struct instant keep_until;  /* keep the minority; NEVER: we have none */
-	int64_t split_ms;           /* pause after giving it back ... */
-	struct instant pause_until; /* ... and when the pause ends */
-	int claims;                 /* claims tried in this round */
-	int only;                   /* see struct ask */
-	int tried;                  /* the last slot that was asked for alone,
-				       plus 1 */
-	int twin[2];                /* END_REFUSED: two nodes, one server */
-	bool was_answered;          /* a quorum answered in the last round */
-	bool short_round; /* this round is shorter than node_timeout_ms */
-	uint64_t seq, random;
+
 	struct lease_node node[NODES_MAX];
 };
 
