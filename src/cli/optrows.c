@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The option table. To add one: a row, a line in the manual and in each
- * completion, a test; `make lint` finds what is missing. */
+/* The options: the table, and how a value is taken and shown. To add one: a
+ * row, a line in the manual and in each completion, a test; `make lint` finds
+ * what is missing. */
 #include "cli/optrows.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +14,8 @@
 #include "base/suggest.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/opts.h"
-#include "lock/wire/keys.h"
 #include "cli/url.h"
+#include "lock/wire/keys.h"
 #include "net/place.h"
 #include "proc/signals.h"
 #include "proc/title.h"
@@ -51,6 +49,8 @@ void opts_close(struct opts *o)
 		free(o->file[i].text);
 	}
 }
+
+/* ---- the table ---- */
 
 #define AT(field)                                                              \
 	offsetof(struct opts, field), sizeof(((struct opts *)0)->field)
@@ -309,15 +309,19 @@ static int take_switch(const struct taking *t, char *value)
 {
 	const struct opt_row *r = t->r;
 	int yes = value ? yes_or_no(value) : 1;
-	char *at = (char *)t->o + r->at;
+	char *at;
 
+	/* (in a URL nothing else means the same) */
 	if (yes < 0 ||
 	    (t->ep && value && strcmp(value, yes ? "yes" : "no") != 0))
 		return bad_value(t, value, "must be yes or no");
-	if (t->ep)
+	if (t->ep) {
 		store(t, yes);
-	else if (!value && r->hi > 0 && opt_typed(t->o, at) &&
-		 stored(t->o, r) == r->lo)
+		return 0;
+	}
+	at = (char *)t->o + r->at;
+	if (!value && r->hi > 0 && opt_typed(t->o, at) &&
+	    stored(t->o, r) == r->lo)
 		store(t, r->hi);
 	else if (yes)
 		store(t, r->lo);
@@ -663,15 +667,7 @@ int opt_blame(const struct opts *o, const struct given *g, struct fail *why)
 		    g ? opt_where(o, g, buf) : "", g ? ": " : "", text);
 }
 
-static void show(const struct opts *o, const struct opt_row *r,
-		 const struct given *g, const char *value, FILE *out)
-{
-	char shown[400], buf[200];
-
-	(void)fprintf(out, "%s = %s  (%s)\n", r->name,
-		      format_bytes(value, strlen(value), shown, sizeof(shown)),
-		      opt_where(o, g, buf));
-}
+/* ---- a value as text ---- */
 
 /* The word that means n. */
 static void word_text(const char *words, int64_t n, char *buf, size_t size)
@@ -761,6 +757,16 @@ void opt_show_defaults(const struct opts *o, FILE *out)
 		default_text(o, r, text, sizeof(text));
 		(void)fprintf(out, "%s = %s  (default)\n", r->name, text);
 	}
+}
+
+static void show(const struct opts *o, const struct opt_row *r,
+		 const struct given *g, const char *value, FILE *out)
+{
+	char shown[400], buf[200];
+
+	(void)fprintf(out, "%s = %s  (%s)\n", r->name,
+		      format_bytes(value, strlen(value), shown, sizeof(shown)),
+		      opt_where(o, g, buf));
 }
 
 void opt_show(const struct opts *o, FILE *out)

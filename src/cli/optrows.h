@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The option table. It gives getopt's strings, --help, the names in files, and
- * what the manual and the completions are checked against.
+ * The option table. It gives getopt's strings, --help, the names in files, in
+ * variables and in URLs, and what the manual and the completions are checked
+ * against. Only for what reads and shows options; the verbs need cli/opts.h.
  */
 #ifndef CLI_OPTROWS_H
 #define CLI_OPTROWS_H
@@ -79,10 +80,6 @@ const char *opt_url_text(const struct endpoint *ep,
 			 const struct endpoint *usual, const struct opt_row *r,
 			 char buf[32]);
 
-/* Where the value of a field (`&o->user`) comes from; NULL: it is the
- * default. */
-const struct given *opt_given(const struct opts *o, const void *field);
-bool opt_typed(const struct opts *o, const void *field);
 /* "FILE:LINE". Returns buf. */
 const char *opt_where(const struct opts *o, const struct given *g,
 		      char buf[200]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The settings of one call. Later sources override earlier ones, option by
- * option: first the files (settings.h), then the command line (cmdline.h). For
+ * option: first the files (settings.c), then the command line (cmdline.c). For
  * the options themselves see optrows.h.
  */
 #ifndef CLI_OPTS_H
@@ -107,5 +107,10 @@ extern const struct opts opts_default;
 /* Sets them. Call opts_close() in the end, whatever failed. */
 void opts_init(struct opts *o);
 void opts_close(struct opts *o);
+
+/* Where the value of a field (`&o->user`) comes from; NULL: it is the
+ * default. */
+const struct given *opt_given(const struct opts *o, const void *field);
+bool opt_typed(const struct opts *o, const void *field);
 
 #endif

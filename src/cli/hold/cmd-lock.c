@@ -16,7 +16,6 @@
 #include "cli/command.h"
 #include "cli/hold/inside.h"
 #include "cli/query.h"
-#include "cli/optrows.h"
 #include "cli/render.h"
 
 #define HOLD_DRAW_MS 1000

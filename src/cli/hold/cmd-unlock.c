@@ -8,7 +8,6 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/query.h"
-#include "cli/optrows.h"
 #include "cli/render.h"
 #include "lock/wire/admin.h"
 #include "run/describe.h"

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/optrows.h"
 #include "cli/url.h"
 #include "cli/servers.h"
 #include "lock/core/timing.h"
