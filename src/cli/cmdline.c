@@ -138,20 +138,14 @@ static int bad_option(const struct opts *o, int found, const char *word,
 	return unknown_option(o, is_long ? word : NULL, shown, why);
 }
 
-static const char *said_as(const struct opt_row *r, char buf[40])
-{
-	(void)snprintf(buf, 40, "--%s", r->name);
-	return buf;
-}
-
 static int not_of_verb(const struct opts *o, const struct opt_row *r,
 		       struct fail *why)
 {
-	char name[40], form[40];
+	char form[40];
 
 	(void)form_of(o, form);
-	return fail(why, FAIL_USAGE, "'%s' has no option '%s'; see %s --help",
-		    form, said_as(r, name), form);
+	return fail(why, FAIL_USAGE, "'%s' has no option '--%s'; see %s --help",
+		    form, r->name, form);
 }
 
 static int take_operand(struct opts *o, char *text, struct fail *why)

@@ -79,14 +79,6 @@ static void help_group(const struct command *verb, enum group group,
 	}
 }
 
-static void help_verbs(FILE *out)
-{
-	(void)fputs("\nBy hand, and in scripts (redlock VERB --help):\n", out);
-	for (int i = VERB_IS_RUN + 1; i < VERBS; i++)
-		(void)fprintf(out, "  %-15s%s\n", commands[i]->name,
-			      commands[i]->summary);
-}
-
 void help_print(const struct command *verb, FILE *out)
 {
 	bool runs = verb->name[0] == '\0';
@@ -106,7 +98,12 @@ void help_print(const struct command *verb, FILE *out)
 	help_group(verb, GROUP_SERVER, "Servers:", out);
 	help_group(verb, GROUP_OUTPUT, "Messages:", out);
 	if (runs)
-		help_verbs(out);
+		(void)fputs(
+			"\nBy hand, and in scripts (redlock VERB --help):\n",
+			out);
+	for (int i = VERB_IS_RUN + 1; runs && i < VERBS; i++)
+		(void)fprintf(out, "  %-15s%s\n", commands[i]->name,
+			      commands[i]->summary);
 	(void)fputs("\nDurations: 250ms 30s 5m 1h30m 1d; a bare number means "
 		    "seconds.\nServer: -u, else $REDLOCK_URL, else "
 		    "redis://127.0.0.1:6379.\nDefaults: "

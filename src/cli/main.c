@@ -24,12 +24,6 @@
 #include "proc/title.h"
 #include "proc/tree.h"
 
-static int help(const struct opts *o)
-{
-	help_print(o->verb, stdout);
-	return render_end(STATUS_OK);
-}
-
 /* `broken`: what is wrong with the settings, or NULL. */
 static void show_settings(const struct opts *o, const struct fail *broken)
 {
@@ -165,7 +159,8 @@ int main(int argc, char **argv)
 	render_use(&o);
 	switch (o.show) {
 	case SHOW_HELP:
-		return help(&o);
+		help_print(o.verb, stdout);
+		return render_end(STATUS_OK);
 	case SHOW_VERSION:
 		return version(&o, broken ? &wrong : NULL);
 	case SHOW_NOTHING:

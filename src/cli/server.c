@@ -128,11 +128,6 @@ static int merge_tls(struct endpoint *ep, const struct opts *o, int at,
 
 /* ---- by what we are known ---- */
 
-static bool says_who(const struct secret *s)
-{
-	return s->user[0] || s->has_password || s->file[0];
-}
-
 /* Asked once, for all servers that need one. */
 static int ask_for(const struct endpoint *ep, const struct opts *o,
 		   char typed[PASSWORD_MAX], struct fail *why)
@@ -225,7 +220,7 @@ static int merge_secret(struct endpoint *ep, const struct opts *o,
 			char typed[PASSWORD_MAX], struct fail *why)
 {
 	struct secret *s = &ep->secret;
-	bool url_says = says_who(s);
+	bool url_says = s->user[0] || s->has_password || s->file[0];
 
 	if (ep->kind == ENDPOINT_LOCAL) {
 		/* it has no users; settings in a file are for other servers */

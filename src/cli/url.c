@@ -469,7 +469,7 @@ static int take_places(struct endpoint *ep, struct span hosts,
 static int take_tcp(struct endpoint *ep, struct span hosts, struct span path,
 		    struct fail *why)
 {
-	if (memchr(hosts.at, ',', hosts.n))
+	if (ep->kind == ENDPOINT_TCP && memchr(hosts.at, ',', hosts.n))
 		return fail(why, FAIL_USAGE,
 			    "only one host is allowed (for a list: "
 			    "redis-sentinel:// or redis-cluster://)");
@@ -516,20 +516,11 @@ static int take_sentinel(struct endpoint *ep, struct span hosts,
 	return path.n > 0 ? take_db(ep, path, why) : 0;
 }
 
-static int take_cluster(struct endpoint *ep, struct span hosts,
-			struct span path, struct fail *why)
-{
-	if (take_places(ep, hosts, "6379", why) < 0)
-		return -1;
-	(void)span_cut(&path, '/');
-	return path.n > 0 ? take_db(ep, path, why) : 0;
-}
-
 static int (*const takers[])(struct endpoint *, struct span hosts,
 			     struct span path, struct fail *) = {
-	[ENDPOINT_TCP] = take_tcp,         [ENDPOINT_UNIX] = take_unix,
-	[ENDPOINT_LOCAL] = take_local,     [ENDPOINT_SENTINEL] = take_sentinel,
-	[ENDPOINT_CLUSTER] = take_cluster,
+	[ENDPOINT_TCP] = take_tcp,     [ENDPOINT_UNIX] = take_unix,
+	[ENDPOINT_LOCAL] = take_local, [ENDPOINT_SENTINEL] = take_sentinel,
+	[ENDPOINT_CLUSTER] = take_tcp,
 };
 
 static int take_login(struct endpoint *ep, struct span login, struct fail *why)
@@ -547,18 +538,13 @@ static int take_login(struct endpoint *ep, struct span login, struct fail *why)
 	return 0;
 }
 
-static const char *span_last(struct span s, char c)
-{
-	return s.n > 0 ? memrchr(s.at, c, s.n) : NULL;
-}
-
 /* [login@]hosts[/path]. A stray "@" may be part of a password, and then all the
  * other parts are misread: refuse it. */
 static int take_parts(struct endpoint *ep, struct span text, struct span query,
 		      struct fail *why)
 {
 	struct span path = text, hosts = span_cut(&path, '/');
-	const char *at = span_last(hosts, '@');
+	const char *at = hosts.n > 0 ? memrchr(hosts.at, '@', hosts.n) : NULL;
 
 	path.at = hosts.at + hosts.n; /* with its slash */
 	path.n = text.n - hosts.n;

@@ -16,60 +16,45 @@ struct tally {
 	int64_t lost, forced;
 };
 
-struct metric {
-	const char *name, *help;
-	/* -1: it has none */
-	double (*of)(const struct lock_seen *l, const struct tally *t);
+enum metric { IS_HELD, HELD_FOR, WAITERS, SUCCESS, LOST, FORCED, METRICS };
+
+static const char *const names[METRICS][2] = {
+	[IS_HELD] = {"redlock_held", "1 if the lock is held."},
+	[HELD_FOR] = {"redlock_held_seconds",
+		      "How long ago the first holder acquired it."},
+	[WAITERS] = {"redlock_waiters", "Clients that wait for the lock."},
+	[SUCCESS] = {"redlock_last_success_timestamp_seconds",
+		     "When the latest successful run in the history ended."},
+	[LOST] = {"redlock_history_lost",
+		  "Holds in the history that were lost."},
+	[FORCED] = {"redlock_history_forced",
+		    "Holds in the history that force-release ended."},
 };
 
-static double is_held(const struct lock_seen *l, const struct tally *t)
+/* -1: it has none */
+static double value_of(enum metric m, const struct lock_seen *l,
+		       const struct tally *t)
 {
-	(void)t;
-	return l->state == VIEW_HELD;
+	switch (m) {
+	case IS_HELD:
+		return l->state == VIEW_HELD;
+	case HELD_FOR:
+		return l->holders > 0 && l->held_ms >= 0
+			       ? (double)l->held_ms / 1000
+			       : -1;
+	case WAITERS:
+		return (double)l->in_line;
+	case SUCCESS:
+		return t->success > 0 ? t->success : -1;
+	case LOST:
+		return t->known ? (double)t->lost : -1;
+	case FORCED:
+		return t->known ? (double)t->forced : -1;
+	case METRICS:
+		break;
+	}
+	return -1;
 }
-
-static double held_for(const struct lock_seen *l, const struct tally *t)
-{
-	(void)t;
-	return l->holders > 0 && l->held_ms >= 0 ? (double)l->held_ms / 1000
-						 : -1;
-}
-
-static double waiters(const struct lock_seen *l, const struct tally *t)
-{
-	(void)t;
-	return (double)l->in_line;
-}
-
-static double success(const struct lock_seen *l, const struct tally *t)
-{
-	(void)l;
-	return t->success > 0 ? t->success : -1;
-}
-
-static double lost(const struct lock_seen *l, const struct tally *t)
-{
-	(void)l;
-	return t->known ? (double)t->lost : -1;
-}
-
-static double forced(const struct lock_seen *l, const struct tally *t)
-{
-	(void)l;
-	return t->known ? (double)t->forced : -1;
-}
-
-static const struct metric metrics[] = {
-	{"redlock_held", "1 if the lock is held.", is_held},
-	{"redlock_held_seconds", "How long ago the first holder acquired it.",
-	 held_for},
-	{"redlock_waiters", "Clients that wait for the lock.", waiters},
-	{"redlock_last_success_timestamp_seconds",
-	 "When the latest successful run in the history ended.", success},
-	{"redlock_history_lost", "Holds in the history that were lost.", lost},
-	{"redlock_history_forced",
-	 "Holds in the history that force-release ended.", forced},
-};
 
 static void put_label(FILE *out, const char *text)
 {
@@ -133,14 +118,14 @@ int metrics_print(const struct listing *l, const struct scan *c,
 	for (int i = 0; i < l->rows; i++)
 		count(c->query, l->row[i], &t[i], missing);
 	servers(c, missing->kind == FAIL_NONE, out);
-	for (size_t m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++) {
-		head(out, metrics[m].name, metrics[m].help);
+	for (enum metric m = IS_HELD; m < METRICS; m++) {
+		head(out, names[m][0], names[m][1]);
 		for (int i = 0; i < l->rows; i++) {
-			double value = metrics[m].of(l->row[i], &t[i]);
+			double value = value_of(m, l->row[i], &t[i]);
 
 			if (value < 0 || t[i].none)
 				continue;
-			(void)fprintf(out, "%s{key=\"", metrics[m].name);
+			(void)fprintf(out, "%s{key=\"", names[m][0]);
 			put_label(out, l->row[i]->shown);
 			(void)fprintf(out, "\"} %.15g\n", value);
 		}

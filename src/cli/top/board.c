@@ -160,15 +160,6 @@ static void put_cell(const struct layout *y, struct screen *s, int c,
 		screen_put(s, y->at[c] + shift, width - shift, style, text);
 }
 
-static void put_number(const struct layout *y, struct screen *s, int c,
-		       int64_t n)
-{
-	char text[24];
-
-	(void)snprintf(text, sizeof(text), "%" PRId64, n);
-	put_cell(y, s, c, n > 0 ? BOLD : DIM, text);
-}
-
 /* A holder that renews in time has at least two thirds left. */
 static enum style style_of(int64_t left, int64_t ttl)
 {
@@ -237,7 +228,8 @@ static void put_lock(const struct board *b, const struct layout *y,
 				      text, sizeof(text)));
 		put_lease(b, y, s, l, age);
 	}
-	put_number(y, s, CELL_WAITING, l->in_line);
+	(void)snprintf(text, sizeof(text), "%" PRId64, l->in_line);
+	put_cell(y, s, CELL_WAITING, l->in_line > 0 ? BOLD : DIM, text);
 }
 
 /* ---- what is around them ---- */
