@@ -85,8 +85,8 @@ int client_sockets(const struct client *cl, int fds[CLIENT_SOCKETS_MAX])
 		for (int c = 0; c < CONNS; c++)
 			n += conn_sockets(&cl->session[i][c].conn, fds + n);
 	for (int i = 0; i < cl->lease.conf.nodes; i++)
-		if (cl->sentry[i])
-			n += sentry_sockets(cl->sentry[i], fds + n);
+		if (cl->sentinels[i])
+			n += sentinels_sockets(cl->sentinels[i], fds + n);
 	return n;
 }
 
@@ -137,7 +137,8 @@ int client_watch(const struct client *cl, struct pollfd fds[CLIENT_FDS_MAX])
 				.events = conn_events(&cl->session[i][c].conn)};
 	for (int i = 0; i < cl->lease.conf.nodes; i++)
 		fds[n++] = (struct pollfd){
-			.fd = cl->sentry[i] ? sentry_fd(cl->sentry[i]) : -1,
+			.fd = cl->sentinels[i] ? sentinels_fd(cl->sentinels[i])
+					       : -1,
 			.events = POLLIN};
 	return n;
 }
@@ -158,10 +159,10 @@ void client_serve(struct client *cl, const struct pollfd fds[CLIENT_FDS_MAX])
 			lease_hurry(&cl->lease, node, now());
 	}
 	for (int i = 0; i < cl->lease.conf.nodes; i++) {
-		if (cl->sentry[i] &&
+		if (cl->sentinels[i] &&
 		    fds[cl->lease.conf.nodes * CONNS + i].revents)
-			sentry_step(cl->sentry[i]);
-		if (cl->sentry[i])
+			sentinels_step(cl->sentinels[i]);
+		if (cl->sentinels[i])
 			exchange_prove(cl, i);
 		report_silence(cl, i);
 	}
@@ -178,7 +179,7 @@ void client_inherit(struct client *cl, bool ran)
 			conn_forget(&cl->session[i][c].conn);
 		start_conns(cl, i);
 		cl->peer[i].silent = cl->aside[i].silent = 0;
-		cl->sentry[i] = NULL; /* as above */
+		cl->sentinels[i] = NULL; /* as above */
 	}
 	cl->releases_only = true;
 	lease_inherit(&cl->lease, &conf, ran, now());

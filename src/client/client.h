@@ -15,14 +15,14 @@
 #include "lock/wire/answer.h"
 #include "lock/wire/history.h"
 #include "lock/wire/script.h"
-#include "net/sentry.h"
+#include "net/sentinels.h"
 
 /* Beside the channels there is one connection for ASK: while a Cluster moves a
  * slot, it asks another node for what the first one no longer has. */
 #define CONNS (CHANNELS + 1)
 #define ASIDE CHANNELS
 #define CLIENT_FDS_MAX (NODES_MAX * (CONNS + 1))
-#define CLIENT_SOCKETS_MAX (NODES_MAX * (CONNS * CONN_FDS_MAX + SENTRY_FDS_MAX))
+#define CLIENT_SOCKETS_MAX (NODES_MAX * (CONNS * CONN_FDS_MAX + MEMBER_FDS_MAX))
 
 /* A yes that the Sentinels have not confirmed yet: see proof.h. */
 struct unproven {
@@ -42,9 +42,9 @@ struct client {
 	char identity[IDENTITY_SIZE];   /* our entry in the line */
 	char entry[HISTORY_ENTRY_SIZE]; /* what the release adds to the history,
 				   or "" */
-	struct sentry *sentry[NODES_MAX];  /* NULL: no Sentinels */
-	struct instant vouched[NODES_MAX]; /* last asked then */
-	bool healed_once[NODES_MAX];       /* by an unproven server */
+	struct sentinels *sentinels[NODES_MAX]; /* NULL: none */
+	struct instant vouched[NODES_MAX];      /* last asked then */
+	bool healed_once[NODES_MAX];            /* by an unproven server */
 	unsigned int arrived[NODES_MAX]; /* the peer's moves when we last looked
 					    at them ... */
 	struct instant arrived_at[NODES_MAX]; /* ... and when that changed */

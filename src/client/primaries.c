@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/place.h"
+#include "net/member.h"
 
 #define SLOTS 16384
 #define PRIMARIES_MAX 1000 /* Redis' own advice is not to exceed it */
@@ -94,25 +94,15 @@ static struct target *add_primary(struct fanout *s, int node,
 	return tsearch(t, &s->primaries, by_place) ? t : NULL;
 }
 
-/* Reads {first slot, last slot, {host, port, ...} of the primary, ...}. No host
- * means the node that answered. */
 static int read_range(const struct fanout *s, int node,
 		      const struct reply *range, int64_t *first, int64_t *last,
 		      struct place *at)
 {
-	const struct reply *primary = reply_item(range, 2);
-	const struct reply *host = reply_item(primary, 0),
-			   *port = reply_item(primary, 1);
-	const char *here = s->target[node]->peer.place.host;
-	struct span name = {host->bytes, host->len};
-	struct span number = {port->bytes, port->len};
-
-	if (host->len == 0)
-		name = (struct span){here, strlen(here)};
 	*first = reply_number(reply_item(range, 0), SLOTS);
 	*last = reply_number(reply_item(range, 1), SLOTS);
-	return *first <= *last && *last < SLOTS ? place_told(at, name, number)
-						: -1;
+	if (*first > *last || *last >= SLOTS)
+		return -1;
+	return member_in_range(range, 0, s->target[node]->peer.place.host, at);
 }
 
 /* -1: *why is filled, and nothing was changed. */

@@ -13,9 +13,9 @@ bool proof_is_open(const struct client *cl, int node, struct fail *why)
 
 	for (int c = 0; c < CHANNELS; c++)
 		if (cl->unproven[node][c].ask.verb != VERB_NONE) {
-			(void)sentry_says(cl->sentry[node],
-					  &cl->peer[node].place,
-					  cl->vouched[node], &other, why);
+			(void)sentinels_say(cl->sentinels[node],
+					    &cl->peer[node].place,
+					    cl->vouched[node], &other, why);
 			return true;
 		}
 	return false;
@@ -25,18 +25,18 @@ bool proof_is_open(const struct client *cl, int node, struct fail *why)
 void proof_ask(struct client *cl, const struct ask *ask)
 {
 	const struct endpoint *ep = cl->peer[ask->node].ep;
-	struct sentry **s = &cl->sentry[ask->node];
+	struct sentinels **s = &cl->sentinels[ask->node];
 	int64_t patience = cl->lease.conf.ttl_ms / 6;
 
 	/* (REPLICATE follows a grant, for which the Sentinels were asked) */
 	if (ep->kind != ENDPOINT_SENTINEL || ask->verb == VERB_REPLICATE)
 		return;
 	if (!*s)
-		*s = sentry_open(ep, &cl->why);
+		*s = sentinels_open(ep, &cl->why);
 	if (!*s)
 		return;
 	cl->vouched[ask->node] = ask->sent;
-	sentry_ask(*s, ask->sent, patience);
+	sentinels_ask(*s, ask->sent, patience);
 }
 
 /* Gives up on proof. A heal happens only once, so it is remembered for the next
@@ -72,11 +72,11 @@ static bool is_behind(struct client *cl, int node, const struct place *master)
 enum proof_says proof_next(struct client *cl, int node, struct proof *out)
 {
 	const struct place *at = &cl->peer[node].place;
-	const struct sentry *s = cl->sentry[node];
+	const struct sentinels *s = cl->sentinels[node];
 	struct fail why;
 	bool other = s && at->host[0] != '\0' &&
-		     sentry_says(s, at, cl->vouched[node], &out->master,
-				 &why) == SENTRY_OTHER;
+		     sentinels_say(s, at, cl->vouched[node], &out->master,
+				   &why) == SENTINELS_OTHER;
 
 	if (other && !is_behind(cl, node, &out->master))
 		return PROOF_OTHER;
@@ -92,17 +92,17 @@ enum proof_says proof_next(struct client *cl, int node, struct proof *out)
 				     : "cannot ask the Sentinels");
 			return PROOF_FAILED;
 		}
-		switch (sentry_says(s, at, u->ask.sent, &out->master,
-				    &out->why)) {
-		case SENTRY_OPEN:
-		case SENTRY_OTHER: /* at that time; the Sentinels were asked
+		switch (sentinels_say(s, at, u->ask.sent, &out->master,
+				      &out->why)) {
+		case SENTINELS_OPEN:
+		case SENTINELS_OTHER: /* at that time; the Sentinels were asked
 				      again since */
 			break;
-		case SENTRY_SAME:
+		case SENTINELS_SAME:
 			out->yes = *u;
 			u->ask.verb = VERB_NONE;
 			return PROOF_COUNTS;
-		case SENTRY_UNSURE:
+		case SENTINELS_UNSURE:
 			return PROOF_FAILED;
 		}
 	}

@@ -6,12 +6,11 @@
 
 #include "base/units.h"
 #include "lock/wire/request.h"
-#include "net/scout.h"
 #include "local/local.h"
 
 void session_init(struct session *s, struct peer *peer)
 {
-	conn_init(&s->conn, peer, &scout_finder);
+	conn_init(&s->conn, peer);
 	s->started = false;
 }
 

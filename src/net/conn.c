@@ -23,11 +23,11 @@ enum greeting {
 	GREET_CLUSTER = 8
 };
 
-void conn_init(struct conn *c, struct peer *peer, const struct finder *finder)
+void conn_init(struct conn *c, struct peer *peer)
 {
 	memset(c, 0, sizeof(*c));
 	c->peer = peer;
-	c->dial = (struct dial){.peer = peer, .finder = finder};
+	c->dial = (struct dial){.peer = peer};
 	c->stream = STREAM_NONE;
 	c->password_fd = -1;
 }
@@ -70,7 +70,7 @@ void conn_close(struct conn *c)
 		(void)peer_pass(c->peer);
 	drop(c);
 	free(c->out);
-	conn_init(c, c->peer, c->dial.finder);
+	conn_init(c, c->peer);
 	c->whole = whole;
 	c->hear_out = hear_out;
 }
@@ -412,7 +412,7 @@ const char *conn_awaits(const struct conn *c)
 	case CONN_DIALING:
 		if (c->password_fd >= 0)
 			return "no answer from the password command";
-		if (!c->dial.scout)
+		if (!c->dial.search)
 			return "no answer from the resolver";
 		return c->peer->ep->kind == ENDPOINT_SENTINEL
 			       ? "no answer from the Sentinels"
@@ -507,7 +507,7 @@ void conn_step(struct conn *c, short revents)
 	if (c->state == CONN_CLOSED)
 		return;
 	/* an answer of the former server means nothing now */
-	if (c->dial.moves != c->peer->moves && !c->dial.scout) {
+	if (c->dial.moves != c->peer->moves && !c->dial.search) {
 		leave_behind(c);
 		return;
 	}

@@ -59,8 +59,7 @@ struct conn {
 	struct fail why;       /* what broke it */
 };
 
-/* `finder`: NULL if the peer is one certain server. */
-void conn_init(struct conn *c, struct peer *peer, const struct finder *finder);
+void conn_init(struct conn *c, struct peer *peer);
 void conn_close(struct conn *c);
 
 /* After a fork, in the child, in place of conn_close(): frees memory. Socket,
@@ -81,7 +80,7 @@ short conn_events(const struct conn *c);
 void conn_step(struct conn *c, short revents);
 
 /* Lists its descriptors; returns their number. They stay the connection's. */
-#define CONN_FDS_MAX FINDER_FDS_MAX
+#define CONN_FDS_MAX MEMBER_FDS_MAX
 int conn_sockets(const struct conn *c, int fds[CONN_FDS_MAX]);
 
 /* The peer is now another server: reports as broken what this one owes. */

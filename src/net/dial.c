@@ -110,20 +110,20 @@ static enum dial_got seek(struct dial *d)
 	struct place found;
 	struct fail why;
 
-	switch (d->finder->step(d->scout, &found, &why)) {
-	case FINDER_GOING:
+	switch (search_step(d->search, &found, &why)) {
+	case SEARCH_GOING:
 		return DIAL_BUSY;
-	case FINDER_LOST:
+	case SEARCH_LOST:
 		(void)lost(d, why.kind, why.text);
 		d->misled = !known;
 		if (!known)
 			peer_return(d->peer);
 		return DIAL_LOST;
-	case FINDER_FOUND:
+	case SEARCH_FOUND:
 		break;
 	}
-	d->finder->close(d->scout);
-	d->scout = NULL;
+	search_close(d->search);
+	d->search = NULL;
 	d->peer->sought = 0;
 	if (d->peer->ep->kind == ENDPOINT_CLUSTER && known)
 		peer_leave(d->peer, &found);
@@ -145,16 +145,16 @@ enum dial_got dial_start(struct dial *d)
 	p->silent++;
 	if (p->ep->kind != ENDPOINT_SENTINEL && !silent && peer_is_known(p))
 		return find(d);
-	d->scout = d->finder->start(p, &d->why);
+	d->search = search_start(p, &d->why);
 	p->sought++;
-	return d->scout ? seek(d) : DIAL_LOST;
+	return d->search ? seek(d) : DIAL_LOST;
 }
 
 enum dial_got dial_step(struct dial *d, struct stream *s)
 {
 	enum dial_got got;
 
-	if (!d->scout)
+	if (!d->search)
 		return resolved(d, s);
 	got = seek(d);
 	return got == DIAL_READY ? dial_open(d, s) : got;
@@ -162,17 +162,17 @@ enum dial_got dial_step(struct dial *d, struct stream *s)
 
 void dial_close(struct dial *d)
 {
-	if (d->scout)
-		d->finder->close(d->scout);
+	if (d->search)
+		search_close(d->search);
 	lookup_abandon(d->lookup);
-	d->scout = NULL;
+	d->search = NULL;
 	d->lookup = NULL;
 }
 
-int dial_sockets(const struct dial *d, int fds[FINDER_FDS_MAX])
+int dial_sockets(const struct dial *d, int fds[MEMBER_FDS_MAX])
 {
-	if (d->scout)
-		return d->finder->sockets(d->scout, fds);
+	if (d->search)
+		return search_sockets(d->search, fds);
 	fds[0] = lookup_fd(d->lookup);
 	return fds[0] >= 0;
 }

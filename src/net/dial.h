@@ -7,17 +7,16 @@
 #ifndef NET_DIAL_H
 #define NET_DIAL_H
 
-#include "net/finder.h"
+#include "net/search.h"
 #include "net/stream.h"
 
-/* Set the first two; the rest is zero at first. */
+/* Set the first; the rest is zero at first. */
 struct dial {
-	struct peer *peer;           /* borrowed */
-	const struct finder *finder; /* NULL: the peer never needs one */
-	struct scout *scout;         /* NULL: the server is known */
+	struct peer *peer;     /* borrowed */
+	struct search *search; /* NULL: the server is known */
 	struct lookup *lookup;
 	unsigned int moves; /* the peer's, once its place was known; it means
-			       nothing while there is a scout */
+			       nothing while there is a search */
 	int nodes;          /* number of Cluster nodes out of reach */
 	bool misled;     /* lost: the Cluster sent us to a node not its own */
 	struct fail why; /* lost */
@@ -44,6 +43,6 @@ void dial_close(struct dial *d);
 
 /* After DIAL_BUSY: lists what it waits for, the first for poll(2); returns the
  * number. They stay the dial's. */
-int dial_sockets(const struct dial *d, int fds[FINDER_FDS_MAX]);
+int dial_sockets(const struct dial *d, int fds[MEMBER_FDS_MAX]);
 
 #endif

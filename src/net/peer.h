@@ -63,6 +63,9 @@ bool peer_pass(struct peer *p);
 bool peer_is_known(const struct peer *p);
 /* Lists the known nodes that can confirm it. Returns their number. */
 #define SENIORS_MAX (PLACES_MAX + TRUSTED_MAX)
+/* Who is asked about others: see member.h */
+#define MEMBERS_MAX SENIORS_MAX
+#define MEMBER_FDS_MAX (MEMBERS_MAX + 1)
 int peer_seniors(const struct peer *p, struct place out[SENIORS_MAX]);
 /* One of them has confirmed it. */
 void peer_trust(struct peer *p);

@@ -63,7 +63,7 @@ static void rig_open(struct rig *r, const char *options)
 	if (endpoint_parse(&r->ep, url, &why) < 0)
 		exit(99);
 	peer_init(&r->peer, &r->ep);
-	conn_init(&r->c, &r->peer, NULL);
+	conn_init(&r->c, &r->peer);
 	r->listener = listen_at(r->path, 20);
 	r->server = -1;
 }

@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "lock/core/timing.h"
-#include "net/scout.h"
+#include "net/member.h"
 
 /* What the Sentinels of one group say. */
 struct sentinels {
@@ -184,7 +184,7 @@ static void check_group(struct exam *e, int node)
 	struct got got;
 
 	for (int i = 0; i < c.group->places; i++)
-		scout_member(c.group, &c.group->at[i], &member[i]);
+		member_endpoint(c.group, &c.group->at[i], &member[i]);
 	if (fanout_open(&s, member, c.group->places,
 			servers_timeout(e->servers, e->o->ttl_ms), &why) == 0) {
 		for (int i = 0; i < c.group->places; i++)

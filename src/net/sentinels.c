@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks the Sentinels for the master. */
-#include "net/sentry.h"
+#include "net/sentinels.h"
 
 #include <stdlib.h>
-#include <sys/epoll.h>
 
 #include "base/units.h"
-#include "net/bundle.h"
-#include "net/conn.h"
-#include "net/member.h"
 #include "net/place.h"
-#include "net/scout.h"
 
 #define COUNTED MEMBER_SENTINELS
 
-/* One Sentinel. The URL names it, or another one does. */
-struct witness {
-	struct endpoint ep;
-	struct peer peer;
-	struct conn conn;
+/* The URL names it, or another one does. */
+struct sentinel {
+	struct member m;               /* comes first: see sentinels_step() */
 	struct instant sent[OWED_MAX]; /* by the question's number */
 	bool lists[OWED_MAX];          /* the question was for the others */
 	uint64_t id;                   /* that others know it by; 0: named */
@@ -31,47 +24,46 @@ struct witness {
 	struct fail why;     /* the last question that told nothing */
 };
 
-struct sentry {
+struct sentinels {
 	const struct endpoint *group;
-	int epoll; /* all of them as one descriptor */
-	int named; /* by the URL: they come first */
-	int n;
-	struct instant asked; /* the arguments of the last sentry_ask() */
+	struct members all;
+	int named;            /* by the URL: they come first */
+	struct instant asked; /* the arguments of the last sentinels_ask() */
 	int64_t patience_ms;
-	struct witness at[PLACES_MAX];
+	struct sentinel at[PLACES_MAX];
 };
 
-static void begin_witness(struct witness *w)
+static void add(struct sentinels *s, const struct place *at, uint64_t id)
 {
+	struct sentinel *w = &s->at[s->all.n];
+
+	w->id = id;
 	w->others = -1;
-	peer_init(&w->peer, &w->ep);
-	conn_init(&w->conn, &w->peer, NULL);
-	w->conn.whole = true;
+	member_endpoint(s->group, at, &w->m.ep);
+	members_add(&s->all, &w->m);
+	w->m.conn.whole = true;
 }
 
-struct sentry *sentry_open(const struct endpoint *group, struct fail *why)
+struct sentinels *sentinels_open(const struct endpoint *group, struct fail *why)
 {
-	struct sentry *s = calloc(1, sizeof(*s));
+	struct sentinels *s = calloc(1, sizeof(*s));
 
 	if (!s) {
 		(void)fail(why, FAIL_INTERNAL, "out of memory");
 		return NULL;
 	}
-	s->epoll = bundle_open(why);
-	if (s->epoll < 0) {
+	if (members_open(&s->all, why) < 0) {
 		free(s);
 		return NULL;
 	}
 	s->group = group;
-	s->named = s->n = group->places;
-	for (int i = 0; i < s->n; i++) {
-		scout_member(group, &group->at[i], &s->at[i].ep);
-		begin_witness(&s->at[i]);
-	}
+	s->named = group->places;
+	for (int i = 0; i < s->named; i++)
+		add(s, &group->at[i], 0);
 	return s;
 }
 
-static bool lists(const struct witness *w, uint64_t id)
+static bool lists(const struct sentinel *w, uint64_t id)
 {
 	for (int i = 0; i < w->others && i < COUNTED; i++)
 		if (w->other[i] == id)
@@ -81,7 +73,7 @@ static bool lists(const struct witness *w, uint64_t id)
 
 /* Whether this Sentinel is not one of those in the URL, as far as those have
  * answered. A Sentinel lists all but itself, and may have several addresses. */
-static bool is_another(const struct sentry *s, uint64_t id)
+static bool is_another(const struct sentinels *s, uint64_t id)
 {
 	for (int i = 0; i < s->named; i++)
 		if (s->at[i].knows && !lists(&s->at[i], id))
@@ -89,77 +81,70 @@ static bool is_another(const struct sentry *s, uint64_t id)
 	return true;
 }
 
-/* Whether the witness is, or will be, connected to that place. */
-static bool is_at(const struct witness *w, const struct place *at)
+/* Whether it is, or will be, connected to that place. */
+static bool is_at(const struct sentinel *w, const struct place *at)
 {
-	const struct peer *p = &w->peer;
+	const struct peer *p = &w->m.peer;
 	struct address its = {.n = 0}, there;
 
-	if (place_same(&w->ep.at[0], at))
+	if (place_same(&w->m.ep.at[0], at))
 		return true;
 	if (p->try < p->address.n) {
 		its.at[0] = p->address.at[p->try];
 		its.len[0] = p->address.len[p->try];
 		its.n = 1;
 	}
-	return its.n > 0 && address_fixed(&there, &w->ep, at) &&
+	return its.n > 0 && address_fixed(&there, &w->m.ep, at) &&
 	       !address_left(&its, &there);
 }
 
 /* One that is listed, and that we do not ask yet. */
-static void add_witness(struct sentry *s, uint64_t id, const struct place *at)
+static void add_another(struct sentinels *s, uint64_t id,
+			const struct place *at)
 {
-	struct witness *w = &s->at[s->n];
-
-	if (at->host[0] == '\0' || s->n == PLACES_MAX || !is_another(s, id))
+	if (at->host[0] == '\0' || s->all.n == PLACES_MAX || !is_another(s, id))
 		return;
-	for (int i = 0; i < s->n; i++)
+	for (int i = 0; i < s->all.n; i++)
 		if (s->at[i].id == id || is_at(&s->at[i], at))
 			return;
-	scout_member(s->group, at, &w->ep);
-	begin_witness(w);
-	w->id = id;
-	s->n++;
+	add(s, at, id);
 }
 
-static void note_others(struct witness *w)
+static void note_others(struct sentinel *w)
 {
-	const struct reply *r = conn_whole(&w->conn);
+	const struct reply *r = conn_whole(&w->m.conn);
 
 	w->others = r ? member_sentinels(r, w->other, w->at) : -1;
 }
 
-static void note_answer(struct witness *w, const struct words *reply,
+static void note_answer(struct sentinel *w, const struct words *reply,
 			unsigned int number)
 {
-	w->knows = reply->n == 2 &&
-		   place_told(&w->master,
-			      (struct span){reply->at[0], reply->len[0]},
-			      (struct span){reply->at[1], reply->len[1]}) == 0;
+	w->knows = member_master(&w->master, reply) == 0;
 	w->told = w->sent[number];
 	w->why.kind = FAIL_NONE;
 	if (!w->knows)
 		(void)fail(&w->why, FAIL_UNAVAILABLE,
-			   "%s gives no address of the master", w->ep.name);
+			   "%s gives no address of the master", w->m.ep.name);
 }
 
-static void note_error(struct witness *w, const struct words *error)
+static void note_error(struct sentinel *w, const struct words *error)
 {
 	char text[200];
 
 	(void)fail(
-		&w->why, FAIL_UNAVAILABLE, "%s: %s", w->ep.name,
+		&w->why, FAIL_UNAVAILABLE, "%s: %s", w->m.ep.name,
 		format_bytes(error->at[0], error->len[0], text, sizeof(text)));
 }
 
-static void take_answers(struct witness *w)
+static void take_answers(struct sentinel *w)
 {
 	unsigned int number;
 	struct words reply;
 	bool ran;
 
 	for (;;)
-		switch (conn_next(&w->conn, &number, &reply, &ran)) {
+		switch (conn_next(&w->m.conn, &number, &reply, &ran)) {
 		case CONN_NOTHING:
 			return;
 		case CONN_REPLY:
@@ -177,43 +162,37 @@ static void take_answers(struct witness *w)
 			break;
 		case CONN_REFUSED:
 		case CONN_BROKEN:
-			w->why = w->conn.why;
+			w->why = w->m.conn.why;
 			break;
 		}
 }
 
-static void watch(const struct sentry *s, struct witness *w)
+static bool owes(const struct sentinel *w)
 {
-	bundle_watch(s->epoll, conn_fd(&w->conn), conn_events(&w->conn), w);
+	return w->m.conn.asked != w->m.conn.taken;
 }
 
-static bool owes(const struct witness *w)
+static void ask_one(struct sentinels *s, struct sentinel *w, bool lists)
 {
-	return w->conn.asked != w->conn.taken;
-}
+	struct conn *c = &w->m.conn;
+	unsigned int number = c->asked;
 
-static void ask_one(struct sentry *s, struct witness *w, bool lists)
-{
-	struct conn *c = &w->conn;
-	struct words question = {0};
-	unsigned int before_it = c->asked;
-
-	words_add_text(&question, "SENTINEL");
-	words_add_text(&question,
-		       lists ? "sentinels" : "get-master-addr-by-name");
-	words_add_text(&question, s->group->group);
-	(void)conn_ask(c, &question);
-	if (c->asked == before_it) {
+	if (lists)
+		(void)member_ask(&w->m, "SENTINEL", "sentinels",
+				 s->group->group);
+	else
+		(void)member_ask_master(&w->m, s->group->group);
+	if (c->asked == number) {
 		w->why = c->why;
 		return;
 	}
-	w->sent[before_it % OWED_MAX] = s->asked;
-	w->lists[before_it % OWED_MAX] = lists;
+	w->sent[number % OWED_MAX] = s->asked;
+	w->lists[number % OWED_MAX] = lists;
 }
 
-static void ask_witness(struct sentry *s, struct witness *w)
+static void ask_sentinel(struct sentinels *s, struct sentinel *w)
 {
-	struct conn *c = &w->conn;
+	struct conn *c = &w->m.conn;
 	struct instant oldest = w->sent[c->taken % OWED_MAX];
 
 	/* one that was never heard may be frozen: try the next of a name's
@@ -221,66 +200,63 @@ static void ask_witness(struct sentry *s, struct witness *w)
 	if (owes(w) &&
 	    (c->asked - c->taken > OWED_MAX - 2 ||
 	     before(after(oldest, s->patience_ms), s->asked) ||
-	     (!w->peer.heard && w->peer.try + 1 < w->peer.address.n)))
+	     (!w->m.peer.heard && w->m.peer.try + 1 < w->m.peer.address.n)))
 		conn_close(c);
 	/* first: its vote counts only with the number of those who vote */
 	ask_one(s, w, true);
 	if (c->state != CONN_CLOSED)
 		ask_one(s, w, false);
 	take_answers(w);
-	watch(s, w);
+	members_watch(&s->all, &w->m);
 }
 
 /* What one has listed since the others were asked. */
-static void ask_others(struct sentry *s)
+static void ask_others(struct sentinels *s)
 {
-	int asked = s->n;
+	int asked = s->all.n;
 
 	for (int i = 0; i < asked; i++)
 		for (int k = 0; k < s->at[i].others && k < COUNTED; k++)
-			add_witness(s, s->at[i].other[k], &s->at[i].at[k]);
-	for (int i = asked; i < s->n; i++)
-		ask_witness(s, &s->at[i]);
+			add_another(s, s->at[i].other[k], &s->at[i].at[k]);
+	for (int i = asked; i < s->all.n; i++)
+		ask_sentinel(s, &s->at[i]);
 }
 
-void sentry_ask(struct sentry *s, struct instant at, int64_t patience_ms)
+void sentinels_ask(struct sentinels *s, struct instant at, int64_t patience_ms)
 {
 	s->asked = at;
 	s->patience_ms = patience_ms;
-	for (int i = 0; i < s->n; i++)
+	for (int i = 0; i < s->all.n; i++)
 		if (s->at[i].id == 0 || is_another(s, s->at[i].id))
-			ask_witness(s, &s->at[i]);
+			ask_sentinel(s, &s->at[i]);
 	ask_others(s);
 }
 
-int sentry_fd(const struct sentry *s)
+int sentinels_fd(const struct sentinels *s)
 {
-	return s->epoll;
+	return s->all.epoll;
 }
 
-void sentry_step(struct sentry *s)
+void sentinels_step(struct sentinels *s)
 {
-	struct epoll_event came[PLACES_MAX];
-	int n = epoll_wait(s->epoll, came, PLACES_MAX, 0);
+	struct member *stepped[MEMBERS_MAX];
+	int n = members_step(&s->all, stepped);
 
 	for (int i = 0; i < n; i++) {
-		struct witness *w = came[i].data.ptr;
-
-		conn_step(&w->conn, (short)came[i].events);
-		take_answers(w);
-		watch(s, w);
+		take_answers((struct sentinel *)stepped[i]);
+		members_watch(&s->all, stepped[i]);
 	}
 	ask_others(s);
 }
 
-static bool has_told(const struct witness *w, struct instant since)
+static bool has_told(const struct sentinel *w, struct instant since)
 {
 	return w->knows && !before(w->told, since);
 }
 
 /* Two names of one Sentinel have the same list. (So do two Sentinels that do
  * not know each other yet, unless their lists are empty.) */
-static bool is_twin(const struct witness *a, const struct witness *b)
+static bool is_twin(const struct sentinel *a, const struct sentinel *b)
 {
 	if (a->others <= 0 || a->others > COUNTED || a->others != b->others)
 		return false;
@@ -291,14 +267,14 @@ static bool is_twin(const struct witness *a, const struct witness *b)
 }
 
 /* Whether it has told, and as a Sentinel of its own. */
-static bool counts(const struct sentry *s, const struct witness *w,
+static bool counts(const struct sentinels *s, const struct sentinel *w,
 		   struct instant since)
 {
 	if (!has_told(w, since))
 		return false;
 	if (w->id != 0)
 		return is_another(s, w->id);
-	for (const struct witness *x = s->at; x < w; x++)
+	for (const struct sentinel *x = s->at; x < w; x++)
 		if (has_told(x, since) && is_twin(x, w) &&
 		    place_same(&x->master, &w->master))
 			return false;
@@ -306,12 +282,12 @@ static bool counts(const struct sentry *s, const struct witness *w,
 }
 
 /* How many of those that count agree with this one. */
-static int who_agree(const struct sentry *s, const struct witness *w,
+static int who_agree(const struct sentinels *s, const struct sentinel *w,
 		     struct instant since)
 {
 	int same = 0;
 
-	for (int i = 0; i < s->n; i++)
+	for (int i = 0; i < s->all.n; i++)
 		same += counts(s, &s->at[i], since) &&
 			place_same(&s->at[i].master, &w->master);
 	return same;
@@ -319,12 +295,12 @@ static int who_agree(const struct sentry *s, const struct witness *w,
 
 /* How many Sentinels there are, as those say who have told, or did before; else
  * as the URL says. */
-static int how_many(const struct sentry *s, struct instant since)
+static int how_many(const struct sentinels *s, struct instant since)
 {
 	int told = 0, most = -1, before_it = -1;
 
-	for (int i = 0; i < s->n; i++) {
-		const struct witness *w = &s->at[i];
+	for (int i = 0; i < s->all.n; i++) {
+		const struct sentinel *w = &s->at[i];
 
 		told += counts(s, w, since);
 		if (w->others > before_it)
@@ -339,7 +315,7 @@ static int how_many(const struct sentry *s, struct instant since)
 	return most + 1 > told ? most + 1 : told;
 }
 
-static void say_unsure(const struct sentry *s, int told, int all,
+static void say_unsure(const struct sentinels *s, int told, int all,
 		       struct fail *why)
 {
 	int needed = all / 2 + 1;
@@ -354,7 +330,7 @@ static void say_unsure(const struct sentry *s, int told, int all,
 		   "fewer than %d of its %d Sentinels say whether it is the "
 		   "master",
 		   needed, all);
-	for (int i = 0; i < s->n; i++)
+	for (int i = 0; i < s->all.n; i++)
 		if (s->at[i].why.kind != FAIL_NONE) {
 			struct fail one = *why;
 
@@ -364,16 +340,17 @@ static void say_unsure(const struct sentry *s, int told, int all,
 		}
 }
 
-enum sentry_says sentry_says(const struct sentry *s, const struct place *master,
-			     struct instant since, struct place *other,
-			     struct fail *why)
+enum sentinels_say sentinels_say(const struct sentinels *s,
+				 const struct place *master,
+				 struct instant since, struct place *other,
+				 struct fail *why)
 {
-	const struct witness *chosen = NULL;
+	const struct sentinel *chosen = NULL;
 	int all = how_many(s, since), told = 0, open = 0, most = 0;
 	bool agreed = true;
 
-	for (int i = 0; i < s->n; i++) {
-		const struct witness *w = &s->at[i];
+	for (int i = 0; i < s->all.n; i++) {
+		const struct sentinel *w = &s->at[i];
 		int agree;
 
 		open += !has_told(w, since) && owes(w) &&
@@ -390,19 +367,14 @@ enum sentry_says sentry_says(const struct sentry *s, const struct place *master,
 	}
 	if (chosen && agreed) {
 		*other = chosen->master;
-		return place_same(other, master) ? SENTRY_SAME : SENTRY_OTHER;
+		return place_same(other, master) ? SENTINELS_SAME
+						 : SENTINELS_OTHER;
 	}
 	say_unsure(s, told, all, why);
-	return 2 * (most + open) > all ? SENTRY_OPEN : SENTRY_UNSURE;
+	return 2 * (most + open) > all ? SENTINELS_OPEN : SENTINELS_UNSURE;
 }
 
-int sentry_sockets(const struct sentry *s, int fds[SENTRY_FDS_MAX])
+int sentinels_sockets(const struct sentinels *s, int fds[MEMBER_FDS_MAX])
 {
-	int n = 0;
-
-	fds[n++] = s->epoll;
-	for (int i = 0; i < s->n; i++)
-		if (conn_fd(&s->at[i].conn) >= 0)
-			fds[n++] = conn_fd(&s->at[i].conn);
-	return n;
+	return members_sockets(&s->all, fds);
 }
