@@ -3,7 +3,7 @@
 # ci-job.sh: a CI job. CI systems run each step in its own shell, and the steps
 # share nothing but files. One of these holds the token.
 #
-# FAIL=deploy makes that step fail: the last one releases the lock all the same.
+# FAIL=deploy makes that step fail: the last one still releases the lock.
 set -eu
 . "$(dirname "$0")/../redis.sh"
 need_redlock

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any replies as the locks that `top` shows, on a screen of any size, and any
- * keys: what is drawn stays in its row, and steers the terminal only as a
- * screen does. `inspect` shows the same.
+/* `top` shows any replies as locks, on a screen of any size, with any keys
+ * pressed: a row stays in its row, and nothing but the screen controls the
+ * terminal. `inspect` shows the same.
  *
  * The first bytes are rows, columns, whether there are colors and blocks, and
  * six keys; the others are replies. */
