@@ -7,9 +7,10 @@
 #include "lock/core/lease.h"
 #include "lock/core/timing.h"
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): it declares n */
 #define for_each_node(l, n)                                                    \
-	for (__typeof__(&(l)->node[0]) n = (l)->node;                          \
-	     n < (l)->node + (l)->conf.nodes; n++)
+	for (__auto_type n = (l)->node; n < (l)->node + (l)->conf.nodes; n++)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* ---- lease.c ---- */
 
