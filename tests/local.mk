@@ -29,7 +29,7 @@ BATS = \
 	tests/password.bats tests/top.bats tests/network.bats \
 	tests/foreign.bats tests/force.bats tests/replace.bats \
 	tests/signals.bats tests/doctor.bats tests/usage.bats \
-	tests/scriptlock.bats tests/masters.bats tests/history.bats \
+	tests/lock.bats tests/masters.bats tests/history.bats \
 	tests/examples.bats tests/completions.bats tests/replies.bats \
 	tests/kit.bats tests/docs.bats tests/bootstrap.bats tests/list.bats \
 	tests/nodes.bats tests/tls.bats tests/contain.bats \
