@@ -21,7 +21,7 @@
 static struct lease l;
 static struct ask q[64]; /* what the last asks() was given */
 static int n_q;
-static struct ask listening; /* who waits alone listens, too */
+static struct ask listening; /* a lone waiter listens, too */
 
 /* ---- the world ---- */
 
@@ -362,7 +362,7 @@ static void test_stop(void)
 	t = next(1);
 	told_to_stop(&q[0], SAID_NO, 0, t + 1);
 	is_int(l.state, LEASE_LOST, "taken away");
-	ok(!before(ms(t + 1), l.stop_by), "and by whom is told");
+	ok(!before(ms(t + 1), l.stop_by), "and by whom is known");
 	lease_again(&l, ms(t + 2));
 	is_int(l.stop_by.ms, NEVER.ms, "the next time nobody asks");
 }
@@ -589,7 +589,7 @@ static void test_wait(void)
 	ok(l.state == LEASE_WAITING, "without -w there is no end, in an hour");
 	reply(&q[0], SAID_BUSY, 100, 3600000);
 	lease_release(&l, ms(3600001));
-	is_int(asks(3600001), 1, "a waiter that is told to stop");
+	is_int(asks(3600001), 1, "a waiter that must stop");
 	ok(q[0].verb == VERB_RELEASE && q[0].release.queued &&
 		   !q[0].release.ran,
 	   "leaves the line");
@@ -621,8 +621,9 @@ static void test_unreachable(void)
 	begin(1, T, 20000);
 	asks(0);
 	reply(&q[0], SAID_BUSY, 100, 1);
-	is_int(end_of(-1), 20000, "who has been answered once waits for -w");
-	is_int(l.end, END_UNAVAILABLE, "and says who is away now");
+	is_int(end_of(-1), 20000,
+	       "a client that was answered once waits for -w");
+	is_int(l.end, END_UNAVAILABLE, "and says that the server is away now");
 }
 
 /* ---- in line ---- */
@@ -665,7 +666,7 @@ static void test_listening(void)
 	} rows[] = {
 		{T, 5000, 5000, 1, false, "the first, once a heartbeat"},
 		{T, 1900, 1900, 2, false, "the second, within a grant"},
-		{T, 3500, 3500, 3, false, "who may be second soon"},
+		{T, 3500, 3500, 3, false, "a waiter that may be second soon"},
 		{T, 3500, 3500, 10, false, "the tenth, too"},
 		{T, 5000, 5000, 11, false, "those behind, once a heartbeat"},
 		{T, 5000, 5000, 501, false, "however far behind"},
@@ -688,7 +689,7 @@ static void test_listening(void)
 		is_int(q[0].acquire.ticket, 0,
 		       "the first question has no ticket");
 		busy(rows[i].place, rows[i].pttl, rows[i].foreign, 1);
-		is_int(asks(1), 0, "who waits asks nothing,");
+		is_int(asks(1), 0, "a waiter asks nothing,");
 		ok(no_blpop ? listening.verb == VERB_NONE
 			    : listening.verb == VERB_LISTEN &&
 				      listening.listen_ms == 30000,
@@ -712,7 +713,7 @@ static void test_woken(void)
 
 	stand_in_line(FOREVER);
 	heard(SAID_WOKEN, 300);
-	is_int(asks(300), 1, "who is woken asks at once");
+	is_int(asks(300), 1, "a woken waiter asks at once");
 	ok(q[0].verb == VERB_ACQUIRE && q[0].acquire.ticket == 77 &&
 		   !q[0].fresh,
 	   "with its ticket, where it listened");
@@ -732,7 +733,7 @@ static void test_woken(void)
 	   "and is in no line any more");
 
 	stand_in_line(FOREVER);
-	is_int(next(1), 5001, "who listens and looks by itself");
+	is_int(next(1), 5001, "a waiter that listens also looks by itself");
 	ok(!lease_hangs_up(&l, 0, listening.chan), "goes on listening");
 	reply(&q[0], SAID_GRANTED, 101, 5002);
 	ok(lease_hangs_up(&l, 0, listening.chan) &&
@@ -756,7 +757,7 @@ static void test_woken(void)
 	asks(300);
 	reply(&q[0], SAID_GRANTED, 101, 301);
 	lease_use(&l);
-	is_int(asks(1400), 1, "who starts late");
+	is_int(asks(1400), 1, "a waiter that starts late asks");
 	is_int(q[0].verb, VERB_CONFIRM, "renews at once");
 
 	stand_in_line(FOREVER);
@@ -788,7 +789,7 @@ static void test_no_blpop(void)
 
 	stand_in_line(FOREVER);
 	first = listening;
-	is_int(next(1), 5001, "who listens asks");
+	is_int(next(1), 5001, "a waiter that listens asks");
 	ok(q[0].verb == VERB_ACQUIRE && q[0].chan != first.chan &&
 		   !q[0].fresh && q[0].acquire.ticket == 77,
 	   "beside that, with its ticket");
@@ -815,12 +816,12 @@ static void test_no_blpop(void)
 
 	stand_in_line(FOREVER);
 	broke(&listening, true, 50);
-	ok(next(50) <= 150, "who is cut off comes back soon");
+	ok(next(50) <= 150, "a waiter that is cut off comes back soon");
 	is_int(q[0].acquire.ticket, 77, "with its ticket");
 
 	stand_in_line(FOREVER);
 	lease_release(&l, ms(60));
-	is_int(asks(60), 1, "who gives up");
+	is_int(asks(60), 1, "a waiter that gives up");
 	ok(q[0].verb == VERB_RELEASE && q[0].fresh && q[0].release.queued,
 	   "leaves the line, and not where it listens");
 
@@ -913,7 +914,7 @@ static void test_older(void)
 	older(&q[1], 1);
 	is_int(l.end, END_OLDER, "of several nodes, one is enough");
 	asks(1);
-	is_int(n_q, 2, "the others are told");
+	is_int(n_q, 2, "the others hear it");
 	for (int i = 0; i < n_q; i++)
 		ok(q[i].verb == VERB_RELEASE && q[i].release.mends &&
 			   q[i].release.revision == 21 + 1 &&
@@ -921,7 +922,7 @@ static void test_older(void)
 		   "node %d gets the mark of the newer one", q[i].node);
 }
 
-/* What a copy of an old question is told: nothing of a loss in between. */
+/* A copy of an old question learns nothing of a loss in between. */
 static void test_unaware(void)
 {
 	struct ask old;
@@ -998,7 +999,7 @@ static void test_lost(void)
 	}
 }
 
-/* What is to be told goes to whoever had said yes before. */
+/* Messages go to the nodes that said yes before. */
 static void test_lost_and_told(void)
 {
 	for (int nodes = 1; nodes <= 3; nodes += 2) {
@@ -1013,7 +1014,7 @@ static void test_lost_and_told(void)
 		is_int(l.state, LEASE_LOST, "%d nodes: %d are lost", nodes,
 		       lost);
 		lease_end(&l, HOW_TOLD, ms(5002));
-		is_int(asks(5002), nodes, "%d nodes: lost, and all are told",
+		is_int(asks(5002), nodes, "%d nodes: lost, and all hear it",
 		       nodes);
 		for (int i = 0; i < n_q; i++)
 			to_those += q[i].verb == VERB_RELEASE &&
@@ -1030,7 +1031,7 @@ static void test_lost_and_told(void)
 	asks(2);
 	reply(&q[0], SAID_NO, 105, 3);
 	lease_end(&l, HOW_TOLD, ms(5002));
-	is_int(asks(5002), 2, "held still: who lost it is not asked");
+	is_int(asks(5002), 2, "still held: a node that lost it is not asked");
 }
 
 static void test_heal(void)
@@ -1101,7 +1102,7 @@ static void test_step(void)
 	}
 	rare = next(t) - t;
 	ok(rare > T / 7, "then as ever");
-	is_int(l.stepped, 1, "one step is told once");
+	is_int(l.stepped, 1, "one step is reported once");
 
 	/* a packet was lost: the question is asked again, on another
 	 * connection, and then the first answer comes after all */
@@ -1264,7 +1265,7 @@ static void test_late_grant(void)
 	reply(&acquire[1], SAID_BUSY, 100, t + 2);
 	reply(&release[1], SAID_NO, 100, t + 2);
 	reply(&acquire[0], SAID_GRANTED, 101, t + 3);
-	is_int(l.state, LEASE_RELEASING, "a late grant is none to keep");
+	is_int(l.state, LEASE_RELEASING, "a late grant is not kept");
 	broke(&release[0], false, t + 4);
 	t = next(t + 4);
 	is_int(count(VERB_RELEASE, 0, -1), 1, "one more release is sent");
@@ -1416,11 +1417,11 @@ static void test_minority(void)
 	split(8, 9, 600, 5);
 	asks(1);
 	ok(n_q == 1 && count(VERB_RELEASE, 1, 0),
-	   "who came before us gets it: given back");
+	   "an earlier client gets it: released");
 	split(8, 9, 600, KEEP + 1);
-	is_int(asks(1), 0, "not to one who had it long ago");
+	is_int(asks(1), 0, "not to one that had it long ago");
 	split(8, 9, 900, 5);
-	is_int(asks(1), 0, "nor to one who came after us: it is kept");
+	is_int(asks(1), 0, "nor to one that came after us: it is kept");
 	ok(listening.verb == VERB_LISTEN, "while we listen to the others");
 	word = listening;
 	lease_answer(&l, &word, &(struct answer){.said = SAID_WOKEN}, ms(9));
@@ -1456,7 +1457,7 @@ static void test_minority(void)
 	held_by(&q[0], 8, 600, 5, 1);
 	reply(&q[1], SAID_GRANTED, 100, 1);
 	held_by(&q[2], 9, 900, 5, 1);
-	is_int(l.end, END_BUSY, "and is told that it is not to be had");
+	is_int(l.end, END_BUSY, "and hears that the lock is not free");
 
 	begin(3, T, FOREVER);
 	asks(0);
@@ -1558,7 +1559,8 @@ static void test_stand_back(void)
 	   "by not much more than ten seconds");
 	is_int(stood_back(3600000000, false, 2), 700 + 10000000,
 	       "by ten seconds where nothing was given back");
-	is_int(stood_back(5000, true, 1), 700, "who supersedes stays there");
+	is_int(stood_back(5000, true, 1), 700,
+	       "a superseding waiter stays there");
 }
 
 /* Granted by that server, in that slot. */
@@ -2128,7 +2130,7 @@ static void test_join_unheard(bool broken)
 		broke(&join, true, 3);
 	lease_end(&l, HOW_RAN, ms(4));
 	asks(4);
-	is_int(count(VERB_RELEASE, 2, -1), 1, "the third is told of the end");
+	is_int(count(VERB_RELEASE, 2, -1), 1, "the third hears of the end");
 	ok(q[n_q - 1].node == 2 && q[n_q - 1].joins,
 	   "and that we may have joined there");
 }
@@ -2279,7 +2281,7 @@ static void test_twins(void)
 	lease_use(&l);
 	granted_by(&first, 11, 0, t + 2);
 	is_int(l.state, LEASE_HELD, "one turns out to be another's twin");
-	ok(l.twin[0] == 0 && l.twin[1] == 2, "which is told");
+	ok(l.twin[0] == 0 && l.twin[1] == 2, "which is reported");
 	t = next(t + 2);
 	for (int k = 0; k < n_q; k++)
 		if (q[k].node == 1)
@@ -2621,7 +2623,7 @@ static void test_unsent(void)
 	lease_unsent(&l, 0, 0);
 	asks(10);
 	is_int(count(VERB_RELEASE, 0, -1), 1,
-	       "who stood in line leaves it all the same");
+	       "a waiter in line leaves it nevertheless");
 }
 
 /* ---- the timing rule ---- */
