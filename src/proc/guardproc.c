@@ -2,7 +2,7 @@
 /* The guard process: read guard.h and order.h first. Until the tree is dead,
  * what runs in it, behind guard_main(), does not allocate, and once the command
  * runs it waits for nobody without looking for redlock's death and the
- * deadline; afterwards last_will() may do both. */
+ * deadline; afterwards release() may do both. */
 #include "proc/guardproc.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ static pid_t start_instead(const struct order *o, const struct wire *w)
 	(void)prctl(PR_SET_NAME, KEEPER, 0, 0, 0);
 	title_of(KEEPER, w->tool);
 	become_command(o, guard);
-	_exit(o->instead(o->estate));
+	_exit(o->instead(o->arg));
 }
 
 /* What was started. */
@@ -301,11 +301,11 @@ static bool obey(const struct order *o, const struct wire *w, pid_t command,
 		(void)!write(w->report, r, sizeof(*r));
 		return false;
 	}
-	o->last_will(o->estate, true);
+	o->release(o->arg, true);
 	log_error("killed",
 		  "redlock (pid %d) was killed, or was stopped until its "
 		  "lease ran out; %s",
-		  (int)w->tool, o->epitaph);
+		  (int)w->tool, o->if_killed);
 	return true;
 }
 
@@ -508,14 +508,14 @@ void guard_main(const struct order *o, const struct wire *w)
 	prepare(o, w);
 	do {
 		if (!hear(w, &m)) {
-			o->last_will(o->estate, false);
+			o->release(o->arg, false);
 			return;
 		}
 		if (m.what > MESSAGE_GO || !read_all(w, &given, sizeof(given)))
 			return;
-		o->noted(o->estate, &given);
+		o->noted(o->arg, &given);
 	} while (m.what != MESSAGE_GO);
-	o->given(o->estate, &given);
+	o->given(o->arg, &given);
 	if (!before(now(), m.start_by)) {
 		tell(o, w, GUARD_TOO_LATE, 0);
 		return;

@@ -28,10 +28,10 @@
  *                                     ------- vfork ------> argv, envp
  *                                or   ------- fork -------> instead()
  *   dies          -------------> kills the tree
- *                                last_will()
+ *                                release()
  *
- * If redlock dies before the go, last_will() follows at once. If redlock ends
- * in order, last_will() is not called.
+ * If redlock dies before the go, release() follows at once. If redlock ends
+ * in order, release() is not called.
  */
 struct order {
 	char *const *argv; /* of the command; ends with NULL */
@@ -43,7 +43,7 @@ struct order {
 	/* In the command's process, in place of argv: a copy of the guard
 	 * without life, report and alarm. It ends with the status returned.
 	 * NULL: execute argv. */
-	int (*instead)(void *estate);
+	int (*instead)(void *arg);
 	/* What the command gets back before it starts: signals_restore(). */
 	const struct signals *signals;
 	/* Descriptors of redlock that the guard closes when it starts: the
@@ -52,20 +52,20 @@ struct order {
 	 * unless the command is to have them. */
 	const int *shut;
 	int n_shut;
-	const char *epitaph; /* for the message when redlock was killed: what
+	const char *if_killed; /* for the message when redlock was killed: what
 				became of the command */
 	/* In the guard, before the command starts. Neither may allocate. The
 	 * guard and the command see what they change, redlock does not.
 	 * noted(): the tokens under which locks are asked for, so that
-	 * last_will() can release them. given(): completes envp with what was
+	 * release() can release them. given(): completes envp with what was
 	 * granted. */
 	void (*noted)(void *, const struct grants *);
 	void (*given)(void *, const struct grants *);
 	/* In the guard, after redlock died and the tree is dead: releases the
 	 * locks. May allocate and wait. `ran`: the go had come, so a command
 	 * may have run. */
-	void (*last_will)(void *, bool ran);
-	void *estate; /* the first argument of all four */
+	void (*release)(void *, bool ran);
+	void *arg; /* the first argument of all four */
 };
 
 #endif

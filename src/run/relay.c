@@ -60,7 +60,7 @@ static void pass_on(struct relay *y, int sig, bool group)
 	} else if (command > 0 && kill(command, sig) < 0 && errno == EPERM) {
 		r = (struct reach){1, 1, command, tree_owner(command)};
 	}
-	y->unborn = command == 0 && r.met == 0 ? sig : 0;
+	y->early = command == 0 && r.met == 0 ? sig : 0;
 	relay_refused(y, sig, &r);
 }
 
@@ -248,7 +248,7 @@ struct instant relay_due(const struct relay *y)
 
 	if (y->holds_back)
 		return must_act(y);
-	return y->unborn ? sooner(due, after(now(), BIRTH_MS)) : due;
+	return y->early ? sooner(due, after(now(), BIRTH_MS)) : due;
 }
 
 void relay_step(struct relay *y, bool readable, bool may_stop)
@@ -262,8 +262,8 @@ void relay_step(struct relay *y, bool readable, bool may_stop)
 		readable = true; /* it may well be, and nobody looked */
 	}
 	look_at_mate(y);
-	if (y->unborn)
-		pass_on(y, y->unborn, false);
+	if (y->early)
+		pass_on(y, y->early, false);
 	for (int i = 0; readable && i < SIGNALS_TURN && !y->holds_back &&
 			signals_next(y->signals, &a);
 	     i++)

@@ -31,7 +31,7 @@ struct relay {
 	struct instant before_stop; /* the last renewal before the stop */
 	pid_t apart;          /* the command's own group, stopped by us; or 0 */
 	struct instant bound; /* set by the caller: it must act then */
-	int unborn;           /* a signal for a command not started yet */
+	int early;            /* a signal for a command not started yet */
 	bool refused;         /* we reported that a signal is not permitted */
 };
 

@@ -21,14 +21,14 @@ static int open_fds(void)
 	return n;
 }
 
-static void note(void *estate, const struct grants *g)
+static void note(void *arg, const struct grants *g)
 {
-	(void)estate, (void)g;
+	(void)arg, (void)g;
 }
 
-static void last_will(void *estate, bool ran)
+static void release(void *arg, bool ran)
 {
-	(void)estate, (void)ran;
+	(void)arg, (void)ran;
 }
 
 static char *const argv[] = {"true", NULL};
@@ -37,10 +37,10 @@ static struct signals signals;
 static const struct order order = {.argv = argv,
 				   .envp = envp,
 				   .signals = &signals,
-				   .epitaph = "",
+				   .if_killed = "",
 				   .noted = note,
 				   .given = note,
-				   .last_will = last_will};
+				   .release = release};
 
 static void limit_fds(rlim_t most)
 {

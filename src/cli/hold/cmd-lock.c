@@ -229,7 +229,7 @@ static int take_locks(struct lock_run *t, pid_t whose)
 				 .kept = o->keep_for ? &t->keeper : NULL,
 				 .max_hold_ms = o->max_hold_ms};
 	struct order order = {.instead = hand_out,
-			      .epitaph = conf.kept ? t->keeper.will
+			      .if_killed = conf.kept ? t->keeper.will
 						   : "the lock is released"};
 	char name[32], command[64];
 	struct fail why;

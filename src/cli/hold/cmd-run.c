@@ -185,7 +185,7 @@ static void run(struct job *j)
 				 .run_anyway = o->run_anyway};
 	struct order order = {.argv = j->argv,
 			      .contain = o->contain,
-			      .epitaph = "command killed"};
+			      .if_killed = "command killed"};
 
 	job_run(j, &conf, &order);
 }

@@ -524,8 +524,8 @@ void job_run(struct job *j, struct hold_conf *conf, struct order *order)
 	order->signals = &j->signals;
 	order->noted = take_tokens;
 	order->given = fill_in;
-	order->last_will = inherit;
-	order->estate = j;
+	order->release = inherit;
+	order->arg = j;
 	supervise(&j->locks, conf, order, &j->signals, &j->end);
 }
 
