@@ -34,7 +34,8 @@ line() { # N [redlock option...]
 		helper "$REDLOCK" -u "$url" -k job -t 2s "$@" -- \
 			witness "$T" --hold 20
 	done
-	wait_until eval '[ "$(on_owner zcard "job:redlock:{job}:queue")" = '"$n ]"
+	wait_until eval '[ "$(on_owner zcount "job:redlock:{job}:queue" \
+		0 +inf)" = '"$n ]"
 }
 ran() { [ "$(holds)" = "$1" ]; } # so many commands
 after_a_while() { # as many renewals as make the lease, twice

@@ -603,7 +603,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	[[ $output == *'shut '*'force-release ends that'* ]]
 	helper "$REDLOCK" -q -u "$url" -k job -w 1h -- witness "$T"
 	waiter=$!
-	wait_until eval '[ "$(cli a zcard "job:redlock:{job}:queue")" = 1 ]'
+	wait_until in_line 1
 	run -64 "$REDLOCK" force-release -u "$url" job </dev/null
 	run -0 "$REDLOCK" force-release -u "$url" job --confirm job
 	[[ $output == *'it is free for all now, and was handed to the first in line'* ]]

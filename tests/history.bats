@@ -86,7 +86,7 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	redlock -q -k job -n -- true && false
 	redlock -q -k job -w 100ms -- true && false
 	helper "$REDLOCK" -q -u "$url" -k job -- true
-	wait_until eval '[ "$(cli a zcard "job:redlock:{job}:queue")" = 1 ]'
+	wait_until in_line 1
 	kill -TERM $!
 	wait $! || true
 	end_hold
@@ -825,12 +825,11 @@ killed_guard_and_all() { # $tool
 	done
 }
 
-one_waits() { [ "$(cli a zcard 'job:redlock:{job}:queue')" = 1 ]; }
 # [OPTION...]: a waiter that is handed the lock while it is frozen.
 never_claims() {
 	hold open
 	start -k job -t 600ms "$@" -- true
-	wait_until one_waits
+	wait_until in_line 1
 	kill -STOP "$tool"
 	end_hold
 	wait_until lock_is_free

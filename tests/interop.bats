@@ -78,7 +78,6 @@ calls() { # of the commands that match, since `no_calls`
 }
 no_calls() { cli a config resetstat >/dev/null; }
 called() { [ "$(calls "$1")" -ge "$2" ]; } # COMMANDS N
-in_line() { [ "$(cli a zcard "job:redlock:{job}:queue")" = "$1" ]; }
 
 # ---- one of each ----
 

@@ -58,7 +58,7 @@ forge() { forge_holder "$@"; } # NODE KEY [HOST]
 	USER=ann LOGNAME=ann start -k job -t 20s -- sleep 61.3
 	wait_until held job
 	helper "$REDLOCK" -q -u "$url" -k job -- true
-	wait_until eval '[ "$(cli a zcard "job:redlock:{job}:queue")" = 1 ]'
+	wait_until in_line 1
 	forge a another
 	list 0
 	quiet

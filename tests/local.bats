@@ -151,7 +151,7 @@ has_looked() { [ "$(looked)" -ge "$1" ]; }
 	private hdel 'job:redlock:{job}:state' revision >/dev/null
 	wait_until idle_gone
 }
-in_line() { [ "$(private zcard 'job:redlock:{job}:queue')" = "$1" ]; }
+in_line() { [ "$(private zcount 'job:redlock:{job}:queue' 0 +inf)" = "$1" ]; }
 
 @test "local: fences grow on across servers that come and go" {
 	for i in 1 2 3; do

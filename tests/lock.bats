@@ -31,7 +31,6 @@ renewed() { # its lease grew
 	[ "$left" -gt "$was" ]
 }
 keeper_pid() { pgrep -fx "$REDLOCK lock .*--keep-for $1( .*)?"; }
-in_line() { [ "$(cli a zcard 'job:redlock:{job}:queue')" = "$1" ]; }
 # A process that is kept for: sleeps, and notes which signals it gets. $kept
 target() { # [SIGNAL that it survives]...
 	local trap=

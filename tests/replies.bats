@@ -547,7 +547,7 @@ COMMANDS='EVAL EVALSHA GET DEL PTTL TYPE HGET ZRANGE ZCARD'
 	wait_until held job
 	helper "$REDLOCK" -u "$url" -k job -- true
 	waiter=$!
-	wait_until eval '[ "$(cli a zcard "job:redlock:{job}:queue")" = 1 ]'
+	wait_until in_line 1
 	touch "$T/go"
 	ended_as $holder 0
 	ended_as $waiter 0

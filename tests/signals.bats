@@ -422,7 +422,7 @@ counting() { # SIGNAL
 	wait_until exists "$T/in"
 	helper bash -c "$limited 2>'$T/full'" - "$REDLOCK" -u "$url" -k job -- true
 	waiter=$!
-	wait_until eval '[ "$(cli a zcard "job:redlock:{job}:queue")" = 1 ]'
+	wait_until in_line 1
 	touch "$T/go"
 	finish
 	wait "$waiter"

@@ -21,7 +21,7 @@ fence_of() { # COMMAND...
 		run -75 redlock -k job -n -- witness "$T"
 		helper "$REDLOCK" -u "$url" -k job -w 20s -- witness "$T"
 		waiter=$!
-		wait_until eval '[ "$(cli a zcard "job:redlock:{job}:queue")" = 1 ]'
+		wait_until in_line 1
 		end_hold
 		wait "$waiter"
 		rm "$T/started" "$T/end"

@@ -11,7 +11,6 @@ together='flock -n -s "$T/rw" -c "$0" || echo "$1 is with a writer" >>"$T/errors
 declare -gA pid # bats reads this file in a function
 waiting=0
 queue='job:redlock:{job}:queue'
-in_line() { [ "$(cli a zcard "$queue")" = "$1" ]; }
 state='job:redlock:{job}:state'
 # may include expired ones
 entries() { cli a hkeys "$state" | grep -c '^hold:' || true; }

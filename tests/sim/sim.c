@@ -1326,8 +1326,8 @@ static const struct twin {
 	 {{"and(seen<oldest or L.trail:find(str(seen),1,true)or not "
 	   "is_whole(L))then",
 	   "then"}},
-	 0},
-	{"born is not returned",
+	 271127003000},
+	{"born is not checked",
 	 1,
 	 {{"and c>=seen and seen>=L.born", "and c>=seen"}},
 	 0},
