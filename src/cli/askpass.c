@@ -137,67 +137,56 @@ static ssize_t ask_until_answered(struct prompt *a, char *line, size_t size)
 	}
 }
 
-static int open_terminal(struct prompt *a)
+/* Reads a line into `line`, without its end. `who`: before each message. */
+static int ask(struct prompt *a, enum fail_kind kind, const char *who,
+	       char line[ASK_MAX], struct fail *why)
 {
-	*a = (struct prompt){.open = false};
+	ssize_t n;
+
 	a->fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-	return a->fd;
+	if (a->fd < 0)
+		return fail(why, kind, "%sno terminal to ask on%s", who,
+			    a->open ? ""
+				    : "; use --password-file or REDISCLI_AUTH");
+	n = ask_until_answered(a, line, ASK_MAX - 1);
+	if (n < 0)
+		(void)fail_sys(why, kind, "%sthe terminal", who);
+	close(a->fd);
+	if (n < 0)
+		return -1;
+	line[n] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	return 0;
 }
 
 int ask_line(const char *prompt, char line[ASK_MAX], struct fail *why)
 {
-	struct prompt a;
-	ssize_t n;
+	struct prompt a = {.open = true};
 
-	if (open_terminal(&a) < 0)
-		return fail(why, FAIL_USAGE, "no terminal to ask on");
-	a.open = true;
 	(void)snprintf(a.text, sizeof(a.text), "%s", prompt);
-	n = ask_until_answered(&a, line, ASK_MAX - 1);
-	close(a.fd);
-	if (n < 0)
-		return fail_sys(why, FAIL_USAGE, "the terminal");
-	line[n] = '\0';
-	line[strcspn(line, "\r\n")] = '\0';
-	return 0;
-}
-
-static int use_line(char *line, ssize_t n, char password[PASSWORD_MAX],
-		    struct fail *why)
-{
-	if (n < 0)
-		return fail_sys(why, FAIL_CONFIG, "--askpass: the terminal");
-	line[n] = '\0';
-	line[strcspn(line, "\r\n")] = '\0';
-	if (line[0] == '\0')
-		return fail(why, FAIL_CONFIG, "--askpass: no password entered");
-	if (strlen(line) >= PASSWORD_MAX)
-		return fail(why, FAIL_CONFIG, "--askpass: longer than %d bytes",
-			    PASSWORD_MAX - 1);
-	memcpy(password, line, strlen(line) + 1);
-	return 0;
+	return ask(&a, FAIL_USAGE, "", line, why);
 }
 
 int askpass(const char *user, const char *server, char password[PASSWORD_MAX],
 	    struct fail *why)
 {
-	struct prompt a;
-	char line[4097], who[300], where[420];
-	ssize_t n;
+	struct prompt a = {.open = false};
+	char line[ASK_MAX], who[300], where[420];
 	int rc;
 
-	if (open_terminal(&a) < 0)
-		return fail(why, FAIL_CONFIG,
-			    "--askpass: no terminal to ask on; use "
-			    "--password-file or REDISCLI_AUTH");
 	user = *user ? user : "default";
 	(void)snprintf(
 		a.text, sizeof(a.text), "Password for %s at %s: ",
 		format_bytes(user, strlen(user), who, sizeof(who)),
 		format_bytes(server, strlen(server), where, sizeof(where)));
-	n = ask_until_answered(&a, line, sizeof(line) - 1);
-	rc = use_line(line, n, password, why);
+	rc = ask(&a, FAIL_CONFIG, "--askpass: ", line, why);
+	if (rc == 0 && line[0] == '\0')
+		rc = fail(why, FAIL_CONFIG, "--askpass: no password entered");
+	if (rc == 0 && strlen(line) >= PASSWORD_MAX)
+		rc = fail(why, FAIL_CONFIG, "--askpass: longer than %d bytes",
+			  PASSWORD_MAX - 1);
+	if (rc == 0)
+		memcpy(password, line, strlen(line) + 1);
 	explicit_bzero(line, sizeof(line));
-	close(a.fd);
 	return rc;
 }
