@@ -334,6 +334,7 @@ static void answer(struct fanout *s, const struct target *t, struct question *q,
 	s->taken = q;
 	out->node = t->node;
 	out->tag = q->tag;
+	out->asked = &q->words;
 	out->sent = q->sent;
 	out->came = now();
 }

@@ -79,6 +79,7 @@ int fanout_call(struct fanout *s, int target, const struct words *request,
 struct got {
 	int target, node;
 	int64_t tag;
+	const struct words *asked; /* the question; valid as the reply is */
 	const struct reply *reply; /* NULL: none, see why. Valid until the next
 				      fanout_next() */
 	struct fail why;           /* set for an error reply, too; else

@@ -2,7 +2,6 @@
 /* Finds locks that never expire, and what was not stored by redlock. */
 #include "cli/doctor/inside.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 
 #define SCAN_LIMIT_MS 10000 /* of all servers together */
 #define TOLD_MAX 20         /* findings on one server */
-#define PROBES_MAX 200000
+#define ASKED_MAX 200000
 #define LEFT_MANY 10000 /* free locks are worth a note */
 #define FENCE_MAX 9007199254740000
 #define CURED_KEY_MAX 200
@@ -31,7 +30,8 @@ enum subject {
 	NAMED_RIGHTS,
 	LOCK_TTL,
 	WAITERS,
-	SCAN_PAGE
+	SCAN_PAGE,
+	SUBJECTS
 };
 
 /* One server, and what was seen there. */
@@ -47,55 +47,37 @@ struct keyspace {
 	char type[32];
 };
 
-/* Something that was asked. */
+/* A question that was answered. */
 struct probe {
 	enum subject subject;
 	struct keyspace *at;
-	char *key; /* the lock; NULL: SCAN_PAGE */
+	const char *key; /* the lock */
 	size_t len;
 };
 
 struct search {
 	struct exam *e;
 	struct fanout *fanout;
-	struct probe *probe;
-	int probes, room;
+	struct keyspace *each; /* server */
+	int asked;
 	struct instant limit;
 	bool failed; /* no memory */
 };
 
 /* ---- questions ---- */
 
-/* Room for one more. */
-static bool remember(struct search *s, enum subject subject,
-		     struct keyspace *at, const char *key, size_t len)
+/* They come back with the answer: see take_answer(). */
+static int64_t tag_of(const struct search *s, const struct keyspace *at,
+		      enum subject subject)
 {
-	int room = s->room * 2 + 64;
-	struct probe *p = s->probe;
-
-	if (s->probes == s->room) {
-		p = realloc(p, (size_t)room * sizeof(*p));
-		if (!p)
-			return false;
-		s->probe = p;
-		s->room = room;
-	}
-	p += s->probes;
-	*p = (struct probe){.subject = subject, .at = at, .len = len};
-	if (key) {
-		p->key = strndup(key, len); /* no key has a NUL in it here */
-		if (!p->key)
-			return false;
-	}
-	s->probes++;
-	return true;
+	return (at - s->each) * SUBJECTS + subject;
 }
 
 static void ask_page(struct search *s, struct keyspace *at)
 {
-	s->failed |= !remember(s, SCAN_PAGE, at, NULL, 0) ||
-		     pages_ask(&at->pages, s->fanout, at->f->target,
-			       KEYS_TRACES, s->probes - 1) < 0;
+	s->asked++;
+	s->failed |= pages_ask(&at->pages, s->fanout, at->f->target,
+			       KEYS_TRACES, tag_of(s, at, SCAN_PAGE)) < 0;
 }
 
 static void ask_about(struct search *s, enum subject subject,
@@ -106,8 +88,8 @@ static void ask_about(struct search *s, enum subject subject,
 	struct keys k;
 	char n[12];
 
-	if (!remember(s, subject, at, key, len) ||
-	    keys_init(&k, key, len, "token") < 0) {
+	s->asked++;
+	if (keys_init(&k, key, len, "token") < 0) {
 		s->failed = true;
 		return;
 	}
@@ -145,9 +127,11 @@ static void ask_about(struct search *s, enum subject subject,
 			words_add(&w, k.part[i], k.part_len[i]);
 		break;
 	case SCAN_PAGE:
+	case SUBJECTS:
 		break;
 	}
-	s->failed |= fanout_ask(s->fanout, target, &w, s->probes - 1) < 0;
+	s->failed |=
+		fanout_ask(s->fanout, target, &w, tag_of(s, at, subject)) < 0;
 	keys_close(&k);
 }
 
@@ -209,9 +193,9 @@ static void take_page(struct search *s, struct keyspace *at,
 	bool more;
 
 	at->broken = pages_take(&at->pages, r, &names, &more);
-	for (size_t i = 0; i < names->items && s->probes < PROBES_MAX; i++)
+	for (size_t i = 0; i < names->items && s->asked < ASKED_MAX; i++)
 		sort_out(s, at, reply_item(names, i));
-	at->cut |= s->probes >= PROBES_MAX;
+	at->cut |= s->asked >= ASKED_MAX;
 	if (!more)
 		return;
 	at->cut |= !before(now(), s->limit) || at->told >= TOLD_MAX;
@@ -225,16 +209,17 @@ static void take_page(struct search *s, struct keyspace *at,
  * long. Returns buf. */
 static const char *key_typed(const struct probe *p, char buf[TYPED_MAX])
 {
-	char shown[CURED_KEY_MAX];
+	char key[CURED_KEY_MAX], shown[CURED_KEY_MAX];
 	FILE *f = fmemopen(buf, TYPED_MAX, "w");
 
+	(void)snprintf(key, sizeof(key), "%.*s", (int)p->len, p->key);
 	(void)format_bytes(p->key, p->len, shown, sizeof(shown));
 	if (f) {
-		(void)fputs(p->key[0] == '-' ? "-k " : "", f);
-		put_quoted(f, p->key);
+		(void)fputs(key[0] == '-' ? "-k " : "", f);
+		put_quoted(f, key);
 		(void)fclose(f);
 	}
-	if (!f || p->len >= sizeof(shown) || strcmp(shown, p->key) != 0)
+	if (!f || p->len >= sizeof(key) || strcmp(shown, key) != 0)
 		(void)snprintf(buf, TYPED_MAX, "KEY");
 	return buf;
 }
@@ -378,16 +363,30 @@ static void take_refusal(struct search *s, const struct probe *p,
 	say(s, p, WRONG, text, cure);
 }
 
+/* The lock that was asked about. */
+static void read_key(struct probe *p, const struct words *asked)
+{
+	int at = p->subject == NAMED_RIGHTS ? 3 : 1;
+	struct key_read read;
+
+	p->key = asked->at[at];
+	p->len = asked->len[at];
+	if (keys_read(p->key, p->len, &read) != NAME_OTHER &&
+	    (p->subject == FENCE_VALUE || p->subject == WAITERS)) {
+		p->key = read.key;
+		p->len = read.len;
+	}
+}
+
 static void take_answer(struct search *s, const struct got *got)
 {
-	struct keyspace *at;
-	struct probe p;
-	bool page;
+	struct keyspace *at = &s->each[got->tag / SUBJECTS];
+	struct probe p = {.subject = (enum subject)(got->tag % SUBJECTS),
+			  .at = at};
+	bool page = p.subject == SCAN_PAGE;
 
-	assert(s->probe);       /* only what was asked is answered */
-	p = s->probe[got->tag]; /* the array may move */
-	at = p.at;
-	page = p.subject == SCAN_PAGE;
+	if (!page)
+		read_key(&p, got->asked);
 	if (p.subject == FENCE_VALUE && (got->reply || got->overlong)) {
 		take_odd(s, &p, got);
 		return;
@@ -460,31 +459,30 @@ void check_keys(struct exam *e, struct query *query)
 {
 	struct search s = {.e = e,
 			   .fanout = &query->fanout,
+			   .each = calloc((size_t)e->n + 1, sizeof(*s.each)),
 			   .limit = after(now(), SCAN_LIMIT_MS)};
-	struct keyspace *each = calloc((size_t)e->n + 1, sizeof(*each));
 	unsigned int named = 0; /* on these nodes */
 	struct got got;
 
-	s.failed = !each;
-	for (int i = 0; each && i < e->n; i++) {
+	e->incomplete |= !s.each;
+	if (!s.each)
+		return;
+	for (int i = 0; i < e->n; i++) {
 		const struct facts *f = &e->facts[i];
 
-		each[i].f = f;
+		s.each[i].f = f;
 		if (!f->answers || f->shut)
 			continue;
 		if (!(named & 1U << f->node))
-			ask_named(&s, &each[i]);
+			ask_named(&s, &s.each[i]);
 		named |= 1U << f->node;
-		ask_page(&s, &each[i]);
+		ask_page(&s, &s.each[i]);
 	}
 	while (fanout_get(&query->fanout, &got))
 		take_answer(&s, &got);
 	for (int i = 0; !s.failed && i < e->n; i++)
 		if (e->facts[i].answers)
-			sum_up(&s, &each[i]);
+			sum_up(&s, &s.each[i]);
 	e->incomplete |= s.failed;
-	for (int i = 0; i < s.probes; i++)
-		free(s.probe[i].key);
-	free(s.probe);
-	free(each);
+	free(s.each);
 }
