@@ -14,7 +14,7 @@
 #include "lock/core/lease.h"
 #include "lock/wire/answer.h"
 #include "lock/wire/history.h"
-#include "lock/wire/script.h"
+#include "lock/wire/request.h"
 #include "net/sentinels.h"
 
 /* Beside the channels there is one connection for ASK: while a Cluster moves a

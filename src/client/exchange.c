@@ -146,8 +146,8 @@ static void give_back(struct client *cl, const struct ask *asked,
 
 	if (s->conn.state != CONN_OPEN)
 		return;
-	script_request(&request, &release, &cl->lease.conf, &cl->keys,
-		       cl->token, cl->identity, session_db(s->conn.peer->ep));
+	request_ask(&request, &release, &cl->lease.conf, &cl->keys, cl->token,
+		    cl->identity, session_db(s->conn.peer->ep));
 	(void)session_ask(s, &request.words,
 			  goes_whole(cl, &release) ? NULL : request.sha,
 			  &(struct sent){0}, false);
@@ -341,9 +341,9 @@ static void send_on(struct client *cl, int chan, const struct sent *q)
 	struct conn *c = &s->conn;
 	struct request request;
 
-	script_request(&request, ask, &cl->lease.conf, &cl->keys, cl->token,
-		       cl->identity, session_db(c->peer->ep));
-	script_tell(&request, ask, cl->entry, cl->mark);
+	request_ask(&request, ask, &cl->lease.conf, &cl->keys, cl->token,
+		    cl->identity, session_db(c->peer->ep));
+	request_tell(&request, ask, cl->entry, cl->mark);
 	/* a refused connection is good only for releasing what was taken on
 	 * it */
 	if (c->refused && ask->verb != VERB_RELEASE)

@@ -25,7 +25,7 @@
 #include "lock/wire/answer.h"
 #include "lock/wire/admin.h"
 #include "lock/wire/lua.inc"
-#include "lock/wire/script.h"
+#include "lock/wire/request.h"
 #include "redis.h"
 #include "server.h"
 #include "twin.h"
@@ -648,8 +648,8 @@ static bool ask_one(struct asker *a)
 	struct fail why;
 	bool same;
 
-	script_request(&request, &ask, &a->conf, &a->keys, a->text, a->identity,
-		       0);
+	request_ask(&request, &ask, &a->conf, &a->keys, a->text, a->identity,
+		    0);
 	if (ask.verb == VERB_RELEASE && one_in(2))
 		request_text(&request, RELEASE_ENTRY, "outcome exit\nexit 0\n");
 	same = put(scripts[ask.verb], &request, &out);

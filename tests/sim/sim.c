@@ -38,7 +38,7 @@
 #include "lock/core/timing.h"
 #include "lock/wire/answer.h"
 #include "lock/wire/admin.h"
-#include "lock/wire/script.h"
+#include "lock/wire/request.h"
 #include "compare.h"
 #include "redis.h"
 #include "twin.h"
@@ -494,8 +494,8 @@ static void run_script(struct flight *f)
 
 	if (w.short_guard)
 		ask.guard_ms = f->conf.guard_ms;
-	script_request(&request, &ask, &t->conf, &t->keys, t->text, t->identity,
-		       0);
+	request_ask(&request, &ask, &t->conf, &t->keys, t->text, t->identity,
+		    0);
 	f->refused = !redis_run(r, &request.words, &words);
 	tell_run(f, &words);
 	if (f->refused && !may_fail(words.at[0]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions as requests, replies as answers. */
 #include "lock/wire/answer.h"
-#include "lock/wire/script.h"
+#include "lock/wire/request.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -218,7 +218,7 @@ static void test_request(size_t i)
 		exit(99);
 	record_identity(&conf, &who, identity);
 	memset(&r, 0x55, sizeof(r));
-	script_request(&r, &ask, &conf, &k, TOKEN, identity, requests[i].db);
+	request_ask(&r, &ask, &conf, &k, TOKEN, identity, requests[i].db);
 	check_words(&r.words, 8, 0, requests[i].args, (int)ask.verb);
 	ok(r.words.len[0] == 4 && memcmp(r.words.at[0], "EVAL", 4) == 0,
 	   "a request is an EVAL");
@@ -229,8 +229,8 @@ static void test_request(size_t i)
 	if (requests[i].db == 0) {
 		bool moves = ask.verb == VERB_CONFIRM;
 
-		script_request(&r, &ask, &conf, &k, TOKEN, identity,
-			       REQUEST_CLUSTER);
+		request_ask(&r, &ask, &conf, &k, TOKEN, identity,
+			    REQUEST_CLUSTER);
 		check_words(&r.words, moves ? 5 : 8, moves ? 3 : 0,
 			    requests[i].args, (int)ask.verb);
 		is_text(r.words.at[2], moves ? "2" : "5",
@@ -292,7 +292,7 @@ static void test_scripts(void)
 
 		if (keys_init(&k, "job", 3, TOKEN) < 0)
 			exit(99);
-		script_request(&r, &ask, &conf, &k, TOKEN, "1500 1 -\n", 0);
+		request_ask(&r, &ask, &conf, &k, TOKEN, "1500 1 -\n", 0);
 		is_int((int64_t)w->len[1], (int64_t)strlen(w->at[1]),
 		       "verb %d: the script is sent whole", v);
 		ok(strstr(w->at[1], marks[v]), "verb %d: it is its own script",
@@ -363,10 +363,10 @@ static void test_history_entry(void)
 
 		if (v == VERB_LISTEN || v == VERB_REPLICATE)
 			continue;
-		script_request(&r, &ask, &conf, &k, TOKEN, "1500 1 -\npid 12\n",
-			       9);
+		request_ask(&r, &ask, &conf, &k, TOKEN, "1500 1 -\npid 12\n",
+			    9);
 		before = r.words;
-		script_tell(&r, &ask, told, "who did it");
+		request_tell(&r, &ask, told, "who did it");
 		if (v == VERB_RELEASE) {
 			int at = r.words.n - 3;
 
@@ -398,7 +398,7 @@ static void test_listen(void)
 
 		if (keys_init(&k, "job", 3, TOKEN) < 0)
 			exit(99);
-		script_request(&r, &ask, &conf, &k, TOKEN, "1500 1 -\n", 3);
+		request_ask(&r, &ask, &conf, &k, TOKEN, "1500 1 -\n", 3);
 		is_int(r.words.n, 3, "to listen takes three words");
 		is_text(r.words.at[0], "BLPOP", "it is a BLPOP");
 		ok(r.words.at[1] == k.part[PART_GRANT],
@@ -1057,7 +1057,7 @@ static void test_replicate(void)
 
 	if (keys_init(&k, "job", 3, TOKEN) < 0)
 		exit(99);
-	script_request(&r, &ask, &conf, &k, TOKEN, "", 7);
+	request_ask(&r, &ask, &conf, &k, TOKEN, "", 7);
 	ok(!r.sha, "it calls no script");
 	is_int(r.words.n, 3, "replicas are asked for in three words");
 	is_text(r.words.at[0], "WAIT", "WAIT");

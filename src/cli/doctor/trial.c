@@ -13,7 +13,7 @@
 #include "base/ident.h"
 #include "lock/wire/answer.h"
 #include "lock/wire/rights.h"
-#include "lock/wire/script.h"
+#include "lock/wire/request.h"
 #include "client/session.h"
 
 #define TTL_MS 10000
@@ -60,8 +60,8 @@ static int put(struct trial *t, struct party *p, struct ask ask)
 	ask.fence = ask.seen = p->fence;
 	if (ask.verb == VERB_ACQUIRE)
 		ask.acquire.ticket = p->ticket;
-	script_request(&request, &ask, &t->conf, &p->keys, p->token,
-		       t->identity, session_db(t->ep));
+	request_ask(&request, &ask, &t->conf, &p->keys, p->token, t->identity,
+		    session_db(t->ep));
 	if (fanout_ask(&p->fanout, 0, &request.words, 0) == 0)
 		return 0;
 	return fail(&t->why, FAIL_INTERNAL, "out of memory");

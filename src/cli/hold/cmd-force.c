@@ -17,7 +17,6 @@
 #include "lock/wire/admin.h"
 #include "lock/wire/history.h"
 #include "lock/wire/record.h"
-#include "lock/wire/script.h"
 #include "run/describe.h"
 #include "client/client.h"
 #include "client/session.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the lease asks a node, and what the node answers. lock/wire/script.h
+ * What the lease asks a node, and what the node answers. lock/wire/request.h
  * makes a request from a question, lock/wire/answer.h an answer from a reply.
  */
 #ifndef LOCK_CORE_ASK_H

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lock/wire/lua.inc"
-#include "lock/wire/script.h"
 
 /* An ordinary renewal or release, but for what its last lines say. */
 void token_op_request(struct request *r, const struct token_op *op,
@@ -18,7 +17,7 @@ void token_op_request(struct request *r, const struct token_op *op,
 				.seq = op->extend ? NUMBER_OTHER : NUMBER_LAST,
 				.release.ran = true};
 
-	script_request(r, &ask, &conf, keys, op->token, "", db);
+	request_ask(r, &ask, &conf, keys, op->token, "", db);
 	if (op->extend) {
 		request_flag(r, RENEW_PLAIN, false);
 		request_text(r, RENEW_FAMILY, "");

@@ -2,7 +2,8 @@
 /*
  * A request that runs a script of src/lua: its text, its KEYS, and its
  * arguments by their names. src/lua/arguments has the names; lua.inc has them
- * for C, as ACQUIRE_SEEN and so on. The last one is the database.
+ * for C, as ACQUIRE_SEEN and so on. The last one is the database. answer.h
+ * reads what a script answers.
  *
  * A script is 4 to 26 kB long. It is called by its hash (EVALSHA), which makes
  * a hand-over a tenth shorter. A server that does not know the hash gets the
@@ -16,6 +17,7 @@
 
 #include "base/fail.h"
 #include "base/words.h"
+#include "lock/core/lease.h"
 #include "lock/wire/keys.h"
 
 #define ARGUMENTS_MOST 21
@@ -64,6 +66,20 @@ void request_flag(struct request *r, int argument, bool value);
 void request_number(struct request *r, int argument, int64_t value);
 /* Checks that every argument was set. */
 void request_end(const struct request *r);
+
+/* The request for a question of the lease: a call of a script, BLPOP or WAIT.
+ * `identity`: record_identity(). `db`: see request_begin(). The request borrows
+ * its arguments: it is valid as long as they are. */
+void request_ask(struct request *r, const struct ask *ask,
+		 const struct lease_conf *conf, const struct keys *keys,
+		 const char *token, const char *identity, int db);
+
+/* Adds to a release what became of the hold (history_entry_text(); "": there
+ * was none, or it is not to be recorded), and to one that mends the mark of
+ * another client which one (NULL: not known). Any other question stays as it
+ * is. */
+void request_tell(struct request *r, const struct ask *ask, const char *entry,
+		  const char *mark);
 
 /* Makes a request that tells the server a script. It has no arguments, fails at
  * its first line, and is known from then on. SCRIPT LOAD would do the same, but
