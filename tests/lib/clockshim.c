@@ -8,8 +8,8 @@
  * on CLOCK_BOOTTIME are set anew when BOOT changes, so that those which came
  * due in the jump go off at once, as they do at a resume.
  *
- * "stand" in their place: CLOCK_BOOTTIME stands, and its timers do, until there
- * are numbers again: a virtual machine that is paused.
+ * "stand" instead of numbers stops CLOCK_BOOTTIME and its timers, as when a
+ * virtual machine is paused, until there are numbers again.
  *
  * Works in the program CLOCKSHIM_IN (default: redlock), not in its command.
  */

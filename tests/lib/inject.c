@@ -3,10 +3,10 @@
  * Makes chosen calls of the C library fail: cc -shared -fPIC, LD_PRELOAD.
  *
  *   INJECT=NAME:K:ERRNO   the K-th call of NAME fails with ERRNO; K+: all from
- *                         the K-th on; ERRNO 0: it is held up instead, until
+ *                         the K-th on; ERRNO 0: it is delayed instead, until
  *                         INJECT_MARK is removed (5 s at most)
- *   INJECT_MARK=FILE      is made when a call was hit; FILE.over when one that
- *                         was held up goes on
+ *   INJECT_MARK=FILE      is made when a call was hit; FILE.over when a delayed
+ *                         call goes on
  *   INJECT_IN=NAME        only in programs of this name (default: redlock)
  *   INJECT_TEXT=TEXT      of send(), only calls that send this
  *

@@ -4,13 +4,13 @@
  *
  *   kit ask NODE COMMAND...   the answer, as redis-cli gives it to a file
  *   kit ask NODE              the same for each line of standard input
- *   kit each NODE...          the same of each node, and a line "end" behind it
+ *   kit each NODE...          the same for each node, each followed by "end"
  *   kit await NODE ANSWER COMMAND...
  *                             until the answer is this; asks for up to 20 s
- *   kit lend DIR NAME [TO]    node NAME of DIR is found in TO as well, or in a
- *                             new directory; says in which
- *   kit state NODE            empties a server, says what it is like then
- *   kit processes MARK        who carries it: "PID COMMAND LINE", a line each
+ *   kit lend DIR NAME [TO]    makes node NAME of DIR available in TO or a new
+ *                             directory, and prints which
+ *   kit state NODE            empties a server, and prints its state
+ *   kit processes MARK        processes with that mark: "PID COMMAND LINE"
  *   kit called NAME --mark MARK
  *   kit called NAME --at PREFIX
  *                             the pids of the processes of that name that carry

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts a command with odd inherited state, or says what it inherited.
+ * Starts a command with unusual inherited state, or prints what it inherited.
  *
  *   launch [--default SIG|all] [--ignore SIG|all] [--block SIG|all]
  *          [--close FD] [--umask OCTAL] [--limit NAME=N] [--subreaper]
  *          [--session] [--tell FILE] COMMAND...
- *   launch --show FILE     what this process was given, one fact per line
+ *   launch --show FILE     writes what this process inherited, a fact a line
  *   launch --trace PID     stop PID as a debugger does, until we are killed
  *
  * --limit: both limits of core, nofile, nproc, sigpending, stack.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command that goes on, as one process: a shell that looks and sleeps starts
- * another one every few milliseconds, in hundreds of tests.
+ * A command that just goes on, in one process: a shell loop with sleep would
+ * start a process every few milliseconds, in hundreds of tests.
  *
  *   linger              until it is killed
  *   linger until FILE   until FILE is there
  *   linger while FILE   as long as it is there
- *   linger many N FILE  until it is killed, with N children who do the same:
- *                       FILE is made when all are there
+ *   linger many N FILE  until it is killed, with N children that do the same;
+ *                       makes FILE when all are there
  *   linger storm PID SIGNAL FILE   sends that process the signal as long as it
  *                       is there; FILE is made after the first thousand
  */

@@ -5,8 +5,8 @@
  *   proxy LISTEN TARGET CONTROL
  *
  * LISTEN is a path, or ADDRESS:PORT (IPv4); TARGET is the path of a socket.
- * The file CONTROL says what to do. It is read again before every event, so a
- * test rewrites it (by rename) and the next byte is already treated so:
+ * The file CONTROL has the mode. It is read before every event, so when a test
+ * replaces it (by rename), the mode applies to the next byte:
  *
  *   pass               forward
  *   delay A [B]        requests come A ms late, replies B ms

@@ -12,8 +12,8 @@
  *   size:ROWSxCOLS   if it comes first, the command starts with this size
  *   hangup       the terminal goes away
  *
- * What the terminal shows goes to stdout. Ends with the command, with its exit
- * status or 128 + signal; 124 when a step was in vain for 10 s.
+ * The output of the terminal goes to stdout. Ends with the command, with its
+ * exit status or 128 + signal; with 124 if a step fails for 10 s.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a terminal shows in the end of what is written to it: reads that from
- * standard input.
+ * Prints what a terminal shows after the output on standard input.
  *
  *   vt ROWSxCOLUMNS [text|main|svg] [TITLE]
  *
- *   text  as lines; of a program that used the other screen, what that showed
- *         when it was left
- *   main  as lines: what is there afterwards
+ *   text  as lines; if the program used the alternate screen, what that showed
+ *         when the program left it
+ *   main  as lines: the main screen at the end
  *   svg   like text, as a picture
  *
- * Status 1: something was asked of the terminal that no program of ours may
- * want, or text went over the edge; standard error says what.
+ * Status 1: the output has a sequence that redlock must not use, or text beyond
+ * the edge; standard error says which.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Moves the wall clock of one server while it runs.
  *
  * As a shared object (-shared -fPIC) in LD_PRELOAD: gettimeofday() and
- * clock_gettime(CLOCK_REALTIME) are off by the microseconds that stand in the
- * file $WALLCLOCK, as one int64_t, mapped, so that a change counts at once.
+ * clock_gettime(CLOCK_REALTIME) are off by the microseconds in the file
+ * $WALLCLOCK, one int64_t, which is mapped, so that a change counts at once.
  * As a program, `wallclock FILE MS` writes that file.
  */
 #include <errno.h>

@@ -2,45 +2,44 @@
 /*
  * The fence over several nodes, as a SPIN model.
  *
- * What it says about src/lua/{acquire,confirm,release}.lua and the clients in
- * src/lock: whatever happens, in whatever order, and whatever the clocks do,
+ * It shows that with src/lua/{acquire,renew,release}.lua and the clients in
+ * src/lock, whatever happens, in whatever order, and whatever the clocks do,
  *   A1 no two holds have the same fence;
- *   A2 a client that claims the lock while its keys are in place on a quorum has a
- *      larger fence than everybody who did so before;
+ *   A2 a client that claims the lock while its keys are in place on a quorum
+ *      has a larger fence than everybody who did so before;
  *   A3 a client that began to ask after somebody was fenced gets a larger one;
  *   A4 and a smaller one than a client that has its keys in place on a quorum;
- *   A5 who still has the key that it knows of is not refused its fence there,
- *      so that nobody can keep it from getting one.
- * run.sh checks that completely, and that every rule is needed: each broken
- * twin below drops one, and SPIN must find what goes wrong then.
+ *   A5 a client that still has its key is not refused its fence there, so
+ *      nobody can keep it from getting one.
+ * run.sh checks this completely, and that every rule is needed: each broken
+ * twin below drops one, and SPIN must find what then goes wrong.
  *
  * How to read it. An attempt is one token: it asks all nodes (ACQUIRE), takes
  * the value that a quorum granted as its fence, or raises their counters to the
- * largest (CONFIRM) and has it once a quorum says so. Later it is over, and
- * gives back (RELEASE). There is no clock, and there are no messages: each
- * script may run at any time after the client began to send it, however often,
- * or never, after the client gave up or died as well, and the answer is heard
- * or lost. A client that dies is one that takes no step any more. FAULTS times
- * in one run, in any mixture:
+ * largest (CONFIRM) and has it once a quorum says so. Later it ends, and
+ * releases (RELEASE). There are no clocks and no messages: each script may run
+ * at any time after the client began to send it, any number of times, even
+ * after the client gave up or died, and the answer may be lost. A client that
+ * dies takes no more steps. FAULTS times in one run, in any mixture:
  *   - a lease ends by itself, whatever its client believes;
  *   - a question that comes after its client was done is granted;
  *   - SHARED: see below.
- * LOSSES times a node restarts with nothing, or only its counter is lost. A
- * lost counter is born from the clock: larger than any there was.
+ * LOSSES times a node restarts empty, or only its counter is lost. A lost
+ * counter starts from the clock: larger than any before.
  *
  * -DSHARED: a lock that several hold at a time, readers or slots. A node has
  * one counter for all of them, so a raise counts only where it moved the
- * counter to its value, or where that node had granted this value: A1 and A3.
- * Who was too slow raises to a larger one (a fault), and who asks again is
- * granted a new value (another one).
+ * counter to its value, or where that node had granted this value: A1 and A3. A
+ * client that was too slow raises to a larger one (a fault), and one that asks
+ * again is granted a new value (another fault).
  *
- * Left out: that a restarted node waits (it only takes orders of events away,
- * and these are all fine), healing, renewals by which a node joins later, the
- * line of waiters. Locks of other programs move no counter.
+ * Left out: the wait of a restarted node (it only removes orders of events, all
+ * of which are safe), healing, renewals by which a node joins later, the line
+ * of waiters. Locks of other programs move no counter.
  *
  * Searched to the end: 2 attempts with 4 faults, 16.5 million states, 2 GB, at
  * most five minutes; 3 attempts, 6.0; 5 nodes, 3.7; 2 losses, 6.2; 3 losses,
- * 4.1; SHARED, 7.1. `spin -t -T` tells the story of a trail.
+ * 4.1; SHARED, 7.1. `spin -t -T` prints the events of a trail.
  */
 #ifndef N
 #define N 3 /* nodes: 3 or 5 */

@@ -2,33 +2,32 @@
 /*
  * The lease in time, on one node and on three, as a SPIN model.
  *
- * What it says about src/lock/core/{timing,lease,acquire}.c and the scripts: whatever
- * is late or lost, and whatever restarts with nothing, two commands never run
- * at once. run.sh checks that completely, and that every rule is needed: each
- * broken twin below drops one, and SPIN must find what goes wrong then.
+ * It shows that with src/lock/core/{timing,lease,acquire}.c and the scripts two
+ * commands never run at once, whatever is late or lost, and whatever restarts
+ * empty. run.sh checks this completely, and that every rule is needed: each
+ * broken twin below drops one, and SPIN must find what then goes wrong.
  *
- * How to read it. Time goes in ticks, the same for all; but a client may miss
+ * How to read it. Time passes in ticks, the same for all; but a client may miss
  * one in DRIFT of them, and then its clock is behind. A lock lasts T ticks of
- * the server. A client counts from the stamp of the send, per node; the q-th
- * newest is what it has, and at KILL its command is dead. (A command may start
- * until then, not only before T/3.) All else comes in every order, and as often
- * as it likes:
+ * the server. A client counts from the time of the send, per node; its lease is
+ * that of the q-th newest, and at KILL its command is dead. (A command may
+ * start until then, not only before T/3.) All else may happen in any order, any
+ * number of times:
  *   - clients ask (again), renew, give a grant back and ask again with the same
  *     token, end, or die: then another token is tried;
  *   - a request or its answer is lost; LATE of them at a time are under way for
- *     as long as one likes. A question that is lost on the way is one that was
- *     not asked;
- *   - others take the lock, and give it back: OTHER. So do requests of tokens
- *     that are given up; but a late renewal of such a one can heal;
- *   - a node restarts with nothing, and grants nothing for T (the guard).
- * On three nodes there is so much of that that it has to be bounded: ONCE, a
- * token for each client, and nobody else; RESTARTS; MISHAPS, so many messages
- * that are lost or late; no drift.
+ *     any length of time. A question that is lost was never asked;
+ *   - others take the lock and release it: OTHER. So do requests of tokens that
+ *     are given up; but a late renewal of such a token can heal;
+ *   - a node restarts empty, and grants nothing for T (the guard).
+ * On three nodes this has to be bounded: ONCE, a token for each client, and
+ * nobody else; RESTARTS; MISHAPS, the number of messages that are lost or late;
+ * no drift.
  *
- * A counter is one bit for whoever remembers it: nobody was granted or has
- * released since. That is all that a heal looks at. Who finds its lock vanished
- * on one of three nodes, and the counter moved, takes that for what it saw
- * last, once the others have both said yes to what was asked later.
+ * A counter is one bit for each client that remembers it: nobody was granted or
+ * has released since. Healing looks at nothing else. A client that finds its
+ * lock vanished on one of three nodes, and the counter moved, counts that as
+ * the last it saw, once both others have said yes to a later question.
  *
  * Left out: fences (fence.pml), the line of waiters (queue.pml), clocks that
  * are set, keys removed by hand.

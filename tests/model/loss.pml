@@ -6,15 +6,15 @@
  * What is checked is the promise of "When a server loses data" in
  * docs/protocol.md. A command may start while another one runs only after a
  * loss that nobody has noticed, and only while the other one has not been
- * answered since. With its next answer the other one is dead.
- * run.sh checks that completely, and that every rule is needed: each broken
- * twin below drops one.
+ * answered since. With its next answer the other one is dead. run.sh checks
+ * that completely, and that every rule is needed: each broken twin below drops
+ * one.
  *
  * How to read it. C clients ask, wait, run, renew and release, as often as
  * COUNTS allows; their answers may be lost. Time goes in ticks, the same for
  * all. A lease lasts T of them; a command whose last yes is KILL old is dead. A
- * loss of data, LOSSES times, empties the state or brings an older one back: any
- * that there was. (Its leases have gone on, for their ends are times.)
+ * loss of data, LOSSES times, empties the state or brings an older one back:
+ * any that there was. (Its leases have gone on, for their ends are times.)
  *
  * The counter moves to the next of 1 .. COUNTS, which is TIME: no state that
  * comes back has had it. `had` is what a state knows of its past, one bit for

@@ -2,15 +2,15 @@
 /*
  * The line of waiters on one Redis node, as a SPIN model.
  *
- * What it says about src/lua/{queue,acquire,release}.lua and the clients in
- * src/lock: whatever happens, in whatever order, no two commands run at once,
- * whoever is granted passes no living waiter in line, who has left leaves
- * nothing behind, and everybody who neither dies nor gives up runs in the end.
- * run.sh checks that completely, and that every rule is needed: each broken
- * twin below drops one, and SPIN must find what goes wrong then.
+ * It shows that with src/lua/{line,acquire,release}.lua and the clients in
+ * src/lock, whatever happens, in whatever order, no two commands run at once,
+ * no grant passes a living waiter in line, a waiter that left leaves nothing
+ * behind, and every waiter that neither dies nor gives up runs in the end.
+ * run.sh checks this completely, and that every rule is needed: each broken
+ * twin below drops one, and SPIN must find what then goes wrong.
  *
  * How to read it. Redis runs one script at a time, so acquire() and release()
- * are one step each; what the clients do in between is tried in every order.
+ * are one step each; the clients' steps in between are tried in every order.
  * There is no clock. "A lease ends" is a step that may be taken whenever a real
  * clock could get there:
  *   - after a hand-over, before the claim: at any moment;
@@ -18,7 +18,7 @@
  *     by its own clock, does not start, and asks again (see timing.h);
  *   - while the command runs: never. It is renewed, or the command is dead
  *     first: the timing rule, which is not the subject here;
- *   - of the dead: some day, surely.
+ *   - of a dead client: at some time.
  *
  * Any number of times a waiter dies, or gives up, at any moment; a word is lost
  * on its way to the waiter; a waiter asks although nobody woke it. And FAULTS
@@ -26,15 +26,15 @@
  *   - the lease of a living waiter ends before its start (a slow network, a
  *     process that was stopped);
  *   - a living waiter is skipped (silent for three heartbeats);
- *   - the server restarts without line and grant lists. The lock itself stays
- *     with who has it: it is healed, and waiters remember;
+ *   - the server restarts without line and grant lists. The holder keeps the
+ *     lock: it is healed, and waiters remember;
  *   - memory is full: a place in line, or the hand-over, is refused;
  *   - a copy of a question stays under way on a second connection and runs
  *     whenever it likes, even after its waiter has left.
  *
  * Left out: several nodes, --supersede, --priority, --max-waiters, fences and
- * healing, other programs' locks. A killed tool whose guard gives back what it
- * had is the same as one that gives up.
+ * healing, other programs' locks. A killed redlock whose guard releases the
+ * lock is the same as one that gives up.
  */
 #ifndef N
 #define N 4 /* waiters */

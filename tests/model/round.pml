@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers: a client that gave a node back and asks it again, as a SPIN model.
+ * Numbers: a client that released a node and asks it again, as a SPIN model.
  *
- * What it says about src/lock/core/{minority,question,acquire}.c and the scripts, whose
- * entry of a client keeps the largest number of a request that touched it: a
- * release that comes late never takes a node that the client counts. So while
- * its command runs, nobody else has a quorum. run.sh checks that completely, and
- * that every rule is needed: each broken twin below drops one.
+ * It is about src/lock/core/{minority,question,acquire}.c and the scripts,
+ * which keep in a client's entry the largest number of a request that touched
+ * it. It shows that a late release never takes a node that the client counts.
+ * So while its command runs, nobody else has a quorum. run.sh checks this
+ * completely, and that every rule is needed: each broken twin below drops one.
  *
  * How to read it. One client asks N nodes and runs once it has Q of them. It
- * gives nodes back before that, and asks each again, as often as it likes.
- * MISHAPS of its questions and answers are lost or late; LATE are under way at a
- * time, overtake each other, and a late question may come twice. OTHER is
- * everybody else: takes what is free, lets it go, and hands it over.
+ * releases nodes before that, and asks each again, any number of times. MISHAPS
+ * of its questions and answers are lost or late; LATE are under way at a time,
+ * overtake each other, and a late question may come twice. OTHER is everybody
+ * else: takes a free node, releases it, and hands it over.
  *
  * Numbers grow without end, but only their order counts: tidy() closes the gaps
  * between those that somebody still knows.
  *
  * Time is left out (lease.pml): a node lets a lock go only when the client does
  * not count that node any more, which may be at any moment; a yes that is still
- * under way is too old then. Left out as well: losses of data, fences, who is
- * first in line, slots, and repairs by us or by a run inside our command.
+ * under way is then too old. Also left out: losses of data, fences, the order
+ * of the line, slots, and repairs by us or by a run inside our command.
  *
- * Searched: 0.13 million states with one late message and four mishaps, 1.1 with
- * two late messages and three mishaps.
+ * Searched: 0.13 million states with one late message and four mishaps, 1.1
+ * with two late messages and three mishaps.
  */
 #ifndef N
 #define N 3

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: MIT
 # run.sh [MODEL]...
 # Verifies queue.pml, round.pml, fence.pml, loss.pml and lease.pml, or those named,
-# completely, and that each of their broken twins is caught. TAP on standard
-# output; status 0 only when all is as it must be. Takes spin and a C compiler,
-# 2.1 GB of memory, and about fifteen minutes of one processor.
+# completely, and that each of their broken twins is caught. Prints TAP; the status
+# is 0 only if all tests pass. Needs spin, a C compiler, 2.1 GB of memory, and about
+# fifteen minutes of one processor.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/redlock-model.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
-# spin cannot bear a blank in a path
+# spin does not support blanks in paths
 cp "$here"/*.pml "$tmp/" && cd "$tmp" || exit 1
 
 CC=${CC:-cc}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As much of Redis 7 as the scripts of src/lua use, in memory: the real texts
- * run in an embedded Lua 5.1. That it answers as a server does is checked by
- * `sim --differ`.
+ * The part of Redis 7 that the scripts of src/lua use, in memory: the real
+ * scripts run in an embedded Lua 5.1. `sim --differ` checks that it answers as
+ * a server does.
  *
- * What a script may not do there, it may not do here: write a global, read one
- * that is not one. A command that is unknown here is an error.
+ * As in Redis, a script may not write globals or read undefined ones. A command
+ * that is unknown here is an error.
  */
 #ifndef SIM_REDIS_H
 #define SIM_REDIS_H

@@ -2,21 +2,21 @@
 /*
  * The world of the simulator: time, chance, the network, and clients
  * that run redlock's own lease (src/lock) and are killed, stopped and
- * continued. What a server answers, what is promised and what fails when is
- * left to sim.c.
+ * continued. sim.c decides what a server answers, what is promised, and what
+ * fails when.
  *
- * All is in `w`, of which there is one. Times are microseconds since the
- * schedule's begin (.._us), those of the protocol milliseconds (.._ms, T, ttl);
- * clients and servers are known by their index. A schedule is run so:
+ * All state is in `w`. Times are microseconds since the schedule's start
+ *(.._us), those of the protocol milliseconds (.._ms, T, ttl); clients and
+ *servers have numbers. To run a schedule:
  *
  *	world_begin(seed, twin, aloud);
  *	... name the servers, set their clocks, plan what fails ...
  *	world_people();
  *	while (world_step())
  *		;
- *	... w.failed: a promise was broken, and it has been told ...
+ *	... w.failed: a promise was broken, and the log has it ...
  *
- * Every draw of chance() counts: one more, and a seed is another schedule.
+ * Every draw of chance() counts: one more, and a seed gives another schedule.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
