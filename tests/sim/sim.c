@@ -7,13 +7,13 @@
  *
  *   sim SEED [--nodes N]                      one schedule, with a log
  *   sim --runs N [--from SEED] [--nodes N]    many, without
- *   sim --twins N [--parts P --from SEED]     whether each broken twin, or one in
- *                                             P of them, is caught within N
+ *   sim --twins N [--parts P --from SEED]     whether each broken twin, or one
+ *                                             in P, is caught within N
  *   sim --differ SOCKET STEPS SEED            redis.c against a real server
  *   sim --plain STEPS SEED                    the short cut against the rest
  *   sim --plain-twins STEPS SEED PARTS        and its broken twins
- *   sim --same FILE FILE                      whether two scripts compile to the
- *                                             same code
+ *   sim --same FILE FILE                      whether two scripts compile to
+ *                                             the same code
  * (For --differ and --plain see compare.h.)
  *
  * What is checked:
@@ -23,8 +23,8 @@
  *   - an outage shorter than 0.48 T ends no command (P6);
  *   - a holder that --replace asks to stop is dead in time, on one server;
  *   - every waiter gets the lock in the end, and nothing is left;
- *   - if nothing fails, waiters start in the order in which they came, those with
- *     --priority high as if a minute earlier (P5).
+ *   - if nothing fails, waiters start in the order in which they came, those
+ *     with --priority high as if a minute earlier (P5).
  * P1 has one exception, that of "When a server loses data" in docs/protocol.md:
  * see is_excused(). A server clock that steps ends leases early: then P1 is
  * promised only as far as the other servers have the lock.

@@ -6,8 +6,8 @@
  * fails when.
  *
  * All state is in `w`. Times are microseconds since the schedule's start
- *(.._us), those of the protocol milliseconds (.._ms, T, ttl); clients and
- *servers have numbers. To run a schedule:
+ * (.._us), those of the protocol milliseconds (.._ms, T, ttl); clients and
+ * servers have numbers. To run a schedule:
  *
  *	world_begin(seed, twin, aloud);
  *	... name the servers, set their clocks, plan what fails ...
