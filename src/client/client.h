@@ -24,7 +24,7 @@
 #define CLIENT_FDS_MAX (NODES_MAX * (CONNS + 1))
 #define CLIENT_SOCKETS_MAX (NODES_MAX * (CONNS * CONN_FDS_MAX + MEMBER_FDS_MAX))
 
-/* A yes that the Sentinels have not confirmed yet: see proof.h. */
+/* A yes that the Sentinels have not confirmed yet: see proof.c. */
 struct unproven {
 	struct ask ask; /* VERB_NONE: there is none */
 	struct answer answer;

@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "local/localdir.h"
-#include "local/lockserver.h"
+#include "local/inside.h"
 #include "proc/tree.h"
 
 int local_path(struct endpoint *ep, struct fail *why)

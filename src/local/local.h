@@ -9,7 +9,7 @@
  * It is started on demand by a client that finds nobody serving the socket. If
  * many come at once, exactly one starts it: redis.sock.lock is flock()ed from
  * before the second look until the server answers. A keeper process
- * (local/lockserver.h) is the server's parent. When no client is connected and
+ * (local/lockserver.c) is the server's parent. When no client is connected and
  * no lock is held for `idle`, it renames the socket away, looks again, and
  * stops the server, all under the same flock.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The directory of local:, and what lies in it. */
-#include "local/localdir.h"
+#include "local/inside.h"
 
 #include <dirent.h>
 #include <errno.h>

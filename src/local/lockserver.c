@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The process that keeps the private server. */
-#include "local/lockserver.h"
+#include "local/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +23,8 @@
 #include "base/units.h"
 #include "config.h"
 #include "lock/wire/lua.inc"
-#include "local/localdir.h"
 #include "proc/title.h"
 #include "proc/tree.h"
-#include "proc/descriptors.h"
 
 #define STEP_MS 2
 #define FILES 10240 /* redis asks for 10,000 clients and 32 more */

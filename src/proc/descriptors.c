@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The open files of this process. */
-#include "proc/descriptors.h"
+#include "proc/title.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "proc/descriptors.h"
 #include "proc/title.h"
 
 #define NOTES 16

@@ -24,13 +24,117 @@
 #ifndef PROC_GUARD_H
 #define PROC_GUARD_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "proc/guardproc.h"
-#include "proc/order.h"
+#include "base/grants.h"
+#include "proc/signals.h"
 #include "proc/tree.h"
+
+/* Entries of the environment that name a process, and the room of each. */
+#define OWN_PIDS 3
+#define OWN_PID_SIZE 32
+
+/*
+ * What to run, and how. All pointers are borrowed until guard_close(): the
+ * guard is a fork and sees them as they were at guard_start().
+ *
+ *   redlock                      guard                     command
+ *
+ *   guard_start() --- fork ---->
+ *   guard_note()  -------------> noted()
+ *        (for each attempt)
+ *   guard_go()    -------------> noted()
+ *                                given()
+ *                                (start_by has passed: nothing runs)
+ *                                     ------- vfork ------> argv, envp
+ *                                or   ------- fork -------> instead()
+ *   dies          -------------> kills the tree
+ *                                release()
+ *
+ * If redlock dies before the go, release() follows at once. If redlock ends
+ * in order, release() is not called.
+ */
+struct order {
+	char *const *argv; /* of the command; ends with NULL */
+	char **envp;       /* its environment */
+	/* "NAME=": entries of envp to which the command's pid is added; NULL
+	 * behind the last */
+	char *own_pid[OWN_PIDS + 1];
+	bool contain; /* see contain.h */
+	/* In the command's process, in place of argv: a copy of the guard
+	 * without life, report and alarm. It ends with the status returned.
+	 * NULL: execute argv. */
+	int (*instead)(void *arg);
+	/* What the command gets back before it starts: signals_restore(). */
+	const struct signals *signals;
+	/* Descriptors of redlock that the guard closes when it starts: the
+	 * sockets, and that of signals. Redlock's own stay open and
+	 * redlock's to close. All other descriptors must be close-on-exec
+	 * unless the command is to have them. */
+	const int *shut;
+	int n_shut;
+	const char *if_killed; /* for the message when redlock was killed: what
+				became of the command */
+	/* In the guard, before the command starts. Neither may allocate. The
+	 * guard and the command see what they change, redlock does not.
+	 * noted(): the tokens under which locks are asked for, so that
+	 * release() can release them. given(): completes envp with what was
+	 * granted. */
+	void (*noted)(void *, const struct grants *);
+	void (*given)(void *, const struct grants *);
+	/* In the guard, after redlock died and the tree is dead: releases the
+	 * locks. May allocate and wait. `ran`: the go had come, so a command
+	 * may have run. */
+	void (*release)(void *, bool ran);
+	void *arg; /* the first argument of all four */
+};
+
+/* Mapped by guard_start(), and unmapped only if that fails: both processes may
+ * use it until they exit. */
+struct guard_shared {
+	/* By when the tree must be dead, in ms on the lease clock. Set by the
+	 * deadman. */
+	_Atomic int64_t deadline_ms;
+	_Atomic int command; /* its pid; 0: not started yet; -1: it has ended */
+	_Atomic int init;    /* --contain: the init above the tree; else 0 */
+	/* A GUARD_STOPPED is on its way; redlock clears this. Without it, a
+	 * stopped redlock would be written to until the pipe is full. */
+	_Atomic int stop_told;
+	/* Redlock is stopping because the command has stopped. The guard
+	 * continues redlock when the command continues. */
+	_Atomic int stops_too;
+	/* Counts on while the guard kills. A guard that was told to kill, and
+	 * whose count stands still, is stuck. */
+	_Atomic int beat;
+};
+
+enum guard_news {
+	GUARD_ENDED,       /* value: wait status of the command. If `left` is
+			      set, another report may follow when the processes
+			      it left are gone */
+	GUARD_OVERDUE,     /* the same, but the lease was over and redlock had
+			      not killed: the guard has */
+	GUARD_CANNOT_EXEC, /* value: errno */
+	GUARD_CANNOT_FORK, /* value: errno */
+	GUARD_REFUSED,     /* the rest of the tree belongs to other users and
+			      cannot be killed: value is a pid, `uid` its owner;
+			      the guard waits for it to end */
+	GUARD_STOPPED,     /* the command has stopped */
+	GUARD_TOO_LATE,    /* the go came after start_by: nothing ran */
+	GUARD_LOST         /* end of file: the guard itself was killed */
+};
+
+struct report {
+	int news; /* enum guard_news */
+	int value;
+	int left; /* the command left processes behind */
+	int uid;  /* for GUARD_REFUSED */
+};
 
 /* Redlock's side. Initialise it with GUARD_NONE. */
 struct guard {

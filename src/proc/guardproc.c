@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The guard process: read guard.h and order.h first. Until the tree is dead,
+/* The guard process: read guard.h first. Until the tree is dead,
  * what runs in it, behind guard_main(), does not allocate, and once the command
  * runs it waits for nobody without looking for redlock's death and the
  * deadline; afterwards release() may do both. */

@@ -19,7 +19,7 @@
 
 #include "proc/signals.h"
 #include "proc/tree.h"
-#include "proc/descriptors.h"
+#include "proc/title.h"
 
 #define ANSWER_STEP 4096
 #define GONE_MS 500

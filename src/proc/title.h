@@ -22,4 +22,9 @@ void title_hide(const char *from, size_t n);
  * -f KEY must not kill redlock and its guard together. */
 void title_set(const char *what, const char *whose);
 
+/* ---- descriptors.c ---- */
+
+/* Closes those from first to last. Safe between fork and exec. */
+void descriptors_close(unsigned int first, unsigned int last);
+
 #endif

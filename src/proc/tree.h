@@ -59,8 +59,8 @@ int tree_birth(pid_t pid, pid_t *parent, unsigned long *started);
 uid_t tree_owner(pid_t pid);
 
 /* Whether all that is left below this process are keepers, of locks (keeper.h)
- * or of the server of local: (lockserver.h). They end by themselves and are not
- * part of the command. */
+ * or of the server of local: (local/lockserver.c). They end by themselves and
+ * are not part of the command. */
 #define KEEPER "lockkeeper" /* their process names */
 #define LOCKSERVER "lockserver"
 bool tree_is_keepers(void);

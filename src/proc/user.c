@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether somebody is at the other end of a pipe or socket. */
-#include "proc/user.h"
+#include "proc/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>

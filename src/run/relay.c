@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals, on their way to the command. Read relay.h, signals.h and groupmate.h
- * first. */
-#include "run/relay.h"
+/* Signals, on their way to the command. Read inside.h, signals.h and
+ * groupmate.h first. */
+#include "run/inside.h"
 
 #include <errno.h>
 #include <poll.h>

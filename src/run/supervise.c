@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop. Read supervise.h, guard.h and watchdog.h first. */
+/* The loop. Read supervise.h, inside.h and guard.h first. */
 #include "run/supervise.h"
 
 #include <fcntl.h>
@@ -18,8 +18,7 @@
 #include "proc/deadman.h"
 #include "proc/tree.h"
 #include "run/describe.h"
-#include "run/waiting.h"
-#include "run/watch.h"
+#include "run/inside.h"
 
 #define LONG_MS 1000
 #define LINGER_MS 1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shows a person that we wait. */
-#include "run/waiting.h"
+#include "run/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>

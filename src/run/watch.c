@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* While the command runs. Read watch.h, guard.h and watchdog.h first. */
-#include "run/watch.h"
+/* While the command runs. Read inside.h and guard.h first. */
+#include "run/inside.h"
 
 #include <errno.h>
 #include <poll.h>

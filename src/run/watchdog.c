@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The watchdog thread. */
-#include "run/watchdog.h"
+#include "run/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which lines a log gets while we wait, and when: without a terminal. */
-#include "run/waiting.h"
+#include "run/inside.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -230,7 +230,7 @@ static int take_locks(struct lock_run *t, pid_t whose)
 				 .max_hold_ms = o->max_hold_ms};
 	struct order order = {.instead = hand_out,
 			      .if_killed = conf.kept ? t->keeper.will
-						   : "the lock is released"};
+						     : "the lock is released"};
 	char name[32], command[64];
 	struct fail why;
 

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/*
+/* What the files of local/ share among themselves. */
+#ifndef LOCAL_INSIDE_H
+#define LOCAL_INSIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "net/endpoint.h"
+
+/* ---- localdir.c ----
+ *
  * The directory of local: and the files in it. It must belong to its user and
  * be closed to others.
  *
@@ -17,15 +30,6 @@
  * whatever the socket is called by then. The flock() also makes
  * systemd-tmpfiles(8) leave the directory alone.
  */
-#ifndef LOCAL_LOCALDIR_H
-#define LOCAL_LOCALDIR_H
-
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/clock.h"
-#include "base/fail.h"
-#include "net/endpoint.h"
 
 #define LOCAL_NEW "redis.new" /* not longer than LOCAL_SOCKET */
 #define LOCAL_ASIDE LOCAL_SOCKET ".idle"
@@ -58,5 +62,29 @@ int64_t localdir_length(const char *name);
 
 /* Removes it. Others see it disappear in one step. */
 void localdir_forget(const char *name);
+
+/* ---- lockserver.c ----
+ *
+ * The keeper of the private server of local: is a process that calls itself
+ * lockserver. The server is its only child. For the files see above.
+ *
+ * The keeper stops the server when nothing has used it for a while, and ends
+ * with it. If the keeper is killed, the kernel kills the server as well. That
+ * does no harm: the server answers only after a change is in its append-only
+ * file, and the next client starts it again; no lock can tell the difference.
+ * The file is not synced to disk, because it need not outlive the machine. It
+ * is removed only when the server is stopped for being idle.
+ */
+
+#define START_MS 5000 /* the server answers within 12..33 ms as a rule */
+
+/* Whether a server answers on the socket. */
+bool lockserver_answers(const char *socket);
+
+/* Becomes the keeper, and returns when the server has ended. When the server
+ * answers, or has failed to, writes a struct fail to `ready` (of kind FAIL_NONE
+ * if it answers), then closes `ready` and `lock`, the descriptor of
+ * localdir_lock(). All other descriptors of the caller are closed at once. */
+void lockserver_keep(const char *socket, int64_t idle_ms, int ready, int lock);
 
 #endif
