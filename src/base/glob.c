@@ -2,12 +2,12 @@
 /* Patterns. */
 #include "base/glob.h"
 
-struct span {
+struct pattern {
 	const unsigned char *at, *end;
 };
 
 /* Matches "abc]", after the "["; the "]" may be missing. Moves *p past it. */
-static bool in_class(struct span *p, unsigned char c)
+static bool in_class(struct pattern *p, unsigned char c)
 {
 	bool negated = p->at < p->end && *p->at == '^', found = false;
 
@@ -31,7 +31,7 @@ static bool in_class(struct span *p, unsigned char c)
 }
 
 /* Matches one byte against anything but a star. */
-static bool one_matches(struct span *p, unsigned char c)
+static bool one_matches(struct pattern *p, unsigned char c)
 {
 	unsigned char wanted;
 
@@ -55,9 +55,9 @@ bool glob_match(const char *pattern, size_t pattern_len, const char *text,
 	const unsigned char *t = (const unsigned char *)text, *end = t + len;
 	const unsigned char *retry =
 		NULL; /* back there, with one byte more for the star */
-	struct span p = {(const unsigned char *)pattern,
-			 (const unsigned char *)pattern + pattern_len};
-	struct span behind = p; /* the star */
+	struct pattern p = {(const unsigned char *)pattern,
+			    (const unsigned char *)pattern + pattern_len};
+	struct pattern behind = p; /* the star */
 
 	while (t < end) {
 		if (p.at < p.end && *p.at == '*') {

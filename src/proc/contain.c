@@ -21,14 +21,14 @@
 #define FOR_ALL 0x6c6f636b /* comes with a signal that is for all */
 
 /* What the init reports. */
-enum said {
-	SAID_SET_UP,  /* value: step; left: /proc is the old one; or error */
-	SAID_BORN,    /* by the command's process itself: the kernel adds who */
-	SAID_STARTED, /* or error: it cannot be executed */
-	SAID_STATUS   /* value: as waitpid() has it */
+enum news_kind {
+	NEWS_SET_UP,  /* value: step; left: /proc is the old one; or error */
+	NEWS_BORN,    /* by the command's process itself: the kernel adds who */
+	NEWS_STARTED, /* or error: it cannot be executed */
+	NEWS_STATUS   /* value: as waitpid() has it */
 };
-struct words {
-	int said, value, left, error;
+struct news {
+	int kind, value, left, error;
 };
 
 /* Steps of the setup, for messages. */
@@ -42,7 +42,7 @@ struct making {
 	gid_t gid;
 };
 
-static void say(int line, struct words w)
+static void say(int line, struct news w)
 {
 	(void)!send(line, &w, sizeof(w), MSG_NOSIGNAL);
 }
@@ -94,7 +94,7 @@ static bool die_with_guard(const struct making *b)
 	return poll(&line, 1, 0) == 0;
 }
 
-static int set_up(const struct making *b, struct words *w)
+static int set_up(const struct making *b, struct news *w)
 {
 	w->value = STEP_MAP;
 	if (b->user && map(b) < 0)
@@ -118,7 +118,7 @@ static bool reap(int line, pid_t command, bool *ended, int *status)
 		if (pid != command)
 			continue;
 		if (WIFSTOPPED(its) || WIFCONTINUED(its)) {
-			say(line, (struct words){SAID_STATUS, its, 0, 0});
+			say(line, (struct news){NEWS_STATUS, its, 0, 0});
 			continue;
 		}
 		*ended = true;
@@ -140,7 +140,7 @@ static void serve(int line, pid_t command)
 		siginfo_t info;
 
 		if (ended && !told)
-			say(line, (struct words){SAID_STATUS, status, left, 0});
+			say(line, (struct news){NEWS_STATUS, status, left, 0});
 		told = ended;
 		if (ended && !left)
 			_exit(0);
@@ -158,7 +158,7 @@ static void serve(int line, pid_t command)
 
 static pid_t start(const struct making *b, int *error)
 {
-	const struct words born = {.said = SAID_BORN};
+	const struct news born = {.kind = NEWS_BORN};
 	volatile int exec_error = 0;
 	pid_t init = getpid();
 	pid_t pid = vfork(); /* NOLINT(*.vfork): see guardproc.c */
@@ -177,7 +177,7 @@ static pid_t start(const struct making *b, int *error)
 static int init_main(void *arg)
 {
 	const struct making *b = arg;
-	struct words w = {.said = SAID_SET_UP};
+	struct news w = {.kind = NEWS_SET_UP};
 	char number[16];
 	int error = 0;
 	pid_t command;
@@ -195,8 +195,8 @@ static int init_main(void *arg)
 	(void)snprintf(number, sizeof(number), "%d", (int)b->birth->tool);
 	title_set("lockinit", number);
 	command = start(b, &error);
-	say(b->line, (struct words){command < 0 ? SAID_SET_UP : SAID_STARTED,
-				    STEP_FORK, 0, error});
+	say(b->line, (struct news){command < 0 ? NEWS_SET_UP : NEWS_STARTED,
+				   STEP_FORK, 0, error});
 	if (error)
 		_exit(0);
 	for (int fd = 0; fd <= 2; fd++) /* the command's own affair */
@@ -223,7 +223,7 @@ static pid_t make_init(struct making *b)
 }
 
 /* Reads the next report and its sender. False: there is none. */
-static bool hear(int line, int flags, struct words *w, pid_t *whose)
+static bool hear(int line, int flags, struct news *w, pid_t *whose)
 {
 	char room[CMSG_SPACE(sizeof(struct ucred))];
 	struct iovec io = {w, sizeof(*w)};
@@ -278,7 +278,7 @@ int contain_check(bool *old_proc, struct fail *why)
 		[STEP_GUARD] = "create a PID namespace",
 	};
 	struct making b = {.birth = NULL};
-	struct words w = {.value = STEP_CLONE, .error = EIO};
+	struct news w = {.value = STEP_CLONE, .error = EIO};
 	pid_t init, whose;
 	int line = bear(&b, &init);
 
@@ -302,7 +302,7 @@ int contain_check(bool *old_proc, struct fail *why)
 int contain_start(struct contained *c, struct birth *b)
 {
 	struct making m = {.birth = b};
-	struct words w = {.said = SAID_SET_UP, .error = EIO};
+	struct news w = {.kind = NEWS_SET_UP, .error = EIO};
 	pid_t whose;
 
 	c->command = 0;
@@ -317,13 +317,13 @@ int contain_start(struct contained *c, struct birth *b)
 			(void)kill(c->init, SIGKILL);
 			return 0;
 		}
-		if (!hear(c->line, 0, &w, &whose) || w.said != SAID_BORN)
+		if (!hear(c->line, 0, &w, &whose) || w.kind != NEWS_BORN)
 			break;
 		c->command = whose;
 	} while (true);
-	if (w.said == SAID_BORN) /* it was killed */
-		w = (struct words){.said = SAID_SET_UP, .error = EIO};
-	b->no_start = w.said == SAID_SET_UP;
+	if (w.kind == NEWS_BORN) /* it was killed */
+		w = (struct news){.kind = NEWS_SET_UP, .error = EIO};
+	b->no_start = w.kind == NEWS_SET_UP;
 	b->error = w.error;
 	if (w.error == 0)
 		return 0;
@@ -339,7 +339,7 @@ void contain_signal(pid_t init, int sig)
 
 bool contain_hear(const struct contained *c, int *status, bool *left)
 {
-	struct words w = {.said = SAID_STATUS};
+	struct news w = {.kind = NEWS_STATUS};
 	pid_t whose;
 
 	if (!hear(c->line, MSG_DONTWAIT, &w, &whose))

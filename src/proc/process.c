@@ -13,11 +13,11 @@
 #include "proc/tree.h"
 
 /* The machine as this namespace sees it. */
-struct place {
+struct pid_space {
 	char boot[BOOT_ID_SIZE], space[40];
 };
 
-static int find_place(struct place *p)
+static int find_pid_space(struct pid_space *p)
 {
 	ssize_t n =
 		readlink("/proc/self/ns/pid", p->space, sizeof(p->space) - 1);
@@ -27,7 +27,7 @@ static int find_place(struct place *p)
 }
 
 /* -1: it is gone, or hidden. */
-static int name_process(const struct place *p, pid_t pid, pid_t *parent,
+static int name_process(const struct pid_space *p, pid_t pid, pid_t *parent,
 			char id[PROCESS_ID_SIZE])
 {
 	char text[160];
@@ -45,12 +45,12 @@ static int name_process(const struct place *p, pid_t pid, pid_t *parent,
 
 void process_id(char id[PROCESS_ID_SIZE])
 {
-	struct place place;
+	struct pid_space space;
 	pid_t parent;
 
 	id[0] = '\0';
-	if (find_place(&place) == 0)
-		(void)name_process(&place, getpid(), &parent, id);
+	if (find_pid_space(&space) == 0)
+		(void)name_process(&space, getpid(), &parent, id);
 }
 
 /* A waiter asks again and again about the same holder. A process that is no
@@ -60,18 +60,18 @@ bool process_is_ancestor(const char *id)
 {
 	static char strange[PROCESS_ID_SIZE];
 	static pid_t to;
-	struct place place;
+	struct pid_space space;
 	pid_t pid;
 	char found[PROCESS_ID_SIZE];
 
 	if (to == getpid() && strcmp(id, strange) == 0)
 		return false;
 	/* a /proc of another namespace has other numbers */
-	if (id[0] == '\0' || tree_trouble() || find_place(&place) < 0 ||
-	    name_process(&place, getpid(), &pid, found) < 0)
+	if (id[0] == '\0' || tree_trouble() || find_pid_space(&space) < 0 ||
+	    name_process(&space, getpid(), &pid, found) < 0)
 		return false;
 	while (pid > 0) {
-		if (name_process(&place, pid, &pid, found) < 0)
+		if (name_process(&space, pid, &pid, found) < 0)
 			return false;
 		if (strcmp(found, id) == 0)
 			return true;
