@@ -117,7 +117,8 @@ SANITIZED_CFLAGS = CFLAGS='-O1 -g -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined'
 SHORT = $(UNITS) $(REPLAYS) tests/sim.bats tests/run.bats tests/usage.bats \
 	tests/inspect.bats tests/list.bats tests/top.bats tests/history.bats \
-	tests/doctor.bats tests/queue.bats
+	tests/doctor.bats tests/queue.bats tests/priority.bats \
+	tests/messages.bats tests/foreign.bats tests/password.bats
 check-asan:
 	$(call configured,asan) $(SANITIZED_CFLAGS) && \
 		SANITIZED=asan MUTATIONS=200000 $(MAKE) $(AM_MAKEFLAGS) check
