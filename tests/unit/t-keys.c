@@ -232,53 +232,53 @@ static void test_bytes(void)
 static const struct {
 	const char *name;
 	size_t len;
-	enum key_name kind;
+	enum key_part kind;
 	const char *key;
 	size_t key_len;
 } companions[] = {
-	{TEXT("job:redlock:{job}:state"), NAME_STATE, TEXT("job")},
-	{TEXT("job:redlock:{job}:queue"), NAME_QUEUE, TEXT("job")},
-	{TEXT("job:redlock:{job}:log"), NAME_LOG, TEXT("job")},
-	{TEXT("x:{a}:y:redlock:state"), NAME_STATE, TEXT("x:{a}:y")},
-	{TEXT("{a}:sharers:x:redlock:state"), NAME_STATE,
+	{TEXT("job:redlock:{job}:state"), PART_STATE, TEXT("job")},
+	{TEXT("job:redlock:{job}:queue"), PART_QUEUE, TEXT("job")},
+	{TEXT("job:redlock:{job}:log"), PART_LOG, TEXT("job")},
+	{TEXT("x:{a}:y:redlock:state"), PART_STATE, TEXT("x:{a}:y")},
+	{TEXT("{a}:sharers:x:redlock:state"), PART_STATE,
 	 TEXT("{a}:sharers:x")},
-	{TEXT("a\0b\n:redlock:{a\0b\n}:queue"), NAME_QUEUE, TEXT("a\0b\n")},
-	{TEXT("x:redlock:{x}:state:redlock:state"), NAME_STATE,
+	{TEXT("a\0b\n:redlock:{a\0b\n}:queue"), PART_QUEUE, TEXT("a\0b\n")},
+	{TEXT("x:redlock:{x}:state:redlock:state"), PART_STATE,
 	 TEXT("x:redlock:{x}:state")},
-	{TEXT("x:redlock:state:redlock:{x:redlock:state}:log"), NAME_LOG,
+	{TEXT("x:redlock:state:redlock:{x:redlock:state}:log"), PART_LOG,
 	 TEXT("x:redlock:state")},
-	{TEXT("1:{a}:redlock:{1:{a}}:state"), NAME_OTHER, TEXT("")},
+	{TEXT("1:{a}:redlock:{1:{a}}:state"), PART_NONE, TEXT("")},
 	/* what is there besides, and is in the way of nobody */
-	{TEXT("job:redlock:{job}:grant:T"), NAME_OTHER, TEXT("")},
+	{TEXT("job:redlock:{job}:grant:T"), PART_NONE, TEXT("")},
 	/* no companions */
-	{TEXT("job"), NAME_OTHER, TEXT("")},
-	{TEXT(""), NAME_OTHER, TEXT("")},
-	{TEXT(":redlock:"), NAME_OTHER, TEXT("")},
-	{TEXT(":redlock:{}:state"), NAME_OTHER, TEXT("")},
-	{TEXT(":redlock:state"), NAME_OTHER, TEXT("")},
-	{TEXT("redlock:{x}:::state"), NAME_OTHER, TEXT("")},
-	{TEXT("redlock:{x}:job::state"), NAME_OTHER, TEXT("")},
-	{TEXT("state"), NAME_OTHER, TEXT("")},
-	{TEXT("::state"), NAME_OTHER, TEXT("")},
-	{TEXT("job:redlock:{job}"), NAME_OTHER, TEXT("")},
-	{TEXT("job:redlock:{job}:"), NAME_OTHER, TEXT("")},
-	{TEXT("job:redlock:state"), NAME_OTHER, TEXT("")},
-	{TEXT("job:redlock:{other}:state"), NAME_OTHER, TEXT("")},
-	{TEXT("job:redlock:{jo}:state"), NAME_OTHER, TEXT("")},
-	{TEXT("job:redlock:{job}:states"), NAME_OTHER, TEXT("")},
-	{TEXT("job:Redlock:{job}:state"), NAME_OTHER, TEXT("")},
+	{TEXT("job"), PART_NONE, TEXT("")},
+	{TEXT(""), PART_NONE, TEXT("")},
+	{TEXT(":redlock:"), PART_NONE, TEXT("")},
+	{TEXT(":redlock:{}:state"), PART_NONE, TEXT("")},
+	{TEXT(":redlock:state"), PART_NONE, TEXT("")},
+	{TEXT("redlock:{x}:::state"), PART_NONE, TEXT("")},
+	{TEXT("redlock:{x}:job::state"), PART_NONE, TEXT("")},
+	{TEXT("state"), PART_NONE, TEXT("")},
+	{TEXT("::state"), PART_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}"), PART_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:"), PART_NONE, TEXT("")},
+	{TEXT("job:redlock:state"), PART_NONE, TEXT("")},
+	{TEXT("job:redlock:{other}:state"), PART_NONE, TEXT("")},
+	{TEXT("job:redlock:{jo}:state"), PART_NONE, TEXT("")},
+	{TEXT("job:redlock:{job}:states"), PART_NONE, TEXT("")},
+	{TEXT("job:Redlock:{job}:state"), PART_NONE, TEXT("")},
 };
 
 static void test_companions(void)
 {
 	for (size_t i = 0; i < COUNT(companions); i++) {
 		struct key_read read;
-		enum key_name got =
+		enum key_part got =
 			keys_read(companions[i].name, companions[i].len, &read);
 
 		is_int(got, (int64_t)companions[i].kind, "what '%s' tells",
 		       companions[i].name);
-		if (got != NAME_OTHER)
+		if (got != PART_NONE)
 			ok(read.len == companions[i].key_len &&
 				   memcmp(read.key, companions[i].key,
 					  read.len) == 0,
@@ -300,7 +300,7 @@ static void test_there_and_back(void)
 		if (keys_init(&k, all[i], strnlen(all[i], 4), "T") < 0)
 			exit(99);
 		bad += keys_read(k.part[PART_STATE], k.part_len[PART_STATE],
-				 &read) != NAME_STATE ||
+				 &read) != PART_STATE ||
 		       read.len != k.lock_len ||
 		       memcmp(read.key, k.lock, read.len) != 0;
 		keys_close(&k);

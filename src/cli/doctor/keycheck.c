@@ -168,15 +168,16 @@ static void sort_out(struct search *s, struct keyspace *at,
 	if (strlen(name->bytes) != name->len)
 		return;
 	switch (keys_read(name->bytes, name->len, &read)) {
-	case NAME_LOG:
+	case PART_LOG:
 		at->histories++;
 		return;
-	case NAME_OTHER:
+	case PART_GRANT:
+	case PART_NONE:
 		return;
-	case NAME_QUEUE:
+	case PART_QUEUE:
 		ask_about(s, WAITERS, at, target, read.key, read.len);
 		return;
-	case NAME_STATE:
+	case PART_STATE:
 		break;
 	}
 	if (was_named(s, read.key, read.len))
@@ -371,7 +372,7 @@ static void read_key(struct probe *p, const struct words *asked)
 
 	p->key = asked->at[at];
 	p->len = asked->len[at];
-	if (keys_read(p->key, p->len, &read) != NAME_OTHER &&
+	if (keys_read(p->key, p->len, &read) != PART_NONE &&
 	    (p->subject == FENCE_VALUE || p->subject == WAITERS)) {
 		p->key = read.key;
 		p->len = read.len;

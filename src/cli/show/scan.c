@@ -120,15 +120,15 @@ int scan_verdict(const struct scan *c, struct fail *why)
 static void take_name(struct scan *c, const char *name, size_t n)
 {
 	struct key_read read;
-	enum key_name kind = keys_read(name, n, &read);
+	enum key_part kind = keys_read(name, n, &read);
 
-	if (kind == NAME_OTHER || (kind == NAME_LOG && !c->past) ||
+	if (kind == PART_NONE || (kind == PART_LOG && !c->past) ||
 	    (c->pattern &&
 	     !glob_match(c->pattern, strlen(c->pattern), read.key, read.len)))
 		return;
 	/* (the state may have the first entry of a history) */
 	if (lockset_add(&c->known, read.key, read.len,
-			c->past && kind != NAME_QUEUE) < 0)
+			c->past && kind != PART_QUEUE) < 0)
 		no_memory(c);
 }
 

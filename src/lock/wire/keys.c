@@ -191,22 +191,14 @@ static const char *behind_last(const char *from, const char *end,
 	return NULL;
 }
 
-static enum key_name read_part(const char *from, const char *end)
+static enum key_part read_part(const char *from, const char *end)
 {
-	static const struct {
-		const char *word;
-		enum key_name kind;
-	} kinds[] = {
-		{"state", NAME_STATE},
-		{"queue", NAME_QUEUE},
-		{"log", NAME_LOG},
-	};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if ((size_t)(end - from) == strlen(kinds[i].word) &&
-		    memcmp(from, kinds[i].word, strlen(kinds[i].word)) == 0)
-			return kinds[i].kind;
-	return NAME_OTHER;
+	for (int i = 0; i < PART_COUNT; i++)
+		if (i != PART_GRANT &&
+		    (size_t)(end - from) == strlen(part_names[i]) &&
+		    memcmp(from, part_names[i], strlen(part_names[i])) == 0)
+			return (enum key_part)i;
+	return PART_NONE;
 }
 
 /* Where the key stands in a base, if it is one; else NULL. */
@@ -251,26 +243,22 @@ static bool is_base(const char *base, size_t n, const char *key, size_t len)
 	return memcmp(base + n - strlen(b.end), b.end, strlen(b.end)) == 0;
 }
 
-enum key_name keys_read(const char *name, size_t len, struct key_read *out)
+enum key_part keys_read(const char *name, size_t len, struct key_read *out)
 {
 	const char *const ends[] = {shut_tag, behind_key, "::"};
-	const char *end = name + len;
 
-	*out = (struct key_read){.kind = NAME_OTHER};
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		const char *part = behind_last(name, end, ends[i]);
-		struct key_read got = {.kind = NAME_OTHER};
+		const char *word = behind_last(name, name + len, ends[i]);
+		enum key_part part =
+			word ? read_part(word, name + len) : PART_NONE;
 
-		if (part)
-			got.kind = read_part(part, end);
-		if (got.kind == NAME_OTHER)
+		if (part == PART_NONE)
 			continue;
-		got.key = key_in(name, part, ends[i], &got.len);
-		if (!got.key ||
-		    !is_base(name, (size_t)(part - name), got.key, got.len))
-			continue;
-		*out = got;
-		break;
+		out->key = key_in(name, word, ends[i], &out->len);
+		if (out->key &&
+		    is_base(name, (size_t)(word - name), out->key, out->len))
+			return part;
 	}
-	return out->kind;
+	*out = (struct key_read){0};
+	return PART_NONE;
 }

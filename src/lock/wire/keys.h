@@ -25,11 +25,12 @@
 
 /* The parts, in the order in which the scripts want them: src/lua/start.lua. */
 enum key_part {
-	PART_STATE,
-	PART_QUEUE,
+	PART_STATE, /* a client holds it, or has held it */
+	PART_QUEUE, /* a client may wait for it */
 	PART_GRANT, /* of our token */
-	PART_LOG,
-	PART_COUNT
+	PART_LOG,   /* it has a history */
+	PART_COUNT,
+	PART_NONE = PART_COUNT
 };
 
 struct keys {
@@ -45,27 +46,18 @@ struct keys {
 int keys_init(struct keys *k, const char *key, size_t len, const char *token);
 void keys_close(struct keys *k);
 
-/* What the name of a companion key says about its lock. */
-enum key_name {
-	NAME_OTHER, /* nothing, or it is not a companion key */
-	NAME_STATE, /* a client holds it, or has held it */
-	NAME_QUEUE, /* a client may wait for it */
-	NAME_LOG    /* it has a history */
-};
-
 struct key_read {
-	enum key_name kind;
 	const char *key; /* the lock; points into the name */
 	size_t len;
 };
 
-/* Takes apart the name of a companion key. NAME_OTHER, if it is not the one
- * that we would choose for that lock. */
-enum key_name keys_read(const char *name, size_t len, struct key_read *out);
+/* Takes apart the name of a companion key, but for one of a token. PART_NONE:
+ * it is not the one that we would choose for that lock. */
+enum key_part keys_read(const char *name, size_t len, struct key_read *out);
 
 /* A pattern for SCAN that matches every name of a companion key. */
 #define KEYS_TRACES "*redlock:*"
-/* The same, without those for NAME_LOG. */
+/* The same, without those for PART_LOG. */
 #define KEYS_PRESENT "*redlock:*[^g]"
 
 /* The Cluster slot of a key, 0..16383 (CRC16/XMODEM of its hash tag). */
