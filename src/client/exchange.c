@@ -176,7 +176,7 @@ static struct ask take_acquire(struct client *cl, int node, int chan)
 }
 
 /* There is another master: go to it at once. From now on, more than half of the
- * Sentinels must say so before we believe in the old one again: see search.h.
+ * Sentinels must say so before we believe in the old one again: see search.c.
  * An acquire is asked again there, as if it had been redirected. */
 static void change_master(struct client *cl, int node,
 			  const struct place *master)

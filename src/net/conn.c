@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "net/errors.h"
+#include "net/inside.h"
 #include "net/endpoint.h"
 #include "net/password.h"
 #include "net/place.h"

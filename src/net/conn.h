@@ -18,8 +18,9 @@
 
 #include "base/fail.h"
 #include "base/words.h"
-#include "net/dial.h"
+#include "net/peer.h"
 #include "net/resp.h"
+#include "net/stream.h"
 
 #define OWED_MAX 16
 
@@ -29,6 +30,18 @@ enum conn_state {
 			 resolver */
 	CONN_CONNECTING,
 	CONN_OPEN
+};
+
+/* Getting connected: see dial.c. Set the first; the rest is zero at first. */
+struct dial {
+	struct peer *peer;     /* borrowed */
+	struct search *search; /* NULL: the server is known */
+	struct lookup *lookup;
+	unsigned int moves; /* the peer's, once its place was known; it means
+			       nothing while there is a search */
+	int nodes;          /* number of Cluster nodes out of reach */
+	bool misled;     /* lost: the Cluster sent us to a node not its own */
+	struct fail why; /* lost */
 };
 
 struct conn {
@@ -50,7 +63,7 @@ struct conn {
 	unsigned int asked, taken; /* question numbers */
 	bool too_long; /* broken by the reply to the next question */
 	bool hung_up;  /* broken: the other side closed it */
-	bool misled;   /* broken: see dial.h */
+	bool misled;   /* broken: see struct dial */
 	bool refused;  /* by an error reply to AUTH or SELECT; why is that text
 			  alone */
 	unsigned int doubtful; /* refused: the questions up to this number were

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Getting connected. */
-#include "net/dial.h"
+#include "net/inside.h"
 
 static enum dial_got lost(struct dial *d, enum fail_kind kind, const char *what)
 {

@@ -24,7 +24,7 @@ enum error_from {
 	ERROR_FROM_SENTINEL = 4
 };
 
-/* The meaning of an error: see net/error-rows.h. */
+/* The meaning of an error: see the table in errors.c. */
 struct error_told {
 	enum fail_kind kind;
 	const char *means, *cure; /* static; NULL: not known, none */
