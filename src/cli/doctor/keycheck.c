@@ -55,7 +55,7 @@ struct probe {
 	size_t len;
 };
 
-struct search {
+struct keycheck {
 	struct exam *e;
 	struct fanout *fanout;
 	struct keyspace *each; /* server */
@@ -67,20 +67,20 @@ struct search {
 /* ---- questions ---- */
 
 /* They come back with the answer: see take_answer(). */
-static int64_t tag_of(const struct search *s, const struct keyspace *at,
+static int64_t tag_of(const struct keycheck *s, const struct keyspace *at,
 		      enum subject subject)
 {
 	return (at - s->each) * SUBJECTS + subject;
 }
 
-static void ask_page(struct search *s, struct keyspace *at)
+static void ask_page(struct keycheck *s, struct keyspace *at)
 {
 	s->asked++;
 	s->failed |= pages_ask(&at->pages, s->fanout, at->f->target,
 			       KEYS_TRACES, tag_of(s, at, SCAN_PAGE)) < 0;
 }
 
-static void ask_about(struct search *s, enum subject subject,
+static void ask_about(struct keycheck *s, enum subject subject,
 		      struct keyspace *at, int target, const char *key,
 		      size_t len)
 {
@@ -136,7 +136,7 @@ static void ask_about(struct search *s, enum subject subject,
 }
 
 /* Asks each server of the list: a Cluster says itself where a key is. */
-static void ask_named(struct search *s, struct keyspace *at)
+static void ask_named(struct keycheck *s, struct keyspace *at)
 {
 	const struct opts *o = s->e->o;
 
@@ -148,7 +148,7 @@ static void ask_named(struct search *s, struct keyspace *at)
 
 /* ---- a page of names ---- */
 
-static bool was_named(const struct search *s, const char *key, size_t len)
+static bool was_named(const struct keycheck *s, const char *key, size_t len)
 {
 	const struct opts *o = s->e->o;
 
@@ -159,7 +159,7 @@ static bool was_named(const struct search *s, const char *key, size_t len)
 	return false;
 }
 
-static void sort_out(struct search *s, struct keyspace *at,
+static void sort_out(struct keycheck *s, struct keyspace *at,
 		     const struct reply *name)
 {
 	int target = at->f->target;
@@ -187,7 +187,7 @@ static void sort_out(struct search *s, struct keyspace *at,
 	ask_about(s, FENCE_VALUE, at, target, read.key, read.len);
 }
 
-static void take_page(struct search *s, struct keyspace *at,
+static void take_page(struct keycheck *s, struct keyspace *at,
 		      const struct reply *r)
 {
 	const struct reply *names;
@@ -225,7 +225,7 @@ static const char *key_typed(const struct probe *p, char buf[TYPED_MAX])
 	return buf;
 }
 
-static void say(struct search *s, const struct probe *p, enum level level,
+static void say(struct keycheck *s, const struct probe *p, enum level level,
 		const char *text, const char *cure)
 {
 	char key[200];
@@ -237,7 +237,7 @@ static void say(struct search *s, const struct probe *p, enum level level,
 	      format_bytes(p->key, p->len, key, sizeof(key)), text, cure);
 }
 
-static void no_expiry(struct search *s, const struct probe *p)
+static void no_expiry(struct keycheck *s, const struct probe *p)
 {
 	char key[TYPED_MAX], cure[TYPED_MAX + 60];
 
@@ -247,7 +247,7 @@ static void no_expiry(struct search *s, const struct probe *p)
 	    cure);
 }
 
-static void take_type(struct search *s, const struct probe *p,
+static void take_type(struct keycheck *s, const struct probe *p,
 		      const struct reply *r)
 {
 	char *type = p->at->type, text[160];
@@ -267,7 +267,7 @@ static void take_type(struct search *s, const struct probe *p,
 	say(s, p, WRONG, text, cure);
 }
 
-static void take_named_ttl(struct search *s, const struct probe *p,
+static void take_named_ttl(struct keycheck *s, const struct probe *p,
 			   const struct reply *r)
 {
 	int64_t ms = reply_number(r, UNKNOWN);
@@ -288,7 +288,7 @@ static void take_named_ttl(struct search *s, const struct probe *p,
 	say(s, p, FINE, text, "");
 }
 
-static void take_ttl(struct search *s, const struct probe *p,
+static void take_ttl(struct keycheck *s, const struct probe *p,
 		     const struct reply *r)
 {
 	if (strcmp(r->bytes, "-2") == 0)
@@ -300,7 +300,7 @@ static void take_ttl(struct search *s, const struct probe *p,
 
 /* Not redlock's, as if data had been lost: see src/lua/counter.lua. A lock with
  * an expiry does no harm for long. */
-static void take_odd(struct search *s, const struct probe *p,
+static void take_odd(struct keycheck *s, const struct probe *p,
 		     const struct got *got)
 {
 	const struct reply *r = got->reply; /* NULL: too long for one command */
@@ -336,7 +336,7 @@ static void take_odd(struct search *s, const struct probe *p,
 	say(s, p, NOTE, text, "");
 }
 
-static void take_refusal(struct search *s, const struct probe *p,
+static void take_refusal(struct keycheck *s, const struct probe *p,
 			 const struct reply *r)
 {
 	char text[200], name[USER_TYPED_MAX], cure[USER_TYPED_MAX + 60] = "";
@@ -379,7 +379,7 @@ static void read_key(struct probe *p, const struct words *asked)
 	}
 }
 
-static void take_answer(struct search *s, const struct got *got)
+static void take_answer(struct keycheck *s, const struct got *got)
 {
 	struct keyspace *at = &s->each[got->tag / SUBJECTS];
 	struct probe p = {.subject = (enum subject)(got->tag % SUBJECTS),
@@ -418,7 +418,7 @@ static void take_answer(struct search *s, const struct got *got)
 /* ---- all ---- */
 
 /* A lock that was used once leaves 1 kB, and 5 kB more if it was used again. */
-static void count_left(struct search *s, const struct keyspace *at)
+static void count_left(struct keycheck *s, const struct keyspace *at)
 {
 	int64_t kb = at->counters + 5 * at->histories;
 
@@ -431,7 +431,7 @@ static void count_left(struct search *s, const struct keyspace *at)
 	      at->counters - at->locks, at->cut ? " or more" : "", kb / 1000);
 }
 
-static void sum_up(struct search *s, const struct keyspace *at)
+static void sum_up(struct keycheck *s, const struct keyspace *at)
 {
 	bool silent = at->gone || at->f->shut, many = at->told >= TOLD_MAX;
 	const char *text =
@@ -458,10 +458,10 @@ static void sum_up(struct search *s, const struct keyspace *at)
 
 void check_keys(struct exam *e, struct query *query)
 {
-	struct search s = {.e = e,
-			   .fanout = &query->fanout,
-			   .each = calloc((size_t)e->n + 1, sizeof(*s.each)),
-			   .limit = after(now(), SCAN_LIMIT_MS)};
+	struct keycheck s = {.e = e,
+			     .fanout = &query->fanout,
+			     .each = calloc((size_t)e->n + 1, sizeof(*s.each)),
+			     .limit = after(now(), SCAN_LIMIT_MS)};
 	unsigned int named = 0; /* on these nodes */
 	struct got got;
 

@@ -11,7 +11,7 @@
 #include "net/member.h"
 
 /* What the Sentinels of one group say. */
-struct sentinels {
+struct sentinel_group {
 	struct exam *e;
 	const struct endpoint *group, *member;
 	int answers, silent; /* how many answered, and how many did not */
@@ -61,7 +61,7 @@ static void raise_to(int64_t *most, int64_t ms)
 		*most = at_most(ms, AGES_MS);
 }
 
-static void take_view(struct sentinels *c, const struct got *got)
+static void take_view(struct sentinel_group *c, const struct got *got)
 {
 	const struct reply *r = got->reply;
 	char *master = c->master[got->target], host[FACT_MAX - 8];
@@ -95,7 +95,7 @@ static void take_view(struct sentinels *c, const struct got *got)
 	}
 }
 
-static void judge_number(const struct sentinels *c)
+static void judge_number(const struct sentinel_group *c)
 {
 	const char *name = c->group->name;
 	int n = c->group->places;
@@ -116,7 +116,7 @@ static void judge_number(const struct sentinels *c)
 		      c->known, n);
 }
 
-static void judge_masters(const struct sentinels *c)
+static void judge_masters(const struct sentinel_group *c)
 {
 	const char *first = NULL;
 
@@ -137,7 +137,7 @@ static void judge_masters(const struct sentinels *c)
 }
 
 /* Whether a hold outlasts a failover. */
-static void judge_lease(const struct sentinels *c)
+static void judge_lease(const struct sentinel_group *c)
 {
 	int64_t ttl_ms = c->e->o->ttl_ms;
 	int64_t outage_ms = c->down_after_ms + FAILOVER_MS;
@@ -158,7 +158,7 @@ static void judge_lease(const struct sentinels *c)
 	      format_duration(enough_ms, enough, sizeof(enough)));
 }
 
-static void judge(const struct sentinels *c)
+static void judge(const struct sentinel_group *c)
 {
 	judge_number(c);
 	judge_masters(c);
@@ -177,7 +177,7 @@ static void judge(const struct sentinels *c)
 static void check_group(struct exam *e, int node)
 {
 	static struct endpoint member[PLACES_MAX];
-	struct sentinels c = {
+	struct sentinel_group c = {
 		.e = e, .group = &e->servers->endpoint[node], .member = member};
 	struct fanout s;
 	struct fail why;
