@@ -2,8 +2,8 @@
 /*
  * The least that renewals can cost a server: each client has a connection and a
  * lock of its own, and renews it with a bare compare-and-PEXPIRE, or only reads
- * it. No fence, no record, no error handling: a yardstick for scale.sh, whose
- * output this has, too.
+ * it. No fence, no record, no error handling: a yardstick for scale.sh, with
+ * the same output.
  *
  *   renew SOCKET CLIENTS T_MS EVERY_MS SECONDS compare|get
  */

@@ -6,7 +6,7 @@
  *   scale URL KEYS EACH T_MS HOLD_MS SECONDS
  *
  * EACH clients want each of KEYS locks. A client that gets one holds it for
- * HOLD_MS (0: for ever), gives it back and wants it again. Once every client
+ * HOLD_MS (0: for ever), releases it and wants it again. Once every client
  * holds its lock or waits for it, the figures of the next SECONDS are printed,
  * one per line: NAME VALUE.
  */

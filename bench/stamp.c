@@ -4,10 +4,10 @@
  *
  *   stamp FILE NUMBER [MICROSECONDS | FIFO]
  *
- * In between it sleeps for so long, or until the FIFO, which it opens for
- * reading, has a writer no more. Then it appends "NUMBER START END" to FILE, in
- * ns of the monotonic clock, with one write: the lines stand in the order in
- * which the commands ran. The end is the last thing but that write.
+ * In between it sleeps for that time, or until the FIFO, which it opens for
+ * reading, has no more writers. Then it appends "NUMBER START END" to FILE, in
+ * ns of the monotonic clock, with one write: the lines are in the order in
+ * which the commands ran. END is taken just before that write.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the decision that a command must die to the death of its whole tree.
+ * Times from the decision that a command must die to the death of its whole
+ * tree.
  *
  *   tree ROUNDS PROCESSES kill|lose SOCKET REDLOCK [OPTION]...
  *
- * Each round runs, under redlock, so many processes, each in a session of its
- * own and deaf to every signal that can be ignored, which together hold the
- * write end of one pipe: its end of file is the death of the last. kill: from
- * kill -9 of redlock. lose: the lock is overwritten on the server; from the
- * server's "not yours" to the next renewal, as MONITOR shows it (what redlock
- * says of it comes after the kill). Prints one number of ms per round.
+ * Each round runs PROCESSES processes under redlock, each in a session of its
+ * own and ignoring every signal it can. Together they hold the write end of one
+ * pipe: its end of file is the death of the last. kill: the time starts with
+ * kill -9 of redlock. lose: the lock is overwritten on the server; the time
+ * starts with the server's "not yours" to the next renewal, as MONITOR shows it
+ * (redlock's own message comes after the kill). Prints one number of ms per
+ * round.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Any words as a command line, one in a line: refused with a reason that can be
- * shown, or within bounds.
+/* Any words as a command line, one a line: refused with a printable reason, or
+ * within bounds.
  *
- * Behind an empty line comes a configuration file, which is read before. */
+ * After an empty line comes a configuration file, which is read first. */
 #include "cli/optrows.h"
 
 #include <fcntl.h>

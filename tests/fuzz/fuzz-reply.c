@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as replies of a server, read by all who read replies. What they
- * make of them can be shown, and lies within bounds.
+/* Any bytes as replies of a server, for all code that reads replies. The
+ * results are printable and within bounds.
  *
  * The first byte says which node, and whether replies are read whole. */
 #include <stdio.h>

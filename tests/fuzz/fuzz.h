@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fuzz target: one function that takes any bytes and calls abort() when what
- * must hold does not. libFuzzer calls it (make fuzz), and so does replay.c
+ * A fuzz target: one function that takes any bytes and calls abort() if a
+ * condition does not hold. libFuzzer calls it (make fuzz), and so does replay.c
  * (make check), with the files of tests/fuzz/NAME as a start.
  */
 #ifndef FUZZ_FUZZ_H

@@ -2,8 +2,7 @@
 /*
  * replay [DIR]: a fuzz target without a fuzzer. Every file of DIR
  * ($srcdir/tests/fuzz/NAME), then $MUTATIONS (20,000) mutations of them, the
- * same each time. A target that aborts leaves no plan behind, and so has
- * failed.
+ * same each time. A target that aborts prints no plan, and so has failed.
  */
 #include <dirent.h>
 #include <limits.h>

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: MIT
 """hostile.py [--runs N] [--seed S] [--jobs J] [--memory MB] REDLOCK
 
-Every verb of REDLOCK, which is best built with sanitizers, asks real servers
-whose replies are changed on their way: bytes, numbers, whole parts, the order,
-the end. Of each run must be true: it ends by itself within SECONDS, with a
-status that the manual knows, no sanitizer has a word to say, it takes no more
-than so much memory, and nothing that steers a terminal is written.
+Runs every verb of REDLOCK, best built with sanitizers, against real servers whose
+replies are changed on their way: bytes, numbers, whole parts, the order, the end.
+Each run must end by itself within SECONDS, with a status from the manual, without a
+report of a sanitizer, within the memory limit, and without writing anything that
+controls a terminal.
 
-Run I of seed S is `--seed S+I --runs 1`, as far as two programs that run at the
-same time can be told to do the same again. With --record DIR the replies of
-the servers are written there, unchanged: inputs for tests/fuzz."""
+`--seed S+I --runs 1` repeats run I of seed S, as far as two concurrent programs can
+be repeated. --record DIR writes the servers' unchanged replies to DIR: inputs for
+tests/fuzz."""
 import argparse
 import asyncio
 import os

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the programs with npm's lock clients have in common. node-redlock.cjs
- * and semaphore.cjs are run
+ * The common part of the programs that use npm's lock clients, node-redlock.cjs
+ * and semaphore.cjs. Usage:
  *
  *   node CLIENT SOCKET KEY TTL_MS VERB...
  *
  *   hold STARTED END   take the lock, waiting if need be; write its token to
- *                      the file STARTED; give it back when the file END exists
- *   try                take it and give it back, without waiting
- *   count DIR N        N times: take it, work (see work.sh), give it back
+ *                      the file STARTED; release it when the file END exists
+ *   try                take it and release it, without waiting
+ *   count DIR N        N times: take it, work (see work.sh), release it
  *
- * Status 75: not to be had, at once or (hold, count) within 20 s. Any other
- * failure, a lock that was lost before it was given back included, is 1.
- * RETRY_MS in the environment: wait so long between looks, not as long as the
- * library does.
+ * Status 75: not acquired, at once or (hold, count) within 20 s. Any other
+ * failure, also the loss of the lock before its release, is 1. RETRY_MS in the
+ * environment: the wait between attempts, instead of the library's.
  */
 'use strict';
 

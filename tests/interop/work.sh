@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# work.sh DIR NAME: what the other programs do under the lock. Like the witness
-# (tests/lib/witness.c), whose files it uses, but for the fence: they have none.
+# work.sh DIR NAME: the work of the other programs under the lock. Like the witness
+# (tests/lib/witness.c), whose files it uses, but without a fence: they have none.
 set -eu
 cd "$1"
 exec 9>>witness
