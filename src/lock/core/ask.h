@@ -65,12 +65,11 @@ struct ask {
 				     quorum has confirmed ours */
 	} confirm;
 	struct {
-		bool queued;      /* leave the line as well */
+		bool queued;      /* we may be in line as well */
 		bool ran;         /* a command may have run */
 		bool withheld;    /* do not hand the lock to a waiter */
 		int64_t least_ms; /* keep the lock until this long after the
 				     grant (--min-hold) */
-		int64_t held_ms;  /* how long it was held */
 		int64_t once_ms;  /* nobody may repeat the work for this long
 				     (--once-per) */
 		int64_t revision; /* number revision - 1 is done (--revision);

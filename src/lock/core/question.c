@@ -316,45 +316,33 @@ static void fill_confirm(const struct lease *l, const struct lease_node *n,
 	out->confirm.until_ms = held ? n->grant.until_ms : 0;
 }
 
-/* The mark counts from the begin of the work. */
-static int64_t once_of(const struct lease *l, const struct ask *out)
-{
-	int64_t ms = 0;
-
-	if (out->release.mends)
-		ms = between(out->sent, l->done_until);
-	else if (l->how & HOW_DONE && l->conf.once_ms > 0)
-		ms = l->conf.once_ms - out->release.held_ms;
-	return ms > 0 ? ms : 0;
-}
-
-static int64_t revision_of(const struct lease *l, const struct ask *out)
-{
-	if (out->release.mends)
-		return l->end == END_OLDER ? l->newest + 1 : 0;
-	return l->how & HOW_DONE ? l->conf.revision : 0;
-}
-
 static void fill_release(const struct lease *l, const struct lease_node *n,
 			 struct ask *out)
 {
 	bool ends = l->state == LEASE_RELEASING;
+	int64_t once_ms = 0;
 
 	if (node_is_ours(n))
 		out->seen = n->grant.counter;
 	out->joins |= n->grant.joins;
 	out->release.withheld = n->theirs;
 	out->release.queued = n->line.queued && ends;
+	out->release.ran = l->was_held && ends;
+	if (l->was_held && l->how & HOW_RAN)
+		out->release.least_ms = l->conf.min_hold_ms;
 	out->release.mends = (l->end == END_DONE || l->end == END_OLDER) &&
 			     l->conf.nodes > 1;
-	if (l->was_held) {
-		out->release.ran = ends;
-		out->release.held_ms = between(l->held_from, out->sent);
-		out->release.least_ms =
-			l->how & HOW_RAN ? l->conf.min_hold_ms : 0;
+	if (out->release.mends) {
+		once_ms = between(out->sent, l->done_until);
+		out->release.revision = l->end == END_OLDER ? l->newest + 1 : 0;
+	} else if (l->how & HOW_DONE) {
+		/* the mark counts from the begin of the work */
+		if (l->conf.once_ms > 0)
+			once_ms = l->conf.once_ms -
+				  between(l->held_from, out->sent);
+		out->release.revision = l->conf.revision;
 	}
-	out->release.once_ms = once_of(l, out);
-	out->release.revision = revision_of(l, out);
+	out->release.once_ms = once_ms > 0 ? once_ms : 0;
 }
 
 /* It may be asked again at once, however late the release arrives. */
