@@ -44,10 +44,12 @@ int session_ask(struct session *s, const struct words *request, const char *sha,
 {
 	const struct sent nobodys = {.again = 0};
 	struct conn *c = &s->conn;
-	struct words w = *request, asking = {0};
+	struct words w = *request;
 	unsigned int number;
 
 	if (q->asking) {
+		struct words asking = {0};
+
 		words_add_text(&asking, "ASKING");
 		if (session_ask(s, &asking, NULL, &nobodys, false) < 0 ||
 		    c->state == CONN_CLOSED)
