@@ -49,9 +49,11 @@ struct opt_row {
 	bool typed;      /* only on the command line, not in a file */
 	const char *url; /* its name in a URL; NULL: none */
 	enum in_url in;
-	size_t ep_at, ep_size; /* where it goes, from a URL: in an endpoint */
-	unsigned int takes;    /* the verbs that take it: bits of enum taker */
-	size_t at, size;       /* in struct opts */
+	/* where it goes from a URL, in struct endpoint; and else, in struct
+	 * opts (small: all rows are relocated at the start of each run) */
+	uint16_t ep_at, ep_size;
+	unsigned int takes; /* the verbs that take it: bits of enum taker */
+	uint16_t at, size;
 	int64_t lo, hi;
 	const char *help;
 };
