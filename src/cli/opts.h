@@ -113,4 +113,11 @@ void opts_close(struct opts *o);
 const struct given *opt_given(const struct opts *o, const void *field);
 bool opt_typed(const struct opts *o, const void *field);
 
+/* The variables that we give to commands: "REDLOCK_KEY=" and so on. They set
+ * nothing here, but for REDLOCK_URL. */
+#define VARIABLES_N 8
+extern const char *const variable_names[VARIABLES_N];
+/* Whether an entry of the environment is one of them. */
+bool variable_is_given(const char *entry);
+
 #endif

@@ -291,14 +291,16 @@ static int read_variables(struct opts *o, struct fail *why)
 	return rc;
 }
 
-/* We give these to commands; they set nothing. */
-static bool is_for_commands(const char *name)
-{
-	static const char *const given[] = {
-		"KEY", "TOKEN", "FENCE", "SLOT", "FENCES", "HELD", "SLOT_NAME"};
+const char *const variable_names[VARIABLES_N] = {
+	"REDLOCK_KEY=",   "REDLOCK_URL=",      "REDLOCK_TOKEN=",
+	"REDLOCK_FENCE=", "REDLOCK_SLOT=",     "REDLOCK_FENCES=",
+	"REDLOCK_HELD=",  "REDLOCK_SLOT_NAME="};
 
-	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
-		if (strcmp(given[i], name) == 0)
+bool variable_is_given(const char *entry)
+{
+	for (int i = 0; i < VARIABLES_N; i++)
+		if (strncmp(entry, variable_names[i],
+			    strlen(variable_names[i])) == 0)
 			return true;
 	return false;
 }
@@ -331,7 +333,7 @@ void settings_report_typos(void)
 		    n - from >= sizeof(name) || row_of_variable(*e, n))
 			continue;
 		memcpy(name, *e + from, n - from);
-		r = is_for_commands(name) ? NULL : row_like(name);
+		r = variable_is_given(*e) ? NULL : row_like(name);
 		if (r)
 			log_notice("unused-variable",
 				   "%s is not used: did you mean %s?",

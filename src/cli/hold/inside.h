@@ -55,10 +55,6 @@ const char *held_token(const struct granted *g,
  * grant tells is filled in by the guard, which must not allocate.
  */
 
-/* What we add: "REDLOCK_KEY=" and so on. */
-#define VARIABLES_N 8
-extern const char *const variable_names[VARIABLES_N];
-
 struct variables {
 	char **envp; /* ends with NULL. This and `held` are allocated, and last
 			as long as the process */

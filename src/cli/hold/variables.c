@@ -108,11 +108,6 @@ void held_find(const char *words, const char *key, const char *url,
 	}
 }
 
-const char *const variable_names[VARIABLES_N] = {
-	"REDLOCK_KEY=",   "REDLOCK_URL=",      "REDLOCK_TOKEN=",
-	"REDLOCK_FENCE=", "REDLOCK_SLOT=",     "REDLOCK_FENCES=",
-	"REDLOCK_HELD=",  "REDLOCK_SLOT_NAME="};
-
 static char *variable(const char *name, const char *value)
 {
 	size_t n = strlen(name) + strlen(value) + 2;
@@ -121,15 +116,6 @@ static char *variable(const char *name, const char *value)
 	if (text)
 		(void)snprintf(text, n, "%s=%s", name, value);
 	return text;
-}
-
-static bool is_ours(const char *variable)
-{
-	for (int k = 0; k < VARIABLES_N; k++)
-		if (strncmp(variable, variable_names[k],
-			    strlen(variable_names[k])) == 0)
-			return true;
-	return false;
 }
 
 /* The entry of the environment that says that `name` is our pid; or NULL. */
@@ -159,7 +145,7 @@ static size_t pass_on(struct variables *v)
 	if (other)
 		other = ours[0] ? other - strlen("LISTEN_PIDFDID=") : NULL;
 	for (char **e = environ; *e; e++) {
-		char *entry = is_ours(*e) || *e == other ? NULL : *e;
+		char *entry = variable_is_given(*e) || *e == other ? NULL : *e;
 
 		for (int k = 0; k < OWN_PIDS; k++) {
 			if (*e != ours[k])
