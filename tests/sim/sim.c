@@ -80,6 +80,9 @@ struct token {
 	int64_t joined_us; /* stands in line since; -1: it does not */
 	int64_t ticket_us; /* by the clock of the one server */
 	bool taken;        /* without asking, or after a loss of data */
+	/* one server: it was granted the lock after a loss that nobody had
+	 * noticed, in which this token was forgotten; 0: it was not */
+	int64_t met_us[TOKENS_MAX];
 	struct stay stay[NODES_MAX];
 };
 
@@ -223,6 +226,23 @@ static void check_entry(int i, int node, int slot, bool again)
 		violated("%s has the lock of another program", tokens[i].text);
 }
 
+static int class_of(int64_t ttl)
+{
+	return ttl > 2 * w.T ? 2 : ttl > w.T ? 1 : 0;
+}
+
+static void note_met(int token, int node)
+{
+	for (int i = 0; i < n_losses && n_nodes == 1; i++)
+		for (int j = 1; j <= w.tokens; j++) {
+			const struct token *t = &tokens[j];
+
+			if (t->stay[node].heard_us < losses[i].us &&
+			    losses[i].noticed_us[class_of(t->conf.ttl_ms)] < 0)
+				tokens[token].met_us[j] = w.us;
+		}
+}
+
 /* Notes which clients have an entry now. */
 static void note_entries(int node, const struct flight *f)
 {
@@ -270,11 +290,14 @@ static void note_entries(int node, const struct flight *f)
 		if (asked && f->ask.verb != VERB_RELEASE && !nobodys(f))
 			s->heard_us = w.us;
 	}
-	for (int i = 1; i <= w.tokens; i++)
+	for (int i = 1; i <= w.tokens; i++) {
+		bool again = f && i == f->token && f->ask.verb == VERB_CONFIRM;
+
 		if (new[i])
-			check_entry(i, node, tokens[i].stay[node].slot,
-				    f && i == f->token &&
-					    f->ask.verb == VERB_CONFIRM);
+			check_entry(i, node, tokens[i].stay[node].slot, again);
+		if (new[i] && !again)
+			note_met(i, node);
+	}
 }
 
 /* A lock that a client believes to hold is nobody else's. */
@@ -299,11 +322,6 @@ static void check_yes(const struct flight *f)
 				 tokens[f->token].text, tokens[j].text,
 				 s->slot);
 	}
-}
-
-static int class_of(int64_t ttl)
-{
-	return ttl > 2 * w.T ? 2 : ttl > w.T ? 1 : 0;
 }
 
 static void note_noticed(const struct flight *f)
@@ -614,6 +632,15 @@ static bool forgot(const struct client *a, const struct client *b)
 	       forgot_by(a, &tokens[family_of(b)]);
 }
 
+/* `new` was granted the lock so, and then the server has forgotten it, too: the
+ * older one may have been entered again. */
+static bool both_forgotten(const struct client *old, const struct client *new)
+{
+	int64_t us = tokens[new->token].met_us[old->token];
+
+	return us > 0 && last_loss(0) > us;
+}
+
 /* Of several servers, those that knew how long the lease of `old` is were
  * restarted, so that nobody could tell `new`, and its guard was too short: "one
  * T per key". */
@@ -634,7 +661,7 @@ static bool is_excused(const struct client *a, const struct client *b)
 {
 	return is_inside(a) || tokens[a->token].taken ||
 	       tokens[b->token].taken || forgot(a, b) || forgot(b, a) ||
-	       untold(b, a) ||
+	       both_forgotten(a, b) || both_forgotten(b, a) || untold(b, a) ||
 	       (w.forward_us > 0 &&
 		(hangs_on_stepped(a) || hangs_on_stepped(b)));
 }
