@@ -15,7 +15,7 @@ int columns_of(const char *text);
 /* How many bytes of the text fit into that many columns. */
 size_t columns_fit(const char *text, int columns);
 
-/* The width of the terminal at fd; 0: it is none, or does not say. */
+/* The width of the terminal at fd; 0: not a terminal, or unknown. */
 int columns_at(int fd);
 
 #endif

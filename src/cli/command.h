@@ -20,7 +20,7 @@ enum exit_status {
 	STATUS_FREE = 1,          /* inspect, force-release: nobody holds it;
 				     doctor: something is wrong */
 	STATUS_CRITICAL = 2,      /* --max-age, --last-success: not met */
-	STATUS_UNKNOWN = 3,       /* the same: it cannot be told */
+	STATUS_UNKNOWN = 3,       /* the same: unknown */
 	STATUS_USAGE = 64,        /* the command line is wrong */
 	STATUS_UNAVAILABLE = 69,  /* servers unreachable */
 	STATUS_INTERNAL = 70,     /* this machine refused a fork or a timer */

@@ -57,7 +57,7 @@ const char *paint(enum tone tone)
 #define CELL_MIN 12 /* no number is cut */
 #define LEFT_OUT (-1)
 #define WRAP_WISHED 20 /* for which the others give way */
-#define WRAP_MIN 12    /* less room is none for words */
+#define WRAP_MIN 12    /* words need more room than this */
 
 void table_begin(struct table *t, int columns)
 {

@@ -297,7 +297,7 @@ static int make_full(char path[FILE_NAME_MAX], struct fail *why)
 	return 0;
 }
 
-/* The paths that an endpoint has; NULL: row i is none. */
+/* Path i of an endpoint; NULL: it has no such path. */
 static char *path_in(struct endpoint *ep, int i)
 {
 	return opt_rows[i].url && opt_rows[i].shape == PATH

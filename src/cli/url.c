@@ -722,7 +722,7 @@ static size_t scheme_length(const char *text)
 }
 
 /* How many bytes of hosts and ports are no password: "user:password" without
- * its host reads like a host and a port that is no number. */
+ * its host reads like a host and a port that is not a number. */
 static size_t places_shown(const char *text)
 {
 	const char *end = text + strcspn(text, "/?#"), *from = text;

@@ -177,7 +177,7 @@ static const struct error_row error_rows[] = {
 };
 /* clang-format on */
 
-/* ---- who looks there ---- */
+/* ---- looking errors up ---- */
 
 static bool begins(const char *text, const char *prefix)
 {

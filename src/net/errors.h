@@ -16,8 +16,8 @@
  * Returns the number of bytes in front of the error itself. */
 size_t error_wrap(const char *text, size_t len);
 
-/* Who says it: decides what it means. Functions without it are about servers
- * that grant locks. */
+/* The source of an error, which decides its meaning. Functions without it are
+ * about servers that grant locks. */
 enum error_from {
 	ERROR_FROM_SERVER = 1,
 	ERROR_FROM_CLUSTER = 2, /* a server that is known to belong to one */

@@ -473,7 +473,7 @@ static ssize_t result(struct tls *t, int n, bool *waits, int natural)
 		blame(t);
 		t->error = EPROTO;
 	}
-	/* end of the socket, which is no error to OpenSSL 1.1.1 */
+	/* end of the socket, which OpenSSL 1.1.1 does not call an error */
 	if (t->error == 0)
 		return 0;
 	errno = t->error;

@@ -50,9 +50,9 @@ void deadman_set(struct deadman *d, struct instant wake, struct instant dead);
  * lease. NEVER: there is none. Any thread may call this. */
 void deadman_bound(struct deadman *d, struct instant bound);
 
-/* Once the guard is told to kill, our own death brings nothing more, and we
- * want to live to say what happened. If the guard is dead, only we can kill.
- * `rest` spares us, not the tree. */
+/* Once the guard is told to kill, our own death serves no purpose, and we want
+ * to live to say what happened. If the guard is dead, only we can kill. `rest`
+ * spares us, not the tree. */
 void deadman_rest(struct deadman *d, bool rest);
 
 /* Makes a timer that makes a descriptor readable. Returns the descriptor, which

@@ -128,8 +128,8 @@ int keeper_hold(const struct user *u)
 		(void)poll(&in, 1, -1); /* for ever, if it is -1 */
 		if (user_gone(u))
 			return 128 + SIGHUP;
-		/* no event says that the last reader of a pipe has gone whose
-		 * writer we are no more */
+		/* we no longer write to the pipe, so no event says that its
+		 * last reader has gone */
 		if (in.revents)
 			(void)poll(NULL, 0, GONE_MS);
 	}

@@ -322,8 +322,8 @@ static bool is_shut(const struct got *got)
 	       begins(got->reply, "DENIED");
 }
 
-/* It fell silent, or was stopped: what it said before is no answer to what it
- * was still to say. */
+/* It fell silent, or was stopped: its earlier answers say nothing about the
+ * missing ones. */
 static bool is_gone(struct facts *f, const struct got *got)
 {
 	if (got->reply || got->overlong || got->hung_up)

@@ -130,8 +130,8 @@ const char *user_of(const struct facts *f, const char *none);
 #define USER_TYPED_MAX 1100
 const char *user_typed(const struct facts *f, char buf[USER_TYPED_MAX]);
 
-/* A line for the prompt of redis-cli. It makes a user who may do what redlock
- * needs and nothing else. The caller frees it; NULL: out of memory. */
+/* A line for the prompt of redis-cli that makes a user with the rights that
+ * redlock needs, and no others. The caller frees it; NULL: out of memory. */
 char *acl_line(const struct exam *e);
 /* The same, with what list, top and doctor also need. */
 char *acl_line_looking(const struct exam *e);

@@ -139,7 +139,7 @@ static bool has_succeeded(const struct history_hold *p)
 	return strcmp(p->outcome, "ran") == 0;
 }
 
-/* The latest that is one; NULL: there is none. */
+/* The latest such hold; NULL: there is none. */
 static const struct history_hold *
 latest(const struct history *h, bool (*is_one)(const struct history_hold *))
 {

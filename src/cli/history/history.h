@@ -57,8 +57,8 @@ void lanes_fill(struct lanes *l, const struct history *h, int64_t least_ms);
 /*
  * The history of a lock as an SVG picture: a row for each host, a bar for each
  * hold, a thin line before it while it waited. People may see it on light or
- * dark ground or in print, or hear it: how a hold ended is told by a colour, by
- * a letter above the bar, and in words. `shown`: the key, safe for a terminal.
+ * dark ground or in print, or hear it: a colour, a letter above the bar and
+ * words say how a hold ended. `shown`: the key, safe for a terminal.
  */
 void timeline_draw(const struct history *h, const char *shown, FILE *f);
 

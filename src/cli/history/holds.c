@@ -96,7 +96,7 @@ static int add_open(struct history *h, const struct view *v,
 	return history_add_open(h, &its, why);
 }
 
-/* Who holds it is asked first: a hold that ends meanwhile has an entry. */
+/* Asks for the holder first: a hold that ends meanwhile has an entry. */
 int history_read_open(struct query *query, const char *key, size_t len,
 		      int64_t within_ms, struct history *h,
 		      struct fail *unknown, struct fail *why)

@@ -339,8 +339,8 @@ struct picture {
 	FILE *f;
 	struct lanes lanes;
 	double y[HISTORY_MAX]; /* of each host */
-	/* of each hold: 0, or the number under which its end is told below the
-	 * rows, for lack of room beside the bar */
+	/* of each hold: 0, or the number of the line below the rows that says
+	 * how it ended, for lack of room beside the bar */
 	int note[HISTORY_MAX];
 	int notes;
 	int64_t from_ms, to_ms;
@@ -672,7 +672,7 @@ static double room_behind(const struct picture *p, int i, double x)
 	return free;
 }
 
-/* Where there is no room beside the bar, a line below tells it. */
+/* If there is no room beside the bar, a line below says how the hold ended. */
 static void number_notes(struct picture *p)
 {
 	for (int i = 0; i < p->h->holds; i++) {

@@ -73,8 +73,8 @@ static int ask_all(struct scan *c, struct fail *why)
 	return 0;
 }
 
-/* Shows the rest, but the status is that of the failure. A program is told in
- * any case: it may read standard output alone. */
+/* Shows the rest, but the status is that of the failure. The JSON says so, too:
+ * a program may read only standard output. */
 int listing_once(struct query *query, const struct opts *o, struct fail *why)
 {
 	struct scan c;

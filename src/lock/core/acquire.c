@@ -571,7 +571,7 @@ static void granted(struct lease *l, struct lease_node *n,
 		return;
 	}
 	/* The outer hold and a hold of our own do not mix: the counter that
-	 * came with the other one is no fence of ours. */
+	 * came with the other one is not our fence. */
 	if (mixes) {
 		node_may_have(n, asked);
 		if (!node_is_ours(n) && !is_claiming(l))
@@ -623,8 +623,8 @@ static bool outer_may_live(struct lease *l, struct instant at)
 	return before(at, l->outer_by);
 }
 
-/* Asks again in a moment, whatever else we wait for: as if another client had
- * the lock for so long. */
+/* Asks again in a moment, whatever else we wait for, as if another client had
+ * the lock until then. */
 static void await_outer(struct lease *l, struct lease_node *n,
 			struct instant at)
 {

@@ -52,7 +52,7 @@ struct force {
 			    its value, or its type. Borrowed */
 	size_t who_len;
 	int64_t grace_ms;  /* ask: the time it has to stop */
-	const char *by;    /* who asks: record_about() */
+	const char *by;    /* the client that asks: record_about() */
 	int64_t ttl_ms;    /* its T; 0: unknown */
 	int64_t seen;      /* the counter when it was seen to hold the lock;
 			      0: it was not, or the lock is foreign */

@@ -134,7 +134,7 @@ static int read_busy(const struct words *w, struct answer *out, struct sight *s,
 	return 0;
 }
 
-/* Reads who asks us to stop, if the word at `at` says in how many ms. */
+/* Reads the request to stop, if the word at `at` has its time in ms. */
 static void read_stop(const struct words *w, int at, struct answer *out,
 		      struct sight *s)
 {

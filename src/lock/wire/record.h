@@ -67,7 +67,7 @@ struct record {
 void about_take(enum about what, const char *bytes, size_t n,
 		char out[ABOUT_MAX]);
 
-/* -1: it is no whole number of at least 0. */
+/* -1: not a whole number of at least 0. */
 int64_t record_number(const char *bytes, size_t n);
 
 /* What is missing or malformed is unknown. */

@@ -45,7 +45,7 @@ struct request {
 	char number[ARGUMENTS_MOST][24];
 };
 
-/* What every script is told first: see src/lua/arguments. */
+/* The first arguments of every script: see src/lua/arguments. */
 struct request_head {
 	const char *token, *stands; /* borrowed */
 	int64_t number, seen, longest_ms;
