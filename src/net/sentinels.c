@@ -35,13 +35,13 @@ struct sentinels {
 
 static void add(struct sentinels *s, const struct place *at, uint64_t id)
 {
-	struct sentinel *w = &s->at[s->all.n];
+	struct sentinel *who = &s->at[s->all.n];
 
-	w->id = id;
-	w->others = -1;
-	member_endpoint(s->group, at, &w->m.ep);
-	members_add(&s->all, &w->m);
-	w->m.conn.whole = true;
+	who->id = id;
+	who->others = -1;
+	member_endpoint(s->group, at, &who->m.ep);
+	members_add(&s->all, &who->m);
+	who->m.conn.whole = true;
 }
 
 struct sentinels *sentinels_open(const struct endpoint *group, struct fail *why)
@@ -63,10 +63,10 @@ struct sentinels *sentinels_open(const struct endpoint *group, struct fail *why)
 	return s;
 }
 
-static bool lists(const struct sentinel *w, uint64_t id)
+static bool lists(const struct sentinel *who, uint64_t id)
 {
-	for (int i = 0; i < w->others && i < COUNTED; i++)
-		if (w->other[i] == id)
+	for (int i = 0; i < who->others && i < COUNTED; i++)
+		if (who->other[i] == id)
 			return true;
 	return false;
 }
@@ -82,19 +82,19 @@ static bool is_another(const struct sentinels *s, uint64_t id)
 }
 
 /* Whether it is, or will be, connected to that place. */
-static bool is_at(const struct sentinel *w, const struct place *at)
+static bool is_at(const struct sentinel *who, const struct place *at)
 {
-	const struct peer *p = &w->m.peer;
+	const struct peer *p = &who->m.peer;
 	struct address its = {.n = 0}, there;
 
-	if (place_same(&w->m.ep.at[0], at))
+	if (place_same(&who->m.ep.at[0], at))
 		return true;
 	if (p->try < p->address.n) {
 		its.at[0] = p->address.at[p->try];
 		its.len[0] = p->address.len[p->try];
 		its.n = 1;
 	}
-	return its.n > 0 && address_fixed(&there, &w->m.ep, at) &&
+	return its.n > 0 && address_fixed(&there, &who->m.ep, at) &&
 	       !address_left(&its, &there);
 }
 
@@ -110,104 +110,104 @@ static void add_another(struct sentinels *s, uint64_t id,
 	add(s, at, id);
 }
 
-static void note_others(struct sentinel *w)
+static void note_others(struct sentinel *who)
 {
-	const struct reply *r = conn_whole(&w->m.conn);
+	const struct reply *r = conn_whole(&who->m.conn);
 
-	w->others = r ? member_sentinels(r, w->other, w->at) : -1;
+	who->others = r ? member_sentinels(r, who->other, who->at) : -1;
 }
 
-static void note_answer(struct sentinel *w, const struct words *reply,
+static void note_answer(struct sentinel *who, const struct words *reply,
 			unsigned int number)
 {
-	w->knows = member_master(&w->master, reply) == 0;
-	w->told = w->sent[number];
-	w->why.kind = FAIL_NONE;
-	if (!w->knows)
-		(void)fail(&w->why, FAIL_UNAVAILABLE,
-			   "%s gives no address of the master", w->m.ep.name);
+	who->knows = member_master(&who->master, reply) == 0;
+	who->told = who->sent[number];
+	who->why.kind = FAIL_NONE;
+	if (!who->knows)
+		(void)fail(&who->why, FAIL_UNAVAILABLE,
+			   "%s gives no address of the master", who->m.ep.name);
 }
 
-static void note_error(struct sentinel *w, const struct words *error)
+static void note_error(struct sentinel *who, const struct words *error)
 {
 	char text[200];
 
 	(void)fail(
-		&w->why, FAIL_UNAVAILABLE, "%s: %s", w->m.ep.name,
+		&who->why, FAIL_UNAVAILABLE, "%s: %s", who->m.ep.name,
 		format_bytes(error->at[0], error->len[0], text, sizeof(text)));
 }
 
-static void take_answers(struct sentinel *w)
+static void take_answers(struct sentinel *who)
 {
 	unsigned int number;
 	struct words reply;
 	bool ran;
 
 	for (;;)
-		switch (conn_next(&w->m.conn, &number, &reply, &ran)) {
+		switch (conn_next(&who->m.conn, &number, &reply, &ran)) {
 		case CONN_NOTHING:
 			return;
 		case CONN_REPLY:
-			if (w->lists[number % OWED_MAX])
-				note_others(w);
+			if (who->lists[number % OWED_MAX])
+				note_others(who);
 			else
-				note_answer(w, &reply, number % OWED_MAX);
+				note_answer(who, &reply, number % OWED_MAX);
 			break;
 		case CONN_ERROR:
 			/* some users may not ask for the others */
-			if (w->lists[number % OWED_MAX])
-				w->others = -1;
+			if (who->lists[number % OWED_MAX])
+				who->others = -1;
 			else
-				note_error(w, &reply);
+				note_error(who, &reply);
 			break;
 		case CONN_REFUSED:
 		case CONN_BROKEN:
-			w->why = w->m.conn.why;
+			who->why = who->m.conn.why;
 			break;
 		}
 }
 
-static bool owes(const struct sentinel *w)
+static bool owes(const struct sentinel *who)
 {
-	return w->m.conn.asked != w->m.conn.taken;
+	return who->m.conn.asked != who->m.conn.taken;
 }
 
-static void ask_one(struct sentinels *s, struct sentinel *w, bool lists)
+static void ask_one(struct sentinels *s, struct sentinel *who, bool lists)
 {
-	struct conn *c = &w->m.conn;
+	struct conn *c = &who->m.conn;
 	unsigned int number = c->asked;
 
 	if (lists)
-		(void)member_ask(&w->m, "SENTINEL", "sentinels",
+		(void)member_ask(&who->m, "SENTINEL", "sentinels",
 				 s->group->group);
 	else
-		(void)member_ask_master(&w->m, s->group->group);
+		(void)member_ask_master(&who->m, s->group->group);
 	if (c->asked == number) {
-		w->why = c->why;
+		who->why = c->why;
 		return;
 	}
-	w->sent[number % OWED_MAX] = s->asked;
-	w->lists[number % OWED_MAX] = lists;
+	who->sent[number % OWED_MAX] = s->asked;
+	who->lists[number % OWED_MAX] = lists;
 }
 
-static void ask_sentinel(struct sentinels *s, struct sentinel *w)
+static void ask_sentinel(struct sentinels *s, struct sentinel *who)
 {
-	struct conn *c = &w->m.conn;
-	struct instant oldest = w->sent[c->taken % OWED_MAX];
+	struct conn *c = &who->m.conn;
+	struct instant oldest = who->sent[c->taken % OWED_MAX];
 
 	/* one that was never heard may be frozen: try the next of a name's
 	 * addresses, if there is one */
-	if (owes(w) &&
-	    (c->asked - c->taken > OWED_MAX - 2 ||
-	     before(after(oldest, s->patience_ms), s->asked) ||
-	     (!w->m.peer.heard && w->m.peer.try + 1 < w->m.peer.address.n)))
+	if (owes(who) && (c->asked - c->taken > OWED_MAX - 2 ||
+			  before(after(oldest, s->patience_ms), s->asked) ||
+			  (!who->m.peer.heard &&
+			   who->m.peer.try + 1 < who->m.peer.address.n)))
 		conn_close(c);
 	/* first: its vote counts only with the number of those who vote */
-	ask_one(s, w, true);
+	ask_one(s, who, true);
 	if (c->state != CONN_CLOSED)
-		ask_one(s, w, false);
-	take_answers(w);
-	members_watch(&s->all, &w->m);
+		ask_one(s, who, false);
+	take_answers(who);
+	members_watch(&s->all, &who->m);
 }
 
 /* What one has listed since the others were asked. */
@@ -249,9 +249,9 @@ void sentinels_step(struct sentinels *s)
 	ask_others(s);
 }
 
-static bool has_told(const struct sentinel *w, struct instant since)
+static bool has_told(const struct sentinel *who, struct instant since)
 {
-	return w->knows && !before(w->told, since);
+	return who->knows && !before(who->told, since);
 }
 
 /* Two names of one Sentinel have the same list. (So do two Sentinels that do
@@ -267,29 +267,29 @@ static bool is_twin(const struct sentinel *a, const struct sentinel *b)
 }
 
 /* Whether it has told, and as a Sentinel of its own. */
-static bool counts(const struct sentinels *s, const struct sentinel *w,
+static bool counts(const struct sentinels *s, const struct sentinel *who,
 		   struct instant since)
 {
-	if (!has_told(w, since))
+	if (!has_told(who, since))
 		return false;
-	if (w->id != 0)
-		return is_another(s, w->id);
-	for (const struct sentinel *x = s->at; x < w; x++)
-		if (has_told(x, since) && is_twin(x, w) &&
-		    place_same(&x->master, &w->master))
+	if (who->id != 0)
+		return is_another(s, who->id);
+	for (const struct sentinel *x = s->at; x < who; x++)
+		if (has_told(x, since) && is_twin(x, who) &&
+		    place_same(&x->master, &who->master))
 			return false;
 	return true;
 }
 
 /* How many of those that count agree with this one. */
-static int who_agree(const struct sentinels *s, const struct sentinel *w,
+static int who_agree(const struct sentinels *s, const struct sentinel *who,
 		     struct instant since)
 {
 	int same = 0;
 
 	for (int i = 0; i < s->all.n; i++)
 		same += counts(s, &s->at[i], since) &&
-			place_same(&s->at[i].master, &w->master);
+			place_same(&s->at[i].master, &who->master);
 	return same;
 }
 
@@ -300,13 +300,13 @@ static int how_many(const struct sentinels *s, struct instant since)
 	int told = 0, most = -1, before_it = -1;
 
 	for (int i = 0; i < s->all.n; i++) {
-		const struct sentinel *w = &s->at[i];
+		const struct sentinel *who = &s->at[i];
 
-		told += counts(s, w, since);
-		if (w->others > before_it)
-			before_it = w->others;
-		if (has_told(w, since) && w->others > most)
-			most = w->others;
+		told += counts(s, who, since);
+		if (who->others > before_it)
+			before_it = who->others;
+		if (has_told(who, since) && who->others > most)
+			most = who->others;
 	}
 	if (told == 0)
 		most = before_it;
@@ -350,20 +350,20 @@ enum sentinels_say sentinels_say(const struct sentinels *s,
 	bool agreed = true;
 
 	for (int i = 0; i < s->all.n; i++) {
-		const struct sentinel *w = &s->at[i];
+		const struct sentinel *who = &s->at[i];
 		int agree;
 
-		open += !has_told(w, since) && owes(w) &&
-			(w->id == 0 || is_another(s, w->id));
-		if (!counts(s, w, since))
+		open += !has_told(who, since) && owes(who) &&
+			(who->id == 0 || is_another(s, who->id));
+		if (!counts(s, who, since))
 			continue;
 		told++;
-		agree = who_agree(s, w, since);
+		agree = who_agree(s, who, since);
 		most = agree > most ? agree : most;
 		if (2 * agree <= all)
 			continue;
-		agreed = !chosen || place_same(&chosen->master, &w->master);
-		chosen = w;
+		agreed = !chosen || place_same(&chosen->master, &who->master);
+		chosen = who;
 	}
 	if (chosen && agreed) {
 		*other = chosen->master;

@@ -65,42 +65,42 @@ enum watchdog_news {
 
 /* The locks must be held. watchdog_publish() keeps deadman, alarm and stamp up
  * to date: call it before the command starts. */
-void watchdog_init(struct watchdog *w, struct locks *l, struct deadman *dead,
+void watchdog_init(struct watchdog *dog, struct locks *l, struct deadman *dead,
 		   int64_t grace_ms, pid_t guard);
 
 /* Follows the lease; called by the thread that owns the locks. */
-void watchdog_publish(struct watchdog *w);
+void watchdog_publish(struct watchdog *dog);
 
 /* Returns 0; or -1 with *why set: no thread, no pipe is open, and the locks
  * stay the caller's. */
-int watchdog_start(struct watchdog *w, struct fail *why);
+int watchdog_start(struct watchdog *dog, struct fail *why);
 
-struct instant watchdog_credited_at(struct watchdog *w);
+struct instant watchdog_credited_at(struct watchdog *dog);
 
 /* When TERM and KILL are due if no renewal comes: see timing.h, and earlier for
  * a tree that takes long to die. */
-struct instant watchdog_term(struct watchdog *w);
-struct instant watchdog_kill(struct watchdog *w);
+struct instant watchdog_term(struct watchdog *dog);
+struct instant watchdog_kill(struct watchdog *dog);
 
-bool watchdog_spent(struct watchdog *w);
+bool watchdog_spent(struct watchdog *dog);
 
 /* Whether renewals that count are news. */
-void watchdog_await(struct watchdog *w, bool awaited);
+void watchdog_await(struct watchdog *dog, bool awaited);
 
 /* When the tree must be dead because a client asks for the lock; *asker is that
- * client, valid as long as *w. NEVER: nobody asks. */
-struct instant watchdog_stop(struct watchdog *w, const struct sight **asker);
+ * client, valid as long as *dog. NEVER: nobody asks. */
+struct instant watchdog_stop(struct watchdog *dog, const struct sight **asker);
 
 /* The tree is dead: release all (see locks_release()). News end afterwards. */
-void watchdog_release(struct watchdog *w, unsigned int how,
+void watchdog_release(struct watchdog *dog, unsigned int how,
 		      const struct history_entry *entry);
 
 /* Or: stop renewing and release nothing. Call watchdog_join() afterwards. */
-void watchdog_leave(struct watchdog *w);
+void watchdog_leave(struct watchdog *dog);
 
 /* Takes the locks back. false: the thread still hangs at the deadline; then it
  * owns the locks, and all that belongs to them, for good. */
-bool watchdog_join(struct watchdog *w, struct instant deadline);
+bool watchdog_join(struct watchdog *dog, struct instant deadline);
 
 /* ---- relay.c ----
  *
@@ -120,8 +120,8 @@ struct relay {
 	struct instant interrupted[2]; /* the last two Ctrl-C, latest first */
 	bool insists; /* set by the third within 2 s; the caller clears it */
 	struct groupmate mate;
-	struct instant mated;   /* when to start it; NEVER: it was */
-	struct instant stopped; /* when to see whether it is still stopped */
+	struct instant mate_due; /* when to start it; NEVER: it was */
+	struct instant stopped;  /* when to see whether it is still stopped */
 	bool holds_back; /* we continued, and the command is not to yet */
 	struct instant before_stop; /* the last renewal before the stop */
 	pid_t apart;          /* the command's own group, stopped by us; or 0 */
@@ -167,17 +167,17 @@ struct watch {
 	struct instant hand_over; /* when the watchdog thread takes over */
 	struct terminal terminal;
 	struct relay relay;
-	struct instant limit;   /* the next step of --max-hold */
-	struct instant stop_by; /* force-release: dead by then */
-	struct instant undead;  /* when to say that the tree does not die */
-	struct instant parted; /* the command was asked to end, and ended: until
-				  then we wait for the rest of the tree, which
-				  was asked as well */
-	struct instant mute;   /* when to see whether the guard kills */
-	int beat;              /* its count when we last looked */
-	bool asked_to_end;     /* we sent TERM */
-	bool killed;           /* we told the guard to kill */
-	bool ended;            /* the command ended; its status is known */
+	struct instant limit;       /* the next step of --max-hold */
+	struct instant stop_by;     /* force-release: dead by then */
+	struct instant undead;      /* when to say that the tree does not die */
+	struct instant orphans_due; /* the command was asked to end, and ended:
+				  until then we wait for the rest of the tree,
+				  which was asked as well */
+	struct instant guard_due;   /* when to see whether the guard kills */
+	int beat;                   /* its count when we last looked */
+	bool asked_to_end;          /* we sent TERM */
+	bool killed;                /* we told the guard to kill */
+	bool ended;                 /* the command ended; its status is known */
 	bool abandoned; /* lost, and what still runs is not ours to kill */
 	bool done;
 };

@@ -218,18 +218,18 @@ static void stop_like_command(struct relay *y, bool may)
 /* Not before the command is born: see groupmate.h. */
 static void look_at_mate(struct relay *y)
 {
-	if (before(now(), y->mated))
+	if (before(now(), y->mate_due))
 		return;
-	y->mated = NEVER;
+	y->mate_due = NEVER;
 	if (command_of(y) > 0)
 		groupmate_start(&y->mate);
 	else if (command_of(y) == 0)
-		y->mated = after(now(), MATE_MS);
+		y->mate_due = after(now(), MATE_MS);
 }
 
 void relay_start(struct relay *y)
 {
-	y->mated = after(now(), MATE_MS);
+	y->mate_due = after(now(), MATE_MS);
 }
 
 void relay_stopped(struct relay *y)
@@ -244,7 +244,7 @@ int relay_fd(const struct relay *y)
 
 struct instant relay_due(const struct relay *y)
 {
-	struct instant due = sooner(y->stopped, y->mated);
+	struct instant due = sooner(y->stopped, y->mate_due);
 
 	if (y->holds_back)
 		return must_act(y);

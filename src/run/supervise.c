@@ -402,14 +402,14 @@ static void run_command(struct supervisor *s)
 					    .ttl_ms = ttl,
 					    .end = s->end,
 					    .interrupted = {LONG_AGO, LONG_AGO},
-					    .mated = NEVER,
+					    .mate_due = NEVER,
 					    .bound = NEVER,
 					    .stopped = NEVER},
 				  .limit = NEVER,
 				  .stop_by = NEVER,
 				  .undead = NEVER,
-				  .mute = NEVER,
-				  .parted = NEVER};
+				  .guard_due = NEVER,
+				  .orphans_due = NEVER};
 	locks_use(s->locks);
 	if (!s->end->without_lock) {
 		list_grants(s->locks, &s->end->given);

@@ -16,8 +16,8 @@
 #include "run/describe.h"
 
 #define UNDEAD_MS 1000
-#define WAKE_MS 50 /* a guard that is stopped before it has heard us */
-#define MUTE_MS 30 /* a guard that has done nothing for so long is stuck */
+#define WAKE_MS 50  /* a guard that is stopped before it has heard us */
+#define GUARD_MS 30 /* a guard that has done nothing for so long is stuck */
 
 /* The guard kills, and so do we: neither waits for the other. */
 static void kill_tree(struct watch *w)
@@ -30,7 +30,7 @@ static void kill_tree(struct watch *w)
 	if (w->conf->kept && w->end->outcome != OUTCOME_UNLOCKED)
 		keeper_tell(w->conf->kept);
 	w->undead = after(now(), UNDEAD_MS);
-	w->mute = after(now(), MUTE_MS);
+	w->guard_due = after(now(), GUARD_MS);
 	w->beat = guard_beat(w->guard);
 }
 
@@ -41,14 +41,14 @@ static void look_at_guard(struct watch *w)
 {
 	int beat;
 
-	if (before(now(), w->mute))
+	if (before(now(), w->guard_due))
 		return;
 	beat = guard_beat(w->guard);
-	w->mute = NEVER;
+	w->guard_due = NEVER;
 	if (beat == w->beat)
 		(void)kill(w->guard->pid, SIGKILL);
 	else
-		w->mute = after(now(), MUTE_MS);
+		w->guard_due = after(now(), GUARD_MS);
 	w->beat = beat;
 }
 
@@ -282,11 +282,11 @@ static void see_to_orphans(struct watch *w)
 		       !sigismember(&end->sigs, WTERMSIG(end->status));
 
 	if (!crashed && w->conf->orphans != ORPHANS_WAIT && were_told(end) &&
-	    w->parted.ms == NEVER.ms) {
-		w->parted = after(now(), w->conf->kill_after_ms);
+	    w->orphans_due.ms == NEVER.ms) {
+		w->orphans_due = after(now(), w->conf->kill_after_ms);
 		return;
 	}
-	w->parted = NEVER;
+	w->orphans_due = NEVER;
 	switch (crashed ? ORPHANS_KILL : w->conf->orphans) {
 	case ORPHANS_LEAVE:
 		if (guard_has_tree(w->guard))
@@ -338,7 +338,7 @@ static void take_refusal(struct watch *w, const struct report *r)
 	const char *kept = "the lock stays held until it ends";
 
 	w->undead = NEVER;
-	w->mute = NEVER;
+	w->guard_due = NEVER;
 	w->abandoned = w->end->outcome == OUTCOME_LOST || w->end->taken;
 	w->done = w->abandoned;
 	/* nobody will ever kill it: we may still lose the lease */
@@ -478,7 +478,7 @@ static void kill_at_once(struct watch *w)
 static struct instant bound(const struct watch *w)
 {
 	return w->killed ? NEVER
-			 : sooner(sooner(w->limit, w->stop_by), w->parted);
+			 : sooner(sooner(w->limit, w->stop_by), w->orphans_due);
 }
 
 /* The kernel wakes us then, should we be stopped. */
@@ -508,7 +508,7 @@ void watch_run(struct watch *w)
 		};
 		struct instant limit =
 			sooner(sooner(bound(w), w->undead),
-			       sooner(w->mute, relay_due(&w->relay)));
+			       sooner(w->guard_due, relay_due(&w->relay)));
 
 		keep_bound(w);
 		if (w->undead.ms != NEVER.ms) {
@@ -523,7 +523,7 @@ void watch_run(struct watch *w)
 		if (!before(now(), w->undead))
 			tell_undead(w);
 		look_at_limit(w);
-		if (!w->killed && !before(now(), w->parted))
+		if (!w->killed && !before(now(), w->orphans_due))
 			see_to_orphans(w);
 		look_at_stop(w);
 		/* read the signals before the ends that they may have caused */
