@@ -661,7 +661,7 @@ static bool is_excused(const struct client *a, const struct client *b)
 {
 	return is_inside(a) || tokens[a->token].taken ||
 	       tokens[b->token].taken || forgot(a, b) || forgot(b, a) ||
-	       both_forgotten(a, b) || both_forgotten(b, a) || untold(b, a) ||
+	       both_forgotten(b, a) || untold(b, a) ||
 	       (w.forward_us > 0 &&
 		(hangs_on_stepped(a) || hangs_on_stepped(b)));
 }
