@@ -26,9 +26,10 @@
  * another client already has a quorum, that client repairs the nodes that we
  * give back, and we do not take them again while it has its quorum.
  *
- * Questions and answers may overtake each other, so they are numbered. Here, an
- * answer counts only if no later question to that node was answered or gives it
- * back: node_is_late().
+ * Questions and answers may overtake each other, so questions are numbered. On
+ * a node, a renewal or release with a smaller number than the last changes
+ * nothing. Here, an answer counts only if no later question to that node was
+ * answered or gives it back: node_is_late().
  *
  * If a lock vanishes from a node, its holder sets it again, as with a single
  * node, but not after the time at which the lock would have ended there. After
