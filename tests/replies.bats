@@ -506,6 +506,30 @@ sends_on() {
 	[ ! -e "$T/heard" ]
 }
 
+@test "a Cluster that redirects in a circle is unavailable, to a lease and to a verb" {
+	local how
+
+	for how in MOVED ASK; do
+		rm -f "$T/asked"
+		fake circle tcp <<-END
+			def answer(words):
+			    if words[0] in (b'EVAL', b'EVALSHA'):
+			        open('$T/asked', 'a').write('asked\n')
+			        port = open('$T/circle.py.port').read().strip()
+			        return Error('$how 7 :' + port)
+			    return usual(words)
+		END
+		url=redis-cluster://$at
+		verb 69 inspect job
+		[[ $stderr == *"$how 7 "* ]]
+		# once, and as often as it is asked again
+		[ "$(wc -l <"$T/asked")" = 9 ]
+		verb 69 unlock job --token 0123456789abcdef01234567
+		run -69 --separate-stderr "$REDLOCK" -u "$url" -n -k job -- true
+		[[ $stderr == *"$how 7 "* ]]
+	done
+}
+
 # ---- anything at all ----
 
 @test "P7 garbled replies: no verb crashes, hangs, grows or controls the terminal" {
