@@ -171,7 +171,7 @@ int askpass(const char *user, const char *server, char password[PASSWORD_MAX],
 	    struct fail *why)
 {
 	struct prompt a = {.open = false};
-	char line[ASK_MAX], who[300], where[420];
+	char line[ASK_MAX] = "", who[300], where[420];
 	int rc;
 
 	user = *user ? user : "default";
