@@ -242,9 +242,8 @@ static int take_locks(struct lock_run *t, pid_t whose)
 	(void)snprintf(command, sizeof(command),
 		       o->hold ? "lock --hold (%s)" : "%s", name);
 	j->by_hand = true;
-	if (job_prepare(j, command, &why) < 0) {
+	if (job_prepare(j, command, &why) < 0)
 		return refuse(o, report_failure(&why));
-	}
 	if (o->hold)
 		log_beside();
 	job_run(j, &conf, &order);
