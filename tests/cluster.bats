@@ -202,6 +202,20 @@ $(cluster_url c5 | cut -d / -f 3)"
 	ends_with 0
 }
 
+@test "extend renews a lock in a migrating slot, as its holder would" {
+	local to token
+
+	use_cluster
+	token=$("$REDLOCK" lock -u "$url" -t 5s job)
+	to=$(cluster_other job)
+	cluster_migrate_begin job "$to"
+	"$REDLOCK" extend -u "$url" -t 60s --token "$token" job
+	[ "$(on_owner pttl job)" -gt 50000 ]
+	cluster_migrate_keys job "$to"
+	cluster_migrate_end job "$to"
+	"$REDLOCK" unlock -u "$url" --token "$token" job
+}
+
 @test "a lock in a migrating slot is acquired in the end" {
 	local to
 
