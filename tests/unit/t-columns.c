@@ -33,9 +33,10 @@ static void test_fit(void)
 {
 	is_int((int64_t)columns_fit("job", 5), 3, "all of it fits");
 	is_int((int64_t)columns_fit("job", 2), 2, "as much as fits");
-	is_int((int64_t)columns_fit("job", 0), 0, "nothing fits into nothing");
+	is_int((int64_t)columns_fit("job", 0), 0,
+	       "nothing fits into no columns");
 	is_int((int64_t)columns_fit("\xe6\x97\xa5\xe6\x9c\xac", 3), 3,
-	       "a wide one is not cut in two");
+	       "a wide character is not cut in two");
 	is_int((int64_t)columns_fit("e\xcc\x81x", 1), 3,
 	       "an accent stays with its letter");
 }

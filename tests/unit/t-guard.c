@@ -73,8 +73,8 @@ static int test_failures(void)
 			guard_close(&g);
 			break;
 		}
-		ok(open_fds() == before, "room for %d: none is left open",
-		   room);
+		ok(open_fds() == before,
+		   "room for %d: no descriptor is left open", room);
 		ok(is_none(&g), "room for %d: there is no guard", room);
 		ok(why.kind == FAIL_INTERNAL, "room for %d: the cause is given",
 		   room);
@@ -97,11 +97,13 @@ int main(void)
 	signals.fd = -1;
 	needed = test_failures();
 	ok(needed == 5, "a guard is started by five descriptors: %d", needed);
-	ok(open_fds() == before, "one that was started and closed leaves none");
+	ok(open_fds() == before,
+	   "a guard that was started and closed leaves no descriptor");
 	limit_fds(FDS_MOST);
 	ok(guard_start(&g, &order, &why) == 0, "a guard starts");
-	ok(open_fds() == before + 3, "three are ours");
+	ok(open_fds() == before + 3, "three descriptors are ours");
 	guard_close(&g);
-	ok(open_fds() == before && is_none(&g), "and closed with it");
+	ok(open_fds() == before && is_none(&g),
+	   "guard_close() closes all three");
 	return done();
 }

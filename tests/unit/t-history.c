@@ -87,30 +87,33 @@ static void test_merge(void)
 	/* it was frozen, and told late */
 	hold("a", "web1", 1, 14, 5, "failed");
 	add_number("exit", 3);
-	is_int(tell(&h, 0), 0, "one node tells");
+	is_int(tell(&h, 0), 0, "the answer of one node is read");
 	hold("a", "web1", 1, 10, 5, "failed");
 	add_number("exit", 3);
 	hold("c", "web2", 0, 15, 1, "lost");
 	add_number("signal", 9);
-	is_int(tell(&h, 2), 0, "another one tells");
+	is_int(tell(&h, 2), 0, "the answer of another node is read");
 	hold("c", "web2", 0, 15, 3, "forced");
 	add("by", text("ann on desk4"));
 	(void)tell(&h, 1);
 	history_finish(&h, 0);
-	is_int(h.holds, 3, "of a hold there is one");
-	is_int(h.answers, 7, "it is known who answered");
-	is_int(h.now_ms, NOW, "and what the time is");
-	is_text(h.hold[0].token, "a", "the oldest is the first");
+	is_int(h.holds, 3, "a hold on both nodes is there once");
+	is_int(h.answers, 7, "every node that answered is noted");
+	is_int(h.now_ms, NOW, "the server's time is read");
+	is_text(h.hold[0].token, "a", "the oldest hold comes first");
 	is_int(h.hold[0].since_ms, 10000, "the earliest time is the right one");
-	is_int(h.hold[0].ended_ms, 15000, "it ended when it had been held");
+	is_int(h.hold[0].ended_ms, 15000,
+	       "the end is its start plus its length");
 	is_text(hold_ending(&h.hold[0], ending), "failed (exit 3)",
-		"it ended so");
-	is_text(h.hold[1].outcome, "forced", "that it was forced counts");
+		"the outcome is read");
+	is_text(h.hold[1].outcome, "forced",
+		"forced on one node counts as forced");
 	is_text(hold_ending(&h.hold[1], ending),
-		"forced (signal 9) by ann on desk4", "and who did it");
-	is_text(h.hold[2].token, "b", "the latest is the last");
+		"forced (signal 9) by ann on desk4",
+		"the one that forced it is read");
+	is_text(h.hold[2].token, "b", "the latest hold comes last");
 	history_close(&h);
-	is_int(h.holds, 0, "closed, it is empty");
+	is_int(h.holds, 0, "after closing it is empty");
 }
 
 static void test_within(void)
@@ -122,10 +125,10 @@ static void test_within(void)
 	hold("new", "web1", 0, 998, 1, "ran");
 	(void)tell(&h, 0);
 	history_finish(&h, 5000);
-	is_int(h.holds, 2, "it counts when a hold ended");
-	is_text(h.hold[0].token, "long", "not when it began");
+	is_int(h.holds, 2, "--since compares the end of a hold");
+	is_text(h.hold[0].token, "long", "--since does not compare its start");
 	history_finish(&h, 1);
-	is_int(h.holds, 0, "none may be left");
+	is_int(h.holds, 0, "no hold may be left");
 	history_close(&h);
 }
 
@@ -143,15 +146,17 @@ static void test_most(void)
 		(void)tell(&h, node);
 	}
 	history_finish(&h, 0);
-	is_int(h.holds, HISTORY_MAX, "there are never more than a hundred");
-	is_int(h.hold[HISTORY_MAX - 1].since_ms, 200000, "they are the latest");
+	is_int(h.holds, HISTORY_MAX, "at most a hundred holds are kept");
+	is_int(h.hold[HISTORY_MAX - 1].since_ms, 200000,
+	       "the latest holds are kept");
 	history_close(&h);
 	for (int i = 0; i < ENTRIES_MAX; i++) {
 		(void)snprintf(names[i], sizeof(names[i]), "%d", i);
 		hold(names[i], "web1", 0, i, 1, "ran");
 	}
 	(void)tell(&h, 0);
-	is_int(h.holds, HISTORY_MAX, "whatever a node says");
+	is_int(h.holds, HISTORY_MAX,
+	       "a longer answer is cut to a hundred holds");
 	history_close(&h);
 }
 
@@ -162,8 +167,9 @@ static void test_odd(void)
 	struct history h = {0};
 	struct fail why;
 
-	is_int(history_add(&h, &no, 0, &why), -1, "that is no history");
-	is_int(h.answers, 0, "and no answer");
+	is_int(history_add(&h, &no, 0, &why), -1,
+	       "another kind of answer is not a history");
+	is_int(h.answers, 0, "such a node does not count as answered");
 	hold("", "web1", 0, 1, 1, "ran");
 	hold("t", "a\x1b[1m", 0, 1, 1, "ran");
 	add_number("since", INT64_MAX / 2);
@@ -173,13 +179,14 @@ static void test_odd(void)
 	add("exit", text("-1"));
 	(void)tell(&h, 0);
 	history_finish(&h, 0);
-	is_int(h.holds, 1, "what has no token was no hold");
-	ok(h.hold[0].ended_ms < INT64_MAX / 4, "a time is one");
-	ok(h.hold[0].waited_ms <= h.hold[0].since_ms, "and so is a length");
-	is_int(h.hold[0].fence, 0, "a number is one");
-	is_int(h.hold[0].status, -1, "a status, too");
+	is_int(h.holds, 1, "an entry without a token is not a hold");
+	ok(h.hold[0].ended_ms < INT64_MAX / 4, "an extreme time is limited");
+	ok(h.hold[0].waited_ms <= h.hold[0].since_ms,
+	   "an extreme length is limited");
+	is_int(h.hold[0].fence, 0, "a malformed number counts as 0");
+	is_int(h.hold[0].status, -1, "a malformed status counts as unknown");
 	is_text(h.hold[0].about[ABOUT_HOST], "a\\x1b[1m",
-		"a terminal sees no byte that it must not see");
+		"control bytes are escaped");
 	history_close(&h);
 }
 
@@ -213,7 +220,7 @@ static void test_lanes(void)
 	is_in_lane(&l, 3, 0, 1);
 	is_in_lane(&l, 4, 0, 0);
 	is_in_lane(&l, 5, 2, 0);
-	is_int(l.rows, 4, "so many lanes there are");
+	is_int(l.rows, 4, "the lanes of all hosts are counted");
 	history_close(&h);
 }
 
@@ -232,7 +239,7 @@ static void test_many_lanes(void)
 	history_finish(&h, 0);
 	lanes_fill(&waiting, &h, 10);
 	ok(waiting.rows > 1 && waiting.rows <= 5,
-	   "a hundred that wait for each other have few lanes: %d",
+	   "a hundred holds one after the other have few lanes: %d",
 	   waiting.rows);
 	history_close(&h);
 	for (int i = 0; i < HISTORY_MAX; i++)
@@ -241,8 +248,8 @@ static void test_many_lanes(void)
 	history_finish(&h, 0);
 	lanes_fill(&holding, &h, 10);
 	is_int(holding.rows, LANES_MAX,
-	       "a hundred at a time have as many "
-	       "as there may be");
+	       "a hundred holds at a time have the "
+	       "most lanes");
 	history_close(&h);
 }
 

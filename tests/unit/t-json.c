@@ -42,21 +42,23 @@ static const struct {
 	{TEXT("job"), "{\"k\":\"job\"", "plain text"},
 	{TEXT("a\"b"), "{\"k\":\"a\\\"b\"", "a quote is escaped"},
 	{TEXT("a\\b"), "{\"k\":\"a\\\\b\"", "a backslash is escaped"},
-	{TEXT("\\\""), "{\"k\":\"\\\\\\\"\"", "each of them by itself"},
+	{TEXT("\\\""), "{\"k\":\"\\\\\\\"\"",
+	 "quotes and backslashes are each escaped"},
 	{TEXT("a/b"), "{\"k\":\"a/b\"", "a slash is not escaped"},
 	{TEXT("a\nb\tc"), "{\"k\":\"a\\u000ab\\u0009c\"",
 	 "line feed and tab are escaped"},
 	{TEXT("\x1b[2J"), "{\"k\":\"\\u001b[2J\"", "ESC is escaped"},
 	{TEXT("\x1f \x7f"), "{\"k\":\"\\u001f \\u007f\"",
 	 "the last control, blank and DEL"},
-	{TEXT("a\0b"), "{\"k\":\"a\\u0000b\"", "NUL is escaped, and no end"},
+	{TEXT("a\0b"), "{\"k\":\"a\\u0000b\"",
+	 "NUL is escaped, and does not end the text"},
 	{TEXT("h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\x92"),
 	 "{\"k\":\"h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\x92\"", "UTF-8 is kept"},
 	{TEXT("\xc2\x9b \xc2\x80"), "{\"k\":\"\\u009b \\u0080\"",
 	 "C1 controls are escaped, and text"},
 	/* NOLINTNEXTLINE(misc-misleading-bidirectional) */
 	{TEXT("\xe2\x80\xae\xe2\x80\x8b"), "{\"k\":\"\\u202e\\u200b\"",
-	 "and so is what is not seen"},
+	 "invisible characters are escaped"},
 	{TEXT("\xff"), "{\"k\":\"\\ufffd\",\"k_b64\":\"/w==\"",
 	 "one bad byte gives _b64 with two pads"},
 	{TEXT("\xff\xfe"), "{\"k\":\"\\ufffd\\ufffd\",\"k_b64\":\"//4=\"",
@@ -67,7 +69,7 @@ static const struct {
 	{TEXT("ab\xc3"), "{\"k\":\"ab\\ufffd\",\"k_b64\":\"YWLD\"",
 	 "half a character at the end"},
 	{TEXT("\xc3(\""), "{\"k\":\"\\ufffd(\\\"\",\"k_b64\":\"wygi\"",
-	 "half a character swallows nothing behind it"},
+	 "half a character swallows nothing after it"},
 	{TEXT("\xe2\x82z"), "{\"k\":\"\\ufffd\\ufffdz\",\"k_b64\":\"4oJ6\"",
 	 "two bytes of three"},
 	{TEXT("\xc0\x80"), "{\"k\":\"\\ufffd\\ufffd\",\"k_b64\":\"wIA=\"",
@@ -77,7 +79,7 @@ static const struct {
 	 "a surrogate is not UTF-8"},
 	{TEXT("\xff\0\xff\0"),
 	 "{\"k\":\"\\ufffd\\u0000\\ufffd\\u0000\",\"k_b64\":\"/wD/AA==\"",
-	 "NUL is in _b64 too"},
+	 "NUL is in _b64, too"},
 };
 
 static void test_bytes(void)
@@ -132,7 +134,7 @@ static void test_times(void)
 	check_out(&o,
 		  "{\"a\":null,\"b\":\"1970-01-01T00:00:00.001Z\","
 		  "\"c\":\"9999-12-31T23:59:59.999Z\",\"d\":null,\"e\":null",
-		  "a year of five digits is no RFC 3339");
+		  "a year of five digits is written as null");
 }
 
 static void test_commas(void)

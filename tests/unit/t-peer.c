@@ -79,7 +79,7 @@ static void test_redirections(void)
 		       "'%s' is one, or not", shown);
 		if (!cases[i].is)
 			continue;
-		is_int(ask, cases[i].ask, "'%s': for good, or once", shown);
+		is_int(ask, cases[i].ask, "'%s': MOVED or ASK", shown);
 		is_text(to.host, cases[i].host, "'%s': the host", shown);
 		is_text(to.port, cases[i].port, "'%s': the port", shown);
 	}
@@ -96,22 +96,22 @@ static void test_moves(void)
 
 	peer_of(&p, "redis-cluster://10.0.0.1,10.0.0.2:7000");
 	ok(is_at(&p, "10.0.0.1", "6379"), "the first node is asked first");
-	is_text(p.name, "10.0.0.1:6379", "and named in messages");
+	is_text(p.name, "10.0.0.1:6379", "its name is used in messages");
 	ok(peer_known(&p), "its address needs no lookup");
 	peer_move(&p, &there);
 	is_int(p.moves, 1, "another server is a move");
-	is_text(p.name, "10.0.0.7:6381", "and is named from then on");
+	is_text(p.name, "10.0.0.7:6381", "its name is used from then on");
 	ok(peer_known(&p), "its address is known as well");
 	peer_move(&p, &there);
 	is_int(p.moves, 1, "the same place again is not a move");
-	is_int(p.try, 0, "and its address stays in use");
+	is_int(p.try, 0, "the address stays in use");
 	peer_doubt(&p);
 	ok(peer_known(&p) && is_at(&p, "10.0.0.2", "7000"),
 	   "silent: the next node is asked");
-	is_int(p.moves, 2, "and what the one before says is of no account");
+	is_int(p.moves, 2, "the next node is a move, too");
 	peer_doubt(&p);
 	ok(peer_known(&p) && is_at(&p, "10.0.0.1", "6379"),
-	   "and then the first one again");
+	   "after the last node the first is asked again");
 }
 
 static void test_kinds(void)
@@ -120,15 +120,16 @@ static void test_kinds(void)
 	struct peer p;
 
 	peer_of(&p, "redis://10.0.0.1:7000");
-	is_text(p.name, "10.0.0.1:7000", "a plain server has its name");
+	is_text(p.name, "10.0.0.1:7000",
+		"a plain server is named by its address");
 	ok(peer_known(&p), "a numeric address is known");
 	peer_doubt(&p);
 	ok(peer_known(&p) && is_at(&p, "10.0.0.1", "7000"),
 	   "a plain server is where it is, even when in doubt");
 	peer_of(&p, "redis://cache.example");
-	ok(!peer_known(&p), "a name is to be looked up");
+	ok(!peer_known(&p), "a name must be looked up");
 	peer_of(&p, "redis-sentinel://10.0.0.1,10.0.0.2/web");
-	is_text(p.place.host, "", "a group is nowhere yet");
+	is_text(p.place.host, "", "a group has no place at first");
 	peer_move(&p, &there);
 	is_text(p.name, "web at [fe80::7]:6381",
 		"its name has the group and the master");
@@ -204,11 +205,13 @@ static void test_fixed(void)
 	memset(&p, 0, sizeof(p));
 	peer_init_at(&p, &ep, &there);
 	is_text(p.name, "10.0.0.7:6381", "a node of a Cluster is named");
-	ok(peer_known(&p) && is_at(&p, "10.0.0.7", "6381"), "it is there");
-	peer_doubt(&p);
-	ok(!peer_is_silent(&p), "silent, nobody else is asked");
 	ok(peer_known(&p) && is_at(&p, "10.0.0.7", "6381"),
-	   "and it is nowhere else");
+	   "the address of the node is known");
+	peer_doubt(&p);
+	ok(!peer_is_silent(&p),
+	   "after a doubt a node does not count as silent");
+	ok(peer_known(&p) && is_at(&p, "10.0.0.7", "6381"),
+	   "after a doubt a node keeps its address");
 }
 
 /* A server that we connect to gets the password. */
@@ -219,34 +222,36 @@ static void test_known(void)
 
 	peer_of(&p, "redis-cluster://10.0.0.1,10.0.0.2:7000");
 	ok(peer_is_known(&p), "a node of the URL is known");
-	is_int(peer_seniors(&p, each), 2, "those are asked of others");
+	is_int(peer_seniors(&p, each), 2, "known nodes are asked about others");
 	peer_move(&p, &there);
-	ok(!peer_is_known(&p), "one that a node names is not");
+	ok(!peer_is_known(&p), "a node that another node names is not known");
 	peer_follow(&other, &p, &there);
-	ok(!peer_is_known(&other), "aside it is not, either");
+	ok(!peer_is_known(&other),
+	   "a second connection does not know it either");
 	peer_return(&p);
 	ok(peer_is_known(&p) && is_at(&p, "10.0.0.2", "7000"),
 	   "not confirmed: back to the URL");
 	peer_move(&p, &there);
 	peer_trust(&p);
-	ok(peer_is_known(&p), "confirmed: it is known");
-	is_int(peer_seniors(&p, each), 3, "and asked of others");
-	is_text(each[2].host, "10.0.0.7", "as the last one");
+	ok(peer_is_known(&p), "a confirmed node is known");
+	is_int(peer_seniors(&p, each), 3, "it is asked about others");
+	is_text(each[2].host, "10.0.0.7", "it is asked last");
 	peer_follow(&other, &p, &there);
-	ok(peer_is_known(&other), "it is known aside as well");
+	ok(peer_is_known(&other), "a second connection knows it as well");
 	for (int i = 0; i < TRUSTED_MAX; i++) {
 		(void)snprintf(there.port, sizeof(there.port), "%d", i + 1);
 		peer_move(&p, &there);
 		ok(!peer_is_known(&p), "another port is another server");
 		peer_trust(&p);
 	}
-	is_int(peer_seniors(&p, each), 2 + TRUSTED_MAX, "so many at most");
+	is_int(peer_seniors(&p, each), 2 + TRUSTED_MAX,
+	       "the number of known nodes is limited");
 	(void)snprintf(there.port, sizeof(there.port), "6381");
 	peer_move(&p, &there);
-	ok(!peer_is_known(&p), "the oldest is forgotten first");
+	ok(!peer_is_known(&p), "the oldest node is forgotten first");
 	peer_of(&p, "redis-sentinel://10.0.0.1/web");
 	peer_move(&p, &there);
-	ok(peer_is_known(&p), "a group's master is what its Sentinels say");
+	ok(peer_is_known(&p), "a group's master is known from its Sentinels");
 }
 
 static void test_local(void)

@@ -92,13 +92,14 @@ int main(void)
 	   "a process has one id");
 	id_of_the_dead(dead);
 	ok(strlen(dead) == PROCESS_ID_SIZE - 1 && strcmp(dead, ours) != 0,
-	   "another one has another");
-	ok(!process_is_ancestor(ours), "nobody is his own ancestor");
-	ok(knows_below(1, ours), "a child knows its parent");
-	ok(knows_below(3, ours), "so does a child's child's child");
-	ok(!knows_below(1, dead), "a process that has ended is no ancestor");
-	ok(!orphan_knows(), "nor is it one of those it left behind");
+	   "another process has another id");
+	ok(!process_is_ancestor(ours), "a process is not its own ancestor");
+	ok(knows_below(1, ours), "a parent is an ancestor");
+	ok(knows_below(3, ours), "so is a parent three generations up");
+	ok(!knows_below(1, dead),
+	   "a process that has ended is not an ancestor");
+	ok(!orphan_knows(), "an orphan has lost its ancestors");
 	ok(!knows_below(1, other) && !knows_below(1, ""),
-	   "nor is what is no id");
+	   "a malformed id is not an ancestor's");
 	return done();
 }

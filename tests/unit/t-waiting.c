@@ -59,36 +59,37 @@ static void test_changes(void)
 	is_text(said(),
 		"redlock: waiting up to 30m (place 2): held by ann@web1, "
 		"deploy.sh; see: redlock inspect deploy",
-		"one line when it begins");
+		"one line when the wait begins");
 	held_by("bob", 1);
 	pass(29800);
-	is_text(said(), "", "a change is not told within 30 s of a line");
+	is_text(said(), "", "a change is not reported within 30 s of a line");
 	ok(!before(after(now(), 300), waiting_next(&waiting)),
-	   "it is due at the 30 s");
+	   "a changed holder is due 30 s after that line");
 	pass(300);
 	is_text(said(),
 		"redlock: still waiting after 30s of 30m (place 1): held by "
 		"bob@web1, deploy.sh; see: redlock inspect deploy",
-		"it is reported then");
+		"a changed holder is reported then");
 }
 
 static void test_life(void)
 {
 	pass(299000);
-	is_text(said(), "", "nothing new: nothing is said for 5 min");
+	is_text(said(), "", "without a change there is no line for 5 min");
 	pass(1100);
 	is_text(said(),
 		"redlock: still waiting after 5m30s of 30m (place 1): held by "
 		"bob@web1, deploy.sh; see: redlock inspect deploy",
-		"a sign of life after 5 min");
+		"a line without a change after 5 min");
 	client.lease.conf.wait_ms = INT64_MAX;
 	pass(300001);
 	is_text(said(),
 		"redlock: still waiting after 10m30s (place 1): held by "
 		"bob@web1, deploy.sh; see: redlock inspect deploy",
-		"and again, without a limit if there is none");
+		"the next one after 5 min more, without a limit if there is "
+		"none");
 	pass(1);
-	is_text(said(), "", "once");
+	is_text(said(), "", "it is printed once");
 }
 
 static void test_silence(void)
@@ -96,31 +97,32 @@ static void test_silence(void)
 	client.lease.node[0].vote = VOTE_DOWN;
 	(void)fail(&client.why, FAIL_UNAVAILABLE, "db1: no answer");
 	pass(0);
-	is_text(said(), "", "a server may be silent for a second");
+	is_text(said(), "",
+		"a server may be silent for a second without a line");
 	pass(1000);
 	is_text(said(), "redlock: still waiting after 10m31s: db1: no answer",
-		"then it is reported");
+		"a silent server is reported after a second");
 	pass(300001);
 	is_text(said(), "redlock: still waiting after 15m31s: db1: no answer",
-		"a sign of life, too, after 5 min of it");
+		"a line after 5 min of silence");
 	(void)fail(&client.why, FAIL_UNAVAILABLE, "db1: it loads its data");
 	pass(29000);
-	is_text(said(), "", "that something else is wrong is not told at once");
+	is_text(said(), "", "another fault is not reported at once");
 	ok(before(waiting_next(&waiting), after(now(), 2000)),
-	   "but 30 s after the latest line");
+	   "another fault is due 30 s after the latest line");
 	pass(1001);
 	is_text(said(),
 		"redlock: still waiting after 16m01s: db1: it loads its data",
-		"it is reported then");
+		"another fault is reported then");
 	pass(299000);
-	is_text(said(), "", "and once");
+	is_text(said(), "", "another fault is reported once");
 	client.lease.node[0].vote = VOTE_NO;
 	pass(0);
 	is_text(said(),
 		"redlock: the server answers again; still waiting after "
 		"21m00s (place 1): held by bob@web1, deploy.sh; see: redlock "
 		"inspect deploy",
-		"and that it answers again");
+		"a server that answers again is reported");
 }
 
 static void test_texts(void)
@@ -129,9 +131,10 @@ static void test_texts(void)
 
 	is_text(describe_next("a b", buf), "; see: redlock inspect 'a b'",
 		"a key that the shell would split is quoted");
-	is_text(describe_next("it's", buf), "", "one with a quote is left out");
+	is_text(describe_next("it's", buf), "",
+		"no hint for a key with a quote");
 	is_text(describe_next("-x", buf), "",
-		"and so is one that is an option");
+		"no hint for a key that looks like an option");
 	is_text(describe_waiting(2000, 90000, buf), "waiting 2s of 1m30s",
 		"the live line has the limit");
 }
