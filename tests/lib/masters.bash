@@ -92,7 +92,7 @@ counter() { cli "$1" hget 'job:redlock:{job}:state' fence; } # NAME
 in_line() { # N: N wait on each server that is up
 	local n
 
-	for n in "${names[@]}"; do
+	for n in "${names[@]:-a}"; do
 		! node_runs "$n" ||
 			[ "$(cli "$n" zcount 'job:redlock:{job}:queue' 0 +inf)" = "$1" ] ||
 			return 1
