@@ -236,8 +236,10 @@ static void note_met(int token, int node)
 	for (int i = 0; i < n_losses && n_nodes == 1; i++)
 		for (int j = 1; j <= w.tokens; j++) {
 			const struct token *t = &tokens[j];
+			int64_t heard_us = t->stay[node].heard_us;
 
-			if (t->stay[node].heard_us < losses[i].us &&
+			/* (who never had it cannot have been forgotten) */
+			if (heard_us >= 0 && heard_us < losses[i].us &&
 			    losses[i].noticed_us[class_of(t->conf.ttl_ms)] < 0)
 				tokens[token].met_us[j] = w.us;
 		}
