@@ -30,12 +30,13 @@ void describe(struct description *d, const struct opts *o, const char *command);
  * REDLOCK_HELD: what the redlocks above us hold. A redlock that is started by a
  * command under the lock joins that hold and does not wait for itself. The
  * value consists of words, the innermost hold first, each
- * TOKEN:FENCE:SLOT:GROUP:TTL:KEY:URL. TTL is the longest lease of the hold, in
- * ms; 0: nobody renews it (`lock` without a keeper). KEY and URL are hashes
- * (FNV-1a, 64 bits), because a key may be too long for an environment.
+ * TOKEN:FENCE:SLOT:READS:TTL:KEY:URL. READS: 0, or larger if it is shared. TTL
+ * is the longest lease of the hold, in ms; 0: nobody renews it (`lock` without
+ * a keeper). KEY and URL are hashes (FNV-1a, 64 bits), because a key may be too
+ * long for an environment.
  *
  * It is a hint and proves nothing: the server is asked whether the lock holds
- * that token, on that server, now (src/lua/join.lua).
+ * that token, on that server, now (`outer` in src/lua/acquire.lua).
  */
 #define HELD_WORD_MAX 160
 
