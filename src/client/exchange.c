@@ -495,14 +495,6 @@ static void refused(struct client *cl, struct conn *c,
 	}
 }
 
-/* AUTH or SELECT was refused. */
-static void turned_away(struct client *cl, const struct conn *c,
-			const struct session_news *o)
-{
-	failed_briefly(cl, &o->sent.ask, o->kind, o->ran, c->peer->name,
-		       o->text, o->brief);
-}
-
 static void take_one(struct client *cl, int chan, enum session_got got,
 		     const struct session_news *o)
 {
@@ -529,7 +521,8 @@ static void take_one(struct client *cl, int chan, enum session_got got,
 		refused(cl, c, o);
 		break;
 	case SESSION_REFUSED:
-		turned_away(cl, c, o);
+		failed_briefly(cl, asked, o->kind, o->ran, c->peer->name,
+			       o->text, o->brief);
 		break;
 	case SESSION_BROKEN:
 		failed(cl, asked, o->kind, o->ran, NULL, o->text);
