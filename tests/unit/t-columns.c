@@ -43,7 +43,7 @@ static void test_fit(void)
 
 int main(void)
 {
-	test_widths();
-	test_fit();
+	TEST(widths);
+	TEST(fit);
 	return done();
 }

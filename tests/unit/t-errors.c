@@ -326,11 +326,11 @@ static void test_sentinels(void)
 
 int main(void)
 {
-	test_errors();
-	test_words();
-	test_cluster();
-	test_begun();
-	test_wraps();
-	test_sentinels();
+	TEST(errors);
+	TEST(words);
+	TEST(cluster);
+	TEST(begun);
+	TEST(wraps);
+	TEST(sentinels);
 	return done();
 }

@@ -97,7 +97,7 @@ static void test_many_stars(void)
 
 int main(void)
 {
-	test_cases();
-	test_many_stars();
+	TEST(cases);
+	TEST(many_stars);
 	return done();
 }

@@ -255,11 +255,11 @@ static void test_many_lanes(void)
 
 int main(void)
 {
-	test_merge();
-	test_within();
-	test_most();
-	test_odd();
-	test_lanes();
-	test_many_lanes();
+	TEST(merge);
+	TEST(within);
+	TEST(most);
+	TEST(odd);
+	TEST(lanes);
+	TEST(many_lanes);
 	return done();
 }

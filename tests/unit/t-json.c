@@ -196,11 +196,11 @@ static void test_base64(void)
 
 int main(void)
 {
-	test_bytes();
-	test_text();
-	test_numbers();
-	test_times();
-	test_commas();
-	test_base64();
+	TEST(bytes);
+	TEST(text);
+	TEST(numbers);
+	TEST(times);
+	TEST(commas);
+	TEST(base64);
 	return done();
 }

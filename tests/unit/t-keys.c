@@ -310,12 +310,12 @@ static void test_there_and_back(void)
 
 int main(void)
 {
-	test_slots();
-	test_tags();
-	test_names();
-	test_every_string();
-	test_bytes();
-	test_companions();
-	test_there_and_back();
+	TEST(slots);
+	TEST(tags);
+	TEST(names);
+	TEST(every_string);
+	TEST(bytes);
+	TEST(companions);
+	TEST(there_and_back);
 	return done();
 }

@@ -843,19 +843,19 @@ static void test_help(void)
 
 int main(void)
 {
-	test_order();
-	test_defaults();
-	test_each();
-	test_refused();
-	test_commands();
-	test_shell_command();
-	test_shows();
-	test_verbs();
-	test_secrets();
-	test_lengths();
-	test_help();
-	test_durations();
-	test_statuses();
-	test_option_names(); /* last: getopt(3) keeps optopt, too */
+	TEST(order);
+	TEST(defaults);
+	TEST(each);
+	TEST(refused);
+	TEST(commands);
+	TEST(shell_command);
+	TEST(shows);
+	TEST(verbs);
+	TEST(secrets);
+	TEST(lengths);
+	TEST(help);
+	TEST(durations);
+	TEST(statuses);
+	TEST(option_names); /* last: getopt(3) keeps optopt, too */
 	return done();
 }

@@ -287,12 +287,12 @@ static void test_local(void)
 
 int main(void)
 {
-	test_redirections();
-	test_moves();
-	test_kinds();
-	test_told();
-	test_fixed();
-	test_known();
-	test_local();
+	TEST(redirections);
+	TEST(moves);
+	TEST(kinds);
+	TEST(told);
+	TEST(fixed);
+	TEST(known);
+	TEST(local);
 	return done();
 }

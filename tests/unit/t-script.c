@@ -1076,24 +1076,24 @@ static void test_replicate(void)
 int main(void)
 {
 	for (size_t i = 0; i < COUNT(requests); i++)
-		test_request(i);
-	test_token_op();
-	test_scripts();
-	test_history_entry();
-	test_listen();
-	test_identity();
-	test_answers();
-	test_prefixes();
-	test_bad_answers();
-	test_garbage();
-	test_ages();
-	test_most_words();
-	test_sight();
-	test_foreign();
-	test_long_texts();
-	test_released();
-	test_listened();
-	test_replicate();
-	test_stop();
+		TEST(request, i);
+	TEST(token_op);
+	TEST(scripts);
+	TEST(history_entry);
+	TEST(listen);
+	TEST(identity);
+	TEST(answers);
+	TEST(prefixes);
+	TEST(bad_answers);
+	TEST(garbage);
+	TEST(ages);
+	TEST(most_words);
+	TEST(sight);
+	TEST(foreign);
+	TEST(long_texts);
+	TEST(released);
+	TEST(listened);
+	TEST(replicate);
+	TEST(stop);
 	return done();
 }

@@ -406,9 +406,9 @@ int main(void)
 
 	log_init(&quiet);
 	make_files();
-	test_rows();
-	test_flags();
-	test_figures();
+	TEST(rows);
+	TEST(flags);
+	TEST(figures);
 	(void)unlink(secret_file);
 	(void)rmdir(run_dir);
 	(void)rmdir(dir);

@@ -141,8 +141,8 @@ static void test_all_short_words(void)
 
 int main(void)
 {
-	test_forms();
-	test_lengths();
-	test_all_short_words();
+	TEST(forms);
+	TEST(lengths);
+	TEST(all_short_words);
 	return done();
 }

@@ -497,15 +497,15 @@ static void test_mask_link(void)
 
 int main(void)
 {
-	test_parse_duration();
-	test_long_durations();
-	test_parse_number();
-	test_every_number();
-	test_format_duration();
-	test_utf8();
-	test_every_code_point();
-	test_format_bytes();
-	test_cut();
-	test_mask_link();
+	TEST(parse_duration);
+	TEST(long_durations);
+	TEST(parse_number);
+	TEST(every_number);
+	TEST(format_duration);
+	TEST(utf8);
+	TEST(every_code_point);
+	TEST(format_bytes);
+	TEST(cut);
+	TEST(mask_link);
 	return done();
 }

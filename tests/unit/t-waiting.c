@@ -152,10 +152,10 @@ int main(void)
 	client.lease.state = LEASE_WAITING;
 	client.lease.node[0].vote = VOTE_NO;
 	SET(client.shown_key, "deploy");
-	test_changes();
-	test_life();
-	test_silence();
-	test_texts();
+	TEST(changes);
+	TEST(life);
+	TEST(silence);
+	TEST(texts);
 	(void)dup2(out, STDERR_FILENO);
 	return done();
 }

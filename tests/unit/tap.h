@@ -20,6 +20,11 @@
 #define SET(to, text) ((void)snprintf(to, sizeof(to), "%s", text))
 
 static int tap_ran, tap_failed;
+static const char *tap_subject = "";
+
+/* TEST(name, argument...): calls test_name(argument...). The names of its
+ * checks begin with "name: ". */
+#define TEST(name, ...) (tap_subject = #name ": ", test_##name(__VA_ARGS__))
 
 /* A "#" would begin a TAP directive, and a control byte end the line. */
 static inline void tap_escape(char *to, size_t size, const char *text)
@@ -44,9 +49,9 @@ __attribute__((format(printf, 2, 0))) static inline bool
 tap_line(bool good, const char *fmt, va_list args)
 {
 	char raw[400], name[1600];
-	size_t len;
+	size_t len = (size_t)snprintf(raw, sizeof(raw), "%s", tap_subject);
 
-	(void)vsnprintf(raw, sizeof(raw), fmt, args);
+	(void)vsnprintf(raw + len, sizeof(raw) - len, fmt, args);
 	tap_escape(name, sizeof(name), raw);
 	len = strlen(name);
 	tap_ran++;
