@@ -13,7 +13,7 @@
 
 #include "proc/contain.h"
 #include "proc/deadman.h"
-#include "proc/guardproc.h"
+#include "proc/inside.h"
 
 #define STRIKE_MS 5 /* redlock's own kill: enough for all but a large tree */
 

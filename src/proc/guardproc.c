@@ -3,7 +3,7 @@
  * what runs in it, behind guard_main(), does not allocate, and once the command
  * runs it waits for nobody without looking for redlock's death and the
  * deadline; afterwards release() may do both. */
-#include "proc/guardproc.h"
+#include "proc/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The guard process, from the fork on, and what redlock tells it. For guard.c
  * alone. */
-#ifndef PROC_GUARDPROC_H
-#define PROC_GUARDPROC_H
+#ifndef PROC_INSIDE_H
+#define PROC_INSIDE_H
 
 #include "proc/guard.h"
 
