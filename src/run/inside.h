@@ -16,7 +16,7 @@
 #include "proc/signals.h"
 #include "proc/terminal.h"
 #include "proc/tree.h"
-#include "run/pace.h"
+#include "run/describe.h"
 #include "run/supervise.h"
 
 /* ---- watchdog.c ----
@@ -188,7 +188,7 @@ void watch_run(struct watch *w);
 
 /* ---- waiting.c ----
  *
- * What a person sees of a wait: the lines of run/pace.h, and one on a grant
+ * What a person sees of a wait: the lines of pace.c, and one on a grant
  * that took its time.
  */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One datagram for each change. */
-#include "run/notify.h"
+#include "run/describe.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* When a wait is worth a line. */
-#include "run/pace.h"
+#include "run/describe.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "run/describe.h"
 
 void pace_begin(struct pace *p, struct instant at)
 {

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "run/describe.h"
-#include "run/notify.h"
 
 #define TELL_GRANT_MS 1000
 

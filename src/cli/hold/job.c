@@ -18,7 +18,6 @@
 #include "cli/servers.h"
 #include "lock/core/timing.h"
 #include "run/describe.h"
-#include "run/notify.h"
 
 /* ---- what the command gets ---- */
 

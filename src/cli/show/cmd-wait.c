@@ -13,7 +13,6 @@
 #include "cli/render.h"
 #include "lock/core/timing.h"
 #include "run/describe.h"
-#include "run/pace.h"
 #include "proc/signals.h"
 
 #define AFTER_END_MS 5 /* the server ends a lease up to 1 ms late */
