@@ -23,7 +23,6 @@ need_user_namespaces() {
 	chmod 755 "$T"
 	chmod 777 "$(readlink -f "$T/a.sock")"
 }
-need_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
 start_contained() { # OPTION... -- COMMAND: until $T/w is there
 	start -k job --contain "$@"
 	wait_until exists "$T/w"

@@ -4,7 +4,6 @@
 
 load lib/common
 load lib/masters
-load lib/tls
 load lib/cluster
 
 setup_file() { cluster_start; }

@@ -2,7 +2,6 @@
 # The history of a lock: an entry for each hold, written with the release.
 
 load lib/common
-load lib/tls
 load lib/sentinel
 load lib/cluster
 load lib/masters

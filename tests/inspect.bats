@@ -3,7 +3,6 @@
 # server, whatever bytes others wrote, and without changing anything.
 
 load lib/common
-load lib/tls
 load lib/sentinel
 load lib/cluster
 load lib/masters
@@ -91,8 +90,6 @@ d['token'] == '$(cli a get job)' and d['problems'] == [] and \
 d['scope'] == 'shared' and d['nodes'][0]['state'] == 'held'"
 	kill "$tool"
 }
-
-ran_at_least() { [ "$(scripts_run a)" -ge "$1" ]; }
 
 @test "waiters are shown in order, with what they want" {
 	start -k job -- sleep 61.3

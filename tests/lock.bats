@@ -3,7 +3,6 @@
 # line, or all the rest of a script; whatever is killed.
 
 load lib/common
-load lib/tls
 load lib/sentinel
 load lib/cluster
 load lib/masters

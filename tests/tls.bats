@@ -28,8 +28,6 @@ accepted() {
 	return 1
 }
 ca() { echo "cacert=$certs/ca.crt"; }
-# The server's name by a name: NAME
-url_of() { echo "rediss://$2:$(node_at "$1" | cut -d : -f 2)?$(ca)"; }
 
 # Starts a holder, $tool, whose command ends on demand.
 keep() {

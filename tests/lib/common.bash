@@ -535,14 +535,6 @@ no_lock_left_anywhere() {
 	for n in $nodes; do no_lock_left "$n" || return; done
 	for n in $shared_nodes; do shared no_lock_left "$n" || return; done
 }
-list_locks() { # and counters
-	local n
-
-	for n in $nodes; do echo "on $n:" && cli "$n" keys '*'; done
-	for n in $shared_nodes; do
-		echo "on $n:" && shared cli "$n" keys '*'
-	done
-}
 
 # ---- faults that are known ----
 
