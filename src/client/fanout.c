@@ -433,7 +433,7 @@ bool fanout_next(struct fanout *s, struct got *out)
 	return false;
 }
 
-bool fanout_awaits(const struct fanout *s)
+static bool awaits(const struct fanout *s)
 {
 	for (int i = 0; i < s->targets; i++)
 		if (s->target[i]->first ||
@@ -524,7 +524,7 @@ void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
 bool fanout_get(struct fanout *s, struct got *out)
 {
 	while (!fanout_next(s, out)) {
-		if (!fanout_awaits(s))
+		if (!awaits(s))
 			return false;
 		fanout_poll(s, NULL, 0, NEVER);
 	}

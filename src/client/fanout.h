@@ -102,7 +102,6 @@ bool fanout_get(struct fanout *s, struct got *out);
  * see its revents), or at `limit`. */
 void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
 		 struct instant limit);
-bool fanout_awaits(const struct fanout *s);
 
 /* ---- primaries.c ----
  *

@@ -242,24 +242,6 @@ const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80])
 	return buf;
 }
 
-const char *describe_begun(int64_t took_ms, int64_t limit_ms, char buf[80])
-{
-	char took[32] = "", limit[32] = "";
-
-	if (took_ms > 0)
-		(void)format_seconds(took_ms, took, sizeof(took));
-	if (limit_ms != INT64_MAX)
-		(void)format_limit(limit_ms, limit, sizeof(limit));
-	(void)snprintf(buf, 80, "%swaiting%s%s%s%s",
-		       took_ms > 0 ? "still " : "", took[0] ? " after " : "",
-		       took,
-		       limit[0] == '\0' ? ""
-		       : took[0]        ? " of "
-					: " up to ",
-		       limit);
-	return buf;
-}
-
 char *describe_members(const struct client *d, int place)
 {
 	const struct sight *s = &d->sight;

@@ -30,10 +30,7 @@ const char *describe_name(const struct sight *s, char *buf, size_t size);
 /* The client that asks us to stop. */
 const char *describe_asker(const struct sight *s, char *buf, size_t size);
 
-/* "waiting up to 30m", or "still waiting after 5m of 30m" if took_ms is above
- * 0. limit_ms INT64_MAX: no limit. */
-const char *describe_begun(int64_t took_ms, int64_t limit_ms, char buf[80]);
-/* "waiting 2s of 30m" */
+/* "waiting 2s of 30m". limit_ms INT64_MAX: no limit. */
 const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80]);
 
 /* "; see: redlock inspect KEY", or "" if that command would not work as shown.

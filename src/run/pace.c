@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
+
 void pace_begin(struct pace *p, struct instant at)
 {
 	*p = (struct pace){.began = at, .silent = NEVER};
@@ -58,6 +60,26 @@ void pace_told(struct pace *p, enum told what, const char *token, int place)
 	(void)snprintf(p->said_token, sizeof(p->said_token), "%s", token);
 }
 
+/* "waiting up to 30m"; "still waiting after 5m of 30m" if took_ms is above 0.
+ */
+static const char *begun(int64_t took_ms, int64_t limit_ms, char buf[80])
+{
+	char took[32] = "", limit[32] = "";
+
+	if (took_ms > 0)
+		(void)format_seconds(took_ms, took, sizeof(took));
+	if (limit_ms != INT64_MAX)
+		(void)format_limit(limit_ms, limit, sizeof(limit));
+	(void)snprintf(buf, 80, "%swaiting%s%s%s%s",
+		       took_ms > 0 ? "still " : "", took[0] ? " after " : "",
+		       took,
+		       limit[0] == '\0' ? ""
+		       : took[0]        ? " of "
+					: " up to ",
+		       limit);
+	return buf;
+}
+
 const char *pace_opening(const struct pace *p, enum told what, int64_t limit_ms,
 			 char *buf, size_t size)
 {
@@ -68,7 +90,7 @@ const char *pace_opening(const struct pace *p, enum told what, int64_t limit_ms,
 
 	(void)snprintf(buf, size, "%s%s",
 		       again ? "the server answers again; " : "",
-		       describe_begun(so_far, limit_ms, how));
+		       begun(so_far, limit_ms, how));
 	return buf;
 }
 
