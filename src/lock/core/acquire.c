@@ -27,7 +27,7 @@ static struct instant limit_of(const struct lease *l)
 		       : sooner(l->give_up, after(l->began, UNREACHED_MS));
 }
 
-/* In this round. */
+/* Asks a node, as part of this round. */
 static void ask(struct lease_node *n, struct instant at)
 {
 	n->line.woken = false;
@@ -35,7 +35,7 @@ static void ask(struct lease_node *n, struct instant at)
 	node_want(n, VERB_ACQUIRE, at);
 }
 
-static void ask_from(struct lease *l, struct instant at)
+static void begin_asking(struct lease *l, struct instant at)
 {
 	lease_enter(l, LEASE_ASKING);
 	l->claims = 0;
@@ -47,7 +47,7 @@ void acquire_begin(struct lease *l, struct instant at)
 {
 	int64_t look = 0;
 
-	ask_from(l, at);
+	begin_asking(l, at);
 	l->whole = true;
 	/* the outer hold may have been lost and healed: try again to join it,
 	 * but not while we keep a minority of our own */
@@ -103,7 +103,7 @@ static void ask_alone(struct lease *l, struct lease_node *n, struct instant at)
 		return;
 	}
 	if (l->state == LEASE_WAITING) {
-		ask_from(l, at);
+		begin_asking(l, at);
 		l->whole = false;
 	}
 	if (!node_is_releasing(n))
