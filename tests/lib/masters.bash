@@ -89,7 +89,7 @@ holding() { # KEY: prints which
 	done < <(kit each "${up[@]/#/$T/}" <<<"exists $1")
 }
 counter() { cli "$1" hget 'job:redlock:{job}:state' fence; } # NAME
-in_line() { # N: N wait on each server that is up
+in_line() { # N: N wait on each server that is up, or on the one there is
 	local n
 
 	for n in "${names[@]:-a}"; do
