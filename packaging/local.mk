@@ -4,12 +4,12 @@
 static:
 	cd $(srcdir) && scripts/static.sh
 	cp $(srcdir)/redlock-static-$$(uname -m) $(srcdir)/redlock-static
+STATIC = tests/static.bats tests/run.bats tests/tls.bats tests/contain.bats \
+	tests/local.bats tests/signals.bats tests/usage.bats tests/password.bats
 check-static: static
 	$(MAKE) $(AM_MAKEFLAGS) check \
 		REDLOCK='$(abs_srcdir)/build-static/'`uname -m`/redlock/redlock \
-		TESTS='tests/static.bats tests/run.bats tests/tls.bats tests/contain.bats \
-			tests/local.bats tests/signals.bats tests/usage.bats \
-			tests/password.bats'
+		TESTS='$(STATIC)'
 check-image: static
 	$(srcdir)/scripts/check-image.sh redlock-static
 # Few tests, because qemu fails others: it has threads of its own, takes half a

@@ -132,11 +132,11 @@ check-tsan:
 # The hiredis 1.x that this machine lacks or has.
 build-hiredis1-lib/lib/pkgconfig/hiredis.pc:
 	$(srcdir)/scripts/hiredis1.sh build-hiredis1-lib
+HIREDIS1 = $(UNITS) tests/run.bats tests/inspect.bats tests/history.bats
 check-hiredis1: build-hiredis1-lib/lib/pkgconfig/hiredis.pc
 	$(call configured,hiredis1) \
 		PKG_CONFIG_PATH='$(abs_builddir)/build-hiredis1-lib/lib/pkgconfig' && \
-		$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(UNITS) tests/run.bats \
-			tests/inspect.bats tests/history.bats' && \
+		$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(HIREDIS1)' && \
 		./redlock --version | grep 'with 1.*, running 1'
 # HOSTILE_SEED plays one run again.
 HOSTILE_RUNS = 1000
