@@ -367,7 +367,6 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 }
 
 # The keeper, its guard, and what the guard has in place of a command.
-no_keeper() { ! keeper_pid "$kept"; }
 keepers() {
 	local tool guard
 
@@ -403,7 +402,7 @@ keepers() {
 		done
 		"$REDLOCK" unlock --token "$(value)" job
 		wait_until lock_is_free
-		wait_until no_keeper
+		wait_until no_process_left
 	done
 	told ""
 }
@@ -496,9 +495,8 @@ killed_keeper() { # redlock|guard|child
 	finish
 	[ "$status" = 0 ]
 	told TERM
-	wait_until no_keeper
+	wait_until no_process_left
 }
-no_keeper() { ! pgrep -x lockguard >/dev/null || [ -z "$(list_processes)" ]; }
 
 @test "a frozen server: the process is told in time, and nobody else runs meanwhile" {
 	url=unix://$T/a.sock
