@@ -87,13 +87,16 @@ end
 -- older state may have come back.)
 local own = L.mine and slot(L, L.mine.n).fam
 if L.mine and L.mine.flag ~= 'r' and L.mine.ends > L.now and stands_still(L, L.mine)
-    and (L.now >= L.shut and (own == L.token or reads(own)) or ARG.outer ~= '') then
+    and (own == L.token or ARG.outer ~= '' or reads(own)) then
 	local e = L.mine
-	if L.number >= e.number then
-		e.flag, e.number = '', L.number
-		keep(L, slot(L, e.n), L.token, e, ttl)
+	if L.now >= L.shut or ARG.outer ~= '' then
+		if L.number >= e.number then
+			e.flag, e.number = '', L.number
+			keep(L, slot(L, e.n), L.token, e, ttl)
+		end
+		return granted(e)
 	end
-	return granted(e)
+	ticket = -1
 end
 if ARG.outer ~= '' then
 	local outer = counts(L, read_entry(unpack(call('hmget', S, 'hold:' .. ARG.outer,

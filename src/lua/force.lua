@@ -63,7 +63,8 @@ if s.fam ~= fam or s.ends <= L.now then
 		save(L)
 	end
 	-- whom the server has forgotten is asked once it has registered again
-	return out((lost or L.now < L.shut) and step == 'ask' and 'yes' or 'no', grace, 1)
+	local may_return = s.ends <= L.now and (lost or L.now < L.shut)
+	return out(may_return and step == 'ask' and 'yes' or 'no', grace, 1)
 end
 if step == 'ask' and s.count == 1 and s.holder and s.holder.flag == 'r' then
 	return out('yes', '0', 0) -- --min-hold keeps it for nobody
