@@ -403,7 +403,7 @@ tells() {
 	told=(--user app --password-command "$T/tell")
 }
 runs() { wc -l <"$T/runs"; }
-app_is_in() { cli a client list | grep -q ' user=app '; }
+app_is_in() { cli a client list | grep -qw 'user=app'; }
 has_run() { [ "$(runs)" -ge "$1" ]; }
 
 @test "--password-command: the first line is the password; quoting as in the shell" {
