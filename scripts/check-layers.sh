@@ -8,6 +8,7 @@
 # lock and net do not know each other, and client does not know proc. The folders
 # within a layer are ordered, too: lock/wire -> lock/core, and cli/{hold,top} ->
 # cli/show -> cli/{history,doctor} -> cli. Only its own folder includes an inside.h.
+# Headers do not include each other in a circle.
 #
 # The clock, standard error, hiredis and the environment are each used in one place
 # only. Functions that write without a limit, such as strcpy(), are not used at all,
@@ -124,3 +125,15 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 	}
 	END { exit bad }
 ' || exit 1 # xargs would exit with 123
+
+# shellcheck disable=SC2016
+circles=$(find src -name '*.h' | LC_ALL=C sort | xargs awk '
+	/^#include "/ {
+		split($0, quoted, "\"")
+		print substr(FILENAME, 5), quoted[2]
+	}
+' | tsort 2>&1 >/dev/null) || true
+if [ -n "$circles" ]; then
+	echo "$circles" | sed 's/^tsort: -:/src: /; s/^tsort: /src:   /'
+	exit 1
+fi
