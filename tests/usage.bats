@@ -691,6 +691,8 @@ result() {
 	done
 	run -0 env -u SHELL "$REDLOCK" -u "$url" -k job -c 'echo ran'
 	[ "$output" = ran ]
+	run -0 redlock -k job --command 'echo ran'
+	[ "$output" = ran ]
 }
 
 @test "P8 all of standard input reaches the command" {

@@ -215,6 +215,20 @@ secure() {
 	echo old >"$T/password"
 	chmod 600 "$T/password"
 }
+# After COMMAND the server cuts off `app`, which can no longer log in. A hold with
+# T = 600 ms ends by its deadline, and not before.
+locked_out() { # COMMAND...
+	local began took
+
+	began=$(now_ms)
+	"$@"
+	cli a client kill user app
+	wait_until gone "$worker"
+	took=$(($(now_ms) - began))
+	ends_with 125
+	at_least "$took" 250
+	below "$took" 550
+}
 
 # The rights that the manual says a user needs, as words of ACL SETUSER.
 rights_in_manual() {
