@@ -138,7 +138,7 @@ load lib/kinds
 	ended w
 }
 
-@test "--min-hold: whoever waits for a reader gets the lock then, too" {
+@test "--min-hold: a waiter gets the lock of a reader then, too" {
 	reader r -t 60s --min-hold 800ms
 	running r
 	lines_up writer w

@@ -69,7 +69,7 @@ TEST_EXTENSIONS = .bats
 TAP = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 LOG_DRIVER = $(TAP)
 BATS_LOG_DRIVER = $(TAP)
-# Signals start at their defaults, whoever started make. A file that hangs is
+# Signals start at their defaults, whatever make inherited. A file that hangs is
 # ended, and the others still run.
 BATS_SECONDS = 1200
 BATS_LOG_COMPILER = '$(abs_builddir)/tests/lib/launch' --default all \

@@ -411,7 +411,7 @@ replicas_have() { # COMMAND...
 
 # ---- --wait-replicas ----
 
-@test "--wait-replicas: so many replicas have the lock before the command starts" {
+@test "--wait-replicas N: N replicas have the lock before the command starts" {
 	group_start g
 	url=$(group_url g)
 	run -0 redlock -k job --wait-replicas 2 -- sh -c \

@@ -221,7 +221,7 @@ static int run(char out[TOKEN_MAX + 2], struct instant limit, struct fail *why)
 	if (n < 0)
 		return failed_number(why, "killed: not done after seconds:",
 				     LIMIT_MS / 1000);
-	/* if it is no longer our child, whoever reaped it knows how it ended */
+	/* if it is no longer our child, somebody else has its status */
 	if (got == pid && check_end(status, why) < 0)
 		return -1;
 	return check_answer(out, (size_t)n, why);

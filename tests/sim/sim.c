@@ -232,6 +232,8 @@ static int class_of(int64_t ttl)
 	return ttl > 2 * w.T ? 2 : ttl > w.T ? 1 : 0;
 }
 
+/* `token` is granted the lock. Notes which tokens this node has forgotten, in
+ * losses that nobody has noticed. */
 static void note_met(int token, int node)
 {
 	for (int i = 0; i < n_losses && n_nodes == 1; i++)
@@ -239,7 +241,7 @@ static void note_met(int token, int node)
 			const struct token *t = &tokens[j];
 			int64_t heard_us = t->stay[node].heard_us;
 
-			/* (who never had it cannot have been forgotten) */
+			/* (a token that never had it was not forgotten) */
 			if (heard_us >= 0 && heard_us < losses[i].us &&
 			    losses[i].noticed_us[class_of(t->conf.ttl_ms)] < 0)
 				tokens[token].met_us[j] = w.us;
@@ -642,8 +644,8 @@ static bool forgot(const struct client *a, const struct client *b)
 	       forgot_by(a, &tokens[family_of(b)]);
 }
 
-/* `new` was granted the lock so, and then the server has forgotten it, too: the
- * older one may have been entered again. */
+/* `new` was granted the lock after a loss in which `old` was forgotten, and
+ * then the server forgot `new` as well: `old` may have registered again. */
 static bool both_forgotten(const struct client *old, const struct client *new)
 {
 	int64_t us = tokens[new->token].met_us[old->token];
@@ -660,7 +662,8 @@ static bool untold(const struct client *old, const struct client *new)
 	       new->lease.guard_ms < old->ttl;
 }
 
-/* The run around it runs beside others for longer. */
+/* Its outer run is running: the overlap of that one was judged when it began.
+ */
 static bool is_inside(const struct client *c)
 {
 	return joined(c) && w.client[parent_of[c - w.client]].running;

@@ -402,8 +402,9 @@ static void test_listen(void)
 		is_int(r.words.n, 3, "to listen takes three words");
 		is_text(r.words.at[0], "BLPOP", "it is a BLPOP");
 		ok(r.words.at[1] == k.part[PART_GRANT],
-		   "of one's own grant list");
-		is_text(r.words.at[2], times[i].text, "for so many seconds");
+		   "of the client's own grant list");
+		is_text(r.words.at[2], times[i].text,
+			"the timeout, in seconds");
 		keys_close(&k);
 	}
 }
@@ -1061,8 +1062,8 @@ static void test_replicate(void)
 	ok(!r.sha, "it calls no script");
 	is_int(r.words.n, 3, "replicas are asked for in three words");
 	is_text(r.words.at[0], "WAIT", "WAIT");
-	is_text(r.words.at[1], "2", "for so many");
-	is_text(r.words.at[2], "250", "for so long");
+	is_text(r.words.at[1], "2", "the number of replicas");
+	is_text(r.words.at[2], "250", "the timeout, in ms");
 	words_add_text(&two, "2");
 	ok(answer_read(VERB_REPLICATE, &two, &a, &s, &why) == 0 &&
 		   a.said == SAID_YES && a.counter == 2,
