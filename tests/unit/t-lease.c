@@ -1902,12 +1902,12 @@ static void test_slots_met(void)
 	ok(t >= 0 && t < KEEP + KEEP, "as soon as the minority is given back");
 }
 
-static void begin_inside(void) /* a run that holds the lock */
+static void begin_inside(int64_t wait) /* a run that holds the lock */
 {
 	struct lease_conf conf = {.nodes = 3,
 				  .ttl_ms = T,
 				  .node_timeout_ms = NODE_TIMEOUT,
-				  .wait_ms = FOREVER,
+				  .wait_ms = wait,
 				  .slots = 3,
 				  .outer = {.token = "outer", .ttl_ms = T}};
 
@@ -1922,7 +1922,7 @@ static void test_joins_in_vain(void)
 {
 	int64_t t = 2, rounds = 0, joined = 0;
 
-	begin_inside();
+	begin_inside(FOREVER);
 	for (int k = 0; k < 3; k++)
 		reply(&q[k], SAID_NO, 100, 1);
 	is_int(asks(1), 3, "none has it: they are asked");
@@ -1951,13 +1951,26 @@ static void test_joins_in_vain(void)
 	ok(n_q > 0 && q[0].joins, "then they are asked to join once more");
 }
 
+/* A node whose state began after the grant takes it for lost. Without waiting,
+ * too, the last of the others tells that it has ended. */
+static void test_joins_what_ended(void)
+{
+	begin_inside(0);
+	reply(&q[2], SAID_VANISHED, 100, 1);
+	reply(&q[0], SAID_NO, 100, 1);
+	is_int(l.state, LEASE_ASKING, "two of three do not decide");
+	reply(&q[1], SAID_NO, 100, 1);
+	is_int(asks(1), 3, "it has ended: all are asked");
+	ok(!q[0].joins, "for a hold of our own");
+}
+
 /* One has it, one is down, and one answers when the round is over. */
 static void test_joins_late(void)
 {
 	struct ask slow;
 	int64_t t = 1, asked = 0;
 
-	begin_inside();
+	begin_inside(FOREVER);
 	slow = q[1];
 	granted_by(&q[0], 0, 0, 1);
 	broke(&q[2], false, 1);
@@ -2099,7 +2112,7 @@ static void test_joins_a_stop(void)
 				.stops = true,
 				.stop_ms = 1000};
 
-	begin_inside();
+	begin_inside(FOREVER);
 	lease_answer(&l, &q[0], &joined, ms(1));
 	reply(&q[1], SAID_NO, 100, 1);
 	reply(&q[2], SAID_NO, 100, 1);
@@ -2117,7 +2130,7 @@ static void test_join_unheard(bool broken)
 {
 	struct ask join;
 
-	begin_inside();
+	begin_inside(FOREVER);
 	join = q[2];
 	reply(&q[0], SAID_NO, 60, 1);
 	reply(&q[1], SAID_NO, 60, 1);
@@ -2142,7 +2155,7 @@ static void test_own_grant_late(void)
 	struct ask own = {0}, join = {0};
 	int64_t t = 2;
 
-	begin_inside();
+	begin_inside(FOREVER);
 	for (int k = 0; k < 3; k++)
 		lease_answer(&l, &q[k], &no, ms(1));
 	asks(2);
@@ -2715,6 +2728,7 @@ int main(void)
 	TEST(slots_met);
 	TEST(joins_in_vain);
 	TEST(ends);
+	TEST(joins_what_ended);
 	TEST(joins_late);
 	TEST(joins_a_stop);
 	TEST(join_unheard, false);

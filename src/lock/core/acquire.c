@@ -409,13 +409,16 @@ static void fail_round(struct lease *l, struct instant at)
 	}
 }
 
-/* A quorum is out of reach, and we know whether others hold the lock. */
-static bool is_decided(const struct lease *l)
+/* A quorum is out of reach, and we know whether others hold the lock, and, if
+ * the outer hold has vanished from a node, whether it exists on the others. */
+static bool is_decided(const struct lease *l, struct instant at)
 {
 	int q = quorum_of(l), open = lease_votes(l, VOTE_OPEN);
 	int yes = lease_votes(l, VOTE_YES),
 	    said = yes + lease_votes(l, VOTE_NO);
 
+	if (open > 0 && lease_joins(l) && outer_may_return(l, at))
+		return false;
 	return yes + open < q && (said >= q || said + open < q);
 }
 
@@ -430,7 +433,7 @@ static void count_votes(struct lease *l, struct instant at)
 		fail_round(l, at);
 	} else if (yes >= q) {
 		agree(l, at);
-	} else if (is_decided(l) && !claim_again(l, at)) {
+	} else if (is_decided(l, at) && !claim_again(l, at)) {
 		fail_round(l, at);
 	}
 }
