@@ -115,10 +115,12 @@ trap 'rm -f "$tmp" "$tmp.named" "$tmp.short"' EXIT
 [ -n "$only" ] || numbers
 # A script is these files, joined in this order. A file may use what earlier files
 # define.
-script ACQUIRE start plain plain-acquire state line history counter hold serve acquire
-script RENEW start plain plain-renew state line history counter hold renew
-script RELEASE start history plain plain-release state line counter hold serve release
-script FORCE start state line history counter hold serve force
+script ACQUIRE start plain plain-acquire state line wait save history counter hold serve \
+	acquire
+script RENEW start plain plain-ours plain-renew state save line history counter hold renew
+script RELEASE start history plain plain-ours plain-release state save line counter hold \
+	serve release
+script FORCE start state save line history counter hold serve force
 script INSPECT start state inspect
 script HISTORY start state history latest
 script RIGHTS rights

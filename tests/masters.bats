@@ -439,7 +439,7 @@ let_in_go() {
 	several 1
 	printf '%s\n' 'def answer(words):' \
 		'    if words[0] == b"EVAL" and b"granted" in words[1]:' \
-		'        return ["granted", "5", "5", "0", "t", "1000", "-1", "", "0", "ab12 active"]' \
+		'        return ["granted", "5", "5", "1000", "0", "0", "-1", "", "ab12 active"]' \
 		'    if words[0] == b"EVAL": # the release' \
 		'        return ["yes", "5", "0"]' \
 		'    return usual(words)' >"$T/active.py"

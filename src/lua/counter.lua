@@ -49,17 +49,17 @@ end
 -- Nothing new is granted until `ms` after `since`.
 local function shut(L, ms, since)
 	L.shut = max(L.shut, since + ms)
-	put(L, 'shut', str(L.shut))
-	put(L, 'lost', str(since))
+	put(L, 'shut', L.shut)
+	put(L, 'lost', since)
 end
 -- The rule: if a client has seen a counter that this state never had, this server
 -- has lost data. Then nothing new is granted for as long as the longest lease that
 -- the client knows of. Holders register again with their next renewal, within T/6.
 local function data_lost(L)
 	local c, seen = L.c, L.seen
-	local oldest = num(match(L.trail, '%d+'))
-	if seen == 0 or c and c >= seen and seen >= L.born and (seen < oldest
-	    or L.trail:find(str(seen), 1, true) or not is_whole(L)) then
+	if seen == 0 or seen == c or c and c > seen and seen >= born(L)
+	    and (L.trail == '' or seen < num(match(L.trail, '%d+'))
+	    or L.trail:find(ARG.seen, 1, true)) then
 		return false
 	end
 	local since = L.now
@@ -67,7 +67,7 @@ local function data_lost(L)
 		-- above all that was seen, also if the clock was set back
 		move(L, L.us > seen and 1 or seen + L.longest * 1000)
 		L.born = L.c
-		put(L, 'born', str(L.born))
+		put(L, 'born', L.born)
 	else -- it may have been noticed before, but not before it happened
 		since = num(call('hget', S, 'lost'))
 		since = since * 1000 < seen and L.now or since

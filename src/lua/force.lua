@@ -15,13 +15,12 @@
 --   yes COUNTER MS          taken, and handed over for MS; 0: to nobody
 --   foreign COUNTER         it is another program's
 --   no COUNTER              it is gone, or another client's: nothing has changed
-local L = begin()
-local step, grace = ARG.step, num(ARG.grace)
-local lost, s, v = data_lost(L), slot(L, num(ARG.slot)), look(L)
+local step, grace = ARG.step, ARG.grace + 0
+local lost, s, v = data_lost(L), slot(L, ARG.slot + 0), look(L)
 local shown = v == ' ' and call('type', K).ok or v and v:sub(1, 4096)
 local fam = ARG.family == 'shared:*' and reads(s.fam) and s.fam or ARG.family
 local function out(said, ...)
-	return {said, str(L.c or 0), ...}
+	return {said, L.c or 0, ...}
 end
 local function freed()
 	L.face = false
@@ -45,7 +44,7 @@ end
 if s.fam ~= fam or s.ends <= L.now then
 	if shown == fam and not lost and s.fam ~= v then
 		return out('foreign')
-	elseif s.ends <= L.now and s.moved > L.born and shown ~= fam then
+	elseif s.ends <= L.now and s.moved > born(L) and shown ~= fam then
 		return out('no') -- it has left since the loss
 	elseif step == 'take' and s.ends <= L.now and (lost or shown == fam) then
 		call('hdel', S, '') -- a first write
@@ -67,7 +66,7 @@ if s.fam ~= fam or s.ends <= L.now then
 	return out(may_return and step == 'ask' and 'yes' or 'no', grace, 1)
 end
 if step == 'ask' and s.count == 1 and s.holder and s.holder.flag == 'r' then
-	return out('yes', '0', 0) -- --min-hold keeps it for nobody
+	return out('yes', 0, 0) -- --min-hold keeps it for nobody
 elseif step == 'ask' then
 	local left = ask_to_stop(L, s, grace, ARG.by)
 	if #L.puts > 0 then
@@ -82,7 +81,7 @@ sweep(L, s, nil, 'forced\n' .. ARG.entry)
 for _, name in ipairs(L.drops) do
 	local who = match(name, '^hold:(.*)$')
 	if who then
-		L.bells[who], L.words[who] = 60000, 'taken\n' .. ARG.by
+		L.bells[who] = {60000, 'taken\n' .. ARG.by}
 	end
 end
 if s.n == 0 and (not v or v == s.fam) then

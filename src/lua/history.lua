@@ -38,22 +38,11 @@ local function note(who, again, hold, about)
 	end
 	local first = first_entry()
 	if not first then
-		try('hset', S, 'first', str(floor(t[1] * 1000 + t[2] / 1000)) .. ' ' .. who .. ' ' .. #hold .. '\n'
-		    .. hold .. about)
+		try('hset', S, 'first', floor(t[1] * 1000 + t[2] / 1000) .. ' ' .. who .. ' '
+		    .. #hold .. '\n' .. hold .. about)
 	elseif type(add(first[1], unpack(first[2]))) == 'string' then
 		try('pexpire', H, MONTH)
 		add('*', 'token', who, 'hold', hold, 'who', about)
 		try('hdel', S, 'first')
-	end
-end
--- What another client writes about a hold that it ends, or finds ended.
-local function note_end(L, who, e, outcome)
-	local about = match(e.stands, '\n(.*)$') or ''
-	if not e.stands:find('\nunrecorded 1\n', 1, true) then
-		note(who, true, 'outcome ' .. outcome .. '\n'
-		    .. (L.alone and 'fence ' .. str(e.fence) .. '\n' or '')
-		    .. (e.n > 0 and 'slot ' .. e.n .. '\n' or '') .. 'since '
-		    .. str(e.since) .. '\nheld_ms '
-		    .. str(max(0, min(e.ends, L.now) - e.since)) .. '\n', about)
 	end
 end

@@ -23,6 +23,17 @@ local function drop(L, who)
 	local n = #L.drops
 	L.drops[n + 1], L.drops[n + 2] = 'hold:' .. who, 'who:' .. who
 end
+-- What another client writes about a hold that it ends, or finds ended.
+local function note_end(L, who, e, outcome)
+	local about = match(e.stands, '\n(.*)$') or ''
+	if not e.stands:find('\nunrecorded 1\n', 1, true) then
+		note(who, true, 'outcome ' .. outcome .. '\n'
+		    .. (L.alone and 'fence ' .. str(e.fence) .. '\n' or '')
+		    .. (e.n > 0 and 'slot ' .. e.n .. '\n' or '') .. 'since '
+		    .. e.since .. '\nheld_ms '
+		    .. max(0, min(e.ends, L.now) - e.since) .. '\n', about)
+	end
+end
 -- Counts the live entries of a slot except that of `but`, and drops the others; with
 -- `outcome`, it drops all. The history gets as many of them as it has room for.
 local NOTED_MOST = 100
@@ -64,9 +75,9 @@ local function put_who(L, who, e)
 	    .. str(e.ttl) .. '\n' .. e.stands)
 end
 -- The lease of `who` ends `ms` from now, also if that is sooner than before because
--- the clock was set back. `fresh`: its entry is new.
-local function keep(L, s, who, e, ms, fresh)
-	local known, longest = s.last, s.longest
+-- the clock was set back. `fresh`: its entry is new. `shown`: K shows it already.
+local function keep(L, s, who, e, ms, fresh, shown)
+	local last, longest = s.last, s.longest
 	if e.ends > L.now + ms and s.last == who and s.count > 1 then
 		sweep(L, s, who)
 		s.count = s.count + 1
@@ -77,7 +88,7 @@ local function keep(L, s, who, e, ms, fresh)
 	end
 	if s.n > 0 and not fresh then
 		call('hdel', S, '') -- a first write
-	elseif s.n == 0 and call('pexpire', K, s.ends - L.now) == 0 then
+	elseif s.n == 0 and not shown and call('pexpire', K, s.ends - L.now) == 0 then
 		call('set', K, s.fam, 'nx', 'px', s.ends - L.now)
 	end
 	put(L, 'hold:' .. who, str(e.ends) .. ' ' .. str(e.number) .. ' ' .. e.flag)
@@ -85,20 +96,19 @@ local function keep(L, s, who, e, ms, fresh)
 		s.longest = max(s.longest, e.ttl)
 		put_who(L, who, e)
 	end
-	if fresh or s.last ~= known or s.longest > longest then
+	if fresh or s.last ~= last or s.longest > longest then
 		put_slot(L, s)
 	end
 end
 -- Puts a client into a slot that fits. `again`: its family, if it was there
 -- before data were lost. Returns its entry; nil: another program has the lock,
 -- or memory is full.
-local function enter(L, s, who, stands, ms, flag, again)
-	local ttl, _, shared = standing(stands)
-	local is_us, fresh = who == L.token, s.ends <= L.now
+local function enter(L, s, who, standing, ms, flag, again)
+	local is_us, fresh, set = who == L.token, s.ends <= L.now, nil
 	local fam = again and again ~= 'shared:' and again
-	    or shared and 'shared:' .. str(L.us) or who
+	    or standing.shared and 'shared:' .. str(L.us) or who
 	if fresh and s.n == 0 and L.face ~= fam then
-		local set = try('set', K, fam, 'nx', 'px', ms)
+		set = try('set', K, fam, 'nx', 'px', str(ms))
 		L.face = nil
 		if set and set.err and is_us then
 			call('set', K, fam, 'nx', 'px', ms) -- fails, and says why
@@ -121,7 +131,7 @@ local function enter(L, s, who, stands, ms, flag, again)
 	end
 	s.count = s.count + 1
 	local e = {n = s.n, ends = 0, number = is_us and L.number or 0, flag = flag,
-	    fence = L.c, since = L.now, ttl = ttl, stands = stands}
-	keep(L, s, who, e, ms, true)
+	    fence = L.c, since = L.now, ttl = standing.ttl, stands = standing.text}
+	keep(L, s, who, e, ms, true, set)
 	return e
 end

@@ -11,7 +11,6 @@
 --   SLOTS    {SLOT FAMILY COUNT LONGEST STOP BY} of each that is taken
 --   HOLDERS  {TOKEN SLOT ENDS FENCE SINCE TTL FLAG STANDING}
 --   WAITERS  {MEMBER TICKET LIFE}: see line.lua; LIFE: the last sign of life, us
-local L = begin()
 -- A key of another type counts as empty; so does one that is on another node while
 -- a Cluster migrates the slot. Any other error is returned: a missing right must not
 -- look like a free lock.
@@ -22,7 +21,7 @@ local function ask(...)
 	end
 	return (#KEYS == 2 or answer.err:find('WRONGTYPE', 1, true)) and {} or call(...)
 end
-local most, bytes = num(ARG.holders), 400000
+local most, bytes = ARG.holders + 0, 400000
 local held, holders, waiters, more = {}, {}, {}, 0
 local all = {}
 local flat = call('hgetall', S)
@@ -31,14 +30,14 @@ for i = 1, #flat, 2 do
 end
 for name, text in pairs(all) do
 	local n = match(name, '^slot:(%d+)$')
-	if n and num(n) > 0 then
-		read_slot(L, num(n), text)
+	if n and n + 0 > 0 then
+		read_slot(L, n + 0, text)
 	end
 end
 for n, s in pairs(L.slots) do
 	if s.ends > L.now then
 		local stop, by = stop_of(L, s)
-		held[#held + 1] = {n, s.fam, s.count, str(s.longest), stop, by}
+		held[#held + 1] = {n, s.fam, s.count, s.longest, stop, by}
 	end
 end
 for name, text in pairs(all) do
@@ -46,8 +45,8 @@ for name, text in pairs(all) do
 	local e = who and counts(L, read_entry(text, all['who:' .. who]))
 	if e and e.ends > L.now then
 		if #holders < most and bytes > 0 then
-			holders[#holders + 1] = {who, e.n, str(e.ends), str(e.fence),
-			    str(e.since), str(e.ttl), e.flag, e.stands:sub(1, 2048)}
+			holders[#holders + 1] = {who, e.n, e.ends, e.fence, e.since,
+			    e.ttl, e.flag, e.stands:sub(1, 2048)}
 			bytes = bytes - #e.stands - 100
 		else
 			more = more + 1
@@ -55,17 +54,16 @@ for name, text in pairs(all) do
 	end
 end
 local found = ask('zrangebyscore', Q, '(0', '+inf', 'withscores', 'limit', 0,
-    num(ARG.waiters))
+    ARG.waiters)
 for i = 1, #found, 2 do
 	local life = ask('zscore', Q, match(found[i], '^%S*'))
 	waiters[#waiters + 1] = {found[i]:sub(1, 2048), found[i + 1],
-	    type(life) == 'string' and str(-life) or found[i + 1]}
+	    type(life) == 'string' and -life or found[i + 1]}
 end
 local n = ask('zcount', Q, '(0', '+inf')
 local once, v = match(all.once or '', '^(%d+)\n'), ask('get', K)
 v = type(v) == 'string' and v or ''
 local newest, mark = match(all.revision or '', '^(%d+)\n(.*)$')
-return {'view', str(L.c or 0), str(L.now), str(max(-1, L.shut - L.now)),
-    str(max(-1, num(once) - L.now)),
+return {'view', L.c or 0, L.now, max(-1, L.shut - L.now), max(-1, num(once) - L.now),
     {call('type', K).ok, v:sub(1, 4096), call('pttl', K)}, held, holders,
     waiters, type(n) == 'number' and n or 0, more, newest or '-1', (mark or ''):sub(1, 2048)}

@@ -4,8 +4,7 @@
 -- Returns
 --   history NOW {AT {NAME VALUE ...}} ...    for each entry its token and lines; AT:
 --       when it was written. NOW and AT in ms, by the server's clock
-local L = begin()
-local list, entries = {'history', str(L.now)}, call('xrevrange', H, '+', '-', 'count', 100)
+local list, entries = {'history', L.now}, call('xrevrange', H, '+', '-', 'count', 100)
 entries[#entries + 1] = first_entry()
 for _, entry in ipairs(entries) do
 	local words = {}

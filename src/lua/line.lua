@@ -5,15 +5,17 @@
 -- has a member TOKEN, with its last sign of life, in us, as negative score.
 --
 -- STANDING is "TTL SLOTS FLAGS\nABOUT": how a client stands in line. FLAGS: "-"
--- none, "s" --supersede, "r" --shared, "p" --priority high. Returns TTL, SLOTS,
--- and whether it reads, supersedes, has priority; nil: not redlock's.
+-- none, "s" --supersede, "r" --shared, "p" --priority high. read_standing() returns
+-- them as a table; nil: it is not redlock's.
 local HEARTBEAT, GONE, GRANT, LEAD = 5000000, 15000000, 2000, 60000000
-local function standing(text)
+local function read_standing(text)
 	local ttl, slots, flags = match(text or '', '^([1-9]%d*) ([1-9]%d*) (%S+)\n')
-	ttl, slots = num(ttl), num(slots)
-	if ttl > 0 and ttl <= 1e12 and slots > 0 and slots <= 1000 then
-		return ttl, slots, flags:find('r') and true, flags:find('s') and true,
-		    flags:find('p') and true
+	if ttl and ttl + 0 <= 1e12 and slots + 0 <= 1000 then
+		texts[ttl + 0] = ttl
+		return {text = text, ttl = ttl + 0, slots = slots + 0,
+		    shared = flags ~= '-' and flags:find('r'),
+		    supersedes = flags ~= '-' and flags:find('s'),
+		    high = flags ~= '-' and flags:find('p')}
 	end
 end
 -- A command on the line. A key of another type is deleted: the waiters come back.

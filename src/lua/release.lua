@@ -15,13 +15,12 @@
 -- Returns
 --   yes COUNTER MS    MS: the lease of the next holder; 0: nobody got it
 --   no COUNTER        we do not hold it, or the request is too late
-local L = begin()
-local least, once, unlock = num(ARG.least), num(ARG.once), ARG.unlock ~= '0'
+local least, once, unlock = ARG.least + 0, ARG.once + 0, ARG.unlock ~= '0'
 local e = L.mine
 data_lost(L)
 if e and (L.number < e.number or e.flag == 'r')
     or unlock and not (e and e.ends > L.now) then
-	return {'no', str(L.c or 0)}
+	return {'no', L.c or 0}
 end
 -- (a missing right must show before anything is written)
 local still = e and stands_still(L, e)
@@ -30,21 +29,21 @@ if e then
 	L.stands = unlock and e.stands or L.stands
 end
 line('zrem', L.token .. ' ' .. L.stands, L.token)
-if num(ARG.raise) > (L.c or 0) then
-	move_to(L, num(ARG.raise))
+if ARG.raise - (L.c or 0) > 0 then
+	move_to(L, ARG.raise + 0)
 end
 -- Of several revisions in slots or of readers, the largest stays. The mark of another
 -- server is written only where none is.
-local ours, revision = ARG.mark == '', num(ARG.revision)
-local function known(field) return num(match(call('hget', S, field) or '', '^%d+')) end
+local ours, revision = ARG.mark == '', ARG.revision + 0
+local function marked(field) return num(match(call('hget', S, field) or '', '^%d+')) end
 local function mark(field, value)
-	put(L, field, str(value) .. '\n' .. (ours and 'since ' .. str(e and e.since or L.now)
+	put(L, field, str(value) .. '\n' .. (ours and 'since ' .. (e and e.since or L.now)
 	    .. match(L.stands, '\n.*$') or ARG.mark))
 end
-if once > 0 and (ours or known('once') <= L.now) then
+if once > 0 and (ours or marked('once') <= L.now) then
 	mark('once', L.now + once)
 end
-if revision >= 0 and known('revision') < revision + (ours and 1 or 0) then
+if revision >= 0 and marked('revision') < revision + (ours and 1 or 0) then
 	mark('revision', revision)
 end
 local handed = 0
@@ -63,7 +62,7 @@ local function leave(s)
 		-- the lease that the first in line knows of is longer
 		local first = line('zrangebyscore', '(0', '+inf', 'limit', 0, 1)[1]
 		if first then
-			L.bells[match(first, '^%S*')] = GRANT
+			L.bells[match(first, '^%S*')] = {GRANT}
 		end
 	elseif s.count > 0 then
 		if s.n == 0 and still then
@@ -106,4 +105,4 @@ if ARG.entry ~= '' and not L.stands:find('\nunrecorded 1\n', 1, true) then
 elseif ARG.unlock == '1' and e and e.flag == '' then
 	note_end(L, L.token, e, 'released')
 end
-return {e and 'yes' or 'no', str(L.c or 0), handed}
+return {e and 'yes' or 'no', L.c or 0, handed}

@@ -15,18 +15,18 @@
 --            on other nodes: enter if others of the family are here
 --   guard    repair: ms that the server must have been up for
 -- Returns
---   yes COUNTER MS RAISED AT STOP BY LONGEST
+--   yes COUNTER MS AT LONGEST RAISED STOP BY
+--       The last three are missing if none says anything: 0, -1, ""
 --   healed ...    the same; something of the hold was missing, and was restored
 --       MS: what was left of the lease
 --       RAISED 1: this request raised the counter
 --   no COUNTER TAKEN UNLOCKED STOP BY
 --       TAKEN 1: another client has it. UNLOCKED 1: `redlock unlock` ended it.
 --       STOP 0: BY has taken it from us (force-release)
-local L = begin()
-local ttl, fam, raise = num(ARG.ttl), ARG.family, num(ARG.raise)
+local ttl, fam, raise = ARG.ttl + 0, ARG.family, ARG.raise + 0
 local repair, lost = ARG.repair == '1', ARG.repair == '0' and data_lost(L)
 local e = L.mine
-local s = slot(L, e and e.n or num(ARG.slot))
+local s = slot(L, e and e.n or ARG.slot + 0)
 local said, ms = nil, 0
 -- Whether a client that is missing here may enter again. In a family of several,
 -- each may leave, so only a loss of data explains that it is missing. Since then
@@ -36,16 +36,16 @@ local function returns()
 	if e or not fits(L, s, fam, true) then
 		return false
 	elseif ARG.repair == '2' then
-		return s.ends > L.now and stop_of(L, s) == '-1'
+		return s.ends > L.now and stop_of(L, s) < 0
 	elseif repair then
-		return s.moved <= L.seen and young_for(L, num(ARG.guard)) == 0
+		return s.moved <= L.seen and young_for(L, ARG.guard + 0) == 0
 	end
 	local alone = fam == L.token and s.fam ~= fam
-	return L.now < num(ARG.ends) and (lost or alone and L.seen > 0)
+	return L.now < ARG.ends + 0 and (lost or alone and L.seen > 0)
 	    and (s.moved <= L.seen or s.ends > L.now or fam == 'shared:')
 end
 -- a late copy of our first request may have put us into another slot
-if e and e.flag ~= 'r' and stands_still(L, e) and (L.number > 0 and e.n == num(ARG.slot)
+if e and e.flag ~= 'r' and stands_still(L, e) and (L.number > 0 and e.n == ARG.slot + 0
     or L.number == 0 and e.ends > L.now) then
 	ms = e.ends - L.now
 	said = (lost or s.n == 0 and not look(L)) and 'healed' or 'yes'
@@ -67,7 +67,7 @@ elseif L.number > 0 and returns() then
 	elseif s.n > 0 then
 		call('hdel', S, '') -- a first write
 	end
-	e = enter(L, s, L.token, L.stands, ttl, '', fam)
+	e = enter(L, s, L.token, read_standing(L.stands), ttl, '', fam)
 	said = e and 'healed'
 	try('zrem', Q, L.token .. ' ' .. L.stands, L.token)
 end
@@ -78,8 +78,8 @@ if not said then
 	local word = try('lindex', I, -1)
 	word = type(word) == 'string' and word or ''
 	local by = match(word, '^taken\n(.*)$')
-	return {'no', str(L.c or 0), (s.ends > L.now or look(L)) and 1 or 0,
-	    word == 'unlocked' and 1 or 0, by and '0' or '-1', by or ''}
+	return {'no', L.c or 0, (s.ends > L.now or look(L)) and 1 or 0,
+	    word == 'unlocked' and 1 or 0, by and 0 or -1, by or ''}
 end
 local raised = (L.c or 0) < raise
 if raised then
@@ -89,5 +89,5 @@ if raised then
 end
 save(L)
 local stop, by = stop_of(L, s)
-return {said, str(L.c), str(ms), raised and 1 or 0,
-    str(L.now), stop, by, str(s.longest)}
+return {said, L.c, ms, L.now, s.longest, raised and 1 or stop >= 0 and 0 or nil, stop,
+    by} -- a nil ends it

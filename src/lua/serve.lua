@@ -3,11 +3,10 @@
 --
 -- Returns the first slot that this client may have now. `only`: that one, if it is
 -- not negative.
-local function slot_for(L, stands, only)
-	local _, slots, shared = standing(stands)
-	for n = 0, L.now >= L.shut and slots - 1 or -1 do
+local function slot_for(L, standing, only)
+	for n = 0, L.now >= L.shut and standing.slots - 1 or -1 do
 		local s = (only < 0 or only == n) and slot(L, n)
-		if s and fits(L, s, shared and 'shared:') and (s.ends <= L.now
+		if s and fits(L, s, standing.shared and 'shared:') and (s.ends <= L.now
 		    or (n == 0 and not L.stop)
 		    or n > 0 and call('hexists', S, 'stop:' .. n) == 0) then
 			return s
@@ -25,20 +24,20 @@ local function serve(L, only)
 		if not member then
 			return false, handed, ours
 		end
-		local who, stands = match(member, '^(%S+) (.*)$')
-		local ttl, is_us = who and standing(stands), who == L.token
-		if not ttl or not is_us and is_gone(L, who, ticket) then
+		local who, rest = match(member, '^(%S+) ()')
+		local standing, is_us = who and read_standing(member:sub(rest)), who == L.token
+		if not standing or not is_us and is_gone(L, who, ticket) then
 			line('zrem', member, who or '')
 		else
-			local s = slot_for(L, stands, is_us and only or -1)
+			local s = slot_for(L, standing, is_us and only or -1)
 			if not s then
 				return true, handed, ours
 			end
 			line('zrem', member)
-			local ms = is_us and ttl or min(GRANT, floor(ttl / 2))
-			local e = enter(L, s, who, stands, ms, is_us and '' or 'h')
+			local ms = is_us and standing.ttl or min(GRANT, floor(standing.ttl / 2))
+			local e = enter(L, s, who, standing, ms, is_us and '' or 'h')
 			if not e then
-				line('zadd', str(ticket), member)
+				line('zadd', ticket, member)
 				return true, handed, ours
 			end
 			if L.us - ticket > HEARTBEAT then
@@ -47,7 +46,7 @@ local function serve(L, only)
 			if is_us then
 				ours = e
 			else
-				L.bells[who], handed = ms, ms
+				L.bells[who], handed = {ms}, ms
 			end
 		end
 	end

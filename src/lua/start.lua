@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The start of every script: the names of the keys, small tools, and the state.
+-- The start of every script: the names of the keys, and what is read first.
 --
 -- KEYS, all of one Cluster slot. Every script declares all five. (In a Cluster, a
 -- renewal declares K and S alone, and the others follow the arguments: while the
@@ -44,12 +44,13 @@
 --   token number seen longest alone stands    from the arguments
 --   us now     the server's clock, in us and in ms
 --   c          the counter; nil: missing, or not a number
---   born shut trail   as above
---   mine       our entry, if it counts
+--   before     the same, as it was read
+--   shut trail stop   as above; stop: of slot 0. born: nil: not read
+--   entry      our entry; mine: the same, if it counts
 --   face       what K holds: see look()
 --   slots      the slots that were read, by number
 --   puts drops what save() is to write
---   bells      the waiters that save() wakes, and for how long; words: what it says
+--   bells      whom save() wakes: by token, for how long, and with which word
 local LAYOUT, MONTH = 2, 2592000000
 local K, S, Q, I, H = unpack(KEYS)
 if not Q then
@@ -60,16 +61,9 @@ local max, min, floor = math.max, math.min, math.floor
 if ARG.db ~= '0' then
 	call('select', ARG.db)
 end
-local function str(n) return string.format('%.0f', n) end
-local function num(text) return tonumber(text or 0) or 0 end
-local t, token = call('time'), ARG.token
-local f = try('hmget', S, 'v', 'fence', 'born', 'shut', 'trail', 'slot:0', 'stop:0',
-    'hold:' .. token, 'who:' .. token)
-if f.err and f.err:find('WRONGTYPE', 1, true) then -- a lost state
-	call('del', S)
-	f = {}
-elseif f.err then
-	return f
-elseif num(f[1]) > LAYOUT then
-	return {'newer', f[1]}
-end
+local t, token, face = call('time'), ARG.token, nil
+local f = try('hmget', S, 'v', 'fence', 'shut', 'trail', 'slot:0', 'stop:0',
+    'hold:' .. token)
+-- the server's clock as text: microseconds, and ms
+local at = t[1] .. ('00000' .. t[2]):sub(-6)
+local ms = at:sub(1, 13)

@@ -151,17 +151,17 @@ static void read_stop(const struct words *w, int at, struct answer *out,
 static int read_granted(const struct words *w, struct answer *out,
 			struct sight *s, struct fail *why)
 {
-	out->granted.fence = word_number(w, 1);
-	out->counter = word_number(w, 2);
-	out->granted.slot = (int)at_most(word_number(w, 3), SLOTS_MAX);
-	out->at_ms = word_ms(w, 5);
+	out->granted.fence = word_number(w, 2);
+	out->at_ms = word_ms(w, 3);
+	out->longest_ms = at_most(word_ms(w, 4), LONGEST_MS);
+	out->granted.slot =
+		w->n > 5 ? (int)at_most(word_number(w, 5), SLOTS_MAX) : 0;
 	read_stop(w, 6, out, s);
-	out->longest_ms = at_most(word_ms(w, 8), LONGEST_MS);
-	out->granted.server = hash_of(w, 9);
-	out->granted.in_cluster = word_ends(w, 9, " cluster");
-	out->granted.is_active = word_ends(w, 9, " active");
+	out->granted.server = hash_of(w, 8);
+	out->granted.in_cluster = word_ends(w, 8, " cluster");
+	out->granted.is_active = word_ends(w, 8, " active");
 	if (out->granted.slot < 0 || out->granted.slot >= SLOTS_MAX ||
-	    out->counter < 0 || out->granted.fence < 0)
+	    out->granted.fence < 0)
 		return misread(w, why);
 	return 0;
 }
@@ -171,10 +171,10 @@ static int read_renewed(const struct words *w, struct answer *out,
 {
 	(void)why;
 	out->confirm.pttl_ms = word_ms(w, 2);
-	out->confirm.raised = word_is(w, 3, "1");
-	out->at_ms = word_ms(w, 4);
-	read_stop(w, 5, out, s);
-	out->longest_ms = at_most(word_ms(w, 7), LONGEST_MS);
+	out->at_ms = word_ms(w, 3);
+	out->longest_ms = at_most(word_ms(w, 4), LONGEST_MS);
+	out->confirm.raised = word_is(w, 5, "1");
+	read_stop(w, 6, out, s);
 	return 0;
 }
 
@@ -229,7 +229,7 @@ static const struct form {
 	int (*rest)(const struct words *w, struct answer *out, struct sight *s,
 		    struct fail *why);
 } forms[] = {
-	{VERB_ACQUIRE, "granted", SAID_GRANTED, 10, read_granted},
+	{VERB_ACQUIRE, "granted", SAID_GRANTED, 5, read_granted},
 	{VERB_ACQUIRE, "busy", SAID_BUSY, 16, read_busy},
 	{VERB_ACQUIRE, "full", SAID_FULL, 3, read_full},
 	{VERB_ACQUIRE, "superseded", SAID_SUPERSEDED, 3, read_other},
@@ -238,8 +238,8 @@ static const struct form {
 	{VERB_ACQUIRE, "inside", SAID_INSIDE, 2, NULL},
 	{VERB_ACQUIRE, "vanished", SAID_VANISHED, 2, NULL},
 	{VERB_ACQUIRE, "no", SAID_NO, 2, NULL},
-	{VERB_CONFIRM, "yes", SAID_YES, 8, read_renewed},
-	{VERB_CONFIRM, "healed", SAID_HEALED, 8, read_renewed},
+	{VERB_CONFIRM, "yes", SAID_YES, 5, read_renewed},
+	{VERB_CONFIRM, "healed", SAID_HEALED, 5, read_renewed},
 	{VERB_CONFIRM, "no", SAID_NO, 6, read_not_ours},
 	{VERB_RELEASE, "yes", SAID_YES, 2, read_released},
 	{VERB_RELEASE, "no", SAID_NO, 2, NULL},

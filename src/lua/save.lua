@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: MIT
+-- How the state is changed and written: see start.lua.
+local function put(L, name, value)
+	local n = #L.puts
+	L.puts[n + 1], L.puts[n + 2] = name, value
+end
+-- Asks a slot to stop within `ms`, unless it must stop sooner already. Returns the
+-- time that is left.
+local function ask_to_stop(L, s, ms, by)
+	local left = stop_of(L, s)
+	if left < 0 or left > ms + 1000 then
+		left = ms
+		put(L, 'stop:' .. s.n, str(L.now + ms) .. '\n' .. by)
+	end
+	return left
+end
+-- The counter when this state began; 0: unknown.
+local function born(L)
+	return L.born or num(call('hget', S, 'born'))
+end
+local function move_to(L, n)
+	L.trail = (L.trail .. ' ' .. str(n)):sub(-135)
+	L.c = n
+end
+-- Writes what has changed. If memory is full, the server refuses all writes of a
+-- script until the script has made one that frees memory. So either the caller has
+-- made one before, or there is one here.
+local function save(L)
+	for i = 1, #L.drops, 1000 do -- Lua cannot unpack them all
+		call('hdel', S, unpack(L.drops, i, min(i + 999, #L.drops)))
+	end
+	if not L.c then
+		move_to(L, L.us)
+	end
+	if not f[1] then
+		put(L, 'v', LAYOUT)
+	end
+	if not (f[1] and L.before) and born(L) == 0 then
+		put(L, 'born', str(L.c))
+	end
+	if L.c ~= L.before then
+		put(L, 'trail', L.trail)
+		put(L, 'fence', str(L.c))
+	end
+	if #L.puts > 0 then
+		call('hset', S, unpack(L.puts))
+	end
+	-- once a day or so
+	if not L.before or floor(L.before / 1e11) ~= floor(L.us / 1e11) then
+		call('pexpire', S, max(MONTH, 2 * L.longest))
+		if try('type', H).ok == 'stream' then
+			try('pexpire', H, MONTH)
+		end
+	end
+	for who, ring in pairs(L.bells) do
+		local bell = S:sub(1, -6) .. 'grant:' .. who -- behind S: "state"
+		try('rpush', bell, ring[2] or str(ring[1]))
+		try('pexpire', bell, str(ring[1]))
+	end
+end

@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: MIT
+-- Waiting in line, and what a client that waits is told: see acquire.lua.
+local own = read_standing(L.stands)
+local function stand(L, ticket)
+	call('pexpire', Q, 60000) -- a first write
+	line('zadd', ticket, L.token .. ' ' .. L.stands)
+	if L.us - ticket > HEARTBEAT then
+		line('zadd', -L.us, L.token)
+	end
+end
+-- How many are before us; -1: we are not in line.
+local function place_of(ticket)
+	return ticket > 0 and line('zcount', '(0', '(' .. str(ticket)) or -1
+end
+-- Whether a hold of redlock's is in the slot, which nobody has taken by hand.
+local function lives(L, s)
+	return s.ends > L.now and (s.n > 0 or not look(L) or L.face == s.fam)
+end
+local function busy(L, s, ticket, place, why)
+	local face = s.n == 0 and look(L) or ''
+	local held = lives(L, s)
+	local e, ms = held and s.holder, s.ends - L.now
+	if not held and face ~= '' then
+		ms = call('pttl', K)
+	end
+	if ms ~= -1 then
+		ms = max(ms, L.shut - L.now, 0)
+	end
+	if e and e.flag == 'r' then
+		why = 'kept'
+	elseif why == '' and L.now < L.shut then
+		why = 'lost'
+	end
+	return {'busy', L.c or 0, ms, (held and s.fam or face):sub(1, 128),
+	    face == ' ' and call('type', K).ok or '', place, max(ticket, 0), s.longest,
+	    why, e and s.last or '', s.count, e and e.ttl or 0, e and e.fence or 0,
+	    e and e.since or 0, e and e.stands:sub(1, 2048) or '',
+	    e and max(0, L.now - e.since) or 0}
+end
+-- The most frequent question, decided before the rest is defined: a waiter of a
+-- plain lock asks again, and another client has it.
+if ARG.plain == '1' and ARG.ticket + 0 > 0 and ARG.replace == '-1' and ARG.seen == f[2]
+    and not L.entry and lives(L, slot(L, 0)) then
+	stand(L, ARG.ticket + 0)
+	return busy(L, slot(L, 0), ARG.ticket + 0, place_of(ARG.ticket + 0), '')
+end
