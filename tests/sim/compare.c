@@ -870,12 +870,12 @@ int compare_plain_twins(uint64_t steps, uint64_t seed, uint64_t parts)
 		struct redis_edit edits[TIMELESS + 2] = {{NULL, NULL}};
 		bool same;
 
-		if (i % parts != seed % parts)
-			continue;
-		tried++;
 		memcpy(edits, timeless, sizeof(timeless));
 		edits[TIMELESS] = plain_twins[i].edit;
 		twin_must_fit(plain_twins[i].name, edits);
+		if (i % parts != seed % parts)
+			continue;
+		tried++;
 		same = play_plain(edits, steps, seed, false);
 		missed += same;
 		printf("%s %d - the twin \"%s\" of the short cut is caught "

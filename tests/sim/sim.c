@@ -1557,7 +1557,10 @@ bool sim_run(uint64_t seed, int twin, bool aloud)
 
 const char *sim_twin(int twin)
 {
-	return twin < TWINS ? twins[twin].name : NULL;
+	if (twin >= TWINS)
+		return NULL;
+	twin_must_fit(twins[twin].name, twins[twin].edits);
+	return twins[twin].name;
 }
 
 uint64_t sim_twin_from(int twin)
