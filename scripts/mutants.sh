@@ -42,14 +42,14 @@ make -s TESTS= check </dev/null >out 2>&1 || {
 	echo 'Bail out! it does not build'
 	exit 1
 }
-while read -r what <&3; do
+while read -r what <&9; do # 3 and 4 may be the jobserver of make
 	case $what in '' | '#'*) continue ;; esac
 	{
 		read -r file
 		IFS= read -r from
 		IFS= read -r to
 		read -r by
-	} <&3
+	} <&9
 	n=$((n + 1)) verdict='not ok'
 	cp "$file" "$file.orig" || exit 1
 	# shellcheck disable=SC2086 # two words: a test's file and its name
@@ -67,6 +67,6 @@ while read -r what <&3; do
 		sed 's/^/# /' out
 		bad=1
 	}
-done 3<"$1"
+done 9<"$1"
 echo "1..$n"
 [ $n -gt 0 ] && exit $bad
