@@ -24,6 +24,10 @@ load lib/line
 		redis.call('zincrby', KEYS[1], -60000000, h)" 1 "$queue"
 	waiting=0
 	line 2 --max-waiters 1
+	none_came_before() { # S ago
+		[ "$(cli a zcount "$queue" 0 $(($(date +%s%6N) - $1 * 1000000)))" = 0 ]
+	}
+	wait_until none_came_before 30 # it has asked
 	let_go
 	wait "${pid[2]}"
 }
