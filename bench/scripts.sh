@@ -115,9 +115,9 @@ record() { # BUILD NAME: what it sends
 	requests | sed 's/7777/777700/g' >"$W/requests" # time enough to look
 	prepare_both "$2-acquire" "$(sed -n 1p "$W/requests")"
 	# what was acquired last is newer than what was recorded
-	then=$(sed -nE '2s/.* "([0-9]{16})" .*/\1/p' "$W/requests")
-	now=$(cli hget 'job:redlock:{job}:state' fence)
-	sed -i "s/\"$then\"/\"$now\"/g" "$W/requests"
+	recorded=$(sed -nE '2s/.* "([0-9]{16})" .*/\1/p' "$W/requests")
+	acquired=$(cli hget 'job:redlock:{job}:state' fence)
+	sed -i "s/\"$recorded\"/\"$acquired\"/g" "$W/requests"
 	prepare_both "$2-confirm" "$(sed -n 2p "$W/requests")"
 	prepare_both "$2-release" "$(sed -n '$p' "$W/requests")"
 }

@@ -38,8 +38,8 @@ local function note(who, again, hold, about)
 	end
 	local first = first_entry()
 	if not first then
-		try('hset', S, 'first', floor(t[1] * 1000 + t[2] / 1000) .. ' ' .. who .. ' '
-		    .. #hold .. '\n' .. hold .. about)
+		try('hset', S, 'first', ms .. ' ' .. who .. ' ' .. #hold .. '\n' .. hold
+		    .. about)
 	elseif type(add(first[1], unpack(first[2]))) == 'string' then
 		try('pexpire', H, MONTH)
 		add('*', 'token', who, 'hold', hold, 'who', about)

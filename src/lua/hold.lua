@@ -111,7 +111,7 @@ local function enter(L, s, who, standing, ms, flag, again)
 		set = try('set', K, fam, 'nx', 'px', str(ms))
 		L.face = nil
 		if set and set.err and is_us then
-			call('set', K, fam, 'nx', 'px', ms) -- fails, and says why
+			call('set', K, fam, 'nx', 'px', str(ms)) -- fails, and says why
 		elseif not set or set.err then
 			return nil
 		end

@@ -4,6 +4,7 @@
 -- A number becomes text by itself: with 17 digits as an argument of a command, but
 -- with 14 in a concatenation, which is too short for microseconds and the counter.
 -- Making it takes long, so what was read as text is kept.
+-- num() is for text that may be missing; text that must be a number is added to.
 local function num(text) return tonumber(text or 0) or 0 end
 local texts = {[0] = '0', [at + 0] = at, [ms + 0] = ms}
 local function str(n)
@@ -61,7 +62,7 @@ local function look(L)
 	end
 	return L.face
 end
--- Whether nobody else has taken the lock of this entry by hand.
+-- Whether nobody else has taken the lock of this entry, or of this slot, by hand.
 local function stands_still(L, e)
 	return e.n > 0 or not look(L) or L.face == slot(L, 0).fam
 end

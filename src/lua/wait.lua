@@ -12,9 +12,9 @@ end
 local function place_of(ticket)
 	return ticket > 0 and line('zcount', '(0', '(' .. str(ticket)) or -1
 end
--- Whether a hold of redlock's is in the slot, which nobody has taken by hand.
+-- Whether a hold of redlock's is in the slot, and stands.
 local function lives(L, s)
-	return s.ends > L.now and (s.n > 0 or not look(L) or L.face == s.fam)
+	return s.ends > L.now and stands_still(L, s)
 end
 local function busy(L, s, ticket, place, why)
 	local face = s.n == 0 and look(L) or ''
@@ -39,8 +39,9 @@ local function busy(L, s, ticket, place, why)
 end
 -- The most frequent question, decided before the rest is defined: a waiter of a
 -- plain lock asks again, and another client has it.
-if ARG.plain == '1' and ARG.ticket + 0 > 0 and ARG.replace == '-1' and ARG.seen == f[2]
+if ARG.plain == '1' and ARG.ticket > '0' and ARG.replace == '-1' and ARG.seen == f[2]
     and not L.entry and lives(L, slot(L, 0)) then
-	stand(L, ARG.ticket + 0)
-	return busy(L, slot(L, 0), ARG.ticket + 0, place_of(ARG.ticket + 0), '')
+	local ticket = ARG.ticket + 0
+	stand(L, ticket)
+	return busy(L, slot(L, 0), ticket, place_of(ticket), '')
 end
