@@ -42,7 +42,7 @@ run() { # CONTENDER COMMAND...: under the lock, in the background
 	redis-py) set -- "$python" "$W/lock.py" "$sock" "$@" ;;
 	node-redlock) set -- node "$W/lock.mjs" "$sock" "$@" ;;
 	esac
-	"$@" >/dev/null 3>&- 4<&- 5>&- &
+	$rt "$@" >/dev/null 3>&- 4<&- 5>&- &
 	mine="$mine $!"
 	pids="$pids $!"
 }
@@ -92,7 +92,7 @@ chain() { # CONTENDER N
 	ask echo end
 	exec 5>&-
 	# shellcheck disable=SC2086 # a list
-	wait $pids
+	must_end_with_0 $pids
 	mine=$servers
 	echo $(((now - before) / 1000 / $2)) >>"$W/$1.cpu"
 	{
@@ -166,6 +166,7 @@ report() { # CONTENDER N
 	! grep -q '^-' "$W/gaps" || echo "     $1: TWO RAN AT ONCE"
 }
 
+real_time
 start_redis
 compile stamp
 : >"$W/file"

@@ -25,7 +25,7 @@ export NODE_PATH
 # The longest backlog that the kernel allows: a master that hangs accepts nothing,
 # and every run leaves it a connection.
 start_master() { # NAME
-	redis-server --port 0 --unixsocket "$W/$1.sock" --save '' \
+	$rt redis-server --port 0 --unixsocket "$W/$1.sock" --save '' \
 		--appendonly no --dir "$W" --logfile "$W/$1.log" \
 		--tcp-backlog 65535 &
 	mine="$mine $!"
@@ -63,7 +63,7 @@ named() {
 				printf "  %.2f (p10 %.2f) to %s, goal %s",
 					$1 / wall[base[n]], $2 / p10[base[n]],
 					name[base[n]], goal[n]
-			print (/FAILED\)$/ ? "  " $(NF - 1) " " $NF : "")
+			print ""
 		}'
 }
 
@@ -75,12 +75,13 @@ alone() {
 		kill -STOP $!
 		frozen="$frozen $!"
 	done
-	"$W/race" "$runs" \
+	race "$runs" \
 		"$(on redis -k one -- true)" \
 		"$(on "redis b c" -k three -- true)" \
 		"$(on "redis b c d e" -k five -- true)" \
 		"$(on "x b c" -k three-frozen -- true)" \
-		"$(on "y z c d e" -k five-frozen -- true)" | named
+		"$(on "y z c d e" -k five-frozen -- true)" >"$W/alone"
+	named <"$W/alone"
 	# shellcheck disable=SC2086 # a list
 	{
 		kill -KILL $frozen
@@ -91,19 +92,18 @@ alone() {
 
 # ---- in contention ----
 
-# Takes the lock again and again; prints how often it got it, and how often not. Runs
-# that end after the time do not count.
+# Takes the lock again and again; prints how often it got it, and how often not: never.
+# A run that ends after the time does not count.
 again() { # COMMAND...
-	held=0 failed=0
+	held=0
 	wait_until has "$W/go"
-	until
-		got=1
-		"$@" || got=0
-		has "$W/stop"
+	while
+		"$@" || { echo "$0: $*: status $?" >&2; exit 1; }
+		! has "$W/stop"
 	do
-		held=$((held + got)) failed=$((failed + 1 - got))
+		held=$((held + 1))
 	done
-	echo "$held $failed"
+	echo "$held 0"
 }
 
 npm() { # NAME CASE RETRY_MS [COMMAND]
@@ -154,7 +154,7 @@ contest() { # CASE CONTENDERS
 	: >"$W/stop"
 	end=$(date +%s%N)
 	# shellcheck disable=SC2086 # a list
-	wait $pids
+	must_end_with_0 $pids
 	mine=$servers
 	cat "$W"/*.says >>"$W/$1.shares"
 	cat "$W"/*.says | awk -v ns=$((end - begin)) '{ held += $1 }
@@ -199,6 +199,7 @@ in_contention() { # CASE...
 	report npm-alone "  one, alone"
 }
 
+real_time
 start_redis
 for name in b c d e; do start_master "$name"; done
 compile race

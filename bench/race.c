@@ -3,13 +3,20 @@
  * Times whole commands against each other: A B C A B C ..., so that all of
  * them see the same machine. Each command is one argument, split at blanks.
  *
- *   race RUNS COMMAND COMMAND...
+ *   race [-l] RUNS COMMAND...
  *
  * Prints, per command, the median and the 10th and 90th percentile of wall
- * time, the median CPU time of the command and everything it waited for, and
- * both medians as a ratio to the first command's.
+ * time, and the median CPU time of the command and everything it waited for;
+ * then how they compare with the first command: the difference of the medians
+ * in microseconds, and ratios. -l: the second command is the least that is
+ * possible, and one more ratio is that to it. Last, the median of the page
+ * faults, which do not depend on what else runs.
+ *
+ * Every command must end with 0: one that does not ends the race.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +32,7 @@
 struct contender {
 	char *argv[WORDS_MAX];
 	const char *text;
-	double *wall, *cpu;
-	int failed;
+	double *wall, *cpu, *faults;
 };
 
 static double seconds(void)
@@ -43,19 +49,36 @@ static double cpu_of(const struct rusage *u)
 	       (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) / 1e6;
 }
 
+static void must_be_0(const struct contender *c, int i, int status)
+{
+	if (status == 0)
+		return;
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "race: run %d of '%s': %s %d\n", i + 1, c->text,
+		      WIFSIGNALED(status) ? "signal" : "status",
+		      WIFSIGNALED(status) ? WTERMSIG(status)
+					  : WEXITSTATUS(status));
+	exit(1);
+}
+
 static void run(struct contender *c, int i, posix_spawn_file_actions_t *quiet)
 {
 	double begin = seconds();
 	struct rusage usage = {0};
-	int status = 1;
+	int status, error;
 	pid_t pid;
 
-	if (posix_spawnp(&pid, c->argv[0], quiet, NULL, c->argv, environ) !=
-		    0 ||
-	    wait4(pid, &status, 0, &usage) != pid || status != 0)
-		c->failed++;
+	error = posix_spawnp(&pid, c->argv[0], quiet, NULL, c->argv, environ);
+	if (error || wait4(pid, &status, 0, &usage) != pid) {
+		(void)fprintf(stderr, "race: cannot run '%s': %s\n", c->text,
+			      strerror(error ? error : errno));
+		exit(1);
+	}
+	must_be_0(c, i, status);
+	i = i < 0 ? 0 : i; /* only a warm-up */
 	c->wall[i] = seconds() - begin;
 	c->cpu[i] = cpu_of(&usage);
+	c->faults[i] = (double)(usage.ru_minflt + usage.ru_majflt);
 }
 
 static int ascending(const void *a, const void *b)
@@ -65,47 +88,73 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void split(struct contender *c, char *command, int runs)
+{
+	int words = 0;
+
+	c->text = strdup(command);
+	for (char *w = strtok(command, " "); w && words < WORDS_MAX - 1;
+	     w = strtok(NULL, " "))
+		c->argv[words++] = w;
+	c->wall = calloc((size_t)runs, sizeof(double));
+	c->cpu = calloc((size_t)runs, sizeof(double));
+	c->faults = calloc((size_t)runs, sizeof(double));
+}
+
+static void print(const struct contender *c, int n, int runs, bool limit)
+{
+	int half = runs / 2, tenth = runs / 10;
+
+	(void)printf("%8s %8s %8s %8s %6s %6s %6s %6s", "wall ms", "p10", "p90",
+		     "cpu ms", "+us", ":first", "p10", "cpu");
+	(void)printf(limit ? " :limit faults\n" : " faults\n");
+	for (int k = 0; k < n; k++) {
+		(void)printf("%8.3f %8.3f %8.3f %8.3f %+6.0f %6.2f %6.2f %6.2f",
+			     c[k].wall[half] * 1e3, c[k].wall[tenth] * 1e3,
+			     c[k].wall[runs * 9 / 10] * 1e3,
+			     c[k].cpu[half] * 1e3,
+			     (c[k].wall[half] - c[0].wall[half]) * 1e6,
+			     c[k].wall[half] / c[0].wall[half],
+			     c[k].wall[tenth] / c[0].wall[tenth],
+			     c[k].cpu[half] / c[0].cpu[half]);
+		if (limit)
+			(void)printf(" %6.2f",
+				     c[k].wall[half] / c[1].wall[half]);
+		(void)printf(" %6.0f  %s\n", c[k].faults[half], c[k].text);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static struct contender c[COMMANDS_MAX];
 	posix_spawn_file_actions_t quiet;
-	int runs = argc > 2 ? atoi(argv[1]) : 0, n = argc - 2;
+	bool limit = argc > 1 && strcmp(argv[1], "-l") == 0;
+	int runs, n;
 
-	if (runs < 1 || n > COMMANDS_MAX) {
-		(void)fprintf(stderr, "usage: race RUNS COMMAND...\n");
+	argc -= limit;
+	argv += limit;
+	runs = argc > 2 ? atoi(argv[1]) : 0;
+	n = argc - 2;
+	if (runs < 1 || n > COMMANDS_MAX || n <= limit) {
+		(void)fprintf(stderr, "usage: race [-l] RUNS COMMAND...\n");
 		return 64;
 	}
 	posix_spawn_file_actions_init(&quiet);
 	for (int fd = 0; fd < 3; fd++)
 		posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null",
 						 O_RDWR, 0);
-	for (int k = 0; k < n; k++) {
-		int words = 0;
-
-		c[k].text = strdup(argv[k + 2]);
-		for (char *w = strtok(argv[k + 2], " ");
-		     w && words < WORDS_MAX - 1; w = strtok(NULL, " "))
-			c[k].argv[words++] = w;
-		c[k].wall = calloc((size_t)runs, sizeof(double));
-		c[k].cpu = calloc((size_t)runs, sizeof(double));
-	}
+	for (int k = 0; k < n; k++)
+		split(&c[k], argv[k + 2], runs);
 	for (int i = -3; i < runs; i++)
 		for (int k = 0; k < n; k++)
-			run(&c[k], i < 0 ? 0 : i, &quiet);
-	(void)printf("%8s %8s %8s %8s %6s %6s\n", "wall ms", "p10", "p90",
-		     "cpu ms", "wall:1", "cpu:1");
+			run(&c[k], i, &quiet);
 	for (int k = 0; k < n; k++) {
-		qsort(c[k].wall, (size_t)runs, sizeof(double), ascending);
-		qsort(c[k].cpu, (size_t)runs, sizeof(double), ascending);
-		(void)printf(
-			"%8.3f %8.3f %8.3f %8.3f %6.3f %6.3f  %s",
-			c[k].wall[runs / 2] * 1e3, c[k].wall[runs / 10] * 1e3,
-			c[k].wall[runs * 9 / 10] * 1e3,
-			c[k].cpu[runs / 2] * 1e3,
-			c[k].wall[runs / 2] / c[0].wall[runs / 2],
-			c[k].cpu[runs / 2] / c[0].cpu[runs / 2], c[k].text);
-		(void)printf(c[k].failed ? "  (%d FAILED)\n" : "\n",
-			     c[k].failed);
+		size_t size = sizeof(double), count = (size_t)runs;
+
+		qsort(c[k].wall, count, size, ascending);
+		qsort(c[k].cpu, count, size, ascending);
+		qsort(c[k].faults, count, size, ascending);
 	}
+	print(c, n, runs, limit);
 	return 0;
 }

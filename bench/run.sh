@@ -9,11 +9,15 @@
 # made it; the bare minimum in C (bench/bare.c); setlock (daemontools). Then, in
 # a shorter run: sem (GNU parallel), a shell script around redis-cli, etcdctl
 # lock, redis-py's lock, node-redlock; each if it is installed.
+#
+# "+us" is what a lock costs more than flock, in microseconds. ":limit" is the
+# ratio to the bare minimum on the same socket: no lock in Redis can be below 1.
 set -eu
 . "$(dirname "$0")/lib.sh"
 runs=${2:-300}
 
 have flock || { echo "$0: needs flock (util-linux)" >&2; exit 69; }
+real_time
 start_redis
 compile race
 compile bare
@@ -39,14 +43,14 @@ machine
 echo "$runs runs of each, interleaved; ratios to the first"
 echo
 set -- "flock $W/file true" \
-	"$redlock -u unix://$sock -k x -- true" \
-	"$redlock -u redis://127.0.0.1:$port -k x -- true" \
 	"$W/bare $sock y true" \
-	"$W/bare $port y true"
+	"$redlock -u unix://$sock -k x -- true" \
+	"$W/bare $port y true" \
+	"$redlock -u redis://127.0.0.1:$port -k x -- true"
 static=$(dirname "$redlock")/redlock-static
 [ ! -x "$static" ] || set -- "$@" "$static -u unix://$sock -k x -- true"
 ! have setlock || set -- "$@" "setlock $W/file true"
-"$W/race" "$runs" "$@" | sed "s,$W/,,g"
+race -l "$runs" "$@"
 echo
 # far slower, so in a shorter run: otherwise the caches would be cold for all
 few=$((runs / 10 + 1))
@@ -61,4 +65,4 @@ if start_etcd; then set -- "$@" "etcdctl lock z true"; else skipped="$skipped et
 if have_redis_py; then set -- "$@" "$python $W/lock.py $sock true"; else skipped="$skipped redis-py"; fi
 if get_node_redlock; then set -- "$@" "node $W/lock.mjs $sock true"; else skipped="$skipped node-redlock"; fi
 [ -z "$skipped" ] || echo "not installed:$skipped"
-"$W/race" "$few" "$@" | sed "s,$W/,,g"
+race "$few" "$@"

@@ -11,6 +11,7 @@ set -eu
 runs=${2:-300}
 
 have openssl || { echo "$0: needs openssl" >&2; exit 69; }
+real_time
 start_redis
 compile race
 compile bare-tls -lssl -lcrypto
@@ -38,9 +39,9 @@ done
 machine
 echo "$runs runs of each, interleaved; ratios to the first"
 echo
-"$W/race" "$runs" \
+race "$runs" \
 	"$W/bare-tls $tls $W/ca.crt y true" \
 	"$redlock -u rediss://127.0.0.1:$tls?cacert=$W/ca.crt -k x -- true" \
 	"$redlock -u rediss://127.0.0.1:$tls?cacertdir=$W/cadir -k x -- true" \
 	"$redlock -q -u rediss://127.0.0.1:$tls?tls-verify=none -k x -- true" \
-	"$redlock -u redis://127.0.0.1:$port -k x -- true" | sed "s,$W/,,g"
+	"$redlock -u redis://127.0.0.1:$port -k x -- true"
