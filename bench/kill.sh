@@ -27,18 +27,10 @@ measure() { # PROCESSES
 		return
 	}
 	echo "milliseconds until the last of $1 processes is dead"
-	for how in "" --contain; do
-		[ -z "$how" ] || "$redlock" -q -u "unix://$sock" -k probe $how \
-			-- true 2>/dev/null || {
-			echo "(this machine, or this redlock, has no $how)"
-			continue
-		}
-		# shellcheck disable=SC2086 # words, perhaps none
-		printf 'kill -9 of redlock %-11s ' "$how"
-		"$W/tree" "$rounds" "$1" kill "$sock" "$redlock" $how | summary
-		printf 'the server says no %-11s ' "$how"
-		"$W/tree" "$rounds" "$1" lose "$sock" "$redlock" $how | summary
-	done
+	printf 'kill -9 of redlock '
+	"$W/tree" "$rounds" "$1" kill "$sock" "$redlock" | summary
+	printf 'the server says no '
+	"$W/tree" "$rounds" "$1" lose "$sock" "$redlock" | summary
 }
 
 start_redis

@@ -32,7 +32,7 @@ BATS = \
 	tests/lock.bats tests/masters.bats tests/history.bats \
 	tests/examples.bats tests/completions.bats tests/replies.bats \
 	tests/kit.bats tests/docs.bats tests/bootstrap.bats tests/list.bats \
-	tests/nodes.bats tests/tls.bats tests/contain.bats \
+	tests/nodes.bats tests/tls.bats \
 	tests/inspect.bats tests/wait.bats tests/config.bats tests/run.bats \
 	tests/deploy.bats tests/hardening.bats tests/versions.bats
 check_PROGRAMS = $(UNITS) $(HELPERS) $(REPLAYS)

@@ -123,10 +123,3 @@ takes_a_lock() {
 	run -78 --separate-stderr inside -u local: -k job -- /redlock
 	[[ $stderr = *'local: needs redis-server, valkey-server or '* ]]
 }
-
-@test "static file: --contain: the command is alone there" {
-	node_start_tls b server
-	run -0 --separate-stderr inside -k job --contain -u "$(tcp_url b)" -- \
-		/redlock --version
-	[ -z "$stderr" ]
-}

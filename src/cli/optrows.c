@@ -92,7 +92,6 @@ const struct opt_row opt_rows[] = {
 	{'K', "kill-after",	"DUR", DURATION, SETTING, BY_TAKING, AT(grace_ms), 0, 0,		"time from TERM to KILL (0.15 of -t)"},
 	{ 0, "signal",	"SIGNAL", SIGNAL, SETTING, BY_RUN, AT(signal), 0, 0,	"what to end the command with (TERM)"},
 	{ 0, "orphans",	"leave|wait|kill", WORD, SETTING, BY_RUN, AT(orphans), 0, 0,	"what to do with leftover processes (leave)"},
-	{ 0, "contain",	NULL, SWITCH, SETTING, BY_RUN, AT(contain), true, 0,	"run the command in a PID namespace"},
 	{'u', "url",	"URL", URL, SETTING, BY_ALL, AT(url), 0, 0,			"redis://..., local:; repeat for a quorum"},
 	{ 0,  NULL,	NULL, DATABASE, ONLY_URL("db", IN_SERVERS, db), 0, 1000000, NULL},
 	{ 0,  NULL,	NULL, DIR, ONLY_URL("dir", IN_LOCAL, dir), 1, 0, NULL},

@@ -60,7 +60,6 @@ struct opts {
 	int max_renewals; /* -1: no limit */
 	int signal;       /* what asks the command to end */
 	enum orphans orphans;
-	bool contain;
 	int max_waiters; /* -1: no limit */
 	int conflict_status;
 	char *url[NODES_MAX]; /* all from one source */

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proc/contain.h"
 #include "proc/deadman.h"
 #include "proc/inside.h"
 
@@ -55,7 +54,6 @@ static int map_shared(struct guard *g, struct fail *why)
 	g->shared = shared;
 	atomic_init(&g->shared->deadline_ms, NEVER.ms);
 	atomic_init(&g->shared->command, 0);
-	atomic_init(&g->shared->init, 0);
 	atomic_init(&g->shared->stop_told, 0);
 	atomic_init(&g->shared->stops_too, 0);
 	atomic_init(&g->shared->beat, 0);
@@ -157,12 +155,7 @@ void guard_kill(struct guard *g)
 
 void guard_strike(const struct guard *g)
 {
-	int init = atomic_load(&g->shared->init);
-
-	if (init > 0)
-		(void)kill(init, SIGKILL);
-	else
-		tree_strike(g->pid, after(now(), STRIKE_MS));
+	tree_strike(g->pid, after(now(), STRIKE_MS));
 }
 
 int guard_beat(const struct guard *g)
@@ -172,24 +165,13 @@ int guard_beat(const struct guard *g)
 
 bool guard_has_tree(const struct guard *g)
 {
-	int init = atomic_load(&g->shared->init);
-
-	return tree_is_alive(init > 0 ? init : g->pid);
+	return tree_is_alive(g->pid);
 }
 
 void guard_signal(const struct guard *g, int sig, const struct manner *how,
 		  struct reach *out)
 {
-	int init = atomic_load(&g->shared->init);
-
-	if (init <= 0 || how->spared > 0) {
-		tree_signal(init > 0 ? init : g->pid, sig, how, out);
-		return;
-	}
-	*out = (struct reach){.met = 1};
-	contain_signal(init, sig);
-	if (how->wake)
-		contain_signal(init, SIGCONT);
+	tree_signal(g->pid, sig, how, out);
 }
 
 void guard_take(struct guard *g, struct report *out)

@@ -65,7 +65,6 @@ struct order {
 	/* "NAME=": entries of envp to which the command's pid is added; NULL
 	 * behind the last */
 	char *own_pid[OWN_PIDS + 1];
-	bool contain; /* see contain.h */
 	/* In the command's process, in place of argv: a copy of the guard
 	 * without life, report and alarm. It ends with the status returned.
 	 * NULL: execute argv. */
@@ -101,7 +100,6 @@ struct guard_shared {
 	 * deadman. */
 	_Atomic int64_t deadline_ms;
 	_Atomic int command; /* its pid; 0: not started yet; -1: it has ended */
-	_Atomic int init;    /* --contain: the init above the tree; else 0 */
 	/* A GUARD_STOPPED is on its way; redlock clears this. Without it, a
 	 * stopped redlock would be written to until the pipe is full. */
 	_Atomic int stop_told;
@@ -171,8 +169,7 @@ void guard_wake(pid_t guard);
  * was one before. Does not wait. */
 void guard_kill(struct guard *g);
 
-/* Kills what it can without the guard: the init and so all that it contains, or
- * what is found within a few ms. Waits for nobody. */
+/* Kills, without the guard, what is found within a few ms. Waits for nobody. */
 void guard_strike(const struct guard *g);
 
 /* Counts on while the guard kills: see `beat`. */

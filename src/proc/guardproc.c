@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "proc/contain.h"
 #include "proc/deadman.h"
 #include "proc/title.h"
 #include "proc/tree.h"
@@ -34,14 +33,11 @@ static void on_signal(int sig)
 	(void)sig; /* ends ppoll(), or a stop */
 }
 
-/* In the command's process: between fork and exec, or in place of exec. The
- * parent is the guard, or an init. */
-static void become_command(const void *order, pid_t parent)
+/* In the command's process: between fork and exec, or in place of exec. */
+static void become_command(const struct order *o, pid_t guard)
 {
-	const struct order *o = order;
-
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != parent)
+	if (getppid() != guard)
 		_exit(127);
 	signals_restore(o->signals);
 	for (char *const *e = o->own_pid; *e; e++)
@@ -91,51 +87,6 @@ static pid_t start_instead(const struct order *o, const struct wire *w)
 	_exit(o->instead(o->arg));
 }
 
-/* What was started. */
-struct tree {
-	pid_t child;    /* the command, or its init; -1: could not fork */
-	pid_t command;  /* the same, unless it is contained */
-	bool contained; /* then: */
-	struct contained in;
-	int error; /* 0, or errno */
-};
-
-/* Waits until the init has said something. False: redlock is dead or wants the
- * tree dead, or the deadline has passed; watch() will see it, too. */
-static bool await_init(const void *with, int line)
-{
-	const struct wire *w = with;
-	struct pollfd fds[] = {{.fd = line, .events = POLLIN},
-			       {.fd = w->life, .events = POLLIN},
-			       {.fd = w->alarm, .events = POLLIN}};
-
-	for (;;) {
-		await_deadline(w);
-		if (poll(fds, 3, -1) < 0)
-			continue;
-		if (fds[0].revents)
-			return true;
-		if (fds[1].revents || !before(now(), deadline(w)))
-			return false;
-	}
-}
-
-static void start_contained(const struct order *o, const struct wire *w,
-			    struct tree *t)
-{
-	struct birth b = {.become = become_command,
-			  .what = o,
-			  .await = await_init,
-			  .with = w,
-			  .tool = w->tool,
-			  .shut = {w->life, w->report, w->alarm}};
-
-	t->contained = contain_start(&t->in, &b) == 0;
-	t->error = b.error;
-	t->command = t->in.command;
-	t->child = b.no_start ? -1 : t->in.init;
-}
-
 /* Exec may hang for as long as the program's disk does, and until it returns
  * the guard, in vfork(), hears nothing. So the kernel itself kills the command
  * when redlock says something, which can only be "kill", or dies. False: it has
@@ -151,9 +102,10 @@ static bool die_at_word(const struct wire *w)
 }
 
 /* vfork: no page tables to copy, and the error comes back through memory.
- * Every signal is blocked, so no handler runs in the shared memory. */
-static void start_command(const struct order *o, const struct wire *w,
-			  struct tree *t)
+ * Every signal is blocked, so no handler runs in the shared memory.
+ * Returns the command's pid, or -1; *error: 0, or errno. */
+static pid_t start_command(const struct order *o, const struct wire *w,
+			   int *error)
 {
 	volatile int exec_error = 0;
 	pid_t guard = getpid(), pid;
@@ -169,9 +121,10 @@ static void start_command(const struct order *o, const struct wire *w,
 		exec_error = errno;
 		_exit(127);
 	}
-	t->error = pid < 0 ? errno : exec_error;
-	t->child = pid;
-	t->command = pid;
+	*error = pid < 0 ? errno : exec_error;
+	if (*error == 0)
+		atomic_store(&w->shared->command, pid);
+	return pid;
 }
 
 /* From here on only the kernel would wake a suspended guard: it does so again
@@ -362,8 +315,6 @@ static void end_overdue_tree(const struct order *o, const struct wire *w,
 struct seen {
 	bool ended, stopped;
 	int status; /* how it ended */
-	bool gone; /* the child is reaped: its number may be another's by now */
-	bool alone; /* its init reports that no process is left */
 };
 
 static void see(const struct wire *w, int status, struct seen *s)
@@ -380,72 +331,35 @@ static void see(const struct wire *w, int status, struct seen *s)
 	s->status = status;
 }
 
-/* Reads what the init reports; it may be dead by now. */
-static void hear_init(const struct wire *w, const struct tree *t,
-		      struct seen *s)
-{
-	bool left;
-	int its;
-
-	while (contain_hear(&t->in, &its, &left)) {
-		see(w, its, s);
-		s->alone = s->ended && !left;
-	}
-}
-
-static void see_child(const struct wire *w, const struct tree *t, int status,
-		      struct seen *s)
-{
-	bool lives = WIFSTOPPED(status) || WIFCONTINUED(status);
-
-	s->gone = !lives;
-	if (!lives)
-		atomic_store(&w->shared->init, 0);
-	if (!t->contained) {
-		see(w, status, s);
-		return;
-	}
-	/* an init that was killed has killed the command */
-	hear_init(w, t, s);
-	if (!lives && !s->ended)
-		see(w, status, s);
-}
-
 /* Reaps all children that have ended. True: others are still alive. */
-static bool reap(const struct wire *w, const struct tree *t, struct seen *s)
+static bool reap(const struct wire *w, pid_t command, struct seen *s)
 {
 	pid_t pid;
 	int its;
 
-	if (t->contained)
-		hear_init(w, t, s);
 	while ((pid = waitpid(-1, &its, WNOHANG | WUNTRACED | WCONTINUED)) > 0)
-		if (pid == t->child)
-			see_child(w, t, its, s);
-	return pid == 0 && !(s->ended && !t->contained && tree_is_keepers());
+		if (pid == command && !s->ended)
+			see(w, its, s);
+	return pid == 0 && !(s->ended && tree_is_keepers());
 }
 
 /* Waits until redlock or the command has news. The command runs again, and
  * redlock may be about to stop with it: continue redlock until it runs. */
 static int wait_for_news(const struct wire *w, const struct seen *s,
-			 struct pollfd fds[3], const sigset_t *waiting)
+			 struct pollfd fds[2], const sigset_t *waiting)
 {
 	static const struct timespec again = {0, CONTINUE_MS * 1000000L};
 	bool late = !s->stopped && atomic_load(&w->shared->stops_too);
 
 	if (late)
 		(void)kill(w->tool, SIGCONT);
-	fds[2].fd = s->gone ? -1 : fds[2].fd;
-	return ppoll(fds, 3, late ? &again : NULL, waiting);
+	return ppoll(fds, 2, late ? &again : NULL, waiting);
 }
 
-static void watch(const struct order *o, const struct wire *w,
-		  const struct tree *t)
+static void watch(const struct order *o, const struct wire *w, pid_t command)
 {
-	struct pollfd fds[] = {
-		{.fd = w->life, .events = POLLIN},
-		{.fd = w->alarm, .events = POLLIN},
-		{.fd = t->contained ? t->in.line : -1, .events = POLLIN}};
+	struct pollfd fds[] = {{.fd = w->life, .events = POLLIN},
+			       {.fd = w->alarm, .events = POLLIN}};
 	struct seen s = {.ended = false};
 	bool told = false, dug_in = false;
 	sigset_t waiting;
@@ -454,13 +368,13 @@ static void watch(const struct order *o, const struct wire *w,
 	(void)sigprocmask(SIG_SETMASK, NULL, &waiting);
 	sigdelset(&waiting, SIGCHLD);
 	for (;;) {
-		bool left = reap(w, t, &s);
+		bool left = reap(w, command, &s);
 
 		if (s.ended && !left) {
 			tell(o, w, GUARD_ENDED, s.status);
 			return;
 		}
-		if (s.ended && !told && !s.alone) {
+		if (s.ended && !told) {
 			struct report r = {GUARD_ENDED, s.status, true, 0};
 
 			told = true;
@@ -469,16 +383,11 @@ static void watch(const struct order *o, const struct wire *w,
 		if (wait_for_news(w, &s, fds, &waiting) <= 0)
 			continue;
 		if (fds[0].revents) {
-			end_tree(o, w, s.gone ? 0 : t->child);
+			end_tree(o, w, s.ended ? 0 : command);
 			return;
 		}
-		/* an init that has closed it is about to be reaped */
-		if (fds[2].revents & POLLHUP)
-			fds[2].fd = -1;
-		if (fds[2].revents)
-			continue;
 		if (!before(now(), deadline(w))) {
-			end_overdue_tree(o, w, s.gone ? 0 : t->child);
+			end_overdue_tree(o, w, s.ended ? 0 : command);
 			return;
 		}
 		await_deadline(w); /* there was a renewal */
@@ -488,22 +397,12 @@ static void watch(const struct order *o, const struct wire *w,
 	}
 }
 
-static void start(const struct order *o, const struct wire *w, struct tree *t)
-{
-	if (o->contain)
-		start_contained(o, w, t);
-	else
-		start_command(o, w, t);
-	atomic_store(&w->shared->init, t->contained ? t->child : 0);
-	if (t->error == 0)
-		atomic_store(&w->shared->command, t->command);
-}
-
 void guard_main(const struct order *o, const struct wire *w)
 {
 	struct message m;
 	struct grants given;
-	struct tree t = {.error = 0};
+	pid_t command;
+	int error;
 
 	prepare(o, w);
 	do {
@@ -520,7 +419,7 @@ void guard_main(const struct order *o, const struct wire *w)
 		tell(o, w, GUARD_TOO_LATE, 0);
 		return;
 	}
-	start(o, w, &t);
+	command = start_command(o, w, &error);
 	/* Not earlier: the command must start in the job's group. Not through a
 	 * group of our own either: when a child of ours ended there, the kernel
 	 * would take the job for orphaned and send it a hangup. Nor later:
@@ -530,10 +429,10 @@ void guard_main(const struct order *o, const struct wire *w)
 	/* our copies must not keep the command's pipes open */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
-	if (t.error != 0) {
-		tell(o, w, t.child < 0 ? GUARD_CANNOT_FORK : GUARD_CANNOT_EXEC,
-		     t.error);
+	if (error != 0) {
+		tell(o, w, command < 0 ? GUARD_CANNOT_FORK : GUARD_CANNOT_EXEC,
+		     error);
 		return;
 	}
-	watch(o, w, &t);
+	watch(o, w, command);
 }

@@ -14,7 +14,6 @@
 #include "base/page.h"
 #include "base/units.h"
 #include "lock/core/timing.h"
-#include "proc/contain.h"
 #include "proc/deadman.h"
 #include "proc/tree.h"
 #include "run/describe.h"
@@ -446,18 +445,6 @@ static int check_proc(struct fail *why)
 		    trouble);
 }
 
-static int check_contain(const struct order *o, struct fail *why)
-{
-	bool old_proc = false;
-
-	if (o->contain && contain_check(&old_proc, why) < 0)
-		return -1;
-	if (old_proc)
-		log_detail("contain", "the command sees this machine's /proc: "
-				      "the kernel does not allow a new one");
-	return 0;
-}
-
 void supervise(struct locks *l, const struct hold_conf *conf,
 	       struct order *order, const struct signals *signals,
 	       struct ending *end)
@@ -489,7 +476,6 @@ void supervise(struct locks *l, const struct hold_conf *conf,
 			client_sockets(&l->client[i], own.shut + order->n_shut);
 	own.shut[order->n_shut++] = signals->fd;
 	if (check_proc(&end->why) == 0 &&
-	    check_contain(order, &end->why) == 0 &&
 	    guard_start(&s->guard, order, &end->why) == 0 &&
 	    deadman_make(&s->deadman, &s->guard.shared->deadline_ms,
 			 s->guard.alarm, &end->why) == 0) {

@@ -139,7 +139,6 @@ static const struct option_row {
 	N(INT, orphans, ORPHANS_KILL, "--orphans=kill"),
 	N(INT, orphans, ORPHANS_LEAVE, "--orphans", "kill", "--orphans",
 	  "leave"),
-	N(BOOL, contain, 1, "--contain"),
 	N(I64, grace_ms, 60000, "-K", "1m", "--max-hold", "1h"),
 	N(INT, keys, 1, "-k", "job"),
 	N(INT, keys, 3, "-k", "b", "-k", "a", "-k", "b"),

@@ -165,13 +165,6 @@ static int prepare(struct run *r, struct fail *why)
 	return 0;
 }
 
-/* Nothing keeps running in a namespace whose init has ended. */
-static enum orphans orphans(const struct opts *o)
-{
-	return o->contain && o->orphans == ORPHANS_LEAVE ? ORPHANS_KILL
-							 : o->orphans;
-}
-
 static void run(struct job *j)
 {
 	const struct opts *o = j->o;
@@ -181,11 +174,9 @@ static void run(struct job *j)
 				 .grace_ms = grace,
 				 .kill_after_ms = o->grace_ms,
 				 .max_hold_ms = o->max_hold_ms,
-				 .orphans = orphans(o),
+				 .orphans = o->orphans,
 				 .run_anyway = o->run_anyway};
-	struct order order = {.argv = j->argv,
-			      .contain = o->contain,
-			      .if_killed = "command killed"};
+	struct order order = {.argv = j->argv, .if_killed = "command killed"};
 
 	job_run(j, &conf, &order);
 }
