@@ -540,6 +540,14 @@ result() {
 	chmod 755 "$T/script"
 	run -0 redlock -k job -- "$T/script" it
 	[ "$output" = "ran it" ]
+	# found in PATH, with any name and any arguments, each of them one word
+	mkdir "$T/bin"
+	echo 'printf "<%s>" "$@"' >"$T/bin/-e \$x"
+	chmod 755 "$T/bin/-e \$x"
+	PATH=$T/bin:$PATH run -0 redlock -k job -- '-e $x' -c '' 'a  b' $'c\nd' '*'
+	[ "$output" = $'<-c><><a  b><c\nd><*>' ]
+	: >"$T/script"
+	run -0 redlock -k job -- "$T/script"
 }
 
 @test "P7 the command's own status, 0 to 255, passes through" {

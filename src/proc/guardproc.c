@@ -5,6 +5,7 @@
  * deadline; afterwards release() may do both. */
 #include "proc/inside.h"
 
+#include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -33,6 +34,23 @@ static void on_signal(int sig)
 	(void)sig; /* ends ppoll(), or a stop */
 }
 
+/* A script without #! is for the shell. glibc's execvpe() does this itself,
+ * musl's does not. The shell looks for the file in PATH again. */
+static void exec_by_shell(const struct order *o)
+{
+	static char *const shell[] = {"/bin/sh", "-c", "exec \"$0\" \"$@\""};
+	size_t n = 0;
+	char **argv;
+
+	while (o->argv[n])
+		n++;
+	argv = alloca(sizeof(shell) + (n + 1) * sizeof(*argv));
+	memcpy(argv, shell, sizeof(shell));
+	memcpy((char *)argv + sizeof(shell), o->argv, (n + 1) * sizeof(*argv));
+	(void)execve(shell[0], argv, o->envp);
+	errno = ENOEXEC;
+}
+
 /* In the command's process: between fork and exec, or in place of exec. */
 static void become_command(const struct order *o, pid_t guard)
 {
@@ -42,8 +60,11 @@ static void become_command(const struct order *o, pid_t guard)
 	signals_restore(o->signals);
 	for (char *const *e = o->own_pid; *e; e++)
 		(void)snprintf(strchr(*e, '=') + 1, 12, "%d", (int)getpid());
-	if (!o->instead)
-		(void)execvpe(o->argv[0], o->argv, o->envp);
+	if (o->instead)
+		return;
+	(void)execvpe(o->argv[0], o->argv, o->envp);
+	if (errno == ENOEXEC)
+		exec_by_shell(o);
 }
 
 static struct instant deadline(const struct wire *w)
