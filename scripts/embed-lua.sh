@@ -6,8 +6,9 @@
 # embed-lua.sh DIR NAME [plain]: prints the text of one script; plain: with blanks.
 #
 # Comments, blank lines, indentation and the blanks around operators are removed to
-# save bytes on the wire. Lines stay lines, so the server compiles the same code with
-# the same line numbers (tests/sim.bats compares both forms).
+# save bytes on the wire; a comment "--!" stays, because Dragonfly reads it. Lines stay
+# lines, so the server compiles the same code with the same line numbers (tests/sim.bats
+# compares both forms).
 set -eu
 dir=$1
 only=${2-}
@@ -52,7 +53,7 @@ numbers() {
 		printf " %s_ARGS = %d };\n", $1, NF - 1
 	}' "$dir/arguments"
 }
-lines() { sed -e 's/^[ 	]*//' -e '/^$/d' -e '/^--/d'; }
+lines() { sed -e 's/^[ 	]*//' -e '/^$/d' -e '/^--!/b' -e '/^--/d'; }
 # Removes blanks, except between two words, two operators, or a number and its
 # neighbour.
 short() {
@@ -62,6 +63,10 @@ short() {
 		    a ~ /[-.0-9]/ && b ~ /[-.]/ || a == "." && b ~ /[0-9]/
 	}
 	BEGIN { string = "^" q "([^" q "\\\\]|\\\\.)*" q }
+	/^--!/ {
+		print
+		next
+	}
 	{
 		rest = $0
 		out = ""

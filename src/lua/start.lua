@@ -1,5 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- The start of every script: the names of the keys, and what is read first.
+--!df flags=allow-undeclared-keys
+-- The start of every script: the names of the keys, and what is read first. Dragonfly
+-- refuses the bells of other clients, which are not declared, unless the first line of a
+-- script asks for them. Elsewhere that line is a comment.
 --
 -- KEYS, all of one Cluster slot. Every script declares all five. (In a Cluster, a
 -- renewal declares K and S alone, and the others follow the arguments: while the

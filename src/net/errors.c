@@ -118,7 +118,8 @@ static const struct error_row error_rows[] = {
 {BOTH, "", "undeclared key", FAIL_CONFIG,
  "its scripts may only use the keys that they declare: it can hold plain "
  "locks, but no other kind",
- "allow undeclared keys (see its manual)"},
+ "allow undeclared keys (Dragonfly: "
+ "--default_lua_flags=allow-undeclared-keys)"},
 {BOTH, "ERR DB index", "", FAIL_CONFIG, NO_DATABASE, OTHER_DATABASE},
 {BOTH, "ERR invalid DB index", "", FAIL_CONFIG, NO_DATABASE, OTHER_DATABASE},
 {BOTH, "ERR SELECT is not allowed", "", FAIL_CONFIG,

@@ -5,7 +5,7 @@
 ADDRESS is the path of a unix socket, or HOST:0; the port is then found in
 FILE.port. FILE defines answer(words), which gets a request as a list of bytes
 and returns what is said: bytes as they are, else a value for encode(), or None:
-nothing at all. END closes the connection. What FILE leaves to usual(words) is
+nothing at all; or a future of that. END closes the connection. What FILE leaves to usual(words) is
 answered as by an empty Redis. forward(path, words) returns what the real server
 at that socket says, view(token) what src/lua/inspect.lua says of a lock that this
 token holds."""
@@ -92,6 +92,8 @@ async def main(address, path):
         try:
             while words := await read_request(reader):
                 said = scope['answer'](words)
+                if asyncio.isfuture(said):
+                    said = await said
                 if said is END:
                     break
                 if said is not None:

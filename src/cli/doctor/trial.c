@@ -41,6 +41,8 @@ struct trial {
 	bool silent; /* the last question had no answer */
 	bool asleep; /* the lock was handed over, but the waiter was not woken
 		      */
+	struct error_told cause; /* of that; neither meaning nor cure: unknown
+				  */
 };
 
 /* The reply as words: the items of a list, or the one word. */
@@ -114,6 +116,28 @@ static int step(struct trial *t, const char *name, struct party *p,
 	return 0;
 }
 
+/* Nobody was woken. A server whose scripts may not use the list of another
+ * client says so to a script that tries; as ours do, it asks Dragonfly for the
+ * right. */
+static void find_cause(struct trial *t)
+{
+	const struct keys *k = &t->party[0].keys, *other = &t->party[1].keys;
+	struct words w = {0};
+	struct got got;
+
+	words_add_text(&w, "EVAL");
+	words_add_text(&w, "--!df flags=allow-undeclared-keys\n"
+			   "return redis.call('exists', ARGV[1])");
+	words_add_text(&w, "1");
+	words_add(&w, k->lock, k->lock_len);
+	words_add(&w, other->part[PART_GRANT], other->part_len[PART_GRANT]);
+	if (fanout_ask(&t->party[0].fanout, 0, &w, 0) < 0 ||
+	    !fanout_get(&t->party[0].fanout, &got))
+		return;
+	if (got.reply && got.why.kind == FAIL_CONFIG)
+		t->cause = got.told;
+}
+
 /* -1: not at this step, see why. */
 static int try_all(struct trial *t)
 {
@@ -142,6 +166,8 @@ static int try_all(struct trial *t)
 	two->fanout.timeout_ms += LISTEN_MS;
 	t->asleep = hear(t, two, VERB_LISTEN, &a) < 0 || a.said != SAID_WOKEN;
 	two->fanout.timeout_ms -= LISTEN_MS;
+	if (t->asleep && t->why.kind == FAIL_NONE)
+		find_cause(t);
 	if (step(t, "taking over", two, acquire, SAID_GRANTED) < 0)
 		return -1;
 	return step(t, "releasing", two, end, SAID_YES);
@@ -232,6 +258,11 @@ static void judge(struct exam *e, const struct facts *f, const struct trial *t,
 	else if (failed)
 		found(e, WRONG, f->name, "lock", "%s a test lock: %s -> %s",
 		      t->step, text, refused ? "see the ACL below" : "");
+	else if (t->asleep && t->cause.means)
+		found(e, NOTE, f->name, "lock",
+		      "waiters are not woken, so a hand-over takes up to 5s: "
+		      "%s -> %s",
+		      t->cause.means, t->cause.cure ? t->cause.cure : "");
 	else if (t->asleep)
 		found(e, NOTE, f->name, "lock",
 		      "can be acquired, renewed, waited for and released, but "
