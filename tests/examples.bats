@@ -185,6 +185,159 @@ holds_in() { # LOCK SCENARIO
 	holds_in get-compare-del slow
 }
 
+# ---- fence ----
+
+# For each example and each shell: `tries FENCE` runs it, and writes what it wrote.
+switch_tries() {
+	WEB=$T/fenced $sh "$examples/fence/switch" "$1" "$1"
+}
+publish_tries() (
+	cd "$T/fenced"
+	[ -n "${many-}" ] || echo "$1" >site.new
+	REDLOCK_FENCE=$1 $sh "$examples/fence/publish"
+)
+switch_wrote() { readlink "$T/fenced/current"; }
+publish_wrote() { cat "$T/fenced/site.conf"; }
+of_example() { # COMMAND...: for each example and each shell, in an empty directory
+	for example in switch publish; do
+		memory=fence
+		[ $example = switch ] || memory=site.fence
+		for sh in sh dash bash 'bash --posix' 'busybox sh'; do
+			command -v ${sh%% *} >/dev/null || continue
+			rm -rf "$T/fenced"
+			mkdir "$T/fenced"
+			(cd "$T/fenced" && mkdir 5 999 1000 1001 1100 9007199254740991)
+			echo "# $example, $sh"
+			"$@"
+		done
+	done
+}
+lets_in() { # FENCE
+	${example}_tries "$1"
+	[ "$(${example}_wrote)" = "$1" ]
+	[ "$(cat "$T/fenced/$memory")" = "$1" ]
+}
+refuses() { # FENCE [WHY]: nothing changes
+	local before after told
+
+	before=$(cd "$T/fenced" && ls -l "$memory" current site.conf 2>/dev/null; cat "$memory")
+	told=$(not ${example}_tries "$1" 2>&1)
+	[[ $told = *"${2:-refused: }"* ]]
+	after=$(cd "$T/fenced" && ls -l "$memory" current site.conf 2>/dev/null; cat "$memory")
+	[ "$after" = "$before" ] || { diff <(echo "$before") <(echo "$after") >&2; false; }
+}
+
+no_fences=('' ' ' 12a a12 -5 +2000 1e9 2000.5 0x7ff ' 2000' '2000 ' $'2000\n' $'1\n2000' '*'
+	99999999999999999999 12345678901234567)
+check_fences() {
+	local f
+
+	for f in "${no_fences[@]}"; do # nobody has been here
+		not ${example}_tries "$f" 2>/dev/null
+		[ ! -e "$T/fenced/$memory" ]
+	done
+	lets_in 1000
+	for f in "${no_fences[@]}"; do refuses "$f" ' is no fence'; done
+	refuses 999 'fence 999 is behind 1000'
+	refuses 5
+	lets_in 1000
+	lets_in 1001
+	refuses 1000
+	lets_in 9007199254740991
+	refuses 1100
+	# what it remembers is no longer a number
+	for f in '' x $'1000\n1001' 1e3; do
+		printf %s "$f" >"$T/fenced/$memory"
+		refuses 1100 'is damaged'
+	done
+}
+@test "fence: empty, odd and older fences are refused; equal and newer ones write" {
+	of_example check_fences
+}
+
+check_unset() {
+	lets_in 1000
+	case $example in
+	switch)
+		not env WEB="$T/fenced" $sh "$examples/fence/switch" 1001
+		not env WEB="$T/fenced" $sh "$examples/fence/switch"
+		not env WEB="$T/fenced" $sh "$examples/fence/switch" 1002 1002
+		not env WEB="$T/elsewhere" $sh "$examples/fence/switch" 1001 1001
+		;;
+	publish)
+		# as a run without a lock leaves it
+		run -1 env -C "$T/fenced" "$REDLOCK" -u "unix://$T/none" -q -w 0 -k job \
+			--on-unavailable run -- $sh "$examples/fence/publish"
+		[[ $output = *"refused: '' is no fence"* ]]
+		;;
+	esac 2>/dev/null
+	refuses 999
+}
+@test "fence: without a fence, a version or a place nothing is written" {
+	of_example check_unset
+}
+
+check_full() {
+	local f
+
+	lets_in 1000
+	f=$T/fenced/filler
+	dd if=/dev/zero of="$f" bs=4k 2>/dev/null || :
+	not ${example}_tries 1001 2>/dev/null
+	[ "$(cat "$T/fenced/$memory")" = 1000 ]
+	[ "$(${example}_wrote)" = 1000 ]
+	rm "$f"
+	refuses 999
+	lets_in 1001
+}
+@test "fence: a full disk erases nothing that was remembered or written" {
+	unshare -Urm true 2>/dev/null || skip 'may not make a mount namespace'
+	export -f check_full {switch,publish}_{tries,wrote} lets_in refuses not
+	export examples sh example memory
+	of_example unshare -Urm bash -euc 'mount -t tmpfs -o size=64k none "$T/fenced"
+		mkdir "$T/fenced/"{999,1000,1001}
+		check_full'
+}
+
+check_two() {
+	local i n pids= many=yes
+
+	(cd "$T/fenced" && mkdir $(seq 41) 2>/dev/null) || :
+	echo 41 >"$T/fenced/site.new"
+	for i in $(seq 20); do
+		for n in $((2 * i + 1)) $((2 * i)); do
+			${example}_tries "$n" 2>/dev/null 3>&- &
+			pids="$pids $!"
+		done
+	done
+	# each of them ends, and the largest was let in
+	for i in $pids; do wait "$i" || :; done
+	[ "$(${example}_wrote)" = 41 ]
+	[ "$(cat "$T/fenced/$memory")" = 41 ]
+}
+@test "fence: of many writers at once the one with the largest fence is the last" {
+	of_example check_two
+}
+
+@test "fence: a late deploy is refused on the machine that it deploys to" {
+	mkdir -p "$T/bin" "$T/build" "$T/web/v1" "$T/web/v2"
+	printf '%s\n' '#!/bin/sh' 'echo "$*" >>"$T/copied"' >"$T/bin/rsync"
+	# as ssh does, in one line for a shell
+	printf '%s\n' '#!/bin/sh' 'shift' \
+		'WEB=$T/web sh -c "$(echo "$*" | sed "s|/srv/web/switch|$examples/fence/switch|")"' >"$T/bin/ssh"
+	chmod +x "$T/bin/"*
+	export examples PATH=$T/bin:$PATH
+	cd "$T"
+	REDLOCK_FENCE=$("$REDLOCK" -k web sh -c 'echo $REDLOCK_FENCE')
+	export REDLOCK_FENCE
+	"$REDLOCK" -k web "$examples/fence/deploy" v2
+	run -1 "$examples/fence/deploy" v1
+	[[ $output = "refused: fence $REDLOCK_FENCE is behind "* ]]
+	REDLOCK_FENCE= run -1 "$examples/fence/deploy" v1
+	[ "$(readlink web/current)" = v2 ]
+	[ "$(sort -u copied)" = $'-a build/ web1:/srv/web/v1/\n-a build/ web1:/srv/web/v2/' ]
+}
+
 @test "the demonstration works, ends with 0, and leaves nothing" {
 	run -0 "$top/scripts/demo.sh" "$REDLOCK"
 	[[ $output == *'[Bob, fence '*'[Carol] exit status 75'*'Done: the lock is free'* ]]
