@@ -168,9 +168,15 @@ entry_in() { # SLOT: the one that ends last
 	run -0 redlock -k other -- sh -c 'echo "${REDLOCK_SLOT_NAME-none}"'
 	[ "$output" = none ]
 	redlock unlock job
-	for list in a,,b ,a a, , a,a a,b,a "$(printf 'x%.0s' {1..128}),b" 0 gpu \
+	for list in a,,b ,a a,, , a,a a,b,a "$(printf 'x%.0s' {1..128}),b" 0 2x \
 		"$(seq -s, 1001)"; do
 		run -64 redlock -n -k job -N "$list" -- true
+	done
+	# one name is a list, too; and a variable stays as it is
+	for list in gpu0 gpu0, 7,; do
+		REDLOCK_SLOTS=$list run -0 redlock -n -k job -- \
+			sh -c 'echo "$REDLOCK_SLOT $REDLOCK_SLOT_NAME $REDLOCK_SLOTS"'
+		[ "$output" = "0 ${list%,} $list" ]
 	done
 	run -0 redlock -n -k job -N "$(seq -s, 1000)" -- sh -c 'echo $REDLOCK_SLOT_NAME'
 	[ "$output" = 1 ]

@@ -806,12 +806,43 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 
 @test "P7 a command line as one word: -c is suggested, but not for a missing program" {
 	run -127 --separate-stderr redlock -k job -- 'echo hi'
-	[ "$stderr" = "redlock: job: cannot execute 'echo hi': No such file or directory; \
--c runs a shell command line: redlock -k KEY -c '...'" ]
-	run -127 --separate-stderr redlock -k job -- echohi
-	[ "$stderr" = "redlock: job: cannot execute 'echohi': No such file or directory" ]
+	[[ $stderr = "redlock: job: 'echo hi' is not in PATH ("*"); \
+-c runs a shell command line: redlock -k KEY -c '...'" ]]
+	PATH=/usr/bin:/bin run -127 --separate-stderr redlock -k job -- echohi
+	[ "$stderr" = "redlock: job: 'echohi' is not in PATH (/usr/bin:/bin)" ]
+	run -127 --separate-stderr redlock -k job -- ./echohi
+	[ "$stderr" = "redlock: job: cannot execute './echohi': No such file or directory" ]
 	run -0 redlock -k job -c 'echo hi'
 	[ "$output" = hi ]
+}
+
+@test "a word of a shell, or a verb behind the key: the message says what to write" {
+	local word said
+
+	while read -r word said; do
+		PATH=/nowhere run -127 --separate-stderr "$REDLOCK" -u "$url" \
+			-k 'my job' -- "$word" x
+		[ "$stderr" = "redlock: my job: $said" ]
+	done <<-'END'
+		cd 'cd' is for a shell: use -c 'cd ...'
+		: ':' is for a shell: use -c ': ...'
+		FOO=1 'FOO=1' is for a shell: use -c '...', or env FOO=1 ...
+		=1 '=1' is not in PATH (/nowhere)
+		inspect 'inspect' is not in PATH (/nowhere); 'inspect' is a verb, which comes first: redlock inspect 'my job'
+	END
+}
+
+@test "an unquoted empty variable: what follows it becomes no key, command or file" {
+	local none=
+
+	marker
+	refuses 64 "-k: the key is '--': is a variable empty? quote it" \
+		-u "$url" -k $none -- "${cmd[@]}"
+	refuses 64 "-c: the command is empty" -u "$url" -k job -c "$none"
+	refuses 64 "'--'" -u "$url" -k job --result-file $none -- "${cmd[@]}"
+	refuses 64 "the key is '=job': write -k job or --key=job" -u "$url" \
+		-k=job -- "${cmd[@]}"
+	refuses 64 "runs no command" lock -u "$url" job -- "${cmd[@]}"
 }
 
 @test "P7 a script whose interpreter is missing: the message names the interpreter" {

@@ -229,6 +229,29 @@ const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size)
 	return buf;
 }
 
+const char *format_word(const char *text, char *buf, size_t size)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./:@%+,-";
+	const char *quote = *text && !text[strspn(text, plain)] ? "" : "'";
+	size_t n = strlen(text), used = strlen(quote);
+
+	if (strcmp(format_bytes(text, n, buf, size), text) != 0)
+		return NULL;
+	(void)snprintf(buf, size, "%s", quote);
+	for (const char *p = text; *p; p++) {
+		const char one[2] = {*p, '\0'};
+		const char *put = *p == '\'' ? "'\\''" : one;
+
+		if (used + strlen(put) + strlen(quote) >= size)
+			return NULL;
+		used += (size_t)snprintf(buf + used, size - used, "%s", put);
+	}
+	(void)snprintf(buf + used, size - used, "%s", quote);
+	return buf;
+}
+
 /* Whether HOST or HOST:PORT ends there, or a password that has a raw slash. */
 static bool is_host(const char *text, const char *end)
 {

@@ -49,6 +49,11 @@ size_t utf8_length(const char *bytes, size_t left);
  * printable text is unchanged. Returns buf. */
 const char *format_bytes(const char *bytes, size_t n, char *buf, size_t size);
 
+/* The text as one word of a shell's command line, which can be pasted: in
+ * quotes where a shell needs them. NULL: it does not fit, or a terminal must
+ * not see it. */
+const char *format_word(const char *text, char *buf, size_t size);
+
 /* Copies a link, with "***" for user and password. What does not fit is cut,
  * even within a character. Returns buf. */
 const char *mask_link(const char *link, char *buf, size_t size);

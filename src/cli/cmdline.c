@@ -3,6 +3,7 @@
 #include "cli/optrows.h"
 #include "cli/url.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -161,6 +162,75 @@ static int take_operand(struct opts *o, char *text, struct fail *why)
 	return 0;
 }
 
+/* ---- values that were not meant ---- */
+
+static bool is_shell_command(const struct opt_row *r)
+{
+	return r->at == offsetof(struct opts, shell_command);
+}
+
+/* A shell drops an empty variable that is not quoted, and then the next word is
+ * the value. Texts may begin with a dash. */
+static bool is_next_option(const struct opt_row *r, const char *value)
+{
+	if (value[0] != '-')
+		return false;
+	if (r->shape == KEY || strcmp(value, "--") == 0)
+		return true;
+	return (r->shape != TEXT || is_shell_command(r)) &&
+	       (value[1] == '-' || isalpha((unsigned char)value[1]));
+}
+
+static int not_meant(const struct opt_row *r, const char *what,
+		     const char *value, bool equals, struct fail *why)
+{
+	char label[40], shown[160], rest[160], very[120] = "";
+	bool any = r->shape == KEY || r->shape == TEXT || r->shape == PATH;
+	const char *meant = value + 1;
+
+	if (r->letter)
+		(void)snprintf(label, sizeof(label), "-%c", r->letter);
+	else
+		(void)snprintf(label, sizeof(label), "--%s", r->name);
+	(void)endpoint_masked(value, shown);
+	if (equals) {
+		meant = r->shape == URL || *meant == '\0'
+				? r->value
+				: endpoint_masked(meant, rest);
+		return fail(why, FAIL_USAGE,
+			    "%s: the %s is '%.60s': write %s %.60s or "
+			    "--%s=%.60s",
+			    label, what, shown, label, meant, r->name, meant);
+	}
+	if (any)
+		(void)snprintf(very, sizeof(very),
+			       "; for this very %s write --%s=%.60s", what,
+			       r->name, shown);
+	return fail(why, FAIL_USAGE,
+		    "%s: the %s is '%.60s': is a variable empty?%s%s", label,
+		    what, shown,
+		    r->shape == KEY ? " quote it: -k \"$KEY\"" : "", very);
+}
+
+/* What "=" joins to a long option is always meant. With another lock than was
+ * meant, a command would exclude nobody. `last`: the value's word. */
+static int check_meant(const struct opt_row *r, const char *last,
+		       const char *value, bool is_long, struct fail *why)
+{
+	bool apart = value == last, key = r->shape == KEY;
+	const char *what = key                   ? "key"
+			   : is_shell_command(r) ? "command"
+						 : "value";
+
+	if (!value || (is_long && !apart))
+		return 0;
+	if (value[0] == '=' && (!is_long || key))
+		return not_meant(r, what, value, true, why);
+	if (is_next_option(r, value) && (apart || key))
+		return not_meant(r, what, value, false, why);
+	return 0;
+}
+
 static int parse_options(struct opts *o, int argc, char **argv,
 			 struct fail *why)
 {
@@ -186,6 +256,9 @@ static int parse_options(struct opts *o, int argc, char **argv,
 			return bad_option(o, found, word, why);
 		if (!(r->takes & o->verb->by))
 			return not_of_verb(o, r, why);
+		if (check_meant(r, argv[optind - 1], optarg,
+				strncmp(word, "--", 2) == 0, why) < 0)
+			return -1;
 		if (opt_take(o, r, optarg, FROM_TYPED, 0, why) < 0)
 			return -1;
 	}
@@ -220,6 +293,8 @@ clash(const struct opts *o, const void *a, const void *b, struct fail *why,
 
 static int check_times(const struct opts *o, struct fail *why)
 {
+	char half[32];
+
 	if (o->ttl_ms < TTL_MIN_MS)
 		return clash(o, &o->ttl_ms, &o->ttl_ms, why,
 			     "-t: must be at least 200ms");
@@ -231,15 +306,15 @@ static int check_times(const struct opts *o, struct fail *why)
 	/* after a loss there is no more time */
 	if (o->grace_ms > o->ttl_ms / 2 && o->max_hold_ms == 0)
 		return clash(o, &o->grace_ms, &o->ttl_ms, why,
-			     "-K: must be at most half of -t (%lldms)",
-			     (long long)o->ttl_ms / 2);
+			     "-K: must be at most half of -t (%s)",
+			     format_limit(o->ttl_ms / 2, half, sizeof(half)));
 	if (o->min_hold_ms > TTL_MAX_MS && !o->allow_long_ttl)
 		return clash(o, &o->min_hold_ms, &o->min_hold_ms, why,
 			     "--min-hold: over 24h needs --allow-long-ttl");
 	if (o->max_hold_ms > 0 && o->min_hold_ms > o->max_hold_ms)
 		return clash(o, &o->min_hold_ms, &o->max_hold_ms, why,
 			     "--min-hold is longer than --max-hold");
-	if (o->shared && o->slots > 1)
+	if (o->shared && (o->slots > 1 || o->slot_names))
 		return clash(o, &o->shared, &o->slots, why,
 			     "-s and -N cannot be combined: readers are not "
 			     "counted");
@@ -289,6 +364,13 @@ static int check_command(struct opts *o, int argc, char **argv,
 		return fail(why, FAIL_USAGE,
 			    "no key; usage: redlock -k KEY -- COMMAND (see "
 			    "redlock --help)");
+	if (o->shell_command &&
+	    o->shell_command[strspn(o->shell_command, " \t\r\n")] == '\0')
+		return fail(why, FAIL_USAGE, "-c: the command is empty");
+	if (o->command && o->command[0][0] == '\0')
+		return fail(why, FAIL_USAGE,
+			    "the command is an empty word: is a variable "
+			    "empty?");
 	if (o->shell_command && o->command)
 		return fail(why, FAIL_USAGE,
 			    "-c and a command ('%.60s') cannot be combined",
@@ -305,6 +387,23 @@ static int check_command(struct opts *o, int argc, char **argv,
 	return 0;
 }
 
+/* Who writes "lock KEY -- COMMAND" means the run form. */
+static int no_command(const struct opts *o, const char *command,
+		      struct fail *why)
+{
+	char key[120], word[160];
+
+	return fail(why, FAIL_USAGE,
+		    "'redlock %s' takes one key and runs no command; to run "
+		    "one under the lock: redlock -k %s -- %.100s",
+		    o->verb->name,
+		    o->key[0][0] != '-' &&
+				    format_word(o->key[0], key, sizeof(key))
+			    ? key
+			    : "KEY",
+		    endpoint_masked(command, word));
+}
+
 /* After "--" there are only operands. */
 static int check_operands(struct opts *o, int argc, char **argv,
 			  struct fail *why)
@@ -312,6 +411,8 @@ static int check_operands(struct opts *o, int argc, char **argv,
 	enum operands takes = o->verb->operands;
 	int most = takes == OPERANDS_KEY ? 1 : LOCKS_MAX;
 
+	if (takes == OPERANDS_KEY && o->keys > 0 && optind < argc)
+		return no_command(o, argv[optind], why);
 	for (; optind < argc; optind++)
 		if (take_operand(o, argv[optind], why) < 0)
 			return -1;
@@ -320,11 +421,12 @@ static int check_operands(struct opts *o, int argc, char **argv,
 			why, FAIL_USAGE,
 			"no key; usage: redlock %s %s (see redlock %s --help)",
 			o->verb->name, o->verb->usage, o->verb->name);
-	if (o->keys > most)
-		return fail(why, FAIL_USAGE,
-			    "more than one key: 'redlock %s' takes one",
-			    o->verb->name);
-	return 0;
+	if (o->keys <= most)
+		return 0;
+	if (o->verb->by == BY_LOCK)
+		return no_command(o, "COMMAND", why);
+	return fail(why, FAIL_USAGE,
+		    "more than one key: 'redlock %s' takes one", o->verb->name);
 }
 
 /* The name in other tools; "": the message helps without it. */

@@ -423,6 +423,13 @@ static int keep(char **to, const char *value, struct fail *why)
 	return *to ? 0 : fail(why, FAIL_INTERNAL, "out of memory");
 }
 
+/* Else it is a list of one name. */
+static bool is_number_of_slots(const char *value)
+{
+	return !strchr(value, ',') &&
+	       (*value == '\0' || strchr(" \t+-.0123456789", *value));
+}
+
 /* One name, and no other that is the same. */
 static bool is_slot_name(const char *names, const char *name, size_t n)
 {
@@ -436,15 +443,30 @@ static bool is_slot_name(const char *names, const char *name, size_t n)
 static int take_slots(const struct taking *t, char *value)
 {
 	struct opts *o = t->o;
+	char what[80];
+	size_t last = strlen(value);
 	int n = 0;
 
-	if (!strchr(value, ',')) {
+	if (is_number_of_slots(value)) {
+		n = (int)parse_number(value, t->r->lo, t->r->hi);
+		if (n < 0) {
+			(void)snprintf(what, sizeof(what),
+				       "must be a number from %lld to %lld, or "
+				       "names with commas",
+				       (long long)t->r->lo,
+				       (long long)t->r->hi);
+			return bad_value(t, value, what);
+		}
 		free(o->slot_names);
 		o->slot_names = NULL;
-		return take_number(t, value);
+		store(t, n);
+		return 0;
 	}
 	for (const char *p = value; p; p = strchr(p, ',')) {
 		p += p != value;
+		/* a comma may end the list, so that "3," is one name */
+		if (n > 0 && *p == '\0')
+			break;
 		if (n++ == t->r->hi)
 			return bad_value(t, value, "too many names");
 		if (!is_slot_name(value, p, strcspn(p, ",")))
@@ -453,7 +475,11 @@ static int take_slots(const struct taking *t, char *value)
 					 "bytes, or there twice");
 	}
 	store(t, n);
-	return keep(&o->slot_names, value, t->why);
+	if (keep(&o->slot_names, value, t->why) < 0)
+		return -1;
+	if (last > 0 && value[last - 1] == ',')
+		o->slot_names[last - 1] = '\0';
+	return 0;
 }
 
 static int take_key(const struct taking *t, char *value)

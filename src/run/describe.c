@@ -217,15 +217,11 @@ bool describe_is_around(const struct client *d)
 
 const char *describe_next(const char *key, char buf[160])
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_./:@%+,-";
-	bool quoted = key[0] == '\0' || key[strspn(key, plain)] != '\0';
+	char word[120];
 
 	buf[0] = '\0';
-	if (strlen(key) < 100 && !strchr(key, '\'') && key[0] != '-')
-		(void)snprintf(buf, 160, "; see: redlock inspect %s%s%s",
-			       quoted ? "'" : "", key, quoted ? "'" : "");
+	if (key[0] != '-' && format_word(key, word, sizeof(word)))
+		(void)snprintf(buf, 160, "; see: redlock inspect %s", word);
 	return buf;
 }
 

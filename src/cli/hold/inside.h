@@ -116,6 +116,10 @@ struct job {
 int job_find(struct job *j, struct fail *why);
 int job_prepare(struct job *j, const char *command, struct fail *why);
 
+/* Says why a command could not be executed (an errno), and what may have been
+ * meant. `key`: the first that was given. */
+void missing_say(char *const *argv, int error, const char *key);
+
 /* The outer hold of the client's lock. */
 const struct lease_outer *job_outer(const struct client *d);
 

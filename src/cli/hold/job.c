@@ -3,8 +3,6 @@
 #include "cli/hold/inside.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,77 +162,6 @@ static void say_older(const struct job *j)
 	       wall_zoned(s->since, when, sizeof(when)));
 }
 
-/* Opens the file that a shell would run; -1: there is none. */
-static int open_command(const char *command)
-{
-	const char *path = strchr(command, '/') ? "" : getenv("PATH");
-	char file[PATH_MAX];
-
-	for (; path; path = *path ? path + 1 : NULL) {
-		int n = (int)strcspn(path, ":"), fd;
-
-		(void)snprintf(file, sizeof(file), "%.*s%s%s", n, path,
-			       n ? "/" : "", command);
-		path += n;
-		fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		if (fd >= 0)
-			return fd;
-	}
-	return -1;
-}
-
-/* The file is there, but not what it needs: in the words of the kernel, both
- * are "No such file or directory". */
-static void say_missing(const char *command, char buf[400])
-{
-	char head[256], shown[160];
-	const char *name = head + 2;
-	int fd = open_command(command);
-	ssize_t got = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);
-	size_t n;
-
-	if (fd >= 0)
-		close(fd);
-	head[got > 0 ? got : 0] = '\0';
-	buf[0] = '\0';
-	if (got > 2 && head[0] == '#' && head[1] == '!') {
-		name += strspn(name, " \t");
-		n = strcspn(name, " \t\n");
-		if (n > 0 && name[n - 1] == '\r')
-			(void)snprintf(buf, 400,
-				       "; its first line ends with a carriage "
-				       "return, as in a file from Windows: "
-				       "remove them (sed -i 's/\\r$//')");
-		else
-			(void)snprintf(
-				buf, 400, "; its interpreter '%s' is missing",
-				format_bytes(name, n, shown, sizeof(shown)));
-	} else if (got > 0) {
-		(void)snprintf(buf, 400,
-			       "; the file is there, but not the loader or the "
-			       "C library that it was built for");
-	}
-}
-
-/* A URL may stand there by mistake, without its -u. */
-static void say_cannot_execute(const char *command, int error)
-{
-	char masked[160], text[860], missing[400] = "";
-	bool line = error == ENOENT && strpbrk(command, " \t;|&<>$");
-
-	if (error == ENOENT)
-		say_missing(command, missing);
-	if (strstr(command, "://"))
-		command = endpoint_masked(command, masked);
-	log_error("cannot-execute", "cannot execute '%s': %s%s",
-		  format_bytes(command, strlen(command), text, sizeof(text)),
-		  strerror(error),
-		  missing[0] ? missing
-		  : line ? "; -c runs a shell command line: redlock -k KEY -c "
-			   "'...'"
-			 : "");
-}
-
 /* The REDLOCK_TOKEN in our environment holds the lock, or an ancestor of this
  * process does. */
 static void say_own(const struct client *d)
@@ -305,7 +232,7 @@ void job_say_ending(const struct job *j)
 		break;
 	case OUTCOME_CANNOT_EXEC:
 		if (j->argv)
-			say_cannot_execute(j->argv[0], e->status);
+			missing_say(j->argv, e->status, j->o->key[0]);
 		else
 			log_error("failed", "cannot fork: %s",
 				  strerror(e->status));
