@@ -862,9 +862,9 @@ int compare_plain(uint64_t steps, uint64_t seed)
 			"the short cut does what the rest would do", seed);
 }
 
-int compare_plain_twins(uint64_t steps, uint64_t seed, uint64_t parts)
+int compare_plain_twins(uint64_t steps, uint64_t seed)
 {
-	int missed = 0, tried = 0;
+	int missed = 0;
 
 	for (size_t i = 0; i < PLAIN_TWINS; i++) {
 		struct redis_edit edits[TIMELESS + 2] = {{NULL, NULL}};
@@ -873,16 +873,13 @@ int compare_plain_twins(uint64_t steps, uint64_t seed, uint64_t parts)
 		memcpy(edits, timeless, sizeof(timeless));
 		edits[TIMELESS] = plain_twins[i].edit;
 		twin_must_fit(plain_twins[i].name, edits);
-		if (i % parts != seed % parts)
-			continue;
-		tried++;
 		same = play_plain(edits, steps, seed, false);
 		missed += same;
-		printf("%s %d - the twin \"%s\" of the short cut is caught "
+		printf("%s %zu - the twin \"%s\" of the short cut is caught "
 		       "(step %" PRIu64 ")\n",
-		       same ? "not ok" : "ok", tried, plain_twins[i].name,
+		       same ? "not ok" : "ok", i + 1, plain_twins[i].name,
 		       trial.step);
 	}
-	printf("1..%d\n", tried);
-	return missed > 0 || tried == 0;
+	printf("1..%zu\n", PLAIN_TWINS);
+	return missed > 0;
 }

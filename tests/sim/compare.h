@@ -15,8 +15,7 @@ int compare_server(const char *socket, uint64_t steps, uint64_t seed);
 /* The scripts with their short cut (src/lua/plain.lua) against the same scripts
  * without it, both on redis.c. */
 int compare_plain(uint64_t steps, uint64_t seed);
-/* Each broken twin of the short cut, or one in `parts` of them, is noticed
- * within so many steps. */
-int compare_plain_twins(uint64_t steps, uint64_t seed, uint64_t parts);
+/* Each broken twin of the short cut is noticed within so many steps. */
+int compare_plain_twins(uint64_t steps, uint64_t seed);
 
 #endif

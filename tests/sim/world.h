@@ -250,8 +250,8 @@ void command_gone(int who);
 
 /* ---- the command line ---- */
 
-/* SEED, --runs, --from, --twin, --twins, --parts and, if nodes is given,
- * --nodes. Returns the exit status. */
+/* SEED, --runs, --from, --twin, --twins and, if nodes is given, --nodes.
+ * Returns the exit status. */
 int world_main(int argc, char **argv, int *nodes);
 
 #endif
