@@ -910,11 +910,11 @@ statuses() { [ "$(cat "$T/statuses")" = "$1" ]; }
 @test "NOTIFY_SOCKET: the service's status is what redlock waits for, or holds" {
 	command -v python3 >/dev/null || skip "needs python3"
 	hears_statuses
-	"$REDLOCK" lock -u "$url" -t 60s job >"$T/token"
+	"$REDLOCK" lock -u "$url" -t 60s --reason 'release 1.4' job >"$T/token"
 	helper "$REDLOCK" -q -u "$url" -k job -- true
 	wait_until in_line 1
 	NOTIFY_SOCKET=$T/notify start -q -k job -- linger until "$T/end"
-	wait_until statuses 'STATUS=waiting for job, place 2'
+	wait_until contains "$T/statuses" "^STATUS=waiting for job, 2nd in line, held by $(hostname) (pid [0-9]*, user .*: release 1.4)$"
 	redlock unlock --token "$(cat "$T/token")" job
 	wait_until contains "$T/statuses" '^STATUS=holding job, fence [0-9]*$'
 	# each place once

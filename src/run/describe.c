@@ -238,6 +238,26 @@ const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80])
 	return buf;
 }
 
+const char *describe_place(const char *before, int place, const char *after,
+			   char buf[40])
+{
+	static const char *const ends[] = {"th", "st", "nd", "rd"};
+	int last = place % 10;
+
+	buf[0] = '\0';
+	if (last > 3 || place % 100 / 10 == 1)
+		last = 0;
+	if (place > 0)
+		(void)snprintf(buf, 40, "%s%d%s in line%s", before, place,
+			       ends[last], after);
+	return buf;
+}
+
+bool describe_is_held(const struct sight *s)
+{
+	return s->seen && !is_free(s);
+}
+
 char *describe_members(const struct client *d, int place)
 {
 	const struct sight *s = &d->sight;

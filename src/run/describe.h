@@ -37,6 +37,12 @@ const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80]);
  * `key` is safe for a terminal. */
 const char *describe_next(const char *key, char buf[160]);
 
+/* " (2nd in line)", with " (" before and ")" after it; "" without a place. */
+const char *describe_place(const char *before, int place, const char *after,
+			   char buf[40]);
+/* Somebody was seen who has the lock. */
+bool describe_is_held(const struct sight *s);
+
 /* Whether our own environment has the holder's token: we would wait for
  * ourselves. */
 bool describe_is_own(const struct client *d);
@@ -110,7 +116,8 @@ struct instant pace_next(const struct pace *p, bool live, const char *token,
  * this machine, nothing is sent. */
 void notify_use(const char *path);
 
-/* These never wait, and ignore errors. The same place in line is sent once. */
+/* These never wait, and ignore errors. The same place in line behind the same
+ * holder is sent once. */
 void notify_waiting(const struct locks *l);
 void notify_holding(const struct locks *l);
 

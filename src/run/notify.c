@@ -46,15 +46,16 @@ static void say(const char *text)
 void notify_waiting(const struct locks *l)
 {
 	const struct client *d = &l->client[l->lead];
-	int place = lease_place(&d->lease);
-	char text[STATUS_MAX], in_line[32] = "";
+	char text[STATUS_MAX], in_line[40], who[600] = "";
+	bool held = describe_is_held(&d->sight);
 
 	if (size == 0 || d->lease.state != LEASE_WAITING)
 		return;
-	if (place > 0)
-		(void)snprintf(in_line, sizeof(in_line), ", place %d", place);
-	(void)snprintf(text, sizeof(text), "STATUS=waiting for %s%s",
-		       d->shown_key, in_line);
+	if (held)
+		(void)describe_name(&d->sight, who, sizeof(who));
+	(void)describe_place(", ", lease_place(&d->lease), "", in_line);
+	(void)snprintf(text, sizeof(text), "STATUS=waiting for %s%s%s%s",
+		       d->shown_key, in_line, held ? ", held by " : "", who);
 	say(text);
 }
 

@@ -106,20 +106,6 @@ static void tell_silence(struct waiting *w)
 	note_told(w, TOLD_SILENCE, why);
 }
 
-/* " (1st in line)" */
-static const char *place_in_line(int place, char buf[40])
-{
-	static const char *const ends[] = {"th", "st", "nd", "rd"};
-	int last = place % 10;
-
-	buf[0] = '\0';
-	if (last > 3 || place % 100 / 10 == 1)
-		last = 0;
-	if (place > 0)
-		(void)snprintf(buf, 40, " (%d%s in line)", place, ends[last]);
-	return buf;
-}
-
 /* The most important comes first: a terminal of 80 columns cuts the rest. */
 static void draw(struct waiting *w)
 {
@@ -130,7 +116,7 @@ static void draw(struct waiting *w)
 
 	w->pace.drawn = at;
 	(void)describe_waiting(between(w->pace.began, at), limit_of(w), how);
-	(void)place_in_line(lease_place(lease_of(w)), in_line);
+	(void)describe_place(" (", lease_place(lease_of(w)), ")", in_line);
 	if (w->pace.silent.ms != NEVER.ms)
 		(void)snprintf(text, sizeof(text), "%s: %s", how,
 			       client_why(client_of(w))->text);
