@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Times whole commands against each other: A B C A B C ..., so that all of
- * them see the same machine. Each command is one argument, split at blanks.
+ * Times whole commands against each other: A B C B A C ..., so that all of
+ * them see the same machine, and each comes after each other as often: what
+ * runs behind a small command finds warmer caches. Each command is one
+ * argument, split at blanks.
  *
  *   race [-l] RUNS COMMAND...
  *
@@ -81,6 +83,22 @@ static void run(struct contender *c, int i, posix_spawn_file_actions_t *quiet)
 	c->faults[i] = (double)(usage.ru_minflt + usage.ru_majflt);
 }
 
+/* Each once, in an order of chance; always the same. */
+static void run_all(struct contender c[], int n, int i,
+		    posix_spawn_file_actions_t *quiet)
+{
+	static int order[COMMANDS_MAX];
+
+	for (int k = 0; k < n; k++) {
+		int at = (int)(random() % (k + 1));
+
+		order[k] = order[at];
+		order[at] = k;
+	}
+	for (int k = 0; k < n; k++)
+		run(&c[order[k]], i, quiet);
+}
+
 static int ascending(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -146,8 +164,7 @@ int main(int argc, char **argv)
 	for (int k = 0; k < n; k++)
 		split(&c[k], argv[k + 2], runs);
 	for (int i = -3; i < runs; i++)
-		for (int k = 0; k < n; k++)
-			run(&c[k], i, &quiet);
+		run_all(c, n, i, &quiet);
 	for (int k = 0; k < n; k++) {
 		size_t size = sizeof(double), count = (size_t)runs;
 
