@@ -20,8 +20,7 @@ static void start_conns(struct client *cl, int node)
 }
 
 int client_init(struct client *cl, const struct endpoint *eps, const char *key,
-		size_t key_len, const struct holder *who,
-		const struct lease_conf *conf, struct fail *why)
+		size_t key_len, const struct lease_conf *conf, struct fail *why)
 {
 	struct lease_conf seeded = *conf;
 
@@ -31,7 +30,6 @@ int client_init(struct client *cl, const struct endpoint *eps, const char *key,
 	if (keys_init(&cl->keys, key, key_len, cl->token) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	(void)format_bytes(key, key_len, cl->shown_key, sizeof(cl->shown_key));
-	record_identity(conf, who, cl->identity);
 	for (int i = 0; i < conf->nodes; i++) {
 		cl->asked[i] = NEVER;
 		peer_init(&cl->peer[i], &eps[i]);
@@ -40,6 +38,17 @@ int client_init(struct client *cl, const struct endpoint *eps, const char *key,
 	memcpy(&seeded.seed, cl->token, sizeof(seeded.seed));
 	lease_init(&cl->lease, &seeded, now());
 	return 0;
+}
+
+void client_connect(struct client *cl)
+{
+	for (int i = 0; i < cl->lease.conf.nodes; i++)
+		conn_begin(&cl->session[i][0].conn);
+}
+
+void client_describe(struct client *cl, const struct holder *who)
+{
+	record_identity(&cl->lease.conf, who, cl->identity);
 }
 
 int client_again(struct client *cl, int64_t wait_ms)

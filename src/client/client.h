@@ -89,8 +89,14 @@ struct client {
  * `key` are borrowed. *cl lasts as long as the process. Returns -1 when out of
  * memory. */
 int client_init(struct client *cl, const struct endpoint *eps, const char *key,
-		size_t key_len, const struct holder *who,
-		const struct lease_conf *conf, struct fail *why);
+		size_t key_len, const struct lease_conf *conf,
+		struct fail *why);
+
+/* Connects ahead of the first question. */
+void client_connect(struct client *cl);
+
+/* What others may see of us: before anything is asked. */
+void client_describe(struct client *cl, const struct holder *who);
 
 /* After the lease is over: starts again under a new token and waits up to
  * wait_ms. -1: out of memory. */

@@ -127,6 +127,7 @@ void locks_init(struct locks *l, struct client *clients, int n)
 		lease_init(&clients[i].lease, &conf, any->began);
 		l->asked[i] = true;
 	}
+	client_connect(&clients[0]); /* the first to be asked */
 	/* each client has a connection of its own, and a server that counts
 	 * wrong passwords would count as many */
 	if (n > 1 && has_password(clients))

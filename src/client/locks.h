@@ -39,7 +39,8 @@ struct locks {
 	struct instant give_up;
 };
 
-/* The clients must be initialised, with the time limit of the whole. */
+/* The clients must be initialised, with the time limit of the whole. The first
+ * to be asked connects from now on; call client_describe() before it asks. */
 void locks_init(struct locks *l, struct client *clients, int n);
 
 /* One poll(2), which ends when an extra descriptor is ready (see its revents),

@@ -255,7 +255,7 @@ static int dialed(struct conn *c, enum dial_got got)
 		c->state = CONN_CONNECTING;
 		/* (loads OpenSSL only once connected: by then the guard is
 		 * forked, and does not have it) */
-		rc = c->peer->ep->tls ? 0 : flush(c);
+		rc = c->peer->ep->tls || c->asked == c->taken ? 0 : flush(c);
 		if (rc == NOWHERE)
 			got = dial_next(&c->dial, &c->stream);
 	}
@@ -347,6 +347,12 @@ static int conn_open(struct conn *c)
 	c->dial.moves = c->peer->moves;
 	c->state = CONN_DIALING;
 	return 0;
+}
+
+void conn_begin(struct conn *c)
+{
+	if (conn_open(c) == 0 && c->state == CONN_CONNECTING)
+		(void)dialed(c, dial_open(&c->dial, &c->stream));
 }
 
 int conn_ask(struct conn *c, const struct words *question)

@@ -79,6 +79,10 @@ void conn_close(struct conn *c);
  * TLS and lookup stay the parent's. */
 void conn_forget(struct conn *c);
 
+/* Connects ahead of the first question: a server takes a while to accept. Sends
+ * nothing. If it fails, the first question tries again. */
+void conn_begin(struct conn *c);
+
 /* Sends the question, or queues it until connected. Returns its number, or -1:
  * the connection is broken; take what it owes with conn_next(). */
 int conn_ask(struct conn *c, const struct words *question);

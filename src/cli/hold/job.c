@@ -364,7 +364,7 @@ static int use_locks(struct job *j, struct fail *why)
 			j->at[i] += strcmp(o->key[k], key) < 0;
 		held_find(getenv("REDLOCK_HELD"), key, s->url, &conf.outer);
 		if (client_init(&j->client[j->at[i]], s->endpoint, key,
-				strlen(key), &j->who.holder, &conf, why) < 0)
+				strlen(key), &conf, why) < 0)
 			return -1;
 		j->client[j->at[i]].own = getenv("REDLOCK_TOKEN");
 	}
@@ -425,12 +425,15 @@ int job_find(struct job *j, struct fail *why)
 
 int job_prepare(struct job *j, const char *command, struct fail *why)
 {
-	describe(&j->who, j->o, command);
-	notify_use(getenv("NOTIFY_SOCKET"));
-	if (signals_open(&j->signals, why) < 0 || use_locks(j, why) < 0 ||
+	/* the servers accept our connections while we see to the rest */
+	if (use_locks(j, why) < 0 || signals_open(&j->signals, why) < 0 ||
 	    variables_init(&j->variables, j->o->key[0], j->servers.url,
 			   j->o->slot_names, why) < 0)
 		return -1;
+	describe(&j->who, j->o, command);
+	for (int i = 0; i < j->o->keys; i++)
+		client_describe(&j->client[i], &j->who.holder);
+	notify_use(getenv("NOTIFY_SOCKET"));
 	name_keys(j);
 	return 0;
 }
