@@ -6,8 +6,8 @@
 # The folders of src are layers: cli -> run -> client -> local -> {proc, lock, net}
 # -> base. A file may include its own folder and those to the right of it, but proc,
 # lock and net do not know each other, and client does not know proc. The folders
-# within a layer are ordered, too: lock/wire -> lock/core, and cli/{hold,top} ->
-# cli/show -> cli/{history,doctor} -> cli. Only its own folder includes an inside.h.
+# within a layer are ordered, too: lock/wire -> lock/core, and
+# cli/{hold,top,doctor} -> cli/show -> cli/history -> cli. Only its own folder includes an inside.h.
 # Headers do not include each other in a circle.
 #
 # The clock, standard error, hiredis and the environment are each used in one place
@@ -52,9 +52,9 @@ find src tests bench -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 		rank["client"] = 3.2
 		rank["run"] = 3.3
 		rank["cli"] = 4.1
-		rank["cli/history"] = rank["cli/doctor"] = 4.2
+		rank["cli/history"] = 4.2
 		rank["cli/show"] = 4.3
-		rank["cli/hold"] = rank["cli/top"] = 4.4
+		rank["cli/hold"] = rank["cli/top"] = rank["cli/doctor"] = 4.4
 	}
 	function folder(path) {
 		sub(/\/[^\/]*$/, "", path)

@@ -24,7 +24,9 @@ end
 local most, bytes = ARG.holders + 0, 400000
 local held, holders, waiters, more = {}, {}, {}, 0
 local all = {}
-local flat = call('hgetall', S)
+local flat = ask('hgetall', S)
+-- what a damaged state has in its place: "type", or "?"
+L.c = L.c or #f == 0 and 'type' or f[2] and '?'
 for i = 1, #flat, 2 do
 	all[flat[i]] = flat[i + 1]
 end

@@ -12,7 +12,9 @@ local function str(n)
 	return texts[n]
 end
 if f.err and f.err:find('WRONGTYPE', 1, true) then -- a lost state
-	call('del', S)
+	if token ~= '' then -- not for a verb that only looks
+		call('del', S)
+	end
 	f = {}
 elseif f.err then
 	return f

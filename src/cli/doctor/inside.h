@@ -104,6 +104,11 @@ struct exam {
 void found(struct exam *e, enum level level, const char *about,
 	   const char *check, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
+/* Puts all findings about one server together, in the order of their first. */
+void findings_sort(struct exam *e);
+/* Whether nothing is wrong. */
+bool is_well(const struct exam *e);
+void findings_close(struct exam *e);
 
 /* Asks all servers of the list, and in a Cluster each primary, what they are.
  * Changes nothing there. -1: see *why. */

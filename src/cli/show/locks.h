@@ -31,6 +31,8 @@ struct lock_seen {
 	struct view_holder holder; /* the first one, without its value */
 	int64_t held_ms;           /* -1: unknown */
 	int64_t fence, in_line;
+	unsigned int endless; /* nodes where it never expires: bits */
+	unsigned int damaged; /* bits of enum view_damage */
 };
 
 /* All zero: it is empty. */
@@ -71,6 +73,7 @@ struct node_seen {
 	bool down; /* it, or a part of it, did not answer */
 	struct instant since;
 	struct fail why;
+	bool silent, refuses; /* it said nothing; it answered with an error */
 	/* in this round, or in this scan */
 	bool failed, missed;
 };
@@ -79,6 +82,7 @@ struct scan {
 	struct query *query;  /* borrowed */
 	const char *pattern;  /* borrowed; NULL: any key */
 	bool past;            /* find locks that have only a history, too */
+	int waiters;          /* so many of each line are read as well */
 	struct lockset known; /* some may be free by now */
 	struct node_seen node[NODES_MAX];
 	struct scan_target *target; /* one for each target */
@@ -91,6 +95,7 @@ struct scan {
 	int hidden; /* locks that an ACL hides from us ... */
 	struct fail hidden_why;
 	int unseen;         /* ... in the last round that ended */
+	int64_t histories;  /* keys with a history that it found */
 	bool asking, broke; /* broke: out of memory */
 };
 

@@ -83,7 +83,9 @@ static struct scan_target *target_of(struct scan *c, int target)
 	return &c->target[target];
 }
 
-static void target_failed(struct scan *c, int target, const struct fail *why)
+/* `got`: the answer; NULL: what is wrong is in it. */
+static void target_failed(struct scan *c, int target, const struct fail *why,
+			  const struct got *got)
 {
 	struct node_seen *n = &c->node[fanout_node(&c->query->fanout, target)];
 	struct scan_target *t = target_of(c, target);
@@ -94,6 +96,8 @@ static void target_failed(struct scan *c, int target, const struct fail *why)
 		n->since = now();
 	n->down = n->failed = n->missed = true;
 	n->why = *why;
+	n->silent = got && !got->reply && !got->overlong && !got->hung_up;
+	n->refuses = got && (got->reply || got->hung_up);
 }
 
 const struct node_seen *scan_down(const struct scan *c)
@@ -126,6 +130,7 @@ static void take_name(struct scan *c, const char *name, size_t n)
 	    (c->pattern &&
 	     !glob_match(c->pattern, strlen(c->pattern), read.key, read.len)))
 		return;
+	c->histories += kind == PART_LOG;
 	/* (the state may have the first entry of a history) */
 	if (lockset_add(&c->known, read.key, read.len,
 			c->past && kind != PART_QUEUE) < 0)
@@ -188,9 +193,9 @@ static void take_spread(struct scan *c, const struct got *got)
 	struct fail why;
 
 	if (got->why.kind != FAIL_NONE)
-		target_failed(c, got->target, &got->why);
+		target_failed(c, got->target, &got->why, got);
 	else if (primaries_take(&c->query->fanout, got, &why) < 0)
-		target_failed(c, got->target, &why);
+		target_failed(c, got->target, &why, NULL);
 	else
 		scan_node(c, got->node);
 }
@@ -211,7 +216,7 @@ static void take_scan(struct scan *c, const struct got *got)
 		return;
 	}
 	if (got->why.kind != FAIL_NONE) {
-		target_failed(c, got->target, &got->why);
+		target_failed(c, got->target, &got->why, got);
 		return;
 	}
 	wrong = pages_take(&t->pages, got->reply, &names, &more);
@@ -221,7 +226,7 @@ static void take_scan(struct scan *c, const struct got *got)
 	if (wrong) {
 		(void)fail(&why, FAIL_UNAVAILABLE, "%s: %s",
 			   fanout_name(&c->query->fanout, got->target), wrong);
-		target_failed(c, got->target, &why);
+		target_failed(c, got->target, &why, NULL);
 	}
 	if (more)
 		scan_on(c, got->target);
@@ -240,6 +245,8 @@ static void update(struct scan *c, struct lock_seen *l, struct snapshot *s)
 	l->fence = v->counter;
 	l->in_line = v->in_line;
 	l->held_ms = -1;
+	l->damaged = v->damaged;
+	l->endless = view_endless(v);
 	if (v->holders == 0)
 		return;
 	l->holder = v->holder[0];
@@ -267,7 +274,8 @@ static void end_look(struct scan *c, struct look *f)
 
 static void ask_target(struct scan *c, struct look *f, int target)
 {
-	const struct view_most most = {.holders = HOLDERS};
+	const struct view_most most = {.holders = HOLDERS,
+				       .waiters = c->waiters};
 
 	if (query_ask(c->query, target, f->lock->key, f->lock->len, &most,
 		      f - c->look) < 0)
@@ -310,7 +318,7 @@ static void take_view(struct scan *c, const struct got *got)
 		snapshot_take(&f->seen, got);
 		if (!got->overlong &&
 		    (got->why.kind == FAIL_UNAVAILABLE || !got->reply))
-			target_failed(c, got->target, &got->why);
+			target_failed(c, got->target, &got->why, got);
 	}
 	if (f->owed == 0)
 		end_look(c, f);
@@ -365,7 +373,7 @@ static void take_ping(struct scan *c, const struct got *got)
 {
 	c->pings--;
 	if (!got->reply)
-		target_failed(c, got->target, &got->why);
+		target_failed(c, got->target, &got->why, got);
 }
 
 static void end_round(struct scan *c)

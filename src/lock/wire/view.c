@@ -208,7 +208,8 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 	struct record r;
 	char token[sizeof(w->token)];
 
-	(void)record_read_member(&r, member->bytes, member->len);
+	if (!record_read_member(&r, member->bytes, member->len))
+		v->damaged |= DAMAGED_LINE;
 	(void)format_bytes(r.token, r.token_len, token, sizeof(token));
 	life = span_ms((life > ticket ? life : ticket) / 1000, v->now_ms);
 	for (int i = 0; i < v->waiters; i++) {
@@ -264,7 +265,7 @@ static void add_revision(struct view_revision *newest, const struct reply *r)
 int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 {
 	const struct reply *word = reply_item(r, 0), *line = reply_item(r, 8);
-	int64_t counter = reply_number(reply_item(r, 1), 0);
+	int64_t counter = reply_number(reply_item(r, 1), -1);
 	int64_t shut = signed_number(reply_item(r, 3));
 	int64_t once = signed_number(reply_item(r, 4));
 	int64_t in_line = at_most(reply_number(reply_item(r, 9), 0), INT_MAX);
@@ -275,7 +276,11 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 	if (v->answers == 0)
 		v->once_ms = v->revision.number = -1;
 	v->now_ms = reply_ms(reply_item(r, 2), 0);
-	v->counter_at[node] = counter;
+	if (counter < 0)
+		v->damaged |= reply_item(r, 1)->bytes[0] == 't'
+				      ? DAMAGED_STATE
+				      : DAMAGED_COUNTER;
+	v->counter_at[node] = counter < 0 ? 0 : counter;
 	if (counter > v->counter)
 		v->counter = counter;
 	if (in_line > v->in_line)
@@ -449,6 +454,18 @@ void view_sight(const struct view *v, struct sight *out)
 	else
 		for (int i = 0; h->how == HOLD_READS && i < v->holders; i++)
 			out->readers += v->holder[i].how == HOLD_READS;
+}
+
+unsigned int view_endless(const struct view *v)
+{
+	unsigned int nodes = 0;
+
+	for (int i = 0; i < v->holders; i++)
+		for (int k = 0; k < NODES_MAX; k++)
+			if (v->holder[i].nodes & 1U << k &&
+			    v->holder[i].left_at[k] < 0)
+				nodes |= 1U << k;
+	return nodes;
 }
 
 const struct view_holder *view_find(const struct view *v, const char *token)

@@ -87,6 +87,15 @@ struct view {
 	unsigned int held_on; /* nodes on which a client has it: bits */
 	unsigned int more_on; /* nodes with more holders than they listed:
 				 bits */
+	unsigned int damaged; /* bits of enum view_damage */
+};
+
+/* Not redlock's, as if data had been lost: see src/lua/counter.lua. The next
+ * client mends it. */
+enum view_damage {
+	DAMAGED_STATE = 1,   /* it is of another type */
+	DAMAGED_COUNTER = 2, /* it is not a number */
+	DAMAGED_LINE = 4     /* of what was listed of it */
 };
 
 /* Makes the request; see request.h. */
@@ -127,6 +136,9 @@ int64_t view_own_fence(const struct view *v, const struct view_holder *h);
 
 /* The first holder, in the form in which a waiter sees it. */
 void view_sight(const struct view *v, struct sight *out);
+
+/* The nodes where the key never expires: bits. */
+unsigned int view_endless(const struct view *v);
 
 /* The holder with this token; NULL: there is none. */
 const struct view_holder *view_find(const struct view *v, const char *token);
