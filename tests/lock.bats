@@ -31,12 +31,13 @@ renewed() { # its lease grew
 }
 keeper_pid() { pgrep -fx "$REDLOCK lock .*--keep-for $1( .*)?"; }
 # A process that is kept for: sleeps, and notes which signals it gets. $kept
+# Its standard error, to which its keeper speaks, is $T/err.
 target() { # [SIGNAL that it survives]...
 	local trap=
 
 	for s; do trap="$trap trap 'echo $s >>\"$T/told\"' $s;"; done
 	helper bash -c "$trap touch '$T/there'
-		while :; do read -rt 0.05 <> <(:) || :; done"
+		while :; do read -rt 0.05 <> <(:) || :; done" 2>"$T/err"
 	kept=$!
 	wait_until exists "$T/there"
 }
@@ -352,6 +353,102 @@ nobody_listens() { ! cli a client list | grep -q cmd=blpop; }
 	[ ! -s "$T/err" ]
 }
 
+# Reads both outputs of `redlock lock --keep-for` to their end, as subprocess.run,
+# execFile and ssh do; then looks for processes that have them open.
+@test "who reads both outputs to the end gets it at once: pipes, sockets, own pid" {
+	/usr/bin/python3 -IS - "$REDLOCK" "$url" <<-'END'
+		import os, re, signal, socket, subprocess, sys
+
+		redlock, url = sys.argv[1:]
+		signal.alarm(60)
+
+		def ends(kind):
+		    if kind == 'pipe':
+		        return os.pipe()
+		    return [s.detach() for s in socket.socketpair()]
+
+		def read_all(fd):
+		    text = b''
+		    while more := os.read(fd, 4096):
+		        text += more
+		    return text.decode()
+
+		def users(names):
+		    found = []
+		    for pid in filter(str.isdigit, os.listdir('/proc')):
+		        try:
+		            for fd in os.listdir(f'/proc/{pid}/fd'):
+		                if os.readlink(f'/proc/{pid}/fd/{fd}') in names:
+		                    found.append((pid, fd))
+		        except OSError:
+		            pass
+		    return found
+
+		other = subprocess.Popen(['sleep', '60'], stdin=subprocess.DEVNULL,
+		    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+		for kind in 'pipe', 'socket':
+		    for pid in os.getpid(), other.pid:
+		        out, err, more, stdin = [ends(kind) for _ in range(4)]
+		        theirs = [out[1], err[1], more[1], stdin[0]]
+		        names = {os.readlink(f'/proc/self/fd/{fd}') for fd in theirs}
+		        p = subprocess.Popen([redlock, '-u', url, 'lock', 'job', '-v',
+		            '--keep-for', str(pid)], stdin=stdin[0], stdout=out[1],
+		            stderr=err[1], pass_fds=[more[1]])
+		        for fd in theirs:
+		            os.close(fd)
+		        token = read_all(out[0])
+		        said = read_all(err[0])
+		        assert p.wait() == 0, said
+		        assert re.fullmatch('[0-9a-f-]{36}\n', token), token
+		        for fd in out[0], err[0], more[0], stdin[1]:
+		            os.close(fd)
+		        assert not users(names), (kind, pid)
+		        subprocess.run([redlock, '-u', url, 'unlock', 'job', '--token',
+		            token.strip()], check=True)
+		other.kill()
+		other.wait()
+	END
+	wait_until no_process_left
+}
+
+@test "a script whose standard error is a pipe hears its keeper, and may close it" {
+	/usr/bin/python3 -IS - "$REDLOCK" "$url" <<-'END'
+		import signal, subprocess, sys
+
+		redlock, url = sys.argv[1:]
+		signal.alarm(60)
+		p = subprocess.Popen(['sh', '-c', """
+		    eval "$("$0" lock job -u "$1" -t 1s --on-lost none --export \
+		        --keep-for $$ || echo exit $?)"
+		    redis-cli -s "${1#unix://}" set job other px 60000 >/dev/null
+		    read line
+		    exec 2>/dev/null
+		    exec sleep 60""", redlock, url], stdin=subprocess.PIPE,
+		    stderr=subprocess.PIPE)
+		line = p.stderr.readline().decode()
+		assert 'no longer ours' in line, line
+		p.stdin.close()
+		assert p.stderr.read() == b'', 'the pipe has an end'
+		assert p.poll() is None
+		p.kill()
+		p.wait()
+	END
+	cli a del job >/dev/null
+}
+
+@test "--keep-for process 1 is refused with what to do: it would end its keeper" {
+	run -64 "$REDLOCK" lock --keep-for 1 job
+	[ "${#lines[@]}" = 1 ]
+	[[ $output = *"process 1"*"run form"*"trap 'redlock unlock KEY' EXIT"* ]]
+	unshare --pid --fork --mount-proc true 2>/dev/null ||
+		skip "no PID namespaces here"
+	run -64 unshare --pid --fork --mount-proc sh -c '
+		eval "$("$REDLOCK" lock job --export --keep-for $$ || echo exit $?)"
+		touch "$T/ran"'
+	[ ! -e "$T/ran" ]
+	free job
+}
+
 @test "a process killed with -9: its lock is free at once, for the next in line" {
 	target
 	"$REDLOCK" lock -t 30s --keep-for "$kept" job >/dev/null
@@ -420,7 +517,7 @@ keepers() {
 	as=(env)
 	[ "$(id -u)" != 0 ] || as=(setpriv --reuid 65534 --clear-groups)
 	# ours, seen by somebody else
-	[ "$(id -u)" = 0 ] || kept=1
+	[ "$(id -u)" = 0 ] || kept=2
 	cp "$REDLOCK" "${TMPDIR:-/tmp}/redlock.$$"
 	run "${as[@]}" "${TMPDIR:-/tmp}/redlock.$$" lock --keep-for "$kept" job
 	rm "${TMPDIR:-/tmp}/redlock.$$"
@@ -500,11 +597,12 @@ killed_keeper() { # redlock|guard|child
 
 @test "a frozen server: the process is told in time, and nobody else runs meanwhile" {
 	url=unix://$T/a.sock
-	helper env REDLOCK_FENCE=1 witness "$T" --hold 60000 --started "$T/started"
+	helper env REDLOCK_FENCE=1 witness "$T" --hold 60000 --started "$T/started" \
+		2>"$T/said"
 	wait_until exists "$T/started"
 	kept=$(cat "$T/started")
 	from=$(now_ms)
-	"$REDLOCK" lock -t 2s --keep-for "$kept" job >"$T/token" 2>"$T/said"
+	"$REDLOCK" lock -t 2s --keep-for "$kept" job >"$T/token" 2>"$T/err"
 	start -k job -- witness "$T"
 	wait_until in_line 1
 	node_freeze a
@@ -530,6 +628,19 @@ killed_keeper() { # redlock|guard|child
 		kill -9 "$kept"
 		wait_until free job
 	done
+}
+
+@test "a process that ends when its keeper asks it to: the line names that signal" {
+	helper bash -c 'trap "exit 5" USR1; touch "$T/there"
+		while :; do read -rt 0.05 <> <(:) || :; done' 2>"$T/err"
+	kept=$!
+	wait_until exists "$T/there"
+	"$REDLOCK" lock -t 1s --keep-for "$kept" --on-lost USR1 job >/dev/null
+	node_freeze a
+	wait_until contains "$T/err" "lease lost: process $kept ended after SIGUSR1"
+	node_thaw a
+	lacks "$T/err" SIGTERM
+	wait_until free job
 }
 
 @test "--on-lost none: nothing is sent, one line says it" {

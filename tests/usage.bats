@@ -820,7 +820,7 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	local word said
 
 	while read -r word said; do
-		PATH=/nowhere run -127 --separate-stderr "$REDLOCK" -u "$url" \
+		run -127 --separate-stderr env PATH=/nowhere "$REDLOCK" -u "$url" \
 			-k 'my job' -- "$word" x
 		[ "$stderr" = "redlock: my job: $said" ]
 	done <<-'END'

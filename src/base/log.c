@@ -66,9 +66,18 @@ bool log_is_live(void)
 	return conf.live && conf.most >= LOG_SAY_NOTICE && in_foreground();
 }
 
+static int (*_Atomic elsewhere)(void);
+
+void log_through(int (*get)(void))
+{
+	elsewhere = get;
+}
+
 static void write_out(const char *bytes, size_t n)
 {
-	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
+	int (*get)(void) = elsewhere;
+	struct pollfd ready = {.fd = get ? get() : STDERR_FILENO,
+			       .events = POLLOUT};
 	sigset_t ttou, old;
 
 	/* `stty tostop`: a message must not stop a process that has a lock to
@@ -77,8 +86,10 @@ static void write_out(const char *bytes, size_t n)
 	sigaddset(&ttou, SIGTTOU);
 	(void)pthread_sigmask(SIG_BLOCK, &ttou, &old);
 	if (poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT)
-		(void)!write(STDERR_FILENO, bytes, n);
+		(void)!write(ready.fd, bytes, n);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (get && ready.fd >= 0)
+		close(ready.fd);
 }
 
 /* ---- a thread that waits in our stead ---- */

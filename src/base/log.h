@@ -48,6 +48,11 @@ void log_key(const char *shown, const char *bytes, size_t n);
 void log_detach(void);
 void log_attach(void);
 
+/* From now on each line goes to the file that `get` opens for it, or to nobody
+ * (-1), and not to standard error: for a process that must not keep that open.
+ * `get` may wait as long as a write may. */
+void log_through(int (*get)(void));
+
 /* `event` is one word that never changes between versions: readers of the JSON
  * rely on it. */
 void log_error(const char *event, const char *fmt, ...)

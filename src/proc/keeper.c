@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,9 +18,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "proc/signals.h"
-#include "proc/tree.h"
 #include "proc/title.h"
+#include "proc/tree.h"
+
+#ifndef SYS_pidfd_getfd /* headers before Linux 5.6 */
+#define SYS_pidfd_getfd 438
+#endif
 
 #define ANSWER_STEP 4096
 #define GONE_MS 500
@@ -66,6 +72,13 @@ int keeper_open(struct keeper *k, pid_t pid, int sig, struct fail *why)
 	if (sig > 0)
 		(void)snprintf(k->will, sizeof(k->will), "sending %s to %s",
 			       signal_text(sig, name), k->whom);
+	if (pid == 1)
+		return fail(why, FAIL_USAGE,
+			    "--keep-for: the end of process 1 (of a container) "
+			    "ends the keeper, too, and nobody releases: use "
+			    "the run form (redlock -k KEY -- COMMAND), or "
+			    "--export without --keep-for, and trap 'redlock "
+			    "unlock KEY' EXIT");
 	k->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (k->fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return fail_sys(
@@ -137,17 +150,52 @@ int keeper_hold(const struct user *u)
 
 /* ---- the two processes ---- */
 
-static bool is_same_pipe(int a, int b)
-{
-	struct stat x, y;
+/* What the process has as standard error: refers to it, but keeps no reader of
+ * a pipe waiting (O_PATH). -1: nothing. */
+static int voice = -1;
+static int voice_of; /* its pidfd */
 
-	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && S_ISFIFO(x.st_mode) &&
-	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+/* A socket cannot be opened again, nor can what another user has opened. */
+static int open_voice(void)
+{
+	char path[40];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", voice);
+	fd = voice < 0 ? -1
+		       : open(path, O_WRONLY | O_APPEND | O_NONBLOCK |
+					    O_NOCTTY | O_CLOEXEC);
+	return fd >= 0 ? fd
+		       : (int)syscall(SYS_pidfd_getfd, voice_of, STDERR_FILENO,
+				      0);
+}
+
+/* A file or a terminal, not a pipe or socket. No file system is asked: it may
+ * not answer. */
+static bool is_same_file(const char *a, const char *b)
+{
+	char one[PATH_MAX], other[PATH_MAX];
+	ssize_t n = readlink(a, one, sizeof(one));
+
+	return n > 0 && one[0] == '/' &&
+	       readlink(b, other, sizeof(other)) == n &&
+	       memcmp(one, other, (size_t)n) == 0;
+}
+
+static void find_voice(struct keeper *k)
+{
+	char path[40];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)k->pid);
+	k->shares = is_same_file(path, "/proc/self/fd/2");
+	if (!k->shares)
+		voice = open(path, O_PATH | O_CLOEXEC);
+	voice_of = k->fd;
 }
 
 /* A caller that waits for the end of a pipe, as in x=$(redlock lock ...), would
- * wait as long as we hold it open. Standard error stays open for messages;
- * keeper_quiet() is for when that is the pipe: 2>&1. */
+ * wait as long as we hold it open. Standard error stays open until
+ * keeper_quiet(): we may have to wait, and the caller with us. */
 static void let_go(int a, int b)
 {
 	unsigned int low = (unsigned int)(a < b ? a : b);
@@ -184,8 +232,8 @@ pid_t keeper_leave(struct keeper *k, struct fail *why)
 		(void)prctl(PR_SET_NAME, KEEPER, 0, 0, 0);
 		(void)setsid();
 		(void)!chdir("/");
-		k->shares = is_same_pipe(STDOUT_FILENO, 2);
 		let_go(k->line, k->fd);
+		find_voice(k);
 	}
 	return pid;
 }
@@ -193,7 +241,9 @@ pid_t keeper_leave(struct keeper *k, struct fail *why)
 void keeper_quiet(const struct keeper *k)
 {
 	if (k->shares)
-		(void)dup2(STDIN_FILENO, 2); /* /dev/null */
+		return;
+	log_through(open_voice);
+	(void)dup2(STDIN_FILENO, STDERR_FILENO); /* /dev/null */
 }
 
 bool keeper_hand(const struct keeper *k, const char *answer)

@@ -9,6 +9,12 @@
  * tell it with the signal of --on-lost, and do not release the lock while it
  * lives.
  *
+ * Once the lock is taken, the keeper has none of its caller's files open: a
+ * program that reads both our outputs to their end (subprocess.run, execFile,
+ * ssh) would wait for as long as the keeper lives. It speaks to the standard
+ * error of the process that it is for. A pipe or socket there is opened for
+ * each line: its reader may wait for its end, too.
+ *
  *   caller --- line ---> keeper     a byte: the answer was taken
  *   caller <-- line --- keeper      the answer; end of file: there is none
  */
@@ -57,26 +63,27 @@ struct keeper {
 			  up when that end dies. Open until we exit */
 	char will[64]; /* "sending SIGTERM to process 12", for messages */
 	char whom[24]; /* "process 12" */
-	bool shares;   /* standard error is the pipe in which the caller's
-			  answer goes */
+	bool shares;   /* our standard error is the file or terminal that the
+			  process has there; we keep it */
 };
 
 /* The number of "TERM" or "SIGTERM"; 0 for "none"; -1: not a signal that
  * --on-lost takes. */
 int keeper_signal_named(const char *name);
 
-/* -1: there is no such process, or we may not signal it; k->fd may then be
+/* -1: there is no such process, or we may not signal it, or it is the first of
+ * this PID namespace, whose end would end the keeper as well; k->fd may then be
  * open. */
 int keeper_open(struct keeper *k, pid_t pid, int sig, struct fail *why);
 
 /* Forks a process that goes on with the lock: in a session of its own, in "/",
- * and of the caller's descriptors it keeps only standard error and k->fd.
- * Returns 0 there, and its pid to the caller; -1: it could not be made, and no
- * descriptor is left open. */
+ * and of the caller's descriptors it keeps only standard error, until
+ * keeper_quiet(), and k->fd. Returns 0 there, and its pid to the caller; -1: it
+ * could not be made, and no descriptor is left open. */
 pid_t keeper_leave(struct keeper *k, struct fail *why);
 
-/* The answer is on its way: closes whatever would keep its reader waiting. Call
- * it in each of our processes. Does not allocate. */
+/* The answer is on its way: lets go of standard error, and speaks to that of
+ * the process. Call it in each of our processes. Does not allocate. */
 void keeper_quiet(const struct keeper *k);
 
 /* In the caller: waits for the answer of that process. Returns text for the

@@ -311,6 +311,7 @@ static void command_ended(struct watch *w, bool left)
 	struct ending *end = w->end;
 	char name[SIGNAL_TEXT];
 	bool lost = w->asked_to_end && end->outcome == OUTCOME_RAN;
+	int sig = w->conf->kept ? w->conf->kept->sig : w->conf->signal;
 
 	if (lost)
 		end->outcome = OUTCOME_LOST;
@@ -326,8 +327,9 @@ static void command_ended(struct watch *w, bool left)
 		 end->outcome != OUTCOME_FORCED)
 		kill_tree(w);
 	if (lost)
-		log_error("lost", "lease lost: %s ended after %s", whom(w),
-			  signal_text(w->conf->signal, name));
+		log_error("lost", "lease lost: %s ended%s%s", whom(w),
+			  sig > 0 ? " after " : "",
+			  sig > 0 ? signal_text(sig, name) : "");
 }
 
 /* Another user's process. If the lease is lost, we can only say so and go: our
