@@ -89,8 +89,25 @@ waited_ms=[0-9]+\ held_ms=[0-9]+\ outcome=ran\ exit=0$ ]]
 	kill -TERM $!
 	wait $! || true
 	end_hold
-	"$REDLOCK" -q -u "unix://$T/none.sock" -w 1ms --on-unavailable run -k job -- true
 	written 1
+}
+
+@test "a run without a lock says so in its result, and has no token" {
+	unlocked() { # STATUS [OPTION...] -- COMMAND...
+		local want=$1
+
+		shift
+		run "-$want" "$REDLOCK" -u "unix://$T/none.sock" -w 1ms -k job \
+			--on-unavailable run --result-file "$T/result" "$@"
+		[[ $output = *'; running WITHOUT the lock'* ]]
+		as_in_manual "$(<"$T/result")" 'assert d["outcome"] == "ran-unlocked" \
+and d["exit"] == '"$want"' and not {"token", "fence", "slot"} & d.keys()'
+	}
+	unlocked 0 -N 2 -- sh -c '[ -z "$REDLOCK_TOKEN$REDLOCK_FENCE$REDLOCK_HELD" ]'
+	unlocked 3 -- sh -c 'exit 3'
+	unlocked 137 -- sh -c 'kill -9 $$'
+	unlocked 124 --max-hold 50ms -- sleep 5
+	written 0
 }
 
 @test "a lease that was taken away is written as lost" {

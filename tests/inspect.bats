@@ -190,9 +190,35 @@ d['token'] == 'foreign' and len(d['problems']) == 2"
 	cli a del job >/dev/null
 	cli a lpush job x >/dev/null
 	inspect 0 job
-	shows '- the key holds a list, .*--foreign.*'
+	shows '- the key holds a list, .*; a run ends with 78 .*--foreign.*'
+	run -78 redlock -k job -- true
+	cli a pexpire job 60000 >/dev/null
+	inspect 0 job
+	shows '- the key holds a list, .*; waiters wait until it is gone .*--foreign.*'
+	run -75 redlock -k job -n -- true
 	json 0 "d['type'] == 'list'"
 	cli a del job >/dev/null
+	cli a flushall >/dev/null
+}
+
+@test "another program's lock has no fence: the last one is called the counter" {
+	redlock -k job -- true
+	counter=$(cli a hget 'job:redlock:{job}:state' fence)
+	cli a set job theirs px 60000 >/dev/null
+	inspect 0 job
+	shows "counter   $counter; the next fence will be larger"
+	[[ $answer != *"  fence "* ]]
+	json 0 "d['counter'] == $counter and 'fence' not in d and d['role'] == 'foreign'"
+	as_in_manual "$(redlock list --json)" 'assert "fence" not in d["locks"][0]'
+	# beside a slot of ours, which has one
+	helper "$REDLOCK" -q -u "$url" -k job -N 2 -- linger
+	wait_until eval 'json 0 "len(d[\"others\"]) == 1" 2>/dev/null'
+	json 0 "d['role'] == 'foreign' and 'fence' not in d and \
+d['others'][0]['fence'] == d['counter']"
+	inspect 0 job
+	[ "$(grep -c '  fence ' <<<"$answer")" = 1 ]
+	kill_helpers || true
+	wait_until no_process_left
 	cli a flushall >/dev/null
 }
 

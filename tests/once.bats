@@ -8,7 +8,9 @@ load lib/kinds
 	redlock -k job --once-per 1500ms -- sh -c "echo 1 >>'$T/runs'"
 	run -0 redlock -k job --once-per 1500ms --result-file "$T/result" -- \
 		sh -c "echo 2 >>'$T/runs'"
-	[[ $output = *"already ran on $(hostname) at 20"* ]]
+	[[ $output = *"already ran on $(hostname) at 20"*" UTC; not again for "*"s \
+(--once-per); without --once-per it runs; to forget it: redlock force-release job \
+--marks" ]]
 	contains "$T/result" '"outcome":"already-ran","exit":0'
 	redlock -k job -- sh -c "echo plain >>'$T/runs'"
 	[ "$(cat "$T/runs" | tr '\n' ' ')" = '1 plain ' ]
@@ -40,23 +42,35 @@ marks() { echo $(($(mark_lasts) > 0)); }
 }
 
 @test "--once-counts any: a run that began is not repeated, whatever became of it" {
-	once() { # STATUS MARKS [OPTION...] -- COMMAND...
+	local how= json='"outcome" not in d["once"]'
+	# STATUS MARKS [OPTION...] -- COMMAND...; then others are told `how` it ended
+	once() {
 		local want=$1 marks=$2
 
 		shift 2
 		run "-$want" redlock -q -k job --once-per 60s --once-counts any "$@"
 		[ "$(marks)" = "$marks" ]
-		[ "$marks" = 0 ] ||
+		[ "$marks" = 0 ] || {
 			run -0 redlock -k job --once-per 60s -- touch "$T/again"
+			[[ $output = *" UTC$how; not again for "* ]]
+			run redlock inspect job
+			[[ $output = *$'\n  once      ran on '"$(hostname) at 20"*" UTC$how; not \
+again for "*"s; a run without --once-per runs"* ]]
+			as_in_manual "$(redlock inspect job --json)" 'assert '"$json"
+		}
 		[ ! -e "$T/again" ]
 		cli a flushall >/dev/null
 	}
 	once 0 1 -- true
-	once 1 1 -- false
-	once 137 1 -- sh -c 'kill -9 $$'
-	once 124 1 --max-hold 50ms -- sleep 5
+	json='d["once"]["outcome"] == "failed" and d["once"]["exit"] == 4 and \
+0 < d["once"]["left_ms"] < 60000 and d["once"]["command"] == "sh"'
+	how=' (failed, exit 4)' once 4 1 -- sh -c 'exit 4'
+	how=' (failed, exit 4)' once 4 1 --no-history -- sh -c 'exit 4'
+	json=True
+	how=' (failed, signal 9)' once 137 1 -- sh -c 'kill -9 $$'
+	how=' (max-hold, signal 15)' once 124 1 --max-hold 50ms -- sleep 5
 	once 127 0 -- /no/such
-	once 125 1 -t 1s -- sh -c 'redis-cli -s "$T/a.sock" set job other >/dev/null
+	how=' (lost, signal 9)' once 125 1 -t 1s -- sh -c 'redis-cli -s "$T/a.sock" set job other >/dev/null
 		exec sleep 60'
 	# redlock itself is killed: its guard releases the lock
 	start -q -k job --once-per 60s --once-counts any -- \
@@ -173,6 +187,9 @@ newer() { # N [OPTION...]: it runs
 	[ "$(revision)" = 6 ]
 	run -1 redlock -q -k job --revision 7 --once-counts any -- false
 	older 6 7
+	run -75 redlock -k job --revision 6 -- true
+	[[ $output = *" UTC (failed, exit 1); if that number was a mistake: redlock \
+force-release job --marks" ]]
 	run -124 redlock -q -k job --revision 8 --once-counts any --max-hold 50ms -- sleep 5
 	older 7 8
 	# redlock itself is killed: its guard releases the lock
@@ -235,7 +252,8 @@ newer() { # N [OPTION...]: it runs
 @test "--revision: one of several keys is enough to refuse, and none is kept" {
 	redlock -k b --revision 9 -- true
 	run -75 redlock -k a -k b -k c --revision 8 -- touch "$T/older"
-	[[ $output = *' b: not run: revision 8 is older than 9, '* ]]
+	[[ $output = *' b: not run: revision 8 is older than 9, which ran on '*' UTC; '*\
+' redlock force-release b --marks' ]]
 	[ ! -e "$T/older" ]
 	for k in a b c; do free "$k"; done
 	redlock -k a -k b -k c --revision 10 -- true
@@ -262,14 +280,14 @@ newer() { # N [OPTION...]: it runs
 @test "--revision: inspect shows the newest, and history only what ran" {
 	redlock -q -k job --revision 17 -- true
 	redlock inspect job --json | grep -q '"revision":{"number":17,"since":"20[^"]*Z","host":"'"$(hostname)"'","pid":'
-	redlock inspect job | grep -q "^  revision  17, by $(hostname)"
+	redlock inspect job | grep -Eq "^  revision  17 at 20[-0-9: ]* UTC by $(id -un)@$(hostname), true\$"
 	run -75 redlock -q -k job --revision 16 -- true
 	[ "$(redlock history job --json | grep -c '"outcome":"ran"')" = 1 ]
 	redlock history job --last-success 1m
 	redlock -q doctor job
 	start -k job --revision 18 --no-describe -- sh -c ': >"$T/on"; exec linger'
 	wait_until exists "$T/on"
-	redlock inspect job | grep -q '^  revision  17, by '
+	redlock inspect job | grep -q '^  revision  17 at .* by .*, true'
 	redlock list --json | grep -q '"key":"job","state":"held"'
 	kill "$tool"
 	finish

@@ -79,11 +79,17 @@ int client_again(struct client *cl, int64_t wait_ms)
 	return 0;
 }
 
-void client_tell(struct client *cl, const struct history_entry *entry,
-		 int64_t fence, int slot)
+bool client_tell(struct client *cl, const struct history_entry *entry,
+		 const struct granted *its)
 {
-	history_entry_text(entry, fence, cl->lease.conf.slots > 1 ? slot : -1,
-			   cl->entry);
+	int slot = cl->lease.conf.slots > 1 ? its->slot : -1;
+
+	if (strcmp(entry->outcome, "ran") != 0)
+		history_ending_text(entry, cl->ending);
+	if (its->joined || cl->lease.conf.unrecorded)
+		return false;
+	history_entry_text(entry, its->fence, slot, cl->entry);
+	return true;
 }
 
 int client_sockets(const struct client *cl, int fds[CLIENT_SOCKETS_MAX])

@@ -9,6 +9,7 @@
 
 #include <poll.h>
 
+#include "base/grants.h"
 #include "base/ident.h"
 #include "client/session.h"
 #include "lock/core/lease.h"
@@ -39,7 +40,8 @@ struct client {
 	char whose[132]; /* "KEY: " in front of messages, if there are several
 			    locks */
 	char token[TOKEN_SIZE];
-	char identity[IDENTITY_SIZE];   /* our entry in the line */
+	char identity[IDENTITY_SIZE]; /* our entry in the line */
+	char ending[HISTORY_ENDING_SIZE];
 	char entry[HISTORY_ENTRY_SIZE]; /* what the release adds to the history,
 				   or "" */
 	struct sentinels *sentinels[NODES_MAX]; /* NULL: none */
@@ -102,10 +104,10 @@ void client_describe(struct client *cl, const struct holder *who);
  * wait_ms. -1: out of memory. */
 int client_again(struct client *cl, int64_t wait_ms);
 
-/* Sets what the release adds to the history about the hold with this fence and
- * slot. */
-void client_tell(struct client *cl, const struct history_entry *entry,
-		 int64_t fence, int slot);
+/* Sets what the release says of the hold: in the mark of --once-per, and in the
+ * history, unless this hold has no entry there, when it returns false. */
+bool client_tell(struct client *cl, const struct history_entry *entry,
+		 const struct granted *its);
 
 /* Sends every question that is due. Never waits. */
 void client_send(struct client *cl);

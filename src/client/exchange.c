@@ -343,7 +343,8 @@ static void send_on(struct client *cl, int chan, const struct sent *q)
 
 	request_ask(&request, ask, &cl->lease.conf, &cl->keys, cl->token,
 		    cl->identity, session_db(c->peer->ep));
-	request_tell(&request, ask, cl->entry, cl->mark);
+	request_tell(&request, ask,
+		     &(struct release_words){cl->entry, cl->ending, cl->mark});
 	/* a refused connection is good only for releasing what was taken on
 	 * it */
 	if (c->refused && ask->verb != VERB_RELEASE)

@@ -328,11 +328,11 @@ void locks_release(struct locks *l, unsigned int how,
 		l->end = END_RELEASED;
 	for (int i = 0; i < l->n; i++) {
 		struct lease *its = lease_of(l, i);
-		bool tells = entry && its->nest != NEST_JOINED;
+		const struct granted hold = {.joined = its->nest == NEST_JOINED,
+					     .slot = its->slot,
+					     .fence = its->fence};
+		bool tells = entry && client_tell(&l->client[i], entry, &hold);
 
-		if (tells)
-			client_tell(&l->client[i], entry, its->fence,
-				    its->slot);
 		lease_end(its, how | (tells ? HOW_TOLD : 0), now());
 	}
 }

@@ -4,10 +4,11 @@
 -- ARG, besides those of start.lua: waiters, holders   how many to list at most
 -- Returns
 --   view COUNTER NOW SHUT ONCE {TYPE FACE MS} SLOTS HOLDERS WAITERS IN_LINE MORE
---       REVISION MARK
+--       REVISION MARK DONE
 --       SHUT, ONCE: ms that are left; -1: none. MORE: the number of holders not
 --       listed.
---       REVISION: the newest that succeeded; -1: none. MARK: see acquire.lua
+--       REVISION: the newest that succeeded; -1: none. MARK: see acquire.lua. DONE:
+--       the mark of ONCE
 --   SLOTS    {SLOT FAMILY COUNT LONGEST STOP BY} of each that is taken
 --   HOLDERS  {TOKEN SLOT ENDS FENCE SINCE TTL FLAG STANDING}
 --   WAITERS  {MEMBER TICKET LIFE}: see line.lua; LIFE: the last sign of life, us
@@ -63,9 +64,11 @@ for i = 1, #found, 2 do
 	    type(life) == 'string' and -life or found[i + 1]}
 end
 local n = ask('zcount', Q, '(0', '+inf')
-local once, v = match(all.once or '', '^(%d+)\n'), ask('get', K)
+local once, done = match(all.once or '', '^(%d+)\n(.*)$')
+local v = ask('get', K)
 v = type(v) == 'string' and v or ''
 local newest, mark = match(all.revision or '', '^(%d+)\n(.*)$')
 return {'view', L.c or 0, L.now, max(-1, L.shut - L.now), max(-1, num(once) - L.now),
     {call('type', K).ok, v:sub(1, 4096), call('pttl', K)}, held, holders,
-    waiters, type(n) == 'number' and n or 0, more, newest or '-1', (mark or ''):sub(1, 2048)}
+    waiters, type(n) == 'number' and n or 0, more, newest or '-1', (mark or ''):sub(1, 2048),
+    (done or ''):sub(1, 2048)}

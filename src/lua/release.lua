@@ -8,6 +8,7 @@
 --   once      for how many ms nobody may repeat the work, or 0 (--once-per)
 --   revision  the revision of the work that is done (--revision), or -1
 --   mark      "": we did it; else the mark on another server
+--   ending    how the work ended: "outcome failed\nexit 4\n"
 --   withheld  "1": hand it to nobody
 --   entry     its entry in the history: see history.lua
 --   unlock    "0": we end it; "1": another client ends it with our token, with an
@@ -38,7 +39,7 @@ local ours, revision = ARG.mark == '', ARG.revision + 0
 local function marked(field) return num(match(call('hget', S, field) or '', '^%d+')) end
 local function mark(field, value)
 	put(L, field, str(value) .. '\n' .. (ours and 'since ' .. (e and e.since or L.now)
-	    .. match(L.stands, '\n.*$') or ARG.mark))
+	    .. match(L.stands, '\n.*$') .. ARG.ending or ARG.mark))
 end
 if once > 0 and (ours or marked('once') <= L.now) then
 	mark('once', L.now + once)

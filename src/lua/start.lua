@@ -38,7 +38,9 @@
 --   stop:N     "DEADLINE\nABOUT": force-release or --replace asks the slot to
 --              stop
 --   once       "END\nsince SINCE\nABOUT", the mark of a success: --once-per
---   revision   "N\nsince SINCE\nABOUT", that of the newest revision: --revision
+--   revision   "N\nsince SINCE\nABOUT", that of the newest revision: --revision.
+--              After a failure (--once-counts any) both end with
+--              "outcome OUTCOME\nexit STATUS\n"
 --   newest     "TICKET\nABOUT": the last --supersede
 --   writer     the server process that wrote the counter: see rolled_back()
 --   first      the first entry of the history: see history.lua

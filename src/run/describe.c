@@ -215,14 +215,22 @@ bool describe_is_around(const struct client *d)
 	       process_is_ancestor(d->sight.about[ABOUT_PROCESS]);
 }
 
-const char *describe_next(const char *key, char buf[160])
+const char *describe_command(const char *before, const char *verb,
+			     const char *key, const char *after,
+			     char buf[COMMAND_MAX])
 {
 	char word[120];
 
 	buf[0] = '\0';
 	if (key[0] != '-' && format_word(key, word, sizeof(word)))
-		(void)snprintf(buf, 160, "; see: redlock inspect %s", word);
+		(void)snprintf(buf, COMMAND_MAX, "%sredlock %s %s%s", before,
+			       verb, word, after);
 	return buf;
+}
+
+const char *describe_next(const char *key, char buf[COMMAND_MAX])
+{
+	return describe_command("; see: ", "inspect", key, "", buf);
 }
 
 const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80])

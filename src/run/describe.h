@@ -33,9 +33,14 @@ const char *describe_asker(const struct sight *s, char *buf, size_t size);
 /* "waiting 2s of 30m". limit_ms INT64_MAX: no limit. */
 const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80]);
 
-/* "; see: redlock inspect KEY", or "" if that command would not work as shown.
- * `key` is safe for a terminal. */
-const char *describe_next(const char *key, char buf[160]);
+/* "BEFORE redlock VERB KEY AFTER" to be pasted into a shell, or "" if that
+ * command would not work as shown. `key` is safe for a terminal. */
+#define COMMAND_MAX 200
+const char *describe_command(const char *before, const char *verb,
+			     const char *key, const char *after,
+			     char buf[COMMAND_MAX]);
+/* The same: "; see: redlock inspect KEY". */
+const char *describe_next(const char *key, char buf[COMMAND_MAX]);
 
 /* " (2nd in line)", with " (" before and ")" after it; "" without a place. */
 const char *describe_place(const char *before, int place, const char *after,

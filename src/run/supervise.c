@@ -325,7 +325,7 @@ static void give_back(struct supervisor *s)
 	char held[32];
 	struct history_entry entry, *its = NULL;
 
-	if (s->end->given.n > 0 && s->conf->entry) {
+	if (s->end->given.n > 0) {
 		its = &entry;
 		s->conf->entry(s->conf->teller, s->end, its);
 	}

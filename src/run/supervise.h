@@ -35,8 +35,8 @@ struct hold_conf {
 	const struct keeper *kept; /* hold as long as this process lives; or
 				      NULL. Borrowed */
 	bool leave; /* status 0: leave the lease to whom it was given */
-	/* Fills in what the history says of a hold that has ended. NULL: do not
-	 * record it. Called in redlock, with `teller`. */
+	/* Fills in what is told of a hold that has ended. Called in redlock,
+	 * with `teller`. */
 	void (*entry)(void *, const struct ending *, struct history_entry *out);
 	void *teller;
 };

@@ -82,7 +82,7 @@ static void tell_holder(struct waiting *w)
 	const struct client *d = client_of(w);
 	int place = lease_place(lease_of(w));
 	char *more = log_is_json() ? describe_members(d, place) : NULL;
-	char who[860], how[120], in_line[32] = "", next[160];
+	char who[860], how[120], in_line[32] = "", next[COMMAND_MAX];
 
 	if (place > 0)
 		(void)snprintf(in_line, sizeof(in_line), " (place %d)", place);

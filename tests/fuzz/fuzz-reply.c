@@ -252,8 +252,8 @@ static void check_view(struct view *v, int nodes)
 			     w->slots >= 0,
 		     "a waiter's numbers are bounded");
 	}
-	must(v->in_all >= 0 && v->in_line >= 0 && v->once_ms >= -1 &&
-		     v->once_ms <= AGES_MS && v->shut_ms >= 0 &&
+	must(v->in_all >= 0 && v->in_line >= 0 && v->once.number >= -1 &&
+		     v->once.number <= AGES_MS && v->shut_ms >= 0 &&
 		     v->shut_ms <= AGES_MS,
 	     "numbers are bounded");
 	(void)view_state_name(view_state(v, nodes));

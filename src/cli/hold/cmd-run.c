@@ -143,9 +143,10 @@ static void write_result(const struct run *r, int status)
 		.key = j->o->key[0],
 		.fence = g ? g->fence : -1,
 		.slot = g && j->o->slots > 1 ? g->slot : -1,
-		.token = g           ? held_token(g, job_outer(&j->client[at]))
-			 : j->client ? j->client[at].token
-				     : "",
+		.token = g ? held_token(g, job_outer(&j->client[at]))
+			 : j->client && !j->end.without_lock
+				 ? j->client[at].token
+				 : "",
 		.servers = j->servers.n,
 		.host_only = j->servers.endpoint &&
 			     j->servers.endpoint[0].kind == ENDPOINT_LOCAL,

@@ -118,7 +118,7 @@ static void say_busy(const struct job *j)
 	const struct client *d = seen(j);
 	bool several = j->o->keys > 1;
 	char *more = log_is_json() ? describe_members(d, -1) : NULL;
-	char text[860], limit[32] = "", next[160];
+	char text[860], limit[32] = "", next[COMMAND_MAX];
 
 	if (j->o->wait_ms > 0)
 		(void)format_limit(j->o->wait_ms, limit, sizeof(limit));
@@ -134,32 +134,41 @@ static void say_busy(const struct job *j)
 static void say_already_ran(const struct job *j)
 {
 	const struct sight *s = &seen(j)->sight;
+	char failure[RECORD_FAILURE_SIZE], forget[COMMAND_MAX];
 	char when[48], left[32];
 
 	log_notice("already-ran",
-		   "%salready ran on %s at %s; not again for %s (--once-per)",
+		   "%salready ran on %s at %s%s; not again for %s "
+		   "(--once-per); without --once-per it runs%s",
 		   seen(j)->whose,
 		   s->about[ABOUT_HOST][0] ? s->about[ABOUT_HOST]
 					   : "an anonymous host",
 		   wall_zoned(s->since, when, sizeof(when)),
+		   record_failure(&s->end, failure),
 		   format_duration(s->pttl_ms > 1000 ? s->pttl_ms / 1000 * 1000
 						     : s->pttl_ms,
-				   left, sizeof(left)));
+				   left, sizeof(left)),
+		   describe_command("; to forget it: ", "force-release",
+				    seen(j)->shown_key, " --marks", forget));
 }
 
 static void say_older(const struct job *j)
 {
 	const struct sight *s = &seen(j)->sight;
-	char when[48];
+	char failure[RECORD_FAILURE_SIZE], when[48], forget[COMMAND_MAX];
 
 	log_at(conflict_level(j), "older", "",
 	       "%snot run: revision %lld is older than %lld, which ran on %s "
-	       "at %s",
+	       "at %s%s%s",
 	       seen(j)->whose, (long long)j->o->revision,
 	       (long long)seen(j)->lease.newest,
 	       s->about[ABOUT_HOST][0] ? s->about[ABOUT_HOST]
 				       : "an anonymous host",
-	       wall_zoned(s->since, when, sizeof(when)));
+	       wall_zoned(s->since, when, sizeof(when)),
+	       record_failure(&s->end, failure),
+	       describe_command(
+		       "; if that number was a mistake: ", "force-release",
+		       seen(j)->shown_key, " --marks", forget));
 }
 
 /* The REDLOCK_TOKEN in our environment holds the lock, or an ancestor of this
@@ -252,7 +261,9 @@ const char *job_outcome(const struct job *j, int status)
 {
 	switch (j->end.outcome) {
 	case OUTCOME_RAN:
-		return status == 0 ? "ran" : "failed";
+		return j->end.without_lock ? "ran-unlocked"
+		       : status == 0       ? "ran"
+					   : "failed";
 	case OUTCOME_FULL:
 		return "busy";
 	case OUTCOME_SUPERSEDED:
@@ -265,7 +276,7 @@ const char *job_outcome(const struct job *j, int status)
 	case OUTCOME_OLDER:
 		return "older";
 	case OUTCOME_MAX_HOLD:
-		return "max-hold";
+		return j->end.without_lock ? "ran-unlocked" : "max-hold";
 	case OUTCOME_UNLOCKED:
 		return "ran";
 	case OUTCOME_LOST:
@@ -382,11 +393,8 @@ static void tell_of_death(struct job *j)
 	e->waited_ms = between(j->client[0].lease.began, j->ran_at);
 	e->held_ms = between(j->ran_at, now());
 	fill_entry(j, e, &entry);
-	for (int i = 0; i < e->given.n && !j->o->no_history; i++)
-		if (!e->given.lock[i].joined)
-			client_tell(&j->client[i], &entry,
-				    e->given.lock[i].fence,
-				    e->given.lock[i].slot);
+	for (int i = 0; i < e->given.n; i++)
+		(void)client_tell(&j->client[i], &entry, &e->given.lock[i]);
 }
 
 /* A person or script that was told of the loss may go on for as long as the
@@ -440,7 +448,7 @@ int job_prepare(struct job *j, const char *command, struct fail *why)
 
 void job_run(struct job *j, struct hold_conf *conf, struct order *order)
 {
-	conf->entry = j->o->no_history ? NULL : fill_entry;
+	conf->entry = fill_entry;
 	conf->teller = j;
 	j->kept = conf->kept;
 	j->leave = conf->leave;

@@ -36,9 +36,11 @@ static void look_at_holder(const struct view *v, const struct view_holder *h,
 
 	if (strcmp(h->type, "string") != 0)
 		found(t,
-		      "the key holds a %s, not a redlock lock; waiters wait "
-		      "until it is gone (force-release --foreign deletes it)",
-		      h->type);
+		      "the key holds a %s, not a redlock lock; %s "
+		      "(force-release --foreign deletes it)",
+		      h->type,
+		      h->left_ms < 0 ? "a run ends with 78"
+				     : "waiters wait until it is gone");
 	else if (h->how == HOLD_FOREIGN)
 		found(t, "no holder record: the lock is another program's, or "
 			 "was set by hand");
@@ -247,26 +249,50 @@ static void print_others(const struct block *b)
 
 /* ---- the rest ---- */
 
+/* What runs have left behind: who ran what, when, and how it ended. */
+static void print_marks(const struct block *b)
+{
+	const struct view_mark *once = &b->v->once, *newest = &b->v->revision;
+	const char *host = once->about[ABOUT_HOST];
+	const char *command = newest->about[ABOUT_COMMAND];
+	char failure[RECORD_FAILURE_SIZE];
+	char date[48], left[32], who[2 * ABOUT_MAX + 1] = "an anonymous holder";
+
+	if (b->v->answers && once->number > 0)
+		line(b, "once",
+		     "ran on %s at %s%s; not again for %s; a run without "
+		     "--once-per runs",
+		     host[0] ? host : "an anonymous host",
+		     wall_zoned(once->since_ms / 1000, date, sizeof(date)),
+		     record_failure(&once->end, failure),
+		     format_duration(once->number, left, sizeof(left)));
+	if (!b->v->answers || newest->number < 0)
+		return;
+	if (newest->about[ABOUT_HOST][0])
+		(void)snprintf(who, sizeof(who), "%s@%s",
+			       newest->about[ABOUT_USER],
+			       newest->about[ABOUT_HOST]);
+	line(b, "revision", "%" PRId64 " at %s by %s%s%s", newest->number,
+	     wall_zoned(newest->since_ms / 1000, date, sizeof(date)), who,
+	     command[0] ? ", " : "", command);
+}
+
 static void print_lock(const struct block *b)
 {
-	char left[32], who[300];
+	char left[32];
 
-	if (b->v->counter > 0 && b->state == VIEW_FREE)
+	if (b->v->counter > 0 &&
+	    (b->state == VIEW_FREE || view_fence(b->v) < 0))
 		line(b, "counter", "%" PRId64 "; the next fence will be larger",
 		     b->v->counter);
 	else if (b->v->counter > 0 && !view_has_slots(b->v))
 		line(b, "fence", "%" PRId64, b->v->counter);
 	if (b->v->shut_ms > 0)
-		line(b, "shut",
+		line(b, "closed",
 		     "data were lost: nobody new gets it for %s; "
 		     "force-release ends that",
 		     format_duration(b->v->shut_ms, left, sizeof(left)));
-	if (b->v->once_ms > 0)
-		line(b, "once", "done (--once-per); not again for %s",
-		     format_duration(b->v->once_ms, left, sizeof(left)));
-	if (b->v->answers && b->v->revision.number >= 0)
-		line(b, "revision", "%" PRId64 ", by %s", b->v->revision.number,
-		     about_who(b->v->revision.about, who, sizeof(who)));
+	print_marks(b);
 	if (query_is_host_only(b->query))
 		line(b, "scope", "host");
 }

@@ -74,14 +74,21 @@ static void json_problem(void *arg, const char *text)
 	json_word(arg, text);
 }
 
-static void json_revision(struct json *j, const struct view *v)
+static void json_mark(struct json *j, const struct view *v, const char *name,
+		      const char *number, const struct view_mark *mark)
 {
-	if (v->answers == 0 || v->revision.number < 0)
+	if (v->answers == 0 || mark->number < 0)
 		return;
-	json_open(j, "revision");
-	json_number(j, "number", v->revision.number);
-	json_time(j, "since", v->revision.since_ms);
-	json_about_flat(j, v->revision.about);
+	json_open(j, name);
+	json_number(j, number, mark->number);
+	json_time(j, "since", mark->since_ms);
+	json_about_flat(j, mark->about);
+	if (mark->end.outcome[0] != '\0')
+		json_text(j, "outcome", mark->end.outcome);
+	if (mark->end.status >= 0)
+		json_number(j, "exit", mark->end.status);
+	if (mark->end.signal > 0)
+		json_number(j, "signal", mark->end.signal);
 	json_close(j);
 }
 
@@ -100,9 +107,11 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 		json_text(&j, "error", broken->text);
 	json_text(&j, "scope",
 		  query_is_host_only(in->query) ? "host" : "shared");
-	fence = view_own_fence(v, v->holder);
-	json_number(&j, "fence", fence > 0 ? fence : v->counter);
-	json_revision(&j, v);
+	json_number(&j, "counter", v->counter);
+	if (view_fence(v) >= 0)
+		json_number(&j, "fence", view_fence(v));
+	json_mark(&j, v, "once", "left_ms", &v->once);
+	json_mark(&j, v, "revision", "number", &v->revision);
 	if (v->holders > 0)
 		json_hold(&j, &v->holder[0]);
 	json_number(&j, "holders", v->in_all);

@@ -85,7 +85,7 @@ static const char *topic(const struct wait *w)
 
 static void tell_line(struct wait *w, enum told what)
 {
-	char how[120], who[860], next[160];
+	char how[120], who[860], next[COMMAND_MAX];
 
 	(void)pace_opening(&w->pace, what, w->o->wait_ms, how, sizeof(how));
 	if (what == TOLD_SILENCE)
@@ -259,7 +259,7 @@ static void wait_for_it(struct wait *w)
 
 static void say_held(const struct wait *w)
 {
-	char limit[32], who[860], next[160];
+	char limit[32], who[860], next[COMMAND_MAX];
 
 	log_at(w->o->conflict_status == 0 ? LOG_SAY_NOTICE : LOG_SAY_ERROR,
 	       "timeout", "", "not free within %s: %s%s",

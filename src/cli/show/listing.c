@@ -192,7 +192,8 @@ static void json_lock(const struct lock_seen *l, struct json *j)
 	json_item(j);
 	json_bytes(j, "key", l->key, l->len);
 	json_text(j, "state", view_state_name(l->state));
-	json_number(j, "fence", l->fence);
+	if (l->fence >= 0)
+		json_number(j, "fence", l->fence);
 	if (l->holders > 0)
 		json_hold(j, &l->holder);
 	json_number(j, "holders", l->holders);

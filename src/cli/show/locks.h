@@ -30,9 +30,9 @@ struct lock_seen {
 	int64_t holders;
 	struct view_holder holder; /* the first one, without its value */
 	int64_t held_ms;           /* -1: unknown */
-	int64_t fence, in_line;
-	unsigned int endless; /* nodes where it never expires: bits */
-	unsigned int damaged; /* bits of enum view_damage */
+	int64_t fence, in_line;    /* fence: see view_fence() */
+	unsigned int endless;      /* nodes where it never expires: bits */
+	unsigned int damaged;      /* bits of enum view_damage */
 };
 
 /* All zero: it is empty. */

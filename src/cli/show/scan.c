@@ -242,7 +242,7 @@ static void update(struct scan *c, struct lock_seen *l, struct snapshot *s)
 	l->at = now();
 	l->state = view_state(v, c->query->servers.n);
 	l->holders = v->in_all;
-	l->fence = v->counter;
+	l->fence = view_fence(v);
 	l->in_line = v->in_line;
 	l->held_ms = -1;
 	l->damaged = v->damaged;

@@ -72,6 +72,7 @@ static void word_about(const struct words *w, int i, struct sight *s)
 	record_read(&r, i < w->n ? w->at[i] : "", i < w->n ? w->len[i] : 0);
 	s->since = r.since_ms / 1000;
 	s->replaces = r.replaces;
+	s->end = r.end;
 	memcpy(s->about, r.about, sizeof(s->about));
 }
 

@@ -24,6 +24,7 @@ struct sight {
 	bool foreign;  /* no holder record: another program's lock */
 	bool kept;     /* its command has ended: --min-hold */
 	bool replaces; /* it asks us to stop because it replaces us */
+	struct record_end end; /* of a mark */
 	char type[16]; /* the key's type if it is not a string, else "" */
 	char token[140];
 	char about[ABOUT_COUNT][ABOUT_MAX];

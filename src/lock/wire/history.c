@@ -12,25 +12,35 @@
 
 /* ---- writing ---- */
 
-void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
-			char text[HISTORY_ENTRY_SIZE])
+void history_ending_text(const struct history_entry *s,
+			 char text[HISTORY_ENDING_SIZE])
 {
-	char where[24] = "", how[40] = "", by[HISTORY_BY_MAX + 8] = "";
+	char how[24] = "";
 
-	if (slot >= 0)
-		(void)snprintf(where, sizeof(where), "slot %d\n", slot);
 	if (s->signal > 0)
 		(void)snprintf(how, sizeof(how), "signal %d\n", s->signal);
 	else if (s->status >= 0)
 		(void)snprintf(how, sizeof(how), "exit %d\n", s->status);
+	(void)snprintf(text, HISTORY_ENDING_SIZE, "outcome %.20s\n%s",
+		       s->outcome, how);
+}
+
+void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
+			char text[HISTORY_ENTRY_SIZE])
+{
+	char where[24] = "", how[HISTORY_ENDING_SIZE],
+	     by[HISTORY_BY_MAX + 8] = "";
+
+	if (slot >= 0)
+		(void)snprintf(where, sizeof(where), "slot %d\n", slot);
+	history_ending_text(s, how);
 	if (s->by)
 		(void)snprintf(by, sizeof(by), "by %.*s\n", HISTORY_BY_MAX,
 			       s->by);
 	(void)snprintf(text, HISTORY_ENTRY_SIZE,
 		       "fence %" PRId64 "\n%swaited_ms %" PRId64
-		       "\nheld_ms %" PRId64 "\noutcome %.20s\n%s%s",
-		       fence, where, s->waited_ms, s->held_ms, s->outcome, how,
-		       by);
+		       "\nheld_ms %" PRId64 "\n%s%s",
+		       fence, where, s->waited_ms, s->held_ms, how, by);
 }
 
 /* ---- reading ---- */

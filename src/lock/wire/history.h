@@ -28,6 +28,10 @@ struct history_entry {
 	const char *by; /* "forced": who did it; NULL: unknown. Borrowed */
 };
 
+/* How it ended: "outcome failed\nexit 4\n". */
+#define HISTORY_ENDING_SIZE 56
+void history_ending_text(const struct history_entry *s,
+			 char text[HISTORY_ENDING_SIZE]);
 /* The entry as the release sends it. slot -1: the lock has no slots. */
 #define HISTORY_BY_MAX 250
 #define HISTORY_ENTRY_SIZE (192 + HISTORY_BY_MAX)

@@ -136,6 +136,14 @@ static void take_line(struct record *r, const struct line *l)
 		r->ticket = n;
 	else if (is_name(l, "replaces"))
 		r->replaces = true;
+	else if (is_name(l, "outcome") &&
+		 !(l->value_len == 3 && memcmp(l->value, "ran", 3) == 0))
+		(void)format_bytes(l->value, l->value_len, r->end.outcome,
+				   sizeof(r->end.outcome));
+	else if (is_name(l, "exit"))
+		r->end.status = n;
+	else if (is_name(l, "signal"))
+		r->end.signal = n;
 	for (int i = 0; i < ABOUT_COUNT; i++)
 		if (is_name(l, about_name((enum about)i)))
 			about_take((enum about)i, l->value, l->value_len,
@@ -146,13 +154,31 @@ void record_read(struct record *r, const char *bytes, size_t n)
 {
 	const char *from = bytes, *end = bytes + n;
 
-	*r = (struct record){.slots = 1};
+	*r = (struct record){.slots = 1, .end = {.status = -1, .signal = -1}};
 	while (from < end) {
 		struct line l;
 
 		from = read_line(from, end, &l);
 		take_line(r, &l);
 	}
+}
+
+const char *record_failure(const struct record_end *end,
+			   char buf[RECORD_FAILURE_SIZE])
+{
+	char how[32] = "";
+
+	buf[0] = '\0';
+	if (end->outcome[0] == '\0')
+		return buf;
+	if (end->signal > 0)
+		(void)snprintf(how, sizeof(how), ", signal %" PRId64,
+			       end->signal);
+	else if (end->status > 0)
+		(void)snprintf(how, sizeof(how), ", exit %" PRId64,
+			       end->status);
+	(void)snprintf(buf, RECORD_FAILURE_SIZE, " (%s%s)", end->outcome, how);
+	return buf;
 }
 
 /* Takes a word that ends with `blank`, and that byte, too. Returns the length

@@ -49,8 +49,12 @@ void record_about(const struct holder *who, char text[IDENTITY_SIZE]);
 /* ---- reading ---- */
 
 struct record {
-	int64_t since_ms, ticket;           /* 0: unknown */
-	bool replaces;                      /* it asks to stop for --replace */
+	int64_t since_ms, ticket; /* 0: unknown */
+	bool replaces;            /* it asks to stop for --replace */
+	struct record_end {
+		char outcome[24];           /* "": it ended well */
+		int64_t status, signal;     /* -1: none */
+	} end;                              /* of a mark: how the work ended */
 	char about[ABOUT_COUNT][ABOUT_MAX]; /* safe for a terminal */
 	/* of how it stands only */
 	int64_t ttl_ms; /* 0: unknown */
@@ -69,6 +73,11 @@ void about_take(enum about what, const char *bytes, size_t n,
 
 /* -1: not a whole number of at least 0. */
 int64_t record_number(const char *bytes, size_t n);
+
+/* " (failed, exit 4)"; "" if it ended well. */
+#define RECORD_FAILURE_SIZE 64
+const char *record_failure(const struct record_end *end,
+			   char buf[RECORD_FAILURE_SIZE]);
 
 /* What is missing or malformed is unknown. */
 void record_read(struct record *r, const char *bytes, size_t n);

@@ -203,6 +203,7 @@ static void fill_release(struct request *r, const struct ask *ask,
 	request_flag(r, RELEASE_UNLOCK, false);
 	request_text(r, RELEASE_MARK, ""); /* see request_tell() */
 	request_text(r, RELEASE_ENTRY, "");
+	request_text(r, RELEASE_ENDING, "");
 }
 
 /* These are no scripts, because a script cannot wait. */
@@ -262,12 +263,14 @@ void request_ask(struct request *r, const struct ask *ask,
 	request_end(r);
 }
 
-void request_tell(struct request *r, const struct ask *ask, const char *entry,
-		  const char *mark)
+void request_tell(struct request *r, const struct ask *ask,
+		  const struct release_words *t)
 {
 	if (ask->verb != VERB_RELEASE)
 		return;
-	request_text(r, RELEASE_ENTRY, entry);
-	if (ask->release.mends && mark)
-		request_text(r, RELEASE_MARK, mark);
+	request_text(r, RELEASE_ENTRY, t->entry);
+	if (ask->release.mends && t->mark)
+		request_text(r, RELEASE_MARK, t->mark);
+	else if (ask->release.once_ms > 0 || ask->release.revision > 0)
+		request_text(r, RELEASE_ENDING, t->ending);
 }

@@ -74,12 +74,18 @@ void request_ask(struct request *r, const struct ask *ask,
 		 const struct lease_conf *conf, const struct keys *keys,
 		 const char *token, const char *identity, int db);
 
-/* Adds to a release what became of the hold (history_entry_text(); "": there
- * was none, or it is not to be recorded), and to one that mends the mark of
- * another client which one (NULL: not known). Any other question stays as it
- * is. */
-void request_tell(struct request *r, const struct ask *ask, const char *entry,
-		  const char *mark);
+/* What a release tells. */
+struct release_words {
+	const char *entry;  /* history_entry_text(); "": there was no hold, or
+			       it is not to be recorded */
+	const char *ending; /* history_ending_text(), for a mark; or "" */
+	const char *mark;   /* of another client, if that is to be mended; NULL:
+			       not known */
+};
+
+/* Adds that to a release. Any other question stays as it is. */
+void request_tell(struct request *r, const struct ask *ask,
+		  const struct release_words *t);
 
 /* Makes a request that tells the server a script. It has no arguments, fails at
  * its first line, and is known from then on. SCRIPT LOAD would do the same, but

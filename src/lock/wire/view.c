@@ -246,20 +246,21 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 #define SLOT "[ssssss]"
 #define HOLDER "[ssssssss]"
 #define WAITER "[sss]"
-#define SHAPE "[sssss[sss][" SLOT "*][" HOLDER "*][" WAITER "*]ssss]"
+#define SHAPE "[sssss[sss][" SLOT "*][" HOLDER "*][" WAITER "*]sssss]"
 
-static void add_revision(struct view_revision *newest, const struct reply *r)
+/* Of several nodes, the largest counts. */
+static void add_mark(struct view_mark *largest, int64_t number,
+		     const struct reply *mark)
 {
-	int64_t number = signed_number(reply_item(r, 11));
-	const struct reply *mark = reply_item(r, 12);
 	struct record by;
 
-	if (number <= newest->number)
+	if (number <= largest->number)
 		return;
 	record_read(&by, mark->bytes, mark->len);
-	newest->number = number;
-	newest->since_ms = by.since_ms;
-	memcpy(newest->about, by.about, sizeof(by.about));
+	largest->number = number;
+	largest->since_ms = by.since_ms;
+	largest->end = by.end;
+	memcpy(largest->about, by.about, sizeof(by.about));
 }
 
 int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
@@ -267,14 +268,13 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 	const struct reply *word = reply_item(r, 0), *line = reply_item(r, 8);
 	int64_t counter = reply_number(reply_item(r, 1), -1);
 	int64_t shut = signed_number(reply_item(r, 3));
-	int64_t once = signed_number(reply_item(r, 4));
 	int64_t in_line = at_most(reply_number(reply_item(r, 9), 0), INT_MAX);
 	int rc;
 
 	if (!reply_is(r, SHAPE) || strcmp(word->bytes, "view") != 0)
 		return request_misread(word->bytes, word->len, why);
 	if (v->answers == 0)
-		v->once_ms = v->revision.number = -1;
+		v->once.number = v->revision.number = -1;
 	v->now_ms = reply_ms(reply_item(r, 2), 0);
 	if (counter < 0)
 		v->damaged |= reply_item(r, 1)->bytes[0] == 't'
@@ -285,9 +285,9 @@ int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
 		v->counter = counter;
 	if (in_line > v->in_line)
 		v->in_line = in_line;
-	if (once > v->once_ms)
-		v->once_ms = once;
-	add_revision(&v->revision, r);
+	add_mark(&v->once, signed_number(reply_item(r, 4)), reply_item(r, 13));
+	add_mark(&v->revision, signed_number(reply_item(r, 11)),
+		 reply_item(r, 12));
 	if (shut > v->shut_ms)
 		v->shut_ms = shut;
 	if (shut <= 0)
@@ -432,6 +432,15 @@ bool view_has_slots(const struct view *v)
 int64_t view_own_fence(const struct view *v, const struct view_holder *h)
 {
 	return view_has_slots(v) ? h->fence : 0;
+}
+
+int64_t view_fence(const struct view *v)
+{
+	int64_t own = v->holders > 0 ? view_own_fence(v, v->holder) : 0;
+
+	if (v->holders > 0 && v->holder[0].how == HOLD_FOREIGN)
+		return -1;
+	return own > 0 ? own : v->counter;
 }
 
 void view_sight(const struct view *v, struct sight *out)

@@ -76,13 +76,13 @@ struct view {
 	int64_t shut_ms;   /* no quorum does for this long, because data were
 			      lost or a server has just started; 0: it does */
 	int64_t now_ms;    /* the clock of one server */
-	int64_t once_ms;   /* done, and not to be repeated for this long
-			      (--once-per); -1: no such mark */
-	struct view_revision {
-		int64_t number; /* the newest that succeeded; -1: none */
+	struct view_mark {
+		int64_t number; /* of the revision that succeeded; for how many
+				   ms it is not to be repeated; -1: none */
 		int64_t since_ms;
+		struct record_end end;
 		char about[ABOUT_COUNT][ABOUT_MAX]; /* who ran it */
-	} revision;
+	} revision, once;                           /* --revision, --once-per */
 	unsigned int answers; /* nodes that answered: bits */
 	unsigned int held_on; /* nodes on which a client has it: bits */
 	unsigned int more_on; /* nodes with more holders than they listed:
@@ -131,6 +131,9 @@ bool view_is_free(const struct view *v, int nodes);
 /* Whether a slot other than 0 is held: then each holder has a fence of its
  * own. */
 bool view_has_slots(const struct view *v);
+/* The fence of the first holder, or the latest one; -1: another program has the
+ * lock, which has no fence. */
+int64_t view_fence(const struct view *v);
 /* That fence. 0: all holders share the lock's, or it is not known. */
 int64_t view_own_fence(const struct view *v, const struct view_holder *h);
 
