@@ -146,8 +146,21 @@ check-hostile:
 	/usr/bin/python3 $(srcdir)/tests/hostile/hostile.py \
 		--runs $(HOSTILE_RUNS) $(HOSTILE_SEED:%=--seed %) \
 		build-hostile/redlock
-mutants:
+mutants: mutants-by-turns
 	+$(call configured,mutants) && scripts/mutants.sh tests/mutants
+# Every single place of the Lua, and a sample of the lease: scripts/mutants.py.
+# MUTANTS="--only line.lua" for some.
+MUTANTS =
+break = CC='$(CC)' CFLAGS='$(DEFAULT_INCLUDES) $(DEFS) $(AM_CPPFLAGS) $(AM_CFLAGS) \
+		$(CFLAGS)' LDFLAGS='$(AM_LDFLAGS) $(LDFLAGS)' \
+	LIBS='$(LDADD) $(LUA_LIBS) $(LIBS)' \
+	/usr/bin/python3 $(srcdir)/scripts/mutants.py
+mutants-lua: all $(check_PROGRAMS) $(check_DATA)
+	$(break) lua $(MUTANTS)
+mutants-core: all $(check_PROGRAMS)
+	$(break) core $(MUTANTS)
+mutants-by-turns: all $(check_PROGRAMS) $(check_DATA)
+	$(break) lua --seconds 240 --turn $$(($$(date +%s) / 86400))
 # libFuzzer goes on from what it found the last time, and ends with the input
 # that breaks something.
 FUZZ_CC = clang
@@ -221,6 +234,8 @@ prove: $(check_PROGRAMS)
 		srcdir='$(srcdir)' MUTATIONS=2000000 $$name || exit 1; \
 	done
 	$(srcdir)/tests/model/run.sh
+	$(break) lua
+	$(break) core
 
 # ---- lint ----
 
@@ -250,4 +265,5 @@ format:
 .PHONY: check-asan check-asan-short check-faults check-hiredis1 check-hostile \
 	check-interop check-sim check-strict check-systems check-tsan check-unit \
 	check-upgrade check-valgrind check-versions format fuzz lint model \
-	mutants prove tests/none-retried
+	mutants mutants-by-turns mutants-core mutants-lua prove \
+	tests/none-retried
