@@ -112,33 +112,43 @@ void conn_leave(struct conn *c, const char *what)
 		(void)broken_by(c, FAIL_UNAVAILABLE, what);
 }
 
+/* Behind what is queued. NULL: out of memory; the connection is broken. */
+static char *room_for(struct conn *c, size_t n)
+{
+	size_t room = (c->used + n) * 2;
+	char *more;
+
+	if (c->used + n <= c->room)
+		return c->out + c->used;
+	more = realloc(c->out, room);
+	if (!more) {
+		(void)broken_by(c, FAIL_INTERNAL, "out of memory");
+		return NULL;
+	}
+	c->out = more;
+	c->room = room;
+	return c->out + c->used;
+}
+
 static int append(struct conn *c, const char *bytes, size_t n)
 {
-	if (c->used + n > c->room) {
-		size_t room = (c->used + n) * 2;
-		char *more = realloc(c->out, room);
+	char *to = room_for(c, n);
 
-		if (!more)
-			return broken_by(c, FAIL_INTERNAL, "out of memory");
-		c->out = more;
-		c->room = room;
-	}
-	memcpy(c->out + c->used, bytes, n);
+	if (!to)
+		return -1;
+	memcpy(to, bytes, n);
 	c->used += n;
 	return 0;
 }
 
 static int queue(struct conn *c, const struct words *w)
 {
-	char *bytes = NULL;
-	long n = resp_format(w, &bytes);
-	int rc;
+	char *to = room_for(c, resp_room(w));
 
-	if (n < 0)
-		return broken_by(c, FAIL_INTERNAL, "out of memory");
-	rc = append(c, bytes, (size_t)n);
-	resp_free(bytes);
-	return rc;
+	if (!to)
+		return -1;
+	c->used += resp_format(w, to);
+	return 0;
 }
 
 static int greet_with(struct conn *c, enum greeting what, const struct words *w)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RESP2 bytes. The only file that knows hiredis, and only its formatter and its
- * reader, which are the same from 0.14 to 1.4. Sockets, time-outs and the clock
+ * RESP2 bytes. The only file that knows hiredis, and only its reader, which is
+ * the same from 0.14 to 1.4. Sockets, time-outs and the clock
  * are ours: hiredis starts its time-out again after every signal, and leaks its
  * socket into a child that it execs.
  */
@@ -49,10 +49,10 @@ enum resp_got resp_next(struct resp *r, struct words *out);
  * the words, which are only its beginning. */
 const struct reply *resp_whole(struct resp *r);
 
-/* Formats a request. *bytes is allocated by hiredis: free it with resp_free().
- * Returns the length, or -1 when out of memory. */
-long resp_format(const struct words *w, char **bytes);
-void resp_free(char *bytes);
+/* The most bytes that a request takes. */
+size_t resp_room(const struct words *w);
+/* Writes a request. Returns the number of bytes. */
+size_t resp_format(const struct words *w, char *bytes);
 
 /* "0.14.1": the version we were built with. */
 const char *resp_built_with(void);

@@ -60,20 +60,21 @@ void server_hang_up(void)
 bool server_ask(const struct words *request, struct words *reply)
 {
 	enum resp_got got;
-	char buf[4096], *bytes;
-	long len = resp_format(request, &bytes);
+	char buf[4096], *bytes = malloc(resp_room(request));
+	size_t len;
 
-	if (len < 0)
+	if (!bytes)
 		bail("no memory");
-	for (long sent = 0; sent < len;) {
-		ssize_t n = send(server.fd, bytes + sent, (size_t)(len - sent),
-				 MSG_NOSIGNAL);
+	len = resp_format(request, bytes);
+	for (size_t sent = 0; sent < len;) {
+		ssize_t n =
+			send(server.fd, bytes + sent, len - sent, MSG_NOSIGNAL);
 
 		if (n < 0 && errno != EINTR)
 			bail("send: %s", strerror(errno));
-		sent += n > 0 ? n : 0;
+		sent += n > 0 ? (size_t)n : 0;
 	}
-	resp_free(bytes);
+	free(bytes);
 	while ((got = resp_next(server.reader, reply)) == RESP_NOTHING) {
 		ssize_t n = read(server.fd, buf, sizeof(buf));
 
