@@ -81,14 +81,16 @@ static int parse(struct servers *s, const struct opts *o, struct fail *why)
 			   NODES_MAX);
 		return opt_blame(o, opt_given(o, &o->url), why);
 	}
+	/* room for all, and as much: calloc(3) would clear a block of a few
+	 * pages by touching them; so large a one is new from the kernel */
 	free(s->endpoint);
-	free(s->url);
-	s->endpoint = calloc((size_t)s->n, sizeof(s->endpoint[0]));
-	s->url = calloc((size_t)s->n, ENDPOINT_URL_MAX);
-	if (!s->endpoint || !s->url) {
+	s->endpoint =
+		calloc(NODES_MAX, sizeof(s->endpoint[0]) + ENDPOINT_URL_MAX);
+	if (!s->endpoint) {
 		(void)fail(why, FAIL_INTERNAL, "out of memory");
 		return -1;
 	}
+	s->url = (char *)&s->endpoint[NODES_MAX];
 	for (int i = 0; i < s->n; i++)
 		if (server_parse(&s->endpoint[i], o, i, why) < 0)
 			return -1;

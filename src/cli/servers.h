@@ -44,8 +44,9 @@ struct servers {
 	int n;
 	bool asked_for;            /* not the default server */
 	struct endpoint *endpoint; /* owned */
-	char *url; /* owned: of all endpoints, each in canonical form, separated
-		      by blanks; without a password from REDISCLI_AUTH */
+	char *url; /* in the same block: of all endpoints, each in canonical
+		      form, separated by blanks; without a password from
+		      REDISCLI_AUTH */
 };
 
 /* *s must be all zero at first. May ask for a password on the terminal, once.

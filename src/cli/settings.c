@@ -298,6 +298,8 @@ const char *const variable_names[VARIABLES_N] = {
 
 bool variable_is_given(const char *entry)
 {
+	if (strncmp(entry, VARIABLES, sizeof(VARIABLES) - 1) != 0)
+		return false;
 	for (int i = 0; i < VARIABLES_N; i++)
 		if (strncmp(entry, variable_names[i],
 			    strlen(variable_names[i])) == 0)

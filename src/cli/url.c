@@ -201,10 +201,10 @@ static int take_option(struct endpoint *ep, struct span item,
 	return opt_take_url(ep, r, text, why);
 }
 
-/* Sets the defaults. The database is -1 until one is given. */
+/* Sets those defaults that are not zero. The database is -1 until one is
+ * given. */
 static void init(struct endpoint *ep, enum endpoint_kind kind, bool tls)
 {
-	memset(ep, 0, sizeof(*ep));
 	ep->kind = kind;
 	ep->tls = tls;
 	ep->db = -1;
@@ -249,7 +249,7 @@ static int take_db(struct endpoint *ep, struct span digits, struct fail *why)
  * order; nothing if there are none. */
 static void put_options(const struct endpoint *ep, struct url_out *out)
 {
-	struct endpoint usual;
+	static struct endpoint usual; /* the rest stays zero, and untouched */
 	const char *before = "?";
 
 	init(&usual, ep->kind, ep->tls);

@@ -31,10 +31,10 @@ struct sent {
 
 struct session {
 	struct conn conn;
-	struct sent owed[OWED_MAX]; /* by number: see conn_ask() */
-	bool started;               /* started the private server, or tried */
+	bool started;   /* started the private server, or tried */
 	bool has_aside; /* option: the owner has another connection for what is
 			   asked elsewhere this time only */
+	struct sent owed[OWED_MAX]; /* by number: see conn_ask() */
 };
 
 /* *s must be all zero at first. */
