@@ -2,12 +2,9 @@
 /* Checks and sorts the list of servers. */
 #include "cli/servers.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "cli/optrows.h"
 #include "cli/url.h"
@@ -19,8 +16,10 @@
 
 /* ---- the list ---- */
 
-/* (A name says where the server is: the hosts, always with the first, or the
- * path; and the Sentinels' name for it.) */
+/* A name says where the server is: the hosts, always with the first, or the
+ * path; and the Sentinels' name for it. A server that is named differently each
+ * time is found by its run_id, once it has granted the lock: see
+ * lock/core/acquire.c. */
 static int refuse_twins(const struct servers *s, const struct opts *o,
 			struct fail *why)
 {
@@ -205,117 +204,4 @@ int64_t servers_guard(const struct servers *s, const struct opts *o)
 	if (o->guard_ms > 0 && o->guard_ms < o->ttl_ms)
 		return o->ttl_ms;
 	return o->guard_ms;
-}
-
-/* ---- one server, named twice ---- */
-
-#define LIMIT_MS 1000
-#define ALL_MAX ((size_t)NODES_MAX * PLACES_MAX)
-
-/* A server of the list, one of its Sentinels, or a node of its Cluster. */
-struct named_server {
-	const struct endpoint *ep;
-	const struct place *at;
-	struct address address; /* n == 0: not known */
-	struct lookup *lookup;
-};
-
-static int find_all(const struct servers *s, struct named_server all[ALL_MAX])
-{
-	int n = 0;
-
-	for (int i = 0; i < s->n; i++) {
-		const struct endpoint *ep = &s->endpoint[i];
-		int places = ep->places > 0 ? ep->places : 1;
-
-		for (int k = 0; k < places; k++, n++) {
-			struct named_server *one = &all[n];
-
-			*one = (struct named_server){.ep = ep,
-						     .at = &ep->at[k]};
-			if (!address_fixed(&one->address, ep, one->at))
-				one->lookup = lookup_start(one->at);
-		}
-	}
-	return n;
-}
-
-static void take_found(struct named_server *one, bool ready)
-{
-	struct fail why;
-
-	if (!one->lookup || !ready)
-		return;
-	/* (a name that cannot be resolved cannot be asked, either) */
-	(void)lookup_take(one->lookup, &one->address, &why);
-	one->lookup = NULL;
-}
-
-static void await_all(struct named_server *all, int n)
-{
-	struct instant limit = after(now(), LIMIT_MS);
-	struct pollfd fds[ALL_MAX];
-	bool open = true;
-
-	while (open && before(now(), limit)) {
-		open = false;
-		for (int i = 0; i < n; i++) {
-			fds[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-			if (all[i].lookup)
-				fds[i].fd = lookup_fd(all[i].lookup);
-			open |= all[i].lookup != NULL;
-		}
-		if (!open || poll(fds, (nfds_t)n, poll_ms(limit, now())) < 0)
-			continue;
-		for (int i = 0; i < n; i++)
-			take_found(&all[i], fds[i].revents != 0);
-	}
-	for (int i = 0; i < n; i++)
-		lookup_abandon(all[i].lookup);
-}
-
-static bool is_one_socket(const struct endpoint *a, const struct endpoint *b)
-{
-	struct stat x, y;
-
-	return stat(a->path, &x) == 0 && stat(b->path, &y) == 0 &&
-	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-static bool is_one(const struct named_server *a, const struct named_server *b)
-{
-	bool sockets = a->ep->kind == ENDPOINT_UNIX;
-
-	/* (Sentinels may watch several groups) */
-	if (sockets != (b->ep->kind == ENDPOINT_UNIX) ||
-	    strcmp(a->ep->group, b->ep->group) != 0)
-		return false;
-	if (sockets)
-		return is_one_socket(a->ep, b->ep);
-	return a->address.n > 0 && b->address.n > 0 &&
-	       !address_left(&a->address, &b->address);
-}
-
-int twins_refuse(const struct servers *s, struct fail *why)
-{
-	struct named_server *all;
-	int n, rc = 0;
-
-	if (s->n < 2)
-		return 0;
-	all = calloc(ALL_MAX, sizeof(*all));
-	if (!all)
-		return fail(why, FAIL_INTERNAL, "out of memory");
-	n = find_all(s, all);
-	await_all(all, n);
-	for (int i = 0; rc == 0 && i < n; i++)
-		for (int k = 0; rc == 0 && k < i; k++)
-			if (all[i].ep != all[k].ep && is_one(&all[k], &all[i]))
-				rc = fail(why, FAIL_CONFIG,
-					  "%.250s and %.250s are the same "
-					  "server and would count twice; "
-					  "name each server once",
-					  all[k].ep->name, all[i].ep->name);
-	free(all);
-	return rc;
 }

@@ -63,13 +63,4 @@ int64_t servers_timeout(const struct servers *s, int64_t ttl_ms);
 /* How long, in ms, a server must be up before it votes; 0: it always does. */
 int64_t servers_guard(const struct servers *s, const struct opts *o);
 
-/*
- * Finds one server under two names in a list of servers: it would have two
- * votes. Equal addresses and ports, or one socket under two paths, are found
- * before anything is asked. Other cases (a server that listens at several
- * addresses) are found by its run_id: see lock/core/acquire.c.
- * Looks names up, for at most a second. The run_id decides on names not known
- * by then. */
-int twins_refuse(const struct servers *s, struct fail *why);
-
 #endif

@@ -426,9 +426,7 @@ static void name_keys(struct job *j)
 
 int job_find(struct job *j, struct fail *why)
 {
-	return servers_find(&j->servers, j->o, why) < 0
-		       ? -1
-		       : twins_refuse(&j->servers, why);
+	return servers_find(&j->servers, j->o, why);
 }
 
 int job_prepare(struct job *j, const char *command, struct fail *why)
