@@ -23,7 +23,7 @@ BATS = \
 	tests/server.bats tests/readers.bats tests/rollback.bats \
 	tests/nesting.bats tests/leases.bats tests/once.bats \
 	tests/limits.bats tests/keys.bats tests/slots.bats \
-	tests/orphans.bats tests/cluster.bats tests/sentinel.bats \
+	tests/orphans.bats tests/cluster.bats tests/sentinel.bats tests/service.bats \
 	tests/client.bats tests/faults.bats tests/local.bats tests/sim.bats \
 	tests/queue.bats tests/messages.bats tests/priority.bats \
 	tests/password.bats tests/top.bats tests/network.bats \

@@ -200,3 +200,50 @@ entry_in() { # SLOT: the one that ends last
 	let_go r
 	wait "$r"
 }
+
+# A lock for the machine around the slot, as the manual shows it; $HOST stands for
+# "$(hostname)".
+on_host() { # HOST NAME
+	: >"$T/stay.$2"
+	HOST=$1 helper "$REDLOCK" -u "$url" -k ingest@"$1" -t 2s -- \
+		"$REDLOCK" -u "$url" -k ingest -N 2 -t 2s -- sh -c "
+		flock -n '$T/alone.$1' sh -c \"echo \\\$REDLOCK_SLOT >>'$T/on.$2'
+			$stays\" '$1' '$2' || echo '$1: two' >>'$T/errors'"
+	pid[$2]=$!
+}
+waiting_for() { [ "$(cli a zcount "$1:redlock:{$1}:queue" 0 +inf)" = "$2" ]; }
+@test "slots: a lock of the machine around the slot: one on each, and nobody in vain" {
+	stays="while [ -e '$T/stay.'\\\$1 ]; do sleep 0.05; done"
+	on_host web1 a
+	running a
+	# the second of a machine waits for that machine only: not in line for a slot
+	on_host web1 b
+	wait_until waiting_for ingest@web1 1
+	on_host web2 c
+	running c
+	waiting_for ingest 0
+	# another machine comes later, and gets the next slot
+	on_host web3 d
+	wait_until waiting_for ingest 1
+	not_yet b
+	let_go a
+	running d
+	wait "${pid[a]}"
+	# now b stands in line, behind nobody of its own machine
+	wait_until waiting_for ingest 1
+	let_go c
+	running b
+	for n in d b; do let_go $n; done
+	for n in b c d; do wait "${pid[$n]}"; done
+	# one that waits for a slot is killed: its machine is free at once
+	on_host web1 a
+	on_host web2 c
+	running a c
+	on_host web3 d
+	wait_until waiting_for ingest 1
+	kill -TERM "${pid[d]}"
+	wait "${pid[d]}" || :
+	wait_until free ingest@web3
+	waiting_for ingest 0
+	for n in a c; do let_go $n; wait "${pid[$n]}"; done
+}
