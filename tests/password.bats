@@ -319,13 +319,13 @@ ask() {
 
 @test "--askpass refuses an empty password, and one that is too long" {
 	local long
-	long=$(printf '%2048s' | tr ' ' x)
+	long=$(printf '%5000s' | tr ' ' x)
 	run -78 ask 'wait:: ' 'send:\n' -- -- touch "$T/ran"
 	[[ $output = *"no password entered"* ]]
 	run -78 ask 'wait:: ' 'send:^D' -- -- touch "$T/ran"
 	[[ $output = *"no password entered"* ]]
 	run -78 ask 'wait:: ' "send:$long\n" -- -- touch "$T/ran"
-	[[ $output = *"longer than 2047"* ]]
+	[[ $output = *"longer than the 4094 bytes"* ]]
 	[ ! -e "$T/ran" ]
 	[ "$(cli a dbsize)" = 0 ]
 }
@@ -461,6 +461,60 @@ has_run() { [ "$(runs)" -ge "$1" ]; }
 	done
 	run -64 redlock -u local: -k job --password-command true -- true
 	[ ! -e "$T/ran" ]
+}
+
+@test "a refused password: what a shell would have done, or quotes, are named" {
+	local wrong='wrong user name or password, or the user is disabled (WRONGPASS: '
+	local how said
+
+	secure
+	while IFS=@ read -r how said; do
+		run -77 redlock -n -k job --user app --password-command "$how" -- \
+			touch "$T/ran"
+		[[ $output = *"$wrong$said)" ]]
+	done <<-'END'
+		echo old | cat@no shell was run: '|' was passed on as it is; write sh -c '...'
+		echo $HOME@no shell was run: '$HOME' was passed on as it is; write sh -c '...'
+		echo "$(cat /x)"@no shell was run: '$(cat' was passed on as it is; write sh -c '...'
+	END
+	run -78 redlock -n -k job --user app --password-command 'cat /no/file | cat' -- true
+	[[ $output = *"ended with status 1 (no shell was run: '|' was"* ]]
+	for how in "echo 'a|\$b'" 'sh -c "echo $T"' 'echo a$ b&c'; do
+		run -77 redlock -n -k job --user app --password-command "$how" -- true
+		lacks - 'no shell' <<<"$output"
+	done
+	for how in "'old'" '"old"'; do
+		echo "$how" >"$T/password"
+		run -77 redlock -n -k job --user app --password-file "$T/password" -- true
+		[[ $output = *"$wrong"'the password in '"$T/password begins and ends with a quote)" ]]
+		REDISCLI_AUTH=$how run -77 redlock -n -k job --user app -- true
+		[[ $output = *"$wrong"'the password begins and ends with a quote)' ]]
+	done
+	[ ! -e "$T/ran" ]
+}
+
+@test "a password of 16 KiB is used, from everywhere; one byte more is refused" {
+	local long file=$T/long
+
+	long=$(printf '%16384s' | tr ' ' x)
+	secure
+	cli a acl setuser app ">$long" >/dev/null
+	(umask 077 && printf '%s\n' "$long" >"$file" && cp "$file" "$file.1" &&
+		printf 'x%s\n' "$long" >"$file.1")
+	redlock -n -k job --user app --password-file "$file" -- true
+	redlock -n -k job --user app --password-command "cat $file" -- true
+	REDISCLI_AUTH=$long redlock -n -k job --user app -- true
+	"$REDLOCK" -n -u "unix://app:$long@$T/a.sock" -k job -- \
+		sh -c '"$0" -n -k job -- true' "$REDLOCK"
+	marker
+	refused 78 "password file '$file.1': longer than 16384 bytes" -n -u "$url" \
+		-k job --user app --password-file "$file.1" -- "${cmd[@]}"
+	refused 78 'it printed a line longer than 16384' -n -u "$url" \
+		-k job --user app --password-command "cat $file.1" -- "${cmd[@]}"
+	REDISCLI_AUTH=x$long refused 78 'REDISCLI_AUTH: longer than 16384 bytes' \
+		-n -u "$url" -k job --user app -- "${cmd[@]}"
+	refused 64 'the password: longer than 16384 bytes' -n \
+		-u "unix://app:x$long@$T/a.sock" -k job -- "${cmd[@]}"
 }
 
 @test "S12 --password-command runs again during a hold; while it fails the hold goes on" {

@@ -167,6 +167,8 @@ int ask_line(const char *prompt, char line[ASK_MAX], struct fail *why)
 	return ask(&a, FAIL_USAGE, "", line, why);
 }
 
+#define TYPED_MAX 4094 /* the terminal cuts a longer line, and says nothing */
+
 int askpass(const char *user, const char *server, char password[PASSWORD_MAX],
 	    struct fail *why)
 {
@@ -182,9 +184,11 @@ int askpass(const char *user, const char *server, char password[PASSWORD_MAX],
 	rc = ask(&a, FAIL_CONFIG, "--askpass: ", line, why);
 	if (rc == 0 && line[0] == '\0')
 		rc = fail(why, FAIL_CONFIG, "--askpass: no password entered");
-	if (rc == 0 && strlen(line) >= PASSWORD_MAX)
-		rc = fail(why, FAIL_CONFIG, "--askpass: longer than %d bytes",
-			  PASSWORD_MAX - 1);
+	if (rc == 0 && strlen(line) > TYPED_MAX)
+		rc = fail(why, FAIL_CONFIG,
+			  "--askpass: longer than the %d bytes that a terminal "
+			  "passes on; use --password-file",
+			  TYPED_MAX);
 	if (rc == 0)
 		memcpy(password, line, strlen(line) + 1);
 	explicit_bzero(line, sizeof(line));

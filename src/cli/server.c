@@ -195,7 +195,7 @@ static int use_secret(struct endpoint *ep, const struct opts *o, bool url_says,
 		s->has_password = true;
 		if (typed[0] == '\0' && ask_for(ep, o, typed, why) < 0)
 			return -1;
-		memcpy(s->password, typed, PASSWORD_MAX);
+		memcpy(s->password, typed, strlen(typed) + 1);
 		return 0;
 	}
 	if (counts(o, &o->password_file, url_says)) {
@@ -206,11 +206,11 @@ static int use_secret(struct endpoint *ep, const struct opts *o, bool url_says,
 		if (typed[0] == '\0') {
 			if (secret_take(s, why) < 0)
 				return -1;
-			memcpy(typed, s->password, PASSWORD_MAX);
+			memcpy(typed, s->password, strlen(s->password) + 1);
 		} else {
 			s->file[0] = '\0';
 			s->has_password = true;
-			memcpy(s->password, typed, PASSWORD_MAX);
+			memcpy(s->password, typed, strlen(typed) + 1);
 		}
 	}
 	return secret_take(s, why);

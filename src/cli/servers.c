@@ -144,12 +144,13 @@ static void join(struct servers *s)
 
 int servers_find(struct servers *s, const struct opts *o, struct fail *why)
 {
-	char typed[PASSWORD_MAX] = "";
+	char typed[PASSWORD_MAX];
 	int rc = parse(s, o, why);
 
+	typed[0] = '\0';
 	for (int i = 0; rc == 0 && i < s->n; i++)
 		rc = server_merge(&s->endpoint[i], o, i, typed, why);
-	explicit_bzero(typed, sizeof(typed));
+	explicit_bzero(typed, strlen(typed));
 	if (rc < 0)
 		return -1;
 	if (s->n > 1)

@@ -193,7 +193,7 @@ static int greet_auth(struct conn *c)
 		return broken_by(c, FAIL_UNAVAILABLE, why.text);
 	if (has)
 		rc = log_in(c, password);
-	explicit_bzero(password, sizeof(password));
+	explicit_bzero(password, strlen(password));
 	return rc;
 }
 
@@ -550,11 +550,18 @@ void conn_step(struct conn *c, short revents)
 static void greeting_failed(struct conn *c, enum greeting which,
 			    const struct words *reply)
 {
-	char text[200];
+	char text[200], doubt[DOUBT_SIZE] = "";
+	const char *said = text;
 
 	(void)format_bytes(reply->at[0], reply->len[0], text, sizeof(text));
-	(void)fail(&c->why, FAIL_UNAVAILABLE, "%s",
-		   which == GREET_AUTH ? error_of_login(text) : text);
+	if (which == GREET_AUTH) {
+		said = error_of_login(text);
+		if (strncmp(said, "WRONGPASS", 9) == 0)
+			(void)password_doubt(&c->peer->ep->secret, doubt);
+	}
+	/* (our own words instead of the server's) */
+	(void)fail(&c->why, FAIL_UNAVAILABLE, "%s%s",
+		   doubt[0] ? "WRONGPASS: " : said, doubt);
 	c->refused = true;
 	c->doubtful = c->asked;
 	c->served = false;

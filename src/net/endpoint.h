@@ -10,12 +10,14 @@
 
 #include "base/fail.h"
 
-#define PASSWORD_MAX 2048
+/* With its terminator. Tokens are long, and servers read no more before they
+ * know a client. */
+#define PASSWORD_MAX (16384 + 1)
 #define FILE_NAME_MAX 512 /* of a path in a URL, with its terminator */
 #define PLACES_MAX 16
 #define SOCKET_MAX 108 /* of a socket's path, with its terminator */
 #define LOCAL_SOCKET "redis.sock"
-#define ENDPOINT_URL_MAX 24576 /* of endpoint_url(); all fields full: 20800 */
+#define ENDPOINT_URL_MAX 65536 /* of endpoint_url(); all fields full: 63811 */
 
 enum endpoint_kind {
 	ENDPOINT_TCP,

@@ -28,7 +28,7 @@ enum error_from {
 struct error_told {
 	enum fail_kind kind;
 	const char *means, *cure; /* static; NULL: not known, none */
-	char words[140];          /* the server's own first sentence */
+	char words[240];          /* the server's own first sentence */
 };
 
 /* `text` is without error_wrap(), and safe for a terminal. */

@@ -2,6 +2,7 @@
 /* Passwords: what a command prints, or a file has. */
 #include "net/password.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +21,7 @@
 #include "base/trust.h"
 #include "base/units.h"
 
-#define TOKEN_MAX 16384 /* servers read no more before they know a client */
+#define TOKEN_MAX (PASSWORD_MAX - 1)
 #define FRESH_MS 2000
 #define FAILED_MS 500
 #define LIMIT_MS 60000 /* for a run that no person waits for */
@@ -31,6 +32,7 @@
 static struct {
 	char **argv, **envp;
 	char name[160]; /* for messages */
+	char shell[40]; /* what only a shell would have understood; "" */
 	pthread_mutex_t lock;
 	pid_t owner; /* after a fork, nobody runs it or waits any more */
 	bool running;
@@ -43,15 +45,35 @@ static struct {
 
 /* ---- words ---- */
 
+/* What a shell would have done something about: it stands alone, or begins an
+ * expansion. In single quotes it would be as here. */
+static void note_shell(const char *at, const char *line, char quote)
+{
+	static const char signs[] = "|&;<>`";
+	size_t n = 1;
+
+	if (it.shell[0] || quote == '\'')
+		return;
+	if (*at == '$' && (isalpha((unsigned char)at[1]) || at[1] == '_' ||
+			   at[1] == '{' || at[1] == '('))
+		n = 1 + strcspn(at + 1, " \t\"'|&;");
+	else if (quote || !strchr(signs, *at) ||
+		 !(*at == '`' || at == line || strchr(" \t", at[-1])))
+		return;
+	(void)format_bytes(at, n, it.shell, sizeof(it.shell));
+}
+
 /* Takes one word off the line, without its quotes. Returns where it ends;
  * NULL: a quote is open. */
 static const char *cut_word(const char *line, char *word)
 {
+	const char *start = line;
 	char quote = '\0';
 
 	for (; *line && (quote || !strchr(" \t\r\n", *line)); line++) {
 		char c = *line;
 
+		note_shell(line, start, quote);
 		if (c == quote) {
 			quote = '\0';
 		} else if (!quote && (c == '\'' || c == '"')) {
@@ -94,21 +116,40 @@ int password_command(const char *line, char **envp, struct fail *why)
 		return fail(why, FAIL_USAGE, "--password-command: no command");
 	(void)format_bytes(it.argv[0], strlen(it.argv[0]), it.name,
 			   sizeof(it.name));
+	if (n > 1 && strcmp(it.argv[1], "-c") == 0)
+		it.shell[0] = '\0'; /* that is a shell */
 	return 0;
 }
 
 /* ---- a run ---- */
 
+static const char *say_no_shell(char buf[DOUBT_SIZE])
+{
+	buf[0] = '\0';
+	if (it.shell[0])
+		(void)snprintf(buf, DOUBT_SIZE,
+			       "no shell was run: '%s' was passed on as it is; "
+			       "write sh -c '...'",
+			       it.shell);
+	return buf;
+}
+
 static int failed(struct fail *why, const char *what)
 {
-	return fail(why, FAIL_CONFIG, "password command '%s': %s", it.name,
-		    what);
+	char doubt[DOUBT_SIZE];
+
+	(void)say_no_shell(doubt);
+	return fail(why, FAIL_CONFIG, "password command '%s': %s%s%s%s",
+		    it.name, what, doubt[0] ? " (" : "", doubt,
+		    doubt[0] ? ")" : "");
 }
 
 static int failed_number(struct fail *why, const char *what, int n)
 {
-	return fail(why, FAIL_CONFIG, "password command '%s': %s %d", it.name,
-		    what, n);
+	char text[100];
+
+	(void)snprintf(text, sizeof(text), "%s %d", what, n);
+	return failed(why, text);
 }
 
 static int failed_sys(struct fail *why, int error)
@@ -433,17 +474,19 @@ static ssize_t read_first_line(int fd, bool pipe, char *out, size_t size)
 
 static int check_secret(const char *path, char *out, size_t n, struct fail *why)
 {
-	size_t line = strcspn(out, "\r\n");
+	size_t line = 0;
 
-	if (memchr(out, '\0', n) && line == strlen(out))
+	while (line < n && out[line] != '\r' && out[line] != '\n')
+		line++;
+	if (memchr(out, '\0', line))
 		return fail(why, FAIL_CONFIG,
 			    "password file '%.150s': a NUL byte, which no "
 			    "password has",
 			    path);
-	if (line == PASSWORD_MAX - 1)
+	if (line == PASSWORD_MAX)
 		return fail(why, FAIL_CONFIG,
 			    "password file '%.150s': longer than %d bytes",
-			    path, PASSWORD_MAX - 2);
+			    path, PASSWORD_MAX - 1);
 	out[line] = '\0';
 	if (line == 0)
 		return fail(why, FAIL_CONFIG, "password file '%.150s' is empty",
@@ -469,12 +512,11 @@ static int read_secret(const char *path, bool once, char out[PASSWORD_MAX],
 			  "password file '%.150s' is not a regular file%s",
 			  path, once ? " or pipe" : "");
 	if (rc == 0) {
-		n = read_first_line(fd, pipe, out, PASSWORD_MAX - 1);
+		n = read_first_line(fd, pipe, out, PASSWORD_MAX);
 		if (n < 0)
 			rc = fail_sys(why, FAIL_CONFIG,
 				      "password file '%.150s'", path);
-		out[n > 0 ? n : 0] = '\0';
-		if (rc == 0)
+		else
 			rc = check_secret(path, out, (size_t)n, why);
 	}
 	close(fd);
@@ -502,6 +544,36 @@ int secret_password(const struct secret *s, char out[PASSWORD_MAX], bool *has,
 	*has = s->file[0] != '\0' || s->has_password;
 	if (s->file[0] != '\0')
 		return read_secret(s->file, false, out, why);
-	memcpy(out, s->password, PASSWORD_MAX);
+	memcpy(out, s->password, strlen(s->password) + 1);
 	return 0;
+}
+
+static bool is_quoted(const char *password)
+{
+	size_t n = strlen(password);
+
+	return n > 2 && (password[0] == '"' || password[0] == '\'') &&
+	       password[n - 1] == password[0];
+}
+
+const char *password_doubt(const struct secret *s, char buf[DOUBT_SIZE])
+{
+	char password[PASSWORD_MAX], file[DOUBT_SIZE / 2] = "";
+	struct fail why;
+	bool has;
+
+	if (s->by_command)
+		return say_no_shell(buf);
+	buf[0] = '\0';
+	if (secret_password(s, password, &has, &why) < 0 ||
+	    !is_quoted(password))
+		return buf;
+	if (s->file[0])
+		(void)format_bytes(s->file, strlen(s->file), file,
+				   sizeof(file));
+	explicit_bzero(password, strlen(password));
+	(void)snprintf(buf, DOUBT_SIZE,
+		       "the password%s%s begins and ends with a quote",
+		       file[0] ? " in " : "", file);
+	return buf;
 }

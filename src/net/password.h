@@ -41,6 +41,11 @@ void password_free(char *password);
 int secret_password(const struct secret *s, char out[PASSWORD_MAX], bool *has,
 		    struct fail *why);
 
+/* Why a password that a server has refused may not be the one that was meant;
+ * "": nothing looks wrong. Returns buf. */
+#define DOUBT_SIZE 200
+const char *password_doubt(const struct secret *s, char buf[DOUBT_SIZE]);
+
 /* A password that can be read only once, from a pipe or a descriptor that we
  * were given (/dev/fd/3): reads it now and keeps it in *s instead of the file.
  */

@@ -1103,20 +1103,31 @@ static void test_file_afresh(const char *path)
 
 static void test_file_length(const char *path)
 {
-	char password[PASSWORD_MAX], bytes[PASSWORD_MAX];
+	char password[PASSWORD_MAX], bytes[PASSWORD_MAX + 1];
 	struct endpoint ep;
 	struct fail why;
 	bool has;
 
 	memset(bytes, 'p', sizeof(bytes));
-	bytes[PASSWORD_MAX - 2] = '\n';
-	write_file(path, bytes, PASSWORD_MAX - 1, 0600);
+	bytes[PASSWORD_MAX - 1] = '\n';
+	write_file(path, bytes, PASSWORD_MAX, 0600);
 	(void)endpoint_parse(&ep, "redis://h", &why);
 	(void)snprintf(ep.secret.file, sizeof(ep.secret.file), "%s", path);
 	is_int(secret_password(&ep.secret, password, &has, &why), 0,
 	       "a long password is read");
-	is_int((int64_t)strlen(password), PASSWORD_MAX - 2,
+	is_int((int64_t)strlen(password), PASSWORD_MAX - 1,
 	       "a long password is read whole");
+	write_file(path, bytes, PASSWORD_MAX - 1, 0600);
+	is_int(secret_password(&ep.secret, password, &has, &why), 0,
+	       "so is one without an end of line");
+	is_int((int64_t)strlen(password), PASSWORD_MAX - 1, "and whole, too");
+	bytes[PASSWORD_MAX - 1] = 'p';
+	bytes[PASSWORD_MAX] = '\n';
+	write_file(path, bytes, PASSWORD_MAX + 1, 0600);
+	is_int(secret_password(&ep.secret, password, &has, &why), -1,
+	       "one byte more is refused");
+	ok(strstr(why.text, "longer than 16384 bytes"), "in one line: %s",
+	   why.text);
 }
 
 int main(void)
