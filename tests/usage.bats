@@ -320,6 +320,49 @@ result() {
 	[ "$output" = "$url" ]
 }
 
+@test "REDIS_URL comes last, before the default server, and one line says so" {
+	local says="redlock: no -u and no REDLOCK_URL: using REDIS_URL: $T/a.sock"
+
+	export REDIS_URL=$url?db=3
+	run -0 --separate-stderr "$REDLOCK" -n -k job -- sh -c 'echo "$REDLOCK_URL"'
+	[ "$output" = "$url?db=3" ]
+	[ "$stderr" = "$says" ]
+	run -0 --separate-stderr "$REDLOCK" -q -n -k job -- true
+	[ -z "$stderr" ]
+	run -1 --separate-stderr "$REDLOCK" inspect job
+	[ "$stderr" = "$says" ]
+	run -0 --separate-stderr "$REDLOCK" doctor --config
+	[[ $output = *"url = $url?db=3  (REDIS_URL)"* ]]
+	# a password in it is shown nowhere
+	REDIS_URL=redis://:hush@127.0.0.1:1 run -69 "$REDLOCK" -n -k job -- true
+	[[ $output = *"using REDIS_URL: 127.0.0.1:1"* && $output != *hush* ]]
+	# all others come first, whatever is wrong with it
+	export REDIS_URL=redis://h:x
+	marker
+	says 78 "REDIS_URL: 'redis://h:***" "$REDLOCK" -n -k job -- "${cmd[@]}"
+	REDLOCK_URL=$url "$REDLOCK" -n -k job -- true
+	redlock -n -k job -- true
+	file <<<"url = $url"
+	run -0 --separate-stderr "$REDLOCK" -n -k job -- true
+	[ -z "$stderr" ]
+}
+
+@test "nobody answers at the default server: all verbs name the ways to give one" {
+	local verb
+
+	unshare --user --net true 2>/dev/null || skip "no network namespaces here"
+	for verb in '-n -k job -- true' 'lock -n job' 'inspect job' 'list' \
+		'history job' 'wait -w 0 job' 'doctor' 'unlock job --token 1' \
+		'extend job --token 1' 'force-release job --confirm job'; do
+		run unshare --user --net "$REDLOCK" $verb
+		[[ $output = *" -u"*"REDLOCK_URL"*"configuration file"* ]] || {
+			echo "$verb: $output" >&2
+			return 1
+		}
+		[[ $verb = doctor || $output = *"local:"* ]]
+	done
+}
+
 @test "U8 a URL without -u is refused, not run as a command, with its password hidden" {
 	marker
 	refuses 64 "is -u missing" -k job redis://joe:hush@h "${cmd[@]}"

@@ -105,8 +105,8 @@ void help_print(const struct command *verb, FILE *out)
 		(void)fprintf(out, "  %-15s%s\n", commands[i]->name,
 			      commands[i]->summary);
 	(void)fputs("\nDurations: 250ms 30s 5m 1h30m 1d; a bare number means "
-		    "seconds.\nServer: -u, else $REDLOCK_URL, else "
-		    "redis://127.0.0.1:6379.\nDefaults: "
+		    "seconds.\nServer: -u, else $REDLOCK_URL, these files, "
+		    "$REDIS_URL, redis://127.0.0.1:6379.\nDefaults: "
 		    "~/.config/redlock/config, /etc/redlock/config.\n",
 		    out);
 	if (runs)

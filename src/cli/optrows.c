@@ -676,8 +676,9 @@ const char *opt_where(const struct opts *o, const struct given *g,
 		(void)snprintf(buf, 200, "%.180s:%d", path, g->line);
 	else
 		(void)snprintf(buf, 200, "%s",
-			       g->source == FROM_ENV ? "REDLOCK_URL"
-						     : "command line");
+			       g->source == FROM_ENV         ? "REDLOCK_URL"
+			       : g->source == FROM_REDIS_URL ? "REDIS_URL"
+							     : "command line");
 	return buf;
 }
 

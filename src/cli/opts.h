@@ -20,7 +20,8 @@ enum show { SHOW_NOTHING, SHOW_HELP, SHOW_VERSION };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 enum source {
-	FROM_NOWHERE, /* the default */
+	FROM_NOWHERE,   /* the default */
+	FROM_REDIS_URL, /* only a URL */
 	FROM_SYSTEM,
 	FROM_USER,
 	FROM_ENV, /* REDLOCK_URL, REDLOCK_TTL... */

@@ -100,8 +100,13 @@ static int parse(struct servers *s, const struct opts *o, struct fail *why)
 
 /* ---- what is said of them ---- */
 
-static void tell(const struct servers *s)
+static void tell(const struct servers *s, const struct opts *o)
 {
+	/* (it may be there for another program) */
+	if (s->asked_for && o->url_from[0].source == FROM_REDIS_URL)
+		log_notice("redis-url",
+			   "no -u and no REDLOCK_URL: using REDIS_URL: %s%s",
+			   s->endpoint[0].name, s->n > 1 ? ", ..." : "");
 	if (!s->asked_for)
 		log_notice("default-url",
 			   "no -u and no REDLOCK_URL: using %s; if each "
@@ -160,7 +165,7 @@ int servers_find(struct servers *s, const struct opts *o, struct fail *why)
 	for (int i = 0; i < s->n; i++)
 		if (server_login(&s->endpoint[i], why) < 0)
 			return -1;
-	tell(s);
+	tell(s, o);
 	if (s->endpoint[0].kind != ENDPOINT_LOCAL)
 		return 0;
 	return local_path(&s->endpoint[0], why);

@@ -37,8 +37,9 @@ int server_login(struct endpoint *ep, struct fail *why);
 
 /* Added to the message when nobody answers and no server was named. */
 #define NAME_A_SERVER                                                          \
-	"; name a server with -u or REDLOCK_URL, or use -u local: for locks "  \
-	"on this machine alone"
+	"; name a server with -u, REDLOCK_URL or a configuration file, or "    \
+	"use "                                                                 \
+	"-u local: for locks on this machine alone"
 
 struct servers {
 	int n;

@@ -3,6 +3,7 @@
  * Settings from elsewhere than the command line; later ones override earlier
  * ones:
  *
+ *   $REDIS_URL, which many platforms set
  *   /etc/redlock/config
  *   $XDG_CONFIG_HOME/redlock/config, else $HOME/.config/redlock/config
  *   $REDLOCK_URL, $REDLOCK_TTL and so on: one for each long option
@@ -344,14 +345,26 @@ void settings_report_typos(void)
 	}
 }
 
+static int read_redis_url(struct opts *o, struct fail *why)
+{
+	char *url = getenv("REDIS_URL");
+
+	return !url || *url == '\0' ? 0
+				    : opt_take(o, opt_named("url", 3), url,
+					       FROM_REDIS_URL, 0, why);
+}
+
+#define READINGS 4
+
 int settings_load(struct opts *o, struct fail *why)
 {
-	struct fail each[3];
-	const int rc[3] = {read_file(o, FROM_SYSTEM, SYSTEM_FILE, &each[0]),
-			   read_user_file(o, &each[1]),
-			   read_variables(o, &each[2])};
+	struct fail each[READINGS];
+	const int rc[READINGS] = {
+		read_redis_url(o, &each[0]),
+		read_file(o, FROM_SYSTEM, SYSTEM_FILE, &each[1]),
+		read_user_file(o, &each[2]), read_variables(o, &each[3])};
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < READINGS; i++)
 		if (rc[i] < 0) {
 			*why = each[i];
 			return -1;

@@ -49,7 +49,7 @@ common_begin() {
 	nodes=
 	borrow a
 	export T REDLOCK_TEST_ID=$T
-	unset REDLOCK_URL REDISCLI_AUTH SSL_CERT_FILE SSL_CERT_DIR
+	unset REDLOCK_URL REDIS_URL REDISCLI_AUTH SSL_CERT_FILE SSL_CERT_DIR
 	export XDG_CONFIG_HOME=$T/settings # does not exist unless a test makes it
 	url=unix://$T/a.sock
 }

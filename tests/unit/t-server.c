@@ -54,7 +54,7 @@ static const char *expand(const char *text)
 
 static int set(const char *setting, char text[VALUE_MAX], struct fail *why)
 {
-	static const char letters[SOURCES + 1] = "?SUVT";
+	static const char letters[SOURCES + 1] = "?RSUVT";
 	enum source source =
 		(enum source)(strchr(letters, setting[0]) - letters);
 	const char *name = setting + 2, *value = strchr(name, '=');
