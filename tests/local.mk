@@ -10,7 +10,7 @@ UNITS = \
 	tests/unit/t-suggest tests/unit/t-units tests/unit/t-waiting
 HELPERS = \
 	tests/lib/kit tests/lib/launch tests/lib/linger tests/lib/proxy \
-	tests/lib/pty tests/lib/redlock-no-tls tests/lib/vt \
+	tests/lib/pty tests/lib/vt \
 	tests/lib/wallclock tests/lib/witness
 # the fuzz targets without a fuzzer
 FUZZ = url reply lease opts board
@@ -54,8 +54,6 @@ tests_fuzz_replay_reply_SOURCES = tests/fuzz/fuzz-reply.c tests/fuzz/replay.c
 tests_fuzz_replay_lease_SOURCES = tests/fuzz/fuzz-lease.c tests/fuzz/replay.c
 tests_fuzz_replay_opts_SOURCES = tests/fuzz/fuzz-opts.c tests/fuzz/replay.c
 tests_fuzz_replay_board_SOURCES = tests/fuzz/fuzz-board.c tests/fuzz/replay.c
-# the stubs come before the archive, whose TLS is then never linked
-tests_lib_redlock_no_tls_SOURCES = src/cli/main.c src/net/no-tls.c
 EXTRA_PROGRAMS = bench/scale
 
 # Preloaded into programs that are not ours: never built with a sanitizer.

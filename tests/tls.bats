@@ -186,14 +186,6 @@ ended() { # by TERM
 	node_thaw b
 }
 
-@test "a build without OpenSSL says so, and does all else" {
-	node_start_tls b server
-	REDLOCK=$TEST_BIN/redlock-no-tls
-	refused 78 'built without TLS' -u "$(tls_url b "$(ca)")"
-	"$REDLOCK" --version | grep -x 'TLS: no'
-	accepted -u "$(tcp_url b)"
-}
-
 # ---- the plain path ----
 
 @test "OpenSSL is loaded only for TLS, and never by the guard" {

@@ -3,8 +3,7 @@
  * TLS over a non-blocking socket. The only file that knows OpenSSL.
  *
  * OpenSSL costs 0.85 ms at each start, so redlock is not linked with it: the
- * first tls_open() loads it. If redlock was built without OpenSSL, these
- * functions say so.
+ * first tls_open() loads it.
  *
  * It writes to the socket with send(2), not write(2), so that a server that
  * closes raises no SIGPIPE.
@@ -49,7 +48,7 @@ bool tls_refused(const struct tls *t, struct fail *why);
  * shown none yet. */
 bool tls_expiry(const struct tls *t, int64_t *left_s);
 
-/* "OpenSSL 3.0.19, loaded when needed", or "no". */
+/* "OpenSSL 3.0.19, loaded when needed" */
 void tls_version(char *buf, size_t size);
 
 #endif
