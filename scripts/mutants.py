@@ -266,6 +266,7 @@ def mutants_of(path, language):
 
 # ---- what runs them, quickest first ----
 
+RULES = {'lua': ['--rules tests/sim/rules'], 'core': []}
 SIM = {  # each line ends a mutant that it sees
     'lua': ['--runs 25', '--plain 3000 7', '--nodes 3 --runs 30 --from 50',
             '--runs 300 --from 1000', '--nodes 3 --runs 150 --from 1000'],
@@ -401,7 +402,7 @@ class Worker:
         stem = os.path.basename(m.path)[:-4]
         if self.kind == 'core' or scripts_with(stem) & SIM_READS:
             sim = self.link('sim', [*sorted(glob.glob('tests/sim/sim-*.o')), *made])
-            for args in SIM[self.kind]:
+            for args in RULES[self.kind] + SIM[self.kind]:
                 if run([sim, *args.split()], 240)[0] != 0:
                     return 'seen', 'sim ' + args
         if not options.bats or self.kind == 'core':

@@ -46,7 +46,8 @@ tests/none-retried:
 	@$(MKDIR_P) tests && rm -f tests/retried
 
 tests_sim_sim_SOURCES = tests/sim/sim.c tests/sim/compare.c tests/sim/redis.c \
-	tests/sim/server.c tests/sim/twin.c tests/sim/world.c
+	tests/sim/rules.c tests/sim/server.c tests/sim/twin.c \
+	tests/sim/world.c
 tests_sim_sim_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 tests_sim_sim_LDADD = $(LDADD) $(LUA_LIBS)
 tests_fuzz_replay_url_SOURCES = tests/fuzz/fuzz-url.c tests/fuzz/replay.c

@@ -25,6 +25,11 @@ some() {
 	echo $((n > 0 ? n : 1))
 }
 
+@test "each script answers as the table says" {
+	need_lua
+	run -0 "$sim" --rules "$top/tests/sim/rules"
+}
+
 @test "P1 P2 P5 P6 simulated schedules on one node break no promise" {
 	need_lua
 	run -0 "$sim" --runs "$(some 20000)" $(from)

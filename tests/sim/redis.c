@@ -77,7 +77,7 @@ struct redis {
 	int64_t up_us;
 	const struct redis_edit *edits;
 	struct chunk chunk[CHUNKS_MAX];
-	int chunks;
+	int chunks, calls;
 	struct reply reply;
 	char error[512], number[WORDS_MAX][24];
 };
@@ -919,6 +919,7 @@ static int call(lua_State *l)
 					  i + 1);
 		}
 	}
+	r->calls++;
 	run_command(r, &a);
 	push_reply(l, &r->reply);
 	return r->reply.kind == REPLY_ERROR && !protected ? lua_error(l) : 1;
@@ -1006,6 +1007,11 @@ void redis_close(struct redis *r)
 }
 
 /* ---- EVAL ---- */
+
+int redis_calls(const struct redis *r)
+{
+	return r->calls;
+}
 
 void redis_edit(struct redis *r, const struct redis_edit *edits)
 {
@@ -1206,6 +1212,7 @@ static bool eval(struct redis *r, const struct words *w, struct words *out)
 	set_list(r, "KEYS", w, 3, 3 + keys);
 	set_list(r, "ARGV", w, 3 + keys, w->n);
 	r->wrote = false;
+	r->calls = 0;
 	if (!push_chunk(r, (struct bytes){w->at[1], w->len[1]}) ||
 	    lua_pcall(l, 0, 1, 0) != 0)
 		return failed(r, out);

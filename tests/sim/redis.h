@@ -48,6 +48,9 @@ const char *redis_twice(const struct redis *r);
 bool redis_run(struct redis *r, const struct words *request,
 	       struct words *reply);
 
+/* How many commands the last script has run. */
+int redis_calls(const struct redis *r);
+
 /* A change to every script that has the text `from`, but for blanks and ends of
  * lines. A list of them ends with a NULL; it is borrowed. */
 struct redis_edit {

@@ -8,11 +8,14 @@
  *   sim SEED [--nodes N]                      one schedule, with a log
  *   sim --runs N [--from SEED] [--nodes N]    many, without
  *   sim --twins N                             whether each broken twin is
- * caught within N sim --differ SOCKET STEPS SEED            redis.c against a
- * real server sim --plain STEPS SEED                    the short cut against
- * the rest sim --plain-twins STEPS SEED              and its broken twins sim
- * --same FILE FILE                      whether two scripts compile to the same
- * code (For --differ and --plain see compare.h.)
+ *                                             caught within N
+ *   sim --differ SOCKET STEPS SEED            redis.c against a real server
+ *   sim --plain STEPS SEED                    the short cut against the rest
+ *   sim --plain-twins STEPS SEED              and its broken twins
+ *   sim --rules FILE                          what the scripts answer: rules.h
+ *   sim --same FILE FILE                      whether two scripts compile to
+ *                                             the same code
+ * (For --differ and --plain see compare.h.)
  *
  * What is checked:
  *   - two commands run at once only if they share the lock (P1);
@@ -39,6 +42,7 @@
 #include "lock/wire/request.h"
 #include "compare.h"
 #include "redis.h"
+#include "rules.h"
 #include "twin.h"
 #include "world.h"
 
@@ -1619,6 +1623,8 @@ int main(int argc, char **argv)
 
 	for (int i = 2; i < argc && i < 5; i++)
 		n[i] = strtoull(argv[i], NULL, 10);
+	if (argc == 3 && strcmp(argv[1], "--rules") == 0)
+		return rules_check(argv[2]);
 	if (strcmp(what, "--same") == 0)
 		return same_code(argv[2], argv[3]);
 	if (strcmp(what, "--plain") == 0)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of what each script answers: tests/sim/rules, one case after the
+ * other, on the small Redis of redis.c. A case is a few lines:
+ *
+ *   -- NAME                 begins a case: the server is empty
+ *   acquire TOKEN [A=V]...  runs the script; renew, release and force as well.
+ *                           A: a name of src/lua/arguments, or `slots`, `flags`
+ *                           and `about` of how it stands in line
+ *   > WORD...               so it answers; it may say more than that
+ *   +MS, -MS                time passes, or is set back
+ *   do COMMAND...           on the server, by hand
+ *   says WORD...            what the command before answered, all of it
+ *   state FIELD TEXT        the field of the state; none: it is missing
+ *   key TEXT                the lock itself; none: it is free
+ *   calls N                 the script before made so many calls
+ *
+ * A word is in quotes if it has blanks in it; \n ends a line there. "*" stands
+ * for any word, and in quotes for any bytes up to a blank. "$x" is whatever it
+ * was the first time, and has that value from then on; "$x+5" is five more than
+ * it. $now: the server's clock in ms. A line that begins with # is a comment.
+ */
+#ifndef SIM_RULES_H
+#define SIM_RULES_H
+
+/* Prints TAP, a line for each case; returns the exit status. */
+int rules_check(const char *path);
+
+#endif
