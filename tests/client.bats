@@ -2,6 +2,7 @@
 # What may happen to redlock, its guard and its command on the client's side.
 
 load lib/common
+load lib/namespace
 
 # A frozen command would stay for ever, and so would who writes to a disk that
 # hangs.
@@ -303,6 +304,26 @@ given_back() { [ "$(cli "$1" exists job)" = 0 ]; }
 	cli a del job
 }
 
+@test "the pipe that has the kernel kill the command carries nothing but a kill" {
+	local armed
+
+	preloading inject.so
+	# F_SETSIG works on O_ASYNC: 020000 in the flags of what the guard has open
+	cat >"$T/armed.sh" <<-'END'
+	for i in /proc/$PPID/fdinfo/*; do
+		read -r _ flags <<-FLAGS
+		$(grep ^flags $i)
+		FLAGS
+		[ $((flags & 020000)) = 0 ] || readlink /proc/$PPID/fd/${i##*/}
+	done
+	END
+	armed=$(LD_PRELOAD=$(shim inject.so) INJECT_PIPES=$T/pipes \
+		"$REDLOCK" -u "$url" -k job -- sh "$T/armed.sh")
+	[[ $armed == "pipe:["*"]" ]]
+	contains "$T/pipes" 'pipe:'
+	not grep -Fx "$armed" "$T/pipes"
+}
+
 # The guard holds up in setsid(), when its command runs: neither the death of
 # redlock nor the deadline moves it.
 stuck_guard() { # OPTIONS of the witness
@@ -436,6 +457,24 @@ kill_both() {
 	stopped "$tool"
 	kill -CONT "$tool"
 	finish
+	[ "$status" = 125 ]
+	contains "$T/err" "lease lost: not renewed for"
+}
+
+@test "C4 P7 a redlock that is late with the kill still says so: status 125" {
+	may_need_another_try "it is killed if it is later still"
+	preloading inject.so
+	# its second write tells the guard to kill
+	inject_behind write:2:0 "$REDLOCK" -q -u "$url" -k job -t 8s -K 0 -- \
+		witness "$T" --started "$T/w" --hold 60000 --spawn --stubborn
+	helpers="$helpers $tool"
+	wait_until contains "$T/w" '^[0-9]'
+	node_freeze a
+	wait_until exists "$T/hit"
+	wait_until tree_is_dead # the guard has killed
+	rm "$T/hit"
+	finish
+	node_thaw a
 	[ "$status" = 125 ]
 	contains "$T/err" "lease lost: not renewed for"
 }
@@ -837,6 +876,21 @@ sweep() { # NAME ERRNO: fail each call in turn; no crash, nothing left
 	lock_is_free
 }
 
+@test "C23 the limit of queued signals is reached: who fails says which limit it is" {
+	local most
+
+	need_root
+	chmod 777 "$T" "$(readlink -f "$T/a.sock")"
+	for most in 1 2; do # for redlock itself; for the guard
+		run -70 launch --limit sigpending=$most setpriv --reuid $((54400 + most)) \
+			--clear-groups "$REDLOCK" -u "$url" -k job -- witness "$T"
+		[[ $output == *deadman*"user $((54400 + most)) has as many signals queued as its limit allows, $most (ulimit -i)"* ]]
+	done
+	run -0 launch --limit sigpending=6 setpriv --reuid 54403 --clear-groups \
+		"$REDLOCK" -u "$url" -k job -- true
+	[ "$(holds)" = 0 ]
+}
+
 @test "C36 without getrandom(2) tokens still differ" {
 	preloading inject.so
 	for i in 1 2 3; do
@@ -943,14 +997,15 @@ thaw_group() {
 	frozen_group=
 }
 
-freeze_command() { # $cmd: no signal ends it now
+freeze_command() { freeze "$cmd"; }
+freeze() { # PID: no signal ends it now
 	group=/sys/fs/cgroup/freezer/redlock.$$
 	mkdir "$group" 2>/dev/null || {
 		kill -KILL "$tool"
 		skip "no freezer cgroup of version 1"
 	}
 	frozen_group=$group
-	echo "$cmd" >"$group/cgroup.procs"
+	echo "$1" >"$group/cgroup.procs"
 	echo FROZEN >"$group/freezer.state"
 	wait_until contains "$group/freezer.state" FROZEN
 }
@@ -982,6 +1037,20 @@ freeze_command() { # $cmd: no signal ends it now
 	finish
 	[ "$status" = 125 ]
 }
+
+# Redlock's first strike does not reach all, and the guard never kills.
+@test "C31 a guard that can neither run nor die: redlock strikes until all are dead" {
+	need_root
+	start_many 3000 -k job -t 3s
+	freeze "$(guard_of "$tool")"
+	node_freeze a
+	wait_until all_ended "$T/up"
+	node_thaw a
+	thaw_group
+	finish
+	[ "$status" = 125 ]
+}
+all_ended() { ! pgrep -f "linger many .* $1" >/dev/null; }
 
 is_past() { [ "$(now_ms)" -gt "$1" ]; } # MS
 
@@ -1131,7 +1200,23 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	finish
 	node_thaw a
 	contains "$T/err" 'lease lost: not renewed for [67][0-9]*ms'
+	lacks "$T/err" 'not renewed for [1-5][0-9]*ms; sent'
 	[ "$status" = 125 ]
+}
+
+@test "P6 what has ended does not make a tree large: nothing said, nothing killed" {
+	may_need_another_try "so short a lease may be lost"
+	: >"$T/on"
+	start -q -k job -t 1s -- linger ended 8000 "$T/on"
+	wait_until calls_are $(($(calls) + 6)) # their number is known
+	node_freeze a
+	sleep 0.4 # an outage of 0.4 T
+	node_thaw a
+	wait_until calls_are $(($(calls) + 2))
+	rm "$T/on"
+	finish
+	[ "$status" = 0 ]
+	no_message
 }
 
 @test "C34 P7 a tree too large for its lease is reported once" {
@@ -1379,6 +1464,96 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 	wait_until tree_is_dead
 	wait_until lock_is_free
 	finish
+}
+
+# From before redlock dies until well after the lease has run out. A guard that
+# was stopped again before its wake-up was delivered must be woken once more.
+@test "C35 redlock and its guard are stopped again and again: all dead soon after" {
+	local us
+
+	for us in 10 100 300 1000 3000; do
+		started -k "job$us" -t 500ms -- \
+			witness "$T" --started w --hold 60000 --spawn --stubborn
+		linger stop $us 1000 "$tool" "$(guard)"
+		wait_until tree_is_dead
+		kill -KILL "$tool" 2>/dev/null || true
+		finish
+		rm "$T/w"
+		wait_until no_process_left
+	done
+}
+
+@test "C35 a guard stopped while redlock is killed: all dead when the lease ends" {
+	local i
+
+	for i in 1 2 3; do
+		started -k "job$i" -t 1s -- \
+			witness "$T" --started w --hold 60000 --spawn --stubborn
+		helper linger stop $((i * 50)) 100 "$(guard)"
+		kill -KILL "$tool"
+		wait_until tree_is_dead
+		finish
+		rm "$T/w"
+		wait_until no_process_left
+	done
+}
+
+@test "C12 no descriptor is to be had: redlock, or its guard, kills all the same" {
+	local how
+
+	preloading inject.so
+	for how in lost redlock guard; do
+		INJECT_WHEN=$T/full inject_behind openat:1+:23 launch --default all \
+			"$REDLOCK" -u "$url" -k "job-$how" -t 1s -- witness "$T" \
+			--started "$T/w" --hold 60000 --spawn --stubborn
+		helpers="$helpers $tool"
+		wait_until contains "$T/w" '^[0-9]'
+		cmd=$(cat "$T/w")
+		: >"$T/full"
+		case $how in
+		lost) node_freeze a ;;
+		redlock) kill -KILL "$tool" ;;
+		guard) kill -KILL "$(guard)" ;;
+		esac
+		wait_until tree_is_dead
+		exists "$T/hit"
+		rm "$T/full" "$T/w" "$T/hit"
+		node_thaw a
+		finish
+		wait_until no_process_left
+	done
+}
+
+# What is mounted there may show the processes of another namespace.
+@test "C1 something is mounted over /proc during a hold: redlock, or its guard, kills" {
+	local how
+
+	private_mounts
+	for how in lost redlock guard; do
+		started_within -k "job-$how" -t 1s -- witness "$T" \
+			--started "$T/w" --hold 60000 --spawn --stubborn
+		g=$(guard)
+		"${within[@]}" mount -t tmpfs none /proc
+		case $how in
+		lost) node_freeze a ;;
+		redlock) kill -KILL "$tool" ;;
+		guard) kill -KILL "$g" ;;
+		esac
+		wait_until tree_is_dead
+		"${within[@]}" umount /proc
+		rm "$T/w"
+		node_thaw a
+		finish
+		wait_until gone "$g"
+	done
+}
+started_within() {
+	launch --default all "${within[@]}" "$REDLOCK" -u "$url" "$@" \
+		2>"$T/err" 3>&- &
+	tool=$!
+	helpers="$helpers $tool"
+	wait_until contains "$T/w" '^[0-9]'
+	cmd=$(cat "$T/w")
 }
 
 @test "C35 a guard stopped for good while the command ends does not block redlock" {

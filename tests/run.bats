@@ -18,6 +18,25 @@ load lib/common
 	[ "$(holds)" = 24 ]
 }
 
+# Longer with REDLOCK_FAULTS=SECONDS. At real-time priority on one processor, where
+# that is allowed, a few µs more or less between our processes are another order.
+@test "each of some hundred short runs ends with the status of its command" {
+	local fast=() n=0 got end
+
+	! taskset -c 0 chrt -f 50 true 2>/dev/null ||
+		fast=(taskset -c 0 chrt -f 50)
+	end=$((SECONDS + ${REDLOCK_FAULTS:-0}))
+	until ((n >= 300 && SECONDS >= end)); do
+		got=0
+		"${fast[@]}" "$REDLOCK" -q -u "$url" -k job -- true || got=$?
+		[ $got = 0 ] || {
+			echo "run $n ended with $got" >&2
+			return 1
+		}
+		((n += 1))
+	done
+}
+
 @test "a lock taken by hand is held until it is released" {
 	run -0 redlock lock -k job -t 20s
 	[ "$(redis-cli -s "$T/a.sock" exists job)" = 1 ]

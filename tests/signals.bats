@@ -224,6 +224,24 @@ told() { [ "$(wc -l <"$T/int")" -ge "$1" ]; } 2>/dev/null
 	done
 }
 
+@test "C3 the terminal is restored after TERM, too, and if the guard was killed" {
+	local how
+
+	# (its parent is the guard)
+	echo "stty raw -echo </dev/tty; echo \$PPID >$T/w; exec sleep 60" >"$T/raw"
+	for how in "kill -STOP $(node_pid a)" "kill -9 \$(cat $T/w)" true; do
+		rm -f "$T/w"
+		run -0 pty "file:$T/w" "run:$how" "wait:ended as" "wait:iutf8" -- \
+			sh -c "'$REDLOCK' -u '$url' -k job -t 1s --max-hold 20s \
+				$([ "$how" = true ] && echo --max-hold 300ms) -- \
+				sh $T/raw; echo ended as \$?
+			stty -a"
+		node_thaw a
+		[[ $output == *" icanon"* && $output == *" echo "* ]]
+		wait_until lock_is_free
+	done
+}
+
 @test "C3 one INT does not end a command that ignores it" {
 	start -k job -- witness "$T" --started w --hold 300 --stubborn
 	wait_until exists "$T/w"

@@ -16,27 +16,28 @@
 
 #define STRIKE_MS 5 /* redlock's own kill: enough for all but a large tree */
 
-/* What guard_start() opens for the two: -1 is not open. `life` and `report` are
- * as pipe(2) has them. */
+/* What guard_start() opens for the two: -1 is not open. The pipes are as
+ * pipe(2) has them. */
 struct opened {
-	int alarm, life[2], report[2];
+	int alarm, orders[2], life[2], report[2];
 };
 
 static int open_all(struct opened *o, struct fail *why)
 {
-	*o = (struct opened){alarm_make(), {-1, -1}, {-1, -1}};
+	*o = (struct opened){alarm_make(), {-1, -1}, {-1, -1}, {-1, -1}};
 	if (o->alarm < 0)
 		return fail_sys(why, FAIL_INTERNAL,
 				"cannot create a timer for the guard");
-	if (pipe2(o->life, O_CLOEXEC) < 0 || pipe2(o->report, O_CLOEXEC) < 0)
+	if (pipe2(o->orders, O_CLOEXEC) < 0 || pipe2(o->life, O_CLOEXEC) < 0 ||
+	    pipe2(o->report, O_CLOEXEC) < 0)
 		return fail_sys(why, FAIL_INTERNAL, "cannot create a pipe");
 	return 0;
 }
 
 static void close_all(const struct opened *o)
 {
-	const int all[] = {o->alarm, o->life[0], o->life[1], o->report[0],
-			   o->report[1]};
+	const int all[] = {o->alarm,   o->orders[0], o->orders[1], o->life[0],
+			   o->life[1], o->report[0], o->report[1]};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i] >= 0)
@@ -56,6 +57,7 @@ static int map_shared(struct guard *g, struct fail *why)
 	atomic_init(&g->shared->command, 0);
 	atomic_init(&g->shared->stop_told, 0);
 	atomic_init(&g->shared->stops_too, 0);
+	atomic_init(&g->shared->dismissed, 0);
 	atomic_init(&g->shared->beat, 0);
 	return 0;
 }
@@ -63,6 +65,7 @@ static int map_shared(struct guard *g, struct fail *why)
 static pid_t fork_guard(const struct guard *g, const struct order *o,
 			const struct opened *fds)
 {
+	struct waker waker = {.made = 0};
 	pid_t tool = getpid(), pid;
 	sigset_t all, before;
 
@@ -70,10 +73,12 @@ static pid_t fork_guard(const struct guard *g, const struct order *o,
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	pid = fork();
 	if (pid == 0) {
+		close(fds->orders[1]);
 		close(fds->life[1]);
 		close(fds->report[0]);
-		guard_main(o, &(struct wire){fds->life[0], fds->report[1],
-					     fds->alarm, tool, g->shared});
+		guard_main(o, &(struct wire){fds->orders[0], fds->life[0],
+					     fds->report[1], fds->alarm, tool,
+					     g->shared, &waker});
 		_exit(0);
 	}
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -98,37 +103,42 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why)
 		return -1;
 	}
 	/* ours from here on; the guard has its own copies of the others */
+	g->orders = fds.orders[1];
 	g->life = fds.life[1];
 	g->report = fds.report[0];
 	g->alarm = fds.alarm;
+	close(fds.orders[0]);
 	close(fds.life[0]);
 	close(fds.report[1]);
 	return 0;
 }
 
-static void say_long(const struct guard *g, int what,
-		     const struct grants *given, struct instant start_by)
+static void say(const struct guard *g, bool go, const struct grants *given,
+		struct instant start_by)
 {
-	struct long_message m;
+	struct order_message m;
 
 	memset(&m, 0, sizeof(m)); /* the padding, too */
-	m.m = (struct message){what, start_by};
+	m.go = go;
+	m.start_by = start_by;
 	m.given.n = given->n;
 	memcpy(m.given.lock, given->lock,
 	       sizeof(given->lock[0]) * (size_t)given->n);
 	_Static_assert(sizeof(m) <= PIPE_BUF, "written at one go");
-	(void)!write(g->life, &m, sizeof(m));
+	(void)!write(g->orders, &m, sizeof(m));
 }
 
 void guard_note(struct guard *g, const struct grants *asked)
 {
-	say_long(g, MESSAGE_NOTE, asked, NEVER);
+	say(g, false, asked, NEVER);
 }
 
 void guard_go(struct guard *g, const struct grants *given,
 	      struct instant start_by)
 {
-	say_long(g, MESSAGE_GO, given, start_by);
+	say(g, true, given, start_by);
+	close(g->orders);
+	g->orders = -1;
 	guard_wake(g->pid);
 }
 
@@ -138,24 +148,15 @@ void guard_wake(pid_t guard)
 		(void)kill(guard, SIGCONT);
 }
 
-static void say(const struct guard *g, int what)
+void guard_kill(struct guard *g)
 {
-	const struct message m = {.what = what};
-
-	if (g->pid <= 0)
-		return;
-	(void)!write(g->life, &m, sizeof(m));
+	(void)!write(g->life, "k", 1);
 	guard_wake(g->pid);
 }
 
-void guard_kill(struct guard *g)
+void guard_strike(const struct guard *g, bool spare)
 {
-	say(g, MESSAGE_KILL);
-}
-
-void guard_strike(const struct guard *g)
-{
-	tree_strike(g->pid, after(now(), STRIKE_MS));
+	tree_strike(g->pid, spare, after(now(), STRIKE_MS));
 }
 
 int guard_beat(const struct guard *g)
@@ -186,13 +187,17 @@ void guard_take(struct guard *g, struct report *out)
 
 void guard_close(struct guard *g)
 {
-	say(g, MESSAGE_DONE);
+	if (g->shared)
+		atomic_store(&g->shared->dismissed, 1);
+	if (g->orders >= 0)
+		close(g->orders);
 	if (g->life >= 0)
 		close(g->life);
 	if (g->report >= 0)
 		close(g->report);
 	if (g->alarm >= 0)
 		close(g->alarm);
+	guard_wake(g->pid);
 	if (g->pid > 0)
 		while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
 			;

@@ -4,8 +4,9 @@
  * the command's start until the go, reports the command's end, and kills the
  * command and every descendant when redlock dies or tells it to.
  *
- *   redlock --- life ---> guard     "go", "kill", "done"; end of file: redlock
- *                                   is dead
+ *   redlock -- orders --> guard     the locks that are asked for; the go
+ *   redlock --- life ---> guard     "kill"; end of file: redlock is dead, or
+ *                                   has dismissed the guard
  *   redlock <-- report -- guard     how the command ended, and what it left
  *
  * The guard is the command's parent and, like redlock, a child subreaper. It
@@ -14,9 +15,9 @@
  * Also, to the kernel the command's group has the same parents as it would
  * without redlock: a guard in the same session but in another group would look
  * like a shell that can continue a stopped job. A guard that somebody stopped
- * is woken by every renewal, by redlock's death, and by a timer of its own
- * while it kills. Without the guard, the command's own children would survive a
- * redlock that is killed.
+ * is woken by every renewal, by redlock's death, and from the deadline on by
+ * timers of its own. Without the guard, the command's own children would
+ * survive a redlock that is killed.
  *
  * The guard also knows the deadline, through memory shared with redlock: a
  * redlock that hangs in the kernel can neither say "kill" nor die.
@@ -66,7 +67,7 @@ struct order {
 	 * behind the last */
 	char *own_pid[OWN_PIDS + 1];
 	/* In the command's process, in place of argv: a copy of the guard
-	 * without life, report and alarm. It ends with the status returned.
+	 * without the pipes and the alarm. It ends with the status returned.
 	 * NULL: execute argv. */
 	int (*instead)(void *arg);
 	/* What the command gets back before it starts: signals_restore(). */
@@ -106,6 +107,8 @@ struct guard_shared {
 	/* Redlock is stopping because the command has stopped. The guard
 	 * continues redlock when the command continues. */
 	_Atomic int stops_too;
+	/* The end of `life` does not mean that redlock is dead. */
+	_Atomic int dismissed;
 	/* Counts on while the guard kills. A guard that was told to kill, and
 	 * whose count stands still, is stuck. */
 	_Atomic int beat;
@@ -119,6 +122,8 @@ enum guard_news {
 			      not killed: the guard has */
 	GUARD_CANNOT_EXEC, /* value: errno */
 	GUARD_CANNOT_FORK, /* value: errno */
+	GUARD_CANNOT_ARM,  /* value: errno. Nothing ran: what the guard needs
+			      to kill in time is not to be had */
 	GUARD_REFUSED,     /* the rest of the tree belongs to other users and
 			      cannot be killed: value is a pid, `uid` its owner;
 			      the guard waits for it to end */
@@ -137,16 +142,21 @@ struct report {
 /* Redlock's side. Initialise it with GUARD_NONE. */
 struct guard {
 	pid_t pid;  /* our child; 0: none. guard_close() reaps it */
-	int life;   /* ours; written by guard_*(), closed by guard_close(). Only
-		       we may have it open: its end of file tells the guard
-		       that we are dead. -1: not open */
+	int orders; /* ours; written by guard_note(), closed by guard_go(). -1:
+		       not open */
+	int life;   /* ours; written by guard_kill(), closed by guard_close().
+		       Only we may have it open: its end of file tells the
+		       guard that we are dead. Whatever happens to it has the
+		       kernel kill the command, so nothing else goes through
+		       it. -1: not open */
 	int report; /* ours; poll it, and read it with guard_take(); closed by
 		       guard_close(). -1: not open */
 	int alarm;  /* the guard's: see deadman.h. -1: not open */
 	struct guard_shared *shared; /* NULL: not started */
 };
 
-#define GUARD_NONE ((struct guard){.life = -1, .report = -1, .alarm = -1})
+#define GUARD_NONE                                                             \
+	((struct guard){.orders = -1, .life = -1, .report = -1, .alarm = -1})
 
 /* Forks the guard. The command does not start before guard_go(). Returns 0, and
  * *g owns the process and the descriptors until guard_close(); or -1 with *why
@@ -169,8 +179,10 @@ void guard_wake(pid_t guard);
  * was one before. Does not wait. */
 void guard_kill(struct guard *g);
 
-/* Kills, without the guard, what is found within a few ms. Waits for nobody. */
-void guard_strike(const struct guard *g);
+/* Kills, without the guard, what is found within a few ms. Waits for nobody.
+ * `spare`: no guards of nested runs, which kill their own trees and then
+ * release their locks. */
+void guard_strike(const struct guard *g, bool spare);
 
 /* Counts on while the guard kills: see `beat`. */
 int guard_beat(const struct guard *g);
@@ -185,7 +197,7 @@ bool guard_has_tree(const struct guard *g);
 /* Reads a report. Call it when g->report is readable, else it blocks. */
 void guard_take(struct guard *g, struct report *out);
 
-/* Dismisses the guard and waits until it has exited; closes both descriptors.
+/* Dismisses the guard and waits until it has exited; closes all descriptors.
  * *g is GUARD_NONE afterwards. */
 void guard_close(struct guard *g);
 

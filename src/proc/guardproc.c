@@ -23,7 +23,6 @@
 #include "proc/title.h"
 #include "proc/tree.h"
 
-#define WAKE_NS 50000000
 #define CONTINUE_MS 20 /* between such, until redlock is seen to go on */
 #define OTHERS_MS                                                              \
 	1000 /* between looks for an end that we cannot bring about            \
@@ -72,8 +71,8 @@ static struct instant deadline(const struct wire *w)
 	return (struct instant){atomic_load(&w->shared->deadline_ms)};
 }
 
-/* Until then we need not look at it. Redlock may be moving it, and the alarm
- * with it. */
+/* Until then we need not look at it, unless we are stopped then. Redlock may be
+ * moving it, and the alarm with it. */
 static void await_deadline(const struct wire *w)
 {
 	struct instant by;
@@ -81,6 +80,7 @@ static void await_deadline(const struct wire *w)
 	do {
 		by = deadline(w);
 		alarm_set(w->alarm, by);
+		waker_set(w->waker, by);
 	} while (deadline(w).ms != by.ms);
 }
 
@@ -99,6 +99,7 @@ static pid_t start_instead(const struct order *o, const struct wire *w)
 
 	if (pid != 0)
 		return pid;
+	close(w->orders);
 	close(w->life);
 	close(w->report);
 	close(w->alarm);
@@ -110,8 +111,9 @@ static pid_t start_instead(const struct order *o, const struct wire *w)
 
 /* Exec may hang for as long as the program's disk does, and until it returns
  * the guard, in vfork(), hears nothing. So the kernel itself kills the command
- * when redlock says something, which can only be "kill", or dies. False: it has
- * already. */
+ * when redlock says "kill" or dies. It does so a moment after the guard could
+ * read the word: the go, on the same pipe, could have killed what it started.
+ * False: redlock has spoken already. */
 static bool die_at_word(const struct wire *w)
 {
 	struct pollfd life = {.fd = w->life, .events = POLLIN};
@@ -148,21 +150,20 @@ static pid_t start_command(const struct order *o, const struct wire *w,
 	return pid;
 }
 
-/* From here on only the kernel would wake a suspended guard: it does so again
- * and again. The signal must be caught: since Linux 6.13, a timer whose
- * signal is ignored goes off only once. */
-static void stay_awake(void)
+/* From here on, whoever stops us, the kernel wakes us again and again: the
+ * signal must be taken for that. Until now it was blocked, so that renewals,
+ * which send it as well, do not disturb us. */
+static void stay_awake(const struct wire *w)
 {
 	struct sigaction act = {.sa_handler = on_signal,
 				.sa_flags = SA_RESTART};
-	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
-				 .sigev_signo = SIGCONT};
-	const struct itimerspec at = {{0, WAKE_NS}, {0, WAKE_NS}};
-	timer_t timer;
+	sigset_t only;
 
+	waker_set(w->waker, now());
 	(void)sigaction(SIGCONT, &act, NULL);
-	if (timer_create(lease_clock, &event, &timer) == 0)
-		(void)timer_settime(timer, 0, &at, NULL);
+	sigemptyset(&only);
+	sigaddset(&only, SIGCONT);
+	(void)sigprocmask(SIG_UNBLOCK, &only, NULL);
 }
 
 /* For a run that takes longer: lock our memory, and if allowed, let the kernel
@@ -171,7 +172,7 @@ static void stay_awake(void)
 static void dig_in(void)
 {
 	static const char score[] = "-900";
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	int fd = tree_proc("/proc/self/oom_score_adj", O_WRONLY);
 
 	(void)mlockall(MCL_CURRENT | MCL_ONFAULT);
 	if (fd < 0)
@@ -182,16 +183,11 @@ static void dig_in(void)
 
 static void prepare(const struct order *o, const struct wire *w)
 {
-	struct sigaction act = {.sa_handler = SIG_DFL};
-	sigset_t most;
+	const struct sigaction act = {.sa_handler = on_signal};
 
-	(void)sigaction(SIGCONT, &act, NULL);
-	act.sa_handler = on_signal;
 	(void)sigaction(SIGCHLD, &act, NULL);
-	sigfillset(&most);
-	sigdelset(&most, SIGCONT);
-	(void)sigprocmask(SIG_SETMASK, &most, NULL);
 	tree_adopt(true);
+	(void)tree_open();
 	(void)prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 	/* not under our own name: pkill -9 redlock must not kill both */
 	(void)prctl(PR_SET_NAME, "lockguard", 0, 0, 0);
@@ -200,19 +196,19 @@ static void prepare(const struct order *o, const struct wire *w)
 		close(o->shut[i]);
 }
 
-/* False: redlock died. */
-static bool read_all(const struct wire *w, void *to, size_t size)
+/* What became of redlock. */
+enum word { WORD_KILL, WORD_DONE, WORD_DEAD };
+
+static enum word hear(const struct wire *w)
 {
 	ssize_t n;
+	char kill;
 
-	while ((n = read(w->life, to, size)) < 0 && errno == EINTR)
+	while ((n = read(w->life, &kill, 1)) < 0 && errno == EINTR)
 		;
-	return n == (ssize_t)size;
-}
-
-static bool hear(const struct wire *w, struct message *m)
-{
-	return read_all(w, m, sizeof(*m));
+	if (n == 1)
+		return WORD_KILL;
+	return atomic_load(&w->shared->dismissed) ? WORD_DONE : WORD_DEAD;
 }
 
 /* What is left belongs to other users and cannot be killed: report it once,
@@ -223,7 +219,6 @@ static bool wait_for_others(const struct wire *w, bool alone,
 {
 	struct pollfd life = {.fd = alone ? -1 : w->life, .events = POLLIN};
 	struct report r = {GUARD_REFUSED, left->pid, 0, (int)left->uid};
-	struct message m;
 
 	if (!*told && !alone)
 		(void)!write(w->report, &r, sizeof(r));
@@ -237,7 +232,7 @@ static bool wait_for_others(const struct wire *w, bool alone,
 	*told = true;
 	if (poll(&life, 1, OTHERS_MS) <= 0)
 		return false;
-	return !hear(w, &m) || m.what == MESSAGE_DONE;
+	return hear(w) != WORD_KILL;
 }
 
 /* Kills until nothing is left. `alone`: redlock is dead. False: redlock does
@@ -248,7 +243,7 @@ static bool end_all(const struct wire *w, pid_t command, bool alone,
 	struct reach left;
 	bool told = false;
 
-	stay_awake();
+	stay_awake(w);
 	atomic_fetch_add(&w->shared->beat, 1);
 	while (!tree_kill(command, &w->shared->beat, &r->value, &left))
 		if (wait_for_others(w, alone, &left, &told))
@@ -264,14 +259,13 @@ static bool end_all(const struct wire *w, pid_t command, bool alone,
 static bool obey(const struct order *o, const struct wire *w, pid_t command,
 		 struct report *r)
 {
-	struct message m;
-	bool heard = hear(w, &m);
+	enum word word = hear(w);
 
-	if (heard && m.what == MESSAGE_DONE)
+	if (word == WORD_DONE)
 		return true;
-	if (!end_all(w, command, !heard, r))
+	if (!end_all(w, command, word == WORD_DEAD, r))
 		return true;
-	if (heard) {
+	if (word == WORD_KILL) {
 		(void)!write(w->report, r, sizeof(*r));
 		return false;
 	}
@@ -385,6 +379,7 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 	bool told = false, dug_in = false;
 	sigset_t waiting;
 
+	(void)waker_make(w->waker, WAKERS);
 	await_deadline(w);
 	(void)sigprocmask(SIG_SETMASK, NULL, &waiting);
 	sigdelset(&waiting, SIGCHLD);
@@ -418,28 +413,50 @@ static void watch(const struct order *o, const struct wire *w, pid_t command)
 	}
 }
 
+/* Waits for the go. False: it does not come. */
+static bool take_orders(const struct order *o, const struct wire *w,
+			struct order_message *m)
+{
+	ssize_t n;
+
+	do {
+		n = read(w->orders, m, sizeof(*m));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n != (ssize_t)sizeof(*m))
+			return false;
+		o->noted(o->arg, &m->given);
+	} while (n < 0 || !m->go);
+	close(w->orders);
+	return true;
+}
+
 void guard_main(const struct order *o, const struct wire *w)
 {
-	struct message m;
-	struct grants given;
+	struct order_message m;
 	pid_t command;
 	int error;
 
 	prepare(o, w);
-	do {
-		if (!hear(w, &m)) {
+	if (!take_orders(o, w, &m)) {
+		if (hear(w) == WORD_DEAD)
 			o->release(o->arg, false);
-			return;
-		}
-		if (m.what > MESSAGE_GO || !read_all(w, &given, sizeof(given)))
-			return;
-		o->noted(o->arg, &given);
-	} while (m.what != MESSAGE_GO);
-	o->given(o->arg, &given);
+		return;
+	}
+	o->given(o->arg, &m.given);
 	if (!before(now(), m.start_by)) {
 		tell(o, w, GUARD_TOO_LATE, 0);
 		return;
 	}
+	if (tree_open() < 0) {
+		tell(o, w, GUARD_CANNOT_FORK, errno);
+		return;
+	}
+	if (waker_make(w->waker, 1) < 0) {
+		tell(o, w, GUARD_CANNOT_ARM, errno);
+		return;
+	}
+	await_deadline(w);
 	command = start_command(o, w, &error);
 	/* Not earlier: the command must start in the job's group. Not through a
 	 * group of our own either: when a child of ours ended there, the kernel

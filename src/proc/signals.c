@@ -74,8 +74,6 @@ int signals_open(struct signals *s, struct fail *why)
 	(void)sigaction(SIGCHLD, NULL, &old);
 	s->chld_ignored = old.sa_handler == SIG_IGN;
 	(void)sigaction(SIGCHLD, &act, NULL);
-	(void)sigaction(SIGCONT, NULL, &old);
-	s->cont_ignored = old.sa_handler == SIG_IGN;
 	return 0;
 }
 
@@ -218,8 +216,6 @@ void signals_restore(const struct signals *s)
 		(void)setrlimit(RLIMIT_CORE, &core_before);
 	if (s->chld_ignored)
 		(void)sigaction(SIGCHLD, &act, NULL);
-	if (s->cont_ignored) /* the guard had to be woken by it */
-		(void)sigaction(SIGCONT, &act, NULL);
 	(void)sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
 

@@ -21,7 +21,6 @@ struct signals {
 			      exit */
 	sigset_t before;   /* the mask we were started with */
 	bool chld_ignored; /* SIGCHLD was SIG_IGN when we started */
-	bool cont_ignored; /* SIGCONT was SIG_IGN when we started */
 };
 
 struct arrival {

@@ -33,6 +33,13 @@
 /* Not for the thread that renews. */
 static pid_t queue[FOUND_MAX];
 
+/* See tree_open(). Until then paths in /proc are absolute. */
+static int proc = AT_FDCWD;
+static struct {
+	int list; /* of the children of this thread; or -1 */
+	pid_t pid;
+} own = {-1, 0};
+
 /* One walk over a tree. Its list is a queue: each process found waits there
  * until its own children are looked for. So stack and descriptors stay the
  * same, however deep the tree is. */
@@ -41,8 +48,9 @@ struct sweep {
 	bool spare;        /* the guards of nested runs */
 	bool pass;         /* started by keepers, and all below them */
 	int passed;        /* their number */
-	bool living;       /* dying ones do not count; the first that does is
-			      enough */
+	bool running;      /* those that have ended do not count */
+	bool living;       /* dying ones do not count, and the first that does
+			      is enough */
 	struct instant by; /* stop then */
 	bool cut;          /* it stopped, or the list was full */
 	pid_t *found;      /* NULL: only the children, not what is below */
@@ -56,13 +64,25 @@ void tree_adopt(bool yes)
 	(void)prctl(PR_SET_CHILD_SUBREAPER, yes, 0, 0, 0);
 }
 
+/* What openat(2) takes besides `proc`, of a path that begins with /proc/. */
+static const char *below(const char *path)
+{
+	return proc == AT_FDCWD ? path : path + strlen("/proc/");
+}
+
+int tree_proc(const char *path, int flags)
+{
+	return openat(proc, below(path), flags | O_CLOEXEC);
+}
+
 uid_t tree_owner(pid_t pid)
 {
 	char path[32];
 	struct stat its;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return stat(path, &its) == 0 ? its.st_uid : (uid_t)-1;
+	return fstatat(proc, below(path), &its, 0) == 0 ? its.st_uid
+							: (uid_t)-1;
 }
 
 /* -1: it is gone. */
@@ -73,7 +93,7 @@ static int read_stat(pid_t pid, char *line, size_t size)
 	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = tree_proc(path, O_RDONLY);
 	if (fd < 0)
 		return -1;
 	n = read(fd, line, size - 1);
@@ -145,7 +165,7 @@ static bool program_of(const char *process, char program[PATH_MAX])
 	ssize_t n;
 
 	(void)snprintf(link, sizeof(link), "/proc/%s/exe", process);
-	n = readlink(link, program, PATH_MAX - 1);
+	n = readlinkat(proc, below(link), program, PATH_MAX - 1);
 	program[n > 0 ? n : 0] = '\0';
 	return n > 0;
 }
@@ -159,7 +179,7 @@ static bool is_ours(pid_t pid, const char *line)
 	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = tree_proc(path, O_RDONLY);
 	if (fd < 0)
 		return false;
 	n = read(fd, name, sizeof(name) - 1);
@@ -194,6 +214,24 @@ static bool is_dying(pid_t pid)
 	       pending & 1UL << (SIGKILL - 1);
 }
 
+/* Such a process runs no program. Its stat says it as well, but takes five
+ * times as long to read. */
+static bool has_ended(pid_t pid)
+{
+	char path[32], first;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return readlinkat(proc, below(path), &first, 1) < 0 &&
+	       errno == ENOENT && is_dying(pid);
+}
+
+static bool counts(pid_t pid, const struct sweep *s)
+{
+	if (s->running)
+		return !has_ended(pid);
+	return !s->living || !is_dying(pid);
+}
+
 /* A guard leads a session of its own. */
 static bool is_guard(pid_t pid)
 {
@@ -207,7 +245,7 @@ static void meet(pid_t pid, struct sweep *s)
 		return;
 	}
 	if (s->sig == 0 || (s->spare && is_guard(pid)))
-		s->reach.met += !s->living || !is_dying(pid);
+		s->reach.met += counts(pid, s);
 	else
 		send(pid, s->sig, &s->reach);
 	if (s->beat)
@@ -247,11 +285,21 @@ static void meet_children_of(pid_t pid, const char *thread, struct sweep *s)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children",
 		       (int)pid, thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = tree_proc(path, O_RDONLY);
 	if (fd < 0)
 		return;
 	meet_listed(fd, s);
 	close(fd);
+}
+
+/* Our own, even if no descriptor is to be had. */
+static bool meet_own(struct sweep *s)
+{
+	if (own.list < 0 || own.pid != getpid() ||
+	    lseek(own.list, 0, SEEK_SET) < 0)
+		return false;
+	meet_listed(own.list, s);
+	return true;
 }
 
 /* The kernel's format. opendir() would need memory, and we may have to kill
@@ -266,12 +314,14 @@ struct entry {
 static void meet_children(pid_t pid, struct sweep *s)
 {
 	_Alignas(struct entry) char listed[1024];
-	char path[64];
+	char path[64], met[16] = ""; /* a thread */
 	long n;
 	int fd;
 
+	if (pid == getpid() && meet_own(s))
+		(void)snprintf(met, sizeof(met), "%d", (int)pid);
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = tree_proc(path, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return;
 	while ((n = syscall(SYS_getdents64, fd, listed, sizeof(listed))) > 0) {
@@ -279,7 +329,7 @@ static void meet_children(pid_t pid, struct sweep *s)
 
 		for (long at = 0; at < n; at += e->size) {
 			e = (const struct entry *)(void *)(listed + at);
-			if (e->name[0] != '.')
+			if (e->name[0] != '.' && strcmp(e->name, met) != 0)
 				meet_children_of(pid, e->name, s);
 		}
 	}
@@ -357,10 +407,10 @@ void tree_signal(pid_t root, int sig, const struct manner *how,
 		out->uid = tree_owner(out->pid);
 }
 
-void tree_strike(pid_t root, struct instant by)
+void tree_strike(pid_t root, bool spare, struct instant by)
 {
 	struct sweep s = {
-		.sig = SIGKILL, .spare = true, .found = queue, .by = by};
+		.sig = SIGKILL, .spare = spare, .found = queue, .by = by};
 
 	walk(root, &s);
 }
@@ -368,7 +418,7 @@ void tree_strike(pid_t root, struct instant by)
 int tree_count(pid_t root, struct instant by)
 {
 	static pid_t found[FOUND_MAX];
-	struct sweep s = {.found = found, .by = by};
+	struct sweep s = {.running = true, .found = found, .by = by};
 
 	walk(root, &s);
 	return s.reach.met;
@@ -454,23 +504,47 @@ bool tree_kill(pid_t leader, _Atomic int *beat, int *status, struct reach *out)
 	}
 }
 
+int tree_open(void)
+{
+	char path[64];
+
+	if (own.pid == getpid())
+		return 0;
+	if (own.list >= 0)
+		close(own.list); /* of our parent */
+	own.list = -1;
+	if (proc == AT_FDCWD) {
+		int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd < 0)
+			return -1;
+		proc = fd;
+	}
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+		       (int)getpid());
+	own.list = tree_proc(path, O_RDONLY);
+	own.pid = own.list < 0 ? 0 : getpid();
+	return own.list < 0 ? -1 : 0;
+}
+
 const char *tree_trouble(void)
 {
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children",
 		       (int)getpid());
-	if (access(path, R_OK) == 0)
+	if (faccessat(proc, below(path), R_OK, 0) == 0)
 		return NULL;
-	if (access("/proc/self/stat", R_OK) < 0)
+	if (faccessat(proc, below("/proc/self/stat"), R_OK, 0) < 0)
 		return "it is not mounted";
 	(void)snprintf(path, sizeof(path), "/proc/self/task/%d", (int)getpid());
-	if (access(path, X_OK) < 0)
+	if (faccessat(proc, below(path), X_OK, 0) < 0)
 		return "it belongs to another PID namespace";
 	return "the kernel has no CONFIG_PROC_CHILDREN";
 }
 
 bool tree_is_veiled(void)
 {
-	return access("/proc/1", F_OK) < 0; /* it is always there */
+	/* it is always there */
+	return faccessat(proc, below("/proc/1"), F_OK, 0) < 0;
 }

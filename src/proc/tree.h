@@ -3,8 +3,8 @@
  * The descendants of this process, even if they forked, called setsid() or
  * changed their group: found through /proc/PID/task/TID/children. A child
  * subreaper (guard and redlock are) inherits every orphan, so none is missed.
- * Nothing here recurses, allocates, or asks any file system but /proc, and two
- * descriptors are enough.
+ * Nothing here recurses, allocates, or asks any file system but /proc. Two more
+ * descriptors are enough, and to kill none is needed: see tree_open().
  */
 #ifndef PROC_TREE_H
 #define PROC_TREE_H
@@ -14,6 +14,17 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
+
+/* Opens /proc, and the list of this process's children, for as long as it runs.
+ * From then on it does not matter what else is mounted at /proc, nor, for
+ * tree_kill(), whether the kernel has a descriptor for us: those that die hand
+ * their children to us, level by level. A fork calls it again, to have its own
+ * list. Only the main thread may call it. -1: errno says why, or
+ * tree_trouble(). */
+int tree_open(void);
+
+/* Opens a file of that /proc. The path begins with "/proc/". -1: errno. */
+int tree_proc(const char *path, int flags);
 
 /* Sets whether this process inherits the orphans below it. */
 void tree_adopt(bool yes);
@@ -40,12 +51,12 @@ struct manner {
 void tree_signal(pid_t root, int sig, const struct manner *how,
 		 struct reach *out);
 
-/* Kills what it finds below `root` until then, once, but no guards of nested
- * runs. */
-void tree_strike(pid_t root, struct instant by);
+/* Kills what it finds below `root` until then, once. `spare`: no guards of
+ * nested runs. */
+void tree_strike(pid_t root, bool spare, struct instant by);
 
-/* How many processes it finds below `root` until then. Only the thread that
- * renews may call this. */
+/* How many processes it finds below `root` until then, without those that have
+ * ended and are not reaped. Only the thread that renews may call this. */
 int tree_count(pid_t root, struct instant by);
 
 /* Whether it is stopped, by a signal and not by a debugger. */

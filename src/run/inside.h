@@ -174,6 +174,8 @@ struct watch {
 				  until then we wait for the rest of the tree,
 				  which was asked as well */
 	struct instant guard_due;   /* when to see whether the guard kills */
+	struct instant again;       /* when to strike again: the guard has not
+				  reported that all are dead */
 	int beat;                   /* its count when we last looked */
 	bool asked_to_end;          /* we sent TERM */
 	bool killed;                /* we told the guard to kill */

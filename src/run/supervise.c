@@ -2,6 +2,7 @@
 /* The loop. Read supervise.h, inside.h and guard.h first. */
 #include "run/supervise.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -408,6 +409,7 @@ static void run_command(struct supervisor *s)
 				  .stop_by = NEVER,
 				  .undead = NEVER,
 				  .guard_due = NEVER,
+				  .again = NEVER,
 				  .orphans_due = NEVER};
 	locks_use(s->locks);
 	if (!s->end->without_lock) {
@@ -435,10 +437,15 @@ static void run_command(struct supervisor *s)
 /* Without /proc we could not find the processes to kill. */
 static int check_proc(struct fail *why)
 {
-	const char *trouble = tree_trouble();
+	const char *trouble;
 
-	if (!trouble)
+	if (tree_open() == 0)
 		return 0;
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+		return fail_sys(why, FAIL_INTERNAL, "cannot open /proc");
+	trouble = tree_trouble();
+	if (!trouble)
+		trouble = "it cannot be opened";
 	return fail(why, FAIL_INTERNAL,
 		    "/proc does not show the children of a process: %s; "
 		    "without that the command could outlive its lease",
@@ -478,7 +485,8 @@ void supervise(struct locks *l, const struct hold_conf *conf,
 	if (check_proc(&end->why) == 0 &&
 	    guard_start(&s->guard, order, &end->why) == 0 &&
 	    deadman_make(&s->deadman, &s->guard.shared->deadline_ms,
-			 s->guard.alarm, &end->why) == 0) {
+			 s->guard.alarm, timing_last(l->ttl_ms),
+			 &end->why) == 0) {
 		acquire(s);
 		if (!locks_held(l))
 			not_acquired(s);

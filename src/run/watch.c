@@ -16,7 +16,7 @@
 #include "run/describe.h"
 
 #define UNDEAD_MS 1000
-#define WAKE_MS 50  /* a guard that is stopped before it has heard us */
+#define AGAIN_MS 50 /* from one strike to the next */
 #define GUARD_MS 30 /* a guard that has done nothing for so long is stuck */
 
 /* The guard kills, and so do we: neither waits for the other. */
@@ -26,12 +26,26 @@ static void kill_tree(struct watch *w)
 	w->stop_by = NEVER;
 	guard_kill(w->guard);
 	deadman_rest(w->deadman, true);
-	guard_strike(w->guard);
+	guard_strike(w->guard, true);
 	if (w->conf->kept && w->end->outcome != OUTCOME_UNLOCKED)
 		keeper_tell(w->conf->kept);
 	w->undead = after(now(), UNDEAD_MS);
 	w->guard_due = after(now(), GUARD_MS);
+	w->again = after(now(), AGAIN_MS);
 	w->beat = guard_beat(w->guard);
+}
+
+/* As long as the guard has not reported. It may be stopped, or be unable to run
+ * or to die, and one strike does not kill a large tree. */
+static void strike_again(struct watch *w)
+{
+	bool told = w->undead.ms == NEVER.ms;
+
+	if (before(now(), w->again))
+		return;
+	guard_wake(w->guard->pid);
+	guard_strike(w->guard, !told);
+	w->again = after(now(), AGAIN_MS);
 }
 
 /* A guard that does not kill (it hangs in exec, in a debugger, in a frozen
@@ -241,6 +255,7 @@ static void look_at_lease(struct watch *w)
 	if (watchdog_spent(w->dog) && !before(at, term) &&
 	    w->end->outcome != OUTCOME_FORCED) {
 		alarm_set(w->deadman->alarm, kill);
+		deadman_woken(w->deadman, kill);
 		end_hold(w, "renewed as often as --max-renewals allows", kill);
 		if (w->end->outcome == OUTCOME_MAX_HOLD)
 			w->limit = sooner(w->limit, kill);
@@ -341,6 +356,7 @@ static void take_refusal(struct watch *w, const struct report *r)
 
 	w->undead = NEVER;
 	w->guard_due = NEVER;
+	w->again = NEVER;
 	w->abandoned = w->end->outcome == OUTCOME_LOST || w->end->taken;
 	w->done = w->abandoned;
 	/* nobody will ever kill it: we may still lose the lease */
@@ -413,6 +429,11 @@ static void take_report(struct watch *w)
 		errno = r.value;
 		(void)fail_sys(&end->why, FAIL_INTERNAL,
 			       "cannot start the command");
+		break;
+	case GUARD_CANNOT_ARM:
+		end->outcome = OUTCOME_FAILED;
+		errno = r.value;
+		(void)deadman_fail(&end->why);
 		break;
 	case GUARD_TOO_LATE:
 		end->outcome = OUTCOME_LOST;
@@ -509,19 +530,16 @@ void watch_run(struct watch *w)
 			 .events = POLLIN},
 		};
 		struct instant limit =
-			sooner(sooner(bound(w), w->undead),
+			sooner(sooner(bound(w), sooner(w->undead, w->again)),
 			       sooner(w->guard_due, relay_due(&w->relay)));
 
 		keep_bound(w);
-		if (w->undead.ms != NEVER.ms) {
-			guard_wake(w->guard->pid);
-			limit = sooner(limit, after(now(), WAKE_MS));
-		}
 		if (!w->dog->running && !w->end->without_lock)
 			renew_here(w, fds, 3, limit);
 		else if (poll(fds, 4, poll_ms(limit, now())) < 0)
 			continue;
 		look_at_guard(w);
+		strike_again(w);
 		if (!before(now(), w->undead))
 			tell_undead(w);
 		look_at_limit(w);
@@ -542,6 +560,7 @@ void watch_run(struct watch *w)
 			look_at_lease(w);
 	}
 	relay_close(&w->relay);
-	if (w->killed)
+	/* it had no time to do so, or did not expect to be ended */
+	if (w->killed || w->asked_to_end || w->end->outcome == OUTCOME_FAILED)
 		terminal_restore(&w->terminal);
 }

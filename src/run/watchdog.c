@@ -57,15 +57,16 @@ static struct instant kill_at(const struct watchdog *dog, struct instant s)
 		     -atomic_load(&dog->early_ms));
 }
 
-/* TERM comes the whole grace before KILL, but not before a renewal had its
- * chance. */
+/* TERM comes the whole grace before KILL. But not before an outage has lasted
+ * as long as any command must survive, unless -K asks for it: a large tree has
+ * less time then, or none. */
 static struct instant term_at(const struct watchdog *dog, struct instant s)
 {
 	int64_t ttl = dog->locks->ttl_ms;
 
 	return sooner(timing_term(s, ttl, dog->grace_ms),
 		      later(after(kill_at(dog, s), -dog->grace_ms),
-			    timing_start(s, ttl)));
+			    timing_term(s, ttl, timing_grace(ttl))));
 }
 
 /* A lease that is no longer renewed ends when its TERM is due. */
@@ -89,17 +90,17 @@ static int64_t spare(int64_t ttl)
 	return ttl * 45 / 1000;
 }
 
-/* KILL at s + 0.60 T at the earliest: a tree for which that is too late is too
- * large for T. */
+/* KILL when TERM is due by default, s + 0.65 T, at the earliest: a tree for
+ * which that is too late is too large for T. */
 static int64_t early_most(int64_t ttl)
 {
-	return ttl / 5;
+	return timing_grace(ttl);
 }
 
 static void tell_too_large(struct watchdog *dog, int64_t need)
 {
 	char ttl[32], time[32], enough[32];
-	int64_t least = (need / 245 + 1) * 1000; /* spare() and early_most() */
+	int64_t least = (need / 195 + 1) * 1000; /* spare() and early_most() */
 
 	if (dog->told_large)
 		return;

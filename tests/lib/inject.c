@@ -9,6 +9,8 @@
  *                         call goes on
  *   INJECT_IN=NAME        only in programs of this name (default: redlock)
  *   INJECT_TEXT=TEXT      of send(), only calls that send this
+ *   INJECT_WHEN=FILE      only while it is there
+ *   INJECT_PIPES=FILE     gets the number of each pipe that is written to
  *
  * A fork goes on counting where its parent was.
  */
@@ -24,6 +26,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,7 +38,7 @@ extern void *__libc_realloc(void *, size_t);
 /* NOLINTEND(bugprone-reserved-identifier): as above */
 
 static char wanted[32];
-static const char *mark, *text;
+static const char *mark, *text, *when, *pipes;
 static long from, count;
 static int onward, error_wanted, here;
 
@@ -63,7 +67,8 @@ static int hit(const char *name)
 {
 	int saved = errno;
 
-	if (!here || strcmp(name, wanted) != 0)
+	if (!here || strcmp(name, wanted) != 0 ||
+	    (when && syscall(SYS_faccessat, AT_FDCWD, when, F_OK) != 0))
 		return 0;
 	count++;
 	if (count != from && !(onward && count > from))
@@ -86,8 +91,10 @@ __attribute__((constructor)) static void begin(void)
 	const char *spec = getenv("INJECT"), *in = getenv("INJECT_IN");
 	char plus = 0;
 
-	if (!spec ||
-	    strcmp(program_invocation_short_name, in ? in : "redlock") != 0)
+	if (strcmp(program_invocation_short_name, in ? in : "redlock") != 0)
+		return;
+	pipes = getenv("INJECT_PIPES");
+	if (!spec)
 		return;
 	if (sscanf(spec, "%31[^:]:%ld+:%d", wanted, &from, &error_wanted) == 3)
 		plus = '+';
@@ -97,6 +104,7 @@ __attribute__((constructor)) static void begin(void)
 	onward = plus == '+';
 	mark = getenv("INJECT_MARK");
 	text = getenv("INJECT_TEXT");
+	when = getenv("INJECT_WHEN");
 	here = 1;
 }
 
@@ -126,13 +134,37 @@ WRAP(int, socket, (int d, int t, int p), (d, t, p), -1)
 WRAP(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n),
      -1)
 WRAP(ssize_t, recv, (int fd, void *b, size_t n, int f), (fd, b, n, f), -1)
-WRAP(ssize_t, write, (int fd, const void *b, size_t n), (fd, b, n), -1)
 WRAP(ssize_t, getrandom, (void *b, size_t n, unsigned int f), (b, n, f), -1)
 WRAP(DIR *, opendir, (const char *name), (name), NULL)
 WRAP(int, setpgid, (pid_t pid, pid_t group), (pid, group), -1)
 WRAP(pid_t, setsid, (void), (), -1)
 WRAP(int, execvpe, (const char *f, char *const argv[], char *const envp[]),
      (f, argv, envp), -1)
+
+static void note_pipe(int fd)
+{
+	struct stat its;
+	char line[32];
+	int to, saved = errno;
+
+	if (!pipes || fstat(fd, &its) != 0 || !S_ISFIFO(its.st_mode))
+		return;
+	to = (int)syscall(SYS_openat, AT_FDCWD, pipes,
+			  O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+	(void)snprintf(line, sizeof(line), "pipe:[%lu]\n",
+		       (unsigned long)its.st_ino);
+	(void)syscall(SYS_write, to, line, strlen(line));
+	close(to);
+	errno = saved;
+}
+
+ssize_t write(int fd, const void *b, size_t n)
+{
+	if (hit("write"))
+		return -1;
+	note_pipe(fd);
+	return REAL(write)(fd, b, n);
+}
 
 ssize_t send(int fd, const void *b, size_t n, int f)
 {
@@ -191,6 +223,29 @@ int open(const char *path, int flags, ...)
 	va_end(ap);
 	return hit("open") ? -1 : REAL(open)(path, flags, mode);
 }
+
+int openat(int dir, const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list ap;
+
+	va_start(ap, flags);
+	if (flags & (O_CREAT | O_TMPFILE))
+		mode = va_arg(ap, mode_t);
+	va_end(ap);
+	return hit("openat") ? -1 : REAL(openat)(dir, path, flags, mode);
+}
+
+/* what openat() is where files may be large, and where its flags are checked */
+/* NOLINTBEGIN(bugprone-reserved-identifier): it is glibc's own */
+int openat64(int dir, const char *path, int flags, ...)
+	__attribute__((alias("openat")));
+int __openat64_2(int dir, const char *path, int flags);
+int __openat64_2(int dir, const char *path, int flags)
+{
+	return openat(dir, path, flags, 0);
+}
+/* NOLINTEND(bugprone-reserved-identifier): as above */
 
 /* The child of a vfork must not return from the frame that called it, so the
  * real one is entered by a jump; GCC would not make one of a returns_twice

@@ -8,6 +8,10 @@
  *   linger while FILE   as long as it is there
  *   linger many N FILE  until it is killed, with N children that do the same;
  *                       makes FILE when all are there
+ *   linger ended N FILE as long as FILE is there, with N children that have
+ *                       ended and are not reaped
+ *   linger stop US MS PID...  stops these processes every US microseconds, for
+ *                       MS milliseconds
  *   linger storm PID SIGNAL FILE   sends that process the signal as long as it
  *                       is there; FILE is made after the first thousand
  */
@@ -44,6 +48,40 @@ static int many(int n, const char *file)
 		(void)pause();
 }
 
+static int ended(int n, const char *file)
+{
+	const struct timespec pause_for = {0, 10000000};
+
+	for (int i = 0; i < n; i++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(0);
+		if (child == -1)
+			return 70;
+	}
+	while (access(file, F_OK) == 0)
+		(void)nanosleep(&pause_for, NULL);
+	return 0;
+}
+
+static int stop(long us, long ms, int n, char **pids)
+{
+	const struct timespec pause_for = {0, us * 1000};
+	struct timespec began, at;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &began);
+	do {
+		for (int i = 0; i < n; i++)
+			(void)kill(atoi(pids[i]), SIGSTOP);
+		(void)nanosleep(&pause_for, NULL);
+		(void)clock_gettime(CLOCK_MONOTONIC, &at);
+	} while ((at.tv_sec - began.tv_sec) * 1000 +
+			 (at.tv_nsec - began.tv_nsec) / 1000000 <
+		 ms);
+	return 0;
+}
+
 static int storm(pid_t pid, int sig, const char *file)
 {
 	for (long n = 0; kill(pid, sig) == 0 || errno == EAGAIN; n++)
@@ -62,6 +100,10 @@ int main(int argc, char **argv)
 			(void)pause();
 	if (argc == 4 && strcmp(argv[1], "many") == 0)
 		return many(atoi(argv[2]), argv[3]);
+	if (argc == 4 && strcmp(argv[1], "ended") == 0)
+		return ended(atoi(argv[2]), argv[3]);
+	if (argc >= 5 && strcmp(argv[1], "stop") == 0)
+		return stop(atol(argv[2]), atol(argv[3]), argc - 4, argv + 4);
 	if (argc == 5 && strcmp(argv[1], "storm") == 0)
 		return storm(atoi(argv[2]), atoi(argv[3]), argv[4]);
 	if (argc != 3 ||

@@ -32,6 +32,11 @@ struct instant timing_dead(struct instant s, int64_t ttl)
 	return after(s, ttl * 82 / 100);
 }
 
+int64_t timing_last(int64_t ttl)
+{
+	return ttl * 2 / 100;
+}
+
 struct instant timing_term(struct instant s, int64_t ttl, int64_t grace_ms)
 {
 	return after(s, ttl * 80 / 100 - grace_ms);

@@ -41,6 +41,7 @@ struct instant timing_hand_over(struct instant s, int64_t ttl);
 struct instant timing_start(struct instant s, int64_t ttl); /* s + T/3 */
 struct instant timing_kill(struct instant s, int64_t ttl);  /* s + 0.80 T */
 struct instant timing_dead(struct instant s, int64_t ttl);  /* s + 0.82 T */
+int64_t timing_last(int64_t ttl); /* 0.02 T, from there to the kernel's turn */
 
 /* KILL less the grace, which is at most T/2. */
 struct instant timing_term(struct instant s, int64_t ttl, int64_t grace_ms);
