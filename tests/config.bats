@@ -213,6 +213,38 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	not grep -q 'did you' "$T/err"
 }
 
+@test "a name as it is typed, or as a variable: the message has the one to write" {
+	local name meant
+
+	while read -r meant name; do
+		file <<<"$name = 5s"
+		bad_file "$mine:1: unknown option '$name': write the long name without dashes: $meant"
+	done <<-'END'
+		ttl -t
+		ttl --ttl
+		ttl t
+		ttl REDLOCK_TTL
+		url REDLOCK_URL
+		url export REDLOCK_URL
+		no-wait -n
+	END
+	file <<<"--frob = 1"
+	bad_file "unknown option '--frob'"
+	lacks "$T/err" 'long name'
+}
+
+@test "a comment behind a value is refused, and the line says where it belongs" {
+	local line own='a comment needs a line of its own'
+
+	for line in 'ttl = 30s # x' $'slots = 2\t# two' 'orphans = kill # all' 'quiet = yes #'; do
+		file <<<"$line"
+		bad_file "$mine:1: ${line%% =*} "
+		contains "$T/err" "$own"
+	done
+	file <<<"url = $url # main"
+	says 78 "$mine:1: '$url # main': $own" "$REDLOCK" -k job -- touch "$T/ran"
+}
+
 @test "a bad value is refused by the option's name in the file" {
 	local line
 	for line in 'ttl = soon' 'wait =' 'slots = 0' 'orphans = eat' 'quiet = maybe' \

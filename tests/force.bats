@@ -552,7 +552,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	run -64 --separate-stderr "$REDLOCK" force-release -u "$url" job --confirm jub
 	[[ $stderr == *"that is not the key; nothing was changed" ]]
 	run -64 --separate-stderr "$REDLOCK" force-release -u "$url" job </dev/null
-	[[ $stderr == *"--confirm KEY; nothing was changed" ]]
+	[[ $stderr == *"to confirm, repeat the key: --confirm 'job'; nothing was changed" ]]
 	[ -z "$output" ]
 	run -64 "$REDLOCK" force-release -u "$url"
 	run -64 "$REDLOCK" force-release -u "$url" job two --confirm job

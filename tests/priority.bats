@@ -7,9 +7,10 @@ load lib/line
 @test "--max-waiters does not join a line of that length" {
 	keep
 	run -75 redlock -k job --max-waiters 0 -- true
-	[[ $output = *'job: not acquired: too many waiters (--max-waiters 0)' ]]
+	[[ $output = *'job: not acquired: it is held, and nobody may wait (--max-waiters 0); see: redlock inspect job' ]]
 	line 1 --max-waiters 1
 	run -9 redlock -k job --max-waiters 1 -E 9 -- true
+	[[ $output = *'job: not acquired: 1 waits already (--max-waiters 1); see: redlock inspect job' ]]
 	line 2 --max-waiters 2
 	let_go
 	all_ran 1 2

@@ -132,6 +132,24 @@ ended() { # by TERM
 		-u "$(tls_url b)" --cacert "$T/ca"
 }
 
+@test "an unknown CA, no common version, another key: each line says what to do" {
+	node_start_tls b server
+	refused 77 "the certificate of '$address' is from no trusted CA (" \
+		-u "$(tls_url b)"
+	contains "$T/err" '): give that CA with --cacert$'
+	refused 78 "--key-file '$certs/stranger.key' does not belong to --cert '$certs/client.crt'" \
+		-u "$(tls_url b "$(ca)")" --cert "$certs/client.crt" \
+		--key-file "$certs/stranger.key"
+	openssl genpkey -algorithm ED25519 -out "$T/other.key" 2>/dev/null
+	chmod 600 "$T/other.key"
+	refused 78 "'$T/other.key' does not belong to --cert" \
+		-u "$(tls_url b "$(ca)")" --cert "$certs/client.crt" \
+		--key-file "$T/other.key"
+	node_start_tls c server --tls-protocols TLSv1.1
+	refused 77 'no TLS version in common with the server; redlock speaks 1.2 and 1.3' \
+		-u "$(tls_url c "$(ca)")"
+}
+
 @test "a server that refuses our certificate does not count as unreachable" {
 	local i
 

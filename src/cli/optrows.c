@@ -188,6 +188,9 @@ static int bad_value(const struct taking *t, const char *value,
 
 	if (t->ep)
 		return fail(t->why, FAIL_USAGE, "%s: %s", t->label, what);
+	if (t->source != FROM_TYPED &&
+	    (strstr(value, " #") || strstr(value, "\t#")))
+		what = COMMENT_ALONE;
 	return fail(t->why, FAIL_USAGE, "%s '%.60s': %s", t->label,
 		    endpoint_masked(value, shown), what);
 }

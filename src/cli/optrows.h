@@ -97,6 +97,8 @@ int opt_blame(const struct opts *o, const struct given *g, struct fail *why);
 
 /* ---- the sources: settings.c, cmdline.c ---- */
 
+#define COMMENT_ALONE "a comment needs a line of its own"
+
 #define CONFIG_FILE_MAX 65536 /* bytes of a file */
 
 /* Reads every source, even if an earlier one failed. -1: one failed; *why is

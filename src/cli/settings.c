@@ -53,12 +53,49 @@ static int refuse(const struct reading *r, const char *what)
 
 /* ---- a line ---- */
 
+/* The row whose variable this is; NULL: none, or one for the command line
+ * only. */
+static const struct opt_row *row_of_variable(const char *text, size_t n)
+{
+	for (int i = 0; i < opt_rows_n; i++) {
+		char name[200];
+
+		if (!opt_rows[i].typed &&
+		    strlen(opt_variable(&opt_rows[i], name)) == n &&
+		    memcmp(name, text, n) == 0)
+			return &opt_rows[i];
+	}
+	return NULL;
+}
+
+/* As it is typed, or as a variable: -t, --ttl, export REDLOCK_TTL. */
+static const struct opt_row *row_meant(const char *name, size_t n)
+{
+	static const char word[] = "export ";
+	size_t dashes = strspn(name, "-"), skip = sizeof(word) - 1;
+
+	if (n > skip && memcmp(name, word, skip) == 0)
+		return row_of_variable(name + skip, n - skip);
+	if (dashes < n && n - dashes == 1)
+		for (int i = 0; i < opt_rows_n; i++)
+			if (opt_rows[i].letter == name[dashes])
+				return &opt_rows[i];
+	return dashes > 0 && dashes < n ? opt_named(name + dashes, n - dashes)
+					: row_of_variable(name, n);
+}
+
 static int bad_name(const struct reading *r, const char *name, size_t n)
 {
 	const char *guess = opt_suggest(name, n);
+	const struct opt_row *meant = row_meant(name, n);
 	char shown[80];
 
 	(void)format_bytes(name, n, shown, sizeof(shown));
+	if (meant)
+		return fail(r->why, FAIL_USAGE,
+			    "unknown option '%s': write the long name without "
+			    "dashes: %s",
+			    shown, meant->name);
 	if (guess)
 		return fail(r->why, FAIL_USAGE,
 			    "unknown option '%s': did you mean '%s'?", shown,
@@ -238,21 +275,6 @@ static int read_user_file(struct opts *o, struct fail *why)
 		return fail(why, FAIL_CONFIG, "%s: too long",
 			    xdg && xdg[0] == '/' ? "XDG_CONFIG_HOME" : "HOME");
 	return read_file(o, FROM_USER, path, why);
-}
-
-/* The row whose variable this is; NULL: none, or one for the command line
- * only. */
-static const struct opt_row *row_of_variable(const char *text, size_t n)
-{
-	for (int i = 0; i < opt_rows_n; i++) {
-		char name[200];
-
-		if (!opt_rows[i].typed &&
-		    strlen(opt_variable(&opt_rows[i], name)) == n &&
-		    memcmp(name, text, n) == 0)
-			return &opt_rows[i];
-	}
-	return NULL;
 }
 
 /* The value of each row's variable, or NULL. In one pass: a getenv() for each

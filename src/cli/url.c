@@ -3,6 +3,7 @@
 #include "cli/url.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -359,6 +360,34 @@ static const struct scheme *scheme_suggest(const char *text)
 	return NULL;
 }
 
+/* redis//host, redis:/host, unix:/path: the signs after the scheme are wrong.
+ * Makes what was meant, without a password. */
+static bool rest_of_scheme(const char *text, char shown[160])
+{
+	char url[300];
+
+	for (size_t i = 0; i < SCHEMES; i++) {
+		const struct scheme *s = &schemes[i];
+		size_t n = strlen(s->name);
+		bool path = s->kind == ENDPOINT_UNIX;
+		const char *rest = text + n;
+
+		if (strncmp(s->name, text, n) != 0 || s->refusal ||
+		    !s->colon[1] || !strchr(":/", *rest))
+			continue;
+		rest += *rest == ':';
+		rest += path ? 0 : strspn(rest, "/:");
+		if (path ? rest[0] != '/' || rest[1] == '/'
+			 : !isalnum((unsigned char)*rest))
+			continue;
+		(void)snprintf(url, sizeof(url), "%s%s%s", s->name, s->colon,
+			       rest);
+		(void)endpoint_masked(url, shown);
+		return true;
+	}
+	return false;
+}
+
 /* Never guesses what a text might mean, but the advice does. Does not repeat
  * what may be a password. */
 static int no_scheme(const char *text, struct fail *why)
@@ -366,7 +395,7 @@ static int no_scheme(const char *text, struct fail *why)
 	const struct scheme *guess = NULL;
 	struct span host = {text, strlen(text)};
 	struct place p;
-	char shown[120];
+	char shown[160];
 
 	(void)format_bytes(text, host.n, shown, sizeof(shown));
 	if (strcmp(text, "local") == 0)
@@ -378,6 +407,8 @@ static int no_scheme(const char *text, struct fail *why)
 	    options_shown(text) == host.n)
 		return fail(why, FAIL_USAGE, "not a URL: write unix://%s",
 			    shown);
+	if (rest_of_scheme(text, shown))
+		return fail(why, FAIL_USAGE, "not a URL: write %s", shown);
 	if (strchr(text, ':'))
 		guess = scheme_suggest(text);
 	if (guess)
@@ -385,6 +416,18 @@ static int no_scheme(const char *text, struct fail *why)
 			    "unsupported URL; did you mean %s%s?", guess->name,
 			    guess->colon);
 	return fail(why, FAIL_USAGE, "unsupported URL: write " FORMS);
+}
+
+/* A comma, and then another URL. */
+static bool is_joined(const char *text)
+{
+	while ((text = strchr(text, ','))) {
+		size_t n = strspn(++text, "abcdefghijklmnopqrstuvwxyz-");
+
+		if (n > 0 && strncmp(text + n, "://", 3) == 0)
+			return true;
+	}
+	return false;
 }
 
 static bool has_blank(const char *text)
@@ -428,8 +471,14 @@ static const struct scheme *scheme_take(const char **text, struct fail *why)
 			   "variables, nobody removes them)");
 	else if (has_blank(*text))
 		(void)fail(why, FAIL_USAGE,
-			   "contains a space or a control character (write a "
-			   "space as %%20)");
+			   strstr(*text, " #") || strstr(*text, "\t#")
+				   ? COMMENT_ALONE
+				   : "contains a space or a control character "
+				     "(write a space as %%20)");
+	else if (is_joined(*text))
+		(void)fail(why, FAIL_USAGE,
+			   "several URLs stand with blanks between, or -u for "
+			   "each");
 	else
 		return find(text, why);
 	return NULL;
@@ -472,7 +521,9 @@ static int take_tcp(struct endpoint *ep, struct span hosts, struct span path,
 	if (ep->kind == ENDPOINT_TCP && memchr(hosts.at, ',', hosts.n))
 		return fail(why, FAIL_USAGE,
 			    "only one host is allowed (for a list: "
-			    "redis-sentinel:// or redis-cluster://)");
+			    "redis-sentinel:// or redis-cluster://); several "
+			    "independent servers stand with blanks between, or "
+			    "-u for each");
 	if (take_places(ep, hosts, "6379", why) < 0)
 		return -1;
 	(void)span_cut(&path, '/');

@@ -106,8 +106,8 @@ static const struct error_row error_rows[] = {
 {BOTH, "ERR unknown command: AUTH was refused", "", FAIL_CONFIG, NULL, NULL},
 {BOTH, "ERR unknown command", "eval", FAIL_CONFIG,
  "the server runs no scripts, so redlock cannot lock there",
- "start Garnet with --lua; other servers and services without EVAL will not "
- "do"},
+ "if it is a Sentinel, write redis-sentinel://HOST:PORT/NAME; start Garnet with "
+ "--lua; other servers and services without EVAL will not do"},
 {BOTH, "ERR unknown command", "", FAIL_CONFIG,
  "the server lacks a command that redlock needs",
  "use Redis 6.0, Valkey 7.2, or later"},

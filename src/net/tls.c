@@ -223,6 +223,7 @@ static int no_phrase(char *buf, int size, int writes, void *arg)
 static int load_ours(SSL_CTX *ctx, const struct tls_conf *conf,
 		     struct fail *why)
 {
+	unsigned long e;
 	struct stat st;
 
 	if (conf->cert[0] == '\0')
@@ -236,6 +237,7 @@ static int load_ours(SSL_CTX *ctx, const struct tls_conf *conf,
 		return bad_file(why, "--cert", conf->cert);
 	errno = 0;
 	phrase_wanted = false;
+	ssl.ERR_clear_error();
 	if (ssl.SSL_CTX_use_PrivateKey_file(ctx, conf->key, SSL_FILETYPE_PEM) ==
 		    1 &&
 	    ssl.SSL_CTX_check_private_key(ctx) == 1)
@@ -246,6 +248,17 @@ static int load_ours(SSL_CTX *ctx, const struct tls_conf *conf,
 			    "type its pass phrase: write it without one "
 			    "(openssl pkey -in FILE -out NEW)",
 			    conf->key);
+	e = ssl.ERR_peek_last_error();
+	/* (the last: a key of another type) */
+	if ((ERR_GET_LIB(e) == ERR_LIB_X509 &&
+	     (ERR_GET_REASON(e) == X509_R_KEY_VALUES_MISMATCH ||
+	      ERR_GET_REASON(e) == X509_R_KEY_TYPE_MISMATCH)) ||
+	    (ERR_GET_LIB(e) == ERR_LIB_SSL &&
+	     ERR_GET_REASON(e) == SSL_R_NO_CERTIFICATE_ASSIGNED))
+		return fail(why, FAIL_CONFIG,
+			    "--key-file '%.150s' does not belong to --cert "
+			    "'%.150s'",
+			    conf->key, conf->cert);
 	return bad_file(why, "--key-file", conf->key);
 }
 
@@ -401,18 +414,22 @@ void tls_close(struct tls *t)
 	free(t);
 }
 
+/* Whoever signed it is not known; the name may well be right. */
+static bool is_untrusted(long verdict)
+{
+	return verdict == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT ||
+	       verdict == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY ||
+	       verdict == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE ||
+	       verdict == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN ||
+	       verdict == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT;
+}
+
 static const char *advice_on(long verdict)
 {
 	switch (verdict) {
 	case X509_V_ERR_HOSTNAME_MISMATCH:
 	case X509_V_ERR_IP_ADDRESS_MISMATCH:
 		return "; --sni names the one to expect";
-	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
-	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-		return "; unknown issuer: give its certificate with --cacert";
 	case X509_V_ERR_CERT_NOT_YET_VALID:
 		return "; check this machine's clock";
 	default:
@@ -428,7 +445,13 @@ static void blame(struct tls *t)
 	const char *text = ssl.ERR_reason_error_string(e);
 	int reason = ERR_GET_REASON(e);
 
-	if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
+	if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED && is_untrusted(verdict))
+		(void)fail(
+			&t->why, FAIL_REFUSED,
+			"the certificate of '%s' is from no trusted CA (%s): "
+			"give that CA with --cacert",
+			t->name, ssl.X509_verify_cert_error_string(verdict));
+	else if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
 		(void)fail(&t->why, FAIL_REFUSED,
 			   "the certificate is not valid for '%s': %s%s",
 			   t->name, ssl.X509_verify_cert_error_string(verdict),
@@ -439,6 +462,11 @@ static void blame(struct tls *t)
 			&t->why, FAIL_REFUSED,
 			"the server refused the TLS handshake; it may want a "
 			"client certificate (--cert, --key-file)");
+	else if (reason == SSL_R_TLSV1_ALERT_PROTOCOL_VERSION ||
+		 reason == SSL_R_UNSUPPORTED_PROTOCOL)
+		(void)fail(&t->why, FAIL_REFUSED,
+			   "no TLS version in common with the server; redlock "
+			   "speaks 1.2 and 1.3");
 	else if (reason > SSL_AD_REASON_OFFSET)
 		(void)fail(&t->why, FAIL_REFUSED,
 			   "the server refused the TLS handshake: %s",

@@ -75,15 +75,20 @@ static int consent_check(const char *key, const char *typed)
 
 static int confirm(const struct opts *o)
 {
-	char line[ASK_MAX];
+	char line[ASK_MAX], word[1000];
+	const char *quote;
 	struct fail why;
 
 	if (o->confirm)
 		return STATUS_OK; /* it was right */
 	if (!isatty(STDIN_FILENO)) {
+		if (!format_word(o->key[0], word, sizeof(word)))
+			(void)snprintf(word, sizeof(word), "KEY");
+		quote = word[0] == '\'' ? "" : "'";
 		log_error("not-confirmed",
-			  "to confirm, repeat the key: --confirm KEY; nothing "
-			  "was changed");
+			  "to confirm, repeat the key: --confirm%c%s%s%s; "
+			  "nothing was changed",
+			  o->key[0][0] == '-' ? '=' : ' ', quote, word, quote);
 		return STATUS_USAGE;
 	}
 	if (ask_line("To confirm, type the key again: ", line, &why) < 0)

@@ -131,6 +131,20 @@ static void say_busy(const struct job *j)
 	free(more);
 }
 
+static void say_full(const struct job *j)
+{
+	const struct client *d = seen(j);
+	char waiting[64] = "it is held, and nobody may wait", next[200];
+	int most = j->o->max_waiters;
+
+	if (most > 0)
+		(void)snprintf(waiting, sizeof(waiting), "%d %s already", most,
+			       most == 1 ? "waits" : "wait");
+	log_at(conflict_level(j), "not-acquired", "",
+	       "not acquired: %s%s (--max-waiters %d)%s", d->whose, waiting,
+	       most, describe_next(d->shown_key, next));
+}
+
 static void say_already_ran(const struct job *j)
 {
 	const struct sight *s = &seen(j)->sight;
@@ -223,9 +237,7 @@ void job_say_ending(const struct job *j)
 		say_busy(j);
 		break;
 	case OUTCOME_FULL:
-		log_at(conflict_level(j), "not-acquired", "",
-		       "not acquired: %stoo many waiters (--max-waiters %lld)",
-		       seen(j)->whose, (long long)j->o->max_waiters);
+		say_full(j);
 		break;
 	case OUTCOME_SUPERSEDED:
 		log_at(conflict_level(j), "superseded", "",
