@@ -43,7 +43,7 @@ int client_init(struct client *cl, const struct endpoint *eps, const char *key,
 void client_connect(struct client *cl)
 {
 	for (int i = 0; i < cl->lease.conf.nodes; i++)
-		conn_begin(&cl->session[i][0].conn);
+		session_begin(&cl->session[i][0]);
 }
 
 void client_describe(struct client *cl, const struct holder *who)
@@ -63,7 +63,7 @@ int client_again(struct client *cl, int64_t wait_ms)
 	for (int i = 0; i < conf.nodes; i++)
 		for (int c = 0; c < CONNS; c++)
 			if (session_awaits(&cl->session[i][c]))
-				conn_close(&cl->session[i][c].conn);
+				session_close(&cl->session[i][c]);
 	memcpy(&conf.seed, cl->token, sizeof(conf.seed));
 	conf.wait_ms = wait_ms;
 	conf.reached = lease_reached(&cl->lease);
@@ -98,7 +98,7 @@ int client_sockets(const struct client *cl, int fds[CLIENT_SOCKETS_MAX])
 
 	for (int i = 0; i < cl->lease.conf.nodes; i++)
 		for (int c = 0; c < CONNS; c++)
-			n += conn_sockets(&cl->session[i][c].conn, fds + n);
+			n += session_sockets(&cl->session[i][c], fds + n);
 	for (int i = 0; i < cl->lease.conf.nodes; i++)
 		if (cl->sentinels[i])
 			n += sentinels_sockets(cl->sentinels[i], fds + n);
@@ -117,7 +117,7 @@ static void forget_unsent(struct client *cl)
 				continue;
 			/* while the reason is still known */
 			(void)client_why(cl);
-			conn_close(c);
+			session_close(&cl->session[i][k]);
 			lease_unsent(&cl->lease, i, k);
 		}
 }
@@ -148,8 +148,8 @@ int client_watch(const struct client *cl, struct pollfd fds[CLIENT_FDS_MAX])
 	for (int i = 0; i < cl->lease.conf.nodes; i++)
 		for (int c = 0; c < CONNS; c++)
 			fds[n++] = (struct pollfd){
-				.fd = conn_fd(&cl->session[i][c].conn),
-				.events = conn_events(&cl->session[i][c].conn)};
+				.fd = session_fd(&cl->session[i][c]),
+				.events = session_events(&cl->session[i][c])};
 	for (int i = 0; i < cl->lease.conf.nodes; i++)
 		fds[n++] = (struct pollfd){
 			.fd = cl->sentinels[i] ? sentinels_fd(cl->sentinels[i])
@@ -162,15 +162,14 @@ void client_serve(struct client *cl, const struct pollfd fds[CLIENT_FDS_MAX])
 {
 	for (int i = 0; i < cl->lease.conf.nodes * CONNS; i++) {
 		int node = i / CONNS, chan = i % CONNS;
-		struct conn *c = &cl->session[node][chan].conn;
-		bool idle = fds[i].revents &&
-			    !session_awaits(&cl->session[node][chan]);
+		struct session *s = &cl->session[node][chan];
+		bool idle = fds[i].revents && !session_awaits(s);
 
-		conn_step(c, fds[i].revents);
+		session_step(s, fds[i].revents);
 		exchange_take(cl, node, chan);
 		/* the server closed it while idle: find out at once what else
 		 * happened */
-		if (idle && c->state == CONN_CLOSED)
+		if (idle && s->conn.state == CONN_CLOSED)
 			lease_hurry(&cl->lease, node, now());
 	}
 	for (int i = 0; i < cl->lease.conf.nodes; i++) {

@@ -23,7 +23,8 @@
 #define CONNS (CHANNELS + 1)
 #define ASIDE CHANNELS
 #define CLIENT_FDS_MAX (NODES_MAX * (CONNS + 1))
-#define CLIENT_SOCKETS_MAX (NODES_MAX * (CONNS * CONN_FDS_MAX + MEMBER_FDS_MAX))
+#define CLIENT_SOCKETS_MAX                                                     \
+	(NODES_MAX * (CONNS * SESSION_FDS_MAX + MEMBER_FDS_MAX))
 
 /* A yes that the Sentinels have not confirmed yet: see proof.c. */
 struct unproven {

@@ -191,7 +191,7 @@ static void change_master(struct client *cl, int node,
 	}
 	disprove(cl, node, text);
 	for (int c = 0; c < CHANNELS; c++) {
-		conn_leave(&cl->session[node][c].conn, text);
+		session_leave(&cl->session[node][c], text);
 		exchange_take(cl, node, c);
 	}
 	peer_doubt(&cl->peer[node]);
@@ -320,7 +320,7 @@ static void give_up(struct client *cl, const struct session *s, int chan)
 static void hang_up(struct client *cl, struct session *s)
 {
 	give_up(cl, s, -1);
-	conn_close(&s->conn);
+	session_close(s);
 }
 
 void exchange_hang_up(struct client *cl, int node, int chan)
@@ -329,8 +329,8 @@ void exchange_hang_up(struct client *cl, int node, int chan)
 
 	give_up(cl, s, -1);
 	/* the server is not silent: we do not want to hear it */
-	conn_leave(&s->conn, "not listened to any more");
-	conn_close(&s->conn);
+	session_leave(s, "not listened to any more");
+	session_close(s);
 }
 
 /* Sends it on connection `chan` of its node. */
@@ -394,7 +394,7 @@ static bool open_aside(struct client *cl, int node, const struct place *to)
 	}
 	peer_follow(&cl->aside[node], &cl->peer[node], to);
 	if (c->dial.moves != cl->aside[node].moves)
-		conn_close(c);
+		session_close(s);
 	return true;
 }
 
@@ -421,7 +421,7 @@ static void teach_release(struct client *cl, int chan, int node)
 	if (session_ask(s, &request.words, NULL, &(struct sent){0}, false) == 0)
 		cl->whole[node] &= ~(1U << VERB_RELEASE);
 	if (s->conn.state == CONN_CLOSED)
-		conn_close(&s->conn);
+		session_close(s);
 }
 
 /* The server does not know this script by its hash, and perhaps none of the

@@ -87,7 +87,7 @@ void fanout_close(struct fanout *s)
 {
 	for (int i = 0; i < s->targets; i++) {
 		drop_all(s->target[i]);
-		conn_close(&s->target[i]->session.conn);
+		session_close(&s->target[i]->session);
 		free(s->target[i]->home);
 		free(s->target[i]);
 	}
@@ -456,7 +456,7 @@ static void give_up(struct fanout *s, struct target *t, bool over)
 			text, sizeof(text), "%s within %s (--node-timeout)",
 			conn_awaits(&t->session.conn),
 			format_duration(s->timeout_ms, limit, sizeof(limit)));
-	conn_leave(&t->session.conn, text);
+	session_leave(&t->session, text);
 	t->deadline = NEVER;
 	if (over)
 		(void)fail(&t->down, FAIL_UNAVAILABLE, "%s: %s", t->peer.name,
@@ -492,9 +492,9 @@ void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
 		struct target *t = s->target[i];
 
 		pump(s, t);
-		fds[n_extra + i] = (struct pollfd){
-			.fd = conn_fd(&t->session.conn),
-			.events = conn_events(&t->session.conn)};
+		fds[n_extra + i] =
+			(struct pollfd){.fd = session_fd(&t->session),
+					.events = session_events(&t->session)};
 		limit = sooner(limit, t->deadline);
 		/* it broke while it was asked */
 		if ((t->first && t->down.kind != FAIL_NONE) ||
@@ -511,7 +511,7 @@ void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,
 	for (int i = 0; i < s->targets; i++) {
 		struct target *t = s->target[i];
 
-		conn_step(&t->session.conn, fds[n_extra + i].revents);
+		session_step(&t->session, fds[n_extra + i].revents);
 		if (!before(at, s->until) && t->down.kind == FAIL_NONE)
 			give_up(s, t, true);
 		else if (fds[n_extra + i].revents == 0 &&

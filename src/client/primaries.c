@@ -83,7 +83,7 @@ static struct target *add_primary(struct fanout *s, int node,
 	} else {
 		t = s->target[*next];
 		(void)tdelete(t, &s->primaries, by_place);
-		conn_close(&t->session.conn);
+		session_close(&t->session);
 	}
 	++*next;
 	memset(&t->peer, 0, sizeof(t->peer));

@@ -2,6 +2,7 @@
 /* A conversation with a node. */
 #include "client/session.h"
 
+#include <poll.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -11,6 +12,7 @@
 void session_init(struct session *s, struct peer *peer)
 {
 	conn_init(&s->conn, peer);
+	s->search = NULL;
 	s->started = false;
 }
 
@@ -22,6 +24,94 @@ int session_db(const struct endpoint *ep)
 bool session_awaits(const struct session *s)
 {
 	return s->conn.asked != s->conn.taken;
+}
+
+/* ---- which server it is ---- */
+
+static void end_search(struct session *s)
+{
+	if (s->search)
+		search_close(s->search);
+	s->search = NULL;
+}
+
+static void begin_search(struct session *s)
+{
+	struct peer *peer = s->conn.peer;
+	struct fail why;
+
+	s->search = search_start(peer, &why);
+	peer->sought++;
+	if (!s->search)
+		conn_lost(&s->conn, &why);
+}
+
+/* After each step of the connection. */
+static void seek(struct session *s)
+{
+	struct place at;
+	struct fail why;
+
+	if (s->conn.state == CONN_UNKNOWN && !s->search)
+		begin_search(s);
+	if (s->conn.state == CONN_UNKNOWN)
+		switch (search_step(s->search, &at, &why)) {
+		case SEARCH_GOING:
+			return;
+		case SEARCH_FOUND:
+			conn_found(&s->conn, &at);
+			break;
+		case SEARCH_LOST:
+			conn_lost(&s->conn, &why);
+			break;
+		}
+	end_search(s);
+}
+
+void session_close(struct session *s)
+{
+	end_search(s);
+	conn_close(&s->conn);
+}
+
+void session_begin(struct session *s)
+{
+	conn_begin(&s->conn);
+	seek(s);
+}
+
+void session_leave(struct session *s, const char *what)
+{
+	end_search(s);
+	conn_leave(&s->conn, what);
+}
+
+int session_sockets(const struct session *s, int fds[SESSION_FDS_MAX])
+{
+	if (s->search)
+		return search_sockets(s->search, fds);
+	fds[0] = conn_fd(&s->conn);
+	return fds[0] >= 0;
+}
+
+int session_fd(const struct session *s)
+{
+	int fds[SESSION_FDS_MAX];
+
+	return session_sockets(s, fds) > 0 ? fds[0] : -1;
+}
+
+short session_events(const struct session *s)
+{
+	return s->search ? POLLIN : conn_events(&s->conn);
+}
+
+void session_step(struct session *s, short revents)
+{
+	if (s->search && revents == 0)
+		return;
+	conn_step(&s->conn, revents);
+	seek(s);
 }
 
 /* ---- questions ---- */
@@ -69,6 +159,7 @@ int session_ask(struct session *s, const struct words *request, const char *sha,
 		number = c->asked;
 		(void)conn_ask(c, &w);
 	}
+	seek(s);
 	if (c->asked == number)
 		return -1;
 	s->owed[number % OWED_MAX] = *q;
@@ -117,7 +208,7 @@ static enum session_got redirected(struct session *s, bool ask,
 	out->aside = ask && s->has_aside;
 	if (!out->aside) {
 		peer_move(s->conn.peer, &out->to);
-		conn_leave(&s->conn, out->text);
+		session_leave(s, out->text);
 	}
 	return SESSION_AGAIN;
 }
@@ -140,7 +231,7 @@ static enum session_got read_error(struct session *s, struct session_news *out)
 	if (strncmp(out->shown, "READONLY", 8) == 0 &&
 	    out->sent.again < AGAIN_MAX && peer_pass(peer)) {
 		out->sent.again++;
-		conn_leave(&s->conn, out->brief);
+		session_leave(s, out->brief);
 		return SESSION_AGAIN;
 	}
 	out->ran = error_begun(out->shown);

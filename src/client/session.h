@@ -2,7 +2,8 @@
 /*
  * A conversation with a node, over one connection: carries each question with
  * its owner's notes, and says what became of it. Calls scripts by their hash,
- * follows redirections, and starts the private server of local:. Both use it
+ * follows redirections, asks others which server it is, and starts the private
+ * server of local:. Both use it
  * who ask: the lease (client/exchange.c) and the verbs (client/fanout.c). Here
  * alone is decided when an answer means "ask again", where, and how often. What
  * to do when no answer comes is for the owner to decide. Nothing here waits.
@@ -15,6 +16,7 @@
 #include "lock/core/lease.h"
 #include "net/conn.h"
 #include "net/errors.h"
+#include "net/search.h"
 
 /* How often a question is asked again: elsewhere, or with the whole script. */
 #define AGAIN_MAX 8
@@ -31,7 +33,8 @@ struct sent {
 
 struct session {
 	struct conn conn;
-	bool started;   /* started the private server, or tried */
+	struct search *search; /* in CONN_UNKNOWN; NULL: none is under way */
+	bool started;          /* started the private server, or tried */
 	bool has_aside; /* option: the owner has another connection for what is
 			   asked elsewhere this time only */
 	struct sent owed[OWED_MAX]; /* by number: see conn_ask() */
@@ -39,6 +42,17 @@ struct session {
 
 /* *s must be all zero at first. */
 void session_init(struct session *s, struct peer *peer);
+/* As conn_close(), conn_begin(), conn_leave(). */
+void session_close(struct session *s);
+void session_begin(struct session *s);
+void session_leave(struct session *s, const char *what);
+/* For poll(2); -1: there is nothing to wait for. Then call session_step(). */
+int session_fd(const struct session *s);
+short session_events(const struct session *s);
+void session_step(struct session *s, short revents);
+/* Lists its descriptors; returns their number. They stay its own. */
+#define SESSION_FDS_MAX MEMBER_FDS_MAX
+int session_sockets(const struct session *s, int fds[SESSION_FDS_MAX]);
 /* What request_begin() wants to know of this server. */
 int session_db(const struct endpoint *ep);
 /* Whether an answer is owed. */

@@ -272,6 +272,9 @@ static int dialed(struct conn *c, enum dial_got got)
 	switch (got) {
 	case DIAL_OPEN:
 		return rc;
+	case DIAL_UNKNOWN:
+		c->state = CONN_UNKNOWN;
+		return 0;
 	case DIAL_BUSY:
 		c->state = CONN_DIALING;
 		return 0;
@@ -282,7 +285,6 @@ static int dialed(struct conn *c, enum dial_got got)
 		break;
 	}
 	c->why = c->dial.why;
-	c->misled = c->dial.misled;
 	return broken(c);
 }
 
@@ -305,6 +307,28 @@ static int connected(struct conn *c)
 	return send_queued(c);
 }
 
+/* Sends, if there is something to send. */
+static int go(struct conn *c, enum dial_got got)
+{
+	return dialed(c, got == DIAL_READY ? dial_open(&c->dial, &c->stream)
+					   : got);
+}
+
+void conn_found(struct conn *c, const struct place *at)
+{
+	(void)go(c, dial_found(&c->dial, at));
+}
+
+void conn_lost(struct conn *c, const struct fail *why)
+{
+	bool misled = !peer_is_known(c->peer);
+
+	(void)broken_by(c, why->kind, why->text);
+	c->misled = misled;
+	if (misled)
+		peer_return(c->peer);
+}
+
 /* The password is known. */
 static int begin(struct conn *c)
 {
@@ -319,7 +343,6 @@ static int begin_late(struct conn *c)
 {
 	char *asked = c->out;
 	size_t n = c->used, first;
-	int rc;
 
 	password_leave(c->password_fd);
 	c->password_fd = -1;
@@ -335,10 +358,7 @@ static int begin_late(struct conn *c)
 	free(asked);
 	if (c->state != CONN_DIALING)
 		return -1;
-	rc = dialed(c, dial_start(&c->dial));
-	return rc == 0 && c->state == CONN_CONNECTING
-		       ? dialed(c, dial_open(&c->dial, &c->stream))
-		       : rc;
+	return go(c, dial_start(&c->dial));
 }
 
 /* Begins a connection; nothing is sent before the first question is queued. */
@@ -395,23 +415,11 @@ bool conn_sent(const struct conn *c, unsigned int number)
 	return c->starts[number % OWED_MAX] < c->sent;
 }
 
-int conn_sockets(const struct conn *c, int fds[CONN_FDS_MAX])
-{
-	if (c->state == CONN_DIALING && c->password_fd < 0)
-		return dial_sockets(&c->dial, fds);
-	if (c->state == CONN_DIALING) {
-		fds[0] = c->password_fd;
-		return 1;
-	}
-	fds[0] = c->stream.fd;
-	return fds[0] >= 0;
-}
-
 int conn_fd(const struct conn *c)
 {
-	int fds[CONN_FDS_MAX];
-
-	return conn_sockets(c, fds) > 0 ? fds[0] : -1;
+	if (c->state != CONN_DIALING)
+		return c->stream.fd;
+	return c->password_fd >= 0 ? c->password_fd : lookup_fd(c->dial.lookup);
 }
 
 short conn_events(const struct conn *c)
@@ -426,14 +434,14 @@ short conn_events(const struct conn *c)
 const char *conn_awaits(const struct conn *c)
 {
 	switch (c->state) {
-	case CONN_DIALING:
-		if (c->password_fd >= 0)
-			return "no answer from the password command";
-		if (!c->dial.search)
-			return "no answer from the resolver";
+	case CONN_UNKNOWN:
 		return c->peer->ep->kind == ENDPOINT_SENTINEL
 			       ? "no answer from the Sentinels"
 			       : "no answer from the Cluster";
+	case CONN_DIALING:
+		return c->password_fd >= 0
+			       ? "no answer from the password command"
+			       : "no answer from the resolver";
 	case CONN_CONNECTING:
 		return "no connection";
 	case CONN_CLOSED:
@@ -521,10 +529,10 @@ static void leave_behind(struct conn *c)
 
 void conn_step(struct conn *c, short revents)
 {
-	if (c->state == CONN_CLOSED)
+	if (c->state == CONN_CLOSED || c->state == CONN_UNKNOWN)
 		return;
 	/* an answer of the former server means nothing now */
-	if (c->dial.moves != c->peer->moves && !c->dial.search) {
+	if (c->dial.moves != c->peer->moves) {
 		leave_behind(c);
 		return;
 	}

@@ -3,9 +3,10 @@
  * One conversation with one node, a step at a time. Nothing here waits.
  *
  * A question opens the connection if need be and goes out with AUTH and SELECT
- * in one send. If Sentinels say which server it is, they are asked first, for
- * each new connection, and the server must itself say that it is the master
- * (ROLE, in the same send). Replies come in the order of the questions, so a
+ * in one send. If others must say which server it is (the Sentinels of a group,
+ * for each new connection, or nodes of a Cluster), it waits in CONN_UNKNOWN for
+ * conn_found(): see search.h. A master must say itself that it is one (ROLE, in
+ * the same send). Replies come in the order of the questions, so a
  * connection counts the replies it is owed, even if nobody waits for them any
  * more: if a frozen server runs an acquire when it wakes, the release behind it
  * runs as well.
@@ -26,22 +27,20 @@
 
 enum conn_state {
 	CONN_CLOSED,
-	CONN_DIALING, /* asking for the password, which server it is, or the
-			 resolver */
+	CONN_UNKNOWN, /* which server is it? conn_found() or conn_lost() */
+	CONN_DIALING, /* asking for the password, or the resolver */
 	CONN_CONNECTING,
 	CONN_OPEN
 };
 
 /* Getting connected: see dial.c. Set the first; the rest is zero at first. */
 struct dial {
-	struct peer *peer;     /* borrowed */
-	struct search *search; /* NULL: the server is known */
+	struct peer *peer; /* borrowed */
 	struct lookup *lookup;
 	unsigned int moves; /* the peer's, once its place was known; it means
-			       nothing while there is a search */
+			       nothing before that */
 	int nodes;          /* number of Cluster nodes out of reach */
-	bool misled;     /* lost: the Cluster sent us to a node not its own */
-	struct fail why; /* lost */
+	struct fail why;    /* lost */
 };
 
 struct conn {
@@ -63,7 +62,7 @@ struct conn {
 	unsigned int asked, taken; /* question numbers */
 	bool too_long; /* broken by the reply to the next question */
 	bool hung_up;  /* broken: the other side closed it */
-	bool misled;   /* broken: see struct dial */
+	bool misled;   /* broken: the Cluster sent us to a node not its own */
 	bool refused;  /* by an error reply to AUTH or SELECT; why is that text
 			  alone */
 	unsigned int doubtful; /* refused: the questions up to this number were
@@ -90,21 +89,21 @@ int conn_ask(struct conn *c, const struct words *question);
 /* Whether at least the first bytes of an owed question were sent. */
 bool conn_sent(const struct conn *c, unsigned int number);
 
+/* In CONN_UNKNOWN: the server is at this place, or nobody could tell. The peer
+ * hears of it. */
+void conn_found(struct conn *c, const struct place *at);
+void conn_lost(struct conn *c, const struct fail *why);
+
 /* For poll(2); -1: there is nothing to wait for. The descriptor stays the
  * connection's. */
 int conn_fd(const struct conn *c);
 short conn_events(const struct conn *c);
 void conn_step(struct conn *c, short revents);
 
-/* Lists its descriptors; returns their number. They stay the connection's. */
-#define CONN_FDS_MAX MEMBER_FDS_MAX
-int conn_sockets(const struct conn *c, int fds[CONN_FDS_MAX]);
-
 /* The peer is now another server: reports as broken what this one owes. */
 void conn_leave(struct conn *c, const char *what);
 
-/* What it is waiting for, for messages: "a TLS handshake", "the Sentinels",
- * ... */
+/* What it is waiting for, for messages: "no answer from the Sentinels", ... */
 const char *conn_awaits(const struct conn *c);
 
 enum conn_got {

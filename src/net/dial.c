@@ -80,7 +80,7 @@ enum dial_got dial_next(struct dial *d, struct stream *s)
 }
 
 /* The old addresses remain in use while the resolver fails. */
-static enum dial_got resolved(struct dial *d, struct stream *s)
+enum dial_got dial_step(struct dial *d, struct stream *s)
 {
 	struct address fresh = {.n = 0};
 	struct fail why;
@@ -104,75 +104,36 @@ static enum dial_got resolved(struct dial *d, struct stream *s)
 	return dial_open(d, s);
 }
 
-static enum dial_got seek(struct dial *d)
-{
-	bool known = peer_is_known(d->peer);
-	struct place found;
-	struct fail why;
-
-	switch (search_step(d->search, &found, &why)) {
-	case SEARCH_GOING:
-		return DIAL_BUSY;
-	case SEARCH_LOST:
-		(void)lost(d, why.kind, why.text);
-		d->misled = !known;
-		if (!known)
-			peer_return(d->peer);
-		return DIAL_LOST;
-	case SEARCH_FOUND:
-		break;
-	}
-	search_close(d->search);
-	d->search = NULL;
-	d->peer->sought = 0;
-	if (d->peer->ep->kind == ENDPOINT_CLUSTER && known)
-		peer_leave(d->peer, &found);
-	else
-		peer_move(d->peer, &found);
-	if (!known)
-		peer_trust(d->peer);
-	d->peer->try = 0;
-	return find(d);
-}
-
 enum dial_got dial_start(struct dial *d)
 {
 	struct peer *p = d->peer;
 	bool silent = peer_is_silent(p);
 
 	d->nodes = 0;
-	d->misled = false;
 	p->silent++;
-	if (p->ep->kind != ENDPOINT_SENTINEL && !silent && peer_is_known(p))
-		return find(d);
-	d->search = search_start(p, &d->why);
-	p->sought++;
-	return d->search ? seek(d) : DIAL_LOST;
+	if (p->ep->kind == ENDPOINT_SENTINEL || silent || !peer_is_known(p))
+		return DIAL_UNKNOWN;
+	return find(d);
 }
 
-enum dial_got dial_step(struct dial *d, struct stream *s)
+enum dial_got dial_found(struct dial *d, const struct place *at)
 {
-	enum dial_got got;
+	struct peer *p = d->peer;
+	bool known = peer_is_known(p);
 
-	if (!d->search)
-		return resolved(d, s);
-	got = seek(d);
-	return got == DIAL_READY ? dial_open(d, s) : got;
+	p->sought = 0;
+	if (p->ep->kind == ENDPOINT_CLUSTER && known)
+		peer_leave(p, at);
+	else
+		peer_move(p, at);
+	if (!known)
+		peer_trust(p);
+	p->try = 0;
+	return find(d);
 }
 
 void dial_close(struct dial *d)
 {
-	if (d->search)
-		search_close(d->search);
 	lookup_abandon(d->lookup);
-	d->search = NULL;
 	d->lookup = NULL;
-}
-
-int dial_sockets(const struct dial *d, int fds[MEMBER_FDS_MAX])
-{
-	if (d->search)
-		return search_sockets(d->search, fds);
-	fds[0] = lookup_fd(d->lookup);
-	return fds[0] >= 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks others which server it is. */
-#include "net/inside.h"
+#include "net/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
