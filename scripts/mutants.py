@@ -10,6 +10,7 @@
       --only TEXT   only those whose "FILE:LINE  FROM  ->  TO" has this text
       --most N      a sample of so many
       --no-bats     only what takes seconds: the simulator and the unit tests
+      --quick       only what takes less: the tables of tests/unit and tests/sim
       --list        print them, run nothing
 
 A mutant is one change: a relational operator exchanged, a term of and/or or a "not"
@@ -28,6 +29,7 @@ status is 0 if none survives.
 """
 import argparse
 import concurrent.futures
+import functools
 import glob
 import hashlib
 import os
@@ -353,14 +355,13 @@ class Worker:
     def __init__(self, kind, flags):
         self.at = f'{BUILD}/{kind}-{threading.get_ident()}'
         self.kind, self.flags = kind, flags
-        shutil.rmtree(self.at, ignore_errors=True)
         os.makedirs(f'{self.at}/lock/wire')
-        shutil.copytree('src/lua', f'{self.at}/lua')
 
     def compile(self, path):
         out = f'{self.at}/{os.path.basename(path)[:-2]}.o'
         f = self.flags
-        got = run([*f.cc, f'-I{self.at}', '-Isrc/lock/core', *f.cflags, '-O1', '-w', '-c',
+        got = run([*f.cc, f'-I{self.at}', '-Isrc/lock/core', *f.cflags, '-O0', '-w',
+                   '-U_FORTIFY_SOURCE', '-c',
                    '-o', out, path], 120)
         return out if got[0] == 0 else None
 
@@ -379,14 +380,11 @@ class Worker:
             open(path, 'w', encoding='utf-8').write(m.text)
             made = self.compile(path)
             return made and [made]
-        path = f'{self.at}/lua/{os.path.basename(m.path)}'
-        open(path, 'w', encoding='utf-8').write(m.text)
-        status, out = run(['sh', f'{TOP}/scripts/embed-lua.sh', f'{self.at}/lua'], 120)
-        shutil.copy(m.path, path)
-        if status != 0:
-            return None
-        open(f'{self.at}/lock/wire/lua.inc', 'w', encoding='utf-8').write(out)
         names = scripts_with(os.path.basename(m.path)[:-4])
+        with open(f'{self.at}/lock/wire/lua.inc', 'w', encoding='utf-8') as out:
+            out.write('#include "src/lock/wire/lua.inc"\n')
+            for name in names:
+                out.write(as_c(name, m))
         return [self.compile(p) for p in
                 {USERS.get(name, 'src/lock/wire/request.c') for name in names}]
 
@@ -402,10 +400,10 @@ class Worker:
         stem = os.path.basename(m.path)[:-4]
         if self.kind == 'core' or scripts_with(stem) & SIM_READS:
             sim = self.link('sim', [*sorted(glob.glob('tests/sim/sim-*.o')), *made])
-            for args in RULES[self.kind] + SIM[self.kind]:
+            for args in RULES[self.kind] + (SIM[self.kind] if not options.quick else []):
                 if run([sim, *args.split()], 240)[0] != 0:
                     return 'seen', 'sim ' + args
-        if not options.bats or self.kind == 'core':
+        if options.quick or not options.bats or self.kind == 'core':
             return 'survived', ''
         redlock = self.link('redlock', ['src/cli/main.o', *made])
         for name in features(m):
@@ -427,16 +425,41 @@ def sound(path, name):
         return fine[path, name]
 
 
-composed = {}
+@functools.cache
+def composition():
+    """{script: its parts}, as scripts/embed-lua.sh has it"""
+    text = open('scripts/embed-lua.sh', encoding='utf-8').read().replace('\\\n', ' ')
+    return {name: parts.split()
+            for name, parts in re.findall(r'(?m)^script ([A-Z_]+) (.*)$', text)}
 
 
 def scripts_with(stem):
-    if not composed:
-        text = open('scripts/embed-lua.sh', encoding='utf-8').read().replace('\\\n', ' ')
-        for name, parts in re.findall(r'(?m)^script ([A-Z_]+) (.*)$', text):
-            for part in parts.split():
-                composed.setdefault(part, set()).add(name)
-    return composed[stem]
+    return {name for name, parts in composition().items() if stem in parts}
+
+
+@functools.cache
+def places():
+    """{script: {argument: its number}}"""
+    text = open('src/lua/arguments', encoding='utf-8').read()
+    return {line.split()[0]: {a: i for i, a in enumerate(line.split()) if i}
+            for line in text.splitlines() if line[:1].isupper()}
+
+
+def as_c(name, m):
+    """The script with the mutant, as embed-lua.sh would write it, but for blanks."""
+    lines = []
+    for part in composition()[name]:
+        path = f'src/lua/{part}.lua'
+        text = m.text if path == m.path else open(path, encoding='utf-8').read()
+        lines += [s.strip() for s in text.splitlines()]
+    text = '\n'.join(s for s in lines if s and not s.startswith('--')) + '\n'
+    at = places().get(name)
+    text = re.sub(r'(ARG|AT)\.([a-z]+)', lambda x: (
+        f'ARGV[{at[x[2]]}]' if x[1] == 'ARG' else str(at[x[2]])), text)
+    quoted = text.replace('\\', '\\\\').replace('"', '\\"').replace('\n', '\\n" \\\n"')
+    sha = hashlib.sha1(text.encode()).hexdigest()
+    return (f'#undef LUA_{name}\n#define LUA_{name} "{quoted}"\n'
+            f'#undef SHA_{name}\n#define SHA_{name} "{sha}"\n')
 
 
 # ---- those that are equal ----
@@ -464,6 +487,7 @@ def main():
     p.add_argument('--only')
     p.add_argument('--most', type=int)
     p.add_argument('--no-bats', dest='bats', action='store_false')
+    p.add_argument('--quick', action='store_true')
     p.add_argument('--list', action='store_true')
     options = p.parse_args()
     kind = options.kind
@@ -493,6 +517,8 @@ def main():
         ldflags = shlex.split(os.environ.get('LDFLAGS', ''))
         libs = shlex.split(os.environ['LIBS'])
 
+    for old in glob.glob(f'{BUILD}/{kind}-*'):
+        shutil.rmtree(old)
     os.makedirs(BUILD, exist_ok=True)
     shape = hashlib.sha1(b''.join(open(x, 'rb').read() for x in paths)).hexdigest()
     log = f'{BUILD}/{kind}.tsv'

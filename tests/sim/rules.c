@@ -139,8 +139,10 @@ static const char *value_of(const char *name, size_t len)
 {
 	static char now[24];
 
-	if (len == 3 && memcmp(name, "now", 3) == 0) {
-		(void)snprintf(now, sizeof(now), "%" PRId64, c.us / 1000);
+	if ((len == 3 && memcmp(name, "now", 3) == 0) ||
+	    (len == 2 && memcmp(name, "us", 2) == 0)) {
+		(void)snprintf(now, sizeof(now), "%" PRId64,
+			       len == 2 ? c.us : c.us / 1000);
 		return now;
 	}
 	for (int i = 0; i < c.names; i++)
@@ -345,6 +347,11 @@ static void obey(char *line)
 		check_answer(n, word, false);
 	else if (strcmp(word[0], "says") == 0)
 		check_answer(n, word, true);
+	else if (strcmp(word[0], "fails") == 0 && n > 1) {
+		if (c.fine || !strstr(c.answer.at[0], word[1]))
+			wrong("it does not fail with %s", word[1]);
+	} else if (strcmp(word[0], "full") == 0 && n > 1)
+		redis_full(c.redis, strcmp(word[1], "on") == 0);
 	else if (strcmp(word[0], "do") == 0 && n > 1)
 		by_hand(n, word);
 	else if (word[0][0] == '+' || word[0][0] == '-')

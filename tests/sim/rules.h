@@ -8,7 +8,9 @@
  *                           A: a name of src/lua/arguments, or `slots`, `flags`
  *                           and `about` of how it stands in line
  *   > WORD...               so it answers; it may say more than that
+ *   fails WORD              it fails, and says so
  *   +MS, -MS                time passes, or is set back
+ *   full on, full off       whether memory is full
  *   do COMMAND...           on the server, by hand
  *   says WORD...            what the command before answered, all of it
  *   state FIELD TEXT        the field of the state; none: it is missing
@@ -18,7 +20,8 @@
  * A word is in quotes if it has blanks in it; \n ends a line there. "*" stands
  * for any word, and in quotes for any bytes up to a blank. "$x" is whatever it
  * was the first time, and has that value from then on; "$x+5" is five more than
- * it. $now: the server's clock in ms. A line that begins with # is a comment.
+ * it. $now and $us: the server's clock, in ms and in us. A line that begins
+ * with # is a comment.
  */
 #ifndef SIM_RULES_H
 #define SIM_RULES_H
