@@ -126,8 +126,8 @@ script RENEW start plain plain-ours plain-renew state save line history counter 
 script RELEASE start history plain plain-ours plain-release state save line counter hold \
 	serve release
 script FORCE start state save line history counter hold serve force
-script INSPECT start state inspect
-script HISTORY start state history latest
+script INSPECT start state replica inspect
+script HISTORY start state history replica latest
 script RIGHTS rights
 script RIGHTS_WRITE no-writes rights
 script IDLE idle

@@ -421,7 +421,8 @@ cluster_hold() {
 
 	"$REDLOCK" list -u "$url" --prometheus >"$T/metrics"
 	grep -qx "redlock_server_up{server=\"$T/a.sock\"} 1" "$T/metrics"
-	[ "$(grep -vc '^#' "$T/metrics")" = 2 ]
+	grep -qx "redlock_server_replica{server=\"$T/a.sock\"} 0" "$T/metrics"
+	[ "$(grep -vc '^#' "$T/metrics")" = 3 ]
 	redlock -k 'a "b\' -- true
 	now=$EPOCHSECONDS
 	cli a xadd 'a "b\:redlock:{a "b\}:log' '*' token t fence 1 since 1 held_ms 1 \

@@ -415,3 +415,68 @@ free_on() { [ "$(cli "$1" exists job)" = 0 ]; }
 	[ "$(cli b get job)" = "$(cli a get job)" ]
 	let_go
 }
+
+# A replica of server a as server r; the link is cut, so that it stays behind.
+behind() {
+	node_start a
+	node_start r --replicaof 127.0.0.1 1
+}
+
+@test "a replica is not believed without a word, by any verb that looks" {
+	behind
+	hold open # at server a
+	at() { # STATUS VERB [OPTION...]: what it says is in $output, with -q
+		run "-$1" "$REDLOCK" "$2" -q -u "unix://$T/r.sock" "${@:3}"
+		[[ $output = *"$T/r.sock: a replica of 127.0.0.1:1, which may not know of \
+the latest changes: name the master"* ]] || return 1
+		[ "$(grep -c 'a replica of' <<<"$output")" = 1 ]
+	}
+	at 1 inspect job
+	[[ $output = "job: free (on a replica)"* ]]
+	at 1 inspect job --max-age 1h
+	[[ $output = "WARNING: job: free; "* ]]
+	run -1 "$REDLOCK" inspect -u "unix://$T/r.sock" job --json
+	as_in_manual "$output" 'assert d["nodes"][0]["replica"] and d["problems"]'
+	at 0 list
+	run -0 --separate-stderr "$REDLOCK" list -u "unix://$T/r.sock" --json
+	as_in_manual "$output" 'assert d["nodes"][0]["replica"] and not d["complete"]'
+	run -0 --separate-stderr "$REDLOCK" list -u "unix://$T/r.sock" --prometheus
+	[[ $output = *$'\n'redlock_server_replica\{server=\"*/r.sock\"\}\ 1* ]]
+	[[ $output = *$'\n'redlock_complete\ 0* ]]
+	at 0 history job
+	at 2 history job --last-success 1h || [[ $output = *"a replica of"* ]]
+	at 78 wait job -w 200ms
+	at 78 force-release job --confirm job
+	# and it was there: the run form refuses, too
+	run -78 "$REDLOCK" -u "unix://$T/r.sock" -n -k job -- true
+	# once it is a master, it is believed
+	helper "$REDLOCK" wait -u "unix://$T/r.sock" job
+	waits=$!
+	cli r replicaof no one >/dev/null
+	ended_as "$waits" 0
+	end_hold
+}
+
+@test "a replica among three servers does not vote, and is said, with -q too" {
+	behind
+	node_start b
+	local three="unix://$T/a.sock unix://$T/b.sock unix://$T/r.sock" verb
+	hold open -u "unix://$T/b.sock" -u "unix://$T/r.sock" -q --restart-guard off
+	contains "$T/err" "$T/r.sock: the server is a replica, which grants no lock"
+	contains "$T/err" "it does not vote"
+	for verb in 'inspect job' list 'history job' 'wait job -w 200ms'; do
+		REDLOCK_URL=$three run "$REDLOCK" ${verb%% *} -q \
+			$([ $verb = list ] 2>/dev/null || echo ${verb#* })
+		[[ $output = *"$T/r.sock: a replica of 127.0.0.1:1, which does not vote"* ]]
+	done
+	REDLOCK_URL=$three run -0 "$REDLOCK" inspect job --json
+	as_in_manual "$output" 'assert [n.get("replica") for n in d["nodes"]] == \
+[None, None, True] and [n["state"] for n in d["nodes"]] == ["held", "held", "down"]'
+	node_kill b
+	REDLOCK_URL=$three run "$REDLOCK" inspect job
+	[ "$status" != 0 ] && [ "$status" != 1 ]
+	[[ $output = *"1 of 3 servers answered"*"a replica of"* ]]
+	kill -KILL "$holder"
+	wait "$holder" || true
+	wait_until no_process_left
+}

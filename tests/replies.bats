@@ -371,7 +371,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	done
 	for reply in "b'+view\r\n'" "b'+history\r\n'" "b'+yes\r\n'" None_ "['view']" "['history']" \
 		"['view', 1, 1000, 0, [], 0, -1, 0]" "['view', 1, 1000, [0], [], 0, -1, 0]" \
-		"['view', 1, 1000, [], [], 0, -1]" "['history', 1, 2]" "['history', 1, ['1', 2]]"; do
+		"['view', 1, 1000, [], [], 0, -1]" "['history', 1]" "['history', 1, '', 2]" "['history', 1, '', ['1', 2]]"; do
 		fake script <<-END
 			None_ = b'\$-1\r\n'
 			def answer(words):
@@ -396,7 +396,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		        keys = ['%d-%d-%060000d' % (asked, i, 0) for i in range(8)]
 		        return [str(asked % 80), ['%s:redlock:{%s}:state' % (k, k) for k in keys]]
 		    if words[0] == b'EVALSHA':
-		        return b'*13\r\n$4\r\nview\r\n$1\r\n1\r\n$1\r\n1\r\n:-1\r\n:-1\r\n*3\r\n$4\r\nnone\r\n$0\r\n\r\n:-2\r\n*0\r\n*0\r\n*0\r\n:1\r\n:0\r\n:-1\r\n$0\r\n\r\n'
+		        return ['view', 1, 1, -1, -1, ['none', '', -2], [], [], [], 1, 0, -1, '', '', '']
 		    return usual(words)
 	END
 	run --separate-stderr sh -c "'$REDLOCK' list -u '$url' | wc -l"
@@ -410,7 +410,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		    if words[0] == b'EVALSHA':
 		        many = view('a')
 		        many[6] = [[i, 't%d' % i, 1, 9, -1, ''] for i in range(6000)]
-		        many[7] = [['t%d' % i, i, 1009, 1, 1, 9, '', '9 9999 -\n'] for i in range(6000)]
+		        many[7] = [['t%d' % i, i, 1009, 1, 1, 9, '', '9 9999 -\n', ''] for i in range(6000)]
 		        many[8] = [['w%d 1 1 -\n' % i, i, i] for i in range(6000)]
 		        many[9] = 6000
 		        return many
@@ -424,7 +424,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 	fake half <<-'END'
 		def answer(words):
 		    if words[0] == b'EVAL' and b"'history'" in words[1]:
-		        return ['history', '2000', ['1000', ['token', 't', 'fence', '7',
+		        return ['history', '2000', '', ['1000', ['token', 't', 'fence', '7',
 		                'held_ms', '10', 'outcome', 'ran']]]
 		    if words[0] == b'EVAL':
 		        return Error('ERR not today')
@@ -647,7 +647,6 @@ told() { # STATUS MEANS CURE
 		told "$status" "$means" "$cure"
 	done <<-'END'
 		69|OOM command not allowed when used memory > 'maxmemory'|.|grants no new lock|noeviction
-		69|READONLY You can't write against a read only replica|.|is a replica|redis-sentinel://
 		69|MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'|.|whose master is down|redis-sentinel://
 		69|NOREPLICAS Not enough good replicas to write|.|until it has enough replicas|min-replicas-to-write
 		69|CLUSTERDOWN Hash slot not served||belongs to a Cluster|redis-cluster://

@@ -618,8 +618,8 @@ errs_for_a_while() {
 
 @test "S9 a replica's READONLY while acquiring is waited for" {
 	cli a replicaof 127.0.0.1 1
-	run -69 redlock -k job -w 200ms -- witness "$T"
-	[[ $output = *READONLY* ]]
+	run -78 redlock -k job -w 200ms -- witness "$T"
+	[[ $output = *'is a replica'*redis-sentinel://*READONLY* ]]
 	helper "$REDLOCK" -u "$url" -k job -- witness "$T" 2>"$T/err"
 	holder=$!
 	wait_until contains "$T/err" READONLY

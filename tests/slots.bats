@@ -186,6 +186,50 @@ entry_in() { # SLOT: the one that ends last
 	[ "$output" = none ]
 }
 
+@test "slots: each verb that shows a slot shows its name" {
+	local names='gpu0,g p\x1b[1m,last' i
+	names=$(printf "$names")
+	for i in 0 1; do
+		helper "$REDLOCK" -q -u "$url" -k job -t 20s -N "$names" -- linger
+		wait_until eval '[ "$(cli a hget "$state" slot:'$i')" ]'
+	done
+	run -0 redlock inspect job
+	[[ $output = *$'\n  slot      0 (gpu0)\n'*$'\n  slot      1 (g p\\x1b[1m)\n'* ]]
+	as_in_manual "$(redlock inspect job --json)" 'assert d["slot_name"] == "gpu0" \
+and d["others"][0]["slot_name"] == "g p\\x1b[1m" and d["others"][0]["slot"] == 1'
+	as_in_manual "$(redlock list --json)" \
+		'assert d["locks"][0]["slot_name"] == "gpu0"'
+	run -0 redlock list
+	[[ $output = *"$(hostname) (gpu0) +1 "* ]]
+	# of a run without names in it, too; and of the holds that have ended
+	redlock -q -k job -N "$names" --result-file "$T/result" -- sh -c "
+		'$REDLOCK' -u '$url' -k job -- '$REDLOCK' inspect -u '$url' job --json >'$T/inner'"
+	as_in_manual "$(<"$T/result")" \
+		'assert d["slot"] == 2 and d["slot_name"] == "last"'
+	as_in_manual "$(<"$T/inner")" 'assert [h["slot_name"] for h in d["others"] \
+if h["role"] == "inside"] == ["last"]'
+	redlock -q force-release job --confirm job --now
+	kill_helpers || true
+	as_in_manual "$(redlock history job --json)" 'assert sorted((h["outcome"], \
+h["slot_name"]) for h in docs) == [("forced", "g p\\x1b[1m"), ("forced", "gpu0"), \
+("ran", "last")]'
+	run -0 redlock history job
+	[[ $output = *" 0 (gpu0) "*forced* && $output != *names* ]]
+	redlock history job --svg | grep -q 'slot 0 (gpu0)'
+	# one name is a list; and a thousand of them
+	redlock -q -k one -N only, --result-file "$T/result" -- true
+	as_in_manual "$(<"$T/result")" \
+		'assert d["slot"] == 0 and d["slot_name"] == "only"'
+	as_in_manual "$(redlock history one --json)" 'assert d["slot_name"] == "only"'
+	redlock -q -k one -N "$(seq -s, 1000)" -- "$REDLOCK" inspect -u "$url" one >"$T/seen"
+	grep -q '^  slot      0 (1)' "$T/seen"
+	redlock -q -k one -N "$(seq -s, 10000 10900)" -- "$REDLOCK" inspect -u "$url" one \
+		>"$T/seen"
+	not grep -q '^  slot' "$T/seen"
+	wait_until no_process_left
+	cli a flushall >/dev/null
+}
+
 @test "slots: memory is full: the message says so" {
 	: >"$T/stay.r"
 	helper "$REDLOCK" -u "$url" -N 2 -k job -t 2s -- sh -c "echo on >'$T/on.r'

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "base/units.h"
 #include "lock/wire/history.h"
 #include "client/client.h"
 #include "client/session.h"
@@ -73,11 +75,72 @@ int query_ask_history(struct query *query, int node, const char *key,
 	return ask_about(query, node, key, len, NULL, node);
 }
 
-void snapshot_take(struct snapshot *s, const struct got *got)
+struct fail query_heard(struct query *query, int node, const char *master)
+{
+	struct fail *replica = &query->replica[node];
+	bool several = query->servers.n > 1;
+
+	*replica = (struct fail){.kind = FAIL_NONE};
+	if (master[0] == '\0')
+		return *replica;
+	(void)fail(replica, FAIL_UNAVAILABLE, "%s: a replica of %s%s",
+		   query->servers.endpoint[node].name, master,
+		   several ? ", which does not vote"
+			   : ", which may not know of the latest changes: "
+			     "name the master");
+	return several ? *replica : (struct fail){.kind = FAIL_NONE};
+}
+
+static void copy_value(const char *info, const char *name, char *buf,
+		       size_t size)
+{
+	const char *at = strstr(info, name);
+
+	at = at ? at + strlen(name) : "?";
+	(void)format_bytes(at, strcspn(at, "\r\n"), buf, size);
+}
+
+const char *query_master(const struct reply *info, char buf[MASTER_SHOWN])
+{
+	char host[MASTER_SHOWN - 10], port[8];
+
+	buf[0] = '\0';
+	if (info->kind != REPLY_TEXT || !strstr(info->bytes, "role:slave"))
+		return buf;
+	copy_value(info->bytes, "master_host:", host, sizeof(host));
+	copy_value(info->bytes, "master_port:", port, sizeof(port));
+	(void)snprintf(buf, MASTER_SHOWN, "%s:%s", host, port);
+	return buf;
+}
+
+const struct fail *query_replica(const struct query *query)
+{
+	return query->servers.n == 1 && query->replica[0].kind != FAIL_NONE
+		       ? &query->replica[0]
+		       : NULL;
+}
+
+void query_say_replicas(struct query *query)
+{
+	for (int i = 0; i < query->servers.n; i++) {
+		if (query->replica[i].kind == FAIL_NONE ||
+		    query->said_replicas & 1U << i)
+			continue;
+		query->said_replicas |= 1U << i;
+		log_error("replica", "%s", query->replica[i].text);
+	}
+}
+
+void snapshot_take(struct query *query, struct snapshot *s,
+		   const struct got *got)
 {
 	struct fail *why = &s->why[got->node];
+	char master[MASTER_SHOWN];
 
 	*why = got->why;
+	if (why->kind == FAIL_NONE)
+		*why = query_heard(query, got->node,
+				   view_master(got->reply, master));
 	if (why->kind == FAIL_NONE)
 		(void)view_add(&s->view, got->reply, got->node, why);
 }
@@ -139,7 +202,7 @@ int query_lock(struct query *query, const char *key, size_t len,
 		if (query_ask(query, i, key, len, most, i) < 0)
 			return fail(why, FAIL_INTERNAL, "out of memory");
 	while (fanout_get(&query->fanout, &got))
-		snapshot_take(out, &got);
+		snapshot_take(query, out, &got);
 	return query_done(query, out, why);
 }
 

@@ -14,6 +14,10 @@
 struct query {
 	struct servers servers;
 	struct fanout fanout;
+	/* of each server that is a replica: that it is one, and whether that
+	 * was said */
+	struct fail replica[NODES_MAX];
+	unsigned int said_replicas;
 };
 
 /* Asks nothing yet. Call query_close() in the end, whatever failed. */
@@ -46,7 +50,23 @@ int query_ask(struct query *query, int target, const char *key, size_t len,
 int query_ask_history(struct query *query, int node, const char *key,
 		      size_t len);
 /* If it is a failure, it goes to s->why. */
-void snapshot_take(struct snapshot *s, const struct got *got);
+void snapshot_take(struct query *query, struct snapshot *s,
+		   const struct got *got);
+
+/*
+ * A replica may answer with what was true long ago. In a list of several
+ * servers it does not vote; alone, it is shown, and each verb says what it is.
+ */
+/* A server has answered; `master`: of a replica, or "". Returns why its answer
+ * does not count; or FAIL_NONE. */
+struct fail query_heard(struct query *query, int node, const char *master);
+/* The master, from an answer to INFO. */
+const char *query_master(const struct reply *info, char buf[MASTER_SHOWN]);
+/* Says that the only server is a replica; NULL: it is none. */
+const struct fail *query_replica(const struct query *query);
+/* Says on standard error which servers are replicas, each once, with -q as
+ * well. */
+void query_say_replicas(struct query *query);
 /* Whether a quorum answered. `answers`: the nodes that did, as bits. Returns 0;
  * or -1, and *why says what is wrong with the others. */
 int query_enough(const struct query *query, unsigned int answers,

@@ -269,6 +269,8 @@ void json_hold(struct json *j, const struct view_holder *h)
 	if (h->ttl_ms > 0)
 		json_number(j, "ttl_ms", h->ttl_ms);
 	json_number(j, "slot", h->slot);
+	if (h->slot_name[0] != '\0')
+		json_text(j, "slot_name", h->slot_name);
 	if (strcmp(h->type, "string") != 0)
 		json_text(j, "type", h->type);
 	json_about(j, "holder", h->about);

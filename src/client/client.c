@@ -82,13 +82,15 @@ int client_again(struct client *cl, int64_t wait_ms)
 bool client_tell(struct client *cl, const struct history_entry *entry,
 		 const struct granted *its)
 {
-	int slot = cl->lease.conf.slots > 1 ? its->slot : -1;
+	const struct lease_conf *conf = &cl->lease.conf;
+	int slot = conf->slots > 1 || conf->slot_names ? its->slot : -1;
 
 	if (strcmp(entry->outcome, "ran") != 0)
 		history_ending_text(entry, cl->ending);
-	if (its->joined || cl->lease.conf.unrecorded)
+	if (its->joined || conf->unrecorded)
 		return false;
-	history_entry_text(entry, its->fence, slot, cl->entry);
+	history_entry_text(entry, its->fence, slot, conf->slot_names,
+			   cl->entry);
 	return true;
 }
 

@@ -400,13 +400,13 @@ static bool open_aside(struct client *cl, int node, const struct place *to)
 
 /* ---- answers ---- */
 
-/* A replica in a list of servers, or a master that is one for the moment, which
- * only time can tell. */
+/* A replica, or a master that is one for the moment, which only time can tell.
+ */
 static bool is_replica(const struct client *cl, const struct endpoint *ep,
 		       const char *error)
 {
-	return cl->lease.conf.nodes > 1 && !cl->lease.was_held &&
-	       ep->kind != ENDPOINT_SENTINEL && ep->kind != ENDPOINT_CLUSTER &&
+	return !cl->lease.was_held && ep->kind != ENDPOINT_SENTINEL &&
+	       ep->kind != ENDPOINT_CLUSTER &&
 	       strncmp(error, "READONLY", 8) == 0;
 }
 
@@ -477,12 +477,14 @@ static void refused(struct client *cl, struct conn *c,
 	const char *text = o->text;
 	char line[400];
 
-	if (is_replica(cl, c->peer->ep, o->shown)) {
+	if (is_replica(cl, c->peer->ep, o->shown) && cl->lease.conf.nodes == 1)
+		cl->replica[node] = true;
+	else if (is_replica(cl, c->peer->ep, o->shown)) {
 		told.cure = "with several servers, each must accept writes";
 		text = error_say(&told, true, line, sizeof(line));
 		if (!cl->replica[node])
-			log_notice("replica", "%s%s: %s; it does not vote",
-				   cl->whose, c->peer->name, o->brief);
+			log_error("replica", "%s%s: %s; it does not vote",
+				  cl->whose, c->peer->name, o->brief);
 		cl->replica[node] = true;
 	}
 	/* after a circle of redirections no server has refused us */

@@ -188,5 +188,8 @@ const struct fail *client_why(struct client *cl)
 		say_awaited(cl, 0, text, sizeof(text));
 		(void)fail(&cl->why, FAIL_UNAVAILABLE, "%s", text);
 	}
+	if (l->conf.nodes == 1 && cl->replica[0] &&
+	    cl->why.kind == FAIL_UNAVAILABLE)
+		cl->why.kind = FAIL_CONFIG;
 	return &cl->why;
 }

@@ -3,8 +3,8 @@
 -- force-release) of a hold writes its entry, once. No decision depends on it: it is
 -- written last, and a failure to write it is ignored. The fields of an entry:
 --   token
---   hold   "NAME VALUE" lines: fence slot waited_ms held_ms outcome exit signal
---          by since. BY: who forced it. SINCE: its start, in ms; without it, the
+--   hold   "NAME VALUE" lines: fence slot slot_name waited_ms held_ms outcome exit
+--          signal by since. BY: who forced it. SINCE: its start, in ms; without it, the
 --          hold ended when the entry was written
 --   who    the holder, also as lines: host pid user command reason ci_url
 -- A stream takes 4 kB for its first entry, and many locks are used only once. So the
@@ -20,6 +20,7 @@ end
 -- `again`: it may have been written already. A live holder knows better than the
 -- client that took it for dead.
 local function note(who, again, hold, about)
+	about = ('\n' .. about):gsub('\nnames [^\n]*\n$', '\n'):sub(2)
 	local entries = again and try('xrevrange', H, '+', '-', 'count', 20) or {}
 	entries[#entries + 1] = again and first_entry() or nil
 	for _, entry in ipairs(entries) do

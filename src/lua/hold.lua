@@ -25,11 +25,13 @@ local function drop(L, who)
 end
 -- What another client writes about a hold that it ends, or finds ended.
 local function note_end(L, who, e, outcome)
-	local about = match(e.stands, '\n(.*)$') or ''
+	local about, name = match(e.stands, '\n(.*)$') or '', slot_name(e)
 	if not e.stands:find('\nunrecorded 1\n', 1, true) then
 		note(who, true, 'outcome ' .. outcome .. '\n'
 		    .. (L.alone and 'fence ' .. str(e.fence) .. '\n' or '')
-		    .. (e.n > 0 and 'slot ' .. e.n .. '\n' or '') .. 'since '
+		    .. ((e.n > 0 or name ~= '') and 'slot ' .. e.n .. '\n' or '')
+		    .. (name ~= '' and 'slot_name ' .. name .. '\n' or '')
+		    .. 'since '
 		    .. e.since .. '\nheld_ms '
 		    .. max(0, min(e.ends, L.now) - e.since) .. '\n', about)
 	end

@@ -2,15 +2,16 @@
 -- Returns who holds the lock and who waits for it. Changes nothing.
 --
 -- ARG, besides those of start.lua: waiters, holders   how many to list at most
+--   whose   the client that is listed in any case, or ""
 -- Returns
 --   view COUNTER NOW SHUT ONCE {TYPE FACE MS} SLOTS HOLDERS WAITERS IN_LINE MORE
---       REVISION MARK DONE
+--       REVISION MARK DONE MASTER
 --       SHUT, ONCE: ms that are left; -1: none. MORE: the number of holders not
 --       listed.
 --       REVISION: the newest that succeeded; -1: none. MARK: see acquire.lua. DONE:
---       the mark of ONCE
+--       the mark of ONCE. MASTER: see replica.lua
 --   SLOTS    {SLOT FAMILY COUNT LONGEST STOP BY} of each that is taken
---   HOLDERS  {TOKEN SLOT ENDS FENCE SINCE TTL FLAG STANDING}
+--   HOLDERS  {TOKEN SLOT ENDS FENCE SINCE TTL FLAG STANDING NAME}; NAME: of its slot
 --   WAITERS  {MEMBER TICKET LIFE}: see line.lua; LIFE: the last sign of life, us
 -- A key of another type counts as empty; so does one that is on another node while
 -- a Cluster migrates the slot. Any other error is returned: a missing right must not
@@ -47,9 +48,9 @@ for name, text in pairs(all) do
 	local who = match(name, '^hold:(.*)$')
 	local e = who and counts(L, read_entry(text, all['who:' .. who]))
 	if e and e.ends > L.now then
-		if #holders < most and bytes > 0 then
+		if #holders < most and bytes > 0 or who == ARG.whose then
 			holders[#holders + 1] = {who, e.n, e.ends, e.fence, e.since,
-			    e.ttl, e.flag, e.stands:sub(1, 2048)}
+			    e.ttl, e.flag, e.stands:sub(1, 2048), slot_name(e)}
 			bytes = bytes - #e.stands - 100
 		else
 			more = more + 1
@@ -71,4 +72,4 @@ local newest, mark = match(all.revision or '', '^(%d+)\n(.*)$')
 return {'view', L.c or 0, L.now, max(-1, L.shut - L.now), max(-1, num(once) - L.now),
     {call('type', K).ok, v:sub(1, 4096), call('pttl', K)}, held, holders,
     waiters, type(n) == 'number' and n or 0, more, newest or '-1', (mark or ''):sub(1, 2048),
-    (done or ''):sub(1, 2048)}
+    (done or ''):sub(1, 2048), master()}

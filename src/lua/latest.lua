@@ -2,9 +2,10 @@
 -- Returns the latest holds of the history, the newest first. Changes nothing.
 --
 -- Returns
---   history NOW {AT {NAME VALUE ...}} ...    for each entry its token and lines; AT:
---       when it was written. NOW and AT in ms, by the server's clock
-local list, entries = {'history', L.now}, call('xrevrange', H, '+', '-', 'count', 100)
+--   history NOW MASTER {AT {NAME VALUE ...}} ...    for each entry its token and
+--       lines; AT: when it was written. NOW and AT in ms, by the server's clock.
+--       MASTER: see replica.lua
+local list, entries = {'history', L.now, master()}, call('xrevrange', H, '+', '-', 'count', 100)
 entries[#entries + 1] = first_entry()
 for _, entry in ipairs(entries) do
 	local words = {}

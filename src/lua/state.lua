@@ -53,6 +53,18 @@ local function counts(L, e)
 	local s = e and slot(L, e.n)
 	return s and s.fam ~= '-' and e.fence >= s.moved and e or nil
 end
+-- The name of the slot that an entry is in; "": it has none. The client has a line with
+-- the names of all, in their order.
+local function slot_name(e)
+	local n = 0
+	for name in (match(e.stands, '\nnames ([^\n]*)\n') or ''):gmatch('[^,]+') do
+		if n == e.n then
+			return name
+		end
+		n = n + 1
+	end
+	return ''
+end
 -- What K holds; false: nothing; " ": something of another type.
 local function look(L)
 	if L.face == nil then

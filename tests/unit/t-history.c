@@ -15,7 +15,7 @@
 #define ENTRIES_MAX 150
 #define WORDS_OF 24
 
-static struct reply items[ENTRIES_MAX + 2], pairs[ENTRIES_MAX][2],
+static struct reply items[ENTRIES_MAX + 3], pairs[ENTRIES_MAX][2],
 	fields[ENTRIES_MAX][WORDS_OF];
 static char numbers[ENTRIES_MAX][WORDS_OF][24];
 static size_t said;
@@ -49,7 +49,7 @@ static void hold(const char *token, const char *host, int waited, int since,
 	pairs[said][0] = text("1");
 	pairs[said][1] = (struct reply){
 		.kind = REPLY_LIST, .bytes = "", .item = fields[said]};
-	items[said + 2] = (struct reply){.kind = REPLY_LIST,
+	items[said + 3] = (struct reply){.kind = REPLY_LIST,
 					 .bytes = "",
 					 .item = pairs[said],
 					 .items = 2};
@@ -67,11 +67,12 @@ static int tell(struct history *h, int node)
 	const struct reply all = {.kind = REPLY_LIST,
 				  .bytes = "",
 				  .item = items,
-				  .items = said + 2};
+				  .items = said + 3};
 	struct fail why;
 
 	items[0] = text("history");
 	items[1] = text("1000000");
+	items[2] = text("");
 	said = 0;
 	return history_add(h, &all, node, &why);
 }

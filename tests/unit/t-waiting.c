@@ -127,12 +127,12 @@ static void test_silence(void)
 
 static void test_texts(void)
 {
-	char buf[160];
+	char buf[COMMAND_MAX];
 
 	is_text(describe_next("a b", buf), "; see: redlock inspect 'a b'",
 		"a key that the shell would split is quoted");
-	is_text(describe_next("it's", buf), "",
-		"no hint for a key with a quote");
+	is_text(describe_next("it's", buf), "; see: redlock inspect 'it'\\''s'",
+		"so is one with a quote");
 	is_text(describe_next("-x", buf), "",
 		"no hint for a key that looks like an option");
 	is_text(describe_waiting(2000, 90000, buf), "waiting 2s of 1m30s",

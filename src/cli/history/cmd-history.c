@@ -41,7 +41,9 @@ static void add_row(struct table *t, const struct history_hold *p,
 	table_cell(t, "%s", or_dash(p->about[ABOUT_COMMAND]));
 	table_cell(t, "%s", waited);
 	table_cell(t, "%s", format_duration(p->held_ms, held, sizeof(held)));
-	if (columns->slots && p->slot >= 0)
+	if (columns->slots && p->slot_name[0] != '\0')
+		table_cell(t, "%" PRId64 " (%s)", p->slot, p->slot_name);
+	else if (columns->slots && p->slot >= 0)
 		table_cell(t, "%" PRId64, p->slot);
 	else if (columns->slots)
 		table_cell(t, "-");
@@ -94,7 +96,8 @@ static void json_or_null(struct json *j, const char *name, int64_t n)
 		json_null(j, name);
 }
 
-static void json_line(const struct history_hold *p, const char *key)
+static void json_line(const struct history_hold *p, const char *key,
+		      bool replica)
 {
 	struct json j = {.f = stdout};
 
@@ -104,6 +107,8 @@ static void json_line(const struct history_hold *p, const char *key)
 	json_text(&j, "token", p->token);
 	if (p->slot >= 0)
 		json_number(&j, "slot", p->slot);
+	if (p->slot_name[0] != '\0')
+		json_text(&j, "slot_name", p->slot_name);
 	json_about_flat(&j, p->about);
 	json_time(&j, "since", p->since_ms);
 	json_or_null(&j, "waited_ms", p->waited_ms);
@@ -113,19 +118,23 @@ static void json_line(const struct history_hold *p, const char *key)
 	json_or_null(&j, "signal", p->signal);
 	if (p->by[0] != '\0')
 		json_text(&j, "by", p->by);
+	if (replica)
+		json_bool(&j, "replica", true);
 	json_close(&j);
 	(void)putchar('\n');
 }
 
-static int answer(const struct history *h, const struct opts *o,
-		  const char *shown)
+static int answer(const struct history *h, const struct query *query,
+		  const struct opts *o, const char *shown)
 {
+	bool replica = query_replica(query) != NULL;
+
 	if (h->holds == 0)
 		log_notice("no-history", "no history");
 	if (o->svg)
 		timeline_draw(h, shown, stdout);
 	for (int i = 0; o->json && i < h->holds; i++)
-		json_line(&h->hold[i], o->key[0]);
+		json_line(&h->hold[i], o->key[0], replica);
 	if (o->svg || o->json || h->holds == 0 || print_table(h) == 0)
 		return STATUS_OK;
 	log_error("failed", "out of memory");
@@ -153,13 +162,14 @@ latest(const struct history *h, bool (*is_one)(const struct history_hold *))
 }
 
 /* One line, and the statuses of Nagios' plugins. */
-static int check_success(const struct history *h, const char *shown,
-			 int64_t most_ms)
+static int check_success(const struct history *h, const struct query *query,
+			 const char *shown, int64_t most_ms)
 {
+	const struct fail *replica = query_replica(query);
 	const struct history_hold *good = latest(h, has_succeeded);
 	const struct history_hold *last = latest(h, hold_is_judged);
 	int64_t age = good ? at_most(h->now_ms, AGES_MS) - good->ended_ms : 0;
-	bool old = !good || age > most_ms, worse = good != last;
+	bool old = !good || age > most_ms, worse = good != last || replica;
 	char when[48], ago[32], limit[32], ending[ENDING_SIZE] = "";
 
 	(void)printf("%s: %s: ",
@@ -177,8 +187,10 @@ static int check_success(const struct history *h, const char *shown,
 		(void)fputs("no success in the history", stdout);
 	if (good && old)
 		(void)printf(", more than %s", limit);
-	if (last && worse)
+	if (last && good != last)
 		(void)printf("; the last run: %s", hold_ending(last, ending));
+	if (replica)
+		(void)printf("; %s", replica->text);
 	(void)putchar('\n');
 	return old ? STATUS_CRITICAL : worse ? STATUS_FREE : STATUS_OK;
 }
@@ -218,11 +230,13 @@ static int show(struct query *query, const struct opts *o, const char *shown)
 	else if (unknown.kind != FAIL_NONE)
 		log_notice("incomplete", "the present holder is unknown: %s",
 			   unknown.text);
+	query_say_replicas(query);
 	if (o->last_success_ms > 0) {
 		status = rc < 0 ? check_unknown(shown, why.text)
-				: check_success(&h, shown, o->last_success_ms);
+				: check_success(&h, query, shown,
+						o->last_success_ms);
 	} else if (h.holds > 0 || status == STATUS_OK) {
-		its = answer(&h, o, shown);
+		its = answer(&h, query, o, shown);
 		status = status == STATUS_OK ? its : status;
 	}
 	history_close(&h);

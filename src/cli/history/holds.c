@@ -33,6 +33,7 @@ static int read_past(struct query *query, const char *key, size_t len,
 		     struct history *h, struct fail node_why[NODES_MAX],
 		     struct fail *why)
 {
+	char master[MASTER_SHOWN];
 	struct got got;
 
 	for (int i = 0; i < query->servers.n; i++)
@@ -43,6 +44,10 @@ static int read_past(struct query *query, const char *key, size_t len,
 		struct fail *its = &node_why[got.node];
 
 		*its = got.why;
+		if (its->kind != FAIL_NONE)
+			continue;
+		(void)history_master(got.reply, master);
+		*its = query_heard(query, got.node, master);
 		if (its->kind == FAIL_NONE)
 			(void)history_add(h, got.reply, got.node, its);
 	}
@@ -88,8 +93,9 @@ static int add_open(struct history *h, const struct view *v,
 	its.held_ms = its.ended_ms - its.since_ms;
 	if (v->in_all == 1 && p->slot == 0)
 		its.fence = v->counter;
-	if (p->slot > 0)
+	if (p->slot > 0 || p->slot_name[0] != '\0')
 		its.slot = p->slot;
+	memcpy(its.slot_name, p->slot_name, sizeof(its.slot_name));
 	(void)snprintf(its.token, sizeof(its.token), "%.63s", p->token);
 	(void)snprintf(its.outcome, sizeof(its.outcome), "held");
 	memcpy(its.about, p->about, sizeof(its.about));

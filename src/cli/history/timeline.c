@@ -574,6 +574,8 @@ static void describe_hold(const struct history_hold *p, FILE *f)
 		say(f, ", fence %" PRId64, p->fence);
 	if (p->slot >= 0)
 		say(f, ", slot %" PRId64, p->slot);
+	if (p->slot_name[0] != '\0')
+		say(f, " (%s)", p->slot_name);
 	if (reason[0] != '\0') {
 		(void)fputc('\n', f);
 		say(f, "%s", reason);

@@ -514,6 +514,12 @@ static int look_and_force(struct forcing *f)
 
 	if (query_open(&f->query, f->o, &why) < 0 || look_again(f, &why) < 0)
 		return report_failure(&why);
+	if (query_replica(&f->query)) {
+		why = *query_replica(&f->query);
+		why.kind = FAIL_CONFIG;
+		return report_failure(&why);
+	}
+	query_say_replicas(&f->query);
 	if (f->seen.view.holders == 0 && f->seen.view.shut_ms <= 0) {
 		log_notice("free", "nobody holds it");
 		return STATUS_FREE;

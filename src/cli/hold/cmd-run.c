@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/page.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/hold/inside.h"
 
@@ -26,6 +27,7 @@ struct result {
 	const char *key, *token;
 	int64_t fence; /* -1: none */
 	int slot;      /* -1: none */
+	const char *slot_names;
 	int servers;
 	bool host_only;
 	int64_t waited_ms, held_ms;
@@ -49,6 +51,9 @@ static int result_open(int *fd, const char *path, struct fail *why)
 static void result_print(FILE *f, const struct result *r)
 {
 	struct json out = {.f = f};
+	char shown[SLOT_NAME_SHOWN];
+	size_t len;
+	const char *name = slot_name(r->slot_names, r->slot, &len);
 
 	json_text(&out, "schema", "redlock.result/1");
 	json_text(&out, "outcome", r->outcome);
@@ -58,6 +63,9 @@ static void result_print(FILE *f, const struct result *r)
 		json_number(&out, "fence", r->fence);
 	if (r->slot >= 0)
 		json_number(&out, "slot", r->slot);
+	if (name && r->slot >= 0)
+		json_text(&out, "slot_name",
+			  format_bytes(name, len, shown, sizeof(shown)));
 	if (r->token[0] != '\0')
 		json_text(&out, "token", r->token);
 	json_text(&out, "scope", r->host_only ? "host" : "shared");
@@ -142,7 +150,9 @@ static void write_result(const struct run *r, int status)
 		.status = status,
 		.key = j->o->key[0],
 		.fence = g ? g->fence : -1,
-		.slot = g && j->o->slots > 1 ? g->slot : -1,
+		.slot = g && (j->o->slots > 1 || j->o->slot_names) ? g->slot
+								   : -1,
+		.slot_names = j->o->slot_names,
 		.token = g ? held_token(g, job_outer(&j->client[at]))
 			 : j->client && !j->end.without_lock
 				 ? j->client[at].token

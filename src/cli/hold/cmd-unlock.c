@@ -79,6 +79,7 @@ static int not_held(struct token_use *a)
 		snapshot_close(&seen);
 		return report_failure(&why);
 	}
+	query_say_replicas(&a->query);
 	view_sight(&seen.view, &who);
 	if (seen.view.holders == 0)
 		log_error("not-held", "not %s: nobody holds it", done);

@@ -365,6 +365,7 @@ static int use_locks(struct job *j, struct fail *why)
 		.high = o->high,
 		.unrecorded = o->no_history,
 		.slots = o->slots,
+		.slot_names = o->slot_names,
 		.replicas = o->wait_replicas,
 		.manifold = servers_are_manifold(s),
 		.max_leases = (int64_t)o->max_renewals + 1,

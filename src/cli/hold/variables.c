@@ -11,6 +11,7 @@
 #include "base/ident.h"
 #include "base/units.h"
 #include "lock/wire/keys.h"
+#include "lock/wire/record.h"
 
 static uint64_t hash(const char *text)
 {
@@ -221,6 +222,7 @@ void variables_add(struct variables *v, const struct granted *its,
 static void name_slot(struct variables *v, const struct granted *first)
 {
 	const char *name = v->names;
+	size_t len;
 
 	if (!v->slot_name_at)
 		return;
@@ -229,15 +231,12 @@ static void name_slot(struct variables *v, const struct granted *first)
 			*v->slot_name_at = NULL;
 		return;
 	}
-	for (int i = 0; name && i < first->slot; i++) {
-		name = strchr(name, ',');
-		name += name != NULL;
-	}
+	name = slot_name(name, first->slot, &len);
 	if (!name) /* of a hold around us, with more slots */
 		*v->slot_name_at = NULL;
 	else
 		(void)snprintf(next_word(v->slot_name), SLOT_NAME_MAX + 1,
-			       "%.*s", (int)strcspn(name, ","), name);
+			       "%.*s", (int)len, name);
 }
 
 /* Our parents still hold their other keys. */

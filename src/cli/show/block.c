@@ -95,6 +95,8 @@ void find_problems(const struct query *query, const struct snapshot *s,
 	for (int i = 0; i < listed_holders(v); i++)
 		look_at_holder(v, &v->holder[i], &t);
 	look_at_line(v, &t);
+	if (query_replica(query))
+		found(&t, "%s", query_replica(query)->text);
 	for (int i = 0; i < t.nodes; i++)
 		if (s->why[i].kind != FAIL_NONE)
 			found(&t, "%s", s->why[i].text);
@@ -182,7 +184,9 @@ static void print_holder(const struct block *b, const struct view_holder *h)
 	line(b, "command", "%s", h->about[ABOUT_COMMAND]);
 	line(b, "reason", "%s", h->about[ABOUT_REASON]);
 	line(b, "ci job", "%s", h->about[ABOUT_CI]);
-	if (view_has_slots(b->v))
+	if (h->slot_name[0] != '\0')
+		line(b, "slot", "%d (%s)", h->slot, h->slot_name);
+	else if (view_has_slots(b->v))
 		line(b, "slot", "%d", h->slot);
 	if (h->since_ms > 0)
 		line(b, "since", "%s (%s ago)",
@@ -207,7 +211,8 @@ static void print_first(const struct block *b, const char *shown)
 	(void)fprintf(b->out, "%s: ", shown);
 	if (b->state == VIEW_FREE) {
 		print_state(b, TONE_GOOD, "free");
-		(void)fputc('\n', b->out);
+		(void)fprintf(b->out, "%s\n",
+			      query_replica(b->query) ? " (on a replica)" : "");
 		return;
 	}
 	if (b->state == VIEW_MINORITY) {

@@ -62,6 +62,8 @@ static void json_nodes(struct json *j, const struct inspection *in)
 			json_text(j, "token", h->token);
 			json_left(j, "ttl_left_ms", h->left_at[i]);
 		}
+		if (in->query->replica[i].kind != FAIL_NONE)
+			json_bool(j, "replica", true);
 		if (in->seen.why[i].kind != FAIL_NONE)
 			json_text(j, "error", in->seen.why[i].text);
 		json_close(j);
@@ -157,8 +159,10 @@ static int check_age(struct inspection *in, int64_t most_ms)
 	if (v->holders > 0)
 		(void)describe_holder(&s, 0, who, sizeof(who));
 	if (since > 0 && v->now_ms - since > most_ms) {
-		(void)printf("CRITICAL: %s: %s; longer than %s\n", in->shown,
-			     who, format_limit(most_ms, limit, sizeof(limit)));
+		(void)printf("CRITICAL: %s: %s; longer than %s%s%s\n",
+			     in->shown, who,
+			     format_limit(most_ms, limit, sizeof(limit)),
+			     problem[0] ? "; " : "", problem);
 		return STATUS_CRITICAL;
 	}
 	if (problem[0] == '\0' && v->holders > 0 && since <= 0)
@@ -180,8 +184,9 @@ static int inspect_one(struct query *query, const char *key,
 	(void)format_bytes(key, strlen(key), in.shown, sizeof(in.shown));
 	log_key(in.shown, key, strlen(key));
 	if (query_lock(query, key, strlen(key),
-		       &(struct view_most){LISTED_MOST, LISTED_MOST}, &in.seen,
-		       &why) < 0) {
+		       &(struct view_most){.holders = LISTED_MOST,
+					   .waiters = LISTED_MOST},
+		       &in.seen, &why) < 0) {
 		status = report_failure(&why);
 		if (o->json)
 			json_all(&in, &why);

@@ -54,7 +54,8 @@ static int say_missing(struct scan *c, struct fail *why)
 		return fail(why, FAIL_INTERNAL,
 			    "there are more than these %d locks",
 			    c->known.locks);
-	if (down)
+	query_say_replicas(c->query);
+	if (down && c->query->replica[down - c->node].kind == FAIL_NONE)
 		log_notice("incomplete",
 			   "showing what the other servers report: %s",
 			   down->why.text);

@@ -195,13 +195,18 @@ static void take_answers(struct wait *w)
 	struct got got;
 
 	while (w->owed > 0 && fanout_next(&w->query.fanout, &got)) {
-		snapshot_take(&w->seen, &got);
+		snapshot_take(&w->query, &w->seen, &got);
 		if (--w->owed > 0)
 			continue;
-		if (query_done(&w->query, &w->seen, &w->why) == 0)
-			see(w);
-		else
+		if (query_done(&w->query, &w->seen, &w->why) < 0) {
 			miss(w);
+		} else if (query_replica(&w->query)) {
+			w->why = *query_replica(&w->query);
+			miss(w);
+		} else {
+			query_say_replicas(&w->query);
+			see(w);
+		}
 	}
 }
 
@@ -306,6 +311,8 @@ static int finish(struct wait *w)
 		say_around(w);
 		return STATUS_USAGE;
 	case HAS_FAILED:
+		if (query_replica(&w->query)) /* and was one all the time */
+			w->why.kind = FAIL_CONFIG;
 		return report_failure(&w->why);
 	}
 	if (w->o->json)

@@ -16,6 +16,8 @@ static bool has_text(const struct lock_seen *l, const char *text)
 {
 	if (text[0] == '\0' || strcasestr(l->shown, text))
 		return true;
+	if (l->holders > 0 && strcasestr(l->holder.slot_name, text))
+		return true;
 	for (int i = 0; l->holders > 0 && i < ABOUT_SHOWN; i++)
 		if (strcasestr(l->holder.about[i], text))
 			return true;
@@ -103,19 +105,23 @@ const char *listing_state(const struct lock_seen *l)
 				     : view_state_name(l->state);
 }
 
-/* "web1", or "web1 +2" with two other holders; "" if nobody holds it. */
+/* "web1", or "web1 (gpu0) +2" with a slot that has a name, and two other
+ * holders; "" if nobody holds it. */
 static const char *host_text(const struct lock_seen *l, char *buf, size_t size)
 {
 	const char *host = l->holder.about[ABOUT_HOST];
+	const char *slot = l->holders > 0 ? l->holder.slot_name : "";
+	char more[32] = "";
 
 	if (l->holders == 0)
 		host = "";
 	else if (host[0] == '\0')
 		host = "?";
 	if (l->holders > 1)
-		(void)snprintf(buf, size, "%s +%" PRId64, host, l->holders - 1);
-	else
-		(void)snprintf(buf, size, "%s", host);
+		(void)snprintf(more, sizeof(more), " +%" PRId64,
+			       l->holders - 1);
+	(void)snprintf(buf, size, "%s%s%s%s%s", host, slot[0] ? " (" : "", slot,
+		       slot[0] ? ")" : "", more);
 	return buf;
 }
 
@@ -131,7 +137,7 @@ const char *listing_time(int64_t ms, char *buf, size_t size)
 static void add_row(struct table *t, const struct lock_seen *l)
 {
 	const struct view_holder *h = &l->holder;
-	char text[ABOUT_MAX + 32];
+	char text[ABOUT_MAX + SLOT_NAME_SHOWN + 40];
 	bool held = l->holders > 0;
 
 	table_cell(t, "%s", l->shown);
@@ -180,6 +186,8 @@ static void json_nodes(const struct scan *c, struct json *j)
 		json_item(j);
 		json_text(j, "name", c->query->servers.endpoint[i].name);
 		json_text(j, "state", c->node[i].down ? "down" : "up");
+		if (c->query->replica[i].kind != FAIL_NONE)
+			json_bool(j, "replica", true);
 		if (c->node[i].down)
 			json_text(j, "error", c->node[i].why.text);
 		json_close(j);
@@ -206,7 +214,8 @@ void listing_json(const struct listing *l, const struct scan *c, struct json *j)
 	struct fail why;
 
 	json_bool(j, "complete",
-		  scan_verdict(c, &why) == 0 && !c->known.overfull);
+		  scan_verdict(c, &why) == 0 && !c->known.overfull &&
+			  !query_replica(c->query));
 	json_text(j, "scope", query_is_host_only(c->query) ? "host" : "shared");
 	json_nodes(c, j);
 	json_list(j, "locks");

@@ -73,7 +73,8 @@ static void head(FILE *out, const char *name, const char *help)
 static void servers(const struct scan *c, bool complete, FILE *out)
 {
 	head(out, "redlock_complete", "1 if nothing is missing here.");
-	(void)fprintf(out, "redlock_complete %d\n", complete);
+	(void)fprintf(out, "redlock_complete %d\n",
+		      complete && !query_replica(c->query));
 	head(out, "redlock_server_up", "1 if the server answered.");
 	for (int i = 0; i < c->query->servers.n; i++) {
 		(void)fputs("redlock_server_up{server=\"", out);
@@ -81,6 +82,14 @@ static void servers(const struct scan *c, bool complete, FILE *out)
 		(void)fprintf(out, "\"} %d\n",
 			      !c->node[i].down &&
 				      !fanout_is_down(&c->query->fanout, i));
+	}
+	head(out, "redlock_server_replica",
+	     "1 if the server is a replica, which may be behind its master.");
+	for (int i = 0; i < c->query->servers.n; i++) {
+		(void)fputs("redlock_server_replica{server=\"", out);
+		put_label(out, c->query->servers.endpoint[i].name);
+		(void)fprintf(out, "\"} %d\n",
+			      c->query->replica[i].kind != FAIL_NONE);
 	}
 }
 

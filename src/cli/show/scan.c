@@ -150,12 +150,27 @@ static void scan_on(struct scan *c, int target)
 		c->scans++;
 }
 
+/* Whether it is a replica, and a sign of life. */
+static void ask_role(struct scan *c, int target)
+{
+	struct words w = {0};
+
+	words_add_text(&w, "INFO");
+	words_add_text(&w, "replication");
+	if (fanout_ask(&c->query->fanout, target, &w, TAG_PING) < 0)
+		no_memory(c);
+	else
+		c->pings++;
+}
+
 static void scan_from_start(struct scan *c, int target)
 {
 	struct scan_target *t = target_of(c, target);
 
 	if (!t)
 		return;
+	if (!c->asking)
+		ask_role(c, target);
 	t->pages = (struct pages){0};
 	scan_on(c, target);
 }
@@ -315,7 +330,7 @@ static void take_view(struct scan *c, const struct got *got)
 	    got->target != got->node) {
 		ask_target(c, f, got->node);
 	} else {
-		snapshot_take(&f->seen, got);
+		snapshot_take(c->query, &f->seen, got);
 		if (!got->overlong &&
 		    (got->why.kind == FAIL_UNAVAILABLE || !got->reply))
 			target_failed(c, got->target, &got->why, got);
@@ -342,12 +357,10 @@ static void ask_more(struct scan *c)
 void scan_ask(struct scan *c)
 {
 	const struct fanout *s = &c->query->fanout;
-	struct words w = {0};
 
 	if (scan_is_asking(c))
 		return;
 	lockset_forget_free(&c->known);
-	words_add_text(&w, "PING");
 	c->round_began = now();
 	c->next = 0;
 	c->asking = true;
@@ -357,23 +370,26 @@ void scan_ask(struct scan *c)
 	for (int i = 0; i < s->targets; i++) {
 		struct scan_target *t = target_of(c, i);
 
-		if (!t ||
-		    (primaries_cover(s, i) &&
-		     fanout_ask(&c->query->fanout, i, &w, TAG_PING) < 0)) {
-			no_memory(c);
+		if (t && primaries_cover(s, i))
+			ask_role(c, i);
+		if (c->broke)
 			return;
-		}
 		t->failed = false;
-		c->pings += primaries_cover(s, i);
 	}
 }
 
-/* An error is also a sign of life (an ACL may forbid PING). */
+/* An error is also a sign of life (an ACL may forbid INFO). */
 static void take_ping(struct scan *c, const struct got *got)
 {
+	char master[MASTER_SHOWN];
+	struct fail why = got->why;
+
 	c->pings--;
-	if (!got->reply)
-		target_failed(c, got->target, &got->why, got);
+	if (got->reply)
+		why = query_heard(c->query, got->node,
+				  query_master(got->reply, master));
+	if (why.kind != FAIL_NONE)
+		target_failed(c, got->target, &why, got);
 }
 
 static void end_round(struct scan *c)

@@ -9,7 +9,7 @@
 #include "base/columns.h"
 #include "base/units.h"
 
-#define WHO_MAX (3 * ABOUT_MAX)
+#define WHO_MAX (3 * ABOUT_MAX + SLOT_NAME_SHOWN + 32)
 #define GAP 2
 #define LEFT_MOST ((int64_t)99999 * 86400000) /* "99999d" is all that fits */
 #define BAR 10                                /* columns of the lease */
@@ -50,7 +50,7 @@ static const struct {
 	[CELL_WAITING] = {"WAIT", 5, 0, 40, COLUMN_WAITERS, true},
 };
 
-/* "backup.sh[3870] +2", "nobody", ... */
+/* "backup.sh[3870] +2", "train[3871] gpu0", "nobody", ... */
 static const char *holder_text(const struct lock_seen *l, char *buf,
 			       size_t size)
 {
@@ -68,10 +68,11 @@ static const char *holder_text(const struct lock_seen *l, char *buf,
 	else if (h->how == HOLD_FOREIGN)
 		(void)snprintf(buf, size, "another program");
 	else
-		(void)snprintf(buf, size, "%s%s%s%s%s%s%s",
+		(void)snprintf(buf, size, "%s%s%s%s%s%s%s%s%s",
 			       plain ? "" : listing_state(l), plain ? "" : " ",
 			       pid[0] ? h->about[ABOUT_COMMAND] : "?",
 			       pid[0] ? "[" : "", pid, pid[0] ? "]" : "",
+			       h->slot_name[0] ? " " : "", h->slot_name,
 			       others);
 	return buf;
 }
@@ -304,6 +305,7 @@ static void put_typed(const struct board *b, struct screen *s)
 static void put_state(const struct board *b, struct screen *s)
 {
 	const struct node_seen *down = scan_down(b->scan);
+	const struct fail *replica = query_replica(b->scan->query);
 	char text[6 * FILTER_MAX], shown[4 * FILTER_MAX], since[32];
 	char unseen[48] = "";
 	char failure[sizeof(down->why.text) + 64];
@@ -322,13 +324,18 @@ static void put_state(const struct board *b, struct screen *s)
 				    sizeof(shown)),
 		       filtered ? "  " : "");
 	screen_put(s, 0, s->columns, YELLOW, text);
-	if (down) {
+	if (down || replica) {
 		int at = columns_of(text);
 
-		(void)snprintf(failure, sizeof(failure), "down for %s: %s",
-			       format_seconds(between(down->since, b->at),
-					      since, sizeof(since)),
-			       down->why.text);
+		if (!down)
+			(void)snprintf(failure, sizeof(failure), "%s",
+				       replica->text);
+		else
+			(void)snprintf(
+				failure, sizeof(failure), "down for %s: %s",
+				format_seconds(between(down->since, b->at),
+					       since, sizeof(since)),
+				down->why.text);
 		(void)format_bytes(failure, strlen(failure), text,
 				   sizeof(text));
 		screen_put(s, at, s->columns - at, RED, text);

@@ -100,8 +100,10 @@ struct lease_conf {
 			       silent from the start, ask another soon */
 	int64_t max_leases; /* renew max_leases - 1 times; 0: no limit */
 	int64_t min_hold_ms;
-	int64_t once_ms;  /* since the hold began: --once-per */
-	bool once_any;    /* also if it failed, or was killed */
+	const char *slot_names; /* "a,b": for others to see; NULL: none.
+				   Borrowed */
+	int64_t once_ms;        /* since the hold began: --once-per */
+	bool once_any;          /* also if it failed, or was killed */
 	int64_t revision; /* number revision - 1 of the work, and not after a
 			     larger one; 0: it has none */
 	int64_t guard_ms; /* a node that has been up for less does not vote;

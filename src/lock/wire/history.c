@@ -26,13 +26,20 @@ void history_ending_text(const struct history_entry *s,
 }
 
 void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
-			char text[HISTORY_ENTRY_SIZE])
+			const char *names, char text[HISTORY_ENTRY_SIZE])
 {
-	char where[24] = "", how[HISTORY_ENDING_SIZE],
-	     by[HISTORY_BY_MAX + 8] = "";
+	char where[24 + SLOT_NAME_SHOWN] = "", how[HISTORY_ENDING_SIZE],
+			by[HISTORY_BY_MAX + 8] = "";
+	size_t used = 0, len;
+
+	const char *name = slot_name(names, slot, &len);
 
 	if (slot >= 0)
-		(void)snprintf(where, sizeof(where), "slot %d\n", slot);
+		used = (size_t)snprintf(where, sizeof(where), "slot %d\n",
+					slot);
+	if (name && slot >= 0 && !memchr(name, '\n', len))
+		(void)snprintf(where + used, sizeof(where) - used,
+			       "slot_name %.*s\n", (int)len, name);
 	history_ending_text(s, how);
 	if (s->by)
 		(void)snprintf(by, sizeof(by), "by %.*s\n", HISTORY_BY_MAX,
@@ -73,6 +80,7 @@ static void take_field(struct history_hold *p, const struct reply *name,
 		{"token", NULL, p->token, sizeof(p->token)},
 		{"by", NULL, p->by, sizeof(p->by)},
 		{"outcome", NULL, p->outcome, sizeof(p->outcome)},
+		{"slot_name", NULL, p->slot_name, sizeof(p->slot_name)},
 		{"fence", &p->fence, NULL, 0},
 		{"slot", &p->slot, NULL, 0},
 		{"since", &p->since_ms, NULL, 0},
@@ -155,13 +163,22 @@ static void take_hold(struct history *h, const struct history_hold *its)
 	h->hold[h->holds++] = *its;
 }
 
+#define SHAPE "[sss[s[s*]]*]" /* see src/lua/latest.lua */
+
+const char *history_master(const struct reply *r, char buf[MASTER_SHOWN])
+{
+	const struct reply *master = reply_item(r, reply_is(r, SHAPE) ? 2 : -1);
+
+	return format_bytes(master->bytes, master->len, buf, MASTER_SHOWN);
+}
+
 int history_add(struct history *h, const struct reply *r, int node,
 		struct fail *why)
 {
-	size_t n = r->items < 2 + HISTORY_MAX ? r->items : 2 + HISTORY_MAX;
+	size_t n = r->items < 3 + HISTORY_MAX ? r->items : 3 + HISTORY_MAX;
 	struct history_hold *more;
 
-	if (!reply_is(r, "[ss[s[s*]]*]") ||
+	if (!reply_is(r, SHAPE) ||
 	    strcmp(reply_item(r, 0)->bytes, "history") != 0)
 		return request_misread(reply_item(r, 0)->bytes,
 				       reply_item(r, 0)->len, why);
@@ -169,7 +186,7 @@ int history_add(struct history *h, const struct reply *r, int node,
 	if (!more)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	h->hold = more;
-	for (size_t i = 2; i < n; i++) {
+	for (size_t i = 3; i < n; i++) {
 		struct history_hold its;
 
 		if (read_entry(&its, reply_item(r, i)))

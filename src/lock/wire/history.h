@@ -32,11 +32,12 @@ struct history_entry {
 #define HISTORY_ENDING_SIZE 56
 void history_ending_text(const struct history_entry *s,
 			 char text[HISTORY_ENDING_SIZE]);
-/* The entry as the release sends it. slot -1: the lock has no slots. */
+/* The entry as the release sends it. slot -1: the lock has no slots. `names`:
+ * of all slots, "a,b"; or NULL. */
 #define HISTORY_BY_MAX 250
-#define HISTORY_ENTRY_SIZE (192 + HISTORY_BY_MAX)
+#define HISTORY_ENTRY_SIZE (192 + HISTORY_BY_MAX + SLOT_NAME_SHOWN)
 void history_entry_text(const struct history_entry *s, int64_t fence, int slot,
-			char text[HISTORY_ENTRY_SIZE]);
+			const char *names, char text[HISTORY_ENTRY_SIZE]);
 
 /* ---- reading ---- */
 
@@ -48,10 +49,11 @@ struct history_hold {
 	char about[ABOUT_COUNT][ABOUT_MAX];
 	char by[HISTORY_BY_MAX]; /* who took the lock by force, or "" */
 	char outcome[24];
-	int64_t fence;                /* 0: unknown */
-	int64_t slot, status, signal; /* -1: unknown, or none */
-	int64_t since_ms;             /* by the server's clock */
-	int64_t waited_ms;            /* open: -1, unknown */
+	char slot_name[SLOT_NAME_SHOWN]; /* "": it has none */
+	int64_t fence;                   /* 0: unknown */
+	int64_t slot, status, signal;    /* -1: unknown, or none */
+	int64_t since_ms;                /* by the server's clock */
+	int64_t waited_ms;               /* open: -1, unknown */
 	int64_t held_ms;
 	int64_t ended_ms; /* since_ms + held_ms */
 	bool open;        /* it goes on: `held_ms` is so far */
@@ -67,6 +69,8 @@ struct history {
 /* Makes the request; see request.h. */
 void history_request(struct request *r, const struct keys *keys, int db);
 
+/* The master of a node that is a replica, in its answer; "": it is none. */
+const char *history_master(const struct reply *r, char buf[MASTER_SHOWN]);
 /* Adds a node's answer. *h must be all zero at first. The same hold told by
  * several nodes becomes one entry. Returns -1, and adds nothing, if the reply
  * is not an answer of the script or memory is short. */

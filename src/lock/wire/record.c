@@ -55,6 +55,7 @@ void record_identity(const struct lease_conf *conf, const struct holder *who,
 {
 	static const char *const flags[] = {"-", "s",  "r",  "sr",
 					    "p", "sp", "rp", "srp"};
+	const char *names = conf->slot_names;
 	size_t used = (size_t)snprintf(
 		text, IDENTITY_SIZE, "%" PRId64 " %d %s\n", conf->ttl_ms,
 		lease_slots(conf),
@@ -67,6 +68,25 @@ void record_identity(const struct lease_conf *conf, const struct holder *who,
 		used += (size_t)snprintf(text + used, IDENTITY_SIZE - used,
 					 "unrecorded 1\n");
 	add_about(who, text, used);
+	/* the last, because it is the longest: see src/lua/state.lua */
+	used += strlen(text + used);
+	if (names && strlen(names) < SLOT_NAMES_MOST - 8) {
+		(void)snprintf(text + used, IDENTITY_SIZE - used, "names %s\n",
+			       names);
+		for (char *p = text + used; p[0] && p[1]; p++)
+			if (*p == '\n')
+				*p = ' ';
+	}
+}
+
+const char *slot_name(const char *names, int slot, size_t *len)
+{
+	for (int i = 0; names && i < slot; i++) {
+		names = strchr(names, ',');
+		names += names != NULL;
+	}
+	*len = names ? strcspn(names, ",") : 0;
+	return names;
 }
 
 /* ---- reading ---- */

@@ -15,6 +15,9 @@
 #include "base/json.h"
 #include "lock/core/lease.h"
 
+#define SLOT_NAME_SHOWN 160
+#define MASTER_SHOWN 80 /* "HOST:PORT" of a replica's master */
+
 /* What others may see of a holder or waiter. Any field may be "". The strings
  * are borrowed. */
 enum about {
@@ -40,11 +43,16 @@ const char *about_name(enum about field); /* "host", "pid", ... */
 
 /* A client's entry in the line. A client has one such text and never changes
  * it, because the scripts find it by its bytes. */
-#define IDENTITY_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 48)
+#define IDENTITY_SIZE (ABOUT_COUNT * (ABOUT_MAX + 8) + 48 + SLOT_NAMES_MOST)
+#define SLOT_NAMES_MOST 4000 /* of a longer list others see the numbers */
 void record_identity(const struct lease_conf *conf, const struct holder *who,
 		     char text[IDENTITY_SIZE]);
 /* Only the end of it: "host ...\npid ...\n". */
 void record_about(const struct holder *who, char text[IDENTITY_SIZE]);
+
+/* The name of a slot in a list such as "a,b", and its length. NULL: there is
+ * none. */
+const char *slot_name(const char *names, int slot, size_t *len);
 
 /* ---- reading ---- */
 

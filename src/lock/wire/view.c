@@ -20,6 +20,7 @@ void view_request(struct request *r, const struct keys *keys,
 	request_begin(r, SCRIPT_INSPECT, keys, db, &head);
 	request_number(r, INSPECT_WAITERS, most->waiters);
 	request_number(r, INSPECT_HOLDERS, most->holders);
+	request_text(r, INSPECT_WHOSE, most->whose ? most->whose : "");
 	request_end(r);
 }
 
@@ -150,6 +151,8 @@ static int add_entry(struct view *v, const struct reply *of,
 	h.since_ms = reply_ms(reply_item(of, 4), 0);
 	h.ttl_ms = reply_ms(reply_item(of, 5), 0);
 	(void)format_bytes(token->bytes, token->len, h.token, sizeof(h.token));
+	(void)format_bytes(reply_item(of, 8)->bytes, reply_item(of, 8)->len,
+			   h.slot_name, sizeof(h.slot_name));
 	return add_holder(v, &h, node);
 }
 
@@ -244,9 +247,9 @@ static int add_waiter(struct view *v, const struct reply *of, int node)
 
 /* See src/lua/inspect.lua. */
 #define SLOT "[ssssss]"
-#define HOLDER "[ssssssss]"
+#define HOLDER "[sssssssss]"
 #define WAITER "[sss]"
-#define SHAPE "[sssss[sss][" SLOT "*][" HOLDER "*][" WAITER "*]sssss]"
+#define SHAPE "[sssss[sss][" SLOT "*][" HOLDER "*][" WAITER "*]ssssss]"
 
 /* Of several nodes, the largest counts. */
 static void add_mark(struct view_mark *largest, int64_t number,
@@ -261,6 +264,14 @@ static void add_mark(struct view_mark *largest, int64_t number,
 	largest->since_ms = by.since_ms;
 	largest->end = by.end;
 	memcpy(largest->about, by.about, sizeof(by.about));
+}
+
+const char *view_master(const struct reply *r, char buf[MASTER_SHOWN])
+{
+	const struct reply *master =
+		reply_item(r, reply_is(r, SHAPE) ? 14 : -1);
+
+	return format_bytes(master->bytes, master->len, buf, MASTER_SHOWN);
 }
 
 int view_add(struct view *v, const struct reply *r, int node, struct fail *why)
@@ -337,6 +348,15 @@ static int by_left(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
+/* A nested run without names of its own is in a slot that has one. */
+static void lend_slot_name(const struct view *v, struct view_holder *h)
+{
+	for (int i = 0; i < v->holders && h->slot_name[0] == '\0'; i++)
+		if (v->holder[i].slot == h->slot && h->how == HOLD_INSIDE)
+			memcpy(h->slot_name, v->holder[i].slot_name,
+			       sizeof(h->slot_name));
+}
+
 void view_finish(struct view *v, int nodes)
 {
 	for (int i = 0; i < v->holders; i++) {
@@ -349,6 +369,7 @@ void view_finish(struct view *v, int nodes)
 				left[n++] = h->left_at[k];
 		qsort(left, (size_t)n, sizeof(left[0]), by_left);
 		h->left_ms = left[n >= q ? q - 1 : 0];
+		lend_slot_name(v, h);
 	}
 	if (v->holders > 1)
 		qsort(v->holder, (size_t)v->holders, sizeof(v->holder[0]),

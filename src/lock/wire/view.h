@@ -31,6 +31,7 @@ struct view_holder {
 	enum hold how;
 	unsigned int nodes; /* where it holds: bits */
 	int slot;
+	char slot_name[SLOT_NAME_SHOWN]; /* "": it has none */
 	char type[16];   /* of the key: "string", or that of a foreign key */
 	char token[140]; /* safe for a terminal */
 	char *value;     /* owned by the view: the family that is in the slot;
@@ -59,6 +60,8 @@ struct view_waiter {
 /* The most holders and waiters that a node is to list. */
 struct view_most {
 	int holders, waiters; /* at most VIEW_MOST each */
+	const char *whose;    /* the token of a client that is listed even so;
+				 or NULL. Borrowed */
 };
 #define VIEW_MOST 1000
 
@@ -102,6 +105,8 @@ enum view_damage {
 void view_request(struct request *r, const struct keys *keys,
 		  const struct view_most *most, int db);
 
+/* The master of a node that is a replica, in its answer; "": it is none. */
+const char *view_master(const struct reply *r, char buf[MASTER_SHOWN]);
 /* Adds a node's answer. *v must be all zero at first. Returns -1 if the reply
  * is not an answer of the script, and adds nothing; or if memory is short, when
  * it may have added a part. *v can be closed after either. */
