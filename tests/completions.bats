@@ -80,6 +80,8 @@ let_all_go() { cli a flushall >/dev/null; }
 	offers 'redlock for' force-release
 	offers 'redlock --orp' --orphans
 	none_offers 'redlock l' ls
+	# verbs come before options
+	[ "$(in_bash 'redlock ' | head -n 1)" = lock ]
 }
 
 @test "behind a verb: its options, and no others" {

@@ -451,6 +451,9 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 	export REDLOCK_URL=redis://joe:hunter2@h.invalid
 	REDLOCK_TTL=45s run -0 --separate-stderr "$REDLOCK" doctor --config -q
 	[ -z "$stderr" ]
+	[ "$(cut -d ' ' -f 1 <<<"$output" | sort | paste -sd ' ')" = 'quiet ttl url user wait' ]
+	REDLOCK_TTL=45s run -0 --separate-stderr "$REDLOCK" doctor --config
+	[ -z "$stderr" ]
 	for line in "wait = 10m  ($mine:1)" "user = joe  ($mine:2)" \
 		'url = redis://***@h.invalid  (REDLOCK_URL)' \
 		'ttl = 45s  (REDLOCK_TTL)' 'slots = 1  (default)' \
@@ -458,7 +461,7 @@ pttl() { # what -t was: seconds of the lease left, rounded up
 		'max-waiters = not set  (default)' 'orphans = leave  (default)' \
 		'restart-guard = auto  (default)' 'cacert = not set  (default)' \
 		'color = auto  (default)' 'shared = no  (default)' \
-		'exclusive = yes  (default)' 'quiet = yes  (command line)'; do
+		'exclusive = yes  (default)' 'quiet = no  (default)'; do
 		grep -qxF -- "$line" <<<"$output"
 	done
 	# each once, but for those that say the same

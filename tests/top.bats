@@ -69,6 +69,19 @@ rows() { sed -n '4,$p' <<<"$screen" | grep -E ' (tok|backup|nobody|another|sleep
 	kill "$tool"
 }
 
+@test "two long keys that differ at their ends alone look different" {
+	local k=app:production:deployments:cluster-of-the-north:service
+
+	forge a "$k:eu-1" db1 60000 0
+	forge a "$k:eu-2" db1 60000 0
+	forge a "日本語${k#app}:eu-1" db1 60000 0
+	on_screen 0 'wait:LEFT' 'wait:eu-2' 'run:sleep 1.2' 'send:q' --
+	row '^app:prod.*…ervice:eu-1 +backup'
+	row '^app:prod.*…ervice:eu-2 +backup'
+	row '^日本語:.*…ervice:eu-1 +backup'
+	cli a flushall >/dev/null
+}
+
 @test "the time of day has its zone" {
 	TZ=Asia/Tokyo on_screen 0 'wait:KEY' 'send:q' --
 	[[ $(head -n 1 <<<"$screen") =~ \ [0-2][0-9]:[0-5][0-9]:[0-5][0-9]\ JST$ ]]

@@ -88,7 +88,8 @@ static int config(const struct opts *o, const struct fail *broken)
 	if (!broken && !o->askpass && servers_find(&servers, o, &why) < 0)
 		broken = &why;
 	show_settings(o, NULL);
-	opt_show_defaults(o, stdout);
+	if (o->loudness >= 0)
+		opt_show_defaults(o, stdout);
 	settings_report_typos();
 	if (broken)
 		log_error("failed", "%s", broken->text);

@@ -165,9 +165,7 @@ static int open_voice(void)
 	fd = voice < 0 ? -1
 		       : open(path, O_WRONLY | O_APPEND | O_NONBLOCK |
 					    O_NOCTTY | O_CLOEXEC);
-	return fd >= 0 ? fd
-		       : (int)syscall(SYS_pidfd_getfd, voice_of, STDERR_FILENO,
-				      0);
+	return fd >= 0 ? fd : (int)syscall(SYS_pidfd_getfd, voice_of, 2, 0);
 }
 
 /* A file or a terminal, not a pipe or socket. No file system is asked: it may
@@ -243,7 +241,7 @@ void keeper_quiet(const struct keeper *k)
 	if (k->shares)
 		return;
 	log_through(open_voice);
-	(void)dup2(STDIN_FILENO, STDERR_FILENO); /* /dev/null */
+	(void)dup2(STDIN_FILENO, 2); /* /dev/null */
 }
 
 bool keeper_hand(const struct keeper *k, const char *answer)

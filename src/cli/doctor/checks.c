@@ -575,7 +575,8 @@ void check_list(struct exam *e)
 	if (!e->servers->asked_for)
 		found(e, NOTE, "all", "scope",
 		      "no server was named: %s is a different server on each "
-		      "machine -> -u URL, REDLOCK_URL, or a configuration file",
+		      "machine -> -u URL, REDLOCK_URL, a configuration file, "
+		      "or -u local: for this machine alone",
 		      DEFAULT_URL);
 }
 

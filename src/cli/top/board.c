@@ -161,6 +161,26 @@ static void put_cell(const struct layout *y, struct screen *s, int c,
 		screen_put(s, y->at[c] + shift, width - shift, style, text);
 }
 
+/* Keys often differ at their end alone (app:deploy:eu-1): what does not fit is
+ * left out in the middle. Returns text, or buf. */
+static const char *cut_middle(const struct board *b, const char *text,
+			      int width, char *buf, size_t size)
+{
+	const char *mark = b->blocks ? "\xe2\x80\xa6" : "~", *tail = text;
+	int head = width / 2;
+
+	if (width < 3 || columns_of(text) <= width)
+		return text;
+	/* a character may be two columns wide, or none */
+	while (columns_of(tail) > width - head - 1)
+		tail += utf8_length(tail, strlen(tail))
+				? utf8_length(tail, strlen(tail))
+				: 1;
+	(void)snprintf(buf, size, "%.*s%s%s", (int)columns_fit(text, head),
+		       text, mark, tail);
+	return buf;
+}
+
 /* A holder that renews in time has at least two thirds left. */
 static enum style style_of(int64_t left, int64_t ttl)
 {
@@ -216,10 +236,11 @@ static void put_lock(const struct board *b, const struct layout *y,
 		     struct screen *s, const struct lock_seen *l)
 {
 	int64_t age = between(l->at, b->at);
-	char text[WHO_MAX];
+	char text[WHO_MAX], key[WHO_MAX];
 
 	age = age > 0 ? age : 0;
-	put_cell(y, s, CELL_KEY, BOLD, l->shown);
+	put_cell(y, s, CELL_KEY, BOLD,
+		 cut_middle(b, l->shown, y->width[CELL_KEY], key, sizeof(key)));
 	put_cell(y, s, CELL_HOLDER, l->state == VIEW_HELD ? PLAIN : DIM,
 		 holder_text(l, text, sizeof(text)));
 	put_cell(y, s, CELL_HOST, PLAIN, host_text(l));
