@@ -104,7 +104,7 @@ wipe=$'\r\e[J'
 		"run:kill $worker" -- -w 30m -- echo done
 	[ "$status" = 0 ]
 	let_go
-	grep -Eq "${wipe//[/\\[}redlock: job: waiting 1s of 30m \(1st in line\): ann@$(hostname) witness, [0-9]s, why"$'\r' <<<"$output"
+	grep -Eq "${wipe//[/\\[}redlock: job: waiting 1s of 30m \(1st in line\): held [0-9]s by ann@$(hostname), witness: why"$'\r' <<<"$output"
 	# in the end it goes away, and no line remains
 	[[ $output = *"$wipe"done* ]]
 	[[ $output != *$'\n'*held* ]]

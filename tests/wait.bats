@@ -219,7 +219,7 @@ wipe=$'\r\e[J'
 	keep_job
 	TERM=xterm NO_COLOR=1 run -0 pty size:24x200 'wait:waiting 1s: ' \
 		"run:kill $tool" -- "$REDLOCK" wait -u "$url" job
-	[[ $output == *"${wipe}redlock: job: waiting 0s: "*"@$(hostname) sleep, "* ]]
+	[[ $output == *"${wipe}redlock: job: waiting 0s: held "*" by "*"@$(hostname), sleep"* ]]
 	[[ $output != *$'\n'* ]]
 	[[ $output == *"$wipe" ]]
 	keep_job

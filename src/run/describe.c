@@ -187,14 +187,14 @@ const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
 	if (s->since > 0 && age >= 0)
 		(void)format_seconds(age * 1000, held, sizeof(held));
 	(void)snprintf(
-		buf, size, "%s%s%s%s%s%s%s%s%s%s%s%s%s",
-		s->kept ? "kept (--min-hold) by " : "",
-		name_of(s, name, sizeof(name)),
+		buf, size, "%s%s%s by %s%s%s%s%s%s%s%s%s%s",
+		s->kept ? "kept (--min-hold)" : "held", held[0] ? " " : "",
+		held, name_of(s, name, sizeof(name)),
 		others_of(s, others, sizeof(others)),
-		s->about[ABOUT_COMMAND][0] ? " " : "", s->about[ABOUT_COMMAND],
-		kind_of(s, kind, sizeof(kind)), held[0] ? ", " : "", held,
+		kind_of(s, kind, sizeof(kind)),
 		lease_left(s, ago, left, sizeof(left)),
-		s->about[ABOUT_REASON][0] ? ", " : "", s->about[ABOUT_REASON],
+		s->about[ABOUT_COMMAND][0] ? ", " : "", s->about[ABOUT_COMMAND],
+		s->about[ABOUT_REASON][0] ? ": " : "", s->about[ABOUT_REASON],
 		s->about[ABOUT_CI][0] ? ", " : "", s->about[ABOUT_CI]);
 	return buf;
 }

@@ -22,7 +22,7 @@
  * these return buf. */
 const char *describe_holder(const struct sight *s, int64_t ago, char *buf,
 			    size_t size);
-/* The same, for a live line: "ann@web1 backup.sh, 3m, nightly". */
+/* The same, for a live line: "held 3m by ann@web1, backup.sh: nightly". */
 const char *describe_brief(const struct sight *s, int64_t ago, char *buf,
 			   size_t size);
 /* "web1 (pid 12, user joe, backup.sh)" */
