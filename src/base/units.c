@@ -284,3 +284,36 @@ const char *mask_link(const char *link, char *buf, size_t size)
 		(void)snprintf(buf, size, "%s", link);
 	return buf;
 }
+
+char *add_text(char *to, const char *text)
+{
+	size_t n = strlen(text);
+
+	memcpy(to, text, n + 1);
+	return to + n;
+}
+
+char *add_number(char *to, int64_t n)
+{
+	char digits[20];
+	uint64_t left = n < 0 ? -(uint64_t)n : (uint64_t)n;
+	int used = 0;
+
+	if (n < 0)
+		*to++ = '-';
+	do
+		digits[used++] = (char)('0' + left % 10);
+	while (left /= 10);
+	while (used > 0)
+		*to++ = digits[--used];
+	*to = '\0';
+	return to;
+}
+
+char *add_hash(char *to, uint64_t n)
+{
+	for (int shift = 60; shift >= 0; shift -= 4)
+		*to++ = "0123456789abcdef"[n >> shift & 15];
+	*to = '\0';
+	return to;
+}

@@ -58,4 +58,11 @@ const char *format_word(const char *text, char *buf, size_t size);
  * even within a character. Returns buf. */
 const char *mask_link(const char *link, char *buf, size_t size);
 
+/* Without stdio, whose pages a process that was just forked would have to copy,
+ * and which takes long. Each ends what it writes with '\0' and returns where
+ * that is; the caller has made room. */
+char *add_text(char *to, const char *text);
+char *add_number(char *to, int64_t n); /* up to 20 bytes, and the '\0' */
+char *add_hash(char *to, uint64_t n);  /* 16 hexadecimal digits */
+
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "base/units.h"
 #include "net/errors.h"
 
 #define STRING_(x) #x
@@ -235,15 +236,8 @@ const struct reply *resp_whole(struct resp *r)
 
 static char *put_count(char *to, char kind, size_t n)
 {
-	char digits[20];
-	int used = 0;
-
 	*to++ = kind;
-	do
-		digits[used++] = (char)('0' + n % 10);
-	while (n /= 10);
-	while (used > 0)
-		*to++ = digits[--used];
+	to = add_number(to, (int64_t)n);
 	*to++ = '\r';
 	*to++ = '\n';
 	return to;

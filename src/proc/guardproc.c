@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "proc/deadman.h"
 #include "proc/title.h"
 #include "proc/tree.h"
@@ -58,7 +58,7 @@ static void become_command(const struct order *o, pid_t guard)
 		_exit(127);
 	signals_restore(o->signals);
 	for (char *const *e = o->own_pid; *e; e++)
-		(void)snprintf(strchr(*e, '=') + 1, 12, "%d", (int)getpid());
+		(void)add_number(strchr(*e, '=') + 1, getpid());
 	if (o->instead)
 		return;
 	(void)execvpe(o->argv[0], o->argv, o->envp);
@@ -86,9 +86,9 @@ static void await_deadline(const struct wire *w)
 
 static void title_of(const char *what, pid_t tool)
 {
-	char number[16];
+	char number[24];
 
-	(void)snprintf(number, sizeof(number), "%d", (int)tool);
+	(void)add_number(number, tool);
 	title_set(what, number);
 }
 

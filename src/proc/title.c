@@ -2,7 +2,6 @@
 /* The arguments as the kernel shows them, in one block of memory. */
 #include "proc/title.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,13 +39,16 @@ void title_hide(const char *from, size_t n)
 		memset(area + (from - copy), '*', n);
 }
 
+/* In a process that was just forked: no stdio. */
 void title_set(const char *what, const char *whose)
 {
-	char text[256];
+	const char *const parts[] = {what, ": ", whose};
+	size_t at = 0;
 
 	if (room == 0)
 		return;
-	(void)snprintf(text, sizeof(text), "%s: %s", what, whose);
 	memset(area, 0, room);
-	(void)snprintf(area, room, "%s", text);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		for (const char *c = parts[i]; *c && at + 1 < room; c++)
+			area[at++] = *c;
 }

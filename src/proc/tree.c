@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 
 #define AGAIN_NS 10000000 /* look again, in case a SIGCHLD was missed */
 #define GUARDS_MS 800     /* for the guards of nested runs to give back */
@@ -520,8 +521,9 @@ int tree_open(void)
 			return -1;
 		proc = fd;
 	}
-	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children",
-		       (int)getpid());
+	/* (in a guard that was just forked: no stdio) */
+	(void)add_text(add_number(add_text(path, "/proc/self/task/"), getpid()),
+		       "/children");
 	own.list = tree_proc(path, O_RDONLY);
 	own.pid = own.list < 0 ? 0 : getpid();
 	return own.list < 0 ? -1 : 0;

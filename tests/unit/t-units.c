@@ -495,6 +495,22 @@ static void test_mask_link(void)
 		"https://***@ci/", "it is masked before it is cut");
 }
 
+static void test_without_stdio(void)
+{
+	static const int64_t some[] = {
+		0, 7, 10, -1, INT64_MAX, INT64_MIN, 123456789, -1000000};
+	char ours[64], its[64], *end;
+
+	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+		(void)snprintf(its, sizeof(its), "n=%" PRId64 ":%016" PRIx64,
+			       some[i], (uint64_t)some[i]);
+		end = add_number(add_text(ours, "n="), some[i]);
+		end = add_hash(add_text(end, ":"), (uint64_t)some[i]);
+		ok(strcmp(ours, its) == 0 && end == ours + strlen(its),
+		   "%s is written as printf does: %s", its, ours);
+	}
+}
+
 int main(void)
 {
 	TEST(parse_duration);
@@ -507,5 +523,6 @@ int main(void)
 	TEST(format_bytes);
 	TEST(cut);
 	TEST(mask_link);
+	TEST(without_stdio);
 	return done();
 }

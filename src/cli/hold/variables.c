@@ -29,13 +29,16 @@ static size_t held_word(const struct granted *g,
 			const char *key, const char *url,
 			char word[HELD_WORD_MAX])
 {
-	if (g->joined && outer->ttl_ms > ttl_ms)
-		ttl_ms = outer->ttl_ms;
-	return (size_t)snprintf(word, HELD_WORD_MAX,
-				"%s:%" PRId64 ":%d:%d:%" PRId64 ":%016" PRIx64
-				":%016" PRIx64,
-				held_token(g, outer), g->fence, g->slot,
-				g->reads, ttl_ms, hash(key), hash(url));
+	const int64_t numbers[] = {
+		g->fence, g->slot, g->reads,
+		g->joined && outer->ttl_ms > ttl_ms ? outer->ttl_ms : ttl_ms};
+	char *end = add_text(word, held_token(g, outer));
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		end = add_number(add_text(end, ":"), numbers[i]);
+	end = add_hash(add_text(end, ":"), hash(key));
+	end = add_hash(add_text(end, ":"), hash(url));
+	return (size_t)(end - word);
 }
 
 enum {
@@ -214,7 +217,7 @@ void variables_add(struct variables *v, const struct granted *its,
 		   const struct lease_outer *outer, int64_t ttl_ms,
 		   const char *key, const char *url)
 {
-	(void)snprintf(next_word(v->fences), 23, "%" PRId64, its->fence);
+	(void)add_number(next_word(v->fences), its->fence);
 	(void)held_word(its, outer, ttl_ms, key, url, next_word(v->held));
 }
 
@@ -248,12 +251,11 @@ void variables_end(struct variables *v, const struct granted *first,
 	if (outer)
 		memcpy(next_word(v->held), outer, strlen(outer) + 1);
 	if (first) {
-		(void)snprintf(v->token, sizeof(v->token), "REDLOCK_TOKEN=%s",
-			       token);
-		(void)snprintf(v->fence, sizeof(v->fence),
-			       "REDLOCK_FENCE=%" PRId64, first->fence);
-		(void)snprintf(v->slot, sizeof(v->slot), "REDLOCK_SLOT=%d",
-			       first->slot);
+		(void)add_text(add_text(v->token, "REDLOCK_TOKEN="), token);
+		(void)add_number(add_text(v->fence, "REDLOCK_FENCE="),
+				 first->fence);
+		(void)add_number(add_text(v->slot, "REDLOCK_SLOT="),
+				 first->slot);
 		name_slot(v, first);
 		return;
 	}

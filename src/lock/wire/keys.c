@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+
 #define TAG_LETTERS 8
 
 static const char *const part_names[PART_COUNT] = {
@@ -128,11 +130,6 @@ static char *add(char *to, const char *bytes, size_t n)
 {
 	memcpy(to, bytes, n);
 	return to + n;
-}
-
-static char *add_text(char *to, const char *text)
-{
-	return add(to, text, strlen(text));
 }
 
 static char *add_base(char *to, const struct base *b, const char *key,
