@@ -1207,10 +1207,10 @@ start_many() { # N, OPTIONS of redlock: so many, deaf to TERM
 @test "P6 what has ended does not make a tree large: nothing said, nothing killed" {
 	may_need_another_try "so short a lease may be lost"
 	: >"$T/on"
-	start -q -k job -t 1s -- linger ended 8000 "$T/on"
+	start -q -k job -t 2s -- linger ended 6000 "$T/on"
 	wait_until calls_are $(($(calls) + 6)) # their number is known
 	node_freeze a
-	sleep 0.4 # an outage of 0.4 T
+	sleep 0.8 # an outage of 0.4 T
 	node_thaw a
 	wait_until calls_are $(($(calls) + 2))
 	rm "$T/on"
@@ -1554,6 +1554,20 @@ started_within() {
 	helpers="$helpers $tool"
 	wait_until contains "$T/w" '^[0-9]'
 	cmd=$(cat "$T/w")
+}
+
+@test "C35 a guard that is stopped before the go starts the command all the same" {
+	cli a set job other px 60000
+	start -k job -t 60s -- touch "$T/ran"
+	wait_until contains "$T/err" waiting
+	kill -STOP "$(guard_of "$tool")"
+	wait_until stopped "$(guard_of "$tool")"
+	since=$(now_ms)
+	cli a del job
+	finish
+	[ "$status" = 0 ]
+	exists "$T/ran"
+	below $(($(now_ms) - since)) 5000 # and not at the next renewal
 }
 
 @test "C35 a guard stopped for good while the command ends does not block redlock" {

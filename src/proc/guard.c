@@ -139,7 +139,6 @@ void guard_go(struct guard *g, const struct grants *given,
 	say(g, true, given, start_by);
 	close(g->orders);
 	g->orders = -1;
-	guard_wake(g->pid);
 }
 
 void guard_wake(pid_t guard)

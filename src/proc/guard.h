@@ -168,7 +168,8 @@ int guard_start(struct guard *g, const struct order *o, struct fail *why);
 void guard_note(struct guard *g, const struct grants *asked);
 
 /* Starts the command, unless start_by has passed when the guard reads this (the
- * guard or the machine was stalled). */
+ * guard or the machine was stalled). Does not wake a guard that somebody
+ * stopped. */
 void guard_go(struct guard *g, const struct grants *given,
 	      struct instant start_by);
 

@@ -173,6 +173,8 @@ struct watch {
 	struct instant orphans_due; /* the command was asked to end, and ended:
 				  until then we wait for the rest of the tree,
 				  which was asked as well */
+	struct instant start_due;   /* when to continue a guard that was stopped
+				  while it waited for the go */
 	struct instant guard_due;   /* when to see whether the guard kills */
 	struct instant again;       /* when to strike again: the guard has not
 				  reported that all are dead */

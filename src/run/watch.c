@@ -16,6 +16,7 @@
 #include "run/describe.h"
 
 #define UNDEAD_MS 1000
+#define START_MS 20 /* most guards start the command much sooner */
 #define AGAIN_MS 50 /* from one strike to the next */
 #define GUARD_MS 30 /* a guard that has done nothing for so long is stuck */
 
@@ -46,6 +47,16 @@ static void strike_again(struct watch *w)
 	guard_wake(w->guard->pid);
 	guard_strike(w->guard, !told);
 	w->again = after(now(), AGAIN_MS);
+}
+
+/* Not earlier: most commands start at once, and many have ended by then. */
+static void look_at_start(struct watch *w)
+{
+	if (before(now(), w->start_due))
+		return;
+	w->start_due = NEVER;
+	if (atomic_load(&w->guard->shared->command) == 0)
+		guard_wake(w->guard->pid);
 }
 
 /* A guard that does not kill (it hangs in exec, in a debugger, in a frozen
@@ -517,6 +528,7 @@ static void keep_bound(struct watch *w)
 
 void watch_run(struct watch *w)
 {
+	w->start_due = after(now(), START_MS);
 	if (!w->conf->kept && !w->conf->by_hand)
 		relay_start(&w->relay);
 	while (!w->done) {
@@ -531,13 +543,15 @@ void watch_run(struct watch *w)
 		};
 		struct instant limit =
 			sooner(sooner(bound(w), sooner(w->undead, w->again)),
-			       sooner(w->guard_due, relay_due(&w->relay)));
+			       sooner(sooner(w->start_due, w->guard_due),
+				      relay_due(&w->relay)));
 
 		keep_bound(w);
 		if (!w->dog->running && !w->end->without_lock)
 			renew_here(w, fds, 3, limit);
 		else if (poll(fds, 4, poll_ms(limit, now())) < 0)
 			continue;
+		look_at_start(w);
 		look_at_guard(w);
 		strike_again(w);
 		if (!before(now(), w->undead))

@@ -180,9 +180,10 @@ static void publish_lease(struct watchdog *dog)
 	set_timers(dog, s);
 	atomic_store(&dog->credited_ms, s.ms);
 	alarm_set(dog->deadman->alarm, term_at(dog, s));
+	if (first)
+		return;
 	guard_wake(dog->guard);
-	if (!first)
-		allow_for_size(dog, s);
+	allow_for_size(dog, s);
 }
 
 /* The same when somebody asks us to stop, or to stop sooner. */
