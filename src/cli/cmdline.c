@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line. */
 #include "cli/optrows.h"
-#include "cli/url.h"
+#include "cli/mask.h"
 
 #include <ctype.h>
 #include <getopt.h>

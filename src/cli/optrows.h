@@ -64,8 +64,13 @@ extern const int opt_rows_n;
 /* Finds a row by its long name; NULL: there is none. */
 const struct opt_row *opt_named(const char *name, size_t n);
 
+/* The same by its name in a URL. */
+const struct opt_row *opt_in_url(const char *name, size_t n);
+
 /* The nearest long name, for "did you mean"; NULL: none is near. */
 const char *opt_suggest(const char *name, size_t n);
+
+/* ---- values.c ---- */
 
 /* Sets the field of a row, from this source and line. A URL with a password in
  * `value` is overwritten. */
@@ -81,6 +86,8 @@ int opt_take_url(struct endpoint *ep, const struct opt_row *r, char *value,
 const char *opt_url_text(const struct endpoint *ep,
 			 const struct endpoint *usual, const struct opt_row *r,
 			 char buf[32]);
+
+/* ---- where a value was given ---- */
 
 /* "FILE:LINE". Returns buf. */
 const char *opt_where(const struct opts *o, const struct given *g,

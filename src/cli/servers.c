@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "cli/optrows.h"
-#include "cli/url.h"
+#include "cli/mask.h"
 #include "net/address.h"
 #include "local/local.h"
 

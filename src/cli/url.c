@@ -10,6 +10,7 @@
 
 #include "base/suggest.h"
 #include "base/units.h"
+#include "cli/mask.h"
 #include "cli/optrows.h"
 #include "net/place.h"
 
@@ -90,15 +91,6 @@ static void url_encode(struct url_out *out, const char *text, bool path)
 /* ---- options: the rows of opt_rows[] that have a name in a URL ---- */
 
 #define IDLE_MS 60000
-
-static const struct opt_row *row_named(struct span name)
-{
-	for (int i = 0; i < opt_rows_n; i++)
-		if (opt_rows[i].url && strlen(opt_rows[i].url) == name.n &&
-		    memcmp(opt_rows[i].url, name.at, name.n) == 0)
-			return &opt_rows[i];
-	return NULL;
-}
 
 /* Why the option may not stand in this URL; NULL: it may. */
 static const char *refusal_of(const struct opt_row *r,
@@ -181,7 +173,7 @@ static int take_option(struct endpoint *ep, struct span item,
 {
 	bool has_value = memchr(item.at, '=', item.n);
 	struct span value = item, name = span_cut(&value, '=');
-	const struct opt_row *r = row_named(name);
+	const struct opt_row *r = opt_in_url(name.at, name.n);
 	char text[FILE_NAME_MAX];
 
 	if (item.n == 0)
@@ -243,7 +235,7 @@ static int take_db(struct endpoint *ep, struct span digits, struct fail *why)
 	(void)snprintf(text, sizeof(text), "%.*s", (int)digits.n, digits.at);
 	if (digits.n >= sizeof(text))
 		text[0] = '\0';
-	return opt_take_url(ep, row_named((struct span){"db", 2}), text, why);
+	return opt_take_url(ep, opt_in_url("db", 2), text, why);
 }
 
 /* Writes "?" and the options that are not as init() sets them, in a fixed
@@ -273,27 +265,6 @@ static void put_options(const struct endpoint *ep, struct url_out *out)
 		url_encode(out, text, true);
 		before = "&";
 	}
-}
-
-/* How many bytes of a text, a URL or not, may be shown to people: up to the
- * value of "password=", or of an unknown option, which may be that one
- * misspelt. */
-static size_t options_shown(const char *text)
-{
-	const char *password = strcasestr(text, "password=");
-	size_t shown = password ? (size_t)(password - text) + 9 : strlen(text);
-	struct span rest = {text, strlen(text)};
-
-	(void)span_cut(&rest, '?');
-	while (rest.n > 0) {
-		struct span item = span_cut(&rest, '&');
-		struct span value = item, name = span_cut(&value, '=');
-		size_t until = (size_t)(value.at - text);
-
-		if (value.n > 0 && !row_named(name))
-			return until < shown ? until : shown;
-	}
-	return shown;
 }
 
 /* ---- schemes ---- */
@@ -404,7 +375,7 @@ static int no_scheme(const char *text, struct fail *why)
 		return fail(why, FAIL_USAGE, "not a URL: write redis://%s",
 			    shown);
 	if (text[0] == '/' && text[1] != '/' && !strchr(text, '@') &&
-	    options_shown(text) == host.n)
+	    mask_length(text) == host.n)
 		return fail(why, FAIL_USAGE, "not a URL: write unix://%s",
 			    shown);
 	if (rest_of_scheme(text, shown))
@@ -761,66 +732,4 @@ void endpoint_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX])
 		url_put(&out, text);
 	}
 	put_options(ep, &out);
-}
-
-/* The length of the "scheme://" at the start; 0: none. */
-static size_t scheme_length(const char *text)
-{
-	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz"
-				"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
-
-	return n > 0 && strncmp(text + n, "://", 3) == 0 ? n + 3 : 0;
-}
-
-/* How many bytes of hosts and ports are no password: "user:password" without
- * its host reads like a host and a port that is not a number. */
-static size_t places_shown(const char *text)
-{
-	const char *end = text + strcspn(text, "/?#"), *from = text;
-
-	while (from < end) {
-		const char *stop = from + strcspn(from, ",/?#"), *colon;
-		struct span port;
-		char digits[8];
-
-		if (*from == '[' && memchr(from, ']', (size_t)(stop - from)))
-			from = memchr(from, ']', (size_t)(stop - from));
-		colon = memchr(from, ':', (size_t)(stop - from));
-		if (colon && colon + 1 < stop) {
-			port = (struct span){colon + 1,
-					     (size_t)(stop - colon) - 1};
-			(void)snprintf(digits, sizeof(digits), "%.*s",
-				       (int)(port.n < 7 ? port.n : 7), port.at);
-			if (strlen(digits) != port.n ||
-			    parse_number(digits, 0, 65535) < 0)
-				return (size_t)(colon + 1 - text);
-		}
-		from = stop + (*stop == ',');
-	}
-	return strlen(text);
-}
-
-/* Masks everything between the scheme and the last "@": a misread URL must not
- * show half a password. */
-const char *endpoint_masked(const char *url, char buf[160])
-{
-	size_t n = scheme_length(url), used = 0, shown, places;
-	const char *at = strrchr(url, '@');
-
-	(void)format_bytes(url, n, buf, 160);
-	used = strlen(buf);
-	url += n;
-	if (at) {
-		(void)snprintf(buf + used, 160 - used, "***");
-		used = strlen(buf);
-		url = at;
-	}
-	shown = options_shown(url);
-	places = at ? shown : places_shown(url);
-	shown = places < shown ? places : shown;
-	(void)format_bytes(url, shown, buf + used, 160 - used);
-	used = strlen(buf);
-	if (url[shown] != '\0')
-		(void)snprintf(buf + used, 160 - used, "***");
-	return buf;
 }

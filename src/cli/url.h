@@ -38,9 +38,4 @@ int endpoint_parse(struct endpoint *ep, const char *url, struct fail *why);
  * a file. Parsing it gives *ep again. */
 void endpoint_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX]);
 
-/* What was typed, for messages, even if it is no URL. "***" replaces what is or
- * may be a password: all between the scheme and the last "@", and all after
- * "password=" or the name of an unknown option. Returns buf. */
-const char *endpoint_masked(const char *url, char buf[160]);
-
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text as a URL: it is refused, or means one thing, and shows no password.
  */
+#include "cli/mask.h"
 #include "cli/url.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* URLs and passwords. */
+#include "cli/mask.h"
 #include "cli/url.h"
 
 #include <fcntl.h>

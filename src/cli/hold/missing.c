@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/url.h"
+#include "cli/mask.h"
 
 /* Opens the file that a shell would run; -1: there is none. */
 static int open_command(const char *command)
