@@ -79,6 +79,143 @@ hosts_say() { printf '%s\n' "$@" >"$T/hosts"; }
 	[ "$(holds)" = 0 ]
 }
 
+# STATUS MOST COMMAND...: redlock says in its last line that it gave up, and has not
+# taken more than MOST ms, give or take what starting it takes
+gave_up() {
+	local want=$1 most=$2 took began
+
+	shift 2
+	began=$(now_ms)
+	run "-$want" ${within:+"${within[@]}"} "$REDLOCK" "$@"
+	took=$(($(now_ms) - began))
+	below "$took" "$((most + 200 + 150))" # the promise; and what this test takes
+	[[ ${lines[-1]} == 'redlock: '*': gave up after '*': '* ]]
+}
+
+@test "-w is over in time, also if a server accepts and says nothing" {
+	for n in 1 2 3; do
+		echo silent >"$T/m$n"
+		helper proxy "$T/m$n.sock" "$T/a.sock" "$T/m$n" >/dev/null
+		wait_until exists "$T/m$n.sock"
+	done
+	one=(-u "unix://$T/m1.sock")
+	three=("${one[@]}" -u "unix://$T/m2.sock" -u "unix://$T/m3.sock")
+	token=12345678-1234-1234-1234-123456789abc
+	for servers in one three; do
+		declare -n u=$servers
+		gave_up 69 300 "${u[@]}" -k job -w 300ms -- true
+		gave_up 69 1200 "${u[@]}" -k job -w 1200ms -- true
+		gave_up 69 300 "${u[@]}" wait -w 300ms job
+		gave_up 69 300 "${u[@]}" extend -w 300ms --token $token job
+		gave_up 69 300 "${u[@]}" unlock -w 300ms --token $token job
+	done
+	gave_up 69 300 "${one[@]}" -k a -k b -w 300ms -- true
+	gave_up 69 300 "${one[@]}" lock -w 300ms job
+	gave_up 69 500 "${one[@]}" -k job -w 500ms \
+		--password-command 'sh -c "sleep 0.3; echo x"' -- true
+	# it has no time for its own end
+	began=$(now_ms)
+	run -69 "$REDLOCK" "${one[@]}" -k job -w 300ms \
+		--password-command 'sleep 5.3' -- true
+	below "$(($(now_ms) - began))" 650
+	[[ $output = *"password command 'sleep': killed: not done in time (-w)" ]]
+	# and it says the limit that it has kept
+	run -69 "$REDLOCK" "${one[@]}" -k job -w 300ms -- true
+	[[ $output = *': no answer within 300ms' ]]
+	sleep 5.2
+}
+
+@test "without -w, 5 s for a server that is away; it says that it tries, and gave up" {
+	url=unix://$T/nobody.sock
+	began=$(now_ms)
+	run -69 redlock -k job -- true
+	at_least "$(($(now_ms) - began))" 5000
+	below "$(($(now_ms) - began))" 6000
+	[ "${#lines[@]}" = 2 ]
+	[ "${lines[0]}" = "redlock: job: trying for up to 5s: $T/nobody.sock: cannot connect: No such file or directory" ]
+	[ "${lines[1]}" = "redlock: job: gave up after 5.0s: $T/nobody.sock: cannot connect: No such file or directory" ]
+}
+
+# The server comes up, with its data, once redlock has said WHAT: comes_up WHAT
+comes_up() {
+	wait_until contains "$T/err" "$1"
+	[ "$(($(now_ms) - began))" -gt 5500 ] || sleep 5.5 # longer than without -w
+	node_start b --dbfilename b.rdb
+}
+
+@test "-w lasts while servers are away at the start: run, lock, wait, extend, unlock" {
+	node_start b --dbfilename b.rdb
+	url=unix://$T/b.sock
+	token=$(redlock lock -t 1m job)
+	cli b shutdown save || true
+	began=$(now_ms)
+	start -k other -w 1m -- witness "$T" --hold 1
+	run=$tool
+	helper "$REDLOCK" -u "$url" lock -q third -t 1m -w 30 >"$T/third"
+	lock=$!
+	helper "$REDLOCK" -u "$url" -q wait none -w 30
+	waits=$!
+	helper "$REDLOCK" -u "$url" -q extend job -w 30 -t 50s --token "$token"
+	extend=$!
+	comes_up 'trying for up to 1m: '
+	ended_as "$run" 0
+	ended_as "$lock" 0
+	ended_as "$waits" 0
+	ended_as "$extend" 0
+	[ "$(holds)" = 1 ]
+	for key in job third; do [ "$(cli b exists $key)" = 1 ]; done
+	redlock -q unlock third --token "$(cat "$T/third")"
+	# without -w: 5 s, for a restart
+	cli b shutdown save || true
+	start unlock job --token "$token"
+	wait_until contains "$T/err" 'trying for up to 5s: '
+	node_start b --dbfilename b.rdb
+	finish
+	[ "$status" = 0 ]
+	[ "$(cli b exists job)" = 0 ]
+}
+
+at_least_two() { [ "$(cat)" -ge 2 ]; }
+
+@test "several servers away at the start: -w lasts, for extend and unlock as well" {
+	for n in b c d; do node_start $n --dbfilename $n.rdb; done
+	all=(-u "unix://$T/b.sock" -u "unix://$T/c.sock" -u "unix://$T/d.sock")
+	token=$("$REDLOCK" "${all[@]}" lock -t 1m --restart-guard off job)
+	for n in c d; do cli $n shutdown save || true; done
+	run -69 "$REDLOCK" "${all[@]}" extend -w 300ms --token "$token" job
+	[[ $output = *': gave up after '*': 1 of 3 servers answered, 2 are needed; '*': cannot connect: '* ]]
+	helper "$REDLOCK" "${all[@]}" extend -w 20 --token "$token" job 2>"$T/err.e"
+	extend=$!
+	helper "$REDLOCK" "${all[@]}" -k other -w 20 -t 1s -- true 2>"$T/err"
+	other=$!
+	wait_until contains "$T/err" 'trying for up to 20s: 1 of 3 servers'
+	wait_until contains "$T/err.e" 'trying for up to 20s: '
+	for n in c d; do node_start $n --dbfilename $n.rdb; done
+	ended_as "$extend" 0
+	ended_as "$other" 0
+	for n in c d; do cli $n shutdown save || true; done
+	helper "$REDLOCK" "${all[@]}" unlock --token "$token" job 2>"$T/err.u"
+	unlock=$!
+	wait_until contains "$T/err.u" 'trying for up to 5s: '
+	for n in c d; do node_start $n --dbfilename $n.rdb; done
+	ended_as "$unlock" 0
+	# (a majority is enough)
+	for n in b c d; do cli $n exists job; done | grep -c 0 | at_least_two
+	for n in c d; do cli $n del job 'job:redlock:{job}:state' >/dev/null; done
+}
+
+@test "unlock asks again after a reply was lost: what it released was its own" {
+	proxy_start a
+	token=$(redlock lock -t 1m job)
+	px cut 0
+	start unlock job --token "$token"
+	wait_until free job
+	px pass
+	finish
+	[ "$status" = 0 ]
+	run -75 redlock unlock job --token "$token"
+}
+
 @test "N1 a server that comes up while we retry is used" {
 	proxy_start a
 	px refuse
@@ -550,6 +687,72 @@ two_addresses() {
 	helper "${within[@]}" proxy "127.0.0.3:$1" "$T/${5:-$4}.sock" "$T/$1.3" \
 		>/dev/null
 	wait_until eval '"${within[@]}" redis-cli -h 127.0.0.3 -p '"$1"' ping >/dev/null'
+}
+
+# every_verb OPTION...: each answers under these, and changes what it should
+every_verb() {
+	local at=("${within[@]}" "$REDLOCK" "$@" --node-timeout 200ms) token verb
+
+	"${at[@]}" -q -k job -w 5 -- true
+	token=$("${at[@]}" -q lock -t 1m job)
+	"${at[@]}" extend --token "$token" job
+	for verb in 'inspect job' 'inspect job --max-age 1h' list 'history job' \
+		'wait -w 0 other'; do
+		run -0 "${at[@]}" $verb
+	done
+	"${at[@]}" unlock --token "$token" job
+	run -0 "${at[@]}" wait -w 3 job
+	"${at[@]}" -q lock -t 1m job
+	run -0 "${at[@]}" force-release --now --confirm job job
+	run "${at[@]}" doctor
+	[[ $output != *'no connection'* && $output != *'no answer'* ]]
+}
+
+@test "the first address of a name is silent: every verb uses the next" {
+	private_names
+	two_addresses 6379 silent pass a
+	every_verb -u redis://server.rl.test
+	# as of a host that is down, or behind a firewall
+	"${within[@]}" nft -f - <<-END || skip 'no nft here'
+		table inet t {
+			chain in {
+				type filter hook input priority 0;
+				ip daddr 127.0.0.2 drop
+			}
+		}
+	END
+	every_verb -u redis://server.rl.test
+	hosts_say '127.0.0.2 server.rl.test'
+	run -69 "${within[@]}" "$REDLOCK" -u redis://server.rl.test inspect job
+	[[ $output = *': no connection within 1.0s (--node-timeout): the host is down, or a firewall drops the packets' ]]
+	run -69 "${within[@]}" "$REDLOCK" -u redis://server.rl.test -k job -n -- true
+	[[ $output = *': no connection within 1.0s (--node-timeout): the host is down, or a firewall drops the packets' ]]
+}
+
+@test "the names of a Cluster and of Sentinels have a silent address: the next" {
+	private_names
+	node_start b --cluster-enabled yes --cluster-announce-ip 127.0.0.3 \
+		--cluster-announce-port 6379 --cluster-config-file "$T/nodes.conf"
+	cli b cluster addslotsrange 0 16383 || cli b cluster addslots {0..16383}
+	wait_until eval 'cli b cluster info | grep -q cluster_state:ok'
+	two_addresses 6379 silent pass b
+	every_verb -u redis-cluster://server.rl.test
+	# its nodes announce that name
+	if server_is_at_least 7.0; then
+		cli b config set cluster-announce-hostname server.rl.test
+		cli b config set cluster-preferred-endpoint-type hostname
+		every_verb -u redis-cluster://server.rl.test
+		every_verb -u redis-cluster://127.0.0.3
+	fi
+	two_addresses 6380 silent pass a
+	printf '%s\n' 'port 26390' 'bind 127.0.0.1' "unixsocket $T/s.sock" \
+		"dir $T" 'sentinel resolve-hostnames yes' \
+		'sentinel announce-hostnames yes' \
+		'sentinel monitor g server.rl.test 6380 1' >"$T/s.conf"
+	helper "${within[@]}" redis-server "$T/s.conf" --sentinel >/dev/null
+	wait_until eval '[ "$(redis-cli -s "$T/s.sock" ping)" = PONG ]'
+	two_addresses 26379 silent pass s
+	every_verb -u redis-sentinel://server.rl.test/g
 }
 
 @test "N13 the first address of a name is a replica: the master is used, also with -n" {

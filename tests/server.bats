@@ -830,6 +830,51 @@ turned_away() {
 	ends_with 0
 }
 
+# as a secret that is mounted: a new file takes its place
+rotate_file() { # PASSWORD
+	(umask 077 && echo "$1" >"$T/password.new")
+	mv "$T/password.new" "$T/password"
+}
+
+@test "a waiter whose password is rotated before its file keeps its place, and runs" {
+	secure
+	login=(--user app --password-file "$T/password")
+	hold open -t 30s "${login[@]}"
+	waiter 1 10 -w 1m "${login[@]}"
+	waiter 2 10 -k other "${login[@]}"
+	helper "$REDLOCK" -u "$url" wait job "${login[@]}" 2>"$T/err.3"
+	waiters="$waiters $!"
+	wait_until contains "$T/err.3" 'waiting: held by'
+	wait_until in_line 2
+	cli a acl setuser app resetpass '>new'
+	cli a client kill user app
+	for n in 1 2 3; do wait_until contains "$T/err.$n" WRONGPASS; done
+	# who comes now has never logged in
+	run -77 redlock -k job "${login[@]}" -- true
+	pause 1.2
+	rotate_file new
+	# the holder renews in 5 s, and is not disturbed
+	end_hold
+	all_waiters_ran
+	for n in 1 2 3; do [ "$(grep -c WRONGPASS "$T/err.$n")" = 1 ]; done
+	lacks "$T/err.1" BLPOP
+	[ "$(holds)" = 3 ]
+}
+
+@test "a waiter whose password was withdrawn gives up when -w is over: status 77" {
+	secure
+	hold open -t 30s
+	helper "$REDLOCK" -u "$url" -k job -w 2500ms --user app \
+		--password-file "$T/password" -- true 2>"$T/err.1"
+	pid=$!
+	wait_until in_line 1
+	cli a acl setuser app resetpass
+	cli a client kill user app
+	ended_as "$pid" 77
+	grep -q 'gave up after 2.[0-9]s: .*WRONGPASS' "$T/err.1"
+	end_hold
+}
+
 @test "S12 a right withdrawn during a hold and restored in time ends nothing" {
 	secure
 	hold 800 --user app --password-file "$T/password"

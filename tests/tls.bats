@@ -255,6 +255,25 @@ ended() { # by TERM
 	grep -q 'was missing and was restored' "$T/err"
 }
 
+@test "a waiter whose CA file is replaced, or is missing for a moment, waits on" {
+	node_start_tls b server
+	cp "$certs/ca.crt" "$T/ca.crt"
+	url=$(tls_url b "cacert=$T/ca.crt")
+	token=$(redlock lock -t 1m job)
+	start -k job -w 1m -- witness "$T" --hold 1
+	wait_until contains "$T/err" 'held by'
+	cp "$certs/stranger.crt" "$T/new" && mv "$T/new" "$T/ca.crt"
+	cli b client kill type normal >/dev/null
+	wait_until contains "$T/err" 'still waiting after .*certificate'
+	rm "$T/ca.crt"
+	pause 1
+	cp "$certs/ca.crt" "$T/new" && mv "$T/new" "$T/ca.crt"
+	redlock unlock job --token "$token"
+	finish
+	[ "$status" = 0 ]
+	[ "$(holds)" = 1 ]
+}
+
 @test "a client certificate renewed during a hold is used for the next connection" {
 	node_start_tls b server --tls-auth-clients yes
 	cp "$certs/client.crt" "$certs/client.key" "$T"

@@ -135,7 +135,7 @@ complete -c redlock -n __redlock_first -x -a doctor -d 'Check whether the server
 complete -c redlock -n '__redlock_takes run lock unlock extend inspect wait force-release history doctor' -s k -l key -x -a '(__redlock_keys)' -d 'The Redis key that is the lock'
 complete -c redlock -n '__redlock_takes run lock extend doctor' -s t -l ttl -x -a '10s 30s 1m 5m' -d 'Lease length'
 complete -c redlock -n '__redlock_takes run lock extend doctor' -l allow-long-ttl -d 'Let -t exceed 24h'
-complete -c redlock -n '__redlock_takes run lock wait' -s w -l wait -x -d 'Give up after a time'
+complete -c redlock -n '__redlock_takes run lock unlock extend wait' -s w -l wait -x -d 'Give up after a time'
 complete -c redlock -n '__redlock_takes run lock' -s n -l no-wait -d 'Fail rather than wait'
 complete -c redlock -n '__redlock_takes run lock' -s s -l shared -d 'Share the lock with other readers'
 complete -c redlock -n '__redlock_takes run lock' -s x -l exclusive -d 'Hold the lock alone'

@@ -19,6 +19,7 @@ static const struct {
 	{BY_LOCK, "max-renewals", "same, after N renewals"},
 	{BY_LOCK, "kill-after", "--keep-for: signal this long before a loss"},
 	{BY_EXTEND, "ttl", "lease length from now on (as before)"},
+	{BY_UNLOCK | BY_EXTEND, "wait", "try silent servers for DUR (5s)"},
 	{BY_DOCTOR, "key", "also check this lock"},
 	{BY_DOCTOR, "ttl", "the lease length to check against (30s)"},
 	{BY_DOCTOR, "restart-guard", "the setting to check (auto)"},

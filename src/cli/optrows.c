@@ -63,7 +63,7 @@ const struct opt_row opt_rows[] = {
 	{'k', "key",	"KEY", KEY, TYPED, ~(BY_LIST | BY_TOP) & BY_ALL, AT(keys), 1, KEY_MAX,		"the Redis key that is the lock"},
 	{'t', "ttl",	"DUR", DURATION, SETTING, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(ttl_ms), 0, 0,		"lease length, 200ms..24h (30s)"},
 	{ 0, "allow-long-ttl",	NULL, SWITCH, SETTING, BY_TAKING | BY_EXTEND | BY_DOCTOR, AT(allow_long_ttl), true, 0, "let -t exceed 24h"},
-	{'w', "wait",	"DUR", DURATION, SETTING, BY_TAKING | BY_WAIT, AT(wait_ms), 0, 0,		"give up after DUR (wait forever)"},
+	{'w', "wait",	"DUR", DURATION, SETTING, BY_TAKING | BY_WAIT | BY_UNLOCK | BY_EXTEND, AT(wait_ms), 0, 0,	"give up after DUR (wait forever)"},
 	{'n', "no-wait",	NULL, SWITCH, SETTING, BY_TAKING, AT(wait_ms), 0, 0,		"fail rather than wait"},
 	{'s', "shared",	NULL, SWITCH, SETTING, BY_TAKING, AT(shared), true, 0,		"share the lock with other readers"},
 	{'x', "exclusive",	NULL, SWITCH, SETTING, BY_TAKING, AT(shared), false, 0,		"hold the lock alone (the default)"},

@@ -7,6 +7,8 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "cli/command.h"
+#include "lock/core/timing.h"
 #include "lock/wire/history.h"
 #include "client/client.h"
 #include "client/session.h"
@@ -29,6 +31,35 @@ void query_once(struct query *query)
 	int64_t ms = ONCE_TIMEOUTS * query->fanout.timeout_ms;
 
 	fanout_limit(&query->fanout, ms > ONCE_MS ? ms : ONCE_MS);
+}
+
+int64_t query_limit(const struct opts *o, bool answered)
+{
+	return o->wait_ms == INT64_MAX && !answered ? UNREACHED_MS : o->wait_ms;
+}
+
+void query_try(struct query *query, int64_t limit_ms)
+{
+	int64_t left = between(now(), after(query->servers.began, limit_ms));
+
+	if (limit_ms == INT64_MAX)
+		fanout_limit(&query->fanout, limit_ms);
+	else if (limit_ms > 0)
+		fanout_limit(&query->fanout,
+			     left > LAST_LOOK_MS ? left : LAST_LOOK_MS);
+}
+
+int query_gave_up(const struct query *query, const struct opts *o,
+		  const struct fail *why)
+{
+	int64_t ms = between(query->servers.began, now());
+	char took[32];
+
+	if (o->wait_ms <= 0)
+		return report_failure(why);
+	log_error("failed", "gave up after %s: %s",
+		  format_duration(ms, took, sizeof(took)), why->text);
+	return status_of_kind(why->kind);
 }
 
 void query_close(struct query *query)

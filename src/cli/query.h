@@ -29,6 +29,16 @@ void query_close(struct query *query);
  * to be asked of that server fails at once. */
 void query_once(struct query *query);
 
+/* How long a verb tries and waits in all: -w. Without it, and while no server
+ * has answered, 5 s. */
+int64_t query_limit(const struct opts *o, bool answered);
+/* What is asked now ends in time, if the verb may last so long. -w 0 is one
+ * look, which has its full time. */
+void query_try(struct query *query, int64_t limit_ms);
+/* Reports that it was tried in vain. Returns the status to end with. */
+int query_gave_up(const struct query *query, const struct opts *o,
+		  const struct fail *why);
+
 /* The present state of a lock. */
 struct snapshot {
 	struct view view;

@@ -260,13 +260,13 @@ static int use_variable(struct secret *s, struct fail *why)
 
 /* Reports an unreadable file before anything else. */
 static int check_secret(const struct secret *s, const char *ways,
-			struct fail *why)
+			struct instant limit, struct fail *why)
 {
 	char password[PASSWORD_MAX];
 	bool has;
 
 	if (s->by_command)
-		return password_first(why);
+		return password_first(limit, why);
 	if (s->file[0])
 		return secret_password(s, password, &has, why);
 	if (s->user[0] && !s->has_password)
@@ -394,15 +394,16 @@ size_t server_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX])
 	return n;
 }
 
-int server_login(struct endpoint *ep, struct fail *why)
+int server_login(struct endpoint *ep, struct instant limit, struct fail *why)
 {
 	if (ep->kind == ENDPOINT_LOCAL)
 		return 0; /* it has no users: see merge_secret() */
 	if (use_variable(&ep->secret, why) < 0 ||
-	    check_secret(&ep->sentinel, "?sentinel-password-file=", why) < 0)
+	    check_secret(&ep->sentinel, "?sentinel-password-file=", limit,
+			 why) < 0)
 		return -1;
 	return check_secret(&ep->secret,
 			    "--password-file, --password-command, --askpass or "
 			    "REDISCLI_AUTH",
-			    why);
+			    limit, why);
 }

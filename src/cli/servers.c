@@ -162,8 +162,10 @@ int servers_find(struct servers *s, const struct opts *o, struct fail *why)
 		qsort(s->endpoint, (size_t)s->n, sizeof(s->endpoint[0]),
 		      by_name);
 	join(s);
+	s->began = now();
+	s->limit = o->wait_ms > 0 ? after(s->began, o->wait_ms) : NEVER;
 	for (int i = 0; i < s->n; i++)
-		if (server_login(&s->endpoint[i], why) < 0)
+		if (server_login(&s->endpoint[i], s->limit, why) < 0)
 			return -1;
 	tell(s, o);
 	if (s->endpoint[0].kind != ENDPOINT_LOCAL)

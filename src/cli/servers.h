@@ -30,8 +30,9 @@ int server_merge(struct endpoint *ep, const struct opts *o, int at,
 size_t server_url(const struct endpoint *ep, char url[ENDPOINT_URL_MAX]);
 
 /* Takes the password of a variable, which is passed on in that variable and so
- * must not be in the URL. Then the final checks. */
-int server_login(struct endpoint *ep, struct fail *why);
+ * must not be in the URL. Then the final checks; a password command has until
+ * `limit`. */
+int server_login(struct endpoint *ep, struct instant limit, struct fail *why);
 
 /* ---- the list ---- */
 
@@ -43,7 +44,10 @@ int server_login(struct endpoint *ep, struct fail *why);
 
 struct servers {
 	int n;
-	bool asked_for;            /* not the default server */
+	struct instant began; /* when the time of -w began: after a person was
+				 asked for a password */
+	struct instant limit; /* when it is over; NEVER with -w 0, too */
+	bool asked_for;       /* not the default server */
 	struct endpoint *endpoint; /* owned */
 	char *url; /* in the same block: of all endpoints, each in canonical
 		      form, separated by blanks; without a password from

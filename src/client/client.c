@@ -51,7 +51,7 @@ void client_describe(struct client *cl, const struct holder *who)
 	record_identity(&cl->lease.conf, who, cl->identity);
 }
 
-int client_again(struct client *cl, int64_t wait_ms)
+int client_again(struct client *cl, int64_t wait_ms, bool reached)
 {
 	struct lease_conf conf = cl->lease.conf;
 
@@ -66,7 +66,7 @@ int client_again(struct client *cl, int64_t wait_ms)
 				session_close(&cl->session[i][c]);
 	memcpy(&conf.seed, cl->token, sizeof(conf.seed));
 	conf.wait_ms = wait_ms;
-	conf.reached = lease_reached(&cl->lease);
+	conf.reached = reached;
 	conf.guard_ms = cl->lease.guard_ms;
 	for (int i = 0; i < conf.nodes; i++)
 		cl->asked[i] = NEVER;

@@ -102,8 +102,8 @@ void client_connect(struct client *cl);
 void client_describe(struct client *cl, const struct holder *who);
 
 /* After the lease is over: starts again under a new token and waits up to
- * wait_ms. -1: out of memory. */
-int client_again(struct client *cl, int64_t wait_ms);
+ * wait_ms. `reached`: the servers have answered before. -1: out of memory. */
+int client_again(struct client *cl, int64_t wait_ms, bool reached);
 
 /* Sets what the release says of the hold: in the mark of --once-per, and in the
  * history, unless this hold has no entry there, when it returns false. */

@@ -47,6 +47,22 @@ static void failed(struct client *cl, const struct ask *asked,
 	failed_briefly(cl, asked, kind, ran, who, text, text);
 }
 
+/* We are not let in. If we were before, a password or a CA is being replaced,
+ * and our file may follow: that passes, like an outage, but is no reason to say
+ * that the server cannot be reached. */
+static void shut_out(struct client *cl, const struct ask *asked,
+		     const struct fail *why, bool ran, const char *who,
+		     const char *brief)
+{
+	bool passes = why->kind != FAIL_INTERNAL &&
+		      (cl->lease.node[asked->node].link.answered ||
+		       cl->lease.conf.reached || cl->releases_only);
+
+	failed_briefly(cl, asked, passes ? FAIL_UNAVAILABLE : why->kind, ran,
+		       who, why->text, brief);
+	cl->why.kind = why->kind;
+}
+
 /* Refuses servers that must not be in a list, and notes what is unknown. */
 static int check_server(struct client *cl, const struct ask *asked,
 			const struct answer *a, struct fail *why)
@@ -340,6 +356,7 @@ static void send_on(struct client *cl, int chan, const struct sent *q)
 	struct session *s = &cl->session[ask->node][chan];
 	struct conn *c = &s->conn;
 	struct request request;
+	struct fail why;
 
 	request_ask(&request, ask, &cl->lease.conf, &cl->keys, cl->token,
 		    cl->identity, session_db(c->peer->ep));
@@ -351,8 +368,10 @@ static void send_on(struct client *cl, int chan, const struct sent *q)
 		hang_up(cl, s);
 	if (session_ask(s, &request.words,
 			goes_whole(cl, ask) ? NULL : request.sha, q,
-			!cl->releases_only) < 0)
-		failed(cl, ask, c->why.kind, false, NULL, c->why.text);
+			!cl->releases_only) < 0) {
+		why = c->why;
+		shut_out(cl, ask, &why, false, NULL, why.text);
+	}
 	if (c->state == CONN_CLOSED)
 		exchange_take(cl, ask->node, chan);
 }
@@ -503,6 +522,7 @@ static void take_one(struct client *cl, int chan, enum session_got got,
 {
 	const struct ask *asked = &o->sent.ask;
 	struct conn *c = &cl->session[asked->node][chan].conn;
+	struct fail why;
 
 	switch (got) {
 	case SESSION_NOTHING:
@@ -524,11 +544,12 @@ static void take_one(struct client *cl, int chan, enum session_got got,
 		refused(cl, c, o);
 		break;
 	case SESSION_REFUSED:
-		failed_briefly(cl, asked, o->kind, o->ran, c->peer->name,
-			       o->text, o->brief);
+		(void)fail(&why, o->kind, "%s", o->text);
+		shut_out(cl, asked, &why, o->ran, c->peer->name, o->brief);
 		break;
 	case SESSION_BROKEN:
-		failed(cl, asked, o->kind, o->ran, NULL, o->text);
+		(void)fail(&why, o->kind, "%s", o->text);
+		shut_out(cl, asked, &why, o->ran, NULL, o->brief);
 		break;
 	}
 }

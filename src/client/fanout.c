@@ -47,10 +47,18 @@ int fanout_open(struct fanout *s, const struct endpoint *eps, int n,
 	return 0;
 }
 
+static bool is_asked(const struct target *t)
+{
+	return t->first || session_awaits(&t->session);
+}
+
 void fanout_limit(struct fanout *s, int64_t ms)
 {
 	s->until = after(now(), ms);
 	s->limit_ms = ms;
+	for (int i = 0; i < s->targets; i++)
+		if (!is_asked(s->target[i]))
+			s->target[i]->down.kind = FAIL_NONE;
 }
 
 static bool is_limited(const struct fanout *s)
@@ -150,7 +158,7 @@ static struct question *make(const struct words *w, const char *lua,
 
 static void append(const struct fanout *s, struct target *t, struct question *q)
 {
-	if (!is_limited(s) && !t->first && !session_awaits(&t->session))
+	if (!is_limited(s) && !is_asked(t))
 		t->down.kind = FAIL_NONE; /* all earlier questions have been
 					     reported: this is a new attempt */
 	q->next = NULL;
@@ -248,7 +256,7 @@ static bool is_manifold(const struct target *t)
 static void ask_again(struct target *t, struct question *q)
 {
 	q->again++;
-	q->asking = false;
+	q->asking = q->elsewhere = false;
 	prepend(t, q);
 }
 
@@ -321,7 +329,7 @@ static bool retried(struct target *t, struct question *q)
 		return true;
 	}
 	if (q->again >= AGAIN_MAX || t->session.conn.misled ||
-	    (!is_manifold(t) && !starts))
+	    (!is_manifold(t) && !starts && !q->elsewhere))
 		return false;
 	ask_again(t, q);
 	return true;
@@ -334,6 +342,7 @@ static void answer(struct fanout *s, const struct target *t, struct question *q,
 	s->taken = q;
 	out->node = t->node;
 	out->tag = q->tag;
+	out->ran = q->ran;
 	out->asked = &q->words;
 	out->sent = q->sent;
 	out->came = now();
@@ -368,6 +377,7 @@ static bool take_answer(struct fanout *s, struct target *t, struct got *out)
 		prepend(t, q);
 		return false;
 	}
+	q->ran |= got == SESSION_BROKEN && o.ran;
 	if (c->state == CONN_CLOSED) {
 		out->overlong = is_overlong(t);
 		if (!out->overlong && retried(t, q))
@@ -436,43 +446,63 @@ bool fanout_next(struct fanout *s, struct got *out)
 static bool awaits(const struct fanout *s)
 {
 	for (int i = 0; i < s->targets; i++)
-		if (s->target[i]->first ||
-		    session_awaits(&s->target[i]->session))
+		if (is_asked(s->target[i]))
 			return true;
 	return false;
 }
 
 /* `over`: the time for all questions is over. */
+static void say_silent(const struct fanout *s, const struct target *t,
+		       bool over, char *buf, size_t size)
+{
+	const struct conn *c = &t->session.conn;
+	char limit[32];
+
+	(void)format_duration(over ? s->limit_ms : s->timeout_ms, limit,
+			      sizeof(limit));
+	if (!over)
+		(void)snprintf(buf, size, "%s within %s (--node-timeout)%s",
+			       conn_awaits(c), limit, conn_suspects(c));
+	else if (c->heard)
+		(void)snprintf(buf, size, "gave up after %s", limit);
+	else
+		(void)snprintf(buf, size, "%s%s", conn_awaits(c),
+			       conn_suspects(c));
+}
+
+/* The name has another address: this one leads nowhere, or to a server that was
+ * silent from the start. */
+static bool has_next_address(struct target *t)
+{
+	const struct conn *c = &t->session.conn;
+
+	return (c->state == CONN_CONNECTING && peer_next(&t->peer)) ||
+	       (c->state == CONN_OPEN && !c->heard && peer_pass(&t->peer));
+}
+
 static void give_up(struct fanout *s, struct target *t, bool over)
 {
-	char limit[32], text[200];
+	bool next = !over && has_next_address(t);
+	bool ends = over || (!next && !is_manifold(t));
+	char text[200];
 
-	if (over)
-		(void)snprintf(
-			text, sizeof(text), "gave up after %s",
-			format_duration(s->limit_ms, limit, sizeof(limit)));
-	else
-		(void)snprintf(
-			text, sizeof(text), "%s within %s (--node-timeout)",
-			conn_awaits(&t->session.conn),
-			format_duration(s->timeout_ms, limit, sizeof(limit)));
+	say_silent(s, t, over, text, sizeof(text));
 	session_leave(&t->session, text);
 	t->deadline = NEVER;
-	if (over)
+	if (ends)
 		(void)fail(&t->down, FAIL_UNAVAILABLE, "%s: %s", t->peer.name,
 			   text);
-	else if (!is_manifold(t))
-		t->down = t->session.conn.why;
-	if (t->down.kind != FAIL_NONE) {
-		for (int i = 0; i < OWED_MAX; i++) /* nor asked again */
-			if (t->session.owed[i].question)
-				t->session.owed[i].question->again = AGAIN_MAX;
-		return;
+	else if (!next)
+		peer_doubt(&t->peer);
+	for (int i = 0; i < OWED_MAX; i++) {
+		struct question *q = t->session.owed[i].question;
+
+		if (!q)
+			continue;
+		q->elsewhere = next;
+		if (!next) /* not asked again, or once, of another server */
+			q->again += ends ? AGAIN_MAX : AGAIN_MAX / 2;
 	}
-	peer_doubt(&t->peer);
-	for (int i = 0; i < OWED_MAX; i++) /* once more, elsewhere */
-		if (t->session.owed[i].question)
-			t->session.owed[i].question->again += AGAIN_MAX / 2;
 }
 
 void fanout_poll(struct fanout *s, struct pollfd *extra, int n_extra,

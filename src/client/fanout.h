@@ -45,8 +45,8 @@ int fanout_open(struct fanout *s, const struct endpoint *eps, int n,
 		int64_t timeout_ms, struct fail *why);
 void fanout_close(struct fanout *s);
 
-/* One deadline for all questions, `ms` from now. And a server that has failed
- * is not tried again. */
+/* One deadline for all questions from now on, `ms` from now; INT64_MAX: none.
+ * A server that fails is not tried again; those that had failed before are. */
 void fanout_limit(struct fanout *s, int64_t ms);
 
 /* Whether it has failed, and is not tried again. */
@@ -87,6 +87,7 @@ struct got {
 	struct error_told told;    /* the parts of `why` if the server said it;
 				      else neither meaning nor cure */
 	bool overlong;             /* there was a reply, too long to read */
+	bool ran;     /* an earlier attempt, or this failure, may have run it */
 	bool hung_up; /* the connection was closed at this question; others may
 			 be answered */
 	struct instant sent, came; /* of the question, of the answer */

@@ -82,6 +82,8 @@ struct question {
 	int64_t tag;
 	int again; /* these two as in struct sent */
 	bool asking;
+	bool elsewhere;  /* to be asked at the next address of the name */
+	bool ran;        /* an attempt without an answer may have run */
 	const char *sha; /* call the script by this hash; NULL: send the words
 			    as they are */
 	struct instant sent;

@@ -114,6 +114,7 @@ void locks_init(struct locks *l, struct client *clients, int n)
 	*l = (struct locks){.client = clients,
 			    .n = n,
 			    .ttl_ms = any->conf.ttl_ms,
+			    .waits = any->conf.wait_ms > 0,
 			    .give_up = any->give_up};
 	l->asked[0] = true;
 	for (int i = 0; i < n && n > 1; i++)
@@ -143,6 +144,14 @@ static void give_back(struct locks *l, int but)
 			lease_release(lease_of(l, i), now());
 }
 
+static bool is_reached(const struct locks *l)
+{
+	for (int i = 0; i < l->n; i++)
+		if (lease_reached(lease_of(l, i)))
+			return true;
+	return false;
+}
+
 static void start(struct locks *l, int i, bool waits)
 {
 	int64_t left = between(now(), l->give_up);
@@ -154,7 +163,7 @@ static void start(struct locks *l, int i, bool waits)
 	/* no limit stays no limit */
 	if (waits && l->give_up.ms >= NEVER.ms)
 		left = INT64_MAX;
-	if (client_again(&l->client[i], left) == 0)
+	if (client_again(&l->client[i], left, is_reached(l)) == 0)
 		return;
 	(void)fail(&l->client[i].why, FAIL_INTERNAL, "out of memory");
 	l->lead = i;
@@ -179,6 +188,9 @@ static void back_off(struct locks *l, int lead)
 	l->backing = true;
 	l->patient = !l->ends && ++l->overtaken >= PATIENCE;
 	give_back(l, -1);
+	/* those that were only tried do not know how long we wait */
+	for (int i = 0; i < l->n && l->ends && l->waits; i++)
+		lease_leave_by(lease_of(l, i), timing_leave(l->give_up, now()));
 }
 
 static void try_again(struct locks *l)

@@ -36,6 +36,7 @@ struct locks {
 	bool ends;             /* giving all back for good */
 	bool in_use; /* something runs: do not acquire again what was lost */
 	enum lease_end end;
+	bool waits; /* not -n */
 	struct instant give_up;
 };
 

@@ -128,18 +128,20 @@ void report_twins(struct client *cl)
 static void say_awaited(const struct client *cl, int node, char *buf,
 			size_t size)
 {
-	const struct lease_node *n = &cl->lease.node[node];
 	struct fail sentinels;
 	char limit[32];
+	const struct lease *l = &cl->lease;
+	const struct conn *c = &cl->session[node][l->node[node].link.good].conn;
+	bool unproven = proof_is_open(cl, node, &sentinels);
+	int64_t ms = l->conf.node_timeout_ms;
+	bool cut = l->conf.wait_ms > 0 && l->conf.wait_ms < ms;
 
-	(void)snprintf(
-		buf, size, "%s: %s within %s (--node-timeout)",
-		cl->peer[node].name,
-		proof_is_open(cl, node, &sentinels)
-			? sentinels.text
-			: conn_awaits(&cl->session[node][n->link.good].conn),
-		format_duration(cl->lease.conf.node_timeout_ms, limit,
-				sizeof(limit)));
+	(void)snprintf(buf, size, "%s: %s within %s%s%s", cl->peer[node].name,
+		       unproven ? sentinels.text : conn_awaits(c),
+		       format_duration(cut ? l->conf.wait_ms : ms, limit,
+				       sizeof(limit)),
+		       cut ? "" : " (--node-timeout)",
+		       unproven ? "" : conn_suspects(c));
 }
 
 /* Says how many servers answered, and what is wrong with the others. */

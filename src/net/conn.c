@@ -454,6 +454,16 @@ const char *conn_awaits(const struct conn *c)
 		       : "no answer";
 }
 
+const char *conn_suspects(const struct conn *c)
+{
+	const struct endpoint *ep = c->peer->ep;
+
+	return c->state == CONN_CONNECTING && ep->kind != ENDPOINT_UNIX &&
+			       ep->kind != ENDPOINT_LOCAL
+		       ? ": the host is down, or a firewall drops the packets"
+		       : "";
+}
+
 /* A TLS port closes connections without TLS, and a proxy those for which it has
  * no server. */
 static int closed(struct conn *c)

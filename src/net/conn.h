@@ -105,6 +105,8 @@ void conn_leave(struct conn *c, const char *what);
 
 /* What it is waiting for, for messages: "no answer from the Sentinels", ... */
 const char *conn_awaits(const struct conn *c);
+/* And what that may mean, to be added: ": ...", or "". */
+const char *conn_suspects(const struct conn *c);
 
 enum conn_got {
 	CONN_NOTHING,

@@ -121,14 +121,16 @@ enum dial_got dial_found(struct dial *d, const struct place *at)
 	struct peer *p = d->peer;
 	bool known = peer_is_known(p);
 
-	p->sought = 0;
+	p->sought--; /* this turn was good: begin with it next time */
 	if (p->ep->kind == ENDPOINT_CLUSTER && known)
 		peer_leave(p, at);
 	else
 		peer_move(p, at);
 	if (!known)
 		peer_trust(p);
-	p->try = 0;
+	/* all addresses of the same place have failed: begin anew with them */
+	if (p->try >= p->address.n)
+		p->try = 0;
 	return find(d);
 }
 

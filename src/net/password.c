@@ -339,7 +339,7 @@ static bool is_fresh(void)
 	return before(now(), after(it.ended, it.answer ? FRESH_MS : FAILED_MS));
 }
 
-int password_first(struct fail *why)
+int password_first(struct instant limit, struct fail *why)
 {
 	const struct sigaction usual = {.sa_handler = SIG_DFL};
 	struct sigaction old;
@@ -348,11 +348,16 @@ int password_first(struct fail *why)
 	if (!is_fresh()) {
 		/* else it cannot be waited for */
 		(void)sigaction(SIGCHLD, &usual, &old);
-		run_and_keep(NEVER);
+		run_and_keep(limit);
 		(void)sigaction(SIGCHLD, &old, NULL);
 	}
 	answer = password_take(why);
 	password_free(answer);
+	if (!answer && !before(now(), limit))
+		return fail(why, FAIL_UNAVAILABLE,
+			    "password command '%s': killed: not done in time "
+			    "(-w)",
+			    it.name);
 	return answer ? 0 : -1;
 }
 

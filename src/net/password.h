@@ -12,6 +12,7 @@
 #ifndef NET_PASSWORD_H
 #define NET_PASSWORD_H
 
+#include "base/clock.h"
 #include "net/endpoint.h"
 
 /* Reads the words of a command line as a shell does, with ', " and \, but
@@ -19,9 +20,9 @@
  * which must last. -1: a quote is open, or there is no word. */
 int password_command(const char *line, char **envp, struct fail *why);
 
-/* Runs it, and waits for its end: at the start, when a person may be asked.
- * Does nothing if it was just run. */
-int password_first(struct fail *why);
+/* Runs it, and waits for its end, up to `limit`: at the start, when a person
+ * may be asked. Does nothing if it was just run. */
+int password_first(struct instant limit, struct fail *why);
 
 /* Has it run, unless there is a fresh answer: then it returns -1, as it does if
  * that is impossible; password_take() knows. Else the caller polls this

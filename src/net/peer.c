@@ -122,12 +122,22 @@ void peer_doubt(struct peer *p)
 	p->doubted = p->place;
 }
 
+bool peer_next(struct peer *p)
+{
+	if (p->try + 1 >= p->address.n)
+		return false;
+	p->try++;
+	return true;
+}
+
+/* (Of a Cluster, another node is asked that the URL names.) */
 bool peer_pass(struct peer *p)
 {
-	if (p->ep->kind != ENDPOINT_CLUSTER && p->try + 1 < p->address.n) {
-		p->try++;
+	bool others = p->ep->kind == ENDPOINT_CLUSTER && !p->fixed &&
+		      p->ep->places > 1;
+
+	if (!others && peer_next(p))
 		return true;
-	}
 	peer_doubt(p);
 	return false;
 }

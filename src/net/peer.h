@@ -29,8 +29,8 @@ struct peer {
 	struct address address; /* of the place */
 	int try;                /* index of the current address */
 	int first;  /* the index to begin with, once the name was looked up */
-	int sought; /* how often others were asked for the place, since they
-		       last told it */
+	int sought; /* how often others were asked for the place, and did not
+		       tell it: see search.c */
 	bool heard; /* some server ever sent something */
 	int silent; /* connections that received nothing yet */
 	const char *name; /* for messages; borrowed */
@@ -52,6 +52,10 @@ void peer_follow(struct peer *p, const struct peer *other,
 
 /* The next connection must find out again where it is. */
 void peer_doubt(struct peer *p);
+
+/* This address is silent: goes on to the next one of the name. false: there is
+ * none. */
+bool peer_next(struct peer *p);
 
 /* The server at this address is no good: a name may have others, which come
  * next. false: there is none; the peer is in doubt. */

@@ -233,15 +233,17 @@ const char *describe_next(const char *key, char buf[COMMAND_MAX])
 	return describe_command("; see: ", "inspect", key, "", buf);
 }
 
-const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80])
+const char *describe_waiting(bool reached, int64_t took_ms, int64_t limit_ms,
+			     char buf[80])
 {
+	const char *verb = reached ? "waiting" : "trying";
 	char took[32], limit[32];
 
 	(void)format_seconds(took_ms, took, sizeof(took));
 	if (limit_ms == INT64_MAX)
-		(void)snprintf(buf, 80, "waiting %s", took);
+		(void)snprintf(buf, 80, "%s %s", verb, took);
 	else
-		(void)snprintf(buf, 80, "waiting %s of %s", took,
+		(void)snprintf(buf, 80, "%s %s of %s", verb, took,
 			       format_limit(limit_ms, limit, sizeof(limit)));
 	return buf;
 }

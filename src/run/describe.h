@@ -30,8 +30,10 @@ const char *describe_name(const struct sight *s, char *buf, size_t size);
 /* The client that asks us to stop. */
 const char *describe_asker(const struct sight *s, char *buf, size_t size);
 
-/* "waiting 2s of 30m". limit_ms INT64_MAX: no limit. */
-const char *describe_waiting(int64_t took_ms, int64_t limit_ms, char buf[80]);
+/* "waiting 2s of 30m", or "trying 2s of 5s" for a server that has never
+ * answered. limit_ms INT64_MAX: no limit. */
+const char *describe_waiting(bool reached, int64_t took_ms, int64_t limit_ms,
+			     char buf[80]);
 
 /* "BEFORE redlock VERB KEY AFTER" to be pasted into a shell, or "" if that
  * command would not work as shown. `key` is safe for a terminal. */
@@ -80,6 +82,7 @@ enum told { TOLD_NOTHING, TOLD_HOLDER, TOLD_SILENCE };
 
 struct pace {
 	struct instant began;
+	bool reached; /* the server has answered before; set by the caller */
 	struct instant silent; /* since when the server is silent; or NEVER */
 	struct instant drawn;  /* when the live line was last drawn */
 	/* the latest line, and what it said */
@@ -98,8 +101,9 @@ enum told pace_due(const struct pace *p, bool known, const char *token,
 		   int place);
 /* That line was printed. */
 void pace_told(struct pace *p, enum told what, const char *token, int place);
-/* How such a line begins: "waiting up to 30m", "the server answers again; still
- * waiting after 1m". limit_ms: of -w. Returns buf. */
+/* How such a line begins: "waiting up to 30m", "trying for up to 5s", "the
+ * server answers again; still waiting after 1m". limit_ms: of the wait, or of
+ * trying to reach the server. Returns buf. */
 const char *pace_opening(const struct pace *p, enum told what, int64_t limit_ms,
 			 char *buf, size_t size);
 

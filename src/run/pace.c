@@ -61,8 +61,9 @@ void pace_told(struct pace *p, enum told what, const char *token, int place)
 }
 
 /* "waiting up to 30m"; "still waiting after 5m of 30m" if took_ms is above 0.
- */
-static const char *begun(int64_t took_ms, int64_t limit_ms, char buf[80])
+ * "trying for up to 5s", "still trying after 2s of 5s". */
+static const char *begun(bool tries, int64_t took_ms, int64_t limit_ms,
+			 char buf[80])
 {
 	char took[32] = "", limit[32] = "";
 
@@ -70,11 +71,12 @@ static const char *begun(int64_t took_ms, int64_t limit_ms, char buf[80])
 		(void)format_seconds(took_ms, took, sizeof(took));
 	if (limit_ms != INT64_MAX)
 		(void)format_limit(limit_ms, limit, sizeof(limit));
-	(void)snprintf(buf, 80, "%swaiting%s%s%s%s",
-		       took_ms > 0 ? "still " : "", took[0] ? " after " : "",
+	(void)snprintf(buf, 80, "%s%s%s%s%s%s", took[0] ? "still " : "",
+		       tries ? "trying" : "waiting", took[0] ? " after " : "",
 		       took,
 		       limit[0] == '\0' ? ""
 		       : took[0]        ? " of "
+		       : tries          ? " for up to "
 					: " up to ",
 		       limit);
 	return buf;
@@ -84,13 +86,14 @@ const char *pace_opening(const struct pace *p, enum told what, int64_t limit_ms,
 			 char *buf, size_t size)
 {
 	bool again = what == TOLD_HOLDER && p->told == TOLD_SILENCE;
+	bool tries = what == TOLD_SILENCE && !p->reached;
 	int64_t so_far =
 		p->told == TOLD_NOTHING ? 0 : between(p->began, now()) + 1;
 	char how[80];
 
 	(void)snprintf(buf, size, "%s%s",
 		       again ? "the server answers again; " : "",
-		       begun(so_far, limit_ms, how));
+		       begun(tries, so_far, limit_ms, how));
 	return buf;
 }
 

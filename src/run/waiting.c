@@ -52,7 +52,7 @@ static int64_t sight_age(const struct waiting *w)
 
 static int64_t limit_of(const struct waiting *w)
 {
-	return lease_of(w)->conf.wait_ms;
+	return lease_limit_ms(lease_of(w));
 }
 
 static const char *opening(const struct waiting *w, enum told what,
@@ -115,7 +115,8 @@ static void draw(struct waiting *w)
 	struct instant at = now();
 
 	w->pace.drawn = at;
-	(void)describe_waiting(between(w->pace.began, at), limit_of(w), how);
+	(void)describe_waiting(w->pace.reached, between(w->pace.began, at),
+			       limit_of(w), how);
 	(void)describe_place(" (", lease_place(lease_of(w)), ")", in_line);
 	if (w->pace.silent.ms != NEVER.ms)
 		(void)snprintf(text, sizeof(text), "%s: %s", how,
@@ -148,6 +149,7 @@ void waiting_tell(struct waiting *w)
 	const struct lease *l = lease_of(w);
 	const struct sight *s = &client_of(w)->sight;
 
+	w->pace.reached = lease_reached(l);
 	notice_silence(&w->pace, l);
 	notify_waiting(w->locks);
 	if (is_live(w)) {

@@ -125,6 +125,25 @@ static void test_silence(void)
 		"a server that answers again is reported");
 }
 
+/* Nobody has answered yet: that has a limit also without -w. */
+static void test_start(void)
+{
+	client.lease.conf.reached = false;
+	client.lease.node[0].vote = VOTE_DOWN;
+	(void)fail(&client.why, FAIL_UNAVAILABLE, "db1: no answer");
+	waiting_init(&waiting, &locks, now());
+	pass(0);
+	pass(1001);
+	is_text(said(), "redlock: trying for up to 5s: db1: no answer",
+		"without -w, a server that never answered is tried for 5 s");
+	client.lease.conf.wait_ms = 1800000;
+	waiting_init(&waiting, &locks, now());
+	pass(0);
+	pass(1001);
+	is_text(said(), "redlock: trying for up to 30m: db1: no answer",
+		"with -w, for as long as that");
+}
+
 static void test_texts(void)
 {
 	char buf[COMMAND_MAX];
@@ -135,8 +154,10 @@ static void test_texts(void)
 		"so is one with a quote");
 	is_text(describe_next("-x", buf), "",
 		"no hint for a key that looks like an option");
-	is_text(describe_waiting(2000, 90000, buf), "waiting 2s of 1m30s",
+	is_text(describe_waiting(true, 2000, 90000, buf), "waiting 2s of 1m30s",
 		"the live line has the limit");
+	is_text(describe_waiting(false, 2000, 5000, buf), "trying 2s of 5s",
+		"a server that has never answered is tried");
 }
 
 int main(void)
@@ -149,12 +170,14 @@ int main(void)
 	log_init(&(struct log_conf){.most = LOG_SAY_NOTICE});
 	client.lease.conf.nodes = 1;
 	client.lease.conf.wait_ms = 1800000;
+	client.lease.conf.reached = true;
 	client.lease.state = LEASE_WAITING;
 	client.lease.node[0].vote = VOTE_NO;
 	SET(client.shown_key, "deploy");
 	TEST(changes);
 	TEST(life);
 	TEST(silence);
+	TEST(start);
 	TEST(texts);
 	(void)dup2(out, STDERR_FILENO);
 	return done();

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* unlock and extend: by the token that lock printed. */
+/*
+ * unlock and extend: by the token that lock printed. While too few servers
+ * answer, they are asked again, for as long as an acquire would be tried: a
+ * restart must not leave the lock behind, or fail what goes on under it.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +22,19 @@ struct token_use {
 	const struct opts *o;
 	struct query query;
 	struct token_op op;
+	int64_t limit_ms;
+	struct pace pace;
+	struct token_node {
+		bool answered, was;
+		bool unsure; /* an attempt without an answer may have run */
+	} node[NODES_MAX];
 	int yes, no;
 	struct fail why; /* of one that did not answer */
 };
+
+#define PAUSE_LEAST_MS 20 /* between attempts; it doubles each time */
+#define PAUSE_MOST_MS 500
+#define NO_PLACE (-1) /* we are in no line */
 
 /* One of our tokens is 36 of these; send nothing else. */
 static bool is_token(const char *text)
@@ -40,6 +54,8 @@ static int ask_all(struct token_use *a, struct fail *why)
 	if (keys_init(&keys, key, strlen(key), a->op.token) < 0)
 		return fail(why, FAIL_INTERNAL, "out of memory");
 	for (int i = 0; i < s->n && rc == 0; i++) {
+		if (a->node[i].answered)
+			continue;
 		token_op_request(&request, &a->op, &keys,
 				 session_db(&s->endpoint[i]));
 		rc = fanout_call(&a->query.fanout, i, &request.words,
@@ -49,18 +65,80 @@ static int ask_all(struct token_use *a, struct fail *why)
 	return rc < 0 ? fail(why, FAIL_INTERNAL, "out of memory") : 0;
 }
 
-static void count_all(struct token_use *a)
+/* If an earlier attempt may have released it, a "no" only says that the lock is
+ * not ours now. */
+static void take(struct token_use *a, const struct got *got)
 {
-	struct got got;
-	bool was;
+	struct token_node *n = &a->node[got->tag];
 
-	while (fanout_get(&a->query.fanout, &got)) {
-		if (got.why.kind != FAIL_NONE) {
-			a->why = got.why;
-		} else if (token_op_read(got.reply, &was, &a->why) == 0) {
-			a->yes += was;
-			a->no += !was;
-		}
+	n->unsure |= got->ran;
+	if (got->why.kind != FAIL_NONE)
+		a->why = got->why;
+	else if (token_op_read(got->reply, &n->was, &a->why) == 0)
+		n->answered = true;
+	n->was |= n->answered && n->unsure && !a->op.extend;
+}
+
+static void count(struct token_use *a)
+{
+	a->yes = a->no = 0;
+	for (int i = 0; i < a->query.servers.n; i++) {
+		a->yes += a->node[i].answered && a->node[i].was;
+		a->no += a->node[i].answered && !a->node[i].was;
+	}
+}
+
+static bool has_quorum(const struct token_use *a)
+{
+	return a->yes + a->no >= lease_quorum(a->query.servers.n);
+}
+
+/* Says once that the servers are silent, and then now and again. */
+static void tell(struct token_use *a)
+{
+	char how[120];
+
+	if (pace_due(&a->pace, false, a->why.text, NO_PLACE) != TOLD_SILENCE)
+		return;
+	(void)pace_opening(&a->pace, TOLD_SILENCE, a->limit_ms, how,
+			   sizeof(how));
+	log_notice("silence", "%s: %s", how, a->why.text);
+	pace_told(&a->pace, TOLD_SILENCE, a->why.text, NO_PLACE);
+}
+
+static void pause_until(struct token_use *a, struct instant until)
+{
+	while (before(now(), until)) {
+		fanout_poll(&a->query.fanout, NULL, 0,
+			    sooner(until, pace_next(&a->pace, false,
+						    a->why.text, NO_PLACE)));
+		tell(a);
+	}
+}
+
+/* -1: out of memory. */
+static int ask_until_known(struct token_use *a, struct fail *why)
+{
+	struct instant end = after(a->query.servers.began, a->limit_ms);
+	int64_t pause = PAUSE_LEAST_MS;
+	struct got got;
+
+	for (;;) {
+		query_try(&a->query, a->limit_ms);
+		if (ask_all(a, why) < 0)
+			return -1;
+		while (fanout_get(&a->query.fanout, &got))
+			take(a, &got);
+		count(a);
+		if (has_quorum(a) || a->why.kind != FAIL_UNAVAILABLE ||
+		    !before(now(), end))
+			return 0;
+		/* an extension counts from when a quorum has it */
+		for (int i = 0; i < a->query.servers.n && a->op.extend; i++)
+			a->node[i].answered = false;
+		tell(a);
+		pause_until(a, sooner(end, after(now(), pause)));
+		pause = at_most(2 * pause, PAUSE_MOST_MS);
 	}
 }
 
@@ -74,6 +152,7 @@ static int not_held(struct token_use *a)
 	struct fail why;
 	char text[860];
 
+	query_try(&a->query, a->limit_ms);
 	if (query_lock(&a->query, key, strlen(key),
 		       &(struct view_most){.holders = 1}, &seen, &why) < 0) {
 		snapshot_close(&seen);
@@ -93,16 +172,19 @@ static int not_held(struct token_use *a)
 static int judge(struct token_use *a)
 {
 	int n = a->query.servers.n, q = lease_quorum(n);
+	struct fail why;
 
 	if (a->yes >= q)
 		return STATUS_OK;
-	if (a->yes + a->no < q && n == 1)
-		return report_failure(&a->why);
-	if (a->yes + a->no < q) {
-		log_error("failed", TOO_FEW_ANSWERED "; %s", a->yes + a->no, n,
-			  q, a->why.text);
-		return status_of_kind(a->why.kind);
+	if (!has_quorum(a) && n > 1) {
+		why = a->why;
+		(void)fail(&a->why, why.kind, TOO_FEW_ANSWERED "; %.400s",
+			   a->yes + a->no, n, q, why.text);
 	}
+	if (!has_quorum(a))
+		return a->why.kind == FAIL_UNAVAILABLE
+			       ? query_gave_up(&a->query, a->o, &a->why)
+			       : report_failure(&a->why);
 	if (a->yes == 0)
 		return not_held(a);
 	log_error("not-held", "it was held on only %d of %d servers%s", a->yes,
@@ -116,12 +198,13 @@ static int ask_servers(struct token_use *a)
 
 	if (query_open(&a->query, a->o, &why) < 0)
 		return report_failure(&why);
+	pace_begin(&a->pace, a->query.servers.began);
+	a->pace.silent = a->pace.began;
 	if (!is_token(a->op.token))
 		return not_held(a);
 	a->op.alone = a->query.servers.n == 1;
-	if (ask_all(a, &why) < 0)
+	if (ask_until_known(a, &why) < 0)
 		return report_failure(&why);
-	count_all(a);
 	return judge(a);
 }
 
@@ -145,8 +228,12 @@ static int by_token(const struct opts *o, bool extend)
 	a.o = o;
 	a.op = (struct token_op){
 		.extend = extend, .token = token, .tell = !o->no_history};
-	if (extend && opt_typed(o, &o->ttl_ms))
+	a.limit_ms = query_limit(o, false);
+	/* by then the lease is over */
+	if (extend && opt_typed(o, &o->ttl_ms)) {
 		a.op.ttl_ms = o->ttl_ms;
+		a.limit_ms = at_most(a.limit_ms, o->ttl_ms);
+	}
 	status = ask_servers(&a);
 	query_close(&a.query);
 	return render_end(status);

@@ -17,6 +17,8 @@
 #include "lock/core/timing.h"
 #include "run/describe.h"
 
+#define SPENT_MS 20 /* less of -w is not worth a crooked number in messages */
+
 /* ---- what the command gets ---- */
 
 const struct lease_outer *job_outer(const struct client *d)
@@ -208,6 +210,17 @@ static void say_own(const struct client *d)
 		describe_holder(&d->sight, 0, text, sizeof(text)));
 }
 
+static void say_unavailable(const struct job *j)
+{
+	char took[32];
+
+	(void)format_duration(j->end.waited_ms, took, sizeof(took));
+	log_error("unavailable", "%s%s%s%s%s",
+		  j->o->wait_ms > 0 ? "gave up after " : "",
+		  j->o->wait_ms > 0 ? took : "", j->o->wait_ms > 0 ? ": " : "",
+		  j->end.why.text, j->servers.asked_for ? "" : NAME_A_SERVER);
+}
+
 void job_say_ending(const struct job *j)
 {
 	const struct ending *e = &j->end;
@@ -259,8 +272,7 @@ void job_say_ending(const struct job *j)
 				  strerror(e->status));
 		break;
 	case OUTCOME_UNAVAILABLE:
-		log_error("unavailable", "%s%s", e->why.text,
-			  j->servers.asked_for ? "" : NAME_A_SERVER);
+		say_unavailable(j);
 		break;
 	case OUTCOME_REFUSED:
 	case OUTCOME_FAILED:
@@ -378,6 +390,9 @@ static int use_locks(struct job *j, struct fail *why)
 				   : 0,
 	};
 
+	/* a password command has taken its part */
+	if (s->limit.ms != NEVER.ms && between(s->began, now()) > SPENT_MS)
+		conf.wait_ms = later(s->limit, after(now(), 1)).ms - now().ms;
 	j->client = calloc((size_t)o->keys, sizeof(j->client[0]));
 	if (!j->client)
 		return fail(why, FAIL_INTERNAL, "out of memory");

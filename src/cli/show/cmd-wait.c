@@ -16,7 +16,6 @@
 #include "proc/signals.h"
 
 #define AFTER_END_MS 5 /* the server ends a lease up to 1 ms late */
-#define START_MS 5000  /* how long to wait for a server at first */
 /* with more holders, the lock is certainly not free */
 #define HOLDERS 20
 
@@ -24,6 +23,7 @@ enum wait_end {
 	STILL_WAITING,
 	WAS_FREE,
 	OUT_OF_TIME,
+	OUT_OF_REACH,
 	WAITS_FOR_ITSELF,
 	HAS_FAILED,
 	INTERRUPTED
@@ -60,13 +60,19 @@ static const char *describe_seen(const struct wait *w, char *buf, size_t size)
 			       size);
 }
 
+static int64_t limit_of(const struct wait *w)
+{
+	return query_limit(w->o, w->answered);
+}
+
 static void draw(struct wait *w)
 {
 	char text[1000], how[80], who[860];
 	struct instant at = now();
 
 	w->pace.drawn = at;
-	(void)describe_waiting(between(w->pace.began, at), w->o->wait_ms, how);
+	(void)describe_waiting(w->answered, between(w->pace.began, at),
+			       limit_of(w), how);
 	(void)snprintf(text, sizeof(text), "%s: %s", how,
 		       w->pace.silent.ms != NEVER.ms
 			       ? w->why.text
@@ -87,7 +93,8 @@ static void tell_line(struct wait *w, enum told what)
 {
 	char how[120], who[860], next[COMMAND_MAX];
 
-	(void)pace_opening(&w->pace, what, w->o->wait_ms, how, sizeof(how));
+	w->pace.reached = w->answered;
+	(void)pace_opening(&w->pace, what, limit_of(w), how, sizeof(how));
 	if (what == TOLD_SILENCE)
 		log_notice("silence", "%s: %s", how, w->why.text);
 	else
@@ -130,6 +137,7 @@ static void ask_servers(struct wait *w)
 
 	snapshot_close(&w->seen);
 	memset(&w->seen, 0, sizeof(w->seen));
+	query_try(&w->query, limit_of(w));
 	for (int i = 0; i < w->query.servers.n; i++) {
 		if (query_ask(&w->query, i, w->key, len, &most, 0) < 0) {
 			w->end = HAS_FAILED;
@@ -177,7 +185,8 @@ static void see(struct wait *w)
 	look_again(w);
 }
 
-/* Waits if waiting may help. */
+/* Waits if waiting may help. Who was answered before is no longer let in:
+ * perhaps a password is being replaced. */
 static void miss(struct wait *w)
 {
 	struct instant at = now();
@@ -185,9 +194,12 @@ static void miss(struct wait *w)
 	if (w->pace.silent.ms == NEVER.ms)
 		w->pace.silent = w->answered ? at : w->pace.began;
 	w->next = after(at, pause_ms());
-	if (w->why.kind != FAIL_UNAVAILABLE ||
-	    (!w->answered && !before(at, after(w->pace.began, START_MS))))
+	if (w->answered)
+		return;
+	if (w->why.kind != FAIL_UNAVAILABLE)
 		w->end = HAS_FAILED;
+	else if (!before(at, after(w->pace.began, limit_of(w))))
+		w->end = OUT_OF_REACH;
 }
 
 static void take_answers(struct wait *w)
@@ -231,7 +243,7 @@ static void take_signals(struct wait *w)
 	}
 }
 
-/* The first query may take as long as a server may, even with a shorter -w. */
+/* (The first look ends by itself: see query_try().) */
 static struct instant deadline_of(const struct wait *w)
 {
 	return w->owed > 0 && !w->answered ? NEVER : w->give_up;
@@ -240,9 +252,8 @@ static struct instant deadline_of(const struct wait *w)
 static void wait_for_it(struct wait *w)
 {
 	w->next = now();
-	pace_begin(&w->pace, w->next);
-	w->give_up = w->o->wait_ms == INT64_MAX ? NEVER
-						: after(w->next, w->o->wait_ms);
+	pace_begin(&w->pace, w->query.servers.began);
+	w->give_up = after(w->pace.began, w->o->wait_ms);
 	while (w->end == STILL_WAITING) {
 		struct pollfd fd = {.fd = w->signals.fd, .events = POLLIN};
 		struct instant limit = sooner(deadline_of(w), tell_at(w));
@@ -255,7 +266,7 @@ static void wait_for_it(struct wait *w)
 			take_signals(w);
 		take_answers(w);
 		if (w->end == STILL_WAITING && !before(now(), deadline_of(w)))
-			w->end = w->answered ? OUT_OF_TIME : HAS_FAILED;
+			w->end = w->answered ? OUT_OF_TIME : OUT_OF_REACH;
 		if (w->end == STILL_WAITING)
 			tell(w);
 	}
@@ -310,6 +321,8 @@ static int finish(struct wait *w)
 	case WAITS_FOR_ITSELF:
 		say_around(w);
 		return STATUS_USAGE;
+	case OUT_OF_REACH:
+		return query_gave_up(&w->query, w->o, &w->why);
 	case HAS_FAILED:
 		if (query_replica(&w->query)) /* and was one all the time */
 			w->why.kind = FAIL_CONFIG;

@@ -9,7 +9,6 @@
 #define LOOK_APART_MS 20    /* waiters do not all ask at once */
 #define BACKOFF_LEAST_MS 10 /* between rounds without an answer */
 #define BACKOFF_MOST_MS 500
-#define UNREACHED_MS 5000  /* give up if nobody ever answered */
 #define LISTEN_LEAST_MS 20 /* a shorter listen is not worth it */
 #define CUT_OFF_MOST 2
 #define REPLACE_MS 250 /* by then, runs inside the holder have ended */
@@ -19,14 +18,6 @@
 
 /* ---- a round ---- */
 
-/* Until when to try for a lock that we do not get. */
-static struct instant limit_of(const struct lease *l)
-{
-	return lease_reached(l)
-		       ? l->give_up
-		       : sooner(l->give_up, after(l->began, UNREACHED_MS));
-}
-
 /* Asks a node, as part of this round. */
 static void ask(struct lease_node *n, struct instant at)
 {
@@ -35,18 +26,43 @@ static void ask(struct lease_node *n, struct instant at)
 	node_want(n, VERB_ACQUIRE, at);
 }
 
+/* How long the last look may take: an answered node needs a round trip. */
+static int64_t last_look(const struct lease *l)
+{
+	int64_t ms = 0;
+
+	for_each_node(l, n) {
+		int64_t look = n->link.answered ? timing_hedge(n->link.srtt_ms)
+						: LAST_LOOK_MS;
+
+		ms = look > ms ? look : ms;
+	}
+	return l->conf.wait_ms > 0 ? at_most(ms, LAST_LOOK_MS) : ms;
+}
+
+/* This round, or a part of it, may take `ms`, but not longer than we may wait.
+ * With -n, the first look has its full time, and so has what comes of it. */
+static void end_round(struct lease *l, struct instant at, int64_t ms)
+{
+	bool only = l->conf.wait_ms <= 0 &&
+		    (l->state != LEASE_ASKING || !before(l->began, at));
+	struct instant last = later(lease_limit(l), after(at, last_look(l)));
+
+	l->round_by = after(at, ms);
+	l->short_round = !only && before(last, l->round_by);
+	if (l->short_round)
+		l->round_by = last;
+}
+
 static void begin_asking(struct lease *l, struct instant at)
 {
 	lease_enter(l, LEASE_ASKING);
 	l->claims = 0;
-	l->round_by = after(at, l->conf.node_timeout_ms);
-	l->short_round = false;
+	end_round(l, at, l->conf.node_timeout_ms);
 }
 
 void acquire_begin(struct lease *l, struct instant at)
 {
-	int64_t look = 0;
-
 	begin_asking(l, at);
 	l->whole = true;
 	/* the outer hold may have been lost and healed: try again to join it,
@@ -63,16 +79,7 @@ void acquire_begin(struct lease *l, struct instant at)
 			n->vote = VOTE_DOWN;
 		else
 			ask(n, at);
-		if (timing_hedge(n->link.srtt_ms) > look)
-			look = timing_hedge(n->link.srtt_ms);
 	}
-	/* the first look has its full time, also with -n; the last one is
-	 * short */
-	if (before(l->began, at))
-		l->round_by = sooner(l->round_by,
-				     after(later(limit_of(l), at), look));
-	l->short_round =
-		before(l->round_by, after(at, l->conf.node_timeout_ms));
 }
 
 /*
@@ -90,6 +97,8 @@ void acquire_refresh(struct lease *l, struct instant at)
 	acquire_begin(l, at);
 	l->nest = joined ? NEST_JOINED : NEST_NONE;
 	l->only = only;
+	if (l->conf.wait_ms > 0)
+		return;
 	l->round_by = after(at, l->conf.node_timeout_ms);
 	l->short_round = false;
 }
@@ -213,7 +222,7 @@ static void agree(struct lease *l, struct instant at)
 	}
 	lease_enter(l, LEASE_REPLICATING);
 	/* WAIT answers when its own time-out is over */
-	l->round_by = after(at, 2 * l->conf.node_timeout_ms);
+	end_round(l, at, 2 * l->conf.node_timeout_ms);
 	ask_granters(l, VERB_REPLICATE, at);
 }
 
@@ -240,7 +249,7 @@ static void store(struct lease *l, int64_t most, struct instant at)
 {
 	l->fence = most;
 	lease_enter(l, LEASE_CLAIMING);
-	l->round_by = after(at, l->conf.node_timeout_ms);
+	end_round(l, at, l->conf.node_timeout_ms);
 	ask_granters(l, VERB_CONFIRM, at);
 }
 
@@ -362,7 +371,7 @@ static bool joins_in_vain(struct lease *l, struct instant at)
 static void fail_round(struct lease *l, struct instant at)
 {
 	bool busy = lease_answered(l), woken = false, keep, freed;
-	struct instant limit = limit_of(l);
+	struct instant limit = lease_limit(l);
 	enum lease_end end = hopeless(l);
 
 	if (joins_in_vain(l, at))

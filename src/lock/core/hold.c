@@ -265,6 +265,17 @@ void ending_failed(struct lease_node *n, enum fail_kind kind, struct instant at)
 	n->grant.state = GRANT_KEPT;
 }
 
+/* We got nothing within the time that we were given: that time is over, so
+ * leave the line within a moment. */
+static struct instant release_end(const struct lease *l, struct instant at)
+{
+	struct instant until = after(at, RELEASE_MS);
+
+	if (l->was_held || l->conf.wait_ms <= 0)
+		return until;
+	return sooner(until, timing_leave(lease_limit(l), at));
+}
+
 void ending_begin(struct lease *l, enum lease_end end, unsigned int how,
 		  struct instant at)
 {
@@ -276,7 +287,7 @@ void ending_begin(struct lease *l, enum lease_end end, unsigned int how,
 		return;
 	lease_enter(l, LEASE_RELEASING);
 	l->how = how;
-	l->release_by = after(at, RELEASE_MS);
+	l->release_by = release_end(l, at);
 	for_each_node(l, n) {
 		node_want_release(n, at);
 		if (tells && n->grant.state == GRANT_LOST)

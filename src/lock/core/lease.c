@@ -134,6 +134,18 @@ bool lease_reached(const struct lease *l)
 	return l->conf.reached || sum >= quorum_of(l);
 }
 
+int64_t lease_limit_ms(const struct lease *l)
+{
+	return l->conf.wait_ms == INT64_MAX && !lease_reached(l)
+		       ? UNREACHED_MS
+		       : l->conf.wait_ms;
+}
+
+struct instant lease_limit(const struct lease *l)
+{
+	return after(l->began, lease_limit_ms(l));
+}
+
 int lease_place(const struct lease *l)
 {
 	int place = 0;
@@ -353,6 +365,11 @@ bool lease_hangs_up(struct lease *l, int node, int chan)
 
 	ch->blocked = false;
 	return was;
+}
+
+void lease_leave_by(struct lease *l, struct instant by)
+{
+	l->release_by = sooner(l->release_by, by);
 }
 
 void lease_unsent(struct lease *l, int node, int chan)

@@ -307,6 +307,10 @@ bool lease_heard(const struct lease *l, int node);
 bool lease_answered(const struct lease *l);
 /* Whether a quorum has ever answered. */
 bool lease_reached(const struct lease *l);
+/* How long to try in all: conf.wait_ms. If that is without limit, nodes that
+ * never answered are tried for 5 s. And until when. */
+int64_t lease_limit_ms(const struct lease *l);
+struct instant lease_limit(const struct lease *l);
 /* Waiting: our place in line, from 1; 0: unknown, or not in line. If the nodes
  * differ, the largest. */
 int lease_place(const struct lease *l);
@@ -354,6 +358,9 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
  * wait for a word to send us. True once: then close its connection, or the
  * server takes a word out of our list that nobody reads. */
 bool lease_hangs_up(struct lease *l, int node, int chan);
+
+/* While releasing: it is over by then at the latest. */
+void lease_leave_by(struct lease *l, struct instant by);
 
 /* While releasing: no question on this channel was sent, and none will be. */
 void lease_unsent(struct lease *l, int node, int chan);

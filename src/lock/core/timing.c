@@ -102,6 +102,11 @@ int64_t queue_delay(const struct busy *busy, int64_t jitter_ms)
 	return ms < HEARTBEAT_MS ? ms : HEARTBEAT_MS;
 }
 
+struct instant timing_leave(struct instant limit, struct instant at)
+{
+	return later(after(limit, LEAVE_MS), after(at, LEAVE_LEAST_MS));
+}
+
 int64_t queue_ticket(int64_t now_us, bool high)
 {
 	if (!high)

@@ -75,14 +75,21 @@ int64_t timing_mute(int64_t node_timeout_ms);
  */
 #define HEARTBEAT_MS 5000
 #define GRANT_MS 2000
-#define LEAD_US 60000000 /* of --priority high, as in src/lua/line.lua */
-#define LISTEN_MS 30000  /* time limit of a BLPOP; then listen anew */
-#define OUTSIDE_MS 250   /* between looks when nobody wakes us */
+#define UNREACHED_MS 5000 /* without -w: for a server that never answered */
+#define LAST_LOOK_MS 100  /* of the look that is due when -w is over */
+#define LEAVE_MS 120      /* by then, what we may have got is given back ... */
+#define LEAVE_LEAST_MS 20 /* ... but the release must be sent */
+#define LEAD_US 60000000  /* of --priority high, as in src/lua/line.lua */
+#define LISTEN_MS 30000   /* time limit of a BLPOP; then listen anew */
+#define OUTSIDE_MS 250    /* between looks when nobody wakes us */
 
 /* How long to pause after a busy answer. If another program holds the lock, or
  * if we cannot stand in line, it is OUTSIDE_MS less the jitter, and longer for
  * those further behind. */
 int64_t queue_delay(const struct busy *busy, int64_t jitter_ms);
+
+/* By when a client that gives up has left, if its time was over at `limit`. */
+struct instant timing_leave(struct instant limit, struct instant at);
 
 /* The ticket that a client chooses itself, if it comes now. */
 int64_t queue_ticket(int64_t now_us, bool high);
