@@ -875,6 +875,63 @@ rotate_file() { # PASSWORD
 	end_hold
 }
 
+# ends_in_outage OPTION...: a run whose server goes away, with its data, before its
+# command ends; all that it said is in $output
+ends_in_outage() {
+	local from=$(now_ms)
+
+	# (the pipe of `run` must not stay open)
+	run -0 redlock -k job "$@" -- sh -c \
+		"echo runs >>'$T/runs'; redis-cli -s '$T/b.sock' shutdown save; true"
+	below "$(($(now_ms) - from))" 2500
+	[[ $output = *'the release was not confirmed: '*'cannot connect'*'; its guard goes on releasing for up to '* ]]
+}
+
+@test "a run that ends in an outage takes 1 s; its guard releases the lock later" {
+	node_b --dbfilename b.rdb
+	ends_in_outage -t 30s --once-per 1h
+	pause 1.5
+	not no_process_left
+	node_start b --dbfilename b.rdb
+	wait_until unset_on b job
+	wait_until no_process_left
+	# as the run itself would have released it
+	run -0 redlock -k job --once-per 1h -- touch "$T/again"
+	[[ $output = *'already ran on '* ]]
+	run -0 redlock history --json job
+	[[ $output = *'"outcome":"ran"'* ]]
+}
+
+@test "a run that ends in an outage that lasts leaves no process behind its lease" {
+	node_b --dbfilename b.rdb
+	from=$(now_ms)
+	ends_in_outage -t 3s
+	not no_process_left
+	wait_until no_process_left
+	below "$(($(now_ms) - from))" 5000
+	# and a run inside another is not one that its command has left
+	node_start b --dbfilename b.rdb
+	node_start c
+	run -0 "$REDLOCK" -u "unix://$T/c.sock" -k outer --orphans wait -- \
+		"$REDLOCK" -u "$url" -k job -t 30s -- \
+		redis-cli -s "$T/b.sock" shutdown save
+	[[ $output = *'its guard goes on releasing'* ]]
+	node_start b --dbfilename b.rdb
+	wait_until no_process_left
+}
+
+@test "redlock is killed in an outage: its guard releases the lock afterwards" {
+	node_b --dbfilename b.rdb
+	hold open -t 30s
+	cli b shutdown save || true
+	kill -9 "$holder"
+	wait_until contains "$T/err" 'command killed'
+	pause 11 # longer than it once did
+	node_start b --dbfilename b.rdb
+	wait_until unset_on b job
+	wait_until no_process_left
+}
+
 @test "S12 a right withdrawn during a hold and restored in time ends nothing" {
 	secure
 	hold 800 --user app --password-file "$T/password"

@@ -160,7 +160,7 @@ assert a["event"] == "waiting" and b["event"] == "timeout" and b["key"] == "job"
 	took=$(($(now_ms) - from))
 	at_least "$took" 1300
 	below "$took" 4000
-	[[ $stderr == *'waiting'*': '*'cannot connect'* ]]
+	[[ $stderr == *'trying for up to 1.5s: '*'cannot connect'*'gave up after 1.'*'cannot connect'* ]]
 	echo hush >"$T/b.auth"
 	node_start b --requirepass hush
 	run -77 --separate-stderr "$REDLOCK" wait -u "unix://$T/b.sock" job
@@ -168,7 +168,7 @@ assert a["event"] == "waiting" and b["event"] == "timeout" and b["key"] == "job"
 	rm "$T/b.auth"
 	helper "$REDLOCK" wait -u "unix://$T/b.sock" job 2>"$T/waiting"
 	waiter=$!
-	wait_until contains "$T/waiting" 'waiting: '
+	wait_until contains "$T/waiting" 'trying for up to 5s: '
 	node_start b
 	waited 0
 }

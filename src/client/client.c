@@ -185,12 +185,10 @@ void client_serve(struct client *cl, const struct pollfd fds[CLIENT_FDS_MAX])
 	client_send(cl);
 }
 
-void client_inherit(struct client *cl, bool ran)
+/* The connections so far are another process's. */
+static void start_anew(struct client *cl)
 {
-	const struct lease_conf conf = cl->lease.conf;
-
-	/* the old connections were the parent's */
-	for (int i = 0; i < conf.nodes; i++) {
+	for (int i = 0; i < cl->lease.conf.nodes; i++) {
 		for (int c = 0; c < CONNS; c++)
 			conn_forget(&cl->session[i][c].conn);
 		start_conns(cl, i);
@@ -198,5 +196,20 @@ void client_inherit(struct client *cl, bool ran)
 		cl->sentinels[i] = NULL; /* as above */
 	}
 	cl->releases_only = true;
+}
+
+void client_inherit(struct client *cl, bool ran)
+{
+	const struct lease_conf conf = cl->lease.conf;
+
+	start_anew(cl);
 	lease_inherit(&cl->lease, &conf, ran, now());
+}
+
+bool client_go_on(struct client *cl)
+{
+	if (!lease_go_on(&cl->lease, now()))
+		return false;
+	start_anew(cl);
+	return true;
 }

@@ -354,6 +354,28 @@ void locks_inherit(struct locks *l, bool ran)
 	l->ends = true;
 	for (int i = 0; i < l->n; i++)
 		client_inherit(&l->client[i], ran);
+	locks_finish(l);
+}
+
+void locks_finish(struct locks *l)
+{
 	while (!locks_over(l))
 		locks_poll(l, NULL, 0, NEVER);
+}
+
+bool locks_go_on(struct locks *l, int64_t *left_ms)
+{
+	bool any = false;
+
+	*left_ms = 0;
+	for (int i = 0; i < l->n; i++) {
+		int64_t ms;
+
+		if (!client_go_on(&l->client[i]))
+			continue;
+		any = true;
+		ms = between(now(), lease_of(l, i)->release_by);
+		*left_ms = ms > *left_ms ? ms : *left_ms;
+	}
+	return any;
 }

@@ -84,8 +84,14 @@ bool locks_freed(const struct locks *l);
 /* Whether a waiter was handed one. */
 bool locks_passed_on(const struct locks *l);
 
-/* For a forked process whose parent has died: see client_inherit(). Takes 10 s
- * at most, if no server answers. */
+/* The release was not confirmed: see client_go_on(). false: nothing is left to
+ * be released. Else *left_ms is how long that may take; then fork, and call
+ * locks_finish() there. */
+bool locks_go_on(struct locks *l, int64_t *left_ms);
+void locks_finish(struct locks *l);
+
+/* For a forked process whose parent has died: see client_inherit(). Takes as
+ * long as the lease may last, if no server answers. */
 void locks_inherit(struct locks *l, bool ran);
 
 #endif

@@ -269,11 +269,12 @@ static bool obey(const struct order *o, const struct wire *w, pid_t command,
 		(void)!write(w->report, r, sizeof(*r));
 		return false;
 	}
-	o->release(o->arg, true);
+	/* while standard error is still ours */
 	log_error("killed",
 		  "redlock (pid %d) was killed, or was stopped until its "
 		  "lease ran out; %s",
 		  (int)w->tool, o->if_killed);
+	o->release(o->arg, true);
 	return true;
 }
 

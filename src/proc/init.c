@@ -28,6 +28,13 @@ static void serve(pid_t child, const sigset_t *all)
 	}
 }
 
+static bool is_above;
+
+bool init_is_above(void)
+{
+	return is_above;
+}
+
 void init_split(void)
 {
 	struct sigaction act = {.sa_handler = SIG_DFL}, old;
@@ -42,6 +49,7 @@ void init_split(void)
 	child = fork();
 	if (child > 0)
 		serve(child, &all);
+	is_above = child == 0;
 	/* the child; or fork() failed, and one process does it all */
 	(void)sigaction(SIGCHLD, &old, NULL);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);

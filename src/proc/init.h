@@ -8,9 +8,14 @@
 #ifndef PROC_INIT_H
 #define PROC_INIT_H
 
+#include <stdbool.h>
+
 /* Returns in the process that is to be redlock; unless this is process 1, at
  * once. The init exits with its child's status, or 128+n; all other processes
  * of the container end with it. */
 void init_split(void);
+
+/* Whether there is such an init: no process outlives us. */
+bool init_is_above(void);
 
 #endif

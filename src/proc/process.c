@@ -3,13 +3,17 @@
  * its start time and its namespace is a process the same one. */
 #include "proc/process.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/ident.h"
+#include "proc/title.h"
 #include "proc/tree.h"
 
 /* The machine as this namespace sees it. */
@@ -79,4 +83,39 @@ bool process_is_ancestor(const char *id)
 	to = getpid();
 	(void)snprintf(strange, sizeof(strange), "%s", id);
 	return false;
+}
+
+/* ---- a process that outlives us ---- */
+
+void process_let_go(void)
+{
+	const struct sigaction usual = {.sa_handler = SIG_DFL};
+	char tool[16];
+	sigset_t none;
+	int null;
+
+	(void)prctl(PR_SET_NAME, KEEPER, 0, 0, 0);
+	(void)snprintf(tool, sizeof(tool), "%d", (int)getpid());
+	title_set(KEEPER, tool);
+	(void)setsid();
+	(void)!chdir("/");
+	descriptors_close(3, ~0U);
+	null = open("/dev/null", O_RDWR);
+	for (int fd = 0; null >= 0 && fd <= 2; fd++)
+		(void)dup2(null, fd);
+	if (null > 2)
+		close(null);
+	/* a service that stops must not have to wait for us */
+	(void)sigaction(SIGTERM, &usual, NULL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+pid_t process_leave(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		process_let_go();
+	return pid;
 }

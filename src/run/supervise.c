@@ -16,6 +16,8 @@
 #include "base/units.h"
 #include "lock/core/timing.h"
 #include "proc/deadman.h"
+#include "proc/init.h"
+#include "proc/process.h"
 #include "proc/tree.h"
 #include "run/describe.h"
 #include "run/inside.h"
@@ -266,8 +268,9 @@ static bool was_short(const struct supervisor *s)
 /* `stuck`: the watchdog thread hangs, for example on a password file of a file
  * server that does not answer. Its data must not be read then, except what
  * never changes. */
-static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
+static void tell_kept(const struct supervisor *s, bool stuck, int64_t on_ms)
 {
+	unsigned int how = how_it_ended(s);
 	const struct fail *why =
 		stuck ? NULL : &s->locks->client[s->locks->lead].why;
 	const struct lease_conf *conf = &s->locks->client[0].lease.conf;
@@ -277,11 +280,11 @@ static void tell_kept(const struct supervisor *s, unsigned int how, bool stuck)
 
 	if (how & HOW_RAN && conf->min_hold_ms > most)
 		most = conf->min_hold_ms;
-	log_error("not-released",
-		  "the release was not confirmed%s%s; the lock expires within "
-		  "%s%s",
+	log_error("not-released", "the release was not confirmed%s%s; %s %s%s",
 		  known ? ": " : "", known ? why->text : "",
-		  format_duration(most, left, sizeof(left)),
+		  on_ms > 0 ? "its guard goes on releasing for up to"
+			    : "the lock expires within",
+		  format_duration(on_ms > 0 ? on_ms : most, left, sizeof(left)),
 		  !(how & HOW_DONE) ? ""
 		  : conf->once_ms > s->end->held_ms
 			  ? ", and --once-per may not know of this run"
@@ -319,10 +322,28 @@ static bool stays(const struct supervisor *s)
 	       end->outcome == OUTCOME_RAN && end->status == 0;
 }
 
+/* The release was not confirmed. A process of its own goes on with it, until
+ * the lease is over. Returns how long that may take; 0: there is none. */
+static int64_t go_on_releasing(struct supervisor *s)
+{
+	int64_t left_ms;
+	pid_t pid;
+
+	if (init_is_above() || !locks_go_on(s->locks, &left_ms))
+		return 0;
+	pid = process_leave();
+	if (pid == 0) {
+		locks_finish(s->locks);
+		_exit(0);
+	}
+	return pid > 0 ? left_ms : 0;
+}
+
 static void give_back(struct supervisor *s)
 {
 	unsigned int how = how_it_ended(s);
 	bool stuck = false, brief = was_short(s);
+	int64_t on_ms = 0;
 	char held[32];
 	struct history_entry entry, *its = NULL;
 
@@ -354,10 +375,13 @@ static void give_back(struct supervisor *s)
 	if (!stuck && locks_passed_on(s->locks))
 		(void)poll(NULL, 0, LINGER_MS);
 	guard_close(&s->guard);
+	log_attach();
+	if (!stuck && !locks_freed(s->locks))
+		on_ms = go_on_releasing(s);
 	if (s->end->outcome == OUTCOME_LOST || s->end->given.n == 0)
 		return;
 	if (stuck || !locks_freed(s->locks))
-		tell_kept(s, how, stuck);
+		tell_kept(s, stuck, on_ms);
 	else
 		log_detail(
 			"released", "released, held for %s",

@@ -1296,10 +1296,35 @@ static void test_inherit(void)
 }
 
 /* Nobody answers: the command is dead already, so there is time. */
+/* The release was not answered for as long as the holder waits. */
+static void test_go_on(void)
+{
+	for (int nodes = 1; nodes <= 3; nodes += 2) {
+		hold(nodes, T, 1);
+		lease_release(&l, ms(50));
+		(void)asks(50);
+		(void)asks(1050);
+		is_int(l.state, LEASE_OVER, "go on: given up after 1 s");
+		ok(lease_go_on(&l, ms(1060)), "%d nodes: goes on", nodes);
+		is_int(asks(1060), nodes, "and asks at once");
+		(void)asks(T - 1);
+		is_int(l.state, LEASE_RELEASING, "until the lease is over");
+		(void)asks(T);
+		is_int(l.state, LEASE_OVER, "and no longer");
+		ok(!lease_go_on(&l, ms(T)), "then nothing is left to do");
+		hold(nodes, T, 1);
+		lease_release(&l, ms(50));
+		(void)asks(50);
+		for (int i = 0; i < nodes; i++)
+			reply(&q[i], SAID_YES, 100, 51);
+		(void)asks(51);
+		ok(!lease_go_on(&l, ms(60)), "all was released: nor here");
+	}
+}
+
 static void test_inherit_late(void)
 {
-	static const int64_t ttls[][2] = {
-		{300, 1000}, {T, T < 10000 ? T : 10000}, {60000, 10000}};
+	static const int64_t ttls[][2] = {{300, 1000}, {T, T}, {60000, 60000}};
 
 	for (int i = 0; i < 3; i++) {
 		int64_t end = 50 + ttls[i][1];
@@ -2709,6 +2734,7 @@ int main(void)
 	TEST(release_unanswered);
 	TEST(late_grant);
 	TEST(inherit);
+	TEST(go_on);
 	TEST(inherit_late);
 	TEST(fast);
 	TEST(claim);

@@ -435,8 +435,10 @@ static void inherit(void *arg, bool ran)
 	tell_of_death(j);
 	if (kept && ran)
 		keeper_tell(kept);
-	if (!kept || !ran || keeper_gone(kept, after(now(), j->o->ttl_ms)))
+	if (!kept || !ran || keeper_gone(kept, after(now(), j->o->ttl_ms))) {
+		process_let_go();
 		locks_inherit(&j->locks, ran);
+	}
 }
 
 /* All keys, for messages. */

@@ -9,7 +9,6 @@
 
 #define IN_VAIN_MS 500   /* a minority is given back within */
 #define QUICK_MS 3600000 /* renew often for this long after a clock step */
-#define RELEASE_MS 1000
 #define RELEASE_AGAIN_MS 10
 
 /* ---- renewing ---- */
@@ -256,9 +255,11 @@ struct instant ending_wake(const struct lease *l)
 					  : l->release_by;
 }
 
-void ending_failed(struct lease_node *n, enum fail_kind kind, struct instant at)
+void ending_failed(const struct lease *l, struct lease_node *n,
+		   enum fail_kind kind, struct instant at)
 {
-	n->next = after(at, RELEASE_AGAIN_MS);
+	if (!l->unhurried)
+		n->next = after(at, RELEASE_AGAIN_MS);
 	if (kind == FAIL_UNAVAILABLE)
 		return;
 	node_rest(n);

@@ -99,8 +99,9 @@ void ending_begin(struct lease *l, enum lease_end end, unsigned int how,
 void ending_answer(struct lease *l, struct lease_node *n,
 		   const struct ask *asked);
 /* A node cannot be reached, or refuses. */
-void ending_failed(struct lease_node *n, enum fail_kind kind,
-		   struct instant at);
+void ending_failed(const struct lease *l, struct lease_node *n,
+		   enum fail_kind kind, struct instant at);
+#define RELEASE_MS 1000 /* the holder waits for its release */
 void ending_tick(struct lease *l, struct instant at);
 struct instant ending_wake(const struct lease *l);
 

@@ -6,7 +6,6 @@
 
 #include "lock/core/inside.h"
 
-#define INHERIT_MOST_MS 10000 /* nobody waits for this release */
 /* larger than the numbers of the holder */
 #define INHERIT_FROM (UINT64_C(1) << 50)
 
@@ -32,6 +31,7 @@
  *                fewer than a quorum is ours          LOST
  *   LOST         lease_again()                        WAITING
  *   RELEASING    a quorum has released, or time is up OVER
+ *   OVER         lease_go_on()                        RELEASING
  *   any of the first six: lease_end()                 RELEASING
  */
 #define TO(state) (1U << LEASE_##state)
@@ -46,7 +46,7 @@ static const unsigned int follow[] = {
 	[LEASE_HELD] = TO(ASKING) | TO(LOST) | TO(RELEASING),
 	[LEASE_LOST] = TO(WAITING) | TO(RELEASING),
 	[LEASE_RELEASING] = TO(OVER),
-	[LEASE_OVER] = 0,
+	[LEASE_OVER] = TO(RELEASING),
 };
 
 void lease_enter(struct lease *l, enum lease_state state)
@@ -270,7 +270,7 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
 	ch->ask.verb = VERB_NONE;
 	n->next = after(at, timing_retry(l->conf.ttl_ms));
 	if (l->state == LEASE_RELEASING)
-		ending_failed(n, kind, at);
+		ending_failed(l, n, kind, at);
 	else if (asked->verb == VERB_RELEASE && asked->seq > n->asked)
 		node_want(n, VERB_RELEASE, n->next);
 	if (asked->verb == VERB_LISTEN) {
@@ -432,7 +432,35 @@ void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 	if (ran)
 		how = conf->once_any ? HOW_RAN | HOW_DONE : HOW_RAN;
 	lease_end(l, how, at);
-	l->release_by =
-		later(l->release_by, sooner(after(at, conf->ttl_ms),
-					    after(at, INHERIT_MOST_MS)));
+	l->unhurried = true;
+	l->release_by = later(l->release_by, after(at, conf->ttl_ms));
+}
+
+bool lease_go_on(struct lease *l, struct instant at)
+{
+	struct instant by = at;
+
+	if (l->state != LEASE_OVER || l->freed)
+		return false;
+	for_each_node(l, n) {
+		struct instant last =
+			later(n->grant.credited_at, n->link.acquired);
+
+		for (int c = 0; c < CHANNELS; c++) {
+			if (n->link.chan[c].ask.verb == VERB_CONFIRM)
+				last = later(last, n->link.chan[c].ask.sent);
+			n->link.chan[c] = (struct lease_chan){.release = false};
+		}
+		if (n->want != VERB_RELEASE)
+			continue;
+		node_want(n, VERB_RELEASE, at);
+		by = later(by, l->was_held ? after(last, l->conf.ttl_ms)
+					   : after(at, RELEASE_MS));
+	}
+	if (!before(at, by))
+		return false;
+	lease_enter(l, LEASE_RELEASING);
+	l->unhurried = true;
+	l->release_by = by;
+	return true;
 }

@@ -288,6 +288,7 @@ struct lease {
 	bool freed;              /* a quorum confirmed the release ... */
 	struct instant freed_at; /* ... at this time */
 	bool passed_on;          /* a waiter was given the lock */
+	bool unhurried;          /* nobody waits for the release */
 
 	struct lease_node node[NODES_MAX];
 };
@@ -332,8 +333,8 @@ void lease_init(struct lease *l, const struct lease_conf *conf,
 
 /* For a process that outlives the holder: releases the lock under the token of
  * that holder, on all nodes, whether they granted it or not. `ran`: a command
- * may have run under it. Tries until the lease must have
- * expired, but for 1 s at least and 10 s at most. */
+ * may have run under it. Tries until the lease must have expired, but for 1 s
+ * at least. */
 void lease_inherit(struct lease *l, const struct lease_conf *conf, bool ran,
 		   struct instant at);
 
@@ -358,6 +359,11 @@ void lease_failed(struct lease *l, const struct ask *asked, enum fail_kind kind,
  * wait for a word to send us. True once: then close its connection, or the
  * server takes a word out of our list that nobody reads. */
 bool lease_hangs_up(struct lease *l, int node, int chan);
+
+/* Over, but the release was not confirmed: goes on with it, over connections
+ * yet to be made, until the lease must have expired; for 1 s if it was never
+ * held. Returns false if there is nothing left to release. */
+bool lease_go_on(struct lease *l, struct instant at);
 
 /* While releasing: it is over by then at the latest. */
 void lease_leave_by(struct lease *l, struct instant by);
