@@ -129,7 +129,7 @@ assert '"$1"', d' >/dev/null
 	[ -z "$stderr" ]
 	grep -Eq '^docs +reading +web[0-6] \+7999 ' <<<"$output"
 	grep -Eq '^other +held +web1 ' <<<"$output"
-	verb 75 wait docs -w 300ms
+	verb 75 wait docs -w 3s
 	[[ $stderr == *'and 7999 other readers'* ]]
 	timeout 20 "$REDLOCK" top --json -u "$url" 2>"$T/err" 3>&- | head -n 2 | tail -n 1 >"$T/doc"
 	output=$(cat "$T/doc")
@@ -140,7 +140,7 @@ assert '"$1"', d' >/dev/null
 @test "of 500 readers, each of three servers knows others: they hold the lock" {
 	several 3
 	for n in a b c; do readers 500 $n; done
-	verb 75 wait docs -w 300ms
+	verb 75 wait docs -w 3s
 	verb 0 list
 	grep -Eq '^docs +reading +web[0-6] \+499 ' <<<"$output"
 	verb 0 inspect docs
