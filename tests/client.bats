@@ -38,10 +38,6 @@ private_kb() { # PID...
 no_message() { [ ! -s "$T/err" ]; }
 
 need_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
-preloading() {
-	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
-	[ -e "$TEST_BIN/$1" ] || skip "no $1"
-}
 inject() { # NAME:K:ERRNO COMMAND...
 	local what=$1
 	shift

@@ -665,8 +665,7 @@ tcp_too() {
 
 # The clock of this machine is off by so many ms for what is run: MS COMMAND...
 off_by() {
-	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
-	[ -e "$TEST_BIN/clockshim.so" ] || skip "no clockshim.so"
+	preloading clockshim.so
 	echo "0 $1" >"$T/clock"
 	CLOCKSHIM=$T/clock LD_PRELOAD=$(shim clockshim.so) "${@:2}"
 }
@@ -686,8 +685,7 @@ off_by() {
 @test "servers whose clocks differ are reported, and whose clock is wrong" {
 	local shim=$(shim wallclock.so)
 
-	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
-	[ -e "$shim" ] || skip "no wallclock.so"
+	preloading wallclock.so
 	several 2
 	on "${urls[@]}"
 	off_by 2000 doctor 0

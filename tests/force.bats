@@ -171,8 +171,7 @@ forgets_reader() {
 }
 
 @test "force-release: the guard knows the new deadline even if redlock is stuck" {
-	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
-	[ -e "$TEST_BIN/inject.so" ] || skip "no inject.so"
+	preloading inject.so
 	within=(env LD_PRELOAD="$(shim inject.so)" INJECT=timer_settime:1+:22)
 	start_hold 600000 -t 10s -K 5s
 	within=()

@@ -359,7 +359,7 @@ ends_at() {
 }
 
 @test "local: a lock that is granted while the idle server is stopped is not forgotten" {
-	[ -z "${SANITIZED-}" ] || skip 'a sanitizer comes first'
+	preloading inject.so
 	# the server was asked twice, and is about to be stopped
 	LD_PRELOAD=$(shim inject.so) INJECT=send:1:0 INJECT_TEXT=SHUTDOWN \
 		INJECT_MARK=$T/hit idle=100ms locally -k first -- true
@@ -906,6 +906,7 @@ while True:
 }
 
 @test "local: the server inherits no nice value, limits or environment" {
+	limited
 	(
 		ulimit -S -n 40 -f 100 -v 4000000
 		MINE=1 nice -n 5 "$REDLOCK" -q -u "$(local_url)" -k a -- true

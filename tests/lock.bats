@@ -473,6 +473,7 @@ keepers() {
 }
 
 @test "C12 any low ulimit, then or later: a keeper renews and releases" {
+	limited
 	local limit p all
 
 	command -v prlimit >/dev/null || skip "no prlimit"

@@ -61,14 +61,17 @@ told_by() { # N: the history
 }
 
 @test "--replace: of three at once the newest runs, and the others are superseded" {
-	begin -- "${runs[@]}"
-	newer 1
+	# it stays until all have asked
+	begin -t 40s -K 20s -- sh -c 'trap "" TERM; : >"$T/on"; linger until "$T/go"
+		trap - TERM; kill $$'
+	newer 1 --grace 1m
 	wait_until in_line 1
-	newer 2
+	newer 2 --grace 1m
 	ended_with 1 75
 	wait_until in_line 1
-	newer 3
+	newer 3 --grace 1m
 	ended_with 2 75
+	: >"$T/go"
 	ended_with 3 0
 	grep -q 'superseded by .*build 2' "$T/err.1"
 	grep -q 'superseded by .*build 3' "$T/err.2"

@@ -30,9 +30,8 @@ shell_on_tty() { # STEP...
 }
 
 with_injection() { # NAME:K:ERRNO, for the redlocks started from here on
-	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
+	preloading inject.so
 	export LD_PRELOAD=$(shim inject.so) INJECT=$1 INJECT_MARK=$T/hit
-	[ -e "$LD_PRELOAD" ] || skip "no inject.so"
 }
 no_injection() { unset LD_PRELOAD INJECT INJECT_MARK; }
 
@@ -433,6 +432,7 @@ counting() { # SIGNAL
 }
 
 @test "C19 P7 a file at the limit of ulimit -f loses a message, and not the run" {
+	limited
 	local limited='ulimit -f 0; exec "$@"'
 
 	run -3 bash -c "$limited" - "$REDLOCK" -q -u "$url" -k job \
@@ -848,6 +848,7 @@ tells_all_to_end() { # OPTION...
 }
 
 @test "C37 redlock leaves no core, and the command has its old limit" {
+	limited
 	(
 		ulimit -S -c 4096 || exit 0
 		run -0 redlock -k job -- bash -c 'ulimit -c; grep "core file" /proc/$PPID/limits; grep "core file" "/proc/$(ps -o ppid= -p $PPID | tr -d " ")/limits"'

@@ -172,8 +172,9 @@ static const char *asks(const struct watch *w, int64_t kill_ms, char text[80])
 	return text;
 }
 
-/* --max-hold, --max-renewals: a signal first, then KILL. */
-static void end_hold(struct watch *w, const char *reason, struct instant kill)
+/* --max-hold, --max-renewals: a signal first, then KILL. `at`: now. */
+static void end_hold(struct watch *w, const char *reason, struct instant at,
+		     struct instant kill)
 {
 	char text[80];
 
@@ -189,26 +190,28 @@ static void end_hold(struct watch *w, const char *reason, struct instant kill)
 	w->end->outcome = OUTCOME_MAX_HOLD;
 	ask_to_end(w, kill);
 	log_error("max-hold", "%s; %s", reason,
-		  done(w, asks(w, between(now(), kill), text)));
+		  done(w, asks(w, between(at, kill), text)));
 }
 
 static void look_at_limit(struct watch *w)
 {
+	struct instant at = now();
 	char held[32], text[64];
 
-	if (before(now(), w->limit))
+	if (before(at, w->limit))
 		return;
 	w->limit = w->killed || w->end->outcome == OUTCOME_MAX_HOLD
 			   ? NEVER
-			   : after(now(), w->conf->kill_after_ms);
+			   : after(at, w->conf->kill_after_ms);
 	(void)snprintf(
 		text, sizeof(text), "held for %s (--max-hold)",
 		format_duration(w->conf->max_hold_ms, held, sizeof(held)));
-	end_hold(w, text, w->limit);
+	end_hold(w, text, at, w->limit);
 }
 
-/* Somebody wants the lock: see stop_of() in state.lua. */
-static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
+/* Somebody wants the lock: see stop_of() in state.lua. `at`: now. */
+static void tell_asker(struct watch *w, const struct sight *asker, bool taken,
+		       struct instant at)
 {
 	char *name = w->end->by, text[80];
 
@@ -219,13 +222,13 @@ static void tell_asker(struct watch *w, const struct sight *asker, bool taken)
 				  : "asked to stop (force-release)",
 		  name,
 		  done(w, taken ? "killing the command"
-				: asks(w, between(now(), w->stop_by), text)));
+				: asks(w, between(at, w->stop_by), text)));
 }
 
 static void look_at_stop(struct watch *w)
 {
 	const struct sight *asker;
-	struct instant by, at;
+	struct instant by, at = now();
 	bool news;
 
 	if (w->killed || w->end->without_lock)
@@ -235,20 +238,19 @@ static void look_at_stop(struct watch *w)
 		return;
 	/* a process that we cannot kill gets all the time there is */
 	if (w->stop_by.ms == NEVER.ms && !w->conf->kept)
-		w->stop_by = after(now(), w->conf->kill_after_ms);
+		w->stop_by = after(at, w->conf->kill_after_ms);
 	w->stop_by = sooner(w->stop_by, by);
 	news = !w->asked_to_end;
 	if (news) {
 		w->end->outcome = OUTCOME_FORCED;
-		if (before(now(), w->stop_by))
+		if (before(at, w->stop_by))
 			ask_to_end(w, w->stop_by);
 		w->asked_to_end = true;
 	}
-	at = now();
-	if (!before(at, w->stop_by))
+	if (!before(now(), w->stop_by))
 		kill_tree(w);
 	if (news)
-		tell_asker(w, asker, !before(at, by));
+		tell_asker(w, asker, !before(at, by), at);
 }
 
 /* The alarm went off: check that the lease really was not renewed. */
@@ -267,7 +269,8 @@ static void look_at_lease(struct watch *w)
 	    w->end->outcome != OUTCOME_FORCED) {
 		alarm_set(w->deadman->alarm, kill);
 		deadman_woken(w->deadman, kill);
-		end_hold(w, "renewed as often as --max-renewals allows", kill);
+		end_hold(w, "renewed as often as --max-renewals allows", at,
+			 kill);
 		if (w->end->outcome == OUTCOME_MAX_HOLD)
 			w->limit = sooner(w->limit, kill);
 		return;

@@ -121,6 +121,17 @@ unblanked() {
 # SO: a library of ours, for LD_PRELOAD
 shim() { unblanked "$TEST_BIN/$1"; }
 
+# TSan writes files, and needs its limits and much address space.
+limited() { [ "${SANITIZED-}" != tsan ] || skip "TSan does not start with such limits"; }
+# SO: skips the test where redlock cannot be given this library
+preloading() {
+	[ -z "${SANITIZED:-}" ] || skip "no preloading into a sanitizer build"
+	[ -e "$TEST_BIN/$1" ] || skip "no $1"
+	! readelf -hW "$REDLOCK" >/dev/null 2>&1 ||
+		readelf -lW "$REDLOCK" | grep -q INTERP ||
+		skip "no preloading into a static file"
+}
+
 # redlock with the test's server
 redlock() { "$REDLOCK" -u "$url" "$@"; }
 
