@@ -371,7 +371,7 @@ still_stuck() { [ ! -e "$T/hit.over" ]; }
 }
 
 @test "C31 P1 redlock and guard are both killed: the kernel kills the command" {
-	started -k job -t 20s -- witness "$T" --started "$T/w" --hold 60000
+	started -k job -t 6s -- witness "$T" --started "$T/w" --hold 60000
 	kill -KILL "$tool" "$(guard_of "$tool")"
 	wait_until tree_is_dead
 	[ "$(holds)" = 0 ]

@@ -22,19 +22,18 @@ REPLAYS = \
 tests/sim/rules: ;
 # Those that take longest come first, so that none is alone at the end.
 BATS = \
-	tests/server.bats tests/readers.bats tests/rollback.bats \
-	tests/nesting.bats tests/leases.bats tests/once.bats \
-	tests/limits.bats tests/keys.bats tests/slots.bats \
-	tests/orphans.bats tests/cluster.bats tests/sentinel.bats tests/service.bats \
-	tests/client.bats tests/faults.bats tests/local.bats tests/sim.bats \
-	tests/queue.bats tests/messages.bats tests/priority.bats \
-	tests/password.bats tests/top.bats tests/network.bats \
-	tests/foreign.bats tests/force.bats tests/replace.bats \
-	tests/signals.bats tests/doctor.bats tests/usage.bats \
-	tests/lock.bats tests/masters.bats tests/history.bats \
-	tests/examples.bats tests/completions.bats tests/replies.bats \
-	tests/kit.bats tests/docs.bats tests/bootstrap.bats tests/list.bats \
-	tests/nodes.bats tests/tls.bats \
+	tests/server.bats tests/client.bats tests/replies.bats \
+	tests/force.bats tests/sentinel.bats tests/rollback.bats \
+	tests/cluster.bats tests/network.bats tests/history.bats \
+	tests/top.bats tests/masters.bats tests/lock.bats tests/readers.bats \
+	tests/nesting.bats tests/leases.bats tests/once.bats tests/limits.bats \
+	tests/keys.bats tests/slots.bats tests/orphans.bats tests/service.bats \
+	tests/faults.bats tests/local.bats tests/sim.bats tests/queue.bats \
+	tests/messages.bats tests/priority.bats tests/password.bats \
+	tests/foreign.bats tests/replace.bats tests/signals.bats \
+	tests/doctor.bats tests/usage.bats tests/examples.bats \
+	tests/completions.bats tests/kit.bats tests/docs.bats \
+	tests/bootstrap.bats tests/list.bats tests/nodes.bats tests/tls.bats \
 	tests/inspect.bats tests/wait.bats tests/config.bats tests/run.bats \
 	tests/deploy.bats tests/hardening.bats tests/versions.bats
 check_PROGRAMS = $(UNITS) $(HELPERS) $(REPLAYS)

@@ -277,14 +277,14 @@ load lib/kinds
 }
 
 @test "nesting: the key vanished and the outer run does not know yet: joined" {
-	redlock -k job -t 3s -- sh -c "redis-cli -s '$T/a.sock' del job
-		$(inner) -w 1m -- sh -c 'echo ran >\"$T/ran.1\"'
+	redlock -k job -t 1s -- sh -c "redis-cli -s '$T/a.sock' del job
+		$(inner) -t 1s -w 1m -- sh -c 'echo ran >\"$T/ran.1\"'
 		redis-cli -s '$T/a.sock' flushall
-		$(inner) -w 1m -- sh -c 'echo ran >\"$T/ran.2\"'" >/dev/null
+		$(inner) -t 1s -w 1m -- sh -c 'echo ran >\"$T/ran.2\"'" >/dev/null
 	[ -e "$T/ran.1" ]
 	[ -e "$T/ran.2" ]
-	redlock -s -k job -t 3s -- sh -c "redis-cli -s '$T/a.sock' flushall
-		$(inner) -s -w 1m -- touch '$T/ran.3'" >/dev/null
+	redlock -s -k job -t 1s -- sh -c "redis-cli -s '$T/a.sock' flushall
+		$(inner) -s -t 1s -w 1m -- touch '$T/ran.3'" >/dev/null
 	[ -e "$T/ran.3" ]
 	cli a flushall >/dev/null
 }

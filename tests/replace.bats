@@ -62,7 +62,7 @@ told_by() { # N: the history
 
 @test "--replace: of three at once the newest runs, and the others are superseded" {
 	# it stays until all have asked
-	begin -t 40s -K 20s -- sh -c 'trap "" TERM; : >"$T/on"; linger until "$T/go"
+	begin -t 12s -K 6s -- sh -c 'trap "" TERM; : >"$T/on"; linger until "$T/go"
 		trap - TERM; kill $$'
 	newer 1 --grace 1m
 	wait_until in_line 1
@@ -71,6 +71,7 @@ told_by() { # N: the history
 	wait_until in_line 1
 	newer 3 --grace 1m
 	ended_with 2 75
+	wait_until contains "$T/err" 'replaced by'
 	: >"$T/go"
 	ended_with 3 0
 	grep -q 'superseded by .*build 2' "$T/err.1"
