@@ -6,7 +6,7 @@
 #   with VERBS, and all of them with the three completions,
 #   the verbs with VERBS, the completions and README.md,
 #   the JSON schemas with redlock-json(5),
-#   enum exit_status with EXIT STATUS,
+#   enum exit_status with EXIT STATUS, and from 64 on with README.md,
 #   schemes and options of URLs with SERVERS,
 #   the variables given to the command, and those read, with ENVIRONMENT,
 #   the functions that HACKING.md and docs/protocol.md name, with their files.
@@ -264,6 +264,10 @@ awk '
 	' src/cli/command.h >"$tmp/enum"
 section "EXIT STATUS" | awk '/^\.It [0-9]+$/ { print $2 }' >"$tmp/statuses"
 compare enum statuses "exit status" "$man, EXIT STATUS"
+awk '$1 >= 64' "$tmp/enum" >"$tmp/enum-own"
+sed -n '/^## Exit statuses/,/^## /s/^| \([0-9, ]*\) |.*/\1/p' README.md |
+	tr -s ', ' '\n' >"$tmp/statuses-readme"
+compare enum-own statuses-readme "exit status" README.md
 
 # ---- variables ----
 

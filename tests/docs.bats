@@ -62,6 +62,7 @@ plant() {
 		': missing schema: redlock.list/1'
 	told+=("man/redlock-json.5: unknown schema: redlock.list/2")
 	plant $m 's/^\.It 124$/.It 123/' ', EXIT STATUS: missing exit status: 124'
+	plant README.md 's/^| 77, 78 |/| 77 |/' ': missing exit status: 78'
 	plant $m 's/^\.It Li sni=/.It Li snj=/' ', SERVERS: unknown option of a URL: snj'
 	plant $m 's/^\.It Ev REDLOCK_FENCE$/.It Ev REDLOCK_FENS/' \
 		', ENVIRONMENT: missing variable for the command: REDLOCK_FENCE'
@@ -312,10 +313,10 @@ no_step_without_redlock() { # COMMAND...
 	no_step_without_redlock sh script
 }
 
-@test "README: a Makefile" {
+@test "examples: a Makefile, each line a shell" {
 	command -v make >/dev/null || skip "no make"
 	steps site render publish
-	block make 'redlock lock site' >Makefile
+	cp "$top/examples/scripts/Makefile" .
 	make site
 	ran render publish
 	free site
@@ -327,9 +328,9 @@ no_step_without_redlock() { # COMMAND...
 	no_step_without_redlock make site
 }
 
-@test "README: a job of GitHub Actions, each step a shell" {
+@test "examples: a job of GitHub Actions, each step a shell" {
 	steps deploy-production migrate.sh deploy.sh
-	block yaml 'redlock lock deploy-production' | awk '
+	awk <"$top/examples/ci/github-steps.yml" '
 		/- run: / { n++; sub(/.*- run: \|?/, "") }
 		/^ *(if|steps):/ { next }
 		n { print >("step." n) }'
@@ -370,11 +371,19 @@ help_shows() {
 		"$REDLOCK" $verb --help | sed -n '/^Examples:/,/^$/p'
 	done
 }
+# The command lines in the text and the tables of the README. (Of some verbs it has
+# the name only.)
+readme_lines() {
+	sed '/^```/,/^```/d; /^    /d' "$top/README.md" | tr '\n' ' ' |
+		grep -o '`redlock [^`]*`' | tr -d '`' |
+		grep -vxE 'redlock (lock|unlock|extend)'
+}
 # Every command line of ours in the README, the manual and --help, as words, one
 # to a line: what stands behind redlock, up to what is the shell's.
 examples() {
 	{
 		sed -n '/^```/,/^```/p; /^    /p' "$top/README.md"
+		readme_lines
 		manual_shows
 		help_shows
 	} | /usr/bin/python3 -c '
@@ -428,6 +437,7 @@ END
 shell_lines() {
 	{
 		sed -n 's/^    //p; /^```sh/,/^```/p' "$top/README.md"
+		readme_lines
 		sed -n '/^```yaml/,/^```/s/^ *- \(run: exec \)\?\(redlock -k\)/\2/p' "$top/README.md"
 		manual_shows
 		help_shows | sed -n 's/^  //p'
@@ -465,6 +475,10 @@ example_needs() { # LINE
 	'redlock history nightly'*) key=nightly ;;
 	esac
 	case $1 in
+	*' --token "$REDLOCK_TOKEN"'*)
+		REDLOCK_TOKEN=$(redlock lock deploy -t 1m)
+		export REDLOCK_TOKEN
+		;;
 	'redlock extend'* | 'redlock unlock'*)
 		token=$(redlock lock "$key" -t 1m)
 		export token REDLOCK_TOKEN=$token
@@ -495,7 +509,7 @@ example_runs() { # LINE: with the status that it has when all is well
 		timeout 1 sh -c "exec $1" >answer || want=$?
 		[ "$want" = 124 ] && head -n 1 answer | grep -q '"deploy"'
 		;;
-	'redlock top'*)
+	'redlock top' | 'redlock top '*)
 		TERM=xterm pty size:24x80 'wait:deploy' send:q -- sh -c "$1"
 		;;
 	'redlock force-release'*)
@@ -524,6 +538,7 @@ example_runs() { # LINE: with the status that it has when all is well
 	(umask 077; echo secret >"$T/home/.redis")
 	export HOME=$T/home PATH=$T/bin:$PATH T REDLOCK REDLOCK_URL=$url
 	export REDLOCK_RESTART_GUARD=off CI_ENVIRONMENT_SLUG=production
+	export CI_PIPELINE_IID=42
 	shell_lines >"$T/lines"
 	at_least "$(wc -l <"$T/lines")" 45
 	mkdir "$T/scripts"
@@ -536,6 +551,9 @@ example_runs() { # LINE: with the status that it has when all is well
 		cd "$T/there"
 		other=
 		unset REDLOCK_TOKEN token
+		case $line in
+		*unshare*) unshare -pf true 2>/dev/null || continue ;;
+		esac
 		echo "example: $line"
 		example_needs "$line"
 		example_runs "$line" || { echo "failed: $line, $?" >&2; return 1; }
@@ -550,10 +568,59 @@ example_runs() { # LINE: with the status that it has when all is well
 	wait_until eval '! pgrep -f "$T/local" >/dev/null'
 }
 
+@test "README: two pages" {
+	[ "$(wc -l <"$top/README.md")" -le 220 ]
+}
+
+# The first commands that a reader types, and what the second terminal shows: figures
+# and names differ.
+@test "README: the two terminals show what it says" {
+	local first second shown
+
+	mkdir "$T/bin"
+	as_redlock >"$T/bin/redlock"
+	chmod +x "$T/bin/redlock"
+	export PATH=$T/bin:$PATH T REDLOCK TERM=xterm
+	sed -n '/^## Try it/,/^## Install/s/^    //p' "$top/README.md" >"$T/try"
+	first=$(sed -n '1s/^\$ //p' "$T/try")
+	second=$(sed -n '2,$s/^\$ //p' "$T/try")
+	shown=$(sed -n 's/^\(redlock: .*\)/\1/p' "$T/try")
+	[[ $first = 'redlock -u local: '* && $second = 'redlock -u local: '* ]]
+	launch --default all sh -c "exec $first" 3>&- &
+	helpers="$helpers $!"
+	wait_until eval '"$T/bin/redlock" -q inspect -u local: demo >/dev/null 2>&1'
+	local first_pid=$!
+	# the second line that counts: by then it says since when
+	pty size:24x100 "wait:${shown##*: }" "wait:${shown##*: }" "wait:waiting 2s" \
+		run:"kill -9 $first_pid" -- sh -c "$second" >"$T/screen"
+	shown=$(sed -E 's/[][().*]/\\&/g; s/[0-9]+/[0-9]+/g; s/ann@laptop/[^ ]+@[^ ]+/' <<<"$shown")
+	tr '\r' '\n' <"$T/screen" | sed 's/\x1b\[[0-9;]*[A-Za-z]//g' >"$T/lines"
+	grep -qx "$(sed -n '$p' "$T/try")" "$T/lines"
+	grep -qxE "$shown" "$T/lines" || { echo "not shown: $shown" >&2; cat -v "$T/lines" >&2; false; }
+	wait "$first_pid" || :
+	wait_until eval '! pgrep -f "$T/local" >/dev/null'
+}
+
+# (check-deb.sh installs the package; bootstrap.bats has the clone)
+@test "README: the released file is installed by the line that it shows" {
+	local line file
+
+	unshare -Urm true 2>/dev/null || skip 'may not make a mount namespace'
+	line=$(grep -o '`install redlock-[^`]*`' "$top/README.md" | tr -d '`')
+	set -- $line
+	file=$2
+	[ "$3" = /usr/local/bin/redlock ]
+	cp "$REDLOCK" "$T/$file"
+	cd "$T"
+	run -0 unshare -Urm sh -c "mount -t tmpfs none /usr/local/bin && $line &&
+		/usr/local/bin/redlock --version"
+	[[ $output = "redlock "* ]]
+}
+
 @test "the README's timer: the machine whose timer is late does not repeat the work" {
 	local line
 
-	line=$(sed -n 's|^ExecStart=/usr/local/bin/redlock ||p' "$top/README.md")
+	line=$(sed -n 's|^ *ExecStart=/usr/local/bin/redlock ||p' "$top/README.md")
 	[[ $line = *' -- /usr/local/bin/report' ]]
 	line=${line%/usr/local/bin/report}
 	for i in 1 2; do
