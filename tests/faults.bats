@@ -13,7 +13,9 @@ load lib/masters
 long=${REDLOCK_FAULTS-}
 seed=${REDLOCK_SEED:-$$}
 
-# Client N, again and again until $T/stop: its statuses go to $T/ended.
+# Client N, again and again until $T/stop: its statuses go to $T/ended. One that is
+# not in $expected ends the test.
+expected=0
 contend() { # N [OPTION...]
 	local n=$1 got
 
@@ -23,7 +25,9 @@ contend() { # N [OPTION...]
 		"$REDLOCK" -q -u "$url" -k job -t 1s "$@" -- witness "$T" \
 			--hold $((RANDOM % 20)) --spawn 2>"$T/err.$n" || got=$?
 		echo "$got" >>"$T/ended"
-		[ $got = 0 ] || sed "s/^/$n ended with $got: /" "$T/err.$n" >>"$T/why"
+		case " $expected " in *" $got "*) continue ;; esac
+		{ echo "client $n ended with $got:"
+		cat "$T/err.$n"; } >>"$T/errors"
 	done
 }
 contenders() { # N [OPTION...]
@@ -31,25 +35,21 @@ contenders() { # N [OPTION...]
 
 	rm -f "$T/stop"
 	: >"$T/ended"
-	: >"$T/why"
 	for ((i = 1; i <= $1; i++)); do
 		helper contend "$i" "${@:2}"
 		contending="$contending $!"
 	done
 }
 contending=
-# Everyone ends, each with one of these: all_end STATUS...
+# Everyone ends, each with an expected status.
 all_end() {
-	local p began bad
+	local p began
 
 	began=$(now_ms)
 	: >"$T/stop"
 	for p in $contending; do wait_until gone "$p"; wait "$p"; done
 	contending=
 	below "$(($(now_ms) - began))" 5000
-	for p; do bad+=" -e $p"; done
-	# shellcheck disable=SC2086 # options
-	! grep -vx $bad "$T/ended" || { cat "$T/why" >&2; return 1; }
 	[ ! -s "$T/errors" ]
 }
 ran() { # so many commands, at least; the file may just be written
@@ -158,7 +158,7 @@ eight_contend() { # N
 	frozen 1.2 c
 	if [ "$long" ]; then until_over at_random; fi
 	more_run 20
-	all_end 0
+	all_end
 	tell "$(holds) holds by 8 clients on $1 servers"
 }
 
@@ -179,7 +179,7 @@ eight_contend() { # N
 	node_freeze e
 	wait_until up_for b 2
 	node_thaw e
-	all_end 0
+	all_end
 	tell "$(holds) holds by 8 clients on 5 servers"
 }
 
@@ -187,6 +187,7 @@ eight_contend() { # N
 	local n
 
 	several 3 auto
+	expected='0 69 75 125'
 	contenders 8
 	for n in 'b c' 'a b c'; do
 		more_run 3
@@ -194,7 +195,7 @@ eight_contend() { # N
 		all_restart $n
 	done
 	if [ "$long" ]; then until_over all_at_random; fi
-	all_end 0 69 75 125
+	all_end
 	if [ "$long" ]; then drop_line; fi # see R31
 	tell "$(holds) holds; ended with: $(sort "$T/ended" | uniq -c | tr -s ' \n' ' ')"
 }
@@ -517,7 +518,7 @@ granted_by() { # NAME: since then
 		network "$n" pass
 	done
 	if [ "$long" ]; then until_over bad_at_random; fi
-	all_end 0
+	all_end
 	tell "$(holds) holds by 4 clients through a bad network"
 	wait_until have 0
 	drop_line # a copy that comes late may stand in line for a minute
