@@ -1553,6 +1553,7 @@ started_within() {
 }
 
 @test "C35 a guard that is stopped before the go starts the command all the same" {
+	may_need_another_try "the first renewal may come first"
 	cli a set job other px 60000
 	start -k job -t 60s -- touch "$T/ran"
 	wait_until contains "$T/err" waiting
@@ -1563,7 +1564,7 @@ started_within() {
 	finish
 	[ "$status" = 0 ]
 	exists "$T/ran"
-	below $(($(now_ms) - since)) 5000 # and not at the next renewal
+	below $(($(now_ms) - since)) 700 # and not at the first renewal, after 1 s
 }
 
 @test "C35 a guard stopped for good while the command ends does not block redlock" {
