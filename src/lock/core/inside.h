@@ -12,7 +12,7 @@
 	for (__auto_type n = (l)->node; n < (l)->node + (l)->conf.nodes; n++)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* ---- lease.c ---- */
+/* ---- state.c ---- */
 
 /* How many of its nodes are a majority. */
 int quorum_of(const struct lease *l);
