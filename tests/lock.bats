@@ -118,7 +118,18 @@ told_twice() { told "$1" && [ "$(wc -l <"$T/told")" = 2 ]; }
 		finish
 		[ "$status" = $((128 + $(kill -l "$sig"))) ]
 		free job
+		grep -Eq '^redlock: job: released after [0-9]+(ms|[.][0-9]s)$' \
+			"$T/err"
 	done
+	# and it says who has it now
+	start_hold_by_hand
+	helper "$REDLOCK" -q -k job -- sleep 61.3
+	wait_until in_line 1
+	kill -INT "$tool"
+	finish
+	grep -Eq "released after .*; next in line: [a-z0-9]+@$(hostname)$" "$T/err"
+	kill_helpers || true
+	wait_until free job
 }
 start_hold_by_hand() {
 	rm -f "$T/token"
@@ -1105,7 +1116,7 @@ REDLOCK_TOKEN; unlock it first, or take it with 'lock --export', so that this ru
 	[ ! -s "$T/err" ]
 	kill "$tool"
 	finish
-	[ ! -s "$T/err" ]
+	grep -q '^redlock: job: released after .*[0-9]s' "$T/err"
 	TERM=xterm run pty "wait:-" 'run:sleep 0.3' 'send:^C' -- \
 		"$REDLOCK" lock -q -u "$url" --hold -t 5s job
 	[[ $output != *holding* ]]

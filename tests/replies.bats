@@ -327,7 +327,8 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		echo "$arguments, silent from $silence on: $(($(now_ms) - from)) ms"
 		below $(($(now_ms) - from)) 1900
 		[[ $output$stderr == *'no answer within 500ms (--node-timeout)'* ||
-			$output == *'has fallen silent'* ]]
+			$output == *'has fallen silent'* ||
+			$output$stderr == *': gave up after '* ]]
 		[[ $output != *' no problems'* ]]
 		kill_helpers || true
 		url=unix://$T/a.sock
@@ -338,7 +339,7 @@ steers() { grep -aq $'[\x01-\x08\x0b-\x1f\x7f]' <<<"$output$stderr"; }
 		2:EVALSHA:69:inspect job other
 		1:EVALSHA:69:wait job -w 100ms
 		2:EVALSHA:69:force-release job --confirm job --now
-		2:EVALSHA:69:unlock job --token 11111111-1111-4111-8111-111111111111
+		2:EVALSHA:69:unlock job -w 500ms --token 11111111-1111-4111-8111-111111111111
 	END
 	redlock unlock job --token "$(cat "$T/token")"
 }

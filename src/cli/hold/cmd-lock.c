@@ -217,6 +217,34 @@ static void name_of(pid_t pid, char name[32])
 	name[strcspn(name, "\n")] = '\0';
 }
 
+/* A person has ended the hold: who has the lock now. */
+static void say_released(const struct job *j)
+{
+	struct query query = {.servers = j->servers};
+	const char *key = j->o->key[0];
+	struct snapshot seen = {0};
+	struct sight next = {0};
+	char took[32];
+	struct fail why;
+
+	if (!locks_freed(&j->locks))
+		return; /* it was said */
+	if (locks_passed_on(&j->locks) &&
+	    fanout_open(&query.fanout, query.servers.endpoint, query.servers.n,
+			servers_timeout(&query.servers, j->o->ttl_ms),
+			&why) == 0 &&
+	    query_lock(&query, key, strlen(key),
+		       &(struct view_most){.holders = 1}, &seen, &why) == 0)
+		view_sight(&seen.view, &next);
+	log_notice("released", "released after %s%s%s%s%s",
+		   format_duration(j->end.held_ms, took, sizeof(took)),
+		   next.about[ABOUT_HOST][0] ? "; next in line: " : "",
+		   next.about[ABOUT_USER], next.about[ABOUT_USER][0] ? "@" : "",
+		   next.about[ABOUT_HOST]);
+	snapshot_close(&seen);
+	fanout_close(&query.fanout);
+}
+
 /* Runs in the process that holds, or that takes the lock and leaves it. */
 static int take_locks(struct lock_run *t, pid_t whose)
 {
@@ -253,6 +281,8 @@ static int take_locks(struct lock_run *t, pid_t whose)
 		log_notice("hung-up",
 			   "standard input and output have hung up; the lock "
 			   "is released");
+	else if (o->hold && j->end.outcome == OUTCOME_RAN)
+		say_released(j);
 	return job_status(j);
 }
 
