@@ -206,7 +206,7 @@ forgets_reader() {
 @test "force-release --now: taken at once; the holder hears it with its next renewal" {
 	begin -t 3s -- "${runs[@]}"
 	force 0 --now
-	says ", until it notices the loss"
+	says "it notices within 5s if it reaches the server, and is killed within "
 	says "the lock was taken away"
 	forced
 	contains "$T/err" "the lock was taken away (force-release) by"
@@ -598,7 +598,7 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	run -75 redlock -n -k job -- true
 	[[ $output == *'the server lost data'*'free in '* ]]
 	run -1 "$REDLOCK" inspect -u "$url" job
-	[[ $output == *'shut '*'force-release ends that'* ]]
+	[[ $output == *'closed '*'force-release ends that'* ]]
 	helper "$REDLOCK" -q -u "$url" -k job -w 1h -- witness "$T"
 	waiter=$!
 	wait_until in_line 1
@@ -618,4 +618,116 @@ asked() { cli a --raw hkeys 'job:redlock:{job}:state' | grep -q '^stop:'; }
 	run -75 redlock -n -k job -- true
 	run -0 "$REDLOCK" force-release -u "$url" job --confirm job
 	redlock -n -k job -- witness "$T"
+}
+
+# ---- one of several ----
+
+tokens() { # of all holders
+	redlock inspect job --json | grep -o '"token":"[^"]*"' | sort -u | cut -d'"' -f4
+}
+three_hold() { # OPTION...: $one, $two and $three
+	local n
+
+	for n in one two three; do
+		rm -f "$T/on"
+		helper "$REDLOCK" -q -u "$url" -k job -t 20s "$@" -- "${runs[@]}"
+		eval "$n=\$!"
+		wait_until exists "$T/on"
+	done
+}
+
+@test "force-release: of slots, --slot and --token choose one, if it is still there" {
+	three_hold -N a,b,c
+	run -64 --separate-stderr redlock force-release job </dev/null
+	[[ $stderr == *"--confirm 'job'; nothing was changed" ]]
+	force 0 --slot b
+	says "asked the holder to stop; waiting"
+	ended_as "$two" 125
+	force 1 --slot b
+	says "nobody holds it in slot b; nothing was changed"
+	force 0 --slot 2 --now
+	says "it notices within 5s if it reaches the server, and is killed within "
+	ended_as "$three" 125
+	force 1 --token 11111111-2222-3333-4444-555555555555
+	says "nobody holds it with this token; nothing was changed"
+	[ "$(tokens | wc -l)" = 1 ]
+	force 0 --token "$(tokens)"
+	ended_as "$one" 125
+	[ -z "$(tokens)" ]
+}
+
+@test "force-release: of readers, --token chooses one, asked or not; the others stay" {
+	local who
+
+	three_hold -s
+	who=$(tokens)
+	[ "$(wc -l <<<"$who")" = 3 ]
+	token_of() { redlock inspect job --json |
+		/usr/bin/python3 -c "import json, sys; d = json.load(sys.stdin)
+print(*[h['token'] for h in [d] + d['others'] if h['holder']['pid'] == $1])"; }
+	force 0 --token "$(token_of "$two")"
+	says "the holder stopped after "
+	ended_as "$two" 125
+	[ "$(tokens | wc -l)" = 2 ]
+	force 0 --token "$(token_of "$one")" --now
+	says "the lock was taken away"
+	ended_as "$one" 125
+	[ "$(tokens | wc -l)" = 1 ]
+	# nothing of the request is left
+	not grep -q stop: <<<"$(cli a --raw hkeys 'job:redlock:{job}:state')"
+	[ "$(redlock history job --json | grep -c '"outcome":"forced"')" = 2 ]
+	force 0
+	ended_as "$three" 125
+}
+
+@test "force-release: the question and the request name how many and who" {
+	three_hold -N a,b,c
+	force 0 --slot c
+	ended_as "$three" 125
+	force 0
+	says "asked both holders to stop: $(hostname) pid $one (a), $(hostname) pid $two (b); waiting up to 10s"
+	ended_as "$one" 125
+	ended_as "$two" 125
+}
+
+@test "force-release: readers on three servers are all put out" {
+	several 3
+	three_hold -s --restart-guard off
+	force 0 --now
+	for n in "$one" "$two" "$three"; do ended_as "$n" 125; done
+	[ -z "$(tokens)" ]
+	three_hold -s --restart-guard off
+	force 0 --token "$(tokens | head -n 1)"
+	[ "$(tokens | wc -l)" = 2 ]
+	force 0
+	kill_helpers || true
+}
+
+@test "force-release --marks forgets what was done; the holder stays" {
+	redlock -q -k job --revision 42 --once-per 1h -- true
+	run -75 redlock -q -k job --revision 41 -- true
+	hold open
+	run -64 --separate-stderr redlock force-release job --marks </dev/null
+	[[ $stderr == *"--confirm 'job'; nothing was changed" ]]
+	force 0 --marks
+	says "forgotten what --once-per and --revision remembered"
+	kill -0 "$worker"
+	end_hold
+	force 1 --marks
+	says "nothing was remembered"
+	redlock -q -k job --revision 41 --once-per 1h -- touch "$T/ran"
+	[ -e "$T/ran" ]
+	force 64 --marks --now
+	force 64 --marks --slot 1
+}
+
+@test "force-release --marks on three servers, one of which is away: it is named" {
+	several 3
+	"$REDLOCK" -q -u "$url" -k job --revision 42 --restart-guard off -- true
+	node_freeze c
+	force 0 --marks
+	says "not forgotten there: $T/c.sock: "
+	node_thaw c
+	force 0 --marks
+	lacks "$T/said" "not forgotten"
 }

@@ -178,6 +178,58 @@ and d['waiters'][2]['shared'] and d['waiters'][3]['slots'] == 3"
 	cli a flushall >/dev/null
 }
 
+@test "--token: is it mine? 0 yes, 1 no, 69 not known; in a run's environment by itself" {
+	is() { # STATUS ANSWER [ARGUMENT...]
+		run "-$1" "$REDLOCK" inspect -u "$url" "${@:3}"
+		[[ $output = *$'\n'"  mine      $2"* ]]
+	}
+	token=$(redlock lock job -t 60s)
+	is 0 yes job --token "$token"
+	is 1 no job --token "${token%?}x"
+	REDLOCK_TOKEN=$token is 0 yes job
+	REDLOCK_TOKEN=$token REDLOCK_KEY=job is 0 yes
+	as_in_manual "$(redlock inspect job --json --token "$token")" 'assert d["mine"]'
+	# of another key, nothing is asked
+	REDLOCK_TOKEN=$token REDLOCK_KEY=job run -1 redlock inspect other
+	[ "$output" = "other: free" ]
+	run -64 redlock inspect
+	run -64 redlock inspect job other --token "$token"
+	# the server has lost data, which this fence shows
+	cli a flushall >/dev/null
+	REDLOCK_TOKEN=$token REDLOCK_KEY=job REDLOCK_FENCE=9 is 69 'not known'
+	[[ $output = *"the server has lost data"* ]]
+	is 1 no job --token "$token"
+	# taken by hand; ended
+	token=$(redlock lock job -t 60s)
+	cli a set job other >/dev/null
+	is 1 no job --token "$token"
+	cli a del job >/dev/null
+	redlock unlock job --token "$token"
+	is 1 no job --token "$token"
+	# nested, as a reader among many, and without the outer run
+	redlock -q -k job -s -- sh -c "'$REDLOCK' inspect >'$T/seen' &&
+		'$REDLOCK' -q -s -k job -- '$REDLOCK' inspect >>'$T/seen'"
+	[ "$(grep -c 'mine      yes' "$T/seen")" = 2 ]
+	run -0 redlock -q -k job -- "$REDLOCK" -q -k job -- "$REDLOCK" inspect
+	run -69 "$REDLOCK" inspect -u "unix://$T/none.sock" job --token "$token"
+	cli a flushall >/dev/null
+}
+
+@test "--token on three servers: a silent one may have it" {
+	several 3
+	token=$("$REDLOCK" lock -u "$url" job -t 60s --restart-guard off)
+	run -0 "$REDLOCK" inspect -u "$url" job --token "$token"
+	node_freeze c
+	run -0 "$REDLOCK" inspect -u "$url" job --token "$token"
+	cli b flushall >/dev/null
+	run -69 "$REDLOCK" inspect -u "$url" job --token "$token"
+	node_thaw c
+	run -0 "$REDLOCK" inspect -u "$url" job --token "$token"
+	cli c flushall >/dev/null
+	run -1 "$REDLOCK" inspect -u "$url" job --token "$token"
+	cli a flushall >/dev/null
+}
+
 # ---- what looks wrong ----
 
 @test "no expiry, another program's lock, another type: each is named" {

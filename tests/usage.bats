@@ -1002,7 +1002,10 @@ descriptors() { ls -l /proc/self/fd | sed '1d; /\/proc\//d; s/.*:.. //'; }
 	done
 	help=$("$REDLOCK" force-release --help | sed -n '/^Options:/,/^$/p')
 	[ "${help%%$'\n'-*}" = "Options:
+      --token TOKEN                 of a hold, as lock prints it
       --confirm KEY                 the key again, to confirm
+      --slot N|NAME                 only the holder of this slot
+      --marks                       forget --once-per and --revision
       --now                         take it without asking
       --foreign                     also delete a key that is not a redlock lock
   -k, --key KEY                     the Redis key that is the lock

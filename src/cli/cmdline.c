@@ -416,6 +416,10 @@ static int check_operands(struct opts *o, int argc, char **argv,
 	for (; optind < argc; optind++)
 		if (take_operand(o, argv[optind], why) < 0)
 			return -1;
+	/* in the environment of a run, its own lock */
+	if (o->keys == 0 && takes == OPERANDS_KEYS && getenv("REDLOCK_KEY") &&
+	    take_operand(o, getenv("REDLOCK_KEY"), why) < 0)
+		return -1;
 	if (o->keys == 0 && (takes == OPERANDS_KEY || takes == OPERANDS_KEYS))
 		return fail(
 			why, FAIL_USAGE,

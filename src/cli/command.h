@@ -71,8 +71,8 @@ enum taker {
 /* What follows the options. A key may also be given by -k. */
 enum operands {
 	OPERANDS_COMMAND,
-	OPERANDS_KEY, /* exactly one */
-	OPERANDS_KEYS,
+	OPERANDS_KEY,      /* exactly one */
+	OPERANDS_KEYS,     /* or $REDLOCK_KEY */
 	OPERANDS_ANY_KEYS, /* or none */
 	OPERANDS_PATTERN   /* or none */
 };

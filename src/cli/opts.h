@@ -91,7 +91,8 @@ struct opts {
 	int64_t force_grace_ms; /* --replace, force-release */
 	/* force-release */
 	const char *confirm;
-	bool now, foreign;
+	const char *slot; /* of force-release */
+	bool now, foreign, marks;
 	const char *shell_command;
 	char **command; /* NULL-terminated; NULL with -c */
 

@@ -3,10 +3,12 @@
 --
 -- ARG, besides those of start.lua (`token` is the client that forces):
 --   step    "ask"; "take"; "foreign": delete another program's lock; "open": nobody
---           holds it, but data were lost: do not wait for those who may have held it
+--           holds it, but data were lost: do not wait for those who may have held it;
+--           "marks": forget what work was done
 --   slot    its number
 --   family  its family: "ask" and "take" do nothing if it has another. "shared:*":
 --           any readers. For "foreign", the value of K, or its type
+--   member  the token of one of several in the family, who alone is meant; or ""
 --   grace   ask: they must be gone within so many ms
 --   by      "NAME VALUE" lines about the client that asks
 --   entry   take: the rest of the entries of the history
@@ -27,6 +29,39 @@ local function freed()
 	local _, ms = serve(L, -1)
 	save(L)
 	return out('yes', ms)
+end
+if step == 'marks' then
+	return out(call('hdel', S, 'once', 'revision') > 0 and 'yes' or 'no', 0)
+end
+if ARG.member ~= '' then
+	local who = ARG.member
+	local e = counts(L, read_entry(unpack(call('hmget', S, 'hold:' .. who, 'who:' .. who))))
+	if not e or e.n ~= s.n or e.ends <= L.now then
+		return out('no')
+	elseif s.count > 1 and step == 'ask' then
+		local till = num(match(call('hget', S, 'stop:' .. who) or '', '^%d+'))
+		if till == 0 or till > L.now + grace + 1000 then
+			till = L.now + grace
+			call('hdel', S, '') -- a first write
+			put(L, 'stop:' .. who, str(till) .. '\n' .. ARG.by)
+			save(L)
+		end
+		return out('yes', max(0, till - L.now), 1)
+	elseif s.count > 1 then
+		call('hdel', S, '') -- a first write
+		drop(L, who)
+		note_end(L, who, e, 'forced\n' .. ARG.entry)
+		L.bells[who] = {60000, 'taken\n' .. ARG.by}
+		sweep(L, s, who)
+		if s.n == 0 and v == s.fam then
+			call('pexpire', K, max(1, s.ends - L.now))
+		end
+		move(L, L.seen + 1)
+		put_slot(L, s)
+		save(L)
+		return out('yes', 0)
+	end
+	fam = s.fam -- it is alone there
 end
 if step == 'open' then
 	call('hdel', S, '') -- a first write

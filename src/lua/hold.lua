@@ -21,7 +21,8 @@ local function put_slot(L, s)
 end
 local function drop(L, who)
 	local n = #L.drops
-	L.drops[n + 1], L.drops[n + 2] = 'hold:' .. who, 'who:' .. who
+	L.drops[n + 1], L.drops[n + 2], L.drops[n + 3] = 'hold:' .. who, 'who:' .. who,
+	    'stop:' .. who
 end
 -- What another client writes about a hold that it ends, or finds ended.
 local function note_end(L, who, e, outcome)

@@ -26,7 +26,7 @@ end
 -- (a missing right must show before anything is written)
 local still = e and stands_still(L, e)
 if e then
-	call('hdel', S, 'hold:' .. L.token, 'who:' .. L.token) -- a first write
+	call('hdel', S, 'hold:' .. L.token, 'who:' .. L.token, 'stop:' .. L.token) -- a first write
 	L.stands = unlock and e.stands or L.stands
 end
 line('zrem', L.token .. ' ' .. L.stands, L.token)

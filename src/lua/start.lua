@@ -36,7 +36,7 @@
 --   who:TOKEN  "SLOT FENCE SINCE TTL\nSTANDING", the part of the entry that
 --              does not change; STANDING: see line.lua
 --   stop:N     "DEADLINE\nABOUT": force-release or --replace asks the slot to
---              stop
+--              stop. stop:TOKEN: one of several in it
 --   once       "END\nsince SINCE\nABOUT", the mark of a success: --once-per
 --   revision   "N\nsince SINCE\nABOUT", that of the newest revision: --revision.
 --              After a failure (--once-counts any) both end with

@@ -80,10 +80,12 @@ end
 local function stands_still(L, e)
 	return e.n > 0 or not look(L) or L.face == slot(L, 0).fam
 end
--- The time that a request to stop leaves, or -1; and who asks.
+-- The time that a request to stop leaves, or -1; and who asks. Of several in a family,
+-- one may be asked alone.
 local function stop_of(L, s)
-	local deadline, by = match(s.n == 0 and L.stop
-	    or s.n > 0 and call('hget', S, 'stop:' .. s.n) or '', '^(%d+)\n(.*)$')
+	local text = s.n == 0 and L.stop or s.n > 0 and call('hget', S, 'stop:' .. s.n)
+	local deadline, by = match(text or s.fam ~= L.token and L.token ~= ''
+	    and call('hget', S, 'stop:' .. L.token) or '', '^(%d+)\n(.*)$')
 	return deadline and max(0, deadline - L.now) or -1, by or ''
 end
 -- What this call knows: see start.lua.

@@ -65,6 +65,7 @@ static const struct argument force_arguments[] = {
 	{FORCE_STEP, "step", "take"},
 	{FORCE_SLOT, "slot", "0"},
 	{FORCE_FAMILY, "family", "?"},
+	{FORCE_MEMBER, "member", ""},
 	{FORCE_GRACE, "grace", "0"},
 	{FORCE_BY, "by", "host boss\n"},
 	{FORCE_ENTRY, "entry", ""},

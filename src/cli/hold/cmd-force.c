@@ -73,9 +73,51 @@ static int consent_check(const char *key, const char *typed)
 	return STATUS_USAGE;
 }
 
-static int confirm(const struct opts *o)
+#define NAMED_HOLDERS 3
+
+/* "vm pid 12 (gpu0), vm pid 14 (gpu1) and 3 more" */
+static const char *name_holders(const struct view *v, char *buf, size_t size)
 {
-	char line[ASK_MAX], word[1000];
+	int64_t more = v->in_all - NAMED_HOLDERS;
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; i < v->holders && i < NAMED_HOLDERS && used < size;
+	     i++) {
+		const struct view_holder *h = &v->holder[i];
+		const char *host = h->about[ABOUT_HOST];
+		const char *slot = h->slot_name;
+
+		used += (size_t)snprintf(
+			buf + used, size - used, "%s%s%s%s%s%s%s",
+			i > 0 ? ", " : "",
+			h->how == HOLD_FOREIGN ? "another program"
+			: host[0]              ? host
+					       : "an anonymous holder",
+			host[0] ? " pid " : "",
+			host[0] ? h->about[ABOUT_PID] : "", slot[0] ? " (" : "",
+			slot, slot[0] ? ")" : "");
+	}
+	if (more > 0 && used < size)
+		(void)snprintf(buf + used, size - used, " and %lld more",
+			       (long long)more);
+	return buf;
+}
+
+/* "the holder", "both holders", "all 5 holders" */
+static const char *count_holders(int64_t n, char buf[48])
+{
+	if (n > 2)
+		(void)snprintf(buf, 48, "all %lld holders", (long long)n);
+	else
+		(void)snprintf(buf, 48, "%s",
+			       n == 2 ? "both holders" : "the holder");
+	return buf;
+}
+
+static int confirm(const struct opts *o, const struct view *v)
+{
+	char line[ASK_MAX], word[1000], text[800], who[600], many[48];
 	const char *quote;
 	struct fail why;
 
@@ -91,7 +133,18 @@ static int confirm(const struct opts *o)
 			  o->key[0][0] == '-' ? '=' : ' ', quote, word, quote);
 		return STATUS_USAGE;
 	}
-	if (ask_line("To confirm, type the key again: ", line, &why) < 0)
+	if (o->marks)
+		(void)snprintf(text, sizeof(text),
+			       "To forget these marks, type the key again: ");
+	else if (v->holders == 0)
+		(void)snprintf(text, sizeof(text),
+			       "To confirm, type the key again: ");
+	else
+		(void)snprintf(text, sizeof(text),
+			       "To stop %s (%s), type the key again: ",
+			       count_holders(v->in_all, many),
+			       name_holders(v, who, sizeof(who)));
+	if (ask_line(text, line, &why) < 0)
 		return report_failure(&why);
 	return consent_check(o->key[0], line);
 }
@@ -106,7 +159,7 @@ static int consent_get(const struct opts *o, const struct query *query,
 
 	show(query, shown, seen);
 	status = check_foreign(o, &seen->view);
-	return status == STATUS_OK ? confirm(o) : status;
+	return status == STATUS_OK ? confirm(o, &seen->view) : status;
 }
 
 #define POLL_MS 100  /* between checks whether it has stopped */
@@ -119,10 +172,12 @@ static int consent_get(const struct opts *o, const struct query *query,
 struct ousted {
 	const struct view_holder *h; /* as we saw it first */
 	bool crowd;                  /* and all other readers of that lock */
+	bool alone; /* of several that share it: this one only */
 	/* what the nodes say in this round: bits */
 	unsigned int here, gone;
 	int64_t asked, left_ms;
 	bool passed_on; /* to the first in line */
+	bool forgot;    /* --marks: there were some */
 };
 
 struct forcing {
@@ -166,6 +221,7 @@ static int ask_one(struct forcing *f, enum force_step step, int node, int i)
 			  .slot = h->slot,
 			  .who = h->value,
 			  .who_len = h->value_len,
+			  .member = f->target[i].alone ? h->token : "",
 			  .ttl_ms = h->ttl_ms,
 			  .grace_ms = left > 0 ? left : 0,
 			  .by = f->by,
@@ -209,6 +265,7 @@ static void take_answer(struct forcing *f, enum force_step step,
 		(void)fail(why, FAIL_CONFIG,
 			   "the lock no longer has a holder record: see "
 			   "--foreign");
+	t->forgot |= step == FORCE_MARKS && a.said == FORCED_YES;
 	if (step != FORCE_ASK) {
 		t->passed_on |= a.said == FORCED_YES && a.ms > 0;
 		return;
@@ -282,7 +339,7 @@ static int64_t asked(const struct forcing *f)
 /* Returns whether anybody was. */
 static bool ask_holders(struct forcing *f)
 {
-	char text[32];
+	char text[32], who[600], many[48];
 	bool told = false;
 
 	for (;;) {
@@ -290,8 +347,12 @@ static bool ask_holders(struct forcing *f)
 			return told;
 		if (!told && asked(f) > 0) {
 			told = true;
+			(void)name_holders(&f->seen.view, who, sizeof(who));
 			log_notice("asked",
-				   "asked the holder to stop; waiting up to %s",
+				   "asked %s to stop%s%s; waiting up to %s",
+				   count_holders(f->seen.view.in_all, many),
+				   f->seen.view.in_all > 1 ? ": " : "",
+				   f->seen.view.in_all > 1 ? who : "",
 				   format_limit(f->o->force_grace_ms, text,
 						sizeof(text)));
 		}
@@ -325,8 +386,8 @@ static void tell_unaware(struct forcing *f, bool told)
 	snapshot_close(&again);
 	if (most > 0)
 		log_notice("unaware",
-			   "%s: its command may run for up to %s more, until "
-			   "it notices the loss",
+			   "%s; it notices within 5s if it reaches the "
+			   "server, and is killed within %s if not",
 			   told ? "the holder has not stopped in time"
 				: "the holder was not asked to stop",
 			   format_duration(most, left, sizeof(left)));
@@ -458,7 +519,10 @@ static int aim_at(struct forcing *f, struct fail *why)
 
 	for (int i = 0; i < v->holders; i++)
 		readers += v->holder[i].how == HOLD_READS;
-	crowd = readers > READERS_MAX || (readers > 0 && v->more_on);
+	/* readers have another family on each server */
+	crowd = readers > READERS_MAX ||
+		(readers > 0 && (v->more_on || f->query.servers.n > 1));
+	crowd = crowd && !f->o->token;
 	free(f->target);
 	f->target = calloc((size_t)v->holders, sizeof(*f->target));
 	if (!f->target)
@@ -469,16 +533,67 @@ static int aim_at(struct forcing *f, struct fail *why)
 
 		if (!one || told++ == 0)
 			f->target[f->targets++] = (struct ousted){
-				.h = &v->holder[i], .crowd = one};
+				.h = &v->holder[i],
+				.crowd = one,
+				.alone = f->o->token &&
+					 (v->holder[i].how == HOLD_READS ||
+					  v->holder[i].how == HOLD_INSIDE)};
 	}
 	return 0;
 }
 
+/* One holder is meant, not all. */
+static bool is_choosy(const struct opts *o)
+{
+	return o->slot || o->token;
+}
+
+static bool is_chosen(const struct opts *o, const struct view_holder *h)
+{
+	char name[SLOT_NAME_SHOWN];
+
+	if (o->token &&
+	    (h->how == HOLD_FOREIGN || strcmp(h->token, o->token) != 0))
+		return false;
+	if (!o->slot)
+		return true;
+	(void)format_bytes(o->slot, strlen(o->slot), name, sizeof(name));
+	return (h->slot_name[0] != '\0' && strcmp(h->slot_name, name) == 0) ||
+	       parse_number(o->slot, 0, SLOTS_MAX - 1) == h->slot;
+}
+
+/* Leaves only the holders that were chosen. */
+static void choose(const struct opts *o, struct view *v)
+{
+	int n = 0;
+
+	if (!is_choosy(o))
+		return;
+	for (int i = 0; i < v->holders; i++) {
+		struct view_holder h = v->holder[i];
+
+		if (!is_chosen(o, &h))
+			continue;
+		v->holder[i] = v->holder[n];
+		v->holder[n++] = h;
+	}
+	for (int i = n; i < v->holders; i++)
+		free(v->holder[i].value);
+	v->holders = n;
+	v->in_all = n;
+}
+
 static int look_again(struct forcing *f, struct fail *why)
 {
+	struct view_most most = most_told;
+	int rc;
+
 	snapshot_close(&f->seen);
-	return query_lock(&f->query, f->key, strlen(f->key), &most_told,
-			  &f->seen, why);
+	most.whose = f->o->token;
+	rc = query_lock(&f->query, f->key, strlen(f->key), &most, &f->seen,
+			why);
+	choose(f->o, &f->seen.view);
+	return rc;
 }
 
 /* One query may not have listed all holders. */
@@ -495,7 +610,7 @@ static int force_all(struct forcing *f)
 			break;
 		more = f->seen.view.more_on != 0;
 		status = force(f);
-		if (status != STATUS_OK || !more)
+		if (status != STATUS_OK || !more || is_choosy(f->o))
 			return status;
 		if (look_again(f, &why) < 0)
 			break;
@@ -505,6 +620,43 @@ static int force_all(struct forcing *f)
 			   "not taken away: new holders keep arriving");
 	} while (++looks < LOOKS_MAX);
 	return report_failure(&why);
+}
+
+/* --marks. Who holds it, holds it on. */
+static int forget(struct forcing *f)
+{
+	static const struct view_holder nobody = {.value = "",
+						  .type = "string"};
+	struct ousted *all;
+	struct fail why;
+	int status;
+
+	show(&f->query, f->shown, &f->seen);
+	status = confirm(f->o, &f->seen.view);
+	if (status != STATUS_OK)
+		return status;
+	all = f->target = calloc(1, sizeof(*f->target));
+	if (!all || aim(f, &why) < 0) {
+		log_error("failed", "out of memory");
+		return STATUS_INTERNAL;
+	}
+	all->h = &nobody;
+	f->targets = 1;
+	if (ask_all(f, FORCE_MARKS) < 0 || !all_done(f))
+		return not_done(f);
+	for (int i = 0; i < f->query.servers.n; i++)
+		if (f->why[i].kind != FAIL_NONE)
+			log_error("not-forgotten",
+				  "not forgotten there: %s; repeat this when "
+				  "it answers",
+				  f->why[i].text);
+	if (!all->forgot) {
+		log_notice("no-marks", "nothing was remembered");
+		return STATUS_FREE;
+	}
+	log_notice("forgotten",
+		   "forgotten what --once-per and --revision remembered");
+	return STATUS_OK;
 }
 
 static int look_and_force(struct forcing *f)
@@ -520,6 +672,14 @@ static int look_and_force(struct forcing *f)
 		return report_failure(&why);
 	}
 	query_say_replicas(&f->query);
+	if (f->o->marks)
+		return forget(f);
+	if (f->seen.view.holders == 0 && is_choosy(f->o)) {
+		log_notice("free", "nobody holds it %s%s; nothing was changed",
+			   f->o->token ? "with this token" : "in slot ",
+			   f->o->token ? "" : f->o->slot);
+		return STATUS_FREE;
+	}
 	if (f->seen.view.holders == 0 && f->seen.view.shut_ms <= 0) {
 		log_notice("free", "nobody holds it");
 		return STATUS_FREE;
@@ -542,6 +702,11 @@ static int force_release(const struct opts *o)
 	(void)format_bytes(f.key, strlen(f.key), f.shown, sizeof(f.shown));
 	log_key(f.shown, f.key, strlen(f.key));
 	status = o->confirm ? consent_check(f.key, o->confirm) : STATUS_OK;
+	if (o->marks && (is_choosy(o) || o->now || o->foreign)) {
+		log_error("usage", "--marks takes the lock from nobody: leave "
+				   "out the options that say whose");
+		status = STATUS_USAGE;
+	}
 	if (status == STATUS_OK)
 		status = look_and_force(&f);
 	snapshot_close(&f.seen);

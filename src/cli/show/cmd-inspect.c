@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who holds a lock, who waits for it, and what looks wrong. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -19,6 +20,8 @@ struct inspection {
 	char shown[256];
 	struct snapshot seen;
 	enum view_state state;
+	const char *token; /* whose hold is asked about; NULL: nobody's */
+	enum { MINE_YES, MINE_NO, MINE_UNKNOWN } mine;
 };
 
 static void json_waiters(struct json *j, const struct view *v)
@@ -109,6 +112,10 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 		json_text(&j, "error", broken->text);
 	json_text(&j, "scope",
 		  query_is_host_only(in->query) ? "host" : "shared");
+	if (in->token && in->mine == MINE_UNKNOWN)
+		json_null(&j, "mine");
+	else if (in->token)
+		json_bool(&j, "mine", in->mine == MINE_YES);
 	json_number(&j, "counter", v->counter);
 	if (view_fence(v) >= 0)
 		json_number(&j, "fence", view_fence(v));
@@ -134,6 +141,83 @@ static void json_all(const struct inspection *in, const struct fail *broken)
 	json_end(&j);
 	json_close(&j);
 	(void)putchar('\n');
+}
+
+/* ---- is it mine? ---- */
+
+/* The token that was typed, or that of the run around us, if it is of this
+ * key. */
+static const char *token_of(const struct opts *o)
+{
+	const char *key = getenv("REDLOCK_KEY");
+	const char *token = getenv("REDLOCK_TOKEN");
+
+	if (o->token || o->max_age_ms > 0)
+		return o->token;
+	if (o->keys > 1 || !token || token[0] == '\0' ||
+	    (key && strcmp(key, o->key[0]) != 0))
+		return NULL;
+	return token;
+}
+
+/* A client that shares a hold has the token of the family. */
+static bool has_token(const struct view_holder *h, const char *token)
+{
+	return h->how < HOLD_RESTS &&
+	       (strcmp(h->token, token) == 0 ||
+		(h->value_len == strlen(token) &&
+		 memcmp(h->value, token, h->value_len) == 0));
+}
+
+/* Without an entry it may still be ours: a silent server may have it, and after
+ * a loss of data its redlock registers it again. */
+static void find_mine(struct inspection *in)
+{
+	const struct view *v = &in->seen.view;
+	const char *key = getenv("REDLOCK_KEY");
+	const char *fence = getenv("REDLOCK_FENCE");
+	int n = in->query->servers.n, q = lease_quorum(n), has, silent;
+	int64_t seen = 0;
+	unsigned int nodes = 0, foreign = 0;
+
+	if (fence && key && strcmp(key, in->key) == 0)
+		seen = parse_number(fence, 0, INT64_MAX / 2);
+	for (int i = 0; i < v->holders; i++)
+		if (v->holder[i].how == HOLD_FOREIGN)
+			foreign |= v->holder[i].nodes;
+	for (int i = 0; i < v->holders; i++)
+		if (has_token(&v->holder[i], in->token))
+			nodes |= v->holder[i].nodes &
+				 (v->holder[i].slot == 0 ? ~foreign : ~0U);
+	has = __builtin_popcount(nodes);
+	silent = n - __builtin_popcount(v->answers);
+	if (query_replica(in->query))
+		in->mine = MINE_UNKNOWN;
+	else if (has >= q)
+		in->mine = MINE_YES;
+	else if (has + silent >= q || v->shut_ms > 0 || v->counter < seen)
+		in->mine = MINE_UNKNOWN;
+	else
+		in->mine = MINE_NO;
+}
+
+static int answer_mine(const struct inspection *in, const struct opts *o)
+{
+	static const char *const words[] = {[MINE_YES] = "yes",
+					    [MINE_NO] = "no",
+					    [MINE_UNKNOWN] = "not known"};
+
+	if (!o->json)
+		(void)printf("  mine      %s\n", words[in->mine]);
+	if (in->mine != MINE_UNKNOWN)
+		return in->mine == MINE_YES ? STATUS_OK : STATUS_FREE;
+	log_error("unknown",
+		  "whether it is held with this token is not known: %s",
+		  query_replica(in->query) ? "the server is a replica"
+		  : in->seen.view.answers == (1U << in->query->servers.n) - 1
+			  ? "the server has lost data, and may hear of it again"
+			  : "not all servers answered");
+	return status_of_kind(FAIL_UNAVAILABLE);
 }
 
 /* ---- for monitoring ---- */
@@ -180,12 +264,16 @@ static int inspect_one(struct query *query, const char *key,
 	struct fail why;
 	int status;
 
-	in = (struct inspection){.query = query, .key = key};
+	in = (struct inspection){.query = query,
+				 .key = key,
+				 .token = token_of(o),
+				 .mine = MINE_UNKNOWN};
 	(void)format_bytes(key, strlen(key), in.shown, sizeof(in.shown));
 	log_key(in.shown, key, strlen(key));
 	if (query_lock(query, key, strlen(key),
 		       &(struct view_most){.holders = LISTED_MOST,
-					   .waiters = LISTED_MOST},
+					   .waiters = LISTED_MOST,
+					   .whose = in.token},
 		       &in.seen, &why) < 0) {
 		status = report_failure(&why);
 		if (o->json)
@@ -195,6 +283,8 @@ static int inspect_one(struct query *query, const char *key,
 					 : status;
 	}
 	in.state = view_state(&in.seen.view, query->servers.n);
+	if (in.token)
+		find_mine(&in);
 	status = in.state == VIEW_FREE ? STATUS_FREE : STATUS_OK;
 	if (o->max_age_ms > 0)
 		status = check_age(&in, o->max_age_ms);
@@ -202,6 +292,8 @@ static int inspect_one(struct query *query, const char *key,
 		json_all(&in, NULL);
 	else
 		block_print(query, in.shown, &in.seen, stdout);
+	if (in.token && o->max_age_ms == 0)
+		status = answer_mine(&in, o);
 	if (o->max_age_ms == 0 && !o->json && !last)
 		(void)putchar('\n');
 	snapshot_close(&in.seen);
@@ -215,6 +307,11 @@ static int inspect(const struct opts *o)
 	struct fail why;
 	int status = STATUS_OK, its;
 
+	if (o->token && (o->keys > 1 || o->max_age_ms > 0)) {
+		log_error("usage", "--token is of one key, and cannot be "
+				   "combined with --max-age");
+		return STATUS_USAGE;
+	}
 	if (o->max_age_ms > 0 && o->json) {
 		static const char text[] =
 			"--max-age and --json cannot be combined";

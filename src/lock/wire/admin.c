@@ -43,6 +43,7 @@ void force_request(struct request *r, const struct force *f,
 	static const char *const steps[] = {[FORCE_ASK] = "ask",
 					    [FORCE_TAKE] = "take",
 					    [FORCE_FOREIGN] = "foreign",
+					    [FORCE_MARKS] = "marks",
 					    [FORCE_OPEN] = "open"};
 	const struct request_head head = {.token = "force",
 					  .stands = "",
@@ -54,6 +55,7 @@ void force_request(struct request *r, const struct force *f,
 	request_text(r, FORCE_STEP, steps[f->step]);
 	request_number(r, FORCE_SLOT, f->slot);
 	request_bytes(r, FORCE_FAMILY, f->who, f->who_len);
+	request_text(r, FORCE_MEMBER, f->member ? f->member : "");
 	request_number(r, FORCE_GRACE, f->grace_ms);
 	request_text(r, FORCE_BY, f->by);
 	request_text(r, FORCE_ENTRY, f->entry);

@@ -38,6 +38,7 @@ enum force_step {
 	FORCE_ASK,
 	FORCE_TAKE,
 	FORCE_FOREIGN, /* take a lock that another program made */
+	FORCE_MARKS,   /* forget what work was done */
 	FORCE_OPEN     /* nobody is there: whom a server may have forgotten is
 			  waited for no longer */
 };
@@ -51,14 +52,16 @@ struct force {
 	const char *who; /* the family that is in the slot; for a foreign lock
 			    its value, or its type. Borrowed */
 	size_t who_len;
-	int64_t grace_ms;  /* ask: the time it has to stop */
-	const char *by;    /* the client that asks: record_about() */
-	int64_t ttl_ms;    /* its T; 0: unknown */
-	int64_t seen;      /* the counter when it was seen to hold the lock;
-			      0: it was not, or the lock is foreign */
-	const char *entry; /* take: the end of its history entry: "by ...\n",
-			      or "" */
-	bool alone;        /* there is one node */
+	const char *member; /* the token of one of several in that family, who
+			       alone is meant; or "" */
+	int64_t grace_ms;   /* ask: the time it has to stop */
+	const char *by;     /* the client that asks: record_about() */
+	int64_t ttl_ms;     /* its T; 0: unknown */
+	int64_t seen;       /* the counter when it was seen to hold the lock;
+			       0: it was not, or the lock is foreign */
+	const char *entry;  /* take: the end of its history entry: "by ...\n",
+			       or "" */
+	bool alone;         /* there is one node */
 };
 
 void force_request(struct request *r, const struct force *f,
