@@ -74,6 +74,7 @@ struct redis {
 	char *twice;
 	char *popped; /* told, and no longer there */
 	char run_id[41], info[128];
+	const char *server, *replication;
 	int64_t up_us;
 	const struct redis_edit *edits;
 	struct chunk chunk[CHUNKS_MAX];
@@ -454,7 +455,16 @@ static void do_select(struct redis *r, const struct args *a)
 /* Only what is asked for; up for whole seconds of the clock. */
 static void do_info(struct redis *r, const struct args *a)
 {
-	(void)a;
+	const char *other = is(a->at[1], "server") ? r->server : r->replication;
+
+	if (other && strcmp(other, "refused") == 0) {
+		say_error(r, "NOPERM this user has no permissions");
+		return;
+	}
+	if (other) {
+		say_text(r, bytes_of(other));
+		return;
+	}
 	(void)snprintf(r->info, sizeof(r->info),
 		       "# Server\r\nredis_mode:standalone\r\nrun_id:%s\r\n"
 		       "uptime_in_seconds:%" PRId64 "\r\n",
@@ -1007,6 +1017,12 @@ void redis_close(struct redis *r)
 }
 
 /* ---- EVAL ---- */
+
+void redis_inform(struct redis *r, const char *server, const char *replication)
+{
+	r->server = server;
+	r->replication = replication;
+}
 
 int redis_calls(const struct redis *r)
 {

@@ -48,6 +48,9 @@ const char *redis_twice(const struct redis *r);
 bool redis_run(struct redis *r, const struct words *request,
 	       struct words *reply);
 
+/* What INFO says: "refused": an error; NULL: as usual. Borrowed. */
+void redis_inform(struct redis *r, const char *server, const char *replication);
+
 /* How many commands the last script has run. */
 int redis_calls(const struct redis *r);
 

@@ -86,7 +86,7 @@ static struct {
 	const char *path;
 	int line, number; /* of requests */
 	bool bad;
-	char name[256];
+	char name[256], server[256], replication[256];
 	struct words answer;
 	bool fine;
 	int names;
@@ -351,6 +351,11 @@ static void obey(char *line)
 	else if (strcmp(word[0], "fails") == 0 && n > 1) {
 		if (c.fine || !strstr(c.answer.at[0], word[1]))
 			wrong("it does not fail with %s", word[1]);
+	} else if (strcmp(word[0], "info") == 0 && n > 2) {
+		(void)snprintf(c.server, sizeof(c.server), "%s", word[1]);
+		(void)snprintf(c.replication, sizeof(c.replication), "%s",
+			       word[2]);
+		redis_inform(c.redis, c.server, c.replication);
 	} else if (strcmp(word[0], "full") == 0 && n > 1)
 		redis_full(c.redis, strcmp(word[1], "on") == 0);
 	else if (strcmp(word[0], "do") == 0 && n > 1)
@@ -405,6 +410,7 @@ int rules_check(const char *path)
 				    "0000000000000000000000000000000000000001",
 				    c.us - 1000000000);
 			redis_full(c.redis, false);
+			redis_inform(c.redis, NULL, NULL);
 		} else if (line[0] != '#' && line[strspn(line, " \t")]) {
 			obey(line);
 		}

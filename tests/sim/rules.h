@@ -11,11 +11,11 @@
  *   fails WORD              it fails, and says so
  *   +MS, -MS                time passes, or is set back
  *   full on, full off       whether memory is full
- *   do COMMAND...           on the server, by hand
- *   says WORD...            what the command before answered, all of it
- *   state FIELD TEXT        the field of the state; none: it is missing
- *   key TEXT                the lock itself; none: it is free
- *   calls N                 the script before made so many calls
+ *   info SERVER REPLICATION what both parts of INFO say from now on, or
+ * "refused" do COMMAND...           on the server, by hand says WORD... what
+ * the command before answered, all of it state FIELD TEXT        the field of
+ * the state; none: it is missing key TEXT                the lock itself; none:
+ * it is free calls N                 the script before made so many calls
  *
  * A word is in quotes if it has blanks in it; \n ends a line there. "*" stands
  * for any word, and in quotes for any bytes up to a blank. "$x" is whatever it
