@@ -3,19 +3,22 @@
  * The table of what each script answers: tests/sim/rules, one case after the
  * other, on the small Redis of redis.c. A case is a few lines:
  *
- *   -- NAME                 begins a case: the server is empty
- *   acquire TOKEN [A=V]...  runs the script; renew, release and force as well.
- *                           A: a name of src/lua/arguments, or `slots`, `flags`
- *                           and `about` of how it stands in line
- *   > WORD...               so it answers; it may say more than that
- *   fails WORD              it fails, and says so
- *   +MS, -MS                time passes, or is set back
- *   full on, full off       whether memory is full
- *   info SERVER REPLICATION what both parts of INFO say from now on, or
- * "refused" do COMMAND...           on the server, by hand says WORD... what
- * the command before answered, all of it state FIELD TEXT        the field of
- * the state; none: it is missing key TEXT                the lock itself; none:
- * it is free calls N                 the script before made so many calls
+ *   -- NAME                begins a case: the server is empty
+ *   acquire TOKEN [A=V]...
+ *                          runs the script; renew, release and force as well.
+ *                          A: a name of src/lua/arguments, or `slots`, `flags`
+ *                          and `about` of how it stands in line
+ *   > WORD...              so it answers; it may say more than that
+ *   fails WORD             it fails, and says so
+ *   says WORD...           so the script or command answered, all of it
+ *   do COMMAND...          on the server, by hand
+ *   +MS, -MS               time passes, or is set back
+ *   full on, full off      whether memory is full
+ *   info SERVER REPLICATION
+ *                          what both parts of INFO say, or "refused"
+ *   state FIELD TEXT       the field of the state; none: it is missing
+ *   key TEXT               the lock itself; none: it is free
+ *   calls N                the script before made so many calls
  *
  * A word is in quotes if it has blanks in it; \n ends a line there. "*" stands
  * for any word, and in quotes for any bytes up to a blank. "$x" is whatever it
