@@ -162,9 +162,9 @@ static void say_foreign(struct keycheck *s, const struct view_holder *h,
 	char text[160], key[TYPED_MAX], cure[TYPED_MAX + 60];
 
 	(void)snprintf(text, sizeof(text),
-		       "it holds a %s, not a redlock lock: waiters wait until "
-		       "it is gone",
-		       h->type);
+		       "it holds a %s, not a redlock lock: %s", h->type,
+		       h->left_ms < 0 ? "a run ends with 78"
+				      : "waiters wait until it is gone");
 	(void)snprintf(cure, sizeof(cure),
 		       "use another key, or redlock force-release --foreign %s",
 		       key_typed(k, key));
