@@ -476,25 +476,13 @@ static void remember(struct lease *l, struct lease_node *n,
 		n->last.busy.pttl_ms = -1;
 }
 
-/* One server under two names would count twice. */
-static bool is_twin(struct lease *l, struct lease_node *n,
-		    const struct answer *a, struct instant at)
+/* The other node that is the same server; NULL: none is known. */
+static struct lease_node *twin_of(struct lease *l, const struct lease_node *n)
 {
-	n->server = a->granted.server;
-	for_each_node(l, o) {
-		if (o == n || n->server == 0 || o->server != n->server)
-			continue;
-		l->twin[0] = (int)((o < n ? o : n) - l->node);
-		l->twin[1] = (int)((o < n ? n : o) - l->node);
-		n->grant.state = GRANT_NONE;
-		node_rest(n);
-		if (!l->in_use) {
-			l->refusal = FAIL_CONFIG;
-			ending_begin(l, END_REFUSED, 0, at);
-		}
-		return true;
-	}
-	return false;
+	for_each_node(l, o)
+		if (o != n && n->server != 0 && o->server == n->server)
+			return o;
+	return NULL;
 }
 
 /* A quorum has granted it; the hold has not begun. */
@@ -541,58 +529,67 @@ static void join_late(struct lease *l, struct lease_node *n, struct instant at)
 		node_want(n, VERB_REPLICATE, at);
 }
 
-static void granted(struct lease *l, struct lease_node *n,
-		    const struct ask *asked, const struct answer *a,
-		    struct instant at)
-{
-	bool looks = l->state == LEASE_ASKING || l->state == LEASE_WAITING;
-	bool mixes = l->conf.nodes > 1 && asked->joins != lease_joins(l);
+/* What a grant is worth: the first of these that applies. */
+enum worth {
+	TOO_LATE,  /* we are releasing */
+	STALE,     /* see is_stale() */
+	TWIN,      /* one server under two names would count twice */
+	OVERTAKEN, /* see node_is_late() */
+	UNGUARDED, /* it was asked for before we knew of a longer lease */
+	MIXED,     /* the outer hold and a hold of our own do not mix: the
+		      counter that came with the other one is not our fence */
+	MOOT,      /* renewals keep what runs; an old acquire proves nothing
+		      about it */
+	COUNTS
+};
 
-	if (l->state == LEASE_RELEASING) {
-		/* the acquire may have run after our release */
-		node_want(n, VERB_RELEASE, at);
+static bool is_looking(const struct lease *l)
+{
+	return l->state == LEASE_ASKING || l->state == LEASE_WAITING;
+}
+
+static bool is_mixed(const struct lease *l, const struct ask *asked)
+{
+	return l->conf.nodes > 1 && asked->joins != lease_joins(l);
+}
+
+static enum worth worth_of(struct lease *l, const struct lease_node *n,
+			   const struct ask *asked)
+{
+	if (l->state == LEASE_RELEASING)
+		return TOO_LATE;
+	if (is_stale(l, asked))
+		return STALE;
+	if (twin_of(l, n))
+		return TWIN;
+	if (node_is_late(n, asked))
+		return OVERTAKEN;
+	if (is_looking(l) && asked->guard_ms < l->guard_ms)
+		return UNGUARDED;
+	if (is_mixed(l, asked))
+		return MIXED;
+	return l->in_use && node_is_ours(n) ? MOOT : COUNTS;
+}
+
+static void refuse_twin(struct lease *l, struct lease_node *n,
+			struct instant at)
+{
+	struct lease_node *o = twin_of(l, n);
+
+	l->twin[0] = (int)((o < n ? o : n) - l->node);
+	l->twin[1] = (int)((o < n ? n : o) - l->node);
+	n->grant.state = GRANT_NONE;
+	node_rest(n);
+	if (l->in_use)
 		return;
-	}
-	/* the outer hold may be asked to stop: that does not concern us once we
-	 * ask for a hold of our own */
-	if (!mixes)
-		hold_note_stop(l, asked, a);
-	if (is_stale(l, asked)) {
-		node_may_have(n, asked);
-		return;
-	}
-	if (is_twin(l, n, a, at))
-		return;
-	if (node_is_late(n, asked)) {
-		if (node_is_ours(n))
-			return;
-		/* the server may have run this question last: then it is ours,
-		 * and only the next question shows that */
-		node_may_have(n, asked);
-		if (n->vote == VOTE_NO && looks)
-			ask_alone(l, n, at);
-		return;
-	}
-	/* asked before we knew of a longer lease */
-	if (looks && asked->guard_ms < l->guard_ms) {
-		n->grant.unsure = true;
-		if (l->state == LEASE_WAITING)
-			ask_alone(l, n, at);
-		else if (n->vote == VOTE_OPEN)
-			node_want(n, VERB_ACQUIRE, at);
-		return;
-	}
-	/* The outer hold and a hold of our own do not mix: the counter that
-	 * came with the other one is not our fence. */
-	if (mixes) {
-		node_may_have(n, asked);
-		if (!node_is_ours(n) && !is_claiming(l))
-			minority_give_back(l, n, at);
-		return;
-	}
-	/* renewals keep what runs; an old acquire proves nothing about it */
-	if (l->in_use && node_is_ours(n))
-		return;
+	l->refusal = FAIL_CONFIG;
+	ending_begin(l, END_REFUSED, 0, at);
+}
+
+static void count_grant(struct lease *l, struct lease_node *n,
+			const struct ask *asked, const struct answer *a,
+			struct instant at)
+{
 	note_grant(l, n, asked, a);
 	/* late, but still ours: the lease counts from its own question */
 	if (l->state == LEASE_WAITING) {
@@ -610,6 +607,54 @@ static void granted(struct lease *l, struct lease_node *n,
 	if (lease_votes(l, VOTE_YES) >= quorum_of(l))
 		l->outer_by = LONG_AGO;
 	count_votes(l, at);
+}
+
+static void granted(struct lease *l, struct lease_node *n,
+		    const struct ask *asked, const struct answer *a,
+		    struct instant at)
+{
+	/* the outer hold may be asked to stop: that does not concern us once we
+	 * ask for a hold of our own */
+	if (l->state != LEASE_RELEASING && !is_mixed(l, asked))
+		hold_note_stop(l, asked, a);
+	n->server = a->granted.server;
+	switch (worth_of(l, n, asked)) {
+	case TOO_LATE: /* the acquire may have run after our release */
+		node_want(n, VERB_RELEASE, at);
+		return;
+	case STALE:
+		node_may_have(n, asked);
+		return;
+	case TWIN:
+		refuse_twin(l, n, at);
+		return;
+	case OVERTAKEN:
+		if (node_is_ours(n))
+			return;
+		/* the server may have run this question last: then it is ours,
+		 * and only the next question shows that */
+		node_may_have(n, asked);
+		if (n->vote == VOTE_NO && is_looking(l))
+			ask_alone(l, n, at);
+		return;
+	case UNGUARDED:
+		n->grant.unsure = true;
+		if (l->state == LEASE_WAITING)
+			ask_alone(l, n, at);
+		else if (n->vote == VOTE_OPEN)
+			node_want(n, VERB_ACQUIRE, at);
+		return;
+	case MIXED:
+		node_may_have(n, asked);
+		if (!node_is_ours(n) && !is_claiming(l))
+			minority_give_back(l, n, at);
+		return;
+	case MOOT:
+		return;
+	case COUNTS:
+		count_grant(l, n, asked, a, at);
+		return;
+	}
 }
 
 /* This round waits for the answer. With several nodes, an answer also counts if
