@@ -262,13 +262,17 @@ static int use_variable(struct secret *s, struct fail *why)
 static int check_secret(const struct secret *s, const char *ways,
 			struct instant limit, struct fail *why)
 {
-	char password[PASSWORD_MAX];
+	static char password[PASSWORD_MAX]; /* not on the stack: base/page.h */
 	bool has;
+	int rc;
 
 	if (s->by_command)
 		return password_first(limit, why);
-	if (s->file[0])
-		return secret_password(s, password, &has, why);
+	if (s->file[0]) {
+		rc = secret_password(s, password, &has, why);
+		explicit_bzero(password, sizeof(password));
+		return rc;
+	}
 	if (s->user[0] && !s->has_password)
 		return fail(why, FAIL_CONFIG,
 			    "user '%s' without a password: give %s", s->user,

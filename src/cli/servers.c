@@ -149,10 +149,9 @@ static void join(struct servers *s)
 
 int servers_find(struct servers *s, const struct opts *o, struct fail *why)
 {
-	char typed[PASSWORD_MAX];
+	static char typed[PASSWORD_MAX]; /* not on the stack: see base/page.h */
 	int rc = parse(s, o, why);
 
-	typed[0] = '\0';
 	for (int i = 0; rc == 0 && i < s->n; i++)
 		rc = server_merge(&s->endpoint[i], o, i, typed, why);
 	explicit_bzero(typed, strlen(typed));
