@@ -310,6 +310,8 @@ static void say_json(const struct wait *w)
 
 static int finish(struct wait *w)
 {
+	if (query_replica(&w->query)) /* and was one all the time */
+		w->why.kind = FAIL_CONFIG;
 	switch (w->end) {
 	case STILL_WAITING:
 	case WAS_FREE:
@@ -324,8 +326,6 @@ static int finish(struct wait *w)
 	case OUT_OF_REACH:
 		return query_gave_up(&w->query, w->o, &w->why);
 	case HAS_FAILED:
-		if (query_replica(&w->query)) /* and was one all the time */
-			w->why.kind = FAIL_CONFIG;
 		return report_failure(&w->why);
 	}
 	if (w->o->json)
