@@ -53,7 +53,7 @@ plant() {
 	plant $z 's/--json\[/--jsn[/' ': missing option: list --json'
 	told+=("$z: unknown option: list --jsn")
 	plant $z "s/^\t'wait:/\t'wate:/" ': missing verb: wait'
-	plant $f "s/'__redlock_takes unlock extend'/'__redlock_takes unlock'/" \
+	plant $f "s/'__redlock_takes unlock extend /'__redlock_takes unlock /" \
 		': missing option: extend --token value'
 	plant $f '/-n __redlock_first .* -a top /d' ': missing verb: top'
 	plant README.md 's/redlock history/redlock story/' ': missing verb: history'
